@@ -1,0 +1,59 @@
+package api
+
+// Level is the protocol level this build speaks. A reader ignores unknown fields of a higher level;
+// a writer never sends a member anything above the level its heartbeat states.
+//
+//	1  2026-11  first level
+const Level = 1
+
+// Kinds of records and messages.
+const (
+	KindSpec             = "Spec"
+	KindSnapshot         = "Snapshot"
+	KindMemberRecord     = "MemberRecord"
+	KindSchedule         = "Schedule"
+	KindVerdicts         = "Verdicts"
+	KindRelease          = "Release"
+	KindPlacementStatus  = "PlacementStatus"
+	KindTerm             = "Term"
+	KindLayout           = "Layout"
+	KindLease            = "Lease"
+	KindHeartbeat        = "Heartbeat"
+	KindPlacementCommand = "PlacementCommand"
+	KindPlacementResult  = "PlacementResult"
+	KindWork             = "Work"
+	KindAudit            = "Audit"
+)
+
+// Header opens every record and message.
+type Header struct {
+	// Kind is one of the Kind constants.
+	Kind string `json:"kind"`
+	// Level is the protocol level of the writer.
+	Level int `json:"level"`
+}
+
+// NewHeader returns the header this build writes for kind.
+func NewHeader(kind string) Header { return Header{Kind: kind, Level: Level} }
+
+// Order is the total order of commands and of the results that answer them: epoch first, then term,
+// then generation. A restore of the hub's data starts a new epoch, a takeover a new term, and each
+// command of one subject a new generation.
+type Order struct {
+	Epoch      uint64 `json:"epoch"`
+	Term       uint64 `json:"term"`
+	Generation uint64 `json:"generation"`
+}
+
+// Compare returns -1, 0 or 1 as o is older than, equal to or newer than p.
+func (o Order) Compare(p Order) int {
+	for _, pair := range [][2]uint64{{o.Epoch, p.Epoch}, {o.Term, p.Term}, {o.Generation, p.Generation}} {
+		switch {
+		case pair[0] < pair[1]:
+			return -1
+		case pair[0] > pair[1]:
+			return 1
+		}
+	}
+	return 0
+}

@@ -1,0 +1,102 @@
+package api
+
+import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+// Heartbeat is the value of <member> in bucket heartbeat, written by that agent every interval.
+type Heartbeat struct {
+	Header
+	Member string `json:"member"`
+	// Boot is a random id of the agent's process, so that a restart is visible.
+	Boot string `json:"boot"`
+	// Sequence counts heartbeats of one boot, from 1.
+	Sequence          uint64            `json:"sequence"`
+	AgentVersion      string            `json:"agentVersion"`
+	KubernetesVersion string            `json:"kubernetesVersion,omitempty"`
+	IntervalSeconds   int               `json:"intervalSeconds"`
+	Labels            map[string]string `json:"labels,omitempty"`
+	Properties        map[string]string `json:"properties,omitempty"`
+	Namespaces        []string          `json:"namespaces,omitempty"`
+	Nodes             int               `json:"nodes"`
+	// Healthy is false when the member's own API server does not answer as it should.
+	Healthy bool   `json:"healthy"`
+	Message string `json:"message,omitempty"`
+	// Holds is the order of the placement command the agent acts on.
+	Holds Order `json:"holds,omitzero"`
+	// Unlisted are placements it runs that the command does not mention.
+	Unlisted []string `json:"unlisted,omitempty"`
+}
+
+// PlacementCommand is the whole wanted state of one member's placements: its index. The dispatcher
+// alone publishes it, on command.<member>.placement.
+type PlacementCommand struct {
+	Header
+	Member string `json:"member"`
+	Order  Order  `json:"order"`
+	// Entries are sorted by placement.
+	Entries []IndexEntry `json:"entries"`
+}
+
+// IndexEntry is what a member is to hold of one placement.
+type IndexEntry struct {
+	Placement  string         `json:"placement"`
+	UID        string         `json:"uid"`
+	Generation int64          `json:"generation"` // of the release entry
+	Snapshot   int64          `json:"snapshot"`
+	Work       string         `json:"work,omitempty"`
+	Apply      *ApplyStrategy `json:"apply,omitempty"`
+	Withdrawn  bool           `json:"withdrawn,omitempty"`
+	Abandon    bool           `json:"abandon,omitempty"`
+}
+
+// PlacementResult is the value of <member>.placement.<placement> in bucket result, written by that
+// agent. It is at most 16 KiB: failures are cut, their number is not.
+type PlacementResult struct {
+	Header
+	Member     string `json:"member"`
+	Placement  string `json:"placement"`
+	UID        string `json:"uid"`
+	Order      Order  `json:"order"` // of the command it answers
+	Generation int64  `json:"generation"`
+	Snapshot   int64  `json:"snapshot"`
+	Work       string `json:"work,omitempty"`
+	// Applied and Available are "True", "False" or "Unknown" (in progress), each with a reason of
+	// placement.md section 4 and a message.
+	Applied          string `json:"applied"`
+	AppliedReason    string `json:"appliedReason"`
+	AppliedMessage   string `json:"appliedMessage,omitempty"`
+	Available        string `json:"available,omitempty"`
+	AvailableReason  string `json:"availableReason,omitempty"`
+	AvailableMessage string `json:"availableMessage,omitempty"`
+	// Changed is when Applied or Available last turned, by the agent's clock.
+	Changed metav1.Time `json:"changed"`
+	// Withdrawn says that nothing of the placement is left on the member that should not be.
+	Withdrawn bool `json:"withdrawn,omitempty"`
+	// Total counts manifests, Failed those in trouble, Failures lists the first of them.
+	Total    int               `json:"total"`
+	Failed   int               `json:"failed,omitempty"`
+	Failures []ManifestFailure `json:"failures,omitempty"`
+}
+
+// ManifestFailure is one object that could not be applied or is not available.
+type ManifestFailure struct {
+	ObjectRef
+	// Condition is Applied or Available.
+	Condition string `json:"condition"`
+	Reason    string `json:"reason"`
+	Message   string `json:"message,omitempty"`
+}
+
+// Audit is one event of stream AUDIT, subject audit.<kind>.<name>, at most 1 KiB.
+type Audit struct {
+	Header
+	At     metav1.Time `json:"at"`
+	Object string      `json:"object"` // "placement/web"
+	// Type is Normal or Warning.
+	Type    string `json:"type"`
+	Reason  string `json:"reason"`
+	Message string `json:"message"`
+	// By is who caused it: a room, or the user as the door knows them.
+	By string `json:"by"`
+	// Member is set when the event concerns one member.
+	Member string `json:"member,omitempty"`
+}

@@ -1,0 +1,57 @@
+package api
+
+// API groups and kinds of the objects users write.
+const (
+	GroupPlacement = "placement.kubernetes-fleet.io"
+	GroupCluster   = "cluster.kubernetes-fleet.io"
+	GroupFlotilla  = "flotilla.io"
+
+	KindClusterResourcePlacement = "ClusterResourcePlacement"
+	KindResourcePlacement        = "ResourcePlacement"
+	KindMemberCluster            = "MemberCluster"
+)
+
+// Annotations of ours on objects that users write.
+const (
+	// AnnotationFailoverAfter on a placement is how long a member may be Unknown before its binding
+	// is replaced; absent means never.
+	AnnotationFailoverAfter = "flotilla.io/failover-after"
+	// AnnotationAllowEvicted on a placement lets an evicted member be picked again when nothing else
+	// fits (D8).
+	AnnotationAllowEvicted = "flotilla.io/allow-evicted"
+	// AnnotationAgentLabels on a MemberCluster lists, comma separated, the label keys its agent may
+	// set; "*" stands for any key, "prefix/*" for any key of a prefix.
+	AnnotationAgentLabels = "flotilla.io/agent-labels"
+	// LabelMemberName is on every member with its own name, so that selectors can address one member.
+	LabelMemberName = "kubernetes-fleet.io/member-name"
+	// AnnotationOwner on a live object names the placement and its uid, "web/<uid>".
+	AnnotationOwner = "flotilla.io/owner"
+	// AnnotationDigest on a live object is the digest of the manifest that it was made from.
+	AnnotationDigest = "flotilla.io/digest"
+)
+
+// Names of member properties.
+const (
+	PropertyNodeCount    = "kubernetes-fleet.io/node-count"
+	PropertyNodeCountAKS = "kubernetes.azure.com/node-count"
+	PropertyCPUCost      = "kubernetes.azure.com/per-cpu-core-cost"
+	PropertyMemoryCost   = "kubernetes.azure.com/per-gb-memory-cost"
+	// PropertyResourcePrefix opens the names of resource properties: total-cpu, allocatable-memory,
+	// available-cpu and so on.
+	PropertyResourcePrefix = "resources.kubernetes-fleet.io/"
+)
+
+// Labels that agents set by themselves when their configuration knows the values.
+const (
+	LabelLocation       = "fleet.azure.com/location"
+	LabelResourceGroup  = "fleet.azure.com/resource-group"
+	LabelSubscriptionID = "fleet.azure.com/subscription-id"
+)
+
+// CanonicalProperty maps the spellings of one property to a single name (D13).
+func CanonicalProperty(name string) string {
+	if name == PropertyNodeCountAKS {
+		return PropertyNodeCount
+	}
+	return name
+}

@@ -1,0 +1,181 @@
+package api
+
+import (
+	"encoding/json"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Spec is the record spec.<kind>.<name>, written by the door alone: the head of an object a user
+// applied. Known kinds lie in it whole; of content it holds the digest of the body.
+type Spec struct {
+	Header
+	// Object names the object; APIVersion is as the user wrote it.
+	Object ObjectRef `json:"object"`
+	UID    string    `json:"uid"`
+	// Generation counts changes of spec (for content: of anything but metadata), from 1.
+	Generation int64             `json:"generation"`
+	Labels     map[string]string `json:"labels,omitempty"`
+	Created    metav1.Time       `json:"created"`
+	// Deleted is set while a deletion waits for confirmations.
+	Deleted *metav1.Time `json:"deleted,omitempty"`
+	// Body is the whole object of a known kind, server-set metadata included, status not.
+	Body json.RawMessage `json:"body,omitempty"`
+	// Digest addresses the body in bucket content.
+	Digest string `json:"digest,omitempty"`
+	// Size is the length of the body in bytes.
+	Size int `json:"size,omitempty"`
+	// Request is the id of the request that last wrote this record.
+	Request string `json:"request,omitempty"`
+}
+
+// ObjectRef names one Kubernetes object.
+type ObjectRef struct {
+	APIVersion string `json:"apiVersion"`
+	Kind       string `json:"kind"`
+	Namespace  string `json:"namespace,omitempty"`
+	Name       string `json:"name"`
+}
+
+// String is "Kind/name" or "Kind/namespace/name".
+func (r ObjectRef) String() string {
+	if r.Namespace == "" {
+		return r.Kind + "/" + r.Name
+	}
+	return r.Kind + "/" + r.Namespace + "/" + r.Name
+}
+
+// Manifest is one object of a snapshot or work: its name and the digest of its stripped body.
+type Manifest struct {
+	ObjectRef
+	Digest string `json:"digest"`
+}
+
+// Snapshot is the record snapshot.<placement>.<index>, written by the door alone and never changed:
+// what a placement selected at one time, in apply order.
+type Snapshot struct {
+	Header
+	Placement string      `json:"placement"`
+	UID       string      `json:"uid"`
+	Index     int64       `json:"index"`
+	Created   metav1.Time `json:"created"`
+	// Work is the digest of the Work document that holds the manifests of this snapshot.
+	Work      string     `json:"work"`
+	Manifests []Manifest `json:"manifests"`
+	// Error says why the selectors could not be followed; then Manifests is empty and nothing moves.
+	Error string `json:"error,omitempty"`
+}
+
+// Work is a document in bucket content: what one member is to hold for one placement, in apply
+// order. It is addressed by its digest; members that want the same share it.
+type Work struct {
+	Header
+	Manifests []Manifest `json:"manifests"`
+}
+
+// BindingState says how far a binding has come.
+type BindingState string
+
+// The binding states, KubeFleet's words.
+const (
+	BindingScheduled   BindingState = "Scheduled"   // picked, nothing released yet
+	BindingBound       BindingState = "Bound"       // released to the member
+	BindingUnscheduled BindingState = "Unscheduled" // no longer wanted, withdrawal not confirmed
+)
+
+// Schedule is the record schedule.<placement>, written by the scheduler alone: the members a
+// placement goes to.
+type Schedule struct {
+	Header
+	Placement  string        `json:"placement"`
+	UID        string        `json:"uid"`
+	Generation int64         `json:"generation"` // of the placement spec that was scheduled
+	Type       PlacementType `json:"type"`
+	// Policy is the digest of the policy without its number of clusters; a binding that carries
+	// another one is obsolete.
+	Policy    string `json:"policy"`
+	Want      *int32 `json:"want,omitempty"` // wanted number of members; nil for PickAll
+	Fulfilled bool   `json:"fulfilled"`
+	// Message says what is missing, or how many were found.
+	Message string `json:"message"`
+	// Bindings are sorted by member.
+	Bindings []Binding `json:"bindings"`
+	// Unpicked lists, for the status, up to the number of missing members, why no member was found.
+	Unpicked []Unpicked `json:"unpicked,omitempty"`
+	// Evicted members are not picked again under this policy (D8).
+	Evicted []string `json:"evicted,omitempty"`
+}
+
+// Binding is one member a placement goes to. Scores are those of the moment it was picked; nil for
+// PickFixed and for bindings that never had any.
+type Binding struct {
+	Member        string `json:"member"`
+	Policy        string `json:"policy"`
+	AffinityScore *int32 `json:"affinityScore,omitempty"`
+	SpreadScore   *int32 `json:"topologySpreadScore,omitempty"`
+	// Waiting marks a member kept by D3: listed, ineligible, and still holding the workload.
+	Waiting bool   `json:"waiting,omitempty"`
+	Reason  string `json:"reason"`
+}
+
+// Unpicked is one reason why a wanted member is missing.
+type Unpicked struct {
+	Member string `json:"member"`
+	Filter string `json:"filter"`
+	Reason string `json:"reason"`
+}
+
+// Release is the record release.<placement>, written by the roller alone: which snapshot each
+// binding may run.
+type Release struct {
+	Header
+	Placement string         `json:"placement"`
+	Entries   []ReleaseEntry `json:"entries"` // sorted by member
+	// Held says, for each binding that may not advance yet, why.
+	Held []Held `json:"held,omitempty"`
+}
+
+// ReleaseEntry is what one member may run of one placement.
+type ReleaseEntry struct {
+	Member string `json:"member"`
+	UID    string `json:"uid"` // of the placement
+	// Snapshot is the index of the released snapshot, Work its digest.
+	Snapshot int64  `json:"snapshot"`
+	Work     string `json:"work"`
+	// Generation counts changes of this entry, from 1; results carry it back.
+	Generation int64       `json:"generation"`
+	Since      metav1.Time `json:"since"`
+	// Apply is the strategy the agent follows.
+	Apply *ApplyStrategy `json:"apply,omitempty"`
+	// Withdrawn entries are to leave the member; Abandon keeps the objects and forgets them.
+	Withdrawn bool `json:"withdrawn,omitempty"`
+	Abandon   bool `json:"abandon,omitempty"`
+}
+
+// Held is one binding that waits.
+type Held struct {
+	Member string `json:"member"`
+	Reason string `json:"reason"`
+}
+
+// Term is the record term: who leads, fenced by its own revision.
+type Term struct {
+	Header
+	Epoch  uint64      `json:"epoch"`
+	Term   uint64      `json:"term"`
+	Holder string      `json:"holder"`
+	Since  metav1.Time `json:"since"`
+}
+
+// Layout is the record layout: the number of the last layout step that was applied.
+type Layout struct {
+	Header
+	Step int `json:"step"`
+}
+
+// Lease is the value of key hub in bucket lease.
+type Lease struct {
+	Header
+	Holder string      `json:"holder"`
+	Since  metav1.Time `json:"since"`
+}

@@ -1,0 +1,206 @@
+package api
+
+import (
+	"encoding/json"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Verbs of the service api.<verb>.
+const (
+	VerbApply   = "apply"
+	VerbGet     = "get"
+	VerbList    = "list"
+	VerbDelete  = "delete"
+	VerbPatch   = "patch"
+	VerbAdmit   = "admit"
+	VerbEnrol   = "enrol"
+	VerbPlan    = "plan"
+	VerbWhy     = "why"
+	VerbEvents  = "events"
+	VerbStatus  = "status"
+	VerbVersion = "version"
+)
+
+// Codes of a Failure, sent as the micro service's error code too.
+const (
+	CodeInvalid     = "400" // documents with faults
+	CodeRefused     = "403" // well-formed, but a rule forbids it
+	CodeNotFound    = "404"
+	CodeConflict    = "409" // the object changed since it was read
+	CodeTooLarge    = "413"
+	CodeInternal    = "500"
+	CodeUnavailable = "503" // not the leader, or still relisting: retry with the same request id
+)
+
+// Failure is the body of a reply that did not succeed.
+type Failure struct {
+	Code    string `json:"code"`
+	Message string `json:"message"`
+	Faults  Faults `json:"faults,omitempty"`
+	// Next is a command to try.
+	Next string `json:"next,omitempty"`
+}
+
+// Error returns the message and every fault, one a line.
+func (f *Failure) Error() string {
+	if len(f.Faults) == 0 {
+		return f.Message
+	}
+	return f.Message + "\n" + f.Faults.Error()
+}
+
+// ApplyRequest creates or changes objects, all of them or none.
+type ApplyRequest struct {
+	// Request is a random id; a repeat with the same id answers the first result.
+	Request   string            `json:"request"`
+	DryRun    bool              `json:"dryRun,omitempty"`
+	Documents []json.RawMessage `json:"documents"` // JSON, at most 500
+}
+
+// Actions of an ApplyResult.
+const (
+	ActionCreated    = "created"
+	ActionConfigured = "configured"
+	ActionUnchanged  = "unchanged"
+	ActionDeleted    = "deleted"
+	ActionDeleting   = "deleting" // asked for; waits for members to confirm
+)
+
+// ApplyResponse says what became of each document, in their order.
+type ApplyResponse struct {
+	Results []ApplyResult `json:"results"`
+	Notes   []string      `json:"notes,omitempty"`
+}
+
+// ApplyResult is what became of one object.
+type ApplyResult struct {
+	Object          ObjectRef `json:"object"`
+	Action          string    `json:"action"`
+	UID             string    `json:"uid,omitempty"`
+	Generation      int64     `json:"generation,omitempty"`
+	ResourceVersion string    `json:"resourceVersion,omitempty"`
+	Notes           []string  `json:"notes,omitempty"`
+}
+
+// GetRequest reads one object, status rendered in full. Kind is a Kubernetes kind.
+type GetRequest struct {
+	APIVersion string `json:"apiVersion,omitempty"` // needed only where a kind exists in several groups
+	Kind       string `json:"kind"`
+	Namespace  string `json:"namespace,omitempty"`
+	Name       string `json:"name"`
+}
+
+// ListRequest reads objects of a kind, sorted by namespace and name, in pages.
+type ListRequest struct {
+	APIVersion    string `json:"apiVersion,omitempty"`
+	Kind          string `json:"kind"`
+	Namespace     string `json:"namespace,omitempty"` // empty: all namespaces
+	LabelSelector string `json:"labelSelector,omitempty"`
+	Limit         int    `json:"limit,omitempty"` // 0: as many as fit in one reply
+	Continue      string `json:"continue,omitempty"`
+}
+
+// ListResponse is one page.
+type ListResponse struct {
+	Items           []json.RawMessage `json:"items"`
+	Continue        string            `json:"continue,omitempty"`
+	ResourceVersion string            `json:"resourceVersion,omitempty"`
+}
+
+// DeleteRequest asks for deletion. It returns at once; Get shows what is not confirmed yet.
+type DeleteRequest struct {
+	Request         string    `json:"request"`
+	Object          ObjectRef `json:"object"`
+	ResourceVersion string    `json:"resourceVersion,omitempty"`
+	DryRun          bool      `json:"dryRun,omitempty"`
+}
+
+// PatchRequest is a JSON merge patch of one object.
+type PatchRequest struct {
+	Request         string          `json:"request"`
+	Object          ObjectRef       `json:"object"`
+	Patch           json.RawMessage `json:"patch"`
+	ResourceVersion string          `json:"resourceVersion,omitempty"`
+	DryRun          bool            `json:"dryRun,omitempty"`
+}
+
+// AdmitRequest makes a joining member part of the fleet. Without AllowLabels, the keys that its
+// agent offers now are allowed.
+type AdmitRequest struct {
+	Request     string            `json:"request"`
+	Name        string            `json:"name"`
+	AllowLabels []string          `json:"allowLabels,omitempty"`
+	Labels      map[string]string `json:"labels,omitempty"`
+}
+
+// EnrolRequest asks for credentials of a member's agent; only a hub with an embedded server, or with
+// a signing key, can give them.
+type EnrolRequest struct {
+	Name string `json:"name"`
+}
+
+// EnrolResponse holds the text of a .creds file.
+type EnrolResponse struct {
+	Creds string `json:"creds"`
+	URL   string `json:"url,omitempty"`
+}
+
+// PlanRequest asks what documents would change, without changing anything.
+type PlanRequest struct {
+	Documents []json.RawMessage `json:"documents"`
+	Now       *metav1.Time      `json:"now,omitempty"`
+}
+
+// WhyRequest asks why a placement goes, or does not go, to members; empty Member asks for all.
+type WhyRequest struct {
+	Kind      string `json:"kind,omitempty"`
+	Namespace string `json:"namespace,omitempty"`
+	Placement string `json:"placement"`
+	Member    string `json:"member,omitempty"`
+}
+
+// EventsRequest reads the audit stream, newest last.
+type EventsRequest struct {
+	Object string `json:"object,omitempty"` // "placement/web"; empty: all
+	Member string `json:"member,omitempty"`
+	Limit  int    `json:"limit,omitempty"` // default 200
+}
+
+// EventsResponse holds events, oldest first.
+type EventsResponse struct {
+	Events []Audit `json:"events"`
+}
+
+// FleetStatus is the whole fleet on one screen.
+type FleetStatus struct {
+	Fleet      string         `json:"fleet"`
+	Leader     string         `json:"leader"`
+	Term       uint64         `json:"term"`
+	Members    map[string]int `json:"members"` // by state
+	Placements int            `json:"placements"`
+	Bindings   int            `json:"bindings"`
+	Problems   []Problem      `json:"problems,omitempty"`
+}
+
+// Problem is one thing a person should look at.
+type Problem struct {
+	Object  string      `json:"object"` // "placement/web", "member/berlin"
+	Reason  string      `json:"reason"`
+	Message string      `json:"message"`
+	Since   metav1.Time `json:"since,omitzero"`
+	// Next is the command that tells more or mends it.
+	Next string `json:"next"`
+}
+
+// VersionResponse describes the hub that answered.
+type VersionResponse struct {
+	Version string      `json:"version"`
+	Level   int         `json:"level"`
+	Fleet   string      `json:"fleet"`
+	Leader  string      `json:"leader"`
+	Epoch   uint64      `json:"epoch"`
+	Term    uint64      `json:"term"`
+	Server  string      `json:"server"` // of NATS
+	Now     metav1.Time `json:"now"`
+}

@@ -1,0 +1,67 @@
+package api
+
+import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+// PlacementStatus is the record status.<placement>, written by the reporter alone, and the status
+// of a placement as users read it. PlacementStatuses holds the first 100 members in trouble in the
+// record; reads through the api render all of them on demand.
+type PlacementStatus struct {
+	Header             `json:",inline"`
+	Placement          string               `json:"placement,omitempty"`
+	UID                string               `json:"uid,omitempty"`
+	ObservedGeneration int64                `json:"observedGeneration,omitempty"`
+	ObservedSnapshot   string               `json:"observedResourceIndex,omitempty"`
+	Conditions         []metav1.Condition   `json:"conditions,omitempty"`
+	Counts             PlacementCounts      `json:"counts"`
+	PlacementStatuses  []PerMemberStatus    `json:"placementStatuses,omitempty"`
+	SelectedResources  []ResourceIdentifier `json:"selectedResources,omitempty"`
+	// SelectedTotal is the true number when SelectedResources was cut.
+	SelectedTotal int `json:"selectedTotal,omitempty"`
+	// Unconfirmed lists members that have not confirmed a withdrawal.
+	Unconfirmed []string `json:"unconfirmed,omitempty"`
+}
+
+// PlacementCounts counts members.
+type PlacementCounts struct {
+	Want      int `json:"want"` // -1 when the policy wants every member that fits
+	Picked    int `json:"picked"`
+	Current   int `json:"current"` // released to the newest snapshot
+	Applied   int `json:"applied"`
+	Available int `json:"available"`
+	Failed    int `json:"failed"`
+	Drifted   int `json:"drifted"`
+}
+
+// ResourceIdentifier is one selected object.
+type ResourceIdentifier struct {
+	Group     string `json:"group,omitempty"`
+	Version   string `json:"version"`
+	Kind      string `json:"kind"`
+	Name      string `json:"name"`
+	Namespace string `json:"namespace,omitempty"`
+}
+
+// PerMemberStatus is the state of one binding, or, without a member name, of one that is missing.
+type PerMemberStatus struct {
+	ClusterName           string             `json:"clusterName,omitempty"`
+	ObservedResourceIndex string             `json:"observedResourceIndex,omitempty"`
+	Conditions            []metav1.Condition `json:"conditions,omitempty"`
+	FailedPlacements      []FailedPlacement  `json:"failedPlacements,omitempty"`
+}
+
+// FailedPlacement is one object in trouble on one member.
+type FailedPlacement struct {
+	ResourceIdentifier `json:",inline"`
+	Condition          metav1.Condition `json:"condition"`
+}
+
+// Condition types of a placement are prefixed with its kind's name, those of a member's entry are
+// not; placement.md section 4.
+const (
+	ConditionScheduled        = "Scheduled"
+	ConditionRolloutStarted   = "RolloutStarted"
+	ConditionOverridden       = "Overridden"
+	ConditionWorkSynchronized = "WorkSynchronized"
+	ConditionApplied          = "Applied"
+	ConditionAvailable        = "Available"
+)
