@@ -1,0 +1,152 @@
+// Package floors checks that packages import only what their floor allows; docs/adr-001-floors.md
+// gives the picture. It judges the direct, non-test imports of our packages.
+package floors
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+const module = "flotilla"
+
+type listed struct {
+	ImportPath string
+	Name       string
+	Imports    []string
+	Standard   bool
+}
+
+// rule says what packages under a prefix may import. The longest matching prefix wins.
+type rule struct {
+	under  string
+	ours   []string // prefixes below the module that may be imported
+	others []string // module path prefixes of third parties
+	denied []string // standard packages that may not be imported
+	reason string
+}
+
+var impure = []string{"net", "os", "context", "math/rand", "math/rand/v2", "crypto/rand", "log", "log/slog", "time/tzdata"}
+
+var kubernetesTypes = []string{"k8s.io/api", "k8s.io/apimachinery", "sigs.k8s.io/yaml", "sigs.k8s.io/json"}
+
+var rules = []rule{
+	{"core/api", []string{"core/api"}, kubernetesTypes, impure, "objects and messages depend on nothing of ours"},
+	{
+		"core", []string{"core"},
+		append([]string{"github.com/robfig/cron", "github.com/Masterminds/semver", "gopkg.in/evanphx/json-patch"}, kubernetesTypes...),
+		impure, "decisions are pure, so that plan, tests and hub agree",
+	},
+	{"subjects", []string{"core/api"}, nil, nil, "the address book is read by every floor above"},
+	{"configs", []string{"core/api"}, []string{"sigs.k8s.io/yaml", "go.yaml.in/yaml"}, nil, "configuration is text to values"},
+	{"bus/loop", nil, nil, nil, "a queue of keys knows nothing of what it queues"},
+	{"bus", []string{"subjects", "core/api", "bus/loop", "bus"}, []string{"github.com/nats-io", "github.com/rs/zerolog", "github.com/klauspost/compress", "golang.org/x/sys"}, nil, "only the bus speaks NATS"},
+	{"bus/bustest", []string{"subjects", "core/api", "bus"}, []string{"github.com/nats-io", "github.com/rs/zerolog", "github.com/stretchr/testify"}, nil, "the bus for tests"},
+	{"hub/flotilla", []string{"core", "subjects", "bus", "configs", "hub/flotilla"}, []string{"github.com/spf13", "k8s.io", "sigs.k8s.io", "github.com/rs/zerolog", "golang.org/x/term", "github.com/nats-io"}, nil, "the client talks to the door, not to rooms"},
+	{"hub/hubd", []string{"core", "subjects", "bus", "configs", "hub"}, []string{"github.com/rs/zerolog", "github.com/prometheus"}, nil, "hubd wires the rooms"},
+	{"hub", []string{"core", "subjects", "bus", "configs"}, []string{"github.com/rs/zerolog", "github.com/prometheus", "k8s.io/apimachinery", "k8s.io/api"}, nil, "rooms meet in records, never by import"},
+	{"agent/agentd", []string{"core", "subjects", "bus", "configs", "agent"}, []string{"github.com/rs/zerolog", "github.com/prometheus"}, nil, "agentd wires the rooms"},
+	{"agent/target", []string{"core", "agent/target"}, []string{"k8s.io/apimachinery", "k8s.io/api", "k8s.io/client-go", "github.com/fluxcd/cli-utils"}, nil, "a target is a cluster and nothing else"},
+	{"agent", []string{"core", "subjects", "bus", "configs", "agent/target"}, []string{"github.com/rs/zerolog", "github.com/prometheus", "k8s.io/apimachinery", "k8s.io/api"}, nil, "rooms meet in records, never by import"},
+	{"tests", []string{""}, []string{""}, nil, "tests may meet everybody"},
+}
+
+// mains are the packages in which hub and agent meet; they may import anything below.
+var mains = map[string]bool{module + "/hub": true, module + "/agent": true, module + "/hub/flotilla": true}
+
+func TestImportsStayOnTheirFloor(t *testing.T) {
+	packages := list(t)
+	require.NotEmpty(t, packages)
+	for _, p := range packages {
+		for _, fault := range judge(p) {
+			t.Error(fault)
+		}
+	}
+}
+
+func TestJudgeRefusesWhatItShould(t *testing.T) {
+	for _, wrong := range []listed{
+		{ImportPath: "flotilla/core/schedule", Imports: []string{"context"}},
+		{ImportPath: "flotilla/core/schedule", Imports: []string{"flotilla/bus"}},
+		{ImportPath: "flotilla/core/api", Imports: []string{"flotilla/core/schedule"}},
+		{ImportPath: "flotilla/hub/door", Imports: []string{"flotilla/hub/scheduler"}},
+		{ImportPath: "flotilla/hub/door", Imports: []string{"github.com/nats-io/nats.go"}},
+		{ImportPath: "flotilla/agent/worker", Imports: []string{"flotilla/hub/door"}},
+		{ImportPath: "flotilla/bus/loop", Imports: []string{"github.com/rs/zerolog"}},
+		{ImportPath: "flotilla/elsewhere", Imports: []string{"fmt"}},
+	} {
+		require.NotEmpty(t, judge(wrong), "%s importing %v", wrong.ImportPath, wrong.Imports)
+	}
+}
+
+func list(t *testing.T) []listed {
+	t.Helper()
+	command := exec.CommandContext(t.Context(), "go", "list", "-json=ImportPath,Name,Imports,Standard", module+"/...")
+	out, err := command.Output()
+	require.NoError(t, err)
+	var packages []listed
+	for decoder := json.NewDecoder(strings.NewReader(string(out))); ; {
+		var p listed
+		if err := decoder.Decode(&p); errors.Is(err, io.EOF) {
+			return packages
+		} else {
+			require.NoError(t, err)
+		}
+		packages = append(packages, p)
+	}
+}
+
+func judge(p listed) []string {
+	if mains[p.ImportPath] {
+		return nil
+	}
+	r := ruleOf(strings.TrimPrefix(p.ImportPath, module+"/"))
+	if r == nil {
+		return []string{p.ImportPath + " has no floor: add a rule with its reason"}
+	}
+	var faults []string
+	for _, imported := range p.Imports {
+		if !r.allows(imported) {
+			faults = append(faults, p.ImportPath+" may not import "+imported+": "+r.reason)
+		}
+	}
+	return faults
+}
+
+func ruleOf(path string) *rule {
+	var best *rule
+	for i := range rules {
+		if under(path, rules[i].under) && (best == nil || len(rules[i].under) > len(best.under)) {
+			best = &rules[i]
+		}
+	}
+	return best
+}
+
+func (r *rule) allows(imported string) bool {
+	if ours, ok := strings.CutPrefix(imported, module+"/"); ok {
+		return anyUnder(ours, r.ours)
+	}
+	if first, _, _ := strings.Cut(imported, "/"); !strings.Contains(first, ".") {
+		return !anyUnder(imported, r.denied)
+	}
+	return anyUnder(imported, r.others)
+}
+
+func anyUnder(path string, prefixes []string) bool {
+	for _, prefix := range prefixes {
+		if under(path, prefix) {
+			return true
+		}
+	}
+	return false
+}
+
+func under(path, prefix string) bool {
+	return prefix == "" || path == prefix || strings.HasPrefix(path, prefix+"/")
+}
