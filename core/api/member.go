@@ -54,6 +54,18 @@ type MemberClusterStatus struct {
 	ResourceUsage *ResourceUsage           `json:"resourceUsage,omitempty"`
 	AgentStatus   []AgentStatus            `json:"agentStatus,omitempty"`
 	Namespaces    map[string]string        `json:"namespaces,omitempty"`
+
+	// The rest is ours and absent in KubeFleet's exports. Labels are the effective ones, Offered
+	// those of the agent that the spec does not allow, Placed counts placements on the member.
+	State             MemberState       `json:"state,omitempty"`
+	Message           string            `json:"message,omitempty"`
+	Labels            map[string]string `json:"labels,omitempty"`
+	OfferedLabels     map[string]string `json:"offeredLabels,omitempty"`
+	AgentVersion      string            `json:"agentVersion,omitempty"`
+	KubernetesVersion string            `json:"kubernetesVersion,omitempty"`
+	Nodes             int               `json:"nodes,omitempty"`
+	Placed            int               `json:"placed,omitempty"`
+	Unlisted          []string          `json:"unlisted,omitempty"`
 }
 
 // PropertyValue is one property as observed.
@@ -72,6 +84,13 @@ type ResourceUsage struct {
 
 // AgentTypeMember is the agent type whose status decides eligibility.
 const AgentTypeMember = "MemberAgent"
+
+// Conditions of a MemberCluster's status: the first two of its MemberAgent, the third of itself.
+const (
+	ConditionJoined              = "Joined"
+	ConditionHealthy             = "Healthy"
+	ConditionNamespacesCollected = "NamespaceCollectionSucceeded"
+)
 
 // AgentStatus is what one agent of a member last said.
 type AgentStatus struct {
