@@ -25,8 +25,20 @@ type Spec struct {
 	Digest string `json:"digest,omitempty"`
 	// Size is the length of the body in bytes.
 	Size int `json:"size,omitempty"`
+	// Manifest addresses the body as snapshots hold it, when that is not the one of Digest.
+	Manifest string `json:"manifest,omitempty"`
+	// Excluded says why no placement selects this object; empty for most.
+	Excluded string `json:"excluded,omitempty"`
 	// Request is the id of the request that last wrote this record.
 	Request string `json:"request,omitempty"`
+}
+
+// ManifestDigest is the digest under which snapshots refer to content.
+func (s *Spec) ManifestDigest() string {
+	if s.Manifest != "" {
+		return s.Manifest
+	}
+	return s.Digest
 }
 
 // ObjectRef names one Kubernetes object.

@@ -1,0 +1,153 @@
+package content
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/labels"
+
+	"flotilla/core/api"
+)
+
+// Index holds the heads of all content, so that selecting by name, kind or namespace is a lookup. It is
+// kept up to date with Set and Remove and is not safe for concurrent use. Heads must not be changed
+// after they were given to Set.
+type Index struct {
+	heads       map[string]*api.Spec
+	byKind      map[groupKind]map[string]*api.Spec
+	byNamespace map[string]map[string]*api.Spec
+}
+
+// NewIndex returns an index that holds heads.
+func NewIndex(heads ...api.Spec) *Index {
+	x := &Index{
+		heads:       map[string]*api.Spec{},
+		byKind:      map[groupKind]map[string]*api.Spec{},
+		byNamespace: map[string]map[string]*api.Spec{},
+	}
+	for i := range heads {
+		x.Set(heads[i])
+	}
+	return x
+}
+
+// Set adds head or replaces the one of the same object.
+func (x *Index) Set(head api.Spec) {
+	key := Key(head.Object)
+	x.heads[key] = &head
+	put(x.byKind, kindOf(head.Object), key, &head)
+	if head.Object.Namespace != "" {
+		put(x.byNamespace, head.Object.Namespace, key, &head)
+	}
+}
+
+// Remove forgets the object.
+func (x *Index) Remove(ref api.ObjectRef) {
+	key := Key(ref)
+	delete(x.heads, key)
+	drop(x.byKind, kindOf(ref), key)
+	drop(x.byNamespace, ref.Namespace, key)
+}
+
+// Get returns the head of an object, whatever version ref names.
+func (x *Index) Get(ref api.ObjectRef) (api.Spec, bool) {
+	head, found := x.heads[Key(ref)]
+	if !found {
+		return api.Spec{}, false
+	}
+	return *head, true
+}
+
+// Len is the number of objects.
+func (x *Index) Len() int { return len(x.heads) }
+
+// Clone returns an independent index of the same heads, to try out changes on.
+func (x *Index) Clone() *Index {
+	clone := NewIndex()
+	maps.Copy(clone.heads, x.heads)
+	for gk, held := range x.byKind {
+		clone.byKind[gk] = maps.Clone(held)
+	}
+	for namespace, held := range x.byNamespace {
+		clone.byNamespace[namespace] = maps.Clone(held)
+	}
+	return clone
+}
+
+// find returns the selectable heads of a kind that lie in namespace ("" for none) and are wanted, sorted.
+func (x *Index) find(gk groupKind, namespace string, want wanted) []*api.Spec {
+	if want.name != "" {
+		head, found := x.heads[keyOf(gk, namespace, want.name)]
+		if !found || !x.selectable(head) {
+			return nil
+		}
+		return []*api.Spec{head}
+	}
+	return x.filter(x.byKind[gk], func(head *api.Spec) bool {
+		return head.Object.Namespace == namespace && want.labels.Matches(labels.Set(head.Labels))
+	})
+}
+
+// inside returns the selectable heads of all that lies in a namespace, sorted.
+func (x *Index) inside(namespace string) []*api.Spec {
+	return x.filter(x.byNamespace[namespace], func(*api.Spec) bool { return true })
+}
+
+func (x *Index) filter(held map[string]*api.Spec, keep func(*api.Spec) bool) []*api.Spec {
+	found := make([]*api.Spec, 0, len(held))
+	for _, head := range held {
+		if keep(head) && x.selectable(head) {
+			found = append(found, head)
+		}
+	}
+	slices.SortFunc(found, func(a, b *api.Spec) int { return strings.Compare(Key(a.Object), Key(b.Object)) })
+	return found
+}
+
+// selectable reports whether a placement may take the object at all.
+func (x *Index) selectable(head *api.Spec) bool {
+	if head.Deleted != nil || head.Excluded != "" || neverSelected(kindOf(head.Object)) {
+		return false
+	}
+	if kindOf(head.Object) == (groupKind{"", "Endpoints"}) {
+		service := head.Object
+		service.Kind = "Service"
+		_, owned := x.heads[Key(service)]
+		return !owned
+	}
+	return true
+}
+
+// inNamespace reports whether a kind lies in namespaces; of kinds that Kubernetes does not bring itself
+// the objects held tell, and known is false when there is none.
+func (x *Index) inNamespace(gk groupKind) (namespaced, known bool) {
+	if namespaced, known = scopes[gk]; known {
+		return namespaced, true
+	}
+	for _, head := range x.byKind[gk] {
+		return head.Object.Namespace != "", true
+	}
+	return false, false
+}
+
+func kindOf(ref api.ObjectRef) groupKind {
+	return groupKind{group: groupOf(ref.APIVersion), kind: ref.Kind}
+}
+
+func put[K comparable](index map[K]map[string]*api.Spec, at K, key string, head *api.Spec) {
+	held := index[at]
+	if held == nil {
+		held = map[string]*api.Spec{}
+		index[at] = held
+	}
+	held[key] = head
+}
+
+func drop[K comparable](index map[K]map[string]*api.Spec, at K, key string) {
+	held := index[at]
+	delete(held, key)
+	if len(held) == 0 {
+		delete(index, at)
+	}
+}
