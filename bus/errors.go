@@ -1,0 +1,24 @@
+package bus
+
+import "errors"
+
+// Errors that callers tell apart.
+var (
+	// ErrConflict: the record changed since it was read, or is being written by somebody else in this
+	// process. Drop the plan and look again.
+	ErrConflict = errors.New("the record changed since it was read")
+	// ErrDeposed: another hub leads now. Stop acting.
+	ErrDeposed = errors.New("another hub leads")
+	// ErrTooLarge: the value is larger than its place allows; the text says both sizes.
+	ErrTooLarge = errors.New("value too large")
+	// ErrNotFound: there is no such key, command or content.
+	ErrNotFound = errors.New("not found")
+	// ErrNotSynced: a cache has not been filled since the connection was made or lost.
+	ErrNotSynced = errors.New("not synchronised yet")
+	// ErrCorrupt: the content does not have the digest it is stored under.
+	ErrCorrupt = errors.New("content does not match its digest")
+	// ErrLayoutNewer: the stored layout was made by a newer hub. Do not campaign.
+	ErrLayoutNewer = errors.New("the stored layout is newer than this hub")
+	// ErrUnreachable: no hub answered in time.
+	ErrUnreachable = errors.New("no hub answered")
+)

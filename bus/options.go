@@ -1,0 +1,33 @@
+package bus
+
+import (
+	"time"
+
+	"github.com/rs/zerolog"
+)
+
+// Options says how to reach NATS. The zero value reads NATS_URL, NATS_CREDS and NATS_CONTEXT and falls
+// back to nats://127.0.0.1:4222.
+type Options struct {
+	// Fleet is the name of the fleet, "default" when empty.
+	Fleet string
+	// URL of the server or servers, comma separated. It wins over NATS_URL, which wins over a context.
+	URL string
+	// Creds is the path of a .creds file. It wins over NATS_CREDS, which wins over a context.
+	Creds string
+	// CredsText is the text of a .creds file; it wins over Creds.
+	CredsText []byte
+	// Context names a NATS context, ~/.config/nats/context/<name>.json; it wins over NATS_CONTEXT.
+	Context string
+	// Server, when set, is connected to in process; URL, Creds and Context are then ignored.
+	Server *Server
+	// Name is the replica of a hub ("hub-0"), or the user of a client; agents use their member name.
+	Name string
+	// Version of this build, for the connection name.
+	Version string
+	// Timeout bounds the first connection of a client, 5 s when 0. Hubs and agents retry for ever.
+	Timeout time.Duration
+	Log     zerolog.Logger
+	// Getenv replaces os.Getenv in tests.
+	Getenv func(string) string
+}

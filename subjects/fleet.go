@@ -1,0 +1,55 @@
+package subjects
+
+// Fleet builds the full names of one fleet's assets. Its name is a DNS label.
+type Fleet struct {
+	Name string
+}
+
+// DefaultFleet is the name of a fleet that nobody named.
+const DefaultFleet = "default"
+
+// Buckets, by short name.
+const (
+	State     = "state"     // records of the hub
+	Lease     = "lease"     // who leads
+	Content   = "content"   // bodies and work documents, by digest
+	Heartbeat = "heartbeat" // newest heartbeat of each member
+	Result    = "result"    // newest result of each member and subject
+)
+
+// Streams, by short name.
+const (
+	Events   = "EVENTS"   // node events of members
+	Commands = "COMMANDS" // wanted state of each member
+	Audit    = "AUDIT"    // what happened, for people
+)
+
+// Prefix opens every subject of the fleet, "flotilla.<fleet>".
+func (f Fleet) Prefix() string { return "flotilla." + f.Name }
+
+// Bucket is the full name of a bucket, "flotilla_<fleet>_state".
+func (f Fleet) Bucket(short string) string { return "flotilla_" + f.Name + "_" + short }
+
+// BucketStream is the name of the stream under a bucket, "KV_flotilla_<fleet>_state".
+func (f Fleet) BucketStream(short string) string { return "KV_" + f.Bucket(short) }
+
+// BucketSubject is the subject of one key of a bucket, "$KV.flotilla_<fleet>_state.<key>"; key may
+// hold wildcards.
+func (f Fleet) BucketSubject(short, key string) string { return f.bucketPrefix(short) + key }
+
+func (f Fleet) bucketPrefix(short string) string { return "$KV." + f.Bucket(short) + "." }
+
+// BucketKey is the inverse of BucketSubject; false when the subject is not of that bucket.
+func (f Fleet) BucketKey(short, subject string) (string, bool) {
+	return cutPrefix(subject, f.bucketPrefix(short))
+}
+
+// Stream is the full name of a stream that is not a bucket, "FLOTILLA_<fleet>_COMMANDS".
+func (f Fleet) Stream(short string) string { return "FLOTILLA_" + f.Name + "_" + short }
+
+// DirectGet is the request subject that reads the newest message of one exact subject of a stream,
+// given by its full name.
+func DirectGet(stream, subject string) string { return "$JS.API.DIRECT.GET." + stream + "." + subject }
+
+// Inbox is the prefix of a user's reply subjects, "_INBOX_<user>".
+func Inbox(user string) string { return "_INBOX_" + user }

@@ -1,0 +1,76 @@
+package subjects
+
+import "strings"
+
+// Command is the subject of a member's command of one kind, "flotilla.<fleet>.command.<member>.<kind>".
+func (f Fleet) Command(member, kind string) string {
+	return f.Prefix() + ".command." + member + "." + kind
+}
+
+// ParseCommand is the inverse of Command.
+func (f Fleet) ParseCommand(subject string) (member, kind string, ok bool) {
+	return f.pair("command", subject)
+}
+
+// Hint is the subject on which the server announces a new command, headers only.
+func (f Fleet) Hint(member, kind string) string {
+	return f.Prefix() + ".hint." + member + "." + kind
+}
+
+// ParseHint is the inverse of Hint.
+func (f Fleet) ParseHint(subject string) (member, kind string, ok bool) {
+	return f.pair("hint", subject)
+}
+
+// NodeEvent is the subject of the whole state of one node of a member.
+func (f Fleet) NodeEvent(member, node string) string {
+	return f.Prefix() + ".event." + member + ".node." + Encode(node)
+}
+
+// Inventory is the subject of the list of a member's nodes and their versions.
+func (f Fleet) Inventory(member string) string {
+	return f.Prefix() + ".event." + member + ".inventory"
+}
+
+// AuditEvent is the subject of what happened to one object, "flotilla.<fleet>.audit.<kind>.<name>".
+func (f Fleet) AuditEvent(kind, name string) string {
+	return f.Prefix() + ".audit." + Encode(kind) + "." + Encode(name)
+}
+
+// AuditFilter is AuditEvent with "" standing for any kind or any name.
+func (f Fleet) AuditFilter(kind, name string) string {
+	tokens := [2]string{"*", "*"}
+	for i, s := range []string{kind, name} {
+		if s != "" {
+			tokens[i] = Encode(s)
+		}
+	}
+	return f.Prefix() + ".audit." + tokens[0] + "." + tokens[1]
+}
+
+// AllAudit, AllEvents, AllCommands are the wildcards the streams take in.
+func (f Fleet) AllAudit() string { return f.Prefix() + ".audit.*.*" }
+
+// AllEvents is every event of every member.
+func (f Fleet) AllEvents() string { return f.Prefix() + ".event.>" }
+
+// AllCommands is every command of every member.
+func (f Fleet) AllCommands() string { return f.Prefix() + ".command.*.*" }
+
+// AllHints is where commands are republished to; the stars keep the tokens of AllCommands in order.
+func (f Fleet) AllHints() string { return f.Prefix() + ".hint.*.*" }
+
+// APIGroup is the group of the hub's micro service; a verb is one more token.
+func (f Fleet) APIGroup() string { return f.Prefix() + ".api" }
+
+// API is the subject of one verb of the hub's service.
+func (f Fleet) API(verb string) string { return f.APIGroup() + "." + verb }
+
+func (f Fleet) pair(word, subject string) (member, kind string, ok bool) {
+	rest, ok := cutPrefix(subject, f.Prefix()+"."+word+".")
+	if !ok {
+		return "", "", false
+	}
+	member, kind, ok = strings.Cut(rest, ".")
+	return member, kind, ok && member != "" && kind != "" && !strings.Contains(kind, ".")
+}
