@@ -142,7 +142,9 @@ type Unpicked struct {
 type Release struct {
 	Header
 	Placement string         `json:"placement"`
-	Entries   []ReleaseEntry `json:"entries"` // sorted by member
+	// Step counts the changes of any entry, from 1; an entry that changes takes it as generation.
+	Step    int64          `json:"step,omitempty"`
+	Entries []ReleaseEntry `json:"entries"` // sorted by member
 	// Held says, for each binding that may not advance yet, why.
 	Held []Held `json:"held,omitempty"`
 }
@@ -154,9 +156,11 @@ type ReleaseEntry struct {
 	// Snapshot is the index of the released snapshot, Work its digest.
 	Snapshot int64  `json:"snapshot"`
 	Work     string `json:"work"`
-	// Generation counts changes of this entry, from 1; results carry it back.
-	Generation int64       `json:"generation"`
-	Since      metav1.Time `json:"since"`
+	// Generation is the step of the release in which this entry last changed; it never decreases for
+	// one member and uid, and results carry it back.
+	Generation int64 `json:"generation"`
+	// Since is when the snapshot was released to the member, or its withdrawal.
+	Since metav1.Time `json:"since"`
 	// Apply is the strategy the agent follows.
 	Apply *ApplyStrategy `json:"apply,omitempty"`
 	// Withdrawn entries are to leave the member; Abandon keeps the objects and forgets them.

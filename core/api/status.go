@@ -17,7 +17,7 @@ type PlacementStatus struct {
 	SelectedResources  []ResourceIdentifier `json:"selectedResources,omitempty"`
 	// SelectedTotal is the true number when SelectedResources was cut.
 	SelectedTotal int `json:"selectedTotal,omitempty"`
-	// Unconfirmed lists members that have not confirmed a withdrawal.
+	// Unconfirmed lists the first 100 members that have not confirmed a withdrawal.
 	Unconfirmed []string `json:"unconfirmed,omitempty"`
 }
 
@@ -30,6 +30,8 @@ type PlacementCounts struct {
 	Available int `json:"available"`
 	Failed    int `json:"failed"`
 	Drifted   int `json:"drifted"`
+	// Unconfirmed counts members that have not confirmed a withdrawal.
+	Unconfirmed int `json:"unconfirmed,omitempty"`
 }
 
 // ResourceIdentifier is one selected object.

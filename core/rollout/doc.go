@@ -1,0 +1,16 @@
+// Package rollout decides which members of a placement may run which snapshot now.
+//
+// Next is the whole of it: it takes the placement, its schedule, the release as it stands and what
+// the members reported, and answers with the next release. The room hub/roller calls it on every
+// change and writes the answer; the command line calls it for plans. It promises that it never lets
+// more members be unavailable than maxUnavailable allows, that deciding twice changes nothing, and
+// that the answer does not depend on the order of its inputs. It neither blocks nor keeps anything.
+//
+// The arithmetic is that of KubeFleet's RollingUpdate. Three rules are our own:
+//
+//   - What is in progress is not failed. Only a failed apply frees an update from maxUnavailable.
+//   - A member that is not ready already takes one of the places that maxUnavailable grants. It may
+//     move to the newest snapshot within those places, so that a broken snapshot can be repaired;
+//     and it may be withdrawn as soon as enough others are ready.
+//   - A member without a heartbeat is not ready, whatever it last reported.
+package rollout

@@ -1,0 +1,62 @@
+package rollout
+
+import (
+	"time"
+
+	"flotilla/core/api"
+)
+
+// Input is everything a decision depends on. Nothing in it is changed.
+type Input struct {
+	// Placement is the decoded placement, deleting when its DeletionTimestamp is set. A Placement
+	// without UID stands for one whose spec is gone: what is left of it is withdrawn.
+	Placement api.Placement
+	// Schedule, Release and Latest are nil while they do not exist. A schedule or snapshot of
+	// another uid is ignored.
+	Schedule *api.Schedule
+	Release  *api.Release
+	// Latest is the newest snapshot; one with an Error moves nothing.
+	Latest *api.Snapshot
+	// Results are the newest results by member.
+	Results map[string]*api.PlacementResult
+	// Members are all members a binding or an entry names; one that is missing here is taken for a
+	// member that nobody has heard of yet.
+	Members map[string]MemberView
+	Now     time.Time
+}
+
+// MemberView is what a rollout needs to know of a member.
+type MemberView struct {
+	State api.MemberState
+	// Leaving is set once its deletion was asked for; WhenLeaving is api.WhenLeavingRetain, also
+	// when empty, or api.WhenLeavingDelete.
+	Leaving     bool
+	WhenLeaving string
+	// Gone says that the member is no part of the fleet any more: nothing can be confirmed by it.
+	Gone bool
+}
+
+// Plan is the next release and how it differs from the one before.
+type Plan struct {
+	// Release is to be written when Changed. It is empty, and may be deleted, once the placement is
+	// gone and every withdrawal confirmed.
+	Release api.Release
+	Changed bool
+	// Advance are the members that get the newest snapshot now, Withdraw those that are to give the
+	// placement up now, Confirmed those whose withdrawal is done and whose entry is dropped. All are
+	// sorted.
+	Advance   []string
+	Withdraw  []string
+	Confirmed []string
+	// Hold says why the other bindings wait; it is Release.Held.
+	Hold []api.Held
+	// Recheck is when time alone may change the answer; zero when only news can.
+	Recheck time.Time
+	// Events are for the audit stream.
+	Events []api.Audit
+}
+
+// Next decides the next release of a placement.
+func Next(in Input) Plan {
+	panic("being written")
+}
