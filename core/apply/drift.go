@@ -1,0 +1,132 @@
+package apply
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// maxDrifts bounds what Drifts lists of one object, as KubeFleet does.
+const maxDrifts = 100
+
+// Drifts lists, sorted, the JSON pointers at which a live object differs from what is wanted of it.
+// It is KubeFleet's partial comparison: fields that the manifest does not mention do not count, nor
+// do status, names, and labels and annotations of Kubernetes and of fleet managers. Numbers and
+// quantities are compared by value, absent and empty are equal. A list must match in length and
+// order.
+func Drifts(wanted, live *unstructured.Unstructured) []string {
+	var c comparison
+	for key, value := range wanted.Object {
+		switch key {
+		case "apiVersion", "kind", "status", "metadata":
+		case "stringData": // write-only: the member stores it under data
+		default:
+			c.value("/"+escape(key), value, live.Object[key])
+		}
+	}
+	c.marks("/metadata/labels", wanted.GetLabels(), live.GetLabels())
+	c.marks("/metadata/annotations", wanted.GetAnnotations(), live.GetAnnotations())
+	slices.Sort(c.found)
+	if len(c.found) > maxDrifts {
+		c.found = c.found[:maxDrifts]
+	}
+	return c.found
+}
+
+type comparison struct{ found []string }
+
+func (c *comparison) marks(at string, wanted, live map[string]string) {
+	for key, value := range wanted {
+		if ignoredMark(key) {
+			continue
+		}
+		if got, ok := live[key]; !ok || got != value {
+			c.found = append(c.found, at+"/"+escape(key))
+		}
+	}
+}
+
+func ignoredMark(key string) bool {
+	for _, domain := range []string{"kubernetes.io/", "k8s.io/", "kubernetes-fleet.io/", "flotilla.io/"} {
+		if strings.Contains(key, domain) {
+			return true
+		}
+	}
+	return false
+}
+
+func (c *comparison) value(at string, wanted, live any) {
+	switch want := wanted.(type) {
+	case map[string]any:
+		c.object(at, want, live)
+	case []any:
+		c.list(at, want, live)
+	default:
+		if !sameScalar(wanted, live) {
+			c.found = append(c.found, at)
+		}
+	}
+}
+
+func (c *comparison) object(at string, wanted map[string]any, live any) {
+	have, ok := live.(map[string]any)
+	if !ok {
+		if len(wanted) > 0 || live != nil {
+			c.found = append(c.found, at)
+		}
+		return
+	}
+	for key, value := range wanted {
+		c.value(at+"/"+escape(key), value, have[key])
+	}
+}
+
+func (c *comparison) list(at string, wanted []any, live any) {
+	have, _ := live.([]any)
+	if len(have) != len(wanted) {
+		c.found = append(c.found, at)
+		return
+	}
+	for i := range wanted {
+		c.value(at+"/"+strconv.Itoa(i), wanted[i], have[i])
+	}
+}
+
+// sameScalar compares two leaves. Kubernetes stores some numbers as strings and rewrites quantities
+// ("1000m" becomes "1"), so what reads as an equal quantity is equal.
+func sameScalar(wanted, live any) bool {
+	if wanted == live {
+		return true
+	}
+	if live == nil {
+		return wanted == nil || wanted == "" || wanted == false
+	}
+	if wanted == nil {
+		return false
+	}
+	want, ok := quantity(wanted)
+	if !ok {
+		return false
+	}
+	have, ok := quantity(live)
+	return ok && want.Cmp(have) == 0
+}
+
+func quantity(v any) (resource.Quantity, bool) {
+	switch v.(type) {
+	case string, int64, float64:
+	default:
+		return resource.Quantity{}, false
+	}
+	q, err := resource.ParseQuantity(fmt.Sprint(v))
+	return q, err == nil
+}
+
+var pointerEscaper = strings.NewReplacer("~", "~0", "/", "~1")
+
+// escape writes one segment of a JSON pointer.
+func escape(segment string) string { return pointerEscaper.Replace(segment) }

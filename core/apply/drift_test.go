@@ -1,0 +1,85 @@
+package apply
+
+import (
+	"strconv"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestDrifts(t *testing.T) {
+	const wanted = `
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: d
+  labels: {app: d, app.kubernetes.io/name: d}
+  annotations: {note: hello, flotilla.io/digest: x}
+spec:
+  replicas: 3
+  paused: false
+  strategy: {}
+  template:
+    spec:
+      containers:
+      - {name: a, image: "nginx:1", resources: {requests: {cpu: 1000m, memory: 1Gi}}}
+`
+	for name, c := range map[string]struct {
+		live string
+		want []string
+	}{
+		"defaults of the member and rewritten quantities are no drift": {live: `
+metadata:
+  labels: {app: d, extra: x}
+  annotations: {note: hello, other: x}
+spec:
+  replicas: 3
+  revisionHistoryLimit: 10
+  template:
+    spec:
+      restartPolicy: Always
+      containers:
+      - {name: a, image: "nginx:1", imagePullPolicy: Always, resources: {requests: {cpu: "1", memory: 1024Mi}}}
+status: {replicas: 3}
+`},
+		"changed, missing and added": {live: `
+metadata:
+  labels: {app: e}
+spec:
+  replicas: 5
+  template:
+    spec:
+      containers:
+      - {name: a, image: "nginx:2", resources: {requests: {cpu: "2"}}}
+`, want: []string{
+			"/metadata/annotations/note", "/metadata/labels/app", "/spec/replicas", "/spec/template/spec/containers/0/image",
+			"/spec/template/spec/containers/0/resources/requests/cpu", "/spec/template/spec/containers/0/resources/requests/memory",
+		}},
+		"a list of another length": {live: `
+metadata: {labels: {app: d}, annotations: {note: hello}}
+spec: {replicas: 3, template: {spec: {containers: []}}}
+`, want: []string{"/spec/template/spec/containers"}},
+		"another type": {live: `
+metadata: {labels: {app: d}, annotations: {note: hello}}
+spec: {replicas: three, template: x}
+`, want: []string{"/spec/replicas", "/spec/template"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			require.Equal(t, c.want, Drifts(object(t, wanted), object(t, "apiVersion: apps/v1\nkind: Deployment\n"+c.live)))
+		})
+	}
+}
+
+func TestDriftsAreBoundedAndEscaped(t *testing.T) {
+	wanted := object(t, "{apiVersion: v1, kind: ConfigMap}")
+	values := map[string]any{"a/b~c": "x"}
+	for i := range 200 {
+		values["k"+strconv.Itoa(i)] = "x"
+	}
+	wanted.Object["data"] = values
+	found := Drifts(wanted, object(t, "{apiVersion: v1, kind: ConfigMap}"))
+	require.Equal(t, []string{"/data"}, found)
+	found = Drifts(wanted, object(t, "{apiVersion: v1, kind: ConfigMap, data: {x: y}}"))
+	require.Len(t, found, maxDrifts)
+	require.Equal(t, "/data/a~1b~0c", found[0])
+}

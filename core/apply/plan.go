@@ -1,0 +1,120 @@
+package apply
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"flotilla/core/api"
+)
+
+// Verb is what an operation does to an object.
+type Verb string
+
+// The verbs. Keep writes nothing; it is in the plan so that the caller checks its availability.
+const (
+	Create  Verb = "create"
+	Replace Verb = "replace"
+	Delete  Verb = "delete"
+	Disown  Verb = "disown" // take our annotations off and leave the object
+	Keep    Verb = "keep"
+)
+
+// Op is one operation on one object.
+type Op struct {
+	Verb Verb
+	api.ObjectRef
+	// Digest is of the manifest, empty for Delete and Disown.
+	Digest string
+	// UID of the live object that Replace, Delete, Disown and Keep are about; a write must not touch
+	// an object of the same name with another uid.
+	UID string
+	// Object is what Create, Replace and Disown write, complete with its annotations; what Keep
+	// found; nil for Delete.
+	Object *unstructured.Unstructured
+	// Reason says why, "content changed", "drifted at /spec/replicas".
+	Reason string
+}
+
+// Conflict is one manifest that is left alone.
+type Conflict struct {
+	api.ObjectRef
+	// Reason is one of the results of placement.md 3.3.
+	Reason  string
+	Message string
+}
+
+// Plan is what to do, in order: the operations of one wave in any order or at once, a wave only
+// after the one before it was tried.
+type Plan struct {
+	Waves     [][]Op
+	Conflicts []Conflict
+}
+
+// Writes counts the operations that change something.
+func (p Plan) Writes() int {
+	writes := 0
+	for _, wave := range p.Waves {
+		for i := range wave {
+			if wave[i].Verb != Keep {
+				writes++
+			}
+		}
+	}
+	return writes
+}
+
+// String renders the plan for logs and golden files, one line an operation or conflict.
+func (p Plan) String() string {
+	var b strings.Builder
+	for i, wave := range p.Waves {
+		for j := range wave {
+			fmt.Fprintf(&b, "%d %s\n", i, wave[j])
+		}
+	}
+	for _, c := range p.Conflicts {
+		fmt.Fprintf(&b, "- %s: %s: %s\n", c.ObjectRef, c.Reason, c.Message)
+	}
+	return b.String()
+}
+
+// String is one line, "replace Deployment/shop/web: content changed".
+func (o Op) String() string {
+	if o.Reason == "" {
+		return fmt.Sprintf("%s %s", o.Verb, o.ObjectRef)
+	}
+	return fmt.Sprintf("%s %s: %s", o.Verb, o.ObjectRef, o.Reason)
+}
+
+// layered sorts operations into waves: writes and keeps by rising wave of their kind, then deletions
+// and disownings by falling wave.
+func layered(ops []Op) [][]Op {
+	slices.SortFunc(ops, func(a, b Op) int {
+		return cmp.Or(cmp.Compare(layer(a), layer(b)), compareRefs(a.ObjectRef, b.ObjectRef))
+	})
+	var waves [][]Op
+	for i := range ops {
+		if i == 0 || layer(ops[i]) != layer(ops[i-1]) {
+			waves = append(waves, nil)
+		}
+		waves[len(waves)-1] = append(waves[len(waves)-1], ops[i])
+	}
+	return waves
+}
+
+func layer(o Op) int {
+	wave := Wave(o.ObjectRef)
+	if o.Verb == Delete || o.Verb == Disown {
+		return 2*lastWave + 1 - wave
+	}
+	return wave
+}
+
+func compareRefs(a, b api.ObjectRef) int {
+	return cmp.Or(
+		cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Namespace, b.Namespace),
+		cmp.Compare(a.Name, b.Name), cmp.Compare(a.APIVersion, b.APIVersion))
+}
