@@ -2,44 +2,249 @@
 //
 // A room adds keys from its watch callbacks and runs a function for each. Keys that wait are
 // coalesced; one key is never worked on twice at once; a key can ask to be looked at again at a time;
-// errors back off with jitter. Nothing in it is NATS.
+// errors back off with jitter. Nothing in it is NATS, and nothing in it blocks but Run.
 package loop
 
 import (
 	"context"
+	"math/rand/v2"
+	"sync"
 	"time"
 )
 
-// Work looks at one key. A zero recheck means: only when woken. An error is logged through
-// Options.Failed and the key is looked at again after a growing delay.
+// Work looks at one key. A zero recheck means: only when woken. After an error, which Options.Failed
+// is told of, the key is looked at again after a growing delay, and recheck is ignored.
 type Work func(ctx context.Context, key string) (recheck time.Time, err error)
 
-// Options tune a Queue. The zero value has 1 worker, delays from 50 ms to 30 s, full jitter.
+// Options tune a Queue. The zero value has 1 worker and delays from 50 ms to 30 s.
 type Options struct {
 	// Workers run at once, each on another key.
 	Workers int
-	// MinDelay and MaxDelay bound the delay after errors.
+	// MinDelay and MaxDelay bound the delay after errors; it doubles with each in a row.
 	MinDelay, MaxDelay time.Duration
-	// Jitter returns a number in [0, 1); nil uses math/rand.
+	// Jitter returns a number in [0, 1), by which up to half of a delay is taken off; nil is random.
 	Jitter func() float64
-	// Failed is told of every error and the delay that follows.
+	// Failed is told of every error and of the delay that follows. It is not told of errors that the
+	// end of the context caused.
 	Failed func(key string, err error, delay time.Duration)
 }
 
-// Queue is a set of keys that wait for work.
-type Queue struct{}
+func (o Options) withDefaults() Options {
+	if o.Workers <= 0 {
+		o.Workers = 1
+	}
+	if o.MinDelay <= 0 {
+		o.MinDelay = 50 * time.Millisecond
+	}
+	if o.MaxDelay <= 0 {
+		o.MaxDelay = 30 * time.Second
+	}
+	if o.Jitter == nil {
+		o.Jitter = rand.Float64
+	}
+	if o.Failed == nil {
+		o.Failed = func(string, error, time.Duration) {}
+	}
+	return o
+}
 
-// New returns an empty queue.
-func New(o Options) *Queue { return &Queue{} }
+// Queue is a set of keys that wait for work. Make it with New.
+type Queue struct {
+	o Options
 
-// Add wakes a key now. It never blocks. A key that is being worked on is looked at once more after.
-func (q *Queue) Add(key string) {}
+	mu      sync.Mutex
+	wake    *sync.Cond
+	waiting []string // first come, first served
+	items   map[string]*item
+	timers  uint64 // started so far
+	stopped bool
+}
+
+// item is what the queue knows of one key; a key that nothing is known of has none.
+type item struct {
+	waiting  bool
+	running  bool
+	again    bool // woken while running
+	failures int  // in a row
+	timer    *time.Timer
+	due      time.Time // of timer
+	serial   uint64    // of timer
+}
+
+// New returns an empty queue. Keys may be added before Run.
+func New(o Options) *Queue {
+	q := &Queue{o: o.withDefaults(), items: map[string]*item{}}
+	q.wake = sync.NewCond(&q.mu)
+	return q
+}
+
+// Add wakes a key now. A key that is being worked on is looked at once more after.
+func (q *Queue) Add(key string) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.add(q.item(key), key)
+}
 
 // AddAt wakes a key at t; the earliest of several times wins.
-func (q *Queue) AddAt(key string, t time.Time) {}
+func (q *Queue) AddAt(key string, t time.Time) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.addAt(q.item(key), key, t)
+}
 
 // Len is the number of keys waiting for a worker.
-func (q *Queue) Len() int { return 0 }
+func (q *Queue) Len() int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return len(q.waiting)
+}
 
-// Run works until ctx ends and returns when its workers have.
-func (q *Queue) Run(ctx context.Context, work Work) { <-ctx.Done() }
+// Run works until ctx ends and returns when its workers have. It is called once.
+func (q *Queue) Run(ctx context.Context, work Work) {
+	stop := context.AfterFunc(ctx, q.stop)
+	defer stop()
+	var workers sync.WaitGroup
+	for range q.o.Workers {
+		workers.Go(func() { q.worker(ctx, work) })
+	}
+	workers.Wait()
+}
+
+func (q *Queue) worker(ctx context.Context, work Work) {
+	for {
+		key, ok := q.next()
+		if !ok {
+			return
+		}
+		recheck, err := work(ctx, key)
+		q.done(ctx, key, recheck, err)
+	}
+}
+
+// next waits for a key and marks it as running; false when the queue has stopped.
+func (q *Queue) next() (string, bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for len(q.waiting) == 0 && !q.stopped {
+		q.wake.Wait()
+	}
+	if q.stopped {
+		return "", false
+	}
+	key := q.waiting[0]
+	q.waiting = q.waiting[1:]
+	it := q.items[key]
+	it.waiting, it.running = false, true
+	it.cancel()
+	return key, true
+}
+
+func (q *Queue) done(ctx context.Context, key string, recheck time.Time, err error) {
+	if err != nil && ctx.Err() != nil {
+		return
+	}
+	delay := q.settle(key, recheck, err)
+	if err != nil {
+		q.o.Failed(key, err, delay)
+	}
+}
+
+// settle decides when a key that was worked on is looked at again, and returns the delay after an error.
+func (q *Queue) settle(key string, recheck time.Time, err error) (delay time.Duration) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	it := q.items[key]
+	it.running = false
+	switch {
+	case err != nil:
+		delay = q.delay(it.failures)
+		it.failures++
+		it.again = false
+		q.addAt(it, key, time.Now().Add(delay))
+	case it.again:
+		it.failures, it.again = 0, false
+		q.add(it, key)
+	default:
+		it.failures = 0
+	}
+	if err == nil && !recheck.IsZero() {
+		q.addAt(it, key, recheck)
+	}
+	if !it.waiting && it.timer == nil {
+		delete(q.items, key)
+	}
+	return delay
+}
+
+func (q *Queue) delay(failures int) time.Duration {
+	d := q.o.MinDelay
+	for range failures {
+		if d >= q.o.MaxDelay/2 {
+			d = q.o.MaxDelay
+			break
+		}
+		d *= 2
+	}
+	return d - time.Duration(q.o.Jitter()*float64(d)/2)
+}
+
+func (q *Queue) item(key string) *item {
+	it := q.items[key]
+	if it == nil {
+		it = &item{}
+		q.items[key] = it
+	}
+	return it
+}
+
+func (q *Queue) add(it *item, key string) {
+	switch {
+	case q.stopped || it.waiting:
+	case it.running:
+		it.again = true
+	default:
+		it.waiting = true
+		q.waiting = append(q.waiting, key)
+		q.wake.Signal()
+	}
+}
+
+func (q *Queue) addAt(it *item, key string, t time.Time) {
+	if q.stopped || it.timer != nil && !t.Before(it.due) {
+		return
+	}
+	it.cancel()
+	q.timers++
+	serial := q.timers
+	it.due, it.serial = t, serial
+	it.timer = time.AfterFunc(time.Until(t), func() { q.fire(key, serial) })
+}
+
+// fire is a timer's end. A timer that was replaced in the meantime does nothing.
+func (q *Queue) fire(key string, serial uint64) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	it := q.items[key]
+	if it == nil || it.timer == nil || it.serial != serial {
+		return
+	}
+	it.timer = nil
+	q.add(it, key)
+}
+
+func (it *item) cancel() {
+	if it.timer != nil {
+		it.timer.Stop()
+		it.timer = nil
+	}
+}
+
+func (q *Queue) stop() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.stopped = true
+	for _, it := range q.items {
+		it.cancel()
+	}
+	q.wake.Broadcast()
+}
