@@ -11,7 +11,7 @@ const (
 	KindMemberCluster            = "MemberCluster"
 )
 
-// Annotations of ours on objects that users write.
+// Annotations, a label and a taint of ours on objects that users write or agents make.
 const (
 	// AnnotationFailoverAfter on a placement is how long a member may be Unknown before its binding
 	// is replaced; absent means never.
@@ -24,6 +24,8 @@ const (
 	AnnotationAgentLabels = "flotilla.io/agent-labels"
 	// LabelMemberName is on every member with its own name, so that selectors can address one member.
 	LabelMemberName = "kubernetes-fleet.io/member-name"
+	// TaintCordoned is the taint that cordoning a member sets.
+	TaintCordoned = "flotilla.io/cordoned"
 	// AnnotationOwner on a live object names the placement and its uid, "web/<uid>".
 	AnnotationOwner = "flotilla.io/owner"
 	// AnnotationDigest on a live object is the digest of the manifest that it was made from.
