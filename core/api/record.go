@@ -27,10 +27,13 @@ type Spec struct {
 	Size int `json:"size,omitempty"`
 	// Manifest addresses the body as snapshots hold it, when that is not the one of Digest.
 	Manifest string `json:"manifest,omitempty"`
+	// Bare is the digest of the body without metadata; Generation counts its changes.
+	Bare string `json:"bare,omitempty"`
 	// Excluded says why no placement selects this object; empty for most.
 	Excluded string `json:"excluded,omitempty"`
-	// Request is the id of the request that last wrote this record.
+	// Request is the id of the request that last wrote this record, Action what it did.
 	Request string `json:"request,omitempty"`
+	Action  string `json:"action,omitempty"`
 }
 
 // ManifestDigest is the digest under which snapshots refer to content.
@@ -141,7 +144,7 @@ type Unpicked struct {
 // binding may run.
 type Release struct {
 	Header
-	Placement string         `json:"placement"`
+	Placement string `json:"placement"`
 	// Step counts the changes of any entry, from 1; an entry that changes takes it as generation.
 	Step    int64          `json:"step,omitempty"`
 	Entries []ReleaseEntry `json:"entries"` // sorted by member

@@ -8,7 +8,8 @@ import (
 
 // Object is one content document made ready for the hub.
 type Object struct {
-	// Head has Object, Labels, Digest, Size, Manifest and Excluded set; the door adds identity and time.
+	// Head has Object, Labels, Digest, Size, Manifest, Bare and Excluded set; the door adds identity and
+	// time.
 	Head api.Spec
 	// Body is what the user applied without what the server sets; its digest is Head.Digest.
 	Body []byte
@@ -32,12 +33,18 @@ func New(document map[string]any) (Object, error) {
 	if err != nil {
 		return Object{}, fmt.Errorf("reading %s: %w", ref, err)
 	}
+	delete(stored, "metadata")
+	bare, err := Canonical(stored)
+	if err != nil {
+		return Object{}, fmt.Errorf("reading %s: %w", ref, err)
+	}
 	head := api.Spec{
 		Header:   api.NewHeader(api.KindSpec),
 		Object:   ref,
 		Labels:   labelsOf(document),
 		Digest:   Digest(body),
 		Size:     len(body),
+		Bare:     Digest(bare),
 		Excluded: excluded(document),
 	}
 	if digest := Digest(manifest); digest != head.Digest {

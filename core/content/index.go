@@ -43,11 +43,17 @@ func (x *Index) Set(head api.Spec) {
 }
 
 // Remove forgets the object.
-func (x *Index) Remove(ref api.ObjectRef) {
-	key := Key(ref)
+func (x *Index) Remove(ref api.ObjectRef) { x.RemoveKey(Key(ref)) }
+
+// RemoveKey forgets the object with that Key.
+func (x *Index) RemoveKey(key string) {
+	head, found := x.heads[key]
+	if !found {
+		return
+	}
 	delete(x.heads, key)
-	drop(x.byKind, kindOf(ref), key)
-	drop(x.byNamespace, ref.Namespace, key)
+	drop(x.byKind, kindOf(head.Object), key)
+	drop(x.byNamespace, head.Object.Namespace, key)
 }
 
 // Get returns the head of an object, whatever version ref names.

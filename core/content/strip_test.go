@@ -134,6 +134,17 @@ func TestNewKeepsBothBodiesWhenTheyDiffer(t *testing.T) {
 	require.Equal(t, content.Digest(made.Manifest), made.Head.ManifestDigest())
 }
 
+func TestBareTellsMetadataFromTheRest(t *testing.T) {
+	bare := func(text string) string {
+		made, err := content.New(object(t, text))
+		require.NoError(t, err)
+		return made.Head.Bare
+	}
+	first := bare(`{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {k: v}}`)
+	require.Equal(t, first, bare(`{apiVersion: v1, kind: ConfigMap, metadata: {name: a, labels: {l: "1"}}, data: {k: v}}`))
+	require.NotEqual(t, first, bare(`{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {k: w}}`))
+}
+
 func TestNewKeepsLargeIntegers(t *testing.T) {
 	made, err := content.New(object(t, `{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, limit: 9007199254740993}`))
 	require.NoError(t, err)
