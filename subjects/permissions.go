@@ -6,21 +6,103 @@ type Permissions struct {
 	Subscribe []string
 }
 
-// AgentPermissions are exactly what the agent of one member may do (design.md section 3). Given
-// "{{name()}}" they are the template of the scoped signing key.
+// AgentTemplate stands for the member in the permissions of a scoped signing key: the server puts the
+// name of the user there.
+const AgentTemplate = "{{name()}}"
+
+// AgentPermissions are exactly what the agent of one member may do in account AGENTS. Given
+// AgentTemplate they are the template of the scoped signing key.
 func (f Fleet) AgentPermissions(member string) Permissions {
-	commands := f.Stream(Commands)
 	publish := []string{
 		f.BucketSubject(Heartbeat, member),
 		f.BucketSubject(Result, member+".>"),
 		f.Prefix() + ".event." + member + ".>",
 	}
 	for _, kind := range CommandKinds() {
-		publish = append(publish, DirectGet(commands, f.Command(member, kind)))
+		publish = append(publish, DirectGet(f.Stream(Commands), f.Command(member, kind)))
 	}
 	publish = append(publish, DirectGet(f.BucketStream(Content), f.BucketSubject(Content, "*")))
 	return Permissions{
 		Publish:   publish,
 		Subscribe: []string{Inbox(member) + ".>", f.Hint(member, "*")},
 	}
+}
+
+// OperatorPermissions are what people and their command line client may do in account HUB: ask the
+// hub, and look at everything. Only the hub writes records.
+func (f Fleet) OperatorPermissions() Permissions {
+	publish := []string{
+		f.APIGroup() + ".*",
+		"$SRV.>",
+		"$JS.API.INFO",
+		"$JS.API.STREAM.NAMES",
+		"$JS.API.STREAM.LIST",
+		"$JS.FC.>",
+	}
+	for _, stream := range f.streamNames() {
+		publish = append(
+			publish,
+			"$JS.API.STREAM.INFO."+stream,
+			"$JS.API.STREAM.MSG.GET."+stream,
+			"$JS.API.DIRECT.GET."+stream,
+			"$JS.API.DIRECT.GET."+stream+".>",
+			"$JS.API.CONSUMER.CREATE."+stream,
+			"$JS.API.CONSUMER.CREATE."+stream+".>",
+			"$JS.API.CONSUMER.INFO."+stream+".*",
+			"$JS.API.CONSUMER.LIST."+stream,
+			"$JS.API.CONSUMER.NAMES."+stream,
+			"$JS.API.CONSUMER.DELETE."+stream+".*",
+			"$JS.API.CONSUMER.MSG.NEXT."+stream+".*",
+		)
+	}
+	return Permissions{
+		Publish:   publish,
+		Subscribe: []string{"_INBOX.>", Inbox(OperatorUser) + ".>", f.Prefix() + ".>", "$SRV.>"},
+	}
+}
+
+// HubPermissions are what the hub may do in account HUB, which is its own: everything.
+func (f Fleet) HubPermissions() Permissions {
+	return Permissions{Publish: []string{">"}, Subscribe: []string{">"}}
+}
+
+// Names of the users of account HUB.
+const (
+	HubUser      = "hub"
+	OperatorUser = "operator"
+)
+
+// Names of the accounts.
+const (
+	AccountHub    = "HUB"    // hub and operators; the only one with JetStream
+	AccountAgents = "AGENTS" // all agents
+	AccountSystem = "SYS"    // of NATS itself
+)
+
+// Export is a subject that account HUB offers and account AGENTS imports under the same name.
+type Export struct {
+	Name    string
+	Subject string
+	// Stream is true when messages flow from HUB to AGENTS, false for requests from AGENTS to HUB.
+	Stream bool
+}
+
+// Exports is all that crosses the border between the accounts HUB and AGENTS.
+func (f Fleet) Exports() []Export {
+	return []Export{
+		{Name: "heartbeats", Subject: f.BucketSubject(Heartbeat, ">")},
+		{Name: "results", Subject: f.BucketSubject(Result, ">")},
+		{Name: "node events", Subject: f.AllEvents()},
+		{Name: "commands by exact subject", Subject: DirectGet(f.Stream(Commands), f.Prefix()+".command.>")},
+		{Name: "content by digest", Subject: DirectGet(f.BucketStream(Content), f.BucketSubject(Content, ">"))},
+		{Name: "hints", Subject: f.Prefix() + ".hint.>", Stream: true},
+	}
+}
+
+func (f Fleet) streamNames() []string {
+	var names []string
+	for _, a := range Assets() {
+		names = append(names, a.StreamName(f))
+	}
+	return names
 }

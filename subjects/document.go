@@ -1,0 +1,51 @@
+package subjects
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Document renders the address book as Markdown; SUBJECTS.md is that of fleet "<fleet>".
+func Document(f Fleet) string {
+	var b strings.Builder
+	b.WriteString("# Subjects, buckets and keys\n\nGenerated from package `subjects` by `go generate ./subjects`; do not edit.\n\n" +
+		"A name in `<…>` is one token: DNS labels as they are, every other byte but letters, digits, `-` and `_` as `=XX` " +
+		"(`ns/web` is `ns=2Fweb`).\n\n## Streams and buckets\n\n| name | stream | subjects | holds |\n|---|---|---|---|\n")
+	for _, a := range Assets() {
+		fmt.Fprintf(&b, "| `%s` | `%s` | `%s` | %s |\n", a.Name(f), a.StreamName(f), strings.Join(a.Subjects(f), "`, `"), a.Description)
+	}
+	b.WriteString("\n## Addresses\n\n| in | key or subject | holds | written only by | read by |\n|---|---|---|---|---|\n")
+	for _, a := range f.Addresses() {
+		in := "core NATS"
+		if a.In != "" {
+			in = "`" + a.In + "`"
+		}
+		fmt.Fprintf(&b, "| %s | `%s` | %s | %s | %s |\n", in, a.Pattern, a.Holds, a.Writer, a.Readers)
+	}
+	b.WriteString("\n## Accounts\n\nAccount `HUB` has JetStream; `AGENTS` has none; `SYS` is of NATS itself. " +
+		"All that crosses from `AGENTS` to `HUB` (stream: the other way):\n\n| what | kind | subject |\n|---|---|---|\n")
+	for _, e := range f.Exports() {
+		kind := "service"
+		if e.Stream {
+			kind = "stream"
+		}
+		fmt.Fprintf(&b, "| %s | %s | `%s` |\n", e.Name, kind, e.Subject)
+	}
+	writePermissions(&b, "the agent of `<member>`", f.AgentPermissions("<member>"))
+	writePermissions(&b, "an operator", f.OperatorPermissions())
+	writePermissions(&b, "the hub", f.HubPermissions())
+	return b.String()
+}
+
+func writePermissions(b *strings.Builder, who string, p Permissions) {
+	fmt.Fprintf(b, "\n## Permissions of %s\n", who)
+	for _, list := range []struct {
+		verb     string
+		subjects []string
+	}{{"publish", p.Publish}, {"subscribe", p.Subscribe}} {
+		fmt.Fprintf(b, "\nMay %s:\n\n", list.verb)
+		for _, s := range list.subjects {
+			fmt.Fprintf(b, "- `%s`\n", s)
+		}
+	}
+}

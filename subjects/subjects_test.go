@@ -1,0 +1,160 @@
+package subjects
+
+import (
+	"flag"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+var update = flag.Bool("update", false, "write SUBJECTS.md")
+
+var fleet = Fleet{Name: "north"}
+
+func TestDocumentIsCurrent(t *testing.T) {
+	want := Document(Fleet{Name: "<fleet>"})
+	if *update {
+		require.NoError(t, os.WriteFile("SUBJECTS.md", []byte(want), 0o644))
+	}
+	found, err := os.ReadFile("SUBJECTS.md")
+	require.NoError(t, err)
+	require.Equal(t, want, string(found), "SUBJECTS.md is stale: run go generate ./subjects")
+}
+
+func TestEncode(t *testing.T) {
+	for name, token := range map[string]string{
+		"web":                     "web",
+		"ns/web":                  "ns=2Fweb",
+		"a.b":                     "a=2Eb",
+		"a=b":                     "a=3Db",
+		"":                        "=",
+		"=":                       "=3D",
+		"*":                       "=2A",
+		">":                       "=3E",
+		"é":                       "=C3=A9",
+		"v1|ConfigMap|default|cm": "v1=7CConfigMap=7Cdefault=7Ccm",
+	} {
+		require.Equal(t, token, Encode(name))
+		back, err := Decode(token)
+		require.NoError(t, err)
+		require.Equal(t, name, back)
+	}
+}
+
+func TestDecodeRefusesWhatEncodeCannotMake(t *testing.T) {
+	for _, token := range []string{"", "a=", "a=2", "=2f", "=41", "a.b", "a*", "==", "=zz"} {
+		_, err := Decode(token)
+		require.Error(t, err, token)
+	}
+}
+
+func FuzzEncode(f *testing.F) {
+	for _, seed := range []string{"", "web", "ns/web", "\x00\xff", "=", "=2F"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, name string) {
+		token := Encode(name)
+		require.NotEmpty(t, token)
+		require.False(t, strings.ContainsAny(token, ".*> \t\r\n"), token)
+		back, err := Decode(token)
+		require.NoError(t, err)
+		require.Equal(t, name, back)
+	})
+}
+
+func TestFamilies(t *testing.T) {
+	for _, c := range []struct {
+		family           Family
+		name, key, group string
+	}{
+		{PlacementSpecs, "web", "spec.placement.web", "web"},
+		{Specs(KindPlacement), "ns/web", "spec.placement.ns=2Fweb", "ns/web"},
+		{Schedules, "ns/web.v2", "schedule.ns=2Fweb=2Ev2", "ns/web.v2"},
+		{Snapshots, SnapshotName("web", 7), "snapshot.web.7", "web"},
+		{Snapshots, SnapshotName("ns/web.v2", 12), "snapshot.ns=2Fweb=2Ev2.12", "ns/web.v2"},
+		{ObjectSpecs, ObjectName("apps/v1", "Deployment", "ns", "web"), "spec.object.apps=2Fv1=7CDeployment=7Cns=7Cweb", "apps/v1|Deployment|ns|web"},
+	} {
+		require.Equal(t, c.key, c.family.Key(c.name))
+		name, ok := c.family.Name(c.key)
+		require.True(t, ok)
+		require.Equal(t, c.name, name)
+		require.Equal(t, c.group, c.family.Group(c.name))
+	}
+}
+
+func TestFamiliesRefuseForeignKeys(t *testing.T) {
+	for key, family := range map[string]Family{
+		"spec.member.berlin": PlacementSpecs,
+		"schedule.":          Schedules,
+		"schedule.a.b":       Schedules,
+		"snapshot.web":       Snapshots,
+		"snapshot.web.07":    Snapshots,
+		"snapshot.web.x":     Snapshots,
+		"member.*":           Members,
+	} {
+		_, ok := family.Name(key)
+		require.False(t, ok, key)
+	}
+}
+
+func TestResultKeys(t *testing.T) {
+	require.Equal(t, "berlin.placement.ns=2Fweb", ResultKey("berlin", CommandPlacement, "ns/web"))
+	member, kind, name, ok := ParseResultKey("berlin.placement.ns=2Fweb")
+	require.True(t, ok)
+	require.Equal(t, []string{"berlin", "placement", "ns/web"}, []string{member, kind, name})
+	for _, key := range []string{"berlin.placement", "berlin.*.web", "berlin.placement.>", "*.placement.web", "berlin.placement.a.b"} {
+		_, _, _, ok := ParseResultKey(key)
+		require.False(t, ok, key)
+	}
+}
+
+func TestObjectNames(t *testing.T) {
+	apiVersion, kind, namespace, name, err := ParseObjectName(ObjectName("v1", "Namespace", "", "web"))
+	require.NoError(t, err)
+	require.Equal(t, []string{"v1", "Namespace", "", "web"}, []string{apiVersion, kind, namespace, name})
+	_, _, _, _, err = ParseObjectName("web")
+	require.ErrorContains(t, err, `object name "web"`)
+}
+
+func TestSubjectsParseBack(t *testing.T) {
+	member, kind, ok := fleet.ParseCommand(fleet.Command("berlin", CommandPlacement))
+	require.True(t, ok)
+	require.Equal(t, []string{"berlin", "placement"}, []string{member, kind})
+	_, _, ok = fleet.ParseHint(fleet.Hint("berlin", "upgrade"))
+	require.True(t, ok)
+	_, _, ok = fleet.ParseHint(fleet.Command("berlin", "upgrade"))
+	require.False(t, ok)
+	_, _, ok = Fleet{Name: "south"}.ParseCommand(fleet.Command("berlin", CommandPlacement))
+	require.False(t, ok, "fleets do not mix")
+	key, ok := fleet.BucketKey(State, fleet.BucketSubject(State, "term"))
+	require.True(t, ok)
+	require.Equal(t, "term", key)
+	require.Equal(t, "flotilla.north.audit.placement.*", fleet.AuditFilter("placement", ""))
+	require.Equal(t, fleet.AuditEvent("placement", "ns/web"), fleet.AuditFilter("placement", "ns/web"))
+}
+
+func TestAgentPermissionsAreExact(t *testing.T) {
+	require.Equal(t, Permissions{
+		Publish: []string{
+			"$KV.flotilla_north_heartbeat.berlin",
+			"$KV.flotilla_north_result.berlin.>",
+			"flotilla.north.event.berlin.>",
+			"$JS.API.DIRECT.GET.FLOTILLA_north_COMMANDS.flotilla.north.command.berlin.placement",
+			"$JS.API.DIRECT.GET.FLOTILLA_north_COMMANDS.flotilla.north.command.berlin.upgrade",
+			"$JS.API.DIRECT.GET.FLOTILLA_north_COMMANDS.flotilla.north.command.berlin.disruption",
+			"$JS.API.DIRECT.GET.KV_flotilla_north_content.$KV.flotilla_north_content.*",
+		},
+		Subscribe: []string{"_INBOX_berlin.>", "flotilla.north.hint.berlin.*"},
+	}, fleet.AgentPermissions("berlin"))
+}
+
+func TestCheckLabel(t *testing.T) {
+	for _, good := range []string{"a", "berlin-2", "0", strings.Repeat("a", 63)} {
+		require.NoError(t, CheckLabel("member", good))
+	}
+	for _, bad := range []string{"", "Berlin", "a.b", "-a", "a-", "*", strings.Repeat("a", 64)} {
+		require.ErrorContains(t, CheckLabel("member", bad), "expected a DNS label", bad)
+	}
+}

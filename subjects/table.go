@@ -1,0 +1,114 @@
+package subjects
+
+// Asset is one bucket or stream.
+type Asset struct {
+	// Short is the constant of this package that names it, State or Commands.
+	Short  string
+	Bucket bool
+	// Description is what NATS tools show.
+	Description string
+}
+
+// Name is the full name, of the bucket or of the stream.
+func (a Asset) Name(f Fleet) string {
+	if a.Bucket {
+		return f.Bucket(a.Short)
+	}
+	return f.Stream(a.Short)
+}
+
+// StreamName is the full name of the stream, also of the one under a bucket.
+func (a Asset) StreamName(f Fleet) string {
+	if a.Bucket {
+		return f.BucketStream(a.Short)
+	}
+	return f.Stream(a.Short)
+}
+
+// Subjects are what the stream takes in.
+func (a Asset) Subjects(f Fleet) []string {
+	switch {
+	case a.Bucket:
+		return []string{f.BucketSubject(a.Short, ">")}
+	case a.Short == Events:
+		return []string{f.AllEvents()}
+	case a.Short == Commands:
+		return []string{f.AllCommands()}
+	default:
+		return []string{f.AllAudit()}
+	}
+}
+
+// Assets lists every bucket and stream of a fleet.
+func Assets() []Asset {
+	return []Asset{
+		{State, true, "Records of the hub: specs, snapshots, members, schedules, releases, statuses. Written by the leading hub alone."},
+		{Lease, true, "Who leads: key hub, with a time to live."},
+		{Content, true, "Bodies of objects and work documents by sha256, written once."},
+		{Heartbeat, true, "Newest heartbeat of each member, written by its agent."},
+		{Result, true, "Newest result of each member, kind and name, written by its agent."},
+		{Events, false, "Newest state of each node of each member, written by its agent."},
+		{Commands, false, "Wanted state of each member, newest only; announced on the hint subjects."},
+		{Audit, false, "What happened to each object, for people: 90 days."},
+	}
+}
+
+// Address is one line of the address book: where something lies, who writes and who reads it.
+type Address struct {
+	// In is the bucket or stream, full name; empty for plain subjects.
+	In string
+	// Pattern is the key or subject; <…> stands for one encoded token.
+	Pattern string
+	Holds   string
+	Writer  string
+	Readers string
+}
+
+const each = "<name>"
+
+// Addresses is the whole address book of a fleet.
+func (f Fleet) Addresses() []Address {
+	book := f.records()
+	book = append(book, f.otherBuckets()...)
+	return append(book, f.plain()...)
+}
+
+func (f Fleet) records() []Address {
+	in := f.Bucket(State)
+	record := func(family Family, name, holds, writer, readers string) Address {
+		return Address{in, family.Prefix() + name, holds, writer, readers}
+	}
+	return []Address{
+		record(PlacementSpecs, "<placement>", "a placement as applied", "door", "scheduler, roller, reporter"),
+		record(MemberSpecs, "<member>", "a MemberCluster as applied", "door", "registrar"),
+		record(ObjectSpecs, "<object>", "head of a content object: digest, labels", "door", "door"),
+		record(Snapshots, "<placement>.<index>", "what a placement selected, never changed", "door", "roller, dispatcher"),
+		record(Members, "<member>", "state, labels and properties of a member", "registrar", "scheduler, roller, clients"),
+		record(Schedules, "<placement>", "bindings with the scores of their pick", "scheduler", "roller, reporter, clients"),
+		record(Verdicts, "<placement>", "why each member was picked or not", "scheduler", "clients"),
+		record(Releases, "<placement>", "which snapshot each binding may run", "roller", "dispatcher, reporter"),
+		record(Statuses, "<placement>", "conditions, counts, first failures", "reporter", "clients"),
+		{in, TermKey, "who leads; fences every other write", "leader", "hubs"},
+		{in, LayoutKey, "number of the last layout step", "leader", "hubs"},
+	}
+}
+
+func (f Fleet) otherBuckets() []Address {
+	return []Address{
+		{f.Bucket(Lease), LeaseKey, "the holder of the lease", "leader", "hubs"},
+		{f.Bucket(Content), "<sha256>", "a body or a work document", "leader", "agents"},
+		{f.Bucket(Heartbeat), "<member>", "the newest heartbeat", "that agent", "registrar"},
+		{f.Bucket(Result), "<member>.<kind>." + each, "the newest result", "that agent", "roller, reporter"},
+	}
+}
+
+func (f Fleet) plain() []Address {
+	return []Address{
+		{f.Stream(Events), f.Prefix() + ".event.<member>.node.<node>", "the whole state of a node", "that agent", "disruptor"},
+		{f.Stream(Events), f.Inventory("<member>"), "nodes and versions of a member", "that agent", "disruptor"},
+		{f.Stream(Commands), f.Command("<member>", "<kind>"), "wanted state; kind is placement, upgrade or disruption", "dispatcher", "that agent, by direct get"},
+		{"", f.Hint("<member>", "<kind>"), "a newer command is stored; headers only", "the server", "that agent"},
+		{f.Stream(Audit), f.Prefix() + ".audit.<kind>." + each, "what happened to an object", "rooms", "clients"},
+		{"", f.API("<verb>"), "requests to the hub", "clients", "door"},
+	}
+}
