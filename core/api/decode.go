@@ -1,0 +1,244 @@
+package api
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// MaxObjectBytes is the size above which an object is refused.
+const MaxObjectBytes = 900 << 10
+
+// Decoded is one document a user wrote.
+type Decoded struct {
+	// Object is what the document names itself, as far as it could be read.
+	Object ObjectRef
+	// Placement is set for a ClusterResourcePlacement and a ResourcePlacement.
+	Placement *Placement
+	// Member is set for a MemberCluster.
+	Member *MemberCluster
+	// Body is the document of any other kind, content, as it was given.
+	Body json.RawMessage
+	// ResourceVersion and UID are what the document says it was read as.
+	ResourceVersion string
+	UID             string
+	// Notes are remarks that stop nothing.
+	Notes     []string
+	serverSet []string
+	// Corrected is the whole document as YAML with every fault mended; empty when there is no fault,
+	// or when one of them has no obvious correction.
+	Corrected string
+}
+
+// IsContent reports whether the document is of a kind that Flotilla stores and places but gives no
+// meaning to.
+func (d *Decoded) IsContent() bool { return d.Placement == nil && d.Member == nil }
+
+// knownKinds maps the kinds that Flotilla gives a meaning to, to their group.
+var knownKinds = map[string]string{
+	KindClusterResourcePlacement: GroupPlacement,
+	KindResourcePlacement:        GroupPlacement,
+	KindMemberCluster:            GroupCluster,
+}
+
+// knownVersions are accepted of every known kind; their shapes are the same.
+var knownVersions = []string{"v1", "v1beta1"}
+
+// Known reports whether documents of a kind are decoded strictly; all others are content.
+func Known(apiVersion, kind string) bool {
+	group, version := splitAPIVersion(apiVersion)
+	return knownKinds[kind] == group && group != "" && slices.Contains(knownVersions, version)
+}
+
+func splitAPIVersion(apiVersion string) (group, version string) {
+	if i := strings.LastIndexByte(apiVersion, '/'); i >= 0 {
+		return apiVersion[:i], apiVersion[i+1:]
+	}
+	return "", apiVersion
+}
+
+// Decode reads one JSON document. Known kinds are decoded strictly and held to every rule that needs
+// no other object; the rules that compare with the stored object are ValidateUpdate's. All faults of
+// the document come back at once. Nothing is defaulted.
+func Decode(raw []byte) (Decoded, Faults) {
+	if len(raw) > MaxObjectBytes {
+		return Decoded{}, Faults{{
+			Found: fmt.Sprintf("a document of %d bytes", len(raw)), Expected: fmt.Sprintf("at most %d bytes", MaxObjectBytes),
+		}}
+	}
+	tree, duplicates, err := readTree(raw)
+	if err != nil {
+		return Decoded{}, Faults{syntaxFault(err)}
+	}
+	r := reading{raw: raw, tree: tree, findings: duplicates}
+	r.read()
+	if len(r.findings) == 0 {
+		return r.out, nil
+	}
+	r.out.Corrected = r.corrected()
+	return r.out, r.findings.faults(r.name())
+}
+
+// reading is one document on its way through Decode.
+type reading struct {
+	raw      []byte
+	tree     *node
+	out      Decoded
+	findings findings
+}
+
+func (r *reading) name() string {
+	if r.out.Object.Kind == "" || r.out.Object.Name == "" {
+		return r.out.Object.Kind
+	}
+	return r.out.Object.String()
+}
+
+func (r *reading) read() {
+	if r.tree.shape != shapeMap {
+		r.findings.lose(nil, r.tree.String(), "a map with apiVersion, kind and metadata")
+		return
+	}
+	meta := r.tree.get("metadata")
+	r.out.Object = ObjectRef{
+		APIVersion: textAt(r.tree, "apiVersion"), Kind: textAt(r.tree, "kind"),
+		Namespace: textAt(meta, "namespace"), Name: textAt(meta, "name"),
+	}
+	r.out.ResourceVersion, r.out.UID = textAt(meta, "resourceVersion"), textAt(meta, "uid")
+	if !r.named() {
+		return
+	}
+	r.out.serverSet = serverSet(r.tree)
+	switch r.out.Object.Kind {
+	case KindMemberCluster:
+		r.member()
+	case KindClusterResourcePlacement, KindResourcePlacement:
+		r.placement()
+	default:
+		r.content()
+	}
+}
+
+func textAt(n *node, key string) string {
+	if v := n.get(key); v != nil && v.shape == shapeText {
+		return v.text
+	}
+	return ""
+}
+
+// named checks apiVersion and kind, without which nothing else can be said.
+func (r *reading) named() bool {
+	var at *place
+	for _, key := range []string{"apiVersion", "kind"} {
+		if v := r.tree.get(key); v == nil {
+			r.findings.lose(at.child(key), "nothing", "a string")
+		} else if v.shape != shapeText || v.text == "" {
+			r.findings.lose(at.child(key), v.String(), "a string")
+		}
+	}
+	if len(r.findings) > 0 && (r.out.Object.APIVersion == "" || r.out.Object.Kind == "") {
+		return false
+	}
+	r.knownVersion()
+	return r.supported()
+}
+
+// knownVersion refuses a known kind of another group or version: taken as content it would be stored
+// and do nothing.
+func (r *reading) knownVersion() {
+	group, ok := knownKinds[r.out.Object.Kind]
+	if !ok || Known(r.out.Object.APIVersion, r.out.Object.Kind) {
+		return
+	}
+	var accepted []string
+	for _, version := range knownVersions {
+		accepted = append(accepted, group+"/"+version)
+	}
+	var at *place
+	r.findings.add(at.child("apiVersion"), quote(r.out.Object.APIVersion), strings.Join(accepted, " or "), textNode(accepted[0]))
+}
+
+// supported refuses kinds of our groups that this build gives no meaning to.
+func (r *reading) supported() bool {
+	group, _ := splitAPIVersion(r.out.Object.APIVersion)
+	if group != GroupPlacement && group != GroupCluster && group != GroupFlotilla || knownKinds[r.out.Object.Kind] != "" {
+		return true
+	}
+	var kinds []string
+	for kind := range knownKinds {
+		kinds = append(kinds, kind)
+	}
+	slices.Sort(kinds)
+	var at *place
+	expected := "a kind that is supported: " + strings.Join(kinds, ", ")
+	var fix *node
+	if near := nearest(r.out.Object.Kind, kinds); near != "" {
+		expected, fix = near+" (did you mean that?)", textNode(near)
+	}
+	r.findings.add(at.child("kind"), quote(r.out.Object.Kind), expected, fix)
+	return false
+}
+
+// placement reads a placement. Its status is left out unread: it is the hub's own.
+func (r *reading) placement() {
+	r.tree.remove("status")
+	p := &Placement{}
+	r.strict(p)
+	r.out.Placement = p
+	r.check(validatePlacement(p))
+	r.out.Notes = append(annotationNotes(p.Annotations), placementNotes(p)...)
+}
+
+// member reads a member. Its status is read loosely, for offline plans: another system wrote it.
+func (r *reading) member() {
+	status := r.tree.get("status")
+	r.tree.remove("status")
+	m := &MemberCluster{}
+	r.strict(m)
+	if status != nil && status.shape == shapeMap {
+		m.Status = &MemberClusterStatus{}
+		var at *place
+		w := walker{loose: true}
+		w.decode(status, m.Status, at.child("status"))
+		r.findings = append(r.findings, w.findings...)
+		r.tree.set("status", status)
+	}
+	r.out.Member = m
+	r.check(validateMember(m))
+	r.out.Notes = annotationNotes(m.Annotations)
+}
+
+// strict decodes the tree into a known kind and keeps the corrected tree.
+func (r *reading) strict(into any) {
+	w := walker{findings: r.findings}
+	r.tree = w.decode(r.tree, into, nil)
+	r.findings = w.findings
+}
+
+// check adds what the rules found, except about places that could not be read.
+func (r *reading) check(found findings) {
+	structural := r.findings
+	for _, f := range found {
+		if !structural.covers(f.at.String()) {
+			r.findings = append(r.findings, f)
+		}
+	}
+}
+
+// corrected renders the document with every fix in it, when every finding has one and the result has
+// no fault left.
+func (r *reading) corrected() string {
+	for _, f := range r.findings {
+		if f.fix == nil {
+			return ""
+		}
+		r.tree.put(f.at, f.fix, f.rename)
+	}
+	again := reading{tree: r.tree}
+	again.read()
+	if len(again.findings) > 0 {
+		return ""
+	}
+	return again.tree.yaml() + "\n"
+}

@@ -1,0 +1,97 @@
+package api
+
+import (
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// serverSetMetadata are the fields of metadata that only the hub sets.
+var serverSetMetadata = []string{
+	"creationTimestamp", "deletionGracePeriodSeconds", "deletionTimestamp", "finalizers", "generation",
+	"managedFields", "ownerReferences", "resourceVersion", "selfLink", "uid",
+}
+
+// serverSet lists what a document says that only the hub sets. It takes managedFields out, which
+// nothing reads.
+func serverSet(tree *node) []string {
+	var out []string
+	meta := tree.get("metadata")
+	for _, name := range serverSetMetadata {
+		if v := meta.get(name); v != nil && v.shape != shapeNull {
+			out = append(out, "metadata."+name)
+		}
+	}
+	meta.remove("managedFields")
+	if tree.get("status") != nil {
+		out = append(out, "status")
+	}
+	return out
+}
+
+// DropServerSet takes out of a known kind what only the hub sets, metadata and status, and returns a
+// note that names it, or "". ResourceVersion and UID of d stay, for those who compare them.
+func (d *Decoded) DropServerSet() string {
+	if p := d.Placement; p != nil {
+		p.Status = nil
+		dropServerSet(&p.ObjectMeta)
+	}
+	if m := d.Member; m != nil {
+		m.Status = nil
+		dropServerSet(&m.ObjectMeta)
+	}
+	if len(d.serverSet) == 0 {
+		return ""
+	}
+	return "ignored, because the hub sets it: " + strings.Join(d.serverSet, ", ")
+}
+
+func dropServerSet(meta *metav1.ObjectMeta) {
+	*meta = metav1.ObjectMeta{
+		Name: meta.Name, Namespace: meta.Namespace, Labels: meta.Labels, Annotations: meta.Annotations,
+	}
+}
+
+// contentMeta is the part of content's metadata that Flotilla reads.
+type contentMeta struct {
+	Name         string            `json:"name,omitempty"`
+	Namespace    string            `json:"namespace,omitempty"`
+	GenerateName string            `json:"generateName,omitempty"`
+	Labels       map[string]string `json:"labels,omitempty"`
+	Annotations  map[string]string `json:"annotations,omitempty"`
+}
+
+// content reads a document of any other kind: only what selecting and storing it needs is checked,
+// the rest is for the members' own API servers to judge.
+func (r *reading) content() {
+	r.out.Body = r.raw
+	var at *place
+	if list := r.tree.get("items"); list != nil && strings.HasSuffix(r.out.Object.Kind, "List") {
+		r.findings.lose(at.child("items"), list.String(), "one object a document; send the items of a list one by one")
+		return
+	}
+	meta := &contentMeta{}
+	w := walker{findings: r.findings}
+	w.decode(contentMetaTree(r.tree.get("metadata")), meta, at.child("metadata"))
+	r.findings = w.findings
+	r.check(validateContent(r.out.Object, meta))
+}
+
+// contentMetaTree keeps of metadata what contentMeta has.
+func contentMetaTree(meta *node) *node {
+	if meta == nil || meta.shape == shapeNull {
+		return &node{shape: shapeMap}
+	}
+	if meta.shape != shapeMap {
+		return meta
+	}
+	out := &node{shape: shapeMap}
+	names := []string{"name", "namespace", "generateName", "labels", "annotations"}
+	for i, key := range meta.keys {
+		if slices.Contains(names, key) {
+			out.set(key, meta.values[i])
+		}
+	}
+	return out
+}

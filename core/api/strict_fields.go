@@ -1,0 +1,133 @@
+package api
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+)
+
+// field is one field of a struct as documents spell it.
+type field struct {
+	name     string
+	typ      reflect.Type
+	required bool
+}
+
+// fieldsOf lists the fields of a struct in their order, those of embedded structs included.
+func fieldsOf(t reflect.Type) []field {
+	var out []field
+	for i := range t.NumField() {
+		f := t.Field(i)
+		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+		switch {
+		case name == "-" || !f.IsExported():
+		case f.Anonymous && name == "":
+			out = append(out, fieldsOf(f.Type)...)
+		default:
+			optional := strings.Contains(options, "omitempty") || strings.Contains(options, "omitzero")
+			out = append(out, field{name: name, typ: f.Type, required: !optional})
+		}
+	}
+	return out
+}
+
+func fieldNames(t reflect.Type) []string {
+	var names []string
+	for _, f := range fieldsOf(t) {
+		names = append(names, f.name)
+	}
+	return names
+}
+
+// fields corrects the fields of a map that stands for a struct.
+func (w *walker) fields(t reflect.Type, n *node, at *place) *node {
+	known := fieldsOf(t)
+	out := &node{shape: shapeMap}
+	for i, key := range n.keys {
+		f, ok := w.known(t, known, n, i, at)
+		if !ok || n.values[i].shape == shapeNull {
+			continue
+		}
+		j := len(w.findings)
+		fixed, ok := w.value(f.typ, n.values[i], at.child(f.name))
+		if !ok {
+			continue
+		}
+		out.set(f.name, fixed)
+		if f.name != key && j > 0 {
+			w.findings[j-1].fix = fixed
+		}
+	}
+	if !w.loose {
+		w.required(known, out, at)
+	}
+	return out
+}
+
+// known finds the field that a key names. A key that is nearly right counts as the field it means,
+// unless that field is there too.
+func (w *walker) known(t reflect.Type, known []field, n *node, i int, at *place) (field, bool) {
+	key := n.keys[i]
+	if j := slices.IndexFunc(known, func(f field) bool { return f.name == key }); j >= 0 {
+		return known[j], true
+	}
+	if w.loose {
+		return field{}, false
+	}
+	near := nearest(key, fieldNames(t))
+	if near == "" || n.get(near) != nil {
+		w.findings.lose(at.child(key), "an unknown field", "one of "+strings.Join(fieldNames(t), ", "))
+		return field{}, false
+	}
+	w.findings = append(w.findings, finding{
+		at: at.child(key), found: "an unknown field", expected: near + " (did you mean that?)", rename: near,
+	})
+	return known[slices.IndexFunc(known, func(f field) bool { return f.name == near })], true
+}
+
+// required records the fields that must be there and are not.
+func (w *walker) required(known []field, n *node, at *place) {
+	for _, f := range known {
+		if f.required && n.get(f.name) == nil && !w.findings.covers(at.child(f.name).String()) {
+			w.findings.lose(at.child(f.name), "nothing", describe(f.typ))
+		}
+	}
+}
+
+// covers reports whether a value at or above a path was lost, so that nothing can be said of it.
+func (fs findings) covers(at string) bool {
+	return slices.ContainsFunc(fs, func(f finding) bool { return f.lost && within(at, f.at.String()) })
+}
+
+// nearest returns the name that key was most likely meant to be, or "".
+func nearest(key string, names []string) string {
+	best, least := "", 1+max(1, len(key)/4)
+	for _, name := range names {
+		d := distance(strings.ToLower(key), strings.ToLower(name))
+		if d < least {
+			best, least = name, d
+		}
+	}
+	return best
+}
+
+// distance counts the letters to insert, delete or replace to get from a to b.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := diagonal
+			if a[i] != b[j] {
+				cost++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}

@@ -1,0 +1,253 @@
+package api
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+)
+
+// maxNameLength of placements and members: records and messages carry their names.
+const maxNameLength = 63
+
+// Validate returns every rule that a placement breaks, defaulted or not: those of placement.md 2.1
+// with the decisions D1-D22, and, when old is the stored placement, those about changing it.
+func Validate(p, old *Placement) Faults {
+	found := validatePlacement(p)
+	if old != nil {
+		found = append(found, validateUpdate(p, old)...)
+	}
+	return found.faults(p.ref())
+}
+
+// ValidateUpdate returns the rules that changing old into p breaks. Give it p as the user wrote it,
+// not defaulted: a policy that was left out is not a policy PickAll.
+func ValidateUpdate(p, old *Placement) Faults {
+	return validateUpdate(p, old).faults(p.ref())
+}
+
+// ValidateMember returns every rule that a member breaks.
+func ValidateMember(m *MemberCluster) Faults {
+	return validateMember(m).faults(m.Kind + "/" + m.Name)
+}
+
+func (p *Placement) ref() string {
+	return ObjectRef{Kind: p.Kind, Namespace: p.Namespace, Name: p.Name}.String()
+}
+
+func validatePlacement(p *Placement) findings {
+	var f findings
+	var root *place
+	f.placementName(p, root.child("metadata"))
+	f.labels(p.Labels, root.in("metadata", "labels"))
+	f.annotations(p.Annotations, root.in("metadata", "annotations"))
+	spec := root.child("spec")
+	f.selectors(p, spec.child("resourceSelectors"))
+	f.policy(p.Spec.Policy, spec.child("policy"))
+	f.strategy(&p.Spec.Strategy, spec.child("strategy"))
+	if n := p.Spec.RevisionHistoryLimit; n != nil && (*n < 1 || *n > 1000) {
+		f.add(spec.child("revisionHistoryLimit"), number(*n), "a number from 1 to 1000", nil)
+	}
+	f.reportingScope(p, spec.child("statusReportingScope"))
+	return f
+}
+
+func validateUpdate(p, old *Placement) findings {
+	var f findings
+	var root *place
+	at := root.in("spec", "policy")
+	if p.Spec.Policy == nil && !bare(old.Spec.Policy) {
+		f.add(at, "nothing", "a policy of type "+string(old.Spec.Policy.Type())+": a policy that was set cannot be removed", nil)
+	} else if was, is := old.Spec.Policy.Type(), p.Spec.Policy.Type(); was != is {
+		f.add(at.child("placementType"), string(is), string(was)+": the type of a placement cannot change; delete it and make another", textNode(string(was)))
+	}
+	was, is := scopeOf(old), scopeOf(p)
+	if was != is {
+		f.add(root.in("spec", "statusReportingScope"), is, was+": it cannot change", textNode(was))
+	}
+	return f
+}
+
+// bare reports whether a policy is no more than the default of a policy that was left out.
+func bare(p *Policy) bool {
+	return p == nil || p.Type() == PickAll && p.Affinity == nil && len(p.Tolerations) == 0
+}
+
+func scopeOf(p *Placement) string {
+	if p.Spec.StatusReportingScope == "" {
+		return StatusScopeCluster
+	}
+	return p.Spec.StatusReportingScope
+}
+
+func (fs *findings) placementName(p *Placement, at *place) {
+	fs.subdomain(p.Name, at.child("name"))
+	namespace := at.child("namespace")
+	switch {
+	case p.Kind == KindResourcePlacement && p.Namespace == "":
+		fs.add(namespace, "nothing", "the namespace whose objects are placed", nil)
+	case p.Kind == KindResourcePlacement:
+		fs.dnsLabel(p.Namespace, namespace)
+	case p.Namespace != "":
+		fs.add(namespace, quote(p.Namespace), "nothing: a "+p.Kind+" lies in no namespace", nil)
+	}
+}
+
+// subdomain holds a name to DNS-1123 and to the length that placements and members may have.
+func (fs *findings) subdomain(name string, at *place) {
+	switch {
+	case name == "":
+		fs.add(at, "nothing", "a name", nil)
+	case len(name) > maxNameLength:
+		fs.add(at, quote(name), fmt.Sprintf("at most %d characters, not %d", maxNameLength, len(name)), nil)
+	case len(validation.IsDNS1123Subdomain(name)) > 0:
+		fs.add(at, quote(name), "lower-case letters, digits, '-' and '.', beginning and ending with a letter or digit", lowered(name, validation.IsDNS1123Subdomain))
+	}
+}
+
+func (fs *findings) dnsLabel(name string, at *place) {
+	switch {
+	case name == "":
+		fs.add(at, "nothing", "a name", nil)
+	case len(name) > maxNameLength:
+		fs.add(at, quote(name), fmt.Sprintf("at most %d characters, not %d", maxNameLength, len(name)), nil)
+	case len(validation.IsDNS1123Label(name)) > 0:
+		fs.add(at, quote(name), "lower-case letters, digits and '-', beginning and ending with a letter or digit", lowered(name, validation.IsDNS1123Label))
+	}
+}
+
+// lowered proposes a name in lower case with dashes for underscores, when that is all it needs.
+func lowered(name string, rule func(string) []string) *node {
+	fixed := strings.ReplaceAll(strings.ToLower(name), "_", "-")
+	if len(rule(fixed)) > 0 {
+		return nil
+	}
+	return textNode(fixed)
+}
+
+func (fs *findings) labels(labels map[string]string, at *place) {
+	for _, key := range sortedKeys(labels) {
+		fs.qualifiedName(key, at.child(key))
+		fs.labelValue(labels[key], at.child(key))
+	}
+}
+
+func (fs *findings) qualifiedName(key string, at *place) {
+	if key == "" {
+		fs.add(at, "nothing", "a name, optionally with a DNS prefix and a slash before it", nil)
+		return
+	}
+	if why := validation.IsQualifiedName(key); len(why) > 0 {
+		fs.add(at, quote(key), "a name of at most 63 letters, digits, '-', '_' and '.', optionally with a DNS prefix and a slash before it", nil)
+	}
+}
+
+func (fs *findings) labelValue(value string, at *place) {
+	if why := validation.IsValidLabelValue(value); len(why) > 0 {
+		fs.add(at, quote(value), "at most 63 letters, digits, '-', '_' and '.', beginning and ending with a letter or digit", nil)
+	}
+}
+
+// annotations checks the keys, and what is in those that Flotilla reads.
+func (fs *findings) annotations(annotations map[string]string, at *place) {
+	for _, key := range sortedKeys(annotations) {
+		fs.qualifiedName(strings.ToLower(key), at.child(key))
+	}
+	if v, ok := annotations[AnnotationFailoverAfter]; ok {
+		if d, err := time.ParseDuration(v); err != nil || d <= 0 {
+			fs.add(at.child(AnnotationFailoverAfter), quote(v), `a duration above zero, like "10m" or "1h30m"`, nil)
+		}
+	}
+	if v, ok := annotations[AnnotationAllowEvicted]; ok && v != "true" && v != "false" {
+		var fix *node
+		if b, err := strconv.ParseBool(strings.ToLower(v)); err == nil {
+			fix = textNode(strconv.FormatBool(b))
+		}
+		fs.add(at.child(AnnotationAllowEvicted), quote(v), `"true" or "false"`, fix)
+	}
+}
+
+// annotationNotes remarks on annotations of our group that nothing reads.
+func annotationNotes(annotations map[string]string) []string {
+	read := []string{AnnotationFailoverAfter, AnnotationAllowEvicted, AnnotationAgentLabels, AnnotationOwner, AnnotationDigest}
+	var notes []string
+	for _, key := range sortedKeys(annotations) {
+		if !strings.HasPrefix(key, GroupFlotilla+"/") || slices.Contains(read, key) {
+			continue
+		}
+		note := "metadata.annotations: nothing reads " + key
+		if near := nearest(key, read); near != "" {
+			note += "; did you mean " + near + "?"
+		}
+		notes = append(notes, note)
+	}
+	return notes
+}
+
+// choice checks a field that takes one of a few words, "" standing for its default.
+func (fs *findings) choice(value string, at *place, words ...string) bool {
+	if value == "" || slices.Contains(words, value) {
+		return true
+	}
+	var fix *node
+	if near := nearest(value, words); near != "" {
+		fix = textNode(near)
+	}
+	fs.add(at, quote(value), oneOf(words), fix)
+	return false
+}
+
+// labelSelector checks that a selector can be parsed.
+func (fs *findings) labelSelector(s *metav1.LabelSelector, at *place) {
+	if s == nil {
+		return
+	}
+	fs.labels(s.MatchLabels, at.child("matchLabels"))
+	for i, e := range s.MatchExpressions {
+		fs.labelExpression(e, at.child("matchExpressions").item(i))
+	}
+}
+
+func (fs *findings) labelExpression(e metav1.LabelSelectorRequirement, at *place) {
+	fs.qualifiedName(e.Key, at.child("key"))
+	words := []string{"In", "NotIn", "Exists", "DoesNotExist"}
+	if e.Operator == "" {
+		fs.add(at.child("operator"), "nothing", oneOf(words), nil)
+		return
+	}
+	if !fs.choice(string(e.Operator), at.child("operator"), words...) {
+		return
+	}
+	needsValues := e.Operator == metav1.LabelSelectorOpIn || e.Operator == metav1.LabelSelectorOpNotIn
+	switch {
+	case needsValues && len(e.Values) == 0:
+		fs.add(at.child("values"), "nothing", "at least one value for operator "+string(e.Operator), nil)
+	case !needsValues && len(e.Values) > 0:
+		fs.add(at.child("values"), fmt.Sprintf("a list of %d", len(e.Values)), "no values for operator "+string(e.Operator), nil)
+	}
+	for i, v := range e.Values {
+		fs.labelValue(v, at.child("values").item(i))
+	}
+}
+
+func sortedKeys[V any](m map[string]V) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+func oneOf(words []string) string {
+	if len(words) == 1 {
+		return words[0]
+	}
+	return strings.Join(words[:len(words)-1], ", ") + " or " + words[len(words)-1]
+}
+
+func number(n int32) string { return "number " + strconv.Itoa(int(n)) }
