@@ -1,0 +1,218 @@
+// Package memory is a member in memory: objects, nodes and pods that behave as far as a fleet can
+// tell like those of a Kubernetes cluster. Workloads find room on nodes and become available after a
+// delay, services get addresses, namespaces take their content with them. It keeps a history of what
+// agents did to it, and fails on request.
+//
+// The hub's --dev mode, the demo, agents started without a cluster, and tests use it. It promises
+// what package target does. Time is the clock's it was given; nothing runs but that clock's timers.
+package memory
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"flotilla/agent/target"
+	"flotilla/core/apply"
+)
+
+// Clock gives the time and calls back later.
+type Clock interface {
+	Now() time.Time
+	// AfterFunc calls f once d has passed. The returned function keeps it from being called.
+	AfterFunc(d time.Duration, f func()) (stop func() bool)
+}
+
+// WallClock is the clock of the machine.
+type WallClock struct{}
+
+// Now is time.Now.
+func (WallClock) Now() time.Time { return time.Now() }
+
+// AfterFunc is time.AfterFunc.
+func (WallClock) AfterFunc(d time.Duration, f func()) (stop func() bool) {
+	return time.AfterFunc(d, f).Stop
+}
+
+// Options describe a member. Only Name is needed.
+type Options struct {
+	Name string
+	// KubernetesVersion that it claims, "v1.36.3" when empty.
+	KubernetesVersion string
+	// Nodes it starts with; Requested is not read.
+	Nodes []target.Node
+	// ReadyAfter is how long a pod, a load balancer or a new kind takes to become ready.
+	ReadyAfter time.Duration
+	// Clock is WallClock when nil.
+	Clock Clock
+}
+
+// Member is one member in memory. Make it with New.
+type Member struct {
+	name       string
+	version    string
+	readyAfter time.Duration
+	clock      Clock
+
+	mu       sync.Mutex
+	faults   Faults
+	nodes    []*node // sorted by name
+	objects  map[apply.Identity]*stored
+	owners   map[string]map[apply.Identity]*stored
+	hungry   map[*stored]struct{} // workloads with pods that wait for room
+	writes   int64                // resourceVersion of the newest write
+	born     int64                // objects ever made
+	history  history
+	watchers map[chan target.Change]struct{}
+	timers   map[int64]func() bool
+	started  int64 // timers ever started
+	closed   bool
+}
+
+var _ target.Target = (*Member)(nil)
+
+// New returns a member with the namespaces every cluster has.
+func New(o Options) *Member {
+	m := &Member{
+		name: o.Name, version: o.KubernetesVersion, readyAfter: o.ReadyAfter, clock: o.Clock,
+		objects: map[apply.Identity]*stored{}, owners: map[string]map[apply.Identity]*stored{},
+		hungry: map[*stored]struct{}{}, watchers: map[chan target.Change]struct{}{},
+		timers: map[int64]func() bool{},
+	}
+	if m.version == "" {
+		m.version = "v1.36.3"
+	}
+	if m.clock == nil {
+		m.clock = WallClock{}
+	}
+	for _, n := range o.Nodes {
+		m.addNode(n)
+	}
+	for _, name := range []string{"default", "kube-node-lease", "kube-public", "kube-system"} {
+		m.store(namespace(name))
+	}
+	return m
+}
+
+func namespace(name string) *unstructured.Unstructured {
+	return &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": name},
+	}}
+}
+
+// Close stops the timers. Calls after it still work, but nobody is told what becomes ready.
+func (m *Member) Close() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.closed = true
+	for id, stop := range m.timers {
+		stop()
+		delete(m.timers, id)
+	}
+}
+
+// Ready is nil unless the member is down.
+func (m *Member) Ready(context.Context) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.down()
+}
+
+// Version is the Kubernetes version it claims.
+func (m *Member) Version(context.Context) (string, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.version, m.down()
+}
+
+// Namespaces lists the namespaces, sorted.
+func (m *Member) Namespaces(context.Context) ([]string, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if err := m.down(); err != nil {
+		return nil, err
+	}
+	var names []string
+	for id := range m.objects {
+		if id.Group == "" && id.Kind == "Namespace" {
+			names = append(names, id.Name)
+		}
+	}
+	slices.Sort(names)
+	return names, nil
+}
+
+// Nodes lists the nodes with what their pods request.
+func (m *Member) Nodes(context.Context) ([]target.Node, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if err := m.down(); err != nil {
+		return nil, err
+	}
+	out := make([]target.Node, len(m.nodes))
+	for i, n := range m.nodes {
+		out[i] = n.Node
+		out[i].Capacity, out[i].Allocatable = n.Capacity.DeepCopy(), n.Allocatable.DeepCopy()
+		out[i].Requested = n.Requested.DeepCopy()
+	}
+	return out, nil
+}
+
+// AddNode adds a node, or replaces the one of that name; pods that waited for room move in.
+func (m *Member) AddNode(n target.Node) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.evict(n.Name)
+	m.addNode(n)
+	m.resettle()
+}
+
+// RemoveNode removes a node; its pods look for room elsewhere. It reports whether there was one.
+func (m *Member) RemoveNode(name string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !m.evict(name) {
+		return false
+	}
+	m.resettle()
+	return true
+}
+
+func (m *Member) addNode(n target.Node) {
+	n.Capacity = n.Capacity.DeepCopy()
+	if n.Allocatable = n.Allocatable.DeepCopy(); n.Allocatable == nil {
+		n.Allocatable = n.Capacity.DeepCopy()
+	}
+	n.Requested = corev1.ResourceList{}
+	at, _ := slices.BinarySearchFunc(m.nodes, n.Name, func(a *node, name string) int {
+		return strings.Compare(a.Name, name)
+	})
+	m.nodes = slices.Insert(m.nodes, at, &node{n})
+}
+
+// after calls f, with the lock held, once d has passed.
+func (m *Member) after(d time.Duration, f func()) {
+	if m.closed {
+		return
+	}
+	m.started++
+	id := m.started
+	m.timers[id] = m.clock.AfterFunc(d, func() {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		if _, ok := m.timers[id]; !ok {
+			return
+		}
+		delete(m.timers, id)
+		f()
+	})
+}
+
+// String names the member for logs.
+func (m *Member) String() string { return fmt.Sprintf("member %s in memory", m.name) }

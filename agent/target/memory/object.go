@@ -1,0 +1,261 @@
+package memory
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"flotilla/agent/target"
+	"flotilla/core/api"
+	"flotilla/core/apply"
+)
+
+// stored is one live object. Its status is made when it is read.
+type stored struct {
+	object *unstructured.Unstructured
+	number int64 // order of creation
+	// changed is when anything but metadata last changed.
+	changed time.Time
+	pods    []*pod
+}
+
+func (s *stored) id() apply.Identity { return apply.IdentityOf(apply.RefOf(s.object)) }
+
+func byNumber(a, b *stored) int { return cmp.Compare(a.number, b.number) }
+
+func (s *stored) owner() string { return s.object.GetAnnotations()[api.AnnotationOwner] }
+
+// Owners lists the owners that have objects here.
+func (m *Member) Owners(context.Context) ([]string, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if err := m.down(); err != nil {
+		return nil, err
+	}
+	return slices.Sorted(maps.Keys(m.owners)), nil
+}
+
+// Owned lists the objects of one owner, in order of creation.
+func (m *Member) Owned(_ context.Context, owner string) ([]*unstructured.Unstructured, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if err := m.down(); err != nil {
+		return nil, err
+	}
+	found := slices.SortedFunc(maps.Values(m.owners[owner]), byNumber)
+	out := make([]*unstructured.Unstructured, len(found))
+	for i, s := range found {
+		out[i] = m.read(s)
+	}
+	return out, nil
+}
+
+// Get reads one object.
+func (m *Member) Get(_ context.Context, ref api.ObjectRef) (*unstructured.Unstructured, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if err := m.down(); err != nil {
+		return nil, err
+	}
+	s := m.objects[apply.IdentityOf(ref)]
+	if s == nil {
+		return nil, notFound(ref)
+	}
+	return m.read(s), nil
+}
+
+// Apply creates or replaces one object.
+func (m *Member) Apply(ctx context.Context, w target.Write) (*unstructured.Unstructured, error) {
+	ref := apply.RefOf(w.Object)
+	if err := m.hinder(ctx, ref); err != nil {
+		return nil, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	s := m.objects[apply.IdentityOf(ref)]
+	if err := m.admit(w, ref, s); err != nil {
+		return nil, err
+	}
+	verb := apply.Replace
+	switch {
+	case s == nil:
+		verb = apply.Create
+		s = m.store(w.Object)
+	case w.Disown:
+		verb = apply.Disown
+		m.replace(s, w.Object)
+	default:
+		m.replace(s, w.Object)
+	}
+	m.record(verb, s.object, ref, w.Origin)
+	return m.read(s), nil
+}
+
+// admit refuses what an API server would.
+func (m *Member) admit(w target.Write, ref api.ObjectRef, live *stored) error {
+	switch {
+	case ref.Name == "" || ref.Kind == "" || ref.APIVersion == "":
+		return apierrors.NewBadRequest(fmt.Sprintf("object %q needs apiVersion, kind and metadata.name", ref))
+	case live == nil && w.UID != "":
+		return notFound(ref)
+	case live != nil && w.UID == "":
+		return apierrors.NewAlreadyExists(groupResource(ref), ref.Name)
+	case live != nil && w.UID != string(live.object.GetUID()):
+		return apierrors.NewConflict(groupResource(ref), ref.Name, fmt.Errorf("uid is %s, not %s", live.object.GetUID(), w.UID))
+	}
+	if ref.Namespace == "" {
+		return nil
+	}
+	if _, ok := m.objects[apply.Identity{Kind: "Namespace", Name: ref.Namespace}]; !ok {
+		return notFound(api.ObjectRef{APIVersion: "v1", Kind: "Namespace", Name: ref.Namespace})
+	}
+	return nil
+}
+
+// Delete removes one object.
+func (m *Member) Delete(ctx context.Context, r target.Removal) error {
+	if err := m.hinder(ctx, r.ObjectRef); err != nil {
+		return err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	s := m.objects[apply.IdentityOf(r.ObjectRef)]
+	if s == nil {
+		return nil
+	}
+	if uid := string(s.object.GetUID()); uid != r.UID {
+		return apierrors.NewConflict(groupResource(r.ObjectRef), r.Name, fmt.Errorf("uid is %s, not %s", uid, r.UID))
+	}
+	m.record(apply.Delete, s.object, r.ObjectRef, r.Origin)
+	m.remove(s)
+	m.feed()
+	return nil
+}
+
+// store makes a new object live.
+func (m *Member) store(object *unstructured.Unstructured) *stored {
+	m.born++
+	s := &stored{object: object.DeepCopy(), number: m.born, changed: m.clock.Now()}
+	unstructured.RemoveNestedField(s.object.Object, "status")
+	s.object.SetUID(types.UID(fmt.Sprintf("%s-%08d", m.name, m.born)))
+	s.object.SetCreationTimestamp(metav1.NewTime(s.changed))
+	s.object.SetGeneration(1)
+	m.objects[s.id()] = s
+	m.index(s)
+	m.settle(s, s.owner())
+	return s
+}
+
+// replace changes what a live object says and keeps what it is.
+func (m *Member) replace(s *stored, object *unstructured.Unstructured) {
+	before, owner := s.object, s.owner()
+	m.unindex(s)
+	s.object = object.DeepCopy()
+	unstructured.RemoveNestedField(s.object.Object, "status")
+	s.object.SetUID(before.GetUID())
+	s.object.SetCreationTimestamp(before.GetCreationTimestamp())
+	s.object.SetGeneration(before.GetGeneration())
+	s.object.SetResourceVersion(before.GetResourceVersion())
+	keepAddress(s.object, before)
+	if !sameContent(before, s.object) {
+		s.object.SetGeneration(before.GetGeneration() + 1)
+		s.changed = m.clock.Now()
+	}
+	m.index(s)
+	m.settle(s, owner)
+}
+
+// settle gives a new or changed object what the member itself adds, and tells watchers.
+func (m *Member) settle(s *stored, ownerBefore string) {
+	m.writes++
+	s.object.SetResourceVersion(strconv.FormatInt(m.writes, 10))
+	m.assignAddress(s)
+	if s.workload() {
+		m.settlePods(s)
+		m.feed()
+	} else if m.readyAfter > 0 && waits(s.object) {
+		m.after(m.readyAfter, func() { m.notify(target.Change{Owners: []string{s.owner()}}) })
+	}
+	m.notify(target.Change{Owners: []string{ownerBefore, s.owner()}})
+}
+
+// remove takes an object away, and with a namespace all that is in it.
+func (m *Member) remove(s *stored) {
+	m.release(s)
+	m.unindex(s)
+	delete(m.objects, s.id())
+	m.notify(target.Change{Owners: []string{s.owner()}})
+	if ref := apply.RefOf(s.object); ref.Kind == "Namespace" && ref.APIVersion == "v1" {
+		for _, inside := range m.sorted() {
+			if inside.object.GetNamespace() == ref.Name {
+				m.remove(inside)
+			}
+		}
+	}
+}
+
+func (m *Member) index(s *stored) {
+	owner := s.owner()
+	if owner == "" {
+		return
+	}
+	if m.owners[owner] == nil {
+		m.owners[owner] = map[apply.Identity]*stored{}
+	}
+	m.owners[owner][s.id()] = s
+}
+
+func (m *Member) unindex(s *stored) {
+	owner := s.owner()
+	delete(m.owners[owner], s.id())
+	if len(m.owners[owner]) == 0 {
+		delete(m.owners, owner)
+	}
+}
+
+// sorted lists all objects in order of creation.
+func (m *Member) sorted() []*stored {
+	return slices.SortedFunc(maps.Values(m.objects), byNumber)
+}
+
+// read copies an object with its status.
+func (m *Member) read(s *stored) *unstructured.Unstructured {
+	out := s.object.DeepCopy()
+	if status := m.status(s); status != nil {
+		out.Object["status"] = status
+	}
+	return out
+}
+
+// sameContent compares two objects but for metadata and status.
+func sameContent(a, b *unstructured.Unstructured) bool {
+	strip := func(o *unstructured.Unstructured) map[string]any {
+		out := maps.Clone(o.Object)
+		delete(out, "metadata")
+		delete(out, "status")
+		return out
+	}
+	return reflect.DeepEqual(strip(a), strip(b))
+}
+
+func groupResource(ref api.ObjectRef) schema.GroupResource {
+	version, err := schema.ParseGroupVersion(ref.APIVersion)
+	if err != nil {
+		version = schema.GroupVersion{Version: ref.APIVersion}
+	}
+	return schema.GroupResource{Group: version.Group, Resource: strings.ToLower(ref.Kind) + "s"}
+}
+
+func notFound(ref api.ObjectRef) error { return apierrors.NewNotFound(groupResource(ref), ref.Name) }

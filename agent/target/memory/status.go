@@ -1,0 +1,180 @@
+package memory
+
+import (
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"flotilla/core/apply"
+)
+
+// waits reports kinds without pods that need a while to become ready.
+func waits(object *unstructured.Unstructured) bool {
+	switch object.GroupVersionKind().GroupKind().String() {
+	case "Service", "CustomResourceDefinition.apiextensions.k8s.io", "PodDisruptionBudget.policy":
+		return true
+	}
+	return false
+}
+
+// status is what the member's controllers would have written by now, nil for kinds without any.
+func (m *Member) status(s *stored) map[string]any {
+	stuck := m.faults.stuck(apply.RefOf(s.object))
+	settled := !stuck && !m.clock.Now().Before(s.changed.Add(m.readyAfter))
+	switch s.object.GroupVersionKind().GroupKind().String() {
+	case "Deployment.apps", "ReplicaSet.apps":
+		return m.replicaStatus(s, stuck)
+	case "StatefulSet.apps":
+		status := m.replicaStatus(s, stuck)
+		status["currentReplicas"] = status["updatedReplicas"]
+		revision := fmt.Sprintf("%s-%d", s.object.GetName(), s.object.GetGeneration())
+		status["currentRevision"], status["updateRevision"] = revision, revision
+		return status
+	case "DaemonSet.apps":
+		return m.daemonStatus(s, stuck)
+	case "Pod":
+		return m.podStatus(s, stuck)
+	case "Namespace":
+		return map[string]any{"phase": "Active"}
+	case "Service":
+		return serviceStatus(s, settled)
+	case "CustomResourceDefinition.apiextensions.k8s.io":
+		return map[string]any{"conditions": []any{
+			condition("NamesAccepted", settled, "NoConflicts", ""), condition("Established", settled, "InitialNamesAccepted", ""),
+		}}
+	case "PodDisruptionBudget.policy":
+		if !settled {
+			return nil
+		}
+		return map[string]any{
+			"observedGeneration": s.object.GetGeneration(),
+			"conditions":         []any{condition("DisruptionAllowed", true, "SufficientPods", "")},
+		}
+	}
+	return nil
+}
+
+// census counts the pods of a workload that are ready, and says what the others wait for.
+func (m *Member) census(s *stored, stuck bool) (ready int64, waitsFor string) {
+	now := m.clock.Now()
+	for _, p := range s.pods {
+		switch {
+		case p.on == nil:
+			waitsFor = fmt.Sprintf("pods wait for room: %d nodes, insufficient %s", len(m.nodes), p.short)
+		case stuck:
+			waitsFor = "pods start and crash: back-off restarting failed container"
+		case now.Before(p.ready):
+		default:
+			ready++
+		}
+	}
+	return ready, waitsFor
+}
+
+func (m *Member) replicaStatus(s *stored, stuck bool) map[string]any {
+	ready, waitsFor := m.census(s, stuck)
+	want := int64(len(s.pods))
+	status := map[string]any{
+		"observedGeneration": s.object.GetGeneration(),
+		"replicas":           want,
+		"updatedReplicas":    want,
+		"conditions": []any{
+			condition("Available", ready == want, "MinimumReplicasAvailable", waitsFor),
+		},
+	}
+	if ready > 0 {
+		status["readyReplicas"], status["availableReplicas"] = ready, ready
+	}
+	if ready < want {
+		status["unavailableReplicas"] = want - ready
+	}
+	return status
+}
+
+func (m *Member) daemonStatus(s *stored, stuck bool) map[string]any {
+	ready, waitsFor := m.census(s, stuck)
+	want := int64(len(s.pods))
+	return map[string]any{
+		"observedGeneration":     s.object.GetGeneration(),
+		"desiredNumberScheduled": want,
+		"currentNumberScheduled": want,
+		"updatedNumberScheduled": want,
+		"numberReady":            ready,
+		"numberAvailable":        ready,
+		"numberUnavailable":      want - ready,
+		"numberMisscheduled":     int64(0),
+		"conditions":             []any{condition("Available", ready == want, "PodsAvailable", waitsFor)},
+	}
+}
+
+func (m *Member) podStatus(s *stored, stuck bool) map[string]any {
+	ready, waitsFor := m.census(s, stuck)
+	phase := "Pending"
+	if len(s.pods) > 0 && s.pods[0].on != nil {
+		phase = "Running"
+	}
+	return map[string]any{"phase": phase, "conditions": []any{condition("Ready", ready == 1, "PodReady", waitsFor)}}
+}
+
+func condition(kind string, holds bool, reason, message string) map[string]any {
+	out := map[string]any{"type": kind, "status": "True", "reason": reason}
+	if !holds {
+		out["status"], out["reason"] = "False", "NotReady"
+		if message != "" {
+			out["message"] = message
+		}
+	}
+	return out
+}
+
+func serviceStatus(s *stored, settled bool) map[string]any {
+	kind, _, _ := unstructured.NestedString(s.object.Object, "spec", "type")
+	if kind != "LoadBalancer" || !settled {
+		return map[string]any{"loadBalancer": map[string]any{}}
+	}
+	return map[string]any{"loadBalancer": map[string]any{
+		"ingress": []any{map[string]any{"ip": address(203, s.number)}},
+	}}
+}
+
+// assignAddress gives a service its cluster address, as an API server does when it is written.
+func (m *Member) assignAddress(s *stored) {
+	ref := apply.RefOf(s.object)
+	if ref.APIVersion != "v1" || ref.Kind != "Service" || m.faults.stuck(ref) {
+		return
+	}
+	if kind, _, _ := unstructured.NestedString(s.object.Object, "spec", "type"); kind == "ExternalName" {
+		return
+	}
+	ip, _, _ := unstructured.NestedString(s.object.Object, "spec", "clusterIP")
+	if ip == "" {
+		ip = address(10, s.number)
+	}
+	setSpec(s.object, "clusterIP", ip)
+	setSpec(s.object, "clusterIPs", []any{ip})
+}
+
+// keepAddress carries the cluster address of a service over to its new form.
+func keepAddress(object, before *unstructured.Unstructured) {
+	ip, ok, _ := unstructured.NestedString(before.Object, "spec", "clusterIP")
+	if ref := apply.RefOf(object); !ok || ref.APIVersion != "v1" || ref.Kind != "Service" {
+		return
+	}
+	if now, _, _ := unstructured.NestedString(object.Object, "spec", "clusterIP"); now == "" {
+		setSpec(object, "clusterIP", ip)
+		setSpec(object, "clusterIPs", []any{ip})
+	}
+}
+
+func setSpec(object *unstructured.Unstructured, field string, value any) {
+	spec, ok := object.Object["spec"].(map[string]any)
+	if !ok {
+		spec = map[string]any{}
+		object.Object["spec"] = spec
+	}
+	spec[field] = value
+}
+
+func address(first byte, number int64) string {
+	return fmt.Sprintf("%d.%d.%d.%d", first, number>>16&0xff, number>>8&0xff, number&0xff)
+}

@@ -1,0 +1,59 @@
+package memory
+
+import (
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"flotilla/core/api"
+	"flotilla/core/apply"
+)
+
+// Plant makes or replaces an object by another hand than the agent's. It is not in the history.
+func (m *Member) Plant(object *unstructured.Unstructured) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if s := m.objects[apply.IdentityOf(apply.RefOf(object))]; s != nil {
+		m.replace(s, object)
+		return
+	}
+	m.store(object)
+}
+
+// Edit changes a live object by another hand than the agent's; change gets a copy to work on. It
+// reports whether there is such an object.
+func (m *Member) Edit(ref api.ObjectRef, change func(*unstructured.Unstructured)) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	s := m.objects[apply.IdentityOf(ref)]
+	if s == nil {
+		return false
+	}
+	edited := s.object.DeepCopy()
+	change(edited)
+	m.replace(s, edited)
+	return true
+}
+
+// Remove deletes a live object by another hand than the agent's. It reports whether there was one.
+func (m *Member) Remove(ref api.ObjectRef) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	s := m.objects[apply.IdentityOf(ref)]
+	if s == nil {
+		return false
+	}
+	m.remove(s)
+	m.feed()
+	return true
+}
+
+// Objects lists every live object with its status, in order of creation; namespaces that every
+// member has come first. It works while the member is down, too.
+func (m *Member) Objects() []*unstructured.Unstructured {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var out []*unstructured.Unstructured
+	for _, s := range m.sorted() {
+		out = append(out, m.read(s))
+	}
+	return out
+}

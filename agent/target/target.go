@@ -1,0 +1,92 @@
+// Package target says what an agent asks of the member it stands beside; its subpackages answer.
+//
+// Package agentd takes a Target; worker and beat each name the part they use. Errors are those of
+// k8s.io/apimachinery/pkg/api/errors, so that every target speaks of "not found", "conflict" and
+// "unavailable" as a Kubernetes API server does. All methods may be called at once from several
+// goroutines, and none changes or keeps the objects it is given.
+package target
+
+import (
+	"context"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"flotilla/core/api"
+)
+
+// Target is one member.
+type Target interface {
+	// Owners lists, sorted, the owners (values of api.AnnotationOwner) that have objects here.
+	Owners(ctx context.Context) ([]string, error)
+	// Owned lists the objects of one owner with their status.
+	Owned(ctx context.Context, owner string) ([]*unstructured.Unstructured, error)
+	// Get reads one object with its status. IsNotFound when there is none.
+	Get(ctx context.Context, ref api.ObjectRef) (*unstructured.Unstructured, error)
+	// Apply writes one object and returns it as it then lives. IsAlreadyExists and IsConflict when the
+	// live object is not the one that the write expects.
+	Apply(ctx context.Context, w Write) (*unstructured.Unstructured, error)
+	// Delete removes one object with that uid, and with a namespace all that is in it. It is no error
+	// when there is none; IsConflict when the name now belongs to another uid.
+	Delete(ctx context.Context, r Removal) error
+	// Watch reports what changes until ctx ends. A target that cannot watch returns nil. Reports may
+	// be lost when they are not read in time, so a reader still looks by itself now and then.
+	Watch(ctx context.Context) <-chan Change
+
+	// Ready is nil when the member's API server answers as it should.
+	Ready(ctx context.Context) error
+	// Version is the Kubernetes version, "v1.36.3".
+	Version(ctx context.Context) (string, error)
+	// Nodes lists the nodes, sorted by name.
+	Nodes(ctx context.Context) ([]Node, error)
+	// Namespaces lists the names of the namespaces, sorted.
+	Namespaces(ctx context.Context) ([]string, error)
+}
+
+// Write is one object to write.
+type Write struct {
+	Object *unstructured.Unstructured
+	// UID of the live object to replace; empty to create one.
+	UID string
+	// Disown is set when the write only takes our annotations off.
+	Disown bool
+	Origin Origin
+}
+
+// Removal is one object to delete.
+type Removal struct {
+	api.ObjectRef
+	UID    string
+	Origin Origin
+}
+
+// Origin is what made the agent write: which placement, by which command.
+type Origin struct {
+	Owner      string // of the placement, "web/<uid>"
+	Order      api.Order
+	Generation int64 // of the release entry
+	Snapshot   int64
+}
+
+// Change is one thing that changed on the member, by the agent's hand or another.
+type Change struct {
+	// Owners of the object before and after; empty when nobody owned it, equal when it only changed.
+	Owners []string
+	// Nodes is set when the set of nodes, or what they can hold, changed.
+	Nodes bool
+	// Health is set when what Ready answers may have changed.
+	Health bool
+}
+
+// Node is one node as the agent counts it.
+type Node struct {
+	Name         string
+	Zone         string
+	InstanceType string
+	Capacity     corev1.ResourceList
+	Allocatable  corev1.ResourceList
+	// Requested is what the pods on it request.
+	Requested corev1.ResourceList
+	// Price is in US dollars per hour, 0 when unknown.
+	Price float64
+}
