@@ -128,7 +128,7 @@ func (x *Index) selectable(head *api.Spec) bool {
 // inNamespace reports whether a kind lies in namespaces; of kinds that Kubernetes does not bring itself
 // the objects held tell, and known is false when there is none.
 func (x *Index) inNamespace(gk groupKind) (namespaced, known bool) {
-	if namespaced, known = scopes[gk]; known {
+	if namespaced, known = api.KindNamespaced(gk.group, gk.kind); known {
 		return namespaced, true
 	}
 	for _, head := range x.byKind[gk] {
@@ -138,7 +138,7 @@ func (x *Index) inNamespace(gk groupKind) (namespaced, known bool) {
 }
 
 func kindOf(ref api.ObjectRef) groupKind {
-	return groupKind{group: groupOf(ref.APIVersion), kind: ref.Kind}
+	return groupKind{group: GroupOf(ref.APIVersion), kind: ref.Kind}
 }
 
 func put[K comparable](index map[K]map[string]*api.Spec, at K, key string, head *api.Spec) {

@@ -78,22 +78,6 @@ func TestWorkIsAddressedByItsBytes(t *testing.T) {
 	require.NotEqual(t, digest, other)
 }
 
-func TestNamespaced(t *testing.T) {
-	for _, c := range []struct {
-		apiVersion, kind  string
-		namespaced, known bool
-	}{
-		{"v1", "ConfigMap", true, true},
-		{"v1", "Namespace", false, true},
-		{"rbac.authorization.k8s.io/v1", "ClusterRole", false, true},
-		{"apps/v1", "Deployment", true, true},
-		{"example.com/v1", "Deployment", false, false},
-	} {
-		namespaced, known := content.Namespaced(c.apiVersion, c.kind)
-		require.Equal(t, [2]bool{c.namespaced, c.known}, [2]bool{namespaced, known}, c.apiVersion+" "+c.kind)
-	}
-}
-
 func TestKeyIgnoresTheVersion(t *testing.T) {
 	require.Equal(t,
 		content.Key(api.ObjectRef{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "n", Name: "a"}),

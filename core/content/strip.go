@@ -117,11 +117,11 @@ type groupKind struct{ group, kind string }
 func groupKindOf(object map[string]any) groupKind {
 	apiVersion, _ := object["apiVersion"].(string)
 	kind, _ := object["kind"].(string)
-	return groupKind{group: groupOf(apiVersion), kind: kind}
+	return groupKind{group: GroupOf(apiVersion), kind: kind}
 }
 
-// groupOf returns the group of an apiVersion, "" for the core group.
-func groupOf(apiVersion string) string {
+// GroupOf returns the group of an apiVersion, "" for the core group.
+func GroupOf(apiVersion string) string {
 	group, _, found := strings.Cut(apiVersion, "/")
 	if !found {
 		return ""
