@@ -43,11 +43,12 @@ type Plan struct {
 	Release api.Release
 	Changed bool
 	// Advance are the members that get the newest snapshot now, Withdraw those that are to give the
-	// placement up now, Confirmed those whose withdrawal is done and whose entry is dropped. All are
-	// sorted.
+	// placement up now, Confirmed those whose withdrawal is done, Dropped those that left the fleet
+	// without confirming one. All are sorted; entries of the last two are dropped.
 	Advance   []string
 	Withdraw  []string
 	Confirmed []string
+	Dropped   []string
 	// Hold says why the other bindings wait; it is Release.Held.
 	Hold []api.Held
 	// Recheck is when time alone may change the answer; zero when only news can.
@@ -58,5 +59,17 @@ type Plan struct {
 
 // Next decides the next release of a placement.
 func Next(in Input) Plan {
-	panic("being written")
+	r := newRollout(in)
+	r.settle()
+	r.withdrawForced()
+	r.followApplyStrategy()
+	switch {
+	case r.ending():
+	case r.blocked() != "":
+		r.holdMovers(r.blocked())
+	default:
+		r.renumber()
+		r.move()
+	}
+	return r.plan()
 }

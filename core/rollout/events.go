@@ -1,0 +1,58 @@
+package rollout
+
+import (
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"flotilla/core/api"
+)
+
+// Reasons of the events of a rollout.
+const (
+	EventReleased  = "PlacementReleased"
+	EventWithdrawn = "PlacementWithdrawn"
+	EventConfirmed = "PlacementWithdrawalConfirmed"
+	EventDropped   = "PlacementMemberGone"
+)
+
+// events tells one story a step and kind of step, whatever the number of members.
+func (r *rollout) events(p *Plan) []api.Audit {
+	var out []api.Audit
+	tell := func(kind, reason, before string, members []string, after string) {
+		if len(members) == 0 {
+			return
+		}
+		e := api.Audit{
+			Header: api.NewHeader(api.KindAudit), At: metav1.NewTime(r.in.Now).Rfc3339Copy(),
+			Object: "placement/" + p.Release.Placement, Type: kind, Reason: reason,
+			Message: before + list(members) + after, By: "roller",
+		}
+		if len(members) == 1 {
+			e.Member = members[0]
+		}
+		out = append(out, e)
+	}
+	if r.latest != nil {
+		tell("Normal", EventReleased, fmt.Sprintf("snapshot %d released to ", r.latest.Index), p.Advance, r.progress())
+	}
+	tell("Normal", EventWithdrawn, "withdrawn from ", p.Withdraw, "")
+	tell("Normal", EventConfirmed, "", p.Confirmed, " gave it up")
+	tell("Warning", EventDropped, "", p.Dropped, " left the fleet before the withdrawal was confirmed; what runs there was not touched")
+	return out
+}
+
+// progress counts the members that are released to the newest snapshot now.
+func (r *rollout) progress() string {
+	bound, current := 0, 0
+	for _, s := range r.slots {
+		if s.binding == nil {
+			continue
+		}
+		bound++
+		if s.bound() && !r.stale(s) {
+			current++
+		}
+	}
+	return fmt.Sprintf(" (%d of %d)", current, bound)
+}

@@ -1,0 +1,44 @@
+package rollout
+
+import (
+	"time"
+
+	"flotilla/core/api"
+)
+
+// Reasons of a result that the arithmetic depends on; placement.md section 4.
+const (
+	reasonUntrackable = "NotAllWorkAreAvailabilityTrackable"
+	reasonInProgress  = "ApplyInProgress"
+	reasonPending     = "ApplyPending"
+)
+
+// available says whether a result makes its member ready. What cannot be tracked is ready once it
+// has been available for longer than the period (D18); readyAt is then the time to look again.
+// Transitions are by the agent's clock, so that of the release, by ours, is their lower bound.
+func available(result *api.PlacementResult, released time.Time, period time.Duration, now time.Time) (ready bool, readyAt time.Time) {
+	if result.Withdrawn || result.Available != "True" {
+		return false, time.Time{}
+	}
+	if result.AvailableReason != reasonUntrackable {
+		return true, time.Time{}
+	}
+	since := released
+	if result.Changed.After(since) {
+		since = result.Changed.Time
+	}
+	if now.Sub(since) > period {
+		return true, time.Time{}
+	}
+	return false, since.Add(period + time.Millisecond)
+}
+
+// applyFailed says whether a result is a real failure: objects that could not be applied. Neither a
+// member that is still applying nor one whose workload is not available yet has failed (D7).
+func applyFailed(result *api.PlacementResult) bool {
+	switch result.AppliedReason {
+	case reasonInProgress, reasonPending:
+		return false
+	}
+	return result.Applied == "False"
+}

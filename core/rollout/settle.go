@@ -1,0 +1,117 @@
+package rollout
+
+import (
+	"reflect"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"flotilla/core/api"
+)
+
+// settle drops what is over: entries of members that left the fleet, and withdrawals that their
+// member confirmed.
+func (r *rollout) settle() {
+	for _, s := range r.slots {
+		switch {
+		case s.view.Gone:
+			if s.entry != nil {
+				r.out.Dropped = append(r.out.Dropped, s.member)
+			}
+			s.entry, s.binding, s.foreign = nil, nil, false
+		case s.entry != nil && s.entry.Withdrawn && r.confirmed(s):
+			r.out.Confirmed = append(r.out.Confirmed, s.member)
+			s.entry, s.foreign = nil, false
+		}
+	}
+}
+
+func (r *rollout) confirmed(s *slot) bool {
+	result := r.in.Results[s.member]
+	return result != nil && result.Withdrawn && result.UID == s.entry.UID && result.Generation == s.entry.Generation
+}
+
+// ending says that nothing of the placement is to stay.
+func (r *rollout) ending() bool {
+	p := &r.in.Placement
+	return p.UID == "" || p.DeletionTimestamp != nil
+}
+
+// withdrawForced withdraws, outside of every budget, what must go: all of a placement that is
+// deleted, all on members that leave, and what a former placement of the same name left behind.
+func (r *rollout) withdrawForced() {
+	for _, s := range r.slots {
+		if s.entry == nil || s.entry.Withdrawn {
+			continue
+		}
+		switch {
+		case r.ending():
+			r.withdraw(s, r.abandons())
+		case s.foreign:
+			r.withdraw(s, false)
+		case s.view.Leaving:
+			r.withdraw(s, s.view.WhenLeaving != api.WhenLeavingDelete)
+		}
+	}
+}
+
+func (r *rollout) abandons() bool {
+	d := r.in.Placement.Spec.Strategy.DeleteStrategy
+	return d != nil && d.PropagationPolicy == api.PropagationAbandon
+}
+
+func (r *rollout) withdraw(s *slot, abandon bool) {
+	s.entry.Withdrawn, s.entry.Abandon = true, abandon
+	s.entry.Since = metav1.NewTime(r.in.Now).Rfc3339Copy()
+	s.entry.Generation, s.failed = 0, false
+	r.out.Withdraw = append(r.out.Withdraw, s.member)
+}
+
+// followApplyStrategy hands a changed apply strategy to every member at once: it says how to write
+// objects, not which.
+func (r *rollout) followApplyStrategy() {
+	want := r.in.Placement.Spec.Strategy.ApplyStrategy
+	for _, s := range r.slots {
+		if s.live() && !reflect.DeepEqual(s.entry.Apply, want) {
+			s.entry.Apply = want
+			s.entry.Generation = 0
+		}
+	}
+}
+
+// blocked says why nothing can be released, or nothing when it can.
+func (r *rollout) blocked() string {
+	switch {
+	case r.schedule == nil:
+		return "waits: the placement has not been scheduled yet"
+	case r.latest == nil:
+		return "waits: the selected objects have not been recorded yet"
+	case r.latest.Error != "":
+		return "waits: the resource selectors are invalid: " + r.latest.Error
+	}
+	return ""
+}
+
+// holdMovers holds every member that would have to move.
+func (r *rollout) holdMovers(reason string) {
+	for _, s := range r.slots {
+		switch {
+		case r.schedule == nil && s.binding == nil:
+		case s.unscheduled(), s.joining(), s.bound() && r.stale(s):
+			s.held = reason
+		}
+	}
+}
+
+func (r *rollout) stale(s *slot) bool {
+	return r.latest != nil && s.entry.Snapshot != r.latest.Index
+}
+
+// renumber lets members whose work is the newest snapshot's already, because content went back to
+// what it was, count as current: there is nothing for them to do.
+func (r *rollout) renumber() {
+	for _, s := range r.slots {
+		if s.bound() && s.entry.Work == r.latest.Work && r.stale(s) {
+			s.entry.Snapshot = r.latest.Index
+		}
+	}
+}
