@@ -1,0 +1,134 @@
+package api
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// PickedReason is the sentence about a picked member; scores are nil where none were given
+// (PickFixed). The words are KubeFleet's.
+func PickedReason(member string, affinity, spread *int32) string {
+	return string(appendPicked(nil, member, affinity, spread))
+}
+
+func appendPicked(to []byte, member string, affinity, spread *int32) []byte {
+	to = append(to, "Successfully scheduled resources for placement in \""...)
+	to = append(to, member...)
+	to = append(to, '"')
+	if affinity != nil && spread != nil {
+		to = append(to, " (affinity score: "...)
+		to = strconv.AppendInt(to, int64(*affinity), 10)
+		to = append(to, ", topology spread score: "...)
+		to = strconv.AppendInt(to, int64(*spread), 10)
+		to = append(to, ')')
+	}
+	return append(to, ": picked by scheduling policy"...)
+}
+
+// reason renders the sentence about the member at i.
+func (v *Verdicts) reason(i int) string {
+	o := v.Outcomes[i]
+	switch {
+	case o.Has(OutcomePicked):
+		return v.pickedReason(i)
+	case o.Is(OutcomeRank):
+		return v.rankReason(i)
+	case o.Is(OutcomeNotFound):
+		return fmt.Sprintf("Specified cluster %q is not found", v.Members[i])
+	case v.Type == PickFixed && o.Is(OutcomeEligibility):
+		text := fmt.Sprintf("Cluster %q is not eligible for resource placement yet: %s", v.Members[i], v.Refusal(i))
+		if o.Has(OutcomeKeeps) {
+			text += "; it keeps the workload it has until it is eligible again or no longer named"
+		}
+		return text
+	case o.Is(0):
+		return ""
+	}
+	return "ClusterUnschedulable, " + v.Refusal(i)
+}
+
+func (v *Verdicts) pickedReason(i int) string {
+	var affinity, spread *int32
+	if v.Outcomes[i].Has(OutcomeScored) {
+		scores := [2]int32{at(v.Affinity, i), at(v.Spread, i)}
+		affinity, spread = &scores[0], &scores[1]
+	}
+	text := PickedReason(v.Members[i], affinity, spread)
+	if refusal := v.Refusal(i); refusal != "" {
+		text += "; it keeps its place, a new pick would be refused: " + refusal
+	}
+	return text
+}
+
+func (v *Verdicts) rankReason(i int) string {
+	text := fmt.Sprintf("Cluster %q does not score high enough (affinity score: %d, topology spread score: %d)",
+		v.Members[i], at(v.Affinity, i), at(v.Spread, i))
+	if rank := at(v.Ranks, i); rank > 0 && v.Want != nil {
+		text += fmt.Sprintf(": ranks %d, wanted %d", rank, *v.Want)
+	}
+	return text
+}
+
+// Refusal renders why a filter refuses the member at i, without KubeFleet's opening words: the
+// phrase, what was observed, what was wanted. It is empty where no filter refuses, and for a picked
+// member says what would refuse it today.
+func (v *Verdicts) Refusal(i int) string {
+	causes := v.causes(i)
+	o := v.Outcomes[i]
+	switch {
+	case o.Is(OutcomeAffinity) && v.Type == PickFixed:
+		return v.phrase(causes[0])
+	case o.Is(OutcomeAffinity):
+		return "cluster does not match with any of the required cluster affinity terms: " + v.misses(causes)
+	case len(causes) > 0:
+		return v.phrase(causes[0])
+	}
+	return ""
+}
+
+// misses renders the first failing expression of each term.
+func (v *Verdicts) misses(causes []Cause) string {
+	parts := make([]string, len(causes))
+	for t, c := range causes {
+		want := v.Wants[c.Want]
+		parts[t] = want.Subject + " " + Observation(c.State, c.Observed) + ", wanted " + want.Wanted
+		if len(causes) > 1 {
+			parts[t] = fmt.Sprintf("term %d: %s", t+1, parts[t])
+		}
+	}
+	return strings.Join(parts, "; ")
+}
+
+// phrase renders a cause whose want is a whole phrase. An age is rendered as KubeFleet does, in
+// minutes with two decimals.
+func (v *Verdicts) phrase(c Cause) string {
+	want := v.Wants[c.Want]
+	text := want.Subject
+	if strings.Contains(text, "{}") {
+		minutes := (time.Duration(c.Age) * time.Millisecond).Minutes()
+		text = strings.Replace(text, "{}", strconv.FormatFloat(minutes, 'f', 2, 64), 1)
+	}
+	if c.Observed != "" {
+		text += ": " + c.Observed
+	}
+	if want.Wanted != "" {
+		text += ", wanted " + want.Wanted
+	}
+	return text
+}
+
+// Observation renders what was observed of a label or property, with its verb: `is "westus"`, `is
+// 3`, `is absent`, `is "v1.29.4", which is not a quantity`.
+func Observation(state uint8, observed string) string {
+	switch state {
+	case ObservedLabel:
+		return fmt.Sprintf("is %q", observed)
+	case ObservedAbsent:
+		return "is absent"
+	case ObservedNoQuantity:
+		return fmt.Sprintf("is %q, which is not a quantity", observed)
+	}
+	return "is " + observed
+}

@@ -1,0 +1,131 @@
+package schedule
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"flotilla/core/api"
+)
+
+// standing is what an existing binding counts for in this decision.
+type standing uint8
+
+const (
+	standsActive    standing = iota // of the current policy: keeps its place
+	standsObsolete                  // of an older policy: preferred on equal rank
+	standsWithdrawn                 // already on its way out: counts for nothing
+	standsFailing                   // out of contact for longer than the placement puts up with
+	standsGone                      // its member left, or was evicted from it
+	standsDropped                   // scaled in
+)
+
+// binding is an existing binding with its standing.
+type binding struct {
+	Existing
+	row      int // -1 when its member is not in the fleet
+	standing standing
+	reason   string // why it goes, if it does
+}
+
+// classify looks up the existing bindings and says what each counts for.
+func (d *decision) classify() {
+	if len(d.in.Existing) == 0 {
+		return
+	}
+	sorted := slices.Clone(d.in.Existing)
+	slices.SortStableFunc(sorted, func(a, b Existing) int { return cmp.Compare(a.Member, b.Member) })
+	d.existing = make([]binding, len(sorted))
+	d.bound = make([]int32, d.fleet.Len())
+	from := 0
+	for i, e := range sorted {
+		row, known := seek(d.fleet.names, from, e.Member)
+		from = row
+		if !known {
+			d.existing[i] = binding{e, -1, standsGone, "is no longer a member of the fleet"}
+			continue
+		}
+		d.existing[i] = d.stand(e, row)
+		d.bound[row] = int32(i + 1)
+		if d.existing[i].standing == standsObsolete {
+			d.outcomes[row] |= api.OutcomeUsed
+		}
+	}
+}
+
+// seek finds name in sorted names from an index on, in steps that double: quick for neighbours.
+func seek(names []string, from int, name string) (int, bool) {
+	step := 1
+	for from+step < len(names) && names[from+step] < name {
+		step *= 2
+	}
+	low := from + step/2
+	at, found := slices.BinarySearch(names[min(low, len(names)):min(from+step+1, len(names))], name)
+	return min(low, len(names)) + at, found
+}
+
+func (d *decision) stand(e Existing, row int) binding {
+	b := binding{Existing: e, row: row}
+	silent := time.Duration(d.clock.now - d.fleet.beats[row])
+	failing := d.in.FailoverAfter > 0 && silent > d.in.Thresholds.Heartbeat+d.in.FailoverAfter
+	switch {
+	case e.State == api.BindingUnscheduled:
+		b.standing = standsWithdrawn
+	case d.fleet.ties[row]&bondLeaving != 0:
+		b.standing, b.reason = standsGone, "has left the fleet"
+	case d.evicted != nil && d.evicted[row]:
+		b.standing, b.reason = standsGone, "was evicted"
+	case e.Policy != "" && e.Policy != d.in.PolicyDigest:
+		b.standing = standsObsolete
+	case failing:
+		b.standing = standsFailing
+		b.reason = fmt.Sprintf("sent no heartbeat for %.2f minutes, failover is after %.2f", silent.Minutes(),
+			(d.in.Thresholds.Heartbeat + d.in.FailoverAfter).Minutes())
+	}
+	return b
+}
+
+// bindingOf returns the row's existing binding, or nil.
+func (d *decision) bindingOf(row int) *binding {
+	if d.bound == nil || d.bound[row] == 0 {
+		return nil
+	}
+	return &d.existing[d.bound[row]-1]
+}
+
+func (d *decision) active(row int) bool {
+	b := d.bindingOf(row)
+	return b != nil && b.standing == standsActive
+}
+
+// keep marks a row picked with the scores that its binding was picked with.
+func (d *decision) keep(b *binding) {
+	d.outcomes[b.row] |= api.OutcomePicked
+	d.picked++
+	if b.AffinityScore == nil || b.SpreadScore == nil {
+		return
+	}
+	d.outcomes[b.row] |= api.OutcomeScored
+	if *b.AffinityScore != 0 || *b.SpreadScore != 0 {
+		d.scoreColumns()
+		d.affinity[b.row], d.spread[b.row] = *b.AffinityScore, *b.SpreadScore
+	}
+}
+
+// scoreColumns makes the columns of scores; until then they stand for zeros.
+func (d *decision) scoreColumns() {
+	if d.affinity == nil {
+		d.affinity = make([]int32, d.fleet.Len())
+		d.spread = make([]int32, d.fleet.Len())
+	}
+}
+
+// keepActive keeps every active binding.
+func (d *decision) keepActive() {
+	for i := range d.existing {
+		if d.existing[i].standing == standsActive {
+			d.keep(&d.existing[i])
+		}
+	}
+}

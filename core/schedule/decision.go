@@ -1,0 +1,191 @@
+package schedule
+
+import (
+	"slices"
+
+	"flotilla/core/api"
+)
+
+// decision is one decision under way. Columns run over the rows of the fleet.
+type decision struct {
+	in    Input
+	fleet *Fleet
+	clock clock
+	terms []term
+	// tolerance is by taint list, evicted by row; evicted is nil when nobody was.
+	tolerance tolerance
+	evicted   []bool
+	// bound is the index of a row's binding in existing, plus one; nil when there are none.
+	bound    []int32
+	existing []binding
+	// waiting are rows that keep their workload without being picked (D3).
+	waiting []int32
+
+	outcomes []api.Outcome
+	first    []int32
+	affinity []int32
+	spread   []int32
+	ranks    []int32
+	wants    []api.Want
+	causes   []api.Cause
+	// eligibility numbers the wants of the eligibility tests that were used, plus one; others holds
+	// those of wants that stand alone.
+	eligibility [eligibilityTests]int32
+	namespace   [2]int32
+	eviction    int32
+	// names holds the members of the verdicts where they are not those of the fleet.
+	missing []string
+	// picked counts picked members.
+	picked int
+}
+
+// Schedule decides.
+func Schedule(in Input) Plan {
+	d := begin(in)
+	switch {
+	case in.Deleting:
+		d.removeAll()
+	case in.Policy.Type() == api.PickFixed:
+		d.pickFixed()
+	case in.Policy.Type() == api.PickN:
+		d.pickN()
+	default:
+		d.pickAll()
+	}
+	return d.plan()
+}
+
+func begin(in Input) *decision {
+	in.Thresholds = in.Thresholds.orDefault()
+	if in.PolicyDigest == "" {
+		in.PolicyDigest = PolicyDigest(in.Policy)
+	}
+	if in.Fleet == nil {
+		in.Fleet = NewFleet()
+	}
+	f := in.Fleet
+	d := &decision{
+		in: in, fleet: f, clock: clockOf(in.Now, in.Thresholds),
+		outcomes: make([]api.Outcome, f.Len()), first: make([]int32, f.Len()),
+	}
+	d.terms = f.requiredTerms(in.Policy, &d.wants)
+	d.tolerance = f.tolerance(tolerationsOf(in.Policy), &d.wants)
+	d.markEvicted()
+	d.classify()
+	return d
+}
+
+func tolerationsOf(p *api.Policy) []api.Toleration {
+	if p == nil {
+		return nil
+	}
+	return p.Tolerations
+}
+
+func (d *decision) markEvicted() {
+	for _, name := range d.in.Evicted {
+		if row, known := d.fleet.row(name); known {
+			if d.evicted == nil {
+				d.evicted = make([]bool, d.fleet.Len())
+			}
+			d.evicted[row] = true
+		}
+	}
+}
+
+// candidates asks the filters of every member and returns the rows that may be picked. Members that
+// hold an active binding are judged too, for their verdict, and are no candidates.
+func (d *decision) candidates() []int32 {
+	rows := make([]int32, 0, d.fleet.Len())
+	for row := range d.outcomes {
+		refusal := d.refuse(row)
+		d.outcomes[row] |= refusal
+		if refusal == 0 && !d.active(row) {
+			rows = append(rows, int32(row))
+		}
+	}
+	return rows
+}
+
+// refuse asks the filters in their order and returns the first that refuses, or 0.
+func (d *decision) refuse(row int) api.Outcome {
+	if len(d.terms) > 0 && !d.selected(row) {
+		return api.OutcomeAffinity
+	}
+	f := d.fleet
+	if test, age := d.clock.ineligible(f.ties[row], f.beats[row], f.turned[row]); test != eligible {
+		d.blame(row, api.Cause{Want: d.eligibilityWant(test), Age: age / 1e6})
+		return api.OutcomeEligibility
+	}
+	if d.in.Namespace != "" && !d.hasNamespace(row) {
+		return api.OutcomeNamespace
+	}
+	if want := d.tolerance[f.taints[row]]; want >= 0 {
+		d.blame(row, api.Cause{Want: want})
+		return api.OutcomeTaint
+	}
+	if d.evicted != nil && d.evicted[row] {
+		d.blame(row, api.Cause{Want: d.evictionWant()})
+		return api.OutcomePlaced
+	}
+	return 0
+}
+
+// selected reports whether any term matches, and notes what each of them missed otherwise.
+func (d *decision) selected(row int) bool {
+	mark := len(d.causes)
+	for i := range d.terms {
+		test := d.terms[i].miss(row)
+		if test < 0 {
+			d.causes = d.causes[:mark]
+			return true
+		}
+		d.causes = append(d.causes, d.terms[i].cause(row, test))
+	}
+	d.first[row] = int32(mark)
+	return false
+}
+
+func (d *decision) hasNamespace(row int) bool {
+	m := d.fleet.members[row]
+	switch {
+	case !m.NamespaceCondition:
+		return true
+	case !m.NamespacesKnown:
+		d.blame(row, api.Cause{Want: d.once(&d.namespace[0], api.Want{Subject: "cluster has no namespace information available"})})
+		return false
+	case !slices.Contains(m.Namespaces, d.in.Namespace):
+		want := api.Want{Subject: "target namespace does not exist on cluster", Wanted: "namespace " + d.in.Namespace}
+		d.blame(row, api.Cause{Want: d.once(&d.namespace[1], want)})
+		return false
+	}
+	return true
+}
+
+func (d *decision) blame(row int, cause api.Cause) {
+	d.first[row] = int32(len(d.causes))
+	d.causes = append(d.causes, cause)
+}
+
+// once adds a want on its first use.
+func (d *decision) once(slot *int32, want api.Want) int32 {
+	if *slot == 0 {
+		d.wants = append(d.wants, want)
+		*slot = int32(len(d.wants))
+	}
+	return *slot - 1
+}
+
+func (d *decision) eligibilityWant(test int) int32 {
+	if d.eligibility[test] == 0 {
+		return d.once(&d.eligibility[test], eligibilityWants(d.in.Thresholds)[test])
+	}
+	return d.eligibility[test] - 1
+}
+
+func (d *decision) evictionWant() int32 {
+	return d.once(&d.eviction, api.Want{
+		Subject: "cluster was evicted from this placement under this policy",
+		Wanted:  "another policy, or annotation " + api.AnnotationAllowEvicted + `: "true"`,
+	})
+}

@@ -1,0 +1,253 @@
+package schedule
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"flotilla/core/api"
+)
+
+// pickAll picks every member that fits and keeps what was picked under this policy before. Evicted
+// members come back only where they are allowed to and nothing else fits.
+func (d *decision) pickAll() {
+	d.keepActive()
+	candidates := d.candidates()
+	if len(candidates) == 0 && d.picked == 0 && d.in.AllowEvicted {
+		candidates = d.pardon()
+	}
+	for _, row := range candidates {
+		d.outcomes[row] |= api.OutcomePicked | api.OutcomeScored
+	}
+	d.picked += len(candidates)
+}
+
+// pardon makes candidates of the members that were refused only because they were evicted.
+func (d *decision) pardon() []int32 {
+	var rows []int32
+	for row, o := range d.outcomes {
+		if o.Is(api.OutcomePlaced) && !o.Has(api.OutcomePicked) {
+			d.outcomes[row] &^= api.OutcomePlaced
+			rows = append(rows, int32(row))
+		}
+	}
+	return rows
+}
+
+// wanted returns the number of members that a PickN wants.
+func (d *decision) wanted() int {
+	if p := d.in.Policy; p != nil && p.NumberOfClusters != nil {
+		return int(*p.NumberOfClusters)
+	}
+	return 0
+}
+
+// pickN keeps active bindings up to the wanted number and fills up with the best candidates.
+func (d *decision) pickN() {
+	d.scaleIn()
+	d.keepActive()
+	rest := d.fill(d.candidates(), max(0, d.wanted()-d.picked))
+	if missing := d.wanted() - d.picked; missing > 0 && d.in.AllowEvicted {
+		rest = append(rest, d.fill(d.pardon(), missing)...)
+		slices.Sort(rest)
+	}
+	d.keepFailing(d.wanted() - d.picked)
+	d.rank(rest)
+}
+
+// scaleIn drops active bindings beyond the wanted number: those that nothing was released to first,
+// then by the scores they were picked with, lowest first, then by name (placement.md 1.8).
+func (d *decision) scaleIn() {
+	var active []*binding
+	for i := range d.existing {
+		if d.existing[i].standing == standsActive {
+			active = append(active, &d.existing[i])
+		}
+	}
+	excess := len(active) - d.wanted()
+	if excess <= 0 {
+		return
+	}
+	slices.SortStableFunc(active, func(a, b *binding) int {
+		return cmp.Or(
+			cmp.Compare(boolInt(a.State == api.BindingBound), boolInt(b.State == api.BindingBound)),
+			cmp.Compare(a.pickedKey(), b.pickedKey()),
+			cmp.Compare(a.row, b.row),
+		)
+	})
+	for _, b := range active[:excess] {
+		b.standing = standsDropped
+		b.reason = fmt.Sprintf("scaled in to %d: it scored lowest of the %d members in use", d.wanted(), len(active))
+	}
+}
+
+// pickedKey sorts by the scores of the pick; bindings without scores come first.
+func (b *binding) pickedKey() uint64 {
+	if b.AffinityScore == nil || b.SpreadScore == nil {
+		return 0
+	}
+	return api.RankKey(*b.AffinityScore, *b.SpreadScore, true)
+}
+
+func boolInt(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// fill scores the candidates, picks up to n of them and returns those that were scored and not
+// picked.
+func (d *decision) fill(candidates []int32, n int) []int32 {
+	if preferred := d.fleet.preferences(d.in.Policy); len(preferred) > 0 {
+		d.scoreColumns()
+		for i := range preferred {
+			preferred[i].add(candidates, d.affinity)
+		}
+	}
+	if constraints := d.fleet.constraints(d.in.Policy); len(constraints) > 0 {
+		return d.fillSpread(constraints, candidates, n)
+	}
+	ranked := d.byScore(candidates)
+	n = min(n, len(ranked))
+	for _, row := range ranked[:n] {
+		d.pick(row)
+	}
+	for _, row := range ranked[n:] {
+		d.outcomes[row] |= api.OutcomeRank | api.OutcomeScored
+	}
+	rest := ranked[n:]
+	slices.Sort(rest)
+	return rest
+}
+
+func (d *decision) pick(row int32) {
+	d.outcomes[row] |= api.OutcomePicked | api.OutcomeScored
+	d.picked++
+}
+
+// fillSpread picks one after the other, each against the picks before it. The picks see the groups
+// that constraints tell apart, not the single members.
+func (d *decision) fillSpread(constraints []constraint, candidates []int32, n int) []int32 {
+	d.scoreColumns()
+	for i := range constraints {
+		for row, o := range d.outcomes {
+			if o.Has(api.OutcomePicked) {
+				constraints[i].count(constraints[i].domain(int32(row)))
+			}
+		}
+	}
+	groups := groupsOf(constraints, d.byScore(candidates))
+	for {
+		best := d.judge(constraints, groups)
+		if n == 0 || best == nil {
+			break
+		}
+		row := best.rows[0]
+		best.rows = best.rows[1:]
+		d.spread[row] = best.spread
+		d.pick(row)
+		if n--; n == 0 {
+			break
+		}
+		for i := range constraints {
+			constraints[i].count(best.domains[i])
+		}
+	}
+	return d.settle(constraints, groups)
+}
+
+// judge scores every group against the picks so far and returns the one whose first member is next;
+// nil when none is left that may be picked.
+func (d *decision) judge(constraints []constraint, groups []group) *group {
+	for i := range constraints {
+		constraints[i].measure()
+	}
+	var best *group
+	for i := range groups {
+		g := &groups[i]
+		if len(g.rows) == 0 {
+			continue
+		}
+		g.spread, g.violated = score(constraints, g.domains)
+		if g.violated < 0 && (best == nil || d.before(g, best)) {
+			best = g
+		}
+	}
+	return best
+}
+
+// before reports whether the first member of a ranks before that of b.
+func (d *decision) before(a, b *group) bool {
+	key, other := d.headKey(a), d.headKey(b)
+	return key > other || key == other && a.rows[0] > b.rows[0]
+}
+
+func (d *decision) headKey(g *group) uint64 {
+	row := g.rows[0]
+	return api.RankKey(d.affinity[row], g.spread, d.outcomes[row].Has(api.OutcomeUsed))
+}
+
+// settle gives those that were not picked the judgement of the last round, and returns the scored.
+func (d *decision) settle(constraints []constraint, groups []group) []int32 {
+	var rest []int32
+	wants := make([]int32, len(constraints))
+	for i := range groups {
+		g := &groups[i]
+		if len(g.rows) == 0 {
+			continue
+		}
+		if g.violated < 0 {
+			for _, row := range g.rows {
+				d.spread[row] = g.spread
+				d.outcomes[row] |= api.OutcomeRank | api.OutcomeScored
+			}
+			rest = append(rest, g.rows...)
+			continue
+		}
+		c := &constraints[g.violated]
+		cause := api.Cause{Want: d.once(&wants[g.violated], c.want()), Observed: c.observe(g.domains[g.violated])}
+		for _, row := range g.rows {
+			d.affinity[row] = 0
+			d.outcomes[row] |= api.OutcomeSpread
+			d.first[row] = int32(len(d.causes))
+		}
+		d.causes = append(d.causes, cause)
+	}
+	slices.Sort(rest)
+	return rest
+}
+
+// keepFailing keeps members that are out of contact where nothing else fits.
+func (d *decision) keepFailing(n int) {
+	var failing []*binding
+	for i := range d.existing {
+		if d.existing[i].standing == standsFailing {
+			failing = append(failing, &d.existing[i])
+		}
+	}
+	slices.SortStableFunc(failing, func(a, b *binding) int {
+		return cmp.Or(cmp.Compare(b.pickedKey(), a.pickedKey()), cmp.Compare(b.row, a.row))
+	})
+	for _, b := range failing[:max(0, min(n, len(failing)))] {
+		d.keep(b)
+	}
+}
+
+// rank numbers the picked members and then the rest, which are given ascending.
+func (d *decision) rank(rest []int32) {
+	d.ranks = make([]int32, d.fleet.Len())
+	picked := make([]int32, 0, d.picked)
+	for row, o := range d.outcomes {
+		if o.Has(api.OutcomePicked) && o.Has(api.OutcomeScored) {
+			picked = append(picked, int32(row))
+		}
+	}
+	next := int32(1)
+	for _, rows := range [2][]int32{d.byScore(picked), d.byScore(rest)} {
+		for _, row := range rows {
+			d.ranks[row] = next
+			next++
+		}
+	}
+}

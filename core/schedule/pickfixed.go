@@ -1,0 +1,65 @@
+package schedule
+
+import (
+	"slices"
+
+	"flotilla/core/api"
+)
+
+// pickFixed picks the named members that are eligible. A named member that is not keeps what it has
+// and waits (D3); affinity, taints and namespaces are not asked.
+func (d *decision) pickFixed() {
+	unnamed := int32(-1)
+	named := make([]bool, d.fleet.Len())
+	for _, name := range d.in.Policy.ClusterNames {
+		row, known := d.fleet.row(name)
+		if !known {
+			d.missing = append(d.missing, name)
+			continue
+		}
+		if !named[row] {
+			named[row] = true
+			d.judgeFixed(row)
+		}
+	}
+	slices.Sort(d.missing)
+	d.missing = slices.Compact(d.missing)
+	for row := range named {
+		if named[row] {
+			continue
+		}
+		if unnamed < 0 {
+			unnamed = int32(len(d.causes))
+			d.wants = append(d.wants, api.Want{Subject: "cluster is not named in clusterNames"})
+			d.causes = append(d.causes, api.Cause{Want: int32(len(d.wants) - 1)})
+		}
+		d.outcomes[row] = api.OutcomeAffinity
+		d.first[row] = unnamed
+	}
+}
+
+func (d *decision) judgeFixed(row int) {
+	f := d.fleet
+	b := d.bindingOf(row)
+	d.outcomes[row] = 0
+	test, age := d.clock.ineligible(f.ties[row], f.beats[row], f.turned[row])
+	if test == eligible {
+		d.outcomes[row] = api.OutcomePicked
+		d.picked++
+		return
+	}
+	d.blame(row, api.Cause{Want: d.eligibilityWant(test), Age: age / 1e6})
+	d.outcomes[row] = api.OutcomeEligibility
+	if b != nil && (b.standing == standsActive || b.standing == standsObsolete) {
+		d.outcomes[row] |= api.OutcomeKeeps
+		d.waiting = append(d.waiting, int32(row))
+	}
+}
+
+// removeAll judges nobody: every binding of a placement that is being deleted goes.
+func (d *decision) removeAll() {
+	for i := range d.existing {
+		d.existing[i].reason = "the placement is being deleted"
+	}
+	d.outcomes, d.first = nil, nil
+}

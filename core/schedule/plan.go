@@ -1,0 +1,205 @@
+package schedule
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"flotilla/core/api"
+)
+
+// unpickedLimit bounds the list of unpicked members in a schedule; their verdicts are complete.
+const unpickedLimit = 1000
+
+func (d *decision) plan() Plan {
+	p := Plan{Verdicts: d.verdicts(), Bindings: d.bindings()}
+	p.Fulfilled = d.fulfilled()
+	p.Message = message(p.Fulfilled, d.picked)
+	p.Removed = d.removed(&p.Verdicts)
+	p.Unpicked = d.unpicked(&p.Verdicts)
+	p.Recheck = d.recheck()
+	return p
+}
+
+func message(fulfilled bool, picked int) string {
+	if fulfilled {
+		return fmt.Sprintf("found all cluster needed as specified by the scheduling policy, found %d cluster(s)", picked)
+	}
+	return fmt.Sprintf("could not find all clusters needed as specified by the scheduling policy, found %d cluster(s) instead", picked)
+}
+
+// missingCount is the number of wanted members that were not found; 0 for PickAll.
+func (d *decision) missingCount() int {
+	switch {
+	case d.in.Deleting:
+		return 0
+	case d.in.Policy.Type() == api.PickN:
+		return max(0, d.wanted()-d.picked)
+	case d.in.Policy.Type() == api.PickFixed:
+		return len(uniqueNames(d.in.Policy.ClusterNames)) - d.picked
+	}
+	return 0
+}
+
+func uniqueNames(names []string) []string {
+	sorted := slices.Clone(names)
+	slices.Sort(sorted)
+	return slices.Compact(sorted)
+}
+
+func (d *decision) fulfilled() bool { return d.missingCount() == 0 }
+
+func (d *decision) verdicts() api.Verdicts {
+	v := api.Verdicts{
+		Header: api.NewHeader(api.KindVerdicts), Placement: d.in.Placement, UID: d.in.UID,
+		Generation: d.in.Generation, Type: d.in.Policy.Type(), Want: d.want(),
+		Outcomes: d.outcomes, First: d.first, Affinity: d.affinity, Spread: d.spread, Ranks: d.ranks,
+		Terms: len(d.terms), Wants: d.wants, Causes: d.causes,
+	}
+	if d.in.Deleting {
+		return v
+	}
+	v.Members = slices.Clone(d.fleet.names)
+	if v.Type == api.PickFixed {
+		v.Terms = 1
+		for _, name := range d.missing {
+			at, _ := slices.BinarySearch(v.Members, name)
+			v.Members = slices.Insert(v.Members, at, name)
+			v.Outcomes = slices.Insert(v.Outcomes, at, api.OutcomeNotFound)
+			v.First = slices.Insert(v.First, at, 0)
+		}
+	}
+	return v
+}
+
+// want is the wanted number of members; nil for PickAll.
+func (d *decision) want() *int32 {
+	switch d.in.Policy.Type() {
+	case api.PickN:
+		n := int32(d.wanted())
+		return &n
+	case api.PickFixed:
+		n := int32(len(uniqueNames(d.in.Policy.ClusterNames)))
+		return &n
+	}
+	return nil
+}
+
+// bindings lists the picked and the waiting members by name.
+func (d *decision) bindings() []api.Binding {
+	bindings := make([]api.Binding, 0, d.picked+len(d.waiting))
+	scores := make([]int32, 0, 2*d.picked)
+	for row, o := range d.outcomes {
+		if !o.Has(api.OutcomePicked) && !o.Has(api.OutcomeKeeps) {
+			continue
+		}
+		b := api.Binding{Member: d.fleet.names[row], Policy: d.in.PolicyDigest, Waiting: o.Has(api.OutcomeKeeps)}
+		if o.Has(api.OutcomeScored) {
+			scores = append(scores, column(d.affinity, row), column(d.spread, row))
+			b.AffinityScore, b.SpreadScore = &scores[len(scores)-2], &scores[len(scores)-1]
+		}
+		bindings = append(bindings, b)
+	}
+	return bindings
+}
+
+func column(scores []int32, row int) int32 {
+	if scores == nil {
+		return 0
+	}
+	return scores[row]
+}
+
+// removed lists the bindings that existed and are neither picked nor waiting.
+func (d *decision) removed(v *api.Verdicts) []Removal {
+	var removed []Removal
+	for i := range d.existing {
+		b := &d.existing[i]
+		if b.standing == standsWithdrawn || d.held(b.row) {
+			continue
+		}
+		reason := b.reason
+		if reason == "" {
+			verdict, _ := v.Of(b.Member)
+			reason = "no longer picked: " + verdict.Reason
+		}
+		removed = append(removed, Removal{b.Member, reason})
+	}
+	return removed
+}
+
+func (d *decision) held(row int) bool {
+	return row >= 0 && d.outcomes != nil &&
+		(d.outcomes[row].Has(api.OutcomePicked) || d.outcomes[row].Has(api.OutcomeKeeps))
+}
+
+// unpicked lists, best first and then by name, why members were not picked, one for each missing.
+func (d *decision) unpicked(v *api.Verdicts) []api.Unpicked {
+	missing := min(d.missingCount(), unpickedLimit)
+	if missing == 0 {
+		return nil
+	}
+	var rows []int
+	for i, o := range v.Outcomes {
+		if o.Has(api.OutcomePicked) || v.Type == api.PickFixed && o.Is(api.OutcomeAffinity) {
+			continue
+		}
+		rows = append(rows, i)
+	}
+	if v.Ranks != nil {
+		slices.SortStableFunc(rows, func(a, b int) int {
+			return cmp.Compare(rankOrLast(v.Ranks[a]), rankOrLast(v.Ranks[b]))
+		})
+	}
+	unpicked := make([]api.Unpicked, 0, missing)
+	for _, i := range rows[:min(missing, len(rows))] {
+		verdict := v.Row(i)
+		unpicked = append(unpicked, api.Unpicked{Member: verdict.Member, Filter: verdict.Filter, Reason: verdict.Reason})
+	}
+	return unpicked
+}
+
+func rankOrLast(rank int32) uint32 { return uint32(rank) - 1 }
+
+// recheck is the next time at which a member in use has been silent for too long.
+func (d *decision) recheck() time.Time {
+	if d.in.FailoverAfter <= 0 || d.in.Policy.Type() != api.PickN {
+		return time.Time{}
+	}
+	var next time.Time
+	for i := range d.existing {
+		b := &d.existing[i]
+		if b.standing != standsActive {
+			continue
+		}
+		due := d.fleet.members[b.row].LastHeartbeat.Add(d.in.Thresholds.Heartbeat + d.in.FailoverAfter + time.Nanosecond)
+		if due.After(d.in.Now) && (next.IsZero() || due.Before(next)) {
+			next = due
+		}
+	}
+	return next
+}
+
+// Schedule makes the record of the plan, with the reason of every binding filled in. Evicted members
+// are remembered for as long as the policy stays the same.
+func (p *Plan) Schedule(in Input) api.Schedule {
+	digest := in.PolicyDigest
+	if digest == "" {
+		digest = PolicyDigest(in.Policy)
+	}
+	bindings := slices.Clone(p.Bindings)
+	for i := range bindings {
+		if b := &bindings[i]; b.Waiting {
+			verdict, _ := p.Verdicts.Of(b.Member)
+			b.Reason = verdict.Reason
+		} else {
+			b.Reason = api.PickedReason(b.Member, b.AffinityScore, b.SpreadScore)
+		}
+	}
+	return api.Schedule{
+		Header: api.NewHeader(api.KindSchedule), Placement: in.Placement, UID: in.UID, Generation: in.Generation,
+		Type: in.Policy.Type(), Policy: digest, Want: p.Verdicts.Want, Fulfilled: p.Fulfilled,
+		Message: p.Message, Bindings: bindings, Unpicked: p.Unpicked, Evicted: in.Evicted,
+	}
+}

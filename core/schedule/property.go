@@ -1,0 +1,119 @@
+package schedule
+
+import (
+	"math"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"flotilla/core/api"
+)
+
+// propertyTest is one expression on one property. Most members are answered by their float64; those
+// within a billionth of the wanted quantity are compared exactly.
+type propertyTest struct {
+	column   *propertyColumn // nil when no member has the property
+	below    bool            // what the operator answers for a value below, at and above the wanted one
+	equal    bool
+	above    bool
+	valid    bool // the expression has one quantity and a known operator
+	wanted   resource.Quantity
+	exact    bool // float holds wanted exactly
+	float    float64
+	low, top float64 // beyond these the float64 decides
+}
+
+// signs are the operators as people read them.
+var signs = map[api.PropertyOperator]string{
+	api.OpGt: ">", api.OpGe: ">=", api.OpEq: "=", api.OpNe: "!=", api.OpLt: "<", api.OpLe: "<=",
+}
+
+func (f *Fleet) propertyTest(e *api.PropertyExpression) (propertyTest, api.Want) {
+	name := api.CanonicalProperty(e.Name)
+	sign, known := signs[e.Operator]
+	want := api.Want{Subject: name, Wanted: sign + " " + strings.Join(e.Values, ", ")}
+	t := propertyTest{column: f.properties[name]}
+	if !known {
+		want.Wanted = "an operator of Gt, Ge, Eq, Ne, Lt, Le instead of " + string(e.Operator)
+		return t, want
+	}
+	if len(e.Values) != 1 {
+		want.Wanted += " (exactly one value)"
+		return t, want
+	}
+	q, err := resource.ParseQuantity(e.Values[0])
+	if err != nil {
+		want.Wanted += ", which is not a quantity"
+		return t, want
+	}
+	t.valid, t.wanted = true, q
+	t.below = e.Operator == api.OpLt || e.Operator == api.OpLe || e.Operator == api.OpNe
+	t.above = e.Operator == api.OpGt || e.Operator == api.OpGe || e.Operator == api.OpNe
+	t.equal = e.Operator == api.OpGe || e.Operator == api.OpLe || e.Operator == api.OpEq
+	state, float := readProperty(e.Values[0])
+	margin := math.Abs(float) * 1e-9
+	t.exact, t.float, t.low, t.top = state == propertyExact, float, float-margin, float+margin
+	return t, want
+}
+
+func (t *propertyTest) passes(row int) bool {
+	if t.column == nil || !t.valid {
+		return false
+	}
+	f := t.column.floats[row]
+	switch {
+	case f < t.low:
+		return t.below
+	case f > t.top:
+		return t.above
+	}
+	return t.passesClosely(row, f)
+}
+
+// passesClosely compares where float64 cannot: near the wanted value, and where there is none.
+func (t *propertyTest) passesClosely(row int, f float64) bool {
+	switch t.column.state[row] {
+	case propertyAbsent, propertyOther:
+		return false
+	case propertyExact:
+		if t.exact {
+			return t.answer(compareFloat(f, t.float))
+		}
+	}
+	observed, err := resource.ParseQuantity(t.column.text[row])
+	return err == nil && t.answer(observed.Cmp(t.wanted))
+}
+
+func (t *propertyTest) answer(order int) bool {
+	switch {
+	case order < 0:
+		return t.below
+	case order > 0:
+		return t.above
+	}
+	return t.equal
+}
+
+func compareFloat(a, b float64) int {
+	switch {
+	case a < b:
+		return -1
+	case a > b:
+		return 1
+	}
+	return 0
+}
+
+// observe says what the member reports.
+func (t *propertyTest) observe(row int) (uint8, string) {
+	if t.column == nil {
+		return api.ObservedAbsent, ""
+	}
+	switch t.column.state[row] {
+	case propertyAbsent:
+		return api.ObservedAbsent, ""
+	case propertyOther:
+		return api.ObservedNoQuantity, t.column.text[row]
+	}
+	return api.ObservedText, t.column.text[row]
+}

@@ -1,0 +1,100 @@
+package schedule
+
+import (
+	"math"
+
+	"flotilla/core/api"
+)
+
+// preference is one preferred affinity term, ready to score.
+type preference struct {
+	weight    float64
+	labels    []labelTest
+	sorted    bool
+	ascending bool
+	column    *propertyColumn // nil when no member has the property
+	low, span float64         // of the property over the whole fleet
+}
+
+// preferences prepares the preferred terms that can add to a score.
+func (f *Fleet) preferences(p *api.Policy) []preference {
+	affinity := clusterAffinity(p)
+	if affinity == nil {
+		return nil
+	}
+	prepared := make([]preference, 0, len(affinity.Preferred))
+	for i := range affinity.Preferred {
+		from := &affinity.Preferred[i]
+		if from.Weight == 0 {
+			continue
+		}
+		to := preference{weight: float64(from.Weight)}
+		to.labels, _ = f.labelTests(from.Preference.LabelSelector)
+		if s := from.Preference.Sorter(); s != nil {
+			to.sorted, to.ascending = true, s.SortOrder == api.Ascending
+			to.column = f.properties[api.CanonicalProperty(s.Name)]
+			to.low, to.span = to.column.extent()
+		}
+		prepared = append(prepared, to)
+	}
+	return prepared
+}
+
+// extent returns the least value of a property over all members that report it, whatever their
+// health, and the distance to the greatest. Values that are no finite quantities are missing (D1).
+func (c *propertyColumn) extent() (low, span float64) {
+	if c == nil {
+		return 0, 0
+	}
+	low, high := math.Inf(1), math.Inf(-1)
+	for _, f := range c.floats {
+		if f < low && f > math.Inf(-1) {
+			low = f
+		}
+		if f > high && f < math.Inf(1) {
+			high = f
+		}
+	}
+	if low > high {
+		return 0, 0
+	}
+	return low, high - low
+}
+
+// add adds the term's part to the scores of these rows, each rounded half away from zero.
+func (p *preference) add(rows, scores []int32) {
+	switch {
+	case !p.sorted:
+		for _, row := range rows {
+			if passesAll(p.labels, int(row)) {
+				scores[row] += int32(p.weight)
+			}
+		}
+	case p.column != nil && p.span > 0 && !math.IsInf(p.span, 0):
+		p.addSorted(rows, scores)
+	}
+}
+
+func (p *preference) addSorted(rows, scores []int32) {
+	floats := p.column.floats
+	for _, row := range rows {
+		f := floats[row]
+		if math.IsNaN(f) || math.IsInf(f, 0) || !passesAll(p.labels, int(row)) {
+			continue
+		}
+		share := (f - p.low) / p.span
+		if p.ascending {
+			share = 1 - share
+		}
+		scores[row] += int32(math.Round(share * p.weight))
+	}
+}
+
+func passesAll(tests []labelTest, row int) bool {
+	for i := range tests {
+		if !tests[i].passes(row) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,102 @@
+package schedule
+
+import (
+	"slices"
+	"sort"
+	"strconv"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"flotilla/core/api"
+)
+
+// labelTest is one requirement on one label, answered by a look into a table of its values.
+type labelTest struct {
+	ids    []uint32 // the key's column; nil when no member carries the key
+	values []string
+	accept []bool // by value number; accept[0] answers for members without the key
+}
+
+func (t *labelTest) passes(row int) bool {
+	if t.ids == nil {
+		return t.accept[0]
+	}
+	return t.accept[t.ids[row]]
+}
+
+// observe says what the member carries.
+func (t *labelTest) observe(row int) (uint8, string) {
+	if t.ids == nil || t.ids[row] == 0 {
+		return api.ObservedAbsent, ""
+	}
+	return api.ObservedLabel, t.values[t.ids[row]]
+}
+
+// labelTests prepares the requirements of a selector, sorted labels first, and says what each wants.
+// Nil and empty selectors have none and match every member.
+func (f *Fleet) labelTests(s *metav1.LabelSelector) ([]labelTest, []api.Want) {
+	if s == nil {
+		return nil, nil
+	}
+	n := len(s.MatchLabels) + len(s.MatchExpressions)
+	tests, wants := make([]labelTest, 0, n), make([]api.Want, 0, n)
+	for _, key := range sortedKeys(s.MatchLabels) {
+		values := []string{s.MatchLabels[key]}
+		tests = append(tests, f.labelTest(key, metav1.LabelSelectorOpIn, values))
+		wants = append(wants, api.Want{Subject: key, Wanted: strconv.Quote(values[0])})
+	}
+	for i := range s.MatchExpressions {
+		e := &s.MatchExpressions[i]
+		tests = append(tests, f.labelTest(e.Key, e.Operator, e.Values))
+		wants = append(wants, api.Want{Subject: e.Key, Wanted: wantedLabel(e)})
+	}
+	return tests, wants
+}
+
+func (f *Fleet) labelTest(key string, operator metav1.LabelSelectorOperator, values []string) labelTest {
+	t := labelTest{accept: make([]bool, 1)}
+	column := f.labels[key]
+	if column != nil {
+		t.ids, t.values = column.ids, column.values
+		t.accept = make([]bool, len(column.values))
+	}
+	if operator == metav1.LabelSelectorOpNotIn || operator == metav1.LabelSelectorOpDoesNotExist {
+		t.accept[0] = true
+	}
+	if column == nil {
+		return t
+	}
+	if operator == metav1.LabelSelectorOpExists || operator == metav1.LabelSelectorOpNotIn {
+		for id := 1; id < len(t.accept); id++ {
+			t.accept[id] = true
+		}
+	}
+	if operator == metav1.LabelSelectorOpIn || operator == metav1.LabelSelectorOpNotIn {
+		for _, value := range values {
+			if id, known := column.index[value]; known {
+				t.accept[id] = operator == metav1.LabelSelectorOpIn
+			}
+		}
+	}
+	return t
+}
+
+func wantedLabel(e *metav1.LabelSelectorRequirement) string {
+	switch e.Operator {
+	case metav1.LabelSelectorOpExists:
+		return "any value"
+	case metav1.LabelSelectorOpDoesNotExist:
+		return "absent"
+	}
+	return string(e.Operator) + " (" + strings.Join(e.Values, ", ") + ")"
+}
+
+func sortedKeys(m map[string]string) []string {
+	keys := make([]string, 0, len(m))
+	for key := range m {
+		keys = append(keys, key)
+	}
+	sort.Strings(keys)
+	return slices.Clip(keys)
+}

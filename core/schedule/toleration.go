@@ -1,0 +1,59 @@
+package schedule
+
+import (
+	"fmt"
+
+	"flotilla/core/api"
+)
+
+// tolerance says, for each distinct taint list of a fleet, which want its first untolerated taint
+// is; -1 where all are tolerated.
+type tolerance []int32
+
+func (f *Fleet) tolerance(tolerations []api.Toleration, wants *[]api.Want) tolerance {
+	judged := make(tolerance, len(f.taintLists))
+	known := map[api.Taint]int32{}
+	for id, taints := range f.taintLists {
+		judged[id] = -1
+		if f.taintSets.uses[id] == 0 {
+			continue
+		}
+		for _, taint := range taints {
+			if tolerated(taint, tolerations) {
+				continue
+			}
+			want, seen := known[taint]
+			if !seen {
+				want = int32(len(*wants))
+				known[taint] = want
+				*wants = append(*wants, api.Want{Subject: fmt.Sprintf("taint &%+v cannot be tolerated", taint)})
+			}
+			judged[id] = want
+			break
+		}
+	}
+	return judged
+}
+
+func tolerated(taint api.Taint, tolerations []api.Toleration) bool {
+	for _, t := range tolerations {
+		if tolerates(t, taint) {
+			return true
+		}
+	}
+	return false
+}
+
+// tolerates follows placement.md 1.6; an absent operator is the default, Equal.
+func tolerates(t api.Toleration, taint api.Taint) bool {
+	if t.Effect != "" && t.Effect != taint.Effect {
+		return false
+	}
+	switch t.Operator {
+	case api.TolerationExists:
+		return t.Key == "" || t.Key == taint.Key
+	case api.TolerationEqual, "":
+		return t.Key == taint.Key && t.Value == taint.Value
+	}
+	return false
+}
