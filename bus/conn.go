@@ -1,7 +1,14 @@
 package bus
 
 import (
+	"cmp"
 	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -10,23 +17,207 @@ import (
 	"flotilla/subjects"
 )
 
+// Reconnect settings: defaults of NATS would bring a whole fleet back within 100 ms.
+const (
+	dialTimeout     = 10 * time.Second
+	clientTimeout   = 5 * time.Second
+	reconnectWait   = 2 * time.Second
+	agentJitter     = 15 * time.Second
+	hubWait         = 100 * time.Millisecond
+	hubJitter       = 400 * time.Millisecond
+	clientPing      = 20 * time.Second
+	maxPingsOut     = 2
+	stateReconnects = -1 // no buffer: what was not sent is decided anew
+)
+
 // Conn is one connection of a hub or a client.
 type Conn struct {
 	NC    *nats.Conn
 	JS    jetstream.JetStream
 	Fleet subjects.Fleet
 	Log   zerolog.Logger
+
+	url string
+
+	mu        sync.Mutex
+	listeners map[int]func(disturbance)
+	nextID    int
 }
 
+// disturbance is something that happened to a connection.
+type disturbance int
+
+const (
+	lost     disturbance = iota // the connection is gone
+	restored                    // and back
+	slow                        // messages were dropped because this process is slow
+)
+
 // ConnectHub connects as hub replica o.Name ("flotilla-hub/<replica>") and retries until ctx ends.
-func ConnectHub(ctx context.Context, o Options) (*Conn, error) { return nil, errUnbuilt }
+func ConnectHub(ctx context.Context, o Options) (*Conn, error) {
+	if o.Server != nil && len(o.CredsText) == 0 {
+		text, err := readCreds(o.Server.HubCreds())
+		if err != nil {
+			return nil, err
+		}
+		o.CredsText = text
+	}
+	name := "flotilla-hub/" + cmp.Or(o.Name, "hub")
+	c, err := o.connect(name, nats.RetryOnFailedConnect(true), nats.ReconnectWait(hubWait),
+		nats.ReconnectJitter(hubJitter, hubJitter), nats.Timeout(dialTimeout))
+	if err != nil {
+		return nil, err
+	}
+	if err := c.waitConnected(ctx); err != nil {
+		c.Close()
+		return nil, fmt.Errorf("connecting to NATS at %s as %s: %w", c.url, name, err)
+	}
+	return c, nil
+}
 
 // ConnectClient connects as the command line client ("flotilla-cli/<user>"). It does not retry: the
 // error names the URL and the next command to type.
-func ConnectClient(ctx context.Context, o Options) (*Conn, error) { return nil, errUnbuilt }
+func ConnectClient(ctx context.Context, o Options) (*Conn, error) {
+	if o.Server != nil && len(o.CredsText) == 0 {
+		text, err := readCreds(o.Server.OperatorCreds())
+		if err != nil {
+			return nil, err
+		}
+		o.CredsText = text
+	}
+	timeout := cmp.Or(o.Timeout, clientTimeout)
+	if deadline, ok := ctx.Deadline(); ok {
+		timeout = min(timeout, time.Until(deadline))
+	}
+	if timeout <= 0 {
+		return nil, context.DeadlineExceeded
+	}
+	return o.connect("flotilla-cli/"+cmp.Or(o.Name, "user"), nats.Timeout(timeout), nats.ReconnectWait(hubWait))
+}
 
-// Close drains nothing and closes the connection.
+// connect makes the connection with what all of ours have in common.
+func (o Options) connect(name string, more ...nats.Option) (*Conn, error) {
+	fleet := subjects.Fleet{Name: cmp.Or(o.Fleet, subjects.DefaultFleet)}
+	if err := subjects.CheckLabel("fleet", fleet.Name); err != nil {
+		return nil, err
+	}
+	e, err := o.resolve()
+	if err != nil {
+		return nil, err
+	}
+	c := &Conn{Fleet: fleet, Log: o.Log, url: e.url, listeners: map[int]func(disturbance){}}
+	options := append(c.handlers(), nats.Name(name), nats.MaxReconnects(-1), nats.IgnoreAuthErrorAbort(),
+		nats.PingInterval(clientPing), nats.MaxPingsOutstanding(maxPingsOut), nats.ReconnectBufSize(stateReconnects))
+	if e.inboxPrefix != "" {
+		options = append(options, nats.CustomInboxPrefix(e.inboxPrefix))
+	}
+	options = append(append(options, e.auth...), more...)
+	if c.NC, err = nats.Connect(e.url, options...); err != nil {
+		return nil, connectError(e, err)
+	}
+	c.JS, err = jetstream.New(c.NC)
+	if e.domain != "" {
+		c.JS, err = jetstream.NewWithDomain(c.NC, e.domain)
+	}
+	if err != nil {
+		c.Close()
+		return nil, err
+	}
+	return c, nil
+}
+
+func connectError(e endpoint, err error) error {
+	next := "start a hub with `go run ./hub --dev`, or say where yours is with NATS_URL or NATS_CONTEXT"
+	if errors.Is(err, nats.ErrAuthorization) || errors.Is(err, nats.ErrAuthExpired) || errors.Is(err, nats.ErrAuthRevoked) {
+		next = "give credentials of this server, NATS_CREDS=<data>/operator.creds"
+	}
+	return fmt.Errorf("%w: connecting to NATS at %s (%s): %w; %s", ErrUnreachable, e.url, e.from, err, next)
+}
+
+func (c *Conn) handlers() []nats.Option {
+	return []nats.Option{
+		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
+			if err != nil {
+				c.Log.Warn().Err(err).Str("url", c.url).Msg("NATS connection lost")
+			}
+			c.disturb(lost)
+		}),
+		nats.ReconnectHandler(func(nc *nats.Conn) {
+			c.Log.Info().Str("url", nc.ConnectedUrlRedacted()).Msg("NATS connection is back")
+			c.disturb(restored)
+		}),
+		nats.ReconnectErrHandler(func(_ *nats.Conn, err error) {
+			c.Log.Warn().Err(err).Str("url", c.url).Msg("NATS does not answer, trying again")
+		}),
+		nats.ErrorHandler(func(_ *nats.Conn, sub *nats.Subscription, err error) {
+			line := c.Log.Error().Err(err)
+			if sub != nil {
+				line = line.Str("subject", sub.Subject)
+			}
+			line.Msg("NATS connection reports")
+			if errors.Is(err, nats.ErrSlowConsumer) {
+				c.disturb(slow)
+			}
+		}),
+	}
+}
+
+// waitConnected waits for a connection that is being retried.
+func (c *Conn) waitConnected(ctx context.Context) error {
+	up := c.NC.StatusChanged(nats.CONNECTED, nats.CLOSED)
+	defer c.NC.RemoveStatusListener(up)
+	if c.NC.IsConnected() {
+		return nil
+	}
+	select {
+	case <-up:
+		if c.NC.IsClosed() {
+			return nats.ErrConnectionClosed
+		}
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Close closes the connection at once.
 func (c *Conn) Close() { c.NC.Close() }
 
-// OnReconnect calls f, on a goroutine of the connection, each time the connection came back.
-func (c *Conn) OnReconnect(f func()) {}
+// URL is where the connection was told to go, without credentials of the connection itself.
+func (c *Conn) URL() string { return c.url }
+
+// OnReconnect calls f, on a goroutine of the connection, each time the connection came back, until
+// the returned function is called.
+func (c *Conn) OnReconnect(f func()) (cancel func()) {
+	return c.listen(func(d disturbance) {
+		if d == restored {
+			f()
+		}
+	})
+}
+
+func (c *Conn) listen(f func(disturbance)) (cancel func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	id := c.nextID
+	c.nextID++
+	c.listeners[id] = f
+	return func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		delete(c.listeners, id)
+	}
+}
+
+func (c *Conn) disturb(d disturbance) {
+	c.mu.Lock()
+	ids := slices.Sorted(maps.Keys(c.listeners))
+	fs := make([]func(disturbance), len(ids))
+	for i, id := range ids {
+		fs[i] = c.listeners[id]
+	}
+	c.mu.Unlock()
+	for _, f := range fs {
+		f(d)
+	}
+}

@@ -1,12 +1,22 @@
 package bus
 
-import "context"
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"strings"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"flotilla/subjects"
+)
 
 // LayoutOptions says what EnsureLayout may do.
 type LayoutOptions struct {
-	// Manage is false when somebody else provisions streams: then nothing is made or changed, and what
-	// is missing is an error.
-	Manage bool
+	// Unmanaged is set when somebody else provisions streams: then nothing is made or changed, and
+	// what is missing is an error.
+	Unmanaged bool
 	// Replicas of every stream, 1 when 0.
 	Replicas int
 	// Durability is that of the server, see ServerOptions.
@@ -21,17 +31,144 @@ type Difference struct {
 	Wanted string
 }
 
+// String is one line for logs.
+func (d Difference) String() string {
+	return fmt.Sprintf("stream %s: %s is %s, this hub would make it %s", d.Stream, d.Field, d.Found, d.Wanted)
+}
+
 // LayoutReport says what EnsureLayout found and did.
 type LayoutReport struct {
+	Step        int      // number of the last step that holds
 	Made        []string // full names of streams that were created
-	Missing     []string // that are absent and not managed
 	Updated     []string // "stream: field" of owned fields that were applied
 	Differences []Difference
 }
 
+// step is one numbered change of the layout. Numbers are never reused; new steps are appended.
+type step struct {
+	number int
+	asset  subjects.Asset
+	wanted func(f subjects.Fleet, o LayoutOptions) jetstream.StreamConfig
+}
+
+// LayoutStep is the number of the newest step this build knows.
+func LayoutStep() int { return len(layoutSteps()) }
+
+// firstSteps are those a hub needs before it can compete for the lease: buckets state and lease.
+const firstSteps = 2
+
+func layoutSteps() []step {
+	assets := map[string]subjects.Asset{}
+	for _, a := range subjects.Assets() {
+		assets[a.Short] = a
+	}
+	order := []struct {
+		short  string
+		wanted func(*jetstream.StreamConfig, subjects.Fleet, LayoutOptions)
+	}{
+		{subjects.State, stateStream},
+		{subjects.Lease, leaseStream},
+		{subjects.Content, contentStream},
+		{subjects.Heartbeat, heartbeatStream},
+		{subjects.Result, resultStream},
+		{subjects.Events, eventsStream},
+		{subjects.Commands, commandsStream},
+		{subjects.Audit, auditStream},
+	}
+	steps := make([]step, len(order))
+	for i, s := range order {
+		asset := assets[s.short]
+		steps[i] = step{number: i + 1, asset: asset, wanted: func(f subjects.Fleet, o LayoutOptions) jetstream.StreamConfig {
+			c := baseStream(asset, f, o)
+			s.wanted(&c, f, o)
+			return c
+		}}
+	}
+	return steps
+}
+
 // EnsureLayout makes what is missing of buckets and streams, compares what exists, applies only the
 // fields Flotilla owns (description, metadata, republish) and reports other differences without
-// touching them. It is idempotent.
+// touching them. It is idempotent. With Unmanaged it only compares, and what is missing is an error.
 func EnsureLayout(ctx context.Context, c *Conn, o LayoutOptions) (LayoutReport, error) {
-	return LayoutReport{}, errUnbuilt
+	return ensureSteps(ctx, c, o, layoutSteps())
+}
+
+func ensureSteps(ctx context.Context, c *Conn, o LayoutOptions, steps []step) (LayoutReport, error) {
+	var report LayoutReport
+	var missing []string
+	for _, s := range steps {
+		err := s.ensure(ctx, c, o, &report)
+		if errors.Is(err, jetstream.ErrStreamNotFound) {
+			missing = append(missing, s.asset.StreamName(c.Fleet))
+			continue
+		}
+		if err != nil {
+			return report, fmt.Errorf("layout step %d, stream %s: %w", s.number, s.asset.StreamName(c.Fleet), err)
+		}
+		report.Step = s.number
+	}
+	if len(missing) > 0 {
+		return report, fmt.Errorf("%w: streams %s are missing and this hub may not make them: provision them, or let the hub, `--manage-streams=true`",
+			ErrNotFound, strings.Join(missing, ", "))
+	}
+	return report, nil
+}
+
+func (s step) ensure(ctx context.Context, c *Conn, o LayoutOptions, report *LayoutReport) error {
+	wanted := s.wanted(c.Fleet, o)
+	stream, err := c.JS.Stream(ctx, wanted.Name)
+	if errors.Is(err, jetstream.ErrStreamNotFound) && !o.Unmanaged {
+		if _, err = c.JS.CreateStream(ctx, wanted); err == nil {
+			report.Made = append(report.Made, wanted.Name)
+		}
+		return err
+	}
+	if err != nil {
+		return err
+	}
+	found := stream.CachedInfo().Config
+	report.Differences = append(report.Differences, differences(found, wanted)...)
+	next, changed := owned(found, wanted)
+	if len(changed) == 0 || o.Unmanaged {
+		return nil
+	}
+	if _, err := c.JS.UpdateStream(ctx, next); err != nil {
+		return err
+	}
+	for _, field := range changed {
+		report.Updated = append(report.Updated, wanted.Name+": "+field)
+	}
+	return nil
+}
+
+// owned returns found with the fields that are ours alone set as wanted, and the names of those that
+// differed. Metadata of others is kept.
+func owned(found, wanted jetstream.StreamConfig) (jetstream.StreamConfig, []string) {
+	var changed []string
+	next := found
+	if found.Description != wanted.Description {
+		next.Description = wanted.Description
+		changed = append(changed, "description")
+	}
+	next.Metadata = maps.Clone(found.Metadata)
+	if next.Metadata == nil {
+		next.Metadata = map[string]string{}
+	}
+	maps.Copy(next.Metadata, wanted.Metadata)
+	if !maps.Equal(next.Metadata, found.Metadata) {
+		changed = append(changed, "metadata")
+	}
+	if !sameRepublish(found.RePublish, wanted.RePublish) {
+		next.RePublish = wanted.RePublish
+		changed = append(changed, "republish")
+	}
+	return next, changed
+}
+
+func sameRepublish(a, b *jetstream.RePublish) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return *a == *b
 }

@@ -2,17 +2,40 @@ package bus
 
 import (
 	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
 	"time"
 
+	"github.com/nats-io/jwt/v2"
+	"github.com/nats-io/nats-server/v2/server"
 	"github.com/rs/zerolog"
-)
 
-var errUnbuilt = errors.New("not built")
+	"flotilla/subjects"
+)
 
 // Durability of an embedded server.
 const (
 	DurabilityInterval = "interval" // fsync every second; a power cut may lose the last one
 	DurabilityAlways   = "always"   // fsync before every acknowledgement
+)
+
+// DefaultPort is the port of NATS.
+const DefaultPort = 4222
+
+// MaxPayload is the largest message, in bytes; more is warned against by NATS.
+const MaxPayload = 8 << 20
+
+const (
+	defaultMaxStore  = 64 << 30
+	defaultMaxMemory = 256 << 20
+	defaultLameDuck  = 30 * time.Second
+	startTimeout     = 20 * time.Second
+	syncInterval     = time.Second
+	slowClient       = 10 * time.Second // to write to, and to authenticate
+	pingInterval     = 20 * time.Second
 )
 
 // ServerOptions says how to run an embedded NATS server.
@@ -22,7 +45,7 @@ type ServerOptions struct {
 	// Host is the address to listen on, loopback when empty. Port is 4222 when 0, any free one when -1.
 	Host string
 	Port int
-	// HTTPPort serves NATS monitoring on loopback; 0: not at all.
+	// HTTPPort serves NATS monitoring on loopback; 0: not at all, -1: any free one.
 	HTTPPort int
 	// Durability is DurabilityInterval when empty.
 	Durability string
@@ -37,43 +60,193 @@ type ServerOptions struct {
 
 // Server is a NATS server in this process, in operator mode with the accounts HUB (JetStream), AGENTS
 // and SYS. Several can run in one process.
-type Server struct{}
+type Server struct {
+	o      ServerOptions
+	nats   *server.Server
+	lock   *dirLock
+	realm  *realm
+	issuer *Issuer
+}
 
 // StartServer starts a server on its data directory and returns when it accepts connections. The
 // error names the holder when the directory is locked, and the port and a command to type when the
 // port is taken.
-func StartServer(o ServerOptions) (*Server, error) { return nil, errUnbuilt }
+func StartServer(o ServerOptions) (*Server, error) {
+	o, err := o.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	lock, err := lockDir(o.Dir)
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{o: o, lock: lock}
+	if err := s.start(); err != nil {
+		lock.release()
+		return nil, fmt.Errorf("starting the NATS server in %s: %w", o.Dir, err)
+	}
+	return s, nil
+}
+
+func (o ServerOptions) withDefaults() (ServerOptions, error) {
+	if o.Dir == "" {
+		return o, errors.New("the NATS server needs a data directory")
+	}
+	if o.Fleet == "" {
+		o.Fleet = subjects.DefaultFleet
+	}
+	if err := subjects.CheckLabel("fleet", o.Fleet); err != nil {
+		return o, err
+	}
+	if o.Durability == "" {
+		o.Durability = DurabilityInterval
+	}
+	if o.Durability != DurabilityInterval && o.Durability != DurabilityAlways {
+		return o, fmt.Errorf("durability %q: expected %q or %q", o.Durability, DurabilityInterval, DurabilityAlways)
+	}
+	if o.Host == "" {
+		o.Host = "127.0.0.1"
+	}
+	setDefault(&o.Port, DefaultPort)
+	setDefault(&o.MaxStore, defaultMaxStore)
+	setDefault(&o.MaxMemory, defaultMaxMemory)
+	setDefault(&o.LameDuck, defaultLameDuck)
+	return o, nil
+}
+
+func setDefault[T comparable](field *T, value T) {
+	var zero T
+	if *field == zero {
+		*field = value
+	}
+}
+
+func (s *Server) start() error {
+	if err := s.checkPort(); err != nil {
+		return err
+	}
+	var err error
+	if s.realm, err = openRealm(s.o.Dir, subjects.Fleet{Name: s.o.Fleet}); err != nil {
+		return err
+	}
+	s.issuer = s.realm.issuer()
+	options, err := s.options()
+	if err != nil {
+		return err
+	}
+	if s.nats, err = server.NewServer(options); err != nil {
+		return err
+	}
+	s.nats.SetLoggerV2(natsLog{s.o.Log}, false, false, false)
+	s.nats.Start()
+	if !s.nats.ReadyForConnections(startTimeout) {
+		s.nats.Shutdown()
+		return fmt.Errorf("it does not accept connections on %s after %s", s.address(), startTimeout)
+	}
+	return nil
+}
+
+func (s *Server) options() (*server.Options, error) {
+	resolver := &server.MemAccResolver{}
+	for account, token := range s.realm.accounts {
+		if err := resolver.Store(account, token); err != nil {
+			return nil, err
+		}
+	}
+	grace := min(10*time.Second, s.o.LameDuck/3)
+	o := &server.Options{
+		ServerName:             "flotilla-" + s.o.Fleet,
+		Host:                   s.o.Host,
+		Port:                   s.o.Port,
+		NoSigs:                 true,
+		MaxPayload:             MaxPayload,
+		PingInterval:           pingInterval,
+		WriteDeadline:          slowClient,
+		AuthTimeout:            slowClient.Seconds(),
+		LameDuckDuration:       s.o.LameDuck,
+		LameDuckGracePeriod:    grace,
+		TrustedOperators:       []*jwt.OperatorClaims{s.realm.operator},
+		SystemAccount:          s.realm.system,
+		AccountResolver:        resolver,
+		JetStream:              true,
+		StoreDir:               filepath.Join(s.o.Dir, "streams"),
+		JetStreamMaxStore:      s.o.MaxStore,
+		JetStreamMaxMemory:     s.o.MaxMemory,
+		SyncInterval:           syncInterval,
+		SyncAlways:             s.o.Durability == DurabilityAlways,
+		DisableJetStreamBanner: true,
+	}
+	o.JetStreamLimits.DefaultMaxConsumers = -1
+	if s.o.HTTPPort != 0 {
+		o.HTTPHost, o.HTTPPort = "127.0.0.1", s.o.HTTPPort
+	}
+	return o, nil
+}
+
+// checkPort finds out early, and in words, that somebody else listens.
+func (s *Server) checkPort() error {
+	if s.o.Port < 0 {
+		return nil
+	}
+	l, err := net.Listen("tcp", s.address())
+	if err != nil {
+		return fmt.Errorf("port %d on %s is not free (%w): see who holds it with `ss -ltnp 'sport = :%d'`, or choose another one, `--port %d`",
+			s.o.Port, s.o.Host, err, s.o.Port, s.o.Port+1)
+	}
+	return l.Close()
+}
+
+func (s *Server) address() string { return net.JoinHostPort(s.o.Host, strconv.Itoa(s.o.Port)) }
 
 // URL is where clients connect, "nats://127.0.0.1:4222".
-func (s *Server) URL() string { return "" }
+func (s *Server) URL() string { return s.nats.ClientURL() }
 
 // Loopback says that the server listens on a loopback address only.
-func (s *Server) Loopback() bool { return true }
+func (s *Server) Loopback() bool {
+	ip := net.ParseIP(s.o.Host)
+	return s.o.Host == "localhost" || ip != nil && ip.IsLoopback()
+}
 
 // OperatorCreds is the path of the creds file for the command line client, <dir>/operator.creds.
-func (s *Server) OperatorCreds() string { return "" }
+func (s *Server) OperatorCreds() string { return filepath.Join(s.o.Dir, operatorCredsFile) }
 
 // HubCreds is the path of the creds file of the hub, for hubs in other processes, <dir>/hub.creds.
-func (s *Server) HubCreds() string { return "" }
+func (s *Server) HubCreds() string { return filepath.Join(s.o.Dir, hubCredsFile) }
 
 // AgentCreds mints the text of a .creds file for a member's agent.
-func (s *Server) AgentCreds(member string) ([]byte, error) { return nil, errUnbuilt }
+func (s *Server) AgentCreds(member string) ([]byte, error) { return s.issuer.AgentCreds(member) }
 
 // Issuer mints credentials of agents with the server's signing key.
-func (s *Server) Issuer() *Issuer { return nil }
+func (s *Server) Issuer() *Issuer { return s.issuer }
 
-// LameDuckShutdown sends clients away over ServerOptions.LameDuck, then stops and unlocks; for SIGTERM.
-func (s *Server) LameDuckShutdown() {}
+// Monitoring is the URL of NATS monitoring, empty when there is none.
+func (s *Server) Monitoring() string {
+	if addr := s.nats.MonitorAddr(); addr != nil {
+		return "http://" + addr.String()
+	}
+	return ""
+}
 
-// Shutdown stops at once, waits until stopped and unlocks the data directory.
-func (s *Server) Shutdown() {}
+// LameDuckShutdown stops JetStream, sends clients away over ServerOptions.LameDuck, then stops and
+// unlocks. It is for SIGTERM of a server with agents elsewhere; rooms must have stopped before.
+func (s *Server) LameDuckShutdown() {
+	s.nats.LameDuckShutdown()
+	s.Shutdown()
+}
 
-// Issuer mints credentials of agents with a scoped signing key of the account AGENTS.
-type Issuer struct{}
+// Shutdown stops at once, waits until stopped and unlocks the data directory. Calling it again does
+// nothing.
+func (s *Server) Shutdown() {
+	s.nats.Shutdown()
+	s.nats.WaitForShutdown()
+	s.lock.release()
+}
 
-// NewIssuer makes an issuer from the public key of the account and the seed of its signing key; for
-// hubs on an external server.
-func NewIssuer(account string, seed []byte) (*Issuer, error) { return nil, errUnbuilt }
-
-// AgentCreds mints the text of a .creds file for a member's agent.
-func (i *Issuer) AgentCreds(member string) ([]byte, error) { return nil, errUnbuilt }
+// writePrivate replaces a file that only its owner may read, in one step.
+func writePrivate(path string, text []byte) error {
+	next := path + ".next"
+	if err := os.WriteFile(next, text, 0o600); err != nil {
+		return err
+	}
+	return os.Rename(next, path)
+}

@@ -57,8 +57,8 @@ func (f Fleet) AllEvents() string { return f.Prefix() + ".event.>" }
 // AllCommands is every command of every member.
 func (f Fleet) AllCommands() string { return f.Prefix() + ".command.*.*" }
 
-// AllHints is where commands are republished to; the stars keep the tokens of AllCommands in order.
-func (f Fleet) AllHints() string { return f.Prefix() + ".hint.*.*" }
+// HintTarget is where the server republishes commands to, as a subject transform of AllCommands.
+func (f Fleet) HintTarget() string { return f.Prefix() + ".hint.{{wildcard(1)}}.{{wildcard(2)}}" }
 
 // APIGroup is the group of the hub's micro service; a verb is one more token.
 func (f Fleet) APIGroup() string { return f.Prefix() + ".api" }

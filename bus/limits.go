@@ -1,0 +1,13 @@
+package bus
+
+// Limits of values, in bytes.
+const (
+	// GzipAbove is the size from which values of records and commands are stored compressed.
+	GzipAbove = 32 << 10
+	// MaxValue is the largest stored value of a record.
+	MaxValue = 900 << 10
+	// MaxResult is the largest result of an agent.
+	MaxResult = 16 << 10
+	// MaxAudit is the largest audit event.
+	MaxAudit = 1 << 10
+)

@@ -1,0 +1,108 @@
+package bus
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/nats-io/nats.go"
+)
+
+// natsContext is a context file of the NATS tools, ~/.config/nats/context/<name>.json (NATS ADR-21).
+type natsContext struct {
+	URL         string `json:"url"`
+	Token       string `json:"token"`
+	User        string `json:"user"`
+	Password    string `json:"password"`
+	Creds       string `json:"creds"`
+	NKey        string `json:"nkey"`
+	Cert        string `json:"cert"`
+	Key         string `json:"key"`
+	CA          string `json:"ca"`
+	TLSFirst    bool   `json:"tls_first"`
+	NSC         string `json:"nsc"`
+	SocksProxy  string `json:"socks_proxy"`
+	InboxPrefix string `json:"inbox_prefix"`
+	Domain      string `json:"jetstream_domain"`
+}
+
+func loadContext(name string, env func(string) string) (endpoint, error) {
+	var e endpoint
+	home := env("HOME")
+	dir := filepath.Join(cmp.Or(env("XDG_CONFIG_HOME"), filepath.Join(home, ".config")), "nats", "context")
+	path := filepath.Join(dir, name+".json")
+	text, err := os.ReadFile(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return e, fmt.Errorf("NATS context %q: no file %s; contexts there: %s", name, path, listContexts(dir))
+	}
+	if err != nil {
+		return e, fmt.Errorf("NATS context %q: %w", name, err)
+	}
+	var c natsContext
+	if err := json.Unmarshal(text, &c); err != nil {
+		return e, fmt.Errorf("NATS context %q in %s: %w", name, path, err)
+	}
+	e = endpoint{url: c.URL, from: "context " + name, inboxPrefix: c.InboxPrefix, domain: c.Domain}
+	if e.auth, err = c.options(home); err != nil {
+		return e, fmt.Errorf("NATS context %q in %s: %w", name, path, err)
+	}
+	return e, nil
+}
+
+func listContexts(dir string) string {
+	files, _ := filepath.Glob(filepath.Join(dir, "*.json"))
+	if len(files) == 0 {
+		return "none"
+	}
+	for i, f := range files {
+		files[i] = strings.TrimSuffix(filepath.Base(f), ".json")
+	}
+	return strings.Join(files, ", ")
+}
+
+func (c natsContext) options(home string) ([]nats.Option, error) {
+	if c.NSC != "" || c.SocksProxy != "" {
+		return nil, errors.New("nsc and socks_proxy are not supported; set creds, and connect directly")
+	}
+	file := func(path string) string {
+		if rest, ok := strings.CutPrefix(path, "~/"); ok {
+			return filepath.Join(home, rest)
+		}
+		return path
+	}
+	var options []nats.Option
+	if c.Creds != "" {
+		option, err := credsFile(file(c.Creds))
+		if err != nil {
+			return nil, err
+		}
+		options = append(options, option)
+	}
+	if c.NKey != "" {
+		option, err := nats.NkeyOptionFromSeed(file(c.NKey))
+		if err != nil {
+			return nil, fmt.Errorf("nkey: %w", err)
+		}
+		options = append(options, option)
+	}
+	if c.User != "" {
+		options = append(options, nats.UserInfo(c.User, c.Password))
+	}
+	if c.Token != "" {
+		options = append(options, nats.Token(c.Token))
+	}
+	if c.Cert != "" {
+		options = append(options, nats.ClientCert(file(c.Cert), file(c.Key)))
+	}
+	if c.CA != "" {
+		options = append(options, nats.RootCAs(file(c.CA)))
+	}
+	if c.TLSFirst {
+		options = append(options, nats.TLSHandshakeFirst())
+	}
+	return options, nil
+}

@@ -1,0 +1,211 @@
+package bus
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/nats-io/jwt/v2"
+	"github.com/nats-io/nkeys"
+
+	"flotilla/subjects"
+)
+
+const (
+	keysFile          = "keys.json"
+	operatorCredsFile = "operator.creds"
+	hubCredsFile      = "hub.creds"
+)
+
+// seeds are the private keys of an embedded server, as kept in <dir>/keys.json.
+type seeds struct {
+	Operator string `json:"operator"`
+	System   string `json:"system"`
+	Hub      string `json:"hub"`
+	Agents   string `json:"agents"`
+	// Signing signs the users of account AGENTS, and nothing else.
+	Signing string `json:"signing"`
+	// HubUser and OperatorUser are users of account HUB.
+	HubUser      string `json:"hubUser"`
+	OperatorUser string `json:"operatorUser"`
+}
+
+// realm is the operator of an embedded server with its accounts. Keys are made once and kept; the
+// signed documents are made anew at each start, so that they follow the address book.
+type realm struct {
+	fleet    subjects.Fleet
+	keys     map[string]nkeys.KeyPair // by field of seeds
+	operator *jwt.OperatorClaims
+	system   string            // public key of SYS
+	accounts map[string]string // signed claims by public key
+}
+
+func openRealm(dir string, fleet subjects.Fleet) (*realm, error) {
+	s, err := loadSeeds(filepath.Join(dir, keysFile))
+	if err != nil {
+		return nil, err
+	}
+	r := &realm{fleet: fleet, keys: map[string]nkeys.KeyPair{}, accounts: map[string]string{}}
+	for name, seed := range s.byName() {
+		if r.keys[name], err = nkeys.FromSeed([]byte(*seed)); err != nil {
+			return nil, fmt.Errorf("key %s of %s: %w", name, keysFile, err)
+		}
+	}
+	if err := r.sign(); err != nil {
+		return nil, fmt.Errorf("signing the accounts: %w", err)
+	}
+	if err := r.writeCreds(filepath.Join(dir, hubCredsFile), "hubUser", subjects.HubUser, fleet.HubPermissions()); err != nil {
+		return nil, err
+	}
+	return r, r.writeCreds(filepath.Join(dir, operatorCredsFile), "operatorUser", subjects.OperatorUser, fleet.OperatorPermissions())
+}
+
+func (s *seeds) byName() map[string]*string {
+	return map[string]*string{
+		"operator": &s.Operator, "system": &s.System, "hub": &s.Hub, "agents": &s.Agents,
+		"signing": &s.Signing, "hubUser": &s.HubUser, "operatorUser": &s.OperatorUser,
+	}
+}
+
+// loadSeeds reads the keys, or makes and keeps them when there are none.
+func loadSeeds(path string) (*seeds, error) {
+	s := &seeds{}
+	text, err := os.ReadFile(path)
+	switch {
+	case err == nil:
+		if err := json.Unmarshal(text, s); err != nil {
+			return nil, fmt.Errorf("reading %s: %w", path, err)
+		}
+		return s, nil
+	case !errors.Is(err, os.ErrNotExist):
+		return nil, err
+	}
+	for name, seed := range s.byName() {
+		if *seed, err = newSeed(name); err != nil {
+			return nil, err
+		}
+	}
+	if text, err = json.MarshalIndent(s, "", "  "); err != nil {
+		return nil, err
+	}
+	return s, writePrivate(path, text)
+}
+
+func newSeed(name string) (string, error) {
+	create := nkeys.CreateAccount
+	switch name {
+	case "operator":
+		create = nkeys.CreateOperator
+	case "hubUser", "operatorUser":
+		create = nkeys.CreateUser
+	}
+	pair, err := create()
+	if err != nil {
+		return "", err
+	}
+	seed, err := pair.Seed()
+	return string(seed), err
+}
+
+func (r *realm) public(name string) string {
+	key, _ := r.keys[name].PublicKey() // of a key pair with a seed there always is one
+	return key
+}
+
+func (r *realm) sign() error {
+	operator := jwt.NewOperatorClaims(r.public("operator"))
+	operator.Name = "flotilla"
+	operator.SystemAccount = r.public("system")
+	token, err := operator.Encode(r.keys["operator"])
+	if err != nil {
+		return err
+	}
+	if r.operator, err = jwt.DecodeOperatorClaims(token); err != nil {
+		return err
+	}
+	r.system = r.public("system")
+	for _, claims := range []*jwt.AccountClaims{r.systemAccount(), r.hubAccount(), r.agentsAccount()} {
+		if r.accounts[claims.Subject], err = claims.Encode(r.keys["operator"]); err != nil {
+			return fmt.Errorf("account %s: %w", claims.Name, err)
+		}
+	}
+	return nil
+}
+
+func (r *realm) systemAccount() *jwt.AccountClaims {
+	a := jwt.NewAccountClaims(r.public("system"))
+	a.Name = subjects.AccountSystem
+	return a
+}
+
+func (r *realm) hubAccount() *jwt.AccountClaims {
+	a := jwt.NewAccountClaims(r.public("hub"))
+	a.Name = subjects.AccountHub
+	a.Limits.JetStreamLimits = jwt.JetStreamLimits{
+		MemoryStorage: jwt.NoLimit, DiskStorage: jwt.NoLimit, Streams: jwt.NoLimit, Consumer: jwt.NoLimit,
+		MaxAckPending: jwt.NoLimit, MemoryMaxStreamBytes: jwt.NoLimit, DiskMaxStreamBytes: jwt.NoLimit,
+	}
+	for _, e := range r.fleet.Exports() {
+		a.Exports.Add(&jwt.Export{Name: e.Name, Subject: jwt.Subject(e.Subject), Type: exportType(e)})
+	}
+	return a
+}
+
+func (r *realm) agentsAccount() *jwt.AccountClaims {
+	a := jwt.NewAccountClaims(r.public("agents"))
+	a.Name = subjects.AccountAgents
+	for _, e := range r.fleet.Exports() {
+		a.Imports.Add(&jwt.Import{
+			Name: e.Name, Account: r.public("hub"), Type: exportType(e),
+			Subject: jwt.Subject(e.Subject), LocalSubject: jwt.RenamingSubject(e.Subject),
+		})
+	}
+	scope := jwt.NewUserScope()
+	scope.Key = r.public("signing")
+	scope.Role = "agent"
+	permit(&scope.Template.Permissions, r.fleet.AgentPermissions(subjects.AgentTemplate))
+	a.SigningKeys.AddScopedSigner(scope)
+	return a
+}
+
+func exportType(e subjects.Export) jwt.ExportType {
+	if e.Stream {
+		return jwt.Stream
+	}
+	return jwt.Service
+}
+
+func permit(to *jwt.Permissions, p subjects.Permissions) {
+	to.Pub.Allow.Add(p.Publish...)
+	to.Sub.Allow.Add(p.Subscribe...)
+}
+
+// writeCreds signs a user of account HUB and writes its creds file.
+func (r *realm) writeCreds(path, key, user string, p subjects.Permissions) error {
+	claims := jwt.NewUserClaims(r.public(key))
+	claims.Name = user
+	permit(&claims.Permissions, p)
+	token, err := claims.Encode(r.keys["hub"])
+	if err != nil {
+		return fmt.Errorf("signing user %s: %w", user, err)
+	}
+	text, err := credsText(token, r.keys[key])
+	if err != nil {
+		return err
+	}
+	return writePrivate(path, text)
+}
+
+func (r *realm) issuer() *Issuer {
+	return &Issuer{account: r.public("agents"), signing: r.keys["signing"]}
+}
+
+func credsText(token string, user nkeys.KeyPair) ([]byte, error) {
+	seed, err := user.Seed()
+	if err != nil {
+		return nil, err
+	}
+	return jwt.FormatUserConfig(token, seed)
+}

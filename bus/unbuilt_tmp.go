@@ -1,0 +1,5 @@
+package bus
+
+import "errors"
+
+var errUnbuilt = errors.New("not built")
