@@ -1,0 +1,110 @@
+package plan
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"flotilla/core/api"
+	"flotilla/core/schedule"
+)
+
+// Input is everything a plan depends on.
+type Input struct {
+	// Subjects are the placements to plan, at most one for each key.
+	Subjects []Subject
+	// Members are the whole fleet as it would be after the apply.
+	Members []api.Member
+	Now     time.Time
+	// Thresholds are those of the hub; zero values mean its defaults.
+	Thresholds schedule.Thresholds
+	// Objects and Notes are handed on to the answer.
+	Objects []api.ApplyResult
+	Notes   []string
+}
+
+// Subject is one placement as it would be after the apply, with what is known of it now.
+type Subject struct {
+	Placement api.Placement
+	// Existing are its bindings as they stand, as Existing reads them from records.
+	Existing []schedule.Existing
+	// Evicted are the members that an eviction rules out under the present policy (D8).
+	Evicted []string
+	// Content is how its snapshot would change, nil when it would not.
+	Content *ContentChange
+	// Quiet leaves the placement out of the report unless a member would come or go: it is not among
+	// the documents.
+	Quiet bool
+}
+
+// Build plans every subject against the same fleet at the same moment.
+func Build(in Input) Answer {
+	fleet := schedule.NewFleet(in.Members...)
+	answer := Answer{Report: Report{Placements: []Placement{}}, Details: []Detail{}, Objects: in.Objects, Notes: in.Notes}
+	subjects := slices.Clone(in.Subjects)
+	slices.SortStableFunc(subjects, func(a, b Subject) int { return cmp.Compare(a.Placement.Key(), b.Placement.Key()) })
+	for i := range subjects {
+		s := &subjects[i]
+		input := s.input(fleet, in.Now, in.Thresholds)
+		decided := schedule.Schedule(input)
+		p := placementOf(s, decided)
+		if s.Content != nil {
+			change := *s.Content
+			change.Members = len(p.Picked)
+			answer.Content = append(answer.Content, change)
+		}
+		added, _ := p.Counts()
+		if s.Quiet && added == 0 && len(p.Removed) == 0 {
+			continue
+		}
+		answer.Placements = append(answer.Placements, p)
+		answer.Details = append(answer.Details, detailOf(s, decided, added+len(p.Removed)))
+	}
+	return answer
+}
+
+func placementOf(s *Subject, decided schedule.Plan) Placement {
+	held := map[string]bool{}
+	for i := range s.Existing {
+		held[s.Existing[i].Member] = true
+	}
+	p := Placement{
+		Name:      s.Placement.Key(),
+		Type:      s.Placement.Spec.Policy.Type(),
+		Fulfilled: decided.Fulfilled,
+		Picked:    []Pick{},
+		Removed:   []Removal{},
+		Verdicts:  make([]Verdict, decided.Verdicts.Len()),
+	}
+	for i := range decided.Bindings {
+		b := &decided.Bindings[i]
+		if b.Waiting {
+			continue
+		}
+		pick := Pick{Member: b.Member, AffinityScore: b.AffinityScore, TopologySpreadScore: b.SpreadScore, Change: ChangeAdd}
+		if held[b.Member] {
+			pick.Change = ChangeKeep
+		}
+		p.Picked = append(p.Picked, pick)
+	}
+	for _, r := range decided.Removed {
+		p.Removed = append(p.Removed, Removal{Member: r.Member, Reason: r.Reason})
+	}
+	for i := range p.Verdicts {
+		v := decided.Verdicts.Row(i)
+		p.Verdicts[i] = Verdict{
+			Member: v.Member, Filter: v.Filter, Reason: v.Reason,
+			AffinityScore: v.AffinityScore, TopologySpreadScore: v.TopologySpreadScore,
+			Rank: v.Rank, Keeps: v.Keeps,
+		}
+	}
+	return p
+}
+
+func detailOf(s *Subject, decided schedule.Plan, changes int) Detail {
+	d := Detail{Kind: s.Placement.Kind, Message: decided.Message, Unpicked: decided.Unpicked}
+	if changes > 0 {
+		d.Rollout = rolloutText(&s.Placement, len(decided.Bindings))
+	}
+	return d
+}

@@ -1,0 +1,234 @@
+package plan
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"flotilla/core/api"
+	"flotilla/core/content"
+	"flotilla/core/schedule"
+)
+
+// Document is one document of the user's files.
+type Document struct {
+	JSON json.RawMessage
+	// Where names its place for faults, "fleet.yaml: document 2, line 14".
+	Where string
+}
+
+// Collected is what files say about a fleet.
+type Collected struct {
+	Members    []api.Member
+	Subjects   []Subject
+	Notes      []string
+	NewestBeat time.Time // zero when no member was ever heard of
+}
+
+// Collect reads files into the subjects and members of a plan: members with their status, placements,
+// content, and what is known of present bindings. Bindings are read from KubeFleet's exported
+// ClusterResourceBindings and ResourceBindings, from Schedule records of ours, or from the status of
+// an exported placement, in this order. A placement that was exported (it has a uid) and stands in the
+// files a second time is the present one of the other. Faults name every document that cannot be used.
+func Collect(documents []Document) (Collected, api.Faults) {
+	c := collector{
+		members:    map[string]*memberDocs{},
+		placements: map[string]*placementDocs{},
+		bindings:   map[string][]boundMember{},
+		policies:   map[string]policySnapshot{},
+		schedules:  map[string]*api.Schedule{},
+		index:      content.NewIndex(),
+		ignored:    map[string]int{},
+	}
+	for i := range documents {
+		c.read(&documents[i])
+	}
+	if len(c.faults) > 0 {
+		return Collected{}, c.faults
+	}
+	out := Collected{Members: c.allMembers(), Subjects: c.allSubjects()}
+	out.Notes = append(c.notes, c.leftOver()...)
+	for i := range out.Members {
+		if at := out.Members[i].LastHeartbeat; at.After(out.NewestBeat) {
+			out.NewestBeat = at
+		}
+	}
+	return out, nil
+}
+
+// collector sorts documents by what they tell.
+type collector struct {
+	members    map[string]*memberDocs
+	placements map[string]*placementDocs
+	bindings   map[string][]boundMember // by placement key
+	policies   map[string]policySnapshot
+	schedules  map[string]*api.Schedule
+	index      *content.Index
+	ignored    map[string]int
+	notes      []string
+	faults     api.Faults
+}
+
+// memberDocs are the documents of one member: one with a status says how it does, one without what is
+// wanted of it.
+type memberDocs struct {
+	wanted, exported *api.MemberCluster
+}
+
+// placementDocs are the documents of one placement: the exported one is as it stands, the other as it
+// is to be.
+type placementDocs struct {
+	wanted, exported *api.Placement
+	status           *api.PlacementStatus
+}
+
+func (c *collector) read(d *Document) {
+	if c.readForeign(d) {
+		return
+	}
+	decoded, faults := api.Decode(d.JSON)
+	if len(faults) > 0 {
+		for _, f := range faults {
+			f.Object = cmp.Or(f.Object, decoded.Object.Kind, "document") + " (" + d.Where + ")"
+			c.faults = append(c.faults, f)
+		}
+		return
+	}
+	switch {
+	case decoded.Member != nil:
+		c.readMember(d, decoded.Member)
+	case decoded.Placement != nil:
+		c.readPlacement(d, decoded.Placement)
+	default:
+		c.readContent(d, decoded.Object)
+	}
+}
+
+func (c *collector) readMember(d *Document, m *api.MemberCluster) {
+	docs := c.members[m.Name]
+	if docs == nil {
+		docs = &memberDocs{}
+		c.members[m.Name] = docs
+	}
+	slot := &docs.wanted
+	if m.Status != nil {
+		slot = &docs.exported
+	}
+	if *slot != nil {
+		c.twice(d, "MemberCluster/"+m.Name)
+	}
+	*slot = m
+}
+
+func (c *collector) readPlacement(d *Document, p *api.Placement) {
+	api.Default(p)
+	docs := c.placements[p.Key()]
+	if docs == nil {
+		docs = &placementDocs{}
+		c.placements[p.Key()] = docs
+	}
+	slot := &docs.wanted
+	if p.UID != "" {
+		slot = &docs.exported
+		docs.status = statusOf(d.JSON)
+	}
+	if *slot != nil {
+		c.twice(d, p.Kind+"/"+p.Key())
+	}
+	*slot = p
+}
+
+func (c *collector) readContent(d *Document, ref api.ObjectRef) {
+	var document map[string]any
+	err := json.Unmarshal(d.JSON, &document)
+	if err == nil {
+		var o content.Object
+		if o, err = content.New(document); err == nil {
+			c.index.Set(o.Head)
+			return
+		}
+	}
+	c.faults = append(c.faults, api.Fault{Object: ref.String() + " (" + d.Where + ")", Found: err.Error(), Expected: "an object"})
+}
+
+func (c *collector) twice(d *Document, object string) {
+	c.faults = append(c.faults, api.Fault{
+		Object: object + " (" + d.Where + ")", Path: "metadata.name", Found: "a second document of this name",
+		Expected: "one, or one exported with its status and uid beside the one that is wanted",
+	})
+}
+
+func (c *collector) allMembers() []api.Member {
+	members := make([]api.Member, 0, len(c.members))
+	for _, docs := range c.members {
+		mc := docs.exported
+		switch {
+		case mc == nil:
+			mc = docs.wanted
+		case docs.wanted != nil:
+			merged := *docs.exported
+			merged.Labels, merged.Spec = docs.wanted.Labels, docs.wanted.Spec
+			status := *merged.Status
+			status.Labels = nil
+			merged.Status = &status
+			mc = &merged
+		}
+		members = append(members, api.MemberOf(mc))
+	}
+	slices.SortFunc(members, func(a, b api.Member) int { return cmp.Compare(a.Name, b.Name) })
+	return members
+}
+
+func (c *collector) allSubjects() []Subject {
+	subjects := make([]Subject, 0, len(c.placements))
+	for key, docs := range c.placements {
+		p := docs.wanted
+		if p == nil {
+			p = docs.exported
+		} else if docs.exported != nil {
+			p.UID, p.Generation = docs.exported.UID, docs.exported.Generation+1
+		}
+		s := Subject{Placement: *p, Existing: c.existingOf(key, docs)}
+		if c.index.Len() > 0 {
+			s.Content = Compare(p, nil, c.index)
+		}
+		subjects = append(subjects, s)
+	}
+	slices.SortFunc(subjects, func(a, b Subject) int { return cmp.Compare(a.Placement.Key(), b.Placement.Key()) })
+	return subjects
+}
+
+// existingOf reads present bindings from the best source there is.
+func (c *collector) existingOf(key string, docs *placementDocs) []schedule.Existing {
+	var current string
+	if docs.exported != nil {
+		current = schedule.PolicyDigest(docs.exported.Spec.Policy)
+	}
+	if bound := c.bindings[key]; len(bound) > 0 {
+		return existingOfBindings(key, bound, c.policies, current)
+	}
+	if s := c.schedules[key]; s != nil {
+		return Existing(s, nil, "")
+	}
+	if docs.status != nil {
+		return existingOfStatus(docs.status, current)
+	}
+	return nil
+}
+
+// leftOver says what was found in the files and is of no use to a plan.
+func (c *collector) leftOver() []string {
+	var notes []string
+	for key, bound := range c.bindings {
+		if c.placements[key] == nil {
+			notes = append(notes, fmt.Sprintf("%d %s of placement %s, which is not in the files, left out", len(bound), plural(len(bound), "binding", "bindings"), key))
+		}
+	}
+	for kind, n := range c.ignored {
+		notes = append(notes, fmt.Sprintf("%d %s left out: a plan does not need them", n, kind))
+	}
+	slices.Sort(notes)
+	return notes
+}

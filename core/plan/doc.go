@@ -1,0 +1,8 @@
+// Package plan answers what applying documents would change: which members every placement would
+// gain, keep and lose, with the verdict on each member, and whose content would change.
+//
+// The door calls it over the records it holds, the command line over files alone; both through
+// Build, which calls the same schedule.Schedule as the scheduler, so what a plan says is what an
+// apply at the same moment does. Collect reads files into the Input of Build, exports of a KubeFleet
+// hub among them. Nothing here has effects; equal inputs give equal bytes.
+package plan

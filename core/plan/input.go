@@ -1,0 +1,99 @@
+package plan
+
+import (
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"flotilla/core/api"
+	"flotilla/core/schedule"
+)
+
+// input is what the scheduler would be asked for this placement.
+func (s *Subject) input(fleet *schedule.Fleet, now time.Time, t schedule.Thresholds) schedule.Input {
+	p := &s.Placement
+	in := schedule.Input{
+		Placement:    p.Key(),
+		UID:          string(p.UID),
+		Generation:   p.Generation,
+		Namespace:    p.Namespace,
+		Policy:       p.Spec.Policy,
+		PolicyDigest: schedule.PolicyDigest(p.Spec.Policy),
+		Fleet:        fleet,
+		Existing:     s.Existing,
+		Evicted:      s.Evicted,
+		AllowEvicted: p.Annotations[api.AnnotationAllowEvicted] == "true",
+		Deleting:     p.DeletionTimestamp != nil,
+		Now:          now,
+		Thresholds:   t,
+	}
+	if d, err := time.ParseDuration(p.Annotations[api.AnnotationFailoverAfter]); err == nil {
+		in.FailoverAfter = d
+	}
+	return in
+}
+
+// Existing reads bindings from a placement's records. A binding is Bound once its member was released
+// to, a release without a binding is a withdrawal that nobody confirmed yet. Without a schedule there
+// are none; without a release all bindings are Bound. Uid is that of the placement.
+func Existing(s *api.Schedule, r *api.Release, uid string) []schedule.Existing {
+	if s == nil {
+		return nil
+	}
+	released := map[string]bool{}
+	if r != nil {
+		for i := range r.Entries {
+			if e := &r.Entries[i]; uid == "" || e.UID == uid {
+				released[e.Member] = true
+			}
+		}
+	}
+	var found []schedule.Existing
+	for i := range s.Bindings {
+		b := &s.Bindings[i]
+		state := api.BindingBound
+		if r != nil && !released[b.Member] {
+			state = api.BindingScheduled
+		}
+		delete(released, b.Member)
+		found = append(found, schedule.Existing{
+			Member: b.Member, Policy: b.Policy, State: state, AffinityScore: b.AffinityScore, SpreadScore: b.SpreadScore,
+		})
+	}
+	if r != nil {
+		for i := range r.Entries {
+			if m := r.Entries[i].Member; released[m] {
+				found = append(found, schedule.Existing{Member: m, State: api.BindingUnscheduled})
+			}
+		}
+	}
+	return found
+}
+
+// rolloutText says how many members change at once when the placement holds so many.
+func rolloutText(p *api.Placement, members int) string {
+	target := members
+	if n := p.Spec.Policy; n.Type() == api.PickN && n.NumberOfClusters != nil {
+		target = int(*n.NumberOfClusters)
+	}
+	unavailable, surge := intstr.Parse(api.DefaultMaxUnavailable), intstr.Parse(api.DefaultMaxSurge)
+	if ru := p.Spec.Strategy.RollingUpdate; ru != nil {
+		if ru.MaxUnavailable != nil {
+			unavailable = *ru.MaxUnavailable
+		}
+		if ru.MaxSurge != nil {
+			surge = *ru.MaxSurge
+		}
+	}
+	return fmt.Sprintf("at most %s unavailable and %s more than %d at once",
+		scaled(unavailable, target), scaled(surge, target), target)
+}
+
+func scaled(v intstr.IntOrString, of int) string {
+	n, err := intstr.GetScaledValueFromIntOrPercent(&v, of, true)
+	if err != nil || v.Type == intstr.Int {
+		return v.String()
+	}
+	return fmt.Sprintf("%d (%s)", n, v.String())
+}

@@ -1,0 +1,153 @@
+package plan
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"flotilla/core/api"
+)
+
+// shownRefusals is how many members of one filter the text names.
+const shownRefusals = 3
+
+// String renders the answer for people: + for what comes, = for what stays, - for what goes.
+func (a *Answer) String() string {
+	var b strings.Builder
+	for i := range a.Objects {
+		o := &a.Objects[i]
+		if o.Action != api.ActionUnchanged {
+			fmt.Fprintf(&b, "%s %s would be %s\n", sign(o.Action), o.Object, o.Action)
+		}
+	}
+	for i := range a.Placements {
+		if b.Len() > 0 {
+			b.WriteString("\n")
+		}
+		a.Placements[i].write(&b, &a.Details[i])
+	}
+	for i := range a.Content {
+		b.WriteString("\n")
+		a.Content[i].write(&b)
+	}
+	if b.Len() > 0 {
+		b.WriteString("\n")
+	}
+	b.WriteString(a.Summary() + "\n")
+	return b.String()
+}
+
+// Summary counts the changes in one line.
+func (a *Answer) Summary() string {
+	var added, kept, removed, snapshots int
+	for i := range a.Placements {
+		plus, same := a.Placements[i].Counts()
+		added, kept, removed = added+plus, kept+same, removed+len(a.Placements[i].Removed)
+	}
+	for i := range a.Content {
+		if a.Content[i].Error == "" {
+			snapshots++
+		}
+	}
+	text := fmt.Sprintf("plan: %d to add, %d to keep, %d to remove", added, kept, removed)
+	if snapshots > 0 {
+		text += fmt.Sprintf("; content of %d %s changes", snapshots, plural(snapshots, "placement", "placements"))
+	}
+	return text
+}
+
+func sign(action string) string {
+	switch action {
+	case api.ActionCreated:
+		return "+"
+	case api.ActionDeleted, api.ActionDeleting:
+		return "-"
+	}
+	return "~"
+}
+
+func (p *Placement) write(b *strings.Builder, d *Detail) {
+	fmt.Fprintf(b, "%s/%s (%s): %s\n", d.Kind, p.Name, p.Type, d.Message)
+	for i := range p.Picked {
+		k := &p.Picked[i]
+		mark := "="
+		if k.Change == ChangeAdd {
+			mark = "+"
+		}
+		fmt.Fprintf(b, "  %s %s%s\n", mark, k.Member, scores(k.AffinityScore, k.TopologySpreadScore))
+	}
+	for _, r := range p.Removed {
+		fmt.Fprintf(b, "  - %s: %s\n", r.Member, r.Reason)
+	}
+	for i := range p.Verdicts {
+		if v := &p.Verdicts[i]; v.Keeps {
+			fmt.Fprintf(b, "  = %s: %s\n", v.Member, v.Reason)
+		}
+	}
+	if !p.Fulfilled {
+		for _, u := range d.Unpicked {
+			fmt.Fprintf(b, "  ! %s: %s\n", u.Member, u.Reason)
+		}
+	}
+	p.writeRefusals(b)
+	if d.Rollout != "" {
+		fmt.Fprintf(b, "  rollout: %s\n", d.Rollout)
+	}
+}
+
+// writeRefusals counts the other members by filter and names the first of each.
+func (p *Placement) writeRefusals(b *strings.Builder) {
+	byFilter := map[string][]string{}
+	for i := range p.Verdicts {
+		if v := &p.Verdicts[i]; v.Filter != "" && !v.Keeps {
+			byFilter[v.Filter] = append(byFilter[v.Filter], v.Member)
+		}
+	}
+	filters := make([]string, 0, len(byFilter))
+	for f := range byFilter {
+		filters = append(filters, f)
+	}
+	slices.SortFunc(filters, func(x, y string) int {
+		return cmp.Or(len(byFilter[y])-len(byFilter[x]), strings.Compare(x, y))
+	})
+	for _, f := range filters {
+		names := byFilter[f]
+		more := ""
+		if len(names) > shownRefusals {
+			more = fmt.Sprintf(" and %d more", len(names)-shownRefusals)
+			names = names[:shownRefusals]
+		}
+		fmt.Fprintf(b, "  not picked by %s: %s%s\n", f, strings.Join(names, ", "), more)
+	}
+}
+
+func scores(affinity, spread *int32) string {
+	if affinity == nil || spread == nil {
+		return ""
+	}
+	return fmt.Sprintf("  affinity score %d, topology spread score %d", *affinity, *spread)
+}
+
+func (c *ContentChange) write(b *strings.Builder) {
+	if c.Error != "" {
+		fmt.Fprintf(b, "content of placement/%s cannot be selected: %s\n", c.Placement, c.Error)
+		return
+	}
+	fmt.Fprintf(b, "content of placement/%s, to roll out to %d %s\n", c.Placement, c.Members, plural(c.Members, "member", "members"))
+	for _, group := range []struct {
+		mark    string
+		objects []api.ObjectRef
+	}{{"+", c.Added}, {"~", c.Changed}, {"-", c.Removed}} {
+		for _, o := range group.objects {
+			fmt.Fprintf(b, "  %s %s\n", group.mark, o)
+		}
+	}
+}
+
+func plural(n int, one, many string) string {
+	if n == 1 {
+		return one
+	}
+	return many
+}

@@ -1,0 +1,130 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// app is one run of the command line: where it reads and writes, and the hub once it is connected.
+type app struct {
+	Environment
+	connection Connection
+	namespace  string
+	hub        Hub
+	// started is set once a command runs: an error before that is one of usage.
+	started bool
+	// machine is set when standard output is for machines; people read standard error then.
+	machine bool
+}
+
+// Main runs one command line and returns its exit code.
+func Main(ctx context.Context, args []string, env Environment) int {
+	a := &app{Environment: env}
+	root := a.root()
+	root.SetArgs(args)
+	err := root.ExecuteContext(ctx)
+	if a.hub != nil {
+		a.hub.Close()
+	}
+	if err == nil {
+		return ExitDone
+	}
+	f := a.failure(err, root, args)
+	f.print(a.Err)
+	return f.Code
+}
+
+// failure turns what cobra says before a command runs into usage errors.
+func (a *app) failure(err error, root *cobra.Command, args []string) *Failure {
+	var own *Failure
+	if a.started || errors.As(err, &own) {
+		return failureOf(err)
+	}
+	cmd, _, findErr := root.Find(args)
+	if findErr != nil || cmd == nil {
+		cmd = root
+	}
+	return &Failure{Code: ExitUsage, Message: strings.TrimSpace(err.Error()), Next: cmd.CommandPath() + " --help"}
+}
+
+// run wraps what a command does so that errors before it are told from its own.
+func (a *app) run(do func(ctx context.Context, args []string) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		a.started = true
+		err := do(cmd.Context(), args)
+		var f *Failure
+		if errors.As(err, &f) && f.Code == ExitUsage && f.Next == "" {
+			f.Next = cmd.CommandPath() + " --help"
+		}
+		return err
+	}
+}
+
+// call asks the hub, connecting first.
+func (a *app) call(ctx context.Context, verb string, request, response any) error {
+	if a.hub == nil {
+		hub, err := a.Dial(ctx, a.connection.withEnvironment(a.Getenv))
+		if err != nil {
+			return err
+		}
+		a.hub = hub
+	}
+	return a.hub.Call(ctx, verb, request, response)
+}
+
+// next prints the command to type now.
+func (a *app) next(format string, args ...any) {
+	w := a.Out
+	if a.machine {
+		w = a.Err
+	}
+	fmt.Fprintf(w, "next: "+format+"\n", args...)
+}
+
+// note prints what people should know and machines should not read.
+func (a *app) note(format string, args ...any) {
+	fmt.Fprintf(a.Err, "note: "+format+"\n", args...)
+}
+
+func (a *app) printf(format string, args ...any) { fmt.Fprintf(a.Out, format, args...) }
+
+func printJSON(w io.Writer, v any) error {
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "    ")
+	return e.Encode(v)
+}
+
+// printJSONLine prints v as JSON on one line.
+func printJSONLine(w io.Writer, v any) error {
+	body, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Errorf("encoding: %w", err)
+	}
+	_, err = fmt.Fprintf(w, "%s\n", body)
+	return err
+}
+
+// flagSuggestion improves pflag's message about a flag that does not exist.
+func flagSuggestion(cmd *cobra.Command, err error) error {
+	message := err.Error()
+	if name, found := strings.CutPrefix(message, "unknown flag: --"); found {
+		var all []string
+		collect := func(f *pflag.Flag) { all = append(all, f.Name) }
+		cmd.Flags().VisitAll(collect)
+		cmd.InheritedFlags().VisitAll(collect)
+		near := nearest(name, all)
+		for i := range near {
+			near[i] = "--" + near[i]
+		}
+		message += meant(near)
+	}
+	return &Failure{Code: ExitUsage, Message: message, Next: cmd.CommandPath() + " --help"}
+}

@@ -1,0 +1,181 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"flotilla/core/api"
+)
+
+// maxDocuments is how many documents the hub takes in one request; an apply is all or nothing, so it
+// is never split.
+const maxDocuments = 500
+
+type applyOptions struct {
+	source
+	dryRun string
+	format string
+}
+
+func (a *app) applyCommand() *cobra.Command {
+	o := &applyOptions{}
+	cmd := &cobra.Command{
+		Use:   "apply -f FILE… | -k DIR",
+		Short: "Create or change objects, all of them or none",
+		Long: `Create or change objects from files, folders or standard input.
+
+Kinds that Flotilla knows are checked strictly; every fault is shown at once with its path, what was
+found, what was expected, and the corrected form. Any other kind is content: kept on the hub, and
+placed on the members that placements choose. One apply is all or nothing.`,
+		Example: `  flotilla apply -f configs/examples
+  flotilla apply -k overlays/prod --dry-run=server
+  kustomize build . | flotilla apply -f -`,
+		Args: cobra.NoArgs,
+		RunE: a.run(func(ctx context.Context, _ []string) error { return a.apply(ctx, o) }),
+	}
+	o.addFlags(cmd.Flags())
+	a.namespaceFlag(cmd.Flags())
+	dryRunFlag(cmd, &o.dryRun)
+	cmd.Flags().StringVarP(&o.format, "output", "o", "", "one of: name, json")
+	return cmd
+}
+
+// dryRunFlag adds --dry-run with kubectl's values; alone it means server.
+func dryRunFlag(cmd *cobra.Command, value *string) {
+	cmd.Flags().StringVar(value, "dry-run", "none", "none, or server: say what would be done and do nothing")
+	cmd.Flags().Lookup("dry-run").NoOptDefVal = "server"
+}
+
+// parseDryRun reads the value of --dry-run.
+func parseDryRun(value string) (bool, error) {
+	switch value {
+	case "none", "false":
+		return false, nil
+	case "server", "true":
+		return true, nil
+	}
+	return false, usagef("--dry-run: found %q, expected none or server", value)
+}
+
+func (a *app) apply(ctx context.Context, o *applyOptions) error {
+	dry, err := parseDryRun(o.dryRun)
+	if err != nil {
+		return err
+	}
+	if !slices.Contains([]string{"", "name", "json"}, o.format) {
+		return usagef("unknown output format %q, expected name or json", o.format)
+	}
+	a.machine = o.format != ""
+	documents, err := a.read(&o.source)
+	if err != nil {
+		return err
+	}
+	request, err := applyRequest(documents, dry)
+	if err != nil {
+		return err
+	}
+	var reply api.ApplyResponse
+	if err := a.call(ctx, api.VerbApply, request, &reply); err != nil {
+		return describeFaults(err, documents)
+	}
+	return a.printApplied(o, &reply, dry)
+}
+
+func applyRequest(documents []document, dry bool) (*api.ApplyRequest, error) {
+	if len(documents) > maxDocuments {
+		return nil, refusedf("%d documents in one apply, at most %d: apply is all or nothing; split them into several applies, content before placements",
+			len(documents), maxDocuments)
+	}
+	request := &api.ApplyRequest{Request: newRequestID(), DryRun: dry}
+	for _, d := range documents {
+		request.Documents = append(request.Documents, d.body)
+	}
+	return request, nil
+}
+
+func (a *app) printApplied(o *applyOptions, reply *api.ApplyResponse, dry bool) error {
+	for _, text := range reply.Notes {
+		a.note("%s", text)
+	}
+	if o.format == "json" {
+		return printJSON(a.Out, reply)
+	}
+	for _, r := range reply.Results {
+		for _, text := range r.Notes {
+			a.note("%s: %s", r.Object, text)
+		}
+		switch {
+		case o.format == "name":
+			a.printf("%s\n", shownName(r.Object))
+		case dry:
+			a.printf("%s %s (server dry run)\n", shownName(r.Object), r.Action)
+		default:
+			a.printf("%s %s\n", shownName(r.Object), r.Action)
+		}
+	}
+	if dry {
+		a.next("flotilla plan %s", o.flagsText())
+		return nil
+	}
+	a.nextAfterApply(reply.Results)
+	return nil
+}
+
+func (a *app) nextAfterApply(results []api.ApplyResult) {
+	for _, r := range results {
+		k := ref{resourceKind: kindOfObject(r.Object.APIVersion, r.Object.Kind), namespace: r.Object.Namespace, name: r.Object.Name}
+		switch r.Object.Kind {
+		case api.KindClusterResourcePlacement, api.KindResourcePlacement:
+			a.next("flotilla rollout status %s", k)
+			return
+		case api.KindMemberCluster:
+			a.next("flotilla get members")
+			return
+		}
+	}
+	a.next("flotilla get placements")
+}
+
+// describeFaults names the file and place of each document that the hub found fault with.
+func describeFaults(err error, documents []document) error {
+	f := failureOf(err)
+	for i := range f.Faults {
+		for _, d := range documents {
+			if d.names(f.Faults[i].Object) {
+				f.Faults[i].Object += " (" + d.origin + ")"
+				break
+			}
+		}
+	}
+	return f
+}
+
+// names says whether the document is what a fault calls by this name.
+func (d *document) names(object string) bool {
+	return object != "" && (d.ref.String() == object || d.ref.Kind+"/"+d.ref.Name == object)
+}
+
+// document is one document of the user's files.
+type document struct {
+	body   json.RawMessage
+	origin string // "web.yaml, line 12"
+	ref    api.ObjectRef
+}
+
+func (o *source) flagsText() string {
+	var parts []string
+	for _, f := range o.files {
+		parts = append(parts, "-f "+f)
+	}
+	if o.kustomize != "" {
+		parts = append(parts, "-k "+o.kustomize)
+	}
+	return strings.Join(parts, " ")
+}
+
+func newRequestID() string { return fmt.Sprintf("cli-%s", randomToken()) }

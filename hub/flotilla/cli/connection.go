@@ -1,0 +1,50 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"time"
+
+	"github.com/spf13/pflag"
+)
+
+// Connection says which hub to talk to. Empty fields fall back to the environment, then to the
+// defaults of NATS.
+type Connection struct {
+	URL     string // NATS_URL
+	Creds   string // NATS_CREDS, path of a .creds file
+	Context string // NATS_CONTEXT, name of a context of the nats command
+	Fleet   string // FLOTILLA_FLEET
+	Timeout time.Duration
+}
+
+func (c *Connection) addFlags(flags *pflag.FlagSet) {
+	flags.StringVar(&c.URL, "url", "", "NATS server of the hub (default $NATS_URL)")
+	flags.StringVar(&c.Creds, "creds", "", "credentials file (default $NATS_CREDS)")
+	flags.StringVar(&c.Context, "context", "", "context of the nats command line (default $NATS_CONTEXT)")
+	flags.StringVar(&c.Fleet, "fleet", "", `name of the fleet (default $FLOTILLA_FLEET, then "default")`)
+	flags.DurationVar(&c.Timeout, "request-timeout", 45*time.Second, "how long to try one request again while no hub answers")
+}
+
+func (c *Connection) withEnvironment(getenv func(string) string) Connection {
+	return Connection{
+		URL:     cmp.Or(c.URL, getenv("NATS_URL")),
+		Creds:   cmp.Or(c.Creds, getenv("NATS_CREDS")),
+		Context: cmp.Or(c.Context, getenv("NATS_CONTEXT")),
+		Fleet:   cmp.Or(c.Fleet, getenv("FLOTILLA_FLEET"), "default"),
+		Timeout: c.Timeout,
+	}
+}
+
+// configured says whether any hub was named, by flag or by environment.
+func (c *Connection) configured(getenv func(string) string) bool {
+	all := c.withEnvironment(getenv)
+	return cmp.Or(all.URL, all.Creds, all.Context) != ""
+}
+
+// Hub answers requests of the service api.<verb>. Errors are *api.Failure when a hub refused, and
+// *Failure with ExitUnreachable when none answered.
+type Hub interface {
+	Call(ctx context.Context, verb string, request, response any) error
+	Close()
+}

@@ -1,0 +1,45 @@
+package cli
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"flotilla/core/api"
+)
+
+func (a *app) cordonCommand() *cobra.Command {
+	return a.cordonLike("cordon", "Keep every new placement off a member", false)
+}
+
+func (a *app) uncordonCommand() *cobra.Command {
+	return a.cordonLike("uncordon", "Let placements onto a member again", true)
+}
+
+func (a *app) cordonLike(verb, short string, remove bool) *cobra.Command {
+	var dryRun string
+	cmd := &cobra.Command{
+		Use:     verb + " member NAME",
+		Short:   short,
+		Long:    short + ". Cordoning is the taint " + api.TaintCordoned + ":" + api.EffectNoSchedule + "; what runs on the member stays.",
+		Example: "  flotilla " + verb + " member berlin",
+		RunE: a.run(func(ctx context.Context, args []string) error {
+			return a.cordon(ctx, args, verb+"ed", remove, dryRun, false)
+		}),
+	}
+	dryRunFlag(cmd, &dryRun)
+	return cmd
+}
+
+func (a *app) cordon(ctx context.Context, args []string, done string, remove bool, dryRun string, bare bool) error {
+	dry, err := parseDryRun(dryRun)
+	if err != nil {
+		return err
+	}
+	name, err := memberName(args, bare)
+	if err != nil {
+		return err
+	}
+	c := taintChange{taint: api.Taint{Key: api.TaintCordoned, Effect: api.EffectNoSchedule}, remove: remove}
+	return a.changeTaints(ctx, name, []taintChange{c}, done, dry)
+}

@@ -1,0 +1,182 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"flotilla/core/api"
+)
+
+type deleteOptions struct {
+	source
+	selection
+	all        bool
+	wait       bool
+	timeout    time.Duration
+	dryRun     string
+	ignoreGone bool
+	format     string
+}
+
+func (a *app) deleteCommand() *cobra.Command {
+	o := &deleteOptions{}
+	cmd := &cobra.Command{
+		Use:   "delete TYPE NAME… | TYPE/NAME… | -f FILE…",
+		Short: "Delete objects; ends in bounded time and lists what no member confirmed",
+		Long: `Delete objects. A placement is withdrawn from its members first; members that are away cannot
+confirm that: they are listed, and withdraw when they come back.`,
+		Example: `  flotilla delete placement web
+  flotilla delete -f web.yaml --wait=false
+  flotilla delete deployments -n shop -l app=web`,
+		RunE: a.run(func(ctx context.Context, args []string) error { return a.delete(ctx, o, args) }),
+	}
+	o.addFlags(cmd.Flags())
+	a.namespaceFlag(cmd.Flags())
+	cmd.Flags().StringVarP(&o.labels, "selector", "l", "", "objects of the type whose labels match")
+	cmd.Flags().BoolVar(&o.all, "all", false, "every object of the type")
+	cmd.Flags().BoolVar(&o.wait, "wait", true, "wait until the objects are gone")
+	cmd.Flags().DurationVar(&o.timeout, "timeout", 2*time.Minute, "how long to wait; then exit 124")
+	cmd.Flags().BoolVar(&o.ignoreGone, "ignore-not-found", false, "a missing object is not an error")
+	cmd.Flags().StringVarP(&o.format, "output", "o", "", "name: print names only")
+	dryRunFlag(cmd, &o.dryRun)
+	return cmd
+}
+
+func (a *app) delete(ctx context.Context, o *deleteOptions, args []string) error {
+	dry, err := parseDryRun(o.dryRun)
+	if err != nil {
+		return err
+	}
+	if o.format != "" && o.format != "name" {
+		return usagef("unknown output format %q, expected name", o.format)
+	}
+	a.machine = o.format == "name"
+	refs, err := a.deletionRefs(ctx, o, args)
+	if err != nil {
+		return err
+	}
+	var failed []error
+	var asked []ref
+	for _, r := range refs {
+		err := a.deleteOne(ctx, o, r, dry)
+		switch {
+		case err == nil:
+			asked = append(asked, r)
+		case isNotFound(err) && o.ignoreGone:
+		case failureOf(err).Code == ExitUnreachable:
+			return err
+		default:
+			failed = append(failed, err)
+		}
+	}
+	if o.wait && !dry {
+		if err := a.waitGone(ctx, asked, o.timeout); err != nil {
+			return err
+		}
+	}
+	if len(failed) == 1 && len(asked) == 0 {
+		return failed[0]
+	}
+	return joinErrors(ExitPartial, failed)
+}
+
+func (a *app) deletionRefs(ctx context.Context, o *deleteOptions, args []string) ([]ref, error) {
+	if !o.empty() {
+		if len(args) > 0 {
+			return nil, usagef("found %s beside -f or -k; name objects or files, not both", strings.Join(args, " "))
+		}
+		documents, err := a.read(&o.source)
+		if err != nil {
+			return nil, err
+		}
+		refs := make([]ref, len(documents))
+		for i, d := range documents {
+			refs[i] = ref{resourceKind: kindOfObject(d.ref.APIVersion, d.ref.Kind), namespace: d.ref.Namespace, name: d.ref.Name}
+		}
+		slices.Reverse(refs)
+		return refs, nil
+	}
+	t, err := parseTarget(args, a.namespace)
+	if err != nil {
+		return nil, err
+	}
+	if len(t.kinds) == 0 {
+		return t.refs, nil
+	}
+	if !o.all && o.labels == "" {
+		return nil, usagef("name the objects to delete, or choose them with -l or --all")
+	}
+	objects, _, err := a.fetchTarget(ctx, t, o.selection)
+	if err != nil {
+		return nil, err
+	}
+	refs := make([]ref, len(objects))
+	for i, obj := range objects {
+		refs[i] = refOf(obj)
+	}
+	return refs, nil
+}
+
+func (a *app) deleteOne(ctx context.Context, o *deleteOptions, r ref, dry bool) error {
+	var reply api.ApplyResult
+	request := api.DeleteRequest{Request: newRequestID(), Object: r.object(), DryRun: dry}
+	if err := a.call(ctx, api.VerbDelete, request, &reply); err != nil {
+		return err
+	}
+	for _, text := range reply.Notes {
+		a.note("%s: %s", r, text)
+	}
+	switch {
+	case o.format == "name":
+		a.printf("%s\n", shownName(r.object()))
+	case dry:
+		a.printf("%s %q deleted (server dry run)\n", r.resource(), r.name)
+	case reply.Action == api.ActionDeleting:
+		a.printf("%s %q deleting\n", r.resource(), r.name)
+	default:
+		a.printf("%s %q deleted\n", r.resource(), r.name)
+	}
+	return nil
+}
+
+// waitGone polls until none of the objects is left, and says which members have not confirmed when
+// the time is up.
+func (a *app) waitGone(ctx context.Context, refs []ref, timeout time.Duration) error {
+	ctx, cancel := withTimeout(ctx, timeout)
+	defer cancel()
+	for _, r := range refs {
+		var last *unstructured.Unstructured
+		for {
+			obj, err := a.fetch(ctx, r)
+			if isNotFound(err) {
+				break
+			}
+			if err == nil {
+				last = obj
+			} else if ctx.Err() == nil {
+				return err
+			}
+			if !pause(ctx, pollInterval) {
+				return notGone(r, last, timeout)
+			}
+		}
+	}
+	return nil
+}
+
+func notGone(r ref, last *unstructured.Unstructured, timeout time.Duration) error {
+	message := fmt.Sprintf("%s is not gone after %s", r, timeout)
+	if last != nil {
+		unconfirmed, _, _ := unstructured.NestedStringSlice(last.Object, "status", "unconfirmed")
+		if len(unconfirmed) > 0 {
+			message += "; not confirmed by: " + strings.Join(unconfirmed, ", ")
+		}
+	}
+	return &Failure{Code: ExitTimedOut, Message: message, Next: "flotilla wait --for=delete " + r.String()}
+}

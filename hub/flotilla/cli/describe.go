@@ -1,0 +1,93 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"flotilla/core/api"
+)
+
+// describedEvents is how many of the newest events describe shows.
+const describedEvents = 50
+
+func (a *app) describeCommand() *cobra.Command {
+	s := &selection{}
+	cmd := &cobra.Command{
+		Use:   "describe TYPE NAME… | TYPE/NAME… | TYPE",
+		Short: "Show an object in full, status and events included, for people",
+		Example: `  flotilla describe placement web
+  flotilla describe members -l region=eu`,
+		RunE: a.run(func(ctx context.Context, args []string) error { return a.describe(ctx, s, args) }),
+	}
+	a.namespaceFlag(cmd.Flags())
+	cmd.Flags().StringVarP(&s.labels, "selector", "l", "", "only objects whose labels match")
+	cmd.Flags().BoolVarP(&s.allNamespaces, "all-namespaces", "A", false, "objects of every namespace")
+	return cmd
+}
+
+func (a *app) describe(ctx context.Context, s *selection, args []string) error {
+	t, err := parseTarget(args, a.namespace)
+	if err != nil {
+		return err
+	}
+	objects, missing, err := a.fetchTarget(ctx, t, *s)
+	if err != nil {
+		return err
+	}
+	if len(objects) == 0 && len(missing) == 0 {
+		fmt.Fprintln(a.Err, nothingFound(t))
+		return nil
+	}
+	for i, obj := range objects {
+		if i > 0 {
+			a.printf("\n\n")
+		}
+		a.printf("%s", describeObject(obj))
+		if err := a.describeEvents(ctx, obj); err != nil {
+			return err
+		}
+	}
+	if len(objects) == 1 {
+		a.nextAfterDescribe(objects[0])
+	}
+	return joinErrors(ExitDifferent, missing)
+}
+
+func (a *app) describeEvents(ctx context.Context, obj *unstructured.Unstructured) error {
+	var reply api.EventsResponse
+	request := api.EventsRequest{Object: eventObject(obj), Limit: describedEvents}
+	if err := a.call(ctx, api.VerbEvents, request, &reply); err != nil {
+		return err
+	}
+	if len(reply.Events) == 0 {
+		a.printf("Events:  <none>\n")
+		return nil
+	}
+	a.printf("Events:\n")
+	return a.printEventRows(foldEvents(reply.Events), "  ")
+}
+
+func (a *app) nextAfterDescribe(obj *unstructured.Unstructured) {
+	switch obj.GetKind() {
+	case api.KindClusterResourcePlacement, api.KindResourcePlacement:
+		a.next("flotilla why %s", refOf(obj))
+	case api.KindMemberCluster:
+		a.next("flotilla events --member %s", obj.GetName())
+	}
+}
+
+// eventObject is the name under which the audit stream keeps an object's events.
+func eventObject(obj *unstructured.Unstructured) string {
+	switch obj.GetKind() {
+	case api.KindClusterResourcePlacement:
+		return "placement/" + obj.GetName()
+	case api.KindResourcePlacement:
+		return "placement/" + obj.GetNamespace() + "/" + obj.GetName()
+	case api.KindMemberCluster:
+		return "member/" + obj.GetName()
+	}
+	return refOf(obj).object().String()
+}

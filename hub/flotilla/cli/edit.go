@@ -1,0 +1,175 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+
+	"flotilla/core/api"
+)
+
+const editHead = `# Edit the object and save. An unchanged or empty file changes nothing.
+# Lines with # in front are left out.
+`
+
+func (a *app) editCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "edit TYPE/NAME",
+		Short:   "Change an object in your editor ($FLOTILLA_EDITOR, $VISUAL, $EDITOR, or vi)",
+		Example: `  EDITOR=nano flotilla edit placement/web`,
+		RunE:    a.run(func(ctx context.Context, args []string) error { return a.edit(ctx, args) }),
+	}
+	a.namespaceFlag(cmd.Flags())
+	return cmd
+}
+
+func (a *app) edit(ctx context.Context, args []string) error {
+	r, err := oneRef(args, a.namespace)
+	if err != nil {
+		return err
+	}
+	obj, err := a.fetch(ctx, r)
+	if err != nil {
+		return err
+	}
+	version := obj.GetResourceVersion()
+	before := editable(obj)
+	text, err := yaml.Marshal(before)
+	if err != nil {
+		return fmt.Errorf("encoding %s: %w", r, err)
+	}
+	path, err := writeEditFile(r, text)
+	if err != nil {
+		return err
+	}
+	if err := a.Edit(ctx, path); err != nil {
+		return fmt.Errorf("editing %s: %w", r, err)
+	}
+	edited, err := os.ReadFile(path)
+	if err != nil {
+		return fmt.Errorf("reading back %s: %w", r, err)
+	}
+	delta, err := editDelta(before, edited)
+	if err != nil {
+		return &Failure{Code: ExitRefused, Message: fmt.Sprintf("%s: %v; your text is kept in %s", r, err, path)}
+	}
+	if delta == nil {
+		_ = os.Remove(path)
+		a.printf("%s unchanged\n", shownName(r.object()))
+		return nil
+	}
+	request := api.PatchRequest{Request: newRequestID(), Object: r.object(), Patch: delta, ResourceVersion: version}
+	var reply api.ApplyResult
+	if err := a.call(ctx, api.VerbPatch, request, &reply); err != nil {
+		f := failureOf(err)
+		f.Message += fmt.Sprintf("\nyour text is kept in %s", path)
+		return f
+	}
+	_ = os.Remove(path)
+	a.report(&reply, "edited", false)
+	return nil
+}
+
+// editable is the object without what only the hub writes.
+func editable(obj *unstructured.Unstructured) map[string]any {
+	copied := obj.DeepCopy().Object
+	delete(copied, "status")
+	if metadata, ok := copied["metadata"].(map[string]any); ok {
+		for _, key := range []string{"resourceVersion", "uid", "generation", "creationTimestamp", "managedFields"} {
+			delete(metadata, key)
+		}
+	}
+	return copied
+}
+
+func writeEditFile(r ref, text []byte) (string, error) {
+	f, err := os.CreateTemp("", "flotilla-"+strings.ReplaceAll(filepath.Base(r.name), "/", "-")+"-*.yaml")
+	if err != nil {
+		return "", fmt.Errorf("making a file to edit: %w", err)
+	}
+	_, err = f.Write(append([]byte(editHead), text...))
+	if closeErr := f.Close(); err == nil {
+		err = closeErr
+	}
+	if err != nil {
+		return "", fmt.Errorf("writing %s: %w", f.Name(), err)
+	}
+	return f.Name(), nil
+}
+
+// editDelta is the merge patch from before to the edited text, nil when nothing changed.
+func editDelta(before map[string]any, edited []byte) (json.RawMessage, error) {
+	var after map[string]any
+	if err := yaml.Unmarshal(edited, &after); err != nil {
+		return nil, err
+	}
+	if len(bytes.TrimSpace(edited)) == 0 || len(after) == 0 {
+		return nil, nil
+	}
+	old, err := normalised(before)
+	if err != nil {
+		return nil, err
+	}
+	delta := mergePatch(old, after)
+	if len(delta) == 0 {
+		return nil, nil
+	}
+	return json.Marshal(delta)
+}
+
+func normalised(m map[string]any) (map[string]any, error) {
+	body, err := json.Marshal(m)
+	if err != nil {
+		return nil, err
+	}
+	var out map[string]any
+	return out, json.Unmarshal(body, &out)
+}
+
+// mergePatch is the JSON merge patch (RFC 7386) that turns one object into another.
+func mergePatch(from, to map[string]any) map[string]any {
+	delta := map[string]any{}
+	for key := range from {
+		if _, kept := to[key]; !kept {
+			delta[key] = nil
+		}
+	}
+	for key, want := range to {
+		now, exists := from[key]
+		if exists && reflect.DeepEqual(now, want) {
+			continue
+		}
+		wantMap, isMap := want.(map[string]any)
+		nowMap, wasMap := now.(map[string]any)
+		if isMap && wasMap {
+			delta[key] = mergePatch(nowMap, wantMap)
+			continue
+		}
+		delta[key] = want
+	}
+	return delta
+}
+
+// openEditor runs the user's editor on this process's terminal.
+func openEditor(ctx context.Context, path string) error {
+	editor := "vi"
+	for _, name := range []string{"EDITOR", "VISUAL", "FLOTILLA_EDITOR"} {
+		if set := os.Getenv(name); set != "" {
+			editor = set
+		}
+	}
+	words := strings.Fields(editor)
+	cmd := exec.CommandContext(ctx, words[0], append(words[1:], path)...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	return cmd.Run()
+}

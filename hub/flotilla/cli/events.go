@@ -1,0 +1,151 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"flotilla/core/api"
+)
+
+type eventsOptions struct {
+	member string
+	limit  int
+	watch  bool
+	format string
+}
+
+func (a *app) eventsCommand() *cobra.Command {
+	o := &eventsOptions{}
+	cmd := &cobra.Command{
+		Use:   "events [TYPE/NAME]",
+		Short: "Show what happened, oldest first: to an object, on a member, or in the whole fleet",
+		Example: `  flotilla events
+  flotilla events placement/web -w
+  flotilla events --member berlin --limit 20`,
+		RunE: a.run(func(ctx context.Context, args []string) error { return a.events(ctx, o, args) }),
+	}
+	a.namespaceFlag(cmd.Flags())
+	cmd.Flags().StringVar(&o.member, "member", "", "only events that concern this member")
+	cmd.Flags().IntVar(&o.limit, "limit", 200, "the newest so many")
+	cmd.Flags().BoolVarP(&o.watch, "watch", "w", false, "go on showing events as they happen")
+	cmd.Flags().StringVarP(&o.format, "output", "o", "", "json: one event a line")
+	return cmd
+}
+
+func (a *app) events(ctx context.Context, o *eventsOptions, args []string) error {
+	if o.format != "" && o.format != "json" {
+		return usagef("unknown output format %q, expected json", o.format)
+	}
+	a.machine = o.format == "json"
+	request := api.EventsRequest{Member: o.member, Limit: o.limit}
+	if len(args) > 0 {
+		r, err := oneRef(args, a.namespace)
+		if err != nil {
+			return err
+		}
+		obj := &unstructured.Unstructured{Object: map[string]any{}}
+		obj.SetAPIVersion(r.apiVersion)
+		obj.SetKind(r.kind)
+		obj.SetNamespace(r.namespace)
+		obj.SetName(r.name)
+		request.Object = eventObject(obj)
+	}
+	var last []api.Audit
+	for {
+		var reply api.EventsResponse
+		if err := a.call(ctx, api.VerbEvents, request, &reply); err != nil {
+			return stoppedOr(ctx, err)
+		}
+		fresh := newEvents(last, reply.Events)
+		last = reply.Events
+		if err := a.printEvents(o, fresh); err != nil {
+			return err
+		}
+		if !o.watch {
+			if len(reply.Events) == 0 {
+				fmt.Fprintln(a.Err, "no events found")
+			}
+			return nil
+		}
+		if !pause(ctx, time.Second) {
+			return nil
+		}
+	}
+}
+
+// newEvents returns the events of now that last did not hold.
+func newEvents(last, now []api.Audit) []api.Audit {
+	var fresh []api.Audit
+	for _, e := range now {
+		if !slices.Contains(last, e) {
+			fresh = append(fresh, e)
+		}
+	}
+	return fresh
+}
+
+func (a *app) printEvents(o *eventsOptions, events []api.Audit) error {
+	if o.format == "json" {
+		for i := range events {
+			if err := printJSONLine(a.Out, events[i]); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if len(events) == 0 {
+		return nil
+	}
+	w := tabwriter.NewWriter(a.Out, 0, 8, 2, ' ', 0)
+	fmt.Fprintln(w, "AGE\tTYPE\tREASON\tOBJECT\tMEMBER\tMESSAGE")
+	for _, e := range events {
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", since(a.Now(), e.At.Time), e.Type, e.Reason, e.Object, orDash(e.Member), e.Message)
+	}
+	return w.Flush()
+}
+
+// foldedEvent is one event with how often it was seen, as kubectl describe shows it.
+type foldedEvent struct {
+	api.Audit
+	first time.Time
+	times int
+}
+
+// foldEvents puts repeats of an event into one, the newest last.
+func foldEvents(events []api.Audit) []foldedEvent {
+	var folded []foldedEvent
+	for _, e := range events {
+		i := slices.IndexFunc(folded, func(f foldedEvent) bool {
+			return f.Type == e.Type && f.Reason == e.Reason && f.By == e.By && f.Message == e.Message
+		})
+		if i < 0 {
+			folded = append(folded, foldedEvent{Audit: e, first: e.At.Time, times: 1})
+			continue
+		}
+		repeated := folded[i]
+		repeated.At = e.At
+		repeated.times++
+		folded = append(slices.Delete(folded, i, i+1), repeated)
+	}
+	return folded
+}
+
+func (a *app) printEventRows(events []foldedEvent, indent string) error {
+	w := tabwriter.NewWriter(a.Out, 0, 8, 2, ' ', 0)
+	fmt.Fprintf(w, "%sType\tReason\tAge\tFrom\tMessage\n", indent)
+	fmt.Fprintf(w, "%s----\t------\t---\t----\t-------\n", indent)
+	for _, e := range events {
+		age := since(a.Now(), e.At.Time)
+		if e.times > 1 {
+			age = fmt.Sprintf("%s (x%d over %s)", age, e.times, since(a.Now(), e.first))
+		}
+		fmt.Fprintf(w, "%s%s\t%s\t%s\t%s\t%s\n", indent, e.Type, e.Reason, age, e.By, e.Message)
+	}
+	return w.Flush()
+}

@@ -1,0 +1,130 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"flotilla/core/api"
+)
+
+// fetch is one object as the hub shows it.
+func (a *app) fetch(ctx context.Context, r ref) (*unstructured.Unstructured, error) {
+	var raw json.RawMessage
+	request := api.GetRequest{APIVersion: r.apiVersion, Kind: r.kind, Namespace: r.namespace, Name: r.name}
+	if err := a.call(ctx, api.VerbGet, request, &raw); err != nil {
+		return nil, err
+	}
+	return decodeObject(raw)
+}
+
+// selection narrows what fetchAll lists.
+type selection struct {
+	labels        string
+	allNamespaces bool
+}
+
+// fetchAll lists every object of a kind, page by page.
+func (a *app) fetchAll(ctx context.Context, k resourceKind, s selection) ([]*unstructured.Unstructured, error) {
+	request := api.ListRequest{APIVersion: k.apiVersion, Kind: k.kind, LabelSelector: s.labels}
+	if k.namespaced && !s.allNamespaces {
+		request.Namespace = namespaceOr(a.namespace)
+	}
+	var objects []*unstructured.Unstructured
+	for {
+		var page api.ListResponse
+		if err := a.call(ctx, api.VerbList, request, &page); err != nil {
+			return nil, err
+		}
+		for _, raw := range page.Items {
+			obj, err := decodeObject(raw)
+			if err != nil {
+				return nil, err
+			}
+			objects = append(objects, obj)
+		}
+		if page.Continue == "" {
+			return objects, nil
+		}
+		request.Continue = page.Continue
+	}
+}
+
+// fetchTarget reads everything the arguments of a command name. Objects that are missing are
+// returned as errors beside those that were found.
+func (a *app) fetchTarget(ctx context.Context, t target, s selection) ([]*unstructured.Unstructured, []error, error) {
+	var objects []*unstructured.Unstructured
+	var missing []error
+	for _, r := range t.refs {
+		obj, err := a.fetch(ctx, r)
+		if isNotFound(err) {
+			missing = append(missing, err)
+			continue
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+		objects = append(objects, obj)
+	}
+	for _, k := range t.withPlacements(a.namespace, s) {
+		found, err := a.fetchAll(ctx, k, s)
+		if err != nil {
+			return nil, nil, err
+		}
+		objects = append(objects, found...)
+	}
+	return objects, missing, nil
+}
+
+// withPlacements widens the word for placements: in a namespace it means those of the namespace, in
+// all namespaces both kinds.
+func (t *target) withPlacements(namespace string, s selection) []resourceKind {
+	kinds := slices.Clone(t.kinds)
+	for i := range kinds {
+		if kinds[i].kind != api.KindClusterResourcePlacement || t.explicit {
+			continue
+		}
+		namespaced := kindOfObject(placementVersion, api.KindResourcePlacement)
+		switch {
+		case s.allNamespaces:
+			kinds = append(kinds, namespaced)
+		case namespace != "":
+			kinds[i] = namespaced
+		}
+	}
+	return kinds
+}
+
+func namespaceOr(namespace string) string {
+	if namespace == "" {
+		return "default"
+	}
+	return namespace
+}
+
+// refOf names an object that was fetched.
+func refOf(obj *unstructured.Unstructured) ref {
+	return ref{resourceKind: kindOfObject(obj.GetAPIVersion(), obj.GetKind()), namespace: obj.GetNamespace(), name: obj.GetName()}
+}
+
+// shownName is "clusterresourceplacement.placement.kubernetes-fleet.io/web", kubectl's name of an
+// object in what it did.
+func shownName(o api.ObjectRef) string {
+	k := kindOfObject(o.APIVersion, o.Kind)
+	return k.resource() + "/" + o.Name
+}
+
+// joinErrors puts errors on lines of one Failure; nil when there are none.
+func joinErrors(code int, errs []error) error {
+	if len(errs) == 0 {
+		return nil
+	}
+	lines := make([]string, len(errs))
+	for i, err := range errs {
+		lines[i] = err.Error()
+	}
+	return &Failure{Code: code, Message: strings.Join(lines, "\n")}
+}

@@ -1,0 +1,136 @@
+package cli
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/pflag"
+
+	"flotilla/configs"
+	"flotilla/core/api"
+)
+
+// source says where documents come from.
+type source struct {
+	files     []string
+	kustomize string
+	recursive bool
+}
+
+func (s *source) addFlags(flags *pflag.FlagSet) {
+	flags.StringSliceVarP(&s.files, "filename", "f", nil, "file or folder of YAML or JSON; - is standard input")
+	flags.StringVarP(&s.kustomize, "kustomize", "k", "", "folder with a kustomization")
+	flags.BoolVarP(&s.recursive, "recursive", "R", false, "folders inside folders too")
+}
+
+func (s *source) empty() bool { return len(s.files) == 0 && s.kustomize == "" }
+
+// read reads every document of the source and gives objects of namespaced kinds the namespace of -n.
+func (a *app) read(s *source) ([]document, error) {
+	found, err := a.readAll(s)
+	if err != nil {
+		return nil, err
+	}
+	documents := make([]document, 0, len(found))
+	for i := range found {
+		d, err := a.documentOf(&found[i])
+		if err != nil {
+			return nil, err
+		}
+		documents = append(documents, d)
+	}
+	return documents, nil
+}
+
+func (a *app) readAll(s *source) ([]configs.Document, error) {
+	if s.empty() {
+		return nil, usagef("name files with -f, or a kustomization with -k")
+	}
+	found, err := configs.Read(a.In, s.recursive, s.files...)
+	if err == nil && s.kustomize != "" {
+		var text []byte
+		if text, err = buildKustomization(s.kustomize); err == nil {
+			var more []configs.Document
+			more, err = configs.Parse(s.kustomize, text)
+			found = append(found, more...)
+		}
+	}
+	if err != nil {
+		return nil, unreadable(err)
+	}
+	if len(found) == 0 {
+		return nil, refusedf("the files hold no document")
+	}
+	return found, nil
+}
+
+// unreadable lists every problem of the files as a fault.
+func unreadable(err error) error {
+	var problems configs.Problems
+	if !errors.As(err, &problems) {
+		return &Failure{Code: ExitRefused, Message: err.Error()}
+	}
+	return &Failure{Code: ExitRefused, Message: "the files cannot be read:\n  " + joinProblems(problems)}
+}
+
+func joinProblems(problems configs.Problems) string {
+	text := ""
+	for i := range problems {
+		if i > 0 {
+			text += "\n  "
+		}
+		text += problems[i].Error()
+	}
+	return text
+}
+
+func (a *app) documentOf(d *configs.Document) (document, error) {
+	doc := document{body: d.JSON, origin: d.Where(), ref: headOf(d.JSON)}
+	if a.namespace == "" || !isNamespaced(doc.ref) {
+		return doc, nil
+	}
+	if doc.ref.Namespace != "" && doc.ref.Namespace != a.namespace {
+		return doc, refusedf("%s: found namespace %q, expected %q as -n says", doc.origin, doc.ref.Namespace, a.namespace)
+	}
+	var object map[string]any
+	if err := json.Unmarshal(d.JSON, &object); err != nil {
+		return doc, fmt.Errorf("reading %s: %w", doc.origin, err)
+	}
+	metadata, ok := object["metadata"].(map[string]any)
+	if !ok {
+		metadata = map[string]any{}
+		object["metadata"] = metadata
+	}
+	metadata["namespace"] = a.namespace
+	body, err := json.Marshal(object)
+	if err != nil {
+		return doc, fmt.Errorf("encoding %s: %w", doc.origin, err)
+	}
+	doc.body, doc.ref.Namespace = body, a.namespace
+	return doc, nil
+}
+
+// headOf reads what a document calls itself.
+func headOf(body json.RawMessage) api.ObjectRef {
+	var head struct {
+		APIVersion string `json:"apiVersion"`
+		Kind       string `json:"kind"`
+		Metadata   struct {
+			Name      string `json:"name"`
+			Namespace string `json:"namespace"`
+		} `json:"metadata"`
+	}
+	if json.Unmarshal(body, &head) != nil {
+		return api.ObjectRef{}
+	}
+	return api.ObjectRef{APIVersion: head.APIVersion, Kind: head.Kind, Namespace: head.Metadata.Namespace, Name: head.Metadata.Name}
+}
+
+func isNamespaced(o api.ObjectRef) bool {
+	if o.Kind == api.KindResourcePlacement {
+		return true
+	}
+	inside, known := api.KindNamespaced(groupOf(o.APIVersion), o.Kind)
+	return known && inside
+}

@@ -1,0 +1,152 @@
+package cli
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"flotilla/core/api"
+)
+
+// resourceKind is one kind and the words for it on the command line.
+type resourceKind struct {
+	apiVersion string
+	kind       string
+	plural     string
+	short      []string
+	namespaced bool
+}
+
+const (
+	placementVersion = api.GroupPlacement + "/v1"
+	clusterVersion   = api.GroupCluster + "/v1"
+)
+
+// kinds lists what has words of its own. Any other kind that the hub holds is addressed by its name
+// in capitals, "Widget", or "Widget.v1.example.com".
+var kinds = []resourceKind{
+	{placementVersion, api.KindClusterResourcePlacement, "clusterresourceplacements", []string{"crp", "placements", "placement", "p"}, false},
+	{placementVersion, api.KindResourcePlacement, "resourceplacements", []string{"rp"}, true},
+	{clusterVersion, api.KindMemberCluster, "memberclusters", []string{"mc", "members", "member"}, false},
+	{"v1", "Namespace", "namespaces", []string{"ns"}, false},
+	{"v1", "ConfigMap", "configmaps", []string{"cm"}, true},
+	{"v1", "Secret", "secrets", nil, true},
+	{"v1", "Service", "services", []string{"svc"}, true},
+	{"v1", "ServiceAccount", "serviceaccounts", []string{"sa"}, true},
+	{"v1", "PersistentVolumeClaim", "persistentvolumeclaims", []string{"pvc"}, true},
+	{"v1", "PersistentVolume", "persistentvolumes", []string{"pv"}, false},
+	{"v1", "LimitRange", "limitranges", []string{"limits"}, true},
+	{"v1", "ResourceQuota", "resourcequotas", []string{"quota"}, true},
+	{"v1", "Endpoints", "endpoints", []string{"ep"}, true},
+	{"apps/v1", "Deployment", "deployments", []string{"deploy"}, true},
+	{"apps/v1", "StatefulSet", "statefulsets", []string{"sts"}, true},
+	{"apps/v1", "DaemonSet", "daemonsets", []string{"ds"}, true},
+	{"apps/v1", "ReplicaSet", "replicasets", []string{"rs"}, true},
+	{"batch/v1", "Job", "jobs", nil, true},
+	{"batch/v1", "CronJob", "cronjobs", []string{"cj"}, true},
+	{"autoscaling/v2", "HorizontalPodAutoscaler", "horizontalpodautoscalers", []string{"hpa"}, true},
+	{"policy/v1", "PodDisruptionBudget", "poddisruptionbudgets", []string{"pdb"}, true},
+	{"networking.k8s.io/v1", "Ingress", "ingresses", []string{"ing"}, true},
+	{"networking.k8s.io/v1", "IngressClass", "ingressclasses", nil, false},
+	{"networking.k8s.io/v1", "NetworkPolicy", "networkpolicies", []string{"netpol"}, true},
+	{"rbac.authorization.k8s.io/v1", "Role", "roles", nil, true},
+	{"rbac.authorization.k8s.io/v1", "RoleBinding", "rolebindings", nil, true},
+	{"rbac.authorization.k8s.io/v1", "ClusterRole", "clusterroles", nil, false},
+	{"rbac.authorization.k8s.io/v1", "ClusterRoleBinding", "clusterrolebindings", nil, false},
+	{"scheduling.k8s.io/v1", "PriorityClass", "priorityclasses", []string{"pc"}, false},
+	{"storage.k8s.io/v1", "StorageClass", "storageclasses", []string{"sc"}, false},
+	{"apiextensions.k8s.io/v1", "CustomResourceDefinition", "customresourcedefinitions", []string{"crd", "crds"}, false},
+}
+
+// words returns every word that names the kind.
+func (k *resourceKind) words() []string {
+	return append([]string{k.plural, strings.ToLower(k.kind)}, k.short...)
+}
+
+// resource is "placements.group" as kubectl prints it before a slash and a name.
+func (k *resourceKind) resource() string {
+	group, _, found := strings.Cut(k.apiVersion, "/")
+	if !found {
+		return strings.ToLower(k.kind)
+	}
+	return strings.ToLower(k.kind) + "." + group
+}
+
+// shortWord is the word this command line uses for the kind when it tells the user what to type.
+func shortWord(kind string) string {
+	switch kind {
+	case api.KindClusterResourcePlacement:
+		return "placement"
+	case api.KindMemberCluster:
+		return "member"
+	case api.KindResourcePlacement:
+		return "rp"
+	}
+	return strings.ToLower(kind)
+}
+
+// kindByWord resolves a word of the command line: "placements", "crp", "deployments.apps", or the
+// name of any kind in capitals.
+func kindByWord(word string) (resourceKind, error) {
+	lower := strings.ToLower(word)
+	base, group, qualified := strings.Cut(lower, ".")
+	for i := range kinds {
+		if !slices.Contains(kinds[i].words(), base) {
+			continue
+		}
+		if !qualified || strings.HasSuffix(groupVersion(group), groupOf(kinds[i].apiVersion)) {
+			return kinds[i], nil
+		}
+	}
+	if k, ok := foreignKind(word); ok {
+		return k, nil
+	}
+	var all []string
+	for i := range kinds {
+		all = append(all, kinds[i].words()...)
+	}
+	return resourceKind{}, usagef("unknown kind %q%s", word, cmp.Or(meant(nearest(base, all)), "; a kind without a word of its own is named in capitals, Widget.v1.example.com"))
+}
+
+// foreignKind reads Kind or Kind.version.group.
+func foreignKind(word string) (resourceKind, bool) {
+	if word == "" || word[0] < 'A' || word[0] > 'Z' {
+		return resourceKind{}, false
+	}
+	kind, rest, _ := strings.Cut(word, ".")
+	version, group, grouped := strings.Cut(rest, ".")
+	apiVersion := version
+	if grouped {
+		apiVersion = group + "/" + version
+	}
+	return resourceKind{apiVersion: apiVersion, kind: kind, plural: strings.ToLower(kind), namespaced: true}, true
+}
+
+// kindOfObject returns the row of a kind that an object carries.
+func kindOfObject(apiVersion, kind string) resourceKind {
+	for i := range kinds {
+		if kinds[i].kind == kind && groupOf(kinds[i].apiVersion) == groupOf(apiVersion) {
+			k := kinds[i]
+			k.apiVersion = apiVersion
+			return k
+		}
+	}
+	return resourceKind{apiVersion: apiVersion, kind: kind, plural: strings.ToLower(kind), namespaced: true}
+}
+
+func groupOf(apiVersion string) string {
+	group, _, found := strings.Cut(apiVersion, "/")
+	if !found {
+		return ""
+	}
+	return group
+}
+
+// groupVersion turns "v1.apps" into "apps" and leaves "apps" alone.
+func groupVersion(s string) string {
+	version, group, found := strings.Cut(s, ".")
+	if found && len(version) > 1 && version[0] == 'v' && version[1] >= '0' && version[1] <= '9' {
+		return group
+	}
+	return s
+}

@@ -1,0 +1,21 @@
+package cli
+
+import (
+	"fmt"
+
+	"sigs.k8s.io/kustomize/api/krusty"
+	"sigs.k8s.io/kustomize/kyaml/filesys"
+)
+
+// buildKustomization renders a folder with kustomize's library.
+func buildKustomization(dir string) ([]byte, error) {
+	built, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), dir)
+	if err != nil {
+		return nil, fmt.Errorf("building the kustomization %s: %w", dir, err)
+	}
+	text, err := built.AsYaml()
+	if err != nil {
+		return nil, fmt.Errorf("rendering the kustomization %s: %w", dir, err)
+	}
+	return text, nil
+}

@@ -1,0 +1,159 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+type labelOptions struct {
+	selection
+	field     string // "labels" or "annotations"
+	overwrite bool
+	all       bool
+	list      bool
+	dryRun    string
+}
+
+func (a *app) labelCommand() *cobra.Command {
+	return a.metadataCommand("label", "labels", "Set or remove labels", `  flotilla label member berlin region=eu tier=gold
+  flotilla label placement/web team-
+  flotilla label members -l region=eu ring=2 --overwrite`)
+}
+
+func (a *app) annotateCommand() *cobra.Command {
+	return a.metadataCommand("annotate", "annotations", "Set or remove annotations", `  flotilla annotate placement/web flotilla.io/failover-after=10m
+  flotilla annotate member berlin note-`)
+}
+
+func (a *app) metadataCommand(verb, field, short, example string) *cobra.Command {
+	o := &labelOptions{field: field}
+	cmd := &cobra.Command{
+		Use:     verb + " TYPE NAME KEY=VALUE… KEY-… | TYPE/NAME KEY=VALUE… KEY-…",
+		Short:   short,
+		Example: example,
+		RunE:    a.run(func(ctx context.Context, args []string) error { return a.setMetadata(ctx, o, args) }),
+	}
+	a.namespaceFlag(cmd.Flags())
+	cmd.Flags().BoolVar(&o.overwrite, "overwrite", false, "change keys that have another value")
+	cmd.Flags().StringVarP(&o.labels, "selector", "l", "", "objects of the type whose labels match")
+	cmd.Flags().BoolVar(&o.all, "all", false, "every object of the type")
+	cmd.Flags().BoolVar(&o.list, "list", false, "show them and change nothing")
+	dryRunFlag(cmd, &o.dryRun)
+	return cmd
+}
+
+func (a *app) setMetadata(ctx context.Context, o *labelOptions, args []string) error {
+	dry, err := parseDryRun(o.dryRun)
+	if err != nil {
+		return err
+	}
+	objects, changes := splitChanges(args)
+	pairs, err := parsePairs(changes)
+	if err != nil {
+		return err
+	}
+	if len(pairs) == 0 && !o.list {
+		return usagef("found nothing to set, expected KEY=VALUE, or KEY- to remove it")
+	}
+	t, err := parseTarget(objects, a.namespace)
+	if err != nil {
+		return err
+	}
+	if len(t.kinds) > 0 && !o.all && o.labels == "" {
+		return usagef("name the objects, or choose them with -l or --all")
+	}
+	refs, err := a.refsNow(ctx, t, o.selection)
+	if err != nil {
+		return err
+	}
+	var failed []error
+	for _, r := range refs {
+		if err := a.setOne(ctx, o, r, pairs, dry); err != nil {
+			failed = append(failed, err)
+		}
+	}
+	if len(failed) == 1 && len(refs) == 1 {
+		return failed[0]
+	}
+	return joinErrors(ExitPartial, failed)
+}
+
+func (a *app) setOne(ctx context.Context, o *labelOptions, r ref, pairs map[string]*string, dry bool) error {
+	if o.list {
+		obj, err := a.fetch(ctx, r)
+		if err != nil {
+			return err
+		}
+		held, _, _ := unstructured.NestedStringMap(obj.Object, "metadata", o.field)
+		for _, key := range sortedKeys(held) {
+			a.printf("%s=%s\n", key, held[key])
+		}
+		return nil
+	}
+	result, err := a.patch(ctx, r, dry, func(obj *unstructured.Unstructured) (map[string]any, error) {
+		return o.change(obj, r, pairs)
+	})
+	if err != nil {
+		return err
+	}
+	a.report(result, map[string]string{"labels": "labeled", "annotations": "annotated"}[o.field], dry)
+	return nil
+}
+
+// change is the merge patch of the metadata; a key that has another value needs --overwrite.
+func (o *labelOptions) change(obj *unstructured.Unstructured, r ref, pairs map[string]*string) (map[string]any, error) {
+	held, _, _ := unstructured.NestedStringMap(obj.Object, "metadata", o.field)
+	delta := map[string]any{}
+	for _, key := range sortedKeys(pairs) {
+		want := pairs[key]
+		now, exists := held[key]
+		switch {
+		case want == nil && exists:
+			delta[key] = nil
+		case want == nil || exists && now == *want:
+		case exists && !o.overwrite:
+			return nil, refusedf("%s has %s %s=%s already; --overwrite changes it", r, strings.TrimSuffix(o.field, "s"), key, now)
+		default:
+			delta[key] = *want
+		}
+	}
+	if len(delta) == 0 {
+		return nil, nil
+	}
+	return map[string]any{"metadata": map[string]any{o.field: delta}}, nil
+}
+
+// splitChanges parts the objects from the trailing KEY=VALUE and KEY- arguments.
+func splitChanges(args []string) (objects, changes []string) {
+	i := len(args)
+	for i > 0 && (strings.Contains(args[i-1], "=") || strings.HasSuffix(args[i-1], "-")) {
+		i--
+	}
+	return args[:i], args[i:]
+}
+
+// parsePairs reads KEY=VALUE and KEY-; nil removes the key.
+func parsePairs(args []string) (map[string]*string, error) {
+	pairs := map[string]*string{}
+	for _, arg := range args {
+		key, value, set := strings.Cut(arg, "=")
+		if !set {
+			key = strings.TrimSuffix(arg, "-")
+		}
+		if key == "" {
+			return nil, usagef("found %q, expected KEY=VALUE or KEY-", arg)
+		}
+		if _, twice := pairs[key]; twice {
+			return nil, usagef("%s is named twice", fmt.Sprintf("%q", key))
+		}
+		pairs[key] = nil
+		if set {
+			pairs[key] = &value
+		}
+	}
+	return pairs, nil
+}

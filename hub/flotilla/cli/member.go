@@ -1,0 +1,198 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"flotilla/core/api"
+)
+
+func (a *app) memberCommand() *cobra.Command {
+	return group("member", "Admit members, give them credentials, label, taint and let them leave",
+		a.memberAdmitCommand(), a.memberEnrolCommand(), a.memberLeaveCommand(),
+		a.memberLabelCommand(), a.memberTaintCommand(),
+		a.memberCordonCommand("cordon", "Keep every new placement off a member", false),
+		a.memberCordonCommand("uncordon", "Let placements onto a member again", true))
+}
+
+type admitOptions struct {
+	allowLabels []string
+	labels      []string
+}
+
+func (a *app) memberAdmitCommand() *cobra.Command {
+	o := &admitOptions{}
+	cmd := &cobra.Command{
+		Use:   "admit NAME",
+		Short: "Make a joining member part of the fleet",
+		Long: `Make a joining member part of the fleet. Labels that its agent offers count only for allowed keys;
+without --allow-labels those that it offers now are allowed.`,
+		Example: `  flotilla member admit berlin --labels region=eu --allow-labels 'fleet.azure.com/*'`,
+		Args:    cobra.ExactArgs(1),
+		RunE:    a.run(func(ctx context.Context, args []string) error { return a.admit(ctx, o, args[0]) }),
+	}
+	cmd.Flags().StringSliceVar(&o.allowLabels, "allow-labels", nil, `label keys that the agent may set; "*" is any, "prefix/*" any of a prefix`)
+	cmd.Flags().StringSliceVar(&o.labels, "labels", nil, "labels of the member, KEY=VALUE")
+	return cmd
+}
+
+func (a *app) admit(ctx context.Context, o *admitOptions, name string) error {
+	request := api.AdmitRequest{Request: newRequestID(), Name: name, AllowLabels: o.allowLabels}
+	pairs, err := parsePairs(o.labels)
+	if err != nil {
+		return err
+	}
+	for key, value := range pairs {
+		if value == nil {
+			return usagef("--labels: found %q, expected KEY=VALUE", key+"-")
+		}
+		if request.Labels == nil {
+			request.Labels = map[string]string{}
+		}
+		request.Labels[key] = *value
+	}
+	var reply api.ApplyResult
+	if err := a.call(ctx, api.VerbAdmit, request, &reply); err != nil {
+		return err
+	}
+	for _, text := range reply.Notes {
+		a.note("%s", text)
+	}
+	done := "admitted"
+	if reply.Action == api.ActionUnchanged {
+		done = "unchanged"
+	}
+	a.printf("membercluster.%s/%s %s\n", api.GroupCluster, name, done)
+	a.next("flotilla wait member/%s --for=jsonpath='{.status.state}'=Ready", name)
+	return nil
+}
+
+func (a *app) memberEnrolCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:     "enrol NAME",
+		Aliases: []string{"enroll"},
+		Short:   "Print credentials for a member's agent",
+		Long: `Print a .creds file for the agent of a member: it may write and read what concerns that member and
+nothing else. Keep the file secret.`,
+		Example: `  flotilla member enrol berlin > berlin.creds`,
+		Args:    cobra.ExactArgs(1),
+		RunE: a.run(func(ctx context.Context, args []string) error {
+			a.machine = true
+			var reply api.EnrolResponse
+			if err := a.call(ctx, api.VerbEnrol, api.EnrolRequest{Name: args[0]}, &reply); err != nil {
+				return err
+			}
+			a.printf("%s\n", strings.TrimRight(reply.Creds, "\n"))
+			where := reply.URL
+			if where == "" {
+				where = "URL"
+			}
+			a.next("agent --member %s --url %s --creds %s.creds, then flotilla member admit %s", args[0], where, args[0], args[0])
+			return nil
+		}),
+	}
+}
+
+type leaveOptions struct {
+	whenLeaving string
+	wait        bool
+	timeout     time.Duration
+}
+
+func (a *app) memberLeaveCommand() *cobra.Command {
+	o := &leaveOptions{}
+	cmd := &cobra.Command{
+		Use:   "leave NAME",
+		Short: "Take a member out of the fleet",
+		Long: `Take a member out of the fleet. What was placed on it stays there (Retain) unless its MemberCluster
+or --when-leaving says Delete. PickN placements find another member for what it held.`,
+		Example: `  flotilla member leave berlin --when-leaving Delete`,
+		Args:    cobra.ExactArgs(1),
+		RunE:    a.run(func(ctx context.Context, args []string) error { return a.leave(ctx, o, args[0]) }),
+	}
+	cmd.Flags().StringVar(&o.whenLeaving, "when-leaving", "", "Retain or Delete what is placed on it (default: as its MemberCluster says)")
+	cmd.Flags().BoolVar(&o.wait, "wait", true, "wait until it is gone")
+	cmd.Flags().DurationVar(&o.timeout, "timeout", 2*time.Minute, "how long to wait; then exit 124")
+	return cmd
+}
+
+func (a *app) leave(ctx context.Context, o *leaveOptions, name string) error {
+	r := ref{resourceKind: kindOfObject(clusterVersion, api.KindMemberCluster), name: name}
+	switch o.whenLeaving {
+	case "":
+	case api.WhenLeavingRetain, api.WhenLeavingDelete:
+		if _, err := a.patch(ctx, r, false, whenLeaving(o.whenLeaving)); err != nil {
+			return err
+		}
+	default:
+		return usagef("--when-leaving: found %q, expected %s or %s", o.whenLeaving, api.WhenLeavingRetain, api.WhenLeavingDelete)
+	}
+	d := &deleteOptions{}
+	if err := a.deleteOne(ctx, d, r, false); err != nil {
+		return err
+	}
+	if o.wait {
+		return a.waitGone(ctx, []ref{r}, o.timeout)
+	}
+	a.next("flotilla wait member/%s --for=delete", name)
+	return nil
+}
+
+func whenLeaving(value string) change {
+	return func(obj *unstructured.Unstructured) (map[string]any, error) {
+		if now, _, _ := unstructured.NestedString(obj.Object, "spec", "deleteOptions", "whenLeaving"); now == value {
+			return nil, nil
+		}
+		return map[string]any{"spec": map[string]any{"deleteOptions": map[string]any{"whenLeaving": value}}}, nil
+	}
+}
+
+func (a *app) memberLabelCommand() *cobra.Command {
+	o := &labelOptions{field: "labels"}
+	cmd := &cobra.Command{
+		Use:     "label NAME KEY=VALUE… KEY-…",
+		Short:   "Set or remove labels of a member",
+		Example: `  flotilla member label berlin region=eu`,
+		Args:    cobra.MinimumNArgs(1),
+		RunE: a.run(func(ctx context.Context, args []string) error {
+			return a.setMetadata(ctx, o, append([]string{fmt.Sprintf("member/%s", args[0])}, args[1:]...))
+		}),
+	}
+	cmd.Flags().BoolVar(&o.overwrite, "overwrite", false, "change keys that have another value")
+	cmd.Flags().BoolVar(&o.list, "list", false, "show them and change nothing")
+	dryRunFlag(cmd, &o.dryRun)
+	return cmd
+}
+
+func (a *app) memberTaintCommand() *cobra.Command {
+	var dryRun string
+	cmd := &cobra.Command{
+		Use:     "taint NAME KEY=VALUE:NoSchedule… KEY-…",
+		Short:   "Set or remove taints of a member",
+		Example: `  flotilla member taint berlin gpu=yes:NoSchedule`,
+		Args:    cobra.MinimumNArgs(1),
+		RunE:    a.run(func(ctx context.Context, args []string) error { return a.taint(ctx, args, dryRun, true) }),
+	}
+	dryRunFlag(cmd, &dryRun)
+	return cmd
+}
+
+func (a *app) memberCordonCommand(verb, short string, remove bool) *cobra.Command {
+	var dryRun string
+	cmd := &cobra.Command{
+		Use:     verb + " NAME",
+		Short:   short,
+		Example: "  flotilla member " + verb + " berlin",
+		Args:    cobra.ExactArgs(1),
+		RunE: a.run(func(ctx context.Context, args []string) error {
+			return a.cordon(ctx, args, verb+"ed", remove, dryRun, true)
+		}),
+	}
+	dryRunFlag(cmd, &dryRun)
+	return cmd
+}

@@ -1,0 +1,71 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"flotilla/core/api"
+)
+
+// patchTries is how often a change that another writer overtook is worked out again.
+const patchTries = 5
+
+// change works out the merge patch of an object as it stands; nil changes nothing.
+type change func(obj *unstructured.Unstructured) (map[string]any, error)
+
+// patch reads an object, asks for a change, and sends it under the version that was read; overtaken
+// by another writer it reads again.
+func (a *app) patch(ctx context.Context, r ref, dry bool, do change) (*api.ApplyResult, error) {
+	for try := 1; ; try++ {
+		obj, err := a.fetch(ctx, r)
+		if err != nil {
+			return nil, err
+		}
+		delta, err := do(obj)
+		if err != nil {
+			return nil, err
+		}
+		if delta == nil {
+			return &api.ApplyResult{Object: r.object(), Action: api.ActionUnchanged}, nil
+		}
+		body, err := json.Marshal(delta)
+		if err != nil {
+			return nil, fmt.Errorf("encoding the change of %s: %w", r, err)
+		}
+		request := api.PatchRequest{
+			Request: newRequestID(), Object: r.object(), Patch: body, ResourceVersion: obj.GetResourceVersion(), DryRun: dry,
+		}
+		var reply api.ApplyResult
+		err = a.call(ctx, api.VerbPatch, request, &reply)
+		if isConflict(err) && try < patchTries {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		return &reply, nil
+	}
+}
+
+func isConflict(err error) bool {
+	var f *api.Failure
+	return errors.As(err, &f) && f.Code == api.CodeConflict
+}
+
+// report prints what a change did, in kubectl's words for it.
+func (a *app) report(result *api.ApplyResult, done string, dry bool) {
+	if result.Action == api.ActionUnchanged {
+		done = "unchanged"
+	}
+	if dry {
+		done += " (server dry run)"
+	}
+	for _, text := range result.Notes {
+		a.note("%s", text)
+	}
+	a.printf("%s %s\n", shownName(result.Object), done)
+}

@@ -1,0 +1,155 @@
+package cli
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"flotilla/core/api"
+)
+
+// ref is one object that a command names.
+type ref struct {
+	resourceKind
+	namespace string
+	name      string
+}
+
+func (r ref) object() api.ObjectRef {
+	return api.ObjectRef{APIVersion: r.apiVersion, Kind: r.kind, Namespace: r.namespace, Name: r.name}
+}
+
+// String is "placement/web", the way the next command is typed.
+func (r ref) String() string {
+	s := shortWord(r.kind) + "/" + r.name
+	if r.namespace != "" {
+		s += " -n " + r.namespace
+	}
+	return s
+}
+
+// target is what the arguments of a command name: objects, or every object of some kinds.
+type target struct {
+	kinds []resourceKind // without names
+	refs  []ref
+	// explicit says that placements were not named by the word that means either kind of them.
+	explicit bool
+}
+
+// parseTarget reads kubectl's three forms: TYPE[,TYPE…], TYPE NAME…, and TYPE/NAME….
+func parseTarget(args []string, namespace string) (target, error) {
+	var t target
+	if len(args) == 0 {
+		return t, usagef("name what you mean, TYPE, TYPE NAME or TYPE/NAME")
+	}
+	if strings.Contains(args[0], "/") {
+		for _, arg := range args {
+			word, name, found := strings.Cut(arg, "/")
+			if !found || name == "" {
+				return t, usagef("%q is not TYPE/NAME, as the arguments before it are", arg)
+			}
+			if err := t.add(word, name, namespace); err != nil {
+				return t, err
+			}
+		}
+		return t, nil
+	}
+	words := strings.Split(args[0], ",")
+	t.explicit = !slices.ContainsFunc(words, isPlacementWord)
+	if len(args) == 1 {
+		for _, word := range words {
+			k, err := kindByWord(word)
+			if err != nil {
+				return t, err
+			}
+			t.kinds = append(t.kinds, k)
+		}
+		return t, nil
+	}
+	for _, word := range words {
+		for _, name := range args[1:] {
+			if strings.Contains(name, "/") {
+				return t, usagef("there is no need to write %q after the type %q: TYPE NAME or TYPE/NAME", name, args[0])
+			}
+			if err := t.add(word, name, namespace); err != nil {
+				return t, err
+			}
+		}
+	}
+	return t, nil
+}
+
+func (t *target) add(word, name, namespace string) error {
+	k, err := kindByWord(word)
+	if err != nil {
+		return err
+	}
+	t.refs = append(t.refs, makeRef(k, word, name, namespace))
+	return nil
+}
+
+// makeRef gives a namespaced kind its namespace. The word "placement" with a namespace, in the flag
+// or in the name, means a ResourcePlacement.
+func makeRef(k resourceKind, word, name, namespace string) ref {
+	if ns, rest, found := strings.Cut(name, "/"); found {
+		namespace, name = ns, rest
+	}
+	if isPlacementWord(word) && namespace != "" {
+		k = kindOfObject(placementVersion, api.KindResourcePlacement)
+	}
+	r := ref{resourceKind: k, name: name}
+	if k.namespaced {
+		r.namespace = cmp.Or(namespace, "default")
+	}
+	return r
+}
+
+func isPlacementWord(word string) bool {
+	switch strings.ToLower(word) {
+	case "placement", "placements", "p":
+		return true
+	}
+	return false
+}
+
+// oneRef reads the arguments of a command that works on exactly one object.
+func oneRef(args []string, namespace string) (ref, error) {
+	t, err := parseTarget(args, namespace)
+	if err != nil {
+		return ref{}, err
+	}
+	if len(t.refs) != 1 {
+		return ref{}, usagef("name one object, TYPE/NAME")
+	}
+	return t.refs[0], nil
+}
+
+// placementRef reads the one placement a command works on; a bare name will do.
+func placementRef(args []string, namespace string) (ref, error) {
+	if len(args) == 1 && !strings.Contains(args[0], "/") {
+		args = []string{"placement/" + args[0]}
+	}
+	r, err := oneRef(args, namespace)
+	if err != nil {
+		return ref{}, err
+	}
+	if r.kind != api.KindClusterResourcePlacement && r.kind != api.KindResourcePlacement {
+		return ref{}, usagef("%s is not a placement", r)
+	}
+	return r, nil
+}
+
+// memberName reads "member NAME", "member/NAME" or, when bare allows it, "NAME".
+func memberName(args []string, bare bool) (string, error) {
+	if bare && len(args) == 1 && !strings.Contains(args[0], "/") {
+		return args[0], nil
+	}
+	r, err := oneRef(args, "")
+	if err != nil {
+		return "", err
+	}
+	if r.kind != api.KindMemberCluster {
+		return "", usagef("%s is not a member", r)
+	}
+	return r.name, nil
+}

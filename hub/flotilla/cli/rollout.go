@@ -1,0 +1,122 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"flotilla/core/api"
+)
+
+type rolloutOptions struct {
+	watch   bool
+	timeout time.Duration
+}
+
+func (a *app) rolloutCommand() *cobra.Command {
+	return group("rollout", "Follow how a placement reaches its members", a.rolloutStatusCommand())
+}
+
+func (a *app) rolloutStatusCommand() *cobra.Command {
+	o := &rolloutOptions{}
+	cmd := &cobra.Command{
+		Use:   "status placement/NAME",
+		Short: "Follow a rollout until every picked member runs the newest content",
+		Example: `  flotilla rollout status placement/web
+  flotilla rollout status placement/web --watch=false`,
+		RunE: a.run(func(ctx context.Context, args []string) error { return a.rolloutStatus(ctx, o, args) }),
+	}
+	a.namespaceFlag(cmd.Flags())
+	cmd.Flags().BoolVarP(&o.watch, "watch", "w", true, "follow until it is done; without, exit 1 when it is not")
+	cmd.Flags().DurationVar(&o.timeout, "timeout", 0, "how long to follow, then exit 124; 0 for ever")
+	return cmd
+}
+
+func (a *app) rolloutStatus(ctx context.Context, o *rolloutOptions, args []string) error {
+	r, err := placementRef(args, a.namespace)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := withTimeout(ctx, o.timeout)
+	defer cancel()
+	last := ""
+	for {
+		obj, err := a.fetch(ctx, r)
+		if err != nil {
+			if ctx.Err() != nil {
+				return rolloutTimeout(r, o.timeout, last)
+			}
+			return err
+		}
+		line, done := rolloutLine(obj)
+		a.progress(line, last, done)
+		last = line
+		switch {
+		case done:
+			return nil
+		case !o.watch:
+			a.next("flotilla describe %s", r)
+			return silent(ExitDifferent)
+		}
+		if !pause(ctx, pollInterval) {
+			return rolloutTimeout(r, o.timeout, last)
+		}
+	}
+}
+
+// progress prints a line when it is new; on a terminal it is written over until the rollout is done.
+func (a *app) progress(line, last string, done bool) {
+	switch {
+	case !a.Terminal && line != last:
+		a.printf("%s\n", line)
+	case a.Terminal:
+		a.printf("\r\033[K%s", line)
+		if done {
+			a.printf("\n")
+		}
+	}
+}
+
+func rolloutTimeout(r ref, timeout time.Duration, last string) error {
+	f := &Failure{Code: ExitTimedOut, Message: "interrupted: " + last, Next: "flotilla describe " + r.String()}
+	if timeout > 0 {
+		f.Message = fmt.Sprintf("%s is not done after %s: %s", r, timeout, last)
+	}
+	return f
+}
+
+// rolloutLine says in one line how far a rollout is, and whether it is done: everything picked runs
+// the newest snapshot and is available, as observed on the present generation.
+func rolloutLine(obj *unstructured.Unstructured) (string, bool) {
+	v := view{object: obj}
+	name := refOf(obj).String()
+	if v.number("status", "observedGeneration") < obj.GetGeneration() {
+		return fmt.Sprintf("%s: waiting for the hub to look at generation %d", name, obj.GetGeneration()), false
+	}
+	picked := v.count("picked")
+	counts := fmt.Sprintf("%d of %d current, %d applied, %d available", v.count("current"), picked, v.count("applied"), v.count("available"))
+	if failed := v.count("failed"); failed > 0 {
+		counts += fmt.Sprintf(", %d failed", failed)
+	}
+	blocked := ""
+	for _, c := range sliceOfMaps(v.field("status", "conditions")) {
+		if c["status"] != "True" {
+			kind := shortCondition(obj.GetKind(), fmt.Sprint(c["type"]))
+			blocked = fmt.Sprintf("; %s %v: %v", kind, c["status"], c["message"])
+			break
+		}
+	}
+	if blocked == "" && hasCondition(obj, api.ConditionScheduled) && v.count("available") >= picked && v.count("current") >= picked {
+		return fmt.Sprintf("%s: rolled out, %s", name, counts), true
+	}
+	return fmt.Sprintf("%s: %s%s", name, counts, strings.TrimRight(blocked, " ")), false
+}
+
+func hasCondition(obj *unstructured.Unstructured, name string) bool {
+	met, _ := conditionTest(name, "True")(obj)
+	return met
+}

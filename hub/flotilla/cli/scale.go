@@ -1,0 +1,72 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"flotilla/core/api"
+)
+
+func (a *app) scaleCommand() *cobra.Command {
+	clusters := int32(-1)
+	var dryRun string
+	cmd := &cobra.Command{
+		Use:   "scale placement/NAME --clusters N",
+		Short: "Change how many members a PickN placement goes to",
+		Long: `Change how many members a PickN placement goes to. Scaling out touches only new members; scaling in
+removes those that scored lowest when they were picked.`,
+		Example: `  flotilla scale placement/web --clusters 5`,
+		RunE: a.run(func(ctx context.Context, args []string) error {
+			return a.scale(ctx, args, clusters, dryRun)
+		}),
+	}
+	a.namespaceFlag(cmd.Flags())
+	cmd.Flags().Int32Var(&clusters, "clusters", -1, "how many members")
+	dryRunFlag(cmd, &dryRun)
+	return cmd
+}
+
+func (a *app) scale(ctx context.Context, args []string, clusters int32, dryRun string) error {
+	dry, err := parseDryRun(dryRun)
+	if err != nil {
+		return err
+	}
+	r, err := placementRef(args, a.namespace)
+	if err != nil {
+		return err
+	}
+	if clusters < 0 {
+		return usagef("--clusters: found nothing, expected the number of members, 0 or more")
+	}
+	result, err := a.patch(ctx, r, dry, func(obj *unstructured.Unstructured) (map[string]any, error) {
+		return scaleTo(obj, r, clusters)
+	})
+	if err != nil {
+		return err
+	}
+	a.report(result, "scaled", dry)
+	if !dry {
+		a.next("flotilla rollout status %s", r)
+	}
+	return nil
+}
+
+func scaleTo(obj *unstructured.Unstructured, r ref, clusters int32) (map[string]any, error) {
+	if kind := placementType(view{object: obj}); kind != string(api.PickN) {
+		f := refusedf("%s is %v: only PickN goes to a number of members", r, kind)
+		f.Faults = api.Faults{{
+			Object: obj.GetKind() + "/" + r.name, Path: "spec.policy.placementType",
+			Found: fmt.Sprint(kind), Expected: string(api.PickN) + "; the type of a placement cannot be changed",
+		}}
+		f.Next = "flotilla describe " + r.String()
+		return nil, f
+	}
+	now, _, _ := unstructured.NestedInt64(obj.Object, "spec", "policy", "numberOfClusters")
+	if now == int64(clusters) {
+		return nil, nil
+	}
+	return map[string]any{"spec": map[string]any{"policy": map[string]any{"numberOfClusters": clusters}}}, nil
+}

@@ -1,0 +1,96 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"flotilla/core/api"
+)
+
+func (a *app) statusCommand() *cobra.Command {
+	var format string
+	var check bool
+	cmd := &cobra.Command{
+		Use:   "status",
+		Short: "The whole fleet on one screen, problems first",
+		Args:  cobra.NoArgs,
+		RunE: a.run(func(ctx context.Context, _ []string) error {
+			return a.status(ctx, format, check)
+		}),
+	}
+	cmd.Flags().StringVarP(&format, "output", "o", "", "json")
+	cmd.Flags().BoolVar(&check, "check", false, "exit 1 when there is a problem")
+	return cmd
+}
+
+func (a *app) status(ctx context.Context, format string, check bool) error {
+	if format != "" && format != "json" {
+		return usagef("unknown output format %q, expected json", format)
+	}
+	a.machine = format == "json"
+	var s api.FleetStatus
+	if err := a.call(ctx, api.VerbStatus, struct{}{}, &s); err != nil {
+		return err
+	}
+	if a.machine {
+		if err := printJSON(a.Out, s); err != nil {
+			return err
+		}
+	} else if err := a.printStatus(&s); err != nil {
+		return err
+	}
+	if check && len(s.Problems) > 0 {
+		return silent(ExitDifferent)
+	}
+	return nil
+}
+
+func (a *app) printStatus(s *api.FleetStatus) error {
+	w := tabwriter.NewWriter(a.Out, 0, 8, 2, ' ', 0)
+	if len(s.Problems) > 0 {
+		fmt.Fprintf(w, "%d %s\n", len(s.Problems), plural(len(s.Problems), "problem", "problems"))
+		for _, p := range s.Problems {
+			fmt.Fprintf(w, "  %s\t%s\t%s\t%s\n", p.Object, p.Reason, since(a.Now(), p.Since.Time), p.Message)
+		}
+		fmt.Fprintln(w)
+	}
+	fmt.Fprintf(w, "fleet\t%s, led by %s, term %d\n", s.Fleet, s.Leader, s.Term)
+	fmt.Fprintf(w, "members\t%s\n", memberCounts(s.Members))
+	fmt.Fprintf(w, "placements\t%d on %d %s\n", s.Placements, s.Bindings, plural(s.Bindings, "binding", "bindings"))
+	if err := w.Flush(); err != nil {
+		return fmt.Errorf("printing: %w", err)
+	}
+	if len(s.Problems) > 0 && s.Problems[0].Next != "" {
+		a.next("%s", s.Problems[0].Next)
+	} else {
+		a.next("flotilla get placements")
+	}
+	return nil
+}
+
+// memberCounts is "8: 7 Ready, 1 Unknown".
+func memberCounts(counts map[string]int) string {
+	total := 0
+	var parts []string
+	for _, state := range []api.MemberState{api.MemberReady, api.MemberNotReady, api.MemberUnknown, api.MemberJoining, api.MemberLeaving} {
+		if n := counts[string(state)]; n > 0 {
+			total += n
+			parts = append(parts, fmt.Sprintf("%d %s", n, state))
+		}
+	}
+	if total == 0 {
+		return "none"
+	}
+	return fmt.Sprintf("%d: %s", total, strings.Join(parts, ", "))
+}
+
+func plural(n int, one, many string) string {
+	if n == 1 {
+		return one
+	}
+	return many
+}
