@@ -1,0 +1,207 @@
+package conformance
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"flotilla/core/api"
+	"flotilla/core/schedule"
+)
+
+// explanation names the decision of placement.md section 0 that may explain a difference, from the
+// case's input alone; empty when none does.
+func (c *placementCase) explanation() string {
+	switch {
+	case c.meetsNonQuantity():
+		return "D1"
+	case c.reusesUnderSpread():
+		return "D2"
+	case c.waitsForListed():
+		return "D3"
+	}
+	return ""
+}
+
+// meetsNonQuantity reports whether KubeFleet's cycle comes to a property that it cannot read: one
+// that is no quantity, or a resource name with a dash.
+func (c *placementCase) meetsNonQuantity() bool {
+	if c.Policy == nil || c.Policy.Affinity == nil || c.Policy.Affinity.ClusterAffinity == nil {
+		return false
+	}
+	affinity := c.Policy.Affinity.ClusterAffinity
+	for i := range c.Clusters {
+		m := c.Clusters[i].member()
+		if affinity.Required != nil && reachesUnreadable(affinity.Required.ClusterSelectorTerms, m) {
+			return true
+		}
+		for k := range affinity.Preferred {
+			if s := affinity.Preferred[k].Preference.Sorter(); s != nil && unreadable(s.Name, m) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// reachesUnreadable walks the terms as KubeFleet does: the first match ends, and so does the first
+// failing expression of a term.
+func reachesUnreadable(terms []api.ClusterSelectorTerm, m api.Member) bool {
+	for _, t := range terms {
+		selector, err := metav1.LabelSelectorAsSelector(t.LabelSelector)
+		if t.LabelSelector != nil && (err != nil || !selector.Matches(labels.Set(m.Labels))) {
+			continue
+		}
+		matched := true
+		if t.PropertySelector != nil {
+			for _, e := range t.PropertySelector.MatchExpressions {
+				if unreadable(e.Name, m) {
+					return true
+				}
+				if matched = holds(e, m); !matched {
+					break
+				}
+			}
+		}
+		if matched {
+			return false
+		}
+	}
+	return false
+}
+
+func unreadable(name string, m api.Member) bool {
+	if rest, isResource := strings.CutPrefix(name, api.PropertyResourcePrefix); isResource {
+		return strings.Count(rest, "-") != 1
+	}
+	value, present := m.Properties[name]
+	if !present {
+		return false
+	}
+	_, err := resource.ParseQuantity(value)
+	return err != nil
+}
+
+func holds(e api.PropertyExpression, m api.Member) bool {
+	value, present := m.Properties[e.Name]
+	if !present {
+		return false
+	}
+	order := ptr(resource.MustParse(value)).Cmp(resource.MustParse(e.Values[0]))
+	return map[api.PropertyOperator]bool{
+		api.OpGt: order > 0, api.OpGe: order >= 0, api.OpEq: order == 0,
+		api.OpNe: order != 0, api.OpLt: order < 0, api.OpLe: order <= 0,
+	}[e.Operator]
+}
+
+func ptr[T any](v T) *T { return &v }
+
+// reusesUnderSpread reports whether bindings of an older policy meet spread constraints, where
+// KubeFleet forgets after its first cycle which members were in use.
+func (c *placementCase) reusesUnderSpread() bool {
+	return c.Policy != nil && len(c.Policy.TopologySpreadConstraints) > 0 && len(c.obsolete()) > 0
+}
+
+// obsolete lists the clusters in use under an older policy.
+func (c *placementCase) obsolete() []string {
+	var names []string
+	for _, b := range c.Existing {
+		if b.PolicyRevision == "previous" && b.State != api.BindingUnscheduled {
+			names = append(names, b.Cluster)
+		}
+	}
+	return names
+}
+
+// waitsForListed reports whether a PickFixed still lists a cluster in use under an older policy.
+func (c *placementCase) waitsForListed() bool {
+	if c.Policy.Type() != api.PickFixed {
+		return false
+	}
+	return slices.ContainsFunc(c.obsolete(), func(name string) bool {
+		return slices.Contains(c.Policy.ClusterNames, name)
+	})
+}
+
+// decisionHolds checks what a decision promises where it departs from the recording, and says what
+// is broken.
+func decisionHolds(decision string, c *placementCase, in schedule.Input, plan *schedule.Plan) string {
+	switch decision {
+	case "D1":
+		return decidedAll(c, plan)
+	case "D2":
+		return movedNobodyEqual(c, in, plan)
+	case "D3":
+		return keptWaiting(c, plan)
+	}
+	return "unknown decision"
+}
+
+// decidedAll: the cycle does not fail; every member has a verdict, as many as possible are picked.
+func decidedAll(c *placementCase, plan *schedule.Plan) string {
+	if plan.Verdicts.Len() != len(c.Clusters) {
+		return fmt.Sprintf("%d verdicts for %d members", plan.Verdicts.Len(), len(c.Clusters))
+	}
+	tally := plan.Verdicts.Tally()
+	if !plan.Fulfilled && tally[api.FilterRank] > 0 {
+		return "members that fit were left while some are missing"
+	}
+	for _, v := range plan.Verdicts.All() {
+		if v.Reason == "" {
+			return v.Member + " has no reason"
+		}
+	}
+	if tally[""]+tally[api.FilterRank]+tally[api.FilterAffinity] == 0 {
+		return "nobody was judged by affinity or rank"
+	}
+	return ""
+}
+
+// movedNobodyEqual: no member in use lost its place to one that was not in use and ranks equal, which
+// is to say scores the same affinity and stands in the same domains.
+func movedNobodyEqual(c *placementCase, in schedule.Input, plan *schedule.Plan) string {
+	used := c.obsolete()
+	for _, moved := range plan.Removed {
+		old, known := in.Fleet.Member(moved.Member)
+		verdict, _ := plan.Verdicts.Of(moved.Member)
+		if !known || !slices.Contains(used, moved.Member) || verdict.AffinityScore == nil {
+			continue
+		}
+		for _, b := range plan.Bindings {
+			taker, _ := in.Fleet.Member(b.Member)
+			if slices.Contains(used, b.Member) || *b.AffinityScore != *verdict.AffinityScore {
+				continue
+			}
+			if sameDomains(c.Policy, old, taker) {
+				return fmt.Sprintf("%s was moved to %s, which ranks equal", moved.Member, b.Member)
+			}
+		}
+	}
+	return ""
+}
+
+func sameDomains(p *api.Policy, a, b api.Member) bool {
+	for _, constraint := range p.TopologySpreadConstraints {
+		one, hasOne := a.Labels[constraint.TopologyKey]
+		other, hasOther := b.Labels[constraint.TopologyKey]
+		if one != other || hasOne != hasOther {
+			return false
+		}
+	}
+	return true
+}
+
+// keptWaiting: a listed member in use that is not eligible keeps its workload without being picked.
+func keptWaiting(c *placementCase, plan *schedule.Plan) string {
+	for _, name := range c.obsolete() {
+		v, known := plan.Verdicts.Of(name)
+		if known && slices.Contains(c.Policy.ClusterNames, name) && !v.Picked && !v.Keeps {
+			return name + " is listed and lost its workload: " + v.Reason
+		}
+	}
+	return ""
+}
