@@ -28,6 +28,9 @@ func (f Fault) String() string {
 	return fmt.Sprintf("%s: found %s, expected %s", at, f.Found, f.Expected)
 }
 
+// Covers reports whether a path is that of the fault or lies below it.
+func (f Fault) Covers(path string) bool { return within(path, f.Path) }
+
 // Faults is every fault of one request. It is an error when it is not empty.
 type Faults []Fault
 

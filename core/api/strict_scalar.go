@@ -5,7 +5,6 @@ import (
 	"math/big"
 	"reflect"
 	"strconv"
-	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -142,19 +141,16 @@ func (w *walker) time(n *node, at *place) (*node, bool) {
 	return nil, false
 }
 
-// unmarshaled checks a string against a type that reads itself from text.
+// unmarshaled checks a string against a type that reads itself from text; the type's error says what
+// it expects.
 func (w *walker) unmarshaled(t reflect.Type, n *node, at *place) (*node, bool) {
-	if n.shape != shapeText {
-		w.findings.lose(at, n.String(), "a string")
-		return nil, false
-	}
 	into, ok := reflect.New(t).Interface().(encoding.TextUnmarshaler)
-	if !ok {
-		return nil, false
+	if !ok || len(n.values) > 0 {
+		return w.wrong(reflect.TypeFor[string](), n, at)
 	}
 	if err := into.UnmarshalText([]byte(n.text)); err != nil {
-		w.findings.lose(at, quote(n.text), strings.TrimSpace(err.Error()))
+		w.findings.lose(at, n.String(), err.Error())
 		return nil, false
 	}
-	return n, true
+	return w.text(n, at)
 }

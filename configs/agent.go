@@ -1,0 +1,205 @@
+package configs
+
+import (
+	"fmt"
+	"maps"
+	"strconv"
+	"time"
+
+	"flotilla/core/api"
+)
+
+// TargetMemory is the target type of a member in memory.
+const TargetMemory = "memory"
+
+// maxNodes bounds the nodes of one entry.
+const maxNodes = 10000
+
+// Agent is the configuration of an agent, configs/agent.yaml.
+type Agent struct {
+	// Fleet is the name of the fleet.
+	Fleet string `json:"fleet,omitempty"`
+	// Member is the name of the member, a DNS label.
+	Member string `json:"member,omitempty"`
+	// Bus names the servers and the member's credentials.
+	Bus Bus `json:"bus,omitzero"`
+	// DataDir is where the agent keeps its index and the content it was given.
+	DataDir string `json:"dataDir,omitempty"`
+	// Labels that the agent offers; the hub takes those whose keys the member's spec allows.
+	Labels map[string]string `json:"labels,omitempty"`
+	// Location, ResourceGroup and SubscriptionID become the labels fleet.azure.com/location,
+	// /resource-group and /subscription-id.
+	Location       string `json:"location,omitempty"`
+	ResourceGroup  string `json:"resourceGroup,omitempty"`
+	SubscriptionID string `json:"subscriptionID,omitempty"`
+	// Properties are reported beside those that the agent observes, and win over them.
+	Properties map[string]string `json:"properties,omitempty"`
+	// Cost of the member's nodes, reported as properties.
+	Cost Cost `json:"cost,omitzero"`
+	// HeartbeatInterval is how often the agent reports, give or take some jitter.
+	HeartbeatInterval Duration `json:"heartbeatInterval,omitempty"`
+	// MetricsAddress serves metrics under /metrics; empty for none.
+	MetricsAddress string `json:"metricsAddress,omitempty"`
+	Log            Log    `json:"log,omitzero"`
+	Target         Target `json:"target,omitzero"`
+}
+
+// Cost is in US dollars per hour, as decimal text: "0.022".
+type Cost struct {
+	PerCPUCore  string `json:"perCPUCore,omitempty"`
+	PerGBMemory string `json:"perGBMemory,omitempty"`
+}
+
+// Target is the cluster that the agent stands beside.
+type Target struct {
+	// Type is memory.
+	Type   string `json:"type,omitempty"`
+	Memory Memory `json:"memory,omitzero"`
+}
+
+// Memory is a member in memory.
+type Memory struct {
+	// KubernetesVersion that it claims.
+	KubernetesVersion string `json:"kubernetesVersion,omitempty"`
+	// ReadyAfter is how long what was applied takes to become ready.
+	ReadyAfter Duration `json:"readyAfter,omitempty"`
+	// Faults to begin with: down, slow=2s, fail=KIND[/NAMESPACE/NAME], stuck=KIND[/NAMESPACE/NAME].
+	Faults []string `json:"faults,omitempty"`
+	Nodes  []Nodes  `json:"nodes,omitempty"`
+}
+
+// Nodes are one or several equal nodes.
+type Nodes struct {
+	// Name of the node; with Count, the nodes are NAME-1 to NAME-COUNT.
+	Name  string `json:"name"`
+	Count int    `json:"count,omitempty"`
+	// InstanceType and Zone as the provider calls them.
+	InstanceType string `json:"instanceType,omitempty"`
+	Zone         string `json:"zone,omitempty"`
+	// CPU and Memory are quantities, "4" and "16Gi".
+	CPU    string `json:"cpu"`
+	Memory string `json:"memory"`
+	// PricePerHour is in US dollars, as decimal text.
+	PricePerHour string `json:"pricePerHour,omitempty"`
+}
+
+// Names of the nodes.
+func (n *Nodes) Names() []string {
+	if n.Count <= 0 {
+		return []string{n.Name}
+	}
+	names := make([]string, n.Count)
+	for i := range names {
+		names[i] = n.Name + "-" + strconv.Itoa(i+1)
+	}
+	return names
+}
+
+// Price is PricePerHour as a number, 0 when unknown.
+func (n *Nodes) Price() float64 {
+	price, err := strconv.ParseFloat(n.PricePerHour, 64)
+	if err != nil {
+		return 0
+	}
+	return price
+}
+
+// AllLabels are the labels that the agent offers, the automatic ones included.
+func (a *Agent) AllLabels() map[string]string {
+	return with(a.Labels, map[string]string{
+		api.LabelLocation: a.Location, api.LabelResourceGroup: a.ResourceGroup, api.LabelSubscriptionID: a.SubscriptionID,
+	})
+}
+
+// AllProperties are the properties that the agent reports whatever it observes.
+func (a *Agent) AllProperties() map[string]string {
+	return with(a.Properties, map[string]string{
+		api.PropertyCPUCost: a.Cost.PerCPUCore, api.PropertyMemoryCost: a.Cost.PerGBMemory,
+	})
+}
+
+// with returns own and those of more that have a value; own wins.
+func with(own, more map[string]string) map[string]string {
+	all := make(map[string]string)
+	for key, value := range more {
+		if value != "" {
+			all[key] = value
+		}
+	}
+	maps.Copy(all, own)
+	return all
+}
+
+// DefaultAgent returns the configuration of an agent that was told nothing.
+func DefaultAgent() Agent {
+	return Agent{
+		Fleet: "default", DataDir: "flotilla-agent", HeartbeatInterval: Duration(15 * time.Second),
+		Log:    Log{Level: "info", Format: "text"},
+		Target: Target{Type: TargetMemory, Memory: Memory{KubernetesVersion: "v1.36.3", ReadyAfter: Duration(2 * time.Second)}},
+	}
+}
+
+// LoadAgent reads the YAML of an agent's configuration over the defaults. The error is api.Faults,
+// every one with its path, or Problems when the text is no YAML.
+func LoadAgent(source string, text []byte) (Agent, error) {
+	a := DefaultAgent()
+	structural, err := strict(source, text, &a)
+	if err != nil {
+		return a, err
+	}
+	return a, named(source, structural, a.Validate())
+}
+
+// Validate returns everything wrong with the configuration.
+func (a *Agent) Validate() api.Faults {
+	c := checks{}
+	c.faults = append(c.faults, api.CheckMember("fleet", a.Fleet)...)
+	c.faults = append(c.faults, api.CheckMember("member", a.Member)...)
+	c.faults = append(c.faults, api.CheckLabels("labels", a.Labels)...)
+	c.labelValue("location", a.Location)
+	c.labelValue("resourceGroup", a.ResourceGroup)
+	c.labelValue("subscriptionID", a.SubscriptionID)
+	c.faults = append(c.faults, api.CheckProperties("properties", a.Properties)...)
+	c.unless(a.DataDir != "", "dataDir", "nothing", "a folder")
+	c.decimal("cost.perCPUCore", a.Cost.PerCPUCore)
+	c.decimal("cost.perGBMemory", a.Cost.PerGBMemory)
+	c.positive("heartbeatInterval", a.HeartbeatInterval, Duration(time.Second), Duration(10*time.Minute))
+	c.address("metricsAddress", a.MetricsAddress)
+	c.log(a.Log)
+	c.choice("target.type", a.Target.Type, []string{TargetMemory})
+	c.memory(&a.Target.Memory)
+	return c.faults
+}
+
+// labelValue checks what becomes the value of a label.
+func (c *checks) labelValue(path, value string) {
+	for _, f := range api.CheckLabels(path, map[string]string{path: value}) {
+		c.add(path, f.Found, f.Expected)
+	}
+}
+
+func (c *checks) decimal(path, text string) {
+	price, err := strconv.ParseFloat(text, 64)
+	c.unless(text == "" || err == nil && price >= 0, path, strconv.Quote(text), `dollars per hour, like "0.022"`)
+}
+
+func (c *checks) memory(m *Memory) {
+	c.positive("target.memory.readyAfter", m.ReadyAfter, 0, Duration(time.Hour))
+	seen := make(map[string]bool)
+	for i := range m.Nodes {
+		n := &m.Nodes[i]
+		at := fmt.Sprintf("target.memory.nodes[%d]", i)
+		c.unless(n.Name != "", at+".name", "nothing", "a name")
+		if n.Count < 0 || n.Count > maxNodes {
+			c.add(at+".count", strconv.Itoa(n.Count), fmt.Sprintf("a number from 1 to %d", maxNodes))
+			continue
+		}
+		c.unless(api.IsQuantity(n.CPU), at+".cpu", strconv.Quote(n.CPU), `a quantity, like "4" or "3920m"`)
+		c.unless(api.IsQuantity(n.Memory), at+".memory", strconv.Quote(n.Memory), `a quantity, like "16Gi"`)
+		c.decimal(at+".pricePerHour", n.PricePerHour)
+		for _, name := range n.Names() {
+			c.unless(!seen[name], at+".name", strconv.Quote(name)+" again", "each node once")
+			seen[name] = true
+		}
+	}
+}

@@ -1,0 +1,92 @@
+package configs
+
+import (
+	"strconv"
+	"time"
+
+	"flotilla/core/api"
+)
+
+// Durabilities of the embedded server.
+const (
+	// DurabilityInterval writes to disk once a second: a loss of power may take the last second.
+	DurabilityInterval = "interval"
+	// DurabilityAlways writes to disk before an answer is given.
+	DurabilityAlways = "always"
+)
+
+// Hub is the configuration of a hub, configs/hub.yaml.
+type Hub struct {
+	// Fleet is the name of the fleet, a DNS label.
+	Fleet string `json:"fleet,omitempty"`
+	// DataDir is where the embedded server keeps everything.
+	DataDir string `json:"dataDir,omitempty"`
+	// Dev starts a few members in memory beside the hub.
+	Dev bool `json:"dev,omitempty"`
+	// Listen is where the embedded server listens.
+	Listen Listen `json:"listen,omitzero"`
+	// Durability of the embedded server, interval or always.
+	Durability string `json:"durability,omitempty"`
+	// Bus names external servers; when set, no embedded one is started.
+	Bus Bus `json:"bus,omitzero"`
+	// MemberTimeout is how long a member may be silent before it is Unknown (D21).
+	MemberTimeout Duration `json:"memberTimeout,omitempty"`
+	// DeletionTimeout is how long a deletion waits for members to confirm.
+	DeletionTimeout Duration `json:"deletionTimeout,omitempty"`
+	// PlaintextSecrets accepts Secrets though the broker listens beyond loopback.
+	PlaintextSecrets bool `json:"plaintextSecrets,omitempty"`
+	// ManageStreams lets the hub create streams and buckets; without it they must be there.
+	ManageStreams bool `json:"manageStreams,omitempty"`
+	// MetricsAddress serves metrics under /metrics; empty for none.
+	MetricsAddress string `json:"metricsAddress,omitempty"`
+	Log            Log    `json:"log,omitzero"`
+	// SkippedNamespaces are never placed, beside those that Kubernetes and fleets reserve.
+	SkippedNamespaces []string `json:"skippedNamespaces,omitempty"`
+}
+
+// Listen is an address to listen at. Port 0 takes any free port.
+type Listen struct {
+	Host string `json:"host,omitempty"`
+	Port int    `json:"port,omitempty"`
+}
+
+// External reports whether the hub connects to servers that run elsewhere.
+func (h *Hub) External() bool { return h.Bus != Bus{} }
+
+// DefaultHub returns the configuration of a hub that was told nothing.
+func DefaultHub() Hub {
+	return Hub{
+		Fleet: "default", DataDir: "flotilla-data", Listen: Listen{Host: "127.0.0.1", Port: 4222},
+		Durability: DurabilityInterval, ManageStreams: true,
+		MemberTimeout: Duration(5 * time.Minute), DeletionTimeout: Duration(time.Minute),
+		Log: Log{Level: "info", Format: "text"},
+	}
+}
+
+// LoadHub reads the YAML of a hub's configuration over the defaults. The error is api.Faults, every
+// one with its path, or Problems when the text is no YAML.
+func LoadHub(source string, text []byte) (Hub, error) {
+	h := DefaultHub()
+	structural, err := strict(source, text, &h)
+	if err != nil {
+		return h, err
+	}
+	return h, named(source, structural, h.Validate())
+}
+
+// Validate returns everything wrong with the configuration.
+func (h *Hub) Validate() api.Faults {
+	c := checks{faults: api.CheckMember("fleet", h.Fleet)}
+	c.unless(h.DataDir != "" || h.External(), "dataDir", "nothing", "a folder for the embedded server")
+	c.unless(h.Listen.Host != "", "listen.host", "nothing", `an address, like "127.0.0.1" or "0.0.0.0"`)
+	c.unless(h.Listen.Port >= 0 && h.Listen.Port <= 65535, "listen.port", strconv.Itoa(h.Listen.Port), "a number from 0 to 65535")
+	c.choice("durability", h.Durability, []string{DurabilityInterval, DurabilityAlways})
+	c.positive("memberTimeout", h.MemberTimeout, Duration(time.Second), Duration(24*time.Hour))
+	c.positive("deletionTimeout", h.DeletionTimeout, Duration(time.Second), Duration(24*time.Hour))
+	c.address("metricsAddress", h.MetricsAddress)
+	c.log(h.Log)
+	for i, name := range h.SkippedNamespaces {
+		c.faults = append(c.faults, api.CheckMember("skippedNamespaces["+strconv.Itoa(i)+"]", name)...)
+	}
+	return c.faults
+}

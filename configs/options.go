@@ -1,0 +1,128 @@
+package configs
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"flotilla/core/api"
+)
+
+// Duration is a span of time, written "15s" or "5m".
+type Duration time.Duration
+
+// UnmarshalText reads a duration; its error says what is expected.
+func (d *Duration) UnmarshalText(text []byte) error {
+	value, err := time.ParseDuration(string(text))
+	if err != nil {
+		return errors.New(`a duration, like "15s" or "5m"`)
+	}
+	*d = Duration(value)
+	return nil
+}
+
+// MarshalText writes a duration as UnmarshalText reads it.
+func (d Duration) MarshalText() ([]byte, error) { return []byte(time.Duration(d).String()), nil }
+
+// Bus says which NATS servers to connect to. What is empty here is read from NATS_URL, NATS_CREDS
+// and NATS_CONTEXT.
+type Bus struct {
+	// URL of the servers, comma separated.
+	URL string `json:"url,omitempty"`
+	// Creds is the path of a .creds file.
+	Creds string `json:"creds,omitempty"`
+	// Context names a context of the nats command line tool.
+	Context string `json:"context,omitempty"`
+}
+
+// Log says how much is logged, and how.
+type Log struct {
+	// Level is trace, debug, info, warn or error.
+	Level string `json:"level,omitempty"`
+	// Format is text, for people, or json.
+	Format string `json:"format,omitempty"`
+}
+
+// Levels and formats of a log.
+var (
+	logLevels  = []string{"trace", "debug", "info", "warn", "error"}
+	logFormats = []string{"text", "json"}
+)
+
+// strict reads one YAML document into options, which hold the defaults already.
+func strict(source string, text []byte, into any) (api.Faults, error) {
+	docs, err := Parse(source, text)
+	switch {
+	case err != nil:
+		return nil, err
+	case len(docs) == 0:
+		return nil, nil
+	case len(docs) > 1:
+		return nil, Problem{Source: source, Index: 2, Line: docs[1].Line, Text: "one document is expected in a configuration file"}
+	}
+	return api.Strict(docs[0].JSON, into), nil
+}
+
+// checks collects what is wrong with options.
+type checks struct{ faults api.Faults }
+
+func (c *checks) add(path, found, expected string) {
+	c.faults = append(c.faults, api.Fault{Path: path, Found: found, Expected: expected})
+}
+
+// unless adds a fault when ok is false.
+func (c *checks) unless(ok bool, path, found, expected string) {
+	if !ok {
+		c.add(path, found, expected)
+	}
+}
+
+func (c *checks) choice(path, value string, words []string) {
+	c.unless(slices.Contains(words, value), path, strconv.Quote(value), "one of "+strings.Join(words, ", "))
+}
+
+func (c *checks) positive(path string, d, least, most Duration) {
+	c.unless(d >= least && d <= most, path, strconv.Quote(time.Duration(d).String()),
+		fmt.Sprintf("a duration from %s to %s", time.Duration(least), time.Duration(most)))
+}
+
+func (c *checks) log(l Log) {
+	c.choice("log.level", l.Level, logLevels)
+	c.choice("log.format", l.Format, logFormats)
+}
+
+func (c *checks) address(path, address string) {
+	if address == "" {
+		return
+	}
+	_, port, ok := cutPort(address)
+	n, err := strconv.Atoi(port)
+	c.unless(ok && err == nil && n >= 0 && n <= 65535, path, strconv.Quote(address), `a host and a port, like "127.0.0.1:9090"`)
+}
+
+// cutPort splits "host:port" at its last colon; the host may be empty or a bracketed IPv6 address.
+func cutPort(address string) (host, port string, ok bool) {
+	i := strings.LastIndexByte(address, ':')
+	if i < 0 || strings.Contains(address[:i], ":") && !strings.HasPrefix(address, "[") {
+		return address, "", false
+	}
+	return address[:i], address[i+1:], true
+}
+
+// named returns structural faults and, of the others, those that are not about a place that has a
+// structural one already, under the name of their source.
+func named(source string, structural, others api.Faults) error {
+	all := slices.Clone(structural)
+	for _, f := range others {
+		if !slices.ContainsFunc(structural, func(s api.Fault) bool { return s.Covers(f.Path) }) {
+			all = append(all, f)
+		}
+	}
+	for i := range all {
+		all[i].Object = source
+	}
+	return all.Err()
+}

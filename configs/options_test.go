@@ -1,0 +1,195 @@
+package configs
+
+import (
+	"os"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.yaml.in/yaml/v3"
+
+	"flotilla/core/api"
+)
+
+func read(t *testing.T, path string) []byte {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	return text
+}
+
+func TestSampleOfTheHubIsItsDefaults(t *testing.T) {
+	h, err := LoadHub("hub.yaml", read(t, "hub.yaml"))
+	require.NoError(t, err)
+	want := DefaultHub()
+	want.SkippedNamespaces = []string{}
+	require.Equal(t, want, h)
+	requireEverySetting(t, "hub.yaml", reflect.TypeFor[Hub]())
+}
+
+func TestSampleOfTheAgentIsItsDefaultsAndExamples(t *testing.T) {
+	a, err := LoadAgent("agent.yaml", read(t, "agent.yaml"))
+	require.NoError(t, err)
+	want := DefaultAgent()
+	want.Member = "berlin"
+	want.Labels = map[string]string{"region": "east"}
+	want.Properties = map[string]string{"example.com/racks": "12"}
+	want.Cost = Cost{PerCPUCore: "0.029", PerGBMemory: "0.007"}
+	want.Target.Memory.Faults = []string{}
+	want.Target.Memory.Nodes = []Nodes{{Name: "berlin", Count: 3, InstanceType: "Standard_D4s_v5", Zone: "east-1", CPU: "4", Memory: "16Gi", PricePerHour: "0.23"}}
+	require.Equal(t, want, a)
+	requireEverySetting(t, "agent.yaml", reflect.TypeFor[Agent]())
+}
+
+// requireEverySetting checks that a sample names every field of the options.
+func requireEverySetting(t *testing.T, path string, of reflect.Type) {
+	t.Helper()
+	var root yaml.Node
+	require.NoError(t, yaml.Unmarshal(read(t, path), &root))
+	var visit func(at string, of reflect.Type, n *yaml.Node)
+	visit = func(at string, of reflect.Type, n *yaml.Node) {
+		if of.Kind() == reflect.Slice && of.Elem().Kind() == reflect.Struct {
+			require.NotEmpty(t, n.Content, at)
+			of, n = of.Elem(), n.Content[0]
+		}
+		if of.Kind() != reflect.Struct {
+			return
+		}
+		for i := range of.NumField() {
+			name, _, _ := strings.Cut(of.Field(i).Tag.Get("json"), ",")
+			require.NotEmpty(t, name, of.Field(i).Name)
+			var value *yaml.Node
+			for j := 0; j+1 < len(n.Content); j += 2 {
+				if n.Content[j].Value == name {
+					value = n.Content[j+1]
+				}
+			}
+			require.NotNil(t, value, "%s does not name %s.%s", path, at, name)
+			visit(at+"."+name, of.Field(i).Type, value)
+		}
+	}
+	visit("", of, root.Content[0])
+}
+
+func TestNothingIsADefaultHub(t *testing.T) {
+	h, err := LoadHub("hub.yaml", []byte("# nothing\n"))
+	require.NoError(t, err)
+	require.Equal(t, DefaultHub(), h)
+	require.False(t, h.External())
+	h, err = LoadHub("hub.yaml", []byte("bus: {context: prod}\nmanageStreams: false\nmemberTimeout: 90s\n"))
+	require.NoError(t, err)
+	require.True(t, h.External())
+	require.False(t, h.ManageStreams)
+	require.Equal(t, Duration(90*time.Second), h.MemberTimeout)
+}
+
+func TestHubReportsEveryFault(t *testing.T) {
+	_, err := LoadHub("hub.yaml", []byte(`
+fleet: My_Fleet
+dataDirectory: /x
+listen: {host: "", port: 70000}
+durability: sometimes
+memberTimeout: 5
+deletionTimeout: 0s
+plaintextSecrets: "true"
+metricsAddress: localhost
+log: {level: loud}
+skippedNamespaces: [ok, Not_Ok]
+`))
+	requireFaults(t, err, []string{
+		`hub.yaml: dataDirectory: found an unknown field, expected one of fleet, dataDir,`,
+		`hub.yaml: memberTimeout: found number 5, expected a duration, like "15s" or "5m"`,
+		`hub.yaml: plaintextSecrets: found "true", expected true or false, without quotes`,
+		`hub.yaml: fleet: found "My_Fleet", expected lower-case letters`,
+		`hub.yaml: listen.host: found nothing, expected an address`,
+		`hub.yaml: listen.port: found 70000, expected a number from 0 to 65535`,
+		`hub.yaml: durability: found "sometimes", expected one of interval, always`,
+		`hub.yaml: deletionTimeout: found "0s", expected a duration from 1s to 24h0m0s`,
+		`hub.yaml: metricsAddress: found "localhost", expected a host and a port`,
+		`hub.yaml: log.level: found "loud", expected one of trace, debug, info, warn, error`,
+		`hub.yaml: skippedNamespaces[1]: found "Not_Ok", expected lower-case letters`,
+	})
+}
+
+func TestAgentReportsEveryFault(t *testing.T) {
+	_, err := LoadAgent("agent.yaml", []byte(`
+member: Berlin
+label: {a: b}
+labels: {"a b": c, tier: 1}
+location: "north europe"
+properties: {"resources.kubernetes-fleet.io/cpu": "1"}
+cost: {perCPUCore: cheap}
+dataDir: ""
+heartbeatInterval: 0.5s
+target:
+  type: kube
+  memory:
+    readyAfter: -1s
+    nodes:
+    - {name: a, cpu: 4, memory: 16Gb}
+    - {name: a, count: 2, cpu: "4"}
+    - {name: a-1, cpu: "4", memory: 1Gi, pricePerHour: "-1"}
+    - {name: "", count: -3, cpu: "4", memory: 1Gi}
+`))
+	requireFaults(t, err, []string{
+		`agent.yaml: label: found an unknown field, expected one of`,
+		`agent.yaml: labels.tier: found number 1, expected a string, "1"`,
+		`agent.yaml: target.memory.nodes[0].cpu: found number 4, expected a string, "4"`,
+		`agent.yaml: target.memory.nodes[1].memory: found nothing, expected a string`,
+		`agent.yaml: member: found "Berlin", expected lower-case letters`,
+		`agent.yaml: labels["a b"]: found "a b", expected a name of at most 63`,
+		`agent.yaml: location: found "north europe", expected at most 63 letters`,
+		`agent.yaml: properties["resources.kubernetes-fleet.io/cpu"]: found "resources.kubernetes-fleet.io/cpu", expected resources.kubernetes-fleet.io/<total|allocatable|available>-<resource>`,
+		`agent.yaml: dataDir: found nothing, expected a folder`,
+		`agent.yaml: cost.perCPUCore: found "cheap", expected dollars per hour`,
+		`agent.yaml: heartbeatInterval: found "500ms", expected a duration from 1s to 10m0s`,
+		`agent.yaml: target.type: found "kube", expected one of memory`,
+		`agent.yaml: target.memory.readyAfter: found "-1s", expected a duration from 0s to 1h0m0s`,
+		`agent.yaml: target.memory.nodes[0].memory: found "16Gb", expected a quantity, like "16Gi"`,
+		`agent.yaml: target.memory.nodes[2].pricePerHour: found "-1", expected dollars per hour`,
+		`agent.yaml: target.memory.nodes[2].name: found "a-1" again, expected each node once`,
+		`agent.yaml: target.memory.nodes[3].name: found nothing, expected a name`,
+		`agent.yaml: target.memory.nodes[3].count: found -3, expected a number from 1 to 10000`,
+	})
+}
+
+func requireFaults(t *testing.T, err error, want []string) {
+	t.Helper()
+	var faults api.Faults
+	require.ErrorAs(t, err, &faults)
+	var got []string
+	for i := range faults {
+		got = append(got, faults[i].String())
+	}
+	require.Len(t, got, len(want), "%s", strings.Join(got, "\n"))
+	for i := range want {
+		require.Contains(t, got[i], want[i])
+	}
+}
+
+func TestConfigurationIsOneDocumentOfYAML(t *testing.T) {
+	_, err := LoadHub("hub.yaml", []byte("fleet: a\n---\nfleet: b\n"))
+	require.EqualError(t, err, "hub.yaml: document 2, line 3: one document is expected in a configuration file")
+	_, err = LoadAgent("agent.yaml", []byte("member: a\nmember: b\n"))
+	require.EqualError(t, err, `agent.yaml: document 1, line 2: key "member" is there already, on line 1`)
+}
+
+func TestAutomaticLabelsAndProperties(t *testing.T) {
+	a := DefaultAgent()
+	a.Labels = map[string]string{"region": "east", api.LabelLocation: "own"}
+	a.Location, a.ResourceGroup = "westus", "rg"
+	a.Cost.PerCPUCore = "0.1"
+	require.Equal(t, map[string]string{"region": "east", api.LabelLocation: "own", api.LabelResourceGroup: "rg"}, a.AllLabels())
+	require.Equal(t, map[string]string{api.PropertyCPUCost: "0.1"}, a.AllProperties())
+	require.Equal(t, map[string]string{"region": "east", api.LabelLocation: "own"}, a.Labels)
+}
+
+func TestNodes(t *testing.T) {
+	n := Nodes{Name: "a", Count: 2, PricePerHour: "0.5"}
+	require.Equal(t, []string{"a-1", "a-2"}, n.Names())
+	require.InDelta(t, 0.5, n.Price(), 1e-9)
+	require.Equal(t, []string{"b"}, (&Nodes{Name: "b"}).Names())
+	require.Zero(t, (&Nodes{Name: "b"}).Price())
+}
