@@ -1,0 +1,148 @@
+package door
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"flotilla/bus"
+	"flotilla/core/api"
+)
+
+// maxOps is how many records one batch may change; snapshots beyond it are cut in further batches.
+const maxOps = 900
+
+func (d *Door) apply(ctx context.Context, request *api.ApplyRequest) (*api.ApplyResponse, error) {
+	if n := len(request.Documents); n == 0 || n > maxDocuments {
+		return nil, tooMany(n)
+	}
+	documents, wrong := d.readDocuments(request.Documents)
+	f := d.newDraft(request.Request)
+	f.refused = *wrong
+	if err := f.applyAll(documents, d.storedPlacements); err != nil {
+		return nil, err
+	}
+	if failure := f.failure(len(documents)); failure != nil {
+		return nil, failure
+	}
+	if !request.DryRun {
+		if err := d.commit(ctx, f); err != nil {
+			return nil, fmt.Errorf("applying: %w", err)
+		}
+	}
+	return &api.ApplyResponse{Results: f.results, Notes: f.notes}, nil
+}
+
+func tooMany(n int) *api.Failure {
+	if n == 0 {
+		return &api.Failure{Code: api.CodeInvalid, Message: "nothing to apply: no documents", Next: "flotilla apply -f FILE"}
+	}
+	return &api.Failure{
+		Code:    api.CodeTooLarge,
+		Message: fmt.Sprintf("%d documents in one apply, expected at most %d: nothing was applied", n, maxDocuments),
+		Next:    "split the files and apply them one after the other, content before placements",
+	}
+}
+
+// applyAll decides about every document that could be read, then about snapshots. Documents with
+// faults are left out, so that the faults of the others are found too.
+func (f *draft) applyAll(documents []document, all func() ([]*api.Placement, error)) error {
+	faulty := map[string]bool{}
+	for i := range f.refused.faults {
+		faulty[f.refused.faults[i].Object] = true
+	}
+	for i := range documents {
+		doc := &documents[i]
+		if doc.Object.Name == "" || faulty[doc.Object.String()] {
+			continue
+		}
+		if err := f.apply(doc); err != nil {
+			return err
+		}
+	}
+	if len(f.refused.faults) > 0 || len(f.conflict) > 0 {
+		return nil
+	}
+	return f.cut(all)
+}
+
+// failure says why the draft must not be committed, nil when it may.
+func (f *draft) failure(documents int) *api.Failure {
+	if failure := f.refused.failure(documents); failure != nil {
+		return failure
+	}
+	if len(f.conflict) == 0 {
+		return nil
+	}
+	return &api.Failure{
+		Code: api.CodeConflict, Faults: f.conflict,
+		Message: "nothing was applied: " + count(len(f.conflict), "object") + " changed since read",
+		Next:    "flotilla get " + f.conflict[0].Object + " -o yaml",
+	}
+}
+
+// commit stores the draft: content first, then the records, all or none, then what happened.
+func (d *Door) commit(ctx context.Context, f *draft) error {
+	if len(f.ops) == 0 {
+		return nil
+	}
+	release := d.store.Content.Hold()
+	defer release()
+	for _, body := range f.bodies {
+		if _, err := d.store.Content.Put(ctx, body); err != nil {
+			return fmt.Errorf("storing content: %w", err)
+		}
+	}
+	for start := 0; start < len(f.ops); start += maxOps {
+		ops := f.ops[start:min(start+maxOps, len(f.ops))]
+		revisions, err := d.store.Writer.Write(ctx, ops...)
+		if err != nil {
+			return d.interrupted(start, err)
+		}
+		for i, revision := range revisions {
+			if at, told := f.written[start+i]; told && at >= 0 {
+				f.results[at].ResourceVersion = f.version(revision)
+			}
+		}
+	}
+	for _, name := range f.noted {
+		d.shelf.note(name)
+	}
+	d.store.Audit.Record(f.events...)
+	return nil
+}
+
+// interrupted is the error of a batch. After the first one the objects are stored and only snapshots
+// are missing: they are cut again when the client repeats its request, or by the next leader.
+func (d *Door) interrupted(start int, err error) error {
+	if start > 0 && errors.Is(err, bus.ErrConflict) {
+		return bus.ErrNotSynced
+	}
+	return err
+}
+
+// storedPlacements decodes every placement.
+func (d *Door) storedPlacements() ([]*api.Placement, error) {
+	all := d.records.placements.All()
+	placements := make([]*api.Placement, 0, len(all))
+	for i := range all {
+		p, err := d.decoded.placement(&all[i])
+		if err != nil {
+			return nil, err
+		}
+		placements = append(placements, p)
+	}
+	return placements, nil
+}
+
+// recut cuts the snapshots that are missing, as after a crash between two batches of one request.
+func (d *Door) recut(ctx context.Context) error {
+	d.writing.Lock()
+	defer d.writing.Unlock()
+	f := d.newDraft("")
+	f.touched = true
+	if err := f.cut(d.storedPlacements); err != nil {
+		return err
+	}
+	return d.commit(ctx, f)
+}

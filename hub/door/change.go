@@ -1,0 +1,204 @@
+package door
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/uuid"
+
+	"flotilla/core/api"
+)
+
+// apply compares a document with what is stored and adds the difference to the draft. Exactly one
+// result is added.
+func (f *draft) apply(doc *document) error {
+	table, name := f.records.place(doc.Object)
+	stored, revision, found := table.Get(name)
+	result := api.ApplyResult{Object: doc.Object, Notes: doc.notes, Action: api.ActionCreated}
+	if table == f.records.placements {
+		f.named[name] = struct{}{}
+	}
+	if found {
+		result.Action = api.ActionConfigured
+		if f.request != "" && stored.Request == f.request {
+			f.touched = true // the snapshots may be what is missing of the first try
+			f.results = append(f.results, f.repeated(result, &stored, revision))
+			return nil
+		}
+		if stored.Deleted != nil {
+			f.refuseDeleting(&stored)
+		}
+	}
+	f.compareVersion(doc, revision)
+	next, err := f.next(doc, &stored, found)
+	if err != nil {
+		return err
+	}
+	if found && same(&stored, &next) {
+		result.Action = api.ActionUnchanged
+		f.results = append(f.results, f.repeated(result, &stored, revision))
+		return nil
+	}
+	next.Request, next.Action = f.request, result.Action
+	result.UID, result.Generation = next.UID, next.Generation
+	f.results = append(f.results, result)
+	f.write(next, revision, strings.ToUpper(result.Action[:1])+result.Action[1:])
+	f.remember(doc, &next)
+	return nil
+}
+
+// repeated fills in a result from what is stored; for a request that was answered before it is the
+// first answer.
+func (f *draft) repeated(result api.ApplyResult, stored *api.Spec, revision uint64) api.ApplyResult {
+	if f.request != "" && stored.Request == f.request {
+		result.Action = stored.Action
+	}
+	result.UID, result.Generation, result.ResourceVersion = stored.UID, stored.Generation, f.version(revision)
+	return result
+}
+
+func (f *draft) refuseDeleting(stored *api.Spec) {
+	f.conflict = append(f.conflict, api.Fault{
+		Object: stored.Object.String(), Path: "metadata.deletionTimestamp",
+		Found:    "an object that is being deleted since " + stored.Deleted.UTC().Format("15:04:05Z"),
+		Expected: "one that is gone or stays",
+	})
+}
+
+// version is the resourceVersion of a record's revision.
+func (f *draft) version(revision uint64) string { return fmt.Sprintf("%d.%d", f.epoch, revision) }
+
+// compareVersion is the optimistic lock: a resourceVersion of this hub must still be current. Those of
+// other systems say nothing here.
+func (f *draft) compareVersion(doc *document, revision uint64) {
+	given := doc.ResourceVersion
+	if epoch, _, ours := strings.Cut(given, "."); !ours || epoch == "" {
+		return
+	}
+	if current := f.version(revision); given != current {
+		was := current
+		if revision == 0 {
+			was = "no such object"
+		}
+		f.conflict = append(f.conflict, api.Fault{
+			Object: doc.Object.String(), Path: "metadata.resourceVersion", Found: given,
+			Expected: was + ", which is current: read the object again, or leave the field out",
+		})
+	}
+}
+
+// next is the spec that would be stored for doc.
+func (f *draft) next(doc *document, stored *api.Spec, found bool) (api.Spec, error) {
+	next := api.Spec{Header: api.NewHeader(api.KindSpec)}
+	if doc.IsContent() {
+		next = doc.object.Head
+	}
+	next.Object = doc.Object
+	next.UID, next.Generation, next.Created = stored.UID, stored.Generation, stored.Created
+	if !found {
+		next.UID, next.Generation, next.Created = string(uuid.NewUUID()), 1, f.now
+	}
+	if doc.IsContent() {
+		if found && stored.Bare != next.Bare {
+			next.Generation++
+		}
+		return next, nil
+	}
+	if found {
+		f.checkUpdate(doc, stored)
+	}
+	if doc.Placement != nil {
+		api.Default(doc.Placement)
+	} else {
+		api.DefaultMember(doc.Member)
+	}
+	return next, fill(doc, &next, stored, found)
+}
+
+// fill writes the body of a known kind, with the metadata that the hub sets.
+func fill(doc *document, next, stored *api.Spec, found bool) error {
+	var value any
+	var meta *metav1.ObjectMeta
+	var spec any
+	if doc.Placement != nil {
+		value, meta, spec = doc.Placement, &doc.Placement.ObjectMeta, &doc.Placement.Spec
+	} else {
+		value, meta, spec = doc.Member, &doc.Member.ObjectMeta, &doc.Member.Spec
+	}
+	changed, err := specChanged(spec, stored, found)
+	if err != nil {
+		return err
+	}
+	if changed {
+		next.Generation++
+	}
+	next.Labels = meta.Labels
+	meta.UID, meta.Generation, meta.CreationTimestamp = types.UID(next.UID), next.Generation, next.Created
+	tree, err := bodyOf(value)
+	if err != nil {
+		return err
+	}
+	if next.Body, err = json.Marshal(tree); err != nil {
+		return fmt.Errorf("encoding %s: %w", doc.Object, err)
+	}
+	next.Size = len(next.Body)
+	return nil
+}
+
+// specChanged compares spec with the one in the stored body; a new object is not changed.
+func specChanged(spec any, stored *api.Spec, found bool) (bool, error) {
+	if !found {
+		return false, nil
+	}
+	var held struct {
+		Spec json.RawMessage `json:"spec"`
+	}
+	if err := json.Unmarshal(stored.Body, &held); err != nil {
+		return false, fmt.Errorf("decoding %s: %w", stored.Object, err)
+	}
+	tree, err := bodyOf(spec)
+	if err != nil {
+		return false, err
+	}
+	now, err := json.Marshal(tree)
+	if err != nil {
+		return false, fmt.Errorf("encoding %s: %w", stored.Object, err)
+	}
+	return string(now) != string(held.Spec), nil
+}
+
+// same says that storing next would change nothing.
+func same(stored, next *api.Spec) bool {
+	return stored.Deleted == nil && stored.Digest == next.Digest && string(stored.Body) == string(next.Body) &&
+		stored.Object == next.Object
+}
+
+// checkUpdate adds what a rule forbids about changing the stored object into doc.
+func (f *draft) checkUpdate(doc *document, stored *api.Spec) {
+	if doc.Placement == nil {
+		return
+	}
+	old, err := placementOf(stored)
+	if err != nil {
+		return
+	}
+	f.refused.faults = append(f.refused.faults, api.ValidateUpdate(doc.Placement, old)...)
+}
+
+// remember keeps what the rest of the draft needs to know of a written object.
+func (f *draft) remember(doc *document, next *api.Spec) {
+	switch {
+	case doc.Placement != nil:
+		f.placements[doc.Placement.Key()] = doc.Placement
+	case doc.IsContent():
+		f.bodies = append(f.bodies, doc.object.Body)
+		if next.Manifest != "" {
+			f.bodies = append(f.bodies, doc.object.Manifest)
+		}
+		f.index.Set(*next)
+		f.touched = true
+	}
+}

@@ -1,0 +1,132 @@
+package door
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"flotilla/core/api"
+	"flotilla/core/content"
+	"flotilla/subjects"
+)
+
+// remove deletes content at once. A placement or member is marked and stays until its members
+// confirmed, or until the deletion timed out.
+func (d *Door) remove(ctx context.Context, request *api.DeleteRequest) (*api.ApplyResult, error) {
+	f := d.newDraft(request.Request)
+	table, name := d.records.place(request.Object)
+	stored, revision, found := table.Get(name)
+	if !found {
+		return nil, notFound(request.Object)
+	}
+	f.compareVersion(&document{Decoded: api.Decoded{Object: stored.Object, ResourceVersion: request.ResourceVersion}}, revision)
+	if failure := f.failure(1); failure != nil {
+		return nil, failure
+	}
+	f.results = append(f.results, api.ApplyResult{
+		Object: stored.Object, UID: stored.UID, Generation: stored.Generation, ResourceVersion: f.version(revision),
+		Action: api.ActionDeleting,
+	})
+	if err := f.delete(&stored, revision); err != nil {
+		return nil, err
+	}
+	if err := f.cut(d.storedPlacements); err != nil {
+		return nil, err
+	}
+	if !request.DryRun {
+		if err := d.commit(ctx, f); err != nil {
+			return nil, fmt.Errorf("deleting %s: %w", stored.Object, err)
+		}
+	}
+	return &f.results[0], nil
+}
+
+// delete adds the deletion of a stored object to the draft, whose one result it completes.
+func (f *draft) delete(stored *api.Spec, revision uint64) error {
+	result := &f.results[0]
+	if stored.Digest != "" {
+		result.Action = api.ActionDeleted
+		f.deleteContent(stored, revision)
+		return f.deleteInside(stored, result)
+	}
+	if stored.Deleted != nil {
+		result.Notes = append(result.Notes, "deletion was asked for before, at "+stored.Deleted.UTC().Format("15:04:05Z"))
+		return nil
+	}
+	return f.mark(stored, revision)
+}
+
+func (f *draft) deleteContent(stored *api.Spec, revision uint64) {
+	f.erase(stored.Object, revision)
+	f.index.RemoveKey(content.Key(stored.Object))
+	f.touched = true
+	f.audit(auditName(stored.Object), "Deleted", stored.Object.String())
+}
+
+// deleteInside deletes what lies in a namespace that goes.
+func (f *draft) deleteInside(stored *api.Spec, result *api.ApplyResult) error {
+	namespace := stored.Object.Name
+	if stored.Object.Kind != "Namespace" || stored.Object.APIVersion != "v1" {
+		return nil
+	}
+	deleted := 0
+	for _, entry := range f.records.objects.All() {
+		if entry.Value.Object.Namespace == namespace {
+			f.deleteContent(&entry.Value, entry.Revision)
+			deleted++
+		}
+	}
+	for _, entry := range f.records.placements.All() {
+		if entry.Value.Object.Namespace != namespace || entry.Value.Deleted != nil {
+			continue
+		}
+		if err := f.mark(&entry.Value, entry.Revision); err != nil {
+			return err
+		}
+		deleted++
+	}
+	if deleted > 0 {
+		result.Notes = append(result.Notes, count(deleted, "object")+" in it deleted too")
+	}
+	return nil
+}
+
+// mark sets the deletion timestamp of a placement or member; the rooms see it and withdraw.
+func (f *draft) mark(stored *api.Spec, revision uint64) error {
+	next := *stored
+	next.Deleted, next.Request, next.Action = &f.now, f.request, api.ActionDeleting
+	var body map[string]any
+	if err := json.Unmarshal(stored.Body, &body); err != nil {
+		return fmt.Errorf("decoding %s: %w", stored.Object, err)
+	}
+	if metadata, ok := body["metadata"].(map[string]any); ok {
+		metadata["deletionTimestamp"] = f.now
+	}
+	var err error
+	if next.Body, err = json.Marshal(body); err != nil {
+		return fmt.Errorf("encoding %s: %w", stored.Object, err)
+	}
+	if table, name := f.records.place(stored.Object); table == f.records.placements {
+		f.placements[name] = nil
+	}
+	f.write(next, revision, "Deleting")
+	return nil
+}
+
+// deletionKey names a deletion that waits, for the finisher's queue.
+func deletionKey(kind, name string) string { return kind + ":" + name }
+
+// watchDeletions wakes the finisher when a deletion was asked for, and when one may have been
+// confirmed.
+func (d *Door) watchDeletions() {
+	d.records.placements.OnChange(func(name string) { d.finisher.Add(deletionKey(subjects.KindPlacement, name)) })
+	d.records.members.OnChange(func(name string) { d.finisher.Add(deletionKey(subjects.KindMember, name)) })
+	d.records.releases.OnChange(func(name string) {
+		d.finisher.Add(deletionKey(subjects.KindPlacement, name))
+		for _, member := range d.records.members.All() {
+			if member.Value.Deleted != nil {
+				d.finisher.Add(deletionKey(subjects.KindMember, member.Name))
+			}
+		}
+	})
+}

@@ -1,0 +1,8 @@
+// Package door is the only way into the fleet: the micro service api.<verb>. It validates what users
+// send, writes specs and snapshots, and shows objects with their status. Package hubd runs it on the
+// leader; clients reach it through bus.Request.
+//
+// Every request that writes is all or nothing: content is stored first, then one batch of records, all
+// under one lock. A repeat with the same request id answers the first result. Nothing is answered while
+// the records are not synchronised. Shapes of requests and answers: core/api/request.go.
+package door

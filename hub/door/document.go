@@ -1,0 +1,125 @@
+package door
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	kjson "k8s.io/apimachinery/pkg/util/json"
+
+	"flotilla/core/api"
+	"flotilla/core/content"
+)
+
+// maxDocuments is how many documents one apply may hold.
+const maxDocuments = 500
+
+// document is one thing a user wants, as read.
+type document struct {
+	api.Decoded
+	// object is set for content.
+	object content.Object
+	notes  []string
+}
+
+// readDocuments reads all documents and collects what is wrong with any of them.
+func (d *Door) readDocuments(raw []json.RawMessage) ([]document, *refusal) {
+	var wrong refusal
+	documents := make([]document, 0, len(raw))
+	first := map[string]int{}
+	for i, body := range raw {
+		read, faults := d.readDocument(body, &wrong)
+		for _, fault := range faults {
+			if fault.Object == "" {
+				fault.Object = fmt.Sprintf("document %d", i+1)
+			}
+			wrong.faults = append(wrong.faults, fault)
+		}
+		if read.Object.Name != "" {
+			key := content.Key(read.Object)
+			if before, twice := first[key]; twice {
+				wrong.faults = append(wrong.faults, api.Fault{
+					Object: read.Object.String(), Path: "metadata.name", Expected: "each object once in one apply",
+					Found: fmt.Sprintf("the same object in documents %d and %d", before, i+1),
+				})
+			} else {
+				first[key] = i + 1
+			}
+		}
+		documents = append(documents, read)
+	}
+	return documents, &wrong
+}
+
+func (d *Door) readDocument(raw json.RawMessage, wrong *refusal) (document, api.Faults) {
+	decoded, faults := api.Decode(raw)
+	read := document{Decoded: decoded}
+	if len(raw) > api.MaxObjectBytes {
+		wrong.tooLarge += len(faults)
+	}
+	if len(faults) > 0 {
+		return read, faults
+	}
+	read.notes = append(read.notes, decoded.Notes...)
+	if note := read.DropServerSet(); note != "" {
+		read.notes = append(read.notes, note)
+	}
+	if read.IsContent() {
+		return d.readContent(read, wrong)
+	}
+	return read, nil
+}
+
+// readContent makes content of a document: an object of a namespaced kind without namespace lies in
+// namespace "default", as everywhere in Kubernetes.
+func (d *Door) readContent(read document, wrong *refusal) (document, api.Faults) {
+	var tree map[string]any
+	if err := kjson.Unmarshal(read.Body, &tree); err != nil {
+		return read, api.Faults{{Object: read.Object.String(), Found: err.Error(), Expected: "one JSON object"}}
+	}
+	if d.options.RefuseSecrets && read.Object.Kind == "Secret" && read.Object.APIVersion == "v1" {
+		wrong.forbidden++
+		return read, api.Faults{{
+			Object: read.Object.String(), Path: "kind", Found: "Secret",
+			Expected: "no Secrets while the broker listens beyond loopback, because they would lie in it in clear; " +
+				"start the hub with --plaintext-secrets to accept that",
+		}}
+	}
+	read.placeInNamespace(tree)
+	made, err := content.New(tree)
+	if err != nil {
+		return read, api.Faults{{Object: read.Object.String(), Found: err.Error(), Expected: "one JSON object"}}
+	}
+	read.object, read.Object = made, made.Head.Object
+	return read, nil
+}
+
+// placeInNamespace gives tree, which the caller owns, the namespace its kind asks for.
+func (r *document) placeInNamespace(tree map[string]any) {
+	inNamespace, known := api.KindNamespaced(content.GroupOf(r.Object.APIVersion), r.Object.Kind)
+	switch {
+	case !known:
+	case inNamespace && r.Object.Namespace == "":
+		setNamespace(tree, "default")
+		r.notes = append(r.notes, `put into namespace "default", which no placement selects: give metadata.namespace`)
+	case !inNamespace && r.Object.Namespace != "":
+		metadata, _ := tree["metadata"].(map[string]any)
+		delete(metadata, "namespace")
+		r.notes = append(r.notes, "metadata.namespace ignored: a "+r.Object.Kind+" lies outside namespaces")
+	}
+}
+
+func setNamespace(tree map[string]any, namespace string) {
+	if metadata, ok := tree["metadata"].(map[string]any); ok {
+		metadata["namespace"] = namespace
+	}
+}
+
+// bodyOf returns the stored body of a known kind as a tree.
+func bodyOf(value any) (map[string]any, error) {
+	tree, err := runtime.DefaultUnstructuredConverter.ToUnstructured(value)
+	if err != nil {
+		return nil, fmt.Errorf("encoding: %w", err)
+	}
+	return tree, nil
+}

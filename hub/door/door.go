@@ -1,0 +1,107 @@
+package door
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"flotilla/bus"
+	"flotilla/bus/loop"
+	"flotilla/core/api"
+)
+
+// DefaultDeleteTimeout is how long a deletion waits for members to confirm.
+const DefaultDeleteTimeout = time.Minute
+
+// Issuer mints the text of a .creds file for a member's agent.
+type Issuer interface {
+	AgentCreds(member string) ([]byte, error)
+}
+
+// Options of a Door. The zero value refuses to enrol and allows Secrets.
+type Options struct {
+	Replica string // of the hub, for people
+	Version string // of the hub, semver
+	// Issuer mints credentials; nil when somebody else does.
+	Issuer Issuer
+	// AgentURL is where agents connect; it is told to those who enrol.
+	AgentURL string
+	// RefuseSecrets is set when the broker listens beyond loopback and nobody allowed Secrets in clear.
+	RefuseSecrets bool
+	// DeleteTimeout is DefaultDeleteTimeout when 0.
+	DeleteTimeout time.Duration
+	// MemberTimeout and UnhealthyTimeout are the thresholds plans are made with, the scheduler's; 5 minutes
+	// when 0 (D21).
+	MemberTimeout, UnhealthyTimeout time.Duration
+
+	Log zerolog.Logger
+}
+
+// Door answers requests on behalf of one term of leadership.
+type Door struct {
+	store    *bus.Store
+	options  Options
+	records  *records
+	answers  *answers
+	finisher *loop.Queue
+	// writing is held from the first look at the records to the commit.
+	writing sync.Mutex
+	shelf   *shelf
+	decoded *decoded
+}
+
+// New returns a door on an open store; it answers nothing before Run.
+func New(store *bus.Store, o Options) *Door {
+	if o.DeleteTimeout == 0 {
+		o.DeleteTimeout = DefaultDeleteTimeout
+	}
+	d := &Door{store: store, options: o, records: newRecords(store.State), answers: newAnswers()}
+	d.shelf, d.decoded = newShelf(d.records.objects), newDecoded()
+	d.finisher = loop.New(loop.Options{Failed: d.finishFailed})
+	d.watchDeletions()
+	return d
+}
+
+// Run cuts snapshots that a crash left uncut, then answers requests until ctx ends; requests that run
+// by then are answered first.
+func (d *Door) Run(ctx context.Context) error {
+	if err := d.store.State.WaitSynced(ctx); err != nil {
+		return fmt.Errorf("opening the door: %w", err)
+	}
+	if err := d.recut(ctx); err != nil {
+		return fmt.Errorf("opening the door: %w", err)
+	}
+	// Requests that are being answered when ctx ends may finish: leadership outlives it by a margin.
+	service, err := bus.Serve(context.WithoutCancel(ctx), d.store.Conn, bus.ServiceOptions{
+		Version: d.options.Version, Replica: d.options.Replica,
+	}, d.verbs())
+	if err != nil {
+		return fmt.Errorf("opening the door: %w", err)
+	}
+	var background sync.WaitGroup
+	background.Go(func() { d.finisher.Run(ctx, d.finish) })
+	background.Go(func() { d.sweep(ctx) })
+	<-ctx.Done()
+	service.Stop()
+	background.Wait()
+	return nil
+}
+
+func (d *Door) verbs() map[string]bus.Handler {
+	return map[string]bus.Handler{
+		api.VerbApply:   writing(d, d.apply),
+		api.VerbDelete:  writing(d, d.remove),
+		api.VerbPatch:   writing(d, d.patch),
+		api.VerbAdmit:   writing(d, d.admit),
+		api.VerbGet:     reading(d, d.get),
+		api.VerbList:    reading(d, d.list),
+		api.VerbEnrol:   reading(d, d.enrol),
+		api.VerbPlan:    reading(d, d.plan),
+		api.VerbEvents:  reading(d, d.events),
+		api.VerbStatus:  reading(d, d.status),
+		api.VerbVersion: reading(d, d.version),
+	}
+}

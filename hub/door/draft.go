@@ -1,0 +1,119 @@
+package door
+
+import (
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"flotilla/bus"
+	"flotilla/core/api"
+	"flotilla/core/content"
+	"flotilla/subjects"
+)
+
+// draft is everything one request would change. It is filled by deciding and then committed, or, on a
+// dry run, only shown.
+type draft struct {
+	records *records
+	request string
+	epoch   uint64
+	now     metav1.Time
+
+	ops      []bus.Op
+	bodies   [][]byte
+	events   []api.Audit
+	results  []api.ApplyResult
+	notes    []string
+	refused  refusal
+	conflict api.Faults
+
+	// index holds the content as it would be; touched says that it differs from what is stored.
+	index   *content.Index
+	touched bool
+	// placements are those the request writes, by key; nil for one that is going.
+	placements map[string]*api.Placement
+	// named are the keys of placements among the documents, changed or not.
+	named map[string]struct{}
+	// written maps the position of an op to the result that tells its revision.
+	written map[int]int
+	// noted are names of objects whose heads are written.
+	noted []string
+}
+
+func (d *Door) newDraft(request string) *draft {
+	return &draft{
+		records: d.records, request: request, epoch: d.store.Term.Epoch,
+		now: metav1.NewTime(time.Now().UTC().Truncate(time.Second)), index: d.shelf.current(),
+		placements: map[string]*api.Placement{}, named: map[string]struct{}{}, written: map[int]int{},
+	}
+}
+
+// write adds the spec of an object, and what is said about it, to the draft.
+func (f *draft) write(spec api.Spec, revision uint64, event string) {
+	table, name := f.records.place(spec.Object)
+	f.written[len(f.ops)] = len(f.results) - 1
+	f.ops = append(f.ops, bus.Put(table.Key(name), spec, revision))
+	if table == f.records.objects {
+		f.noted = append(f.noted, name)
+	}
+	f.audit(auditName(spec.Object), event, spec.Object.String())
+}
+
+// erase adds the removal of an object's spec.
+func (f *draft) erase(ref api.ObjectRef, revision uint64) {
+	table, name := f.records.place(ref)
+	f.ops = append(f.ops, bus.Delete(table.Key(name), revision))
+	if table == f.records.objects {
+		f.noted = append(f.noted, name)
+	}
+}
+
+func (f *draft) audit(object, reason, message string) {
+	f.events = append(f.events, api.Audit{
+		Header: api.NewHeader(api.KindAudit), At: f.now, Object: object, Type: "Normal",
+		Reason: reason, Message: message, By: "user",
+	})
+}
+
+// auditName is how events name an object: "placement/web", "member/berlin", "object/ConfigMap/ns/web".
+func auditName(ref api.ObjectRef) string {
+	switch {
+	case !api.Known(ref.APIVersion, ref.Kind):
+		return subjects.KindObject + "/" + ref.String()
+	case ref.Kind == api.KindMemberCluster:
+		return subjects.KindMember + "/" + ref.Name
+	case ref.Namespace != "":
+		return subjects.KindPlacement + "/" + ref.Namespace + "/" + ref.Name
+	}
+	return subjects.KindPlacement + "/" + ref.Name
+}
+
+// cut adds a snapshot for every placement whose selected content differs from its newest one
+// (placement.md 2.3). A placement the request writes is always looked at, others when content changed.
+func (f *draft) cut(all func() ([]*api.Placement, error)) error {
+	wanted := make([]*api.Placement, 0, len(f.placements))
+	if f.touched {
+		stored, err := all()
+		if err != nil {
+			return err
+		}
+		for _, p := range stored {
+			if _, written := f.placements[p.Key()]; !written {
+				wanted = append(wanted, p)
+			}
+		}
+	}
+	for _, p := range f.placements {
+		if p != nil {
+			wanted = append(wanted, p)
+		}
+	}
+	slices.SortFunc(wanted, func(a, b *api.Placement) int { return cmpStrings(a.Key(), b.Key()) })
+	for _, p := range wanted {
+		if err := f.cutOne(p); err != nil {
+			return err
+		}
+	}
+	return nil
+}

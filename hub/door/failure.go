@@ -1,0 +1,67 @@
+package door
+
+import (
+	"errors"
+	"fmt"
+
+	"flotilla/bus"
+	"flotilla/core/api"
+)
+
+func unavailable(err error) *api.Failure {
+	return &api.Failure{Code: api.CodeUnavailable, Message: "the hub is not ready: " + err.Error(), Next: "flotilla status"}
+}
+
+// translate turns errors of the bus into failures that a client can act on.
+func translate(err error) error {
+	var failure *api.Failure
+	switch {
+	case errors.As(err, &failure):
+		return failure
+	case errors.Is(err, bus.ErrDeposed), errors.Is(err, bus.ErrNotSynced), errors.Is(err, bus.ErrConflict):
+		return unavailable(err)
+	case errors.Is(err, bus.ErrTooLarge):
+		return &api.Failure{Code: api.CodeTooLarge, Message: err.Error()}
+	}
+	return err
+}
+
+func notFound(ref api.ObjectRef) *api.Failure {
+	return &api.Failure{
+		Code: api.CodeNotFound, Message: fmt.Sprintf("%s: no such object", ref),
+		Next: "flotilla get " + ref.Kind,
+	}
+}
+
+// refusal is every fault of a request in one failure. What kind of faults there are decides its code.
+type refusal struct {
+	faults api.Faults
+	// tooLarge and forbidden count faults that are not about the form of a document.
+	tooLarge, forbidden int
+}
+
+func (r *refusal) failure(documents int) *api.Failure {
+	if len(r.faults) == 0 {
+		return nil
+	}
+	code := api.CodeInvalid
+	switch len(r.faults) {
+	case r.tooLarge:
+		code = api.CodeTooLarge
+	case r.forbidden:
+		code = api.CodeRefused
+	}
+	return &api.Failure{
+		Code: code, Faults: r.faults,
+		Message: fmt.Sprintf("nothing was applied: %s in %s", count(len(r.faults), "fault"), count(documents, "document")),
+		Next:    "flotilla apply --dry-run=server -f FILE",
+	}
+}
+
+// count is "1 fault", "2 faults".
+func count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}

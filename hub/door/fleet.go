@@ -1,0 +1,127 @@
+package door
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"flotilla/bus"
+	"flotilla/core/api"
+	"flotilla/subjects"
+)
+
+// maxProblems is how many problems one screen lists.
+const maxProblems = 50
+
+// status is the whole fleet on one screen, problems first.
+func (d *Door) status(context.Context, *struct{}) (any, error) {
+	fleet := &api.FleetStatus{
+		Fleet: d.store.Conn.Fleet.Name, Leader: d.store.Term.Holder, Term: d.store.Term.Term, Members: map[string]int{},
+		Placements: d.records.placements.Len(),
+	}
+	for _, schedule := range d.records.schedules.All() {
+		fleet.Bindings += len(schedule.Value.Bindings)
+	}
+	for _, member := range d.records.seen.All() {
+		fleet.Members[string(member.Value.State)]++
+		fleet.Problems = append(fleet.Problems, memberProblems(&member.Value)...)
+	}
+	for _, entry := range d.records.members.All() {
+		if _, _, seen := d.records.seen.Get(entry.Name); !seen {
+			fleet.Members[string(api.MemberJoining)]++
+			fleet.Problems = append(fleet.Problems, silent(&entry))
+		}
+	}
+	for _, entry := range d.records.placements.All() {
+		fleet.Problems = append(fleet.Problems, d.placementProblems(&entry)...)
+	}
+	slices.SortStableFunc(fleet.Problems, func(a, b api.Problem) int {
+		return cmp.Or(cmp.Compare(severity(a.Reason), severity(b.Reason)), cmp.Compare(a.Object, b.Object))
+	})
+	if more := len(fleet.Problems) - maxProblems; more > 0 {
+		fleet.Problems = append(fleet.Problems[:maxProblems], api.Problem{
+			Object: "fleet", Reason: "MoreProblems", Message: count(more, "more problem"), Next: "flotilla get crp",
+		})
+	}
+	return fleet, nil
+}
+
+// severity orders problems: what stops work comes before what only waits.
+func severity(reason string) int {
+	switch reason {
+	case string(api.MemberUnknown), string(api.MemberNotReady), "LevelTooLow":
+		return 0
+	case string(api.MemberJoining), "Unlisted", "Deleting":
+		return 2
+	}
+	return 1
+}
+
+func memberProblems(record *api.MemberRecord) []api.Problem {
+	problem := api.Problem{
+		Object: subjects.KindMember + "/" + record.Name, Reason: string(record.State), Message: record.Message,
+		Since: record.Since, Next: "flotilla describe member " + record.Name,
+	}
+	var problems []api.Problem
+	switch {
+	case record.UID == "":
+		problem.Message, problem.Next = "it heartbeats, but nobody admitted it", "flotilla member admit "+record.Name
+		problems = append(problems, problem)
+	case record.State != api.MemberReady:
+		problems = append(problems, problem)
+	}
+	if record.AgentLevel > 0 && record.AgentLevel < api.Level {
+		problem.Reason = "LevelTooLow"
+		problem.Message = fmt.Sprintf("its agent speaks level %d, this hub %d: it gets no commands it cannot read", record.AgentLevel, api.Level)
+		problems = append(problems, problem)
+	}
+	if len(record.Unlisted) > 0 {
+		problem.Reason, problem.Message = "Unlisted", "it runs placements the hub does not know: "+enumerate(record.Unlisted)
+		problems = append(problems, problem)
+	}
+	return problems
+}
+
+func silent(entry *bus.Entry[api.Spec]) api.Problem {
+	return api.Problem{
+		Object: subjects.KindMember + "/" + entry.Name, Reason: string(api.MemberJoining), Since: entry.Value.Created,
+		Message: "admitted, but its agent never reported", Next: "flotilla member enrol " + entry.Name + " > " + entry.Name + ".creds",
+	}
+}
+
+func (d *Door) placementProblems(entry *bus.Entry[api.Spec]) []api.Problem {
+	problem := api.Problem{
+		Object: subjects.KindPlacement + "/" + entry.Name, Next: "flotilla describe placement " + entry.Name,
+	}
+	if entry.Value.Deleted != nil {
+		problem.Reason, problem.Since = "Deleting", *entry.Value.Deleted
+		problem.Message = "waits for " + enumerate(d.unconfirmedMembers(&entry.Value, entry.Name))
+		return []api.Problem{problem}
+	}
+	record, _, found := d.records.statuses.Get(entry.Name)
+	if !found || record.UID != entry.Value.UID {
+		return nil
+	}
+	condition := firstProblem(record.Conditions)
+	if condition == nil {
+		return nil
+	}
+	problem.Reason, problem.Message, problem.Since = condition.Reason, condition.Message, condition.LastTransitionTime
+	if condition.Status == metav1.ConditionFalse && condition.Reason == "SchedulingPolicyUnfulfilled" {
+		problem.Next = "flotilla why placement/" + entry.Name
+	}
+	return []api.Problem{problem}
+}
+
+// firstProblem is the first condition that is not True: those after it only follow from it.
+func firstProblem(conditions []metav1.Condition) *metav1.Condition {
+	for i := range conditions {
+		if conditions[i].Status != metav1.ConditionTrue {
+			return &conditions[i]
+		}
+	}
+	return nil
+}

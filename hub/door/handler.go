@@ -1,0 +1,89 @@
+package door
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+
+	"flotilla/bus"
+	"flotilla/core/api"
+)
+
+// tries bounds how often a write is decided again after the records changed under it.
+const tries = 3
+
+// reading wraps a verb that changes nothing.
+func reading[Q any](d *Door, answer func(context.Context, *Q) (any, error)) bus.Handler {
+	return func(ctx context.Context, body []byte) (any, error) {
+		var request Q
+		if err := d.open(body, &request); err != nil {
+			return nil, err
+		}
+		return answer(ctx, &request)
+	}
+}
+
+// writing wraps a verb that changes records: under the lock, once for each request id, and decided
+// again when the records changed meanwhile.
+func writing[Q any, R any](d *Door, decide func(context.Context, *Q) (R, error)) bus.Handler {
+	return func(ctx context.Context, body []byte) (any, error) {
+		var request Q
+		if err := d.open(body, &request); err != nil {
+			return nil, err
+		}
+		d.writing.Lock()
+		defer d.writing.Unlock()
+		id := requestID(&request)
+		if first, found := d.answers.get(id); found {
+			return first, nil
+		}
+		var answer R
+		var err error
+		for range tries {
+			if answer, err = decide(ctx, &request); !errors.Is(err, bus.ErrConflict) {
+				break
+			}
+		}
+		if err != nil {
+			return nil, translate(err)
+		}
+		d.answers.keep(id, answer)
+		return answer, nil
+	}
+}
+
+// open reads a request, and refuses while the records are not synchronised.
+func (d *Door) open(body []byte, request any) error {
+	if !d.store.State.Synced() {
+		return unavailable(bus.ErrNotSynced)
+	}
+	if len(body) == 0 {
+		return nil
+	}
+	if err := json.Unmarshal(body, request); err != nil {
+		return &api.Failure{Code: api.CodeInvalid, Message: "reading the request: " + err.Error()}
+	}
+	return nil
+}
+
+// requestID is the id of a request that writes; dry runs have none, so that they are never remembered.
+func requestID(request any) string {
+	switch r := request.(type) {
+	case *api.ApplyRequest:
+		return unlessDry(r.Request, r.DryRun)
+	case *api.PatchRequest:
+		return unlessDry(r.Request, r.DryRun)
+	case *api.DeleteRequest:
+		return unlessDry(r.Request, r.DryRun)
+	case *api.AdmitRequest:
+		return r.Request
+	}
+	return ""
+}
+
+func unlessDry(id string, dry bool) string {
+	if dry {
+		return ""
+	}
+	return id
+}

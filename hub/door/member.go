@@ -1,0 +1,108 @@
+package door
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"flotilla/bus"
+	"flotilla/core/api"
+	"flotilla/subjects"
+)
+
+// admit makes a member part of the fleet: it writes its MemberCluster, which the label keys its agent
+// may set. A member that is part of it already is changed only as the request says.
+func (d *Door) admit(ctx context.Context, request *api.AdmitRequest) (*api.ApplyResult, error) {
+	if err := subjects.CheckLabel("member", request.Name); err != nil {
+		return nil, &api.Failure{Code: api.CodeInvalid, Message: err.Error()}
+	}
+	stored, _, found := d.records.members.Get(request.Name)
+	if found {
+		return d.readmit(ctx, request, &stored)
+	}
+	allowed, note := request.AllowLabels, ""
+	if len(allowed) == 0 {
+		allowed, note = d.offered(request.Name)
+	}
+	body, err := json.Marshal(api.MemberCluster{
+		TypeMeta: metav1.TypeMeta{APIVersion: api.GroupCluster + "/v1", Kind: api.KindMemberCluster},
+		ObjectMeta: metav1.ObjectMeta{
+			Name: request.Name, Labels: request.Labels, Annotations: allowing(allowed),
+		},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("admitting %s: %w", request.Name, err)
+	}
+	answer, err := d.apply(ctx, &api.ApplyRequest{Request: request.Request, Documents: []json.RawMessage{body}})
+	if err != nil {
+		return nil, err
+	}
+	result := answer.Results[0]
+	if note != "" {
+		result.Notes = append(result.Notes, note)
+	}
+	return &result, nil
+}
+
+func allowing(keys []string) map[string]string {
+	if len(keys) == 0 {
+		return nil
+	}
+	return map[string]string{api.AnnotationAgentLabels: strings.Join(keys, ",")}
+}
+
+// offered are the label keys that the member's agent sends now.
+func (d *Door) offered(member string) (keys []string, note string) {
+	entry, found := d.store.Heartbeats.Get(member)
+	if !found {
+		return nil, "no heartbeat of " + member + " yet: start its agent; labels it offers are not allowed until you admit them"
+	}
+	beat, err := bus.Decode[api.Heartbeat](entry)
+	if err != nil {
+		return nil, "its heartbeat cannot be read: " + err.Error()
+	}
+	return slices.Sorted(maps.Keys(beat.Labels)), ""
+}
+
+func (d *Door) readmit(ctx context.Context, request *api.AdmitRequest, stored *api.Spec) (*api.ApplyResult, error) {
+	metadata := map[string]any{}
+	if len(request.AllowLabels) > 0 {
+		metadata["annotations"] = allowing(request.AllowLabels)
+	}
+	if len(request.Labels) > 0 {
+		metadata["labels"] = request.Labels
+	}
+	patch, err := json.Marshal(map[string]any{"metadata": metadata})
+	if err != nil {
+		return nil, fmt.Errorf("admitting %s: %w", request.Name, err)
+	}
+	return d.patch(ctx, &api.PatchRequest{Request: request.Request, Object: stored.Object, Patch: patch})
+}
+
+// enrol mints credentials for a member's agent.
+func (d *Door) enrol(_ context.Context, request *api.EnrolRequest) (any, error) {
+	if err := subjects.CheckLabel("member", request.Name); err != nil {
+		return nil, &api.Failure{Code: api.CodeInvalid, Message: err.Error()}
+	}
+	if d.options.Issuer == nil {
+		return nil, &api.Failure{
+			Code:    api.CodeRefused,
+			Message: "this hub cannot make credentials: its broker is external and the hub has no signing key of the account AGENTS",
+			Next:    "nsc add user --account AGENTS --name " + request.Name,
+		}
+	}
+	creds, err := d.options.Issuer.AgentCreds(request.Name)
+	if err != nil {
+		return nil, fmt.Errorf("enrolling %s: %w", request.Name, err)
+	}
+	d.store.Audit.Record(api.Audit{
+		Header: api.NewHeader(api.KindAudit), At: metav1.Now(), Object: subjects.KindMember + "/" + request.Name,
+		Type: "Normal", Reason: "Enrolled", Message: "credentials were made for its agent", By: "user",
+	})
+	return &api.EnrolResponse{Creds: string(creds), URL: d.options.AgentURL}, nil
+}

@@ -1,0 +1,102 @@
+package door
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"flotilla/core/api"
+)
+
+// patch applies a JSON merge patch (RFC 7386) to what is stored and then does what apply does with the
+// outcome: the same rules, the same faults.
+func (d *Door) patch(ctx context.Context, request *api.PatchRequest) (*api.ApplyResult, error) {
+	table, name := d.records.place(request.Object)
+	stored, revision, found := table.Get(name)
+	if !found {
+		return nil, d.missing(request.Object)
+	}
+	f := d.newDraft(request.Request)
+	if f.request != "" && stored.Request == f.request {
+		result := f.repeated(api.ApplyResult{Object: stored.Object}, &stored, revision)
+		return &result, nil
+	}
+	body, err := d.bodyOf(ctx, &stored)
+	if err != nil {
+		return nil, err
+	}
+	patched, err := mergePatch(body, request.Patch)
+	if err != nil {
+		return nil, &api.Failure{Code: api.CodeInvalid, Message: fmt.Sprintf("patching %s: %s", stored.Object, err)}
+	}
+	if err := d.fillDraft(f, patched, request.ResourceVersion, &stored); err != nil {
+		return nil, err
+	}
+	if !request.DryRun {
+		if err := d.commit(ctx, f); err != nil {
+			return nil, fmt.Errorf("patching %s: %w", stored.Object, err)
+		}
+	}
+	return &f.results[0], nil
+}
+
+// fillDraft decides about one document that must stay the object that is stored.
+func (d *Door) fillDraft(f *draft, body json.RawMessage, version string, stored *api.Spec) error {
+	documents, wrong := d.readDocuments([]json.RawMessage{body})
+	f.refused = *wrong
+	if len(wrong.faults) == 0 && documents[0].Object != stored.Object {
+		return &api.Failure{
+			Code:    api.CodeInvalid,
+			Message: fmt.Sprintf("patching %s: found a patch that makes it %s, expected apiVersion, kind, name and namespace to stay", stored.Object, documents[0].Object),
+		}
+	}
+	documents[0].ResourceVersion = version
+	if err := f.applyAll(documents, d.storedPlacements); err != nil {
+		return err
+	}
+	if failure := f.failure(1); failure != nil {
+		return failure
+	}
+	return nil
+}
+
+// missing says what to do about an object that is not there; a member that only waits to be admitted
+// is a case of its own.
+func (d *Door) missing(ref api.ObjectRef) *api.Failure {
+	if _, _, seen := d.records.seen.Get(ref.Name); seen && ref.Kind == api.KindMemberCluster {
+		return &api.Failure{
+			Code: api.CodeNotFound, Message: ref.String() + ": it heartbeats, but nobody admitted it to the fleet",
+			Next: "flotilla member admit " + ref.Name,
+		}
+	}
+	return notFound(ref)
+}
+
+// bodyOf returns the stored body of an object, without what the hub sets.
+func (d *Door) bodyOf(ctx context.Context, stored *api.Spec) (json.RawMessage, error) {
+	if stored.Digest == "" {
+		return withoutServerSet(stored.Body)
+	}
+	body, err := d.store.Content.Get(ctx, stored.Digest)
+	if err != nil {
+		return nil, fmt.Errorf("reading %s: %w", stored.Object, err)
+	}
+	return body, nil
+}
+
+func withoutServerSet(body json.RawMessage) (json.RawMessage, error) {
+	var tree map[string]any
+	if err := json.Unmarshal(body, &tree); err != nil {
+		return nil, fmt.Errorf("decoding: %w", err)
+	}
+	if metadata, ok := tree["metadata"].(map[string]any); ok {
+		for _, field := range []string{"uid", "generation", "creationTimestamp", "deletionTimestamp"} {
+			delete(metadata, field)
+		}
+	}
+	stripped, err := json.Marshal(tree)
+	if err != nil {
+		return nil, fmt.Errorf("encoding: %w", err)
+	}
+	return stripped, nil
+}

@@ -1,0 +1,137 @@
+package door
+
+import (
+	"context"
+	"time"
+
+	"flotilla/core/api"
+	"flotilla/core/plan"
+	"flotilla/core/schedule"
+)
+
+// plan answers what applying documents would change, without changing anything: the same decisions on
+// the same records as an apply and the scheduler after it.
+func (d *Door) plan(_ context.Context, request *api.PlanRequest) (any, error) {
+	if n := len(request.Documents); n > maxDocuments {
+		return nil, tooMany(n)
+	}
+	documents, wrong := d.readDocuments(request.Documents)
+	d.writing.Lock()
+	defer d.writing.Unlock()
+	f := d.newDraft("")
+	f.refused = *wrong
+	if err := f.applyAll(documents, d.storedPlacements); err != nil {
+		return nil, err
+	}
+	if failure := f.failure(len(documents)); failure != nil {
+		return nil, failure
+	}
+	now := time.Now()
+	if request.Now != nil {
+		now = request.Now.Time
+	}
+	in := plan.Input{
+		Now: now, Objects: f.results, Notes: f.notes,
+		Thresholds: schedule.Thresholds{Heartbeat: d.options.MemberTimeout, Unhealthy: d.options.UnhealthyTimeout},
+	}
+	var err error
+	if in.Members, err = d.membersAfter(documents, now); err != nil {
+		return nil, err
+	}
+	if in.Subjects, err = d.subjects(f, len(documents) == 0); err != nil {
+		return nil, err
+	}
+	answer := plan.Build(in)
+	return &answer, nil
+}
+
+// subjects are all placements as they would be; those that no document names are quiet, unless there
+// are no documents and all are asked for.
+func (d *Door) subjects(f *draft, all bool) ([]plan.Subject, error) {
+	stored, err := d.storedPlacements()
+	if err != nil {
+		return nil, err
+	}
+	placements := map[string]*api.Placement{}
+	for _, p := range stored {
+		placements[p.Key()] = p
+	}
+	for key, p := range f.placements {
+		placements[key] = p
+	}
+	subjects := make([]plan.Subject, 0, len(placements))
+	for key, p := range placements {
+		if p == nil || p.DeletionTimestamp != nil {
+			continue
+		}
+		_, named := f.named[key]
+		subject := plan.Subject{Placement: *p, Quiet: !named && !all}
+		var release *api.Release
+		if found, _, ok := d.records.releases.Get(key); ok {
+			release = &found
+		}
+		if current, _, ok := d.records.schedules.Get(key); ok && current.UID == string(p.UID) {
+			subject.Existing = plan.Existing(&current, release, string(p.UID))
+			subject.Evicted = current.Evicted
+		}
+		if f.touched || named {
+			subject.Content = plan.Compare(p, d.records.latest(key, string(p.UID)), f.index)
+		}
+		subjects = append(subjects, subject)
+	}
+	return subjects, nil
+}
+
+// membersAfter is the fleet as it would be once the MemberClusters among documents were applied.
+func (d *Door) membersAfter(documents []document, now time.Time) ([]api.Member, error) {
+	changed := map[string]*api.MemberCluster{}
+	for i := range documents {
+		if m := documents[i].Member; m != nil {
+			changed[m.Name] = m
+		}
+	}
+	var members []api.Member
+	for _, entry := range d.records.members.All() {
+		stored, err := memberOf(&entry.Value)
+		if err != nil {
+			return nil, err
+		}
+		after, isChanged := changed[entry.Name]
+		if !isChanged {
+			after = stored
+		}
+		delete(changed, entry.Name)
+		members = append(members, api.MemberFrom(after, d.recordWithout(stored, after), now))
+	}
+	for name, m := range changed {
+		members = append(members, api.MemberFrom(m, d.joining(name, m), now))
+	}
+	return members, nil
+}
+
+// recordWithout is the record of a member without the labels that only its former MemberCluster gave.
+func (d *Door) recordWithout(before, after *api.MemberCluster) *api.MemberRecord {
+	record, _, seen := d.records.seen.Get(before.Name)
+	if !seen {
+		return nil
+	}
+	labels := map[string]string{}
+	for key, value := range record.Labels {
+		if given, own := before.Labels[key]; own && given == value && after.Labels[key] == "" {
+			continue
+		}
+		labels[key] = value
+	}
+	record.Labels = labels
+	return &record
+}
+
+// joining is the record of a member that a document would admit, as it would be then.
+func (d *Door) joining(name string, m *api.MemberCluster) *api.MemberRecord {
+	record, _, seen := d.records.seen.Get(name)
+	if !seen {
+		return nil
+	}
+	record.UID, record.State = string(m.UID), api.MemberReady
+	return &record
+}

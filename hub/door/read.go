@@ -1,0 +1,212 @@
+package door
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"flotilla/bus"
+	"flotilla/core/api"
+	"flotilla/core/content"
+)
+
+// pageBytes is how much one page of a list holds; NATS takes 1 MiB.
+const pageBytes = 600 << 10
+
+func (d *Door) get(ctx context.Context, request *api.GetRequest) (any, error) {
+	ref := api.ObjectRef{
+		APIVersion: request.APIVersion, Kind: request.Kind, Namespace: request.Namespace, Name: request.Name,
+	}
+	entry, found, err := d.find(ref)
+	if err != nil {
+		return nil, err
+	}
+	if found {
+		return d.render(ctx, &entry)
+	}
+	if record, _, seen := d.records.seen.Get(ref.Name); seen && ref.Kind == api.KindMemberCluster {
+		return d.renderUnadmitted(&record)
+	}
+	return nil, notFound(ref)
+}
+
+// find looks an object up. Without an apiVersion the kind alone must say which one is meant.
+func (d *Door) find(ref api.ObjectRef) (bus.Entry[api.Spec], bool, error) {
+	table, name := d.records.place(ref)
+	if spec, revision, found := table.Get(name); found {
+		return bus.Entry[api.Spec]{Name: name, Value: spec, Revision: revision}, true, nil
+	}
+	if ref.APIVersion != "" || table != d.records.objects {
+		return bus.Entry[api.Spec]{}, false, nil
+	}
+	var matches []bus.Entry[api.Spec]
+	for _, entry := range d.records.objects.All() {
+		object := entry.Value.Object
+		if object.Kind == ref.Kind && object.Namespace == ref.Namespace && object.Name == ref.Name {
+			matches = append(matches, entry)
+		}
+	}
+	if len(matches) > 1 {
+		return bus.Entry[api.Spec]{}, false, &api.Failure{
+			Code: api.CodeInvalid, Next: "flotilla get " + ref.Kind + "." + content.GroupOf(matches[0].Value.Object.APIVersion) + " " + ref.Name,
+			Message: fmt.Sprintf("%s: found it in groups %q and %q, expected apiVersion to say which", ref,
+				content.GroupOf(matches[0].Value.Object.APIVersion), content.GroupOf(matches[1].Value.Object.APIVersion)),
+		}
+	}
+	if len(matches) == 0 {
+		return bus.Entry[api.Spec]{}, false, nil
+	}
+	return matches[0], true, nil
+}
+
+// item is one object that a list may hold, with how to render it.
+type item struct {
+	ref    api.ObjectRef
+	labels map[string]string
+	render func(context.Context) (json.RawMessage, error)
+}
+
+// key orders a list and is where its next page goes on.
+func (i *item) key() string { return i.ref.Namespace + "/" + i.ref.Name + "/" + i.ref.APIVersion }
+
+func (d *Door) list(ctx context.Context, request *api.ListRequest) (any, error) {
+	selector, err := labels.Parse(request.LabelSelector)
+	if err != nil {
+		return nil, &api.Failure{Code: api.CodeInvalid, Message: fmt.Sprintf("reading label selector %q: %s", request.LabelSelector, err)}
+	}
+	items := d.itemsOf(request)
+	slices.SortFunc(items, func(a, b item) int { return cmp.Compare(a.key(), b.key()) })
+	response := &api.ListResponse{Items: []json.RawMessage{}, ResourceVersion: fmt.Sprintf("%d.0", d.store.Term.Epoch)}
+	size := 0
+	for i := range items {
+		candidate := &items[i]
+		if !d.wanted(candidate, request, selector) {
+			continue
+		}
+		body, err := candidate.render(ctx)
+		if err != nil {
+			return nil, err
+		}
+		full := request.Limit > 0 && len(response.Items) == request.Limit
+		if len(response.Items) > 0 && (full || size+len(body) > pageBytes) {
+			return response, nil
+		}
+		response.Items = append(response.Items, body)
+		response.Continue = candidate.key()
+		size += len(body)
+	}
+	response.Continue = ""
+	return response, nil
+}
+
+// wanted says whether an item belongs to the page that request asks for.
+func (d *Door) wanted(i *item, request *api.ListRequest, selector labels.Selector) bool {
+	if request.Namespace != "" && i.ref.Namespace != request.Namespace {
+		return false
+	}
+	if request.Continue != "" && i.key() <= request.Continue {
+		return false
+	}
+	return selector.Matches(labels.Set(i.labels))
+}
+
+// itemsOf returns all objects of a kind.
+func (d *Door) itemsOf(request *api.ListRequest) []item {
+	table, _ := d.records.place(api.ObjectRef{APIVersion: request.APIVersion, Kind: request.Kind})
+	if table == d.records.members {
+		return d.memberItems()
+	}
+	var items []item
+	for _, entry := range table.All() {
+		object := entry.Value.Object
+		if object.Kind != request.Kind {
+			continue
+		}
+		if request.APIVersion != "" && content.GroupOf(object.APIVersion) != content.GroupOf(request.APIVersion) {
+			continue
+		}
+		items = append(items, item{
+			ref: object, labels: entry.Value.Labels,
+			render: func(ctx context.Context) (json.RawMessage, error) { return d.render(ctx, &entry) },
+		})
+	}
+	return items
+}
+
+// memberItems are the admitted members and those that only heartbeat.
+func (d *Door) memberItems() []item {
+	var items []item
+	placed := d.placedByMember()
+	for _, entry := range d.records.members.All() {
+		effective := entry.Value.Labels
+		record, _, seen := d.records.seen.Get(entry.Name)
+		if seen {
+			effective = record.Labels
+		}
+		items = append(items, item{
+			ref: entry.Value.Object, labels: effective,
+			render: func(context.Context) (json.RawMessage, error) {
+				return d.renderMember(&entry.Value, entry.Revision, placed[entry.Name])
+			},
+		})
+	}
+	for _, entry := range d.records.seen.All() {
+		if _, _, admitted := d.records.members.Get(entry.Name); admitted {
+			continue
+		}
+		items = append(items, item{
+			ref: unadmitted(&entry.Value), labels: entry.Value.Labels,
+			render: func(context.Context) (json.RawMessage, error) { return d.renderUnadmitted(&entry.Value) },
+		})
+	}
+	return items
+}
+
+func unadmitted(record *api.MemberRecord) api.ObjectRef {
+	return api.ObjectRef{APIVersion: api.GroupCluster + "/v1", Kind: api.KindMemberCluster, Name: record.Name}
+}
+
+// placedByMember counts the placements each member is to hold.
+func (d *Door) placedByMember() map[string]int {
+	placed := map[string]int{}
+	for _, release := range d.records.releases.All() {
+		for i := range release.Value.Entries {
+			if entry := &release.Value.Entries[i]; !entry.Withdrawn {
+				placed[entry.Member]++
+			}
+		}
+	}
+	return placed
+}
+
+func (d *Door) version(context.Context, *struct{}) (any, error) {
+	return &api.VersionResponse{
+		Version: d.options.Version, Level: api.Level, Fleet: d.store.Conn.Fleet.Name, Leader: d.store.Term.Holder,
+		Epoch: d.store.Term.Epoch, Term: d.store.Term.Term,
+		Server: d.store.Conn.NC.ConnectedServerVersion(), Now: metav1.Now(),
+	}, nil
+}
+
+func (d *Door) events(ctx context.Context, request *api.EventsRequest) (any, error) {
+	found, err := bus.ReadAudit(ctx, d.store.Conn, bus.AuditQuery{
+		Object: strings.TrimSpace(request.Object), Member: request.Member, Limit: request.Limit,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("reading events: %w", err)
+	}
+	return &api.EventsResponse{Events: fitting(found)}, nil
+}
+
+// fitting drops the oldest events that do not fit into one answer; each is at most 1 KiB.
+func fitting(events []api.Audit) []api.Audit {
+	if most := pageBytes >> 10; len(events) > most {
+		return events[len(events)-most:]
+	}
+	return events
+}

@@ -1,0 +1,122 @@
+package door
+
+import (
+	"encoding/json"
+	"fmt"
+	"sync"
+
+	"flotilla/bus"
+	"flotilla/core/api"
+	"flotilla/core/content"
+	"flotilla/subjects"
+)
+
+// records are the tables the door reads.
+type records struct {
+	placements *bus.Table[api.Spec]
+	members    *bus.Table[api.Spec]
+	objects    *bus.Table[api.Spec]
+	snapshots  *bus.Table[api.Snapshot]
+	schedules  *bus.Table[api.Schedule]
+	releases   *bus.Table[api.Release]
+	verdicts   *bus.Table[api.Verdicts]
+	statuses   *bus.Table[api.PlacementStatus]
+	seen       *bus.Table[api.MemberRecord]
+}
+
+func newRecords(s *bus.State) *records {
+	return &records{
+		placements: bus.TableOf[api.Spec](s, subjects.PlacementSpecs),
+		members:    bus.TableOf[api.Spec](s, subjects.MemberSpecs),
+		objects:    bus.TableOf[api.Spec](s, subjects.ObjectSpecs),
+		snapshots:  bus.TableOf[api.Snapshot](s, subjects.Snapshots),
+		schedules:  bus.TableOf[api.Schedule](s, subjects.Schedules),
+		releases:   bus.TableOf[api.Release](s, subjects.Releases),
+		verdicts:   bus.TableOf[api.Verdicts](s, subjects.Verdicts),
+		statuses:   bus.TableOf[api.PlacementStatus](s, subjects.Statuses),
+		seen:       bus.TableOf[api.MemberRecord](s, subjects.Members),
+	}
+}
+
+// place says where the spec of an object lies: its table and its name there.
+func (r *records) place(ref api.ObjectRef) (table *bus.Table[api.Spec], name string) {
+	switch {
+	case !api.Known(ref.APIVersion, ref.Kind) && ref.APIVersion != "":
+		return r.objects, content.Key(ref)
+	case ref.Kind == api.KindMemberCluster:
+		return r.members, ref.Name
+	case ref.Kind == api.KindClusterResourcePlacement:
+		return r.placements, ref.Name
+	case ref.Kind == api.KindResourcePlacement:
+		return r.placements, ref.Namespace + "/" + ref.Name
+	}
+	return r.objects, content.Key(ref)
+}
+
+// latest is the newest snapshot of a placement, nil while it has none.
+func (r *records) latest(placement, uid string) *api.Snapshot {
+	all := r.snapshots.Group(placement)
+	for i := len(all) - 1; i >= 0; i-- {
+		if all[i].Value.UID == uid {
+			return &all[i].Value
+		}
+	}
+	return nil
+}
+
+// placementOf decodes the body of a placement's spec.
+func placementOf(spec *api.Spec) (*api.Placement, error) {
+	var p api.Placement
+	if err := json.Unmarshal(spec.Body, &p); err != nil {
+		return nil, fmt.Errorf("decoding %s: %w", spec.Object, err)
+	}
+	return &p, nil
+}
+
+// memberOf decodes the body of a member's spec.
+func memberOf(spec *api.Spec) (*api.MemberCluster, error) {
+	var m api.MemberCluster
+	if err := json.Unmarshal(spec.Body, &m); err != nil {
+		return nil, fmt.Errorf("decoding %s: %w", spec.Object, err)
+	}
+	return &m, nil
+}
+
+// shelf keeps an index of all content in step with its table: changes are noted as they come and
+// followed when the index is used.
+type shelf struct {
+	objects *bus.Table[api.Spec]
+	mu      sync.Mutex
+	changed map[string]struct{}
+	index   *content.Index
+}
+
+func newShelf(objects *bus.Table[api.Spec]) *shelf {
+	s := &shelf{objects: objects, changed: map[string]struct{}{}, index: content.NewIndex()}
+	objects.OnChange(s.note)
+	for _, entry := range objects.All() {
+		s.note(entry.Name)
+	}
+	return s
+}
+
+func (s *shelf) note(name string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.changed[name] = struct{}{}
+}
+
+// current returns an index of what the table holds now, which the caller may change.
+func (s *shelf) current() *content.Index {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for name := range s.changed {
+		if head, _, found := s.objects.Get(name); found {
+			s.index.Set(head)
+		} else {
+			s.index.RemoveKey(name)
+		}
+	}
+	clear(s.changed)
+	return s.index.Clone()
+}

@@ -1,0 +1,96 @@
+package door
+
+import (
+	"fmt"
+	"strings"
+
+	"flotilla/bus"
+	"flotilla/core/api"
+	"flotilla/core/content"
+	"flotilla/subjects"
+)
+
+func cmpStrings(a, b string) int { return strings.Compare(a, b) }
+
+// cutOne cuts a snapshot of p when what it selects changed, and removes those beyond its history.
+func (f *draft) cutOne(p *api.Placement) error {
+	if p.DeletionTimestamp != nil {
+		return nil
+	}
+	next, body, err := f.selected(p)
+	if err != nil {
+		return err
+	}
+	if last := f.records.latest(p.Key(), next.UID); last != nil {
+		if last.Work == next.Work && last.Error == next.Error {
+			return nil
+		}
+	}
+	kept := f.records.snapshots.Group(p.Key())
+	next.Index = 1
+	if len(kept) > 0 {
+		next.Index = kept[len(kept)-1].Value.Index + 1
+	}
+	f.bodies = append(f.bodies, body)
+	f.ops = append(f.ops, bus.Put(f.records.snapshots.Key(subjects.SnapshotName(p.Key(), next.Index)), next, 0))
+	f.auditSnapshot(p, &next)
+	f.forget(p, kept)
+	return nil
+}
+
+// selected returns the snapshot p would have now, without its index, and its work document.
+func (f *draft) selected(p *api.Placement) (api.Snapshot, []byte, error) {
+	snapshot := api.Snapshot{
+		Header: api.NewHeader(api.KindSnapshot), Placement: p.Key(), UID: string(p.UID), Created: f.now,
+		Manifests: []api.Manifest{},
+	}
+	manifests, err := content.Select(p.Spec.ResourceSelectors, p.Namespace, f.index)
+	if err != nil {
+		snapshot.Error = err.Error()
+	} else {
+		snapshot.Manifests = append(snapshot.Manifests, manifests...)
+	}
+	body, digest, err := content.Work(snapshot.Manifests)
+	if err != nil {
+		return snapshot, nil, fmt.Errorf("cutting a snapshot of %s: %w", p.Key(), err)
+	}
+	snapshot.Work = digest
+	return snapshot, body, nil
+}
+
+func (f *draft) auditSnapshot(p *api.Placement, s *api.Snapshot) {
+	event := api.Audit{
+		Header: api.NewHeader(api.KindAudit), At: f.now, Object: subjects.KindPlacement + "/" + p.Key(), Type: "Normal",
+		Reason: "SnapshotCut", By: "door",
+		Message: fmt.Sprintf("snapshot %d holds %s", s.Index, count(len(s.Manifests), "object")),
+	}
+	if s.Error != "" {
+		event.Type, event.Reason = "Warning", "InvalidResourceSelectors"
+		event.Message = fmt.Sprintf("snapshot %d: %s", s.Index, s.Error)
+	}
+	f.events = append(f.events, event)
+}
+
+// forget removes the oldest snapshots once there are more than the history limit, the new one
+// included; a snapshot that a release still names is kept.
+func (f *draft) forget(p *api.Placement, kept []bus.Entry[api.Snapshot]) {
+	limit := api.DefaultRevisionHistoryLimit
+	if p.Spec.RevisionHistoryLimit != nil {
+		limit = int(*p.Spec.RevisionHistoryLimit)
+	}
+	surplus := len(kept) + 1 - limit
+	if surplus <= 0 {
+		return
+	}
+	released := map[int64]bool{}
+	if release, _, found := f.records.releases.Get(p.Key()); found {
+		for i := range release.Entries {
+			released[release.Entries[i].Snapshot] = true
+		}
+	}
+	for _, old := range kept[:surplus] {
+		if !released[old.Value.Index] {
+			f.ops = append(f.ops, bus.Delete(f.records.snapshots.Key(old.Name), old.Revision))
+		}
+	}
+}

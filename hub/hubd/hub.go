@@ -1,0 +1,180 @@
+package hubd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"flotilla/bus"
+)
+
+// ErrLameDuck, as the cause of the end of Run's context, makes an embedded server send its clients away
+// gently before it stops.
+var ErrLameDuck = errors.New("lame duck")
+
+// Hub is one hub. Its methods may be called from any goroutine.
+type Hub struct {
+	options  Options
+	server   *bus.Server
+	conn     *bus.Conn
+	cleanups []cleanup
+	failed   chan error
+	metrics  string
+
+	mu      sync.Mutex
+	leading *bus.Store
+	changed chan struct{} // closed and replaced when leading changes
+}
+
+// cleanup undoes one thing that Start did.
+type cleanup struct {
+	name string
+	run  func(lameDuck bool)
+}
+
+// New checks options; it starts nothing.
+func New(o Options) (*Hub, error) {
+	o = o.withDefaults()
+	if err := o.check(); err != nil {
+		return nil, fmt.Errorf("options of the hub: %w", err)
+	}
+	return &Hub{options: o, failed: make(chan error, 1), changed: make(chan struct{})}, nil
+}
+
+// Run starts a hub, serves until ctx ends or the hub fails, and stops it.
+func Run(ctx context.Context, o Options) error {
+	h, err := New(o)
+	if err != nil {
+		return err
+	}
+	if err := h.Start(ctx); err != nil {
+		return err
+	}
+	select {
+	case <-ctx.Done():
+		h.stop(errors.Is(context.Cause(ctx), ErrLameDuck))
+		return nil
+	case err := <-h.failed:
+		h.Stop()
+		return err
+	}
+}
+
+// Start starts the server, connects, and competes for the lease in the background; ctx bounds starting
+// alone. What was started is undone when it errs.
+func (h *Hub) Start(ctx context.Context) error {
+	for _, step := range []struct {
+		name string
+		run  func(context.Context) (func(bool), error)
+	}{
+		{"server", h.startServer},
+		{"connection", h.connect},
+		{"metrics", h.startMetrics},
+		{"leadership", h.compete},
+	} {
+		undo, err := step.run(ctx)
+		if err != nil {
+			h.Stop()
+			return fmt.Errorf("starting the hub, %s: %w", step.name, err)
+		}
+		h.cleanups = append(h.cleanups, cleanup{step.name, undo})
+	}
+	return nil
+}
+
+// Stop undoes Start in reverse order and returns when all is undone. Calling it again does nothing.
+func (h *Hub) Stop() { h.stop(false) }
+
+// Failed receives the error that ended the hub's leadership for good.
+func (h *Hub) Failed() <-chan error { return h.failed }
+
+func (h *Hub) stop(lameDuck bool) {
+	for len(h.cleanups) > 0 {
+		last := h.cleanups[len(h.cleanups)-1]
+		h.cleanups = h.cleanups[:len(h.cleanups)-1]
+		h.options.Log.Debug().Str("part", last.name).Msg("stopping")
+		last.run(lameDuck)
+	}
+}
+
+func (h *Hub) startServer(context.Context) (func(bool), error) {
+	if h.options.Server == nil {
+		return func(bool) {}, nil
+	}
+	o := *h.options.Server
+	o.Fleet, o.Log = h.options.Fleet, h.options.Log
+	server, err := bus.StartServer(o)
+	if err != nil {
+		return nil, err
+	}
+	h.server = server
+	return func(lameDuck bool) {
+		if lameDuck {
+			server.LameDuckShutdown()
+			return
+		}
+		server.Shutdown()
+	}, nil
+}
+
+func (h *Hub) connect(ctx context.Context) (func(bool), error) {
+	o := h.options.Bus
+	o.Fleet, o.Name, o.Version, o.Log, o.Server = h.options.Fleet, h.options.Name, h.options.Version, h.options.Log, h.server
+	conn, err := bus.ConnectHub(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	h.conn = conn
+	return func(bool) { conn.Close() }, nil
+}
+
+func (h *Hub) compete(context.Context) (func(bool), error) {
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		err := bus.Lead(ctx, h.conn, h.options.Name, h.options.Lead, h.act)
+		if err != nil && ctx.Err() == nil {
+			h.failed <- fmt.Errorf("leading: %w", err)
+		}
+	}()
+	return func(bool) { cancel(); <-ended }, nil
+}
+
+// Server is the embedded server, nil without one; it is there after Start.
+func (h *Hub) Server() *bus.Server { return h.server }
+
+// lead notes the store of the term this hub leads in, nil when it does not.
+func (h *Hub) lead(s *bus.Store) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.leading = s
+	close(h.changed)
+	h.changed = make(chan struct{})
+}
+
+// store is what the hub leads with now, nil while another one leads.
+func (h *Hub) store() (s *bus.Store, changed <-chan struct{}) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.leading, h.changed
+}
+
+// WaitLeading returns when this hub leads, or with ctx's error.
+func (h *Hub) WaitLeading(ctx context.Context) error {
+	for {
+		s, changed := h.store()
+		if s != nil {
+			return nil
+		}
+		select {
+		case <-changed:
+		case err := <-h.failed:
+			h.failed <- err
+			return err
+		case <-ctx.Done():
+			return fmt.Errorf("waiting to lead: %w", context.Cause(ctx))
+		}
+	}
+}

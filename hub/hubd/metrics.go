@@ -1,0 +1,89 @@
+package hubd
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"flotilla/bus"
+	"flotilla/core/api"
+	"flotilla/subjects"
+)
+
+// startMetrics serves /metrics on the address of the options; without one it does nothing.
+func (h *Hub) startMetrics(context.Context) (func(bool), error) {
+	if h.options.Metrics == "" {
+		return func(bool) {}, nil
+	}
+	listener, err := net.Listen("tcp", h.options.Metrics)
+	if err != nil {
+		return nil, err
+	}
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(fleetCollector{h})
+	mux := http.NewServeMux()
+	mux.Handle("/metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
+	server := &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = server.Serve(listener) // always http.ErrServerClosed, after Close
+	}()
+	h.metrics = listener.Addr().String()
+	return func(bool) { _ = server.Close(); <-ended }, nil
+}
+
+// MetricsAddress is where metrics are served, empty when they are not.
+func (h *Hub) MetricsAddress() string { return h.metrics }
+
+var (
+	leadingMetric    = prometheus.NewDesc("flotilla_leading", "1 while this hub leads.", nil, nil)
+	termMetric       = prometheus.NewDesc("flotilla_term", "Number of the term this hub leads in.", nil, nil)
+	membersMetric    = prometheus.NewDesc("flotilla_members", "Members by state.", []string{"state"}, nil)
+	placementsMetric = prometheus.NewDesc("flotilla_placements", "Placements.", nil, nil)
+	bindingsMetric   = prometheus.NewDesc("flotilla_bindings", "Members picked, over all placements.", nil, nil)
+	auditMetric      = prometheus.NewDesc("flotilla_audit_dropped_total", "Events that could not be kept.", nil, nil)
+)
+
+// fleetCollector reads the fleet from the caches of the leader; a hub that does not lead tells only
+// that.
+type fleetCollector struct{ hub *Hub }
+
+// Describe sends the descriptions of all metrics.
+func (c fleetCollector) Describe(out chan<- *prometheus.Desc) {
+	for _, desc := range []*prometheus.Desc{leadingMetric, termMetric, membersMetric, placementsMetric, bindingsMetric, auditMetric} {
+		out <- desc
+	}
+}
+
+// Collect sends the present values.
+func (c fleetCollector) Collect(out chan<- prometheus.Metric) {
+	s, _ := c.hub.store()
+	gauge := func(desc *prometheus.Desc, value float64, labels ...string) {
+		out <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, value, labels...)
+	}
+	if s == nil {
+		gauge(leadingMetric, 0)
+		return
+	}
+	gauge(leadingMetric, 1)
+	gauge(termMetric, float64(s.Term.Term))
+	gauge(placementsMetric, float64(bus.TableOf[api.Spec](s.State, subjects.PlacementSpecs).Len()))
+	bindings := 0
+	for _, schedule := range bus.TableOf[api.Schedule](s.State, subjects.Schedules).All() {
+		bindings += len(schedule.Value.Bindings)
+	}
+	gauge(bindingsMetric, float64(bindings))
+	states := map[api.MemberState]int{}
+	for _, member := range bus.TableOf[api.MemberRecord](s.State, subjects.Members).All() {
+		states[member.Value.State]++
+	}
+	for _, state := range []api.MemberState{api.MemberJoining, api.MemberReady, api.MemberNotReady, api.MemberUnknown, api.MemberLeaving} {
+		gauge(membersMetric, float64(states[state]), string(state))
+	}
+	out <- prometheus.MustNewConstMetric(auditMetric, prometheus.CounterValue, float64(s.Audit.Dropped()))
+}

@@ -1,0 +1,99 @@
+package hubd
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"flotilla/bus"
+	"flotilla/core/api"
+	"flotilla/hub/door"
+	"flotilla/subjects"
+)
+
+// Options of a Hub. Either Server or a broker reachable by Bus must be there.
+type Options struct {
+	// Fleet is the name of the fleet, "default" when empty.
+	Fleet string
+	// Name of this replica, "hub-0" when empty.
+	Name string
+	// Version of this build, api.Version when empty.
+	Version string
+	// Server, when set, is an embedded NATS server to run; Bus is then only about the connection's name.
+	Server *bus.ServerOptions
+	// Bus says how to reach a broker that others run.
+	Bus bus.Options
+	// Lead tunes the competition for the lease; the zero value is for production.
+	Lead bus.LeadOptions
+	// Issuer mints credentials of agents on a broker that others run; an embedded server brings its own.
+	Issuer door.Issuer
+	// PlaintextSecrets accepts Secrets though the broker listens beyond loopback.
+	PlaintextSecrets bool
+	// DeleteTimeout bounds how long a deletion waits for members, door.DefaultDeleteTimeout when 0.
+	DeleteTimeout time.Duration
+	// MemberTimeout is after how long without a heartbeat a member is Unknown, 5 minutes when 0 (D21).
+	MemberTimeout time.Duration
+	// UnhealthyTimeout is for how long a member may report itself unhealthy before it is ineligible,
+	// 5 minutes when 0 (D21).
+	UnhealthyTimeout time.Duration
+	// Metrics is the loopback address for Prometheus, "127.0.0.1:9464"; empty: none.
+	Metrics string
+	Log     zerolog.Logger
+}
+
+// DefaultMemberTimeout is the threshold of D21.
+const DefaultMemberTimeout = 5 * time.Minute
+
+func (o Options) withDefaults() Options {
+	setDefault(&o.Fleet, subjects.DefaultFleet)
+	setDefault(&o.Name, "hub-0")
+	setDefault(&o.Version, api.Version)
+	setDefault(&o.DeleteTimeout, door.DefaultDeleteTimeout)
+	setDefault(&o.MemberTimeout, DefaultMemberTimeout)
+	setDefault(&o.UnhealthyTimeout, DefaultMemberTimeout)
+	return o
+}
+
+func setDefault[T comparable](field *T, value T) {
+	var zero T
+	if *field == zero {
+		*field = value
+	}
+}
+
+// check returns every option that is wrong.
+func (o *Options) check() error {
+	var wrong []error
+	if err := subjects.CheckLabel("fleet", o.Fleet); err != nil {
+		wrong = append(wrong, err)
+	}
+	if err := subjects.CheckLabel("hub", o.Name); err != nil {
+		wrong = append(wrong, err)
+	}
+	for name, held := range map[string]time.Duration{
+		"delete timeout": o.DeleteTimeout, "member timeout": o.MemberTimeout, "unhealthy timeout": o.UnhealthyTimeout,
+	} {
+		if held < 0 {
+			wrong = append(wrong, fmt.Errorf("%s: found %s, expected a positive duration", name, held))
+		}
+	}
+	if o.Metrics != "" {
+		wrong = append(wrong, checkLoopback(o.Metrics))
+	}
+	return errors.Join(wrong...)
+}
+
+// checkLoopback refuses to show metrics to the network: they name members and placements.
+func checkLoopback(address string) error {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return fmt.Errorf("metrics address %q: %w, expected host:port", address, err)
+	}
+	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		return fmt.Errorf("metrics address %q: found host %q, expected a loopback address such as 127.0.0.1", address, host)
+	}
+	return nil
+}

@@ -1,0 +1,66 @@
+package hubd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"flotilla/bus"
+	"flotilla/hub/dispatcher"
+	"flotilla/hub/door"
+)
+
+// room is one part of the hub that runs while it leads. Run returns nil when its context ends.
+type room struct {
+	name string
+	run  func(context.Context) error
+}
+
+// rooms makes the rooms of one term of leadership. The door comes last: clients are let in once
+// everything behind it is there.
+func (h *Hub) rooms(s *bus.Store) []room {
+	log := h.options.Log
+	return []room{
+		{"dispatcher", dispatcher.New(s, dispatcher.Options{Log: log}).Run},
+		{"door", door.New(s, h.doorOptions()).Run},
+	}
+}
+
+func (h *Hub) doorOptions() door.Options {
+	o := door.Options{
+		Replica: h.options.Name, Version: h.options.Version, Issuer: h.options.Issuer, AgentURL: h.options.Bus.URL,
+		DeleteTimeout: h.options.DeleteTimeout, MemberTimeout: h.options.MemberTimeout,
+		UnhealthyTimeout: h.options.UnhealthyTimeout, Log: h.options.Log,
+	}
+	if h.server != nil {
+		o.Issuer, o.AgentURL = h.server, h.server.URL()
+		o.RefuseSecrets = !h.server.Loopback() && !h.options.PlaintextSecrets
+	} else {
+		o.RefuseSecrets = !h.options.PlaintextSecrets
+	}
+	return o
+}
+
+// act runs all rooms until ctx ends or one of them fails, and returns when all have ended.
+func (h *Hub) act(ctx context.Context, s *bus.Store) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	h.lead(s)
+	defer h.lead(nil)
+	h.options.Log.Info().Uint64("term", s.Term.Term).Msg("leading")
+	var running sync.WaitGroup
+	for _, r := range h.rooms(s) {
+		running.Go(func() {
+			if err := r.run(ctx); err != nil && ctx.Err() == nil {
+				cancel(fmt.Errorf("room %s: %w", r.name, err))
+			}
+		})
+	}
+	running.Wait()
+	h.options.Log.Info().Uint64("term", s.Term.Term).Msg("not leading any more")
+	if cause := context.Cause(ctx); !errors.Is(cause, context.Canceled) {
+		return cause
+	}
+	return nil
+}
