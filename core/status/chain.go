@@ -1,0 +1,166 @@
+package status
+
+import (
+	"fmt"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"flotilla/core/api"
+)
+
+// chain finds the conditions of one member, in their order, up to the first that is not True.
+func (e *evaluation) chain(v *view) []finding {
+	var out []finding
+	for _, find := range []func(*view) finding{e.scheduled, e.rolloutStarted, e.overridden, e.synchronized, e.applied, e.available} {
+		f := find(v)
+		out = append(out, f)
+		if f.status != metav1.ConditionTrue {
+			break
+		}
+	}
+	return out
+}
+
+// scheduled is False for a member that is listed but not eligible, and keeps its workload (D3, D22).
+func (e *evaluation) scheduled(v *view) finding {
+	f := finding{kind: api.ConditionScheduled, status: metav1.ConditionTrue, reason: reasonScheduled, message: v.binding.Reason}
+	if v.binding.Waiting {
+		f.status, f.reason = metav1.ConditionFalse, reasonScheduleFailed
+	}
+	if v.entry != nil {
+		f.since = v.entry.Since.Time
+	}
+	return f
+}
+
+func (e *evaluation) rolloutStarted(v *view) finding {
+	f := finding{kind: api.ConditionRolloutStarted}
+	switch {
+	case v.current:
+		f.status, f.reason, f.since = metav1.ConditionTrue, reasonRolloutStarted, v.entry.Since.Time
+		f.message = fmt.Sprintf("snapshot %d is released to %s", v.entry.Snapshot, v.member)
+	case v.held != "":
+		f.status, f.reason, f.message = metav1.ConditionFalse, reasonRolloutNotStarted, v.held
+	default:
+		f.status, f.reason = metav1.ConditionUnknown, reasonRolloutUnknown
+		f.message = "whether " + v.member + " may have the newest snapshot is not decided yet"
+	}
+	return f
+}
+
+func (e *evaluation) overridden(v *view) finding {
+	return finding{
+		kind: api.ConditionOverridden, status: metav1.ConditionTrue, reason: reasonNoOverride,
+		message: "no override is specified for the selected objects", since: v.entry.Since.Time,
+	}
+}
+
+// synchronized is True once the member answered to what is released to it now.
+func (e *evaluation) synchronized(v *view) finding {
+	f := finding{kind: api.ConditionWorkSynchronized}
+	switch {
+	case v.result != nil:
+		f.status, f.reason, f.since = metav1.ConditionTrue, reasonAllWorkSynced, v.result.Changed.Time
+		f.message = fmt.Sprintf("%s has read snapshot %d", v.member, v.entry.Snapshot)
+	case v.offline():
+		f.status, f.reason, f.message = metav1.ConditionUnknown, reasonSyncUnknown, silence(v)
+	default:
+		f.status, f.reason = metav1.ConditionFalse, reasonSyncNotYet
+		f.message = fmt.Sprintf("%s has not answered to snapshot %d yet", v.member, v.entry.Snapshot)
+	}
+	return f
+}
+
+func (e *evaluation) applied(v *view) finding {
+	f := finding{kind: api.ConditionApplied, since: v.result.Changed.Time, message: v.result.AppliedMessage}
+	f.status, f.reason = appliedOf(v.result)
+	if f.status != metav1.ConditionTrue && v.offline() {
+		f.status, f.reason, f.message, f.since = metav1.ConditionUnknown, reasonApplyPending, silence(v), time.Time{}
+	}
+	if f.message == "" {
+		f.message = appliedText(f.status, v)
+	}
+	return f
+}
+
+// appliedOf reads Applied from a result. In progress is Unknown, not False.
+func appliedOf(r *api.PlacementResult) (metav1.ConditionStatus, string) {
+	switch {
+	case r.AppliedReason == reasonApplyInProgress || r.AppliedReason == reasonApplyPending:
+		return metav1.ConditionUnknown, reasonApplyInProgress
+	case r.Applied == "True":
+		return metav1.ConditionTrue, orElse(r.AppliedReason, reasonAllApplied)
+	case r.Applied == "False":
+		return metav1.ConditionFalse, orElse(r.AppliedReason, reasonNotAllApplied)
+	}
+	return metav1.ConditionUnknown, reasonApplyInProgress
+}
+
+func appliedText(status metav1.ConditionStatus, v *view) string {
+	switch status {
+	case metav1.ConditionTrue:
+		return fmt.Sprintf("all %d objects are applied", v.result.Total)
+	case metav1.ConditionFalse:
+		return fmt.Sprintf("%d of %d objects could not be applied", v.result.Failed, v.result.Total)
+	}
+	return fmt.Sprintf("applying %d objects", v.result.Total)
+}
+
+// available is Unknown for a member without heartbeat, whatever it said last: that is in the message.
+func (e *evaluation) available(v *view) finding {
+	f := finding{kind: api.ConditionAvailable, since: v.result.Changed.Time, message: v.result.AvailableMessage}
+	switch {
+	case v.offline():
+		f.status, f.reason, f.message, f.since = metav1.ConditionUnknown, reasonAvailableUnknown, silence(v), time.Time{}
+	case v.result.Available == "True":
+		f.status, f.reason = metav1.ConditionTrue, orElse(v.result.AvailableReason, reasonAllAvailable)
+	case v.result.Available == "False":
+		f.status, f.reason = metav1.ConditionFalse, orElse(v.result.AvailableReason, reasonNotAllAvailable)
+	default:
+		f.status, f.reason = metav1.ConditionUnknown, reasonAvailableUnknown
+	}
+	if f.message == "" {
+		f.message = availableText(f.status, v)
+	}
+	return f
+}
+
+func availableText(status metav1.ConditionStatus, v *view) string {
+	switch status {
+	case metav1.ConditionTrue:
+		return fmt.Sprintf("all %d objects are available", v.result.Total)
+	case metav1.ConditionFalse:
+		return fmt.Sprintf("%d of %d objects are not available yet", v.result.Failed, v.result.Total)
+	}
+	return "availability is not known yet"
+}
+
+// silence says since when a member is not heard of, and what was last known of it.
+func silence(v *view) string {
+	text := "no heartbeat from " + v.member
+	if !v.state.LastSeen.IsZero() {
+		text += " since " + v.state.LastSeen.UTC().Format(time.RFC3339)
+	}
+	if v.last == nil || v.last.Withdrawn {
+		return text + "; nothing is known of this placement there"
+	}
+	return fmt.Sprintf("%s; last known: snapshot %d, %s", text, v.last.Snapshot, lastKnown(v.last))
+}
+
+func lastKnown(r *api.PlacementResult) string {
+	switch applied, reason := appliedOf(r); {
+	case applied != metav1.ConditionTrue:
+		return reason
+	case r.Available == "True":
+		return "applied and available"
+	}
+	return "applied, not available"
+}
+
+func orElse(text, fallback string) string {
+	if text == "" {
+		return fallback
+	}
+	return text
+}

@@ -1,0 +1,92 @@
+package status
+
+import (
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"flotilla/core/api"
+)
+
+// EventCompleted tells that every condition is True.
+const EventCompleted = "PlacementRolloutCompleted"
+
+// turned names the event of a condition that turned True; KubeFleet's names.
+var turned = []struct{ condition, event string }{
+	{api.ConditionRolloutStarted, "PlacementRolloutStarted"},
+	{api.ConditionOverridden, "PlacementOverriddenSucceeded"},
+	{api.ConditionWorkSynchronized, "PlacementWorkSynchronized"},
+	{api.ConditionApplied, "PlacementApplied"},
+	{api.ConditionAvailable, "PlacementAvailable"},
+}
+
+// troubling are the reasons that are told as warnings when a condition comes to have them.
+var troubling = map[string]bool{
+	reasonApplyFailed: true, reasonOverriddenFailed: true, reasonPolicyUnfulfilled: true, reasonInvalidSelectors: true,
+}
+
+// Events are what turned between two records of a placement: conditions that became True, with the
+// rollout's completion last, and troubles that came up. A new snapshot makes every condition but
+// Scheduled turn again. Previous is nil for the first record.
+func Events(previous *api.PlacementStatus, current api.PlacementStatus, now time.Time) []api.Audit {
+	if previous != nil && previous.UID != current.UID {
+		previous = nil
+	}
+	var out []api.Audit
+	tell := func(kind, reason, message string) {
+		out = append(out, api.Audit{
+			Header: api.NewHeader(api.KindAudit), At: metav1.NewTime(now).Rfc3339Copy(),
+			Object: "placement/" + current.Placement, Type: kind, Reason: reason, Message: message, By: "reporter",
+		})
+	}
+	for _, t := range turned {
+		c := find(current.Conditions, t.condition)
+		if isTrue(c) && !wasTrue(previous, current.ObservedSnapshot, t.condition) {
+			tell("Normal", t.event, c.Message)
+		}
+	}
+	if completed(&current) && !(previous != nil && previous.ObservedSnapshot == current.ObservedSnapshot && completed(previous)) {
+		tell("Normal", EventCompleted, "snapshot "+current.ObservedSnapshot+": "+find(current.Conditions, api.ConditionAvailable).Message)
+	}
+	for i := range current.Conditions {
+		c := &current.Conditions[i]
+		if troubling[c.Reason] && reasonOf(previous, c.Type) != c.Reason {
+			tell("Warning", c.Reason, c.Message)
+		}
+	}
+	return out
+}
+
+func find(conditions []metav1.Condition, suffix string) *metav1.Condition {
+	for _, kind := range []string{api.KindClusterResourcePlacement, api.KindResourcePlacement} {
+		for i := range conditions {
+			if conditions[i].Type == kind+suffix {
+				return &conditions[i]
+			}
+		}
+	}
+	return nil
+}
+
+func isTrue(c *metav1.Condition) bool { return c != nil && c.Status == metav1.ConditionTrue }
+
+func wasTrue(previous *api.PlacementStatus, snapshot, condition string) bool {
+	return previous != nil && previous.ObservedSnapshot == snapshot && isTrue(find(previous.Conditions, condition))
+}
+
+// completed says that the placement is scheduled as wished and available.
+func completed(st *api.PlacementStatus) bool {
+	return isTrue(find(st.Conditions, api.ConditionScheduled)) && isTrue(find(st.Conditions, api.ConditionAvailable))
+}
+
+func reasonOf(st *api.PlacementStatus, kind string) string {
+	if st == nil {
+		return ""
+	}
+	for i := range st.Conditions {
+		if st.Conditions[i].Type == kind {
+			return st.Conditions[i].Reason
+		}
+	}
+	return ""
+}

@@ -1,0 +1,161 @@
+package status
+
+import (
+	"fmt"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"flotilla/core/api"
+)
+
+// texts are the reasons of one condition of a placement and the sentences that go with them; %s
+// stands for the number of members.
+type texts struct {
+	kind                      string
+	unknown, no, yes          string
+	unknownText, noText, text string
+}
+
+// conditionTexts are in the order of the chain.
+var conditionTexts = []texts{
+	{
+		api.ConditionRolloutStarted, reasonRolloutUnknown, reasonRolloutNotStarted, reasonRolloutStarted,
+		"the rollout to %s is not decided yet", "%s must wait because of the rollout strategy", "the newest snapshot is released to %s",
+	},
+	{
+		api.ConditionOverridden, reasonOverridePending, reasonOverriddenFailed, reasonNoOverride,
+		"overrides for %s are not decided yet", "overrides failed for %s", "no override is specified for the objects on %s",
+	},
+	{
+		api.ConditionWorkSynchronized, reasonSyncUnknown, reasonSyncNotYet, reasonSynchronized,
+		"no heartbeat tells whether the snapshot was read by %s", "the snapshot has not been read yet by %s", "the snapshot has been read by %s",
+	},
+	{
+		api.ConditionApplied, reasonApplyPending, reasonApplyFailed, reasonApplySucceeded,
+		"it is not known yet whether all objects are applied on %s", "objects could not be applied on %s", "all objects are applied on %s",
+	},
+	{
+		api.ConditionAvailable, reasonAvailableUnknown, reasonNotAvailableYet, reasonAvailable,
+		"it is not known whether all objects are available on %s", "objects are not available yet on %s", "all objects are available on %s",
+	},
+}
+
+// conditions are those of the placement. Scheduled comes first; the others follow over the members
+// that were picked, up to the first that is not True.
+func (e *evaluation) conditions() []metav1.Condition {
+	prefix := kindOf(&e.in.Placement)
+	first := e.placementScheduled()
+	findings := []finding{first}
+	if first.status != metav1.ConditionUnknown && first.reason != reasonInvalidSelectors {
+		findings = append(findings, e.rest()...)
+	}
+	var previous []metav1.Condition
+	if e.previous != nil {
+		previous = e.previous.Conditions
+	}
+	return e.dated(prefix, findings, previous)
+}
+
+func kindOf(p *api.Placement) string {
+	if p.Namespace != "" {
+		return api.KindResourcePlacement
+	}
+	return api.KindClusterResourcePlacement
+}
+
+func (e *evaluation) placementScheduled() finding {
+	f := finding{kind: api.ConditionScheduled}
+	switch {
+	case e.latest != nil && e.latest.Error != "":
+		f.status, f.reason = metav1.ConditionFalse, reasonInvalidSelectors
+		f.message = "the resource selectors are invalid: " + e.latest.Error
+	case e.schedule == nil:
+		f.status, f.reason, f.message = metav1.ConditionUnknown, reasonSchedulePending, "the placement has not been scheduled yet"
+	case e.schedule.Generation < e.in.Placement.Generation:
+		f.status, f.reason = metav1.ConditionUnknown, reasonSchedulePending
+		f.message = fmt.Sprintf("generation %d has not been scheduled yet", e.in.Placement.Generation)
+	case e.schedule.Fulfilled:
+		f.status, f.reason, f.message = metav1.ConditionTrue, reasonPolicyFulfilled, e.schedule.Message
+	default:
+		f.status, f.reason, f.message = metav1.ConditionFalse, reasonPolicyUnfulfilled, e.schedule.Message
+	}
+	return f
+}
+
+// rest aggregates the members' chains: Unknown before False before True.
+func (e *evaluation) rest() []finding {
+	var picked []*view
+	for i := range e.views {
+		if v := &e.views[i]; !v.binding.Waiting {
+			picked = append(picked, v)
+		}
+	}
+	if len(picked) == 0 {
+		return nil
+	}
+	var out []finding
+	for i, t := range conditionTexts {
+		f := t.over(picked, i+1)
+		out = append(out, f)
+		if f.status != metav1.ConditionTrue {
+			break
+		}
+	}
+	return out
+}
+
+// over is the condition at a place of the chain over all picked members. Chains of all of them reach
+// it: the aggregate stops where the first of them does.
+func (t texts) over(picked []*view, place int) finding {
+	var unknown, no []string
+	for _, v := range picked {
+		switch v.chain[place].status {
+		case metav1.ConditionUnknown:
+			unknown = append(unknown, v.member)
+		case metav1.ConditionFalse:
+			no = append(no, v.member)
+		}
+	}
+	f := finding{kind: t.kind}
+	switch {
+	case len(unknown) > 0:
+		f.status, f.reason, f.message = metav1.ConditionUnknown, t.unknown, some(t.unknownText, unknown, len(picked))
+	case len(no) > 0:
+		f.status, f.reason, f.message = metav1.ConditionFalse, t.no, some(t.noText, no, len(picked))
+	default:
+		f.status, f.reason = metav1.ConditionTrue, t.yes
+		f.message = fmt.Sprintf(t.text, all(len(picked)))
+	}
+	return f
+}
+
+func all(n int) string {
+	if n == 1 {
+		return "the 1 member"
+	}
+	return fmt.Sprintf("all %d members", n)
+}
+
+func some(text string, names []string, of int) string {
+	members := "members"
+	if of == 1 {
+		members = "member"
+	}
+	return fmt.Sprintf(text, fmt.Sprintf("%d of %d %s", len(names), of, members)) + ": " + list(names)
+}
+
+// list joins names for a sentence and cuts them after three.
+func list(names []string) string {
+	const most = 3
+	switch n := len(names); {
+	case n == 1:
+		return names[0]
+	case n <= most:
+		return strings.Join(names[:n-1], ", ") + " and " + names[n-1]
+	case n == most+1:
+		return strings.Join(names[:most], ", ") + " and 1 other"
+	default:
+		return fmt.Sprintf("%s and %d others", strings.Join(names[:most], ", "), n-most)
+	}
+}

@@ -1,0 +1,38 @@
+package status
+
+// Reasons of conditions, KubeFleet's; placement.md section 4.
+const (
+	reasonSchedulePending   = "SchedulePending"
+	reasonPolicyUnfulfilled = "SchedulingPolicyUnfulfilled"
+	reasonPolicyFulfilled   = "SchedulingPolicyFulfilled"
+	reasonInvalidSelectors  = "InvalidResourceSelectors"
+
+	reasonScheduled      = "Scheduled"
+	reasonScheduleFailed = "ScheduleFailed"
+
+	reasonRolloutUnknown    = "RolloutStartedUnknown"
+	reasonRolloutNotStarted = "RolloutNotStartedYet"
+	reasonRolloutStarted    = "RolloutStarted"
+
+	reasonNoOverride       = "NoOverrideSpecified"
+	reasonOverridePending  = "OverriddenPending"
+	reasonOverriddenFailed = "OverriddenFailed"
+
+	reasonSyncUnknown   = "WorkSynchronizedUnknown"
+	reasonSyncNotYet    = "WorkNotSynchronizedYet"
+	reasonSynchronized  = "WorkSynchronized"
+	reasonAllWorkSynced = "AllWorkSynced"
+
+	reasonApplyPending    = "ApplyPending"
+	reasonApplyFailed     = "ApplyFailed"
+	reasonApplySucceeded  = "ApplySucceeded"
+	reasonApplyInProgress = "ApplyInProgress"
+	reasonAllApplied      = "AllWorkHaveBeenApplied"
+	reasonNotAllApplied   = "NotAllWorkHaveBeenApplied"
+
+	reasonAvailableUnknown = "ResourceAvailableUnknown"
+	reasonNotAvailableYet  = "ResourceNotAvailableYet"
+	reasonAvailable        = "ResourceAvailable"
+	reasonAllAvailable     = "AllWorkAreAvailable"
+	reasonNotAllAvailable  = "NotAllWorkAreAvailable"
+)

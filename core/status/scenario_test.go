@@ -1,0 +1,283 @@
+package status
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"flotilla/core/api"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden output of the scenarios")
+
+var start = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+
+// world is what the commands of a scenario act on.
+type world struct {
+	in Input
+}
+
+func newWorld() *world {
+	w := &world{in: Input{Results: map[string]*api.PlacementResult{}, Members: map[string]Member{}, Now: start}}
+	w.in.Placement.Name, w.in.Placement.UID, w.in.Placement.Generation = "web", "u1", 1
+	return w
+}
+
+func TestScenarios(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.txt")
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
+			text, err := os.ReadFile(file)
+			require.NoError(t, err)
+			require.True(t, strings.HasPrefix(string(text), "# "), "a scenario opens with two sentences on what it proves")
+			got := replay(t, string(text))
+			if *update {
+				require.NoError(t, os.WriteFile(file, []byte(got), 0o600))
+				return
+			}
+			require.Equal(t, string(text), got)
+		})
+	}
+}
+
+// replay runs the commands of a scenario and returns it with the output it has now, which follows
+// its command indented by one tab.
+func replay(t *testing.T, text string) string {
+	w := newWorld()
+	var out strings.Builder
+	for line := range strings.Lines(text) {
+		if strings.HasPrefix(line, "\t") {
+			continue
+		}
+		out.WriteString(line)
+		if f := strings.Fields(line); len(f) > 0 && f[0] != "#" {
+			for l := range strings.Lines(w.run(t, f[0], f[1:])) {
+				out.WriteString("\t" + strings.TrimRight(l, " \n") + "\n")
+			}
+		}
+	}
+	return out.String()
+}
+
+func (w *world) run(t *testing.T, verb string, args []string) string {
+	commands := map[string]func(*testing.T, []string) string{
+		"namespace": w.namespace, "generation": w.generation, "schedule": w.schedule, "unpicked": w.unpicked, "snapshot": w.snapshot,
+		"release": w.release, "hold": w.hold, "report": w.report, "member": w.member, "tick": w.tick, "status": w.status, "members": w.members,
+	}
+	require.Contains(t, commands, verb, "unknown command")
+	return commands[verb](t, args)
+}
+
+func (w *world) namespace(_ *testing.T, args []string) string {
+	w.in.Placement.Namespace = args[0]
+	return ""
+}
+
+func (w *world) generation(t *testing.T, args []string) string {
+	n, err := strconv.ParseInt(args[0], 10, 64)
+	require.NoError(t, err)
+	w.in.Placement.Generation = n
+	return ""
+}
+
+// schedule all|WANT [MEMBER…]; "berlin?" is kept although it is not eligible.
+func (w *world) schedule(t *testing.T, args []string) string {
+	s := &api.Schedule{UID: "u1", Generation: w.in.Placement.Generation, Fulfilled: true}
+	picked := 0
+	for _, name := range args[1:] {
+		member, waiting := strings.CutSuffix(name, "?")
+		b := api.Binding{Member: member, Waiting: waiting, Reason: "picked by scheduling policy"}
+		if waiting {
+			b.Reason = "not eligible yet; its workload stays"
+		} else {
+			picked++
+		}
+		s.Bindings = append(s.Bindings, b)
+	}
+	if args[0] != "all" {
+		n, err := strconv.ParseInt(args[0], 10, 32)
+		require.NoError(t, err)
+		want := int32(n)
+		s.Want, s.Fulfilled = &want, picked >= int(n)
+	}
+	s.Message = fmt.Sprintf("found %d member(s)", picked)
+	w.in.Schedule = s
+	return ""
+}
+
+// unpicked MEMBER REASON…
+func (w *world) unpicked(_ *testing.T, args []string) string {
+	w.in.Schedule.Unpicked = append(w.in.Schedule.Unpicked, api.Unpicked{Member: args[0], Reason: strings.Join(args[1:], " ")})
+	return ""
+}
+
+// snapshot INDEX [error TEXT…]
+func (w *world) snapshot(t *testing.T, args []string) string {
+	index, err := strconv.ParseInt(args[0], 10, 64)
+	require.NoError(t, err)
+	w.in.Latest = &api.Snapshot{UID: "u1", Index: index, Manifests: []api.Manifest{
+		{ObjectRef: api.ObjectRef{APIVersion: "v1", Kind: "Namespace", Name: "shop"}},
+		{ObjectRef: api.ObjectRef{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "shop", Name: "cart"}},
+	}}
+	if len(args) > 1 {
+		w.in.Latest.Error, w.in.Latest.Manifests = strings.Join(args[2:], " "), nil
+	}
+	return ""
+}
+
+// release SNAPSHOT|withdrawn MEMBER…
+func (w *world) release(t *testing.T, args []string) string {
+	if w.in.Release == nil {
+		w.in.Release = &api.Release{}
+	}
+	r := w.in.Release
+	for _, member := range args[1:] {
+		e := w.entry(member)
+		if e == nil {
+			r.Entries = append(r.Entries, api.ReleaseEntry{Member: member, UID: "u1"})
+			e = &r.Entries[len(r.Entries)-1]
+		}
+		e.Generation++
+		e.Since = metav1.NewTime(w.in.Now)
+		if args[0] == "withdrawn" {
+			e.Withdrawn = true
+			continue
+		}
+		n, err := strconv.ParseInt(args[0], 10, 64)
+		require.NoError(t, err)
+		e.Snapshot, e.Withdrawn = n, false
+	}
+	r.Held = nil
+	return ""
+}
+
+func (w *world) entry(member string) *api.ReleaseEntry {
+	for i := range w.in.Release.Entries {
+		if w.in.Release.Entries[i].Member == member {
+			return &w.in.Release.Entries[i]
+		}
+	}
+	return nil
+}
+
+// hold MEMBER REASON…
+func (w *world) hold(_ *testing.T, args []string) string {
+	w.in.Release.Held = append(w.in.Release.Held, api.Held{Member: args[0], Reason: strings.Join(args[1:], " ")})
+	return ""
+}
+
+// report WHAT MEMBER…
+func (w *world) report(_ *testing.T, args []string) string {
+	for _, member := range args[1:] {
+		e := w.entry(member)
+		r := &api.PlacementResult{
+			UID: e.UID, Generation: e.Generation, Snapshot: e.Snapshot, Total: 2, Changed: metav1.NewTime(w.in.Now),
+			Applied: "True", AppliedReason: "AllWorkHaveBeenApplied",
+		}
+		failure := api.ManifestFailure{ObjectRef: api.ObjectRef{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "shop", Name: "cart"}}
+		switch args[0] {
+		case "available":
+			r.Available, r.AvailableReason = "True", "AllWorkAreAvailable"
+		case "untrackable":
+			r.Available, r.AvailableReason = "True", "NotAllWorkAreAvailabilityTrackable"
+		case "unavailable":
+			r.Available, r.AvailableReason, r.Failed = "False", "NotAllWorkAreAvailable", 1
+			failure.Condition, failure.Reason, failure.Message = "Available", "ManifestNotAvailableYet", "1 of 3 replicas are available"
+			r.Failures = []api.ManifestFailure{failure}
+		case "failed":
+			r.Applied, r.AppliedReason, r.Failed = "False", "NotAllWorkHaveBeenApplied", 1
+			failure.Condition, failure.Reason, failure.Message = "Applied", "ManifestApplyFailed", "admission webhook says no"
+			r.Failures = []api.ManifestFailure{failure}
+		case "applying":
+			r.Applied, r.AppliedReason = "False", "ApplyInProgress"
+		case "withdrawn":
+			r.Withdrawn = true
+		default:
+			panic("unknown result " + args[0])
+		}
+		w.in.Results[member] = r
+	}
+	return ""
+}
+
+// member NAME STATE: seen last when its state turned Unknown.
+func (w *world) member(_ *testing.T, args []string) string {
+	w.in.Members[args[0]] = Member{State: api.MemberState(args[1]), LastSeen: w.in.Now}
+	return ""
+}
+
+func (w *world) tick(t *testing.T, args []string) string {
+	d, err := time.ParseDuration(args[0])
+	require.NoError(t, err)
+	w.in.Now = w.in.Now.Add(d)
+	return ""
+}
+
+// status aggregates, prints the record and its events, and keeps it as it would come back from the
+// bucket; aggregating again later must give the same bytes.
+func (w *world) status(t *testing.T, _ []string) string {
+	st := Aggregate(w.in)
+	events := Events(w.in.Previous, st, w.in.Now)
+	body, err := json.Marshal(st)
+	require.NoError(t, err)
+	w.in.Previous = &api.PlacementStatus{}
+	require.NoError(t, json.Unmarshal(body, w.in.Previous))
+
+	later := w.in
+	later.Now = later.Now.Add(time.Hour)
+	again, err := json.Marshal(Aggregate(later))
+	require.NoError(t, err)
+	require.Equal(t, string(body), string(again), "aggregating again changed something")
+	require.Empty(t, Events(w.in.Previous, st, w.in.Now), "aggregating again told something")
+	return render(st) + renderMembers(st.PlacementStatuses) + renderEvents(events)
+}
+
+func (w *world) members(_ *testing.T, _ []string) string { return renderMembers(Members(w.in)) }
+
+func render(st api.PlacementStatus) string {
+	var b strings.Builder
+	renderConditions(&b, "", st.Conditions)
+	fmt.Fprintf(&b, "snapshot %q, %d selected, counts %+v\n", st.ObservedSnapshot, len(st.SelectedResources), st.Counts)
+	if len(st.Unconfirmed) > 0 {
+		fmt.Fprintf(&b, "unconfirmed %s\n", strings.Join(st.Unconfirmed, " "))
+	}
+	return b.String()
+}
+
+func renderConditions(b *strings.Builder, indent string, conditions []metav1.Condition) {
+	for _, c := range conditions {
+		fmt.Fprintf(b, "%s%s %s %s gen=%d at=%s: %s\n", indent, c.Type, c.Status, c.Reason, c.ObservedGeneration,
+			c.LastTransitionTime.UTC().Format("15:04:05"), c.Message)
+	}
+}
+
+func renderMembers(members []api.PerMemberStatus) string {
+	var b strings.Builder
+	for _, m := range members {
+		fmt.Fprintf(&b, "member %q snapshot %q\n", m.ClusterName, m.ObservedResourceIndex)
+		renderConditions(&b, "  ", m.Conditions)
+		for _, f := range m.FailedPlacements {
+			fmt.Fprintf(&b, "  %s %s/%s %s/%s: %s %s: %s\n", f.Condition.Type, f.Group, f.Version, f.Namespace, f.Name, f.Kind, f.Condition.Reason, f.Condition.Message)
+		}
+	}
+	return b.String()
+}
+
+func renderEvents(events []api.Audit) string {
+	var b strings.Builder
+	for _, e := range events {
+		fmt.Fprintf(&b, "event %s %s %s: %s\n", e.Object, e.Type, e.Reason, e.Message)
+	}
+	return b.String()
+}
