@@ -8,8 +8,10 @@ package target
 
 import (
 	"context"
+	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"flotilla/core/api"
@@ -89,4 +91,19 @@ type Node struct {
 	Requested corev1.ResourceList
 	// Price is in US dollars per hour, 0 when unknown.
 	Price float64
+}
+
+// NewNode returns a node with so much cpu and memory, all of it allocatable; both are quantities, "4"
+// and "16Gi".
+func NewNode(name, cpu, memory string) (Node, error) {
+	n := Node{Name: name, Capacity: corev1.ResourceList{}}
+	for resourceName, text := range map[corev1.ResourceName]string{corev1.ResourceCPU: cpu, corev1.ResourceMemory: memory} {
+		q, err := resource.ParseQuantity(text)
+		if err != nil {
+			return Node{}, fmt.Errorf("node %s: %s %q is not a quantity such as 4 or 16Gi", name, resourceName, text)
+		}
+		n.Capacity[resourceName] = q
+	}
+	n.Allocatable = n.Capacity.DeepCopy()
+	return n, nil
 }

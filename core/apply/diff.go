@@ -23,14 +23,6 @@ const (
 	ReasonApplied           = "Applied"
 )
 
-// Values of api.ApplyStrategy that Diff looks at; anything else is the default.
-const (
-	typeReportDiff   = "ReportDiff"
-	takeOverNever    = "Never"
-	takeOverIfNoDiff = "IfNoDiff"
-	applyIfUndrifted = "IfNotDrifted"
-)
-
 // Manifest is one wanted object with its content.
 type Manifest struct {
 	api.Manifest
@@ -62,7 +54,7 @@ func Diff(wanted Wanted, live []*unstructured.Unstructured) Plan {
 	for _, object := range live {
 		d.live[IdentityOf(RefOf(object))] = object
 	}
-	if wanted.Strategy != nil && wanted.Strategy.Type == typeReportDiff {
+	if wanted.Strategy != nil && wanted.Strategy.Type == api.ApplyReportDiff {
 		return d.refuse()
 	}
 	named := make(map[Identity]bool, len(wanted.Manifests))
@@ -164,10 +156,10 @@ func (d *differ) unowned(m *Manifest, live *unstructured.Unstructured) {
 		mode = d.wanted.Strategy.WhenToTakeOver
 	}
 	switch mode {
-	case takeOverNever:
+	case api.TakeOverNever:
 		d.conflict(m.ObjectRef, ReasonNotTakenOver, "the member has this object already and whenToTakeOver is Never")
 		return
-	case takeOverIfNoDiff:
+	case api.TakeOverIfNoDiff:
 		if drifts := Drifts(m.Object, live); len(drifts) > 0 {
 			d.conflict(m.ObjectRef, ReasonFailedToTakeOver,
 				"the member has this object already, different at "+paths(drifts)+", and whenToTakeOver is IfNoDiff")
@@ -188,7 +180,7 @@ func (d *differ) own(m *Manifest, live *unstructured.Unstructured) {
 		d.ops = append(d.ops, Op{
 			Verb: Keep, ObjectRef: m.ObjectRef, Digest: m.Digest, UID: string(live.GetUID()), Object: live,
 		})
-	case d.wanted.Strategy != nil && d.wanted.Strategy.WhenToApply == applyIfUndrifted:
+	case d.wanted.Strategy != nil && d.wanted.Strategy.WhenToApply == api.WhenToApplyIfNotDrift:
 		d.conflict(m.ObjectRef, ReasonFoundDrifts, "changed on the member at "+paths(drifts)+", and whenToApply is IfNotDrifted")
 	default:
 		d.write(Replace, m, live, "drifted at "+paths(drifts))

@@ -1,0 +1,52 @@
+package agentd
+
+import (
+	"context"
+	"time"
+
+	"flotilla/bus"
+)
+
+const (
+	// adviseAfter is how long a first connection may take before a person is told what may be wrong.
+	adviseAfter = 5 * time.Second
+	// adviseAgain is how often that is repeated.
+	adviseAgain = 5 * time.Minute
+)
+
+// greet says what starts, and where a person finds its things.
+func (a *Agent) greet(conn *bus.AgentConn) {
+	line := a.o.Log.Info().Str("member", a.Member()).Str("data", a.o.Config.DataDir)
+	if a.memory != nil {
+		line = line.Stringer("target", a.memory)
+	}
+	line.Msg("the agent starts; it works with what is on disk until the hub answers")
+	conn.OnConnect(func() { a.o.Log.Info().Str("member", a.Member()).Msg("connected to the hub's broker") })
+}
+
+// advise tells a person, while there never was a connection, what to look at.
+func (a *Agent) advise(conn *bus.AgentConn) func(context.Context) error {
+	return func(ctx context.Context) error {
+		connected := make(chan struct{}, 1)
+		conn.OnConnect(func() {
+			select {
+			case connected <- struct{}{}:
+			default:
+			}
+		})
+		for wait := adviseAfter; ; wait = adviseAgain {
+			timer := time.NewTimer(wait)
+			select {
+			case <-ctx.Done():
+				timer.Stop()
+				return nil
+			case <-connected:
+				timer.Stop()
+				return nil
+			case <-timer.C:
+			}
+			a.o.Log.Warn().Msgf("no connection yet: is the hub running, and are --url and --creds those of its broker? "+
+				"If it refuses the credentials, make new ones: flotilla member enrol %s > %s.creds", a.Member(), a.Member())
+		}
+	}
+}

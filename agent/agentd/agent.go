@@ -1,0 +1,140 @@
+package agentd
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"flotilla/agent/beat"
+	"flotilla/agent/target"
+	"flotilla/agent/target/memory"
+	"flotilla/agent/worker"
+	"flotilla/bus"
+	"flotilla/core/api"
+)
+
+// Agent is one agent. Make it with New; Start and Stop it once.
+type Agent struct {
+	o      Options
+	target target.Target
+	memory *memory.Member // nil when the target is another one
+
+	mu      sync.Mutex
+	started bool
+	undo    []func() error // done by Stop, the last one first
+}
+
+// New checks the options and makes the target; nothing runs yet. The error is api.Faults when the
+// configuration is wrong.
+func New(o Options) (*Agent, error) {
+	if o.Config.Member == "" {
+		return nil, errors.New("the agent needs the name of its member: --member NAME")
+	}
+	if faults := o.Config.Validate(); len(faults) > 0 {
+		return nil, faults
+	}
+	a := &Agent{o: o, target: o.Target}
+	if m, ok := o.Target.(*memory.Member); ok {
+		a.memory = m
+	}
+	if o.Target == nil {
+		m, err := inMemory(&o.Config)
+		if err != nil {
+			return nil, err
+		}
+		a.memory, a.target = m, m
+	}
+	return a, nil
+}
+
+// Member is the name of the member.
+func (a *Agent) Member() string { return a.o.Config.Member }
+
+// Memory is the member in memory, for faults and for looking at it; nil when the target is another.
+func (a *Agent) Memory() *memory.Member { return a.memory }
+
+// Start connects, in the background and for ever, and begins to work with what is on disk. It returns
+// as soon as that is under way; ctx bounds the start alone.
+func (a *Agent) Start(ctx context.Context) (err error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.started {
+		return fmt.Errorf("the agent of %s was started already", a.Member())
+	}
+	a.started = true
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, a.unwind())
+		}
+	}()
+	conn, err := bus.ConnectAgent(ctx, a.o.bus(), a.Member())
+	if err != nil {
+		return err
+	}
+	a.onStop(func() error { conn.Close(); return nil })
+	if a.memory != nil && a.o.Target == nil {
+		a.onStop(func() error { a.memory.Close(); return nil })
+	}
+	w, err := worker.New(worker.Options{
+		Member: a.Member(), Hub: conn, Target: a.target, Data: a.o.Config.DataDir, PollEvery: a.o.PollEvery, Log: a.o.Log,
+	})
+	if err != nil {
+		return err
+	}
+	b := beat.New(beat.Options{
+		Member: a.Member(), Hub: conn, Target: a.target, Version: cmp.Or(a.o.Version, api.Version),
+		Interval: time.Duration(a.o.Config.HeartbeatInterval), Labels: a.o.Config.AllLabels(), Properties: a.o.Config.AllProperties(),
+		Namespaces: true, Holds: w.Holds, Unlisted: w.Unlisted, Trouble: w.Trouble, Log: a.o.Log,
+	})
+	a.greet(conn)
+	a.run(a.advise(conn))
+	a.run(w.Run)
+	a.run(func(ctx context.Context) error { b.Run(ctx); return nil })
+	if a.memory != nil {
+		a.run(a.followFaults)
+	}
+	return a.serveMetrics(conn, w)
+}
+
+// run starts f and makes Stop end it and wait for it.
+func (a *Agent) run(f func(context.Context) error) {
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- f(ctx) }()
+	a.onStop(func() error { cancel(); return <-done })
+}
+
+func (a *Agent) onStop(f func() error) { a.undo = append(a.undo, f) }
+
+// Stop ends everything and waits for it. Calling it again, or without Start, does nothing.
+func (a *Agent) Stop() error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.unwind()
+}
+
+func (a *Agent) unwind() error {
+	var faults []error
+	for _, f := range slices.Backward(a.undo) {
+		faults = append(faults, f())
+	}
+	a.undo = nil
+	return errors.Join(faults...)
+}
+
+// Run runs an agent until ctx ends.
+func Run(ctx context.Context, o Options) error {
+	a, err := New(o)
+	if err != nil {
+		return err
+	}
+	if err := a.Start(ctx); err != nil {
+		return err
+	}
+	<-ctx.Done()
+	return a.Stop()
+}

@@ -1,0 +1,86 @@
+// Package agentd is the agent of one member as a package: Options, New, Start, Stop, Run. The main
+// program runs one; the hub's --dev mode, the demo and tests run many in one process.
+//
+// It wires the heartbeat (beat) and the worker to one connection and one target, undoes in reverse
+// what it did, and returns from Stop only when nothing of it runs any more.
+package agentd
+
+import (
+	"cmp"
+	"fmt"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"flotilla/agent/target"
+	"flotilla/agent/target/memory"
+	"flotilla/bus"
+	"flotilla/configs"
+	"flotilla/core/api"
+)
+
+// Options of an Agent.
+type Options struct {
+	// Config is what the configuration file and the flags say; configs.DefaultAgent with a Member is
+	// enough.
+	Config configs.Agent
+	// Server, when set, is connected to in process with CredsText; Config.Bus is then ignored.
+	Server    *bus.Server
+	CredsText []byte
+	// Target replaces the one that Config describes.
+	Target target.Target
+	// Version of this build, api.Version when empty.
+	Version string
+	// PollEvery is how often the index is read without a hint, 3 min when 0.
+	PollEvery time.Duration
+	Log       zerolog.Logger
+}
+
+func (o *Options) bus() bus.Options {
+	return bus.Options{
+		Fleet: o.Config.Fleet, URL: o.Config.Bus.URL, Creds: o.Config.Bus.Creds, Context: o.Config.Bus.Context,
+		CredsText: o.CredsText, Server: o.Server, Version: cmp.Or(o.Version, api.Version), Log: o.Log,
+	}
+}
+
+// defaultNodes is what a member in memory has that was given no nodes.
+var defaultNodes = []configs.Nodes{{Name: "node", Count: 3, InstanceType: "standard-4", CPU: "4", Memory: "16Gi", PricePerHour: "0.20"}}
+
+// inMemory makes the member that the configuration describes.
+func inMemory(c *configs.Agent) (*memory.Member, error) {
+	m := c.Target.Memory
+	given := m.Nodes
+	if len(given) == 0 {
+		given = defaultNodes
+	}
+	var nodes []target.Node
+	for i := range given {
+		made, err := nodesOf(&given[i])
+		if err != nil {
+			return nil, fmt.Errorf("target.memory.nodes[%d]: %w", i, err)
+		}
+		nodes = append(nodes, made...)
+	}
+	faults, err := memory.ParseFaults(m.Faults)
+	if err != nil {
+		return nil, fmt.Errorf("target.memory.faults: %w", err)
+	}
+	member := memory.New(memory.Options{
+		Name: c.Member, KubernetesVersion: m.KubernetesVersion, Nodes: nodes, ReadyAfter: time.Duration(m.ReadyAfter),
+	})
+	member.SetFaults(faults)
+	return member, nil
+}
+
+func nodesOf(n *configs.Nodes) ([]target.Node, error) {
+	var out []target.Node
+	for _, name := range n.Names() {
+		node, err := target.NewNode(name, n.CPU, n.Memory)
+		if err != nil {
+			return nil, err
+		}
+		node.Zone, node.InstanceType, node.Price = n.Zone, n.InstanceType, n.Price()
+		out = append(out, node)
+	}
+	return out, nil
+}

@@ -1,0 +1,158 @@
+// Command agent stands beside one member and makes it hold what the hub wants there.
+//
+//	agent --member berlin --creds berlin.creds
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/rs/zerolog"
+	"github.com/spf13/cobra"
+
+	"flotilla/agent/agentd"
+	"flotilla/agent/target/memory"
+	"flotilla/configs"
+	"flotilla/core/api"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := command().ExecuteContext(ctx); err != nil {
+		fmt.Fprintln(os.Stderr, "agent:", err)
+		stop()
+		os.Exit(1)
+	}
+}
+
+// flags are what the command line may say; what it does not say is the configuration file's.
+type flags struct {
+	config, member, fleet, url, creds, context, data, logLevel, metrics string
+	location, resourceGroup, subscription                               string
+	labels, properties                                                  map[string]string
+	faults                                                              []string
+	interval                                                            time.Duration
+}
+
+func command() *cobra.Command {
+	var f flags
+	c := &cobra.Command{
+		Use:   "agent --member NAME",
+		Short: "The agent of one member of a Flotilla fleet",
+		Long: `The agent of one member: it reports how the member does and makes it hold what the hub places there.
+It dials out to NATS (--url, --creds, --context, or NATS_URL, NATS_CREDS, NATS_CONTEXT) and keeps what it needs in --data.
+
+The member is one in memory. To break it while the agent runs, write faults into the file "faults" of the data directory
+(` + memory.FaultForms + `); remove the file to mend it.`,
+		Example: `  flotilla member enrol berlin > berlin.creds
+  agent --member berlin --creds berlin.creds
+  flotilla member admit berlin
+  echo down > flotilla-agent/berlin/faults`,
+		Version:       api.Version,
+		Args:          cobra.NoArgs,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		RunE: func(c *cobra.Command, _ []string) error {
+			config, err := f.load(c)
+			if err != nil {
+				return err
+			}
+			return agentd.Run(c.Context(), agentd.Options{Config: config, Log: logger(config.Log, os.Stderr)})
+		},
+	}
+	s := c.Flags()
+	s.StringVar(&f.config, "config", "", "configuration file; flags win over it")
+	s.StringVar(&f.member, "member", "", "name of the member, a DNS label")
+	s.StringVar(&f.fleet, "fleet", "", "name of the fleet (default \"default\")")
+	s.StringVar(&f.url, "url", "", "URL of the NATS servers, comma separated")
+	s.StringVar(&f.creds, "creds", "", "credentials of the member's agent, from \"flotilla member enrol\"")
+	s.StringVar(&f.context, "context", "", "NATS context")
+	s.StringVar(&f.data, "data", "", "data directory (default \"flotilla-agent/MEMBER\")")
+	s.StringToStringVar(&f.labels, "label", nil, "label to offer, KEY=VALUE; may be repeated")
+	s.StringToStringVar(&f.properties, "property", nil, "property to report, NAME=VALUE; may be repeated")
+	s.StringVar(&f.location, "location", "", "location, for the label "+api.LabelLocation)
+	s.StringVar(&f.resourceGroup, "resource-group", "", "resource group, for the label "+api.LabelResourceGroup)
+	s.StringVar(&f.subscription, "subscription-id", "", "subscription, for the label "+api.LabelSubscriptionID)
+	s.DurationVar(&f.interval, "heartbeat-interval", 0, "time between heartbeats (default 15s)")
+	s.StringArrayVar(&f.faults, "fault", nil, "fault of the member in memory: "+memory.FaultForms+"; may be repeated")
+	s.StringVar(&f.logLevel, "log-level", "", "trace, debug, info, warn or error (default \"info\")")
+	s.StringVar(&f.metrics, "metrics-address", "", "serve metrics under /metrics at HOST:PORT")
+	return c
+}
+
+// load reads the configuration file, if any, and puts the flags over it.
+func (f *flags) load(c *cobra.Command) (configs.Agent, error) {
+	config := configs.DefaultAgent()
+	if f.config != "" {
+		text, err := os.ReadFile(f.config)
+		if err != nil {
+			return config, fmt.Errorf("reading the configuration: %w", err)
+		}
+		if config, err = configs.LoadAgent(f.config, text); err != nil {
+			return config, err
+		}
+	}
+	for _, set := range []struct {
+		flag string
+		to   *string
+		from string
+	}{
+		{"member", &config.Member, f.member},
+		{"fleet", &config.Fleet, f.fleet},
+		{"url", &config.Bus.URL, f.url},
+		{"creds", &config.Bus.Creds, f.creds},
+		{"context", &config.Bus.Context, f.context},
+		{"data", &config.DataDir, f.data},
+		{"location", &config.Location, f.location},
+		{"resource-group", &config.ResourceGroup, f.resourceGroup},
+		{"subscription-id", &config.SubscriptionID, f.subscription},
+		{"log-level", &config.Log.Level, f.logLevel},
+		{"metrics-address", &config.MetricsAddress, f.metrics},
+	} {
+		if c.Flags().Changed(set.flag) {
+			*set.to = set.from
+		}
+	}
+	config.Labels = over(config.Labels, f.labels)
+	config.Properties = over(config.Properties, f.properties)
+	config.Target.Memory.Faults = append(config.Target.Memory.Faults, f.faults...)
+	if c.Flags().Changed("heartbeat-interval") {
+		config.HeartbeatInterval = configs.Duration(f.interval)
+	}
+	if config.DataDir == configs.DefaultAgent().DataDir && config.Member != "" {
+		config.DataDir = filepath.Join(config.DataDir, config.Member)
+	}
+	return config, nil
+}
+
+func over(base, more map[string]string) map[string]string {
+	if len(more) == 0 {
+		return base
+	}
+	out := map[string]string{}
+	for _, from := range []map[string]string{base, more} {
+		for key, value := range from {
+			out[key] = value
+		}
+	}
+	return out
+}
+
+func logger(l configs.Log, to io.Writer) zerolog.Logger {
+	level, err := zerolog.ParseLevel(strings.ToLower(l.Level))
+	if err != nil {
+		level = zerolog.InfoLevel
+	}
+	if l.Format != "json" {
+		to = zerolog.ConsoleWriter{Out: to, TimeFormat: time.TimeOnly, NoColor: os.Getenv("NO_COLOR") != ""}
+	}
+	return zerolog.New(to).Level(level).With().Timestamp().Logger()
+}

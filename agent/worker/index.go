@@ -1,0 +1,158 @@
+package worker
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"sync"
+	"time"
+
+	"flotilla/core/api"
+	"flotilla/core/apply"
+)
+
+// errOlder refuses a command that is older than the one followed: of a deposed hub, or of a broker that
+// lost its last writes. The hub learns from the heartbeat what is held here and goes beyond it.
+var errOlder = errors.New("the stored command is older than the one that is followed")
+
+// index is the newest command that was accepted, by placement.
+type index struct {
+	member string
+	store  *store
+
+	mu       sync.Mutex
+	have     bool
+	current  savedCommand
+	entries  map[string][]api.IndexEntry
+	previous []api.IndexEntry
+}
+
+// loadIndex goes on with the command that is on the disk, if any.
+func loadIndex(member string, s *store) (*index, error) {
+	saved, have, err := s.loadCommand()
+	if err != nil {
+		return nil, err
+	}
+	x := &index{member: member, store: s, have: have, current: saved}
+	x.entries = byPlacement(saved.Command.Entries)
+	return x, nil
+}
+
+// accept takes a command as it lies on the stream. It reports the placements whose entries differ
+// from before, sorted; none when the command is the one it has. An older one is errOlder. The command
+// is on the disk when accept returns without error.
+func (x *index) accept(body []byte, now time.Time) (changed []string, err error) {
+	var c api.PlacementCommand
+	if err := json.Unmarshal(body, &c); err != nil {
+		return nil, fmt.Errorf("reading the placement command: %w", err)
+	}
+	if c.Kind != api.KindPlacementCommand || c.Member != x.member {
+		return nil, fmt.Errorf("the command is a %q for member %q, expected a %s for %s", c.Kind, c.Member, api.KindPlacementCommand, x.member)
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	digest := hexDigest(body)
+	switch {
+	case !x.have:
+	case digest == x.current.Digest:
+		return nil, nil
+	case c.Order.Compare(x.current.Command.Order) < 0:
+		return nil, errOlder
+	}
+	next := savedCommand{Received: now, Digest: digest, Command: c}
+	if err := x.store.saveCommand(next); err != nil {
+		return nil, fmt.Errorf("keeping the placement command: %w", err)
+	}
+	before := x.entries
+	x.previous = x.current.Command.Entries
+	x.have, x.current, x.entries = true, next, byPlacement(c.Entries)
+	return differing(before, x.entries), nil
+}
+
+// of lists the entries of one placement: those withdrawn first.
+func (x *index) of(placement string) []api.IndexEntry {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return slices.Clone(x.entries[placement])
+}
+
+// order is that of the current command, zero when there never was one.
+func (x *index) order() api.Order {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.current.Command.Order
+}
+
+// known reports whether a command was ever accepted.
+func (x *index) known() bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.have
+}
+
+// placements lists the placements of the current command, sorted.
+func (x *index) placements() []string {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return slices.Sorted(maps.Keys(x.entries))
+}
+
+// lists reports whether the current command mentions the owner.
+func (x *index) lists(owner apply.Owner) bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return slices.ContainsFunc(x.entries[owner.Placement], func(e api.IndexEntry) bool { return e.UID == owner.UID })
+}
+
+// works lists the works that the current and the previous command name.
+func (x *index) works() []string {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	var out []string
+	for _, entries := range [][]api.IndexEntry{x.current.Command.Entries, x.previous} {
+		for i := range entries {
+			if entries[i].Work != "" {
+				out = append(out, entries[i].Work)
+			}
+		}
+	}
+	return out
+}
+
+func byPlacement(entries []api.IndexEntry) map[string][]api.IndexEntry {
+	out := map[string][]api.IndexEntry{}
+	for _, e := range entries {
+		out[e.Placement] = append(out[e.Placement], e)
+	}
+	for _, list := range out {
+		slices.SortStableFunc(list, func(a, b api.IndexEntry) int {
+			switch {
+			case a.Withdrawn == b.Withdrawn:
+				return 0
+			case a.Withdrawn:
+				return -1
+			}
+			return 1
+		})
+	}
+	return out
+}
+
+// differing lists the placements whose entries are not the same, sorted.
+func differing(before, after map[string][]api.IndexEntry) []string {
+	changed := map[string]bool{}
+	for placement, entries := range after {
+		if !reflect.DeepEqual(before[placement], entries) {
+			changed[placement] = true
+		}
+	}
+	for placement := range before {
+		if _, ok := after[placement]; !ok {
+			changed[placement] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(changed))
+}

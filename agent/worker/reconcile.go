@@ -1,0 +1,195 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"flotilla/agent/target"
+	"flotilla/core/api"
+	"flotilla/core/apply"
+)
+
+// outcome is what one look at an entry came to.
+type outcome struct {
+	result api.PlacementResult
+	wait   wait
+}
+
+// reconcile looks at one placement: what the index withdraws of it first, then what it wants. The
+// result it reports is that of the first entry; a withdrawal is confirmed before anything else of the
+// same name is spoken of.
+func (w *Worker) reconcile(ctx context.Context, placement string) (time.Time, error) {
+	entries := w.index.of(placement)
+	if len(entries) == 0 {
+		return time.Time{}, w.forget(placement)
+	}
+	var first *outcome
+	longest := steady
+	for i := range entries {
+		out, err := w.entry(ctx, entries[i])
+		if err != nil {
+			return time.Time{}, err
+		}
+		longest = max(longest, out.wait)
+		if first == nil {
+			first = &out
+		}
+	}
+	if err := w.store.flush(); err != nil {
+		w.o.Log.Warn().Err(err).Msg("content could not be brought to the disk")
+	}
+	if err := w.ledger.put(ctx, first.result, time.Now()); err != nil {
+		if !errors.Is(err, errHubAway) {
+			w.o.Log.Warn().Err(err).Str("placement", placement).Msg("result could not be reported; trying again")
+		}
+		longest = retrying
+	}
+	if ctx.Err() != nil {
+		return time.Time{}, ctx.Err()
+	}
+	mark := fmt.Sprint(first.result.Generation, first.result.UID, first.result.Failed, first.result.Applied)
+	return time.Now().Add(w.pace.next(placement, longest, mark)), nil
+}
+
+func (w *Worker) entry(ctx context.Context, e api.IndexEntry) (outcome, error) {
+	order := w.index.order()
+	r := newResult(w.o.Member, order, e)
+	owner := apply.Owner{Placement: e.Placement, UID: e.UID}
+	from := target.Origin{Owner: owner.String(), Order: order, Generation: e.Generation, Snapshot: e.Snapshot}
+	look := w.hold
+	if e.Withdrawn {
+		look = w.withdraw
+	}
+	kind, err := look(ctx, owner, e, from, &r)
+	switch {
+	case ctx.Err() != nil:
+		return outcome{}, ctx.Err()
+	case err != nil:
+		w.o.Log.Debug().Err(err).Str("placement", e.Placement).Msg("not done yet")
+		return outcome{result: w.inProgress(r, err), wait: retrying}, nil
+	}
+	return outcome{result: r, wait: kind}, nil
+}
+
+// hold makes the member hold what the entry says and fills in the result. The error says why that
+// cannot be told now.
+func (w *Worker) hold(ctx context.Context, owner apply.Owner, e api.IndexEntry, from target.Origin, r *api.PlacementResult) (wait, error) {
+	manifests, err := w.shelf.manifests(ctx, e.Placement, e.Work)
+	if err != nil {
+		if errors.Is(err, errNotYet) {
+			w.nudge()
+		}
+		return retrying, err
+	}
+	live, err := w.live(ctx, owner, manifests)
+	if err != nil {
+		return retrying, err
+	}
+	plan := apply.Diff(apply.Wanted{Owner: owner, Strategy: e.Apply, Manifests: manifests}, live)
+	w.say(e.Placement, plan)
+	done, err := w.perform(ctx, plan, from)
+	if err != nil {
+		return retrying, fmt.Errorf("writing: %w", err)
+	}
+	t := count(plan, done, len(manifests))
+	t.answer(r)
+	switch {
+	case len(t.failures) > 0:
+		return retrying, nil
+	case len(t.waiting) > 0:
+		return watching, nil
+	}
+	return steady, nil
+}
+
+// withdraw takes what the owner owns off the member, or lets go of it, and confirms when nothing is
+// left.
+func (w *Worker) withdraw(ctx context.Context, owner apply.Owner, e api.IndexEntry, from target.Origin, r *api.PlacementResult) (wait, error) {
+	w.shelf.forget(e.Placement)
+	live, err := w.o.Target.Owned(ctx, owner.String())
+	if err != nil {
+		return retrying, fmt.Errorf("reading what is to be withdrawn: %w", err)
+	}
+	plan := apply.Withdraw(owner, live, e.Abandon)
+	w.say(e.Placement, plan)
+	done, err := w.perform(ctx, plan, from)
+	if err != nil {
+		return retrying, fmt.Errorf("withdrawing: %w", err)
+	}
+	if t := count(plan, done, len(live)); len(t.failures) > 0 {
+		t.answer(r)
+		return retrying, nil
+	}
+	left, err := w.o.Target.Owned(ctx, owner.String())
+	if err != nil {
+		return retrying, fmt.Errorf("reading what is left: %w", err)
+	}
+	if len(left) > 0 {
+		return watching, fmt.Errorf("%d objects are still being deleted, first %s", len(left), apply.RefOf(left[0]))
+	}
+	r.Withdrawn, r.Applied, r.AppliedReason = true, yes, reasonApplied
+	r.AppliedMessage = "nothing of it is left"
+	if e.Abandon {
+		r.AppliedMessage = "its objects were left in place and belong to nobody now"
+	}
+	return steady, nil
+}
+
+// inProgress is the result while the answer is not known. What is known of the same work stays said,
+// but nobody can vouch for its being available.
+func (w *Worker) inProgress(r api.PlacementResult, why error) api.PlacementResult {
+	last, ok := w.ledger.of(r.Placement)
+	if ok && last.UID == r.UID && last.Work == r.Work && last.Generation == r.Generation && last.Applied == yes && !last.Withdrawn {
+		r.Applied, r.AppliedReason, r.AppliedMessage = last.Applied, last.AppliedReason, last.AppliedMessage
+		r.Total = last.Total
+		r.Available, r.AvailableReason, r.AvailableMessage = unknown, reasonUnavailable, clip(why.Error())
+		return r
+	}
+	r.Applied, r.AppliedReason, r.AppliedMessage = unknown, reasonInProgress, clip(why.Error())
+	return r
+}
+
+// live reads what the owner owns and, whoever owns them, the objects that the manifests name.
+func (w *Worker) live(ctx context.Context, owner apply.Owner, manifests []apply.Manifest) ([]*unstructured.Unstructured, error) {
+	live, err := w.o.Target.Owned(ctx, owner.String())
+	if err != nil {
+		return nil, fmt.Errorf("reading what is there: %w", err)
+	}
+	have := make(map[apply.Identity]bool, len(live))
+	for _, object := range live {
+		have[apply.IdentityOf(apply.RefOf(object))] = true
+	}
+	for i := range manifests {
+		if manifests[i].Name == "" || have[apply.IdentityOf(manifests[i].ObjectRef)] {
+			continue
+		}
+		object, err := w.o.Target.Get(ctx, manifests[i].ObjectRef)
+		switch {
+		case apierrors.IsNotFound(err):
+		case err != nil:
+			return nil, fmt.Errorf("reading %s: %w", manifests[i].ObjectRef, err)
+		default:
+			live = append(live, object)
+		}
+	}
+	return live, nil
+}
+
+// forget drops what is known of a placement that the index does not mention. What runs of it stays.
+func (w *Worker) forget(placement string) error {
+	w.shelf.forget(placement)
+	w.pace.forget(placement)
+	return w.ledger.forget(placement)
+}
+
+func (w *Worker) say(placement string, plan apply.Plan) {
+	if writes := plan.Writes(); writes > 0 {
+		w.o.Log.Info().Str("placement", placement).Int("writes", writes).Int("conflicts", len(plan.Conflicts)).Msg("writing to the member")
+		w.o.Log.Debug().Str("placement", placement).Msg(plan.String())
+	}
+}

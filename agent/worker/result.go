@@ -1,0 +1,119 @@
+package worker
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"flotilla/core/api"
+)
+
+// Answers of a result, and their reasons, from placement.md section 4.
+const (
+	yes     = "True"
+	no      = "False"
+	unknown = "Unknown"
+
+	reasonApplied     = "AllWorkHaveBeenApplied"
+	reasonNotApplied  = "NotAllWorkHaveBeenApplied"
+	reasonInProgress  = "ApplyInProgress"
+	reasonAvailable   = "AllWorkAreAvailable"
+	reasonUnavailable = "NotAllWorkAreAvailable"
+	reasonUntracked   = "NotAllWorkAreAvailabilityTrackable"
+
+	conditionApplied   = "Applied"
+	conditionAvailable = "Available"
+)
+
+const (
+	// maxResult is what a result may take as JSON, below the 16 KiB that the hub accepts.
+	maxResult = 15 * 1024
+	// maxFailures bounds the failures a result lists.
+	maxFailures = 100
+	// maxMessage bounds each message.
+	maxMessage = 512
+)
+
+// sameResult compares two results but for the command that they answer and the time.
+func sameResult(a, b api.PlacementResult) bool {
+	a.Order, b.Order = api.Order{}, api.Order{}
+	a.Changed = b.Changed
+	return reflect.DeepEqual(a, b)
+}
+
+// newResult begins the result of an entry.
+func newResult(member string, order api.Order, e api.IndexEntry) api.PlacementResult {
+	return api.PlacementResult{
+		Header: api.NewHeader(api.KindPlacementResult), Member: member, Placement: e.Placement, UID: e.UID,
+		Order: order, Generation: e.Generation, Snapshot: e.Snapshot, Work: e.Work,
+	}
+}
+
+// tally is what came of the objects of one placement.
+type tally struct {
+	total     int
+	failures  []api.ManifestFailure // could not be applied
+	waiting   []api.ManifestFailure // applied, not available yet
+	untracked int
+}
+
+// answer fills in the two answers and what is in trouble.
+func (t *tally) answer(r *api.PlacementResult) {
+	r.Total, r.Failed = t.total, len(t.failures)+len(t.waiting)
+	r.Failures = slices.Concat(sorted(t.failures), sorted(t.waiting))
+	switch {
+	case len(t.failures) > 0:
+		r.Applied, r.AppliedReason = no, reasonNotApplied
+		r.AppliedMessage = fmt.Sprintf("%d of %d objects could not be applied, first %s: %s",
+			len(t.failures), t.total, r.Failures[0].ObjectRef, r.Failures[0].Message)
+		cut(r)
+		return
+	case len(t.waiting) > 0:
+		r.Available, r.AvailableReason = no, reasonUnavailable
+		r.AvailableMessage = fmt.Sprintf("%d of %d objects are not available yet, first %s: %s",
+			len(t.waiting), t.total, r.Failures[0].ObjectRef, r.Failures[0].Message)
+	case t.untracked > 0:
+		r.Available, r.AvailableReason = yes, reasonUntracked
+		r.AvailableMessage = fmt.Sprintf("all %d objects are there; the availability of %d of them cannot be tracked", t.total, t.untracked)
+	default:
+		r.Available, r.AvailableReason = yes, reasonAvailable
+		r.AvailableMessage = fmt.Sprintf("all %d objects are available", t.total)
+	}
+	r.Applied, r.AppliedReason = yes, reasonApplied
+	r.AppliedMessage = fmt.Sprintf("all %d objects are applied", t.total)
+	cut(r)
+}
+
+func sorted(failures []api.ManifestFailure) []api.ManifestFailure {
+	out := slices.Clone(failures)
+	slices.SortFunc(out, func(a, b api.ManifestFailure) int {
+		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Reason, b.Reason))
+	})
+	return out
+}
+
+// cut makes a result small enough to be sent. Failed keeps the true number.
+func cut(r *api.PlacementResult) {
+	r.AppliedMessage, r.AvailableMessage = clip(r.AppliedMessage), clip(r.AvailableMessage)
+	r.Failures = r.Failures[:min(len(r.Failures), maxFailures)]
+	for i := range r.Failures {
+		r.Failures[i].Message = clip(r.Failures[i].Message)
+	}
+	for len(r.Failures) > 0 {
+		body, err := json.Marshal(r)
+		if err == nil && len(body) <= maxResult {
+			return
+		}
+		r.Failures = r.Failures[:len(r.Failures)/2]
+	}
+}
+
+func clip(message string) string {
+	if len(message) <= maxMessage {
+		return message
+	}
+	return strings.ToValidUTF8(message[:maxMessage-3], "") + "..."
+}

@@ -1,0 +1,282 @@
+package worker
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"flotilla/core/api"
+)
+
+// stateVersion is the layout of the data directory this build writes and reads.
+const stateVersion = 1
+
+// sweepAge keeps content that nothing refers to for a while, in case a command brings it back.
+const sweepAge = 10 * time.Minute
+
+// store is the agent's memory on disk: the newest command, the content it needs, and the last result
+// of each placement. Files are replaced whole, so that a kill at any moment leaves the old or the new
+// one; what cannot be read again is treated as absent, never as empty.
+type store struct {
+	dir  string
+	lock *os.File
+
+	mu    sync.Mutex
+	dirty []string // content files that were not synced yet
+}
+
+// stateFile says whose directory it is.
+type stateFile struct {
+	Version int    `json:"version"`
+	Member  string `json:"member"`
+}
+
+// savedCommand is the newest command that was accepted.
+type savedCommand struct {
+	Received time.Time            `json:"received"`
+	Digest   string               `json:"digest"` // of the message as it was received
+	Command  api.PlacementCommand `json:"command"`
+}
+
+// openStore makes or opens the directory of a member's agent and locks it against a second agent.
+func openStore(dir, member string) (*store, error) {
+	for _, sub := range []string{"content", "results"} {
+		if err := os.MkdirAll(filepath.Join(dir, sub), 0o700); err != nil {
+			return nil, fmt.Errorf("making the data directory of member %s: %w; give another one with --data", member, err)
+		}
+	}
+	lock, err := lockDirectory(dir)
+	if err != nil {
+		return nil, err
+	}
+	s := &store{dir: dir, lock: lock}
+	if err := s.claim(member); err != nil {
+		return nil, errors.Join(err, s.close())
+	}
+	return s, s.dropTemporaries()
+}
+
+func lockDirectory(dir string) (*os.File, error) {
+	lock, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("locking %s: %w", dir, err)
+	}
+	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		return nil, errors.Join(fmt.Errorf("data directory %s is in use by another agent: stop it, or give another directory with --data", dir), lock.Close())
+	}
+	return lock, nil
+}
+
+// claim checks that the directory is this member's and of a layout this build knows.
+func (s *store) claim(member string) error {
+	var found stateFile
+	switch err := s.readJSON("state.json", &found); {
+	case errors.Is(err, fs.ErrNotExist):
+		return s.writeJSON("state.json", stateFile{Version: stateVersion, Member: member}, true)
+	case err != nil:
+		return fmt.Errorf("%w; give another directory with --data", err)
+	case found.Member != member:
+		return fmt.Errorf("data directory %s belongs to member %s, not %s: give another directory with --data", s.dir, found.Member, member)
+	case found.Version > stateVersion:
+		return fmt.Errorf("data directory %s has version %d, this agent reads up to %d: run the newer agent, or give another directory with --data",
+			s.dir, found.Version, stateVersion)
+	}
+	return nil
+}
+
+func (s *store) close() error { return s.lock.Close() }
+
+// saveCommand makes a command the newest one; it is on the disk when saveCommand returns.
+func (s *store) saveCommand(c savedCommand) error { return s.writeJSON("index.json", c, true) }
+
+// loadCommand reads the newest command. It reports false when there is none that can be read.
+func (s *store) loadCommand() (savedCommand, bool, error) {
+	var c savedCommand
+	switch err := s.readJSON("index.json", &c); {
+	case errors.Is(err, fs.ErrNotExist):
+		return savedCommand{}, false, nil
+	case err != nil:
+		return savedCommand{}, false, err
+	}
+	return c, true, nil
+}
+
+// content reads a body; fs.ErrNotExist when it is not cached. A body that does not have its digest,
+// such as a file cut short by a power failure, is dropped.
+func (s *store) content(digest string) ([]byte, error) {
+	path := s.contentPath(digest)
+	body, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	if hexDigest(body) != digest {
+		return nil, errors.Join(fs.ErrNotExist, os.Remove(path))
+	}
+	return body, nil
+}
+
+// keepContent caches a body that has its digest. It is on the disk after the next flush.
+func (s *store) keepContent(digest string, body []byte) error {
+	if hexDigest(body) != digest {
+		return fmt.Errorf("content %s has digest %s", digest, hexDigest(body))
+	}
+	path := s.contentPath(digest)
+	if err := replaceFile(path, body, false); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.dirty = append(s.dirty, path)
+	return nil
+}
+
+// flush brings cached content to the disk.
+func (s *store) flush() error {
+	s.mu.Lock()
+	dirty := s.dirty
+	s.dirty = nil
+	s.mu.Unlock()
+	if len(dirty) == 0 {
+		return nil
+	}
+	var faults []error
+	for _, path := range dirty {
+		if err := syncPath(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			faults = append(faults, err)
+		}
+	}
+	return errors.Join(append(faults, syncPath(filepath.Join(s.dir, "content")))...)
+}
+
+// sweep drops content that is not in use and has not been written for a while.
+func (s *store) sweep(inUse map[string]bool, now time.Time) error {
+	entries, err := os.ReadDir(filepath.Join(s.dir, "content"))
+	if err != nil {
+		return err
+	}
+	var faults []error
+	for _, e := range entries {
+		at, err := e.Info()
+		if err != nil || inUse[e.Name()] || now.Sub(at.ModTime()) < sweepAge {
+			continue
+		}
+		faults = append(faults, os.Remove(s.contentPath(e.Name())))
+	}
+	return errors.Join(faults...)
+}
+
+// saveResult remembers the last result of a placement.
+func (s *store) saveResult(r api.PlacementResult) error {
+	return s.writeJSON(resultName(r.Placement), r, false)
+}
+
+// forgetResult drops the last result of a placement.
+func (s *store) forgetResult(placement string) error {
+	err := os.Remove(filepath.Join(s.dir, resultName(placement)))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// loadResults reads the last results by placement. What cannot be read is left out: a result is made
+// anew when its placement is looked at.
+func (s *store) loadResults() (map[string]api.PlacementResult, error) {
+	entries, err := os.ReadDir(filepath.Join(s.dir, "results"))
+	if err != nil {
+		return nil, err
+	}
+	out := map[string]api.PlacementResult{}
+	for _, e := range entries {
+		var r api.PlacementResult
+		if err := s.readJSON(filepath.Join("results", e.Name()), &r); err == nil && resultName(r.Placement) == filepath.Join("results", e.Name()) {
+			out[r.Placement] = r
+		}
+	}
+	return out, nil
+}
+
+func resultName(placement string) string {
+	return filepath.Join("results", url.PathEscape(placement)+".json")
+}
+
+func (s *store) contentPath(digest string) string {
+	return filepath.Join(s.dir, "content", filepath.Base(digest))
+}
+
+func (s *store) readJSON(name string, into any) error {
+	path := filepath.Join(s.dir, name)
+	body, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(body, into); err != nil {
+		return fmt.Errorf("reading %s: %w", path, err)
+	}
+	return nil
+}
+
+func (s *store) writeJSON(name string, value any, sync bool) error {
+	body, err := json.Marshal(value)
+	if err != nil {
+		return fmt.Errorf("writing %s: %w", name, err)
+	}
+	return replaceFile(filepath.Join(s.dir, name), body, sync)
+}
+
+const temporary = ".tmp-"
+
+// replaceFile puts a file in place of another, whole. With sync it is on the disk afterwards.
+func replaceFile(path string, body []byte, sync bool) error {
+	f, err := os.CreateTemp(filepath.Dir(path), temporary)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(body)
+	if err == nil && sync {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(f.Name()))
+	}
+	if sync {
+		return syncPath(filepath.Dir(path))
+	}
+	return nil
+}
+
+func syncPath(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
+}
+
+// dropTemporaries removes what a killed agent left half written.
+func (s *store) dropTemporaries() error {
+	return filepath.WalkDir(s.dir, func(path string, e fs.DirEntry, err error) error {
+		if err == nil && !e.IsDir() && strings.HasPrefix(e.Name(), temporary) {
+			return os.Remove(path)
+		}
+		return err
+	})
+}
+
+func hexDigest(body []byte) string {
+	sum := sha256.Sum256(body)
+	return hex.EncodeToString(sum[:])
+}

@@ -1,0 +1,117 @@
+package worker
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"flotilla/core/api"
+)
+
+func TestStoreKeepsWhatItWasGiven(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, dir, "berlin")
+	_, have, err := s.loadCommand()
+	require.NoError(t, err)
+	require.False(t, have)
+	saved := savedCommand{Received: time.Unix(1, 0).UTC(), Digest: "d", Command: api.PlacementCommand{Member: "berlin", Order: api.Order{Term: 3}}}
+	require.NoError(t, s.saveCommand(saved))
+	body := []byte("hello")
+	require.NoError(t, s.keepContent(hexDigest(body), body))
+	require.Error(t, s.keepContent("x", body), "content under another digest")
+	result := api.PlacementResult{Placement: "shop/web", UID: "u", Changed: metav1.NewTime(time.Unix(5, 0))}
+	require.NoError(t, s.saveResult(result))
+	require.NoError(t, s.saveResult(api.PlacementResult{Placement: "over"}))
+	require.NoError(t, s.forgetResult("over"))
+	require.NoError(t, s.forgetResult("over"))
+	require.NoError(t, s.flush())
+	require.NoError(t, s.close())
+
+	s = open(t, dir, "berlin")
+	got, have, err := s.loadCommand()
+	require.NoError(t, err)
+	require.True(t, have)
+	require.Equal(t, saved, got)
+	cached, err := s.content(hexDigest(body))
+	require.NoError(t, err)
+	require.Equal(t, body, cached)
+	results, err := s.loadResults()
+	require.NoError(t, err)
+	require.Len(t, results, 1)
+	require.True(t, sameResult(result, results["shop/web"]))
+	require.True(t, result.Changed.Equal(ptr(results["shop/web"].Changed)))
+}
+
+func TestStoreBelongsToOneAgentOfOneMember(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, dir, "berlin")
+	_, err := openStore(dir, "berlin")
+	require.ErrorContains(t, err, "in use by another agent")
+	require.NoError(t, s.close())
+	_, err = openStore(dir, "paris")
+	require.ErrorContains(t, err, "belongs to member berlin, not paris")
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "state.json"), []byte(`{"version":9,"member":"berlin"}`), 0o600))
+	_, err = openStore(dir, "berlin")
+	require.ErrorContains(t, err, "has version 9, this agent reads up to 1")
+}
+
+// A kill or a power failure leaves half-written files behind; none of them may be taken for the truth.
+func TestStoreSurvivesHalfWrittenFiles(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, dir, "berlin")
+	body := []byte("hello")
+	require.NoError(t, s.keepContent(hexDigest(body), body))
+	require.NoError(t, s.saveResult(api.PlacementResult{Placement: "web"}))
+	require.NoError(t, s.close())
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "content", hexDigest(body)), []byte("hel"), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "results", "web.json"), []byte(`{"placement":"we`), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "content", temporary+"1"), []byte("x"), 0o600))
+
+	s = open(t, dir, "berlin")
+	_, err := s.content(hexDigest(body))
+	require.ErrorIs(t, err, fs.ErrNotExist)
+	results, err := s.loadResults()
+	require.NoError(t, err)
+	require.Empty(t, results)
+	left, err := os.ReadDir(filepath.Join(dir, "content"))
+	require.NoError(t, err)
+	require.Empty(t, left)
+
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "index.json"), []byte(`{"command":`), 0o600))
+	_, _, err = s.loadCommand()
+	require.ErrorContains(t, err, "index.json", "an index that cannot be read is not an empty one")
+}
+
+func TestSweepKeepsWhatIsInUseOrYoung(t *testing.T) {
+	s := open(t, t.TempDir(), "berlin")
+	digests := map[string]string{}
+	for _, text := range []string{"used", "old", "young"} {
+		digests[text] = hexDigest([]byte(text))
+		require.NoError(t, s.keepContent(digests[text], []byte(text)))
+	}
+	now := time.Now()
+	for _, text := range []string{"used", "old"} {
+		past := now.Add(-time.Hour)
+		require.NoError(t, os.Chtimes(s.contentPath(digests[text]), past, past))
+	}
+	require.NoError(t, s.sweep(map[string]bool{digests["used"]: true}, now))
+	for text, kept := range map[string]bool{"used": true, "old": false, "young": true} {
+		_, err := s.content(digests[text])
+		require.Equal(t, kept, err == nil, text)
+	}
+}
+
+func open(t *testing.T, dir, member string) *store {
+	t.Helper()
+	s, err := openStore(dir, member)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = s.close() })
+	return s
+}
+
+func ptr[T any](v T) *T { return &v }
