@@ -89,6 +89,9 @@ func (c *collector) read(d *Document) {
 		return
 	}
 	decoded, faults := api.Decode(d.JSON)
+	if len(faults) > 0 && c.readObserved(d, faults) {
+		return
+	}
 	if len(faults) > 0 {
 		for _, f := range faults {
 			f.Object = cmp.Or(f.Object, decoded.Object.Kind, "document") + " (" + d.Where + ")"
@@ -104,6 +107,20 @@ func (c *collector) read(d *Document) {
 	default:
 		c.readContent(d, decoded.Object)
 	}
+}
+
+// readObserved takes a member that another hub exported with its status as it is: what that hub
+// accepted is a fact of the plan, and what ours would refuse is only noted (D5).
+func (c *collector) readObserved(d *Document, faults api.Faults) bool {
+	m := &api.MemberCluster{}
+	if json.Unmarshal(d.JSON, m) != nil || m.Kind != api.KindMemberCluster || m.Name == "" || m.Status == nil {
+		return false
+	}
+	for _, f := range faults {
+		c.notes = append(c.notes, "taken as exported, an apply would refuse it: "+f.String())
+	}
+	c.readMember(d, m)
+	return true
 }
 
 func (c *collector) readMember(d *Document, m *api.MemberCluster) {
@@ -181,6 +198,8 @@ func (c *collector) allMembers() []api.Member {
 	return members
 }
 
+// allSubjects pairs every placement with its bindings. Files do not tell what a placement that is bound
+// already holds, so only the content of a fresh one is shown.
 func (c *collector) allSubjects() []Subject {
 	subjects := make([]Subject, 0, len(c.placements))
 	for key, docs := range c.placements {
@@ -191,7 +210,7 @@ func (c *collector) allSubjects() []Subject {
 			p.UID, p.Generation = docs.exported.UID, docs.exported.Generation+1
 		}
 		s := Subject{Placement: *p, Existing: c.existingOf(key, docs)}
-		if c.index.Len() > 0 {
+		if c.index.Len() > 0 && len(s.Existing) == 0 {
 			s.Content = Compare(p, nil, c.index)
 		}
 		subjects = append(subjects, s)

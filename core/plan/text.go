@@ -85,14 +85,24 @@ func (p *Placement) write(b *strings.Builder, d *Detail) {
 			fmt.Fprintf(b, "  = %s: %s\n", v.Member, v.Reason)
 		}
 	}
-	if !p.Fulfilled {
-		for _, u := range d.Unpicked {
-			fmt.Fprintf(b, "  ! %s: %s\n", u.Member, u.Reason)
-		}
-	}
+	p.writeMissing(b, d.Unpicked)
 	p.writeRefusals(b)
 	if d.Rollout != "" {
 		fmt.Fprintf(b, "  rollout: %s\n", d.Rollout)
+	}
+}
+
+// writeMissing says why wanted members were not picked, but for those that keep the workload, which
+// stand above with the same reason.
+func (p *Placement) writeMissing(b *strings.Builder, unpicked []api.Unpicked) {
+	if p.Fulfilled {
+		return
+	}
+	for _, u := range unpicked {
+		keeps := slices.ContainsFunc(p.Verdicts, func(v Verdict) bool { return v.Member == u.Member && v.Keeps })
+		if !keeps {
+			fmt.Fprintf(b, "  ! %s: %s\n", u.Member, u.Reason)
+		}
 	}
 }
 

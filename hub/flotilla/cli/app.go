@@ -44,14 +44,20 @@ func Main(ctx context.Context, args []string, env Environment) int {
 // failure turns what cobra says before a command runs into usage errors.
 func (a *app) failure(err error, root *cobra.Command, args []string) *Failure {
 	var own *Failure
-	if a.started || errors.As(err, &own) {
+	if a.started {
 		return failureOf(err)
 	}
-	cmd, _, findErr := root.Find(args)
-	if findErr != nil || cmd == nil {
-		cmd = root
+	if !errors.As(err, &own) {
+		own = &Failure{Code: ExitUsage, Message: strings.TrimSpace(err.Error())}
 	}
-	return &Failure{Code: ExitUsage, Message: strings.TrimSpace(err.Error()), Next: cmd.CommandPath() + " --help"}
+	if own.Next == "" {
+		cmd, _, findErr := root.Find(args)
+		if findErr != nil || cmd == nil {
+			cmd = root
+		}
+		own.Next = cmd.CommandPath() + " --help"
+	}
+	return own
 }
 
 // run wraps what a command does so that errors before it are told from its own.
@@ -112,8 +118,12 @@ func printJSONLine(w io.Writer, v any) error {
 	return err
 }
 
-// flagSuggestion improves pflag's message about a flag that does not exist.
+// flagSuggestion improves pflag's message about a flag that does not exist. After a mistyped command
+// it is the command that is wrong.
 func flagSuggestion(cmd *cobra.Command, err error) error {
+	if words := cmd.Flags().Args(); cmd.HasSubCommands() && len(words) > 0 {
+		return unknownCommand(cmd, words[0])
+	}
 	message := err.Error()
 	if name, found := strings.CutPrefix(message, "unknown flag: --"); found {
 		var all []string

@@ -35,7 +35,7 @@ placed on the members that placements choose. One apply is all or nothing.`,
 		Example: `  flotilla apply -f configs/examples
   flotilla apply -k overlays/prod --dry-run=server
   kustomize build . | flotilla apply -f -`,
-		Args: cobra.NoArgs,
+		Args: noArgs,
 		RunE: a.run(func(ctx context.Context, _ []string) error { return a.apply(ctx, o) }),
 	}
 	o.addFlags(cmd.Flags())

@@ -21,7 +21,7 @@ func (a *app) diffCommand() *cobra.Command {
 		Short: "Show how files differ from what the hub holds; exit 1 when they do",
 		Example: `  flotilla diff -f web.yaml
   flotilla plan -f web.yaml   # what members would see of it`,
-		Args: cobra.NoArgs,
+		Args: noArgs,
 		RunE: a.run(func(ctx context.Context, _ []string) error { return a.diff(ctx, s) }),
 	}
 	s.addFlags(cmd.Flags())

@@ -33,7 +33,7 @@ func (a *app) memberAdmitCommand() *cobra.Command {
 		Long: `Make a joining member part of the fleet. Labels that its agent offers count only for allowed keys;
 without --allow-labels those that it offers now are allowed.`,
 		Example: `  flotilla member admit berlin --labels region=eu --allow-labels 'fleet.azure.com/*'`,
-		Args:    cobra.ExactArgs(1),
+		Args:    oneName,
 		RunE:    a.run(func(ctx context.Context, args []string) error { return a.admit(ctx, o, args[0]) }),
 	}
 	cmd.Flags().StringSliceVar(&o.allowLabels, "allow-labels", nil, `label keys that the agent may set; "*" is any, "prefix/*" any of a prefix`)
@@ -80,7 +80,7 @@ func (a *app) memberEnrolCommand() *cobra.Command {
 		Long: `Print a .creds file for the agent of a member: it may write and read what concerns that member and
 nothing else. Keep the file secret.`,
 		Example: `  flotilla member enrol berlin > berlin.creds`,
-		Args:    cobra.ExactArgs(1),
+		Args:    oneName,
 		RunE: a.run(func(ctx context.Context, args []string) error {
 			a.machine = true
 			var reply api.EnrolResponse
@@ -112,7 +112,7 @@ func (a *app) memberLeaveCommand() *cobra.Command {
 		Long: `Take a member out of the fleet. What was placed on it stays there (Retain) unless its MemberCluster
 or --when-leaving says Delete. PickN placements find another member for what it held.`,
 		Example: `  flotilla member leave berlin --when-leaving Delete`,
-		Args:    cobra.ExactArgs(1),
+		Args:    oneName,
 		RunE:    a.run(func(ctx context.Context, args []string) error { return a.leave(ctx, o, args[0]) }),
 	}
 	cmd.Flags().StringVar(&o.whenLeaving, "when-leaving", "", "Retain or Delete what is placed on it (default: as its MemberCluster says)")
@@ -188,7 +188,7 @@ func (a *app) memberCordonCommand(verb, short string, remove bool) *cobra.Comman
 		Use:     verb + " NAME",
 		Short:   short,
 		Example: "  flotilla member " + verb + " berlin",
-		Args:    cobra.ExactArgs(1),
+		Args:    oneName,
 		RunE: a.run(func(ctx context.Context, args []string) error {
 			return a.cordon(ctx, args, verb+"ed", remove, dryRun, true)
 		}),

@@ -75,7 +75,7 @@ func (o *output) printer() (printers.ResourcePrinter, error) {
 	case "custom-columns":
 		return newCustomColumns(arg, o.noHeaders)
 	}
-	return nil, usagef("unknown output format %q%s; one of %s", o.format, meant(nearest(form, outputFormats)), strings.Join(outputFormats, ", "))
+	return nil, usagef("unknown output format %q, expected %s%s", o.format, strings.Join(outputFormats, ", "), meant(nearest(form, outputFormats)))
 }
 
 func jsonPathPrinter(template string) (printers.ResourcePrinter, error) {

@@ -59,7 +59,7 @@ Exit 0 when nothing would change, 1 when something would, 3 when the files are r
 		Example: `  flotilla plan -f web.yaml
   flotilla plan -f fleet.yaml -f web.yaml --offline -o json
   kubectl get memberclusters,clusterresourceplacements,clusterresourcebindings -o yaml | flotilla plan -f - --offline`,
-		Args: cobra.NoArgs,
+		Args: noArgs,
 		RunE: a.run(func(ctx context.Context, _ []string) error { return a.plan(ctx, o) }),
 	}
 	o.source.addFlags(cmd.Flags())

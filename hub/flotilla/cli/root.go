@@ -1,8 +1,6 @@
 package cli
 
 import (
-	"strings"
-
 	"github.com/spf13/cobra"
 )
 
@@ -24,6 +22,8 @@ func (a *app) root() *cobra.Command {
 		Use:           "flotilla",
 		Short:         "The command line of a Flotilla hub",
 		Long:          rootLong,
+		Args:          cobra.ArbitraryArgs,
+		RunE:          groupRun,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
@@ -55,17 +55,25 @@ func (a *app) addCommands(parent *cobra.Command, group string, commands ...*cobr
 	}
 }
 
-// group is a command that only holds others; a word that none of them knows is an error of usage.
+// group is a command that only holds others.
 func group(use, short string, children ...*cobra.Command) *cobra.Command {
-	c := &cobra.Command{Use: use, Short: short}
+	c := &cobra.Command{Use: use, Short: short, RunE: groupRun}
 	c.AddCommand(children...)
-	c.RunE = func(cmd *cobra.Command, args []string) error {
-		if len(args) == 0 {
-			return usagef("%s needs one of: %s", cmd.CommandPath(), strings.Join(childNames(cmd), ", "))
-		}
-		return usagef("unknown command %q for %q%s", args[0], cmd.CommandPath(), meant(nearest(args[0], childNames(cmd))))
-	}
 	return c
+}
+
+// groupRun shows what there is; a word that no command knows is an error of usage.
+func groupRun(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return cmd.Help()
+	}
+	return unknownCommand(cmd, args[0])
+}
+
+func unknownCommand(cmd *cobra.Command, word string) *Failure {
+	f := usagef("unknown command %q for %q%s", word, cmd.CommandPath(), meant(nearest(word, childNames(cmd))))
+	f.Next = cmd.CommandPath() + " --help"
+	return f
 }
 
 func childNames(cmd *cobra.Command) []string {
@@ -76,4 +84,24 @@ func childNames(cmd *cobra.Command) []string {
 		}
 	}
 	return names
+}
+
+// noArgs refuses arguments of a command that has flags alone.
+func noArgs(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	hint := ""
+	if cmd.Flags().Lookup("filename") != nil {
+		hint = "; files are named with -f"
+	}
+	return usagef("found %q, expected no argument%s", args[0], hint)
+}
+
+// oneName wants exactly the name of a member.
+func oneName(_ *cobra.Command, args []string) error {
+	if len(args) != 1 {
+		return usagef("found %d arguments, expected the name of one member", len(args))
+	}
+	return nil
 }

@@ -17,7 +17,7 @@ func (a *app) statusCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "status",
 		Short: "The whole fleet on one screen, problems first",
-		Args:  cobra.NoArgs,
+		Args:  noArgs,
 		RunE: a.run(func(ctx context.Context, _ []string) error {
 			return a.status(ctx, format, check)
 		}),

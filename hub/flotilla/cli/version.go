@@ -25,7 +25,7 @@ func (a *app) versionCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "version",
 		Short: "Show the version of this client and of the hub",
-		Args:  cobra.NoArgs,
+		Args:  noArgs,
 		RunE: a.run(func(ctx context.Context, _ []string) error {
 			return a.version(ctx, clientOnly, format)
 		}),

@@ -1,0 +1,27 @@
+package cli_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"flotilla/hub/flotilla/cli"
+)
+
+// TestOffline runs the scripts that need no hub. No environment variable names one; a command that
+// asks for a hub all the same is told that none is there.
+func TestOffline(t *testing.T) {
+	runScripts(t, "offline", &runner{env: offlineEnvironment()})
+}
+
+func offlineEnvironment() cli.Environment {
+	return cli.Environment{
+		Getenv: func(string) string { return "" },
+		Now:    func() time.Time { return time.Date(2026, 3, 2, 8, 0, 0, 0, time.UTC) },
+		Dial: func(context.Context, cli.Connection) (cli.Hub, error) {
+			return nil, &cli.Failure{Code: cli.ExitUnreachable, Message: "no hub here", Next: "go run ./hub --dev"}
+		},
+		Edit: func(context.Context, string) error { return errors.New("no editor here") },
+	}
+}
