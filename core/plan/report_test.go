@@ -41,9 +41,9 @@ func TestReportHasExactlyTheDocumentedFields(t *testing.T) {
 	require.NoError(t, err)
 	require.JSONEq(t, `{"placements":[
 	  {"name":"fixed","type":"PickFixed","fulfilled":false,"picked":[],"removed":[],"verdicts":[
-	    {"member":"berlin","filter":"affinity","reason":"ClusterUnschedulable, clusterNames does not name it","affinityScore":null,"topologySpreadScore":null,"rank":0,"keeps":false},
+	    {"member":"berlin","filter":"affinity","reason":"ClusterUnschedulable, cluster is not named in clusterNames","affinityScore":null,"topologySpreadScore":null,"rank":0,"keeps":false},
 	    {"member":"nowhere","filter":"notFound","reason":"Specified cluster \"nowhere\" is not found","affinityScore":null,"topologySpreadScore":null,"rank":0,"keeps":false},
-	    {"member":"oslo","filter":"affinity","reason":"ClusterUnschedulable, clusterNames does not name it","affinityScore":null,"topologySpreadScore":null,"rank":0,"keeps":false}]},
+	    {"member":"oslo","filter":"affinity","reason":"ClusterUnschedulable, cluster is not named in clusterNames","affinityScore":null,"topologySpreadScore":null,"rank":0,"keeps":false}]},
 	  {"name":"web","type":"PickN","fulfilled":true,
 	   "picked":[{"member":"oslo","affinityScore":0,"topologySpreadScore":0,"change":"add"}],
 	   "removed":[],
