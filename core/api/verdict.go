@@ -82,30 +82,34 @@ func (o Outcome) Is(filter Outcome) bool { return o&outcomeFilter == filter }
 // Has reports whether o carries this flag.
 func (o Outcome) Has(flag Outcome) bool { return o&flag != 0 }
 
-// Want is one thing a decision asked of members: the subject of a sentence and what was wanted.
-type Want struct {
-	// Subject is a label key, a property name, or a whole phrase in which {} stands for a number.
-	Subject string `json:"subject"`
-	// Wanted is "In (eastus, northeurope)", ">= 5", "max skew 1".
-	Wanted string `json:"wanted,omitempty"`
-}
-
-// What was observed of a Want's subject.
+// What a Want is about, and so how its causes read.
 const (
-	ObservedText       uint8 = iota // Observed is a phrase or a quantity, shown as it is
-	ObservedLabel                   // Observed is the value of a label
-	ObservedAbsent                  // the member does not have the label or property
-	ObservedNoQuantity              // Observed is a property value that is not a quantity (D1)
+	WantPhrase   = ""         // Subject is a whole phrase; a number of minutes takes the place of {}
+	WantLabel    = "label"    // Subject is a label key
+	WantProperty = "property" // Subject is a property name
+	WantSpread   = "spread"   // Subject is a whole phrase, values are domains, numbers are picks in them
 )
 
-// Cause is why a filter refused one member: a want, and what was observed in its place. A member
-// refused by affinity has one cause a term.
+// Want is one thing a decision asked of members: the subject of a sentence and what was wanted.
+type Want struct {
+	Kind    string `json:"kind,omitempty"`
+	Subject string `json:"subject"`
+	// Wanted is "In (eastus, northeurope)", ">= 5", "at most 5.00".
+	Wanted string `json:"wanted,omitempty"`
+	// Values are what members were observed to have; causes point into it. Entry 0 is nothing.
+	Values []string `json:"-"`
+}
+
+// Cause is why a filter refused one member. A member refused by affinity has one cause a term: its
+// first failing expression.
 type Cause struct {
-	Want     int32
-	State    uint8
-	Observed string
-	// Age in milliseconds fills the {} of the want's subject.
-	Age int64
+	// Want indexes Verdicts.Wants.
+	Want int32
+	// Value indexes Values of the want: what was observed, 0 when it was absent, negative when the
+	// value -Value is not a quantity (D1).
+	Value int32
+	// Number is hundredths of a minute for eligibility, the picks in the domain for spread.
+	Number int32
 }
 
 // Verdicts is the record verdict.<placement>, written by the scheduler alone: a verdict for every
@@ -197,17 +201,45 @@ func (v *Verdicts) Tally() map[string]int {
 func (v *Verdicts) Equal(w *Verdicts) bool {
 	if v.Placement != w.Placement || v.UID != w.UID || v.Generation != w.Generation ||
 		v.Type != w.Type || !equalWant(v.Want, w.Want) || v.Terms != w.Terms ||
-		!slices.Equal(v.Members, w.Members) || !slices.Equal(v.Outcomes, w.Outcomes) ||
-		!slices.Equal(v.Wants, w.Wants) {
+		!slices.Equal(v.Members, w.Members) || !slices.Equal(v.Outcomes, w.Outcomes) {
 		return false
 	}
 	for i := range v.Members {
 		if at(v.Affinity, i) != at(w.Affinity, i) || at(v.Spread, i) != at(w.Spread, i) ||
-			at(v.Ranks, i) != at(w.Ranks, i) || !slices.Equal(v.causes(i), w.causes(i)) {
+			at(v.Ranks, i) != at(w.Ranks, i) || !v.sameCauses(w, i) {
 			return false
 		}
 	}
 	return true
+}
+
+// sameCauses reports whether v and w give the member at i the same causes, wherever each keeps them.
+func (v *Verdicts) sameCauses(w *Verdicts, i int) bool {
+	return slices.EqualFunc(v.causes(i), w.causes(i), func(a, b Cause) bool {
+		return v.spell(a) == w.spell(b)
+	})
+}
+
+// spelled is a cause with its indexes followed.
+type spelled struct {
+	kind, subject, wanted, value string
+	odd                          bool
+	number                       int32
+}
+
+func (v *Verdicts) spell(c Cause) spelled {
+	want := &v.Wants[c.Want]
+	s := spelled{kind: want.Kind, subject: want.Subject, wanted: want.Wanted, odd: c.Value < 0, number: c.Number}
+	s.value = want.value(c.Value)
+	return s
+}
+
+// value follows a cause's Value, of either sign.
+func (w *Want) value(index int32) string {
+	if index == 0 {
+		return ""
+	}
+	return w.Values[max(index, -index)]
 }
 
 func equalWant(a, b *int32) bool {

@@ -28,43 +28,45 @@ type verdictColumns struct {
 }
 
 type causeColumns struct {
-	Want     []int32  `json:"want"`
-	State    []int    `json:"state"`
-	Observed []string `json:"observed"`
-	Age      []int64  `json:"age,omitempty"`
-	Use      []int32  `json:"use"`
+	Want []int32 `json:"want"`
+	// Value is what was observed; Absent and Odd list the entries that observed nothing, or no quantity.
+	Value  []string `json:"value"`
+	Absent []int    `json:"absent,omitempty"`
+	Odd    []int    `json:"odd,omitempty"`
+	Number []int32  `json:"number,omitempty"`
+	Use    []int32  `json:"use"`
 }
 
-// firstLetter opens the alphabet of outcomes; 128 letters follow it at most.
+// firstLetter opens the alphabet of outcomes.
 const firstLetter = 'A'
 
-// MarshalJSON writes the columns. It fails for more than 60 distinct outcomes, of which there are
-// fewer.
+// MarshalJSON writes the columns.
 func (v *Verdicts) MarshalJSON() ([]byte, error) {
 	c := verdictColumns{
 		Header: v.Header, Placement: v.Placement, UID: v.UID, Generation: v.Generation, Type: v.Type,
 		Want: v.Want, Members: v.Members, Ranked: v.Ranks != nil, Terms: v.Terms, Wants: v.Wants,
 	}
-	c.Legend, c.Outcomes = spell(v.Outcomes)
+	c.Legend, c.Outcomes = letters(v.Outcomes)
 	c.Affinity = v.scored(v.Affinity)
 	c.Spread = v.scored(v.Spread)
 	c.Causes = v.dictionary()
 	return json.Marshal(&c)
 }
 
-// spell writes outcomes as letters.
-func spell(outcomes []Outcome) ([]Outcome, string) {
+// letters writes each outcome as the letter of its place in the legend.
+func letters(outcomes []Outcome) ([]Outcome, string) {
 	var legend []Outcome
-	var letter [256]byte
-	text := make([]byte, len(outcomes))
-	for i, o := range outcomes {
+	var letter [256]rune
+	var text strings.Builder
+	text.Grow(len(outcomes))
+	for _, o := range outcomes {
 		if letter[o] == 0 {
-			letter[o] = byte(firstLetter + len(legend))
+			letter[o] = firstLetter + rune(len(legend))
 			legend = append(legend, o)
 		}
-		text[i] = letter[o]
+		text.WriteRune(letter[o])
 	}
-	return legend, string(text)
+	return legend, text.String()
 }
 
 // scored keeps the entries of a column that belong to scored members; nil when all are zero.
@@ -87,24 +89,29 @@ func (v *Verdicts) scored(column []int32) []int32 {
 func (v *Verdicts) dictionary() causeColumns {
 	var c causeColumns
 	known := map[Cause]int32{}
-	aged := false
+	numbered := false
 	for i := range v.Members {
 		for _, cause := range v.causes(i) {
 			if k, ok := known[cause]; ok {
 				c.Use = append(c.Use, k)
 				continue
 			}
-			known[cause] = int32(len(known) + 1)
+			entry := len(known)
+			known[cause] = int32(entry + 1)
 			c.Use = append(c.Use, 0)
 			c.Want = append(c.Want, cause.Want)
-			c.State = append(c.State, int(cause.State))
-			c.Observed = append(c.Observed, cause.Observed)
-			c.Age = append(c.Age, cause.Age)
-			aged = aged || cause.Age != 0
+			c.Value = append(c.Value, v.Wants[cause.Want].value(cause.Value))
+			c.Number = append(c.Number, cause.Number)
+			numbered = numbered || cause.Number != 0
+			if cause.Value == 0 {
+				c.Absent = append(c.Absent, entry)
+			} else if cause.Value < 0 {
+				c.Odd = append(c.Odd, entry)
+			}
 		}
 	}
-	if !aged {
-		c.Age = nil
+	if !numbered {
+		c.Number = nil
 	}
 	return c
 }
@@ -133,20 +140,20 @@ func (v *Verdicts) UnmarshalJSON(text []byte) error {
 }
 
 func (v *Verdicts) readOutcomes(c verdictColumns) error {
-	if len(c.Outcomes) != len(c.Members) {
-		return fmt.Errorf("%d outcomes for %d members", len(c.Outcomes), len(c.Members))
-	}
 	scored := 0
-	v.Outcomes = make([]Outcome, len(c.Members))
-	for i := range c.Outcomes {
-		k := int(c.Outcomes[i]) - firstLetter
+	v.Outcomes = make([]Outcome, 0, len(c.Members))
+	for _, letter := range c.Outcomes {
+		k := int(letter - firstLetter)
 		if k < 0 || k >= len(c.Legend) {
-			return fmt.Errorf("outcome %q is not in the legend of %d", c.Outcomes[i], len(c.Legend))
+			return fmt.Errorf("outcome %q is not in the legend of %d", letter, len(c.Legend))
 		}
-		v.Outcomes[i] = c.Legend[k]
+		v.Outcomes = append(v.Outcomes, c.Legend[k])
 		if c.Legend[k].Has(OutcomeScored) {
 			scored++
 		}
+	}
+	if len(v.Outcomes) != len(c.Members) {
+		return fmt.Errorf("%d outcomes for %d members", len(v.Outcomes), len(c.Members))
 	}
 	var err error
 	if v.Affinity, err = v.spreadOut("affinity", c.Affinity, scored); err != nil {
@@ -176,9 +183,9 @@ func (v *Verdicts) spreadOut(name string, scores []int32, scored int) ([]int32, 
 }
 
 func (v *Verdicts) readCauses(c causeColumns) error {
-	n := len(c.Want)
-	if len(c.State) != n || len(c.Observed) != n || (c.Age != nil && len(c.Age) != n) {
-		return fmt.Errorf("columns of causes differ in length")
+	entries, err := v.readEntries(c)
+	if err != nil {
+		return err
 	}
 	v.First = make([]int32, len(v.Outcomes))
 	v.Causes = make([]Cause, 0, len(c.Use))
@@ -189,14 +196,10 @@ func (v *Verdicts) readCauses(c causeColumns) error {
 			entry = fresh
 			fresh++
 		}
-		if entry < 0 || entry >= n || c.Want[entry] < 0 || int(c.Want[entry]) >= len(v.Wants) {
+		if entry < 0 || entry >= len(entries) {
 			return fmt.Errorf("cause %d points outside of its table", len(v.Causes))
 		}
-		cause := Cause{Want: c.Want[entry], State: uint8(c.State[entry]), Observed: c.Observed[entry]}
-		if c.Age != nil {
-			cause.Age = c.Age[entry]
-		}
-		v.Causes = append(v.Causes, cause)
+		v.Causes = append(v.Causes, entries[entry])
 	}
 	next := 0
 	for i, o := range v.Outcomes {
@@ -207,6 +210,40 @@ func (v *Verdicts) readCauses(c causeColumns) error {
 		return fmt.Errorf("%d causes where the outcomes have %d", len(v.Causes), next)
 	}
 	return nil
+}
+
+// readEntries rebuilds the dictionary of causes and the values of the wants they point into.
+func (v *Verdicts) readEntries(c causeColumns) ([]Cause, error) {
+	if len(c.Value) != len(c.Want) || (c.Number != nil && len(c.Number) != len(c.Want)) {
+		return nil, fmt.Errorf("columns of causes differ in length")
+	}
+	for i := range v.Wants {
+		v.Wants[i].Values = []string{""}
+	}
+	entries := make([]Cause, len(c.Want))
+	for i, w := range c.Want {
+		if w < 0 || int(w) >= len(v.Wants) {
+			return nil, fmt.Errorf("cause %d wants what is not in its table", i)
+		}
+		want := &v.Wants[w]
+		entries[i] = Cause{Want: w, Value: int32(len(want.Values)), Number: at(c.Number, i)}
+		want.Values = append(want.Values, c.Value[i])
+	}
+	for _, absent := range []bool{true, false} {
+		marked := c.Odd
+		if absent {
+			marked = c.Absent
+		}
+		for _, i := range marked {
+			if i < 0 || i >= len(entries) {
+				return nil, fmt.Errorf("mark %d is outside of the table of causes", i)
+			}
+			if entries[i].Value = -entries[i].Value; absent {
+				entries[i].Value = 0
+			}
+		}
+	}
+	return entries, nil
 }
 
 // String sums the verdicts up on one line: "12 picked, 3 taint, 40 affinity of 55".

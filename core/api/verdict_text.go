@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"time"
 )
 
 // PickedReason is the sentence about a picked member; scores are nil where none were given
@@ -92,8 +91,8 @@ func (v *Verdicts) Refusal(i int) string {
 func (v *Verdicts) misses(causes []Cause) string {
 	parts := make([]string, len(causes))
 	for t, c := range causes {
-		want := v.Wants[c.Want]
-		parts[t] = want.Subject + " " + Observation(c.State, c.Observed) + ", wanted " + want.Wanted
+		want := &v.Wants[c.Want]
+		parts[t] = want.Subject + " " + want.Observed(c) + ", wanted " + want.Wanted
 		if len(causes) > 1 {
 			parts[t] = fmt.Sprintf("term %d: %s", t+1, parts[t])
 		}
@@ -101,34 +100,30 @@ func (v *Verdicts) misses(causes []Cause) string {
 	return strings.Join(parts, "; ")
 }
 
-// phrase renders a cause whose want is a whole phrase. An age is rendered as KubeFleet does, in
-// minutes with two decimals.
+// phrase renders a cause whose want is a whole phrase.
 func (v *Verdicts) phrase(c Cause) string {
-	want := v.Wants[c.Want]
+	want := &v.Wants[c.Want]
 	text := want.Subject
-	if strings.Contains(text, "{}") {
-		minutes := (time.Duration(c.Age) * time.Millisecond).Minutes()
-		text = strings.Replace(text, "{}", strconv.FormatFloat(minutes, 'f', 2, 64), 1)
+	if want.Kind == WantSpread {
+		return fmt.Sprintf("%s: %q holds %d, %s", text, want.value(c.Value), c.Number, want.Wanted)
 	}
-	if c.Observed != "" {
-		text += ": " + c.Observed
-	}
+	text = strings.Replace(text, "{}", strconv.FormatFloat(float64(c.Number)/100, 'f', 2, 64), 1)
 	if want.Wanted != "" {
 		text += ", wanted " + want.Wanted
 	}
 	return text
 }
 
-// Observation renders what was observed of a label or property, with its verb: `is "westus"`, `is
-// 3`, `is absent`, `is "v1.29.4", which is not a quantity`.
-func Observation(state uint8, observed string) string {
-	switch state {
-	case ObservedLabel:
-		return fmt.Sprintf("is %q", observed)
-	case ObservedAbsent:
+// Observed renders what was observed of a label or property, with its verb: `is "westus"`, `is 3`,
+// `is absent`, `is "v1.29.4", which is not a quantity`.
+func (w *Want) Observed(c Cause) string {
+	switch {
+	case c.Value == 0:
 		return "is absent"
-	case ObservedNoQuantity:
-		return fmt.Sprintf("is %q, which is not a quantity", observed)
+	case c.Value < 0:
+		return fmt.Sprintf("is %q, which is not a quantity", w.value(c.Value))
+	case w.Kind == WantLabel:
+		return fmt.Sprintf("is %q", w.value(c.Value))
 	}
-	return "is " + observed
+	return "is " + w.value(c.Value)
 }

@@ -61,10 +61,9 @@ func (t *term) miss(row int) int {
 func (t *term) cause(row, test int) api.Cause {
 	c := api.Cause{Want: t.want + int32(test)}
 	if test < len(t.labels) {
-		c.State, c.Observed = t.labels[test].observe(row)
+		c.Value = t.labels[test].observe(row)
 	} else {
-		c.State, c.Observed = t.properties[test-len(t.labels)].observe(row)
+		c.Value = t.properties[test-len(t.labels)].observe(row)
 	}
 	return c
 }
-

@@ -1,19 +1,19 @@
 package schedule
 
 import (
+	"maps"
 	"math"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// dictionary numbers strings from 1 and counts their uses; 0 stands for none. Numbers of strings
-// that went out of use are given again.
+// dictionary numbers strings from 1 and counts their uses; 0 stands for none. A number once given
+// keeps its string, so that verdicts may share values with the fleet they were made from.
 type dictionary struct {
 	values []string
 	uses   []int32
-	index  map[string]uint32
-	free   []uint32
+	index  map[string]uint32 // of strings in use
 }
 
 func newDictionary() dictionary {
@@ -24,14 +24,9 @@ func newDictionary() dictionary {
 func (d *dictionary) take(value string) uint32 {
 	id, known := d.index[value]
 	if !known {
-		if last := len(d.free) - 1; last >= 0 {
-			id, d.free = d.free[last], d.free[:last]
-			d.values[id] = value
-		} else {
-			id = uint32(len(d.values))
-			d.values = append(d.values, value)
-			d.uses = append(d.uses, 0)
-		}
+		id = uint32(len(d.values))
+		d.values = append(d.values, value)
+		d.uses = append(d.uses, 0)
 		d.index[value] = id
 	}
 	d.uses[id]++
@@ -46,101 +41,104 @@ func (d *dictionary) release(id uint32) {
 	d.uses[id]--
 	if d.uses[id] == 0 {
 		delete(d.index, d.values[id])
-		d.values[id] = ""
-		d.free = append(d.free, id)
 	}
 }
 
-func (d *dictionary) inUse() int { return len(d.index) }
+// wasteful reports whether most numbers are out of use.
+func (d *dictionary) wasteful() bool { return len(d.values) > 64+2*len(d.index) }
 
 func (d *dictionary) clone() dictionary {
-	index := make(map[string]uint32, len(d.index))
-	for value, id := range d.index {
-		index[value] = id
-	}
-	return dictionary{slices.Clone(d.values), slices.Clone(d.uses), index, slices.Clone(d.free)}
+	return dictionary{slices.Clone(d.values), slices.Clone(d.uses), maps.Clone(d.index)}
 }
 
-// labelColumn holds the values of one label key, as numbers of its dictionary.
-type labelColumn struct {
+// column holds one value a row, as numbers of its dictionary.
+type column struct {
 	dictionary
-	ids []uint32 // by row; 0 where the member does not carry the key
+	ids []uint32 // 0 where the member has no value
 }
 
-func newLabelColumn(rows int) *labelColumn {
-	return &labelColumn{dictionary: newDictionary(), ids: make([]uint32, rows)}
+func newColumn(rows int) column { return column{newDictionary(), make([]uint32, rows)} }
+
+// has reports whether the row already holds value.
+func (c *column) has(row int, value string) bool {
+	return c.ids[row] != 0 && c.values[c.ids[row]] == value
 }
 
-func (c *labelColumn) set(row int, value string) {
-	if old := c.ids[row]; old != 0 && c.values[old] == value {
-		return
-	}
+func (c *column) set(row int, value string) {
 	id := c.take(value)
 	c.release(c.ids[row])
 	c.ids[row] = id
+	if c.wasteful() {
+		c.compact()
+	}
 }
 
-func (c *labelColumn) clear(row int) {
+func (c *column) clear(row int) {
 	c.release(c.ids[row])
 	c.ids[row] = 0
 }
 
-// States of a property on one member.
-const (
-	propertyAbsent   uint8 = iota
-	propertyExact          // a quantity that its float64 holds exactly
-	propertyQuantity       // a quantity that its float64 approximates
-	propertyOther          // not a quantity (D1)
-)
+// compact numbers the values in use anew.
+func (c *column) compact() {
+	fresh := newDictionary()
+	for row, id := range c.ids {
+		if id != 0 {
+			c.ids[row] = fresh.take(c.values[id])
+		}
+	}
+	c.dictionary = fresh
+}
 
-// propertyColumn holds the values of one property: as text, and as float64 for quick comparison.
+func (c *column) insertRow(row int) { c.ids = slices.Insert(c.ids, row, 0) }
+func (c *column) removeRow(row int) { c.ids = slices.Delete(c.ids, row, row+1) }
+func (c *column) clone() column     { return column{c.dictionary.clone(), slices.Clone(c.ids)} }
+
+// propertyColumn holds the values of one property, and their float64 for quick comparison.
 type propertyColumn struct {
-	text   []string
-	state  []uint8
-	floats []float64 // NaN where there is no quantity
-	used   int
+	column
+	floats []float64 // by row; NaN where there is no quantity
 }
 
 func newPropertyColumn(rows int) *propertyColumn {
-	c := &propertyColumn{
-		text: make([]string, rows), state: make([]uint8, rows), floats: make([]float64, rows),
-	}
-	for i := range c.floats {
-		c.floats[i] = math.NaN()
+	c := &propertyColumn{newColumn(rows), make([]float64, rows)}
+	for row := range c.floats {
+		c.floats[row] = math.NaN()
 	}
 	return c
 }
 
 func (c *propertyColumn) set(row int, text string) {
-	if c.state[row] != propertyAbsent && c.text[row] == text {
+	if c.has(row, text) {
 		return
 	}
-	if c.state[row] == propertyAbsent {
-		c.used++
-	}
-	c.text[row] = text
-	c.state[row], c.floats[row] = readProperty(text)
+	c.column.set(row, text)
+	c.floats[row] = floatOf(text)
 }
 
 func (c *propertyColumn) clear(row int) {
-	if c.state[row] != propertyAbsent {
-		c.used--
-	}
-	c.text[row], c.state[row], c.floats[row] = "", propertyAbsent, math.NaN()
+	c.column.clear(row)
+	c.floats[row] = math.NaN()
 }
 
-func readProperty(text string) (uint8, float64) {
-	q, err := resource.ParseQuantity(text)
-	if err != nil {
-		return propertyOther, math.NaN()
-	}
-	f := q.AsApproximateFloat64()
-	if whole, ok := q.AsInt64(); ok && whole == int64(f) && math.Abs(f) <= 1<<53 {
-		return propertyExact, f
-	}
-	return propertyQuantity, f
+func (c *propertyColumn) insertRow(row int) {
+	c.column.insertRow(row)
+	c.floats = slices.Insert(c.floats, row, math.NaN())
+}
+
+func (c *propertyColumn) removeRow(row int) {
+	c.column.removeRow(row)
+	c.floats = slices.Delete(c.floats, row, row+1)
 }
 
 func (c *propertyColumn) clone() *propertyColumn {
-	return &propertyColumn{slices.Clone(c.text), slices.Clone(c.state), slices.Clone(c.floats), c.used}
+	return &propertyColumn{c.column.clone(), slices.Clone(c.floats)}
+}
+
+// floatOf returns the quantity as float64, as exactly as that can be, or NaN.
+func floatOf(text string) float64 {
+	q, err := resource.ParseQuantity(text)
+	if err != nil {
+		return math.NaN()
+	}
+	return q.AsApproximateFloat64()
 }

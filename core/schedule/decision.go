@@ -114,13 +114,13 @@ func (d *decision) refuse(row int) api.Outcome {
 	}
 	f := d.fleet
 	if test, age := d.clock.ineligible(f.ties[row], f.beats[row], f.turned[row]); test != eligible {
-		d.blame(row, api.Cause{Want: d.eligibilityWant(test), Age: age / 1e6})
+		d.blame(row, api.Cause{Want: d.eligibilityWant(test), Number: minutes(age)})
 		return api.OutcomeEligibility
 	}
 	if d.in.Namespace != "" && !d.hasNamespace(row) {
 		return api.OutcomeNamespace
 	}
-	if want := d.tolerance[f.taints[row]]; want >= 0 {
+	if want := d.tolerance[f.taints.ids[row]]; want >= 0 {
 		d.blame(row, api.Cause{Want: want})
 		return api.OutcomeTaint
 	}

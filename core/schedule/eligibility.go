@@ -2,6 +2,7 @@ package schedule
 
 import (
 	"fmt"
+	"math"
 	"time"
 
 	"flotilla/core/api"
@@ -97,4 +98,9 @@ func (c clock) ineligible(b bond, beat, turned int64) (test int, age int64) {
 		return unhealthy, age
 	}
 	return eligible, 0
+}
+
+// minutes rounds an age in nanoseconds to hundredths of a minute, at most forty years.
+func minutes(age int64) int32 {
+	return int32(min(math.MaxInt32, math.Round(float64(age)/float64(time.Minute/100))))
 }

@@ -1,6 +1,7 @@
 package schedule
 
 import (
+	"maps"
 	"math"
 	"strings"
 	"time"
@@ -8,61 +9,58 @@ import (
 	"flotilla/core/api"
 )
 
-var notANumber = math.NaN()
-
-// setLabels moves a row from the old labels to the new ones.
-func (f *Fleet) setLabels(row int, old, now map[string]string) {
-	for key := range old {
-		if _, kept := now[key]; kept {
+// setLabels gives the row these labels and no others.
+func (f *Fleet) setLabels(row int, labels map[string]string) {
+	for key, c := range f.labels {
+		if _, kept := labels[key]; kept || c.ids[row] == 0 {
 			continue
 		}
-		column := f.labels[key]
-		column.clear(row)
-		if column.inUse() == 0 {
+		c.clear(row)
+		if len(c.index) == 0 {
 			delete(f.labels, key)
 		}
 	}
-	for key, value := range now {
-		column := f.labels[key]
-		if column == nil {
-			column = newLabelColumn(len(f.names))
-			f.labels[key] = column
+	for key, value := range labels {
+		c := f.labels[key]
+		if c == nil {
+			fresh := newColumn(len(f.names))
+			c = &fresh
+			f.labels[key] = c
 		}
-		column.set(row, value)
+		if !c.has(row, value) {
+			c.set(row, value)
+		}
 	}
 }
 
-// setProperties moves a row from the old properties to the new ones. Both spellings of a property
-// fill one column, the canonical one wins (D13).
-func (f *Fleet) setProperties(row int, old, now map[string]string) {
-	for name := range old {
-		canonical := api.CanonicalProperty(name)
-		if has(now, canonical) {
+// setProperties gives the row these properties and no others. Both spellings of a property fill one
+// column, the canonical one wins (D13).
+func (f *Fleet) setProperties(row int, properties map[string]string) {
+	for name, c := range f.properties {
+		if c.ids[row] == 0 || hasProperty(properties, name) {
 			continue
 		}
-		if column := f.properties[canonical]; column != nil {
-			column.clear(row)
-			if column.used == 0 {
-				delete(f.properties, canonical)
-			}
+		c.clear(row)
+		if len(c.index) == 0 {
+			delete(f.properties, name)
 		}
 	}
-	for name, text := range now {
+	for name, text := range properties {
 		canonical := api.CanonicalProperty(name)
-		if _, both := now[canonical]; both && name != canonical {
+		if _, both := properties[canonical]; both && name != canonical {
 			continue
 		}
-		column := f.properties[canonical]
-		if column == nil {
-			column = newPropertyColumn(len(f.names))
-			f.properties[canonical] = column
+		c := f.properties[canonical]
+		if c == nil {
+			c = newPropertyColumn(len(f.names))
+			f.properties[canonical] = c
 		}
-		column.set(row, text)
+		c.set(row, text)
 	}
 }
 
-// has reports whether a property is present under either spelling.
-func has(properties map[string]string, canonical string) bool {
+// hasProperty reports whether a property is present under either spelling.
+func hasProperty(properties map[string]string, canonical string) bool {
 	if _, ok := properties[canonical]; ok {
 		return true
 	}
@@ -73,26 +71,36 @@ func has(properties map[string]string, canonical string) bool {
 	return ok
 }
 
-// setTaints numbers the taint list, so that a decision judges each distinct list once.
+// setTaints keeps each distinct taint list once, so that a decision judges it once.
 func (f *Fleet) setTaints(row int, taints []api.Taint) {
-	old := f.taints[row]
-	f.taints[row] = 0
-	if len(taints) > 0 {
-		var text strings.Builder
-		for _, t := range taints {
-			for _, part := range [3]string{t.Key, t.Value, t.Effect} {
-				text.WriteString(part)
-				text.WriteByte(0)
-			}
-		}
-		id := f.taintSets.take(text.String())
-		for int(id) >= len(f.taintLists) {
-			f.taintLists = append(f.taintLists, nil)
-		}
-		f.taintLists[id] = taints
-		f.taints[row] = id
+	text := taintText(taints)
+	if text == "" {
+		f.taints.clear(row)
+	} else if !f.taints.has(row, text) {
+		f.taintLists[text] = taints
+		f.taints.set(row, text)
 	}
-	f.taintSets.release(old)
+	if len(f.taintLists) > 2*len(f.taints.index)+64 {
+		maps.DeleteFunc(f.taintLists, func(text string, _ []api.Taint) bool {
+			_, used := f.taints.index[text]
+			return !used
+		})
+	}
+}
+
+// taintText is equal for equal lists; empty for none.
+func taintText(taints []api.Taint) string {
+	if len(taints) == 0 {
+		return ""
+	}
+	var text strings.Builder
+	for _, t := range taints {
+		for _, part := range [3]string{t.Key, t.Value, t.Effect} {
+			text.WriteString(part)
+			text.WriteByte(0)
+		}
+	}
+	return text.String()
 }
 
 // never is the time of what did not happen: older than any threshold.

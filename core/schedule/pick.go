@@ -48,8 +48,7 @@ func (d *decision) pickN() {
 	d.keepActive()
 	rest := d.fill(d.candidates(), max(0, d.wanted()-d.picked))
 	if missing := d.wanted() - d.picked; missing > 0 && d.in.AllowEvicted {
-		rest = append(rest, d.fill(d.pardon(), missing)...)
-		slices.Sort(rest)
+		rest = append(d.fill(d.pardon(), missing), rest...)
 	}
 	d.keepFailing(d.wanted() - d.picked)
 	d.rank(rest)
@@ -97,7 +96,7 @@ func boolInt(b bool) int {
 }
 
 // fill scores the candidates, picks up to n of them and returns those that were scored and not
-// picked.
+// picked, best first.
 func (d *decision) fill(candidates []int32, n int) []int32 {
 	if preferred := d.fleet.preferences(d.in.Policy); len(preferred) > 0 {
 		d.scoreColumns()
@@ -116,9 +115,7 @@ func (d *decision) fill(candidates []int32, n int) []int32 {
 	for _, row := range ranked[n:] {
 		d.outcomes[row] |= api.OutcomeRank | api.OutcomeScored
 	}
-	rest := ranked[n:]
-	slices.Sort(rest)
-	return rest
+	return ranked[n:]
 }
 
 func (d *decision) pick(row int32) {
@@ -188,34 +185,42 @@ func (d *decision) headKey(g *group) uint64 {
 	return api.RankKey(d.affinity[row], g.spread, d.outcomes[row].Has(api.OutcomeUsed))
 }
 
-// settle gives those that were not picked the judgement of the last round, and returns the scored.
+// settle gives those that were not picked the judgement of the last round, and returns the scored,
+// best first.
 func (d *decision) settle(constraints []constraint, groups []group) []int32 {
-	var rest []int32
-	wants := make([]int32, len(constraints))
+	left, wants := 0, make([]int32, len(constraints))
 	for i := range groups {
 		g := &groups[i]
-		if len(g.rows) == 0 {
-			continue
-		}
-		if g.violated < 0 {
+		switch {
+		case len(g.rows) == 0:
+		case g.violated >= 0:
+			d.refuseSpread(g, &constraints[g.violated], g.domains[g.violated], &wants[g.violated])
+		default:
+			left += len(g.rows)
 			for _, row := range g.rows {
 				d.spread[row] = g.spread
 				d.outcomes[row] |= api.OutcomeRank | api.OutcomeScored
 			}
-			rest = append(rest, g.rows...)
-			continue
 		}
-		c := &constraints[g.violated]
-		cause := api.Cause{Want: d.once(&wants[g.violated], c.want()), Observed: c.observe(g.domains[g.violated])}
-		for _, row := range g.rows {
-			d.affinity[row] = 0
-			d.outcomes[row] |= api.OutcomeSpread
-			d.first[row] = int32(len(d.causes))
-		}
-		d.causes = append(d.causes, cause)
 	}
-	slices.Sort(rest)
-	return rest
+	rest := make([]int32, 0, left)
+	for row, o := range d.outcomes {
+		if o.Is(api.OutcomeRank) {
+			rest = append(rest, int32(row))
+		}
+	}
+	return d.byScore(rest)
+}
+
+// refuseSpread refuses what is left of a group; all of them share one cause.
+func (d *decision) refuseSpread(g *group, c *constraint, domain uint32, want *int32) {
+	cause := api.Cause{Want: d.once(want, c.want()), Value: int32(domain), Number: c.counts[domain]}
+	for _, row := range g.rows {
+		d.affinity[row] = 0
+		d.outcomes[row] |= api.OutcomeSpread
+		d.first[row] = int32(len(d.causes))
+	}
+	d.causes = append(d.causes, cause)
 }
 
 // keepFailing keeps members that are out of contact where nothing else fits.
@@ -234,7 +239,7 @@ func (d *decision) keepFailing(n int) {
 	}
 }
 
-// rank numbers the picked members and then the rest, which are given ascending.
+// rank numbers the picked members and then the rest, which come best first.
 func (d *decision) rank(rest []int32) {
 	d.ranks = make([]int32, d.fleet.Len())
 	picked := make([]int32, 0, d.picked)
@@ -244,7 +249,7 @@ func (d *decision) rank(rest []int32) {
 		}
 	}
 	next := int32(1)
-	for _, rows := range [2][]int32{d.byScore(picked), d.byScore(rest)} {
+	for _, rows := range [2][]int32{d.byScore(picked), rest} {
 		for _, row := range rows {
 			d.ranks[row] = next
 			next++

@@ -48,7 +48,7 @@ func (d *decision) judgeFixed(row int) {
 		d.picked++
 		return
 	}
-	d.blame(row, api.Cause{Want: d.eligibilityWant(test), Age: age / 1e6})
+	d.blame(row, api.Cause{Want: d.eligibilityWant(test), Number: minutes(age)})
 	d.outcomes[row] = api.OutcomeEligibility
 	if b != nil && (b.standing == standsActive || b.standing == standsObsolete) {
 		d.outcomes[row] |= api.OutcomeKeeps

@@ -60,7 +60,7 @@ func (d *decision) verdicts() api.Verdicts {
 	if d.in.Deleting {
 		return v
 	}
-	v.Members = slices.Clone(d.fleet.names)
+	v.Members = d.fleet.names[:len(d.fleet.names):len(d.fleet.names)]
 	if v.Type == api.PickFixed {
 		v.Terms = 1
 		for _, name := range d.missing {
@@ -96,7 +96,7 @@ func (d *decision) bindings() []api.Binding {
 		}
 		b := api.Binding{Member: d.fleet.names[row], Policy: d.in.PolicyDigest, Waiting: o.Has(api.OutcomeKeeps)}
 		if o.Has(api.OutcomeScored) {
-			scores = append(scores, column(d.affinity, row), column(d.spread, row))
+			scores = append(scores, scoreAt(d.affinity, row), scoreAt(d.spread, row))
 			b.AffinityScore, b.SpreadScore = &scores[len(scores)-2], &scores[len(scores)-1]
 		}
 		bindings = append(bindings, b)
@@ -104,7 +104,7 @@ func (d *decision) bindings() []api.Binding {
 	return bindings
 }
 
-func column(scores []int32, row int) int32 {
+func scoreAt(scores []int32, row int) int32 {
 	if scores == nil {
 		return 0
 	}

@@ -17,9 +17,8 @@ type propertyTest struct {
 	equal    bool
 	above    bool
 	valid    bool // the expression has one quantity and a known operator
+	text     string
 	wanted   resource.Quantity
-	exact    bool // float holds wanted exactly
-	float    float64
 	low, top float64 // beyond these the float64 decides
 }
 
@@ -31,8 +30,11 @@ var signs = map[api.PropertyOperator]string{
 func (f *Fleet) propertyTest(e *api.PropertyExpression) (propertyTest, api.Want) {
 	name := api.CanonicalProperty(e.Name)
 	sign, known := signs[e.Operator]
-	want := api.Want{Subject: name, Wanted: sign + " " + strings.Join(e.Values, ", ")}
+	want := api.Want{Kind: api.WantProperty, Subject: name, Wanted: sign + " " + strings.Join(e.Values, ", ")}
 	t := propertyTest{column: f.properties[name]}
+	if t.column != nil {
+		want.Values = t.column.values
+	}
 	if !known {
 		want.Wanted = "an operator of Gt, Ge, Eq, Ne, Lt, Le instead of " + string(e.Operator)
 		return t, want
@@ -46,13 +48,13 @@ func (f *Fleet) propertyTest(e *api.PropertyExpression) (propertyTest, api.Want)
 		want.Wanted += ", which is not a quantity"
 		return t, want
 	}
-	t.valid, t.wanted = true, q
+	t.valid, t.text, t.wanted = true, e.Values[0], q
 	t.below = e.Operator == api.OpLt || e.Operator == api.OpLe || e.Operator == api.OpNe
 	t.above = e.Operator == api.OpGt || e.Operator == api.OpGe || e.Operator == api.OpNe
 	t.equal = e.Operator == api.OpGe || e.Operator == api.OpLe || e.Operator == api.OpEq
-	state, float := readProperty(e.Values[0])
+	float := q.AsApproximateFloat64()
 	margin := math.Abs(float) * 1e-9
-	t.exact, t.float, t.low, t.top = state == propertyExact, float, float-margin, float+margin
+	t.low, t.top = float-margin, float+margin
 	return t, want
 }
 
@@ -72,15 +74,14 @@ func (t *propertyTest) passes(row int) bool {
 
 // passesClosely compares where float64 cannot: near the wanted value, and where there is none.
 func (t *propertyTest) passesClosely(row int, f float64) bool {
-	switch t.column.state[row] {
-	case propertyAbsent, propertyOther:
+	if math.IsNaN(f) {
 		return false
-	case propertyExact:
-		if t.exact {
-			return t.answer(compareFloat(f, t.float))
-		}
 	}
-	observed, err := resource.ParseQuantity(t.column.text[row])
+	text := t.column.values[t.column.ids[row]]
+	if text == t.text {
+		return t.equal
+	}
+	observed, err := resource.ParseQuantity(text)
 	return err == nil && t.answer(observed.Cmp(t.wanted))
 }
 
@@ -94,26 +95,15 @@ func (t *propertyTest) answer(order int) bool {
 	return t.equal
 }
 
-func compareFloat(a, b float64) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
-}
-
-// observe says what the member reports.
-func (t *propertyTest) observe(row int) (uint8, string) {
+// observe returns the number of the value that the member reports, 0 for none, negative for one that
+// is not a quantity.
+func (t *propertyTest) observe(row int) int32 {
 	if t.column == nil {
-		return api.ObservedAbsent, ""
+		return 0
 	}
-	switch t.column.state[row] {
-	case propertyAbsent:
-		return api.ObservedAbsent, ""
-	case propertyOther:
-		return api.ObservedNoQuantity, t.column.text[row]
+	id := int32(t.column.ids[row])
+	if math.IsNaN(t.column.floats[row]) {
+		return -id
 	}
-	return api.ObservedText, t.column.text[row]
+	return id
 }

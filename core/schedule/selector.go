@@ -14,8 +14,7 @@ import (
 // labelTest is one requirement on one label, answered by a look into a table of its values.
 type labelTest struct {
 	ids    []uint32 // the key's column; nil when no member carries the key
-	values []string
-	accept []bool // by value number; accept[0] answers for members without the key
+	accept []bool   // by value number; accept[0] answers for members without the key
 }
 
 func (t *labelTest) passes(row int) bool {
@@ -25,12 +24,12 @@ func (t *labelTest) passes(row int) bool {
 	return t.accept[t.ids[row]]
 }
 
-// observe says what the member carries.
-func (t *labelTest) observe(row int) (uint8, string) {
-	if t.ids == nil || t.ids[row] == 0 {
-		return api.ObservedAbsent, ""
+// observe returns the number of the value that the member carries, 0 for none.
+func (t *labelTest) observe(row int) int32 {
+	if t.ids == nil {
+		return 0
 	}
-	return api.ObservedLabel, t.values[t.ids[row]]
+	return int32(t.ids[row])
 }
 
 // labelTests prepares the requirements of a selector, sorted labels first, and says what each wants.
@@ -44,21 +43,29 @@ func (f *Fleet) labelTests(s *metav1.LabelSelector) ([]labelTest, []api.Want) {
 	for _, key := range sortedKeys(s.MatchLabels) {
 		values := []string{s.MatchLabels[key]}
 		tests = append(tests, f.labelTest(key, metav1.LabelSelectorOpIn, values))
-		wants = append(wants, api.Want{Subject: key, Wanted: strconv.Quote(values[0])})
+		wants = append(wants, f.labelWant(key, strconv.Quote(values[0])))
 	}
 	for i := range s.MatchExpressions {
 		e := &s.MatchExpressions[i]
 		tests = append(tests, f.labelTest(e.Key, e.Operator, e.Values))
-		wants = append(wants, api.Want{Subject: e.Key, Wanted: wantedLabel(e)})
+		wants = append(wants, f.labelWant(e.Key, wantedLabel(e)))
 	}
 	return tests, wants
+}
+
+func (f *Fleet) labelWant(key, wanted string) api.Want {
+	want := api.Want{Kind: api.WantLabel, Subject: key, Wanted: wanted}
+	if c := f.labels[key]; c != nil {
+		want.Values = c.values
+	}
+	return want
 }
 
 func (f *Fleet) labelTest(key string, operator metav1.LabelSelectorOperator, values []string) labelTest {
 	t := labelTest{accept: make([]bool, 1)}
 	column := f.labels[key]
 	if column != nil {
-		t.ids, t.values = column.ids, column.values
+		t.ids = column.ids
 		t.accept = make([]bool, len(column.values))
 	}
 	if operator == metav1.LabelSelectorOpNotIn || operator == metav1.LabelSelectorOpDoesNotExist {

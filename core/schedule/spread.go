@@ -16,8 +16,8 @@ type constraint struct {
 	key    string
 	skew   int32
 	hard   bool
-	column *labelColumn // nil when no member carries the key
-	counts []int32      // picks by value number
+	column *column // nil when no member carries the key
+	counts []int32 // picks by value number
 
 	smallest, second, largest int32
 }
@@ -129,13 +129,12 @@ func score(constraints []constraint, domains []uint32) (sum int32, violated int)
 	return sum, -1
 }
 
-// want is the phrase for a refusal by this constraint.
+// want is the phrase for a refusal by this constraint, as it stands now.
 func (c *constraint) want() api.Want {
-	return api.Want{Subject: fmt.Sprintf("violated doNotSchedule topology spread constraint %q (max skew %d)", c.key, c.skew)}
-}
-
-// observe says how full the domain is.
-func (c *constraint) observe(domain uint32) string {
-	return fmt.Sprintf("%q holds %d, the emptiest holds %d, the fullest %d",
-		c.column.values[domain], c.counts[domain], c.smallest, c.largest)
+	return api.Want{
+		Kind:    api.WantSpread,
+		Subject: fmt.Sprintf("violated doNotSchedule topology spread constraint %q (max skew %d)", c.key, c.skew),
+		Wanted:  fmt.Sprintf("emptiest %d, fullest %d", c.smallest, c.largest),
+		Values:  c.column.values,
+	}
 }

@@ -11,14 +11,14 @@ import (
 type tolerance []int32
 
 func (f *Fleet) tolerance(tolerations []api.Toleration, wants *[]api.Want) tolerance {
-	judged := make(tolerance, len(f.taintLists))
+	judged := make(tolerance, len(f.taints.values))
 	known := map[api.Taint]int32{}
-	for id, taints := range f.taintLists {
+	for id, text := range f.taints.values {
 		judged[id] = -1
-		if f.taintSets.uses[id] == 0 {
+		if f.taints.uses[id] == 0 {
 			continue
 		}
-		for _, taint := range taints {
+		for _, taint := range f.taintLists[text] {
 			if tolerated(taint, tolerations) {
 				continue
 			}
