@@ -1,0 +1,175 @@
+package liveness
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"flotilla/core/api"
+)
+
+// Plan is what to do about the record of one member.
+type Plan struct {
+	// Record is to be written when Write.
+	Record api.MemberRecord
+	Write  bool
+	// Remove says that there is nothing left to tell: neither a spec nor an agent. What is left of
+	// both, the record and the last heartbeat, is to be removed.
+	Remove bool
+	// Recheck is when time alone may change the answer; zero when only news can.
+	Recheck time.Time
+	// Events are for the audit stream, once the record is written.
+	Events []api.Audit
+}
+
+// Record makes the record of a member. It is to be written when its state, its labels or anything
+// else that decisions depend on changed, at once; for properties, node count and the like alone, not
+// before Thresholds.Properties have passed since Written. LastSeen alone is no reason to write.
+func Record(in Input) Plan {
+	if in.Spec == nil && in.abandoned() {
+		return in.remove()
+	}
+	v := Judge(in)
+	r := in.record(v)
+	p := Plan{Record: r, Recheck: v.Recheck}
+	switch in.compare(&r) {
+	case differs:
+		p.Write = true
+	case moves:
+		due := in.Written.Add(in.Thresholds.Properties)
+		if p.Write = !in.Now.Before(due); !p.Write {
+			p.Recheck = earlier(p.Recheck, due)
+		}
+	}
+	if p.Write && (in.Previous == nil || in.Previous.State != r.State) {
+		p.Events = []api.Audit{in.event(&r)}
+	}
+	return p
+}
+
+// abandoned says that no agent speaks for a member that nobody admitted, or not any more.
+func (in *Input) abandoned() bool {
+	return in.Heartbeat == nil || in.silent() && !in.graced()
+}
+
+func (in *Input) remove() Plan {
+	p := Plan{Remove: true}
+	if in.Previous != nil {
+		p.Events = []api.Audit{{
+			Header: api.NewHeader(api.KindAudit), At: metav1.NewTime(in.Now).Rfc3339Copy(), Object: "member/" + in.Name,
+			Type: "Normal", Reason: "MemberRemoved", Message: "neither a spec nor an agent is left", By: "registrar", Member: in.Name,
+		}}
+	}
+	return p
+}
+
+func (in *Input) record(v Verdict) api.MemberRecord {
+	r := api.MemberRecord{Header: api.NewHeader(api.KindMemberRecord), Name: in.Name}
+	if in.Previous != nil {
+		r = *in.Previous
+		r.Header = api.NewHeader(api.KindMemberRecord)
+	}
+	if r.State != v.State {
+		r.Since = metav1.NewTime(in.Now).Rfc3339Copy()
+	}
+	r.State, r.Reason, r.Message = v.State, v.Reason, v.Message
+	r.UID = ""
+	if in.Spec != nil {
+		r.UID = string(in.Spec.UID)
+	}
+	if in.Heartbeat != nil {
+		in.hear(&r)
+	}
+	r.Labels, r.OfferedLabels = Labels(in.Name, in.Spec, in.offered())
+	return r
+}
+
+// offered are the agent's labels; while its heartbeat is lost, those it is known to have offered.
+func (in *Input) offered() map[string]string {
+	switch {
+	case in.Heartbeat != nil:
+		return in.Heartbeat.Labels
+	case in.Previous == nil:
+		return nil
+	}
+	known := map[string]string{}
+	maps.Copy(known, in.Previous.OfferedLabels)
+	allowed := allowedKeys(in.Spec)
+	for key, value := range in.Previous.Labels {
+		if allows(allowed, key) {
+			known[key] = value
+		}
+	}
+	return known
+}
+
+// hear takes over what the agent says.
+func (in *Input) hear(r *api.MemberRecord) {
+	h := in.Heartbeat
+	healthy := "False"
+	if h.Healthy {
+		healthy = "True"
+	}
+	if r.Healthy != healthy {
+		r.Healthy, r.HealthySince = healthy, metav1.NewTime(in.Now).Rfc3339Copy()
+	}
+	if r.State != api.MemberUnknown || in.Previous == nil || in.Previous.State != api.MemberUnknown {
+		r.LastSeen = metav1.NewTime(in.lastSeen()).Rfc3339Copy()
+	}
+	r.Properties = Properties(h.Properties)
+	r.Namespaces = slices.Sorted(slices.Values(h.Namespaces))
+	r.AgentVersion, r.AgentLevel = h.AgentVersion, h.Level
+	r.KubernetesVersion, r.Nodes = h.KubernetesVersion, h.Nodes
+	r.Holds = h.Holds
+	r.Unlisted = slices.Sorted(slices.Values(h.Unlisted))
+}
+
+// difference grades a change of a record.
+type difference int
+
+const (
+	same    difference = iota
+	moves              // only what moves all the time
+	differs            // what decisions depend on
+)
+
+func (in *Input) compare(r *api.MemberRecord) difference {
+	p := in.Previous
+	switch {
+	case p == nil:
+		return differs
+	case p.UID != r.UID, p.State != r.State, p.Reason != r.Reason, p.Message != r.Message, p.Healthy != r.Healthy,
+		p.AgentVersion != r.AgentVersion, p.AgentLevel != r.AgentLevel, p.KubernetesVersion != r.KubernetesVersion,
+		!maps.Equal(p.Labels, r.Labels), !maps.Equal(p.OfferedLabels, r.OfferedLabels),
+		!slices.Equal(p.Namespaces, r.Namespaces), !slices.Equal(p.Unlisted, r.Unlisted):
+		return differs
+	case p.Nodes != r.Nodes, p.Holds != r.Holds, !maps.Equal(p.Properties, r.Properties):
+		return moves
+	}
+	return same
+}
+
+func (in *Input) event(r *api.MemberRecord) api.Audit {
+	kind, from := "Normal", "new"
+	if r.State == api.MemberNotReady || r.State == api.MemberUnknown {
+		kind = "Warning"
+	}
+	if in.Previous != nil {
+		from = string(in.Previous.State)
+	}
+	return api.Audit{
+		Header: api.NewHeader(api.KindAudit), At: metav1.NewTime(in.Now).Rfc3339Copy(), Object: "member/" + in.Name,
+		Type: kind, Reason: "Member" + string(r.State), Message: fmt.Sprintf("%s, was %s: %s", r.State, from, r.Message),
+		By: "registrar", Member: in.Name,
+	}
+}
+
+func earlier(a, b time.Time) time.Time {
+	if a.IsZero() || b.Before(a) {
+		return b
+	}
+	return a
+}
