@@ -79,6 +79,14 @@ func TestPropertiesAreWrittenSeldom(t *testing.T) {
 	require.Empty(t, p.Events, "the state did not change")
 	require.Equal(t, map[string]string{"cost": "2"}, p.Record.Properties)
 
+	for what, change := range map[string]func(*Input){
+		"nodes": func(in *Input) { in.Heartbeat.Nodes = 9 },
+		"holds": func(in *Input) { in.Heartbeat.Holds = api.Order{Term: 9} },
+	} {
+		require.False(t, Record(after(t, member(nil), 14*time.Second, change)).Write, what)
+		require.True(t, Record(after(t, member(nil), 15*time.Second, change)).Write, what)
+	}
+
 	// Before this process wrote anything, nothing is held back.
 	in := after(t, member(nil), time.Second, change)
 	in.Written = time.Time{}
