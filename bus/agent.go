@@ -2,51 +2,143 @@ package bus
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/nats-io/nats.go"
 
 	"flotilla/core/api"
+	"flotilla/subjects"
 )
 
 // AgentConn is the connection of one member's agent. It needs no consumer: raw publish and direct get
 // only, all within subjects.Fleet.AgentPermissions.
-type AgentConn struct{}
+type AgentConn struct {
+	conn   *Conn
+	member string
+}
 
 // ConnectAgent connects as the agent of member ("flotilla-agent/<member>/<version>") and returns at
-// once: it connects in the background, for ever, with jitter.
-func ConnectAgent(ctx context.Context, o Options, member string) (*AgentConn, error) {
-	return nil, errUnbuilt
+// once: it connects in the background, for ever, with jitter. What is put before it is connected
+// fails; OnConnect tells when to begin.
+func ConnectAgent(o Options, member string) (*AgentConn, error) {
+	if err := subjects.CheckLabel("member", member); err != nil {
+		return nil, err
+	}
+	if o.Server != nil && len(o.CredsText) == 0 {
+		text, err := o.Server.AgentCreds(member)
+		if err != nil {
+			return nil, err
+		}
+		o.CredsText = text
+	}
+	name := "flotilla-agent/" + member
+	if o.Version != "" {
+		name += "/" + o.Version
+	}
+	c, err := o.connect(name, nats.CustomInboxPrefix(subjects.Inbox(member)), nats.NoEcho(),
+		nats.RetryOnFailedConnect(true), nats.ReconnectWait(reconnectWait),
+		nats.ReconnectJitter(agentJitter, agentJitter), nats.Timeout(dialTimeout))
+	if err != nil {
+		return nil, err
+	}
+	return &AgentConn{conn: c, member: member}, nil
 }
 
 // Member is the member's name.
-func (a *AgentConn) Member() string { return "" }
+func (a *AgentConn) Member() string { return a.member }
+
+// URL is where the connection was told to go.
+func (a *AgentConn) URL() string { return a.conn.url }
 
 // Connected says that the connection is up now.
-func (a *AgentConn) Connected() bool { return false }
+func (a *AgentConn) Connected() bool { return a.conn.NC.IsConnected() }
 
-// OnConnect calls f each time the connection came up, the first time included.
-func (a *AgentConn) OnConnect(f func()) {}
+// OnConnect calls f, on a goroutine of the connection, each time the connection came up, until the
+// returned function is called. When it is up already f is called at once.
+func (a *AgentConn) OnConnect(f func()) (cancel func()) {
+	cancel = a.conn.OnReconnect(f)
+	if a.Connected() {
+		f()
+	}
+	return cancel
+}
 
 // Close closes the connection.
-func (a *AgentConn) Close() {}
+func (a *AgentConn) Close() { a.conn.Close() }
 
-// PutHeartbeat stores the heartbeat and returns when the server has it.
-func (a *AgentConn) PutHeartbeat(ctx context.Context, h api.Heartbeat) error { return errUnbuilt }
+// PutHeartbeat stores the heartbeat and returns when the server has it. ErrTooLarge above 64 KiB.
+func (a *AgentConn) PutHeartbeat(ctx context.Context, h api.Heartbeat) error {
+	h.Header = api.NewHeader(api.KindHeartbeat)
+	h.Member = a.member
+	return a.put(ctx, "heartbeat", subjects.Heartbeat, a.member, h, MaxHeartbeat)
+}
 
 // PutResult stores the result of one command kind and name ("placement", "web"). ErrTooLarge above
 // 16 KiB.
 func (a *AgentConn) PutResult(ctx context.Context, kind, name string, result any) error {
-	return errUnbuilt
+	return a.put(ctx, "result of "+kind+" "+name, subjects.Result, subjects.ResultKey(a.member, kind, name), result, MaxResult)
+}
+
+func (a *AgentConn) put(ctx context.Context, what, bucket, key string, value any, limit int) error {
+	text, err := json.Marshal(value)
+	if err != nil {
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	if len(text) > limit {
+		return fmt.Errorf("%s: %w: %d bytes, at most %d", what, ErrTooLarge, len(text), limit)
+	}
+	m := nats.NewMsg(a.conn.Fleet.BucketSubject(bucket, key))
+	m.Data = text
+	ctx, cancel := context.WithTimeout(ctx, publishTimeout)
+	defer cancel()
+	if _, err := a.conn.JS.PublishMsg(ctx, m); err != nil {
+		return fmt.Errorf("putting %s: %w", what, err)
+	}
+	return nil
 }
 
 // Command reads the member's newest command of a kind and its sequence. ErrNotFound when there never
 // was one.
 func (a *AgentConn) Command(ctx context.Context, kind string) (body []byte, sequence uint64, err error) {
-	return nil, 0, errUnbuilt
+	f := a.conn.Fleet
+	m, err := a.conn.direct(ctx, f.Stream(subjects.Commands), f.Command(a.member, kind))
+	if err == nil {
+		body, err = Unpack(m.value)
+	}
+	if err != nil {
+		return nil, 0, fmt.Errorf("reading command %s: %w", kind, err)
+	}
+	return body, m.sequence, nil
 }
 
 // Content reads and verifies a body. ErrNotFound (not there yet), ErrCorrupt.
 func (a *AgentConn) Content(ctx context.Context, digest string) ([]byte, error) {
-	return nil, errUnbuilt
+	return getContent(ctx, a.conn, digest)
 }
 
-// OnHint calls f, on a goroutine of the connection, when a newer command is announced.
-func (a *AgentConn) OnHint(f func(kind string, sequence uint64)) error { return errUnbuilt }
+// OnHint calls f, on a goroutine of the connection, when a newer command is announced. Hints may be
+// lost, doubled or forged: f must only look at the stored command.
+func (a *AgentConn) OnHint(f func(kind string, sequence uint64)) error {
+	_, err := a.conn.NC.Subscribe(a.conn.Fleet.Hint(a.member, "*"), func(m *nats.Msg) {
+		_, kind, ok := a.conn.Fleet.ParseHint(m.Subject)
+		sequence, err := strconv.ParseUint(m.Header.Get(headerSequence), 10, 64)
+		if !ok || err != nil {
+			a.conn.Log.Warn().Str("subject", m.Subject).Msg("hint cannot be read")
+			return
+		}
+		f(kind, sequence)
+	})
+	if err != nil {
+		return fmt.Errorf("subscribing to hints: %w", err)
+	}
+	return nil
+}
+
+// IsDisconnected says that an error only means that the server cannot be reached now.
+func IsDisconnected(err error) bool {
+	return errors.Is(err, nats.ErrReconnectBufExceeded) || errors.Is(err, nats.ErrDisconnected) ||
+		errors.Is(err, nats.ErrNoResponders) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, nats.ErrTimeout)
+}

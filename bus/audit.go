@@ -2,20 +2,135 @@ package bus
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"time"
+	"unicode/utf8"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 
 	"flotilla/core/api"
+	"flotilla/subjects"
 )
 
-// Audit writes and reads what happened, for people.
-type Audit struct{}
+const (
+	auditQueue   = 8192
+	auditTries   = 3
+	defaultLimit = 200
+	maxScan      = 100_000 // events looked at by one query
+)
 
-// Record publishes an event in the background; it never blocks, and drops (with a log line and a
-// count) when thousands are waiting. Object is "<kind>/<name>", "placement/web". Messages are cut so
-// that an event fits into 1 KiB.
-func (a *Audit) Record(events ...api.Audit) {}
+// Audit writes what happened, for people.
+type Audit struct {
+	conn    *Conn
+	queue   chan api.Audit
+	dropped atomic.Uint64
+}
+
+// NewAudit returns the audit stream of the connection's fleet; Run publishes.
+func NewAudit(c *Conn) *Audit { return &Audit{conn: c, queue: make(chan api.Audit, auditQueue)} }
+
+// Record publishes events in the background; it never blocks, and drops (with a log line and a count)
+// when thousands are waiting. Object is "<kind>/<name>", "placement/web". The header is filled in, At
+// too when it is zero, and the message is cut so that an event fits into 1 KiB.
+func (a *Audit) Record(events ...api.Audit) {
+	for _, e := range events {
+		e.Header = api.NewHeader(api.KindAudit)
+		if e.At.IsZero() {
+			e.At.Time = time.Now()
+		}
+		select {
+		case a.queue <- e:
+		default:
+			a.drop(e, ErrTooLarge)
+		}
+	}
+}
 
 // Dropped counts events that could not be kept.
-func (a *Audit) Dropped() uint64 { return 0 }
+func (a *Audit) Dropped() uint64 { return a.dropped.Load() }
+
+func (a *Audit) drop(e api.Audit, err error) {
+	a.dropped.Add(1)
+	a.conn.Log.Warn().Err(err).Str("object", e.Object).Str("reason", e.Reason).Msg("audit event dropped")
+}
+
+// Run publishes until ctx ends, and then what is still waiting.
+func (a *Audit) Run(ctx context.Context) {
+	for {
+		select {
+		case e := <-a.queue:
+			a.publish(ctx, e)
+		case <-ctx.Done():
+			a.flush(ctx)
+			return
+		}
+	}
+}
+
+func (a *Audit) flush(ctx context.Context) {
+	for a.conn.NC.IsConnected() {
+		select {
+		case e := <-a.queue:
+			a.publish(ctx, e)
+		default:
+			return
+		}
+	}
+}
+
+func (a *Audit) publish(ctx context.Context, e api.Audit) {
+	kind, name, ok := strings.Cut(e.Object, "/")
+	if !ok {
+		a.drop(e, fmt.Errorf("object %q: expected <kind>/<name>", e.Object))
+		return
+	}
+	m := nats.NewMsg(a.conn.Fleet.AuditEvent(kind, name))
+	var err error
+	if m.Data, err = fit(e); err != nil {
+		a.drop(e, err)
+		return
+	}
+	for delay := firstRetry; ; delay *= 2 {
+		_, err = a.conn.publish(ctx, m)
+		if err == nil {
+			return
+		}
+		if delay >= firstRetry<<auditTries || ctx.Err() != nil {
+			a.drop(e, err)
+			return
+		}
+		pause(ctx, delay)
+	}
+}
+
+// fit renders an event, its message cut until it takes at most MaxAudit bytes.
+func fit(e api.Audit) ([]byte, error) {
+	for {
+		text, err := json.Marshal(e)
+		if err != nil || len(text) <= MaxAudit {
+			return text, err
+		}
+		if e.Message == "" {
+			return nil, fmt.Errorf("%w: %d bytes without its message, at most %d", ErrTooLarge, len(text), MaxAudit)
+		}
+		e.Message = cut(e.Message, max(0, len(e.Message)-(len(text)-MaxAudit)-len("…")))
+	}
+}
+
+// cut shortens text to at most n bytes and an ellipsis, between characters; to nothing when n is 0.
+func cut(text string, n int) string {
+	for n > 0 && !utf8.RuneStart(text[n]) {
+		n--
+	}
+	if n == 0 {
+		return ""
+	}
+	return text[:n] + "…"
+}
 
 // AuditQuery selects events.
 type AuditQuery struct {
@@ -24,7 +139,52 @@ type AuditQuery struct {
 	Limit  int    // the newest so many; 0: 200
 }
 
-// ReadAudit reads events, oldest first.
+// ReadAudit reads events, oldest first. It looks at the newest hundred thousand that the object or
+// the fleet has.
 func ReadAudit(ctx context.Context, c *Conn, q AuditQuery) ([]api.Audit, error) {
-	return nil, errUnbuilt
+	if q.Limit <= 0 {
+		q.Limit = defaultLimit
+	}
+	config, err := q.consumer(ctx, c)
+	if err != nil {
+		return nil, fmt.Errorf("reading the audit stream: %w", err)
+	}
+	var events []api.Audit
+	err = c.each(ctx, c.Fleet.Stream(subjects.Audit), config, func(m jetstream.Msg, _ *jetstream.MsgMetadata) {
+		var e api.Audit
+		if err := json.Unmarshal(m.Data(), &e); err != nil {
+			c.Log.Warn().Err(err).Str("subject", m.Subject()).Msg("audit event cannot be decoded")
+			return
+		}
+		if q.Member != "" && e.Member != q.Member {
+			return
+		}
+		if events = append(events, e); len(events) >= 2*q.Limit {
+			events = append(events[:0], events[len(events)-q.Limit:]...)
+		}
+	})
+	if err != nil {
+		return nil, fmt.Errorf("reading the audit stream: %w", err)
+	}
+	return events[max(0, len(events)-q.Limit):], nil
+}
+
+// consumer reads no more of the stream than the query needs.
+func (q AuditQuery) consumer(ctx context.Context, c *Conn) (jetstream.ConsumerConfig, error) {
+	stream, err := c.JS.Stream(ctx, c.Fleet.Stream(subjects.Audit))
+	if err != nil {
+		return jetstream.ConsumerConfig{}, err
+	}
+	state := stream.CachedInfo().State
+	kind, name, _ := strings.Cut(q.Object, "/")
+	config := jetstream.ConsumerConfig{FilterSubject: c.Fleet.AuditFilter(kind, name)}
+	scan := uint64(maxScan)
+	if q.Object == "" && q.Member == "" {
+		scan = uint64(q.Limit)
+	}
+	if state.LastSeq > scan && state.LastSeq-scan+1 > state.FirstSeq {
+		config.DeliverPolicy = jetstream.DeliverByStartSequencePolicy
+		config.OptStartSeq = state.LastSeq - scan + 1
+	}
+	return config, nil
 }

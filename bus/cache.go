@@ -2,11 +2,24 @@ package bus
 
 import (
 	"context"
+	"fmt"
+	"slices"
+	"sync"
 	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
 )
 
-// Cache mirrors a bucket that agents write.
-type Cache struct{}
+// Cache mirrors a bucket that agents write. Keys that hold wildcards are dropped.
+type Cache struct {
+	conn   *Conn
+	bucket string
+	mirror *mirror
+	feed   *feed
+
+	mu        sync.RWMutex
+	listeners []func(key string)
+}
 
 // CacheEntry is the newest value of one key.
 type CacheEntry struct {
@@ -22,29 +35,102 @@ type CacheEntry struct {
 	Replayed bool
 }
 
-// Age of an entry at now, the hub's clock: of a live entry the time since receipt; of a replayed one
-// the broker's time of the hub's newest live or own entry in the bucket, minus the entry's, plus the
-// time since that was received.
-func (c *Cache) Age(e CacheEntry, now time.Time) time.Duration { return 0 }
+// NewCache returns an empty cache of a bucket, by short name; Run fills it.
+func NewCache(c *Conn, bucket string) *Cache {
+	cache := &Cache{conn: c, bucket: bucket}
+	cache.mirror = newMirror(cache.changed)
+	cache.feed = newFeed(c, bucket, cache.mirror)
+	return cache
+}
 
-// ReadableSince is when the bucket last became readable (after connect, reconnect or watcher reset).
+// Run watches until ctx ends, as State.Run does.
+func (c *Cache) Run(ctx context.Context) { c.feed.run(ctx) }
+
+// Age of an entry at now, the hub's clock: of a live entry the time since receipt; of a replayed one
+// the broker's time when the listing began minus the entry's, plus the time since then, so that only
+// one clock at a time is compared with itself.
+func (c *Cache) Age(e CacheEntry, now time.Time) time.Duration {
+	if !e.Replayed {
+		return max(0, now.Sub(e.Received))
+	}
+	c.mirror.mu.RLock()
+	l := c.mirror.current
+	c.mirror.mu.RUnlock()
+	return max(0, l.broker.Sub(e.Stored)+now.Sub(l.local))
+}
+
+// ReadableSince is when the bucket last became readable (after connect, reconnect or a lost watcher).
 // Conditions hold for one grace period after it.
-func (c *Cache) ReadableSince() time.Time { return time.Time{} }
+func (c *Cache) ReadableSince() time.Time {
+	c.mirror.mu.RLock()
+	defer c.mirror.mu.RUnlock()
+	return c.mirror.readable
+}
 
 // Get returns the newest entry of a key.
-func (c *Cache) Get(key string) (CacheEntry, bool) { return CacheEntry{}, false }
+func (c *Cache) Get(key string) (CacheEntry, bool) {
+	found, ok := c.mirror.get(key)
+	if !ok {
+		return CacheEntry{}, false
+	}
+	return CacheEntry{
+		Key: key, Value: found.value, Sequence: found.sequence,
+		Stored: found.stored, Received: found.received, Replayed: found.replayed,
+	}, true
+}
 
 // Keys with that prefix, sorted.
-func (c *Cache) Keys(prefix string) []string { return nil }
+func (c *Cache) Keys(prefix string) []string { return c.mirror.keys(prefix) }
 
-// OnChange registers f, called with each key that came, changed or went. It must not block.
-func (c *Cache) OnChange(f func(key string)) {}
+// OnChange registers f, called with each key that came, changed or went, and at once with every key
+// there is. It must not block.
+func (c *Cache) OnChange(f func(key string)) {
+	c.mu.Lock()
+	c.listeners = append(slices.Clip(c.listeners), f)
+	c.mu.Unlock()
+	for _, key := range c.Keys("") {
+		f(key)
+	}
+}
+
+func (c *Cache) changed(key string) {
+	c.mu.RLock()
+	listeners := c.listeners
+	c.mu.RUnlock()
+	for _, f := range listeners {
+		f(key)
+	}
+}
 
 // Synced says that the cache holds everything since the last (re)connect.
-func (c *Cache) Synced() bool { return false }
+func (c *Cache) Synced() bool { return c.mirror.isSynced() }
 
-// Purge removes a key from the bucket.
-func (c *Cache) Purge(ctx context.Context, key string) error { return errUnbuilt }
+// WaitSynced returns when Synced, or with ctx's error.
+func (c *Cache) WaitSynced(ctx context.Context) error { return c.mirror.waitSynced(ctx) }
+
+// Purge removes a key from the bucket, unless it was written since it was read here.
+func (c *Cache) Purge(ctx context.Context, key string) error {
+	entry, ok := c.mirror.get(key)
+	if !ok {
+		return nil
+	}
+	stream, err := c.conn.JS.Stream(ctx, c.conn.Fleet.BucketStream(c.bucket))
+	if err != nil {
+		return fmt.Errorf("purging %s: %w", key, err)
+	}
+	subject := c.conn.Fleet.BucketSubject(c.bucket, key)
+	if err := stream.Purge(ctx, jetstream.WithPurgeSubject(subject), jetstream.WithPurgeSequence(entry.sequence+1)); err != nil {
+		return fmt.Errorf("purging %s: %w", key, err)
+	}
+	c.mirror.forget(key, entry.sequence)
+	return nil
+}
 
 // Decode reads the JSON value of an entry.
-func Decode[T any](e CacheEntry) (T, error) { var v T; return v, errUnbuilt }
+func Decode[T any](e CacheEntry) (T, error) {
+	var v T
+	if err := decode(e.Value, &v); err != nil {
+		return v, fmt.Errorf("decoding %s: %w", e.Key, err)
+	}
+	return v, nil
+}

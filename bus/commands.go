@@ -2,12 +2,28 @@ package bus
 
 import (
 	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 
 	"flotilla/core/api"
+	"flotilla/subjects"
+)
+
+// Headers of commands, so that they can be compared without their bodies.
+const (
+	headerDigest = "Flotilla-Digest"
+	headerOrder  = "Flotilla-Order" // epoch.term.generation
 )
 
 // Commands publishes the wanted state of members; the dispatcher alone calls it.
-type Commands struct{}
+type Commands struct {
+	conn *Conn
+}
 
 // CommandHead is what is known of a stored command without its body.
 type CommandHead struct {
@@ -17,17 +33,140 @@ type CommandHead struct {
 	Order        api.Order
 }
 
+// NewCommands returns the commands of the connection's fleet.
+func NewCommands(c *Conn) *Commands { return &Commands{conn: c} }
+
 // List reads the heads of all stored commands, sorted by member and kind.
-func (c *Commands) List(ctx context.Context) ([]CommandHead, error) { return nil, errUnbuilt }
+func (c *Commands) List(ctx context.Context) ([]CommandHead, error) {
+	var heads []CommandHead
+	err := c.conn.each(ctx, c.conn.Fleet.Stream(subjects.Commands), jetstream.ConsumerConfig{
+		DeliverPolicy: jetstream.DeliverLastPerSubjectPolicy, HeadersOnly: true,
+	}, func(m jetstream.Msg, meta *jetstream.MsgMetadata) {
+		if h, ok := c.head(m.Subject(), m.Headers(), meta.Sequence.Stream); ok {
+			heads = append(heads, h)
+		}
+	})
+	if err != nil {
+		return nil, fmt.Errorf("listing commands: %w", err)
+	}
+	slices.SortFunc(heads, func(a, b CommandHead) int {
+		return strings.Compare(a.Member+" "+a.Kind, b.Member+" "+b.Kind)
+	})
+	return heads, nil
+}
+
+// head reads a message's headers; one that cannot be read has no digest and the lowest order.
+func (c *Commands) head(subject string, header nats.Header, sequence uint64) (CommandHead, bool) {
+	member, kind, ok := c.conn.Fleet.ParseCommand(subject)
+	return CommandHead{
+		Member: member, Kind: kind, Sequence: sequence,
+		Digest: header.Get(headerDigest), Order: parseOrder(header.Get(headerOrder)),
+	}, ok
+}
 
 // Publish stores a command whose subject must still have last as its newest sequence (0: none), and
 // returns the new sequence. ErrConflict when it has not: List again. The server then announces it on
-// the member's hint subject.
+// the member's hint subject. h.Sequence is ignored.
 func (c *Commands) Publish(ctx context.Context, h CommandHead, command any, last uint64) (uint64, error) {
-	return 0, errUnbuilt
+	what := fmt.Sprintf("command %s of %s", h.Kind, h.Member)
+	value, err := encode(command)
+	if err != nil {
+		return 0, fmt.Errorf("%s: %w", what, err)
+	}
+	m := nats.NewMsg(c.conn.Fleet.Command(h.Member, h.Kind))
+	if m.Data, err = pack(value); err != nil {
+		return 0, fmt.Errorf("%s: %w", what, err)
+	}
+	if len(m.Data) > MaxValue {
+		return 0, fmt.Errorf("%s: %w: %d bytes compressed, at most %d", what, ErrTooLarge, len(m.Data), MaxValue)
+	}
+	m.Header.Set(headerDigest, h.Digest)
+	m.Header.Set(headerOrder, formatOrder(h.Order))
+	expect(m, last)
+	ack, err := c.conn.publish(ctx, m)
+	if outcomeOf(err) == mismatched {
+		return 0, fmt.Errorf("%s: %w: sequence %d is not its last", what, ErrConflict, last)
+	}
+	if err != nil {
+		return 0, fmt.Errorf("publishing %s: %w", what, err)
+	}
+	return ack.Sequence, nil
 }
 
-// Get reads one stored command.
+// Get reads one stored command. ErrNotFound.
 func (c *Commands) Get(ctx context.Context, member, kind string) (body []byte, h CommandHead, err error) {
-	return nil, h, errUnbuilt
+	subject := c.conn.Fleet.Command(member, kind)
+	m, err := c.conn.direct(ctx, c.conn.Fleet.Stream(subjects.Commands), subject)
+	if err != nil {
+		return nil, h, fmt.Errorf("reading command %s of %s: %w", kind, member, err)
+	}
+	h, _ = c.head(subject, m.header, m.sequence)
+	body, err = Unpack(m.value)
+	return body, h, err
 }
+
+// Purge removes all commands of a member that is gone.
+func (c *Commands) Purge(ctx context.Context, member string) error {
+	stream, err := c.conn.JS.Stream(ctx, c.conn.Fleet.Stream(subjects.Commands))
+	if err == nil {
+		err = stream.Purge(ctx, jetstream.WithPurgeSubject(c.conn.Fleet.Command(member, "*")))
+	}
+	if err != nil {
+		return fmt.Errorf("purging the commands of %s: %w", member, err)
+	}
+	return nil
+}
+
+func formatOrder(o api.Order) string {
+	return fmt.Sprintf("%d.%d.%d", o.Epoch, o.Term, o.Generation)
+}
+
+func parseOrder(s string) api.Order {
+	var numbers [3]uint64
+	for i, part := range strings.SplitN(s, ".", 3) {
+		numbers[i], _ = strconv.ParseUint(part, 10, 64)
+	}
+	return api.Order{Epoch: numbers[0], Term: numbers[1], Generation: numbers[2]}
+}
+
+// each reads what a consumer of a stream finds there now, in order, and stops at its end.
+func (c *Conn) each(ctx context.Context, stream string, config jetstream.ConsumerConfig, f func(jetstream.Msg, *jetstream.MsgMetadata)) error {
+	config.AckPolicy = jetstream.AckNonePolicy
+	config.MemoryStorage = true
+	config.Replicas = 1
+	config.InactiveThreshold = inactiveAfter
+	consumer, err := c.JS.CreateConsumer(ctx, stream, config)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), askTimeout)
+		defer cancel()
+		_ = c.JS.DeleteConsumer(ctx, stream, consumer.CachedInfo().Name) // else the server forgets it soon
+	}()
+	for pending := consumer.CachedInfo().NumPending; pending > 0; {
+		batch, err := consumer.FetchNoWait(pageOfMessages)
+		if err != nil {
+			return err
+		}
+		got := 0
+		for m := range batch.Messages() {
+			meta, err := m.Metadata()
+			if err != nil {
+				return err
+			}
+			got++
+			pending = meta.NumPending
+			f(m, meta)
+		}
+		if err := batch.Error(); err != nil {
+			return err
+		}
+		if got == 0 { // the rest was replaced or purged meanwhile
+			return nil
+		}
+	}
+	return nil
+}
+
+const pageOfMessages = 500

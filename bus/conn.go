@@ -142,6 +142,7 @@ func (c *Conn) handlers() []nats.Option {
 			}
 			c.disturb(lost)
 		}),
+		nats.ConnectHandler(func(*nats.Conn) { c.disturb(restored) }),
 		nats.ReconnectHandler(func(nc *nats.Conn) {
 			c.Log.Info().Str("url", nc.ConnectedUrlRedacted()).Msg("NATS connection is back")
 			c.disturb(restored)

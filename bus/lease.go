@@ -1,48 +1,163 @@
 package bus
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
 	"time"
 
+	"github.com/nats-io/nats.go"
+
 	"flotilla/core/api"
+	"flotilla/subjects"
 )
+
+// Times of the lease, see LeadOptions.
+const (
+	leaseTTL    = 20 * time.Second
+	leaseRenew  = 5 * time.Second
+	leaseMargin = 5 * time.Second
+	leasePoll   = 5 * time.Second
+)
+
+// errHeld says that somebody else holds the lease.
+var errHeld = errors.New("the lease is held")
+
+// lease is the key hub of bucket lease, as one candidate sees it.
+type lease struct {
+	conn     *Conn
+	id       string
+	ttl      time.Duration
+	sequence uint64    // of our own last write
+	deadline time.Time // until when it is ours, by our clock
+}
+
+// acquire takes the lease when it is free, or when it is held under our own id: then by a process of
+// ours that ended, because ids are unique. It returns errHeld with the holder otherwise.
+func (l *lease) acquire(ctx context.Context) error {
+	m, err := l.conn.last(ctx, l.stream(), l.subject())
+	if err != nil {
+		return err
+	}
+	if m == nil {
+		return l.write(ctx, 0, publishTimeout)
+	}
+	var held api.Lease
+	if !isMarker(m.Header) {
+		if err := json.Unmarshal(m.Data, &held); err != nil {
+			return fmt.Errorf("the lease record: %w", err)
+		}
+	}
+	if held.Holder != "" && held.Holder != l.id {
+		return fmt.Errorf("%w by %s", errHeld, held.Holder)
+	}
+	return l.write(ctx, m.Sequence, publishTimeout)
+}
+
+// write stores the lease with a new life, on top of expected, waiting at most limit. It must not be a
+// KV update, which would take the time to live away.
+func (l *lease) write(ctx context.Context, expected uint64, limit time.Duration) error {
+	value := api.Lease{Header: api.NewHeader(api.KindLease), Holder: l.id}
+	value.Since.Time = time.Now().UTC().Truncate(time.Second)
+	text, err := json.Marshal(value)
+	if err != nil {
+		return err
+	}
+	m := nats.NewMsg(l.subject())
+	m.Data = text
+	m.Header.Set(headerTTL, l.ttl.String())
+	expect(m, expected)
+	began := time.Now()
+	ack, err := l.conn.publishWithin(ctx, m, limit)
+	if outcomeOf(err) == mismatched {
+		return fmt.Errorf("%w: it changed while we wrote it", errHeld)
+	}
+	if err != nil {
+		return err
+	}
+	l.sequence, l.deadline = ack.Sequence, began.Add(l.ttl)
+	return nil
+}
+
+// keep renews until ctx ends or the lease is in danger, margin before its deadline.
+func (l *lease) keep(ctx context.Context, renew, margin time.Duration) error {
+	timer := time.NewTimer(renew)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-timer.C:
+		}
+		left := time.Until(l.deadline.Add(-margin))
+		if left <= 0 {
+			return fmt.Errorf("the lease was not renewed in time: %w", ErrDeposed)
+		}
+		err := l.renew(ctx, left)
+		switch {
+		case err == nil:
+			timer.Reset(renew)
+		case errors.Is(err, errHeld):
+			return fmt.Errorf("%w: %w", ErrDeposed, err)
+		default:
+			l.conn.Log.Warn().Err(err).Dur("left", left).Msg("renewing the lease, trying again")
+			timer.Reset(min(renew/5, max(left, 0)))
+		}
+	}
+}
+
+// renew writes the lease, waiting at most limit for the answer. A renewal whose answer was lost may
+// have been stored, so on a mismatch it looks once whether the lease is ours all the same.
+func (l *lease) renew(ctx context.Context, limit time.Duration) error {
+	err := l.write(ctx, l.sequence, limit)
+	if !errors.Is(err, errHeld) {
+		return err
+	}
+	m, readErr := l.conn.last(ctx, l.stream(), l.subject())
+	if readErr != nil || m == nil || isMarker(m.Header) {
+		return errors.Join(err, readErr)
+	}
+	var held api.Lease
+	if json.Unmarshal(m.Data, &held) != nil || held.Holder != l.id {
+		return err
+	}
+	return l.write(ctx, m.Sequence, limit)
+}
+
+// release gives the lease up, so that another need not wait for its end.
+func (l *lease) release(ctx context.Context) error {
+	m := nats.NewMsg(l.subject())
+	m.Header.Set(headerOperation, operationDelete)
+	m.Header.Set(headerTTL, tombstoneTTL)
+	expect(m, l.sequence)
+	_, err := l.conn.publish(ctx, m)
+	if outcomeOf(err) == mismatched {
+		return nil
+	}
+	return err
+}
+
+func (l *lease) stream() string { return l.conn.Fleet.BucketStream(subjects.Lease) }
+
+func (l *lease) subject() string {
+	return l.conn.Fleet.BucketSubject(subjects.Lease, subjects.LeaseKey)
+}
 
 // LeadOptions tunes Lead. The zero value is for production.
 type LeadOptions struct {
-	// TTL of the lease (20 s), Renew between renewals (5 s), Margin before the own deadline at which
-	// the leader stops acting (5 s), Poll between looks at a held lease (5 s). TTL is at least 1 s.
+	// TTL of the lease (20 s, at least 1 s), Renew between renewals (5 s), Margin before the own
+	// deadline at which the leader stops acting (5 s), Poll between looks at a held lease (5 s).
 	TTL, Renew, Margin, Poll time.Duration
 	// Layout is applied after the term is written.
 	Layout LayoutOptions
 }
 
-// Lead competes for the lease as id until ctx ends. While id holds it, act runs with a Store that is
-// open, running and synced; its context ends when the lease is in danger, and Lead waits for act to
-// return before it competes again. It returns when ctx ends (nil), when act returns an error other
-// than ErrDeposed, or with ErrLayoutNewer.
-func Lead(ctx context.Context, c *Conn, id string, o LeadOptions, act func(ctx context.Context, s *Store) error) error {
-	return errUnbuilt
+func (o LeadOptions) withDefaults() LeadOptions {
+	o.TTL = cmp.Or(o.TTL, leaseTTL)
+	o.Renew = cmp.Or(o.Renew, leaseRenew)
+	o.Margin = cmp.Or(o.Margin, leaseMargin)
+	o.Poll = cmp.Or(o.Poll, leasePoll)
+	return o
 }
-
-// Store is everything a leader works with. It lives as long as the context it was handed with.
-type Store struct {
-	Conn       *Conn
-	Term       api.Term
-	State      *State
-	Writer     *Writer
-	Heartbeats *Cache // keys: <member>; decode with Decode[api.Heartbeat]
-	Results    *Cache // keys: subjects.ResultKey
-	Content    *Content
-	Commands   *Commands
-	Audit      *Audit
-	Layout     LayoutReport
-}
-
-// OpenStore opens a store under a term that is already written and runs its watchers until ctx ends;
-// Lead calls it. It returns when everything is synced.
-func OpenStore(ctx context.Context, c *Conn, term api.Term, termRevision uint64) (*Store, error) {
-	return nil, errUnbuilt
-}
-
-// Wait returns when all goroutines of the store ended, after its context did.
-func (s *Store) Wait() {}

@@ -6,6 +6,10 @@ const (
 	GzipAbove = 32 << 10
 	// MaxValue is the largest stored value of a record.
 	MaxValue = 900 << 10
+	// MaxContent is the largest body or work document.
+	MaxContent = 4 << 20
+	// MaxHeartbeat is the largest heartbeat.
+	MaxHeartbeat = 64 << 10
 	// MaxResult is the largest result of an agent.
 	MaxResult = 16 << 10
 	// MaxAudit is the largest audit event.

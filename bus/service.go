@@ -1,8 +1,31 @@
 package bus
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/micro"
+
+	"flotilla/core/api"
+)
+
+// serviceName is what `nats micro ls` shows.
+const serviceName = "flotilla-hub"
+
+const (
+	defaultWorkers = 32
+	defaultPending = 1024
+	pendingBytes   = 64 << 20
 )
 
 // ServiceOptions describe the hub's service.
@@ -19,25 +42,169 @@ type ServiceOptions struct {
 type Handler func(ctx context.Context, body []byte) (any, error)
 
 // Service is the running micro service flotilla-hub.
-type Service struct{}
+type Service struct {
+	conn  *Conn
+	micro micro.Service
+	slots chan struct{}
+	stats map[string]*verbStats
+
+	mu      sync.Mutex
+	closed  bool
+	running sync.WaitGroup
+}
+
+// verbStats is what `nats micro stats` shows as data of an endpoint: requests run beside each other,
+// so the times that the micro library takes say nothing.
+type verbStats struct {
+	answered, failed, nanoseconds atomic.Int64
+}
 
 // Serve answers verbs on flotilla.<fleet>.api.<verb> until Stop; ctx is handed to handlers.
 func Serve(ctx context.Context, c *Conn, o ServiceOptions, verbs map[string]Handler) (*Service, error) {
-	return nil, errUnbuilt
+	s := &Service{conn: c, slots: make(chan struct{}, cmp.Or(o.Workers, defaultWorkers)), stats: map[string]*verbStats{}}
+	for verb := range verbs {
+		s.stats[verb] = &verbStats{}
+	}
+	var err error
+	s.micro, err = micro.AddService(c.NC, micro.Config{
+		Name: serviceName, Version: cmp.Or(o.Version, "0.0.0"), Description: "The leading hub of fleet " + c.Fleet.Name,
+		Metadata:     map[string]string{"fleet": c.Fleet.Name, "replica": o.Replica},
+		StatsHandler: s.showStats,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("starting the service: %w", err)
+	}
+	group := s.micro.AddGroup(c.Fleet.APIGroup())
+	for _, verb := range slices.Sorted(maps.Keys(verbs)) {
+		err := group.AddEndpoint(verb, s.endpoint(ctx, verb, verbs[verb]),
+			micro.WithEndpointPendingLimits(cmp.Or(o.Pending, defaultPending), pendingBytes))
+		if err != nil {
+			s.Stop()
+			return nil, fmt.Errorf("starting the service, verb %s: %w", verb, err)
+		}
+	}
+	return s, nil
 }
 
-// Stop drains: no new request is taken, running ones are answered, then it returns.
-func (s *Service) Stop() {}
-
-// RequestOptions tune Request. The zero value is for the command line client.
-type RequestOptions struct {
-	// Total bounds all tries (45 s), Try one of them (10 s).
-	Total, Try time.Duration
+func (s *Service) showStats(e *micro.Endpoint) any {
+	st := s.stats[e.Name]
+	if st == nil {
+		return nil
+	}
+	answered := st.answered.Load()
+	return map[string]any{
+		"answered": answered, "failed": st.failed.Load(),
+		"averageMicroseconds": st.nanoseconds.Load() / max(1, answered) / int64(time.Microsecond),
+	}
 }
 
-// Request sends request as JSON to a verb and decodes the answer into response (nil: ignored). It
-// sends the same payload again on time-outs, no responders and CodeUnavailable. A refusal is an
-// *api.Failure (errors.As); a hub that never answered is ErrUnreachable.
-func Request(ctx context.Context, c *Conn, verb string, request, response any, o RequestOptions) error {
-	return errUnbuilt
+// Stop takes no new request, answers those that run, and returns.
+func (s *Service) Stop() {
+	if err := s.micro.Stop(); err != nil {
+		s.conn.Log.Warn().Err(err).Msg("stopping the service")
+	}
+	s.mu.Lock()
+	s.closed = true
+	s.mu.Unlock()
+	s.running.Wait()
+}
+
+// endpoint hands each request to a goroutine, and holds the subscription up while all slots are taken.
+func (s *Service) endpoint(ctx context.Context, verb string, h Handler) micro.Handler {
+	return micro.HandlerFunc(func(r micro.Request) {
+		if !s.open() {
+			s.answer(verb, r, nil, notLeading())
+			return
+		}
+		s.slots <- struct{}{}
+		go func() {
+			defer s.running.Done()
+			defer func() { <-s.slots }()
+			began := time.Now()
+			value, err := s.run(ctx, h, r)
+			s.answer(verb, r, value, err)
+			s.stats[verb].nanoseconds.Add(int64(time.Since(began)))
+		}()
+	})
+}
+
+// open counts a request in, unless the service stopped.
+func (s *Service) open() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.closed {
+		s.running.Add(1)
+	}
+	return !s.closed
+}
+
+func notLeading() error {
+	return &api.Failure{Code: api.CodeUnavailable, Message: "this hub does not lead any more: ask again"}
+}
+
+func (s *Service) run(ctx context.Context, h Handler, r micro.Request) (value any, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			s.conn.Log.Error().Str("subject", r.Subject()).Msgf("request panicked: %v", p)
+			err = &api.Failure{Code: api.CodeInternal, Message: "the hub stumbled over this request; its log says where"}
+		}
+	}()
+	body := r.Data()
+	if r.Headers().Get(headerEncoding) == encodingGzip {
+		if body, err = gunzip(body); err != nil {
+			return nil, &api.Failure{Code: api.CodeInvalid, Message: "reading the request: " + err.Error()}
+		}
+	}
+	return h(ctx, body)
+}
+
+// answer sends a value or a failure to who asked.
+func (s *Service) answer(verb string, r micro.Request, value any, err error) {
+	m := nats.NewMsg(r.Reply())
+	if err == nil {
+		err = s.fill(m, r, value)
+	}
+	st := s.stats[verb]
+	st.answered.Add(1)
+	if err != nil {
+		st.failed.Add(1)
+		s.fail(m, err)
+	}
+	if err := s.conn.NC.PublishMsg(m); err != nil {
+		s.conn.Log.Warn().Err(err).Str("verb", verb).Msg("answering a request")
+	}
+}
+
+// fill puts the answer into m, compressed when it is long and the client can read it.
+func (s *Service) fill(m *nats.Msg, r micro.Request, value any) error {
+	text, err := encode(value)
+	if err != nil {
+		return fmt.Errorf("rendering the answer: %w", err)
+	}
+	if r.Headers().Get(headerAccept) == encodingGzip {
+		if text, err = compress(m, text); err != nil {
+			return err
+		}
+	}
+	if limit := int(s.conn.NC.MaxPayload()) - headerRoom; len(text) > limit {
+		return &api.Failure{Code: api.CodeTooLarge, Message: fmt.Sprintf("the answer has %d bytes, the server carries %d", len(text), limit),
+			Next: "ask for less at once, with a limit or a label selector"}
+	}
+	m.Data = text
+	return nil
+}
+
+func (s *Service) fail(m *nats.Msg, err error) {
+	failure := (*api.Failure)(nil)
+	if !errors.As(err, &failure) {
+		failure = &api.Failure{Code: api.CodeInternal, Message: err.Error()}
+	}
+	m.Header = nats.Header{}
+	m.Header.Set(micro.ErrorCodeHeader, failure.Code)
+	line, _, _ := strings.Cut(failure.Message, "\n")
+	m.Header.Set(micro.ErrorHeader, line)
+	m.Data, _ = json.Marshal(failure) // a struct of strings always marshals
+	if text, err := compress(m, m.Data); err == nil {
+		m.Data = text
+	}
 }

@@ -2,62 +2,103 @@ package bus
 
 import (
 	"context"
+	"strings"
+	"sync"
 
 	"flotilla/subjects"
 )
 
-// State is the bucket of records: one watcher over all of it, with a cache.
-type State struct{}
+// State is the bucket of records: one watcher over all of it, with a cache. Its one order keeps a
+// release from being seen before its spec.
+type State struct {
+	conn   *Conn
+	mirror *mirror
+	feed   *feed
+
+	mu     sync.RWMutex
+	tables []view
+}
+
+// view is a table without its type.
+type view interface {
+	prefix() string
+	// observe takes a change under the lock of the mirror.
+	observe(key string, c cell)
+	// notify tells the listeners of the table that a key changed.
+	notify(key string)
+}
+
+// NewState returns an empty State; Run fills it.
+func NewState(c *Conn) *State {
+	s := &State{conn: c}
+	s.mirror = newMirror(s.changed)
+	s.mirror.observe = s.observe
+	s.feed = newFeed(c, subjects.State, s.mirror)
+	return s
+}
 
 // Run watches until ctx ends, over reconnects, server restarts and slow consumers; it relists after
 // each of them and every hour, and wakes what differs.
-func (s *State) Run(ctx context.Context) error { return errUnbuilt }
+func (s *State) Run(ctx context.Context) { s.feed.run(ctx) }
 
-// Synced says that the cache holds everything since the last (re)connect. Gather must refuse while false.
-func (s *State) Synced() bool { return false }
-
-// WaitSynced returns when Synced, or with ctx's error.
-func (s *State) WaitSynced(ctx context.Context) error { return errUnbuilt }
-
-// Revision of a key, 0 when it does not exist.
-func (s *State) Revision(key string) uint64 { return 0 }
-
-// Raw is the stored JSON of a key, gunzipped.
-func (s *State) Raw(key string) (value []byte, revision uint64, ok bool) { return nil, 0, false }
-
-// Keys with that prefix, sorted.
-func (s *State) Keys(prefix string) []string { return nil }
-
-// Table is the typed view of one family of records. T is decoded once per update; values are shared
-// between all readers and must not be changed.
-type Table[T any] struct{}
-
-// Entry is one record of a table.
-type Entry[T any] struct {
-	Name     string
-	Value    T
-	Revision uint64
+// Relist asks for a new listing and waits for it.
+func (s *State) Relist(ctx context.Context) error {
+	s.mirror.lost()
+	s.feed.relist("asked for")
+	return s.WaitSynced(ctx)
 }
 
-// TableOf returns the table of a family; every call for the same family and T returns the same one.
-func TableOf[T any](s *State, family subjects.Family) *Table[T] { return nil }
+// Synced says that the cache holds everything since the last (re)connect. Gather must refuse while false.
+func (s *State) Synced() bool { return s.mirror.isSynced() }
 
-// Get returns the record called name; its revision is 0 and ok false when there is none.
-func (t *Table[T]) Get(name string) (value T, revision uint64, ok bool) { return value, 0, false }
+// WaitSynced returns when Synced, or with ctx's error.
+func (s *State) WaitSynced(ctx context.Context) error { return s.mirror.waitSynced(ctx) }
 
-// All returns every record, sorted by name.
-func (t *Table[T]) All() []Entry[T] { return nil }
+// Revision of a key, 0 when it does not exist.
+func (s *State) Revision(key string) uint64 {
+	c, ok := s.mirror.get(key)
+	if !ok {
+		return 0
+	}
+	return c.sequence
+}
 
-// Group returns the records of one group (the snapshots of a placement), sorted by name; snapshots
-// by index.
-func (t *Table[T]) Group(group string) []Entry[T] { return nil }
+// Raw is the JSON of a key.
+func (s *State) Raw(key string) (value []byte, revision uint64, ok bool) {
+	c, ok := s.mirror.get(key)
+	if !ok {
+		return nil, 0, false
+	}
+	value, err := Unpack(c.value)
+	return value, c.sequence, err == nil
+}
 
-// Len is the number of records.
-func (t *Table[T]) Len() int { return 0 }
+// Keys with that prefix, sorted.
+func (s *State) Keys(prefix string) []string { return s.mirror.keys(prefix) }
 
-// Key is the key of the record called name.
-func (t *Table[T]) Key(name string) string { return "" }
+// written enters an own acknowledged write into the cache; a nil value is a delete.
+func (s *State) written(key string, value []byte, sequence uint64) {
+	s.mirror.take(message{key: key, value: value, sequence: sequence})
+}
 
-// OnChange registers f, called with the name of each record that came, changed or went, initial ones
-// included, after the cache holds the change. It must not block; it may be called for nothing.
-func (t *Table[T]) OnChange(f func(name string)) {}
+func (s *State) views() []view {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.tables
+}
+
+func (s *State) observe(key string, c cell) {
+	for _, v := range s.views() {
+		if strings.HasPrefix(key, v.prefix()) {
+			v.observe(key, c)
+		}
+	}
+}
+
+func (s *State) changed(key string) {
+	for _, v := range s.views() {
+		if strings.HasPrefix(key, v.prefix()) {
+			v.notify(key)
+		}
+	}
+}

@@ -13,9 +13,9 @@ import (
 
 // Sizes of streams and of their messages, in bytes.
 const (
-	maxStateMessage     = 1 << 20 // a value of 900 KiB and its headers
-	maxContentMessage   = 4 << 20
-	maxHeartbeatMessage = 64 << 10
+	maxStateMessage     = MaxValue + 4<<10
+	maxContentMessage   = MaxContent + 1<<10
+	maxHeartbeatMessage = MaxHeartbeat + 1<<10
 	maxResultMessage    = MaxResult + 1<<10
 	maxEventMessage     = 1 << 20
 	maxCommandMessage   = 1 << 20

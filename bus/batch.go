@@ -1,0 +1,111 @@
+package bus
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/nats-io/nuid"
+)
+
+const (
+	busyWait  = 10 * time.Millisecond
+	busyTries = 200
+	// maxBatchBytes keeps what shares a batch small enough for the server to take in one go.
+	maxBatchBytes = 16 << 20
+)
+
+// sendShared puts a write into the queue and sees to it that the queue goes out. Whoever comes while a
+// batch is out shares the next one: an atomic batch costs the same whatever its size.
+func (w *Writer) sendShared(ctx context.Context, out *write) error {
+	w.mu.Lock()
+	w.queue = append(w.queue, out)
+	w.mu.Unlock()
+	w.flight.Lock()
+	defer w.flight.Unlock()
+	for !out.done {
+		w.sendBatch(ctx, w.takeQueue())
+	}
+	return out.err
+}
+
+// takeQueue removes from the queue what fits into one batch, at least one write.
+func (w *Writer) takeQueue() []*write {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	ops, size, n := 0, 0, 0
+	for _, out := range w.queue {
+		ops += len(out.ops)
+		for _, value := range out.values {
+			size += len(value)
+		}
+		if n > 0 && (ops > maxOps || size > maxBatchBytes) {
+			break
+		}
+		n++
+	}
+	taken := w.queue[:n:n]
+	w.queue = w.queue[n:]
+	return taken
+}
+
+// sendBatch publishes writes as one atomic batch: all are stored or none, and all share the outcome.
+func (w *Writer) sendBatch(ctx context.Context, writes []*write) {
+	var messages []*nats.Msg
+	for _, out := range writes {
+		for i, op := range out.ops {
+			messages = append(messages, w.message(op, out.values[i]))
+		}
+	}
+	ack, err := w.publishBatch(ctx, messages)
+	var last uint64
+	if err == nil {
+		last = ack.Sequence - uint64(len(messages))
+	}
+	for _, out := range writes {
+		out.done = true
+		if err != nil {
+			out.err = w.explain(err, out)
+			continue
+		}
+		last += uint64(len(out.ops))
+		w.stored(out, last)
+	}
+}
+
+// publishBatch sends the messages under one batch id, the fence on the first; the acknowledgement is
+// that of the last, which commits. A server that is busy with another expectation is asked again.
+func (w *Writer) publishBatch(ctx context.Context, messages []*nats.Msg) (ack *jetstream.PubAck, err error) {
+	expectOf(messages[0], w.termSubject(), w.fence)
+	for range busyTries {
+		if len(messages) > 1 {
+			number(messages)
+		}
+		last := len(messages) - 1
+		for _, m := range messages[:last] {
+			if err := w.conn.NC.PublishMsg(m); err != nil {
+				return nil, err
+			}
+		}
+		if ack, err = w.conn.publish(ctx, messages[last]); outcomeOf(err) != busy {
+			return ack, err
+		}
+		pause(ctx, busyWait)
+		if ctx.Err() != nil {
+			return nil, err
+		}
+	}
+	return nil, err
+}
+
+// number gives the messages the headers of a new batch (NATS ADR-50).
+func number(messages []*nats.Msg) {
+	id := nuid.Next()
+	for i, m := range messages {
+		m.Header.Set(headerBatchID, id)
+		m.Header.Set(headerBatchSequence, strconv.Itoa(i+1))
+	}
+	messages[len(messages)-1].Header.Set(headerBatchCommit, "1")
+}

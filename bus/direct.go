@@ -1,0 +1,52 @@
+package bus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/nats-io/nats.go"
+
+	"flotilla/subjects"
+)
+
+// directMessage is a stored message read by direct get.
+type directMessage struct {
+	value    []byte
+	header   nats.Header
+	sequence uint64
+}
+
+const (
+	headerStatus      = "Status"
+	headerDescription = "Description"
+	headerSequence    = "Nats-Sequence"
+	statusNotFound    = "404"
+)
+
+// direct reads the newest message of one exact subject, which needs no consumer and no stream info.
+// ErrNotFound when there is none.
+func (c *Conn) direct(ctx context.Context, stream, subject string) (directMessage, error) {
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
+	m, err := c.NC.RequestWithContext(ctx, subjects.DirectGet(stream, subject), nil)
+	if err != nil {
+		return directMessage{}, err
+	}
+	if status := m.Header.Get(headerStatus); status != "" {
+		err := fmt.Errorf("the server says %s %s", status, m.Header.Get(headerDescription))
+		if status == statusNotFound {
+			err = ErrNotFound
+		}
+		return directMessage{}, err
+	}
+	sequence, err := strconv.ParseUint(m.Header.Get(headerSequence), 10, 64)
+	if err != nil {
+		return directMessage{}, errors.New("the server's answer has no sequence")
+	}
+	if isMarker(m.Header) {
+		return directMessage{}, ErrNotFound
+	}
+	return directMessage{value: m.Data, header: m.Header, sequence: sequence}, nil
+}

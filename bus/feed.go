@@ -1,0 +1,306 @@
+package bus
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+const (
+	relistEvery   = time.Hour
+	askTimeout    = 5 * time.Second // of one request to JetStream
+	idleBeat      = 5 * time.Second // of a watcher's consumer
+	stallCheck    = time.Second     // a listing that makes no progress is looked at
+	firstRetry    = 50 * time.Millisecond
+	lastRetry     = 5 * time.Second
+	inactiveAfter = 10 * time.Second // the server forgets a consumer nobody listens to
+)
+
+// message is one stored message of a bucket.
+type message struct {
+	key      string
+	value    []byte // nil: the key was deleted
+	sequence uint64
+	stored   time.Time
+	replayed bool
+}
+
+// listing is one pass over a bucket: everything stored comes as replayed messages, then the rest live.
+type listing struct {
+	last   uint64    // newest sequence of the stream when the pass began
+	broker time.Time // clock of the broker at local
+	local  time.Time
+}
+
+// sink takes in what a feed delivers. Its functions are called one at a time.
+type sink interface {
+	// begin says that a listing is about to be made; what was written before will be in it.
+	begin()
+	// opened says against what the listing is to be read.
+	opened(listing)
+	message(message)
+	// listed says that everything of the current listing was delivered: keys that did not come, and are
+	// not newer than its last sequence, are gone.
+	listed()
+	// lost says that messages may have been missed until the next listed.
+	lost()
+}
+
+// feed follows a bucket with one push consumer: newest value of every key, then every change. It
+// lists anew after each reconnect, gap, consumer loss and slow-consumer drop, and every hour, because
+// a watcher that only resumes may miss deletions.
+type feed struct {
+	conn   *Conn
+	bucket string // short name
+	sink   sink
+
+	mu    sync.Mutex // guards the sink against a watcher that was left
+	again chan string
+}
+
+func newFeed(c *Conn, bucket string, s sink) *feed {
+	return &feed{conn: c, bucket: bucket, sink: s, again: make(chan string, 1)}
+}
+
+// run follows until ctx ends.
+func (f *feed) run(ctx context.Context) {
+	defer f.conn.listen(f.disturbed)()
+	for delay := firstRetry; ctx.Err() == nil; {
+		began := time.Now()
+		reason, err := f.follow(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		if err == nil {
+			f.conn.Log.Debug().Str("bucket", f.bucket).Str("reason", reason).Msg("listing anew")
+			delay = firstRetry
+			continue
+		}
+		f.conn.Log.Warn().Err(err).Str("bucket", f.bucket).Dur("delay", delay).Msg("watching stopped, trying again")
+		pause(ctx, delay/2+rand.N(delay/2))
+		if delay = min(2*delay, lastRetry); time.Since(began) > lastRetry {
+			delay = firstRetry
+		}
+	}
+}
+
+// pause waits for d or for ctx.
+func pause(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-timer.C:
+	}
+}
+
+// relist asks for a new listing soon.
+func (f *feed) relist(reason string) {
+	select {
+	case f.again <- reason:
+	default:
+	}
+}
+
+func (f *feed) disturbed(d disturbance) {
+	f.mu.Lock()
+	f.sink.lost()
+	f.mu.Unlock()
+	switch d {
+	case restored:
+		f.relist("reconnected")
+	case slow:
+		f.relist("messages were dropped")
+	case lost:
+	}
+}
+
+// follow lists and then follows until something asks for a new listing; the reason is returned.
+func (f *feed) follow(ctx context.Context) (string, error) {
+	select {
+	case <-f.again: // this is the listing that was asked for
+	default:
+	}
+	w := &watcher{feed: f, stop: make(chan string, 1), next: 1}
+	consumer, err := w.open(ctx)
+	if err != nil {
+		return "", err
+	}
+	consuming, err := consumer.Consume(w.handle, jetstream.ConsumeErrHandler(func(_ jetstream.ConsumeContext, err error) {
+		w.leave(fmt.Sprintf("watcher reports: %v", err))
+	}))
+	if err != nil {
+		return "", fmt.Errorf("following: %w", err)
+	}
+	defer w.close(consuming)
+	return w.wait(ctx, consumer)
+}
+
+// watcher is one consumer of a feed, from its listing to its end.
+type watcher struct {
+	feed   *feed
+	stop   chan string
+	next   uint64 // consumer sequence to come
+	listed bool
+	closed bool
+}
+
+func (w *watcher) open(ctx context.Context) (jetstream.PushConsumer, error) {
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
+	f := w.feed
+	f.mu.Lock()
+	f.sink.begin()
+	f.mu.Unlock()
+	stream, err := f.conn.JS.Stream(ctx, f.conn.Fleet.BucketStream(f.bucket))
+	if err != nil {
+		return nil, fmt.Errorf("looking at the stream: %w", err)
+	}
+	info := stream.CachedInfo()
+	consumer, err := stream.CreatePushConsumer(ctx, jetstream.ConsumerConfig{
+		Description:       "watcher of " + f.conn.NC.Opts.Name,
+		DeliverSubject:    f.conn.NC.NewInbox(),
+		DeliverPolicy:     jetstream.DeliverLastPerSubjectPolicy,
+		FilterSubject:     f.conn.Fleet.BucketSubject(f.bucket, ">"),
+		AckPolicy:         jetstream.AckNonePolicy,
+		MaxDeliver:        1,
+		FlowControl:       true,
+		IdleHeartbeat:     idleBeat,
+		InactiveThreshold: inactiveAfter,
+		MemoryStorage:     true,
+		Replicas:          1,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("making the watcher: %w", err)
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.sink.opened(listing{last: info.State.LastSeq, broker: info.TimeStamp, local: time.Now()})
+	if consumer.CachedInfo().NumPending == 0 {
+		w.done()
+	}
+	return consumer, nil
+}
+
+// handle takes one message on the goroutine of the subscription.
+func (w *watcher) handle(m jetstream.Msg) {
+	meta, err := m.Metadata()
+	if err != nil {
+		w.leave(fmt.Sprintf("message without metadata: %v", err))
+		return
+	}
+	f := w.feed
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if w.closed {
+		return
+	}
+	if meta.Sequence.Consumer != w.next {
+		w.leave(fmt.Sprintf("gap: message %d came for %d", meta.Sequence.Consumer, w.next))
+		return
+	}
+	w.next++
+	if key, ok := f.conn.Fleet.BucketKey(f.bucket, m.Subject()); ok {
+		f.sink.message(message{
+			key: key, value: liveValue(m), sequence: meta.Sequence.Stream, stored: meta.Timestamp, replayed: !w.listed,
+		})
+	}
+	if meta.NumPending == 0 {
+		w.done()
+	}
+}
+
+// done ends the listing; the feed's lock is held.
+func (w *watcher) done() {
+	if !w.listed {
+		w.listed = true
+		w.feed.sink.listed()
+	}
+}
+
+// leave ends wait with a reason; the first one counts.
+func (w *watcher) leave(reason string) {
+	select {
+	case w.stop <- reason:
+	default:
+	}
+}
+
+func (w *watcher) wait(ctx context.Context, consumer jetstream.PushConsumer) (string, error) {
+	hourly := time.NewTimer(relistEvery)
+	defer hourly.Stop()
+	stall := time.NewTicker(stallCheck)
+	defer stall.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return "", ctx.Err()
+		case reason := <-w.stop:
+			return reason, nil
+		case reason := <-w.feed.again:
+			return reason, nil
+		case <-hourly.C:
+			return "an hour went by", nil
+		case <-stall.C:
+			done, err := w.checkStall(ctx, consumer)
+			if err != nil {
+				return "", err
+			}
+			if done {
+				stall.Stop()
+			}
+		}
+	}
+}
+
+// checkStall ends a listing whose last message was replaced or purged before it was delivered: then no
+// message says that none is pending.
+func (w *watcher) checkStall(ctx context.Context, consumer jetstream.PushConsumer) (bool, error) {
+	w.feed.mu.Lock()
+	listed := w.listed
+	w.feed.mu.Unlock()
+	if listed {
+		return true, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
+	info, err := consumer.Info(ctx)
+	if err != nil {
+		return false, fmt.Errorf("looking at the watcher: %w", err)
+	}
+	w.feed.mu.Lock()
+	defer w.feed.mu.Unlock()
+	if info.NumPending == 0 && info.Delivered.Consumer+1 == w.next {
+		w.done()
+	}
+	return w.listed, nil
+}
+
+func (w *watcher) close(consuming jetstream.ConsumeContext) {
+	w.feed.mu.Lock()
+	w.closed = true
+	w.feed.mu.Unlock()
+	consuming.Stop()
+}
+
+// Headers of KV markers.
+const (
+	headerOperation = "KV-Operation"
+	headerMarker    = "Nats-Marker-Reason"
+	operationDelete = "DEL"
+)
+
+// liveValue is the value of a message, nil for a marker that says the key is gone.
+func liveValue(m jetstream.Msg) []byte {
+	if isMarker(m.Headers()) {
+		return nil
+	}
+	if value := m.Data(); value != nil {
+		return value
+	}
+	return []byte{}
+}

@@ -1,0 +1,206 @@
+package bus
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"flotilla/core/api"
+	"flotilla/subjects"
+)
+
+// Lead competes for the lease as id, which no other hub may use, until ctx ends. While id holds it,
+// act runs with a Store that is open and synced; its context ends when the lease is in danger or the
+// Store is deposed, and Lead waits for act to return before it competes again. It returns when ctx
+// ends (nil), when act returns an error that is not caused by losing the lease, or with ErrLayoutNewer.
+func Lead(ctx context.Context, c *Conn, id string, o LeadOptions, act func(ctx context.Context, s *Store) error) error {
+	o = o.withDefaults()
+	l := &leadership{conn: c, id: id, options: o, act: act, wake: make(chan struct{}, 1)}
+	for delay := firstRetry; ctx.Err() == nil; {
+		err := l.once(ctx)
+		switch {
+		case ctx.Err() != nil && (err == nil || errors.Is(err, ctx.Err()) || errors.Is(err, ErrDeposed)):
+			return nil
+		case err == nil || errors.Is(err, ErrDeposed):
+			c.Log.Warn().Err(err).Str("hub", id).Msg("not leading any more, competing again")
+			delay = firstRetry
+		case errors.Is(err, errActed) || errors.Is(err, ErrLayoutNewer) || errors.Is(err, ErrNotFound):
+			return err
+		default:
+			c.Log.Warn().Err(err).Str("hub", id).Dur("delay", delay).Msg("competing for the lease, trying again")
+			pause(ctx, delay)
+			delay = min(2*delay, lastRetry)
+		}
+	}
+	return nil
+}
+
+// errActed marks an error that act returned while it led.
+var errActed = errors.New("leading")
+
+// leadership is one hub's wish to lead.
+type leadership struct {
+	conn    *Conn
+	id      string
+	options LeadOptions
+	act     func(ctx context.Context, s *Store) error
+	wake    chan struct{}
+}
+
+// once prepares the ground, waits for the lease, leads, and gives the lease up.
+func (l *leadership) once(ctx context.Context) error {
+	if _, err := ensureSteps(ctx, l.conn, l.options.Layout, layoutSteps()[:firstSteps]); err != nil {
+		return err
+	}
+	if err := checkLayout(ctx, l.conn); err != nil {
+		return err
+	}
+	lease, err := l.compete(ctx)
+	if err != nil {
+		return err
+	}
+	leading, stop := context.WithCancelCause(ctx)
+	var keeping sync.WaitGroup
+	keeping.Go(func() {
+		if err := lease.keep(leading, l.options.Renew, l.options.Margin); err != nil {
+			stop(err)
+		}
+	})
+	err = l.lead(leading)
+	if cause := context.Cause(leading); cause != nil && ctx.Err() == nil {
+		err = cause
+	}
+	stop(nil)
+	keeping.Wait()
+	if released := lease.release(context.WithoutCancel(ctx)); released != nil {
+		l.conn.Log.Warn().Err(released).Msg("giving up the lease")
+	}
+	return err
+}
+
+// checkLayout refuses to compete when a newer hub has made the layout.
+func checkLayout(ctx context.Context, c *Conn) error {
+	m, err := c.last(ctx, c.Fleet.BucketStream(subjects.State), c.Fleet.BucketSubject(subjects.State, subjects.LayoutKey))
+	if err != nil || m == nil || isMarker(m.Header) {
+		return err
+	}
+	var found api.Layout
+	if err := json.Unmarshal(m.Data, &found); err != nil {
+		return fmt.Errorf("the layout record: %w", err)
+	}
+	if found.Step > LayoutStep() {
+		return fmt.Errorf("%w: step %d is stored, this hub knows %d: run the newer hub", ErrLayoutNewer, found.Step, LayoutStep())
+	}
+	return nil
+}
+
+// compete waits until the lease is ours: it looks when the bucket changes, and polls because the end
+// of a time to live is announced to nobody.
+func (l *leadership) compete(ctx context.Context) (*lease, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	watch := NewCache(l.conn, subjects.Lease)
+	watch.OnChange(func(string) {
+		select {
+		case l.wake <- struct{}{}:
+		default:
+		}
+	})
+	var watching sync.WaitGroup
+	defer watching.Wait()
+	defer cancel()
+	mine := &lease{conn: l.conn, id: l.id, ttl: l.options.TTL}
+	for waiting := false; ; {
+		err := mine.acquire(ctx)
+		if err == nil || !errors.Is(err, errHeld) {
+			return mine, err
+		}
+		if !waiting {
+			l.conn.Log.Info().Err(err).Str("hub", l.id).Msg("waiting to lead")
+			watching.Go(func() { watch.Run(ctx) })
+			waiting = true
+		}
+		timer := time.NewTimer(l.options.Poll)
+		select {
+		case <-ctx.Done():
+		case <-timer.C:
+		case <-l.wake:
+		}
+		timer.Stop()
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// lead takes the term, applies the layout, opens the store and acts.
+func (l *leadership) lead(ctx context.Context) error {
+	term, fence, err := takeTerm(ctx, l.conn, l.id)
+	if err != nil {
+		return fmt.Errorf("taking the term: %w", err)
+	}
+	layout, err := EnsureLayout(ctx, l.conn, l.options.Layout)
+	if err != nil {
+		return err
+	}
+	for _, d := range layout.Differences {
+		l.conn.Log.Warn().Msg(d.String())
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	store, err := OpenStore(ctx, l.conn, term, fence)
+	if err != nil {
+		return err
+	}
+	defer store.Wait()
+	defer cancel()
+	store.Layout = layout
+	if err := store.recordLayout(ctx); err != nil {
+		return err
+	}
+	l.conn.Log.Info().Str("hub", l.id).Uint64("term", term.Term).Uint64("epoch", term.Epoch).Msg("leading")
+	if err := l.act(ctx, store); err != nil {
+		if errors.Is(err, ErrDeposed) || ctx.Err() != nil {
+			return err
+		}
+		return fmt.Errorf("%w: %w", errActed, err)
+	}
+	return nil
+}
+
+// takeTerm writes a new term above everything recorded and everything any member holds.
+func takeTerm(ctx context.Context, c *Conn, id string) (api.Term, uint64, error) {
+	recorded, sequence, err := readTerm(ctx, c)
+	if err != nil {
+		return recorded, 0, err
+	}
+	held, err := highestHeld(ctx, c)
+	if err != nil {
+		return recorded, 0, err
+	}
+	term := newTerm(recorded, held, id, time.Now())
+	fence, err := writeTerm(ctx, c, term, sequence)
+	if outcomeOf(err) == mismatched {
+		err = fmt.Errorf("%w: the term changed while we took it", ErrDeposed)
+	}
+	return term, fence, err
+}
+
+// highestHeld is the newest order that any heartbeat says its member holds.
+func highestHeld(ctx context.Context, c *Conn) (api.Order, error) {
+	var highest api.Order
+	cells, err := readBucket(ctx, c, subjects.Heartbeat)
+	for key, found := range cells {
+		var h struct {
+			Holds api.Order `json:"holds"`
+		}
+		if err := decode(found.value, &h); err != nil {
+			c.Log.Warn().Err(err).Str("member", key).Msg("heartbeat cannot be decoded")
+			continue
+		}
+		highest.Epoch, highest.Term = max(highest.Epoch, h.Holds.Epoch), max(highest.Term, h.Holds.Term)
+	}
+	return highest, err
+}

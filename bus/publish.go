@@ -1,0 +1,107 @@
+package bus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// publishTimeout bounds the wait for the acknowledgement of one message or batch.
+const publishTimeout = 5 * time.Second
+
+// Headers of JetStream that nats.go has no option for, or that batches need on each message.
+const (
+	headerExpected        = "Nats-Expected-Last-Subject-Sequence"
+	headerExpectedSubject = "Nats-Expected-Last-Subject-Sequence-Subject"
+	headerTTL             = "Nats-TTL"
+	headerBatchID         = "Nats-Batch-Id"
+	headerBatchSequence   = "Nats-Batch-Sequence"
+	headerBatchCommit     = "Nats-Batch-Commit"
+)
+
+// outcome is what is known of a message that was published.
+type outcome int
+
+const (
+	stored     outcome = iota
+	mismatched         // an expected sequence was not the last one
+	busy               // another message with an expectation is in process: try again
+	refused            // not stored, for another reason
+	unknown            // nobody can say; it may yet be stored
+)
+
+// outcomeOf reads the error of a publish.
+func outcomeOf(err error) outcome {
+	if err == nil {
+		return stored
+	}
+	if api := (*jetstream.APIError)(nil); errors.As(err, &api) {
+		switch api.ErrorCode {
+		case jetstream.JSErrCodeStreamWrongLastSequence:
+			return mismatched
+		case jetstream.JSErrCodeStreamWrongLastSequenceConstant:
+			return busy
+		}
+		return refused
+	}
+	for _, known := range []error{
+		jetstream.ErrNoStreamResponse, nats.ErrReconnectBufExceeded, nats.ErrMaxPayload, nats.ErrBadSubject,
+	} {
+		if errors.Is(err, known) {
+			return refused
+		}
+	}
+	return unknown
+}
+
+// publish sends one message and waits for the server. The wait does not end with ctx's cancellation,
+// because then nobody would know the outcome.
+func (c *Conn) publish(ctx context.Context, m *nats.Msg) (*jetstream.PubAck, error) {
+	return c.publishWithin(ctx, m, publishTimeout)
+}
+
+func (c *Conn) publishWithin(ctx context.Context, m *nats.Msg, limit time.Duration) (*jetstream.PubAck, error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
+	defer cancel()
+	ack, err := c.JS.PublishMsg(ctx, m)
+	if errors.Is(err, nats.ErrMaxPayload) {
+		err = fmt.Errorf("%w: %d bytes, the server takes messages up to %d", ErrTooLarge, len(m.Data), c.NC.MaxPayload())
+	}
+	return ack, err
+}
+
+// expect makes the server refuse m unless sequence is the last one of m's subject, 0: there is none.
+func expect(m *nats.Msg, sequence uint64) {
+	m.Header.Set(headerExpected, strconv.FormatUint(sequence, 10))
+}
+
+// expectOf is expect for another subject of the same stream.
+func expectOf(m *nats.Msg, subject string, sequence uint64) {
+	expect(m, sequence)
+	m.Header.Set(headerExpectedSubject, subject)
+}
+
+// last reads the newest message of a subject from the leader of the stream; nil when there is none.
+func (c *Conn) last(ctx context.Context, stream, subject string) (*jetstream.RawStreamMsg, error) {
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
+	s, err := c.JS.Stream(ctx, stream)
+	if err != nil {
+		return nil, err
+	}
+	m, err := s.GetLastMsgForSubject(ctx, subject)
+	if errors.Is(err, jetstream.ErrMsgNotFound) {
+		return nil, nil
+	}
+	return m, err
+}
+
+// isMarker says that a message only tells that its key is gone.
+func isMarker(h nats.Header) bool {
+	return h.Get(headerMarker) != "" || h.Get(headerOperation) != ""
+}

@@ -1,0 +1,116 @@
+package bus
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/micro"
+
+	"flotilla/core/api"
+)
+
+const (
+	requestTotal = 45 * time.Second
+	requestTry   = 10 * time.Second
+	requestWait  = 50 * time.Millisecond
+	requestPause = 2 * time.Second // longest between tries
+)
+
+// RequestOptions tune Request. The zero value is for the command line client.
+type RequestOptions struct {
+	// Total bounds all tries (45 s), Try one of them (10 s).
+	Total, Try time.Duration
+}
+
+// Request sends request as JSON to a verb and decodes the answer into response (nil: ignored). It
+// sends the same payload again on time-outs, no responders and CodeUnavailable, so a request that
+// changes something carries an id. A refusal is an *api.Failure (errors.As); a hub that never answered
+// is ErrUnreachable.
+func Request(ctx context.Context, c *Conn, verb string, request, response any, o RequestOptions) error {
+	text, err := encode(request)
+	if err != nil {
+		return fmt.Errorf("request %s: %w", verb, err)
+	}
+	m := nats.NewMsg(c.Fleet.API(verb))
+	m.Header.Set(headerAccept, encodingGzip)
+	if m.Data, err = compress(m, text); err != nil {
+		return fmt.Errorf("request %s: %w", verb, err)
+	}
+	if limit := int(c.NC.MaxPayload()) - headerRoom; len(m.Data) > limit {
+		return &api.Failure{
+			Code: api.CodeTooLarge, Message: fmt.Sprintf("the request has %d bytes compressed, the server carries %d", len(m.Data), limit),
+			Next: "send fewer documents at once",
+		}
+	}
+	body, err := c.ask(ctx, m, o)
+	if err != nil || response == nil {
+		return err
+	}
+	if err := json.Unmarshal(body, response); err != nil {
+		return fmt.Errorf("reading the answer to %s: %w", verb, err)
+	}
+	return nil
+}
+
+// ask sends m until it is answered for good.
+func (c *Conn) ask(ctx context.Context, m *nats.Msg, o RequestOptions) ([]byte, error) {
+	total := cmp.Or(o.Total, requestTotal)
+	bounded, cancel := context.WithTimeout(ctx, total)
+	defer cancel()
+	var last error
+	for delay := requestWait; ; delay = min(2*delay, requestPause) {
+		body, err := c.askOnce(bounded, m, cmp.Or(o.Try, requestTry))
+		if err == nil || !again(err) {
+			return body, err
+		}
+		if last == nil || bounded.Err() == nil {
+			last = err
+		}
+		pause(bounded, delay/2+rand.N(delay/2))
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		if bounded.Err() != nil {
+			return nil, fmt.Errorf("%w: %s on %s within %s: %w; see whether a hub leads fleet %s with `nats micro ls`",
+				ErrUnreachable, m.Subject, c.url, total, last, c.Fleet.Name)
+		}
+	}
+}
+
+// again says that the same request may be answered later.
+func again(err error) bool {
+	if failure := (*api.Failure)(nil); errors.As(err, &failure) {
+		return failure.Code == api.CodeUnavailable
+	}
+	return IsDisconnected(err)
+}
+
+func (c *Conn) askOnce(ctx context.Context, m *nats.Msg, limit time.Duration) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	answer, err := c.NC.RequestMsgWithContext(ctx, m)
+	if err != nil {
+		return nil, err
+	}
+	body := answer.Data
+	if answer.Header.Get(headerEncoding) == encodingGzip {
+		if body, err = gunzip(body); err != nil {
+			return nil, fmt.Errorf("reading the answer: %w", err)
+		}
+	}
+	code := answer.Header.Get(micro.ErrorCodeHeader)
+	if code == "" {
+		return body, nil
+	}
+	failure := &api.Failure{}
+	if json.Unmarshal(body, failure) != nil || failure.Code == "" {
+		failure = &api.Failure{Code: code, Message: answer.Header.Get(micro.ErrorHeader)}
+	}
+	return nil, failure
+}

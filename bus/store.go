@@ -1,0 +1,107 @@
+package bus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"flotilla/core/api"
+	"flotilla/subjects"
+)
+
+// Store is everything a leader works with. It lives as long as the context it was opened with.
+type Store struct {
+	Conn       *Conn
+	Term       api.Term
+	State      *State
+	Writer     *Writer
+	Heartbeats *Cache // keys: <member>; Decode[api.Heartbeat]
+	Results    *Cache // keys: subjects.ResultKey; Decode[api.PlacementResult] of placements
+	Content    *Content
+	Commands   *Commands
+	Audit      *Audit
+	Layout     LayoutReport
+
+	running sync.WaitGroup
+}
+
+// OpenStore opens a store under a term that is already written, with sequence fence, and runs its
+// watchers until ctx ends; Lead calls it. It returns when everything is synced.
+func OpenStore(ctx context.Context, c *Conn, term api.Term, fence uint64) (*Store, error) {
+	replicas, err := streamReplicas(ctx, c)
+	if err != nil {
+		return nil, fmt.Errorf("opening the store: %w", err)
+	}
+	state := NewState(c)
+	s := &Store{
+		Conn: c, Term: term, State: state,
+		Writer:     NewWriter(state, term, fence, replicas),
+		Heartbeats: NewCache(c, subjects.Heartbeat),
+		Results:    NewCache(c, subjects.Result),
+		Content:    NewContent(c),
+		Commands:   NewCommands(c),
+		Audit:      NewAudit(c),
+	}
+	for _, run := range []func(context.Context){state.Run, s.Heartbeats.Run, s.Results.Run, s.Audit.Run} {
+		s.running.Go(func() { run(ctx) })
+	}
+	for _, wait := range []func(context.Context) error{state.WaitSynced, s.Heartbeats.WaitSynced, s.Results.WaitSynced} {
+		if err := wait(ctx); err != nil {
+			s.Wait()
+			return nil, fmt.Errorf("opening the store: %w", err)
+		}
+	}
+	return s, nil
+}
+
+// Synced says that State and both caches hold everything since the last (re)connect.
+func (s *Store) Synced() bool {
+	return s.State.Synced() && s.Heartbeats.Synced() && s.Results.Synced()
+}
+
+// Wait returns when all goroutines of the store ended, after its context did.
+func (s *Store) Wait() { s.running.Wait() }
+
+// recordLayout keeps the number of the layout, so that an older hub does not compete.
+func (s *Store) recordLayout(ctx context.Context) error {
+	raw, revision, ok := s.State.Raw(subjects.LayoutKey)
+	var found api.Layout
+	if ok {
+		if err := decode(raw, &found); err != nil {
+			return fmt.Errorf("the layout record: %w", err)
+		}
+	}
+	if ok && found.Step >= s.Layout.Step {
+		return nil
+	}
+	_, err := s.Writer.Write(ctx, Put(subjects.LayoutKey, api.Layout{Header: api.NewHeader(api.KindLayout), Step: s.Layout.Step}, revision))
+	return err
+}
+
+func streamReplicas(ctx context.Context, c *Conn) (int, error) {
+	stream, err := c.JS.Stream(ctx, c.Fleet.BucketStream(subjects.State))
+	if err != nil {
+		return 0, err
+	}
+	return stream.CachedInfo().Config.Replicas, nil
+}
+
+// readBucket reads all that lies in a bucket now; a bucket that does not exist is empty.
+func readBucket(ctx context.Context, c *Conn, bucket string) (map[string]cell, error) {
+	if _, err := c.JS.Stream(ctx, c.Fleet.BucketStream(bucket)); errors.Is(err, jetstream.ErrStreamNotFound) {
+		return nil, nil
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	m := newMirror(func(string) {})
+	var running sync.WaitGroup
+	defer running.Wait()
+	defer cancel()
+	running.Go(func() { newFeed(c, bucket, m).run(ctx) })
+	if err := m.waitSynced(ctx); err != nil {
+		return nil, err
+	}
+	return m.snapshot(), nil
+}

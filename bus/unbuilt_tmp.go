@@ -1,5 +1,0 @@
-package bus
-
-import "errors"
-
-var errUnbuilt = errors.New("not built")
