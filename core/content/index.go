@@ -17,6 +17,7 @@ type Index struct {
 	heads       map[string]*api.Spec
 	byKind      map[groupKind]map[string]*api.Spec
 	byNamespace map[string]map[string]*api.Spec
+	reserved    map[string]bool
 }
 
 // NewIndex returns an index that holds heads.
@@ -30,6 +31,15 @@ func NewIndex(heads ...api.Spec) *Index {
 		x.Set(heads[i])
 	}
 	return x
+}
+
+// Reserve makes placements that select one of namespaces fail, as they do for those that Kubernetes and
+// fleets reserve.
+func (x *Index) Reserve(namespaces ...string) {
+	x.reserved = map[string]bool{}
+	for _, namespace := range namespaces {
+		x.reserved[namespace] = true
+	}
 }
 
 // Set adds head or replaces the one of the same object.
@@ -71,6 +81,7 @@ func (x *Index) Len() int { return len(x.heads) }
 // Clone returns an independent index of the same heads, to try out changes on.
 func (x *Index) Clone() *Index {
 	clone := NewIndex()
+	clone.reserved = x.reserved
 	maps.Copy(clone.heads, x.heads)
 	for gk, held := range x.byKind {
 		clone.byKind[gk] = maps.Clone(held)

@@ -35,9 +35,9 @@ func neverSelected(gk groupKind) bool {
 	return neverGroups[gk.group] || neverKinds[gk]
 }
 
-// reserved reports whether a namespace belongs to Kubernetes or to the fleet.
-func reserved(namespace string) bool {
-	return namespace == "default" || strings.HasPrefix(namespace, "kube-") || strings.HasPrefix(namespace, "fleet-")
+// isReserved reports whether a namespace belongs to Kubernetes or to the fleet, or was reserved.
+func (x *Index) isReserved(namespace string) bool {
+	return x.reserved[namespace] || namespace == "default" || strings.HasPrefix(namespace, "kube-") || strings.HasPrefix(namespace, "fleet-")
 }
 
 // excluded says why an object is never selected whatever its kind, or "" when it may be. The one rule

@@ -112,13 +112,13 @@ func (s *selection) takeClusterWide(i int, gk groupKind, want wanted) {
 // takeNamespaces takes namespaces and, by default, all that lies in them. A reserved one is a fault
 // whether the hub holds it or not.
 func (s *selection) takeNamespaces(i int, selector *api.ResourceSelector, want wanted) {
-	if reserved(want.name) {
+	if s.index.isReserved(want.name) {
 		s.faultReserved(i, want.name)
 		return
 	}
 	for _, head := range s.index.find(namespaceKind, "", want) {
 		name := head.Object.Name
-		if reserved(name) {
+		if s.index.isReserved(name) {
 			s.faultReserved(i, name)
 			continue
 		}
@@ -156,7 +156,7 @@ func (s *selection) claim(i int, heads []*api.Spec) {
 
 func (s *selection) faultReserved(i int, namespace string) {
 	s.fault(i, ".name", "the reserved namespace "+namespace,
-		`a namespace other than "default" and without the prefix "kube-" or "fleet-"`)
+		`a namespace other than "default", without the prefix "kube-" or "fleet-", and not among the hub's skippedNamespaces`)
 }
 
 func (s *selection) fault(i int, field, found, expected string) {

@@ -134,6 +134,18 @@ func TestSelect(t *testing.T) {
 	}
 }
 
+const notReserved = `expected a namespace other than "default", without the prefix "kube-" or "fleet-", and not among the hub's skippedNamespaces`
+
+func TestSelectRefusesWhatTheHubReserves(t *testing.T) {
+	index := indexOf(t, hub...)
+	index.Reserve("blog")
+	byLabel := selectors(t, `[{group: "", version: v1, kind: Namespace, labelSelector: {matchLabels: {team: web}}}]`)
+	for _, x := range []*content.Index{index, index.Clone()} {
+		_, err := content.Select(byLabel, "", x)
+		require.EqualError(t, err, "spec.resourceSelectors[0].name: found the reserved namespace blog, "+notReserved)
+	}
+}
+
 func TestSelectRefuses(t *testing.T) {
 	cases := map[string]struct {
 		namespace, selectors string
@@ -143,9 +155,9 @@ func TestSelectRefuses(t *testing.T) {
 			"", `[{group: "", version: v1, kind: Namespace, name: default}, {group: "", version: v1, kind: Namespace, name: kube-system},
 			      {group: "", version: v1, kind: Namespace, name: fleet-member-a, selectionScope: NamespaceOnly}]`,
 			[]string{
-				`spec.resourceSelectors[0].name: found the reserved namespace default, expected a namespace other than "default" and without the prefix "kube-" or "fleet-"`,
-				`spec.resourceSelectors[1].name: found the reserved namespace kube-system, expected a namespace other than "default" and without the prefix "kube-" or "fleet-"`,
-				`spec.resourceSelectors[2].name: found the reserved namespace fleet-member-a, expected a namespace other than "default" and without the prefix "kube-" or "fleet-"`,
+				`spec.resourceSelectors[0].name: found the reserved namespace default, ` + notReserved,
+				`spec.resourceSelectors[1].name: found the reserved namespace kube-system, ` + notReserved,
+				`spec.resourceSelectors[2].name: found the reserved namespace fleet-member-a, ` + notReserved,
 			},
 		},
 		"one object by two selectors": {

@@ -31,6 +31,8 @@ type Options struct {
 	AgentURL string
 	// RefuseSecrets is set when the broker listens beyond loopback and nobody allowed Secrets in clear.
 	RefuseSecrets bool
+	// SkippedNamespaces are reserved beside those that always are.
+	SkippedNamespaces []string
 	// DeleteTimeout is DefaultDeleteTimeout when 0.
 	DeleteTimeout time.Duration
 	// MemberTimeout and UnhealthyTimeout are the thresholds plans are made with, the scheduler's; 5 minutes
@@ -59,7 +61,7 @@ func New(store *bus.Store, o Options) *Door {
 		o.DeleteTimeout = DefaultDeleteTimeout
 	}
 	d := &Door{store: store, options: o, records: newRecords(store.State), answers: newAnswers()}
-	d.shelf, d.decoded = newShelf(d.records.objects), newDecoded()
+	d.shelf, d.decoded = newShelf(d.records.objects, o.SkippedNamespaces), newDecoded()
 	d.finisher = loop.New(loop.Options{Failed: d.finishFailed})
 	d.watchDeletions()
 	return d

@@ -91,8 +91,9 @@ type shelf struct {
 	index   *content.Index
 }
 
-func newShelf(objects *bus.Table[api.Spec]) *shelf {
+func newShelf(objects *bus.Table[api.Spec], skipped []string) *shelf {
 	s := &shelf{objects: objects, changed: map[string]struct{}{}, index: content.NewIndex()}
+	s.index.Reserve(skipped...)
 	objects.OnChange(s.note)
 	for _, entry := range objects.All() {
 		s.note(entry.Name)

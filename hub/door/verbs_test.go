@@ -1,0 +1,232 @@
+package door_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"flotilla/bus/bustest"
+	"flotilla/core/api"
+	"flotilla/core/plan"
+	"flotilla/hub/door"
+	"flotilla/subjects"
+)
+
+func (h *house) patch(ref api.ObjectRef, patch string) (api.ApplyResult, *api.Failure) {
+	h.t.Helper()
+	return ask[api.ApplyResult](h, api.VerbPatch, api.PatchRequest{Request: h.id(), Object: ref, Patch: json.RawMessage(patch)})
+}
+
+func TestPatchFollowsTheRulesOfApply(t *testing.T) {
+	h := open(t, door.Options{})
+	h.apply(shopNamespace, settings, web, berlin)
+	placement := api.ObjectRef{Kind: api.KindClusterResourcePlacement, Name: "web"}
+
+	scaled, failure := h.patch(placement, `{"spec":{"policy":{"numberOfClusters":5}}}`)
+	require.Nil(t, failure)
+	require.Equal(t, api.ActionConfigured, scaled.Action)
+	require.Equal(t, int64(2), scaled.Generation)
+
+	_, failure = h.patch(placement, `{"spec":{"policy":{"numberOfClusters":-5}}}`)
+	require.Equal(t, api.CodeInvalid, failure.Code)
+	require.Equal(t, "spec.policy.numberOfClusters", failure.Faults[0].Path)
+
+	_, failure = h.patch(placement, `{"metadata":{"name":"other"}}`)
+	require.Equal(t, api.CodeInvalid, failure.Code)
+	require.Contains(t, failure.Message, "to stay")
+
+	labelled, failure := h.patch(api.ObjectRef{Kind: api.KindMemberCluster, Name: "berlin"}, `{"metadata":{"labels":{"env":null,"tier":"1"}}}`)
+	require.Nil(t, failure)
+	require.Equal(t, int64(1), labelled.Generation)
+	metadata := h.get(api.KindMemberCluster, "", "berlin")["metadata"].(map[string]any)
+	require.Equal(t, map[string]any{"tier": "1"}, metadata["labels"])
+
+	_, failure = h.patch(api.ObjectRef{APIVersion: "v1", Kind: "ConfigMap", Namespace: "shop", Name: "settings"}, `{"data":{"a":null,"b":"2"}}`)
+	require.Nil(t, failure)
+	require.Equal(t, map[string]any{"b": "2"}, h.get("ConfigMap", "shop", "settings")["data"])
+	require.Equal(t, []int64{1, 2}, h.indexes("web"), "patched content is a new snapshot")
+
+	_, failure = h.patch(api.ObjectRef{Kind: api.KindMemberCluster, Name: "paris"}, `{}`)
+	require.Equal(t, api.CodeNotFound, failure.Code)
+}
+
+func TestAdmitMakesAMemberOfWhoHeartbeats(t *testing.T) {
+	h := open(t, door.Options{})
+	write(h, subjects.Members, "berlin", beat(time.Now(), "berlin", map[string]string{"region": "eu"}))
+	_, failure := h.patch(api.ObjectRef{Kind: api.KindMemberCluster, Name: "berlin"}, `{}`)
+	require.Equal(t, "flotilla member admit berlin", failure.Next)
+	status := h.get(api.KindMemberCluster, "", "berlin")["status"].(map[string]any)
+	require.Equal(t, "Joining", status["state"])
+
+	agent := h.server.Agent(t, "berlin")
+	require.NoError(t, agent.PutHeartbeat(bustest.Context(t), api.Heartbeat{
+		Header: api.NewHeader(api.KindHeartbeat), Member: "berlin", Labels: map[string]string{"region": "eu", "zone": "a"},
+	}))
+	bustest.Eventually(t, func() error {
+		if _, found := h.store.Heartbeats.Get("berlin"); !found {
+			return fmt.Errorf("no heartbeat yet")
+		}
+		return nil
+	})
+	result := must[api.ApplyResult](h, api.VerbAdmit, api.AdmitRequest{Request: h.id(), Name: "berlin", Labels: map[string]string{"env": "prod"}})
+	require.Equal(t, api.ActionCreated, result.Action)
+	metadata := h.get(api.KindMemberCluster, "", "berlin")["metadata"].(map[string]any)
+	require.Equal(t, map[string]any{api.AnnotationAgentLabels: "region,zone"}, metadata["annotations"])
+
+	result = must[api.ApplyResult](h, api.VerbAdmit, api.AdmitRequest{Request: h.id(), Name: "berlin"})
+	require.Equal(t, api.ActionUnchanged, result.Action)
+	result = must[api.ApplyResult](h, api.VerbAdmit, api.AdmitRequest{Request: h.id(), Name: "berlin", AllowLabels: []string{"region"}})
+	require.Equal(t, api.ActionConfigured, result.Action)
+
+	_, failure = ask[api.ApplyResult](h, api.VerbAdmit, api.AdmitRequest{Request: h.id(), Name: "Not A Label"})
+	require.Equal(t, api.CodeInvalid, failure.Code)
+}
+
+func TestMembersAreShownAsKubeFleetShowsThem(t *testing.T) {
+	h := open(t, door.Options{})
+	uid := h.apply(berlin)[0].UID
+	record := beat(time.Now(), "berlin", nil)
+	record.UID, record.State, record.Labels = uid, api.MemberReady, map[string]string{"env": "prod", "region": "eu"}
+	write(h, subjects.Members, "berlin", record)
+	h.release("web", "u", 1, "berlin")
+
+	shown := must[api.MemberCluster](h, api.VerbGet, api.GetRequest{Kind: api.KindMemberCluster, Name: "berlin"})
+	require.Equal(t, map[string]string{"available": "4"}, map[string]string{"available": shown.Status.ResourceUsage.Available["cpu"]})
+	require.Equal(t, "3", shown.Status.Properties[api.PropertyNodeCount].Value)
+	require.Equal(t, 1, shown.Status.Placed)
+	member := api.MemberOf(&shown)
+	require.True(t, member.HasAgent)
+	require.Equal(t, "True", member.Joined)
+	require.Equal(t, "eu", member.Labels["region"])
+}
+
+func TestEnrol(t *testing.T) {
+	h := closed(t)
+	stop := h.run(door.Options{Issuer: h.server, AgentURL: "nats://hub:4222"})
+	answer := must[api.EnrolResponse](h, api.VerbEnrol, api.EnrolRequest{Name: "berlin"})
+	require.Contains(t, answer.Creds, "NATS USER JWT")
+	require.Equal(t, "nats://hub:4222", answer.URL)
+	_, failure := ask[api.EnrolResponse](h, api.VerbEnrol, api.EnrolRequest{Name: "a.b"})
+	require.Equal(t, api.CodeInvalid, failure.Code)
+	stop()
+
+	h.run(door.Options{})
+	_, failure = ask[api.EnrolResponse](h, api.VerbEnrol, api.EnrolRequest{Name: "berlin"})
+	require.Equal(t, api.CodeRefused, failure.Code)
+	require.NotEmpty(t, failure.Next)
+}
+
+func (h *house) list(request api.ListRequest) (names []string, next string) {
+	h.t.Helper()
+	answer := must[api.ListResponse](h, api.VerbList, request)
+	for _, item := range answer.Items {
+		var object struct {
+			Metadata struct{ Namespace, Name string }
+		}
+		require.NoError(h.t, json.Unmarshal(item, &object))
+		names = append(names, object.Metadata.Namespace+"/"+object.Metadata.Name)
+	}
+	return names, answer.Continue
+}
+
+func TestListIsSortedFilteredAndPaged(t *testing.T) {
+	h := open(t, door.Options{})
+	h.apply(config("c", "1"), config("a", "1"), config("b", "1"),
+		`{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: blog, labels: {x: z}}}`,
+		`{apiVersion: example.com/v1, kind: ConfigMap, metadata: {name: foreign, namespace: zoo}}`, shopNamespace)
+
+	names, _ := h.list(api.ListRequest{APIVersion: "v1", Kind: "ConfigMap"})
+	require.Equal(t, []string{"blog/a", "shop/a", "shop/b", "shop/c"}, names)
+	names, _ = h.list(api.ListRequest{Kind: "ConfigMap"})
+	require.Contains(t, names, "zoo/foreign")
+	names, _ = h.list(api.ListRequest{APIVersion: "v1", Kind: "ConfigMap", Namespace: "shop"})
+	require.Equal(t, []string{"shop/a", "shop/b", "shop/c"}, names)
+	names, _ = h.list(api.ListRequest{Kind: "ConfigMap", LabelSelector: "x in (z)"})
+	require.Equal(t, []string{"blog/a"}, names)
+
+	first, next := h.list(api.ListRequest{APIVersion: "v1", Kind: "ConfigMap", Limit: 3})
+	require.Len(t, first, 3)
+	second, end := h.list(api.ListRequest{APIVersion: "v1", Kind: "ConfigMap", Limit: 3, Continue: next})
+	require.Equal(t, []string{"shop/c"}, second)
+	require.Empty(t, end)
+
+	_, failure := ask[api.ListResponse](h, api.VerbList, api.ListRequest{Kind: "ConfigMap", LabelSelector: "a in"})
+	require.Equal(t, api.CodeInvalid, failure.Code)
+}
+
+func TestListOfMembersShowsThoseWhoWait(t *testing.T) {
+	h := open(t, door.Options{})
+	h.apply(berlin)
+	write(h, subjects.Members, "paris", beat(time.Now(), "paris", nil))
+	names, _ := h.list(api.ListRequest{Kind: api.KindMemberCluster})
+	require.Equal(t, []string{"/berlin", "/paris"}, names)
+	names, _ = h.list(api.ListRequest{Kind: api.KindMemberCluster, LabelSelector: "env=prod"})
+	require.Equal(t, []string{"/berlin"}, names)
+}
+
+func TestStatusPutsProblemsFirst(t *testing.T) {
+	h := open(t, door.Options{})
+	h.apply(web, berlin)
+	record := beat(time.Now(), "paris", nil)
+	write(h, subjects.Members, "paris", record)
+	record.Name, record.UID, record.State, record.Message = "rome", "u", api.MemberUnknown, "no heartbeat for 6m0s"
+	write(h, subjects.Members, "rome", record)
+
+	fleet := must[api.FleetStatus](h, api.VerbStatus, nil)
+	require.Equal(t, map[string]int{"Joining": 2, "Unknown": 1}, fleet.Members)
+	require.Equal(t, 1, fleet.Placements)
+	require.Equal(t, "hub-test", fleet.Leader)
+	require.Equal(t, "member/rome", fleet.Problems[0].Object)
+	for _, problem := range fleet.Problems {
+		require.NotEmpty(t, problem.Next)
+	}
+	require.Len(t, fleet.Problems, 3)
+}
+
+func TestVersionAndEvents(t *testing.T) {
+	h := open(t, door.Options{})
+	version := must[api.VersionResponse](h, api.VerbVersion, nil)
+	require.Equal(t, "1.0.0", version.Version)
+	require.Equal(t, bustest.Fleet, version.Fleet)
+	require.NotEmpty(t, version.Server)
+
+	h.apply(shopNamespace, settings, web)
+	bustest.Eventually(t, func() error {
+		var reasons []string
+		for _, event := range must[api.EventsResponse](h, api.VerbEvents, api.EventsRequest{Object: "placement/web"}).Events {
+			reasons = append(reasons, event.Reason)
+		}
+		if len(reasons) != 2 {
+			return fmt.Errorf("events %v", reasons)
+		}
+		require.Equal(t, []string{"Created", "SnapshotCut"}, reasons)
+		return nil
+	})
+}
+
+func TestPlanChangesNothingAndSaysWhatWould(t *testing.T) {
+	h := open(t, door.Options{})
+	uid := h.apply(berlin)[0].UID
+	record := beat(time.Now(), "berlin", nil)
+	record.UID, record.State, record.Labels = uid, api.MemberReady, map[string]string{"env": "prod"}
+	write(h, subjects.Members, "berlin", record)
+
+	answer := must[plan.Answer](h, api.VerbPlan, api.PlanRequest{Documents: docs(t, shopNamespace, settings, web)})
+	require.Len(t, answer.Placements, 1)
+	require.Equal(t, []plan.Pick{{Member: "berlin", AffinityScore: new(int32), TopologySpreadScore: new(int32), Change: plan.ChangeAdd}}, answer.Placements[0].Picked)
+	require.False(t, answer.Placements[0].Fulfilled, "it wants two")
+	require.Len(t, answer.Objects, 3)
+	require.Len(t, answer.Content, 1)
+	require.Len(t, answer.Content[0].Added, 2)
+	h.missing("Namespace", "", "shop")
+
+	tainted := `{apiVersion: cluster.kubernetes-fleet.io/v1, kind: MemberCluster, metadata: {name: berlin}, spec: {taints: [{key: k, effect: NoSchedule}]}}`
+	answer = must[plan.Answer](h, api.VerbPlan, api.PlanRequest{Documents: docs(t, tainted, web)})
+	require.Empty(t, answer.Placements[0].Picked, "the member is planned as it would be")
+
+	_, failure := ask[plan.Answer](h, api.VerbPlan, api.PlanRequest{Documents: docs(t, `{apiVersion: v1, kind: ConfigMap, metadata: {}}`)})
+	require.Equal(t, api.CodeInvalid, failure.Code)
+}

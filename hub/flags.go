@@ -1,0 +1,117 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/rs/zerolog"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"flotilla/bus"
+	"flotilla/configs"
+	"flotilla/core/api"
+	"flotilla/hub/hubd"
+)
+
+func command() *cobra.Command {
+	config := configs.DefaultHub()
+	var file string
+	c := &cobra.Command{
+		Use:   "hub",
+		Short: "The hub of a Flotilla fleet",
+		Long: `The hub of a fleet. It runs a NATS server of its own in --data, or connects to one that others run (--url, --creds,
+--context, completed from NATS_URL, NATS_CREDS, NATS_CONTEXT). Interrupt stops it at once; SIGTERM sends its clients away first.`,
+		Example: `  hub --dev
+  hub --data /var/lib/flotilla --host 0.0.0.0
+  hub --config configs/hub.yaml`,
+		Version: api.Version, Args: cobra.NoArgs, SilenceUsage: true, SilenceErrors: true,
+	}
+	// The file is read before the flags are, so that they win over it.
+	c.PreRunE = func(c *cobra.Command, _ []string) error { return load(c, file, &config) }
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		if config.Dev {
+			return dev(c.Context(), &config, c.OutOrStdout())
+		}
+		return hubd.Run(c.Context(), options(&config, logger(config.Log, os.Stderr)))
+	}
+	s := c.Flags()
+	s.StringVar(&file, "config", "", "configuration file; flags win over it")
+	s.BoolVar(&config.Dev, "dev", config.Dev, "run eight members in memory beside the hub")
+	s.StringVar(&config.Fleet, "fleet", config.Fleet, "name of the fleet, a DNS label")
+	s.StringVar(&config.DataDir, "data", config.DataDir, "data directory of the NATS server in this process")
+	s.StringVar(&config.Listen.Host, "host", config.Listen.Host, "address that the NATS server listens on")
+	s.IntVar(&config.Listen.Port, "port", config.Listen.Port, "port that the NATS server listens on; 0: any free one")
+	s.StringVar(&config.Durability, "durability", config.Durability, "interval: fsync every second; always: before every acknowledgement")
+	s.StringVar(&config.Bus.URL, "url", config.Bus.URL, "URL of NATS servers that others run, comma separated")
+	s.StringVar(&config.Bus.Creds, "creds", config.Bus.Creds, "credentials of the hub on NATS servers that others run")
+	s.StringVar(&config.Bus.Context, "context", config.Bus.Context, "NATS context")
+	s.DurationVar((*time.Duration)(&config.MemberTimeout), "member-timeout", time.Duration(config.MemberTimeout), "how long a member may be silent before it is Unknown")
+	s.DurationVar((*time.Duration)(&config.DeletionTimeout), "deletion-timeout", time.Duration(config.DeletionTimeout), "how long a deletion waits for members to confirm")
+	s.BoolVar(&config.PlaintextSecrets, "plaintext-secrets", config.PlaintextSecrets, "accept Secrets though the broker listens beyond loopback")
+	s.BoolVar(&config.ManageStreams, "manage-streams", config.ManageStreams, "make streams and buckets that are missing")
+	s.StringVar(&config.MetricsAddress, "metrics-address", config.MetricsAddress, "serve metrics under /metrics at HOST:PORT")
+	s.StringVar(&config.Log.Level, "log-level", config.Log.Level, "trace, debug, info, warn or error")
+	return c
+}
+
+// load reads the configuration file, if any, puts the flags that were given over it, and checks all.
+func load(c *cobra.Command, file string, config *configs.Hub) error {
+	if file != "" {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return fmt.Errorf("reading the configuration: %w", err)
+		}
+		given := changed(c)
+		if *config, err = configs.LoadHub(file, text); err != nil {
+			return err
+		}
+		for name, value := range given {
+			if err := c.Flags().Set(name, value); err != nil {
+				return fmt.Errorf("flag --%s: %w", name, err)
+			}
+		}
+	}
+	return config.Validate().Err()
+}
+
+// changed are the flags that were given.
+func changed(c *cobra.Command) map[string]string {
+	given := map[string]string{}
+	c.Flags().Visit(func(f *pflag.Flag) { given[f.Name] = f.Value.String() })
+	return given
+}
+
+// options are the hub's, from its configuration.
+func options(config *configs.Hub, log zerolog.Logger) hubd.Options {
+	o := hubd.Options{
+		Fleet: config.Fleet, PlaintextSecrets: config.PlaintextSecrets, Metrics: config.MetricsAddress,
+		MemberTimeout: time.Duration(config.MemberTimeout), DeleteTimeout: time.Duration(config.DeletionTimeout),
+		SkippedNamespaces: config.SkippedNamespaces, Log: log,
+		Lead: bus.LeadOptions{Layout: bus.LayoutOptions{Manage: config.ManageStreams, Durability: config.Durability}},
+		Bus:  bus.Options{URL: config.Bus.URL, Creds: config.Bus.Creds, Context: config.Bus.Context},
+	}
+	if !config.External() {
+		o.Server = &bus.ServerOptions{
+			Dir: config.DataDir, Host: config.Listen.Host, Port: config.Listen.Port, Durability: config.Durability,
+		}
+		if config.Listen.Port == 0 {
+			o.Server.Port = -1
+		}
+	}
+	return o
+}
+
+func logger(l configs.Log, to io.Writer) zerolog.Logger {
+	level, err := zerolog.ParseLevel(strings.ToLower(l.Level))
+	if err != nil {
+		level = zerolog.InfoLevel
+	}
+	if l.Format != "json" {
+		to = zerolog.ConsoleWriter{Out: to, TimeFormat: time.TimeOnly, NoColor: os.Getenv("NO_COLOR") != ""}
+	}
+	return zerolog.New(to).Level(level).With().Timestamp().Logger()
+}
