@@ -23,7 +23,10 @@ type AgentConn struct {
 // ConnectAgent connects as the agent of member ("flotilla-agent/<member>/<version>") and returns at
 // once: it connects in the background, for ever, with jitter. What is put before it is connected
 // fails; OnConnect tells when to begin.
-func ConnectAgent(o Options, member string) (*AgentConn, error) {
+func ConnectAgent(ctx context.Context, o Options, member string) (*AgentConn, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	if err := subjects.CheckLabel("member", member); err != nil {
 		return nil, err
 	}

@@ -1,11 +1,20 @@
 // Package bustest starts real NATS servers in the test process, connects to them, and waits for
-// conditions. All tests of bus and of the rooms call it; nothing else does.
+// conditions. All tests of bus and of the rooms call it; nothing else does. Whatever it starts is
+// stopped at the end of the test.
 package bustest
 
 import (
 	"context"
+	"errors"
+	"net/url"
+	"os"
+	"strconv"
+	"sync"
 	"testing"
 	"time"
+
+	"github.com/rs/zerolog"
+	"github.com/stretchr/testify/require"
 
 	"flotilla/bus"
 )
@@ -13,45 +22,179 @@ import (
 // Fleet is the name of the fleet of test servers.
 const Fleet = "test"
 
-// Server is an embedded server on a temporary directory, stopped at the end of the test.
+// Server is an embedded server on a temporary directory.
 type Server struct {
 	*bus.Server
+	options bus.ServerOptions
+	log     *journal
 }
 
-// Start starts a server on any free port.
-func Start(t testing.TB) *Server { return nil }
+// Start starts a server on any free port. Options may change how.
+func Start(t testing.TB, change ...func(*bus.ServerOptions)) *Server {
+	t.Helper()
+	log := newJournal(t)
+	s := &Server{log: log, options: bus.ServerOptions{Dir: t.TempDir(), Port: -1, Fleet: Fleet, Log: log.logger()}}
+	for _, f := range change {
+		f(&s.options)
+	}
+	s.start(t)
+	t.Cleanup(func() { s.Shutdown() })
+	return s
+}
 
-// Restart stops the server and starts it again on the same directory and port.
-func (s *Server) Restart(t testing.TB) {}
+func (s *Server) start(t testing.TB) {
+	t.Helper()
+	var err error
+	s.Server, err = bus.StartServer(s.options)
+	require.NoError(t, err)
+	at, err := url.Parse(s.URL())
+	require.NoError(t, err)
+	s.options.Port, err = strconv.Atoi(at.Port())
+	require.NoError(t, err)
+}
 
 // Stop stops the server; Restart starts it again.
-func (s *Server) Stop(t testing.TB) {}
+func (s *Server) Stop(t testing.TB) {
+	t.Helper()
+	s.Shutdown()
+}
 
-// Options are bus options for a connection in process.
-func (s *Server) Options() bus.Options { return bus.Options{} }
+// Restart stops the server and starts it again on the same directory and port.
+func (s *Server) Restart(t testing.TB) {
+	t.Helper()
+	s.Shutdown()
+	s.start(t)
+}
 
-// TCP are bus options for a connection over TCP with the hub's creds; such a connection survives
-// Restart, one in process does not.
-func (s *Server) TCP() bus.Options { return bus.Options{} }
+// Options are bus options for a connection in process. Such a connection does not survive Restart.
+func (s *Server) Options() bus.Options {
+	return bus.Options{Fleet: s.options.Fleet, Server: s.Server, Log: s.log.logger()}
+}
+
+// TCP are bus options for a connection over TCP with the hub's creds; it survives Restart.
+func (s *Server) TCP() bus.Options {
+	return bus.Options{Fleet: s.options.Fleet, URL: s.URL(), Creds: s.HubCreds(), Log: s.log.logger()}
+}
 
 // Hub connects as a hub, over TCP.
-func (s *Server) Hub(t testing.TB) *bus.Conn { return nil }
+func (s *Server) Hub(t testing.TB) *bus.Conn {
+	t.Helper()
+	c, err := bus.ConnectHub(Context(t), s.TCP())
+	require.NoError(t, err)
+	t.Cleanup(c.Close)
+	return c
+}
 
 // Client connects as the operator, over TCP.
-func (s *Server) Client(t testing.TB) *bus.Conn { return nil }
+func (s *Server) Client(t testing.TB) *bus.Conn {
+	t.Helper()
+	o := s.TCP()
+	o.Creds = s.OperatorCreds()
+	c, err := bus.ConnectClient(Context(t), o)
+	require.NoError(t, err)
+	t.Cleanup(c.Close)
+	return c
+}
 
-// Agent connects as the agent of a member, over TCP.
-func (s *Server) Agent(t testing.TB, member string) *bus.AgentConn { return nil }
+// Agent connects as the agent of a member, over TCP, and waits until it is connected.
+func (s *Server) Agent(t testing.TB, member string) *bus.AgentConn {
+	t.Helper()
+	a, err := bus.ConnectAgent(Context(t), s.AgentOptions(t, member), member)
+	require.NoError(t, err)
+	t.Cleanup(a.Close)
+	Eventually(t, func() error {
+		if !a.Connected() {
+			return errors.New("the agent is not connected")
+		}
+		return nil
+	})
+	return a
+}
 
-// Lead makes the layout, takes the lease as "hub-test" and returns a synced store. The lease is given
-// up at the end of the test.
-func (s *Server) Lead(t testing.TB) *bus.Store { return nil }
+// AgentOptions are bus options for the agent of a member, over TCP, with its own creds.
+func (s *Server) AgentOptions(t testing.TB, member string) bus.Options {
+	t.Helper()
+	creds, err := s.AgentCreds(member)
+	require.NoError(t, err)
+	o := s.TCP()
+	o.Creds, o.CredsText = "", creds
+	return o
+}
 
-// Eventually polls cond until it returns nil, at most for 10 s; then it fails with the last error.
-func Eventually(t testing.TB, cond func() error) {}
+// Lead makes the layout, takes the lease as "hub-test" over TCP and returns a synced store. The lease
+// is given up at the end of the test.
+func (s *Server) Lead(t testing.TB) *bus.Store {
+	t.Helper()
+	return Lead(t, s.Hub(t), "hub-test", bus.LeadOptions{})
+}
 
-// EventuallyIn is Eventually with its own limit.
-func EventuallyIn(t testing.TB, within time.Duration, cond func() error) {}
+// Lead takes the lease as id and returns the store; it leads until the end of the test, or until the
+// lease is lost.
+func Lead(t testing.TB, c *bus.Conn, id string, o bus.LeadOptions) *bus.Store {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
+	stores := make(chan *bus.Store)
+	ended := make(chan error, 1)
+	var running sync.WaitGroup
+	running.Go(func() {
+		ended <- bus.Lead(ctx, c, id, o, func(leading context.Context, s *bus.Store) error {
+			select {
+			case stores <- s:
+			case <-leading.Done():
+			}
+			<-leading.Done()
+			return nil
+		})
+	})
+	t.Cleanup(func() { cancel(); running.Wait() })
+	select {
+	case s := <-stores:
+		return s
+	case err := <-ended:
+		require.NoError(t, err)
+	case <-Context(t).Done():
+	}
+	require.FailNow(t, id+" did not come to lead")
+	return nil
+}
 
-// Context ends with the test, and before its deadline.
-func Context(t testing.TB) context.Context { return t.Context() }
+// Context ends with the test, and after a minute.
+func Context(t testing.TB) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// journal keeps the log of a test and shows it when the test failed; with FLOTILLA_TEST_LOG=1 it is
+// written to standard error at once.
+type journal struct {
+	mu    sync.Mutex
+	lines []byte
+}
+
+func newJournal(t testing.TB) *journal {
+	j := &journal{}
+	t.Cleanup(func() {
+		j.mu.Lock()
+		defer j.mu.Unlock()
+		if t.Failed() {
+			t.Logf("log:\n%s", j.lines)
+		}
+	})
+	return j
+}
+
+func (j *journal) Write(line []byte) (int, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if os.Getenv("FLOTILLA_TEST_LOG") != "" {
+		return os.Stderr.Write(line)
+	}
+	j.lines = append(j.lines, line...)
+	return len(line), nil
+}
+
+func (j *journal) logger() zerolog.Logger {
+	return zerolog.New(j).Level(zerolog.InfoLevel).With().Timestamp().Logger()
+}
