@@ -216,6 +216,9 @@ func (r *treeReader) value(at *place, depth int) (*node, error) {
 		return nil, fmt.Errorf("nested more than %d levels deep at %s", maxDepth, at)
 	}
 	token, err := r.dec.Token()
+	if errors.Is(err, io.EOF) {
+		return nil, errors.New("it ends too early")
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,236 @@
+package api
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/util/intstr"
+)
+
+func TestKnown(t *testing.T) {
+	for _, kind := range []string{"placement.kubernetes-fleet.io/v1 ClusterResourcePlacement", "placement.kubernetes-fleet.io/v1beta1 ResourcePlacement", "cluster.kubernetes-fleet.io/v1 MemberCluster"} {
+		apiVersion, kind, _ := strings.Cut(kind, " ")
+		require.True(t, Known(apiVersion, kind), kind)
+	}
+	for _, kind := range []string{"v1 ClusterResourcePlacement", "placement.kubernetes-fleet.io/v1alpha1 ClusterResourcePlacement", "cluster.kubernetes-fleet.io/v1 ClusterResourcePlacement", "v1 ConfigMap", " ", "/v1 "} {
+		apiVersion, kind, _ := strings.Cut(kind, " ")
+		require.False(t, Known(apiVersion, kind), kind)
+	}
+}
+
+func TestVersionsAndKindsThatAreNotKnown(t *testing.T) {
+	checkRules(t, "", []rule{
+		{"an old version, and the rest is looked at too", "apiVersion: placement.kubernetes-fleet.io/v1alpha1\nkind: ClusterResourcePlacement\nmetadata: {name: web}\nspec: {policy: {placementType: PickN}}\n", []string{
+			`apiVersion: found "placement.kubernetes-fleet.io/v1alpha1", expected placement.kubernetes-fleet.io/v1 or placement.kubernetes-fleet.io/v1beta1`,
+			"spec.resourceSelectors: found nothing, expected a list, each item a map with group, version, kind, name, labelSelector, selectionScope",
+			"spec.policy.numberOfClusters: found nothing, expected the number of members wanted, 0 or more, because placementType is PickN",
+		}},
+		{"a known kind of another group", "apiVersion: fleet.example.com/v1\nkind: MemberCluster\nmetadata: {name: a}\n", []string{
+			`apiVersion: found "fleet.example.com/v1", expected cluster.kubernetes-fleet.io/v1 or cluster.kubernetes-fleet.io/v1beta1`,
+		}},
+		{"a kind of our groups that is not built", "apiVersion: placement.kubernetes-fleet.io/v1\nkind: ClusterResourceOverride\nmetadata: {name: a}\n", []string{
+			`kind: found "ClusterResourceOverride", expected a kind that is supported: ClusterResourcePlacement, MemberCluster, ResourcePlacement`,
+		}},
+		{"a kind misspelt", "apiVersion: placement.kubernetes-fleet.io/v1\nkind: ClusterresourcePlacment\nmetadata: {name: a}\n", []string{
+			`kind: found "ClusterresourcePlacment", expected ClusterResourcePlacement (did you mean that?)`,
+		}},
+	})
+}
+
+func TestFaultsNameTheirObject(t *testing.T) {
+	for doc, want := range map[string]string{
+		`{"apiVersion":"placement.kubernetes-fleet.io/v1","kind":"ClusterResourcePlacement","metadata":{"name":"web"}}`:             "ClusterResourcePlacement/web",
+		`{"apiVersion":"placement.kubernetes-fleet.io/v1","kind":"ResourcePlacement","metadata":{"name":"web","namespace":"shop"}}`: "ResourcePlacement/shop/web",
+		`{"apiVersion":"placement.kubernetes-fleet.io/v1","kind":"ClusterResourcePlacement"}`:                                       "ClusterResourcePlacement",
+		`[]`: "",
+	} {
+		_, faults := Decode([]byte(doc))
+		require.NotEmpty(t, faults)
+		for _, f := range faults {
+			require.Equal(t, want, f.Object)
+		}
+	}
+}
+
+func TestSizeIsBounded(t *testing.T) {
+	big := []byte(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"},"data":{"x":"` + strings.Repeat("x", MaxObjectBytes) + `"}}`)
+	_, faults := Decode(big)
+	require.Len(t, faults, 1)
+	require.Contains(t, faults[0].String(), "expected at most 921600 bytes")
+}
+
+func TestCorrectedDocuments(t *testing.T) {
+	for _, c := range []struct{ name, doc, want string }{
+		{"nothing to correct", crp + selectors, ""},
+		{"a misspelt field, a wrong form and a broken rule", `
+apiVersion: placement.kubernetes-fleet.io/v1alpha1
+kind: ClusterResourcePlacement
+metadata: {name: Web_1, labels: {tier: 1}}
+spec:
+  resourceSelectors: {group: "", version: v1, kind: Namespace, name: web}
+  Policy: {placementType: PickN}
+`, `apiVersion: placement.kubernetes-fleet.io/v1
+kind: ClusterResourcePlacement
+metadata:
+  labels:
+    tier: "1"
+  name: web-1
+spec:
+  policy:
+    placementType: PickN
+    numberOfClusters: 2 # choose how many members you want
+  resourceSelectors:
+  - group: ""
+    kind: Namespace
+    name: web
+    version: v1
+`},
+		{"one fault without an obvious correction", crp + selectors + "  policy: {placementType: PickN, wishes: 3}\n", ""},
+		{"content", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, labels: {tier: 1}}\ndata: {b: c}\n", "apiVersion: v1\ndata:\n  b: c\nkind: ConfigMap\nmetadata:\n  labels:\n    tier: \"1\"\n  name: a\n"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			d, _ := decodeYAML(t, c.doc)
+			require.Equal(t, c.want, d.Corrected)
+			if c.want != "" {
+				again, faults := decodeYAML(t, d.Corrected)
+				require.Empty(t, faults)
+				require.Empty(t, again.Corrected)
+			}
+		})
+	}
+}
+
+// valid are placements that no rule objects to.
+var valid = []string{
+	crp + selectors,
+	crp + selectors + "  policy: {placementType: PickFixed, clusterNames: [a, b]}\n",
+	crp + selectors + `  policy:
+    placementType: PickN
+    numberOfClusters: 3
+    affinity:
+      clusterAffinity:
+        requiredDuringSchedulingIgnoredDuringExecution:
+          clusterSelectorTerms:
+          - labelSelector: {matchLabels: {a: b}, matchExpressions: [{key: c, operator: NotIn, values: [d]}]}
+            propertySelector: {matchExpressions: [{name: kubernetes-fleet.io/node-count, operator: Ge, values: ["5"]}]}
+        preferredDuringSchedulingIgnoredDuringExecution:
+        - weight: 20
+          preference: {metricSorter: {name: resources.kubernetes-fleet.io/total-cpu, sortOrder: Descending}}
+    topologySpreadConstraints: [{topologyKey: region}]
+    tolerations: [{key: a}]
+  strategy:
+    rollingUpdate: {maxUnavailable: 1}
+    applyStrategy: {whenToTakeOver: Never}
+`,
+	"apiVersion: placement.kubernetes-fleet.io/v1beta1\nkind: ResourcePlacement\nmetadata: {name: web, namespace: shop}\nspec: {resourceSelectors: [{group: apps, version: v1, kind: Deployment}]}\n",
+}
+
+func TestValidDocumentsEncodeAndDecodeAgain(t *testing.T) {
+	for _, doc := range valid {
+		d, faults := decodeYAML(t, doc)
+		require.Empty(t, faults)
+		for range 2 { // as it is, then with defaults
+			raw, err := json.Marshal(d.Placement)
+			require.NoError(t, err)
+			again, faults := Decode(raw)
+			require.NoError(t, faults.Err())
+			require.Equal(t, d.Placement, again.Placement)
+			require.Empty(t, Validate(d.Placement, d.Placement))
+			Default(d.Placement)
+		}
+	}
+}
+
+func TestDefaults(t *testing.T) {
+	d, _ := decodeYAML(t, valid[0])
+	Default(d.Placement)
+	spec := d.Placement.Spec
+	require.Equal(t, ScopeNamespaceWithResources, spec.ResourceSelectors[0].SelectionScope)
+	require.Equal(t, &Policy{PlacementType: PickAll}, spec.Policy)
+	require.Equal(t, Strategy{
+		Type: "RollingUpdate",
+		RollingUpdate: &RollingUpdate{
+			MaxUnavailable: new(intstr.FromString("25%")), MaxSurge: new(intstr.FromString("25%")), UnavailablePeriodSeconds: new(int32(60)),
+		},
+		ApplyStrategy:  &ApplyStrategy{Type: "ClientSideApply", ComparisonOption: "PartialComparison", WhenToApply: "Always", WhenToTakeOver: "Always"},
+		DeleteStrategy: &DeleteStrategy{PropagationPolicy: "Delete"},
+	}, spec.Strategy)
+	require.Equal(t, int32(10), *spec.RevisionHistoryLimit)
+	require.Equal(t, "ClusterScopeOnly", spec.StatusReportingScope)
+
+	d, _ = decodeYAML(t, valid[2])
+	Default(d.Placement)
+	spec = d.Placement.Spec
+	require.Equal(t, []TopologySpreadConstraint{{MaxSkew: new(int32(1)), TopologyKey: "region", WhenUnsatisfiable: "DoNotSchedule"}}, spec.Policy.TopologySpreadConstraints)
+	require.Equal(t, []Toleration{{Key: "a", Operator: "Equal"}}, spec.Policy.Tolerations)
+	require.Equal(t, new(intstr.FromInt32(1)), spec.Strategy.RollingUpdate.MaxUnavailable, "what was said stays")
+	require.Equal(t, "Never", spec.Strategy.ApplyStrategy.WhenToTakeOver)
+
+	d, _ = decodeYAML(t, valid[3])
+	Default(d.Placement)
+	require.Empty(t, d.Placement.Spec.StatusReportingScope)
+	require.Empty(t, d.Placement.Spec.ResourceSelectors[0].SelectionScope)
+}
+
+func TestDefaultsOfAMember(t *testing.T) {
+	m := &MemberCluster{}
+	DefaultMember(m)
+	require.Equal(t, MemberClusterSpec{HeartbeatPeriodSeconds: 60, DeleteOptions: &DeleteOptions{ValidationMode: "Strict", WhenLeaving: "Retain"}}, m.Spec)
+	m = &MemberCluster{Spec: MemberClusterSpec{HeartbeatPeriodSeconds: 5, DeleteOptions: &DeleteOptions{WhenLeaving: "Delete"}}}
+	DefaultMember(m)
+	require.Equal(t, MemberClusterSpec{HeartbeatPeriodSeconds: 5, DeleteOptions: &DeleteOptions{ValidationMode: "Strict", WhenLeaving: "Delete"}}, m.Spec)
+}
+
+func TestRulesOfChanges(t *testing.T) {
+	place := func(policy, rest string) *Placement {
+		d, faults := decodeYAML(t, crp+selectors+policy+rest)
+		require.Empty(t, faults)
+		return d.Placement
+	}
+	const (
+		all     = "  policy: {placementType: PickAll}\n"
+		some    = "  policy: {placementType: PickN, numberOfClusters: 2}\n"
+		chosen  = "  policy: {affinity: {clusterAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {clusterSelectorTerms: []}}}}\n"
+		trusted = "  policy: {tolerations: [{operator: Exists}]}\n"
+		shown   = "  statusReportingScope: NamespaceAccessible\n"
+	)
+	for _, c := range []struct {
+		name     string
+		old, new *Placement
+		want     []string
+	}{
+		{"nothing", place(some, ""), place(some, ""), nil},
+		{"another number", place(some, ""), place("  policy: {placementType: PickN, numberOfClusters: 5}\n", ""), nil},
+		{"a default spelt out", place("", ""), place(all, ""), nil},
+		{"a default left out", place(all, ""), place("", ""), nil},
+		{"a policy removed", place(some, ""), place("", ""), []string{
+			"spec.policy: found nothing, expected a policy of type PickN: a policy that was set cannot be removed",
+		}},
+		{"a policy with affinity removed", place(chosen, ""), place("", ""), []string{
+			"spec.policy: found nothing, expected a policy of type PickAll: a policy that was set cannot be removed",
+		}},
+		{"another type", place(some, ""), place(all, ""), []string{
+			"spec.policy.placementType: found PickAll, expected PickN: the type of a placement cannot change; delete it and make another",
+		}},
+		{"another type than the default", place("", ""), place(some, ""), []string{
+			"spec.policy.placementType: found PickN, expected PickAll: the type of a placement cannot change; delete it and make another",
+		}},
+		{"tolerations removed (D11)", place(trusted, ""), place(all, ""), nil},
+		{"tolerations changed (D11)", place(trusted, ""), place("  policy: {tolerations: [{key: a}]}\n", ""), nil},
+		{"another scope of its status", place("", ""), place("", shown), []string{
+			"spec.statusReportingScope: found NamespaceAccessible, expected ClusterScopeOnly: it cannot change",
+		}},
+		{"the scope left out", place("", shown), place("", ""), []string{
+			"spec.statusReportingScope: found ClusterScopeOnly, expected NamespaceAccessible: it cannot change",
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			require.Equal(t, c.want, lines(ValidateUpdate(c.new, c.old)))
+			require.Equal(t, c.want, lines(Validate(c.new, c.old)))
+			Default(c.old)
+			require.Equal(t, c.want, lines(ValidateUpdate(c.new, c.old)), "against the stored form, which has its defaults")
+		})
+	}
+}
