@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -15,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
+	"flotilla/configs"
 	"flotilla/core/api"
 )
 
@@ -109,12 +109,18 @@ func writeEditFile(r ref, text []byte) (string, error) {
 
 // editDelta is the merge patch from before to the edited text, nil when nothing changed.
 func editDelta(before map[string]any, edited []byte) (json.RawMessage, error) {
-	var after map[string]any
-	if err := yaml.Unmarshal(edited, &after); err != nil {
+	documents, err := configs.Parse("the edited text", edited)
+	switch {
+	case err != nil:
 		return nil, err
-	}
-	if len(bytes.TrimSpace(edited)) == 0 || len(after) == 0 {
+	case len(documents) == 0:
 		return nil, nil
+	case len(documents) > 1:
+		return nil, fmt.Errorf("found %d documents, expected one", len(documents))
+	}
+	var after map[string]any
+	if err := json.Unmarshal(documents[0].JSON, &after); err != nil {
+		return nil, err
 	}
 	old, err := normalised(before)
 	if err != nil {

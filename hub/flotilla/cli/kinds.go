@@ -60,7 +60,11 @@ var kinds = []resourceKind{
 
 // words returns every word that names the kind.
 func (k *resourceKind) words() []string {
-	return append([]string{k.plural, strings.ToLower(k.kind)}, k.short...)
+	words := []string{k.plural}
+	if singular := strings.ToLower(k.kind); singular != k.plural {
+		words = append(words, singular)
+	}
+	return append(words, k.short...)
 }
 
 // resource is "placements.group" as kubectl prints it before a slash and a name.
