@@ -40,7 +40,7 @@ func NewCommands(c *Conn) *Commands { return &Commands{conn: c} }
 func (c *Commands) List(ctx context.Context) ([]CommandHead, error) {
 	var heads []CommandHead
 	err := c.conn.each(ctx, c.conn.Fleet.Stream(subjects.Commands), jetstream.ConsumerConfig{
-		DeliverPolicy: jetstream.DeliverLastPerSubjectPolicy, HeadersOnly: true,
+		DeliverPolicy: jetstream.DeliverLastPerSubjectPolicy, FilterSubject: c.conn.Fleet.AllCommands(), HeadersOnly: true,
 	}, func(m jetstream.Msg, meta *jetstream.MsgMetadata) {
 		if h, ok := c.head(m.Subject(), m.Headers(), meta.Sequence.Stream); ok {
 			heads = append(heads, h)

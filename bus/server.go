@@ -32,6 +32,7 @@ const (
 	defaultMaxStore  = 64 << 30
 	defaultMaxMemory = 256 << 20
 	defaultLameDuck  = 30 * time.Second
+	maxControlLine   = 64 << 10 // a client's JWT with its permissions is one line
 	startTimeout     = 20 * time.Second
 	syncInterval     = time.Second
 	slowClient       = 10 * time.Second // to write to, and to authenticate
@@ -159,6 +160,7 @@ func (s *Server) options() (*server.Options, error) {
 		Host:                   s.o.Host,
 		Port:                   s.o.Port,
 		NoSigs:                 true,
+		MaxControlLine:         maxControlLine,
 		MaxPayload:             MaxPayload,
 		PingInterval:           pingInterval,
 		WriteDeadline:          slowClient,
