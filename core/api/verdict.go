@@ -235,11 +235,11 @@ func (v *Verdicts) spell(c Cause) spelled {
 }
 
 // value follows a cause's Value, of either sign.
-func (w *Want) value(index int32) string {
+func (want *Want) value(index int32) string {
 	if index == 0 {
 		return ""
 	}
-	return w.Values[max(index, -index)]
+	return want.Values[max(index, -index)]
 }
 
 func equalWant(a, b *int32) bool {

@@ -100,9 +100,10 @@ func (v *Verdicts) misses(causes []Cause) string {
 	return strings.Join(parts, "; ")
 }
 
-// phrase renders a cause whose want is a whole phrase.
-func (v *Verdicts) phrase(c Cause) string {
-	want := &v.Wants[c.Want]
+func (v *Verdicts) phrase(c Cause) string { return v.Wants[c.Want].Phrase(c) }
+
+// Phrase renders a cause whose want is a whole phrase.
+func (want *Want) Phrase(c Cause) string {
 	text := want.Subject
 	if want.Kind == WantSpread {
 		return fmt.Sprintf("%s: %q holds %d, %s", text, want.value(c.Value), c.Number, want.Wanted)
@@ -116,14 +117,14 @@ func (v *Verdicts) phrase(c Cause) string {
 
 // Observed renders what was observed of a label or property, with its verb: `is "westus"`, `is 3`,
 // `is absent`, `is "v1.29.4", which is not a quantity`.
-func (w *Want) Observed(c Cause) string {
+func (want *Want) Observed(c Cause) string {
 	switch {
 	case c.Value == 0:
 		return "is absent"
 	case c.Value < 0:
-		return fmt.Sprintf("is %q, which is not a quantity", w.value(c.Value))
-	case w.Kind == WantLabel:
-		return fmt.Sprintf("is %q", w.value(c.Value))
+		return fmt.Sprintf("is %q, which is not a quantity", want.value(c.Value))
+	case want.Kind == WantLabel:
+		return fmt.Sprintf("is %q", want.value(c.Value))
 	}
-	return "is " + w.value(c.Value)
+	return "is " + want.value(c.Value)
 }

@@ -1,0 +1,64 @@
+package why
+
+import (
+	"fmt"
+	"strings"
+
+	"flotilla/core/api"
+	"flotilla/core/schedule"
+)
+
+// Answer explains one member's verdict. Its JSON is what `flotilla why -o json` prints.
+type Answer struct {
+	Placement string      `json:"placement"`
+	Member    string      `json:"member"`
+	Verdict   api.Verdict `json:"verdict"`
+	// Checks are what the filters asked of the member, in their order, passed or not.
+	Checks []schedule.Check `json:"checks"`
+	// Flip is the smallest single change that flips the verdict; nil when none of those tried does.
+	Flip *Flip `json:"flip,omitempty"`
+	// NoFlip says why Flip is nil.
+	NoFlip string `json:"noFlip,omitempty"`
+}
+
+// String renders the answer on several lines, the way the command line prints it.
+func (a *Answer) String() string {
+	var text strings.Builder
+	fmt.Fprintf(&text, "%s on %s: %s\n  %s\n", a.Placement, a.Member, standing(&a.Verdict), a.Verdict.Reason)
+	for _, c := range a.Checks {
+		fmt.Fprintf(&text, "  %s %s\n", mark(c.Passed), c)
+	}
+	if a.Verdict.AffinityScore != nil {
+		fmt.Fprintf(&text, "  scores: affinity %d, topology spread %d", *a.Verdict.AffinityScore, *a.Verdict.TopologySpreadScore)
+		if a.Verdict.Rank > 0 {
+			fmt.Fprintf(&text, ", rank %d", a.Verdict.Rank)
+		}
+		text.WriteByte('\n')
+	}
+	if a.Flip == nil {
+		fmt.Fprintf(&text, "  flip: %s\n", a.NoFlip)
+		return text.String()
+	}
+	fmt.Fprintf(&text, "  flip: %s\n", a.Flip.Text)
+	if a.Flip.Command != "" {
+		fmt.Fprintf(&text, "        %s\n", a.Flip.Command)
+	}
+	return text.String()
+}
+
+func standing(v *api.Verdict) string {
+	switch {
+	case v.Picked:
+		return "picked"
+	case v.Keeps:
+		return "not picked (" + v.Filter + "), keeps what it has"
+	}
+	return "not picked (" + v.Filter + ")"
+}
+
+func mark(passed bool) string {
+	if passed {
+		return "ok"
+	}
+	return "no"
+}
