@@ -87,8 +87,7 @@ func Read(stdin io.Reader, recursive bool, paths ...string) ([]Document, error) 
 			}
 			read, err := Parse(source, text)
 			docs = append(docs, read...)
-			var more Problems
-			if errors.As(err, &more) {
+			if more, ok := errors.AsType[Problems](err); ok {
 				problems = append(problems, more...)
 			}
 		}
@@ -148,8 +147,7 @@ func text(stdin io.Reader, source string) ([]byte, error) {
 
 // reason is what the system said, without the path, which the problem names already.
 func reason(err error) string {
-	var at *fs.PathError
-	if errors.As(err, &at) {
+	if at, ok := errors.AsType[*fs.PathError](err); ok {
 		return at.Err.Error()
 	}
 	return err.Error()

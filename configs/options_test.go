@@ -7,10 +7,10 @@ import (
 	"testing"
 	"time"
 
+	"flotilla/core/api"
+
 	"github.com/stretchr/testify/require"
 	"go.yaml.in/yaml/v3"
-
-	"flotilla/core/api"
 )
 
 func read(t *testing.T, path string) []byte {
@@ -57,9 +57,9 @@ func requireEverySetting(t *testing.T, path string, of reflect.Type) {
 		if of.Kind() != reflect.Struct {
 			return
 		}
-		for i := range of.NumField() {
-			name, _, _ := strings.Cut(of.Field(i).Tag.Get("json"), ",")
-			require.NotEmpty(t, name, of.Field(i).Name)
+		for f := range of.Fields() {
+			name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+			require.NotEmpty(t, name, f.Name)
 			var value *yaml.Node
 			for j := 0; j+1 < len(n.Content); j += 2 {
 				if n.Content[j].Value == name {
@@ -67,7 +67,7 @@ func requireEverySetting(t *testing.T, path string, of reflect.Type) {
 				}
 			}
 			require.NotNil(t, value, "%s does not name %s.%s", path, at, name)
-			visit(at+"."+name, of.Field(i).Type, value)
+			visit(at+"."+name, f.Type, value)
 		}
 	}
 	visit("", of, root.Content[0])

@@ -11,7 +11,7 @@ import (
 // an export of a KubeFleet hub can be planned against offline.
 type MemberCluster struct {
 	metav1.TypeMeta   `json:",inline"`
-	metav1.ObjectMeta `json:"metadata,omitempty"`
+	metav1.ObjectMeta `json:"metadata,omitzero"`
 
 	Spec   MemberClusterSpec    `json:"spec,omitzero"`
 	Status *MemberClusterStatus `json:"status,omitempty"`

@@ -9,7 +9,7 @@ import (
 // roll it out. Shape from KubeFleet, placement.kubernetes-fleet.io/v1 and v1beta1.
 type Placement struct {
 	metav1.TypeMeta   `json:",inline"`
-	metav1.ObjectMeta `json:"metadata,omitempty"`
+	metav1.ObjectMeta `json:"metadata,omitzero"`
 
 	Spec   PlacementSpec    `json:"spec"`
 	Status *PlacementStatus `json:"status,omitempty"`

@@ -43,7 +43,7 @@ func buildScopes() map[string]bool {
 	all := make(map[string]bool)
 	for inNamespace, table := range map[bool]map[string]string{false: clusterScoped, true: namespaced} {
 		for group, kinds := range table {
-			for _, kind := range strings.Fields(kinds) {
+			for kind := range strings.FieldsSeq(kinds) {
 				all[group+"/"+kind] = inNamespace
 			}
 		}

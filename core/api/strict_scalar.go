@@ -144,7 +144,7 @@ func (w *walker) time(n *node, at *place) (*node, bool) {
 // unmarshaled checks a string against a type that reads itself from text; the type's error says what
 // it expects.
 func (w *walker) unmarshaled(t reflect.Type, n *node, at *place) (*node, bool) {
-	into, ok := reflect.New(t).Interface().(encoding.TextUnmarshaler)
+	into, ok := reflect.TypeAssert[encoding.TextUnmarshaler](reflect.New(t))
 	if !ok || len(n.values) > 0 {
 		return w.wrong(reflect.TypeFor[string](), n, at)
 	}

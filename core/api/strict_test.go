@@ -93,8 +93,16 @@ func places(at string, value any, set func(any), visit func(at string, old any, 
 func TestNothingThatDoesNotFitPassesAnywhere(t *testing.T) {
 	strangers := []any{
 		nil, true, "text", "", json.Number("1"), json.Number("-1.5"), json.Number("1e400"), json.Number("99999999999999999999"),
-		[]any{}, []any{"text"}, []any{json.Number("1")}, []any{nil}, []any{[]any{}}, []any{map[string]any{}}, []any{map[string]any{"a": "b"}, "c"},
-		map[string]any{}, map[string]any{"zzzzzzzz": json.Number("1")}, map[string]any{"a": nil},
+		[]any{},
+		[]any{"text"},
+		[]any{json.Number("1")},
+		[]any{nil},
+		[]any{[]any{}},
+		[]any{map[string]any{}},
+		[]any{map[string]any{"a": "b"}, "c"},
+		map[string]any{},
+		map[string]any{"zzzzzzzz": json.Number("1")},
+		map[string]any{"a": nil},
 	}
 	for _, kind := range kinds {
 		_, raw := full(t, kind)
@@ -155,7 +163,7 @@ func TestEveryMisspeltFieldIsNamed(t *testing.T) {
 				tried++
 				require.Len(t, faults, 1, "%s/%s", at, key)
 				require.True(t, strings.HasSuffix(faults[0].Path, key+"X"), faults[0].Path)
-				require.Equal(t, key+" (did you mean that?)", faults[0].Expected)
+				require.True(t, strings.HasPrefix(faults[0].Expected, key+" (did you mean that?)"), faults[0].Expected)
 				require.True(t, strings.HasPrefix(faults[0].Fix, key+":"), faults[0].Fix)
 			}
 		})
@@ -210,13 +218,15 @@ func TestFormsAndTheirCorrection(t *testing.T) {
 		{name: "null is absent", doc: `{"text":null,"things":null,"thing":null,"labels":null,"when":null,"unknowable":1}`, faults: []Fault{
 			{Path: "unknowable", Found: "an unknown field", Expected: "one of text, number, flag, share, when, words, things, thing, labels, span"},
 		}},
-		{name: "scalars of another type", doc: `{"text":1.50,"number":"3","flag":"true","share":3.0}`,
+		{
+			name: "scalars of another type", doc: `{"text":1.50,"number":"3","flag":"true","share":3.0}`,
 			want: sample{Text: "1.50", Number: 3, Flag: true, Share: &three}, faults: []Fault{
 				{Path: "text", Found: "number 1.50", Expected: `a string, "1.50"`, Fix: `text: "1.50"`},
 				{Path: "number", Found: `"3"`, Expected: "a whole number, 3, without quotes", Fix: "number: 3"},
 				{Path: "flag", Found: `"true"`, Expected: "true or false, without quotes", Fix: "flag: true"},
 				{Path: "share", Found: "number 3.0", Expected: "a whole number, 3", Fix: "share: 3"},
-			}},
+			},
+		},
 		{name: "scalars that cannot be mended", doc: `{"text":{"a":1},"number":2.5,"flag":"maybe","share":true,"when":"yesterday","span":7,"labels":{"a":null}}`, want: sample{Labels: map[string]string{}}, faults: []Fault{
 			{Path: "text", Found: "a map (a)", Expected: "a string"},
 			{Path: "number", Found: "number 2.5", Expected: "a whole number"},
@@ -226,32 +236,40 @@ func TestFormsAndTheirCorrection(t *testing.T) {
 			{Path: "span", Found: "number 7", Expected: `a duration, like "15s"`},
 			{Path: "labels.a", Found: "null", Expected: "a string"},
 		}},
-		{name: "numbers out of range", doc: `{"number":2147483648,"things":[{"name":"a","size":-9223372036854775809},{"name":"b","size":9223372036854775807}]}`,
+		{
+			name: "numbers out of range", doc: `{"number":2147483648,"things":[{"name":"a","size":-9223372036854775809},{"name":"b","size":9223372036854775807}]}`,
 			want: sample{Things: []sampleThing{{Name: "a"}, {Name: "b", Size: 9223372036854775807}}}, faults: []Fault{
 				{Path: "number", Found: "number 2147483648", Expected: "a whole number from -2147483648 to 2147483647"},
 				{Path: "things[0].size", Found: "number -9223372036854775809", Expected: "a whole number from -9223372036854775808 to 9223372036854775807"},
-			}},
-		{name: "one where a list belongs", doc: `{"words":7,"things":{"name":true}}`,
+			},
+		},
+		{
+			name: "one where a list belongs", doc: `{"words":7,"things":{"name":true}}`,
 			want: sample{Words: []string{"7"}, Things: []sampleThing{{Name: "true"}}}, faults: []Fault{
 				{Path: "words", Found: "number 7", Expected: "a list, each item a string", Fix: "words:\n- \"7\""},
 				{Path: "words[0]", Found: "number 7", Expected: `a string, "7"`, Fix: `- "7"`},
 				{Path: "things", Found: "a map (name)", Expected: "a list, each item a map with name, size", Fix: "things:\n- name: \"true\""},
 				{Path: "things[0].name", Found: "boolean true", Expected: `a string, "true"`, Fix: `name: "true"`},
-			}},
-		{name: "a list where one belongs", doc: `{"text":["a"],"number":[3],"thing":[{"name":"a"}],"labels":[{"b":"c"}]}`,
+			},
+		},
+		{
+			name: "a list where one belongs", doc: `{"text":["a"],"number":[3],"thing":[{"name":"a"}],"labels":[{"b":"c"}]}`,
 			want: sample{Text: "a", Number: 3, Thing: &sampleThing{Name: "a"}, Labels: map[string]string{"b": "c"}}, faults: []Fault{
 				{Path: "text", Found: "a list of 1", Expected: "a string, not a list", Fix: "text: a"},
 				{Path: "number", Found: "a list of 1", Expected: "a whole number, not a list", Fix: "number: 3"},
 				{Path: "thing", Found: "a list of 1", Expected: "a map with name, size, not a list", Fix: "thing:\n  name: a"},
 				{Path: "labels", Found: "a list of 1", Expected: "a map of strings, not a list", Fix: "labels:\n  b: c"},
-			}},
-		{name: "shapes that cannot be mended", doc: `{"thing":[{"name":"a"},{"name":"b"}],"things":["a",{"name":"b"}],"words":{"a":1},"labels":"a"}`,
+			},
+		},
+		{
+			name: "shapes that cannot be mended", doc: `{"thing":[{"name":"a"},{"name":"b"}],"things":["a",{"name":"b"}],"words":{"a":1},"labels":"a"}`,
 			want: sample{Things: []sampleThing{{}, {Name: "b"}}}, faults: []Fault{
 				{Path: "thing", Found: "a list of 2", Expected: "a map with name, size"},
 				{Path: "things[0]", Found: `"a"`, Expected: "a map with name, size"},
 				{Path: "words", Found: "a map (a)", Expected: "a list, each item a string"},
 				{Path: "labels", Found: `"a"`, Expected: "a map of strings"},
-			}},
+			},
+		},
 		{name: "required", doc: `{"things":[{"size":1},{"name":null}]}`, want: sample{Things: []sampleThing{{Size: 1}, {}}}, faults: []Fault{
 			{Path: "things[0].name", Found: "nothing", Expected: "a string"},
 			{Path: "things[1].name", Found: "nothing", Expected: "a string"},

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/api/validation/path"
+	"k8s.io/apimachinery/pkg/api/validate/content"
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
@@ -62,7 +62,7 @@ func (fs *findings) agentLabels(annotations map[string]string, at *place) {
 	if !ok || strings.TrimSpace(list) == "" {
 		return
 	}
-	for _, key := range strings.Split(list, ",") {
+	for key := range strings.SplitSeq(list, ",") {
 		key = strings.TrimSpace(key)
 		prefix, all := strings.CutSuffix(key, "/*")
 		switch {
@@ -73,7 +73,7 @@ func (fs *findings) agentLabels(annotations map[string]string, at *place) {
 	}
 }
 
-// nameRules are the kinds whose names are not DNS subdomains.
+// labelNamed are the core kinds whose names are DNS labels.
 var labelNamed = []string{"Namespace", "Service"}
 
 // validateContent checks the names of a document of a kind that Flotilla gives no meaning to.
@@ -102,7 +102,7 @@ func (fs *findings) contentName(o ObjectRef, name string, at *place) {
 	case group == "" && slices.Contains(labelNamed, o.Kind):
 		fs.dnsLabel(name, at)
 	case strings.HasSuffix(group, ".k8s.io"):
-		if why := path.IsValidPathSegmentName(name); len(why) > 0 {
+		if why := content.IsPathSegmentName(name); len(why) > 0 {
 			fs.add(at, quote(name), "a name without '/' and '%', and not '.' or '..'", nil)
 		}
 	case len(validation.IsDNS1123Subdomain(name)) > 0:
