@@ -16,24 +16,24 @@ const (
 
 // greet says what starts, and where a person finds its things.
 func (a *Agent) greet(conn *bus.AgentConn) {
-	line := a.o.Log.Info().Str("member", a.Member()).Str("data", a.o.Config.DataDir)
+	line := a.o.Log.Info().Str("data", a.o.Config.DataDir)
 	if a.memory != nil {
 		line = line.Stringer("target", a.memory)
 	}
-	line.Msg("the agent starts; it works with what is on disk until the hub answers")
-	conn.OnConnect(func() { a.o.Log.Info().Str("member", a.Member()).Msg("connected to the hub's broker") })
+	line.Str("url", conn.URL()).Msgf("the agent of %s starts; it works with what is on disk until the hub answers", a.Member())
+	conn.OnConnect(func() { a.o.Log.Info().Msgf("the agent of %s is connected", a.Member()) })
 }
 
 // advise tells a person, while there never was a connection, what to look at.
 func (a *Agent) advise(conn *bus.AgentConn) func(context.Context) error {
 	return func(ctx context.Context) error {
 		connected := make(chan struct{}, 1)
-		conn.OnConnect(func() {
+		defer conn.OnConnect(func() {
 			select {
 			case connected <- struct{}{}:
 			default:
 			}
-		})
+		})()
 		for wait := adviseAfter; ; wait = adviseAgain {
 			timer := time.NewTimer(wait)
 			select {
@@ -45,8 +45,8 @@ func (a *Agent) advise(conn *bus.AgentConn) func(context.Context) error {
 				return nil
 			case <-timer.C:
 			}
-			a.o.Log.Warn().Msgf("no connection yet: is the hub running, and are --url and --creds those of its broker? "+
-				"If it refuses the credentials, make new ones: flotilla member enrol %s > %s.creds", a.Member(), a.Member())
+			a.o.Log.Warn().Msgf("no connection to %s yet: is the hub running there, and are --creds of its broker? "+
+				"If it refuses the credentials, make new ones: flotilla member enrol %s > %s.creds", conn.URL(), a.Member(), a.Member())
 		}
 	}
 }

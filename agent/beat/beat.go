@@ -86,7 +86,7 @@ func New(o Options) *Beat {
 
 // Run sends heartbeats until ctx ends.
 func (b *Beat) Run(ctx context.Context) {
-	b.o.Hub.OnConnect(b.hasten)
+	defer b.o.Hub.OnConnect(b.hasten)()
 	changes := b.o.Target.Watch(ctx)
 	for {
 		b.send(ctx)

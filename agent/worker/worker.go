@@ -111,12 +111,12 @@ func (w *Worker) Run(ctx context.Context) error {
 		idle = polledIdle
 	}
 	w.pace = newPace(idle)
-	w.o.Hub.OnConnect(func() {
+	defer w.o.Hub.OnConnect(func() {
 		w.nudge()
 		for _, placement := range w.ledger.unsent() {
 			w.queue.Add(placement)
 		}
-	})
+	})()
 	if err := w.o.Hub.OnHint(w.hint); err != nil {
 		return errors.Join(fmt.Errorf("subscribing to hints: %w", err), w.store.close())
 	}

@@ -1,0 +1,533 @@
+package worker
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/rs/zerolog"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+
+	"flotilla/agent/target"
+	"flotilla/agent/target/memory"
+	"flotilla/bus"
+	"flotilla/bus/bustest"
+	"flotilla/core/api"
+	"flotilla/core/apply"
+	"flotilla/subjects"
+)
+
+const (
+	shop   = "{apiVersion: v1, kind: Namespace, metadata: {name: shop}}"
+	config = "{apiVersion: v1, kind: ConfigMap, metadata: {name: config, namespace: shop}, data: {a: '1'}}"
+	other  = "{apiVersion: v1, kind: ConfigMap, metadata: {name: config, namespace: shop}, data: {a: '2'}}"
+	web    = "{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, namespace: shop}, spec: {replicas: 2, template: {spec: {containers: [{name: a, image: i}]}}}}"
+)
+
+func TestCommandsAreFollowedAndAnswered(t *testing.T) {
+	h := newHub(t)
+	m := member(t, 50*time.Millisecond)
+	start(t, h, m, t.TempDir())
+	h.command(h.entry("web", 1, shop, config, web))
+	r := h.expect("web", func(r api.PlacementResult) bool { return r.Available == yes })
+	require.Equal(t, api.PlacementResult{
+		Header: api.NewHeader(api.KindPlacementResult), Member: "berlin", Placement: "web", UID: "uid-web", Order: r.Order,
+		Generation: 1, Snapshot: 1, Work: r.Work, Applied: yes, AppliedReason: reasonApplied, AppliedMessage: "all 3 objects are applied",
+		Available: yes, AvailableReason: reasonAvailable, AvailableMessage: "all 3 objects are available", Changed: r.Changed, Total: 3,
+	}, r)
+	require.Equal(t, []string{
+		"1 create Namespace/shop by web/uid-web generation 1",
+		"2 create ConfigMap/shop/config by web/uid-web generation 1",
+		"3 create Deployment/shop/web by web/uid-web generation 1",
+	}, history(m))
+
+	h.command(h.entry("web", 2, shop, other, web))
+	h.expect("web", func(r api.PlacementResult) bool { return r.Generation == 2 && r.Available == yes })
+	require.Equal(t, []string{"4 replace ConfigMap/shop/config by web/uid-web generation 2"}, history(m)[3:], "what is equal is not written")
+
+	h.command(h.entry("web", 3, shop, other))
+	h.expect("web", func(r api.PlacementResult) bool { return r.Generation == 3 && r.Available == yes })
+	require.Equal(t, []string{"5 delete Deployment/shop/web by web/uid-web generation 3"}, history(m)[4:])
+}
+
+func TestNothingIsWrittenWhereNothingChanged(t *testing.T) {
+	h := newHub(t)
+	m := member(t, 0)
+	w := start(t, h, m, t.TempDir())
+	entry := h.entry("web", 1, shop, config)
+	h.command(entry)
+	h.expect("web", func(r api.PlacementResult) bool { return r.Available == yes })
+	writes, results := len(m.History(0)), h.resultSequence("web")
+	for range 3 {
+		h.command(entry)
+		bustest.Eventually(t, func() error { return same(w.Holds().Generation, h.generation) })
+		w.queue.Add("web")
+	}
+	h.command(entry, h.entry("shop", 1, config))
+	h.expect("shop", func(r api.PlacementResult) bool { return r.Applied == no })
+	require.Len(t, m.History(0), writes)
+	require.Equal(t, results, h.resultSequence("web"))
+}
+
+func TestWithdrawnIsDeletedAndAbsentIsKept(t *testing.T) {
+	h := newHub(t)
+	m := member(t, 0)
+	w := start(t, h, m, t.TempDir())
+	secret := "{apiVersion: v1, kind: Secret, metadata: {name: s, namespace: default}}"
+	account := "{apiVersion: v1, kind: ServiceAccount, metadata: {name: s, namespace: default}}"
+	web, keep, let := h.entry("web", 1, shop, config), h.entry("keep", 1, secret), h.entry("let", 1, account)
+	h.command(web, keep, let)
+	for _, placement := range []string{"web", "keep", "let"} {
+		h.expect(placement, func(r api.PlacementResult) bool { return r.Available == yes })
+	}
+
+	gone := web
+	gone.Withdrawn, gone.Generation = true, 2
+	stranger := gone
+	stranger.UID = "another"
+	abandoned := let
+	abandoned.Withdrawn, abandoned.Abandon, abandoned.Generation = true, true, 2
+	h.command(abandoned, stranger)
+	r := h.expect("web", func(r api.PlacementResult) bool { return r.UID == "another" && r.Withdrawn })
+	require.Equal(t, yes, r.Applied)
+	require.NotNil(t, live(m, config), "another uid is another placement")
+	h.expect("let", func(r api.PlacementResult) bool { return r.Generation == 2 && r.Withdrawn })
+	require.NotNil(t, live(m, account))
+	require.Empty(t, live(m, account).GetAnnotations())
+	bustest.Eventually(t, func() error { return same(fmt.Sprint(w.Unlisted()), "[keep web]") })
+
+	h.command(gone)
+	h.expect("web", func(r api.PlacementResult) bool { return r.UID == "uid-web" && r.Withdrawn })
+	require.Nil(t, live(m, config))
+	require.Nil(t, live(m, shop))
+	require.NotNil(t, live(m, secret), "what is merely absent is kept")
+	bustest.Eventually(t, func() error { return same(fmt.Sprint(w.Unlisted()), "[keep]") })
+
+	h.command(keep)
+	bustest.Eventually(t, func() error { return same(fmt.Sprint(w.Unlisted()), "[]") })
+	bustest.Eventually(t, func() error {
+		if _, err := os.Stat(filepath.Join(w.o.Data, resultName("web"))); err == nil {
+			return fmt.Errorf("the result of a placement that is over is still on disk")
+		}
+		return nil
+	})
+}
+
+func TestMemberIsRepaired(t *testing.T) {
+	h := newHub(t)
+	m := member(t, 0)
+	start(t, h, m, t.TempDir())
+	h.command(h.entry("web", 1, shop, config))
+	h.expect("web", func(r api.PlacementResult) bool { return r.Available == yes })
+	require.True(t, m.Remove(ref(config)))
+	bustest.Eventually(t, func() error { return present(m, config) })
+	require.True(t, m.Edit(ref(config), func(o *unstructured.Unstructured) { o.Object["data"] = map[string]any{"a": "tampered"} }))
+	bustest.Eventually(t, func() error { return same(fmt.Sprint(live(m, config).Object["data"]), "map[a:1]") })
+}
+
+func TestOldAndForeignCommandsAreIgnored(t *testing.T) {
+	h := newHub(t)
+	m := member(t, 0)
+	w := start(t, h, m, t.TempDir())
+	h.command(h.entry("web", 2, shop, config))
+	h.expect("web", func(r api.PlacementResult) bool { return r.Available == yes })
+	held := w.Holds()
+
+	gone := h.entry("web", 3)
+	gone.Withdrawn = true
+	h.generation -= 2
+	h.command(gone)
+	h.generation += 2
+	h.command(h.entry("web", 2, shop, config), h.entry("next", 1, "{apiVersion: v1, kind: Secret, metadata: {name: next, namespace: default}}"))
+	h.expect("next", func(r api.PlacementResult) bool { return r.Available == yes })
+	require.NotNil(t, live(m, config), "an older command was followed")
+	require.Positive(t, w.Holds().Compare(held))
+}
+
+// Whoever can publish on a hint subject, or on the command subject outside of the stream, must not
+// make an agent do anything but look.
+func TestForgedMessagesAreNotActedOn(t *testing.T) {
+	h := newHub(t)
+	m := member(t, 0)
+	w := start(t, h, m, t.TempDir())
+	h.command(h.entry("web", 1, shop, config))
+	h.expect("web", func(r api.PlacementResult) bool { return r.Available == yes })
+	held := w.Holds()
+
+	gone := h.entry("web", 9)
+	gone.Withdrawn = true
+	forged, err := json.Marshal(api.PlacementCommand{
+		Header: api.NewHeader(api.KindPlacementCommand), Member: "berlin",
+		Order: api.Order{Epoch: 1, Term: 99, Generation: 99}, Entries: []api.IndexEntry{gone},
+	})
+	require.NoError(t, err)
+	fleet := h.store.Conn.Fleet
+	for _, subject := range []string{fleet.Hint("berlin", subjects.CommandPlacement), fleet.Hint("berlin", "upgrade")} {
+		message := nats.NewMsg(subject)
+		message.Data = forged
+		message.Header.Set("Nats-Sequence", "18446744073709551615")
+		require.NoError(t, h.store.Conn.NC.PublishMsg(message))
+	}
+	require.NoError(t, h.store.Conn.NC.Flush())
+	bustest.Eventually(t, func() error {
+		if w.hinted.Load() == 0 {
+			return fmt.Errorf("the forged hint did not arrive")
+		}
+		return nil
+	})
+	h.command(h.entry("web", 2, shop, other))
+	h.expect("web", func(r api.PlacementResult) bool { return r.Generation == 2 && r.Available == yes })
+	require.NotNil(t, live(m, config))
+	require.Equal(t, held.Term, w.Holds().Term)
+	require.Equal(t, []string{"3 replace ConfigMap/shop/config by web/uid-web generation 2"}, history(m)[2:])
+}
+
+func TestAgentThatStartsWithTheHubAwayKeepsAndRepairs(t *testing.T) {
+	h := newHub(t)
+	dir := t.TempDir()
+	stop := run(t, newWorker(t, h, member(t, 0), dir))
+	h.command(h.entry("web", 1, shop, config))
+	h.expect("web", func(r api.PlacementResult) bool { return r.Available == yes })
+	stop()
+
+	away, err := bus.ConnectAgent(t.Context(), bus.Options{Fleet: bustest.Fleet, URL: "nats://127.0.0.1:1", Getenv: func(string) string { return "" }}, "berlin")
+	require.NoError(t, err)
+	t.Cleanup(away.Close)
+	m := member(t, 0)
+	w, err := New(Options{Member: "berlin", Hub: away, Target: m, Data: dir, Log: zerolog.Nop()})
+	require.NoError(t, err)
+	stop = run(t, w)
+	bustest.Eventually(t, func() error { return present(m, config) })
+	require.True(t, m.Remove(ref(config)))
+	bustest.Eventually(t, func() error { return present(m, config) })
+	require.Equal(t, uint64(1), w.Holds().Generation)
+	m.SetFaults(memory.Faults{Fail: []string{"ConfigMap"}})
+	require.True(t, m.Remove(ref(config)))
+	bustest.Eventually(t, func() error {
+		r, _ := w.ledger.of("web")
+		return same(r.Applied, no)
+	})
+	require.Equal(t, 1, w.Unreported())
+	stop()
+
+	start(t, h, m, dir)
+	h.expect("web", func(r api.PlacementResult) bool { return r.Applied == no })
+	m.SetFaults(memory.Faults{})
+	h.expect("web", func(r api.PlacementResult) bool { return r.Available == yes })
+}
+
+func TestMissingIndexTearsNothingDown(t *testing.T) {
+	h := newHub(t)
+	m := member(t, 0)
+	dir := t.TempDir()
+	stop := run(t, newWorker(t, h, m, dir))
+	h.command(h.entry("web", 1, shop, config))
+	h.expect("web", func(r api.PlacementResult) bool { return r.Available == yes })
+	stop()
+	require.NoError(t, h.store.Commands.Purge(t.Context(), "berlin"))
+	h.last = 0
+
+	w := start(t, h, m, dir)
+	require.True(t, m.Remove(ref(config)))
+	bustest.Eventually(t, func() error { return present(m, config) })
+	require.Empty(t, w.Unlisted())
+
+	blank := newWorker(t, h, m, t.TempDir())
+	defer run(t, blank)()
+	bustest.Eventually(t, func() error { return same(fmt.Sprint(blank.Unlisted()), "[web]") })
+	require.NotNil(t, live(m, config))
+}
+
+func TestFailuresAreReportedAndRetried(t *testing.T) {
+	h := newHub(t)
+	m := member(t, 0)
+	start(t, h, m, t.TempDir())
+	m.SetFaults(memory.Faults{Fail: []string{"ConfigMap"}})
+	h.command(h.entry("fine", 1, "{apiVersion: v1, kind: Secret, metadata: {name: s, namespace: default}}"), h.entry("web", 1, shop, config))
+	r := h.expect("web", func(r api.PlacementResult) bool { return r.Applied == no })
+	require.Equal(t, 1, r.Failed)
+	require.Equal(t, []api.ManifestFailure{{
+		ObjectRef: ref(config), Condition: conditionApplied, Reason: apply.ReasonApplyFailed,
+		Message: `configmaps "config" is forbidden: member berlin refuses ConfigMap/shop/config on request`,
+	}}, r.Failures)
+	h.expect("fine", func(r api.PlacementResult) bool { return r.Available == yes })
+	m.SetFaults(memory.Faults{})
+	r = h.expect("web", func(r api.PlacementResult) bool { return r.Available == yes })
+	require.Zero(t, r.Failed)
+	require.Empty(t, r.Failures)
+
+	m.SetFaults(memory.Faults{Stuck: []string{"Deployment"}})
+	h.command(h.entry("web", 2, shop, config, web))
+	r = h.expect("web", func(r api.PlacementResult) bool { return r.Available == no })
+	require.Equal(t, yes, r.Applied)
+	require.Equal(t, conditionAvailable, r.Failures[0].Condition)
+}
+
+func TestMemberThatIsDownIsNotAFailure(t *testing.T) {
+	h := newHub(t)
+	m := member(t, 0)
+	start(t, h, m, t.TempDir())
+	h.command(h.entry("web", 1, shop, config))
+	h.expect("web", func(r api.PlacementResult) bool { return r.Available == yes })
+	m.SetFaults(memory.Faults{Down: true})
+	r := h.expect("web", func(r api.PlacementResult) bool { return r.Available == unknown })
+	require.Equal(t, yes, r.Applied, "what was applied stays said")
+	h.command(h.entry("web", 2, shop, other))
+	r = h.expect("web", func(r api.PlacementResult) bool { return r.Generation == 2 })
+	require.Equal(t, unknown, r.Applied)
+	require.Equal(t, reasonInProgress, r.AppliedReason)
+	require.Contains(t, r.AppliedMessage, "does not answer")
+	m.SetFaults(memory.Faults{})
+	h.expect("web", func(r api.PlacementResult) bool { return r.Generation == 2 && r.Available == yes })
+}
+
+func TestContentThatIsNotThereYetIsWaitedFor(t *testing.T) {
+	h := newHub(t)
+	m := member(t, 0)
+	start(t, h, m, t.TempDir())
+	entry := h.entry("web", 1, shop, config)
+	late := h.late(other)
+	entry.Work = h.work(shop, late)
+	h.command(entry)
+	r := h.expect("web", func(r api.PlacementResult) bool { return r.Applied == unknown })
+	require.Contains(t, r.AppliedMessage, "is not on the hub")
+	require.Empty(t, m.History(0), "half of a work is not applied")
+	h.put(strip(t, other))
+	h.expect("web", func(r api.PlacementResult) bool { return r.Available == yes })
+	require.NotNil(t, live(m, config))
+}
+
+func TestPlacementsWithTheSameObjectDoNotFight(t *testing.T) {
+	h := newHub(t)
+	m := member(t, 0)
+	start(t, h, m, t.TempDir())
+	h.command(h.entry("web", 1, shop, config))
+	h.expect("web", func(r api.PlacementResult) bool { return r.Available == yes })
+	h.command(h.entry("second", 1, other), h.entry("web", 1, shop, config))
+	r := h.expect("second", func(r api.PlacementResult) bool { return r.Applied == no })
+	require.Equal(t, apply.ReasonFailedToTakeOver, r.Failures[0].Reason)
+	require.Equal(t, "web/uid-web", live(m, config).GetAnnotations()[api.AnnotationOwner])
+
+	h.command(h.entry("second", 1, other), h.entry("web", 2, shop))
+	h.expect("second", func(r api.PlacementResult) bool { return r.Available == yes })
+	require.Equal(t, "second/uid-second", live(m, config).GetAnnotations()[api.AnnotationOwner])
+}
+
+func TestRunLeavesNothingBehind(t *testing.T) {
+	h := newHub(t)
+	m := member(t, time.Hour)
+	before := goleak.IgnoreCurrent()
+	w := newWorker(t, h, m, t.TempDir())
+	stop := run(t, w)
+	h.command(h.entry("web", 1, shop, config, web))
+	h.expect("web", func(r api.PlacementResult) bool { return r.Applied == yes })
+	stop()
+	m.Close()
+	w.o.Hub.Close()
+	goleak.VerifyNone(t, before)
+}
+
+// hub speaks for the hub on a real server.
+type hub struct {
+	t          *testing.T
+	server     *bustest.Server
+	store      *bus.Store
+	generation uint64
+	last       uint64
+}
+
+func newHub(t *testing.T) *hub {
+	t.Helper()
+	server := bustest.Start(t)
+	return &hub{t: t, server: server, store: server.Lead(t)}
+}
+
+func (h *hub) put(body []byte) string {
+	h.t.Helper()
+	digest, err := h.store.Content.Put(h.t.Context(), body)
+	require.NoError(h.t, err)
+	return digest
+}
+
+type lateBody struct {
+	api.Manifest
+}
+
+// late names an object whose body is not on the hub.
+func (h *hub) late(text string) lateBody {
+	h.t.Helper()
+	return lateBody{api.Manifest{ObjectRef: ref(text), Digest: bus.Digest(strip(h.t, text))}}
+}
+
+// work stores a work of YAML texts and of objects whose bodies come later.
+func (h *hub) work(objects ...any) string {
+	h.t.Helper()
+	w := api.Work{Header: api.NewHeader(api.KindWork)}
+	for _, o := range objects {
+		switch o := o.(type) {
+		case string:
+			w.Manifests = append(w.Manifests, api.Manifest{ObjectRef: ref(o), Digest: h.put(strip(h.t, o))})
+		case lateBody:
+			w.Manifests = append(w.Manifests, o.Manifest)
+		}
+	}
+	body, err := json.Marshal(w)
+	require.NoError(h.t, err)
+	return h.put(body)
+}
+
+func (h *hub) entry(placement string, generation int64, texts ...string) api.IndexEntry {
+	h.t.Helper()
+	objects := make([]any, len(texts))
+	for i := range texts {
+		objects[i] = texts[i]
+	}
+	return api.IndexEntry{Placement: placement, UID: "uid-" + placement, Generation: generation, Snapshot: generation, Work: h.work(objects...)}
+}
+
+func (h *hub) command(entries ...api.IndexEntry) {
+	h.t.Helper()
+	h.generation++
+	slices.SortFunc(entries, func(a, b api.IndexEntry) int { return strings.Compare(a.Placement, b.Placement) })
+	c := api.PlacementCommand{
+		Header: api.NewHeader(api.KindPlacementCommand), Member: "berlin",
+		Order: api.Order{Epoch: 1, Term: 1, Generation: h.generation}, Entries: entries,
+	}
+	head := bus.CommandHead{Member: "berlin", Kind: subjects.CommandPlacement, Digest: fmt.Sprint(h.generation), Order: c.Order}
+	sequence, err := h.store.Commands.Publish(h.t.Context(), head, c, h.last)
+	require.NoError(h.t, err)
+	h.last = sequence
+}
+
+func (h *hub) result(placement string) (api.PlacementResult, error) {
+	entry, ok := h.store.Results.Get(subjects.ResultKey("berlin", subjects.CommandPlacement, placement))
+	if !ok {
+		return api.PlacementResult{}, fmt.Errorf("no result of %s", placement)
+	}
+	var r api.PlacementResult
+	return r, json.Unmarshal(entry.Value, &r)
+}
+
+func (h *hub) resultSequence(placement string) uint64 {
+	entry, _ := h.store.Results.Get(subjects.ResultKey("berlin", subjects.CommandPlacement, placement))
+	return entry.Sequence
+}
+
+// expect waits for a result that holds.
+func (h *hub) expect(placement string, holds func(api.PlacementResult) bool) api.PlacementResult {
+	h.t.Helper()
+	var last api.PlacementResult
+	bustest.Eventually(h.t, func() error {
+		r, err := h.result(placement)
+		if err == nil && !holds(r) {
+			err = fmt.Errorf("result of %s is %+v", placement, r)
+		}
+		last = r
+		return err
+	})
+	return last
+}
+
+func member(t *testing.T, readyAfter time.Duration) *memory.Member {
+	t.Helper()
+	node, err := target.NewNode("a", "8", "32Gi")
+	require.NoError(t, err)
+	m := memory.New(memory.Options{Name: "berlin", Nodes: []target.Node{node}, ReadyAfter: readyAfter})
+	t.Cleanup(m.Close)
+	return m
+}
+
+func newWorker(t *testing.T, h *hub, m *memory.Member, dir string) *Worker {
+	t.Helper()
+	w, err := New(Options{
+		Member: "berlin", Hub: h.server.Agent(t, "berlin"), Target: m, Data: dir,
+		Log: zerolog.New(zerolog.NewTestWriter(t)).Level(zerolog.InfoLevel),
+	})
+	require.NoError(t, err)
+	return w
+}
+
+// run runs a worker until the returned function, or the end of the test, stops it.
+func run(t *testing.T, w *Worker) (stop func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- w.Run(ctx) }()
+	stopped := false
+	stop = func() {
+		if !stopped {
+			stopped = true
+			cancel()
+			require.NoError(t, <-done)
+		}
+	}
+	t.Cleanup(stop)
+	return stop
+}
+
+func start(t *testing.T, h *hub, m *memory.Member, dir string) *Worker {
+	t.Helper()
+	w := newWorker(t, h, m, dir)
+	run(t, w)
+	return w
+}
+
+func strip(t *testing.T, text string) []byte {
+	t.Helper()
+	body, err := yaml.YAMLToJSON([]byte(text))
+	require.NoError(t, err)
+	return body
+}
+
+func ref(text string) api.ObjectRef {
+	var o unstructured.Unstructured
+	body, err := yaml.YAMLToJSON([]byte(text))
+	if err == nil {
+		err = o.UnmarshalJSON(body)
+	}
+	if err != nil {
+		panic(err)
+	}
+	return apply.RefOf(&o)
+}
+
+func live(m *memory.Member, text string) *unstructured.Unstructured {
+	for _, o := range m.Objects() {
+		if apply.RefOf(o) == ref(text) {
+			return o
+		}
+	}
+	return nil
+}
+
+func present(m *memory.Member, text string) error {
+	if live(m, text) == nil {
+		return fmt.Errorf("%s is not there", ref(text))
+	}
+	return nil
+}
+
+func history(m *memory.Member) []string {
+	var lines []string
+	for _, o := range m.History(0) {
+		lines = append(lines, o.String())
+	}
+	return lines
+}
+
+func same[T comparable](got, want T) error {
+	if got != want {
+		return fmt.Errorf("got %v, want %v", got, want)
+	}
+	return nil
+}
