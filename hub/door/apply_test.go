@@ -201,10 +201,10 @@ func TestContentFindsItsNamespace(t *testing.T) {
 	h := open(t, door.Options{})
 	results := h.apply(
 		`{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}`,
-		`{apiVersion: v1, kind: Namespace, metadata: {name: n, namespace: wrong}}`,
+		`{apiVersion: v1, kind: Namespace, metadata: {name: blog, namespace: wrong}}`,
 		`{apiVersion: example.com/v1, kind: Realm, metadata: {name: r}}`,
 	)
-	require.Equal(t, []string{"ConfigMap/default/a created", "Namespace/n created", "Realm/r created"}, actions(results))
+	require.Equal(t, []string{"ConfigMap/default/a created", "Namespace/blog created", "Realm/r created"}, actions(results))
 	require.Contains(t, results[0].Notes[0], `namespace "default"`)
 	require.Contains(t, results[1].Notes[0], "ignored")
 	h.get("ConfigMap", "default", "a")

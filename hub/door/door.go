@@ -3,6 +3,8 @@ package door
 import (
 	"context"
 	"fmt"
+	"regexp"
+	"strings"
 	"sync"
 	"time"
 
@@ -24,7 +26,7 @@ type Issuer interface {
 // Options of a Door. The zero value refuses to enrol and allows Secrets.
 type Options struct {
 	Replica string // of the hub, for people
-	Version string // of the hub, semver
+	Version string // of the hub
 	// Issuer mints credentials; nil when somebody else does.
 	Issuer Issuer
 	// AgentURL is where agents connect; it is told to those who enrol.
@@ -78,7 +80,7 @@ func (d *Door) Run(ctx context.Context) error {
 	}
 	// Requests that are being answered when ctx ends may finish: leadership outlives it by a margin.
 	service, err := bus.Serve(context.WithoutCancel(ctx), d.store.Conn, bus.ServiceOptions{
-		Version: d.options.Version, Replica: d.options.Replica,
+		Version: semantic(d.options.Version), Replica: d.options.Replica,
 	}, d.verbs())
 	if err != nil {
 		return fmt.Errorf("opening the door: %w", err)
@@ -106,4 +108,14 @@ func (d *Door) verbs() map[string]bus.Handler {
 		api.VerbStatus:  reading(d, d.status),
 		api.VerbVersion: reading(d, d.version),
 	}
+}
+
+var semanticVersion = regexp.MustCompile(`^\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?$`)
+
+// semantic is a version as NATS takes it for a service; builds without a number are 0.0.0.
+func semantic(version string) string {
+	if bare := strings.TrimPrefix(version, "v"); semanticVersion.MatchString(bare) {
+		return bare
+	}
+	return "0.0.0"
 }

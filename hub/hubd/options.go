@@ -1,8 +1,11 @@
 package hubd
 
 import (
+	"crypto/rand"
 	"errors"
 	"fmt"
+	"os"
+	"strings"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -17,7 +20,8 @@ import (
 type Options struct {
 	// Fleet is the name of the fleet, "default" when empty.
 	Fleet string
-	// Name of this replica, "hub-0" when empty.
+	// Name of this replica, which no other hub of the fleet may have: the lease is held under it. When
+	// empty it is "hub-0" with an embedded server, else made of the host's name and a random part.
 	Name string
 	// Version of this build, api.Version when empty.
 	Version string
@@ -50,12 +54,25 @@ const DefaultMemberTimeout = 5 * time.Minute
 
 func (o Options) withDefaults() Options {
 	setDefault(&o.Fleet, subjects.DefaultFleet)
-	setDefault(&o.Name, "hub-0")
+	if o.Server != nil {
+		setDefault(&o.Name, "hub-0")
+	}
+	setDefault(&o.Name, uniqueName())
 	setDefault(&o.Version, api.Version)
 	setDefault(&o.DeleteTimeout, door.DefaultDeleteTimeout)
 	setDefault(&o.MemberTimeout, DefaultMemberTimeout)
 	setDefault(&o.UnhealthyTimeout, DefaultMemberTimeout)
 	return o
+}
+
+// uniqueName is a DNS label made of the host's name and a random part.
+func uniqueName() string {
+	host, err := os.Hostname()
+	label, _, _ := strings.Cut(strings.ToLower(host), ".")
+	if err != nil || len(label) > 40 || subjects.CheckLabel("hub", label) != nil {
+		label = "hub"
+	}
+	return label + "-" + strings.ToLower(rand.Text()[:8])
 }
 
 func setDefault[T comparable](field *T, value T) {

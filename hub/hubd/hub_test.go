@@ -1,0 +1,170 @@
+package hubd_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/rs/zerolog"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"flotilla/bus"
+	"flotilla/bus/bustest"
+	"flotilla/core/api"
+	"flotilla/hub/hubd"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func embedded(t *testing.T, name string) hubd.Options {
+	t.Helper()
+	return hubd.Options{
+		Name: name, Fleet: "test", Log: zerolog.New(zerolog.NewTestWriter(t)), Server: &bus.ServerOptions{Dir: t.TempDir(), Port: -1},
+	}
+}
+
+func start(t *testing.T, o hubd.Options) *hubd.Hub {
+	t.Helper()
+	h, err := hubd.New(o)
+	require.NoError(t, err)
+	require.NoError(t, h.Start(t.Context()))
+	t.Cleanup(h.Stop)
+	return h
+}
+
+func leading(t *testing.T, h *hubd.Hub) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	require.NoError(t, h.WaitLeading(ctx))
+}
+
+func client(t *testing.T, h *hubd.Hub) *bus.Conn {
+	t.Helper()
+	c, err := bus.ConnectClient(t.Context(), bus.Options{
+		Fleet: "test", URL: h.Server().URL(), Creds: h.Server().OperatorCreds(), Name: "test", Log: zerolog.Nop(),
+	})
+	require.NoError(t, err)
+	t.Cleanup(c.Close)
+	return c
+}
+
+func version(t *testing.T, c *bus.Conn) (answer api.VersionResponse) {
+	t.Helper()
+	require.NoError(t, bus.Request(t.Context(), c, api.VerbVersion, nil, &answer, bus.RequestOptions{}))
+	return answer
+}
+
+func TestTwoHubsInOneProcess(t *testing.T) {
+	for _, name := range []string{"one", "two"} {
+		h := start(t, embedded(t, name))
+		leading(t, h)
+		answer := version(t, client(t, h))
+		require.Equal(t, name, answer.Leader)
+		require.Positive(t, answer.Term)
+	}
+}
+
+func TestAHubTakesOverWhenTheLeaderStops(t *testing.T) {
+	server := bustest.Start(t)
+	o := hubd.Options{
+		Fleet: bustest.Fleet, Log: zerolog.Nop(), Bus: server.TCP(),
+		Lead: bus.LeadOptions{
+			TTL: 2 * time.Second, Renew: 300 * time.Millisecond, Margin: 500 * time.Millisecond, Poll: 100 * time.Millisecond,
+		},
+	}
+	o.Name = "first"
+	first := start(t, o)
+	leading(t, first)
+	c := server.Client(t)
+	before := version(t, c)
+	require.Equal(t, "first", before.Leader)
+
+	o.Name = "second"
+	second := start(t, o)
+	first.Stop()
+	leading(t, second)
+	after := version(t, c)
+	require.Equal(t, "second", after.Leader)
+	require.Greater(t, after.Term, before.Term)
+}
+
+func TestARestartedHubKeepsWhatItAccepted(t *testing.T) {
+	o := embedded(t, "hub")
+	h := start(t, o)
+	leading(t, h)
+	document := []byte(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a","namespace":"shop"},"data":{"k":"v"}}`)
+	request := api.ApplyRequest{Request: "r", Documents: []json.RawMessage{document}}
+	var applied api.ApplyResponse
+	require.NoError(t, bus.Request(t.Context(), client(t, h), api.VerbApply, request, &applied, bus.RequestOptions{}))
+	h.Stop()
+
+	again := start(t, o)
+	leading(t, again)
+	var shown map[string]any
+	get := api.GetRequest{Kind: "ConfigMap", Namespace: "shop", Name: "a"}
+	require.NoError(t, bus.Request(t.Context(), client(t, again), api.VerbGet, get, &shown, bus.RequestOptions{}))
+	require.Equal(t, map[string]any{"k": "v"}, shown["data"])
+	var repeated api.ApplyResponse
+	require.NoError(t, bus.Request(t.Context(), client(t, again), api.VerbApply, request, &repeated, bus.RequestOptions{}))
+	require.Equal(t, applied, repeated)
+}
+
+func TestRunServesUntilItsContextEnds(t *testing.T) {
+	for name, cause := range map[string]error{"at once": context.Canceled, "lame duck": hubd.ErrLameDuck} {
+		t.Run(name, func(t *testing.T) {
+			o := embedded(t, "hub")
+			o.Server.LameDuck = time.Second
+			ctx, cancel := context.WithCancelCause(t.Context())
+			ended := make(chan error, 1)
+			go func() { ended <- hubd.Run(ctx, o) }()
+			cancel(cause)
+			require.NoError(t, <-ended)
+		})
+	}
+}
+
+func TestOptionsAreCheckedAtOnce(t *testing.T) {
+	_, err := hubd.New(hubd.Options{Fleet: "Not A Label", Name: "a.b", MemberTimeout: -1})
+	require.ErrorContains(t, err, "fleet")
+	require.ErrorContains(t, err, "a.b")
+	require.ErrorContains(t, err, "member timeout")
+}
+
+func TestATakenPortIsNamedWithWhatToDo(t *testing.T) {
+	first := start(t, embedded(t, "first"))
+	leading(t, first)
+	o := embedded(t, "second")
+	_, err := fmt.Sscanf(first.Server().URL(), "nats://127.0.0.1:%d", &o.Server.Port)
+	require.NoError(t, err)
+	h, err := hubd.New(o)
+	require.NoError(t, err)
+	err = h.Start(t.Context())
+	require.ErrorContains(t, err, fmt.Sprint(o.Server.Port))
+	require.ErrorContains(t, err, "--port")
+}
+
+func TestMetrics(t *testing.T) {
+	o := embedded(t, "hub")
+	o.Metrics = "127.0.0.1:0"
+	h := start(t, o)
+	leading(t, h)
+	select {
+	case err := <-h.Failed():
+		require.NoError(t, err)
+	case <-time.After(500 * time.Millisecond):
+	}
+	response, err := http.Get("http://" + h.MetricsAddress() + "/metrics")
+	require.NoError(t, err)
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	require.NoError(t, err)
+	require.Contains(t, string(body), "flotilla_leading 1")
+	require.Contains(t, string(body), `flotilla_members{state="Ready"} 0`)
+	http.DefaultClient.CloseIdleConnections()
+}
