@@ -1,0 +1,256 @@
+package dispatcher_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/rs/zerolog"
+	"github.com/stretchr/testify/require"
+
+	"flotilla/bus"
+	"flotilla/bus/bustest"
+	"flotilla/core/api"
+	"flotilla/hub/dispatcher"
+	"flotilla/subjects"
+)
+
+// yard is a dispatcher on a real server.
+type yard struct {
+	t     *testing.T
+	store *bus.Store
+	stop  func()
+}
+
+func newYard(t *testing.T) *yard {
+	t.Helper()
+	return &yard{t: t, store: bustest.Start(t).Lead(t)}
+}
+
+// run runs a dispatcher until stop, or the end of the test.
+func (y *yard) run(o dispatcher.Options) {
+	y.t.Helper()
+	o.Log = zerolog.Nop()
+	ctx, cancel := context.WithCancel(bustest.Context(y.t))
+	ended := make(chan error, 1)
+	d := dispatcher.New(y.store, o)
+	go func() { ended <- d.Run(ctx) }()
+	stopped := false
+	y.stop = func() {
+		if !stopped {
+			stopped = true
+			cancel()
+			require.NoError(y.t, <-ended)
+		}
+	}
+	y.t.Cleanup(y.stop)
+}
+
+func put[T any](y *yard, family subjects.Family, name string, value T) {
+	y.t.Helper()
+	table := bus.TableOf[T](y.store.State, family)
+	_, revision, _ := table.Get(name)
+	_, err := y.store.Writer.Write(bustest.Context(y.t), bus.Put(table.Key(name), value, revision))
+	require.NoError(y.t, err)
+}
+
+func (y *yard) release(placement string, entries ...api.ReleaseEntry) {
+	y.t.Helper()
+	put(y, subjects.Releases, placement, api.Release{Header: api.NewHeader(api.KindRelease), Placement: placement, Entries: entries})
+}
+
+func entry(member string, snapshot int64) api.ReleaseEntry {
+	return api.ReleaseEntry{Member: member, UID: "u", Snapshot: snapshot, Work: fmt.Sprintf("work-%d", snapshot), Generation: snapshot}
+}
+
+// command reads what a member would read now.
+func (y *yard) command(member string) (api.PlacementCommand, bus.CommandHead, error) {
+	body, head, err := y.store.Commands.Get(bustest.Context(y.t), member, subjects.CommandPlacement)
+	if err != nil {
+		return api.PlacementCommand{}, head, err
+	}
+	var command api.PlacementCommand
+	require.NoError(y.t, json.Unmarshal(body, &command))
+	return command, head, nil
+}
+
+// awaits polls until a member's command satisfies want, and returns it.
+func (y *yard) awaits(member string, want func(api.PlacementCommand) bool) (got api.PlacementCommand, head bus.CommandHead) {
+	y.t.Helper()
+	bustest.Eventually(y.t, func() error {
+		var err error
+		if got, head, err = y.command(member); err != nil {
+			return err
+		}
+		if !want(got) {
+			return fmt.Errorf("%+v", got)
+		}
+		return nil
+	})
+	return got, head
+}
+
+func holds(snapshots ...int64) func(api.PlacementCommand) bool {
+	return func(c api.PlacementCommand) bool {
+		if len(c.Entries) != len(snapshots) {
+			return false
+		}
+		for i := range snapshots {
+			if c.Entries[i].Snapshot != snapshots[i] {
+				return false
+			}
+		}
+		return true
+	}
+}
+
+func TestACommandIsTheWholeIndexOfAMember(t *testing.T) {
+	y := newYard(t)
+	y.run(dispatcher.Options{})
+	y.release("web", entry("berlin", 1), entry("paris", 1))
+	y.release("blog", entry("berlin", 4))
+	command, head := y.awaits("berlin", holds(4, 1))
+	require.Equal(t, "berlin", command.Member)
+	require.Equal(t, api.KindPlacementCommand, command.Kind)
+	require.Equal(t, []string{"blog", "web"}, []string{command.Entries[0].Placement, command.Entries[1].Placement})
+	require.Equal(t, y.store.Term.Term, command.Order.Term)
+	require.Equal(t, command.Order, head.Order)
+	y.awaits("paris", holds(1))
+
+	withdrawn := entry("berlin", 1)
+	withdrawn.Withdrawn, withdrawn.Generation = true, 2
+	y.release("web", withdrawn, entry("paris", 1))
+	next, _ := y.awaits("berlin", func(c api.PlacementCommand) bool { return len(c.Entries) == 2 && c.Entries[1].Withdrawn })
+	require.Positive(t, next.Order.Compare(command.Order))
+
+	y.release("web", entry("paris", 1))
+	y.release("blog")
+	y.awaits("berlin", holds())
+}
+
+func TestAMemberWithoutPlacementsGetsNoCommand(t *testing.T) {
+	y := newYard(t)
+	y.run(dispatcher.Options{})
+	y.release("web", entry("berlin", 1))
+	y.awaits("berlin", holds(1))
+	_, _, err := y.command("paris")
+	require.ErrorIs(t, err, bus.ErrNotFound, "no index is not an empty index")
+}
+
+func TestWhatIsStoredIsNotSentAgain(t *testing.T) {
+	y := newYard(t)
+	y.run(dispatcher.Options{})
+	y.release("web", entry("berlin", 1), entry("paris", 1))
+	_, before := y.awaits("berlin", holds(1))
+	y.awaits("paris", holds(1))
+	y.stop()
+
+	y.release("web", entry("berlin", 1), entry("paris", 2))
+	y.run(dispatcher.Options{})
+	y.awaits("paris", holds(2))
+	_, after, err := y.command("berlin")
+	require.NoError(t, err)
+	require.Equal(t, before, after, "the new dispatcher read the stored digests and left it alone")
+}
+
+func TestAMemberThatWasForgottenWhileTheHubWasAwayIsEmptied(t *testing.T) {
+	y := newYard(t)
+	y.run(dispatcher.Options{})
+	y.release("web", entry("berlin", 1))
+	y.awaits("berlin", holds(1))
+	y.stop()
+	y.release("web")
+	y.run(dispatcher.Options{})
+	y.awaits("berlin", holds())
+}
+
+func TestBurstsBecomeFewCommandsAndTheFirstIsImmediate(t *testing.T) {
+	y := newYard(t)
+	const interval = 300 * time.Millisecond
+	y.run(dispatcher.Options{Interval: interval})
+	start := time.Now()
+	for i := range int64(30) {
+		y.release("web", entry("berlin", i+1))
+	}
+	_, head := y.awaits("berlin", holds(30))
+	most := uint64(time.Since(start)/interval) + 2
+	require.LessOrEqual(t, head.Order.Generation, most)
+}
+
+func TestTheOrderJumpsPastWhatAnAgentHolds(t *testing.T) {
+	y := newYard(t)
+	y.run(dispatcher.Options{})
+	y.release("web", entry("berlin", 1))
+	before, _ := y.awaits("berlin", holds(1))
+	held := api.Order{Epoch: before.Order.Epoch, Term: before.Order.Term + 100, Generation: 7}
+	put(y, subjects.Members, "berlin", api.MemberRecord{Header: api.NewHeader(api.KindMemberRecord), Name: "berlin", Holds: held})
+	y.awaits("berlin", func(c api.PlacementCommand) bool {
+		return c.Order == api.Order{Epoch: held.Epoch, Term: held.Term, Generation: 8}
+	})
+	y.release("web", entry("berlin", 2))
+	after, _ := y.awaits("berlin", holds(2))
+	require.Positive(t, after.Order.Compare(held))
+}
+
+func TestAnAgentThatIsTooOldIsReportedInsteadOfSent(t *testing.T) {
+	y := newYard(t)
+	record := api.MemberRecord{Header: api.NewHeader(api.KindMemberRecord), Name: "berlin", AgentLevel: 1}
+	put(y, subjects.Members, "berlin", record)
+	y.run(dispatcher.Options{Level: 2})
+	y.release("web", entry("berlin", 1), entry("paris", 1))
+	y.awaits("paris", holds(1))
+	bustest.Eventually(t, func() error {
+		events, err := bus.ReadAudit(bustest.Context(t), y.store.Conn, bus.AuditQuery{Object: "member/berlin"})
+		if err != nil {
+			return err
+		}
+		for _, event := range events {
+			if event.Reason == "LevelTooLow" {
+				return nil
+			}
+		}
+		return errors.New("not reported")
+	})
+	_, _, err := y.command("berlin")
+	require.ErrorIs(t, err, bus.ErrNotFound)
+
+	record.AgentLevel = 2
+	put(y, subjects.Members, "berlin", record)
+	y.awaits("berlin", holds(1))
+}
+
+func TestAForeignCommandIsOverwritten(t *testing.T) {
+	y := newYard(t)
+	y.run(dispatcher.Options{})
+	y.release("web", entry("berlin", 1))
+	_, head := y.awaits("berlin", holds(1))
+	// Somebody else publishes on the subject: the expected sequence does not hold any more.
+	_, err := y.store.Commands.Publish(bustest.Context(t), bus.CommandHead{Member: "berlin", Kind: subjects.CommandPlacement}, api.PlacementCommand{}, head.Sequence)
+	require.NoError(t, err)
+	y.release("web", entry("berlin", 2))
+	y.awaits("berlin", holds(2))
+}
+
+func TestTwoHundredMembersInWellUnderASecond(t *testing.T) {
+	y := newYard(t)
+	y.run(dispatcher.Options{})
+	var entries []api.ReleaseEntry
+	for i := range 200 {
+		entries = append(entries, entry(fmt.Sprintf("member-%03d", i), 1))
+	}
+	start := time.Now()
+	y.release("web", entries...)
+	bustest.Eventually(t, func() error {
+		heads, err := y.store.Commands.List(bustest.Context(t))
+		if err == nil && len(heads) != 200 {
+			err = fmt.Errorf("%d commands", len(heads))
+		}
+		return err
+	})
+	took := time.Since(start)
+	t.Logf("200 commands in %s", took)
+	require.Less(t, took, 2*time.Second)
+}

@@ -1,0 +1,86 @@
+package dispatcher
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"flotilla/core/api"
+)
+
+func released(entries ...api.ReleaseEntry) *api.Release { return &api.Release{Entries: entries} }
+
+func TestIndexTellsWhomAReleaseChanged(t *testing.T) {
+	x := newIndex()
+	set := func(placement string, release *api.Release) []string {
+		changed := x.set(placement, release)
+		slices.Sort(changed)
+		return changed
+	}
+	berlin := api.ReleaseEntry{Member: "berlin", UID: "u", Snapshot: 1, Work: "w1", Generation: 1}
+	paris := api.ReleaseEntry{Member: "paris", UID: "u", Snapshot: 1, Work: "w1", Generation: 1}
+
+	require.Equal(t, []string{"berlin", "paris"}, set("web", released(berlin, paris)))
+	require.Empty(t, set("web", released(berlin, paris)), "the same release again")
+
+	paris.Snapshot, paris.Generation = 2, 2
+	require.Equal(t, []string{"paris"}, set("web", released(berlin, paris)))
+
+	require.Equal(t, []string{"berlin"}, set("blog", released(berlin)))
+	require.Equal(t, []api.IndexEntry{
+		{Placement: "blog", UID: "u", Snapshot: 1, Work: "w1", Generation: 1},
+		{Placement: "web", UID: "u", Snapshot: 1, Work: "w1", Generation: 1},
+	}, x.entries("berlin"))
+
+	paris.Withdrawn, paris.Abandon, paris.Generation = true, true, 3
+	require.Equal(t, []string{"paris"}, set("web", released(berlin, paris)))
+	require.Equal(t, []api.IndexEntry{
+		{Placement: "web", UID: "u", Snapshot: 2, Work: "w1", Generation: 3, Withdrawn: true, Abandon: true},
+	}, x.entries("paris"))
+
+	require.Equal(t, []string{"paris"}, set("web", released(berlin)), "confirmed, so gone")
+	require.Equal(t, []string{"berlin"}, set("web", nil))
+	require.Equal(t, []api.IndexEntry{}, x.entries("paris"))
+	require.Len(t, x.entries("berlin"), 1, "blog is still there")
+}
+
+func TestFollowing(t *testing.T) {
+	order := func(epoch, term, generation uint64) api.Order {
+		return api.Order{Epoch: epoch, Term: term, Generation: generation}
+	}
+	term := api.Term{Epoch: 1, Term: 5}
+	cases := map[string]struct{ last, held, want api.Order }{
+		"the first command of all":                          {order(0, 0, 0), order(0, 0, 0), order(1, 5, 1)},
+		"one more of this term":                             {order(1, 5, 7), order(1, 5, 6), order(1, 5, 8)},
+		"the first of a new term":                           {order(1, 4, 90), order(1, 4, 90), order(1, 5, 1)},
+		"the agent holds more than was stored, same term":   {order(1, 5, 7), order(1, 5, 20), order(1, 5, 21)},
+		"the agent holds a later term: data was restored":   {order(1, 5, 7), order(1, 9, 3), order(1, 9, 4)},
+		"and the next one stays after that":                 {order(1, 9, 4), order(1, 9, 4), order(1, 9, 5)},
+		"the agent holds a later epoch":                     {order(1, 5, 7), order(2, 1, 1), order(2, 1, 2)},
+		"the agent holds an earlier epoch: nothing to jump": {order(0, 0, 0), order(0, 99, 99), order(1, 5, 1)},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			got := following(term, c.last, c.held)
+			require.Equal(t, c.want, got)
+			require.Positive(t, got.Compare(c.last))
+			require.Positive(t, got.Compare(c.held))
+		})
+	}
+}
+
+func TestDigestLeavesTheOrderOut(t *testing.T) {
+	command := api.PlacementCommand{Header: api.NewHeader(api.KindPlacementCommand), Member: "berlin", Order: api.Order{Term: 1}}
+	first, err := digestOf(&command)
+	require.NoError(t, err)
+	command.Order.Term = 2
+	second, err := digestOf(&command)
+	require.NoError(t, err)
+	require.Equal(t, first, second)
+	require.Equal(t, uint64(2), command.Order.Term, "the command stays as it was")
+	command.Entries = []api.IndexEntry{{Placement: "web"}}
+	third, err := digestOf(&command)
+	require.NoError(t, err)
+	require.NotEqual(t, first, third)
+}
