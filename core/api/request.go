@@ -152,7 +152,9 @@ type PlanRequest struct {
 	Now       *metav1.Time      `json:"now,omitempty"`
 }
 
-// WhyRequest asks why a placement goes, or does not go, to members; empty Member asks for all.
+// WhyRequest asks why a placement goes, or does not go, to members; empty Member asks for all. The answer
+// is a JSON list of core/why's Answer, sorted by member. Kind tells a ResourcePlacement from a
+// ClusterResourcePlacement where Namespace does not.
 type WhyRequest struct {
 	Kind      string `json:"kind,omitempty"`
 	Namespace string `json:"namespace,omitempty"`

@@ -45,7 +45,7 @@ func Build(in Input) Answer {
 	slices.SortStableFunc(subjects, func(a, b Subject) int { return cmp.Compare(a.Placement.Key(), b.Placement.Key()) })
 	for i := range subjects {
 		s := &subjects[i]
-		input := s.input(fleet, in.Now, in.Thresholds)
+		input := s.Input(fleet, in.Now, in.Thresholds)
 		decided := schedule.Schedule(input)
 		p := placementOf(s, decided)
 		if s.Content != nil {

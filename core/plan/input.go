@@ -10,8 +10,8 @@ import (
 	"flotilla/core/schedule"
 )
 
-// input is what the scheduler would be asked for this placement.
-func (s *Subject) input(fleet *schedule.Fleet, now time.Time, t schedule.Thresholds) schedule.Input {
+// Input is what the scheduler would be asked for this placement.
+func (s *Subject) Input(fleet *schedule.Fleet, now time.Time, t schedule.Thresholds) schedule.Input {
 	p := &s.Placement
 	in := schedule.Input{
 		Placement:    p.Key(),
