@@ -181,7 +181,7 @@ func (f *draft) checkUpdate(doc *document, stored *api.Spec) {
 	if doc.Placement == nil {
 		return
 	}
-	old, err := placementOf(stored)
+	old, err := stored.DecodePlacement()
 	if err != nil {
 		return
 	}

@@ -27,7 +27,7 @@ func (c *decoded) placement(entry *bus.Entry[api.Spec]) (*api.Placement, error) 
 	if held, found := c.placements[entry.Name]; found && held.revision == entry.Revision {
 		return held.value, nil
 	}
-	p, err := placementOf(&entry.Value)
+	p, err := entry.Value.DecodePlacement()
 	if err != nil {
 		return nil, err
 	}

@@ -104,6 +104,7 @@ func (d *Door) verbs() map[string]bus.Handler {
 		api.VerbList:    reading(d, d.list),
 		api.VerbEnrol:   reading(d, d.enrol),
 		api.VerbPlan:    reading(d, d.plan),
+		api.VerbWhy:     reading(d, d.why),
 		api.VerbEvents:  reading(d, d.events),
 		api.VerbStatus:  reading(d, d.status),
 		api.VerbVersion: reading(d, d.version),

@@ -6,7 +6,6 @@ import (
 
 	"flotilla/core/api"
 	"flotilla/core/plan"
-	"flotilla/core/schedule"
 )
 
 // plan answers what applying documents would change, without changing anything: the same decisions on
@@ -32,7 +31,7 @@ func (d *Door) plan(_ context.Context, request *api.PlanRequest) (any, error) {
 	}
 	in := plan.Input{
 		Now: now, Objects: f.results, Notes: f.notes,
-		Thresholds: schedule.Thresholds{Heartbeat: d.options.MemberTimeout, Unhealthy: d.options.UnhealthyTimeout},
+		Thresholds: d.thresholds(),
 	}
 	var err error
 	if in.Members, err = d.membersAfter(documents, now); err != nil {
@@ -65,15 +64,8 @@ func (d *Door) subjects(f *draft, all bool) ([]plan.Subject, error) {
 			continue
 		}
 		_, named := f.named[key]
-		subject := plan.Subject{Placement: *p, Quiet: !named && !all}
-		var release *api.Release
-		if found, _, ok := d.records.releases.Get(key); ok {
-			release = &found
-		}
-		if current, _, ok := d.records.schedules.Get(key); ok && current.UID == string(p.UID) {
-			subject.Existing = plan.Existing(&current, release, string(p.UID))
-			subject.Evicted = current.Evicted
-		}
+		subject := d.subject(p)
+		subject.Quiet = !named && !all
 		if f.touched || named {
 			subject.Content = plan.Compare(p, d.records.latest(key, string(p.UID)), f.index)
 		}
@@ -92,7 +84,7 @@ func (d *Door) membersAfter(documents []document, now time.Time) ([]api.Member, 
 	}
 	var members []api.Member
 	for _, entry := range d.records.members.All() {
-		stored, err := memberOf(&entry.Value)
+		stored, err := entry.Value.DecodeMember()
 		if err != nil {
 			return nil, err
 		}

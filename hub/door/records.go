@@ -1,8 +1,6 @@
 package door
 
 import (
-	"encoding/json"
-	"fmt"
 	"sync"
 
 	"flotilla/bus"
@@ -62,24 +60,6 @@ func (r *records) latest(placement, uid string) *api.Snapshot {
 		}
 	}
 	return nil
-}
-
-// placementOf decodes the body of a placement's spec.
-func placementOf(spec *api.Spec) (*api.Placement, error) {
-	var p api.Placement
-	if err := json.Unmarshal(spec.Body, &p); err != nil {
-		return nil, fmt.Errorf("decoding %s: %w", spec.Object, err)
-	}
-	return &p, nil
-}
-
-// memberOf decodes the body of a member's spec.
-func memberOf(spec *api.Spec) (*api.MemberCluster, error) {
-	var m api.MemberCluster
-	if err := json.Unmarshal(spec.Body, &m); err != nil {
-		return nil, fmt.Errorf("decoding %s: %w", spec.Object, err)
-	}
-	return &m, nil
 }
 
 // shelf keeps an index of all content in step with its table: changes are noted as they come and

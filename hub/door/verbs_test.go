@@ -3,6 +3,7 @@ package door_test
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 	"flotilla/bus/bustest"
 	"flotilla/core/api"
 	"flotilla/core/plan"
+	"flotilla/core/why"
 	"flotilla/hub/door"
 	"flotilla/subjects"
 )
@@ -229,4 +231,25 @@ func TestPlanChangesNothingAndSaysWhatWould(t *testing.T) {
 
 	_, failure := ask[plan.Answer](h, api.VerbPlan, api.PlanRequest{Documents: docs(t, `{apiVersion: v1, kind: ConfigMap, metadata: {}}`)})
 	require.Equal(t, api.CodeInvalid, failure.Code)
+}
+
+func TestWhyExplainsTheVerdictAnApplyWouldGet(t *testing.T) {
+	h := open(t, door.Options{})
+	uid := h.apply(berlin, strings.Replace(web, "numberOfClusters: 2", "numberOfClusters: 1, tolerations: []", 1))[0].UID
+	record := beat(time.Now(), "berlin", nil)
+	record.UID, record.State = uid, api.MemberReady
+	write(h, subjects.Members, "berlin", record)
+	picked := must[[]why.Answer](h, api.VerbWhy, api.WhyRequest{Placement: "web"})
+	require.Len(t, picked, 1)
+	require.True(t, picked[0].Verdict.Picked)
+
+	h.apply(`{apiVersion: cluster.kubernetes-fleet.io/v1, kind: MemberCluster, metadata: {name: berlin}, spec: {taints: [{key: k, effect: NoSchedule}]}}`)
+	refused := must[[]why.Answer](h, api.VerbWhy, api.WhyRequest{Placement: "web", Member: "berlin"})[0]
+	require.Equal(t, "taint", refused.Verdict.Filter)
+	require.NotNil(t, refused.Flip)
+	unknown := must[[]why.Answer](h, api.VerbWhy, api.WhyRequest{Placement: "web", Member: "nobody"})[0]
+	require.Equal(t, "notFound", unknown.Verdict.Filter)
+
+	_, failure := ask[[]why.Answer](h, api.VerbWhy, api.WhyRequest{Placement: "nothing"})
+	require.Equal(t, api.CodeNotFound, failure.Code)
 }
