@@ -1,0 +1,195 @@
+package registrar
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/rs/zerolog"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"flotilla/bus"
+	"flotilla/bus/loop"
+	"flotilla/core/api"
+	"flotilla/core/liveness"
+	"flotilla/subjects"
+)
+
+// workers is how many members are looked at at once.
+const workers = 4
+
+// behind is when a member is looked at again whose caches were behind.
+const behind = time.Second
+
+// Options of a Registrar. The zero value is for production.
+type Options struct {
+	// Thresholds are liveness.DefaultThresholds where they are 0.
+	Thresholds liveness.Thresholds
+	Log        zerolog.Logger
+}
+
+// Registrar keeps the records of members during one term of leadership.
+type Registrar struct {
+	store      *bus.Store
+	options    Options
+	specs      *bus.Table[api.Spec]
+	records    *bus.Table[api.MemberRecord]
+	heartbeats *bus.Values[api.Heartbeat]
+	queue      *loop.Queue
+
+	mu      sync.Mutex
+	written map[string]time.Time // by member, of this process
+	garbled map[string]bool      // members whose newest heartbeat could not be read
+}
+
+// New returns a registrar on an open store; it writes nothing before Run.
+func New(store *bus.Store, o Options) *Registrar {
+	fallback := liveness.DefaultThresholds()
+	for _, t := range []struct{ at, or *time.Duration }{
+		{&o.Thresholds.Timeout, &fallback.Timeout}, {&o.Thresholds.Grace, &fallback.Grace}, {&o.Thresholds.Properties, &fallback.Properties},
+	} {
+		if *t.at == 0 {
+			*t.at = *t.or
+		}
+	}
+	r := &Registrar{
+		store: store, options: o,
+		specs:      bus.TableOf[api.Spec](store.State, subjects.MemberSpecs),
+		records:    bus.TableOf[api.MemberRecord](store.State, subjects.Members),
+		heartbeats: bus.ValuesOf[api.Heartbeat](store.Heartbeats),
+		written:    map[string]time.Time{}, garbled: map[string]bool{},
+	}
+	r.queue = loop.New(loop.Options{Workers: workers, Failed: r.failed})
+	return r
+}
+
+// Run keeps records until ctx ends.
+func (r *Registrar) Run(ctx context.Context) error {
+	if err := r.store.State.WaitSynced(ctx); err != nil {
+		return fmt.Errorf("starting to keep records of members: %w", err)
+	}
+	if err := r.store.Heartbeats.WaitSynced(ctx); err != nil {
+		return fmt.Errorf("starting to keep records of members: %w", err)
+	}
+	r.specs.OnChange(r.queue.Add)
+	r.records.OnChange(r.queue.Add)
+	r.store.Heartbeats.OnChange(r.queue.Add)
+	r.queue.Run(ctx, r.work)
+	return nil
+}
+
+func (r *Registrar) failed(member string, err error, delay time.Duration) {
+	r.options.Log.Warn().Err(err).Str("member", member).Dur("retry", delay).Msg("keeping the record of a member")
+}
+
+// work gathers what is known of a member, decides, and acts.
+func (r *Registrar) work(ctx context.Context, member string) (time.Time, error) {
+	if subjects.CheckLabel("member", member) != nil {
+		return time.Time{}, nil
+	}
+	if !r.store.State.Synced() || !r.store.Heartbeats.Synced() {
+		return time.Now().Add(behind), nil
+	}
+	in, revision, err := r.gather(member)
+	if err != nil {
+		return time.Time{}, err
+	}
+	plan := liveness.Record(in)
+	return r.act(ctx, member, revision, plan)
+}
+
+func (r *Registrar) gather(member string) (liveness.Input, uint64, error) {
+	now := time.Now()
+	in := liveness.Input{
+		Name: member, Thresholds: r.options.Thresholds, Now: now,
+		ReadableSince: r.store.Heartbeats.ReadableSince(), Written: r.lastWritten(member),
+	}
+	if spec, _, found := r.specs.Get(member); found {
+		mc, err := spec.DecodeMember()
+		if err != nil {
+			return in, 0, err
+		}
+		in.Spec = mc
+	}
+	record, revision, found := r.records.Get(member)
+	if found {
+		in.Previous = &record
+	}
+	heartbeat, entry := r.heartbeats.Get(member)
+	if heartbeat != nil {
+		in.Heartbeat, in.Age = heartbeat, r.store.Heartbeats.Age(entry, now)
+	}
+	r.noteGarbled(member, heartbeat == nil && entry.Sequence != 0)
+	return in, revision, nil
+}
+
+func (r *Registrar) act(ctx context.Context, member string, revision uint64, plan liveness.Plan) (time.Time, error) {
+	if plan.Remove {
+		return time.Time{}, r.remove(ctx, member, revision, plan.Events)
+	}
+	if !plan.Write {
+		return plan.Recheck, nil
+	}
+	_, err := r.store.Writer.Write(ctx, bus.Put(r.records.Key(member), plan.Record, revision))
+	if errors.Is(err, bus.ErrConflict) {
+		return time.Now(), nil
+	}
+	if err != nil {
+		return time.Time{}, err
+	}
+	r.wrote(member)
+	r.store.Audit.Record(plan.Events...)
+	return plan.Recheck, nil
+}
+
+// remove takes away what is left of a member that neither a user nor an agent speaks for.
+func (r *Registrar) remove(ctx context.Context, member string, revision uint64, events []api.Audit) error {
+	if revision != 0 {
+		if _, err := r.store.Writer.Write(ctx, bus.Delete(r.records.Key(member), revision)); err != nil {
+			return err
+		}
+		r.store.Audit.Record(events...)
+	}
+	r.forget(member)
+	if err := r.store.Heartbeats.Purge(ctx, member); err != nil {
+		return fmt.Errorf("removing the heartbeat: %w", err)
+	}
+	return nil
+}
+
+func (r *Registrar) lastWritten(member string) time.Time {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.written[member]
+}
+
+func (r *Registrar) wrote(member string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.written[member] = time.Now()
+}
+
+func (r *Registrar) forget(member string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.written, member)
+	delete(r.garbled, member)
+}
+
+// noteGarbled tells once for each run of unreadable heartbeats that an agent cannot be understood.
+func (r *Registrar) noteGarbled(member string, garbled bool) {
+	r.mu.Lock()
+	told := r.garbled[member]
+	r.garbled[member] = garbled
+	r.mu.Unlock()
+	if told || !garbled {
+		return
+	}
+	r.store.Audit.Record(api.Audit{
+		Header: api.NewHeader(api.KindAudit), At: metav1.Now(), Object: subjects.KindMember + "/" + member, Member: member,
+		Type: "Warning", Reason: "HeartbeatUnreadable", By: "registrar",
+		Message: "its heartbeat cannot be decoded and counts as none; check the version of its agent",
+	})
+}

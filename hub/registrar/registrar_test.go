@@ -1,0 +1,262 @@
+package registrar_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"flotilla/bus"
+	"flotilla/bus/bustest"
+	"flotilla/core/api"
+	"flotilla/core/liveness"
+	"flotilla/hub/registrar"
+	"flotilla/subjects"
+)
+
+// house is a leader's store with a registrar on it.
+type house struct {
+	server  *bustest.Server
+	store   *bus.Store
+	specs   *bus.Table[api.Spec]
+	records *bus.Table[api.MemberRecord]
+	stop    func()
+}
+
+func start(t *testing.T, thresholds liveness.Thresholds) *house {
+	server := bustest.Start(t)
+	h := &house{server: server, store: server.Lead(t)}
+	h.specs = bus.TableOf[api.Spec](h.store.State, subjects.MemberSpecs)
+	h.records = bus.TableOf[api.MemberRecord](h.store.State, subjects.Members)
+	h.run(t, thresholds)
+	return h
+}
+
+// run starts a registrar; an earlier one is to be stopped first.
+func (h *house) run(t *testing.T, thresholds liveness.Thresholds) {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
+	var running sync.WaitGroup
+	room := registrar.New(h.store, registrar.Options{Thresholds: thresholds, Log: h.store.Conn.Log})
+	running.Go(func() {
+		if err := room.Run(ctx); err != nil {
+			t.Errorf("registrar: %v", err)
+		}
+	})
+	h.stop = sync.OnceFunc(func() { cancel(); running.Wait() })
+	t.Cleanup(h.stop)
+}
+
+// admit writes the spec of a member, as the door would; nil deletes it.
+func (h *house) admit(t *testing.T, name string, change func(*api.Spec)) {
+	key := h.specs.Key(name)
+	spec, revision, _ := h.specs.Get(name)
+	op := bus.Delete(key, revision)
+	if change != nil {
+		spec.Header, spec.UID = api.NewHeader(api.KindSpec), "u1"
+		spec.Object = api.ObjectRef{APIVersion: api.GroupCluster + "/v1", Kind: api.KindMemberCluster, Name: name}
+		spec.Body = json.RawMessage(`{"metadata":{"annotations":{"flotilla.io/agent-labels":"region"},"labels":{"env":"prod"}}}`)
+		change(&spec)
+		op = bus.Put(key, spec, revision)
+	}
+	_, err := h.store.Writer.Write(bustest.Context(t), op)
+	require.NoError(t, err)
+}
+
+func asItIs(*api.Spec) {}
+
+// eventually waits for a state of a member and returns its record.
+func (h *house) eventually(t *testing.T, name string, want api.MemberState) api.MemberRecord {
+	t.Helper()
+	var found api.MemberRecord
+	bustest.Eventually(t, func() error {
+		record, _, ok := h.records.Get(name)
+		if !ok || record.State != want {
+			return fmt.Errorf("%s: found %+v, wanted %s", name, record, want)
+		}
+		found = record
+		return nil
+	})
+	return found
+}
+
+func beat(t *testing.T, a *bus.AgentConn, change func(*api.Heartbeat)) {
+	h := api.Heartbeat{Header: api.NewHeader(api.KindHeartbeat), Member: a.Member(), Healthy: true, AgentVersion: "v1", IntervalSeconds: 15}
+	if change != nil {
+		change(&h)
+	}
+	require.NoError(t, a.PutHeartbeat(bustest.Context(t), h))
+}
+
+// seen waits until the hub holds a heartbeat, so that what follows comes after it.
+func (h *house) seen(t *testing.T, member string, sequence uint64) {
+	bustest.Eventually(t, func() error {
+		entry, ok := h.store.Heartbeats.Get(member)
+		if !ok {
+			return fmt.Errorf("no heartbeat of %s", member)
+		}
+		found, err := bus.Decode[api.Heartbeat](entry)
+		if err != nil || found.Sequence != sequence {
+			return fmt.Errorf("heartbeat %d (%w), wanted %d", found.Sequence, err, sequence)
+		}
+		return nil
+	})
+}
+
+func TestStates(t *testing.T) {
+	h := start(t, liveness.Thresholds{})
+	berlin := h.server.Agent(t, "berlin")
+	beat(t, berlin, func(b *api.Heartbeat) { b.Labels = map[string]string{"region": "eu"} })
+	record := h.eventually(t, "berlin", api.MemberJoining)
+	require.Equal(t, liveness.ReasonNotAdmitted, record.Reason)
+	require.Equal(t, map[string]string{"region": "eu"}, record.OfferedLabels)
+
+	h.admit(t, "berlin", asItIs)
+	record = h.eventually(t, "berlin", api.MemberReady)
+	require.Equal(t, map[string]string{"region": "eu", "env": "prod", api.LabelMemberName: "berlin"}, record.Labels)
+	require.WithinDuration(t, time.Now(), record.LastSeen.Time, 10*time.Second)
+
+	beat(t, berlin, func(b *api.Heartbeat) { b.Healthy, b.Message = false, "api server says 500" })
+	record = h.eventually(t, "berlin", api.MemberNotReady)
+	require.Equal(t, "False", record.Healthy)
+
+	h.admit(t, "paris", asItIs)
+	record = h.eventually(t, "paris", api.MemberJoining)
+	require.Equal(t, liveness.ReasonNeverSeen, record.Reason)
+
+	h.admit(t, "berlin", func(s *api.Spec) { now := metav1.Now(); s.Deleted = &now })
+	h.eventually(t, "berlin", api.MemberLeaving)
+
+	h.told(t, "berlin", "MemberJoining", "MemberReady", "MemberNotReady", "MemberLeaving")
+}
+
+// told waits until the audit stream holds exactly these reasons about a member.
+func (h *house) told(t *testing.T, member string, want ...string) {
+	client := h.server.Client(t)
+	bustest.Eventually(t, func() error {
+		events, err := bus.ReadAudit(bustest.Context(t), client, bus.AuditQuery{Object: "member/" + member})
+		var reasons []string
+		for _, e := range events {
+			reasons = append(reasons, e.Reason)
+		}
+		if err != nil || !slices.Equal(reasons, want) {
+			return fmt.Errorf("events %v (%w), wanted %v", reasons, err, want)
+		}
+		return nil
+	})
+}
+
+func TestHeartbeatsAtRestWriteNothing(t *testing.T) {
+	h := start(t, liveness.Thresholds{Properties: time.Hour})
+	berlin := h.server.Agent(t, "berlin")
+	h.admit(t, "berlin", asItIs)
+	beat(t, berlin, nil)
+	h.eventually(t, "berlin", api.MemberReady)
+	_, before, _ := h.records.Get("berlin")
+	for i := range uint64(20) {
+		beat(t, berlin, func(b *api.Heartbeat) {
+			b.Sequence, b.Properties = i+1, map[string]string{"resources.kubernetes-fleet.io/available-cpu": fmt.Sprint(i)}
+		})
+	}
+	h.seen(t, "berlin", 20)
+	beat(t, berlin, func(b *api.Heartbeat) { b.Sequence, b.Healthy = 21, false })
+	record := h.eventually(t, "berlin", api.MemberNotReady)
+	_, after, _ := h.records.Get("berlin")
+	require.Equal(t, before+1, after, "one write for the change of health; none for the heartbeats before it")
+	require.Empty(t, record.Properties, "they are written with the rest")
+}
+
+func TestSilenceAndReturn(t *testing.T) {
+	h := start(t, liveness.Thresholds{Timeout: 300 * time.Millisecond, Grace: time.Millisecond})
+	berlin := h.server.Agent(t, "berlin")
+	h.admit(t, "berlin", asItIs)
+	beat(t, berlin, nil)
+	h.eventually(t, "berlin", api.MemberReady)
+	record := h.eventually(t, "berlin", api.MemberUnknown)
+	require.Equal(t, liveness.ReasonNoHeartbeat, record.Reason)
+	beat(t, berlin, nil)
+	h.eventually(t, "berlin", api.MemberReady)
+}
+
+func TestOutageOfTheBrokerIsNoDeadFleet(t *testing.T) {
+	const timeout, grace = 500 * time.Millisecond, 2 * time.Second
+	h := start(t, liveness.Thresholds{Timeout: timeout, Grace: grace})
+	h.admit(t, "berlin", asItIs)
+	berlin := h.server.Agent(t, "berlin")
+	beat(t, berlin, nil)
+	h.eventually(t, "berlin", api.MemberReady)
+	readable := h.store.Heartbeats.ReadableSince()
+
+	h.server.Stop(t)
+	down := time.Now()
+	bustest.Eventually(t, func() error {
+		if time.Since(down) < 2*timeout {
+			return fmt.Errorf("waiting for the heartbeat to grow old")
+		}
+		return nil
+	})
+	h.server.Restart(t)
+	bustest.Eventually(t, func() error {
+		if !h.store.Synced() || !h.store.Heartbeats.ReadableSince().After(readable) {
+			return fmt.Errorf("not synced again since %s", readable)
+		}
+		return nil
+	})
+	back := h.store.Heartbeats.ReadableSince()
+	record, _, _ := h.records.Get("berlin")
+	require.Equal(t, api.MemberReady, record.State, "%+v", record)
+	record = h.eventually(t, "berlin", api.MemberUnknown)
+	require.GreaterOrEqual(t, record.Since.Unix(), back.Add(grace).Unix(), "grace had not passed")
+}
+
+func TestWhatIsLeftOfAMemberIsRemoved(t *testing.T) {
+	h := start(t, liveness.Thresholds{Timeout: 400 * time.Millisecond, Grace: time.Millisecond})
+	h.admit(t, "berlin", asItIs)
+	beat(t, h.server.Agent(t, "berlin"), nil)
+	h.eventually(t, "berlin", api.MemberReady)
+	h.admit(t, "berlin", nil)
+	h.eventually(t, "berlin", api.MemberJoining)
+	bustest.Eventually(t, func() error {
+		record, _, recorded := h.records.Get("berlin")
+		if _, beats := h.store.Heartbeats.Get("berlin"); recorded || beats {
+			return fmt.Errorf("record %v %+v, heartbeat %v", recorded, record, beats)
+		}
+		return nil
+	})
+}
+
+func TestRestartChangesNothing(t *testing.T) {
+	h := start(t, liveness.Thresholds{})
+	h.admit(t, "berlin", asItIs)
+	beat(t, h.server.Agent(t, "berlin"), nil)
+	h.eventually(t, "berlin", api.MemberReady)
+	_, before, _ := h.records.Get("berlin")
+	h.stop()
+
+	h.run(t, liveness.Thresholds{})
+	h.admit(t, "paris", asItIs)
+	h.eventually(t, "paris", api.MemberJoining)
+	_, after, _ := h.records.Get("berlin")
+	require.Equal(t, before, after)
+}
+
+func TestUnreadableHeartbeatIsTold(t *testing.T) {
+	h := start(t, liveness.Thresholds{})
+	h.admit(t, "berlin", asItIs)
+	berlin := h.server.Agent(t, "berlin")
+	beat(t, berlin, nil)
+	h.eventually(t, "berlin", api.MemberReady)
+	subject := h.store.Conn.Fleet.BucketSubject(subjects.Heartbeat, "berlin")
+	for range 3 {
+		_, err := h.store.Conn.JS.Publish(bustest.Context(t), subject, []byte("{{{"))
+		require.NoError(t, err)
+	}
+	h.told(t, "berlin", "MemberJoining", "MemberReady", "HeartbeatUnreadable")
+	record, _, _ := h.records.Get("berlin")
+	require.Equal(t, api.MemberReady, record.State, "it holds for the grace period")
+}
