@@ -34,7 +34,7 @@ func command() *cobra.Command {
 	c.PreRunE = func(c *cobra.Command, _ []string) error { return load(c, file, &config) }
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		if config.Dev {
-			return dev(c.Context(), &config, c.OutOrStdout())
+			return runDev(c.Context(), &config, c.OutOrStdout())
 		}
 		return hubd.Run(c.Context(), options(&config, logger(config.Log, os.Stderr)))
 	}
@@ -91,7 +91,7 @@ func options(config *configs.Hub, log zerolog.Logger) hubd.Options {
 		Fleet: config.Fleet, PlaintextSecrets: config.PlaintextSecrets, Metrics: config.MetricsAddress,
 		MemberTimeout: time.Duration(config.MemberTimeout), DeleteTimeout: time.Duration(config.DeletionTimeout),
 		SkippedNamespaces: config.SkippedNamespaces, Log: log,
-		Lead: bus.LeadOptions{Layout: bus.LayoutOptions{Manage: config.ManageStreams, Durability: config.Durability}},
+		Lead: bus.LeadOptions{Layout: bus.LayoutOptions{Unmanaged: !config.ManageStreams, Durability: config.Durability}},
 		Bus:  bus.Options{URL: config.Bus.URL, Creds: config.Bus.Creds, Context: config.Bus.Context},
 	}
 	if !config.External() {

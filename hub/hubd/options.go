@@ -39,6 +39,9 @@ type Options struct {
 	DeleteTimeout time.Duration
 	// MemberTimeout is after how long without a heartbeat a member is Unknown, 5 minutes when 0 (D21).
 	MemberTimeout time.Duration
+	// Grace is for how long states hold after heartbeats became readable again, the liveness default when
+	// 0; it is to be longer than agents take to reconnect and beat.
+	Grace time.Duration
 	// UnhealthyTimeout is for how long a member may report itself unhealthy before it is ineligible,
 	// 5 minutes when 0 (D21).
 	UnhealthyTimeout time.Duration

@@ -7,8 +7,12 @@ import (
 	"sync"
 
 	"flotilla/bus"
+	"flotilla/core/liveness"
 	"flotilla/hub/dispatcher"
 	"flotilla/hub/door"
+	"flotilla/hub/registrar"
+	"flotilla/hub/reporter"
+	"flotilla/hub/roller"
 )
 
 // room is one part of the hub that runs while it leads. Run returns nil when its context ends.
@@ -22,6 +26,11 @@ type room struct {
 func (h *Hub) rooms(s *bus.Store) []room {
 	log := h.options.Log
 	return []room{
+		{"registrar", registrar.New(s, registrar.Options{
+			Thresholds: liveness.Thresholds{Timeout: h.options.MemberTimeout, Grace: h.options.Grace}, Log: log,
+		}).Run},
+		{"roller", roller.New(s, roller.Options{Log: log}).Run},
+		{"reporter", reporter.New(s, reporter.Options{Log: log}).Run},
 		{"dispatcher", dispatcher.New(s, dispatcher.Options{Log: log}).Run},
 		{"door", door.New(s, h.doorOptions()).Run},
 	}
