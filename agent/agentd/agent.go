@@ -25,6 +25,7 @@ type Agent struct {
 
 	mu      sync.Mutex
 	started bool
+	metrics string         // address they are served at
 	undo    []func() error // done by Stop, the last one first
 }
 
@@ -56,6 +57,14 @@ func (a *Agent) Member() string { return a.o.Config.Member }
 
 // Memory is the member in memory, for faults and for looking at it; nil when the target is another.
 func (a *Agent) Memory() *memory.Member { return a.memory }
+
+// MetricsAddress is where metrics are served, empty when they are not; port 0 of the configuration has
+// become a real one.
+func (a *Agent) MetricsAddress() string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.metrics
+}
 
 // Start connects, in the background and for ever, and begins to work with what is on disk. It returns
 // as soon as that is under way; ctx bounds the start alone.

@@ -61,6 +61,7 @@ func (a *Agent) serveMetrics(conn *bus.AgentConn, w *worker.Worker) error {
 		}
 		return err
 	})
-	a.o.Log.Info().Str("address", listener.Addr().String()).Msg("serving metrics under /metrics")
+	a.metrics = listener.Addr().String()
+	a.o.Log.Info().Str("address", a.metrics).Msg("serving metrics under /metrics")
 	return nil
 }

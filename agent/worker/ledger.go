@@ -60,12 +60,11 @@ func (l *ledger) put(ctx context.Context, r api.PlacementResult, now time.Time) 
 	}
 	l.last[r.Placement], l.sent[r.Placement] = r, false
 	l.mu.Unlock()
+	err := l.send(ctx, r)
 	if fresh {
-		if err := l.store.saveResult(r); err != nil {
-			return err
-		}
+		err = errors.Join(err, l.store.saveResult(r))
 	}
-	return l.send(ctx, r)
+	return err
 }
 
 func (l *ledger) send(ctx context.Context, r api.PlacementResult) error {

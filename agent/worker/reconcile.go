@@ -40,14 +40,14 @@ func (w *Worker) reconcile(ctx context.Context, placement string) (time.Time, er
 			first = &out
 		}
 	}
-	if err := w.store.flush(); err != nil {
-		w.o.Log.Warn().Err(err).Msg("content could not be brought to the disk")
-	}
 	if err := w.ledger.put(ctx, first.result, time.Now()); err != nil {
 		if !errors.Is(err, errHubAway) {
 			w.o.Log.Warn().Err(err).Str("placement", placement).Msg("result could not be reported; trying again")
 		}
 		longest = retrying
+	}
+	if err := w.store.flush(); err != nil {
+		w.o.Log.Warn().Err(err).Msg("content could not be brought to the disk")
 	}
 	if ctx.Err() != nil {
 		return time.Time{}, ctx.Err()

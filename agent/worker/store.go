@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -31,8 +32,8 @@ type store struct {
 	dir  string
 	lock *os.File
 
-	mu    sync.Mutex
-	dirty []string // content files that were not synced yet
+	mu      sync.Mutex
+	pending map[string][]byte // content that is not on the disk yet
 }
 
 // stateFile says whose directory it is.
@@ -59,7 +60,7 @@ func openStore(dir, member string) (*store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &store{dir: dir, lock: lock}
+	s := &store{dir: dir, lock: lock, pending: map[string][]byte{}}
 	if err := s.claim(member); err != nil {
 		return nil, errors.Join(err, s.close())
 	}
@@ -114,6 +115,12 @@ func (s *store) loadCommand() (savedCommand, bool, error) {
 // content reads a body; fs.ErrNotExist when it is not cached. A body that does not have its digest,
 // such as a file cut short by a power failure, is dropped.
 func (s *store) content(digest string) ([]byte, error) {
+	s.mu.Lock()
+	body, ok := s.pending[digest]
+	s.mu.Unlock()
+	if ok {
+		return body, nil
+	}
 	path := s.contentPath(digest)
 	body, err := os.ReadFile(path)
 	if err != nil {
@@ -125,37 +132,35 @@ func (s *store) content(digest string) ([]byte, error) {
 	return body, nil
 }
 
-// keepContent caches a body that has its digest. It is on the disk after the next flush.
+// keepContent caches a body that has its digest. It is on the disk after the next flush, so that a
+// result need not wait for the disk: content that a crash takes along is fetched again.
 func (s *store) keepContent(digest string, body []byte) error {
-	if hexDigest(body) != digest {
-		return fmt.Errorf("content %s has digest %s", digest, hexDigest(body))
-	}
-	path := s.contentPath(digest)
-	if err := replaceFile(path, body, false); err != nil {
-		return err
+	if got := hexDigest(body); got != digest {
+		return fmt.Errorf("content %s has digest %s", digest, got)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.dirty = append(s.dirty, path)
+	s.pending[digest] = body
 	return nil
 }
 
 // flush brings cached content to the disk.
 func (s *store) flush() error {
 	s.mu.Lock()
-	dirty := s.dirty
-	s.dirty = nil
+	pending := maps.Clone(s.pending)
 	s.mu.Unlock()
-	if len(dirty) == 0 {
+	if len(pending) == 0 {
 		return nil
 	}
-	var faults []error
-	for _, path := range dirty {
-		if err := syncPath(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			faults = append(faults, err)
+	for digest, body := range pending {
+		if err := replaceFile(s.contentPath(digest), body, true); err != nil {
+			return err
 		}
+		s.mu.Lock()
+		delete(s.pending, digest)
+		s.mu.Unlock()
 	}
-	return errors.Join(append(faults, syncPath(filepath.Join(s.dir, "content")))...)
+	return syncPath(filepath.Join(s.dir, "content"))
 }
 
 // sweep drops content that is not in use and has not been written for a while.
@@ -231,12 +236,16 @@ func (s *store) writeJSON(name string, value any, sync bool) error {
 	if err != nil {
 		return fmt.Errorf("writing %s: %w", name, err)
 	}
-	return replaceFile(filepath.Join(s.dir, name), body, sync)
+	if err := replaceFile(filepath.Join(s.dir, name), body, sync); err != nil || !sync {
+		return err
+	}
+	return syncPath(s.dir)
 }
 
 const temporary = ".tmp-"
 
-// replaceFile puts a file in place of another, whole. With sync it is on the disk afterwards.
+// replaceFile puts a file in place of another, whole. With sync its content is on the disk before it
+// takes the place; the directory is still to be synced.
 func replaceFile(path string, body []byte, sync bool) error {
 	f, err := os.CreateTemp(filepath.Dir(path), temporary)
 	if err != nil {
@@ -251,9 +260,6 @@ func replaceFile(path string, body []byte, sync bool) error {
 	}
 	if err != nil {
 		return errors.Join(err, os.Remove(f.Name()))
-	}
-	if sync {
-		return syncPath(filepath.Dir(path))
 	}
 	return nil
 }

@@ -66,6 +66,7 @@ func TestStoreSurvivesHalfWrittenFiles(t *testing.T) {
 	s := open(t, dir, "berlin")
 	body := []byte("hello")
 	require.NoError(t, s.keepContent(hexDigest(body), body))
+	require.NoError(t, s.flush())
 	require.NoError(t, s.saveResult(api.PlacementResult{Placement: "web"}))
 	require.NoError(t, s.close())
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "content", hexDigest(body)), []byte("hel"), 0o600))
@@ -94,6 +95,7 @@ func TestSweepKeepsWhatIsInUseOrYoung(t *testing.T) {
 		digests[text] = hexDigest([]byte(text))
 		require.NoError(t, s.keepContent(digests[text], []byte(text)))
 	}
+	require.NoError(t, s.flush())
 	now := time.Now()
 	for _, text := range []string{"used", "old"} {
 		past := now.Add(-time.Hour)
