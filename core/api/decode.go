@@ -216,24 +216,36 @@ func (r *reading) strict(into any) {
 	r.findings = w.findings
 }
 
-// check adds what the rules found, except about places that could not be read.
+// check adds what the rules found, except about places that could not be read. Of a required field
+// that is absent the rule, if any, says more than the shape does.
 func (r *reading) check(found findings) {
-	structural := r.findings
+	structural := len(r.findings)
 	for _, f := range found {
-		if !structural.covers(f.at.String()) {
+		at := f.at.String()
+		absent := slices.IndexFunc(r.findings[:structural], func(s finding) bool { return s.missing && s.at.String() == at })
+		switch {
+		case absent >= 0:
+			f.lost = true
+			r.findings[absent] = f
+		case !r.findings[:structural].covers(at):
 			r.findings = append(r.findings, f)
 		}
 	}
 }
 
-// corrected renders the document with every fix in it, when every finding has one and the result has
-// no fault left.
+// corrected puts every fix into the document, so that the fix of an outer fault shows those inside it.
+// It renders the whole when every finding has a fix and the result has no fault left.
 func (r *reading) corrected() string {
+	complete := true
 	for _, f := range r.findings {
 		if f.fix == nil {
-			return ""
+			complete = false
+			continue
 		}
 		r.tree.put(f.at, f.fix, f.rename)
+	}
+	if !complete {
+		return ""
 	}
 	again := reading{tree: r.tree}
 	again.read()

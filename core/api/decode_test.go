@@ -24,7 +24,7 @@ func TestVersionsAndKindsThatAreNotKnown(t *testing.T) {
 	checkRules(t, "", []rule{
 		{"an old version, and the rest is looked at too", "apiVersion: placement.kubernetes-fleet.io/v1alpha1\nkind: ClusterResourcePlacement\nmetadata: {name: web}\nspec: {policy: {placementType: PickN}}\n", []string{
 			`apiVersion: found "placement.kubernetes-fleet.io/v1alpha1", expected placement.kubernetes-fleet.io/v1 or placement.kubernetes-fleet.io/v1beta1`,
-			"spec.resourceSelectors: found nothing, expected a list, each item a map with group, version, kind, name, labelSelector, selectionScope",
+			"spec.resourceSelectors: found nothing, expected at least one resource selector",
 			"spec.policy.numberOfClusters: found nothing, expected the number of members wanted, 0 or more, because placementType is PickN",
 		}},
 		{"a known kind of another group", "apiVersion: fleet.example.com/v1\nkind: MemberCluster\nmetadata: {name: a}\n", []string{

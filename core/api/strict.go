@@ -19,6 +19,8 @@ type finding struct {
 	rename string
 	// lost says that nothing at or below the path could be read, so that no rule can be asked there.
 	lost bool
+	// missing says that a required field is absent; a rule that says more about it replaces this.
+	missing bool
 }
 
 // fault renders the finding.

@@ -88,7 +88,9 @@ func (w *walker) known(t reflect.Type, known []field, n *node, i int, at *place)
 func (w *walker) required(known []field, n *node, at *place) {
 	for _, f := range known {
 		if f.required && n.get(f.name) == nil && !w.findings.covers(at.child(f.name).String()) {
-			w.findings.lose(at.child(f.name), "nothing", describe(f.typ))
+			w.findings = append(w.findings, finding{
+				at: at.child(f.name), found: "nothing", expected: describe(f.typ), lost: true, missing: true,
+			})
 		}
 	}
 }

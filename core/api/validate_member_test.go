@@ -41,7 +41,7 @@ spec:
 		{"heartbeats", "metadata: {name: a}\nspec: {heartbeatPeriodSeconds: 601}\n", []string{"spec.heartbeatPeriodSeconds: found number 601, expected a number from 1 to 600"}},
 		{"heartbeats backwards", "metadata: {name: a}\nspec: {heartbeatPeriodSeconds: -1}\n", []string{"spec.heartbeatPeriodSeconds: found number -1, expected a number from 1 to 600"}},
 		{"taints", "metadata: {name: a}\nspec: {taints: [{key: \"\", effect: \"\"}, {key: a, value: \"-\", effect: NoExecute}, {key: a}, {key: b, effect: NoSchedule}, {key: b, effect: NoSchedule}]}\n", []string{
-			"spec.taints[2].effect: found nothing, expected a string",
+			"spec.taints[2].effect: found nothing, expected NoSchedule",
 			"spec.taints[0].key: found nothing, expected a name, optionally with a DNS prefix and a slash before it",
 			"spec.taints[0].effect: found nothing, expected NoSchedule",
 			`spec.taints[1].value: found "-", expected at most 63 letters, digits, '-', '_' and '.', beginning and ending with a letter or digit`,

@@ -198,7 +198,7 @@ func TestRulesOfSpreadAndTolerations(t *testing.T) {
 	checkRules(t, crp+selectors+prefix, []rule{
 		{"spread", "    topologySpreadConstraints: [{topologyKey: region}, {topologyKey: example.com/zone, maxSkew: 1, whenUnsatisfiable: ScheduleAnyway}, {topologyKey: region}]\n", nil},
 		{"spread that is wrong", "    topologySpreadConstraints: [{topologyKey: \"a b\", maxSkew: 0, whenUnsatisfiable: Never}, {topologyKey: \"\"}, {}]\n", []string{
-			"spec.policy.topologySpreadConstraints[2].topologyKey: found nothing, expected a string",
+			"spec.policy.topologySpreadConstraints[2].topologyKey: found nothing, expected a name, optionally with a DNS prefix and a slash before it",
 			`spec.policy.topologySpreadConstraints[0].topologyKey: found "a b", expected a name of at most 63 letters, digits, '-', '_' and '.', optionally with a DNS prefix and a slash before it`,
 			"spec.policy.topologySpreadConstraints[0].maxSkew: found number 0, expected a number of 1 or more",
 			`spec.policy.topologySpreadConstraints[0].whenUnsatisfiable: found "Never", expected DoNotSchedule or ScheduleAnyway`,

@@ -114,13 +114,13 @@ func TestRulesOfSelectors(t *testing.T) {
 	const scopeOf = "{group: \"\", version: v1, kind: Namespace, name: web, selectionScope: "
 	checkRules(t, crp, []rule{
 		{"none", "  resourceSelectors: []\n", []string{"spec.resourceSelectors: found nothing, expected at least one resource selector"}},
-		{"absent", "  policy: {}\n", []string{"spec.resourceSelectors: found nothing, expected a list, each item a map with group, version, kind, name, labelSelector, selectionScope"}},
+		{"absent", "  policy: {}\n", []string{"spec.resourceSelectors: found nothing, expected at least one resource selector"}},
 		{"a hundred", many(100), nil},
 		{"a hundred and one", many(101), []string{"spec.resourceSelectors: found a list of 101, expected at most 100 resource selectors"}},
 		{"group, version and kind are required", "  resourceSelectors: [{name: web}]\n", []string{
 			"spec.resourceSelectors[0].group: found nothing, expected a string",
-			"spec.resourceSelectors[0].version: found nothing, expected a string",
-			"spec.resourceSelectors[0].kind: found nothing, expected a string",
+			`spec.resourceSelectors[0].version: found nothing, expected the version of the kind, like "v1"`,
+			"spec.resourceSelectors[0].kind: found nothing, expected the kind of the objects to select",
 		}},
 		{"version and kind say something", "  resourceSelectors: [{group: \"\", version: \"\", kind: \"\"}]\n", []string{
 			`spec.resourceSelectors[0].version: found nothing, expected the version of the kind, like "v1"`,
