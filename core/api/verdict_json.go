@@ -17,7 +17,7 @@ type verdictColumns struct {
 	Type       PlacementType `json:"type"`
 	Want       *int32        `json:"want,omitempty"`
 	Members    []string      `json:"members"`
-	Legend     []Outcome     `json:"legend"`
+	Legend     []int         `json:"legend"`
 	Outcomes   string        `json:"outcomes"`
 	Affinity   []int32       `json:"affinity,omitempty"`
 	Spread     []int32       `json:"spread,omitempty"`
@@ -44,25 +44,25 @@ const firstLetter = 'A'
 func (v *Verdicts) MarshalJSON() ([]byte, error) {
 	c := verdictColumns{
 		Header: v.Header, Placement: v.Placement, UID: v.UID, Generation: v.Generation, Type: v.Type,
-		Want: v.Want, Members: v.Members, Ranked: v.Ranks != nil, Terms: v.Terms, Wants: v.Wants,
+		Want: v.Want, Members: v.Members, Ranked: v.Ranks != nil, Terms: v.Terms,
 	}
 	c.Legend, c.Outcomes = letters(v.Outcomes)
 	c.Affinity = v.scored(v.Affinity)
 	c.Spread = v.scored(v.Spread)
-	c.Causes = v.dictionary()
+	c.Wants, c.Causes = v.dictionary()
 	return json.Marshal(&c)
 }
 
 // letters writes each outcome as the letter of its place in the legend.
-func letters(outcomes []Outcome) ([]Outcome, string) {
-	var legend []Outcome
+func letters(outcomes []Outcome) ([]int, string) {
+	var legend []int
 	var letter [256]rune
 	var text strings.Builder
 	text.Grow(len(outcomes))
 	for _, o := range outcomes {
 		if letter[o] == 0 {
 			letter[o] = firstLetter + rune(len(legend))
-			legend = append(legend, o)
+			legend = append(legend, int(o))
 		}
 		text.WriteRune(letter[o])
 	}
@@ -85,10 +85,11 @@ func (v *Verdicts) scored(column []int32) []int32 {
 	return kept
 }
 
-// dictionary collects the causes in member order.
-func (v *Verdicts) dictionary() causeColumns {
+// dictionary collects the causes in member order, and the wants in order of first use.
+func (v *Verdicts) dictionary() ([]Want, causeColumns) {
+	var wants []Want
 	var c causeColumns
-	known := map[Cause]int32{}
+	known, placed := map[Cause]int32{}, make([]int32, len(v.Wants))
 	numbered := false
 	for i := range v.Members {
 		for _, cause := range v.causes(i) {
@@ -96,24 +97,33 @@ func (v *Verdicts) dictionary() causeColumns {
 				c.Use = append(c.Use, k)
 				continue
 			}
-			entry := len(known)
-			known[cause] = int32(entry + 1)
-			c.Use = append(c.Use, 0)
-			c.Want = append(c.Want, cause.Want)
-			c.Value = append(c.Value, v.Wants[cause.Want].value(cause.Value))
-			c.Number = append(c.Number, cause.Number)
-			numbered = numbered || cause.Number != 0
-			if cause.Value == 0 {
-				c.Absent = append(c.Absent, entry)
-			} else if cause.Value < 0 {
-				c.Odd = append(c.Odd, entry)
+			if placed[cause.Want] == 0 {
+				wants = append(wants, v.Wants[cause.Want])
+				placed[cause.Want] = int32(len(wants))
 			}
+			c.add(cause, placed[cause.Want]-1, v.Wants[cause.Want].value(cause.Value))
+			known[cause] = int32(len(c.Want))
+			numbered = numbered || cause.Number != 0
 		}
 	}
 	if !numbered {
 		c.Number = nil
 	}
-	return c
+	return wants, c
+}
+
+// add enters a new cause.
+func (c *causeColumns) add(cause Cause, want int32, value string) {
+	entry := len(c.Want)
+	c.Use = append(c.Use, 0)
+	c.Want = append(c.Want, want)
+	c.Value = append(c.Value, value)
+	c.Number = append(c.Number, cause.Number)
+	if cause.Value == 0 {
+		c.Absent = append(c.Absent, entry)
+	} else if cause.Value < 0 {
+		c.Odd = append(c.Odd, entry)
+	}
 }
 
 // UnmarshalJSON reads the columns and refuses those that do not fit together.
@@ -147,8 +157,9 @@ func (v *Verdicts) readOutcomes(c verdictColumns) error {
 		if k < 0 || k >= len(c.Legend) {
 			return fmt.Errorf("outcome %q is not in the legend of %d", letter, len(c.Legend))
 		}
-		v.Outcomes = append(v.Outcomes, c.Legend[k])
-		if c.Legend[k].Has(OutcomeScored) {
+		o := Outcome(c.Legend[k])
+		v.Outcomes = append(v.Outcomes, o)
+		if o.Has(OutcomeScored) {
 			scored++
 		}
 	}
