@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"testing"
 	"time"
@@ -94,7 +95,7 @@ func recordedCases(t *testing.T) []recordedCase {
 	t.Helper()
 	f, err := os.Open("../../tests/conformance/testdata/placement.jsonl.gz")
 	require.NoError(t, err)
-	defer f.Close()
+	defer func() { require.NoError(t, f.Close()) }()
 	z, err := gzip.NewReader(f)
 	require.NoError(t, err)
 	lines := bufio.NewScanner(z)
@@ -219,12 +220,8 @@ func directInput(t *testing.T, c *recordedCase) schedule.Input {
 			Name: k.Name, Labels: map[string]string{}, Taints: k.Taints, Properties: map[string]string{},
 			HasAgent: !k.NoAgentStatus, Leaving: k.Leaving,
 		}
-		for key, value := range k.Labels {
-			m.Labels[key] = value
-		}
-		for name, value := range k.Properties {
-			m.Properties[name] = value
-		}
+		maps.Copy(m.Labels, k.Labels)
+		maps.Copy(m.Properties, k.Properties)
 		for capacity, prefix := range map[string]string{"capacity": "total", "allocatable": "allocatable", "available": "available"} {
 			for resource, quantity := range k.ResourceUsage[capacity] {
 				m.Properties[api.PropertyResourcePrefix+prefix+"-"+resource] = quantity

@@ -43,11 +43,11 @@ func Main(ctx context.Context, args []string, env Environment) int {
 
 // failure turns what cobra says before a command runs into usage errors.
 func (a *app) failure(err error, root *cobra.Command, args []string) *Failure {
-	var own *Failure
 	if a.started {
 		return failureOf(err)
 	}
-	if !errors.As(err, &own) {
+	own, typed := errors.AsType[*Failure](err)
+	if !typed {
 		own = &Failure{Code: ExitUsage, Message: strings.TrimSpace(err.Error())}
 	}
 	if own.Next == "" {
@@ -65,8 +65,7 @@ func (a *app) run(do func(ctx context.Context, args []string) error) func(*cobra
 	return func(cmd *cobra.Command, args []string) error {
 		a.started = true
 		err := do(cmd.Context(), args)
-		var f *Failure
-		if errors.As(err, &f) && f.Code == ExitUsage && f.Next == "" {
+		if f, ok := errors.AsType[*Failure](err); ok && f.Code == ExitUsage && f.Next == "" {
 			f.Next = cmd.CommandPath() + " --help"
 		}
 		return err
@@ -91,15 +90,19 @@ func (a *app) next(format string, args ...any) {
 	if a.machine {
 		w = a.Err
 	}
-	fmt.Fprintf(w, "next: "+format+"\n", args...)
+	say(w, "next: "+format+"\n", args...)
 }
 
 // note prints what people should know and machines should not read.
 func (a *app) note(format string, args ...any) {
-	fmt.Fprintf(a.Err, "note: "+format+"\n", args...)
+	say(a.Err, "note: "+format+"\n", args...)
 }
 
-func (a *app) printf(format string, args ...any) { fmt.Fprintf(a.Out, format, args...) }
+// say writes to one of the process's streams, or to a table that is on its way there. Whoever reads
+// them may go away, as head does; there is nobody to tell.
+func say(w io.Writer, format string, args ...any) { _, _ = fmt.Fprintf(w, format, args...) }
+
+func (a *app) printf(format string, args ...any) { say(a.Out, format, args...) }
 
 func printJSON(w io.Writer, v any) error {
 	e := json.NewEncoder(w)

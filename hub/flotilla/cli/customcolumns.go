@@ -2,7 +2,6 @@ package cli
 
 import (
 	"bytes"
-	"fmt"
 	"io"
 	"strings"
 
@@ -62,7 +61,7 @@ func (c *customColumns) add(head, path string) error {
 func (c *customColumns) PrintObj(obj runtime.Object, out io.Writer) error {
 	w := printers.GetNewTabWriter(out)
 	if !c.noHeaders {
-		fmt.Fprintln(w, strings.Join(c.heads, "\t"))
+		say(w, "%s\n", strings.Join(c.heads, "\t"))
 	}
 	items := []unstructured.Unstructured{}
 	switch o := obj.(type) {
@@ -83,7 +82,7 @@ func (c *customColumns) PrintObj(obj runtime.Object, out io.Writer) error {
 				cells[j] = "<none>"
 			}
 		}
-		fmt.Fprintln(w, strings.Join(cells, "\t"))
+		say(w, "%s\n", strings.Join(cells, "\t"))
 	}
 	return w.Flush()
 }

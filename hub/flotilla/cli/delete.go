@@ -80,9 +80,6 @@ func (a *app) delete(ctx context.Context, o *deleteOptions, args []string) error
 			return err
 		}
 	}
-	if len(failed) == 1 && len(asked) == 0 {
-		return failed[0]
-	}
 	return joinErrors(ExitPartial, failed)
 }
 

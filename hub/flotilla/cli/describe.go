@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -38,7 +37,7 @@ func (a *app) describe(ctx context.Context, s *selection, args []string) error {
 		return err
 	}
 	if len(objects) == 0 && len(missing) == 0 {
-		fmt.Fprintln(a.Err, nothingFound(t))
+		say(a.Err, "%s\n", nothingFound(t))
 		return nil
 	}
 	for i, obj := range objects {
@@ -89,5 +88,5 @@ func eventObject(obj *unstructured.Unstructured) string {
 	case api.KindMemberCluster:
 		return "member/" + obj.GetName()
 	}
-	return refOf(obj).object().String()
+	return "object/" + refOf(obj).object().String()
 }

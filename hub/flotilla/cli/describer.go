@@ -1,8 +1,6 @@
 package cli
 
 import (
-	"bytes"
-	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -25,7 +23,7 @@ var acronyms = map[string]string{"api": "API", "uid": "UID", "url": "URL", "id":
 var leftOut = []string{"name", "namespace", "labels", "annotations", "managedFields"}
 
 func describeObject(obj *unstructured.Unstructured) string {
-	var text bytes.Buffer
+	var text strings.Builder
 	w := tabwriter.NewWriter(&text, 0, 8, 2, ' ', 0)
 	d := describer{out: w}
 	d.line(0, "Name", obj.GetName())
@@ -46,7 +44,7 @@ func describeObject(obj *unstructured.Unstructured) string {
 		}
 	}
 	d.fields(0, rest)
-	w.Flush()
+	_ = w.Flush() // a strings.Builder takes everything
 	return trimLines(text.String())
 }
 
@@ -61,7 +59,7 @@ func without(m map[string]any, keys []string) map[string]any {
 }
 
 func (d *describer) line(level int, label string, value any) {
-	fmt.Fprintf(d.out, "%s%s:\t%v\n", strings.Repeat("  ", level), label, value)
+	say(d.out, "%s%s:\t%v\n", strings.Repeat("  ", level), label, value)
 }
 
 // pairs writes labels or annotations, one a line, "<none>" without any.
@@ -79,7 +77,7 @@ func (d *describer) pairs(label string, pairs map[string]string) {
 		if i == 0 {
 			d.line(0, label, value)
 		} else {
-			fmt.Fprintf(d.out, "\t%s\n", value)
+			say(d.out, "\t%s\n", value)
 		}
 	}
 }
@@ -89,7 +87,7 @@ func (d *describer) fields(level int, m map[string]any) {
 		label := words(key)
 		switch value := m[key].(type) {
 		case map[string]any:
-			fmt.Fprintf(d.out, "%s%s:\n", strings.Repeat("  ", level), label)
+			say(d.out, "%s%s:\n", strings.Repeat("  ", level), label)
 			d.fields(level+1, value)
 		case []any:
 			d.items(level, label, value)
@@ -101,13 +99,13 @@ func (d *describer) fields(level int, m map[string]any) {
 
 // items writes a list: maps one after another without dashes, as kubectl does, all else one a line.
 func (d *describer) items(level int, label string, items []any) {
-	fmt.Fprintf(d.out, "%s%s:\n", strings.Repeat("  ", level), label)
+	say(d.out, "%s%s:\n", strings.Repeat("  ", level), label)
 	for _, item := range items {
 		if m, ok := item.(map[string]any); ok {
 			d.fields(level+1, m)
 			continue
 		}
-		fmt.Fprintf(d.out, "%s%v\n", strings.Repeat("  ", level+1), scalar(item))
+		say(d.out, "%s%v\n", strings.Repeat("  ", level+1), scalar(item))
 	}
 }
 

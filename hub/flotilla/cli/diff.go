@@ -59,7 +59,7 @@ func (a *app) diff(ctx context.Context, s *source) error {
 		return nil
 	}
 	a.next("flotilla plan %s", s.flagsText())
-	return silent(ExitDifferent)
+	return different()
 }
 
 func (a *app) diffOne(ctx context.Context, d *document) (string, error) {

@@ -77,6 +77,7 @@ func (a *app) edit(ctx context.Context, args []string) error {
 	}
 	_ = os.Remove(path)
 	a.report(&reply, "edited", false)
+	a.next("flotilla describe %s", r)
 	return nil
 }
 

@@ -69,7 +69,7 @@ func (a *app) events(ctx context.Context, o *eventsOptions, args []string) error
 		}
 		if !o.watch {
 			if len(reply.Events) == 0 {
-				fmt.Fprintln(a.Err, "no events found")
+				say(a.Err, "no events found\n")
 			}
 			return nil
 		}
@@ -103,9 +103,9 @@ func (a *app) printEvents(o *eventsOptions, events []api.Audit) error {
 		return nil
 	}
 	w := tabwriter.NewWriter(a.Out, 0, 8, 2, ' ', 0)
-	fmt.Fprintln(w, "AGE\tTYPE\tREASON\tOBJECT\tMEMBER\tMESSAGE")
+	say(w, "AGE\tTYPE\tREASON\tOBJECT\tMEMBER\tMESSAGE\n")
 	for _, e := range events {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", since(a.Now(), e.At.Time), e.Type, e.Reason, e.Object, orDash(e.Member), e.Message)
+		say(w, "%s\t%s\t%s\t%s\t%s\t%s\n", since(a.Now(), e.At.Time), e.Type, e.Reason, e.Object, orDash(e.Member), e.Message)
 	}
 	return w.Flush()
 }
@@ -138,14 +138,14 @@ func foldEvents(events []api.Audit) []foldedEvent {
 
 func (a *app) printEventRows(events []foldedEvent, indent string) error {
 	w := tabwriter.NewWriter(a.Out, 0, 8, 2, ' ', 0)
-	fmt.Fprintf(w, "%sType\tReason\tAge\tFrom\tMessage\n", indent)
-	fmt.Fprintf(w, "%s----\t------\t---\t----\t-------\n", indent)
+	say(w, "%sType\tReason\tAge\tFrom\tMessage\n", indent)
+	say(w, "%s----\t------\t---\t----\t-------\n", indent)
 	for _, e := range events {
 		age := since(a.Now(), e.At.Time)
 		if e.times > 1 {
 			age = fmt.Sprintf("%s (x%d over %s)", age, e.times, since(a.Now(), e.first))
 		}
-		fmt.Fprintf(w, "%s%s\t%s\t%s\t%s\t%s\n", indent, e.Type, e.Reason, age, e.By, e.Message)
+		say(w, "%s%s\t%s\t%s\t%s\t%s\n", indent, e.Type, e.Reason, age, e.By, e.Message)
 	}
 	return w.Flush()
 }

@@ -45,7 +45,8 @@ func refusedf(format string, args ...any) *Failure {
 	return &Failure{Code: ExitRefused, Message: fmt.Sprintf(format, args...)}
 }
 
-func silent(code int) *Failure { return &Failure{Code: code} }
+// different ends a command whose output said already what differs.
+func different() *Failure { return &Failure{Code: ExitDifferent} }
 
 // codeOf maps the service's error codes to exit codes.
 func codeOf(code string) int {
@@ -63,16 +64,13 @@ func codeOf(code string) int {
 
 // failureOf makes a Failure of any error that a command returns.
 func failureOf(err error) *Failure {
-	var own *Failure
-	if errors.As(err, &own) {
+	if own, ok := errors.AsType[*Failure](err); ok {
 		return own
 	}
-	var refused *api.Failure
-	if errors.As(err, &refused) {
+	if refused, ok := errors.AsType[*api.Failure](err); ok {
 		return &Failure{Code: codeOf(refused.Code), Message: refused.Message, Faults: refused.Faults, Next: refused.Next}
 	}
-	var faults api.Faults
-	if errors.As(err, &faults) {
+	if faults, ok := errors.AsType[api.Faults](err); ok {
 		return &Failure{Code: ExitRefused, Message: countFaults(faults), Faults: faults}
 	}
 	if errors.Is(err, context.DeadlineExceeded) {
@@ -82,8 +80,8 @@ func failureOf(err error) *Failure {
 }
 
 func isNotFound(err error) bool {
-	var f *api.Failure
-	return errors.As(err, &f) && f.Code == api.CodeNotFound
+	f, ok := errors.AsType[*api.Failure](err)
+	return ok && f.Code == api.CodeNotFound
 }
 
 func countFaults(f api.Faults) string {
@@ -96,13 +94,13 @@ func countFaults(f api.Faults) string {
 // print writes the failure the way a person reads it: message, faults with corrected forms, next.
 func (f *Failure) print(w io.Writer) {
 	if f.Message != "" {
-		fmt.Fprintf(w, "error: %s\n", f.Message)
+		say(w, "error: %s\n", f.Message)
 	}
 	for i := range f.Faults {
 		printFault(w, &f.Faults[i])
 	}
 	if f.Next != "" {
-		fmt.Fprintf(w, "next: %s\n", f.Next)
+		say(w, "next: %s\n", f.Next)
 	}
 }
 
@@ -111,12 +109,12 @@ func printFault(w io.Writer, f *api.Fault) {
 	if f.Object != "" {
 		at = strings.TrimSuffix(f.Object+": "+f.Path, ": ")
 	}
-	fmt.Fprintf(w, "  %s\n    found     %s\n    expected  %s\n", at, f.Found, f.Expected)
+	say(w, "  %s\n    found     %s\n    expected  %s\n", at, f.Found, f.Expected)
 	if f.Fix == "" {
 		return
 	}
-	fmt.Fprintln(w, "    write")
+	say(w, "    write\n")
 	for line := range strings.SplitSeq(strings.TrimRight(f.Fix, "\n"), "\n") {
-		fmt.Fprintf(w, "      %s\n", line)
+		say(w, "      %s\n", line)
 	}
 }

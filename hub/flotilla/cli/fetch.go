@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"slices"
@@ -47,10 +48,15 @@ func (a *app) fetchAll(ctx context.Context, k resourceKind, s selection) ([]*uns
 			objects = append(objects, obj)
 		}
 		if page.Continue == "" {
+			slices.SortStableFunc(objects, byName)
 			return objects, nil
 		}
 		request.Continue = page.Continue
 	}
+}
+
+func byName(a, b *unstructured.Unstructured) int {
+	return cmp.Or(strings.Compare(a.GetNamespace(), b.GetNamespace()), strings.Compare(a.GetName(), b.GetName()))
 }
 
 // fetchTarget reads everything the arguments of a command name. Objects that are missing are
@@ -117,10 +123,13 @@ func shownName(o api.ObjectRef) string {
 	return k.resource() + "/" + o.Name
 }
 
-// joinErrors puts errors on lines of one Failure; nil when there are none.
+// joinErrors puts several errors on lines of one Failure with this code; one stays as it is.
 func joinErrors(code int, errs []error) error {
-	if len(errs) == 0 {
+	switch len(errs) {
+	case 0:
 		return nil
+	case 1:
+		return errs[0]
 	}
 	lines := make([]string, len(errs))
 	for i, err := range errs {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/pflag"
 
@@ -67,22 +68,15 @@ func (a *app) readAll(s *source) ([]configs.Document, error) {
 
 // unreadable lists every problem of the files as a fault.
 func unreadable(err error) error {
-	var problems configs.Problems
-	if !errors.As(err, &problems) {
+	problems, ok := errors.AsType[configs.Problems](err)
+	if !ok {
 		return &Failure{Code: ExitRefused, Message: err.Error()}
 	}
-	return &Failure{Code: ExitRefused, Message: "the files cannot be read:\n  " + joinProblems(problems)}
-}
-
-func joinProblems(problems configs.Problems) string {
-	text := ""
+	lines := []string{"the files cannot be read:"}
 	for i := range problems {
-		if i > 0 {
-			text += "\n  "
-		}
-		text += problems[i].Error()
+		lines = append(lines, problems[i].Error())
 	}
-	return text
+	return &Failure{Code: ExitRefused, Message: strings.Join(lines, "\n  ")}
 }
 
 func (a *app) documentOf(d *configs.Document) (document, error) {

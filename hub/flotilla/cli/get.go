@@ -36,7 +36,7 @@ Any other kind that the hub holds is named in capitals: Widget.v1.example.com.`,
   flotilla get deployments -A -l app=web -w`,
 		RunE: a.run(func(ctx context.Context, args []string) error { return a.get(ctx, o, args) }),
 	}
-	o.output.addFlags(cmd)
+	o.addFlags(cmd)
 	a.namespaceFlag(cmd.Flags())
 	cmd.Flags().StringVarP(&o.labels, "selector", "l", "", "only objects whose labels match")
 	cmd.Flags().BoolVarP(&o.selection.allNamespaces, "all-namespaces", "A", false, "objects of every namespace")
@@ -69,7 +69,7 @@ func (a *app) get(ctx context.Context, o *getOptions, args []string) error {
 	}
 	single := len(t.refs) == 1 && len(t.kinds) == 0
 	if len(objects) == 0 && !single && len(missing) == 0 && o.table() {
-		fmt.Fprintln(a.Err, nothingFound(t))
+		say(a.Err, "%s\n", nothingFound(t))
 		return nil
 	}
 	if len(objects) > 0 || !single {

@@ -76,8 +76,8 @@ func (a *app) setMetadata(ctx context.Context, o *labelOptions, args []string) e
 			failed = append(failed, err)
 		}
 	}
-	if len(failed) == 1 && len(refs) == 1 {
-		return failed[0]
+	if len(failed) == 0 && len(refs) == 1 && !o.list && !dry {
+		a.next("flotilla describe %s", refs[0])
 	}
 	return joinErrors(ExitPartial, failed)
 }

@@ -52,8 +52,8 @@ func (a *app) patch(ctx context.Context, r ref, dry bool, do change) (*api.Apply
 }
 
 func isConflict(err error) bool {
-	var f *api.Failure
-	return errors.As(err, &f) && f.Code == api.CodeConflict
+	f, ok := errors.AsType[*api.Failure](err)
+	return ok && f.Code == api.CodeConflict
 }
 
 // report prints what a change did, in kubectl's words for it.

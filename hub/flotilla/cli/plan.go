@@ -104,7 +104,7 @@ func (a *app) plan(ctx context.Context, o *planOptions) error {
 	if !offline {
 		a.next("flotilla apply %s", o.flagsText())
 	}
-	return silent(ExitDifferent)
+	return different()
 }
 
 func (a *app) planLive(ctx context.Context, documents []document, at time.Time) (plan.Answer, error) {

@@ -60,7 +60,7 @@ func (a *app) rolloutStatus(ctx context.Context, o *rolloutOptions, args []strin
 			return nil
 		case !o.watch:
 			a.next("flotilla describe %s", r)
-			return silent(ExitDifferent)
+			return different()
 		}
 		if !pause(ctx, pollInterval) {
 			return rolloutTimeout(r, o.timeout, last)

@@ -44,7 +44,7 @@ func (a *app) status(ctx context.Context, format string, check bool) error {
 		return err
 	}
 	if check && len(s.Problems) > 0 {
-		return silent(ExitDifferent)
+		return different()
 	}
 	return nil
 }
@@ -52,15 +52,15 @@ func (a *app) status(ctx context.Context, format string, check bool) error {
 func (a *app) printStatus(s *api.FleetStatus) error {
 	w := tabwriter.NewWriter(a.Out, 0, 8, 2, ' ', 0)
 	if len(s.Problems) > 0 {
-		fmt.Fprintf(w, "%d %s\n", len(s.Problems), plural(len(s.Problems), "problem", "problems"))
+		say(w, "%d %s\n", len(s.Problems), plural(len(s.Problems), "problem", "problems"))
 		for _, p := range s.Problems {
-			fmt.Fprintf(w, "  %s\t%s\t%s\t%s\n", p.Object, p.Reason, since(a.Now(), p.Since.Time), p.Message)
+			say(w, "  %s\t%s\t%s\t%s\n", p.Object, p.Reason, since(a.Now(), p.Since.Time), p.Message)
 		}
-		fmt.Fprintln(w)
+		say(w, "\n")
 	}
-	fmt.Fprintf(w, "fleet\t%s, led by %s, term %d\n", s.Fleet, s.Leader, s.Term)
-	fmt.Fprintf(w, "members\t%s\n", memberCounts(s.Members))
-	fmt.Fprintf(w, "placements\t%d on %d %s\n", s.Placements, s.Bindings, plural(s.Bindings, "binding", "bindings"))
+	say(w, "fleet\t%s, led by %s, term %d\n", s.Fleet, s.Leader, s.Term)
+	say(w, "members\t%s\n", memberCounts(s.Members))
+	say(w, "placements\t%d on %d %s\n", s.Placements, s.Bindings, plural(s.Bindings, "binding", "bindings"))
 	if err := w.Flush(); err != nil {
 		return fmt.Errorf("printing: %w", err)
 	}

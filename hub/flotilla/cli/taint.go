@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -50,7 +51,11 @@ func (a *app) taint(ctx context.Context, args []string, dryRun string, bare bool
 		}
 		changes = append(changes, c)
 	}
-	return a.changeTaints(ctx, name, changes, "tainted", dry)
+	done := "untainted"
+	if slices.ContainsFunc(changes, func(c taintChange) bool { return !c.remove }) {
+		done = "tainted"
+	}
+	return a.changeTaints(ctx, name, changes, done, dry)
 }
 
 func (a *app) changeTaints(ctx context.Context, member string, changes []taintChange, done string, dry bool) error {
@@ -58,7 +63,7 @@ func (a *app) changeTaints(ctx context.Context, member string, changes []taintCh
 	result, err := a.patch(ctx, r, dry, func(obj *unstructured.Unstructured) (map[string]any, error) {
 		now := taintsOf(obj)
 		then := applyTaints(now, changes)
-		if equalTaints(now, then) {
+		if slices.Equal(now, then) {
 			return nil, nil
 		}
 		return map[string]any{"spec": map[string]any{"taints": then}}, nil
@@ -71,16 +76,4 @@ func (a *app) changeTaints(ctx context.Context, member string, changes []taintCh
 		a.next("flotilla get members")
 	}
 	return nil
-}
-
-func equalTaints(a, b []api.Taint) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for i := range a {
-		if a[i] != b[i] {
-			return false
-		}
-	}
-	return true
 }
