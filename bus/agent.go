@@ -1,6 +1,7 @@
 package bus
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -41,9 +42,10 @@ func ConnectAgent(ctx context.Context, o Options, member string) (*AgentConn, er
 	if o.Version != "" {
 		name += "/" + o.Version
 	}
+	jitter := cmp.Or(o.ReconnectJitter, agentJitter)
 	c, err := o.connect(name, nats.CustomInboxPrefix(subjects.Inbox(member)), nats.NoEcho(),
-		nats.RetryOnFailedConnect(true), nats.ReconnectWait(reconnectWait),
-		nats.ReconnectJitter(agentJitter, agentJitter), nats.Timeout(dialTimeout))
+		nats.RetryOnFailedConnect(true), nats.ReconnectWait(cmp.Or(o.ReconnectWait, agentWait)),
+		nats.ReconnectJitter(jitter, jitter), nats.Timeout(dialTimeout))
 	if err != nil {
 		return nil, err
 	}

@@ -21,7 +21,7 @@ import (
 const (
 	dialTimeout     = 10 * time.Second
 	clientTimeout   = 5 * time.Second
-	reconnectWait   = 2 * time.Second
+	agentWait       = 2 * time.Second
 	agentJitter     = 15 * time.Second
 	hubWait         = 100 * time.Millisecond
 	hubJitter       = 400 * time.Millisecond

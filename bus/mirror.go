@@ -15,6 +15,8 @@ type mirror struct {
 	cells   map[string]cell
 	current listing
 	round   uint64 // of listings, from 1
+	newest  uint64 // sequence taken in
+	before  uint64 // newest when the listing began
 	needed  uint64 // round from which on the mirror is whole again
 	synced  bool
 	ready   chan struct{} // closed while synced
@@ -45,12 +47,23 @@ func (m *mirror) begin() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.round++
+	m.before = m.newest
 }
 
+// opened notes the listing. A stream whose newest sequence is below what was seen of it has lost
+// writes: then whatever it lists now counts, however low its sequence.
 func (m *mirror) opened(l listing) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.current = l
+	if l.last >= m.before {
+		return
+	}
+	m.newest = l.last
+	for key, c := range m.cells {
+		c.sequence = 0
+		m.cells[key] = c
+	}
 }
 
 func (m *mirror) message(msg message) {
@@ -75,6 +88,7 @@ func (m *mirror) take(msg message) {
 		replayed: msg.replayed, deleted: msg.value == nil, round: m.round,
 	}
 	m.cells[msg.key] = next
+	m.newest = max(m.newest, next.sequence)
 	silent := next.deleted && (!known || old.deleted)
 	if !silent {
 		m.observe(msg.key, next)

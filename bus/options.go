@@ -27,7 +27,10 @@ type Options struct {
 	Version string
 	// Timeout bounds the first connection of a client, 5 s when 0. Hubs and agents retry for ever.
 	Timeout time.Duration
-	Log     zerolog.Logger
+	// ReconnectWait and ReconnectJitter say when an agent tries again, 2 s and up to 15 s more when 0,
+	// so that a fleet does not come back all at once.
+	ReconnectWait, ReconnectJitter time.Duration
+	Log                            zerolog.Logger
 	// Getenv replaces os.Getenv in tests.
 	Getenv func(string) string
 }

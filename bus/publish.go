@@ -60,7 +60,8 @@ func outcomeOf(err error) outcome {
 }
 
 // publish sends one message and waits for the server. The wait does not end with ctx's cancellation,
-// because then nobody would know the outcome.
+// because then nobody would know the outcome; it does end when the connection is lost, because then
+// no answer will come.
 func (c *Conn) publish(ctx context.Context, m *nats.Msg) (*jetstream.PubAck, error) {
 	return c.publishWithin(ctx, m, publishTimeout)
 }
@@ -68,6 +69,11 @@ func (c *Conn) publish(ctx context.Context, m *nats.Msg) (*jetstream.PubAck, err
 func (c *Conn) publishWithin(ctx context.Context, m *nats.Msg, limit time.Duration) (*jetstream.PubAck, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
 	defer cancel()
+	defer c.listen(func(d disturbance) {
+		if d == lost {
+			cancel()
+		}
+	})()
 	ack, err := c.JS.PublishMsg(ctx, m)
 	if errors.Is(err, nats.ErrMaxPayload) {
 		err = fmt.Errorf("%w: %d bytes, the server takes messages up to %d", ErrTooLarge, len(m.Data), c.NC.MaxPayload())

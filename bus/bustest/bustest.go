@@ -111,13 +111,15 @@ func (s *Server) Agent(t testing.TB, member string) *bus.AgentConn {
 	return a
 }
 
-// AgentOptions are bus options for the agent of a member, over TCP, with its own creds.
+// AgentOptions are bus options for the agent of a member, over TCP, with its own creds; it reconnects
+// sooner than one in production.
 func (s *Server) AgentOptions(t testing.TB, member string) bus.Options {
 	t.Helper()
 	creds, err := s.AgentCreds(member)
 	require.NoError(t, err)
 	o := s.TCP()
 	o.Creds, o.CredsText = "", creds
+	o.ReconnectWait, o.ReconnectJitter = 50*time.Millisecond, 50*time.Millisecond
 	return o
 }
 

@@ -1,0 +1,117 @@
+package bus_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"flotilla/bus"
+	"flotilla/bus/bustest"
+	"flotilla/subjects"
+)
+
+// throughProxy leads on a connection that a proxy can disturb.
+func throughProxy(t *testing.T) (*bustest.Proxy, *bus.Store, *bus.Conn) {
+	t.Helper()
+	server := bustest.Start(t)
+	proxy := bustest.NewProxy(t, server)
+	o := server.TCP()
+	o.URL = proxy.URL()
+	c, err := bus.ConnectHub(bustest.Context(t), o)
+	require.NoError(t, err)
+	t.Cleanup(c.Close)
+	return proxy, bustest.Lead(t, c, "hub-0", bus.LeadOptions{}), server.Hub(t)
+}
+
+type written struct {
+	revisions []uint64
+	err       error
+}
+
+func writeInBackground(t *testing.T, store *bus.Store, ops ...bus.Op) <-chan written {
+	t.Helper()
+	done := make(chan written, 1)
+	ctx := context.WithoutCancel(t.Context())
+	go func() {
+		revisions, err := store.Writer.Write(ctx, ops...)
+		done <- written{revisions, err}
+	}()
+	return done
+}
+
+// A write is stored, but its answer is lost with the connection. The writer must find out that it was
+// stored, answer with the right revision, and have fenced what may still be in flight.
+func TestAnAnswerThatWasLostIsFoundOut(t *testing.T) {
+	proxy, store, direct := throughProxy(t)
+	fence := termSequence(t, direct)
+	proxy.HoldReplies()
+	done := writeInBackground(t, store, bus.Put("schedule.a", schedule("a", 1), 0), bus.Put("schedule.b", schedule("b", 1), 0))
+	bustest.Eventually(t, func() error {
+		if n := len(storedKeys(t, direct, "schedule.*")); n != 2 {
+			return fmt.Errorf("%d schedules are stored", n)
+		}
+		return nil
+	})
+	proxy.Cut()
+	result := <-done
+	require.NoError(t, result.err)
+	require.Equal(t, store.State.Revision("schedule.b"), result.revisions[1])
+	require.Greater(t, termSequence(t, direct), fence, "the term was written anew")
+
+	write(t, store, bus.Put("schedule.a", schedule("a", 2), result.revisions[0]))
+}
+
+// A write is lost with the connection before it reached the server. The writer must find out that it
+// was not stored and say so, and go on.
+func TestAWriteThatWasLostIsFoundOut(t *testing.T) {
+	proxy, store, direct := throughProxy(t)
+	r := write(t, store, bus.Put("schedule.a", schedule("a", 1), 0))
+	proxy.HoldRequests()
+	done := writeInBackground(t, store, bus.Put("schedule.a", schedule("a", 2), r[0]))
+	bustest.Eventually(t, func() error { return underWay(store, "schedule.a", r[0]) })
+	proxy.Cut()
+	result := <-done
+	require.ErrorIs(t, result.err, bus.ErrConflict)
+	require.Equal(t, r[0], store.State.Revision("schedule.a"))
+	write(t, store, bus.Put("schedule.a", schedule("a", 3), r[0]))
+	require.Len(t, storedKeys(t, direct, "schedule.*"), 1)
+}
+
+// underWay returns nil once another write of key is under way. The probe can never be stored, because
+// it names the record twice.
+func underWay(store *bus.Store, key string, revision uint64) error {
+	probe := bus.Delete(key, revision)
+	_, err := store.Writer.Write(context.Background(), probe, probe)
+	if !errors.Is(err, bus.ErrConflict) {
+		return fmt.Errorf("nothing is being written: %w", err)
+	}
+	return nil
+}
+
+// An answer is lost, and before the writer can find out another hub has taken over: it must give up.
+func TestALostAnswerAndATakeOver(t *testing.T) {
+	proxy, store, direct := throughProxy(t)
+	proxy.HoldReplies()
+	done := writeInBackground(t, store, bus.Put("schedule.a", schedule("a", 1), 0))
+	bustest.Eventually(t, func() error {
+		if n := len(storedKeys(t, direct, "schedule.*")); n != 1 {
+			return fmt.Errorf("%d schedules are stored", n)
+		}
+		return nil
+	})
+	takeOver(t, direct)
+	proxy.Cut()
+	require.ErrorIs(t, (<-done).err, bus.ErrDeposed)
+}
+
+func termSequence(t *testing.T, c *bus.Conn) uint64 {
+	t.Helper()
+	stream, err := c.JS.Stream(bustest.Context(t), c.Fleet.BucketStream(subjects.State))
+	require.NoError(t, err)
+	m, err := stream.GetLastMsgForSubject(bustest.Context(t), c.Fleet.BucketSubject(subjects.State, subjects.TermKey))
+	require.NoError(t, err)
+	return m.Sequence
+}

@@ -1,0 +1,189 @@
+package bus_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"flotilla/bus"
+	"flotilla/bus/bustest"
+	"flotilla/core/api"
+	"flotilla/subjects"
+)
+
+// short makes leases that end while a test waits.
+var short = bus.LeadOptions{TTL: time.Second, Renew: 200 * time.Millisecond, Margin: 300 * time.Millisecond, Poll: 100 * time.Millisecond}
+
+// candidate competes in the background; led gets its stores, ended its result.
+type candidate struct {
+	led    chan *bus.Store
+	lost   chan error // why a leadership ended
+	ended  chan error
+	resign context.CancelFunc
+}
+
+func compete(t *testing.T, c *bus.Conn, id string) *candidate {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
+	k := &candidate{led: make(chan *bus.Store, 8), lost: make(chan error, 8), ended: make(chan error, 1), resign: cancel}
+	go func() {
+		k.ended <- bus.Lead(ctx, c, id, short, func(ctx context.Context, s *bus.Store) error {
+			k.led <- s
+			<-ctx.Done()
+			k.lost <- context.Cause(ctx)
+			return nil
+		})
+		close(k.ended)
+	}()
+	t.Cleanup(func() {
+		cancel()
+		for range k.ended {
+		}
+	})
+	return k
+}
+
+func within[T any](t *testing.T, c <-chan T, what string) T {
+	t.Helper()
+	select {
+	case v := <-c:
+		return v
+	case <-time.After(10 * time.Second):
+		require.FailNow(t, "did not happen: "+what)
+		panic("unreachable")
+	}
+}
+
+func TestALeaderIsFollowedAtOnceWhenItResigns(t *testing.T) {
+	server := bustest.Start(t)
+	first := compete(t, server.Hub(t), "hub-0")
+	one := within(t, first.led, "hub-0 leads")
+	second := compete(t, server.Hub(t), "hub-1")
+	bustest.Eventually(t, func() error { return watchers(t, server, subjects.Lease, 1) })
+	require.Empty(t, second.led)
+
+	first.resign()
+	require.NoError(t, within(t, first.ended, "hub-0 ends"))
+	two := within(t, second.led, "hub-1 leads")
+	require.Greater(t, two.Term.Term, one.Term.Term)
+	require.Equal(t, "hub-1", two.Term.Holder)
+	_, err := one.Writer.Write(bustest.Context(t), bus.Put("schedule.a", schedule("a", 1), 0))
+	require.ErrorIs(t, err, bus.ErrDeposed)
+}
+
+// watchers returns nil when so many consumers watch a bucket.
+func watchers(t *testing.T, s *bustest.Server, bucket string, want int) error {
+	t.Helper()
+	c := s.Hub(t)
+	defer c.Close()
+	stream, err := c.JS.Stream(bustest.Context(t), c.Fleet.BucketStream(bucket))
+	if err != nil {
+		return err
+	}
+	if n := stream.CachedInfo().State.Consumers; n != want {
+		return fmt.Errorf("%d consumers watch %s", n, bucket)
+	}
+	return nil
+}
+
+// A leader that cannot renew must stop before its lease ends, and another follows when it has ended.
+func TestALeaderThatIsCutOffStopsInTime(t *testing.T) {
+	server := bustest.Start(t)
+	proxy := bustest.NewProxy(t, server)
+	o := server.TCP()
+	o.URL = proxy.URL()
+	c, err := bus.ConnectHub(bustest.Context(t), o)
+	require.NoError(t, err)
+	t.Cleanup(c.Close)
+	first := compete(t, c, "hub-0")
+	within(t, first.led, "hub-0 leads")
+	second := compete(t, server.Hub(t), "hub-1")
+
+	proxy.HoldRequests()
+	require.ErrorIs(t, within(t, first.lost, "hub-0 stops acting"), bus.ErrDeposed)
+	require.Empty(t, second.led, "hub-0 stopped before hub-1 began")
+	within(t, second.led, "hub-1 leads")
+	proxy.Cut()
+	second.resign()
+	within(t, first.led, "hub-0 leads again")
+}
+
+func TestRenewalsKeepTheLease(t *testing.T) {
+	server := bustest.Start(t)
+	first := compete(t, server.Hub(t), "hub-0")
+	within(t, first.led, "hub-0 leads")
+	c := server.Hub(t)
+	began := leaseSequence(t, c)
+	second := compete(t, c, "hub-1")
+	bustest.Eventually(t, func() error {
+		if n := leaseSequence(t, c); n < began+8 {
+			return fmt.Errorf("%d renewals", n-began)
+		}
+		return nil
+	})
+	require.Empty(t, second.led, "nobody else led within the time of eight renewals, longer than the lease")
+	require.Empty(t, first.lost)
+}
+
+func leaseSequence(t *testing.T, c *bus.Conn) uint64 {
+	t.Helper()
+	stream, err := c.JS.Stream(bustest.Context(t), c.Fleet.BucketStream(subjects.Lease))
+	require.NoError(t, err)
+	return stream.CachedInfo().State.LastSeq
+}
+
+// A hub that is killed and comes back under its own name need not wait for its own lease to end.
+func TestAHubTakesItsOwnLeaseOver(t *testing.T) {
+	server := bustest.Start(t)
+	dead := bustest.Lead(t, server.Hub(t), "hub-0", bus.LeadOptions{})
+	again := bustest.Lead(t, server.Hub(t), "hub-0", bus.LeadOptions{})
+	require.Greater(t, again.Term.Term, dead.Term.Term)
+	_, err := dead.Writer.Write(bustest.Context(t), bus.Put("schedule.a", schedule("a", 1), 0))
+	require.ErrorIs(t, err, bus.ErrDeposed)
+	write(t, again, bus.Put("schedule.a", schedule("a", 1), 0))
+}
+
+func TestTheTermIsAboveWhatMembersHold(t *testing.T) {
+	server := bustest.Start(t)
+	store := server.Lead(t)
+	far := uint64(time.Now().Unix()) + 1_000_000
+	agent := server.Agent(t, "berlin")
+	require.NoError(t, agent.PutHeartbeat(bustest.Context(t), api.Heartbeat{Holds: api.Order{Epoch: 3, Term: far, Generation: 9}}))
+	again := bustest.Lead(t, server.Hub(t), "hub-test", bus.LeadOptions{})
+	require.EqualValues(t, far+1, again.Term.Term)
+	require.EqualValues(t, 3, again.Term.Epoch)
+	require.EqualValues(t, 1, store.Term.Epoch)
+	require.GreaterOrEqual(t, store.Term.Term, uint64(time.Now().Unix())-60)
+}
+
+func TestAnOlderHubDoesNotCompete(t *testing.T) {
+	server := bustest.Start(t)
+	store := server.Lead(t)
+	revision := store.State.Revision(subjects.LayoutKey)
+	require.NotZero(t, revision, "the leader recorded the layout")
+	newer := api.Layout{Header: api.NewHeader(api.KindLayout), Step: bus.LayoutStep() + 1}
+	write(t, store, bus.Put(subjects.LayoutKey, newer, revision))
+	err := bus.Lead(bustest.Context(t), server.Hub(t), "hub-1", short, func(context.Context, *bus.Store) error { return nil })
+	require.ErrorIs(t, err, bus.ErrLayoutNewer)
+	require.ErrorContains(t, err, fmt.Sprintf("step %d", bus.LayoutStep()+1))
+}
+
+func TestAnErrorWhileLeadingEndsLead(t *testing.T) {
+	server := bustest.Start(t)
+	broken := errors.New("the door cannot open")
+	err := bus.Lead(bustest.Context(t), server.Hub(t), "hub-0", short, func(context.Context, *bus.Store) error { return broken })
+	require.ErrorIs(t, err, broken)
+
+	c := server.Hub(t)
+	stream, err := c.JS.Stream(t.Context(), c.Fleet.BucketStream(subjects.Lease))
+	require.NoError(t, err)
+	m, err := stream.GetLastMsgForSubject(t.Context(), c.Fleet.BucketSubject(subjects.Lease, subjects.LeaseKey))
+	require.NoError(t, err)
+	var held api.Lease
+	require.Error(t, json.Unmarshal(m.Data, &held), "the lease was given up")
+}

@@ -1,0 +1,201 @@
+package bus_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/stretchr/testify/require"
+
+	"flotilla/bus"
+	"flotilla/bus/bustest"
+	"flotilla/core/api"
+	"flotilla/subjects"
+)
+
+// takeOver writes a term of another hub behind the back of the leader.
+func takeOver(t *testing.T, c *bus.Conn) {
+	t.Helper()
+	term := api.Term{Header: api.NewHeader(api.KindTerm), Epoch: 1, Term: 1 << 40, Holder: "usurper"}
+	text, err := json.Marshal(term)
+	require.NoError(t, err)
+	_, err = c.JS.Publish(bustest.Context(t), c.Fleet.BucketSubject(subjects.State, subjects.TermKey), text)
+	require.NoError(t, err)
+}
+
+// storedKeys lists what the bucket really holds.
+func storedKeys(t *testing.T, c *bus.Conn, filter string) []string {
+	t.Helper()
+	stream, err := c.JS.Stream(bustest.Context(t), c.Fleet.BucketStream(subjects.State))
+	require.NoError(t, err)
+	info, err := stream.Info(bustest.Context(t), jetstream.WithSubjectFilter(c.Fleet.BucketSubject(subjects.State, filter)))
+	require.NoError(t, err)
+	keys := []string{}
+	for subject := range info.State.Subjects {
+		key, ok := c.Fleet.BucketKey(subjects.State, subject)
+		require.True(t, ok)
+		keys = append(keys, key)
+	}
+	return keys
+}
+
+func TestADeposedWriterIsRefusedByTheServer(t *testing.T) {
+	server := bustest.Start(t)
+	for name, ops := range map[string][]bus.Op{
+		"single": {bus.Put("schedule.a", schedule("a", 1), 0)},
+		"batch":  {bus.Put("schedule.a", schedule("a", 1), 0), bus.Put("schedule.b", schedule("b", 1), 0)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			store := server.Lead(t)
+			takeOver(t, server.Hub(t))
+			_, err := store.Writer.Write(bustest.Context(t), ops...)
+			require.ErrorIs(t, err, bus.ErrDeposed)
+			require.Empty(t, storedKeys(t, store.Conn, "schedule.*"))
+			_, err = store.Writer.Write(bustest.Context(t), bus.Put("schedule.c", schedule("c", 1), 0))
+			require.ErrorIs(t, err, bus.ErrDeposed, "and stays deposed")
+		})
+	}
+}
+
+func TestABatchIsStoredWholeOrNotAtAll(t *testing.T) {
+	store := bustest.Start(t).Lead(t)
+	revisions := write(t, store,
+		bus.Put("schedule.a", schedule("a", 1), 0),
+		bus.Put("schedule.b", schedule("b", 1), 0),
+		bus.Put("release.b", api.Release{Placement: "b"}, 0))
+	require.Equal(t, []uint64{revisions[0], revisions[0] + 1, revisions[0] + 2}, revisions)
+	require.Equal(t, revisions[1], store.State.Revision("schedule.b"))
+
+	_, err := store.Writer.Write(bustest.Context(t),
+		bus.Put("schedule.a", schedule("a", 2), revisions[0]),
+		bus.Put("schedule.b", schedule("b", 2), revisions[0]))
+	require.ErrorIs(t, err, bus.ErrConflict)
+	require.ErrorContains(t, err, "schedule.b")
+	require.Equal(t, revisions[0], store.State.Revision("schedule.a"), "the first of them was not stored either")
+
+	_, err = store.Writer.Write(bustest.Context(t),
+		bus.Put("schedule.c", schedule("c", 1), 0),
+		bus.Put("schedule.d", json.RawMessage(noise(2*bus.MaxValue)), 0))
+	require.ErrorIs(t, err, bus.ErrTooLarge)
+	require.ErrorContains(t, err, "schedule.d")
+	require.Zero(t, store.State.Revision("schedule.c"))
+	require.Len(t, storedKeys(t, store.Conn, "schedule.*"), 2)
+}
+
+func TestABatchChangesAndDeletes(t *testing.T) {
+	store := bustest.Start(t).Lead(t)
+	r := write(t, store, bus.Put("schedule.a", schedule("a", 1), 0), bus.Put("schedule.b", schedule("b", 1), 0))
+	write(t, store, bus.Put("schedule.a", schedule("a", 2), r[0]), bus.Delete("schedule.b", r[1]))
+	require.Equal(t, []string{"schedule.a"}, store.State.Keys("schedule."))
+}
+
+func TestRevisionsAreChecked(t *testing.T) {
+	store := bustest.Start(t).Lead(t)
+	r := write(t, store, bus.Put("schedule.a", schedule("a", 1), 0))
+	for name, ops := range map[string][]bus.Op{
+		"exists":    {bus.Put("schedule.a", schedule("a", 2), 0)},
+		"stale":     {bus.Put("schedule.a", schedule("a", 2), r[0]-1)},
+		"not there": {bus.Put("schedule.b", schedule("b", 2), r[0])},
+		"delete":    {bus.Delete("schedule.a", r[0]+1)},
+	} {
+		_, err := store.Writer.Write(bustest.Context(t), ops...)
+		require.ErrorIs(t, err, bus.ErrConflict, name)
+	}
+	_, err := store.Writer.Write(bustest.Context(t), bus.Put("schedule.c", schedule("c", 1), 0), bus.Delete("schedule.c", 0))
+	require.ErrorContains(t, err, "written twice")
+	require.Equal(t, r[0], store.State.Revision("schedule.a"))
+}
+
+func TestWritersSideBySide(t *testing.T) {
+	store := bustest.Start(t).Lead(t)
+	const writers, rounds = 8, 25
+	var running sync.WaitGroup
+	errs := make(chan error, writers)
+	for i := range writers {
+		running.Go(func() { errs <- countUp(t.Context(), store, fmt.Sprintf("p%d", i), rounds) })
+	}
+	running.Wait()
+	for range writers {
+		require.NoError(t, <-errs)
+	}
+	table := bus.TableOf[api.Schedule](store.State, subjects.Schedules)
+	for _, e := range table.All() {
+		require.EqualValues(t, rounds, e.Value.Generation, e.Name)
+	}
+	require.Equal(t, writers, table.Len())
+}
+
+// countUp writes a record rounds times, every third time together with a second one.
+func countUp(ctx context.Context, store *bus.Store, name string, rounds int64) error {
+	key, status := "schedule."+name, "status."+name
+	for generation := range rounds {
+		ops := []bus.Op{bus.Put(key, schedule(name, generation+1), store.State.Revision(key))}
+		if generation%3 == 0 {
+			ops = append(ops, bus.Put(status, api.PlacementStatus{ObservedGeneration: generation}, store.State.Revision(status)))
+		}
+		if _, err := store.Writer.Write(ctx, ops...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func TestOneOfTwoWritersOfARecordWins(t *testing.T) {
+	store := bustest.Start(t).Lead(t)
+	const writers = 16
+	var running sync.WaitGroup
+	errs := make(chan error, writers)
+	for i := range writers {
+		running.Go(func() {
+			_, err := store.Writer.Write(t.Context(), bus.Put("schedule.a", schedule("a", int64(i)), 0))
+			errs <- err
+		})
+	}
+	running.Wait()
+	won := 0
+	for range writers {
+		if err := <-errs; err == nil {
+			won++
+		} else {
+			require.ErrorIs(t, err, bus.ErrConflict)
+		}
+	}
+	require.Equal(t, 1, won)
+}
+
+func TestLongValuesAreCompressed(t *testing.T) {
+	server := bustest.Start(t)
+	store := server.Lead(t)
+	long := schedule("web", 1)
+	long.Message = strings.Repeat("all members are busy; ", 20_000)
+	write(t, store, bus.Put("schedule.web", long, 0))
+
+	other := bus.NewState(server.Hub(t))
+	table := bus.TableOf[api.Schedule](other, subjects.Schedules)
+	runInBackground(t, other.Run)
+	require.NoError(t, other.WaitSynced(bustest.Context(t)))
+	found, _, ok := table.Get("web")
+	require.True(t, ok)
+	require.Equal(t, long, found)
+
+	stream, err := store.Conn.JS.Stream(t.Context(), store.Conn.Fleet.BucketStream(subjects.State))
+	require.NoError(t, err)
+	m, err := stream.GetLastMsgForSubject(t.Context(), store.Conn.Fleet.BucketSubject(subjects.State, "schedule.web"))
+	require.NoError(t, err)
+	require.Equal(t, byte('z'), m.Data[0])
+	require.Less(t, len(m.Data), 16<<10)
+}
+
+// noise is JSON of n bytes or more that does not compress.
+func noise(n int) string {
+	var b strings.Builder
+	b.WriteByte('"')
+	for b.Len() < n {
+		b.WriteString(bus.Digest([]byte(b.String()[max(0, b.Len()-64):])))
+	}
+	return b.String() + `"`
+}
