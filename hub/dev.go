@@ -44,7 +44,7 @@ func serve(ctx context.Context, fleet *dev.Fleet, out io.Writer) error {
 }
 
 func printNext(out io.Writer, hub *hubd.Hub) {
-	fmt.Fprintf(out, `
+	_, _ = fmt.Fprintf(out, `
 A hub and eight members in memory are running. In another terminal:
 
   export NATS_URL=%s

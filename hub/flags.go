@@ -34,6 +34,7 @@ func command() *cobra.Command {
 	c.PreRunE = func(c *cobra.Command, _ []string) error { return load(c, file, &config) }
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		if config.Dev {
+			quieten(c, &config)
 			return runDev(c.Context(), &config, c.OutOrStdout())
 		}
 		return hubd.Run(c.Context(), options(&config, logger(config.Log, os.Stderr)))
@@ -76,6 +77,13 @@ func load(c *cobra.Command, file string, config *configs.Hub) error {
 		}
 	}
 	return config.Validate().Err()
+}
+
+// quieten lets a fleet of eight talk of trouble only, unless more was asked for.
+func quieten(c *cobra.Command, config *configs.Hub) {
+	if config.Log.Level == configs.DefaultHub().Log.Level && !c.Flags().Changed("log-level") {
+		config.Log.Level = "warn"
+	}
 }
 
 // changed are the flags that were given.

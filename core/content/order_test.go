@@ -70,7 +70,7 @@ func TestWorkIsAddressedByItsBytes(t *testing.T) {
 	manifests := []api.Manifest{manifest("v1 Namespace  shop")}
 	body, digest, err := content.Work(manifests)
 	require.NoError(t, err)
-	require.Equal(t, `{"kind":"Work","level":1,"manifests":[{"apiVersion":"v1","kind":"Namespace","name":"shop","digest":""}]}`, string(body))
+	require.JSONEq(t, `{"kind":"Work","level":1,"manifests":[{"apiVersion":"v1","kind":"Namespace","name":"shop","digest":""}]}`, string(body))
 	require.Equal(t, content.Digest(body), digest)
 
 	_, other, err := content.Work(append(manifests, manifest("v1 Namespace  blog")))

@@ -70,8 +70,7 @@ func ask[R any](h *house, verb string, request any) (R, *api.Failure) {
 	h.t.Helper()
 	var answer R
 	err := bus.Request(bustest.Context(h.t), h.client, verb, request, &answer, bus.RequestOptions{})
-	var failure *api.Failure
-	if errors.As(err, &failure) {
+	if failure, refused := errors.AsType[*api.Failure](err); refused {
 		return answer, failure
 	}
 	require.NoError(h.t, err)

@@ -2,6 +2,7 @@ package door
 
 import (
 	"context"
+	"maps"
 	"time"
 
 	"flotilla/core/api"
@@ -55,9 +56,7 @@ func (d *Door) subjects(f *draft, all bool) ([]plan.Subject, error) {
 	for _, p := range stored {
 		placements[p.Key()] = p
 	}
-	for key, p := range f.placements {
-		placements[key] = p
-	}
+	maps.Copy(placements, f.placements)
 	subjects := make([]plan.Subject, 0, len(placements))
 	for key, p := range placements {
 		if p == nil || p.DeletionTimestamp != nil {

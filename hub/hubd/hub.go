@@ -9,7 +9,7 @@ import (
 	"flotilla/bus"
 )
 
-// ErrLameDuck, as the cause of the end of Run's context, makes an embedded server send its clients away
+// ErrLameDuck is a cause to end Run's context with: it makes an embedded server send its clients away
 // gently before it stops.
 var ErrLameDuck = errors.New("lame duck")
 

@@ -161,9 +161,9 @@ func TestMetrics(t *testing.T) {
 	}
 	response, err := http.Get("http://" + h.MetricsAddress() + "/metrics")
 	require.NoError(t, err)
-	defer response.Body.Close()
 	body, err := io.ReadAll(response.Body)
 	require.NoError(t, err)
+	require.NoError(t, response.Body.Close())
 	require.Contains(t, string(body), "flotilla_leading 1")
 	require.Contains(t, string(body), `flotilla_members{state="Ready"} 0`)
 	http.DefaultClient.CloseIdleConnections()

@@ -57,7 +57,7 @@ func (h *Hub) act(ctx context.Context, s *bus.Store) error {
 	defer cancel(nil)
 	h.lead(s)
 	defer h.lead(nil)
-	h.options.Log.Info().Uint64("term", s.Term.Term).Msg("leading")
+	h.options.Log.Debug().Uint64("term", s.Term.Term).Msg("starting the rooms")
 	var running sync.WaitGroup
 	for _, r := range h.rooms(s) {
 		running.Go(func() {
@@ -67,7 +67,7 @@ func (h *Hub) act(ctx context.Context, s *bus.Store) error {
 		})
 	}
 	running.Wait()
-	h.options.Log.Info().Uint64("term", s.Term.Term).Msg("not leading any more")
+	h.options.Log.Debug().Uint64("term", s.Term.Term).Msg("the rooms have ended")
 	if cause := context.Cause(ctx); !errors.Is(cause, context.Canceled) {
 		return cause
 	}
