@@ -42,7 +42,7 @@ func (a *app) root() *cobra.Command {
 	root.SetCompletionCommandGroupID(groupOther)
 	a.addCommands(root, groupObjects, a.applyCommand(), a.diffCommand(), a.getCommand(), a.describeCommand(),
 		a.deleteCommand(), a.waitCommand(), a.editCommand(), a.scaleCommand(), a.labelCommand(), a.annotateCommand())
-	a.addCommands(root, groupPlan, a.planCommand(), a.rolloutCommand(), a.eventsCommand())
+	a.addCommands(root, groupPlan, a.planCommand(), a.whyCommand(), a.rolloutCommand(), a.eventsCommand())
 	a.addCommands(root, groupFleet, a.statusCommand(), a.memberCommand(), a.taintCommand(), a.cordonCommand(), a.uncordonCommand())
 	a.addCommands(root, groupOther, a.versionCommand())
 	return root

@@ -1,0 +1,210 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strconv"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"flotilla/core/api"
+	"flotilla/core/plan"
+	"flotilla/core/schedule"
+	"flotilla/core/why"
+)
+
+// flipsFor is for up to how many members a flip is looked for when none is named: each takes many
+// decisions.
+const flipsFor = 32
+
+type whyOptions struct {
+	source
+	moment
+	member string
+	format string
+}
+
+func (a *app) whyCommand() *cobra.Command {
+	o := &whyOptions{}
+	cmd := &cobra.Command{
+		Use:   "why placement/NAME [--member MEMBER]",
+		Short: "Say why a placement goes to a member, or not, and what would change that",
+		Long: `Say of one member, or of all, whether a placement goes there: the filter that refused it with what was
+observed against what was wanted, or its scores and rank, and the smallest single change that would
+flip the verdict.
+
+It asks the hub, or, when files are named, answers from them alone, as plan does.`,
+		Example: `  flotilla why placement/web
+  flotilla why placement/web --member berlin
+  flotilla why web --member berlin -f fleet.yaml -f web.yaml`,
+		RunE: a.run(func(ctx context.Context, args []string) error { return a.why(ctx, o, args) }),
+	}
+	o.source.addFlags(cmd.Flags())
+	o.moment.addFlags(cmd.Flags())
+	a.namespaceFlag(cmd.Flags())
+	cmd.Flags().StringVar(&o.member, "member", "", "the member to explain; without, all of them")
+	cmd.Flags().StringVarP(&o.format, "output", "o", "", "json: the stable form of docs/json.md; wide: every filter and flip")
+	return cmd
+}
+
+func (a *app) why(ctx context.Context, o *whyOptions, args []string) error {
+	if o.format != "" && o.format != "json" && o.format != "wide" {
+		return usagef("unknown output format %q, expected json or wide", o.format)
+	}
+	r, err := placementRef(args, a.namespace)
+	if err != nil {
+		return err
+	}
+	a.machine = o.format == "json"
+	var answers []why.Answer
+	switch {
+	case !o.empty():
+		answers, err = a.whyOffline(o, r)
+	case o.offline:
+		return usagef("--offline answers from files: name them with -f")
+	case o.now != "":
+		return usagef("--now needs files: a hub explains the present")
+	default:
+		request := api.WhyRequest{Kind: r.kind, Namespace: r.namespace, Placement: r.name, Member: o.member}
+		err = a.call(ctx, api.VerbWhy, request, &answers)
+	}
+	if err != nil {
+		return err
+	}
+	if o.format == "json" {
+		return printJSON(a.Out, answers)
+	}
+	return a.printWhy(o, r, answers)
+}
+
+// whyOffline explains from files.
+func (a *app) whyOffline(o *whyOptions, r ref) ([]why.Answer, error) {
+	at, err := o.time()
+	if err != nil {
+		return nil, err
+	}
+	documents, err := a.read(&o.source)
+	if err != nil {
+		return nil, err
+	}
+	in, err := a.collect(documents, at)
+	if err != nil {
+		return nil, err
+	}
+	for _, text := range in.Notes {
+		a.note("%s", text)
+	}
+	key := r.name
+	if r.namespace != "" {
+		key = r.namespace + "/" + r.name
+	}
+	i := slices.IndexFunc(in.Subjects, func(s plan.Subject) bool { return s.Placement.Key() == key })
+	if i < 0 {
+		var names []string
+		for _, s := range in.Subjects {
+			names = append(names, s.Placement.Key())
+		}
+		return nil, &Failure{Code: ExitDifferent, Message: "the files hold no " + r.String() + meant(nearest(key, names))}
+	}
+	question := in.Subjects[i].Input(schedule.NewFleet(in.Members...), in.Now, in.Thresholds)
+	return explain(question, o.member), nil
+}
+
+// explain answers for one member, or for all; beyond flipsFor members without their flips.
+func explain(question schedule.Input, member string) []why.Answer {
+	if member != "" {
+		return []why.Answer{why.Explain(question, member)}
+	}
+	verdicts := schedule.Schedule(question).Verdicts
+	answers := make([]why.Answer, verdicts.Len())
+	for i := range answers {
+		v := verdicts.Row(i)
+		if len(answers) <= flipsFor {
+			answers[i] = why.Explain(question, v.Member)
+			continue
+		}
+		answers[i] = why.Answer{
+			Placement: question.Placement, Member: v.Member, Verdict: v, Checks: []schedule.Check{},
+			NoFlip: "not looked for among so many members: ask with --member " + v.Member,
+		}
+	}
+	return answers
+}
+
+// printWhy prints one answer in full, several as a table with the picked ones first, by rank.
+func (a *app) printWhy(o *whyOptions, r ref, answers []why.Answer) error {
+	if o.member != "" || o.format == "wide" {
+		for i := range answers {
+			a.printf("%s", answers[i].String())
+		}
+		a.nextAfterWhy(r, answers)
+		return nil
+	}
+	slices.SortStableFunc(answers, func(x, y why.Answer) int { return compareVerdicts(&x.Verdict, &y.Verdict) })
+	w := tabwriter.NewWriter(a.Out, 0, 8, 2, ' ', 0)
+	say(w, "MEMBER\tVERDICT\tRANK\tAFFINITY\tSPREAD\tREASON\n")
+	for i := range answers {
+		v := &answers[i].Verdict
+		say(w, "%s\t%s\t%s\t%s\t%s\t%s\n", v.Member, verdictWord(v), rankCell(v.Rank), scoreCell(v.AffinityScore), scoreCell(v.TopologySpreadScore), v.Reason)
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	a.nextAfterWhy(r, answers)
+	return nil
+}
+
+func compareVerdicts(x, y *api.Verdict) int {
+	if x.Picked != y.Picked {
+		return boolInt(y.Picked) - boolInt(x.Picked)
+	}
+	if (x.Rank == 0) != (y.Rank == 0) {
+		return boolInt(x.Rank == 0) - boolInt(y.Rank == 0)
+	}
+	return cmp.Or(x.Rank-y.Rank, cmp.Compare(x.Filter, y.Filter), cmp.Compare(x.Member, y.Member))
+}
+
+func verdictWord(v *api.Verdict) string {
+	switch {
+	case v.Picked:
+		return "picked"
+	case v.Keeps:
+		return v.Filter + ",keeps"
+	}
+	return v.Filter
+}
+
+func rankCell(rank int) string {
+	if rank == 0 {
+		return "-"
+	}
+	return strconv.Itoa(rank)
+}
+
+func scoreCell(score *int32) string {
+	if score == nil {
+		return "-"
+	}
+	return strconv.Itoa(int(*score))
+}
+
+// nextAfterWhy names the command that brings a placement to the one member asked about, or the question
+// about one member.
+func (a *app) nextAfterWhy(r ref, answers []why.Answer) {
+	if len(answers) == 1 {
+		flip := answers[0].Flip
+		switch {
+		case answers[0].Verdict.Picked || flip == nil || flip.Command == "":
+			a.next("flotilla describe %s", r)
+		default:
+			a.next("%s", flip.Command)
+		}
+		return
+	}
+	i := slices.IndexFunc(answers, func(x why.Answer) bool { return !x.Verdict.Picked })
+	if i >= 0 {
+		a.next("flotilla why %s --member %s", r, answers[i].Member)
+	}
+}
