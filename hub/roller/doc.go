@@ -1,0 +1,9 @@
+// Package roller is the room that releases snapshots to members: it watches placements, schedules,
+// snapshots, results and members, asks core/rollout, and writes release.<placement>, for nobody else to
+// write.
+//
+// hub/hubd runs one per term of leadership. A release is one conditional write; a plan that meets a
+// newer record is dropped and made again. Nothing changed means nothing written. When a placement's
+// spec is gone its release stays until every withdrawal is confirmed, or its member left, and is then
+// deleted. Nothing is decided while a cache is behind.
+package roller

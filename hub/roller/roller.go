@@ -1,0 +1,146 @@
+package roller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"flotilla/bus"
+	"flotilla/bus/loop"
+	"flotilla/core/rollout"
+	"flotilla/subjects"
+)
+
+// workers is how many placements are looked at at once.
+const workers = 4
+
+// behind is when a placement is looked at again whose caches were behind.
+const behind = time.Second
+
+// settle is how long results are gathered before a placement is looked at: many members answer at once.
+const settle = 20 * time.Millisecond
+
+// Keys of the queue are "placement:<placement>" and "member:<member>".
+const (
+	placementKey = "placement:"
+	memberKey    = "member:"
+)
+
+// Options of a Roller. The zero value is for production.
+type Options struct {
+	Log zerolog.Logger
+}
+
+// Roller writes releases during one term of leadership.
+type Roller struct {
+	store   *bus.Store
+	options Options
+	records *records
+	queue   *loop.Queue
+
+	mu    sync.Mutex
+	views map[string]rollout.MemberView // as last decided upon, by member
+}
+
+// New returns a roller on an open store; it writes nothing before Run.
+func New(store *bus.Store, o Options) *Roller {
+	r := &Roller{store: store, options: o, records: newRecords(store), views: map[string]rollout.MemberView{}}
+	r.queue = loop.New(loop.Options{Workers: workers, Failed: r.failed})
+	return r
+}
+
+// Run writes releases until ctx ends.
+func (r *Roller) Run(ctx context.Context) error {
+	if err := r.store.State.WaitSynced(ctx); err != nil {
+		return fmt.Errorf("starting to write releases: %w", err)
+	}
+	if err := r.store.Results.WaitSynced(ctx); err != nil {
+		return fmt.Errorf("starting to write releases: %w", err)
+	}
+	placement := func(name string) { r.queue.Add(placementKey + name) }
+	member := func(name string) { r.queue.Add(memberKey + name) }
+	r.records.placements.OnChange(placement)
+	r.records.schedules.OnChange(placement)
+	r.records.releases.OnChange(placement)
+	r.records.snapshots.OnChange(func(name string) { placement(subjects.Snapshots.Group(name)) })
+	r.records.members.OnChange(member)
+	r.records.seen.OnChange(member)
+	r.store.Results.OnChange(r.heard)
+	r.queue.Run(ctx, r.work)
+	return nil
+}
+
+// heard wakes the placement that a result is about.
+func (r *Roller) heard(key string) {
+	if _, kind, placement, ok := subjects.ParseResultKey(key); ok && kind == subjects.CommandPlacement {
+		r.queue.AddAt(placementKey+placement, time.Now().Add(settle))
+	}
+}
+
+func (r *Roller) failed(key string, err error, delay time.Duration) {
+	r.options.Log.Warn().Err(err).Str("key", key).Dur("retry", delay).Msg("releasing")
+}
+
+func (r *Roller) work(ctx context.Context, key string) (time.Time, error) {
+	if !r.store.State.Synced() || !r.store.Results.Synced() {
+		return time.Now().Add(behind), nil
+	}
+	if member, isMember := strings.CutPrefix(key, memberKey); isMember {
+		r.wakeFor(member)
+		return time.Time{}, nil
+	}
+	return r.release(ctx, strings.TrimPrefix(key, placementKey))
+}
+
+// wakeFor wakes the placements on a member, when what a rollout sees of it has changed.
+func (r *Roller) wakeFor(member string) {
+	view := r.records.view(member)
+	r.mu.Lock()
+	before, known := r.views[member]
+	r.views[member] = view
+	r.mu.Unlock()
+	if known && before == view {
+		return
+	}
+	for _, placement := range r.records.on(member) {
+		r.queue.Add(placementKey + placement)
+	}
+}
+
+// release gathers what is known of a placement, decides, and acts.
+func (r *Roller) release(ctx context.Context, placement string) (time.Time, error) {
+	in, revision, err := r.records.gather(placement, time.Now())
+	if err != nil {
+		return time.Time{}, err
+	}
+	plan := rollout.Next(in)
+	key := r.records.releases.Key(placement)
+	var op bus.Op
+	switch {
+	case in.Placement.UID == "" && len(plan.Release.Entries) == 0:
+		if revision == 0 {
+			return time.Time{}, nil
+		}
+		op = bus.Delete(key, revision)
+	case !plan.Changed:
+		return plan.Recheck, nil
+	default:
+		op = bus.Put(key, plan.Release, revision)
+	}
+	_, err = r.store.Writer.Write(ctx, op)
+	if errors.Is(err, bus.ErrConflict) {
+		return time.Now(), nil
+	}
+	if err != nil {
+		return time.Time{}, err
+	}
+	r.store.Audit.Record(plan.Events...)
+	r.options.Log.Debug().Str("placement", placement).Int64("step", plan.Release.Step).
+		Int("advance", len(plan.Advance)).Int("withdraw", len(plan.Withdraw)).Int("hold", len(plan.Hold)).Msg("released")
+	return plan.Recheck, nil
+}
