@@ -1,0 +1,102 @@
+package reporter
+
+import (
+	"slices"
+	"time"
+
+	"flotilla/bus"
+	"flotilla/core/api"
+	"flotilla/core/status"
+	"flotilla/subjects"
+)
+
+// records are the tables a status depends on.
+type records struct {
+	placements *bus.Table[api.Spec]
+	members    *bus.Table[api.Spec]
+	snapshots  *bus.Table[api.Snapshot]
+	seen       *bus.Table[api.MemberRecord]
+	schedules  *bus.Table[api.Schedule]
+	releases   *bus.Table[api.Release]
+	statuses   *bus.Table[api.PlacementStatus]
+	results    *bus.Values[api.PlacementResult]
+}
+
+func newRecords(s *bus.Store) *records {
+	return &records{
+		placements: bus.TableOf[api.Spec](s.State, subjects.PlacementSpecs),
+		members:    bus.TableOf[api.Spec](s.State, subjects.MemberSpecs),
+		snapshots:  bus.TableOf[api.Snapshot](s.State, subjects.Snapshots),
+		seen:       bus.TableOf[api.MemberRecord](s.State, subjects.Members),
+		schedules:  bus.TableOf[api.Schedule](s.State, subjects.Schedules),
+		releases:   bus.TableOf[api.Release](s.State, subjects.Releases),
+		statuses:   bus.TableOf[api.PlacementStatus](s.State, subjects.Statuses),
+		results:    bus.ValuesOf[api.PlacementResult](s.Results),
+	}
+}
+
+// gather collects what the status of a placement depends on, and the revision of the status as it
+// stands, 0 when there is none. A placement without spec has no UID.
+func (r *records) gather(name string, now time.Time) (status.Input, uint64, error) {
+	in := status.Input{Results: map[string]*api.PlacementResult{}, Members: map[string]status.Member{}, Now: now}
+	previous, revision, found := r.statuses.Get(name)
+	if found {
+		in.Previous = &previous
+	}
+	spec, _, found := r.placements.Get(name)
+	if !found {
+		return in, revision, nil
+	}
+	p, err := spec.DecodePlacement()
+	if err != nil {
+		return in, 0, err
+	}
+	in.Placement = *p
+	in.Latest = r.latest(name, spec.UID)
+	if release, _, found := r.releases.Get(name); found {
+		in.Release = &release
+	}
+	schedule, _, found := r.schedules.Get(name)
+	if !found {
+		return in, revision, nil
+	}
+	in.Schedule = &schedule
+	for i := range schedule.Bindings {
+		member := schedule.Bindings[i].Member
+		in.Members[member] = r.view(member)
+		if result, _ := r.results.Get(subjects.ResultKey(member, subjects.CommandPlacement, name)); result != nil {
+			in.Results[member] = result
+		}
+	}
+	return in, revision, nil
+}
+
+func (r *records) view(member string) status.Member {
+	record, _, found := r.seen.Get(member)
+	if !found {
+		return status.Member{}
+	}
+	return status.Member{State: record.State, LastSeen: record.LastSeen.Time}
+}
+
+// latest is the newest snapshot of a placement, nil while it has none.
+func (r *records) latest(placement, uid string) *api.Snapshot {
+	all := r.snapshots.Group(placement)
+	for i := len(all) - 1; i >= 0; i-- {
+		if all[i].Value.UID == uid {
+			return &all[i].Value
+		}
+	}
+	return nil
+}
+
+// on lists the placements that are bound to a member.
+func (r *records) on(member string) []string {
+	var placements []string
+	for _, s := range r.schedules.All() {
+		if slices.ContainsFunc(s.Value.Bindings, func(b api.Binding) bool { return b.Member == member }) {
+			placements = append(placements, s.Name)
+		}
+	}
+	return placements
+}

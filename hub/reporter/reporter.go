@@ -1,0 +1,184 @@
+package reporter
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"flotilla/bus"
+	"flotilla/bus/loop"
+	"flotilla/core/api"
+	"flotilla/core/status"
+	"flotilla/subjects"
+)
+
+// workers is how many placements are looked at at once.
+const workers = 4
+
+// behind is when a placement is looked at again whose caches were behind.
+const behind = time.Second
+
+// Keys of the queue are "placement:<placement>", "member:<member>" and "sweep".
+const (
+	placementKey = "placement:"
+	memberKey    = "member:"
+	sweepKey     = "sweep"
+)
+
+// Options of a Reporter. The zero value is for production.
+type Options struct {
+	// Settle is how long changes of a placement are gathered, a tenth of a second when 0.
+	Settle time.Duration
+	// Sweep is how often unknown results are looked for, an hour when 0.
+	Sweep time.Duration
+	Log   zerolog.Logger
+}
+
+// Reporter writes statuses during one term of leadership.
+type Reporter struct {
+	store   *bus.Store
+	options Options
+	records *records
+	answers *answers
+	queue   *loop.Queue
+	suspect map[string]struct{} // result keys that the last sweep did not know; used by one worker at a time
+
+	mu    sync.Mutex
+	views map[string]status.Member // as last reported on, by member
+}
+
+// New returns a reporter on an open store; it writes nothing before Run.
+func New(store *bus.Store, o Options) *Reporter {
+	if o.Settle == 0 {
+		o.Settle = 100 * time.Millisecond
+	}
+	if o.Sweep == 0 {
+		o.Sweep = time.Hour
+	}
+	r := &Reporter{
+		store: store, options: o, records: newRecords(store), answers: newAnswers(),
+		suspect: map[string]struct{}{}, views: map[string]status.Member{},
+	}
+	r.queue = loop.New(loop.Options{Workers: workers, Failed: r.failed})
+	return r
+}
+
+// Run writes statuses until ctx ends.
+func (r *Reporter) Run(ctx context.Context) error {
+	if err := r.store.State.WaitSynced(ctx); err != nil {
+		return fmt.Errorf("starting to report: %w", err)
+	}
+	if err := r.store.Results.WaitSynced(ctx); err != nil {
+		return fmt.Errorf("starting to report: %w", err)
+	}
+	r.store.Results.OnChange(r.heard)
+	r.records.placements.OnChange(r.wake)
+	r.records.schedules.OnChange(r.wake)
+	r.records.releases.OnChange(r.wake)
+	r.records.statuses.OnChange(r.wake)
+	r.records.snapshots.OnChange(func(name string) { r.wake(subjects.Snapshots.Group(name)) })
+	r.records.seen.OnChange(func(name string) { r.queue.Add(memberKey + name) })
+	r.queue.AddAt(sweepKey, time.Now().Add(r.options.Sweep))
+	r.queue.Run(ctx, r.work)
+	return nil
+}
+
+func (r *Reporter) wake(placement string) {
+	r.queue.AddAt(placementKey+placement, time.Now().Add(r.options.Settle))
+}
+
+// heard notes who answered and wakes the placement that a result is about.
+func (r *Reporter) heard(key string) {
+	member, kind, placement, ok := subjects.ParseResultKey(key)
+	if !ok || kind != subjects.CommandPlacement {
+		return
+	}
+	_, exists := r.store.Results.Get(key)
+	r.answers.note(member, placement, exists)
+	r.wake(placement)
+}
+
+func (r *Reporter) failed(key string, err error, delay time.Duration) {
+	r.options.Log.Warn().Err(err).Str("key", key).Dur("retry", delay).Msg("reporting")
+}
+
+func (r *Reporter) work(ctx context.Context, key string) (time.Time, error) {
+	if !r.store.State.Synced() || !r.store.Results.Synced() {
+		return time.Now().Add(behind), nil
+	}
+	if key == sweepKey {
+		return r.sweep(ctx)
+	}
+	if member, isMember := strings.CutPrefix(key, memberKey); isMember {
+		r.wakeFor(member)
+		return time.Time{}, nil
+	}
+	placement := strings.TrimPrefix(key, placementKey)
+	if err := r.report(ctx, placement); err != nil {
+		return time.Time{}, err
+	}
+	return time.Time{}, r.tidy(ctx, placement)
+}
+
+// wakeFor wakes the placements on a member, when what a status shows of it has changed.
+func (r *Reporter) wakeFor(member string) {
+	view := r.records.view(member)
+	r.mu.Lock()
+	before, known := r.views[member]
+	r.views[member] = view
+	r.mu.Unlock()
+	if known && before.State == view.State {
+		return
+	}
+	for _, placement := range r.records.on(member) {
+		r.wake(placement)
+	}
+}
+
+// report gathers what is known of a placement, aggregates it, and writes what changed.
+func (r *Reporter) report(ctx context.Context, placement string) error {
+	in, revision, err := r.records.gather(placement, time.Now())
+	if err != nil {
+		return err
+	}
+	key := r.records.statuses.Key(placement)
+	if in.Placement.UID == "" {
+		if revision == 0 {
+			return nil
+		}
+		_, err := r.store.Writer.Write(ctx, bus.Delete(key, revision))
+		return err
+	}
+	st := status.Aggregate(in)
+	same, err := r.stored(key, st)
+	if err != nil || same {
+		return err
+	}
+	_, err = r.store.Writer.Write(ctx, bus.Put(key, st, revision))
+	if errors.Is(err, bus.ErrConflict) {
+		r.wake(placement)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	r.store.Audit.Record(status.Events(in.Previous, st, in.Now)...)
+	return nil
+}
+
+// stored says that a status is what the record holds already.
+func (r *Reporter) stored(key string, st api.PlacementStatus) (bool, error) {
+	now, err := json.Marshal(st)
+	if err != nil {
+		return false, fmt.Errorf("encoding the status: %w", err)
+	}
+	before, _, found := r.store.State.Raw(key)
+	return found && bytes.Equal(before, now), nil
+}

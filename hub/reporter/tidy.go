@@ -1,0 +1,76 @@
+package reporter
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"flotilla/core/api"
+	"flotilla/subjects"
+)
+
+// tidy purges the results of withdrawals that the roller has confirmed: the member has no entry in the
+// release any more.
+func (r *Reporter) tidy(ctx context.Context, placement string) error {
+	members := r.answers.to(placement)
+	if len(members) == 0 {
+		return nil
+	}
+	release, _, _ := r.records.releases.Get(placement)
+	for _, member := range members {
+		key := subjects.ResultKey(member, subjects.CommandPlacement, placement)
+		result, _ := r.records.results.Get(key)
+		if result == nil || !result.Withdrawn || holds(&release, member) {
+			continue
+		}
+		if err := r.store.Results.Purge(ctx, key); err != nil {
+			return fmt.Errorf("purging a confirmed withdrawal: %w", err)
+		}
+	}
+	return nil
+}
+
+func holds(release *api.Release, member string) bool {
+	return slices.ContainsFunc(release.Entries, func(e api.ReleaseEntry) bool { return e.Member == member })
+}
+
+// sweep purges results that belong to no member or placement, each after two sweeps in a row found it
+// so: what is just being made must not be taken for what was left behind.
+func (r *Reporter) sweep(ctx context.Context) (time.Time, error) {
+	next := time.Now().Add(r.options.Sweep)
+	before := r.suspect
+	r.suspect = map[string]struct{}{}
+	for _, key := range r.store.Results.Keys("") {
+		if r.known(key) {
+			continue
+		}
+		if _, twice := before[key]; !twice {
+			r.suspect[key] = struct{}{}
+			continue
+		}
+		if err := r.store.Results.Purge(ctx, key); err != nil {
+			return time.Time{}, fmt.Errorf("sweeping results: %w", err)
+		}
+		r.options.Log.Info().Str("key", key).Msg("result of nothing known is purged")
+	}
+	return next, nil
+}
+
+// known says that a result may still be needed: its member is part of the fleet, and its placement has
+// a spec or a release. Results of other kinds are not ours to judge but for their member.
+func (r *Reporter) known(key string) bool {
+	member, kind, placement, ok := subjects.ParseResultKey(key)
+	if !ok || !slices.Contains(subjects.CommandKinds(), kind) {
+		return false
+	}
+	if _, _, found := r.records.members.Get(member); !found {
+		return false
+	}
+	if kind != subjects.CommandPlacement {
+		return true
+	}
+	_, _, specified := r.records.placements.Get(placement)
+	_, _, released := r.records.releases.Get(placement)
+	return specified || released
+}
