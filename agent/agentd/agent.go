@@ -89,7 +89,8 @@ func (a *Agent) Start(ctx context.Context) (err error) {
 		a.onStop(func() error { a.memory.Close(); return nil })
 	}
 	w, err := worker.New(worker.Options{
-		Member: a.Member(), Hub: conn, Target: a.target, Data: a.o.Config.DataDir, PollEvery: a.o.PollEvery, Log: a.o.Log,
+		Member: a.Member(), Hub: conn, Target: a.target, Data: a.o.Config.DataDir, PollEvery: a.o.PollEvery,
+		Blank: a.blank, Log: a.o.Log,
 	})
 	if err != nil {
 		return err

@@ -147,7 +147,8 @@ func (b *Beat) send(ctx context.Context) {
 	case err == nil && b.silenced:
 		b.o.Log.Info().Msg("heartbeats are heard again")
 	case err != nil && !b.silenced && ctx.Err() == nil:
-		b.o.Log.Warn().Err(err).Msg("the heartbeat was not taken")
+		b.o.Log.Warn().Err(err).Msgf("the heartbeat was not taken; if the broker speaks of a permissions violation, the credentials are not "+
+			"those of %s: flotilla member enrol %s > %s.creds", b.o.Member, b.o.Member, b.o.Member)
 	}
 	b.silenced = err != nil
 }

@@ -84,7 +84,7 @@ func (w *Worker) catchUp(ctx context.Context) {
 func (w *Worker) readIndex(ctx context.Context) (uint64, error) {
 	body, sequence, err := w.o.Hub.Command(ctx, subjects.CommandPlacement)
 	if err != nil {
-		w.welcome(err)
+		w.blank(err)
 		return 0, err
 	}
 	epoch := w.index.order().Epoch
@@ -115,10 +115,9 @@ func (w *Worker) readIndex(ctx context.Context) (uint64, error) {
 	return sequence, nil
 }
 
-// welcome says, once, what a member that nothing was ever placed on may be waiting for.
-func (w *Worker) welcome(err error) {
-	if errors.Is(err, bus.ErrNotFound) && !w.index.known() && w.welcomed.CompareAndSwap(false, true) {
-		w.o.Log.Info().Msgf("nothing is placed here yet; while `flotilla get members` shows %s as Joining, admit it: flotilla member admit %s",
-			w.o.Member, w.o.Member)
+// blank tells, once, that nothing was ever placed on this member.
+func (w *Worker) blank(err error) {
+	if errors.Is(err, bus.ErrNotFound) && !w.index.known() && w.o.Blank != nil {
+		w.blankOnce.Do(w.o.Blank)
 	}
 }

@@ -41,7 +41,9 @@ type Options struct {
 	PollEvery time.Duration
 	// Workers is how many placements are worked on at once, 4 when 0.
 	Workers int
-	Log     zerolog.Logger
+	// Blank is called once when the hub answers that it never placed anything here; nil is not.
+	Blank func()
+	Log   zerolog.Logger
 }
 
 const (
@@ -63,9 +65,9 @@ type Worker struct {
 	pace   *pace
 	queue  *loop.Queue
 
-	nudges   chan struct{}
-	hinted   atomic.Uint64
-	welcomed atomic.Bool
+	nudges    chan struct{}
+	hinted    atomic.Uint64
+	blankOnce sync.Once
 
 	mu       sync.Mutex
 	unlisted []string
