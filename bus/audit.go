@@ -3,7 +3,9 @@ package bus
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"sort"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -22,6 +24,8 @@ const (
 	defaultLimit = 200
 	maxScan      = 100_000 // events looked at by one query
 )
+
+var errQueueFull = errors.New("too many events are waiting")
 
 // Audit writes what happened, for people.
 type Audit struct {
@@ -45,7 +49,7 @@ func (a *Audit) Record(events ...api.Audit) {
 		select {
 		case a.queue <- e:
 		default:
-			a.drop(e, ErrTooLarge)
+			a.drop(e, errQueueFull)
 		}
 	}
 }
@@ -107,18 +111,24 @@ func (a *Audit) publish(ctx context.Context, e api.Audit) {
 	}
 }
 
-// fit renders an event, its message cut until it takes at most MaxAudit bytes.
+// fit renders an event, its message cut to the longest that keeps it within MaxAudit bytes.
 func fit(e api.Audit) ([]byte, error) {
-	for {
-		text, err := json.Marshal(e)
-		if err != nil || len(text) <= MaxAudit {
-			return text, err
-		}
-		if e.Message == "" {
-			return nil, fmt.Errorf("%w: %d bytes without its message, at most %d", ErrTooLarge, len(text), MaxAudit)
-		}
-		e.Message = cut(e.Message, max(0, len(e.Message)-(len(text)-MaxAudit)-len("…")))
+	whole := e.Message
+	text, err := json.Marshal(e)
+	if err != nil || len(text) <= MaxAudit {
+		return text, err
 	}
+	tooLong := func(n int) bool {
+		e.Message = cut(whole, n)
+		text, err = json.Marshal(e)
+		return err != nil || len(text) > MaxAudit
+	}
+	n := sort.Search(len(whole), tooLong) - 1
+	if n < 0 {
+		return nil, fmt.Errorf("%w: more than %d bytes without its message", ErrTooLarge, MaxAudit)
+	}
+	e.Message = cut(whole, n)
+	return json.Marshal(e)
 }
 
 // cut shortens text to at most n bytes and an ellipsis, between characters; to nothing when n is 0.

@@ -1,0 +1,86 @@
+package bus_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"flotilla/bus"
+	"flotilla/bus/bustest"
+	"flotilla/core/api"
+)
+
+func messages(events []api.Audit) []string {
+	out := []string{}
+	for _, e := range events {
+		out = append(out, e.Message)
+	}
+	return out
+}
+
+func TestAuditIsReadBack(t *testing.T) {
+	server := bustest.Start(t)
+	store := server.Lead(t)
+	for i := range 6 {
+		object, member := "placement/ns/web", "berlin"
+		if i%2 == 1 {
+			object, member = "placement/other", "paris"
+		}
+		store.Audit.Record(api.Audit{Object: object, Reason: "Picked", Message: fmt.Sprint(i), Member: member})
+	}
+	c := server.Client(t)
+	read := func(q bus.AuditQuery) []string {
+		t.Helper()
+		events, err := bus.ReadAudit(bustest.Context(t), c, q)
+		require.NoError(t, err)
+		return messages(events)
+	}
+	bustest.Eventually(t, func() error {
+		if got := read(bus.AuditQuery{}); len(got) != 6 {
+			return fmt.Errorf("events %v", got)
+		}
+		return nil
+	})
+	require.Equal(t, []string{"0", "1", "2", "3", "4", "5"}, read(bus.AuditQuery{}))
+	require.Equal(t, []string{"4", "5"}, read(bus.AuditQuery{Limit: 2}))
+	require.Equal(t, []string{"0", "2", "4"}, read(bus.AuditQuery{Object: "placement/ns/web"}))
+	require.Equal(t, []string{"5"}, read(bus.AuditQuery{Member: "paris", Limit: 1}))
+	require.Empty(t, read(bus.AuditQuery{Object: "member/berlin"}))
+	require.Zero(t, store.Audit.Dropped())
+}
+
+func TestAuditEventsAreCut(t *testing.T) {
+	server := bustest.Start(t)
+	store := server.Lead(t)
+	store.Audit.Record(
+		api.Audit{Object: "placement/web", Message: strings.Repeat("é\"", 1000)},
+		api.Audit{Object: "nonsense", Message: "has no kind"},
+		api.Audit{Object: "placement/" + strings.Repeat("w", 2000), Message: "does not fit even without its message"},
+	)
+	bustest.Eventually(t, func() error {
+		if n := store.Audit.Dropped(); n != 2 {
+			return fmt.Errorf("%d dropped", n)
+		}
+		return nil
+	})
+	events, err := bus.ReadAudit(bustest.Context(t), store.Conn, bus.AuditQuery{})
+	require.NoError(t, err)
+	require.Len(t, events, 1)
+	require.True(t, strings.HasSuffix(events[0].Message, "…"))
+	text, err := json.Marshal(events[0])
+	require.NoError(t, err)
+	require.InDelta(t, bus.MaxAudit, len(text), 16)
+	require.LessOrEqual(t, len(text), bus.MaxAudit)
+}
+
+func TestAuditNeverBlocks(t *testing.T) {
+	server := bustest.Start(t)
+	audit := bus.NewAudit(server.Hub(t)) // nobody publishes
+	for range 10_000 {
+		audit.Record(api.Audit{Object: "placement/web"})
+	}
+	require.NotZero(t, audit.Dropped())
+}

@@ -1,0 +1,86 @@
+package bus_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/stretchr/testify/require"
+
+	"flotilla/bus"
+	"flotilla/bus/bustest"
+	"flotilla/subjects"
+)
+
+func TestLayoutIsMadeOnceAndCompared(t *testing.T) {
+	server := bustest.Start(t)
+	c := server.Hub(t)
+	_, err := bus.EnsureLayout(bustest.Context(t), c, bus.LayoutOptions{Unmanaged: true})
+	require.ErrorIs(t, err, bus.ErrNotFound)
+	require.ErrorContains(t, err, "KV_flotilla_test_state")
+	require.ErrorContains(t, err, "--manage-streams")
+
+	report, err := bus.EnsureLayout(bustest.Context(t), c, bus.LayoutOptions{})
+	require.NoError(t, err)
+	require.Len(t, report.Made, len(subjects.Assets()))
+	require.Equal(t, bus.LayoutStep(), report.Step)
+	again, err := bus.EnsureLayout(bustest.Context(t), c, bus.LayoutOptions{})
+	require.NoError(t, err)
+	require.Equal(t, bus.LayoutReport{Step: report.Step}, again)
+}
+
+// Somebody edits a stream with another tool. What is theirs to choose stays and is reported; what is
+// ours alone is put right; their metadata stays.
+func TestLayoutIsNotRewritten(t *testing.T) {
+	server := bustest.Start(t)
+	c := server.Hub(t)
+	_, err := bus.EnsureLayout(bustest.Context(t), c, bus.LayoutOptions{})
+	require.NoError(t, err)
+	name := c.Fleet.Stream(subjects.Commands)
+	stream, err := c.JS.Stream(t.Context(), name)
+	require.NoError(t, err)
+	edited := stream.CachedInfo().Config
+	edited.MaxBytes = 5 << 20
+	edited.Description = "mine"
+	edited.RePublish = nil
+	edited.Metadata["team"] = "blue"
+	_, err = c.JS.UpdateStream(t.Context(), edited)
+	require.NoError(t, err)
+
+	report, err := bus.EnsureLayout(bustest.Context(t), c, bus.LayoutOptions{Unmanaged: true})
+	require.NoError(t, err)
+	require.Empty(t, report.Updated, "unmanaged: nothing is applied")
+	report, err = bus.EnsureLayout(bustest.Context(t), c, bus.LayoutOptions{})
+	require.NoError(t, err)
+	require.Equal(t, []bus.Difference{{Stream: name, Field: "max_bytes", Found: "5242880", Wanted: "2147483648"}}, report.Differences)
+	require.Equal(t, []string{name + ": description", name + ": republish"}, report.Updated)
+	stream, err = c.JS.Stream(t.Context(), name)
+	require.NoError(t, err)
+	found := stream.CachedInfo().Config
+	require.EqualValues(t, 5<<20, found.MaxBytes)
+	require.Equal(t, "blue", found.Metadata["team"])
+	require.NotEqual(t, "mine", found.Description)
+	require.NotNil(t, found.RePublish)
+}
+
+func TestStreamsAreDescribedAndBounded(t *testing.T) {
+	server := bustest.Start(t, func(o *bus.ServerOptions) { o.Durability = bus.DurabilityAlways })
+	c := server.Hub(t)
+	_, err := bus.EnsureLayout(bustest.Context(t), c, bus.LayoutOptions{Durability: bus.DurabilityAlways})
+	require.NoError(t, err)
+	streams := c.JS.ListStreams(t.Context())
+	n := 0
+	for info := range streams.Info() {
+		n++
+		require.NotEmpty(t, info.Config.Description, info.Config.Name)
+		require.Positive(t, info.Config.MaxBytes, info.Config.Name)
+		require.Positive(t, info.Config.MaxMsgSize, info.Config.Name)
+		require.False(t, info.Config.AllowRollup, info.Config.Name)
+		require.False(t, info.Config.AllowMsgSchedules, info.Config.Name)
+		byAgentsOrAudit := !strings.HasSuffix(info.Config.Name, "state") && !strings.HasSuffix(info.Config.Name, "lease") &&
+			!strings.HasSuffix(info.Config.Name, "content") && info.Config.Name != c.Fleet.Stream(subjects.Commands)
+		require.Equal(t, byAgentsOrAudit, info.Config.PersistMode == jetstream.AsyncPersistMode, info.Config.Name)
+	}
+	require.NoError(t, streams.Err())
+	require.Equal(t, len(subjects.Assets()), n)
+}

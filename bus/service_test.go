@@ -1,0 +1,169 @@
+package bus_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/micro"
+	"github.com/stretchr/testify/require"
+
+	"flotilla/bus"
+	"flotilla/bus/bustest"
+	"flotilla/core/api"
+)
+
+// serve answers verbs until the end of the test.
+func serve(t *testing.T, c *bus.Conn, verbs map[string]bus.Handler) *bus.Service {
+	t.Helper()
+	s, err := bus.Serve(context.WithoutCancel(t.Context()), c, bus.ServiceOptions{Version: "1.2.3", Replica: "hub-0"}, verbs)
+	require.NoError(t, err)
+	t.Cleanup(s.Stop)
+	return s
+}
+
+func echo(_ context.Context, body []byte) (any, error) { return json.RawMessage(body), nil }
+
+var quick = bus.RequestOptions{Total: 300 * time.Millisecond, Try: 100 * time.Millisecond}
+
+func TestRequestsAreAnswered(t *testing.T) {
+	server := bustest.Start(t)
+	serve(t, server.Hub(t), map[string]bus.Handler{api.VerbGet: echo})
+	client := server.Client(t)
+	for _, name := range []string{"web", strings.Repeat("long ", 1_000_000)} {
+		var got api.GetRequest
+		require.NoError(t, bus.Request(bustest.Context(t), client, api.VerbGet, api.GetRequest{Name: name}, &got, bus.RequestOptions{}))
+		require.Equal(t, name, got.Name)
+	}
+}
+
+func TestPeopleWithNATSToolsGetPlainJSON(t *testing.T) {
+	server := bustest.Start(t)
+	serve(t, server.Hub(t), map[string]bus.Handler{api.VerbList: func(context.Context, []byte) (any, error) {
+		return strings.Repeat("x", 2*bus.GzipAbove), nil
+	}})
+	client := server.Client(t)
+	m, err := client.NC.Request(client.Fleet.API(api.VerbList), nil, 5*time.Second)
+	require.NoError(t, err)
+	require.Len(t, m.Data, 2*bus.GzipAbove+2)
+	found, err := client.NC.Request("$SRV.INFO.flotilla-hub", nil, 5*time.Second)
+	require.NoError(t, err)
+	var info micro.Info
+	require.NoError(t, json.Unmarshal(found.Data, &info))
+	require.Equal(t, "1.2.3", info.Version)
+	require.Equal(t, "hub-0", info.Metadata["replica"])
+	require.Equal(t, "flotilla.test.api.list", info.Endpoints[0].Subject)
+}
+
+func TestFailuresArrive(t *testing.T) {
+	server := bustest.Start(t)
+	refusal := &api.Failure{Code: api.CodeInvalid, Message: "2 faults\nin one request", Faults: api.Faults{{Path: "spec.policy", Found: "x", Expected: "y"}}, Next: "flotilla apply"}
+	serve(t, server.Hub(t), map[string]bus.Handler{
+		api.VerbApply:  func(context.Context, []byte) (any, error) { return nil, fmt.Errorf("applying: %w", refusal) },
+		api.VerbPlan:   func(context.Context, []byte) (any, error) { return nil, errors.New("out of luck") },
+		api.VerbWhy:    func(context.Context, []byte) (any, error) { panic("oh") },
+		api.VerbStatus: func(context.Context, []byte) (any, error) { return strings.Repeat(bus.Digest(nil), 1<<18), nil },
+	})
+	client := server.Client(t)
+	ask := func(verb string) *api.Failure {
+		t.Helper()
+		var failure *api.Failure
+		require.ErrorAs(t, bus.Request(bustest.Context(t), client, verb, api.GetRequest{}, nil, bus.RequestOptions{}), &failure)
+		return failure
+	}
+	require.Equal(t, refusal, ask(api.VerbApply))
+	require.Equal(t, &api.Failure{Code: api.CodeInternal, Message: "out of luck"}, ask(api.VerbPlan))
+	require.Equal(t, api.CodeInternal, ask(api.VerbWhy).Code)
+
+	m, err := client.NC.Request(client.Fleet.API(api.VerbApply), nil, 5*time.Second)
+	require.NoError(t, err)
+	require.Equal(t, api.CodeInvalid, m.Header.Get(micro.ErrorCodeHeader))
+	require.Equal(t, "2 faults", m.Header.Get(micro.ErrorHeader))
+	m, err = client.NC.Request(client.Fleet.API(api.VerbStatus), nil, 5*time.Second)
+	require.NoError(t, err)
+	require.Equal(t, api.CodeTooLarge, m.Header.Get(micro.ErrorCodeHeader), "without compression it is too long")
+}
+
+// A client must not see that the leader changed: it sends the same request until a hub answers.
+func TestRequestsAreSentAgain(t *testing.T) {
+	server := bustest.Start(t)
+	client := server.Client(t)
+	var asked atomic.Int32
+	answered := make(chan error, 1)
+	var got api.GetRequest
+	go func() {
+		answered <- bus.Request(bustest.Context(t), client, api.VerbGet, api.GetRequest{Name: "web"}, &got, bus.RequestOptions{Try: 200 * time.Millisecond})
+	}()
+	hub := server.Hub(t)
+	mute, err := hub.NC.Subscribe(hub.Fleet.API(api.VerbGet), func(*nats.Msg) { asked.Add(1) })
+	require.NoError(t, err)
+	bustest.Eventually(t, func() error {
+		if asked.Load() < 2 {
+			return fmt.Errorf("%d requests", asked.Load())
+		}
+		return nil
+	})
+	require.NoError(t, mute.Unsubscribe())
+	relisting := true
+	serve(t, hub, map[string]bus.Handler{api.VerbGet: func(_ context.Context, body []byte) (any, error) {
+		if relisting {
+			relisting = false
+			return nil, &api.Failure{Code: api.CodeUnavailable, Message: "relisting"}
+		}
+		return json.RawMessage(body), nil
+	}})
+	require.NoError(t, within(t, answered, "an answer"))
+	require.Equal(t, "web", got.Name)
+}
+
+func TestNobodyAnswers(t *testing.T) {
+	server := bustest.Start(t)
+	client := server.Client(t)
+	err := bus.Request(bustest.Context(t), client, api.VerbGet, api.GetRequest{}, nil, quick)
+	require.ErrorIs(t, err, bus.ErrUnreachable)
+	require.ErrorContains(t, err, server.URL())
+	require.ErrorContains(t, err, "nats micro ls")
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	require.ErrorIs(t, bus.Request(ctx, client, api.VerbGet, api.GetRequest{}, nil, quick), context.Canceled)
+	tooLong := api.GetRequest{Name: noise(3 * bus.MaxPayload)}
+	var failure *api.Failure
+	require.ErrorAs(t, bus.Request(bustest.Context(t), client, api.VerbGet, tooLong, nil, quick), &failure)
+	require.Equal(t, api.CodeTooLarge, failure.Code)
+}
+
+func TestStopAnswersWhatRuns(t *testing.T) {
+	server := bustest.Start(t)
+	running, goOn := make(chan struct{}), make(chan struct{})
+	s := serve(t, server.Hub(t), map[string]bus.Handler{api.VerbApply: func(context.Context, []byte) (any, error) {
+		close(running)
+		<-goOn
+		return "done", nil
+	}})
+	client := server.Client(t)
+	answered := make(chan error, 1)
+	var got string
+	go func() {
+		answered <- bus.Request(bustest.Context(t), client, api.VerbApply, api.ApplyRequest{}, &got, bus.RequestOptions{})
+	}()
+	within(t, running, "the request runs")
+	stopped := make(chan struct{})
+	go func() { s.Stop(); close(stopped) }()
+	bustest.Eventually(t, func() error {
+		if _, err := client.NC.Request(client.Fleet.API(api.VerbApply), nil, time.Second); !errors.Is(err, nats.ErrNoResponders) {
+			return fmt.Errorf("still listening: %w", err)
+		}
+		return nil
+	})
+	require.Empty(t, stopped)
+	close(goOn)
+	require.NoError(t, within(t, answered, "an answer"))
+	require.Equal(t, "done", got)
+	within(t, stopped, "the service stops")
+}
