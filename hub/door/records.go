@@ -53,10 +53,14 @@ func (r *records) place(ref api.ObjectRef) (table *bus.Table[api.Spec], name str
 
 // latest is the newest snapshot of a placement, nil while it has none.
 func (r *records) latest(placement, uid string) *api.Snapshot {
-	all := r.snapshots.Group(placement)
-	for i := len(all) - 1; i >= 0; i-- {
-		if all[i].Value.UID == uid {
-			return &all[i].Value
+	return newest(r.snapshots.Group(placement), uid)
+}
+
+// newest is the last of snapshots, sorted by index, that is of the object with that uid.
+func newest(snapshots []bus.Entry[api.Snapshot], uid string) *api.Snapshot {
+	for i := len(snapshots) - 1; i >= 0; i-- {
+		if snapshots[i].Value.UID == uid {
+			return &snapshots[i].Value
 		}
 	}
 	return nil

@@ -2,6 +2,7 @@ package door
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"flotilla/bus"
@@ -17,16 +18,16 @@ func (f *draft) cutOne(p *api.Placement) error {
 	if p.DeletionTimestamp != nil {
 		return nil
 	}
-	next, body, err := f.selected(p)
-	if err != nil {
-		return err
-	}
-	if last := f.records.latest(p.Key(), next.UID); last != nil {
-		if last.Work == next.Work && last.Error == next.Error {
-			return nil
-		}
-	}
+	next := f.selected(p)
 	kept := f.records.snapshots.Group(p.Key())
+	if last := newest(kept, next.UID); last != nil && last.Error == next.Error && slices.Equal(last.Manifests, next.Manifests) {
+		return nil
+	}
+	body, digest, err := content.Work(next.Manifests)
+	if err != nil {
+		return fmt.Errorf("cutting a snapshot of %s: %w", p.Key(), err)
+	}
+	next.Work = digest
 	next.Index = 1
 	if len(kept) > 0 {
 		next.Index = kept[len(kept)-1].Value.Index + 1
@@ -38,8 +39,8 @@ func (f *draft) cutOne(p *api.Placement) error {
 	return nil
 }
 
-// selected returns the snapshot p would have now, without its index, and its work document.
-func (f *draft) selected(p *api.Placement) (api.Snapshot, []byte, error) {
+// selected returns the snapshot p would have now, without its index and work.
+func (f *draft) selected(p *api.Placement) api.Snapshot {
 	snapshot := api.Snapshot{
 		Header: api.NewHeader(api.KindSnapshot), Placement: p.Key(), UID: string(p.UID), Created: f.now,
 		Manifests: []api.Manifest{},
@@ -47,15 +48,10 @@ func (f *draft) selected(p *api.Placement) (api.Snapshot, []byte, error) {
 	manifests, err := content.Select(p.Spec.ResourceSelectors, p.Namespace, f.index)
 	if err != nil {
 		snapshot.Error = err.Error()
-	} else {
-		snapshot.Manifests = append(snapshot.Manifests, manifests...)
+		return snapshot
 	}
-	body, digest, err := content.Work(snapshot.Manifests)
-	if err != nil {
-		return snapshot, nil, fmt.Errorf("cutting a snapshot of %s: %w", p.Key(), err)
-	}
-	snapshot.Work = digest
-	return snapshot, body, nil
+	snapshot.Manifests = append(snapshot.Manifests, manifests...)
+	return snapshot
 }
 
 func (f *draft) auditSnapshot(p *api.Placement, s *api.Snapshot) {
