@@ -71,7 +71,9 @@ func (d *Door) subject(p *api.Placement) plan.Subject {
 	}
 	if current, _, ok := d.records.schedules.Get(p.Key()); ok && current.UID == string(p.UID) {
 		subject.Existing = plan.Existing(&current, release, string(p.UID))
-		subject.Evicted = current.Evicted
+		if current.Policy == schedule.PolicyDigest(p.Spec.Policy) {
+			subject.Evicted = current.Evicted
+		}
 	}
 	return subject
 }

@@ -8,11 +8,13 @@ import (
 
 	"flotilla/bus"
 	"flotilla/core/liveness"
+	"flotilla/core/schedule"
 	"flotilla/hub/dispatcher"
 	"flotilla/hub/door"
 	"flotilla/hub/registrar"
 	"flotilla/hub/reporter"
 	"flotilla/hub/roller"
+	"flotilla/hub/scheduler"
 )
 
 // room is one part of the hub that runs while it leads. Run returns nil when its context ends.
@@ -28,6 +30,9 @@ func (h *Hub) rooms(s *bus.Store) []room {
 	return []room{
 		{"registrar", registrar.New(s, registrar.Options{
 			Thresholds: liveness.Thresholds{Timeout: h.options.MemberTimeout, Grace: h.options.Grace}, Log: log,
+		}).Run},
+		{"scheduler", scheduler.New(s, scheduler.Options{
+			Thresholds: schedule.Thresholds{Heartbeat: h.options.MemberTimeout, Unhealthy: h.options.UnhealthyTimeout}, Log: log,
 		}).Run},
 		{"roller", roller.New(s, roller.Options{Log: log}).Run},
 		{"reporter", reporter.New(s, reporter.Options{Log: log}).Run},
