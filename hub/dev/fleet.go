@@ -6,6 +6,7 @@
 package dev
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,6 +19,7 @@ import (
 	"flotilla/bus"
 	"flotilla/configs"
 	"flotilla/hub/hubd"
+	"flotilla/subjects"
 )
 
 // Options of a Fleet.
@@ -49,6 +51,7 @@ func Start(ctx context.Context, o Options) (_ *Fleet, err error) {
 	if o.Hub.Server == nil {
 		return nil, ErrNoServer
 	}
+	o.Hub.Fleet = cmp.Or(o.Hub.Fleet, subjects.DefaultFleet)
 	hub, err := hubd.New(o.Hub)
 	if err != nil {
 		return nil, err
