@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -138,11 +139,8 @@ func over(base, more map[string]string) map[string]string {
 		return base
 	}
 	out := map[string]string{}
-	for _, from := range []map[string]string{base, more} {
-		for key, value := range from {
-			out[key] = value
-		}
-	}
+	maps.Copy(out, base)
+	maps.Copy(out, more)
 	return out
 }
 

@@ -18,26 +18,26 @@ const (
 
 // aside is how what a person at a terminal wants to know is said: not at all where many agents share
 // the process of a hub.
-func (a *Agent) aside() *zerolog.Event {
+func (a *Agent) aside() zerolog.Level {
 	if a.o.Server != nil {
-		return a.o.Log.Debug()
+		return zerolog.DebugLevel
 	}
-	return a.o.Log.Info()
+	return zerolog.InfoLevel
 }
 
 // greet says what starts, and where a person finds its things.
 func (a *Agent) greet(conn *bus.AgentConn) {
-	line := a.aside().Str("data", a.o.Config.DataDir).Str("url", conn.URL())
+	line := a.o.Log.WithLevel(a.aside()).Str("data", a.o.Config.DataDir).Str("url", conn.URL())
 	if a.memory != nil {
 		line = line.Stringer("target", a.memory)
 	}
 	line.Msgf("the agent of %s starts; it works with what is on disk until the hub answers", a.Member())
-	conn.OnConnect(func() { a.aside().Msgf("the agent of %s is connected", a.Member()) })
+	conn.OnConnect(func() { a.o.Log.WithLevel(a.aside()).Msgf("the agent of %s is connected", a.Member()) })
 }
 
 // blank says what a member that nothing was ever placed on may be waiting for.
 func (a *Agent) blank() {
-	a.aside().Msgf("nothing is placed here yet; while `flotilla get members` shows %s as Joining, admit it: flotilla member admit %s",
+	a.o.Log.WithLevel(a.aside()).Msgf("nothing is placed here yet; while `flotilla get members` shows %s as Joining, admit it: flotilla member admit %s",
 		a.Member(), a.Member())
 }
 

@@ -12,8 +12,8 @@ import (
 	"flotilla/agent/target/memory"
 )
 
-// FaultsFile, in the data directory, is how a person breaks and mends a member in memory while its
-// agent runs: it holds the faults, one or several a line as memory.ParseFaults reads them. Without
+// FaultsFile is the file in the data directory by which a person breaks and mends a member in memory
+// while its agent runs: it holds the faults, one or several a line as memory.ParseFaults reads them. Without
 // the file the member has the faults of its configuration.
 const FaultsFile = "faults"
 

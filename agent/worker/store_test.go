@@ -44,7 +44,7 @@ func TestStoreKeepsWhatItWasGiven(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, results, 1)
 	require.True(t, sameResult(result, results["shop/web"]))
-	require.True(t, result.Changed.Equal(ptr(results["shop/web"].Changed)))
+	require.True(t, result.Changed.Equal(new(results["shop/web"].Changed)))
 }
 
 func TestStoreBelongsToOneAgentOfOneMember(t *testing.T) {
@@ -115,5 +115,3 @@ func open(t *testing.T, dir, member string) *store {
 	t.Cleanup(func() { _ = s.close() })
 	return s
 }
-
-func ptr[T any](v T) *T { return &v }

@@ -269,7 +269,7 @@ func TestWatchEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	changes := m.Watch(ctx)
 	cancel()
-	for range changes { //nolint:revive // drained until it is closed
+	for range changes {
 	}
 	create(t, m, shop)
 }
