@@ -127,13 +127,13 @@ func TestTimesTurnWithWhatTheyBelongTo(t *testing.T) {
 	p = Record(silent)
 	require.Equal(t, api.MemberUnknown, p.Record.State)
 	require.Equal(t, silent.Now, p.Record.Since.Time)
-	require.Equal(t, in.Now, p.Record.HealthySince.Time.UTC(), "health is as it was said last")
-	require.Equal(t, in.Now, p.Record.LastSeen.Time.UTC())
+	require.Equal(t, in.Now, p.Record.HealthySince.UTC(), "health is as it was said last")
+	require.Equal(t, in.Now, p.Record.LastSeen.UTC())
 
 	back := after(t, silent, time.Hour, func(in *Input) { in.Age, in.Heartbeat.Healthy = 0, true })
 	p = Record(back)
 	require.Equal(t, api.MemberReady, p.Record.State)
-	require.Equal(t, back.Now, p.Record.LastSeen.Time.UTC())
+	require.Equal(t, back.Now, p.Record.LastSeen.UTC())
 }
 
 // However often a silent member is looked at, nothing changes: neither by the rounding of ages nor by

@@ -2,6 +2,7 @@ package rollout
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -39,12 +40,7 @@ func (r *rollout) waits(s *slot) bool {
 }
 
 func (r *rollout) anyWaits(list []*slot) bool {
-	for _, s := range list {
-		if r.waits(s) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(list, r.waits)
 }
 
 // unavailableReason names who takes the places of maxUnavailable, those chosen just now included.

@@ -37,26 +37,42 @@ func (r *rollout) sort() lists {
 	var l lists
 	for _, s := range r.slots {
 		r.count(&l, s)
-		switch {
-		case s.unscheduled():
-			l.remove = append(l.remove, s)
-		case s.foreign && s.binding != nil:
-			s.held = "waits: " + s.member + " has not given up the former placement of this name yet"
-		case s.binding != nil && s.view.Leaving:
-			s.held = "waits: " + s.member + " is leaving the fleet"
-		case s.binding != nil && s.binding.Waiting && (s.joining() || r.stale(s)):
-			s.held = "waits: " + s.binding.Reason
-		case s.joining() && s.entry != nil:
-			l.revive = append(l.revive, s)
-		case s.joining():
-			l.add = append(l.add, s)
-		case s.bound() && r.stale(s) && s.failed:
-			l.failed = append(l.failed, s)
-		case s.bound() && r.stale(s):
-			l.update = append(l.update, s)
+		if s.held = r.stuck(s); s.held == "" {
+			l.take(s, r.stale)
 		}
 	}
 	return l
+}
+
+// stuck says why a bound member may not move whatever the numbers are, or nothing when it may.
+func (r *rollout) stuck(s *slot) string {
+	switch {
+	case s.binding == nil:
+		return ""
+	case s.foreign:
+		return "waits: " + s.member + " has not given up the former placement of this name yet"
+	case s.view.Leaving:
+		return "waits: " + s.member + " is leaving the fleet"
+	case s.binding.Waiting && (s.joining() || r.stale(s)):
+		return "waits: " + s.binding.Reason
+	}
+	return ""
+}
+
+// take puts a member into the list of what it has to do, if anything.
+func (l *lists) take(s *slot, stale func(*slot) bool) {
+	switch {
+	case s.unscheduled():
+		l.remove = append(l.remove, s)
+	case s.joining() && s.entry != nil:
+		l.revive = append(l.revive, s)
+	case s.joining():
+		l.add = append(l.add, s)
+	case s.bound() && stale(s) && s.failed:
+		l.failed = append(l.failed, s)
+	case s.bound() && stale(s):
+		l.update = append(l.update, s)
+	}
 }
 
 func (r *rollout) count(l *lists, s *slot) {

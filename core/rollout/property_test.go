@@ -155,12 +155,7 @@ func entryOf(r *api.Release, member string) *api.ReleaseEntry {
 
 // step decides, checks what was decided, and makes it the release.
 func (s *sim) step(t *testing.T) Plan {
-	before, err := json.Marshal(s.in)
-	require.NoError(t, err)
 	p := Next(s.in)
-	after, err := json.Marshal(s.in)
-	require.NoError(t, err)
-	require.Equal(t, string(before), string(after), "the input was changed")
 	s.checkAvailability(t, p)
 	s.checkMovement(t, p)
 	s.checkSurge(t, p)
@@ -236,7 +231,7 @@ func (s *sim) checkSurge(t *testing.T, p Plan) {
 		r := s.in.Results[e.Member]
 		old := entryOf(s.in.Release, e.Member)
 		failed := old != nil && !old.Withdrawn && r != nil && r.Generation == old.Generation && r.AppliedReason == "NotAllWorkHaveBeenApplied"
-		if !failed && !(s.in.Members[e.Member].State == api.MemberUnknown && !scheduled(s.in.Schedule, e.Member)) {
+		if !failed && (s.in.Members[e.Member].State != api.MemberUnknown || scheduled(s.in.Schedule, e.Member)) {
 			holding++
 		}
 	}
@@ -307,7 +302,12 @@ func TestOrderOfInputsDoesNotMatter(t *testing.T) {
 		for range 40 {
 			s.disturb()
 			s.act()
+			before, err := json.Marshal(s.in)
+			require.NoError(t, err)
 			want := Next(s.in)
+			after, err := json.Marshal(s.in)
+			require.NoError(t, err)
+			require.Equal(t, string(before), string(after), "the input was changed")
 			shuffled := s.in
 			bindings := slices.Clone(s.in.Schedule.Bindings)
 			s.rng.Shuffle(len(bindings), func(i, j int) { bindings[i], bindings[j] = bindings[j], bindings[i] })
@@ -343,7 +343,7 @@ func TestLostReleaseHeals(t *testing.T) {
 	p := Next(s.in)
 	require.NotEmpty(t, p.Advance)
 	for _, e := range p.Release.Entries {
-		require.Greater(t, e.Generation, int64(0))
+		require.Positive(t, e.Generation)
 		if r := s.in.Results[e.Member]; r != nil {
 			require.Greater(t, e.Generation, r.Generation)
 		}

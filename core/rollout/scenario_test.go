@@ -123,7 +123,7 @@ func (w *world) bind(_ *testing.T, args []string) string {
 	return ""
 }
 
-// snapshot INDEX [work=W] [error TEXT…]
+// snapshot INDEX [work=W] [error TEXT…].
 func (w *world) snapshot(t *testing.T, args []string) string {
 	index, err := strconv.ParseInt(args[0], 10, 64)
 	require.NoError(t, err)
@@ -184,7 +184,7 @@ func resultOf(e api.ReleaseEntry, what string, now time.Time) *api.PlacementResu
 	return r
 }
 
-// member NAME STATE|leaving|leaving-delete|gone
+// member NAME STATE|leaving|leaving-delete|gone.
 func (w *world) member(_ *testing.T, args []string) string {
 	v := w.in.Members[args[0]]
 	switch args[1] {
@@ -201,7 +201,7 @@ func (w *world) member(_ *testing.T, args []string) string {
 	return ""
 }
 
-// tick DURATION
+// tick DURATION.
 func (w *world) tick(t *testing.T, args []string) string {
 	d, err := time.ParseDuration(args[0])
 	require.NoError(t, err)
@@ -222,7 +222,7 @@ func (w *world) delete(_ *testing.T, args []string) string {
 	return ""
 }
 
-// apply-strategy TYPE
+// apply-strategy TYPE.
 func (w *world) applyStrategy(_ *testing.T, args []string) string {
 	w.in.Placement.Spec.Strategy.ApplyStrategy = &api.ApplyStrategy{Type: args[0]}
 	return ""
@@ -288,7 +288,7 @@ func (w *world) show(_ *testing.T, _ []string) string {
 		case e.Withdrawn:
 			state = "withdrawn"
 		}
-		fmt.Fprintf(table, "%s\t%s\tsnapshot %d\tgeneration %d\t%s\n", e.Member, e.UID, e.Snapshot, e.Generation, state)
+		_, _ = fmt.Fprintf(table, "%s\t%s\tsnapshot %d\tgeneration %d\t%s\n", e.Member, e.UID, e.Snapshot, e.Generation, state)
 	}
 	_ = table.Flush()
 	return b.String()

@@ -45,7 +45,7 @@ func Events(previous *api.PlacementStatus, current api.PlacementStatus, now time
 			tell("Normal", t.event, c.Message)
 		}
 	}
-	if completed(&current) && !(previous != nil && previous.ObservedSnapshot == current.ObservedSnapshot && completed(previous)) {
+	if completed(&current) && (previous == nil || previous.ObservedSnapshot != current.ObservedSnapshot || !completed(previous)) {
 		tell("Normal", EventCompleted, "snapshot "+current.ObservedSnapshot+": "+find(current.Conditions, api.ConditionAvailable).Message)
 	}
 	for i := range current.Conditions {

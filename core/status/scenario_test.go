@@ -116,13 +116,13 @@ func (w *world) schedule(t *testing.T, args []string) string {
 	return ""
 }
 
-// unpicked MEMBER REASON…
+// unpicked MEMBER REASON….
 func (w *world) unpicked(_ *testing.T, args []string) string {
 	w.in.Schedule.Unpicked = append(w.in.Schedule.Unpicked, api.Unpicked{Member: args[0], Reason: strings.Join(args[1:], " ")})
 	return ""
 }
 
-// snapshot INDEX [error TEXT…]
+// snapshot INDEX [error TEXT…].
 func (w *world) snapshot(t *testing.T, args []string) string {
 	index, err := strconv.ParseInt(args[0], 10, 64)
 	require.NoError(t, err)
@@ -136,7 +136,7 @@ func (w *world) snapshot(t *testing.T, args []string) string {
 	return ""
 }
 
-// release SNAPSHOT|withdrawn MEMBER…
+// release SNAPSHOT|withdrawn MEMBER….
 func (w *world) release(t *testing.T, args []string) string {
 	if w.in.Release == nil {
 		w.in.Release = &api.Release{}
@@ -171,13 +171,13 @@ func (w *world) entry(member string) *api.ReleaseEntry {
 	return nil
 }
 
-// hold MEMBER REASON…
+// hold MEMBER REASON….
 func (w *world) hold(_ *testing.T, args []string) string {
 	w.in.Release.Held = append(w.in.Release.Held, api.Held{Member: args[0], Reason: strings.Join(args[1:], " ")})
 	return ""
 }
 
-// report WHAT MEMBER…
+// report WHAT MEMBER….
 func (w *world) report(_ *testing.T, args []string) string {
 	for _, member := range args[1:] {
 		e := w.entry(member)

@@ -150,8 +150,10 @@ func TestStatusFollowsResults(t *testing.T) {
 	h.answer(t, "oslo", subjects.CommandPlacement, "web", available)
 	st = h.last(t, "ResourceAvailable")
 	require.Empty(t, st.PlacementStatuses, "nobody is in trouble")
-	h.told(t, []string{"PlacementRolloutStarted", "PlacementOverriddenSucceeded", "PlacementWorkSynchronized", "ApplyFailed",
-		"PlacementApplied", "PlacementAvailable", "PlacementRolloutCompleted"})
+	h.told(t, []string{
+		"PlacementRolloutStarted", "PlacementOverriddenSucceeded", "PlacementWorkSynchronized", "ApplyFailed",
+		"PlacementApplied", "PlacementAvailable", "PlacementRolloutCompleted",
+	})
 
 	h.state(t, "oslo", api.MemberUnknown)
 	st = h.last(t, "ResourceAvailableUnknown")
