@@ -122,15 +122,16 @@ type Schedule struct {
 }
 
 // Binding is one member a placement goes to. Scores are those of the moment it was picked; nil for
-// PickFixed and for bindings that never had any.
+// PickFixed and for bindings that never had any. Policy and Reason are stored only where they do not
+// follow from the rest; every reader finds them filled in.
 type Binding struct {
 	Member        string `json:"member"`
-	Policy        string `json:"policy"`
+	Policy        string `json:"policy,omitempty"`
 	AffinityScore *int32 `json:"affinityScore,omitempty"`
 	SpreadScore   *int32 `json:"topologySpreadScore,omitempty"`
 	// Waiting marks a member kept by D3: listed, ineligible, and still holding the workload.
 	Waiting bool   `json:"waiting,omitempty"`
-	Reason  string `json:"reason"`
+	Reason  string `json:"reason,omitempty"`
 }
 
 // Unpicked is one reason why a wanted member is missing.

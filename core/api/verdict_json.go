@@ -41,7 +41,7 @@ type causeColumns struct {
 const firstLetter = 'A'
 
 // MarshalJSON writes the columns.
-func (v *Verdicts) MarshalJSON() ([]byte, error) {
+func (v Verdicts) MarshalJSON() ([]byte, error) {
 	c := verdictColumns{
 		Header: v.Header, Placement: v.Placement, UID: v.UID, Generation: v.Generation, Type: v.Type,
 		Want: v.Want, Members: v.Members, Ranked: v.Ranks != nil, Terms: v.Terms,

@@ -1,0 +1,124 @@
+package scheduler
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+
+	"flotilla/bus"
+	"flotilla/core/api"
+	"flotilla/core/schedule"
+)
+
+// act writes the schedule if it changed, and then the verdicts.
+func (s *Scheduler) act(ctx context.Context, g *gathered, plan *schedule.Plan) error {
+	now := plan.Schedule(g.in)
+	if g.before == nil || !same(g.before, &now) {
+		if _, err := s.store.Writer.Write(ctx, bus.Put(s.records.schedules.Key(now.Placement), &now, g.revision)); err != nil {
+			return err
+		}
+		s.store.Audit.Record(events(g.before, &now, plan.Removed)...)
+		s.options.Log.Debug().Str("placement", now.Placement).Int("bindings", len(now.Bindings)).
+			Int("removed", len(plan.Removed)).Bool("fulfilled", now.Fulfilled).Stringer("verdicts", &plan.Verdicts).Msg("scheduled")
+	}
+	return s.tell(ctx, &plan.Verdicts)
+}
+
+// same reports whether nothing changed but the ages in the reasons of members that are missing, or
+// wait, for the same cause as before.
+func same(before, now *api.Schedule) bool {
+	waits := func(a, b api.Binding) bool {
+		if a.Waiting && b.Waiting {
+			a.Reason, b.Reason = "", ""
+		}
+		return reflect.DeepEqual(a, b)
+	}
+	lacks := func(a, b api.Unpicked) bool { return a.Member == b.Member && a.Filter == b.Filter }
+	if !slices.EqualFunc(before.Bindings, now.Bindings, waits) || !slices.EqualFunc(before.Unpicked, now.Unpicked, lacks) ||
+		!slices.Equal(before.Evicted, now.Evicted) {
+		return false
+	}
+	a, b := *before, *now
+	for _, s := range []*api.Schedule{&a, &b} {
+		s.Bindings, s.Unpicked, s.Evicted = nil, nil, nil
+	}
+	return reflect.DeepEqual(a, b)
+}
+
+// tell writes the verdicts if they changed in more than ages. Verdicts too large to be kept are no
+// reason to decide again: `why` renders them from the fleet.
+func (s *Scheduler) tell(ctx context.Context, now *api.Verdicts) error {
+	key := s.records.verdicts.Key(now.Placement)
+	before, revision, found := s.records.verdicts.Get(now.Placement)
+	if found && before.Agrees(now) {
+		return nil
+	}
+	_, err := s.store.Writer.Write(ctx, bus.Put(key, now, revision))
+	if errors.Is(err, bus.ErrTooLarge) {
+		s.options.Log.Error().Err(err).Str("placement", now.Placement).Msg("keeping verdicts")
+		s.store.Audit.Record(api.Audit{
+			Object: address(now.Placement), Type: "Warning", Reason: "VerdictsTooLarge", By: "scheduler",
+			Message: fmt.Sprintf("the verdicts of %d members are not kept: %v; flotilla why computes them", now.Len(), err),
+		})
+		return nil
+	}
+	return err
+}
+
+// forget deletes what was decided for a placement that is gone.
+func (s *Scheduler) forget(ctx context.Context, name string) error {
+	var ops []bus.Op
+	if _, revision, found := s.records.schedules.Get(name); found {
+		ops = append(ops, bus.Delete(s.records.schedules.Key(name), revision))
+	}
+	if _, revision, found := s.records.verdicts.Get(name); found {
+		ops = append(ops, bus.Delete(s.records.verdicts.Key(name), revision))
+	}
+	_, err := s.store.Writer.Write(ctx, ops...)
+	return err
+}
+
+// eventsPerKind is up to how many members of one decision each get an event of their own.
+const eventsPerKind = 20
+
+// events tell of the bindings that came and went.
+func events(before, now *api.Schedule, removed []schedule.Removal) []api.Audit {
+	had := map[string]bool{}
+	if before != nil && before.UID == now.UID {
+		for i := range before.Bindings {
+			had[before.Bindings[i].Member] = true
+		}
+	}
+	event := func(reason, member, message string) api.Audit {
+		return api.Audit{
+			Object: address(now.Placement), Type: "Normal", Reason: reason, By: "scheduler", Member: member, Message: message,
+		}
+	}
+	var told []api.Audit
+	added := 0
+	for i := range now.Bindings {
+		b := &now.Bindings[i]
+		if had[b.Member] {
+			continue
+		}
+		if added++; added <= eventsPerKind {
+			told = append(told, event("MemberPicked", b.Member, b.Reason))
+		}
+	}
+	for _, r := range removed[:min(len(removed), eventsPerKind)] {
+		told = append(told, event("MemberRemoved", r.Member, r.Member+" "+r.Reason))
+	}
+	if more := max(0, added-eventsPerKind) + max(0, len(removed)-eventsPerKind); more > 0 {
+		told = append(told, event("MembersChanged", "", fmt.Sprintf("%d members picked and %d removed in all: %s", added, len(removed), now.Message)))
+	}
+	if before != nil && before.Fulfilled != now.Fulfilled || before == nil && !now.Fulfilled {
+		e := event("SchedulingPolicyFulfilled", "", now.Message)
+		if !now.Fulfilled {
+			e.Type, e.Reason = "Warning", "SchedulingPolicyUnfulfilled"
+		}
+		told = append(told, e)
+	}
+	return told
+}

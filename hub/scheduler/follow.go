@@ -1,0 +1,113 @@
+package scheduler
+
+import (
+	"errors"
+	"maps"
+	"slices"
+	"time"
+
+	"flotilla/bus"
+	"flotilla/core/api"
+)
+
+// follow brings the fleet in step with a member's records and wakes the placements it may concern.
+func (s *Scheduler) follow(name string) error {
+	now := time.Now()
+	member, err := s.records.member(name, now)
+	if errors.Is(err, bus.ErrNotFound) {
+		s.mu.Lock()
+		gone := s.fleet.Remove(name)
+		s.mu.Unlock()
+		if gone {
+			s.wakeAll(name, now)
+		}
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	before, known := s.fleet.Member(name)
+	turned := !known || turns(&before, &member)
+	properties := differing(before.Properties, member.Properties)
+	if turned || len(properties) > 0 {
+		s.fleet.Set(member)
+	}
+	s.mu.Unlock()
+	switch {
+	case turned:
+		s.wakeAll(name, now)
+	case len(properties) > 0:
+		s.wakeNaming(properties, now)
+	}
+	return nil
+}
+
+// turns reports whether anything but properties differs. What differs in the ages of states that stay
+// the same does not count.
+func turns(a, b *api.Member) bool {
+	return !maps.Equal(a.Labels, b.Labels) || !slices.Equal(a.Taints, b.Taints) || !slices.Equal(a.Namespaces, b.Namespaces) ||
+		a.NamespaceCondition != b.NamespaceCondition || a.NamespacesKnown != b.NamespacesKnown ||
+		a.HasAgent != b.HasAgent || a.Joined != b.Joined || a.Leaving != b.Leaving || a.UID != b.UID ||
+		a.Healthy != b.Healthy || !a.HealthChanged.Equal(b.HealthChanged) || !a.LastHeartbeat.Equal(b.LastHeartbeat)
+}
+
+// differing lists the properties that a and b do not have alike.
+func differing(a, b map[string]string) []string {
+	var names []string
+	for name, value := range a {
+		if now, kept := b[name]; !kept || now != value {
+			names = append(names, name)
+		}
+	}
+	for name := range b {
+		if _, had := a[name]; !had {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// wakeAll wakes every placement after a member turned: at once those that it may join or leave, the
+// others later, for their verdicts.
+func (s *Scheduler) wakeAll(member string, now time.Time) {
+	for _, entry := range s.records.placements.All() {
+		if s.interests.eager(entry.Name) || s.binds(entry.Name, member) {
+			s.queue.AddAt(placementKey+entry.Name, now.Add(settle))
+			continue
+		}
+		s.wakeLater(entry.Name, now)
+	}
+}
+
+// wakeNaming wakes the placements whose policy names one of the properties.
+func (s *Scheduler) wakeNaming(properties []string, now time.Time) {
+	for _, name := range s.interests.naming(properties) {
+		s.wakeLater(name, now)
+	}
+}
+
+// wakeLater wakes a placement, at most once per pause.
+func (s *Scheduler) wakeLater(name string, now time.Time) {
+	if due, wake := s.interests.due(name, now, s.options.Pause); wake {
+		s.queue.AddAt(placementKey+name, due)
+	}
+}
+
+// binds reports whether the placement is bound to the member.
+func (s *Scheduler) binds(placement, member string) bool {
+	current, _, found := s.records.schedules.Get(placement)
+	if !found {
+		return false
+	}
+	_, bound := slices.BinarySearchFunc(current.Bindings, member, func(b api.Binding, name string) int {
+		switch {
+		case b.Member < name:
+			return -1
+		case b.Member > name:
+			return 1
+		}
+		return 0
+	})
+	return bound
+}

@@ -1,0 +1,95 @@
+package scheduler
+
+import (
+	"fmt"
+	"time"
+
+	"flotilla/bus"
+	"flotilla/core/api"
+	"flotilla/core/plan"
+	"flotilla/core/schedule"
+	"flotilla/subjects"
+)
+
+// records are the tables that decisions depend on or end in.
+type records struct {
+	placements *bus.Table[api.Spec]
+	members    *bus.Table[api.Spec]
+	seen       *bus.Table[api.MemberRecord]
+	releases   *bus.Table[api.Release]
+	schedules  *bus.Table[api.Schedule]
+	verdicts   *bus.Table[api.Verdicts]
+}
+
+func newRecords(s *bus.Store) *records {
+	return &records{
+		placements: bus.TableOf[api.Spec](s.State, subjects.PlacementSpecs),
+		members:    bus.TableOf[api.Spec](s.State, subjects.MemberSpecs),
+		seen:       bus.TableOf[api.MemberRecord](s.State, subjects.Members),
+		releases:   bus.TableOf[api.Release](s.State, subjects.Releases),
+		schedules:  bus.TableOf[api.Schedule](s.State, subjects.Schedules),
+		verdicts:   bus.TableOf[api.Verdicts](s.State, subjects.Verdicts),
+	}
+}
+
+// gathered is what one decision starts from.
+type gathered struct {
+	in       schedule.Input
+	before   *api.Schedule // nil when there is none
+	revision uint64        // of before
+}
+
+// gather collects everything but the fleet; false when the placement is gone. Bindings of a placement
+// of the same name that was deleted and made again are not those of this one.
+func (r *records) gather(name string, now time.Time, t schedule.Thresholds) (*gathered, bool, error) {
+	spec, _, found := r.placements.Get(name)
+	if !found {
+		return nil, false, nil
+	}
+	p, err := spec.DecodePlacement()
+	if err != nil {
+		return nil, false, err
+	}
+	g := &gathered{}
+	subject := plan.Subject{Placement: *p}
+	if before, revision, found := r.schedules.Get(name); found {
+		g.before, g.revision = &before, revision
+	}
+	if g.before != nil && g.before.UID == spec.UID {
+		var release *api.Release
+		if found, _, ok := r.releases.Get(name); ok {
+			release = &found
+		}
+		subject.Existing = plan.Existing(g.before, release, spec.UID)
+		if g.before.Policy == schedule.PolicyDigest(p.Spec.Policy) {
+			subject.Evicted = g.before.Evicted
+		}
+	}
+	g.in = subject.Input(nil, now, t)
+	return g, true, nil
+}
+
+// fresh is the time of the last heartbeat of a member that the registrar does not call Unknown: later
+// than any clock, because heartbeats that change nothing do not come here.
+var fresh = time.Date(2190, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// member joins the records of a member into what the core decides on.
+func (r *records) member(name string, now time.Time) (api.Member, error) {
+	spec, _, found := r.members.Get(name)
+	if !found {
+		return api.Member{}, fmt.Errorf("member %s: %w", name, bus.ErrNotFound)
+	}
+	mc, err := spec.DecodeMember()
+	if err != nil {
+		return api.Member{}, err
+	}
+	record, _, seen := r.seen.Get(name)
+	if !seen {
+		return api.MemberFrom(mc, nil, now), nil
+	}
+	m := api.MemberFrom(mc, &record, now)
+	if record.State != api.MemberUnknown {
+		m.LastHeartbeat = fresh
+	}
+	return m, nil
+}

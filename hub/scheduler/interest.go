@@ -1,0 +1,114 @@
+package scheduler
+
+import (
+	"slices"
+	"sync"
+	"time"
+
+	"flotilla/core/api"
+	"flotilla/core/schedule"
+)
+
+// interest says what changes of members concern a placement.
+type interest struct {
+	// eager placements take in members that come to fit: PickAll, those that lack members, and those
+	// that may hold on to a silent member for want of another.
+	eager bool
+	// properties are those that the policy names, canonical.
+	properties []string
+	// next is when it may be woken again for less than that.
+	next time.Time
+}
+
+// interests are those of all placements that were decided.
+type interests struct {
+	mu sync.Mutex
+	of map[string]*interest
+}
+
+func interestIn(in *schedule.Input, plan *schedule.Plan) interest {
+	return interest{
+		eager:      in.Policy.Type() == api.PickAll || !plan.Fulfilled || in.FailoverAfter > 0,
+		properties: namedProperties(in.Policy),
+	}
+}
+
+// namedProperties lists the properties that a policy selects or sorts by.
+func namedProperties(p *api.Policy) []string {
+	if p == nil || p.Affinity == nil || p.Affinity.ClusterAffinity == nil {
+		return nil
+	}
+	var names []string
+	if required := p.Affinity.ClusterAffinity.Required; required != nil {
+		for _, term := range required.ClusterSelectorTerms {
+			if term.PropertySelector == nil {
+				continue
+			}
+			for _, e := range term.PropertySelector.MatchExpressions {
+				names = append(names, api.CanonicalProperty(e.Name))
+			}
+		}
+	}
+	for _, term := range p.Affinity.ClusterAffinity.Preferred {
+		if sorter := term.Preference.Sorter(); sorter != nil {
+			names = append(names, api.CanonicalProperty(sorter.Name))
+		}
+	}
+	return names
+}
+
+func (i *interests) set(placement string, now interest) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if before := i.of[placement]; before != nil {
+		now.next = before.next
+	}
+	i.of[placement] = &now
+}
+
+func (i *interests) drop(placement string) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	delete(i.of, placement)
+}
+
+// eager reports whether the placement may take the member in; one that was not decided yet may.
+func (i *interests) eager(placement string) bool {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	known := i.of[placement]
+	return known == nil || known.eager
+}
+
+// naming lists the placements whose policy names any of the properties.
+func (i *interests) naming(properties []string) []string {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	var placements []string
+	for placement, known := range i.of {
+		if slices.ContainsFunc(known.properties, func(name string) bool { return slices.Contains(properties, name) }) {
+			placements = append(placements, placement)
+		}
+	}
+	return placements
+}
+
+// due says when the placement is to be woken: now, or a pause after the last time; false when that
+// was asked for already.
+func (i *interests) due(placement string, now time.Time, pause time.Duration) (time.Time, bool) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	known := i.of[placement]
+	if known == nil {
+		return now, true
+	}
+	if known.next.After(now.Add(pause)) {
+		return time.Time{}, false
+	}
+	due := now
+	if known.next.After(now) {
+		due = known.next
+	}
+	known.next = due.Add(pause)
+	return due, true
+}

@@ -1,0 +1,150 @@
+package scheduler
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"flotilla/bus"
+	"flotilla/bus/loop"
+	"flotilla/core/api"
+	"flotilla/core/schedule"
+	"flotilla/subjects"
+)
+
+// workers is how many placements are decided at once.
+const workers = 4
+
+// behind is when a key is looked at again whose cache was behind.
+const behind = time.Second
+
+// settle is how long changes of members are gathered before placements are decided: many come at once.
+const settle = 20 * time.Millisecond
+
+// defaultPause is the least time between two decisions that only properties or verdicts ask for.
+const defaultPause = 15 * time.Second
+
+// Keys of the queue are "placement:<placement>" and "member:<member>".
+const (
+	placementKey = "placement:"
+	memberKey    = "member:"
+)
+
+// Options of a Scheduler. The zero value is for production.
+type Options struct {
+	// Thresholds of eligibility, five minutes each where they are 0 (D21).
+	Thresholds schedule.Thresholds
+	// Pause is the least time between two decisions of one placement that changed properties, or
+	// verdicts alone, ask for; 15 s when 0.
+	Pause time.Duration
+	Log   zerolog.Logger
+}
+
+// Scheduler decides placements during one term of leadership.
+type Scheduler struct {
+	store   *bus.Store
+	options Options
+	records *records
+	queue   *loop.Queue
+
+	mu    sync.RWMutex // of fleet
+	fleet *schedule.Fleet
+
+	interests interests
+}
+
+// New returns a scheduler on an open store; it writes nothing before Run.
+func New(store *bus.Store, o Options) *Scheduler {
+	if o.Pause == 0 {
+		o.Pause = defaultPause
+	}
+	s := &Scheduler{store: store, options: o, records: newRecords(store), fleet: schedule.NewFleet()}
+	s.interests.of = map[string]*interest{}
+	s.queue = loop.New(loop.Options{Workers: workers, Failed: s.failed})
+	return s
+}
+
+// Run decides until ctx ends.
+func (s *Scheduler) Run(ctx context.Context) error {
+	if err := s.store.State.WaitSynced(ctx); err != nil {
+		return fmt.Errorf("starting to schedule: %w", err)
+	}
+	if err := s.load(); err != nil {
+		return fmt.Errorf("starting to schedule: %w", err)
+	}
+	placement := func(name string) { s.queue.Add(placementKey + name) }
+	member := func(name string) { s.queue.Add(memberKey + name) }
+	s.records.placements.OnChange(placement)
+	s.records.schedules.OnChange(s.lost)
+	s.records.members.OnChange(member)
+	s.records.seen.OnChange(member)
+	s.queue.Run(ctx, s.work)
+	return nil
+}
+
+// load fills the fleet at once, before anything is decided.
+func (s *Scheduler) load() error {
+	now := time.Now()
+	var members []api.Member
+	for _, entry := range s.records.members.All() {
+		m, err := s.records.member(entry.Name, now)
+		if err != nil {
+			return err
+		}
+		members = append(members, m)
+	}
+	s.fleet = schedule.NewFleet(members...)
+	return nil
+}
+
+// lost wakes a placement whose schedule exists without its spec: a predecessor did not come to delete it.
+func (s *Scheduler) lost(name string) {
+	if _, _, found := s.records.placements.Get(name); !found {
+		s.queue.Add(placementKey + name)
+	}
+}
+
+func (s *Scheduler) failed(key string, err error, delay time.Duration) {
+	s.options.Log.Warn().Err(err).Str("key", key).Dur("retry", delay).Msg("scheduling")
+}
+
+func (s *Scheduler) work(ctx context.Context, key string) (time.Time, error) {
+	if !s.store.State.Synced() {
+		return time.Now().Add(behind), nil
+	}
+	if member, isMember := strings.CutPrefix(key, memberKey); isMember {
+		return time.Time{}, s.follow(member)
+	}
+	return s.place(ctx, strings.TrimPrefix(key, placementKey))
+}
+
+// place gathers what a placement depends on, decides, and acts.
+func (s *Scheduler) place(ctx context.Context, name string) (time.Time, error) {
+	now := time.Now()
+	g, found, err := s.records.gather(name, now, s.options.Thresholds)
+	if err != nil {
+		return time.Time{}, err
+	}
+	if !found {
+		s.interests.drop(name)
+		return time.Time{}, s.forget(ctx, name)
+	}
+	s.mu.RLock()
+	g.in.Fleet = s.fleet
+	plan := schedule.Schedule(g.in)
+	s.mu.RUnlock()
+	s.interests.set(name, interestIn(&g.in, &plan))
+	err = s.act(ctx, g, &plan)
+	if errors.Is(err, bus.ErrConflict) {
+		return time.Now(), nil
+	}
+	return plan.Recheck, err
+}
+
+// address is the placement's name in events.
+func address(name string) string { return subjects.KindPlacement + "/" + name }

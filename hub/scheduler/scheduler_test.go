@@ -1,0 +1,229 @@
+package scheduler_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"flotilla/bus"
+	"flotilla/bus/bustest"
+	"flotilla/core/api"
+	"flotilla/core/schedule"
+	"flotilla/hub/scheduler"
+)
+
+func TestPickAllFollowsTheFleet(t *testing.T) {
+	h := start(t, scheduler.Options{})
+	h.join(t, "berlin", nil, nil)
+	h.place(t, "web", "u1", 1, withPolicy(nil))
+	first := h.eventually(t, "web", "berlin")
+	require.Equal(t, "u1", first.UID)
+	require.Equal(t, int64(1), first.Generation)
+	require.Equal(t, schedule.PolicyDigest(nil), first.Policy)
+	require.True(t, first.Fulfilled)
+	require.Equal(t, api.PickedReason("berlin", new(int32), new(int32)), first.Bindings[0].Reason)
+
+	h.join(t, "paris", nil, nil)
+	h.eventually(t, "web", "berlin", "paris")
+
+	put(t, h, h.members, "berlin", memberSpec("berlin", &metav1.Time{Time: time.Now()}))
+	h.eventually(t, "web", "paris")
+	h.judged(t, "web", "berlin", api.FilterEligibility, "cluster has left the fleet")
+
+	put(t, h, h.members, "berlin", nil)
+	bustest.Eventually(t, func() error {
+		if verdicts, _, _ := h.verdicts.Get("web"); verdicts.Len() != 1 {
+			return fmt.Errorf("%d verdicts, wanted one", verdicts.Len())
+		}
+		return nil
+	})
+	h.told(t, "web", "MemberPicked", "MemberPicked", "MemberRemoved")
+}
+
+// told waits until the audit stream holds exactly these reasons about a placement.
+func (h *house) told(t *testing.T, placement string, want ...string) {
+	t.Helper()
+	client := h.server.Client(t)
+	bustest.Eventually(t, func() error {
+		events, err := bus.ReadAudit(bustest.Context(t), client, bus.AuditQuery{Object: "placement/" + placement})
+		var reasons []string
+		for _, e := range events {
+			reasons = append(reasons, e.Reason)
+		}
+		if err != nil || !slices.Equal(reasons, want) {
+			return fmt.Errorf("events %v (%w), wanted %v", reasons, err, want)
+		}
+		return nil
+	})
+}
+
+func TestPickNScalesAndIsFilledUp(t *testing.T) {
+	h := start(t, scheduler.Options{Pause: 50 * time.Millisecond})
+	h.join(t, "a", nil, nil)
+	h.place(t, "web", "u1", 1, withPolicy(pickN(2)))
+	first := h.eventually(t, "web", "a")
+	require.False(t, first.Fulfilled)
+	require.Equal(t, int32(2), *first.Want)
+
+	h.join(t, "b", nil, nil)
+	second := h.eventually(t, "web", "a", "b")
+	require.True(t, second.Fulfilled)
+	require.Equal(t, first.Bindings[0], second.Bindings[0], "who was there has not changed")
+
+	h.join(t, "c", nil, nil)
+	h.judged(t, "web", "c", api.FilterRank, "does not score high enough")
+	h.place(t, "web", "u1", 2, withPolicy(pickN(3)))
+	h.eventually(t, "web", "a", "b", "c")
+	h.place(t, "web", "u1", 3, withPolicy(pickN(1)))
+	h.eventually(t, "web", "c")
+	h.told(t, "web", "MemberPicked", "SchedulingPolicyUnfulfilled", "MemberPicked", "SchedulingPolicyFulfilled",
+		"MemberPicked", "MemberRemoved", "MemberRemoved")
+}
+
+func TestScaleInTakesUnreleasedFirst(t *testing.T) {
+	h := start(t, scheduler.Options{})
+	for _, name := range []string{"a", "b", "c"} {
+		h.join(t, name, nil, nil)
+	}
+	h.place(t, "web", "u1", 1, withPolicy(pickN(3)))
+	h.eventually(t, "web", "a", "b", "c")
+	put(t, h, h.releases, "web", &api.Release{
+		Header: api.NewHeader(api.KindRelease), Placement: "web",
+		Entries: []api.ReleaseEntry{{Member: "a", UID: "u1"}, {Member: "b", UID: "u1"}},
+	})
+	h.place(t, "web", "u1", 2, withPolicy(pickN(2)))
+	h.eventually(t, "web", "a", "b")
+}
+
+func TestNothingChangedNothingWritten(t *testing.T) {
+	h := start(t, scheduler.Options{Pause: time.Millisecond})
+	h.join(t, "a", nil, nil)
+	h.join(t, "silent", nil, func(m *api.MemberRecord) {
+		m.State, m.LastSeen = api.MemberUnknown, metav1.NewTime(time.Now().Add(-time.Hour))
+	})
+	h.place(t, "web", "u1", 1, withPolicy(pickN(2)))
+	h.eventually(t, "web", "a")
+	h.judged(t, "web", "silent", api.FilterEligibility, "no recent heartbeat")
+	before := h.settled(t, "web")
+
+	h.join(t, "a", nil, func(m *api.MemberRecord) { m.Nodes = 17 })
+	put(t, h, h.releases, "web", &api.Release{Header: api.NewHeader(api.KindRelease), Placement: "web"})
+	h.place(t, "web", "u1", 1, withPolicy(pickN(2)))
+	require.Equal(t, before, h.settled(t, "web"))
+}
+
+func TestRestartDecidesTheSame(t *testing.T) {
+	h := start(t, scheduler.Options{})
+	for i := range 20 {
+		h.join(t, fmt.Sprintf("m%02d", i), map[string]string{"region": fmt.Sprint(i % 3)}, nil)
+	}
+	p := pickN(5)
+	p.TopologySpreadConstraints = []api.TopologySpreadConstraint{{TopologyKey: "region"}}
+	h.place(t, "web", "u1", 1, withPolicy(p))
+	bustest.Eventually(t, func() error {
+		if current, _, _ := h.schedules.Get("web"); len(current.Bindings) != 5 {
+			return fmt.Errorf("%d bindings", len(current.Bindings))
+		}
+		return nil
+	})
+	before := h.settled(t, "web")
+	h.stop()
+	h.run(t, scheduler.Options{})
+	require.Equal(t, before[0], h.settled(t, "web")[0])
+}
+
+// Properties wake only placements whose policy names them, and those not at every change.
+func TestPropertiesWakeThoseWhoNameThem(t *testing.T) {
+	h := start(t, scheduler.Options{Pause: time.Hour})
+	h.join(t, "a", nil, nil)
+	naming := &api.Policy{PlacementType: api.PickAll, Affinity: &api.Affinity{ClusterAffinity: &api.ClusterAffinity{
+		Required: &api.ClusterSelector{ClusterSelectorTerms: []api.ClusterSelectorTerm{{
+			PropertySelector: &api.PropertySelector{MatchExpressions: []api.PropertyExpression{{
+				Name: api.PropertyNodeCountAKS, Operator: api.OpGe, Values: []string{"5"},
+			}}},
+		}}},
+	}}}
+	h.place(t, "big", "u1", 1, withPolicy(naming))
+	h.judged(t, "big", "a", api.FilterAffinity, "kubernetes-fleet.io/node-count is 3, wanted >= 5")
+
+	nodes := func(n string) func(*api.MemberRecord) {
+		return func(m *api.MemberRecord) { m.Properties = map[string]string{api.PropertyNodeCount: n} }
+	}
+	h.join(t, "a", nil, nodes("4"))
+	h.judged(t, "big", "a", api.FilterAffinity, "is 4, wanted >= 5")
+	h.join(t, "a", nil, nodes("5"))
+	h.settled(t, "big")
+	h.judged(t, "big", "a", api.FilterAffinity, "is 4, wanted >= 5")
+
+	h.place(t, "big", "u1", 2, withPolicy(naming))
+	h.eventually(t, "big", "a")
+}
+
+func TestFailoverReplacesASilentMember(t *testing.T) {
+	h := start(t, scheduler.Options{Thresholds: schedule.Thresholds{Heartbeat: 10 * time.Millisecond}})
+	h.join(t, "b", nil, nil)
+	h.join(t, "a", nil, nil)
+	p := withPolicy(pickN(1))
+	p.Annotations = map[string]string{api.AnnotationFailoverAfter: "1200ms"}
+	h.place(t, "web", "u1", 1, p)
+	h.eventually(t, "web", "b")
+	lastSeen := time.Now().Truncate(time.Second)
+	h.join(t, "b", nil, func(m *api.MemberRecord) { m.State, m.LastSeen = api.MemberUnknown, metav1.NewTime(lastSeen) })
+	h.eventually(t, "web", "a")
+	require.Greater(t, time.Since(lastSeen), 1200*time.Millisecond)
+}
+
+func TestDeletionEmptiesAndForgets(t *testing.T) {
+	h := start(t, scheduler.Options{})
+	h.join(t, "a", nil, nil)
+	h.place(t, "web", "u1", 1, withPolicy(nil))
+	h.eventually(t, "web", "a")
+	deleting := withPolicy(nil)
+	deleting.DeletionTimestamp = &metav1.Time{Time: time.Now()}
+	h.place(t, "web", "u1", 1, deleting)
+	h.eventually(t, "web")
+
+	put(t, h, h.placements, "web", nil)
+	bustest.Eventually(t, func() error {
+		_, _, scheduled := h.schedules.Get("web")
+		_, _, judged := h.verdicts.Get("web")
+		if scheduled || judged {
+			return fmt.Errorf("schedule there: %v, verdicts there: %v", scheduled, judged)
+		}
+		return nil
+	})
+}
+
+func TestMadeAgainIsAnotherPlacement(t *testing.T) {
+	h := start(t, scheduler.Options{})
+	h.join(t, "a", nil, nil)
+	h.join(t, "b", nil, nil)
+	h.place(t, "web", "u1", 1, withPolicy(pickN(1)))
+	h.eventually(t, "web", "b")
+	h.join(t, "b", nil, func(m *api.MemberRecord) { m.Healthy = "" })
+	h.judged(t, "web", "b", "", "it keeps its place")
+	h.place(t, "web", "u2", 1, withPolicy(pickN(1)))
+	require.Equal(t, "u2", h.eventually(t, "web", "a").UID, "the bindings of the former one count for nothing")
+}
+
+func TestEvictedIsRememberedUntilThePolicyChanges(t *testing.T) {
+	h := start(t, scheduler.Options{})
+	h.join(t, "a", nil, nil)
+	h.join(t, "b", nil, nil)
+	h.place(t, "web", "u1", 1, withPolicy(pickN(1)))
+	current := h.eventually(t, "web", "b")
+	current.Evicted = []string{"b"}
+	put(t, h, h.schedules, "web", &current)
+	h.place(t, "web", "u1", 2, withPolicy(pickN(1)))
+	require.Equal(t, []string{"b"}, h.eventually(t, "web", "a").Evicted)
+	h.judged(t, "web", "b", api.FilterPlaced, "evicted")
+
+	p := pickN(2)
+	p.Tolerations = []api.Toleration{{Key: "gpu", Operator: api.TolerationExists}}
+	h.place(t, "web", "u1", 3, withPolicy(p))
+	require.Empty(t, h.eventually(t, "web", "a", "b").Evicted)
+}
