@@ -180,7 +180,7 @@ func (c *checks) labelValue(path, value string) {
 
 func (c *checks) decimal(path, text string) {
 	price, err := strconv.ParseFloat(text, 64)
-	c.unless(text == "" || err == nil && price >= 0, path, strconv.Quote(text), `dollars per hour, like "0.022"`)
+	c.unless(text == "" || err == nil && price >= 0 && price < 1e9, path, strconv.Quote(text), `dollars per hour, like "0.022"`)
 }
 
 func (c *checks) memory(m *Memory) {

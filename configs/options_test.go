@@ -113,6 +113,22 @@ skippedNamespaces: [ok, Not_Ok]
 	})
 }
 
+func TestAddressesAndPorts(t *testing.T) {
+	for address, ok := range map[string]bool{
+		"": true, ":9090": true, "127.0.0.1:0": true, "[::1]:65535": true, "localhost:http": false, "localhost": false, "::1:80": false,
+		"localhost:65536": false, "localhost:-1": false,
+	} {
+		h := DefaultHub()
+		h.MetricsAddress = address
+		require.Equal(t, ok, len(h.Validate()) == 0, address)
+	}
+	for port, ok := range map[int]bool{0: true, 65535: true, 65536: false, -1: false} {
+		h := DefaultHub()
+		h.Listen.Port = port
+		require.Equal(t, ok, len(h.Validate()) == 0, port)
+	}
+}
+
 func TestAgentReportsEveryFault(t *testing.T) {
 	_, err := LoadAgent("agent.yaml", []byte(`
 member: Berlin

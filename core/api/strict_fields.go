@@ -47,14 +47,14 @@ func (w *walker) fields(t reflect.Type, n *node, at *place) *node {
 		if !ok || n.values[i].shape == shapeNull {
 			continue
 		}
-		j := len(w.findings)
+		renamed := len(w.findings) - 1
 		fixed, ok := w.value(f.typ, n.values[i], at.child(f.name))
 		if !ok {
 			continue
 		}
 		out.set(f.name, fixed)
-		if f.name != key && j > 0 {
-			w.findings[j-1].fix = fixed
+		if f.name != key {
+			w.findings[renamed].fix = fixed
 		}
 	}
 	if !w.loose {

@@ -314,6 +314,19 @@ func TestDepthIsBounded(t *testing.T) {
 	require.Contains(t, faults[0].Found, "nested more than 100 levels deep")
 }
 
+func TestWholeValue(t *testing.T) {
+	for text, want := range map[string]string{
+		"3": "3", "-3": "-3", "3.0": "3", "3e2": "300", "0.5e1": "5", "1e18": "1000000000000000000", "12345678901234567890123": "12345678901234567890123",
+		"3.5": "", "1e20": "", "-1e20": "", "1e400": "", "1e-1": "", "": "", "three": "", "0." + strings.Repeat("0", 40) + "e1": "",
+	} {
+		got, ok := wholeValue(text)
+		require.Equal(t, want != "", ok, text)
+		if ok {
+			require.Equal(t, want, got.String(), text)
+		}
+	}
+}
+
 func TestNearest(t *testing.T) {
 	names := []string{"policy", "strategy", "resourceSelectors", "name"}
 	for key, want := range map[string]string{

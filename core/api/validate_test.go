@@ -98,6 +98,11 @@ func TestRulesOfOurAnnotations(t *testing.T) {
 		}
 		require.Equal(t, want, got)
 	}
+	for value, fix := range map[string]string{"True": `flotilla.io/allow-evicted: "true"`, "0": `flotilla.io/allow-evicted: "false"`, "perhaps": ""} {
+		_, faults := Decode([]byte(`{"apiVersion":"cluster.kubernetes-fleet.io/v1","kind":"MemberCluster","metadata":{"name":"a","annotations":{"flotilla.io/allow-evicted":"` + value + `"}}}`))
+		require.Len(t, faults, 1)
+		require.Equal(t, fix, faults[0].Fix)
+	}
 	d, got := decodeYAML(t, strings.Replace(crp, "{name: web}", `{name: web, annotations: {flotilla.io/failover-afer: 5m, other.io/x: z}}`, 1)+selectors)
 	require.Empty(t, got)
 	require.Equal(t, []string{"metadata.annotations: nothing reads flotilla.io/failover-afer; did you mean flotilla.io/failover-after?"}, d.Notes)
