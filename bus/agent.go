@@ -8,10 +8,10 @@ import (
 	"fmt"
 	"strconv"
 
-	"github.com/nats-io/nats.go"
-
 	"flotilla/core/api"
 	"flotilla/subjects"
+
+	"github.com/nats-io/nats.go"
 )
 
 // AgentConn is the connection of one member's agent. It needs no consumer: raw publish and direct get

@@ -8,14 +8,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
-	"github.com/stretchr/testify/require"
-
 	"flotilla/bus"
 	"flotilla/bus/bustest"
 	"flotilla/core/api"
 	"flotilla/subjects"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/stretchr/testify/require"
 )
 
 func TestAnAgentReportsAcrossTheAccounts(t *testing.T) {
@@ -95,13 +95,13 @@ func TestACommandReachesItsAgent(t *testing.T) {
 }
 
 // raw connects with the credentials of a member's agent and no manners.
-func raw(t *testing.T, server *bustest.Server, member string) (*nats.Conn, <-chan error) {
+func raw(t *testing.T, server *bustest.Server, member string, more ...nats.Option) (*nats.Conn, <-chan error) {
 	t.Helper()
 	creds, err := server.AgentCreds(member)
 	require.NoError(t, err)
 	refusals := make(chan error, 64)
-	nc, err := nats.Connect(server.URL(), nats.UserCredentialBytes(creds), nats.CustomInboxPrefix(subjects.Inbox(member)),
-		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { refusals <- err }))
+	nc, err := nats.Connect(server.URL(), append(more, nats.UserCredentialBytes(creds), nats.CustomInboxPrefix(subjects.Inbox(member)),
+		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { refusals <- err }))...)
 	require.NoError(t, err)
 	t.Cleanup(nc.Close)
 	return nc, refusals

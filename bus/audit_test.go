@@ -6,11 +6,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stretchr/testify/require"
-
 	"flotilla/bus"
 	"flotilla/bus/bustest"
 	"flotilla/core/api"
+
+	"github.com/stretchr/testify/require"
 )
 
 func messages(events []api.Audit) []string {

@@ -5,12 +5,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nats-io/nats.go/jetstream"
-	"github.com/stretchr/testify/require"
-
 	"flotilla/bus"
 	"flotilla/bus/bustest"
 	"flotilla/subjects"
+
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/stretchr/testify/require"
 )
 
 func TestCacheAges(t *testing.T) {

@@ -10,11 +10,11 @@ import (
 	"sync"
 	"time"
 
+	"flotilla/subjects"
+
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/rs/zerolog"
-
-	"flotilla/subjects"
 )
 
 // Reconnect settings: defaults of NATS would bring a whole fleet back within 100 ms.

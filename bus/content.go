@@ -11,10 +11,10 @@ import (
 	"sync"
 	"time"
 
+	"flotilla/subjects"
+
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
-
-	"flotilla/subjects"
 )
 
 // sweepAfter is how long content must have been unreferenced before it is removed.

@@ -6,11 +6,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/require"
-
 	"flotilla/bus"
 	"flotilla/bus/bustest"
 	"flotilla/subjects"
+
+	"github.com/stretchr/testify/require"
 )
 
 func TestContentIsWrittenOnce(t *testing.T) {

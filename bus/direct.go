@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"strconv"
 
-	"github.com/nats-io/nats.go"
-
 	"flotilla/subjects"
+
+	"github.com/nats-io/nats.go"
 )
 
 // directMessage is a stored message read by direct get.

@@ -8,10 +8,10 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/nats-io/nats.go"
-
 	"flotilla/core/api"
 	"flotilla/subjects"
+
+	"github.com/nats-io/nats.go"
 )
 
 // writeTerm stores a term record whose last sequence must be expected, and returns its new one.

@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/stretchr/testify/require"
-
 	"flotilla/bus"
 	"flotilla/bus/bustest"
 	"flotilla/subjects"
+
+	"github.com/stretchr/testify/require"
 )
 
 // throughProxy leads on a connection that a proxy can disturb.

@@ -3,10 +3,10 @@ package bus
 import (
 	"fmt"
 
+	"flotilla/subjects"
+
 	"github.com/nats-io/jwt/v2"
 	"github.com/nats-io/nkeys"
-
-	"flotilla/subjects"
 )
 
 // Issuer mints credentials of agents with a scoped signing key of the account AGENTS. The key gives

@@ -7,9 +7,9 @@ import (
 	"maps"
 	"strings"
 
-	"github.com/nats-io/nats.go/jetstream"
-
 	"flotilla/subjects"
+
+	"github.com/nats-io/nats.go/jetstream"
 )
 
 // LayoutOptions says what EnsureLayout may do.

@@ -8,12 +8,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/require"
-
 	"flotilla/bus"
 	"flotilla/bus/bustest"
 	"flotilla/core/api"
 	"flotilla/subjects"
+
+	"github.com/stretchr/testify/require"
 )
 
 // short makes leases that end while a test waits.
@@ -155,9 +155,9 @@ func TestTheTermIsAboveWhatMembersHold(t *testing.T) {
 	agent := server.Agent(t, "berlin")
 	require.NoError(t, agent.PutHeartbeat(bustest.Context(t), api.Heartbeat{Holds: api.Order{Epoch: 3, Term: far, Generation: 9}}))
 	again := bustest.Lead(t, server.Hub(t), "hub-test", bus.LeadOptions{})
-	require.EqualValues(t, far+1, again.Term.Term)
-	require.EqualValues(t, 3, again.Term.Epoch)
-	require.EqualValues(t, 1, store.Term.Epoch)
+	require.Equal(t, far+1, again.Term.Term)
+	require.Equal(t, uint64(3), again.Term.Epoch)
+	require.Equal(t, uint64(1), store.Term.Epoch)
 	require.GreaterOrEqual(t, store.Term.Term, uint64(time.Now().Unix())-60)
 }
 

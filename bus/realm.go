@@ -7,10 +7,10 @@ import (
 	"os"
 	"path/filepath"
 
+	"flotilla/subjects"
+
 	"github.com/nats-io/jwt/v2"
 	"github.com/nats-io/nkeys"
-
-	"flotilla/subjects"
 )
 
 const (

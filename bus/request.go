@@ -9,10 +9,10 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"flotilla/core/api"
+
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/micro"
-
-	"flotilla/core/api"
 )
 
 const (

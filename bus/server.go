@@ -9,11 +9,11 @@ import (
 	"strconv"
 	"time"
 
+	"flotilla/subjects"
+
 	"github.com/nats-io/jwt/v2"
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/rs/zerolog"
-
-	"flotilla/subjects"
 )
 
 // Durability of an embedded server.
@@ -32,7 +32,6 @@ const (
 	defaultMaxStore  = 64 << 30
 	defaultMaxMemory = 256 << 20
 	defaultLameDuck  = 30 * time.Second
-	maxControlLine   = 64 << 10 // a client's JWT with its permissions is one line
 	startTimeout     = 20 * time.Second
 	syncInterval     = time.Second
 	slowClient       = 10 * time.Second // to write to, and to authenticate
@@ -160,7 +159,6 @@ func (s *Server) options() (*server.Options, error) {
 		Host:                   s.o.Host,
 		Port:                   s.o.Port,
 		NoSigs:                 true,
-		MaxControlLine:         maxControlLine,
 		MaxPayload:             MaxPayload,
 		PingInterval:           pingInterval,
 		WriteDeadline:          slowClient,

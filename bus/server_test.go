@@ -11,15 +11,15 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nats-io/jwt/v2"
-	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nkeys"
-	"github.com/stretchr/testify/require"
-
 	"flotilla/bus"
 	"flotilla/bus/bustest"
 	"flotilla/core/api"
 	"flotilla/subjects"
+
+	"github.com/nats-io/jwt/v2"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nkeys"
+	"github.com/stretchr/testify/require"
 )
 
 func TestAPortThatIsTakenIsNamed(t *testing.T) {
@@ -124,6 +124,18 @@ func TestAnOperatorLooksButDoesNotWrite(t *testing.T) {
 	}
 }
 
+// Servers take a line of 4 KiB from a client before they know it, unless told otherwise.
+func TestCredentialsFitTheLineOfAServer(t *testing.T) {
+	server := bustest.Start(t)
+	for _, path := range []string{server.OperatorCreds(), server.HubCreds()} {
+		text, err := os.ReadFile(path)
+		require.NoError(t, err)
+		token, err := jwt.ParseDecoratedJWT(text)
+		require.NoError(t, err)
+		require.Less(t, len(token), 3<<10, path)
+	}
+}
+
 func TestSecretsAreForTheirOwnerOnly(t *testing.T) {
 	server := bustest.Start(t)
 	dir := filepath.Dir(server.HubCreds())
@@ -203,9 +215,8 @@ func TestConnectionsAreNamedAndMonitored(t *testing.T) {
 
 func TestLameDuck(t *testing.T) {
 	server := bustest.Start(t, func(o *bus.ServerOptions) { o.LameDuck = 300 * time.Millisecond })
-	nc, _ := raw(t, server, "berlin")
 	warned := make(chan struct{}, 1)
-	nc.Opts.LameDuckModeHandler = func(*nats.Conn) { warned <- struct{}{} }
+	raw(t, server, "berlin", nats.LameDuckModeHandler(func(*nats.Conn) { warned <- struct{}{} }))
 	done := make(chan struct{})
 	go func() { server.LameDuckShutdown(); close(done) }()
 	within(t, warned, "clients are told")

@@ -13,10 +13,10 @@ import (
 	"sync/atomic"
 	"time"
 
+	"flotilla/core/api"
+
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/micro"
-
-	"flotilla/core/api"
 )
 
 // serviceName is what `nats micro ls` shows.
@@ -187,8 +187,10 @@ func (s *Service) fill(m *nats.Msg, r micro.Request, value any) error {
 		}
 	}
 	if limit := int(s.conn.NC.MaxPayload()) - headerRoom; len(text) > limit {
-		return &api.Failure{Code: api.CodeTooLarge, Message: fmt.Sprintf("the answer has %d bytes, the server carries %d", len(text), limit),
-			Next: "ask for less at once, with a limit or a label selector"}
+		return &api.Failure{
+			Code: api.CodeTooLarge, Message: fmt.Sprintf("the answer has %d bytes, the server carries %d", len(text), limit),
+			Next: "ask for less at once, with a limit or a label selector",
+		}
 	}
 	m.Data = text
 	return nil

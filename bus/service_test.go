@@ -10,13 +10,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/micro"
-	"github.com/stretchr/testify/require"
-
 	"flotilla/bus"
 	"flotilla/bus/bustest"
 	"flotilla/core/api"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/micro"
+	"github.com/stretchr/testify/require"
 )
 
 // serve answers verbs until the end of the test.
@@ -132,7 +132,7 @@ func TestNobodyAnswers(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	require.ErrorIs(t, bus.Request(ctx, client, api.VerbGet, api.GetRequest{}, nil, quick), context.Canceled)
-	tooLong := api.GetRequest{Name: noise(3 * bus.MaxPayload)}
+	tooLong := api.GetRequest{Name: noise(bus.MaxPayload + 1<<20)}
 	var failure *api.Failure
 	require.ErrorAs(t, bus.Request(bustest.Context(t), client, api.VerbGet, tooLong, nil, quick), &failure)
 	require.Equal(t, api.CodeTooLarge, failure.Code)

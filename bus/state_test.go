@@ -4,17 +4,17 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/stretchr/testify/require"
-
 	"flotilla/bus"
 	"flotilla/bus/bustest"
 	"flotilla/core/api"
 	"flotilla/subjects"
+
+	"github.com/stretchr/testify/require"
 )
 
 // schedule returns a small record.
 func schedule(placement string, generation int64) api.Schedule {
-	return api.Schedule{Header: api.NewHeader(api.KindSchedule), Placement: placement, Generation: generation}
+	return api.Schedule{Header: api.NewHeader(api.KindSchedule), Placement: placement, Generation: generation, Bindings: []api.Binding{}}
 }
 
 // write stores ops that must succeed.

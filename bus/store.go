@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/nats-io/nats.go/jetstream"
-
 	"flotilla/core/api"
 	"flotilla/subjects"
+
+	"github.com/nats-io/nats.go/jetstream"
 )
 
 // Store is everything a leader works with. It lives as long as the context it was opened with.

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/nats-io/nats.go/jetstream"
-
 	"flotilla/subjects"
+
+	"github.com/nats-io/nats.go/jetstream"
 )
 
 // Sizes of streams and of their messages, in bytes.

@@ -1,13 +1,14 @@
 package bus
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"sync"
 
-	"github.com/rs/zerolog"
-
 	"flotilla/subjects"
+
+	"github.com/rs/zerolog"
 )
 
 // Table is the typed view of one family of records. T is decoded once per update; values are shared
@@ -105,11 +106,7 @@ func (t *Table[T]) Len() int {
 func (t *Table[T]) Broken() map[string]error {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
-	broken := make(map[string]error, len(t.broken))
-	for name, err := range t.broken {
-		broken[name] = err
-	}
-	return broken
+	return maps.Clone(t.broken)
 }
 
 // Key is the key of the record called name.

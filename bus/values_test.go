@@ -4,12 +4,12 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/stretchr/testify/require"
-
 	"flotilla/bus"
 	"flotilla/bus/bustest"
 	"flotilla/core/api"
 	"flotilla/subjects"
+
+	"github.com/stretchr/testify/require"
 )
 
 func TestValuesAreDecodedOncePerWrite(t *testing.T) {

@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/nats-io/nats.go"
-
 	"flotilla/core/api"
 	"flotilla/subjects"
+
+	"github.com/nats-io/nats.go"
 )
 
 // Op is one change of one record.

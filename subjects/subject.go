@@ -48,7 +48,7 @@ func (f Fleet) AuditFilter(kind, name string) string {
 	return f.Prefix() + ".audit." + tokens[0] + "." + tokens[1]
 }
 
-// AllAudit, AllEvents, AllCommands are the wildcards the streams take in.
+// AllAudit is every event of every object.
 func (f Fleet) AllAudit() string { return f.Prefix() + ".audit.*.*" }
 
 // AllEvents is every event of every member.

@@ -13,10 +13,10 @@ import (
 	"testing"
 	"time"
 
+	"flotilla/bus"
+
 	"github.com/rs/zerolog"
 	"github.com/stretchr/testify/require"
-
-	"flotilla/bus"
 )
 
 // Fleet is the name of the fleet of test servers.

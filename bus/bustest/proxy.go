@@ -1,7 +1,6 @@
 package bustest
 
 import (
-	"io"
 	"net"
 	"strings"
 	"sync"
@@ -115,7 +114,7 @@ func (p *Proxy) pass(to, from net.Conn, held *bool) {
 		if n > 0 && p.wait(to, held) {
 			_, err = to.Write(buffer[:n])
 		}
-		if err != nil && (n == 0 || err != io.EOF) {
+		if err != nil {
 			return
 		}
 	}

@@ -62,15 +62,15 @@ func TestOneWorkerPerKeyAndOneMoreLook(t *testing.T) {
 		q.Add("a")
 		stop := run(t, q, func(_ context.Context, key string) (time.Time, error) {
 			d.note("%s begins", key)
-			time.Sleep(10 * time.Millisecond)
+			<-time.After(10 * time.Millisecond)
 			d.note("%s ends", key)
 			return time.Time{}, nil
 		})
-		time.Sleep(5 * time.Millisecond)
+		<-time.After(5 * time.Millisecond)
 		q.Add("a")
 		q.Add("a")
 		q.Add("b")
-		time.Sleep(time.Second)
+		<-time.After(time.Second)
 		stop()
 		require.Equal(t, []string{
 			"0 a begins", "5 b begins", "10 a ends", "10 a begins", "15 b ends", "20 a ends",
@@ -89,7 +89,7 @@ func TestRecheckAtATime(t *testing.T) {
 			}
 			return d.start.Add(100 * time.Millisecond), nil
 		})
-		time.Sleep(time.Second)
+		<-time.After(time.Second)
 		stop()
 		require.Equal(t, []string{"0 a", "100 a"}, d.lines)
 	})
@@ -105,7 +105,7 @@ func TestTheEarliestTimeWins(t *testing.T) {
 			d.note("%s", key)
 			return time.Time{}, nil
 		})
-		time.Sleep(time.Second)
+		<-time.After(time.Second)
 		stop()
 		require.Equal(t, []string{"20 a"}, d.lines)
 	})
@@ -120,7 +120,7 @@ func TestAWakeReplacesTheRecheck(t *testing.T) {
 			d.note("%s", key)
 			return time.Time{}, nil
 		})
-		time.Sleep(time.Second)
+		<-time.After(time.Second)
 		stop()
 		require.Equal(t, []string{"0 a"}, d.lines)
 		require.Empty(t, q.items, "a key nobody waits for costs nothing")
@@ -150,7 +150,7 @@ func TestErrorsBackOffWithJitter(t *testing.T) {
 			fails--
 			return time.Time{}, errors.New("no luck")
 		})
-		time.Sleep(time.Second)
+		<-time.After(time.Second)
 		stop()
 		require.Equal(t, []string{
 			"0 a: no luck, again in 10ms",
@@ -173,9 +173,9 @@ func TestAWakeCutsABackOffShort(t *testing.T) {
 			}
 			return time.Time{}, nil
 		})
-		time.Sleep(5 * time.Millisecond)
+		<-time.After(5 * time.Millisecond)
 		q.Add("a")
-		time.Sleep(5 * time.Second)
+		<-time.After(5 * time.Second)
 		stop()
 		require.Equal(t, []string{"0 a", "5 a"}, d.lines)
 	})
@@ -192,7 +192,7 @@ func TestRunWaitsForItsWorkers(t *testing.T) {
 		var mu sync.Mutex
 		stop := run(t, q, func(ctx context.Context, _ string) (time.Time, error) {
 			<-ctx.Done()
-			time.Sleep(10 * time.Millisecond)
+			<-time.After(10 * time.Millisecond)
 			mu.Lock()
 			defer mu.Unlock()
 			ended++
