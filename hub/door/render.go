@@ -67,7 +67,9 @@ type placementStatus struct {
 	UID       string `json:"uid,omitempty"`
 }
 
-// renderPlacement shows a placement with the entry of every member, however many there are.
+// renderPlacement shows a placement with the entry of every member, however many there are. Its status
+// is aggregated from what the caches hold now: whoever applies and then asks never reads of the content
+// before.
 func (d *Door) renderPlacement(entry *bus.Entry[api.Spec]) (json.RawMessage, error) {
 	record, _, found := d.records.statuses.Get(entry.Name)
 	if !found || record.UID != entry.Value.UID {
@@ -79,7 +81,7 @@ func (d *Door) renderPlacement(entry *bus.Entry[api.Spec]) (json.RawMessage, err
 	}
 	in := d.statusInput(p, entry.Name)
 	in.Previous = &record
-	full := record
+	full := status.Aggregate(in)
 	full.PlacementStatuses = status.Members(in)
 	if in.Latest != nil {
 		full.SelectedResources = identifiers(in.Latest.Manifests)

@@ -21,8 +21,9 @@ import (
 // demo is the fleet and what the steps need of it.
 type demo struct {
 	options
-	fleet  *dev.Fleet
-	folder string // holds the data directory and a copy of the examples
+	fleet    *dev.Fleet
+	folder   string // holds the data directory and a copy of the examples
+	progress progress
 }
 
 func newDemo(ctx context.Context, o options) (*demo, error) {

@@ -35,13 +35,12 @@ func (d *demo) fail(ctx context.Context) error {
 	if err := d.release(ctx, newVersion, badVersion); err != nil {
 		return err
 	}
-	var p progress
 	err := d.until(ctx, failing+" is reported as failed", func(ctx context.Context) error {
 		placement, err := d.placement(ctx, rolling)
 		if err != nil {
 			return err
 		}
-		p.show(placement)
+		d.progress.show(placement)
 		return d.onlyFailing(placement)
 	})
 	if err != nil {
@@ -76,7 +75,7 @@ func (d *demo) comeBack(ctx context.Context) error {
 	if err := d.allConverged(ctx, 10); err != nil {
 		return err
 	}
-	if err := d.runsEverywhere(badVersion); err != nil {
+	if err := d.runsEverywhere(ctx, badVersion); err != nil {
 		return err
 	}
 	return d.flotilla(ctx, "events", "placement/"+rolling)

@@ -107,7 +107,7 @@ func (d *demo) rollOut(ctx context.Context) error {
 	if err := d.flotilla(ctx, "rollout", "status", "placement/"+rolling); err != nil {
 		return err
 	}
-	return d.runsEverywhere(newVersion)
+	return d.runsEverywhere(ctx, newVersion)
 }
 
 // release applies the storefront with another image.
@@ -131,11 +131,15 @@ func (d *demo) release(ctx context.Context, from, to string) error {
 	return nil
 }
 
-// runsEverywhere looks into the members themselves.
-func (d *demo) runsEverywhere(image string) error {
-	for _, name := range d.fleet.Members() {
-		if live := imageOf(d.fleet.Agent(name).Memory()); !strings.HasSuffix(live, image) {
-			return fmt.Errorf("member %s runs image %q, expected %s", name, live, image)
+// runsEverywhere looks into the picked members themselves.
+func (d *demo) runsEverywhere(ctx context.Context, image string) error {
+	p, err := d.placement(ctx, rolling)
+	if err != nil {
+		return err
+	}
+	for _, s := range p.Status.PlacementStatuses {
+		if live := imageOf(d.fleet.Agent(s.ClusterName).Memory()); !strings.HasSuffix(live, image) {
+			return fmt.Errorf("member %s runs image %q, expected %s", s.ClusterName, live, image)
 		}
 	}
 	return nil

@@ -94,7 +94,6 @@ func converged(p *api.Placement) error {
 
 // allConverged waits for every placement.
 func (d *demo) allConverged(ctx context.Context, want int) error {
-	var p progress
 	return d.until(ctx, "every placement converges", func(ctx context.Context) error {
 		all, err := d.placements(ctx)
 		if err != nil {
@@ -106,7 +105,7 @@ func (d *demo) allConverged(ctx context.Context, want int) error {
 		var faults []error
 		for i := range all {
 			if all[i].Status != nil {
-				p.show(&all[i])
+				d.progress.show(&all[i])
 			}
 			faults = append(faults, converged(&all[i]))
 		}

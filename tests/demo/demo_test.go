@@ -1,0 +1,32 @@
+package main
+
+import (
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func demoCommand(t *testing.T, args ...string) *exec.Cmd {
+	t.Helper()
+	binary := filepath.Join(t.TempDir(), "demo")
+	out, err := exec.CommandContext(t.Context(), "go", "build", "-o", binary, ".").CombinedOutput()
+	require.NoError(t, err, string(out))
+	return exec.CommandContext(t.Context(), binary, args...)
+}
+
+func TestDemoEndsWell(t *testing.T) {
+	out, err := demoCommand(t).CombinedOutput()
+	require.NoError(t, err, string(out))
+	require.Contains(t, string(out), "every step was as expected")
+}
+
+func TestDemoFailsWhenTheFailingMemberNeverComesBack(t *testing.T) {
+	out, err := demoCommand(t, "--never-heal", "--patience", "25s").CombinedOutput()
+	var exit *exec.ExitError
+	require.ErrorAs(t, err, &exit, string(out))
+	require.Equal(t, 1, exit.ExitCode())
+	require.Contains(t, string(out), "MISSED: step 8, and comes back")
+	require.Contains(t, string(out), rolling)
+}
