@@ -337,6 +337,14 @@ func TestNearest(t *testing.T) {
 	}
 }
 
+func TestYAMLKeepsOrderAndDigits(t *testing.T) {
+	shown, err := YAML([]byte(`{"b":[{"z":1.10,"a":12345678901234567890123}],"a":"yes"}`))
+	require.NoError(t, err)
+	require.Equal(t, "b:\n- z: 1.10\n  a: 12345678901234567890123\na: \"yes\"\n", shown)
+	_, err = YAML([]byte(`{`))
+	require.Error(t, err)
+}
+
 func TestYAMLOfATreeIsTheTree(t *testing.T) {
 	for _, doc := range []string{
 		`{}`, `[]`, `[[],[[]],{}]`, `{"a":{"b":[{"c":1,"d":[2,[3]]},"e"]},"f":null}`,
@@ -349,5 +357,8 @@ func TestYAMLOfATreeIsTheTree(t *testing.T) {
 		require.NoError(t, err, tree.yaml())
 		require.JSONEq(t, doc, string(back), tree.yaml())
 		require.JSONEq(t, doc, string(tree.appendJSON(nil)))
+		shown, err := YAML([]byte(doc))
+		require.NoError(t, err)
+		require.Equal(t, tree.yaml()+"\n", shown)
 	}
 }

@@ -12,6 +12,16 @@ var plainYAML = regexp.MustCompile(`^[A-Za-z_/][A-Za-z0-9_./-]*$`)
 // wordsYAML are plain words that some YAML reader takes for something else than a string.
 var wordsYAML = []string{"y", "n", "yes", "no", "on", "off", "true", "false", "null"}
 
+// YAML shows a JSON document as block-style YAML, its keys in their order and its numbers with their
+// digits.
+func YAML(raw []byte) (string, error) {
+	tree, _, err := readTree(raw)
+	if err != nil {
+		return "", err
+	}
+	return tree.yaml() + "\n", nil
+}
+
 // yaml shows the node as block-style YAML, without a final newline.
 func (n *node) yaml() string {
 	var b strings.Builder

@@ -44,7 +44,7 @@ func (a *app) root() *cobra.Command {
 		a.deleteCommand(), a.waitCommand(), a.editCommand(), a.scaleCommand(), a.labelCommand(), a.annotateCommand())
 	a.addCommands(root, groupPlan, a.planCommand(), a.whyCommand(), a.rolloutCommand(), a.eventsCommand())
 	a.addCommands(root, groupFleet, a.statusCommand(), a.memberCommand(), a.taintCommand(), a.cordonCommand(), a.uncordonCommand())
-	a.addCommands(root, groupOther, a.versionCommand())
+	a.addCommands(root, groupOther, a.correctCommand(), a.versionCommand())
 	return root
 }
 
