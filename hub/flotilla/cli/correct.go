@@ -3,9 +3,9 @@ package cli
 import (
 	"context"
 
-	"github.com/spf13/cobra"
-
 	"flotilla/core/api"
+
+	"github.com/spf13/cobra"
 )
 
 func (a *app) correctCommand() *cobra.Command {
