@@ -56,6 +56,10 @@ func TestHeartbeatsSayHowTheMemberDoes(t *testing.T) {
 	require.Equal(t, want, first)
 
 	m.AddNode(node(t, "b"))
+	expect(t, store, func(h api.Heartbeat) bool { return h.Nodes == 2 })
+	require.True(t, m.RemoveNode("b"))
+	expect(t, store, func(h api.Heartbeat) bool { return h.Nodes == 1 })
+	m.AddNode(node(t, "b"))
 	second := expect(t, store, func(h api.Heartbeat) bool { return h.Nodes == 2 })
 	require.Equal(t, "8", second.Properties[api.PropertyResourcePrefix+"total-cpu"])
 	m.SetFaults(memory.Faults{Down: true})

@@ -273,6 +273,21 @@ func TestFailuresAreReportedAndRetried(t *testing.T) {
 	require.Equal(t, conditionAvailable, r.Failures[0].Condition)
 }
 
+func TestNothingIsDeletedWhileItsReplacementFails(t *testing.T) {
+	h := newHub(t)
+	m := member(t, 0)
+	start(t, h, m, t.TempDir())
+	h.command(h.entry("web", 1, shop, config))
+	h.expect("web", func(r api.PlacementResult) bool { return r.Available == yes })
+	m.SetFaults(memory.Faults{Fail: []string{"Deployment"}})
+	h.command(h.entry("web", 2, shop, web))
+	h.expect("web", func(r api.PlacementResult) bool { return r.Generation == 2 && r.Applied == no })
+	require.NotNil(t, live(m, config))
+	m.SetFaults(memory.Faults{})
+	h.expect("web", func(r api.PlacementResult) bool { return r.Generation == 2 && r.Available == yes })
+	require.Nil(t, live(m, config))
+}
+
 func TestMemberThatIsDownIsNotAFailure(t *testing.T) {
 	h := newHub(t)
 	m := member(t, 0)
@@ -289,6 +304,34 @@ func TestMemberThatIsDownIsNotAFailure(t *testing.T) {
 	require.Contains(t, r.AppliedMessage, "does not answer")
 	m.SetFaults(memory.Faults{})
 	h.expect("web", func(r api.PlacementResult) bool { return r.Generation == 2 && r.Available == yes })
+}
+
+func TestMemberThatGoesDownHalfwayIsNotAFailure(t *testing.T) {
+	h := newHub(t)
+	clock := heldClock{waiting: make(chan func(), 1)}
+	m := memory.New(memory.Options{Name: "berlin", Clock: clock})
+	start(t, h, m, t.TempDir())
+	m.SetFaults(memory.Faults{Slow: time.Second})
+	h.command(h.entry("web", 1, "{apiVersion: v1, kind: Secret, metadata: {name: s, namespace: default}}"))
+	write := <-clock.waiting
+	m.SetFaults(memory.Faults{Down: true})
+	write()
+	r := h.expect("web", func(r api.PlacementResult) bool { return r.Generation == 1 })
+	require.Equal(t, unknown, r.Applied)
+	require.Contains(t, r.AppliedMessage, "writing: the API server of member berlin does not answer")
+	m.SetFaults(memory.Faults{})
+	h.expect("web", func(r api.PlacementResult) bool { return r.Available == yes })
+}
+
+// heldClock lets a test decide when what waits for the clock goes on.
+type heldClock struct {
+	memory.WallClock
+	waiting chan func()
+}
+
+func (c heldClock) AfterFunc(_ time.Duration, f func()) func() bool {
+	c.waiting <- f
+	return func() bool { return true }
 }
 
 func TestContentThatIsNotThereYetIsWaitedFor(t *testing.T) {
