@@ -60,7 +60,7 @@ func (in *Input) remove() Plan {
 	if in.Previous != nil {
 		p.Events = []api.Audit{{
 			Header: api.NewHeader(api.KindAudit), At: metav1.NewTime(in.Now).Rfc3339Copy(), Object: "member/" + in.Name,
-			Type: "Normal", Reason: "MemberRemoved", Message: "neither a spec nor an agent is left", By: "registrar", Member: in.Name,
+			Type: "Normal", Reason: "MemberGone", Message: "neither a spec nor an agent is left", By: "registrar", Member: in.Name,
 		}}
 	}
 	return p

@@ -156,7 +156,7 @@ func TestRemoval(t *testing.T) {
 	}
 	p := Record(gone(func(in *Input) { in.Heartbeat = nil }))
 	require.True(t, p.Remove)
-	require.Equal(t, "MemberRemoved", p.Events[0].Reason)
+	require.Equal(t, "MemberGone", p.Events[0].Reason)
 	require.True(t, Record(gone(func(in *Input) { in.Age = 6 * time.Minute })).Remove)
 
 	p = Record(gone(func(in *Input) { in.Age = 4 * time.Minute }))
