@@ -1,0 +1,104 @@
+package schedule_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"flotilla/core/api"
+	"flotilla/core/schedule"
+)
+
+// The worked examples of the seed documents: available CPU 100, 20 and 10, descending, and CPU cost
+// 1, 0.2 and 0.1, ascending.
+func TestWorkedExamples(t *testing.T) {
+	const cpu = api.PropertyResourcePrefix + "available-cpu"
+	members := []api.Member{
+		member("bravelion", property(cpu, "100"), property(api.PropertyCPUCost, "1")),
+		member("smartfish", property(cpu, "20"), property(api.PropertyCPUCost, "0.2")),
+		member("jumpingcat", property(cpu, "10"), property(api.PropertyCPUCost, "0.1")),
+	}
+	for _, c := range []struct {
+		preference api.ClusterSelectorTerm
+		weight     int32
+		want       map[string][2]int32
+	}{
+		{sorter(cpu, api.Descending), 100, map[string][2]int32{"bravelion": {100, 0}, "smartfish": {11, 0}, "jumpingcat": {0, 0}}},
+		{sorter(cpu, api.Descending), 20, map[string][2]int32{"bravelion": {20, 0}, "smartfish": {2, 0}, "jumpingcat": {0, 0}}},
+		{sorter(api.PropertyCPUCost, api.Ascending), 100, map[string][2]int32{"bravelion": {0, 0}, "smartfish": {89, 0}, "jumpingcat": {100, 0}}},
+		{sorter(api.PropertyCPUCost, api.Ascending), 20, map[string][2]int32{"bravelion": {0, 0}, "smartfish": {18, 0}, "jumpingcat": {20, 0}}},
+	} {
+		plan := schedule.Schedule(input(pickN(3, prefer(c.weight, c.preference)), members...))
+		require.Equal(t, c.want, scores(plan.Bindings))
+	}
+}
+
+func TestPreferredTerms(t *testing.T) {
+	const n = "example.com/n"
+	for name, c := range map[string]struct {
+		policy *api.Policy
+		want   map[string][2]int32 // of a (n 0, prod), b (n 5), c (n 10, prod), d (none, prod), e (no quantity)
+	}{
+		"labels alone":     {pickN(5, prefer(7, labelTerm("env", "prod"))), map[string][2]int32{"a": {7, 0}, "b": {0, 0}, "c": {7, 0}, "d": {7, 0}, "e": {0, 0}}},
+		"neither":          {pickN(5, prefer(-3, api.ClusterSelectorTerm{})), map[string][2]int32{"a": {-3, 0}, "b": {-3, 0}, "c": {-3, 0}, "d": {-3, 0}, "e": {-3, 0}}},
+		"weight zero":      {pickN(5, prefer(0, labelTerm("env", "prod"))), map[string][2]int32{"a": {0, 0}, "b": {0, 0}, "c": {0, 0}, "d": {0, 0}, "e": {0, 0}}},
+		"sorter":           {pickN(5, prefer(5, sorter(n, api.Descending))), map[string][2]int32{"a": {0, 0}, "b": {3, 0}, "c": {5, 0}, "d": {0, 0}, "e": {0, 0}}},
+		"half away from 0": {pickN(5, prefer(-5, sorter(n, api.Descending))), map[string][2]int32{"a": {0, 0}, "b": {-3, 0}, "c": {-5, 0}, "d": {0, 0}, "e": {0, 0}}},
+		"ascending":        {pickN(5, prefer(5, sorter(n, api.Ascending))), map[string][2]int32{"a": {5, 0}, "b": {3, 0}, "c": {0, 0}, "d": {0, 0}, "e": {0, 0}}},
+		"rounded before the sum": {pickN(5, prefer(1, sorter(n, api.Descending)), prefer(1, sorter(n, api.Descending))),
+			map[string][2]int32{"a": {0, 0}, "b": {2, 0}, "c": {2, 0}, "d": {0, 0}, "e": {0, 0}}},
+		"sorter and labels": {pickN(5, prefer(4, both(labelTerm("env", "prod"), sorter(n, api.Ascending)))),
+			map[string][2]int32{"a": {4, 0}, "b": {0, 0}, "c": {0, 0}, "d": {0, 0}, "e": {0, 0}}},
+		"unknown property": {pickN(5, prefer(4, sorter("example.com/unknown", api.Ascending))), map[string][2]int32{"a": {0, 0}, "b": {0, 0}, "c": {0, 0}, "d": {0, 0}, "e": {0, 0}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			plan := schedule.Schedule(input(c.policy, member("a", label("env", "prod"), property(n, "0")), member("b", property(n, "5")),
+				member("c", label("env", "prod"), property(n, "10")), member("d", label("env", "prod")), member("e", property(n, "v1"))))
+			require.Equal(t, c.want, scores(plan.Bindings))
+		})
+	}
+}
+
+func both(labels, sorted api.ClusterSelectorTerm) api.ClusterSelectorTerm {
+	labels.PropertySorter = sorted.PropertySorter
+	return labels
+}
+
+// metricSorter and propertySorter are one thing (D15).
+func TestSorterSpellings(t *testing.T) {
+	old := api.ClusterSelectorTerm{MetricSorter: &api.PropertySorter{Name: api.PropertyNodeCountAKS, SortOrder: api.Descending}}
+	members := []api.Member{member("a", property(api.PropertyNodeCount, "1")), member("b", property(api.PropertyNodeCountAKS, "3"))}
+	one := input(pickN(1, prefer(9, old)), members...)
+	other := input(pickN(1, prefer(9, sorter(api.PropertyNodeCount, api.Descending))), members...)
+	a, b := schedule.Schedule(one), schedule.Schedule(other)
+	require.Equal(t, map[string][2]int32{"b": {9, 0}}, scores(a.Bindings))
+	require.Equal(t, a.Bindings, b.Bindings)
+	require.Equal(t, schedule.PolicyDigest(one.Policy), schedule.PolicyDigest(other.Policy))
+}
+
+// Least and greatest are those of the whole fleet, whoever may be picked.
+func TestExtentIsOfTheWholeFleet(t *testing.T) {
+	const n = "example.com/n"
+	giant := func(m *api.Member) { m.HasAgent, m.Leaving = false, true }
+	plan := schedule.Schedule(input(pickN(2, prefer(10, sorter(n, api.Descending))),
+		member("a", property(n, "1")), member("b", property(n, "2")), member("giant", property(n, "101"), giant)))
+	require.Equal(t, map[string][2]int32{"a": {0, 0}, "b": {0, 0}}, scores(plan.Bindings))
+
+	plan = schedule.Schedule(input(pickN(2, prefer(10, sorter(n, api.Descending))), member("a", property(n, "7")), member("b", property(n, "7.0"))))
+	require.Equal(t, map[string][2]int32{"a": {0, 0}, "b": {0, 0}}, scores(plan.Bindings), "all alike score nothing")
+}
+
+// Equal scores are taken by name, last first; the rank says by how much somebody missed.
+func TestTiesByNameDescending(t *testing.T) {
+	plan := schedule.Schedule(input(pickN(2), member("a"), member("c"), member("b"), member("d")))
+	require.Equal(t, []string{"c", "d"}, names(plan.Bindings))
+	require.Equal(t, map[string]string{
+		"a": `rank: Cluster "a" does not score high enough (affinity score: 0, topology spread score: 0): ranks 4, wanted 2`,
+		"b": `rank: Cluster "b" does not score high enough (affinity score: 0, topology spread score: 0): ranks 3, wanted 2`,
+	}, reasons(&plan))
+	c, _ := plan.Verdicts.Of("c")
+	require.Equal(t, api.Verdict{
+		Member: "c", Picked: true, Rank: 2, AffinityScore: new(int32), TopologySpreadScore: new(int32),
+		Reason: `Successfully scheduled resources for placement in "c" (affinity score: 0, topology spread score: 0): picked by scheduling policy`,
+	}, c)
+}
