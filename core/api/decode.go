@@ -219,15 +219,20 @@ func (r *reading) strict(into any) {
 // check adds what the rules found, except about places that could not be read. Of a required field
 // that is absent the rule, if any, says more than the shape does.
 func (r *reading) check(found findings) {
-	structural := len(r.findings)
-	for _, f := range found {
+	absent := make(map[string]int)
+	var lost []string
+	for i := range r.findings {
+		if f := &r.findings[i]; f.missing {
+			absent[f.at.String()] = i
+		} else if f.lost {
+			lost = append(lost, f.at.String())
+		}
+	}
+	for _, f := range found[:min(len(found), maxFindings)] {
 		at := f.at.String()
-		absent := slices.IndexFunc(r.findings[:structural], func(s finding) bool { return s.missing && s.at.String() == at })
-		switch {
-		case absent >= 0:
-			f.lost = true
-			r.findings[absent] = f
-		case !r.findings[:structural].covers(at):
+		if i, ok := absent[at]; ok {
+			r.findings[i] = f
+		} else if !slices.ContainsFunc(lost, func(l string) bool { return within(at, l) }) {
 			r.findings = append(r.findings, f)
 		}
 	}

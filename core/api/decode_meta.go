@@ -13,8 +13,11 @@ var serverSetMetadata = []string{
 	"managedFields", "ownerReferences", "resourceVersion", "selfLink", "uid",
 }
 
-// serverSet lists what a document says that only the hub sets. It takes managedFields out, which
-// nothing reads.
+// lastApplied is kubectl's own memory of an object, stale anywhere else.
+const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
+
+// serverSet lists what a document says that only the hub sets. It takes out managedFields and what
+// kubectl remembers, which nothing reads.
 func serverSet(tree *node) []string {
 	var out []string
 	meta := tree.get("metadata")
@@ -24,6 +27,7 @@ func serverSet(tree *node) []string {
 		}
 	}
 	meta.remove("managedFields")
+	meta.get("annotations").remove(lastApplied)
 	if tree.get("status") != nil {
 		out = append(out, "status")
 	}

@@ -2,11 +2,13 @@ package api
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 	"k8s.io/apimachinery/pkg/util/intstr"
+	"sigs.k8s.io/yaml"
 )
 
 func TestKnown(t *testing.T) {
@@ -59,6 +61,76 @@ func TestSizeIsBounded(t *testing.T) {
 	_, faults := Decode(big)
 	require.Len(t, faults, 1)
 	require.Contains(t, faults[0].String(), "expected at most 921600 bytes")
+}
+
+func TestWhatKubectlRemembersIsLeftOut(t *testing.T) {
+	d, faults := decodeYAML(t, strings.Replace(crp, "{name: web}", `{name: web, annotations: {kubectl.kubernetes.io/last-applied-configuration: "{}", a: b}}`, 1)+selectors)
+	require.Empty(t, faults)
+	require.Equal(t, map[string]string{"a": "b"}, d.Placement.Annotations)
+	require.Empty(t, d.DropServerSet())
+}
+
+func TestFaultsAreBoundedAndQuicklyFound(t *testing.T) {
+	many := func(item string) string { return strings.TrimSuffix(strings.Repeat(item+",", 25_000), ",") }
+	numbered := func(format string) string {
+		items := make([]string, 10_000)
+		for i := range items {
+			items[i] = fmt.Sprintf(format, i)
+		}
+		return strings.Join(items, ",")
+	}
+	head := `{"apiVersion":"placement.kubernetes-fleet.io/v1","kind":"ClusterResourcePlacement","metadata":{"name":"web"},`
+	for name, doc := range map[string]string{
+		"empty selectors":  head + `"spec":{"resourceSelectors":[` + many(`{}`) + `]}}`,
+		"unknown fields":   head + `"spec":{` + numbered(`"policx%d":1`) + `}}`,
+		"duplicate fields": head + `"spec":{` + many(`"a":1`) + `}}`,
+		"odd labels":       strings.Replace(head, `"web"`, `"web","labels":{`+numbered(`"%d":1`)+`}`, 1) + `"spec":{}}`,
+		"odder labels":     strings.Replace(head, `"web"`, `"web","labels":{`+numbered(`"%d":"-"`)+`}`, 1) + `"spec":{}}`,
+		"tolerations":      head + `"spec":{"policy":{"tolerations":[` + many(`{}`) + `]}}}`,
+		"names":            head + `"spec":{"policy":{"placementType":"PickFixed","clusterNames":[` + many(`"-"`) + `]}}}`,
+		"contradictions": head + `"spec":{"policy":{"affinity":{"clusterAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":{"clusterSelectorTerms":[{"propertySelector":{"matchExpressions":[` +
+			strings.TrimSuffix(strings.Repeat(`{"name":"a","operator":"Ne","values":["1"]},{"name":"a","operator":"Eq","values":["1"]},`, 2000), ",") + `]}}]}}}}}}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			require.LessOrEqual(t, len(doc), MaxObjectBytes)
+			d, faults := Decode([]byte(doc))
+			require.NotEmpty(t, faults)
+			require.LessOrEqual(t, len(faults), maxFindings+1)
+			if len(faults) > maxFindings {
+				require.Equal(t, "more faults than are listed", faults[maxFindings].Found)
+			}
+			require.Empty(t, d.Corrected)
+		})
+	}
+}
+
+func TestNoDocumentBreaksTheDecoder(t *testing.T) {
+	strangers := []any{nil, true, "text", json.Number("1"), []any{}, []any{nil}, []any{map[string]any{}}, map[string]any{}, map[string]any{"zzzzzzzz": nil}}
+	corrected := 0
+	for _, doc := range valid {
+		raw, err := yaml.YAMLToJSON([]byte(doc))
+		require.NoError(t, err)
+		var root any
+		require.NoError(t, json.Unmarshal(raw, &root))
+		places("", root, func(x any) { root = x }, func(at string, old any, set func(any)) {
+			for _, stranger := range strangers {
+				set(stranger)
+				changed, err := json.Marshal(root)
+				require.NoError(t, err)
+				set(old)
+				d, faults := Decode(changed)
+				if len(faults) == 0 {
+					require.Empty(t, d.Corrected)
+				}
+				if d.Corrected != "" {
+					corrected++
+					_, left := decodeYAML(t, d.Corrected)
+					require.Empty(t, left, "%s = %v\n%s", at, stranger, d.Corrected)
+				}
+			}
+		})
+	}
+	require.Positive(t, corrected)
 }
 
 func TestCorrectedDocuments(t *testing.T) {

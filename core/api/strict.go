@@ -39,6 +39,10 @@ func (f *finding) fault(object string) Fault {
 	return out
 }
 
+// maxFindings is after how many findings a document is read no further: a million faults would not be
+// read by anybody, and would not fit into a reply.
+const maxFindings = 200
+
 // findings are every fault of one document, in the order in which they were met.
 type findings []finding
 
@@ -50,10 +54,14 @@ func (fs *findings) lose(at *place, found, expected string) {
 	*fs = append(*fs, finding{at: at, found: found, expected: expected, lost: true})
 }
 
+// faults renders the findings, with a word about those beyond the limit.
 func (fs findings) faults(object string) Faults {
 	var out Faults
-	for i := range fs {
+	for i := range fs[:min(len(fs), maxFindings)] {
 		out = append(out, fs[i].fault(object))
+	}
+	if len(fs) >= maxFindings {
+		out = append(out, Fault{Object: object, Found: "more faults than are listed", Expected: "a document with fewer; mend these first"})
 	}
 	return out
 }
@@ -129,6 +137,9 @@ func (w *walker) value(t reflect.Type, n *node, at *place) (*node, bool) {
 	}
 }
 
+// full reports that enough was found to stop.
+func (w *walker) full() bool { return len(w.findings) >= maxFindings }
+
 // wrong records a value of another shape that cannot be corrected.
 func (w *walker) wrong(t reflect.Type, n *node, at *place) (*node, bool) {
 	w.findings.lose(at, n.String(), describe(t))
@@ -168,8 +179,12 @@ func (w *walker) dictionary(t reflect.Type, n *node, at *place) (*node, bool) {
 	}
 	out := &node{shape: shapeMap}
 	for i, key := range n.keys {
+		if w.full() {
+			break
+		}
 		if fixed, ok := w.value(t.Elem(), n.values[i], at.child(key)); ok {
-			out.set(key, fixed)
+			out.keys = append(out.keys, key)
+			out.values = append(out.values, fixed)
 		}
 	}
 	return out, true
@@ -181,6 +196,9 @@ func (w *walker) slice(t reflect.Type, n *node, at *place) (*node, bool) {
 	}
 	out := &node{shape: shapeList}
 	for i, item := range n.values {
+		if w.full() {
+			break
+		}
 		fixed, ok := w.value(t.Elem(), item, at.item(i))
 		if !ok {
 			fixed = placeholder(t.Elem())

@@ -42,11 +42,16 @@ func fieldNames(t reflect.Type) []string {
 func (w *walker) fields(t reflect.Type, n *node, at *place) *node {
 	known := fieldsOf(t)
 	out := &node{shape: shapeMap}
+	given := make(map[string]bool)
 	for i, key := range n.keys {
+		if w.full() {
+			break
+		}
 		f, ok := w.known(t, known, n, i, at)
 		if !ok || n.values[i].shape == shapeNull {
 			continue
 		}
+		given[f.name] = true
 		renamed := len(w.findings) - 1
 		fixed, ok := w.value(f.typ, n.values[i], at.child(f.name))
 		if !ok {
@@ -58,7 +63,7 @@ func (w *walker) fields(t reflect.Type, n *node, at *place) *node {
 		}
 	}
 	if !w.loose {
-		w.required(known, out, at)
+		w.required(known, given, at)
 	}
 	return out
 }
@@ -84,20 +89,15 @@ func (w *walker) known(t reflect.Type, known []field, n *node, i int, at *place)
 	return known[slices.IndexFunc(known, func(f field) bool { return f.name == near })], true
 }
 
-// required records the fields that must be there and are not.
-func (w *walker) required(known []field, n *node, at *place) {
+// required records the fields that must be there and are not given.
+func (w *walker) required(known []field, given map[string]bool, at *place) {
 	for _, f := range known {
-		if f.required && n.get(f.name) == nil && !w.findings.covers(at.child(f.name).String()) {
+		if f.required && !given[f.name] {
 			w.findings = append(w.findings, finding{
 				at: at.child(f.name), found: "nothing", expected: describe(f.typ), lost: true, missing: true,
 			})
 		}
 	}
-}
-
-// covers reports whether a value at or above a path was lost, so that nothing can be said of it.
-func (fs findings) covers(at string) bool {
-	return slices.ContainsFunc(fs, func(f finding) bool { return f.lost && within(at, f.at.String()) })
 }
 
 // nearest returns the name that key was most likely meant to be, or "".

@@ -37,11 +37,11 @@ func (p *place) String() string {
 	case p.index >= 0:
 		return at + "[" + strconv.Itoa(p.index) + "]"
 	case !plainWord(p.name):
-		return at + "[" + strconv.Quote(p.name) + "]"
+		return at + "[" + quote(p.name) + "]"
 	case at == "":
-		return p.name
+		return clip(p.name)
 	default:
-		return at + "." + p.name
+		return at + "." + clip(p.name)
 	}
 }
 

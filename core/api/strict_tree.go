@@ -241,6 +241,7 @@ func (r *treeReader) value(at *place, depth int) (*node, error) {
 
 func (r *treeReader) mapping(at *place, depth int) (*node, error) {
 	n := &node{shape: shapeMap}
+	seen := make(map[string]bool)
 	for r.dec.More() {
 		token, err := r.dec.Token()
 		if err != nil {
@@ -254,10 +255,13 @@ func (r *treeReader) mapping(at *place, depth int) (*node, error) {
 		if err != nil {
 			return nil, err
 		}
-		if n.get(key) != nil {
-			r.duplicates = append(r.duplicates, finding{at: at.child(key), found: "the key more than once", expected: "each key once"})
+		if seen[key] {
+			if len(r.duplicates) < maxFindings {
+				r.duplicates = append(r.duplicates, finding{at: at.child(key), found: "the key more than once", expected: "each key once"})
+			}
 			continue
 		}
+		seen[key] = true
 		n.keys = append(n.keys, key)
 		n.values = append(n.values, value)
 	}

@@ -41,6 +41,7 @@ func (fs *findings) memberSpec(s *MemberClusterSpec, at *place) {
 func (fs *findings) taints(taints []Taint, at *place) {
 	if len(taints) > maxTaints {
 		fs.add(at, listOf(len(taints)), fmt.Sprintf("at most %d taints", maxTaints), nil)
+		return
 	}
 	for i, t := range taints {
 		at := at.item(i)

@@ -43,6 +43,7 @@ func (fs *findings) memberNames(p *Policy, at *place) {
 		fs.add(at, "nothing", "at least one name, because placementType is PickFixed", nil)
 	case len(names) > maxClusterNames:
 		fs.add(at, listOf(len(names)), fmt.Sprintf("at most %d names", maxClusterNames), nil)
+		return
 	}
 	for i, name := range names {
 		fs.subdomain(name, at.item(i))
@@ -157,6 +158,7 @@ func (fs *findings) tolerations(p *Policy, at *place) {
 	}
 	if len(all) > maxTolerations {
 		fs.add(at, listOf(len(all)), fmt.Sprintf("at most %d tolerations", maxTolerations), nil)
+		return
 	}
 	for i, t := range all {
 		fs.toleration(t, at.item(i))
