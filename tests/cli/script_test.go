@@ -58,11 +58,10 @@ func readScript(t *testing.T, path string) script {
 		line, output, _ := strings.Cut(part, "\n")
 		c := command{line: line}
 		if strings.HasSuffix(line, "<<EOF") {
-			c.stdin, output, found = strings.Cut(output, "EOF\n")
+			c.stdin, output, found = strings.Cut(output+"\n", "EOF\n")
 			require.True(t, found, "%s: no EOF after %s", path, line)
 		}
-		c.want = output
-		if c.want != "" && !strings.HasSuffix(c.want, "\n") {
+		if c.want = strings.TrimRight(output, "\n"); c.want != "" {
 			c.want += "\n"
 		}
 		s.commands = append(s.commands, c)
@@ -104,20 +103,24 @@ func (r *runner) output(t *testing.T, c *command) string {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	code := cli.Main(ctx, words[1:], env)
-	text := out.String()
-	if text != "" && !strings.HasSuffix(text, "\n") {
+	text := strings.TrimRight(r.masked(out.String()), "\n")
+	if text != "" {
 		text += "\n"
 	}
-	for line := range strings.Lines(errs.String()) {
+	for line := range strings.Lines(r.masked(errs.String())) {
 		text += "2> " + line
 	}
 	if code != 0 {
 		text += fmt.Sprintf("[exit %d]\n", code)
 	}
-	if r.mask != nil {
-		text = r.mask(text)
-	}
 	return text
+}
+
+func (r *runner) masked(text string) string {
+	if r.mask == nil {
+		return text
+	}
+	return r.mask(text)
 }
 
 // splitWords splits a command line at spaces; single quotes keep words together.
@@ -146,8 +149,9 @@ func splitWords(line string) []string {
 	return words
 }
 
-// runScripts runs every script of a folder, with the folder testdata/files as working directory.
-func runScripts(t *testing.T, folder string, r *runner) {
+// runScripts runs every script of a folder with a runner of its own, with testdata/files as working
+// directory.
+func runScripts(t *testing.T, folder string, start func(t *testing.T) *runner) {
 	t.Helper()
 	paths, err := filepath.Glob(filepath.Join("testdata", folder, "*.txt"))
 	require.NoError(t, err)
@@ -158,6 +162,6 @@ func runScripts(t *testing.T, folder string, r *runner) {
 	}
 	t.Chdir("testdata/files")
 	for _, path := range paths {
-		t.Run(strings.TrimSuffix(filepath.Base(path), ".txt"), func(t *testing.T) { r.run(t, path) })
+		t.Run(strings.TrimSuffix(filepath.Base(path), ".txt"), func(t *testing.T) { start(t).run(t, path) })
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -119,7 +118,7 @@ func (a *app) printApplied(o *applyOptions, reply *api.ApplyResponse, dry bool) 
 		}
 	}
 	if dry {
-		a.next("flotilla plan %s", o.flagsText())
+		a.nextWith(&o.source, "plan")
 		return nil
 	}
 	a.nextAfterApply(reply.Results)
@@ -165,17 +164,6 @@ type document struct {
 	body   json.RawMessage
 	origin string // "web.yaml, line 12"
 	ref    api.ObjectRef
-}
-
-func (o *source) flagsText() string {
-	var parts []string
-	for _, f := range o.files {
-		parts = append(parts, "-f "+f)
-	}
-	if o.kustomize != "" {
-		parts = append(parts, "-k "+o.kustomize)
-	}
-	return strings.Join(parts, " ")
 }
 
 func newRequestID() string { return fmt.Sprintf("cli-%s", randomToken()) }

@@ -62,12 +62,12 @@ func (a *app) delete(ctx context.Context, o *deleteOptions, args []string) error
 		return err
 	}
 	var failed []error
-	var asked []ref
+	var asked []goal
 	for _, r := range refs {
-		err := a.deleteOne(ctx, o, r, dry)
+		uid, err := a.deleteOne(ctx, o, r, dry)
 		switch {
 		case err == nil:
-			asked = append(asked, r)
+			asked = append(asked, goal{r, uid})
 		case isNotFound(err) && o.ignoreGone:
 		case failureOf(err).Code == ExitUnreachable:
 			return err
@@ -120,11 +120,12 @@ func (a *app) deletionRefs(ctx context.Context, o *deleteOptions, args []string)
 	return refs, nil
 }
 
-func (a *app) deleteOne(ctx context.Context, o *deleteOptions, r ref, dry bool) error {
+// deleteOne asks for one deletion and returns the uid of what is to go.
+func (a *app) deleteOne(ctx context.Context, o *deleteOptions, r ref, dry bool) (uid string, err error) {
 	var reply api.ApplyResult
 	request := api.DeleteRequest{Request: newRequestID(), Object: r.object(), DryRun: dry}
 	if err := a.call(ctx, api.VerbDelete, request, &reply); err != nil {
-		return err
+		return "", err
 	}
 	for _, text := range reply.Notes {
 		a.note("%s: %s", r, text)
@@ -139,19 +140,30 @@ func (a *app) deleteOne(ctx context.Context, o *deleteOptions, r ref, dry bool) 
 	default:
 		a.printf("%s %q deleted\n", r.resource(), r.name)
 	}
-	return nil
+	return reply.UID, nil
+}
+
+// goal is one object that is to go. Another object of its name may come: one made again, or a member
+// that left and whose agent still reports.
+type goal struct {
+	ref
+	uid string
+}
+
+func (g *goal) gone(obj *unstructured.Unstructured, err error) bool {
+	return isNotFound(err) || err == nil && string(obj.GetUID()) != g.uid
 }
 
 // waitGone polls until none of the objects is left, and says which members have not confirmed when
 // the time is up.
-func (a *app) waitGone(ctx context.Context, refs []ref, timeout time.Duration) error {
+func (a *app) waitGone(ctx context.Context, goals []goal, timeout time.Duration) error {
 	ctx, cancel := withTimeout(ctx, timeout)
 	defer cancel()
-	for _, r := range refs {
+	for _, g := range goals {
 		var last *unstructured.Unstructured
 		for {
-			obj, err := a.fetch(ctx, r)
-			if isNotFound(err) {
+			obj, err := a.fetch(ctx, g.ref)
+			if g.gone(obj, err) {
 				break
 			}
 			if err == nil {
@@ -160,11 +172,27 @@ func (a *app) waitGone(ctx context.Context, refs []ref, timeout time.Duration) e
 				return err
 			}
 			if !pause(ctx, pollInterval) {
-				return notGone(r, last, timeout)
+				return notGone(g.ref, last, timeout)
 			}
 		}
 	}
 	return nil
+}
+
+// goalsNow records which objects are there now; those that are not are gone already.
+func (a *app) goalsNow(ctx context.Context, refs []ref) ([]goal, error) {
+	var goals []goal
+	for _, r := range refs {
+		obj, err := a.fetch(ctx, r)
+		switch {
+		case isNotFound(err):
+		case err != nil:
+			return nil, err
+		case obj.GetUID() != "":
+			goals = append(goals, goal{r, string(obj.GetUID())})
+		}
+	}
+	return goals, nil
 }
 
 func notGone(r ref, last *unstructured.Unstructured, timeout time.Duration) error {

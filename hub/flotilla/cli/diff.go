@@ -58,7 +58,7 @@ func (a *app) diff(ctx context.Context, s *source) error {
 		a.printf("no differences\n")
 		return nil
 	}
-	a.next("flotilla plan %s", s.flagsText())
+	a.nextWith(s, "plan")
 	return different()
 }
 

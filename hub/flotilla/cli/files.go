@@ -27,6 +27,21 @@ func (s *source) addFlags(flags *pflag.FlagSet) {
 
 func (s *source) empty() bool { return len(s.files) == 0 && s.kustomize == "" }
 
+// nextWith names the command to type next about the same files; standard input cannot be read again.
+func (a *app) nextWith(s *source, verb string) {
+	parts := []string{"flotilla", verb}
+	for _, file := range s.files {
+		if file == "-" {
+			return
+		}
+		parts = append(parts, "-f", file)
+	}
+	if s.kustomize != "" {
+		parts = append(parts, "-k", s.kustomize)
+	}
+	a.next("%s", strings.Join(parts, " "))
+}
+
 // read reads every document of the source and gives objects of namespaced kinds the namespace of -n.
 func (a *app) read(s *source) ([]document, error) {
 	found, err := a.readAll(s)

@@ -132,12 +132,12 @@ func (a *app) leave(ctx context.Context, o *leaveOptions, name string) error {
 	default:
 		return usagef("--when-leaving: found %q, expected %s or %s", o.whenLeaving, api.WhenLeavingRetain, api.WhenLeavingDelete)
 	}
-	d := &deleteOptions{}
-	if err := a.deleteOne(ctx, d, r, false); err != nil {
+	uid, err := a.deleteOne(ctx, &deleteOptions{}, r, false)
+	if err != nil {
 		return err
 	}
 	if o.wait {
-		return a.waitGone(ctx, []ref{r}, o.timeout)
+		return a.waitGone(ctx, []goal{{r, uid}}, o.timeout)
 	}
 	a.next("flotilla wait member/%s --for=delete", name)
 	return nil

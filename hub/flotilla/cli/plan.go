@@ -102,7 +102,7 @@ func (a *app) plan(ctx context.Context, o *planOptions) error {
 		return nil
 	}
 	if !offline {
-		a.next("flotilla apply %s", o.flagsText())
+		a.nextWith(&o.source, "apply")
 	}
 	return different()
 }

@@ -59,7 +59,11 @@ func (a *app) wait(ctx context.Context, o *waitOptions, args []string) error {
 		if err != nil {
 			return err
 		}
-		if err := a.waitGone(ctx, refs, o.timeout); err != nil {
+		goals, err := a.goalsNow(ctx, refs)
+		if err != nil {
+			return err
+		}
+		if err := a.waitGone(ctx, goals, o.timeout); err != nil {
 			return err
 		}
 		for _, r := range refs {

@@ -1,0 +1,110 @@
+package cli_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rs/zerolog"
+	"github.com/stretchr/testify/require"
+
+	"flotilla/bus"
+	"flotilla/bus/bustest"
+	"flotilla/configs"
+	"flotilla/core/api"
+	"flotilla/hub/dev"
+	"flotilla/hub/flotilla/cli"
+	"flotilla/hub/hubd"
+)
+
+// TestLive runs the scripts that need a hub, each against a fleet of its own: a hub with an embedded
+// server and three members in memory that are not admitted yet.
+func TestLive(t *testing.T) {
+	runScripts(t, "live", func(t *testing.T) *runner {
+		fleet := startFleet(t)
+		env := cli.OSEnvironment()
+		env.Getenv = func(name string) string {
+			switch name {
+			case "NATS_URL":
+				return fleet.Hub.Server().URL()
+			case "NATS_CREDS":
+				return fleet.Hub.Server().OperatorCreds()
+			}
+			return ""
+		}
+		env.Terminal = false
+		env.Edit = replaceInFile
+		return &runner{env: env, mask: maskLive}
+	})
+}
+
+func startFleet(t *testing.T) *dev.Fleet {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	fleet, err := dev.Start(ctx, dev.Options{
+		Hub: hubd.Options{Fleet: "default", Server: &bus.ServerOptions{Dir: t.TempDir(), Port: -1, Log: zerolog.Nop()}, Log: zerolog.Nop()},
+		Members: []configs.Agent{
+			member("berlin", "eu", "8", 3),
+			member("oslo", "eu", "4", 6),
+			member("tampa", "us", "16", 9),
+		},
+		Log: zerolog.Nop(),
+	})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, fleet.Stop()) })
+	bustest.Eventually(t, func() error {
+		var page api.ListResponse
+		err := bus.Request(ctx, fleet.Client, api.VerbList, api.ListRequest{Kind: api.KindMemberCluster}, &page, bus.RequestOptions{})
+		if err == nil && len(page.Items) < 3 {
+			return fmt.Errorf("%d members heartbeat", len(page.Items))
+		}
+		return err
+	})
+	return fleet
+}
+
+func member(name, region, cpu string, nodes int) configs.Agent {
+	c := configs.DefaultAgent()
+	c.Member = name
+	c.Labels = map[string]string{"region": region}
+	c.Target.Memory.KubernetesVersion = "v1.33.1"
+	c.Target.Memory.Nodes = []configs.Nodes{{Name: name, Count: nodes, CPU: cpu, Memory: "16Gi"}}
+	return c
+}
+
+// replaceInFile is the editor of the scripts: it writes 2 for 3 members.
+func replaceInFile(_ context.Context, path string) error {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(path, []byte(strings.ReplaceAll(string(text), "numberOfClusters: 3", "numberOfClusters: 2")), 0o600)
+}
+
+// masks replace what differs from run to run. Ages take columns of differing width, so runs of spaces
+// are made equal first.
+var masks = []struct {
+	pattern *regexp.Regexp
+	with    string
+}{
+	{regexp.MustCompile(`(?m)^placement/\S+: (\d|waiting).*\n`), ""}, // how far a rollout is on the way
+	{regexp.MustCompile(`([^ \n]) {2,}`), "$1  "},
+	{regexp.MustCompile(`\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b`), "UID"},
+	{regexp.MustCompile(`\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ`), "TIME"},
+	{regexp.MustCompile(`(?m)(^|  )\d+(ms|s|m)( |$)`), "${1}AGE$3"},
+	{regexp.MustCompile(`(?i)(resource ?version"?: *"?)\d+\.\d+`), "${1}VERSION"},
+	{regexp.MustCompile(`\bterm \d+`), "term TERM"},
+	{regexp.MustCompile(`\d+\.\d\d minutes`), "N minutes"},
+}
+
+func maskLive(text string) string {
+	for _, m := range masks {
+		text = m.pattern.ReplaceAllString(text, m.with)
+	}
+	return text
+}
