@@ -258,7 +258,7 @@ func (s *sim) checkGenerations(t *testing.T, p Plan) {
 }
 
 func TestSafetyAndLiveness(t *testing.T) {
-	for seed := range uint64(200) {
+	for seed := range uint64(80) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			s := newSim(seed)
 			for range 120 {
@@ -297,7 +297,7 @@ func (s *sim) done() bool {
 }
 
 func TestOrderOfInputsDoesNotMatter(t *testing.T) {
-	for seed := range uint64(100) {
+	for seed := range uint64(30) {
 		s := newSim(seed)
 		for range 40 {
 			s.disturb()
