@@ -102,22 +102,36 @@ func (a *app) documentOf(d *configs.Document) (document, error) {
 	if doc.ref.Namespace != "" && doc.ref.Namespace != a.namespace {
 		return doc, refusedf("%s: found namespace %q, expected %q as -n says", doc.origin, doc.ref.Namespace, a.namespace)
 	}
-	var object map[string]any
-	if err := json.Unmarshal(d.JSON, &object); err != nil {
-		return doc, fmt.Errorf("reading %s: %w", doc.origin, err)
-	}
-	metadata, ok := object["metadata"].(map[string]any)
-	if !ok {
-		metadata = map[string]any{}
-		object["metadata"] = metadata
-	}
-	metadata["namespace"] = a.namespace
-	body, err := json.Marshal(object)
+	body, err := inNamespace(d.JSON, a.namespace)
 	if err != nil {
-		return doc, fmt.Errorf("encoding %s: %w", doc.origin, err)
+		return doc, fmt.Errorf("putting %s into namespace %s: %w", doc.origin, a.namespace, err)
 	}
 	doc.body, doc.ref.Namespace = body, a.namespace
 	return doc, nil
+}
+
+// inNamespace gives an object a namespace and leaves all else as it was written, digits of numbers
+// included. Metadata that is no map stays, for the hub to find fault with.
+func inNamespace(body json.RawMessage, namespace string) (json.RawMessage, error) {
+	var object, metadata map[string]json.RawMessage
+	if err := json.Unmarshal(body, &object); err != nil {
+		return nil, err
+	}
+	if raw, given := object["metadata"]; given && json.Unmarshal(raw, &metadata) != nil {
+		return body, nil
+	}
+	if metadata == nil {
+		metadata = map[string]json.RawMessage{}
+	}
+	name, err := json.Marshal(namespace)
+	if err != nil {
+		return nil, err
+	}
+	metadata["namespace"] = name
+	if object["metadata"], err = json.Marshal(metadata); err != nil {
+		return nil, err
+	}
+	return json.Marshal(object)
 }
 
 // headOf reads what a document calls itself.
