@@ -37,7 +37,7 @@ func (v *Verdicts) rankKey(row int) uint64 {
 	return key
 }
 
-// RankPicked, set in a RankKey, ranks picked members before all others.
+// RankPicked is the bit of a RankKey that ranks picked members before all others.
 const RankPicked uint64 = 1 << 63
 
 // RankKey packs the three keys of the ranking into one number that sorts as they do: spread score

@@ -48,13 +48,25 @@ func TestPropertyOperators(t *testing.T) {
 	operators := []api.PropertyOperator{api.OpGt, api.OpGe, api.OpEq, api.OpNe, api.OpLt, api.OpLe}
 	above, equal, below := "GtGeNe", "GeEqLe", "NeLtLe"
 	for _, c := range []struct{ observed, wanted, pass string }{
-		{"6", "5", above}, {"5", "5", equal}, {"4", "5", below}, {"0", "0", equal}, {"-5", "-4", below},
-		{"1500m", "1.5", equal}, {"1501m", "1.5", above}, {"2Gi", "2G", above}, {"2G", "2Gi", below},
-		{"1e9", "1G", equal}, {"100m", "0.1", equal}, {"0.1000", "100m", equal},
-		{"9007199254740993", "9007199254740992", above}, {"9007199254740992", "9007199254740993", below},
+		{"6", "5", above},
+		{"5", "5", equal},
+		{"4", "5", below},
+		{"0", "0", equal},
+		{"-5", "-4", below},
+		{"1500m", "1.5", equal},
+		{"1501m", "1.5", above},
+		{"2Gi", "2G", above},
+		{"2G", "2Gi", below},
+		{"1e9", "1G", equal},
+		{"100m", "0.1", equal},
+		{"0.1000", "100m", equal},
+		{"9007199254740993", "9007199254740992", above},
+		{"9007199254740992", "9007199254740993", below},
 		{"0.123456789", "0.123456788", above},
 		{"100000000000000000000000001", "100000000000000000000000000", above},
-		{"v1.29.4", "1", ""}, {"", "1", ""}, {"5", "five", ""},
+		{"v1.29.4", "1", ""},
+		{"", "1", ""},
+		{"5", "five", ""},
 	} {
 		for _, operator := range operators {
 			plan := schedule.Schedule(input(pickAll(propertyTerm("example.com/n", operator, c.wanted)), member("m", property("example.com/n", c.observed))))
@@ -91,10 +103,14 @@ func TestPropertyReasons(t *testing.T) {
 		reason string
 	}{
 		"too few": {propertyTerm(api.PropertyNodeCount, api.OpGe, "5"), "kubernetes-fleet.io/node-count is 3, wanted >= 5"},
-		"the other spelling is the same property (D13)": {propertyTerm(api.PropertyNodeCountAKS, api.OpGt, "3"),
-			"kubernetes-fleet.io/node-count is 3, wanted > 3"},
-		"no quantity shows the value (D1)": {propertyTerm("k8s.io/k8s-version", api.OpGe, "1"),
-			`k8s.io/k8s-version is "v1.29.4", which is not a quantity, wanted >= 1`},
+		"the other spelling is the same property (D13)": {
+			propertyTerm(api.PropertyNodeCountAKS, api.OpGt, "3"),
+			"kubernetes-fleet.io/node-count is 3, wanted > 3",
+		},
+		"no quantity shows the value (D1)": {
+			propertyTerm("k8s.io/k8s-version", api.OpGe, "1"),
+			`k8s.io/k8s-version is "v1.29.4", which is not a quantity, wanted >= 1`,
+		},
 		"a dash in the resource (D1)": {propertyTerm(storage, api.OpGt, "3Gi"), storage + " is 2Gi, wanted > 3Gi"},
 		"absent":                      {propertyTerm("example.com/carbon", api.OpNe, "1"), "example.com/carbon is absent, wanted != 1"},
 		"two values":                  {propertyTerm(api.PropertyNodeCount, api.OpEq, "3", "4"), "kubernetes-fleet.io/node-count is 3, wanted = 3, 4 (exactly one value)"},

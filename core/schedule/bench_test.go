@@ -2,6 +2,7 @@ package schedule_test
 
 import (
 	"fmt"
+	"maps"
 	"testing"
 	"time"
 
@@ -140,9 +141,7 @@ func BenchmarkHeartbeat(b *testing.B) {
 	changed := make([]map[string]string, 2)
 	for k := range changed {
 		changed[k] = map[string]string{}
-		for name, value := range members[5000].Properties {
-			changed[k][name] = value
-		}
+		maps.Copy(changed[k], members[5000].Properties)
 		changed[k][api.PropertyResourcePrefix+"available-cpu"] = fmt.Sprintf("%dm", 1500+k)
 		changed[k][api.PropertyResourcePrefix+"available-memory"] = fmt.Sprintf("%dKi", 4<<20+k)
 	}

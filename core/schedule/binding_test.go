@@ -87,7 +87,7 @@ func TestPolicyChange(t *testing.T) {
 	input.Existing = []schedule.Existing{under("older", bound("a")), under("older", bound("b"))}
 	plan := schedule.Schedule(input)
 	require.Equal(t, []string{"a"}, names(plan.Bindings))
-	require.Equal(t, input.PolicyDigest, "")
+	require.Empty(t, input.PolicyDigest)
 	require.Equal(t, schedule.PolicyDigest(input.Policy), plan.Bindings[0].Policy)
 	require.Equal(t, []schedule.Removal{{Member: "b", Reason: `no longer picked: ClusterUnschedulable, cluster does not match with any of the ` +
 		`required cluster affinity terms: env is "dev", wanted "prod"`}}, plan.Removed)

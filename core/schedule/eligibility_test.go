@@ -19,10 +19,14 @@ func TestEligibility(t *testing.T) {
 		reason string
 	}{
 		"healthy": {func(*api.Member) {}, ""},
-		"leaving goes before all": {func(m *api.Member) { *m = api.Member{Name: "m", Leaving: true} },
-			"ClusterUnschedulable, cluster has left the fleet"},
-		"no agent goes before silence": {func(m *api.Member) { *m = api.Member{Name: "m"} },
-			offline + "member agent not online yet"},
+		"leaving goes before all": {
+			func(m *api.Member) { *m = api.Member{Name: "m", Leaving: true} },
+			"ClusterUnschedulable, cluster has left the fleet",
+		},
+		"no agent goes before silence": {
+			func(m *api.Member) { *m = api.Member{Name: "m"} },
+			offline + "member agent not online yet",
+		},
 		"heartbeat of exactly five minutes": {func(m *api.Member) { m.LastHeartbeat = sim.Now.Add(-5 * time.Minute) }, ""},
 		"heartbeat a nanosecond older": {func(m *api.Member) {
 			m.LastHeartbeat, m.Joined = sim.Now.Add(-5*time.Minute-1), "False"
@@ -35,8 +39,10 @@ func TestEligibility(t *testing.T) {
 		"unhealthy of exactly five minutes": {func(m *api.Member) {
 			m.Healthy, m.HealthChanged = "False", sim.Now.Add(-5*time.Minute)
 		}, ""},
-		"unhealthy for longer": {func(m *api.Member) { m.Healthy, m.HealthChanged = "Unknown", sim.Now.Add(-450*time.Second) },
-			offline + "unhealthy for a prolonged period of time (last transitioned 7.50 minutes ago), wanted at most 5.00"},
+		"unhealthy for longer": {
+			func(m *api.Member) { m.Healthy, m.HealthChanged = "Unknown", sim.Now.Add(-450*time.Second) },
+			offline + "unhealthy for a prolonged period of time (last transitioned 7.50 minutes ago), wanted at most 5.00",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			plan := schedule.Schedule(input(nil, member("m", c.change)))

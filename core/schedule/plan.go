@@ -60,7 +60,7 @@ func (d *decision) verdicts() api.Verdicts {
 	if d.in.Deleting {
 		return v
 	}
-	v.Members = d.fleet.names[:len(d.fleet.names):len(d.fleet.names)]
+	v.Members = slices.Clip(d.fleet.names)
 	if v.Type == api.PickFixed {
 		v.Terms = 1
 		for _, name := range d.missing {

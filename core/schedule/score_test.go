@@ -45,10 +45,14 @@ func TestPreferredTerms(t *testing.T) {
 		"sorter":           {pickN(5, prefer(5, sorter(n, api.Descending))), map[string][2]int32{"a": {0, 0}, "b": {3, 0}, "c": {5, 0}, "d": {0, 0}, "e": {0, 0}}},
 		"half away from 0": {pickN(5, prefer(-5, sorter(n, api.Descending))), map[string][2]int32{"a": {0, 0}, "b": {-3, 0}, "c": {-5, 0}, "d": {0, 0}, "e": {0, 0}}},
 		"ascending":        {pickN(5, prefer(5, sorter(n, api.Ascending))), map[string][2]int32{"a": {5, 0}, "b": {3, 0}, "c": {0, 0}, "d": {0, 0}, "e": {0, 0}}},
-		"rounded before the sum": {pickN(5, prefer(1, sorter(n, api.Descending)), prefer(1, sorter(n, api.Descending))),
-			map[string][2]int32{"a": {0, 0}, "b": {2, 0}, "c": {2, 0}, "d": {0, 0}, "e": {0, 0}}},
-		"sorter and labels": {pickN(5, prefer(4, both(labelTerm("env", "prod"), sorter(n, api.Ascending)))),
-			map[string][2]int32{"a": {4, 0}, "b": {0, 0}, "c": {0, 0}, "d": {0, 0}, "e": {0, 0}}},
+		"rounded before the sum": {
+			pickN(5, prefer(1, sorter(n, api.Descending)), prefer(1, sorter(n, api.Descending))),
+			map[string][2]int32{"a": {0, 0}, "b": {2, 0}, "c": {2, 0}, "d": {0, 0}, "e": {0, 0}},
+		},
+		"sorter and labels": {
+			pickN(5, prefer(4, both(labelTerm("env", "prod"), sorter(n, api.Ascending)))),
+			map[string][2]int32{"a": {4, 0}, "b": {0, 0}, "c": {0, 0}, "d": {0, 0}, "e": {0, 0}},
+		},
 		"unknown property": {pickN(5, prefer(4, sorter("example.com/unknown", api.Ascending))), map[string][2]int32{"a": {0, 0}, "b": {0, 0}, "c": {0, 0}, "d": {0, 0}, "e": {0, 0}}},
 	} {
 		t.Run(name, func(t *testing.T) {

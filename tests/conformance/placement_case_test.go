@@ -3,6 +3,7 @@ package conformance
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"time"
 
 	"flotilla/core/api"
@@ -75,9 +76,7 @@ func (c *recordedCluster) member() api.Member {
 		LastHeartbeat: ago(c.Heartbeat), HealthChanged: ago(c.HealthAge),
 		Properties: map[string]string{},
 	}
-	for name, value := range c.Properties {
-		m.Properties[name] = value
-	}
+	maps.Copy(m.Properties, c.Properties)
 	for capacity, quantities := range map[string]map[string]string{
 		"total": c.Usage.Capacity, "allocatable": c.Usage.Allocatable, "available": c.Usage.Available,
 	} {

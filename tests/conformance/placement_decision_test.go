@@ -91,14 +91,12 @@ func holds(e api.PropertyExpression, m api.Member) bool {
 	if !present {
 		return false
 	}
-	order := ptr(resource.MustParse(value)).Cmp(resource.MustParse(e.Values[0]))
+	order := new(resource.MustParse(value)).Cmp(resource.MustParse(e.Values[0]))
 	return map[api.PropertyOperator]bool{
 		api.OpGt: order > 0, api.OpGe: order >= 0, api.OpEq: order == 0,
 		api.OpNe: order != 0, api.OpLt: order < 0, api.OpLe: order <= 0,
 	}[e.Operator]
 }
-
-func ptr[T any](v T) *T { return &v }
 
 // reusesUnderSpread reports whether bindings of an older policy meet spread constraints, where
 // KubeFleet forgets after its first cycle which members were in use.

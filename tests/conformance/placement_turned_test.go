@@ -33,7 +33,7 @@ func TestTurnedPlacementIsNoticed(t *testing.T) {
 			if len(e.Selected) == 0 || e.Selected[0].Affinity == nil {
 				return "", false
 			}
-			e.Selected[0].Affinity = ptr(*e.Selected[0].Affinity + 1)
+			e.Selected[0].Affinity = new(*e.Selected[0].Affinity + 1)
 			return e.Selected[0].Cluster, true
 		},
 		"an absent score": func(e *recordedPlacement) (string, bool) {
@@ -58,7 +58,7 @@ func TestTurnedPlacementIsNoticed(t *testing.T) {
 			if len(e.NotSelected) == 0 || e.NotSelected[0].Affinity == nil {
 				return "", false
 			}
-			e.NotSelected[0].Affinity = ptr(*e.NotSelected[0].Affinity - 1)
+			e.NotSelected[0].Affinity = new(*e.NotSelected[0].Affinity - 1)
 			return e.NotSelected[0].Cluster, true
 		},
 	}

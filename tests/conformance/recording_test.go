@@ -29,7 +29,7 @@ func readRecording[T any](dir, name string) ([]T, error) {
 	if err != nil {
 		return nil, fmt.Errorf("opening the recording: %w (CONFORMANCE_DIR names another directory)", err)
 	}
-	defer file.Close()
+	defer func() { _ = file.Close() }()
 	unzipped, err := gzip.NewReader(file)
 	if err != nil {
 		return nil, fmt.Errorf("reading %s: %w", name, err)
