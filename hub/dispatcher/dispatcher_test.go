@@ -134,8 +134,14 @@ func TestACommandIsTheWholeIndexOfAMember(t *testing.T) {
 func TestAMemberWithoutPlacementsGetsNoCommand(t *testing.T) {
 	y := newYard(t)
 	y.run(dispatcher.Options{})
+	// An agent that knows more than the hub, as after a loss of data, is no reason to empty its member.
+	put(y, subjects.Members, "paris", api.MemberRecord{
+		Header: api.NewHeader(api.KindMemberRecord), Name: "paris", Holds: api.Order{Epoch: 9, Term: 9, Generation: 9},
+	})
 	y.release("web", entry("berlin", 1))
 	y.awaits("berlin", holds(1))
+	y.release("web", entry("berlin", 2))
+	y.awaits("berlin", holds(2))
 	_, _, err := y.command("paris")
 	require.ErrorIs(t, err, bus.ErrNotFound, "no index is not an empty index")
 }

@@ -144,6 +144,19 @@ func TestARepeatAnswersTheFirstResult(t *testing.T) {
 	require.Equal(t, []int64{1}, h.indexes("web"))
 }
 
+func TestARepeatIsNoConflictWithItself(t *testing.T) {
+	h := closed(t)
+	stop := h.run(door.Options{})
+	read := h.apply(config("a", "1"))[0].ResourceVersion
+	request := api.ApplyRequest{Request: "the-same", Documents: docs(t, strings.Replace(config("a", "2"), "name: a,", `name: a, resourceVersion: "`+read+`",`, 1))}
+	first := must[api.ApplyResponse](h, api.VerbApply, request)
+	stop()
+	h.run(door.Options{})
+	repeated := must[api.ApplyResponse](h, api.VerbApply, request)
+	require.Equal(t, first.Results[0].ResourceVersion, repeated.Results[0].ResourceVersion, "the version it was read at is gone by its own doing")
+	require.Equal(t, api.ActionConfigured, repeated.Results[0].Action)
+}
+
 func TestApplyComparesResourceVersions(t *testing.T) {
 	h := open(t, door.Options{})
 	old := h.apply(settings)[0].ResourceVersion

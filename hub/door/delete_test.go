@@ -2,6 +2,7 @@ package door_test
 
 import (
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -101,8 +102,11 @@ func TestAPickedMemberWithoutAReleaseIsWaitedFor(t *testing.T) {
 	write(h, subjects.Schedules, "web", api.Schedule{
 		Header: api.NewHeader(api.KindSchedule), Placement: "web", UID: uid, Bindings: []api.Binding{{Member: "berlin"}},
 	})
+	h.apply(strings.Replace(web, "name: web", "name: unplaced", 1))
 	h.delete(api.KindClusterResourcePlacement, "", "web")
-	h.get(api.KindClusterResourcePlacement, "", "web")
+	h.delete(api.KindClusterResourcePlacement, "", "unplaced")
+	h.gone(api.KindClusterResourcePlacement, "", "unplaced")
+	h.get(api.KindClusterResourcePlacement, "", "web") // was looked at before the other one
 	erase[api.Schedule](h, subjects.Schedules, "web")
 	// The roller writes a release without entries once it has seen that nothing is bound any more.
 	h.release("web", uid, 1)

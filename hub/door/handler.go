@@ -19,6 +19,10 @@ func reading[Q any](d *Door, answer func(context.Context, *Q) (any, error)) bus.
 		if err := d.open(body, &request); err != nil {
 			return nil, err
 		}
+		// What agents say is part of what is shown.
+		if !d.store.Results.Synced() || !d.store.Heartbeats.Synced() {
+			return nil, unavailable(bus.ErrNotSynced)
+		}
 		return answer(ctx, &request)
 	}
 }

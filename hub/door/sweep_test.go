@@ -1,0 +1,48 @@
+package door
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/rs/zerolog"
+	"github.com/stretchr/testify/require"
+
+	"flotilla/bus"
+	"flotilla/bus/bustest"
+	"flotilla/core/api"
+)
+
+// Whatever a head, a retained snapshot or a release refers to survives; what nothing refers to goes
+// with the second pass.
+func TestSweepTakesOrphansAndNothingElse(t *testing.T) {
+	ctx := bustest.Context(t)
+	d := New(bustest.Start(t).Lead(t), Options{Log: zerolog.Nop()})
+	apply := func(document string) {
+		_, err := d.apply(ctx, &api.ApplyRequest{Documents: []json.RawMessage{json.RawMessage(document)}})
+		require.NoError(t, err)
+	}
+	apply(`{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"shop"}}`)
+	apply(`{"apiVersion":"v1","kind":"Service","metadata":{"name":"a","namespace":"shop"},"spec":{"clusterIP":"10.0.0.1"}}`)
+	apply(`{"apiVersion":"placement.kubernetes-fleet.io/v1","kind":"ClusterResourcePlacement","metadata":{"name":"web"},
+	  "spec":{"resourceSelectors":[{"group":"","version":"v1","kind":"Namespace","name":"shop"}]}}`)
+	apply(`{"apiVersion":"v1","kind":"Service","metadata":{"name":"a","namespace":"shop"},"spec":{"clusterIP":"10.0.0.2","type":"NodePort"}}`)
+	orphan, err := d.store.Content.Put(ctx, []byte("nothing refers to this"))
+	require.NoError(t, err)
+
+	now := time.Now()
+	d.sweepOnce(ctx, now)
+	_, err = d.store.Content.Get(ctx, orphan)
+	require.NoError(t, err, "one pass removes nothing")
+	d.sweepOnce(ctx, now.Add(2*time.Hour))
+	_, err = d.store.Content.Get(ctx, orphan)
+	require.ErrorIs(t, err, bus.ErrNotFound)
+
+	roots, err := d.roots()
+	require.NoError(t, err)
+	require.Len(t, roots, 6, "the namespace, the service as applied now and as placed before and now, two works")
+	for digest := range roots {
+		_, err := d.store.Content.Get(ctx, digest)
+		require.NoError(t, err)
+	}
+}
