@@ -27,7 +27,7 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := command().ExecuteContext(ctx); err != nil {
+	if err := new(flags).command().ExecuteContext(ctx); err != nil {
 		fmt.Fprintln(os.Stderr, "agent:", err)
 		stop()
 		os.Exit(1)
@@ -43,8 +43,7 @@ type flags struct {
 	interval                                                            time.Duration
 }
 
-func command() *cobra.Command {
-	var f flags
+func (f *flags) command() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "agent --member NAME",
 		Short: "The agent of one member of a Flotilla fleet",

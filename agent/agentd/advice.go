@@ -2,6 +2,7 @@ package agentd
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -32,7 +33,7 @@ func (a *Agent) greet(conn *bus.AgentConn) {
 		line = line.Stringer("target", a.memory)
 	}
 	line.Msgf("the agent of %s starts; it works with what is on disk until the hub answers", a.Member())
-	conn.OnConnect(func() { a.o.Log.WithLevel(a.aside()).Msgf("the agent of %s is connected", a.Member()) })
+	conn.OnConnect(sync.OnceFunc(func() { a.o.Log.WithLevel(a.aside()).Msgf("the agent of %s is connected", a.Member()) }))
 }
 
 // blank says what a member that nothing was ever placed on may be waiting for.

@@ -33,13 +33,16 @@ type Options struct {
 	Version string
 	// PollEvery is how often the index is read without a hint, 3 min when 0.
 	PollEvery time.Duration
-	Log       zerolog.Logger
+	// ReconnectWait and ReconnectJitter are those of bus.Options.
+	ReconnectWait, ReconnectJitter time.Duration
+	Log                            zerolog.Logger
 }
 
 func (o *Options) bus() bus.Options {
 	return bus.Options{
 		Fleet: o.Config.Fleet, URL: o.Config.Bus.URL, Creds: o.Config.Bus.Creds, Context: o.Config.Bus.Context,
 		CredsText: o.CredsText, Server: o.Server, Version: cmp.Or(o.Version, api.Version), Log: o.Log,
+		ReconnectWait: o.ReconnectWait, ReconnectJitter: o.ReconnectJitter,
 	}
 }
 

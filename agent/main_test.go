@@ -1,0 +1,105 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/rs/zerolog"
+	"github.com/stretchr/testify/require"
+
+	"flotilla/configs"
+)
+
+func TestFlagsWinOverTheFile(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "agent.yaml")
+	require.NoError(t, os.WriteFile(file, []byte(`
+member: paris
+fleet: blue
+location: francecentral
+labels: {region: eu, env: prod}
+heartbeatInterval: 30s
+target: {memory: {faults: ["fail=Job"]}}
+`), 0o600))
+	for name, c := range map[string]struct {
+		args []string
+		want func(*configs.Agent)
+	}{
+		"the file alone": {[]string{"--config", file}, func(c *configs.Agent) {
+			c.Member, c.Fleet, c.Location = "paris", "blue", "francecentral"
+			c.Labels = map[string]string{"region": "eu", "env": "prod"}
+			c.HeartbeatInterval = configs.Duration(30 * time.Second)
+			c.Target.Memory.Faults = []string{"fail=Job"}
+			c.DataDir = filepath.Join("flotilla-agent", "paris")
+		}},
+		"flags alone": {[]string{"--member", "berlin", "--url", "nats://a", "--creds", "b", "--property", "x=1", "--log-level", "debug"}, func(c *configs.Agent) {
+			c.Member, c.Bus.URL, c.Bus.Creds, c.Log.Level = "berlin", "nats://a", "b", "debug"
+			c.Properties = map[string]string{"x": "1"}
+			c.DataDir = filepath.Join("flotilla-agent", "berlin")
+		}},
+		"both": {[]string{
+			"--config", file, "--member", "berlin", "--data", "here", "--label", "env=test", "--fault", "down",
+			"--heartbeat-interval", "5s", "--fleet", "", "--subscription-id", "s", "--resource-group", "g", "--context", "n", "--metrics-address", ":1",
+		}, func(c *configs.Agent) {
+			c.Member, c.Fleet, c.DataDir, c.Location = "berlin", "", "here", "francecentral"
+			c.SubscriptionID, c.ResourceGroup, c.Bus.Context, c.MetricsAddress = "s", "g", "n", ":1"
+			c.Labels = map[string]string{"region": "eu", "env": "test"}
+			c.HeartbeatInterval = configs.Duration(5 * time.Second)
+			c.Target.Memory.Faults = []string{"fail=Job", "down"}
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var f flags
+			parsed := f.command()
+			require.NoError(t, parsed.ParseFlags(c.args))
+			got, err := f.load(parsed)
+			require.NoError(t, err)
+			want := configs.DefaultAgent()
+			c.want(&want)
+			require.Equal(t, want, got)
+		})
+	}
+}
+
+func TestMistakesAreSaid(t *testing.T) {
+	dir := t.TempDir()
+	bad := filepath.Join(dir, "bad.yaml")
+	require.NoError(t, os.WriteFile(bad, []byte("membr: paris\nheartbeatInterval: soon\n"), 0o600))
+	for want, args := range map[string][]string{
+		"--member NAME":         nil,
+		"membr":                 {"--config", bad},
+		"heartbeatInterval":     {"--config", bad},
+		"no such file":          {"--config", filepath.Join(dir, "none.yaml")},
+		"unknown flag":          {"--nonsense"},
+		"unknown command":       {"berlin"},
+		"is not a duration":     {"--member", "berlin", "--data", dir, "--fault", "slow=now"},
+		"log.level":             {"--member", "berlin", "--data", dir, "--log-level", "loud"},
+		"flotilla member enrol": {"--member", "berlin", "--data", dir, "--creds", filepath.Join(dir, "none.creds")},
+	} {
+		c := new(flags).command()
+		c.SetArgs(args)
+		c.SetOut(&bytes.Buffer{})
+		c.SetErr(&bytes.Buffer{})
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		require.ErrorContains(t, c.ExecuteContext(ctx), want)
+		cancel()
+	}
+}
+
+func TestLogger(t *testing.T) {
+	var out bytes.Buffer
+	l := logger(configs.Log{Level: "warn", Format: "json"}, &out)
+	l.Info().Msg("quiet")
+	l.Warn().Msg("loud")
+	require.Equal(t, zerolog.WarnLevel, l.GetLevel())
+	require.Contains(t, out.String(), `"message":"loud"`)
+	require.NotContains(t, out.String(), "quiet")
+	out.Reset()
+	text := logger(configs.Log{Level: "info", Format: "text"}, &out)
+	text.Info().Msg("for people")
+	require.NotContains(t, out.String(), "{")
+	require.Contains(t, out.String(), "for people")
+}
