@@ -342,3 +342,18 @@ func TestFleetHasWhatTheExamplesAskFor(t *testing.T) {
 	require.GreaterOrEqual(t, critical, 4)
 	require.GreaterOrEqual(t, prod, 3)
 }
+
+func TestEveryExampleIsListed(t *testing.T) {
+	listed, err := os.ReadFile("README.md")
+	require.NoError(t, err)
+	for _, pattern := range []string{"*.yaml", "fleet/*.yaml", "refused/*.yaml"} {
+		for _, name := range names(t, pattern) {
+			require.Contains(t, string(listed), "| "+name+" |")
+		}
+	}
+	for _, name := range append(names(t, "000-*.yaml"), names(t, "004-*.yaml")...) {
+		decoded, _ := decode(t, name)
+		content := "content-" + decoded.Placement.Spec.ResourceSelectors[0].Name + ".yaml"
+		require.Contains(t, string(listed), "| "+decoded.Object.Name+" | "+name+" | "+content+" |")
+	}
+}
