@@ -25,21 +25,25 @@ import (
 // server and three members in memory that are not admitted yet.
 func TestLive(t *testing.T) {
 	runScripts(t, "live", func(t *testing.T) *runner {
-		fleet := startFleet(t)
-		env := cli.OSEnvironment()
-		env.Getenv = func(name string) string {
-			switch name {
-			case "NATS_URL":
-				return fleet.Hub.Server().URL()
-			case "NATS_CREDS":
-				return fleet.Hub.Server().OperatorCreds()
-			}
-			return ""
-		}
-		env.Terminal = false
-		env.Edit = replaceInFile
-		return &runner{env: env, mask: maskLive}
+		return &runner{env: liveEnvironment(startFleet(t)), mask: maskLive}
 	})
+}
+
+// liveEnvironment is that of an operator of the fleet.
+func liveEnvironment(fleet *dev.Fleet) cli.Environment {
+	env := cli.OSEnvironment()
+	env.Getenv = func(name string) string {
+		switch name {
+		case "NATS_URL":
+			return fleet.Hub.Server().URL()
+		case "NATS_CREDS":
+			return fleet.Hub.Server().OperatorCreds()
+		}
+		return ""
+	}
+	env.Terminal = false
+	env.Edit = replaceInFile
+	return env
 }
 
 func startFleet(t *testing.T) *dev.Fleet {

@@ -1,0 +1,62 @@
+package cli
+
+import (
+	"os"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"flotilla/core/api"
+	"flotilla/core/plan"
+	"flotilla/core/why"
+)
+
+// TestJSONIsDocumented finds every field of the promised JSON in docs/json.md, and every value of the
+// enumerations that it lists.
+func TestJSONIsDocumented(t *testing.T) {
+	text, err := os.ReadFile("../../../docs/json.md")
+	require.NoError(t, err)
+	for _, v := range []any{
+		plan.Report{}, []why.Answer{}, api.FleetStatus{}, versions{}, api.ApplyResponse{}, api.Audit{},
+	} {
+		for _, field := range jsonFields(reflect.TypeOf(v)) {
+			documented := strings.Contains(string(text), `"`+field+`"`) || strings.Contains(string(text), "`"+field+"`") ||
+				strings.Contains(string(text), "`"+field+"[]`")
+			require.True(t, documented, "%T: field %q", v, field)
+		}
+	}
+	for _, word := range []string{
+		api.FilterAffinity, api.FilterEligibility, api.FilterNamespace, api.FilterTaint, api.FilterPlaced, api.FilterSpread,
+		api.FilterRank, api.FilterNotFound, plan.ChangeAdd, plan.ChangeKeep,
+		why.FlipLabel, why.FlipTaint, why.FlipProperty, why.FlipHealth, why.FlipNamespace, why.FlipJoin, why.FlipLeave,
+		why.FlipScale, why.FlipNames, why.FlipToleration, why.FlipThreshold, why.FlipSkew, why.FlipWeight, why.FlipEvicted,
+		api.ActionCreated, api.ActionConfigured, api.ActionUnchanged,
+	} {
+		require.Contains(t, string(text), "`"+word+"`")
+	}
+}
+
+// jsonFields lists the JSON names of a type's fields and of the types inside it.
+func jsonFields(t reflect.Type) []string {
+	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice || t.Kind() == reflect.Map {
+		t = t.Elem()
+	}
+	if t.Kind() != reflect.Struct || t == reflect.TypeFor[metav1.Time]() || t == reflect.TypeFor[time.Time]() {
+		return nil
+	}
+	var fields []string
+	for f := range t.Fields() {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if f.IsExported() && name != "" && name != "-" {
+			fields = append(fields, name)
+		}
+		if f.IsExported() {
+			fields = append(fields, jsonFields(f.Type)...)
+		}
+	}
+	return fields
+}
