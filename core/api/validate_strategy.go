@@ -46,7 +46,7 @@ func (fs *findings) share(v *intstr.IntOrString, at *place) {
 		switch {
 		case err == nil && !percent && n >= 0:
 			fs.add(at, quote(v.StrVal), "a number without quotes, or a percentage with its sign", numberNode(int64(n)))
-		case err != nil || n < 0 || n > 100 || strconv.Itoa(n) != text:
+		case n < 0 || n > 100 || strconv.Itoa(n) != text:
 			fs.add(at, quote(v.StrVal), expected, nil)
 		}
 	}

@@ -235,6 +235,10 @@ func TestRulesOfStrategies(t *testing.T) {
 			`spec.strategy.rollingUpdate.maxUnavailable: found "2", expected a number without quotes, or a percentage with its sign`,
 			`spec.strategy.rollingUpdate.maxSurge: found "1.5%", ` + share,
 		}},
+		{"negative and wordy shares", "    rollingUpdate: {maxUnavailable: -5%, maxSurge: half}\n", []string{
+			`spec.strategy.rollingUpdate.maxUnavailable: found "-5%", ` + share,
+			`spec.strategy.rollingUpdate.maxSurge: found "half", ` + share,
+		}},
 		{"odder shares", "    rollingUpdate: {maxUnavailable: \"+5%\", maxSurge: \"\"}\n", []string{
 			`spec.strategy.rollingUpdate.maxUnavailable: found "+5%", ` + share,
 			`spec.strategy.rollingUpdate.maxSurge: found "", ` + share,
