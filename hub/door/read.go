@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -28,7 +29,7 @@ func (d *Door) get(ctx context.Context, request *api.GetRequest) (any, error) {
 		return nil, err
 	}
 	if found {
-		return d.render(ctx, &entry)
+		return d.render(ctx, &entry, math.MaxInt)
 	}
 	if record, _, seen := d.records.seen.Get(ref.Name); seen && ref.Kind == api.KindMemberCluster {
 		return d.renderUnadmitted(&record)
@@ -133,7 +134,7 @@ func (d *Door) itemsOf(request *api.ListRequest) []item {
 		}
 		items = append(items, item{
 			ref: object, labels: entry.Value.Labels,
-			render: func(ctx context.Context) (json.RawMessage, error) { return d.render(ctx, &entry) },
+			render: func(ctx context.Context) (json.RawMessage, error) { return d.render(ctx, &entry, inFull) },
 		})
 	}
 	return items
