@@ -114,7 +114,13 @@ func (a *Agent) Start(ctx context.Context) (err error) {
 func (a *Agent) run(f func(context.Context) error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
-	go func() { done <- f(ctx) }()
+	go func() {
+		err := f(ctx)
+		if err != nil && ctx.Err() == nil {
+			a.o.Log.Error().Err(err).Msgf("a part of the agent of %s ended", a.Member())
+		}
+		done <- err
+	}()
 	a.onStop(func() error { cancel(); return <-done })
 }
 

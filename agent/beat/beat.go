@@ -29,8 +29,9 @@ const (
 	sendTimeout = 10 * time.Second
 	// hurry is the least time between two heartbeats, and how soon a change is told.
 	hurry = time.Second
-	// maxNamespaces is how many namespaces a heartbeat lists, as KubeFleet does.
-	maxNamespaces = 200
+	// maxNames is how many namespaces a heartbeat lists, as KubeFleet does, and how many unlisted
+	// placements, so that it stays small.
+	maxNames = 200
 )
 
 // Census is what a heartbeat asks of the member; package target says what each promises.
@@ -170,7 +171,8 @@ func (b *Beat) next(ctx context.Context) api.Heartbeat {
 		h.Holds = b.o.Holds()
 	}
 	if b.o.Unlisted != nil {
-		h.Unlisted = b.o.Unlisted()
+		unlisted := b.o.Unlisted()
+		h.Unlisted = unlisted[:min(len(unlisted), maxNames)]
 	}
 	return *h
 }
@@ -198,6 +200,6 @@ func (b *Beat) census(ctx context.Context, h *api.Heartbeat) error {
 	if err != nil {
 		return err
 	}
-	h.Namespaces = namespaces[:min(len(namespaces), maxNamespaces)]
+	h.Namespaces = namespaces[:min(len(namespaces), maxNames)]
 	return nil
 }
