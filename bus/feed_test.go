@@ -132,6 +132,7 @@ func TestRelistingFindsAPurgedKey(t *testing.T) {
 	require.NoError(t, stream.Purge(t.Context(), jetstream.WithPurgeSubject(store.Conn.Fleet.BucketSubject(subjects.State, "schedule.a"))))
 	require.NoError(t, state.Relist(bustest.Context(t)))
 	require.NoError(t, holds(table, map[string]int64{"b": 1}))
+	require.Zero(t, state.Revision("schedule.a"))
 	require.Equal(t, []string{"a"}, w.take())
 }
 

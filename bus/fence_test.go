@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"time"
 
 	"flotilla/bus"
 	"flotilla/bus/bustest"
@@ -105,6 +106,37 @@ func TestALostAnswerAndATakeOver(t *testing.T) {
 	takeOver(t, direct)
 	proxy.Cut()
 	require.ErrorIs(t, (<-done).err, bus.ErrDeposed)
+}
+
+// The writer must not judge an unknown outcome by a cache that has not been listed since: here nobody
+// lists, so it must not answer before its time is over.
+func TestAnUnknownOutcomeWaitsForAListing(t *testing.T) {
+	proxy, store, direct := throughProxy(t)
+	state := bus.NewState(store.Conn)
+	watching, stop := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() { state.Run(watching); close(ended) }()
+	require.NoError(t, state.WaitSynced(bustest.Context(t)))
+	stop()
+	within(t, ended, "watching ends")
+
+	writer := bus.NewWriter(state, store.Term, termSequence(t, direct), 1)
+	proxy.HoldReplies()
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+	defer cancel()
+	done := make(chan error, 1)
+	go func() {
+		_, err := writer.Write(ctx, bus.Put("schedule.a", schedule("a", 1), 0))
+		done <- err
+	}()
+	bustest.Eventually(t, func() error {
+		if n := len(storedKeys(t, direct, "schedule.*")); n != 1 {
+			return fmt.Errorf("%d schedules are stored", n)
+		}
+		return nil
+	})
+	proxy.Cut()
+	require.ErrorIs(t, within(t, done, "an answer"), context.DeadlineExceeded)
 }
 
 func termSequence(t *testing.T, c *bus.Conn) uint64 {

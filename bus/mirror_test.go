@@ -1,0 +1,72 @@
+package bus
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// The cache is whole again only after a listing that began after something may have been missed; one
+// that was under way does not count.
+func TestAListingThatBeganTooEarlyDoesNotCount(t *testing.T) {
+	m := newMirror(func(string) {})
+	m.begin()
+	m.opened(listing{last: 3})
+	m.lost()
+	m.listed()
+	require.False(t, m.isSynced())
+	m.begin()
+	m.opened(listing{last: 3})
+	m.listed()
+	require.True(t, m.isSynced())
+	m.lost()
+	require.False(t, m.isSynced())
+}
+
+func TestOlderMessagesAreIgnored(t *testing.T) {
+	var woken []string
+	m := newMirror(func(key string) { woken = append(woken, key) })
+	m.take(message{key: "a", value: []byte("5"), sequence: 5})
+	m.take(message{key: "a", value: []byte("4"), sequence: 4})
+	m.take(message{key: "a", sequence: 6})
+	m.take(message{key: "a", value: []byte("5"), sequence: 5})
+	_, there := m.get("a")
+	require.False(t, there, "a delete is not undone by an older write")
+	m.take(message{key: "b", sequence: 7})
+	m.message(message{key: "c.*", value: []byte("x"), sequence: 8})
+	require.Equal(t, []string{"a", "a"}, woken)
+	require.Empty(t, m.keys(""))
+}
+
+// A listing ends while an own write is newer than the listing: the write stays. What the listing should
+// have had and had not is gone.
+func TestAListingRemovesOnlyWhatItShouldHaveHad(t *testing.T) {
+	var woken []string
+	m := newMirror(func(key string) { woken = append(woken, key) })
+	for i, key := range []string{"seen", "gone", "own"} {
+		m.take(message{key: key, value: []byte("1"), sequence: uint64(i + 1)})
+	}
+	woken = nil
+	m.begin()
+	m.opened(listing{last: 3})
+	m.take(message{key: "own", value: []byte("2"), sequence: 4})
+	m.take(message{key: "seen", value: []byte("1"), sequence: 1, replayed: true})
+	m.listed()
+	require.Equal(t, []string{"own", "seen"}, m.keys(""))
+	require.Equal(t, []string{"own", "gone"}, woken)
+}
+
+// The clocks of hub and broker are an hour apart. The age of a replayed entry is measured by the
+// broker's clock up to the listing and by the hub's from there on.
+func TestTheAgeOfAReplayedEntryNeedsNoCommonClock(t *testing.T) {
+	c := &Cache{mirror: newMirror(func(string) {})}
+	local := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	broker := local.Add(time.Hour)
+	c.mirror.begin()
+	c.mirror.opened(listing{last: 1, broker: broker, local: local})
+	c.mirror.take(message{key: "berlin", value: []byte("{}"), sequence: 1, stored: broker.Add(-5 * time.Minute), replayed: true})
+	entry, ok := c.Get("berlin")
+	require.True(t, ok)
+	require.Equal(t, 6*time.Minute, c.Age(entry, local.Add(time.Minute)))
+}
