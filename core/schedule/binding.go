@@ -107,18 +107,20 @@ func (d *decision) keep(b *binding) {
 		return
 	}
 	d.outcomes[b.row] |= api.OutcomeScored
-	if *b.AffinityScore != 0 || *b.SpreadScore != 0 {
-		d.scoreColumns()
-		d.affinity[b.row], d.spread[b.row] = *b.AffinityScore, *b.SpreadScore
+	if *b.AffinityScore != 0 {
+		d.scores(&d.affinity)[b.row] = *b.AffinityScore
+	}
+	if *b.SpreadScore != 0 {
+		d.scores(&d.spread)[b.row] = *b.SpreadScore
 	}
 }
 
-// scoreColumns makes the columns of scores; until then they stand for zeros.
-func (d *decision) scoreColumns() {
-	if d.affinity == nil {
-		d.affinity = make([]int32, d.fleet.Len())
-		d.spread = make([]int32, d.fleet.Len())
+// scores makes a column of scores on first use; until then it stands for zeros.
+func (d *decision) scores(column *[]int32) []int32 {
+	if *column == nil {
+		*column = make([]int32, d.fleet.Len())
 	}
+	return *column
 }
 
 // keepActive keeps every active binding.

@@ -140,7 +140,7 @@ func (d *decision) selected(row int) bool {
 			d.causes = d.causes[:mark]
 			return true
 		}
-		d.causes = append(d.causes, d.terms[i].cause(row, test))
+		d.addCause(row, d.terms[i].cause(row, test))
 	}
 	d.first[row] = int32(mark)
 	return false
@@ -164,6 +164,14 @@ func (d *decision) hasNamespace(row int) bool {
 
 func (d *decision) blame(row int, cause api.Cause) {
 	d.first[row] = int32(len(d.causes))
+	d.addCause(row, cause)
+}
+
+// addCause makes room, on first use, for one cause of each row that is still to come.
+func (d *decision) addCause(row int, cause api.Cause) {
+	if d.causes == nil {
+		d.causes = make([]api.Cause, 0, d.fleet.Len()-row)
+	}
 	d.causes = append(d.causes, cause)
 }
 

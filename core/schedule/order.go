@@ -12,7 +12,7 @@ const digit = 11
 
 // byScore returns the rows, given ascending, in the order in which they would be picked: by spread
 // score, affinity score and use under an older policy, all descending, ties by name descending
-// (placement.md 1.8). It agrees with api.RankKey.
+// (placement.md 1.8). It agrees with api.RankKey, and uses the rows given up.
 func (d *decision) byScore(rows []int32) []int32 {
 	affinity, spread := spanOf(d.affinity, rows), spanOf(d.spread, rows)
 	keys := make([]uint64, len(rows))
@@ -26,7 +26,7 @@ func (d *decision) byScore(rows []int32) []int32 {
 		keys[k] = key
 		all |= key
 	}
-	sorted := sortByKey(slices.Clone(rows), keys, bits.Len64(all))
+	sorted := sortByKey(rows, keys, bits.Len64(all))
 	slices.Reverse(sorted)
 	return sorted
 }

@@ -99,9 +99,8 @@ func boolInt(b bool) int {
 // picked, best first.
 func (d *decision) fill(candidates []int32, n int) []int32 {
 	if preferred := d.fleet.preferences(d.in.Policy); len(preferred) > 0 {
-		d.scoreColumns()
 		for i := range preferred {
-			preferred[i].add(candidates, d.affinity)
+			preferred[i].add(candidates, d.scores(&d.affinity))
 		}
 	}
 	if constraints := d.fleet.constraints(d.in.Policy); len(constraints) > 0 {
@@ -126,7 +125,7 @@ func (d *decision) pick(row int32) {
 // fillSpread picks one after the other, each against the picks before it. The picks see the groups
 // that constraints tell apart, not the single members.
 func (d *decision) fillSpread(constraints []constraint, candidates []int32, n int) []int32 {
-	d.scoreColumns()
+	d.scores(&d.spread)
 	for i := range constraints {
 		for row, o := range d.outcomes {
 			if o.Has(api.OutcomePicked) {
@@ -182,7 +181,7 @@ func (d *decision) before(a, b *group) bool {
 
 func (d *decision) headKey(g *group) uint64 {
 	row := g.rows[0]
-	return api.RankKey(d.affinity[row], g.spread, d.outcomes[row].Has(api.OutcomeUsed))
+	return api.RankKey(scoreAt(d.affinity, int(row)), g.spread, d.outcomes[row].Has(api.OutcomeUsed))
 }
 
 // settle gives those that were not picked the judgement of the last round, and returns the scored,
@@ -216,7 +215,9 @@ func (d *decision) settle(constraints []constraint, groups []group) []int32 {
 func (d *decision) refuseSpread(g *group, c *constraint, domain uint32, want *int32) {
 	cause := api.Cause{Want: d.once(want, c.want()), Value: int32(domain), Number: c.counts[domain]}
 	for _, row := range g.rows {
-		d.affinity[row] = 0
+		if d.affinity != nil {
+			d.affinity[row] = 0
+		}
 		d.outcomes[row] |= api.OutcomeSpread
 		d.first[row] = int32(len(d.causes))
 	}
