@@ -1,0 +1,196 @@
+package house
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"flotilla/agent/target/memory"
+	"flotilla/bus/bustest"
+	"flotilla/core/api"
+)
+
+var four = []string{"berlin", "lima", "oslo", "paris"}
+
+// The hub is killed while a rollout is half way. The next process on the same data finishes it: every
+// member gets the new content once, in the order of the rollout.
+func TestHubIsKilledInTheMiddleOfARollout(t *testing.T) {
+	h := newHouse(t, four...)
+	h.apply(t, content("shop", "one")+pickAll("shop"))
+	h.converged(t, "shop", 4)
+
+	h.members["oslo"].SetFaults(memory.Faults{Slow: 300 * time.Millisecond})
+	h.apply(t, content("shop", "two"))
+	bustest.EventuallyIn(t, patience, func() error { return holds(h.members["berlin"], "shop", "two") })
+	h.hub.kill()
+	require.Error(t, holds(h.members["paris"], "shop", "two"), "the rollout was over before the kill")
+	h.hub.start(t)
+
+	h.converged(t, "shop", 4)
+	for _, name := range four {
+		require.NoError(t, holds(h.members[name], "shop", "two"))
+		requireCleanHistory(t, h.members[name])
+	}
+}
+
+// Whatever was acknowledged before a kill is there after it: objects, their generations, and what they
+// make members hold.
+func TestNothingAcceptedIsLost(t *testing.T) {
+	h := newHouse(t, "berlin", "paris")
+	accepted := map[string]api.ApplyResult{}
+	for i := range 10 {
+		name := fmt.Sprintf("app-%d", i)
+		for _, result := range h.apply(t, content(name, "one")+pickAll(name)).Results {
+			accepted[result.Object.String()] = result
+		}
+		if i%4 == 3 {
+			h.hub.kill()
+			h.hub.start(t)
+		}
+	}
+	for i := range 10 {
+		h.converged(t, fmt.Sprintf("app-%d", i), 2)
+	}
+	for _, want := range accepted {
+		var got struct {
+			Metadata struct {
+				UID        string
+				Generation int64
+			}
+		}
+		ref := want.Object
+		require.NoError(t, h.request(t, api.VerbGet, api.GetRequest{
+			APIVersion: ref.APIVersion, Kind: ref.Kind, Namespace: ref.Namespace, Name: ref.Name,
+		}, &got), ref.String())
+		require.Equal(t, want.UID, got.Metadata.UID, ref.String())
+		require.Equal(t, want.Generation, got.Metadata.Generation, ref.String())
+	}
+	requireCleanHistory(t, h.members["berlin"])
+	requireCleanHistory(t, h.members["paris"])
+}
+
+// An agent that was away takes up what changed meanwhile, and only the last of it.
+func TestAgentIsAwayWhileThingsChange(t *testing.T) {
+	h := newHouse(t, "berlin", "paris")
+	h.apply(t, content("shop", "one")+pickAll("shop")+"---"+content("old", "one")+pickAll("old"))
+	h.converged(t, "shop", 2)
+	h.converged(t, "old", 2)
+
+	h.stopAgent(t, "paris")
+	seen := len(h.members["paris"].History(0))
+	h.apply(t, content("shop", "two"))
+	h.apply(t, content("shop", "three")+"---"+content("new", "one")+pickAll("new"))
+	require.NoError(t, h.request(t, api.VerbDelete, api.DeleteRequest{Request: "away", Object: api.ObjectRef{
+		APIVersion: "placement.kubernetes-fleet.io/v1", Kind: api.KindClusterResourcePlacement, Name: "old",
+	}}, nil))
+	bustest.EventuallyIn(t, patience, func() error { return holds(h.members["berlin"], "shop", "three") })
+	require.Len(t, h.members["paris"].History(0), seen, "nobody writes to a member without its agent")
+
+	h.startAgent(t, "paris")
+	h.converged(t, "shop", 2)
+	h.converged(t, "new", 2)
+	bustest.EventuallyIn(t, patience, func() error {
+		if live(h.members["paris"], "ConfigMap", "old") != nil {
+			return errors.New("paris still holds what was deleted while its agent was away")
+		}
+		return nil
+	})
+	requireCleanHistory(t, h.members["paris"])
+	for _, op := range h.members["paris"].History(int64(seen)) {
+		require.NotEqual(t, "two", op.Digest)
+	}
+}
+
+// An agent that starts while the hub is away works from its disk: it repairs what a stranger broke and
+// tears nothing down.
+func TestAgentRestartsWithTheHubAway(t *testing.T) {
+	h := newHouse(t, "berlin")
+	h.apply(t, content("shop", "one")+pickAll("shop"))
+	h.converged(t, "shop", 1)
+	creds := h.creds(t, "berlin")
+
+	h.stopAgent(t, "berlin")
+	h.hub.kill()
+	require.True(t, h.members["berlin"].Remove(api.ObjectRef{APIVersion: "v1", Kind: "ConfigMap", Namespace: "shop", Name: "shop"}))
+	h.startAgentWith(t, "berlin", creds)
+	bustest.EventuallyIn(t, patience, func() error { return holds(h.members["berlin"], "shop", "one") })
+	require.NotNil(t, live(h.members["berlin"], "Namespace", "shop"))
+
+	h.hub.start(t)
+	h.converged(t, "shop", 1)
+}
+
+// An agent whose command is gone from the hub keeps what runs.
+func TestMissingIndexTearsNothingDown(t *testing.T) {
+	h := newHouse(t, "berlin")
+	h.apply(t, content("shop", "one")+pickAll("shop"))
+	h.converged(t, "shop", 1)
+	creds := h.creds(t, "berlin")
+	h.stopAgent(t, "berlin")
+	h.hub.kill()
+	before := len(h.members["berlin"].History(0))
+
+	require.NoError(t, os.Rename(filepath.Join(h.dir, "hub"), filepath.Join(h.dir, "gone")))
+	require.NoError(t, os.Mkdir(filepath.Join(h.dir, "hub"), 0o700))
+	require.NoError(t, keepKeys(filepath.Join(h.dir, "gone"), filepath.Join(h.dir, "hub")))
+	h.hub.start(t)
+	h.connect(t)
+	h.startAgentWith(t, "berlin", creds)
+	h.apply(t, "apiVersion: cluster.kubernetes-fleet.io/v1\nkind: MemberCluster\nmetadata: {name: berlin}\n")
+	h.memberIs(t, "berlin", func(status *api.MemberClusterStatus) bool { return status.State == api.MemberReady })
+	require.NoError(t, holds(h.members["berlin"], "shop", "one"))
+	require.Len(t, h.members["berlin"].History(0), before, "an empty hub made the agent write")
+
+	h.apply(t, content("other", "one")+pickAll("other"))
+	h.converged(t, "other", 1)
+	h.memberIs(t, "berlin", func(status *api.MemberClusterStatus) bool { return slices.Equal(status.Unlisted, []string{"shop"}) })
+	require.NoError(t, holds(h.members["berlin"], "shop", "one"))
+}
+
+// memberIs waits for the status of a member.
+func (h *house) memberIs(t *testing.T, name string, as func(*api.MemberClusterStatus) bool) {
+	t.Helper()
+	bustest.EventuallyIn(t, patience, func() error {
+		var m api.MemberCluster
+		if err := h.request(t, api.VerbGet, api.GetRequest{Kind: api.KindMemberCluster, Name: name}, &m); err != nil {
+			return err
+		}
+		if m.Status == nil || !as(m.Status) {
+			return fmt.Errorf("%s is %+v", name, m.Status)
+		}
+		return nil
+	})
+}
+
+// keepKeys copies the keys of the embedded server's accounts, and no stream.
+func keepKeys(from, to string) error {
+	entries, err := os.ReadDir(from)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if e.Name() == "streams" {
+			continue
+		}
+		if e.IsDir() {
+			if err := os.CopyFS(filepath.Join(to, e.Name()), os.DirFS(filepath.Join(from, e.Name()))); err != nil {
+				return err
+			}
+			continue
+		}
+		text, err := os.ReadFile(filepath.Join(from, e.Name()))
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(to, e.Name()), text, 0o600); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,236 @@
+// Package house tests the whole house: real hub processes that are killed, agents over TCP, members in
+// memory whose own history of operations is the witness.
+package house
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rs/zerolog"
+	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/util/uuid"
+
+	"flotilla/agent/agentd"
+	"flotilla/agent/target"
+	"flotilla/agent/target/memory"
+	"flotilla/bus"
+	"flotilla/bus/bustest"
+	"flotilla/configs"
+	"flotilla/core/api"
+)
+
+const patience = 60 * time.Second
+
+// hubBinary is built once for all tests of the package.
+var hubBinary, agentBinary string
+
+func TestMain(m *testing.M) {
+	folder, err := os.MkdirTemp("", "flotilla-house-")
+	if err == nil {
+		hubBinary, agentBinary = filepath.Join(folder, "hub"), filepath.Join(folder, "agent")
+		err = build(hubBinary, "flotilla/hub")
+	}
+	if err == nil {
+		err = build(agentBinary, "flotilla/agent")
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "building the binaries under test:", err)
+		os.Exit(1)
+	}
+	code := m.Run()
+	_ = os.RemoveAll(folder)
+	os.Exit(code)
+}
+
+func build(to, what string) error {
+	command := exec.Command("go", "build", "-o", to, what)
+	command.Stderr = os.Stderr
+	return command.Run()
+}
+
+// process is a child that can be killed and started again with the same arguments.
+type process struct {
+	name    string
+	args    []string
+	command *exec.Cmd
+	log     *os.File
+}
+
+func newProcess(t *testing.T, name string, args ...string) *process {
+	t.Helper()
+	log, err := os.Create(filepath.Join(t.TempDir(), "log"))
+	require.NoError(t, err)
+	p := &process{name: name, args: args, log: log}
+	t.Cleanup(func() {
+		p.kill()
+		if text, err := os.ReadFile(log.Name()); err == nil && t.Failed() {
+			t.Logf("log of %s:\n%s", filepath.Base(name), text)
+		}
+		_ = log.Close()
+	})
+	p.start(t)
+	return p
+}
+
+func (p *process) start(t *testing.T) {
+	t.Helper()
+	p.command = exec.Command(p.name, p.args...)
+	p.command.Stdout, p.command.Stderr = p.log, p.log
+	p.command.Env = append(os.Environ(), "NO_COLOR=1", "NATS_URL=", "NATS_CREDS=", "NATS_CONTEXT=")
+	require.NoError(t, p.command.Start())
+}
+
+// kill is SIGKILL: nothing is flushed, nothing is said.
+func (p *process) kill() {
+	if p.command == nil {
+		return
+	}
+	_ = p.command.Process.Kill()
+	_ = p.command.Wait()
+	p.command = nil
+}
+
+// house is a hub in a child process with agents and members in this one.
+type house struct {
+	dir, url string
+	hub      *process
+	client   *bus.Conn
+	members  map[string]*memory.Member
+	agents   map[string]*agentd.Agent
+}
+
+func newHouse(t *testing.T, members ...string) *house {
+	t.Helper()
+	server := bustest.Start(t)
+	url := server.URL()
+	server.Stop(t)
+	port := url[strings.LastIndex(url, ":")+1:]
+	h := &house{dir: t.TempDir(), url: url, members: map[string]*memory.Member{}, agents: map[string]*agentd.Agent{}}
+	h.hub = newProcess(t, hubBinary, "--data", filepath.Join(h.dir, "hub"), "--port", port, "--log-level", "info", "--deletion-timeout", "3s")
+	h.connect(t)
+	t.Cleanup(func() {
+		for name := range h.agents {
+			h.stopAgent(t, name)
+		}
+		for _, m := range h.members {
+			m.Close()
+		}
+	})
+	for _, name := range members {
+		h.members[name] = memory.New(memory.Options{Name: name, Nodes: nodes(t)})
+		h.startAgent(t, name)
+	}
+	return h
+}
+
+func nodes(t *testing.T) []target.Node {
+	t.Helper()
+	node, err := target.NewNode("node", "64", "256Gi")
+	require.NoError(t, err)
+	return []target.Node{node}
+}
+
+// connect waits until the hub answers, as the operator.
+func (h *house) connect(t *testing.T) {
+	t.Helper()
+	bustest.EventuallyIn(t, patience, func() error {
+		client, err := bus.ConnectClient(bustest.Context(t), bus.Options{
+			URL: h.url, Creds: filepath.Join(h.dir, "hub", "operator.creds"), Name: "test", Log: zerolog.Nop(),
+		})
+		h.client = client
+		return err
+	})
+	t.Cleanup(h.client.Close)
+}
+
+func (h *house) request(t *testing.T, verb string, request, response any) error {
+	t.Helper()
+	return bus.Request(t.Context(), h.client, verb, request, response, bus.RequestOptions{})
+}
+
+// apply applies YAML and returns what became of each document.
+func (h *house) apply(t *testing.T, yaml string) api.ApplyResponse {
+	t.Helper()
+	documents, err := configs.Parse("test", []byte(yaml))
+	require.NoError(t, err)
+	request := api.ApplyRequest{Request: string(uuid.NewUUID())}
+	for _, d := range documents {
+		request.Documents = append(request.Documents, d.JSON)
+	}
+	var response api.ApplyResponse
+	require.NoError(t, h.request(t, api.VerbApply, request, &response))
+	return response
+}
+
+func (h *house) creds(t *testing.T, member string) []byte {
+	t.Helper()
+	var enrolled api.EnrolResponse
+	require.NoError(t, h.request(t, api.VerbEnrol, api.EnrolRequest{Name: member}, &enrolled))
+	return []byte(enrolled.Creds)
+}
+
+// startAgent starts the agent of a member, for the first time or again, and admits the member.
+func (h *house) startAgent(t *testing.T, name string) {
+	t.Helper()
+	h.startAgentWith(t, name, h.creds(t, name))
+	h.apply(t, "apiVersion: cluster.kubernetes-fleet.io/v1\nkind: MemberCluster\nmetadata: {name: "+name+"}\n")
+}
+
+func (h *house) startAgentWith(t *testing.T, name string, creds []byte) {
+	t.Helper()
+	config := configs.DefaultAgent()
+	config.Member, config.Bus = name, configs.Bus{URL: h.url}
+	config.DataDir = filepath.Join(h.dir, "agents", name)
+	config.HeartbeatInterval = configs.Duration(time.Second)
+	agent, err := agentd.New(agentd.Options{
+		Config: config, CredsText: creds, Target: h.members[name], PollEvery: 2 * time.Second, Log: zerolog.Nop(),
+	})
+	require.NoError(t, err)
+	require.NoError(t, agent.Start(context.WithoutCancel(t.Context())))
+	h.agents[name] = agent
+}
+
+func (h *house) stopAgent(t *testing.T, name string) {
+	t.Helper()
+	require.NoError(t, h.agents[name].Stop())
+	delete(h.agents, name)
+}
+
+func (h *house) placement(t *testing.T, name string) (*api.Placement, error) {
+	t.Helper()
+	var raw json.RawMessage
+	if err := h.request(t, api.VerbGet, api.GetRequest{Kind: api.KindClusterResourcePlacement, Name: name}, &raw); err != nil {
+		return nil, err
+	}
+	var p api.Placement
+	if err := json.Unmarshal(raw, &p); err != nil {
+		return nil, err
+	}
+	if p.Status == nil {
+		return nil, fmt.Errorf("%s has no status yet", name)
+	}
+	return &p, nil
+}
+
+// converged waits until a placement runs its newest content on so many members.
+func (h *house) converged(t *testing.T, name string, members int) {
+	t.Helper()
+	bustest.EventuallyIn(t, patience, func() error {
+		p, err := h.placement(t, name)
+		if err != nil {
+			return err
+		}
+		c := p.Status.Counts
+		if c.Picked != members || c.Current != members || c.Available != members || c.Failed > 0 {
+			return fmt.Errorf("%s: %+v, expected all of %d members", name, c, members)
+		}
+		return nil
+	})
+}
