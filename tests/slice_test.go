@@ -25,11 +25,11 @@ import (
 
 // slice is a small fleet and a client in front of it.
 type slice struct {
-	t     *testing.T
+	t     testing.TB
 	fleet *dev.Fleet
 }
 
-func newSlice(t *testing.T, members ...string) *slice {
+func newSlice(t testing.TB, members ...string) *slice {
 	t.Helper()
 	log := zerolog.New(zerolog.NewTestWriter(t)).Level(zerolog.WarnLevel)
 	o := dev.Options{Log: log, Hub: hubd.Options{Fleet: "test", Log: log, Server: &bus.ServerOptions{Dir: t.TempDir(), Port: -1}, DeleteTimeout: 20 * time.Second}}
@@ -103,6 +103,13 @@ func (s *slice) converges(placement string, members int, snapshot string) *api.P
 		return nil
 	})
 	return last
+}
+
+// ready counts the members that are.
+func (s *slice) ready() (int, error) {
+	var fleet api.FleetStatus
+	err := bus.Request(s.t.Context(), s.fleet.Client, api.VerbStatus, nil, &fleet, bus.RequestOptions{})
+	return fleet.Members[string(api.MemberReady)], err
 }
 
 // holds says what a member has under a placement's namespace, as "Kind/name".

@@ -1,0 +1,96 @@
+package tests
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"flotilla/bus/bustest"
+)
+
+// everywhere places a namespace with two objects on every member at once.
+const everywhere = `
+apiVersion: v1
+kind: Namespace
+metadata: {name: shop}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: settings, namespace: shop}
+data: {a: "%d"}
+---
+apiVersion: placement.kubernetes-fleet.io/v1
+kind: ClusterResourcePlacement
+metadata: {name: web}
+spec:
+  resourceSelectors: [{group: "", version: v1, kind: Namespace, name: shop}]
+  policy: {placementType: PickAll}
+  strategy: {rollingUpdate: {maxUnavailable: 100%%, maxSurge: 100%%}}
+`
+
+// scaled starts a fleet whose agents connect over TCP and whose members are ready at once, and waits
+// until all of them are.
+func scaled(t testing.TB, members int) *slice {
+	t.Helper()
+	var names []string
+	for i := range members {
+		names = append(names, fmt.Sprintf("member-%03d", i))
+	}
+	s := newSlice(t, names...)
+	bustest.EventuallyIn(t, time.Minute, func() error {
+		ready, err := s.ready()
+		if err == nil && ready != members {
+			err = fmt.Errorf("%d members are ready", ready)
+		}
+		return err
+	})
+	return s
+}
+
+// arrives waits until every member is available with a snapshot, and returns how long that took since
+// start.
+func (s *slice) arrives(members int, snapshot string, start time.Time) time.Duration {
+	s.t.Helper()
+	var took time.Duration
+	bustest.EventuallyIn(s.t, time.Minute, func() error {
+		took = time.Since(start)
+		status, err := s.status("web")
+		if err != nil {
+			return err
+		}
+		if status.Counts.Available != members || status.Counts.Current != members || status.ObservedSnapshot != snapshot {
+			return fmt.Errorf("%+v", status.Counts)
+		}
+		return nil
+	})
+	return took
+}
+
+// One hub with 200 agents over TCP: from apply to the last result. The bound is generous, because tests
+// share their machine; BenchmarkApply measures.
+func TestTwoHundredAgents(t *testing.T) {
+	const members = 200
+	s := scaled(t, members)
+	for i := range 2 {
+		start := time.Now()
+		s.apply(fmt.Sprintf(everywhere, i))
+		took := s.arrives(members, fmt.Sprint(i+1), start)
+		t.Logf("apply %d to the last result on %d members: %s", i+1, members, took)
+		require.Less(t, took, 20*time.Second)
+	}
+}
+
+// BenchmarkApply is the time from an apply to the last result of 200 agents over TCP.
+func BenchmarkApply(b *testing.B) {
+	const members = 200
+	s := scaled(b, members)
+	i := 0
+	for b.Loop() {
+		i++
+		start := time.Now()
+		s.apply(fmt.Sprintf(everywhere, i))
+		s.arrives(members, fmt.Sprint(i), start)
+	}
+}
