@@ -1,0 +1,219 @@
+package worker
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rs/zerolog"
+	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+
+	"flotilla/agent/target"
+	"flotilla/agent/target/memory"
+	"flotilla/bus"
+	"flotilla/bus/bustest"
+	"flotilla/core/api"
+	"flotilla/core/apply"
+	"flotilla/subjects"
+)
+
+// hub speaks for the hub on a real server.
+type hub struct {
+	t          *testing.T
+	server     *bustest.Server
+	store      *bus.Store
+	generation uint64
+	last       uint64
+}
+
+func newHub(t *testing.T) *hub {
+	t.Helper()
+	server := bustest.Start(t)
+	return &hub{t: t, server: server, store: server.Lead(t)}
+}
+
+func (h *hub) put(body []byte) string {
+	h.t.Helper()
+	digest, err := h.store.Content.Put(h.t.Context(), body)
+	require.NoError(h.t, err)
+	return digest
+}
+
+type lateBody struct {
+	api.Manifest
+}
+
+// late names an object whose body is not on the hub.
+func (h *hub) late(text string) lateBody {
+	h.t.Helper()
+	return lateBody{api.Manifest{ObjectRef: ref(text), Digest: bus.Digest(strip(h.t, text))}}
+}
+
+// work stores a work of YAML texts and of objects whose bodies come later.
+func (h *hub) work(objects ...any) string {
+	h.t.Helper()
+	w := api.Work{Header: api.NewHeader(api.KindWork)}
+	for _, o := range objects {
+		switch o := o.(type) {
+		case string:
+			w.Manifests = append(w.Manifests, api.Manifest{ObjectRef: ref(o), Digest: h.put(strip(h.t, o))})
+		case lateBody:
+			w.Manifests = append(w.Manifests, o.Manifest)
+		}
+	}
+	body, err := json.Marshal(w)
+	require.NoError(h.t, err)
+	return h.put(body)
+}
+
+func (h *hub) entry(placement string, generation int64, texts ...string) api.IndexEntry {
+	h.t.Helper()
+	objects := make([]any, len(texts))
+	for i := range texts {
+		objects[i] = texts[i]
+	}
+	return api.IndexEntry{Placement: placement, UID: "uid-" + placement, Generation: generation, Snapshot: generation, Work: h.work(objects...)}
+}
+
+func (h *hub) command(entries ...api.IndexEntry) {
+	h.t.Helper()
+	h.generation++
+	slices.SortFunc(entries, func(a, b api.IndexEntry) int { return strings.Compare(a.Placement, b.Placement) })
+	c := api.PlacementCommand{
+		Header: api.NewHeader(api.KindPlacementCommand), Member: "berlin",
+		Order: api.Order{Epoch: 1, Term: 1, Generation: h.generation}, Entries: entries,
+	}
+	head := bus.CommandHead{Member: "berlin", Kind: subjects.CommandPlacement, Digest: fmt.Sprint(h.generation), Order: c.Order}
+	sequence, err := h.store.Commands.Publish(h.t.Context(), head, c, h.last)
+	require.NoError(h.t, err)
+	h.last = sequence
+}
+
+func (h *hub) result(placement string) (api.PlacementResult, error) {
+	entry, ok := h.store.Results.Get(subjects.ResultKey("berlin", subjects.CommandPlacement, placement))
+	if !ok {
+		return api.PlacementResult{}, fmt.Errorf("no result of %s", placement)
+	}
+	var r api.PlacementResult
+	return r, json.Unmarshal(entry.Value, &r)
+}
+
+func (h *hub) resultSequence(placement string) uint64 {
+	entry, _ := h.store.Results.Get(subjects.ResultKey("berlin", subjects.CommandPlacement, placement))
+	return entry.Sequence
+}
+
+// expect waits for a result that holds.
+func (h *hub) expect(placement string, holds func(api.PlacementResult) bool) api.PlacementResult {
+	h.t.Helper()
+	var last api.PlacementResult
+	bustest.Eventually(h.t, func() error {
+		r, err := h.result(placement)
+		if err == nil && !holds(r) {
+			err = fmt.Errorf("result of %s is %+v", placement, r)
+		}
+		last = r
+		return err
+	})
+	return last
+}
+
+func member(t *testing.T, readyAfter time.Duration) *memory.Member {
+	t.Helper()
+	node, err := target.NewNode("a", "8", "32Gi")
+	require.NoError(t, err)
+	m := memory.New(memory.Options{Name: "berlin", Nodes: []target.Node{node}, ReadyAfter: readyAfter})
+	t.Cleanup(m.Close)
+	return m
+}
+
+func newWorker(t *testing.T, h *hub, m *memory.Member, dir string) *Worker {
+	t.Helper()
+	w, err := New(Options{
+		Member: "berlin", Hub: h.server.Agent(t, "berlin"), Target: m, Data: dir,
+		Log: zerolog.New(zerolog.NewTestWriter(t)).Level(zerolog.InfoLevel),
+	})
+	require.NoError(t, err)
+	return w
+}
+
+// run runs a worker until the returned function, or the end of the test, stops it.
+func run(t *testing.T, w *Worker) (stop func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- w.Run(ctx) }()
+	stopped := false
+	stop = func() {
+		if !stopped {
+			stopped = true
+			cancel()
+			require.NoError(t, <-done)
+		}
+	}
+	t.Cleanup(stop)
+	return stop
+}
+
+func start(t *testing.T, h *hub, m *memory.Member, dir string) *Worker {
+	t.Helper()
+	w := newWorker(t, h, m, dir)
+	run(t, w)
+	return w
+}
+
+func strip(t *testing.T, text string) []byte {
+	t.Helper()
+	body, err := yaml.YAMLToJSON([]byte(text))
+	require.NoError(t, err)
+	return body
+}
+
+func ref(text string) api.ObjectRef {
+	var o unstructured.Unstructured
+	body, err := yaml.YAMLToJSON([]byte(text))
+	if err == nil {
+		err = o.UnmarshalJSON(body)
+	}
+	if err != nil {
+		panic(err)
+	}
+	return apply.RefOf(&o)
+}
+
+func live(m *memory.Member, text string) *unstructured.Unstructured {
+	for _, o := range m.Objects() {
+		if apply.RefOf(o) == ref(text) {
+			return o
+		}
+	}
+	return nil
+}
+
+func present(m *memory.Member, text string) error {
+	if live(m, text) == nil {
+		return fmt.Errorf("%s is not there", ref(text))
+	}
+	return nil
+}
+
+func history(m *memory.Member) []string {
+	var lines []string
+	for _, o := range m.History(0) {
+		lines = append(lines, o.String())
+	}
+	return lines
+}
+
+func same[T comparable](got, want T) error {
+	if got != want {
+		return fmt.Errorf("got %v, want %v", got, want)
+	}
+	return nil
+}
