@@ -17,6 +17,21 @@ type Document struct {
 	JSON json.RawMessage
 	// Where names its place for faults, "fleet.yaml: document 2, line 14".
 	Where string
+	// Object is what the document calls itself.
+	Object api.ObjectRef
+
+	read    bool
+	decoded api.Decoded
+	faults  api.Faults
+}
+
+// Decode reads the document, which is most of the work of Collect. It may be called before, for
+// different documents at the same time; Collect does it otherwise.
+func (d *Document) Decode() {
+	if !d.read && !d.foreign() {
+		d.decoded, d.faults = api.Decode(d.JSON)
+	}
+	d.read = true
 }
 
 // Collected is what files say about a fleet.
@@ -32,6 +47,8 @@ type Collected struct {
 // ClusterResourceBindings and ResourceBindings, from Schedule records of ours, or from the status of
 // an exported placement, in this order. A placement that was exported (it has a uid) and stands in the
 // files a second time is the present one of the other. Faults name every document that cannot be used.
+//
+// The documents are changed only by being decoded, and defaults are filled into what was decoded.
 func Collect(documents []Document) (Collected, api.Faults) {
 	c := collector{
 		members:    map[string]*memberDocs{},
@@ -85,10 +102,12 @@ type placementDocs struct {
 }
 
 func (c *collector) read(d *Document) {
-	if c.readForeign(d) {
+	if d.foreign() {
+		c.readForeign(d)
 		return
 	}
-	decoded, faults := api.Decode(d.JSON)
+	d.Decode()
+	decoded, faults := &d.decoded, d.faults
 	if len(faults) > 0 && c.readObserved(d, faults) {
 		return
 	}
@@ -203,20 +222,26 @@ func (c *collector) allMembers() []api.Member {
 func (c *collector) allSubjects() []Subject {
 	subjects := make([]Subject, 0, len(c.placements))
 	for key, docs := range c.placements {
-		p := docs.wanted
-		if p == nil {
-			p = docs.exported
-		} else if docs.exported != nil {
-			p.UID, p.Generation = docs.exported.UID, docs.exported.Generation+1
-		}
-		s := Subject{Placement: *p, Existing: c.existingOf(key, docs)}
+		s := Subject{Placement: docs.after(), Existing: c.existingOf(key, docs)}
 		if c.index.Len() > 0 && len(s.Existing) == 0 {
-			s.Content = Compare(p, nil, c.index)
+			s.Content = Compare(&s.Placement, nil, c.index)
 		}
 		subjects = append(subjects, s)
 	}
 	slices.SortFunc(subjects, func(a, b Subject) int { return cmp.Compare(a.Placement.Key(), b.Placement.Key()) })
 	return subjects
+}
+
+// after is the placement as it is to be.
+func (docs *placementDocs) after() api.Placement {
+	if docs.wanted == nil {
+		return *docs.exported
+	}
+	p := *docs.wanted
+	if docs.exported != nil {
+		p.UID, p.Generation = docs.exported.UID, docs.exported.Generation+1
+	}
+	return p
 }
 
 // existingOf reads present bindings from the best source there is.

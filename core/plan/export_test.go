@@ -132,7 +132,7 @@ func exportOf(t *testing.T, c *recordedCase) []plan.Document {
 	add := func(object map[string]any) {
 		body, err := json.Marshal(object)
 		require.NoError(t, err)
-		docs = append(docs, plan.Document{JSON: body, Where: fmt.Sprintf("%s: document %d", c.ID, len(docs)+1)})
+		docs = append(docs, plan.Document{JSON: body, Where: fmt.Sprintf("%s: document %d", c.ID, len(docs)+1), Object: headOf(t, body)})
 	}
 	for i := range c.Clusters {
 		add(exportedCluster(c, i))

@@ -14,13 +14,12 @@ import (
 
 // Kinds that a KubeFleet hub exports and that tell something about present bindings.
 const (
-	kindBinding             = "ClusterResourceBinding"
-	kindNamespacedBinding   = "ResourceBinding"
-	kindPolicySnapshot      = "ClusterSchedulingPolicySnapshot"
-	kindNamespacedPolicy    = "SchedulingPolicySnapshot"
-	labelParentPlacement    = "kubernetes-fleet.io/parent-CRP"
-	obsoletePolicy          = "obsolete/"
-	placementExportedPrefix = api.GroupPlacement + "/"
+	kindBinding           = "ClusterResourceBinding"
+	kindNamespacedBinding = "ResourceBinding"
+	kindPolicySnapshot    = "ClusterSchedulingPolicySnapshot"
+	kindNamespacedPolicy  = "SchedulingPolicySnapshot"
+	labelParentPlacement  = "kubernetes-fleet.io/parent-CRP"
+	obsoletePolicy        = "obsolete/"
 )
 
 // ignoredKinds are other exports of a KubeFleet hub, which people have in the same file.
@@ -60,27 +59,32 @@ type policySnapshot struct {
 	digest    string
 }
 
-// readForeign reads a document that is not for api.Decode; false when it is.
-func (c *collector) readForeign(d *Document) bool {
-	var head metav1.TypeMeta
-	if json.Unmarshal(d.JSON, &head) != nil {
-		return false
-	}
-	switch {
-	case head.APIVersion == "" && head.Kind == api.KindSchedule:
-		c.readSchedule(d)
-	case !strings.HasPrefix(head.APIVersion, placementExportedPrefix) && !strings.HasPrefix(head.APIVersion, api.GroupCluster+"/"):
-		return false
-	case head.Kind == kindBinding || head.Kind == kindNamespacedBinding:
-		c.readBinding(d)
-	case head.Kind == kindPolicySnapshot || head.Kind == kindNamespacedPolicy:
-		c.readPolicy(d)
-	case ignoredKinds[head.Kind]:
-		c.ignored[head.Kind]++
+// foreign says whether a document is not one for api.Decode: a record of ours, or what only a KubeFleet
+// hub makes.
+func (d *Document) foreign() bool {
+	switch d.Object.Kind {
+	case api.KindSchedule:
+		return d.Object.APIVersion == ""
+	case kindBinding, kindNamespacedBinding, kindPolicySnapshot, kindNamespacedPolicy:
 	default:
-		return false
+		if !ignoredKinds[d.Object.Kind] {
+			return false
+		}
 	}
-	return true
+	return strings.HasPrefix(d.Object.APIVersion, api.GroupPlacement+"/") || strings.HasPrefix(d.Object.APIVersion, api.GroupCluster+"/")
+}
+
+func (c *collector) readForeign(d *Document) {
+	switch d.Object.Kind {
+	case api.KindSchedule:
+		c.readSchedule(d)
+	case kindBinding, kindNamespacedBinding:
+		c.readBinding(d)
+	case kindPolicySnapshot, kindNamespacedPolicy:
+		c.readPolicy(d)
+	default:
+		c.ignored[d.Object.Kind]++
+	}
 }
 
 func (c *collector) readSchedule(d *Document) {

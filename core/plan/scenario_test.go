@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"sigs.k8s.io/yaml"
 
+	"flotilla/core/api"
 	"flotilla/core/plan"
 )
 
@@ -63,9 +64,16 @@ func yamlDocuments(t *testing.T, text string) []plan.Document {
 	for i, part := range strings.Split(text, "---\n") {
 		body, err := yaml.YAMLToJSON([]byte(part))
 		require.NoError(t, err)
-		docs = append(docs, plan.Document{JSON: body, Where: fmt.Sprintf("scenario: document %d", i+1)})
+		docs = append(docs, plan.Document{JSON: body, Where: fmt.Sprintf("scenario: document %d", i+1), Object: headOf(t, body)})
 	}
 	return docs
+}
+
+func headOf(t *testing.T, document []byte) api.ObjectRef {
+	t.Helper()
+	var head api.ObjectRef
+	require.NoError(t, json.Unmarshal(document, &head))
+	return head
 }
 
 func planned(t *testing.T, docs []plan.Document) string {

@@ -5,12 +5,17 @@ import (
 	"context"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"syscall"
 
 	"flotilla/hub/flotilla/cli"
 )
 
+// garbagePercent lets a process that lives for a second collect rarely.
+const garbagePercent = 400
+
 func main() {
+	debug.SetGCPercent(garbagePercent)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	code := cli.Main(ctx, os.Args[1:], cli.OSEnvironment())
 	stop()

@@ -3,7 +3,9 @@ package cli
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -134,8 +136,9 @@ func (a *app) planOffline(documents []document, at time.Time) (plan.Answer, erro
 func (a *app) collect(documents []document, at time.Time) (plan.Input, error) {
 	planned := make([]plan.Document, len(documents))
 	for i, d := range documents {
-		planned[i] = plan.Document{JSON: d.body, Where: d.origin}
+		planned[i] = plan.Document{JSON: d.body, Where: d.origin, Object: d.ref}
 	}
+	decodeAll(planned)
 	c, faults := plan.Collect(planned)
 	if err := faults.Err(); err != nil {
 		return plan.Input{}, err
@@ -161,6 +164,20 @@ func (a *app) collect(documents []document, at time.Time) (plan.Input, error) {
 		in.Notes = append(in.Notes, "planned for the present: the files hold no heartbeat; --now sets another time")
 	}
 	return in, nil
+}
+
+// decodeAll decodes documents on every processor.
+func decodeAll(documents []plan.Document) {
+	workers := runtime.GOMAXPROCS(0)
+	var all sync.WaitGroup
+	for w := range workers {
+		all.Go(func() {
+			for i := w; i < len(documents); i += workers {
+				documents[i].Decode()
+			}
+		})
+	}
+	all.Wait()
 }
 
 func (a *app) printPlan(o *planOptions, answer *plan.Answer) error {
