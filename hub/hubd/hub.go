@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"flotilla/bus"
 )
@@ -13,6 +14,12 @@ import (
 // gently before it stops.
 var ErrLameDuck = errors.New("lame duck")
 
+// Pauses before the hub competes again after a room failed.
+const (
+	firstPause = 500 * time.Millisecond
+	lastPause  = 30 * time.Second
+)
+
 // Hub is one hub. Its methods may be called from any goroutine.
 type Hub struct {
 	options  Options
@@ -20,7 +27,9 @@ type Hub struct {
 	conn     *bus.Conn
 	cleanups []cleanup
 	failed   chan error
-	metrics  string
+	// rooms makes the rooms of one term of leadership.
+	rooms   func(*bus.Store) []room
+	metrics string
 
 	mu      sync.Mutex
 	leading *bus.Store
@@ -39,7 +48,9 @@ func New(o Options) (*Hub, error) {
 	if err := o.check(); err != nil {
 		return nil, fmt.Errorf("options of the hub: %w", err)
 	}
-	return &Hub{options: o, failed: make(chan error, 1), changed: make(chan struct{})}, nil
+	h := &Hub{options: o, failed: make(chan error, 1), changed: make(chan struct{})}
+	h.rooms = h.allRooms
+	return h, nil
 }
 
 // Run starts a hub, serves until ctx ends or the hub fails, and stops it.
@@ -134,12 +145,37 @@ func (h *Hub) compete(context.Context) (func(bool), error) {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		err := bus.Lead(ctx, h.conn, h.options.Name, h.options.Lead, h.act)
-		if err != nil && ctx.Err() == nil {
+		if err := h.leadAgain(ctx); err != nil {
 			h.failed <- fmt.Errorf("leading: %w", err)
 		}
 	}()
 	return func(bool) { cancel(); <-ended }, nil
+}
+
+// leadAgain competes until ctx ends. A room that failed gives the lease up, and after a growing pause
+// the hub competes again with everything read anew; other errors are for good.
+func (h *Hub) leadAgain(ctx context.Context) error {
+	pause := firstPause
+	for {
+		began := time.Now()
+		err := bus.Lead(ctx, h.conn, h.options.Name, h.options.Lead, h.act)
+		if err == nil || ctx.Err() != nil {
+			return nil
+		}
+		if !errors.Is(err, errRoom) {
+			return err
+		}
+		if time.Since(began) > lastPause {
+			pause = firstPause
+		}
+		h.options.Log.Error().Err(err).Dur("pause", pause).Msg("leading ended, competing again")
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(pause):
+		}
+		pause = min(2*pause, lastPause)
+	}
 }
 
 // Server is the embedded server, nil without one; it is there after Start.

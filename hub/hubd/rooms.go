@@ -23,9 +23,12 @@ type room struct {
 	run  func(context.Context) error
 }
 
-// rooms makes the rooms of one term of leadership. The door comes last: clients are let in once
+// errRoom marks the error of a room.
+var errRoom = errors.New("room")
+
+// allRooms are the rooms of a hub. The door comes last: clients are let in once
 // everything behind it is there.
-func (h *Hub) rooms(s *bus.Store) []room {
+func (h *Hub) allRooms(s *bus.Store) []room {
 	log := h.options.Log
 	return []room{
 		{"registrar", registrar.New(s, registrar.Options{
@@ -67,7 +70,7 @@ func (h *Hub) act(ctx context.Context, s *bus.Store) error {
 	for _, r := range h.rooms(s) {
 		running.Go(func() {
 			if err := r.run(ctx); err != nil && ctx.Err() == nil {
-				cancel(fmt.Errorf("room %s: %w", r.name, err))
+				cancel(fmt.Errorf("%w %s: %w", errRoom, r.name, err))
 			}
 		})
 	}

@@ -1,0 +1,36 @@
+package hubd
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/rs/zerolog"
+	"github.com/stretchr/testify/require"
+
+	"flotilla/bus"
+)
+
+// A room that fails, as when the broker goes away while it starts, ends the term and not the hub.
+func TestARoomThatFailsEndsTheTermAlone(t *testing.T) {
+	h, err := New(Options{Fleet: "test", Log: zerolog.Nop(), Server: &bus.ServerOptions{Dir: t.TempDir(), Port: -1}})
+	require.NoError(t, err)
+	terms := make(chan uint64, 2)
+	h.rooms = func(s *bus.Store) []room {
+		terms <- s.Term.Term
+		waits := room{"waits", func(ctx context.Context) error { <-ctx.Done(); return nil }}
+		if len(terms) == 1 {
+			return []room{waits, {"fails", func(context.Context) error { return errors.New("no broker") }}}
+		}
+		return []room{waits}
+	}
+	require.NoError(t, h.Start(t.Context()))
+	t.Cleanup(h.Stop)
+	require.Eventually(t, func() bool { return len(terms) == 2 }, 20*time.Second, 10*time.Millisecond)
+	require.Less(t, <-terms, <-terms)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	require.NoError(t, h.WaitLeading(ctx))
+	require.Empty(t, h.failed)
+}
