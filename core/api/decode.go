@@ -141,7 +141,8 @@ func (r *reading) named() bool {
 		return false
 	}
 	r.knownVersion()
-	return r.supported()
+	r.supported()
+	return true
 }
 
 // knownVersion refuses a known kind of another group or version: taken as content it would be stored
@@ -159,11 +160,12 @@ func (r *reading) knownVersion() {
 	r.findings.add(at.child("apiVersion"), quote(r.out.Object.APIVersion), strings.Join(accepted, " or "), textNode(accepted[0]))
 }
 
-// supported refuses kinds of our groups that this build gives no meaning to.
-func (r *reading) supported() bool {
+// supported refuses kinds of our groups that this build gives no meaning to. The rest of such a
+// document is looked at as content is.
+func (r *reading) supported() {
 	group, _ := splitAPIVersion(r.out.Object.APIVersion)
 	if group != GroupPlacement && group != GroupCluster && group != GroupFlotilla || knownKinds[r.out.Object.Kind] != "" {
-		return true
+		return
 	}
 	var kinds []string
 	for kind := range knownKinds {
@@ -177,7 +179,6 @@ func (r *reading) supported() bool {
 		expected, fix = near+" (did you mean that?)", textNode(near)
 	}
 	r.findings.add(at.child("kind"), quote(r.out.Object.Kind), expected, fix)
-	return false
 }
 
 // placement reads a placement. Its status is left out unread: it is the hub's own.
