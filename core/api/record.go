@@ -31,6 +31,8 @@ type Spec struct {
 	Bare string `json:"bare,omitempty"`
 	// Excluded says why no placement selects this object; empty for most.
 	Excluded string `json:"excluded,omitempty"`
+	// Overlay is what patches set and applied documents do not; an apply keeps it.
+	Overlay json.RawMessage `json:"overlay,omitempty"`
 	// Request is the id of the request that last wrote this record, Action what it did.
 	Request string `json:"request,omitempty"`
 	Action  string `json:"action,omitempty"`

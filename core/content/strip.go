@@ -24,8 +24,9 @@ var controllerLabels = []string{
 	"batch.kubernetes.io/controller-uid", "batch.kubernetes.io/job-name", "controller-uid", "job-name",
 }
 
-// StripServerSet returns a copy of object without status and the metadata that a server sets, and the
-// paths that were left out, sorted. It is what the hub stores of a document.
+// StripServerSet returns a copy of object without status, the metadata that a server sets and empty
+// labels and annotations, and the paths that were left out, sorted. It is what the hub stores of a
+// document.
 func StripServerSet(object map[string]any) (stripped map[string]any, ignored []string) {
 	stripped = runtime.DeepCopyJSON(object)
 	if _, found := stripped["status"]; found {
@@ -39,6 +40,11 @@ func StripServerSet(object map[string]any) (stripped map[string]any, ignored []s
 			if value != nil {
 				ignored = append(ignored, "metadata."+field)
 			}
+		}
+	}
+	for _, field := range []string{"labels", "annotations"} {
+		if held, isMap := metadata[field].(map[string]any); isMap && len(held) == 0 {
+			delete(metadata, field)
 		}
 	}
 	slices.Sort(ignored)

@@ -63,6 +63,10 @@ func TestStripLeavesNothingOfTheOldPlace(t *testing.T) {
 			  kubectl.kubernetes.io/last-applied-configuration: "{}", deployment.kubernetes.io/revision: "2"}}}`,
 			`{apiVersion: apps/v1, kind: Deployment, metadata: {name: a}}`,
 		},
+		"labels and annotations that hold nothing": {
+			`{apiVersion: v1, kind: ConfigMap, metadata: {name: a, labels: {}, annotations: {}}}`,
+			`{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}`,
+		},
 		"other annotations stay": {
 			`{apiVersion: v1, kind: ConfigMap, metadata: {name: a, annotations: {deployment.kubernetes.io/revision: "2", mine: "1"}}}`,
 			`{apiVersion: v1, kind: ConfigMap, metadata: {name: a, annotations: {mine: "1"}}}`,

@@ -97,6 +97,13 @@ func (f *draft) next(doc *document, stored *api.Spec, found bool) (api.Spec, err
 		next = doc.object.Head
 	}
 	next.Object = doc.Object
+	if len(doc.overlay) > 0 {
+		overlay, err := json.Marshal(doc.overlay)
+		if err != nil {
+			return next, fmt.Errorf("encoding %s: %w", doc.Object, err)
+		}
+		next.Overlay = overlay
+	}
 	next.UID, next.Generation, next.Created = stored.UID, stored.Generation, stored.Created
 	if !found {
 		next.UID, next.Generation, next.Created = string(uuid.NewUUID()), 1, f.now
@@ -173,7 +180,7 @@ func specChanged(spec any, stored *api.Spec, found bool) (bool, error) {
 // same says that storing next would change nothing.
 func same(stored, next *api.Spec) bool {
 	return stored.Deleted == nil && stored.Digest == next.Digest && string(stored.Body) == string(next.Body) &&
-		stored.Object == next.Object
+		stored.Object == next.Object && string(stored.Overlay) == string(next.Overlay)
 }
 
 // checkUpdate adds what a rule forbids about changing the stored object into doc.

@@ -19,11 +19,28 @@ type document struct {
 	api.Decoded
 	// object is set for content.
 	object content.Object
-	notes  []string
+	// overlay is the part of it that documents do not set.
+	overlay map[string]any
+	notes   []string
 }
 
-// readDocuments reads all documents and collects what is wrong with any of them.
+// readDocuments reads all documents, each with the overlay of its object, and collects what is wrong
+// with any of them.
 func (d *Door) readDocuments(raw []json.RawMessage) ([]document, *refusal) {
+	bodies, overlays := make([]json.RawMessage, len(raw)), make([]map[string]any, len(raw))
+	for i := range raw {
+		bodies[i], overlays[i] = d.overlaid(raw[i])
+	}
+	documents, wrong := d.readAll(bodies)
+	for i := range documents {
+		if documents[i].overlay = overlays[i]; len(overlays[i]) > 0 {
+			documents[i].notes = append(documents[i].notes, keptNote(overlays[i]))
+		}
+	}
+	return documents, wrong
+}
+
+func (d *Door) readAll(raw []json.RawMessage) ([]document, *refusal) {
 	var wrong refusal
 	documents := make([]document, 0, len(raw))
 	first := map[string]int{}

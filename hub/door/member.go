@@ -38,15 +38,43 @@ func (d *Door) admit(ctx context.Context, request *api.AdmitRequest) (*api.Apply
 	if err != nil {
 		return nil, fmt.Errorf("admitting %s: %w", request.Name, err)
 	}
-	answer, err := d.apply(ctx, &api.ApplyRequest{Request: request.Request, Documents: []json.RawMessage{body}})
+	result, err := d.create(ctx, request.Request, body)
 	if err != nil {
 		return nil, err
 	}
-	result := answer.Results[0]
 	if note != "" {
 		result.Notes = append(result.Notes, note)
 	}
-	return &result, nil
+	return result, nil
+}
+
+// create applies one document all of which is overlay: a file that is applied later takes over what it
+// sets and keeps the rest.
+func (d *Door) create(ctx context.Context, request string, body json.RawMessage) (*api.ApplyResult, error) {
+	documents, wrong := d.readAll([]json.RawMessage{body})
+	f := d.newDraft(request)
+	f.refused = *wrong
+	overlay, err := extend(nil, body)
+	if err != nil {
+		return nil, err
+	}
+	for _, named := range []string{"apiVersion", "kind"} {
+		delete(overlay, named)
+	}
+	if metadata, ok := overlay["metadata"].(map[string]any); ok {
+		delete(metadata, "name")
+	}
+	documents[0].overlay = pruned(overlay)
+	if err := f.applyAll(documents, d.storedPlacements); err != nil {
+		return nil, err
+	}
+	if failure := f.failure(1); failure != nil {
+		return nil, failure
+	}
+	if err := d.commit(ctx, f); err != nil {
+		return nil, fmt.Errorf("creating %s: %w", documents[0].Object, err)
+	}
+	return &f.results[0], nil
 }
 
 func allowing(keys []string) map[string]string {

@@ -29,7 +29,11 @@ func (d *Door) patch(ctx context.Context, request *api.PatchRequest) (*api.Apply
 	if err != nil {
 		return nil, &api.Failure{Code: api.CodeInvalid, Message: fmt.Sprintf("patching %s: %s", stored.Object, err)}
 	}
-	if err := d.fillDraft(f, patched, request.ResourceVersion, &stored); err != nil {
+	overlay, err := extend(stored.Overlay, request.Patch)
+	if err != nil {
+		return nil, fmt.Errorf("patching %s: %w", stored.Object, err)
+	}
+	if err := d.fillDraft(f, patched, overlay, request.ResourceVersion, &stored); err != nil {
 		return nil, err
 	}
 	if !request.DryRun {
@@ -41,8 +45,8 @@ func (d *Door) patch(ctx context.Context, request *api.PatchRequest) (*api.Apply
 }
 
 // fillDraft decides about one document that must stay the object that is stored.
-func (d *Door) fillDraft(f *draft, body json.RawMessage, version string, stored *api.Spec) error {
-	documents, wrong := d.readDocuments([]json.RawMessage{body})
+func (d *Door) fillDraft(f *draft, body json.RawMessage, overlay map[string]any, version string, stored *api.Spec) error {
+	documents, wrong := d.readAll([]json.RawMessage{body})
 	f.refused = *wrong
 	if len(wrong.faults) == 0 && documents[0].Object != stored.Object {
 		return &api.Failure{
@@ -50,7 +54,7 @@ func (d *Door) fillDraft(f *draft, body json.RawMessage, version string, stored 
 			Message: fmt.Sprintf("patching %s: found a patch that makes it %s, expected apiVersion, kind, name and namespace to stay", stored.Object, documents[0].Object),
 		}
 	}
-	documents[0].ResourceVersion = version
+	documents[0].ResourceVersion, documents[0].overlay = version, overlay
 	if err := f.applyAll(documents, d.storedPlacements); err != nil {
 		return err
 	}
