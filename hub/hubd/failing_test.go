@@ -28,7 +28,8 @@ func TestARoomThatFailsEndsTheTermAlone(t *testing.T) {
 	require.NoError(t, h.Start(t.Context()))
 	t.Cleanup(h.Stop)
 	require.Eventually(t, func() bool { return len(terms) == 2 }, 20*time.Second, 10*time.Millisecond)
-	require.Less(t, <-terms, <-terms)
+	first, second := <-terms, <-terms
+	require.Less(t, first, second)
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
 	require.NoError(t, h.WaitLeading(ctx))
