@@ -1,7 +1,6 @@
 package schedule
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -134,33 +133,26 @@ func (d *decision) held(row int) bool {
 		(d.outcomes[row].Has(api.OutcomePicked) || d.outcomes[row].Has(api.OutcomeKeeps))
 }
 
-// unpicked lists, best first and then by name, why members were not picked, one for each missing.
+// unpicked lists by name why members were not picked, up to one for each that is missing. Nobody among
+// them was ranked: while members are missing, all that rank are picked.
 func (d *decision) unpicked(v *api.Verdicts) []api.Unpicked {
 	missing := min(d.missingCount(), unpickedLimit)
 	if missing == 0 {
 		return nil
 	}
-	var rows []int
+	unpicked := make([]api.Unpicked, 0, missing)
 	for i, o := range v.Outcomes {
 		if o.Has(api.OutcomePicked) || v.Type == api.PickFixed && o.Is(api.OutcomeAffinity) {
 			continue
 		}
-		rows = append(rows, i)
-	}
-	if v.Ranks != nil {
-		slices.SortStableFunc(rows, func(a, b int) int {
-			return cmp.Compare(rankOrLast(v.Ranks[a]), rankOrLast(v.Ranks[b]))
-		})
-	}
-	unpicked := make([]api.Unpicked, 0, missing)
-	for _, i := range rows[:min(missing, len(rows))] {
 		verdict := v.Row(i)
 		unpicked = append(unpicked, api.Unpicked{Member: verdict.Member, Filter: verdict.Filter, Reason: verdict.Reason})
+		if len(unpicked) == missing {
+			break
+		}
 	}
 	return unpicked
 }
-
-func rankOrLast(rank int32) uint32 { return uint32(rank) - 1 }
 
 // recheck is the next time at which a member in use has been silent for too long.
 func (d *decision) recheck() time.Time {
