@@ -58,7 +58,7 @@ func TestPropertyOperators(t *testing.T) {
 		{"2Gi", "2G", above},
 		{"2G", "2Gi", below},
 		{"1e9", "1G", equal},
-		{"100m", "0.1", equal},
+		{"100m", "0.1", equal}, {"300m", "0.3", equal}, {"0.7", "700m", equal},
 		{"0.1000", "100m", equal},
 		{"9007199254740993", "9007199254740992", above},
 		{"9007199254740992", "9007199254740993", below},

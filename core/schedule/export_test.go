@@ -2,3 +2,13 @@ package schedule
 
 // Values counts the values that the fleet keeps of a property, in use or not.
 func (f *Fleet) Values(property string) int { return len(f.properties[property].values) }
+
+// Pairs numbers pairs as groups are numbered, with tables of these sizes.
+func Pairs(first, second int, pairs [][2]uint32) []int32 {
+	p := newPairs(first, second)
+	var numbers []int32
+	for _, pair := range pairs {
+		numbers = append(numbers, p.number(pair[0], pair[1]))
+	}
+	return append(numbers, p.next)
+}

@@ -143,3 +143,11 @@ func TestSpreadOverUniqueLabels(t *testing.T) {
 	}
 	require.Len(t, racks, 300, "every rack has one")
 }
+
+// Pairs are numbered in order of first use, in a table where it is small and in a map where it is not.
+func TestPairsAreNumbered(t *testing.T) {
+	pairs := [][2]uint32{{3, 1}, {0, 0}, {3, 1}, {1, 3}, {0, 0}, {3, 0}}
+	want := []int32{0, 1, 0, 2, 1, 3, 4}
+	require.Equal(t, want, schedule.Pairs(4, 4, pairs))
+	require.Equal(t, want, schedule.Pairs(4, 1<<20, pairs))
+}
