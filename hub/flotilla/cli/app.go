@@ -74,14 +74,22 @@ func (a *app) run(do func(ctx context.Context, args []string) error) func(*cobra
 
 // call asks the hub, connecting first.
 func (a *app) call(ctx context.Context, verb string, request, response any) error {
-	if a.hub == nil {
-		hub, err := a.Dial(ctx, a.connection.withEnvironment(a.Getenv))
-		if err != nil {
-			return err
-		}
-		a.hub = hub
+	if err := a.connect(ctx); err != nil {
+		return err
 	}
 	return a.hub.Call(ctx, verb, request, response)
+}
+
+func (a *app) connect(ctx context.Context) error {
+	if a.hub != nil {
+		return nil
+	}
+	hub, err := a.Dial(ctx, a.connection.withEnvironment(a.Getenv))
+	if err != nil {
+		return err
+	}
+	a.hub = hub
+	return nil
 }
 
 // next prints the command to type now.

@@ -17,7 +17,7 @@ type getOptions struct {
 	selection
 	watch      bool
 	watchOnly  bool
-	raw        string
+	raw        bool
 	ignoreGone bool
 }
 
@@ -43,15 +43,15 @@ Any other kind that the hub holds is named in capitals: Widget.v1.example.com.`,
 	cmd.Flags().BoolVarP(&o.watch, "watch", "w", false, "show objects again whenever they change")
 	cmd.Flags().BoolVar(&o.watchOnly, "watch-only", false, "show only changes")
 	cmd.Flags().BoolVar(&o.ignoreGone, "ignore-not-found", false, "a missing object is not an error")
-	cmd.Flags().StringVar(&o.raw, "raw", "", `a request of the service as it is: --raw 'get {"kind":"MemberCluster","name":"berlin"}'`)
+	cmd.Flags().BoolVar(&o.raw, "raw", false, "show the records that the hub keeps of an object, or of a key such as schedule.web or result/berlin.placement.web")
 	return cmd
 }
 
 func (a *app) get(ctx context.Context, o *getOptions, args []string) error {
 	a.machine = !o.table()
 	o.output.allNamespaces = o.selection.allNamespaces
-	if o.raw != "" {
-		return a.getRaw(ctx, o.raw)
+	if o.raw {
+		return a.getRaw(ctx, args)
 	}
 	t, err := parseTarget(args, a.namespace)
 	if err != nil {
@@ -89,24 +89,6 @@ func nothingFound(t target) string {
 		words = append(words, k.plural)
 	}
 	return "no " + strings.Join(words, ", ") + " found"
-}
-
-// getRaw sends one request of the service and prints the answer untouched.
-func (a *app) getRaw(ctx context.Context, raw string) error {
-	verb, body, _ := strings.Cut(strings.TrimSpace(raw), " ")
-	if body == "" {
-		body = "{}"
-	}
-	if !json.Valid([]byte(body)) {
-		return usagef("--raw: found %q after the verb %q, expected a JSON object", body, verb)
-	}
-	a.machine = true
-	var answer json.RawMessage
-	if err := a.call(ctx, verb, json.RawMessage(body), &answer); err != nil {
-		return err
-	}
-	a.printf("%s\n", answer)
-	return nil
 }
 
 // watch lists every second and shows what changed since, until the command is interrupted.

@@ -53,7 +53,7 @@ func (a *app) rolloutStatus(ctx context.Context, o *rolloutOptions, args []strin
 			return err
 		}
 		line, done := rolloutLine(obj)
-		a.progress(line, last, done)
+		a.progress(obj, line, last, done)
 		last = line
 		switch {
 		case done:
@@ -68,17 +68,29 @@ func (a *app) rolloutStatus(ctx context.Context, o *rolloutOptions, args []strin
 	}
 }
 
-// progress prints a line when it is new; on a terminal it is written over until the rollout is done.
-func (a *app) progress(line, last string, done bool) {
+// progress prints a line when it is new; on a terminal it is written over, with a bar, until the
+// rollout is done.
+func (a *app) progress(obj *unstructured.Unstructured, line, last string, done bool) {
 	switch {
 	case !a.Terminal && line != last:
 		a.printf("%s\n", line)
 	case a.Terminal:
-		a.printf("\r\033[K%s", line)
+		v := view{object: obj}
+		a.printf("\r\033[K%s %s", bar(v.count("available"), v.count("picked")), line)
 		if done {
 			a.printf("\n")
 		}
 	}
+}
+
+// bar draws how many of all are done.
+func bar(done, all int64) string {
+	const width = 20
+	filled := 0
+	if all > 0 {
+		filled = int(min(done, all) * width / all)
+	}
+	return "[" + strings.Repeat("#", filled) + strings.Repeat("-", width-filled) + "]"
 }
 
 func rolloutTimeout(r ref, timeout time.Duration, last string) error {

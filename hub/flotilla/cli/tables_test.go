@@ -144,6 +144,21 @@ func TestRolloutLineIsDoneOnlyWhenEverythingIs(t *testing.T) {
 	require.Equal(t, "placement/everywhere: waiting for the hub to look at generation 2", line)
 }
 
+func TestProgressIsABarOnATerminalOnly(t *testing.T) {
+	placement := objectsOf(t, web)[0]
+	shown := func(terminal bool) string {
+		var out bytes.Buffer
+		a := &app{Environment: Environment{Out: &out, Terminal: terminal}}
+		a.progress(placement, "half", "", false)
+		a.progress(placement, "half", "half", true)
+		return out.String()
+	}
+	require.Equal(t, "half\n", shown(false))
+	require.Equal(t, "\r\033[K[##########----------] half\r\033[K[##########----------] half\n", shown(true))
+	require.Equal(t, "[--------------------]", bar(0, 0))
+	require.Equal(t, "[####################]", bar(9, 3))
+}
+
 func TestConditionsOfWait(t *testing.T) {
 	placement := objectsOf(t, web)[0]
 	for _, c := range []struct {

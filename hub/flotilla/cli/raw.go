@@ -1,0 +1,125 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"flotilla/core/api"
+	"flotilla/core/content"
+	"flotilla/subjects"
+)
+
+// recordKey is one key of one bucket.
+type recordKey struct {
+	bucket string
+	key    string
+}
+
+// rawBuckets are the buckets whose keys can be named.
+var rawBuckets = []string{subjects.State, subjects.Lease, subjects.Heartbeat, subjects.Result}
+
+// getRaw prints records as the hub keeps them, unpacked, under their keys.
+func (a *app) getRaw(ctx context.Context, args []string) error {
+	a.machine = true
+	keys, err := a.recordKeys(ctx, args)
+	if err != nil {
+		return err
+	}
+	if err := a.connect(ctx); err != nil {
+		return err
+	}
+	records := map[string]json.RawMessage{}
+	for _, k := range keys {
+		value, err := a.hub.Record(ctx, k.bucket, k.key)
+		if err != nil {
+			return err
+		}
+		if value != nil {
+			records[k.bucket+"/"+k.key] = value
+		}
+	}
+	if len(records) == 0 {
+		return &Failure{Code: ExitDifferent, Message: "there are no records of " + strings.Join(args, " "), Next: "nats kv ls"}
+	}
+	return printJSON(a.Out, records)
+}
+
+// recordKeys reads objects (TYPE/NAME, TYPE NAME…), or keys with or without their bucket.
+func (a *app) recordKeys(ctx context.Context, args []string) ([]recordKey, error) {
+	if len(args) == 0 {
+		return nil, usagef("name an object or a key")
+	}
+	if keys := plainKeys(args); keys != nil {
+		return keys, nil
+	}
+	t, err := parseTarget(args, a.namespace)
+	if err != nil {
+		return nil, err
+	}
+	if len(t.kinds) > 0 {
+		return nil, usagef("--raw shows the records of one object: name it, TYPE/NAME")
+	}
+	var keys []recordKey
+	for _, r := range t.refs {
+		obj, err := a.fetch(ctx, r)
+		if err != nil {
+			return nil, err
+		}
+		keys = append(keys, keysOf(refOf(obj))...)
+	}
+	return keys, nil
+}
+
+// plainKeys reads "schedule.web" and "result/berlin.placement.web"; nil when one of them is something
+// else.
+func plainKeys(args []string) []recordKey {
+	var keys []recordKey
+	for _, arg := range args {
+		bucket, key, found := strings.Cut(arg, "/")
+		switch {
+		case found && slices.Contains(rawBuckets, bucket):
+			keys = append(keys, recordKey{bucket, key})
+		case !found && (strings.Contains(arg, ".") || arg == subjects.TermKey || arg == subjects.LayoutKey) && !knownWord(arg):
+			keys = append(keys, recordKey{subjects.State, arg})
+		default:
+			return nil
+		}
+	}
+	return keys
+}
+
+func knownWord(arg string) bool {
+	_, err := kindByWord(arg)
+	return err == nil
+}
+
+// keysOf lists the records of one object.
+func keysOf(r ref) []recordKey {
+	state := func(families ...subjects.Family) []recordKey {
+		var keys []recordKey
+		for _, f := range families {
+			keys = append(keys, recordKey{subjects.State, f.Key(r.recordName())})
+		}
+		return keys
+	}
+	switch r.kind {
+	case api.KindClusterResourcePlacement, api.KindResourcePlacement:
+		return state(subjects.PlacementSpecs, subjects.Schedules, subjects.Verdicts, subjects.Releases, subjects.Statuses)
+	case api.KindMemberCluster:
+		return append(state(subjects.MemberSpecs, subjects.Members), recordKey{subjects.Heartbeat, r.name})
+	}
+	return state(subjects.ObjectSpecs)
+}
+
+// recordName is the name under which the hub keeps an object.
+func (r ref) recordName() string {
+	switch r.kind {
+	case api.KindClusterResourcePlacement, api.KindMemberCluster:
+		return r.name
+	case api.KindResourcePlacement:
+		return r.namespace + "/" + r.name
+	}
+	return content.Key(r.object())
+}
