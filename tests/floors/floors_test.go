@@ -38,7 +38,8 @@ var kubernetesTypes = []string{"k8s.io/api", "k8s.io/apimachinery", "sigs.k8s.io
 var rules = []rule{
 	{"core/api", []string{"core/api"}, kubernetesTypes, impure, "objects and messages depend on nothing of ours"},
 	{
-		"core", []string{"core"},
+		"core",
+		[]string{"core"},
 		append([]string{"github.com/robfig/cron", "github.com/Masterminds/semver", "gopkg.in/evanphx/json-patch"}, kubernetesTypes...),
 		impure, "decisions are pure, so that plan, tests and hub agree",
 	},

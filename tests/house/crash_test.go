@@ -64,12 +64,9 @@ func TestNothingAcceptedIsLost(t *testing.T) {
 				Generation int64
 			}
 		}
-		ref := want.Object
-		require.NoError(t, h.request(t, api.VerbGet, api.GetRequest{
-			APIVersion: ref.APIVersion, Kind: ref.Kind, Namespace: ref.Namespace, Name: ref.Name,
-		}, &got), ref.String())
-		require.Equal(t, want.UID, got.Metadata.UID, ref.String())
-		require.Equal(t, want.Generation, got.Metadata.Generation, ref.String())
+		require.NoError(t, h.request(t, api.VerbGet, api.GetRequest(want.Object), &got), want.Object.String())
+		require.Equal(t, want.UID, got.Metadata.UID, want.Object.String())
+		require.Equal(t, want.Generation, got.Metadata.Generation, want.Object.String())
 	}
 	requireCleanHistory(t, h.members["berlin"])
 	requireCleanHistory(t, h.members["paris"])
