@@ -43,8 +43,7 @@ type sink interface {
 	// opened says against what the listing is to be read.
 	opened(listing)
 	message(message)
-	// listed says that everything of the current listing was delivered: keys that did not come, and are
-	// not newer than its last sequence, are gone.
+	// listed says that everything of the current listing was delivered: keys that did not come are gone.
 	listed()
 	// lost says that messages may have been missed until the next listed.
 	lost()

@@ -103,7 +103,7 @@ func (m *mirror) listed() {
 	m.mu.Lock()
 	var gone []string
 	for key, c := range m.cells {
-		if c.round == m.round || c.sequence > m.current.last {
+		if c.round == m.round {
 			continue
 		}
 		delete(m.cells, key)

@@ -1,0 +1,95 @@
+package bus_test
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/stretchr/testify/require"
+
+	"flotilla/bus"
+	"flotilla/bus/bustest"
+	"flotilla/core/api"
+	"flotilla/subjects"
+)
+
+// cluster starts three servers that hold JetStream together, as an operator would run them.
+func cluster(t *testing.T) []*server.Server {
+	t.Helper()
+	var routes []*url.URL
+	for range 3 {
+		routes = append(routes, &url.URL{Scheme: "nats", Host: freeAddress(t)})
+	}
+	var servers []*server.Server
+	for i, route := range routes {
+		port, err := strconv.Atoi(route.Port())
+		require.NoError(t, err)
+		s, err := server.NewServer(&server.Options{
+			ServerName: fmt.Sprintf("n%d", i), Host: "127.0.0.1", Port: -1, NoSigs: true, NoLog: true,
+			JetStream: true, StoreDir: t.TempDir(), JetStreamMaxStore: 64 << 30, JetStreamMaxMemory: 1 << 28,
+			Cluster: server.ClusterOpts{Name: "c", Host: "127.0.0.1", Port: port, PoolSize: -1},
+			Routes:  routes, DisableJetStreamBanner: true,
+		})
+		require.NoError(t, err)
+		t.Cleanup(func() { s.Shutdown(); s.WaitForShutdown() })
+		s.Start()
+		servers = append(servers, s)
+	}
+	bustest.EventuallyIn(t, 30*time.Second, func() error {
+		for _, s := range servers {
+			if s.JetStreamIsLeader() && len(s.JetStreamClusterPeers()) == 3 {
+				return nil
+			}
+		}
+		return errors.New("no leader of three")
+	})
+	return servers
+}
+
+// freeAddress is an address that nobody listens on now.
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer func() { require.NoError(t, l.Close()) }()
+	return l.Addr().String()
+}
+
+func TestThreeReplicas(t *testing.T) {
+	servers := cluster(t)
+	o := bus.Options{Fleet: "test", URL: servers[0].ClientURL() + "," + servers[1].ClientURL() + "," + servers[2].ClientURL()}
+	c, err := bus.ConnectHub(bustest.Context(t), o)
+	require.NoError(t, err)
+	t.Cleanup(c.Close)
+	store := bustest.Lead(t, c, "hub-0", bus.LeadOptions{Layout: bus.LayoutOptions{Replicas: 3}})
+	require.Empty(t, store.Layout.Differences)
+
+	const writers, rounds = 8, 10
+	began := time.Now()
+	var running sync.WaitGroup
+	errs := make(chan error, writers)
+	for i := range writers {
+		running.Go(func() { errs <- countUp(t.Context(), store, fmt.Sprintf("p%d", i), rounds) })
+	}
+	running.Wait()
+	t.Log(writers*rounds, "writes in", time.Since(began))
+	for range writers {
+		require.NoError(t, <-errs)
+	}
+	other := bus.NewState(c)
+	runInBackground(t, other.Run)
+	require.NoError(t, other.WaitSynced(bustest.Context(t)))
+	for _, e := range bus.TableOf[api.Schedule](other, subjects.Schedules).All() {
+		require.EqualValues(t, rounds, e.Value.Generation)
+		require.Equal(t, store.State.Revision("schedule."+e.Name), e.Revision, "revisions are those of the server")
+	}
+	takeOver(t, c)
+	_, err = store.Writer.Write(bustest.Context(t), bus.Put("schedule.x", schedule("x", 1), 0))
+	require.ErrorIs(t, err, bus.ErrDeposed)
+}
