@@ -74,9 +74,7 @@ func (s *Scheduler) Run(ctx context.Context) error {
 	if err := s.store.State.WaitSynced(ctx); err != nil {
 		return fmt.Errorf("starting to schedule: %w", err)
 	}
-	if err := s.load(); err != nil {
-		return fmt.Errorf("starting to schedule: %w", err)
-	}
+	s.load()
 	placement := func(name string) { s.queue.Add(placementKey + name) }
 	member := func(name string) { s.queue.Add(memberKey + name) }
 	s.records.placements.OnChange(placement)
@@ -87,19 +85,17 @@ func (s *Scheduler) Run(ctx context.Context) error {
 	return nil
 }
 
-// load fills the fleet at once, before anything is decided.
-func (s *Scheduler) load() error {
+// load fills the fleet at once, before anything is decided. Members that cannot be read are left to
+// follow, which tells of them and tries again (D5).
+func (s *Scheduler) load() {
 	now := time.Now()
 	var members []api.Member
 	for _, entry := range s.records.members.All() {
-		m, err := s.records.member(entry.Name, now)
-		if err != nil {
-			return err
+		if m, err := s.records.member(entry.Name, now); err == nil {
+			members = append(members, m)
 		}
-		members = append(members, m)
 	}
 	s.fleet = schedule.NewFleet(members...)
-	return nil
 }
 
 // lost wakes a placement whose schedule exists without its spec: a predecessor did not come to delete it.

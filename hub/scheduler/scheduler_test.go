@@ -1,6 +1,7 @@
 package scheduler_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"testing"
@@ -226,4 +227,23 @@ func TestEvictedIsRememberedUntilThePolicyChanges(t *testing.T) {
 	p.Tolerations = []api.Toleration{{Key: "gpu", Operator: api.TolerationExists}}
 	h.place(t, "web", "u1", 3, withPolicy(p))
 	require.Empty(t, h.eventually(t, "web", "a", "b").Evicted)
+}
+
+// A member or a placement that cannot be read concerns itself alone (D5), before and after a restart.
+func TestBrokenRecordsConcernThemselvesAlone(t *testing.T) {
+	h := start(t, scheduler.Options{})
+	h.join(t, "a", nil, nil)
+	broken := memberSpec("broken", nil)
+	broken.Body = json.RawMessage(`{"spec":{"taints":"none"}}`)
+	put(t, h, h.members, "broken", broken)
+	put(t, h, h.placements, "odd", &api.Spec{Header: api.NewHeader(api.KindSpec), UID: "u9", Body: json.RawMessage(`{"spec":7}`)})
+	h.place(t, "web", "u1", 1, withPolicy(nil))
+	h.eventually(t, "web", "a")
+	h.stop()
+	h.run(t, scheduler.Options{})
+	h.join(t, "b", nil, nil)
+	h.eventually(t, "web", "a", "b")
+
+	h.join(t, "broken", nil, nil)
+	h.eventually(t, "web", "a", "b", "broken")
 }
