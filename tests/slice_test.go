@@ -32,7 +32,7 @@ type slice struct {
 func newSlice(t testing.TB, members ...string) *slice {
 	t.Helper()
 	log := zerolog.New(zerolog.NewTestWriter(t)).Level(zerolog.WarnLevel)
-	o := dev.Options{Log: log, Hub: hubd.Options{Fleet: "test", Log: log, Server: &bus.ServerOptions{Dir: t.TempDir(), Port: -1}, DeleteTimeout: 20 * time.Second}}
+	o := dev.Options{Log: log, Hub: hubd.Options{Fleet: "test", Log: log, Server: &bus.ServerOptions{Dir: t.TempDir(), Port: -1}, DeleteTimeout: 5 * time.Second}}
 	for _, name := range members {
 		o.Members = append(o.Members, inMemory(name))
 	}

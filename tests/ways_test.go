@@ -1,0 +1,150 @@
+package tests
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"flotilla/agent/target/memory"
+	"flotilla/bus"
+	"flotilla/bus/bustest"
+	"flotilla/core/api"
+)
+
+// settles waits until a member holds exactly these objects under namespace shop.
+func (s *slice) settles(member string, want map[string]string) {
+	s.t.Helper()
+	bustest.EventuallyIn(s.t, 20*time.Second, func() error {
+		held := s.holds(member, "shop")
+		if fmt.Sprint(held) != fmt.Sprint(want) {
+			return fmt.Errorf("%s holds %v, expected %v", member, held, want)
+		}
+		return nil
+	})
+}
+
+// leaves deletes an object and waits until the hub has forgotten it.
+func (s *slice) leaves(kind, name string) {
+	s.t.Helper()
+	s.ask(api.VerbDelete, api.DeleteRequest{Request: "delete-" + name, Object: api.ObjectRef{Kind: kind, Name: name}}, nil)
+	bustest.EventuallyIn(s.t, 20*time.Second, func() error {
+		var shown struct{ Metadata metav1.ObjectMeta }
+		err := bus.Request(s.t.Context(), s.fleet.Client, api.VerbGet, api.GetRequest{Kind: kind, Name: name}, &shown, bus.RequestOptions{})
+		if failure, refused := errors.AsType[*api.Failure](err); refused && failure.Code == api.CodeNotFound {
+			return nil
+		}
+		// A member that left still heartbeats, and is shown without a uid.
+		if err == nil && shown.Metadata.UID == "" {
+			return nil
+		}
+		return fmt.Errorf("%s/%s is still there: %w", kind, name, err)
+	})
+}
+
+var placed = map[string]string{"ConfigMap/settings": "1", "Deployment/web": ""}
+
+// Selectors that cannot be followed are told in the condition Scheduled; members keep what they have,
+// and the mended placement goes on from there.
+func TestSelectorsThatCannotBeFollowedMoveNothing(t *testing.T) {
+	s := newSlice(t, "berlin")
+	s.apply(fmt.Sprintf(shop, "1", 1))
+	s.converges("web", 1, "1")
+	twice := strings.Replace(fmt.Sprintf(shop, "2", 1), "name: shop}]", `name: shop}, {group: "", version: v1, kind: Namespace}]`, 1)
+	s.apply(twice)
+	bustest.Eventually(t, func() error {
+		status, err := s.status("web")
+		if err != nil {
+			return err
+		}
+		first := status.Conditions[0]
+		if first.Reason != "InvalidResourceSelectors" || !strings.Contains(first.Message, "spec.resourceSelectors[1]") {
+			return fmt.Errorf("%+v", first)
+		}
+		return nil
+	})
+	require.Equal(t, placed, s.holds("berlin", "shop"), "what runs stays as it was")
+	s.apply(fmt.Sprintf(shop, "2", 1))
+	s.converges("web", 1, "3")
+	require.Equal(t, "2", s.holds("berlin", "shop")["ConfigMap/settings"])
+}
+
+// With deleteStrategy Abandon a placement goes and its objects stay.
+func TestAnAbandonedPlacementLeavesItsObjects(t *testing.T) {
+	s := newSlice(t, "berlin")
+	s.apply(strings.Replace(fmt.Sprintf(shop, "1", 1), "strategy: {", "strategy: {deleteStrategy: {propagationPolicy: Abandon}, ", 1))
+	s.converges("web", 1, "1")
+	s.leaves(api.KindClusterResourcePlacement, "web")
+	require.Equal(t, placed, s.holds("berlin", "shop"))
+	for _, object := range s.memory("berlin").Objects() {
+		require.Empty(t, object.GetAnnotations()[api.AnnotationOwner], "nobody owns it any more")
+	}
+}
+
+// A member that leaves keeps what it holds, or gives it up when its MemberCluster says so; its place is
+// taken by another one in both cases.
+func TestALeavingMemberIsReplaced(t *testing.T) {
+	for whenLeaving, want := range map[string]map[string]string{"Retain": placed, "Delete": {}} {
+		t.Run(whenLeaving, func(t *testing.T) {
+			s := newSlice(t, "berlin", "oslo")
+			s.apply(fmt.Sprintf(shop, "1", 1))
+			status := s.converges("web", 1, "1")
+			first := status.PlacementStatuses[0].ClusterName
+			other := map[string]string{"berlin": "oslo", "oslo": "berlin"}[first]
+			s.apply(fmt.Sprintf(`{apiVersion: cluster.kubernetes-fleet.io/v1, kind: MemberCluster, metadata: {name: %s}, spec: {deleteOptions: {whenLeaving: %s}}}`, first, whenLeaving))
+			s.leaves(api.KindMemberCluster, first)
+			status = s.converges("web", 1, "1")
+			require.Equal(t, other, status.PlacementStatuses[0].ClusterName)
+			s.settles(first, want)
+			s.settles(other, placed)
+		})
+	}
+}
+
+// A ResourcePlacement places objects of its namespace on members that have that namespace.
+func TestAResourcePlacementNeedsItsNamespace(t *testing.T) {
+	s := newSlice(t, "berlin", "oslo")
+	s.apply(strings.Replace(fmt.Sprintf(shop, "1", 1), "name: shop}]", "name: shop, selectionScope: NamespaceOnly}]", 1))
+	with := s.converges("web", 1, "1").PlacementStatuses[0].ClusterName
+	s.apply(`
+apiVersion: placement.kubernetes-fleet.io/v1beta1
+kind: ResourcePlacement
+metadata: {name: settings, namespace: shop}
+spec:
+  resourceSelectors: [{group: "", version: v1, kind: ConfigMap}]
+  policy: {placementType: PickAll}
+`)
+	s.settles(with, map[string]string{"ConfigMap/settings": "1"})
+	for _, member := range s.fleet.Members() {
+		if member != with {
+			require.Empty(t, s.holds(member, "shop"))
+		}
+	}
+}
+
+// A member that is down while its placement is deleted holds nobody up: the deletion ends in bounded time
+// and names it, and when it is up again it gives the objects up.
+func TestADeletionDoesNotWaitForAMemberThatIsDown(t *testing.T) {
+	s := newSlice(t, "berlin")
+	s.apply(fmt.Sprintf(shop, "1", 1))
+	s.converges("web", 1, "1")
+	s.memory("berlin").SetFaults(memory.Faults{Down: true})
+	s.leaves(api.KindClusterResourcePlacement, "web")
+	bustest.Eventually(t, func() error {
+		var answer api.EventsResponse
+		s.ask(api.VerbEvents, api.EventsRequest{Object: "placement/web"}, &answer)
+		for _, event := range answer.Events {
+			if event.Reason == "DeletedUnconfirmed" && strings.Contains(event.Message, "berlin") {
+				return nil
+			}
+		}
+		return errors.New("nobody tells who did not confirm")
+	})
+	require.Equal(t, placed, s.holds("berlin", "shop"))
+	s.memory("berlin").SetFaults(memory.Faults{})
+	s.settles("berlin", map[string]string{})
+}
