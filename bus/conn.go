@@ -105,7 +105,7 @@ func (o Options) connect(name string, more ...nats.Option) (*Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Conn{Fleet: fleet, Log: o.Log, url: e.url, listeners: map[int]func(disturbance){}}
+	c := &Conn{Fleet: fleet, Log: o.Log, url: e.shown(), listeners: map[int]func(disturbance){}}
 	options := append(c.handlers(), nats.Name(name), nats.MaxReconnects(-1), nats.IgnoreAuthErrorAbort(),
 		nats.PingInterval(clientPing), nats.MaxPingsOutstanding(maxPingsOut), nats.ReconnectBufSize(stateReconnects))
 	if e.inboxPrefix != "" {
@@ -131,7 +131,7 @@ func connectError(e endpoint, err error) error {
 	if errors.Is(err, nats.ErrAuthorization) || errors.Is(err, nats.ErrAuthExpired) || errors.Is(err, nats.ErrAuthRevoked) {
 		next = "give credentials of this server, NATS_CREDS=<data>/operator.creds"
 	}
-	return fmt.Errorf("%w: connecting to NATS at %s (%s): %w; %s", ErrUnreachable, e.url, e.from, err, next)
+	return fmt.Errorf("%w: connecting to NATS at %s (%s): %w; %s", ErrUnreachable, e.shown(), e.from, err, next)
 }
 
 func (c *Conn) handlers() []nats.Option {
@@ -184,7 +184,7 @@ func (c *Conn) waitConnected(ctx context.Context) error {
 // Close closes the connection at once.
 func (c *Conn) Close() { c.NC.Close() }
 
-// URL is where the connection was told to go, without credentials of the connection itself.
+// URL is where the connection was told to go, without passwords.
 func (c *Conn) URL() string { return c.url }
 
 // OnReconnect calls f, on a goroutine of the connection, each time the connection came back, until

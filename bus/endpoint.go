@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"net/url"
 	"os"
+	"strings"
 
 	"github.com/nats-io/nats.go"
 )
@@ -28,10 +30,10 @@ func (o Options) resolve() (endpoint, error) {
 		}, nil
 	}
 	env := o.getenv
-	url, from, creds := o.URL, "given", o.Creds
+	where, from, creds := o.URL, "given", o.Creds
 	if o.Context == "" {
-		if url == "" {
-			url, from = env("NATS_URL"), "NATS_URL"
+		if where == "" {
+			where, from = env("NATS_URL"), "NATS_URL"
 		}
 		creds = cmp.Or(creds, env("NATS_CREDS"))
 	}
@@ -42,8 +44,8 @@ func (o Options) resolve() (endpoint, error) {
 			return e, err
 		}
 	}
-	if url != "" {
-		e.url, e.from = url, from
+	if where != "" {
+		e.url, e.from = where, from
 	}
 	if e.url == "" {
 		e.url, e.from = nats.DefaultURL, "the default"
@@ -55,6 +57,17 @@ func (o Options) resolve() (endpoint, error) {
 	option, err := credsFile(creds)
 	e.auth = append(e.auth, option)
 	return e, err
+}
+
+// shown is the URL without passwords, for people.
+func (e endpoint) shown() string {
+	servers := strings.Split(e.url, ",")
+	for i, server := range servers {
+		if at, err := url.Parse(strings.TrimSpace(server)); err == nil {
+			servers[i] = at.Redacted()
+		}
+	}
+	return strings.Join(servers, ",")
 }
 
 func (o Options) getenv(name string) string {

@@ -19,7 +19,10 @@ type mirror struct {
 	before  uint64 // newest when the listing began
 	needed  uint64 // round from which on the mirror is whole again
 	synced  bool
-	ready   chan struct{} // closed while synced
+	// ready is closed, and told is true, once synced was told to those who wait: after all that the
+	// listing changed was reported.
+	ready chan struct{}
+	told  bool
 	// readable is when the bucket could last be read again after it could not.
 	readable time.Time
 	// changed is called with each key that came, changed or went, without a lock held.
@@ -115,12 +118,22 @@ func (m *mirror) listed() {
 	if !m.synced && m.round >= m.needed {
 		m.synced = true
 		m.readable = time.Now()
-		close(m.ready)
 	}
 	m.mu.Unlock()
 	slices.Sort(gone)
 	for _, key := range gone {
 		m.changed(key)
+	}
+	m.tell()
+}
+
+// tell wakes who waits for the mirror to be whole, if it still is.
+func (m *mirror) tell() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.synced && !m.told {
+		m.told = true
+		close(m.ready)
 	}
 }
 
@@ -128,8 +141,9 @@ func (m *mirror) lost() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.needed = m.round + 1
-	if m.synced {
-		m.synced = false
+	m.synced = false
+	if m.told {
+		m.told = false
 		m.ready = make(chan struct{})
 	}
 }
@@ -178,9 +192,9 @@ func (m *mirror) isSynced() bool {
 func (m *mirror) waitSynced(ctx context.Context) error {
 	for {
 		m.mu.RLock()
-		synced, ready := m.synced, m.ready
+		whole, ready := m.synced && m.told, m.ready
 		m.mu.RUnlock()
-		if synced {
+		if whole {
 			return nil
 		}
 		select {

@@ -248,6 +248,7 @@ func TestWhereToConnect(t *testing.T) {
 		"nsc":                                 {options: bus.Options{Context: "nsc"}, err: "not supported"},
 		"no such creds":                       {env: map[string]string{"NATS_URL": server.URL(), "NATS_CREDS": "/none"}, err: "flotilla member enrol"},
 		"nobody there":                        {env: map[string]string{"NATS_URL": nowhere}, err: "go run ./hub --dev"},
+		"a password is not shown":             {options: bus.Options{URL: "nats://me:secret@127.0.0.1:1"}, err: "nats://me:xxxxx@127.0.0.1:1 (given)"},
 		"no creds":                            {env: map[string]string{"NATS_URL": server.URL()}, err: "NATS_CREDS"},
 	} {
 		t.Run(name, func(t *testing.T) {

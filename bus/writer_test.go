@@ -109,6 +109,8 @@ func TestRevisionsAreChecked(t *testing.T) {
 	}
 	_, err := store.Writer.Write(bustest.Context(t), bus.Put("schedule.c", schedule("c", 1), 0), bus.Delete("schedule.c", 0))
 	require.ErrorContains(t, err, "written twice")
+	_, err = store.Writer.Write(bustest.Context(t), make([]bus.Op, 1001)...)
+	require.ErrorIs(t, err, bus.ErrTooLarge)
 	require.Equal(t, r[0], store.State.Revision("schedule.a"))
 }
 
