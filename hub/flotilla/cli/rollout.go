@@ -12,6 +12,9 @@ import (
 	"flotilla/core/api"
 )
 
+// reasonUnfulfilled is the reason of a condition Scheduled that found too few members.
+const reasonUnfulfilled = "SchedulingPolicyUnfulfilled"
+
 type rolloutOptions struct {
 	watch   bool
 	timeout time.Duration
@@ -26,6 +29,8 @@ func (a *app) rolloutStatusCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "status placement/NAME",
 		Short: "Follow a rollout until every picked member runs the newest content",
+		Long: `Follow a rollout until every picked member runs the newest content. It ends with exit code 1 once all
+of them do and the policy wants more members than there are.`,
 		Example: `  flotilla rollout status placement/web
   flotilla rollout status placement/web --watch=false`,
 		RunE: a.run(func(ctx context.Context, args []string) error { return a.rolloutStatus(ctx, o, args) }),
@@ -58,7 +63,12 @@ func (a *app) rolloutStatus(ctx context.Context, o *rolloutOptions, args []strin
 		switch {
 		case done:
 			return nil
+		case lacksMembers(obj):
+			a.endProgress()
+			a.next("flotilla why %s", r)
+			return different()
 		case !o.watch:
+			a.endProgress()
 			a.next("flotilla describe %s", r)
 			return different()
 		}
@@ -80,6 +90,13 @@ func (a *app) progress(obj *unstructured.Unstructured, line, last string, done b
 		if done {
 			a.printf("\n")
 		}
+	}
+}
+
+// endProgress leaves the line that a terminal would write over.
+func (a *app) endProgress() {
+	if a.Terminal {
+		a.printf("\n")
 	}
 }
 
@@ -126,6 +143,21 @@ func rolloutLine(obj *unstructured.Unstructured) (string, bool) {
 		return fmt.Sprintf("%s: rolled out, %s", name, counts), true
 	}
 	return fmt.Sprintf("%s: %s%s", name, counts, strings.TrimRight(blocked, " ")), false
+}
+
+// lacksMembers says that all picked members are done and that the policy wants more than there are:
+// nothing more will roll out until the fleet changes.
+func lacksMembers(obj *unstructured.Unstructured) bool {
+	v := view{object: obj}
+	if v.number("status", "observedGeneration") < obj.GetGeneration() {
+		return false
+	}
+	for _, c := range sliceOfMaps(v.field("status", "conditions")) {
+		if c["reason"] == reasonUnfulfilled {
+			return v.count("available") >= v.count("picked") && v.count("current") >= v.count("picked")
+		}
+	}
+	return false
 }
 
 func hasCondition(obj *unstructured.Unstructured, name string) bool {

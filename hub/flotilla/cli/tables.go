@@ -2,10 +2,13 @@ package cli
 
 import (
 	"fmt"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -46,8 +49,8 @@ var memberColumns = []column{
 	{"Age", false, age},
 	{"Version", false, func(v view) any { return orDash(v.text("status", "kubernetesVersion")) }},
 	{"Nodes", false, func(v view) any { return orDash(v.property(api.PropertyNodeCount, "nodes")) }},
-	{"CPU-Free", false, func(v view) any { return orDash(v.usage("available", "cpu")) }},
-	{"Mem-Free", false, func(v view) any { return orDash(v.usage("available", "memory")) }},
+	{"CPU-Free", false, func(v view) any { return orDash(cores(v.usage("available", "cpu"))) }},
+	{"Mem-Free", false, func(v view) any { return orDash(gibibytes(v.usage("available", "memory"))) }},
 	{"Placed", false, func(v view) any { return v.number("status", "placed") }},
 	{"Taints", true, memberTaints},
 	{"Agent", true, func(v view) any { return orDash(v.text("status", "agentVersion")) }},
@@ -102,6 +105,29 @@ func (v view) count(name string) int64 { return v.number("status", "counts", nam
 
 func (v view) usage(capacity, resource string) string {
 	return v.text("status", "resourceUsage", capacity, resource)
+}
+
+// cores shows a CPU quantity in cores, "44650m" as 44.6; what is no quantity stays as it is.
+func cores(text string) string {
+	q, err := resource.ParseQuantity(text)
+	if err != nil {
+		return text
+	}
+	return oneDecimal(q.AsApproximateFloat64())
+}
+
+// gibibytes shows a memory quantity in GiB, "78336Mi" as 76.5Gi.
+func gibibytes(text string) string {
+	q, err := resource.ParseQuantity(text)
+	if err != nil {
+		return text
+	}
+	return oneDecimal(q.AsApproximateFloat64()/(1<<30)) + "Gi"
+}
+
+// oneDecimal rounds down, so that nothing is shown as free that is not.
+func oneDecimal(f float64) string {
+	return strconv.FormatFloat(math.Floor(f*10)/10, 'f', -1, 64)
 }
 
 func (v view) property(name, field string) string {

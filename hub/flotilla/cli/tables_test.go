@@ -38,7 +38,7 @@ status:
   placed: 3
   labels: {region: eu, ring: "1", kubernetes-fleet.io/member-name: berlin}
   properties: {kubernetes-fleet.io/node-count: {value: "7"}}
-  resourceUsage: {available: {cpu: "14", memory: 54Gi}}
+  resourceUsage: {available: {cpu: 14050m, memory: 55398Mi}}
   agentStatus: [{type: MemberAgent, lastReceivedHeartbeat: "2026-03-01T11:59:48Z"}]
 `
 
@@ -126,6 +126,21 @@ func TestSortByComparesQuantitiesAsSuch(t *testing.T) {
 	}
 	require.Equal(t, []any{nil, "900m", "2", "10"}, order)
 	require.ErrorContains(t, sortObjects(objects, "memory"), "no object has such a field")
+}
+
+func TestRolloutEndsWhereMembersAreMissing(t *testing.T) {
+	short := objectsOf(t, everywhere)[0]
+	require.NoError(t, unstructured.SetNestedField(short.Object, int64(5), "status", "counts", "want"))
+	require.NoError(t, unstructured.SetNestedSlice(short.Object, []any{map[string]any{
+		"type": "ClusterResourcePlacementScheduled", "status": "False", "reason": "SchedulingPolicyUnfulfilled",
+		"observedGeneration": int64(1), "message": "found 2",
+	}}, "status", "conditions"))
+	_, done := rolloutLine(short)
+	require.False(t, done)
+	require.True(t, lacksMembers(short))
+
+	require.NoError(t, unstructured.SetNestedField(short.Object, int64(1), "status", "counts", "available"))
+	require.False(t, lacksMembers(short), "the members it has are not done yet")
 }
 
 func TestRolloutLineIsDoneOnlyWhenEverythingIs(t *testing.T) {
