@@ -64,6 +64,9 @@ func (w *Writer) refence(ctx context.Context, sent uint64) error {
 			w.lost = err
 			return err
 		}
+		if w.conn.NC.IsClosed() {
+			return fmt.Errorf("writing the term anew: %w", nats.ErrConnectionClosed)
+		}
 		w.conn.Log.Warn().Err(err).Msg("writing the term anew, trying again")
 		pause(ctx, delay)
 		if ctx.Err() != nil {

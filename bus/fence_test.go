@@ -11,6 +11,7 @@ import (
 	"flotilla/bus/bustest"
 	"flotilla/subjects"
 
+	"github.com/nats-io/nats.go"
 	"github.com/stretchr/testify/require"
 )
 
@@ -137,6 +138,17 @@ func TestAnUnknownOutcomeWaitsForAListing(t *testing.T) {
 	})
 	proxy.Cut()
 	require.ErrorIs(t, within(t, done, "an answer"), context.DeadlineExceeded)
+}
+
+// The connection is closed under a write, as when a process ends in the wrong order: the write must
+// return, not wait for a connection that will not come back.
+func TestAWriteOnAClosedConnectionReturns(t *testing.T) {
+	server := bustest.Start(t)
+	c := server.Hub(t)
+	store := bustest.Lead(t, c, "hub-0", bus.LeadOptions{})
+	c.Close()
+	done := writeInBackground(t, store, bus.Put("schedule.a", schedule("a", 1), 0))
+	require.ErrorIs(t, within(t, done, "an answer").err, nats.ErrConnectionClosed)
 }
 
 func termSequence(t *testing.T, c *bus.Conn) uint64 {
