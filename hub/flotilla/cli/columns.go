@@ -1,0 +1,163 @@
+package cli
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/duration"
+
+	"flotilla/core/api"
+)
+
+// column is one column of a table: its head, whether only -o wide shows it, and its cell.
+type column struct {
+	name string
+	wide bool
+	cell func(v view) any
+}
+
+// columnsOf returns the columns of a kind.
+func columnsOf(kind string) []column {
+	switch kind {
+	case api.KindMemberCluster:
+		return memberColumns
+	case api.KindClusterResourcePlacement, api.KindResourcePlacement:
+		return placementColumns
+	default:
+		return contentColumns
+	}
+}
+
+var memberColumns = []column{
+	{"Name", false, func(v view) any { return v.object.GetName() }},
+	{"State", false, memberState},
+	{"Age", false, age},
+	{"Version", false, func(v view) any { return orDash(v.text("status", "kubernetesVersion")) }},
+	{"Nodes", false, func(v view) any { return orDash(v.property(api.PropertyNodeCount, "nodes")) }},
+	{"CPU-Free", false, func(v view) any { return orDash(cores(v.usage("available", "cpu"))) }},
+	{"Mem-Free", false, func(v view) any { return orDash(gibibytes(v.usage("available", "memory"))) }},
+	{"Placed", false, func(v view) any { return v.number("status", "placed") }},
+	{"Taints", true, memberTaints},
+	{"Agent", true, func(v view) any { return orDash(v.text("status", "agentVersion")) }},
+	{"Heartbeat", true, memberHeartbeat},
+	{"Labels", false, memberLabels},
+}
+
+var placementColumns = []column{
+	{"Name", false, func(v view) any { return v.object.GetName() }},
+	{"Gen", false, func(v view) any { return v.object.GetGeneration() }},
+	{"Want", false, wanted},
+	{"Picked", false, func(v view) any { return v.count("picked") }},
+	{"Applied", false, func(v view) any { return v.count("applied") }},
+	{"Available", false, func(v view) any { return v.count("available") }},
+	{"Drift", false, func(v view) any { return v.count("drifted") }},
+	{"Failed", false, func(v view) any { return v.count("failed") }},
+	{"Age", false, age},
+	{"Type", true, placementType},
+	{"Current", true, func(v view) any { return v.count("current") }},
+	{"Snapshot", true, func(v view) any { return orDash(v.text("status", "observedResourceIndex")) }},
+	{"State", true, placementState},
+}
+
+var contentColumns = []column{
+	{"Name", false, func(v view) any { return v.object.GetName() }},
+	{"Kind", true, func(v view) any { return v.object.GetKind() }},
+	{"Api-Version", true, func(v view) any { return v.object.GetAPIVersion() }},
+	{"Age", false, age},
+}
+
+func orDash(s string) string {
+	if s == "" {
+		return "-"
+	}
+	return s
+}
+
+func age(v view) any { return since(v.now, v.object.GetCreationTimestamp().Time) }
+
+func since(now, then time.Time) string {
+	if then.IsZero() {
+		return "-"
+	}
+	return duration.HumanDuration(max(0, now.Sub(then)))
+}
+
+func memberState(v view) any {
+	state := v.text("status", "state")
+	if v.object.GetDeletionTimestamp() != nil {
+		state = string(api.MemberLeaving)
+	}
+	if hasTaint(v.object, api.TaintCordoned) {
+		return orDash(state) + ",Cordoned"
+	}
+	return orDash(state)
+}
+
+func memberTaints(v view) any {
+	var taints []string
+	for _, t := range taintsOf(v.object) {
+		taints = append(taints, taintString(t))
+	}
+	return orDash(strings.Join(taints, ","))
+}
+
+func memberHeartbeat(v view) any {
+	for _, agent := range sliceOfMaps(v.field("status", "agentStatus")) {
+		if agent["type"] == api.AgentTypeMember {
+			stamp, _ := agent["lastReceivedHeartbeat"].(string)
+			if at, err := time.Parse(time.RFC3339, stamp); err == nil {
+				return since(v.now, at) + " ago"
+			}
+		}
+	}
+	return "-"
+}
+
+// memberLabels leaves out the label that repeats the name.
+func memberLabels(v view) any {
+	labels, found, _ := unstructured.NestedStringMap(v.object.Object, "status", "labels")
+	if !found {
+		labels = v.object.GetLabels()
+	}
+	var pairs []string
+	for key, value := range labels {
+		if key != api.LabelMemberName {
+			pairs = append(pairs, key+"="+value)
+		}
+	}
+	slices.Sort(pairs)
+	return orDash(strings.Join(pairs, ","))
+}
+
+func wanted(v view) any {
+	if n := v.count("want"); n >= 0 && v.field("status", "counts") != nil {
+		return fmt.Sprint(n)
+	}
+	if placementType(v) == string(api.PickAll) {
+		return "all"
+	}
+	return "-"
+}
+
+func placementType(v view) any {
+	if t := v.text("spec", "policy", "placementType"); t != "" {
+		return t
+	}
+	return string(api.PickAll)
+}
+
+// placementState is the first condition that is not True, or the last one that is.
+func placementState(v view) any {
+	state := "-"
+	for _, c := range sliceOfMaps(v.field("status", "conditions")) {
+		kind := shortCondition(v.object.GetKind(), fmt.Sprint(c["type"]))
+		if c["status"] != "True" {
+			return fmt.Sprintf("%s=%v", kind, c["status"])
+		}
+		state = kind
+	}
+	return state
+}
