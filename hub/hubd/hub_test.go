@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -120,13 +122,35 @@ func TestRunServesUntilItsContextEnds(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			o := embedded(t, "hub")
 			o.Server.LameDuck = time.Second
+			o.Server.Port = freePort(t)
 			ctx, cancel := context.WithCancelCause(t.Context())
+			defer cancel(nil)
 			ended := make(chan error, 1)
 			go func() { ended <- hubd.Run(ctx, o) }()
+			bustest.Eventually(t, func() error {
+				c, err := bus.ConnectClient(ctx, bus.Options{
+					Fleet: "test", URL: fmt.Sprintf("nats://127.0.0.1:%d", o.Server.Port), Name: "test", Log: zerolog.Nop(),
+					Creds: filepath.Join(o.Server.Dir, "operator.creds"),
+				})
+				if err != nil {
+					return err
+				}
+				defer c.Close()
+				return bus.Request(ctx, c, api.VerbVersion, nil, nil, bus.RequestOptions{Total: 5 * time.Second, Try: time.Second})
+			})
 			cancel(cause)
 			require.NoError(t, <-ended)
 		})
 	}
+}
+
+// freePort is a port nobody listens on now.
+func freePort(t *testing.T) int {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer func() { require.NoError(t, listener.Close()) }()
+	return listener.Addr().(*net.TCPAddr).Port
 }
 
 func TestOptionsAreCheckedAtOnce(t *testing.T) {
