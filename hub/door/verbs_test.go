@@ -229,6 +229,18 @@ func TestPlanChangesNothingAndSaysWhatWould(t *testing.T) {
 	answer = must[plan.Answer](h, api.VerbPlan, api.PlanRequest{Documents: docs(t, tainted, web)})
 	require.Empty(t, answer.Placements[0].Picked, "the member is planned as it would be")
 
+	placed := h.apply(web, shopNamespace)[0]
+	write(h, subjects.Schedules, "web", api.Schedule{
+		Header: api.NewHeader(api.KindSchedule), Placement: "web", UID: placed.UID, Bindings: []api.Binding{{Member: "berlin"}},
+	})
+	answer = must[plan.Answer](h, api.VerbPlan, api.PlanRequest{Documents: docs(t, settings)})
+	require.Empty(t, answer.Placements, "nobody would move")
+	require.Equal(t, "web", answer.Content[0].Placement, "and its content would change")
+	answer = must[plan.Answer](h, api.VerbPlan, api.PlanRequest{Documents: docs(t, `{apiVersion: cluster.kubernetes-fleet.io/v1, kind: MemberCluster, metadata: {name: paris}}`)})
+	require.Empty(t, answer.Placements, "a silent member moves nothing")
+	answer = must[plan.Answer](h, api.VerbPlan, api.PlanRequest{})
+	require.Len(t, answer.Placements, 1, "without documents: all placements as they stand")
+
 	_, failure := ask[plan.Answer](h, api.VerbPlan, api.PlanRequest{Documents: docs(t, `{apiVersion: v1, kind: ConfigMap, metadata: {}}`)})
 	require.Equal(t, api.CodeInvalid, failure.Code)
 }

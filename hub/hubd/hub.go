@@ -120,6 +120,8 @@ func (h *Hub) startServer(context.Context) (func(bool), error) {
 		return nil, err
 	}
 	h.server = server
+	h.options.Log.Info().Str("NATS_URL", server.URL()).Str("NATS_CREDS", server.OperatorCreds()).
+		Msg("the NATS server is ready; set these two for the command line")
 	return func(lameDuck bool) {
 		if lameDuck {
 			server.LameDuckShutdown()
