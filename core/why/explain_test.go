@@ -103,6 +103,8 @@ func TestSmallestFlip(t *testing.T) {
 		"two taints": {input(nil, member("m", tainted("gpu"), tainted("old"))), why.FlipToleration, "toleration of every taint (operator Exists without key) in spec.policy.tolerations", "flotilla edit placement/web"},
 		"a rank":     {input(pickN(1, nil), member("m"), member("n")), why.FlipScale, "numberOfClusters 2 instead of 1", "flotilla scale placement/web --clusters 2"},
 		"a far rank": {input(pickN(1, nil), member("m"), member("n"), member("o"), member("p"), member("q"), member("r")), why.FlipScale, "numberOfClusters 6 instead of 1", "flotilla scale placement/web --clusters 6"},
+		"a rank between": {input(pickN(1, nil), member("a"), member("b"), member("c"), member("m"), member("n"), member("o"), member("p")),
+			why.FlipScale, "numberOfClusters 4 instead of 1", "flotilla scale placement/web --clusters 4"},
 		"a preferred label": {input(pickN(1, prod), member("m"), member("n"), member("o"), member("p")),
 			why.FlipLabel, "label env=prod on member m", "flotilla label member m env=prod"},
 		"a spread constraint": {input(pickN(2, hard), member("m", label("zone", "1")), member("n", label("zone", "1")), member("o", label("zone", "2"), offline)),
@@ -195,4 +197,20 @@ func TestPickFixedWaiting(t *testing.T) {
 	a := why.Explain(in, "m")
 	require.Contains(t, a.String(), "web on m: not picked (eligibility), keeps what it has\n")
 	require.Equal(t, "member m sends heartbeats again", a.Flip.Text)
+}
+
+// A flip of the policy makes what is bound now a matter of the older policy.
+func TestPolicyFlipMakesBindingsObsolete(t *testing.T) {
+	in := input(required(api.ClusterSelectorTerm{PropertySelector: expression(api.PropertyNodeCount, api.OpGe, "5")}),
+		member("bound", nodes("1")), member("m", nodes("3")))
+	in.Existing = []schedule.Existing{{Member: "bound", State: api.BindingBound}}
+	flip := why.Explain(in, "m").Flip
+	require.Equal(t, why.FlipThreshold, flip.Kind)
+	after := flip.Apply(in)
+	require.Equal(t, schedule.PolicyDigest(in.Policy), after.Existing[0].Policy)
+	require.Empty(t, in.Existing[0].Policy)
+	plan := schedule.Schedule(after)
+	require.Len(t, plan.Bindings, 1)
+	require.Equal(t, "m", plan.Bindings[0].Member)
+	require.Equal(t, "bound", plan.Removed[0].Member)
 }
