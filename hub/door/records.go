@@ -79,9 +79,6 @@ func newShelf(objects *bus.Table[api.Spec], skipped []string) *shelf {
 	s := &shelf{objects: objects, changed: map[string]struct{}{}, index: content.NewIndex()}
 	s.index.Reserve(skipped...)
 	objects.OnChange(s.note)
-	for _, entry := range objects.All() {
-		s.note(entry.Name)
-	}
 	return s
 }
 
