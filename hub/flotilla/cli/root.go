@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"slices"
+
 	"github.com/spf13/cobra"
 )
 
@@ -45,6 +47,11 @@ func (a *app) root() *cobra.Command {
 	a.addCommands(root, groupPlan, a.planCommand(), a.whyCommand(), a.rolloutCommand(), a.eventsCommand())
 	a.addCommands(root, groupFleet, a.statusCommand(), a.memberCommand(), a.taintCommand(), a.cordonCommand(), a.uncordonCommand())
 	a.addCommands(root, groupOther, a.correctCommand(), a.versionCommand())
+	for _, c := range root.Commands() {
+		if slices.Contains(targeted, c.Name()) {
+			c.ValidArgsFunction = a.completeTarget
+		}
+	}
 	return root
 }
 
