@@ -214,28 +214,6 @@ func (h *house) taint(t *testing.T, name string, taints []api.Taint) {
 	put(t, h, h.members, name, spec)
 }
 
-// A burst of changes costs one decision more, and does not push the next one away.
-func TestPauseDoesNotAddUp(t *testing.T) {
-	h := start(t, scheduler.Options{Pause: 500 * time.Millisecond})
-	h.join(t, "a", nil, nil)
-	sorting := pickN(1)
-	sorting.Affinity = &api.Affinity{ClusterAffinity: &api.ClusterAffinity{Required: &api.ClusterSelector{
-		ClusterSelectorTerms: []api.ClusterSelectorTerm{{PropertySelector: &api.PropertySelector{
-			MatchExpressions: []api.PropertyExpression{{Name: api.PropertyNodeCount, Operator: api.OpGe, Values: []string{"1000"}}},
-		}}},
-	}}}
-	h.place(t, "web", "u1", 1, withPolicy(sorting))
-	h.judged(t, "web", "a", api.FilterAffinity, "is 3,")
-	for burst := range 2 {
-		for n := range 40 {
-			h.join(t, "a", nil, func(m *api.MemberRecord) {
-				m.Properties = map[string]string{api.PropertyNodeCount: fmt.Sprint(100*burst + n)}
-			})
-		}
-		h.judged(t, "web", "a", api.FilterAffinity, fmt.Sprintf("is %d,", 100*burst+39))
-	}
-}
-
 func TestDeletionEmptiesAndForgets(t *testing.T) {
 	h := start(t, scheduler.Options{})
 	h.join(t, "a", nil, nil)
