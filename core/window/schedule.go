@@ -97,3 +97,12 @@ func union(spans []span) []span {
 	}
 	return out
 }
+
+// Never returns a schedule that never opens, for members whose schedule cannot be read: what cannot be
+// understood must not mean "any time".
+func Never() *Schedule {
+	return &Schedule{days: days{kind: daily, interval: 1, first: never}}
+}
+
+// never is a date far beyond any horizon.
+const never = 1 << 30
