@@ -34,6 +34,7 @@ type Simulation struct {
 	assume func(member string, attempt int) Assumed
 	due    []dueResult // by time, then by member
 	wake   time.Time
+	frees  time.Time // when operations and locks of others end; zero: never
 }
 
 type dueResult struct {
@@ -48,7 +49,15 @@ func NewSimulation(run *api.UpdateRun, status api.UpdateRunStatus, view View, no
 	results := make(map[string]api.UpgradeResult, len(view.Results))
 	maps.Copy(results, view.Results)
 	view.Results = results
-	return &Simulation{Run: run, Status: status, View: view, Now: now, Started: map[string]int{}, assume: assume}
+	s := &Simulation{Run: run, Status: status, View: view, Now: now, Started: map[string]int{}, assume: assume}
+	for i := range status.Stages {
+		eachMember(&status.Stages[i], func(m *api.MemberUpdateStatus) {
+			if m.Status.State == api.StateRunning {
+				s.expect(m)
+			}
+		})
+	}
+	return s
 }
 
 // Until lets time pass up to and including an instant.
@@ -61,17 +70,25 @@ func (s *Simulation) Until(end time.Time) {
 // Advance goes to the next instant at which something happens, unless it is after end, and reports
 // whether there was one.
 func (s *Simulation) Advance(end time.Time) bool {
-	next := s.wake
-	if len(s.due) > 0 && (next.IsZero() || s.due[0].at.Before(next)) {
-		next = s.due[0].at
-	}
+	next := s.next()
 	if next.IsZero() || next.After(end) {
 		return false
 	}
 	s.Now = next
 	s.deliver()
-	s.take(Next(s.Run, &s.Status, s.View, s.Now))
+	s.take(Step(s.Run, &s.Status, s.View, s.Now))
 	return true
+}
+
+// next is the next instant at which something happens; zero: never.
+func (s *Simulation) next() time.Time {
+	a := alarm{now: s.Now.Add(-time.Second)}
+	a.at(s.wake)
+	a.at(s.frees)
+	if len(s.due) > 0 {
+		a.at(s.due[0].at)
+	}
+	return a.next
 }
 
 // Operate lets a user act at an instant.
@@ -89,7 +106,7 @@ func (s *Simulation) Operate(at time.Time, verb string, ask *api.RunRequest) (no
 func (s *Simulation) Change(at time.Time, change func(*View)) {
 	s.upTo(at)
 	change(&s.View)
-	s.take(Next(s.Run, &s.Status, s.View, at))
+	s.take(Step(s.Run, &s.Status, s.View, at))
 }
 
 // upTo lets everything happen that is due before an instant, and delivers what is due at it.
@@ -111,6 +128,26 @@ func (s *Simulation) deliver() {
 		n++
 	}
 	s.due = s.due[n:]
+	if !s.frees.IsZero() && !s.frees.After(s.Now) {
+		s.free()
+	}
+}
+
+// free ends the operations and locks of others.
+func (s *Simulation) free() {
+	s.frees, s.View.Locks = time.Time{}, nil
+	for _, name := range s.View.Fleet.Names() {
+		m, _ := s.View.Fleet.Member(name)
+		if inventory := m.Inventory; inventory.CurrentOperation != "" {
+			inventory.CurrentOperation = ""
+			s.observe(name, inventory)
+		}
+	}
+}
+
+// observe replaces an inventory whose schedules stay as they were, so that nothing in it can be wrong.
+func (s *Simulation) observe(name string, inventory api.MemberInventory) {
+	_ = s.View.Fleet.Observe(name, inventory)
 }
 
 // succeed moves a member to where its operation meant to bring it.
@@ -133,8 +170,7 @@ func (s *Simulation) succeed(name string) {
 			}
 		}
 	}
-	// The schedules stay as they were, so there is nothing in them that could be wrong.
-	_ = s.View.Fleet.Observe(name, inventory)
+	s.observe(name, inventory)
 }
 
 func applyMove(p *api.NodePoolFacts, move *api.PoolUpgrade) {
@@ -150,25 +186,35 @@ func applyMove(p *api.NodePoolFacts, move *api.PoolUpgrade) {
 }
 
 // take keeps what a step decided and plans the results of what it started.
-func (s *Simulation) take(step Step) {
+func (s *Simulation) take(step Decision) {
 	s.Status, s.wake = step.Status, step.Recheck
 	s.Events = append(s.Events, step.Events...)
 	for _, lock := range step.Take {
 		s.Started[lock.Operation]++
-		status, _ := MemberStatus(&s.Status, lock.Member)
-		assumed := s.assume(lock.Member, status.Attempt)
-		if assumed.Silent {
-			continue
+		if status, ok := MemberStatus(&s.Status, lock.Member); ok {
+			s.expect(status)
 		}
-		result := api.UpgradeResult{
-			Header: api.NewHeader(api.KindUpgradeResult), Member: lock.Member, Run: s.Status.Run, Operation: lock.Operation,
-			Outcome: api.OutcomeSucceeded, Message: assumed.Message,
-		}
-		if assumed.Reason != "" {
-			result.Outcome, result.Reason = api.OutcomeFailed, assumed.Reason
-		}
-		s.plan(dueResult{at: s.Now.Add(assumed.Duration), member: lock.Member, result: result})
 	}
+}
+
+// expect plans the result of an operation that runs.
+func (s *Simulation) expect(m *api.MemberUpdateStatus) {
+	assumed := s.assume(m.Name, m.Attempt)
+	if assumed.Silent {
+		return
+	}
+	result := api.UpgradeResult{
+		Header: api.NewHeader(api.KindUpgradeResult), Member: m.Name, Run: s.Status.Run, Operation: m.OperationID,
+		Outcome: api.OutcomeSucceeded, Message: assumed.Message,
+	}
+	if assumed.Reason != "" {
+		result.Outcome, result.Reason = api.OutcomeFailed, assumed.Reason
+	}
+	at := m.Status.StartTime.Add(assumed.Duration)
+	if at.Before(s.Now) {
+		at = s.Now
+	}
+	s.plan(dueResult{at: at, member: m.Name, result: result})
 }
 
 // plan inserts a result in order of time and member.

@@ -25,10 +25,10 @@ type Lock struct {
 	Operation string
 }
 
-// Step is what should happen to a run now. The caller takes the locks of Take, all of them or the
+// Decision is what should happen to a run now. The caller takes the locks of Take, all of them or the
 // step is dropped; writes Status in one conditional write; then gives back the locks of Release and
 // publishes Events. Commands derive from the written status, see Operations.
-type Step struct {
+type Decision struct {
 	Status  api.UpdateRunStatus
 	Changed bool // Status differs from what came in
 	Noop    bool // the operation asked for what is already so
@@ -95,9 +95,9 @@ const LockGrace = 10 * time.Minute
 // PreflightRetry is how long a member that its preflight blocked waits for the next attempt.
 const PreflightRetry = 5 * time.Minute
 
-// Next decides what happens to a run at an instant: results are recorded, waits and gates whose time
+// Step decides what happens to a run at an instant: results are recorded, waits and gates whose time
 // has come open, and members start as far as stages, groups, gates, rules and windows allow.
-func Next(run *api.UpdateRun, status *api.UpdateRunStatus, view View, now time.Time) Step {
+func Step(run *api.UpdateRun, status *api.UpdateRunStatus, view View, now time.Time) Decision {
 	e := newEngine(run, status, view, now)
 	e.proceed()
 	return e.finish()
@@ -112,7 +112,7 @@ type engine struct {
 	view  View
 	now   time.Time
 	goal  goal
-	out   Step
+	out   Decision
 }
 
 func newEngine(run *api.UpdateRun, status *api.UpdateRunStatus, view View, now time.Time) *engine {
@@ -177,7 +177,7 @@ func (e *engine) settle() {
 }
 
 // finish compares with what came in.
-func (e *engine) finish() Step {
+func (e *engine) finish() Decision {
 	e.out.Status = e.st
 	e.out.Events = e.events()
 	e.out.Changed = e.changed()
