@@ -231,6 +231,7 @@ func (s *stage) members(_ []string, input string) string {
 				Inventory: api.MemberInventory{Member: name, Region: "weu", ControlPlaneVersion: "1.29.2"},
 			}
 			facts.Inventory.NodePools = s.pools("np1:U-202312.11.0@1.29.2")
+			delete(s.agents, name)
 			s.change(&facts, words[1:])
 			require.NoError(s.t, s.fleet.Set(facts))
 		}

@@ -41,15 +41,12 @@ func Operate(run *api.UpdateRun, status *api.UpdateRunStatus, view View, now tim
 	return step, nil
 }
 
-// wrongState refuses an operation in the state the run is in.
-func (e *engine) wrongState(operation, next string) *api.Refusal {
-	r := &api.Refusal{
-		Code: api.CodeInvalidState, Message: fmt.Sprintf("run %s is %s and cannot be %s", e.st.Run, e.st.Status.State, operation),
+// wrongState refuses an operation in the state the run is in, and names the command to try.
+func (e *engine) wrongState(why, next string) *api.Refusal {
+	return &api.Refusal{
+		Code: api.CodeInvalidState, Message: fmt.Sprintf("run %s is %s; %s", e.st.Run, e.st.Status.State, why),
+		Next: "flotilla run " + next + " " + e.st.Run,
 	}
-	if next != "" {
-		r.Next = "flotilla run " + next + " " + e.st.Run
-	}
-	return r
 }
 
 func (e *engine) startRun(ask *api.RunRequest) (noop bool, refusal *api.Refusal) {
@@ -60,9 +57,9 @@ func (e *engine) startRun(ask *api.RunRequest) (noop bool, refusal *api.Refusal)
 	case api.StateRunning, api.StatePending:
 		return true, nil
 	case api.StateStopping:
-		return false, e.wrongState("started before it has stopped", "status")
+		return false, e.wrongState("it can be started once it has stopped", "status")
 	case api.StateCompleted, api.StateSkipped:
-		return false, e.wrongState("started", "rerun")
+		return false, e.wrongState("it is finished, and rerun takes up chosen members", "rerun")
 	case api.StateNotStarted:
 		refusal = e.firstStart()
 	default:
@@ -89,14 +86,14 @@ func (e *engine) stopRun() (noop bool, refusal *api.Refusal) {
 	case api.StateStopping, api.StateStopped:
 		return true, nil
 	default:
-		return false, e.wrongState("stopped", "status")
+		return false, e.wrongState("there is nothing to stop", "status")
 	}
 }
 
 // approve completes a gate that waits; a scheduled start is let go early.
 func (e *engine) approve(gate string) *api.Refusal {
 	if !e.st.Status.State.Active() {
-		return e.wrongState("approved", "start")
+		return e.wrongState("its gates can be approved while it is Running or Pending", "start")
 	}
 	for i := range e.st.Stages {
 		var found *api.GateStatus

@@ -21,9 +21,9 @@ func (e *engine) rerun(ask *api.RunRequest) *api.Refusal {
 		return refusal
 	case api.StateFailed, api.StateCompleted, api.StateSkipped:
 	case api.StateNotStarted:
-		return e.wrongState("rerun before its first start", "start")
+		return e.wrongState("it has to be started first", "start")
 	default:
-		return e.wrongState("rerun", "stop")
+		return e.wrongState("it has to be stopped first", "stop")
 	}
 	if ask.IgnoreMaintenanceWindows && ask.Reason == "" {
 		return &api.Refusal{Code: api.CodeInvalidArgument, Message: "ignoring maintenance windows needs a reason", Next: "--reason TEXT"}

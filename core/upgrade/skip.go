@@ -12,7 +12,7 @@ import (
 func (e *engine) skipTargets(targets []api.SkipTarget) *api.Refusal {
 	switch e.st.Status.State {
 	case api.StateStopping, api.StateCompleted, api.StateSkipped:
-		return e.wrongState("skipped in", "status")
+		return e.wrongState("nothing in it can be skipped", "status")
 	}
 	if len(targets) == 0 {
 		return &api.Refusal{Code: api.CodeInvalidArgument, Message: "nothing to skip was named, expected targets such as Member:m1 or Stage:prod"}

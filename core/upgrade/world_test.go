@@ -35,6 +35,7 @@ type world struct {
 	executed map[string]int // operation id -> times an agent executed it
 	events   []upgrade.Event
 	watch    func(w *world) // called after every instant
+	uids     int
 }
 
 type worldRun struct {
@@ -89,8 +90,14 @@ func (w *world) view(run string) upgrade.View {
 	return v
 }
 
+// uid returns a new uid: a run deleted and made again is another one.
+func (w *world) uid(name string) types.UID {
+	w.uids++
+	return types.UID(fmt.Sprintf("uid-%s-%d", name, w.uids))
+}
+
 func (w *world) create(run *api.UpdateRun) *api.Refusal {
-	run.UID = types.UID("uid-" + run.Name)
+	run.UID = w.uid(run.Name)
 	status, refusal := upgrade.Create(run, w.plans[run.Spec.StrategyName], w.view(run.Name), w.now)
 	if refusal == nil {
 		w.runs[run.Name] = &worldRun{object: run, status: status}
@@ -311,7 +318,7 @@ func (w *world) act(run, verb string) {
 
 // adopt keeps a run that a profile made.
 func (w *world) adopt(made *upgrade.NewRun) {
-	made.Run.UID = types.UID("uid-" + made.Run.Name)
+	made.Run.UID = w.uid(made.Run.Name)
 	made.Status.UID = string(made.Run.UID)
 	w.runs[made.Run.Name] = &worldRun{object: &made.Run, status: made.Status}
 	text := fmt.Sprintf("run %s created for %s", made.Run.Name, strings.TrimSpace(made.Run.Spec.Upgrade.KubernetesVersion+" "+made.Run.Spec.Upgrade.Type))
