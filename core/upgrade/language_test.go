@@ -98,6 +98,9 @@ func (s *stage) command(words []string, input string) string {
 		"class": s.class, "opens": s.opens, "compare": s.compare, "images": s.images, "runs": s.list, "gates": s.gates,
 		"delete-gate": s.deleteGate, "highest": s.highest, "resolved": s.resolved, "executed": s.executions, "locks": s.lockList,
 	}
+	if len(args) > 0 {
+		args[0] = s.expand(args[0])
+	}
 	handler, ok := handlers[verb]
 	require.True(s.t, ok, "there is no command %s", verb)
 	out = handler(args, input)
@@ -105,6 +108,20 @@ func (s *stage) command(words []string, input string) string {
 		out += "\n"
 	}
 	return out
+}
+
+// expand completes a run's name that ends in a star.
+func (s *stage) expand(name string) string {
+	prefix, starred := strings.CutSuffix(name, "*")
+	if !starred {
+		return name
+	}
+	for run := range s.runs {
+		if strings.HasPrefix(run, prefix) {
+			return run
+		}
+	}
+	return name
 }
 
 // news prints the events since the last time, each with its time.

@@ -113,6 +113,13 @@ func (p *profiler) triggered(status, message string, refusal *api.Refusal) {
 	p.out.Status, p.out.Changed = next, true
 }
 
+// noteExisting notes that the run is there, unless making it was what was noted last.
+func (p *profiler) noteExisting() {
+	if last := &p.out.Status; last.LastTriggerStatus != api.TriggerSucceeded || !slices.Equal(last.LastTriggerUpgradeVersions, p.versions) {
+		p.triggered(api.TriggerSucceeded, "run "+p.name+" exists", nil)
+	}
+}
+
 func sameTrigger(a, b *api.AutoUpgradeProfileStatus) bool {
 	return a.LastTriggerStatus == b.LastTriggerStatus && a.LastTriggerMessage == b.LastTriggerMessage &&
 		slices.Equal(a.LastTriggerUpgradeVersions, b.LastTriggerUpgradeVersions) &&
@@ -127,7 +134,7 @@ func (p *profiler) reconcile() {
 	}
 	active := p.active()
 	if run, exists := p.find(p.name); exists {
-		p.triggered(api.TriggerSucceeded, "run "+p.name+" exists", nil)
+		p.noteExisting()
 		if run.State == api.StateNotStarted && run.BlockedBy != "" && len(active) == 0 {
 			p.out.Start = p.name
 		}
@@ -302,7 +309,7 @@ func (p *profiler) runName() string {
 		revision = fmt.Sprintf("%s/%s/%d", p.in.Strategy.Name, p.in.Strategy.UID, p.in.Strategy.Generation)
 	}
 	sum := sha256.Sum256([]byte(strings.Join([]string{
-		p.in.Profile.Spec.Channel, strings.Join(p.versions, ","), p.upgrade.Images(), revision,
+		p.in.Profile.Name, p.in.Profile.Spec.Channel, strings.Join(p.versions, ","), p.upgrade.Images(), revision,
 	}, "\x00")))
 	profile := strings.TrimRight(p.in.Profile.Name[:min(len(p.in.Profile.Name), 20)], "-")
 	return fmt.Sprintf("auto-%s-%s-%x", profile, kind, sum[:4])
