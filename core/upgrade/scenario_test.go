@@ -89,7 +89,7 @@ func runScenarioFile(t *testing.T, file string) {
 }
 
 // stateWord finds an expected state, class or code in the output of a scenario.
-var stateWord = regexp.MustCompile(`\b(Running|Pending|Skipped|Stopping|Stopped|Failed|Completed|NotStarted|InvalidArgument|class \d|ok|older|-1)\b`)
+var stateWord = regexp.MustCompile(`\b(Running|Pending|Skipped|Stopping|Stopped|Failed|Completed|NotStarted|InvalidArgument|refused \d+|class \d|ok|older|incomparable|0|-1)\b`)
 
 // TestMutatedScenariosFail changes one expected word in each file and finds that it no longer agrees.
 func TestMutatedScenariosFail(t *testing.T) {

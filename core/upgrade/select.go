@@ -46,7 +46,7 @@ type selection struct {
 func selectMembers(s *api.RunStrategy, fleet *Fleet) (selection, error) {
 	var out selection
 	owner := map[string]string{}
-	names := fleet.Names()
+	all, byGroup := fleet.sorted()
 	for i := range s.Stages {
 		stage := &s.Stages[i]
 		inStage, err := parseSelector(stage.MemberSelector)
@@ -55,23 +55,53 @@ func selectMembers(s *api.RunStrategy, fleet *Fleet) (selection, error) {
 		}
 		var groups [][]*Member
 		for _, group := range groupsOf(stage) {
-			members, err := fleet.groupMembers(names, inStage, &group)
+			inGroup, err := parseSelector(group.MemberSelector)
 			if err != nil {
 				return out, err
 			}
-			if group.MemberSelector == nil && !fleet.hasGroup(group.Name) {
-				out.missing = append(out.missing, stage.Name+"/"+group.Name)
+			from := all
+			if inGroup == nil {
+				from = byGroup[group.Name]
+				if len(from) == 0 {
+					out.missing = append(out.missing, stage.Name+"/"+group.Name)
+				}
 			}
-			groups = append(groups, out.claim(members, group.Name, owner))
+			groups = append(groups, out.claim(matching(from, inStage, inGroup), group.Name, owner))
 		}
 		out.members = append(out.members, groups)
 	}
-	for _, name := range names {
-		if owner[name] == "" && fleet.members[name].Eligible {
-			out.left = append(out.left, name)
+	for _, m := range all {
+		if owner[m.Name] == "" && m.Eligible {
+			out.left = append(out.left, m.Name)
 		}
 	}
 	return out, nil
+}
+
+// sorted returns all members by name, and those of each group.
+func (f *Fleet) sorted() (all []*Member, byGroup map[string][]*Member) {
+	all, byGroup = make([]*Member, 0, len(f.members)), map[string][]*Member{}
+	for _, name := range f.Names() {
+		m := f.members[name]
+		all = append(all, m)
+		byGroup[m.Group] = append(byGroup[m.Group], m)
+	}
+	return all, byGroup
+}
+
+// matching returns the eligible members that all given selectors match.
+func matching(members []*Member, selectors ...labels.Selector) []*Member {
+	var out []*Member
+	for _, m := range members {
+		fits := m.Eligible
+		for _, selector := range selectors {
+			fits = fits && (selector == nil || selector.Matches(labels.Set(m.Labels)))
+		}
+		if fits {
+			out = append(out, m)
+		}
+	}
+	return out
 }
 
 // claim notes the group of each member and drops those that another group has.
@@ -87,31 +117,6 @@ func (s *selection) claim(members []*Member, group string, owner map[string]stri
 		kept = append(kept, m)
 	}
 	return kept
-}
-
-func (f *Fleet) groupMembers(names []string, inStage labels.Selector, group *api.UpdateGroup) ([]*Member, error) {
-	inGroup, err := parseSelector(group.MemberSelector)
-	if err != nil {
-		return nil, err
-	}
-	var out []*Member
-	for _, name := range names {
-		m := f.members[name]
-		belongs := inGroup == nil && m.Group == group.Name || inGroup != nil && inGroup.Matches(labels.Set(m.Labels))
-		if m.Eligible && belongs && (inStage == nil || inStage.Matches(labels.Set(m.Labels))) {
-			out = append(out, m)
-		}
-	}
-	return out, nil
-}
-
-func (f *Fleet) hasGroup(name string) bool {
-	for _, m := range f.members {
-		if m.Group == name {
-			return true
-		}
-	}
-	return false
 }
 
 func parseSelector(s *api.MemberSelector) (labels.Selector, error) {
