@@ -125,6 +125,11 @@ func byPolicy(policy, otherwise, reason, message string) *verdict {
 }
 
 func (e *engine) busy(c *candidate, _ *moves) *verdict {
+	if until := c.status.NextEligibleTime.Time; c.status.Reason == api.ReasonPreflightBlocked && e.now.Before(until) {
+		v := wait(api.ReasonPreflightBlocked, "%s", c.status.Message)
+		v.next = until
+		return v
+	}
 	if c.status.Locked {
 		return wait(api.ReasonOperationInProgress, "attempt %d has not been confirmed as ended yet", c.status.Attempt)
 	}

@@ -29,6 +29,9 @@ func (e *engine) rerun(ask *api.RunRequest) *api.Refusal {
 		return &api.Refusal{Code: api.CodeInvalidArgument, Message: "ignoring maintenance windows needs a reason", Next: "--reason TEXT"}
 	}
 	failedRun := e.st.Status.State == api.StateFailed
+	if failedRun {
+		e.resume(false)
+	}
 	chosen := e.reviveWhere(func(_ *api.StageStatus, m *api.MemberUpdateStatus) bool { return inSets(m, ask.Members) })
 	if chosen == 0 && !failedRun {
 		return &api.Refusal{
@@ -36,9 +39,6 @@ func (e *engine) rerun(ask *api.RunRequest) *api.Refusal {
 			Message: fmt.Sprintf("run %s has no member in %s", e.st.Run, strings.Join(ask.Members, ", ")),
 			Next:    "flotilla run status " + e.st.Run,
 		}
-	}
-	if failedRun {
-		e.resume(false)
 	}
 	e.enter(&e.st.Status, api.StateRunning)
 	e.ignoreWindows(ask)
@@ -153,7 +153,30 @@ func (e *engine) reviveWhere(chosen func(*api.StageStatus, *api.MemberUpdateStat
 		}
 		count += here
 	}
+	e.retreat()
 	return count
+}
+
+// retreat takes back the arrival at stages behind the current one, which were reached before an earlier
+// stage was opened again. What was approved stays approved.
+func (e *engine) retreat() {
+	first := e.current()
+	for i := first + 1; first >= 0 && i < len(e.st.Stages); i++ {
+		if s := &e.st.Stages[i]; s.Status.State.Done() || s.Status.StartTime.IsZero() {
+			continue
+		}
+		s := e.own(i)
+		s.Status = api.UpdateStatus{State: api.StateNotStarted}
+		s.GroupsDone = metav1.Time{}
+		if s.Wait != nil && s.Wait.Status.State == api.StateRunning {
+			s.Wait.Status, s.Wait.Deadline = api.UpdateStatus{State: api.StateNotStarted}, metav1.Time{}
+		}
+		eachGate(s, func(g *api.GateStatus, _ gateScope) {
+			if g.Status.State == api.StatePending {
+				g.Status = api.UpdateStatus{State: api.StateNotStarted}
+			}
+		})
+	}
 }
 
 func reopenStage(s *api.StageStatus) {

@@ -52,10 +52,17 @@ func sameGroup(a, b *api.GroupStatus) bool {
 	return true
 }
 
-// sameMember looks at the fields that a step changes without reflection, since there are many members.
+// sameMember looks at the fields that a step changes, without reflection since there are many members,
+// and by instant since times that come from a record carry another zone.
 func sameMember(a, b *api.MemberUpdateStatus) bool {
-	return a.Status == b.Status && a.OperationID == b.OperationID && a.Attempt == b.Attempt &&
+	return a.Status.State == b.Status.State && a.OperationID == b.OperationID && a.Attempt == b.Attempt &&
 		a.Reason == b.Reason && a.Message == b.Message && a.SkippedBy == b.SkippedBy && a.Locked == b.Locked &&
-		a.PendingSince == b.PendingSince && a.NextEligibleTime == b.NextEligibleTime && a.WindowClass == b.WindowClass &&
-		len(a.History) == len(b.History)
+		a.PendingSince.Time.Equal(b.PendingSince.Time) && a.NextEligibleTime.Time.Equal(b.NextEligibleTime.Time) &&
+		a.WindowClass == b.WindowClass && len(a.History) == len(b.History) && sameLast(a.History, b.History)
+}
+
+// sameLast compares the newest attempts; a full history keeps its length when one is added.
+func sameLast(a, b []api.UpgradeAttempt) bool {
+	n := len(a)
+	return n == 0 || a[n-1].OperationID == b[n-1].OperationID && a[n-1].Late == b[n-1].Late && a[n-1].State == b[n-1].State
 }

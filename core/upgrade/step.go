@@ -25,15 +25,16 @@ type Lock struct {
 	Operation string
 }
 
-// Decision is what should happen to a run now. The caller takes the locks of Take, all of them or the
-// step is dropped; writes Status in one conditional write; then gives back the locks of Release and
-// publishes Events. Commands derive from the written status, see Operations.
+// Decision is what should happen to a run now. The caller gives back the locks of Release, each only
+// while it still carries that operation, which has ended or was given up; takes those of Take, all of
+// them or the decision is dropped; writes Status in one conditional write; then publishes Events.
+// Commands derive from the written status, see Operations.
 type Decision struct {
 	Status  api.UpdateRunStatus
 	Changed bool // Status differs from what came in
 	Noop    bool // the operation asked for what is already so
-	Take    []Lock
 	Release []Lock
+	Take    []Lock
 	Events  []Event
 	// Recheck is when the step should be asked again without any other cause; zero: never.
 	Recheck time.Time

@@ -1,6 +1,7 @@
 package upgrade_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -34,7 +35,8 @@ type world struct {
 	agents   map[string]behaviour
 	executed map[string]int // operation id -> times an agent executed it
 	events   []upgrade.Event
-	watch    func(w *world) // called after every instant
+	watch    func(w *world)                                 // called after every instant
+	guard    func(w *world, run string, d upgrade.Decision) // called before a decision is carried out
 	uids     int
 }
 
@@ -109,6 +111,15 @@ func (w *world) create(run *api.UpdateRun) *api.Refusal {
 // commands that follow from the status.
 func (w *world) apply(name string, d upgrade.Decision) {
 	r := w.runs[name]
+	if w.guard != nil {
+		w.guard(w, name, d)
+	}
+	for _, lock := range d.Release {
+		if w.locks[lock.Member] == lock {
+			delete(w.locks, lock.Member)
+			delete(w.owners, lock.Member)
+		}
+	}
 	for _, lock := range d.Take {
 		holder, taken := w.locks[lock.Member]
 		require.False(w.t, taken, "%s takes the lock of %s, which %s holds", name, lock.Member, holder.Operation)
@@ -116,17 +127,21 @@ func (w *world) apply(name string, d upgrade.Decision) {
 	for _, lock := range d.Take {
 		w.locks[lock.Member], w.owners[lock.Member] = lock, name
 	}
-	r.status, r.wake = d.Status, d.Recheck
+	r.status, r.wake = stored(w.t, &d.Status), d.Recheck
 	w.events = append(w.events, d.Events...)
-	for _, lock := range d.Release {
-		if w.locks[lock.Member] == lock {
-			delete(w.locks, lock.Member)
-			delete(w.owners, lock.Member)
-		}
-	}
 	for _, wanted := range upgrade.Operations(r.object, &r.status) {
 		w.command(wanted)
 	}
+}
+
+// stored is a status as it comes back from a record.
+func stored(t *testing.T, status *api.UpdateRunStatus) api.UpdateRunStatus {
+	t.Helper()
+	packed, err := json.Marshal(status)
+	require.NoError(t, err)
+	var out api.UpdateRunStatus
+	require.NoError(t, json.Unmarshal(packed, &out))
+	return out
 }
 
 // command reaches an agent, which executes an operation at most once.
