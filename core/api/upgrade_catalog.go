@@ -15,7 +15,7 @@ const (
 // available everywhere (A57, A60).
 type VersionCatalog struct {
 	metav1.TypeMeta   `json:",inline"`
-	metav1.ObjectMeta `json:"metadata,omitempty"`
+	metav1.ObjectMeta `json:"metadata,omitzero"`
 
 	Spec VersionCatalogSpec `json:"spec"`
 }

@@ -3,7 +3,9 @@ package api
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/labels"
 )
@@ -66,27 +68,17 @@ func (u *updateFaults) word(path, value string, optional bool, words ...string) 
 	if value == "" && optional {
 		return
 	}
-	for _, word := range words {
-		if value == word {
-			return
-		}
+	if !slices.Contains(words, value) {
+		u.add(path, shown(value), "one of "+listed(words))
 	}
-	u.add(path, shown(value), "one of "+listed(words))
 }
 
 func listed(words []string) string {
-	text := ""
-	for i, word := range words {
-		switch {
-		case i == 0:
-		case i == len(words)-1:
-			text += " or "
-		default:
-			text += ", "
-		}
-		text += word
+	if len(words) < 2 {
+		return strings.Join(words, "")
 	}
-	return text
+	last := len(words) - 1
+	return strings.Join(words[:last], ", ") + " or " + words[last]
 }
 
 func (u *updateFaults) within(path string, value, low, high int) {

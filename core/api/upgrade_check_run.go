@@ -1,6 +1,9 @@
 package api
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // CheckUpdateRun returns every fault of a run that can be seen without a fleet (updates.md 1.3).
 func CheckUpdateRun(r *UpdateRun) Faults {
@@ -149,10 +152,8 @@ func (u *updateFaults) profileTarget(spec *AutoUpgradeProfileSpec, published []s
 	if published == nil {
 		return
 	}
-	for _, minor := range published {
-		if minor == trimV(target) {
-			return
-		}
+	if slices.Contains(published, trimV(target)) {
+		return
 	}
 	u.add(path, shown(target), "a minor that is released: "+listed(published))
 }

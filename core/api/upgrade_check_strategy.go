@@ -139,8 +139,10 @@ func (u *updateFaults) policy(path string, p *UpdatePolicy) {
 		name string
 		flag *bool
 	}{
-		{"chained", p.Chained}, {"catchUp", p.CatchUp},
-		{"splitAtWindowClose", p.SplitAtWindowClose}, {"allowRecoveryPath", p.AllowRecoveryPath},
+		{"chained", p.Chained},
+		{"catchUp", p.CatchUp},
+		{"splitAtWindowClose", p.SplitAtWindowClose},
+		{"allowRecoveryPath", p.AllowRecoveryPath},
 	}
 	for _, option := range refused {
 		if option.flag != nil {

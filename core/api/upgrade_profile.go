@@ -27,7 +27,7 @@ const (
 // AutoUpgradeProfile makes a run whenever its channel has a version that a member could be moved to.
 type AutoUpgradeProfile struct {
 	metav1.TypeMeta   `json:",inline"`
-	metav1.ObjectMeta `json:"metadata,omitempty"`
+	metav1.ObjectMeta `json:"metadata,omitzero"`
 
 	Spec   AutoUpgradeProfileSpec    `json:"spec"`
 	Status *AutoUpgradeProfileStatus `json:"status,omitempty"`

@@ -6,7 +6,7 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 // Strategy nor StrategyName all members are upgraded one by one.
 type UpdateRun struct {
 	metav1.TypeMeta   `json:",inline"`
-	metav1.ObjectMeta `json:"metadata,omitempty"`
+	metav1.ObjectMeta `json:"metadata,omitzero"`
 
 	Spec   UpdateRunSpec    `json:"spec"`
 	Status *UpdateRunStatus `json:"status,omitempty"`

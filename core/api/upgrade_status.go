@@ -203,7 +203,7 @@ const (
 // only change a user can ask for is to complete a pending one (updates.md 1.4).
 type Gate struct {
 	metav1.TypeMeta   `json:",inline"`
-	metav1.ObjectMeta `json:"metadata,omitempty"`
+	metav1.ObjectMeta `json:"metadata,omitzero"`
 
 	Spec   GateSpec     `json:"spec"`
 	Status UpdateStatus `json:"status"`

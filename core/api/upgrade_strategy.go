@@ -26,7 +26,7 @@ const LabelUpdateGroup = "flotilla.io/update-group"
 // copy, so later edits reach later runs only (updates.md 1.2).
 type UpdateStrategy struct {
 	metav1.TypeMeta   `json:",inline"`
-	metav1.ObjectMeta `json:"metadata,omitempty"`
+	metav1.ObjectMeta `json:"metadata,omitzero"`
 
 	Spec UpdateStrategySpec `json:"spec"`
 }

@@ -5,7 +5,7 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 // MemberMaintenance holds the maintenance schedules of the member it is named after (updates.md 4).
 type MemberMaintenance struct {
 	metav1.TypeMeta   `json:",inline"`
-	metav1.ObjectMeta `json:"metadata,omitempty"`
+	metav1.ObjectMeta `json:"metadata,omitzero"`
 
 	Spec MaintenanceConfiguration `json:"spec"`
 }

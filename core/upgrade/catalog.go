@@ -117,9 +117,9 @@ func (c *Catalog) Latest(region, family string) (Image, bool) {
 		return Image{}, false
 	}
 	list := c.images[family]
-	for i := len(list) - 1; i >= 0; i-- {
-		if offered(list[i].regions, region) {
-			return list[i].Image, true
+	for _, entry := range slices.Backward(list) {
+		if offered(entry.regions, region) {
+			return entry.Image, true
 		}
 	}
 	return Image{}, false
@@ -153,9 +153,9 @@ func (c *Catalog) common(family string, regions map[string]bool) (Image, bool) {
 		return Image{}, false
 	}
 	list := c.images[family]
-	for i := len(list) - 1; i >= 0; i-- {
-		if everywhere(list[i].regions, regions) {
-			return list[i].Image, true
+	for _, entry := range slices.Backward(list) {
+		if everywhere(entry.regions, regions) {
+			return entry.Image, true
 		}
 	}
 	return Image{}, false

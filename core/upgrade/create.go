@@ -66,23 +66,32 @@ func policyOf(run *api.UpdateRun, strategy *api.UpdateStrategy) api.UpdatePolicy
 		return p
 	}
 	for _, flag := range []struct{ to, from **bool }{
-		{&p.Strict, &own.Strict}, {&p.ReserveOpeningSoon, &own.ReserveOpeningSoon}, {&p.FinalStageWait, &own.FinalStageWait},
-		{&p.AllowPreview, &own.AllowPreview}, {&p.DisableUnattendedUpgrades, &own.DisableUnattendedUpgrades},
+		{&p.Strict, &own.Strict},
+		{&p.ReserveOpeningSoon, &own.ReserveOpeningSoon},
+		{&p.FinalStageWait, &own.FinalStageWait},
+		{&p.AllowPreview, &own.AllowPreview},
+		{&p.DisableUnattendedUpgrades, &own.DisableUnattendedUpgrades},
 	} {
 		if *flag.from != nil {
 			*flag.to = *flag.from
 		}
 	}
 	for _, span := range []struct{ to, from **metav1.Duration }{
-		{&p.MemberTimeout, &own.MemberTimeout}, {&p.PendingTimeout, &own.PendingTimeout}, {&p.MinRemaining, &own.MinRemaining},
+		{&p.MemberTimeout, &own.MemberTimeout},
+		{&p.PendingTimeout, &own.PendingTimeout},
+		{&p.MinRemaining, &own.MinRemaining},
 	} {
 		if *span.from != nil {
 			*span.to = *span.from
 		}
 	}
 	for _, word := range []struct{ to, from *string }{
-		{&p.OnIneligible, &own.OnIneligible}, {&p.OnStopped, &own.OnStopped}, {&p.OnUnreachable, &own.OnUnreachable},
-		{&p.OnPendingTimeout, &own.OnPendingTimeout}, {&p.MaxAllowedFailures, &own.MaxAllowedFailures}, {&p.Checks, &own.Checks},
+		{&p.OnIneligible, &own.OnIneligible},
+		{&p.OnStopped, &own.OnStopped},
+		{&p.OnUnreachable, &own.OnUnreachable},
+		{&p.OnPendingTimeout, &own.OnPendingTimeout},
+		{&p.MaxAllowedFailures, &own.MaxAllowedFailures},
+		{&p.Checks, &own.Checks},
 	} {
 		if *word.from != "" {
 			*word.to = *word.from

@@ -120,7 +120,8 @@ func (e *engine) enterStage(s *api.StageStatus, state api.UpdateState) {
 
 // groupState follows the table of updates.md 2.2; the first rule that fits wins.
 func (e *engine) groupState(g *api.GroupStatus, t *tally) api.UpdateState {
-	halted := !e.st.Status.State.Active() && e.st.Status.State != api.StateNotStarted && !e.st.Status.State.Done()
+	state := e.st.Status.State
+	halted := state == api.StateStopping || state == api.StateStopped || state == api.StateFailed
 	switch {
 	case t.total == 0:
 		return api.StateSkipped
@@ -130,15 +131,11 @@ func (e *engine) groupState(g *api.GroupStatus, t *tally) api.UpdateState {
 		return api.StateStopping
 	case t.failed > g.MaxAllowedFailures:
 		return api.StateFailed
-	case halted && t.running > 0:
-		return api.StateStopping
-	case halted && !t.terminal() && t.touched == 0:
-		return api.StateNotStarted
-	case halted && !t.terminal():
-		return api.StateStopped
+	case halted:
+		return haltedGroup(g, t)
 	case t.running > 0:
 		return api.StateRunning
-	case !halted && anyPending(g.BeforeGates):
+	case anyPending(g.BeforeGates):
 		return api.StatePending
 	case t.terminal():
 		return endState(g, t)
@@ -148,6 +145,20 @@ func (e *engine) groupState(g *api.GroupStatus, t *tally) api.UpdateState {
 		return api.StateRunning
 	default:
 		return api.StateNotStarted
+	}
+}
+
+// haltedGroup is the state of a group in a run that is stopping, stopped or failed.
+func haltedGroup(g *api.GroupStatus, t *tally) api.UpdateState {
+	switch {
+	case t.running > 0:
+		return api.StateStopping
+	case t.terminal():
+		return endState(g, t)
+	case t.touched == 0:
+		return api.StateNotStarted
+	default:
+		return api.StateStopped
 	}
 }
 

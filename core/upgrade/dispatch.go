@@ -25,7 +25,7 @@ type slots struct {
 }
 
 // dispatch offers the free slots of an open stage to its members, best class first, once each.
-func (e *engine) dispatch(i int, s *api.StageStatus) {
+func (e *engine) dispatch(s *api.StageStatus) {
 	used := countSlots(s)
 	if used.stage >= s.MaxConcurrency {
 		return

@@ -2,7 +2,6 @@ package upgrade
 
 import (
 	"cmp"
-	"slices"
 	"strings"
 
 	"flotilla/core/api"
@@ -94,12 +93,4 @@ func (i Image) compare(j Image) int {
 		}
 	}
 	return 0
-}
-
-// newest returns the highest image of a list; false when the list is empty.
-func newest(images []Image) (Image, bool) {
-	if len(images) == 0 {
-		return Image{}, false
-	}
-	return slices.MaxFunc(images, Image.compare), true
 }

@@ -242,7 +242,7 @@ func (s *stage) publishImage(short string, regions []string) {
 func (s *stage) members(_ []string, input string) string {
 	for line := range strings.Lines(input) {
 		words := strings.Fields(line)
-		for _, name := range strings.Split(words[0], ",") {
+		for name := range strings.SplitSeq(words[0], ",") {
 			facts := upgrade.MemberFacts{
 				Name: name, UID: "uid-" + name, Eligible: true, Reachable: true, Labels: map[string]string{}, LastSeen: s.now,
 				Inventory: api.MemberInventory{Member: name, Region: "weu", ControlPlaneVersion: "1.29.2"},
@@ -340,7 +340,7 @@ func (s *stage) setWindow(f *upgrade.MemberFacts, key, name string) {
 
 func (s *stage) pools(text string) []api.NodePoolFacts {
 	var pools []api.NodePoolFacts
-	for _, pool := range strings.Split(text, ",") {
+	for pool := range strings.SplitSeq(text, ",") {
 		name, rest, _ := strings.Cut(pool, ":")
 		image, version, _ := strings.Cut(rest, "@")
 		pools = append(pools, api.NodePoolFacts{Name: name, NodeImageVersion: fullImage(image), KubernetesVersion: version})

@@ -22,10 +22,8 @@ import (
 // hub restarted each time.
 type storm struct {
 	*stage
-	random   *rand.Rand
-	started  map[string]bool // operation ids
-	reached  map[string]int  // run -> the furthest stage that was entered since it was last finished
-	restarts int
+	random  *rand.Rand
+	started map[string]bool // operation ids
 }
 
 // TestAnythingMayHappen drives random worlds and checks, at every instant: no level has more members in
@@ -33,14 +31,14 @@ type storm struct {
 // stages come strictly in order; every member explains itself; whoever does not run names what it
 // waits for; deciding again changes nothing and inputs stay as they were.
 func TestAnythingMayHappen(t *testing.T) {
-	for seed := range uint64(250) {
+	for seed := range uint64(80) {
 		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) { newStorm(t, seed).rage() })
 	}
 }
 
 func newStorm(t *testing.T, seed uint64) *storm {
 	t.Helper()
-	s := &storm{stage: newStage(t), random: rand.New(rand.NewPCG(seed, 3)), started: map[string]bool{}, reached: map[string]int{}}
+	s := &storm{stage: newStage(t), random: rand.New(rand.NewPCG(seed, 3)), started: map[string]bool{}}
 	s.fixture(nil, "")
 	for i := range 2 + s.random.IntN(12) {
 		s.addMember(fmt.Sprintf("m%02d", i))
@@ -198,9 +196,6 @@ func (s *storm) ask(run, verb string, request *api.RunRequest) {
 	before, err := json.Marshal(s.runs[run].status)
 	require.NoError(s.t, err)
 	if _, refusal := s.operate(run, verb, request); refusal == nil {
-		if verb == api.VerbRunRerun || verb == api.VerbRunStart {
-			s.reached[run] = 0
-		}
 		return
 	}
 	after, err := json.Marshal(s.runs[run].status)
@@ -367,13 +362,13 @@ func (s *storm) judgeTree(name string, status *api.UpdateRunStatus) {
 			inGroup := 0
 			for k := range g.Members {
 				m := &g.Members[k]
-				switch {
-				case m.Status.State == api.StateRunning:
+				switch m.Status.State {
+				case api.StateRunning:
 					inGroup++
 					require.True(s.t, m.Locked, "%s runs without its lock", m.Name)
-				case m.Status.State == api.StateSkipped:
+				case api.StateSkipped:
 					require.NotEmpty(s.t, m.SkippedBy)
-				case m.Status.State == api.StateFailed:
+				case api.StateFailed:
 					failedMembers++
 				}
 				if m.Status.State.Terminal() {

@@ -104,6 +104,17 @@ func matching(members []*Member, selectors ...labels.Selector) []*Member {
 	return out
 }
 
+// all returns the selected members in document order.
+func (s *selection) all() []*Member {
+	var out []*Member
+	for _, stage := range s.members {
+		for _, group := range stage {
+			out = append(out, group...)
+		}
+	}
+	return out
+}
+
 // claim notes the group of each member and drops those that another group has.
 func (s *selection) claim(members []*Member, group string, owner map[string]string) []*Member {
 	kept := members[:0]
@@ -147,12 +158,8 @@ func (s *selection) refuse(run string) *api.Refusal {
 			Next:    "flotilla get members -L " + api.LabelUpdateGroup,
 		}
 	}
-	for _, stage := range s.members {
-		for _, group := range stage {
-			if len(group) > 0 {
-				return nil
-			}
-		}
+	if len(s.all()) > 0 {
+		return nil
 	}
 	return &api.Refusal{
 		Code: api.CodeNoMembers, Message: "the stages of run " + run + " select no member",

@@ -43,7 +43,7 @@ func (e *engine) advance() bool {
 	if !e.passBefore(s) {
 		return false
 	}
-	e.dispatch(i, s)
+	e.dispatch(s)
 	if e.exceeded() {
 		e.giveUp()
 		return false

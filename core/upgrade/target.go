@@ -51,9 +51,6 @@ type moves struct {
 	withoutChoice []string // families that Consistent selected nothing for, "pool np2 (family)"
 }
 
-// any reports whether there is anything to do.
-func (m *moves) any() bool { return m.controlPlane || m.poolVersions || m.poolImages }
-
 // movesOf compares a member with the goal.
 func (g *goal) movesOf(m *Member, catalog *Catalog) moves {
 	var out moves
