@@ -91,7 +91,7 @@ func (e *engine) deriveStage(s *api.StageStatus) {
 		t := tallyOf(g)
 		g.FailureCount = t.failed
 		s.FailureCount += t.failed
-		e.enter(&g.Status, e.groupState(g, &t))
+		e.enter(&g.Status, e.groupState(g, &t, !s.Status.StartTime.IsZero()))
 		g.Status.Error = nil
 		if g.Status.State == api.StateFailed {
 			g.Status.Error = failures("group "+g.Name, t.failed, t.total, g.MaxAllowedFailures, failedMembers(g))
@@ -109,6 +109,10 @@ func (e *engine) enterStage(s *api.StageStatus, state api.UpdateState) {
 	if state != api.StateFailed {
 		return
 	}
+	if !stageExceeded(s) {
+		s.Status.Error = e.runBlame()
+		return
+	}
 	var blamed []api.UpdateError
 	total := 0
 	for j := range s.Groups {
@@ -118,8 +122,9 @@ func (e *engine) enterStage(s *api.StageStatus, state api.UpdateState) {
 	s.Status.Error = failures("stage "+s.Name, s.FailureCount, total, s.MaxAllowedFailures, blamed)
 }
 
-// groupState follows the table of updates.md 2.2; the first rule that fits wins.
-func (e *engine) groupState(g *api.GroupStatus, t *tally) api.UpdateState {
+// groupState follows the table of updates.md 2.2; the first rule that fits wins. Reached says that the
+// run came to the stage of the group.
+func (e *engine) groupState(g *api.GroupStatus, t *tally, reached bool) api.UpdateState {
 	state := e.st.Status.State
 	halted := state == api.StateStopping || state == api.StateStopped || state == api.StateFailed
 	switch {
@@ -141,7 +146,7 @@ func (e *engine) groupState(g *api.GroupStatus, t *tally) api.UpdateState {
 		return endState(g, t)
 	case t.pending > 0 && t.notStarted == 0:
 		return api.StatePending
-	case t.attempted > 0:
+	case t.attempted > 0 && reached:
 		return api.StateRunning
 	default:
 		return api.StateNotStarted
@@ -342,6 +347,17 @@ func failures(what string, failed, total, allowed int, blamed []api.UpdateError)
 		Code: api.ReasonThresholdExceeded, Details: blamed[:min(len(blamed), 10)],
 		Message: fmt.Sprintf("%s: %d of %d members failed, %d allowed: %s", what, failed, total, allowed, few(names)),
 	}
+}
+
+// runBlame is the summary of a run that passed its own threshold.
+func (e *engine) runBlame() *api.UpdateError {
+	var blamed []api.UpdateError
+	for i := range e.st.Stages {
+		for j := range e.st.Stages[i].Groups {
+			blamed = append(blamed, failedMembers(&e.st.Stages[i].Groups[j])...)
+		}
+	}
+	return failures("run "+e.st.Run, len(blamed), e.st.Members, allowedFailures(e.st.Policy.MaxAllowedFailures, e.st.Members), blamed)
 }
 
 // runError is the summary of a run that failed, or is about to.

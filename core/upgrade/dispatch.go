@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -41,7 +42,7 @@ func (e *engine) dispatch(s *api.StageStatus) {
 		}
 		v := e.check(&o.candidate)
 		if v.state == api.StatePending {
-			v = e.overstay(o.status, v)
+			v = e.overstay(s.Name, g.Name, o.status, v)
 		}
 		e.settleMember(o.status, v)
 		switch o.status.Status.State {
@@ -129,19 +130,29 @@ func compareOrNever(a, b time.Time) int {
 	}
 }
 
-// overstay applies the policy about members that are Pending for too long.
-func (e *engine) overstay(m *api.MemberUpdateStatus, v verdict) verdict {
+// overstayed opens the message of a member that is Pending for too long.
+const overstayed = "pending for more than "
+
+// overstay applies the policy about members that are Pending for too long. Where the policy is to tell,
+// that is an event of its own, once.
+func (e *engine) overstay(stage, group string, m *api.MemberUpdateStatus, v verdict) verdict {
 	limit := api.Span(e.st.Policy.PendingTimeout)
 	if limit == 0 || m.Status.State != api.StatePending || e.now.Before(m.PendingSince.Add(limit)) {
 		return v
 	}
-	text := fmt.Sprintf("pending for more than %s: %s", limit, v.message)
+	text := fmt.Sprintf("%s%s: %s", overstayed, limit, v.message)
 	switch e.st.Policy.OnPendingTimeout {
 	case api.PolicySkip:
 		return *skip(v.reason, "%s", text)
 	case api.PolicyFail:
 		return *fail(v.reason, "%s", text)
 	default:
+		if !strings.HasPrefix(m.Message, overstayed) {
+			e.out.Events = append(e.out.Events, Event{
+				At: e.now, Run: e.st.Run, Stage: stage, Group: group, Scope: scopeMember, Name: m.Name,
+				From: api.StatePending, To: api.StatePending, Reason: api.ReasonPendingTimeout, Message: text,
+			})
+		}
 		v.message = text
 		return v
 	}

@@ -105,6 +105,9 @@ func keepSkips(fresh, old []api.StageStatus) {
 		for j := range fresh[i].Groups {
 			g, was := &fresh[i].Groups[j], &old[i].Groups[j]
 			g.SkippedByUser, g.BeforeGates, g.AfterGates = was.SkippedByUser, was.BeforeGates, was.AfterGates
+			if was.SkippedByUser {
+				g.Status = was.Status
+			}
 			for k := range g.Members {
 				m := &g.Members[k]
 				at := slices.IndexFunc(was.Members, func(o api.MemberUpdateStatus) bool {

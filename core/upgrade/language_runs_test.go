@@ -341,3 +341,66 @@ func (s *stage) compare(args []string, _ string) string {
 func (s *stage) images(args []string, _ string) string {
 	return string(upgrade.CompareImages(fullImage(args[0]), fullImage(args[1])))
 }
+
+// commands prints what agents are told for a run now.
+func (s *stage) commands(args []string, _ string) string {
+	r := s.runs[args[0]]
+	var b strings.Builder
+	for _, wanted := range upgrade.Operations(r.object, &r.status) {
+		op := wanted.Operation
+		fmt.Fprintf(&b, "%s %s attempt %d, control plane %q, checks %s, timeout %ds, no unattended upgrades %v\n",
+			wanted.Member, op.Type, op.Attempt, op.ControlPlaneVersion, op.Checks, op.TimeoutSeconds, op.DisableUnattendedUpgrades)
+		for _, p := range op.NodePools {
+			fmt.Fprintf(&b, "  pool %s to %q and image %q, newest %v, drop snapshot %v\n", p.Pool, p.ToVersion, p.To, p.Newest, p.DropSnapshot)
+		}
+	}
+	return shortImages(b.String())
+}
+
+// plan prints the expected course of a run that exists, or of one given as YAML. Gates are approved
+// after the duration that follows the name, or never.
+func (s *stage) plan(args []string, input string) string {
+	planned := upgrade.PlannedRun{}
+	view := s.view(args[0])
+	if r, ok := s.runs[args[0]]; ok {
+		planned.Run, planned.Status = r.object, &r.status
+	} else {
+		planned.Run = s.object(args[0], input)
+		planned.Run.UID = "uid-planned"
+		planned.Strategy = s.plans[planned.Run.Spec.StrategyName]
+	}
+	a := upgrade.Assumptions{Duration: 10 * time.Minute}
+	if len(args) > 1 {
+		after, err := time.ParseDuration(args[1])
+		require.NoError(s.t, err)
+		a.ApproveAfter = &after
+	}
+	report := upgrade.Plan([]upgrade.PlannedRun{planned}, view, s.now, a)
+	return shortImages(planText(&report.Runs[0]))
+}
+
+func planText(p *upgrade.RunPlan) string {
+	var b strings.Builder
+	end := "never"
+	if p.ExpectedEnd != nil {
+		end = p.ExpectedEnd.UTC().Format(time.RFC3339)
+	}
+	fmt.Fprintf(&b, "%s %s, ends %s\n", p.Name, p.State, end)
+	if p.Refusal != nil {
+		return b.String() + refused(p.Refusal)
+	}
+	for _, what := range p.WaitsFor {
+		fmt.Fprintf(&b, "  waits for %s\n", what)
+	}
+	for _, m := range p.Members {
+		start, stop := "-", "-"
+		if m.Start != nil {
+			start = m.Start.UTC().Format("01-02 15:04")
+		}
+		if m.End != nil {
+			stop = m.End.UTC().Format("01-02 15:04")
+		}
+		fmt.Fprintf(&b, "  %s %s/%s class %d, %s to %s, %q to %q, %s %s\n", m.Name, m.Stage, m.Group, m.WindowClass, start, stop, m.From, m.To, m.State, m.Reason)
+	}
+	return b.String()
+}

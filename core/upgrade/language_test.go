@@ -19,7 +19,9 @@ import (
 // stage executes the commands of a scenario:
 //
 //	fixture                      the catalog F of the specification
+//	no-catalog                   takes the catalog away
 //	members                      one a line: NAME group=g1 region=weu cp=1.29.2 pools=np1:U-202312.11.0@1.29.2 …
+//	                             a pool may end in !system or !snapshot
 //	set NAME key=value …         changes a member now
 //	remove NAME                  takes it out of the fleet
 //	publish                      one a line: kubernetes VERSION STATE REGION… or image NAME REGION…
@@ -90,7 +92,7 @@ func (s *stage) command(words []string, input string) string {
 	var out string
 	verb, args := words[0], words[1:]
 	handlers := map[string]func([]string, string) string{
-		"fixture": s.fixture, "members": s.members, "set": s.set, "remove": s.remove, "publish": s.publish,
+		"fixture": s.fixture, "no-catalog": s.noCatalog, "plan": s.plan, "commands": s.commands, "members": s.members, "set": s.set, "remove": s.remove, "publish": s.publish,
 		"strategy": s.strategy, "drop-strategy": s.dropStrategy, "profile": s.profile, "profile-status": s.profileStatus,
 		"generate": s.generate, "window": s.window, "create": s.createRun, "edit": s.edit, "delete": s.delete,
 		"start": s.start, "stop": s.operation(api.VerbRunStop), "approve": s.approve, "skip": s.skip, "rerun": s.rerun,
@@ -201,6 +203,11 @@ func (s *stage) fixture([]string, string) string {
 	return ""
 }
 
+func (s *stage) noCatalog([]string, string) string {
+	s.catalog = nil
+	return ""
+}
+
 func (s *stage) addImage(short string, regions []string) {
 	image, ok := upgrade.ParseImage(fullImage(short))
 	require.True(s.t, ok, short)
@@ -296,6 +303,10 @@ func (s *stage) change(f *upgrade.MemberFacts, settings []string) {
 			f.LastSeen = s.time(value)
 		case "busy":
 			f.Inventory.CurrentOperation = value
+		case "lts":
+			f.Inventory.LongTermSupport = true
+		case "eligible":
+			f.Eligible = value == "yes"
 		case "id":
 			f.UID = value
 		case "minutes":
@@ -343,7 +354,13 @@ func (s *stage) pools(text string) []api.NodePoolFacts {
 	for pool := range strings.SplitSeq(text, ",") {
 		name, rest, _ := strings.Cut(pool, ":")
 		image, version, _ := strings.Cut(rest, "@")
-		pools = append(pools, api.NodePoolFacts{Name: name, NodeImageVersion: fullImage(image), KubernetesVersion: version})
+		version, fromSnapshot := strings.CutSuffix(version, "!snapshot")
+		version, system := strings.CutSuffix(version, "!system")
+		facts := api.NodePoolFacts{Name: name, NodeImageVersion: fullImage(image), KubernetesVersion: version, FromSnapshot: fromSnapshot}
+		if system {
+			facts.Mode = "System"
+		}
+		pools = append(pools, facts)
 	}
 	return pools
 }

@@ -62,6 +62,16 @@ func scenarioFiles(t *testing.T) []string {
 	return files
 }
 
+// TestOptions runs the scenarios of our own: settings, rules and corners that no numbered one shows.
+func TestOptions(t *testing.T) {
+	files, err := filepath.Glob("testdata/options/*.txt")
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	for _, file := range files {
+		t.Run(filepath.Base(file), func(t *testing.T) { runScenarioFile(t, file) })
+	}
+}
+
 var scenarioTitle = regexp.MustCompile(`^Scenario (\d+b?): `)
 
 // scenarioNumber reads the number a file carries in its first line and in its name.
