@@ -39,6 +39,19 @@ func TestApplyKeepsWhatSingleChangesSet(t *testing.T) {
 	require.Equal(t, map[string]string{"tier": "2"}, shown.Labels)
 }
 
+func TestADocumentTakesOverWhatItSetsEvenIfItChangesNothing(t *testing.T) {
+	h := open(t, door.Options{})
+	h.apply(berlin)
+	_, failure := h.patch(api.ObjectRef{Kind: api.KindMemberCluster, Name: "berlin"}, `{"metadata":{"labels":{"tier":"1"}}}`)
+	require.Nil(t, failure)
+	adopting := h.apply(strings.Replace(berlin, "env: prod", `env: prod, tier: "1"`, 1))[0]
+	require.Equal(t, api.ActionConfigured, adopting.Action)
+	require.Equal(t, int64(1), adopting.Generation)
+	h.apply(berlin)
+	shown := must[api.MemberCluster](h, api.VerbGet, api.GetRequest{Kind: api.KindMemberCluster, Name: "berlin"})
+	require.Equal(t, map[string]string{"env": "prod"}, shown.Labels)
+}
+
 func TestUndoingASingleChangeLeavesNothingToKeep(t *testing.T) {
 	h := open(t, door.Options{})
 	ref := api.ObjectRef{APIVersion: "v1", Kind: "ConfigMap", Namespace: "shop", Name: "settings"}
