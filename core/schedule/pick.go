@@ -126,12 +126,8 @@ func (d *decision) pick(row int32) {
 // that constraints tell apart, not the single members.
 func (d *decision) fillSpread(constraints []constraint, candidates []int32, n int) []int32 {
 	d.scores(&d.spread)
-	for i := range constraints {
-		for row, o := range d.outcomes {
-			if o.Has(api.OutcomePicked) {
-				constraints[i].count(constraints[i].domain(int32(row)))
-			}
-		}
+	if d.picked > 0 {
+		d.countPicked(constraints)
 	}
 	groups := groupsOf(constraints, d.byScore(candidates))
 	for {
@@ -151,6 +147,18 @@ func (d *decision) fillSpread(constraints []constraint, candidates []int32, n in
 		}
 	}
 	return d.settle(constraints, groups)
+}
+
+// countPicked counts the members that were picked before.
+func (d *decision) countPicked(constraints []constraint) {
+	for row, o := range d.outcomes {
+		if !o.Has(api.OutcomePicked) {
+			continue
+		}
+		for i := range constraints {
+			constraints[i].count(constraints[i].domain(int32(row)))
+		}
+	}
 }
 
 // judge scores every group against the picks so far and returns the one whose first member is next;

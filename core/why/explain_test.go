@@ -84,18 +84,30 @@ func TestSmallestFlip(t *testing.T) {
 		kind          string
 		text, command string
 	}{
-		"a label of another value": {input(required(region("In", "eastus", "northeurope")), member("m", label("region", "westus"))),
-			why.FlipLabel, "label region=eastus on member m", "flotilla label member m region=eastus --overwrite"},
-		"a missing label": {input(required(region("Exists")), member("m")),
-			why.FlipLabel, "label region=true on member m", "flotilla label member m region=true"},
-		"a label too many": {input(required(region("NotIn", "westus")), member("m", label("region", "westus"))),
-			why.FlipLabel, "label region removed from member m", "flotilla label member m region-"},
-		"a threshold": {input(required(api.ClusterSelectorTerm{PropertySelector: expression(api.PropertyNodeCountAKS, api.OpGe, "5")}), member("m", nodes("3"))),
-			why.FlipThreshold, "kubernetes-fleet.io/node-count Ge 3 instead of 5 in required term 1", "flotilla edit placement/web"},
-		"a strict threshold": {input(required(api.ClusterSelectorTerm{PropertySelector: expression(api.PropertyNodeCount, api.OpLt, "3")}), member("m", nodes("3"))),
-			why.FlipThreshold, "kubernetes-fleet.io/node-count Lt 4 instead of 3 in required term 1", "flotilla edit placement/web"},
-		"a missing property": {input(required(api.ClusterSelectorTerm{PropertySelector: expression(api.PropertyNodeCount, api.OpGt, "5")}), member("m")),
-			why.FlipProperty, "kubernetes-fleet.io/node-count of member m becomes 6", ""},
+		"a label of another value": {
+			input(required(region("In", "eastus", "northeurope")), member("m", label("region", "westus"))),
+			why.FlipLabel, "label region=eastus on member m", "flotilla label member m region=eastus --overwrite",
+		},
+		"a missing label": {
+			input(required(region("Exists")), member("m")),
+			why.FlipLabel, "label region=true on member m", "flotilla label member m region=true",
+		},
+		"a label too many": {
+			input(required(region("NotIn", "westus")), member("m", label("region", "westus"))),
+			why.FlipLabel, "label region removed from member m", "flotilla label member m region-",
+		},
+		"a threshold": {
+			input(required(api.ClusterSelectorTerm{PropertySelector: expression(api.PropertyNodeCountAKS, api.OpGe, "5")}), member("m", nodes("3"))),
+			why.FlipThreshold, "kubernetes-fleet.io/node-count Ge 3 instead of 5 in required term 1", "flotilla edit placement/web",
+		},
+		"a strict threshold": {
+			input(required(api.ClusterSelectorTerm{PropertySelector: expression(api.PropertyNodeCount, api.OpLt, "3")}), member("m", nodes("3"))),
+			why.FlipThreshold, "kubernetes-fleet.io/node-count Lt 4 instead of 3 in required term 1", "flotilla edit placement/web",
+		},
+		"a missing property": {
+			input(required(api.ClusterSelectorTerm{PropertySelector: expression(api.PropertyNodeCount, api.OpGt, "5")}), member("m")),
+			why.FlipProperty, "kubernetes-fleet.io/node-count of member m becomes 6", "",
+		},
 		"silence":    {input(nil, member("m", offline)), why.FlipHealth, "member m sends heartbeats again", ""},
 		"no agent":   {input(nil, api.Member{Name: "m"}), why.FlipHealth, "the agent of member m joins, sends heartbeats and reports healthy", ""},
 		"leaving":    {input(nil, member("m", func(m *api.Member) { m.Leaving = true })), why.FlipHealth, "member m stays in the fleet instead of leaving", ""},
@@ -103,16 +115,26 @@ func TestSmallestFlip(t *testing.T) {
 		"two taints": {input(nil, member("m", tainted("gpu"), tainted("old"))), why.FlipToleration, "toleration of every taint (operator Exists without key) in spec.policy.tolerations", "flotilla edit placement/web"},
 		"a rank":     {input(pickN(1, nil), member("m"), member("n")), why.FlipScale, "numberOfClusters 2 instead of 1", "flotilla scale placement/web --clusters 2"},
 		"a far rank": {input(pickN(1, nil), member("m"), member("n"), member("o"), member("p"), member("q"), member("r")), why.FlipScale, "numberOfClusters 6 instead of 1", "flotilla scale placement/web --clusters 6"},
-		"a rank between": {input(pickN(1, nil), member("a"), member("b"), member("c"), member("m"), member("n"), member("o"), member("p")),
-			why.FlipScale, "numberOfClusters 4 instead of 1", "flotilla scale placement/web --clusters 4"},
-		"a preferred label": {input(pickN(1, prod), member("m"), member("n"), member("o"), member("p")),
-			why.FlipLabel, "label env=prod on member m", "flotilla label member m env=prod"},
-		"a spread constraint": {input(pickN(2, hard), member("m", label("zone", "1")), member("n", label("zone", "1")), member("o", label("zone", "2"), offline)),
-			why.FlipSkew, "maxSkew 2 instead of 1 for zone", "flotilla edit placement/web"},
-		"not named": {input(&api.Policy{PlacementType: api.PickFixed, ClusterNames: []string{"n"}}, member("m"), member("n")),
-			why.FlipNames, "m added to spec.policy.clusterNames", "flotilla edit placement/web"},
-		"named": {input(&api.Policy{PlacementType: api.PickFixed, ClusterNames: []string{"m", "n"}}, member("m"), member("n")),
-			why.FlipNames, "m removed from spec.policy.clusterNames", "flotilla edit placement/web"},
+		"a rank between": {
+			input(pickN(1, nil), member("a"), member("b"), member("c"), member("m"), member("n"), member("o"), member("p")),
+			why.FlipScale, "numberOfClusters 4 instead of 1", "flotilla scale placement/web --clusters 4",
+		},
+		"a preferred label": {
+			input(pickN(1, prod), member("m"), member("n"), member("o"), member("p")),
+			why.FlipLabel, "label env=prod on member m", "flotilla label member m env=prod",
+		},
+		"a spread constraint": {
+			input(pickN(2, hard), member("m", label("zone", "1")), member("n", label("zone", "1")), member("o", label("zone", "2"), offline)),
+			why.FlipSkew, "maxSkew 2 instead of 1 for zone", "flotilla edit placement/web",
+		},
+		"not named": {
+			input(&api.Policy{PlacementType: api.PickFixed, ClusterNames: []string{"n"}}, member("m"), member("n")),
+			why.FlipNames, "m added to spec.policy.clusterNames", "flotilla edit placement/web",
+		},
+		"named": {
+			input(&api.Policy{PlacementType: api.PickFixed, ClusterNames: []string{"m", "n"}}, member("m"), member("n")),
+			why.FlipNames, "m removed from spec.policy.clusterNames", "flotilla edit placement/web",
+		},
 		"not a member":    {input(nil, member("n")), why.FlipJoin, "a healthy member named m joins", "flotilla member admit m"},
 		"picked of many":  {input(pickN(1, nil), member("m")), why.FlipScale, "numberOfClusters 0 instead of 1", "flotilla scale placement/web --clusters 0"},
 		"picked of all":   {input(nil, member("m")), why.FlipTaint, "taint flotilla.io/keep-off=m:NoSchedule on member m", "flotilla taint member m flotilla.io/keep-off=m:NoSchedule"},
