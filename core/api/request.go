@@ -99,6 +99,8 @@ type ListRequest struct {
 	LabelSelector string `json:"labelSelector,omitempty"`
 	Limit         int    `json:"limit,omitempty"` // 0: as many as fit in one reply
 	Continue      string `json:"continue,omitempty"`
+	// Brief leaves the entry of each member out of the status of placements: tables need the counts.
+	Brief bool `json:"brief,omitempty"`
 }
 
 // ListResponse is one page.

@@ -4,6 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
+	"sync"
 
 	"flotilla/core/api"
 	"flotilla/core/content"
@@ -120,13 +123,43 @@ func deletionKey(kind, name string) string { return kind + ":" + name }
 // confirmed.
 func (d *Door) watchDeletions() {
 	d.records.placements.OnChange(func(name string) { d.finisher.Add(deletionKey(subjects.KindPlacement, name)) })
-	d.records.members.OnChange(func(name string) { d.finisher.Add(deletionKey(subjects.KindMember, name)) })
+	d.records.members.OnChange(func(name string) {
+		d.leaving.note(name, d.isLeaving(name))
+		d.finisher.Add(deletionKey(subjects.KindMember, name))
+	})
 	d.records.releases.OnChange(func(name string) {
 		d.finisher.Add(deletionKey(subjects.KindPlacement, name))
-		for _, member := range d.records.members.All() {
-			if member.Value.Deleted != nil {
-				d.finisher.Add(deletionKey(subjects.KindMember, member.Name))
-			}
+		for _, member := range d.leaving.names() {
+			d.finisher.Add(deletionKey(subjects.KindMember, member))
 		}
 	})
+}
+
+func (d *Door) isLeaving(member string) bool {
+	spec, _, found := d.records.members.Get(member)
+	return found && spec.Deleted != nil
+}
+
+// leaving holds the names of members whose deletion waits.
+type leaving struct {
+	mu   sync.Mutex
+	held map[string]struct{}
+}
+
+func newLeaving() *leaving { return &leaving{held: map[string]struct{}{}} }
+
+func (l *leaving) note(member string, leaves bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if leaves {
+		l.held[member] = struct{}{}
+	} else {
+		delete(l.held, member)
+	}
+}
+
+func (l *leaving) names() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Collect(maps.Keys(l.held))
 }

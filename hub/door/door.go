@@ -55,6 +55,7 @@ type Door struct {
 	writing sync.Mutex
 	shelf   *shelf
 	decoded *decoded
+	leaving *leaving
 }
 
 // New returns a door on an open store; it answers nothing before Run.
@@ -62,7 +63,7 @@ func New(store *bus.Store, o Options) *Door {
 	if o.DeleteTimeout == 0 {
 		o.DeleteTimeout = DefaultDeleteTimeout
 	}
-	d := &Door{store: store, options: o, records: newRecords(store.State), answers: newAnswers()}
+	d := &Door{store: store, options: o, records: newRecords(store.State), answers: newAnswers(), leaving: newLeaving()}
 	d.shelf, d.decoded = newShelf(d.records.objects, o.SkippedNamespaces), newDecoded()
 	d.finisher = loop.New(loop.Options{Failed: d.finishFailed})
 	d.watchDeletions()

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
@@ -29,7 +28,7 @@ func (d *Door) get(ctx context.Context, request *api.GetRequest) (any, error) {
 		return nil, err
 	}
 	if found {
-		return d.render(ctx, &entry, math.MaxInt)
+		return d.render(ctx, &entry, false)
 	}
 	if record, _, seen := d.records.seen.Get(ref.Name); seen && ref.Kind == api.KindMemberCluster {
 		return d.renderUnadmitted(&record)
@@ -134,7 +133,7 @@ func (d *Door) itemsOf(request *api.ListRequest) []item {
 		}
 		items = append(items, item{
 			ref: object, labels: entry.Value.Labels,
-			render: func(ctx context.Context) (json.RawMessage, error) { return d.render(ctx, &entry, inFull) },
+			render: func(ctx context.Context) (json.RawMessage, error) { return d.render(ctx, &entry, request.Brief) },
 		})
 	}
 	return items

@@ -159,6 +159,22 @@ func TestListIsSortedFilteredAndPaged(t *testing.T) {
 	require.Equal(t, api.CodeInvalid, failure.Code)
 }
 
+func TestABriefListTellsCountsAlone(t *testing.T) {
+	h := open(t, door.Options{})
+	uid := h.apply(shopNamespace, web)[1].UID
+	write(h, subjects.Schedules, "web", api.Schedule{
+		Header: api.NewHeader(api.KindSchedule), Placement: "web", UID: uid, Generation: 1, Bindings: []api.Binding{{Member: "berlin"}},
+	})
+	for _, brief := range []bool{true, false} {
+		items := must[api.ListResponse](h, api.VerbList, api.ListRequest{Kind: api.KindClusterResourcePlacement, Brief: brief}).Items
+		var shown api.Placement
+		require.NoError(t, json.Unmarshal(items[0], &shown))
+		require.Equal(t, 1, shown.Status.Counts.Picked)
+		require.Equal(t, brief, len(shown.Status.PlacementStatuses) == 0)
+		require.Equal(t, brief, len(shown.Status.SelectedResources) == 0)
+	}
+}
+
 func TestListOfMembersShowsThoseWhoWait(t *testing.T) {
 	h := open(t, door.Options{})
 	h.apply(berlin)

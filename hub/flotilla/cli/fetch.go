@@ -26,11 +26,12 @@ func (a *app) fetch(ctx context.Context, r ref) (*unstructured.Unstructured, err
 type selection struct {
 	labels        string
 	allNamespaces bool
+	brief         bool // without the entries of members
 }
 
 // fetchAll lists every object of a kind, page by page.
 func (a *app) fetchAll(ctx context.Context, k resourceKind, s selection) ([]*unstructured.Unstructured, error) {
-	request := api.ListRequest{APIVersion: k.apiVersion, Kind: k.kind, LabelSelector: s.labels}
+	request := api.ListRequest{APIVersion: k.apiVersion, Kind: k.kind, LabelSelector: s.labels, Brief: s.brief}
 	if k.namespaced && !s.allNamespaces {
 		request.Namespace = namespaceOr(a.namespace)
 	}

@@ -50,6 +50,7 @@ Any other kind that the hub holds is named in capitals: Widget.v1.example.com.`,
 func (a *app) get(ctx context.Context, o *getOptions, args []string) error {
 	a.machine = !o.table()
 	o.output.allNamespaces = o.selection.allNamespaces
+	o.brief = o.table() && o.sortBy == ""
 	if o.raw {
 		return a.getRaw(ctx, args)
 	}
