@@ -151,8 +151,8 @@ func fillAll(v reflect.Value) {
 		v.Set(reflect.MakeMap(v.Type()))
 		v.SetMapIndex(key, value)
 	case reflect.Struct:
-		for i := range v.NumField() {
-			fillAll(v.Field(i))
+		for _, field := range v.Fields() {
+			fillAll(field)
 		}
 	default:
 		panic("a kind of field that no record has: " + v.Kind().String())
