@@ -30,7 +30,7 @@ func (d *Door) apply(ctx context.Context, request *api.ApplyRequest) (*api.Apply
 			return nil, fmt.Errorf("applying: %w", err)
 		}
 	}
-	return &api.ApplyResponse{Results: f.results, Notes: f.notes}, nil
+	return &api.ApplyResponse{Results: f.results}, nil
 }
 
 func tooMany(n int) *api.Failure {
@@ -100,7 +100,7 @@ func (d *Door) commit(ctx context.Context, f *draft) error {
 			return d.interrupted(start, err)
 		}
 		for i, revision := range revisions {
-			if at, told := f.written[start+i]; told && at >= 0 {
+			if at, told := f.written[start+i]; told {
 				f.results[at].ResourceVersion = f.version(revision)
 			}
 		}

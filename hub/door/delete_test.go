@@ -125,9 +125,13 @@ func TestALeavingMemberWaitsForItsPlacements(t *testing.T) {
 
 func TestANamespaceTakesItsContentAlong(t *testing.T) {
 	h := open(t, door.Options{})
-	h.apply(shopNamespace, settings, web, `{apiVersion: v1, kind: ConfigMap, metadata: {name: stays, namespace: blog}}`)
+	namespace := h.apply(shopNamespace, settings, web, `{apiVersion: v1, kind: ConfigMap, metadata: {name: stays, namespace: blog}}`,
+		`{apiVersion: placement.kubernetes-fleet.io/v1beta1, kind: ResourcePlacement, metadata: {name: rp, namespace: shop},
+		  spec: {resourceSelectors: [{group: "", version: v1, kind: ConfigMap}]}}`)[0]
 	result := h.delete("Namespace", "", "shop")
-	require.Equal(t, []string{"1 object in it deleted too"}, result.Notes)
+	require.Equal(t, []string{"2 objects in it deleted too"}, result.Notes)
+	require.Equal(t, namespace.ResourceVersion, result.ResourceVersion)
+	h.gone(api.KindResourcePlacement, "shop", "rp")
 	h.missing("ConfigMap", "shop", "settings")
 	h.get("ConfigMap", "blog", "stays")
 	require.Empty(t, h.snapshots("web")[1].Manifests)

@@ -2,6 +2,7 @@ package door
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -24,7 +25,6 @@ type draft struct {
 	bodies   [][]byte
 	events   []api.Audit
 	results  []api.ApplyResult
-	notes    []string
 	refused  refusal
 	conflict api.Faults
 
@@ -52,7 +52,9 @@ func (d *Door) newDraft(request string) *draft {
 // write adds the spec of an object, and what is said about it, to the draft.
 func (f *draft) write(spec api.Spec, revision uint64, event string) {
 	table, name := f.records.place(spec.Object)
-	f.written[len(f.ops)] = len(f.results) - 1
+	if last := len(f.results) - 1; last >= 0 && f.results[last].Object == spec.Object {
+		f.written[len(f.ops)] = last
+	}
 	f.ops = append(f.ops, bus.Put(table.Key(name), spec, revision))
 	if table == f.records.objects {
 		f.noted = append(f.noted, name)
@@ -109,7 +111,7 @@ func (f *draft) cut(all func() ([]*api.Placement, error)) error {
 			wanted = append(wanted, p)
 		}
 	}
-	slices.SortFunc(wanted, func(a, b *api.Placement) int { return cmpStrings(a.Key(), b.Key()) })
+	slices.SortFunc(wanted, func(a, b *api.Placement) int { return strings.Compare(a.Key(), b.Key()) })
 	for _, p := range wanted {
 		if err := f.cutOne(p); err != nil {
 			return err

@@ -25,7 +25,7 @@ func (d *Door) plan(_ context.Context, request *api.PlanRequest) (any, error) {
 		now = request.Now.Time
 	}
 	in := plan.Input{
-		Now: now, Objects: f.results, Notes: f.notes,
+		Now: now, Objects: f.results,
 		Thresholds: d.thresholds(),
 	}
 	if in.Members, err = d.membersAfter(documents, now); err != nil {

@@ -3,15 +3,12 @@ package door
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"flotilla/bus"
 	"flotilla/core/api"
 	"flotilla/core/content"
 	"flotilla/subjects"
 )
-
-func cmpStrings(a, b string) int { return strings.Compare(a, b) }
 
 // cutOne cuts a snapshot of p when what it selects changed, and removes those beyond its history.
 func (f *draft) cutOne(p *api.Placement) error {
