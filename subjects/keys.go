@@ -60,6 +60,9 @@ var (
 	Verdicts         = Family{prefix: "verdict."}
 	Releases         = Family{prefix: "release."}
 	Statuses         = Family{prefix: "status."}
+	Runs             = Family{prefix: "run."}
+	Profiles         = Family{prefix: "profile."}
+	Locks            = Family{prefix: "lock."}
 )
 
 // Specs is the family of the specs of one kind.
