@@ -33,7 +33,7 @@ func NewState(c *Conn) *State {
 	s := &State{conn: c}
 	s.mirror = newMirror(s.changed)
 	s.mirror.observe = s.observe
-	s.feed = newFeed(c, subjects.State, s.mirror)
+	s.feed = newFeed(c, bucketSource(c.Fleet, subjects.State), s.mirror)
 	return s
 }
 
