@@ -26,18 +26,18 @@ var (
 // UpdateWeekdays are the names of days in schedules and gates.
 var UpdateWeekdays = []string{"Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"}
 
-// updateFaults collects the faults of one document.
+// updateFaults collects what is wrong with one document around upgrades.
 type updateFaults struct {
 	object string
-	list   Faults
+	found  findings
 }
 
-func (u *updateFaults) add(path, found, expected string) {
-	u.list = append(u.list, Fault{Object: u.object, Path: path, Found: found, Expected: expected})
-}
+func (u *updateFaults) list() Faults { return u.found.faults(u.object) }
 
-func (u *updateFaults) addFix(path, found, expected, fix string) {
-	u.list = append(u.list, Fault{Object: u.object, Path: path, Found: found, Expected: expected, Fix: fix})
+func (u *updateFaults) add(path, found, expected string) { u.addFix(path, found, expected, nil) }
+
+func (u *updateFaults) addFix(path, found, expected string, fix *node) {
+	u.found.add(placeAt(path), found, expected, fix)
 }
 
 // shown quotes a value for people, "nothing" when it is empty.
@@ -45,7 +45,7 @@ func shown(value string) string {
 	if value == "" {
 		return "nothing"
 	}
-	return strconv.Quote(value)
+	return quote(value)
 }
 
 func (u *updateFaults) name(path, name string) {
@@ -53,7 +53,12 @@ func (u *updateFaults) name(path, name string) {
 	case len(name) > MaxUpdateName:
 		u.add(path, fmt.Sprintf("a name of %d characters", len(name)), fmt.Sprintf("1 to %d characters", MaxUpdateName))
 	case !updateNamePattern.MatchString(name):
-		u.add(path, shown(name), "lower case letters, digits and inner dashes")
+		u.addFix(path, shown(name), "lower-case letters, digits and inner dashes", lowered(name, func(fixed string) []string {
+			if updateNamePattern.MatchString(fixed) {
+				return nil
+			}
+			return []string{fixed}
+		}))
 	}
 }
 
@@ -68,9 +73,14 @@ func (u *updateFaults) word(path, value string, optional bool, words ...string) 
 	if value == "" && optional {
 		return
 	}
-	if !slices.Contains(words, value) {
-		u.add(path, shown(value), "one of "+listed(words))
+	if slices.Contains(words, value) {
+		return
 	}
+	var fix *node
+	if near := nearest(value, words); near != "" {
+		fix = textNode(near)
+	}
+	u.addFix(path, shown(value), "one of "+listed(words), fix)
 }
 
 func listed(words []string) string {

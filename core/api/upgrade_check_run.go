@@ -3,11 +3,17 @@ package api
 import (
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // CheckUpdateRun returns every fault of a run that can be seen without a fleet (updates.md 1.3).
 func CheckUpdateRun(r *UpdateRun) Faults {
 	u := &updateFaults{object: KindUpdateRun + "/" + r.Name}
+	u.run(r)
+	return u.list()
+}
+
+func (u *updateFaults) run(r *UpdateRun) {
 	u.name("metadata.name", r.Name)
 	if r.Spec.Strategy != nil && r.Spec.StrategyName != "" {
 		u.add("spec.strategyName", shown(r.Spec.StrategyName), "either strategy or strategyName, not both")
@@ -20,7 +26,6 @@ func CheckUpdateRun(r *UpdateRun) Faults {
 	}
 	u.upgrade("spec.upgrade", &r.Spec.Upgrade)
 	u.policy("spec.policy", r.Spec.Policy)
-	return u.list
 }
 
 func (u *updateFaults) upgrade(path string, up *Upgrade) {
@@ -30,8 +35,7 @@ func (u *updateFaults) upgrade(path string, up *Upgrade) {
 		u.add(path+".kubernetesVersion", shown(up.KubernetesVersion), "nothing beside type NodeImageOnly")
 	case up.Type == UpgradeNodeImageOnly:
 	case !upgradeVersion.MatchString(up.KubernetesVersion):
-		u.addFix(path+".kubernetesVersion", shown(up.KubernetesVersion), "a version, 1.29.9, or a minor, 1.29",
-			"kubernetesVersion: \"1.29\"\n")
+		u.add(path+".kubernetesVersion", shown(up.KubernetesVersion), `a version, "1.29.9", or a minor, "1.29", for its newest patch`)
 	}
 	if up.NodeImageSelection != nil {
 		u.images(path+".nodeImageSelection", up.NodeImageSelection)
@@ -43,8 +47,7 @@ func (u *updateFaults) images(path string, s *NodeImageSelection) {
 	list := path + ".customNodeImageVersions"
 	switch {
 	case s.Type == ImagesCustom && len(s.CustomNodeImageVersions) == 0:
-		u.addFix(list, "nothing", "at least one image beside type Custom",
-			"customNodeImageVersions:\n- version: AKSUbuntu-2204gen2containerd-202401.09.0\n")
+		u.add(list, "nothing", "at least one image beside type Custom, - version: AKSUbuntu-2204gen2containerd-202401.09.0")
 	case s.Type != ImagesCustom && len(s.CustomNodeImageVersions) > 0:
 		u.add(list, fmt.Sprintf("%d images", len(s.CustomNodeImageVersions)), "nothing unless type is Custom")
 	}
@@ -76,7 +79,7 @@ func CheckRunChange(was, is *UpdateRun) Faults {
 	if was.Spec.AutoUpgradeProfile != is.Spec.AutoUpgradeProfile {
 		u.add("spec.autoUpgradeProfile", shown(is.Spec.AutoUpgradeProfile), "what the hub set: "+shown(was.Spec.AutoUpgradeProfile))
 	}
-	return u.list
+	return u.list()
 }
 
 func sameImages(a, b *NodeImageSelection) bool {
@@ -102,6 +105,11 @@ func sameImages(a, b *NodeImageSelection) bool {
 // of the catalog's released versions, "1.29"; nil when there is no catalog to judge by.
 func CheckAutoUpgradeProfile(p *AutoUpgradeProfile, published []string) Faults {
 	u := &updateFaults{object: KindAutoUpgradeProfile + "/" + p.Name}
+	u.profile(p, published)
+	return u.list()
+}
+
+func (u *updateFaults) profile(p *AutoUpgradeProfile, published []string) {
 	u.name("metadata.name", p.Name)
 	spec := &p.Spec
 	u.word("spec.channel", spec.Channel, false, ChannelStable, ChannelRapid, ChannelNodeImage, ChannelTarget, ChannelSecurityPatch)
@@ -114,7 +122,6 @@ func CheckAutoUpgradeProfile(p *AutoUpgradeProfile, published []string) Faults {
 	u.profileImages(spec)
 	u.profileTarget(spec, published)
 	u.policy("spec.policy", spec.Policy)
-	return u.list
 }
 
 func (u *updateFaults) profileImages(spec *AutoUpgradeProfileSpec) {
@@ -146,7 +153,7 @@ func (u *updateFaults) profileTarget(spec *AutoUpgradeProfileSpec, published []s
 		return
 	}
 	if !upgradeMinor.MatchString(target) {
-		u.addFix(path, shown(target), "a minor version, 1.29", "targetKubernetesVersion: \"1.29\"\n")
+		u.addFix(path, shown(target), `a minor version, "1.29"`, minorNode(target))
 		return
 	}
 	if published == nil {
@@ -156,6 +163,14 @@ func (u *updateFaults) profileTarget(spec *AutoUpgradeProfileSpec, published []s
 		return
 	}
 	u.add(path, shown(target), "a minor that is released: "+listed(published))
+}
+
+// minorNode is the minor of a whole version, nil when target is none.
+func minorNode(target string) *node {
+	if !upgradeRelease.MatchString(target) {
+		return nil
+	}
+	return textNode(target[:strings.LastIndexByte(target, '.')])
 }
 
 func trimV(version string) string {
@@ -171,5 +186,5 @@ func CheckProfileChange(was, is *AutoUpgradeProfile) Faults {
 	if was.Spec.StrategyName != is.Spec.StrategyName {
 		u.add("spec.strategyName", shown(is.Spec.StrategyName), "the one the profile was created with, "+shown(was.Spec.StrategyName))
 	}
-	return u.list
+	return u.list()
 }

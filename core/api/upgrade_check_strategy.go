@@ -10,16 +10,20 @@ const (
 // CheckUpdateStrategy returns every fault of a strategy (updates.md 1.2).
 func CheckUpdateStrategy(s *UpdateStrategy) Faults {
 	u := &updateFaults{object: KindUpdateStrategy + "/" + s.Name}
+	u.strategyObject(s)
+	return u.list()
+}
+
+func (u *updateFaults) strategyObject(s *UpdateStrategy) {
 	u.name("metadata.name", s.Name)
 	u.strategy("spec", &s.Spec.RunStrategy)
 	u.policy("spec.policy", s.Spec.Policy)
-	return u.list
 }
 
 func (u *updateFaults) strategy(path string, s *RunStrategy) {
 	path += ".stages"
 	if len(s.Stages) == 0 {
-		u.addFix(path, "nothing", "at least one stage", "stages:\n- name: all\n  groups:\n  - name: default\n")
+		u.addFix(path, "nothing", "at least one stage", listNode(emptyMap().with("name", textNode("all")).with("groups", groupsNode())))
 	}
 	if len(s.Stages) > MaxStages {
 		u.add(path, fmt.Sprintf("%d stages", len(s.Stages)), fmt.Sprintf("at most %d", MaxStages))
@@ -31,6 +35,9 @@ func (u *updateFaults) strategy(path string, s *RunStrategy) {
 		u.stage(at, &s.Stages[i], groups)
 	}
 }
+
+// groupsNode is an example of groups: the one of members whose update group is default.
+func groupsNode() *node { return listNode(emptyMap().with("name", textNode("default"))) }
 
 // unique checks a name and that it was not seen before; seen maps names to paths.
 func (u *updateFaults) unique(path, name, what string, seen map[string]string) {
@@ -48,8 +55,7 @@ func (u *updateFaults) stage(path string, s *UpdateStage, groups map[string]stri
 	u.within(path+".afterStageWaitInSeconds", int(s.AfterStageWaitInSeconds), 0, MaxStageWait)
 	u.gates(path, s.BeforeGates, s.AfterGates)
 	if len(s.Groups) == 0 && s.MemberSelector == nil {
-		u.addFix(path+".groups", "nothing", "groups, or a memberSelector for one group of all it selects",
-			"groups:\n- name: default\n")
+		u.addFix(path+".groups", "nothing", "groups, or a memberSelector for one group of all it selects", groupsNode())
 	}
 	if len(s.Groups) > MaxGroupsPerStage {
 		u.add(path+".groups", fmt.Sprintf("%d groups", len(s.Groups)), fmt.Sprintf("at most %d", MaxGroupsPerStage))
@@ -103,7 +109,7 @@ func (u *updateFaults) gate(path string, g *GateConfiguration, earlier []GateCon
 		u.add(path+".scheduledStartConfiguration", "a schedule", "nothing beside type Approval")
 	case g.Type == GateScheduledStart && schedule == nil:
 		u.addFix(path+".scheduledStartConfiguration", "nothing", "startDay, startTime and utcOffset",
-			"scheduledStartConfiguration:\n  startDay: Saturday\n  startTime: \"02:00\"\n  utcOffset: \"+00:00\"\n")
+			emptyMap().with("startDay", textNode("Saturday")).with("startTime", textNode("02:00")).with("utcOffset", textNode("+00:00")))
 	case g.Type == GateScheduledStart:
 		at := path + ".scheduledStartConfiguration"
 		u.word(at+".startDay", schedule.StartDay, false, UpdateWeekdays...)

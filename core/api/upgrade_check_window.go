@@ -12,6 +12,12 @@ const DateLayout = "2006-01-02"
 // reports whether an IANA zone exists.
 func CheckMemberMaintenance(m *MemberMaintenance, knownZone func(string) bool) Faults {
 	u := &updateFaults{object: KindMemberMaintenance + "/" + m.Name}
+	u.maintenance(m, knownZone)
+	return u.list()
+}
+
+func (u *updateFaults) maintenance(m *MemberMaintenance, knownZone func(string) bool) {
+	u.found.dnsLabel(m.Name, placeAt("metadata.name"))
 	schedules := []struct {
 		name   string
 		window *MaintenanceWindow
@@ -25,14 +31,13 @@ func CheckMemberMaintenance(m *MemberMaintenance, knownZone func(string) bool) F
 			u.window(schedule.name, schedule.window, knownZone)
 		}
 	}
-	return u.list
 }
 
 // CheckMaintenanceWindow returns every fault of one schedule; path says where it stands.
 func CheckMaintenanceWindow(path string, w *MaintenanceWindow, knownZone func(string) bool) Faults {
 	u := &updateFaults{}
 	u.window(path, w, knownZone)
-	return u.list
+	return u.list()
 }
 
 func (u *updateFaults) window(path string, w *MaintenanceWindow, knownZone func(string) bool) {
@@ -107,6 +112,11 @@ var WeekIndexes = []string{"First", "Second", "Third", "Fourth", "Last"}
 // CheckVersionCatalog returns every fault of a catalog.
 func CheckVersionCatalog(c *VersionCatalog) Faults {
 	u := &updateFaults{object: KindVersionCatalog + "/" + c.Name}
+	u.catalog(c)
+	return u.list()
+}
+
+func (u *updateFaults) catalog(c *VersionCatalog) {
 	u.name("metadata.name", c.Name)
 	versions := map[string]string{}
 	for i := range c.Spec.Kubernetes {
@@ -124,7 +134,6 @@ func CheckVersionCatalog(c *VersionCatalog) Faults {
 		u.match(at+".version", image.Version, imageVersionPattern, "digits and dots, 202401.09.0")
 		u.once(at+".version", image.Family+"-"+image.Version, images)
 	}
-	return u.list
 }
 
 func (u *updateFaults) once(path, value string, seen map[string]string) {
