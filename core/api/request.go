@@ -152,6 +152,13 @@ type EnrolResponse struct {
 type PlanRequest struct {
 	Documents []json.RawMessage `json:"documents"`
 	Now       *metav1.Time      `json:"now,omitempty"`
+	// Runs names stored update runs to plan as they stand, beside those among Documents; "*" stands
+	// for all that are active.
+	Runs []string `json:"runs,omitempty"`
+	// Assume is how long the upgrade of a member is taken to last; nil: as long as its own last ones.
+	Assume *metav1.Duration `json:"assume,omitempty"`
+	// ApproveAfter is how long after they are reached gates are taken to be approved; nil: never.
+	ApproveAfter *metav1.Duration `json:"approveAfter,omitempty"`
 }
 
 // WhyRequest asks why a placement goes, or does not go, to members; empty Member asks for all. The answer

@@ -184,3 +184,14 @@ type RunRequest struct {
 	// ResourceVersion refuses the operation when the run changed since it was read.
 	ResourceVersion string `json:"resourceVersion,omitempty"`
 }
+
+// RunResponse is the answer to an operation on a run.
+type RunResponse struct {
+	// Run is the run that was asked for, or that run-generate made or found.
+	Run string `json:"run"`
+	// State of the run once the operation was written.
+	State UpdateState `json:"state"`
+	// Unchanged says that the run was already as asked.
+	Unchanged bool     `json:"unchanged,omitempty"`
+	Warnings  []string `json:"warnings,omitempty"`
+}
