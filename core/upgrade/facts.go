@@ -1,35 +1,26 @@
 package upgrade
 
 import (
-	"maps"
+	"time"
 
 	"flotilla/core/api"
 )
 
-// FactsOf joins what the hub knows of a member: its MemberCluster, the registrar's record of it, what
-// its agent lists, and the schedules that users wrote for it; all but the first may be nil. Runner and
-// door see the same fleet through it.
-func FactsOf(mc *api.MemberCluster, record *api.MemberRecord, inventory *api.MemberInventory, maintenance *api.MemberMaintenance) MemberFacts {
-	facts := MemberFacts{Name: mc.Name, UID: string(mc.UID), Labels: map[string]string{}}
-	if record != nil {
-		maps.Copy(facts.Labels, record.Labels)
-		facts.LastSeen = record.LastSeen.Time
-		facts.Eligible = mc.DeletionTimestamp == nil && record.UID == string(mc.UID) && joined(record.State)
-		facts.Reachable = inventory != nil && (record.State == api.MemberReady || record.State == api.MemberNotReady)
+// FactsOf puts together what upgrades depend on: a member as decisions see it, its state with the
+// last heartbeat where that is Unknown, what its agent reported, nil before it did, and the schedules
+// that the fleet has for it, nil without any. A member whose agent reported no inventory is not
+// reachable for upgrades.
+func FactsOf(m *api.Member, state api.MemberState, lastSeen time.Time, inventory *api.MemberInventory, maintenance *api.MaintenanceConfiguration) MemberFacts {
+	facts := MemberFacts{
+		Name: m.Name, UID: m.UID, Group: m.Labels[api.LabelUpdateGroup], Labels: m.Labels,
+		Eligible: m.Joined == "True" && !m.Leaving, Maintenance: maintenance,
 	}
-	maps.Copy(facts.Labels, mc.Labels)
-	facts.Labels[api.LabelMemberName] = mc.Name
-	facts.Group = facts.Labels[api.LabelUpdateGroup]
 	if inventory != nil {
 		facts.Inventory = *inventory
 	}
-	if maintenance != nil {
-		facts.Maintenance = &maintenance.Spec
+	facts.Reachable = facts.Eligible && inventory != nil && state != api.MemberUnknown
+	if state == api.MemberUnknown {
+		facts.LastSeen = lastSeen
 	}
 	return facts
-}
-
-// joined reports a member that is part of the fleet, heard of or not.
-func joined(state api.MemberState) bool {
-	return state == api.MemberReady || state == api.MemberNotReady || state == api.MemberUnknown
 }
