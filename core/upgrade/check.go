@@ -44,11 +44,11 @@ type candidate struct {
 // the target already, a consistent image exists, version rules, reachable, busy or locked, available
 // in the region, maintenance window.
 func (e *engine) check(c *candidate) verdict {
-	if c.member == nil || c.member.ID != c.status.ClusterResourceID {
+	if c.member == nil || !c.member.is(c.status.ClusterResourceID) {
 		return *skip(api.ReasonMemberRemoved, "the member left the fleet, or another one bears its name")
 	}
-	if c.member.ControlPlane.IsZero() && e.goal.kind != api.UpgradeNodeImageOnly {
-		return *wait(api.ReasonMemberUnreachable, "its agent has not reported a control plane version yet")
+	if c.member.ControlPlane.IsZero() && (e.goal.kind != api.UpgradeNodeImageOnly || len(c.member.Pools) == 0) {
+		return *wait(api.ReasonMemberUnreachable, "its agent has not reported what runs on it yet")
 	}
 	m := e.goal.movesOf(c.member, e.view.Catalog)
 	checks := []func(*candidate, *moves) *verdict{

@@ -86,7 +86,7 @@ func (e *engine) sameMembers(picked *selection) bool {
 		for j := range e.st.Stages[i].Groups {
 			old, now := e.st.Stages[i].Groups[j].Members, picked.members[i][j]
 			same := slices.EqualFunc(old, now, func(a api.MemberUpdateStatus, b *Member) bool {
-				return a.Name == b.Name && a.ClusterResourceID == b.ID
+				return a.Name == b.Name && b.is(a.ClusterResourceID)
 			})
 			if !same {
 				return false

@@ -111,6 +111,10 @@ func (f *Fleet) Clone() *Fleet {
 	return &Fleet{members: maps.Clone(f.members), zones: f.zones}
 }
 
+// is reports whether a frozen id is that of the member. One that was frozen before its agent reported
+// is known by the uid it has in the hub.
+func (m *Member) is(id string) bool { return id == m.ID || id == m.UID }
+
 // window returns the schedule that a type of upgrade consults (updates.md 4.1).
 func (m *Member) window(upgradeType string) *window.Schedule {
 	if upgradeType == api.UpgradeNodeImageOnly {

@@ -171,7 +171,7 @@ func (e *engine) lockEnd(m *api.MemberUpdateStatus) time.Time {
 	heard := m.Status.CompletedTime.Time
 	if f, ok := e.view.Fleet.members[m.Name]; ok && f.LastSeen.After(heard) {
 		heard = f.LastSeen
-	} else if ok && !f.LastSeen.IsZero() && f.ID == m.ClusterResourceID {
+	} else if ok && !f.LastSeen.IsZero() && f.is(m.ClusterResourceID) {
 		heard = f.LastSeen
 	}
 	return heard.Add(LockGrace)
