@@ -149,7 +149,7 @@ func (e *engine) overstay(stage, group string, m *api.MemberUpdateStatus, v verd
 	default:
 		if !strings.HasPrefix(m.Message, overstayed) {
 			e.out.Events = append(e.out.Events, Event{
-				At: e.now, Run: e.st.Run, Stage: stage, Group: group, Scope: scopeMember, Name: m.Name,
+				At: e.now, Run: e.st.Run, Stage: stage, Group: group, Scope: ScopeMember, Name: m.Name,
 				From: api.StatePending, To: api.StatePending, Reason: api.ReasonPendingTimeout, Message: text,
 			})
 		}

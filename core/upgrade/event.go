@@ -9,19 +9,19 @@ import (
 
 // Scopes of events.
 const (
-	scopeRun    = "run"
-	scopeStage  = "stage"
-	scopeGroup  = "group"
-	scopeMember = "member"
-	scopeGate   = "gate"
-	scopeWait   = "wait"
+	ScopeRun    = "run"
+	ScopeStage  = "stage"
+	ScopeGroup  = "group"
+	ScopeMember = "member"
+	ScopeGate   = "gate"
+	ScopeWait   = "wait"
 )
 
 // events compares the tree with the one that came in, in document order: the run; then each stage,
 // its gates before, each group with its gates before, members and gates after; gates after, wait.
 func (e *engine) events() []Event {
 	d := &differ{at: e.now, run: e.st.Run}
-	d.node(scopeRun, "", &e.was.Status, &e.st.Status, "", errorText(&e.st.Status))
+	d.node(ScopeRun, "", &e.was.Status, &e.st.Status, "", errorText(&e.st.Status))
 	for i := range e.st.Stages {
 		if e.owned[i] {
 			d.stage(&e.was.Stages[i], &e.st.Stages[i])
@@ -49,16 +49,16 @@ func (d *differ) node(scope, name string, was, is *api.UpdateStatus, reason, mes
 
 func (d *differ) stage(was, is *api.StageStatus) {
 	d.inside = is.Name
-	d.node(scopeStage, is.Name, &was.Status, &is.Status, "", errorText(&is.Status))
+	d.node(ScopeStage, is.Name, &was.Status, &is.Status, "", errorText(&is.Status))
 	d.gates(was.BeforeGates, is.BeforeGates, api.TimingBefore)
 	for j := range is.Groups {
 		before, g := &was.Groups[j], &is.Groups[j]
 		d.group = g.Name
-		d.node(scopeGroup, g.Name, &before.Status, &g.Status, "", errorText(&g.Status))
+		d.node(ScopeGroup, g.Name, &before.Status, &g.Status, "", errorText(&g.Status))
 		d.gates(before.BeforeGates, g.BeforeGates, api.TimingBefore)
 		for k := range g.Members {
 			m := &g.Members[k]
-			d.node(scopeMember, m.Name, &before.Members[k].Status, &m.Status, m.Reason, m.Message)
+			d.node(ScopeMember, m.Name, &before.Members[k].Status, &m.Status, m.Reason, m.Message)
 		}
 		d.gates(before.AfterGates, g.AfterGates, api.TimingAfter)
 		d.group = ""
@@ -69,7 +69,7 @@ func (d *differ) stage(was, is *api.StageStatus) {
 		if is.Wait.Status.State == api.StateRunning {
 			message = "until " + is.Wait.Deadline.UTC().Format(time.RFC3339)
 		}
-		d.node(scopeWait, is.Name, &was.Wait.Status, &is.Wait.Status, "", message)
+		d.node(ScopeWait, is.Name, &was.Wait.Status, &is.Wait.Status, "", message)
 	}
 	d.inside = ""
 }
@@ -81,7 +81,7 @@ func (d *differ) gates(was, is []api.GateStatus, timing string) {
 		if is[k].Status.State == api.StatePending {
 			message = gateWaits(&is[k])
 		}
-		d.node(scopeGate, at.path(is[k].Type), &was[k].Status, &is[k].Status, "", message)
+		d.node(ScopeGate, at.path(is[k].Type), &was[k].Status, &is[k].Status, "", message)
 	}
 }
 

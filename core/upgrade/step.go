@@ -68,7 +68,7 @@ func (e Event) Audit(by string) api.Audit {
 	if e.To == api.StateFailed {
 		a.Type = "Warning"
 	}
-	if e.Scope == scopeMember {
+	if e.Scope == ScopeMember {
 		a.Member = e.Name
 	}
 	return a

@@ -13,6 +13,20 @@ const (
 	Closed      Class = 4 // a schedule, and its next window is further away or never comes
 )
 
+// String names the class for people: open, soon, none or closed.
+func (c Class) String() string {
+	switch c {
+	case Open:
+		return "open"
+	case OpeningSoon:
+		return "soon"
+	case None:
+		return "none"
+	default:
+		return "closed"
+	}
+}
+
 // MayStart reports whether a member of this class may start now.
 func (c Class) MayStart() bool { return c == Open || c == None }
 
