@@ -99,7 +99,8 @@ type ListRequest struct {
 	LabelSelector string `json:"labelSelector,omitempty"`
 	Limit         int    `json:"limit,omitempty"` // 0: as many as fit in one reply
 	Continue      string `json:"continue,omitempty"`
-	// Brief leaves the entry of each member out of the status of placements: tables need the counts.
+	// Brief leaves the entry of each member out of the status of placements, and of runs all members
+	// but those that run, wait or failed: tables need the counts.
 	Brief bool `json:"brief,omitempty"`
 }
 
@@ -191,7 +192,9 @@ type FleetStatus struct {
 	Members    map[string]int `json:"members"` // by state
 	Placements int            `json:"placements"`
 	Bindings   int            `json:"bindings"`
-	Problems   []Problem      `json:"problems,omitempty"`
+	// Runs counts update runs by state.
+	Runs     map[string]int `json:"runs,omitempty"`
+	Problems []Problem      `json:"problems,omitempty"`
 }
 
 // Problem is one thing a person should look at.

@@ -60,16 +60,29 @@ func (f *draft) applyAll(documents []document, all func() ([]*api.Placement, err
 			return err
 		}
 	}
-	if len(f.refused.faults) > 0 || len(f.conflict) > 0 {
+	if len(f.refused.faults) == 0 {
+		if err := f.judge(f); err != nil {
+			return err
+		}
+	}
+	if f.isRefused() {
 		return nil
 	}
 	return f.cut(all)
+}
+
+// isRefused says that the draft must not be committed.
+func (f *draft) isRefused() bool {
+	return len(f.refused.faults) > 0 || len(f.conflict) > 0 || len(f.refusals) > 0
 }
 
 // failure says why the draft must not be committed, nil when it may.
 func (f *draft) failure(documents int) *api.Failure {
 	if failure := f.refused.failure(documents); failure != nil {
 		return failure
+	}
+	if len(f.refusals) > 0 {
+		return refusedUpgrades(f.refusals)
 	}
 	if len(f.conflict) == 0 {
 		return nil

@@ -13,10 +13,13 @@ import (
 	"flotilla/subjects"
 )
 
-// remove deletes content at once. A placement or member is marked and stays until its members
+// remove deletes content, and what is around upgrades, at once. A placement or member is marked and stays until its members
 // confirmed, or until the deletion timed out.
 func (d *Door) remove(ctx context.Context, request *api.DeleteRequest) (*api.ApplyResult, error) {
 	f := d.newDraft(request.Request)
+	if err := d.refuseGate(request.Object); err != nil {
+		return nil, err
+	}
 	table, name := d.records.place(request.Object)
 	stored, revision, found := table.Get(name)
 	if !found {
@@ -51,6 +54,9 @@ func (f *draft) delete(stored *api.Spec, revision uint64) error {
 		result.Action = api.ActionDeleted
 		f.deleteContent(stored, revision)
 		return f.deleteInside(stored, result)
+	}
+	if _, ofUpgrades := upgradeKinds[stored.Object.Kind]; ofUpgrades {
+		return f.deleteUpgrade(stored, revision)
 	}
 	if stored.Deleted != nil {
 		result.Notes = append(result.Notes, "deletion was asked for before, at "+stored.Deleted.UTC().Format("15:04:05Z"))

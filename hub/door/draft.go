@@ -27,6 +27,15 @@ type draft struct {
 	results  []api.ApplyResult
 	refused  refusal
 	conflict api.Faults
+	// refusals are rules about upgrades that the request breaks.
+	refusals []*api.Refusal
+	// typed are the documents of known kinds that the request writes.
+	typed []*document
+	// judge adds what is wrong with the upgrade documents as a whole.
+	judge func(*draft) error
+	// planning leaves it to the plan to tell why runs could not be created; byHub lets runs name the
+	// profile they were made of.
+	planning, byHub bool
 
 	// index holds the content as it would be; touched says that it differs from what is stored.
 	index   *content.Index
@@ -46,6 +55,7 @@ func (d *Door) newDraft(request string) *draft {
 		records: d.records, request: request, epoch: d.store.Term.Epoch,
 		now: metav1.NewTime(time.Now().UTC().Truncate(time.Second)), index: d.shelf.current(),
 		placements: map[string]*api.Placement{}, named: map[string]struct{}{}, written: map[int]int{},
+		judge: d.judgeUpgrades,
 	}
 }
 
@@ -85,6 +95,8 @@ func auditName(ref api.ObjectRef) string {
 		return subjects.KindObject + "/" + ref.String()
 	case ref.Kind == api.KindMemberCluster:
 		return subjects.KindMember + "/" + ref.Name
+	case upgradeKinds[ref.Kind].token != "":
+		return upgradeKinds[ref.Kind].token + "/" + ref.Name
 	case ref.Namespace != "":
 		return subjects.KindPlacement + "/" + ref.Namespace + "/" + ref.Name
 	}

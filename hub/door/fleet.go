@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -38,6 +39,8 @@ func (d *Door) status(context.Context, *struct{}) (any, error) {
 	for _, entry := range d.records.placements.All() {
 		fleet.Problems = append(fleet.Problems, d.placementProblems(&entry)...)
 	}
+	problems, runs := d.upgradeProblems(time.Now())
+	fleet.Problems, fleet.Runs = append(fleet.Problems, problems...), runs
 	slices.SortStableFunc(fleet.Problems, func(a, b api.Problem) int {
 		return cmp.Or(cmp.Compare(severity(a.Reason), severity(b.Reason)), cmp.Compare(a.Object, b.Object))
 	})
@@ -52,9 +55,9 @@ func (d *Door) status(context.Context, *struct{}) (any, error) {
 // severity orders problems: what stops work comes before what only waits.
 func severity(reason string) int {
 	switch reason {
-	case string(api.MemberUnknown), string(api.MemberNotReady), "LevelTooLow":
+	case string(api.MemberUnknown), string(api.MemberNotReady), "LevelTooLow", reasonRunFailed:
 		return 0
-	case string(api.MemberJoining), "Unlisted", "Deleting":
+	case string(api.MemberJoining), "Unlisted", "Deleting", api.ReasonLockedByRun, api.ReasonOperationInProgress:
 		return 2
 	}
 	return 1

@@ -45,7 +45,7 @@ func (d *Door) planned(request *api.PlanRequest) (*draft, []document, error) {
 	defer d.writing.Unlock()
 	documents, wrong := d.readDocuments(request.Documents)
 	f := d.newDraft("")
-	f.refused = *wrong
+	f.refused, f.planning = *wrong, true
 	if err := f.applyAll(documents, d.storedPlacements); err != nil {
 		return nil, nil, err
 	}

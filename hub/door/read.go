@@ -23,6 +23,11 @@ func (d *Door) get(ctx context.Context, request *api.GetRequest) (any, error) {
 	ref := api.ObjectRef{
 		APIVersion: request.APIVersion, Kind: request.Kind, Namespace: request.Namespace, Name: request.Name,
 	}
+	if ourGate(ref) {
+		if gate, err := d.gate(ctx, ref.Name); gate != nil || err != nil {
+			return gate, err
+		}
+	}
 	entry, found, err := d.find(ref)
 	if err != nil {
 		return nil, err
@@ -123,6 +128,9 @@ func (d *Door) itemsOf(request *api.ListRequest) []item {
 		return d.memberItems()
 	}
 	var items []item
+	if ourGate(api.ObjectRef{APIVersion: request.APIVersion, Kind: request.Kind}) {
+		items = d.gateItems()
+	}
 	for _, entry := range table.All() {
 		object := entry.Value.Object
 		if object.Kind != request.Kind {

@@ -20,6 +20,7 @@ type records struct {
 	verdicts   *bus.Table[api.Verdicts]
 	statuses   *bus.Table[api.PlacementStatus]
 	seen       *bus.Table[api.MemberRecord]
+	upgrades   *upgrades
 }
 
 func newRecords(s *bus.State) *records {
@@ -33,6 +34,7 @@ func newRecords(s *bus.State) *records {
 		verdicts:   bus.TableOf[api.Verdicts](s, subjects.Verdicts),
 		statuses:   bus.TableOf[api.PlacementStatus](s, subjects.Statuses),
 		seen:       bus.TableOf[api.MemberRecord](s, subjects.Members),
+		upgrades:   newUpgrades(s),
 	}
 }
 
@@ -47,6 +49,8 @@ func (r *records) place(ref api.ObjectRef) (table *bus.Table[api.Spec], name str
 		return r.placements, ref.Name
 	case ref.Kind == api.KindResourcePlacement:
 		return r.placements, ref.Namespace + "/" + ref.Name
+	case r.upgrades.specs[ref.Kind] != nil:
+		return r.upgrades.specs[ref.Kind], ref.Name
 	}
 	return r.objects, content.Key(ref)
 }

@@ -22,6 +22,8 @@ func (d *Door) render(ctx context.Context, entry *bus.Entry[api.Spec], brief boo
 		return d.renderMember(&entry.Value, entry.Revision, d.placedByMember()[name])
 	case d.records.placements:
 		return d.renderPlacement(entry, brief)
+	case d.records.upgrades.specs[entry.Value.Object.Kind]:
+		return d.renderUpgrade(entry, brief)
 	}
 	body, err := d.store.Content.Get(ctx, entry.Value.Digest)
 	if err != nil {

@@ -1,0 +1,183 @@
+package door
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"flotilla/bus"
+	"flotilla/core/api"
+	"flotilla/core/upgrade"
+)
+
+// runStatus is an UpdateRunStatus as users read it, without what only the record needs.
+type runStatus struct {
+	api.UpdateRunStatus
+	Kind     string   `json:"kind,omitempty"`
+	Level    int      `json:"level,omitempty"`
+	Requests []string `json:"requests,omitempty"`
+}
+
+// profileStatus is an AutoUpgradeProfileStatus as users read it.
+type profileStatus struct {
+	api.AutoUpgradeProfileStatus
+	Kind    string `json:"kind,omitempty"`
+	Level   int    `json:"level,omitempty"`
+	Profile string `json:"profile,omitempty"`
+	UID     string `json:"uid,omitempty"`
+}
+
+// renderUpgrade shows an object of the kinds around upgrades, with the status that the runner wrote.
+func (d *Door) renderUpgrade(entry *bus.Entry[api.Spec], brief bool) (json.RawMessage, error) {
+	var shown any
+	switch spec := &entry.Value; spec.Object.Kind {
+	case api.KindUpdateRun:
+		if status := d.records.upgrades.status(spec); status != nil {
+			explained := upgrade.Explained(status)
+			if brief {
+				leaveOutSettled(&explained)
+			}
+			shown = runStatus{UpdateRunStatus: explained}
+		}
+	case api.KindAutoUpgradeProfile:
+		if status, _, found := d.records.upgrades.profiles.Get(entry.Name); found && status.UID == spec.UID {
+			shown = profileStatus{AutoUpgradeProfileStatus: status}
+		}
+	}
+	return d.complete(&entry.Value, entry.Revision, entry.Value.Body, shown)
+}
+
+// leaveOutSettled takes members out of a status, which is the caller's own, but for those that run,
+// wait or failed: tables need the counts.
+func leaveOutSettled(status *api.UpdateRunStatus) {
+	for i := range status.Stages {
+		for j := range status.Stages[i].Groups {
+			g := &status.Stages[i].Groups[j]
+			g.Members = slices.DeleteFunc(slices.Clone(g.Members), func(m api.MemberUpdateStatus) bool {
+				return m.Status.State != api.StateRunning && m.Status.State != api.StatePending && m.Status.State != api.StateFailed
+			})
+		}
+	}
+}
+
+// gateItems are the gates of all runs that were reached.
+func (d *Door) gateItems() []item {
+	var items []item
+	for _, run := range d.records.upgrades.specs[api.KindUpdateRun].All() {
+		status := d.records.upgrades.status(&run.Value)
+		if status == nil {
+			continue
+		}
+		for _, gate := range upgrade.Gates(status) {
+			items = append(items, item{
+				ref:    api.ObjectRef{APIVersion: gate.APIVersion, Kind: gate.Kind, Name: gate.Name},
+				render: func(context.Context) (json.RawMessage, error) { return d.renderGate(gate) },
+			})
+		}
+	}
+	return items
+}
+
+// renderGate shows a gate, which is as old as its wait.
+func (d *Door) renderGate(gate api.Gate) (json.RawMessage, error) {
+	gate.CreationTimestamp = gate.Status.StartTime
+	if _, revision, found := d.records.upgrades.runs.Get(gate.Spec.Target.Run); found {
+		gate.ResourceVersion = fmt.Sprintf("%d.%d", d.store.Term.Epoch, revision)
+	}
+	rendered, err := json.Marshal(gate)
+	if err != nil {
+		return nil, fmt.Errorf("encoding gate %s: %w", gate.Name, err)
+	}
+	return rendered, nil
+}
+
+// gate renders the gate of that name, nil when there is none.
+func (d *Door) gate(ctx context.Context, name string) (json.RawMessage, error) {
+	items := d.gateItems()
+	i := slices.IndexFunc(items, func(i item) bool { return i.ref.Name == name })
+	if i < 0 {
+		return nil, nil
+	}
+	return items[i].render(ctx)
+}
+
+// refuseGate refuses whoever would change a gate of a run; nil when ref names none.
+func (d *Door) refuseGate(ref api.ObjectRef) error {
+	if !ourGate(ref) || !slices.ContainsFunc(d.gateItems(), func(i item) bool { return i.ref.Name == ref.Name }) {
+		return nil
+	}
+	return upgrade.RefuseGateChange(ref.Name).Failure()
+}
+
+// deleteUpgrade adds the deletion of an object around upgrades to the draft, unless a rule forbids it.
+// What else a run leaves behind, its status, gates and locks, the runner takes away.
+func (f *draft) deleteUpgrade(stored *api.Spec, revision uint64) error {
+	switch stored.Object.Kind {
+	case api.KindUpdateRun:
+		if status := f.records.upgrades.status(stored); status != nil {
+			if _, refusal := upgrade.CheckDelete(status); refusal != nil {
+				return refusal.Failure()
+			}
+		}
+	case api.KindUpdateStrategy:
+		if err := f.strategyInUse(stored.Object.Name); err != nil {
+			return err
+		}
+	}
+	f.results[0].Action = api.ActionDeleted
+	f.erase(stored.Object, revision)
+	f.audit(auditName(stored.Object), "Deleted", stored.Object.String())
+	return nil
+}
+
+func (f *draft) strategyInUse(name string) error {
+	var profiles []api.AutoUpgradeProfile
+	for _, entry := range f.records.upgrades.specs[api.KindAutoUpgradeProfile].All() {
+		profile, err := entry.Value.DecodeProfile()
+		if err != nil {
+			return err
+		}
+		profiles = append(profiles, *profile)
+	}
+	slices.SortFunc(profiles, func(a, b api.AutoUpgradeProfile) int { return cmp.Compare(a.Name, b.Name) })
+	if refusal := upgrade.CheckStrategyDelete(name, profiles); refusal != nil {
+		return refusal.Failure()
+	}
+	return nil
+}
+
+// CreateRun stores a run that the hub made of a profile, unless there is one of that name, and returns
+// what is stored then. The runner calls it, as the door alone writes specs.
+func (d *Door) CreateRun(ctx context.Context, run *api.UpdateRun) (*api.ApplyResult, error) {
+	body, err := json.Marshal(run)
+	if err != nil {
+		return nil, fmt.Errorf("encoding run %s: %w", run.Name, err)
+	}
+	d.writing.Lock()
+	defer d.writing.Unlock()
+	f := d.newDraft("")
+	f.byHub = true
+	ref := api.ObjectRef{APIVersion: api.VersionFlotilla, Kind: api.KindUpdateRun, Name: run.Name}
+	table, name := d.records.place(ref)
+	if stored, revision, found := table.Get(name); found {
+		result := f.repeated(api.ApplyResult{Object: ref, Action: api.ActionUnchanged}, &stored, revision)
+		return &result, nil
+	}
+	documents, wrong := d.readAll([]json.RawMessage{body})
+	f.refused = *wrong
+	if err := f.applyAll(documents, d.storedPlacements); err != nil {
+		return nil, err
+	}
+	if failure := f.failure(1); failure != nil {
+		return nil, failure
+	}
+	for i := range f.events {
+		f.events[i].By = "profile " + run.Spec.AutoUpgradeProfile
+	}
+	if err := d.commit(ctx, f); err != nil {
+		return nil, fmt.Errorf("creating %s: %w", ref, err)
+	}
+	return &f.results[0], nil
+}
