@@ -24,13 +24,15 @@ const (
 
 // Codes of a Failure, sent as the micro service's error code too.
 const (
-	CodeInvalid     = "400" // documents with faults
-	CodeRefused     = "403" // well-formed, but a rule forbids it
-	CodeNotFound    = "404"
-	CodeConflict    = "409" // the object changed since it was read
-	CodeTooLarge    = "413"
-	CodeInternal    = "500"
-	CodeUnavailable = "503" // not the leader, or still relisting: retry with the same request id
+	CodeInvalid      = "400" // documents with faults
+	CodeRefused      = "403" // well-formed, but a rule forbids it
+	CodeNotFound     = "404"
+	CodeConflict     = "409" // the object changed since it was read
+	CodePrecondition = "412" // the object is at another revision than the request was made from
+	CodeTooLarge     = "413"
+	CodeLimit        = "422" // more than a limit allows
+	CodeInternal     = "500"
+	CodeUnavailable  = "503" // not the leader, or still relisting: retry with the same request id
 )
 
 // Failure is the body of a reply that did not succeed.

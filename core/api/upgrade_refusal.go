@@ -50,9 +50,9 @@ func (r *Refusal) Status() string {
 	case CodeInvalidState, CodeTargetInProgress, CodeTargetAlreadyTerminal, CodeGateNotPending, CodeNameExists, CodeIneligible:
 		return CodeConflict
 	case CodeETagMismatch:
-		return "412"
+		return CodePrecondition
 	case CodeLimitExceeded:
-		return "422"
+		return CodeLimit
 	default:
 		return CodeInvalid
 	}
