@@ -63,7 +63,7 @@ type Runner struct {
 	waiters  waiters
 }
 
-// New returns a runner on an open store; it writes nothing before Run.
+// New returns a runner on an open store. Before Run it writes only what its verbs are asked for.
 func New(store *bus.Store, o Options) *Runner {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -76,6 +76,7 @@ func New(store *bus.Store, o Options) *Runner {
 	}
 	r.fleet = newFleet(r.records)
 	r.queue = loop.New(loop.Options{Failed: r.failed})
+	r.watch()
 	return r
 }
 
@@ -88,7 +89,6 @@ func (r *Runner) Run(ctx context.Context) error {
 			return fmt.Errorf("starting to follow update runs: %w", err)
 		}
 	}
-	r.watch()
 	r.queue.Add(locksKey)
 	r.queue.Run(ctx, r.work)
 	return nil
