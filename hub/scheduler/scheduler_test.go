@@ -164,6 +164,30 @@ func TestPropertiesWakeThoseWhoNameThem(t *testing.T) {
 	h.eventually(t, "big", "a")
 }
 
+// A decision for another cause takes away the timer that a change of properties started. The change
+// after that starts another one.
+func TestPropertyChangeAfterAnotherDecisionIsNotLost(t *testing.T) {
+	h := start(t, scheduler.Options{Pause: 500 * time.Millisecond})
+	nodes := func(n string) func(*api.MemberRecord) {
+		return func(m *api.MemberRecord) { m.Properties = map[string]string{api.PropertyNodeCount: n} }
+	}
+	fiveNodes := &api.Policy{Affinity: &api.Affinity{ClusterAffinity: &api.ClusterAffinity{Required: &api.ClusterSelector{
+		ClusterSelectorTerms: []api.ClusterSelectorTerm{{PropertySelector: &api.PropertySelector{
+			MatchExpressions: []api.PropertyExpression{{Name: api.PropertyNodeCount, Operator: api.OpGe, Values: []string{"5"}}},
+		}}},
+	}}}}
+	h.join(t, "a", nil, nodes("1"))
+	h.place(t, "web", "u1", 1, withPolicy(fiveNodes))
+	h.judged(t, "web", "a", api.FilterAffinity, "is 1, wanted >= 5")
+	h.join(t, "a", nil, nodes("2"))
+	h.judged(t, "web", "a", api.FilterAffinity, "is 2, wanted >= 5")
+	h.join(t, "a", nil, nodes("3"))
+	h.place(t, "web", "u1", 2, withPolicy(fiveNodes))
+	h.judged(t, "web", "a", api.FilterAffinity, "is 3, wanted >= 5")
+	h.join(t, "a", nil, nodes("7"))
+	h.eventually(t, "web", "a")
+}
+
 func TestFailoverReplacesASilentMember(t *testing.T) {
 	h := start(t, scheduler.Options{Thresholds: schedule.Thresholds{Heartbeat: 10 * time.Millisecond}})
 	h.join(t, "b", nil, nil)
