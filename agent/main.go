@@ -15,8 +15,10 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/mattn/go-isatty"
 	"github.com/rs/zerolog"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"flotilla/agent/agentd"
 	"flotilla/agent/target/memory"
@@ -68,6 +70,7 @@ The member is one in memory. To break it while the agent runs, write faults into
 			return agentd.Run(c.Context(), agentd.Options{Config: config, Log: logger(config.Log, os.Stderr)})
 		},
 	}
+	c.SetFlagErrorFunc(suggestFlag)
 	s := c.Flags()
 	s.StringVar(&f.config, "config", "", "configuration file; flags win over it")
 	s.StringVar(&f.member, "member", "", "name of the member, a DNS label")
@@ -149,7 +152,23 @@ func logger(l configs.Log, to io.Writer) zerolog.Logger {
 		level = zerolog.InfoLevel
 	}
 	if l.Format != "json" {
-		to = zerolog.ConsoleWriter{Out: to, TimeFormat: time.TimeOnly, NoColor: os.Getenv("NO_COLOR") != ""}
+		file, isFile := to.(*os.File)
+		plain := os.Getenv("NO_COLOR") != "" || !isFile || !isatty.IsTerminal(file.Fd())
+		to = zerolog.ConsoleWriter{Out: to, TimeFormat: time.TimeOnly, NoColor: plain}
 	}
 	return zerolog.New(to).Level(level).With().Timestamp().Logger()
+}
+
+// suggestFlag says which flag a mistyped one was probably meant to be.
+func suggestFlag(c *cobra.Command, err error) error {
+	name, unknown := strings.CutPrefix(err.Error(), "unknown flag: --")
+	if !unknown {
+		return fmt.Errorf("%w; see %s --help", err, c.Name())
+	}
+	var names []string
+	c.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+	if near := api.Nearest(name, names); near != "" {
+		return fmt.Errorf("%w, did you mean --%s? See %s --help", err, near, c.Name())
+	}
+	return fmt.Errorf("%w; see %s --help", err, c.Name())
 }

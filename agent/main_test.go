@@ -103,3 +103,22 @@ func TestLogger(t *testing.T) {
 	require.NotContains(t, out.String(), "{")
 	require.Contains(t, out.String(), "for people")
 }
+
+func TestAMistypedFlagIsSuggested(t *testing.T) {
+	c := new(flags).command()
+	c.SetArgs([]string{"--membr", "oslo"})
+	require.EqualError(t, c.Execute(), "unknown flag: --membr, did you mean --member? See agent --help")
+}
+
+func TestLogsInAFileHaveNoColours(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "log")
+	file, err := os.Create(path)
+	require.NoError(t, err)
+	line := logger(configs.DefaultAgent().Log, file)
+	line.Warn().Msg("hello")
+	require.NoError(t, file.Close())
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.Contains(t, string(text), "hello")
+	require.NotContains(t, string(text), "\033[")
+}

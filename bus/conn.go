@@ -27,6 +27,7 @@ const (
 	hubJitter       = 400 * time.Millisecond
 	clientPing      = 20 * time.Second
 	maxPingsOut     = 2
+	retryReport     = 15 * time.Second
 	stateReconnects = -1 // no buffer: what was not sent is decided anew
 )
 
@@ -147,9 +148,7 @@ func (c *Conn) handlers() []nats.Option {
 			c.Log.Info().Str("url", nc.ConnectedUrlRedacted()).Msg("NATS connection is back")
 			c.disturb(restored)
 		}),
-		nats.ReconnectErrHandler(func(_ *nats.Conn, err error) {
-			c.Log.Warn().Err(err).Str("url", c.url).Msg("NATS does not answer, trying again")
-		}),
+		nats.ReconnectErrHandler(c.reportRetries()),
 		nats.ErrorHandler(func(_ *nats.Conn, sub *nats.Subscription, err error) {
 			line := c.Log.Error().Err(err)
 			if sub != nil {
@@ -160,6 +159,18 @@ func (c *Conn) handlers() []nats.Option {
 				c.disturb(slow)
 			}
 		}),
+	}
+}
+
+// reportRetries logs why connecting fails, the first time and then once in a while.
+func (c *Conn) reportRetries() nats.ConnErrHandler {
+	var last time.Time // the library calls on one goroutine
+	return func(_ *nats.Conn, err error) {
+		if time.Since(last) < retryReport {
+			return
+		}
+		last = time.Now()
+		c.Log.Warn().Err(err).Str("url", c.url).Msg("NATS does not answer, trying again until it does")
 	}
 }
 

@@ -70,6 +70,15 @@ func (e endpoint) shown() string {
 	return strings.Join(servers, ",")
 }
 
+// String is the URL that the options lead to, without passwords, and what named it.
+func (o Options) String() string {
+	e, err := o.resolve()
+	if err != nil {
+		return err.Error()
+	}
+	return e.shown() + " (" + e.from + ")"
+}
+
 func (o Options) getenv(name string) string {
 	if o.Getenv != nil {
 		return o.Getenv(name)

@@ -77,12 +77,21 @@ func TestNothingIsADefaultHub(t *testing.T) {
 	h, err := LoadHub("hub.yaml", []byte("# nothing\n"))
 	require.NoError(t, err)
 	require.Equal(t, DefaultHub(), h)
-	require.False(t, h.External())
+	require.False(t, h.External(env(nil)))
+	require.True(t, h.External(env(map[string]string{"NATS_URL": "nats://a:4222"})))
+	require.True(t, h.External(env(map[string]string{"NATS_CONTEXT": "prod"})))
+	require.False(t, h.External(env(map[string]string{"NATS_CREDS": "hub.creds"})), "credentials alone name no servers")
+	h.Dev = true
+	require.False(t, h.External(env(map[string]string{"NATS_URL": "nats://a:4222"})), "a development hub ignores the environment")
 	h, err = LoadHub("hub.yaml", []byte("bus: {context: prod}\nmanageStreams: false\nmemberTimeout: 90s\n"))
 	require.NoError(t, err)
-	require.True(t, h.External())
+	require.True(t, h.External(env(nil)))
 	require.False(t, h.ManageStreams)
 	require.Equal(t, Duration(90*time.Second), h.MemberTimeout)
+}
+
+func env(held map[string]string) func(string) string {
+	return func(name string) string { return held[name] }
 }
 
 func TestHubReportsEveryFault(t *testing.T) {

@@ -224,7 +224,7 @@ func (r *reading) supported() {
 	var at *place
 	expected := "a kind that is supported: " + strings.Join(kinds, ", ")
 	var fix *node
-	if near := nearest(r.out.Object.Kind, kinds); near != "" {
+	if near := Nearest(r.out.Object.Kind, kinds); near != "" {
 		expected, fix = near+" (did you mean that?)", textNode(near)
 	}
 	r.findings.add(at.child("kind"), quote(r.out.Object.Kind), expected, fix)

@@ -77,7 +77,7 @@ func (u *updateFaults) word(path, value string, optional bool, words ...string) 
 		return
 	}
 	var fix *node
-	if near := nearest(value, words); near != "" {
+	if near := Nearest(value, words); near != "" {
 		fix = textNode(near)
 	}
 	u.addFix(path, shown(value), "one of "+listed(words), fix)

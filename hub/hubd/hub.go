@@ -62,6 +62,11 @@ func Run(ctx context.Context, o Options) error {
 	if err := h.Start(ctx); err != nil {
 		return err
 	}
+	return h.Serve(ctx)
+}
+
+// Serve waits until ctx ends or the hub, which was started, fails, and stops it.
+func (h *Hub) Serve(ctx context.Context) error {
 	select {
 	case <-ctx.Done():
 		h.stop(errors.Is(context.Cause(ctx), ErrLameDuck))
@@ -124,6 +129,8 @@ func (h *Hub) startServer(context.Context) (func(bool), error) {
 		Msg("the NATS server is ready; set these two for the command line")
 	return func(lameDuck bool) {
 		if lameDuck {
+			h.options.Log.Info().Stringer("over", server.LameDuck()).
+				Msg("sending the clients of the NATS server away before it stops; interrupt to stop at once")
 			server.LameDuckShutdown()
 			return
 		}
@@ -134,11 +141,15 @@ func (h *Hub) startServer(context.Context) (func(bool), error) {
 func (h *Hub) connect(ctx context.Context) (func(bool), error) {
 	o := h.options.Bus
 	o.Fleet, o.Name, o.Version, o.Log, o.Server = h.options.Fleet, h.options.Name, h.options.Version, h.options.Log, h.server
+	if h.server == nil {
+		h.options.Log.Info().Stringer("broker", o).Msg("connecting to NATS servers that others run")
+	}
 	conn, err := bus.ConnectHub(ctx, o)
 	if err != nil {
 		return nil, err
 	}
 	h.conn = conn
+	h.options.Log.Info().Str("url", conn.URL()).Msg("connected to NATS")
 	return func(bool) { conn.Close() }, nil
 }
 
