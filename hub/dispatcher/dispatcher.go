@@ -2,7 +2,6 @@ package dispatcher
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -14,6 +13,7 @@ import (
 	"flotilla/bus"
 	"flotilla/bus/loop"
 	"flotilla/core/api"
+	"flotilla/core/upgrade"
 	"flotilla/subjects"
 )
 
@@ -34,20 +34,26 @@ type Options struct {
 
 // Dispatcher publishes commands during one term of leadership.
 type Dispatcher struct {
-	store    *bus.Store
-	options  Options
-	releases *bus.Table[api.Release]
-	seen     *bus.Table[api.MemberRecord]
-	queue    *loop.Queue
-	index    *index
-	sent     *sent
+	store      *bus.Store
+	options    Options
+	releases   *bus.Table[api.Release]
+	specs      *bus.Table[api.Spec]
+	runs       *bus.Table[api.UpdateRunStatus]
+	seen       *bus.Table[api.MemberRecord]
+	queue      *loop.Queue
+	index      *index
+	operations *operations
+	sent       *sent
 }
 
-// Keys of the queue are "release:<placement>" and "member:<member>".
+// Keys of the queue are "release:<placement>", "run:<run>", "placement:<member>" and
+// "upgrade:<member>".
 const (
 	releaseKey = "release:"
-	memberKey  = "member:"
+	runKey     = "run:"
 )
+
+func (a address) key() string { return a.kind + ":" + a.member }
 
 // New returns a dispatcher on an open store; it publishes nothing before Run.
 func New(store *bus.Store, o Options) *Dispatcher {
@@ -58,8 +64,10 @@ func New(store *bus.Store, o Options) *Dispatcher {
 		o.Level = api.Level
 	}
 	d := &Dispatcher{
-		store: store, options: o, index: newIndex(), sent: newSent(),
+		store: store, options: o, index: newIndex(), operations: newOperations(), sent: newSent(),
 		releases: bus.TableOf[api.Release](store.State, subjects.Releases),
+		specs:    bus.TableOf[api.Spec](store.State, subjects.RunSpecs),
+		runs:     bus.TableOf[api.UpdateRunStatus](store.State, subjects.Runs),
 		seen:     bus.TableOf[api.MemberRecord](store.State, subjects.Members),
 	}
 	d.queue = loop.New(loop.Options{Workers: workers, Failed: d.failed})
@@ -77,19 +85,26 @@ func (d *Dispatcher) Run(ctx context.Context) error {
 		return fmt.Errorf("listing commands: %w", err)
 	}
 	for _, head := range heads {
-		if head.Kind == subjects.CommandPlacement {
-			d.sent.remember(head)
-		}
+		d.sent.remember(head)
 	}
 	d.releases.OnChange(func(name string) { d.queue.Add(releaseKey + name) })
+	d.specs.OnChange(func(name string) { d.queue.Add(runKey + name) })
+	d.runs.OnChange(func(name string) { d.queue.Add(runKey + name) })
 	d.seen.OnChange(d.noteRecord)
-	// Every release is in the index before the first command goes out: a command made of half of them
-	// would lack placements.
+	// Every release and run is in before the first command goes out: a command made of half of them
+	// would lack placements, or take back an upgrade that runs.
 	for _, release := range d.releases.All() {
 		d.follow(release.Name)
 	}
+	for _, run := range d.runs.All() {
+		if err := d.followRun(run.Name); err != nil {
+			d.failed(runKey+run.Name, err, 0)
+		}
+	}
 	for _, head := range heads {
-		d.queue.Add(memberKey + head.Member)
+		if head.Kind == subjects.CommandPlacement || head.Kind == subjects.CommandUpgrade {
+			d.queue.Add(address{head.Member, head.Kind}.key())
+		}
 	}
 	d.queue.Run(ctx, d.work)
 	return nil
@@ -99,15 +114,20 @@ func (d *Dispatcher) failed(key string, err error, delay time.Duration) {
 	d.options.Log.Warn().Err(err).Str("key", key).Dur("retry", delay).Msg("dispatching")
 }
 
-// noteRecord wakes a member whose agent holds a command newer than any that was sent, or was updated
-// since it was too old for its command.
+// noteRecord wakes a member whose agent holds an index newer than any that was sent, or was updated
+// since it was too old for its commands.
 func (d *Dispatcher) noteRecord(member string) {
 	record, _, found := d.seen.Get(member)
 	if !found {
 		return
 	}
-	if record.Holds.Compare(d.sent.head(member).Order) > 0 || d.sent.outdated(member, record.AgentLevel) {
-		d.queue.Add(memberKey + member)
+	placement := address{member, subjects.CommandPlacement}
+	outdated := d.sent.outdated(member, record.AgentLevel)
+	if outdated || record.Holds.Compare(d.sent.head(placement).Order) > 0 {
+		d.queue.Add(placement.key())
+	}
+	if outdated {
+		d.queue.Add(address{member, subjects.CommandUpgrade}.key())
 	}
 }
 
@@ -116,7 +136,11 @@ func (d *Dispatcher) work(ctx context.Context, key string) (time.Time, error) {
 		d.follow(placement)
 		return time.Time{}, nil
 	}
-	return d.dispatch(ctx, strings.TrimPrefix(key, memberKey))
+	if run, isRun := strings.CutPrefix(key, runKey); isRun {
+		return time.Time{}, d.followRun(run)
+	}
+	kind, member, _ := strings.Cut(key, ":")
+	return d.dispatch(ctx, address{member, kind})
 }
 
 // follow takes a release into the index and wakes the members it changed.
@@ -126,72 +150,90 @@ func (d *Dispatcher) follow(placement string) {
 		current = &release
 	}
 	for _, member := range d.index.set(placement, current) {
-		d.queue.Add(memberKey + member)
+		d.queue.Add(address{member, subjects.CommandPlacement}.key())
 	}
 }
 
-// dispatch publishes the index of a member when it is not what the member was sent, or when its agent
+// followRun takes over the operations of a run and wakes the members they changed. A run whose spec is
+// gone, or of another object, commands nothing.
+func (d *Dispatcher) followRun(name string) error {
+	var wanted []upgrade.Wanted
+	status, _, found := d.runs.Get(name)
+	spec, _, specified := d.specs.Get(name)
+	if found && specified && spec.UID == status.UID {
+		run, err := spec.DecodeRun()
+		if err != nil {
+			return err
+		}
+		wanted = upgrade.Operations(run, &status)
+	}
+	for _, member := range d.operations.set(name, wanted) {
+		d.queue.Add(address{member, subjects.CommandUpgrade}.key())
+	}
+	return nil
+}
+
+// dispatch publishes the command of an address when it is not what was sent there, or when the agent
 // holds something newer.
-func (d *Dispatcher) dispatch(ctx context.Context, member string) (time.Time, error) {
+func (d *Dispatcher) dispatch(ctx context.Context, to address) (time.Time, error) {
 	if !d.store.State.Synced() {
 		return time.Time{}, bus.ErrNotSynced
 	}
 	now := time.Now()
-	if free := d.sent.freeAt(member, d.options.Interval); now.Before(free) {
+	if free := d.sent.freeAt(to, d.options.Interval); now.Before(free) {
 		return free, nil
 	}
-	head := d.sent.head(member)
-	record, _, _ := d.seen.Get(member)
-	command := api.PlacementCommand{
-		Header: api.Header{Kind: api.KindPlacementCommand, Level: d.options.Level}, Member: member, Entries: d.index.entries(member),
-	}
-	digest, err := digestOf(&command)
+	head := d.sent.head(to)
+	record, _, _ := d.seen.Get(to.member)
+	wanted, err := d.wanted(to)
 	if err != nil {
 		return time.Time{}, err
 	}
+	var held api.Order
+	if to.kind == subjects.CommandPlacement {
+		held = record.Holds
+	}
 	stored := head.Sequence > 0
-	behind := record.Holds.Compare(head.Order) > 0
-	if stored && digest == head.Digest && !behind || !stored && len(command.Entries) == 0 {
+	behind := held.Compare(head.Order) > 0
+	if stored && wanted.digest == head.Digest && !behind || !stored && wanted.empty {
 		return time.Time{}, nil
 	}
 	if record.AgentLevel > 0 && record.AgentLevel < d.options.Level {
-		d.reportLevel(member, record.AgentLevel)
+		d.reportLevel(to.member, record.AgentLevel)
 		return time.Time{}, nil
 	}
-	command.Order = following(d.store.Term, head.Order, record.Holds)
-	return time.Time{}, d.publish(ctx, &command, digest, head.Sequence, now)
+	order := following(d.store.Term, head.Order, held)
+	return time.Time{}, d.publish(ctx, to, &wanted, order, now)
 }
 
-func (d *Dispatcher) publish(ctx context.Context, command *api.PlacementCommand, digest string, last uint64, now time.Time) error {
-	head := bus.CommandHead{
-		Member: command.Member, Kind: subjects.CommandPlacement, Digest: digest, Order: command.Order,
-	}
-	sequence, err := d.store.Commands.Publish(ctx, head, command, last)
+func (d *Dispatcher) publish(ctx context.Context, to address, wanted *command, order api.Order, now time.Time) error {
+	head := bus.CommandHead{Member: to.member, Kind: to.kind, Digest: wanted.digest, Order: order}
+	sequence, err := d.store.Commands.Publish(ctx, head, wanted.ordered(order), d.sent.head(to).Sequence)
 	if errors.Is(err, bus.ErrConflict) {
-		return d.reread(ctx, command.Member, err)
+		return d.reread(ctx, to, err)
 	}
 	if err != nil {
-		return fmt.Errorf("publishing the index of %s: %w", command.Member, err)
+		return fmt.Errorf("publishing the %s command of %s: %w", to.kind, to.member, err)
 	}
 	head.Sequence = sequence
 	d.sent.remember(head)
-	d.sent.at(command.Member, now)
+	d.sent.at(to, now)
 	return nil
 }
 
-// reread learns what is stored for a member after a write that met something else there; the error that
-// brought it here is returned, so that the member is looked at again.
-func (d *Dispatcher) reread(ctx context.Context, member string, conflict error) error {
-	_, head, err := d.store.Commands.Get(ctx, member, subjects.CommandPlacement)
+// reread learns what is stored at an address after a write that met something else there; the error
+// that brought it here is returned, so that the address is looked at again.
+func (d *Dispatcher) reread(ctx context.Context, to address, conflict error) error {
+	_, head, err := d.store.Commands.Get(ctx, to.member, to.kind)
 	switch {
 	case errors.Is(err, bus.ErrNotFound):
-		d.sent.remember(bus.CommandHead{Member: member, Kind: subjects.CommandPlacement})
+		d.sent.remember(bus.CommandHead{Member: to.member, Kind: to.kind})
 	case err != nil:
-		return fmt.Errorf("reading the command of %s: %w", member, err)
+		return fmt.Errorf("reading the %s command of %s: %w", to.kind, to.member, err)
 	default:
 		d.sent.remember(head)
 	}
-	return fmt.Errorf("publishing the index of %s: %w", member, conflict)
+	return fmt.Errorf("publishing the %s command of %s: %w", to.kind, to.member, conflict)
 }
 
 // reportLevel tells once that a member's agent cannot read what it would be sent.
@@ -202,18 +244,7 @@ func (d *Dispatcher) reportLevel(member string, level int) {
 	d.store.Audit.Record(api.Audit{
 		Header: api.NewHeader(api.KindAudit), At: metav1.Now(), Object: subjects.KindMember + "/" + member, Member: member,
 		Type: "Warning", Reason: "LevelTooLow", By: "dispatcher",
-		Message: fmt.Sprintf("its agent reads level %d, its command is of level %d: update the agent", level, d.options.Level),
+		Message: fmt.Sprintf("its agent reads level %d, its commands are of level %d: update the agent", level, d.options.Level),
 	})
-	d.options.Log.Warn().Str("member", member).Int("level", level).Msg("agent is too old for its command")
-}
-
-// digestOf is the digest of a command without its order.
-func digestOf(command *api.PlacementCommand) (string, error) {
-	unordered := *command
-	unordered.Order = api.Order{}
-	body, err := json.Marshal(unordered)
-	if err != nil {
-		return "", fmt.Errorf("encoding the index of %s: %w", command.Member, err)
-	}
-	return bus.Digest(body), nil
+	d.options.Log.Warn().Str("member", member).Int("level", level).Msg("agent is too old for its commands")
 }

@@ -7,40 +7,43 @@ import (
 	"flotilla/bus"
 )
 
-// sent remembers what each member was sent last, and when.
+// address is one subject of commands: a kind of a member.
+type address struct{ member, kind string }
+
+// sent remembers what was sent to each address last, and when.
 type sent struct {
 	mu       sync.Mutex
-	heads    map[string]bus.CommandHead
-	times    map[string]time.Time
-	reported map[string]int
+	heads    map[address]bus.CommandHead
+	times    map[address]time.Time
+	reported map[string]int // by member
 }
 
 func newSent() *sent {
-	return &sent{heads: map[string]bus.CommandHead{}, times: map[string]time.Time{}, reported: map[string]int{}}
+	return &sent{heads: map[address]bus.CommandHead{}, times: map[address]time.Time{}, reported: map[string]int{}}
 }
 
 func (s *sent) remember(head bus.CommandHead) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.heads[head.Member] = head
+	s.heads[address{head.Member, head.Kind}] = head
 }
 
-func (s *sent) head(member string) bus.CommandHead {
+func (s *sent) head(to address) bus.CommandHead {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.heads[member]
+	return s.heads[to]
 }
 
-func (s *sent) at(member string, now time.Time) {
+func (s *sent) at(to address, now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.times[member] = now
+	s.times[to] = now
 }
 
-func (s *sent) freeAt(member string, interval time.Duration) time.Time {
+func (s *sent) freeAt(to address, interval time.Duration) time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	last, known := s.times[member]
+	last, known := s.times[to]
 	if !known {
 		return time.Time{}
 	}
