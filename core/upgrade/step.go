@@ -2,6 +2,7 @@ package upgrade
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -60,7 +61,7 @@ type Event struct {
 func (e Event) Audit(by string) api.Audit {
 	a := api.Audit{
 		Header: api.NewHeader(api.KindAudit), At: metav1.NewTime(e.At), Object: "run/" + e.Run, Type: "Normal",
-		Reason: string(e.To), Message: e.String(), By: by,
+		Reason: string(e.To), Message: cut(e.String(), auditMessage), By: by,
 	}
 	if e.Reason != "" {
 		a.Reason = e.Reason
@@ -72,6 +73,17 @@ func (e Event) Audit(by string) api.Audit {
 		a.Member = e.Name
 	}
 	return a
+}
+
+// auditMessage is the most of a message that an audit record of at most 1 KiB has room for, in bytes.
+const auditMessage = 600
+
+// cut shortens a text to a number of bytes without breaking a letter.
+func cut(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most], "") + " …"
 }
 
 // String is the event on one line, "member a1 NotStarted -> Running: control plane 1.29.2 to 1.29.9".
