@@ -128,9 +128,7 @@ func (e *engine) groupState(g *api.GroupStatus, t *tally, reached bool) api.Upda
 	state := e.st.Status.State
 	halted := state == api.StateStopping || state == api.StateStopped || state == api.StateFailed
 	switch {
-	case t.total == 0:
-		return api.StateSkipped
-	case g.SkippedByUser && t.running+t.completed+t.failed == 0:
+	case t.total == 0, g.SkippedByUser && t.running+t.completed+t.failed == 0:
 		return api.StateSkipped
 	case t.failed > g.MaxAllowedFailures && t.running > 0:
 		return api.StateStopping
