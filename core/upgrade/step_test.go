@@ -148,3 +148,12 @@ func TestRecordOfALargeRunFits(t *testing.T) {
 	require.Less(t, len(packed), 1<<20, "before it is packed")
 	t.Logf("the record of 1,000 completed members takes %d KiB before it is packed", len(packed)>>10)
 }
+
+func TestTimesAreWholeSeconds(t *testing.T) {
+	s := threeInAGroup(t)
+	r := s.runs["r"]
+	d, refusal := upgrade.Operate(r.object, &r.status, s.view("r"), s.now.Add(700*time.Millisecond).In(time.FixedZone("", 3600)), api.VerbRunStart, &api.RunRequest{})
+	require.Nil(t, refusal)
+	require.Equal(t, metav1.NewTime(s.now), d.Status.Status.StartTime)
+	require.Equal(t, s.now, d.Events[0].At)
+}
