@@ -3,6 +3,7 @@ package upgrade
 import (
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"time"
 
@@ -74,14 +75,14 @@ func (f *Fleet) Set(facts MemberFacts) error {
 }
 
 // Observe replaces what an agent says of a member and keeps the rest, parsed schedules included when
-// the inventory brings none. A member that is not in the fleet is left out.
+// the inventory brings the same. A member that is not in the fleet is left out.
 func (f *Fleet) Observe(name string, inventory api.MemberInventory) error {
 	old, ok := f.members[name]
 	if !ok {
 		return nil
 	}
 	facts := old.MemberFacts
-	same := inventory.Maintenance == facts.Inventory.Maintenance
+	same := reflect.DeepEqual(inventory.Maintenance, facts.Inventory.Maintenance)
 	facts.Inventory = inventory
 	if !same {
 		return f.Set(facts)

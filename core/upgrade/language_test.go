@@ -301,6 +301,8 @@ func (s *stage) change(f *upgrade.MemberFacts, settings []string) {
 			f.Reachable = value == "yes"
 		case "seen":
 			f.LastSeen = s.time(value)
+		case "observed":
+			f.Inventory.Observed = metav1.NewTime(s.time(value))
 		case "busy":
 			f.Inventory.CurrentOperation = value
 		case "lts":

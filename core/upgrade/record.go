@@ -41,7 +41,7 @@ func (e *engine) recordMember(i, j, k int) {
 		m := &e.own(i).Groups[j].Members[k]
 		e.recordLate(m, &result)
 		e.unlock(m)
-	case !running && e.silent(was):
+	case !running && (e.silent(was) || e.disowned(was)):
 		e.unlock(&e.own(i).Groups[j].Members[k])
 	}
 }
@@ -166,12 +166,18 @@ func (e *engine) silent(m *api.MemberUpdateStatus) bool {
 	return !e.now.Before(e.lockEnd(m))
 }
 
+// disowned reports whether the agent of a member that was given up has said since then that the
+// operation is not in progress.
+func (e *engine) disowned(m *api.MemberUpdateStatus) bool {
+	f, ok := e.view.Fleet.members[m.Name]
+	return ok && f.is(m.ClusterResourceID) && f.Inventory.CurrentOperation != m.OperationID &&
+		f.Inventory.Observed.After(m.Status.CompletedTime.Time)
+}
+
 // lockEnd is when the lock of a given up operation ends if its agent stays silent.
 func (e *engine) lockEnd(m *api.MemberUpdateStatus) time.Time {
 	heard := m.Status.CompletedTime.Time
-	if f, ok := e.view.Fleet.members[m.Name]; ok && f.LastSeen.After(heard) {
-		heard = f.LastSeen
-	} else if ok && !f.LastSeen.IsZero() && f.is(m.ClusterResourceID) {
+	if f, ok := e.view.Fleet.members[m.Name]; ok && f.is(m.ClusterResourceID) && !f.LastSeen.IsZero() {
 		heard = f.LastSeen
 	}
 	return heard.Add(LockGrace)
