@@ -38,7 +38,16 @@ func TestSampleOfTheAgentIsItsDefaultsAndExamples(t *testing.T) {
 	want.Properties = map[string]string{"example.com/racks": "12"}
 	want.Cost = Cost{PerCPUCore: "0.029", PerGBMemory: "0.007"}
 	want.Target.Memory.Faults = []string{}
-	want.Target.Memory.Nodes = []Nodes{{Name: "berlin", Count: 3, InstanceType: "Standard_D4s_v5", Zone: "east-1", CPU: "4", Memory: "16Gi", PricePerHour: "0.23"}}
+	want.Target.Memory.Nodes = []Nodes{{
+		Name: "berlin", Count: 3, InstanceType: "Standard_D4s_v5", Zone: "east-1", CPU: "4", Memory: "16Gi", PricePerHour: "0.23",
+		Pool: NodePool{
+			Name: "np1", Mode: "System", OSType: "Linux", OSSKU: "Ubuntu", Image: "AKSUbuntu-2204gen2containerd-202401.09.0", KubernetesVersion: "v1.36.3",
+		},
+	}}
+	want.Maintenance = &api.MaintenanceConfiguration{AutoUpgrade: &api.MaintenanceWindow{
+		Schedule: api.MaintenanceSchedule{Weekly: &api.WeeklySchedule{IntervalWeeks: 1, DayOfWeek: "Saturday"}}, DurationHours: 4, StartTime: "02:00", UTCOffset: "+01:00",
+	}}
+	want.Upgrade.Exec.Command, want.Upgrade.Exec.Inventory, want.Upgrade.Exec.Environment = []string{}, []string{}, map[string]string{}
 	require.Equal(t, want, a)
 	requireEverySetting(t, "agent.yaml", reflect.TypeFor[Agent]())
 }
