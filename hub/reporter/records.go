@@ -4,6 +4,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/rs/zerolog"
+
 	"flotilla/bus"
 	"flotilla/core/api"
 	"flotilla/core/status"
@@ -20,6 +22,7 @@ type records struct {
 	releases   *bus.Table[api.Release]
 	statuses   *bus.Table[api.PlacementStatus]
 	results    *bus.Values[api.PlacementResult]
+	log        zerolog.Logger
 }
 
 func newRecords(s *bus.Store) *records {
@@ -32,6 +35,7 @@ func newRecords(s *bus.Store) *records {
 		releases:   bus.TableOf[api.Release](s.State, subjects.Releases),
 		statuses:   bus.TableOf[api.PlacementStatus](s.State, subjects.Statuses),
 		results:    bus.ValuesOf[api.PlacementResult](s.Results),
+		log:        s.Conn.Log,
 	}
 }
 
@@ -39,11 +43,16 @@ func newRecords(s *bus.Store) *records {
 // stands, 0 when there is none. A placement without spec has no UID.
 func (r *records) gather(name string, now time.Time) (status.Input, uint64, error) {
 	in := status.Input{Results: map[string]*api.PlacementResult{}, Members: map[string]status.Member{}, Now: now}
-	previous, revision, found := r.statuses.Get(name)
+	previous, revision, found, err := r.statuses.Find(name)
 	if found {
 		in.Previous = &previous
+	} else if err != nil {
+		r.log.Warn().Err(err).Msg("writing a status over")
 	}
-	spec, _, found := r.placements.Get(name)
+	spec, _, found, err := r.placements.Find(name)
+	if err != nil {
+		return in, 0, err
+	}
 	if !found {
 		return in, revision, nil
 	}
@@ -52,18 +61,26 @@ func (r *records) gather(name string, now time.Time) (status.Input, uint64, erro
 		return in, 0, err
 	}
 	in.Placement = *p
-	in.Latest = r.latest(name, spec.UID)
-	if release, _, found := r.releases.Get(name); found {
+	if in.Latest, err = r.latest(name, spec.UID); err != nil {
+		return in, 0, err
+	}
+	release, _, found, err := r.releases.Find(name)
+	if err != nil {
+		return in, 0, err
+	}
+	if found {
 		in.Release = &release
 	}
-	schedule, _, found := r.schedules.Get(name)
-	if !found {
-		return in, revision, nil
+	schedule, _, found, err := r.schedules.Find(name)
+	if err != nil || !found {
+		return in, revision, err
 	}
 	in.Schedule = &schedule
 	for i := range schedule.Bindings {
 		member := schedule.Bindings[i].Member
-		in.Members[member] = r.view(member)
+		if in.Members[member], err = r.view(member); err != nil {
+			return in, 0, err
+		}
 		if result, _ := r.results.Get(subjects.ResultKey(member, subjects.CommandPlacement, name)); result != nil {
 			in.Results[member] = result
 		}
@@ -71,23 +88,23 @@ func (r *records) gather(name string, now time.Time) (status.Input, uint64, erro
 	return in, revision, nil
 }
 
-func (r *records) view(member string) status.Member {
-	record, _, found := r.seen.Get(member)
-	if !found {
-		return status.Member{}
+func (r *records) view(member string) (status.Member, error) {
+	record, _, found, err := r.seen.Find(member)
+	if err != nil || !found {
+		return status.Member{}, err
 	}
-	return status.Member{State: record.State, LastSeen: record.LastSeen.Time}
+	return status.Member{State: record.State, LastSeen: record.LastSeen.Time}, nil
 }
 
 // latest is the newest snapshot of a placement, nil while it has none.
-func (r *records) latest(placement, uid string) *api.Snapshot {
-	all := r.snapshots.Group(placement)
+func (r *records) latest(placement, uid string) (*api.Snapshot, error) {
+	all, err := r.snapshots.FindGroup(placement)
 	for i := len(all) - 1; i >= 0; i-- {
 		if all[i].Value.UID == uid {
-			return &all[i].Value
+			return &all[i].Value, nil
 		}
 	}
-	return nil
+	return nil, err
 }
 
 // on lists the placements that are bound to a member.

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -117,8 +116,7 @@ func (r *Reporter) work(ctx context.Context, key string) (time.Time, error) {
 		return r.sweep(ctx)
 	}
 	if member, isMember := strings.CutPrefix(key, memberKey); isMember {
-		r.wakeFor(member)
-		return time.Time{}, nil
+		return time.Time{}, r.wakeFor(member)
 	}
 	placement := strings.TrimPrefix(key, placementKey)
 	if err := r.report(ctx, placement); err != nil {
@@ -128,18 +126,21 @@ func (r *Reporter) work(ctx context.Context, key string) (time.Time, error) {
 }
 
 // wakeFor wakes the placements on a member, when what a status shows of it has changed.
-func (r *Reporter) wakeFor(member string) {
-	view := r.records.view(member)
+func (r *Reporter) wakeFor(member string) error {
+	view, err := r.records.view(member)
 	r.mu.Lock()
 	before, known := r.views[member]
-	r.views[member] = view
+	if r.views[member] = view; err != nil {
+		delete(r.views, member) // whatever it is once it can be read is news
+	}
 	r.mu.Unlock()
-	if known && before.State == view.State {
-		return
+	if err != nil || known && before.State == view.State {
+		return err
 	}
 	for _, placement := range r.records.on(member) {
 		r.wake(placement)
 	}
+	return nil
 }
 
 // report gathers what is known of a placement, aggregates it, and writes what changed.
@@ -162,10 +163,6 @@ func (r *Reporter) report(ctx context.Context, placement string) error {
 		return err
 	}
 	_, err = r.store.Writer.Write(ctx, bus.Put(key, st, revision))
-	if errors.Is(err, bus.ErrConflict) {
-		r.wake(placement)
-		return nil
-	}
 	if err != nil {
 		return err
 	}

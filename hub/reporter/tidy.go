@@ -17,7 +17,10 @@ func (r *Reporter) tidy(ctx context.Context, placement string) error {
 	if len(members) == 0 {
 		return nil
 	}
-	release, _, _ := r.records.releases.Get(placement)
+	release, _, _, err := r.records.releases.Find(placement)
+	if err != nil {
+		return err
+	}
 	for _, member := range members {
 		key := subjects.ResultKey(member, subjects.CommandPlacement, placement)
 		result, _ := r.records.results.Get(key)
@@ -64,13 +67,10 @@ func (r *Reporter) known(key string) bool {
 	if !ok || !slices.Contains(subjects.CommandKinds(), kind) {
 		return false
 	}
-	if _, _, found := r.records.members.Get(member); !found {
+	exists := func(key string) bool { return r.store.State.Revision(key) != 0 } // whether it can be read or not
+	if !exists(r.records.members.Key(member)) {
 		return false
 	}
-	if kind != subjects.CommandPlacement {
-		return true
-	}
-	_, _, specified := r.records.placements.Get(placement)
-	_, _, released := r.records.releases.Get(placement)
-	return specified || released
+	return kind != subjects.CommandPlacement ||
+		exists(r.records.placements.Key(placement)) || exists(r.records.releases.Key(placement))
 }

@@ -39,7 +39,10 @@ func (r *records) gather(name string, now time.Time) (rollout.Input, uint64, err
 	in := rollout.Input{
 		Results: map[string]*api.PlacementResult{}, Members: map[string]rollout.MemberView{}, Now: now,
 	}
-	spec, _, found := r.placements.Get(name)
+	spec, _, found, err := r.placements.Find(name)
+	if err != nil {
+		return in, 0, err
+	}
 	if found {
 		p, err := spec.DecodePlacement()
 		if err != nil {
@@ -47,63 +50,85 @@ func (r *records) gather(name string, now time.Time) (rollout.Input, uint64, err
 		}
 		in.Placement = *p
 	}
-	in.Latest = r.latest(name, spec.UID)
-	if schedule, _, found := r.schedules.Get(name); found {
+	if in.Latest, err = r.latest(name, spec.UID); err != nil {
+		return in, 0, err
+	}
+	schedule, _, found, err := r.schedules.Find(name)
+	if err != nil {
+		return in, 0, err
+	}
+	if found {
 		in.Schedule = &schedule
 		for i := range schedule.Bindings {
-			r.addMember(&in, schedule.Bindings[i].Member, name)
+			if err := r.addMember(&in, schedule.Bindings[i].Member, name); err != nil {
+				return in, 0, err
+			}
 		}
 	}
-	release, revision, found := r.releases.Get(name)
+	release, revision, found, err := r.releases.Find(name)
+	if err != nil {
+		return in, 0, err
+	}
 	if found {
 		in.Release = &release
 		for i := range release.Entries {
-			r.addMember(&in, release.Entries[i].Member, name)
+			if err := r.addMember(&in, release.Entries[i].Member, name); err != nil {
+				return in, 0, err
+			}
 		}
 	}
 	return in, revision, nil
 }
 
-func (r *records) addMember(in *rollout.Input, member, placement string) {
+func (r *records) addMember(in *rollout.Input, member, placement string) error {
 	if _, known := in.Members[member]; known {
-		return
+		return nil
 	}
-	in.Members[member] = r.view(member)
+	view, err := r.view(member)
+	if err != nil {
+		return err
+	}
+	in.Members[member] = view
 	if result, _ := r.results.Get(subjects.ResultKey(member, subjects.CommandPlacement, placement)); result != nil {
 		in.Results[member] = result
 	}
+	return nil
 }
 
 // view is what a rollout sees of a member: its spec says whether it is part of the fleet, its record
 // how it does.
-func (r *records) view(member string) rollout.MemberView {
-	spec, _, found := r.members.Get(member)
+func (r *records) view(member string) (rollout.MemberView, error) {
+	spec, _, found, err := r.members.Find(member)
+	if err != nil {
+		return rollout.MemberView{}, err
+	}
 	if !found {
-		return rollout.MemberView{Gone: true}
+		return rollout.MemberView{Gone: true}, nil
 	}
-	var v rollout.MemberView
-	if record, _, found := r.seen.Get(member); found {
-		v.State = record.State
+	record, _, _, err := r.seen.Find(member)
+	if err != nil {
+		return rollout.MemberView{}, err
 	}
+	v := rollout.MemberView{State: record.State}
 	if spec.Deleted == nil {
-		return v
+		return v, nil
 	}
 	v.Leaving = true
 	if mc, err := spec.DecodeMember(); err == nil && mc.Spec.DeleteOptions != nil {
 		v.WhenLeaving = mc.Spec.DeleteOptions.WhenLeaving
 	}
-	return v
+	return v, nil
 }
 
 // latest is the newest snapshot of a placement, nil while it has none.
-func (r *records) latest(placement, uid string) *api.Snapshot {
-	all := r.snapshots.Group(placement)
+func (r *records) latest(placement, uid string) (*api.Snapshot, error) {
+	all, err := r.snapshots.FindGroup(placement)
 	for i := len(all) - 1; i >= 0; i-- {
 		if all[i].Value.UID == uid {
-			return &all[i].Value
+			return &all[i].Value, nil
 		}
 	}
-	return nil
+	return nil, err
 }
 
 // on lists the placements that are bound or released to a member.

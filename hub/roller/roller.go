@@ -2,7 +2,6 @@ package roller
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -91,25 +90,30 @@ func (r *Roller) work(ctx context.Context, key string) (time.Time, error) {
 		return time.Now().Add(behind), nil
 	}
 	if member, isMember := strings.CutPrefix(key, memberKey); isMember {
-		r.wakeFor(member)
-		return time.Time{}, nil
+		return time.Time{}, r.wakeFor(member)
 	}
 	return r.release(ctx, strings.TrimPrefix(key, placementKey))
 }
 
 // wakeFor wakes the placements on a member, when what a rollout sees of it has changed.
-func (r *Roller) wakeFor(member string) {
-	view := r.records.view(member)
+func (r *Roller) wakeFor(member string) error {
+	view, err := r.records.view(member)
 	r.mu.Lock()
 	before, known := r.views[member]
-	r.views[member] = view
+	if r.views[member] = view; err != nil {
+		delete(r.views, member) // whatever it is once it can be read is news
+	}
 	r.mu.Unlock()
+	if err != nil {
+		return err
+	}
 	if known && before == view {
-		return
+		return nil
 	}
 	for _, placement := range r.records.on(member) {
 		r.queue.Add(placementKey + placement)
 	}
+	return nil
 }
 
 // release gathers what is known of a placement, decides, and acts.
@@ -133,9 +137,6 @@ func (r *Roller) release(ctx context.Context, placement string) (time.Time, erro
 		op = bus.Put(key, plan.Release, revision)
 	}
 	_, err = r.store.Writer.Write(ctx, op)
-	if errors.Is(err, bus.ErrConflict) {
-		return time.Now(), nil
-	}
 	if err != nil {
 		return time.Time{}, err
 	}

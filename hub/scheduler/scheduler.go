@@ -2,7 +2,6 @@ package scheduler
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -82,7 +81,10 @@ func (s *Scheduler) Run(ctx context.Context) error {
 		s.queue.Add(memberKey + name)
 	}
 	s.records.placements.OnChange(placement)
-	s.records.schedules.OnChange(s.lost)
+	// Own writes come this way too: to decide them again writes nothing. What a broker lost of them, or
+	// set back, is written again.
+	s.records.schedules.OnChange(placement)
+	s.records.verdicts.OnChange(placement)
 	s.records.members.OnChange(member)
 	s.records.seen.OnChange(member)
 	s.queue.Run(ctx, s.work)
@@ -100,13 +102,6 @@ func (s *Scheduler) load() {
 		}
 	}
 	s.fleet = schedule.NewFleet(members...)
-}
-
-// lost wakes a placement whose schedule exists without its spec: a predecessor did not come to delete it.
-func (s *Scheduler) lost(name string) {
-	if _, _, found := s.records.placements.Get(name); !found {
-		s.queue.Add(placementKey + name)
-	}
 }
 
 func (s *Scheduler) failed(key string, err error, delay time.Duration) {
