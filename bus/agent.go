@@ -42,6 +42,11 @@ func ConnectAgent(ctx context.Context, o Options, member string) (*AgentConn, er
 	if o.Version != "" {
 		name += "/" + o.Version
 	}
+	if e, err := o.resolve(); err != nil {
+		return nil, err
+	} else if err := e.otherMember(member); err != nil {
+		return nil, err
+	}
 	jitter := cmp.Or(o.ReconnectJitter, agentJitter)
 	c, err := o.connect(name, nats.CustomInboxPrefix(subjects.Inbox(member)), nats.NoEcho(),
 		nats.RetryOnFailedConnect(true), nats.ReconnectWait(cmp.Or(o.ReconnectWait, agentWait)),

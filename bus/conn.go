@@ -38,10 +38,12 @@ type Conn struct {
 	Fleet subjects.Fleet
 	Log   zerolog.Logger
 
-	url string
+	url    string
+	holder holder
 
 	mu        sync.Mutex
 	listeners map[int]func(disturbance)
+	denials   map[int]func(error)
 	nextID    int
 }
 
@@ -100,13 +102,16 @@ func ConnectClient(ctx context.Context, o Options) (*Conn, error) {
 func (o Options) connect(name string, more ...nats.Option) (*Conn, error) {
 	fleet := subjects.Fleet{Name: cmp.Or(o.Fleet, subjects.DefaultFleet)}
 	if err := subjects.CheckLabel("fleet", fleet.Name); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w: %w", ErrSetup, err)
 	}
 	e, err := o.resolve()
 	if err != nil {
 		return nil, err
 	}
-	c := &Conn{Fleet: fleet, Log: o.Log, url: e.shown(), listeners: map[int]func(disturbance){}}
+	c := &Conn{
+		Fleet: fleet, Log: o.Log, url: e.shown(), holder: e.holder,
+		listeners: map[int]func(disturbance){}, denials: map[int]func(error){},
+	}
 	options := append(c.handlers(), nats.Name(name), nats.MaxReconnects(-1), nats.IgnoreAuthErrorAbort(),
 		nats.PingInterval(clientPing), nats.MaxPingsOutstanding(maxPingsOut), nats.ReconnectBufSize(stateReconnects))
 	if e.inboxPrefix != "" {
@@ -155,8 +160,11 @@ func (c *Conn) handlers() []nats.Option {
 				line = line.Str("subject", sub.Subject)
 			}
 			line.Msg("NATS connection reports")
-			if errors.Is(err, nats.ErrSlowConsumer) {
+			switch {
+			case errors.Is(err, nats.ErrSlowConsumer):
 				c.disturb(slow)
+			case errors.Is(err, nats.ErrPermissionViolation):
+				c.deny(err)
 			}
 		}),
 	}
