@@ -253,10 +253,6 @@ func TestWhereToConnect(t *testing.T) {
 		"another scheme":                      {options: bus.Options{URL: "http://a"}, err: `URL "http://a" (given): found scheme "http"`},
 		"a URL without a host":                {env: map[string]string{"NATS_URL": "nats://"}, err: `URL "nats://" (NATS_URL): expected nats://HOST:PORT`},
 		"a password is not shown":             {options: bus.Options{URL: "nats://me:secret@127.0.0.1:1"}, err: "nats://me:xxxxx@127.0.0.1:1 (given)"},
-		"creds that are none":                 {options: bus.Options{URL: server.URL(), Creds: filepath.Join(contexts, "prod.json")}, err: "found no user JWT and key"},
-		"empty creds":                         {options: bus.Options{URL: server.URL(), Creds: os.DevNull}, err: "the file is empty"},
-		"another scheme":                      {options: bus.Options{URL: "http://a"}, err: `URL "http://a" (given): found scheme "http"`},
-		"a URL without a host":                {env: map[string]string{"NATS_URL": "nats://"}, err: `URL "nats://" (NATS_URL): expected nats://HOST:PORT`},
 		"no creds":                            {env: map[string]string{"NATS_URL": server.URL()}, err: "NATS_CREDS"},
 	} {
 		t.Run(name, func(t *testing.T) {
