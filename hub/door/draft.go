@@ -33,9 +33,8 @@ type draft struct {
 	typed []*document
 	// judge adds what is wrong with the upgrade documents as a whole.
 	judge func(*draft) error
-	// planning leaves it to the plan to tell why runs could not be created; byHub lets runs name the
-	// profile they were made of.
-	planning, byHub bool
+	// planning leaves it to the plan to tell why runs could not be created.
+	planning bool
 
 	// index holds the content as it would be; touched says that it differs from what is stored.
 	index   *content.Index

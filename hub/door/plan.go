@@ -34,6 +34,9 @@ func (d *Door) plan(_ context.Context, request *api.PlanRequest) (any, error) {
 	if in.Subjects, err = d.subjects(f, documents); err != nil {
 		return nil, err
 	}
+	if err := d.planRuns(f, documents, request, &in); err != nil {
+		return nil, err
+	}
 	answer := plan.Build(in)
 	return &answer, nil
 }

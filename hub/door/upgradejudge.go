@@ -93,7 +93,7 @@ func (d *Door) judgeUpgrades(f *draft) error {
 
 // judgeRun refuses a run that could not be created (updates.md 1.3). A plan tells that itself.
 func (f *draft) judgeRun(run *api.UpdateRun, after *upgradesAfter) {
-	if run.Spec.AutoUpgradeProfile != "" && run.Generation == 1 && !f.byHub {
+	if _, _, exists := f.records.upgrades.specs[api.KindUpdateRun].Get(run.Name); run.Spec.AutoUpgradeProfile != "" && !exists {
 		f.refused.faults = append(f.refused.faults, api.Fault{
 			Object: api.KindUpdateRun + "/" + run.Name, Path: "spec.autoUpgradeProfile",
 			Found: fmt.Sprintf("%q", run.Spec.AutoUpgradeProfile), Expected: "nothing: the hub sets it on the runs it makes of a profile",

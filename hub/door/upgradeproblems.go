@@ -69,6 +69,9 @@ func runProblems(status *api.UpdateRunStatus) []api.Problem {
 		}
 		problems = append(problems, of(reasonRunFailed, message, status.Status.CompletedTime, show))
 	}
+	if e := status.Status.Error; e != nil && state == api.StateNotStarted {
+		return []api.Problem{of(e.Code, e.Message, metav1.Time{}, "flotilla describe run "+status.Run)}
+	}
 	if state != api.StateFailed && !state.Active() && state != api.StateStopping {
 		return nil
 	}

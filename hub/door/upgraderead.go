@@ -147,37 +147,3 @@ func (f *draft) strategyInUse(name string) error {
 	}
 	return nil
 }
-
-// CreateRun stores a run that the hub made of a profile, unless there is one of that name, and returns
-// what is stored then. The runner calls it, as the door alone writes specs.
-func (d *Door) CreateRun(ctx context.Context, run *api.UpdateRun) (*api.ApplyResult, error) {
-	body, err := json.Marshal(run)
-	if err != nil {
-		return nil, fmt.Errorf("encoding run %s: %w", run.Name, err)
-	}
-	d.writing.Lock()
-	defer d.writing.Unlock()
-	f := d.newDraft("")
-	f.byHub = true
-	ref := api.ObjectRef{APIVersion: api.VersionFlotilla, Kind: api.KindUpdateRun, Name: run.Name}
-	table, name := d.records.place(ref)
-	if stored, revision, found := table.Get(name); found {
-		result := f.repeated(api.ApplyResult{Object: ref, Action: api.ActionUnchanged}, &stored, revision)
-		return &result, nil
-	}
-	documents, wrong := d.readAll([]json.RawMessage{body})
-	f.refused = *wrong
-	if err := f.applyAll(documents, d.storedPlacements); err != nil {
-		return nil, err
-	}
-	if failure := f.failure(1); failure != nil {
-		return nil, failure
-	}
-	for i := range f.events {
-		f.events[i].By = "profile " + run.Spec.AutoUpgradeProfile
-	}
-	if err := d.commit(ctx, f); err != nil {
-		return nil, fmt.Errorf("creating %s: %w", ref, err)
-	}
-	return &f.results[0], nil
-}
