@@ -113,12 +113,23 @@ type ListResponse struct {
 	ResourceVersion string            `json:"resourceVersion,omitempty"`
 }
 
-// DeleteRequest asks for deletion. It returns at once; Get shows what is not confirmed yet.
+// DeleteRequest asks for deletion. It returns at once; Get shows what is not confirmed yet. The answer
+// is an ApplyResult, and a DeleteResponse where Objects are named.
 type DeleteRequest struct {
-	Request         string    `json:"request"`
-	Object          ObjectRef `json:"object"`
-	ResourceVersion string    `json:"resourceVersion,omitempty"`
-	DryRun          bool      `json:"dryRun,omitempty"`
+	Request string    `json:"request"`
+	Object  ObjectRef `json:"object,omitzero"`
+	// Objects are several at once instead of Object, at most 500: all that are there are deleted in one
+	// step, so that no placement sees some of its content gone, or none when a rule forbids one of them.
+	Objects []ObjectRef `json:"objects,omitempty"`
+	// ResourceVersion is what Object was read at; empty: any.
+	ResourceVersion string `json:"resourceVersion,omitempty"`
+	DryRun          bool   `json:"dryRun,omitempty"`
+}
+
+// DeleteResponse says what became of each object of DeleteRequest.Objects.
+type DeleteResponse struct {
+	Results []ApplyResult `json:"results"`
+	Missing []ObjectRef   `json:"missing,omitempty"` // not there before
 }
 
 // PatchRequest is a JSON merge patch of one object.

@@ -8,54 +8,104 @@ import (
 	"slices"
 	"sync"
 
+	"flotilla/bus"
 	"flotilla/core/api"
 	"flotilla/core/content"
 	"flotilla/subjects"
 )
 
-// remove deletes content, and what is around upgrades, at once. A placement or member is marked and stays until its members
-// confirmed, or until the deletion timed out.
-func (d *Door) remove(ctx context.Context, request *api.DeleteRequest) (*api.ApplyResult, error) {
-	f := d.newDraft(request.Request)
-	if err := d.refuseGate(request.Object); err != nil {
+// remove deletes content, and what is around upgrades, at once. A placement or member is marked and stays
+// until its members confirmed, or until the deletion timed out.
+func (d *Door) remove(ctx context.Context, request *api.DeleteRequest) (any, error) {
+	if len(request.Objects) > 0 {
+		return d.removeAll(ctx, request)
+	}
+	answer, err := d.removeRefs(ctx, request, request.Object)
+	if err != nil {
 		return nil, err
 	}
-	table, name := d.records.place(request.Object)
-	stored, revision, found := table.Get(name)
-	if !found {
+	if len(answer.Missing) > 0 {
 		return nil, notFound(request.Object)
 	}
-	f.compareVersion(&document{Decoded: api.Decoded{Object: stored.Object, ResourceVersion: request.ResourceVersion}}, revision)
+	return &answer.Results[0], nil
+}
+
+func (d *Door) removeAll(ctx context.Context, request *api.DeleteRequest) (any, error) {
+	if n := len(request.Objects); n > maxDocuments || request.Object.Name != "" || request.ResourceVersion != "" {
+		return nil, &api.Failure{
+			Code:    api.CodeInvalid,
+			Message: fmt.Sprintf("found %d objects, expected object with a resourceVersion, or at most %d objects: nothing was deleted", n, maxDocuments),
+		}
+	}
+	return d.removeRefs(ctx, request, request.Objects...)
+}
+
+// removeRefs deletes all the objects that are there, or none when one of them may not go.
+func (d *Door) removeRefs(ctx context.Context, request *api.DeleteRequest, refs ...api.ObjectRef) (*api.DeleteResponse, error) {
+	f := d.newDraft(request.Request)
+	answer := &api.DeleteResponse{}
+	going, err := d.going(request, refs, f, answer)
+	if err != nil {
+		return nil, err
+	}
 	if failure := f.failure(1); failure != nil {
 		return nil, failure
 	}
-	f.results = append(f.results, api.ApplyResult{
-		Object: stored.Object, UID: stored.UID, Generation: stored.Generation, ResourceVersion: f.version(revision),
-		Action: api.ActionDeleting,
-	})
-	if err := f.delete(&stored, revision); err != nil {
-		return nil, err
+	for i := range going {
+		if err := f.delete(&going[i]); err != nil {
+			return nil, err
+		}
 	}
 	if err := f.cut(d.storedPlacements); err != nil {
 		return nil, err
 	}
 	if !request.DryRun {
 		if err := d.commit(ctx, f); err != nil {
-			return nil, fmt.Errorf("deleting %s: %w", stored.Object, err)
+			return nil, fmt.Errorf("deleting %s: %w", count(len(going), "object"), err)
 		}
 	}
-	return &f.results[0], nil
+	answer.Results = f.results
+	return answer, nil
 }
 
-// delete adds the deletion of a stored object to the draft, whose one result it completes.
-func (f *draft) delete(stored *api.Spec, revision uint64) error {
-	result := &f.results[0]
+// going looks up what is to be deleted, each object once, and notes what is not there.
+func (d *Door) going(request *api.DeleteRequest, refs []api.ObjectRef, f *draft, answer *api.DeleteResponse) ([]bus.Entry[api.Spec], error) {
+	var going []bus.Entry[api.Spec]
+	for _, ref := range refs {
+		if err := d.refuseGate(ref); err != nil {
+			return nil, err
+		}
+		table, name := d.records.place(ref)
+		stored, revision, found := table.Get(name)
+		if !found {
+			answer.Missing = append(answer.Missing, ref)
+			continue
+		}
+		if _, twice := f.going[stored.Object]; twice {
+			continue
+		}
+		f.going[stored.Object] = false
+		f.compareVersion(&document{Decoded: api.Decoded{Object: stored.Object, ResourceVersion: request.ResourceVersion}}, revision)
+		going = append(going, bus.Entry[api.Spec]{Name: name, Value: stored, Revision: revision})
+	}
+	return going, nil
+}
+
+// delete adds the deletion of a stored object, and its result, to the draft.
+func (f *draft) delete(entry *bus.Entry[api.Spec]) error {
+	stored, revision := &entry.Value, entry.Revision
+	f.results = append(f.results, api.ApplyResult{
+		Object: stored.Object, UID: stored.UID, Generation: stored.Generation, ResourceVersion: f.version(revision),
+		Action: api.ActionDeleting,
+	})
+	result := &f.results[len(f.results)-1]
 	if stored.Digest != "" {
 		result.Action = api.ActionDeleted
 		f.deleteContent(stored, revision)
 		return f.deleteInside(stored, result)
 	}
 	if _, ofUpgrades := upgradeKinds[stored.Object.Kind]; ofUpgrades {
+		result.Action = api.ActionDeleted
 		return f.deleteUpgrade(stored, revision)
 	}
 	if stored.Deleted != nil {
@@ -65,7 +115,19 @@ func (f *draft) delete(stored *api.Spec, revision uint64) error {
 	return f.mark(stored, revision)
 }
 
+// once reports whether the draft does not delete the object yet, and notes that it does.
+func (f *draft) once(ref api.ObjectRef) bool {
+	if f.going[ref] {
+		return false
+	}
+	f.going[ref] = true
+	return true
+}
+
 func (f *draft) deleteContent(stored *api.Spec, revision uint64) {
+	if !f.once(stored.Object) {
+		return
+	}
 	f.erase(stored.Object, revision)
 	f.index.RemoveKey(content.Key(stored.Object))
 	f.touched = true
@@ -102,6 +164,9 @@ func (f *draft) deleteInside(stored *api.Spec, result *api.ApplyResult) error {
 
 // mark sets the deletion timestamp of a placement or member; the rooms see it and withdraw.
 func (f *draft) mark(stored *api.Spec, revision uint64) error {
+	if !f.once(stored.Object) {
+		return nil
+	}
 	next := *stored
 	next.Deleted, next.Request, next.Action = &f.now, f.request, api.ActionDeleting
 	var body map[string]any

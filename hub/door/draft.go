@@ -41,6 +41,8 @@ type draft struct {
 	touched bool
 	// placements are those the request writes, by key; nil for one that is going.
 	placements map[string]*api.Placement
+	// going are the objects that a deletion names or takes along; true once they are deleted.
+	going map[api.ObjectRef]bool
 	// named are the keys of placements among the documents, changed or not.
 	named map[string]struct{}
 	// written maps the position of an op to the result that tells its revision.
@@ -54,6 +56,7 @@ func (d *Door) newDraft(request string) *draft {
 		records: d.records, request: request, epoch: d.store.Term.Epoch,
 		now: metav1.NewTime(time.Now().UTC().Truncate(time.Second)), index: d.shelf.current(),
 		placements: map[string]*api.Placement{}, named: map[string]struct{}{}, written: map[int]int{},
+		going: map[api.ObjectRef]bool{},
 		judge: d.judgeUpgrades,
 	}
 }

@@ -126,7 +126,6 @@ func (f *draft) deleteUpgrade(stored *api.Spec, revision uint64) error {
 			return err
 		}
 	}
-	f.results[0].Action = api.ActionDeleted
 	f.erase(stored.Object, revision)
 	f.audit(auditName(stored.Object), "Deleted", stored.Object.String())
 	return nil
@@ -135,6 +134,9 @@ func (f *draft) deleteUpgrade(stored *api.Spec, revision uint64) error {
 func (f *draft) strategyInUse(name string) error {
 	var profiles []api.AutoUpgradeProfile
 	for _, entry := range f.records.upgrades.specs[api.KindAutoUpgradeProfile].All() {
+		if _, going := f.going[entry.Value.Object]; going {
+			continue
+		}
 		profile, err := entry.Value.DecodeProfile()
 		if err != nil {
 			return err
