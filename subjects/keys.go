@@ -63,6 +63,7 @@ var (
 	Runs             = Family{prefix: "run."}
 	Profiles         = Family{prefix: "profile."}
 	Locks            = Family{prefix: "lock."}
+	Notifications    = Family{prefix: "notification."}
 )
 
 // Specs is the family of the specs of one kind.

@@ -96,6 +96,7 @@ func (f Fleet) records() []Address {
 		record(Runs, "<run>", "state of an update run: its whole tree, frozen membership, gates", "runner", "dispatcher, clients"),
 		record(Profiles, "<profile>", "what an auto-upgrade profile last did", "runner", "clients"),
 		record(Locks, "<member>", "which operation may change the member now; created, never overwritten", "runner", "runner"),
+		record(Notifications, "<notification>", "how far into the audit stream a notification has come", "notifier", "notifier"),
 		{in, TermKey, "who leads; fences every other write", "leader", "hubs"},
 		{in, LayoutKey, "number of the last layout step", "leader", "hubs"},
 	}

@@ -122,6 +122,9 @@ func fillAll(v reflect.Value) {
 	case metav1.Time:
 		v.Set(reflect.ValueOf(metav1.NewTime(time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC))))
 		return
+	case time.Time:
+		v.Set(reflect.ValueOf(time.Date(2026, 11, 20, 12, 0, 0, 500, time.UTC)))
+		return
 	case json.RawMessage:
 		v.SetBytes([]byte(`{"spec":{}}`))
 		return
