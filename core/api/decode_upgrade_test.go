@@ -186,7 +186,7 @@ func TestRulesOfMaintenanceAndCatalogs(t *testing.T) {
 			`spec.kubernetes[0].state: found "Stable", expected one of GA, Preview, Deprecated or LTS`,
 			`spec.kubernetes[2].version: found "1.29.9", expected each version once; spec.kubernetes[1].version lists it already`,
 			"spec.nodeImages[0].family: found nothing, expected an image family, AKSUbuntu-2204gen2containerd",
-			`spec.nodeImages[0].version: found "new", expected digits and dots, 202401.09.0`,
+			`spec.nodeImages[0].version: found "new", expected two or three numbers with dots between, 202401.09.0`,
 		}},
 		{"a gate", flotillaHead + "Gate\nmetadata: {name: 0b0c6b5e-5f3f-8d0e-9f0a-1c2d3e4f5a6b}\nspec: {}\n", []string{
 			`kind: found "Gate", expected another kind: gates are made and removed by the hub alone; complete one with flotilla run approve`,

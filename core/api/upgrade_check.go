@@ -16,11 +16,11 @@ var (
 	failuresPattern     = regexp.MustCompile(`^(?:0|[1-9]\d*|(?:0|[1-9]\d?|100)%)$`)
 	clockPattern        = regexp.MustCompile(`^([01][0-9]|2[0-3]):[0-5][0-9]$`)
 	offsetPattern       = regexp.MustCompile(`^[+-]((0[0-9]|1[0-3]):[0-5][0-9]|14:00)$`)
-	upgradeVersion      = regexp.MustCompile(`^v?\d+\.\d+(\.\d+)?$`)
-	upgradeMinor        = regexp.MustCompile(`^v?\d+\.\d+$`)
-	upgradeRelease      = regexp.MustCompile(`^v?\d+\.\d+\.\d+$`)
+	upgradeVersion      = regexp.MustCompile(`^v?\d{1,9}\.\d{1,9}(\.\d{1,9})?$`)
+	upgradeMinor        = regexp.MustCompile(`^v?\d{1,9}\.\d{1,9}$`)
+	upgradeRelease      = regexp.MustCompile(`^v?\d{1,9}\.\d{1,9}\.\d{1,9}$`)
 	nodeImagePattern    = regexp.MustCompile(`^(.+)-(\d+(?:\.\d+)+)$`)
-	imageVersionPattern = regexp.MustCompile(`^\d+(\.\d+)+$`)
+	imageVersionPattern = regexp.MustCompile(`^\d{1,9}(\.\d{1,9}){1,2}$`)
 )
 
 // UpdateWeekdays are the names of days in schedules and gates.

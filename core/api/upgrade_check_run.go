@@ -55,8 +55,8 @@ func (u *updateFaults) images(path string, s *NodeImageSelection) {
 	for i := range s.CustomNodeImageVersions {
 		at := fmt.Sprintf("%s[%d].version", list, i)
 		image := s.CustomNodeImageVersions[i].Version
-		family, _, ok := NodeImageFamily(image)
-		if !ok {
+		family, version, ok := NodeImageFamily(image)
+		if !ok || !imageVersionPattern.MatchString(version) {
 			u.add(at, shown(image), "an image name that ends in its version, AKSUbuntu-2204gen2containerd-202401.09.0")
 			continue
 		}

@@ -131,7 +131,7 @@ func (u *updateFaults) catalog(c *VersionCatalog) {
 		if image.Family == "" {
 			u.add(at+".family", "nothing", "an image family, AKSUbuntu-2204gen2containerd")
 		}
-		u.match(at+".version", image.Version, imageVersionPattern, "digits and dots, 202401.09.0")
+		u.match(at+".version", image.Version, imageVersionPattern, "two or three numbers with dots between, 202401.09.0")
 		u.once(at+".version", image.Family+"-"+image.Version, images)
 	}
 }
