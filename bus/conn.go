@@ -133,11 +133,11 @@ func (o Options) connect(name string, more ...nats.Option) (*Conn, error) {
 }
 
 func connectError(e endpoint, err error) error {
-	next := "start a hub with `go run ./hub --dev`, or say where yours is with NATS_URL or NATS_CONTEXT"
+	kind, next := ErrUnreachable, "start a hub with `go run ./hub --dev`, or say where yours is with NATS_URL or NATS_CONTEXT"
 	if errors.Is(err, nats.ErrAuthorization) || errors.Is(err, nats.ErrAuthExpired) || errors.Is(err, nats.ErrAuthRevoked) {
-		next = "give credentials of this server, NATS_CREDS=<data>/operator.creds"
+		kind, next = ErrDenied, "give credentials of this server, NATS_CREDS=<data>/operator.creds"
 	}
-	return fmt.Errorf("%w: connecting to NATS at %s (%s): %w; %s", ErrUnreachable, e.shown(), e.from, err, next)
+	return fmt.Errorf("%w: connecting to NATS at %s (%s): %w; %s", kind, e.shown(), e.from, err, next)
 }
 
 func (c *Conn) handlers() []nats.Option {

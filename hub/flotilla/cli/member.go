@@ -3,6 +3,8 @@ package cli
 import (
 	"context"
 	"fmt"
+	"net"
+	"net/url"
 	"strings"
 	"time"
 
@@ -88,14 +90,25 @@ nothing else. Keep the file secret.`,
 				return err
 			}
 			a.printf("%s\n", strings.TrimRight(reply.Creds, "\n"))
-			where := reply.URL
-			if where == "" {
-				where = "URL"
-			}
-			a.next("agent --member %s --url %s --creds %s.creds, then flotilla member admit %s", args[0], where, args[0], args[0])
+			a.next("agent --member %s --url %s --creds %s.creds, then flotilla member admit %s", args[0], a.agentURL(reply.URL), args[0], args[0])
 			return nil
 		}),
 	}
+}
+
+// agentURL is where an agent reaches the servers: where this command did, unless the hub was told better.
+func (a *app) agentURL(told string) string {
+	reached, known := a.hub.(interface{ URL() string })
+	if at, err := url.Parse(told); err == nil && told != "" {
+		ip := net.ParseIP(at.Hostname())
+		if !known || ip == nil || !ip.IsUnspecified() && !ip.IsLoopback() {
+			return told
+		}
+	}
+	if !known {
+		return "URL"
+	}
+	return reached.URL()
 }
 
 type leaveOptions struct {
