@@ -28,6 +28,12 @@ var kinds = []resourceKind{
 	{placementVersion, api.KindClusterResourcePlacement, "clusterresourceplacements", []string{"crp", "placements", "placement", "p"}, false},
 	{placementVersion, api.KindResourcePlacement, "resourceplacements", []string{"rp"}, true},
 	{clusterVersion, api.KindMemberCluster, "memberclusters", []string{"mc", "members", "member"}, false},
+	{api.VersionFlotilla, api.KindUpdateRun, "updateruns", []string{"ur", "runs", "run"}, false},
+	{api.VersionFlotilla, api.KindUpdateStrategy, "updatestrategies", []string{"us", "strategies", "strategy"}, false},
+	{api.VersionFlotilla, api.KindAutoUpgradeProfile, "autoupgradeprofiles", []string{"aup", "profiles", "profile"}, false},
+	{api.VersionFlotilla, api.KindVersionCatalog, "versioncatalogs", []string{"vc", "catalogs", "catalog"}, false},
+	{api.VersionFlotilla, api.KindMemberMaintenance, "membermaintenances", []string{"mm", "maintenance", "maintenances"}, false},
+	{api.VersionFlotilla, api.KindGate, "gates", nil, false},
 	{"v1", "Namespace", "namespaces", []string{"ns"}, false},
 	{"v1", "ConfigMap", "configmaps", []string{"cm"}, true},
 	{"v1", "Secret", "secrets", nil, true},
@@ -85,6 +91,16 @@ func shortWord(kind string) string {
 		return "member"
 	case api.KindResourcePlacement:
 		return "rp"
+	case api.KindUpdateRun:
+		return "run"
+	case api.KindUpdateStrategy:
+		return "strategy"
+	case api.KindAutoUpgradeProfile:
+		return "profile"
+	case api.KindVersionCatalog:
+		return "catalog"
+	case api.KindMemberMaintenance:
+		return "maintenance"
 	}
 	return strings.ToLower(kind)
 }

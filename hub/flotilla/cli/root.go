@@ -10,12 +10,13 @@ import (
 const (
 	groupObjects = "objects"
 	groupPlan    = "plan"
+	groupUpgrade = "upgrade"
 	groupFleet   = "fleet"
 	groupOther   = "other"
 )
 
 const rootLong = `flotilla places workloads on the members of a fleet, explains where they go and why,
-and follows them until they run. Its grammar is kubectl's; the hub is not a Kubernetes API server.
+follows them until they run, and upgrades the members in stages. Its grammar is kubectl's; the hub is not a Kubernetes API server.
 
 Without a hub, "flotilla plan -f FILE…" and "flotilla why" answer from files alone.`
 
@@ -37,6 +38,7 @@ func (a *app) root() *cobra.Command {
 	root.AddGroup(
 		&cobra.Group{ID: groupObjects, Title: "Objects:"},
 		&cobra.Group{ID: groupPlan, Title: "Plans and reasons:"},
+		&cobra.Group{ID: groupUpgrade, Title: "Upgrades:"},
 		&cobra.Group{ID: groupFleet, Title: "The fleet:"},
 		&cobra.Group{ID: groupOther, Title: "Other:"},
 	)
@@ -45,6 +47,7 @@ func (a *app) root() *cobra.Command {
 	a.addCommands(root, groupObjects, a.applyCommand(), a.diffCommand(), a.getCommand(), a.describeCommand(),
 		a.deleteCommand(), a.waitCommand(), a.editCommand(), a.scaleCommand(), a.labelCommand(), a.annotateCommand())
 	a.addCommands(root, groupPlan, a.planCommand(), a.whyCommand(), a.rolloutCommand(), a.eventsCommand())
+	a.addCommands(root, groupUpgrade, a.runCommand(), a.windowsCommand())
 	a.addCommands(root, groupFleet, a.statusCommand(), a.memberCommand(), a.taintCommand(), a.cordonCommand(), a.uncordonCommand())
 	a.addCommands(root, groupOther, a.correctCommand(), a.versionCommand())
 	for _, c := range root.Commands() {

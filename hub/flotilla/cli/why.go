@@ -89,9 +89,12 @@ func (a *app) whyOffline(o *whyOptions, r ref) ([]why.Answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	in, err := a.collect(documents, at)
+	in, _, err := a.collect(documents, at)
 	if err != nil {
 		return nil, err
+	}
+	if len(in.Subjects) == 0 {
+		return nil, nothingToPlan(len(in.Members), len(documents))
 	}
 	for _, text := range in.Notes {
 		a.note("%s", text)

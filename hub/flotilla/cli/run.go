@@ -1,0 +1,114 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"flotilla/core/api"
+)
+
+func (a *app) runCommand() *cobra.Command {
+	cmd := group("run", "Upgrade members: make, start, follow and steer update runs",
+		a.runCreateCommand(), a.runStartCommand(), a.runStatusCommand(), a.runStopCommand(), a.runSkipCommand(),
+		a.runApproveCommand(), a.runRerunCommand(), a.runDeleteCommand(), a.runGenerateCommand())
+	for _, child := range cmd.Commands() {
+		switch child.Name() {
+		case "create":
+		case "generate":
+			child.ValidArgsFunction = a.completeNames(api.KindAutoUpgradeProfile)
+		case "skip":
+			child.ValidArgsFunction = a.completeSkip
+		default:
+			child.ValidArgsFunction = a.completeNames(api.KindUpdateRun)
+		}
+	}
+	return cmd
+}
+
+// oneRun wants exactly the name of an update run.
+func oneRun(_ *cobra.Command, args []string) error {
+	if len(args) != 1 {
+		return usagef("found %d arguments, expected the name of one update run", len(args))
+	}
+	return nil
+}
+
+// runName reads "NAME" or "run/NAME".
+func runName(arg string) (string, error) { return nameOfKind(arg, api.KindUpdateRun, "an update run") }
+
+func nameOfKind(arg, kind, what string) (string, error) {
+	if !strings.Contains(arg, "/") {
+		return arg, nil
+	}
+	r, err := oneRef([]string{arg}, "")
+	if err != nil {
+		return "", err
+	}
+	if r.kind != kind {
+		return "", usagef("%s is not %s", arg, what)
+	}
+	return r.name, nil
+}
+
+// operation is one operation on a run: its verb, what it asks, and how it says that it was done.
+type operation struct {
+	verb    string
+	request api.RunRequest
+	done    string
+	// already is said when the run was so before.
+	already string
+}
+
+// operate asks for an operation and says what came of it.
+func (a *app) operate(ctx context.Context, o *operation) (api.RunResponse, error) {
+	o.request.Request = randomToken()
+	var reply api.RunResponse
+	if err := a.call(ctx, o.verb, o.request, &reply); err != nil {
+		return reply, a.withNearRuns(ctx, err, o.request.Run)
+	}
+	reply.Run = cmp.Or(reply.Run, o.request.Run)
+	for _, text := range reply.Warnings {
+		a.note("%s", text)
+	}
+	done := o.done
+	if reply.Unchanged {
+		done = cmp.Or(o.already, o.done)
+	}
+	a.printf("run %s %s%s\n", reply.Run, done, stateSuffix(reply.State))
+	return reply, nil
+}
+
+func stateSuffix(state api.UpdateState) string {
+	if state == "" {
+		return ""
+	}
+	return ", " + string(state)
+}
+
+// withNearRuns adds to an error about a missing run the names it may have been meant to be.
+func (a *app) withNearRuns(ctx context.Context, err error, name string) error {
+	if !isNotFound(err) {
+		return err
+	}
+	objects, listErr := a.fetchAll(ctx, kindOfObject(api.VersionFlotilla, api.KindUpdateRun), selection{brief: true})
+	if listErr != nil {
+		return err
+	}
+	var names []string
+	for _, obj := range objects {
+		names = append(names, obj.GetName())
+	}
+	failure := failureOf(err)
+	for _, known := range names {
+		if known == name {
+			return failure // the run is there, something inside it is not
+		}
+	}
+	return &Failure{
+		Code: failure.Code, Message: failure.Message + meant(nearest(name, names)),
+		Faults: failure.Faults, Next: cmp.Or(failure.Next, "flotilla get runs"),
+	}
+}
