@@ -43,12 +43,14 @@ target: {memory: {faults: ["fail=Job"]}}
 		"both": {[]string{
 			"--config", file, "--member", "berlin", "--data", "here", "--label", "env=test", "--fault", "down",
 			"--heartbeat-interval", "5s", "--fleet", "", "--subscription-id", "s", "--resource-group", "g", "--context", "n", "--metrics-address", ":1",
+			"--upgrade-command", "upgrade", "--upgrade-command", "all of it",
 		}, func(c *configs.Agent) {
 			c.Member, c.Fleet, c.DataDir, c.Location = "berlin", "", "here", "francecentral"
 			c.SubscriptionID, c.ResourceGroup, c.Bus.Context, c.MetricsAddress = "s", "g", "n", ":1"
 			c.Labels = map[string]string{"region": "eu", "env": "test"}
 			c.HeartbeatInterval = configs.Duration(5 * time.Second)
 			c.Target.Memory.Faults = []string{"fail=Job", "down"}
+			c.Upgrade.Driver, c.Upgrade.Exec.Command = configs.DriverExec, []string{"upgrade", "all of it"}
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -2,10 +2,12 @@ package agentd
 
 import (
 	"fmt"
+	"path/filepath"
 	"time"
 
 	targetmemory "flotilla/agent/target/memory"
 	"flotilla/agent/upgrader"
+	"flotilla/agent/upgrader/command"
 	"flotilla/agent/upgrader/memory"
 	"flotilla/bus"
 	"flotilla/configs"
@@ -32,11 +34,18 @@ func (a *Agent) upgrader(conn *bus.AgentConn) (*upgrader.Upgrader, error) {
 func (a *Agent) driver() (upgrader.Driver, error) {
 	u := &a.o.Config.Upgrade
 	switch {
-	case a.memory != nil:
-		return memory.New(a.memory, targetmemory.Pace{
-			ControlPlane: time.Duration(u.Memory.ControlPlane), NodePool: time.Duration(u.Memory.NodePool), Images: u.Memory.Images,
-		}), nil
-	default:
+	case u.Driver == configs.DriverExec && a.o.Shepherd == "":
+		return nil, fmt.Errorf("upgrade.driver: %s needs the agent's own program: go run ./agent --member %s", u.Driver, a.Member())
+	case u.Driver == configs.DriverExec:
+		return command.New(command.Options{
+			Dir: filepath.Join(a.o.Config.DataDir, "upgrades", "commands"), Program: a.o.Shepherd, Member: a.Member(),
+			Command: u.Exec.Command, Inventory: u.Exec.Inventory, Environment: u.Exec.Environment, Directory: u.Exec.Directory,
+			Timeout: time.Duration(u.Exec.Timeout), Grace: time.Duration(u.Exec.Grace),
+		})
+	case a.memory == nil:
 		return nil, fmt.Errorf("upgrade.driver: found %q, expected %s, because the member is not one in memory", u.Driver, configs.DriverExec)
 	}
+	return memory.New(a.memory, targetmemory.Pace{
+		ControlPlane: time.Duration(u.Memory.ControlPlane), NodePool: time.Duration(u.Memory.NodePool), Images: u.Memory.Images,
+	}), nil
 }

@@ -24,7 +24,7 @@ const (
 	defaultNodesReady = 90
 	defaultSettle     = 2 * time.Minute
 	// checkTimeout bounds one look at the member.
-	checkTimeout = 15 * time.Second
+	checkTimeout = 30 * time.Second
 	// maxNames bounds the names in one finding.
 	maxNames = 5
 )

@@ -81,19 +81,20 @@ func (u *Upgrader) wait() {
 
 // carry brings an operation to its end. The error says why that cannot be done now.
 func (u *Upgrader) carry(ctx context.Context, r *record) (api.UpgradeResult, error) {
-	var result api.UpgradeResult
-	var err error
+	follow := u.o.Driver.Resume
 	if r.Started.IsZero() {
-		var over bool
-		if result, over, err = u.begin(ctx, r); over || err != nil {
+		if result, over, err := u.begin(ctx, r); over || err != nil {
 			return result, err
 		}
+		follow = u.o.Driver.Run
 		u.o.Log.Info().Str("operation", r.Operation.ID).Str("upgrade", describe(&r.Operation)).Msg("the upgrade begins")
-		result, err = u.o.Driver.Run(ctx, r.Operation, u.progress(r))
 	} else {
 		u.inventory.refresh(false)
 		u.o.Log.Info().Str("operation", r.Operation.ID).Msg("an upgrade that was begun before is followed")
-		result, err = u.resume(ctx, r)
+	}
+	result, known, err := follow(ctx, r.Operation, u.progress(r))
+	if err == nil && !known {
+		result, err = u.judge(ctx, r)
 	}
 	if err != nil || result.Outcome != api.OutcomeSucceeded {
 		return result, err
@@ -158,18 +159,13 @@ func refuse(op *api.UpgradeOperation, member string) string {
 	return ""
 }
 
-// resume follows an operation of an earlier process, or judges it by what the member is when nobody
-// knows any more what became of it.
-func (u *Upgrader) resume(ctx context.Context, r *record) (api.UpgradeResult, error) {
-	result, known, err := u.o.Driver.Resume(ctx, r.Operation, u.progress(r))
-	if known || err != nil {
-		return result, err
-	}
+// judge looks at the member to say what came of an operation that nobody else knows of any more.
+func (u *Upgrader) judge(ctx context.Context, r *record) (api.UpgradeResult, error) {
 	now, err := u.inventory.look(ctx)
 	if ctx.Err() != nil {
-		return result, ctx.Err()
+		return api.UpgradeResult{}, ctx.Err()
 	}
-	lost := fmt.Sprintf("the agent was restarted while the upgrade ran, and driver %s does not know what became of it", u.o.Driver)
+	lost := fmt.Sprintf("the upgrade was interrupted, and driver %s does not know what became of it", u.o.Driver)
 	if err != nil {
 		return api.UpgradeResult{
 			Outcome: api.OutcomeFailed, Reason: api.ReasonUpgradeFailed,

@@ -19,16 +19,17 @@ import (
 )
 
 // Driver carries out operations on one kind of cluster. Both ways of following an operation call
-// report, never at once, with Percent, Message and Pools while it runs; the result they return has an
-// Outcome, Succeeded or Failed, and where it applies Reason, Message and Pools. Their error is that of
-// ctx, whose end ends the following, not the operation.
+// report, never at once, with Percent, Message and Pools while it runs. The result they return has an
+// Outcome: Succeeded, Failed, or Blocked when nothing was changed; and where it applies Reason, Message
+// and Pools. Known is false when nothing can be known any more of what became of the operation. Their
+// error is that of ctx, whose end ends the following, not the operation.
 type Driver interface {
 	fmt.Stringer
 	// Run carries out an operation that was never begun.
-	Run(ctx context.Context, op api.UpgradeOperation, report func(api.UpgradeResult)) (api.UpgradeResult, error)
-	// Resume follows an operation that an earlier process of the agent began; false when nothing can be
-	// known of it any more.
-	Resume(ctx context.Context, op api.UpgradeOperation, report func(api.UpgradeResult)) (api.UpgradeResult, bool, error)
+	Run(ctx context.Context, op api.UpgradeOperation, report func(api.UpgradeResult)) (result api.UpgradeResult, known bool, err error)
+	// Resume follows an operation that an earlier process of the agent may have begun. It is not begun
+	// a second time.
+	Resume(ctx context.Context, op api.UpgradeOperation, report func(api.UpgradeResult)) (result api.UpgradeResult, known bool, err error)
 	// Inventory is what the driver knows of the member that its API server does not say; fields it
 	// leaves empty are filled from there.
 	Inventory(ctx context.Context) (api.MemberInventory, error)

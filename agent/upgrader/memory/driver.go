@@ -31,12 +31,11 @@ func (d *Driver) Inventory(ctx context.Context) (api.MemberInventory, error) {
 
 // Run carries out an operation and returns what came of it. The error is that of ctx; the operation
 // then goes on.
-func (d *Driver) Run(ctx context.Context, op api.UpgradeOperation, report func(api.UpgradeResult)) (api.UpgradeResult, error) {
+func (d *Driver) Run(ctx context.Context, op api.UpgradeOperation, report func(api.UpgradeResult)) (api.UpgradeResult, bool, error) {
 	if err := d.member.BeginUpgrade(op, d.pace); err != nil {
-		return api.UpgradeResult{Outcome: api.OutcomeFailed, Reason: api.ReasonUpgradeFailed, Message: err.Error()}, nil
+		return api.UpgradeResult{Outcome: api.OutcomeFailed, Reason: api.ReasonUpgradeFailed, Message: err.Error()}, true, nil
 	}
-	result, _, err := d.Resume(ctx, op, report)
-	return result, err
+	return d.Resume(ctx, op, report)
 }
 
 // Resume follows an operation that was begun before; false when the member does not know it.
