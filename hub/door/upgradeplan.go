@@ -81,7 +81,8 @@ func (d *Door) runsToPlan(documents []document, named []string) ([]*api.UpdateRu
 		}
 	}
 	for _, entry := range stored.All() {
-		if !slices.Contains(named, entry.Name) && !(slices.Contains(named, allRuns) && d.active(&entry.Value)) {
+		everyActive := slices.Contains(named, allRuns) && d.active(&entry.Value)
+		if !everyActive && !slices.Contains(named, entry.Name) {
 			continue
 		}
 		run, err := entry.Value.DecodeRun()

@@ -53,51 +53,69 @@ func notTakenUp(entry *bus.Entry[api.Spec], now time.Time) []api.Problem {
 	}}
 }
 
-// runProblems are those of one run: that it failed, members that failed, gates that wait for somebody,
-// and members that wait for what no time is known of.
+// runProblems are those of one run: that it cannot be created or failed, members that failed, members
+// that wait for what no time is known of, and gates that wait for somebody.
 func runProblems(status *api.UpdateRunStatus) []api.Problem {
-	of := func(reason, message string, since metav1.Time, next string) api.Problem {
-		return api.Problem{Object: subjects.KindRun + "/" + status.Run, Reason: reason, Message: message, Since: since, Next: next}
+	p := problemsOf{status: status}
+	switch state := status.Status.State; {
+	case state == api.StateNotStarted && status.Status.Error != nil:
+		p.add(status.Status.Error.Code, status.Status.Error.Message, metav1.Time{})
+	case state == api.StateFailed:
+		p.failed()
+		p.members()
+	case state.Active(), state == api.StateStopping:
+		p.members()
+		p.gates()
 	}
-	var problems []api.Problem
-	show := "flotilla run status " + status.Run
-	state := status.Status.State
-	if state == api.StateFailed {
-		message := fmt.Sprintf("%d of %d members failed", status.FailureCount, status.Members)
-		if status.Status.Error != nil {
-			message = status.Status.Error.Message
-		}
-		problems = append(problems, of(reasonRunFailed, message, status.Status.CompletedTime, show))
+	return p.found
+}
+
+// problemsOf collects the problems of a run.
+type problemsOf struct {
+	status *api.UpdateRunStatus
+	found  []api.Problem
+}
+
+func (p *problemsOf) add(reason, message string, since metav1.Time) {
+	p.found = append(p.found, api.Problem{
+		Object: subjects.KindRun + "/" + p.status.Run, Reason: reason, Message: message, Since: since,
+		Next: "flotilla run status " + p.status.Run,
+	})
+}
+
+func (p *problemsOf) failed() {
+	message := fmt.Sprintf("%d of %d members failed", p.status.FailureCount, p.status.Members)
+	if p.status.Status.Error != nil {
+		message = p.status.Status.Error.Message
 	}
-	if e := status.Status.Error; e != nil && state == api.StateNotStarted {
-		return []api.Problem{of(e.Code, e.Message, metav1.Time{}, "flotilla describe run "+status.Run)}
-	}
-	if state != api.StateFailed && !state.Active() && state != api.StateStopping {
-		return nil
-	}
-	for i := range status.Stages {
-		for j := range status.Stages[i].Groups {
-			for _, m := range status.Stages[i].Groups[j].Members {
-				text := "member " + m.Name + ": " + m.Message
-				switch {
+	p.add(reasonRunFailed, message, p.status.Status.CompletedTime)
+}
+
+func (p *problemsOf) members() {
+	for i := range p.status.Stages {
+		for j := range p.status.Stages[i].Groups {
+			for _, m := range p.status.Stages[i].Groups[j].Members {
+				switch text := "member " + m.Name + ": " + m.Message; {
 				case m.Status.State == api.StateFailed:
-					problems = append(problems, of(m.Reason, text, m.Status.CompletedTime, show))
-				case stuck(state, &m):
-					problems = append(problems, of(m.Reason, text, m.PendingSince, show))
+					p.add(m.Reason, text, m.Status.CompletedTime)
+				case stuck(p.status.Status.State, &m):
+					p.add(m.Reason, text, m.PendingSince)
 				}
 			}
 		}
 	}
-	if !state.Active() {
-		return problems
+}
+
+func (p *problemsOf) gates() {
+	if !p.status.Status.State.Active() {
+		return
 	}
-	for _, gate := range upgrade.Gates(status) {
+	for _, gate := range upgrade.Gates(p.status) {
 		if gate.Status.State == api.StatePending && gate.Spec.GateType == api.GateApproval {
-			problems = append(problems, of(api.ReasonWaitsForGate, gateText(&gate), gate.Status.StartTime,
-				"flotilla run approve "+status.Run+" --gate "+gate.Name))
+			p.add(api.ReasonWaitsForGate, gateText(&gate), gate.Status.StartTime)
+			p.found[len(p.found)-1].Next = "flotilla run approve " + p.status.Run + " --gate " + gate.Name
 		}
 	}
-	return problems
 }
 
 // stuck reports a member of an active run that waits for something with no time to it.
