@@ -57,7 +57,8 @@ func (f *fleet) follow(dirty map[string]struct{}) (changed []string, wrong map[s
 		old, known := f.members.Member(name)
 		facts, isMember, err := f.records.facts(name)
 		if err != nil {
-			wrong[name] = err
+			wrong[name] = err // it stays as it was
+			continue
 		}
 		switch {
 		case !isMember && !known:
@@ -108,7 +109,7 @@ func (r *Runner) refresh() {
 		r.options.Log.Warn().Err(err).Str("member", name).Msg("reading what upgrades depend on")
 		r.store.Audit.Record(api.Audit{
 			Object: "member/" + name, Member: name, Type: "Warning", Reason: "MemberUnreadable", By: by,
-			Message: err.Error() + "; a window that cannot be read counts as closed",
+			Message: err.Error() + "; its upgrades wait",
 		})
 	}
 	if len(changed) == 0 {

@@ -26,7 +26,10 @@ func (r *Runner) gather(name string) (*situation, error) {
 	if s.run, err = r.records.run(name); err != nil {
 		return nil, err
 	}
-	status, revision, found := r.records.runs.Get(name)
+	status, revision, found, err := r.records.runs.Find(name)
+	if err != nil {
+		return nil, err
+	}
 	uid := ""
 	if found {
 		s.status, s.revision, uid = &status, revision, status.UID
@@ -36,7 +39,7 @@ func (r *Runner) gather(name string) (*situation, error) {
 		return s, err
 	}
 	s.view.Results = r.results(s)
-	return s, nil
+	return s, r.check(s.status)
 }
 
 // viewFor is the fleet as a run sees it: locks it holds itself are not in its way.
@@ -49,6 +52,19 @@ func (r *Runner) viewFor(uid string) (upgrade.View, error) {
 		}
 	}
 	return view, err
+}
+
+// check refuses to decide while a member of a run is missing from the fleet because its records cannot
+// be read: it has not left.
+func (r *Runner) check(status *api.UpdateRunStatus) error {
+	var wrong error
+	eachMember(status, func(m *api.MemberUpdateStatus) {
+		if _, known := r.fleet.members.Member(m.Name); known || wrong != nil {
+			return
+		}
+		_, _, wrong = r.records.facts(m.Name)
+	})
+	return wrong
 }
 
 // ownedBy says that an operation is of the run with that uid.

@@ -59,7 +59,11 @@ func (r *Runner) releaseAll(status *api.UpdateRunStatus) []bus.Op {
 // records may leave them.
 func (r *Runner) sweepLocks(ctx context.Context) error {
 	held := map[string]bool{}
-	for _, entry := range r.records.runs.All() {
+	runs, err := r.records.runs.FindAll()
+	if err != nil {
+		return err // it may hold any of them
+	}
+	for _, entry := range runs {
 		eachMember(&entry.Value, func(m *api.MemberUpdateStatus) {
 			if m.Locked {
 				held[m.OperationID] = true

@@ -76,10 +76,13 @@ func (r *Runner) noteTrigger(name string, status *api.AutoUpgradeProfileStatus) 
 // gatherProfile collects what a profile depends on, nil when its spec is gone, and the revision of its
 // status.
 func (r *Runner) gatherProfile(name string) (*upgrade.ProfileInput, uint64, error) {
-	status, revision, noted := r.records.profiles.Get(name)
-	spec, _, found := r.records.profileSpecs.Get(name)
-	if !found {
-		return nil, revision, nil
+	status, revision, noted, unread := r.records.profiles.Find(name)
+	spec, _, found, err := r.records.profileSpecs.Find(name)
+	if err != nil || !found {
+		return nil, revision, err
+	}
+	if unread != nil {
+		return nil, revision, unread
 	}
 	profile, err := spec.DecodeProfile()
 	if err != nil {
@@ -102,13 +105,21 @@ func (r *Runner) gatherProfile(name string) (*upgrade.ProfileInput, uint64, erro
 // heads are all runs of the fleet as profiles see them.
 func (r *Runner) heads() ([]upgrade.RunHead, error) {
 	var heads []upgrade.RunHead
-	for _, entry := range r.records.runSpecs.All() {
+	specs, err := r.records.runSpecs.FindAll()
+	if err != nil {
+		return nil, err
+	}
+	for _, entry := range specs {
 		run, err := r.records.run(entry.Name)
 		if err != nil {
 			return nil, err
 		}
 		head := upgrade.RunHead{Name: entry.Name, Profile: run.Spec.AutoUpgradeProfile, State: api.StateNotStarted}
-		if status, _, found := r.records.runs.Get(entry.Name); found {
+		status, _, found, err := r.records.runs.Find(entry.Name)
+		if err != nil {
+			return nil, err
+		}
+		if found {
 			head.State, head.BlockedBy = status.Status.State, status.BlockedBy
 		}
 		heads = append(heads, head)

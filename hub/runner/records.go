@@ -60,10 +60,10 @@ func newRecords(s *bus.Store) *records {
 
 // run returns a run as users wrote it, nil when it has no spec. Each revision is decoded once.
 func (r *records) run(name string) (*api.UpdateRun, error) {
-	spec, revision, found := r.runSpecs.Get(name)
-	if !found {
+	spec, revision, found, err := r.runSpecs.Find(name)
+	if err != nil || !found {
 		delete(r.decoded, name)
-		return nil, nil
+		return nil, err
 	}
 	if held, ok := r.decoded[name]; ok && held.revision == revision {
 		return held.run, nil
@@ -78,18 +78,18 @@ func (r *records) run(name string) (*api.UpdateRun, error) {
 
 // strategy returns a strategy, nil when there is none of that name.
 func (r *records) strategy(name string) (*api.UpdateStrategy, error) {
-	spec, _, found := r.strategies.Get(name)
-	if name == "" || !found {
-		return nil, nil
+	spec, _, found, err := r.strategies.Find(name)
+	if name == "" || err != nil || !found {
+		return nil, err
 	}
 	return spec.DecodeStrategy()
 }
 
 // catalog returns the catalog that counts, nil when there is none.
 func (r *records) catalog() (*upgrade.Catalog, error) {
-	spec, revision, found := r.catalogs.Get(api.CatalogDefault)
-	if !found {
-		return nil, nil
+	spec, revision, found, err := r.catalogs.Find(api.CatalogDefault)
+	if err != nil || !found {
+		return nil, err
 	}
 	if r.parsed.revision == revision {
 		return r.parsed.catalog, nil
@@ -108,9 +108,9 @@ func (r *records) catalog() (*upgrade.Catalog, error) {
 
 // facts returns what is known of a member; false when it is none.
 func (r *records) facts(name string) (upgrade.MemberFacts, bool, error) {
-	spec, _, found := r.members.Get(name)
-	if !found {
-		return upgrade.MemberFacts{}, false, nil
+	spec, _, found, err := r.members.Find(name)
+	if err != nil || !found {
+		return upgrade.MemberFacts{}, false, err
 	}
 	mc, err := spec.DecodeMember()
 	if err != nil {
@@ -119,12 +119,20 @@ func (r *records) facts(name string) (upgrade.MemberFacts, bool, error) {
 	var record *api.MemberRecord
 	var state api.MemberState
 	var lastSeen time.Time
-	if seen, _, known := r.seen.Get(name); known {
+	seen, _, known, err := r.seen.Find(name)
+	if err != nil {
+		return upgrade.MemberFacts{}, false, err
+	}
+	if known {
 		record, state, lastSeen = &seen, seen.State, seen.LastSeen.Time
 	}
 	var maintenance *api.MaintenanceConfiguration
-	if spec, _, found := r.maintenance.Get(name); found {
-		object, err := spec.DecodeMaintenance()
+	schedules, _, found, err := r.maintenance.Find(name)
+	if err != nil {
+		return upgrade.MemberFacts{}, false, err
+	}
+	if found {
+		object, err := schedules.DecodeMaintenance()
 		if err != nil {
 			return upgrade.MemberFacts{}, false, err
 		}

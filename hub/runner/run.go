@@ -145,17 +145,14 @@ func (r *Runner) tell(events []upgrade.Event, who string) {
 }
 
 // recheck is when a run is to be looked at again: when its step asks for it, and now and then while it
-// is under way.
+// is under way or waits for a time.
 func (r *Runner) recheck(step *upgrade.Decision) time.Time {
 	state := step.Status.Status.State
-	var next time.Time
-	if state.Active() || state == api.StateStopping {
-		next = time.Now().Add(r.options.Poll)
+	if !state.Active() && state != api.StateStopping && step.Recheck.IsZero() {
+		return time.Time{}
 	}
-	if step.Recheck.IsZero() {
-		return next
-	}
-	if at := r.at(step.Recheck); next.IsZero() || at.Before(next) {
+	next := time.Now().Add(r.options.Poll)
+	if at := r.at(step.Recheck); !step.Recheck.IsZero() && at.Before(next) {
 		return at
 	}
 	return next

@@ -2,7 +2,6 @@ package runner
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -108,11 +107,7 @@ func (r *Runner) work(ctx context.Context, key string) (time.Time, error) {
 	}
 	r.deciding.Lock()
 	defer r.deciding.Unlock()
-	recheck, err := r.decide(ctx, key)
-	if errors.Is(err, bus.ErrConflict) {
-		return time.Now(), nil
-	}
-	return recheck, err
+	return r.decide(ctx, key)
 }
 
 func (r *Runner) decide(ctx context.Context, key string) (time.Time, error) {

@@ -180,6 +180,25 @@ func (y *yard) start(run string) {
 	require.NoError(y.t, err)
 }
 
+// startAgain starts a run once more.
+func (y *yard) startAgain(run string) {
+	y.t.Helper()
+	_, err := y.ask(api.VerbRunStart, api.RunRequest{Run: run, Request: "again-" + run})
+	require.NoError(y.t, err)
+}
+
+// beat lets a member's agent be heard, and waits until the hub heard it.
+func (y *yard) beat(member string) {
+	y.t.Helper()
+	require.NoError(y.t, y.agent(member).PutHeartbeat(bustest.Context(y.t), api.Heartbeat{Boot: "b", Healthy: true}))
+	bustest.Eventually(y.t, func() error {
+		if _, found := y.store.Heartbeats.Get(member); !found {
+			return fmt.Errorf("nothing is heard of %s", member)
+		}
+		return nil
+	})
+}
+
 // conclude lets a member's agent report how its operation went, and what runs on it then.
 func (y *yard) conclude(run, member, outcome string) {
 	y.t.Helper()
