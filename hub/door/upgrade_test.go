@@ -244,6 +244,21 @@ func TestARunIsDeletedUnlessItIsActive(t *testing.T) {
 	require.Equal(t, api.ActionDeleted, h.delete(api.KindUpdateRun, "", "r1").Action)
 }
 
+func TestARunWhoseStatusCannotBeReadStaysAsItIs(t *testing.T) {
+	h := fleet(t)
+	h.apply(rings, run)
+	write(h, subjects.Runs, "r1", []string{"no status"})
+	_, deleted := ask[api.ApplyResult](h, api.VerbDelete, api.DeleteRequest{Request: h.id(), Object: api.ObjectRef{Kind: api.KindUpdateRun, Name: "r1"}})
+	_, patched := ask[api.ApplyResult](h, api.VerbPatch, api.PatchRequest{
+		Request: h.id(), Object: api.ObjectRef{Kind: api.KindUpdateRun, Name: "r1"}, Patch: docs(t, "spec: {upgrade: {kubernetesVersion: 1.29.10}}")[0],
+	})
+	for _, failure := range []*api.Failure{deleted, patched} {
+		require.NotNil(t, failure)
+		require.Contains(t, failure.Message, "run.r1")
+	}
+	h.run1()
+}
+
 func TestProfilesAndTheirStrategies(t *testing.T) {
 	h := fleet(t)
 	h.apply(rings, catalog, profile)

@@ -35,7 +35,11 @@ func (f *draft) checkEdit(doc *document, next, stored *api.Spec) error {
 	if err != nil {
 		return err
 	}
-	f.refuse(upgrade.CheckEdit(was, doc.Run, f.records.upgrades.status(stored)))
+	status, err := f.records.upgrades.certain(stored)
+	if err != nil {
+		return err
+	}
+	f.refuse(upgrade.CheckEdit(was, doc.Run, status))
 	return nil
 }
 

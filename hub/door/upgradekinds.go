@@ -50,6 +50,15 @@ func (u *upgrades) status(spec *api.Spec) *api.UpdateRunStatus {
 	return &status
 }
 
+// certain is status for those who change the run: a status that cannot be read is an error, as it may be
+// that of a run in progress.
+func (u *upgrades) certain(spec *api.Spec) (*api.UpdateRunStatus, error) {
+	if _, _, _, err := u.runs.Find(spec.Object.Name); err != nil {
+		return nil, err
+	}
+	return u.status(spec), nil
+}
+
 // ourGate says that a name is one of a gate of a run, not of content of a kind called Gate.
 func ourGate(ref api.ObjectRef) bool {
 	return ref.Kind == api.KindGate && (ref.APIVersion == "" || content.GroupOf(ref.APIVersion) == api.GroupFlotilla)

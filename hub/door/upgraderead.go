@@ -116,10 +116,12 @@ func (d *Door) refuseGate(ref api.ObjectRef) error {
 func (f *draft) deleteUpgrade(stored *api.Spec, revision uint64) error {
 	switch stored.Object.Kind {
 	case api.KindUpdateRun:
-		if status := f.records.upgrades.status(stored); status != nil {
-			if _, refusal := upgrade.CheckDelete(status); refusal != nil {
-				return refusal.Failure()
-			}
+		status, err := f.records.upgrades.certain(stored)
+		if err != nil {
+			return err
+		}
+		if refusal := refuseDelete(status); refusal != nil {
+			return refusal.Failure()
 		}
 	case api.KindUpdateStrategy:
 		if err := f.strategyInUse(stored.Object.Name); err != nil {
@@ -129,6 +131,14 @@ func (f *draft) deleteUpgrade(stored *api.Spec, revision uint64) error {
 	f.erase(stored.Object, revision)
 	f.audit(auditName(stored.Object), "Deleted", stored.Object.String())
 	return nil
+}
+
+func refuseDelete(status *api.UpdateRunStatus) *api.Refusal {
+	if status == nil {
+		return nil
+	}
+	_, refusal := upgrade.CheckDelete(status)
+	return refusal
 }
 
 func (f *draft) strategyInUse(name string) error {
