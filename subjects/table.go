@@ -82,7 +82,7 @@ func (f Fleet) records() []Address {
 		record(PlacementSpecs, "<placement>", "a placement as applied", "door", "scheduler, roller, reporter"),
 		record(MemberSpecs, "<member>", "a MemberCluster as applied", "door", "registrar"),
 		record(ObjectSpecs, "<object>", "head of a content object: digest, labels", "door", "door"),
-		record(RunSpecs, "<run>", "an update run as applied", "door", "runner, dispatcher"),
+		record(RunSpecs, "<run>", "an update run as applied, or as made of a profile", "door; runner what a profile makes", "runner, dispatcher"),
 		record(StrategySpecs, "<strategy>", "an update strategy as applied", "door", "runner"),
 		record(ProfileSpecs, "<profile>", "an auto-upgrade profile as applied", "door", "runner"),
 		record(CatalogSpecs, "<catalog>", "which versions are published where", "door", "runner"),
