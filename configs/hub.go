@@ -42,6 +42,8 @@ type Hub struct {
 	Log            Log    `json:"log,omitzero"`
 	// SkippedNamespaces are never placed, beside those that Kubernetes and fleets reserve.
 	SkippedNamespaces []string `json:"skippedNamespaces,omitempty"`
+	// Notifications of what happens in the fleet.
+	Notifications []Notification `json:"notifications,omitempty"`
 }
 
 // Listen is an address to listen at. Port 0 takes any free port.
@@ -74,6 +76,7 @@ func LoadHub(source string, text []byte) (Hub, error) {
 	if err != nil {
 		return h, err
 	}
+	h.defaultNotifications()
 	return h, named(source, structural, h.Validate())
 }
 
@@ -91,5 +94,6 @@ func (h *Hub) Validate() api.Faults {
 	for i, name := range h.SkippedNamespaces {
 		c.faults = append(c.faults, api.CheckMember("skippedNamespaces["+strconv.Itoa(i)+"]", name)...)
 	}
+	c.notifications(h.Notifications)
 	return c.faults
 }

@@ -24,9 +24,9 @@ func TestSampleOfTheHubIsItsDefaults(t *testing.T) {
 	h, err := LoadHub("hub.yaml", read(t, "hub.yaml"))
 	require.NoError(t, err)
 	want := DefaultHub()
-	want.SkippedNamespaces = []string{}
+	want.SkippedNamespaces, want.Notifications = []string{}, []Notification{}
 	require.Equal(t, want, h)
-	requireEverySetting(t, "hub.yaml", reflect.TypeFor[Hub]())
+	requireEverySetting(t, string(sampleWithNotifications(t)), reflect.TypeFor[Hub]())
 }
 
 func TestSampleOfTheAgentIsItsDefaultsAndExamples(t *testing.T) {
@@ -49,19 +49,22 @@ func TestSampleOfTheAgentIsItsDefaultsAndExamples(t *testing.T) {
 	}}
 	want.Upgrade.Exec.Command, want.Upgrade.Exec.Inventory, want.Upgrade.Exec.Environment = []string{}, []string{}, map[string]string{}
 	require.Equal(t, want, a)
-	requireEverySetting(t, "agent.yaml", reflect.TypeFor[Agent]())
+	requireEverySetting(t, string(read(t, "agent.yaml")), reflect.TypeFor[Agent]())
 }
 
 // requireEverySetting checks that a sample names every field of the options.
-func requireEverySetting(t *testing.T, path string, of reflect.Type) {
+func requireEverySetting(t *testing.T, sample string, of reflect.Type) {
 	t.Helper()
 	var root yaml.Node
-	require.NoError(t, yaml.Unmarshal(read(t, path), &root))
-	var visit func(at string, of reflect.Type, n *yaml.Node)
-	visit = func(at string, of reflect.Type, n *yaml.Node) {
+	require.NoError(t, yaml.Unmarshal([]byte(sample), &root))
+	var visit func(at string, of reflect.Type, samples ...*yaml.Node)
+	visit = func(at string, of reflect.Type, samples ...*yaml.Node) {
 		if of.Kind() == reflect.Slice && of.Elem().Kind() == reflect.Struct {
-			require.NotEmpty(t, n.Content, at)
-			of, n = of.Elem(), n.Content[0]
+			of, samples = of.Elem(), samples[0].Content
+			require.NotEmpty(t, samples, at)
+		}
+		if of.Kind() == reflect.Pointer && of.Elem().PkgPath() == reflect.TypeFor[Hub]().PkgPath() {
+			of = of.Elem()
 		}
 		if of.Kind() != reflect.Struct {
 			return
@@ -69,14 +72,16 @@ func requireEverySetting(t *testing.T, path string, of reflect.Type) {
 		for f := range of.Fields() {
 			name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 			require.NotEmpty(t, name, f.Name)
-			var value *yaml.Node
-			for j := 0; j+1 < len(n.Content); j += 2 {
-				if n.Content[j].Value == name {
-					value = n.Content[j+1]
+			var values []*yaml.Node
+			for _, n := range samples {
+				for j := 0; j+1 < len(n.Content); j += 2 {
+					if n.Content[j].Value == name {
+						values = append(values, n.Content[j+1])
+					}
 				}
 			}
-			require.NotNil(t, value, "%s does not name %s.%s", path, at, name)
-			visit(at+"."+name, f.Type, value)
+			require.NotEmpty(t, values, "the sample does not name %s.%s", at, name)
+			visit(at+"."+name, f.Type, values...)
 		}
 	}
 	visit("", of, root.Content[0])
