@@ -57,7 +57,8 @@ type ApplyRequest struct {
 	// Request is a random id; a repeat with the same id answers the first result.
 	Request   string            `json:"request"`
 	DryRun    bool              `json:"dryRun,omitempty"`
-	Documents []json.RawMessage `json:"documents"` // JSON, at most 500
+	Show      bool              `json:"show,omitempty"` // on dry runs: answer each object as it would be stored
+	Documents []json.RawMessage `json:"documents"`      // JSON, at most 500
 }
 
 // Actions of an ApplyResult.
@@ -83,6 +84,8 @@ type ApplyResult struct {
 	Generation      int64     `json:"generation,omitempty"`
 	ResourceVersion string    `json:"resourceVersion,omitempty"`
 	Notes           []string  `json:"notes,omitempty"`
+	// Body is the object as it would be stored, of ApplyRequest.Show.
+	Body json.RawMessage `json:"body,omitempty"`
 }
 
 // GetRequest reads one object, status rendered in full. Kind is a Kubernetes kind.

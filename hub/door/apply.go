@@ -18,7 +18,7 @@ func (d *Door) apply(ctx context.Context, request *api.ApplyRequest) (*api.Apply
 	}
 	documents, wrong := d.readDocuments(request.Documents)
 	f := d.newDraft(request.Request)
-	f.refused = *wrong
+	f.refused, f.show = *wrong, request.DryRun && request.Show
 	if err := f.applyAll(documents, d.storedPlacements); err != nil {
 		return nil, err
 	}

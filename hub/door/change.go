@@ -43,10 +43,24 @@ func (f *draft) apply(doc *document) error {
 	}
 	next.Request, next.Action = f.request, result.Action
 	result.UID, result.Generation = next.UID, next.Generation
+	if result.Body, err = f.shown(doc, &next); err != nil {
+		return err
+	}
 	f.results = append(f.results, result)
 	f.write(next, revision, strings.ToUpper(result.Action[:1])+result.Action[1:])
 	f.remember(doc, &next)
 	return nil
+}
+
+// shown is what would be stored, without what the hub sets; nothing unless it was asked for.
+func (f *draft) shown(doc *document, next *api.Spec) (json.RawMessage, error) {
+	switch {
+	case !f.show:
+		return nil, nil
+	case doc.IsContent():
+		return doc.object.Body, nil
+	}
+	return withoutServerSet(next.Body)
 }
 
 // repeated fills in a result from what is stored; for a request that was answered before it is the

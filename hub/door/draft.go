@@ -35,6 +35,8 @@ type draft struct {
 	judge func(*draft) error
 	// planning leaves it to the plan to tell why runs could not be created.
 	planning bool
+	// show puts into results what would be stored.
+	show bool
 
 	// index holds the content as it would be; touched says that it differs from what is stored.
 	index   *content.Index

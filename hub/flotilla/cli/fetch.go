@@ -132,9 +132,12 @@ func joinErrors(code int, errs []error) error {
 	case 1:
 		return errs[0]
 	}
+	joined := &Failure{Code: code}
 	lines := make([]string, len(errs))
 	for i, err := range errs {
 		lines[i] = err.Error()
+		joined.Next = cmp.Or(joined.Next, failureOf(err).Next)
 	}
-	return &Failure{Code: code, Message: strings.Join(lines, "\n")}
+	joined.Message = strings.Join(lines, "\n")
+	return joined
 }

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/url"
@@ -145,14 +146,27 @@ func (a *app) leave(ctx context.Context, o *leaveOptions, name string) error {
 	default:
 		return usagef("--when-leaving: found %q, expected %s or %s", o.whenLeaving, api.WhenLeavingRetain, api.WhenLeavingDelete)
 	}
-	uid, err := a.deleteOne(ctx, &deleteOptions{}, r, false)
+	obj, err := a.fetch(ctx, r)
 	if err != nil {
 		return err
 	}
-	if o.wait {
-		return a.waitGone(ctx, []goal{{r, uid}}, o.timeout)
+	asked, failed, err := a.askDeletion(ctx, &deleteOptions{}, []ref{r}, false)
+	if err != nil || len(failed) > 0 {
+		return errors.Join(append(failed, err)...)
 	}
-	a.next("flotilla wait member/%s --for=delete", name)
+	if !o.wait {
+		a.next("flotilla wait member/%s --for=delete", name)
+		return nil
+	}
+	if err := a.waitGone(ctx, asked, o.timeout); err != nil {
+		return err
+	}
+	kept := "what was placed on it stays there"
+	if how, _, _ := unstructured.NestedString(obj.Object, "spec", "deleteOptions", "whenLeaving"); how == api.WhenLeavingDelete {
+		kept = "what was placed on it was withdrawn, as far as its agent confirmed"
+	}
+	a.printf("member %s left the fleet; %s\n", name, kept)
+	a.next("stop its agent, which would show as Joining; flotilla get placements")
 	return nil
 }
 
