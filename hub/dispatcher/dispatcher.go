@@ -39,6 +39,7 @@ type Dispatcher struct {
 	releases   *bus.Table[api.Release]
 	specs      *bus.Table[api.Spec]
 	runs       *bus.Table[api.UpdateRunStatus]
+	members    *bus.Table[api.Spec]
 	seen       *bus.Table[api.MemberRecord]
 	queue      *loop.Queue
 	index      *index
@@ -46,11 +47,12 @@ type Dispatcher struct {
 	sent       *sent
 }
 
-// Keys of the queue are "release:<placement>", "run:<run>", "placement:<member>" and
-// "upgrade:<member>".
+// Keys of the queue are "release:<placement>", "run:<run>", "placement:<member>", "upgrade:<member>" and
+// "heads".
 const (
 	releaseKey = "release:"
 	runKey     = "run:"
+	headsKey   = "heads"
 )
 
 func (a address) key() string { return a.kind + ":" + a.member }
@@ -68,6 +70,7 @@ func New(store *bus.Store, o Options) *Dispatcher {
 		releases: bus.TableOf[api.Release](store.State, subjects.Releases),
 		specs:    bus.TableOf[api.Spec](store.State, subjects.RunSpecs),
 		runs:     bus.TableOf[api.UpdateRunStatus](store.State, subjects.Runs),
+		members:  bus.TableOf[api.Spec](store.State, subjects.MemberSpecs),
 		seen:     bus.TableOf[api.MemberRecord](store.State, subjects.Members),
 	}
 	d.queue = loop.New(loop.Options{Workers: workers, Failed: d.failed})
@@ -91,10 +94,13 @@ func (d *Dispatcher) Run(ctx context.Context) error {
 	d.specs.OnChange(func(name string) { d.queue.Add(runKey + name) })
 	d.runs.OnChange(func(name string) { d.queue.Add(runKey + name) })
 	d.seen.OnChange(d.noteRecord)
+	d.members.OnChange(d.noteMember)
 	// Every release and run is in before the first command goes out: a command made of half of them
 	// would lack placements, or take back an upgrade that runs.
 	for _, release := range d.releases.All() {
-		d.follow(release.Name)
+		if err := d.follow(release.Name); err != nil {
+			d.failed(releaseKey+release.Name, err, 0)
+		}
 	}
 	for _, run := range d.runs.All() {
 		if err := d.followRun(run.Name); err != nil {
@@ -106,6 +112,7 @@ func (d *Dispatcher) Run(ctx context.Context) error {
 			d.queue.Add(address{head.Member, head.Kind}.key())
 		}
 	}
+	defer d.store.Conn.OnReconnect(func() { d.queue.Add(headsKey) })()
 	d.queue.Run(ctx, d.work)
 	return nil
 }
@@ -119,6 +126,7 @@ func (d *Dispatcher) failed(key string, err error, delay time.Duration) {
 func (d *Dispatcher) noteRecord(member string) {
 	record, _, found := d.seen.Get(member)
 	if !found {
+		d.noteMember(member)
 		return
 	}
 	placement := address{member, subjects.CommandPlacement}
@@ -132,9 +140,11 @@ func (d *Dispatcher) noteRecord(member string) {
 }
 
 func (d *Dispatcher) work(ctx context.Context, key string) (time.Time, error) {
+	if key == headsKey {
+		return time.Time{}, d.compare(ctx)
+	}
 	if placement, isRelease := strings.CutPrefix(key, releaseKey); isRelease {
-		d.follow(placement)
-		return time.Time{}, nil
+		return time.Time{}, d.follow(placement)
 	}
 	if run, isRun := strings.CutPrefix(key, runKey); isRun {
 		return time.Time{}, d.followRun(run)
@@ -144,22 +154,33 @@ func (d *Dispatcher) work(ctx context.Context, key string) (time.Time, error) {
 }
 
 // follow takes a release into the index and wakes the members it changed.
-func (d *Dispatcher) follow(placement string) {
+func (d *Dispatcher) follow(placement string) error {
 	var current *api.Release
-	if release, _, found := d.releases.Get(placement); found {
+	release, _, found, err := d.releases.Find(placement)
+	if err != nil {
+		return err // its entries stay as they were
+	}
+	if found {
 		current = &release
 	}
 	for _, member := range d.index.set(placement, current) {
 		d.queue.Add(address{member, subjects.CommandPlacement}.key())
 	}
+	return nil
 }
 
 // followRun takes over the operations of a run and wakes the members they changed. A run whose spec is
 // gone, or of another object, commands nothing.
 func (d *Dispatcher) followRun(name string) error {
 	var wanted []upgrade.Wanted
-	status, _, found := d.runs.Get(name)
-	spec, _, specified := d.specs.Get(name)
+	status, _, found, err := d.runs.Find(name)
+	if err != nil {
+		return err // its operations stay as they were
+	}
+	spec, _, specified, err := d.specs.Find(name)
+	if err != nil {
+		return err
+	}
 	if found && specified && spec.UID == status.UID {
 		run, err := spec.DecodeRun()
 		if err != nil {
@@ -183,11 +204,19 @@ func (d *Dispatcher) dispatch(ctx context.Context, to address) (time.Time, error
 	if free := d.sent.freeAt(to, d.options.Interval); now.Before(free) {
 		return free, nil
 	}
+	if d.sent.doubted(to) {
+		if err := d.reread(ctx, to); err != nil {
+			return time.Time{}, err
+		}
+	}
 	head := d.sent.head(to)
 	record, _, _ := d.seen.Get(to.member)
 	wanted, err := d.wanted(to)
 	if err != nil {
 		return time.Time{}, err
+	}
+	if wanted.empty && d.left(to.member) {
+		return time.Time{}, d.forget(ctx, to.member)
 	}
 	var held api.Order
 	if to.kind == subjects.CommandPlacement {
@@ -210,7 +239,7 @@ func (d *Dispatcher) publish(ctx context.Context, to address, wanted *command, o
 	head := bus.CommandHead{Member: to.member, Kind: to.kind, Digest: wanted.digest, Order: order}
 	sequence, err := d.store.Commands.Publish(ctx, head, wanted.ordered(order), d.sent.head(to).Sequence)
 	if errors.Is(err, bus.ErrConflict) {
-		return d.reread(ctx, to, err)
+		d.sent.doubt(to)
 	}
 	if err != nil {
 		return fmt.Errorf("publishing the %s command of %s: %w", to.kind, to.member, err)
@@ -219,21 +248,6 @@ func (d *Dispatcher) publish(ctx context.Context, to address, wanted *command, o
 	d.sent.remember(head)
 	d.sent.at(to, now)
 	return nil
-}
-
-// reread learns what is stored at an address after a write that met something else there; the error
-// that brought it here is returned, so that the address is looked at again.
-func (d *Dispatcher) reread(ctx context.Context, to address, conflict error) error {
-	_, head, err := d.store.Commands.Get(ctx, to.member, to.kind)
-	switch {
-	case errors.Is(err, bus.ErrNotFound):
-		d.sent.remember(bus.CommandHead{Member: to.member, Kind: to.kind})
-	case err != nil:
-		return fmt.Errorf("reading the %s command of %s: %w", to.kind, to.member, err)
-	default:
-		d.sent.remember(head)
-	}
-	return fmt.Errorf("publishing the %s command of %s: %w", to.kind, to.member, conflict)
 }
 
 // reportLevel tells once that a member's agent cannot read what it would be sent.

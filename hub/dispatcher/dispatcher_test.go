@@ -29,7 +29,11 @@ type yard struct {
 func newYard(t *testing.T) *yard {
 	t.Helper()
 	server := bustest.Start(t)
-	return &yard{t: t, server: server, store: server.Lead(t)}
+	y := &yard{t: t, server: server, store: server.Lead(t)}
+	for _, name := range []string{"berlin", "oslo", "paris"} {
+		y.member(name)
+	}
+	return y
 }
 
 // run runs a dispatcher until stop, or the end of the test.

@@ -32,7 +32,9 @@ func (o *operations) set(run string, wanted []upgrade.Wanted) []string {
 	}
 	for _, member := range o.members[run] {
 		if !slices.Contains(members, member) {
-			delete(o.byMember[member], run)
+			if delete(o.byMember[member], run); len(o.byMember[member]) == 0 {
+				delete(o.byMember, member)
+			}
 			changed = append(changed, member)
 		}
 	}
