@@ -47,8 +47,6 @@ type Options struct {
 	UnhealthyTimeout time.Duration
 	// SkippedNamespaces are never placed, beside those that Kubernetes and fleets reserve.
 	SkippedNamespaces []string
-	// Now is the clock that update runs go by, time.Now when nil.
-	Now func() time.Time
 	// Metrics is the address for Prometheus, "127.0.0.1:9090"; empty: none. They name states, no members.
 	Metrics string
 	Log     zerolog.Logger

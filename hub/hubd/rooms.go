@@ -31,7 +31,7 @@ var errRoom = errors.New("room")
 // everything behind it is there.
 func (h *Hub) allRooms(s *bus.Store) []room {
 	log := h.options.Log
-	upgrades := runner.New(s, runner.Options{Now: h.options.Now, Log: log})
+	upgrades := runner.New(s, runner.Options{Log: log})
 	entrance := h.doorOptions()
 	entrance.More = upgrades.Verbs()
 	return []room{
