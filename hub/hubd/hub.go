@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"sync"
 	"time"
 
 	"flotilla/bus"
+	"flotilla/hub/notifier"
 )
 
 // ErrLameDuck is a cause to end Run's context with: it makes an embedded server send its clients away
@@ -23,6 +25,7 @@ const (
 // Hub is one hub. Its methods may be called from any goroutine.
 type Hub struct {
 	options  Options
+	channels []notifier.Channel
 	server   *bus.Server
 	conn     *bus.Conn
 	cleanups []cleanup
@@ -48,7 +51,11 @@ func New(o Options) (*Hub, error) {
 	if err := o.check(); err != nil {
 		return nil, fmt.Errorf("options of the hub: %w", err)
 	}
-	h := &Hub{options: o, failed: make(chan error, 1), changed: make(chan struct{})}
+	channels, err := notifier.Channels(o.Notifications, os.Getenv)
+	if err != nil {
+		return nil, fmt.Errorf("options of the hub: %w", err)
+	}
+	h := &Hub{options: o, channels: channels, failed: make(chan error, 1), changed: make(chan struct{})}
 	h.rooms = h.allRooms
 	return h, nil
 }

@@ -11,6 +11,7 @@ import (
 	"flotilla/core/schedule"
 	"flotilla/hub/dispatcher"
 	"flotilla/hub/door"
+	"flotilla/hub/notifier"
 	"flotilla/hub/registrar"
 	"flotilla/hub/reporter"
 	"flotilla/hub/roller"
@@ -44,6 +45,7 @@ func (h *Hub) allRooms(s *bus.Store) []room {
 		{"roller", roller.New(s, roller.Options{Log: log}).Run},
 		{"reporter", reporter.New(s, reporter.Options{Log: log}).Run},
 		{"runner", upgrades.Run},
+		{"notifier", notifier.New(s, notifier.Options{Channels: h.channels, Log: log}).Run},
 		{"dispatcher", dispatcher.New(s, dispatcher.Options{Log: log}).Run},
 		{"door", door.New(s, entrance).Run},
 	}
