@@ -135,6 +135,18 @@ func (a *app) nextAfterApply(results []api.ApplyResult) {
 		case api.KindMemberCluster:
 			a.next("flotilla get members")
 			return
+		case api.KindUpdateRun:
+			a.next("flotilla run start %s", k.name)
+			return
+		case api.KindUpdateStrategy:
+			a.next("flotilla run create --to VERSION --strategy %s", k.name)
+			return
+		case api.KindMemberMaintenance:
+			a.next("flotilla windows %s", k.name)
+			return
+		case api.KindAutoUpgradeProfile, api.KindVersionCatalog:
+			a.next("flotilla get %s", k.plural)
+			return
 		}
 	}
 	a.next("flotilla get placements")

@@ -118,7 +118,7 @@ func (a *app) maintainedInFiles(s *source, found map[string]*maintained) error {
 		return faults
 	}
 	if len(found) == 0 {
-		return refusedf("the files hold no MemberMaintenance and no MemberCluster: found %d documents of other kinds", len(documents))
+		return refusedf("the files hold no MemberMaintenance and no MemberCluster: found %d %s of other kinds", len(documents), plural(len(documents), "document", "documents"))
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -107,6 +108,9 @@ func (a *app) plan(ctx context.Context, o *planOptions) error {
 	if offline && !o.offline {
 		answer.Notes = append(answer.Notes, "no hub is configured (--url, NATS_URL, --context): planned from the files alone")
 	}
+	if !o.approved && waitsForApproval(&answer) {
+		answer.Notes = append(answer.Notes, "nobody is taken to open gates: --assume-approval 0s plans on behind them")
+	}
 	if err := a.printPlan(o, &answer); err != nil {
 		return err
 	}
@@ -120,6 +124,13 @@ func (a *app) plan(ctx context.Context, o *planOptions) error {
 		a.nextWith(&o.source, "apply")
 	}
 	return different()
+}
+
+// waitsForApproval says that the plan of a run ends at a gate.
+func waitsForApproval(answer *plan.Answer) bool {
+	return slices.ContainsFunc(answer.RunDetails, func(d plan.RunDetail) bool {
+		return slices.ContainsFunc(d.WaitsFor, func(text string) bool { return strings.HasPrefix(text, "gate ") })
+	})
 }
 
 // refusedRuns ends a plan in which runs cannot be created or started.

@@ -60,6 +60,8 @@ type operation struct {
 	done    string
 	// already is said when the run was so before.
 	already string
+	// warns shows the warnings of the run.
+	warns bool
 }
 
 // operate asks for an operation and says what came of it.
@@ -70,8 +72,10 @@ func (a *app) operate(ctx context.Context, o *operation) (api.RunResponse, error
 		return reply, a.withNearRuns(ctx, err, o.request.Run)
 	}
 	reply.Run = cmp.Or(reply.Run, o.request.Run)
-	for _, text := range reply.Warnings {
-		a.note("%s", text)
+	if o.warns {
+		for _, text := range reply.Warnings {
+			a.note("%s", text)
+		}
 	}
 	done := o.done
 	if reply.Unchanged {

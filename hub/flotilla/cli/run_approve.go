@@ -31,7 +31,7 @@ path, stage/before/Approval or stage/group/after/Approval. A scheduled start is 
 					return err
 				}
 			}
-			o := &operation{verb: api.VerbRunApprove, request: api.RunRequest{Run: name, Gate: gate}, done: "gate " + gate + " opened"}
+			o := &operation{verb: api.VerbRunApprove, request: api.RunRequest{Run: name, Gate: gate}, done: "opened gate " + gate}
 			return a.operateAndFollow(ctx, o, false)
 		}),
 	}

@@ -49,7 +49,7 @@ are tried again, and those that users skipped stay skipped unless --include-skip
 				return err
 			}
 			request := api.RunRequest{Run: name, IncludeSkipped: includeSkipped, IgnoreMaintenanceWindows: f.ignoreWindows, Reason: f.reason}
-			o := &operation{verb: api.VerbRunStart, request: request, done: "started", already: "is under way"}
+			o := &operation{verb: api.VerbRunStart, request: request, done: "started", already: "is under way", warns: true}
 			return a.operateAndFollow(ctx, o, f.watch)
 		}),
 	}
@@ -67,8 +67,17 @@ func (a *app) operateAndFollow(ctx context.Context, o *operation, watch bool) er
 	if watch {
 		return a.runStatus(ctx, &statusOptions{watch: true}, reply.Run)
 	}
-	a.next("flotilla run status %s --watch", reply.Run)
+	a.nextStatus(&reply)
 	return nil
+}
+
+// nextStatus names the command that shows a run, following it while it goes on.
+func (a *app) nextStatus(reply *api.RunResponse) {
+	if goesOn(reply.State) {
+		a.next("flotilla run status %s --watch", reply.Run)
+	} else {
+		a.next("flotilla run status %s", reply.Run)
+	}
 }
 
 func (a *app) runStopCommand() *cobra.Command {

@@ -129,7 +129,7 @@ func memberDetail(m *api.MemberUpdateStatus, now time.Time) string {
 	var parts []string
 	switch m.Status.State {
 	case api.StateRunning:
-		parts = append(parts, strings.TrimSpace(movedText(m)+" "+m.Message), "for "+since(now, m.Status.StartTime.Time))
+		parts = append(parts, movedText(m), m.Message, "for "+since(now, m.Status.StartTime.Time))
 	case api.StateCompleted:
 		parts = append(parts, m.Message, took(m))
 	default:
@@ -139,7 +139,7 @@ func memberDetail(m *api.MemberUpdateStatus, now time.Time) string {
 		parts = append(parts, fmt.Sprintf("attempt %d", m.Attempt))
 	}
 	if m.WindowClass > 0 && !m.Status.State.Done() {
-		parts = append(parts, "window "+window.Class(m.WindowClass).String())
+		parts = append(parts, windowWords[window.Class(m.WindowClass)])
 	}
 	if m.SkippedBy != "" && m.Status.State == api.StateSkipped {
 		parts = append(parts, "by the "+strings.ToLower(m.SkippedBy))
@@ -147,8 +147,14 @@ func memberDetail(m *api.MemberUpdateStatus, now time.Time) string {
 	return joinParts(parts)
 }
 
+// windowWords say in which window class a member was when it was last considered.
+var windowWords = map[window.Class]string{
+	window.Open: "window open", window.OpeningSoon: "window opens soon", window.None: "no window", window.Closed: "window closed",
+}
+
+// movedText is from which version to which a member moves, unless its message says it.
 func movedText(m *api.MemberUpdateStatus) string {
-	if m.ToVersion == "" {
+	if m.ToVersion == "" || strings.Contains(m.Message, m.ToVersion) {
 		return ""
 	}
 	return m.FromVersion + " to " + m.ToVersion

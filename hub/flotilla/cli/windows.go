@@ -197,7 +197,9 @@ func (a *app) printCalendar(o *windowsOptions, c *calendar, named bool) error {
 	if err := w.Flush(); err != nil {
 		return fmt.Errorf("printing: %w", err)
 	}
-	a.next("flotilla windows %s", c.Members[0].Name)
+	if i := slices.IndexFunc(c.Members, func(m calendarMember) bool { return len(m.Schedules) > 0 }); i >= 0 {
+		a.next("flotilla windows %s", c.Members[i].Name)
+	}
 	return nil
 }
 
