@@ -208,6 +208,8 @@ type FleetStatus struct {
 	Members    map[string]int `json:"members"` // by state
 	Placements int            `json:"placements"`
 	Bindings   int            `json:"bindings"`
+	// Converging counts the placements that some member is still on the way to hold as wanted.
+	Converging int `json:"converging,omitempty"`
 	// Runs counts update runs by state.
 	Runs     map[string]int `json:"runs,omitempty"`
 	Problems []Problem      `json:"problems,omitempty"`

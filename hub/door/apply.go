@@ -68,6 +68,7 @@ func (f *draft) applyAll(documents []document, all func() ([]*api.Placement, err
 	if f.isRefused() {
 		return nil
 	}
+	f.noteIdle(documents)
 	return f.cut(all)
 }
 

@@ -34,6 +34,11 @@ func (d *Door) plan(_ context.Context, request *api.PlanRequest) (any, error) {
 	if in.Subjects, err = d.subjects(f, documents); err != nil {
 		return nil, err
 	}
+	for i := range f.results {
+		for _, note := range f.results[i].Notes {
+			in.Notes = append(in.Notes, f.results[i].Object.String()+": "+note)
+		}
+	}
 	if err := d.planRuns(f, documents, request, &in); err != nil {
 		return nil, err
 	}

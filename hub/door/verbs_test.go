@@ -187,7 +187,7 @@ func TestListOfMembersShowsThoseWhoWait(t *testing.T) {
 
 func TestStatusPutsProblemsFirst(t *testing.T) {
 	h := open(t, door.Options{})
-	h.apply(web, berlin)
+	h.apply(shopNamespace, web, berlin)
 	record := beat(time.Now(), "paris", nil)
 	write(h, subjects.Members, "paris", record)
 	record.Name, record.UID, record.State, record.Message = "rome", "u", api.MemberUnknown, "no heartbeat for 6m0s"

@@ -60,7 +60,11 @@ func (a *app) printStatus(s *api.FleetStatus) error {
 	}
 	say(w, "fleet\t%s, led by %s, term %d\n", s.Fleet, s.Leader, s.Term)
 	say(w, "members\t%s\n", memberCounts(s.Members))
-	say(w, "placements\t%d on %d %s\n", s.Placements, s.Bindings, plural(s.Bindings, "binding", "bindings"))
+	converging := ""
+	if s.Converging > 0 {
+		converging = fmt.Sprintf(", %d converging", s.Converging)
+	}
+	say(w, "placements\t%d on %d %s%s\n", s.Placements, s.Bindings, plural(s.Bindings, "binding", "bindings"), converging)
 	if err := w.Flush(); err != nil {
 		return fmt.Errorf("printing: %w", err)
 	}
