@@ -10,7 +10,6 @@ import (
 
 	"github.com/rs/zerolog"
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
 	"flotilla/agent/target"
 	targetmemory "flotilla/agent/target/memory"
@@ -20,8 +19,6 @@ import (
 	"flotilla/core/api"
 	"flotilla/subjects"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const pace = 20 * time.Millisecond
 
@@ -131,9 +128,8 @@ func member(t *testing.T) *targetmemory.Member {
 
 // agent is a running upgrader with what it was made of.
 type agent struct {
-	t       *testing.T
-	options Options
-	stop    func()
+	u    *Upgrader
+	stop func()
 }
 
 // start starts an upgrader of the member in memory; change may change its options.
@@ -155,7 +151,7 @@ func (h *hub) start(m *targetmemory.Member, data string, change ...func(*Options
 	done := make(chan error, 1)
 	go func() { done <- u.Run(ctx) }()
 	stopped := false
-	a := &agent{t: h.t, options: o, stop: func() {
+	a := &agent{u: u, stop: func() {
 		if stopped {
 			return
 		}
