@@ -7,6 +7,7 @@ import (
 
 	"flotilla/bus"
 	"flotilla/core/api"
+	"flotilla/subjects"
 )
 
 // maxOps is how many records one batch may change; snapshots beyond it are cut in further batches.
@@ -46,7 +47,7 @@ func tooMany(n int) *api.Failure {
 
 // applyAll decides about every document that could be read, then about snapshots. Documents with
 // faults are left out, so that the faults of the others are found too.
-func (f *draft) applyAll(documents []document, all func() ([]*api.Placement, error)) error {
+func (f *draft) applyAll(documents []document, all func() []*api.Placement) error {
 	faulty := map[string]bool{}
 	for i := range f.refused.faults {
 		faulty[f.refused.faults[i].Object] = true
@@ -135,18 +136,22 @@ func (d *Door) interrupted(start int, err error) error {
 	return err
 }
 
-// storedPlacements decodes every placement.
-func (d *Door) storedPlacements() ([]*api.Placement, error) {
+// storedPlacements decodes every placement. Those that cannot be read are told of and left out (D5).
+func (d *Door) storedPlacements() []*api.Placement {
+	for name, err := range d.records.placements.Broken() {
+		d.complain(subjects.KindPlacement+"/"+name, d.store.State.Revision(d.records.placements.Key(name)), err)
+	}
 	all := d.records.placements.All()
 	placements := make([]*api.Placement, 0, len(all))
 	for i := range all {
 		p, err := d.decoded.placement(&all[i])
 		if err != nil {
-			return nil, err
+			d.complain(subjects.KindPlacement+"/"+all[i].Name, all[i].Revision, err)
+			continue
 		}
 		placements = append(placements, p)
 	}
-	return placements, nil
+	return placements
 }
 
 // recut cuts the snapshots that are missing, as after a crash between two batches of one request.

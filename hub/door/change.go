@@ -15,7 +15,10 @@ import (
 // result is added.
 func (f *draft) apply(doc *document) error {
 	table, name := f.records.place(doc.Object)
-	stored, revision, found := table.Get(name)
+	stored, revision, found := f.records.stored(doc.Object)
+	if stored.UID == "" { // nothing is known of it
+		stored, found = api.Spec{}, false
+	}
 	result := api.ApplyResult{Object: doc.Object, Notes: doc.notes, Action: api.ActionCreated}
 	if table == f.records.placements {
 		f.named[name] = struct{}{}
@@ -187,8 +190,8 @@ func specChanged(spec any, stored *api.Spec, found bool) (bool, error) {
 	var held struct {
 		Spec json.RawMessage `json:"spec"`
 	}
-	if err := json.Unmarshal(stored.Body, &held); err != nil {
-		return false, fmt.Errorf("decoding %s: %w", stored.Object, err)
+	if json.Unmarshal(stored.Body, &held) != nil {
+		return true, nil
 	}
 	tree, err := bodyOf(spec)
 	if err != nil {

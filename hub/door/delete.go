@@ -75,8 +75,8 @@ func (d *Door) going(request *api.DeleteRequest, refs []api.ObjectRef, f *draft,
 		if err := d.refuseGate(ref); err != nil {
 			return nil, err
 		}
-		table, name := d.records.place(ref)
-		stored, revision, found := table.Get(name)
+		_, name := d.records.place(ref)
+		stored, revision, found := d.records.stored(ref)
 		if !found {
 			answer.Missing = append(answer.Missing, ref)
 			continue
@@ -99,7 +99,7 @@ func (f *draft) delete(entry *bus.Entry[api.Spec]) error {
 		Action: api.ActionDeleting,
 	})
 	result := &f.results[len(f.results)-1]
-	if stored.Digest != "" {
+	if table, _ := f.records.place(stored.Object); table == f.records.objects {
 		result.Action = api.ActionDeleted
 		f.deleteContent(stored, revision)
 		return f.deleteInside(stored, result)
@@ -110,6 +110,12 @@ func (f *draft) delete(entry *bus.Entry[api.Spec]) error {
 	}
 	if stored.Deleted != nil {
 		result.Notes = append(result.Notes, "deletion was asked for before, at "+stored.Deleted.UTC().Format("15:04:05Z"))
+		return nil
+	}
+	if stored.UID == "" { // no other record knows of it either: nothing was placed
+		result.Action = api.ActionDeleted
+		f.erase(stored.Object, revision)
+		f.audit(auditName(stored.Object), "Deleted", stored.Object.String())
 		return nil
 	}
 	return f.mark(stored, revision)
@@ -169,8 +175,12 @@ func (f *draft) mark(stored *api.Spec, revision uint64) error {
 	}
 	next := *stored
 	next.Deleted, next.Request, next.Action = &f.now, f.request, api.ActionDeleting
+	if !readable(stored) {
+		next.Body = bareBody(stored)
+		f.noteOn(stored.Object.Kind, stored.Object.Name, notedBare)
+	}
 	var body map[string]any
-	if err := json.Unmarshal(stored.Body, &body); err != nil {
+	if err := json.Unmarshal(next.Body, &body); err != nil {
 		return fmt.Errorf("decoding %s: %w", stored.Object, err)
 	}
 	if metadata, ok := body["metadata"].(map[string]any); ok {

@@ -83,6 +83,7 @@ func TestADeletionEndsInBoundedTimeAndListsWhatIsUnconfirmed(t *testing.T) {
 	uid := h.apply(shopNamespace, web)[1].UID
 	h.release("web", uid, 1, "berlin", "paris")
 	h.delete(api.KindClusterResourcePlacement, "", "web")
+	h.withdraw("web", uid, "berlin", "paris")
 	h.gone(api.KindClusterResourcePlacement, "", "web")
 	bustest.Eventually(t, func() error {
 		answer := must[api.EventsResponse](h, api.VerbEvents, api.EventsRequest{Object: "placement/web"})

@@ -60,6 +60,8 @@ type Door struct {
 	shelf   *shelf
 	decoded *decoded
 	leaving *leaving
+	// complaints about what cannot be read.
+	complaints complaints
 	// inventories are what agents say of their members.
 	inventories *bus.Values[api.MemberInventory]
 }

@@ -45,6 +45,7 @@ func (d *Door) status(context.Context, *struct{}) (any, error) {
 		}
 	}
 	fleet.Problems = append(fleet.Problems, d.unconfirmed(time.Now())...)
+	fleet.Problems = append(fleet.Problems, d.unreadableProblems()...)
 	problems, runs := d.upgradeProblems(time.Now())
 	fleet.Problems, fleet.Runs = append(fleet.Problems, problems...), runs
 	slices.SortStableFunc(fleet.Problems, func(a, b api.Problem) int {
@@ -61,7 +62,7 @@ func (d *Door) status(context.Context, *struct{}) (any, error) {
 // severity orders problems: what stops work, what failed, what is missing, what only waits.
 func severity(reason string) int {
 	switch reason {
-	case string(api.MemberUnknown), string(api.MemberNotReady), "LevelTooLow", reasonRunFailed:
+	case string(api.MemberUnknown), string(api.MemberNotReady), "LevelTooLow", reasonRunFailed, reasonUnreadable:
 		return 0
 	case reasonFailed, reasonInvalid:
 		return 1

@@ -69,10 +69,7 @@ func (d *Door) planned(request *api.PlanRequest) (*draft, []document, error) {
 func (d *Door) subjects(f *draft, documents []document) ([]plan.Subject, error) {
 	all := len(documents) == 0
 	moving := slices.ContainsFunc(documents, func(doc document) bool { return doc.Member != nil })
-	stored, err := d.storedPlacements()
-	if err != nil {
-		return nil, err
-	}
+	stored := d.storedPlacements()
 	placements := map[string]*api.Placement{}
 	for _, p := range stored {
 		placements[p.Key()] = p
@@ -105,7 +102,11 @@ func (d *Door) membersAfter(documents []document, now time.Time) ([]api.Member, 
 		}
 	}
 	var members []api.Member
-	for _, entry := range d.records.members.All() {
+	entries, err := d.records.members.FindAll()
+	if err != nil {
+		return nil, err
+	}
+	for _, entry := range entries {
 		stored, err := entry.Value.DecodeMember()
 		if err != nil {
 			return nil, err

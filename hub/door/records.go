@@ -11,6 +11,7 @@ import (
 
 // records are the tables the door reads.
 type records struct {
+	state      *bus.State
 	placements *bus.Table[api.Spec]
 	members    *bus.Table[api.Spec]
 	objects    *bus.Table[api.Spec]
@@ -25,6 +26,7 @@ type records struct {
 
 func newRecords(s *bus.State) *records {
 	return &records{
+		state:      s,
 		placements: bus.TableOf[api.Spec](s, subjects.PlacementSpecs),
 		members:    bus.TableOf[api.Spec](s, subjects.MemberSpecs),
 		objects:    bus.TableOf[api.Spec](s, subjects.ObjectSpecs),
@@ -97,12 +99,16 @@ func (s *shelf) current() *content.Index {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for name := range s.changed {
-		if head, _, found := s.objects.Get(name); found {
+		head, _, found, err := s.objects.Find(name)
+		switch {
+		case err != nil:
+			continue // it is not gone
+		case found:
 			s.index.Set(head)
-		} else {
+		default:
 			s.index.RemoveKey(name)
 		}
+		delete(s.changed, name)
 	}
-	clear(s.changed)
 	return s.index.Clone()
 }

