@@ -48,9 +48,10 @@ func startOf(pid int) (string, bool) {
 	if err != nil {
 		return "", false
 	}
-	// The name of the program stands in parentheses and may hold anything; field 3 follows it.
+	// The name of the program stands in parentheses and may hold anything; what follows it begins with
+	// the state, field 3 of proc(5), and has the start time, field 22, at 19.
 	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
-	const stateField, startField = 3 - 3, 22 - 3
+	const stateField, startField = 0, 19
 	if len(fields) <= startField || fields[stateField] == "Z" || fields[stateField] == "X" {
 		return "", false
 	}

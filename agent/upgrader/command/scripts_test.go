@@ -1,6 +1,7 @@
 package command
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -41,9 +42,7 @@ func script(t *testing.T, name string, stubs, environment map[string]string, op 
 	d := driver(t, dir, func(o *Options) {
 		o.Command, o.Inventory = []string{path}, []string{filepath.Join(filepath.Dir(path), "aks-inventory.sh")}
 		o.Environment = map[string]string{"PATH": dir + ":" + os.Getenv("PATH"), "CALLS": calls}
-		for name, value := range environment {
-			o.Environment[name] = value
-		}
+		maps.Copy(o.Environment, environment)
 	})
 	result, known, err := d.Run(t.Context(), op, func(api.UpgradeResult) {})
 	require.NoError(t, err)
