@@ -94,6 +94,13 @@ func (a *app) completeFlagNames(cmd *cobra.Command, flag, kind string) {
 	})
 }
 
+// completeFlagWords completes a flag that takes one of a few words.
+func (a *app) completeFlagWords(cmd *cobra.Command, flag string, known ...string) {
+	a.completeFlag(cmd, flag, func(_ *cobra.Command, _ []string, word string) ([]string, cobra.ShellCompDirective) {
+		return beginning(slices.Clone(known), word), cobra.ShellCompDirectiveNoFileComp
+	})
+}
+
 // completeGate completes the gates of the run that is named which wait.
 func (a *app) completeGate(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
 	if len(args) == 0 {

@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -94,23 +95,20 @@ func stateSuffix(state api.UpdateState) string {
 
 // withNearRuns adds to an error about a missing run the names it may have been meant to be.
 func (a *app) withNearRuns(ctx context.Context, err error, name string) error {
+	return a.withNear(ctx, err, api.KindUpdateRun, name)
+}
+
+// withNear adds to an error about a missing object of a kind the names it may have been meant to be.
+// When the object is there, something inside it is missing, and the error stays as it is.
+func (a *app) withNear(ctx context.Context, err error, kind, name string) error {
 	if !isNotFound(err) {
 		return err
 	}
-	objects, listErr := a.fetchAll(ctx, kindOfObject(api.VersionFlotilla, api.KindUpdateRun), selection{brief: true})
-	if listErr != nil {
+	names := a.namesOf(ctx, kind)
+	if slices.Contains(names, name) {
 		return err
 	}
-	var names []string
-	for _, obj := range objects {
-		names = append(names, obj.GetName())
-	}
 	failure := failureOf(err)
-	for _, known := range names {
-		if known == name {
-			return failure // the run is there, something inside it is not
-		}
-	}
 	return &Failure{
 		Code: failure.Code, Message: failure.Message + meant(nearest(name, names)),
 		Faults: failure.Faults, Next: cmp.Or(failure.Next, "flotilla get runs"),

@@ -58,6 +58,12 @@ or NAME:SELECTOR; STAGE/NAME puts it into a stage. Settings of one stage or grou
 	flags.BoolVar(&o.start, "start", false, "start it at once")
 	flags.BoolVarP(&o.watch, "watch", "w", false, "with --start, follow it until it ends")
 	a.completeFlagNames(cmd, "strategy", api.KindUpdateStrategy)
+	a.completeFlagWords(cmd, "type", api.UpgradeFull, api.UpgradeControlPlaneOnly, api.UpgradeNodeImageOnly)
+	a.completeFlagWords(cmd, "node-images", api.ImagesLatest, api.ImagesConsistent)
+	a.completeFlagWords(cmd, "dry-run", "none", "client", "server")
+	for _, word := range o.policy.words() {
+		a.completeFlagWords(cmd, word.flag, word.known...)
+	}
 	return cmd
 }
 

@@ -29,7 +29,7 @@ exists for them is named and stays as it is.`,
 			var reply api.RunResponse
 			request := api.RunRequest{Request: randomToken(), Run: profile}
 			if err := a.call(ctx, api.VerbRunGenerate, request, &reply); err != nil {
-				return err
+				return a.withNear(ctx, err, api.KindAutoUpgradeProfile, profile)
 			}
 			a.sayGenerated(profile, &reply)
 			return nil

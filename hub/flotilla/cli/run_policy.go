@@ -30,28 +30,37 @@ func (f *policyFlags) addFlags(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.preview, "allow-preview", false, "accept a version in preview")
 }
 
+// policyWord is a setting that is one of a few words.
+type policyWord struct {
+	flag  string
+	given *string
+	known []string
+	to    func(*api.UpdatePolicy) *string
+}
+
+func (f *policyFlags) words() []policyWord {
+	return []policyWord{
+		{"on-ineligible", &f.ineligible, []string{api.PolicyRefuse, api.PolicySkip}, func(p *api.UpdatePolicy) *string { return &p.OnIneligible }},
+		{"on-stopped", &f.stopped, []string{api.PolicySkip, api.PolicyWait, api.PolicyFail}, func(p *api.UpdatePolicy) *string { return &p.OnStopped }},
+		{"on-unreachable", &f.unreachable, []string{api.PolicyWait, api.PolicySkip, api.PolicyFail}, func(p *api.UpdatePolicy) *string { return &p.OnUnreachable }},
+		{"on-pending-timeout", &f.pending, []string{api.PolicyNotify, api.PolicySkip, api.PolicyFail}, func(p *api.UpdatePolicy) *string { return &p.OnPendingTimeout }},
+		{"checks", &f.checks, []string{api.ChecksBlock, api.ChecksWarn, api.ChecksIgnore}, func(p *api.UpdatePolicy) *string { return &p.Checks }},
+	}
+}
+
 // policy is what was set, nil when nothing was.
 func (f *policyFlags) policy() (*api.UpdatePolicy, error) {
 	p := api.UpdatePolicy{}
-	for _, word := range []struct {
-		flag, value string
-		to          *string
-		known       []string
-	}{
-		{"--on-ineligible", f.ineligible, &p.OnIneligible, []string{api.PolicyRefuse, api.PolicySkip}},
-		{"--on-stopped", f.stopped, &p.OnStopped, []string{api.PolicySkip, api.PolicyWait, api.PolicyFail}},
-		{"--on-unreachable", f.unreachable, &p.OnUnreachable, []string{api.PolicyWait, api.PolicySkip, api.PolicyFail}},
-		{"--on-pending-timeout", f.pending, &p.OnPendingTimeout, []string{api.PolicyNotify, api.PolicySkip, api.PolicyFail}},
-		{"--checks", f.checks, &p.Checks, []string{api.ChecksBlock, api.ChecksWarn, api.ChecksIgnore}},
-	} {
-		if word.value == "" {
+	for _, word := range f.words() {
+		value, to := *word.given, word.to(&p)
+		if value == "" {
 			continue
 		}
-		found, err := wordsAmong(word.flag, []string{word.value}, word.known)
+		found, err := wordsAmong("--"+word.flag, []string{value}, word.known)
 		if err != nil {
 			return nil, err
 		}
-		*word.to = found[0]
+		*to = found[0]
 	}
 	for _, span := range []struct {
 		value time.Duration

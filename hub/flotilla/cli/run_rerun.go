@@ -32,6 +32,7 @@ func (a *app) runRerunCommand() *cobra.Command {
 	}
 	f.addFlags(cmd.Flags())
 	cmd.Flags().StringSliceVar(&sets, "members", []string{api.RerunFailed}, "which members: "+strings.Join(rerunSets, ", "))
+	a.completeFlagWords(cmd, "members", rerunSets...)
 	return cmd
 }
 
