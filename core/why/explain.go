@@ -193,7 +193,10 @@ func (s *search) nothing(checks []schedule.Check) string {
 	case len(failing) > 1:
 		return fmt.Sprintf("no single change flips this, %d things stand in the way: %s", len(failing), strings.Join(failing, "; "))
 	}
-	return "no single change tried flips this"
+	if len(failing) == 1 {
+		return "no single change tried flips this; what stands in the way: " + failing[0]
+	}
+	return "no single change tried flips this; what stands in the way: " + s.verdict.Reason
 }
 
 // command is the command that changes the placement.

@@ -135,7 +135,7 @@ func TestSmallestFlip(t *testing.T) {
 			input(&api.Policy{PlacementType: api.PickFixed, ClusterNames: []string{"m", "n"}}, member("m"), member("n")),
 			why.FlipNames, "m removed from spec.policy.clusterNames", "flotilla edit placement/web",
 		},
-		"not a member":    {input(nil, member("n")), why.FlipJoin, "a healthy member named m joins", "flotilla member admit m"},
+		"not a member":    {input(nil, member("n")), why.FlipJoin, "a healthy member named m joins: its agent gets credentials and starts, then it is admitted", "flotilla member enrol m > m.creds"},
 		"picked of many":  {input(pickN(1, nil), member("m")), why.FlipScale, "numberOfClusters 0 instead of 1", "flotilla scale placement/web --clusters 0"},
 		"picked of all":   {input(nil, member("m")), why.FlipTaint, "taint flotilla.io/keep-off=m:NoSchedule on member m", "flotilla taint member m flotilla.io/keep-off=m:NoSchedule"},
 		"picked by label": {input(required(region("Exists")), member("m", label("region", "eu"))), why.FlipLabel, "label region removed from member m", "flotilla label member m region-"},
@@ -195,7 +195,7 @@ func TestAnswerReadsWell(t *testing.T) {
   ClusterUnschedulable, cluster does not match with any of the required cluster affinity terms: region is "westus", wanted In (eastus, northeurope)
   no affinity, term 1: region is "westus", wanted In (eastus, northeurope)
   ok affinity, term 1: kubernetes-fleet.io/node-count is 7, wanted >= 5
-  ok eligibility: member is eligible, last heartbeat 0.00 minutes ago, wanted connected, joined, healthy, not leaving
+  ok eligibility: member is eligible, last heartbeat 0s ago, wanted connected, joined, healthy, not leaving
   ok taint: taint gpu:NoSchedule is present, wanted a toleration
   flip: label region=eastus on member berlin
         flotilla label member berlin region=eastus --overwrite
@@ -210,7 +210,7 @@ func TestAnswerReadsWell(t *testing.T) {
 	require.Len(t, read["checks"], 4)
 
 	ranked := why.Explain(input(pickN(1, nil), member("a"), member("b")), "a")
-	require.Contains(t, ranked.String(), "\n  scores: affinity 0, topology spread 0, rank 2\n")
+	require.Contains(t, ranked.String(), "\n  scores after the last pick: affinity 0, topology spread 0, rank 2\n")
 }
 
 func TestPickFixedWaiting(t *testing.T) {

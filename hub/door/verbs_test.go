@@ -275,9 +275,12 @@ func TestWhyExplainsTheVerdictAnApplyWouldGet(t *testing.T) {
 	refused := must[[]why.Answer](h, api.VerbWhy, api.WhyRequest{Placement: "web", Member: "berlin"})[0]
 	require.Equal(t, "taint", refused.Verdict.Filter)
 	require.NotNil(t, refused.Flip)
-	unknown := must[[]why.Answer](h, api.VerbWhy, api.WhyRequest{Placement: "web", Member: "nobody"})[0]
-	require.Equal(t, "notFound", unknown.Verdict.Filter)
+	_, failure := ask[[]why.Answer](h, api.VerbWhy, api.WhyRequest{Placement: "web", Member: "berlinn"})
+	require.Equal(t, "no member berlinn, did you mean berlin?", failure.Message)
+	write(h, subjects.Members, "paris", beat(time.Now(), "paris", nil))
+	_, failure = ask[[]why.Answer](h, api.VerbWhy, api.WhyRequest{Placement: "web", Member: "paris"})
+	require.Equal(t, "flotilla member admit paris", failure.Next)
 
-	_, failure := ask[[]why.Answer](h, api.VerbWhy, api.WhyRequest{Placement: "nothing"})
+	_, failure = ask[[]why.Answer](h, api.VerbWhy, api.WhyRequest{Placement: "nothing"})
 	require.Equal(t, api.CodeNotFound, failure.Code)
 }

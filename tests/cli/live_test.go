@@ -111,6 +111,7 @@ var masks = []struct {
 	{regexp.MustCompile(`(?i)(resource ?version"?: *"?)\d+\.\d+`), "${1}VERSION"},
 	{regexp.MustCompile(`\bterm \d+`), "term TERM"},
 	{regexp.MustCompile(`\d+\.\d\d minutes`), "N minutes"},
+	{regexp.MustCompile(`\d+s ago`), "AGE ago"},
 }
 
 func maskLive(text string) string {
