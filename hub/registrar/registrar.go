@@ -159,6 +159,9 @@ func (r *Registrar) remove(ctx context.Context, member string, revision uint64, 
 	if err := r.store.Heartbeats.Purge(ctx, member); err != nil {
 		return fmt.Errorf("removing the heartbeat: %w", err)
 	}
+	if err := r.store.Inventories.Purge(ctx, member); err != nil {
+		return fmt.Errorf("removing the inventory: %w", err)
+	}
 	return nil
 }
 

@@ -61,9 +61,9 @@ func (r *Reporter) sweep(ctx context.Context) (time.Time, error) {
 }
 
 // known says that a result may still be needed: its member is part of the fleet, and its placement has
-// a spec or a release. Results of other kinds are not ours to judge but for their member.
+// a spec or a release, its update run a spec or a status.
 func (r *Reporter) known(key string) bool {
-	member, kind, placement, ok := subjects.ParseResultKey(key)
+	member, kind, name, ok := subjects.ParseResultKey(key)
 	if !ok || !slices.Contains(subjects.CommandKinds(), kind) {
 		return false
 	}
@@ -71,6 +71,12 @@ func (r *Reporter) known(key string) bool {
 	if !exists(r.records.members.Key(member)) {
 		return false
 	}
-	return kind != subjects.CommandPlacement ||
-		exists(r.records.placements.Key(placement)) || exists(r.records.releases.Key(placement))
+	switch kind {
+	case subjects.CommandPlacement:
+		return exists(r.records.placements.Key(name)) || exists(r.records.releases.Key(name))
+	case subjects.CommandUpgrade:
+		return exists(subjects.RunSpecs.Key(name)) || exists(subjects.Runs.Key(name))
+	default:
+		return true
+	}
 }
