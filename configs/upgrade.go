@@ -2,7 +2,9 @@ package configs
 
 import (
 	"fmt"
+	"maps"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -115,7 +117,7 @@ func (c *checks) upgrade(u *Upgrade) {
 	}
 	c.command("upgrade.exec.command", u.Exec.Command, u.Driver == DriverExec)
 	c.command("upgrade.exec.inventory", u.Exec.Inventory, false)
-	for name := range u.Exec.Environment {
+	for _, name := range slices.Sorted(maps.Keys(u.Exec.Environment)) {
 		at := "upgrade.exec.environment[" + strconv.Quote(name) + "]"
 		c.unless(variablePattern.MatchString(name), at, strconv.Quote(name), "the name of a variable: letters, digits and _")
 		c.unless(!strings.HasPrefix(name, "FLOTILLA_"), at, strconv.Quote(name), "a name that does not begin with FLOTILLA_")
