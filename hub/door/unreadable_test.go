@@ -116,14 +116,14 @@ func TestContentThatCannotBeReadIsNotLeftOut(t *testing.T) {
 	stop := h.run(door.Options{})
 	h.apply(shopNamespace, settings, web)
 	stop()
-	h.spoil(subjects.ObjectSpecs.Key(subjects.ObjectName("v1", "ConfigMap", "shop", "settings")))
+	h.spoil(subjects.ObjectSpecs.Key("|ConfigMap|shop|settings"))
 	h.run(door.Options{})
 	result := h.apply(config("more", "1"))[0]
 	require.Contains(t, result.Notes[0], "settings")
 	require.Len(t, h.indexes("web"), 1)
-	h.problem("object/v1|ConfigMap|shop|settings")
+	h.problem("object/|ConfigMap|shop|settings")
 
-	h.apply(settings)
+	require.Equal(t, api.ActionCreated, h.apply(settings)[0].Action)
 	require.Len(t, h.indexes("web"), 2)
 	require.Len(t, h.snapshots("web")[1].Manifests, 3, "namespace, settings and more")
 }
