@@ -169,7 +169,8 @@ const (
 type RunRequest struct {
 	// Request is a random id; a repeat with the same id answers the first result.
 	Request string `json:"request"`
-	Run     string `json:"run"`
+	// Run is the run's name; for run-generate that of the AutoUpgradeProfile.
+	Run string `json:"run"`
 	// Targets of run-skip, all of them or none.
 	Targets []SkipTarget `json:"targets,omitempty"`
 	// Gate of run-approve: its id, or its path "stage/before/Approval".
