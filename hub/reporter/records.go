@@ -1,7 +1,6 @@
 package reporter
 
 import (
-	"slices"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -23,6 +22,8 @@ type records struct {
 	statuses   *bus.Table[api.PlacementStatus]
 	results    *bus.Values[api.PlacementResult]
 	log        zerolog.Logger
+
+	bound bus.Inverse // of schedules
 }
 
 func newRecords(s *bus.Store) *records {
@@ -107,13 +108,18 @@ func (r *records) latest(placement, uid string) (*api.Snapshot, error) {
 	return nil, err
 }
 
-// on lists the placements that are bound to a member.
-func (r *records) on(member string) []string {
-	var placements []string
-	for _, s := range r.schedules.All() {
-		if slices.ContainsFunc(s.Value.Bindings, func(b api.Binding) bool { return b.Member == member }) {
-			placements = append(placements, s.Name)
-		}
+// noteSchedule keeps the members that a placement is bound to.
+func (r *records) noteSchedule(placement string) {
+	schedule, _, _, err := r.schedules.Find(placement)
+	if err != nil {
+		return // they stay as they were
 	}
-	return placements
+	members := make([]string, len(schedule.Bindings))
+	for i := range schedule.Bindings {
+		members[i] = schedule.Bindings[i].Member
+	}
+	r.bound.Set(placement, members)
 }
+
+// on lists the placements that are bound to a member.
+func (r *records) on(member string) []string { return r.bound.Of(member) }

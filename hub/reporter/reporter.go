@@ -77,6 +77,8 @@ func (r *Reporter) Run(ctx context.Context) error {
 	if err := r.store.Results.WaitSynced(ctx); err != nil {
 		return fmt.Errorf("starting to report: %w", err)
 	}
+	r.records.schedules.OnChange(r.records.noteSchedule)
+	r.fillViews()
 	r.store.Results.OnChange(r.heard)
 	r.records.placements.OnChange(r.wake)
 	r.records.schedules.OnChange(r.wake)
@@ -125,13 +127,24 @@ func (r *Reporter) work(ctx context.Context, key string) (time.Time, error) {
 	return time.Time{}, r.tidy(ctx, placement)
 }
 
+// fillViews takes in every member as it is: all placements are looked at anyway, not once more for each.
+func (r *Reporter) fillViews() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, member := range r.records.seen.All() {
+		if view, err := r.records.view(member.Name); err == nil {
+			r.views[member.Name] = view
+		}
+	}
+}
+
 // wakeFor wakes the placements on a member, when what a status shows of it has changed.
 func (r *Reporter) wakeFor(member string) error {
 	view, err := r.records.view(member)
 	r.mu.Lock()
 	before, known := r.views[member]
-	if r.views[member] = view; err != nil {
-		delete(r.views, member) // whatever it is once it can be read is news
+	if r.views[member] = view; err != nil || view == (status.Member{}) {
+		delete(r.views, member) // whatever it is once it can be read, or is back, is news
 	}
 	r.mu.Unlock()
 	if err != nil || known && before.State == view.State {

@@ -19,6 +19,8 @@ type records struct {
 	schedules  *bus.Table[api.Schedule]
 	releases   *bus.Table[api.Release]
 	results    *bus.Values[api.PlacementResult]
+
+	bound, released bus.Inverse // of schedules and releases
 }
 
 func newRecords(s *bus.Store) *records {
@@ -131,18 +133,34 @@ func (r *records) latest(placement, uid string) (*api.Snapshot, error) {
 	return nil, err
 }
 
+// noteSchedule and noteRelease keep the members that a placement is bound and released to.
+func (r *records) noteSchedule(placement string) {
+	schedule, _, _, err := r.schedules.Find(placement)
+	if err != nil {
+		return // they stay as they were
+	}
+	members := make([]string, len(schedule.Bindings))
+	for i := range schedule.Bindings {
+		members[i] = schedule.Bindings[i].Member
+	}
+	r.bound.Set(placement, members)
+}
+
+func (r *records) noteRelease(placement string) {
+	release, _, _, err := r.releases.Find(placement)
+	if err != nil {
+		return
+	}
+	members := make([]string, len(release.Entries))
+	for i := range release.Entries {
+		members[i] = release.Entries[i].Member
+	}
+	r.released.Set(placement, members)
+}
+
 // on lists the placements that are bound or released to a member.
 func (r *records) on(member string) []string {
-	var placements []string
-	for _, s := range r.schedules.All() {
-		if slices.ContainsFunc(s.Value.Bindings, func(b api.Binding) bool { return b.Member == member }) {
-			placements = append(placements, s.Name)
-		}
-	}
-	for _, s := range r.releases.All() {
-		if slices.ContainsFunc(s.Value.Entries, func(e api.ReleaseEntry) bool { return e.Member == member }) {
-			placements = append(placements, s.Name)
-		}
-	}
-	return placements
+	all := append(r.bound.Of(member), r.released.Of(member)...)
+	slices.Sort(all)
+	return slices.Compact(all)
 }

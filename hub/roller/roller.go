@@ -61,6 +61,9 @@ func (r *Roller) Run(ctx context.Context) error {
 	if err := r.store.Results.WaitSynced(ctx); err != nil {
 		return fmt.Errorf("starting to write releases: %w", err)
 	}
+	r.records.schedules.OnChange(r.records.noteSchedule)
+	r.records.releases.OnChange(r.records.noteRelease)
+	r.fillViews()
 	placement := func(name string) { r.queue.Add(placementKey + name) }
 	member := func(name string) { r.queue.Add(memberKey + name) }
 	r.records.placements.OnChange(placement)
@@ -95,13 +98,24 @@ func (r *Roller) work(ctx context.Context, key string) (time.Time, error) {
 	return r.release(ctx, strings.TrimPrefix(key, placementKey))
 }
 
+// fillViews takes in every member as it is: all placements are looked at anyway, not once more for each.
+func (r *Roller) fillViews() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, member := range r.records.members.All() {
+		if view, err := r.records.view(member.Name); err == nil {
+			r.views[member.Name] = view
+		}
+	}
+}
+
 // wakeFor wakes the placements on a member, when what a rollout sees of it has changed.
 func (r *Roller) wakeFor(member string) error {
 	view, err := r.records.view(member)
 	r.mu.Lock()
 	before, known := r.views[member]
-	if r.views[member] = view; err != nil {
-		delete(r.views, member) // whatever it is once it can be read is news
+	if r.views[member] = view; err != nil || view.Gone {
+		delete(r.views, member) // whatever it is once it can be read, or is back, is news
 	}
 	r.mu.Unlock()
 	if err != nil {
