@@ -220,7 +220,11 @@ func (d *Dispatcher) dispatch(ctx context.Context, to address) (time.Time, error
 	}
 	var held api.Order
 	if to.kind == subjects.CommandPlacement {
-		held = record.Holds
+		if held = record.Holds; !bus.Credible(held, d.store.Term, now) {
+			d.options.Log.Warn().Str("member", to.member).Uint64("epoch", held.Epoch).Uint64("term", held.Term).
+				Msg("its agent claims to hold an order that no hub gave it: not followed")
+			held = api.Order{}
+		}
 	}
 	stored := head.Sequence > 0
 	behind := held.Compare(head.Order) > 0
