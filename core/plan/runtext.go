@@ -57,11 +57,11 @@ func (r *Run) counts() string {
 		}
 		others[m.State]++
 	}
-	text := fmt.Sprintf("%d of %d upgraded", upgrades, len(r.Members))
+	parts := []string{fmt.Sprintf("%d of %d upgraded", upgrades, len(r.Members))}
 	for _, state := range order {
-		text += fmt.Sprintf(", %d %s", others[state], state)
+		parts = append(parts, fmt.Sprintf("%d %s", others[state], state))
 	}
-	return text
+	return strings.Join(parts, ", ")
 }
 
 func (r *Run) writeMembers(b *strings.Builder, d *RunDetail) {

@@ -46,7 +46,7 @@ func (m *maintained) schedules() []namedSchedule {
 func (a *app) maintained(ctx context.Context, o *windowsOptions) ([]maintained, error) {
 	found := map[string]*maintained{}
 	var err error
-	if o.source.empty() {
+	if o.empty() {
 		err = a.maintainedLive(ctx, found)
 	} else {
 		err = a.maintainedInFiles(&o.source, found)

@@ -105,12 +105,7 @@ func (a *app) plan(ctx context.Context, o *planOptions) error {
 	if err != nil {
 		return err
 	}
-	if offline && !o.offline {
-		answer.Notes = append(answer.Notes, "no hub is configured (--url, NATS_URL, --context): planned from the files alone")
-	}
-	if !o.approved && waitsForApproval(&answer) {
-		answer.Notes = append(answer.Notes, "nobody is taken to open gates: --assume-approval 0s plans on behind them")
-	}
+	answer.Notes = append(answer.Notes, o.remarks(&answer, offline)...)
 	if err := a.printPlan(o, &answer); err != nil {
 		return err
 	}
@@ -124,6 +119,18 @@ func (a *app) plan(ctx context.Context, o *planOptions) error {
 		a.nextWith(&o.source, "apply")
 	}
 	return different()
+}
+
+// remarks say what the answer rests on that the user did not ask for.
+func (o *planOptions) remarks(answer *plan.Answer, offline bool) []string {
+	var notes []string
+	if offline && !o.offline {
+		notes = append(notes, "no hub is configured (--url, NATS_URL, --context): planned from the files alone")
+	}
+	if !o.approved && waitsForApproval(answer) {
+		notes = append(notes, "nobody is taken to open gates: --assume-approval 0s plans on behind them")
+	}
+	return notes
 }
 
 // waitsForApproval says that the plan of a run ends at a gate.
@@ -166,7 +173,7 @@ func (a *app) planLive(ctx context.Context, o *planOptions, documents []document
 	o.request(&request)
 	var answer plan.Answer
 	if err := a.call(ctx, api.VerbPlan, request, &answer); err != nil {
-		return answer, describeFaults(err, documents)
+		return answer, describeFaults(err, documents, &o.source, false)
 	}
 	return answer, nil
 }

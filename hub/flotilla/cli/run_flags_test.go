@@ -31,8 +31,10 @@ func TestStagesOfFlags(t *testing.T) {
 		{nil, `null`},
 		{[]string{"-l", "env=dev"}, `{stages: [{name: default, memberSelector: {byLabel: env=dev}}]}`},
 		{[]string{"--max-concurrency", "3"}, `{stages: [{name: default, memberSelector: {byLabel: ""}, maxConcurrency: "3"}]}`},
-		{[]string{"--group", "eu", "--group", "us:region in (us,ca)", "--max-failures", "us=1"},
-			`{stages: [{name: default, groups: [{name: eu}, {name: us, memberSelector: {byLabel: "region in (us,ca)"}, maxAllowedFailures: "1"}]}]}`},
+		{
+			[]string{"--group", "eu", "--group", "us:region in (us,ca)", "--max-failures", "us=1"},
+			`{stages: [{name: default, groups: [{name: eu}, {name: us, memberSelector: {byLabel: "region in (us,ca)"}, maxAllowedFailures: "1"}]}]}`,
+		},
 		{[]string{
 			"--stage", "canary:ring=0", "--stage", "prod", "--group", "prod/eu", "--group", "prod/prod:x", "-l", "env=live",
 			"--wait", "canary=90m", "--max-concurrency", "25%", "--max-concurrency", "prod=50%", "--max-concurrency", "eu=2",
@@ -72,7 +74,7 @@ func TestStageFlagsThatCannotBeFollowed(t *testing.T) {
 		{[]string{"--wait", "721h"}, "expected a duration up to 720h"},
 		{[]string{"--group", "eu", "--wait", "eu=1h"}, "only stages are waited after"},
 		{[]string{"--start-at", "Saturday"}, "expected a day, a time and an offset"},
-		{[]string{"--start-at", "Saterday 02:00"}, "did you mean Saturday?"},
+		{[]string{"--start-at", "Satrday 02:00"}, "did you mean Saturday?"},
 	} {
 		stages, _ := flagsOf(t, c.args...)
 		_, err := stages.strategy()

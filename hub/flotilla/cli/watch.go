@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -97,7 +98,7 @@ func (w *watchPrinter) printKind(kind string, fresh []*unstructured.Unstructured
 		t = &watchTable{options: w.output.tableOptions(fresh, false)}
 		w.tables[kind] = t
 	}
-	all := append(t.rows[:len(t.rows):len(t.rows)], fresh...)
+	all := append(slices.Clip(t.rows), fresh...)
 	if len(t.rows) == 0 {
 		t.rows = fresh
 	}
