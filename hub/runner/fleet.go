@@ -65,11 +65,12 @@ func (f *fleet) follow(dirty map[string]struct{}) (changed []string, wrong map[s
 			continue
 		case !isMember:
 			f.members.Remove(name)
-		case known && sameFacts(&old.MemberFacts, &facts):
-			continue
 		default:
 			if err := f.members.Set(facts); err != nil {
 				wrong[name] = err
+			}
+			if known && sameFacts(&old.MemberFacts, &facts) {
+				continue
 			}
 		}
 		changed = append(changed, name)

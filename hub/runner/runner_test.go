@@ -42,13 +42,11 @@ func TestARunGoesFromMemberToMember(t *testing.T) {
 	y.told("run/r1", "Completed: run Running -> Completed")
 }
 
-func TestProgressIsTakenInWithWhatHappensNext(t *testing.T) {
+func TestProgressIsTakenIn(t *testing.T) {
 	y := newYard(t, runner.Options{Poll: 20 * time.Millisecond}, "berlin")
 	y.updateRun("r1", toNew(1))
 	y.start("r1")
-	operation := y.operation("r1", "berlin")
-	y.result("r1", "berlin", "uid-r1/berlin/7", api.OutcomeSucceeded, "of another attempt")
-	y.result("r1", "berlin", operation, api.OutcomeRunning, "halfway")
+	y.result("r1", "berlin", y.operation("r1", "berlin"), api.OutcomeRunning, "halfway")
 	bustest.Eventually(t, func() error {
 		status, _, _ := y.runs.Get("r1")
 		if m, _ := upgrade.MemberStatus(&status, "berlin"); m.Status.State != api.StateRunning || m.Message != "0 % done: halfway" {
@@ -56,6 +54,17 @@ func TestProgressIsTakenInWithWhatHappensNext(t *testing.T) {
 		}
 		return nil
 	})
+}
+
+// What an agent says of an operation that is not the one that runs ends nothing.
+func TestAResultOfAnotherAttemptIsNotTakenForThisOne(t *testing.T) {
+	y := newYard(t, runner.Options{Poll: never}, "berlin", "oslo", "paris")
+	y.updateRun("r1", toNew(2))
+	y.start("r1")
+	y.eventually("r1", "Running: berlin Running, oslo Running, paris NotStarted")
+	y.result("r1", "berlin", "uid-r1/berlin/7", api.OutcomeSucceeded, "of another attempt")
+	y.conclude("r1", "oslo", api.OutcomeSucceeded)
+	y.eventually("r1", "Running: berlin Running, oslo Completed, paris Running")
 }
 
 func TestAFailedMemberStopsTheRunAndIsRetried(t *testing.T) {

@@ -22,8 +22,9 @@ import (
 
 // clock is fake time that only moves when a test moves it.
 type clock struct {
-	mu  sync.Mutex
-	now time.Time
+	mu    sync.Mutex
+	now   time.Time
+	looks int
 }
 
 func newClock(at string) *clock {
@@ -37,7 +38,25 @@ func newClock(at string) *clock {
 func (c *clock) Now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.looks++
 	return c.now
+}
+
+// pass waits until the runner has looked at its runs often enough for whatever is due to have happened.
+func (c *clock) pass(t *testing.T) {
+	t.Helper()
+	looks := func() int {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		return c.looks
+	}
+	enough := looks() + 20
+	bustest.Eventually(t, func() error {
+		if now := looks(); now < enough {
+			return fmt.Errorf("the runner looked %d times, wanted %d", now, enough)
+		}
+		return nil
+	})
 }
 
 func (c *clock) set(t *testing.T, at string) {
