@@ -29,6 +29,7 @@ type message struct {
 	sequence uint64
 	stored   time.Time
 	replayed bool
+	note     string // of a deletion
 }
 
 // listing is one pass over a bucket: everything stored comes as replayed messages, then the rest live.
@@ -236,6 +237,7 @@ func (w *watcher) handle(m jetstream.Msg) {
 	if key, ok := f.from.key(m.Subject()); ok {
 		f.sink.message(message{
 			key: key, value: liveValue(m), sequence: meta.Sequence.Stream, stored: meta.Timestamp, replayed: !w.listed,
+			note: m.Headers().Get(headerNote),
 		})
 	}
 	if meta.NumPending == 0 {

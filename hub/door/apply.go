@@ -101,6 +101,7 @@ func (d *Door) commit(ctx context.Context, f *draft) error {
 	if len(f.ops) == 0 {
 		return nil
 	}
+	f.noteDeletions()
 	release := d.store.Content.Hold()
 	defer release()
 	for _, body := range f.bodies {

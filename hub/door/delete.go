@@ -77,6 +77,10 @@ func (d *Door) going(request *api.DeleteRequest, refs []api.ObjectRef, f *draft,
 		}
 		_, name := d.records.place(ref)
 		stored, revision, found := d.records.stored(ref)
+		if first := d.repeated(ref, request.Request); !found && first != nil {
+			f.results = append(f.results, *first)
+			continue
+		}
 		if !found {
 			answer.Missing = append(answer.Missing, ref)
 			continue
@@ -107,6 +111,9 @@ func (f *draft) delete(entry *bus.Entry[api.Spec]) error {
 	if _, ofUpgrades := upgradeKinds[stored.Object.Kind]; ofUpgrades {
 		result.Action = api.ActionDeleted
 		return f.deleteUpgrade(stored, revision)
+	}
+	if stored.Deleted != nil && f.request != "" && stored.Request == f.request {
+		return nil // a repeat
 	}
 	if stored.Deleted != nil {
 		result.Notes = append(result.Notes, "deletion was asked for before, at "+stored.Deleted.UTC().Format("15:04:05Z"))

@@ -156,3 +156,24 @@ func TestDeleteComparesResourceVersions(t *testing.T) {
 	request.Request, request.ResourceVersion = h.id(), current
 	require.Equal(t, api.ActionDeleted, must[api.ApplyResult](h, api.VerbDelete, request).Action)
 }
+
+// TestARepeatedDeletionIsAnsweredAfterATakeover asks a second door, of content that went at once and of a
+// placement that went since.
+func TestARepeatedDeletionIsAnsweredAfterATakeover(t *testing.T) {
+	h := closed(t)
+	stop := h.run(door.Options{})
+	h.apply(shopNamespace, settings, web)
+	content := api.DeleteRequest{Request: h.id(), Object: api.ObjectRef{APIVersion: "v1", Kind: "ConfigMap", Namespace: "shop", Name: "settings"}}
+	placement := api.DeleteRequest{Request: h.id(), Object: api.ObjectRef{Kind: api.KindClusterResourcePlacement, Name: "web"}}
+	first := must[api.ApplyResult](h, api.VerbDelete, content)
+	second := must[api.ApplyResult](h, api.VerbDelete, placement)
+	h.gone(api.KindClusterResourcePlacement, "", "web")
+	stop()
+	require.NoError(t, h.store.State.Relist(bustest.Context(t)))
+	h.run(door.Options{})
+	require.Equal(t, first, must[api.ApplyResult](h, api.VerbDelete, content))
+	require.Equal(t, second, must[api.ApplyResult](h, api.VerbDelete, placement))
+	content.Request = h.id()
+	_, failure := ask[api.ApplyResult](h, api.VerbDelete, content)
+	require.Equal(t, api.CodeNotFound, failure.Code, "another request finds nothing")
+}

@@ -49,6 +49,8 @@ type draft struct {
 	named map[string]struct{}
 	// written maps the position of an op to the result that tells its revision.
 	written map[int]int
+	// erased maps the position of an op to the object whose spec it removes.
+	erased map[int]api.ObjectRef
 	// noted are names of objects whose heads are written.
 	noted []string
 }
@@ -57,7 +59,7 @@ func (d *Door) newDraft(request string) *draft {
 	return &draft{
 		records: d.records, request: request, epoch: d.store.Term.Epoch,
 		now: metav1.NewTime(time.Now().UTC().Truncate(time.Second)), index: d.shelf.current(),
-		placements: map[string]*api.Placement{}, named: map[string]struct{}{}, written: map[int]int{},
+		placements: map[string]*api.Placement{}, named: map[string]struct{}{}, written: map[int]int{}, erased: map[int]api.ObjectRef{},
 		going: map[api.ObjectRef]bool{},
 		judge: d.judgeUpgrades,
 	}
@@ -79,6 +81,7 @@ func (f *draft) write(spec api.Spec, revision uint64, event string) {
 // erase adds the removal of an object's spec.
 func (f *draft) erase(ref api.ObjectRef, revision uint64) {
 	table, name := f.records.place(ref)
+	f.erased[len(f.ops)] = ref
 	f.ops = append(f.ops, bus.Delete(table.Key(name), revision))
 	if table == f.records.objects {
 		f.noted = append(f.noted, name)

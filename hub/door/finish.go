@@ -141,6 +141,9 @@ func (d *Door) unreleased(stored *api.Spec, name string) ([]string, error) {
 // end removes the spec of an object whose deletion is over, and a placement's snapshots.
 func (d *Door) end(ctx context.Context, stored *api.Spec, revision uint64, unconfirmed []string) error {
 	f := d.newDraft(stored.Request)
+	f.results = []api.ApplyResult{{
+		Object: stored.Object, Action: api.ActionDeleting, UID: stored.UID, Generation: stored.Generation, ResourceVersion: f.version(revision),
+	}}
 	table, name := d.records.place(stored.Object)
 	f.erase(stored.Object, revision)
 	if table == d.records.placements {
