@@ -180,3 +180,8 @@ func TestExitCodeOfARun(t *testing.T) {
 		}
 	}
 }
+
+func TestRunsInTheStatusOfTheFleet(t *testing.T) {
+	require.Empty(t, runCounts(nil))
+	require.Equal(t, "4: 1 Running, 1 Failed, 2 Completed", runCounts(map[string]int{"Completed": 2, "Running": 1, "Failed": 1}))
+}
