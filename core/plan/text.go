@@ -132,7 +132,7 @@ func (p *Placement) writeMissing(b *strings.Builder, unpicked []api.Unpicked) {
 	for _, u := range unpicked {
 		keeps := slices.ContainsFunc(p.Verdicts, func(v Verdict) bool { return v.Member == u.Member && v.Keeps })
 		if !keeps {
-			fmt.Fprintf(b, "  ! %s: %s\n", u.Member, u.Reason)
+			fmt.Fprintf(b, "  ! %s not picked: %s\n", u.Member, u.Reason)
 		}
 	}
 }

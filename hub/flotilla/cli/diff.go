@@ -39,7 +39,7 @@ func (a *app) diff(ctx context.Context, s *source) error {
 	request.Show = true
 	var reply api.ApplyResponse
 	if err := a.call(ctx, api.VerbApply, request, &reply); err != nil {
-		return describeFaults(err, documents)
+		return describeFaults(err, documents, s, false)
 	}
 	differ := false
 	for i := range reply.Results {

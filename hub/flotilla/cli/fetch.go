@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
 
 	"flotilla/core/api"
 )
@@ -31,6 +32,9 @@ type selection struct {
 
 // fetchAll lists every object of a kind, page by page.
 func (a *app) fetchAll(ctx context.Context, k resourceKind, s selection) ([]*unstructured.Unstructured, error) {
+	if _, err := labels.Parse(s.labels); err != nil {
+		return nil, usagef("-l: found %q, expected a label selector, like app=web,tier!=db: %v", s.labels, err)
+	}
 	request := api.ListRequest{APIVersion: k.apiVersion, Kind: k.kind, LabelSelector: s.labels, Brief: s.brief}
 	if k.namespaced && !s.allNamespaces {
 		request.Namespace = namespaceOr(a.namespace)

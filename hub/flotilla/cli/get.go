@@ -2,9 +2,11 @@ package cli
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
 type getOptions struct {
@@ -67,14 +69,11 @@ func (a *app) get(ctx context.Context, o *getOptions, args []string) error {
 	}
 	single := len(t.refs) == 1 && len(t.kinds) == 0
 	if len(objects) == 0 && !single && len(missing) == 0 && o.table() {
-		say(a.Err, "%s\n", nothingFound(t))
+		say(a.Err, "%s\n", a.nothingFoundHere(t, o.selection.allNamespaces))
 		return nil
 	}
-	if o.table() {
-		a.addETAs(ctx, objects)
-	}
 	if len(objects) > 0 || !single {
-		if err := a.printObjects(&o.output, objects, single); err != nil {
+		if err := a.printFetched(ctx, o, objects, single); err != nil {
 			return err
 		}
 	}
@@ -84,10 +83,26 @@ func (a *app) get(ctx context.Context, o *getOptions, args []string) error {
 	return joinErrors(ExitDifferent, missing)
 }
 
+func (a *app) printFetched(ctx context.Context, o *getOptions, objects []*unstructured.Unstructured, single bool) error {
+	if o.table() {
+		a.addETAs(ctx, objects)
+	}
+	return a.printObjects(&o.output, objects, single)
+}
+
 func nothingFound(t target) string {
 	var words []string
 	for _, k := range t.kinds {
 		words = append(words, k.plural)
 	}
 	return "no " + strings.Join(words, ", ") + " found"
+}
+
+// nothingFoundHere says where it was looked, for kinds that lie in namespaces.
+func (a *app) nothingFoundHere(t target, everywhere bool) string {
+	text := nothingFound(t)
+	if everywhere || !slices.ContainsFunc(t.kinds, func(k resourceKind) bool { return k.namespaced }) {
+		return text
+	}
+	return text + " in namespace " + namespaceOr(a.namespace) + "; -A looks in all of them"
 }

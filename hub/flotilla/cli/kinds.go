@@ -121,12 +121,27 @@ func kindByWord(word string) (resourceKind, error) {
 	if k, ok := foreignKind(word); ok {
 		return k, nil
 	}
+	if hint, foreign := elsewhere[base]; foreign {
+		return resourceKind{}, usagef("%s", hint)
+	}
 	var all []string
 	for i := range kinds {
 		all = append(all, kinds[i].words()...)
 	}
 	return resourceKind{}, usagef("unknown kind %q%s", word, cmp.Or(meant(nearest(base, all)), "; a kind without a word of its own is named in capitals, Widget.v1.example.com"))
 }
+
+// elsewhere says where to look for what the hub does not hold as objects.
+var elsewhere = map[string]string{
+	"event": eventsHint, "events": eventsHint, "ev": eventsHint,
+	"pod": podsHint, "pods": podsHint, "po": podsHint, "node": podsHint, "nodes": podsHint, "no": podsHint,
+	"all": "there is no kind all: flotilla get placements,members, or flotilla status",
+}
+
+const (
+	eventsHint = "events are no objects of the hub: flotilla events, or flotilla events placement/NAME"
+	podsHint   = "the hub runs nothing and knows no pods and nodes: kubectl on the member shows them; flotilla get members shows nodes by number"
+)
 
 // foreignKind reads Kind or Kind.version.group.
 func foreignKind(word string) (resourceKind, bool) {

@@ -179,6 +179,9 @@ func memberName(args []string, bare bool) (string, error) {
 	if bare && len(args) == 1 && !strings.Contains(args[0], "/") {
 		return args[0], nil
 	}
+	if len(args) == 1 && !strings.Contains(args[0], "/") {
+		return "", usagef("found %q, expected member %s or member/%s", args[0], args[0], args[0])
+	}
 	r, err := oneRef(args, "")
 	if err != nil {
 		return "", err

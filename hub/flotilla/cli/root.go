@@ -4,6 +4,8 @@ import (
 	"slices"
 
 	"github.com/spf13/cobra"
+
+	"flotilla/core/api"
 )
 
 // Groups of commands in the help text.
@@ -112,6 +114,9 @@ func noArgs(cmd *cobra.Command, args []string) error {
 func oneName(_ *cobra.Command, args []string) error {
 	if len(args) != 1 {
 		return usagef("found %d arguments, expected the name of one member", len(args))
+	}
+	if faults := api.CheckMember("name", args[0]); len(faults) > 0 {
+		return usagef("found member name %q, expected %s", args[0], faults[0].Expected)
 	}
 	return nil
 }
