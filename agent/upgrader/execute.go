@@ -212,10 +212,10 @@ func joined(parts ...string) string {
 func (u *Upgrader) settle(ctx context.Context, op *api.UpgradeOperation) []string {
 	until := time.Now().Add(u.o.Checks.Settle)
 	for wait := firstWait; ; wait = min(2*wait, mostWait) {
-		var found []string
 		now, err := u.inventory.look(ctx)
-		if err == nil {
-			found = astray(op, &now)
+		found := astray(op, &now)
+		if err != nil {
+			found = append(found, fmt.Sprintf("not all of the member can be read: %s", err))
 		}
 		found = append(found, u.o.Checks.after(ctx, u.o.Target, op, &now)...)
 		if len(found) == 0 || ctx.Err() != nil || time.Now().After(until) {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"reflect"
 	"slices"
@@ -126,10 +127,12 @@ func (i *inventory) publish(ctx context.Context, force bool) error {
 	i.telling.Lock()
 	defer i.telling.Unlock()
 	now, err := i.look(ctx)
-	if ctx.Err() != nil {
+	switch {
+	case ctx.Err() != nil:
 		return ctx.Err()
-	}
-	if err != nil {
+	case err != nil && (now.ClusterResourceID == "" || now.ControlPlaneVersion == ""):
+		return fmt.Errorf("reading the member: %w", err) // half an inventory would be taken for another cluster
+	case err != nil:
 		i.o.Log.Debug().Err(err).Msg("not all of the member can be read for its inventory")
 	}
 	if !force && reflect.DeepEqual(now, i.last()) || !i.o.Hub.Connected() {
@@ -154,7 +157,9 @@ func (i *inventory) last() api.MemberInventory {
 	return i.told
 }
 
-// look reads the member. What cannot be read stays as it was last seen; the error says why.
+// look reads the member. What cannot be read stays as it was last seen; the error says why. What the
+// driver says is not replaced by what the API server says while the driver cannot be asked: the two may
+// name node pools in different ways.
 func (i *inventory) look(ctx context.Context) (api.MemberInventory, error) {
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
@@ -162,10 +167,12 @@ func (i *inventory) look(ctx context.Context) (api.MemberInventory, error) {
 	i.mu.Lock()
 	known := i.known
 	i.mu.Unlock()
-	if err != nil {
-		now.PowerState, now.CurrentOperation = known.PowerState, ""
+	if err == nil {
+		err = i.fill(ctx, &now, &known)
+	} else {
+		now = known
+		now.CurrentOperation = ""
 	}
-	err = errors.Join(err, i.fill(ctx, &now, &known))
 	i.configured(&now)
 	if running, ok := i.ledger.started(); ok {
 		now.CurrentOperation = running.Operation.ID

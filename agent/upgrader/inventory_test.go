@@ -88,9 +88,25 @@ func TestInventoryOfTheAPIServer(t *testing.T) {
 	require.Equal(t, want, i.NodePools, "what cannot be read stays as it was last seen")
 	require.Equal(t, "1.36.3", i.ControlPlaneVersion)
 	require.Equal(t, "berlin-00000004", i.ClusterResourceID)
+	faults(t, m)
+	m.AddNode(target.Node{Name: "d0", Pool: "np4"})
 	driver.err = errors.New("the provider is away")
-	_, err = a.u.inventory.look(t.Context())
+	i, err = a.u.inventory.look(t.Context())
 	require.ErrorContains(t, err, "the provider is away")
+	require.Equal(t, want, i.NodePools, "what the API server says is no answer of the provider")
+}
+
+// Half of what there is to know of a member would be taken for another cluster.
+func TestHalfAnInventoryIsNotTold(t *testing.T) {
+	t.Parallel()
+	h, m := newHub(t), member(t)
+	faults(t, m, "down")
+	a := h.start(m, t.TempDir())
+	require.ErrorContains(t, a.u.inventory.publish(t.Context(), true), "reading the member: ")
+	_, err := h.inventory()
+	require.ErrorContains(t, err, "no inventory")
+	faults(t, m)
+	require.Equal(t, "berlin-00000004", h.expectInventory(func(api.MemberInventory) bool { return true }).ClusterResourceID)
 }
 
 func TestVersionsOfDistributions(t *testing.T) {

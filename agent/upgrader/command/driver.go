@@ -33,6 +33,8 @@ type Options struct {
 	Directory string
 	// Timeout ends a command that takes longer, Grace after it was told to end it is killed.
 	Timeout, Grace time.Duration
+	// ClaimTime is how long a shepherd may take to begin, 30 s when 0.
+	ClaimTime time.Duration
 }
 
 // Driver runs the command for operations.
@@ -40,6 +42,9 @@ type Driver struct{ o Options }
 
 // New checks that the command can be found.
 func New(o Options) (*Driver, error) {
+	if o.ClaimTime <= 0 {
+		o.ClaimTime = defaultClaimTime
+	}
 	for _, command := range [][]string{o.Command, o.Inventory} {
 		if len(command) == 0 {
 			continue
@@ -134,8 +139,8 @@ const (
 	// firstLook and mostLook bound the time between two looks at a folder.
 	firstLook = 20 * time.Millisecond
 	mostLook  = 500 * time.Millisecond
-	// claimTime is how long a shepherd may take until it claimed its operation.
-	claimTime = 30 * time.Second
+	// defaultClaimTime is how long a shepherd may take until it claimed its operation.
+	defaultClaimTime = 30 * time.Second
 )
 
 // follow waits for the end of an operation. Pid is the shepherd this process started, 0 when it is not
@@ -150,9 +155,14 @@ func (d *Driver) follow(ctx context.Context, f folder, pid int, report func(api.
 		case err != nil:
 			return failed("following the upgrade: %s", err), true, nil
 		case state.end != nil:
+			bury(pid)
 			return state.end.result(f), true, nil
-		case state.over(time.Since(begun)):
+		case state.claimed && !state.shepherd && !state.command:
 			return api.UpgradeResult{}, false, nil
+		case !state.claimed && time.Since(begun) > d.o.ClaimTime:
+			if err := f.create(claimFile, process{}); err == nil {
+				return failed("%s did not begin within %s and nothing was changed: %s", d.o.Program, d.o.ClaimTime, f.complaint()), true, nil
+			}
 		}
 		if now := state.told(); !now.same(seen) {
 			seen = now
@@ -167,10 +177,20 @@ func (d *Driver) follow(ctx context.Context, f folder, pid int, report func(api.
 	}
 }
 
-// reap takes notice of the end of a shepherd that is a child of this process.
-func reap(pid int) {
-	if pid > 0 {
-		_, _ = syscall.Wait4(pid, nil, syscall.WNOHANG, nil)
+// reap takes notice of the end of a shepherd that is a child of this process, and reports that there is
+// nothing to take notice of any more.
+func reap(pid int) bool {
+	if pid <= 0 {
+		return true
+	}
+	ended, err := syscall.Wait4(pid, nil, syscall.WNOHANG, nil)
+	return ended == pid || errors.Is(err, syscall.ECHILD)
+}
+
+// bury waits a moment for a shepherd that said its last words.
+func bury(pid int) {
+	for until := time.Now().Add(time.Second); !reap(pid) && time.Now().Before(until); {
+		<-time.After(firstLook)
 	}
 }
 
@@ -181,14 +201,6 @@ type state struct {
 	claimed  bool
 	shepherd bool // it lives
 	command  bool // it lives
-}
-
-// over reports that nothing more will be known: nobody who could tell is alive.
-func (s *state) over(since time.Duration) bool {
-	if !s.claimed {
-		return since > claimTime
-	}
-	return !s.shepherd && !s.command
 }
 
 func (s *state) told() progress {

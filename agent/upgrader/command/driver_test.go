@@ -374,6 +374,25 @@ func TestOnlyOneClaims(t *testing.T) {
 	require.Equal(t, 1, runs(t, dir))
 }
 
+func TestProgramsThatAreNoShepherds(t *testing.T) {
+	dir := folderWith(t, "")
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "other"), []byte("#!/bin/sh\necho 'what is this?' >&2\n"), 0o700)) //nolint:gosec // it is to be run
+	d := driver(t, dir, func(o *Options) { o.Program, o.ClaimTime = filepath.Join(dir, "other"), 300*time.Millisecond })
+	result, known, err := d.Run(t.Context(), operation(), func(api.UpgradeResult) {})
+	require.NoError(t, err)
+	require.True(t, known)
+	require.Equal(t, api.OutcomeFailed, result.Outcome)
+	require.Contains(t, result.Message, "did not begin within 300ms and nothing was changed: what is this?")
+	require.NoError(t, shepherd(d.folder(operation().ID)), "one that comes late finds the operation taken")
+	require.NoFileExists(t, filepath.Join(dir, "runs"))
+	d.o.Program = "/nowhere"
+	op := operation()
+	op.ID = "u1/berlin/2"
+	result, _, err = d.Run(t.Context(), op, func(api.UpgradeResult) {})
+	require.NoError(t, err)
+	require.Contains(t, result.Message, "starting the upgrade: ")
+}
+
 func TestOldFoldersGo(t *testing.T) {
 	dir := folderWith(t, "")
 	d := driver(t, dir)

@@ -109,6 +109,15 @@ func (f folder) has(name string) bool {
 	return err == nil
 }
 
+// complaint is what the shepherd said last.
+func (f folder) complaint() string {
+	text, err := os.ReadFile(f.path(shepherdLog))
+	if err != nil {
+		return err.Error()
+	}
+	return lastLine(string(text))
+}
+
 // read reads a file; false when there is none.
 func (f folder) read(name string, into any) (bool, error) {
 	body, err := os.ReadFile(f.path(name))
