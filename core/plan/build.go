@@ -24,6 +24,10 @@ type Input struct {
 	Runs   []upgrade.PlannedRun
 	View   upgrade.View
 	Assume upgrade.Assumptions
+	// MaxVerdicts is how many verdicts the answer may hold in all, 0 for any number. Placements whose
+	// verdicts do not fit are answered with picks, removals and the members that keep the workload; a note
+	// counts the rest.
+	MaxVerdicts int
 	// Objects and Notes are handed on to the answer.
 	Objects []api.ApplyResult
 	Notes   []string
@@ -48,6 +52,7 @@ func Build(in Input) Answer {
 	fleet := schedule.NewFleet(in.Members...)
 	answer := Answer{Report: Report{Placements: []Placement{}}, Details: []Detail{}, Objects: in.Objects, Notes: in.Notes}
 	answer.Runs, answer.RunDetails = buildRuns(&in)
+	room := &verdictRoom{bounded: in.MaxVerdicts > 0, left: in.MaxVerdicts}
 	subjects := slices.Clone(in.Subjects)
 	slices.SortStableFunc(subjects, func(a, b Subject) int { return cmp.Compare(a.Placement.Key(), b.Placement.Key()) })
 	for i := range subjects {
@@ -64,9 +69,11 @@ func Build(in Input) Answer {
 		if s.Quiet && added == 0 && len(p.Removed) == 0 {
 			continue
 		}
+		room.fill(&p, &decided.Verdicts)
 		answer.Placements = append(answer.Placements, p)
 		answer.Details = append(answer.Details, detailOf(s, decided, added+len(p.Removed)))
 	}
+	answer.Notes = append(slices.Clip(answer.Notes), room.notes...)
 	return answer
 }
 
@@ -81,7 +88,7 @@ func placementOf(s *Subject, decided schedule.Plan) Placement {
 		Fulfilled: decided.Fulfilled,
 		Picked:    []Pick{},
 		Removed:   []Removal{},
-		Verdicts:  make([]Verdict, decided.Verdicts.Len()),
+		Verdicts:  []Verdict{},
 	}
 	for i := range decided.Bindings {
 		b := &decided.Bindings[i]
@@ -96,14 +103,6 @@ func placementOf(s *Subject, decided schedule.Plan) Placement {
 	}
 	for _, r := range decided.Removed {
 		p.Removed = append(p.Removed, Removal{Member: r.Member, Reason: r.Reason})
-	}
-	for i := range p.Verdicts {
-		v := decided.Verdicts.Row(i)
-		p.Verdicts[i] = Verdict{
-			Member: v.Member, Filter: v.Filter, Reason: v.Reason,
-			AffinityScore: v.AffinityScore, TopologySpreadScore: v.TopologySpreadScore,
-			Rank: v.Rank, Keeps: v.Keeps,
-		}
 	}
 	return p
 }

@@ -19,7 +19,7 @@ type Placement struct {
 	Fulfilled bool              `json:"fulfilled"`
 	Picked    []Pick            `json:"picked"`   // sorted by member
 	Removed   []Removal         `json:"removed"`  // sorted by member
-	Verdicts  []Verdict         `json:"verdicts"` // one for every member, sorted by member
+	Verdicts  []Verdict         `json:"verdicts"` // one for every member, sorted by member; fewer beyond Input.MaxVerdicts
 }
 
 // Changes of a Pick.

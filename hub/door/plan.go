@@ -2,6 +2,7 @@ package door
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -26,7 +27,7 @@ func (d *Door) plan(_ context.Context, request *api.PlanRequest) (any, error) {
 	}
 	in := plan.Input{
 		Now: now, Objects: f.results,
-		Thresholds: d.thresholds(),
+		Thresholds: d.thresholds(), MaxVerdicts: maxVerdicts,
 	}
 	if in.Members, err = d.membersAfter(documents, now); err != nil {
 		return nil, err
@@ -43,7 +44,29 @@ func (d *Door) plan(_ context.Context, request *api.PlanRequest) (any, error) {
 		return nil, err
 	}
 	answer := plan.Build(in)
+	if picks := picksOf(&answer); picks > maxPicks {
+		return nil, &api.Failure{
+			Code:    api.CodeTooLarge,
+			Message: fmt.Sprintf("the plan has %d picks and removals, one answer holds %d", picks, maxPicks),
+			Next:    "flotilla plan -f FILE with fewer placements, or flotilla status and flotilla why placement/NAME for what is",
+		}
+	}
 	return &answer, nil
+}
+
+// A verdict takes some 200 bytes of JSON and a pick some 90; together they stay well below the 64 MiB
+// that a client unpacks.
+const (
+	maxVerdicts = 100_000
+	maxPicks    = 200_000
+)
+
+func picksOf(answer *plan.Answer) int {
+	rows := 0
+	for i := range answer.Placements {
+		rows += len(answer.Placements[i].Picked) + len(answer.Placements[i].Removed)
+	}
+	return rows
 }
 
 // planned is the draft of an apply that is not committed. Only drafting holds writers up; deciding about
