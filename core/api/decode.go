@@ -256,7 +256,7 @@ func (r *reading) member() {
 	}
 	r.out.Member = m
 	r.check(validateMember(m))
-	r.out.Notes = annotationNotes(m.Annotations)
+	r.out.Notes = append(annotationNotes(m.Annotations), memberNotes(&m.Spec)...)
 }
 
 // strict decodes the tree into a known kind and keeps the corrected tree.

@@ -38,6 +38,21 @@ func (fs *findings) memberSpec(s *MemberClusterSpec, at *place) {
 	}
 }
 
+// memberNotes remarks on settings of KubeFleet that are accepted and that nothing here reads.
+func memberNotes(s *MemberClusterSpec) []string {
+	var notes []string
+	if n := s.HeartbeatPeriodSeconds; n != 0 && n != DefaultHeartbeat {
+		notes = append(notes, "spec.heartbeatPeriodSeconds is not used: how often an agent beats is set where it runs, with heartbeatInterval in its configuration")
+	}
+	if s.Identity != nil {
+		notes = append(notes, "spec.identity is not used: an agent is known by the credentials that `flotilla member enrol` made")
+	}
+	if o := s.DeleteOptions; o != nil && o.ValidationMode != "" && o.ValidationMode != ValidationStrict {
+		notes = append(notes, "spec.deleteOptions.validationMode is not used: what a leaving member holds is set by whenLeaving")
+	}
+	return notes
+}
+
 func (fs *findings) taints(taints []Taint, at *place) {
 	if len(taints) > maxTaints {
 		fs.add(at, listOf(len(taints)), fmt.Sprintf("at most %d taints", maxTaints), nil)

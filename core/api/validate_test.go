@@ -260,3 +260,21 @@ func TestRulesOfStrategies(t *testing.T) {
 		}},
 	})
 }
+
+func TestNotesOfAMember(t *testing.T) {
+	const member = "apiVersion: cluster.kubernetes-fleet.io/v1\nkind: MemberCluster\nmetadata: {name: berlin}\nspec: "
+	for spec, want := range map[string][]string{
+		"{}": nil,
+		"{heartbeatPeriodSeconds: 60, deleteOptions: {validationMode: Strict}}": nil,
+		"{heartbeatPeriodSeconds: 15}":                                          {"spec.heartbeatPeriodSeconds is not used"},
+		"{identity: {kind: User, name: berlin}}":                                {"spec.identity is not used"},
+		"{deleteOptions: {validationMode: Skip}}":                               {"spec.deleteOptions.validationMode is not used"},
+	} {
+		d, faults := decodeYAML(t, member+spec+"\n")
+		require.Empty(t, faults, spec)
+		require.Len(t, d.Notes, len(want), spec)
+		for i := range want {
+			require.Contains(t, d.Notes[i], want[i])
+		}
+	}
+}
