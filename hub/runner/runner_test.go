@@ -180,11 +180,9 @@ func TestARunWhoseSpecIsGone(t *testing.T) {
 
 	y.updateRun("r1", toNew(1))
 	y.start("r1")
-	y.stop()
 	y.put(subjects.RunSpecs.Key("r1"), api.Spec{
 		Object: api.ObjectRef{APIVersion: api.VersionFlotilla, Kind: api.KindUpdateRun, Name: "r1"}, UID: "another", Generation: 1, Body: []byte(`{"spec":` + toNew(1) + `}`),
 	})
-	y.run()
 	status := y.eventually("r1", "NotStarted: berlin NotStarted")
 	require.Equal(t, "another", status.UID)
 	y.held()
@@ -215,6 +213,36 @@ func TestARestartGoesOn(t *testing.T) {
 		m, _ := upgrade.MemberStatus(&status, member)
 		require.Equal(t, 1, m.Attempt)
 	}
+	y.held()
+}
+
+// Two runners that both believe that they lead tick the same run: whoever writes second drops its plan.
+func TestTwoRunnersStartEachMemberOnce(t *testing.T) {
+	members := []string{"berlin", "lima", "oslo", "paris"}
+	y := newYard(t, runner.Options{Poll: 5 * time.Millisecond}, members...)
+	y.run()
+	y.updateRun("r1", toNew(2))
+	y.start("r1")
+	started := map[string]bool{}
+	bustest.Eventually(t, func() error {
+		status, _, _ := y.runs.Get("r1")
+		for _, wanted := range upgrade.Operations(&api.UpdateRun{}, &status) {
+			if !started[wanted.Operation.ID] {
+				started[wanted.Operation.ID] = true
+				y.inventory(wanted.Member, "1.29.9")
+				y.result("r1", wanted.Member, wanted.Operation.ID, api.OutcomeSucceeded, "")
+			}
+		}
+		if status.Status.State != api.StateCompleted {
+			return errors.New(text(&status, true))
+		}
+		return nil
+	})
+	want := map[string]bool{}
+	for _, m := range members {
+		want["uid-r1/"+m+"/1"] = true
+	}
+	require.Equal(t, want, started)
 	y.held()
 }
 
