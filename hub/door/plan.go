@@ -32,7 +32,8 @@ func (d *Door) plan(_ context.Context, request *api.PlanRequest) (any, error) {
 	if in.Members, err = d.membersAfter(documents, now); err != nil {
 		return nil, err
 	}
-	if in.Subjects, err = d.subjects(f, documents); err != nil {
+	whole := len(documents) == 0 && len(request.Runs) == 0
+	if in.Subjects, err = d.subjects(f, documents, whole); err != nil {
 		return nil, err
 	}
 	for i := range f.results {
@@ -86,11 +87,10 @@ func (d *Door) planned(request *api.PlanRequest) (*draft, []document, error) {
 	return f, documents, nil
 }
 
-// subjects are the placements to plan, as they would be: those the documents name, or all when there are
-// no documents; and quietly those of others that members among the documents may move, or whose content
+// subjects are the placements to plan, as they would be: those the documents name, or all of the whole
+// fleet; and quietly those of others that members among the documents may move, or whose content
 // would change.
-func (d *Door) subjects(f *draft, documents []document) ([]plan.Subject, error) {
-	all := len(documents) == 0
+func (d *Door) subjects(f *draft, documents []document, whole bool) ([]plan.Subject, error) {
 	moving := slices.ContainsFunc(documents, func(doc document) bool { return doc.Member != nil })
 	stored := d.storedPlacements()
 	placements := map[string]*api.Placement{}
@@ -105,7 +105,7 @@ func (d *Door) subjects(f *draft, documents []document) ([]plan.Subject, error) 
 		}
 		_, named := f.named[key]
 		subject := d.subject(p)
-		subject.Quiet = !named && !all
+		subject.Quiet = !named && !whole
 		if f.touched || named {
 			subject.Content = plan.Compare(p, d.records.latest(key, string(p.UID)), f.index)
 		}

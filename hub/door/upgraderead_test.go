@@ -132,6 +132,7 @@ func TestMembersShowTheirInventories(t *testing.T) {
 }
 
 type plannedRuns struct {
+	Placements []struct{ Name string } `json:"placements"`
 	Runs []struct {
 		Name, State string
 		Members     []struct{ Name, State, Start, End, To string }
@@ -166,8 +167,11 @@ func TestRunsArePlanned(t *testing.T) {
 	planned = must[plannedRuns](h, api.VerbPlan, api.PlanRequest{Runs: []string{"*"}, Now: &now})
 	require.Empty(t, planned.Runs, "none is active")
 	h.taken("r1", true)
+	h.apply(shopNamespace, web)
 	planned = must[plannedRuns](h, api.VerbPlan, api.PlanRequest{Runs: []string{"*"}, Now: &now})
 	require.Len(t, planned.Runs, 1)
+	require.Empty(t, planned.Placements, "they were not asked for")
+	require.Len(t, must[plannedRuns](h, api.VerbPlan, api.PlanRequest{}).Placements, 1)
 	require.Equal(t, []string{"r1", "Pending"}, []string{planned.Runs[0].Name, planned.Runs[0].State})
 	require.Contains(t, planned.RunDetails[0].WaitsFor[0], "gate canary/before/Approval")
 	planned = must[plannedRuns](h, api.VerbPlan, api.PlanRequest{Runs: []string{"r1"}, ApproveAfter: &metav1.Duration{Duration: time.Hour}})
