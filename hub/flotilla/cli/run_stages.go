@@ -180,8 +180,8 @@ func (b *stageBuilder) settings(f *stageFlags) error {
 		{"--max-failures", f.failures, scope.mayFail},
 		{"--wait", f.waits, scope.wait},
 		{"--start-at", f.startAt, scope.startAt},
-		{"--approve-before", named(f.approveBefore), scope.approveBefore},
-		{"--approve-after", named(f.approveAfter), scope.approveAfter},
+		{"--approve-before", withoutValues(f.approveBefore), scope.approveBefore},
+		{"--approve-after", withoutValues(f.approveAfter), scope.approveAfter},
 	} {
 		if err := b.each(kind.flag, kind.settings, kind.set); err != nil {
 			return err
@@ -190,8 +190,8 @@ func (b *stageBuilder) settings(f *stageFlags) error {
 	return nil
 }
 
-// named turns names of scopes into settings without a value.
-func named(names []string) []string {
+// withoutValues turns names of scopes into settings without a value.
+func withoutValues(names []string) []string {
 	settings := make([]string, len(names))
 	for i, name := range names {
 		settings[i] = name + "="
