@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/uuid"
 
 	"flotilla/bus"
@@ -131,7 +130,7 @@ func (r *Runner) heads() ([]upgrade.RunHead, error) {
 // set: a hub that ends in between leaves no run that nobody starts. With it goes whatever else ops say.
 func (r *Runner) adopt(ctx context.Context, made *upgrade.NewRun, start bool, who string, ops ...bus.Op) error {
 	run, status := &made.Run, made.Status
-	run.UID = types.UID(uuid.NewUUID())
+	run.UID = uuid.NewUUID()
 	status.UID = string(run.UID)
 	spec, err := specOf(run)
 	if err != nil {

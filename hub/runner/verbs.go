@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"flotilla/bus"
 	"flotilla/core/api"
@@ -154,15 +155,15 @@ func (r *Runner) compareVersion(s *situation, given string) *api.Refusal {
 
 // note keeps what a user asked for in the audit stream.
 func (r *Runner) note(run, verb string, ask *api.RunRequest) {
-	message := verb
+	words := []string{verb}
 	for _, target := range ask.Targets {
-		message += " " + target.Type + ":" + target.Name
+		words = append(words, target.Type+":"+target.Name)
 	}
-	for _, more := range append([]string{ask.Gate}, ask.Members...) {
-		if more != "" {
-			message += " " + more
-		}
+	if ask.Gate != "" {
+		words = append(words, ask.Gate)
 	}
+	words = append(words, ask.Members...)
+	message := strings.Join(words, " ")
 	if ask.IncludeSkipped {
 		message += ", skipped members included"
 	}
