@@ -1,7 +1,6 @@
 package subjects
 
 import (
-	"fmt"
 	"strconv"
 	"strings"
 )
@@ -17,7 +16,7 @@ const (
 const (
 	KindPlacement   = "placement"   // name "web" or "ns/web"
 	KindMember      = "member"      // name of the member
-	KindObject      = "object"      // name made by ObjectName
+	KindObject      = "object"      // name "group|kind|namespace|name"
 	KindRun         = "run"         // name of the update run
 	KindStrategy    = "strategy"    // name of the update strategy
 	KindProfile     = "profile"     // name of the auto-upgrade profile
@@ -44,7 +43,7 @@ type Family struct {
 }
 
 // The families of bucket state. Names are as Key takes them: of a placement "web" or "ns/web", of a
-// member its name, of an object what ObjectName makes, of a snapshot "<placement>.<index>".
+// member its name, of an object "group|kind|namespace|name", of a snapshot "<placement>.<index>".
 var (
 	PlacementSpecs   = Family{prefix: "spec.placement."}
 	MemberSpecs      = Family{prefix: "spec.member."}
@@ -65,9 +64,6 @@ var (
 	Locks            = Family{prefix: "lock."}
 	Notifications    = Family{prefix: "notification."}
 )
-
-// Specs is the family of the specs of one kind.
-func Specs(kind string) Family { return Family{prefix: "spec." + Encode(kind) + "."} }
 
 // Prefix is what every key of the family begins with, final dot included.
 func (f Family) Prefix() string { return f.prefix }
@@ -124,20 +120,6 @@ func SplitSnapshot(name string) (placement string, index int64, ok bool) {
 	}
 	index, err := strconv.ParseInt(name[dot+1:], 10, 64)
 	return name[:dot], index, err == nil && strconv.FormatInt(index, 10) == name[dot+1:]
-}
-
-// ObjectName is the name of a content object in family ObjectSpecs.
-func ObjectName(apiVersion, kind, namespace, name string) string {
-	return strings.Join([]string{apiVersion, kind, namespace, name}, "|")
-}
-
-// ParseObjectName is the inverse of ObjectName.
-func ParseObjectName(object string) (apiVersion, kind, namespace, name string, err error) {
-	parts := strings.Split(object, "|")
-	if len(parts) != 4 {
-		return "", "", "", "", fmt.Errorf("object name %q: expected apiVersion|kind|namespace|name", object)
-	}
-	return parts[0], parts[1], parts[2], parts[3], nil
 }
 
 // ResultKey is the key of a result in bucket result, "<member>.<kind>.<name>".

@@ -70,7 +70,7 @@ func TestFamilies(t *testing.T) {
 		name, key, group string
 	}{
 		{PlacementSpecs, "web", "spec.placement.web", "web"},
-		{Specs(KindPlacement), "ns/web", "spec.placement.ns=2Fweb", "ns/web"},
+		{PlacementSpecs, "ns/web", "spec.placement.ns=2Fweb", "ns/web"},
 		{Schedules, "ns/web.v2", "schedule.ns=2Fweb=2Ev2", "ns/web.v2"},
 		{RunSpecs, "k8s-1-30", "spec.run.k8s-1-30", "k8s-1-30"},
 		{StrategySpecs, "rings", "spec.strategy.rings", "rings"},
@@ -79,7 +79,7 @@ func TestFamilies(t *testing.T) {
 		{MaintenanceSpecs, "berlin", "spec.maintenance.berlin", "berlin"},
 		{Snapshots, SnapshotName("web", 7), "snapshot.web.7", "web"},
 		{Snapshots, SnapshotName("ns/web.v2", 12), "snapshot.ns=2Fweb=2Ev2.12", "ns/web.v2"},
-		{ObjectSpecs, ObjectName("apps/v1", "Deployment", "ns", "web"), "spec.object.apps=2Fv1=7CDeployment=7Cns=7Cweb", "apps/v1|Deployment|ns|web"},
+		{ObjectSpecs, "apps|Deployment|ns|web", "spec.object.apps=7CDeployment=7Cns=7Cweb", "apps|Deployment|ns|web"},
 	} {
 		require.Equal(t, c.key, c.family.Key(c.name))
 		name, ok := c.family.Name(c.key)
@@ -113,14 +113,6 @@ func TestResultKeys(t *testing.T) {
 		_, _, _, ok := ParseResultKey(key)
 		require.False(t, ok, key)
 	}
-}
-
-func TestObjectNames(t *testing.T) {
-	apiVersion, kind, namespace, name, err := ParseObjectName(ObjectName("v1", "Namespace", "", "web"))
-	require.NoError(t, err)
-	require.Equal(t, []string{"v1", "Namespace", "", "web"}, []string{apiVersion, kind, namespace, name})
-	_, _, _, _, err = ParseObjectName("web")
-	require.ErrorContains(t, err, `object name "web"`)
 }
 
 func TestSubjectsParseBack(t *testing.T) {

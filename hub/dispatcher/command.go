@@ -24,6 +24,11 @@ func (d *Dispatcher) wanted(to address) (command, error) {
 	if to.kind == subjects.CommandUpgrade {
 		header.Kind = api.KindUpgradeCommand
 		message := api.UpgradeCommand{Header: header, Member: to.member, Operation: d.operations.of(to.member)}
+		if message.Operation == nil {
+			if _, err := d.runs.FindAll(); err != nil {
+				return command{}, err // it may command one: an upgrade that runs is not taken back
+			}
+		}
 		digest, err := digestOf(message)
 		return command{empty: message.Operation == nil, digest: digest, ordered: func(o api.Order) any {
 			message.Order = o

@@ -218,14 +218,7 @@ func (d *Dispatcher) dispatch(ctx context.Context, to address) (time.Time, error
 	if wanted.empty && d.left(to.member) {
 		return time.Time{}, d.forget(ctx, to.member)
 	}
-	var held api.Order
-	if to.kind == subjects.CommandPlacement {
-		if held = record.Holds; !bus.Credible(held, d.store.Term, now) {
-			d.options.Log.Warn().Str("member", to.member).Uint64("epoch", held.Epoch).Uint64("term", held.Term).
-				Msg("its agent claims to hold an order that no hub gave it: not followed")
-			held = api.Order{}
-		}
-	}
+	held := d.held(to, &record, now)
 	stored := head.Sequence > 0
 	behind := held.Compare(head.Order) > 0
 	if stored && wanted.digest == head.Digest && !behind || !stored && wanted.empty {
@@ -237,6 +230,19 @@ func (d *Dispatcher) dispatch(ctx context.Context, to address) (time.Time, error
 	}
 	order := following(d.store.Term, head.Order, held)
 	return time.Time{}, d.publish(ctx, to, &wanted, order, now)
+}
+
+// held is the order that the agent says it holds; none when no hub can have given it that one.
+func (d *Dispatcher) held(to address, record *api.MemberRecord, now time.Time) api.Order {
+	if to.kind != subjects.CommandPlacement {
+		return api.Order{}
+	}
+	if !bus.Credible(record.Holds, d.store.Term, now) {
+		d.options.Log.Warn().Str("member", to.member).Uint64("epoch", record.Holds.Epoch).Uint64("term", record.Holds.Term).
+			Msg("its agent claims to hold an order that no hub gave it: not followed")
+		return api.Order{}
+	}
+	return record.Holds
 }
 
 func (d *Dispatcher) publish(ctx context.Context, to address, wanted *command, order api.Order, now time.Time) error {

@@ -35,10 +35,7 @@ func (d *Door) status(context.Context, *struct{}) (any, error) {
 		}
 	}
 	for _, entry := range d.records.placements.All() {
-		problems, converging, err := d.placementProblems(&entry)
-		if err != nil {
-			return nil, err
-		}
+		problems, converging := d.placementProblems(&entry)
 		fleet.Problems = append(fleet.Problems, problems...)
 		if converging {
 			fleet.Converging++

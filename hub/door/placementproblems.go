@@ -45,18 +45,18 @@ func (f *draft) noteIdle(documents []document) {
 
 // placementProblems are what people should look at in a placement, by the same aggregate that get
 // shows, and whether members are still on the way to what it wants.
-func (d *Door) placementProblems(entry *bus.Entry[api.Spec]) (problems []api.Problem, converging bool, err error) {
+func (d *Door) placementProblems(entry *bus.Entry[api.Spec]) (problems []api.Problem, converging bool) {
 	problem := api.Problem{
 		Object: subjects.KindPlacement + "/" + entry.Name, Next: "flotilla describe " + typedPlacement(entry.Value.Object),
 	}
 	if entry.Value.Deleted != nil {
 		problem.Reason, problem.Since = reasonDeleting, *entry.Value.Deleted
 		problem.Message = "waits for " + enumerate(d.unconfirmedMembers(&entry.Value, entry.Name))
-		return []api.Problem{problem}, false, nil
+		return []api.Problem{problem}, false
 	}
 	p, err := d.decoded.placement(entry)
 	if err != nil { // a problem of its own, see unreadableProblems
-		return nil, false, nil
+		return nil, false
 	}
 	in := d.statusInput(p, entry.Name)
 	if record, _, found := d.records.statuses.Get(entry.Name); found && record.UID == entry.Value.UID {
@@ -76,10 +76,10 @@ func (d *Door) placementProblems(entry *bus.Entry[api.Spec]) (problems []api.Pro
 	}
 	condition := firstProblem(now.Conditions)
 	if condition == nil {
-		return problems, converging, nil
+		return problems, converging
 	}
 	if condition.Status == metav1.ConditionUnknown && in.Now.Sub(condition.LastTransitionTime.Time) < patience {
-		return problems, true, nil // it is on its way
+		return problems, true // it is on its way
 	}
 	if len(problems) == 0 || condition.Reason == reasonUnfulfilled {
 		problem.Reason, problem.Message, problem.Since = condition.Reason, condition.Message, condition.LastTransitionTime
@@ -88,7 +88,7 @@ func (d *Door) placementProblems(entry *bus.Entry[api.Spec]) (problems []api.Pro
 		}
 		problems = append(problems, problem)
 	}
-	return problems, converging, nil
+	return problems, converging
 }
 
 // typedPlacement is how a placement is typed at the command line.

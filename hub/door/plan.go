@@ -33,9 +33,7 @@ func (d *Door) plan(_ context.Context, request *api.PlanRequest) (any, error) {
 		return nil, err
 	}
 	whole := len(documents) == 0 && len(request.Runs) == 0
-	if in.Subjects, err = d.subjects(f, documents, whole); err != nil {
-		return nil, err
-	}
+	in.Subjects = d.subjects(f, documents, whole)
 	for i := range f.results {
 		for _, note := range f.results[i].Notes {
 			in.Notes = append(in.Notes, f.results[i].Object.String()+": "+note)
@@ -90,7 +88,7 @@ func (d *Door) planned(request *api.PlanRequest) (*draft, []document, error) {
 // subjects are the placements to plan, as they would be: those the documents name, or all of the whole
 // fleet; and quietly those of others that members among the documents may move, or whose content
 // would change.
-func (d *Door) subjects(f *draft, documents []document, whole bool) ([]plan.Subject, error) {
+func (d *Door) subjects(f *draft, documents []document, whole bool) []plan.Subject {
 	moving := slices.ContainsFunc(documents, func(doc document) bool { return doc.Member != nil })
 	stored := d.storedPlacements()
 	placements := map[string]*api.Placement{}
@@ -113,7 +111,7 @@ func (d *Door) subjects(f *draft, documents []document, whole bool) ([]plan.Subj
 			subjects = append(subjects, subject)
 		}
 	}
-	return subjects, nil
+	return subjects
 }
 
 // membersAfter is the fleet as it would be once the MemberClusters among documents were applied.

@@ -151,7 +151,8 @@ func (d *Door) unreadableProblems() []api.Problem {
 		kind string
 		what map[string]error
 	}{
-		{subjects.KindPlacement, d.records.placements.Broken()}, {subjects.KindMember, d.records.members.Broken()},
+		{subjects.KindPlacement, d.records.placements.Broken()},
+		{subjects.KindMember, d.records.members.Broken()},
 		{subjects.KindObject, d.records.objects.Broken()},
 	} {
 		for _, name := range slices.Sorted(maps.Keys(t.what)) {
@@ -162,8 +163,10 @@ func (d *Door) unreadableProblems() []api.Problem {
 		kind, record string
 		what         map[string]error
 	}{
-		{subjects.KindPlacement, "schedule", d.records.schedules.Broken()}, {subjects.KindPlacement, "release", d.records.releases.Broken()},
-		{subjects.KindPlacement, "snapshot", d.records.snapshots.Broken()}, {subjects.KindMember, "member", d.records.seen.Broken()},
+		{subjects.KindPlacement, "schedule", d.records.schedules.Broken()},
+		{subjects.KindPlacement, "release", d.records.releases.Broken()},
+		{subjects.KindPlacement, "snapshot", d.records.snapshots.Broken()},
+		{subjects.KindMember, "member", d.records.seen.Broken()},
 	} {
 		for _, name := range slices.Sorted(maps.Keys(t.what)) {
 			tell(t.kind+"/"+name, "flotilla events "+t.kind+"/"+name, fmt.Errorf("record %s cannot be decoded: %w", t.record, t.what[name]))
