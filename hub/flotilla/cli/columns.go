@@ -46,6 +46,7 @@ var memberColumns = []column{
 	{"Agent", true, func(v view) any { return orDash(v.text("status", "agentVersion")) }},
 	{"Heartbeat", true, memberHeartbeat},
 	{"Labels", false, memberLabels},
+	{"Fleet-Labels", true, fleetLabels},
 }
 
 var placementColumns = []column{
@@ -119,14 +120,25 @@ func memberHeartbeat(v view) any {
 }
 
 // memberLabels leaves out the label that repeats the name.
+// fleetLabelPrefix is of labels that say where a member runs; they are long and the same in each fleet.
+const fleetLabelPrefix = "fleet.azure.com/"
+
 func memberLabels(v view) any {
+	return labelPairs(v, func(key string) bool { return key != api.LabelMemberName && !strings.HasPrefix(key, fleetLabelPrefix) })
+}
+
+func fleetLabels(v view) any {
+	return labelPairs(v, func(key string) bool { return strings.HasPrefix(key, fleetLabelPrefix) })
+}
+
+func labelPairs(v view, shown func(key string) bool) string {
 	labels, found, _ := unstructured.NestedStringMap(v.object.Object, "status", "labels")
 	if !found {
 		labels = v.object.GetLabels()
 	}
 	var pairs []string
 	for key, value := range labels {
-		if key != api.LabelMemberName {
+		if shown(key) {
 			pairs = append(pairs, key+"="+value)
 		}
 	}

@@ -43,7 +43,7 @@ func describeObject(obj *unstructured.Unstructured) string {
 			rest[key] = value
 		}
 	}
-	d.fields(0, rest)
+	d.fields(0, rest, false)
 	_ = w.Flush() // a strings.Builder takes everything
 	return trimLines(text.String())
 }
@@ -82,19 +82,38 @@ func (d *describer) pairs(label string, pairs map[string]string) {
 	}
 }
 
-func (d *describer) fields(level int, m map[string]any) {
+// keyedByPeople are maps whose keys are names that people gave, and no fields.
+var keyedByPeople = []string{
+	"labels", "offeredLabels", "matchLabels", "annotations", "data", "stringData", "binaryData", "nodeSelector", "properties",
+	"namespaces", "capacity", "allocatable", "available", "limits", "requests",
+}
+
+// fields writes a map; keys that are names of something stay as they are.
+func (d *describer) fields(level int, m map[string]any, asNamed bool) {
 	for _, key := range sortedKeys(m) {
 		label := words(key)
+		if asNamed {
+			label = key
+		}
 		switch value := m[key].(type) {
 		case map[string]any:
 			say(d.out, "%s%s:\n", strings.Repeat("  ", level), label)
-			d.fields(level+1, value)
+			d.fields(level+1, value, slices.Contains(keyedByPeople, key))
 		case []any:
 			d.items(level, label, value)
 		default:
-			d.line(level, label, scalar(value))
+			d.line(level, label, d.value(key, value))
 		}
 	}
+}
+
+// value shows a scalar; the number of members that a placement wants is -1 when it wants all that fit.
+func (d *describer) value(key string, value any) any {
+	shown := scalar(value)
+	if key == "want" && shown == int64(-1) {
+		return "all"
+	}
+	return shown
 }
 
 // items writes a list: maps one after another without dashes, as kubectl does, all else one a line.
@@ -102,7 +121,7 @@ func (d *describer) items(level int, label string, items []any) {
 	say(d.out, "%s%s:\n", strings.Repeat("  ", level), label)
 	for _, item := range items {
 		if m, ok := item.(map[string]any); ok {
-			d.fields(level+1, m)
+			d.fields(level+1, m, false)
 			continue
 		}
 		say(d.out, "%s%v\n", strings.Repeat("  ", level+1), scalar(item))

@@ -56,8 +56,33 @@ func (a *app) root() *cobra.Command {
 		if slices.Contains(targeted, c.Name()) {
 			c.ValidArgsFunction = a.completeTarget
 		}
+		if c.Flags().Lookup("member") != nil {
+			a.completeFlagNames(c, "member", api.KindMemberCluster)
+		}
 	}
+	a.completeWords(root)
 	return root
+}
+
+// completeWords completes flags that take one of a few words, and refuses shells that are not there.
+func (a *app) completeWords(root *cobra.Command) {
+	for command, formats := range map[string][]string{
+		"get": {"wide", "json", "yaml", "name", "jsonpath=", "go-template=", "custom-columns="}, "plan": {"json", "wide"}, "why": {"json", "wide"},
+		"events": {"json"}, "status": {"json"}, "apply": {"name", "json"}, "delete": {"name"}, "version": {"json"},
+	} {
+		if c, _, err := root.Find([]string{command}); err == nil && c.Flags().Lookup("output") != nil {
+			a.completeFlagWords(c, "output", formats...)
+		}
+	}
+	if c, _, err := root.Find([]string{"wait"}); err == nil {
+		a.completeFlagWords(c, "for", "condition=Available", "condition=Applied", "condition=Scheduled", "delete", "jsonpath=")
+	}
+	root.InitDefaultCompletionCmd()
+	for _, c := range root.Commands() {
+		if c.Name() == "completion" {
+			c.Args, c.RunE = cobra.ArbitraryArgs, groupRun
+		}
+	}
 }
 
 func (a *app) addCommands(parent *cobra.Command, group string, commands ...*cobra.Command) {

@@ -9,6 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/cli-runtime/pkg/printers"
+
+	"flotilla/core/api"
 )
 
 // tableOf builds kubectl's table of objects of one kind.
@@ -74,6 +76,9 @@ func ofKind(objects []*unstructured.Unstructured, kind string) []*unstructured.U
 
 func (o *output) tableOptions(objects []*unstructured.Unstructured, withKind bool) printers.PrintOptions {
 	options := printers.PrintOptions{NoHeaders: o.noHeaders, Wide: o.format == "wide", ShowLabels: o.showLabels}
+	if len(objects) > 0 && objects[0].GetKind() == api.KindMemberCluster {
+		options.ShowLabels = false // the table of members has them
+	}
 	namespaces := map[string]bool{}
 	for _, obj := range objects {
 		namespaces[obj.GetNamespace()] = true

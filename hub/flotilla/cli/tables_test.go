@@ -8,6 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
+
+	"flotilla/core/api"
 )
 
 var tableNow = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
@@ -89,8 +91,8 @@ func TestTables(t *testing.T) {
 berlin   Ready,Cordoned   3h    v1.33.1   7       14         54Gi       3        region=eu,ring=1
 oslo     Joining          -     -         2       -          -          0        -
 `, printed(t, output{}, false, members...))
-	require.Equal(t, `NAME     STATE            AGE   VERSION   NODES   CPU-FREE   MEM-FREE   PLACED   TAINTS                                                AGENT    HEARTBEAT   LABELS
-berlin   Ready,Cordoned   3h    v1.33.1   7       14         54Gi       3        flotilla.io/cordoned:NoSchedule,gpu=a100:NoSchedule   v0.2.0   12s ago     region=eu,ring=1
+	require.Equal(t, `NAME     STATE            AGE   VERSION   NODES   CPU-FREE   MEM-FREE   PLACED   TAINTS                                                AGENT    HEARTBEAT   LABELS             FLEET-LABELS
+berlin   Ready,Cordoned   3h    v1.33.1   7       14         54Gi       3        flotilla.io/cordoned:NoSchedule,gpu=a100:NoSchedule   v0.2.0   12s ago     region=eu,ring=1   -
 `, printed(t, output{format: "wide"}, false, members[0]))
 	require.Equal(t, `NAME         GEN   WANT   PICKED   APPLIED   AVAILABLE   DRIFT   FAILED   AGE
 everywhere   1     all    2        2         2           0       0        60s
@@ -225,4 +227,25 @@ web          4     4      4        3         2           0       1        2d
 	require.Equal(t, `NAME         GEN   WANT   PICKED   APPLIED   AVAILABLE   DRIFT   FAILED   AGE
 web          4     4      4        3         2           0       1        2d
 `, out.String())
+}
+
+func TestTheTableOfMembersHasShortLabels(t *testing.T) {
+	v := view{object: &unstructured.Unstructured{Object: map[string]any{"status": map[string]any{"labels": map[string]any{
+		api.LabelMemberName: "berlin", "region": "eu", api.LabelLocation: "westeurope",
+	}}}}}
+	require.Equal(t, "region=eu", memberLabels(v))
+	require.Equal(t, api.LabelLocation+"=westeurope", fleetLabels(v))
+	member := &unstructured.Unstructured{Object: map[string]any{"kind": api.KindMemberCluster}}
+	options := (&output{showLabels: true}).tableOptions([]*unstructured.Unstructured{member}, false)
+	require.False(t, options.ShowLabels, "it has a column of labels already")
+}
+
+func TestKeysThatPeopleGaveAreDescribedAsTheyAre(t *testing.T) {
+	text := describeObject(&unstructured.Unstructured{Object: map[string]any{
+		"kind": "ConfigMap", "data": map[string]any{"maxConnections": "5"},
+		"status": map[string]any{"counts": map[string]any{"want": int64(-1), "picked": int64(3)}},
+	}})
+	require.Contains(t, text, "  maxConnections:")
+	require.Regexp(t, `Want: +all`, text)
+	require.Regexp(t, `Picked: +3`, text)
 }
