@@ -1,7 +1,9 @@
 package house
 
 import (
+	"encoding/json"
 	"errors"
+	"fmt"
 	"sync"
 	"testing"
 	"time"
@@ -149,4 +151,57 @@ spec:
 	h.resume("oslo")
 	status := h.runIs(t, "r1", "Completed: berlin Completed, oslo Completed")
 	h.requireOneEach(t, &status)
+}
+
+// catalog publishes versions; members without a region find all of them.
+func (h *house) catalog(t *testing.T, versions ...string) {
+	t.Helper()
+	text := "apiVersion: flotilla.io/v1alpha1\nkind: VersionCatalog\nmetadata: {name: default}\nspec:\n  kubernetes:\n"
+	for _, v := range versions {
+		text += "  - {version: " + v + ", state: GA, regions: [weu]}\n"
+	}
+	h.apply(t, text)
+}
+
+func (h *house) everyMemberIsAt(t *testing.T, version string) {
+	t.Helper()
+	bustest.EventuallyIn(t, patience, func() error {
+		for name, member := range h.members {
+			if at, err := member.Version(t.Context()); err != nil || at != version {
+				return fmt.Errorf("%s is at %s (%w), wanted %s", name, at, err, version)
+			}
+		}
+		return nil
+	})
+}
+
+// A profile upgrades the members whenever a version is published, over a kill of the hub; its runs are
+// objects that can be read and deleted once they are over.
+func TestAProfileUpgradesTheFleet(t *testing.T) {
+	h := newHouse(t)
+	h.upgradable(t, "berlin", "oslo")
+	h.catalog(t, "1.29.2", "1.29.9")
+	h.apply(t, "apiVersion: flotilla.io/v1alpha1\nkind: AutoUpgradeProfile\nmetadata: {name: fast}\nspec: {channel: Rapid}\n")
+	h.everyMemberIsAt(t, "v1.29.9")
+	h.hub.kill()
+	h.hub.start(t)
+	h.catalog(t, "1.29.2", "1.29.9", "1.30.1")
+	h.everyMemberIsAt(t, "v1.30.1")
+	for _, member := range h.members {
+		require.Len(t, member.UpgradesBegun(), 2)
+	}
+	var runs api.ListResponse
+	require.NoError(t, h.request(t, api.VerbList, api.ListRequest{Kind: api.KindUpdateRun}, &runs))
+	require.Len(t, runs.Items, 2)
+	for _, item := range runs.Items {
+		var run api.UpdateRun
+		require.NoError(t, json.Unmarshal(item, &run))
+		require.Equal(t, "fast", run.Spec.AutoUpgradeProfile)
+		h.runIs(t, run.Name, "Completed: berlin Completed, oslo Completed")
+		require.NoError(t, h.request(t, api.VerbDelete, api.DeleteRequest{
+			Request: "delete-" + run.Name, Object: api.ObjectRef{APIVersion: api.VersionFlotilla, Kind: api.KindUpdateRun, Name: run.Name},
+		}, nil))
+		_, err := h.runStatus(t, run.Name)
+		require.Error(t, err)
+	}
 }
