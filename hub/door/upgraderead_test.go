@@ -133,7 +133,7 @@ func TestMembersShowTheirInventories(t *testing.T) {
 
 type plannedRuns struct {
 	Placements []struct{ Name string } `json:"placements"`
-	Runs []struct {
+	Runs       []struct {
 		Name, State string
 		Members     []struct{ Name, State, Start, End, To string }
 	} `json:"runs"`

@@ -72,18 +72,16 @@ func (a *app) get(ctx context.Context, o *getOptions, args []string) error {
 		say(a.Err, "%s\n", a.nothingFoundHere(t, o.selection.allNamespaces))
 		return nil
 	}
-	if len(objects) > 0 || !single {
-		if err := a.printFetched(ctx, o, objects, single); err != nil {
-			return err
-		}
-	}
-	if o.ignoreGone {
-		return nil
+	if err := a.printFetched(ctx, o, objects, single); err != nil || o.ignoreGone {
+		return err
 	}
 	return joinErrors(ExitDifferent, missing)
 }
 
 func (a *app) printFetched(ctx context.Context, o *getOptions, objects []*unstructured.Unstructured, single bool) error {
+	if len(objects) == 0 && single {
+		return nil
+	}
 	if o.table() {
 		a.addETAs(ctx, objects)
 	}

@@ -130,8 +130,10 @@ func TestSkipTargetsOfArguments(t *testing.T) {
 	targets, err := skipTargets([]string{"member/oslo", "Groups/eu", "stage/prod", "wait/canary"})
 	require.NoError(t, err)
 	require.Equal(t, []api.SkipTarget{
-		{Type: api.TargetMember, Name: "oslo"}, {Type: api.TargetGroup, Name: "eu"},
-		{Type: api.TargetStage, Name: "prod"}, {Type: api.TargetAfterStageWait, Name: "canary"},
+		{Type: api.TargetMember, Name: "oslo"},
+		{Type: api.TargetGroup, Name: "eu"},
+		{Type: api.TargetStage, Name: "prod"},
+		{Type: api.TargetAfterStageWait, Name: "canary"},
 	}, targets)
 	for arg, want := range map[string]string{"oslo": "expected member/NAME", "membr/oslo": "did you mean member?", "group/": "expected member/NAME"} {
 		_, err := skipTargets([]string{arg})
