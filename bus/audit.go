@@ -31,24 +31,45 @@ var errQueueFull = errors.New("too many events are waiting")
 // Audit writes what happened, for people.
 type Audit struct {
 	conn    *Conn
-	queue   chan api.Audit
+	queue   chan queued
 	dropped atomic.Uint64
 }
 
+// queued is an event that waits to be published, and, unless nil, for whether it happened.
+type queued struct {
+	event    api.Audit
+	happened <-chan bool
+}
+
 // NewAudit returns the audit stream of the connection's fleet; Run publishes.
-func NewAudit(c *Conn) *Audit { return &Audit{conn: c, queue: make(chan api.Audit, auditQueue)} }
+func NewAudit(c *Conn) *Audit { return &Audit{conn: c, queue: make(chan queued, auditQueue)} }
 
 // Record publishes events in the background; it never blocks, and drops (with a log line and a count)
 // when thousands are waiting. Object is "<kind>/<name>", "placement/web". The header is filled in, At
 // too when it is zero, and the message is cut so that an event fits into 1 KiB.
-func (a *Audit) Record(events ...api.Audit) {
+func (a *Audit) Record(events ...api.Audit) { a.put(nil, events) }
+
+// Announce records events of a write that is about to be made, so that they stand before those of who
+// sees it. The returned function must be called soon: nothing recorded after them is published before.
+// They are published when it says that the write was made, and forgotten otherwise.
+func (a *Audit) Announce(events ...api.Audit) (settle func(made bool)) {
+	happened := make(chan bool, len(events))
+	a.put(happened, events)
+	return func(made bool) {
+		for range events {
+			happened <- made
+		}
+	}
+}
+
+func (a *Audit) put(happened <-chan bool, events []api.Audit) {
 	for _, e := range events {
 		e.Header = api.NewHeader(api.KindAudit)
 		if e.At.IsZero() {
 			e.At.Time = time.Now()
 		}
 		select {
-		case a.queue <- e:
+		case a.queue <- queued{e, happened}:
 		default:
 			a.drop(e, errQueueFull)
 		}
@@ -67,8 +88,8 @@ func (a *Audit) drop(e api.Audit, err error) {
 func (a *Audit) Run(ctx context.Context) {
 	for {
 		select {
-		case e := <-a.queue:
-			a.publish(ctx, e)
+		case q := <-a.queue:
+			a.settled(ctx, q)
 		case <-ctx.Done():
 			a.flush(ctx)
 			return
@@ -79,11 +100,29 @@ func (a *Audit) Run(ctx context.Context) {
 func (a *Audit) flush(ctx context.Context) {
 	for a.conn.NC.IsConnected() {
 		select {
-		case e := <-a.queue:
-			a.publish(ctx, e)
+		case q := <-a.queue:
+			a.settled(ctx, q)
 		default:
 			return
 		}
+	}
+}
+
+// settled publishes an event once it is known to have happened; once ctx ended nobody waits to learn it.
+func (a *Audit) settled(ctx context.Context, q queued) {
+	happened := q.happened == nil
+	if !happened {
+		select {
+		case happened = <-q.happened:
+		case <-ctx.Done():
+			select {
+			case happened = <-q.happened:
+			default:
+			}
+		}
+	}
+	if happened {
+		a.publish(ctx, q.event)
 	}
 }
 

@@ -1,6 +1,7 @@
 package bus_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -83,4 +84,35 @@ func TestAuditNeverBlocks(t *testing.T) {
 		audit.Record(api.Audit{Object: "placement/web"})
 	}
 	require.NotZero(t, audit.Dropped())
+}
+
+func TestAnnouncedEventsStandBeforeWhatFollowsFromThem(t *testing.T) {
+	server := bustest.Start(t)
+	store := server.Lead(t)
+	made := store.Audit.Announce(api.Audit{Object: "placement/web", Message: "applied"}, api.Audit{Object: "placement/web", Message: "cut"})
+	failed := store.Audit.Announce(api.Audit{Object: "placement/web", Message: "never made"})
+	store.Audit.Record(api.Audit{Object: "placement/web", Message: "released"})
+	failed(false)
+	made(true)
+	c := server.Client(t)
+	bustest.Eventually(t, func() error {
+		events, err := bus.ReadAudit(bustest.Context(t), c, bus.AuditQuery{})
+		if err != nil || len(events) < 3 {
+			return fmt.Errorf("%d events: %w", len(events), err)
+		}
+		require.Equal(t, []string{"applied", "cut", "released"}, messages(events))
+		return nil
+	})
+}
+
+// A hub that stops does not wait for a write that was never settled.
+func TestAuditStopsWithAnEventThatIsNotSettled(t *testing.T) {
+	server := bustest.Start(t)
+	audit := bus.NewAudit(server.Hub(t))
+	audit.Announce(api.Audit{Object: "placement/web", Message: "unknown"})
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() { defer close(ended); audit.Run(ctx) }()
+	cancel()
+	<-ended
 }

@@ -109,6 +109,10 @@ func (d *Door) commit(ctx context.Context, f *draft) error {
 			return fmt.Errorf("storing content: %w", err)
 		}
 	}
+	// The rooms see the records before this returns: what they do comes after what the user did.
+	made := false
+	settle := d.store.Audit.Announce(f.events...)
+	defer func() { settle(made) }()
 	for start := 0; start < len(f.ops); start += maxOps {
 		ops := f.ops[start:min(start+maxOps, len(f.ops))]
 		revisions, err := d.store.Writer.Write(ctx, ops...)
@@ -124,7 +128,7 @@ func (d *Door) commit(ctx context.Context, f *draft) error {
 	for _, name := range f.noted {
 		d.shelf.note(name)
 	}
-	d.store.Audit.Record(f.events...)
+	made = true
 	return nil
 }
 
