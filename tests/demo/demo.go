@@ -46,6 +46,7 @@ func (d *demo) start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	brisk(members)
 	log := zerolog.Nop()
 	if d.verbose {
 		log = zerolog.New(zerolog.ConsoleWriter{Out: os.Stderr}).With().Timestamp().Logger()
@@ -58,18 +59,22 @@ func (d *demo) start(ctx context.Context) error {
 	return d.fleet.AdmitExamples(ctx)
 }
 
-// writeExamples copies the example placements and their content to files, so that the demo runs from
+// writeExamples copies the example placements, their content and the upgrades to files, so that the demo runs from
 // any folder and the commands it shows read what they say.
 func (d *demo) writeExamples() error {
+	to := filepath.Join(d.folder, "configs", "examples")
+	if err := os.MkdirAll(filepath.Join(to, "upgrades"), 0o755); err != nil {
+		return err
+	}
 	files, err := fs.Glob(examples.Files, "*.yaml")
 	if err != nil {
 		return err
 	}
-	to := filepath.Join(d.folder, "configs", "examples")
-	if err := os.MkdirAll(to, 0o755); err != nil {
+	upgrades, err := fs.Glob(examples.Files, "upgrades/*.yaml")
+	if err != nil {
 		return err
 	}
-	for _, file := range files {
+	for _, file := range append(files, upgrades...) {
 		text, err := fs.ReadFile(examples.Files, file)
 		if err != nil {
 			return err

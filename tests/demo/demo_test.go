@@ -20,6 +20,7 @@ func TestDemoEndsWell(t *testing.T) {
 	out, err := demoCommand(t).CombinedOutput()
 	require.NoError(t, err, string(out))
 	require.Contains(t, string(out), "every step was as expected")
+	require.Contains(t, string(out), "run to-1-36-4              Completed  8/8")
 }
 
 func TestDemoFailsWhenTheFailingMemberNeverComesBack(t *testing.T) {

@@ -41,6 +41,10 @@ func (d *demo) steps() []step {
 		{"a member fails", d.fail},
 		{"and comes back", d.comeBack},
 		{"a placement is deleted", d.remove},
+		{"an upgrade of the fleet is planned", d.planUpgrade},
+		{"the test members are upgraded, then a gate waits", d.upgradeTest},
+		{"production follows in two groups side by side, and a member fails", d.upgradeProduction},
+		{"the failed member is skipped, a window opens, and the run ends", d.endUpgrade},
 	}
 }
 
