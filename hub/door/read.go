@@ -44,7 +44,11 @@ func (d *Door) get(ctx context.Context, request *api.GetRequest) (any, error) {
 // find looks an object up. Without an apiVersion the kind alone must say which one is meant.
 func (d *Door) find(ref api.ObjectRef) (bus.Entry[api.Spec], bool, error) {
 	table, name := d.records.place(ref)
-	if spec, revision, found := table.Get(name); found {
+	spec, revision, found, err := table.Find(name)
+	if err != nil {
+		return bus.Entry[api.Spec]{}, false, unreadableFailure(ref, err)
+	}
+	if found {
 		return bus.Entry[api.Spec]{Name: name, Value: spec, Revision: revision}, true, nil
 	}
 	if ref.APIVersion != "" || table != d.records.objects {

@@ -75,7 +75,7 @@ type placementStatus struct {
 func (d *Door) renderPlacement(entry *bus.Entry[api.Spec], brief bool) (json.RawMessage, error) {
 	p, err := d.decoded.placement(entry)
 	if err != nil {
-		return nil, err
+		return d.renderUnreadable(entry, err)
 	}
 	in := d.statusInput(p, entry.Name)
 	if record, _, found := d.records.statuses.Get(entry.Name); found && record.UID == entry.Value.UID {

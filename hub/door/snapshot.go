@@ -110,11 +110,13 @@ func (f *draft) forget(p *api.Placement, kept []bus.Entry[api.Snapshot]) {
 	if surplus <= 0 {
 		return
 	}
+	release, _, _, err := f.records.releases.Find(p.Key())
+	if err != nil {
+		return // it may name any of them
+	}
 	released := map[int64]bool{}
-	if release, _, found := f.records.releases.Get(p.Key()); found {
-		for i := range release.Entries {
-			released[release.Entries[i].Snapshot] = true
-		}
+	for i := range release.Entries {
+		released[release.Entries[i].Snapshot] = true
 	}
 	for _, old := range kept[:surplus] {
 		if !released[old.Value.Index] {

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"sync"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"flotilla/bus"
 	"flotilla/core/api"
 	"flotilla/subjects"
@@ -136,6 +138,34 @@ func (d *Door) complain(object string, revision uint64, err error) {
 		Object: object, Type: "Warning", Reason: reasonUnreadable, By: "door",
 		Message: err.Error() + "; nothing is decided about it: apply or delete it",
 	})
+}
+
+// renderUnreadable shows a placement of which only the head can be read.
+func (d *Door) renderUnreadable(entry *bus.Entry[api.Spec], err error) (json.RawMessage, error) {
+	bare := map[string]any{"apiVersion": entry.Value.Object.APIVersion, "kind": entry.Value.Object.Kind, "metadata": map[string]any{
+		"name": entry.Value.Object.Name, "namespace": entry.Value.Object.Namespace,
+	}}
+	if entry.Value.Object.Namespace == "" {
+		delete(bare["metadata"].(map[string]any), "namespace")
+	}
+	body, encoding := json.Marshal(bare)
+	if encoding != nil {
+		return nil, fmt.Errorf("encoding %s: %w", entry.Value.Object, encoding)
+	}
+	return d.complete(&entry.Value, entry.Revision, body, placementStatus{PlacementStatus: api.PlacementStatus{
+		Conditions: []metav1.Condition{{
+			Type: "Readable", Status: metav1.ConditionFalse, Reason: reasonUnreadable, Message: err.Error() + ": apply or delete it",
+			ObservedGeneration: entry.Value.Generation, LastTransitionTime: entry.Value.Created,
+		}},
+	}})
+}
+
+// unreadableFailure is the answer about an object whose record cannot be decoded.
+func unreadableFailure(ref api.ObjectRef, err error) *api.Failure {
+	return &api.Failure{
+		Code: api.CodeInternal, Message: fmt.Sprintf("%s is stored and cannot be read: %s", ref, err),
+		Next: "flotilla apply -f FILE, which puts it right, or flotilla delete " + listing(ref),
+	}
 }
 
 // unreadableProblems are about all stored records that cannot be read.

@@ -76,6 +76,14 @@ func TestAPlacementThatCannotBeReadHoldsNobodyUp(t *testing.T) {
 				return nil
 			})
 
+			names, _ := h.list(api.ListRequest{Kind: api.KindClusterResourcePlacement})
+			require.Contains(t, names, "/other")
+			shown, failure := ask[map[string]any](h, api.VerbGet, api.GetRequest{Kind: api.KindClusterResourcePlacement, Name: "web"})
+			if failure != nil {
+				require.Contains(t, failure.Message, "cannot be read")
+			} else {
+				require.Contains(t, fmt.Sprint(shown["status"]), "Unreadable")
+			}
 			result := h.apply(web)[0]
 			require.Equal(t, api.ActionConfigured, result.Action)
 			require.Equal(t, uid, result.UID, "another uid would withdraw what members run")
@@ -140,6 +148,23 @@ func TestABrokenSnapshotIsReplaced(t *testing.T) {
 	h.run(door.Options{})
 	h.get(api.KindClusterResourcePlacement, "", "web")
 	require.Equal(t, []int64{1, 3}, h.indexes("web"))
+}
+
+// TestSnapshotsStayWhileAReleaseCannotBeRead though there are more than the history holds.
+func TestSnapshotsStayWhileAReleaseCannotBeRead(t *testing.T) {
+	h := open(t, door.Options{})
+	uid := h.apply(shopNamespace, settings, strings.Replace(web, "\nspec:\n", "\nspec:\n  revisionHistoryLimit: 1\n", 1))[2].UID
+	h.release("web", uid, 1, "berlin")
+	h.spoil(subjects.Releases.Key("web"))
+	h.apply(config("settings", "2"))
+	h.apply(config("settings", "3"))
+	require.Equal(t, []int64{1, 2, 3}, h.indexes("web"))
+
+	key := subjects.Releases.Key("web")
+	_, err := h.store.Writer.Write(bustest.Context(t), bus.Delete(key, h.store.State.Revision(key)))
+	require.NoError(t, err)
+	h.apply(config("settings", "4"))
+	require.Equal(t, []int64{4}, h.indexes("web"))
 }
 
 // TestASpecStaysUntilAllIsWithdrawn outlives the timeout: once the spec is gone nobody knows whether
