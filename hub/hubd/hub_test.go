@@ -190,5 +190,6 @@ func TestMetrics(t *testing.T) {
 	require.NoError(t, response.Body.Close())
 	require.Contains(t, string(body), "flotilla_leading 1")
 	require.Contains(t, string(body), `flotilla_members{state="Ready"} 0`)
+	require.Contains(t, string(body), `flotilla_update_runs{state="Running"} 0`)
 	http.DefaultClient.CloseIdleConnections()
 }

@@ -46,8 +46,13 @@ var (
 	membersMetric    = prometheus.NewDesc("flotilla_members", "Members by state.", []string{"state"}, nil)
 	placementsMetric = prometheus.NewDesc("flotilla_placements", "Placements.", nil, nil)
 	bindingsMetric   = prometheus.NewDesc("flotilla_bindings", "Members picked, over all placements.", nil, nil)
+	runsMetric       = prometheus.NewDesc("flotilla_update_runs", "Update runs by state.", []string{"state"}, nil)
 	auditMetric      = prometheus.NewDesc("flotilla_audit_dropped_total", "Events that could not be kept.", nil, nil)
 )
+
+var runStates = []api.UpdateState{
+	api.StateNotStarted, api.StateRunning, api.StatePending, api.StateStopping, api.StateStopped, api.StateSkipped, api.StateFailed, api.StateCompleted,
+}
 
 // fleetCollector reads the fleet from the caches of the leader; a hub that does not lead tells only
 // that.
@@ -55,7 +60,7 @@ type fleetCollector struct{ hub *Hub }
 
 // Describe sends the descriptions of all metrics.
 func (c fleetCollector) Describe(out chan<- *prometheus.Desc) {
-	for _, desc := range []*prometheus.Desc{leadingMetric, termMetric, membersMetric, placementsMetric, bindingsMetric, auditMetric} {
+	for _, desc := range []*prometheus.Desc{leadingMetric, termMetric, membersMetric, placementsMetric, bindingsMetric, runsMetric, auditMetric} {
 		out <- desc
 	}
 }
@@ -84,6 +89,13 @@ func (c fleetCollector) Collect(out chan<- prometheus.Metric) {
 	}
 	for _, state := range []api.MemberState{api.MemberJoining, api.MemberReady, api.MemberNotReady, api.MemberUnknown, api.MemberLeaving} {
 		gauge(membersMetric, float64(states[state]), string(state))
+	}
+	runs := map[api.UpdateState]int{}
+	for _, run := range bus.TableOf[api.UpdateRunStatus](s.State, subjects.Runs).All() {
+		runs[run.Value.Status.State]++
+	}
+	for _, state := range runStates {
+		gauge(runsMetric, float64(runs[state]), string(state))
 	}
 	out <- prometheus.MustNewConstMetric(auditMetric, prometheus.CounterValue, float64(s.Audit.Dropped()))
 }
