@@ -10,10 +10,10 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// ErrSetup: the options lead nowhere, whatever runs at the other end; the text names the option.
+// ErrSetup says that the options lead nowhere, whatever runs at the other end; the text names the option.
 var ErrSetup = errors.New("where to connect")
 
-// ErrDenied: the server does not let these credentials do it, so that trying again is in vain.
+// ErrDenied says that the server does not let these credentials do it, so that trying again is in vain.
 var ErrDenied = errors.New("the server does not permit it")
 
 // holder is whom credentials were made for.

@@ -83,7 +83,7 @@ func TestTwoServersInOneProcess(t *testing.T) {
 	o := one.TCP()
 	o.Creds = two.OperatorCreds()
 	_, err := bus.ConnectClient(t.Context(), o)
-	require.ErrorIs(t, err, bus.ErrUnreachable)
+	require.ErrorIs(t, err, bus.ErrDenied)
 	require.ErrorContains(t, err, "Authorization")
 	require.ErrorContains(t, err, "operator.creds")
 }
