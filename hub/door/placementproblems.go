@@ -68,7 +68,7 @@ func (d *Door) placementProblems(entry *bus.Entry[api.Spec]) (problems []api.Pro
 		failed.Object, failed.Next = problem.Object, problem.Next
 		problems = append(problems, failed)
 	}
-	if in.Latest != nil && in.Latest.Error == "" && len(in.Latest.Manifests) == 0 {
+	if selectsNothing(p, in.Latest) {
 		idle := problem
 		idle.Reason, idle.Since = reasonNothing, in.Latest.Created
 		idle.Message = p.Spec.ResourceSelectors[0].SelectsNothing(0)
@@ -89,6 +89,11 @@ func (d *Door) placementProblems(entry *bus.Entry[api.Spec]) (problems []api.Pro
 		problems = append(problems, problem)
 	}
 	return problems, converging
+}
+
+// selectsNothing says that the newest snapshot of a placement that selects something holds nothing.
+func selectsNothing(p *api.Placement, latest *api.Snapshot) bool {
+	return latest != nil && latest.Error == "" && len(latest.Manifests) == 0 && len(p.Spec.ResourceSelectors) > 0
 }
 
 // typedPlacement is how a placement is typed at the command line.
