@@ -45,7 +45,7 @@ type candidate struct {
 // in the region, maintenance window.
 func (e *engine) check(c *candidate) verdict {
 	if c.member == nil || !c.member.is(c.status.ClusterResourceID) {
-		return *skip(api.ReasonMemberRemoved, "the member left the fleet, or another one bears its name")
+		return *removed()
 	}
 	if c.member.ControlPlane.IsZero() && (e.goal.kind != api.UpgradeNodeImageOnly || len(c.member.Pools) == 0) {
 		return *wait(api.ReasonMemberUnreachable, "its agent has not reported what runs on it yet")
@@ -61,6 +61,11 @@ func (e *engine) check(c *candidate) verdict {
 		}
 	}
 	return verdict{state: api.StateRunning, class: c.opening.Class, moves: m, message: m.describe(c.member.ControlPlane, e.goal.version)}
+}
+
+// removed is the verdict on a member that the run froze and that is no more.
+func removed() *verdict {
+	return skip(api.ReasonMemberRemoved, "the member left the fleet, or another one bears its name")
 }
 
 func (e *engine) atTarget(c *candidate, m *moves) *verdict {

@@ -122,7 +122,7 @@ func (e *engine) wanted() []*Member {
 	var out []*Member
 	e.each(func(s *api.MemberUpdateStatus) {
 		m, ok := e.view.Fleet.members[s.Name]
-		if ok && m.ID == s.ClusterResourceID && s.SkippedBy != api.SkippedByUser && !m.ControlPlane.IsZero() {
+		if ok && m.is(s.ClusterResourceID) && s.SkippedBy != api.SkippedByUser && !m.ControlPlane.IsZero() {
 			out = append(out, m)
 		}
 	})

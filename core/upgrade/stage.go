@@ -109,8 +109,8 @@ func (e *engine) dropRemoved(s *api.StageStatus) {
 	eachMember(s, func(m *api.MemberUpdateStatus) {
 		f, ok := e.view.Fleet.members[m.Name]
 		waits := m.Status.State == api.StateNotStarted || m.Status.State == api.StatePending
-		if waits && (!ok || f.ID != m.ClusterResourceID) {
-			e.settleMember(m, e.check(&candidate{status: m, member: f}))
+		if waits && (!ok || !f.is(m.ClusterResourceID)) {
+			e.settleMember(m, *removed())
 		}
 	})
 }
