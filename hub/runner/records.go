@@ -143,11 +143,12 @@ func (r *records) facts(name string) (upgrade.MemberFacts, bool, error) {
 	return upgrade.FactsOf(&m, state, lastSeen, inventory, maintenance), true, nil
 }
 
-// lastHeard is when the hub last heard of an agent, by a clock that shows now; zero when it never did.
+// lastHeard is when the hub last heard of a reachable agent, by a clock that shows now; now itself when
+// its heartbeat is not there to tell.
 func (r *records) lastHeard(member string, now time.Time) time.Time {
 	entry, found := r.heartbeats.Get(member)
 	if !found {
-		return time.Time{}
+		return now
 	}
 	return now.Add(-r.heartbeats.Age(entry, time.Now()))
 }

@@ -2,7 +2,9 @@ package runner
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"flotilla/bus"
@@ -126,16 +128,33 @@ func (r *Runner) carry(ctx context.Context, s *situation, step *upgrade.Decision
 	if !step.Changed {
 		return nil
 	}
-	ops := append(r.lockOps(step, s.name, s.now), bus.Put(r.records.runs.Key(s.name), step.Status, s.revision))
-	revisions, err := r.store.Writer.Write(ctx, ops...)
+	locks := r.lockOps(step, s.name, s.now)
+	revision, err := r.fit(ctx, s, step, locks)
 	if err != nil {
 		return fmt.Errorf("writing run %s: %w", s.name, err)
 	}
-	s.status, s.revision = &step.Status, revisions[len(revisions)-1]
+	s.status, s.revision = &step.Status, revision
 	r.tell(step.Events, who)
 	r.options.Log.Debug().Str("run", s.name).Str("state", string(step.Status.Status.State)).
 		Int("start", len(step.Take)).Int("finished", step.Status.Finished).Msg("stepped")
 	return nil
+}
+
+// fit writes the status of a run with the locks of its step. One that is too large goes without ever more
+// of what is only for people to read, so that no result and no stop is refused for it.
+func (r *Runner) fit(ctx context.Context, s *situation, step *upgrade.Decision, locks []bus.Op) (uint64, error) {
+	whole := step.Status
+	for weight := 0; ; weight++ {
+		revisions, err := r.store.Writer.Write(ctx, append(slices.Clip(locks), bus.Put(r.records.runs.Key(s.name), step.Status, s.revision))...)
+		if err == nil {
+			return revisions[len(revisions)-1], nil
+		}
+		if !errors.Is(err, bus.ErrTooLarge) || weight == upgrade.Weights {
+			return 0, err
+		}
+		step.Status = upgrade.Lighter(whole, weight+1)
+		r.options.Log.Warn().Str("run", s.name).Int("weight", weight+1).Msg("record too large; its history is shortened")
+	}
 }
 
 func (r *Runner) tell(events []upgrade.Event, who string) {

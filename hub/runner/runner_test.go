@@ -222,7 +222,10 @@ func TestTwoRunnersStartEachMemberOnce(t *testing.T) {
 	y := newYard(t, runner.Options{Poll: 5 * time.Millisecond}, members...)
 	y.run()
 	y.updateRun("r1", toNew(2))
-	y.start("r1")
+	bustest.Eventually(t, func() error { // as a client asks that is told to ask again
+		_, err := y.ask(api.VerbRunStart, api.RunRequest{Run: "r1", Request: "start"})
+		return err
+	})
 	started := map[string]bool{}
 	bustest.Eventually(t, func() error {
 		status, _, _ := y.runs.Get("r1")

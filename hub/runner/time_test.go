@@ -89,6 +89,7 @@ func TestALateResultIsKept(t *testing.T) {
 	y.eventually("r1", "Failed: berlin Failed Timeout")
 	y.held("uid-r1/berlin/1")
 	y.startAgain("r1")
+	c.pass(t)
 	y.eventually("r1", "Pending: berlin Pending OperationInProgress")
 
 	y.result("r1", "berlin", "uid-r1/berlin/1", api.OutcomeSucceeded, "at last")

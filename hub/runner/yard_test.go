@@ -100,10 +100,11 @@ func newYard(t testing.TB, o runner.Options, members ...string) *yard {
 func (y *yard) run() {
 	y.options.Log = y.store.Conn.Log
 	ctx, cancel := context.WithCancel(context.WithoutCancel(y.t.Context()))
-	y.room = runner.New(y.store, y.options)
+	room := runner.New(y.store, y.options)
+	y.room = room
 	var running sync.WaitGroup
 	running.Go(func() {
-		if err := y.room.Run(ctx); err != nil {
+		if err := room.Run(ctx); err != nil {
 			y.t.Errorf("runner: %v", err)
 		}
 	})
