@@ -291,6 +291,10 @@ func TestCommandsThatAreNotFollowed(t *testing.T) {
 		return nil
 	})
 	h.commandAt(api.Order{Epoch: 1, Term: 4, Generation: 9}, op)
+	_, err := a.u.read(t.Context())
+	require.NoError(t, err)
+	_, asked := a.u.ledger.wanted()
+	require.False(t, asked)
 	late := full(2)
 	h.commandAt(api.Order{Epoch: 1, Term: 5, Generation: 2}, late)
 	h.outcome(late, api.OutcomeSucceeded)
