@@ -110,7 +110,9 @@ const (
 // UpdatePolicy holds the optional settings of runs (A54). Absent fields take the defaults written
 // beside them.
 type UpdatePolicy struct {
-	// Strict refuses a run whose concurrency would be clamped; default false, which warns.
+	// Strict refuses a stage whose maxConcurrency is above MaxStageAtOnce and a group whose is above that
+	// of its stage or the number of its members; default false, which lowers it with a warning. What a
+	// stage asks for beyond its members is a ceiling that is not reached.
 	Strict *bool `json:"strict,omitempty"`
 	// ReserveOpeningSoon keeps a slot for each member whose window opens within 4 h, against members
 	// without a window and those whose window is further away; default false.

@@ -13,9 +13,9 @@ import (
 // Exit codes of every command.
 const (
 	ExitDone        = 0   // done, nothing to change
-	ExitDifferent   = 1   // would change, not converged, or not found
+	ExitDifferent   = 1   // would change, not converged, or an object is not found
 	ExitUsage       = 2   // the command line cannot be understood
-	ExitRefused     = 3   // a rule forbids it; nothing was changed
+	ExitRefused     = 3   // a rule forbids it, or a run has no such part; nothing was changed
 	ExitPartial     = 4   // some of it failed, or the hub failed while doing it
 	ExitUnreachable = 5   // no hub answered
 	ExitTimedOut    = 124 // --timeout passed

@@ -34,7 +34,8 @@ func (a *app) memberAdmitCommand() *cobra.Command {
 		Use:   "admit NAME",
 		Short: "Make a joining member part of the fleet",
 		Long: `Make a joining member part of the fleet. Labels that its agent offers count only for allowed keys;
-without --allow-labels those that it offers now are allowed.`,
+without --allow-labels those that it offers now are allowed, and for a member that was admitted before
+they are added to those that were allowed.`,
 		Example: `  flotilla member admit berlin --labels region=eu --allow-labels 'fleet.azure.com/*'`,
 		Args:    oneName,
 		RunE:    a.run(func(ctx context.Context, args []string) error { return a.admit(ctx, o, args[0]) }),

@@ -99,16 +99,18 @@ func (a *app) withNearRuns(ctx context.Context, err error, name string) error {
 }
 
 // withNear adds to an error about a missing object of a kind the names it may have been meant to be.
-// When the object is there, something inside it is missing, and the error stays as it is.
+// When the object is there, what is missing is something that the request names inside it: that is a
+// refusal like any other.
 func (a *app) withNear(ctx context.Context, err error, kind, name string) error {
 	if !isNotFound(err) {
 		return err
 	}
 	names := a.namesOf(ctx, kind)
-	if slices.Contains(names, name) {
-		return err
-	}
 	failure := failureOf(err)
+	if slices.Contains(names, name) {
+		failure.Code = ExitRefused
+		return failure
+	}
 	return &Failure{
 		Code: failure.Code, Message: failure.Message + meant(nearest(name, names)),
 		Faults: failure.Faults, Next: cmp.Or(failure.Next, "flotilla get runs"),

@@ -186,3 +186,20 @@ func TestApproveWantsToKnowWhichGate(t *testing.T) {
 		}
 	}
 }
+
+// What a run does not have is refused like anything else that cannot be done with it; a run that is not
+// there is not found.
+func TestPartsThatARunDoesNotHave(t *testing.T) {
+	a := &app{hub: answering{
+		api.VerbRunSkip: func(any) (any, error) {
+			return nil, (&api.Refusal{Code: api.CodeSkipTargetNotFound, Message: `run spring has no Group "nowhere"`}).Failure()
+		},
+		api.VerbList: func(any) (any, error) {
+			return api.ListResponse{Items: []json.RawMessage{json.RawMessage(`{"apiVersion": "flotilla.io/v1", "kind": "UpdateRun", "metadata": {"name": "spring"}}`)}}, nil
+		},
+	}}
+	for run, code := range map[string]int{"spring": ExitRefused, "sprong": ExitDifferent} {
+		_, err := a.operate(t.Context(), &operation{verb: api.VerbRunSkip, request: api.RunRequest{Run: run}})
+		require.Equal(t, code, failureOf(err).Code, run)
+	}
+}

@@ -25,7 +25,7 @@ func (f *policyFlags) addFlags(flags *pflag.FlagSet) {
 	flags.DurationVar(&f.memberTimeout, "member-timeout", 0, "after which the upgrade of a member has failed (default never)")
 	flags.DurationVar(&f.minRemaining, "min-remaining", 0, "how much of an open window must be left to start a member")
 	flags.StringVar(&f.checks, "checks", "", "what checks before and after do: Block, Warn or Ignore (default Block)")
-	flags.BoolVar(&f.strict, "strict", false, "refuse the run when its concurrency would be lowered")
+	flags.BoolVar(&f.strict, "strict", false, "refuse a stage that may take more than 50 members at once, and a group that may take more than its stage or its members, rather than warn and lower it")
 	flags.BoolVar(&f.reserve, "reserve-opening-soon", false, "keep slots for members whose window opens within 4 hours")
 	flags.BoolVar(&f.preview, "allow-preview", false, "accept a version in preview")
 }

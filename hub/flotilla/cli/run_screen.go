@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -89,6 +91,10 @@ func folded(rows []treeRow, degree int) []treeRow {
 	return kept
 }
 
+// scopesInward are the scopes of rows in the order in which their changes are told: what happened to
+// members comes before what that means for those that hold them.
+var scopesInward = []string{"member", "gate", "wait", "group", "stage", "run"}
+
 // changedRows says what is in another state, or there for another reason, than before.
 func changedRows(before, rows []treeRow) []string {
 	type place struct{ stage, group, scope, name string }
@@ -108,16 +114,21 @@ func changedRows(before, rows []treeRow) []string {
 	}
 	key := func(r *treeRow) string { return string(r.state) + " " + r.reason }
 	each(before, func(at place, r *treeRow) { states[at] = key(r) })
-	var lines []string
+	var changed []*treeRow
 	each(rows, func(at place, r *treeRow) {
-		if states[at] == key(r) {
-			return
+		if states[at] != key(r) {
+			changed = append(changed, r)
 		}
-		line := fmt.Sprintf("%s %s %s", r.scope, r.name, r.state)
-		if r.detail != "" && (r.scope == "member" || r.scope == "gate" || r.scope == "run") {
-			line += ": " + r.detail
-		}
-		lines = append(lines, line)
 	})
+	slices.SortStableFunc(changed, func(a, b *treeRow) int {
+		return cmp.Compare(slices.Index(scopesInward, a.scope), slices.Index(scopesInward, b.scope))
+	})
+	lines := make([]string, len(changed))
+	for i, r := range changed {
+		lines[i] = fmt.Sprintf("%s %s %s", r.scope, r.name, r.state)
+		if r.detail != "" && (r.scope == "member" || r.scope == "gate" || r.scope == "run") {
+			lines[i] += ": " + r.detail
+		}
+	}
 	return lines
 }

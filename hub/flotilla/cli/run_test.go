@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"strings"
 	"testing"
 	"time"
 
@@ -137,6 +138,26 @@ func TestScreenDrawsOverOnATerminalAndListsChangesElsewhere(t *testing.T) {
 	}
 	tiny := shown(true, 0, 5)
 	require.Contains(t, tiny, "more lines")
+}
+
+// Where a run ends, what happened to its members comes before what that means for those that hold them.
+func TestChangesAreToldFromTheMembersUp(t *testing.T) {
+	before, later := springRun(t), springRun(t)
+	prod, rest := &later.Status.Stages[1], &later.Status.Stages[2]
+	dublin, paris := &prod.Groups[0].Members[1], &prod.Groups[0].Members[3]
+	for _, m := range []*api.MemberUpdateStatus{dublin, paris} {
+		m.Status.State, m.Reason, m.Message = api.StateCompleted, "", ""
+	}
+	prod.BeforeGates[0].Status.State, rest.Groups[0].Status.State = api.StateSkipped, api.StateSkipped
+	prod.Groups[0].Status.State, prod.Status.State, later.Status.Status.State = api.StateCompleted, api.StateCompleted, api.StateCompleted
+	rest.Groups[0].Members[0].Status.State = api.StateSkipped
+	var told []string
+	for _, line := range changedRows(runTree(before, time.Time{}, tableNow), runTree(later, time.Time{}, tableNow)) {
+		told = append(told, strings.Join(strings.Fields(strings.ReplaceAll(line, ":", " "))[:2], " "))
+	}
+	require.Equal(t, []string{
+		"member dublin", "member paris", "member tampa", "gate before", "group eu", "group rest", "stage prod", "run spring",
+	}, told)
 }
 
 func TestNextCommandOfARun(t *testing.T) {
