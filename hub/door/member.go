@@ -12,22 +12,34 @@ import (
 
 	"flotilla/bus"
 	"flotilla/core/api"
+	"flotilla/core/liveness"
 	"flotilla/subjects"
 )
 
-// admit makes a member part of the fleet: it writes its MemberCluster, which the label keys its agent
-// may set. A member that is part of it already is changed only as the request says.
+// admit makes a member part of the fleet: it writes its MemberCluster, with the label keys its agent may
+// set: those of the request, or else those that it offers now. Where the member is part of it already,
+// what the request does not name stays as it is.
 func (d *Door) admit(ctx context.Context, request *api.AdmitRequest) (*api.ApplyResult, error) {
 	if err := subjects.CheckLabel("member", request.Name); err != nil {
 		return nil, &api.Failure{Code: api.CodeInvalid, Message: err.Error()}
 	}
-	stored, _, found := d.records.members.Get(request.Name)
-	if found {
-		return d.readmit(ctx, request, &stored)
-	}
 	allowed, note := request.AllowLabels, ""
 	if len(allowed) == 0 {
 		allowed, note = d.offered(request.Name)
+	}
+	result, err := d.admitted(ctx, request, allowed)
+	if err != nil {
+		return nil, err
+	}
+	if note != "" {
+		result.Notes = append(result.Notes, note)
+	}
+	return result, nil
+}
+
+func (d *Door) admitted(ctx context.Context, request *api.AdmitRequest, allowed []string) (*api.ApplyResult, error) {
+	if stored, _, found := d.records.members.Get(request.Name); found {
+		return d.readmit(ctx, request, &stored, allowed)
 	}
 	body, err := json.Marshal(api.MemberCluster{
 		TypeMeta: metav1.TypeMeta{APIVersion: api.GroupCluster + "/v1", Kind: api.KindMemberCluster},
@@ -38,14 +50,7 @@ func (d *Door) admit(ctx context.Context, request *api.AdmitRequest) (*api.Apply
 	if err != nil {
 		return nil, fmt.Errorf("admitting %s: %w", request.Name, err)
 	}
-	result, err := d.create(ctx, request.Request, body)
-	if err != nil {
-		return nil, err
-	}
-	if note != "" {
-		result.Notes = append(result.Notes, note)
-	}
-	return result, nil
+	return d.create(ctx, request.Request, body)
 }
 
 // create applies one document all of which is overlay: a file that is applied later takes over what it
@@ -88,7 +93,7 @@ func allowing(keys []string) map[string]string {
 func (d *Door) offered(member string) (keys []string, note string) {
 	entry, found := d.store.Heartbeats.Get(member)
 	if !found {
-		return nil, "no heartbeat of " + member + " yet: start its agent; labels it offers are not allowed until you admit them"
+		return nil, "no heartbeat of " + member + " yet: start its agent; to allow the labels it offers, repeat: flotilla member admit " + member
 	}
 	beat, err := bus.Decode[api.Heartbeat](entry)
 	if err != nil {
@@ -97,10 +102,18 @@ func (d *Door) offered(member string) (keys []string, note string) {
 	return slices.Sorted(maps.Keys(beat.Labels)), ""
 }
 
-func (d *Door) readmit(ctx context.Context, request *api.AdmitRequest, stored *api.Spec) (*api.ApplyResult, error) {
+// readmit changes a member that is part of the fleet. Keys that the request names replace those that are
+// allowed, keys that the agent offers are added to them.
+func (d *Door) readmit(ctx context.Context, request *api.AdmitRequest, stored *api.Spec, allowed []string) (*api.ApplyResult, error) {
+	if len(request.AllowLabels) == 0 {
+		var err error
+		if allowed, err = widened(stored, allowed); err != nil {
+			return nil, err
+		}
+	}
 	metadata := map[string]any{}
-	if len(request.AllowLabels) > 0 {
-		metadata["annotations"] = allowing(request.AllowLabels)
+	if len(allowed) > 0 {
+		metadata["annotations"] = allowing(allowed)
 	}
 	if len(request.Labels) > 0 {
 		metadata["labels"] = request.Labels
@@ -110,6 +123,31 @@ func (d *Door) readmit(ctx context.Context, request *api.AdmitRequest, stored *a
 		return nil, fmt.Errorf("admitting %s: %w", request.Name, err)
 	}
 	return d.patch(ctx, &api.PatchRequest{Request: request.Request, Object: stored.Object, Patch: patch})
+}
+
+// widened are the label keys to allow so that those offered are, beside what a member's spec allows
+// already; none when all of them are allowed.
+func widened(stored *api.Spec, offered []string) ([]string, error) {
+	var spec api.MemberCluster
+	if err := json.Unmarshal(stored.Body, &spec); err != nil {
+		return nil, fmt.Errorf("reading %s: %w", stored.Object, err)
+	}
+	labels := make(map[string]string, len(offered))
+	for _, key := range offered {
+		labels[key] = ""
+	}
+	_, refused := liveness.Labels(stored.Object.Name, &spec, labels)
+	if len(refused) == 0 {
+		return nil, nil
+	}
+	keys := slices.Collect(maps.Keys(refused))
+	for key := range strings.SplitSeq(spec.Annotations[api.AnnotationAgentLabels], ",") {
+		if key = strings.TrimSpace(key); key != "" {
+			keys = append(keys, key)
+		}
+	}
+	slices.Sort(keys)
+	return keys, nil
 }
 
 // enrol mints credentials for a member's agent.

@@ -3,6 +3,7 @@ package door_test
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 	"time"
@@ -85,6 +86,56 @@ func TestAdmitMakesAMemberOfWhoHeartbeats(t *testing.T) {
 
 	_, failure = ask[api.ApplyResult](h, api.VerbAdmit, api.AdmitRequest{Request: h.id(), Name: "Not A Label"})
 	require.Equal(t, api.CodeInvalid, failure.Code)
+}
+
+// A member may be admitted before its agent runs; admitted once more, it is allowed what its agent offers
+// by then, and keeps what it was allowed.
+func TestAdmitBeforeTheAgentRuns(t *testing.T) {
+	h := open(t, door.Options{})
+	admit := func() *api.ApplyResult {
+		result := must[api.ApplyResult](h, api.VerbAdmit, api.AdmitRequest{Request: h.id(), Name: "berlin"})
+		return &result
+	}
+	allowed := func() any {
+		metadata := h.get(api.KindMemberCluster, "", "berlin")["metadata"].(map[string]any)
+		annotations, _ := metadata["annotations"].(map[string]any)
+		return annotations[api.AnnotationAgentLabels]
+	}
+	note := []string{"no heartbeat of berlin yet: start its agent; to allow the labels it offers, repeat: flotilla member admit berlin"}
+	first := admit()
+	require.Equal(t, api.ActionCreated, first.Action)
+	require.Equal(t, note, first.Notes)
+	again := admit()
+	require.Equal(t, api.ActionUnchanged, again.Action)
+	require.Equal(t, note, again.Notes)
+	require.Nil(t, allowed())
+
+	agent := h.server.Agent(t, "berlin")
+	for _, c := range []struct {
+		offered map[string]string
+		action  string
+		allowed string
+	}{
+		{map[string]string{"region": "eu", "zone": "a"}, api.ActionConfigured, "region,zone"},
+		{map[string]string{"region": "eu", "zone": "a"}, api.ActionUnchanged, "region,zone"},
+		{map[string]string{"fleet.example/ring": "1", "region": "eu"}, api.ActionConfigured, "fleet.example/ring,region,zone"},
+	} {
+		require.NoError(t, agent.PutHeartbeat(bustest.Context(t), api.Heartbeat{Header: api.NewHeader(api.KindHeartbeat), Member: "berlin", Labels: c.offered}))
+		bustest.Eventually(t, func() error {
+			entry, _ := h.store.Heartbeats.Get("berlin")
+			var known api.Heartbeat
+			if err := json.Unmarshal(entry.Value, &known); err != nil || !maps.Equal(known.Labels, c.offered) {
+				return fmt.Errorf("the heartbeat is %s", entry.Value)
+			}
+			return nil
+		})
+		result := admit()
+		require.Equal(t, c.action, result.Action)
+		require.Empty(t, result.Notes)
+		require.Equal(t, c.allowed, allowed())
+	}
+	must[api.ApplyResult](h, api.VerbAdmit, api.AdmitRequest{Request: h.id(), Name: "berlin", AllowLabels: []string{"*"}})
+	require.Equal(t, api.ActionUnchanged, admit().Action, "any label is allowed already")
 }
 
 func TestMembersAreShownAsKubeFleetShowsThem(t *testing.T) {
