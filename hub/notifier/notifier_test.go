@@ -132,6 +132,8 @@ func TestTheNextLeaderGoesOn(t *testing.T) {
 	r.answer(func(int) int { return http.StatusOK })
 	serve(t, store, hook(r.URL))
 	r.until(t, `"b"`, `"c"`)
+	p := untilPosition(t, store, func(p api.NotificationPosition) bool { return p.Sent == 3 })
+	require.Equal(t, "hook", p.Notification)
 }
 
 func TestNotificationsOutliveARestartOfTheBroker(t *testing.T) {
