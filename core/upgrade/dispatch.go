@@ -160,7 +160,7 @@ func (e *engine) overstay(stage, group string, m *api.MemberUpdateStatus, v verd
 
 // settleMember writes a verdict into a member's status.
 func (e *engine) settleMember(m *api.MemberUpdateStatus, v verdict) {
-	m.Reason, m.Message, m.WindowClass = v.reason, v.message, int(v.class)
+	m.Reason, m.Message, m.WindowClass = v.reason, cut(v.message, messageRoom), int(v.class)
 	m.NextEligibleTime, m.SkippedBy = metav1.Time{}, ""
 	switch v.state {
 	case api.StateRunning:
@@ -177,7 +177,7 @@ func (e *engine) settleMember(m *api.MemberUpdateStatus, v verdict) {
 		m.SkippedBy = api.SkippedBySystem
 		e.enter(&m.Status, api.StateSkipped)
 	case api.StateFailed:
-		e.failMember(m, v.reason, v.message)
+		e.failMember(m, v.reason, m.Message)
 	}
 }
 

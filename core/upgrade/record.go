@@ -51,30 +51,39 @@ func progress(r *api.UpgradeResult) string {
 	if r.Message == "" {
 		return fmt.Sprintf("%d %% done", r.Percent)
 	}
-	return fmt.Sprintf("%d %% done: %s", r.Percent, r.Message)
+	return cut(fmt.Sprintf("%d %% done: %s", r.Percent, r.Message), messageRoom)
 }
+
+// Bytes that a record has room for: of the message of a member's latest attempt, of one in its history,
+// and of a reason. Agents send longer ones, and a record holds 1,000 members with ten attempts each.
+const (
+	messageRoom = 512
+	historyRoom = 128
+	reasonRoom  = 64
+)
 
 // conclude records the result of the operation that runs.
 func (e *engine) conclude(m *api.MemberUpdateStatus, r *api.UpgradeResult) {
 	e.unlock(m)
+	said := cut(r.Message, messageRoom)
 	switch r.Outcome {
 	case api.OutcomeSucceeded:
 		m.NodeImages = poolResults(m.NodeImages, nil, true)
 		m.Status.Error = nil
-		m.Reason, m.Message = "", concluded(m, r.Message)
+		m.Reason, m.Message = "", concluded(m, said)
 		e.enter(&m.Status, api.StateCompleted)
 	case api.OutcomeBlocked:
-		e.remember(m, api.StatePending, api.ReasonPreflightBlocked, r.Message)
-		m.Reason, m.Message = api.ReasonPreflightBlocked, r.Message
+		e.remember(m, api.StatePending, api.ReasonPreflightBlocked, said)
+		m.Reason, m.Message = api.ReasonPreflightBlocked, said
 		m.PendingSince, m.NextEligibleTime = e.stamp(), metav1.NewTime(e.now.Add(PreflightRetry))
 		e.enter(&m.Status, api.StatePending)
 	default:
-		reason := r.Reason
+		reason := cut(r.Reason, reasonRoom)
 		if reason == "" {
 			reason = api.ReasonUpgradeFailed
 		}
 		m.NodeImages = poolResults(m.NodeImages, r.Pools, false)
-		e.failMember(m, reason, r.Message)
+		e.failMember(m, reason, said)
 	}
 }
 
@@ -87,7 +96,7 @@ func concluded(m *api.MemberUpdateStatus, said string) string {
 	if said != "" {
 		text += "; " + said
 	}
-	return text
+	return cut(text, messageRoom)
 }
 
 // poolResults marks the planned pools as done: all of them, or those listed.
@@ -105,11 +114,12 @@ func poolResults(pools []api.PoolUpgrade, done []string, all bool) []api.PoolUpg
 	return out
 }
 
-// failMember makes a member Failed.
+// failMember makes a member Failed. The message stands with the member alone; Explained tells it in the
+// error too.
 func (e *engine) failMember(m *api.MemberUpdateStatus, reason, message string) {
 	m.Reason, m.Message = reason, message
 	m.NextEligibleTime = metav1.Time{}
-	m.Status.Error = &api.UpdateError{Code: reason, Message: message, Target: m.Name}
+	m.Status.Error = &api.UpdateError{Code: reason, Target: m.Name}
 	e.enter(&m.Status, api.StateFailed)
 }
 
@@ -121,7 +131,7 @@ func (e *engine) remember(m *api.MemberUpdateStatus, state api.UpdateState, reas
 	}
 	m.History = addAttempt(m.History, api.UpgradeAttempt{
 		OperationID: m.OperationID, Attempt: m.Attempt, Started: m.Status.StartTime, Ended: ended,
-		State: state, Reason: reason, Message: message,
+		State: state, Reason: reason, Message: cut(message, historyRoom),
 	})
 }
 
@@ -133,7 +143,7 @@ func (e *engine) recordLate(m *api.MemberUpdateStatus, r *api.UpgradeResult) {
 	}
 	m.History = addAttempt(m.History, api.UpgradeAttempt{
 		OperationID: m.OperationID, Attempt: m.Attempt, Started: m.Status.StartTime, Ended: e.stamp(),
-		State: state, Reason: r.Reason, Message: r.Message, Late: true,
+		State: state, Reason: cut(r.Reason, reasonRoom), Message: cut(r.Message, historyRoom), Late: true,
 	})
 }
 

@@ -37,7 +37,8 @@ func TestFailureKeepsWhatTheAgentSaid(t *testing.T) {
 	d := upgrade.Step(r.object, &r.status, s.view("r"), s.now)
 	m := d.Status.Stages[0].Groups[0].Members[0]
 	require.Equal(t, api.StateFailed, m.Status.State)
-	require.Equal(t, &api.UpdateError{Code: api.ReasonHealthCheckFailed, Message: "3 of 9 nodes Ready", Target: "m1"}, m.Status.Error)
+	require.Equal(t, &api.UpdateError{Code: api.ReasonHealthCheckFailed, Target: "m1"}, m.Status.Error, "the message stands with the member")
+	require.Equal(t, "3 of 9 nodes Ready", m.Message)
 	require.Equal(t, api.PoolUpgraded, m.NodeImages[0].Result, "the pool that was done before the failure")
 	require.Equal(t, []upgrade.Lock{{Member: "m1", Operation: id}}, d.Release)
 

@@ -33,6 +33,11 @@ func explain(status *api.UpdateRunStatus, s *api.StageStatus, g *api.GroupStatus
 			m.Message = fmt.Sprintf(format, args...)
 		}
 	}
+	if known := m.Status.Error; known != nil && known.Message == "" {
+		explained := *known
+		explained.Message = m.Message
+		m.Status.Error = &explained
+	}
 	switch m.Status.State {
 	case api.StateRunning:
 		fill(api.ReasonUpgradeInProgress, "attempt %d", m.Attempt)

@@ -1,0 +1,67 @@
+package runner_test
+
+import (
+	"encoding/base64"
+	"errors"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"flotilla/bus"
+	"flotilla/bus/bustest"
+	"flotilla/core/api"
+	"flotilla/hub/runner"
+	"flotilla/subjects"
+)
+
+// noise is a text that cannot be packed well, the same one every time.
+func noise(length int) string {
+	raw := make([]byte, length)
+	source := rand.NewChaCha8([32]byte{1})
+	_, _ = source.Read(raw)
+	return base64.StdEncoding.EncodeToString(raw)[:length]
+}
+
+// fill makes the record of a run as large as a record can be.
+func (y *yard) fill(run string) {
+	y.t.Helper()
+	for length := (bus.MaxValue - 4<<10) * 4 / 3; ; length += 100 {
+		status, _, _ := y.runs.Get(run)
+		m := &status.Stages[0].Groups[0].Members[0]
+		m.History = []api.UpgradeAttempt{{OperationID: "old", Message: noise(length)}}
+		key := subjects.Runs.Key(run)
+		_, err := y.store.Writer.Write(bustest.Context(y.t), bus.Op{Key: key, Value: status, Revision: y.store.State.Revision(key)})
+		if errors.Is(err, bus.ErrTooLarge) {
+			return
+		}
+		require.NoError(y.t, err)
+	}
+}
+
+// A record that is full refuses neither a result nor a stop: its history is shortened.
+func TestAFullRecordGoesOn(t *testing.T) {
+	y := newYard(t, runner.Options{Poll: never}, "berlin", "oslo", "paris")
+	y.updateRun("r1", toNew(2))
+	y.start("r1")
+	y.eventually("r1", "Running: berlin Running, oslo Running, paris NotStarted")
+	y.fill("r1")
+	y.result("r1", "oslo", y.operation("r1", "oslo"), api.OutcomeFailed, noise(3000))
+	status := y.eventually("r1", "Stopping: berlin Running, oslo Failed UpgradeFailed, paris NotStarted")
+	require.Len(t, status.Stages[0].Groups[0].Members[0].History, 1)
+	require.Empty(t, status.Stages[0].Groups[0].Members[0].History[0].Message)
+
+	y.conclude("r1", "berlin", api.OutcomeSucceeded)
+	y.eventually("r1", "Failed: berlin Completed, oslo Failed UpgradeFailed, paris NotStarted")
+}
+
+func TestAFullRecordIsStopped(t *testing.T) {
+	y := newYard(t, runner.Options{Poll: never}, "berlin", "oslo")
+	y.updateRun("r1", toNew(1))
+	y.start("r1")
+	y.eventually("r1", "Running: berlin Running, oslo NotStarted")
+	y.fill("r1")
+	_, err := y.ask(api.VerbRunStop, api.RunRequest{Run: "r1", Request: noise(120), Reason: "full"})
+	require.NoError(t, err)
+	y.eventually("r1", "Stopping: berlin Running, oslo NotStarted")
+}
