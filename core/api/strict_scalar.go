@@ -19,6 +19,8 @@ func init() {
 		reflect.TypeFor[intstr.IntOrString](): (*walker).intOrString,
 		reflect.TypeFor[metav1.Time]():        (*walker).time,
 		reflect.TypeFor[metav1.MicroTime]():   (*walker).time,
+		reflect.TypeFor[Price]():              (*walker).price,
+		reflect.TypeFor[Amount]():             (*walker).amount,
 		reflect.TypeFor[metav1.FieldsV1]():    func(_ *walker, n *node, _ *place) (*node, bool) { return n, true },
 	}
 }
