@@ -50,8 +50,8 @@ func TestMemberOfReadsAKubeFleetExport(t *testing.T) {
 		Labels: map[string]string{"region": "eu", api.LabelMemberName: "berlin"},
 		Taints: []api.Taint{{Key: "gpu", Value: "yes", Effect: "NoSchedule"}},
 		Properties: map[string]string{
-			api.PropertyNodeCount: "7",
-			"k8s.io/k8s-version":  "v1.33.1",
+			api.PropertyNodeCount:                                      "7",
+			"k8s.io/k8s-version":                                       "v1.33.1",
 			api.PropertyResourcePrefix + "total-cpu":                   "8",
 			api.PropertyResourcePrefix + "allocatable-cpu":             "7500m",
 			api.PropertyResourcePrefix + "available-memory":            "2Gi",

@@ -77,8 +77,8 @@ type NodePool struct {
 
 // NodePoolSpec is what the user wants. A field that is absent takes the default of section 2.
 type NodePoolSpec struct {
-	Template   NodePoolTemplate              `json:"template,omitzero"`
-	Disruption *PoolDisruption               `json:"disruption,omitempty"`
+	Template   NodePoolTemplate  `json:"template,omitzero"`
+	Disruption *PoolDisruption   `json:"disruption,omitempty"`
 	Limits     map[string]Amount `json:"limits,omitempty"`
 	// Weight from 1 to 100 orders pools for new nodes, heaviest first.
 	Weight *int32 `json:"weight,omitempty"`

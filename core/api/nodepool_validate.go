@@ -213,4 +213,3 @@ func nodePoolNotes(p *NodePool) []string {
 
 // ObjectRef names the pool.
 func (p *NodePool) ref() string { return KindNodePool + "/" + p.Name }
-

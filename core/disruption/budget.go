@@ -109,7 +109,7 @@ func (b *budget) active(now time.Time, rules Rules) bool {
 	case b.schedule == nil:
 		return false
 	case b.never:
-		return rules.Peer
+		return rules.Off.NeverMatching
 	default:
 		return !b.schedule.Next(now.Add(-b.duration)).After(now)
 	}

@@ -55,7 +55,7 @@ func judgeBudgets(t *testing.T, c *budgetCase) outcome {
 	if len(never) == 0 || len(o.differences) == 0 {
 		return o
 	}
-	if peer := c.compare(t, disruption.Rules{Peer: true}); len(peer) > 0 {
+	if peer := c.compare(t, disruption.Rules{Off: disruption.Departures{NeverMatching: true}}); len(peer) > 0 {
 		o.differences = append(o.differences, peer...)
 		return o
 	}
