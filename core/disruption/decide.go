@@ -87,6 +87,7 @@ type deciding struct {
 	refused map[string][]Refusal
 	drifts  map[string]string
 	pools   poolCounts
+	weights map[*Pool]poolWeight
 }
 
 // Decide returns what to disrupt now. It changes nothing; equal states give equal decisions.
@@ -120,7 +121,7 @@ func Decide(s *State) Decision {
 
 func begin(s *State) *deciding {
 	d := &deciding{
-		x: NewIndex(s), now: s.Now, refused: map[string][]Refusal{}, drifts: map[string]string{},
+		x: NewIndex(s), now: s.Now, refused: map[string][]Refusal{}, drifts: map[string]string{}, weights: map[*Pool]poolWeight{},
 		out: &Decision{Eligible: map[string][]string{}, Budgets: map[string]map[string]int{}},
 	}
 	d.roster = d.x.newRoster()

@@ -127,13 +127,17 @@ func (d *deciding) alone(c *candidate) (Command, Refusal) {
 type poolWeight struct{ price, cost float64 }
 
 func (d *deciding) weigh(p *Pool) poolWeight {
-	var w poolWeight
+	w, known := d.weights[p]
+	if known {
+		return w
+	}
 	for i := range d.roster.all {
 		if c := &d.roster.all[i]; c.pool == p && c.state.Managed {
 			w.price += c.price
 			w.cost += c.cost
 		}
 	}
+	d.weights[p] = w
 	return w
 }
 
