@@ -28,7 +28,8 @@ type Forecast struct {
 const maxForecast = 1000
 
 // Foresee returns what would begin now. Each command is decided as if those before it had begun and
-// were not finished: their nodes count as deleting, their pods still need a place.
+// were not finished: their nodes count as deleting, their pods still need a place. A command that
+// launches nodes ends the forecast, since nothing is decided while a launch is in flight.
 func Foresee(s *State) Forecast {
 	ahead := *s
 	ahead.Busy = maps.Clone(s.Busy)
@@ -45,6 +46,7 @@ func Foresee(s *State) Forecast {
 		}
 		for i := range d.Commands {
 			c := &d.Commands[i]
+			c.Moves = slices.DeleteFunc(c.Moves, func(m api.PodMove) bool { return m.From != "" && !slices.Contains(c.Nodes, m.From) })
 			f.Commands = append(f.Commands, *c)
 			f.Savings += c.Savings
 			for _, n := range c.Nodes {

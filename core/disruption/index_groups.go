@@ -55,7 +55,7 @@ func (x *Index) addGroups() {
 // askGroups finds every pod with constraints that may move, and every one that keeps others away.
 func (x *Index) askGroups() {
 	ask := func(m *moving) {
-		if !m.plain {
+		if !m.plain || x.preferTaints {
 			x.ensure(m.pod).variant = x.variants(m.pod)
 		}
 	}
