@@ -1,6 +1,9 @@
 package api
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // DecodeNodePool reads one NodePool as JSON, strictly, with notes that stop nothing, BudgetLint
 // warnings among them. All faults come back at once. Nothing is defaulted; status is ignored.
@@ -48,11 +51,16 @@ func decodeOwn(raw []byte, into any, kind string, versions []string, rules func(
 // poolAnnotationNotes remarks on annotations of our group that nothing reads on a pool.
 func poolAnnotationNotes(annotations map[string]string) []string {
 	read := []string{AnnotationMembers, AnnotationExpiration, AnnotationFleetBudget}
-	own := make(map[string]string)
-	for key, value := range annotations {
-		if !slices.Contains(read, key) {
-			own[key] = value
+	var notes []string
+	for _, key := range sortedKeys(annotations) {
+		if !strings.HasPrefix(key, GroupFlotilla+"/") || slices.Contains(read, key) {
+			continue
 		}
+		note := "metadata.annotations: nothing reads " + key
+		if near := nearest(key, read); near != "" {
+			note += "; did you mean " + near + "?"
+		}
+		notes = append(notes, note)
 	}
-	return annotationNotes(own)
+	return notes
 }
