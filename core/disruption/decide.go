@@ -198,33 +198,49 @@ func (x *Index) countPools() poolCounts {
 	return c
 }
 
+// allowance is what is left of budgets while a method spends them.
+type allowance struct {
+	pools map[string]int
+	fleet map[string]int // by the name of the fleet-wide budget
+}
+
+// has reports whether one more node of a pool may go.
+func (a *allowance) has(p *Pool) bool {
+	shared, bound := a.fleet[p.fleet]
+	return a.pools[p.name] > 0 && (!bound || shared > 0)
+}
+
+func (a *allowance) take(p *Pool) {
+	a.pools[p.name]--
+	if _, bound := a.fleet[p.fleet]; bound {
+		a.fleet[p.fleet]--
+	}
+}
+
 // allowances is what is left of every pool's budgets for a reason.
-func (d *deciding) allowances(reason string) map[string]int {
-	left := make(map[string]int, len(d.x.pools))
+func (d *deciding) allowances(reason string) *allowance {
+	a := &allowance{pools: make(map[string]int, len(d.x.pools)), fleet: map[string]int{}}
+	shown := make(map[string]int, len(d.x.pools))
 	for _, p := range d.x.pools {
 		n := Allowed(p.budgets.Limit(d.now, d.pools.total[p.name], reason, d.x.state.Rules), d.pools.disrupting[p.name])
-		if fleet, ok := d.x.state.FleetAllowed[p.name]; ok {
-			n = min(n, max(0, fleet))
+		a.pools[p.name], shown[p.name] = n, n
+		if left, bound := d.x.state.FleetAllowed[p.fleet]; bound && p.fleet != "" {
+			a.fleet[p.fleet], shown[p.name] = left, min(n, max(0, left))
 		}
-		left[p.name] = n
-	}
-	shown := make(map[string]int, len(left))
-	for pool, n := range left {
-		shown[pool] = n
 	}
 	d.out.Budgets[reason] = shown
-	return left
+	return a
 }
 
 // spend takes candidates while their pools' budgets last, in order.
-func (d *deciding) spend(method, reason string, cs []*candidate, left map[string]int) []*candidate {
+func (d *deciding) spend(method, reason string, cs []*candidate, left *allowance) []*candidate {
 	var out []*candidate
 	for _, c := range cs {
-		if left[c.pool.name] <= 0 {
+		if !left.has(c.pool) {
 			d.overBudget(method, reason, c)
 			continue
 		}
-		left[c.pool.name]--
+		left.take(c.pool)
 		out = append(out, c)
 	}
 	return out

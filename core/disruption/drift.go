@@ -152,9 +152,9 @@ func compareBool(a, b bool) int {
 }
 
 // oneByOne takes the first node whose pods all find a place, at whatever price (section 11).
-func (d *deciding) oneByOne(method, reason string, cs []*candidate, left map[string]int) []Command {
+func (d *deciding) oneByOne(method, reason string, cs []*candidate, left *allowance) []Command {
 	for _, c := range cs {
-		if left[c.pool.name] <= 0 {
+		if !left.has(c.pool) {
 			d.overBudget(method, reason, c)
 			continue
 		}

@@ -93,7 +93,7 @@ func (d *deciding) single(reason string) []Command {
 	left := d.allowances(reason)
 	dearestFirst(cs)
 	for _, c := range interleave(cs) {
-		if left[c.pool.name] <= 0 {
+		if !left.has(c.pool) {
 			d.overBudget(MethodSingle, reason, c)
 			continue
 		}

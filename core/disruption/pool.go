@@ -30,6 +30,7 @@ type Pool struct {
 	limits    api.Amounts
 	hash      string
 	classHash string
+	fleet     string // the name of the fleet-wide budget that the pool shares, "" for none
 	deleting  bool
 }
 
@@ -59,6 +60,7 @@ func NewPool(p *api.NodePool, c *Catalog, o PoolOptions) *Pool {
 		protected: t.Metadata.Annotations[api.AnnotationDoNotDisrupt] == "true",
 		hash:      PoolHash(p), byName: map[string]*machine{},
 	}
+	out.fleet, _, _ = api.FleetBudget(p.Annotations[api.AnnotationFleetBudget])
 	if p.Spec.Weight != nil {
 		out.weight = *p.Spec.Weight
 	}

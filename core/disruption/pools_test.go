@@ -78,6 +78,9 @@ func TestSeveralPools(t *testing.T) {
 	budget := func(n string) func(*api.NodePool) {
 		return func(p *api.NodePool) { p.Spec.Disruption.Budgets = []api.DisruptionBudget{{Nodes: n}} }
 	}
+	sharing := func(name string) func(*api.NodePool) {
+		return func(p *api.NodePool) { p.Annotations = map[string]string{api.AnnotationFleetBudget: name + "=5"} }
+	}
 	never := func(p *api.NodePool) { p.Spec.Disruption.ConsolidateAfter = api.Never }
 	empty := []*api.NodeState{aNode("a1", "d4", "z-a", "a"), aNode("a2", "d4", "z-a", "a"), aNode("b1", "d4", "z-a", "b"), aNode("b2", "d4", "z-b", "b")}
 	used := []*api.NodeState{aNode("a1", "d2", "z-a", "a", aPod("p", 1500)), aNode("b1", "d2", "z-a", "b", aPod("q", 1500)), aNode("x", "d4", "z-a", "")}
@@ -88,7 +91,9 @@ func TestSeveralPools(t *testing.T) {
 		{"a pool that is unknown", fixture{nodes: empty, pools: []*api.NodePool{testPool("b")}}, "delete [b1 b2] by empty"},
 		{"nodes of two pools onto an unmanaged one", fixture{nodes: used, pools: []*api.NodePool{testPool("a"), testPool("b")}}, "delete [a1 b1] by multi p>x q>x"},
 		{"one budget spent, the other pool's node goes alone", fixture{nodes: used, pools: []*api.NodePool{testPool("a", budget("0")), testPool("b")}}, "delete [b1] by single q>x"},
-		{"a fleet budget is spent", fixture{nodes: used, pools: []*api.NodePool{testPool("a"), testPool("b")}, change: func(s *State) { s.FleetAllowed = map[string]int{"b": 0} }}, "delete [a1] by single p>x"},
+		{"a fleet budget is spent", fixture{nodes: used, pools: []*api.NodePool{testPool("a"), testPool("b", sharing("web"))}, change: func(s *State) { s.FleetAllowed = map[string]int{"web": 0} }}, "delete [a1] by single p>x"},
+		{"two pools share a fleet budget", fixture{nodes: empty, pools: []*api.NodePool{testPool("a", sharing("web")), testPool("b", sharing("web"))}, change: func(s *State) { s.FleetAllowed = map[string]int{"web": 3} }}, "delete [a1 a2 b2] by empty"},
+		{"a fleet budget of others", fixture{nodes: empty, pools: []*api.NodePool{testPool("a"), testPool("b", sharing("api"))}, change: func(s *State) { s.FleetAllowed = map[string]int{"web": 0} }}, "delete [a1 a2 b1 b2] by empty"},
 	})
 }
 

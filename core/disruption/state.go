@@ -15,8 +15,8 @@ type State struct {
 	// DriftedSince is when each drifted node was first seen to be; a node that is not listed
 	// drifted now.
 	DriftedSince map[string]time.Time
-	// FleetAllowed is what is left of the fleet-wide budget of a pool, by pool; a pool that is not
-	// listed has none (N11).
+	// FleetAllowed is what is left of each fleet-wide budget, by its name; a budget that is not
+	// listed does not bind (N11).
 	FleetAllowed map[string]int
 	// Stale says why the state is too old to act on; nothing is decided then.
 	Stale string
