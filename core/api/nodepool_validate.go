@@ -169,6 +169,11 @@ func (fs *findings) budget(b *DisruptionBudget, at *place) {
 	case b.Schedule != nil && b.Duration == nil:
 		fs.add(at.child("duration"), "nothing", "how long the budget counts each time, like 8h", nil)
 	}
+	fs.budgetWindow(b, at)
+}
+
+// budgetWindow checks when a budget counts.
+func (fs *findings) budgetWindow(b *DisruptionBudget, at *place) {
 	if b.Schedule != nil {
 		fs.schedule(*b.Schedule, at.child("schedule"))
 	}
@@ -210,6 +215,3 @@ func nodePoolNotes(p *NodePool) []string {
 	}
 	return append(notes, LintBudgets(p)...)
 }
-
-// ObjectRef names the pool.
-func (p *NodePool) ref() string { return KindNodePool + "/" + p.Name }

@@ -20,8 +20,17 @@ func benchCatalog() *api.InstanceCatalog {
 		name     string
 		cpu, gib int
 	}{
-		{"d2", 2, 8}, {"d4", 4, 16}, {"d8", 8, 32}, {"d16", 16, 64}, {"d32", 32, 128}, {"e2", 2, 16},
-		{"e4", 4, 32}, {"e8", 8, 64}, {"f2", 2, 4}, {"f4", 4, 8}, {"f8", 8, 16},
+		{"d2", 2, 8},
+		{"d4", 4, 16},
+		{"d8", 8, 32},
+		{"d16", 16, 64},
+		{"d32", 32, 128},
+		{"e2", 2, 16},
+		{"e4", 4, 32},
+		{"e8", 8, 64},
+		{"f2", 2, 4},
+		{"f4", 4, 8},
+		{"f8", 8, 16},
 	} {
 		t := api.InstanceType{Name: shape.name, CPU: api.Amount(fmt.Sprint(shape.cpu)), Memory: api.Amount(fmt.Sprintf("%dGi", shape.gib))}
 		for z, zone := range []string{"z-a", "z-b", "z-c"} {

@@ -2,6 +2,7 @@ package disruption
 
 import (
 	"cmp"
+	"maps"
 	"math"
 	"slices"
 
@@ -51,10 +52,7 @@ func NewCatalog(c *api.InstanceCatalog) *Catalog {
 	}
 	for i := range c.Spec.Types {
 		m := newMachine(&c.Spec.Types[i])
-		m.allocatable = make(api.Amounts, len(m.capacity))
-		for name, n := range m.capacity {
-			m.allocatable[name] = n
-		}
+		m.allocatable = maps.Clone(m.capacity)
 		m.allocatable[cpuName] -= amountOf(cpuName, string(cpu))
 		m.allocatable[memoryName] -= amountOf(memoryName, string(memory))
 		out.types = append(out.types, m)
@@ -77,9 +75,7 @@ func newMachine(t *api.InstanceType) *machine {
 	labels := map[string]string{
 		corev1.LabelInstanceTypeStable: t.Name, corev1.LabelArchStable: cmp.Or(t.Arch, "amd64"), corev1.LabelOSStable: cmp.Or(t.OS, "linux"),
 	}
-	for k, v := range t.Labels {
-		labels[k] = v
-	}
+	maps.Copy(labels, t.Labels)
 	var zones, kinds []string
 	for i := range t.Offerings {
 		o := &t.Offerings[i]

@@ -31,9 +31,6 @@ type freshNode struct {
 	types   []*machine
 	rows    map[*machine][]int64 // allocatable by type
 	sizes   map[*machine][]int64 // capacity by type
-	limits  []int64              // what is left of the pool's limits; nil for none
-	limited []bool
-	nodes   int64 // left of limits.nodes, when nodesLimited
 }
 
 const nodesName = "nodes"

@@ -144,6 +144,10 @@ func newPodBudget(b *api.PodBudget) podBudget {
 	return out
 }
 
+// holds reports whether the budget counts for a pod that it covers: not for an unready one under
+// AlwaysAllow.
+func (b *podBudget) holds(p *pod) bool { return !b.alwaysAllow || !p.state.NotReady }
+
 func (b *podBudget) covers(p *pod) bool {
 	return b.space == p.state.Namespace && b.selector.Matches(labels.Set(p.state.Labels))
 }

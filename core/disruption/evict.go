@@ -67,7 +67,7 @@ func (x *Index) withheld(n *inode) Refusal {
 			return Refusal{Code: CodePDB, About: p.key, Message: fmt.Sprintf("pod %s is covered by more than one PodDisruptionBudget (%s, %s), which the eviction API refuses", p.key, covering[0].name, covering[1].name)}
 		}
 		for _, b := range covering {
-			if b.allowed <= 0 && !(b.alwaysAllow && p.state.NotReady) {
+			if b.allowed <= 0 && b.holds(p) {
 				return Refusal{Code: CodePDB, About: b.name, Message: fmt.Sprintf("PodDisruptionBudget %s allows no eviction, and covers pod %s", b.name, p.key)}
 			}
 		}
@@ -87,7 +87,7 @@ func (x *Index) exceeded(n *inode) Refusal {
 			continue
 		}
 		for _, b := range x.cover.of(p) {
-			if !(b.alwaysAllow && p.state.NotReady) {
+			if b.holds(p) {
 				counts[b]++
 			}
 		}

@@ -85,26 +85,28 @@ func flip(r *Refusal, c *candidate, now time.Time) string {
 		return fmt.Sprintf("set spec.disruption.consolidationPolicy of NodePool %s to %s", pool, api.WhenEmptyOrUnderutilized)
 	case CodeBudget:
 		return budgetFlip(c.pool, now)
-	case CodeSpotDisabled:
-		return "turn spot-to-spot consolidation on"
 	case CodeScore:
 		return fmt.Sprintf("set spec.disruption.consolidationPolicy of NodePool %s to %s", pool, api.WhenEmptyOrUnderutilized)
-	case CodePodsUnplaced:
-		return "room on other nodes, or a NodePool whose requirements and limits allow a node for these pods"
 	case CodePoolUnknown:
 		return fmt.Sprintf("apply NodePool %s and an InstanceCatalog with its types", pool)
-	case CodeTypeUnknown:
-		return "list the instance type in the InstanceCatalog"
 	case CodeQuiet:
 		return fmt.Sprintf("wait, or set spec.disruption.consolidateAfter of NodePool %s lower", pool)
-	case CodeUnmanaged:
-		return "nothing: only nodes that Flotilla or Karpenter made are disrupted"
-	case CodeNotInitialized, CodeNominated, CodeBackoff, CodeQueued, CodeDeleting:
-		return "time"
-	case CodeStale:
-		return "a fresh inventory of the member: see whether its agent is connected"
 	}
-	return ""
+	return plainFlips[r.Code]
+}
+
+// plainFlips are those that name neither node nor pool.
+var plainFlips = map[Code]string{
+	CodeUnmanaged:      "nothing: only nodes that Flotilla or Karpenter made are disrupted",
+	CodeNotInitialized: "time",
+	CodeNominated:      "time",
+	CodeBackoff:        "time",
+	CodeQueued:         "time",
+	CodeDeleting:       "time",
+	CodeStale:          "a fresh inventory of the member: see whether its agent is connected",
+	CodeSpotDisabled:   "turn spot-to-spot consolidation on",
+	CodePodsUnplaced:   "room on other nodes, or a NodePool whose requirements and limits allow a node for these pods",
+	CodeTypeUnknown:    "list the instance type in the InstanceCatalog",
 }
 
 func budgetFlip(p *Pool, now time.Time) string {

@@ -52,8 +52,7 @@ func (f *filter) node(n *inode) bool {
 		return false
 	}
 	return len(f.terms) == 0 || slices.ContainsFunc(f.terms, func(t needs) bool {
-		_, ok := t.admits(n.labels, n.hostname)
-		return ok
+		return t.admits(n.labels, n.hostname)
 	})
 }
 

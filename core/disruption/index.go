@@ -199,7 +199,7 @@ func (x *Index) fill(n *inode) {
 	}
 	due := make([]int64, x.cols)
 	for _, d := range x.state.Cluster.daemons {
-		if repelled(d.state.Tolerations, n.taints) == nil && x.daemonFits(d, func(t needs) bool { _, ok := t.admits(n.labels, n.hostname); return ok }) {
+		if repelled(d.state.Tolerations, n.taints) == nil && x.daemonFits(d, func(t needs) bool { return t.admits(n.labels, n.hostname) }) {
 			d.req.addTo(due, 1)
 		}
 	}

@@ -114,7 +114,7 @@ func TestUndo(t *testing.T) {
 		}
 		for i, n := range x.nodes {
 			require.Equal(t, fresh.nodes[i].free, n.free, "seed %d node %s", seed, n.state.Name)
-			require.Equal(t, len(fresh.nodes[i].ports), len(n.ports))
+			require.Len(t, n.ports, len(fresh.nodes[i].ports))
 			require.Equal(t, 0, n.taken)
 			require.False(t, n.gone)
 		}
@@ -203,8 +203,7 @@ func requireRoom(t *testing.T, seed uint64, x *Index, c *Command, places map[str
 			if places[p.key] != name {
 				continue
 			}
-			_, ok := needsOfLabels(p.state.NodeSelector).admits(n.labels, n.hostname)
-			require.True(t, ok, "seed %d: %s on %s", seed, p.key, name)
+			require.True(t, needsOfLabels(p.state.NodeSelector).admits(n.labels, n.hostname), "seed %d: %s on %s", seed, p.key, name)
 			for _, q := range list {
 				require.False(t, p != q && (minds(p, q) || minds(q, p)), "seed %d: %s beside %s on %s", seed, p.key, q.key, name)
 			}

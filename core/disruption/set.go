@@ -115,6 +115,10 @@ func (s *set) meets(o *set) bool {
 	return slices.ContainsFunc(s.values, o.has)
 }
 
+// agrees reports whether two restrictions of one label can both hold: they share a value, or neither
+// minds its absence.
+func (s *set) agrees(o *set) bool { return s.meets(o) || s.lenient() && o.lenient() }
+
 // String is "in a, b", "not in a" or "any".
 func (s *set) String() string {
 	switch {
@@ -214,9 +218,8 @@ var wellKnown = map[string]bool{
 	"node.kubernetes.io/windows-build": true, corev1.LabelHostname: true,
 }
 
-// admits reports whether a node with exactly these labels satisfies n; the key of what it lacks
-// otherwise.
-func (n needs) admits(labels map[string]string, hostname string) (string, bool) {
+// admits reports whether a node with exactly these labels satisfies n.
+func (n needs) admits(labels map[string]string, hostname string) bool {
 	for i := range n {
 		v, ok := labels[n[i].key]
 		if n[i].key == corev1.LabelHostname {
@@ -224,10 +227,10 @@ func (n needs) admits(labels map[string]string, hostname string) (string, bool) 
 		}
 		switch s := &n[i].set; {
 		case !ok && !s.lenient(), ok && !s.has(v):
-			return n[i].key, false
+			return false
 		}
 	}
-	return "", true
+	return true
 }
 
 // allows reports whether a node yet to be made under n could satisfy o; the key in the way otherwise.
@@ -240,7 +243,7 @@ func (n needs) allows(o needs, extra map[string]bool) (string, bool) {
 			}
 			continue
 		}
-		if !mine.meets(&o[i].set) && !(mine.lenient() && o[i].set.lenient()) {
+		if !mine.agrees(&o[i].set) {
 			return o[i].key, false
 		}
 	}
@@ -257,7 +260,7 @@ func (n needs) intersects(o needs) bool {
 		case 1:
 			j++
 		default:
-			if a, b := &n[i].set, &o[j].set; !a.meets(b) && !(a.lenient() && b.lenient()) {
+			if a, b := &n[i].set, &o[j].set; !a.agrees(b) {
 				return false
 			}
 			i++

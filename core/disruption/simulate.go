@@ -195,7 +195,7 @@ func (r *run) place(m *moving) string {
 	reason := ""
 	for v := m.links.variant; v != nil; v = v.softer {
 		if n := r.firstFit(m, v); n != nil {
-			r.settle(m, v, n)
+			r.settle(m, n)
 			return ""
 		}
 		c, why := r.newNode(m, v)
@@ -216,7 +216,7 @@ func (r *run) firstFit(m *moving, v *variant) *inode {
 			continue
 		}
 		for _, n := range r.x.order[b.from:b.to] {
-			if !n.gone && m.req.fitsIn(n.free) && r.x.takes(n, m, v, r.quiet) {
+			if !n.gone && m.req.fitsIn(n.free) && takes(n, m, v, r.quiet) {
 				return n
 			}
 		}
@@ -225,7 +225,7 @@ func (r *run) firstFit(m *moving, v *variant) *inode {
 }
 
 // takes reports whether a node with enough room takes a pod.
-func (x *Index) takes(n *inode, m *moving, v *variant, quiet bool) bool {
+func takes(n *inode, m *moving, v *variant, quiet bool) bool {
 	if quiet && n.settling && m.from != nil && !m.from.deleting {
 		return false
 	}
@@ -235,11 +235,11 @@ func (x *Index) takes(n *inode, m *moving, v *variant, quiet bool) bool {
 	if len(m.state.Ports) > 0 && portsClash(n.ports, m.state.Ports) || len(m.state.Volumes) > 0 && !n.reaches(m.state.Volumes) {
 		return false
 	}
-	if len(v.needs) > 0 {
-		if _, ok := v.needs.admits(n.labels, n.hostname); !ok {
-			return false
-		}
-	}
+	return v.needs.admits(n.labels, n.hostname) && groupsTake(n, m, v)
+}
+
+// groupsTake reports whether topology lets a pod onto a node.
+func groupsTake(n *inode, m *moving, v *variant) bool {
 	for _, g := range v.own {
 		if d, ok := n.domain(g.key); !ok || !g.admits(m.pod, d, v.strict.get(g.key)) {
 			return false
@@ -254,7 +254,7 @@ func (x *Index) takes(n *inode, m *moving, v *variant, quiet bool) bool {
 }
 
 // settle puts a pod on a node.
-func (r *run) settle(m *moving, _ *variant, n *inode) {
+func (r *run) settle(m *moving, n *inode) {
 	m.req.addTo(n.free, -1)
 	n.taken++
 	p := placed{pod: m, node: n, ports: len(m.state.Ports)}

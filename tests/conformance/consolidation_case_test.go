@@ -2,6 +2,7 @@ package conformance
 
 import (
 	"cmp"
+	"maps"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -200,9 +201,7 @@ func (c *consolidationCase) node(n *recordedNode, hash string) *api.NodeState {
 	if !n.Unmanaged {
 		s.Labels[api.LabelNodePool] = n.NodePool
 	}
-	for k, v := range n.Labels {
-		s.Labels[k] = v
-	}
+	maps.Copy(s.Labels, n.Labels)
 	for _, k := range n.DropLabels {
 		delete(s.Labels, k)
 	}
@@ -212,9 +211,7 @@ func (c *consolidationCase) node(n *recordedNode, hash string) *api.NodeState {
 		}
 		s.Annotations[api.AnnotationPoolHash], s.Annotations[api.AnnotationPoolHashLevel] = hash, disruption.PoolHashLevel
 	}
-	for k, v := range n.Annotations {
-		s.Annotations[k] = v
-	}
+	maps.Copy(s.Annotations, n.Annotations)
 	s.Capacity, s.Allocatable = c.amounts(n.InstanceType)
 	for i := range c.Pods {
 		if c.Pods[i].Node == n.Name {
@@ -242,9 +239,7 @@ func (c *consolidationCase) pod(p *recordedPod) api.PodState {
 		NodeSelector: p.NodeSelector, Affinity: p.Affinity, Tolerations: p.Tolerations, Spread: p.Spread, Priority: p.Priority,
 		Phase: cmp.Or(p.Phase, "Running"), NotReady: p.NotReady, Terminating: p.Terminating,
 	}
-	for k, v := range p.Annotations {
-		s.Annotations[k] = v
-	}
+	maps.Copy(s.Annotations, p.Annotations)
 	if p.DoNotDisrupt != "" {
 		s.Annotations[api.AnnotationDoNotDisrupt] = p.DoNotDisrupt
 	}
