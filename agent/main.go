@@ -15,16 +15,22 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/mattn/go-isatty"
 	"github.com/rs/zerolog"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"flotilla/agent/agentd"
 	"flotilla/agent/target/memory"
+	"flotilla/agent/upgrader/command"
 	"flotilla/configs"
 	"flotilla/core/api"
 )
 
 func main() {
+	if command.Shepherd() {
+		return
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if err := new(flags).command().ExecuteContext(ctx); err != nil {
@@ -39,7 +45,7 @@ type flags struct {
 	config, member, fleet, url, creds, context, data, logLevel, metrics string
 	location, resourceGroup, subscription                               string
 	labels, properties                                                  map[string]string
-	faults                                                              []string
+	faults, upgrade                                                     []string
 	interval                                                            time.Duration
 }
 
@@ -65,9 +71,14 @@ The member is one in memory. To break it while the agent runs, write faults into
 			if err != nil {
 				return err
 			}
-			return agentd.Run(c.Context(), agentd.Options{Config: config, Log: logger(config.Log, os.Stderr)})
+			program, err := os.Executable()
+			if err != nil {
+				return fmt.Errorf("finding the agent's own program: %w", err)
+			}
+			return agentd.Run(c.Context(), agentd.Options{Config: config, Shepherd: program, Log: logger(config.Log, os.Stderr)})
 		},
 	}
+	c.SetFlagErrorFunc(suggestFlag)
 	s := c.Flags()
 	s.StringVar(&f.config, "config", "", "configuration file; flags win over it")
 	s.StringVar(&f.member, "member", "", "name of the member, a DNS label")
@@ -83,6 +94,7 @@ The member is one in memory. To break it while the agent runs, write faults into
 	s.StringVar(&f.subscription, "subscription-id", "", "subscription, for the label "+api.LabelSubscriptionID)
 	s.DurationVar(&f.interval, "heartbeat-interval", 0, "time between heartbeats (default 15s)")
 	s.StringArrayVar(&f.faults, "fault", nil, "fault of the member in memory: "+memory.FaultForms+"; may be repeated")
+	s.StringArrayVar(&f.upgrade, "upgrade-command", nil, "command that upgrades the member, see upgrade.exec in configs/agent.yaml; may be repeated, once for each argument")
 	s.StringVar(&f.logLevel, "log-level", "", "trace, debug, info, warn or error (default \"info\")")
 	s.StringVar(&f.metrics, "metrics-address", "", "serve metrics under /metrics at HOST:PORT")
 	return c
@@ -124,6 +136,9 @@ func (f *flags) load(c *cobra.Command) (configs.Agent, error) {
 	config.Labels = over(config.Labels, f.labels)
 	config.Properties = over(config.Properties, f.properties)
 	config.Target.Memory.Faults = append(config.Target.Memory.Faults, f.faults...)
+	if len(f.upgrade) > 0 {
+		config.Upgrade.Driver, config.Upgrade.Exec.Command = configs.DriverExec, f.upgrade
+	}
 	if c.Flags().Changed("heartbeat-interval") {
 		config.HeartbeatInterval = configs.Duration(f.interval)
 	}
@@ -149,7 +164,23 @@ func logger(l configs.Log, to io.Writer) zerolog.Logger {
 		level = zerolog.InfoLevel
 	}
 	if l.Format != "json" {
-		to = zerolog.ConsoleWriter{Out: to, TimeFormat: time.TimeOnly, NoColor: os.Getenv("NO_COLOR") != ""}
+		file, isFile := to.(*os.File)
+		plain := os.Getenv("NO_COLOR") != "" || !isFile || !isatty.IsTerminal(file.Fd())
+		to = zerolog.ConsoleWriter{Out: to, TimeFormat: time.TimeOnly, NoColor: plain}
 	}
 	return zerolog.New(to).Level(level).With().Timestamp().Logger()
+}
+
+// suggestFlag says which flag a mistyped one was probably meant to be.
+func suggestFlag(c *cobra.Command, err error) error {
+	name, unknown := strings.CutPrefix(err.Error(), "unknown flag: --")
+	if !unknown {
+		return fmt.Errorf("%w; see %s --help", err, c.Name())
+	}
+	var names []string
+	c.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+	if near := api.Nearest(name, names); near != "" {
+		return fmt.Errorf("%w, did you mean --%s? See %s --help", err, near, c.Name())
+	}
+	return fmt.Errorf("%w; see %s --help", err, c.Name())
 }

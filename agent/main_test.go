@@ -43,12 +43,14 @@ target: {memory: {faults: ["fail=Job"]}}
 		"both": {[]string{
 			"--config", file, "--member", "berlin", "--data", "here", "--label", "env=test", "--fault", "down",
 			"--heartbeat-interval", "5s", "--fleet", "", "--subscription-id", "s", "--resource-group", "g", "--context", "n", "--metrics-address", ":1",
+			"--upgrade-command", "upgrade", "--upgrade-command", "all of it",
 		}, func(c *configs.Agent) {
 			c.Member, c.Fleet, c.DataDir, c.Location = "berlin", "", "here", "francecentral"
 			c.SubscriptionID, c.ResourceGroup, c.Bus.Context, c.MetricsAddress = "s", "g", "n", ":1"
 			c.Labels = map[string]string{"region": "eu", "env": "test"}
 			c.HeartbeatInterval = configs.Duration(5 * time.Second)
 			c.Target.Memory.Faults = []string{"fail=Job", "down"}
+			c.Upgrade.Driver, c.Upgrade.Exec.Command = configs.DriverExec, []string{"upgrade", "all of it"}
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -102,4 +104,23 @@ func TestLogger(t *testing.T) {
 	text.Info().Msg("for people")
 	require.NotContains(t, out.String(), "{")
 	require.Contains(t, out.String(), "for people")
+}
+
+func TestAMistypedFlagIsSuggested(t *testing.T) {
+	c := new(flags).command()
+	c.SetArgs([]string{"--membr", "oslo"})
+	require.EqualError(t, c.Execute(), "unknown flag: --membr, did you mean --member? See agent --help")
+}
+
+func TestLogsInAFileHaveNoColours(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "log")
+	file, err := os.Create(path)
+	require.NoError(t, err)
+	line := logger(configs.DefaultAgent().Log, file)
+	line.Warn().Msg("hello")
+	require.NoError(t, file.Close())
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.Contains(t, string(text), "hello")
+	require.NotContains(t, string(text), "\033[")
 }

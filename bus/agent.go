@@ -42,6 +42,11 @@ func ConnectAgent(ctx context.Context, o Options, member string) (*AgentConn, er
 	if o.Version != "" {
 		name += "/" + o.Version
 	}
+	if e, err := o.resolve(); err != nil {
+		return nil, err
+	} else if err := e.otherMember(member); err != nil {
+		return nil, err
+	}
 	jitter := cmp.Or(o.ReconnectJitter, agentJitter)
 	c, err := o.connect(name, nats.CustomInboxPrefix(subjects.Inbox(member)), nats.NoEcho(),
 		nats.RetryOnFailedConnect(true), nats.ReconnectWait(cmp.Or(o.ReconnectWait, agentWait)),
@@ -87,7 +92,19 @@ func (a *AgentConn) PutResult(ctx context.Context, kind, name string, result any
 	return a.put(ctx, "result of "+kind+" "+name, subjects.Result, subjects.ResultKey(a.member, kind, name), result, MaxResult)
 }
 
+// PutInventory stores the member's inventory and returns when the server has it. ErrTooLarge above
+// 256 KiB.
+func (a *AgentConn) PutInventory(ctx context.Context, i api.MemberInventory) error {
+	i.Header = api.NewHeader(api.KindInventory)
+	i.Member = a.member
+	return a.publish(ctx, "inventory", a.conn.Fleet.Inventory(a.member), i, MaxInventory)
+}
+
 func (a *AgentConn) put(ctx context.Context, what, bucket, key string, value any, limit int) error {
+	return a.publish(ctx, what, a.conn.Fleet.BucketSubject(bucket, key), value, limit)
+}
+
+func (a *AgentConn) publish(ctx context.Context, what, subject string, value any, limit int) error {
 	text, err := json.Marshal(value)
 	if err != nil {
 		return fmt.Errorf("%s: %w", what, err)
@@ -95,7 +112,7 @@ func (a *AgentConn) put(ctx context.Context, what, bucket, key string, value any
 	if len(text) > limit {
 		return fmt.Errorf("%s: %w: %d bytes, at most %d", what, ErrTooLarge, len(text), limit)
 	}
-	m := nats.NewMsg(a.conn.Fleet.BucketSubject(bucket, key))
+	m := nats.NewMsg(subject)
 	m.Data = text
 	ctx, cancel := context.WithTimeout(ctx, publishTimeout)
 	defer cancel()

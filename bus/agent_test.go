@@ -186,8 +186,12 @@ func TestAnAgentCannotReachFurtherWithHeaders(t *testing.T) {
 		}
 		return nil
 	})
-	_, ok := store.Heartbeats.Get("paris")
-	require.True(t, ok)
+	bustest.Eventually(t, func() error {
+		if _, ok := store.Heartbeats.Get("paris"); !ok {
+			return errors.New("the heartbeat of paris is not there")
+		}
+		return nil
+	})
 	require.Len(t, store.Results.Keys("paris."), 1)
 	_, err = js.Publish(bustest.Context(t), own, []byte(strings.Repeat("x", 2*bus.MaxHeartbeat)))
 	require.ErrorContains(t, err, "message size exceeds maximum")

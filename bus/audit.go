@@ -20,7 +20,8 @@ import (
 
 const (
 	auditQueue   = 8192
-	auditTries   = 3
+	auditTries   = 3 // while connected; without a server events wait
+	auditRetry   = 400 * time.Millisecond
 	defaultLimit = 200
 	maxScan      = 100_000 // events looked at by one query
 )
@@ -98,12 +99,16 @@ func (a *Audit) publish(ctx context.Context, e api.Audit) {
 		a.drop(e, err)
 		return
 	}
-	for delay := firstRetry; ; delay *= 2 {
+	tries := 0
+	for delay := firstRetry; ; delay = min(2*delay, auditRetry) {
 		_, err = a.conn.publish(ctx, m)
 		if err == nil {
 			return
 		}
-		if delay >= firstRetry<<auditTries || ctx.Err() != nil {
+		if a.conn.NC.IsConnected() {
+			tries++
+		}
+		if tries > auditTries || ctx.Err() != nil || a.conn.NC.IsClosed() {
 			a.drop(e, err)
 			return
 		}

@@ -10,10 +10,10 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// Cache mirrors a bucket that agents write. Keys that hold wildcards are dropped.
+// Cache mirrors a bucket, or part of a stream, that agents write. Keys that hold wildcards are dropped.
 type Cache struct {
 	conn   *Conn
-	bucket string
+	from   source
 	mirror *mirror
 	feed   *feed
 
@@ -36,10 +36,15 @@ type CacheEntry struct {
 }
 
 // NewCache returns an empty cache of a bucket, by short name; Run fills it.
-func NewCache(c *Conn, bucket string) *Cache {
-	cache := &Cache{conn: c, bucket: bucket}
+func NewCache(c *Conn, bucket string) *Cache { return newCache(c, bucketSource(c.Fleet, bucket)) }
+
+// NewInventories returns an empty cache of the members' inventories, by member; Run fills it.
+func NewInventories(c *Conn) *Cache { return newCache(c, inventorySource(c.Fleet)) }
+
+func newCache(c *Conn, from source) *Cache {
+	cache := &Cache{conn: c, from: from}
 	cache.mirror = newMirror(cache.changed)
-	cache.feed = newFeed(c, bucket, cache.mirror)
+	cache.feed = newFeed(c, from, cache.mirror)
 	return cache
 }
 
@@ -114,12 +119,11 @@ func (c *Cache) Purge(ctx context.Context, key string) error {
 	if !ok {
 		return nil
 	}
-	stream, err := c.conn.JS.Stream(ctx, c.conn.Fleet.BucketStream(c.bucket))
+	stream, err := c.conn.JS.Stream(ctx, c.from.stream)
 	if err != nil {
 		return fmt.Errorf("purging %s: %w", key, err)
 	}
-	subject := c.conn.Fleet.BucketSubject(c.bucket, key)
-	if err := stream.Purge(ctx, jetstream.WithPurgeSubject(subject), jetstream.WithPurgeSequence(entry.sequence+1)); err != nil {
+	if err := stream.Purge(ctx, jetstream.WithPurgeSubject(c.from.subject(key)), jetstream.WithPurgeSequence(entry.sequence+1)); err != nil {
 		return fmt.Errorf("purging %s: %w", key, err)
 	}
 	c.mirror.forget(key, entry.sequence)

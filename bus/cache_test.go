@@ -2,11 +2,14 @@ package bus_test
 
 import (
 	"errors"
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
 	"flotilla/bus"
 	"flotilla/bus/bustest"
+	"flotilla/core/api"
 	"flotilla/subjects"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -54,4 +57,30 @@ func TestCacheAges(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, info.State.Subjects, 1)
 	require.True(t, store.Synced())
+}
+
+func TestInventories(t *testing.T) {
+	server := bustest.Start(t)
+	store := server.Lead(t)
+	agent := server.Agent(t, "berlin")
+	require.NoError(t, agent.PutInventory(bustest.Context(t), api.MemberInventory{Member: "oslo", ControlPlaneVersion: "1.29.2"}))
+	c := server.Hub(t)
+	_, err := c.JS.Publish(bustest.Context(t), c.Fleet.NodeEvent("berlin", "inventory"), []byte("{}"))
+	require.NoError(t, err)
+	require.NoError(t, agent.PutInventory(bustest.Context(t), api.MemberInventory{ControlPlaneVersion: "1.29.9"}))
+	values := bus.ValuesOf[api.MemberInventory](store.Inventories)
+	bustest.Eventually(t, func() error {
+		if found, _ := values.Get("berlin"); found == nil || found.ControlPlaneVersion != "1.29.9" {
+			return fmt.Errorf("the hub knows %+v", found)
+		}
+		return nil
+	})
+	found, _ := values.Get("berlin")
+	require.Equal(t, api.NewHeader(api.KindInventory), found.Header)
+	require.Equal(t, "berlin", found.Member, "an agent speaks for its own member")
+	require.Equal(t, []string{"berlin"}, store.Inventories.Keys(""), "events of nodes are no inventories")
+	require.NoError(t, store.Inventories.Purge(bustest.Context(t), "berlin"))
+	require.Empty(t, store.Inventories.Keys(""))
+	large := api.MemberInventory{Region: strings.Repeat("x", bus.MaxInventory)}
+	require.ErrorIs(t, agent.PutInventory(bustest.Context(t), large), bus.ErrTooLarge)
 }

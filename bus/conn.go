@@ -27,6 +27,7 @@ const (
 	hubJitter       = 400 * time.Millisecond
 	clientPing      = 20 * time.Second
 	maxPingsOut     = 2
+	retryReport     = 15 * time.Second
 	stateReconnects = -1 // no buffer: what was not sent is decided anew
 )
 
@@ -37,10 +38,12 @@ type Conn struct {
 	Fleet subjects.Fleet
 	Log   zerolog.Logger
 
-	url string
+	url    string
+	holder holder
 
 	mu        sync.Mutex
 	listeners map[int]func(disturbance)
+	denials   map[int]func(error)
 	nextID    int
 }
 
@@ -99,13 +102,16 @@ func ConnectClient(ctx context.Context, o Options) (*Conn, error) {
 func (o Options) connect(name string, more ...nats.Option) (*Conn, error) {
 	fleet := subjects.Fleet{Name: cmp.Or(o.Fleet, subjects.DefaultFleet)}
 	if err := subjects.CheckLabel("fleet", fleet.Name); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w: %w", ErrSetup, err)
 	}
 	e, err := o.resolve()
 	if err != nil {
 		return nil, err
 	}
-	c := &Conn{Fleet: fleet, Log: o.Log, url: e.shown(), listeners: map[int]func(disturbance){}}
+	c := &Conn{
+		Fleet: fleet, Log: o.Log, url: e.shown(), holder: e.holder,
+		listeners: map[int]func(disturbance){}, denials: map[int]func(error){},
+	}
 	options := append(c.handlers(), nats.Name(name), nats.MaxReconnects(-1), nats.IgnoreAuthErrorAbort(),
 		nats.PingInterval(clientPing), nats.MaxPingsOutstanding(maxPingsOut), nats.ReconnectBufSize(stateReconnects))
 	if e.inboxPrefix != "" {
@@ -127,11 +133,11 @@ func (o Options) connect(name string, more ...nats.Option) (*Conn, error) {
 }
 
 func connectError(e endpoint, err error) error {
-	next := "start a hub with `go run ./hub --dev`, or say where yours is with NATS_URL or NATS_CONTEXT"
+	kind, next := ErrUnreachable, "start a hub with `go run ./hub --dev`, or say where yours is with NATS_URL or NATS_CONTEXT"
 	if errors.Is(err, nats.ErrAuthorization) || errors.Is(err, nats.ErrAuthExpired) || errors.Is(err, nats.ErrAuthRevoked) {
-		next = "give credentials of this server, NATS_CREDS=<data>/operator.creds"
+		kind, next = ErrDenied, "give credentials of this server, NATS_CREDS=<data>/operator.creds"
 	}
-	return fmt.Errorf("%w: connecting to NATS at %s (%s): %w; %s", ErrUnreachable, e.shown(), e.from, err, next)
+	return fmt.Errorf("%w: connecting to NATS at %s (%s): %w; %s", kind, e.shown(), e.from, err, next)
 }
 
 func (c *Conn) handlers() []nats.Option {
@@ -147,19 +153,32 @@ func (c *Conn) handlers() []nats.Option {
 			c.Log.Info().Str("url", nc.ConnectedUrlRedacted()).Msg("NATS connection is back")
 			c.disturb(restored)
 		}),
-		nats.ReconnectErrHandler(func(_ *nats.Conn, err error) {
-			c.Log.Warn().Err(err).Str("url", c.url).Msg("NATS does not answer, trying again")
-		}),
+		nats.ReconnectErrHandler(c.reportRetries()),
 		nats.ErrorHandler(func(_ *nats.Conn, sub *nats.Subscription, err error) {
 			line := c.Log.Error().Err(err)
 			if sub != nil {
 				line = line.Str("subject", sub.Subject)
 			}
 			line.Msg("NATS connection reports")
-			if errors.Is(err, nats.ErrSlowConsumer) {
+			switch {
+			case errors.Is(err, nats.ErrSlowConsumer):
 				c.disturb(slow)
+			case errors.Is(err, nats.ErrPermissionViolation):
+				c.deny(err)
 			}
 		}),
+	}
+}
+
+// reportRetries logs why connecting fails, the first time and then once in a while.
+func (c *Conn) reportRetries() nats.ConnErrHandler {
+	var last time.Time // the library calls on one goroutine
+	return func(_ *nats.Conn, err error) {
+		if time.Since(last) < retryReport {
+			return
+		}
+		last = time.Now()
+		c.Log.Warn().Err(err).Str("url", c.url).Msg("NATS does not answer, trying again until it does")
 	}
 }
 

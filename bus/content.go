@@ -92,10 +92,9 @@ func getContent(ctx context.Context, c *Conn, digest string) ([]byte, error) {
 }
 
 // Sweep removes what was not in roots in two passes at least an hour apart, and returns the digests it
-// removed, sorted. roots is called while no Hold is held, and no Put begins until it returned.
+// removed, sorted. roots is called while no Hold is held, and no Put begins until it returned; between
+// removals, of which there may be many, Puts go on.
 func (c *Content) Sweep(ctx context.Context, now time.Time, roots func() (map[string]bool, error)) ([]string, error) {
-	c.hold.Lock()
-	defer c.hold.Unlock()
 	stream, err := c.conn.JS.Stream(ctx, c.conn.Fleet.BucketStream(subjects.Content))
 	if err != nil {
 		return nil, fmt.Errorf("sweeping content: %w", err)
@@ -104,22 +103,50 @@ func (c *Content) Sweep(ctx context.Context, now time.Time, roots func() (map[st
 	if err != nil {
 		return nil, fmt.Errorf("sweeping content: %w", err)
 	}
-	used, err := roots()
+	expired, err := c.expired(info.State.Subjects, roots, now)
 	if err != nil {
 		return nil, fmt.Errorf("sweeping content: %w", err)
 	}
 	var removed []string
-	for _, digest := range c.expired(info.State.Subjects, used, now) {
-		if err := stream.Purge(ctx, jetstream.WithPurgeSubject(c.subject(digest))); err != nil {
+	for _, digest := range expired {
+		gone, err := c.remove(ctx, stream, digest)
+		if err != nil {
 			return removed, fmt.Errorf("sweeping content %s: %w", digest, err)
 		}
-		removed = append(removed, digest)
+		if gone {
+			removed = append(removed, digest)
+		}
 	}
 	return removed, nil
 }
 
+// remove purges a body, unless somebody put it again since it was found expired.
+func (c *Content) remove(ctx context.Context, stream jetstream.Stream, digest string) (bool, error) {
+	c.hold.Lock()
+	defer c.hold.Unlock()
+	c.mu.Lock()
+	_, unused := c.unused[digest]
+	c.mu.Unlock()
+	if !unused {
+		return false, nil
+	}
+	if err := stream.Purge(ctx, jetstream.WithPurgeSubject(c.subject(digest))); err != nil {
+		return false, err
+	}
+	c.mu.Lock()
+	delete(c.unused, digest)
+	c.mu.Unlock()
+	return true, nil
+}
+
 // expired notes what is unused now and returns, sorted, what has been for long enough.
-func (c *Content) expired(stored map[string]uint64, used map[string]bool, now time.Time) []string {
+func (c *Content) expired(stored map[string]uint64, roots func() (map[string]bool, error), now time.Time) ([]string, error) {
+	c.hold.Lock()
+	defer c.hold.Unlock()
+	used, err := roots()
+	if err != nil {
+		return nil, err
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	unused := map[string]time.Time{}
@@ -133,15 +160,14 @@ func (c *Content) expired(stored map[string]uint64, used map[string]bool, now ti
 		if !known {
 			since = now
 		}
+		unused[digest] = since
 		if now.Sub(since) >= sweepAfter {
 			out = append(out, digest)
-			continue
 		}
-		unused[digest] = since
 	}
 	c.unused = unused
 	slices.Sort(out)
-	return out
+	return out, nil
 }
 
 func (c *Content) subject(digest string) string {

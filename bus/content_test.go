@@ -2,6 +2,7 @@ package bus_test
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -107,6 +108,43 @@ func TestSweepTakesTwoPassesAnHourApart(t *testing.T) {
 	require.ErrorContains(t, err, "not synced")
 	_, err = store.Content.Get(bustest.Context(t), digests["kept"])
 	require.NoError(t, err, "a sweep without roots removes nothing")
+}
+
+// TestSweepSparesWhatIsPutWhileItRemoves puts a body again between the look at the roots and its removal.
+func TestSweepSparesWhatIsPutWhileItRemoves(t *testing.T) {
+	store := bustest.Start(t).Lead(t)
+	const bodies = 40
+	var digests []string
+	for i := range bodies {
+		digest, err := store.Content.Put(bustest.Context(t), []byte(fmt.Sprint("body ", i)))
+		require.NoError(t, err)
+		digests = append(digests, digest)
+	}
+	now := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	none := func() (map[string]bool, error) { return nil, nil }
+	_, err := store.Content.Sweep(bustest.Context(t), now, none)
+	require.NoError(t, err)
+	put := make(chan error, 1)
+	removed, err := store.Content.Sweep(bustest.Context(t), now.Add(2*time.Hour), func() (map[string]bool, error) {
+		go func() { // it waits for the roots to be read, and for no more than one removal
+			defer store.Content.Hold()()
+			var err error
+			for i := range bodies {
+				if _, e := store.Content.Put(bustest.Context(t), []byte(fmt.Sprint("body ", i))); e != nil {
+					err = e
+				}
+			}
+			put <- err
+		}()
+		return nil, nil
+	})
+	require.NoError(t, err)
+	require.NoError(t, within(t, put, "the bodies are put again"))
+	require.Less(t, len(removed), bodies, "a Put need not wait for the whole sweep")
+	for _, digest := range digests {
+		_, err := store.Content.Get(bustest.Context(t), digest)
+		require.NoError(t, err)
+	}
 }
 
 func TestSweepWaitsForTheHold(t *testing.T) {

@@ -2,10 +2,10 @@ package bus
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/nats-io/nats.go"
@@ -16,6 +16,7 @@ type endpoint struct {
 	url         string
 	from        string // where the URL came from, for errors
 	auth        []nats.Option
+	holder      holder // of credentials, where they are a .creds file or its text
 	inboxPrefix string
 	domain      string
 }
@@ -50,13 +51,38 @@ func (o Options) resolve() (endpoint, error) {
 	if e.url == "" {
 		e.url, e.from = nats.DefaultURL, "the default"
 	}
-	if len(o.CredsText) > 0 || creds == "" {
+	if err := checkURL(e); err != nil {
+		return e, err
+	}
+	if len(o.CredsText) > 0 {
 		e.auth = append(e.auth, credsOf(o.CredsText)...)
+		e.holder, _ = holderOf(o.CredsText) // the server says what is wrong with them
 		return e, nil
 	}
-	option, err := credsFile(creds)
-	e.auth = append(e.auth, option)
+	if creds == "" {
+		return e, nil
+	}
+	found, err := credsFile(creds)
+	e.auth, e.holder = append(e.auth, found.auth), found.holder
 	return e, err
+}
+
+// checkURL finds what no server can be reached by.
+func checkURL(e endpoint) error {
+	for server := range strings.SplitSeq(e.url, ",") {
+		server = strings.TrimSpace(server)
+		if !strings.Contains(server, "://") {
+			server = "nats://" + server
+		}
+		at, err := url.Parse(server)
+		if err != nil || at.Hostname() == "" {
+			return fmt.Errorf("%w: URL %q (%s): expected nats://HOST:PORT, several separated by commas", ErrSetup, e.url, e.from)
+		}
+		if !slices.Contains([]string{"nats", "tls", "ws", "wss"}, at.Scheme) {
+			return fmt.Errorf("%w: URL %q (%s): found scheme %q, expected nats, tls, ws or wss", ErrSetup, e.shown(), e.from, at.Scheme)
+		}
+	}
+	return nil
 }
 
 // shown is the URL without passwords, for people.
@@ -68,6 +94,15 @@ func (e endpoint) shown() string {
 		}
 	}
 	return strings.Join(servers, ",")
+}
+
+// String is the URL that the options lead to, without passwords, and what named it.
+func (o Options) String() string {
+	e, err := o.resolve()
+	if err != nil {
+		return err.Error()
+	}
+	return e.shown() + " (" + e.from + ")"
 }
 
 func (o Options) getenv(name string) string {
@@ -82,18 +117,6 @@ func credsOf(text []byte) []nats.Option {
 		return nil
 	}
 	return []nats.Option{nats.UserCredentialBytes(text)}
-}
-
-func credsFile(path string) (nats.Option, error) {
-	_, err := os.Stat(path)
-	switch {
-	case errors.Is(err, os.ErrNotExist):
-		return nil, fmt.Errorf("credentials %s: no such file; the hub keeps those of its operator in <data>/operator.creds, "+
-			"and a member's agent gets its own with `flotilla member enrol NAME > NAME.creds`", path)
-	case err != nil:
-		return nil, fmt.Errorf("credentials: %w", err)
-	}
-	return nats.UserCredentials(path), nil
 }
 
 func readCreds(path string) ([]byte, error) {

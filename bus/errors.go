@@ -13,6 +13,8 @@ var (
 	ErrTooLarge = errors.New("value too large")
 	// ErrNotFound: there is no such key, command or content.
 	ErrNotFound = errors.New("not found")
+	// ErrBroken: the record is there and cannot be decoded. Decide nothing that depends on it.
+	ErrBroken = errors.New("the record cannot be decoded: apply or delete the object again, or update this hub")
 	// ErrNotSynced: a cache has not been filled since the connection was made or lost.
 	ErrNotSynced = errors.New("not synchronised yet")
 	// ErrCorrupt: the content does not have the digest it is stored under.

@@ -7,6 +7,8 @@ import (
 	"sync"
 	"time"
 
+	"flotilla/subjects"
+
 	"github.com/nats-io/nats.go/jetstream"
 )
 
@@ -27,6 +29,7 @@ type message struct {
 	sequence uint64
 	stored   time.Time
 	replayed bool
+	note     string // of a deletion
 }
 
 // listing is one pass over a bucket: everything stored comes as replayed messages, then the rest live.
@@ -49,20 +52,48 @@ type sink interface {
 	lost()
 }
 
-// feed follows a bucket with one push consumer: newest value of every key, then every change. It
+// source is what a feed follows: the subjects of a stream that filter lets through, each standing for
+// one key.
+type source struct {
+	name   string // for people: the short name of the bucket or stream
+	stream string
+	filter string
+	key    func(subject string) (string, bool)
+	// subject is the inverse of key.
+	subject func(key string) string
+}
+
+// bucketSource is a whole bucket, by short name.
+func bucketSource(f subjects.Fleet, bucket string) source {
+	return source{
+		name: bucket, stream: f.BucketStream(bucket), filter: f.BucketSubject(bucket, ">"),
+		key:     func(subject string) (string, bool) { return f.BucketKey(bucket, subject) },
+		subject: func(key string) string { return f.BucketSubject(bucket, key) },
+	}
+}
+
+// inventorySource is the newest inventory of every member, by member.
+func inventorySource(f subjects.Fleet) source {
+	return source{
+		name: subjects.Events, stream: f.Stream(subjects.Events), filter: f.Inventory("*"),
+		key: f.ParseInventory, subject: f.Inventory,
+	}
+}
+
+// feed follows a source with one push consumer: newest value of every key, then every change. It
 // lists anew after each reconnect, gap, consumer loss and slow-consumer drop, and every hour, because
 // a watcher that only resumes may miss deletions.
 type feed struct {
-	conn   *Conn
-	bucket string // short name
-	sink   sink
+	conn *Conn
+	from source
+	sink sink
 
 	mu    sync.Mutex // guards the sink against a watcher that was left
 	again chan string
 }
 
-func newFeed(c *Conn, bucket string, s sink) *feed {
-	return &feed{conn: c, bucket: bucket, sink: s, again: make(chan string, 1)}
+func newFeed(c *Conn, from source, s sink) *feed {
+	return &feed{conn: c, from: from, sink: s, again: make(chan string, 1)}
 }
 
 // run follows until ctx ends.
@@ -75,11 +106,11 @@ func (f *feed) run(ctx context.Context) {
 			return
 		}
 		if err == nil {
-			f.conn.Log.Debug().Str("bucket", f.bucket).Str("reason", reason).Msg("listing anew")
+			f.conn.Log.Debug().Str("bucket", f.from.name).Str("reason", reason).Msg("listing anew")
 			delay = firstRetry
 			continue
 		}
-		f.conn.Log.Warn().Err(err).Str("bucket", f.bucket).Dur("delay", delay).Msg("watching stopped, trying again")
+		f.conn.Log.Warn().Err(err).Str("bucket", f.from.name).Dur("delay", delay).Msg("watching stopped, trying again")
 		pause(ctx, delay/2+rand.N(delay/2))
 		if delay = min(2*delay, lastRetry); time.Since(began) > lastRetry {
 			delay = firstRetry
@@ -155,7 +186,7 @@ func (w *watcher) open(ctx context.Context) (jetstream.PushConsumer, error) {
 	f.mu.Lock()
 	f.sink.begin()
 	f.mu.Unlock()
-	stream, err := f.conn.JS.Stream(ctx, f.conn.Fleet.BucketStream(f.bucket))
+	stream, err := f.conn.JS.Stream(ctx, f.from.stream)
 	if err != nil {
 		return nil, fmt.Errorf("looking at the stream: %w", err)
 	}
@@ -164,7 +195,7 @@ func (w *watcher) open(ctx context.Context) (jetstream.PushConsumer, error) {
 		Description:       "watcher of " + f.conn.NC.Opts.Name,
 		DeliverSubject:    f.conn.NC.NewInbox(),
 		DeliverPolicy:     jetstream.DeliverLastPerSubjectPolicy,
-		FilterSubject:     f.conn.Fleet.BucketSubject(f.bucket, ">"),
+		FilterSubject:     f.from.filter,
 		AckPolicy:         jetstream.AckNonePolicy,
 		MaxDeliver:        1,
 		FlowControl:       true,
@@ -203,9 +234,10 @@ func (w *watcher) handle(m jetstream.Msg) {
 		return
 	}
 	w.next++
-	if key, ok := f.conn.Fleet.BucketKey(f.bucket, m.Subject()); ok {
+	if key, ok := f.from.key(m.Subject()); ok {
 		f.sink.message(message{
 			key: key, value: liveValue(m), sequence: meta.Sequence.Stream, stored: meta.Timestamp, replayed: !w.listed,
+			note: m.Headers().Get(headerNote),
 		})
 	}
 	if meta.NumPending == 0 {

@@ -109,6 +109,21 @@ func (w *Writer) vanished(out *write) error {
 	return fmt.Errorf("writing %s: %w: the server did not answer, and nothing was stored", out.ops[0].Key, ErrConflict)
 }
 
+// Bounds of what an agent may claim to hold. Both numbers grow with takeovers and with the clock alone;
+// beyond the bounds a claim is false, and following it would use the numbers up for everyone.
+const (
+	termAhead  = 10 * 365 * 24 * time.Hour
+	epochAhead = 1000
+	// lastGeneration is far above what one term can number and far below where numbers end.
+	lastGeneration = 1 << 62
+)
+
+// Credible says whether a hub of that term can have given out an order, at now.
+func Credible(held api.Order, recorded api.Term, now time.Time) bool {
+	return held.Epoch <= max(recorded.Epoch, 1)+epochAhead && held.Term <= uint64(now.Add(termAhead).Unix()) &&
+		held.Generation <= lastGeneration
+}
+
 // newTerm is the term of a leader that takes over: above everything recorded anywhere.
 func newTerm(recorded api.Term, held api.Order, holder string, now time.Time) api.Term {
 	t := api.Term{

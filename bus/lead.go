@@ -176,7 +176,7 @@ func takeTerm(ctx context.Context, c *Conn, id string) (api.Term, uint64, error)
 	if err != nil {
 		return recorded, 0, err
 	}
-	held, err := highestHeld(ctx, c)
+	held, err := highestHeld(ctx, c, recorded, time.Now())
 	if err != nil {
 		return recorded, 0, err
 	}
@@ -188,10 +188,14 @@ func takeTerm(ctx context.Context, c *Conn, id string) (api.Term, uint64, error)
 	return term, fence, err
 }
 
-// highestHeld is the newest order that any heartbeat says its member holds.
-func highestHeld(ctx context.Context, c *Conn) (api.Order, error) {
+// highestHeld is the newest order that any heartbeat says its member holds. What is not credible, and what
+// those say who are no members, is left out.
+func highestHeld(ctx context.Context, c *Conn, recorded api.Term, now time.Time) (api.Order, error) {
 	var highest api.Order
 	cells, err := readBucket(ctx, c, subjects.Heartbeat)
+	if err != nil {
+		return highest, err
+	}
 	for key, found := range cells {
 		var h struct {
 			Holds api.Order `json:"holds"`
@@ -200,7 +204,25 @@ func highestHeld(ctx context.Context, c *Conn) (api.Order, error) {
 			c.Log.Warn().Err(err).Str("member", key).Msg("heartbeat cannot be decoded")
 			continue
 		}
+		if h.Holds.Epoch <= max(recorded.Epoch, highest.Epoch) && h.Holds.Term <= max(recorded.Term, highest.Term) {
+			continue
+		}
+		member, err := isMember(ctx, c, key)
+		if err != nil {
+			return highest, err
+		}
+		if !member || !Credible(h.Holds, recorded, now) {
+			c.Log.Warn().Str("member", key).Uint64("epoch", h.Holds.Epoch).Uint64("term", h.Holds.Term).Bool("admitted", member).
+				Msg("its agent claims to hold an order that no hub gave it: not followed")
+			continue
+		}
 		highest.Epoch, highest.Term = max(highest.Epoch, h.Holds.Epoch), max(highest.Term, h.Holds.Term)
 	}
-	return highest, err
+	return highest, nil
+}
+
+// isMember says whether a member has a spec, which an agent cannot write.
+func isMember(ctx context.Context, c *Conn, name string) (bool, error) {
+	m, err := c.last(ctx, c.Fleet.BucketStream(subjects.State), c.Fleet.BucketSubject(subjects.State, subjects.MemberSpecs.Key(name)))
+	return err == nil && m != nil && !isMarker(m.Header), err
 }

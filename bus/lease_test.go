@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"testing"
 	"time"
 
@@ -152,13 +153,33 @@ func TestTheTermIsAboveWhatMembersHold(t *testing.T) {
 	server := bustest.Start(t)
 	store := server.Lead(t)
 	far := uint64(time.Now().Unix()) + 1_000_000
-	agent := server.Agent(t, "berlin")
-	require.NoError(t, agent.PutHeartbeat(bustest.Context(t), api.Heartbeat{Holds: api.Order{Epoch: 3, Term: far, Generation: 9}}))
+	claim := func(member string, held api.Order) {
+		t.Helper()
+		require.NoError(t, server.Agent(t, member).PutHeartbeat(bustest.Context(t), api.Heartbeat{Holds: held}))
+	}
+	for _, member := range []string{"berlin", "oslo", "kyiv"} {
+		write(t, store, bus.Put(subjects.MemberSpecs.Key(member), api.Spec{UID: "m"}, 0))
+	}
+	claim("berlin", api.Order{Epoch: 3, Term: far, Generation: 9})
+	claim("oslo", api.Order{Epoch: 4, Term: math.MaxUint64, Generation: 1})
+	claim("kyiv", api.Order{Epoch: math.MaxUint64, Term: far + 1, Generation: 1})
+	claim("stranger", api.Order{Epoch: 5, Term: far + 7, Generation: 1})
 	again := bustest.Lead(t, server.Hub(t), "hub-test", bus.LeadOptions{})
 	require.Equal(t, far+1, again.Term.Term)
 	require.Equal(t, uint64(3), again.Term.Epoch)
 	require.Equal(t, uint64(1), store.Term.Epoch)
 	require.GreaterOrEqual(t, store.Term.Term, uint64(time.Now().Unix())-60)
+}
+
+func TestCredible(t *testing.T) {
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	term := api.Term{Epoch: 5, Term: uint64(now.Unix())}
+	for _, held := range []api.Order{{}, {Epoch: 5, Term: term.Term, Generation: 1 << 40}, {Epoch: 1005, Term: uint64(now.AddDate(9, 0, 0).Unix())}} {
+		require.True(t, bus.Credible(held, term, now), "%v", held)
+	}
+	for _, held := range []api.Order{{Epoch: 1006}, {Term: uint64(now.AddDate(11, 0, 0).Unix())}, {Generation: math.MaxUint64}} {
+		require.False(t, bus.Credible(held, term, now), "%v", held)
+	}
 }
 
 func TestAnOlderHubDoesNotCompete(t *testing.T) {

@@ -12,6 +12,8 @@ const (
 	MaxHeartbeat = 64 << 10
 	// MaxResult is the largest result of an agent.
 	MaxResult = 16 << 10
+	// MaxInventory is the largest inventory of a member.
+	MaxInventory = 256 << 10
 	// MaxAudit is the largest audit event.
 	MaxAudit = 1 << 10
 )

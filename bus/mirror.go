@@ -39,6 +39,7 @@ type cell struct {
 	received time.Time
 	replayed bool
 	deleted  bool
+	note     string // of a deletion
 	round    uint64 // of the last listing that had it
 }
 
@@ -88,7 +89,7 @@ func (m *mirror) take(msg message) {
 	}
 	next := cell{
 		value: msg.value, sequence: msg.sequence, stored: msg.stored, received: time.Now(),
-		replayed: msg.replayed, deleted: msg.value == nil, round: m.round,
+		replayed: msg.replayed, deleted: msg.value == nil, note: msg.note, round: m.round,
 	}
 	m.cells[msg.key] = next
 	m.newest = max(m.newest, next.sequence)
@@ -168,6 +169,12 @@ func (m *mirror) get(key string) (cell, bool) {
 	defer m.mu.RUnlock()
 	c, ok := m.cells[key]
 	return c, ok && !c.deleted
+}
+
+func (m *mirror) gone(key string) string {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	return m.cells[key].note
 }
 
 func (m *mirror) keys(prefix string) []string {

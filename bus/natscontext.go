@@ -37,18 +37,18 @@ func loadContext(name string, env func(string) string) (endpoint, error) {
 	path := filepath.Join(dir, name+".json")
 	text, err := os.ReadFile(path)
 	if errors.Is(err, os.ErrNotExist) {
-		return e, fmt.Errorf("NATS context %q: no file %s; contexts there: %s", name, path, listContexts(dir))
+		return e, fmt.Errorf("%w: NATS context %q: no file %s; contexts there: %s", ErrSetup, name, path, listContexts(dir))
 	}
 	if err != nil {
-		return e, fmt.Errorf("NATS context %q: %w", name, err)
+		return e, fmt.Errorf("%w: NATS context %q: %w", ErrSetup, name, err)
 	}
 	var c natsContext
 	if err := json.Unmarshal(text, &c); err != nil {
-		return e, fmt.Errorf("NATS context %q in %s: %w", name, path, err)
+		return e, fmt.Errorf("%w: NATS context %q in %s: %w", ErrSetup, name, path, err)
 	}
 	e = endpoint{url: c.URL, from: "context " + name, inboxPrefix: c.InboxPrefix, domain: c.Domain}
-	if e.auth, err = c.options(home); err != nil {
-		return e, fmt.Errorf("NATS context %q in %s: %w", name, path, err)
+	if e.auth, e.holder, err = c.options(home); err != nil {
+		return e, fmt.Errorf("%w: NATS context %q in %s: %w", ErrSetup, name, path, err)
 	}
 	return e, nil
 }
@@ -64,9 +64,9 @@ func listContexts(dir string) string {
 	return strings.Join(files, ", ")
 }
 
-func (c natsContext) options(home string) ([]nats.Option, error) {
+func (c natsContext) options(home string) (options []nats.Option, of holder, err error) {
 	if c.NSC != "" || c.SocksProxy != "" {
-		return nil, errors.New("nsc and socks_proxy are not supported; set creds, and connect directly")
+		return nil, of, errors.New("nsc and socks_proxy are not supported; set creds, and connect directly")
 	}
 	file := func(path string) string {
 		if rest, ok := strings.CutPrefix(path, "~/"); ok {
@@ -74,18 +74,18 @@ func (c natsContext) options(home string) ([]nats.Option, error) {
 		}
 		return path
 	}
-	var options []nats.Option
 	if c.Creds != "" {
-		option, err := credsFile(file(c.Creds))
+		found, err := credsFile(file(c.Creds))
 		if err != nil {
-			return nil, err
+			return nil, of, err
 		}
-		options = append(options, option)
+		of = found.holder
+		options = append(options, found.auth)
 	}
 	if c.NKey != "" {
 		option, err := nats.NkeyOptionFromSeed(file(c.NKey))
 		if err != nil {
-			return nil, fmt.Errorf("nkey: %w", err)
+			return nil, of, fmt.Errorf("nkey: %w", err)
 		}
 		options = append(options, option)
 	}
@@ -104,5 +104,5 @@ func (c natsContext) options(home string) ([]nats.Option, error) {
 	if c.TLSFirst {
 		options = append(options, nats.TLSHandshakeFirst())
 	}
-	return options, nil
+	return options, of, nil
 }

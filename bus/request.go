@@ -94,7 +94,13 @@ func again(err error) bool {
 func (c *Conn) askOnce(ctx context.Context, m *nats.Msg, limit time.Duration) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
+	ctx, deny := context.WithCancelCause(ctx)
+	defer deny(nil)
+	defer c.onDenied(deny)()
 	answer, err := c.NC.RequestMsgWithContext(ctx, m)
+	if denied := context.Cause(ctx); errors.Is(denied, ErrDenied) {
+		return nil, denied
+	}
 	if err != nil {
 		return nil, err
 	}

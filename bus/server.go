@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -198,8 +199,18 @@ func (s *Server) checkPort() error {
 
 func (s *Server) address() string { return net.JoinHostPort(s.o.Host, strconv.Itoa(s.o.Port)) }
 
-// URL is where clients connect, "nats://127.0.0.1:4222".
-func (s *Server) URL() string { return s.nats.ClientURL() }
+// URL is where clients of this machine connect, "nats://127.0.0.1:4222"; it names
+// loopback when the server listens on every address.
+func (s *Server) URL() string {
+	at, err := url.Parse(s.nats.ClientURL())
+	if err != nil {
+		return s.nats.ClientURL()
+	}
+	if ip := net.ParseIP(at.Hostname()); ip != nil && ip.IsUnspecified() {
+		at.Host = net.JoinHostPort("127.0.0.1", at.Port())
+	}
+	return at.String()
+}
 
 // Loopback says that the server listens on a loopback address only.
 func (s *Server) Loopback() bool {
@@ -226,6 +237,9 @@ func (s *Server) Monitoring() string {
 	}
 	return ""
 }
+
+// LameDuck is over how long LameDuckShutdown sends clients away.
+func (s *Server) LameDuck() time.Duration { return s.o.LameDuck }
 
 // LameDuckShutdown stops JetStream, sends clients away over ServerOptions.LameDuck, then stops and
 // unlocks. It is for SIGTERM of a server with agents elsewhere; rooms must have stopped before.

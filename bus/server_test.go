@@ -248,6 +248,10 @@ func TestWhereToConnect(t *testing.T) {
 		"nsc":                                 {options: bus.Options{Context: "nsc"}, err: "not supported"},
 		"no such creds":                       {env: map[string]string{"NATS_URL": server.URL(), "NATS_CREDS": "/none"}, err: "flotilla member enrol"},
 		"nobody there":                        {env: map[string]string{"NATS_URL": nowhere}, err: "go run ./hub --dev"},
+		"creds that are none":                 {options: bus.Options{URL: server.URL(), Creds: filepath.Join(contexts, "prod.json")}, err: "found no user JWT and key"},
+		"empty creds":                         {options: bus.Options{URL: server.URL(), Creds: os.DevNull}, err: "the file is empty"},
+		"another scheme":                      {options: bus.Options{URL: "http://a"}, err: `URL "http://a" (given): found scheme "http"`},
+		"a URL without a host":                {env: map[string]string{"NATS_URL": "nats://"}, err: `URL "nats://" (NATS_URL): expected nats://HOST:PORT`},
 		"a password is not shown":             {options: bus.Options{URL: "nats://me:secret@127.0.0.1:1"}, err: "nats://me:xxxxx@127.0.0.1:1 (given)"},
 		"no creds":                            {env: map[string]string{"NATS_URL": server.URL()}, err: "NATS_CREDS"},
 	} {

@@ -33,7 +33,7 @@ func NewState(c *Conn) *State {
 	s := &State{conn: c}
 	s.mirror = newMirror(s.changed)
 	s.mirror.observe = s.observe
-	s.feed = newFeed(c, subjects.State, s.mirror)
+	s.feed = newFeed(c, bucketSource(c.Fleet, subjects.State), s.mirror)
 	return s
 }
 
@@ -76,10 +76,11 @@ func (s *State) Raw(key string) (value []byte, revision uint64, ok bool) {
 // Keys with that prefix, sorted.
 func (s *State) Keys(prefix string) []string { return s.mirror.keys(prefix) }
 
+// Gone is the note that a record was deleted with, within 24 h; empty when there is none.
+func (s *State) Gone(key string) (note string) { return s.mirror.gone(key) }
+
 // written enters an own acknowledged write into the cache; a nil value is a delete.
-func (s *State) written(key string, value []byte, sequence uint64) {
-	s.mirror.take(message{key: key, value: value, sequence: sequence})
-}
+func (s *State) written(m message) { s.mirror.take(m) }
 
 func (s *State) views() []view {
 	s.mu.RLock()

@@ -20,10 +20,12 @@ type Store struct {
 	Writer     *Writer
 	Heartbeats *Cache // keys: <member>; Decode[api.Heartbeat]
 	Results    *Cache // keys: subjects.ResultKey; Decode[api.PlacementResult] of placements
-	Content    *Content
-	Commands   *Commands
-	Audit      *Audit
-	Layout     LayoutReport
+	// Inventories by member; Decode[api.MemberInventory].
+	Inventories *Cache
+	Content     *Content
+	Commands    *Commands
+	Audit       *Audit
+	Layout      LayoutReport
 
 	running sync.WaitGroup
 }
@@ -38,17 +40,20 @@ func OpenStore(ctx context.Context, c *Conn, term api.Term, fence uint64) (*Stor
 	state := NewState(c)
 	s := &Store{
 		Conn: c, Term: term, State: state,
-		Writer:     NewWriter(state, term, fence, replicas),
-		Heartbeats: NewCache(c, subjects.Heartbeat),
-		Results:    NewCache(c, subjects.Result),
-		Content:    NewContent(c),
-		Commands:   NewCommands(c),
-		Audit:      NewAudit(c),
+		Writer:      NewWriter(state, term, fence, replicas),
+		Heartbeats:  NewCache(c, subjects.Heartbeat),
+		Results:     NewCache(c, subjects.Result),
+		Inventories: NewInventories(c),
+		Content:     NewContent(c),
+		Commands:    NewCommands(c),
+		Audit:       NewAudit(c),
 	}
-	for _, run := range []func(context.Context){state.Run, s.Heartbeats.Run, s.Results.Run, s.Audit.Run} {
+	for _, run := range []func(context.Context){state.Run, s.Heartbeats.Run, s.Results.Run, s.Inventories.Run, s.Audit.Run} {
 		s.running.Go(func() { run(ctx) })
 	}
-	for _, wait := range []func(context.Context) error{state.WaitSynced, s.Heartbeats.WaitSynced, s.Results.WaitSynced} {
+	for _, wait := range []func(context.Context) error{
+		state.WaitSynced, s.Heartbeats.WaitSynced, s.Results.WaitSynced, s.Inventories.WaitSynced,
+	} {
 		if err := wait(ctx); err != nil {
 			s.Wait()
 			return nil, fmt.Errorf("opening the store: %w", err)
@@ -57,9 +62,9 @@ func OpenStore(ctx context.Context, c *Conn, term api.Term, fence uint64) (*Stor
 	return s, nil
 }
 
-// Synced says that State and both caches hold everything since the last (re)connect.
+// Synced says that State and all caches hold everything since the last (re)connect.
 func (s *Store) Synced() bool {
-	return s.State.Synced() && s.Heartbeats.Synced() && s.Results.Synced()
+	return s.State.Synced() && s.Heartbeats.Synced() && s.Results.Synced() && s.Inventories.Synced()
 }
 
 // Wait returns when all goroutines of the store ended, after its context did.
@@ -99,7 +104,7 @@ func readBucket(ctx context.Context, c *Conn, bucket string) (map[string]cell, e
 	var running sync.WaitGroup
 	defer running.Wait()
 	defer cancel()
-	running.Go(func() { newFeed(c, bucket, m).run(ctx) })
+	running.Go(func() { newFeed(c, bucketSource(c.Fleet, bucket), m).run(ctx) })
 	if err := m.waitSynced(ctx); err != nil {
 		return nil, err
 	}

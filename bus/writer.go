@@ -19,6 +19,8 @@ type Op struct {
 	Value any
 	// Revision is what the record must still have: 0 means that it must not exist.
 	Revision uint64
+	// Note is kept with the marker of a deleted record, see State.Gone: at most some hundred bytes, one line.
+	Note string
 }
 
 // Put changes or (revision 0) creates a record.
@@ -31,6 +33,9 @@ func Delete(key string, revision uint64) Op { return Op{Key: key, Revision: revi
 
 // maxOps is the largest number of records that change at once; the server takes no larger batch.
 const maxOps = 1000
+
+// headerNote carries the note of a marker.
+const headerNote = "Flotilla-Note"
 
 // tombstoneTTL is how long markers of deleted records are kept.
 const tombstoneTTL = "24h"
@@ -204,6 +209,9 @@ func (w *Writer) message(op Op, value []byte) *nats.Msg {
 	if value == nil {
 		m.Header.Set(headerOperation, operationDelete)
 		m.Header.Set(headerTTL, tombstoneTTL)
+		if op.Note != "" {
+			m.Header.Set(headerNote, op.Note)
+		}
 	}
 	return m
 }
@@ -217,7 +225,7 @@ func (w *Writer) stored(out *write, last uint64) {
 	first := last + 1 - uint64(len(out.ops))
 	for i, op := range out.ops {
 		out.revisions[i] = first + uint64(i)
-		w.state.written(op.Key, out.values[i], out.revisions[i])
+		w.state.written(message{key: op.Key, value: out.values[i], sequence: out.revisions[i], note: op.Note})
 	}
 }
 

@@ -1,6 +1,7 @@
 package configs
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"strconv"
@@ -42,6 +43,13 @@ type Agent struct {
 	MetricsAddress string `json:"metricsAddress,omitempty"`
 	Log            Log    `json:"log,omitzero"`
 	Target         Target `json:"target,omitzero"`
+	// ClusterResourceID identifies the cluster behind the member for ever; the uid of its namespace
+	// kube-system when empty.
+	ClusterResourceID string `json:"clusterResourceID,omitempty"`
+	// Maintenance is what the member's provider knows of its maintenance windows; a MemberMaintenance
+	// on the hub wins over it.
+	Maintenance *api.MaintenanceConfiguration `json:"maintenance,omitempty"`
+	Upgrade     Upgrade                       `json:"upgrade,omitzero"`
 }
 
 // Cost is in US dollars per hour, as decimal text: "0.022".
@@ -81,7 +89,28 @@ type Nodes struct {
 	Memory string `json:"memory"`
 	// PricePerHour is in US dollars, as decimal text.
 	PricePerHour string `json:"pricePerHour,omitempty"`
+	// Pool they belong to; entries of one pool describe it once, at the first of them.
+	Pool NodePool `json:"pool,omitzero"`
 }
+
+// NodePool is a node pool of a member in memory.
+type NodePool struct {
+	// Name of the pool, that of the entry of nodes when empty.
+	Name string `json:"name,omitempty"`
+	// Mode is System or User.
+	Mode   string `json:"mode,omitempty"`
+	OSType string `json:"osType,omitempty"`
+	OSSKU  string `json:"osSKU,omitempty"`
+	// Image is the full name of the image its nodes were made from.
+	Image string `json:"image,omitempty"`
+	// KubernetesVersion of its kubelets, that of the member when empty.
+	KubernetesVersion string `json:"kubernetesVersion,omitempty"`
+	// FromSnapshot says that it was made from a snapshot.
+	FromSnapshot bool `json:"fromSnapshot,omitempty"`
+}
+
+// PoolName is the name of the node pool that the nodes belong to.
+func (n *Nodes) PoolName() string { return cmp.Or(n.Pool.Name, n.Name) }
 
 // Names of the nodes.
 func (n *Nodes) Names() []string {
@@ -134,8 +163,9 @@ func with(own, more map[string]string) map[string]string {
 func DefaultAgent() Agent {
 	return Agent{
 		Fleet: "default", DataDir: "flotilla-agent", HeartbeatInterval: Duration(15 * time.Second),
-		Log:    Log{Level: "info", Format: "text"},
-		Target: Target{Type: TargetMemory, Memory: Memory{KubernetesVersion: "v1.36.3", ReadyAfter: Duration(2 * time.Second)}},
+		Log:     Log{Level: "info", Format: "text"},
+		Target:  Target{Type: TargetMemory, Memory: Memory{KubernetesVersion: "v1.36.3", ReadyAfter: Duration(2 * time.Second)}},
+		Upgrade: DefaultUpgrade(),
 	}
 }
 
@@ -168,6 +198,8 @@ func (a *Agent) Validate() api.Faults {
 	c.log(a.Log)
 	c.choice("target.type", a.Target.Type, []string{TargetMemory})
 	c.memory(&a.Target.Memory)
+	c.maintenance(a.Maintenance)
+	c.upgrade(&a.Upgrade)
 	return c.faults
 }
 
@@ -185,6 +217,8 @@ func (c *checks) decimal(path, text string) {
 
 func (c *checks) memory(m *Memory) {
 	c.positive("target.memory.readyAfter", m.ReadyAfter, 0, Duration(time.Hour))
+	c.version("target.memory.kubernetesVersion", m.KubernetesVersion)
+	c.pools(m.Nodes)
 	seen := make(map[string]bool)
 	for i := range m.Nodes {
 		n := &m.Nodes[i]

@@ -42,6 +42,8 @@ type Hub struct {
 	Log            Log    `json:"log,omitzero"`
 	// SkippedNamespaces are never placed, beside those that Kubernetes and fleets reserve.
 	SkippedNamespaces []string `json:"skippedNamespaces,omitempty"`
+	// Notifications of what happens in the fleet.
+	Notifications []Notification `json:"notifications,omitempty"`
 }
 
 // Listen is an address to listen at. Port 0 takes any free port.
@@ -50,8 +52,11 @@ type Listen struct {
 	Port int    `json:"port,omitempty"`
 }
 
-// External reports whether the hub connects to servers that run elsewhere.
-func (h *Hub) External() bool { return h.Bus != Bus{} }
+// External reports whether the hub connects to servers that run elsewhere: its configuration names
+// them, or else the environment does with NATS_URL or NATS_CONTEXT, which a development hub ignores.
+func (h *Hub) External(getenv func(string) string) bool {
+	return h.Bus != Bus{} || !h.Dev && (getenv("NATS_URL") != "" || getenv("NATS_CONTEXT") != "")
+}
 
 // DefaultHub returns the configuration of a hub that was told nothing.
 func DefaultHub() Hub {
@@ -71,13 +76,14 @@ func LoadHub(source string, text []byte) (Hub, error) {
 	if err != nil {
 		return h, err
 	}
+	h.defaultNotifications()
 	return h, named(source, structural, h.Validate())
 }
 
 // Validate returns everything wrong with the configuration.
 func (h *Hub) Validate() api.Faults {
 	c := checks{faults: api.CheckMember("fleet", h.Fleet)}
-	c.unless(h.DataDir != "" || h.External(), "dataDir", "nothing", "a folder for the embedded server")
+	c.unless(h.DataDir != "" || h.Bus != Bus{}, "dataDir", "nothing", "a folder for the embedded server")
 	c.unless(h.Listen.Host != "", "listen.host", "nothing", `an address, like "127.0.0.1" or "0.0.0.0"`)
 	c.unless(h.Listen.Port >= 0 && h.Listen.Port <= 65535, "listen.port", strconv.Itoa(h.Listen.Port), "a number from 0 to 65535")
 	c.choice("durability", h.Durability, []string{DurabilityInterval, DurabilityAlways})
@@ -88,5 +94,6 @@ func (h *Hub) Validate() api.Faults {
 	for i, name := range h.SkippedNamespaces {
 		c.faults = append(c.faults, api.CheckMember("skippedNamespaces["+strconv.Itoa(i)+"]", name)...)
 	}
+	c.notifications(h.Notifications)
 	return c.faults
 }

@@ -24,9 +24,9 @@ func TestSampleOfTheHubIsItsDefaults(t *testing.T) {
 	h, err := LoadHub("hub.yaml", read(t, "hub.yaml"))
 	require.NoError(t, err)
 	want := DefaultHub()
-	want.SkippedNamespaces = []string{}
+	want.SkippedNamespaces, want.Notifications = []string{}, []Notification{}
 	require.Equal(t, want, h)
-	requireEverySetting(t, "hub.yaml", reflect.TypeFor[Hub]())
+	requireEverySetting(t, string(sampleWithNotifications(t)), reflect.TypeFor[Hub]())
 }
 
 func TestSampleOfTheAgentIsItsDefaultsAndExamples(t *testing.T) {
@@ -38,21 +38,33 @@ func TestSampleOfTheAgentIsItsDefaultsAndExamples(t *testing.T) {
 	want.Properties = map[string]string{"example.com/racks": "12"}
 	want.Cost = Cost{PerCPUCore: "0.029", PerGBMemory: "0.007"}
 	want.Target.Memory.Faults = []string{}
-	want.Target.Memory.Nodes = []Nodes{{Name: "berlin", Count: 3, InstanceType: "Standard_D4s_v5", Zone: "east-1", CPU: "4", Memory: "16Gi", PricePerHour: "0.23"}}
+	want.Target.Memory.Nodes = []Nodes{{
+		Name: "berlin", Count: 3, InstanceType: "Standard_D4s_v5", Zone: "east-1", CPU: "4", Memory: "16Gi", PricePerHour: "0.23",
+		Pool: NodePool{
+			Name: "np1", Mode: "System", OSType: "Linux", OSSKU: "Ubuntu", Image: "AKSUbuntu-2204gen2containerd-202401.09.0", KubernetesVersion: "v1.36.3",
+		},
+	}}
+	want.Maintenance = &api.MaintenanceConfiguration{AutoUpgrade: &api.MaintenanceWindow{
+		Schedule: api.MaintenanceSchedule{Weekly: &api.WeeklySchedule{IntervalWeeks: 1, DayOfWeek: "Saturday"}}, DurationHours: 4, StartTime: "02:00", UTCOffset: "+01:00",
+	}}
+	want.Upgrade.Exec.Command, want.Upgrade.Exec.Inventory, want.Upgrade.Exec.Environment = []string{}, []string{}, map[string]string{}
 	require.Equal(t, want, a)
-	requireEverySetting(t, "agent.yaml", reflect.TypeFor[Agent]())
+	requireEverySetting(t, string(read(t, "agent.yaml")), reflect.TypeFor[Agent]())
 }
 
 // requireEverySetting checks that a sample names every field of the options.
-func requireEverySetting(t *testing.T, path string, of reflect.Type) {
+func requireEverySetting(t *testing.T, sample string, of reflect.Type) {
 	t.Helper()
 	var root yaml.Node
-	require.NoError(t, yaml.Unmarshal(read(t, path), &root))
-	var visit func(at string, of reflect.Type, n *yaml.Node)
-	visit = func(at string, of reflect.Type, n *yaml.Node) {
+	require.NoError(t, yaml.Unmarshal([]byte(sample), &root))
+	var visit func(at string, of reflect.Type, samples ...*yaml.Node)
+	visit = func(at string, of reflect.Type, samples ...*yaml.Node) {
 		if of.Kind() == reflect.Slice && of.Elem().Kind() == reflect.Struct {
-			require.NotEmpty(t, n.Content, at)
-			of, n = of.Elem(), n.Content[0]
+			of, samples = of.Elem(), samples[0].Content
+			require.NotEmpty(t, samples, at)
+		}
+		if of.Kind() == reflect.Pointer && of.Elem().PkgPath() == reflect.TypeFor[Hub]().PkgPath() {
+			of = of.Elem()
 		}
 		if of.Kind() != reflect.Struct {
 			return
@@ -60,14 +72,16 @@ func requireEverySetting(t *testing.T, path string, of reflect.Type) {
 		for f := range of.Fields() {
 			name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 			require.NotEmpty(t, name, f.Name)
-			var value *yaml.Node
-			for j := 0; j+1 < len(n.Content); j += 2 {
-				if n.Content[j].Value == name {
-					value = n.Content[j+1]
+			var values []*yaml.Node
+			for _, n := range samples {
+				for j := 0; j+1 < len(n.Content); j += 2 {
+					if n.Content[j].Value == name {
+						values = append(values, n.Content[j+1])
+					}
 				}
 			}
-			require.NotNil(t, value, "%s does not name %s.%s", path, at, name)
-			visit(at+"."+name, f.Type, value)
+			require.NotEmpty(t, values, "the sample does not name %s.%s", at, name)
+			visit(at+"."+name, f.Type, values...)
 		}
 	}
 	visit("", of, root.Content[0])
@@ -77,12 +91,21 @@ func TestNothingIsADefaultHub(t *testing.T) {
 	h, err := LoadHub("hub.yaml", []byte("# nothing\n"))
 	require.NoError(t, err)
 	require.Equal(t, DefaultHub(), h)
-	require.False(t, h.External())
+	require.False(t, h.External(env(nil)))
+	require.True(t, h.External(env(map[string]string{"NATS_URL": "nats://a:4222"})))
+	require.True(t, h.External(env(map[string]string{"NATS_CONTEXT": "prod"})))
+	require.False(t, h.External(env(map[string]string{"NATS_CREDS": "hub.creds"})), "credentials alone name no servers")
+	h.Dev = true
+	require.False(t, h.External(env(map[string]string{"NATS_URL": "nats://a:4222"})), "a development hub ignores the environment")
 	h, err = LoadHub("hub.yaml", []byte("bus: {context: prod}\nmanageStreams: false\nmemberTimeout: 90s\n"))
 	require.NoError(t, err)
-	require.True(t, h.External())
+	require.True(t, h.External(env(nil)))
 	require.False(t, h.ManageStreams)
 	require.Equal(t, Duration(90*time.Second), h.MemberTimeout)
+}
+
+func env(held map[string]string) func(string) string {
+	return func(name string) string { return held[name] }
 }
 
 func TestHubReportsEveryFault(t *testing.T) {

@@ -19,22 +19,22 @@ func runDev(ctx context.Context, config *configs.Hub, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	fleet, err := dev.Start(ctx, dev.Options{Hub: options(config, log), Members: members, Log: log})
+	fleet, err := dev.Start(ctx, dev.Options{Hub: options(config, log, os.Getenv), Members: members, Log: log})
 	if err != nil {
 		return err
 	}
-	failed := serve(ctx, fleet, out)
+	failed := serveDev(ctx, fleet, out)
 	if err := fleet.Stop(); err != nil {
 		log.Warn().Err(err).Msg("stopping")
 	}
 	return failed
 }
 
-func serve(ctx context.Context, fleet *dev.Fleet, out io.Writer) error {
+func serveDev(ctx context.Context, fleet *dev.Fleet, out io.Writer) error {
 	if err := fleet.AdmitExamples(ctx); err != nil {
 		return err
 	}
-	printNext(out, fleet.Hub)
+	printNext(out, fleet.Hub, fleet.Client.Fleet.Name)
 	select {
 	case <-ctx.Done():
 		return nil
@@ -43,18 +43,18 @@ func serve(ctx context.Context, fleet *dev.Fleet, out io.Writer) error {
 	}
 }
 
-func printNext(out io.Writer, hub *hubd.Hub) {
+func printNext(out io.Writer, hub *hubd.Hub, fleet string) {
 	_, _ = fmt.Fprintf(out, `
 A hub and eight members in memory are running. In another terminal:
 
   export NATS_URL=%s
   export NATS_CREDS=%s
-  go run ./hub/flotilla get members
+%s  go run ./hub/flotilla get members
   go run ./hub/flotilla apply -f configs/examples/
   go run ./hub/flotilla get placements -w
 
 Ctrl-C stops everything.
-`, hub.Server().URL(), absolute(hub.Server().OperatorCreds()))
+`, hub.Server().URL(), absolute(hub.Server().OperatorCreds()), fleetLine(fleet))
 }
 
 func absolute(file string) string {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mattn/go-isatty"
 	"github.com/rs/zerolog"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -24,7 +25,8 @@ func command() *cobra.Command {
 		Use:   "hub",
 		Short: "The hub of a Flotilla fleet",
 		Long: `The hub of a fleet. It runs a NATS server of its own in --data, or connects to one that others run (--url, --creds,
---context, completed from NATS_URL, NATS_CREDS, NATS_CONTEXT). Interrupt stops it at once; SIGTERM sends its clients away first.`,
+--context, completed from NATS_URL, NATS_CREDS, NATS_CONTEXT). --dev, --data, --host and --port ask for a server of its
+own whatever the environment says. Interrupt stops it at once; SIGTERM sends its clients away first.`,
 		Example: `  hub --dev
   hub --data /var/lib/flotilla --host 0.0.0.0
   hub --config configs/hub.yaml`,
@@ -37,8 +39,9 @@ func command() *cobra.Command {
 			quieten(c, &config)
 			return runDev(c.Context(), &config, c.OutOrStdout())
 		}
-		return hubd.Run(c.Context(), options(&config, logger(config.Log, os.Stderr)))
+		return run(c.Context(), options(&config, logger(config.Log, os.Stderr), environment(c)), c.OutOrStdout())
 	}
+	c.SetFlagErrorFunc(suggestFlag)
 	s := c.Flags()
 	s.StringVar(&file, "config", "", "configuration file; flags win over it")
 	s.BoolVar(&config.Dev, "dev", config.Dev, "run eight members in memory beside the hub")
@@ -93,16 +96,27 @@ func changed(c *cobra.Command) map[string]string {
 	return given
 }
 
+// environment is what the hub reads where its servers are from: nothing when a flag asks for a server
+// of its own.
+func environment(c *cobra.Command) func(string) string {
+	for _, name := range []string{"data", "host", "port"} {
+		if c.Flags().Changed(name) {
+			return func(string) string { return "" }
+		}
+	}
+	return os.Getenv
+}
+
 // options are the hub's, from its configuration.
-func options(config *configs.Hub, log zerolog.Logger) hubd.Options {
+func options(config *configs.Hub, log zerolog.Logger, getenv func(string) string) hubd.Options {
 	o := hubd.Options{
 		Fleet: config.Fleet, PlaintextSecrets: config.PlaintextSecrets, Metrics: config.MetricsAddress,
 		MemberTimeout: time.Duration(config.MemberTimeout), DeleteTimeout: time.Duration(config.DeletionTimeout),
-		SkippedNamespaces: config.SkippedNamespaces, Log: log,
+		SkippedNamespaces: config.SkippedNamespaces, Notifications: config.Notifications, Log: log,
 		Lead: bus.LeadOptions{Layout: bus.LayoutOptions{Unmanaged: !config.ManageStreams, Durability: config.Durability}},
 		Bus:  bus.Options{URL: config.Bus.URL, Creds: config.Bus.Creds, Context: config.Bus.Context},
 	}
-	if !config.External() {
+	if !config.External(getenv) {
 		o.Server = &bus.ServerOptions{
 			Dir: config.DataDir, Host: config.Listen.Host, Port: config.Listen.Port, Durability: config.Durability,
 		}
@@ -119,7 +133,23 @@ func logger(l configs.Log, to io.Writer) zerolog.Logger {
 		level = zerolog.InfoLevel
 	}
 	if l.Format != "json" {
-		to = zerolog.ConsoleWriter{Out: to, TimeFormat: time.TimeOnly, NoColor: os.Getenv("NO_COLOR") != ""}
+		file, isFile := to.(*os.File)
+		plain := os.Getenv("NO_COLOR") != "" || !isFile || !isatty.IsTerminal(file.Fd())
+		to = zerolog.ConsoleWriter{Out: to, TimeFormat: time.TimeOnly, NoColor: plain}
 	}
 	return zerolog.New(to).Level(level).With().Timestamp().Logger()
+}
+
+// suggestFlag says which flag a mistyped one was probably meant to be.
+func suggestFlag(c *cobra.Command, err error) error {
+	name, unknown := strings.CutPrefix(err.Error(), "unknown flag: --")
+	if !unknown {
+		return fmt.Errorf("%w; see %s --help", err, c.Name())
+	}
+	var names []string
+	c.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+	if near := api.Nearest(name, names); near != "" {
+		return fmt.Errorf("%w, did you mean --%s? See %s --help", err, near, c.Name())
+	}
+	return fmt.Errorf("%w; see %s --help", err, c.Name())
 }

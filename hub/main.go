@@ -11,6 +11,8 @@ import (
 	"os/signal"
 	"syscall"
 
+	_ "time/tzdata" // zones of maintenance windows, wherever the hub runs
+
 	"flotilla/hub/hubd"
 )
 

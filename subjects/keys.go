@@ -15,9 +15,14 @@ const (
 
 // Kinds of specs: the <kind> token of spec.<kind>.<name>, and of audit.<kind>.<name>.
 const (
-	KindPlacement = "placement" // name "web" or "ns/web"
-	KindMember    = "member"    // name of the member
-	KindObject    = "object"    // name made by ObjectName
+	KindPlacement   = "placement"   // name "web" or "ns/web"
+	KindMember      = "member"      // name of the member
+	KindObject      = "object"      // name made by ObjectName
+	KindRun         = "run"         // name of the update run
+	KindStrategy    = "strategy"    // name of the update strategy
+	KindProfile     = "profile"     // name of the auto-upgrade profile
+	KindCatalog     = "catalog"     // name of the version catalog
+	KindMaintenance = "maintenance" // name of the member
 )
 
 // Kinds of commands and results: the <kind> token of command.<member>.<kind>.
@@ -41,15 +46,24 @@ type Family struct {
 // The families of bucket state. Names are as Key takes them: of a placement "web" or "ns/web", of a
 // member its name, of an object what ObjectName makes, of a snapshot "<placement>.<index>".
 var (
-	PlacementSpecs = Family{prefix: "spec.placement."}
-	MemberSpecs    = Family{prefix: "spec.member."}
-	ObjectSpecs    = Family{prefix: "spec.object."}
-	Snapshots      = Family{prefix: "snapshot.", indexed: true}
-	Members        = Family{prefix: "member."}
-	Schedules      = Family{prefix: "schedule."}
-	Verdicts       = Family{prefix: "verdict."}
-	Releases       = Family{prefix: "release."}
-	Statuses       = Family{prefix: "status."}
+	PlacementSpecs   = Family{prefix: "spec.placement."}
+	MemberSpecs      = Family{prefix: "spec.member."}
+	ObjectSpecs      = Family{prefix: "spec.object."}
+	RunSpecs         = Family{prefix: "spec.run."}
+	StrategySpecs    = Family{prefix: "spec.strategy."}
+	ProfileSpecs     = Family{prefix: "spec.profile."}
+	CatalogSpecs     = Family{prefix: "spec.catalog."}
+	MaintenanceSpecs = Family{prefix: "spec.maintenance."}
+	Snapshots        = Family{prefix: "snapshot.", indexed: true}
+	Members          = Family{prefix: "member."}
+	Schedules        = Family{prefix: "schedule."}
+	Verdicts         = Family{prefix: "verdict."}
+	Releases         = Family{prefix: "release."}
+	Statuses         = Family{prefix: "status."}
+	Runs             = Family{prefix: "run."}
+	Profiles         = Family{prefix: "profile."}
+	Locks            = Family{prefix: "lock."}
+	Notifications    = Family{prefix: "notification."}
 )
 
 // Specs is the family of the specs of one kind.

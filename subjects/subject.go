@@ -27,9 +27,22 @@ func (f Fleet) NodeEvent(member, node string) string {
 	return f.Prefix() + ".event." + member + ".node." + Encode(node)
 }
 
-// Inventory is the subject of the list of a member's nodes and their versions.
+// Inventory is the subject of the list of a member's nodes and their versions; "*" stands for any
+// member.
 func (f Fleet) Inventory(member string) string {
-	return f.Prefix() + ".event." + member + ".inventory"
+	return f.Prefix() + ".event." + member + inventory
+}
+
+const inventory = ".inventory"
+
+// ParseInventory is the inverse of Inventory.
+func (f Fleet) ParseInventory(subject string) (member string, ok bool) {
+	rest, ok := cutPrefix(subject, f.Prefix()+".event.")
+	if !ok {
+		return "", false
+	}
+	member, ok = strings.CutSuffix(rest, inventory)
+	return member, ok && CheckLabel("member", member) == nil
 }
 
 // AuditEvent is the subject of what happened to one object, "flotilla.<fleet>.audit.<kind>.<name>".

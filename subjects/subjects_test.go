@@ -72,6 +72,11 @@ func TestFamilies(t *testing.T) {
 		{PlacementSpecs, "web", "spec.placement.web", "web"},
 		{Specs(KindPlacement), "ns/web", "spec.placement.ns=2Fweb", "ns/web"},
 		{Schedules, "ns/web.v2", "schedule.ns=2Fweb=2Ev2", "ns/web.v2"},
+		{RunSpecs, "k8s-1-30", "spec.run.k8s-1-30", "k8s-1-30"},
+		{StrategySpecs, "rings", "spec.strategy.rings", "rings"},
+		{ProfileSpecs, "stable", "spec.profile.stable", "stable"},
+		{CatalogSpecs, "default", "spec.catalog.default", "default"},
+		{MaintenanceSpecs, "berlin", "spec.maintenance.berlin", "berlin"},
 		{Snapshots, SnapshotName("web", 7), "snapshot.web.7", "web"},
 		{Snapshots, SnapshotName("ns/web.v2", 12), "snapshot.ns=2Fweb=2Ev2.12", "ns/web.v2"},
 		{ObjectSpecs, ObjectName("apps/v1", "Deployment", "ns", "web"), "spec.object.apps=2Fv1=7CDeployment=7Cns=7Cweb", "apps/v1|Deployment|ns|web"},
@@ -122,6 +127,13 @@ func TestSubjectsParseBack(t *testing.T) {
 	member, kind, ok := fleet.ParseCommand(fleet.Command("berlin", CommandPlacement))
 	require.True(t, ok)
 	require.Equal(t, []string{"berlin", "placement"}, []string{member, kind})
+	member, ok = fleet.ParseInventory(fleet.Inventory("berlin"))
+	require.True(t, ok)
+	require.Equal(t, "berlin", member)
+	_, ok = fleet.ParseInventory(fleet.Inventory("*"))
+	require.False(t, ok)
+	_, ok = fleet.ParseInventory(fleet.NodeEvent("berlin", "inventory"))
+	require.False(t, ok)
 	_, _, ok = fleet.ParseHint(fleet.Hint("berlin", "upgrade"))
 	require.True(t, ok)
 	_, _, ok = fleet.ParseHint(fleet.Command("berlin", "upgrade"))

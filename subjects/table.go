@@ -82,12 +82,21 @@ func (f Fleet) records() []Address {
 		record(PlacementSpecs, "<placement>", "a placement as applied", "door", "scheduler, roller, reporter"),
 		record(MemberSpecs, "<member>", "a MemberCluster as applied", "door", "registrar"),
 		record(ObjectSpecs, "<object>", "head of a content object: digest, labels", "door", "door"),
+		record(RunSpecs, "<run>", "an update run as applied, or as made of a profile", "door; runner what a profile makes", "runner, dispatcher"),
+		record(StrategySpecs, "<strategy>", "an update strategy as applied", "door", "runner"),
+		record(ProfileSpecs, "<profile>", "an auto-upgrade profile as applied", "door", "runner"),
+		record(CatalogSpecs, "<catalog>", "which versions are published where", "door", "runner"),
+		record(MaintenanceSpecs, "<member>", "the maintenance windows of a member", "door", "runner"),
 		record(Snapshots, "<placement>.<index>", "what a placement selected, never changed", "door", "roller, dispatcher"),
 		record(Members, "<member>", "state, labels and properties of a member", "registrar", "scheduler, roller, clients"),
 		record(Schedules, "<placement>", "bindings with the scores of their pick", "scheduler", "roller, reporter, clients"),
 		record(Verdicts, "<placement>", "why each member was picked or not", "scheduler", "clients"),
 		record(Releases, "<placement>", "which snapshot each binding may run", "roller", "dispatcher, reporter"),
 		record(Statuses, "<placement>", "conditions, counts, first failures", "reporter", "clients"),
+		record(Runs, "<run>", "state of an update run: its whole tree, frozen membership, gates", "runner", "dispatcher, clients"),
+		record(Profiles, "<profile>", "what an auto-upgrade profile last did", "runner", "clients"),
+		record(Locks, "<member>", "which operation may change the member now; created, never overwritten", "runner", "runner"),
+		record(Notifications, "<notification>", "how far into the audit stream a notification has come", "notifier", "notifier"),
 		{in, TermKey, "who leads; fences every other write", "leader", "hubs"},
 		{in, LayoutKey, "number of the last layout step", "leader", "hubs"},
 	}
@@ -98,14 +107,14 @@ func (f Fleet) otherBuckets() []Address {
 		{f.Bucket(Lease), LeaseKey, "the holder of the lease", "leader", "hubs"},
 		{f.Bucket(Content), "<sha256>", "a body or a work document", "leader", "agents"},
 		{f.Bucket(Heartbeat), "<member>", "the newest heartbeat", "that agent", "registrar"},
-		{f.Bucket(Result), "<member>.<kind>." + each, "the newest result", "that agent", "roller, reporter"},
+		{f.Bucket(Result), "<member>.<kind>." + each, "the newest result", "that agent", "roller, reporter, runner"},
 	}
 }
 
 func (f Fleet) plain() []Address {
 	return []Address{
 		{f.Stream(Events), f.Prefix() + ".event.<member>.node.<node>", "the whole state of a node", "that agent", "disruptor"},
-		{f.Stream(Events), f.Inventory("<member>"), "nodes and versions of a member", "that agent", "disruptor"},
+		{f.Stream(Events), f.Inventory("<member>"), "versions, node pools and windows of a member", "that agent", "runner, door"},
 		{f.Stream(Commands), f.Command("<member>", "<kind>"), "wanted state; kind is placement, upgrade or disruption", "dispatcher", "that agent, by direct get"},
 		{"", f.Hint("<member>", "<kind>"), "a newer command is stored; headers only", "the server", "that agent"},
 		{f.Stream(Audit), f.Prefix() + ".audit.<kind>." + each, "what happened to an object", "rooms", "clients"},

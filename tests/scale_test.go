@@ -5,8 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/require"
-
 	"flotilla/bus/bustest"
 )
 
@@ -68,8 +66,8 @@ func (s *slice) arrives(members int, snapshot string, start time.Time) time.Dura
 	return took
 }
 
-// One hub with 200 agents over TCP: from apply to the last result. The bound is generous, because tests
-// share their machine; BenchmarkApply measures.
+// One hub with 200 agents over TCP: an apply, and a change of it, reach every one of them. BenchmarkApply
+// measures how soon.
 func TestTwoHundredAgents(t *testing.T) {
 	const members = 200
 	s := scaled(t, members)
@@ -78,7 +76,6 @@ func TestTwoHundredAgents(t *testing.T) {
 		s.apply(fmt.Sprintf(everywhere, i))
 		took := s.arrives(members, fmt.Sprint(i+1), start)
 		t.Logf("apply %d to the last result on %d members: %s", i+1, members, took)
-		require.Less(t, took, 20*time.Second)
 	}
 }
 

@@ -95,14 +95,19 @@ func (a *Agent) Start(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	a.greet(conn)
+	a.run(w.Run)
+	up, err := a.upgrader(conn)
+	if err != nil {
+		return err
+	}
 	b := beat.New(beat.Options{
 		Member: a.Member(), Hub: conn, Target: a.target, Version: cmp.Or(a.o.Version, api.Version),
 		Interval: time.Duration(a.o.Config.HeartbeatInterval), Labels: a.o.Config.AllLabels(), Properties: a.o.Config.AllProperties(),
-		Namespaces: true, Holds: w.Holds, Unlisted: w.Unlisted, Trouble: w.Trouble, Log: a.o.Log,
+		Namespaces: true, Holds: w.Holds, Unlisted: w.Unlisted, Trouble: func() string { return cmp.Or(w.Trouble(), up.Trouble()) }, Log: a.o.Log,
 	})
-	a.greet(conn)
 	a.run(a.advise(conn))
-	a.run(w.Run)
+	a.run(up.Run)
 	a.run(func(ctx context.Context) error { b.Run(ctx); return nil })
 	if a.memory != nil {
 		a.run(a.followFaults)

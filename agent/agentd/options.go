@@ -1,13 +1,14 @@
 // Package agentd is the agent of one member as a package: Options, New, Start, Stop, Run. The main
 // program runs one; the hub's --dev mode, the demo and tests run many in one process.
 //
-// It wires the heartbeat (beat) and the worker to one connection and one target, undoes in reverse
+// It wires the heartbeat (beat), the worker and the upgrader to one connection and one target, undoes in reverse
 // what it did, and returns from Stop only when nothing of it runs any more.
 package agentd
 
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -29,6 +30,9 @@ type Options struct {
 	CredsText []byte
 	// Target replaces the one that Config describes.
 	Target target.Target
+	// Shepherd is a program whose main calls command.Shepherd first, for the upgrade driver exec; empty
+	// where there is none.
+	Shepherd string
 	// Version of this build, api.Version when empty.
 	Version string
 	// PollEvery is how often the index is read without a hint, 3 min when 0.
@@ -57,19 +61,21 @@ func inMemory(c *configs.Agent) (*memory.Member, error) {
 		given = defaultNodes
 	}
 	var nodes []target.Node
+	var pools []api.NodePoolFacts
 	for i := range given {
 		made, err := nodesOf(&given[i])
 		if err != nil {
 			return nil, fmt.Errorf("target.memory.nodes[%d]: %w", i, err)
 		}
 		nodes = append(nodes, made...)
+		pools = withPool(pools, &given[i])
 	}
 	faults, err := memory.ParseFaults(m.Faults)
 	if err != nil {
 		return nil, fmt.Errorf("target.memory.faults: %w", err)
 	}
 	member := memory.New(memory.Options{
-		Name: c.Member, KubernetesVersion: m.KubernetesVersion, Nodes: nodes, ReadyAfter: time.Duration(m.ReadyAfter),
+		Name: c.Member, KubernetesVersion: m.KubernetesVersion, Nodes: nodes, Pools: pools, ReadyAfter: time.Duration(m.ReadyAfter),
 	})
 	member.SetFaults(faults)
 	return member, nil
@@ -82,8 +88,20 @@ func nodesOf(n *configs.Nodes) ([]target.Node, error) {
 		if err != nil {
 			return nil, err
 		}
-		node.Zone, node.InstanceType, node.Price = n.Zone, n.InstanceType, n.Price()
+		node.Zone, node.InstanceType, node.Price, node.Pool = n.Zone, n.InstanceType, n.Price(), n.PoolName()
 		out = append(out, node)
 	}
 	return out, nil
+}
+
+// withPool adds the pool of an entry, unless an entry before described it.
+func withPool(pools []api.NodePoolFacts, n *configs.Nodes) []api.NodePoolFacts {
+	if slices.ContainsFunc(pools, func(p api.NodePoolFacts) bool { return p.Name == n.PoolName() }) {
+		return pools
+	}
+	p := n.Pool
+	return append(pools, api.NodePoolFacts{
+		Name: n.PoolName(), Mode: p.Mode, OSType: p.OSType, OSSKU: p.OSSKU, NodeImageVersion: p.Image,
+		KubernetesVersion: p.KubernetesVersion, FromSnapshot: p.FromSnapshot,
+	})
 }

@@ -43,6 +43,8 @@ type Target interface {
 	Nodes(ctx context.Context) ([]Node, error)
 	// Namespaces lists the names of the namespaces, sorted.
 	Namespaces(ctx context.Context) ([]string, error)
+	// Budgets lists the pod disruption budgets, sorted by namespace and name.
+	Budgets(ctx context.Context) ([]Budget, error)
 }
 
 // Write is one object to write.
@@ -91,6 +93,26 @@ type Node struct {
 	Requested corev1.ResourceList
 	// Price is in US dollars per hour, 0 when unknown.
 	Price float64
+	// Pool is the node pool it belongs to, empty when nobody says.
+	Pool string
+	// Kubelet is the version of its kubelet, "v1.36.3".
+	Kubelet string
+	// Image it was made from, by its full name; empty when unknown.
+	Image string
+	// NotReady is set while its condition Ready is not True.
+	NotReady bool
+}
+
+// Budget is one pod disruption budget as its controller last judged it.
+type Budget struct {
+	Namespace, Name string
+	// Expected pods it covers, Healthy ones, and how many may be disrupted now.
+	Expected, Healthy, Allowed int
+}
+
+// String is "shop/web allows 0 disruptions, 2 of 2 pods are healthy".
+func (b Budget) String() string {
+	return fmt.Sprintf("%s/%s allows %d disruptions, %d of %d pods are healthy", b.Namespace, b.Name, b.Allowed, b.Healthy, b.Expected)
 }
 
 // NewNode returns a node with so much cpu and memory, all of it allocatable; both are quantities, "4"

@@ -106,11 +106,19 @@ func (l *ledger) unsent() []string {
 	return out
 }
 
-// unsend makes every result be told again: the hub may have lost what it had.
-func (l *ledger) unsend() {
+// unsend makes every result be told again, because the hub may have lost what it had. It lists the
+// placements whose result was told.
+func (l *ledger) unsend() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	var out []string
+	for placement, sent := range l.sent {
+		if sent {
+			out = append(out, placement)
+		}
+	}
 	clear(l.sent)
+	return out
 }
 
 // changed is when the content or one of the two answers last turned.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -115,9 +116,7 @@ func (w *Worker) Run(ctx context.Context) error {
 	w.pace = newPace(idle)
 	defer w.o.Hub.OnConnect(func() {
 		w.nudge()
-		for _, placement := range w.ledger.unsent() {
-			w.queue.Add(placement)
-		}
+		w.tellAgain()
 	})()
 	if err := w.o.Hub.OnHint(w.hint); err != nil {
 		return errors.Join(fmt.Errorf("subscribing to hints: %w", err), w.store.close())
@@ -133,6 +132,21 @@ func (w *Worker) Run(ctx context.Context) error {
 	running.Go(func() { w.queue.Run(ctx, w.reconcile) })
 	running.Wait()
 	return errors.Join(w.store.flush(), w.store.close())
+}
+
+// tellSpread is over how long results that the hub had already are told again after a reconnect, so that
+// a broker that comes back is not flooded by a whole fleet.
+const tellSpread = 5 * time.Second
+
+// tellAgain tells the hub every result: at once what it does not have, and soon what it had, because a
+// broker that was away may have lost its last second.
+func (w *Worker) tellAgain() {
+	for _, placement := range w.ledger.unsent() {
+		w.queue.Add(placement)
+	}
+	for _, placement := range w.ledger.unsend() {
+		w.queue.AddAt(placement, time.Now().Add(time.Duration(rand.Float64()*float64(tellSpread))))
+	}
 }
 
 // watch wakes the placements whose objects changed on the member.

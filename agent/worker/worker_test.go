@@ -2,6 +2,7 @@ package worker
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -219,6 +220,33 @@ func TestAgentThatStartsWithTheHubAwayKeepsAndRepairs(t *testing.T) {
 	h.expect("web", func(r api.PlacementResult) bool { return r.Applied == no })
 	m.SetFaults(memory.Faults{})
 	h.expect("web", func(r api.PlacementResult) bool { return r.Available == yes })
+}
+
+// A broker that comes back without the last result gets it again: nothing else would ever tell the hub.
+func TestResultThatTheBrokerLostIsToldAgain(t *testing.T) {
+	h := newHub(t)
+	m := member(t, 0)
+	start(t, h, m, t.TempDir())
+	h.command(h.entry("web", 1, "{apiVersion: v1, kind: Namespace, metadata: {name: shop}}"))
+	told := h.expect("web", func(r api.PlacementResult) bool { return r.Applied == "True" })
+	require.NoError(t, h.store.Results.Purge(t.Context(), subjects.ResultKey("berlin", subjects.CommandPlacement, "web")))
+	bustest.Eventually(t, func() error {
+		if _, err := h.result("web"); err == nil {
+			return errors.New("the result is there still")
+		}
+		return nil
+	})
+	h.server.Restart(t)
+	bustest.EventuallyIn(t, 30*time.Second, func() error {
+		again, err := h.result("web")
+		if err != nil {
+			return err
+		}
+		if again.Generation != told.Generation || again.Applied != told.Applied {
+			return fmt.Errorf("told %+v, expected %+v", again, told)
+		}
+		return nil
+	})
 }
 
 func TestMissingIndexTearsNothingDown(t *testing.T) {

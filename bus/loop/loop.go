@@ -158,6 +158,9 @@ func (q *Queue) settle(key string, recheck time.Time, err error) (delay time.Dur
 	switch {
 	case err != nil:
 		delay = q.delay(it.failures)
+		if it.again {
+			delay = min(delay, q.o.MinDelay)
+		}
 		it.failures++
 		it.again = false
 		q.addAt(it, key, time.Now().Add(delay))

@@ -206,3 +206,31 @@ func TestRunWaitsForItsWorkers(t *testing.T) {
 		require.Zero(t, q.Len(), "a stopped queue takes nothing")
 	})
 }
+
+// News that comes while a key fails does not wait out a delay that has grown long.
+func TestNewsDuringAFailureIsSeenSoon(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := New(Options{MinDelay: time.Second, MaxDelay: time.Hour, Jitter: func() float64 { return 0 }})
+		ctx, cancel := context.WithCancel(t.Context())
+		var looks []time.Duration
+		began := time.Now()
+		q.Add("web")
+		q.Run(ctx, func(context.Context, string) (time.Time, error) {
+			looks = append(looks, time.Since(began))
+			switch len(looks) {
+			case 5:
+				q.Add("web")
+			case 6:
+				cancel()
+			}
+			return time.Time{}, errors.New("broken")
+		})
+		seconds := func(n ...int) (out []time.Duration) {
+			for _, s := range n {
+				out = append(out, time.Duration(s)*time.Second)
+			}
+			return out
+		}
+		require.Equal(t, seconds(0, 1, 3, 7, 15, 16), looks)
+	})
+}

@@ -1,12 +1,12 @@
 // Package examples holds the example files: the placements of the tutorials with the content they
-// place, a fleet of eight members, and forms that are refused. The demo, the hub's --dev mode and
-// tests read them from here, so that they work without a checkout beside them.
+// place, a fleet of eight members, what upgrades them, and forms that are refused. The demo, the hub's
+// --dev mode and tests read them from here, so that they work without a checkout beside them.
 package examples
 
 import "embed"
 
 // Files holds the example files: placements ("000-…", "004-…"), their content ("content-…"),
-// members.yaml, agents/NAME.yaml, fleet/members.yaml, and refused/.
+// members.yaml, agents/NAME.yaml, fleet/members.yaml, upgrades/NAME.yaml, and refused/.
 //
-//go:embed *.yaml agents/*.yaml fleet/*.yaml refused/*.yaml
+//go:embed *.yaml agents/*.yaml fleet/*.yaml refused/*.yaml upgrades/*.yaml
 var Files embed.FS

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // MaxObjectBytes is the size above which an object is refused.
@@ -18,6 +20,12 @@ type Decoded struct {
 	Placement *Placement
 	// Member is set for a MemberCluster.
 	Member *MemberCluster
+	// Run, Strategy, Profile, Catalog and Maintenance are set for the kinds around upgrades.
+	Run         *UpdateRun
+	Strategy    *UpdateStrategy
+	Profile     *AutoUpgradeProfile
+	Catalog     *VersionCatalog
+	Maintenance *MemberMaintenance
 	// Body is the document of any other kind, content, as it was given.
 	Body json.RawMessage
 	// ResourceVersion and UID are what the document says it was read as.
@@ -33,22 +41,57 @@ type Decoded struct {
 
 // IsContent reports whether the document is of a kind that Flotilla stores and places but gives no
 // meaning to.
-func (d *Decoded) IsContent() bool { return d.Placement == nil && d.Member == nil }
+func (d *Decoded) IsContent() bool {
+	value, _, _ := d.Typed()
+	return value == nil
+}
+
+// Typed returns the value of a known kind with its metadata and its spec, all of them pointers into
+// d; nil for content.
+func (d *Decoded) Typed() (value any, meta *metav1.ObjectMeta, spec any) {
+	switch {
+	case d.Placement != nil:
+		return d.Placement, &d.Placement.ObjectMeta, &d.Placement.Spec
+	case d.Member != nil:
+		return d.Member, &d.Member.ObjectMeta, &d.Member.Spec
+	case d.Run != nil:
+		return d.Run, &d.Run.ObjectMeta, &d.Run.Spec
+	case d.Strategy != nil:
+		return d.Strategy, &d.Strategy.ObjectMeta, &d.Strategy.Spec
+	case d.Profile != nil:
+		return d.Profile, &d.Profile.ObjectMeta, &d.Profile.Spec
+	case d.Catalog != nil:
+		return d.Catalog, &d.Catalog.ObjectMeta, &d.Catalog.Spec
+	case d.Maintenance != nil:
+		return d.Maintenance, &d.Maintenance.ObjectMeta, &d.Maintenance.Spec
+	}
+	return nil, nil, nil
+}
 
 // knownKinds maps the kinds that Flotilla gives a meaning to, to their group.
 var knownKinds = map[string]string{
 	KindClusterResourcePlacement: GroupPlacement,
 	KindResourcePlacement:        GroupPlacement,
 	KindMemberCluster:            GroupCluster,
+	KindUpdateRun:                GroupFlotilla,
+	KindUpdateStrategy:           GroupFlotilla,
+	KindAutoUpgradeProfile:       GroupFlotilla,
+	KindVersionCatalog:           GroupFlotilla,
+	KindMemberMaintenance:        GroupFlotilla,
+	KindGate:                     GroupFlotilla,
 }
 
-// knownVersions are accepted of every known kind; their shapes are the same.
-var knownVersions = []string{"v1", "v1beta1"}
+// knownVersions are accepted of every known kind of a group; their shapes are the same.
+var knownVersions = map[string][]string{
+	GroupPlacement: {"v1", "v1beta1"},
+	GroupCluster:   {"v1", "v1beta1"},
+	GroupFlotilla:  {"v1alpha1"},
+}
 
 // Known reports whether documents of a kind are decoded strictly; all others are content.
 func Known(apiVersion, kind string) bool {
 	group, version := splitAPIVersion(apiVersion)
-	return knownKinds[kind] == group && group != "" && slices.Contains(knownVersions, version)
+	return knownKinds[kind] == group && group != "" && slices.Contains(knownVersions[group], version)
 }
 
 func splitAPIVersion(apiVersion string) (group, version string) {
@@ -110,14 +153,24 @@ func (r *reading) read() {
 		return
 	}
 	r.out.serverSet = serverSet(r.tree)
-	switch r.out.Object.Kind {
-	case KindMemberCluster:
+	switch {
+	case r.foreign():
+		r.content()
+	case r.out.Object.Kind == KindMemberCluster:
 		r.member()
-	case KindClusterResourcePlacement, KindResourcePlacement:
+	case r.out.Object.Kind == KindClusterResourcePlacement, r.out.Object.Kind == KindResourcePlacement:
 		r.placement()
+	case knownKinds[r.out.Object.Kind] == GroupFlotilla:
+		r.upgrade()
 	default:
 		r.content()
 	}
+}
+
+// foreign reports a kind of another group that bears a name of ours which others use too.
+func (r *reading) foreign() bool {
+	group, _ := splitAPIVersion(r.out.Object.APIVersion)
+	return r.out.Object.Kind == KindGate && group != GroupFlotilla
 }
 
 func textAt(n *node, key string) string {
@@ -149,11 +202,11 @@ func (r *reading) named() bool {
 // and do nothing.
 func (r *reading) knownVersion() {
 	group, ok := knownKinds[r.out.Object.Kind]
-	if !ok || Known(r.out.Object.APIVersion, r.out.Object.Kind) {
+	if !ok || r.foreign() || Known(r.out.Object.APIVersion, r.out.Object.Kind) {
 		return
 	}
 	var accepted []string
-	for _, version := range knownVersions {
+	for _, version := range knownVersions[group] {
 		accepted = append(accepted, group+"/"+version)
 	}
 	var at *place
@@ -167,15 +220,11 @@ func (r *reading) supported() {
 	if group != GroupPlacement && group != GroupCluster && group != GroupFlotilla || knownKinds[r.out.Object.Kind] != "" {
 		return
 	}
-	var kinds []string
-	for kind := range knownKinds {
-		kinds = append(kinds, kind)
-	}
-	slices.Sort(kinds)
+	kinds := sortedKeys(knownKinds)
 	var at *place
 	expected := "a kind that is supported: " + strings.Join(kinds, ", ")
 	var fix *node
-	if near := nearest(r.out.Object.Kind, kinds); near != "" {
+	if near := Nearest(r.out.Object.Kind, kinds); near != "" {
 		expected, fix = near+" (did you mean that?)", textNode(near)
 	}
 	r.findings.add(at.child("kind"), quote(r.out.Object.Kind), expected, fix)

@@ -37,13 +37,11 @@ func serverSet(tree *node) []string {
 // DropServerSet takes out of a known kind what only the hub sets, metadata and status, and returns a
 // note that names it, or "". ResourceVersion and UID of d stay, for those who compare them.
 func (d *Decoded) DropServerSet() string {
-	if p := d.Placement; p != nil {
-		p.Status = nil
-		dropServerSet(&p.ObjectMeta)
+	if d.Member != nil {
+		d.Member.Status = nil
 	}
-	if m := d.Member; m != nil {
-		m.Status = nil
-		dropServerSet(&m.ObjectMeta)
+	if _, meta, _ := d.Typed(); meta != nil {
+		dropServerSet(meta)
 	}
 	if len(d.serverSet) == 0 {
 		return ""

@@ -3,6 +3,7 @@ package api
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -12,11 +13,11 @@ import (
 )
 
 func TestKnown(t *testing.T) {
-	for _, kind := range []string{"placement.kubernetes-fleet.io/v1 ClusterResourcePlacement", "placement.kubernetes-fleet.io/v1beta1 ResourcePlacement", "cluster.kubernetes-fleet.io/v1 MemberCluster"} {
+	for _, kind := range []string{"placement.kubernetes-fleet.io/v1 ClusterResourcePlacement", "placement.kubernetes-fleet.io/v1beta1 ResourcePlacement", "cluster.kubernetes-fleet.io/v1 MemberCluster", "flotilla.io/v1alpha1 UpdateRun", "flotilla.io/v1alpha1 Gate"} {
 		apiVersion, kind, _ := strings.Cut(kind, " ")
 		require.True(t, Known(apiVersion, kind), kind)
 	}
-	for _, kind := range []string{"v1 ClusterResourcePlacement", "placement.kubernetes-fleet.io/v1alpha1 ClusterResourcePlacement", "cluster.kubernetes-fleet.io/v1 ClusterResourcePlacement", "v1 ConfigMap", " ", "/v1 "} {
+	for _, kind := range []string{"v1 ClusterResourcePlacement", "placement.kubernetes-fleet.io/v1alpha1 ClusterResourcePlacement", "cluster.kubernetes-fleet.io/v1 ClusterResourcePlacement", "v1 ConfigMap", "flotilla.io/v1 UpdateRun", "traffic.example.com/v1 Gate", " ", "/v1 "} {
 		apiVersion, kind, _ := strings.Cut(kind, " ")
 		require.False(t, Known(apiVersion, kind), kind)
 	}
@@ -33,7 +34,7 @@ func TestVersionsAndKindsThatAreNotKnown(t *testing.T) {
 			`apiVersion: found "fleet.example.com/v1", expected cluster.kubernetes-fleet.io/v1 or cluster.kubernetes-fleet.io/v1beta1`,
 		}},
 		{"a kind of our groups that is not built", "apiVersion: placement.kubernetes-fleet.io/v1\nkind: ClusterResourceOverride\nmetadata: {name: a, labels: {tier: 1}}\n", []string{
-			`kind: found "ClusterResourceOverride", expected a kind that is supported: ClusterResourcePlacement, MemberCluster, ResourcePlacement`,
+			`kind: found "ClusterResourceOverride", expected a kind that is supported: AutoUpgradeProfile, ClusterResourcePlacement, Gate, MemberCluster, MemberMaintenance, ResourcePlacement, UpdateRun, UpdateStrategy, VersionCatalog`,
 			`metadata.labels.tier: found number 1, expected a string, "1"`,
 		}},
 		{"a kind misspelt", "apiVersion: placement.kubernetes-fleet.io/v1\nkind: ClusterresourcePlacment\nmetadata: {name: a}\n", []string{
@@ -108,7 +109,7 @@ func TestFaultsAreBoundedAndQuicklyFound(t *testing.T) {
 func TestNoDocumentBreaksTheDecoder(t *testing.T) {
 	strangers := []any{nil, true, "text", json.Number("1"), []any{}, []any{nil}, []any{map[string]any{}}, map[string]any{}, map[string]any{"zzzzzzzz": nil}}
 	corrected := 0
-	for _, doc := range valid {
+	for _, doc := range slices.Concat(valid, upgradeDocuments) {
 		raw, err := yaml.YAMLToJSON([]byte(doc))
 		require.NoError(t, err)
 		var root any

@@ -66,6 +66,8 @@ type MemberClusterStatus struct {
 	Nodes             int               `json:"nodes,omitempty"`
 	Placed            int               `json:"placed,omitempty"`
 	Unlisted          []string          `json:"unlisted,omitempty"`
+	// Inventory is what upgrades depend on, as the agent last reported it.
+	Inventory *MemberInventory `json:"inventory,omitempty"`
 }
 
 // PropertyValue is one property as observed.

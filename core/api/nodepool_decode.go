@@ -57,7 +57,7 @@ func poolAnnotationNotes(annotations map[string]string) []string {
 			continue
 		}
 		note := "metadata.annotations: nothing reads " + key
-		if near := nearest(key, read); near != "" {
+		if near := Nearest(key, read); near != "" {
 			note += "; did you mean " + near + "?"
 		}
 		notes = append(notes, note)

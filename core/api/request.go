@@ -24,13 +24,15 @@ const (
 
 // Codes of a Failure, sent as the micro service's error code too.
 const (
-	CodeInvalid     = "400" // documents with faults
-	CodeRefused     = "403" // well-formed, but a rule forbids it
-	CodeNotFound    = "404"
-	CodeConflict    = "409" // the object changed since it was read
-	CodeTooLarge    = "413"
-	CodeInternal    = "500"
-	CodeUnavailable = "503" // not the leader, or still relisting: retry with the same request id
+	CodeInvalid      = "400" // documents with faults
+	CodeRefused      = "403" // well-formed, but a rule forbids it
+	CodeNotFound     = "404"
+	CodeConflict     = "409" // the object changed since it was read
+	CodePrecondition = "412" // the object is at another revision than the request was made from
+	CodeTooLarge     = "413"
+	CodeLimit        = "422" // more than a limit allows
+	CodeInternal     = "500"
+	CodeUnavailable  = "503" // not the leader, or still relisting: retry with the same request id
 )
 
 // Failure is the body of a reply that did not succeed.
@@ -55,7 +57,8 @@ type ApplyRequest struct {
 	// Request is a random id; a repeat with the same id answers the first result.
 	Request   string            `json:"request"`
 	DryRun    bool              `json:"dryRun,omitempty"`
-	Documents []json.RawMessage `json:"documents"` // JSON, at most 500
+	Show      bool              `json:"show,omitempty"` // on dry runs: answer each object as it would be stored
+	Documents []json.RawMessage `json:"documents"`      // JSON, at most 500
 }
 
 // Actions of an ApplyResult.
@@ -81,6 +84,8 @@ type ApplyResult struct {
 	Generation      int64     `json:"generation,omitempty"`
 	ResourceVersion string    `json:"resourceVersion,omitempty"`
 	Notes           []string  `json:"notes,omitempty"`
+	// Body is the object as it would be stored, of ApplyRequest.Show.
+	Body json.RawMessage `json:"body,omitempty"`
 }
 
 // GetRequest reads one object, status rendered in full. Kind is a Kubernetes kind.
@@ -99,6 +104,9 @@ type ListRequest struct {
 	LabelSelector string `json:"labelSelector,omitempty"`
 	Limit         int    `json:"limit,omitempty"` // 0: as many as fit in one reply
 	Continue      string `json:"continue,omitempty"`
+	// Brief leaves the entry of each member out of the status of placements, and of runs all members
+	// but those that run, wait or failed: tables need the counts.
+	Brief bool `json:"brief,omitempty"`
 }
 
 // ListResponse is one page.
@@ -108,12 +116,23 @@ type ListResponse struct {
 	ResourceVersion string            `json:"resourceVersion,omitempty"`
 }
 
-// DeleteRequest asks for deletion. It returns at once; Get shows what is not confirmed yet.
+// DeleteRequest asks for deletion. It returns at once; Get shows what is not confirmed yet. The answer
+// is an ApplyResult, and a DeleteResponse where Objects are named.
 type DeleteRequest struct {
-	Request         string    `json:"request"`
-	Object          ObjectRef `json:"object"`
-	ResourceVersion string    `json:"resourceVersion,omitempty"`
-	DryRun          bool      `json:"dryRun,omitempty"`
+	Request string    `json:"request"`
+	Object  ObjectRef `json:"object,omitzero"`
+	// Objects are several at once instead of Object, at most 500: all that are there are deleted in one
+	// step, so that no placement sees some of its content gone, or none when a rule forbids one of them.
+	Objects []ObjectRef `json:"objects,omitempty"`
+	// ResourceVersion is what Object was read at; empty: any.
+	ResourceVersion string `json:"resourceVersion,omitempty"`
+	DryRun          bool   `json:"dryRun,omitempty"`
+}
+
+// DeleteResponse says what became of each object of DeleteRequest.Objects.
+type DeleteResponse struct {
+	Results []ApplyResult `json:"results"`
+	Missing []ObjectRef   `json:"missing,omitempty"` // not there before
 }
 
 // PatchRequest is a JSON merge patch of one object.
@@ -150,6 +169,13 @@ type EnrolResponse struct {
 type PlanRequest struct {
 	Documents []json.RawMessage `json:"documents"`
 	Now       *metav1.Time      `json:"now,omitempty"`
+	// Runs names stored update runs to plan as they stand, beside those among Documents; "*" stands
+	// for all that are active.
+	Runs []string `json:"runs,omitempty"`
+	// Assume is how long the upgrade of a member is taken to last; nil: as long as its own last ones.
+	Assume *metav1.Duration `json:"assume,omitempty"`
+	// ApproveAfter is how long after they are reached gates are taken to be approved; nil: never.
+	ApproveAfter *metav1.Duration `json:"approveAfter,omitempty"`
 }
 
 // WhyRequest asks why a placement goes, or does not go, to members; empty Member asks for all. The answer
@@ -182,7 +208,11 @@ type FleetStatus struct {
 	Members    map[string]int `json:"members"` // by state
 	Placements int            `json:"placements"`
 	Bindings   int            `json:"bindings"`
-	Problems   []Problem      `json:"problems,omitempty"`
+	// Converging counts the placements that some member is still on the way to hold as wanted.
+	Converging int `json:"converging,omitempty"`
+	// Runs counts update runs by state.
+	Runs     map[string]int `json:"runs,omitempty"`
+	Problems []Problem      `json:"problems,omitempty"`
 }
 
 // Problem is one thing a person should look at.

@@ -38,3 +38,37 @@ func TestHeadGoesBeforeBody(t *testing.T) {
 	_, err = spec.DecodeMember()
 	require.ErrorContains(t, err, "decoding ResourcePlacement/shop/web")
 }
+
+func TestSpecsOfUpgradesAreRead(t *testing.T) {
+	spec := api.Spec{
+		Object: api.ObjectRef{Kind: api.KindUpdateRun, Name: "r1"}, UID: "u1", Generation: 2,
+		Body: json.RawMessage(`{"metadata":{"name":"x","uid":"old"},"spec":{"upgrade":{"type":"Full"},"stages":[{"name":"s"}],"channel":"Rapid","trackerURL":"t","default":{"durationHours":4}}}`),
+	}
+	run, err := spec.DecodeRun()
+	require.NoError(t, err)
+	require.Equal(t, []string{"r1", "u1", "Full"}, []string{run.Name, string(run.UID), run.Spec.Upgrade.Type})
+	strategy, err := spec.DecodeStrategy()
+	require.NoError(t, err)
+	require.Equal(t, "s", strategy.Spec.Stages[0].Name)
+	profile, err := spec.DecodeProfile()
+	require.NoError(t, err)
+	require.Equal(t, "Rapid", profile.Spec.Channel)
+	catalog, err := spec.DecodeCatalog()
+	require.NoError(t, err)
+	require.Equal(t, "t", catalog.Spec.TrackerURL)
+	maintenance, err := spec.DecodeMaintenance()
+	require.NoError(t, err)
+	require.Equal(t, 4, maintenance.Spec.Default.DurationHours)
+	require.Equal(t, int64(2), maintenance.Generation)
+
+	spec.Body = json.RawMessage(`7`)
+	for _, read := range []func() error{
+		func() error { _, err := spec.DecodeRun(); return err },
+		func() error { _, err := spec.DecodeStrategy(); return err },
+		func() error { _, err := spec.DecodeProfile(); return err },
+		func() error { _, err := spec.DecodeCatalog(); return err },
+		func() error { _, err := spec.DecodeMaintenance(); return err },
+	} {
+		require.ErrorContains(t, read(), "decoding UpdateRun/r1")
+	}
+}

@@ -78,7 +78,7 @@ func (w *walker) known(t reflect.Type, known []field, n *node, i int, at *place)
 	if w.loose {
 		return field{}, false
 	}
-	near := nearest(key, fieldNames(t))
+	near := Nearest(key, fieldNames(t))
 	if near == "" || n.get(near) != nil {
 		w.findings.lose(at.child(key), "an unknown field", "one of "+strings.Join(fieldNames(t), ", "))
 		return field{}, false
@@ -100,8 +100,8 @@ func (w *walker) required(known []field, given map[string]bool, at *place) {
 	}
 }
 
-// nearest returns the name that key was most likely meant to be, or "".
-func nearest(key string, names []string) string {
+// Nearest returns the name that key was most likely meant to be, or "".
+func Nearest(key string, names []string) string {
 	best, least := "", 1+max(1, len(key)/4)
 	for _, name := range names {
 		d := distance(strings.ToLower(key), strings.ToLower(name))

@@ -26,6 +26,21 @@ func (p *place) in(names ...string) *place {
 	return p
 }
 
+// placeAt reads a path of plain words and indexes, "spec.stages[0].name".
+func placeAt(path string) *place {
+	var at *place
+	for word := range strings.SplitSeq(path, ".") {
+		name, indexes, _ := strings.Cut(word, "[")
+		at = at.child(name)
+		for index := range strings.SplitSeq(indexes, "[") {
+			if i, err := strconv.Atoi(strings.TrimSuffix(index, "]")); err == nil {
+				at = at.item(i)
+			}
+		}
+	}
+	return at
+}
+
 // String is "spec.policy.tolerations[0].key"; keys that are no plain word stand in brackets,
 // `metadata.labels["example.com/tier"]`.
 func (p *place) String() string {

@@ -19,6 +19,7 @@ func init() {
 		reflect.TypeFor[intstr.IntOrString](): (*walker).intOrString,
 		reflect.TypeFor[metav1.Time]():        (*walker).time,
 		reflect.TypeFor[metav1.MicroTime]():   (*walker).time,
+		reflect.TypeFor[metav1.Duration]():    (*walker).duration,
 		reflect.TypeFor[Price]():              (*walker).price,
 		reflect.TypeFor[Amount]():             (*walker).amount,
 		reflect.TypeFor[metav1.FieldsV1]():    func(_ *walker, n *node, _ *place) (*node, bool) { return n, true },
@@ -140,6 +141,16 @@ func (w *walker) time(n *node, at *place) (*node, bool) {
 		}
 	}
 	w.findings.lose(at, n.String(), expected)
+	return nil, false
+}
+
+func (w *walker) duration(n *node, at *place) (*node, bool) {
+	if n.shape == shapeText {
+		if _, err := time.ParseDuration(n.text); err == nil {
+			return n, true
+		}
+	}
+	w.findings.lose(at, n.String(), `a duration like "45m" or "1h30m"`)
 	return nil, false
 }
 

@@ -333,7 +333,7 @@ func TestNearest(t *testing.T) {
 		"Policy": "policy", "polcy": "policy", "resourceSelector": "resourceSelectors", "resourceselctors": "resourceSelectors",
 		"nme": "name", "spec": "", "": "", "policyStrategy": "",
 	} {
-		require.Equal(t, want, nearest(key, names), key)
+		require.Equal(t, want, Nearest(key, names), key)
 	}
 }
 

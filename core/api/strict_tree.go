@@ -39,7 +39,19 @@ type node struct {
 	comment string
 }
 
-func textNode(s string) *node  { return &node{shape: shapeText, text: s} }
+func textNode(s string) *node { return &node{shape: shapeText, text: s} }
+func listNode(items ...*node) *node {
+	return &node{shape: shapeList, values: items}
+}
+
+func emptyMap() *node { return &node{shape: shapeMap} }
+
+// with is set, for building a map in one expression.
+func (n *node) with(key string, value *node) *node {
+	n.set(key, value)
+	return n
+}
+
 func numberNode(n int64) *node { return &node{shape: shapeNumber, text: strconv.FormatInt(n, 10)} }
 
 // get returns the value under key, or nil.

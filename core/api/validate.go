@@ -180,7 +180,7 @@ func annotationNotes(annotations map[string]string) []string {
 			continue
 		}
 		note := "metadata.annotations: nothing reads " + key
-		if near := nearest(key, read); near != "" {
+		if near := Nearest(key, read); near != "" {
 			note += "; did you mean " + near + "?"
 		}
 		notes = append(notes, note)
@@ -194,7 +194,7 @@ func (fs *findings) choice(value string, at *place, words ...string) bool {
 		return true
 	}
 	var fix *node
-	if near := nearest(value, words); near != "" {
+	if near := Nearest(value, words); near != "" {
 		fix = textNode(near)
 	}
 	fs.add(at, quote(value), oneOf(words), fix)

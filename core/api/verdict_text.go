@@ -128,3 +128,15 @@ func (want *Want) Observed(c Cause) string {
 	}
 	return "is " + want.value(c.Value)
 }
+
+// String sums the verdicts up on one line: "12 picked, 3 taint, 40 affinity of 55".
+func (v *Verdicts) String() string {
+	tally := v.Tally()
+	parts := []string{fmt.Sprintf("%d picked", tally[""])}
+	for o := OutcomeAffinity; o <= OutcomeNotFound; o++ {
+		if n := tally[o.Filter()]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, o.Filter()))
+		}
+	}
+	return strings.Join(parts, ", ") + fmt.Sprintf(" of %d", v.Len())
+}

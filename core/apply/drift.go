@@ -1,7 +1,9 @@
 package apply
 
 import (
+	"encoding/base64"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,17 +18,24 @@ const maxDrifts = 100
 // Drifts lists, sorted, the JSON pointers at which a live object differs from what is wanted of it.
 // It is KubeFleet's partial comparison: fields that the manifest does not mention do not count, nor
 // do status, names, and labels and annotations of Kubernetes and of fleet managers. Numbers and
-// quantities are compared by value, absent and empty are equal. A list must match in length and
-// order.
+// quantities are compared by value, absent and empty are equal; the data of a ConfigMap or a Secret is
+// compared to the letter. A list must match in length and order.
 func Drifts(wanted, live *unstructured.Unstructured) []string {
 	var c comparison
+	text := holdsData(wanted)
 	for key, value := range wanted.Object {
 		switch key {
 		case "apiVersion", "kind", "status", "metadata":
-		case "stringData": // write-only: the member stores it under data
+		case "data", "stringData":
+			if !text {
+				c.value("/"+escape(key), value, live.Object[key])
+			}
 		default:
 			c.value("/"+escape(key), value, live.Object[key])
 		}
+	}
+	if text {
+		c.letters("/data", dataOf(wanted), live.Object["data"])
 	}
 	c.marks("/metadata/labels", wanted.GetLabels(), live.GetLabels())
 	c.marks("/metadata/annotations", wanted.GetAnnotations(), live.GetAnnotations())
@@ -38,6 +47,38 @@ func Drifts(wanted, live *unstructured.Unstructured) []string {
 }
 
 type comparison struct{ found []string }
+
+// holdsData says that an object's data is text of its users, not of Kubernetes.
+func holdsData(object *unstructured.Unstructured) bool {
+	return object.GetAPIVersion() == "v1" && (object.GetKind() == "ConfigMap" || object.GetKind() == "Secret")
+}
+
+// dataOf is the data of a ConfigMap or a Secret as the member stores it: the stringData of a Secret is
+// encoded into it.
+func dataOf(object *unstructured.Unstructured) map[string]any {
+	out := map[string]any{}
+	data, _ := object.Object["data"].(map[string]any)
+	maps.Copy(out, data)
+	given, _ := object.Object["stringData"].(map[string]any)
+	for key, value := range given {
+		out[key] = base64.StdEncoding.EncodeToString([]byte(fmt.Sprint(value)))
+	}
+	return out
+}
+
+// letters compares two maps of text.
+func (c *comparison) letters(at string, wanted map[string]any, live any) {
+	have, _ := live.(map[string]any)
+	if len(have) == 0 && len(wanted) > 0 {
+		c.found = append(c.found, at)
+		return
+	}
+	for key, value := range wanted {
+		if got, ok := have[key]; !ok || got != value {
+			c.found = append(c.found, at+"/"+escape(key))
+		}
+	}
+}
 
 func (c *comparison) marks(at string, wanted, live map[string]string) {
 	for key, value := range wanted {

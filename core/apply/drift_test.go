@@ -83,3 +83,34 @@ func TestDriftsAreBoundedAndEscaped(t *testing.T) {
 	require.Len(t, found, maxDrifts)
 	require.Equal(t, "/data/a~1b~0c", found[0])
 }
+
+// The data of ConfigMaps and Secrets belongs to users: "1.0" is not "1" there, and empty is not absent.
+func TestDriftsInDataAreToTheLetter(t *testing.T) {
+	for name, c := range map[string]struct {
+		wanted, live string
+		want         []string
+	}{
+		"equal": {
+			"{apiVersion: v1, kind: ConfigMap, data: {v: '1.0', e: ''}}", "{data: {v: '1.0', e: '', more: x}}", nil,
+		},
+		"alike as quantities": {
+			"{apiVersion: v1, kind: ConfigMap, data: {v: '1.0', k: 1k}}", "{data: {v: '1', k: '1000'}}", []string{"/data/k", "/data/v"},
+		},
+		"empty and absent": {
+			"{apiVersion: v1, kind: ConfigMap, data: {e: '', v: x}}", "{data: {v: x}}", []string{"/data/e"},
+		},
+		"stringData as it is stored": {
+			"{apiVersion: v1, kind: Secret, data: {p: b2xk}, stringData: {p: right}}", "{data: {p: cmlnaHQ=}}", nil,
+		},
+		"stringData that differs": {
+			"{apiVersion: v1, kind: Secret, stringData: {p: right}}", "{data: {p: d3Jvbmc=}}", []string{"/data/p"},
+		},
+		"data of another kind": {
+			"{apiVersion: example.com/v1, kind: ConfigMap, data: {v: '1.0'}}", "{data: {v: '1'}}", nil,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			require.Equal(t, c.want, Drifts(object(t, c.wanted), object(t, "{kind: Any, "+c.live[1:])))
+		})
+	}
+}

@@ -28,6 +28,20 @@ func Select(selectors []api.ResourceSelector, namespace string, index *Index) ([
 	return SortManifests(s.manifests), nil
 }
 
+// Unmatched says of each selector that takes nothing from the index that it does. Selectors with faults
+// are left to Select.
+func Unmatched(selectors []api.ResourceSelector, namespace string, index *Index) []string {
+	var idle []string
+	for i := range selectors {
+		s := selection{index: index, namespace: namespace, inside: insideOf(selectors), takenBy: map[string]int{}}
+		s.follow(i, &selectors[i])
+		if len(s.manifests)+len(s.faults) == 0 {
+			idle = append(idle, selectors[i].SelectsNothing(i))
+		}
+	}
+	return idle
+}
+
 // insideOf returns the namespace that selectors of namespaced kinds are limited to, "" without a
 // selector of scope NamespaceWithResourceSelectors.
 func insideOf(selectors []api.ResourceSelector) string {

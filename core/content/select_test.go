@@ -54,6 +54,27 @@ func names(manifests []api.Manifest) []string {
 	return found
 }
 
+func TestUnmatchedNamesTheSelectorsThatTakeNothing(t *testing.T) {
+	var selectors []api.ResourceSelector
+	require.NoError(t, yaml.Unmarshal([]byte(`
+- {group: "", version: v1, kind: Namespace, name: nothing}
+- {group: rbac.authorization.k8s.io, version: v1, kind: ClusterRole, name: r}
+- {group: rbac.authorization.k8s.io, version: v1, kind: ClusterRole, labelSelector: {matchLabels: {team: none}}}
+- {group: "", version: v1, kind: ConfigMap, name: faulty}
+`), &selectors))
+	index := content.NewIndex()
+	for _, ref := range []api.ObjectRef{
+		{APIVersion: "rbac.authorization.k8s.io/v1", Kind: "ClusterRole", Name: "r"},
+		{APIVersion: "v1", Kind: "ConfigMap", Namespace: "shop", Name: "c"},
+	} {
+		index.Set(api.Spec{Object: ref, Digest: "d"})
+	}
+	require.Equal(t, []string{
+		"resourceSelectors[0] (Namespace nothing) selects nothing on the hub",
+		"resourceSelectors[2] (ClusterRole with labels team=none) selects nothing on the hub",
+	}, content.Unmatched(selectors, "", index))
+}
+
 func TestSelect(t *testing.T) {
 	cases := map[string]struct {
 		namespace, selectors string

@@ -7,6 +7,7 @@ import (
 
 	"flotilla/core/api"
 	"flotilla/core/schedule"
+	"flotilla/core/upgrade"
 )
 
 // Input is everything a plan depends on.
@@ -18,6 +19,11 @@ type Input struct {
 	Now     time.Time
 	// Thresholds are those of the hub; zero values mean its defaults.
 	Thresholds schedule.Thresholds
+	// Runs are the update runs to plan, at most one of each name, over the fleet that View holds; View
+	// may be empty without runs. Assume says how upgrades and gates are taken to go.
+	Runs   []upgrade.PlannedRun
+	View   upgrade.View
+	Assume upgrade.Assumptions
 	// Objects and Notes are handed on to the answer.
 	Objects []api.ApplyResult
 	Notes   []string
@@ -37,10 +43,11 @@ type Subject struct {
 	Quiet bool
 }
 
-// Build plans every subject against the same fleet at the same moment.
+// Build plans every subject and every run against the same fleet at the same moment.
 func Build(in Input) Answer {
 	fleet := schedule.NewFleet(in.Members...)
 	answer := Answer{Report: Report{Placements: []Placement{}}, Details: []Detail{}, Objects: in.Objects, Notes: in.Notes}
+	answer.Runs, answer.RunDetails = buildRuns(&in)
 	subjects := slices.Clone(in.Subjects)
 	slices.SortStableFunc(subjects, func(a, b Subject) int { return cmp.Compare(a.Placement.Key(), b.Placement.Key()) })
 	for i := range subjects {

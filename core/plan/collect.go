@@ -37,12 +37,14 @@ type Collected struct {
 	Subjects   []Subject
 	Notes      []string
 	NewestBeat time.Time // zero when no member was ever heard of
+	Upgrades   Upgrades
 }
 
 // Collect reads files into the subjects and members of a plan: members with their status, placements,
 // content, and what is known of present bindings. Bindings are read from KubeFleet's exported
 // ClusterResourceBindings and ResourceBindings, from Schedule records of ours, or from the status of
-// an exported placement, in this order. A placement that was exported (it has a uid) and stands in the
+// an exported placement, in this order. Members, update runs with what they need (strategies, the
+// catalog, schedules, and inventories in the status of members or as records) become Upgrades. A placement that was exported (it has a uid) and stands in the
 // files a second time is the present one of the other. Faults name every document that cannot be used.
 //
 // The documents are changed only by being decoded, and defaults are filled into what was decoded.
@@ -55,14 +57,18 @@ func Collect(documents []Document) (Collected, api.Faults) {
 		schedules:  map[string]*api.Schedule{},
 		index:      content.NewIndex(),
 		ignored:    map[string]int{},
+		upgrades:   newUpgradeDocs(),
 	}
 	for i := range documents {
 		c.read(&documents[i])
 	}
+	out := Collected{}
+	if len(c.faults) == 0 {
+		out = Collected{Members: c.allMembers(), Subjects: c.allSubjects(), Upgrades: c.allUpgrades()}
+	}
 	if len(c.faults) > 0 {
 		return Collected{}, c.faults
 	}
-	out := Collected{Members: c.allMembers(), Subjects: c.allSubjects()}
 	out.Notes = append(c.notes, c.leftOver()...)
 	for i := range out.Members {
 		if at := out.Members[i].LastHeartbeat; at.After(out.NewestBeat) {
@@ -81,8 +87,11 @@ type collector struct {
 	schedules  map[string]*api.Schedule
 	index      *content.Index
 	ignored    map[string]int
-	notes      []string
-	faults     api.Faults
+	upgrades   upgradeDocs
+	// versionOnly are members of which only the Kubernetes version is known.
+	versionOnly []string
+	notes       []string
+	faults      api.Faults
 }
 
 // memberDocs are the documents of one member: one with a status says how it does, one without what is
@@ -120,6 +129,7 @@ func (c *collector) read(d *Document) {
 		c.readMember(d, decoded.Member)
 	case decoded.Placement != nil:
 		c.readPlacement(d, decoded.Placement)
+	case c.readUpgrade(d, decoded):
 	default:
 		c.readContent(d, decoded.Object)
 	}

@@ -63,8 +63,10 @@ type policySnapshot struct {
 // hub makes.
 func (d *Document) foreign() bool {
 	switch d.Object.Kind {
-	case api.KindSchedule:
+	case api.KindSchedule, api.KindInventory:
 		return d.Object.APIVersion == ""
+	case api.KindGate:
+		return d.Object.APIVersion == api.VersionFlotilla
 	case kindBinding, kindNamespacedBinding, kindPolicySnapshot, kindNamespacedPolicy:
 	default:
 		if !ignoredKinds[d.Object.Kind] {
@@ -78,6 +80,8 @@ func (c *collector) readForeign(d *Document) {
 	switch d.Object.Kind {
 	case api.KindSchedule:
 		c.readSchedule(d)
+	case api.KindInventory:
+		c.readInventory(d)
 	case kindBinding, kindNamespacedBinding:
 		c.readBinding(d)
 	case kindPolicySnapshot, kindNamespacedPolicy:

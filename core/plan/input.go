@@ -86,8 +86,8 @@ func rolloutText(p *api.Placement, members int) string {
 			surge = *ru.MaxSurge
 		}
 	}
-	return fmt.Sprintf("at most %s unavailable and %s more than %d at once",
-		scaled(unavailable, target), scaled(surge, target), target)
+	return fmt.Sprintf("at any time at most %s of %d unavailable, and at most %s beyond them",
+		scaled(unavailable, target), target, scaled(surge, target))
 }
 
 func scaled(v intstr.IntOrString, of int) string {

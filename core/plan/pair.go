@@ -12,22 +12,26 @@ import (
 func (c *collector) allMembers() []api.Member {
 	members := make([]api.Member, 0, len(c.members))
 	for _, docs := range c.members {
-		mc := docs.exported
-		switch {
-		case mc == nil:
-			mc = docs.wanted
-		case docs.wanted != nil:
-			merged := *docs.exported
-			merged.Labels, merged.Spec = docs.wanted.Labels, docs.wanted.Spec
-			status := *merged.Status
-			status.Labels = nil
-			merged.Status = &status
-			mc = &merged
-		}
-		members = append(members, api.MemberOf(mc))
+		members = append(members, api.MemberOf(docs.merged()))
 	}
 	slices.SortFunc(members, func(a, b api.Member) int { return cmp.Compare(a.Name, b.Name) })
 	return members
+}
+
+// merged is the member as it is to be, with the status it has.
+func (docs *memberDocs) merged() *api.MemberCluster {
+	switch {
+	case docs.exported == nil:
+		return docs.wanted
+	case docs.wanted == nil:
+		return docs.exported
+	}
+	merged := *docs.exported
+	merged.Labels, merged.Spec = docs.wanted.Labels, docs.wanted.Spec
+	status := *merged.Status
+	status.Labels = nil
+	merged.Status = &status
+	return &merged
 }
 
 // allSubjects pairs every placement with its bindings. Files do not tell what a placement that is bound
@@ -86,6 +90,7 @@ func (c *collector) leftOver() []string {
 	for kind, n := range c.ignored {
 		notes = append(notes, fmt.Sprintf("%d %s left out: a plan does not need them", n, kind))
 	}
+	notes = append(notes, c.upgradeNotes()...)
 	slices.Sort(notes)
 	return notes
 }

@@ -7,6 +7,8 @@ import "flotilla/core/api"
 type Report struct {
 	// Placements are sorted by name.
 	Placements []Placement `json:"placements"`
+	// Runs are sorted by name.
+	Runs []Run `json:"runs"`
 }
 
 // Placement is what would become of one placement.
@@ -60,6 +62,8 @@ type Answer struct {
 	Report
 	// Details has one entry for each placement of the report, in the same order.
 	Details []Detail `json:"details"`
+	// RunDetails has one entry for each run of the report, in the same order.
+	RunDetails []RunDetail `json:"runDetails,omitempty"`
 	// Objects says what applying would do to each document; empty offline, where nothing current is
 	// known.
 	Objects []api.ApplyResult `json:"objects,omitempty"`
@@ -94,6 +98,11 @@ type ContentChange struct {
 func (a *Answer) Changed() bool {
 	for i := range a.Placements {
 		if adds, _ := a.Placements[i].Counts(); adds > 0 || len(a.Placements[i].Removed) > 0 {
+			return true
+		}
+	}
+	for i := range a.Runs {
+		if len(a.Runs[i].Events) > 0 {
 			return true
 		}
 	}

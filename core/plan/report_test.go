@@ -49,11 +49,11 @@ func TestReportHasExactlyTheDocumentedFields(t *testing.T) {
 	   "removed":[],
 	   "verdicts":[
 	    {"member":"berlin","filter":"rank","reason":"Cluster \"berlin\" does not score high enough (affinity score: 0, topology spread score: 0): ranks 2, wanted 1","affinityScore":0,"topologySpreadScore":0,"rank":2,"keeps":false},
-	    {"member":"oslo","filter":"","reason":"Successfully scheduled resources for placement in \"oslo\" (affinity score: 0, topology spread score: 0): picked by scheduling policy","affinityScore":0,"topologySpreadScore":0,"rank":1,"keeps":false}]}]}`, string(body))
+	    {"member":"oslo","filter":"","reason":"Successfully scheduled resources for placement in \"oslo\" (affinity score: 0, topology spread score: 0): picked by scheduling policy","affinityScore":0,"topologySpreadScore":0,"rank":1,"keeps":false}]}],"runs":[]}`, string(body))
 
 	empty, err := json.Marshal(plan.Build(plan.Input{Now: noon}).Report)
 	require.NoError(t, err)
-	require.JSONEq(t, `{"placements":[]}`, string(empty))
+	require.JSONEq(t, `{"placements":[],"runs":[]}`, string(empty))
 }
 
 func TestBuildDoesNotDependOnOrderAndChangesNoInput(t *testing.T) {

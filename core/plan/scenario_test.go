@@ -16,6 +16,7 @@ import (
 
 	"flotilla/core/api"
 	"flotilla/core/plan"
+	"flotilla/core/upgrade"
 )
 
 var update = flag.Bool("update", false, "rewrite the outputs in testdata")
@@ -82,7 +83,13 @@ func planned(t *testing.T, docs []plan.Document) string {
 	if len(faults) > 0 {
 		return stripOrder(faults.Error())
 	}
-	in := plan.Input{Subjects: c.Subjects, Members: c.Members, Notes: c.Notes, Now: c.NewestBeat.Add(time.Minute)}
+	in := plan.Input{
+		Subjects: c.Subjects, Members: c.Members, Notes: c.Notes, Now: c.NewestBeat.Add(time.Minute),
+		Runs: c.Upgrades.Runs, Assume: upgrade.Assumptions{History: c.Upgrades.History},
+	}
+	var err error
+	in.View, err = c.Upgrades.View(time.LoadLocation, in.Now, 0)
+	require.NoError(t, err)
 	answer := plan.Build(in)
 	var b strings.Builder
 	for _, n := range answer.Notes {
@@ -95,6 +102,11 @@ func planned(t *testing.T, docs []plan.Document) string {
 		removed, err := json.Marshal(p.Removed)
 		require.NoError(t, err)
 		fmt.Fprintf(&b, "%s %s fulfilled=%v\n  picked  %s\n  removed %s\n", p.Name, p.Type, p.Fulfilled, picked, removed)
+	}
+	for _, r := range answer.Runs {
+		body, err := json.Marshal(r)
+		require.NoError(t, err)
+		fmt.Fprintf(&b, "%s\n", body)
 	}
 	return b.String()
 }

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"flotilla/core/api"
 )
 
@@ -31,6 +33,12 @@ func (a *Answer) String() string {
 		b.WriteString("\n")
 		a.Content[i].write(&b)
 	}
+	for i := range a.Runs {
+		if b.Len() > 0 {
+			b.WriteString("\n")
+		}
+		a.Runs[i].write(&b, &a.RunDetails[i])
+	}
 	if b.Len() > 0 {
 		b.WriteString("\n")
 	}
@@ -50,9 +58,32 @@ func (a *Answer) Summary() string {
 			snapshots++
 		}
 	}
-	text := fmt.Sprintf("plan: %d to add, %d to keep, %d to remove", added, kept, removed)
+	var parts []string
+	if len(a.Placements) > 0 || len(a.Runs) == 0 {
+		parts = append(parts, fmt.Sprintf("%d to add, %d to keep, %d to remove", added, kept, removed))
+	}
 	if snapshots > 0 {
-		text += fmt.Sprintf("; content of %d %s changes", snapshots, plural(snapshots, "placement", "placements"))
+		parts = append(parts, fmt.Sprintf("content of %d %s changes", snapshots, plural(snapshots, "placement", "placements")))
+	}
+	if len(a.Runs) > 0 {
+		parts = append(parts, runsSummary(a.Runs))
+	}
+	return "plan: " + strings.Join(parts, "; ")
+}
+
+// runsSummary counts the members that runs would upgrade, and says when the last run ends.
+func runsSummary(runs []Run) string {
+	upgrades := 0
+	for i := range runs {
+		for j := range runs[i].Members {
+			if runs[i].Members[j].Start != nil {
+				upgrades++
+			}
+		}
+	}
+	text := fmt.Sprintf("%d %s", upgrades, plural(upgrades, "upgrade", "upgrades"))
+	if end := ends(runs); !end.IsZero() {
+		text += ", done by " + Moment(metav1.NewTime(end))
 	}
 	return text
 }
@@ -101,7 +132,7 @@ func (p *Placement) writeMissing(b *strings.Builder, unpicked []api.Unpicked) {
 	for _, u := range unpicked {
 		keeps := slices.ContainsFunc(p.Verdicts, func(v Verdict) bool { return v.Member == u.Member && v.Keeps })
 		if !keeps {
-			fmt.Fprintf(b, "  ! %s: %s\n", u.Member, u.Reason)
+			fmt.Fprintf(b, "  ! %s not picked: %s\n", u.Member, u.Reason)
 		}
 	}
 }

@@ -86,6 +86,10 @@ func TestAvailable(t *testing.T) {
 			result: api.PlacementResult{Available: "True", AvailableReason: reasonUntrackable, Changed: metav1.NewTime(start.Add(10 * time.Second))},
 			after:  70*time.Second + time.Millisecond, ready: true,
 		},
+		"untrackable, by a clock that is a day ahead": {
+			result: api.PlacementResult{Available: "True", AvailableReason: reasonUntrackable, Changed: metav1.NewTime(start.Add(24 * time.Hour))},
+			after:  60*time.Second + time.Millisecond, ready: true,
+		},
 		"untrackable, by a clock that is behind": {
 			result: api.PlacementResult{Available: "True", AvailableReason: reasonUntrackable, Changed: metav1.NewTime(start.Add(-time.Hour))},
 			after:  60 * time.Second, readyAt: 60*time.Second + time.Millisecond,

@@ -152,3 +152,23 @@ func TestTolerations(t *testing.T) {
 		Reason: "ClusterUnschedulable, taint &{Key:maintenance Value: Effect:NoSchedule} cannot be tolerated",
 	}}, plan.Unpicked)
 }
+
+// Age alone turns an unhealthy member ineligible, so the plan asks to be made again then, and at no
+// other time.
+func TestPlanAsksAgainWhenAMemberBecomesIneligible(t *testing.T) {
+	unhealthySince := func(ago time.Duration) func(*api.Member) {
+		return func(m *api.Member) { m.Healthy, m.HealthChanged = "False", sim.Now.Add(-ago) }
+	}
+	healthy := member("a", func(*api.Member) {})
+	require.Zero(t, schedule.Schedule(input(nil, healthy)).Recheck)
+	require.Zero(t, schedule.Schedule(input(nil, healthy, member("b", unhealthySince(5*time.Minute+1)))).Recheck)
+	in := input(nil, healthy, member("b", unhealthySince(time.Minute)), member("c", unhealthySince(2*time.Minute)))
+	plan := schedule.Schedule(in)
+	require.Equal(t, sim.Now.Add(3*time.Minute+1), plan.Recheck)
+
+	in.Now = plan.Recheck
+	again := schedule.Schedule(in)
+	v, _ := again.Verdicts.Of("c")
+	require.Equal(t, api.FilterEligibility, v.Filter)
+	require.Equal(t, sim.Now.Add(4*time.Minute+1), again.Recheck)
+}

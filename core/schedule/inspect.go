@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"flotilla/core/api"
 )
@@ -82,12 +83,17 @@ func (d *decision) inspectEligibility(row int) Check {
 	c := Check{Filter: api.FilterEligibility, Subject: "member", Wanted: "connected, joined, healthy, not leaving"}
 	test, age := d.clock.ineligible(f.ties[row], f.beats[row], f.turned[row])
 	if c.Passed = test == eligible; c.Passed {
-		c.Observed = fmt.Sprintf("is eligible, last heartbeat %.2f minutes ago", float64(minutes(d.clock.now-f.beats[row]))/100)
+		c.Observed = "is eligible, last heartbeat " + ago(d.clock.now-f.beats[row])
 		return c
 	}
 	want := eligibilityWants(d.in.Thresholds)[test]
 	c.Observed = "is not eligible: " + want.Phrase(api.Cause{Number: minutes(age)})
 	return c
+}
+
+// ago shows an age in nanoseconds, in whole seconds; clocks that differ do not make it negative.
+func ago(age int64) string {
+	return time.Duration(max(age, 0)).Round(time.Second).String() + " ago"
 }
 
 func (d *decision) inspectNamespace(row int) []Check {

@@ -2,6 +2,7 @@ package schedule
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -154,12 +155,13 @@ func (d *decision) unpicked(v *api.Verdicts) []api.Unpicked {
 	return unpicked
 }
 
-// recheck is the next time at which a member in use has been silent for too long.
+// recheck is the next time at which age alone changes the answer: a member in use has been silent for
+// too long, or one that says it is unhealthy has said so for too long.
 func (d *decision) recheck() time.Time {
+	next := d.unhealthyAt()
 	if d.in.FailoverAfter <= 0 || d.in.Policy.Type() != api.PickN {
-		return time.Time{}
+		return next
 	}
-	var next time.Time
 	for i := range d.existing {
 		b := &d.existing[i]
 		if b.standing != standsActive {
@@ -171,6 +173,24 @@ func (d *decision) recheck() time.Time {
 		}
 	}
 	return next
+}
+
+// unhealthyAt is when the next member becomes ineligible by having been unhealthy for too long; zero
+// when none will.
+func (d *decision) unhealthyAt() time.Time {
+	next := int64(math.MaxInt64)
+	for row, b := range d.fleet.ties {
+		if b != bondUnhealthy {
+			continue
+		}
+		if due := d.fleet.turned[row] + d.clock.unhealthy + 1; due > d.clock.now {
+			next = min(next, due)
+		}
+	}
+	if next == math.MaxInt64 {
+		return time.Time{}
+	}
+	return d.in.Now.Add(time.Duration(next - d.clock.now))
 }
 
 // Schedule makes the record of the plan, with the reason of every binding filled in. Evicted members

@@ -76,11 +76,24 @@ func (e *evaluation) placementScheduled() finding {
 		f.status, f.reason = metav1.ConditionUnknown, reasonSchedulePending
 		f.message = fmt.Sprintf("generation %d has not been scheduled yet", e.in.Placement.Generation)
 	case e.schedule.Fulfilled:
-		f.status, f.reason, f.message = metav1.ConditionTrue, reasonPolicyFulfilled, e.schedule.Message
+		f.status, f.reason, f.message = metav1.ConditionTrue, reasonPolicyFulfilled, e.schedule.Message+e.nothing()
 	default:
 		f.status, f.reason, f.message = metav1.ConditionFalse, reasonPolicyUnfulfilled, e.schedule.Message
 	}
 	return f
+}
+
+// nothing is what is added to the message of a placement whose selectors all select nothing.
+func (e *evaluation) nothing() string {
+	selectors := e.in.Placement.Spec.ResourceSelectors
+	if e.latest == nil || len(e.latest.Manifests) > 0 || len(selectors) == 0 {
+		return ""
+	}
+	text := "; there is nothing to place: " + selectors[0].SelectsNothing(0)
+	if more := len(selectors) - 1; more > 0 {
+		text += fmt.Sprintf(", and %d more", more)
+	}
+	return text
 }
 
 // rest aggregates the members' chains: Unknown before False before True.

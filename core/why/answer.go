@@ -29,7 +29,11 @@ func (a *Answer) String() string {
 		fmt.Fprintf(&text, "  %s %s\n", mark(c.Passed), c)
 	}
 	if a.Verdict.AffinityScore != nil {
-		fmt.Fprintf(&text, "  scores: affinity %d, topology spread %d", *a.Verdict.AffinityScore, *a.Verdict.TopologySpreadScore)
+		when := "after the last pick"
+		if a.Verdict.Picked {
+			when = "when it was picked"
+		}
+		fmt.Fprintf(&text, "  scores %s: affinity %d, topology spread %d", when, *a.Verdict.AffinityScore, *a.Verdict.TopologySpreadScore)
 		if a.Verdict.Rank > 0 {
 			fmt.Fprintf(&text, ", rank %d", a.Verdict.Rank)
 		}

@@ -41,8 +41,9 @@ type search struct {
 	name    string
 	verdict api.Verdict
 	member  api.Member // as it is; labels and properties are the search's own
-	known   bool
-	scratch *schedule.Fleet // a copy of the fleet, made when first needed
+	// scratch is a copy of the fleet, made when first needed, for changes of the member alone: each
+	// replaces the one before.
+	scratch *schedule.Fleet
 }
 
 func newSearch(in schedule.Input, name string, verdict api.Verdict) *search {
@@ -53,7 +54,7 @@ func newSearch(in schedule.Input, name string, verdict api.Verdict) *search {
 		in.PolicyDigest = schedule.PolicyDigest(in.Policy)
 	}
 	s := &search{in: in, name: name, verdict: verdict}
-	s.member, s.known = in.Fleet.Member(name)
+	s.member, _ = in.Fleet.Member(name)
 	return s
 }
 
@@ -149,21 +150,11 @@ func (s *search) flips(f *Flip) bool {
 			s.scratch = s.in.Fleet.Clone()
 		}
 		s.scratch.Set(*f.member)
-		defer s.restore()
 		in.Fleet = s.scratch
 	}
 	plan := schedule.Schedule(in)
 	verdict, _ := plan.Verdicts.Of(s.name)
 	return verdict.Picked != s.verdict.Picked
-}
-
-// restore takes the change of the member back out of the copy.
-func (s *search) restore() {
-	if s.known {
-		s.scratch.Set(s.clone())
-	} else {
-		s.scratch.Remove(s.name)
-	}
 }
 
 // clone returns the member as it is, with maps and slices of its own.
@@ -202,7 +193,10 @@ func (s *search) nothing(checks []schedule.Check) string {
 	case len(failing) > 1:
 		return fmt.Sprintf("no single change flips this, %d things stand in the way: %s", len(failing), strings.Join(failing, "; "))
 	}
-	return "no single change tried flips this"
+	if len(failing) == 1 {
+		return "no single change tried flips this; what stands in the way: " + failing[0]
+	}
+	return "no single change tried flips this; what stands in the way: " + s.verdict.Reason
 }
 
 // command is the command that changes the placement.

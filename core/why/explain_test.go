@@ -84,18 +84,30 @@ func TestSmallestFlip(t *testing.T) {
 		kind          string
 		text, command string
 	}{
-		"a label of another value": {input(required(region("In", "eastus", "northeurope")), member("m", label("region", "westus"))),
-			why.FlipLabel, "label region=eastus on member m", "flotilla label member m region=eastus --overwrite"},
-		"a missing label": {input(required(region("Exists")), member("m")),
-			why.FlipLabel, "label region=true on member m", "flotilla label member m region=true"},
-		"a label too many": {input(required(region("NotIn", "westus")), member("m", label("region", "westus"))),
-			why.FlipLabel, "label region removed from member m", "flotilla label member m region-"},
-		"a threshold": {input(required(api.ClusterSelectorTerm{PropertySelector: expression(api.PropertyNodeCountAKS, api.OpGe, "5")}), member("m", nodes("3"))),
-			why.FlipThreshold, "kubernetes-fleet.io/node-count Ge 3 instead of 5 in required term 1", "flotilla edit placement/web"},
-		"a strict threshold": {input(required(api.ClusterSelectorTerm{PropertySelector: expression(api.PropertyNodeCount, api.OpLt, "3")}), member("m", nodes("3"))),
-			why.FlipThreshold, "kubernetes-fleet.io/node-count Lt 4 instead of 3 in required term 1", "flotilla edit placement/web"},
-		"a missing property": {input(required(api.ClusterSelectorTerm{PropertySelector: expression(api.PropertyNodeCount, api.OpGt, "5")}), member("m")),
-			why.FlipProperty, "kubernetes-fleet.io/node-count of member m becomes 6", ""},
+		"a label of another value": {
+			input(required(region("In", "eastus", "northeurope")), member("m", label("region", "westus"))),
+			why.FlipLabel, "label region=eastus on member m", "flotilla label member m region=eastus --overwrite",
+		},
+		"a missing label": {
+			input(required(region("Exists")), member("m")),
+			why.FlipLabel, "label region=true on member m", "flotilla label member m region=true",
+		},
+		"a label too many": {
+			input(required(region("NotIn", "westus")), member("m", label("region", "westus"))),
+			why.FlipLabel, "label region removed from member m", "flotilla label member m region-",
+		},
+		"a threshold": {
+			input(required(api.ClusterSelectorTerm{PropertySelector: expression(api.PropertyNodeCountAKS, api.OpGe, "5")}), member("m", nodes("3"))),
+			why.FlipThreshold, "kubernetes-fleet.io/node-count Ge 3 instead of 5 in required term 1", "flotilla edit placement/web",
+		},
+		"a strict threshold": {
+			input(required(api.ClusterSelectorTerm{PropertySelector: expression(api.PropertyNodeCount, api.OpLt, "3")}), member("m", nodes("3"))),
+			why.FlipThreshold, "kubernetes-fleet.io/node-count Lt 4 instead of 3 in required term 1", "flotilla edit placement/web",
+		},
+		"a missing property": {
+			input(required(api.ClusterSelectorTerm{PropertySelector: expression(api.PropertyNodeCount, api.OpGt, "5")}), member("m")),
+			why.FlipProperty, "kubernetes-fleet.io/node-count of member m becomes 6", "",
+		},
 		"silence":    {input(nil, member("m", offline)), why.FlipHealth, "member m sends heartbeats again", ""},
 		"no agent":   {input(nil, api.Member{Name: "m"}), why.FlipHealth, "the agent of member m joins, sends heartbeats and reports healthy", ""},
 		"leaving":    {input(nil, member("m", func(m *api.Member) { m.Leaving = true })), why.FlipHealth, "member m stays in the fleet instead of leaving", ""},
@@ -103,15 +115,27 @@ func TestSmallestFlip(t *testing.T) {
 		"two taints": {input(nil, member("m", tainted("gpu"), tainted("old"))), why.FlipToleration, "toleration of every taint (operator Exists without key) in spec.policy.tolerations", "flotilla edit placement/web"},
 		"a rank":     {input(pickN(1, nil), member("m"), member("n")), why.FlipScale, "numberOfClusters 2 instead of 1", "flotilla scale placement/web --clusters 2"},
 		"a far rank": {input(pickN(1, nil), member("m"), member("n"), member("o"), member("p"), member("q"), member("r")), why.FlipScale, "numberOfClusters 6 instead of 1", "flotilla scale placement/web --clusters 6"},
-		"a preferred label": {input(pickN(1, prod), member("m"), member("n"), member("o"), member("p")),
-			why.FlipLabel, "label env=prod on member m", "flotilla label member m env=prod"},
-		"a spread constraint": {input(pickN(2, hard), member("m", label("zone", "1")), member("n", label("zone", "1")), member("o", label("zone", "2"), offline)),
-			why.FlipSkew, "maxSkew 2 instead of 1 for zone", "flotilla edit placement/web"},
-		"not named": {input(&api.Policy{PlacementType: api.PickFixed, ClusterNames: []string{"n"}}, member("m"), member("n")),
-			why.FlipNames, "m added to spec.policy.clusterNames", "flotilla edit placement/web"},
-		"named": {input(&api.Policy{PlacementType: api.PickFixed, ClusterNames: []string{"m", "n"}}, member("m"), member("n")),
-			why.FlipNames, "m removed from spec.policy.clusterNames", "flotilla edit placement/web"},
-		"not a member":    {input(nil, member("n")), why.FlipJoin, "a healthy member named m joins", "flotilla member admit m"},
+		"a rank between": {
+			input(pickN(1, nil), member("a"), member("b"), member("c"), member("m"), member("n"), member("o"), member("p")),
+			why.FlipScale, "numberOfClusters 4 instead of 1", "flotilla scale placement/web --clusters 4",
+		},
+		"a preferred label": {
+			input(pickN(1, prod), member("m"), member("n"), member("o"), member("p")),
+			why.FlipLabel, "label env=prod on member m", "flotilla label member m env=prod",
+		},
+		"a spread constraint": {
+			input(pickN(2, hard), member("m", label("zone", "1")), member("n", label("zone", "1")), member("o", label("zone", "2"), offline)),
+			why.FlipSkew, "maxSkew 2 instead of 1 for zone", "flotilla edit placement/web",
+		},
+		"not named": {
+			input(&api.Policy{PlacementType: api.PickFixed, ClusterNames: []string{"n"}}, member("m"), member("n")),
+			why.FlipNames, "m added to spec.policy.clusterNames", "flotilla edit placement/web",
+		},
+		"named": {
+			input(&api.Policy{PlacementType: api.PickFixed, ClusterNames: []string{"m", "n"}}, member("m"), member("n")),
+			why.FlipNames, "m removed from spec.policy.clusterNames", "flotilla edit placement/web",
+		},
+		"not a member":    {input(nil, member("n")), why.FlipJoin, "a healthy member named m joins: its agent gets credentials and starts, then it is admitted", "flotilla member enrol m > m.creds"},
 		"picked of many":  {input(pickN(1, nil), member("m")), why.FlipScale, "numberOfClusters 0 instead of 1", "flotilla scale placement/web --clusters 0"},
 		"picked of all":   {input(nil, member("m")), why.FlipTaint, "taint flotilla.io/keep-off=m:NoSchedule on member m", "flotilla taint member m flotilla.io/keep-off=m:NoSchedule"},
 		"picked by label": {input(required(region("Exists")), member("m", label("region", "eu"))), why.FlipLabel, "label region removed from member m", "flotilla label member m region-"},
@@ -171,7 +195,7 @@ func TestAnswerReadsWell(t *testing.T) {
   ClusterUnschedulable, cluster does not match with any of the required cluster affinity terms: region is "westus", wanted In (eastus, northeurope)
   no affinity, term 1: region is "westus", wanted In (eastus, northeurope)
   ok affinity, term 1: kubernetes-fleet.io/node-count is 7, wanted >= 5
-  ok eligibility: member is eligible, last heartbeat 0.00 minutes ago, wanted connected, joined, healthy, not leaving
+  ok eligibility: member is eligible, last heartbeat 0s ago, wanted connected, joined, healthy, not leaving
   ok taint: taint gpu:NoSchedule is present, wanted a toleration
   flip: label region=eastus on member berlin
         flotilla label member berlin region=eastus --overwrite
@@ -186,7 +210,7 @@ func TestAnswerReadsWell(t *testing.T) {
 	require.Len(t, read["checks"], 4)
 
 	ranked := why.Explain(input(pickN(1, nil), member("a"), member("b")), "a")
-	require.Contains(t, ranked.String(), "\n  scores: affinity 0, topology spread 0, rank 2\n")
+	require.Contains(t, ranked.String(), "\n  scores after the last pick: affinity 0, topology spread 0, rank 2\n")
 }
 
 func TestPickFixedWaiting(t *testing.T) {
@@ -195,4 +219,20 @@ func TestPickFixedWaiting(t *testing.T) {
 	a := why.Explain(in, "m")
 	require.Contains(t, a.String(), "web on m: not picked (eligibility), keeps what it has\n")
 	require.Equal(t, "member m sends heartbeats again", a.Flip.Text)
+}
+
+// A flip of the policy makes what is bound now a matter of the older policy.
+func TestPolicyFlipMakesBindingsObsolete(t *testing.T) {
+	in := input(required(api.ClusterSelectorTerm{PropertySelector: expression(api.PropertyNodeCount, api.OpGe, "5")}),
+		member("bound", nodes("1")), member("m", nodes("3")))
+	in.Existing = []schedule.Existing{{Member: "bound", State: api.BindingBound}}
+	flip := why.Explain(in, "m").Flip
+	require.Equal(t, why.FlipThreshold, flip.Kind)
+	after := flip.Apply(in)
+	require.Equal(t, schedule.PolicyDigest(in.Policy), after.Existing[0].Policy)
+	require.Empty(t, in.Existing[0].Policy)
+	plan := schedule.Schedule(after)
+	require.Len(t, plan.Bindings, 1)
+	require.Equal(t, "m", plan.Bindings[0].Member)
+	require.Equal(t, "bound", plan.Removed[0].Member)
 }

@@ -12,8 +12,8 @@ func (s *search) join() candidate {
 	m := &api.Member{Name: s.name, Labels: map[string]string{api.LabelMemberName: s.name}}
 	s.heal(m)
 	return s.single(costJoin, Flip{
-		Kind: FlipJoin, member: m, Text: fmt.Sprintf("a healthy member named %s joins", s.name),
-		Command: "flotilla member admit " + s.name,
+		Kind: FlipJoin, member: m, Text: fmt.Sprintf("a healthy member named %s joins: its agent gets credentials and starts, then it is admitted", s.name),
+		Command: fmt.Sprintf("flotilla member enrol %s > %s.creds", s.name, s.name),
 	})
 }
 
@@ -84,7 +84,7 @@ func show(t api.Taint) string {
 func (s *search) unpicking() []candidate {
 	leaves := s.changed(func(m *api.Member) { m.Leaving = true })
 	candidates := []candidate{s.single(costLeave, Flip{
-		Kind: FlipLeave, member: leaves, Text: fmt.Sprintf("member %s leaves the fleet", s.name),
+		Kind: FlipLeave, member: leaves, Text: fmt.Sprintf("member %s leaves the fleet; a taint only keeps new placements off it", s.name),
 		Command: "flotilla member leave " + s.name,
 	})}
 	switch s.in.Policy.Type() {

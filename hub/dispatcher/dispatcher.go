@@ -2,7 +2,6 @@ package dispatcher
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -14,6 +13,7 @@ import (
 	"flotilla/bus"
 	"flotilla/bus/loop"
 	"flotilla/core/api"
+	"flotilla/core/upgrade"
 	"flotilla/subjects"
 )
 
@@ -34,20 +34,28 @@ type Options struct {
 
 // Dispatcher publishes commands during one term of leadership.
 type Dispatcher struct {
-	store    *bus.Store
-	options  Options
-	releases *bus.Table[api.Release]
-	seen     *bus.Table[api.MemberRecord]
-	queue    *loop.Queue
-	index    *index
-	sent     *sent
+	store      *bus.Store
+	options    Options
+	releases   *bus.Table[api.Release]
+	specs      *bus.Table[api.Spec]
+	runs       *bus.Table[api.UpdateRunStatus]
+	members    *bus.Table[api.Spec]
+	seen       *bus.Table[api.MemberRecord]
+	queue      *loop.Queue
+	index      *index
+	operations *operations
+	sent       *sent
 }
 
-// Keys of the queue are "release:<placement>" and "member:<member>".
+// Keys of the queue are "release:<placement>", "run:<run>", "placement:<member>", "upgrade:<member>" and
+// "heads".
 const (
 	releaseKey = "release:"
-	memberKey  = "member:"
+	runKey     = "run:"
+	headsKey   = "heads"
 )
+
+func (a address) key() string { return a.kind + ":" + a.member }
 
 // New returns a dispatcher on an open store; it publishes nothing before Run.
 func New(store *bus.Store, o Options) *Dispatcher {
@@ -58,8 +66,11 @@ func New(store *bus.Store, o Options) *Dispatcher {
 		o.Level = api.Level
 	}
 	d := &Dispatcher{
-		store: store, options: o, index: newIndex(), sent: newSent(),
+		store: store, options: o, index: newIndex(), operations: newOperations(), sent: newSent(),
 		releases: bus.TableOf[api.Release](store.State, subjects.Releases),
+		specs:    bus.TableOf[api.Spec](store.State, subjects.RunSpecs),
+		runs:     bus.TableOf[api.UpdateRunStatus](store.State, subjects.Runs),
+		members:  bus.TableOf[api.Spec](store.State, subjects.MemberSpecs),
 		seen:     bus.TableOf[api.MemberRecord](store.State, subjects.Members),
 	}
 	d.queue = loop.New(loop.Options{Workers: workers, Failed: d.failed})
@@ -77,20 +88,31 @@ func (d *Dispatcher) Run(ctx context.Context) error {
 		return fmt.Errorf("listing commands: %w", err)
 	}
 	for _, head := range heads {
-		if head.Kind == subjects.CommandPlacement {
-			d.sent.remember(head)
-		}
+		d.sent.remember(head)
 	}
 	d.releases.OnChange(func(name string) { d.queue.Add(releaseKey + name) })
+	d.specs.OnChange(func(name string) { d.queue.Add(runKey + name) })
+	d.runs.OnChange(func(name string) { d.queue.Add(runKey + name) })
 	d.seen.OnChange(d.noteRecord)
-	// Every release is in the index before the first command goes out: a command made of half of them
-	// would lack placements.
+	d.members.OnChange(d.noteMember)
+	// Every release and run is in before the first command goes out: a command made of half of them
+	// would lack placements, or take back an upgrade that runs.
 	for _, release := range d.releases.All() {
-		d.follow(release.Name)
+		if err := d.follow(release.Name); err != nil {
+			d.failed(releaseKey+release.Name, err, 0)
+		}
+	}
+	for _, run := range d.runs.All() {
+		if err := d.followRun(run.Name); err != nil {
+			d.failed(runKey+run.Name, err, 0)
+		}
 	}
 	for _, head := range heads {
-		d.queue.Add(memberKey + head.Member)
+		if head.Kind == subjects.CommandPlacement || head.Kind == subjects.CommandUpgrade {
+			d.queue.Add(address{head.Member, head.Kind}.key())
+		}
 	}
+	defer d.store.Conn.OnReconnect(func() { d.queue.Add(headsKey) })()
 	d.queue.Run(ctx, d.work)
 	return nil
 }
@@ -99,99 +121,137 @@ func (d *Dispatcher) failed(key string, err error, delay time.Duration) {
 	d.options.Log.Warn().Err(err).Str("key", key).Dur("retry", delay).Msg("dispatching")
 }
 
-// noteRecord wakes a member whose agent holds a command newer than any that was sent, or was updated
-// since it was too old for its command.
+// noteRecord wakes a member whose agent holds an index newer than any that was sent, or was updated
+// since it was too old for its commands.
 func (d *Dispatcher) noteRecord(member string) {
 	record, _, found := d.seen.Get(member)
 	if !found {
+		d.noteMember(member)
 		return
 	}
-	if record.Holds.Compare(d.sent.head(member).Order) > 0 || d.sent.outdated(member, record.AgentLevel) {
-		d.queue.Add(memberKey + member)
+	placement := address{member, subjects.CommandPlacement}
+	outdated := d.sent.outdated(member, record.AgentLevel)
+	if outdated || record.Holds.Compare(d.sent.head(placement).Order) > 0 {
+		d.queue.Add(placement.key())
+	}
+	if outdated {
+		d.queue.Add(address{member, subjects.CommandUpgrade}.key())
 	}
 }
 
 func (d *Dispatcher) work(ctx context.Context, key string) (time.Time, error) {
-	if placement, isRelease := strings.CutPrefix(key, releaseKey); isRelease {
-		d.follow(placement)
-		return time.Time{}, nil
+	if key == headsKey {
+		return time.Time{}, d.compare(ctx)
 	}
-	return d.dispatch(ctx, strings.TrimPrefix(key, memberKey))
+	if placement, isRelease := strings.CutPrefix(key, releaseKey); isRelease {
+		return time.Time{}, d.follow(placement)
+	}
+	if run, isRun := strings.CutPrefix(key, runKey); isRun {
+		return time.Time{}, d.followRun(run)
+	}
+	kind, member, _ := strings.Cut(key, ":")
+	return d.dispatch(ctx, address{member, kind})
 }
 
 // follow takes a release into the index and wakes the members it changed.
-func (d *Dispatcher) follow(placement string) {
+func (d *Dispatcher) follow(placement string) error {
 	var current *api.Release
-	if release, _, found := d.releases.Get(placement); found {
+	release, _, found, err := d.releases.Find(placement)
+	if err != nil {
+		return err // its entries stay as they were
+	}
+	if found {
 		current = &release
 	}
 	for _, member := range d.index.set(placement, current) {
-		d.queue.Add(memberKey + member)
+		d.queue.Add(address{member, subjects.CommandPlacement}.key())
 	}
+	return nil
 }
 
-// dispatch publishes the index of a member when it is not what the member was sent, or when its agent
+// followRun takes over the operations of a run and wakes the members they changed. A run whose spec is
+// gone, or of another object, commands nothing.
+func (d *Dispatcher) followRun(name string) error {
+	var wanted []upgrade.Wanted
+	status, _, found, err := d.runs.Find(name)
+	if err != nil {
+		return err // its operations stay as they were
+	}
+	spec, _, specified, err := d.specs.Find(name)
+	if err != nil {
+		return err
+	}
+	if found && specified && spec.UID == status.UID {
+		run, err := spec.DecodeRun()
+		if err != nil {
+			return err
+		}
+		wanted = upgrade.Operations(run, &status)
+	}
+	for _, member := range d.operations.set(name, wanted) {
+		d.queue.Add(address{member, subjects.CommandUpgrade}.key())
+	}
+	return nil
+}
+
+// dispatch publishes the command of an address when it is not what was sent there, or when the agent
 // holds something newer.
-func (d *Dispatcher) dispatch(ctx context.Context, member string) (time.Time, error) {
+func (d *Dispatcher) dispatch(ctx context.Context, to address) (time.Time, error) {
 	if !d.store.State.Synced() {
 		return time.Time{}, bus.ErrNotSynced
 	}
 	now := time.Now()
-	if free := d.sent.freeAt(member, d.options.Interval); now.Before(free) {
+	if free := d.sent.freeAt(to, d.options.Interval); now.Before(free) {
 		return free, nil
 	}
-	head := d.sent.head(member)
-	record, _, _ := d.seen.Get(member)
-	command := api.PlacementCommand{
-		Header: api.Header{Kind: api.KindPlacementCommand, Level: d.options.Level}, Member: member, Entries: d.index.entries(member),
+	if d.sent.doubted(to) {
+		if err := d.reread(ctx, to); err != nil {
+			return time.Time{}, err
+		}
 	}
-	digest, err := digestOf(&command)
+	head := d.sent.head(to)
+	record, _, _ := d.seen.Get(to.member)
+	wanted, err := d.wanted(to)
 	if err != nil {
 		return time.Time{}, err
 	}
+	if wanted.empty && d.left(to.member) {
+		return time.Time{}, d.forget(ctx, to.member)
+	}
+	var held api.Order
+	if to.kind == subjects.CommandPlacement {
+		if held = record.Holds; !bus.Credible(held, d.store.Term, now) {
+			d.options.Log.Warn().Str("member", to.member).Uint64("epoch", held.Epoch).Uint64("term", held.Term).
+				Msg("its agent claims to hold an order that no hub gave it: not followed")
+			held = api.Order{}
+		}
+	}
 	stored := head.Sequence > 0
-	behind := record.Holds.Compare(head.Order) > 0
-	if stored && digest == head.Digest && !behind || !stored && len(command.Entries) == 0 {
+	behind := held.Compare(head.Order) > 0
+	if stored && wanted.digest == head.Digest && !behind || !stored && wanted.empty {
 		return time.Time{}, nil
 	}
 	if record.AgentLevel > 0 && record.AgentLevel < d.options.Level {
-		d.reportLevel(member, record.AgentLevel)
+		d.reportLevel(to.member, record.AgentLevel)
 		return time.Time{}, nil
 	}
-	command.Order = following(d.store.Term, head.Order, record.Holds)
-	return time.Time{}, d.publish(ctx, &command, digest, head.Sequence, now)
+	order := following(d.store.Term, head.Order, held)
+	return time.Time{}, d.publish(ctx, to, &wanted, order, now)
 }
 
-func (d *Dispatcher) publish(ctx context.Context, command *api.PlacementCommand, digest string, last uint64, now time.Time) error {
-	head := bus.CommandHead{
-		Member: command.Member, Kind: subjects.CommandPlacement, Digest: digest, Order: command.Order,
-	}
-	sequence, err := d.store.Commands.Publish(ctx, head, command, last)
+func (d *Dispatcher) publish(ctx context.Context, to address, wanted *command, order api.Order, now time.Time) error {
+	head := bus.CommandHead{Member: to.member, Kind: to.kind, Digest: wanted.digest, Order: order}
+	sequence, err := d.store.Commands.Publish(ctx, head, wanted.ordered(order), d.sent.head(to).Sequence)
 	if errors.Is(err, bus.ErrConflict) {
-		return d.reread(ctx, command.Member, err)
+		d.sent.doubt(to)
 	}
 	if err != nil {
-		return fmt.Errorf("publishing the index of %s: %w", command.Member, err)
+		return fmt.Errorf("publishing the %s command of %s: %w", to.kind, to.member, err)
 	}
 	head.Sequence = sequence
 	d.sent.remember(head)
-	d.sent.at(command.Member, now)
+	d.sent.at(to, now)
 	return nil
-}
-
-// reread learns what is stored for a member after a write that met something else there; the error that
-// brought it here is returned, so that the member is looked at again.
-func (d *Dispatcher) reread(ctx context.Context, member string, conflict error) error {
-	_, head, err := d.store.Commands.Get(ctx, member, subjects.CommandPlacement)
-	switch {
-	case errors.Is(err, bus.ErrNotFound):
-		d.sent.remember(bus.CommandHead{Member: member, Kind: subjects.CommandPlacement})
-	case err != nil:
-		return fmt.Errorf("reading the command of %s: %w", member, err)
-	default:
-		d.sent.remember(head)
-	}
-	return fmt.Errorf("publishing the index of %s: %w", member, conflict)
 }
 
 // reportLevel tells once that a member's agent cannot read what it would be sent.
@@ -202,18 +262,7 @@ func (d *Dispatcher) reportLevel(member string, level int) {
 	d.store.Audit.Record(api.Audit{
 		Header: api.NewHeader(api.KindAudit), At: metav1.Now(), Object: subjects.KindMember + "/" + member, Member: member,
 		Type: "Warning", Reason: "LevelTooLow", By: "dispatcher",
-		Message: fmt.Sprintf("its agent reads level %d, its command is of level %d: update the agent", level, d.options.Level),
+		Message: fmt.Sprintf("its agent reads level %d, its commands are of level %d: update the agent", level, d.options.Level),
 	})
-	d.options.Log.Warn().Str("member", member).Int("level", level).Msg("agent is too old for its command")
-}
-
-// digestOf is the digest of a command without its order.
-func digestOf(command *api.PlacementCommand) (string, error) {
-	unordered := *command
-	unordered.Order = api.Order{}
-	body, err := json.Marshal(unordered)
-	if err != nil {
-		return "", fmt.Errorf("encoding the index of %s: %w", command.Member, err)
-	}
-	return bus.Digest(body), nil
+	d.options.Log.Warn().Str("member", member).Int("level", level).Msg("agent is too old for its commands")
 }

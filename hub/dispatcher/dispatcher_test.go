@@ -20,33 +20,45 @@ import (
 
 // yard is a dispatcher on a real server.
 type yard struct {
-	t     *testing.T
-	store *bus.Store
-	stop  func()
+	t      *testing.T
+	server *bustest.Server
+	store  *bus.Store
+	stop   func()
 }
 
 func newYard(t *testing.T) *yard {
 	t.Helper()
-	return &yard{t: t, store: bustest.Start(t).Lead(t)}
+	server := bustest.Start(t)
+	y := &yard{t: t, server: server, store: server.Lead(t)}
+	for _, name := range []string{"berlin", "oslo", "paris"} {
+		y.member(name)
+	}
+	return y
 }
 
 // run runs a dispatcher until stop, or the end of the test.
 func (y *yard) run(o dispatcher.Options) {
 	y.t.Helper()
+	y.stop = y.runOn(y.store, o)
+}
+
+func (y *yard) runOn(store *bus.Store, o dispatcher.Options) (stop func()) {
+	y.t.Helper()
 	o.Log = zerolog.Nop()
 	ctx, cancel := context.WithCancel(bustest.Context(y.t))
 	ended := make(chan error, 1)
-	d := dispatcher.New(y.store, o)
+	d := dispatcher.New(store, o)
 	go func() { ended <- d.Run(ctx) }()
 	stopped := false
-	y.stop = func() {
+	stop = func() {
 		if !stopped {
 			stopped = true
 			cancel()
 			require.NoError(y.t, <-ended)
 		}
 	}
-	y.t.Cleanup(y.stop)
+	y.t.Cleanup(stop)
+	return stop
 }
 
 func put[T any](y *yard, family subjects.Family, name string, value T) {

@@ -34,7 +34,9 @@ func (x *index) set(placement string, release *api.Release) []string {
 	var changed []string
 	for _, member := range x.members[placement] {
 		if _, kept := wanted[member]; !kept {
-			delete(x.byMember[member], placement)
+			if delete(x.byMember[member], placement); len(x.byMember[member]) == 0 {
+				delete(x.byMember, member)
+			}
 			changed = append(changed, member)
 		}
 	}

@@ -69,18 +69,3 @@ func TestFollowing(t *testing.T) {
 		})
 	}
 }
-
-func TestDigestLeavesTheOrderOut(t *testing.T) {
-	command := api.PlacementCommand{Header: api.NewHeader(api.KindPlacementCommand), Member: "berlin", Order: api.Order{Term: 1}}
-	first, err := digestOf(&command)
-	require.NoError(t, err)
-	command.Order.Term = 2
-	second, err := digestOf(&command)
-	require.NoError(t, err)
-	require.Equal(t, first, second)
-	require.Equal(t, uint64(2), command.Order.Term, "the command stays as it was")
-	command.Entries = []api.IndexEntry{{Placement: "web"}}
-	third, err := digestOf(&command)
-	require.NoError(t, err)
-	require.NotEqual(t, first, third)
-}

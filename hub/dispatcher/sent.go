@@ -5,42 +5,116 @@ import (
 	"time"
 
 	"flotilla/bus"
+	"flotilla/subjects"
 )
 
-// sent remembers what each member was sent last, and when.
+// address is one subject of commands: a kind of a member.
+type address struct{ member, kind string }
+
+// sent remembers what was sent to each address last, and when.
 type sent struct {
 	mu       sync.Mutex
-	heads    map[string]bus.CommandHead
-	times    map[string]time.Time
-	reported map[string]int
+	heads    map[address]bus.CommandHead
+	times    map[address]time.Time
+	doubts   map[address]struct{} // what is stored there may be something else
+	reported map[string]int       // by member
 }
 
 func newSent() *sent {
-	return &sent{heads: map[string]bus.CommandHead{}, times: map[string]time.Time{}, reported: map[string]int{}}
+	return &sent{heads: map[address]bus.CommandHead{}, times: map[address]time.Time{}, doubts: map[address]struct{}{}, reported: map[string]int{}}
 }
 
 func (s *sent) remember(head bus.CommandHead) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.heads[head.Member] = head
+	s.heads[address{head.Member, head.Kind}] = head
 }
 
-func (s *sent) head(member string) bus.CommandHead {
+// doubt remembers that what is stored at an address must be read before anything is sent there.
+func (s *sent) doubt(to address) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.heads[member]
+	s.doubts[to] = struct{}{}
 }
 
-func (s *sent) at(member string, now time.Time) {
+func (s *sent) doubted(to address) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.times[member] = now
+	_, doubted := s.doubts[to]
+	return doubted
 }
 
-func (s *sent) freeAt(member string, interval time.Duration) time.Time {
+// correct takes over what is stored at an address. An order that was sent before is not given again,
+// though the command that had it is lost: its member may hold it.
+func (s *sent) correct(head bus.CommandHead) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	last, known := s.times[member]
+	to := address{head.Member, head.Kind}
+	head.Order = newest(head.Order, s.heads[to].Order)
+	s.heads[to] = head
+	delete(s.doubts, to)
+}
+
+// differing lists the addresses at which something else is stored than was sent there.
+func (s *sent) differing(stored []bus.CommandHead) []address {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var found []address
+	listed := map[address]bool{}
+	for _, head := range stored {
+		to := address{head.Member, head.Kind}
+		if listed[to] = true; s.heads[to].Sequence != head.Sequence {
+			found = append(found, to)
+		}
+	}
+	for to, head := range s.heads {
+		if head.Sequence > 0 && !listed[to] {
+			found = append(found, to)
+		}
+	}
+	return found
+}
+
+// any says whether anything is remembered of a member.
+func (s *sent) any(member string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, kind := range subjects.CommandKinds() {
+		if _, known := s.heads[address{member, kind}]; known {
+			return true
+		}
+	}
+	return false
+}
+
+func (s *sent) forget(member string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, kind := range subjects.CommandKinds() {
+		to := address{member, kind}
+		delete(s.heads, to)
+		delete(s.times, to)
+		delete(s.doubts, to)
+	}
+	delete(s.reported, member)
+}
+
+func (s *sent) head(to address) bus.CommandHead {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.heads[to]
+}
+
+func (s *sent) at(to address, now time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.times[to] = now
+}
+
+func (s *sent) freeAt(to address, interval time.Duration) time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	last, known := s.times[to]
 	if !known {
 		return time.Time{}
 	}

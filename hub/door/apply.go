@@ -7,6 +7,7 @@ import (
 
 	"flotilla/bus"
 	"flotilla/core/api"
+	"flotilla/subjects"
 )
 
 // maxOps is how many records one batch may change; snapshots beyond it are cut in further batches.
@@ -18,7 +19,7 @@ func (d *Door) apply(ctx context.Context, request *api.ApplyRequest) (*api.Apply
 	}
 	documents, wrong := d.readDocuments(request.Documents)
 	f := d.newDraft(request.Request)
-	f.refused = *wrong
+	f.refused, f.show = *wrong, request.DryRun && request.Show
 	if err := f.applyAll(documents, d.storedPlacements); err != nil {
 		return nil, err
 	}
@@ -30,7 +31,7 @@ func (d *Door) apply(ctx context.Context, request *api.ApplyRequest) (*api.Apply
 			return nil, fmt.Errorf("applying: %w", err)
 		}
 	}
-	return &api.ApplyResponse{Results: f.results, Notes: f.notes}, nil
+	return &api.ApplyResponse{Results: f.results}, nil
 }
 
 func tooMany(n int) *api.Failure {
@@ -46,7 +47,7 @@ func tooMany(n int) *api.Failure {
 
 // applyAll decides about every document that could be read, then about snapshots. Documents with
 // faults are left out, so that the faults of the others are found too.
-func (f *draft) applyAll(documents []document, all func() ([]*api.Placement, error)) error {
+func (f *draft) applyAll(documents []document, all func() []*api.Placement) error {
 	faulty := map[string]bool{}
 	for i := range f.refused.faults {
 		faulty[f.refused.faults[i].Object] = true
@@ -60,16 +61,30 @@ func (f *draft) applyAll(documents []document, all func() ([]*api.Placement, err
 			return err
 		}
 	}
-	if len(f.refused.faults) > 0 || len(f.conflict) > 0 {
+	if len(f.refused.faults) == 0 {
+		if err := f.judge(f); err != nil {
+			return err
+		}
+	}
+	if f.isRefused() {
 		return nil
 	}
+	f.noteIdle(documents)
 	return f.cut(all)
+}
+
+// isRefused says that the draft must not be committed.
+func (f *draft) isRefused() bool {
+	return len(f.refused.faults) > 0 || len(f.conflict) > 0 || len(f.refusals) > 0
 }
 
 // failure says why the draft must not be committed, nil when it may.
 func (f *draft) failure(documents int) *api.Failure {
 	if failure := f.refused.failure(documents); failure != nil {
 		return failure
+	}
+	if len(f.refusals) > 0 {
+		return refusedUpgrades(f.refusals)
 	}
 	if len(f.conflict) == 0 {
 		return nil
@@ -86,6 +101,7 @@ func (d *Door) commit(ctx context.Context, f *draft) error {
 	if len(f.ops) == 0 {
 		return nil
 	}
+	f.noteDeletions()
 	release := d.store.Content.Hold()
 	defer release()
 	for _, body := range f.bodies {
@@ -100,7 +116,7 @@ func (d *Door) commit(ctx context.Context, f *draft) error {
 			return d.interrupted(start, err)
 		}
 		for i, revision := range revisions {
-			if at, told := f.written[start+i]; told && at >= 0 {
+			if at, told := f.written[start+i]; told {
 				f.results[at].ResourceVersion = f.version(revision)
 			}
 		}
@@ -121,18 +137,22 @@ func (d *Door) interrupted(start int, err error) error {
 	return err
 }
 
-// storedPlacements decodes every placement.
-func (d *Door) storedPlacements() ([]*api.Placement, error) {
+// storedPlacements decodes every placement. Those that cannot be read are told of and left out (D5).
+func (d *Door) storedPlacements() []*api.Placement {
+	for name, err := range d.records.placements.Broken() {
+		d.complain(subjects.KindPlacement+"/"+name, d.store.State.Revision(d.records.placements.Key(name)), err)
+	}
 	all := d.records.placements.All()
 	placements := make([]*api.Placement, 0, len(all))
 	for i := range all {
 		p, err := d.decoded.placement(&all[i])
 		if err != nil {
-			return nil, err
+			d.complain(subjects.KindPlacement+"/"+all[i].Name, all[i].Revision, err)
+			continue
 		}
 		placements = append(placements, p)
 	}
-	return placements, nil
+	return placements
 }
 
 // recut cuts the snapshots that are missing, as after a crash between two batches of one request.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/uuid"
 
@@ -16,7 +15,10 @@ import (
 // result is added.
 func (f *draft) apply(doc *document) error {
 	table, name := f.records.place(doc.Object)
-	stored, revision, found := table.Get(name)
+	stored, revision, found := f.records.stored(doc.Object)
+	if stored.UID == "" { // nothing is known of it
+		stored, found = api.Spec{}, false
+	}
 	result := api.ApplyResult{Object: doc.Object, Notes: doc.notes, Action: api.ActionCreated}
 	if table == f.records.placements {
 		f.named[name] = struct{}{}
@@ -44,10 +46,24 @@ func (f *draft) apply(doc *document) error {
 	}
 	next.Request, next.Action = f.request, result.Action
 	result.UID, result.Generation = next.UID, next.Generation
+	if result.Body, err = f.shown(doc, &next); err != nil {
+		return err
+	}
 	f.results = append(f.results, result)
 	f.write(next, revision, strings.ToUpper(result.Action[:1])+result.Action[1:])
 	f.remember(doc, &next)
 	return nil
+}
+
+// shown is what would be stored, without what the hub sets; nothing unless it was asked for.
+func (f *draft) shown(doc *document, next *api.Spec) (json.RawMessage, error) {
+	switch {
+	case !f.show:
+		return nil, nil
+	case doc.IsContent():
+		return doc.object.Body, nil
+	}
+	return withoutServerSet(next.Body)
 }
 
 // repeated fills in a result from what is stored; for a request that was answered before it is the
@@ -117,24 +133,35 @@ func (f *draft) next(doc *document, stored *api.Spec, found bool) (api.Spec, err
 	if found {
 		f.checkUpdate(doc, stored)
 	}
-	if doc.Placement != nil {
-		api.Default(doc.Placement)
-	} else {
-		api.DefaultMember(doc.Member)
+	if err := f.setDefaults(doc, stored, found); err != nil {
+		return next, err
 	}
-	return next, fill(doc, &next, stored, found)
+	if err := fill(doc, &next, stored, found); err != nil {
+		return next, err
+	}
+	return next, f.checkEdit(doc, &next, stored)
+}
+
+// setDefaults fills in what a document of a known kind leaves out.
+func (f *draft) setDefaults(doc *document, stored *api.Spec, found bool) error {
+	switch {
+	case doc.Placement != nil:
+		api.Default(doc.Placement)
+	case doc.Member != nil:
+		api.DefaultMember(doc.Member)
+	case doc.Run != nil:
+		api.DefaultRun(doc.Run)
+	case doc.Profile != nil:
+		api.DefaultProfile(doc.Profile)
+	case doc.Maintenance != nil:
+		return f.defaultMaintenance(doc, stored, found)
+	}
+	return nil
 }
 
 // fill writes the body of a known kind, with the metadata that the hub sets.
 func fill(doc *document, next, stored *api.Spec, found bool) error {
-	var value any
-	var meta *metav1.ObjectMeta
-	var spec any
-	if doc.Placement != nil {
-		value, meta, spec = doc.Placement, &doc.Placement.ObjectMeta, &doc.Placement.Spec
-	} else {
-		value, meta, spec = doc.Member, &doc.Member.ObjectMeta, &doc.Member.Spec
-	}
+	value, meta, spec := doc.Typed()
 	changed, err := specChanged(spec, stored, found)
 	if err != nil {
 		return err
@@ -163,8 +190,8 @@ func specChanged(spec any, stored *api.Spec, found bool) (bool, error) {
 	var held struct {
 		Spec json.RawMessage `json:"spec"`
 	}
-	if err := json.Unmarshal(stored.Body, &held); err != nil {
-		return false, fmt.Errorf("decoding %s: %w", stored.Object, err)
+	if json.Unmarshal(stored.Body, &held) != nil {
+		return true, nil
 	}
 	tree, err := bodyOf(spec)
 	if err != nil {
@@ -185,18 +212,23 @@ func same(stored, next *api.Spec) bool {
 
 // checkUpdate adds what a rule forbids about changing the stored object into doc.
 func (f *draft) checkUpdate(doc *document, stored *api.Spec) {
-	if doc.Placement == nil {
-		return
+	if doc.Placement != nil {
+		if old, err := stored.DecodePlacement(); err == nil {
+			f.refused.faults = append(f.refused.faults, api.ValidateUpdate(doc.Placement, old)...)
+		}
 	}
-	old, err := stored.DecodePlacement()
-	if err != nil {
-		return
+	if doc.Profile != nil {
+		if old, err := stored.DecodeProfile(); err == nil {
+			f.refused.faults = append(f.refused.faults, api.CheckProfileChange(old, doc.Profile)...)
+		}
 	}
-	f.refused.faults = append(f.refused.faults, api.ValidateUpdate(doc.Placement, old)...)
 }
 
 // remember keeps what the rest of the draft needs to know of a written object.
 func (f *draft) remember(doc *document, next *api.Spec) {
+	if !doc.IsContent() {
+		f.typed = append(f.typed, doc)
+	}
 	switch {
 	case doc.Placement != nil:
 		f.placements[doc.Placement.Key()] = doc.Placement

@@ -4,59 +4,143 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
+	"sync"
 
+	"flotilla/bus"
 	"flotilla/core/api"
 	"flotilla/core/content"
 	"flotilla/subjects"
 )
 
-// remove deletes content at once. A placement or member is marked and stays until its members
-// confirmed, or until the deletion timed out.
-func (d *Door) remove(ctx context.Context, request *api.DeleteRequest) (*api.ApplyResult, error) {
-	f := d.newDraft(request.Request)
-	table, name := d.records.place(request.Object)
-	stored, revision, found := table.Get(name)
-	if !found {
+// remove deletes content, and what is around upgrades, at once. A placement or member is marked and stays
+// until its members confirmed, or until the deletion timed out.
+func (d *Door) remove(ctx context.Context, request *api.DeleteRequest) (any, error) {
+	if len(request.Objects) > 0 {
+		return d.removeAll(ctx, request)
+	}
+	answer, err := d.removeRefs(ctx, request, request.Object)
+	if err != nil {
+		return nil, err
+	}
+	if len(answer.Missing) > 0 {
 		return nil, notFound(request.Object)
 	}
-	f.compareVersion(&document{Decoded: api.Decoded{Object: stored.Object, ResourceVersion: request.ResourceVersion}}, revision)
+	return &answer.Results[0], nil
+}
+
+func (d *Door) removeAll(ctx context.Context, request *api.DeleteRequest) (any, error) {
+	if n := len(request.Objects); n > maxDocuments || request.Object.Name != "" || request.ResourceVersion != "" {
+		return nil, &api.Failure{
+			Code:    api.CodeInvalid,
+			Message: fmt.Sprintf("found %d objects, expected object with a resourceVersion, or at most %d objects: nothing was deleted", n, maxDocuments),
+		}
+	}
+	return d.removeRefs(ctx, request, request.Objects...)
+}
+
+// removeRefs deletes all the objects that are there, or none when one of them may not go.
+func (d *Door) removeRefs(ctx context.Context, request *api.DeleteRequest, refs ...api.ObjectRef) (*api.DeleteResponse, error) {
+	f := d.newDraft(request.Request)
+	answer := &api.DeleteResponse{}
+	going, err := d.going(request, refs, f, answer)
+	if err != nil {
+		return nil, err
+	}
 	if failure := f.failure(1); failure != nil {
 		return nil, failure
 	}
-	f.results = append(f.results, api.ApplyResult{
-		Object: stored.Object, UID: stored.UID, Generation: stored.Generation, ResourceVersion: f.version(revision),
-		Action: api.ActionDeleting,
-	})
-	if err := f.delete(&stored, revision); err != nil {
-		return nil, err
+	for i := range going {
+		if err := f.delete(&going[i]); err != nil {
+			return nil, err
+		}
 	}
 	if err := f.cut(d.storedPlacements); err != nil {
 		return nil, err
 	}
 	if !request.DryRun {
 		if err := d.commit(ctx, f); err != nil {
-			return nil, fmt.Errorf("deleting %s: %w", stored.Object, err)
+			return nil, fmt.Errorf("deleting %s: %w", count(len(going), "object"), err)
 		}
 	}
-	return &f.results[0], nil
+	answer.Results = f.results
+	return answer, nil
 }
 
-// delete adds the deletion of a stored object to the draft, whose one result it completes.
-func (f *draft) delete(stored *api.Spec, revision uint64) error {
-	result := &f.results[0]
-	if stored.Digest != "" {
+// going looks up what is to be deleted, each object once, and notes what is not there.
+func (d *Door) going(request *api.DeleteRequest, refs []api.ObjectRef, f *draft, answer *api.DeleteResponse) ([]bus.Entry[api.Spec], error) {
+	var going []bus.Entry[api.Spec]
+	for _, ref := range refs {
+		if err := d.refuseGate(ref); err != nil {
+			return nil, err
+		}
+		_, name := d.records.place(ref)
+		stored, revision, found := d.records.stored(ref)
+		if first := d.repeated(ref, request.Request); !found && first != nil {
+			f.results = append(f.results, *first)
+			continue
+		}
+		if !found {
+			answer.Missing = append(answer.Missing, ref)
+			continue
+		}
+		if _, twice := f.going[stored.Object]; twice {
+			continue
+		}
+		f.going[stored.Object] = false
+		f.compareVersion(&document{Decoded: api.Decoded{Object: stored.Object, ResourceVersion: request.ResourceVersion}}, revision)
+		going = append(going, bus.Entry[api.Spec]{Name: name, Value: stored, Revision: revision})
+	}
+	return going, nil
+}
+
+// delete adds the deletion of a stored object, and its result, to the draft.
+func (f *draft) delete(entry *bus.Entry[api.Spec]) error {
+	stored, revision := &entry.Value, entry.Revision
+	f.results = append(f.results, api.ApplyResult{
+		Object: stored.Object, UID: stored.UID, Generation: stored.Generation, ResourceVersion: f.version(revision),
+		Action: api.ActionDeleting,
+	})
+	result := &f.results[len(f.results)-1]
+	if table, _ := f.records.place(stored.Object); table == f.records.objects {
 		result.Action = api.ActionDeleted
 		f.deleteContent(stored, revision)
 		return f.deleteInside(stored, result)
+	}
+	if _, ofUpgrades := upgradeKinds[stored.Object.Kind]; ofUpgrades {
+		result.Action = api.ActionDeleted
+		return f.deleteUpgrade(stored, revision)
+	}
+	if stored.Deleted != nil && f.request != "" && stored.Request == f.request {
+		return nil // a repeat
 	}
 	if stored.Deleted != nil {
 		result.Notes = append(result.Notes, "deletion was asked for before, at "+stored.Deleted.UTC().Format("15:04:05Z"))
 		return nil
 	}
+	if stored.UID == "" { // no other record knows of it either: nothing was placed
+		result.Action = api.ActionDeleted
+		f.erase(stored.Object, revision)
+		f.audit(auditName(stored.Object), "Deleted", stored.Object.String())
+		return nil
+	}
 	return f.mark(stored, revision)
 }
 
+// once reports whether the draft does not delete the object yet, and notes that it does.
+func (f *draft) once(ref api.ObjectRef) bool {
+	if f.going[ref] {
+		return false
+	}
+	f.going[ref] = true
+	return true
+}
+
 func (f *draft) deleteContent(stored *api.Spec, revision uint64) {
+	if !f.once(stored.Object) {
+		return
+	}
 	f.erase(stored.Object, revision)
 	f.index.RemoveKey(content.Key(stored.Object))
 	f.touched = true
@@ -93,10 +177,17 @@ func (f *draft) deleteInside(stored *api.Spec, result *api.ApplyResult) error {
 
 // mark sets the deletion timestamp of a placement or member; the rooms see it and withdraw.
 func (f *draft) mark(stored *api.Spec, revision uint64) error {
+	if !f.once(stored.Object) {
+		return nil
+	}
 	next := *stored
 	next.Deleted, next.Request, next.Action = &f.now, f.request, api.ActionDeleting
+	if !readable(stored) {
+		next.Body = bareBody(stored)
+		f.noteOn(stored.Object.Kind, stored.Object.Name, notedBare)
+	}
 	var body map[string]any
-	if err := json.Unmarshal(stored.Body, &body); err != nil {
+	if err := json.Unmarshal(next.Body, &body); err != nil {
 		return fmt.Errorf("decoding %s: %w", stored.Object, err)
 	}
 	if metadata, ok := body["metadata"].(map[string]any); ok {
@@ -120,13 +211,43 @@ func deletionKey(kind, name string) string { return kind + ":" + name }
 // confirmed.
 func (d *Door) watchDeletions() {
 	d.records.placements.OnChange(func(name string) { d.finisher.Add(deletionKey(subjects.KindPlacement, name)) })
-	d.records.members.OnChange(func(name string) { d.finisher.Add(deletionKey(subjects.KindMember, name)) })
+	d.records.members.OnChange(func(name string) {
+		d.leaving.note(name, d.isLeaving(name))
+		d.finisher.Add(deletionKey(subjects.KindMember, name))
+	})
 	d.records.releases.OnChange(func(name string) {
 		d.finisher.Add(deletionKey(subjects.KindPlacement, name))
-		for _, member := range d.records.members.All() {
-			if member.Value.Deleted != nil {
-				d.finisher.Add(deletionKey(subjects.KindMember, member.Name))
-			}
+		for _, member := range d.leaving.names() {
+			d.finisher.Add(deletionKey(subjects.KindMember, member))
 		}
 	})
+}
+
+func (d *Door) isLeaving(member string) bool {
+	spec, _, found := d.records.members.Get(member)
+	return found && spec.Deleted != nil
+}
+
+// leaving holds the names of members whose deletion waits.
+type leaving struct {
+	mu   sync.Mutex
+	held map[string]struct{}
+}
+
+func newLeaving() *leaving { return &leaving{held: map[string]struct{}{}} }
+
+func (l *leaving) note(member string, leaves bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if leaves {
+		l.held[member] = struct{}{}
+	} else {
+		delete(l.held, member)
+	}
+}
+
+func (l *leaving) names() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Collect(maps.Keys(l.held))
 }

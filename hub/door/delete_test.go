@@ -83,6 +83,7 @@ func TestADeletionEndsInBoundedTimeAndListsWhatIsUnconfirmed(t *testing.T) {
 	uid := h.apply(shopNamespace, web)[1].UID
 	h.release("web", uid, 1, "berlin", "paris")
 	h.delete(api.KindClusterResourcePlacement, "", "web")
+	h.withdraw("web", uid, "berlin", "paris")
 	h.gone(api.KindClusterResourcePlacement, "", "web")
 	bustest.Eventually(t, func() error {
 		answer := must[api.EventsResponse](h, api.VerbEvents, api.EventsRequest{Object: "placement/web"})
@@ -125,9 +126,13 @@ func TestALeavingMemberWaitsForItsPlacements(t *testing.T) {
 
 func TestANamespaceTakesItsContentAlong(t *testing.T) {
 	h := open(t, door.Options{})
-	h.apply(shopNamespace, settings, web, `{apiVersion: v1, kind: ConfigMap, metadata: {name: stays, namespace: blog}}`)
+	namespace := h.apply(shopNamespace, settings, web, `{apiVersion: v1, kind: ConfigMap, metadata: {name: stays, namespace: blog}}`,
+		`{apiVersion: placement.kubernetes-fleet.io/v1beta1, kind: ResourcePlacement, metadata: {name: rp, namespace: shop},
+		  spec: {resourceSelectors: [{group: "", version: v1, kind: ConfigMap}]}}`)[0]
 	result := h.delete("Namespace", "", "shop")
-	require.Equal(t, []string{"1 object in it deleted too"}, result.Notes)
+	require.Equal(t, []string{"2 objects in it deleted too"}, result.Notes)
+	require.Equal(t, namespace.ResourceVersion, result.ResourceVersion)
+	h.gone(api.KindResourcePlacement, "shop", "rp")
 	h.missing("ConfigMap", "shop", "settings")
 	h.get("ConfigMap", "blog", "stays")
 	require.Empty(t, h.snapshots("web")[1].Manifests)
@@ -150,4 +155,25 @@ func TestDeleteComparesResourceVersions(t *testing.T) {
 	require.Equal(t, api.CodeConflict, failure.Code)
 	request.Request, request.ResourceVersion = h.id(), current
 	require.Equal(t, api.ActionDeleted, must[api.ApplyResult](h, api.VerbDelete, request).Action)
+}
+
+// TestARepeatedDeletionIsAnsweredAfterATakeover asks a second door, of content that went at once and of a
+// placement that went since.
+func TestARepeatedDeletionIsAnsweredAfterATakeover(t *testing.T) {
+	h := closed(t)
+	stop := h.run(door.Options{})
+	h.apply(shopNamespace, settings, web)
+	content := api.DeleteRequest{Request: h.id(), Object: api.ObjectRef{APIVersion: "v1", Kind: "ConfigMap", Namespace: "shop", Name: "settings"}}
+	placement := api.DeleteRequest{Request: h.id(), Object: api.ObjectRef{Kind: api.KindClusterResourcePlacement, Name: "web"}}
+	first := must[api.ApplyResult](h, api.VerbDelete, content)
+	second := must[api.ApplyResult](h, api.VerbDelete, placement)
+	h.gone(api.KindClusterResourcePlacement, "", "web")
+	stop()
+	require.NoError(t, h.store.State.Relist(bustest.Context(t)))
+	h.run(door.Options{})
+	require.Equal(t, first, must[api.ApplyResult](h, api.VerbDelete, content))
+	require.Equal(t, second, must[api.ApplyResult](h, api.VerbDelete, placement))
+	content.Request = h.id()
+	_, failure := ask[api.ApplyResult](h, api.VerbDelete, content)
+	require.Equal(t, api.CodeNotFound, failure.Code, "another request finds nothing")
 }

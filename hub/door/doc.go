@@ -5,4 +5,7 @@
 // Every request that writes is all or nothing: content is stored first, then one batch of records, all
 // under one lock. A repeat with the same request id answers the first result. Nothing is answered while
 // the records are not synchronised. Shapes of requests and answers: core/api/request.go.
+//
+// A run is accepted only when core/upgrade could create it of the fleet as it is; what happens to it then
+// is the runner's, whose verbs the door offers beside its own. Gates are shown from the runs they are of.
 package door

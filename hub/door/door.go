@@ -3,6 +3,7 @@ package door
 import (
 	"context"
 	"fmt"
+	"maps"
 	"regexp"
 	"strings"
 	"sync"
@@ -41,6 +42,9 @@ type Options struct {
 	// when 0 (D21).
 	MemberTimeout, UnhealthyTimeout time.Duration
 
+	// More are verbs that other rooms answer, under the same service.
+	More map[string]bus.Handler
+
 	Log zerolog.Logger
 }
 
@@ -55,6 +59,11 @@ type Door struct {
 	writing sync.Mutex
 	shelf   *shelf
 	decoded *decoded
+	leaving *leaving
+	// complaints about what cannot be read.
+	complaints complaints
+	// inventories are what agents say of their members.
+	inventories *bus.Values[api.MemberInventory]
 }
 
 // New returns a door on an open store; it answers nothing before Run.
@@ -62,7 +71,8 @@ func New(store *bus.Store, o Options) *Door {
 	if o.DeleteTimeout == 0 {
 		o.DeleteTimeout = DefaultDeleteTimeout
 	}
-	d := &Door{store: store, options: o, records: newRecords(store.State), answers: newAnswers()}
+	d := &Door{store: store, options: o, records: newRecords(store.State), answers: newAnswers(), leaving: newLeaving()}
+	d.inventories = bus.ValuesOf[api.MemberInventory](store.Inventories)
 	d.shelf, d.decoded = newShelf(d.records.objects, o.SkippedNamespaces), newDecoded()
 	d.finisher = loop.New(loop.Options{Failed: d.finishFailed})
 	d.watchDeletions()
@@ -95,7 +105,11 @@ func (d *Door) Run(ctx context.Context) error {
 }
 
 func (d *Door) verbs() map[string]bus.Handler {
-	return map[string]bus.Handler{
+	verbs := maps.Clone(d.options.More)
+	if verbs == nil {
+		verbs = map[string]bus.Handler{}
+	}
+	maps.Copy(verbs, map[string]bus.Handler{
 		api.VerbApply:   writing(d, d.apply),
 		api.VerbDelete:  writing(d, d.remove),
 		api.VerbPatch:   writing(d, d.patch),
@@ -108,7 +122,8 @@ func (d *Door) verbs() map[string]bus.Handler {
 		api.VerbEvents:  reading(d, d.events),
 		api.VerbStatus:  reading(d, d.status),
 		api.VerbVersion: reading(d, d.version),
-	}
+	})
+	return verbs
 }
 
 var semanticVersion = regexp.MustCompile(`^\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?$`)

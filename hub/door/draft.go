@@ -2,6 +2,7 @@ package door
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -24,19 +25,32 @@ type draft struct {
 	bodies   [][]byte
 	events   []api.Audit
 	results  []api.ApplyResult
-	notes    []string
 	refused  refusal
 	conflict api.Faults
+	// refusals are rules about upgrades that the request breaks.
+	refusals []*api.Refusal
+	// typed are the documents of known kinds that the request writes.
+	typed []*document
+	// judge adds what is wrong with the upgrade documents as a whole.
+	judge func(*draft) error
+	// planning leaves it to the plan to tell why runs could not be created.
+	planning bool
+	// show puts into results what would be stored.
+	show bool
 
 	// index holds the content as it would be; touched says that it differs from what is stored.
 	index   *content.Index
 	touched bool
 	// placements are those the request writes, by key; nil for one that is going.
 	placements map[string]*api.Placement
+	// going are the objects that a deletion names or takes along; true once they are deleted.
+	going map[api.ObjectRef]bool
 	// named are the keys of placements among the documents, changed or not.
 	named map[string]struct{}
 	// written maps the position of an op to the result that tells its revision.
 	written map[int]int
+	// erased maps the position of an op to the object whose spec it removes.
+	erased map[int]api.ObjectRef
 	// noted are names of objects whose heads are written.
 	noted []string
 }
@@ -45,14 +59,18 @@ func (d *Door) newDraft(request string) *draft {
 	return &draft{
 		records: d.records, request: request, epoch: d.store.Term.Epoch,
 		now: metav1.NewTime(time.Now().UTC().Truncate(time.Second)), index: d.shelf.current(),
-		placements: map[string]*api.Placement{}, named: map[string]struct{}{}, written: map[int]int{},
+		placements: map[string]*api.Placement{}, named: map[string]struct{}{}, written: map[int]int{}, erased: map[int]api.ObjectRef{},
+		going: map[api.ObjectRef]bool{},
+		judge: d.judgeUpgrades,
 	}
 }
 
 // write adds the spec of an object, and what is said about it, to the draft.
 func (f *draft) write(spec api.Spec, revision uint64, event string) {
 	table, name := f.records.place(spec.Object)
-	f.written[len(f.ops)] = len(f.results) - 1
+	if last := len(f.results) - 1; last >= 0 && f.results[last].Object == spec.Object {
+		f.written[len(f.ops)] = last
+	}
 	f.ops = append(f.ops, bus.Put(table.Key(name), spec, revision))
 	if table == f.records.objects {
 		f.noted = append(f.noted, name)
@@ -63,6 +81,7 @@ func (f *draft) write(spec api.Spec, revision uint64, event string) {
 // erase adds the removal of an object's spec.
 func (f *draft) erase(ref api.ObjectRef, revision uint64) {
 	table, name := f.records.place(ref)
+	f.erased[len(f.ops)] = ref
 	f.ops = append(f.ops, bus.Delete(table.Key(name), revision))
 	if table == f.records.objects {
 		f.noted = append(f.noted, name)
@@ -83,6 +102,8 @@ func auditName(ref api.ObjectRef) string {
 		return subjects.KindObject + "/" + ref.String()
 	case ref.Kind == api.KindMemberCluster:
 		return subjects.KindMember + "/" + ref.Name
+	case upgradeKinds[ref.Kind].token != "":
+		return upgradeKinds[ref.Kind].token + "/" + ref.Name
 	case ref.Namespace != "":
 		return subjects.KindPlacement + "/" + ref.Namespace + "/" + ref.Name
 	}
@@ -91,14 +112,13 @@ func auditName(ref api.ObjectRef) string {
 
 // cut adds a snapshot for every placement whose selected content differs from its newest one
 // (placement.md 2.3). A placement the request writes is always looked at, others when content changed.
-func (f *draft) cut(all func() ([]*api.Placement, error)) error {
+func (f *draft) cut(all func() []*api.Placement) error {
+	if f.blind() {
+		return nil
+	}
 	wanted := make([]*api.Placement, 0, len(f.placements))
 	if f.touched {
-		stored, err := all()
-		if err != nil {
-			return err
-		}
-		for _, p := range stored {
+		for _, p := range all() {
 			if _, written := f.placements[p.Key()]; !written {
 				wanted = append(wanted, p)
 			}
@@ -109,7 +129,7 @@ func (f *draft) cut(all func() ([]*api.Placement, error)) error {
 			wanted = append(wanted, p)
 		}
 	}
-	slices.SortFunc(wanted, func(a, b *api.Placement) int { return cmpStrings(a.Key(), b.Key()) })
+	slices.SortFunc(wanted, func(a, b *api.Placement) int { return strings.Compare(a.Key(), b.Key()) })
 	for _, p := range wanted {
 		if err := f.cutOne(p); err != nil {
 			return err

@@ -4,6 +4,9 @@ import (
 	"errors"
 	"fmt"
 
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	"flotilla/bus"
 	"flotilla/core/api"
 )
@@ -29,8 +32,29 @@ func translate(err error) error {
 func notFound(ref api.ObjectRef) *api.Failure {
 	return &api.Failure{
 		Code: api.CodeNotFound, Message: fmt.Sprintf("%s: no such object", ref),
-		Next: "flotilla get " + ref.Kind,
+		Next: "flotilla get " + listing(ref),
 	}
+}
+
+// listing is how the command line lists objects like ref: "deployments -n shop".
+func listing(ref api.ObjectRef) string {
+	gv, _ := schema.ParseGroupVersion(ref.APIVersion)
+	words := ref.Kind
+	switch _, known := api.KindNamespaced(gv.Group, ref.Kind); {
+	case ref.Kind == api.KindClusterResourcePlacement:
+		return "placements"
+	case ref.Kind == api.KindResourcePlacement:
+		words = "rp"
+	case ref.Kind == api.KindMemberCluster:
+		return "members"
+	case upgradeKinds[ref.Kind].token != "", known:
+		plural, _ := meta.UnsafeGuessKindToResource(gv.WithKind(ref.Kind))
+		words = plural.Resource
+	}
+	if ref.Namespace != "" {
+		words += " -n " + ref.Namespace
+	}
+	return words
 }
 
 // refusal is every fault of a request in one failure. What kind of faults there are decides its code.

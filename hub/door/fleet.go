@@ -5,8 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
-
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"time"
 
 	"flotilla/bus"
 	"flotilla/core/api"
@@ -36,8 +35,19 @@ func (d *Door) status(context.Context, *struct{}) (any, error) {
 		}
 	}
 	for _, entry := range d.records.placements.All() {
-		fleet.Problems = append(fleet.Problems, d.placementProblems(&entry)...)
+		problems, converging, err := d.placementProblems(&entry)
+		if err != nil {
+			return nil, err
+		}
+		fleet.Problems = append(fleet.Problems, problems...)
+		if converging {
+			fleet.Converging++
+		}
 	}
+	fleet.Problems = append(fleet.Problems, d.unconfirmed(time.Now())...)
+	fleet.Problems = append(fleet.Problems, d.unreadableProblems()...)
+	problems, runs := d.upgradeProblems(time.Now())
+	fleet.Problems, fleet.Runs = append(fleet.Problems, problems...), runs
 	slices.SortStableFunc(fleet.Problems, func(a, b api.Problem) int {
 		return cmp.Or(cmp.Compare(severity(a.Reason), severity(b.Reason)), cmp.Compare(a.Object, b.Object))
 	})
@@ -49,15 +59,17 @@ func (d *Door) status(context.Context, *struct{}) (any, error) {
 	return fleet, nil
 }
 
-// severity orders problems: what stops work comes before what only waits.
+// severity orders problems: what stops work, what failed, what is missing, what only waits.
 func severity(reason string) int {
 	switch reason {
-	case string(api.MemberUnknown), string(api.MemberNotReady), "LevelTooLow":
+	case string(api.MemberUnknown), string(api.MemberNotReady), "LevelTooLow", reasonRunFailed, reasonUnreadable:
 		return 0
-	case string(api.MemberJoining), "Unlisted", "Deleting":
-		return 2
+	case reasonFailed, reasonInvalid:
+		return 1
+	case string(api.MemberJoining), "Unlisted", reasonDeleting, reasonUnconfirmed, api.ReasonLockedByRun, api.ReasonOperationInProgress:
+		return 3
 	}
-	return 1
+	return 2
 }
 
 func memberProblems(record *api.MemberRecord) []api.Problem {
@@ -68,7 +80,8 @@ func memberProblems(record *api.MemberRecord) []api.Problem {
 	var problems []api.Problem
 	switch {
 	case record.UID == "":
-		problem.Message, problem.Next = "it heartbeats, but nobody admitted it", "flotilla member admit "+record.Name
+		problem.Message = "its agent runs, but it is no member: nobody admitted it, or it left and its agent is to be stopped"
+		problem.Next = "flotilla member admit " + record.Name
 		problems = append(problems, problem)
 	case record.State != api.MemberReady:
 		problems = append(problems, problem)
@@ -90,38 +103,4 @@ func silent(entry *bus.Entry[api.Spec]) api.Problem {
 		Object: subjects.KindMember + "/" + entry.Name, Reason: string(api.MemberJoining), Since: entry.Value.Created,
 		Message: "admitted, but its agent never reported", Next: "flotilla member enrol " + entry.Name + " > " + entry.Name + ".creds",
 	}
-}
-
-func (d *Door) placementProblems(entry *bus.Entry[api.Spec]) []api.Problem {
-	problem := api.Problem{
-		Object: subjects.KindPlacement + "/" + entry.Name, Next: "flotilla describe placement " + entry.Name,
-	}
-	if entry.Value.Deleted != nil {
-		problem.Reason, problem.Since = "Deleting", *entry.Value.Deleted
-		problem.Message = "waits for " + enumerate(d.unconfirmedMembers(&entry.Value, entry.Name))
-		return []api.Problem{problem}
-	}
-	record, _, found := d.records.statuses.Get(entry.Name)
-	if !found || record.UID != entry.Value.UID {
-		return nil
-	}
-	condition := firstProblem(record.Conditions)
-	if condition == nil {
-		return nil
-	}
-	problem.Reason, problem.Message, problem.Since = condition.Reason, condition.Message, condition.LastTransitionTime
-	if condition.Status == metav1.ConditionFalse && condition.Reason == "SchedulingPolicyUnfulfilled" {
-		problem.Next = "flotilla why placement/" + entry.Name
-	}
-	return []api.Problem{problem}
-}
-
-// firstProblem is the first condition that is not True: those after it only follow from it.
-func firstProblem(conditions []metav1.Condition) *metav1.Condition {
-	for i := range conditions {
-		if conditions[i].Status != metav1.ConditionTrue {
-			return &conditions[i]
-		}
-	}
-	return nil
 }

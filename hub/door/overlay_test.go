@@ -1,6 +1,7 @@
 package door_test
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 
@@ -39,6 +40,19 @@ func TestApplyKeepsWhatSingleChangesSet(t *testing.T) {
 	require.Equal(t, map[string]string{"tier": "2"}, shown.Labels)
 }
 
+func TestADocumentTakesOverWhatItSetsEvenIfItChangesNothing(t *testing.T) {
+	h := open(t, door.Options{})
+	h.apply(berlin)
+	_, failure := h.patch(api.ObjectRef{Kind: api.KindMemberCluster, Name: "berlin"}, `{"metadata":{"labels":{"tier":"1"}}}`)
+	require.Nil(t, failure)
+	adopting := h.apply(strings.Replace(berlin, "env: prod", `env: prod, tier: "1"`, 1))[0]
+	require.Equal(t, api.ActionConfigured, adopting.Action)
+	require.Equal(t, int64(1), adopting.Generation)
+	h.apply(berlin)
+	shown := must[api.MemberCluster](h, api.VerbGet, api.GetRequest{Kind: api.KindMemberCluster, Name: "berlin"})
+	require.Equal(t, map[string]string{"env": "prod"}, shown.Labels)
+}
+
 func TestUndoingASingleChangeLeavesNothingToKeep(t *testing.T) {
 	h := open(t, door.Options{})
 	ref := api.ObjectRef{APIVersion: "v1", Kind: "ConfigMap", Namespace: "shop", Name: "settings"}
@@ -71,4 +85,21 @@ func TestAFileTakesAnAdmittedMemberOver(t *testing.T) {
 	shown := must[api.MemberCluster](h, api.VerbGet, api.GetRequest{Kind: api.KindMemberCluster, Name: "berlin"})
 	require.Equal(t, "prod", shown.Labels["env"])
 	require.Equal(t, "region", shown.Annotations[api.AnnotationAgentLabels])
+}
+
+func TestADryRunShowsWhatWouldBeStored(t *testing.T) {
+	h := open(t, door.Options{})
+	h.apply(berlin, settings)
+	_, failure := h.patch(api.ObjectRef{Kind: api.KindMemberCluster, Name: "berlin"}, `{"metadata":{"labels":{"tier":"1"}}}`)
+	require.Nil(t, failure)
+	request := api.ApplyRequest{Request: h.id(), DryRun: true, Show: true, Documents: docs(t,
+		strings.Replace(berlin, "env: prod", "env: dev", 1), strings.Replace(settings, "metadata:", "immutable: true, metadata:", 1))}
+	answer := must[api.ApplyResponse](h, api.VerbApply, request)
+	var member api.MemberCluster
+	require.NoError(t, json.Unmarshal(answer.Results[0].Body, &member))
+	require.Equal(t, map[string]string{"env": "dev", "tier": "1"}, member.Labels, "with what a single change set")
+	require.Empty(t, member.UID)
+	require.Contains(t, string(answer.Results[1].Body), `"immutable":true`)
+	request.Show = false
+	require.Empty(t, must[api.ApplyResponse](h, api.VerbApply, request).Results[0].Body)
 }

@@ -11,6 +11,9 @@ import (
 // patch applies a JSON merge patch (RFC 7386) to what is stored and then does what apply does with the
 // outcome: the same rules, the same faults.
 func (d *Door) patch(ctx context.Context, request *api.PatchRequest) (*api.ApplyResult, error) {
+	if err := d.refuseGate(request.Object); err != nil {
+		return nil, err
+	}
 	table, name := d.records.place(request.Object)
 	stored, revision, found := table.Get(name)
 	if !found {

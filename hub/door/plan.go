@@ -3,6 +3,7 @@ package door
 import (
 	"context"
 	"maps"
+	"slices"
 	"time"
 
 	"flotilla/core/api"
@@ -15,43 +16,60 @@ func (d *Door) plan(_ context.Context, request *api.PlanRequest) (any, error) {
 	if n := len(request.Documents); n > maxDocuments {
 		return nil, tooMany(n)
 	}
-	documents, wrong := d.readDocuments(request.Documents)
-	d.writing.Lock()
-	defer d.writing.Unlock()
-	f := d.newDraft("")
-	f.refused = *wrong
-	if err := f.applyAll(documents, d.storedPlacements); err != nil {
+	f, documents, err := d.planned(request)
+	if err != nil {
 		return nil, err
-	}
-	if failure := f.failure(len(documents)); failure != nil {
-		return nil, failure
 	}
 	now := time.Now()
 	if request.Now != nil {
 		now = request.Now.Time
 	}
 	in := plan.Input{
-		Now: now, Objects: f.results, Notes: f.notes,
+		Now: now, Objects: f.results,
 		Thresholds: d.thresholds(),
 	}
-	var err error
 	if in.Members, err = d.membersAfter(documents, now); err != nil {
 		return nil, err
 	}
-	if in.Subjects, err = d.subjects(f, len(documents) == 0); err != nil {
+	if in.Subjects, err = d.subjects(f, documents); err != nil {
+		return nil, err
+	}
+	for i := range f.results {
+		for _, note := range f.results[i].Notes {
+			in.Notes = append(in.Notes, f.results[i].Object.String()+": "+note)
+		}
+	}
+	if err := d.planRuns(f, documents, request, &in); err != nil {
 		return nil, err
 	}
 	answer := plan.Build(in)
 	return &answer, nil
 }
 
-// subjects are all placements as they would be; those that no document names are quiet, unless there
-// are no documents and all are asked for.
-func (d *Door) subjects(f *draft, all bool) ([]plan.Subject, error) {
-	stored, err := d.storedPlacements()
-	if err != nil {
-		return nil, err
+// planned is the draft of an apply that is not committed. Only drafting holds writers up; deciding about
+// placements does not.
+func (d *Door) planned(request *api.PlanRequest) (*draft, []document, error) {
+	d.writing.Lock()
+	defer d.writing.Unlock()
+	documents, wrong := d.readDocuments(request.Documents)
+	f := d.newDraft("")
+	f.refused, f.planning = *wrong, true
+	if err := f.applyAll(documents, d.storedPlacements); err != nil {
+		return nil, nil, err
 	}
+	if failure := f.failure(len(documents)); failure != nil {
+		return nil, nil, failure
+	}
+	return f, documents, nil
+}
+
+// subjects are the placements to plan, as they would be: those the documents name, or all when there are
+// no documents; and quietly those of others that members among the documents may move, or whose content
+// would change.
+func (d *Door) subjects(f *draft, documents []document) ([]plan.Subject, error) {
+	all := len(documents) == 0
+	moving := slices.ContainsFunc(documents, func(doc document) bool { return doc.Member != nil })
+	stored := d.storedPlacements()
 	placements := map[string]*api.Placement{}
 	for _, p := range stored {
 		placements[p.Key()] = p
@@ -68,7 +86,9 @@ func (d *Door) subjects(f *draft, all bool) ([]plan.Subject, error) {
 		if f.touched || named {
 			subject.Content = plan.Compare(p, d.records.latest(key, string(p.UID)), f.index)
 		}
-		subjects = append(subjects, subject)
+		if !subject.Quiet || moving || subject.Content != nil {
+			subjects = append(subjects, subject)
+		}
 	}
 	return subjects, nil
 }
@@ -82,7 +102,11 @@ func (d *Door) membersAfter(documents []document, now time.Time) ([]api.Member, 
 		}
 	}
 	var members []api.Member
-	for _, entry := range d.records.members.All() {
+	entries, err := d.records.members.FindAll()
+	if err != nil {
+		return nil, err
+	}
+	for _, entry := range entries {
 		stored, err := entry.Value.DecodeMember()
 		if err != nil {
 			return nil, err

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
@@ -24,12 +23,17 @@ func (d *Door) get(ctx context.Context, request *api.GetRequest) (any, error) {
 	ref := api.ObjectRef{
 		APIVersion: request.APIVersion, Kind: request.Kind, Namespace: request.Namespace, Name: request.Name,
 	}
+	if ourGate(ref) {
+		if gate, err := d.gate(ctx, ref.Name); gate != nil || err != nil {
+			return gate, err
+		}
+	}
 	entry, found, err := d.find(ref)
 	if err != nil {
 		return nil, err
 	}
 	if found {
-		return d.render(ctx, &entry, math.MaxInt)
+		return d.render(ctx, &entry, false)
 	}
 	if record, _, seen := d.records.seen.Get(ref.Name); seen && ref.Kind == api.KindMemberCluster {
 		return d.renderUnadmitted(&record)
@@ -124,6 +128,9 @@ func (d *Door) itemsOf(request *api.ListRequest) []item {
 		return d.memberItems()
 	}
 	var items []item
+	if ourGate(api.ObjectRef{APIVersion: request.APIVersion, Kind: request.Kind}) {
+		items = d.gateItems()
+	}
 	for _, entry := range table.All() {
 		object := entry.Value.Object
 		if object.Kind != request.Kind {
@@ -134,7 +141,7 @@ func (d *Door) itemsOf(request *api.ListRequest) []item {
 		}
 		items = append(items, item{
 			ref: object, labels: entry.Value.Labels,
-			render: func(ctx context.Context) (json.RawMessage, error) { return d.render(ctx, &entry, inFull) },
+			render: func(ctx context.Context) (json.RawMessage, error) { return d.render(ctx, &entry, request.Brief) },
 		})
 	}
 	return items

@@ -11,6 +11,7 @@ import (
 
 // records are the tables the door reads.
 type records struct {
+	state      *bus.State
 	placements *bus.Table[api.Spec]
 	members    *bus.Table[api.Spec]
 	objects    *bus.Table[api.Spec]
@@ -20,10 +21,12 @@ type records struct {
 	verdicts   *bus.Table[api.Verdicts]
 	statuses   *bus.Table[api.PlacementStatus]
 	seen       *bus.Table[api.MemberRecord]
+	upgrades   *upgrades
 }
 
 func newRecords(s *bus.State) *records {
 	return &records{
+		state:      s,
 		placements: bus.TableOf[api.Spec](s, subjects.PlacementSpecs),
 		members:    bus.TableOf[api.Spec](s, subjects.MemberSpecs),
 		objects:    bus.TableOf[api.Spec](s, subjects.ObjectSpecs),
@@ -33,6 +36,7 @@ func newRecords(s *bus.State) *records {
 		verdicts:   bus.TableOf[api.Verdicts](s, subjects.Verdicts),
 		statuses:   bus.TableOf[api.PlacementStatus](s, subjects.Statuses),
 		seen:       bus.TableOf[api.MemberRecord](s, subjects.Members),
+		upgrades:   newUpgrades(s),
 	}
 }
 
@@ -47,6 +51,8 @@ func (r *records) place(ref api.ObjectRef) (table *bus.Table[api.Spec], name str
 		return r.placements, ref.Name
 	case ref.Kind == api.KindResourcePlacement:
 		return r.placements, ref.Namespace + "/" + ref.Name
+	case r.upgrades.specs[ref.Kind] != nil:
+		return r.upgrades.specs[ref.Kind], ref.Name
 	}
 	return r.objects, content.Key(ref)
 }
@@ -79,9 +85,6 @@ func newShelf(objects *bus.Table[api.Spec], skipped []string) *shelf {
 	s := &shelf{objects: objects, changed: map[string]struct{}{}, index: content.NewIndex()}
 	s.index.Reserve(skipped...)
 	objects.OnChange(s.note)
-	for _, entry := range objects.All() {
-		s.note(entry.Name)
-	}
 	return s
 }
 
@@ -96,12 +99,16 @@ func (s *shelf) current() *content.Index {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for name := range s.changed {
-		if head, _, found := s.objects.Get(name); found {
+		head, _, found, err := s.objects.Find(name)
+		switch {
+		case err != nil:
+			continue // it is not gone
+		case found:
 			s.index.Set(head)
-		} else {
+		default:
 			s.index.RemoveKey(name)
 		}
+		delete(s.changed, name)
 	}
-	clear(s.changed)
 	return s.index.Clone()
 }

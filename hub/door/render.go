@@ -14,15 +14,16 @@ import (
 	"flotilla/subjects"
 )
 
-// render returns an object as Kubernetes would show it: body, metadata that the hub sets, status, with
-// up to so many entries of members in full.
-func (d *Door) render(ctx context.Context, entry *bus.Entry[api.Spec], entries int) (json.RawMessage, error) {
+// render returns an object as Kubernetes would show it: body, metadata that the hub sets, status.
+func (d *Door) render(ctx context.Context, entry *bus.Entry[api.Spec], brief bool) (json.RawMessage, error) {
 	table, name := d.records.place(entry.Value.Object)
 	switch table {
 	case d.records.members:
 		return d.renderMember(&entry.Value, entry.Revision, d.placedByMember()[name])
 	case d.records.placements:
-		return d.renderPlacement(entry, entries)
+		return d.renderPlacement(entry, brief)
+	case d.records.upgrades.specs[entry.Value.Object.Kind]:
+		return d.renderUpgrade(entry, brief)
 	}
 	body, err := d.store.Content.Get(ctx, entry.Value.Digest)
 	if err != nil {
@@ -68,12 +69,10 @@ type placementStatus struct {
 	UID       string `json:"uid,omitempty"`
 }
 
-// inFull is up to how many members each have their entry in a list; Get shows all, however many.
-const inFull = 100
-
-// renderPlacement shows a placement; entries says of how many members in full. Its status is aggregated
-// from what the caches hold now: whoever applies and then asks never reads of the content before.
-func (d *Door) renderPlacement(entry *bus.Entry[api.Spec], entries int) (json.RawMessage, error) {
+// renderPlacement shows a placement, brief without the entries of members, however many there are. Its
+// status is aggregated from what the caches hold now: whoever applies and then asks never reads of the
+// content before.
+func (d *Door) renderPlacement(entry *bus.Entry[api.Spec], brief bool) (json.RawMessage, error) {
 	p, err := d.decoded.placement(entry)
 	if err != nil {
 		return nil, err
@@ -83,9 +82,11 @@ func (d *Door) renderPlacement(entry *bus.Entry[api.Spec], entries int) (json.Ra
 		in.Previous = &record
 	}
 	full := status.Aggregate(in)
-	if len(in.Members) <= entries {
-		full.PlacementStatuses = status.Members(in)
+	if brief {
+		full.PlacementStatuses, full.SelectedResources = nil, nil
+		return d.complete(&entry.Value, entry.Revision, entry.Value.Body, placementStatus{PlacementStatus: full})
 	}
+	full.PlacementStatuses = status.Members(in)
 	if in.Latest != nil {
 		full.SelectedResources = identifiers(in.Latest.Manifests)
 	}

@@ -44,6 +44,7 @@ func (d *Door) memberStatus(record *api.MemberRecord) *api.MemberClusterStatus {
 		AgentVersion: record.AgentVersion, KubernetesVersion: record.KubernetesVersion, Nodes: record.Nodes,
 		Unlisted: record.Unlisted, Properties: map[string]api.PropertyValue{},
 	}
+	status.Inventory, _ = d.inventories.Get(record.Name)
 	addProperties(status, record.Properties, seen)
 	joined := metav1.Condition{
 		Type: api.ConditionJoined, Status: metav1.ConditionTrue, Reason: "MemberClusterJoined", LastTransitionTime: record.Since,

@@ -3,7 +3,6 @@ package door
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"flotilla/bus"
 	"flotilla/core/api"
@@ -11,16 +10,14 @@ import (
 	"flotilla/subjects"
 )
 
-func cmpStrings(a, b string) int { return strings.Compare(a, b) }
-
 // cutOne cuts a snapshot of p when what it selects changed, and removes those beyond its history.
 func (f *draft) cutOne(p *api.Placement) error {
 	if p.DeletionTimestamp != nil {
 		return nil
 	}
 	next := f.selected(p)
-	kept := f.records.snapshots.Group(p.Key())
-	if last := newest(kept, next.UID); last != nil && last.Error == next.Error && slices.Equal(last.Manifests, next.Manifests) {
+	kept, broken := f.records.snapshots.Group(p.Key()), f.brokenSnapshots(p.Key())
+	if last := newest(kept, next.UID); len(broken) == 0 && last != nil && last.Error == next.Error && slices.Equal(last.Manifests, next.Manifests) {
 		return nil
 	}
 	body, digest, err := content.Work(next.Manifests)
@@ -32,11 +29,46 @@ func (f *draft) cutOne(p *api.Placement) error {
 	if len(kept) > 0 {
 		next.Index = kept[len(kept)-1].Value.Index + 1
 	}
+	for name, index := range broken { // what took its number must not be taken for it
+		next.Index = max(next.Index, index+1)
+		key := f.records.snapshots.Key(name)
+		f.ops = append(f.ops, bus.Delete(key, f.records.state.Revision(key)))
+	}
 	f.bodies = append(f.bodies, body)
 	f.ops = append(f.ops, bus.Put(f.records.snapshots.Key(subjects.SnapshotName(p.Key(), next.Index)), next, 0))
 	f.auditSnapshot(p, &next)
 	f.forget(p, kept)
 	return nil
+}
+
+// brokenSnapshots are those of a placement that cannot be read, with their indices.
+func (f *draft) brokenSnapshots(placement string) map[string]int64 {
+	broken := map[string]int64{}
+	for name := range f.records.snapshots.Broken() {
+		if of, index, ok := subjects.SplitSnapshot(name); ok && of == placement {
+			broken[name] = index
+		}
+	}
+	return broken
+}
+
+// blind says that content is stored that cannot be read and that the draft does not write: a snapshot
+// would lack it, and members would delete it. No snapshots are cut until somebody applies or deletes it.
+func (f *draft) blind() bool {
+	var unread []string
+	for name := range f.records.objects.Broken() {
+		if !slices.Contains(f.noted, name) {
+			unread = append(unread, name)
+		}
+	}
+	if len(unread) == 0 {
+		return false
+	}
+	slices.Sort(unread)
+	for i := range f.results {
+		f.results[i].Notes = append(f.results[i].Notes, "no snapshots are cut while stored objects cannot be read, apply or delete them: "+enumerate(unread))
+	}
+	return true
 }
 
 // selected returns the snapshot p would have now, without its index and work.

@@ -41,18 +41,31 @@ func (d *Door) roots() (map[string]bool, error) {
 	if !d.store.State.Synced() {
 		return nil, bus.ErrNotSynced
 	}
+	// What cannot be read may refer to anything.
+	objects, err := d.records.objects.FindAll()
+	if err != nil {
+		return nil, err
+	}
+	snapshots, err := d.records.snapshots.FindAll()
+	if err != nil {
+		return nil, err
+	}
+	releases, err := d.records.releases.FindAll()
+	if err != nil {
+		return nil, err
+	}
 	roots := map[string]bool{}
-	for _, head := range d.records.objects.All() {
+	for _, head := range objects {
 		roots[head.Value.Digest] = true
 		roots[head.Value.ManifestDigest()] = true
 	}
-	for _, snapshot := range d.records.snapshots.All() {
+	for _, snapshot := range snapshots {
 		roots[snapshot.Value.Work] = true
 		for i := range snapshot.Value.Manifests {
 			roots[snapshot.Value.Manifests[i].Digest] = true
 		}
 	}
-	for _, release := range d.records.releases.All() {
+	for _, release := range releases {
 		for i := range release.Value.Entries {
 			roots[release.Value.Entries[i].Work] = true
 		}

@@ -159,6 +159,22 @@ func TestListIsSortedFilteredAndPaged(t *testing.T) {
 	require.Equal(t, api.CodeInvalid, failure.Code)
 }
 
+func TestABriefListTellsCountsAlone(t *testing.T) {
+	h := open(t, door.Options{})
+	uid := h.apply(shopNamespace, web)[1].UID
+	write(h, subjects.Schedules, "web", api.Schedule{
+		Header: api.NewHeader(api.KindSchedule), Placement: "web", UID: uid, Generation: 1, Bindings: []api.Binding{{Member: "berlin"}},
+	})
+	for _, brief := range []bool{true, false} {
+		items := must[api.ListResponse](h, api.VerbList, api.ListRequest{Kind: api.KindClusterResourcePlacement, Brief: brief}).Items
+		var shown api.Placement
+		require.NoError(t, json.Unmarshal(items[0], &shown))
+		require.Equal(t, 1, shown.Status.Counts.Picked)
+		require.Equal(t, brief, len(shown.Status.PlacementStatuses) == 0)
+		require.Equal(t, brief, len(shown.Status.SelectedResources) == 0)
+	}
+}
+
 func TestListOfMembersShowsThoseWhoWait(t *testing.T) {
 	h := open(t, door.Options{})
 	h.apply(berlin)
@@ -171,7 +187,7 @@ func TestListOfMembersShowsThoseWhoWait(t *testing.T) {
 
 func TestStatusPutsProblemsFirst(t *testing.T) {
 	h := open(t, door.Options{})
-	h.apply(web, berlin)
+	h.apply(shopNamespace, web, berlin)
 	record := beat(time.Now(), "paris", nil)
 	write(h, subjects.Members, "paris", record)
 	record.Name, record.UID, record.State, record.Message = "rome", "u", api.MemberUnknown, "no heartbeat for 6m0s"
@@ -229,6 +245,18 @@ func TestPlanChangesNothingAndSaysWhatWould(t *testing.T) {
 	answer = must[plan.Answer](h, api.VerbPlan, api.PlanRequest{Documents: docs(t, tainted, web)})
 	require.Empty(t, answer.Placements[0].Picked, "the member is planned as it would be")
 
+	placed := h.apply(web, shopNamespace)[0]
+	write(h, subjects.Schedules, "web", api.Schedule{
+		Header: api.NewHeader(api.KindSchedule), Placement: "web", UID: placed.UID, Bindings: []api.Binding{{Member: "berlin"}},
+	})
+	answer = must[plan.Answer](h, api.VerbPlan, api.PlanRequest{Documents: docs(t, settings)})
+	require.Empty(t, answer.Placements, "nobody would move")
+	require.Equal(t, "web", answer.Content[0].Placement, "and its content would change")
+	answer = must[plan.Answer](h, api.VerbPlan, api.PlanRequest{Documents: docs(t, `{apiVersion: cluster.kubernetes-fleet.io/v1, kind: MemberCluster, metadata: {name: paris}}`)})
+	require.Empty(t, answer.Placements, "a silent member moves nothing")
+	answer = must[plan.Answer](h, api.VerbPlan, api.PlanRequest{})
+	require.Len(t, answer.Placements, 1, "without documents: all placements as they stand")
+
 	_, failure := ask[plan.Answer](h, api.VerbPlan, api.PlanRequest{Documents: docs(t, `{apiVersion: v1, kind: ConfigMap, metadata: {}}`)})
 	require.Equal(t, api.CodeInvalid, failure.Code)
 }
@@ -247,9 +275,12 @@ func TestWhyExplainsTheVerdictAnApplyWouldGet(t *testing.T) {
 	refused := must[[]why.Answer](h, api.VerbWhy, api.WhyRequest{Placement: "web", Member: "berlin"})[0]
 	require.Equal(t, "taint", refused.Verdict.Filter)
 	require.NotNil(t, refused.Flip)
-	unknown := must[[]why.Answer](h, api.VerbWhy, api.WhyRequest{Placement: "web", Member: "nobody"})[0]
-	require.Equal(t, "notFound", unknown.Verdict.Filter)
+	_, failure := ask[[]why.Answer](h, api.VerbWhy, api.WhyRequest{Placement: "web", Member: "berlinn"})
+	require.Equal(t, "no member berlinn, did you mean berlin?", failure.Message)
+	write(h, subjects.Members, "paris", beat(time.Now(), "paris", nil))
+	_, failure = ask[[]why.Answer](h, api.VerbWhy, api.WhyRequest{Placement: "web", Member: "paris"})
+	require.Equal(t, "flotilla member admit paris", failure.Next)
 
-	_, failure := ask[[]why.Answer](h, api.VerbWhy, api.WhyRequest{Placement: "nothing"})
+	_, failure = ask[[]why.Answer](h, api.VerbWhy, api.WhyRequest{Placement: "nothing"})
 	require.Equal(t, api.CodeNotFound, failure.Code)
 }

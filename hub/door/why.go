@@ -36,12 +36,37 @@ func (d *Door) why(_ context.Context, request *api.WhyRequest) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	d.withHeartbeats(members, now)
 	subject := d.subject(p)
 	in := subject.Input(schedule.NewFleet(members...), now, d.thresholds())
 	if request.Member != "" {
+		if failure := why.Unknown(in, request.Member); failure != nil {
+			return nil, d.notAMember(request.Member, failure)
+		}
 		return []why.Answer{why.Explain(in, request.Member)}, nil
 	}
 	return explainAll(in), nil
+}
+
+// withHeartbeats shows when members that count as alive were really heard of.
+func (d *Door) withHeartbeats(members []api.Member, now time.Time) {
+	for i := range members {
+		record, _, seen := d.records.seen.Get(members[i].Name)
+		if !seen || !members[i].LastHeartbeat.Equal(now) {
+			continue
+		}
+		if last := d.lastSeen(&record).Time; now.Sub(last) < d.options.MemberTimeout {
+			members[i].LastHeartbeat = last
+		}
+	}
+}
+
+// notAMember tells a member that only waits to be admitted from one that is not there.
+func (d *Door) notAMember(name string, unknown *api.Failure) *api.Failure {
+	if _, _, seen := d.records.seen.Get(name); seen {
+		return d.missing(api.ObjectRef{Kind: api.KindMemberCluster, Name: name})
+	}
+	return unknown
 }
 
 // explainAll explains every verdict, those beyond the first without looking for a change that flips it.

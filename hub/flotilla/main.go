@@ -7,6 +7,7 @@ import (
 	"os/signal"
 	"runtime/debug"
 	"syscall"
+	_ "time/tzdata" // zones of maintenance schedules, on machines that have none installed
 
 	"flotilla/hub/flotilla/cli"
 )

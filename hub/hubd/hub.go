@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"sync"
 	"time"
 
 	"flotilla/bus"
+	"flotilla/hub/notifier"
 )
 
 // ErrLameDuck is a cause to end Run's context with: it makes an embedded server send its clients away
@@ -23,6 +25,7 @@ const (
 // Hub is one hub. Its methods may be called from any goroutine.
 type Hub struct {
 	options  Options
+	channels []notifier.Channel
 	server   *bus.Server
 	conn     *bus.Conn
 	cleanups []cleanup
@@ -48,7 +51,11 @@ func New(o Options) (*Hub, error) {
 	if err := o.check(); err != nil {
 		return nil, fmt.Errorf("options of the hub: %w", err)
 	}
-	h := &Hub{options: o, failed: make(chan error, 1), changed: make(chan struct{})}
+	channels, err := notifier.Channels(o.Notifications, os.Getenv)
+	if err != nil {
+		return nil, fmt.Errorf("options of the hub: %w", err)
+	}
+	h := &Hub{options: o, channels: channels, failed: make(chan error, 1), changed: make(chan struct{})}
 	h.rooms = h.allRooms
 	return h, nil
 }
@@ -62,6 +69,11 @@ func Run(ctx context.Context, o Options) error {
 	if err := h.Start(ctx); err != nil {
 		return err
 	}
+	return h.Serve(ctx)
+}
+
+// Serve waits until ctx ends or the hub, which was started, fails, and stops it.
+func (h *Hub) Serve(ctx context.Context) error {
 	select {
 	case <-ctx.Done():
 		h.stop(errors.Is(context.Cause(ctx), ErrLameDuck))
@@ -120,8 +132,12 @@ func (h *Hub) startServer(context.Context) (func(bool), error) {
 		return nil, err
 	}
 	h.server = server
+	h.options.Log.Info().Str("NATS_URL", server.URL()).Str("NATS_CREDS", server.OperatorCreds()).
+		Msg("the NATS server is ready; set these two for the command line")
 	return func(lameDuck bool) {
 		if lameDuck {
+			h.options.Log.Info().Stringer("over", server.LameDuck()).
+				Msg("sending the clients of the NATS server away before it stops; interrupt to stop at once")
 			server.LameDuckShutdown()
 			return
 		}
@@ -132,11 +148,15 @@ func (h *Hub) startServer(context.Context) (func(bool), error) {
 func (h *Hub) connect(ctx context.Context) (func(bool), error) {
 	o := h.options.Bus
 	o.Fleet, o.Name, o.Version, o.Log, o.Server = h.options.Fleet, h.options.Name, h.options.Version, h.options.Log, h.server
+	if h.server == nil {
+		h.options.Log.Info().Stringer("broker", o).Msg("connecting to NATS servers that others run")
+	}
 	conn, err := bus.ConnectHub(ctx, o)
 	if err != nil {
 		return nil, err
 	}
 	h.conn = conn
+	h.options.Log.Info().Str("url", conn.URL()).Msg("connected to NATS")
 	return func(bool) { conn.Close() }, nil
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"flotilla/bus"
+	"flotilla/configs"
 	"flotilla/core/api"
 	"flotilla/hub/door"
 	"flotilla/subjects"
@@ -47,6 +48,8 @@ type Options struct {
 	UnhealthyTimeout time.Duration
 	// SkippedNamespaces are never placed, beside those that Kubernetes and fleets reserve.
 	SkippedNamespaces []string
+	// Notifications to send; their variables are taken from the environment of the process.
+	Notifications []configs.Notification
 	// Metrics is the address for Prometheus, "127.0.0.1:9090"; empty: none. They name states, no members.
 	Metrics string
 	Log     zerolog.Logger

@@ -11,9 +11,11 @@ import (
 	"flotilla/core/schedule"
 	"flotilla/hub/dispatcher"
 	"flotilla/hub/door"
+	"flotilla/hub/notifier"
 	"flotilla/hub/registrar"
 	"flotilla/hub/reporter"
 	"flotilla/hub/roller"
+	"flotilla/hub/runner"
 	"flotilla/hub/scheduler"
 )
 
@@ -30,6 +32,9 @@ var errRoom = errors.New("room")
 // everything behind it is there.
 func (h *Hub) allRooms(s *bus.Store) []room {
 	log := h.options.Log
+	upgrades := runner.New(s, runner.Options{Log: log})
+	entrance := h.doorOptions()
+	entrance.More = upgrades.Verbs()
 	return []room{
 		{"registrar", registrar.New(s, registrar.Options{
 			Thresholds: liveness.Thresholds{Timeout: h.options.MemberTimeout, Grace: h.options.Grace}, Log: log,
@@ -39,8 +44,10 @@ func (h *Hub) allRooms(s *bus.Store) []room {
 		}).Run},
 		{"roller", roller.New(s, roller.Options{Log: log}).Run},
 		{"reporter", reporter.New(s, reporter.Options{Log: log}).Run},
+		{"runner", upgrades.Run},
+		{"notifier", notifier.New(s, notifier.Options{Channels: h.channels, Log: log}).Run},
 		{"dispatcher", dispatcher.New(s, dispatcher.Options{Log: log}).Run},
-		{"door", door.New(s, h.doorOptions()).Run},
+		{"door", door.New(s, entrance).Run},
 	}
 }
 

@@ -2,7 +2,6 @@ package registrar
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -106,20 +105,27 @@ func (r *Registrar) gather(member string) (liveness.Input, uint64, error) {
 		Name: member, Thresholds: r.options.Thresholds, Now: now,
 		ReadableSince: r.store.Heartbeats.ReadableSince(), Written: r.lastWritten(member),
 	}
-	if spec, _, found := r.specs.Get(member); found {
+	spec, _, found, err := r.specs.Find(member)
+	if err != nil {
+		return in, 0, err
+	}
+	if found {
 		mc, err := spec.DecodeMember()
 		if err != nil {
 			return in, 0, err
 		}
 		in.Spec = mc
 	}
-	record, revision, found := r.records.Get(member)
-	if found {
-		in.Previous = &record
-	}
 	heartbeat, entry := r.heartbeats.Get(member)
 	if heartbeat != nil {
 		in.Heartbeat, in.Age = heartbeat, r.store.Heartbeats.Age(entry, now)
+	}
+	record, revision, found, err := r.records.Find(member)
+	if err != nil && heartbeat == nil { // else a heartbeat says anew all that the record held
+		return in, 0, err
+	}
+	if found {
+		in.Previous = &record
 	}
 	r.noteGarbled(member, heartbeat == nil && entry.Sequence != 0)
 	return in, revision, nil
@@ -133,9 +139,6 @@ func (r *Registrar) act(ctx context.Context, member string, revision uint64, pla
 		return plan.Recheck, nil
 	}
 	_, err := r.store.Writer.Write(ctx, bus.Put(r.records.Key(member), plan.Record, revision))
-	if errors.Is(err, bus.ErrConflict) {
-		return time.Now(), nil
-	}
 	if err != nil {
 		return time.Time{}, err
 	}
@@ -155,6 +158,9 @@ func (r *Registrar) remove(ctx context.Context, member string, revision uint64, 
 	r.forget(member)
 	if err := r.store.Heartbeats.Purge(ctx, member); err != nil {
 		return fmt.Errorf("removing the heartbeat: %w", err)
+	}
+	if err := r.store.Inventories.Purge(ctx, member); err != nil {
+		return fmt.Errorf("removing the inventory: %w", err)
 	}
 	return nil
 }

@@ -217,14 +217,17 @@ func TestOutageOfTheBrokerIsNoDeadFleet(t *testing.T) {
 func TestWhatIsLeftOfAMemberIsRemoved(t *testing.T) {
 	h := start(t, liveness.Thresholds{Timeout: 400 * time.Millisecond, Grace: time.Millisecond})
 	h.admit(t, "berlin", asItIs)
-	beat(t, h.server.Agent(t, "berlin"), nil)
+	agent := h.server.Agent(t, "berlin")
+	beat(t, agent, nil)
+	require.NoError(t, agent.PutInventory(bustest.Context(t), api.MemberInventory{}))
 	h.eventually(t, "berlin", api.MemberReady)
 	h.admit(t, "berlin", nil)
 	h.eventually(t, "berlin", api.MemberJoining)
 	bustest.Eventually(t, func() error {
 		record, _, recorded := h.records.Get("berlin")
-		if _, beats := h.store.Heartbeats.Get("berlin"); recorded || beats {
-			return fmt.Errorf("record %v %+v, heartbeat %v", recorded, record, beats)
+		_, beats := h.store.Heartbeats.Get("berlin")
+		if _, listed := h.store.Inventories.Get("berlin"); recorded || beats || listed {
+			return fmt.Errorf("record %v %+v, heartbeat %v, inventory %v", recorded, record, beats, listed)
 		}
 		return nil
 	})

@@ -1,8 +1,9 @@
 package reporter
 
 import (
-	"slices"
 	"time"
+
+	"github.com/rs/zerolog"
 
 	"flotilla/bus"
 	"flotilla/core/api"
@@ -20,6 +21,9 @@ type records struct {
 	releases   *bus.Table[api.Release]
 	statuses   *bus.Table[api.PlacementStatus]
 	results    *bus.Values[api.PlacementResult]
+	log        zerolog.Logger
+
+	bound bus.Inverse // of schedules
 }
 
 func newRecords(s *bus.Store) *records {
@@ -32,6 +36,7 @@ func newRecords(s *bus.Store) *records {
 		releases:   bus.TableOf[api.Release](s.State, subjects.Releases),
 		statuses:   bus.TableOf[api.PlacementStatus](s.State, subjects.Statuses),
 		results:    bus.ValuesOf[api.PlacementResult](s.Results),
+		log:        s.Conn.Log,
 	}
 }
 
@@ -39,11 +44,16 @@ func newRecords(s *bus.Store) *records {
 // stands, 0 when there is none. A placement without spec has no UID.
 func (r *records) gather(name string, now time.Time) (status.Input, uint64, error) {
 	in := status.Input{Results: map[string]*api.PlacementResult{}, Members: map[string]status.Member{}, Now: now}
-	previous, revision, found := r.statuses.Get(name)
+	previous, revision, found, err := r.statuses.Find(name)
 	if found {
 		in.Previous = &previous
+	} else if err != nil {
+		r.log.Warn().Err(err).Msg("writing a status over")
 	}
-	spec, _, found := r.placements.Get(name)
+	spec, _, found, err := r.placements.Find(name)
+	if err != nil {
+		return in, 0, err
+	}
 	if !found {
 		return in, revision, nil
 	}
@@ -52,18 +62,26 @@ func (r *records) gather(name string, now time.Time) (status.Input, uint64, erro
 		return in, 0, err
 	}
 	in.Placement = *p
-	in.Latest = r.latest(name, spec.UID)
-	if release, _, found := r.releases.Get(name); found {
+	if in.Latest, err = r.latest(name, spec.UID); err != nil {
+		return in, 0, err
+	}
+	release, _, found, err := r.releases.Find(name)
+	if err != nil {
+		return in, 0, err
+	}
+	if found {
 		in.Release = &release
 	}
-	schedule, _, found := r.schedules.Get(name)
-	if !found {
-		return in, revision, nil
+	schedule, _, found, err := r.schedules.Find(name)
+	if err != nil || !found {
+		return in, revision, err
 	}
 	in.Schedule = &schedule
 	for i := range schedule.Bindings {
 		member := schedule.Bindings[i].Member
-		in.Members[member] = r.view(member)
+		if in.Members[member], err = r.view(member); err != nil {
+			return in, 0, err
+		}
 		if result, _ := r.results.Get(subjects.ResultKey(member, subjects.CommandPlacement, name)); result != nil {
 			in.Results[member] = result
 		}
@@ -71,32 +89,37 @@ func (r *records) gather(name string, now time.Time) (status.Input, uint64, erro
 	return in, revision, nil
 }
 
-func (r *records) view(member string) status.Member {
-	record, _, found := r.seen.Get(member)
-	if !found {
-		return status.Member{}
+func (r *records) view(member string) (status.Member, error) {
+	record, _, found, err := r.seen.Find(member)
+	if err != nil || !found {
+		return status.Member{}, err
 	}
-	return status.Member{State: record.State, LastSeen: record.LastSeen.Time}
+	return status.Member{State: record.State, LastSeen: record.LastSeen.Time}, nil
 }
 
 // latest is the newest snapshot of a placement, nil while it has none.
-func (r *records) latest(placement, uid string) *api.Snapshot {
-	all := r.snapshots.Group(placement)
+func (r *records) latest(placement, uid string) (*api.Snapshot, error) {
+	all, err := r.snapshots.FindGroup(placement)
 	for i := len(all) - 1; i >= 0; i-- {
 		if all[i].Value.UID == uid {
-			return &all[i].Value
+			return &all[i].Value, nil
 		}
 	}
-	return nil
+	return nil, err
+}
+
+// noteSchedule keeps the members that a placement is bound to.
+func (r *records) noteSchedule(placement string) {
+	schedule, _, _, err := r.schedules.Find(placement)
+	if err != nil {
+		return // they stay as they were
+	}
+	members := make([]string, len(schedule.Bindings))
+	for i := range schedule.Bindings {
+		members[i] = schedule.Bindings[i].Member
+	}
+	r.bound.Set(placement, members)
 }
 
 // on lists the placements that are bound to a member.
-func (r *records) on(member string) []string {
-	var placements []string
-	for _, s := range r.schedules.All() {
-		if slices.ContainsFunc(s.Value.Bindings, func(b api.Binding) bool { return b.Member == member }) {
-			placements = append(placements, s.Name)
-		}
-	}
-	return placements
-}
+func (r *records) on(member string) []string { return r.bound.Of(member) }

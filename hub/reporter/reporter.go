@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -78,6 +77,8 @@ func (r *Reporter) Run(ctx context.Context) error {
 	if err := r.store.Results.WaitSynced(ctx); err != nil {
 		return fmt.Errorf("starting to report: %w", err)
 	}
+	r.records.schedules.OnChange(r.records.noteSchedule)
+	r.fillViews()
 	r.store.Results.OnChange(r.heard)
 	r.records.placements.OnChange(r.wake)
 	r.records.schedules.OnChange(r.wake)
@@ -117,8 +118,7 @@ func (r *Reporter) work(ctx context.Context, key string) (time.Time, error) {
 		return r.sweep(ctx)
 	}
 	if member, isMember := strings.CutPrefix(key, memberKey); isMember {
-		r.wakeFor(member)
-		return time.Time{}, nil
+		return time.Time{}, r.wakeFor(member)
 	}
 	placement := strings.TrimPrefix(key, placementKey)
 	if err := r.report(ctx, placement); err != nil {
@@ -127,19 +127,33 @@ func (r *Reporter) work(ctx context.Context, key string) (time.Time, error) {
 	return time.Time{}, r.tidy(ctx, placement)
 }
 
+// fillViews takes in every member as it is: all placements are looked at anyway, not once more for each.
+func (r *Reporter) fillViews() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, member := range r.records.seen.All() {
+		if view, err := r.records.view(member.Name); err == nil {
+			r.views[member.Name] = view
+		}
+	}
+}
+
 // wakeFor wakes the placements on a member, when what a status shows of it has changed.
-func (r *Reporter) wakeFor(member string) {
-	view := r.records.view(member)
+func (r *Reporter) wakeFor(member string) error {
+	view, err := r.records.view(member)
 	r.mu.Lock()
 	before, known := r.views[member]
-	r.views[member] = view
+	if r.views[member] = view; err != nil || view == (status.Member{}) {
+		delete(r.views, member) // whatever it is once it can be read, or is back, is news
+	}
 	r.mu.Unlock()
-	if known && before.State == view.State {
-		return
+	if err != nil || known && before.State == view.State {
+		return err
 	}
 	for _, placement := range r.records.on(member) {
 		r.wake(placement)
 	}
+	return nil
 }
 
 // report gathers what is known of a placement, aggregates it, and writes what changed.
@@ -162,10 +176,6 @@ func (r *Reporter) report(ctx context.Context, placement string) error {
 		return err
 	}
 	_, err = r.store.Writer.Write(ctx, bus.Put(key, st, revision))
-	if errors.Is(err, bus.ErrConflict) {
-		r.wake(placement)
-		return nil
-	}
 	if err != nil {
 		return err
 	}

@@ -17,7 +17,10 @@ func (r *Reporter) tidy(ctx context.Context, placement string) error {
 	if len(members) == 0 {
 		return nil
 	}
-	release, _, _ := r.records.releases.Get(placement)
+	release, _, _, err := r.records.releases.Find(placement)
+	if err != nil {
+		return err
+	}
 	for _, member := range members {
 		key := subjects.ResultKey(member, subjects.CommandPlacement, placement)
 		result, _ := r.records.results.Get(key)
@@ -58,19 +61,22 @@ func (r *Reporter) sweep(ctx context.Context) (time.Time, error) {
 }
 
 // known says that a result may still be needed: its member is part of the fleet, and its placement has
-// a spec or a release. Results of other kinds are not ours to judge but for their member.
+// a spec or a release, its update run a spec or a status.
 func (r *Reporter) known(key string) bool {
-	member, kind, placement, ok := subjects.ParseResultKey(key)
+	member, kind, name, ok := subjects.ParseResultKey(key)
 	if !ok || !slices.Contains(subjects.CommandKinds(), kind) {
 		return false
 	}
-	if _, _, found := r.records.members.Get(member); !found {
+	exists := func(key string) bool { return r.store.State.Revision(key) != 0 } // whether it can be read or not
+	if !exists(r.records.members.Key(member)) {
 		return false
 	}
-	if kind != subjects.CommandPlacement {
+	switch kind {
+	case subjects.CommandPlacement:
+		return exists(r.records.placements.Key(name)) || exists(r.records.releases.Key(name))
+	case subjects.CommandUpgrade:
+		return exists(subjects.RunSpecs.Key(name)) || exists(subjects.Runs.Key(name))
+	default:
 		return true
 	}
-	_, _, specified := r.records.placements.Get(placement)
-	_, _, released := r.records.releases.Get(placement)
-	return specified || released
 }

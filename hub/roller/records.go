@@ -19,6 +19,8 @@ type records struct {
 	schedules  *bus.Table[api.Schedule]
 	releases   *bus.Table[api.Release]
 	results    *bus.Values[api.PlacementResult]
+
+	bound, released bus.Inverse // of schedules and releases
 }
 
 func newRecords(s *bus.Store) *records {
@@ -39,7 +41,10 @@ func (r *records) gather(name string, now time.Time) (rollout.Input, uint64, err
 	in := rollout.Input{
 		Results: map[string]*api.PlacementResult{}, Members: map[string]rollout.MemberView{}, Now: now,
 	}
-	spec, _, found := r.placements.Get(name)
+	spec, _, found, err := r.placements.Find(name)
+	if err != nil {
+		return in, 0, err
+	}
 	if found {
 		p, err := spec.DecodePlacement()
 		if err != nil {
@@ -47,77 +52,115 @@ func (r *records) gather(name string, now time.Time) (rollout.Input, uint64, err
 		}
 		in.Placement = *p
 	}
-	in.Latest = r.latest(name, spec.UID)
-	if schedule, _, found := r.schedules.Get(name); found {
+	if in.Latest, err = r.latest(name, spec.UID); err != nil {
+		return in, 0, err
+	}
+	schedule, _, found, err := r.schedules.Find(name)
+	if err != nil {
+		return in, 0, err
+	}
+	if found {
 		in.Schedule = &schedule
 		for i := range schedule.Bindings {
-			r.addMember(&in, schedule.Bindings[i].Member, name)
+			if err := r.addMember(&in, schedule.Bindings[i].Member, name); err != nil {
+				return in, 0, err
+			}
 		}
 	}
-	release, revision, found := r.releases.Get(name)
+	release, revision, found, err := r.releases.Find(name)
+	if err != nil {
+		return in, 0, err
+	}
 	if found {
 		in.Release = &release
 		for i := range release.Entries {
-			r.addMember(&in, release.Entries[i].Member, name)
+			if err := r.addMember(&in, release.Entries[i].Member, name); err != nil {
+				return in, 0, err
+			}
 		}
 	}
 	return in, revision, nil
 }
 
-func (r *records) addMember(in *rollout.Input, member, placement string) {
+func (r *records) addMember(in *rollout.Input, member, placement string) error {
 	if _, known := in.Members[member]; known {
-		return
+		return nil
 	}
-	in.Members[member] = r.view(member)
+	view, err := r.view(member)
+	if err != nil {
+		return err
+	}
+	in.Members[member] = view
 	if result, _ := r.results.Get(subjects.ResultKey(member, subjects.CommandPlacement, placement)); result != nil {
 		in.Results[member] = result
 	}
+	return nil
 }
 
 // view is what a rollout sees of a member: its spec says whether it is part of the fleet, its record
 // how it does.
-func (r *records) view(member string) rollout.MemberView {
-	spec, _, found := r.members.Get(member)
+func (r *records) view(member string) (rollout.MemberView, error) {
+	spec, _, found, err := r.members.Find(member)
+	if err != nil {
+		return rollout.MemberView{}, err
+	}
 	if !found {
-		return rollout.MemberView{Gone: true}
+		return rollout.MemberView{Gone: true}, nil
 	}
-	var v rollout.MemberView
-	if record, _, found := r.seen.Get(member); found {
-		v.State = record.State
+	record, _, _, err := r.seen.Find(member)
+	if err != nil {
+		return rollout.MemberView{}, err
 	}
+	v := rollout.MemberView{State: record.State}
 	if spec.Deleted == nil {
-		return v
+		return v, nil
 	}
 	v.Leaving = true
 	if mc, err := spec.DecodeMember(); err == nil && mc.Spec.DeleteOptions != nil {
 		v.WhenLeaving = mc.Spec.DeleteOptions.WhenLeaving
 	}
-	return v
+	return v, nil
 }
 
 // latest is the newest snapshot of a placement, nil while it has none.
-func (r *records) latest(placement, uid string) *api.Snapshot {
-	all := r.snapshots.Group(placement)
+func (r *records) latest(placement, uid string) (*api.Snapshot, error) {
+	all, err := r.snapshots.FindGroup(placement)
 	for i := len(all) - 1; i >= 0; i-- {
 		if all[i].Value.UID == uid {
-			return &all[i].Value
+			return &all[i].Value, nil
 		}
 	}
-	return nil
+	return nil, err
+}
+
+// noteSchedule and noteRelease keep the members that a placement is bound and released to.
+func (r *records) noteSchedule(placement string) {
+	schedule, _, _, err := r.schedules.Find(placement)
+	if err != nil {
+		return // they stay as they were
+	}
+	members := make([]string, len(schedule.Bindings))
+	for i := range schedule.Bindings {
+		members[i] = schedule.Bindings[i].Member
+	}
+	r.bound.Set(placement, members)
+}
+
+func (r *records) noteRelease(placement string) {
+	release, _, _, err := r.releases.Find(placement)
+	if err != nil {
+		return
+	}
+	members := make([]string, len(release.Entries))
+	for i := range release.Entries {
+		members[i] = release.Entries[i].Member
+	}
+	r.released.Set(placement, members)
 }
 
 // on lists the placements that are bound or released to a member.
 func (r *records) on(member string) []string {
-	var placements []string
-	for _, s := range r.schedules.All() {
-		if slices.ContainsFunc(s.Value.Bindings, func(b api.Binding) bool { return b.Member == member }) {
-			placements = append(placements, s.Name)
-		}
-	}
-	for _, s := range r.releases.All() {
-		if slices.ContainsFunc(s.Value.Entries, func(e api.ReleaseEntry) bool { return e.Member == member }) {
-			placements = append(placements, s.Name)
-		}
-	}
-	return placements
+	all := append(r.bound.Of(member), r.released.Of(member)...)
+	slices.Sort(all)
+	return slices.Compact(all)
 }

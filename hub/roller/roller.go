@@ -2,7 +2,6 @@ package roller
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -62,6 +61,9 @@ func (r *Roller) Run(ctx context.Context) error {
 	if err := r.store.Results.WaitSynced(ctx); err != nil {
 		return fmt.Errorf("starting to write releases: %w", err)
 	}
+	r.records.schedules.OnChange(r.records.noteSchedule)
+	r.records.releases.OnChange(r.records.noteRelease)
+	r.fillViews()
 	placement := func(name string) { r.queue.Add(placementKey + name) }
 	member := func(name string) { r.queue.Add(memberKey + name) }
 	r.records.placements.OnChange(placement)
@@ -91,25 +93,41 @@ func (r *Roller) work(ctx context.Context, key string) (time.Time, error) {
 		return time.Now().Add(behind), nil
 	}
 	if member, isMember := strings.CutPrefix(key, memberKey); isMember {
-		r.wakeFor(member)
-		return time.Time{}, nil
+		return time.Time{}, r.wakeFor(member)
 	}
 	return r.release(ctx, strings.TrimPrefix(key, placementKey))
 }
 
+// fillViews takes in every member as it is: all placements are looked at anyway, not once more for each.
+func (r *Roller) fillViews() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, member := range r.records.members.All() {
+		if view, err := r.records.view(member.Name); err == nil {
+			r.views[member.Name] = view
+		}
+	}
+}
+
 // wakeFor wakes the placements on a member, when what a rollout sees of it has changed.
-func (r *Roller) wakeFor(member string) {
-	view := r.records.view(member)
+func (r *Roller) wakeFor(member string) error {
+	view, err := r.records.view(member)
 	r.mu.Lock()
 	before, known := r.views[member]
-	r.views[member] = view
+	if r.views[member] = view; err != nil || view.Gone {
+		delete(r.views, member) // whatever it is once it can be read, or is back, is news
+	}
 	r.mu.Unlock()
+	if err != nil {
+		return err
+	}
 	if known && before == view {
-		return
+		return nil
 	}
 	for _, placement := range r.records.on(member) {
 		r.queue.Add(placementKey + placement)
 	}
+	return nil
 }
 
 // release gathers what is known of a placement, decides, and acts.
@@ -133,9 +151,6 @@ func (r *Roller) release(ctx context.Context, placement string) (time.Time, erro
 		op = bus.Put(key, plan.Release, revision)
 	}
 	_, err = r.store.Writer.Write(ctx, op)
-	if errors.Is(err, bus.ErrConflict) {
-		return time.Now(), nil
-	}
 	if err != nil {
 		return time.Time{}, err
 	}

@@ -51,11 +51,14 @@ func same(before, now *api.Schedule) bool {
 // reason to decide again: `why` renders them from the fleet.
 func (s *Scheduler) tell(ctx context.Context, now *api.Verdicts) error {
 	key := s.records.verdicts.Key(now.Placement)
-	before, revision, found := s.records.verdicts.Get(now.Placement)
+	before, revision, found, err := s.records.verdicts.Find(now.Placement)
+	if err != nil { // they are all made anew
+		s.options.Log.Warn().Err(err).Msg("writing verdicts over")
+	}
 	if found && before.Agrees(now) {
 		return nil
 	}
-	_, err := s.store.Writer.Write(ctx, bus.Put(key, now, revision))
+	_, err = s.store.Writer.Write(ctx, bus.Put(key, now, revision))
 	if errors.Is(err, bus.ErrTooLarge) {
 		s.options.Log.Error().Err(err).Str("placement", now.Placement).Msg("keeping verdicts")
 		s.store.Audit.Record(api.Audit{
@@ -70,11 +73,10 @@ func (s *Scheduler) tell(ctx context.Context, now *api.Verdicts) error {
 // forget deletes what was decided for a placement that is gone.
 func (s *Scheduler) forget(ctx context.Context, name string) error {
 	var ops []bus.Op
-	if _, revision, found := s.records.schedules.Get(name); found {
-		ops = append(ops, bus.Delete(s.records.schedules.Key(name), revision))
-	}
-	if _, revision, found := s.records.verdicts.Get(name); found {
-		ops = append(ops, bus.Delete(s.records.verdicts.Key(name), revision))
+	for _, key := range []string{s.records.schedules.Key(name), s.records.verdicts.Key(name)} {
+		if revision := s.store.State.Revision(key); revision != 0 { // broken or not
+			ops = append(ops, bus.Delete(key, revision))
+		}
 	}
 	_, err := s.store.Writer.Write(ctx, ops...)
 	return err

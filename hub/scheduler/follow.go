@@ -43,6 +43,16 @@ func (s *Scheduler) follow(name string) error {
 	return nil
 }
 
+// catchUp takes in every member that changed. Those that cannot be read have a key of their own in the
+// queue, which tells of them and tries again (D5).
+func (s *Scheduler) catchUp() {
+	s.news.following.Lock()
+	defer s.news.following.Unlock()
+	for _, name := range s.news.take() {
+		_ = s.follow(name)
+	}
+}
+
 // turns reports whether anything but properties differs. What differs in the ages of states that stay
 // the same does not count.
 func turns(a, b *api.Member) bool {
@@ -89,9 +99,7 @@ func (s *Scheduler) wakeNaming(properties []string, now time.Time) {
 
 // wakeLater wakes a placement, at most once per pause.
 func (s *Scheduler) wakeLater(name string, now time.Time) {
-	if due, wake := s.interests.due(name, now, s.options.Pause); wake {
-		s.queue.AddAt(placementKey+name, due)
-	}
+	s.queue.AddAt(placementKey+name, s.interests.due(name, now, s.options.Pause))
 }
 
 // binds reports whether the placement is bound to the member.

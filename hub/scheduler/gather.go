@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -42,9 +43,9 @@ type gathered struct {
 // gather collects everything but the fleet; false when the placement is gone. Bindings of a placement
 // of the same name that was deleted and made again are not those of this one.
 func (r *records) gather(name string, now time.Time, t schedule.Thresholds) (*gathered, bool, error) {
-	spec, _, found := r.placements.Get(name)
-	if !found {
-		return nil, false, nil
+	spec, _, found, err := r.placements.Find(name)
+	if err != nil || !found {
+		return nil, false, err
 	}
 	p, err := spec.DecodePlacement()
 	if err != nil {
@@ -52,13 +53,17 @@ func (r *records) gather(name string, now time.Time, t schedule.Thresholds) (*ga
 	}
 	g := &gathered{}
 	subject := plan.Subject{Placement: *p}
-	if before, revision, found := r.schedules.Get(name); found {
+	before, revision, found, err := r.schedules.Find(name)
+	if err != nil {
+		return nil, false, err
+	}
+	if found {
 		g.before, g.revision = &before, revision
 	}
 	if g.before != nil && g.before.UID == spec.UID {
-		var release *api.Release
-		if found, _, ok := r.releases.Get(name); ok {
-			release = &found
+		release, err := r.release(name)
+		if err != nil {
+			return nil, false, err
 		}
 		subject.Existing = plan.Existing(g.before, release, spec.UID)
 		if g.before.Policy == schedule.PolicyDigest(p.Spec.Policy) {
@@ -69,13 +74,40 @@ func (r *records) gather(name string, now time.Time, t schedule.Thresholds) (*ga
 	return g, true, nil
 }
 
+// release is the release of a placement, nil when there is none.
+func (r *records) release(name string) (*api.Release, error) {
+	release, _, found, err := r.releases.Find(name)
+	if err != nil || !found {
+		return nil, err
+	}
+	return &release, nil
+}
+
+// check refuses to decide while a member that g is bound to is missing from the fleet because its
+// records cannot be read: it is not gone.
+func (r *records) check(g *gathered, fleet *schedule.Fleet) error {
+	for i := range g.in.Existing {
+		name := g.in.Existing[i].Member
+		if _, known := fleet.Member(name); known {
+			continue
+		}
+		if _, err := r.member(name, g.in.Now); err != nil && !errors.Is(err, bus.ErrNotFound) {
+			return err
+		}
+	}
+	return nil
+}
+
 // fresh is the time of the last heartbeat of a member that the registrar does not call Unknown: later
 // than any clock, because heartbeats that change nothing do not come here.
 var fresh = time.Date(2190, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // member joins the records of a member into what the core decides on.
 func (r *records) member(name string, now time.Time) (api.Member, error) {
-	spec, _, found := r.members.Get(name)
+	spec, _, found, err := r.members.Find(name)
+	if err != nil {
+		return api.Member{}, err
+	}
 	if !found {
 		return api.Member{}, fmt.Errorf("member %s: %w", name, bus.ErrNotFound)
 	}
@@ -83,7 +115,10 @@ func (r *records) member(name string, now time.Time) (api.Member, error) {
 	if err != nil {
 		return api.Member{}, err
 	}
-	record, _, seen := r.seen.Get(name)
+	record, _, seen, err := r.seen.Find(name)
+	if err != nil {
+		return api.Member{}, err
+	}
 	if !seen {
 		return api.MemberFrom(mc, nil, now), nil
 	}

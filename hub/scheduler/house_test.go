@@ -97,13 +97,16 @@ func pickN(n int32) *api.Policy {
 	return &api.Policy{PlacementType: api.PickN, NumberOfClusters: &n}
 }
 
+// healthySince is one instant for all records, because another one is a turn of the member.
+var healthySince = metav1.NewTime(time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC))
+
 // join writes spec and record of a healthy member; change may make the record another.
 func (h *house) join(t *testing.T, name string, labels map[string]string, change func(*api.MemberRecord)) {
 	t.Helper()
 	put(t, h, h.members, name, memberSpec(name, nil))
 	record := &api.MemberRecord{
 		Header: api.NewHeader(api.KindMemberRecord), Name: name, UID: "uid-" + name, State: api.MemberReady, Healthy: "True",
-		Labels: labels, Properties: map[string]string{api.PropertyNodeCount: "3"}, LastSeen: metav1.Now(), HealthySince: metav1.Now(),
+		Labels: labels, Properties: map[string]string{api.PropertyNodeCount: "3"}, LastSeen: healthySince, HealthySince: healthySince,
 	}
 	if change != nil {
 		change(record)

@@ -16,8 +16,8 @@ type interest struct {
 	eager bool
 	// properties are those that the policy names, canonical.
 	properties []string
-	// next is when it may be woken again for less than that.
-	next time.Time
+	// due is when it was, or will be, woken for less than that.
+	due time.Time
 }
 
 // interests are those of all placements that were decided.
@@ -61,7 +61,7 @@ func (i *interests) set(placement string, now interest) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if before := i.of[placement]; before != nil {
-		now.next = before.next
+		now.due = before.due
 	}
 	i.of[placement] = &now
 }
@@ -93,22 +93,23 @@ func (i *interests) naming(properties []string) []string {
 	return placements
 }
 
-// due says when the placement is to be woken: now, or a pause after the last time; false when that
-// was asked for already.
-func (i *interests) due(placement string, now time.Time, pause time.Duration) (time.Time, bool) {
+// due says when the placement is to be woken: now, or a pause after the last time. While a time that
+// it said lies ahead it says the same again, because a decision for another cause takes a key's timer
+// away.
+func (i *interests) due(placement string, now time.Time, pause time.Duration) time.Time {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	known := i.of[placement]
 	if known == nil {
-		return now, true
+		return now
 	}
-	if known.next.After(now.Add(pause)) {
-		return time.Time{}, false
+	if known.due.After(now) {
+		return known.due
 	}
-	due := now
-	if known.next.After(now) {
-		due = known.next
+	next := now
+	if !known.due.IsZero() && known.due.Add(pause).After(now) {
+		next = known.due.Add(pause)
 	}
-	known.next = due.Add(pause)
-	return due, true
+	known.due = next
+	return next
 }

@@ -2,7 +2,6 @@ package scheduler
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -56,6 +55,7 @@ type Scheduler struct {
 	fleet *schedule.Fleet
 
 	interests interests
+	news      news
 }
 
 // New returns a scheduler on an open store; it writes nothing before Run.
@@ -76,9 +76,15 @@ func (s *Scheduler) Run(ctx context.Context) error {
 	}
 	s.load()
 	placement := func(name string) { s.queue.Add(placementKey + name) }
-	member := func(name string) { s.queue.Add(memberKey + name) }
+	member := func(name string) {
+		s.news.add(name)
+		s.queue.Add(memberKey + name)
+	}
 	s.records.placements.OnChange(placement)
-	s.records.schedules.OnChange(s.lost)
+	// Own writes come this way too: to decide them again writes nothing. What a broker lost of them, or
+	// set back, is written again.
+	s.records.schedules.OnChange(placement)
+	s.records.verdicts.OnChange(placement)
 	s.records.members.OnChange(member)
 	s.records.seen.OnChange(member)
 	s.queue.Run(ctx, s.work)
@@ -98,13 +104,6 @@ func (s *Scheduler) load() {
 	s.fleet = schedule.NewFleet(members...)
 }
 
-// lost wakes a placement whose schedule exists without its spec: a predecessor did not come to delete it.
-func (s *Scheduler) lost(name string) {
-	if _, _, found := s.records.placements.Get(name); !found {
-		s.queue.Add(placementKey + name)
-	}
-}
-
 func (s *Scheduler) failed(key string, err error, delay time.Duration) {
 	s.options.Log.Warn().Err(err).Str("key", key).Dur("retry", delay).Msg("scheduling")
 }
@@ -114,8 +113,11 @@ func (s *Scheduler) work(ctx context.Context, key string) (time.Time, error) {
 		return time.Now().Add(behind), nil
 	}
 	if member, isMember := strings.CutPrefix(key, memberKey); isMember {
+		s.news.following.Lock()
+		defer s.news.following.Unlock()
 		return time.Time{}, s.follow(member)
 	}
+	s.catchUp()
 	return s.place(ctx, strings.TrimPrefix(key, placementKey))
 }
 
@@ -130,16 +132,22 @@ func (s *Scheduler) place(ctx context.Context, name string) (time.Time, error) {
 		s.interests.drop(name)
 		return time.Time{}, s.forget(ctx, name)
 	}
-	s.mu.RLock()
-	g.in.Fleet = s.fleet
-	plan := schedule.Schedule(g.in)
-	s.mu.RUnlock()
-	s.interests.set(name, interestIn(&g.in, &plan))
-	err = s.act(ctx, g, &plan)
-	if errors.Is(err, bus.ErrConflict) {
-		return time.Now(), nil
+	plan, err := s.decide(g)
+	if err != nil {
+		return time.Time{}, err
 	}
-	return plan.Recheck, err
+	s.interests.set(name, interestIn(&g.in, &plan))
+	return plan.Recheck, s.act(ctx, g, &plan)
+}
+
+func (s *Scheduler) decide(g *gathered) (schedule.Plan, error) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if err := s.records.check(g, s.fleet); err != nil {
+		return schedule.Plan{}, err
+	}
+	g.in.Fleet = s.fleet
+	return schedule.Schedule(g.in), nil
 }
 
 // address is the placement's name in events.

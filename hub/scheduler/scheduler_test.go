@@ -164,6 +164,30 @@ func TestPropertiesWakeThoseWhoNameThem(t *testing.T) {
 	h.eventually(t, "big", "a")
 }
 
+// A decision for another cause takes away the timer that a change of properties started. The change
+// after that starts another one.
+func TestPropertyChangeAfterAnotherDecisionIsNotLost(t *testing.T) {
+	h := start(t, scheduler.Options{Pause: 500 * time.Millisecond})
+	nodes := func(n string) func(*api.MemberRecord) {
+		return func(m *api.MemberRecord) { m.Properties = map[string]string{api.PropertyNodeCount: n} }
+	}
+	fiveNodes := &api.Policy{Affinity: &api.Affinity{ClusterAffinity: &api.ClusterAffinity{Required: &api.ClusterSelector{
+		ClusterSelectorTerms: []api.ClusterSelectorTerm{{PropertySelector: &api.PropertySelector{
+			MatchExpressions: []api.PropertyExpression{{Name: api.PropertyNodeCount, Operator: api.OpGe, Values: []string{"5"}}},
+		}}},
+	}}}}
+	h.join(t, "a", nil, nodes("1"))
+	h.place(t, "web", "u1", 1, withPolicy(fiveNodes))
+	h.judged(t, "web", "a", api.FilterAffinity, "is 1, wanted >= 5")
+	h.join(t, "a", nil, nodes("2"))
+	h.judged(t, "web", "a", api.FilterAffinity, "is 2, wanted >= 5")
+	h.join(t, "a", nil, nodes("3"))
+	h.place(t, "web", "u1", 2, withPolicy(fiveNodes))
+	h.judged(t, "web", "a", api.FilterAffinity, "is 3, wanted >= 5")
+	h.join(t, "a", nil, nodes("7"))
+	h.eventually(t, "web", "a")
+}
+
 func TestFailoverReplacesASilentMember(t *testing.T) {
 	h := start(t, scheduler.Options{Thresholds: schedule.Thresholds{Heartbeat: 10 * time.Millisecond}})
 	h.join(t, "b", nil, nil)
@@ -176,6 +200,42 @@ func TestFailoverReplacesASilentMember(t *testing.T) {
 	h.join(t, "b", nil, func(m *api.MemberRecord) { m.State, m.LastSeen = api.MemberUnknown, metav1.NewTime(lastSeen) })
 	h.eventually(t, "web", "a")
 	require.Greater(t, time.Since(lastSeen), 1200*time.Millisecond)
+}
+
+// Whoever may take part in a move is not kept waiting: neither the placement that loses a member, nor
+// one that holds on to a silent member for want of another.
+func TestMovesDoNotWait(t *testing.T) {
+	h := start(t, scheduler.Options{Pause: time.Hour, Thresholds: schedule.Thresholds{Heartbeat: 10 * time.Millisecond}})
+	gpu := []api.Taint{{Key: "gpu", Effect: api.EffectNoSchedule}}
+	h.join(t, "b", nil, nil)
+	h.place(t, "web", "u1", 1, withPolicy(pickN(1)))
+	failing := withPolicy(pickN(1))
+	failing.Annotations = map[string]string{api.AnnotationFailoverAfter: "1ms"}
+	h.place(t, "failing", "u2", 1, failing)
+	h.eventually(t, "web", "b")
+	h.eventually(t, "failing", "b")
+	h.taint(t, "tainted", gpu)
+	h.join(t, "b", nil, func(m *api.MemberRecord) {
+		m.State, m.LastSeen = api.MemberUnknown, metav1.NewTime(time.Now().Add(-time.Hour))
+	})
+	h.judged(t, "failing", "tainted", api.FilterTaint, "gpu")
+	h.eventually(t, "failing", "b")
+
+	h.join(t, "a", nil, nil)
+	h.eventually(t, "failing", "a")
+	put(t, h, h.members, "b", memberSpec("b", &metav1.Time{Time: time.Now()}))
+	h.eventually(t, "web", "a")
+}
+
+// taint lets a member join that nothing tolerates.
+func (h *house) taint(t *testing.T, name string, taints []api.Taint) {
+	t.Helper()
+	h.join(t, name, nil, nil)
+	spec := memberSpec(name, nil)
+	body, err := json.Marshal(api.MemberCluster{Spec: api.MemberClusterSpec{Taints: taints}})
+	require.NoError(t, err)
+	spec.Body = body
+	put(t, h, h.members, name, spec)
 }
 
 func TestDeletionEmptiesAndForgets(t *testing.T) {

@@ -72,11 +72,16 @@ func startFleet(t *testing.T) *dev.Fleet {
 	return fleet
 }
 
+// faultsOf are what goes wrong on members: the first attempt to upgrade tampa fails.
+var faultsOf = map[string][]string{"tampa": {"fail-upgrade=any@1"}}
+
 func member(name, region, cpu string, nodes int) configs.Agent {
 	c := configs.DefaultAgent()
 	c.Member = name
 	c.Labels = map[string]string{"region": region}
 	c.Target.Memory.KubernetesVersion = "v1.33.1"
+	c.Target.Memory.Faults = faultsOf[name]
+	c.Upgrade.Memory.ControlPlane, c.Upgrade.Memory.NodePool = configs.Duration(20*time.Millisecond), configs.Duration(20*time.Millisecond)
 	c.Target.Memory.Nodes = []configs.Nodes{{Name: name, Count: nodes, CPU: cpu, Memory: "16Gi"}}
 	return c
 }
@@ -100,10 +105,13 @@ var masks = []struct {
 	{regexp.MustCompile(`([^ \n]) {2,}`), "$1  "},
 	{regexp.MustCompile(`\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b`), "UID"},
 	{regexp.MustCompile(`\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ`), "TIME"},
+	{regexp.MustCompile(`\b\d{4}-\d\d-\d\d \d\d:\d\d(:\d\d)?Z`), "MOMENT"},
+	{regexp.MustCompile(`\b(in|for) \d+(ms|s|m|h|d)\b`), "$1 AGE"},
 	{regexp.MustCompile(`(?m)(^|  )\d+(ms|s|m)( |$)`), "${1}AGE$3"},
 	{regexp.MustCompile(`(?i)(resource ?version"?: *"?)\d+\.\d+`), "${1}VERSION"},
 	{regexp.MustCompile(`\bterm \d+`), "term TERM"},
 	{regexp.MustCompile(`\d+\.\d\d minutes`), "N minutes"},
+	{regexp.MustCompile(`\d+s ago`), "AGE ago"},
 }
 
 func maskLive(text string) string {

@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -130,7 +131,7 @@ func (c *placementCase) waitsForListed() bool {
 func decisionHolds(decision string, c *placementCase, in schedule.Input, plan *schedule.Plan) string {
 	switch decision {
 	case "D1":
-		return decidedAll(c, plan)
+		return decidedAsReadable(c, plan)
 	case "D2":
 		return movedNobodyEqual(c, in, plan)
 	case "D3":
@@ -139,29 +140,77 @@ func decisionHolds(decision string, c *placementCase, in schedule.Input, plan *s
 	return "unknown decision"
 }
 
-// decidedAll: the cycle does not fail; every member has a verdict, as many as possible are picked.
-func decidedAll(c *placementCase, plan *schedule.Plan) string {
-	if plan.Verdicts.Len() != len(c.Clusters) {
-		return fmt.Sprintf("%d verdicts for %d members", plan.Verdicts.Len(), len(c.Clusters))
+// decidedAsReadable: where KubeFleet's cycle died, the core decides as it does on a fleet in which the
+// property has a name without dashes, and is absent where it is no quantity.
+func decidedAsReadable(c *placementCase, plan *schedule.Plan) string {
+	if !c.Expected.Error {
+		return "the recorded cycle did not die"
 	}
-	tally := plan.Verdicts.Tally()
-	if !plan.Fulfilled && tally[api.FilterRank] > 0 {
-		return "members that fit were left while some are missing"
-	}
-	for _, v := range plan.Verdicts.All() {
-		if v.Reason == "" {
-			return v.Member + " has no reason"
+	readable := c.input()
+	members := make([]api.Member, len(c.Clusters))
+	for i := range c.Clusters {
+		members[i] = c.Clusters[i].member()
+		for name, value := range members[i].Properties {
+			delete(members[i].Properties, name)
+			if _, err := resource.ParseQuantity(value); err == nil {
+				members[i].Properties[readableName(name)] = value
+			}
 		}
 	}
-	if tally[""]+tally[api.FilterRank]+tally[api.FilterAffinity] == 0 {
-		return "nobody was judged by affinity or rank"
+	readable.Fleet, readable.Policy = schedule.NewFleet(members...), readablePolicy(c.Policy)
+	readable.PolicyDigest = schedule.PolicyDigest(readable.Policy)
+	want := schedule.Schedule(readable)
+	for i, v := range want.Verdicts.All() {
+		got := plan.Verdicts.Row(i)
+		if got.Filter != v.Filter || show(got.AffinityScore) != show(v.AffinityScore) || got.Rank != v.Rank {
+			return fmt.Sprintf("%s: %s; with readable properties: %s", v.Member, got.Reason, v.Reason)
+		}
 	}
 	return ""
+}
+
+// readableName leaves no dash in the name of a resource.
+func readableName(name string) string {
+	if rest, isResource := strings.CutPrefix(name, api.PropertyResourcePrefix); isResource {
+		return "example.com/" + strings.ReplaceAll(rest, "-", ".")
+	}
+	return name
+}
+
+func readablePolicy(p *api.Policy) *api.Policy {
+	text, err := json.Marshal(p)
+	if err != nil {
+		panic(err)
+	}
+	var readable api.Policy
+	if err := json.Unmarshal(text, &readable); err != nil {
+		panic(err)
+	}
+	affinity := readable.Affinity.ClusterAffinity
+	if affinity.Required != nil {
+		for _, t := range affinity.Required.ClusterSelectorTerms {
+			if t.PropertySelector == nil {
+				continue
+			}
+			for i := range t.PropertySelector.MatchExpressions {
+				t.PropertySelector.MatchExpressions[i].Name = readableName(t.PropertySelector.MatchExpressions[i].Name)
+			}
+		}
+	}
+	for i := range affinity.Preferred {
+		if s := affinity.Preferred[i].Preference.Sorter(); s != nil {
+			s.Name = readableName(s.Name)
+		}
+	}
+	return &readable
 }
 
 // movedNobodyEqual: no member in use lost its place to one that was not in use and ranks equal, which
 // is to say scores the same affinity and stands in the same domains.
 func movedNobodyEqual(c *placementCase, in schedule.Input, plan *schedule.Plan) string {
+	if len(plan.Bindings) != len(c.Expected.Selected) || plan.Fulfilled != c.Expected.Fulfilled {
+		return fmt.Sprintf("%d picked, %d recorded", len(plan.Bindings), len(c.Expected.Selected))
+	}
 	used := c.obsolete()
 	for _, moved := range plan.Removed {
 		old, known := in.Fleet.Member(moved.Member)

@@ -46,7 +46,7 @@ var rules = []rule{
 	{"subjects", []string{"core/api"}, nil, nil, "the address book is read by every floor above"},
 	{"configs", []string{"core/api"}, []string{"sigs.k8s.io/yaml", "go.yaml.in/yaml"}, nil, "configuration is text to values"},
 	{"bus/loop", nil, nil, nil, "a queue of keys knows nothing of what it queues"},
-	{"bus", []string{"subjects", "core/api", "bus/loop", "bus"}, []string{"github.com/nats-io", "github.com/rs/zerolog", "github.com/klauspost/compress", "golang.org/x/sys"}, nil, "only the bus speaks NATS"},
+	{"bus", []string{"subjects", "core/api", "bus/loop", "bus"}, []string{"github.com/nats-io", "github.com/rs/zerolog", "github.com/klauspost/compress", "golang.org/x/sys", "k8s.io/apimachinery/pkg/apis/meta/v1"}, nil, "only the bus speaks NATS"},
 	{"bus/bustest", []string{"subjects", "core/api", "bus"}, []string{"github.com/nats-io", "github.com/rs/zerolog", "github.com/stretchr/testify"}, nil, "the bus for tests"},
 	{"hub/flotilla", []string{"core", "subjects", "bus", "configs", "hub/flotilla"}, []string{"github.com/spf13", "k8s.io", "sigs.k8s.io", "github.com/rs/zerolog", "golang.org/x/term", "github.com/nats-io"}, nil, "the client talks to the door, not to rooms"},
 	{"hub/dev", []string{""}, []string{""}, nil, "a fleet in one process, for --dev, the demo and tests"},

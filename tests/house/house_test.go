@@ -189,6 +189,8 @@ func (h *house) startAgentWith(t *testing.T, name string, creds []byte) {
 	config.Member, config.Bus = name, configs.Bus{URL: h.url}
 	config.DataDir = filepath.Join(h.dir, "agents", name)
 	config.HeartbeatInterval = configs.Duration(time.Second)
+	config.Upgrade.Memory.ControlPlane = configs.Duration(10 * time.Millisecond)
+	config.Upgrade.Memory.NodePool = configs.Duration(10 * time.Millisecond)
 	agent, err := agentd.New(agentd.Options{
 		Config: config, CredsText: creds, Target: h.members[name], PollEvery: 2 * time.Second, Log: zerolog.Nop(),
 	})

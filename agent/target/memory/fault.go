@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -23,56 +24,144 @@ type Faults struct {
 	Fail []string
 	// Stuck lists kinds or objects that never become available.
 	Stuck []string
+	// Off makes the member one that is powered off: Down, and its provider says so.
+	Off bool
+	// Busy names an operation of somebody else that runs on the member.
+	Busy string
+	// NotReady lists nodes that are not ready.
+	NotReady []string
+	// FailUpgrade and HangUpgrade list upgrades that fail, and that stand still while they are listed.
+	FailUpgrade, HangUpgrade []UpgradeFault
 }
 
 // FaultForms says how faults are written, for the help of flags and for errors.
-const FaultForms = "down, slow=DURATION, fail=KIND[/NAMESPACE/NAME] or stuck=KIND[/NAMESPACE/NAME]"
+const FaultForms = "down, off, slow=DURATION, fail=KIND[/NAMESPACE/NAME], stuck=KIND[/NAMESPACE/NAME], not-ready=NODE, busy=OPERATION, " +
+	"fail-upgrade=WHAT[@ATTEMPT] or hang-upgrade=WHAT[@ATTEMPT], WHAT being any, Full, ControlPlaneOnly, NodeImageOnly, controlPlane or a node pool"
+
+// UpgradeFault says which upgrades, or which step of them, a fault is for.
+type UpgradeFault struct {
+	// What is any, a type of upgrades, controlPlane, or the name of a node pool.
+	What string
+	// Attempt is the only one the fault is for; 0 means all.
+	Attempt int
+}
+
+// String writes the fault as ParseFaults reads it, "np1@2".
+func (f UpgradeFault) String() string {
+	if f.Attempt == 0 {
+		return f.What
+	}
+	return fmt.Sprintf("%s@%d", f.What, f.Attempt)
+}
+
+func parseUpgradeFault(word, value string) (UpgradeFault, error) {
+	what, attempt, limited := strings.Cut(value, "@")
+	f := UpgradeFault{What: what}
+	if limited {
+		n, err := strconv.Atoi(attempt)
+		if err != nil || n < 1 {
+			return UpgradeFault{}, fmt.Errorf("fault %q: %q is not an attempt, a number from 1", word, attempt)
+		}
+		f.Attempt = n
+	}
+	if what == "" {
+		return UpgradeFault{}, fmt.Errorf("fault %q: expected %s", word, FaultForms)
+	}
+	return f, nil
+}
 
 // ParseFaults reads faults as people write them: "down", "slow=2s", "fail=Deployment",
-// "stuck=Deployment/shop/web".
+// "stuck=Deployment/shop/web", "fail-upgrade=np1@1".
 func ParseFaults(words []string) (Faults, error) {
 	var f Faults
 	for _, word := range words {
-		name, value, _ := strings.Cut(word, "=")
-		switch {
-		case name == "down" && value == "":
-			f.Down = true
-		case name == "slow" && value != "":
-			d, err := time.ParseDuration(value)
-			if err != nil || d < 0 {
-				return Faults{}, fmt.Errorf("fault %q: %q is not a duration such as 2s", word, value)
-			}
-			f.Slow = d
-		case name == "fail" && value != "":
-			f.Fail = append(f.Fail, value)
-		case name == "stuck" && value != "":
-			f.Stuck = append(f.Stuck, value)
-		default:
+		name, value, valued := strings.Cut(word, "=")
+		read, known := faultForms[name]
+		if !known || valued != (value != "") || valued != read.valued {
 			return Faults{}, fmt.Errorf("fault %q: expected %s", word, FaultForms)
+		}
+		if err := read.into(&f, word, value); err != nil {
+			return Faults{}, err
 		}
 	}
 	return f, nil
 }
 
+// faultForm is how one kind of fault is read.
+type faultForm struct {
+	valued bool
+	into   func(f *Faults, word, value string) error
+}
+
+var faultForms = map[string]faultForm{
+	"down":         {false, func(f *Faults, _, _ string) error { f.Down = true; return nil }},
+	"off":          {false, func(f *Faults, _, _ string) error { f.Off = true; return nil }},
+	"slow":         {true, readSlow},
+	"busy":         {true, func(f *Faults, _, value string) error { f.Busy = value; return nil }},
+	"fail":         {true, func(f *Faults, _, value string) error { f.Fail = append(f.Fail, value); return nil }},
+	"stuck":        {true, func(f *Faults, _, value string) error { f.Stuck = append(f.Stuck, value); return nil }},
+	"not-ready":    {true, func(f *Faults, _, value string) error { f.NotReady = append(f.NotReady, value); return nil }},
+	"fail-upgrade": {true, func(f *Faults, word, value string) error { return readUpgrade(&f.FailUpgrade, word, value) }},
+	"hang-upgrade": {true, func(f *Faults, word, value string) error { return readUpgrade(&f.HangUpgrade, word, value) }},
+}
+
+func readSlow(f *Faults, word, value string) error {
+	d, err := time.ParseDuration(value)
+	if err != nil || d < 0 {
+		return fmt.Errorf("fault %q: %q is not a duration such as 2s", word, value)
+	}
+	f.Slow = d
+	return nil
+}
+
+func readUpgrade(into *[]UpgradeFault, word, value string) error {
+	fault, err := parseUpgradeFault(word, value)
+	if err == nil {
+		*into = append(*into, fault)
+	}
+	return err
+}
+
 // String writes the faults as ParseFaults reads them, separated by spaces; "none" when there are none.
 func (f Faults) String() string {
 	var words []string
+	add := func(name string, values ...string) {
+		for _, value := range values {
+			words = append(words, name+"="+value)
+		}
+	}
 	if f.Down {
 		words = append(words, "down")
 	}
+	if f.Off {
+		words = append(words, "off")
+	}
 	if f.Slow > 0 {
-		words = append(words, "slow="+f.Slow.String())
+		add("slow", f.Slow.String())
 	}
-	for _, what := range f.Fail {
-		words = append(words, "fail="+what)
+	add("fail", f.Fail...)
+	add("stuck", f.Stuck...)
+	add("not-ready", f.NotReady...)
+	if f.Busy != "" {
+		add("busy", f.Busy)
 	}
-	for _, what := range f.Stuck {
-		words = append(words, "stuck="+what)
+	for _, fault := range f.FailUpgrade {
+		add("fail-upgrade", fault.String())
+	}
+	for _, fault := range f.HangUpgrade {
+		add("hang-upgrade", fault.String())
 	}
 	if len(words) == 0 {
 		return "none"
 	}
 	return strings.Join(words, " ")
+}
+
+// clone copies the lists, so that later changes by the caller do not matter.
+func (f Faults) clone() Faults {
+	f.Fail, f.Stuck, f.NotReady = slices.Clone(f.Fail), slices.Clone(f.Stuck), slices.Clone(f.NotReady)
+	f.FailUpgrade, f.HangUpgrade = slices.Clone(f.FailUpgrade), slices.Clone(f.HangUpgrade)
+	return f
 }
 
 func named(list []string, ref api.ObjectRef) bool {
@@ -85,7 +174,7 @@ func (f Faults) stuck(ref api.ObjectRef) bool { return named(f.Stuck, ref) }
 func (m *Member) SetFaults(f Faults) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.faults = Faults{Down: f.Down, Slow: f.Slow, Fail: slices.Clone(f.Fail), Stuck: slices.Clone(f.Stuck)}
+	m.faults = f.clone()
 	for _, s := range m.sorted() {
 		m.assignAddress(s)
 	}
@@ -93,11 +182,12 @@ func (m *Member) SetFaults(f Faults) {
 	for owner := range m.owners {
 		m.notify(target.Change{Owners: []string{owner}})
 	}
+	m.unpark()
 }
 
 // down is the error of every call while the member is down.
 func (m *Member) down() error {
-	if m.faults.Down {
+	if m.faults.Down || m.faults.Off {
 		return apierrors.NewServiceUnavailable("the API server of member " + m.name + " does not answer")
 	}
 	return nil

@@ -19,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"flotilla/agent/target"
+	"flotilla/core/api"
 	"flotilla/core/apply"
 )
 
@@ -45,8 +46,11 @@ type Options struct {
 	Name string
 	// KubernetesVersion that it claims, "v1.36.3" when empty.
 	KubernetesVersion string
-	// Nodes it starts with; Requested is not read.
+	// Nodes it starts with; Requested is not read. A node without a pool is one of DefaultPool, one
+	// without a version or an image has those of its pool.
 	Nodes []target.Node
+	// Pools it starts with. A pool that only nodes mention has the member's version and DefaultImage.
+	Pools []api.NodePoolFacts
 	// ReadyAfter is how long a pod, a load balancer or a new kind takes to become ready.
 	ReadyAfter time.Duration
 	// Clock is WallClock when nil.
@@ -63,6 +67,8 @@ type Member struct {
 	mu       sync.Mutex
 	faults   Faults
 	nodes    []*node // sorted by name
+	pools    []api.NodePoolFacts
+	upgrades upgrades
 	objects  map[apply.Identity]*stored
 	owners   map[string]map[apply.Identity]*stored
 	hungry   map[*stored]struct{} // workloads with pods that wait for room
@@ -90,6 +96,9 @@ func New(o Options) *Member {
 	}
 	if m.clock == nil {
 		m.clock = WallClock{}
+	}
+	for i := range o.Pools {
+		m.addPool(o.Pools[i])
 	}
 	for _, n := range o.Nodes {
 		m.addNode(n)
@@ -160,6 +169,7 @@ func (m *Member) Nodes(context.Context) ([]target.Node, error) {
 		out[i] = n.Node
 		out[i].Capacity, out[i].Allocatable = n.Capacity.DeepCopy(), n.Allocatable.DeepCopy()
 		out[i].Requested = n.Requested.DeepCopy()
+		out[i].NotReady = n.NotReady || n.draining || slices.Contains(m.faults.NotReady, n.Name)
 	}
 	return out, nil
 }
@@ -190,10 +200,11 @@ func (m *Member) addNode(n target.Node) {
 		n.Allocatable = n.Capacity.DeepCopy()
 	}
 	n.Requested = corev1.ResourceList{}
+	m.join(&n)
 	at, _ := slices.BinarySearchFunc(m.nodes, n.Name, func(a *node, name string) int {
 		return strings.Compare(a.Name, name)
 	})
-	m.nodes = slices.Insert(m.nodes, at, &node{n})
+	m.nodes = slices.Insert(m.nodes, at, &node{Node: n})
 }
 
 // after calls f, with the lock held, once d has passed.

@@ -13,7 +13,10 @@ import (
 	"flotilla/agent/target"
 )
 
-type node struct{ target.Node }
+type node struct {
+	target.Node
+	draining bool // an upgrade makes it anew
+}
 
 // fits reports which resource is short, empty when there is room.
 func (n *node) fits(requests corev1.ResourceList) corev1.ResourceName {
@@ -83,7 +86,7 @@ func (s *stored) podSpec() (corev1.ResourceList, string) {
 	}
 	sum := corev1.ResourceList{}
 	for i := range spec.Containers {
-		(&node{target.Node{Requested: sum}}).add(spec.Containers[i].Resources.Requests)
+		(&node{Node: target.Node{Requested: sum}}).add(spec.Containers[i].Resources.Requests)
 	}
 	return sum, string(text)
 }
@@ -171,7 +174,7 @@ func (m *Member) resettle() {
 func (m *Member) seat(p *pod) bool {
 	p.short = "nodes"
 	for _, n := range m.nodes {
-		if p.only != "" && p.only != n.Name {
+		if p.only != "" && p.only != n.Name || n.draining {
 			continue
 		}
 		if p.short = n.fits(p.requests); p.short == "" {
@@ -205,14 +208,18 @@ func (m *Member) evict(name string) bool {
 	if at < 0 {
 		return false
 	}
-	gone := m.nodes[at]
+	m.drain(m.nodes[at])
 	m.nodes = slices.Delete(m.nodes, at, at+1)
+	return true
+}
+
+// drain makes the pods of a node wait for room.
+func (m *Member) drain(n *node) {
 	for _, s := range m.objects {
 		for _, p := range s.pods {
-			if p.on == gone {
-				p.on = nil
+			if p.on == n {
+				p.leave()
 			}
 		}
 	}
-	return true
 }

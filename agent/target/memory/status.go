@@ -19,21 +19,20 @@ func waits(object *unstructured.Unstructured) bool {
 
 // status is what the member's controllers would have written by now, nil for kinds without any.
 func (m *Member) status(s *stored) map[string]any {
-	stuck := m.faults.stuck(apply.RefOf(s.object))
-	settled := !stuck && !m.clock.Now().Before(s.changed.Add(m.readyAfter))
+	settled := !m.faults.stuck(apply.RefOf(s.object)) && !m.clock.Now().Before(s.changed.Add(m.readyAfter))
 	switch s.object.GroupVersionKind().GroupKind().String() {
 	case "Deployment.apps", "ReplicaSet.apps":
-		return m.replicaStatus(s, stuck)
+		return m.replicaStatus(s)
 	case "StatefulSet.apps":
-		status := m.replicaStatus(s, stuck)
+		status := m.replicaStatus(s)
 		status["currentReplicas"] = status["updatedReplicas"]
 		revision := fmt.Sprintf("%s-%d", s.object.GetName(), s.object.GetGeneration())
 		status["currentRevision"], status["updateRevision"] = revision, revision
 		return status
 	case "DaemonSet.apps":
-		return m.daemonStatus(s, stuck)
+		return m.daemonStatus(s)
 	case "Pod":
-		return m.podStatus(s, stuck)
+		return m.podStatus(s)
 	case "Namespace":
 		return map[string]any{"phase": "Active"}
 	case "Service":
@@ -46,17 +45,14 @@ func (m *Member) status(s *stored) map[string]any {
 		if !settled {
 			return nil
 		}
-		return map[string]any{
-			"observedGeneration": s.object.GetGeneration(),
-			"conditions":         []any{condition("DisruptionAllowed", true, "SufficientPods", "")},
-		}
+		return m.budgetStatus(s)
 	}
 	return nil
 }
 
 // census counts the pods of a workload that are ready, and says what the others wait for.
-func (m *Member) census(s *stored, stuck bool) (ready int64, waitsFor string) {
-	now := m.clock.Now()
+func (m *Member) census(s *stored) (ready int64, waitsFor string) {
+	now, stuck := m.clock.Now(), m.faults.stuck(apply.RefOf(s.object))
 	for _, p := range s.pods {
 		switch {
 		case p.on == nil:
@@ -71,8 +67,8 @@ func (m *Member) census(s *stored, stuck bool) (ready int64, waitsFor string) {
 	return ready, waitsFor
 }
 
-func (m *Member) replicaStatus(s *stored, stuck bool) map[string]any {
-	ready, waitsFor := m.census(s, stuck)
+func (m *Member) replicaStatus(s *stored) map[string]any {
+	ready, waitsFor := m.census(s)
 	want := int64(len(s.pods))
 	status := map[string]any{
 		"observedGeneration": s.object.GetGeneration(),
@@ -91,8 +87,8 @@ func (m *Member) replicaStatus(s *stored, stuck bool) map[string]any {
 	return status
 }
 
-func (m *Member) daemonStatus(s *stored, stuck bool) map[string]any {
-	ready, waitsFor := m.census(s, stuck)
+func (m *Member) daemonStatus(s *stored) map[string]any {
+	ready, waitsFor := m.census(s)
 	want := int64(len(s.pods))
 	return map[string]any{
 		"observedGeneration":     s.object.GetGeneration(),
@@ -107,8 +103,8 @@ func (m *Member) daemonStatus(s *stored, stuck bool) map[string]any {
 	}
 }
 
-func (m *Member) podStatus(s *stored, stuck bool) map[string]any {
-	ready, waitsFor := m.census(s, stuck)
+func (m *Member) podStatus(s *stored) map[string]any {
+	ready, waitsFor := m.census(s)
 	phase := "Pending"
 	if len(s.pods) > 0 && s.pods[0].on != nil {
 		phase = "Running"

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -77,7 +78,25 @@ func (a *app) call(ctx context.Context, verb string, request, response any) erro
 	if err := a.connect(ctx); err != nil {
 		return err
 	}
+	defer a.noteSilence(verb)()
 	return a.hub.Call(ctx, verb, request, response)
+}
+
+// silence is after how long without an answer people are told what is waited for.
+const silence = 3 * time.Second
+
+// noteSilence says what is waited for when the returned function is not called for a while.
+func (a *app) noteSilence(verb string) (answered func()) {
+	done := make(chan struct{})
+	timer := time.AfterFunc(silence, func() {
+		defer close(done)
+		a.note("no answer to %s yet; trying for %s (--request-timeout)", verb, a.connection.Timeout)
+	})
+	return func() {
+		if !timer.Stop() {
+			<-done
+		}
+	}
 }
 
 func (a *app) connect(ctx context.Context) error {

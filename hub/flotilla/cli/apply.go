@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -80,7 +81,7 @@ func (a *app) apply(ctx context.Context, o *applyOptions) error {
 	}
 	var reply api.ApplyResponse
 	if err := a.call(ctx, api.VerbApply, request, &reply); err != nil {
-		return describeFaults(err, documents)
+		return describeFaults(err, documents, &o.source, true)
 	}
 	return a.printApplied(o, &reply, dry)
 }
@@ -135,28 +136,26 @@ func (a *app) nextAfterApply(results []api.ApplyResult) {
 		case api.KindMemberCluster:
 			a.next("flotilla get members")
 			return
+		case api.KindUpdateRun:
+			a.next("flotilla run start %s", k.name)
+			return
+		case api.KindUpdateStrategy:
+			a.next("flotilla run create --to VERSION --strategy %s", k.name)
+			return
+		case api.KindMemberMaintenance:
+			a.next("flotilla windows %s", k.name)
+			return
+		case api.KindAutoUpgradeProfile, api.KindVersionCatalog:
+			a.next("flotilla get %s", k.plural)
+			return
 		}
 	}
 	a.next("flotilla get placements")
 }
 
-// describeFaults names the file and place of each document that the hub found fault with.
-func describeFaults(err error, documents []document) error {
-	f := failureOf(err)
-	for i := range f.Faults {
-		for _, d := range documents {
-			if d.names(f.Faults[i].Object) {
-				f.Faults[i].Object += " (" + d.origin + ")"
-				break
-			}
-		}
-	}
-	return f
-}
-
 // names says whether the document is what a fault calls by this name.
 func (d *document) names(object string) bool {
-	return object != "" && (d.ref.String() == object || d.ref.Kind+"/"+d.ref.Name == object)
+	return object != "" && (d.ref.String() == object || strings.TrimSuffix(d.ref.Kind+"/"+d.ref.Name, "/") == object)
 }
 
 // document is one document of the user's files.

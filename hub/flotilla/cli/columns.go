@@ -26,9 +26,11 @@ func columnsOf(kind string) []column {
 		return memberColumns
 	case api.KindClusterResourcePlacement, api.KindResourcePlacement:
 		return placementColumns
-	default:
-		return contentColumns
 	}
+	if columns, ok := upgradeColumns[kind]; ok {
+		return columns
+	}
+	return contentColumns
 }
 
 var memberColumns = []column{

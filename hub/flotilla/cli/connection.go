@@ -16,6 +16,9 @@ type Connection struct {
 	Context string // NATS_CONTEXT, name of a context of the nats command
 	Fleet   string // FLOTILLA_FLEET
 	Timeout time.Duration
+	// Patient says that the timeout was asked for: a server that does not listen is tried again too.
+	Patient bool
+	flags   *pflag.FlagSet
 }
 
 func (c *Connection) addFlags(flags *pflag.FlagSet) {
@@ -23,17 +26,24 @@ func (c *Connection) addFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&c.Creds, "creds", "", "credentials file (default $NATS_CREDS)")
 	flags.StringVar(&c.Context, "context", "", "context of the nats command line (default $NATS_CONTEXT)")
 	flags.StringVar(&c.Fleet, "fleet", "", `name of the fleet (default $FLOTILLA_FLEET, then "default")`)
-	flags.DurationVar(&c.Timeout, "request-timeout", 45*time.Second, "how long to try one request again while no hub answers")
+	flags.DurationVar(&c.Timeout, "request-timeout", 45*time.Second, "how long to try one request again while no hub answers; when given, connecting too")
+	c.flags = flags
 }
 
 func (c *Connection) withEnvironment(getenv func(string) string) Connection {
-	return Connection{
-		URL:     cmp.Or(c.URL, getenv("NATS_URL")),
-		Creds:   cmp.Or(c.Creds, getenv("NATS_CREDS")),
+	all := Connection{
+		URL:     c.URL,
+		Creds:   c.Creds,
 		Context: cmp.Or(c.Context, getenv("NATS_CONTEXT")),
 		Fleet:   cmp.Or(c.Fleet, getenv("FLOTILLA_FLEET"), "default"),
 		Timeout: c.Timeout,
+		Patient: c.flags != nil && c.flags.Changed("request-timeout"),
 	}
+	// A context that a flag names wins over the environment.
+	if c.Context == "" {
+		all.URL, all.Creds = cmp.Or(c.URL, getenv("NATS_URL")), cmp.Or(c.Creds, getenv("NATS_CREDS"))
+	}
+	return all
 }
 
 // configured says whether any hub was named, by flag or by environment.

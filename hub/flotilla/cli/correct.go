@@ -46,7 +46,7 @@ func (a *app) correct(s *source) error {
 		}
 	}
 	if len(left) > 0 {
-		return describeFaults(left, documents)
+		return describeFaults(left, documents, s, false)
 	}
 	return nil
 }

@@ -61,29 +61,58 @@ func (a *app) delete(ctx context.Context, o *deleteOptions, args []string) error
 	if err != nil {
 		return err
 	}
-	var failed []error
-	var asked []goal
-	for _, r := range refs {
-		uid, err := a.deleteOne(ctx, o, r, dry)
-		switch {
-		case err == nil:
-			asked = append(asked, goal{r, uid})
-		case isNotFound(err) && o.ignoreGone:
-		case failureOf(err).Code == ExitUnreachable:
-			return err
-		default:
-			failed = append(failed, err)
+	asked, failed, err := a.askDeletion(ctx, o, refs, dry)
+	if err != nil {
+		return err
+	}
+	if dry || len(asked) == 0 {
+		return notDeleted(failed)
+	}
+	if !o.wait {
+		a.next("flotilla wait %s --for=delete", asked[0].ref)
+		return notDeleted(failed)
+	}
+	if err := a.waitGone(ctx, asked, o.timeout); err != nil {
+		return err
+	}
+	for _, g := range asked {
+		if o.format == "" {
+			a.printf("%s %q deleted\n", g.resource(), g.name)
 		}
 	}
-	if o.wait && !dry {
-		if err := a.waitGone(ctx, asked, o.timeout); err != nil {
-			return err
-		}
+	if o.format == "" {
+		a.next("flotilla get %s", asked[0].listing())
 	}
-	return joinErrors(ExitPartial, failed)
+	return notDeleted(failed)
 }
 
+// notDeleted joins what could not be deleted: exit 1 when none of it is there.
+func notDeleted(failed []error) error {
+	for _, err := range failed {
+		if !isNotFound(err) {
+			return joinErrors(ExitPartial, failed)
+		}
+	}
+	return joinErrors(ExitDifferent, failed)
+}
+
+// deletionRefs are the objects to delete, placements first: content that went before them would be
+// rolled out as a change.
 func (a *app) deletionRefs(ctx context.Context, o *deleteOptions, args []string) ([]ref, error) {
+	refs, err := a.deletionTargets(ctx, o, args)
+	slices.SortStableFunc(refs, func(a, b ref) int {
+		switch {
+		case a.isPlacement() == b.isPlacement():
+			return 0
+		case a.isPlacement():
+			return -1
+		}
+		return 1
+	})
+	return refs, err
+}
+
+func (a *app) deletionTargets(ctx context.Context, o *deleteOptions, args []string) ([]ref, error) {
 	if !o.empty() {
 		if len(args) > 0 {
 			return nil, usagef("found %s beside -f or -k; name objects or files, not both", strings.Join(args, " "))
@@ -93,8 +122,8 @@ func (a *app) deletionRefs(ctx context.Context, o *deleteOptions, args []string)
 			return nil, err
 		}
 		refs := make([]ref, len(documents))
-		for i, d := range documents {
-			refs[i] = ref{resourceKind: kindOfObject(d.ref.APIVersion, d.ref.Kind), namespace: d.ref.Namespace, name: d.ref.Name}
+		for i := range documents {
+			refs[i] = documents[i].stored()
 		}
 		slices.Reverse(refs)
 		return refs, nil
@@ -120,27 +149,70 @@ func (a *app) deletionRefs(ctx context.Context, o *deleteOptions, args []string)
 	return refs, nil
 }
 
-// deleteOne asks for one deletion and returns the uid of what is to go.
-func (a *app) deleteOne(ctx context.Context, o *deleteOptions, r ref, dry bool) (uid string, err error) {
-	var reply api.ApplyResult
-	request := api.DeleteRequest{Request: newRequestID(), Object: r.object(), DryRun: dry}
-	if err := a.call(ctx, api.VerbDelete, request, &reply); err != nil {
-		return "", err
+// stored names the object that the document was applied as: the hub puts what names no namespace and
+// needs one into "default".
+func (d *document) stored() ref {
+	r := ref{resourceKind: kindOfObject(d.ref.APIVersion, d.ref.Kind), namespace: d.ref.Namespace, name: d.ref.Name}
+	switch {
+	case isNamespaced(d.ref):
+		r.namespace = namespaceOr(r.namespace)
+	case r.isKnown():
+		r.namespace = ""
 	}
-	for _, text := range reply.Notes {
+	return r
+}
+
+// maxDeletions is how many objects one request may delete.
+const maxDeletions = 500
+
+// askDeletion asks for deletions, many at once so that placements see one change. It returns what is
+// not gone yet, and what could not be deleted.
+func (a *app) askDeletion(ctx context.Context, o *deleteOptions, refs []ref, dry bool) (asked []goal, failed []error, err error) {
+	for chunk := range slices.Chunk(refs, maxDeletions) {
+		request := api.DeleteRequest{Request: randomToken(), DryRun: dry}
+		for _, r := range chunk {
+			request.Objects = append(request.Objects, r.object())
+		}
+		var reply api.DeleteResponse
+		if err := a.call(ctx, api.VerbDelete, request, &reply); err != nil {
+			return nil, nil, err
+		}
+		for i := range reply.Results {
+			result := &reply.Results[i]
+			r := refTo(result.Object)
+			a.sayDeleted(o, r, result, dry)
+			if result.Action == api.ActionDeleting {
+				asked = append(asked, goal{r, result.UID})
+			}
+		}
+		for _, missing := range reply.Missing {
+			if !o.ignoreGone {
+				failed = append(failed, noSuchObject(refTo(missing)))
+			}
+		}
+	}
+	return asked, failed, nil
+}
+
+func (a *app) sayDeleted(o *deleteOptions, r ref, result *api.ApplyResult, dry bool) {
+	for _, text := range result.Notes {
 		a.note("%s: %s", r, text)
 	}
 	switch {
 	case o.format == "name":
-		a.printf("%s\n", shownName(r.object()))
+		a.printf("%s\n", shownName(result.Object))
 	case dry:
 		a.printf("%s %q deleted (server dry run)\n", r.resource(), r.name)
-	case reply.Action == api.ActionDeleting:
+	case result.Action == api.ActionDeleting:
 		a.printf("%s %q deleting\n", r.resource(), r.name)
 	default:
 		a.printf("%s %q deleted\n", r.resource(), r.name)
 	}
-	return reply.UID, nil
+}
+
+// noSuchObject is what the hub says of one object that is missing.
+func noSuchObject(r ref) *api.Failure {
+	return &api.Failure{Code: api.CodeNotFound, Message: r.object().String() + ": no such object", Next: "flotilla get " + r.listing()}
 }
 
 // goal is one object that is to go. Another object of its name may come: one made again, or a member

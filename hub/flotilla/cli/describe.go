@@ -75,6 +75,17 @@ func (a *app) nextAfterDescribe(obj *unstructured.Unstructured) {
 		a.next("flotilla why %s", refOf(obj))
 	case api.KindMemberCluster:
 		a.next("flotilla events --member %s", obj.GetName())
+	case api.KindUpdateRun:
+		a.next("flotilla run status %s", obj.GetName())
+	case api.KindUpdateStrategy:
+		a.next("flotilla run create --to VERSION --strategy %s", obj.GetName())
+	case api.KindAutoUpgradeProfile:
+		a.next("flotilla run generate %s", obj.GetName())
+	case api.KindMemberMaintenance:
+		a.next("flotilla windows %s", obj.GetName())
+	case api.KindGate:
+		run, _, _ := unstructured.NestedString(obj.Object, "spec", "target", "id")
+		a.next("flotilla run approve %s --gate %s", run, obj.GetName())
 	}
 }
 
@@ -87,6 +98,9 @@ func eventObject(obj *unstructured.Unstructured) string {
 		return "placement/" + obj.GetNamespace() + "/" + obj.GetName()
 	case api.KindMemberCluster:
 		return "member/" + obj.GetName()
+	}
+	if obj.GetAPIVersion() == api.VersionFlotilla {
+		return shortWord(obj.GetKind()) + "/" + obj.GetName()
 	}
 	return "object/" + refOf(obj).object().String()
 }

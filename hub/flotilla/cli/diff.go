@@ -2,12 +2,10 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
 	"flotilla/core/api"
@@ -38,16 +36,21 @@ func (a *app) diff(ctx context.Context, s *source) error {
 	if err != nil {
 		return err
 	}
+	request.Show = true
 	var reply api.ApplyResponse
 	if err := a.call(ctx, api.VerbApply, request, &reply); err != nil {
-		return describeFaults(err, documents)
+		return describeFaults(err, documents, s, false)
 	}
 	differ := false
-	for i := range documents {
-		if i < len(reply.Results) && reply.Results[i].Action == api.ActionUnchanged {
+	for i := range reply.Results {
+		result := &reply.Results[i]
+		for _, text := range result.Notes {
+			a.note("%s: %s", refTo(result.Object), text)
+		}
+		if result.Action == api.ActionUnchanged {
 			continue
 		}
-		text, err := a.diffOne(ctx, &documents[i])
+		text, err := a.diffOne(ctx, result)
 		if err != nil {
 			return err
 		}
@@ -62,55 +65,33 @@ func (a *app) diff(ctx context.Context, s *source) error {
 	return different()
 }
 
-func (a *app) diffOne(ctx context.Context, d *document) (string, error) {
-	r := ref{resourceKind: kindOfObject(d.ref.APIVersion, d.ref.Kind), namespace: d.ref.Namespace, name: d.ref.Name}
+// diffOne shows how an object is, and how the hub would store it: with what single changes made of it
+// and with defaults.
+func (a *app) diffOne(ctx context.Context, result *api.ApplyResult) (string, error) {
 	before := ""
-	live, err := a.fetch(ctx, r)
-	switch {
-	case isNotFound(err):
-	case err != nil:
-		return "", err
-	default:
-		body, err := live.MarshalJSON()
+	if result.Action != api.ActionCreated {
+		live, err := a.fetch(ctx, refTo(result.Object))
 		if err != nil {
-			return "", fmt.Errorf("encoding %s: %w", r, err)
+			return "", err
 		}
-		if before, err = comparable(body); err != nil {
+		if before, err = comparable(live.Object); err != nil {
 			return "", err
 		}
 	}
-	after, err := comparable(d.body)
+	stored, err := decodeObject(result.Body)
 	if err != nil {
 		return "", err
 	}
-	return unifiedDiff(d.ref.String(), before, after), nil
-}
-
-// comparable renders an object as both sides of a diff show it: defaults filled in, nothing that
-// only the hub sets.
-func comparable(body json.RawMessage) (string, error) {
-	decoded, faults := api.Decode(body)
-	if err := faults.Err(); err != nil {
+	after, err := comparable(stored.Object)
+	if err != nil {
 		return "", err
 	}
-	if decoded.Placement != nil {
-		api.Default(decoded.Placement)
-		decoded.Placement.Status = nil
-		full, err := json.Marshal(decoded.Placement)
-		if err != nil {
-			return "", fmt.Errorf("encoding: %w", err)
-		}
-		body = full
-	}
-	obj := &unstructured.Unstructured{}
-	if err := obj.UnmarshalJSON(body); err != nil {
-		return "", fmt.Errorf("decoding: %w", err)
-	}
-	stripped, _ := content.StripServerSet(obj.Object)
-	delete(stripped, "status")
-	if metadata, ok := stripped["metadata"].(map[string]any); ok {
-		delete(metadata, "creationTimestamp")
-	}
+	return unifiedDiff(result.Object.String(), before, after), nil
+}
+
+// comparable renders an object without what only the hub sets.
+func comparable(object map[string]any) (string, error) {
+	stripped, _ := content.StripServerSet(object)
 	text, err := yaml.Marshal(stripped)
 	if err != nil {
 		return "", fmt.Errorf("encoding: %w", err)

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -52,7 +53,10 @@ func (a *app) edit(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	if err := a.Edit(ctx, path); err != nil {
+	if err := a.Edit(ctx, path); errors.Is(err, exec.ErrNotFound) {
+		_ = os.Remove(path)
+		return &Failure{Code: ExitUsage, Message: fmt.Sprintf("%s: no editor: %v", r, err), Next: "FLOTILLA_EDITOR=nano flotilla edit " + r.String()}
+	} else if err != nil {
 		return fmt.Errorf("editing %s: %w", r, err)
 	}
 	edited, err := os.ReadFile(path)
@@ -65,13 +69,13 @@ func (a *app) edit(ctx context.Context, args []string) error {
 	}
 	if delta == nil {
 		_ = os.Remove(path)
-		a.printf("%s unchanged\n", shownName(r.object()))
+		a.printf("%s unchanged: edit cancelled, the text is as it was\n", shownName(r.object()))
 		return nil
 	}
 	request := api.PatchRequest{Request: newRequestID(), Object: r.object(), Patch: delta, ResourceVersion: version}
 	var reply api.ApplyResult
 	if err := a.call(ctx, api.VerbPatch, request, &reply); err != nil {
-		f := failureOf(err)
+		f := failureOf(notChanged(err, "flotilla correct -f "+path))
 		f.Message += fmt.Sprintf("\nyour text is kept in %s", path)
 		return f
 	}

@@ -15,8 +15,10 @@ type Environment struct {
 	Out, Err io.Writer
 	// Terminal says that Out is a terminal, which allows colour and lines that are written over.
 	Terminal bool
-	Getenv   func(string) string
-	Now      func() time.Time
+	// Size is how many columns and rows a terminal has now; nil or 0 when that is not known.
+	Size   func() (columns, rows int)
+	Getenv func(string) string
+	Now    func() time.Time
 	// Dial connects to a hub.
 	Dial func(context.Context, Connection) (Hub, error)
 	// Edit opens a file in the user's editor and returns when it is closed.
@@ -30,9 +32,18 @@ func OSEnvironment() Environment {
 		Out:      os.Stdout,
 		Err:      os.Stderr,
 		Terminal: term.IsTerminal(int(os.Stdout.Fd())) && os.Getenv("NO_COLOR") == "",
+		Size:     terminalSize,
 		Getenv:   os.Getenv,
 		Now:      time.Now,
 		Dial:     dialHub,
 		Edit:     openEditor,
 	}
+}
+
+func terminalSize() (columns, rows int) {
+	columns, rows, err := term.GetSize(int(os.Stdout.Fd()))
+	if err != nil {
+		return 0, 0
+	}
+	return columns, rows
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -42,6 +43,9 @@ func (a *app) events(ctx context.Context, o *eventsOptions, args []string) error
 	if o.format != "" && o.format != "json" {
 		return usagef("unknown output format %q, expected json", o.format)
 	}
+	if o.limit < 1 {
+		return usagef("--limit: found %d, expected 1 or more", o.limit)
+	}
 	a.machine = o.format == "json"
 	request := api.EventsRequest{Member: o.member, Limit: o.limit}
 	if len(args) > 0 {
@@ -69,7 +73,7 @@ func (a *app) events(ctx context.Context, o *eventsOptions, args []string) error
 		}
 		if !o.watch {
 			if len(reply.Events) == 0 {
-				say(a.Err, "no events found\n")
+				return a.noEvents(ctx, o, args)
 			}
 			return nil
 		}
@@ -77,6 +81,35 @@ func (a *app) events(ctx context.Context, o *eventsOptions, args []string) error
 			return nil
 		}
 	}
+}
+
+// noEvents tells an object to which nothing happened from one that is not there.
+func (a *app) noEvents(ctx context.Context, o *eventsOptions, args []string) error {
+	if len(args) > 0 && o.member == "" {
+		r, err := oneRef(args, a.namespace)
+		if err != nil {
+			return err
+		}
+		if _, err := a.fetch(ctx, r); err != nil {
+			return err
+		}
+	}
+	say(a.Err, "no events found\n")
+	return nil
+}
+
+// typed is the object of an event the way it is typed: "deployment/web -n shop".
+func typed(object string) string {
+	parts := strings.Split(object, "/")
+	switch {
+	case parts[0] == "object" && len(parts) == 4:
+		return shortWord(parts[1]) + "/" + parts[3] + " -n " + parts[2]
+	case parts[0] == "object" && len(parts) == 3:
+		return shortWord(parts[1]) + "/" + parts[2]
+	case parts[0] == "placement" && len(parts) == 3:
+		return "rp/" + parts[2] + " -n " + parts[1]
+	}
+	return object
 }
 
 // newEvents returns the events of now that last did not hold.
@@ -105,7 +138,7 @@ func (a *app) printEvents(o *eventsOptions, events []api.Audit) error {
 	w := tabwriter.NewWriter(a.Out, 0, 8, 2, ' ', 0)
 	say(w, "AGE\tTYPE\tREASON\tOBJECT\tMEMBER\tMESSAGE\n")
 	for _, e := range events {
-		say(w, "%s\t%s\t%s\t%s\t%s\t%s\n", since(a.Now(), e.At.Time), e.Type, e.Reason, e.Object, orDash(e.Member), e.Message)
+		say(w, "%s\t%s\t%s\t%s\t%s\t%s\n", since(a.Now(), e.At.Time), e.Type, e.Reason, typed(e.Object), orDash(e.Member), e.Message)
 	}
 	return w.Flush()
 }

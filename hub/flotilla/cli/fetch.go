@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
 
 	"flotilla/core/api"
 )
@@ -26,11 +27,15 @@ func (a *app) fetch(ctx context.Context, r ref) (*unstructured.Unstructured, err
 type selection struct {
 	labels        string
 	allNamespaces bool
+	brief         bool // without the entries of members
 }
 
 // fetchAll lists every object of a kind, page by page.
 func (a *app) fetchAll(ctx context.Context, k resourceKind, s selection) ([]*unstructured.Unstructured, error) {
-	request := api.ListRequest{APIVersion: k.apiVersion, Kind: k.kind, LabelSelector: s.labels}
+	if _, err := labels.Parse(s.labels); err != nil {
+		return nil, usagef("-l: found %q, expected a label selector, like app=web,tier!=db: %v", s.labels, err)
+	}
+	request := api.ListRequest{APIVersion: k.apiVersion, Kind: k.kind, LabelSelector: s.labels, Brief: s.brief}
 	if k.namespaced && !s.allNamespaces {
 		request.Namespace = namespaceOr(a.namespace)
 	}
@@ -131,9 +136,12 @@ func joinErrors(code int, errs []error) error {
 	case 1:
 		return errs[0]
 	}
+	joined := &Failure{Code: code}
 	lines := make([]string, len(errs))
 	for i, err := range errs {
 		lines[i] = err.Error()
+		joined.Next = cmp.Or(joined.Next, failureOf(err).Next)
 	}
-	return &Failure{Code: code, Message: strings.Join(lines, "\n")}
+	joined.Message = strings.Join(lines, "\n")
+	return joined
 }

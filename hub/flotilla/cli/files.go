@@ -27,19 +27,27 @@ func (s *source) addFlags(flags *pflag.FlagSet) {
 
 func (s *source) empty() bool { return len(s.files) == 0 && s.kustomize == "" }
 
-// nextWith names the command to type next about the same files; standard input cannot be read again.
+// nextWith names the command to type next about the same files.
 func (a *app) nextWith(s *source, verb string) {
+	if command := s.command(verb); command != "" {
+		a.next("%s", command)
+	}
+}
+
+// command is a command about the same files; nothing where standard input is one of them, which cannot
+// be read again.
+func (s *source) command(verb string) string {
 	parts := []string{"flotilla", verb}
 	for _, file := range s.files {
 		if file == "-" {
-			return
+			return ""
 		}
 		parts = append(parts, "-f", file)
 	}
 	if s.kustomize != "" {
 		parts = append(parts, "-k", s.kustomize)
 	}
-	a.next("%s", strings.Join(parts, " "))
+	return strings.Join(parts, " ")
 }
 
 // read reads every document of the source and gives objects of namespaced kinds the namespace of -n.
@@ -76,7 +84,7 @@ func (a *app) readAll(s *source) ([]configs.Document, error) {
 		return nil, unreadable(err)
 	}
 	if len(found) == 0 {
-		return nil, refusedf("the files hold no document")
+		return nil, usagef("the files hold no document")
 	}
 	return found, nil
 }
@@ -88,10 +96,14 @@ func unreadable(err error) error {
 		return &Failure{Code: ExitRefused, Message: err.Error()}
 	}
 	lines := []string{"the files cannot be read:"}
+	code := ExitUsage
 	for i := range problems {
 		lines = append(lines, problems[i].Error())
+		if problems[i].Index > 0 || problems[i].Line > 0 {
+			code = ExitRefused // what is in a file, and not its name
+		}
 	}
-	return &Failure{Code: ExitRefused, Message: strings.Join(lines, "\n  ")}
+	return &Failure{Code: code, Message: strings.Join(lines, "\n  ")}
 }
 
 func (a *app) documentOf(d *configs.Document) (document, error) {

@@ -2,14 +2,11 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
+	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/cli-runtime/pkg/printers"
 )
 
 type getOptions struct {
@@ -25,14 +22,16 @@ func (a *app) getCommand() *cobra.Command {
 	o := &getOptions{}
 	cmd := &cobra.Command{
 		Use:   "get TYPE[,TYPE…] | TYPE NAME… | TYPE/NAME…",
-		Short: "Show objects: placements, members, and the content they place",
+		Short: "Show objects: placements, members, update runs, and the content that is placed",
 		Long: `Show objects as a table, or as JSON, YAML, names, JSONPath or columns of your own.
 
-Types are named in plural, singular or short (placements, placement, crp; members, mc; deploy).
+Types are named in plural, singular or short (placements, placement, crp; members, mc; runs, ur; strategies,
+profiles, catalogs, maintenance, gates; deploy).
 Any other kind that the hub holds is named in capitals: Widget.v1.example.com.`,
 		Example: `  flotilla get placements
   flotilla get members -o wide --sort-by .status.placed
   flotilla get placement/web -o jsonpath='{.status.counts.available}'
+  flotilla get runs
   flotilla get deployments -A -l app=web -w`,
 		RunE: a.run(func(ctx context.Context, args []string) error { return a.get(ctx, o, args) }),
 	}
@@ -50,6 +49,7 @@ Any other kind that the hub holds is named in capitals: Widget.v1.example.com.`,
 func (a *app) get(ctx context.Context, o *getOptions, args []string) error {
 	a.machine = !o.table()
 	o.output.allNamespaces = o.selection.allNamespaces
+	o.brief = o.table() && o.sortBy == ""
 	if o.raw {
 		return a.getRaw(ctx, args)
 	}
@@ -69,11 +69,11 @@ func (a *app) get(ctx context.Context, o *getOptions, args []string) error {
 	}
 	single := len(t.refs) == 1 && len(t.kinds) == 0
 	if len(objects) == 0 && !single && len(missing) == 0 && o.table() {
-		say(a.Err, "%s\n", nothingFound(t))
+		say(a.Err, "%s\n", a.nothingFoundHere(t, o.selection.allNamespaces))
 		return nil
 	}
 	if len(objects) > 0 || !single {
-		if err := a.printObjects(&o.output, objects, single); err != nil {
+		if err := a.printFetched(ctx, o, objects, single); err != nil {
 			return err
 		}
 	}
@@ -81,6 +81,13 @@ func (a *app) get(ctx context.Context, o *getOptions, args []string) error {
 		return nil
 	}
 	return joinErrors(ExitDifferent, missing)
+}
+
+func (a *app) printFetched(ctx context.Context, o *getOptions, objects []*unstructured.Unstructured, single bool) error {
+	if o.table() {
+		a.addETAs(ctx, objects)
+	}
+	return a.printObjects(&o.output, objects, single)
 }
 
 func nothingFound(t target) string {
@@ -91,71 +98,11 @@ func nothingFound(t target) string {
 	return "no " + strings.Join(words, ", ") + " found"
 }
 
-// watch lists every second and shows what changed since, until the command is interrupted.
-func (a *app) watch(ctx context.Context, o *getOptions, t target) error {
-	seen := map[string]string{}
-	w := &watchPrinter{app: a, output: &o.output, tables: map[string]printers.ResourcePrinter{}}
-	for first := true; ; first = false {
-		objects, missing, err := a.fetchTarget(ctx, t, o.selection)
-		if err != nil {
-			return stoppedOr(ctx, err)
-		}
-		if first && len(missing) > 0 {
-			return joinErrors(ExitDifferent, missing)
-		}
-		changed := changedSince(seen, objects)
-		if !first || !o.watchOnly {
-			if err := w.print(changed); err != nil {
-				return err
-			}
-		}
-		if !pause(ctx, time.Second) {
-			return nil
-		}
+// nothingFoundHere says where it was looked, for kinds that lie in namespaces.
+func (a *app) nothingFoundHere(t target, everywhere bool) string {
+	text := nothingFound(t)
+	if everywhere || !slices.ContainsFunc(t.kinds, func(k resourceKind) bool { return k.namespaced }) {
+		return text
 	}
-}
-
-// changedSince returns the objects that differ from what was seen, and remembers them.
-func changedSince(seen map[string]string, objects []*unstructured.Unstructured) []*unstructured.Unstructured {
-	var changed []*unstructured.Unstructured
-	for _, obj := range objects {
-		key := refOf(obj).String()
-		body, err := json.Marshal(obj.Object)
-		if err == nil && seen[key] != string(body) {
-			seen[key] = string(body)
-			changed = append(changed, obj)
-		}
-	}
-	return changed
-}
-
-// watchPrinter keeps one table printer a kind, so that heads are printed once.
-type watchPrinter struct {
-	app    *app
-	output *output
-	tables map[string]printers.ResourcePrinter
-}
-
-func (w *watchPrinter) print(objects []*unstructured.Unstructured) error {
-	p, err := w.output.printer()
-	if err != nil {
-		return err
-	}
-	for _, obj := range objects {
-		if p != nil {
-			if err := print1(p, obj, w.app.Out); err != nil {
-				return err
-			}
-			continue
-		}
-		one := []*unstructured.Unstructured{obj}
-		kind := obj.GetKind()
-		if w.tables[kind] == nil {
-			w.tables[kind] = printers.NewTablePrinter(w.output.tableOptions(one, false))
-		}
-		if err := w.tables[kind].PrintObj(tableOf(columnsOf(kind), one, w.app.Now()), w.app.Out); err != nil {
-			return fmt.Errorf("printing: %w", err)
-		}
-	}
-	return nil
+	return text + " in namespace " + namespaceOr(a.namespace) + "; -A looks in all of them"
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -19,29 +20,44 @@ type busHub struct {
 	timeout time.Duration
 }
 
+// dialPause is between two tries to connect.
+const dialPause = 500 * time.Millisecond
+
+// dialHub connects. A server that is not there is tried again only by who said for how long.
 func dialHub(ctx context.Context, c Connection) (Hub, error) {
-	conn, err := bus.ConnectClient(ctx, bus.Options{
-		Fleet:   c.Fleet,
-		URL:     c.URL,
-		Creds:   c.Creds,
-		Context: c.Context,
-		Version: api.Version,
-		Log:     zerolog.Nop(),
-	})
-	if err != nil {
-		return nil, unreachable(err)
+	giveUp := time.Now().Add(c.Timeout)
+	for {
+		conn, err := bus.ConnectClient(ctx, bus.Options{
+			Fleet:   c.Fleet,
+			URL:     c.URL,
+			Creds:   c.Creds,
+			Context: c.Context,
+			Version: api.Version,
+			Log:     zerolog.Nop(),
+		})
+		switch {
+		case err == nil:
+			return &busHub{conn: conn, timeout: c.Timeout}, nil
+		case !c.Patient || !errors.Is(err, bus.ErrUnreachable) || time.Now().After(giveUp) || !pause(ctx, dialPause):
+			return nil, notConnected(err, c.Fleet)
+		}
 	}
-	return &busHub{conn: conn, timeout: c.Timeout}, nil
 }
 
 // Call sends one request and decodes the answer.
 func (h *busHub) Call(ctx context.Context, verb string, request, response any) error {
 	err := bus.Request(ctx, h.conn, verb, request, response, bus.RequestOptions{Total: h.timeout})
-	if errors.Is(err, bus.ErrUnreachable) {
-		return unreachable(err)
+	switch {
+	case errors.Is(err, context.Canceled):
+		return interrupted(verb, h.conn.URL())
+	case errors.Is(err, bus.ErrUnreachable), errors.Is(err, bus.ErrDenied):
+		return notConnected(err, h.conn.Fleet.Name)
 	}
 	return err
 }
+
+// URL is where the hub was reached.
+func (h *busHub) URL() string { return h.conn.URL() }
 
 // Record reads one stored value, unpacked.
 func (h *busHub) Record(ctx context.Context, bucket, key string) ([]byte, error) {
@@ -62,10 +78,32 @@ func (h *busHub) Record(ctx context.Context, bucket, key string) ([]byte, error)
 // Close ends the connection.
 func (h *busHub) Close() { h.conn.Close() }
 
-func unreachable(err error) *Failure {
+// notConnected tells a hub that is away from flags, variables or credentials that are wrong.
+func notConnected(err error, fleet string) *Failure {
+	switch {
+	case errors.Is(err, bus.ErrSetup):
+		return &Failure{
+			Code: ExitUsage, Message: err.Error(),
+			Next: "mend --url, --creds, --context or --fleet, or NATS_URL, NATS_CREDS, NATS_CONTEXT or FLOTILLA_FLEET",
+		}
+	case errors.Is(err, bus.ErrDenied):
+		return &Failure{
+			Code: ExitUsage, Message: err.Error(),
+			Next: "name credentials of an operator of fleet " + fleet + " with --creds <data>/operator.creds (NATS_CREDS), or another fleet with --fleet",
+		}
+	}
 	return &Failure{
 		Code:    ExitUnreachable,
 		Message: err.Error(),
 		Next:    "go run ./hub --dev, or name a running hub with --url and --creds (NATS_URL, NATS_CREDS)",
 	}
+}
+
+// interrupted says what a person did not wait for.
+func interrupted(verb, url string) *Failure {
+	message := "interrupted while waiting for the answer to " + verb + " from " + url
+	if slices.Contains([]string{api.VerbApply, api.VerbDelete, api.VerbPatch, api.VerbAdmit, api.VerbEnrol}, verb) {
+		message += ": it may have been done, or not"
+	}
+	return &Failure{Code: ExitPartial, Message: message}
 }

@@ -12,6 +12,7 @@ import (
 
 	"flotilla/core/api"
 	"flotilla/core/plan"
+	"flotilla/core/upgrade"
 	"flotilla/core/why"
 )
 
@@ -21,7 +22,7 @@ func TestJSONIsDocumented(t *testing.T) {
 	text, err := os.ReadFile("../../../docs/json.md")
 	require.NoError(t, err)
 	for _, v := range []any{
-		plan.Report{}, []why.Answer{}, api.FleetStatus{}, versions{}, api.ApplyResponse{}, api.Audit{},
+		plan.Report{}, []why.Answer{}, api.FleetStatus{}, versions{}, api.ApplyResponse{}, api.Audit{}, calendar{},
 	} {
 		for _, field := range jsonFields(reflect.TypeOf(v)) {
 			documented := strings.Contains(string(text), `"`+field+`"`) || strings.Contains(string(text), "`"+field+"`") ||
@@ -34,7 +35,7 @@ func TestJSONIsDocumented(t *testing.T) {
 		api.FilterRank, api.FilterNotFound, plan.ChangeAdd, plan.ChangeKeep,
 		why.FlipLabel, why.FlipTaint, why.FlipProperty, why.FlipHealth, why.FlipNamespace, why.FlipJoin, why.FlipLeave,
 		why.FlipScale, why.FlipNames, why.FlipToleration, why.FlipThreshold, why.FlipSkew, why.FlipWeight, why.FlipEvicted,
-		api.ActionCreated, api.ActionConfigured, api.ActionUnchanged,
+		upgrade.Refused, api.ActionCreated, api.ActionConfigured, api.ActionUnchanged,
 	} {
 		require.Contains(t, string(text), "`"+word+"`")
 	}

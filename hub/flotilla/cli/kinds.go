@@ -28,6 +28,12 @@ var kinds = []resourceKind{
 	{placementVersion, api.KindClusterResourcePlacement, "clusterresourceplacements", []string{"crp", "placements", "placement", "p"}, false},
 	{placementVersion, api.KindResourcePlacement, "resourceplacements", []string{"rp"}, true},
 	{clusterVersion, api.KindMemberCluster, "memberclusters", []string{"mc", "members", "member"}, false},
+	{api.VersionFlotilla, api.KindUpdateRun, "updateruns", []string{"ur", "runs", "run"}, false},
+	{api.VersionFlotilla, api.KindUpdateStrategy, "updatestrategies", []string{"us", "strategies", "strategy"}, false},
+	{api.VersionFlotilla, api.KindAutoUpgradeProfile, "autoupgradeprofiles", []string{"aup", "profiles", "profile"}, false},
+	{api.VersionFlotilla, api.KindVersionCatalog, "versioncatalogs", []string{"vc", "catalogs", "catalog"}, false},
+	{api.VersionFlotilla, api.KindMemberMaintenance, "membermaintenances", []string{"mm", "maintenance", "maintenances"}, false},
+	{api.VersionFlotilla, api.KindGate, "gates", nil, false},
 	{"v1", "Namespace", "namespaces", []string{"ns"}, false},
 	{"v1", "ConfigMap", "configmaps", []string{"cm"}, true},
 	{"v1", "Secret", "secrets", nil, true},
@@ -85,6 +91,16 @@ func shortWord(kind string) string {
 		return "member"
 	case api.KindResourcePlacement:
 		return "rp"
+	case api.KindUpdateRun:
+		return "run"
+	case api.KindUpdateStrategy:
+		return "strategy"
+	case api.KindAutoUpgradeProfile:
+		return "profile"
+	case api.KindVersionCatalog:
+		return "catalog"
+	case api.KindMemberMaintenance:
+		return "maintenance"
 	}
 	return strings.ToLower(kind)
 }
@@ -105,12 +121,27 @@ func kindByWord(word string) (resourceKind, error) {
 	if k, ok := foreignKind(word); ok {
 		return k, nil
 	}
+	if hint, foreign := elsewhere[base]; foreign {
+		return resourceKind{}, usagef("%s", hint)
+	}
 	var all []string
 	for i := range kinds {
 		all = append(all, kinds[i].words()...)
 	}
 	return resourceKind{}, usagef("unknown kind %q%s", word, cmp.Or(meant(nearest(base, all)), "; a kind without a word of its own is named in capitals, Widget.v1.example.com"))
 }
+
+// elsewhere says where to look for what the hub does not hold as objects.
+var elsewhere = map[string]string{
+	"event": eventsHint, "events": eventsHint, "ev": eventsHint,
+	"pod": podsHint, "pods": podsHint, "po": podsHint, "node": podsHint, "nodes": podsHint, "no": podsHint,
+	"all": "there is no kind all: flotilla get placements,members, or flotilla status",
+}
+
+const (
+	eventsHint = "events are no objects of the hub: flotilla events, or flotilla events placement/NAME"
+	podsHint   = "the hub runs nothing and knows no pods and nodes: kubectl on the member shows them; flotilla get members shows nodes by number"
+)
 
 // foreignKind reads Kind or Kind.version.group.
 func foreignKind(word string) (resourceKind, bool) {

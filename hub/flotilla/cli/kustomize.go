@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"os"
 
 	"sigs.k8s.io/kustomize/api/krusty"
 	"sigs.k8s.io/kustomize/kyaml/filesys"
@@ -9,6 +10,9 @@ import (
 
 // buildKustomization renders a folder with kustomize's library.
 func buildKustomization(dir string) ([]byte, error) {
+	if found, err := os.Stat(dir); err != nil || !found.IsDir() {
+		return nil, fmt.Errorf("-k %s: found no such folder, expected one with a kustomization.yaml", dir)
+	}
 	built, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), dir)
 	if err != nil {
 		return nil, fmt.Errorf("building the kustomization %s: %w", dir, err)

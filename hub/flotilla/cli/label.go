@@ -100,8 +100,19 @@ func (a *app) setOne(ctx context.Context, o *labelOptions, r ref, pairs map[stri
 	if err != nil {
 		return err
 	}
-	a.report(result, map[string]string{"labels": "labeled", "annotations": "annotated"}[o.field], dry)
+	a.report(result, o.done(pairs), dry)
 	return nil
+}
+
+// done is kubectl's word for what was done: "labeled", "unlabeled" when keys were only removed.
+func (o *labelOptions) done(pairs map[string]*string) string {
+	word := map[string]string{"labels": "labeled", "annotations": "annotated"}[o.field]
+	for _, value := range pairs {
+		if value != nil {
+			return word
+		}
+	}
+	return "un" + word
 }
 
 // change is the merge patch of the metadata; a key that has another value needs --overwrite.

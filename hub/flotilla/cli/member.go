@@ -2,7 +2,10 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net"
+	"net/url"
 	"strings"
 	"time"
 
@@ -88,14 +91,25 @@ nothing else. Keep the file secret.`,
 				return err
 			}
 			a.printf("%s\n", strings.TrimRight(reply.Creds, "\n"))
-			where := reply.URL
-			if where == "" {
-				where = "URL"
-			}
-			a.next("agent --member %s --url %s --creds %s.creds, then flotilla member admit %s", args[0], where, args[0], args[0])
+			a.next("agent --member %s --url %s --creds %s.creds, then flotilla member admit %s", args[0], a.agentURL(reply.URL), args[0], args[0])
 			return nil
 		}),
 	}
+}
+
+// agentURL is where an agent reaches the servers: where this command did, unless the hub was told better.
+func (a *app) agentURL(told string) string {
+	reached, known := a.hub.(interface{ URL() string })
+	if at, err := url.Parse(told); err == nil && told != "" {
+		ip := net.ParseIP(at.Hostname())
+		if !known || ip == nil || !ip.IsUnspecified() && !ip.IsLoopback() {
+			return told
+		}
+	}
+	if !known {
+		return "URL"
+	}
+	return reached.URL()
 }
 
 type leaveOptions struct {
@@ -132,14 +146,27 @@ func (a *app) leave(ctx context.Context, o *leaveOptions, name string) error {
 	default:
 		return usagef("--when-leaving: found %q, expected %s or %s", o.whenLeaving, api.WhenLeavingRetain, api.WhenLeavingDelete)
 	}
-	uid, err := a.deleteOne(ctx, &deleteOptions{}, r, false)
+	obj, err := a.fetch(ctx, r)
 	if err != nil {
 		return err
 	}
-	if o.wait {
-		return a.waitGone(ctx, []goal{{r, uid}}, o.timeout)
+	asked, failed, err := a.askDeletion(ctx, &deleteOptions{}, []ref{r}, false)
+	if err != nil || len(failed) > 0 {
+		return errors.Join(append(failed, err)...)
 	}
-	a.next("flotilla wait member/%s --for=delete", name)
+	if !o.wait {
+		a.next("flotilla wait member/%s --for=delete", name)
+		return nil
+	}
+	if err := a.waitGone(ctx, asked, o.timeout); err != nil {
+		return err
+	}
+	kept := "what was placed on it stays there"
+	if how, _, _ := unstructured.NestedString(obj.Object, "spec", "deleteOptions", "whenLeaving"); how == api.WhenLeavingDelete {
+		kept = "what was placed on it was withdrawn, as far as its agent confirmed"
+	}
+	a.printf("member %s left the fleet; %s\n", name, kept)
+	a.next("stop its agent, which would show as Joining; flotilla get placements")
 	return nil
 }
 

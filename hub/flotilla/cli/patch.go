@@ -45,7 +45,7 @@ func (a *app) patch(ctx context.Context, r ref, dry bool, do change) (*api.Apply
 			continue
 		}
 		if err != nil {
-			return nil, err
+			return nil, notChanged(err, "flotilla describe "+r.String())
 		}
 		return &reply, nil
 	}

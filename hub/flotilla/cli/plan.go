@@ -3,9 +3,8 @@ package cli
 import (
 	"context"
 	"fmt"
-	"runtime"
+	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -41,6 +40,7 @@ func (m *moment) time() (time.Time, error) {
 type planOptions struct {
 	source
 	moment
+	assumptions
 	format string
 }
 
@@ -50,22 +50,33 @@ func (a *app) planCommand() *cobra.Command {
 		Use:   "plan -f FILE… | -k DIR",
 		Short: "Show what applying files would change on which member, and why; changes nothing",
 		Long: `Show what applying files would change: + members that a placement would gain, = keep, - lose, each
-with its reason, and whose content would change.
+with its reason, and whose content would change. Of an update run, show for every member its order,
+window and times, from which version to which, or why it would be skipped, wait or fail; then the timeline
+of the whole run with its expected end, simulated by the same steps that the hub takes.
 
 It asks the hub, or, with --offline and whenever no hub is configured, answers from the files alone.
 Offline, the files hold the fleet: MemberClusters with their status, as exported from Flotilla or from
 a KubeFleet hub, placements, and, if wanted, what is bound now (exported ClusterResourceBindings and
-ClusterSchedulingPolicySnapshots, Schedule records, or placements with status and uid).
+ClusterSchedulingPolicySnapshots, Schedule records, or placements with status and uid). For update runs
+the inventories in the status of the members count, and the UpdateStrategies, the VersionCatalog and the
+MemberMaintenances among the files.
 
 Exit 0 when nothing would change, 1 when something would, 3 when the files are refused.`,
 		Example: `  flotilla plan -f web.yaml
   flotilla plan -f fleet.yaml -f web.yaml --offline -o json
+  flotilla plan -f run.yaml --assume 20m --assume-approval 1h
   kubectl get memberclusters,clusterresourceplacements,clusterresourcebindings -o yaml | flotilla plan -f - --offline`,
 		Args: noArgs,
-		RunE: a.run(func(ctx context.Context, _ []string) error { return a.plan(ctx, o) }),
 	}
+	cmd.RunE = a.run(func(ctx context.Context, _ []string) error {
+		if err := o.settle(cmd.Flags()); err != nil {
+			return err
+		}
+		return a.plan(ctx, o)
+	})
 	o.source.addFlags(cmd.Flags())
 	o.moment.addFlags(cmd.Flags())
+	o.assumptions.addFlags(cmd.Flags())
 	a.namespaceFlag(cmd.Flags())
 	cmd.Flags().StringVarP(&o.format, "output", "o", "", "json: the stable form of docs/json.md; wide: every verdict")
 	return cmd
@@ -87,17 +98,18 @@ func (a *app) plan(ctx context.Context, o *planOptions) error {
 	offline := o.offline || !a.connection.configured(a.Getenv)
 	var answer plan.Answer
 	if offline {
-		answer, err = a.planOffline(documents, at)
+		answer, err = a.planOffline(o, documents, at)
 	} else {
-		answer, err = a.planLive(ctx, documents, at)
+		answer, err = a.planLive(ctx, o, documents, at)
 	}
 	if err != nil {
 		return err
 	}
-	if offline && !o.offline {
-		answer.Notes = append(answer.Notes, "no hub is configured (--url, NATS_URL, --context): planned from the files alone")
-	}
+	answer.Notes = append(answer.Notes, o.remarks(&answer, offline)...)
 	if err := a.printPlan(o, &answer); err != nil {
+		return err
+	}
+	if err := refusedRuns(&answer); err != nil {
 		return err
 	}
 	if !answer.Changed() {
@@ -109,7 +121,48 @@ func (a *app) plan(ctx context.Context, o *planOptions) error {
 	return different()
 }
 
-func (a *app) planLive(ctx context.Context, documents []document, at time.Time) (plan.Answer, error) {
+// remarks say what the answer rests on that the user did not ask for.
+func (o *planOptions) remarks(answer *plan.Answer, offline bool) []string {
+	var notes []string
+	if offline && !o.offline {
+		notes = append(notes, "no hub is configured (--url, NATS_URL, --context): planned from the files alone")
+	}
+	if !o.approved && waitsForApproval(answer) {
+		notes = append(notes, "nobody is taken to open gates: --assume-approval 0s plans on behind them")
+	}
+	return notes
+}
+
+// waitsForApproval says that the plan of a run ends at a gate.
+func waitsForApproval(answer *plan.Answer) bool {
+	return slices.ContainsFunc(answer.RunDetails, func(d plan.RunDetail) bool {
+		return slices.ContainsFunc(d.WaitsFor, func(text string) bool { return strings.HasPrefix(text, "gate ") })
+	})
+}
+
+// refusedRuns ends a plan in which runs cannot be created or started.
+func refusedRuns(answer *plan.Answer) error {
+	var refused *Failure
+	for i := range answer.Runs {
+		r := answer.RunDetails[i].Refusal
+		if r == nil {
+			continue
+		}
+		failure := failureOf(r.Failure())
+		failure.Code, failure.Message = ExitRefused, "run "+answer.Runs[i].Name+": "+failure.Message
+		if refused != nil {
+			failure.Message = refused.Message + "\n" + failure.Message
+			failure.Faults = append(refused.Faults, failure.Faults...)
+		}
+		refused = failure
+	}
+	if refused == nil {
+		return nil
+	}
+	return refused
+}
+
+func (a *app) planLive(ctx context.Context, o *planOptions, documents []document, at time.Time) (plan.Answer, error) {
 	request := api.PlanRequest{}
 	for _, d := range documents {
 		request.Documents = append(request.Documents, d.body)
@@ -117,67 +170,27 @@ func (a *app) planLive(ctx context.Context, documents []document, at time.Time) 
 	if !at.IsZero() {
 		request.Now = &metav1.Time{Time: at}
 	}
+	o.request(&request)
 	var answer plan.Answer
 	if err := a.call(ctx, api.VerbPlan, request, &answer); err != nil {
-		return answer, describeFaults(err, documents)
+		return answer, describeFaults(err, documents, &o.source, false)
 	}
 	return answer, nil
 }
 
-func (a *app) planOffline(documents []document, at time.Time) (plan.Answer, error) {
-	in, err := a.collect(documents, at)
+func (a *app) planOffline(o *planOptions, documents []document, at time.Time) (plan.Answer, error) {
+	in, upgrades, err := a.collect(documents, at)
 	if err != nil {
 		return plan.Answer{}, err
 	}
+	if len(in.Subjects) == 0 && len(upgrades.Runs) == 0 {
+		return plan.Answer{}, nothingToPlan(len(in.Members), len(documents))
+	}
+	in.Runs, in.Assume = upgrades.Runs, o.fromFiles(upgrades.History)
+	if in.View, err = upgrades.View(time.LoadLocation, in.Now, 0); err != nil {
+		return plan.Answer{}, refusedf("%v", err)
+	}
 	return plan.Build(in), nil
-}
-
-// collect reads documents into the input of a plan, and settles which time it is for.
-func (a *app) collect(documents []document, at time.Time) (plan.Input, error) {
-	planned := make([]plan.Document, len(documents))
-	for i, d := range documents {
-		planned[i] = plan.Document{JSON: d.body, Where: d.origin, Object: d.ref}
-	}
-	decodeAll(planned)
-	c, faults := plan.Collect(planned)
-	if err := faults.Err(); err != nil {
-		return plan.Input{}, err
-	}
-	if len(c.Subjects) == 0 {
-		return plan.Input{}, &Failure{
-			Code:    ExitRefused,
-			Message: fmt.Sprintf("the files hold no placement to plan: found %d members in %d documents", len(c.Members), len(documents)),
-			Next:    "flotilla plan -f FLEET.yaml -f PLACEMENT.yaml",
-		}
-	}
-	in := plan.Input{Subjects: c.Subjects, Members: c.Members, Now: at, Notes: c.Notes}
-	if len(c.Members) == 0 {
-		in.Notes = append(in.Notes, "the files hold no MemberCluster: nothing can be picked")
-	}
-	switch {
-	case !at.IsZero():
-	case !c.NewestBeat.IsZero():
-		in.Now = c.NewestBeat
-		in.Notes = append(in.Notes, "planned for "+in.Now.UTC().Format(time.RFC3339)+", the newest heartbeat in the files; --now sets another time")
-	default:
-		in.Now = a.Now()
-		in.Notes = append(in.Notes, "planned for the present: the files hold no heartbeat; --now sets another time")
-	}
-	return in, nil
-}
-
-// decodeAll decodes documents on every processor.
-func decodeAll(documents []plan.Document) {
-	workers := runtime.GOMAXPROCS(0)
-	var all sync.WaitGroup
-	for w := range workers {
-		all.Go(func() {
-			for i := w; i < len(documents); i += workers {
-				documents[i].Decode()
-			}
-		})
-	}
-	all.Wait()
 }
 
 func (a *app) printPlan(o *planOptions, answer *plan.Answer) error {

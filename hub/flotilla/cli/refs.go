@@ -28,6 +28,41 @@ func (r ref) String() string {
 	return s
 }
 
+// refTo names an object that the hub named.
+func refTo(o api.ObjectRef) ref {
+	return ref{resourceKind: kindOfObject(o.APIVersion, o.Kind), namespace: o.Namespace, name: o.Name}
+}
+
+// isKnown says that the kind has words of its own on the command line.
+func (r ref) isKnown() bool {
+	return slices.ContainsFunc(kinds, func(k resourceKind) bool {
+		return k.kind == r.kind && groupOf(k.apiVersion) == groupOf(r.apiVersion)
+	})
+}
+
+func (r ref) isPlacement() bool {
+	return r.kind == api.KindClusterResourcePlacement || r.kind == api.KindResourcePlacement
+}
+
+// listing is how objects beside this one are listed: "placements", "deployments -n shop".
+func (r ref) listing() string {
+	words := r.plural
+	switch {
+	case r.kind == api.KindClusterResourcePlacement:
+		words = "placements"
+	case r.kind == api.KindMemberCluster:
+		words = "members"
+	case r.kind == api.KindResourcePlacement:
+		words = "rp"
+	case !r.isKnown():
+		words = r.kind
+	}
+	if r.namespace != "" {
+		words += " -n " + r.namespace
+	}
+	return words
+}
+
 // target is what the arguments of a command name: objects, or every object of some kinds.
 type target struct {
 	kinds []resourceKind // without names
@@ -133,7 +168,7 @@ func placementRef(args []string, namespace string) (ref, error) {
 	if err != nil {
 		return ref{}, err
 	}
-	if r.kind != api.KindClusterResourcePlacement && r.kind != api.KindResourcePlacement {
+	if !r.isPlacement() {
 		return ref{}, usagef("%s is not a placement", r)
 	}
 	return r, nil
@@ -143,6 +178,9 @@ func placementRef(args []string, namespace string) (ref, error) {
 func memberName(args []string, bare bool) (string, error) {
 	if bare && len(args) == 1 && !strings.Contains(args[0], "/") {
 		return args[0], nil
+	}
+	if len(args) == 1 && !strings.Contains(args[0], "/") {
+		return "", usagef("found %q, expected member %s or member/%s", args[0], args[0], args[0])
 	}
 	r, err := oneRef(args, "")
 	if err != nil {

@@ -30,7 +30,8 @@ func (a *app) rolloutStatusCommand() *cobra.Command {
 		Use:   "status placement/NAME",
 		Short: "Follow a rollout until every picked member runs the newest content",
 		Long: `Follow a rollout until every picked member runs the newest content. It ends with exit code 1 once all
-of them do and the policy wants more members than there are.`,
+of them do and the policy wants more members than there are, and with exit code 4 when members failed
+and nothing moved for a minute.`,
 		Example: `  flotilla rollout status placement/web
   flotilla rollout status placement/web --watch=false`,
 		RunE: a.run(func(ctx context.Context, args []string) error { return a.rolloutStatus(ctx, o, args) }),
@@ -48,7 +49,7 @@ func (a *app) rolloutStatus(ctx context.Context, o *rolloutOptions, args []strin
 	}
 	ctx, cancel := withTimeout(ctx, o.timeout)
 	defer cancel()
-	last := ""
+	last, since := "", a.Now()
 	for {
 		obj, err := a.fetch(ctx, r)
 		if err != nil {
@@ -59,7 +60,9 @@ func (a *app) rolloutStatus(ctx context.Context, o *rolloutOptions, args []strin
 		}
 		line, done := rolloutLine(obj)
 		a.progress(obj, line, last, done)
-		last = line
+		if line != last {
+			last, since = line, a.Now()
+		}
 		switch {
 		case done:
 			return nil
@@ -67,6 +70,9 @@ func (a *app) rolloutStatus(ctx context.Context, o *rolloutOptions, args []strin
 			a.endProgress()
 			a.next("flotilla why %s", r)
 			return different()
+		case view{object: obj}.count("failed") > 0 && a.Now().Sub(since) > stuckAfter:
+			a.endProgress()
+			return stuck(r, last)
 		case !o.watch:
 			a.endProgress()
 			a.next("flotilla describe %s", r)
@@ -75,6 +81,17 @@ func (a *app) rolloutStatus(ctx context.Context, o *rolloutOptions, args []strin
 		if !pause(ctx, pollInterval) {
 			return rolloutTimeout(r, o.timeout, last)
 		}
+	}
+}
+
+// stuckAfter is after how long without progress a rollout with failed members is given up.
+const stuckAfter = time.Minute
+
+func stuck(r ref, last string) error {
+	return &Failure{
+		Code:    ExitPartial,
+		Message: fmt.Sprintf("%s fails and has not moved for %s: %s", r, stuckAfter, strings.TrimPrefix(last, r.String()+": ")),
+		Next:    "flotilla describe " + r.String(),
 	}
 }
 
@@ -111,11 +128,17 @@ func bar(done, all int64) string {
 }
 
 func rolloutTimeout(r ref, timeout time.Duration, last string) error {
-	f := &Failure{Code: ExitTimedOut, Message: "interrupted: " + last, Next: "flotilla describe " + r.String()}
-	if timeout > 0 {
-		f.Message = fmt.Sprintf("%s is not done after %s: %s", r, timeout, last)
+	next := "flotilla describe " + r.String()
+	last = strings.TrimPrefix(last, r.String()+": ")
+	switch {
+	case last == "" && timeout > 0:
+		return &Failure{Code: ExitUnreachable, Message: fmt.Sprintf("no hub answered about %s within %s", r, timeout), Next: "flotilla version"}
+	case timeout > 0:
+		return &Failure{Code: ExitTimedOut, Message: fmt.Sprintf("%s is not done after %s: %s", r, timeout, last), Next: next}
+	case last == "":
+		last = "the hub has not answered yet"
 	}
-	return f
+	return &Failure{Code: ExitTimedOut, Message: fmt.Sprintf("interrupted, %s: %s", r, last), Next: next}
 }
 
 // rolloutLine says in one line how far a rollout is, and whether it is done: everything picked runs

@@ -1,19 +1,24 @@
 package cli
 
 import (
+	"slices"
+
 	"github.com/spf13/cobra"
+
+	"flotilla/core/api"
 )
 
 // Groups of commands in the help text.
 const (
 	groupObjects = "objects"
 	groupPlan    = "plan"
+	groupUpgrade = "upgrade"
 	groupFleet   = "fleet"
 	groupOther   = "other"
 )
 
 const rootLong = `flotilla places workloads on the members of a fleet, explains where they go and why,
-and follows them until they run. Its grammar is kubectl's; the hub is not a Kubernetes API server.
+follows them until they run, and upgrades the members in stages. Its grammar is kubectl's; the hub is not a Kubernetes API server.
 
 Without a hub, "flotilla plan -f FILE…" and "flotilla why" answer from files alone.`
 
@@ -35,6 +40,7 @@ func (a *app) root() *cobra.Command {
 	root.AddGroup(
 		&cobra.Group{ID: groupObjects, Title: "Objects:"},
 		&cobra.Group{ID: groupPlan, Title: "Plans and reasons:"},
+		&cobra.Group{ID: groupUpgrade, Title: "Upgrades:"},
 		&cobra.Group{ID: groupFleet, Title: "The fleet:"},
 		&cobra.Group{ID: groupOther, Title: "Other:"},
 	)
@@ -43,8 +49,14 @@ func (a *app) root() *cobra.Command {
 	a.addCommands(root, groupObjects, a.applyCommand(), a.diffCommand(), a.getCommand(), a.describeCommand(),
 		a.deleteCommand(), a.waitCommand(), a.editCommand(), a.scaleCommand(), a.labelCommand(), a.annotateCommand())
 	a.addCommands(root, groupPlan, a.planCommand(), a.whyCommand(), a.rolloutCommand(), a.eventsCommand())
+	a.addCommands(root, groupUpgrade, a.runCommand(), a.windowsCommand())
 	a.addCommands(root, groupFleet, a.statusCommand(), a.memberCommand(), a.taintCommand(), a.cordonCommand(), a.uncordonCommand())
 	a.addCommands(root, groupOther, a.correctCommand(), a.versionCommand())
+	for _, c := range root.Commands() {
+		if slices.Contains(targeted, c.Name()) {
+			c.ValidArgsFunction = a.completeTarget
+		}
+	}
 	return root
 }
 
@@ -102,6 +114,9 @@ func noArgs(cmd *cobra.Command, args []string) error {
 func oneName(_ *cobra.Command, args []string) error {
 	if len(args) != 1 {
 		return usagef("found %d arguments, expected the name of one member", len(args))
+	}
+	if faults := api.CheckMember("name", args[0]); len(faults) > 0 {
+		return usagef("found member name %q, expected %s", args[0], faults[0].Expected)
 	}
 	return nil
 }

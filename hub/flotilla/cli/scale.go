@@ -13,13 +13,17 @@ import (
 func (a *app) scaleCommand() *cobra.Command {
 	clusters := int32(-1)
 	var dryRun string
-	cmd := &cobra.Command{
+	var cmd *cobra.Command
+	cmd = &cobra.Command{
 		Use:   "scale placement/NAME --clusters N",
 		Short: "Change how many members a PickN placement goes to",
 		Long: `Change how many members a PickN placement goes to. Scaling out touches only new members; scaling in
 removes those that scored lowest when they were picked.`,
 		Example: `  flotilla scale placement/web --clusters 5`,
 		RunE: a.run(func(ctx context.Context, args []string) error {
+			if given := cmd.Flags().Lookup("clusters"); given.Changed && clusters < 0 {
+				return usagef("--clusters: found %d, expected the number of members, 0 or more", clusters)
+			}
 			return a.scale(ctx, args, clusters, dryRun)
 		}),
 	}

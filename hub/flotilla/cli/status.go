@@ -60,7 +60,14 @@ func (a *app) printStatus(s *api.FleetStatus) error {
 	}
 	say(w, "fleet\t%s, led by %s, term %d\n", s.Fleet, s.Leader, s.Term)
 	say(w, "members\t%s\n", memberCounts(s.Members))
-	say(w, "placements\t%d on %d %s\n", s.Placements, s.Bindings, plural(s.Bindings, "binding", "bindings"))
+	converging := ""
+	if s.Converging > 0 {
+		converging = fmt.Sprintf(", %d converging", s.Converging)
+	}
+	say(w, "placements\t%d on %d %s%s\n", s.Placements, s.Bindings, plural(s.Bindings, "binding", "bindings"), converging)
+	if runs := runCounts(s.Runs); runs != "" {
+		say(w, "runs\t%s\n", runs)
+	}
 	if err := w.Flush(); err != nil {
 		return fmt.Errorf("printing: %w", err)
 	}
@@ -84,6 +91,24 @@ func memberCounts(counts map[string]int) string {
 	}
 	if total == 0 {
 		return "none"
+	}
+	return fmt.Sprintf("%d: %s", total, strings.Join(parts, ", "))
+}
+
+// runCounts is "3: 1 Running, 2 Completed", empty without runs.
+func runCounts(counts map[string]int) string {
+	total := 0
+	var parts []string
+	for _, state := range []api.UpdateState{
+		api.StateRunning, api.StatePending, api.StateStopping, api.StateFailed, api.StateStopped, api.StateNotStarted, api.StateCompleted, api.StateSkipped,
+	} {
+		if n := counts[string(state)]; n > 0 {
+			total += n
+			parts = append(parts, fmt.Sprintf("%d %s", n, state))
+		}
+	}
+	if total == 0 {
+		return ""
 	}
 	return fmt.Sprintf("%d: %s", total, strings.Join(parts, ", "))
 }

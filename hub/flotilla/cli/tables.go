@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -35,26 +36,40 @@ func tableOf(columns []column, objects []*unstructured.Unstructured, now time.Ti
 
 // printTables prints one table for each kind among the objects, in the order in which kinds appear.
 func (a *app) printTables(o *output, objects []*unstructured.Unstructured) error {
-	var order []string
-	byKind := map[string][]*unstructured.Unstructured{}
-	for _, obj := range objects {
-		kind := obj.GetKind()
-		if byKind[kind] == nil {
-			order = append(order, kind)
-		}
-		byKind[kind] = append(byKind[kind], obj)
-	}
+	order := kindsAmong(objects)
 	for i, kind := range order {
 		if i > 0 {
 			a.printf("\n")
 		}
-		options := o.tableOptions(byKind[kind], len(order) > 1)
-		table := tableOf(columnsOf(kind), byKind[kind], a.Now())
+		rows := ofKind(objects, kind)
+		options := o.tableOptions(rows, len(order) > 1)
+		table := tableOf(columnsOf(kind), rows, a.Now())
 		if err := printers.NewTablePrinter(options).PrintObj(table, a.Out); err != nil {
 			return fmt.Errorf("printing: %w", err)
 		}
 	}
 	return nil
+}
+
+// kindsAmong lists the kinds of objects in the order in which they appear.
+func kindsAmong(objects []*unstructured.Unstructured) []string {
+	var order []string
+	for _, obj := range objects {
+		if !slices.Contains(order, obj.GetKind()) {
+			order = append(order, obj.GetKind())
+		}
+	}
+	return order
+}
+
+func ofKind(objects []*unstructured.Unstructured, kind string) []*unstructured.Unstructured {
+	var rows []*unstructured.Unstructured
+	for _, obj := range objects {
+		if obj.GetKind() == kind {
+			rows = append(rows, obj)
+		}
+	}
+	return rows
 }
 
 func (o *output) tableOptions(objects []*unstructured.Unstructured, withKind bool) printers.PrintOptions {

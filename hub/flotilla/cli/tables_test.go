@@ -202,3 +202,27 @@ func TestConditionsOfWait(t *testing.T) {
 	require.False(t, met, "a condition observed on an older generation does not count")
 	require.Contains(t, found, "observed on generation 3, the object has 4")
 }
+
+func TestWatchedRowsKeepTheirColumns(t *testing.T) {
+	var out bytes.Buffer
+	a := &app{Environment: Environment{Out: &out, Now: func() time.Time { return tableNow }}}
+	w := &watchPrinter{app: a, output: &output{}, tables: map[string]*watchTable{}}
+	placements := objectsOf(t, web, everywhere)
+	require.NoError(t, w.print(placements, false))
+	placements[0].SetGeneration(4)
+	require.NoError(t, w.print(placements[:1], false))
+	require.Equal(t, `NAME         GEN   WANT   PICKED   APPLIED   AVAILABLE   DRIFT   FAILED   AGE
+web          3     4      4        3         2           0       1        2d
+everywhere   1     all    2        2         2           0       0        60s
+web          4     4      4        3         2           0       1        2d
+`, out.String())
+
+	out.Reset()
+	only := &watchPrinter{app: a, output: &output{}, tables: map[string]*watchTable{}}
+	require.NoError(t, only.print(placements, true))
+	require.Empty(t, out.String())
+	require.NoError(t, only.print(placements[:1], false))
+	require.Equal(t, `NAME         GEN   WANT   PICKED   APPLIED   AVAILABLE   DRIFT   FAILED   AGE
+web          4     4      4        3         2           0       1        2d
+`, out.String())
+}

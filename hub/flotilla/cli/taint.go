@@ -73,7 +73,7 @@ func (a *app) changeTaints(ctx context.Context, member string, changes []taintCh
 	}
 	a.report(result, done, dry)
 	if !dry {
-		a.next("flotilla get members")
+		a.next("flotilla get members -o wide")
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -67,7 +68,11 @@ func (a *app) wait(ctx context.Context, o *waitOptions, args []string) error {
 			return err
 		}
 		for _, r := range refs {
-			a.printf("%s deleted\n", shownName(r.object()))
+			if slices.ContainsFunc(goals, func(g goal) bool { return g.object() == r.object() }) {
+				a.printf("%s deleted\n", shownName(r.object()))
+				continue
+			}
+			a.note("%s is not there", r)
 		}
 		return nil
 	}

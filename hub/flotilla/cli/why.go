@@ -89,9 +89,12 @@ func (a *app) whyOffline(o *whyOptions, r ref) ([]why.Answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	in, err := a.collect(documents, at)
+	in, _, err := a.collect(documents, at)
 	if err != nil {
 		return nil, err
+	}
+	if len(in.Subjects) == 0 {
+		return nil, nothingToPlan(len(in.Members), len(documents))
 	}
 	for _, text := range in.Notes {
 		a.note("%s", text)
@@ -109,6 +112,12 @@ func (a *app) whyOffline(o *whyOptions, r ref) ([]why.Answer, error) {
 		return nil, &Failure{Code: ExitDifferent, Message: "the files hold no " + r.String() + meant(nearest(key, names))}
 	}
 	question := in.Subjects[i].Input(schedule.NewFleet(in.Members...), in.Now, in.Thresholds)
+	if o.member != "" {
+		if unknown := why.Unknown(question, o.member); unknown != nil {
+			unknown.Next = "" // there may be no hub to ask
+			return nil, unknown
+		}
+	}
 	return explain(question, o.member), nil
 }
 

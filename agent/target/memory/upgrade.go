@@ -1,0 +1,319 @@
+package memory
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"flotilla/agent/target"
+	"flotilla/core/api"
+	"flotilla/core/upgrade"
+)
+
+// Pace is how long the member's provider takes.
+type Pace struct {
+	ControlPlane time.Duration
+	// NodePool is for one pool; its nodes are made anew one after another, in equal parts of it.
+	NodePool time.Duration
+	// Images are the newest that the provider offers, by full name, one of each family.
+	Images []string
+}
+
+// UpgradeState is how an upgrade does.
+type UpgradeState struct {
+	Percent int
+	Message string
+	// Pools that were moved so far.
+	Pools []string
+	Ended bool
+	// Fault says why it failed, empty when it did not.
+	Fault string
+	// Changed is closed when there is a newer state.
+	Changed <-chan struct{}
+}
+
+// upgrades are what the provider was asked to do, in order; at most one runs.
+type upgrades struct {
+	begun   []*provision
+	running *provision
+}
+
+// provision is one upgrade by the provider.
+type provision struct {
+	op      api.UpgradeOperation
+	began   time.Time
+	steps   []provisionStep
+	at      int
+	parked  bool // it stands still on request
+	notes   []string
+	pools   []string
+	ended   bool
+	fault   string
+	changed chan struct{}
+}
+
+// provisionStep is one change of the member, due so long after the beginning.
+type provisionStep struct {
+	due  time.Duration
+	kind string // controlPlane or the pool
+	text string
+	// begin and end are called with the lock held; begin may be nil.
+	begin, end func()
+}
+
+const stepControlPlane = "controlPlane"
+
+// BeginUpgrade makes the provider carry out an operation; UpgradeState tells how it does. It refuses an
+// id it had before, and while another one runs.
+func (m *Member) BeginUpgrade(op api.UpgradeOperation, pace Pace) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.provision(op.ID) != nil {
+		return fmt.Errorf("operation %s was carried out already", op.ID)
+	}
+	if other := m.upgrades.running; other != nil {
+		return fmt.Errorf("operation %s is in progress on member %s", other.op.ID, m.name)
+	}
+	if m.faults.Busy != "" {
+		return fmt.Errorf("operation %s of somebody else is in progress on member %s", m.faults.Busy, m.name)
+	}
+	u := &provision{op: op, began: m.clock.Now(), changed: make(chan struct{})}
+	if err := m.plan(u, pace); err != nil {
+		return err
+	}
+	m.upgrades.begun, m.upgrades.running = append(m.upgrades.begun, u), u
+	m.notify(target.Change{Nodes: true})
+	m.beginStep(u)
+	return nil
+}
+
+// UpgradeState tells how an operation does; false when it was never begun here.
+func (m *Member) UpgradeState(id string) (UpgradeState, bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	u := m.provision(id)
+	if u == nil {
+		return UpgradeState{}, false
+	}
+	s := UpgradeState{Percent: 100, Pools: slices.Clone(u.pools), Ended: u.ended, Fault: u.fault, Changed: u.changed, Message: strings.Join(u.notes, "; ")}
+	if !u.ended && u.at < len(u.steps) {
+		s.Percent, s.Message = 100*u.at/len(u.steps), u.steps[u.at].text
+	}
+	return s, true
+}
+
+// UpgradesBegun lists the ids of the operations that were carried out, the running one included, in
+// their order.
+func (m *Member) UpgradesBegun() []string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	out := make([]string, len(m.upgrades.begun))
+	for i, u := range m.upgrades.begun {
+		out[i] = u.op.ID
+	}
+	return out
+}
+
+func (m *Member) provision(id string) *provision {
+	at := slices.IndexFunc(m.upgrades.begun, func(u *provision) bool { return u.op.ID == id })
+	if at < 0 {
+		return nil
+	}
+	return m.upgrades.begun[at]
+}
+
+// beginStep begins the next step, or ends the upgrade after the last one.
+func (m *Member) beginStep(u *provision) {
+	if u.at == len(u.steps) {
+		m.endUpgrade(u, "")
+		return
+	}
+	step := &u.steps[u.at]
+	if step.begin != nil {
+		step.begin()
+	}
+	u.tell()
+	m.after(u.began.Add(step.due).Sub(m.clock.Now()), func() { m.endStep(u) })
+}
+
+// endStep finishes a step, unless a fault says otherwise.
+func (m *Member) endStep(u *provision) {
+	step := &u.steps[u.at]
+	if u.parked = hits(m.faults.HangUpgrade, &u.op, step.kind); u.parked {
+		return
+	}
+	if hits(m.faults.FailUpgrade, &u.op, step.kind) {
+		m.endUpgrade(u, step.text+": failed on request")
+		return
+	}
+	step.end()
+	u.at++
+	m.beginStep(u)
+}
+
+func (m *Member) endUpgrade(u *provision, fault string) {
+	u.ended, u.fault, m.upgrades.running = true, fault, nil
+	for _, n := range m.nodes {
+		n.draining = false
+	}
+	m.resettle()
+	u.tell()
+}
+
+// unpark lets an upgrade that stood still go on, if no fault holds it any more.
+func (m *Member) unpark() {
+	if u := m.upgrades.running; u != nil && u.parked {
+		m.endStep(u)
+	}
+}
+
+func (u *provision) tell() {
+	close(u.changed)
+	u.changed = make(chan struct{})
+}
+
+func hits(list []UpgradeFault, op *api.UpgradeOperation, step string) bool {
+	return slices.ContainsFunc(list, func(f UpgradeFault) bool {
+		return (f.What == "any" || f.What == op.Type || f.What == step) && (f.Attempt == 0 || f.Attempt == op.Attempt)
+	})
+}
+
+// plan lists the steps of an operation, or says why a provider would refuse it.
+func (m *Member) plan(u *provision, pace Pace) error {
+	if u.op.DisableUnattendedUpgrades {
+		u.notes = append(u.notes, "unattended upgrades of the nodes are switched off")
+	}
+	live, _ := upgrade.ParseVersion(m.version)
+	control := live
+	due := time.Duration(0)
+	if u.op.ControlPlaneVersion != "" {
+		var ok bool
+		if control, ok = upgrade.ParseVersion(u.op.ControlPlaneVersion); !ok {
+			return fmt.Errorf("control plane version %q is no version", u.op.ControlPlaneVersion)
+		}
+	}
+	switch move := live.MoveTo(control); move {
+	case upgrade.MoveAllowed:
+		due += pace.ControlPlane
+		u.steps = append(u.steps, provisionStep{
+			due: due, kind: stepControlPlane, text: fmt.Sprintf("control plane %s to %s", live, control),
+			end: func() { m.setVersion("v" + control.String()) },
+		})
+	case upgrade.MoveAtTarget:
+	default:
+		return fmt.Errorf("a control plane at %s cannot be moved to %s: %s", live, control, move)
+	}
+	for i := range u.op.NodePools {
+		if err := m.planPool(u, &u.op.NodePools[i], control, due, pace); err != nil {
+			return err
+		}
+		due += pace.NodePool
+	}
+	return nil
+}
+
+func (m *Member) setVersion(version string) {
+	m.version = version
+	m.notify(target.Change{Nodes: true})
+}
+
+func (m *Member) planPool(u *provision, move *api.PoolUpgrade, control upgrade.Version, due time.Duration, pace Pace) error {
+	pool := m.pool(move.Pool)
+	if pool == nil {
+		return fmt.Errorf("there is no node pool %q; the member has %s", move.Pool, strings.Join(m.poolNames(), ", "))
+	}
+	wanted := *pool
+	if move.ToVersion != "" {
+		v, ok := upgrade.ParseVersion(move.ToVersion)
+		if !ok || v.Compare(control) > 0 {
+			return fmt.Errorf("node pool %s cannot be moved to %q: its kubelets would be newer than control plane %s", move.Pool, move.ToVersion, control)
+		}
+		wanted.KubernetesVersion = "v" + v.String()
+	}
+	if image := m.imageFor(move, pool, pace.Images); image != "" {
+		wanted.NodeImageVersion = image
+		wanted.ImageFamily, _, _ = api.NodeImageFamily(image)
+	}
+	wanted.FromSnapshot = pool.FromSnapshot && !move.DropSnapshot
+	u.steps = append(u.steps, m.poolSteps(u, wanted, due, pace.NodePool)...)
+	return nil
+}
+
+// imageFor is the image that a move brings a pool to, empty when it leaves it.
+func (m *Member) imageFor(move *api.PoolUpgrade, pool *api.NodePoolFacts, offered []string) string {
+	if !move.Newest {
+		return move.To
+	}
+	for _, image := range offered {
+		if upgrade.CompareImages(image, pool.NodeImageVersion) == upgrade.ImageNewer {
+			return image
+		}
+	}
+	return ""
+}
+
+func (m *Member) poolNames() []string {
+	names := make([]string, len(m.pools))
+	for i := range m.pools {
+		names[i] = m.pools[i].Name
+	}
+	return names
+}
+
+// poolSteps makes the nodes of a pool anew, one after another. The pool is at the new state when the
+// last one is.
+func (m *Member) poolSteps(u *provision, wanted api.NodePoolFacts, due, takes time.Duration) []provisionStep {
+	var names []string
+	for _, n := range m.nodes {
+		if n.Pool == wanted.Name {
+			names = append(names, n.Name)
+		}
+	}
+	done := func() {
+		*m.pool(wanted.Name) = wanted
+		u.pools = append(u.pools, wanted.Name)
+		m.notify(target.Change{Nodes: true})
+	}
+	if len(names) == 0 {
+		return []provisionStep{{due: due + takes, kind: wanted.Name, text: "node pool " + wanted.Name + ", which has no nodes", end: done}}
+	}
+	steps := make([]provisionStep, len(names))
+	for i, name := range names {
+		steps[i] = provisionStep{
+			due: due + takes*time.Duration(i+1)/time.Duration(len(names)), kind: wanted.Name,
+			text:  fmt.Sprintf("node pool %s, node %d of %d", wanted.Name, i+1, len(names)),
+			begin: func() { m.emptyNode(name) },
+			end:   func() { m.renewNode(name, &wanted) },
+		}
+	}
+	last := &steps[len(steps)-1]
+	renew := last.end
+	last.end = func() { renew(); done() }
+	return steps
+}
+
+func (m *Member) nodeNamed(name string) *node {
+	at := slices.IndexFunc(m.nodes, func(n *node) bool { return n.Name == name })
+	if at < 0 {
+		return nil
+	}
+	return m.nodes[at]
+}
+
+// emptyNode takes the pods off a node that is made anew.
+func (m *Member) emptyNode(name string) {
+	if n := m.nodeNamed(name); n != nil {
+		n.draining = true
+		m.drain(n)
+		m.resettle()
+	}
+}
+
+// renewNode brings a node back as its pool now is.
+func (m *Member) renewNode(name string, as *api.NodePoolFacts) {
+	if n := m.nodeNamed(name); n != nil {
+		n.Kubelet, n.Image, n.draining = as.KubernetesVersion, as.NodeImageVersion, false
+		m.resettle()
+	}
+}

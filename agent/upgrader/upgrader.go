@@ -1,0 +1,164 @@
+package upgrader
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/rs/zerolog"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"flotilla/agent/target"
+	"flotilla/bus"
+	"flotilla/core/api"
+	"flotilla/subjects"
+)
+
+// Driver carries out operations on one kind of cluster. Both ways of following an operation call
+// report, never at once, with Percent, Message and Pools while it runs. The result they return has an
+// Outcome: Succeeded, Failed, or Blocked when nothing was changed; and where it applies Reason, Message
+// and Pools. Known is false when nothing can be known any more of what became of the operation. Their
+// error is that of ctx, whose end ends the following, not the operation.
+type Driver interface {
+	fmt.Stringer
+	// Run carries out an operation that was never begun.
+	Run(ctx context.Context, op api.UpgradeOperation, report func(api.UpgradeResult)) (result api.UpgradeResult, known bool, err error)
+	// Resume follows an operation that an earlier process of the agent may have begun. It is not begun
+	// a second time.
+	Resume(ctx context.Context, op api.UpgradeOperation, report func(api.UpgradeResult)) (result api.UpgradeResult, known bool, err error)
+	// Inventory is what the driver knows of the member that its API server does not say; fields it
+	// leaves empty are filled from there.
+	Inventory(ctx context.Context) (api.MemberInventory, error)
+}
+
+// Member is what the upgrader asks of the member; package target says what each promises.
+type Member interface {
+	Ready(ctx context.Context) error
+	Version(ctx context.Context) (string, error)
+	Nodes(ctx context.Context) ([]target.Node, error)
+	Budgets(ctx context.Context) ([]target.Budget, error)
+	Get(ctx context.Context, ref api.ObjectRef) (*unstructured.Unstructured, error)
+	Watch(ctx context.Context) <-chan target.Change
+}
+
+// Options of an Upgrader. Member, Hub, Target, Driver and Data are needed.
+type Options struct {
+	Member string
+	Hub    *bus.AgentConn
+	Target Member
+	Driver Driver
+	// Data is the agent's data directory; the upgrader keeps to its folder "upgrades".
+	Data string
+	// Facts are the parts of the inventory that only the configuration knows: region, cluster id,
+	// windows, long term support.
+	Facts  api.MemberInventory
+	Checks Checks
+	// PollEvery is how often the command is read without being hinted, 3 min when 0.
+	PollEvery time.Duration
+	Log       zerolog.Logger
+}
+
+// defaultPoll is how often the command is read without a hint.
+const defaultPoll = 3 * time.Minute
+
+// Upgrader carries out operations. Make it with New, run it once.
+type Upgrader struct {
+	o         Options
+	ledger    *ledger
+	reporter  *reporter
+	inventory *inventory
+
+	nudges chan struct{} // for follow
+	work   chan struct{} // for execute
+	hinted atomic.Uint64
+
+	mu      sync.Mutex
+	trouble string
+}
+
+// New opens the folder of the data directory and goes on with what it finds there.
+func New(o Options) (*Upgrader, error) {
+	if o.PollEvery <= 0 {
+		o.PollEvery = defaultPoll
+	}
+	o.Checks.fill()
+	l, err := openLedger(filepath.Join(o.Data, "upgrades"), o.Member)
+	if err != nil {
+		return nil, fmt.Errorf("%w; move the folder away only when no upgrade of member %s runs", err, o.Member)
+	}
+	u := &Upgrader{o: o, ledger: l, nudges: make(chan struct{}, 1), work: make(chan struct{}, 1)}
+	u.reporter = newReporter(o.Hub, o.Log)
+	u.inventory = newInventory(&u.o, l)
+	return u, nil
+}
+
+// Run works until ctx ends. An operation that runs then is left to its driver.
+func (u *Upgrader) Run(ctx context.Context) error {
+	defer u.o.Hub.OnConnect(func() {
+		wake(u.nudges)
+		wake(u.reporter.wake)
+		u.inventory.refresh(true)
+	})()
+	if err := u.o.Hub.OnHint(u.hint); err != nil {
+		return fmt.Errorf("subscribing to hints: %w", err)
+	}
+	var running sync.WaitGroup
+	running.Go(func() { u.follow(ctx) })
+	running.Go(func() { u.execute(ctx) })
+	running.Go(func() { u.reporter.run(ctx) })
+	running.Go(func() { u.inventory.run(ctx) })
+	running.Wait()
+	return nil
+}
+
+// Trouble says why the hub's newest upgrade command is not followed, empty when it is.
+func (u *Upgrader) Trouble() string {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.trouble
+}
+
+func (u *Upgrader) setTrouble(text string) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.trouble = text
+}
+
+// Running is the id of the operation that was started and has no result yet, empty when there is none.
+func (u *Upgrader) Running() string {
+	if r, ok := u.ledger.started(); ok {
+		return r.Operation.ID
+	}
+	return ""
+}
+
+// hint notes that a command with that sequence was announced.
+func (u *Upgrader) hint(kind string, sequence uint64) {
+	if kind != subjects.CommandUpgrade {
+		return
+	}
+	for {
+		known := u.hinted.Load()
+		if sequence <= known || u.hinted.CompareAndSwap(known, sequence) {
+			break
+		}
+	}
+	wake(u.nudges)
+}
+
+// wake makes the reader of a channel of capacity 1 look once more, soon.
+func wake(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
+// ended reports that an error only means that ctx did.
+func ended(err error) bool {
+	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
+}

@@ -1,0 +1,110 @@
+package bus
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/nats-io/jwt/v2"
+	"github.com/nats-io/nats.go"
+)
+
+// ErrSetup: the options lead nowhere, whatever runs at the other end; the text names the option.
+var ErrSetup = errors.New("where to connect")
+
+// ErrDenied: the server does not let these credentials do it, so that trying again is in vain.
+var ErrDenied = errors.New("the server does not permit it")
+
+// holder is whom credentials were made for.
+type holder struct {
+	name string
+	// agent says that they are of a member's agent: signed with the scoped key.
+	agent bool
+}
+
+func (h holder) String() string {
+	switch {
+	case h.agent:
+		return "member " + h.name
+	case h.name == "":
+		return "nobody in particular"
+	}
+	return "user " + h.name
+}
+
+// holderOf reads whom the text of a .creds file was made for.
+func holderOf(text []byte) (holder, error) {
+	token, err := jwt.ParseDecoratedJWT(text)
+	if err != nil {
+		return holder{}, err
+	}
+	claims, err := jwt.DecodeUserClaims(token)
+	if err != nil {
+		return holder{}, err
+	}
+	return holder{name: claims.Name, agent: claims.HasEmptyPermissions()}, nil
+}
+
+// identity is how a connection proves who it is.
+type identity struct {
+	holder
+	auth nats.Option
+}
+
+func credsFile(path string) (identity, error) {
+	text, err := os.ReadFile(path)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return identity{}, fmt.Errorf("%w: credentials %s: no such file; the hub keeps those of its operator in <data>/operator.creds, "+
+			"and a member's agent gets its own with `flotilla member enrol NAME > NAME.creds`", ErrSetup, path)
+	case err != nil:
+		return identity{}, fmt.Errorf("%w: credentials: %w", ErrSetup, err)
+	case len(strings.TrimSpace(string(text))) == 0:
+		return identity{}, fmt.Errorf("%w: credentials %s: the file is empty, as when `flotilla member enrol` failed; make it again", ErrSetup, path)
+	}
+	of, err := holderOf(text)
+	if err != nil {
+		return identity{}, fmt.Errorf("%w: credentials %s: found no user JWT and key, expected what `flotilla member enrol` or nsc writes (%w)", ErrSetup, path, err)
+	}
+	return identity{of, nats.UserCredentials(path)}, nil
+}
+
+// otherMember is an error when the credentials are those of another member's agent.
+func (e endpoint) otherMember(member string) error {
+	if !e.holder.agent || e.holder.name == member {
+		return nil
+	}
+	return fmt.Errorf("%w: these credentials are those of %s, not of member %s: flotilla member enrol %s > %s.creds",
+		ErrSetup, e.holder, member, member, member)
+}
+
+// onDenied calls f, on a goroutine of the connection, when the server forbids something, until the
+// returned function is called.
+func (c *Conn) onDenied(f func(error)) (cancel func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	id := c.nextID
+	c.nextID++
+	c.denials[id] = f
+	return func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		delete(c.denials, id)
+	}
+}
+
+// deny tells who waits that the server forbade something.
+func (c *Conn) deny(err error) {
+	text := strings.TrimPrefix(err.Error(), nats.ErrPermissionViolation.Error()+": ")
+	denied := fmt.Errorf("%w: %s at %s: these credentials are those of %s", ErrDenied, text, c.url, c.holder)
+	c.mu.Lock()
+	waiting := make([]func(error), 0, len(c.denials))
+	for _, f := range c.denials {
+		waiting = append(waiting, f)
+	}
+	c.mu.Unlock()
+	for _, f := range waiting {
+		f(denied)
+	}
+}

@@ -1,0 +1,65 @@
+package bus_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"flotilla/bus"
+	"flotilla/bus/bustest"
+	"flotilla/core/api"
+
+	"github.com/rs/zerolog"
+	"github.com/stretchr/testify/require"
+)
+
+func credsOfMember(t *testing.T, server *bustest.Server, member string) string {
+	t.Helper()
+	text, err := server.AgentCreds(member)
+	require.NoError(t, err)
+	path := filepath.Join(t.TempDir(), member+".creds")
+	require.NoError(t, os.WriteFile(path, text, 0o600))
+	return path
+}
+
+func TestARequestThatIsForbiddenFailsAtOnceAndSaysWhoseCredentialsTheyAre(t *testing.T) {
+	server := bustest.Start(t)
+	client, err := bus.ConnectClient(t.Context(), bus.Options{
+		Fleet: bustest.Fleet, URL: server.URL(), Creds: credsOfMember(t, server, "berlin"), Log: zerolog.Nop(),
+	})
+	require.NoError(t, err)
+	t.Cleanup(client.Close)
+	began := time.Now()
+	err = bus.Request(bustest.Context(t), client, api.VerbVersion, nil, nil, bus.RequestOptions{})
+	require.ErrorIs(t, err, bus.ErrDenied)
+	require.ErrorContains(t, err, "these credentials are those of member berlin")
+	require.Less(t, time.Since(began), 5*time.Second)
+}
+
+func TestAnAgentWithCredentialsOfAnotherMemberDoesNotStart(t *testing.T) {
+	server := bustest.Start(t)
+	o := bus.Options{Fleet: bustest.Fleet, URL: server.URL(), Creds: credsOfMember(t, server, "berlin"), Log: zerolog.Nop()}
+	_, err := bus.ConnectAgent(t.Context(), o, "oslo")
+	require.ErrorIs(t, err, bus.ErrSetup)
+	require.ErrorContains(t, err, "those of member berlin, not of member oslo: flotilla member enrol oslo > oslo.creds")
+	own, err := bus.ConnectAgent(t.Context(), o, "berlin")
+	require.NoError(t, err)
+	own.Close()
+}
+
+func TestMistakesOfSetupAreToldFromAHubThatIsAway(t *testing.T) {
+	for name, o := range map[string]bus.Options{
+		"creds":   {Creds: "/none"},
+		"URL":     {URL: "nats://a b"},
+		"context": {Context: "none"},
+		"fleet":   {Fleet: "My_Fleet"},
+	} {
+		_, err := bus.ConnectClient(t.Context(), o)
+		require.ErrorIs(t, err, bus.ErrSetup, name)
+		require.NotErrorIs(t, err, bus.ErrUnreachable, name)
+	}
+	_, err := bus.ConnectClient(t.Context(), bus.Options{URL: "nats://127.0.0.1:1"})
+	require.ErrorIs(t, err, bus.ErrUnreachable)
+	require.NotErrorIs(t, err, bus.ErrSetup)
+}

@@ -1,0 +1,114 @@
+package configs
+
+import (
+	"fmt"
+	"maps"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"flotilla/core/api"
+)
+
+// auditKinds are the kinds of objects that events are about.
+var auditKinds = []string{"placement", "member", "object", "run", "strategy", "profile", "catalog", "maintenance", "notification"}
+
+var headerPattern = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$")
+
+func (c *checks) notifications(list []Notification) {
+	first := map[string]int{}
+	for i := range list {
+		n, at := &list[i], fmt.Sprintf("notifications[%d]", i)
+		c.faults = append(c.faults, api.CheckMember(at+".name", n.Name)...)
+		if before, again := first[n.Name]; again {
+			c.add(at+".name", strconv.Quote(n.Name)+" again", fmt.Sprintf("another name than notifications[%d] has", before))
+		}
+		first[n.Name] = i
+		c.filter(at+".when", &n.When)
+		c.unless(n.Webhook != nil || n.Command != nil, at, "neither webhook nor command", "one of them")
+		c.unless(n.Webhook == nil || n.Command == nil, at, "webhook and command", "one of them")
+		c.webhook(at+".webhook", n.Webhook)
+		c.notify(at+".command", n.Command)
+		c.positive(at+".retryFor", n.RetryFor, Duration(time.Second), Duration(90*24*time.Hour))
+	}
+}
+
+func (c *checks) filter(at string, f *NotificationFilter) {
+	for i, pattern := range f.Objects {
+		kind, _, ok := strings.Cut(pattern, "/")
+		known := strings.Contains(kind, "*") || slices.Contains(auditKinds, kind)
+		expected := "<kind>/<name> with a kind out of " + strings.Join(auditKinds, ", ") + ", or *"
+		if near := api.Nearest(kind, auditKinds); near != "" && !known {
+			expected += "; did you mean " + near + "?"
+		}
+		c.unless(ok && known || pattern == "*", fmt.Sprintf("%s.objects[%d]", at, i), strconv.Quote(pattern), expected)
+	}
+	c.patterns(at+".reasons", f.Reasons)
+	c.patterns(at+".messages", f.Messages)
+	c.patterns(at+".members", f.Members)
+	if f.Type != "" {
+		c.choice(at+".type", f.Type, []string{"Normal", "Warning"})
+	}
+}
+
+func (c *checks) patterns(at string, list []string) {
+	for i, pattern := range list {
+		c.unless(pattern != "", fmt.Sprintf("%s[%d]", at, i), "nothing", "a pattern, * stands for any letters")
+	}
+}
+
+func (c *checks) webhook(at string, w *Webhook) {
+	if w == nil {
+		return
+	}
+	c.references(at+".url", w.URL)
+	if !strings.Contains(w.URL, "${") {
+		u, err := url.Parse(w.URL)
+		c.unless(err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "", at+".url", strconv.Quote(w.URL),
+			`a URL, like "https://example.com/hook", or one from the environment, "${HOOK_URL}"`)
+	}
+	for _, name := range slices.Sorted(maps.Keys(w.Headers)) {
+		value := w.Headers[name]
+		header := at + ".headers[" + strconv.Quote(name) + "]"
+		c.unless(headerPattern.MatchString(name), header, strconv.Quote(name), "the name of an HTTP header")
+		c.references(header, value)
+		c.unless(!strings.ContainsAny(value, "\r\n"), header, "several lines", "one line")
+	}
+	c.positive(at+".timeout", w.Timeout, Duration(time.Second), Duration(5*time.Minute))
+	if _, err := w.Render(sampleEvent); err != nil {
+		c.add(at+".template", strings.TrimPrefix(err.Error(), "template: "), "a text/template that renders the event as JSON, with the fields of the event as "+
+			".Fleet, .ID, .At, .Object, .Kind, .Name, .Type, .Reason, .Message, .By, .Member")
+	}
+}
+
+// sampleEvent tries a template with what is hard to put into JSON.
+var sampleEvent = EventView{
+	Fleet: "default", ID: "default/1", Object: "run/spring", Kind: "run", Name: "spring", Type: "Warning", Reason: "UpgradeFailed",
+	Message: "it said \"no\"\nand went", By: "runner", Member: "berlin",
+}
+
+func (c *checks) notify(at string, command *Command) {
+	if command == nil {
+		return
+	}
+	c.unless(len(command.Argv) > 0, at+".argv", "nothing", "a program and its arguments")
+	c.unless(len(command.Argv) == 0 || command.Argv[0] != "", at+".argv[0]", "nothing", "the path or the name of a program")
+	for _, name := range slices.Sorted(maps.Keys(command.Environment)) {
+		value := command.Environment[name]
+		variable := at + ".environment[" + strconv.Quote(name) + "]"
+		c.unless(variablePattern.MatchString(name), variable, strconv.Quote(name), "the name of a variable: letters, digits and _")
+		c.unless(!strings.HasPrefix(name, "FLOTILLA_"), variable, strconv.Quote(name), "a name that does not begin with FLOTILLA_")
+		c.references(variable, value)
+	}
+	c.positive(at+".timeout", command.Timeout, Duration(time.Second), Duration(time.Hour))
+}
+
+// references checks the form of each ${NAME}.
+func (c *checks) references(at, text string) {
+	for _, found := range variableReference.FindAllStringSubmatch(text, -1) {
+		c.unless(variablePattern.MatchString(found[1]), at, strconv.Quote(found[0]), "${NAME} with the name of a variable: letters, digits and _")
+	}
+}

@@ -1,0 +1,69 @@
+package api
+
+import (
+	"regexp"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// zoneForm is what names of IANA zones look like. Which zones there are only the hub can say.
+var zoneForm = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_+-]*(/[A-Za-z0-9_+-]+)*$`)
+
+// upgrade reads a document of the kinds around upgrades. Its status is left out unread: it is the
+// hub's own.
+func (r *reading) upgrade() {
+	r.tree.remove("status")
+	var u updateFaults
+	switch r.out.Object.Kind {
+	case KindUpdateRun:
+		r.out.Run = &UpdateRun{}
+		r.strict(r.out.Run)
+		u.run(r.out.Run)
+	case KindUpdateStrategy:
+		r.out.Strategy = &UpdateStrategy{}
+		r.strict(r.out.Strategy)
+		u.strategyObject(r.out.Strategy)
+	case KindAutoUpgradeProfile:
+		r.out.Profile = &AutoUpgradeProfile{}
+		r.strict(r.out.Profile)
+		u.profile(r.out.Profile, nil)
+	case KindVersionCatalog:
+		r.out.Catalog = &VersionCatalog{}
+		r.strict(r.out.Catalog)
+		u.catalog(r.out.Catalog)
+	case KindMemberMaintenance:
+		r.out.Maintenance = &MemberMaintenance{}
+		r.strict(r.out.Maintenance)
+		u.maintenance(r.out.Maintenance, zoneForm.MatchString)
+	default:
+		r.findings.lose(placeAt("kind"), quote(KindGate),
+			"another kind: gates are made and removed by the hub alone; complete one with flotilla run approve")
+		return
+	}
+	_, meta, _ := r.out.Typed()
+	r.check(append(validateOutside(r.out.Object.Kind, meta), u.found...))
+	r.out.Notes = append(annotationNotes(meta.Annotations), r.upgradeNotes()...)
+}
+
+// validateOutside checks the metadata, but for the name, of a kind that lies in no namespace.
+func validateOutside(kind string, meta *metav1.ObjectMeta) findings {
+	var f findings
+	at := placeAt("metadata")
+	if meta.Namespace != "" {
+		f.add(at.child("namespace"), quote(meta.Namespace), "nothing: kind "+kind+" lies in no namespace", nil)
+	}
+	f.labels(meta.Labels, at.child("labels"))
+	f.annotations(meta.Annotations, at.child("annotations"))
+	return f
+}
+
+// upgradeNotes remark on what a document asks for in vain.
+func (r *reading) upgradeNotes() []string {
+	if run := r.out.Run; run != nil && run.Spec.Upgrade.Type == UpgradeControlPlaneOnly && run.Spec.Upgrade.NodeImageSelection != nil {
+		return []string{"spec.upgrade.nodeImageSelection: a run of type ControlPlaneOnly touches no node images"}
+	}
+	if catalog := r.out.Catalog; catalog != nil && catalog.Name != CatalogDefault {
+		return []string{"metadata.name: only the catalog named " + CatalogDefault + " counts"}
+	}
+	return nil
+}

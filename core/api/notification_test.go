@@ -1,0 +1,3 @@
+package api
+
+func init() { goldenKinds[KindNotification] = filled[NotificationPosition] }

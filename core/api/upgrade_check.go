@@ -1,0 +1,122 @@
+package api
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/labels"
+)
+
+var (
+	updateNamePattern   = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`)
+	concurrencyPattern  = regexp.MustCompile(`^(?:([1-9]\d*)|([1-9]\d?|100)%)$`)
+	failuresPattern     = regexp.MustCompile(`^(?:0|[1-9]\d*|(?:0|[1-9]\d?|100)%)$`)
+	clockPattern        = regexp.MustCompile(`^([01][0-9]|2[0-3]):[0-5][0-9]$`)
+	offsetPattern       = regexp.MustCompile(`^[+-]((0[0-9]|1[0-3]):[0-5][0-9]|14:00)$`)
+	upgradeVersion      = regexp.MustCompile(`^v?\d{1,9}\.\d{1,9}(\.\d{1,9})?$`)
+	upgradeMinor        = regexp.MustCompile(`^v?\d{1,9}\.\d{1,9}$`)
+	upgradeRelease      = regexp.MustCompile(`^v?\d{1,9}\.\d{1,9}\.\d{1,9}$`)
+	nodeImagePattern    = regexp.MustCompile(`^(.+)-(\d+(?:\.\d+)+)$`)
+	imageVersionPattern = regexp.MustCompile(`^\d{1,9}(\.\d{1,9}){1,2}$`)
+)
+
+// UpdateWeekdays are the names of days in schedules and gates.
+var UpdateWeekdays = []string{"Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"}
+
+// updateFaults collects what is wrong with one document around upgrades.
+type updateFaults struct {
+	object string
+	found  findings
+}
+
+func (u *updateFaults) list() Faults { return u.found.faults(u.object) }
+
+func (u *updateFaults) add(path, found, expected string) { u.addFix(path, found, expected, nil) }
+
+func (u *updateFaults) addFix(path, found, expected string, fix *node) {
+	u.found.add(placeAt(path), found, expected, fix)
+}
+
+// shown quotes a value for people, "nothing" when it is empty.
+func shown(value string) string {
+	if value == "" {
+		return "nothing"
+	}
+	return quote(value)
+}
+
+func (u *updateFaults) name(path, name string) {
+	switch {
+	case len(name) > MaxUpdateName:
+		u.add(path, fmt.Sprintf("a name of %d characters", len(name)), fmt.Sprintf("1 to %d characters", MaxUpdateName))
+	case !updateNamePattern.MatchString(name):
+		u.addFix(path, shown(name), "lower-case letters, digits and inner dashes", lowered(name, func(fixed string) []string {
+			if updateNamePattern.MatchString(fixed) {
+				return nil
+			}
+			return []string{fixed}
+		}))
+	}
+}
+
+func (u *updateFaults) match(path, value string, pattern *regexp.Regexp, expected string) {
+	if !pattern.MatchString(value) {
+		u.add(path, shown(value), expected)
+	}
+}
+
+// word requires one of the words; an empty value is accepted when optional.
+func (u *updateFaults) word(path, value string, optional bool, words ...string) {
+	if value == "" && optional {
+		return
+	}
+	if slices.Contains(words, value) {
+		return
+	}
+	var fix *node
+	if near := Nearest(value, words); near != "" {
+		fix = textNode(near)
+	}
+	u.addFix(path, shown(value), "one of "+listed(words), fix)
+}
+
+func listed(words []string) string {
+	if len(words) < 2 {
+		return strings.Join(words, "")
+	}
+	last := len(words) - 1
+	return strings.Join(words[:last], ", ") + " or " + words[last]
+}
+
+func (u *updateFaults) within(path string, value, low, high int) {
+	if value < low || value > high {
+		u.add(path, strconv.Itoa(value), fmt.Sprintf("%d to %d", low, high))
+	}
+}
+
+func (u *updateFaults) selector(path string, selector *MemberSelector) {
+	if selector == nil {
+		return
+	}
+	path += ".byLabel"
+	if len(selector.ByLabel) > MaxSelectorLength {
+		u.add(path, fmt.Sprintf("%d characters", len(selector.ByLabel)), fmt.Sprintf("at most %d", MaxSelectorLength))
+		return
+	}
+	if _, err := labels.Parse(selector.ByLabel); err != nil {
+		u.add(path, shown(selector.ByLabel), "a label selector such as env=prod,tier in (fe,be): "+err.Error())
+	}
+}
+
+// NodeImageFamily splits a full image name into family and version. The version is the last token
+// after a dash made of digits and dots.
+func NodeImageFamily(image string) (family, version string, ok bool) {
+	parts := nodeImagePattern.FindStringSubmatch(image)
+	if parts == nil {
+		return "", "", false
+	}
+	return parts[1], parts[2], true
+}

@@ -1,0 +1,190 @@
+package api
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// CheckUpdateRun returns every fault of a run that can be seen without a fleet (updates.md 1.3).
+func CheckUpdateRun(r *UpdateRun) Faults {
+	u := &updateFaults{object: KindUpdateRun + "/" + r.Name}
+	u.run(r)
+	return u.list()
+}
+
+func (u *updateFaults) run(r *UpdateRun) {
+	u.name("metadata.name", r.Name)
+	if r.Spec.Strategy != nil && r.Spec.StrategyName != "" {
+		u.add("spec.strategyName", shown(r.Spec.StrategyName), "either strategy or strategyName, not both")
+	}
+	if r.Spec.StrategyName != "" {
+		u.name("spec.strategyName", r.Spec.StrategyName)
+	}
+	if r.Spec.Strategy != nil {
+		u.strategy("spec.strategy", r.Spec.Strategy)
+	}
+	u.upgrade("spec.upgrade", &r.Spec.Upgrade)
+	u.policy("spec.policy", r.Spec.Policy)
+}
+
+func (u *updateFaults) upgrade(path string, up *Upgrade) {
+	u.word(path+".type", up.Type, false, UpgradeFull, UpgradeControlPlaneOnly, UpgradeNodeImageOnly)
+	switch {
+	case up.Type == UpgradeNodeImageOnly && up.KubernetesVersion != "":
+		u.add(path+".kubernetesVersion", shown(up.KubernetesVersion), "nothing beside type NodeImageOnly")
+	case up.Type == UpgradeNodeImageOnly:
+	case !upgradeVersion.MatchString(up.KubernetesVersion):
+		u.add(path+".kubernetesVersion", shown(up.KubernetesVersion), `a version, "1.29.9", or a minor, "1.29", for its newest patch`)
+	}
+	if up.NodeImageSelection != nil {
+		u.images(path+".nodeImageSelection", up.NodeImageSelection)
+	}
+}
+
+func (u *updateFaults) images(path string, s *NodeImageSelection) {
+	u.word(path+".type", s.Type, true, ImagesLatest, ImagesConsistent, ImagesCustom)
+	list := path + ".customNodeImageVersions"
+	switch {
+	case s.Type == ImagesCustom && len(s.CustomNodeImageVersions) == 0:
+		u.add(list, "nothing", "at least one image beside type Custom, - version: AKSUbuntu-2204gen2containerd-202401.09.0")
+	case s.Type != ImagesCustom && len(s.CustomNodeImageVersions) > 0:
+		u.add(list, fmt.Sprintf("%d images", len(s.CustomNodeImageVersions)), "nothing unless type is Custom")
+	}
+	families := map[string]string{}
+	for i := range s.CustomNodeImageVersions {
+		at := fmt.Sprintf("%s[%d].version", list, i)
+		image := s.CustomNodeImageVersions[i].Version
+		family, version, ok := NodeImageFamily(image)
+		if !ok || !imageVersionPattern.MatchString(version) {
+			u.add(at, shown(image), "an image name that ends in its version, AKSUbuntu-2204gen2containerd-202401.09.0")
+			continue
+		}
+		if first, seen := families[family]; seen {
+			u.add(at, shown(image), "one version for family "+family+"; "+first+" names it already")
+			continue
+		}
+		families[family] = at
+	}
+}
+
+// CheckRunChange returns what an edit of a run may not change: nothing but strategy, upgrade and
+// policy may, and of the upgrade not the image selection. The caller asks only while the run is
+// NotStarted (updates.md 1.3).
+func CheckRunChange(was, is *UpdateRun) Faults {
+	u := &updateFaults{object: KindUpdateRun + "/" + is.Name}
+	if !sameImages(was.Spec.Upgrade.NodeImageSelection, is.Spec.Upgrade.NodeImageSelection) {
+		u.add("spec.upgrade.nodeImageSelection", "another selection", "the one the run was created with; create another run")
+	}
+	if was.Spec.AutoUpgradeProfile != is.Spec.AutoUpgradeProfile {
+		u.add("spec.autoUpgradeProfile", shown(is.Spec.AutoUpgradeProfile), "what the hub set: "+shown(was.Spec.AutoUpgradeProfile))
+	}
+	return u.list()
+}
+
+func sameImages(a, b *NodeImageSelection) bool {
+	first, second := Upgrade{NodeImageSelection: a}, Upgrade{NodeImageSelection: b}
+	if first.Images() != second.Images() {
+		return false
+	}
+	if first.Images() != ImagesCustom {
+		return true
+	}
+	if len(a.CustomNodeImageVersions) != len(b.CustomNodeImageVersions) {
+		return false
+	}
+	for i := range a.CustomNodeImageVersions {
+		if a.CustomNodeImageVersions[i] != b.CustomNodeImageVersions[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// CheckAutoUpgradeProfile returns every fault of a profile (updates.md 1.5). Published are the minors
+// of the catalog's released versions, "1.29"; nil when there is no catalog to judge by.
+func CheckAutoUpgradeProfile(p *AutoUpgradeProfile, published []string) Faults {
+	u := &updateFaults{object: KindAutoUpgradeProfile + "/" + p.Name}
+	u.profile(p, published)
+	return u.list()
+}
+
+func (u *updateFaults) profile(p *AutoUpgradeProfile, published []string) {
+	u.name("metadata.name", p.Name)
+	spec := &p.Spec
+	u.word("spec.channel", spec.Channel, false, ChannelStable, ChannelRapid, ChannelNodeImage, ChannelTarget, ChannelSecurityPatch)
+	if spec.StrategyName != "" {
+		u.name("spec.strategyName", spec.StrategyName)
+	}
+	u.word("spec.triggerMode", spec.TriggerMode, true, TriggerReconcile, TriggerOnRelease)
+	u.word("spec.triggerWhen", spec.TriggerWhen, true, TriggerFirstRegion, TriggerAllMemberRegions)
+	u.word("spec.overlapPolicy", spec.OverlapPolicy, true, OverlapQueue, OverlapSupersede, OverlapAllow)
+	u.profileImages(spec)
+	u.profileTarget(spec, published)
+	u.policy("spec.policy", spec.Policy)
+}
+
+func (u *updateFaults) profileImages(spec *AutoUpgradeProfileSpec) {
+	selection := spec.NodeImageSelection
+	if selection == nil {
+		return
+	}
+	const path = "spec.nodeImageSelection"
+	if spec.Channel == ChannelNodeImage || spec.Channel == ChannelSecurityPatch {
+		u.add(path, shown(selection.Type), "nothing beside channel "+spec.Channel)
+		return
+	}
+	u.word(path+".type", selection.Type, false, ImagesLatest, ImagesConsistent)
+	if len(selection.CustomNodeImageVersions) > 0 {
+		u.add(path+".customNodeImageVersions", "images", "nothing; a profile cannot list images")
+	}
+}
+
+func (u *updateFaults) profileTarget(spec *AutoUpgradeProfileSpec, published []string) {
+	const path = "spec.targetKubernetesVersion"
+	target := spec.TargetKubernetesVersion
+	if spec.Channel != ChannelTarget {
+		if target != "" {
+			u.add(path, shown(target), "nothing unless channel is TargetKubernetesVersion")
+		}
+		if spec.LongTermSupport {
+			u.add("spec.longTermSupport", "true", "false unless channel is TargetKubernetesVersion")
+		}
+		return
+	}
+	if !upgradeMinor.MatchString(target) {
+		u.addFix(path, shown(target), `a minor version, "1.29"`, minorNode(target))
+		return
+	}
+	if published == nil {
+		return
+	}
+	if slices.Contains(published, trimV(target)) {
+		return
+	}
+	u.add(path, shown(target), "a minor that is released: "+listed(published))
+}
+
+// minorNode is the minor of a whole version, nil when target is none.
+func minorNode(target string) *node {
+	if !upgradeRelease.MatchString(target) {
+		return nil
+	}
+	return textNode(target[:strings.LastIndexByte(target, '.')])
+}
+
+func trimV(version string) string {
+	if len(version) > 0 && version[0] == 'v' {
+		return version[1:]
+	}
+	return version
+}
+
+// CheckProfileChange returns what an edit of a profile may not change.
+func CheckProfileChange(was, is *AutoUpgradeProfile) Faults {
+	u := &updateFaults{object: KindAutoUpgradeProfile + "/" + is.Name}
+	if was.Spec.StrategyName != is.Spec.StrategyName {
+		u.add("spec.strategyName", shown(is.Spec.StrategyName), "the one the profile was created with, "+shown(was.Spec.StrategyName))
+	}
+	return u.list()
+}

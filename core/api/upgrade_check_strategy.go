@@ -1,0 +1,158 @@
+package api
+
+import "fmt"
+
+const (
+	concurrencyExpected = `a count from 1 or a percentage from 1% to 100%, such as "3" or "25%"`
+	failuresExpected    = `a count from 0 or a percentage from 0% to 100%, such as "0" or "25%"`
+)
+
+// CheckUpdateStrategy returns every fault of a strategy (updates.md 1.2).
+func CheckUpdateStrategy(s *UpdateStrategy) Faults {
+	u := &updateFaults{object: KindUpdateStrategy + "/" + s.Name}
+	u.strategyObject(s)
+	return u.list()
+}
+
+func (u *updateFaults) strategyObject(s *UpdateStrategy) {
+	u.name("metadata.name", s.Name)
+	u.strategy("spec", &s.Spec.RunStrategy)
+	u.policy("spec.policy", s.Spec.Policy)
+}
+
+func (u *updateFaults) strategy(path string, s *RunStrategy) {
+	path += ".stages"
+	if len(s.Stages) == 0 {
+		u.addFix(path, "nothing", "at least one stage", listNode(emptyMap().with("name", textNode("all")).with("groups", groupsNode())))
+	}
+	if len(s.Stages) > MaxStages {
+		u.add(path, fmt.Sprintf("%d stages", len(s.Stages)), fmt.Sprintf("at most %d", MaxStages))
+	}
+	stages, groups := map[string]string{}, map[string]string{}
+	for i := range s.Stages {
+		at := fmt.Sprintf("%s[%d]", path, i)
+		u.unique(at+".name", s.Stages[i].Name, "stage", stages)
+		u.stage(at, &s.Stages[i], groups)
+	}
+}
+
+// groupsNode is an example of groups: the one of members whose update group is default.
+func groupsNode() *node { return listNode(emptyMap().with("name", textNode("default"))) }
+
+// unique checks a name and that it was not seen before; seen maps names to paths.
+func (u *updateFaults) unique(path, name, what string, seen map[string]string) {
+	u.name(path, name)
+	if first, ok := seen[name]; ok {
+		u.add(path, shown(name), "a "+what+" name of its own; "+first+" has it already")
+		return
+	}
+	seen[name] = path
+}
+
+func (u *updateFaults) stage(path string, s *UpdateStage, groups map[string]string) {
+	u.selector(path+".memberSelector", s.MemberSelector)
+	u.numbers(path, s.MaxConcurrency, s.MaxAllowedFailures)
+	u.within(path+".afterStageWaitInSeconds", int(s.AfterStageWaitInSeconds), 0, MaxStageWait)
+	u.gates(path, s.BeforeGates, s.AfterGates)
+	if len(s.Groups) == 0 && s.MemberSelector == nil {
+		u.addFix(path+".groups", "nothing", "groups, or a memberSelector for one group of all it selects", groupsNode())
+	}
+	if len(s.Groups) > MaxGroupsPerStage {
+		u.add(path+".groups", fmt.Sprintf("%d groups", len(s.Groups)), fmt.Sprintf("at most %d", MaxGroupsPerStage))
+	}
+	for i := range s.Groups {
+		g, at := &s.Groups[i], fmt.Sprintf("%s.groups[%d]", path, i)
+		u.unique(at+".name", g.Name, "group", groups)
+		u.selector(at+".memberSelector", g.MemberSelector)
+		u.numbers(at, g.MaxConcurrency, g.MaxAllowedFailures)
+		u.gates(at, g.BeforeGates, g.AfterGates)
+	}
+}
+
+func (u *updateFaults) numbers(path, concurrency, failures string) {
+	if concurrency != "" {
+		u.match(path+".maxConcurrency", concurrency, concurrencyPattern, concurrencyExpected)
+	}
+	if failures != "" {
+		u.match(path+".maxAllowedFailures", failures, failuresPattern, failuresExpected)
+	}
+}
+
+func (u *updateFaults) gates(path string, before, after []GateConfiguration) {
+	for i := range before {
+		u.gate(fmt.Sprintf("%s.beforeGates[%d]", path, i), &before[i], before[:i])
+	}
+	for i := range after {
+		at := fmt.Sprintf("%s.afterGates[%d]", path, i)
+		if after[i].Type == GateScheduledStart {
+			u.add(at+".type", shown(GateScheduledStart), "Approval; a scheduled start is legal before a stage or group only")
+			continue
+		}
+		u.gate(at, &after[i], after[:i])
+	}
+}
+
+func (u *updateFaults) gate(path string, g *GateConfiguration, earlier []GateConfiguration) {
+	if len(g.DisplayName) > MaxDisplayName {
+		u.add(path+".displayName", fmt.Sprintf("%d characters", len(g.DisplayName)), fmt.Sprintf("at most %d", MaxDisplayName))
+	}
+	for i := range earlier {
+		if earlier[i].Type == g.Type {
+			u.add(path+".type", shown(g.Type), "at most one gate of a type at one place")
+		}
+	}
+	schedule := g.ScheduledStartConfiguration
+	switch {
+	case g.Type != GateApproval && g.Type != GateScheduledStart:
+		u.add(path+".type", shown(g.Type), "Approval or ScheduledStart")
+	case g.Type == GateApproval && schedule != nil:
+		u.add(path+".scheduledStartConfiguration", "a schedule", "nothing beside type Approval")
+	case g.Type == GateScheduledStart && schedule == nil:
+		u.addFix(path+".scheduledStartConfiguration", "nothing", "startDay, startTime and utcOffset",
+			emptyMap().with("startDay", textNode("Saturday")).with("startTime", textNode("02:00")).with("utcOffset", textNode("+00:00")))
+	case g.Type == GateScheduledStart:
+		at := path + ".scheduledStartConfiguration"
+		u.word(at+".startDay", schedule.StartDay, false, UpdateWeekdays...)
+		u.match(at+".startTime", schedule.StartTime, clockPattern, "HH:MM from 00:00 to 23:59")
+		u.match(at+".utcOffset", schedule.UTCOffset, offsetPattern, "±HH:MM within 14 hours")
+	}
+}
+
+func (u *updateFaults) policy(path string, p *UpdatePolicy) {
+	if p == nil {
+		return
+	}
+	u.word(path+".onIneligible", p.OnIneligible, true, PolicyRefuse, PolicySkip)
+	u.word(path+".onStopped", p.OnStopped, true, PolicySkip, PolicyWait, PolicyFail)
+	u.word(path+".onUnreachable", p.OnUnreachable, true, PolicyWait, PolicySkip, PolicyFail)
+	u.word(path+".onPendingTimeout", p.OnPendingTimeout, true, PolicyNotify, PolicySkip, PolicyFail)
+	u.word(path+".checks", p.Checks, true, ChecksBlock, ChecksWarn, ChecksIgnore)
+	u.numbers(path, "", p.MaxAllowedFailures)
+	spans := []struct {
+		name  string
+		value float64
+	}{
+		{"memberTimeout", Span(p.MemberTimeout).Seconds()},
+		{"pendingTimeout", Span(p.PendingTimeout).Seconds()},
+		{"minRemaining", Span(p.MinRemaining).Seconds()},
+	}
+	for _, span := range spans {
+		if span.value < 0 {
+			u.add(path+"."+span.name, fmt.Sprintf("%gs", span.value), "a duration that is not negative, such as 1h30m")
+		}
+	}
+	refused := []struct {
+		name string
+		flag *bool
+	}{
+		{"chained", p.Chained},
+		{"catchUp", p.CatchUp},
+		{"splitAtWindowClose", p.SplitAtWindowClose},
+		{"allowRecoveryPath", p.AllowRecoveryPath},
+	}
+	for _, option := range refused {
+		if option.flag != nil {
+			u.add(path+"."+option.name, fmt.Sprint(*option.flag), "nothing; this option is not supported")
+		}
+	}
+}

@@ -1,0 +1,145 @@
+package api
+
+import (
+	"fmt"
+	"time"
+)
+
+// DateLayout is the form of dates in maintenance schedules.
+const DateLayout = "2006-01-02"
+
+// CheckMemberMaintenance returns every fault of a member's schedules (updates.md 4.2). KnownZone
+// reports whether an IANA zone exists.
+func CheckMemberMaintenance(m *MemberMaintenance, knownZone func(string) bool) Faults {
+	u := &updateFaults{object: KindMemberMaintenance + "/" + m.Name}
+	u.maintenance(m, knownZone)
+	return u.list()
+}
+
+func (u *updateFaults) maintenance(m *MemberMaintenance, knownZone func(string) bool) {
+	u.found.dnsLabel(m.Name, placeAt("metadata.name"))
+	schedules := []struct {
+		name   string
+		window *MaintenanceWindow
+	}{
+		{"spec.aksManagedAutoUpgradeSchedule", m.Spec.AutoUpgrade},
+		{"spec.aksManagedNodeOSUpgradeSchedule", m.Spec.NodeOSUpgrade},
+		{"spec.default", m.Spec.Default},
+	}
+	for _, schedule := range schedules {
+		if schedule.window != nil {
+			u.window(schedule.name, schedule.window, knownZone)
+		}
+	}
+}
+
+// CheckMaintenanceWindow returns every fault of one schedule; path says where it stands.
+func CheckMaintenanceWindow(path string, w *MaintenanceWindow, knownZone func(string) bool) Faults {
+	u := &updateFaults{}
+	u.window(path, w, knownZone)
+	return u.list()
+}
+
+func (u *updateFaults) window(path string, w *MaintenanceWindow, knownZone func(string) bool) {
+	u.schedule(path+".schedule", &w.Schedule)
+	if w.DurationHours < 4 || w.DurationHours > 24 {
+		u.add(path+".durationHours", fmt.Sprint(w.DurationHours), "4 to 24 hours, always stated")
+	}
+	u.match(path+".startTime", w.StartTime, clockPattern, "HH:MM from 00:00 to 23:59")
+	if w.StartDate != "" {
+		u.date(path+".startDate", w.StartDate)
+	}
+	u.word(path+".weekAnchor", w.WeekAnchor, true, WeekAnchorFirstMatch, WeekAnchorCalendarWeek)
+	switch {
+	case w.UTCOffset != "" && w.TimeZone != "":
+		u.add(path+".timeZone", shown(w.TimeZone), "either utcOffset or timeZone, not both")
+	case w.UTCOffset != "":
+		u.match(path+".utcOffset", w.UTCOffset, offsetPattern, "±HH:MM within 14 hours")
+	case w.TimeZone != "" && (w.TimeZone == "Local" || !knownZone(w.TimeZone)):
+		u.add(path+".timeZone", shown(w.TimeZone), "the IANA name of a zone, Europe/Paris")
+	}
+	for i, span := range w.NotAllowedDates {
+		u.dates(fmt.Sprintf("%s.notAllowedDates[%d]", path, i), span)
+	}
+}
+
+func (u *updateFaults) date(path, text string) (time.Time, bool) {
+	day, err := time.Parse(DateLayout, text)
+	if err != nil {
+		u.add(path, shown(text), "a date, 2026-12-23")
+	}
+	return day, err == nil
+}
+
+func (u *updateFaults) dates(path string, span DateSpan) {
+	start, startOK := u.date(path+".start", span.Start)
+	end, endOK := u.date(path+".end", span.End)
+	if startOK && endOK && end.Before(start) {
+		u.add(path+".end", shown(span.End), "a day not before start "+shown(span.Start))
+	}
+}
+
+func (u *updateFaults) schedule(path string, s *MaintenanceSchedule) {
+	count := 0
+	if s.Daily != nil {
+		count++
+		u.within(path+".daily.intervalDays", s.Daily.IntervalDays, 1, 7)
+	}
+	if s.Weekly != nil {
+		count++
+		u.within(path+".weekly.intervalWeeks", s.Weekly.IntervalWeeks, 1, 4)
+		u.word(path+".weekly.dayOfWeek", s.Weekly.DayOfWeek, false, UpdateWeekdays...)
+	}
+	if s.AbsoluteMonthly != nil {
+		count++
+		u.within(path+".absoluteMonthly.intervalMonths", s.AbsoluteMonthly.IntervalMonths, 1, 6)
+		u.within(path+".absoluteMonthly.dayOfMonth", s.AbsoluteMonthly.DayOfMonth, 1, 31)
+	}
+	if s.RelativeMonthly != nil {
+		count++
+		u.within(path+".relativeMonthly.intervalMonths", s.RelativeMonthly.IntervalMonths, 1, 6)
+		u.word(path+".relativeMonthly.weekIndex", s.RelativeMonthly.WeekIndex, false, WeekIndexes...)
+		u.word(path+".relativeMonthly.dayOfWeek", s.RelativeMonthly.DayOfWeek, false, UpdateWeekdays...)
+	}
+	if count != 1 {
+		u.add(path, fmt.Sprintf("%d kinds of schedule", count), "exactly one of daily, weekly, absoluteMonthly and relativeMonthly")
+	}
+}
+
+// WeekIndexes are the words for the n-th occurrence of a weekday in a month.
+var WeekIndexes = []string{"First", "Second", "Third", "Fourth", "Last"}
+
+// CheckVersionCatalog returns every fault of a catalog.
+func CheckVersionCatalog(c *VersionCatalog) Faults {
+	u := &updateFaults{object: KindVersionCatalog + "/" + c.Name}
+	u.catalog(c)
+	return u.list()
+}
+
+func (u *updateFaults) catalog(c *VersionCatalog) {
+	u.name("metadata.name", c.Name)
+	versions := map[string]string{}
+	for i := range c.Spec.Kubernetes {
+		release, at := &c.Spec.Kubernetes[i], fmt.Sprintf("spec.kubernetes[%d]", i)
+		u.match(at+".version", release.Version, upgradeRelease, "a version x.y.z, 1.29.9")
+		u.word(at+".state", release.State, false, ReleaseGA, ReleasePreview, ReleaseDeprecated, ReleaseLTS)
+		u.once(at+".version", trimV(release.Version), versions)
+	}
+	images := map[string]string{}
+	for i := range c.Spec.NodeImages {
+		image, at := &c.Spec.NodeImages[i], fmt.Sprintf("spec.nodeImages[%d]", i)
+		if image.Family == "" {
+			u.add(at+".family", "nothing", "an image family, AKSUbuntu-2204gen2containerd")
+		}
+		u.match(at+".version", image.Version, imageVersionPattern, "two or three numbers with dots between, 202401.09.0")
+		u.once(at+".version", image.Family+"-"+image.Version, images)
+	}
+}
+
+func (u *updateFaults) once(path, value string, seen map[string]string) {
+	if first, ok := seen[value]; ok {
+		u.add(path, shown(value), "each version once; "+first+" lists it already")
+		return
+	}
+	seen[value] = path
+}

@@ -1,0 +1,85 @@
+package plan
+
+import (
+	"cmp"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"flotilla/core/api"
+	"flotilla/core/upgrade"
+)
+
+// Run is the expected course of one update run.
+type Run struct {
+	Name string `json:"name"`
+	// State at the end of the timeline: an update state, or Refused.
+	State string `json:"state"`
+	// ExpectedEnd is null for a run that does not end by itself.
+	ExpectedEnd *metav1.Time `json:"expectedEnd"`
+	// Events are in order of time, those of one instant in the order of the strategy.
+	Events []upgrade.PlanEvent `json:"events"`
+	// Members are in order of start; those that never start come last.
+	Members []RunMember `json:"members"`
+}
+
+// RunMember is the expected course of one member of a run. Start and End are null for a member that
+// is not upgraded; Reason says why.
+type RunMember struct {
+	Name  string `json:"name"`
+	Stage string `json:"stage"`
+	Group string `json:"group"`
+	// WindowClass is 1 open, 2 opening within 4 hours, 3 no window, 4 closed; 0 for a member whose turn
+	// does not come.
+	WindowClass int             `json:"windowClass"`
+	Start       *metav1.Time    `json:"start"`
+	End         *metav1.Time    `json:"end"`
+	From        string          `json:"from"`
+	To          string          `json:"to"`
+	State       api.UpdateState `json:"state"`
+	Reason      string          `json:"reason"`
+}
+
+// RunDetail is what a person reads of a run beside its members.
+type RunDetail struct {
+	// Upgrade says what the run is for, "Full to 1.31.2".
+	Upgrade string `json:"upgrade"`
+	// Refusal says why the run cannot be created or started.
+	Refusal *api.Refusal `json:"refusal,omitempty"`
+	// WaitsFor says what keeps the run from ending.
+	WaitsFor []string `json:"waitsFor,omitempty"`
+	Warnings []string `json:"warnings,omitempty"`
+	// Messages has one entry for each member, in the order of the members.
+	Messages []string `json:"messages,omitempty"`
+}
+
+// buildRuns plans every run by itself against the same fleet at the same moment.
+func buildRuns(in *Input) ([]Run, []RunDetail) {
+	runs := slices.Clone(in.Runs)
+	slices.SortStableFunc(runs, func(a, b upgrade.PlannedRun) int { return cmp.Compare(a.Run.Name, b.Run.Name) })
+	planned := upgrade.Plan(runs, in.View, in.Now, in.Assume).Runs
+	out, details := make([]Run, len(planned)), make([]RunDetail, len(planned))
+	for i := range planned {
+		p := &planned[i]
+		out[i] = Run{Name: p.Name, State: p.State, ExpectedEnd: p.ExpectedEnd, Events: p.Events, Members: make([]RunMember, len(p.Members))}
+		details[i] = RunDetail{
+			Upgrade: upgradeText(&runs[i].Run.Spec.Upgrade), Refusal: p.Refusal, WaitsFor: p.WaitsFor, Warnings: p.Warnings,
+		}
+		for j := range p.Members {
+			m := &p.Members[j]
+			out[i].Members[j] = RunMember{
+				Name: m.Name, Stage: m.Stage, Group: m.Group, WindowClass: m.WindowClass, Start: m.Start, End: m.End,
+				From: m.From, To: m.To, State: m.State, Reason: m.Reason,
+			}
+			details[i].Messages = append(details[i].Messages, m.Message)
+		}
+	}
+	return out, details
+}
+
+func upgradeText(u *api.Upgrade) string {
+	if u.Type == api.UpgradeNodeImageOnly {
+		return u.Type + ", " + u.Images() + " images"
+	}
+	return u.Type + " to " + u.KubernetesVersion
+}

@@ -1,0 +1,244 @@
+package plan
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"flotilla/core/api"
+	"flotilla/core/upgrade"
+	"flotilla/core/window"
+)
+
+// Upgrades is what files say about update runs and the fleet they go over.
+type Upgrades struct {
+	// Runs that are not finished, with the strategies they name, sorted by name.
+	Runs []upgrade.PlannedRun
+	// Members are sorted by name.
+	Members []UpgradeMember
+	// History is how long the upgrades of members took, from the runs in the files.
+	History map[string]time.Duration
+
+	catalog *api.VersionCatalog
+	locks   map[string]string
+}
+
+// UpgradeMember is one member as files tell of it: its facts as of the files, and its last heartbeat
+// where they tell it without a state, by which View judges whether it is reachable.
+type UpgradeMember struct {
+	upgrade.MemberFacts
+	heartbeat time.Time
+}
+
+// View is the fleet at a moment. Zones finds IANA zones. Members that were silent for longer than
+// timeout, 0 stands for 5 minutes, count as unreachable. The error names a schedule or a catalog that
+// cannot be followed.
+func (u *Upgrades) View(zones window.Zones, now time.Time, timeout time.Duration) (upgrade.View, error) {
+	timeout = cmp.Or(timeout, 5*time.Minute)
+	view := upgrade.View{Fleet: upgrade.NewFleet(zones), Locks: u.locks}
+	for i := range u.Members {
+		m := &u.Members[i]
+		facts := m.MemberFacts
+		if !m.heartbeat.IsZero() && now.Sub(m.heartbeat) > timeout {
+			facts.Reachable, facts.LastSeen = false, m.heartbeat
+		}
+		if err := view.Fleet.Set(facts); err != nil {
+			return view, err
+		}
+	}
+	if u.catalog == nil {
+		return view, nil
+	}
+	var err error
+	view.Catalog, err = upgrade.NewCatalog(&u.catalog.Spec)
+	return view, err
+}
+
+// upgradeDocs are the documents around upgrades.
+type upgradeDocs struct {
+	runs        map[string]*runDocs
+	strategies  map[string]*api.UpdateStrategy
+	maintenance map[string]*api.MemberMaintenance
+	inventories map[string]*api.MemberInventory
+	catalog     *api.VersionCatalog
+}
+
+// runDocs are the documents of one run: the exported one has its status.
+type runDocs struct {
+	wanted, exported *api.UpdateRun
+}
+
+func newUpgradeDocs() upgradeDocs {
+	return upgradeDocs{
+		runs: map[string]*runDocs{}, strategies: map[string]*api.UpdateStrategy{},
+		maintenance: map[string]*api.MemberMaintenance{}, inventories: map[string]*api.MemberInventory{},
+	}
+}
+
+// readUpgrade takes in a document around upgrades; false when it is of another kind.
+func (c *collector) readUpgrade(d *Document, decoded *api.Decoded) bool {
+	u := &c.upgrades
+	switch {
+	case decoded.Run != nil:
+		c.readRun(d, decoded.Run)
+	case decoded.Strategy != nil:
+		once(c, d, u.strategies, decoded.Strategy.Name, decoded.Strategy)
+	case decoded.Maintenance != nil:
+		once(c, d, u.maintenance, decoded.Maintenance.Name, decoded.Maintenance)
+	case decoded.Catalog != nil && decoded.Catalog.Name != api.CatalogDefault:
+		c.notes = append(c.notes, fmt.Sprintf("VersionCatalog/%s left out: only the catalog named %s counts", decoded.Catalog.Name, api.CatalogDefault))
+	case decoded.Catalog != nil:
+		if u.catalog != nil {
+			c.twice(d, api.KindVersionCatalog+"/"+decoded.Catalog.Name)
+		}
+		u.catalog = decoded.Catalog
+	case decoded.Profile != nil:
+		c.ignored[api.KindAutoUpgradeProfile]++
+	default:
+		return false
+	}
+	return true
+}
+
+func once[V any](c *collector, d *Document, all map[string]V, name string, value V) {
+	if _, seen := all[name]; seen {
+		c.twice(d, d.Object.Kind+"/"+name)
+	}
+	all[name] = value
+}
+
+func (c *collector) readRun(d *Document, run *api.UpdateRun) {
+	docs := c.upgrades.runs[run.Name]
+	if docs == nil {
+		docs = &runDocs{}
+		c.upgrades.runs[run.Name] = docs
+	}
+	var body struct {
+		Status *api.UpdateRunStatus `json:"status"`
+	}
+	if err := json.Unmarshal(d.JSON, &body); err != nil {
+		c.malformed(d, api.KindUpdateRun, err)
+		return
+	}
+	slot := &docs.wanted
+	if body.Status != nil && len(body.Status.Stages) > 0 {
+		slot, run.Status = &docs.exported, body.Status
+	}
+	if *slot != nil {
+		c.twice(d, api.KindUpdateRun+"/"+run.Name)
+	}
+	*slot = run
+}
+
+func (c *collector) readInventory(d *Document) {
+	inventory := &api.MemberInventory{}
+	if err := json.Unmarshal(d.JSON, inventory); err != nil {
+		c.malformed(d, api.KindInventory, err)
+		return
+	}
+	once(c, d, c.upgrades.inventories, inventory.Member, inventory)
+}
+
+// allUpgrades joins runs with their strategies and members with their inventories and schedules.
+func (c *collector) allUpgrades() Upgrades {
+	out := Upgrades{catalog: c.upgrades.catalog, locks: map[string]string{}}
+	var known []api.UpdateRunStatus
+	for _, docs := range c.upgrades.runs {
+		run := docs.exported
+		if run != nil {
+			known = append(known, *run.Status)
+			lockedBy(run.Status, out.locks)
+		}
+		if run, planned := c.runAfter(docs); planned {
+			out.Runs = append(out.Runs, upgrade.PlannedRun{
+				Run: run, Strategy: c.upgrades.strategies[run.Spec.StrategyName], Status: run.Status,
+			})
+		}
+	}
+	slices.SortFunc(out.Runs, func(a, b upgrade.PlannedRun) int { return cmp.Compare(a.Run.Name, b.Run.Name) })
+	out.History = upgrade.History(known)
+	for name, docs := range c.members {
+		out.Members = append(out.Members, c.upgradeMember(name, docs))
+	}
+	slices.SortFunc(out.Members, func(a, b UpgradeMember) int { return cmp.Compare(a.Name, b.Name) })
+	return out
+}
+
+// runAfter is a run as it would be; false for one that is finished.
+func (c *collector) runAfter(docs *runDocs) (*api.UpdateRun, bool) {
+	if docs.exported == nil {
+		return docs.wanted, true
+	}
+	run := docs.exported
+	state := run.Status.Status.State
+	if docs.wanted == nil {
+		if state.Terminal() {
+			c.notes = append(c.notes, fmt.Sprintf("UpdateRun/%s is %s: left out, and its upgrades count as history", run.Name, state))
+		}
+		return run, !state.Terminal()
+	}
+	if refusal := upgrade.CheckEdit(run, docs.wanted, run.Status); refusal != nil {
+		c.faults = append(c.faults, api.Fault{
+			Object: api.KindUpdateRun + "/" + run.Name, Path: "spec", Found: refusal.Message, Expected: "a run of another name",
+		})
+	}
+	return docs.wanted, true
+}
+
+// lockedBy notes the members whose locks a run holds.
+func lockedBy(status *api.UpdateRunStatus, locks map[string]string) {
+	for i := range status.Stages {
+		for j := range status.Stages[i].Groups {
+			for k := range status.Stages[i].Groups[j].Members {
+				if m := &status.Stages[i].Groups[j].Members[k]; m.Locked {
+					locks[m.Name] = "run " + status.Run
+				}
+			}
+		}
+	}
+}
+
+func (c *collector) upgradeMember(name string, docs *memberDocs) UpgradeMember {
+	mc := docs.merged()
+	m := api.MemberOf(mc)
+	var state api.MemberState
+	inventory := c.upgrades.inventories[name]
+	if mc.Status != nil {
+		state = mc.Status.State
+		inventory = cmp.Or(inventory, mc.Status.Inventory)
+	}
+	if inventory == nil && mc.Status != nil && mc.Status.KubernetesVersion != "" {
+		inventory = &api.MemberInventory{Member: name, ControlPlaneVersion: mc.Status.KubernetesVersion}
+		c.versionOnly = append(c.versionOnly, name)
+	}
+	if m.Joined == "" && inventory != nil {
+		m.Joined = "True"
+	}
+	var schedules *api.MaintenanceConfiguration
+	if object := c.upgrades.maintenance[name]; object != nil {
+		schedules = &object.Spec
+	}
+	out := UpgradeMember{MemberFacts: upgrade.FactsOf(&m, state, m.LastHeartbeat, inventory, schedules)}
+	if state == "" {
+		out.heartbeat = m.LastHeartbeat
+	}
+	return out
+}
+
+// upgradeNotes say what the files leave open about upgrades.
+func (c *collector) upgradeNotes() []string {
+	var notes []string
+	if len(c.versionOnly) > 0 && len(c.upgrades.runs) > 0 {
+		slices.Sort(c.versionOnly)
+		notes = append(notes, fmt.Sprintf("no inventory of %s: only their Kubernetes version is known, no node pools", strings.Join(c.versionOnly, ", ")))
+	}
+	for name := range c.upgrades.maintenance {
+		if c.members[name] == nil {
+			notes = append(notes, "MemberMaintenance/"+name+" left out: the files hold no such member")
+		}
+	}
+	return notes
+}

@@ -1,0 +1,217 @@
+package upgrade
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"flotilla/core/api"
+)
+
+// Catalog is a VersionCatalog, parsed and indexed. The nil Catalog takes every version as available
+// everywhere (A57). A catalog never changes and may be shared.
+type Catalog struct {
+	releases   []release // ascending
+	images     map[string][]offeredImage
+	trackerURL string
+}
+
+// release is one Kubernetes version with the regions that have it.
+type release struct {
+	Version
+	state     string
+	regions   map[string]bool
+	published time.Time
+	endOfLife time.Time
+}
+
+// offeredImage is one image of a family with the regions that have it.
+type offeredImage struct {
+	Image
+	regions   map[string]bool
+	published time.Time
+}
+
+// NewCatalog parses a catalog. Its error lists what api.CheckVersionCatalog would have found.
+func NewCatalog(spec *api.VersionCatalogSpec) (*Catalog, error) {
+	c := &Catalog{images: map[string][]offeredImage{}, trackerURL: spec.TrackerURL}
+	for i := range spec.Kubernetes {
+		entry := &spec.Kubernetes[i]
+		v, ok := ParseVersion(entry.Version)
+		if !ok || v.Alias {
+			return nil, fmt.Errorf("spec.kubernetes[%d].version: found %q, expected a version x.y.z", i, entry.Version)
+		}
+		c.releases = append(c.releases, release{
+			Version: v, state: entry.State, regions: setOf(entry.Regions),
+			published: entry.PublishedAt.Time, endOfLife: entry.EndOfLife.Time,
+		})
+	}
+	slices.SortStableFunc(c.releases, func(a, b release) int { return a.Compare(b.Version) })
+	for i := range spec.NodeImages {
+		entry := &spec.NodeImages[i]
+		image, ok := NewImage(entry.Family, entry.Version)
+		if !ok {
+			return nil, fmt.Errorf("spec.nodeImages[%d].version: found %q, expected digits and dots", i, entry.Version)
+		}
+		c.images[entry.Family] = append(c.images[entry.Family], offeredImage{
+			Image: image, regions: setOf(entry.Regions), published: entry.PublishedAt.Time,
+		})
+	}
+	for _, list := range c.images {
+		slices.SortStableFunc(list, func(a, b offeredImage) int {
+			return cmp.Or(a.compare(b.Image), cmp.Compare(a.Version, b.Version))
+		})
+	}
+	return c, nil
+}
+
+func setOf(names []string) map[string]bool {
+	set := make(map[string]bool, len(names))
+	for _, name := range names {
+		set[name] = true
+	}
+	return set
+}
+
+// offered reports whether a set of regions serves a region; region "" has everything (A57).
+func offered(regions map[string]bool, region string) bool { return region == "" || regions[region] }
+
+// find returns the catalog's entry of a version.
+func (c *Catalog) find(v Version) (*release, bool) {
+	if c == nil {
+		return nil, false
+	}
+	i, ok := slices.BinarySearchFunc(c.releases, v, func(r release, v Version) int { return r.Compare(v) })
+	if !ok {
+		return nil, false
+	}
+	return &c.releases[i], true
+}
+
+// Has reports whether a region has a Kubernetes version.
+func (c *Catalog) Has(region string, v Version) bool {
+	if c == nil {
+		return true
+	}
+	r, ok := c.find(v)
+	return ok && offered(r.regions, region)
+}
+
+// HasImage reports whether a region has an image.
+func (c *Catalog) HasImage(region string, image Image) bool {
+	if c == nil {
+		return true
+	}
+	for _, entry := range c.images[image.Family] {
+		if entry.compare(image) == 0 && offered(entry.regions, region) {
+			return true
+		}
+	}
+	return false
+}
+
+// Latest returns the newest image of a family that a region has.
+func (c *Catalog) Latest(region, family string) (Image, bool) {
+	if c == nil {
+		return Image{}, false
+	}
+	list := c.images[family]
+	for _, entry := range slices.Backward(list) {
+		if offered(entry.regions, region) {
+			return entry.Image, true
+		}
+	}
+	return Image{}, false
+}
+
+// Place is a family of images in use in a region.
+type Place struct{ Region, Family string }
+
+// Consistent selects for each family of the places the newest image that all its regions have; the
+// zero Image when there is none. The result is sorted by family.
+func (c *Catalog) Consistent(places []Place) []api.SelectedImage {
+	regions := map[string]map[string]bool{}
+	for _, p := range places {
+		if regions[p.Family] == nil {
+			regions[p.Family] = map[string]bool{}
+		}
+		regions[p.Family][p.Region] = true
+	}
+	out := make([]api.SelectedImage, 0, len(regions))
+	for family, in := range regions {
+		image, _ := c.common(family, in)
+		out = append(out, api.SelectedImage{Family: family, Version: image.Version})
+	}
+	slices.SortFunc(out, func(a, b api.SelectedImage) int { return cmp.Compare(a.Family, b.Family) })
+	return out
+}
+
+// common returns the newest image of a family that all regions have.
+func (c *Catalog) common(family string, regions map[string]bool) (Image, bool) {
+	if c == nil {
+		return Image{}, false
+	}
+	list := c.images[family]
+	for _, entry := range slices.Backward(list) {
+		if everywhere(entry.regions, regions) {
+			return entry.Image, true
+		}
+	}
+	return Image{}, false
+}
+
+func everywhere(has, regions map[string]bool) bool {
+	for region := range regions {
+		if !offered(has, region) {
+			return false
+		}
+	}
+	return true
+}
+
+// Alias binds a minor to a version: its newest GA patch that all regions have, else its newest GA
+// patch anywhere. False when the minor has no GA patch.
+func (c *Catalog) Alias(minor Version, regions []string) (Version, bool) {
+	if c == nil {
+		return Version{}, false
+	}
+	all, best, found := setOf(regions), Version{}, false
+	for i := len(c.releases) - 1; i >= 0; i-- {
+		r := &c.releases[i]
+		if r.state != api.ReleaseGA || !r.sameMinor(minor) {
+			continue
+		}
+		if everywhere(r.regions, all) {
+			return r.Version, true
+		}
+		if !found {
+			best, found = r.Version, true
+		}
+	}
+	return best, found
+}
+
+// Minors returns the minors of released versions, "1.29", ascending. LTS minors count; previews do not.
+func (c *Catalog) Minors() []string {
+	var out []string
+	for i := range c.releases {
+		r := &c.releases[i]
+		if r.state == api.ReleasePreview {
+			continue
+		}
+		minor := Version{Major: r.Major, Minor: r.Minor, Alias: true}.String()
+		if len(out) == 0 || out[len(out)-1] != minor {
+			out = append(out, minor)
+		}
+	}
+	return out
+}
+
+// Tracker is the sentence about where availability is tracked, empty without an address (A58).
+func (c *Catalog) Tracker() string {
+	if c == nil || c.trackerURL == "" {
+		return ""
+	}
+	return "; see " + c.trackerURL
+}

@@ -1,0 +1,303 @@
+package upgrade
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"flotilla/core/api"
+)
+
+// Create makes the status of a new run: strategy and policy copied, membership frozen, limits
+// resolved, warnings noted. Strategy is the one the run names, nil when it names none. A run is
+// created whole or refused with every fault (updates.md 1.3).
+func Create(run *api.UpdateRun, strategy *api.UpdateStrategy, view View, now time.Time) (api.UpdateRunStatus, *api.Refusal) {
+	c := creation{run: run, view: view}
+	if refusal := c.check(strategy); refusal != nil {
+		return api.UpdateRunStatus{}, refusal
+	}
+	c.status = api.UpdateRunStatus{
+		Header: api.NewHeader(api.KindRunStatus), Run: run.Name, UID: string(run.UID), ObservedGeneration: run.Generation,
+		Status: api.UpdateStatus{State: api.StateNotStarted}, Strategy: sequence(run.Spec.Strategy), Policy: policyOf(run, strategy),
+	}
+	if strategy != nil {
+		c.status.Strategy = strategy.Spec.RunStrategy
+	}
+	if refusal := c.version(); refusal != nil {
+		return api.UpdateRunStatus{}, refusal
+	}
+	if refusal := c.populate(now); refusal != nil {
+		return api.UpdateRunStatus{}, refusal
+	}
+	c.warn(now)
+	return c.status, nil
+}
+
+type creation struct {
+	run    *api.UpdateRun
+	view   View
+	status api.UpdateRunStatus
+}
+
+func (c *creation) check(strategy *api.UpdateStrategy) *api.Refusal {
+	faults := api.CheckUpdateRun(c.run)
+	if strategy != nil {
+		faults = append(faults, api.CheckUpdateStrategy(strategy)...)
+	}
+	if refusal := api.InvalidArgument(faults); refusal != nil {
+		return refusal
+	}
+	if name := c.run.Spec.StrategyName; name != "" && strategy == nil {
+		return &api.Refusal{Code: api.CodeRunNotFound, Message: "there is no UpdateStrategy " + name, Next: "flotilla get updatestrategies"}
+	}
+	return nil
+}
+
+// policyOf merges the policies of strategy and run, the run's winning field by field.
+func policyOf(run *api.UpdateRun, strategy *api.UpdateStrategy) api.UpdatePolicy {
+	var p api.UpdatePolicy
+	if strategy != nil && strategy.Spec.Policy != nil {
+		p = *strategy.Spec.Policy
+	}
+	own := run.Spec.Policy
+	if own == nil {
+		return p
+	}
+	for _, flag := range []struct{ to, from **bool }{
+		{&p.Strict, &own.Strict},
+		{&p.ReserveOpeningSoon, &own.ReserveOpeningSoon},
+		{&p.FinalStageWait, &own.FinalStageWait},
+		{&p.AllowPreview, &own.AllowPreview},
+		{&p.DisableUnattendedUpgrades, &own.DisableUnattendedUpgrades},
+	} {
+		if *flag.from != nil {
+			*flag.to = *flag.from
+		}
+	}
+	for _, span := range []struct{ to, from **metav1.Duration }{
+		{&p.MemberTimeout, &own.MemberTimeout},
+		{&p.PendingTimeout, &own.PendingTimeout},
+		{&p.MinRemaining, &own.MinRemaining},
+	} {
+		if *span.from != nil {
+			*span.to = *span.from
+		}
+	}
+	for _, word := range []struct{ to, from *string }{
+		{&p.OnIneligible, &own.OnIneligible},
+		{&p.OnStopped, &own.OnStopped},
+		{&p.OnUnreachable, &own.OnUnreachable},
+		{&p.OnPendingTimeout, &own.OnPendingTimeout},
+		{&p.MaxAllowedFailures, &own.MaxAllowedFailures},
+		{&p.Checks, &own.Checks},
+	} {
+		if *word.from != "" {
+			*word.to = *word.from
+		}
+	}
+	return p
+}
+
+// version checks the Kubernetes version against the catalog and resolves it unless it is an alias.
+func (c *creation) version() *api.Refusal {
+	upgrade := &c.run.Spec.Upgrade
+	if c.view.Catalog == nil && upgrade.Images() == api.ImagesConsistent && upgrade.Type != api.UpgradeControlPlaneOnly {
+		return &api.Refusal{
+			Code: api.CodeInvalidArgument, Message: "spec.upgrade.nodeImageSelection: Consistent needs a VersionCatalog to select from",
+			Next: "flotilla apply -f catalog.yaml",
+		}
+	}
+	if upgrade.Type == api.UpgradeNodeImageOnly {
+		return nil
+	}
+	v, _ := ParseVersion(upgrade.KubernetesVersion)
+	if c.view.Catalog == nil {
+		if v.Alias {
+			return &api.Refusal{
+				Code:    api.CodeInvalidArgument,
+				Message: fmt.Sprintf("spec.upgrade.kubernetesVersion: %s has no patch and there is no VersionCatalog to find its newest in", upgrade.KubernetesVersion),
+				Next:    "name the whole version, such as " + v.String() + ".0",
+			}
+		}
+		c.status.ResolvedKubernetesVersion = v.String()
+		return nil
+	}
+	return c.catalogVersion(v)
+}
+
+func (c *creation) catalogVersion(v Version) *api.Refusal {
+	unknown := &api.Refusal{
+		Code: api.CodeUnknownKubernetesVersion, Next: "flotilla get versioncatalogs -o yaml",
+		Message: fmt.Sprintf("spec.upgrade.kubernetesVersion: found %s, expected a released version of the catalog", v),
+	}
+	if v.Alias {
+		if _, ok := c.view.Catalog.Alias(v, nil); !ok {
+			return unknown
+		}
+		return nil
+	}
+	r, ok := c.view.Catalog.find(v)
+	if !ok {
+		return unknown
+	}
+	if r.state == api.ReleasePreview && (!api.On(c.status.Policy.AllowPreview, false) || c.run.Spec.AutoUpgradeProfile != "") {
+		unknown.Message += "; it is a preview, which only policy.allowPreview of a manual run accepts"
+		return unknown
+	}
+	c.status.ResolvedKubernetesVersion = v.String()
+	return nil
+}
+
+// populate freezes the membership into a tree of states.
+func (c *creation) populate(now time.Time) *api.Refusal {
+	picked, err := selectMembers(&c.status.Strategy, c.view.Fleet)
+	if err != nil {
+		return &api.Refusal{Code: api.CodeInvalidArgument, Message: err.Error()}
+	}
+	if refusal := picked.refuse(c.run.Name); refusal != nil {
+		return refusal
+	}
+	var clamped []string
+	c.status.Stages, c.status.Members, clamped = tree(&c.status.Strategy, &picked, now)
+	if c.status.Members > api.MaxRunMembers {
+		return &api.Refusal{
+			Code:    api.CodeLimitExceeded,
+			Message: fmt.Sprintf("the stages select %d members, a run holds at most %d", c.status.Members, api.MaxRunMembers),
+		}
+	}
+	if len(clamped) > 0 && api.On(c.status.Policy.Strict, false) {
+		return &api.Refusal{Code: api.CodeInvalidArgument, Message: "policy.strict forbids clamping: " + strings.Join(clamped, "; ")}
+	}
+	c.status.Warnings = clamped
+	if len(picked.left) > 0 {
+		c.status.Warnings = append(c.status.Warnings, "no stage selects "+few(picked.left))
+	}
+	return nil
+}
+
+// few lists names, at most twenty of them.
+func few(names []string) string {
+	if len(names) <= 20 {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:20], ", "), len(names)-20)
+}
+
+// tree builds the status of every stage and returns it with the number of members and what the limits
+// had to clamp.
+func tree(s *api.RunStrategy, picked *selection, now time.Time) (stages []api.StageStatus, members int, clamped []string) {
+	stages = make([]api.StageStatus, len(s.Stages))
+	for i := range s.Stages {
+		stage, status := &s.Stages[i], &stages[i]
+		status.Name, status.Status.State = stage.Name, api.StateNotStarted
+		status.BeforeGates, status.AfterGates = gatesOf(stage.BeforeGates), gatesOf(stage.AfterGates)
+		if stage.AfterStageWaitInSeconds > 0 {
+			status.Wait = &api.WaitStatus{WaitDurationInSeconds: stage.AfterStageWaitInSeconds, Status: api.UpdateStatus{State: api.StateNotStarted}}
+		}
+		groups := groupsOf(stage)
+		status.Groups = make([]api.GroupStatus, len(groups))
+		for j := range groups {
+			status.Groups[j] = groupTree(&groups[j], picked.members[i][j], now)
+			members += len(picked.members[i][j])
+		}
+		clamped = append(clamped, resolveNumbers(stage, status)...)
+	}
+	return stages, members, clamped
+}
+
+func groupTree(g *api.UpdateGroup, members []*Member, now time.Time) api.GroupStatus {
+	status := api.GroupStatus{
+		Name: g.Name, Status: api.UpdateStatus{State: api.StateNotStarted},
+		BeforeGates: gatesOf(g.BeforeGates), AfterGates: gatesOf(g.AfterGates),
+		Members: make([]api.MemberUpdateStatus, len(members)),
+	}
+	if len(members) == 0 {
+		status.Status = api.UpdateStatus{State: api.StateSkipped, CompletedTime: metav1.NewTime(now)}
+	}
+	for i, m := range members {
+		status.Members[i] = api.MemberUpdateStatus{
+			Name: m.Name, ClusterResourceID: m.ID, Status: api.UpdateStatus{State: api.StateNotStarted},
+		}
+	}
+	return status
+}
+
+func gatesOf(configured []api.GateConfiguration) []api.GateStatus {
+	if len(configured) == 0 {
+		return nil
+	}
+	gates := make([]api.GateStatus, len(configured))
+	for i := range configured {
+		gates[i] = api.GateStatus{
+			Status: api.UpdateStatus{State: api.StateNotStarted}, DisplayName: configured[i].DisplayName,
+			Type: configured[i].Type, Schedule: configured[i].ScheduledStartConfiguration,
+		}
+	}
+	return gates
+}
+
+// Days after its publication at which an image is warned about and refused (updates.md 3.4).
+const (
+	imageWarnAge   = 75 * 24 * time.Hour
+	imageExpiryAge = 90 * 24 * time.Hour
+)
+
+func (c *creation) warn(now time.Time) {
+	upgrade := &c.run.Spec.Upgrade
+	add := func(format string, args ...any) {
+		c.status.Warnings = append(c.status.Warnings, fmt.Sprintf(format, args...))
+	}
+	if upgrade.Type == api.UpgradeControlPlaneOnly && upgrade.NodeImageSelection != nil {
+		add("nodeImageSelection is ignored by type ControlPlaneOnly")
+	}
+	if c.view.Catalog == nil {
+		add("there is no VersionCatalog: versions are taken as available everywhere")
+	}
+	var nowhere []string
+	for _, m := range c.view.Fleet.frozen(c.status.Stages) {
+		if m.Inventory.Region == "" {
+			nowhere = append(nowhere, m.Name)
+		}
+	}
+	if len(nowhere) > 0 && c.view.Catalog != nil {
+		add("versions are taken as available to members without a region: %s", few(nowhere))
+	}
+	if upgrade.Images() == api.ImagesCustom {
+		for _, listed := range upgrade.NodeImageSelection.CustomNodeImageVersions {
+			image, _ := ParseImage(listed.Version)
+			if age, ok := c.view.Catalog.imageAge(image, now); ok && age > imageWarnAge {
+				add("image %s is %d days old; images expire after 90", listed.Version, int(age.Hours()/24))
+			}
+		}
+	}
+}
+
+// frozen returns the members of a tree that are in the fleet, in its order.
+func (f *Fleet) frozen(stages []api.StageStatus) []*Member {
+	var out []*Member
+	for i := range stages {
+		for j := range stages[i].Groups {
+			for k := range stages[i].Groups[j].Members {
+				if m, ok := f.members[stages[i].Groups[j].Members[k].Name]; ok {
+					out = append(out, m)
+				}
+			}
+		}
+	}
+	return out
+}
+
+// imageAge returns the age of an image whose publication the catalog knows.
+func (c *Catalog) imageAge(image Image, now time.Time) (time.Duration, bool) {
+	if c == nil {
+		return 0, false
+	}
+	for _, entry := range c.images[image.Family] {
+		if entry.compare(image) == 0 && !entry.published.IsZero() {
+			return now.Sub(entry.published), true
+		}
+	}
+	return 0, false
+}

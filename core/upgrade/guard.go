@@ -1,0 +1,89 @@
+package upgrade
+
+import (
+	"fmt"
+
+	"flotilla/core/api"
+)
+
+// CheckEdit refuses a change of a run's spec that comes too late or touches what cannot change
+// (updates.md 1.3). Status is nil for a run that has none yet.
+func CheckEdit(was, is *api.UpdateRun, status *api.UpdateRunStatus) *api.Refusal {
+	if status != nil && status.Status.State != api.StateNotStarted {
+		return &api.Refusal{
+			Code:    api.CodeInvalidState,
+			Message: fmt.Sprintf("run %s is %s; its spec can be edited before its first start only", is.Name, status.Status.State),
+			Next:    "flotilla run create NAME, or flotilla run rerun " + is.Name,
+		}
+	}
+	return api.InvalidArgument(api.CheckRunChange(was, is))
+}
+
+// CheckDelete refuses the deletion of a run that is active. Otherwise it returns the locks to give
+// back; the gates of a run go with it.
+func CheckDelete(status *api.UpdateRunStatus) ([]Lock, *api.Refusal) {
+	state := status.Status.State
+	if state.Active() || state == api.StateStopping {
+		return nil, &api.Refusal{
+			Code: api.CodeInvalidState, Message: fmt.Sprintf("run %s is %s and cannot be deleted", status.Run, state),
+			Next: "flotilla run stop " + status.Run,
+		}
+	}
+	var locks []Lock
+	for i := range status.Stages {
+		eachMember(&status.Stages[i], func(m *api.MemberUpdateStatus) {
+			if m.Locked {
+				locks = append(locks, Lock{Member: m.Name, Operation: m.OperationID})
+			}
+		})
+	}
+	return locks, nil
+}
+
+// RefuseGateChange is the answer to anybody who creates, edits or deletes a gate.
+func RefuseGateChange(name string) *api.Refusal {
+	return &api.Refusal{
+		Code: api.CodeInvalidState, Message: "gate " + name + " belongs to its run; gates are made and removed by the hub alone",
+		Next: "flotilla run approve RUN --gate " + name + ", flotilla run skip or flotilla run stop",
+	}
+}
+
+// CheckStrategyDelete refuses the deletion of a strategy that a profile names; runs keep copies and
+// do not count.
+func CheckStrategyDelete(name string, profiles []api.AutoUpgradeProfile) *api.Refusal {
+	for i := range profiles {
+		if profiles[i].Spec.StrategyName == name {
+			return &api.Refusal{
+				Code: api.CodeInvalidState, Message: fmt.Sprintf("profile %s names strategy %s", profiles[i].Name, name),
+				Next: "flotilla delete autoupgradeprofile " + profiles[i].Name,
+			}
+		}
+	}
+	return nil
+}
+
+// CheckVersion refuses a write that was made from another revision of the object; an empty one asks
+// for nothing.
+func CheckVersion(asked, current string) *api.Refusal {
+	if asked == "" || asked == current {
+		return nil
+	}
+	return &api.Refusal{
+		Code: api.CodeETagMismatch, Message: fmt.Sprintf("the object is at revision %s, the request was made from %s", current, asked),
+		Next: "read it again and repeat the change",
+	}
+}
+
+// StrategyWarnings lists the groups of a strategy that no member bears now. They are no fault until a
+// run is made of it.
+func StrategyWarnings(s *api.UpdateStrategy, fleet *Fleet) []string {
+	picked, err := selectMembers(&s.Spec.RunStrategy, fleet)
+	if err != nil {
+		return nil // an unreadable selector is a fault that CheckUpdateStrategy names
+	}
+	warnings := make([]string, len(picked.missing))
+	for i, group := range picked.missing {
+		warnings[i] = "no member bears group " + afterSlash(group) + " yet"
+	}
+	return warnings
+}

@@ -1,0 +1,130 @@
+package upgrade
+
+import (
+	"strings"
+
+	"flotilla/core/api"
+)
+
+// versionRules judges the move by the rules of updates.md 3.2 and 3.3.
+func (e *engine) versionRules(c *candidate, m *moves) *verdict {
+	if v := e.goal.moveRule(c.member, e.view.Catalog, e.st.Policy.OnIneligible); v != nil {
+		return v
+	}
+	if v := e.goal.supportRule(c.member, e.view.Catalog); v != nil {
+		return v
+	}
+	if e.goal.kind == api.UpgradeControlPlaneOnly {
+		for i := range c.member.Pools {
+			p := &c.member.Pools[i]
+			if !p.Kubernetes.IsZero() && !SkewHolds(e.goal.version, p.Kubernetes) {
+				return fail(api.ReasonNodeSkewExceeded, "pool %s at %s would be %d minors behind control plane %s, %d are allowed",
+					p.Name, p.Kubernetes, e.goal.version.Minor-p.Kubernetes.Minor, e.goal.version, MaxSkew)
+			}
+		}
+	}
+	return e.expiredImage(m)
+}
+
+// moveRule judges the way of the control plane.
+func (g *goal) moveRule(m *Member, catalog *Catalog, onIneligible string) *verdict {
+	if g.kind == api.UpgradeNodeImageOnly {
+		return nil
+	}
+	switch m.ControlPlane.MoveTo(g.version) {
+	case MoveMajor:
+		return fail(api.ReasonUnsupportedVersion, "from %s to %s is a change of the major version", m.ControlPlane, g.version)
+	case MoveMinorGap:
+		if catalog.isLTS(m.ControlPlane) && catalog.isLTS(g.version) {
+			return nil
+		}
+		if g.auto || onIneligible == api.PolicySkip {
+			return skip(api.ReasonMinorVersionGap, "from %s to %s are more than one minor", m.ControlPlane, g.version)
+		}
+		return fail(api.ReasonMinorSkipNotAllowed, "from %s to %s are more than one minor; upgrade to %d.%d first",
+			m.ControlPlane, g.version, m.ControlPlane.Major, m.ControlPlane.Minor+1)
+	default:
+		return nil
+	}
+}
+
+// supportRule judges long term support, and for runs of profiles the window of supported minors.
+func (g *goal) supportRule(m *Member, catalog *Catalog) *verdict {
+	if g.kind != api.UpgradeNodeImageOnly && catalog.isLTS(g.version) && !m.Inventory.LongTermSupport {
+		return fail(api.ReasonLtsRequired, "%s has long term support only, and the member is not on such a plan", g.version)
+	}
+	if !g.auto || m.Inventory.LongTermSupport || m.ControlPlane.IsZero() {
+		return nil
+	}
+	top, ok := catalog.ChannelTarget(api.ChannelRapid, "", false)
+	if ok && m.ControlPlane.Minor < top.Minor-2 {
+		return skip(api.ReasonUnsupportedVersion, "%s is older than the three minors that are supported, up to %d.%d", m.ControlPlane, top.Major, top.Minor)
+	}
+	return nil
+}
+
+func (c *Catalog) isLTS(v Version) bool {
+	r, ok := c.find(v)
+	return ok && r.state == api.ReleaseLTS
+}
+
+func (e *engine) expiredImage(m *moves) *verdict {
+	for i := range m.pools {
+		image, ok := ParseImage(m.pools[i].To)
+		if !ok {
+			continue
+		}
+		if age, known := e.view.Catalog.imageAge(image, e.now); known && age > imageExpiryAge {
+			return fail(api.ReasonImageExpired, "pool %s: image %s was published %d days ago, images expire after 90",
+				m.pools[i].Pool, m.pools[i].To, int(age.Hours()/24))
+		}
+	}
+	return nil
+}
+
+// preflight refuses the first start of a manual run whose members the version rules forbid, unless
+// the run skips such members, and one whose target is below every member (A51). Members that users
+// skipped do not count (A25).
+func (e *engine) preflight() *api.Refusal {
+	if e.goal.auto || e.goal.kind == api.UpgradeNodeImageOnly {
+		return nil
+	}
+	var gap, ahead []string
+	counted := 0
+	for _, m := range e.wanted() {
+		counted++
+		moves := e.goal.movesOf(m, e.view.Catalog)
+		switch v := e.goal.moveRule(m, e.view.Catalog, e.st.Policy.OnIneligible); {
+		case v != nil && v.state == api.StateFailed:
+			gap = append(gap, m.Name)
+		case moves.ahead && !moves.poolVersions:
+			ahead = append(ahead, m.Name)
+		}
+	}
+	switch {
+	case len(gap) > 0:
+		return &api.Refusal{
+			Code: api.CodeIneligible, Members: gap,
+			Message: "the version rules forbid the way to " + e.goal.version.String() + " for " + strings.Join(gap, ", "),
+			Next:    "upgrade them to the minor between first, or set spec.policy.onIneligible: Skip",
+		}
+	case counted > 0 && len(ahead) == counted:
+		return &api.Refusal{
+			Code: api.CodeIneligible, Members: ahead, Message: "every member is ahead of " + e.goal.version.String(),
+			Next: "flotilla get members -o wide",
+		}
+	}
+	return nil
+}
+
+// wanted returns the members of the run that are in the fleet and that no user skipped.
+func (e *engine) wanted() []*Member {
+	var out []*Member
+	e.each(func(s *api.MemberUpdateStatus) {
+		m, ok := e.view.Fleet.members[s.Name]
+		if ok && m.ID == s.ClusterResourceID && s.SkippedBy != api.SkippedByUser && !m.ControlPlane.IsZero() {
+			out = append(out, m)
+		}
+	})
+	return out
+}

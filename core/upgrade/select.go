@@ -1,0 +1,170 @@
+package upgrade
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/labels"
+
+	"flotilla/core/api"
+)
+
+// DefaultName is the name of the stage and group of a run without a strategy (A50).
+const DefaultName = "default"
+
+// sequence returns the strategy a run follows: as written, or all members one by one.
+func sequence(s *api.RunStrategy) api.RunStrategy {
+	if s != nil {
+		return *s
+	}
+	everything := &api.MemberSelector{}
+	return api.RunStrategy{Stages: []api.UpdateStage{{
+		Name: DefaultName, Groups: []api.UpdateGroup{{Name: DefaultName, MemberSelector: everything}},
+	}}}
+}
+
+// groupsOf returns the groups of a stage. A stage without groups has one, of all it selects, named
+// after the stage; it runs one member at a time unless the stage says otherwise.
+func groupsOf(s *api.UpdateStage) []api.UpdateGroup {
+	if len(s.Groups) > 0 {
+		return s.Groups
+	}
+	return []api.UpdateGroup{{Name: s.Name, MemberSelector: &api.MemberSelector{}, MaxConcurrency: s.MaxConcurrency}}
+}
+
+// selection maps stages and groups to the members they select, sorted by name.
+type selection struct {
+	members  [][][]*Member // by stage, by group
+	missing  []string      // groups by name that no member bears, "prod/g9"
+	twice    []string      // "m1 in A and B"
+	twiceIDs []string
+	left     []string // members no stage selects
+}
+
+// selectMembers picks the members of every group of a strategy (updates.md 1.2).
+func selectMembers(s *api.RunStrategy, fleet *Fleet) (selection, error) {
+	var out selection
+	owner := map[string]string{}
+	all, byGroup := fleet.sorted()
+	for i := range s.Stages {
+		stage := &s.Stages[i]
+		inStage, err := parseSelector(stage.MemberSelector)
+		if err != nil {
+			return out, err
+		}
+		var groups [][]*Member
+		for _, group := range groupsOf(stage) {
+			inGroup, err := parseSelector(group.MemberSelector)
+			if err != nil {
+				return out, err
+			}
+			from := all
+			if inGroup == nil {
+				from = byGroup[group.Name]
+				if len(from) == 0 {
+					out.missing = append(out.missing, stage.Name+"/"+group.Name)
+				}
+			}
+			groups = append(groups, out.claim(matching(from, inStage, inGroup), group.Name, owner))
+		}
+		out.members = append(out.members, groups)
+	}
+	for _, m := range all {
+		if owner[m.Name] == "" && m.Eligible {
+			out.left = append(out.left, m.Name)
+		}
+	}
+	return out, nil
+}
+
+// sorted returns all members by name, and those of each group.
+func (f *Fleet) sorted() (all []*Member, byGroup map[string][]*Member) {
+	all, byGroup = make([]*Member, 0, len(f.members)), map[string][]*Member{}
+	for _, name := range f.Names() {
+		m := f.members[name]
+		all = append(all, m)
+		byGroup[m.Group] = append(byGroup[m.Group], m)
+	}
+	return all, byGroup
+}
+
+// matching returns the eligible members that all given selectors match.
+func matching(members []*Member, selectors ...labels.Selector) []*Member {
+	var out []*Member
+	for _, m := range members {
+		fits := m.Eligible
+		for _, selector := range selectors {
+			fits = fits && (selector == nil || selector.Matches(labels.Set(m.Labels)))
+		}
+		if fits {
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+// all returns the selected members in document order.
+func (s *selection) all() []*Member {
+	var out []*Member
+	for _, stage := range s.members {
+		for _, group := range stage {
+			out = append(out, group...)
+		}
+	}
+	return out
+}
+
+// claim notes the group of each member and drops those that another group has.
+func (s *selection) claim(members []*Member, group string, owner map[string]string) []*Member {
+	kept := members[:0]
+	for _, m := range members {
+		if first, taken := owner[m.Name]; taken {
+			s.twice = append(s.twice, fmt.Sprintf("%s in %s and %s", m.Name, first, group))
+			s.twiceIDs = append(s.twiceIDs, m.Name)
+			continue
+		}
+		owner[m.Name] = group
+		kept = append(kept, m)
+	}
+	return kept
+}
+
+func parseSelector(s *api.MemberSelector) (labels.Selector, error) {
+	if s == nil {
+		return nil, nil
+	}
+	selector, err := labels.Parse(s.ByLabel)
+	if err != nil {
+		return nil, fmt.Errorf("reading selector %q: %w", s.ByLabel, err)
+	}
+	return selector, nil
+}
+
+// refuse returns why a selection cannot become a run, nil when it can.
+func (s *selection) refuse(run string) *api.Refusal {
+	if len(s.missing) > 0 {
+		return &api.Refusal{
+			Code:    api.CodeGroupNotFound,
+			Message: "no member bears the group of " + strings.Join(s.missing, ", "),
+			Next:    "flotilla label member NAME " + api.LabelUpdateGroup + "=" + afterSlash(s.missing[0]),
+		}
+	}
+	if len(s.twice) > 0 {
+		slices.Sort(s.twiceIDs)
+		return &api.Refusal{
+			Code: api.CodeDuplicateMember, Members: slices.Compact(s.twiceIDs),
+			Message: "a member can be in one group only: " + strings.Join(s.twice, "; "),
+			Next:    "flotilla get members -L " + api.LabelUpdateGroup,
+		}
+	}
+	if len(s.all()) > 0 {
+		return nil
+	}
+	return &api.Refusal{
+		Code: api.CodeNoMembers, Message: "the stages of run " + run + " select no member",
+		Next: "flotilla get members --show-labels",
+	}
+}
+
+func afterSlash(text string) string { return text[strings.LastIndexByte(text, '/')+1:] }

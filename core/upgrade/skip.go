@@ -1,0 +1,144 @@
+package upgrade
+
+import (
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"flotilla/core/api"
+)
+
+// skipTargets skips members, groups, stages and waits, all of them or none.
+func (e *engine) skipTargets(targets []api.SkipTarget) *api.Refusal {
+	switch e.st.Status.State {
+	case api.StateStopping, api.StateCompleted, api.StateSkipped:
+		return e.wrongState("nothing in it can be skipped", "status")
+	}
+	if len(targets) == 0 {
+		return &api.Refusal{Code: api.CodeInvalidArgument, Message: "nothing to skip was named, expected targets such as Member:m1 or Stage:prod"}
+	}
+	var actions []func()
+	for _, target := range targets {
+		action, refusal := e.findTarget(target)
+		if refusal != nil {
+			return refusal
+		}
+		actions = append(actions, action)
+	}
+	for _, action := range actions {
+		action()
+	}
+	return nil
+}
+
+// findTarget returns what skipping a target does, or why it cannot be skipped.
+func (e *engine) findTarget(target api.SkipTarget) (func(), *api.Refusal) {
+	for i := range e.st.Stages {
+		s := &e.st.Stages[i]
+		if s.Name == target.Name {
+			switch {
+			case target.Type == api.TargetStage:
+				return func() { e.skipStage(i) }, alreadyTerminal(target, s.Status.State)
+			case target.Type == api.TargetAfterStageWait && s.Wait != nil:
+				return func() { e.skipWait(i) }, alreadyTerminal(target, s.Wait.Status.State)
+			}
+		}
+		for j := range s.Groups {
+			g := &s.Groups[j]
+			if target.Type == api.TargetGroup && g.Name == target.Name {
+				return func() { e.skipGroup(i, j, api.ReasonSkippedByGroup) }, alreadyTerminal(target, g.Status.State)
+			}
+			for k := range g.Members {
+				if m := &g.Members[k]; target.Type == api.TargetMember && m.Name == target.Name {
+					return func() { e.skipMember(&e.own(i).Groups[j].Members[k], api.ReasonSkippedByUser) }, memberTerminal(target, m.Status.State)
+				}
+			}
+		}
+	}
+	switch target.Type {
+	case api.TargetMember, api.TargetGroup, api.TargetStage, api.TargetAfterStageWait:
+		return nil, &api.Refusal{
+			Code: api.CodeSkipTargetNotFound, Message: fmt.Sprintf("run %s has no %s %q", e.st.Run, target.Type, target.Name),
+			Next: "flotilla run status " + e.st.Run,
+		}
+	default:
+		return nil, &api.Refusal{
+			Code:    api.CodeInvalidArgument,
+			Message: fmt.Sprintf("found target type %q, expected Member, Group, Stage or AfterStageWait", target.Type),
+		}
+	}
+}
+
+func alreadyTerminal(target api.SkipTarget, state api.UpdateState) *api.Refusal {
+	if !state.Done() {
+		return nil
+	}
+	return &api.Refusal{Code: api.CodeTargetAlreadyTerminal, Message: fmt.Sprintf("%s %s is %s", target.Type, target.Name, state)}
+}
+
+func memberTerminal(target api.SkipTarget, state api.UpdateState) *api.Refusal {
+	if state == api.StateRunning {
+		return &api.Refusal{
+			Code: api.CodeTargetInProgress, Message: fmt.Sprintf("member %s is being upgraded", target.Name),
+			Next: "wait for it to end, or skip its group or stage, which lets it finish",
+		}
+	}
+	return alreadyTerminal(target, state)
+}
+
+// skipMember skips a member that neither runs nor is done.
+func (e *engine) skipMember(m *api.MemberUpdateStatus, reason string) {
+	if m.Status.State == api.StateRunning || m.Status.State.Done() {
+		return
+	}
+	if m.Status.State == api.StateFailed {
+		e.remember(m, api.StateFailed, m.Reason, m.Message)
+	}
+	skipByUser(m, reason, e.stamp())
+}
+
+func skipByUser(m *api.MemberUpdateStatus, reason string, at metav1.Time) {
+	m.Status = api.UpdateStatus{State: api.StateSkipped, CompletedTime: at}
+	m.Reason, m.SkippedBy = reason, api.SkippedByUser
+	m.Message = skipWords[reason]
+	m.NextEligibleTime, m.PendingSince = metav1.Time{}, metav1.Time{}
+}
+
+var skipWords = map[string]string{
+	api.ReasonSkippedByUser:  "a user skipped the member",
+	api.ReasonSkippedByGroup: "a user skipped its group",
+	api.ReasonSkippedByStage: "a user skipped its stage",
+}
+
+// skipGroup skips the members of a group and its gates; what runs may finish.
+func (e *engine) skipGroup(i, j int, reason string) {
+	g := &e.own(i).Groups[j]
+	g.SkippedByUser = true
+	for k := range g.Members {
+		e.skipMember(&g.Members[k], reason)
+	}
+	e.skipGates(g.BeforeGates)
+	e.skipGates(g.AfterGates)
+}
+
+func (e *engine) skipStage(i int) {
+	s := e.own(i)
+	s.SkippedByUser = true
+	for j := range s.Groups {
+		e.skipGroup(i, j, api.ReasonSkippedByStage)
+	}
+	e.skipGates(s.BeforeGates)
+	e.skipGates(s.AfterGates)
+	if s.Wait != nil && !s.Wait.Status.State.Done() {
+		e.enter(&s.Wait.Status, api.StateSkipped)
+	}
+}
+
+// skipWait skips a wait that runs, or notes it for when it would begin (A07).
+func (e *engine) skipWait(i int) {
+	w := e.own(i).Wait
+	w.SkipRequested = true
+	if w.Status.State == api.StateRunning {
+		e.enter(&w.Status, api.StateSkipped)
+	}
+}

@@ -1,0 +1,105 @@
+package upgrade_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"flotilla/core/api"
+	"flotilla/core/upgrade"
+)
+
+func TestParseVersion(t *testing.T) {
+	for text, want := range map[string]upgrade.Version{
+		"1.29.4": {Major: 1, Minor: 29, Patch: 4}, "v1.29.4": {Major: 1, Minor: 29, Patch: 4},
+		"1.29": {Major: 1, Minor: 29, Alias: true}, "v0.0.0": {},
+	} {
+		got, ok := upgrade.ParseVersion(text)
+		require.True(t, ok, text)
+		require.Equal(t, want, got, text)
+	}
+	for _, text := range []string{"", "v", "1", "1.", "1.29.", "1.29.4.1", " 1.29", "1.29 ", "+1.29", "-1.29", "1.x", "V1.29", "vv1.29", "1.29.99999999999"} {
+		_, ok := upgrade.ParseVersion(text)
+		require.False(t, ok, "%q", text)
+	}
+}
+
+func TestMoves(t *testing.T) {
+	for _, c := range []struct {
+		from, to string
+		want     upgrade.Move
+	}{
+		{"1.28.9", "1.28.9", upgrade.MoveAtTarget},
+		{"1.28.9", "1.28.15", upgrade.MoveAllowed},
+		{"1.28.15", "1.29.0", upgrade.MoveAllowed},
+		{"1.28.9", "1.30.0", upgrade.MoveMinorGap},
+		{"1.9.9", "1.10.0", upgrade.MoveAllowed},
+		{"1.29.9", "1.29.4", upgrade.MoveAhead},
+		{"1.30.0", "1.29.9", upgrade.MoveAhead},
+		{"1.30.0", "2.0.0", upgrade.MoveMajor},
+		{"2.0.0", "1.30.0", upgrade.MoveMajor},
+	} {
+		from, _ := upgrade.ParseVersion(c.from)
+		to, _ := upgrade.ParseVersion(c.to)
+		require.Equal(t, c.want, from.MoveTo(to), "%s to %s", c.from, c.to)
+	}
+}
+
+func TestSkewHolds(t *testing.T) {
+	target, _ := upgrade.ParseVersion("1.32.0")
+	for pool, want := range map[string]bool{"1.32.0": true, "1.29.9": true, "1.28.15": false, "2.32.0": false} {
+		v, _ := upgrade.ParseVersion(pool)
+		require.Equal(t, want, upgrade.SkewHolds(target, v), pool)
+	}
+}
+
+func TestCompareImages(t *testing.T) {
+	for _, c := range []struct {
+		a, b string
+		want upgrade.Relation
+	}{
+		{"U-202401.09.0", "U-202401.17.1", upgrade.ImageOlder},
+		{"U-202401.9.0", "U-202401.09.0", upgrade.ImageEqual},
+		{"W-20348.2582.240916", "W-20348.2582.240716", upgrade.ImageNewer},
+		{"O-2022.12.13", "O-202212.14.0", upgrade.ImageOlder},
+		{"O-2022.13.1", "O-202212.14.0", upgrade.ImageOlder},
+		{"U-202401.09.0", "W-20348.2582.240716", upgrade.ImageIncomparable},
+		{"U-latest", "U-202401.09.0", upgrade.ImageUnknown},
+		{"U-1.2.3.4", "U-1.2.3", upgrade.ImageUnknown},
+	} {
+		require.Equal(t, c.want, upgrade.CompareImages(fullImage(c.a), fullImage(c.b)), "%s and %s", c.a, c.b)
+	}
+}
+
+func TestCatalogs(t *testing.T) {
+	_, err := upgrade.NewCatalog(&api.VersionCatalogSpec{Kubernetes: []api.KubernetesRelease{{Version: "1.29"}}})
+	require.ErrorContains(t, err, "spec.kubernetes[0].version")
+	_, err = upgrade.NewCatalog(&api.VersionCatalogSpec{NodeImages: []api.NodeImageRelease{{Family: "A", Version: "new"}}})
+	require.ErrorContains(t, err, "spec.nodeImages[0].version")
+
+	empty, err := upgrade.NewCatalog(&api.VersionCatalogSpec{TrackerURL: "https://example.com"})
+	require.NoError(t, err)
+	for _, channel := range []string{api.ChannelRapid, api.ChannelStable, api.ChannelTarget, api.ChannelNodeImage} {
+		_, ok := empty.ChannelTarget(channel, "one", false)
+		require.False(t, ok, channel)
+	}
+	_, ok := empty.Latest("weu", "A")
+	require.False(t, ok)
+	require.Equal(t, []api.SelectedImage{{Family: "A"}}, empty.Consistent([]upgrade.Place{{Region: "weu", Family: "A"}}))
+	require.Equal(t, "; see https://example.com", empty.Tracker())
+
+	var none *upgrade.Catalog
+	v, _ := upgrade.ParseVersion("1.29.9")
+	require.True(t, none.Has("weu", v))
+	require.True(t, none.HasImage("weu", upgrade.Image{}))
+	require.Empty(t, none.Tracker())
+	_, ok = none.ChannelTarget(api.ChannelRapid, "", false)
+	require.False(t, ok)
+	require.Equal(t, []api.SelectedImage{{Family: "A"}}, none.Consistent([]upgrade.Place{{Family: "A"}}))
+}
+
+func TestMinorsLeaveOutPreviews(t *testing.T) {
+	s := newStage(t)
+	s.fixture(nil, "")
+	require.Equal(t, []string{"1.28", "1.29", "1.30"}, s.view("").Catalog.Minors())
+}

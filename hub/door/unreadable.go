@@ -1,0 +1,180 @@
+package door
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+
+	"flotilla/bus"
+	"flotilla/core/api"
+	"flotilla/subjects"
+)
+
+// reasonUnreadable is that of events and problems about what is stored and cannot be read.
+const reasonUnreadable = "Unreadable"
+
+// stored is the spec of an object. Of a record that cannot be decoded it is what can be made out, with
+// the record's revision, so that an apply or a deletion puts it right; its uid is empty when nothing
+// tells it.
+func (r *records) stored(ref api.ObjectRef) (spec api.Spec, revision uint64, found bool) {
+	table, name := r.place(ref)
+	spec, revision, found, err := table.Find(name)
+	if err != nil {
+		return r.salvage(ref, table, name), revision, true
+	}
+	return spec, revision, found
+}
+
+func (r *records) salvage(ref api.ObjectRef, table *bus.Table[api.Spec], name string) api.Spec {
+	raw, _, _ := r.state.Raw(table.Key(name))
+	var fields map[string]json.RawMessage
+	_ = json.Unmarshal(raw, &fields) // without fields all is as in a new one
+	spec := api.Spec{
+		Header: api.NewHeader(api.KindSpec), Object: ref, UID: salvaged[string](fields["uid"]),
+		Generation: max(1, salvaged[int64](fields["generation"])), Request: salvaged[string](fields["request"]),
+		Action: salvaged[string](fields["action"]),
+	}
+	if object := salvaged[api.ObjectRef](fields["object"]); object.Kind == ref.Kind && object.Name == ref.Name {
+		spec.Object = object
+	}
+	if spec.UID == "" {
+		spec.UID = r.uidOf(table, name)
+	}
+	return spec
+}
+
+// salvaged is a value, or none when it cannot be read.
+func salvaged[T any](raw json.RawMessage) T {
+	var value, none T
+	if json.Unmarshal(raw, &value) != nil {
+		return none
+	}
+	return value
+}
+
+// uidOf is the uid that other records give an object: entries of a release under another one would be
+// taken for those of an earlier object and withdrawn.
+func (r *records) uidOf(table *bus.Table[api.Spec], name string) string {
+	if table == r.members {
+		record, _, _ := r.seen.Get(name)
+		return record.UID
+	}
+	if table != r.placements {
+		return ""
+	}
+	if schedule, _, found := r.schedules.Get(name); found {
+		return schedule.UID
+	}
+	release, _, _ := r.releases.Get(name)
+	for i := range release.Entries {
+		if !release.Entries[i].Withdrawn {
+			return release.Entries[i].UID
+		}
+	}
+	return ""
+}
+
+// readable says that the rooms can read a placement or member.
+func readable(stored *api.Spec) bool {
+	var err error
+	if stored.Object.Kind == api.KindMemberCluster {
+		_, err = stored.DecodeMember()
+	} else {
+		_, err = stored.DecodePlacement()
+	}
+	return err == nil
+}
+
+// bareBody is a body that everyone can read, for an object that is only there to be deleted. Nobody can
+// tell what was to become of what it placed, so that stays.
+func bareBody(stored *api.Spec) json.RawMessage {
+	spec := map[string]any{}
+	if stored.Object.Kind != api.KindMemberCluster {
+		spec["strategy"] = map[string]any{"deleteStrategy": map[string]any{"propagationPolicy": api.PropagationAbandon}}
+	}
+	metadata := map[string]any{"name": stored.Object.Name}
+	if stored.Object.Namespace != "" {
+		metadata["namespace"] = stored.Object.Namespace
+	}
+	body, _ := json.Marshal(map[string]any{ // maps and strings always encode
+		"apiVersion": stored.Object.APIVersion, "kind": stored.Object.Kind, "metadata": metadata, "spec": spec,
+	})
+	return body
+}
+
+// notedBare tells who deletes an unreadable object what becomes of what it placed.
+const notedBare = "it could not be read: what it placed stays on the members; to have it deleted there, apply it again before you delete it"
+
+// complaints are told once for each revision of a record.
+type complaints struct {
+	mu   sync.Mutex
+	told map[string]uint64 // revision by object
+}
+
+func (c *complaints) first(object string, revision uint64) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.told == nil {
+		c.told = map[string]uint64{}
+	}
+	if c.told[object] == revision {
+		return false
+	}
+	c.told[object] = revision
+	return true
+}
+
+// complain tells of a stored object that cannot be read and is left out.
+func (d *Door) complain(object string, revision uint64, err error) {
+	if !d.complaints.first(object, revision) {
+		return
+	}
+	d.options.Log.Error().Err(err).Str("object", object).Uint64("revision", revision).Msg("what is stored cannot be read")
+	d.store.Audit.Record(api.Audit{
+		Object: object, Type: "Warning", Reason: reasonUnreadable, By: "door",
+		Message: err.Error() + "; nothing is decided about it: apply or delete it",
+	})
+}
+
+// unreadableProblems are about all stored records that cannot be read.
+func (d *Door) unreadableProblems() []api.Problem {
+	var problems []api.Problem
+	tell := func(object, next string, err error) {
+		problems = append(problems, api.Problem{
+			Object: object, Reason: reasonUnreadable, Message: err.Error() + "; nothing is decided that depends on it", Next: next,
+		})
+	}
+	mend := "apply it again with `flotilla apply -f FILE`, or delete it"
+	for _, t := range []struct {
+		kind string
+		what map[string]error
+	}{
+		{subjects.KindPlacement, d.records.placements.Broken()}, {subjects.KindMember, d.records.members.Broken()},
+		{subjects.KindObject, d.records.objects.Broken()},
+	} {
+		for _, name := range slices.Sorted(maps.Keys(t.what)) {
+			tell(t.kind+"/"+name, mend, fmt.Errorf("its record cannot be decoded: %w", t.what[name]))
+		}
+	}
+	for _, t := range []struct {
+		kind, record string
+		what         map[string]error
+	}{
+		{subjects.KindPlacement, "schedule", d.records.schedules.Broken()}, {subjects.KindPlacement, "release", d.records.releases.Broken()},
+		{subjects.KindPlacement, "snapshot", d.records.snapshots.Broken()}, {subjects.KindMember, "member", d.records.seen.Broken()},
+	} {
+		for _, name := range slices.Sorted(maps.Keys(t.what)) {
+			tell(t.kind+"/"+name, "flotilla events "+t.kind+"/"+name, fmt.Errorf("record %s cannot be decoded: %w", t.record, t.what[name]))
+		}
+	}
+	for _, table := range []*bus.Table[api.Spec]{d.records.placements, d.records.members} {
+		for _, entry := range table.All() {
+			if !readable(&entry.Value) {
+				tell(auditName(entry.Value.Object), mend, fmt.Errorf("its body cannot be decoded"))
+			}
+		}
+	}
+	return problems
+}

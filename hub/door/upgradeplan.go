@@ -1,0 +1,113 @@
+package door
+
+import (
+	"slices"
+
+	"flotilla/bus"
+	"flotilla/core/api"
+	"flotilla/core/plan"
+	"flotilla/core/upgrade"
+)
+
+// allRuns in a request for a plan stands for every run that is active.
+const allRuns = "*"
+
+// planRuns adds to a plan the runs among the documents and the stored ones that the request names, with
+// the fleet they would go over.
+func (d *Door) planRuns(f *draft, documents []document, request *api.PlanRequest, in *plan.Input) error {
+	runs, err := d.runsToPlan(documents, request.Runs)
+	if err != nil || len(runs) == 0 {
+		return err
+	}
+	after, err := d.upgradesAfter(f)
+	if err != nil {
+		return err
+	}
+	for _, run := range runs {
+		in.Runs = append(in.Runs, upgrade.PlannedRun{
+			Run: run, Strategy: after.strategies[run.Spec.StrategyName], Status: d.plannedStatus(run),
+		})
+	}
+	in.View = after.view
+	in.View.Locks = map[string]string{}
+	for _, lock := range bus.LocksOf(d.store.State).All() {
+		in.View.Locks[lock.Name] = lock.Value.Owner
+	}
+	in.Assume = d.assumptions(request)
+	return nil
+}
+
+// assumptions are how long upgrades take: what the request says, else each member as long as its own
+// last ones.
+func (d *Door) assumptions(request *api.PlanRequest) upgrade.Assumptions {
+	var a upgrade.Assumptions
+	if request.ApproveAfter != nil {
+		a.ApproveAfter = &request.ApproveAfter.Duration
+	}
+	if request.Assume != nil {
+		a.Duration = request.Assume.Duration
+		return a
+	}
+	var known []api.UpdateRunStatus
+	for _, entry := range d.records.upgrades.runs.All() {
+		known = append(known, entry.Value)
+	}
+	a.History = upgrade.History(known)
+	return a
+}
+
+// runsToPlan are the runs among the documents, then the stored ones that are named and not among them.
+func (d *Door) runsToPlan(documents []document, named []string) ([]*api.UpdateRun, error) {
+	var runs []*api.UpdateRun
+	planned := map[string]bool{}
+	add := func(run *api.UpdateRun) {
+		if !planned[run.Name] {
+			planned[run.Name] = true
+			runs = append(runs, run)
+		}
+	}
+	for i := range documents {
+		if documents[i].Run != nil {
+			add(documents[i].Run)
+		}
+	}
+	stored := d.records.upgrades.specs[api.KindUpdateRun]
+	for _, name := range named {
+		if name == allRuns {
+			continue
+		}
+		if _, _, found := stored.Get(name); !found && !planned[name] {
+			return nil, notFound(api.ObjectRef{Kind: api.KindUpdateRun, Name: name})
+		}
+	}
+	for _, entry := range stored.All() {
+		everyActive := slices.Contains(named, allRuns) && d.active(&entry.Value)
+		if !everyActive && !slices.Contains(named, entry.Name) {
+			continue
+		}
+		run, err := entry.Value.DecodeRun()
+		if err != nil {
+			return nil, err
+		}
+		add(run)
+	}
+	return runs, nil
+}
+
+func (d *Door) active(spec *api.Spec) bool {
+	status := d.records.upgrades.status(spec)
+	return status != nil && (status.Status.State.Active() || status.Status.State == api.StateStopping)
+}
+
+// plannedStatus is where a plan of a run begins: its status, nil when it is still to be created, or
+// created anew because its spec is another one.
+func (d *Door) plannedStatus(run *api.UpdateRun) *api.UpdateRunStatus {
+	status, _, found := d.records.upgrades.runs.Get(run.Name)
+	switch {
+	case !found || status.UID != string(run.UID) || len(status.Stages) == 0:
+		return nil
+	case status.Status.State == api.StateNotStarted && status.ObservedGeneration != run.Generation:
+		return nil
+	}
+	return &status
+}

@@ -1,0 +1,154 @@
+package door
+
+import (
+	"fmt"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"flotilla/bus"
+	"flotilla/core/api"
+	"flotilla/core/upgrade"
+	"flotilla/subjects"
+)
+
+// Reasons of problems of runs that have no code of their own.
+const (
+	reasonNotTakenUp = "NotTakenUp"
+	reasonRunFailed  = "RunFailed"
+)
+
+// takeUp is how long the runner may take to notice a run.
+const takeUp = time.Minute
+
+// upgradeProblems are what people should look at in runs and profiles, and how many runs there are by
+// state.
+func (d *Door) upgradeProblems(now time.Time) (problems []api.Problem, runs map[string]int) {
+	for _, entry := range d.records.upgrades.specs[api.KindUpdateRun].All() {
+		if runs == nil {
+			runs = map[string]int{}
+		}
+		status := d.records.upgrades.status(&entry.Value)
+		if status == nil {
+			runs[string(api.StateNotStarted)]++
+			problems = append(problems, notTakenUp(&entry, now)...)
+			continue
+		}
+		runs[string(status.Status.State)]++
+		problems = append(problems, runProblems(status)...)
+	}
+	for _, entry := range d.records.upgrades.profiles.All() {
+		problems = append(problems, d.profileProblems(&entry)...)
+	}
+	return problems, runs
+}
+
+func notTakenUp(entry *bus.Entry[api.Spec], now time.Time) []api.Problem {
+	if now.Sub(entry.Value.Created.Time) < takeUp {
+		return nil
+	}
+	return []api.Problem{{
+		Object: subjects.KindRun + "/" + entry.Name, Reason: reasonNotTakenUp, Since: entry.Value.Created,
+		Message: "the hub has not frozen its members yet", Next: "flotilla describe run " + entry.Name,
+	}}
+}
+
+// runProblems are those of one run: that it cannot be created or failed, members that failed, members
+// that wait for what no time is known of, and gates that wait for somebody.
+func runProblems(status *api.UpdateRunStatus) []api.Problem {
+	p := problemsOf{status: status}
+	switch state := status.Status.State; {
+	case state == api.StateNotStarted && status.Status.Error != nil:
+		p.add(status.Status.Error.Code, status.Status.Error.Message, metav1.Time{})
+	case state == api.StateFailed:
+		p.failed()
+		p.members()
+	case state.Active(), state == api.StateStopping:
+		p.members()
+		p.gates()
+	}
+	return p.found
+}
+
+// problemsOf collects the problems of a run.
+type problemsOf struct {
+	status *api.UpdateRunStatus
+	found  []api.Problem
+}
+
+func (p *problemsOf) add(reason, message string, since metav1.Time) {
+	p.found = append(p.found, api.Problem{
+		Object: subjects.KindRun + "/" + p.status.Run, Reason: reason, Message: message, Since: since,
+		Next: "flotilla run status " + p.status.Run,
+	})
+}
+
+func (p *problemsOf) failed() {
+	message := fmt.Sprintf("%d of %d members failed", p.status.FailureCount, p.status.Members)
+	if p.status.Status.Error != nil {
+		message = p.status.Status.Error.Message
+	}
+	p.add(reasonRunFailed, message, p.status.Status.CompletedTime)
+}
+
+func (p *problemsOf) members() {
+	for i := range p.status.Stages {
+		for j := range p.status.Stages[i].Groups {
+			for _, m := range p.status.Stages[i].Groups[j].Members {
+				switch text := "member " + m.Name + ": " + m.Message; {
+				case m.Status.State == api.StateFailed:
+					p.add(m.Reason, text, m.Status.CompletedTime)
+				case stuck(p.status.Status.State, &m):
+					p.add(m.Reason, text, m.PendingSince)
+				}
+			}
+		}
+	}
+}
+
+func (p *problemsOf) gates() {
+	if !p.status.Status.State.Active() {
+		return
+	}
+	for _, gate := range upgrade.Gates(p.status) {
+		if gate.Status.State == api.StatePending && gate.Spec.GateType == api.GateApproval {
+			p.add(api.ReasonWaitsForGate, gateText(&gate), gate.Status.StartTime)
+			p.found[len(p.found)-1].Next = "flotilla run approve " + p.status.Run + " --gate " + gate.Name
+		}
+	}
+}
+
+// stuck reports a member of an active run that waits for something with no time to it.
+func stuck(run api.UpdateState, m *api.MemberUpdateStatus) bool {
+	return run.Active() && m.Status.State == api.StatePending && m.NextEligibleTime.IsZero()
+}
+
+func gateText(gate *api.Gate) string {
+	where := "stage " + gate.Spec.Target.Stage
+	if gate.Spec.Target.Group != "" {
+		where = "group " + gate.Spec.Target.Group + " of " + where
+	}
+	text := "waits for an approval before " + where
+	if gate.Spec.Target.Timing == api.TimingAfter {
+		text = "waits for an approval after " + where
+	}
+	if gate.Spec.DisplayName != "" {
+		text += ": " + gate.Spec.DisplayName
+	}
+	return text
+}
+
+func (d *Door) profileProblems(entry *bus.Entry[api.AutoUpgradeProfileStatus]) []api.Problem {
+	spec, _, found := d.records.upgrades.specs[api.KindAutoUpgradeProfile].Get(entry.Name)
+	if !found || spec.UID != entry.Value.UID || entry.Value.LastTriggerStatus != api.TriggerFailed {
+		return nil
+	}
+	problem := api.Problem{
+		Object: subjects.KindProfile + "/" + entry.Name, Reason: "TriggerFailed", Message: entry.Value.LastTriggerMessage,
+		Since: entry.Value.LastTriggeredAt, Next: "flotilla describe profile " + entry.Name,
+	}
+	if e := entry.Value.LastTriggerError; e != nil {
+		problem.Reason, problem.Message = e.Code, e.Message
+	}
+	return []api.Problem{problem}
+}

@@ -1,0 +1,114 @@
+package door
+
+import (
+	"fmt"
+	"time"
+
+	"flotilla/core/api"
+	"flotilla/core/upgrade"
+)
+
+// upgradesAfter is what update runs depend on, as it would be once a draft is committed.
+type upgradesAfter struct {
+	view       upgrade.View
+	strategies map[string]*api.UpdateStrategy
+	members    map[string]bool
+}
+
+// minors are those of the released versions, nil when no catalog says which there are.
+func (a *upgradesAfter) minors() []string {
+	if a.view.Catalog == nil {
+		return nil
+	}
+	return a.view.Catalog.Minors()
+}
+
+func (d *Door) upgradesAfter(f *draft) (*upgradesAfter, error) {
+	strategies, err := specsAfter(d, f, api.KindUpdateStrategy, (*api.Spec).DecodeStrategy, func(doc *document) *api.UpdateStrategy { return doc.Strategy })
+	if err != nil {
+		return nil, err
+	}
+	catalogs, err := specsAfter(d, f, api.KindVersionCatalog, (*api.Spec).DecodeCatalog, func(doc *document) *api.VersionCatalog { return doc.Catalog })
+	if err != nil {
+		return nil, err
+	}
+	after := &upgradesAfter{strategies: strategies, members: map[string]bool{}}
+	if catalog := catalogs[api.CatalogDefault]; catalog != nil {
+		if after.view.Catalog, err = upgrade.NewCatalog(&catalog.Spec); err != nil {
+			return nil, fmt.Errorf("reading the version catalog: %w", err)
+		}
+	}
+	return after, d.fleetAfter(f, after)
+}
+
+// specsAfter are all objects of a kind by name, those a draft writes as it writes them.
+func specsAfter[T any](d *Door, f *draft, kind string, decode func(*api.Spec) (*T, error), of func(*document) *T) (map[string]*T, error) {
+	table, _ := d.records.place(api.ObjectRef{Kind: kind})
+	all := map[string]*T{}
+	for _, doc := range f.typed {
+		if written := of(doc); written != nil {
+			all[doc.Object.Name] = written
+		}
+	}
+	for _, entry := range table.All() {
+		if all[entry.Name] != nil {
+			continue
+		}
+		value, err := decode(&entry.Value)
+		if err != nil {
+			return nil, err
+		}
+		all[entry.Name] = value
+	}
+	return all, nil
+}
+
+// fleetAfter fills in the members.
+func (d *Door) fleetAfter(f *draft, after *upgradesAfter) error {
+	members, err := specsAfter(d, f, api.KindMemberCluster, (*api.Spec).DecodeMember, func(doc *document) *api.MemberCluster { return doc.Member })
+	if err != nil {
+		return err
+	}
+	maintenance, err := specsAfter(d, f, api.KindMemberMaintenance, (*api.Spec).DecodeMaintenance, func(doc *document) *api.MemberMaintenance { return doc.Maintenance })
+	if err != nil {
+		return err
+	}
+	after.view.Fleet = upgrade.NewFleet(time.LoadLocation)
+	for name, member := range members {
+		facts := d.factsOf(member, d.recordAfter(name, member), maintenance[name], f.now.Time)
+		if err := after.view.Fleet.Set(facts); err != nil { // it is in the fleet, its windows closed
+			d.options.Log.Warn().Err(err).Msg("looking at members")
+		}
+		after.members[name] = true
+	}
+	return nil
+}
+
+// factsOf is what upgrades depend on of a member; record and maintenance may be nil.
+func (d *Door) factsOf(mc *api.MemberCluster, record *api.MemberRecord, maintenance *api.MemberMaintenance, now time.Time) upgrade.MemberFacts {
+	member := api.MemberFrom(mc, record, now)
+	inventory, _ := d.inventories.Get(mc.Name)
+	var state api.MemberState
+	var lastSeen time.Time
+	if record != nil {
+		state, lastSeen = record.State, record.LastSeen.Time
+	}
+	var schedules *api.MaintenanceConfiguration
+	if maintenance != nil {
+		schedules = &maintenance.Spec
+	}
+	return upgrade.FactsOf(&member, state, lastSeen, inventory, schedules)
+}
+
+// recordAfter is the record of a member without labels that its MemberCluster used to give.
+func (d *Door) recordAfter(name string, after *api.MemberCluster) *api.MemberRecord {
+	stored, _, found := d.records.members.Get(name)
+	if !found {
+		return nil
+	}
+	before, err := stored.DecodeMember()
+	if err != nil {
+		return nil
+	}
+	return d.recordWithout(before, after)
+}

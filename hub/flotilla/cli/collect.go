@@ -1,0 +1,59 @@
+package cli
+
+import (
+	"fmt"
+	"runtime"
+	"sync"
+	"time"
+
+	"flotilla/core/plan"
+)
+
+func nothingToPlan(members, documents int) *Failure {
+	return &Failure{
+		Code:    ExitRefused,
+		Message: fmt.Sprintf("the files hold no placement and no update run to plan: found %d members in %d documents", members, documents),
+		Next:    "flotilla plan -f FLEET.yaml -f PLACEMENT.yaml",
+	}
+}
+
+// collect reads documents into the input of a plan, and settles which time it is for.
+func (a *app) collect(documents []document, at time.Time) (plan.Input, *plan.Upgrades, error) {
+	planned := make([]plan.Document, len(documents))
+	for i, d := range documents {
+		planned[i] = plan.Document{JSON: d.body, Where: d.origin, Object: d.ref}
+	}
+	decodeAll(planned)
+	c, faults := plan.Collect(planned)
+	if err := faults.Err(); err != nil {
+		return plan.Input{}, nil, err
+	}
+	in := plan.Input{Subjects: c.Subjects, Members: c.Members, Now: at, Notes: c.Notes}
+	if len(c.Members) == 0 && len(c.Subjects) > 0 {
+		in.Notes = append(in.Notes, "the files hold no MemberCluster: nothing can be picked")
+	}
+	switch {
+	case !at.IsZero():
+	case !c.NewestBeat.IsZero():
+		in.Now = c.NewestBeat
+		in.Notes = append(in.Notes, "planned for "+in.Now.UTC().Format(time.RFC3339)+", the newest heartbeat in the files; --now sets another time")
+	default:
+		in.Now = a.Now()
+		in.Notes = append(in.Notes, "planned for the present: the files hold no heartbeat; --now sets another time")
+	}
+	return in, &c.Upgrades, nil
+}
+
+// decodeAll decodes documents on every processor.
+func decodeAll(documents []plan.Document) {
+	workers := runtime.GOMAXPROCS(0)
+	var all sync.WaitGroup
+	for w := range workers {
+		all.Go(func() {
+			for i := w; i < len(documents); i += workers {
+				documents[i].Decode()
+			}
+		})
+	}
+	all.Wait()
+}

@@ -1,0 +1,198 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"flotilla/core/api"
+)
+
+// maintained is a member with its own schedules and those of its provider.
+type maintained struct {
+	name            string
+	fleet, provider api.MaintenanceConfiguration
+}
+
+// namedSchedule is one schedule with the field it stands in.
+type namedSchedule struct {
+	kind   string // upgrades or images
+	field  string
+	window *api.MaintenanceWindow
+}
+
+// schedules are those that count: of the fleet, else of the provider.
+func (m *maintained) schedules() []namedSchedule {
+	var found []namedSchedule
+	for _, s := range []namedSchedule{
+		{"upgrades", "aksManagedAutoUpgradeSchedule", cmp.Or(m.fleet.AutoUpgrade, m.provider.AutoUpgrade)},
+		{"images", "aksManagedNodeOSUpgradeSchedule", cmp.Or(m.fleet.NodeOSUpgrade, m.provider.NodeOSUpgrade)},
+	} {
+		if s.window != nil {
+			found = append(found, s)
+		}
+	}
+	return found
+}
+
+// maintained reads the schedules of all members, of the hub or, when there are any, of files.
+func (a *app) maintained(ctx context.Context, o *windowsOptions) ([]maintained, error) {
+	found := map[string]*maintained{}
+	var err error
+	if o.empty() {
+		err = a.maintainedLive(ctx, found)
+	} else {
+		err = a.maintainedInFiles(&o.source, found)
+	}
+	if err != nil {
+		return nil, err
+	}
+	members := make([]maintained, 0, len(found))
+	for _, name := range slices.Sorted(maps.Keys(found)) {
+		members = append(members, *found[name])
+	}
+	return members, nil
+}
+
+func memberIn(found map[string]*maintained, name string) *maintained {
+	if found[name] == nil {
+		found[name] = &maintained{name: name}
+	}
+	return found[name]
+}
+
+func (a *app) maintainedLive(ctx context.Context, found map[string]*maintained) error {
+	members, err := a.fetchAll(ctx, kindOfObject(clusterVersion, api.KindMemberCluster), selection{brief: true})
+	if err != nil {
+		return err
+	}
+	for _, obj := range members {
+		m := memberIn(found, obj.GetName())
+		view{object: obj}.readInto(&m.provider, "status", "inventory", "maintenance")
+	}
+	objects, err := a.fetchAll(ctx, kindOfObject(api.VersionFlotilla, api.KindMemberMaintenance), selection{})
+	if err != nil {
+		return err
+	}
+	for _, obj := range objects {
+		view{object: obj}.readInto(&memberIn(found, obj.GetName()).fleet, "spec")
+	}
+	return nil
+}
+
+func (a *app) maintainedInFiles(s *source, found map[string]*maintained) error {
+	documents, err := a.read(s)
+	if err != nil {
+		return err
+	}
+	var faults api.Faults
+	for _, d := range documents {
+		switch d.ref.Kind {
+		case api.KindMemberMaintenance:
+			decoded, wrong := api.Decode(d.body)
+			if decoded.Maintenance == nil || len(wrong) > 0 {
+				faults = append(faults, placed(wrong, d.origin)...)
+				continue
+			}
+			memberIn(found, d.ref.Name).fleet = decoded.Maintenance.Spec
+		case api.KindMemberCluster:
+			m := &api.MemberCluster{}
+			if err := json.Unmarshal(d.body, m); err != nil {
+				faults = append(faults, api.Fault{Object: d.ref.String() + " (" + d.origin + ")", Found: err.Error(), Expected: "a MemberCluster"})
+				continue
+			}
+			known := memberIn(found, d.ref.Name)
+			if m.Status != nil && m.Status.Inventory != nil && m.Status.Inventory.Maintenance != nil {
+				known.provider = *m.Status.Inventory.Maintenance
+			}
+		}
+	}
+	if len(faults) > 0 {
+		return faults
+	}
+	if len(found) == 0 {
+		return refusedf("the files hold no MemberMaintenance and no MemberCluster: found %d %s of other kinds", len(documents), plural(len(documents), "document", "documents"))
+	}
+	return nil
+}
+
+// placed names the place of the document in each of its faults.
+func placed(faults api.Faults, origin string) api.Faults {
+	out := slices.Clone(faults)
+	for i := range out {
+		out[i].Object += " (" + origin + ")"
+	}
+	return out
+}
+
+// zoneText names the clock of a schedule.
+func zoneText(w *api.MaintenanceWindow) string { return cmp.Or(w.TimeZone, w.UTCOffset, "+00:00") }
+
+// zoneOf is the clock of a schedule that was parsed before.
+func zoneOf(w *api.MaintenanceWindow) *time.Location {
+	if w.TimeZone != "" {
+		if zone, err := time.LoadLocation(w.TimeZone); err == nil {
+			return zone
+		}
+	}
+	if at, err := time.Parse("-07:00", w.UTCOffset); err == nil {
+		_, offset := at.Zone()
+		return time.FixedZone(w.UTCOffset, offset)
+	}
+	return time.UTC
+}
+
+// ruleText says in words when a schedule opens, "every Saturday at 02:00 for 4h".
+func ruleText(w *api.MaintenanceWindow) string {
+	s := &w.Schedule
+	var rule string
+	switch {
+	case s.Daily != nil:
+		rule = every(s.Daily.IntervalDays, "day", "days")
+	case s.Weekly != nil && s.Weekly.IntervalWeeks > 1:
+		rule = fmt.Sprintf("%s on %s", every(s.Weekly.IntervalWeeks, "week", "weeks"), s.Weekly.DayOfWeek)
+	case s.Weekly != nil:
+		rule = "every " + s.Weekly.DayOfWeek
+	case s.AbsoluteMonthly != nil:
+		rule = fmt.Sprintf("%s on day %d", every(s.AbsoluteMonthly.IntervalMonths, "month", "months"), s.AbsoluteMonthly.DayOfMonth)
+	case s.RelativeMonthly != nil:
+		rule = fmt.Sprintf("%s on the %s %s", every(s.RelativeMonthly.IntervalMonths, "month", "months"),
+			strings.ToLower(s.RelativeMonthly.WeekIndex), s.RelativeMonthly.DayOfWeek)
+	}
+	rule += fmt.Sprintf(" at %s for %dh", w.StartTime, w.DurationHours)
+	if w.StartDate != "" {
+		rule += ", from " + w.StartDate
+	}
+	for i, blocked := range w.NotAllowedDates {
+		if i == 0 {
+			rule += ", not on "
+		} else {
+			rule += " and "
+		}
+		rule += blocked.Start
+		if blocked.End != blocked.Start {
+			rule += " to " + blocked.End
+		}
+	}
+	return rule
+}
+
+func every(n int, one, many string) string {
+	if n == 1 {
+		return "every " + one
+	}
+	return fmt.Sprintf("every %d %s", n, many)
+}
+
+// completeMembers completes names of members, as many as are wanted.
+func (a *app) completeMembers(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
+	names := slices.DeleteFunc(a.namesOf(cmd.Context(), api.KindMemberCluster), func(name string) bool { return slices.Contains(args, name) })
+	return beginning(names, word), cobra.ShellCompDirectiveNoFileComp
+}

@@ -1,0 +1,116 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"flotilla/core/api"
+)
+
+func (a *app) runCommand() *cobra.Command {
+	cmd := group("run", "Upgrade members: make, start, follow and steer update runs",
+		a.runCreateCommand(), a.runStartCommand(), a.runStatusCommand(), a.runStopCommand(), a.runSkipCommand(),
+		a.runApproveCommand(), a.runRerunCommand(), a.runDeleteCommand(), a.runGenerateCommand())
+	for _, child := range cmd.Commands() {
+		switch child.Name() {
+		case "create":
+		case "generate":
+			child.ValidArgsFunction = a.completeNames(api.KindAutoUpgradeProfile)
+		case "skip":
+			child.ValidArgsFunction = a.completeSkip
+		default:
+			child.ValidArgsFunction = a.completeNames(api.KindUpdateRun)
+		}
+	}
+	return cmd
+}
+
+// oneRun wants exactly the name of an update run.
+func oneRun(_ *cobra.Command, args []string) error {
+	if len(args) != 1 {
+		return usagef("found %d arguments, expected the name of one update run", len(args))
+	}
+	return nil
+}
+
+// runName reads "NAME" or "run/NAME".
+func runName(arg string) (string, error) { return nameOfKind(arg, api.KindUpdateRun, "an update run") }
+
+func nameOfKind(arg, kind, what string) (string, error) {
+	if !strings.Contains(arg, "/") {
+		return arg, nil
+	}
+	r, err := oneRef([]string{arg}, "")
+	if err != nil {
+		return "", err
+	}
+	if r.kind != kind {
+		return "", usagef("%s is not %s", arg, what)
+	}
+	return r.name, nil
+}
+
+// operation is one operation on a run: its verb, what it asks, and how it says that it was done.
+type operation struct {
+	verb    string
+	request api.RunRequest
+	done    string
+	// already is said when the run was so before.
+	already string
+	// warns shows the warnings of the run.
+	warns bool
+}
+
+// operate asks for an operation and says what came of it.
+func (a *app) operate(ctx context.Context, o *operation) (api.RunResponse, error) {
+	o.request.Request = randomToken()
+	var reply api.RunResponse
+	if err := a.call(ctx, o.verb, o.request, &reply); err != nil {
+		return reply, a.withNearRuns(ctx, err, o.request.Run)
+	}
+	reply.Run = cmp.Or(reply.Run, o.request.Run)
+	if o.warns {
+		for _, text := range reply.Warnings {
+			a.note("%s", text)
+		}
+	}
+	done := o.done
+	if reply.Unchanged {
+		done = cmp.Or(o.already, o.done)
+	}
+	a.printf("run %s %s%s\n", reply.Run, done, stateSuffix(reply.State))
+	return reply, nil
+}
+
+func stateSuffix(state api.UpdateState) string {
+	if state == "" {
+		return ""
+	}
+	return ", " + string(state)
+}
+
+// withNearRuns adds to an error about a missing run the names it may have been meant to be.
+func (a *app) withNearRuns(ctx context.Context, err error, name string) error {
+	return a.withNear(ctx, err, api.KindUpdateRun, name)
+}
+
+// withNear adds to an error about a missing object of a kind the names it may have been meant to be.
+// When the object is there, something inside it is missing, and the error stays as it is.
+func (a *app) withNear(ctx context.Context, err error, kind, name string) error {
+	if !isNotFound(err) {
+		return err
+	}
+	names := a.namesOf(ctx, kind)
+	if slices.Contains(names, name) {
+		return err
+	}
+	failure := failureOf(err)
+	return &Failure{
+		Code: failure.Code, Message: failure.Message + meant(nearest(name, names)),
+		Faults: failure.Faults, Next: cmp.Or(failure.Next, "flotilla get runs"),
+	}
+}

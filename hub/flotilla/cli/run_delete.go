@@ -1,0 +1,32 @@
+package cli
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"flotilla/core/api"
+)
+
+func (a *app) runDeleteCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:     "delete NAME",
+		Short:   "Delete a run that is not active; its gates go with it",
+		Example: `  flotilla run delete spring`,
+		Args:    oneRun,
+		RunE: a.run(func(ctx context.Context, args []string) error {
+			name, err := runName(args[0])
+			if err != nil {
+				return err
+			}
+			r := ref{resourceKind: kindOfObject(api.VersionFlotilla, api.KindUpdateRun), name: name}
+			var reply api.ApplyResult
+			if err := a.call(ctx, api.VerbDelete, api.DeleteRequest{Request: randomToken(), Object: r.object()}, &reply); err != nil {
+				return a.withNearRuns(ctx, err, name)
+			}
+			a.printf("run %s deleted\n", name)
+			a.next("flotilla get runs")
+			return nil
+		}),
+	}
+}

@@ -1,0 +1,54 @@
+package cli
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"flotilla/core/api"
+)
+
+func (a *app) runGenerateCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "generate PROFILE",
+		Short: "Make the run that an auto-upgrade profile would make now, without starting it",
+		Long: `Make the run that an auto-upgrade profile would make for the versions that are published now, without starting it. A run that
+exists for them is named and stays as it is.`,
+		Example: `  flotilla run generate stable`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return usagef("found %d arguments, expected the name of one auto-upgrade profile", len(args))
+			}
+			return nil
+		},
+		RunE: a.run(func(ctx context.Context, args []string) error {
+			profile, err := nameOfKind(args[0], api.KindAutoUpgradeProfile, "an auto-upgrade profile")
+			if err != nil {
+				return err
+			}
+			var reply api.RunResponse
+			request := api.RunRequest{Request: randomToken(), Run: profile}
+			if err := a.call(ctx, api.VerbRunGenerate, request, &reply); err != nil {
+				return a.withNear(ctx, err, api.KindAutoUpgradeProfile, profile)
+			}
+			a.sayGenerated(profile, &reply)
+			return nil
+		}),
+	}
+}
+
+func (a *app) sayGenerated(profile string, reply *api.RunResponse) {
+	for _, text := range reply.Warnings {
+		a.note("%s", text)
+	}
+	if reply.Unchanged {
+		a.printf("run %s of profile %s exists%s\n", reply.Run, profile, stateSuffix(reply.State))
+	} else {
+		a.printf("run %s of profile %s created\n", reply.Run, profile)
+	}
+	if reply.State == "" || reply.State == api.StateNotStarted {
+		a.next("flotilla run start %s", reply.Run)
+	} else {
+		a.next("flotilla run status %s", reply.Run)
+	}
+}

@@ -1,0 +1,77 @@
+package cli
+
+import (
+	"context"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"flotilla/core/api"
+)
+
+// skipWords maps the words of skip targets to their types.
+var skipWords = []struct{ word, target string }{
+	{"member", api.TargetMember},
+	{"group", api.TargetGroup},
+	{"stage", api.TargetStage},
+	{"wait", api.TargetAfterStageWait},
+}
+
+func (a *app) runSkipCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "skip NAME TYPE/NAME…",
+		Short: "Skip members, groups, stages or the wait after a stage; all of them or none",
+		Long: `Skip members, groups, stages, or the wait after a stage: member/NAME, group/NAME, stage/NAME, wait/STAGE. All of them are
+skipped or, when one cannot be, none. What runs already finishes.`,
+		Example: `  flotilla run skip spring member/oslo
+  flotilla run skip spring group/eu-west wait/canary`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) < 2 {
+				return usagef("found %d arguments, expected an update run and what to skip of it, member/oslo", len(args))
+			}
+			return nil
+		},
+		RunE: a.run(func(ctx context.Context, args []string) error {
+			name, err := runName(args[0])
+			if err != nil {
+				return err
+			}
+			targets, err := skipTargets(args[1:])
+			if err != nil {
+				return err
+			}
+			o := &operation{verb: api.VerbRunSkip, request: api.RunRequest{Run: name, Targets: targets}, done: "skips " + strings.Join(args[1:], ", ")}
+			reply, err := a.operate(ctx, o)
+			if err != nil {
+				return err
+			}
+			if goesOn(reply.State) {
+				a.next("flotilla run status %s --watch", reply.Run)
+			} else {
+				a.next("flotilla run start %s", reply.Run)
+			}
+			return nil
+		}),
+	}
+}
+
+func skipTargets(args []string) ([]api.SkipTarget, error) {
+	targets := make([]api.SkipTarget, len(args))
+	for i, arg := range args {
+		word, name, found := strings.Cut(arg, "/")
+		if !found || name == "" {
+			return nil, usagef("found %q, expected member/NAME, group/NAME, stage/NAME or wait/STAGE", arg)
+		}
+		var all []string
+		for _, w := range skipWords {
+			all = append(all, w.word)
+			if strings.EqualFold(word, w.word) || strings.EqualFold(word, w.word+"s") {
+				targets[i] = api.SkipTarget{Type: w.target, Name: name}
+			}
+		}
+		if targets[i].Type == "" {
+			return nil, usagef("found %q, expected member/NAME, group/NAME, stage/NAME or wait/STAGE%s", arg, meant(nearest(word, all)))
+		}
+	}
+	return targets, nil
+}

@@ -1,0 +1,181 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"flotilla/core/api"
+)
+
+// expectEvery is how often the expected end of a run is asked for while it is watched.
+const expectEvery = 10 * time.Second
+
+type statusOptions struct {
+	watch   bool
+	timeout time.Duration
+}
+
+func (a *app) runStatusCommand() *cobra.Command {
+	o := &statusOptions{}
+	cmd := &cobra.Command{
+		Use:   "status NAME [--watch]",
+		Short: "Show a run as a tree: stages, groups, members, gates and waits, with reasons and the expected end",
+		Long: `Show a run as a tree: stages, groups and members with their state, reason, window and attempt, the gates and the waits, and when
+the run is expected to end. With --watch the tree is drawn again as the run goes on; where the output is no
+terminal, every change is a line.
+
+Exit 0 when the run is Completed or Skipped, 1 when it is not finished, 4 when it failed or members of it
+did, 124 when --timeout passed.`,
+		Example: `  flotilla run status spring
+  flotilla run status spring --watch --timeout 2h`,
+		Args: oneRun,
+		RunE: a.run(func(ctx context.Context, args []string) error {
+			name, err := runName(args[0])
+			if err != nil {
+				return err
+			}
+			return a.runStatus(ctx, o, name)
+		}),
+	}
+	cmd.Flags().BoolVarP(&o.watch, "watch", "w", false, "follow the run until it ends or is stopped")
+	cmd.Flags().DurationVar(&o.timeout, "timeout", 0, "how long to follow, then exit 124; 0 for ever")
+	return cmd
+}
+
+// following is what is known of a run that is watched.
+type following struct {
+	run      *api.UpdateRun
+	expected time.Time
+	asked    time.Time
+	shown    *screen
+}
+
+func (a *app) runStatus(ctx context.Context, o *statusOptions, name string) error {
+	ctx, cancel := withTimeout(ctx, o.timeout)
+	defer cancel()
+	f := &following{shown: &screen{app: a, redraws: o.watch && a.Terminal}}
+	for {
+		run, err := a.fetchRun(ctx, name)
+		if err != nil {
+			if ctx.Err() != nil && f.run != nil {
+				return a.watchEnded(o, f.run)
+			}
+			return err
+		}
+		f.run = run
+		a.expect(ctx, f)
+		f.shown.show(f, a.Now())
+		if !o.watch || runEnded(run) {
+			return a.runOutcome(run)
+		}
+		if !pause(ctx, pollInterval) {
+			return a.watchEnded(o, run)
+		}
+	}
+}
+
+// expect asks when the run will end, now and then.
+func (a *app) expect(ctx context.Context, f *following) {
+	if f.run.Status == nil || !goesOn(f.run.Status.Status.State) {
+		f.expected = time.Time{}
+		return
+	}
+	if a.Now().Sub(f.asked) < expectEvery {
+		return
+	}
+	f.asked, f.expected = a.Now(), time.Time{}
+	for _, run := range a.expected(ctx, []string{f.run.Name}) {
+		if run.Name == f.run.Name && run.ExpectedEnd != nil {
+			f.expected = run.ExpectedEnd.Time
+		}
+	}
+}
+
+// runEnded says that nothing more happens to a run by itself.
+func runEnded(run *api.UpdateRun) bool {
+	if run.Status == nil {
+		return false
+	}
+	state := run.Status.Status.State
+	return state.Terminal() || state == api.StateStopped
+}
+
+// watchEnded ends a watch that was interrupted or timed out.
+func (a *app) watchEnded(o *statusOptions, run *api.UpdateRun) error {
+	if o.timeout <= 0 {
+		return different()
+	}
+	state := "not looked at yet"
+	if run.Status != nil {
+		state = string(run.Status.Status.State)
+	}
+	return &Failure{
+		Code: ExitTimedOut, Message: fmt.Sprintf("run %s has not ended after %s: it is %s", run.Name, o.timeout, state),
+		Next: "flotilla run status " + run.Name + " --watch",
+	}
+}
+
+// runOutcome names the next command, and ends with the exit code of the run's state.
+func (a *app) runOutcome(run *api.UpdateRun) error {
+	if run.Status == nil {
+		a.next("flotilla run status %s", run.Name)
+		return different()
+	}
+	for _, text := range run.Status.Warnings {
+		a.note("%s", text)
+	}
+	a.next("%s", nextOfRun(run))
+	switch state := run.Status.Status.State; {
+	case state == api.StateFailed, run.Status.FailureCount > 0 && state.Done():
+		return &Failure{Code: ExitPartial}
+	case state.Done():
+		return nil
+	}
+	return different()
+}
+
+// nextOfRun is the command to type about a run in its state.
+func nextOfRun(run *api.UpdateRun) string {
+	status := run.Status
+	switch status.Status.State {
+	case api.StateNotStarted:
+		if status.BlockedBy != "" {
+			return "flotilla run status " + status.BlockedBy
+		}
+		return "flotilla run start " + run.Name
+	case api.StateStopped:
+		return "flotilla run start " + run.Name
+	case api.StateFailed:
+		if failed := firstFailed(status); failed != "" {
+			return fmt.Sprintf("flotilla run start %s, or first flotilla run skip %s member/%s", run.Name, run.Name, failed)
+		}
+		return "flotilla run start " + run.Name
+	case api.StateCompleted, api.StateSkipped:
+		if status.FailureCount > 0 {
+			return "flotilla run rerun " + run.Name
+		}
+		return "flotilla get members"
+	}
+	for _, g := range pendingGates(run) {
+		if g.Spec.GateType == api.GateApproval {
+			return fmt.Sprintf("flotilla run approve %s --gate %s", run.Name, gatePath(&g))
+		}
+	}
+	return "flotilla run status " + run.Name + " --watch"
+}
+
+func firstFailed(status *api.UpdateRunStatus) string {
+	for i := range status.Stages {
+		for j := range status.Stages[i].Groups {
+			for k := range status.Stages[i].Groups[j].Members {
+				if m := &status.Stages[i].Groups[j].Members[k]; m.Status.State == api.StateFailed {
+					return m.Name
+				}
+			}
+		}
+	}
+	return ""
+}

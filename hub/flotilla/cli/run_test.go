@@ -1,0 +1,187 @@
+package cli
+
+import (
+	"bytes"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/yaml"
+
+	"flotilla/core/api"
+)
+
+// springRun is a run in its second stage of three, with every kind of row.
+func springRun(t *testing.T) *api.UpdateRun {
+	t.Helper()
+	var run api.UpdateRun
+	require.NoError(t, yaml.UnmarshalStrict([]byte(`
+metadata: {name: spring}
+spec: {upgrade: {type: Full, kubernetesVersion: "1.31"}}
+status:
+  run: spring
+  status: {state: Running, startTime: "2026-03-01T10:00:00Z"}
+  failureCount: 1
+  members: 6
+  finished: 3
+  resolvedKubernetesVersion: 1.31.2
+  stages:
+  - name: canary
+    status: {state: Completed}
+    maxConcurrency: 50
+    groups:
+    - name: canary
+      status: {state: Completed}
+      maxConcurrency: 1
+      members:
+      - {name: oslo, attempt: 1, message: upgraded, status: {state: Completed, startTime: "2026-03-01T10:00:00Z", completedTime: "2026-03-01T10:12:00Z"}}
+    afterStageWaitStatus: {waitDurationInSeconds: 600, status: {state: Completed}}
+  - name: prod
+    status: {state: Running}
+    maxConcurrency: 4
+    maxAllowedFailures: 2
+    failureCount: 1
+    beforeGates: [{type: Approval, displayName: owners, status: {state: Completed}}]
+    groups:
+    - name: eu
+      status: {state: Running}
+      maxConcurrency: 2
+      maxAllowedFailures: 2
+      failureCount: 1
+      members:
+      - {name: berlin, attempt: 2, windowClass: 1, fromVersion: 1.30.5, toVersion: 1.31.2, message: 40 % done, status: {state: Running, startTime: "2026-03-01T11:45:00Z"}}
+      - {name: dublin, attempt: 1, windowClass: 3, reason: UpgradeFailed, message: no quorum, status: {state: Failed}}
+      - {name: lyon, skippedBy: User, reason: SkippedByUser, message: a user skipped the member, status: {state: Skipped}}
+      - {name: paris, attempt: 0, windowClass: 4, reason: MaintenanceWindowClosed, message: "opens at 2026-03-02T01:00:00Z", status: {state: Pending}}
+  - name: rest
+    status: {state: NotStarted}
+    maxConcurrency: 1
+    beforeGates: [{type: ScheduledStart, status: {state: NotStarted}}]
+    groups:
+    - name: rest
+      status: {state: NotStarted}
+      maxConcurrency: 1
+      members: [{name: tampa, attempt: 0, status: {state: NotStarted}}]
+`), &run))
+	return &run
+}
+
+func TestTreeOfARun(t *testing.T) {
+	expected := tableNow.Add(2 * time.Hour)
+	rows := runTree(springRun(t), expected, tableNow)
+	require.Equal(t, `run spring                      Running     3/6  Full to 1.31.2, 1 failed, expected to end 2026-03-01 14:00Z, in 120m
+  stage canary                  Completed   1/1  at most 50 at once
+    group canary                Completed   1/1  at most 1 at once
+      oslo                      Completed        upgraded, in 12m
+    wait canary                 Completed        10m0s
+  stage prod                    Running     2/4  at most 4 at once, 1 failed of 2 allowed
+    gate before Approval        Completed        owners
+    group eu                    Running     2/4  at most 2 at once, 1 failed of 2 allowed
+      berlin                    Running          1.30.5 to 1.31.2, 40 % done, for 15m, attempt 2, window open
+      dublin                    Failed           UpgradeFailed: no quorum, no window
+      lyon                      Skipped          SkippedByUser: a user skipped the member, by the user
+      paris                     Pending          MaintenanceWindowClosed: opens at 2026-03-02T01:00:00Z, window closed
+  stage rest                    NotStarted  0/1  at most 1 at once
+    gate before ScheduledStart  NotStarted
+    group rest                  NotStarted  0/1  at most 1 at once
+      tampa                     NotStarted       NotReached: waits for the stages before rest
+`, drawTree(rows, false))
+	require.Contains(t, drawTree(rows, true), "stage prod                    Running     [##########----------] 2/4")
+	require.NotContains(t, drawTree(rows, true), "group eu                    Running     [")
+}
+
+func TestTreeFoldsWhatNeedsNoAttention(t *testing.T) {
+	rows := runTree(springRun(t), time.Time{}, tableNow)
+	names := func(degree int) []string {
+		var kept []string
+		for _, r := range folded(rows, degree) {
+			kept = append(kept, r.name)
+		}
+		return kept
+	}
+	require.Len(t, names(0), len(rows))
+	require.NotContains(t, names(foldSettled), "oslo")
+	require.Contains(t, names(foldSettled), "lyon")
+	require.NotContains(t, names(foldQuiet), "lyon")
+	require.Equal(t, []string{
+		"spring", "canary", "canary", "prod", "before Approval", "eu", "berlin", "dublin", "paris", "rest", "before ScheduledStart",
+	}, names(foldGroups), "what runs, fails or waits stays, and so do gates and waits")
+}
+
+func TestScreenDrawsOverOnATerminalAndListsChangesElsewhere(t *testing.T) {
+	run, later := springRun(t), springRun(t)
+	paris := &later.Status.Stages[1].Groups[0].Members[3]
+	paris.Status.State, paris.Reason, paris.Message, paris.Attempt = api.StateRunning, "", "", 1
+	paris.Status.StartTime = metav1.NewTime(tableNow)
+	shown := func(terminal bool, columns, height int) string {
+		var out bytes.Buffer
+		a := &app{Environment: Environment{Out: &out, Terminal: terminal, Size: func() (int, int) { return columns, height }}}
+		s := &screen{app: a, redraws: terminal}
+		s.show(&following{run: &api.UpdateRun{ObjectMeta: metav1.ObjectMeta{Name: "spring"}}}, tableNow)
+		s.show(&following{run: run}, tableNow)
+		out.Reset()
+		s.show(&following{run: later}, tableNow)
+		return out.String()
+	}
+	require.Equal(t, "12:00:00Z  member paris Running: attempt 1, for 0s, window closed\n", shown(false, 0, 0))
+
+	whole := shown(true, 0, 0)
+	require.Contains(t, whole, "\033[16A\033[J", "the sixteen rows before are drawn over")
+	require.Contains(t, whole, "tampa")
+	small := shown(true, 40, 12)
+	require.NotContains(t, small, "tampa")
+	require.Contains(t, small, "paris")
+	for line := range bytes.Lines([]byte(small)) {
+		require.LessOrEqual(t, len([]rune(string(bytes.TrimPrefix(line, []byte("\033[11A\033[J"))))), 40, "lines are cut: %s", line)
+	}
+	tiny := shown(true, 0, 5)
+	require.Contains(t, tiny, "more lines")
+}
+
+func TestNextCommandOfARun(t *testing.T) {
+	for _, c := range []struct {
+		change func(*api.UpdateRunStatus)
+		want   string
+	}{
+		{func(s *api.UpdateRunStatus) {}, "flotilla run status spring --watch"},
+		{func(s *api.UpdateRunStatus) { s.Status.State = api.StateNotStarted }, "flotilla run start spring"},
+		{func(s *api.UpdateRunStatus) { s.Status.State, s.BlockedBy = api.StateNotStarted, "winter" }, "flotilla run status winter"},
+		{func(s *api.UpdateRunStatus) { s.Status.State = api.StateStopped }, "flotilla run start spring"},
+		{func(s *api.UpdateRunStatus) { s.Status.State = api.StateFailed }, "flotilla run start spring, or first flotilla run skip spring member/dublin"},
+		{func(s *api.UpdateRunStatus) { s.Status.State = api.StateCompleted }, "flotilla run rerun spring"},
+		{func(s *api.UpdateRunStatus) { s.Status.State, s.FailureCount = api.StateCompleted, 0 }, "flotilla get members"},
+		{func(s *api.UpdateRunStatus) {
+			g := &s.Stages[1].BeforeGates[0]
+			g.GateID, g.Status.State = "id", api.StatePending
+		}, "flotilla run approve spring --gate prod/before/Approval"},
+	} {
+		run := springRun(t)
+		c.change(run.Status)
+		require.Equal(t, c.want, nextOfRun(run))
+	}
+}
+
+func TestExitCodeOfARun(t *testing.T) {
+	for state, want := range map[api.UpdateState][2]int{ // without and with failed members
+		api.StateCompleted: {ExitDone, ExitPartial}, api.StateSkipped: {ExitDone, ExitPartial}, api.StateFailed: {ExitPartial, ExitPartial},
+		api.StateRunning: {ExitDifferent, ExitDifferent}, api.StateStopped: {ExitDifferent, ExitDifferent}, api.StateNotStarted: {ExitDifferent, ExitDifferent},
+	} {
+		for failures, code := range want {
+			run := springRun(t)
+			run.Status.Status.State, run.Status.FailureCount = state, failures
+			var out bytes.Buffer
+			err := (&app{Environment: Environment{Out: &out, Err: &out}}).runOutcome(run)
+			got := ExitDone
+			if err != nil {
+				got = failureOf(err).Code
+			}
+			require.Equal(t, code, got, "%s with %d failures", state, failures)
+		}
+	}
+}
+
+func TestRunsInTheStatusOfTheFleet(t *testing.T) {
+	require.Empty(t, runCounts(nil))
+	require.Equal(t, "4: 1 Running, 1 Failed, 2 Completed", runCounts(map[string]int{"Completed": 2, "Running": 1, "Failed": 1}))
+}

@@ -1,0 +1,297 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"flotilla/core/plan"
+	"flotilla/core/window"
+)
+
+type windowsOptions struct {
+	source
+	moment
+	days   int
+	format string
+}
+
+func (a *app) windowsCommand() *cobra.Command {
+	o := &windowsOptions{}
+	cmd := &cobra.Command{
+		Use:   "windows [MEMBER…]",
+		Short: "Show when members may be upgraded: the maintenance windows of the next two weeks",
+		Long: `Show the maintenance windows of members: whether one is open now, which comes next, and the calendar of the next two weeks in the
+zone of the schedule. "upgrades" counts for runs of type Full and ControlPlaneOnly, "images" for NodeImageOnly; a member
+without a schedule may be upgraded at any time. A member that is named is shown window by window.
+
+It asks the hub, or, when files are named, answers from the MemberMaintenances and MemberClusters in them.`,
+		Example: `  flotilla windows
+  flotilla windows berlin --days 31
+  flotilla windows -f maintenance.yaml --now 2026-12-20T00:00:00Z`,
+		ValidArgsFunction: a.completeMembers,
+		RunE:              a.run(func(ctx context.Context, args []string) error { return a.windows(ctx, o, args) }),
+	}
+	o.source.addFlags(cmd.Flags())
+	cmd.Flags().StringVar(&o.now, "now", "", "time to begin at, RFC 3339 (default: now)")
+	cmd.Flags().IntVar(&o.days, "days", 14, "how many days, 1 to 366")
+	cmd.Flags().StringVarP(&o.format, "output", "o", "", "json: the stable form of docs/json.md; wide: every window of every member")
+	return cmd
+}
+
+func (a *app) windows(ctx context.Context, o *windowsOptions, args []string) error {
+	if o.format != "" && o.format != "json" && o.format != "wide" {
+		return usagef("unknown output format %q, expected json or wide", o.format)
+	}
+	if o.days < 1 || o.days > 366 {
+		return usagef("--days: found %d, expected 1 to 366", o.days)
+	}
+	now, err := o.time()
+	if err != nil {
+		return err
+	}
+	if now.IsZero() {
+		now = a.Now()
+	}
+	a.machine = o.format == "json"
+	maintained, err := a.maintained(ctx, o)
+	if err != nil {
+		return err
+	}
+	var missing error
+	if len(args) > 0 {
+		maintained, missing = narrowed(maintained, args)
+	}
+	calendar, err := newCalendar(maintained, now.UTC().Truncate(time.Second), o.days)
+	if err != nil {
+		return err
+	}
+	return errors.Join(a.printCalendar(o, calendar, len(args) > 0), missing)
+}
+
+// narrowed keeps the members that are named, and says which are not there.
+func narrowed(members []maintained, names []string) ([]maintained, error) {
+	var kept []maintained
+	var known []string
+	for i := range members {
+		known = append(known, members[i].name)
+	}
+	var missing []error
+	for _, arg := range names {
+		name := strings.TrimPrefix(arg, "member/")
+		i := slices.Index(known, name)
+		if i < 0 {
+			missing = append(missing, &Failure{
+				Code: ExitDifferent, Message: "there is no member " + name + meant(nearest(name, known)), Next: "flotilla get members",
+			})
+			continue
+		}
+		kept = append(kept, members[i])
+	}
+	return kept, joinErrors(ExitDifferent, missing)
+}
+
+// calendar is what windows -o json prints (docs/json.md).
+type calendar struct {
+	From    metav1.Time      `json:"from"`
+	To      metav1.Time      `json:"to"`
+	Members []calendarMember `json:"members"`
+}
+
+// calendarMember is one member with its schedules; none: it may be upgraded at any time.
+type calendarMember struct {
+	Name      string             `json:"name"`
+	Schedules []calendarSchedule `json:"schedules"`
+}
+
+// calendarSchedule is one schedule of a member. Opens and Closes are of the window that is open now or
+// comes next; null when there is none, or when it does not close.
+type calendarSchedule struct {
+	Type string `json:"type"` // upgrades or images
+	// Class is 1 open, 2 opening within 4 hours, 4 closed.
+	Class   int              `json:"class"`
+	Rule    string           `json:"rule"`
+	Zone    string           `json:"zone"`
+	Opens   *metav1.Time     `json:"opens"`
+	Closes  *metav1.Time     `json:"closes"`
+	Windows []calendarWindow `json:"windows"`
+
+	opening window.Opening
+	clock   *time.Location
+}
+
+// calendarWindow is one window; Closes is null when it does not close.
+type calendarWindow struct {
+	Opens  metav1.Time  `json:"opens"`
+	Closes *metav1.Time `json:"closes"`
+}
+
+func newCalendar(members []maintained, from time.Time, days int) (*calendar, error) {
+	c := &calendar{From: metav1.NewTime(from), To: metav1.NewTime(from.AddDate(0, 0, days)), Members: []calendarMember{}}
+	for i := range members {
+		member := calendarMember{Name: members[i].name, Schedules: []calendarSchedule{}}
+		for _, s := range members[i].schedules() {
+			parsed, err := window.Parse("spec."+s.field, s.window, time.LoadLocation)
+			if err != nil {
+				return nil, refusedf("the maintenance of %s cannot be followed: %v", members[i].name, err)
+			}
+			member.Schedules = append(member.Schedules, c.schedule(s, parsed))
+		}
+		c.Members = append(c.Members, member)
+	}
+	return c, nil
+}
+
+func (c *calendar) schedule(s namedSchedule, parsed *window.Schedule) calendarSchedule {
+	now := parsed.At(c.From.Time)
+	out := calendarSchedule{
+		Type: s.kind, Class: int(now.Class), Rule: ruleText(s.window), Zone: zoneText(s.window),
+		Opens: timeOrNull(now.Opens), Closes: timeOrNull(now.Closes), Windows: []calendarWindow{},
+		opening: now, clock: zoneOf(s.window),
+	}
+	for _, w := range parsed.Between(c.From.Time, c.To.Time) {
+		out.Windows = append(out.Windows, calendarWindow{Opens: metav1.NewTime(w.Opens), Closes: timeOrNull(w.Closes)})
+	}
+	return out
+}
+
+func timeOrNull(t time.Time) *metav1.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return &metav1.Time{Time: t}
+}
+
+func (a *app) printCalendar(o *windowsOptions, c *calendar, named bool) error {
+	if o.format == "json" {
+		return printJSON(a.Out, c)
+	}
+	if len(c.Members) == 0 {
+		if !named {
+			say(a.Err, "no members found\n")
+		}
+		return nil
+	}
+	if named || o.format == "wide" {
+		return a.printWindows(c)
+	}
+	w := tabwriter.NewWriter(a.Out, 0, 8, 3, ' ', 0)
+	say(w, "MEMBER\tFOR\tNOW\tNEXT\tZONE\t%s\n", weekdays(c))
+	for i := range c.Members {
+		m := &c.Members[i]
+		if len(m.Schedules) == 0 {
+			say(w, "%s\tall\tno window\tat any time\t-\t%s\n", m.Name, strings.Repeat("#", c.days()))
+		}
+		for j := range m.Schedules {
+			s := &m.Schedules[j]
+			say(w, "%s\t%s\t%s\t%s\t%s\t%s\n", m.Name, s.Type, openingText(s.opening, c.From.Time), s.next(), s.Zone, c.strip(s))
+		}
+	}
+	if err := w.Flush(); err != nil {
+		return fmt.Errorf("printing: %w", err)
+	}
+	if i := slices.IndexFunc(c.Members, func(m calendarMember) bool { return len(m.Schedules) > 0 }); i >= 0 {
+		a.next("flotilla windows %s", c.Members[i].Name)
+	}
+	return nil
+}
+
+// next is the window that is open or comes next, in UTC.
+func (s *calendarSchedule) next() string {
+	if s.Opens == nil {
+		return "-"
+	}
+	return span(plan.Moment(*s.Opens), s.Closes)
+}
+
+// span is "FROM to END", an end on the same day without its date.
+func span(from string, end *metav1.Time) string {
+	if end == nil {
+		return "since " + from
+	}
+	to := plan.Moment(*end)
+	if day, clock, _ := strings.Cut(to, " "); strings.HasPrefix(from, day) {
+		to = clock
+	}
+	return from + " to " + to
+}
+
+func (c *calendar) days() int { return int(c.To.Sub(c.From.Time).Hours()+23) / 24 }
+
+// weekdays are the initials of the days of the calendar, the first one of from.
+func weekdays(c *calendar) string {
+	var b strings.Builder
+	for d := range c.days() {
+		b.WriteByte(c.From.AddDate(0, 0, d).Weekday().String()[0])
+	}
+	return b.String()
+}
+
+// strip has a sign for each day on the clock of the schedule: # some window is open, - none is.
+func (c *calendar) strip(s *calendarSchedule) string {
+	var b strings.Builder
+	today := c.From.In(s.clock)
+	for d := range c.days() {
+		from := time.Date(today.Year(), today.Month(), today.Day()+d, 0, 0, 0, 0, s.clock)
+		to := time.Date(today.Year(), today.Month(), today.Day()+d+1, 0, 0, 0, 0, s.clock)
+		open := slices.ContainsFunc(s.Windows, func(w calendarWindow) bool {
+			return w.Opens.Time.Before(to) && (w.Closes == nil || w.Closes.After(from))
+		})
+		if open {
+			b.WriteByte('#')
+		} else {
+			b.WriteByte('-')
+		}
+	}
+	return b.String()
+}
+
+// printWindows lists every window, in UTC and on the clock of its schedule.
+func (a *app) printWindows(c *calendar) error {
+	for i := range c.Members {
+		m := &c.Members[i]
+		if i > 0 {
+			a.printf("\n")
+		}
+		if len(m.Schedules) == 0 {
+			a.printf("%s: no window, it may be upgraded at any time\n", m.Name)
+		}
+		for j := range m.Schedules {
+			s := &m.Schedules[j]
+			a.printf("%s, %s: %s\n  %s, %s\n", m.Name, s.Type, openingText(s.opening, c.From.Time), s.Rule, s.Zone)
+			w := tabwriter.NewWriter(a.Out, 0, 8, 3, ' ', 0)
+			for _, opened := range s.Windows {
+				say(w, "  %s\t%s\n", span(plan.Moment(opened.Opens), opened.Closes), s.local(&opened))
+			}
+			if err := w.Flush(); err != nil {
+				return fmt.Errorf("printing: %w", err)
+			}
+		}
+	}
+	return nil
+}
+
+// local is a window on the clock of its schedule, "Sat 02:00 CET, 4h".
+func (s *calendarSchedule) local(w *calendarWindow) string {
+	text := w.Opens.In(s.clock).Format("Mon 15:04 MST")
+	if w.Closes == nil {
+		return text
+	}
+	return text + ", " + shortDuration(w.Closes.Sub(w.Opens.Time))
+}
+
+// shortDuration is "4h" or "3h30m".
+func shortDuration(d time.Duration) string {
+	text := strings.TrimSuffix(d.String(), "0s")
+	if strings.HasSuffix(text, "h0m") {
+		text = strings.TrimSuffix(text, "0m")
+	}
+	return text
+}

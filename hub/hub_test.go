@@ -1,0 +1,73 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"testing"
+
+	"github.com/rs/zerolog"
+	"github.com/stretchr/testify/require"
+
+	"flotilla/bus"
+	"flotilla/bus/bustest"
+	"flotilla/configs"
+	"flotilla/hub/hubd"
+)
+
+func serverOf(t *testing.T, args ...string) *bus.ServerOptions {
+	t.Helper()
+	c := command()
+	require.NoError(t, c.ParseFlags(args))
+	config := configs.DefaultHub()
+	config.Dev, _ = c.Flags().GetBool("dev")
+	config.Bus.URL, _ = c.Flags().GetString("url")
+	return options(&config, zerolog.Nop(), environment(c)).Server
+}
+
+func TestTheEnvironmentNamesTheServersUnlessAFlagAsksForAnOwnOne(t *testing.T) {
+	t.Setenv("NATS_CONTEXT", "")
+	t.Setenv("NATS_URL", "")
+	require.NotNil(t, serverOf(t))
+	t.Setenv("NATS_URL", "nats://a:4222")
+	require.Nil(t, serverOf(t))
+	for _, own := range []string{"--dev", "--data=/tmp/x", "--host=0.0.0.0", "--port=0"} {
+		require.NotNil(t, serverOf(t, own), own)
+	}
+	require.Nil(t, serverOf(t, "--data=/tmp/x", "--url=nats://b:4222"))
+}
+
+func TestAHubWithItsOwnServerSaysHowToReachIt(t *testing.T) {
+	dir := t.TempDir()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel() // it starts, says so, and stops
+	var out bytes.Buffer
+	o := hubd.Options{Fleet: "shop", Log: zerolog.Nop(), Server: &bus.ServerOptions{Dir: dir, Host: "0.0.0.0", Port: -1}}
+	hub, err := hubd.New(o)
+	require.NoError(t, err)
+	require.NoError(t, hub.Start(t.Context()))
+	require.NoError(t, serve(ctx, hub, "shop", &out))
+	for _, want := range []string{
+		"export NATS_URL=nats://127.0.0.1:", "export NATS_CREDS=" + dir + "/operator.creds\n", "export FLOTILLA_FLEET=shop\n",
+		"member enrol berlin > berlin.creds", "--creds berlin.creds --fleet shop\n", "member admit berlin",
+	} {
+		require.Contains(t, out.String(), want)
+	}
+}
+
+func TestAHubOnServersThatOthersRunIsSilentOnStandardOutput(t *testing.T) {
+	server := bustest.Start(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	hub, err := hubd.New(hubd.Options{Fleet: bustest.Fleet, Log: zerolog.Nop(), Bus: server.TCP()})
+	require.NoError(t, err)
+	require.NoError(t, hub.Start(ctx))
+	cancel()
+	var out bytes.Buffer
+	require.NoError(t, serve(ctx, hub, bustest.Fleet, &out))
+	require.Empty(t, out.String())
+}
+
+func TestAMistypedFlagIsSuggested(t *testing.T) {
+	c := command()
+	c.SetArgs([]string{"--durabilty", "always"})
+	require.EqualError(t, c.Execute(), "unknown flag: --durabilty, did you mean --durability? See hub --help")
+}

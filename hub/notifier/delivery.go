@@ -1,0 +1,136 @@
+package notifier
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"flotilla/bus"
+	"flotilla/configs"
+	"flotilla/core/api"
+)
+
+// delivery brings the events of the stream to one channel, one after the other.
+type delivery struct {
+	notifier *Notifier
+	channel  *Channel
+	log      zerolog.Logger
+	position api.NotificationPosition
+	passed   int // events since the position was written
+}
+
+// begin reads where the channel was left; one that is new begins with what happens from now on.
+func (d *delivery) begin(ctx context.Context) (bus.AuditPosition, error) {
+	held, _, found, err := d.notifier.positions.Find(d.channel.name)
+	if err != nil {
+		d.log.Error().Err(err).Msg("how far it has come cannot be read, beginning anew")
+	}
+	if found {
+		d.position = held
+		return bus.AuditPosition{Sequence: held.Sequence, Stored: held.Stored}, nil
+	}
+	end, err := bus.AuditEnd(ctx, d.notifier.store.Conn)
+	for err != nil && ctx.Err() == nil {
+		d.log.Warn().Err(err).Msg("looking where to begin, trying again")
+		pause(ctx, d.notifier.options.FirstPause)
+		end, err = bus.AuditEnd(ctx, d.notifier.store.Conn)
+	}
+	if err != nil {
+		return end, err
+	}
+	d.position = api.NotificationPosition{
+		Header: api.NewHeader(api.KindNotification), Notification: d.channel.name, Sequence: end.Sequence, Stored: end.Stored,
+	}
+	return end, d.note(ctx)
+}
+
+// take delivers an event, if it is asked for, and notes that it is done with.
+func (d *delivery) take(ctx context.Context, e bus.AuditEvent) error {
+	asked := d.channel.filter.lets(&e.Audit)
+	if asked {
+		err := d.deliver(ctx, &e)
+		if ctx.Err() != nil && err != nil {
+			return nil
+		}
+		d.count(&e, err)
+	}
+	d.position.Sequence, d.position.Stored = e.Position.Sequence, e.Position.Stored
+	d.passed++
+	if asked || d.passed >= noteEvery {
+		return d.note(ctx)
+	}
+	return nil
+}
+
+// end notes what went by without being asked for, so that it is not looked at again.
+func (d *delivery) end(ctx context.Context) error {
+	if d.passed == 0 {
+		return nil
+	}
+	return d.note(ctx)
+}
+
+// deliver tries until the event is taken, refused, or older than the notification allows.
+func (d *delivery) deliver(ctx context.Context, e *bus.AuditEvent) error {
+	view := configs.NewEventView(d.notifier.store.Conn.Fleet.Name, e.Position.Sequence, &e.Audit)
+	wait := d.notifier.options.FirstPause
+	for try := 1; ; try++ {
+		err := d.channel.sender.send(ctx, view)
+		tooOld := time.Since(e.Position.Stored) > d.channel.retryFor && try >= leastTries
+		if err == nil || ctx.Err() != nil || errors.Is(err, errRefused) || tooOld {
+			return err
+		}
+		d.log.Warn().Err(err).Str("event", view.ID).Int("try", try).Dur("pause", wait).Msg("an event could not be sent, trying again")
+		pause(ctx, wait)
+		wait = min(2*wait, lastPause)
+	}
+}
+
+// count notes how a delivery ended, and tells of an event that was given up.
+func (d *delivery) count(e *bus.AuditEvent, err error) {
+	if err == nil {
+		d.position.Sent++
+		return
+	}
+	d.position.GivenUp++
+	d.position.LastError = err.Error()
+	d.log.Error().Err(err).Uint64("sequence", e.Position.Sequence).Str("object", e.Object).Msg("an event is given up")
+	d.notifier.store.Audit.Record(api.Audit{
+		Object: "notification/" + d.channel.name, Type: "Warning", Reason: "NotificationFailed", By: by,
+		Message: fmt.Sprintf("event %d, %s of %s, is given up: %v", e.Position.Sequence, e.Reason, e.Object, err),
+	})
+}
+
+// note writes the position, also while ctx ends: what was delivered is not to be sent again. The hub of
+// an older term cannot write it.
+func (d *delivery) note(ctx context.Context) error {
+	writing, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	defer context.AfterFunc(ctx, func() { time.AfterFunc(noteTimeout, cancel) })()
+	key := d.notifier.positions.Key(d.channel.name)
+	for {
+		_, err := d.notifier.store.Writer.Write(writing, bus.Put(key, d.position, d.notifier.store.State.Revision(key)))
+		if err == nil {
+			d.passed = 0
+			return nil
+		}
+		if ctx.Err() != nil || errors.Is(err, bus.ErrDeposed) {
+			return fmt.Errorf("noting how far it has come: %w", err)
+		}
+		d.log.Warn().Err(err).Msg("noting how far it has come, trying again")
+		pause(ctx, d.notifier.options.FirstPause)
+	}
+}
+
+// pause waits for d or for ctx.
+func pause(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-timer.C:
+	}
+}

@@ -1,0 +1,213 @@
+package notifier
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"flotilla/bus"
+	"flotilla/bus/bustest"
+	"flotilla/configs"
+	"flotilla/core/api"
+)
+
+func TestEventsAreSentOnceEachInOrderAndFiltered(t *testing.T) {
+	store := bustest.Start(t).Lead(t)
+	r := newReceiver(t)
+	happen(store, "wanted, but before it was configured")
+	bustest.Eventually(t, func() error {
+		end, err := bus.AuditEnd(t.Context(), store.Conn)
+		if err == nil && end.Sequence == 0 {
+			err = errors.New("nothing is stored")
+		}
+		return err
+	})
+	n := hook(r.URL)
+	n.When = configs.NotificationFilter{Messages: []string{"wanted*"}}
+	n.Webhook.Headers = map[string]string{"Authorization": "Bearer ${TOKEN}", "Content-Type": "text/plain"}
+	stop := serve(t, store, n)
+	happen(store, "wanted 1", "other", "wanted \"2\"")
+	r.until(t, `"wanted 1"`, `"wanted \"2\""`)
+	header := r.got[0].header
+	require.Equal(t, "Bearer value-of-TOKEN", header.Get("Authorization"))
+	require.Equal(t, "text/plain", header.Get("Content-Type"))
+	require.Regexp(t, `^test/\d+$`, header.Get("Flotilla-Event"))
+	require.NotEqual(t, header.Get("Flotilla-Event"), r.got[1].header.Get("Flotilla-Event"))
+	require.Contains(t, header.Get("User-Agent"), "flotilla-hub/")
+	p := untilPosition(t, store, func(p api.NotificationPosition) bool { return p.Sent == 2 })
+	require.Zero(t, p.GivenUp)
+	stop()
+}
+
+// An event is tried again until it is taken, and holds up those behind it; what another answer than 2xx
+// means is that it was not taken.
+func TestAnEventIsTriedAgain(t *testing.T) {
+	store := bustest.Start(t).Lead(t)
+	r := newReceiver(t)
+	answers := []int{http.StatusInternalServerError, http.StatusUnauthorized, http.StatusFound, http.StatusTooManyRequests}
+	r.answer(func(n int) int {
+		if n <= len(answers) {
+			return answers[n-1]
+		}
+		return http.StatusNoContent
+	})
+	serve(t, store, hook(r.URL))
+	happen(store, "a", "b")
+	r.until(t, `"a"`, `"a"`, `"a"`, `"a"`, `"a"`, `"b"`)
+	p := untilPosition(t, store, func(p api.NotificationPosition) bool { return p.Sent == 2 })
+	require.Zero(t, p.GivenUp)
+}
+
+// What the receiver refuses, and what stays undelivered for longer than allowed, is given up, told of,
+// and holds up nothing more. What is told goes to no notification.
+func TestAnEventIsGivenUp(t *testing.T) {
+	store := bustest.Start(t).Lead(t)
+	r := newReceiver(t)
+	r.answer(func(n int) int {
+		switch {
+		case n == 1:
+			return http.StatusUnprocessableEntity
+		case n <= 1+leastTries:
+			return http.StatusBadGateway
+		}
+		return http.StatusOK
+	})
+	n := hook(r.URL)
+	n.RetryFor = 1
+	serve(t, store, n)
+	happen(store, "refused", "too old", "fine")
+	r.until(t, `"refused"`, `"too old"`, `"too old"`, `"too old"`, `"fine"`)
+	p := untilPosition(t, store, func(p api.NotificationPosition) bool { return p.Sent == 1 })
+	require.Equal(t, uint64(2), p.GivenUp)
+	require.Contains(t, p.LastError, `502 Bad Gateway: "said by the receiver"`)
+	var told []api.Audit
+	bustest.Eventually(t, func() (err error) {
+		told, err = bus.ReadAudit(t.Context(), store.Conn, bus.AuditQuery{Object: "notification/hook"})
+		if err == nil && len(told) < 2 {
+			return os.ErrNotExist
+		}
+		return err
+	})
+	require.Len(t, told, 2)
+	require.Equal(t, "NotificationFailed", told[0].Reason)
+	require.Equal(t, "Warning", told[0].Type)
+	require.Contains(t, told[0].Message, "Running of run/spring, is given up: refused: ")
+	happen(store, "last")
+	r.until(t, `"refused"`, `"too old"`, `"too old"`, `"too old"`, `"fine"`, `"last"`)
+}
+
+// A hub that stops, or dies, loses nothing: the next one goes on where its predecessor came to.
+func TestTheNextLeaderGoesOn(t *testing.T) {
+	server := bustest.Start(t)
+	store := server.Lead(t)
+	r := newReceiver(t)
+	stop := serve(t, store, hook(r.URL))
+	happen(store, "a")
+	r.until(t, `"a"`)
+	untilPosition(t, store, func(p api.NotificationPosition) bool { return p.Sent == 1 })
+	stop()
+	happen(store, "b", "c")
+
+	r.answer(func(int) int { return http.StatusServiceUnavailable })
+	stop = serve(t, store, hook(r.URL))
+	bustest.Eventually(t, func() error {
+		if len(r.bodies()) < 2 {
+			return os.ErrNotExist
+		}
+		return nil
+	})
+	stop()
+	require.Equal(t, uint64(1), untilPosition(t, store, func(api.NotificationPosition) bool { return true }).Sent)
+
+	r.mu.Lock()
+	r.got = nil
+	r.mu.Unlock()
+	r.answer(func(int) int { return http.StatusOK })
+	serve(t, store, hook(r.URL))
+	r.until(t, `"b"`, `"c"`)
+}
+
+func TestNotificationsOutliveARestartOfTheBroker(t *testing.T) {
+	server := bustest.Start(t)
+	store := server.Lead(t)
+	r := newReceiver(t)
+	serve(t, store, hook(r.URL))
+	happen(store, "a")
+	r.until(t, `"a"`)
+	server.Restart(t)
+	happen(store, "b")
+	bustest.EventuallyIn(t, 30*time.Second, func() error {
+		if got := r.bodies(); got[len(got)-1] != `"b"` {
+			return os.ErrNotExist
+		}
+		return nil
+	})
+}
+
+func TestOneThatCannotDeliverHoldsUpNoOther(t *testing.T) {
+	store := bustest.Start(t).Lead(t)
+	r := newReceiver(t)
+	stuck := hook("http://127.0.0.1:1/s3cret")
+	stuck.Name = "stuck"
+	serve(t, store, stuck, hook(r.URL))
+	happen(store, "a", "b")
+	r.until(t, `"a"`, `"b"`)
+	p, ok := position(store, "stuck")
+	require.True(t, ok)
+	require.Zero(t, p.Sent)
+}
+
+func TestAURLIsNeverTold(t *testing.T) {
+	c := channels(t, hook("http://127.0.0.1:1/${TOKEN}"))
+	err := c[0].sender.send(t.Context(), configs.EventView{})
+	require.ErrorContains(t, err, "posting to 127.0.0.1:1: ")
+	require.NotContains(t, err.Error(), "value-of")
+}
+
+func TestACommandGetsTheEvent(t *testing.T) {
+	store := bustest.Start(t).Lead(t)
+	out := filepath.Join(t.TempDir(), "out")
+	script := `cat > "$OUT.tmp"; echo "$FLOTILLA_REASON|$FLOTILLA_OBJECT|$FLOTILLA_EVENT|$KEY|$1" >> "$OUT.tmp"; mv "$OUT.tmp" "$OUT"`
+	serve(t, store, configs.Notification{
+		Name: "hook", RetryFor: configs.Duration(time.Hour),
+		Command: &configs.Command{
+			Argv: []string{"sh", "-c", script, "sh", "first argument"}, Timeout: configs.Duration(10 * time.Second),
+			Environment: map[string]string{"OUT": out, "KEY": "${KEY}"},
+		},
+	})
+	happen(store, "a")
+	untilPosition(t, store, func(p api.NotificationPosition) bool { return p.Sent == 1 })
+	text, err := os.ReadFile(out)
+	require.NoError(t, err)
+	first, second, _ := strings.Cut(strings.TrimSpace(string(text)), "\n")
+	var view configs.EventView
+	require.NoError(t, json.Unmarshal([]byte(first), &view))
+	require.Equal(t, "a", view.Message)
+	require.Equal(t, "spring", view.Name)
+	require.Equal(t, "Running|run/spring|"+view.ID+"|value-of-KEY|first argument", second)
+}
+
+func TestACommandThatFailsOrHangs(t *testing.T) {
+	run := func(script string, timeout time.Duration) error {
+		c := channels(t, configs.Notification{
+			Name: "c", Command: &configs.Command{Argv: []string{"sh", "-c", script}, Timeout: configs.Duration(timeout)},
+		})
+		return c[0].sender.send(t.Context(), configs.EventView{})
+	}
+	require.NoError(t, run("yes | head -c 1000000", time.Minute))
+	err := run("echo no disk >&2; exit 3", time.Minute)
+	require.ErrorContains(t, err, `running sh: exit status 3: "no disk"`)
+	require.NotErrorIs(t, err, errRefused)
+	began := time.Now()
+	require.ErrorContains(t, run("sleep 60 & wait", 100*time.Millisecond), "ended after 100ms")
+	require.Less(t, time.Since(began), 30*time.Second)
+	c := channels(t, configs.Notification{Name: "c", Command: &configs.Command{Argv: []string{"/no/such/program"}, Timeout: configs.Duration(time.Second)}})
+	require.ErrorIs(t, c[0].sender.send(t.Context(), configs.EventView{}), os.ErrNotExist)
+}

@@ -1,0 +1,248 @@
+package runner
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/uuid"
+
+	"flotilla/bus"
+	"flotilla/core/api"
+	"flotilla/core/upgrade"
+	"flotilla/subjects"
+)
+
+// followProfile makes, starts, stops and removes runs as a profile asks for (updates.md 3.6). Each of
+// them is a write of its own that a repeat finds done; what is noted in the profile's status comes last,
+// with the run it speaks of.
+func (r *Runner) followProfile(ctx context.Context, name string) (time.Time, error) {
+	in, revision, err := r.gatherProfile(name)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("gathering profile %s: %w", name, err)
+	}
+	key := r.records.profiles.Key(name)
+	if in == nil {
+		if revision == 0 {
+			return time.Time{}, nil
+		}
+		_, err := r.store.Writer.Write(ctx, bus.Delete(key, revision))
+		return time.Time{}, err
+	}
+	d := upgrade.Reconcile(*in)
+	who := subjects.KindProfile + " " + name
+	for _, run := range d.Remove {
+		if err := r.remove(ctx, run, who); err != nil {
+			return time.Time{}, err
+		}
+	}
+	for _, run := range d.Stop {
+		if err := r.act(ctx, run, api.VerbRunStop, who); err != nil {
+			return time.Time{}, err
+		}
+	}
+	var ops []bus.Op
+	if d.Changed {
+		ops = append(ops, bus.Put(key, d.Status, revision))
+	}
+	switch {
+	case d.Create != nil:
+		err = r.adopt(ctx, d.Create, d.Start != "", who, ops...)
+	case len(ops) > 0:
+		_, err = r.store.Writer.Write(ctx, ops...)
+	}
+	if err == nil && d.Changed {
+		r.noteTrigger(name, &d.Status)
+	}
+	if err == nil && d.Create == nil && d.Start != "" {
+		err = r.act(ctx, d.Start, api.VerbRunStart, who)
+	}
+	return r.at(d.Recheck), err
+}
+
+func (r *Runner) noteTrigger(name string, status *api.AutoUpgradeProfileStatus) {
+	kind := "Normal"
+	if status.LastTriggerStatus == api.TriggerFailed {
+		kind = "Warning"
+	}
+	r.store.Audit.Record(api.Audit{
+		Object: subjects.KindProfile + "/" + name, Type: kind, Reason: "Trigger" + status.LastTriggerStatus,
+		Message: status.LastTriggerMessage, By: by,
+	})
+}
+
+// gatherProfile collects what a profile depends on, nil when its spec is gone, and the revision of its
+// status.
+func (r *Runner) gatherProfile(name string) (*upgrade.ProfileInput, uint64, error) {
+	status, revision, noted, unread := r.records.profiles.Find(name)
+	spec, _, found, err := r.records.profileSpecs.Find(name)
+	if err != nil || !found {
+		return nil, revision, err
+	}
+	if unread != nil {
+		return nil, revision, unread
+	}
+	profile, err := spec.DecodeProfile()
+	if err != nil {
+		return nil, revision, err
+	}
+	in := &upgrade.ProfileInput{Profile: profile, Now: r.options.Now()}
+	if noted && status.UID == spec.UID {
+		in.Status = &status
+	}
+	if in.Strategy, err = r.records.strategy(profile.Spec.StrategyName); err != nil {
+		return nil, revision, err
+	}
+	if in.View, err = r.viewFor(""); err != nil {
+		return nil, revision, err
+	}
+	in.Runs, err = r.heads()
+	return in, revision, err
+}
+
+// heads are all runs of the fleet as profiles see them.
+func (r *Runner) heads() ([]upgrade.RunHead, error) {
+	var heads []upgrade.RunHead
+	specs, err := r.records.runSpecs.FindAll()
+	if err != nil {
+		return nil, err
+	}
+	for _, entry := range specs {
+		run, err := r.records.run(entry.Name)
+		if err != nil {
+			return nil, err
+		}
+		head := upgrade.RunHead{Name: entry.Name, Profile: run.Spec.AutoUpgradeProfile, State: api.StateNotStarted}
+		status, _, found, err := r.records.runs.Find(entry.Name)
+		if err != nil {
+			return nil, err
+		}
+		if found {
+			head.State, head.BlockedBy = status.Status.State, status.BlockedBy
+		}
+		heads = append(heads, head)
+	}
+	return heads, nil
+}
+
+// adopt writes a run that a profile made, spec and status, and starts it in the same write when start is
+// set: a hub that ends in between leaves no run that nobody starts. With it goes whatever else ops say.
+func (r *Runner) adopt(ctx context.Context, made *upgrade.NewRun, start bool, who string, ops ...bus.Op) error {
+	run, status := &made.Run, made.Status
+	run.UID = types.UID(uuid.NewUUID())
+	status.UID = string(run.UID)
+	spec, err := specOf(run)
+	if err != nil {
+		return err
+	}
+	now := r.options.Now()
+	ops = append(ops, bus.Put(r.records.runSpecs.Key(run.Name), spec, 0))
+	var step upgrade.Decision
+	if start {
+		view, err := r.viewFor("")
+		if err != nil {
+			return err
+		}
+		var refusal *api.Refusal
+		if step, refusal = upgrade.Operate(run, &status, view, now, api.VerbRunStart, &api.RunRequest{Run: run.Name}); refusal == nil {
+			status = step.Status
+			ops = append(ops, r.lockOps(&step, run.Name, now)...)
+		} else {
+			status.Warnings = append(status.Warnings, "its profile could not start it: "+refusal.Error())
+		}
+	}
+	ops = append(ops, bus.Put(r.records.runs.Key(run.Name), status, 0))
+	if _, err := r.store.Writer.Write(ctx, ops...); err != nil {
+		return fmt.Errorf("making run %s: %w", run.Name, err)
+	}
+	r.store.Audit.Record(api.Audit{
+		Object: runObject(run.Name), Type: "Normal", Reason: "Created", By: who,
+		Message: fmt.Sprintf("%d members in %d stages", status.Members, len(status.Stages)),
+	})
+	r.tell(step.Events, who)
+	return nil
+}
+
+// specOf is the spec of a run as the door would store it.
+func specOf(run *api.UpdateRun) (api.Spec, error) {
+	body, err := json.Marshal(run)
+	if err != nil {
+		return api.Spec{}, fmt.Errorf("encoding run %s: %w", run.Name, err)
+	}
+	return api.Spec{
+		Header: api.NewHeader(api.KindSpec),
+		Object: api.ObjectRef{APIVersion: api.VersionFlotilla, Kind: api.KindUpdateRun, Name: run.Name},
+		UID:    string(run.UID), Generation: run.Generation, Created: run.CreationTimestamp,
+		Body: body, Size: len(body), Action: api.ActionCreated,
+	}, nil
+}
+
+// act does to a run what a profile asks for; a refusal is noted with the run.
+func (r *Runner) act(ctx context.Context, run, verb, who string) error {
+	s, err := r.gather(run)
+	if err != nil || s.run == nil || s.status == nil {
+		return err
+	}
+	step, refusal := upgrade.Operate(s.run, s.status, s.view, s.now, verb, &api.RunRequest{Run: run})
+	if refusal != nil {
+		r.store.Audit.Record(api.Audit{
+			Object: runObject(run), Type: "Warning", Reason: refusal.Code, Message: verb + ": " + refusal.Error(), By: who,
+		})
+		return nil
+	}
+	r.queue.Add(runKey + run)
+	return r.carry(ctx, s, &step, who)
+}
+
+// remove deletes a run that waited in vain, spec and status.
+func (r *Runner) remove(ctx context.Context, run, who string) error {
+	var ops []bus.Op
+	if _, revision, found := r.records.runSpecs.Get(run); found {
+		ops = append(ops, bus.Delete(r.records.runSpecs.Key(run), revision))
+	}
+	if status, revision, found := r.records.runs.Get(run); found {
+		ops = append(ops, r.releaseAll(&status)...)
+		ops = append(ops, bus.Delete(r.records.runs.Key(run), revision))
+	}
+	if _, err := r.store.Writer.Write(ctx, ops...); err != nil {
+		return fmt.Errorf("removing run %s: %w", run, err)
+	}
+	r.store.Audit.Record(api.Audit{
+		Object: runObject(run), Type: "Normal", Reason: "Removed", By: who, Message: "a newer run takes its place",
+	})
+	return nil
+}
+
+// generate makes the run that a profile stands for now, without starting it.
+func (r *Runner) generate(ctx context.Context, ask *api.RunRequest) (*api.RunResponse, error) {
+	in, _, err := r.gatherProfile(ask.Run)
+	if err != nil {
+		return nil, err
+	}
+	if in == nil {
+		return nil, &api.Refusal{
+			Code: api.CodeRunNotFound, Message: fmt.Sprintf("there is no AutoUpgradeProfile %q", ask.Run), Next: "flotilla get profiles",
+		}
+	}
+	name, made, refusal := upgrade.GenerateRun(*in)
+	if refusal != nil {
+		return nil, refusal
+	}
+	if made != nil {
+		if err := r.adopt(ctx, made, false, "user"); err != nil {
+			return nil, err
+		}
+	}
+	s, err := r.gather(name)
+	if err != nil {
+		return nil, err
+	}
+	if s.status == nil {
+		return &api.RunResponse{Run: name, State: api.StateNotStarted, Unchanged: true}, nil
+	}
+	answer := r.answer(s)
+	answer.Unchanged = made == nil
+	return answer, nil
+}

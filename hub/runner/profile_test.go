@@ -1,0 +1,171 @@
+package runner_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"flotilla/bus"
+	"flotilla/bus/bustest"
+	"flotilla/core/api"
+	"flotilla/hub/runner"
+	"flotilla/subjects"
+)
+
+// catalog publishes GA versions everywhere.
+func (y *yard) catalog(generation int64, versions ...string) {
+	y.t.Helper()
+	var list []string
+	for _, v := range versions {
+		list = append(list, fmt.Sprintf(`{"version":%q,"state":"GA","regions":["weu"]}`, v))
+	}
+	y.spec(subjects.CatalogSpecs, api.KindVersionCatalog, api.CatalogDefault, generation, `{"kubernetes":[`+strings.Join(list, ",")+`]}`)
+}
+
+func (y *yard) profile(name, spec string) {
+	y.t.Helper()
+	y.spec(subjects.ProfileSpecs, api.KindAutoUpgradeProfile, name, 1, spec)
+}
+
+// made waits until there are so many runs, and returns them as "version state", sorted by name.
+func (y *yard) made(count int) map[string]string {
+	y.t.Helper()
+	found := map[string]string{}
+	bustest.Eventually(y.t, func() error {
+		clear(found)
+		for _, entry := range y.runs.All() {
+			found[entry.Value.ResolvedKubernetesVersion] = entry.Name + " " + text(&entry.Value, true)
+		}
+		if len(found) != count {
+			return fmt.Errorf("there are %d runs, wanted %d: %v", len(found), count, found)
+		}
+		return nil
+	})
+	return found
+}
+
+func (y *yard) version(version, want string) string {
+	y.t.Helper()
+	name := ""
+	bustest.Eventually(y.t, func() error {
+		for _, entry := range y.runs.All() {
+			if entry.Value.ResolvedKubernetesVersion == version {
+				name = entry.Name
+				if got := text(&entry.Value, true); got != want {
+					return fmt.Errorf("the run to %s is %q, wanted %q", version, got, want)
+				}
+				return nil
+			}
+		}
+		return errors.New("no run to " + version)
+	})
+	return name
+}
+
+// A profile makes a run for what its channel stands for and starts it; newer ones wait for it, only the
+// newest of them is kept, and it starts when the way is free.
+func TestAProfileFollowsItsChannel(t *testing.T) {
+	y := newYard(t, runner.Options{Poll: never}, "berlin")
+	y.catalog(1, "1.29.2", "1.29.9")
+	y.profile("fast", `{"channel":"Rapid"}`)
+	first := y.version("1.29.9", "Running: berlin Running")
+	y.told("run/"+first, "Created", "by profile fast")
+	y.told("profile/fast", "TriggerSucceeded", "created and started run "+first)
+	spec, _, found := bus.TableOf[api.Spec](y.store.State, subjects.RunSpecs).Get(first)
+	require.True(t, found, "a run that a profile makes is an object like any other")
+	run, err := spec.DecodeRun()
+	require.NoError(t, err)
+	require.Equal(t, "fast", run.Spec.AutoUpgradeProfile)
+	status, _, _ := y.runs.Get(first)
+	require.Equal(t, string(run.UID), status.UID)
+	require.NotEmpty(t, status.UID)
+
+	y.catalog(2, "1.29.2", "1.29.9", "1.30.1")
+	second := y.version("1.30.1", "NotStarted: berlin NotStarted")
+	blocked, _, _ := y.runs.Get(second)
+	require.Equal(t, first, blocked.BlockedBy)
+	y.catalog(3, "1.29.2", "1.29.9", "1.30.1", "1.30.2")
+	y.version("1.30.2", "NotStarted: berlin NotStarted")
+	require.NotContains(t, y.made(2), "1.30.1")
+	y.told("run/"+second, "Removed", "a newer run takes its place", "by profile fast")
+
+	y.conclude(first, "berlin", api.OutcomeSucceeded)
+	y.version("1.29.9", "Completed: berlin Completed")
+	y.version("1.30.2", "Running: berlin Running")
+}
+
+func TestSupersededRunsAreStopped(t *testing.T) {
+	y := newYard(t, runner.Options{Poll: never}, "berlin")
+	y.catalog(1, "1.29.9")
+	y.profile("fast", `{"channel":"Rapid","overlapPolicy":"Supersede"}`)
+	first := y.version("1.29.9", "Running: berlin Running")
+	y.catalog(2, "1.29.9", "1.30.1")
+	y.version("1.29.9", "Stopping: berlin Running")
+	y.version("1.30.1", "NotStarted: berlin NotStarted")
+	y.conclude(first, "berlin", api.OutcomeSucceeded)
+	y.version("1.29.9", "Stopped: berlin Completed")
+	y.version("1.30.1", "Running: berlin Running")
+}
+
+// A member that joins behind the channel makes a profile act; one that has nobody to move makes no run.
+func TestAProfileActsWhenAMemberCouldBeMoved(t *testing.T) {
+	y := newYard(t, runner.Options{Poll: never})
+	y.catalog(1, "1.29.9")
+	y.member("oslo", "u-oslo", nil)
+	y.inventory("oslo", "1.29.9")
+	y.profile("fast", `{"channel":"Rapid"}`)
+	y.made(0)
+	y.member("berlin", "u-berlin", nil)
+	y.inventory("berlin", "1.29.2")
+	y.version("1.29.9", "Running: berlin Running, oslo NotStarted")
+}
+
+func TestAProfileThatCannotMakeARunSaysWhy(t *testing.T) {
+	y := newYard(t, runner.Options{Poll: never}, "berlin")
+	y.catalog(1, "1.29.9")
+	y.profile("fast", `{"channel":"Rapid","strategyName":"slow"}`)
+	profiles := bus.TableOf[api.AutoUpgradeProfileStatus](y.store.State, subjects.Profiles)
+	noted := func(want string) {
+		t.Helper()
+		bustest.Eventually(t, func() error {
+			if p, _, _ := profiles.Get("fast"); p.LastTriggerStatus != want {
+				return fmt.Errorf("noted %+v, wanted %s", p, want)
+			}
+			return nil
+		})
+	}
+	noted(api.TriggerFailed)
+	y.told("profile/fast", "TriggerFailed", "there is no UpdateStrategy slow")
+	y.spec(subjects.StrategySpecs, api.KindUpdateStrategy, "slow", 1, `{"stages":[{"name":"all","memberSelector":{"byLabel":""}}]}`)
+	y.version("1.29.9", "Running: berlin Running")
+	noted(api.TriggerSucceeded)
+
+	y.put(subjects.ProfileSpecs.Key("fast"), nil)
+	noted("")
+	y.version("1.29.9", "Running: berlin Running")
+}
+
+// Generating makes the run once, does not start it, and finds it whatever became of it.
+func TestGenerate(t *testing.T) {
+	y := newYard(t, runner.Options{Poll: never}, "berlin")
+	y.catalog(1, "1.29.9")
+	y.profile("fast", `{"channel":"Rapid","disabled":true}`)
+	first, err := y.ask(api.VerbRunGenerate, api.RunRequest{Run: "fast", Request: "a"})
+	require.NoError(t, err)
+	require.False(t, first.Unchanged)
+	require.Equal(t, api.StateNotStarted, first.State)
+	again, err := y.ask(api.VerbRunGenerate, api.RunRequest{Run: "fast", Request: "b"})
+	require.NoError(t, err)
+	require.True(t, again.Unchanged)
+	require.Equal(t, first.Run, again.Run)
+	y.start(first.Run)
+	y.conclude(first.Run, "berlin", api.OutcomeSucceeded)
+	y.eventually(first.Run, "Completed: berlin Completed")
+	again, err = y.ask(api.VerbRunGenerate, api.RunRequest{Run: "fast", Request: "c"})
+	require.NoError(t, err)
+	require.Equal(t, first.Run, again.Run)
+	require.Equal(t, api.StateCompleted, again.State)
+}

@@ -1,0 +1,153 @@
+package runner
+
+import (
+	"time"
+
+	"flotilla/bus"
+	"flotilla/core/api"
+	"flotilla/core/upgrade"
+	"flotilla/subjects"
+)
+
+// records are what decisions depend on.
+type records struct {
+	store        *bus.Store
+	members      *bus.Table[api.Spec]
+	maintenance  *bus.Table[api.Spec]
+	runSpecs     *bus.Table[api.Spec]
+	strategies   *bus.Table[api.Spec]
+	profileSpecs *bus.Table[api.Spec]
+	catalogs     *bus.Table[api.Spec]
+	seen         *bus.Table[api.MemberRecord]
+	runs         *bus.Table[api.UpdateRunStatus]
+	profiles     *bus.Table[api.AutoUpgradeProfileStatus]
+	locks        *bus.Locks
+	results      *bus.Values[api.UpgradeResult]
+	inventories  *bus.Values[api.MemberInventory]
+	heartbeats   *bus.Cache
+
+	decoded map[string]decodedRun // by run
+	parsed  parsedCatalog
+}
+
+// decodedRun is a run as its spec of a revision holds it.
+type decodedRun struct {
+	revision uint64
+	run      *api.UpdateRun
+}
+
+type parsedCatalog struct {
+	revision uint64
+	catalog  *upgrade.Catalog
+}
+
+func newRecords(s *bus.Store) *records {
+	spec := func(f subjects.Family) *bus.Table[api.Spec] { return bus.TableOf[api.Spec](s.State, f) }
+	return &records{
+		store:   s,
+		members: spec(subjects.MemberSpecs), maintenance: spec(subjects.MaintenanceSpecs), runSpecs: spec(subjects.RunSpecs),
+		strategies: spec(subjects.StrategySpecs), profileSpecs: spec(subjects.ProfileSpecs), catalogs: spec(subjects.CatalogSpecs),
+		seen:        bus.TableOf[api.MemberRecord](s.State, subjects.Members),
+		runs:        bus.TableOf[api.UpdateRunStatus](s.State, subjects.Runs),
+		profiles:    bus.TableOf[api.AutoUpgradeProfileStatus](s.State, subjects.Profiles),
+		locks:       bus.LocksOf(s.State),
+		results:     bus.ValuesOf[api.UpgradeResult](s.Results),
+		inventories: bus.ValuesOf[api.MemberInventory](s.Inventories),
+		heartbeats:  s.Heartbeats,
+		decoded:     map[string]decodedRun{},
+	}
+}
+
+// run returns a run as users wrote it, nil when it has no spec. Each revision is decoded once.
+func (r *records) run(name string) (*api.UpdateRun, error) {
+	spec, revision, found, err := r.runSpecs.Find(name)
+	if err != nil || !found {
+		delete(r.decoded, name)
+		return nil, err
+	}
+	if held, ok := r.decoded[name]; ok && held.revision == revision {
+		return held.run, nil
+	}
+	run, err := spec.DecodeRun()
+	if err != nil {
+		return nil, err
+	}
+	r.decoded[name] = decodedRun{revision, run}
+	return run, nil
+}
+
+// strategy returns a strategy, nil when there is none of that name.
+func (r *records) strategy(name string) (*api.UpdateStrategy, error) {
+	spec, _, found, err := r.strategies.Find(name)
+	if name == "" || err != nil || !found {
+		return nil, err
+	}
+	return spec.DecodeStrategy()
+}
+
+// catalog returns the catalog that counts, nil when there is none.
+func (r *records) catalog() (*upgrade.Catalog, error) {
+	spec, revision, found, err := r.catalogs.Find(api.CatalogDefault)
+	if err != nil || !found {
+		return nil, err
+	}
+	if r.parsed.revision == revision {
+		return r.parsed.catalog, nil
+	}
+	object, err := spec.DecodeCatalog()
+	if err != nil {
+		return nil, err
+	}
+	catalog, err := upgrade.NewCatalog(&object.Spec)
+	if err != nil {
+		return nil, err
+	}
+	r.parsed = parsedCatalog{revision, catalog}
+	return catalog, nil
+}
+
+// facts returns what is known of a member; false when it is none.
+func (r *records) facts(name string) (upgrade.MemberFacts, bool, error) {
+	spec, _, found, err := r.members.Find(name)
+	if err != nil || !found {
+		return upgrade.MemberFacts{}, false, err
+	}
+	mc, err := spec.DecodeMember()
+	if err != nil {
+		return upgrade.MemberFacts{}, false, err
+	}
+	var record *api.MemberRecord
+	var state api.MemberState
+	var lastSeen time.Time
+	seen, _, known, err := r.seen.Find(name)
+	if err != nil {
+		return upgrade.MemberFacts{}, false, err
+	}
+	if known {
+		record, state, lastSeen = &seen, seen.State, seen.LastSeen.Time
+	}
+	var maintenance *api.MaintenanceConfiguration
+	schedules, _, found, err := r.maintenance.Find(name)
+	if err != nil {
+		return upgrade.MemberFacts{}, false, err
+	}
+	if found {
+		object, err := schedules.DecodeMaintenance()
+		if err != nil {
+			return upgrade.MemberFacts{}, false, err
+		}
+		maintenance = &object.Spec
+	}
+	inventory, _ := r.inventories.Get(name)
+	m := api.MemberFrom(mc, record, time.Time{})
+	return upgrade.FactsOf(&m, state, lastSeen, inventory, maintenance), true, nil
+}
+
+// lastHeard is when the hub last heard of an agent, by a clock that shows now; zero when it never did.
+func (r *records) lastHeard(member string, now time.Time) time.Time {
+	entry, found := r.heartbeats.Get(member)
+	if !found {
+		return time.Time{}
+	}
+	return now.Add(-r.heartbeats.Age(entry, time.Now()))
+}

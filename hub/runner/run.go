@@ -1,0 +1,159 @@
+package runner
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"flotilla/bus"
+	"flotilla/core/api"
+	"flotilla/core/upgrade"
+	"flotilla/subjects"
+)
+
+// by is who writes these events.
+const by = "runner"
+
+func resultKey(member, run string) string {
+	return subjects.ResultKey(member, subjects.CommandUpgrade, run)
+}
+
+// followRun creates, steps or removes a run, as its records ask for.
+func (r *Runner) followRun(ctx context.Context, name string) (time.Time, error) {
+	s, err := r.gather(name)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("gathering run %s: %w", name, err)
+	}
+	switch {
+	case s.run == nil:
+		return time.Time{}, r.forget(ctx, s)
+	case s.stale():
+		return time.Time{}, r.create(ctx, s)
+	}
+	step := upgrade.Step(s.run, s.status, s.view, s.now)
+	if err := r.carry(ctx, s, &step, by); err != nil {
+		return time.Time{}, err
+	}
+	return r.recheck(&step), nil
+}
+
+// stale says that the status is not the one of the spec: there is none, it is of an earlier object of
+// that name, or of an earlier spec and not started yet.
+func (s *situation) stale() bool {
+	switch {
+	case s.status == nil, s.status.UID != string(s.run.UID), uncreated(s.status):
+		return true
+	default:
+		return s.status.Status.State == api.StateNotStarted && s.status.ObservedGeneration != s.run.Generation
+	}
+}
+
+// create writes the status of a run: as created, or why it cannot be created yet. Such a run is tried
+// again when anything changes that it depends on.
+func (r *Runner) create(ctx context.Context, s *situation) error {
+	strategy, err := r.records.strategy(s.run.Spec.StrategyName)
+	if err != nil {
+		return err
+	}
+	status, refusal := upgrade.Create(s.run, strategy, s.view, s.now)
+	event := api.Audit{Object: runObject(s.name), Type: "Normal", Reason: "Created", By: by}
+	event.Message = fmt.Sprintf("%d members in %d stages; next: flotilla run start %s", status.Members, len(status.Stages), s.name)
+	if refusal != nil {
+		status = refused(s.run, refusal)
+		event.Type, event.Reason, event.Message = "Warning", refusal.Code, "cannot be created: "+refusal.Error()
+	}
+	var ops []bus.Op
+	if old := s.status; old != nil {
+		if old.UID != status.UID {
+			ops = r.releaseAll(old)
+		} else {
+			status.Requests, status.BlockedBy = old.Requests, old.BlockedBy
+		}
+		if refusal != nil && sameRefusal(old, &status) {
+			return nil
+		}
+	}
+	ops = append(ops, bus.Put(r.records.runs.Key(s.name), status, s.revision))
+	revisions, err := r.store.Writer.Write(ctx, ops...)
+	if err != nil {
+		return fmt.Errorf("creating run %s: %w", s.name, err)
+	}
+	s.status, s.revision = &status, revisions[len(revisions)-1]
+	r.waiters.set(s.name, &status)
+	r.store.Audit.Record(event)
+	return nil
+}
+
+// refused is the status of a run that cannot be created: it has no stages, and its error says why.
+func refused(run *api.UpdateRun, refusal *api.Refusal) api.UpdateRunStatus {
+	failure := refusal.Failure()
+	return api.UpdateRunStatus{
+		Header: api.NewHeader(api.KindRunStatus), Run: run.Name, UID: string(run.UID), ObservedGeneration: run.Generation,
+		Status: api.UpdateStatus{
+			State: api.StateNotStarted, Error: &api.UpdateError{Code: refusal.Code, Message: failure.Error()},
+		},
+	}
+}
+
+func sameRefusal(a, b *api.UpdateRunStatus) bool {
+	return a.UID == b.UID && a.ObservedGeneration == b.ObservedGeneration && uncreated(a) && uncreated(b) &&
+		a.Status.Error != nil && a.Status.Error.Code == b.Status.Error.Code && a.Status.Error.Message == b.Status.Error.Message
+}
+
+// forget removes what is left of a run whose spec is gone, its locks included.
+func (r *Runner) forget(ctx context.Context, s *situation) error {
+	r.waiters.set(s.name, nil)
+	if s.status == nil {
+		return nil
+	}
+	ops := append(r.releaseAll(s.status), bus.Delete(r.records.runs.Key(s.name), s.revision))
+	if _, err := r.store.Writer.Write(ctx, ops...); err != nil {
+		return fmt.Errorf("removing run %s: %w", s.name, err)
+	}
+	r.store.Audit.Record(api.Audit{
+		Object: runObject(s.name), Type: "Normal", Reason: "Removed", By: by,
+		Message: fmt.Sprintf("it was %s, %d of %d members finished", s.status.Status.State, s.status.Finished, s.status.Members),
+	})
+	return nil
+}
+
+func runObject(name string) string { return subjects.KindRun + "/" + name }
+
+// carry writes what was decided about a run: its status with the locks it gives back and takes, all or
+// nothing. A decision that changes nothing writes nothing.
+func (r *Runner) carry(ctx context.Context, s *situation, step *upgrade.Decision, who string) error {
+	r.waiters.set(s.name, &step.Status)
+	if !step.Changed {
+		return nil
+	}
+	ops := append(r.lockOps(step, s.name, s.now), bus.Put(r.records.runs.Key(s.name), step.Status, s.revision))
+	revisions, err := r.store.Writer.Write(ctx, ops...)
+	if err != nil {
+		return fmt.Errorf("writing run %s: %w", s.name, err)
+	}
+	s.status, s.revision = &step.Status, revisions[len(revisions)-1]
+	r.tell(step.Events, who)
+	r.options.Log.Debug().Str("run", s.name).Str("state", string(step.Status.Status.State)).
+		Int("start", len(step.Take)).Int("finished", step.Status.Finished).Msg("stepped")
+	return nil
+}
+
+func (r *Runner) tell(events []upgrade.Event, who string) {
+	for _, e := range events {
+		r.store.Audit.Record(e.Audit(who))
+	}
+}
+
+// recheck is when a run is to be looked at again: when its step asks for it, and now and then while it
+// is under way or waits for a time.
+func (r *Runner) recheck(step *upgrade.Decision) time.Time {
+	state := step.Status.Status.State
+	if !state.Active() && state != api.StateStopping && step.Recheck.IsZero() {
+		return time.Time{}
+	}
+	next := time.Now().Add(r.options.Poll)
+	if at := r.at(step.Recheck); !step.Recheck.IsZero() && at.Before(next) {
+		return at
+	}
+	return next
+}

@@ -1,0 +1,163 @@
+package runner
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"flotilla/bus"
+	"flotilla/bus/loop"
+	"flotilla/core/api"
+	"flotilla/subjects"
+)
+
+// DefaultPoll is how often a run that is under way is looked at without any cause (updates.md 2.7).
+const DefaultPoll = time.Minute
+
+const (
+	// behind is when a key is looked at again whose caches were behind.
+	behind = time.Second
+	// settle is how long changes are gathered before runs are looked at: many members answer at once.
+	settle = 50 * time.Millisecond
+	// progressEvery is how often a run takes in how far its members are when nothing else happens.
+	progressEvery = 5 * time.Second
+	// profileSettle is how long changes of the fleet are gathered before profiles are looked at.
+	profileSettle = time.Second
+	// sweepEvery is how often locks are checked for ones that no run knows of.
+	sweepEvery = time.Hour
+)
+
+// Keys of the queue are "run:<run>", "profile:<profile>", and these.
+const (
+	runKey     = "run:"
+	profileKey = "profile:"
+	membersKey = "members"
+	locksKey   = "locks"
+)
+
+// Options of a Runner. The zero value is for production.
+type Options struct {
+	// Now is the clock that runs go by, time.Now when nil.
+	Now func() time.Time
+	// Poll is DefaultPoll when 0.
+	Poll time.Duration
+	Log  zerolog.Logger
+}
+
+// Runner brings runs forward during one term of leadership.
+type Runner struct {
+	store   *bus.Store
+	options Options
+	records *records
+	queue   *loop.Queue
+	states  *states
+
+	// deciding is held from the first look at the records to the commit; it guards the fields below.
+	deciding sync.Mutex
+	fleet    *fleet
+	waiters  waiters
+}
+
+// New returns a runner on an open store. Before Run it writes only what its verbs are asked for.
+func New(store *bus.Store, o Options) *Runner {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Poll == 0 {
+		o.Poll = DefaultPoll
+	}
+	r := &Runner{
+		store: store, options: o, records: newRecords(store), states: newStates(), waiters: waiters{},
+	}
+	r.fleet = newFleet(r.records)
+	r.queue = loop.New(loop.Options{Failed: r.failed})
+	r.watch()
+	return r
+}
+
+// Run brings runs forward until ctx ends.
+func (r *Runner) Run(ctx context.Context) error {
+	for _, wait := range []func(context.Context) error{
+		r.store.State.WaitSynced, r.store.Results.WaitSynced, r.store.Inventories.WaitSynced,
+	} {
+		if err := wait(ctx); err != nil {
+			return fmt.Errorf("starting to follow update runs: %w", err)
+		}
+	}
+	r.queue.Add(locksKey)
+	r.queue.Run(ctx, r.work)
+	return nil
+}
+
+func (r *Runner) failed(key string, err error, delay time.Duration) {
+	r.options.Log.Warn().Err(err).Str("key", key).Dur("retry", delay).Msg("following update runs")
+}
+
+func (r *Runner) synced() bool {
+	return r.store.State.Synced() && r.store.Results.Synced() && r.store.Inventories.Synced()
+}
+
+func (r *Runner) work(ctx context.Context, key string) (time.Time, error) {
+	if !r.synced() {
+		return time.Now().Add(behind), nil
+	}
+	r.deciding.Lock()
+	defer r.deciding.Unlock()
+	return r.decide(ctx, key)
+}
+
+func (r *Runner) decide(ctx context.Context, key string) (time.Time, error) {
+	r.refresh()
+	switch {
+	case key == membersKey:
+		return time.Time{}, nil
+	case key == locksKey:
+		return time.Now().Add(sweepEvery), r.sweepLocks(ctx)
+	case strings.HasPrefix(key, profileKey):
+		return r.followProfile(ctx, strings.TrimPrefix(key, profileKey))
+	default:
+		return r.followRun(ctx, strings.TrimPrefix(key, runKey))
+	}
+}
+
+// watch wakes what a change of any record concerns.
+func (r *Runner) watch() {
+	run := func(name string) { r.queue.Add(runKey + name) }
+	member := func(name string) { r.fleet.note(name); r.queue.AddAt(membersKey, time.Now().Add(settle)) }
+	r.records.members.OnChange(member)
+	r.records.seen.OnChange(member)
+	r.records.maintenance.OnChange(member)
+	r.store.Inventories.OnChange(member)
+	r.records.runSpecs.OnChange(run)
+	r.records.runs.OnChange(r.noteRun)
+	r.records.profileSpecs.OnChange(func(name string) { r.queue.Add(profileKey + name) })
+	r.records.strategies.OnChange(func(string) { r.wakeProfiles(); r.wakeRuns(uncreated) })
+	r.records.catalogs.OnChange(func(string) {
+		r.wakeProfiles()
+		r.wakeRuns(func(s *api.UpdateRunStatus) bool { return uncreated(s) || s.Status.State.Active() })
+	})
+	r.records.locks.OnChange(r.noteLock)
+	r.store.Results.OnChange(r.heard)
+}
+
+// heard wakes the run that a result is about: soon when an operation ended, later when it only went on.
+func (r *Runner) heard(key string) {
+	_, kind, run, ok := subjects.ParseResultKey(key)
+	if !ok || kind != subjects.CommandUpgrade {
+		return
+	}
+	delay := settle
+	if result, _ := r.records.results.Get(key); result != nil && result.Outcome == api.OutcomeRunning {
+		delay = progressEvery
+	}
+	r.queue.AddAt(runKey+run, time.Now().Add(delay))
+}
+
+// at is when the queue is to look at a key again that the run's clock names.
+func (r *Runner) at(when time.Time) time.Time {
+	return time.Now().Add(when.Sub(r.options.Now()))
+}

@@ -1,0 +1,263 @@
+package runner_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"flotilla/bus/bustest"
+	"flotilla/core/api"
+	"flotilla/core/upgrade"
+	"flotilla/hub/runner"
+	"flotilla/subjects"
+)
+
+// never is a poll that no test waits for: what happens then happens because of an event or a timer.
+const never = time.Hour
+
+func TestARunGoesFromMemberToMember(t *testing.T) {
+	y := newYard(t, runner.Options{Poll: never}, "berlin", "oslo")
+	y.updateRun("r1", toNew(1))
+	y.eventually("r1", "NotStarted: berlin NotStarted, oslo NotStarted")
+	y.start("r1")
+	status := y.eventually("r1", "Running: berlin Running, oslo NotStarted")
+	y.held("uid-r1/berlin/1")
+	lock, _ := y.locks.Get("berlin")
+	require.Equal(t, "run r1", lock.Owner)
+	wanted := upgrade.Operations(&api.UpdateRun{}, &status)
+	require.Len(t, wanted, 1)
+	require.Equal(t, "1.29.9", wanted[0].Operation.ControlPlaneVersion)
+
+	y.conclude("r1", "berlin", api.OutcomeSucceeded)
+	y.eventually("r1", "Running: berlin Completed, oslo Running")
+	y.held("uid-r1/oslo/1")
+	y.conclude("r1", "oslo", api.OutcomeSucceeded)
+	y.eventually("r1", "Completed: berlin Completed, oslo Completed")
+	y.held()
+	y.told("run/r1", "Created", "2 members in 1 stages", "by runner")
+	y.told("run/r1", "Asked", "run-start", "by user")
+	y.told("run/r1", "member oslo NotStarted -> Running")
+	y.told("run/r1", "Completed: run Running -> Completed")
+}
+
+func TestProgressIsTakenIn(t *testing.T) {
+	y := newYard(t, runner.Options{Poll: 20 * time.Millisecond}, "berlin")
+	y.updateRun("r1", toNew(1))
+	y.start("r1")
+	y.result("r1", "berlin", y.operation("r1", "berlin"), api.OutcomeRunning, "halfway")
+	bustest.Eventually(t, func() error {
+		status, _, _ := y.runs.Get("r1")
+		if m, _ := upgrade.MemberStatus(&status, "berlin"); m.Status.State != api.StateRunning || m.Message != "0 % done: halfway" {
+			return errors.New(string(m.Status.State) + ": " + m.Message)
+		}
+		return nil
+	})
+}
+
+// What an agent says of an operation that is not the one that runs ends nothing.
+func TestAResultOfAnotherAttemptIsNotTakenForThisOne(t *testing.T) {
+	y := newYard(t, runner.Options{Poll: never}, "berlin", "oslo", "paris")
+	y.updateRun("r1", toNew(2))
+	y.start("r1")
+	y.eventually("r1", "Running: berlin Running, oslo Running, paris NotStarted")
+	y.result("r1", "berlin", "uid-r1/berlin/7", api.OutcomeSucceeded, "of another attempt")
+	y.conclude("r1", "oslo", api.OutcomeSucceeded)
+	y.eventually("r1", "Running: berlin Running, oslo Completed, paris Running")
+}
+
+func TestAFailedMemberStopsTheRunAndIsRetried(t *testing.T) {
+	y := newYard(t, runner.Options{Poll: never}, "berlin", "oslo")
+	y.updateRun("r1", toNew(1))
+	y.start("r1")
+	y.conclude("r1", "berlin", api.OutcomeFailed)
+	status := y.eventually("r1", "Failed: berlin Failed UpgradeFailed, oslo NotStarted")
+	require.Contains(t, status.Status.Error.Message, "berlin")
+	y.held()
+	_, err := y.ask(api.VerbRunStart, api.RunRequest{Run: "r1", Request: "again"})
+	require.NoError(t, err)
+	y.eventually("r1", "Running: berlin Running, oslo NotStarted")
+	y.held("uid-r1/berlin/2")
+}
+
+// Two runs want one member: the second waits with the name of the first, and goes on by itself.
+func TestTwoRunsOnOneMember(t *testing.T) {
+	y := newYard(t, runner.Options{Poll: never}, "berlin")
+	y.updateRun("r1", toNew(1))
+	y.updateRun("r2", `{"upgrade":{"type":"Full","kubernetesVersion":"1.30.1"}}`)
+	y.start("r1")
+	y.start("r2")
+	status := y.eventually("r2", "Pending: berlin Pending LockedByRun")
+	m, _ := upgrade.MemberStatus(&status, "berlin")
+	require.Equal(t, "run r1 holds the member", m.Message)
+	y.held("uid-r1/berlin/1")
+	y.conclude("r1", "berlin", api.OutcomeSucceeded)
+	y.eventually("r1", "Completed: berlin Completed")
+	y.eventually("r2", "Running: berlin Running")
+	y.held("uid-r2/berlin/1")
+}
+
+// What another room holds is waited for as well.
+func TestALockOfAnotherRoomIsWaitedFor(t *testing.T) {
+	y := newYard(t, runner.Options{Poll: never}, "berlin")
+	_, err := y.store.Writer.Write(bustest.Context(t), y.locks.Take("berlin", "drain-7", "disruption of n1", time.Now()))
+	require.NoError(t, err)
+	y.updateRun("r1", toNew(1))
+	y.start("r1")
+	y.eventually("r1", "Pending: berlin Pending LockedByRun")
+	op, held := y.locks.Release("berlin", "drain-7")
+	require.True(t, held)
+	_, err = y.store.Writer.Write(bustest.Context(t), op)
+	require.NoError(t, err)
+	y.eventually("r1", "Running: berlin Running")
+}
+
+func TestAMemberThatComesBackGoesOn(t *testing.T) {
+	y := newYard(t, runner.Options{Poll: never}, "berlin")
+	y.record("berlin", "u-berlin", api.MemberUnknown, time.Now())
+	y.updateRun("r1", toNew(1))
+	y.start("r1")
+	y.eventually("r1", "Pending: berlin Pending MemberUnreachable")
+	y.record("berlin", "u-berlin", api.MemberReady, time.Now())
+	y.eventually("r1", "Running: berlin Running")
+}
+
+func TestAMemberWithoutInventoryWaitsForIt(t *testing.T) {
+	y := newYard(t, runner.Options{Poll: never})
+	y.member("berlin", "u-berlin", nil)
+	y.updateRun("r1", toNew(1))
+	bustest.Eventually(t, func() error {
+		_, err := y.ask(api.VerbRunStart, api.RunRequest{Run: "r1", Request: "s"})
+		return err
+	})
+	y.eventually("r1", "Pending: berlin Pending MemberUnreachable")
+	y.report("berlin", api.MemberInventory{ClusterResourceID: "cluster-7", ControlPlaneVersion: "1.29.2"})
+	y.eventually("r1", "Running: berlin Running")
+}
+
+// A run that cannot be created says why, refuses to start, and is created once its cause is mended.
+func TestARefusedRunIsTriedAgain(t *testing.T) {
+	y := newYard(t, runner.Options{Poll: never}, "berlin")
+	y.updateRun("r1", `{"strategyName":"slow","upgrade":{"type":"Full","kubernetesVersion":"1.29.9"}}`)
+	y.eventually("r1", "NotFound")
+	y.told("run/r1", "there is no UpdateStrategy slow")
+	_, err := y.ask(api.VerbRunStart, api.RunRequest{Run: "r1"})
+	failure := (*api.Failure)(nil)
+	require.ErrorAs(t, err, &failure)
+	require.Equal(t, api.CodeNotFound, failure.Code)
+	require.Contains(t, failure.Message, "there is no UpdateStrategy slow")
+
+	y.spec(subjects.StrategySpecs, api.KindUpdateStrategy, "slow", 1, `{"stages":[{"name":"eu","groups":[{"name":"eu"}]}]}`)
+	y.eventually("r1", "GroupNotFound")
+	y.member("berlin", "u-berlin", map[string]string{api.LabelUpdateGroup: "eu"})
+	y.eventually("r1", "NotStarted: berlin NotStarted")
+	y.start("r1")
+	y.eventually("r1", "Running: berlin Running")
+}
+
+func TestASpecCanBeEditedUntilTheRunStarts(t *testing.T) {
+	y := newYard(t, runner.Options{Poll: never}, "berlin", "oslo")
+	y.updateRun("r1", toNew(1))
+	y.eventually("r1", "NotStarted: berlin NotStarted, oslo NotStarted")
+	y.spec(subjects.RunSpecs, api.KindUpdateRun, "r1", 2, `{"upgrade":{"type":"Full","kubernetesVersion":"1.30.1"},
+		"strategy":{"stages":[{"name":"one","memberSelector":{"byLabel":"kubernetes-fleet.io/member-name=oslo"}}]}}`)
+	status := y.eventually("r1", "NotStarted: oslo NotStarted")
+	require.Equal(t, "1.30.1", status.ResolvedKubernetesVersion)
+	require.Equal(t, int64(2), status.ObservedGeneration)
+}
+
+// A run whose spec is gone leaves neither record nor lock; one made anew under its name is another run.
+func TestARunWhoseSpecIsGone(t *testing.T) {
+	y := newYard(t, runner.Options{Poll: never}, "berlin")
+	y.updateRun("r1", toNew(1))
+	y.start("r1")
+	y.held("uid-r1/berlin/1")
+	y.put(subjects.RunSpecs.Key("r1"), nil)
+	y.eventually("r1", "none")
+	y.held()
+	y.told("run/r1", "Removed", "it was Running, 0 of 1 members finished")
+
+	y.updateRun("r1", toNew(1))
+	y.start("r1")
+	y.stop()
+	y.put(subjects.RunSpecs.Key("r1"), api.Spec{
+		Object: api.ObjectRef{APIVersion: api.VersionFlotilla, Kind: api.KindUpdateRun, Name: "r1"}, UID: "another", Generation: 1, Body: []byte(`{"spec":` + toNew(1) + `}`),
+	})
+	y.run()
+	status := y.eventually("r1", "NotStarted: berlin NotStarted")
+	require.Equal(t, "another", status.UID)
+	y.held()
+}
+
+// A runner that takes over finds what happened while nobody looked, and starts nothing twice.
+func TestARestartGoesOn(t *testing.T) {
+	y := newYard(t, runner.Options{Poll: never}, "berlin", "oslo")
+	y.updateRun("r1", toNew(1))
+	y.start("r1")
+	y.eventually("r1", "Running: berlin Running, oslo NotStarted")
+	before, revision, _ := y.runs.Get("r1")
+	y.stop()
+	y.run()
+	y.updateRun("r2", toNew(1))
+	y.eventually("r2", "NotStarted: berlin NotStarted, oslo NotStarted")
+	after, now, _ := y.runs.Get("r1")
+	require.Equal(t, revision, now, "looking again changes nothing")
+	require.Equal(t, before, after)
+
+	y.stop()
+	y.conclude("r1", "berlin", api.OutcomeSucceeded)
+	y.run()
+	y.eventually("r1", "Running: berlin Completed, oslo Running")
+	y.conclude("r1", "oslo", api.OutcomeSucceeded)
+	status := y.eventually("r1", "Completed: berlin Completed, oslo Completed")
+	for _, member := range []string{"berlin", "oslo"} {
+		m, _ := upgrade.MemberStatus(&status, member)
+		require.Equal(t, 1, m.Attempt)
+	}
+	y.held()
+}
+
+// The broker goes away and comes back in the middle of a run: it goes on.
+func TestBrokerRestart(t *testing.T) {
+	y := newYard(t, runner.Options{Poll: never}, "berlin", "oslo")
+	y.updateRun("r1", toNew(1))
+	y.start("r1")
+	y.server.Restart(t)
+	bustest.Eventually(t, func() error {
+		if !y.store.Synced() || !y.agents["berlin"].Connected() {
+			return errors.New("not connected again")
+		}
+		return nil
+	})
+	y.conclude("r1", "berlin", api.OutcomeSucceeded)
+	y.eventually("r1", "Running: berlin Completed, oslo Running")
+}
+
+// A lock that no run knows of, as an older backup may bring back, is given up; that of another room stays.
+func TestStrayLocksAreGivenBack(t *testing.T) {
+	y := newYard(t, runner.Options{Poll: never}, "berlin", "oslo", "paris")
+	y.updateRun("r1", toNew(1))
+	y.start("r1")
+	y.stop()
+	_, err := y.store.Writer.Write(bustest.Context(t),
+		y.locks.Take("oslo", "gone/oslo/1", "run gone", time.Now()), y.locks.Take("paris", "drain-7", "disruption of n1", time.Now()))
+	require.NoError(t, err)
+	y.run()
+	y.held("uid-r1/berlin/1", "drain-7")
+	y.told("run/gone", "LockReleased", "operation gone/oslo/1")
+}
+
+// A wait ends by its own timer.
+func TestATimerGoesOff(t *testing.T) {
+	y := newYard(t, runner.Options{Poll: never}, "berlin", "oslo")
+	y.updateRun("r1", `{"upgrade":{"type":"Full","kubernetesVersion":"1.29.9"},"strategy":{"stages":[
+		{"name":"one","memberSelector":{"byLabel":"kubernetes-fleet.io/member-name=berlin"},"afterStageWaitInSeconds":1},
+		{"name":"two","memberSelector":{"byLabel":"kubernetes-fleet.io/member-name=oslo"}}]}}`)
+	y.start("r1")
+	y.conclude("r1", "berlin", api.OutcomeSucceeded)
+	y.eventually("r1", "Running: berlin Completed, oslo Running")
+	status, _, _ := y.runs.Get("r1")
+	oslo, _ := upgrade.MemberStatus(&status, "oslo")
+	require.False(t, oslo.Status.StartTime.Before(&status.Stages[0].Wait.Deadline))
+}

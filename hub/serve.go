@@ -1,0 +1,61 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"flotilla/bus"
+	"flotilla/hub/hubd"
+)
+
+// run runs a hub until ctx ends.
+func run(ctx context.Context, o hubd.Options, out io.Writer) error {
+	hub, err := hubd.New(o)
+	if err != nil {
+		return err
+	}
+	if err := hub.Start(ctx); err != nil {
+		return err
+	}
+	return serve(ctx, hub, o.Fleet, out)
+}
+
+// serve serves until ctx ends; a hub that runs its own server says first where it is.
+func serve(ctx context.Context, hub *hubd.Hub, fleet string, out io.Writer) error {
+	if server := hub.Server(); server != nil {
+		printOwn(out, server, fleet)
+	}
+	return hub.Serve(ctx)
+}
+
+// printOwn says how to reach a hub that runs its own NATS server, and how members join it.
+func printOwn(out io.Writer, server *bus.Server, fleet string) {
+	_, _ = fmt.Fprintf(out, `
+The hub of fleet %s is running, with a NATS server of its own. In another terminal:
+
+  export NATS_URL=%s
+  export NATS_CREDS=%s
+%s  go run ./hub/flotilla version
+
+Members, each with an agent:
+
+  go run ./hub/flotilla member enrol berlin > berlin.creds
+  go run ./agent --member berlin --creds berlin.creds%s
+  go run ./hub/flotilla member admit berlin
+
+Ctrl-C stops the hub.
+`, fleet, server.URL(), absolute(server.OperatorCreds()), fleetLine(fleet), fleetFlag(fleet))
+}
+
+func fleetLine(fleet string) string {
+	if fleet == "default" {
+		return ""
+	}
+	return "  export FLOTILLA_FLEET=" + fleet + "\n"
+}
+
+func fleetFlag(fleet string) string {
+	return strings.TrimSuffix(" --fleet "+fleet, " --fleet default")
+}

@@ -1,0 +1,142 @@
+package conformance
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/stretchr/testify/require"
+
+	"flotilla/core/api"
+	"flotilla/core/upgrade"
+)
+
+type versionCase struct {
+	ID    string         `json:"id"`
+	Kind  string         `json:"kind"`
+	Note  string         `json:"note"`
+	Input versionInput   `json:"input"`
+	Want  map[string]any `json:"want"`
+}
+
+// versionInput holds the inputs of all kinds; each kind reads its own.
+type versionInput struct {
+	Text            string `json:"text"`
+	A, B            string
+	Current, Target string
+	Kubernetes      []api.KubernetesRelease `json:"kubernetes"`
+	NodeImages      []api.NodeImageRelease  `json:"nodeImages"`
+	Channel         string                  `json:"channel"`
+	TargetVersion   *string                 `json:"targetKubernetesVersion"`
+	LongTermSupport bool                    `json:"longTermSupport"`
+	Pools           json.RawMessage         `json:"pools"`
+	Region, Family  string
+	Requested       string   `json:"requested"`
+	Regions         []string `json:"regions"`
+}
+
+func TestVersions(t *testing.T) {
+	cases, agree := updatesCases[versionCase](t, "versions.jsonl.gz"), 0
+	for _, c := range cases {
+		got := versionAnswer(t, c)
+		packed, err := json.Marshal(got)
+		require.NoError(t, err)
+		var same map[string]any
+		require.NoError(t, json.Unmarshal(packed, &same))
+		if diff := cmp.Diff(c.Want, same); diff != "" {
+			t.Errorf("%s %s (%s): want -, got +\n%s", c.ID, c.Kind, c.Note, diff)
+			continue
+		}
+		agree++
+	}
+	t.Logf("versions: %d cases, %d agree", len(cases), agree)
+}
+
+func versionAnswer(t *testing.T, c versionCase) map[string]any {
+	t.Helper()
+	catalog, err := upgrade.NewCatalog(&api.VersionCatalogSpec{Kubernetes: c.Input.Kubernetes, NodeImages: c.Input.NodeImages})
+	require.NoError(t, err, c.ID)
+	switch c.Kind {
+	case "parse":
+		return parseAnswer(c.Input.Text)
+	case "compare":
+		return map[string]any{"cmp": version(t, c.Input.A).Compare(version(t, c.Input.B))}
+	case "move":
+		return map[string]any{"result": version(t, c.Input.Current).MoveTo(version(t, c.Input.Target))}
+	case "image-compare":
+		return map[string]any{"result": upgrade.CompareImages(c.Input.A, c.Input.B)}
+	case "channel":
+		minor := ""
+		if c.Input.TargetVersion != nil {
+			minor = *c.Input.TargetVersion
+		}
+		return versionOrNull(catalog.ChannelTarget(c.Input.Channel, minor, c.Input.LongTermSupport))
+	case "alias":
+		return versionOrNull(catalog.Alias(version(t, c.Input.Requested), c.Input.Regions))
+	case "latest":
+		image, ok := catalog.Latest(c.Input.Region, c.Input.Family)
+		if !ok {
+			return map[string]any{"version": nil}
+		}
+		return map[string]any{"version": image.Version}
+	case "consistent":
+		return consistentAnswer(t, catalog, c)
+	case "skew":
+		return skewAnswer(t, c)
+	}
+	t.Fatalf("%s: kind %q is not known", c.ID, c.Kind)
+	return nil
+}
+
+func parseAnswer(text string) map[string]any {
+	v, ok := upgrade.ParseVersion(text)
+	if !ok {
+		return map[string]any{"ok": false}
+	}
+	answer := map[string]any{"ok": true, "major": v.Major, "minor": v.Minor, "patch": nil, "alias": v.Alias, "normalised": v.String()}
+	if !v.Alias {
+		answer["patch"] = v.Patch
+	}
+	return answer
+}
+
+func version(t *testing.T, text string) upgrade.Version {
+	t.Helper()
+	v, ok := upgrade.ParseVersion(text)
+	require.True(t, ok, "version %q", text)
+	return v
+}
+
+func versionOrNull(v upgrade.Version, ok bool) map[string]any {
+	if !ok {
+		return map[string]any{"version": nil}
+	}
+	return map[string]any{"version": v.String()}
+}
+
+func consistentAnswer(t *testing.T, catalog *upgrade.Catalog, c versionCase) map[string]any {
+	t.Helper()
+	var places []upgrade.Place
+	require.NoError(t, json.Unmarshal(c.Input.Pools, &places), c.ID)
+	selected := map[string]any{}
+	for _, s := range catalog.Consistent(places) {
+		selected[s.Family] = nil
+		if s.Version != "" {
+			selected[s.Family] = s.Version
+		}
+	}
+	return map[string]any{"selected": selected}
+}
+
+func skewAnswer(t *testing.T, c versionCase) map[string]any {
+	t.Helper()
+	var pools []string
+	require.NoError(t, json.Unmarshal(c.Input.Pools, &pools), c.ID)
+	for _, pool := range pools {
+		if !upgrade.SkewHolds(version(t, c.Input.Target), version(t, pool)) {
+			return map[string]any{"result": fmt.Sprint(api.ReasonNodeSkewExceeded)}
+		}
+	}
+	return map[string]any{"result": "OK"}
+}

@@ -1,0 +1,152 @@
+package house
+
+import (
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"flotilla/bus/bustest"
+	"flotilla/core/api"
+	"flotilla/core/upgrade"
+)
+
+// Of two hubs the leading one stops in the middle of a run; the other one goes on where it was.
+func TestAnotherHubTakesARunOver(t *testing.T) {
+	h, _, hubs := newBrokerHouse(t)
+	h.upgradable(t, four...)
+	h.hang("berlin", "lima")
+	h.updateRun(t, "r1", 2)
+	h.operate(t, api.VerbRunStart, "r1")
+	h.begun(t, "berlin", 1)
+	h.begun(t, "lima", 1)
+	leader(t, hubs).Stop()
+	h.resume("berlin", "lima")
+	status := h.runIs(t, "r1", "Completed: berlin Completed, lima Completed, oslo Completed, paris Completed")
+	h.requireOneEach(t, &status)
+}
+
+// An agent ends while its member is upgraded, and is away when that is done. Back again, it says so and
+// begins nothing anew.
+func TestAgentIsAwayDuringItsUpgrade(t *testing.T) {
+	h := newHouse(t)
+	h.upgradable(t, "berlin", "oslo")
+	h.hang("berlin")
+	h.updateRun(t, "r1", 1)
+	h.operate(t, api.VerbRunStart, "r1")
+	h.begun(t, "berlin", 1)
+	creds := h.creds(t, "berlin")
+	h.stopAgent(t, "berlin")
+	h.resume("berlin")
+	bustest.EventuallyIn(t, patience, func() error {
+		if state, _ := h.members["berlin"].UpgradeState(h.members["berlin"].UpgradesBegun()[0]); !state.Ended {
+			return errors.New("the upgrade goes on")
+		}
+		return nil
+	})
+	h.runIs(t, "r1", "Running: berlin Running, oslo NotStarted")
+	h.startAgentWith(t, "berlin", creds)
+	status := h.runIs(t, "r1", "Completed: berlin Completed, oslo Completed")
+	h.requireOneEach(t, &status)
+}
+
+// A run that is stopped lets its running member finish and starts no other, until it is started again.
+func TestARunIsStoppedWithWorkInFlight(t *testing.T) {
+	h := newHouse(t)
+	h.upgradable(t, "berlin", "oslo")
+	h.hang("berlin")
+	h.updateRun(t, "r1", 1)
+	h.operate(t, api.VerbRunStart, "r1")
+	h.begun(t, "berlin", 1)
+	require.Equal(t, api.StateStopping, h.operate(t, api.VerbRunStop, "r1").State)
+	h.resume("berlin")
+	h.runIs(t, "r1", "Stopped: berlin Completed, oslo NotStarted")
+	require.Empty(t, h.members["oslo"].UpgradesBegun())
+	h.operate(t, api.VerbRunStart, "r1")
+	status := h.runIs(t, "r1", "Completed: berlin Completed, oslo Completed")
+	h.requireOneEach(t, &status)
+}
+
+// Two runs want the same members: each member is upgraded by one of them at a time, and by the second
+// not at all where nothing is left to do.
+func TestTwoRunsOnOneMember(t *testing.T) {
+	h := newHouse(t)
+	h.upgradable(t, "berlin")
+	h.hang("berlin")
+	h.updateRun(t, "r1", 1)
+	h.updateRun(t, "r2", 1)
+	h.operate(t, api.VerbRunStart, "r1")
+	h.begun(t, "berlin", 1)
+	h.operate(t, api.VerbRunStart, "r2")
+	status := h.runIs(t, "r2", "Pending: berlin Pending")
+	waiting, _ := upgrade.MemberStatus(&status, "berlin")
+	require.Contains(t, []string{api.ReasonLockedByRun, api.ReasonOperationInProgress}, waiting.Reason)
+	h.resume("berlin")
+	first := h.runIs(t, "r1", "Completed: berlin Completed")
+	h.requireOneEach(t, &first)
+	second := h.runIs(t, "r2", "Skipped: berlin Skipped")
+	berlin, _ := upgrade.MemberStatus(&second, "berlin")
+	require.Equal(t, api.ReasonAlreadyAtTarget, berlin.Reason)
+	require.Len(t, h.members["berlin"].UpgradesBegun(), 1)
+}
+
+// fakeClock is time that moves when a test says so.
+type fakeClock struct {
+	mu  sync.Mutex
+	now time.Time
+}
+
+func (c *fakeClock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
+}
+
+func (c *fakeClock) set(t *testing.T, at string) {
+	t.Helper()
+	now, err := time.Parse(time.RFC3339, at)
+	require.NoError(t, err)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = now
+}
+
+// A member is upgraded in its window only: not before it opens, past its end when it began in it, and
+// the next one not after it closed.
+func TestAWindowOpensAndCloses(t *testing.T) {
+	clock := &fakeClock{}
+	clock.set(t, "2026-11-20T12:00:00Z")
+	h, broker := newTermHouse(t)
+	lead(t, broker, rooms{now: clock.Now})
+	h.upgradable(t, "berlin", "oslo")
+	for _, member := range []string{"berlin", "oslo"} {
+		h.apply(t, `apiVersion: flotilla.io/v1alpha1
+kind: MemberMaintenance
+metadata: {name: `+member+`}
+spec:
+  aksManagedAutoUpgradeSchedule:
+    schedule: {weekly: {intervalWeeks: 1, dayOfWeek: Saturday}}
+    durationHours: 4
+    startTime: "02:00"
+    timeZone: Europe/Berlin
+`)
+	}
+	h.hang("berlin", "oslo")
+	h.updateRun(t, "r1", 1)
+	h.operate(t, api.VerbRunStart, "r1")
+	h.runIs(t, "r1", "Pending: berlin Pending, oslo Pending")
+	require.Empty(t, h.members["berlin"].UpgradesBegun())
+	clock.set(t, "2026-11-21T04:55:00Z") // 05:55 in Berlin
+	h.runIs(t, "r1", "Running: berlin Running, oslo Pending")
+	h.begun(t, "berlin", 1)
+	clock.set(t, "2026-11-21T05:25:00Z")
+	h.resume("berlin")
+	h.runIs(t, "r1", "Pending: berlin Completed, oslo Pending")
+	require.Empty(t, h.members["oslo"].UpgradesBegun())
+	clock.set(t, "2026-11-28T01:00:00Z")
+	h.resume("oslo")
+	status := h.runIs(t, "r1", "Completed: berlin Completed, oslo Completed")
+	h.requireOneEach(t, &status)
+}
