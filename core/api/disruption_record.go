@@ -110,7 +110,18 @@ type DisruptionCommand struct {
 	Order       Order        `json:"order"`
 	Disruptions []Disruption `json:"disruptions"`
 	// Pools are what replacements are made from.
-	Pools []NodePool `json:"pools,omitempty"`
+	Pools []PoolTemplate `json:"pools,omitempty"`
+}
+
+// PoolTemplate is what nodes of a pool are made from.
+type PoolTemplate struct {
+	Name     string           `json:"name"`
+	Template NodePoolTemplate `json:"template"`
+	// Hash and ClassHash are stamped on new nodes, so that drift can be told.
+	Hash      string `json:"hash"`
+	ClassHash string `json:"classHash,omitempty"`
+	// ExpireAfter is stamped on new nodes: it is that of the moment they are made.
+	ExpireAfter string `json:"expireAfter,omitempty"`
 }
 
 // DisruptionResult is the value of <member>.disruption.<id> in bucket result.
