@@ -3,10 +3,9 @@ package api
 import "fmt"
 
 func validateCatalog(c *InstanceCatalog) findings {
-	var f findings
 	var root *place
+	f := validateOutside(KindInstanceCatalog, &c.ObjectMeta)
 	f.subdomain(c.Name, root.in("metadata", "name"))
-	f.labels(c.Labels, root.in("metadata", "labels"))
 	types := root.in("spec", "types")
 	seen := make(map[string]int)
 	for i := range c.Spec.Types {

@@ -137,6 +137,8 @@ func TestOlderNodePools(t *testing.T) {
 	require.Equal(t, []any{"720h", "0s", []DisruptionBudget{{Nodes: "10%"}}}, []any{p.Spec.ExpireAfter(), p.Spec.ConsolidateAfter(), p.Spec.Budgets()})
 	p, _, _ = poolOf(t, poolHead+"spec: {disruption: {budgets: []}}")
 	require.Empty(t, p.Spec.Budgets(), "an empty list is no limit")
+	_, _, faults = poolOf(t, "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: a, namespace: b}\nspec: {}")
+	require.Equal(t, "metadata.namespace", faults[0].Path)
 	_, _, faults = poolOf(t, "apiVersion: karpenter.sh/v2\nkind: NodePool\nmetadata: {name: a}\nspec: {}")
 	require.Equal(t, "karpenter.sh/v1 or karpenter.sh/v1beta1", faults[0].Expected)
 }

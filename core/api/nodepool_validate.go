@@ -23,10 +23,9 @@ var (
 const maxBudgets = 50
 
 func validateNodePool(p *NodePool) findings {
-	var f findings
 	var root *place
+	f := validateOutside(KindNodePool, &p.ObjectMeta)
 	f.subdomain(p.Name, root.in("metadata", "name"))
-	f.labels(p.Labels, root.in("metadata", "labels"))
 	f.poolAnnotations(p.Annotations, root.in("metadata", "annotations"))
 	spec := root.child("spec")
 	f.poolTemplate(&p.Spec.Template, spec.child("template"))
@@ -43,9 +42,6 @@ func validateNodePool(p *NodePool) findings {
 }
 
 func (fs *findings) poolAnnotations(a map[string]string, at *place) {
-	for _, key := range sortedKeys(a) {
-		fs.qualifiedName(strings.ToLower(key), at.child(key))
-	}
 	if v, ok := a[AnnotationMembers]; ok {
 		if _, err := labels.Parse(v); err != nil {
 			fs.add(at.child(AnnotationMembers), quote(v), `a label selector, like "env=prod,region in (eastus, westus)"`, nil)

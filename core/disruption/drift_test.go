@@ -139,3 +139,14 @@ func TestStaticDrift(t *testing.T) {
 		{"never consolidated", fixture{nodes: []*api.NodeState{aNode("n1", "d2", "z-a", "a")}, pools: []*api.NodePool{static()}}, "none"},
 	})
 }
+
+// A node that is made from a pool's template as it stands does not drift.
+func TestFreshNodesDoNotDrift(t *testing.T) {
+	pool := NewPool(testPool("a", tainted("x", corev1.TaintEffectNoSchedule)), NewCatalog(benchCatalog()), PoolOptions{ClassHash: "class"})
+	made := pool.Template()
+	require.Equal(t, "a", made.Name)
+	require.Equal(t, api.Never, made.ExpireAfter)
+	n := aNode("n1", "d2", "z-a", made.Name)
+	n.Annotations = map[string]string{api.AnnotationPoolHash: made.Hash, api.AnnotationPoolHashLevel: PoolHashLevel, api.AnnotationClassHash: made.ClassHash}
+	require.Empty(t, Drifted(n, pool, testNow))
+}

@@ -95,6 +95,13 @@ func (p *Pool) Name() string { return p.name }
 // Budgets are the pool's budgets, parsed.
 func (p *Pool) Budgets() Budgets { return p.budgets }
 
+// Template is what the agent makes nodes of the pool from.
+func (p *Pool) Template() api.PoolTemplate {
+	return api.PoolTemplate{
+		Name: p.name, Template: p.spec.Spec.Template, Hash: p.hash, ClassHash: p.classHash, ExpireAfter: p.spec.Spec.ExpireAfter(),
+	}
+}
+
 func limitsOf(limits map[string]api.Amount) api.Amounts {
 	if len(limits) == 0 {
 		return nil
