@@ -86,7 +86,7 @@ func TestNodePoolFaults(t *testing.T) {
 		"@every (N18)":            {`{disruption: {budgets: [{nodes: "1", schedule: "@every 5m", duration: 1h}]}}`, "spec.disruption.budgets[0].schedule", "one of @yearly"},
 		"a zone in the schedule":  {`{disruption: {budgets: [{nodes: "1", schedule: "TZ=UTC 0 0 * * *", duration: 1h}]}}`, "spec.disruption.budgets[0].schedule", "put the zone in timeZone"},
 		"seconds in a duration":   {`{disruption: {budgets: [{nodes: "1", schedule: "@daily", duration: 90s}]}}`, "spec.disruption.budgets[0].duration", "hours and minutes"},
-		"a zone":                  {`{disruption: {budgets: [{nodes: "1", schedule: "@daily", duration: 1h, timeZone: Mars}]}}`, "spec.disruption.budgets[0].timeZone", "an IANA time zone"},
+		"a zone":                  {`{disruption: {budgets: [{nodes: "1", schedule: "@daily", duration: 1h, timeZone: "Mars!"}]}}`, "spec.disruption.budgets[0].timeZone", "an IANA time zone"},
 		"a reason":                {`{disruption: {budgets: [{nodes: "1", reasons: [Drift]}]}}`, "spec.disruption.budgets[0].reasons[0]", "Empty, Underutilized, Drifted or Expired"},
 		"a weight":                {`{weight: 101}`, "spec.weight", "a number from 1 to 100"},
 		"grace that never ends":   {`{template: {spec: {terminationGracePeriod: Never}}}`, "spec.template.spec.terminationGracePeriod", "a duration"},
@@ -141,6 +141,20 @@ func TestOlderNodePools(t *testing.T) {
 	require.Equal(t, "metadata.namespace", faults[0].Path)
 	_, _, faults = poolOf(t, "apiVersion: karpenter.sh/v2\nkind: NodePool\nmetadata: {name: a}\nspec: {}")
 	require.Equal(t, "karpenter.sh/v1 or karpenter.sh/v1beta1", faults[0].Expected)
+}
+
+// Which zones there are only the hub can say.
+func TestNodePoolZones(t *testing.T) {
+	known := func(name string) bool { return name == "Europe/Berlin" }
+	pool := func(zone string) *NodePool {
+		p, _, faults := poolOf(t, poolHead+`spec: {disruption: {budgets: [{nodes: "1"}, {nodes: "0", schedule: "@daily", duration: 1h, timeZone: `+zone+`}]}}`)
+		require.Empty(t, faults)
+		return p
+	}
+	require.Empty(t, CheckNodePoolZones(pool("Europe/Berlin"), known))
+	faults := CheckNodePoolZones(pool("Europe/Bonn"), known)
+	require.Len(t, faults, 1)
+	require.Equal(t, "spec.disruption.budgets[1].timeZone", faults[0].Path)
 }
 
 func TestInstanceCatalog(t *testing.T) {

@@ -177,7 +177,7 @@ func (fs *findings) budgetWindow(b *DisruptionBudget, at *place) {
 		fs.add(at.child("duration"), quote(*d), `hours and minutes, like "8h", "10m" or "5h30m"`, nil)
 	}
 	if b.TimeZone != "" {
-		if _, err := time.LoadLocation(b.TimeZone); err != nil || b.TimeZone == "Local" {
+		if !zoneForm.MatchString(b.TimeZone) || b.TimeZone == "Local" {
 			fs.add(at.child("timeZone"), quote(b.TimeZone), `an IANA time zone, like "Europe/Berlin"`, nil)
 		} else if b.Schedule == nil {
 			fs.add(at.child("timeZone"), quote(b.TimeZone), "nothing without a schedule", nil)
@@ -210,4 +210,20 @@ func nodePoolNotes(p *NodePool) []string {
 		notes = append(notes, "spec.disruption.consolidationPolicy: WhenUnderutilized is read as "+WhenEmptyOrUnderutilized)
 	}
 	return append(notes, LintBudgets(p)...)
+}
+
+// CheckNodePoolZones refuses time zones of budgets that nobody knows; known is asked for each name.
+func CheckNodePoolZones(p *NodePool, known func(name string) bool) Faults {
+	if p.Spec.Disruption == nil {
+		return nil
+	}
+	var f findings
+	var root *place
+	for i := range p.Spec.Disruption.Budgets {
+		if zone := p.Spec.Disruption.Budgets[i].TimeZone; zone != "" && !known(zone) {
+			at := root.in("spec", "disruption", "budgets").item(i).child("timeZone")
+			f.add(at, quote(zone), `an IANA time zone, like "Europe/Berlin"`, nil)
+		}
+	}
+	return f.faults(KindNodePool + "/" + p.Name)
 }

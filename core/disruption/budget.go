@@ -17,6 +17,9 @@ import (
 // Unbounded is the limit of a pool whose budgets say nothing now.
 const Unbounded = math.MaxInt32
 
+// Zones finds a zone by its IANA name, as time.LoadLocation does; nil knows UTC alone.
+type Zones func(name string) (*time.Location, error)
+
 // Budgets are the parsed budgets of one pool. The zero value has no limit.
 type Budgets struct {
 	list []budget
@@ -39,10 +42,10 @@ type budget struct {
 
 // ParseBudgets reads the budgets of a pool. Faults do not stop it: they make the pool allow nothing,
 // see Err.
-func ParseBudgets(specs []api.DisruptionBudget) Budgets {
+func ParseBudgets(specs []api.DisruptionBudget, zones Zones) Budgets {
 	var b Budgets
 	for i := range specs {
-		parsed := parseBudget(&specs[i])
+		parsed := parseBudget(&specs[i], zones)
 		if parsed.err != nil && b.invalid == nil {
 			b.invalid = fmt.Errorf("budgets[%d]: %w", i, parsed.err)
 		}
@@ -56,13 +59,13 @@ func (b Budgets) Err() error { return b.invalid }
 
 var errNodes = errors.New("nodes is neither a number nor a percentage")
 
-func parseBudget(s *api.DisruptionBudget) budget {
+func parseBudget(s *api.DisruptionBudget, zones Zones) budget {
 	b := budget{reasons: s.Reasons, all: s.Reasons == nil, always: s.Schedule == nil && s.Duration == nil}
 	b.nodes, b.percent, b.err = parseNodes(s.Limit())
 	if b.always {
 		return b
 	}
-	schedule, err := parseSchedule(s.Schedule, s.TimeZone)
+	schedule, err := parseSchedule(s.Schedule, s.TimeZone, zones)
 	if err != nil {
 		b.err, b.schedule = err, nil
 		return b
@@ -86,19 +89,26 @@ func parseNodes(text string) (n int, percent bool, err error) {
 	return int(value), percent, nil
 }
 
-func parseSchedule(text *string, zone string) (cron.Schedule, error) {
+func parseSchedule(text *string, zone string, zones Zones) (cron.Schedule, error) {
 	line := ""
 	if text != nil {
 		line = *text
 	}
-	if zone == "" {
-		zone = "UTC"
-	}
-	schedule, err := cron.ParseStandard("TZ=" + zone + " " + line)
+	schedule, err := cron.ParseStandard("TZ=UTC " + line)
 	if err != nil {
 		return nil, fmt.Errorf("schedule %q: %w", line, err)
 	}
-	return schedule, nil
+	fields, zoned := schedule.(*cron.SpecSchedule)
+	if zone == "" || !zoned {
+		return schedule, nil
+	}
+	if zones == nil {
+		return nil, fmt.Errorf("timeZone %q: no zones are known here", zone)
+	}
+	if fields.Location, err = zones(zone); err != nil {
+		return nil, fmt.Errorf("timeZone %q: %w", zone, err)
+	}
+	return fields, nil
 }
 
 // active reports whether the budget counts at now: within [hit, hit+duration) of some hit.

@@ -20,7 +20,7 @@ func at(day, hour, minute int) time.Time {
 
 // The seed's numbers: 20 %, at most 5, none in the first ten minutes of a day.
 func TestSeedBudgets(t *testing.T) {
-	b := ParseBudgets([]api.DisruptionBudget{{Nodes: "20%"}, {Nodes: "5"}, window("0", "@daily", "10m")})
+	b := ParseBudgets([]api.DisruptionBudget{{Nodes: "20%"}, {Nodes: "5"}, window("0", "@daily", "10m")}, time.LoadLocation)
 	for total, want := range map[int]int{0: 0, 1: 1, 20: 4, 21: 5, 25: 5, 26: 5, 1000: 5} {
 		require.Equal(t, want, b.Limit(at(16, 12, 0), total, api.ReasonEmpty, Rules{}), "%d nodes", total)
 	}
@@ -31,7 +31,7 @@ func TestSeedBudgets(t *testing.T) {
 
 // A calendar has one span for each stretch without change.
 func TestCalendar(t *testing.T) {
-	b := ParseBudgets([]api.DisruptionBudget{{Nodes: "10%"}, window("0", "0 9 * * 1-5", "8h")})
+	b := ParseBudgets([]api.DisruptionBudget{{Nodes: "10%"}, window("0", "0 9 * * 1-5", "8h")}, time.LoadLocation)
 	var lines []string
 	for _, s := range b.Calendar(at(20, 12, 0), at(24, 0, 0), 30) {
 		lines = append(lines, s.String())
@@ -44,30 +44,31 @@ func TestCalendar(t *testing.T) {
 	}, lines)
 	drift := window("0", "0 9 * * *", "1h")
 	drift.Reasons = []string{api.ReasonDrifted}
-	spans := ParseBudgets([]api.DisruptionBudget{drift}).Calendar(at(20, 9, 0), at(20, 10, 0), 5)
+	spans := ParseBudgets([]api.DisruptionBudget{drift}, time.LoadLocation).Calendar(at(20, 9, 0), at(20, 10, 0), 5)
 	require.Equal(t, "Fri 2026-11-20 09:00 - Fri 2026-11-20 10:00  Empty no limit, Underutilized no limit, Drifted 0, Expired no limit", spans[0].String())
-	require.Len(t, ParseBudgets(nil).Calendar(at(20, 9, 0), at(27, 9, 0), 5), 1)
+	require.Len(t, ParseBudgets(nil, time.LoadLocation).Calendar(at(20, 9, 0), at(27, 9, 0), 5), 1)
 }
 
 // A budget's own zone (N13), and a zone that does not exist.
 func TestTimeZone(t *testing.T) {
 	berlin := window("0", "0 9 * * *", "8h")
 	berlin.TimeZone = "Europe/Berlin"
-	b := ParseBudgets([]api.DisruptionBudget{berlin})
+	b := ParseBudgets([]api.DisruptionBudget{berlin}, time.LoadLocation)
 	require.Equal(t, Unbounded, b.Limit(at(20, 7, 59), 5, api.ReasonEmpty, Rules{}))
 	require.Equal(t, 0, b.Limit(at(20, 8, 0), 5, api.ReasonEmpty, Rules{}), "nine in Berlin is eight in winter")
 	require.Equal(t, 0, b.Limit(time.Date(2026, 7, 20, 7, 0, 0, 0, time.UTC), 5, api.ReasonEmpty, Rules{}), "and seven in summer")
 	berlin.TimeZone = "Europe/Nowhere"
-	require.Equal(t, 0, ParseBudgets([]api.DisruptionBudget{berlin}).Limit(at(20, 12, 0), 5, api.ReasonEmpty, Rules{}))
-	require.ErrorContains(t, ParseBudgets([]api.DisruptionBudget{berlin}).Err(), "budgets[0]")
+	require.Equal(t, 0, ParseBudgets([]api.DisruptionBudget{berlin}, time.LoadLocation).Limit(at(20, 12, 0), 5, api.ReasonEmpty, Rules{}))
+	require.ErrorContains(t, ParseBudgets([]api.DisruptionBudget{berlin}, time.LoadLocation).Err(), "budgets[0]: timeZone \"Europe/Nowhere\"")
+	require.ErrorContains(t, ParseBudgets([]api.DisruptionBudget{berlin}, nil).Err(), "no zones are known here")
 }
 
 // NextChange is when a window opens or closes next.
 func TestNextChange(t *testing.T) {
-	b := ParseBudgets([]api.DisruptionBudget{window("0", "0 9 * * *", "8h"), window("0", "0 0 31 2 *", "1h")})
+	b := ParseBudgets([]api.DisruptionBudget{window("0", "0 9 * * *", "8h"), window("0", "0 0 31 2 *", "1h")}, time.LoadLocation)
 	require.Equal(t, at(20, 9, 0), b.NextChange(at(20, 8, 0)).UTC())
 	require.Equal(t, at(20, 17, 0), b.NextChange(at(20, 9, 0)).UTC())
-	require.True(t, ParseBudgets([]api.DisruptionBudget{{Nodes: "1"}}).NextChange(at(20, 9, 0)).IsZero())
+	require.True(t, ParseBudgets([]api.DisruptionBudget{{Nodes: "1"}}, time.LoadLocation).NextChange(at(20, 9, 0)).IsZero())
 }
 
 // A fleet-wide budget counts the nodes of every member that shares it (N11).

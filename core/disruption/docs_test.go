@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"sigs.k8s.io/yaml"
@@ -51,7 +52,7 @@ func TestGuideExamples(t *testing.T) {
 	require.Empty(t, faults)
 	require.Empty(t, notes)
 	saturday := at(21, 0, 0)
-	parsed := ParseBudgets(pool.Spec.Budgets())
+	parsed := ParseBudgets(pool.Spec.Budgets(), time.LoadLocation)
 	require.Equal(t, []int{0, 5, 5, 0}, []int{
 		parsed.Limit(saturday.Add(-1), 10, api.ReasonEmpty, Rules{}), parsed.Limit(saturday, 10, api.ReasonEmpty, Rules{}),
 		parsed.Limit(at(22, 23, 59), 10, api.ReasonEmpty, Rules{}), parsed.Limit(at(23, 0, 0), 10, api.ReasonEmpty, Rules{}),

@@ -38,7 +38,7 @@ func CountPool(s *State, pool string) FleetCount {
 // FleetAllowed is how many nodes of all members that share a budget may be disrupted beyond those
 // that are (N11). Nodes is a number or a percentage of all nodes, rounded up.
 func FleetAllowed(nodes string, members []FleetCount) (int, error) {
-	b := ParseBudgets([]api.DisruptionBudget{{Nodes: nodes}})
+	b := ParseBudgets([]api.DisruptionBudget{{Nodes: nodes}}, nil)
 	if b.Err() != nil {
 		return 0, fmt.Errorf("reading a fleet budget: %w", b.Err())
 	}

@@ -46,6 +46,8 @@ type PoolOptions struct {
 	InstanceTypes []string
 	// ClassHash is the hash of the node class that the pool refers to, empty when it has none (N16).
 	ClassHash string
+	// Zones finds the time zones of budgets; programs pass time.LoadLocation.
+	Zones Zones
 	// Deleting pools get no new nodes.
 	Deleting bool
 }
@@ -55,7 +57,7 @@ func NewPool(p *api.NodePool, c *Catalog, o PoolOptions) *Pool {
 	t := &p.Spec.Template
 	out := &Pool{
 		name: p.Name, spec: p, static: p.Spec.Replicas != nil, policy: p.Spec.Policy(),
-		budgets: ParseBudgets(p.Spec.Budgets()), classHash: o.ClassHash, deleting: o.Deleting || p.DeletionTimestamp != nil,
+		budgets: ParseBudgets(p.Spec.Budgets(), o.Zones), classHash: o.ClassHash, deleting: o.Deleting || p.DeletionTimestamp != nil,
 		forceful:  p.Annotations[api.AnnotationExpiration] == api.ExpirationForceful,
 		protected: t.Metadata.Annotations[api.AnnotationDoNotDisrupt] == "true",
 		hash:      PoolHash(p), byName: map[string]*machine{},

@@ -59,7 +59,7 @@ func judgeBudgets(t *testing.T, c *budgetCase) outcome {
 		o.differences = append(o.differences, peer...)
 		return o
 	}
-	states := disruption.ParseBudgets(c.spec(t).Budgets()).Each(c.Now, c.Total, disruption.Rules{})
+	states := disruption.ParseBudgets(c.spec(t).Budgets(), time.LoadLocation).Each(c.Now, c.Total, disruption.Rules{})
 	for _, i := range never {
 		if states[i].Active || states[i].Limit != disruption.Unbounded {
 			o.differences = append(o.differences, fmt.Sprintf("N4 does not hold: budget %d counts", i))
@@ -102,7 +102,7 @@ func (c *budgetCase) compare(t *testing.T, rules disruption.Rules) []string {
 			differences = append(differences, fmt.Sprintf("%s: here %v, recorded %v", what, got, want))
 		}
 	}
-	budgets := disruption.ParseBudgets(c.spec(t).Budgets())
+	budgets := disruption.ParseBudgets(c.spec(t).Budgets(), time.LoadLocation)
 	limit := budgets.Limit(c.Now, c.Total, c.Reason, rules)
 	differ("limit", bounded(limit), pointed(c.Want.Limit))
 	allowed := disruption.Allowed(limit, c.Deleting+c.NotReady)
