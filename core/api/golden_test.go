@@ -141,6 +141,8 @@ func fillAll(v reflect.Value) {
 		v.SetInt(7)
 	case reflect.Uint64:
 		v.SetUint(7)
+	case reflect.Float64:
+		v.SetFloat(0.5)
 	case reflect.Pointer:
 		v.Set(reflect.New(v.Type().Elem()))
 		fillAll(v.Elem())

@@ -20,6 +20,8 @@ func init() {
 		reflect.TypeFor[metav1.Time]():        (*walker).time,
 		reflect.TypeFor[metav1.MicroTime]():   (*walker).time,
 		reflect.TypeFor[metav1.Duration]():    (*walker).duration,
+		reflect.TypeFor[Price]():              (*walker).price,
+		reflect.TypeFor[Amount]():             (*walker).amount,
 		reflect.TypeFor[metav1.FieldsV1]():    func(_ *walker, n *node, _ *place) (*node, bool) { return n, true },
 	}
 }

@@ -1,0 +1,139 @@
+package api
+
+import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+// Kinds of the records and messages of disruptions.
+const (
+	KindDisruptionRecord  = "DisruptionRecord"
+	KindPoolRecord        = "PoolRecord"
+	KindDisruptionCommand = "DisruptionCommand"
+	KindDisruptionResult  = "DisruptionResult"
+)
+
+// Phases of a disruption (disruption.md sections 13 and 14).
+const (
+	PhaseLaunching = "Launching" // replacements are on their way; nodes are tainted
+	PhaseDraining  = "Draining"  // nodes are being emptied
+	PhaseDone      = "Done"
+	PhaseAborted   = "Aborted" // taints are to be taken off
+)
+
+// DisruptionRecord is the value of disruption.<member>: what the hub has decided and has not seen
+// finished, written by the disruptor alone.
+type DisruptionRecord struct {
+	Header
+	Member      string       `json:"member"`
+	Generation  int64        `json:"generation"`
+	Disruptions []Disruption `json:"disruptions,omitempty"`
+	// Backoffs are nodes whose last disruption failed, and until when they are left alone (N8).
+	Backoffs []NodeBackoff `json:"backoffs,omitempty"`
+	// DriftedSince is when each drifted node was first seen to be, by name.
+	DriftedSince map[string]metav1.Time `json:"driftedSince,omitempty"`
+	// Stale says why nothing is decided for the member, empty when decisions are made.
+	Stale string `json:"stale,omitempty"`
+}
+
+// Disruption is one command on its way.
+type Disruption struct {
+	// ID is unique on the member and made of its nodes and the generation it was decided in.
+	ID     string `json:"id"`
+	Reason string `json:"reason"`
+	Method string `json:"method"`
+	Phase  string `json:"phase"`
+	// Message says what is waited for, or what went wrong.
+	Message      string            `json:"message,omitempty"`
+	Nodes        []string          `json:"nodes"`
+	Replacements []NodeReplacement `json:"replacements,omitempty"`
+	// Moves are where each pod was expected to go.
+	Moves []PodMove `json:"moves,omitempty"`
+	// Savings per hour.
+	Savings  float64     `json:"savings"`
+	Decided  metav1.Time `json:"decided"`
+	Deadline metav1.Time `json:"deadline,omitzero"`
+	Forceful bool        `json:"forceful,omitempty"`
+}
+
+// NodeReplacement is a node to launch before others go.
+type NodeReplacement struct {
+	// Name is the name the agent gives the launch, unique on the member.
+	Name string `json:"name"`
+	Pool string `json:"pool"`
+	// InstanceTypes are cheapest first; any of them will do.
+	InstanceTypes []string          `json:"instanceTypes"`
+	Requirements  []NodeRequirement `json:"requirements,omitempty"`
+	// Node is the node that was launched, empty until it is known; Initialized once it can be used.
+	Node        string `json:"node,omitempty"`
+	Initialized bool   `json:"initialized,omitempty"`
+	// Failed says why the launch failed for good.
+	Failed string `json:"failed,omitempty"`
+}
+
+// PodMove is one pod's way from a node that goes.
+type PodMove struct {
+	Pod  string `json:"pod"`
+	From string `json:"from,omitempty"`
+	// To is a node's name, or "new-0" for the first replacement.
+	To string `json:"to"`
+}
+
+// NodeBackoff keeps a node from being disrupted again at once (N8).
+type NodeBackoff struct {
+	Node     string      `json:"node"`
+	Failures int         `json:"failures"`
+	Until    metav1.Time `json:"until"`
+	Why      string      `json:"why,omitempty"`
+}
+
+// PoolRecord is the value of pool.<name>: the state of a pool over all its members.
+type PoolRecord struct {
+	Header
+	Pool    string       `json:"pool"`
+	Lint    []string     `json:"lint,omitempty"`
+	Members []PoolMember `json:"members,omitempty"`
+}
+
+// PoolMember is a pool on one member.
+type PoolMember struct {
+	Member     string `json:"member"`
+	Nodes      int    `json:"nodes"`
+	Disrupting int    `json:"disrupting"`
+	// Allowed is how many more nodes may be disrupted now, by reason; a reason without limit is
+	// absent.
+	Allowed map[string]int `json:"allowed,omitempty"`
+}
+
+// DisruptionCommand is the whole wanted set of disruptions of a member, on
+// command.<member>.disruption.
+type DisruptionCommand struct {
+	Header
+	Member      string       `json:"member"`
+	Order       Order        `json:"order"`
+	Disruptions []Disruption `json:"disruptions"`
+	// Pools are what replacements are made from.
+	Pools []PoolTemplate `json:"pools,omitempty"`
+}
+
+// PoolTemplate is what nodes of a pool are made from.
+type PoolTemplate struct {
+	Name     string           `json:"name"`
+	Template NodePoolTemplate `json:"template"`
+	// Hash and ClassHash are stamped on new nodes, so that drift can be told.
+	Hash      string `json:"hash"`
+	ClassHash string `json:"classHash,omitempty"`
+	// ExpireAfter is stamped on new nodes: it is that of the moment they are made.
+	ExpireAfter string `json:"expireAfter,omitempty"`
+}
+
+// DisruptionResult is the value of <member>.disruption.<id> in bucket result.
+type DisruptionResult struct {
+	Header
+	Member       string            `json:"member"`
+	ID           string            `json:"id"`
+	Order        Order             `json:"order"`
+	Phase        string            `json:"phase"`
+	Message      string            `json:"message,omitempty"`
+	Replacements []NodeReplacement `json:"replacements,omitempty"`
+	// Gone are the nodes that are deleted.
+	Gone    []string    `json:"gone,omitempty"`
+	Changed metav1.Time `json:"changed"`
+}

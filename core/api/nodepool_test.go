@@ -1,0 +1,183 @@
+package api
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"sigs.k8s.io/yaml"
+)
+
+func poolOf(t *testing.T, text string) (*NodePool, []string, Faults) {
+	t.Helper()
+	raw, err := yaml.YAMLToJSON([]byte(text))
+	require.NoError(t, err)
+	return DecodeNodePool(raw)
+}
+
+const poolHead = "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: default}\n"
+
+// Every NodePool of the seed documents, whole or wrapped, is accepted as it is; the only one with a
+// note is the weekend example.
+func TestSeedNodePools(t *testing.T) {
+	files, err := filepath.Glob("testdata/nodepools/*.yaml")
+	require.NoError(t, err)
+	require.Len(t, files, 13)
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		p, notes, faults := poolOf(t, string(text))
+		require.Empty(t, faults, file)
+		require.NotEmpty(t, p.Name)
+		require.Equal(t, strings.Contains(file, "weekend"), len(notes) > 0, "%s: %v", file, notes)
+	}
+}
+
+// The weekend example blocks always; its warning shows the budgets that were meant.
+func TestWeekendLint(t *testing.T) {
+	text, err := os.ReadFile("testdata/nodepools/fragment-weekend.yaml")
+	require.NoError(t, err)
+	_, notes, _ := poolOf(t, string(text))
+	require.Equal(t, []string{`BudgetLint: spec.disruption.budgets[1]: nodes "0" without a schedule blocks every disruption, always: the smallest of the active budgets wins; to allow disruptions only in the window, write:
+budgets:
+- nodes: "50%"
+- nodes: "0"
+  schedule: "0 0 * * 1"
+  duration: "120h"`}, notes)
+}
+
+func TestLintBudgets(t *testing.T) {
+	for name, row := range map[string]struct{ budgets, want string }{
+		"a date that never comes":      {`[{nodes: "0", schedule: "0 0 31 2 *", duration: 1h}]`, "names a date that never comes"},
+		"29 February comes":            {`[{nodes: "0", schedule: "0 0 29 2 *", duration: 1h}]`, ""},
+		"no reasons":                   {`[{nodes: "0", reasons: []}]`, "counts for nothing"},
+		"zero percent is zero":         {`[{nodes: "0%"}]`, "blocks every disruption, always"},
+		"zero for one reason":          {`[{nodes: "00", reasons: [Drifted]}]`, "blocks every disruption for Drifted, always"},
+		"a daily window, inverted":     {`[{nodes: "0"}, {nodes: "5", schedule: "30 22 * * *", duration: 90m}]`, "- nodes: \"0\"\n  schedule: \"0 0 * * *\"\n  duration: \"22h30m\""},
+		"a window that has no inverse": {`[{nodes: "0"}, {nodes: "5", schedule: "0 1,5 * * *", duration: 1h}]`, "write the other way round"},
+		"zero within a window":         {`[{nodes: "0", schedule: "@daily", duration: 1h}, {nodes: "5"}]`, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, notes, faults := poolOf(t, poolHead+"spec: {disruption: {budgets: "+row.budgets+"}}")
+			require.Empty(t, faults)
+			if row.want == "" {
+				require.Empty(t, notes)
+				return
+			}
+			require.Len(t, notes, 1)
+			require.Contains(t, notes[0], row.want)
+		})
+	}
+}
+
+// What is wrong with a pool comes back at once, each with its place and what would be accepted.
+func TestNodePoolFaults(t *testing.T) {
+	for name, row := range map[string]struct{ spec, path, expected string }{
+		"an unknown field":        {`{disruption: {consolidateafter: 1s}}`, "spec.disruption.consolidateafter", "consolidateAfter (did you mean that?)"},
+		"a policy":                {`{disruption: {consolidationPolicy: WhenEmtpy}}`, "spec.disruption.consolidationPolicy", "WhenEmptyOrUnderutilized, WhenEmpty, Balanced or WhenUnderutilized"},
+		"a duration":              {`{disruption: {consolidateAfter: 1d}}`, "spec.disruption.consolidateAfter", "or Never"},
+		"nodes as a number":       {`{disruption: {budgets: [{nodes: 5}]}}`, "spec.disruption.budgets[0].nodes", `a string, "5"`},
+		"more than all":           {`{disruption: {budgets: [{nodes: "101%"}]}}`, "spec.disruption.budgets[0].nodes", "a percentage"},
+		"a schedule alone":        {`{disruption: {budgets: [{nodes: "1", schedule: "@daily"}]}}`, "spec.disruption.budgets[0].duration", "how long"},
+		"a duration alone":        {`{disruption: {budgets: [{nodes: "1", duration: 1h}]}}`, "spec.disruption.budgets[0].schedule", "a schedule"},
+		"Sunday as 7":             {`{disruption: {budgets: [{nodes: "1", schedule: "0 0 * * 7", duration: 1h}]}}`, "spec.disruption.budgets[0].schedule", "five cron fields"},
+		"@every (N18)":            {`{disruption: {budgets: [{nodes: "1", schedule: "@every 5m", duration: 1h}]}}`, "spec.disruption.budgets[0].schedule", "one of @yearly"},
+		"a zone in the schedule":  {`{disruption: {budgets: [{nodes: "1", schedule: "TZ=UTC 0 0 * * *", duration: 1h}]}}`, "spec.disruption.budgets[0].schedule", "put the zone in timeZone"},
+		"seconds in a duration":   {`{disruption: {budgets: [{nodes: "1", schedule: "@daily", duration: 90s}]}}`, "spec.disruption.budgets[0].duration", "hours and minutes"},
+		"a zone":                  {`{disruption: {budgets: [{nodes: "1", schedule: "@daily", duration: 1h, timeZone: "Mars!"}]}}`, "spec.disruption.budgets[0].timeZone", "an IANA time zone"},
+		"a reason":                {`{disruption: {budgets: [{nodes: "1", reasons: [Drift]}]}}`, "spec.disruption.budgets[0].reasons[0]", "Empty, Underutilized, Drifted or Expired"},
+		"a weight":                {`{weight: 101}`, "spec.weight", "a number from 1 to 100"},
+		"grace that never ends":   {`{template: {spec: {terminationGracePeriod: Never}}}`, "spec.template.spec.terminationGracePeriod", "a duration"},
+		"an operator":             {`{template: {spec: {requirements: [{key: k, operator: Inn, values: [a]}]}}}`, "spec.template.spec.requirements[0].operator", "In, NotIn"},
+		"values that are missing": {`{template: {spec: {requirements: [{key: k, operator: In}]}}}`, "spec.template.spec.requirements[0].values", "at least one value"},
+		"minValues beyond values": {`{template: {spec: {requirements: [{key: k, operator: In, values: [a], minValues: 2}]}}}`, "spec.template.spec.requirements[0].minValues", "not above the number of values"},
+		"an effect":               {`{template: {spec: {taints: [{key: k, effect: Nope}]}}}`, "spec.template.spec.taints[0].effect", "NoSchedule, PreferNoSchedule or NoExecute"},
+		"a limit":                 {`{limits: {cpu: many}}`, "spec.limits.cpu", "a quantity"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, _, faults := poolOf(t, poolHead+"spec: "+row.spec)
+			require.Len(t, faults, 1, "%v", faults)
+			require.Equal(t, row.path, faults[0].Path)
+			require.Contains(t, faults[0].Expected, row.expected)
+			require.Equal(t, "NodePool/default", faults[0].Object)
+		})
+	}
+	_, _, faults := poolOf(t, "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: a}\nspec: {weight: 0, disruption: {consolidateAfter: x, budgets: [{nodes: x}]}}")
+	require.Len(t, faults, 3)
+}
+
+func TestNodePoolAnnotations(t *testing.T) {
+	for annotation, ok := range map[string]bool{
+		`flotilla.io/members: "env in (a,b)"`: true, `flotilla.io/members: "="`: false, `flotilla.io/expiration: Forceful`: true, `flotilla.io/expiration: Maybe`: false,
+		`flotilla.io/fleet-budget: web=10%`: true, `flotilla.io/fleet-budget: web`: false, `flotilla.io/fleet-budget: web=x`: false,
+	} {
+		_, notes, faults := poolOf(t, "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata:\n  name: a\n  annotations:\n    "+annotation+"\nspec: {}")
+		require.Equal(t, ok, len(faults) == 0, "%s: %v", annotation, faults)
+		require.Empty(t, notes)
+	}
+	_, notes, _ := poolOf(t, "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: a, annotations: {flotilla.io/member: x}}\nspec: {}")
+	require.Equal(t, []string{"metadata.annotations: nothing reads flotilla.io/member; did you mean flotilla.io/members?"}, notes)
+}
+
+// The older place and words: v1beta1 as it is, and a warning when both places of expireAfter differ.
+func TestOlderNodePools(t *testing.T) {
+	p, notes, faults := poolOf(t, "apiVersion: karpenter.sh/v1beta1\nkind: NodePool\nmetadata: {name: a}\nspec: {disruption: {consolidationPolicy: WhenUnderutilized, expireAfter: 24h}}")
+	require.Empty(t, faults)
+	require.Equal(t, []string{"spec.disruption.consolidationPolicy: WhenUnderutilized is read as WhenEmptyOrUnderutilized"}, notes)
+	require.Equal(t, WhenEmptyOrUnderutilized, p.Spec.Policy())
+	require.Equal(t, "24h", p.Spec.ExpireAfter())
+
+	p, notes, _ = poolOf(t, poolHead+"spec: {template: {spec: {expireAfter: 48h}}, disruption: {expireAfter: 24h}}")
+	require.Equal(t, "48h", p.Spec.ExpireAfter())
+	require.Equal(t, []string{"spec.template.spec.expireAfter 48h goes before spec.disruption.expireAfter 24h"}, notes)
+
+	p, _, _ = poolOf(t, poolHead+"spec: {}")
+	require.Equal(t, []any{"720h", "0s", []DisruptionBudget{{Nodes: "10%"}}}, []any{p.Spec.ExpireAfter(), p.Spec.ConsolidateAfter(), p.Spec.Budgets()})
+	p, _, _ = poolOf(t, poolHead+"spec: {disruption: {budgets: []}}")
+	require.Empty(t, p.Spec.Budgets(), "an empty list is no limit")
+	_, _, faults = poolOf(t, "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: a, namespace: b}\nspec: {}")
+	require.Equal(t, "metadata.namespace", faults[0].Path)
+	_, _, faults = poolOf(t, "apiVersion: karpenter.sh/v2\nkind: NodePool\nmetadata: {name: a}\nspec: {}")
+	require.Equal(t, "karpenter.sh/v1 or karpenter.sh/v1beta1", faults[0].Expected)
+}
+
+// Which zones there are only the hub can say.
+func TestNodePoolZones(t *testing.T) {
+	known := func(name string) bool { return name == "Europe/Berlin" }
+	pool := func(zone string) *NodePool {
+		p, _, faults := poolOf(t, poolHead+`spec: {disruption: {budgets: [{nodes: "1"}, {nodes: "0", schedule: "@daily", duration: 1h, timeZone: `+zone+`}]}}`)
+		require.Empty(t, faults)
+		return p
+	}
+	require.Empty(t, CheckNodePoolZones(pool("Europe/Berlin"), known))
+	faults := CheckNodePoolZones(pool("Europe/Bonn"), known)
+	require.Len(t, faults, 1)
+	require.Equal(t, "spec.disruption.budgets[1].timeZone", faults[0].Path)
+}
+
+func TestInstanceCatalog(t *testing.T) {
+	decode := func(types string) (*InstanceCatalog, Faults) {
+		raw, err := yaml.YAMLToJSON([]byte("apiVersion: flotilla.io/v1alpha1\nkind: InstanceCatalog\nmetadata: {name: azure}\nspec: {types: " + types + "}"))
+		require.NoError(t, err)
+		return DecodeInstanceCatalog(raw)
+	}
+	c, faults := decode(`[{name: d2, cpu: 2, memory: 8Gi, resources: {nvidia.com/gpu: 1}, offerings: [{zone: z-a, capacityType: spot, price: 0.031}, {zone: z-a, capacityType: on-demand, price: "0.096", available: false}]}]`)
+	require.Empty(t, faults)
+	d2 := c.Spec.Types[0]
+	require.Equal(t, []any{Amount("2"), Amount("8Gi"), Amount("1"), Price(0.031), Price(0.096)}, []any{d2.CPU, d2.Memory, d2.Resources["nvidia.com/gpu"], d2.Offerings[0].Price, d2.Offerings[1].Price})
+	require.True(t, d2.Offerings[0].IsAvailable())
+	require.False(t, d2.Offerings[1].IsAvailable())
+	for types, path := range map[string]string{
+		`[{name: a, cpu: 2, memory: 1Gi, offerings: [{zone: z, capacityType: cheap, price: 1}]}]`:        "spec.types[0].offerings[0].capacityType",
+		`[{name: a, cpu: 2, memory: 1Gi, offerings: [{zone: z, capacityType: spot, price: -1}]}]`:        "spec.types[0].offerings[0].price",
+		`[{name: a, cpu: two, memory: 1Gi, offerings: []}]`:                                              "spec.types[0].cpu",
+		`[{name: a, cpu: 2, memory: 1Gi, offerings: []}, {name: a, cpu: 2, memory: 1Gi, offerings: []}]`: "spec.types[1].name",
+		`[{cpu: 2, memory: 1Gi, offerings: []}]`:                                                         "spec.types[0].name",
+	} {
+		_, faults := decode(types)
+		require.Len(t, faults, 1, types)
+		require.Equal(t, path, faults[0].Path)
+	}
+}

@@ -1,0 +1,229 @@
+package api
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/robfig/cron/v3"
+	"k8s.io/apimachinery/pkg/labels"
+)
+
+// Shapes of text that Karpenter's API server holds a NodePool to (disruption.md section 2 and 3.3).
+var (
+	poolDuration   = regexp.MustCompile(`^(([0-9]+(s|m|h))+|Never)$`)
+	budgetDuration = regexp.MustCompile(`^([0-9]+h)?([0-9]+m)?(0s)?$`)
+	budgetNodes    = regexp.MustCompile(`^((100|[0-9]{1,2})%|[0-9]+)$`)
+	cronMacros     = []string{"@yearly", "@annually", "@monthly", "@weekly", "@daily", "@midnight", "@hourly"}
+)
+
+const maxBudgets = 50
+
+func validateNodePool(p *NodePool) findings {
+	var root *place
+	f := validateOutside(KindNodePool, &p.ObjectMeta)
+	f.subdomain(p.Name, root.in("metadata", "name"))
+	f.poolAnnotations(p.Annotations, root.in("metadata", "annotations"))
+	spec := root.child("spec")
+	f.poolTemplate(&p.Spec.Template, spec.child("template"))
+	if d := p.Spec.Disruption; d != nil {
+		f.poolDisruption(d, spec.child("disruption"))
+	}
+	if w := p.Spec.Weight; w != nil && (*w < 1 || *w > 100) {
+		f.add(spec.child("weight"), number(*w), "a number from 1 to 100", nil)
+	}
+	if r := p.Spec.Replicas; r != nil && *r < 0 {
+		f.add(spec.child("replicas"), number(*r), "0 or more", nil)
+	}
+	return f
+}
+
+func (fs *findings) poolAnnotations(a map[string]string, at *place) {
+	if v, ok := a[AnnotationMembers]; ok {
+		if _, err := labels.Parse(v); err != nil {
+			fs.add(at.child(AnnotationMembers), quote(v), `a label selector, like "env=prod,region in (eastus, westus)"`, nil)
+		}
+	}
+	if v, ok := a[AnnotationExpiration]; ok {
+		fs.choice(v, at.child(AnnotationExpiration), ExpirationForceful, "Voluntary")
+	}
+	if v, ok := a[AnnotationFleetBudget]; ok {
+		if _, _, ok := FleetBudget(v); !ok {
+			fs.add(at.child(AnnotationFleetBudget), quote(v), `<name>=<number or percentage>, like "web=5" or "web=10%"`, nil)
+		}
+	}
+}
+
+// FleetBudget reads the value of AnnotationFleetBudget, "name=5" or "name=10%" (N11).
+func FleetBudget(annotation string) (name, nodes string, ok bool) {
+	name, nodes, found := strings.Cut(annotation, "=")
+	return name, nodes, found && name != "" && budgetNodes.MatchString(nodes)
+}
+
+func (fs *findings) poolTemplate(t *NodePoolTemplate, at *place) {
+	fs.labels(t.Metadata.Labels, at.in("metadata", "labels"))
+	for _, key := range sortedKeys(t.Metadata.Annotations) {
+		fs.qualifiedName(strings.ToLower(key), at.in("metadata", "annotations").child(key))
+	}
+	spec := at.child("spec")
+	fs.nodeTaints(t.Spec.Taints, spec.child("taints"))
+	fs.nodeTaints(t.Spec.StartupTaints, spec.child("startupTaints"))
+	for i := range t.Spec.Requirements {
+		fs.nodeRequirement(&t.Spec.Requirements[i], spec.child("requirements").item(i))
+	}
+	fs.poolDuration(t.Spec.ExpireAfter, spec.child("expireAfter"), true)
+	fs.poolDuration(t.Spec.TerminationGracePeriod, spec.child("terminationGracePeriod"), false)
+	if c := t.Spec.NodeClassRef; c != nil && c.Name == "" {
+		fs.add(spec.in("nodeClassRef", "name"), "nothing", "the name of a node class", nil)
+	}
+}
+
+func (fs *findings) nodeTaints(taints []NodeTaint, at *place) {
+	for i, t := range taints {
+		at := at.item(i)
+		fs.qualifiedName(t.Key, at.child("key"))
+		fs.labelValue(t.Value, at.child("value"))
+		if t.Effect == "" {
+			fs.add(at.child("effect"), "nothing", "NoSchedule, PreferNoSchedule or NoExecute", nil)
+		}
+		fs.choice(t.Effect, at.child("effect"), "NoSchedule", "PreferNoSchedule", "NoExecute")
+	}
+}
+
+func (fs *findings) nodeRequirement(r *NodeRequirement, at *place) {
+	fs.qualifiedName(r.Key, at.child("key"))
+	if !fs.choice(r.Operator, at.child("operator"), "In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt", "Gte", "Lte") {
+		return
+	}
+	values := at.child("values")
+	switch r.Operator {
+	case "In", "NotIn":
+		if len(r.Values) == 0 {
+			fs.add(values, "nothing", "at least one value for operator "+r.Operator, nil)
+		}
+	case "Gt", "Lt", "Gte", "Lte":
+		if n, err := strconv.Atoi(strings.Join(r.Values, ",")); err != nil || n < 0 {
+			fs.add(values, quote(strings.Join(r.Values, ",")), "one whole number, 0 or more", nil)
+		}
+	case "Exists", "DoesNotExist":
+		if len(r.Values) > 0 {
+			fs.add(values, listOf(len(r.Values)), "no values for operator "+r.Operator, nil)
+		}
+	default:
+		fs.add(at.child("operator"), "nothing", "In, NotIn, Exists, DoesNotExist, Gt, Lt, Gte or Lte", nil)
+	}
+	if m := r.MinValues; m != nil && (*m < 1 || *m > 50 || r.Operator == "In" && int(*m) > len(r.Values)) {
+		fs.add(at.child("minValues"), number(*m), "a number from 1 to 50, not above the number of values", nil)
+	}
+}
+
+func (fs *findings) poolDuration(text string, at *place, never bool) {
+	if text == "" || poolDuration.MatchString(text) && (never || text != Never) {
+		if d, err := time.ParseDuration(text); text == "" || text == Never || err == nil && d >= 0 {
+			return
+		}
+	}
+	expected := `a duration in hours, minutes and seconds, like "30s" or "168h"`
+	if never {
+		expected += ", or Never"
+	}
+	fs.add(at, quote(text), expected, nil)
+}
+
+func (fs *findings) poolDisruption(d *PoolDisruption, at *place) {
+	fs.choice(d.ConsolidationPolicy, at.child("consolidationPolicy"), WhenEmptyOrUnderutilized, WhenEmpty, Balanced, WhenUnderutilized)
+	fs.poolDuration(d.ConsolidateAfter, at.child("consolidateAfter"), true)
+	fs.poolDuration(d.ExpireAfter, at.child("expireAfter"), true)
+	budgets := at.child("budgets")
+	if len(d.Budgets) > maxBudgets {
+		fs.add(budgets, listOf(len(d.Budgets)), fmt.Sprintf("at most %d budgets", maxBudgets), nil)
+	}
+	for i := range d.Budgets {
+		fs.budget(&d.Budgets[i], budgets.item(i))
+	}
+}
+
+// budget refuses what can never be evaluated (N18); what only never counts is for LintBudgets.
+func (fs *findings) budget(b *DisruptionBudget, at *place) {
+	if !budgetNodes.MatchString(b.Limit()) {
+		fs.add(at.child("nodes"), quote(b.Nodes), `a number of nodes like "5", or a percentage from "0%" to "100%"`, nil)
+	} else if n, err := strconv.ParseInt(strings.TrimSuffix(b.Limit(), "%"), 10, 32); err != nil || n < 0 {
+		fs.add(at.child("nodes"), quote(b.Nodes), "at most 2147483647 nodes", nil)
+	}
+	for i, r := range b.Reasons {
+		fs.choice(r, at.child("reasons").item(i), DisruptionReasons...)
+		if r == "" {
+			fs.add(at.child("reasons").item(i), "nothing", oneOf(DisruptionReasons), nil)
+		}
+	}
+	switch {
+	case b.Schedule == nil && b.Duration != nil:
+		fs.add(at.child("schedule"), "nothing", "a schedule: duration counts from the moments it names", nil)
+	case b.Schedule != nil && b.Duration == nil:
+		fs.add(at.child("duration"), "nothing", "how long the budget counts each time, like 8h", nil)
+	}
+	fs.budgetWindow(b, at)
+}
+
+// budgetWindow checks when a budget counts.
+func (fs *findings) budgetWindow(b *DisruptionBudget, at *place) {
+	if b.Schedule != nil {
+		fs.schedule(*b.Schedule, at.child("schedule"))
+	}
+	if d := b.Duration; d != nil && (*d == "" || !budgetDuration.MatchString(*d)) {
+		fs.add(at.child("duration"), quote(*d), `hours and minutes, like "8h", "10m" or "5h30m"`, nil)
+	}
+	if b.TimeZone != "" {
+		if !zoneForm.MatchString(b.TimeZone) || b.TimeZone == "Local" {
+			fs.add(at.child("timeZone"), quote(b.TimeZone), `an IANA time zone, like "Europe/Berlin"`, nil)
+		} else if b.Schedule == nil {
+			fs.add(at.child("timeZone"), quote(b.TimeZone), "nothing without a schedule", nil)
+		}
+	}
+}
+
+func (fs *findings) schedule(s string, at *place) {
+	expected := "five cron fields (minute hour day-of-month month day-of-week, 0-6 for Sunday to Saturday) or one of " + strings.Join(cronMacros, ", ")
+	switch {
+	case strings.HasPrefix(s, "@") && !slices.Contains(cronMacros, s):
+		fs.add(at, quote(s), expected, nil)
+	case strings.HasPrefix(s, "TZ=") || strings.HasPrefix(s, "CRON_TZ="):
+		fs.add(at, quote(s), "a schedule without a zone; put the zone in timeZone", nil)
+	default:
+		if _, err := cron.ParseStandard(s); err != nil {
+			fs.add(at, quote(s)+" ("+err.Error()+")", expected, nil)
+		}
+	}
+}
+
+// nodePoolNotes remarks on what is accepted and means less than it seems.
+func nodePoolNotes(p *NodePool) []string {
+	var notes []string
+	t, d := p.Spec.Template.Spec, p.Spec.Disruption
+	if d != nil && d.ExpireAfter != "" && t.ExpireAfter != "" && d.ExpireAfter != t.ExpireAfter {
+		notes = append(notes, fmt.Sprintf("spec.template.spec.expireAfter %s goes before spec.disruption.expireAfter %s", t.ExpireAfter, d.ExpireAfter))
+	}
+	if d != nil && d.ConsolidationPolicy == WhenUnderutilized {
+		notes = append(notes, "spec.disruption.consolidationPolicy: WhenUnderutilized is read as "+WhenEmptyOrUnderutilized)
+	}
+	return append(notes, LintBudgets(p)...)
+}
+
+// CheckNodePoolZones refuses time zones of budgets that nobody knows; known is asked for each name.
+func CheckNodePoolZones(p *NodePool, known func(name string) bool) Faults {
+	if p.Spec.Disruption == nil {
+		return nil
+	}
+	var f findings
+	var root *place
+	for i := range p.Spec.Disruption.Budgets {
+		if zone := p.Spec.Disruption.Budgets[i].TimeZone; zone != "" && !known(zone) {
+			at := root.in("spec", "disruption", "budgets").item(i).child("timeZone")
+			f.add(at, quote(zone), `an IANA time zone, like "Europe/Berlin"`, nil)
+		}
+	}
+	return f.faults(KindNodePool + "/" + p.Name)
+}

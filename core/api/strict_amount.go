@@ -1,0 +1,66 @@
+package api
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"strconv"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+)
+
+// Amount is a Kubernetes quantity, written as a string or as a number.
+type Amount string
+
+// UnmarshalJSON reads a string or a number and keeps its digits.
+func (a *Amount) UnmarshalJSON(raw []byte) error {
+	if len(raw) > 0 && raw[0] == '"' {
+		return json.Unmarshal(raw, (*string)(a))
+	}
+	if _, err := resource.ParseQuantity(string(raw)); err != nil {
+		return fmt.Errorf("reading a quantity: %w", err)
+	}
+	*a = Amount(raw)
+	return nil
+}
+
+// Price is an amount of money per hour, written as a number or as a string that holds one.
+type Price float64
+
+// UnmarshalJSON reads a number, quoted or not.
+func (p *Price) UnmarshalJSON(raw []byte) error {
+	if len(raw) > 1 && raw[0] == '"' {
+		raw = raw[1 : len(raw)-1]
+	}
+	f, ok := priceOf(string(raw))
+	if !ok {
+		return fmt.Errorf("%s is no price per hour", raw)
+	}
+	*p = Price(f)
+	return nil
+}
+
+func priceOf(text string) (float64, bool) {
+	f, err := strconv.ParseFloat(text, 64)
+	return f, err == nil && f >= 0 && !math.IsInf(f, 0)
+}
+
+func (w *walker) price(n *node, at *place) (*node, bool) {
+	if n.shape == shapeNumber || n.shape == shapeText {
+		if _, ok := priceOf(n.text); ok {
+			return n, true
+		}
+	}
+	w.findings.lose(at, n.String(), "a price per hour, like 0.096")
+	return nil, false
+}
+
+func (w *walker) amount(n *node, at *place) (*node, bool) {
+	if n.shape == shapeNumber || n.shape == shapeText {
+		if q, err := resource.ParseQuantity(n.text); err == nil && q.Sign() >= 0 {
+			return n, true
+		}
+	}
+	w.findings.lose(at, n.String(), `a quantity, like "500m", 4 or "16Gi"`)
+	return nil, false
+}

@@ -1,0 +1,204 @@
+package disruption
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"flotilla/core/api"
+)
+
+// Methods, in the order in which a pass tries them (section 4).
+const (
+	MethodEmpty       = "empty"
+	MethodStaticDrift = "static-drift"
+	MethodDrift       = "drift"
+	MethodExpired     = "expired"
+	MethodMulti       = "multi"
+	MethodSingle      = "single"
+)
+
+// candidate is a node that may be disrupted, with what consolidation weighs.
+type candidate struct {
+	*inode
+	machine      *machine // nil when the catalog does not know it
+	zone         string
+	capacityType string
+	price        float64
+	cost         float64
+	empty        bool
+	idle         bool // no pod needs a place
+}
+
+func (c *candidate) name() string { return c.state.Name }
+
+// ratio is what orders candidates: what a node costs for the trouble of removing it.
+func (c *candidate) ratio() float64 { return c.price / c.cost }
+
+func (x *Index) newCandidate(n *inode) candidate {
+	c := candidate{inode: n, zone: n.labels[corev1.LabelTopologyZone], capacityType: n.labels[api.LabelCapacityType], cost: 1, idle: true}
+	if n.pool != nil {
+		c.machine = n.pool.byName[n.labels[corev1.LabelInstanceTypeStable]]
+	}
+	c.price = c.machine.price(c.zone, c.capacityType)
+	for i := range n.pods {
+		if p := &n.pods[i]; p.movable {
+			c.cost += max(0, p.cost)
+			c.idle = false
+		}
+	}
+	c.empty = c.idle || x.state.Rules.Off.WorthlessPods && c.cost == 1
+	return c
+}
+
+// barred returns why a node is no candidate of any method, whatever its pods.
+func (x *Index) barred(n *inode) (Refusal, bool) {
+	s, now := n.state, x.state.Now
+	refuse := func(code Code, format string, args ...any) (Refusal, bool) {
+		return Refusal{Code: code, Message: fmt.Sprintf(format, args...)}, true
+	}
+	switch {
+	case x.state.Busy[s.Name]:
+		return refuse(CodeQueued, "the node is being disrupted already")
+	case !s.Managed:
+		return refuse(CodeUnmanaged, "neither Flotilla nor Karpenter made the node")
+	case !s.Initialized:
+		return refuse(CodeNotInitialized, "the node is not initialized")
+	case n.deleting:
+		return refuse(CodeDeleting, "the node is being deleted")
+	case now.Before(s.NominatedUntil.Time):
+		return refuse(CodeNominated, "a pod is expected on the node until %s", s.NominatedUntil.UTC().Format(time.RFC3339))
+	case s.Annotations[api.AnnotationDoNotDisrupt] == "true":
+		return refuse(CodeNodeProtected, "the node has the annotation %s", api.AnnotationDoNotDisrupt)
+	case n.node.pool == "":
+		return refuse(CodeNoPool, "the node lacks the label %s", api.LabelNodePool)
+	case n.pool == nil:
+		return refuse(CodePoolUnknown, "there is no NodePool %s on this member", n.node.pool)
+	case len(n.pool.byName) == 0:
+		return refuse(CodePoolUnknown, "no instance type is known for NodePool %s", n.node.pool)
+	case n.pool.protected:
+		return refuse(CodePoolProtected, "NodePool %s has the annotation %s in its template", n.pool.name, api.AnnotationDoNotDisrupt)
+	case now.Before(x.state.Backoffs[s.Name]):
+		return refuse(CodeBackoff, "the last disruption of the node failed; it is left alone until %s", x.state.Backoffs[s.Name].UTC().Format(time.RFC3339))
+	}
+	return Refusal{}, false
+}
+
+// eventual methods go on although pods block, when the node has a terminationGracePeriod.
+func eventual(method string) bool {
+	return method == MethodDrift || method == MethodStaticDrift || method == MethodExpired
+}
+
+// roster is every node as a candidate, or the reason why it is none; built once for all methods.
+type roster struct {
+	all      []candidate
+	barred   []Refusal // by node, Code "" when it is not
+	hindered []Refusal
+	until    []time.Time
+}
+
+func (x *Index) newRoster() *roster {
+	r := &roster{
+		all: make([]candidate, len(x.nodes)), barred: make([]Refusal, len(x.nodes)),
+		hindered: make([]Refusal, len(x.nodes)), until: make([]time.Time, len(x.nodes)),
+	}
+	for i, n := range x.nodes {
+		r.all[i] = x.newCandidate(n)
+		if refusal, yes := x.barred(n); yes {
+			r.barred[i] = refusal
+			continue
+		}
+		r.hindered[i], r.until[i] = x.hindered(n)
+	}
+	return r
+}
+
+// candidates are the nodes that a method may take, in its order; refuse hears about the others.
+func (d *deciding) candidates(method string, filter func(*candidate) Refusal) []*candidate {
+	var out []*candidate
+	for i := range d.roster.all {
+		c := &d.roster.all[i]
+		refusal := d.roster.barred[i]
+		podsBlock := !eventual(method) || c.state.TerminationGracePeriod == ""
+		if refusal.Code == "" && podsBlock {
+			refusal = d.roster.hindered[i]
+		}
+		if refusal.Code == "" {
+			refusal = filter(c)
+		}
+		if refusal.Code == "" && podsBlock {
+			refusal = d.x.exceeded(c.inode)
+		}
+		if refusal.Code != "" {
+			d.refuse(method, c.name(), refusal)
+			continue
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+// dearestFirst sorts by price for the trouble, then by name (section 6, N7).
+func dearestFirst(cs []*candidate) {
+	slices.SortFunc(cs, func(a, b *candidate) int {
+		return cmp.Or(cmp.Compare(b.ratio(), a.ratio()), cmp.Compare(a.name(), b.name()))
+	})
+}
+
+func names(cs []*candidate) []string {
+	out := make([]string, len(cs))
+	for i, c := range cs {
+		out[i] = c.name()
+	}
+	slices.Sort(out)
+	return out
+}
+
+// unsettled says how long a node must stay quiet yet, nothing when it need not.
+func (d *deciding) unsettled(c *candidate) Refusal {
+	if !c.settling {
+		return Refusal{}
+	}
+	ripe := quietSince(c.state).Add(c.pool.after)
+	d.recheck(ripe)
+	return Refusal{Code: CodeQuiet, Message: fmt.Sprintf("the node must be without pod events for %s (consolidateAfter); %s remain", c.pool.after, ripe.Sub(d.now).Round(time.Second))}
+}
+
+func isEmptyCandidate(d *deciding, c *candidate) Refusal {
+	switch {
+	case c.pool.static:
+		return Refusal{Code: CodeStatic, Message: "NodePool " + c.pool.name + " is static: it is never consolidated"}
+	case c.pool.disabled:
+		return disabledRefusal(c)
+	case !c.empty:
+		return Refusal{Code: CodeNotEmpty, Message: "pods that need another node run here"}
+	}
+	return d.unsettled(c)
+}
+
+func disabledRefusal(c *candidate) Refusal {
+	return Refusal{Code: CodeDisabled, Message: fmt.Sprintf("NodePool %q has consolidation disabled (consolidateAfter: Never)", c.pool.name)}
+}
+
+func isConsolidationCandidate(d *deciding, c *candidate) Refusal {
+	switch {
+	case c.pool.static:
+		return Refusal{Code: CodeStatic, Message: "NodePool " + c.pool.name + " is static: it is never consolidated"}
+	case c.machine == nil:
+		return Refusal{Code: CodeTypeUnknown, Message: fmt.Sprintf("instance type %q is not in the catalog", c.labels[corev1.LabelInstanceTypeStable])}
+	case c.capacityType == "":
+		return Refusal{Code: CodeNoLabel, Message: "the node lacks the label " + api.LabelCapacityType}
+	case c.zone == "":
+		return Refusal{Code: CodeNoLabel, Message: "the node lacks the label " + corev1.LabelTopologyZone}
+	case c.pool.disabled:
+		return disabledRefusal(c)
+	case c.empty:
+		return Refusal{Code: CodeEmpty, Message: "the node is empty: that is for emptiness to decide"}
+	case c.pool.policy == api.WhenEmpty:
+		return Refusal{Code: CodeNotEmpty, Message: fmt.Sprintf("NodePool %q has consolidation policy WhenEmpty, but the node is not empty", c.pool.name)}
+	}
+	return d.unsettled(c)
+}

@@ -1,0 +1,131 @@
+package disruption
+
+import (
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"flotilla/core/api"
+)
+
+// cheap keeps a pool from replacing a d2 by anything cheaper: what happens, happens on nodes.
+func cheap() *api.NodePool {
+	return testPool("a", requiring(corev1.LabelInstanceTypeStable, "In", "d2"))
+}
+
+func with(v ...api.PodVolume) func(*api.PodState) {
+	return func(p *api.PodState) { p.Volumes = v }
+}
+
+func zonal(zones ...string) api.PodVolume {
+	return api.PodVolume{Name: "default/data", ID: "vol-1", Driver: "disk", Terms: []corev1.NodeSelectorTerm{{
+		MatchExpressions: []corev1.NodeSelectorRequirement{{Key: corev1.LabelTopologyZone, Operator: corev1.NodeSelectorOpIn, Values: zones}},
+	}}}
+}
+
+// Pods stay where their volumes can be reached and attached.
+func TestVolumes(t *testing.T) {
+	to := func(x *api.NodeState, pod api.PodState) fixture {
+		return fixture{nodes: []*api.NodeState{aNode("n1", "d2", "z-a", "a", pod), x}, pools: []*api.NodePool{cheap()}}
+	}
+	limit := func(n int, pods ...api.PodState) *api.NodeState {
+		x := aNode("x", "d8", "z-a", "", pods...)
+		x.AttachLimits = map[string]int{"disk": n}
+		return x
+	}
+	other := func(id string) api.PodVolume { return api.PodVolume{Name: id, ID: id, Driver: "disk"} }
+	either := zonal("z-b")
+	either.Terms = append(either.Terms, zonal("z-a").Terms...)
+	drift := drifted(aPod("p", 1000, with(zonal("z-c"))))
+	check(t, []row{
+		{"reached in the same zone", to(aNode("x", "d4", "z-a", ""), aPod("p", 1000, with(zonal("z-a")))), "delete [n1] by single p>x"},
+		{"not reached from another", to(aNode("x", "d4", "z-b", ""), aPod("p", 1000, with(zonal("z-a")))), "none"},
+		{"any of its terms", to(aNode("x", "d4", "z-a", ""), aPod("p", 1000, with(either))), "delete [n1] by single p>x"},
+		{"a new node is made in its zone", fixture{nodes: []*api.NodeState{drift}, pools: []*api.NodePool{testPool("old")}}, "replace [n1] by drift with old/f2[z-c] p>new-0"},
+		{"room to attach", to(limit(2, aPod("q", 100, with(other("v2")))), aPod("p", 1000, with(zonal("z-a")))), "delete [n1] by single p>x"},
+		{"no room to attach", to(limit(1, aPod("q", 100, with(other("v2")))), aPod("p", 1000, with(zonal("z-a")))), "none"},
+		{"a volume that is attached there already", to(limit(1, aPod("q", 100, with(zonal("z-a")))), aPod("p", 1000, with(zonal("z-a")))), "delete [n1] by single p>x"},
+		{"two volumes of one pod count twice", to(limit(2, aPod("q", 100, with(other("v2")))), aPod("p", 1000, with(other("v3"), other("v4")))), "none"},
+		{"a claim that does not exist", to(aNode("x", "d4", "z-a", ""), aPod("p", 1000, with(api.PodVolume{Name: "default/none", Missing: true}))), "none"},
+	})
+}
+
+func spreadOver(key string, skew int32, minDomains int32) func(*api.PodState) {
+	return func(p *api.PodState) {
+		p.Labels = map[string]string{"app": "web"}
+		c := corev1.TopologySpreadConstraint{MaxSkew: skew, TopologyKey: key, WhenUnsatisfiable: corev1.DoNotSchedule, LabelSelector: selecting("web")}
+		if minDomains > 0 {
+			c.MinDomains = &minDomains
+		}
+		p.Spread = []corev1.TopologySpreadConstraint{c}
+	}
+}
+
+// With fewer domains than minDomains the least count is taken to be 0.
+func TestMinDomains(t *testing.T) {
+	zone := corev1.LabelTopologyZone
+	two := testPool("a", requiring(corev1.LabelInstanceTypeStable, "In", "d2"), requiring(zone, "In", "z-a", "z-b"))
+	three := testPool("a", requiring(corev1.LabelInstanceTypeStable, "In", "d2"))
+	// One pod moves from n1 in z-a; x in z-a has one of its kind, y in z-b as many as given.
+	member := func(pool *api.NodePool, skew, minDomains int32, inB int) fixture {
+		y := aNode("y", "d8", "z-b", "")
+		for i := range inB {
+			y.Pods = append(y.Pods, aPod([]string{"b0", "b1", "b2"}[i], 100, labelled("web")))
+		}
+		y.Taints = []corev1.Taint{{Key: "full", Effect: corev1.TaintEffectNoSchedule}}
+		return fixture{
+			nodes: []*api.NodeState{aNode("n1", "d2", "z-a", "a", aPod("p", 1000, spreadOver(zone, skew, minDomains))), aNode("x", "d8", "z-a", "", aPod("a0", 100, labelled("web"))), y},
+			pools: []*api.NodePool{pool},
+		}
+	}
+	check(t, []row{
+		{"without it the least domain counts", member(two, 1, 0, 1), "delete [n1] by single p>x"},
+		{"as many domains as asked", member(two, 1, 2, 1), "delete [n1] by single p>x"},
+		{"fewer domains than asked: the least is 0", member(two, 1, 3, 1), "none"},
+		{"fewer domains, more skew allowed", member(two, 2, 3, 1), "delete [n1] by single p>x"},
+		{"a zone that types offer counts as a domain", member(three, 1, 3, 1), "none"},
+		{"a zone that types offer is empty", member(three, 2, 3, 1), "delete [n1] by single p>x"},
+	})
+}
+
+// Anti-affinity holds in both directions: the pod that stays keeps others away too.
+func TestAffinitySymmetry(t *testing.T) {
+	host, zone := corev1.LabelHostname, corev1.LabelTopologyZone
+	to := func(x *api.NodeState, pods ...api.PodState) fixture {
+		return fixture{nodes: []*api.NodeState{aNode("n1", "d2", "z-a", "a", pods...), x}, pools: []*api.NodePool{cheap()}}
+	}
+	loner := func(x *api.NodeState, change ...func(*api.PodState)) *api.NodeState {
+		x.Pods = append(x.Pods, aPod("loner", 100, change...))
+		return x
+	}
+	both := func(a, b func(*api.PodState)) func(*api.PodState) {
+		return func(p *api.PodState) { a(p); b(p) }
+	}
+	elsewhere := func(p *api.PodState) {
+		apart("p", host)(p)
+		p.Affinity.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution[0].Namespaces = []string{"other"}
+	}
+	everywhere := func(p *api.PodState) {
+		elsewhere(p)
+		term := &p.Affinity.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution[0]
+		term.Namespaces, term.NamespaceSelector = nil, selectingAll()
+	}
+	preferring := func(p *api.PodState) {
+		p.Affinity = &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{PreferredDuringSchedulingIgnoredDuringExecution: []corev1.WeightedPodAffinityTerm{
+			{Weight: 100, PodAffinityTerm: corev1.PodAffinityTerm{LabelSelector: selecting("p"), TopologyKey: host}},
+		}}}
+	}
+	inZone := func(kind, z string) *api.NodeState { return aNode("x", kind, z, "") }
+	ended := func(p *api.PodState) { p.Phase = "Succeeded" }
+	check(t, []row{
+		{"nobody minds", to(loner(inZone("d4", "z-a")), aPod("p", 1000)), "delete [n1] by single p>x"},
+		{"the pod there minds", to(loner(inZone("d4", "z-a"), apart("p", host)), aPod("p", 1000)), "none"},
+		{"it minds another", to(loner(inZone("d4", "z-a"), apart("q", host)), aPod("p", 1000)), "delete [n1] by single p>x"},
+		{"it minds in the whole zone", to(loner(inZone("d4", "z-a"), apart("p", zone)), aPod("p", 1000)), "none"},
+		{"it minds those of another namespace", to(loner(inZone("d4", "z-a"), elsewhere), aPod("p", 1000)), "delete [n1] by single p>x"},
+		{"it minds those of all namespaces", to(loner(inZone("d4", "z-a"), everywhere), aPod("p", 1000)), "none"},
+		{"it has ended", to(loner(inZone("d4", "z-a"), both(apart("p", host), ended)), aPod("p", 1000)), "delete [n1] by single p>x"},
+		{"it only prefers to be alone", to(loner(inZone("d4", "z-a"), preferring), aPod("p", 1000)), "delete [n1] by single p>x"},
+		{"two that move and mind each other", to(inZone("d4", "z-a"), aPod("p", 600, labelled("p"), apart("p", host)), aPod("q", 600, labelled("p"))), "none"},
+	})
+}

@@ -1,0 +1,295 @@
+package disruption
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"flotilla/core/api"
+)
+
+// Decision is what to disrupt now, and why nothing else is.
+type Decision struct {
+	// Commands are what to begin now, all of one method; several only for static pools and forceful
+	// expiration.
+	Commands []Command `json:"commands,omitempty"`
+	// Stages are the methods that were tried.
+	Stages []string `json:"stages,omitempty"`
+	// Eligible are the nodes each method could have taken, before budgets.
+	Eligible map[string][]string `json:"eligible,omitempty"`
+	// Budgets is how many nodes may be disrupted beyond those that are, by reason and pool;
+	// Unbounded for no limit.
+	Budgets map[string]map[string]int `json:"budgets,omitempty"`
+	// Verdicts has one for every node, by name.
+	Verdicts []Verdict `json:"verdicts,omitempty"`
+	// Recheck is when time alone can change the decision, zero when it cannot.
+	Recheck time.Time `json:"recheck,omitzero"`
+	// Stale says why nothing was decided.
+	Stale string `json:"stale,omitempty"`
+	// Evaluated counts simulations.
+	Evaluated int `json:"evaluated,omitempty"`
+}
+
+// Verdict is what is decided about one node.
+type Verdict struct {
+	Node string `json:"node"`
+	Pool string `json:"pool,omitempty"`
+	// Disrupt is the reason when the node goes now.
+	Disrupt string `json:"disrupt,omitempty"`
+	Method  string `json:"method,omitempty"`
+	// Refusals are the reasons why methods leave it alone, in their order; of a node that goes, those
+	// of the methods before the one that takes it.
+	Refusals []Refusal `json:"refusals,omitempty"`
+}
+
+// Command is one disruption to begin.
+type Command struct {
+	Method       string        `json:"method"`
+	Reason       string        `json:"reason"`
+	Nodes        []string      `json:"nodes"`
+	Replacements []Replacement `json:"replacements,omitempty"`
+	Moves        []api.PodMove `json:"moves,omitempty"`
+	// Savings per hour; negative when a drifted node's replacement is dearer.
+	Savings float64 `json:"savings"`
+	// Forceful commands wait for nothing: no replacement comes first.
+	Forceful bool `json:"forceful,omitempty"`
+	// Drift is the reason of the drift.
+	Drift string `json:"drift,omitempty"`
+}
+
+// Decision is "delete" or "replace".
+func (c *Command) Decision() string {
+	if len(c.Replacements) > 0 {
+		return "replace"
+	}
+	return "delete"
+}
+
+// Replacement is a node to launch before the nodes of a command go.
+type Replacement struct {
+	Pool string `json:"pool"`
+	// InstanceTypes are cheapest first.
+	InstanceTypes []string `json:"instanceTypes"`
+	// CapacityTypes and Zones are what the new node is restricted to, nil for anything.
+	CapacityTypes []string              `json:"capacityTypes,omitempty"`
+	Zones         []string              `json:"zones,omitempty"`
+	Requirements  []api.NodeRequirement `json:"requirements,omitempty"`
+	// Price is the lowest that the first type costs now.
+	Price float64 `json:"price"`
+}
+
+// deciding is one pass.
+type deciding struct {
+	x       *Index
+	now     time.Time
+	roster  *roster
+	out     *Decision
+	refused map[string][]Refusal
+	drifts  map[string]string
+	pools   poolCounts
+	weights map[*Pool]poolWeight
+}
+
+// Decide returns what to disrupt now. It changes nothing; equal states give equal decisions.
+func Decide(s *State) Decision {
+	d := begin(s)
+	if s.Stale != "" {
+		d.out.Stale = s.Stale
+		for _, n := range d.x.nodes {
+			d.refuse("", n.state.Name, Refusal{Code: CodeStale, Message: s.Stale})
+		}
+		return d.finish()
+	}
+	for _, m := range []struct {
+		name, reason string
+		run          func(string) []Command
+	}{
+		{MethodEmpty, api.ReasonEmpty, d.emptiness},
+		{MethodStaticDrift, api.ReasonDrifted, d.staticDrift},
+		{MethodDrift, api.ReasonDrifted, d.drift},
+		{MethodExpired, api.ReasonExpired, d.expiration},
+		{MethodMulti, api.ReasonUnderutilized, d.multi},
+		{MethodSingle, api.ReasonUnderutilized, d.single},
+	} {
+		d.out.Stages = append(d.out.Stages, m.name)
+		if d.out.Commands = m.run(m.reason); len(d.out.Commands) > 0 {
+			break
+		}
+	}
+	return d.finish()
+}
+
+func begin(s *State) *deciding {
+	d := &deciding{
+		x: NewIndex(s), now: s.Now, refused: map[string][]Refusal{}, drifts: map[string]string{}, weights: map[*Pool]poolWeight{},
+		out: &Decision{Eligible: map[string][]string{}, Budgets: map[string]map[string]int{}},
+	}
+	d.roster = d.x.newRoster()
+	d.pools = d.x.countPools()
+	return d
+}
+
+func (d *deciding) refuse(method, node string, r Refusal) {
+	r.Method = method
+	list := d.refused[node]
+	if !slices.ContainsFunc(list, func(o Refusal) bool { return o.Code == r.Code && o.Message == r.Message && o.Event() == r.Event() }) {
+		d.refused[node] = append(list, r)
+	}
+}
+
+// recheck remembers a moment at which time alone may change the decision.
+func (d *deciding) recheck(at time.Time) {
+	if at.After(d.now) && (d.out.Recheck.IsZero() || at.Before(d.out.Recheck)) {
+		d.out.Recheck = at
+	}
+}
+
+func (d *deciding) finish() Decision {
+	taken := map[string]*Command{}
+	for i := range d.out.Commands {
+		for _, n := range d.out.Commands[i].Nodes {
+			taken[n] = &d.out.Commands[i]
+		}
+	}
+	for i, n := range d.x.nodes {
+		name := n.state.Name
+		v := Verdict{Node: name, Pool: n.node.pool, Refusals: d.refused[name]}
+		if c := taken[name]; c != nil {
+			v.Disrupt, v.Method = c.Reason, c.Method
+		} else if len(v.Refusals) == 0 {
+			v.Refusals = []Refusal{{Code: CodeNotReached, Message: "another disruption goes first; the node is looked at again after it has begun"}}
+		}
+		d.out.Verdicts = append(d.out.Verdicts, v)
+		d.wake(n.state, d.roster.until[i])
+	}
+	for _, p := range d.x.pools {
+		d.recheck(p.budgets.NextChange(d.now))
+	}
+	return *d.out
+}
+
+// wake rechecks when a node's own times run out.
+func (d *deciding) wake(s *api.NodeState, until time.Time) {
+	d.recheck(until)
+	d.recheck(s.NominatedUntil.Time)
+	d.recheck(d.x.state.Backoffs[s.Name])
+	if at, ok := expiresAt(s, d.x.byPool[s.Labels[api.LabelNodePool]]); ok {
+		d.recheck(at)
+	}
+}
+
+// poolCounts are the nodes of each pool that budgets count (section 3.1).
+type poolCounts struct {
+	total, disrupting map[string]int
+}
+
+func (x *Index) countPools() poolCounts {
+	c := poolCounts{map[string]int{}, map[string]int{}}
+	for _, n := range x.nodes {
+		s := n.state
+		if !s.Managed || !s.Initialized || s.InstanceTerminating {
+			continue
+		}
+		c.total[n.node.pool]++
+		if !s.Ready || n.deleting {
+			c.disrupting[n.node.pool]++
+		}
+	}
+	return c
+}
+
+// allowance is what is left of budgets while a method spends them.
+type allowance struct {
+	pools map[string]int
+	fleet map[string]int // by the name of the fleet-wide budget
+}
+
+// has reports whether one more node of a pool may go.
+func (a *allowance) has(p *Pool) bool {
+	shared, bound := a.fleet[p.fleet]
+	return a.pools[p.name] > 0 && (!bound || shared > 0)
+}
+
+func (a *allowance) take(p *Pool) {
+	a.pools[p.name]--
+	if _, bound := a.fleet[p.fleet]; bound {
+		a.fleet[p.fleet]--
+	}
+}
+
+// allowances is what is left of every pool's budgets for a reason.
+func (d *deciding) allowances(reason string) *allowance {
+	a := &allowance{pools: make(map[string]int, len(d.x.pools)), fleet: map[string]int{}}
+	shown := make(map[string]int, len(d.x.pools))
+	for _, p := range d.x.pools {
+		n := Allowed(p.budgets.Limit(d.now, d.pools.total[p.name], reason, d.x.state.Rules), d.pools.disrupting[p.name])
+		a.pools[p.name], shown[p.name] = n, n
+		if left, bound := d.x.state.FleetAllowed[p.fleet]; bound && p.fleet != "" {
+			a.fleet[p.fleet], shown[p.name] = left, min(n, max(0, left))
+		}
+	}
+	d.out.Budgets[reason] = shown
+	return a
+}
+
+// spend takes candidates while their pools' budgets last, in order.
+func (d *deciding) spend(method, reason string, cs []*candidate, left *allowance) []*candidate {
+	var out []*candidate
+	for _, c := range cs {
+		if !left.has(c.pool) {
+			d.overBudget(method, reason, c)
+			continue
+		}
+		left.take(c.pool)
+		out = append(out, c)
+	}
+	return out
+}
+
+func (d *deciding) overBudget(method, reason string, c *candidate) {
+	message := "the budgets of NodePool " + c.pool.name + " allow no further disruption for " + reason + " now"
+	if err := c.pool.budgets.Err(); err != nil {
+		message = "the budgets of NodePool " + c.pool.name + " cannot be evaluated, so that nothing is allowed: " + err.Error()
+	}
+	d.refuse(method, c.name(), Refusal{Code: CodeBudget, Message: message, About: c.pool.name})
+}
+
+// emptiness removes empty nodes, many at once, without a simulation (section 8.2).
+func (d *deciding) emptiness(reason string) []Command {
+	cs := d.candidates(MethodEmpty, func(c *candidate) Refusal { return isEmptyCandidate(d, c) })
+	d.out.Eligible[MethodEmpty] = names(cs)
+	left := d.allowances(reason)
+	dearestFirst(cs)
+	taken := d.spend(MethodEmpty, reason, cs, left)
+	if len(taken) == 0 {
+		return nil
+	}
+	c := Command{Method: MethodEmpty, Reason: reason, Nodes: names(taken)}
+	for _, t := range taken {
+		c.Savings += t.price
+	}
+	return []Command{c}
+}
+
+// interleave orders candidates of several pools: the first of each pool by the pools' names, then the
+// second of each.
+func interleave(cs []*candidate) []*candidate {
+	type placed struct {
+		c    *candidate
+		turn int
+	}
+	turns := map[string]int{}
+	all := make([]placed, len(cs))
+	for i, c := range cs {
+		all[i] = placed{c, turns[c.pool.name]}
+		turns[c.pool.name]++
+	}
+	slices.SortStableFunc(all, func(a, b placed) int {
+		return cmp.Or(cmp.Compare(a.turn, b.turn), cmp.Compare(a.c.pool.name, b.c.pool.name))
+	})
+	out := make([]*candidate, len(all))
+	for i := range all {
+		out[i] = all[i].c
+	}
+	return out
+}

@@ -1,0 +1,13 @@
+// Package disruption decides which nodes of a member to remove or replace, and says of every other
+// node why not.
+//
+// It follows spec/disruption.md, that is Karpenter's decisions with the decisions N1-N18 of its
+// section 0. The disruptor room, `flotilla plan nodes` and `flotilla why node/NAME` call Decide with
+// the same State, so that all three agree. Decide changes nothing that can be seen from outside,
+// reads no clock, and gives equal decisions for equal states, whatever the order of their parts.
+//
+// A Cluster holds the nodes and pods of one member, parsed once when they enter. NewIndex lays the
+// cluster out for one decision: free capacity in columns, counts of pods by topology domain. A
+// simulated move changes the index in place and is undone from a journal, so that it costs what it
+// touches and not the size of the member. An index serves one goroutine.
+package disruption

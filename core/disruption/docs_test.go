@@ -1,0 +1,64 @@
+package disruption
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"sigs.k8s.io/yaml"
+
+	"flotilla/core/api"
+)
+
+const guide = "../../docs/node-disruption.md"
+
+// The guide explains every code that a verdict may have.
+func TestGuideExplainsEveryCode(t *testing.T) {
+	text, err := os.ReadFile(guide)
+	require.NoError(t, err)
+	file, err := parser.ParseFile(token.NewFileSet(), "refusal.go", nil, 0)
+	require.NoError(t, err)
+	found := 0
+	ast.Inspect(file, func(n ast.Node) bool {
+		spec, ok := n.(*ast.ValueSpec)
+		if !ok || len(spec.Values) != 1 {
+			return true
+		}
+		if code, ok := spec.Values[0].(*ast.BasicLit); ok {
+			require.Contains(t, string(text), "`"+strings.Trim(code.Value, `"`)+"`")
+			found++
+		}
+		return true
+	})
+	require.Greater(t, found, 25)
+}
+
+// The guide's examples are read as they stand.
+func TestGuideExamples(t *testing.T) {
+	text, err := os.ReadFile(guide)
+	require.NoError(t, err)
+	blocks := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllStringSubmatch(string(text), -1)
+	require.Len(t, blocks, 2)
+	budgets := "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: a}\nspec:\n  disruption:\n    " + strings.ReplaceAll(blocks[0][1], "\n", "\n    ")
+	raw, err := yaml.YAMLToJSON([]byte(budgets))
+	require.NoError(t, err)
+	pool, notes, faults := api.DecodeNodePool(raw)
+	require.Empty(t, faults)
+	require.Empty(t, notes)
+	saturday := at(21, 0, 0)
+	parsed := ParseBudgets(pool.Spec.Budgets(), time.LoadLocation)
+	require.Equal(t, []int{0, 5, 5, 0}, []int{
+		parsed.Limit(saturday.Add(-1), 10, api.ReasonEmpty, Rules{}), parsed.Limit(saturday, 10, api.ReasonEmpty, Rules{}),
+		parsed.Limit(at(22, 23, 59), 10, api.ReasonEmpty, Rules{}), parsed.Limit(at(23, 0, 0), 10, api.ReasonEmpty, Rules{}),
+	})
+	raw, err = yaml.YAMLToJSON([]byte(blocks[1][1]))
+	require.NoError(t, err)
+	_, faults = api.DecodeInstanceCatalog(raw)
+	require.Empty(t, faults)
+}

@@ -1,0 +1,191 @@
+package disruption
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"flotilla/core/api"
+)
+
+// Times of a drain (section 14).
+const (
+	stuckTerminating = time.Minute
+	leastDrain       = 5 * time.Second
+	defaultGrace     = 30 * time.Second
+)
+
+// DrainInput is a node that is to be emptied, as the agent sees it.
+type DrainInput struct {
+	Node *api.NodeState
+	// Began is when the drain began; Deadline when it must end, zero for never.
+	Began    time.Time
+	Deadline time.Time
+	// Attached are the volumes that are still attached to the node.
+	Attached []string
+	// InstanceGone says that the provider no longer knows the machine.
+	InstanceGone bool
+	Now          time.Time
+}
+
+// DrainStep is what the agent does next.
+type DrainStep struct {
+	// Evict are pods to ask the eviction API for, Delete those to delete at once with a grace.
+	Evict  []string
+	Delete []DrainDelete
+	// WaitingFor says what keeps the node, pod or volume, and why.
+	WaitingFor []string
+	// Drained says that no pod is left to wait for, Detached that no volume is; DeleteInstance that
+	// the machine may go, and Released that the node's finalizer may be taken off.
+	Drained, Detached bool
+	DeleteInstance    bool
+	Released          bool
+	// VolumesSkipped says that the deadline passed with volumes attached.
+	VolumesSkipped bool
+	Recheck        time.Time
+}
+
+// DrainDelete is a pod to delete past PodDisruptionBudgets and do-not-disrupt.
+type DrainDelete struct {
+	Pod   string
+	Grace time.Duration
+}
+
+// DrainDeadline is when a node that began to be deleted must be empty; zero for never.
+func DrainDeadline(s *api.NodeState, began time.Time) time.Time {
+	d, err := time.ParseDuration(s.TerminationGracePeriod)
+	if err != nil {
+		return time.Time{}
+	}
+	return began.Add(d)
+}
+
+// Drain returns the next step of emptying a node: pods in four waves, then volumes, then the machine.
+func Drain(in DrainInput) DrainStep {
+	var step DrainStep
+	if in.InstanceGone && !in.Node.Ready {
+		return DrainStep{Drained: true, Detached: true, Released: true}
+	}
+	step.pods(&in)
+	if ready := in.Began.Add(leastDrain); step.Drained && in.Now.Before(ready) {
+		step.Drained = false
+		step.WaitingFor = append(step.WaitingFor, "the least time of a drain, "+leastDrain.String())
+		step.wake(ready, in.Now)
+	}
+	if !step.Drained {
+		return step
+	}
+	step.volumes(&in)
+	if !step.Detached {
+		return step
+	}
+	step.DeleteInstance, step.Released = !in.InstanceGone, in.InstanceGone
+	return step
+}
+
+func (s *DrainStep) wake(at, now time.Time) {
+	if at.After(now) && (s.Recheck.IsZero() || at.Before(s.Recheck)) {
+		s.Recheck = at
+	}
+}
+
+// wave is the order in which pods go: critical pods after others, daemons after other pods.
+func wave(p *pod) int {
+	n := 0
+	if p.daemon {
+		n++
+	}
+	if p.state.Critical {
+		n += 2
+	}
+	return n
+}
+
+// pods plans evictions of the first wave that is not gone, and deletions of pods that must begin to
+// end now to be gone by the deadline.
+func (s *DrainStep) pods(in *DrainInput) {
+	c := NewCluster()
+	var left []*pod
+	for i := range in.Node.Pods {
+		p := c.newPod(&in.Node.Pods[i])
+		if waitedFor(p, in.Now) {
+			left = append(left, p)
+		}
+	}
+	slices.SortFunc(left, func(a, b *pod) int { return cmp.Or(cmp.Compare(wave(a), wave(b)), cmp.Compare(a.key, b.key)) })
+	s.Drained = len(left) == 0
+	for _, p := range left {
+		s.one(p, wave(p) == wave(left[0]), in)
+	}
+}
+
+// waitedFor reports whether a drain waits for a pod: not for ended and mirror pods, for those that
+// tolerate the taint, and for those that are stuck.
+func waitedFor(p *pod, now time.Time) bool {
+	if ended(p.state) || p.mirror || toleratesDisrupted(p.state.Tolerations) {
+		return false
+	}
+	return !p.state.Terminating || now.Before(p.state.GoneBy.Add(stuckTerminating))
+}
+
+// one plans what happens to a pod whose turn it is, or is not yet.
+func (s *DrainStep) one(p *pod, turn bool, in *DrainInput) {
+	grace := defaultGrace
+	if g := p.state.GraceSeconds; g != nil {
+		grace = time.Duration(*g) * time.Second
+	}
+	if in.Deadline.IsZero() {
+		s.evict(p, turn, in.Now)
+		return
+	}
+	due := in.Deadline.Add(-grace)
+	switch {
+	case p.state.Terminating && p.state.GoneBy.After(in.Deadline), !p.state.Terminating && in.Now.After(due):
+		s.Delete = append(s.Delete, DrainDelete{p.key, max(time.Second, in.Deadline.Sub(in.Now))})
+		s.WaitingFor = append(s.WaitingFor, fmt.Sprintf("pod %s, which is deleted because of the deadline %s", p.key, in.Deadline.UTC().Format(time.RFC3339)))
+	default:
+		s.evict(p, turn, in.Now)
+		s.wake(due.Add(time.Second), in.Now)
+	}
+}
+
+func (s *DrainStep) evict(p *pod, turn bool, now time.Time) {
+	held, until := p.protected(now)
+	switch {
+	case p.state.Terminating:
+		s.WaitingFor = append(s.WaitingFor, "pod "+p.key+", which is terminating")
+		s.wake(p.state.GoneBy.Add(stuckTerminating), now)
+	case held:
+		s.WaitingFor = append(s.WaitingFor, "pod "+p.key+", which has the annotation "+api.AnnotationDoNotDisrupt)
+		s.wake(until, now)
+	case turn:
+		s.Evict = append(s.Evict, p.key)
+		s.WaitingFor = append(s.WaitingFor, "pod "+p.key+", which is being evicted")
+	default:
+		s.WaitingFor = append(s.WaitingFor, "pod "+p.key+", whose turn comes after the pods before it")
+	}
+}
+
+// volumes waits for volumes to be detached, except those of pods that stay, until the deadline.
+func (s *DrainStep) volumes(in *DrainInput) {
+	staying := map[string]bool{}
+	for i := range in.Node.Pods {
+		for _, v := range in.Node.Pods[i].Volumes {
+			staying[cmp.Or(v.ID, v.Name)] = true
+		}
+	}
+	var waiting []string
+	for _, v := range in.Attached {
+		if !staying[v] {
+			waiting = append(waiting, "volume "+v+", which is attached")
+		}
+	}
+	if !in.Deadline.IsZero() && !in.Now.Before(in.Deadline) {
+		s.Detached, s.VolumesSkipped = true, len(waiting) > 0
+		return
+	}
+	s.Detached = len(waiting) == 0
+	s.WaitingFor = append(s.WaitingFor, waiting...)
+	s.wake(in.Deadline, in.Now)
+}

@@ -1,0 +1,152 @@
+package disruption
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"flotilla/core/api"
+)
+
+// Each reason of drift, in the order in which they are looked for, and what is none.
+func TestDrifted(t *testing.T) {
+	pool := testPool("a", requiring(corev1.LabelInstanceTypeStable, "In", "d2", "d4"))
+	hash := PoolHash(pool)
+	made := func(change ...func(*api.NodeState)) *api.NodeState {
+		n := aNode("n1", "d2", "z-a", "a")
+		n.Annotations = map[string]string{api.AnnotationPoolHash: hash, api.AnnotationPoolHashLevel: PoolHashLevel, api.AnnotationClassHash: "class-1"}
+		for _, c := range change {
+			c(n)
+		}
+		return n
+	}
+	note := func(key, value string) func(*api.NodeState) {
+		return func(n *api.NodeState) { n.Annotations[key] = value }
+	}
+	label := func(key, value string) func(*api.NodeState) {
+		return func(n *api.NodeState) { n.Labels[key] = value }
+	}
+	young := func(n *api.NodeState) { n.Created = metav1.NewTime(testNow.Add(-30 * time.Minute)) }
+	reported := func(n *api.NodeState) { n.ProviderDrift = "ImageDrifted" }
+	for name, row := range map[string]struct {
+		node *api.NodeState
+		want string
+	}{
+		"as it was made":                    {made(), ""},
+		"the template changed":              {made(note(api.AnnotationPoolHash, "other")), DriftPool},
+		"a hash of another version":         {made(note(api.AnnotationPoolHash, "other"), note(api.AnnotationPoolHashLevel, "v3")), ""},
+		"a requirement excludes the type":   {made(label(corev1.LabelInstanceTypeStable, "d8")), DriftRequirements},
+		"a requirement on a label it lacks": {made(func(n *api.NodeState) { delete(n.Labels, api.LabelCapacityType) }), DriftRequirements},
+		"the zone is not offered any more":  {made(label(corev1.LabelTopologyZone, "z-x")), DriftType},
+		"not offered, younger than an hour": {made(label(corev1.LabelTopologyZone, "z-x"), young), ""},
+		"the provider says so":              {made(reported), "ImageDrifted"},
+		"the hash goes before the provider": {made(reported, note(api.AnnotationPoolHash, "other")), DriftPool},
+		"nobody's node":                     {made(reported, func(n *api.NodeState) { n.Managed = false }), ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			require.Equal(t, row.want, Drifted(row.node, NewPool(pool, NewCatalog(benchCatalog()), PoolOptions{ClassHash: "class-1"}), testNow))
+		})
+	}
+}
+
+// A change of the node class is drift, by the hash that was stamped (N16).
+func TestNodeClasses(t *testing.T) {
+	ref := func(p *api.NodePool) {
+		p.Spec.Template.Spec.NodeClassRef = &api.NodeClassRef{Group: "karpenter.azure.com", Kind: "AKSNodeClass", Name: "default"}
+		p.Spec.Disruption.ConsolidateAfter = api.Never
+	}
+	bare := func(p *api.NodePool) { p.Spec.Disruption.ConsolidateAfter = api.Never }
+	stamped := func(name, hash string) *api.NodeState {
+		n := aNode(name, "d2", "z-a", "a", aPod("p-"+name, 100))
+		n.Annotations = map[string]string{api.AnnotationClassHash: hash}
+		return n
+	}
+	with := func(hash string) map[string]PoolOptions { return map[string]PoolOptions{"a": {ClassHash: hash}} }
+	plain := aNode("n1", "d2", "z-a", "a", aPod("p-n1", 100))
+	held := stamped("n1", "one")
+	held.Annotations[api.AnnotationDoNotDisrupt] = "true"
+	check(t, []row{
+		{"the class is as it was", fixture{nodes: []*api.NodeState{stamped("n1", "one")}, pools: []*api.NodePool{testPool("a", ref)}, options: with("one")}, "none"},
+		{"the class changed", fixture{nodes: []*api.NodeState{stamped("n1", "one")}, pools: []*api.NodePool{testPool("a", ref)}, options: with("two")}, "replace [n1] by drift with a/f2[] p-n1>new-0"},
+		{"a node without a stamp", fixture{nodes: []*api.NodeState{plain}, pools: []*api.NodePool{testPool("a", ref)}, options: with("two")}, "none"},
+		{"a pool without a class", fixture{nodes: []*api.NodeState{stamped("n1", "one")}, pools: []*api.NodePool{testPool("a", bare)}}, "none"},
+		{"only the node of the old class", fixture{nodes: []*api.NodeState{stamped("n1", "two"), stamped("n2", "one")}, pools: []*api.NodePool{testPool("a", ref)}, options: with("two")}, "delete [n2] by drift p-n2>n1"},
+		{"a protected node", fixture{nodes: []*api.NodeState{held}, pools: []*api.NodePool{testPool("a", ref)}, options: with("two")}, "none"},
+	})
+	require.Equal(t, DriftClass, Drifted(stamped("n1", "one"), NewPool(testPool("a", ref), NewCatalog(benchCatalog()), PoolOptions{ClassHash: "two"}), testNow))
+}
+
+// What the hash covers: all of the template but requirements and do-not-disrupt, lists as sets.
+func TestPoolHash(t *testing.T) {
+	base := func() *api.NodePool {
+		return testPool("a", tainted("x", corev1.TaintEffectNoSchedule), tainted("y", corev1.TaintEffectNoExecute))
+	}
+	same := map[string]func(*api.NodePool){
+		"requirements": requiring("k", "Exists"),
+		"weight":       weighing(7),
+		"limits":       limited("cpu", "4"),
+		"disruption":   func(p *api.NodePool) { p.Spec.Disruption.ExpireAfter = "1h" },
+		"do-not-disrupt": func(p *api.NodePool) {
+			p.Spec.Template.Metadata.Annotations = map[string]string{api.AnnotationDoNotDisrupt: "true"}
+		},
+		"order of taints": func(p *api.NodePool) {
+			taints := p.Spec.Template.Spec.Taints
+			taints[0], taints[1] = taints[1], taints[0]
+		},
+	}
+	other := map[string]func(*api.NodePool){
+		"labels":      func(p *api.NodePool) { p.Spec.Template.Metadata.Labels = map[string]string{"k": "v"} },
+		"annotations": func(p *api.NodePool) { p.Spec.Template.Metadata.Annotations = map[string]string{"k": "v"} },
+		"taints":      tainted("z", corev1.TaintEffectNoSchedule),
+		"startupTaints": func(p *api.NodePool) {
+			p.Spec.Template.Spec.StartupTaints = []api.NodeTaint{{Key: "k", Effect: "NoSchedule"}}
+		},
+		"nodeClassRef":           func(p *api.NodePool) { p.Spec.Template.Spec.NodeClassRef = &api.NodeClassRef{Name: "c"} },
+		"expireAfter":            func(p *api.NodePool) { p.Spec.Template.Spec.ExpireAfter = "5h" },
+		"terminationGracePeriod": func(p *api.NodePool) { p.Spec.Template.Spec.TerminationGracePeriod = "5h" },
+	}
+	for name, change := range same {
+		p := base()
+		change(p)
+		require.Equal(t, PoolHash(base()), PoolHash(p), name)
+	}
+	for name, change := range other {
+		p := base()
+		change(p)
+		require.NotEqual(t, PoolHash(base()), PoolHash(p), name)
+	}
+}
+
+// Drifted nodes of a static pool are replaced one for one, as many as its budget and limits allow.
+func TestStaticDrift(t *testing.T) {
+	static := func(change ...func(*api.NodePool)) *api.NodePool {
+		return testPool("a", append(change, func(p *api.NodePool) { p.Spec.Replicas = new(int32) })...)
+	}
+	node := func(name string) *api.NodeState {
+		n := aNode(name, "d2", "z-a", "a", aPod("p-"+name, 100))
+		n.ProviderDrift = "ImageDrifted"
+		return n
+	}
+	nodes := []*api.NodeState{node("n1"), node("n2"), node("n3")}
+	two := func(p *api.NodePool) { p.Spec.Disruption.Budgets = []api.DisruptionBudget{{Nodes: "2"}} }
+	check(t, []row{
+		{"all at once", fixture{nodes: nodes, pools: []*api.NodePool{static()}}, "replace [n1] by static-drift with a/f2[]; replace [n2] by static-drift with a/f2[]; replace [n3] by static-drift with a/f2[]"},
+		{"within its budget", fixture{nodes: nodes, pools: []*api.NodePool{static(two)}}, "replace [n1] by static-drift with a/f2[]; replace [n2] by static-drift with a/f2[]"},
+		{"within its limit of nodes", fixture{nodes: nodes, pools: []*api.NodePool{static(limited("nodes", "4"))}}, "replace [n1] by static-drift with a/f2[]"},
+		{"never consolidated", fixture{nodes: []*api.NodeState{aNode("n1", "d2", "z-a", "a")}, pools: []*api.NodePool{static()}}, "none"},
+	})
+}
+
+// A node that is made from a pool's template as it stands does not drift.
+func TestFreshNodesDoNotDrift(t *testing.T) {
+	pool := NewPool(testPool("a", tainted("x", corev1.TaintEffectNoSchedule)), NewCatalog(benchCatalog()), PoolOptions{ClassHash: "class"})
+	made := pool.Template()
+	require.Equal(t, "a", made.Name)
+	require.Equal(t, api.Never, made.ExpireAfter)
+	n := aNode("n1", "d2", "z-a", made.Name)
+	n.Annotations = map[string]string{api.AnnotationPoolHash: made.Hash, api.AnnotationPoolHashLevel: PoolHashLevel, api.AnnotationClassHash: made.ClassHash}
+	require.Empty(t, Drifted(n, pool, testNow))
+}

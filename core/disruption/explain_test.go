@@ -1,0 +1,117 @@
+package disruption
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"flotilla/core/api"
+)
+
+// Every reason why a node stays has its code, and says what would change it.
+func TestExplainRefusals(t *testing.T) {
+	protect := func(p *api.PodState) { p.Annotations = map[string]string{api.AnnotationDoNotDisrupt: "true"} }
+	pool := func(change ...func(*api.NodePool)) *api.NodePool { return testPool("a", change...) }
+	node := func(change func(*api.NodeState)) *api.NodeState {
+		n := aNode("n1", "d2", "z-a", "a", aPod("p", 1900))
+		if change != nil {
+			change(n)
+		}
+		return n
+	}
+	pdb := func(allowed int32, names ...string) []api.PodBudget {
+		var out []api.PodBudget
+		for _, n := range names {
+			out = append(out, api.PodBudget{Namespace: "default", Name: n, Selector: selecting("p"), Allowed: allowed})
+		}
+		return out
+	}
+	for name, row := range map[string]struct {
+		fix  fixture
+		code Code
+		flip string
+	}{
+		"nobody's":        {fixture{nodes: []*api.NodeState{node(func(n *api.NodeState) { n.Managed = false })}, pools: []*api.NodePool{pool()}}, CodeUnmanaged, "nothing: only nodes"},
+		"not initialized": {fixture{nodes: []*api.NodeState{node(func(n *api.NodeState) { n.Initialized = false })}, pools: []*api.NodePool{pool()}}, CodeNotInitialized, "time"},
+		"deleting":        {fixture{nodes: []*api.NodeState{node(func(n *api.NodeState) { n.Deleting = true })}, pools: []*api.NodePool{pool()}}, CodeDeleting, "time"},
+		"queued":          {fixture{nodes: []*api.NodeState{node(nil)}, pools: []*api.NodePool{pool()}, change: func(s *State) { s.Busy = map[string]bool{"n1": true} }}, CodeQueued, "time"},
+		"nominated":       {fixture{nodes: []*api.NodeState{node(func(n *api.NodeState) { n.NominatedUntil = metav1.NewTime(testNow.Add(time.Second)) })}, pools: []*api.NodePool{pool()}}, CodeNominated, "time"},
+		"protected node":  {fixture{nodes: []*api.NodeState{node(func(n *api.NodeState) { n.Annotations = map[string]string{api.AnnotationDoNotDisrupt: "true"} })}, pools: []*api.NodePool{pool()}}, CodeNodeProtected, "kubectl annotate node n1 karpenter.sh/do-not-disrupt-"},
+		"protected pool": {fixture{nodes: []*api.NodeState{node(nil)}, pools: []*api.NodePool{pool(func(p *api.NodePool) {
+			p.Spec.Template.Metadata.Annotations = map[string]string{api.AnnotationDoNotDisrupt: "true"}
+		})}}, CodePoolProtected, "spec.template.metadata.annotations of NodePool a"},
+		"protected pod":   {fixture{nodes: []*api.NodeState{aNode("n1", "d2", "z-a", "a", aPod("p", 100, protect))}, pools: []*api.NodePool{pool()}}, CodePodProtected, "from pod default/p"},
+		"pool unknown":    {fixture{nodes: []*api.NodeState{node(nil)}}, CodePoolUnknown, "apply NodePool a"},
+		"no pool":         {fixture{nodes: []*api.NodeState{node(func(n *api.NodeState) { delete(n.Labels, api.LabelNodePool) })}, pools: []*api.NodePool{pool()}}, CodeNoPool, ""},
+		"type unknown":    {fixture{nodes: []*api.NodeState{node(func(n *api.NodeState) { n.Labels["node.kubernetes.io/instance-type"] = "x" })}, pools: []*api.NodePool{pool()}, change: func(s *State) { s.Now = testNow.Add(-90 * time.Minute) }}, CodeTypeUnknown, "InstanceCatalog"},
+		"a PDB of 0":      {fixture{nodes: []*api.NodeState{node(nil)}, pools: []*api.NodePool{pool()}, pdbs: pdb(0, "x")}, CodePDB, "for default/x"},
+		"two PDBs":        {fixture{nodes: []*api.NodeState{node(nil)}, pools: []*api.NodePool{pool()}, pdbs: pdb(5, "x", "y")}, CodePDB, "for default/p"},
+		"PDB exceeded":    {fixture{nodes: []*api.NodeState{aNode("n1", "d2", "z-a", "a", aPod("p", 100), aPod("q", 100, labelled("p")))}, pools: []*api.NodePool{pool()}, pdbs: pdb(1, "x")}, CodePDBExceeded, "for default/x"},
+		"disabled":        {fixture{nodes: []*api.NodeState{node(nil)}, pools: []*api.NodePool{pool(func(p *api.NodePool) { p.Spec.Disruption.ConsolidateAfter = api.Never })}}, CodeDisabled, "consolidateAfter of NodePool a"},
+		"only when empty": {fixture{nodes: []*api.NodeState{node(nil)}, pools: []*api.NodePool{pool(func(p *api.NodePool) { p.Spec.Disruption.ConsolidationPolicy = api.WhenEmpty })}}, CodeNotEmpty, "consolidationPolicy of NodePool a to WhenEmptyOrUnderutilized"},
+		"not quiet yet":   {fixture{nodes: []*api.NodeState{node(func(n *api.NodeState) { n.LastPodEvent = metav1.NewTime(testNow.Add(-time.Minute)) })}, pools: []*api.NodePool{pool(func(p *api.NodePool) { p.Spec.Disruption.ConsolidateAfter = "5m" })}}, CodeQuiet, "wait, or set"},
+		"budget":          {fixture{nodes: []*api.NodeState{node(nil)}, pools: []*api.NodePool{pool(func(p *api.NodePool) { p.Spec.Disruption.Budgets = []api.DisruptionBudget{{Nodes: "0"}} })}}, CodeBudget, "raise spec.disruption.budgets of NodePool a"},
+		"not cheaper":     {fixture{nodes: []*api.NodeState{aNode("n1", "f2", "z-a", "a", aPod("p", 1500))}, pools: []*api.NodePool{pool()}}, CodeNotCheaper, ""},
+		"stale":           {fixture{nodes: []*api.NodeState{node(nil)}, pools: []*api.NodePool{pool()}, change: func(s *State) { s.Stale = "no inventory" }}, CodeStale, "agent is connected"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e, ok := Explain(row.fix.state(), "n1")
+			require.True(t, ok)
+			require.Empty(t, e.Disrupt)
+			var seen []Code
+			for _, r := range e.Refusals {
+				seen = append(seen, r.Code)
+			}
+			require.Contains(t, seen, row.code)
+			require.Contains(t, strings.Join(e.Flip, "\n"), row.flip)
+			require.Contains(t, e.String(), "node n1 stays")
+		})
+	}
+	_, ok := Explain((&fixture{}).state(), "n1")
+	require.False(t, ok)
+}
+
+// What would change a verdict does change it, applied.
+func TestFlipsAreTrue(t *testing.T) {
+	f := fixture{nodes: []*api.NodeState{aNode("n1", "d2", "z-a", "a")}, pools: []*api.NodePool{testPool("a", func(p *api.NodePool) {
+		p.Spec.Disruption.ConsolidateAfter = api.Never
+		p.Spec.Disruption.Budgets = []api.DisruptionBudget{{Nodes: "0"}}
+	})}}
+	f.nodes[0].Annotations = map[string]string{api.AnnotationDoNotDisrupt: "true"}
+	for _, step := range []struct {
+		code Code
+		flip func()
+	}{
+		{CodeNodeProtected, func() { f.nodes[0].Annotations = nil }},
+		{CodeDisabled, func() { f.pools[0].Spec.Disruption.ConsolidateAfter = "0s" }},
+		{CodeBudget, func() { f.pools[0].Spec.Disruption.Budgets = nil }},
+	} {
+		require.Contains(t, codes(Decide(f.state()), "n1"), step.code)
+		step.flip()
+	}
+	require.Equal(t, "delete [n1] by empty", summary(Decide(f.state())))
+}
+
+// The whole of a forecast: an empty node goes, a half-empty one is replaced, the rest says why not.
+func TestForecast(t *testing.T) {
+	held := aNode("n3", "d2", "z-a", "a", aPod("q", 1900))
+	held.Annotations = map[string]string{api.AnnotationDoNotDisrupt: "true"}
+	pools := []*api.NodePool{testPool("a", requiring("node.kubernetes.io/instance-type", "In", "f2", "e2"), func(p *api.NodePool) { p.Spec.Disruption.ConsolidateAfter = "0s" })}
+	f := fixture{nodes: []*api.NodeState{aNode("n1", "d4", "z-a", "a", aPod("p", 1000)), aNode("n2", "d2", "z-a", "a"), held}, pools: pools}
+	for _, n := range f.nodes {
+		n.Created = metav1.NewTime(testNow.Add(-30 * time.Minute))
+	}
+	pools[0].Spec.Template.Spec.Requirements = pools[0].Spec.Template.Spec.Requirements[:1]
+	forecast := Foresee(f.state())
+	require.Len(t, forecast.Commands, 2)
+	text := forecast.String()
+	require.Contains(t, text, "delete n2: Empty (empty), saves 0.0920 an hour\n")
+	require.Contains(t, text, "  default/p: n1 -> new-0\n")
+	require.Contains(t, text, "  a Empty: 3 -> 1\n")
+	require.Contains(t, text, "nodes that stay:\n  n3: DoNotDisruptNode: the node has the annotation karpenter.sh/do-not-disrupt\n")
+	require.InDelta(t, forecast.Commands[0].Savings+forecast.Commands[1].Savings, forecast.Savings, 1e-9)
+	require.Equal(t, "nothing is decided: late\n", Foresee((&fixture{change: func(s *State) { s.Stale = "late" }}).state()).String())
+}

@@ -1,0 +1,73 @@
+package disruption
+
+import (
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"flotilla/core/api"
+)
+
+// PoolsFor returns the pools that a member with some labels has: those without a selector in the
+// annotation flotilla.io/members, and those whose selector matches (N1). A selector that cannot be
+// read matches nothing.
+func PoolsFor(member map[string]string, pools []*api.NodePool) []*api.NodePool {
+	var out []*api.NodePool
+	for _, p := range pools {
+		text, restricted := p.Annotations[api.AnnotationMembers]
+		if restricted {
+			if selector, err := labels.Parse(text); err != nil || !selector.Matches(labels.Set(member)) {
+				continue
+			}
+		}
+		out = append(out, p)
+	}
+	return out
+}
+
+// FleetCount is one member's share of a fleet-wide budget.
+type FleetCount struct{ Total, Disrupting int }
+
+// CountPool is a member's share for one pool of a state.
+func CountPool(s *State, pool string) FleetCount {
+	c := NewIndex(s).countPools()
+	return FleetCount{c.total[pool], c.disrupting[pool]}
+}
+
+// FleetAllowed is how many nodes of all members that share a budget may be disrupted beyond those
+// that are (N11). Nodes is a number or a percentage of all nodes, rounded up.
+func FleetAllowed(nodes string, members []FleetCount) (int, error) {
+	b := ParseBudgets([]api.DisruptionBudget{{Nodes: nodes}}, nil)
+	if b.Err() != nil {
+		return 0, fmt.Errorf("reading a fleet budget: %w", b.Err())
+	}
+	var all FleetCount
+	for _, m := range members {
+		all.Total += m.Total
+		all.Disrupting += m.Disrupting
+	}
+	return Allowed(b.list[0].limit(all.Total), all.Disrupting), nil
+}
+
+// DriftTimes returns since when each drifted node has been, given what was known before: nodes that
+// are no longer drifted, or are gone, are forgotten.
+func DriftTimes(s *State, before map[string]metav1.Time) map[string]metav1.Time {
+	pools := map[string]*Pool{}
+	for _, p := range s.Pools {
+		pools[p.name] = p
+	}
+	out := map[string]metav1.Time{}
+	for name, n := range s.Cluster.nodes {
+		p := pools[n.pool]
+		if p == nil || Drifted(n.state, p, s.Now) == "" {
+			continue
+		}
+		since, known := before[name]
+		if !known {
+			since = metav1.NewTime(s.Now)
+		}
+		out[name] = since
+	}
+	return out
+}

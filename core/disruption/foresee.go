@@ -1,0 +1,172 @@
+package disruption
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"flotilla/core/api"
+)
+
+// Forecast is what would be disrupted now, one command after another, until budgets or reasons end.
+type Forecast struct {
+	Commands []Command `json:"commands,omitempty"`
+	// Before and After are what is left of the budgets, by reason and pool.
+	Before map[string]map[string]int `json:"before"`
+	After  map[string]map[string]int `json:"after"`
+	// Verdicts are those after the last command.
+	Verdicts []Verdict `json:"verdicts,omitempty"`
+	// Savings per hour, of all commands.
+	Savings float64   `json:"savings"`
+	Recheck time.Time `json:"recheck,omitzero"`
+	Stale   string    `json:"stale,omitempty"`
+}
+
+// maxForecast bounds how many commands a forecast looks ahead.
+const maxForecast = 1000
+
+// Foresee returns what would begin now. Each command is decided as if those before it had begun and
+// were not finished: their nodes count as deleting, their pods still need a place. A command that
+// launches nodes ends the forecast, since nothing is decided while a launch is in flight.
+func Foresee(s *State) Forecast {
+	ahead := *s
+	ahead.Busy = maps.Clone(s.Busy)
+	if ahead.Busy == nil {
+		ahead.Busy = map[string]bool{}
+	}
+	f := Forecast{Before: Remaining(s)}
+	going := map[string]*Command{}
+	for range maxForecast {
+		d := Decide(&ahead)
+		f.Verdicts, f.Recheck, f.Stale = d.Verdicts, d.Recheck, d.Stale
+		if len(d.Commands) == 0 {
+			break
+		}
+		for i := range d.Commands {
+			c := &d.Commands[i]
+			c.Moves = slices.DeleteFunc(c.Moves, func(m api.PodMove) bool { return m.From != "" && !slices.Contains(c.Nodes, m.From) })
+			f.Commands = append(f.Commands, *c)
+			f.Savings += c.Savings
+			for _, n := range c.Nodes {
+				ahead.Busy[n] = true
+				going[n] = c
+			}
+		}
+		if slices.ContainsFunc(d.Commands, func(c Command) bool { return len(c.Replacements) > 0 }) {
+			break
+		}
+	}
+	for i := range f.Verdicts {
+		if c := going[f.Verdicts[i].Node]; c != nil {
+			f.Verdicts[i].Disrupt, f.Verdicts[i].Method, f.Verdicts[i].Refusals = c.Reason, c.Method, nil
+		}
+	}
+	f.After = Remaining(&ahead)
+	return f
+}
+
+// Remaining is how many nodes may be disrupted beyond those that are, by reason and pool; Unbounded
+// for no limit.
+func Remaining(s *State) map[string]map[string]int {
+	d := begin(s)
+	for _, reason := range api.DisruptionReasons {
+		d.allowances(reason)
+	}
+	return d.out.Budgets
+}
+
+// String is the command as a person reads it: the nodes, the replacement, the way of every pod.
+func (c Command) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s %s: %s, saves %.4f an hour\n", c.Decision(), strings.Join(c.Nodes, ", "), c.why(), c.Savings)
+	for i, r := range c.Replacements {
+		fmt.Fprintf(&b, "  new-%d: pool %s, %s", i, r.Pool, strings.Join(r.InstanceTypes[:min(len(r.InstanceTypes), 5)], " or "))
+		if more := len(r.InstanceTypes) - 5; more > 0 {
+			fmt.Fprintf(&b, " or %d more", more)
+		}
+		for _, restricted := range [][]string{r.CapacityTypes, r.Zones} {
+			if len(restricted) > 0 {
+				fmt.Fprintf(&b, ", %s", strings.Join(restricted, " or "))
+			}
+		}
+		fmt.Fprintf(&b, ", from %.4f an hour\n", r.Price)
+	}
+	for _, m := range c.Moves {
+		from := m.From
+		if from == "" {
+			from = "pending"
+		}
+		fmt.Fprintf(&b, "  %s: %s -> %s\n", m.Pod, from, m.To)
+	}
+	return b.String()
+}
+
+func (c *Command) why() string {
+	text := c.Reason
+	if c.Drift != "" {
+		text += " " + c.Drift
+	}
+	if c.Forceful {
+		text += ", forceful: no replacement first, budgets do not count"
+	}
+	return text + " (" + c.Method + ")"
+}
+
+// String is the forecast as a person reads it.
+func (f Forecast) String() string {
+	var b strings.Builder
+	if f.Stale != "" {
+		fmt.Fprintf(&b, "nothing is decided: %s\n", f.Stale)
+		return b.String()
+	}
+	if len(f.Commands) == 0 {
+		b.WriteString("nothing to disrupt now\n")
+	}
+	for _, c := range f.Commands {
+		b.WriteString(c.String())
+	}
+	if len(f.Commands) > 0 {
+		fmt.Fprintf(&b, "saves %.4f an hour in all\n", f.Savings)
+	}
+	b.WriteString("\nbudgets, before and after:\n")
+	for _, pool := range f.poolNames() {
+		for _, reason := range api.DisruptionReasons {
+			fmt.Fprintf(&b, "  %s %s: %s -> %s\n", pool, reason, limitText(f.Before[reason][pool]), limitText(f.After[reason][pool]))
+		}
+	}
+	b.WriteString("\nnodes that stay:\n")
+	for _, v := range f.Verdicts {
+		if v.Disrupt == "" {
+			fmt.Fprintf(&b, "  %s: %s\n", v.Node, v.Why())
+		}
+	}
+	return b.String()
+}
+
+func (f *Forecast) poolNames() []string {
+	names := map[string]bool{}
+	for _, pools := range f.Before {
+		for name := range pools {
+			names[name] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(names))
+}
+
+// Why is the reason that a person would want to hear of a node that stays: that of the last method
+// that had something to say about it beyond what it is not.
+func (v Verdict) Why() string {
+	for _, r := range slices.Backward(v.Refusals) {
+		switch {
+		case r.Code == CodeNotDrifted, r.Code == CodeNotExpired, r.Code == CodeEmpty, r.Code == CodeStatic, r.Code == CodeNotEmpty && r.Method == MethodEmpty:
+		default:
+			return r.String()
+		}
+	}
+	if len(v.Refusals) > 0 {
+		return v.Refusals[0].String()
+	}
+	return "no method takes it"
+}

@@ -1,0 +1,125 @@
+package disruption
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+
+	"flotilla/core/api"
+)
+
+// row is one decision of a table.
+type row struct {
+	name string
+	fix  fixture
+	want string
+}
+
+func check(t *testing.T, rows []row) {
+	t.Helper()
+	for i := range rows {
+		r := &rows[i]
+		t.Run(r.name, func(t *testing.T) {
+			require.Equal(t, r.want, summary(Decide(r.fix.state())))
+		})
+	}
+}
+
+func weighing(n int32) func(*api.NodePool) { return func(p *api.NodePool) { p.Spec.Weight = &n } }
+
+func tainted(key string, effect corev1.TaintEffect) func(*api.NodePool) {
+	return func(p *api.NodePool) {
+		p.Spec.Template.Spec.Taints = append(p.Spec.Template.Spec.Taints, api.NodeTaint{Key: key, Effect: string(effect)})
+	}
+}
+
+func limited(name string, n api.Amount) func(*api.NodePool) {
+	return func(p *api.NodePool) { p.Spec.Limits = map[string]api.Amount{name: n} }
+}
+
+func requiring(key, op string, values ...string) func(*api.NodePool) {
+	return func(p *api.NodePool) {
+		p.Spec.Template.Spec.Requirements = append(p.Spec.Template.Spec.Requirements, api.NodeRequirement{Key: key, Operator: op, Values: values})
+	}
+}
+
+func tolerating(key string) func(*api.PodState) {
+	return func(p *api.PodState) {
+		p.Tolerations = append(p.Tolerations, corev1.Toleration{Key: key, Operator: corev1.TolerationOpExists})
+	}
+}
+
+// drifted is a node that its provider wants replaced, so that a new node has to be made.
+func drifted(pods ...api.PodState) *api.NodeState {
+	n := aNode("n1", "d2", "z-a", "old", pods...)
+	n.ProviderDrift = "ImageDrifted"
+	return n
+}
+
+// The pool that makes a new node is the heaviest that can; equal ones are tried from z to a.
+func TestWeights(t *testing.T) {
+	off := func(p *api.NodePool) { p.Spec.Disruption.ConsolidateAfter = api.Never }
+	pod := aPod("p", 1000)
+	nodes := []*api.NodeState{drifted(pod)}
+	check(t, []row{
+		{"heaviest first", fixture{nodes: nodes, pools: []*api.NodePool{testPool("old", off, weighing(1)), testPool("a", weighing(10)), testPool("b", weighing(50))}}, "replace [n1] by drift with b/f2[] p>new-0"},
+		{"no weight is the least", fixture{nodes: nodes, pools: []*api.NodePool{testPool("old", off), testPool("a", weighing(1)), testPool("z")}}, "replace [n1] by drift with a/f2[] p>new-0"},
+		{"equal weights from z to a", fixture{nodes: nodes, pools: []*api.NodePool{testPool("old", off), testPool("a", weighing(5)), testPool("m", weighing(5))}}, "replace [n1] by drift with m/f2[] p>new-0"},
+		{"the heaviest is at its limit", fixture{nodes: nodes, pools: []*api.NodePool{testPool("old", off), testPool("a", weighing(5)), testPool("b", weighing(50), limited("cpu", "1"))}}, "replace [n1] by drift with a/f2[] p>new-0"},
+		{"the heaviest is being deleted", fixture{nodes: nodes, pools: []*api.NodePool{testPool("old", off), testPool("a", weighing(5)), testPool("b", weighing(50))}, options: map[string]PoolOptions{"b": {Deleting: true}}}, "replace [n1] by drift with a/f2[] p>new-0"},
+		{"the heaviest repels the pod", fixture{nodes: nodes, pools: []*api.NodePool{testPool("old", off), testPool("a", weighing(5)), testPool("b", weighing(50), tainted("gpu", corev1.TaintEffectNoSchedule))}}, "replace [n1] by drift with a/f2[] p>new-0"},
+		{"the heaviest is static", fixture{nodes: nodes, pools: []*api.NodePool{testPool("old", off), testPool("a", weighing(5)), testPool("b", weighing(50), func(p *api.NodePool) { p.Spec.Replicas = new(int32) })}}, "replace [n1] by drift with a/f2[] p>new-0"},
+	})
+}
+
+// Nodes of several pools go together, each within its own pool's budgets and settings.
+func TestSeveralPools(t *testing.T) {
+	budget := func(n string) func(*api.NodePool) {
+		return func(p *api.NodePool) { p.Spec.Disruption.Budgets = []api.DisruptionBudget{{Nodes: n}} }
+	}
+	sharing := func(name string) func(*api.NodePool) {
+		return func(p *api.NodePool) { p.Annotations = map[string]string{api.AnnotationFleetBudget: name + "=5"} }
+	}
+	never := func(p *api.NodePool) { p.Spec.Disruption.ConsolidateAfter = api.Never }
+	empty := []*api.NodeState{aNode("a1", "d4", "z-a", "a"), aNode("a2", "d4", "z-a", "a"), aNode("b1", "d4", "z-a", "b"), aNode("b2", "d4", "z-b", "b")}
+	used := []*api.NodeState{aNode("a1", "d2", "z-a", "a", aPod("p", 1500)), aNode("b1", "d2", "z-a", "b", aPod("q", 1500)), aNode("x", "d4", "z-a", "")}
+	check(t, []row{
+		{"empty nodes of both", fixture{nodes: empty, pools: []*api.NodePool{testPool("a"), testPool("b")}}, "delete [a1 a2 b1 b2] by empty"},
+		{"each within its budget", fixture{nodes: empty, pools: []*api.NodePool{testPool("a", budget("1")), testPool("b")}}, "delete [a1 b1 b2] by empty"},
+		{"one pool is left alone", fixture{nodes: empty, pools: []*api.NodePool{testPool("a", never), testPool("b")}}, "delete [b1 b2] by empty"},
+		{"a pool that is unknown", fixture{nodes: empty, pools: []*api.NodePool{testPool("b")}}, "delete [b1 b2] by empty"},
+		{"nodes of two pools onto an unmanaged one", fixture{nodes: used, pools: []*api.NodePool{testPool("a"), testPool("b")}}, "delete [a1 b1] by multi p>x q>x"},
+		{"one budget spent, the other pool's node goes alone", fixture{nodes: used, pools: []*api.NodePool{testPool("a", budget("0")), testPool("b")}}, "delete [b1] by single q>x"},
+		{"a fleet budget is spent", fixture{nodes: used, pools: []*api.NodePool{testPool("a"), testPool("b", sharing("web"))}, change: func(s *State) { s.FleetAllowed = map[string]int{"web": 0} }}, "delete [a1] by single p>x"},
+		{"two pools share a fleet budget", fixture{nodes: empty, pools: []*api.NodePool{testPool("a", sharing("web")), testPool("b", sharing("web"))}, change: func(s *State) { s.FleetAllowed = map[string]int{"web": 3} }}, "delete [a1 a2 b2] by empty"},
+		{"a fleet budget of others", fixture{nodes: empty, pools: []*api.NodePool{testPool("a"), testPool("b", sharing("api"))}, change: func(s *State) { s.FleetAllowed = map[string]int{"web": 0} }}, "delete [a1 a2 b1 b2] by empty"},
+	})
+}
+
+// Pods go only where they tolerate every taint, of whatever effect.
+func TestTolerations(t *testing.T) {
+	onX := func(x *api.NodeState, pod api.PodState, pools ...*api.NodePool) fixture {
+		return fixture{nodes: []*api.NodeState{aNode("n1", "d2", "z-a", "a", pod), x}, pools: pools}
+	}
+	taint := func(key string, effect corev1.TaintEffect) *api.NodeState {
+		x := aNode("x", "d4", "z-a", "")
+		x.Taints = []corev1.Taint{{Key: key, Value: "v", Effect: effect}}
+		return x
+	}
+	valued := func(v string) func(*api.PodState) {
+		return func(p *api.PodState) { p.Tolerations = []corev1.Toleration{{Key: "k", Value: v}} }
+	}
+	cheap := testPool("a", requiring(corev1.LabelInstanceTypeStable, "In", "d2"))
+	soft := testPool("a", requiring(corev1.LabelInstanceTypeStable, "In", "d2"), tainted("soft", corev1.TaintEffectPreferNoSchedule))
+	check(t, []row{
+		{"NoSchedule is not tolerated", onX(taint("k", corev1.TaintEffectNoSchedule), aPod("p", 1000), cheap), "none"},
+		{"tolerated by key", onX(taint("k", corev1.TaintEffectNoSchedule), aPod("p", 1000, tolerating("k")), cheap), "delete [n1] by single p>x"},
+		{"tolerated by value", onX(taint("k", corev1.TaintEffectNoSchedule), aPod("p", 1000, valued("v")), cheap), "delete [n1] by single p>x"},
+		{"another value", onX(taint("k", corev1.TaintEffectNoSchedule), aPod("p", 1000, valued("w")), cheap), "none"},
+		{"NoExecute counts too", onX(taint("k", corev1.TaintEffectNoExecute), aPod("p", 1000), cheap), "none"},
+		{"PreferNoSchedule counts", onX(taint("k", corev1.TaintEffectPreferNoSchedule), aPod("p", 1000), cheap), "none"},
+		{"PreferNoSchedule is tolerated at last where a pool has such a taint", onX(taint("k", corev1.TaintEffectPreferNoSchedule), aPod("p", 1000), soft), "delete [n1] by single p>x"},
+		{"every key tolerated", onX(taint("k", corev1.TaintEffectNoExecute), aPod("p", 1000, tolerating("")), cheap), "delete [n1] by single p>x"},
+	})
+}

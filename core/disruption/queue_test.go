@@ -1,0 +1,94 @@
+package disruption
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"flotilla/core/api"
+)
+
+func replacing() *Command {
+	return &Command{
+		Method: MethodSingle, Reason: api.ReasonUnderutilized, Nodes: []string{"n1"}, Savings: 0.5,
+		Replacements: []Replacement{{Pool: "a", InstanceTypes: []string{"f2", "d2"}}},
+	}
+}
+
+func TestTimeoutAndBackoff(t *testing.T) {
+	require.Equal(t, 10*time.Minute, Timeout(1))
+	require.Equal(t, 800*time.Second, Timeout(10000))
+	require.Equal(t, time.Hour, Timeout(1000000))
+	var waits []time.Duration
+	for failures := 1; failures <= 8; failures++ {
+		waits = append(waits, Backoff(failures))
+	}
+	require.Equal(t, []time.Duration{time.Minute, 2 * time.Minute, 4 * time.Minute, 8 * time.Minute, 16 * time.Minute, 32 * time.Minute, time.Hour, time.Hour}, waits)
+}
+
+// A replace waits for its replacements, a delete drains at once, and both end when the nodes are gone.
+func TestAdvance(t *testing.T) {
+	d := Begin(replacing(), "d1", testNow, 1)
+	require.Equal(t, api.PhaseLaunching, d.Phase)
+	require.Equal(t, "d1-0", d.Replacements[0].Name)
+	require.Equal(t, testNow.Add(10*time.Minute), d.Deadline.Time)
+
+	waiting, changed := Advance(d, nil, testNow)
+	require.True(t, changed)
+	require.Equal(t, "waiting for 1 of 1 replacements", waiting.Message)
+	_, changed = Advance(waiting, nil, testNow)
+	require.False(t, changed, "deciding again changes nothing")
+
+	ready := &api.DisruptionResult{ID: "d1", Replacements: []api.NodeReplacement{{Name: "d1-0", Node: "x", Initialized: true}}}
+	draining, _ := Advance(waiting, ready, testNow)
+	require.Equal(t, api.PhaseDraining, draining.Phase)
+	require.Equal(t, "x", draining.Replacements[0].Node)
+	require.False(t, d.Replacements[0].Initialized, "the input is not changed")
+
+	late, _ := Advance(draining, &api.DisruptionResult{ID: "d1", Replacements: []api.NodeReplacement{{Name: "d1-0"}}}, testNow)
+	require.True(t, late.Replacements[0].Initialized, "ready once is ready")
+
+	other, changed := Advance(draining, &api.DisruptionResult{ID: "d0", Gone: []string{"n1"}}, testNow)
+	require.False(t, changed, "the result of another disruption")
+	require.Equal(t, api.PhaseDraining, other.Phase)
+	done, _ := Advance(draining, &api.DisruptionResult{ID: "d1", Gone: []string{"n1"}}, testNow)
+	require.Equal(t, api.PhaseDone, done.Phase)
+	require.Empty(t, Busy([]api.Disruption{done}))
+	require.Equal(t, map[string]bool{"n1": true}, Busy([]api.Disruption{draining}))
+
+	require.Equal(t, api.PhaseDraining, Begin(&Command{Nodes: []string{"n2"}}, "d2", testNow, 1).Phase)
+}
+
+// A replacement that fails, or is not ready in time, aborts the disruption and backs its nodes off.
+func TestAbort(t *testing.T) {
+	d := Begin(replacing(), "d1", testNow, 1)
+	failed, _ := Advance(d, &api.DisruptionResult{ID: "d1", Replacements: []api.NodeReplacement{{Name: "d1-0", Failed: "no capacity"}}}, testNow)
+	require.Equal(t, api.PhaseAborted, failed.Phase)
+	require.Equal(t, "replacement d1-0 failed: no capacity", failed.Message)
+
+	last, _ := Advance(d, nil, testNow.Add(10*time.Minute-time.Second))
+	require.Equal(t, api.PhaseLaunching, last.Phase)
+	late, _ := Advance(d, nil, testNow.Add(10*time.Minute))
+	require.Equal(t, api.PhaseAborted, late.Phase)
+	require.False(t, Fits(replacing(), []api.Disruption{d}))
+	require.True(t, Fits(replacing(), []api.Disruption{late}))
+
+	once := Fail(nil, &failed, testNow)
+	require.Equal(t, []api.NodeBackoff{{Node: "n1", Failures: 1, Until: metav1.NewTime(testNow.Add(time.Minute)), Why: failed.Message}}, once)
+	twice := Fail(once, &failed, testNow.Add(2*time.Minute))
+	require.Equal(t, 2, twice[0].Failures)
+	require.Equal(t, testNow.Add(4*time.Minute), twice[0].Until.Time)
+	otherNode := failed
+	otherNode.Nodes = []string{"n0"}
+	require.Len(t, Fail(twice, &otherNode, testNow.Add(3*time.Minute)), 2)
+	require.Len(t, Fail(twice, &otherNode, testNow.Add(time.Hour)), 1, "an old back-off is forgotten")
+
+	f := fixture{nodes: []*api.NodeState{aNode("n1", "d4", "z-a", "a")}, pools: []*api.NodePool{testPool("a")}}
+	f.change = func(s *State) { s.Backoffs = map[string]time.Time{"n1": testNow.Add(time.Minute)} }
+	decision := Decide(f.state())
+	require.Empty(t, decision.Commands)
+	require.Equal(t, []Code{CodeBackoff}, codes(decision, "n1"))
+	require.Equal(t, testNow.Add(time.Minute), decision.Recheck)
+}

@@ -1,0 +1,92 @@
+package disruption
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// ValidationWait is how long a chosen command of emptiness or consolidation waits before it is
+// checked again and begun (section 10).
+const ValidationWait = 15 * time.Second
+
+// NeedsValidation reports whether a command waits and is checked again before it begins.
+func NeedsValidation(c *Command) bool {
+	return c.Method == MethodEmpty || c.Method == MethodMulti || c.Method == MethodSingle
+}
+
+// Validate checks a command against a newer state. It returns the command as it may begin now, which
+// for emptiness may have fewer nodes; ok is false, with why, when it must be given up.
+func Validate(c Command, s *State) (valid Command, why string, ok bool) {
+	if s.Stale != "" {
+		return Command{}, "the state is too old: " + s.Stale, false
+	}
+	d := begin(s)
+	filter := func(one *candidate) Refusal { return isConsolidationCandidate(d, one) }
+	if c.Method == MethodEmpty {
+		filter = func(one *candidate) Refusal { return isEmptyCandidate(d, one) }
+	}
+	var still []*candidate
+	for _, one := range d.candidates(c.Method, filter) {
+		if slices.Contains(c.Nodes, one.name()) {
+			still = append(still, one)
+		}
+	}
+	if c.Method != MethodEmpty && len(still) < len(c.Nodes) {
+		return Command{}, d.lost(c.Nodes, still), false
+	}
+	dearestFirst(still)
+	afforded := d.spend(c.Method, c.Reason, still, d.allowances(c.Reason))
+	switch {
+	case c.Method == MethodEmpty && len(afforded) == 0:
+		return Command{}, "no node of the command is empty and within budget any more", false
+	case c.Method == MethodEmpty:
+		out := Command{Method: c.Method, Reason: c.Reason, Nodes: names(afforded)}
+		for _, one := range afforded {
+			out.Savings += one.price
+		}
+		return out, "", true
+	case len(afforded) < len(c.Nodes):
+		return Command{}, "the budgets no longer allow it", false
+	}
+	return d.again(c, still)
+}
+
+// lost says which node is no candidate any more, and why.
+func (d *deciding) lost(wanted []string, still []*candidate) string {
+	for _, name := range wanted {
+		if slices.ContainsFunc(still, func(c *candidate) bool { return c.name() == name }) {
+			continue
+		}
+		if refusals := d.refused[name]; len(refusals) > 0 {
+			return fmt.Sprintf("node %s is no candidate any more: %s", name, refusals[0].Message)
+		}
+		return fmt.Sprintf("node %s is gone", name)
+	}
+	return ""
+}
+
+// again simulates a consolidation once more: the answer must be of the same kind.
+func (d *deciding) again(c Command, cs []*candidate) (Command, string, bool) {
+	gone := make([]*inode, len(cs))
+	for i, one := range cs {
+		gone[i] = one.inode
+	}
+	out := d.x.simulate(gone, true)
+	switch {
+	case len(out.failed) > 0:
+		return Command{}, "not all pods would find a node any more: " + failures(out.failed), false
+	case len(out.claims) != len(c.Replacements):
+		return Command{}, fmt.Sprintf("it would take %d new nodes now, not %d", len(out.claims), len(c.Replacements)), false
+	}
+	for i, claim := range out.claims {
+		for _, name := range c.Replacements[i].InstanceTypes {
+			if !slices.ContainsFunc(claim.types, func(m *machine) bool { return m.name == name }) {
+				return Command{}, fmt.Sprintf("instance type %s no longer fits", name), false
+			}
+		}
+	}
+	fresh := d.command(c.Method, c.Reason, cs, out)
+	c.Moves = fresh.Moves
+	return c, "", true
+}

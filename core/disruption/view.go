@@ -1,0 +1,111 @@
+package disruption
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"flotilla/core/api"
+)
+
+// View folds the events of one member into a cluster. It survives events that come twice, late or not
+// at all: what it holds of a node is the newest event it saw, and Stale says when that is not enough
+// to act on.
+type View struct {
+	Cluster *Cluster
+	seen    map[string]stamp
+	// inventory is the newest one, nil before the first.
+	inventory *api.NodeInventory
+}
+
+type stamp struct {
+	boot     string
+	sequence uint64
+	at       time.Time
+	gone     bool
+}
+
+// NewView returns a view of a member of which nothing is known.
+func NewView() *View { return &View{Cluster: NewCluster(), seen: map[string]stamp{}} }
+
+// Event folds a node's state in; false when a newer one is known.
+func (v *View) Event(e *api.NodeEvent) bool {
+	name := e.Node.Name
+	now := stamp{e.Boot, e.Sequence, e.At.Time, e.Gone}
+	if old, ok := v.seen[name]; ok && !now.after(old) {
+		return false
+	}
+	v.seen[name] = now
+	if e.Gone {
+		v.Cluster.Remove(name)
+	} else {
+		v.Cluster.Set(&e.Node)
+	}
+	return true
+}
+
+// after orders events of one boot by their sequence, and boots by their clocks.
+func (s stamp) after(o stamp) bool {
+	if s.boot == o.boot {
+		return s.sequence > o.sequence
+	}
+	return s.at.After(o.at)
+}
+
+// Inventory folds an inventory in; false when a newer one is known. Nodes that it does not list, and
+// of which no later event came, are gone.
+func (v *View) Inventory(inv *api.NodeInventory) bool {
+	if v.inventory != nil && !inv.At.After(v.inventory.At.Time) {
+		return false
+	}
+	v.inventory = inv
+	v.Cluster.SetInventory(inv)
+	for name, s := range v.seen {
+		if _, listed := inv.Nodes[name]; !listed && !s.at.After(inv.At.Time) {
+			v.Cluster.Remove(name)
+			delete(v.seen, name)
+		}
+	}
+	return true
+}
+
+// Unlisted are the nodes that the inventory does not name, so that what is stored of them can be
+// purged; sorted.
+func (v *View) Unlisted(stored []string) []string {
+	if v.inventory == nil {
+		return nil
+	}
+	var out []string
+	for _, name := range stored {
+		if _, listed := v.inventory.Nodes[name]; !listed {
+			if _, seen := v.seen[name]; !seen {
+				out = append(out, name)
+			}
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// Stale says why the view is too old to act on, "" when it is not: no inventory yet or for longer
+// than most, or events missing that the inventory counts.
+func (v *View) Stale(now time.Time, most time.Duration) string {
+	if v.inventory == nil {
+		return "the member has sent no inventory of its nodes yet"
+	}
+	if age := now.Sub(v.inventory.At.Time); age > most {
+		return fmt.Sprintf("the newest inventory of its nodes is %s old, more than %s", age.Round(time.Second), most)
+	}
+	for _, name := range slices.Sorted(maps.Keys(v.inventory.Nodes)) {
+		s, seen := v.seen[name]
+		want := v.inventory.Nodes[name]
+		switch {
+		case !seen:
+			return fmt.Sprintf("the inventory lists node %s, of which no event has come", name)
+		case s.boot == v.inventory.Boot && s.sequence < want, s.boot != v.inventory.Boot && s.at.Before(v.inventory.At.Time):
+			return fmt.Sprintf("the newest event of node %s has not come", name)
+		}
+	}
+	return ""
+}

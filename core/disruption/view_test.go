@@ -1,0 +1,71 @@
+package disruption
+
+import (
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"flotilla/core/api"
+)
+
+func event(node, boot string, sequence uint64, second int, pods int) *api.NodeEvent {
+	e := &api.NodeEvent{Boot: boot, Sequence: sequence, At: metav1.NewTime(testNow.Add(time.Duration(second) * time.Second)), Node: *aNode(node, "d2", "z-a", "a")}
+	for i := range pods {
+		e.Node.Pods = append(e.Node.Pods, aPod(string(rune('a'+i)), 10))
+	}
+	return e
+}
+
+// Events that come twice, in another order, or from an agent that was started anew leave the newest
+// state.
+func TestViewKeepsTheNewest(t *testing.T) {
+	events := []*api.NodeEvent{event("n1", "b1", 1, 0, 1), event("n1", "b1", 2, 5, 2), event("n1", "b2", 1, 10, 3), event("n2", "b2", 1, 11, 4)}
+	gone := event("n2", "b2", 2, 12, 0)
+	gone.Gone = true
+	events = append(events, gone)
+	for seed := range uint64(50) {
+		r := rand.New(rand.NewPCG(seed, 4))
+		stream := append(append([]*api.NodeEvent{}, events...), events[r.IntN(len(events))], events[r.IntN(len(events))])
+		r.Shuffle(len(stream), func(i, j int) { stream[i], stream[j] = stream[j], stream[i] })
+		v := NewView()
+		for _, e := range stream {
+			v.Event(e)
+		}
+		require.Equal(t, []string{"n1"}, v.Cluster.Names(), "seed %d", seed)
+		require.Equal(t, 3, v.Cluster.Pods(), "seed %d", seed)
+	}
+}
+
+// A view that does not match the inventory says what is missing, and decides nothing.
+func TestViewStale(t *testing.T) {
+	v := NewView()
+	inventory := func(second int, boot string, nodes map[string]uint64) *api.NodeInventory {
+		return &api.NodeInventory{Boot: boot, At: metav1.NewTime(testNow.Add(time.Duration(second) * time.Second)), Nodes: nodes}
+	}
+	stale := func(second int) string { return v.Stale(testNow.Add(time.Duration(second)*time.Second), time.Hour) }
+	require.Equal(t, "the member has sent no inventory of its nodes yet", stale(0))
+	require.True(t, v.Inventory(inventory(1, "b1", map[string]uint64{"n1": 1, "n2": 1})))
+	require.Equal(t, "the inventory lists node n1, of which no event has come", stale(1))
+	v.Event(event("n1", "b1", 1, 1, 1))
+	v.Event(event("n2", "b1", 1, 1, 1))
+	require.Empty(t, stale(1))
+	require.Equal(t, "the newest inventory of its nodes is 1h0m1s old, more than 1h0m0s", stale(3602))
+
+	require.True(t, v.Inventory(inventory(20, "b1", map[string]uint64{"n1": 2})))
+	require.Equal(t, []string{"n1"}, v.Cluster.Names(), "a node that is not listed is gone")
+	require.Equal(t, "the newest event of node n1 has not come", stale(20))
+	require.False(t, v.Event(event("n1", "b1", 1, 1, 1)))
+	require.True(t, v.Event(event("n1", "b1", 2, 19, 1)))
+	require.Empty(t, stale(20))
+	require.False(t, v.Inventory(inventory(10, "b0", nil)), "an older inventory")
+	require.True(t, v.Event(event("n3", "b1", 1, 25, 1)), "a node that came after the inventory")
+	require.Empty(t, stale(25))
+	require.Equal(t, []string{"n9"}, v.Unlisted([]string{"n1", "n3", "n9"}))
+
+	d := Decide(&State{Cluster: v.Cluster, Now: testNow, Stale: "old"})
+	require.Empty(t, d.Commands)
+	require.Equal(t, []Code{CodeStale}, codes(d, "n1"))
+}

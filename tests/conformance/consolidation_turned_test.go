@@ -1,0 +1,148 @@
+package conformance
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"flotilla/core/disruption"
+)
+
+// A comparison that cannot fail proves nothing: each part of an expectation, turned, must be noticed
+// in every case that has it and agrees.
+func TestTurnedConsolidationIsNoticed(t *testing.T) {
+	turns := map[string]struct {
+		words string
+		turn  func(*consolidationWant) bool
+	}{
+		"decision":  {"decision:", func(w *consolidationWant) bool { w.Decision = "turned"; return true }},
+		"method":    {"method:", func(w *consolidationWant) bool { w.Method += "x"; return true }},
+		"reason":    {"reason:", func(w *consolidationWant) bool { w.Reason += "x"; return true }},
+		"candidate": {"candidates:", func(w *consolidationWant) bool { w.Candidates = append(w.Candidates, "turned"); return true }},
+		"savings":   {"savings:", func(w *consolidationWant) bool { w.Savings += 1e-6; return true }},
+		"types": {"replacements:", func(w *consolidationWant) bool {
+			if len(w.Replacements) == 0 {
+				return false
+			}
+			w.Replacements[0].InstanceTypes = w.Replacements[0].InstanceTypes[1:]
+			return true
+		}},
+		"zones": {"replacements:", func(w *consolidationWant) bool {
+			if len(w.Replacements) == 0 {
+				return false
+			}
+			w.Replacements[0].Zones = append(w.Replacements[0].Zones, "z-x")
+			return true
+		}},
+		"eligible": {"eligible:", func(w *consolidationWant) bool {
+			w.Eligible["empty"] = append(w.Eligible["empty"], "turned")
+			return true
+		}},
+		"budgets": {"budgets:", func(w *consolidationWant) bool { w.Budgets["Empty"]["default"]++; return true }},
+		"placements": {"placements:", func(w *consolidationWant) bool {
+			for pod := range w.Placements {
+				w.Placements[pod] = "turned"
+				return true
+			}
+			return false
+		}},
+		"blocked": {"blocked ", func(w *consolidationWant) bool {
+			for node := range w.Blocked {
+				w.Blocked[node] = append(w.Blocked[node], "DisruptionBlocked: Node is turned")
+				return true
+			}
+			return false
+		}},
+		"blocked by nothing": {"blocked ", func(w *consolidationWant) bool {
+			for node := range w.Blocked {
+				delete(w.Blocked, node)
+				return true
+			}
+			return false
+		}},
+	}
+	for name, turn := range turns {
+		t.Run(name, func(t *testing.T) {
+			cases, err := readRecording[consolidationCase]("testdata", consolidationRecording)
+			require.NoError(t, err)
+			noticed := 0
+			for i := range cases {
+				c := &cases[i]
+				got := disruption.Decide(c.state(disruption.Rules{}))
+				if len(c.compare(&got)) > 0 || !turn.turn(&c.Want) {
+					continue
+				}
+				require.Contains(t, strings.Join(c.compare(&got), "\n"), turn.words, "case %s", c.ID)
+				noticed++
+			}
+			require.Greater(t, noticed, 40)
+		})
+	}
+}
+
+// The same for budgets.
+func TestTurnedBudgetsAreNoticed(t *testing.T) {
+	for name, turn := range map[string]func(*budgetCase){
+		"limit":   func(c *budgetCase) { c.Want.Limit = turnedNumber(c.Want.Limit) },
+		"allowed": func(c *budgetCase) { c.Want.Allowed = turnedNumber(c.Want.Allowed) },
+		"invalid": func(c *budgetCase) { c.Want.Invalid = !c.Want.Invalid },
+		"door":    func(c *budgetCase) { c.Want.CRDValid = !c.Want.CRDValid },
+	} {
+		t.Run(name, func(t *testing.T) {
+			cases, err := readRecording[budgetCase]("testdata", budgetsRecording)
+			require.NoError(t, err)
+			noticed := 0
+			for i := range cases {
+				c := &cases[i]
+				if len(c.compare(t, disruption.Rules{})) > 0 || name == "door" && c.Want.Invalid {
+					continue
+				}
+				turn(c)
+				require.NotEmpty(t, c.compare(t, disruption.Rules{}), "case %s", c.ID)
+				noticed++
+			}
+			require.Greater(t, noticed, 80)
+		})
+	}
+}
+
+func turnedNumber(n *int) *int {
+	if n == nil {
+		return new(3)
+	}
+	return new(*n + 1)
+}
+
+// The whole way of a turned recording: read from another directory, reported under its case's id.
+func TestTurnedConsolidationFailsNamingTheCase(t *testing.T) {
+	cases, err := readRecording[map[string]any]("testdata", consolidationRecording)
+	require.NoError(t, err)
+	cases[0]["want"].(map[string]any)["method"] = "single"
+	dir := t.TempDir()
+	writeRecording(t, filepath.Join(dir, consolidationRecording), cases[:2])
+	t.Setenv("CONFORMANCE_DIR", dir)
+
+	turned, err := readRecording[consolidationCase](recordingDir(), consolidationRecording)
+	require.NoError(t, err)
+	require.Len(t, turned, 2)
+	first, second := judgeConsolidation(&turned[0]), judgeConsolidation(&turned[1])
+	require.True(t, first.failed())
+	require.Equal(t, cases[0]["id"], first.id)
+	require.Equal(t, []string{`method: here "empty", recorded "single"`}, first.differences)
+	require.False(t, second.failed())
+}
+
+// A decision is found in the input, before the core runs, and only where it belongs.
+func TestExplanationsComeFromTheInput(t *testing.T) {
+	cases, err := readRecording[consolidationCase]("testdata", consolidationRecording)
+	require.NoError(t, err)
+	explained := map[string]int{}
+	for i := range cases {
+		explained[cases[i].explanation()]++
+	}
+	require.Positive(t, explained["N5"])
+	require.Positive(t, explained["N9"])
+	require.Greater(t, explained[""], 200, "most cases are nobody's to explain")
+}
