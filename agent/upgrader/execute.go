@@ -139,8 +139,13 @@ func (u *Upgrader) begin(ctx context.Context, r *record) (result api.UpgradeResu
 		r.Warnings = found
 	}
 	r.Started = time.Now()
-	if err := u.ledger.save(*r); err != nil {
+	started, err := u.ledger.start(*r)
+	if err != nil {
 		return result, false, err
+	}
+	if !started {
+		r.Started = time.Time{}
+		return api.UpgradeResult{Outcome: api.OutcomeBlocked, Message: "the hub took the operation back before it was started; nothing was changed"}, true, nil
 	}
 	u.inventory.refresh(false)
 	return result, false, nil

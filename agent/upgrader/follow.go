@@ -75,6 +75,7 @@ func (u *Upgrader) read(ctx context.Context) (uint64, error) {
 	}
 	if changed {
 		u.wait()
+		u.inventory.refresh(false)
 		wake(u.work)
 	}
 	return sequence, nil

@@ -176,6 +176,8 @@ func (i *inventory) look(ctx context.Context) (api.MemberInventory, error) {
 	i.configured(&now)
 	if running, ok := i.ledger.started(); ok {
 		now.CurrentOperation = running.Operation.ID
+	} else if now.CurrentOperation == "" {
+		now.CurrentOperation = i.ledger.accepted()
 	}
 	now.Header, now.Member, now.Observed = api.NewHeader(api.KindInventory), i.o.Member, metav1.Time{}
 	normalise(&now)

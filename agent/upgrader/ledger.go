@@ -123,6 +123,15 @@ func (l *ledger) accept(body []byte, now time.Time) (changed bool, err error) {
 	return true, nil
 }
 
+// accepted is the id of the operation that the newest command asks for, while it has no result; empty when
+// there is none.
+func (l *ledger) accepted() string {
+	if r, ok := l.wanted(); ok && r.Result == nil {
+		return r.Operation.ID
+	}
+	return ""
+}
+
 // wanted is what the newest command asks for; false when it asks for nothing. A new operation gets a
 // record that is not on the disk yet.
 func (l *ledger) wanted() (record, bool) {
@@ -150,10 +159,25 @@ func (l *ledger) started() (record, bool) {
 	return record{}, false
 }
 
+// start keeps a record that says that its operation is started, unless the newest command does not ask for
+// it any more; then it reports false and keeps nothing.
+func (l *ledger) start(r record) (bool, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if op := l.current.Command.Operation; op == nil || op.ID != r.Operation.ID {
+		return false, nil
+	}
+	return true, l.keep(r)
+}
+
 // save keeps a record. Where there are too many, those that ended first are forgotten.
 func (l *ledger) save(r record) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	return l.keep(r)
+}
+
+func (l *ledger) keep(r record) error {
 	if err := writeJSON(l.path(r.Operation.ID), r); err != nil {
 		return fmt.Errorf("keeping operation %s: %w", r.Operation.ID, err)
 	}

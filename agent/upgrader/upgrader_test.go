@@ -120,6 +120,51 @@ func TestARunningOperationIsLeftToFinish(t *testing.T) {
 	h.outcome(op, api.OutcomeSucceeded)
 }
 
+// hesitant is a member whose API server says that it is ready when it is let.
+type hesitant struct {
+	*targetmemory.Member
+	asked, let chan struct{}
+}
+
+func (m *hesitant) Ready(ctx context.Context) error {
+	m.asked <- struct{}{}
+	select {
+	case <-m.let:
+		return m.Member.Ready(ctx)
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// The member is held by an operation from when it was accepted, and one that is taken back while the
+// member is looked at is not begun.
+func TestAnOperationIsTakenBackBeforeItsStart(t *testing.T) {
+	t.Parallel()
+	for name, next := range map[string]*api.UpgradeOperation{"nothing": nil, "another": full(2)} {
+		t.Run(name, func(t *testing.T) {
+			h, m := newHub(t), member(t)
+			slow := &hesitant{Member: m, asked: make(chan struct{}, 10), let: make(chan struct{})}
+			h.start(m, t.TempDir(), func(o *Options) { o.Target = slow })
+			op := full(1)
+			h.command(op)
+			<-slow.asked
+			h.expectInventory(func(i api.MemberInventory) bool { return i.CurrentOperation == op.ID })
+			h.command(next)
+			if next == nil {
+				h.expectInventory(func(i api.MemberInventory) bool { return i.CurrentOperation == "" })
+				close(slow.let)
+				require.Contains(t, h.outcome(op, api.OutcomeBlocked).Message, "the hub took the operation back before it was started")
+				require.Empty(t, m.UpgradesBegun())
+				return
+			}
+			h.expectInventory(func(i api.MemberInventory) bool { return i.CurrentOperation == next.ID })
+			close(slow.let)
+			h.outcome(next, api.OutcomeSucceeded)
+			require.Equal(t, []string{next.ID}, m.UpgradesBegun())
+		})
+	}
+}
+
 const workload = `{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, namespace: default}, spec: {replicas: 2,
 selector: {matchLabels: {app: web}}, template: {metadata: {labels: {app: web}}, spec: {containers: [{name: c, image: i}]}}}}`
 
