@@ -24,9 +24,12 @@ func CheckEdit(was, is *api.UpdateRun, status *api.UpdateRunStatus) *api.Refusal
 func CheckDelete(status *api.UpdateRunStatus) ([]Lock, *api.Refusal) {
 	state := status.Status.State
 	if state.Active() || state == api.StateStopping {
+		next := "flotilla run stop " + status.Run
+		if state == api.StateStopping {
+			next = "flotilla run status " + status.Run + " --watch"
+		}
 		return nil, &api.Refusal{
-			Code: api.CodeInvalidState, Message: fmt.Sprintf("run %s is %s and cannot be deleted", status.Run, state),
-			Next: "flotilla run stop " + status.Run,
+			Code: api.CodeInvalidState, Message: fmt.Sprintf("run %s is %s and cannot be deleted", status.Run, state), Next: next,
 		}
 	}
 	var locks []Lock

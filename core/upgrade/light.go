@@ -31,6 +31,7 @@ func lighten(m *api.MemberUpdateStatus, weight int) {
 		m.History = nil
 	}
 	switch {
+	case m.Status.State == api.StateRunning && unfollowed(m):
 	case weight > 3 && !strings.HasPrefix(m.Message, overstayed):
 		m.Message = ""
 	case weight > 2:

@@ -55,6 +55,9 @@ func (e *engine) startRun(ask *api.RunRequest) (noop bool, refusal *api.Refusal)
 	}
 	switch e.st.Status.State {
 	case api.StateRunning, api.StatePending:
+		if ask.IncludeSkipped || ask.IgnoreMaintenanceWindows && e.st.WindowsIgnored == "" {
+			return false, e.wrongState("skipped members and maintenance windows are decided on when it starts, so it has to be stopped first", "stop")
+		}
 		return true, nil
 	case api.StateStopping:
 		return false, e.wrongState("it can be started once it has stopped", "status")

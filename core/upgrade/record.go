@@ -29,14 +29,15 @@ func (e *engine) recordMember(i, j, k int) {
 	was := &e.st.Stages[i].Groups[j].Members[k]
 	result, known := e.view.Results[was.OperationID]
 	running := was.Status.State == api.StateRunning
+	said := e.saying(was, &result, known)
 	switch ended := known && result.Outcome != api.OutcomeRunning; {
 	case running && ended:
 		e.conclude(&e.own(i).Groups[j].Members[k], &result)
 	case running && e.overdue(was):
 		m := &e.own(i).Groups[j].Members[k]
 		e.failMember(m, api.ReasonTimeout, fmt.Sprintf("no result within %s; the operation was left alone", api.Span(e.st.Policy.MemberTimeout)))
-	case running && known && progress(&result) != was.Message:
-		e.own(i).Groups[j].Members[k].Message = progress(&result)
+	case running && said != was.Message:
+		e.say(i, j, k, said)
 	case !running && ended:
 		m := &e.own(i).Groups[j].Members[k]
 		e.recordLate(m, &result)
@@ -62,7 +63,7 @@ const (
 	reasonRoom  = 64
 )
 
-// conclude records the result of the operation that runs.
+// conclude records the result of the operation that runs, as of when the agent says that it ended.
 func (e *engine) conclude(m *api.MemberUpdateStatus, r *api.UpgradeResult) {
 	e.unlock(m)
 	said := cut(r.Message, messageRoom)
@@ -72,6 +73,7 @@ func (e *engine) conclude(m *api.MemberUpdateStatus, r *api.UpgradeResult) {
 		m.Status.Error = nil
 		m.Reason, m.Message = "", concluded(m, said)
 		e.enter(&m.Status, api.StateCompleted)
+		m.Status.CompletedTime = e.endOf(m, r)
 	case api.OutcomeBlocked:
 		e.remember(m, api.StatePending, api.ReasonPreflightBlocked, said)
 		m.Reason, m.Message = api.ReasonPreflightBlocked, said
@@ -84,6 +86,21 @@ func (e *engine) conclude(m *api.MemberUpdateStatus, r *api.UpgradeResult) {
 		}
 		m.NodeImages = poolResults(m.NodeImages, r.Pools, false)
 		e.failMember(m, reason, said)
+		m.Status.CompletedTime = e.endOf(m, r)
+	}
+}
+
+// endOf is when an operation ended: when the agent says it did, unless that is before its start or still
+// to come.
+func (e *engine) endOf(m *api.MemberUpdateStatus, r *api.UpgradeResult) metav1.Time {
+	at := r.At.UTC().Truncate(time.Second)
+	switch {
+	case r.At.IsZero(), at.After(e.now):
+		return e.stamp()
+	case at.Before(m.Status.StartTime.Time):
+		return m.Status.StartTime
+	default:
+		return metav1.NewTime(at)
 	}
 }
 

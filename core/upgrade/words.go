@@ -81,9 +81,11 @@ func waitingGate(gates []api.GateStatus) string {
 }
 
 // WaitsFor lists, in document order, what an active run waits for besides running members: gates,
-// waits and Pending members, one a line. It is empty when members run or the run is not active.
+// waits, Pending members, and running ones whose agents are not heard of, one a line. A run that is
+// stopping waits for the latter alone; others wait for nothing.
 func WaitsFor(status *api.UpdateRunStatus) []string {
-	if !status.Status.State.Active() {
+	stopping := status.Status.State == api.StateStopping
+	if !status.Status.State.Active() && !stopping {
 		return nil
 	}
 	var out []string
@@ -93,16 +95,20 @@ func WaitsFor(status *api.UpdateRunStatus) []string {
 			continue
 		}
 		eachGate(s, func(g *api.GateStatus, at gateScope) {
-			if g.Status.State == api.StatePending {
+			if g.Status.State == api.StatePending && !stopping {
 				out = append(out, "gate "+at.path(g.Type)+": "+gateWaits(g))
 			}
 		})
 		eachMember(s, func(m *api.MemberUpdateStatus) {
-			if m.Status.State == api.StatePending {
+			switch {
+			case m.Status.State == api.StateRunning && unfollowed(m):
+				out = append(out, fmt.Sprintf("member %s: %s", m.Name, m.Message))
+			case stopping:
+			case m.Status.State == api.StatePending:
 				out = append(out, fmt.Sprintf("member %s: %s: %s", m.Name, m.Reason, m.Message))
 			}
 		})
-		if w := s.Wait; w != nil && w.Status.State == api.StateRunning {
+		if w := s.Wait; w != nil && w.Status.State == api.StateRunning && !stopping {
 			out = append(out, "wait after stage "+s.Name+" until "+w.Deadline.UTC().Format("2006-01-02T15:04:05Z"))
 		}
 		break

@@ -7,34 +7,36 @@ import (
 	"flotilla/core/api"
 )
 
-// waiters lists, by run, the members it found Pending when it was last decided on.
+// waiters lists, by run, the members it found Pending or Running when it was last decided on: those that
+// may go on, and those whose agents may fall silent.
 type waiters map[string]map[string]struct{}
 
 // set replaces what a run waits for.
 func (w waiters) set(run string, status *api.UpdateRunStatus) {
 	delete(w, run)
-	if status == nil || !status.Status.State.Active() {
+	if status == nil || !status.Status.State.Active() && status.Status.State != api.StateStopping {
 		return
 	}
-	pending := map[string]struct{}{}
+	waits := map[string]struct{}{}
 	for i := range status.Stages {
 		for j := range status.Stages[i].Groups {
 			for k := range status.Stages[i].Groups[j].Members {
-				if m := &status.Stages[i].Groups[j].Members[k]; m.Status.State == api.StatePending {
-					pending[m.Name] = struct{}{}
+				m := &status.Stages[i].Groups[j].Members[k]
+				if m.Status.State == api.StatePending || m.Status.State == api.StateRunning {
+					waits[m.Name] = struct{}{}
 				}
 			}
 		}
 	}
-	if len(pending) > 0 {
-		w[run] = pending
+	if len(waits) > 0 {
+		w[run] = waits
 	}
 }
 
-// wakeWaiting wakes the runs that wait for a member.
+// wakeWaiting wakes the runs that wait for a member, whether for its turn or for its end.
 func (r *Runner) wakeWaiting(member string) {
-	for run, pending := range r.waiters {
-		if _, waits := pending[member]; waits {
+	for run, members := range r.waiters {
+		if _, waits := members[member]; waits {
 			r.queue.Add(runKey + run)
 		}
 	}
