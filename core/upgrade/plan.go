@@ -18,12 +18,16 @@ const PlanHorizon = 400 * 24 * time.Hour
 
 // Assumptions of a plan.
 type Assumptions struct {
-	// Duration of an upgrade; 0 stands for DefaultDuration. History gives members their own.
+	// Duration of an upgrade; 0 stands for DefaultDuration. History gives members their own. Without a
+	// Duration no upgrade is assumed to take longer than the run lets it.
 	Duration time.Duration
 	History  map[string]time.Duration
 	// ApproveAfter is how long after it is reached a gate is assumed to be approved; nil: never, and
 	// the timeline ends at the gate.
 	ApproveAfter *time.Duration
+
+	// limit is the run's timeout of members. What is not assumed by a user stays within it.
+	limit time.Duration
 }
 
 // PlannedRun is a run to plan: a new one, or one that exists when Status is given.
@@ -98,6 +102,7 @@ func planRun(p *PlannedRun, view View, now time.Time, a Assumptions) RunPlan {
 		out.Refusal = refusal
 		return out
 	}
+	a.limit = api.Span(status.Policy.MemberTimeout)
 	s := NewSimulation(p.Run, status, view, now, a.assume)
 	if status.Status.State == api.StateNotStarted {
 		if _, refusal = s.Operate(now, api.VerbRunStart, &api.RunRequest{}); refusal != nil {
@@ -123,13 +128,21 @@ func (a *Assumptions) duration() time.Duration {
 	if a.Duration > 0 {
 		return a.Duration
 	}
-	return DefaultDuration
+	return a.within(DefaultDuration)
+}
+
+// within cuts what is only guessed to the timeout of members.
+func (a *Assumptions) within(guess time.Duration) time.Duration {
+	if a.limit > 0 && a.Duration == 0 {
+		return min(guess, a.limit)
+	}
+	return guess
 }
 
 // assume is how operations go: as long as the member's last ones, and well.
 func (a Assumptions) assume(member string, _ int) Assumed {
 	if own, ok := a.History[member]; ok {
-		return Assumed{Duration: own}
+		return Assumed{Duration: a.within(own)}
 	}
 	return Assumed{Duration: a.duration()}
 }

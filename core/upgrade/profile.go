@@ -98,7 +98,7 @@ func newProfiler(in *ProfileInput) *profiler {
 	return p
 }
 
-// triggered notes the outcome of an attempt to make a run, once per outcome.
+// triggered notes the outcome of an attempt to make a run, once per outcome, and every run that is made.
 func (p *profiler) triggered(status, message string, refusal *api.Refusal) {
 	next := p.out.Status
 	next.LastTriggerStatus, next.LastTriggerMessage, next.LastTriggerError = status, message, nil
@@ -106,7 +106,7 @@ func (p *profiler) triggered(status, message string, refusal *api.Refusal) {
 	if refusal != nil {
 		next.LastTriggerError = &api.UpdateError{Code: refusal.Code, Message: refusal.Error()}
 	}
-	if sameTrigger(&p.out.Status, &next) {
+	if p.out.Create == nil && sameTrigger(&p.out.Status, &next) {
 		return
 	}
 	next.LastTriggeredAt = metav1.NewTime(p.in.Now.UTC().Truncate(time.Second))
