@@ -36,6 +36,10 @@ func (w *walker) text(n *node, at *place) (*node, bool) {
 	switch {
 	case n.shape == shapeText:
 		return n, true
+	case n.shape == shapeBool && !w.loose:
+		// A boolean may have been written yes, no, on or off: which of them was meant cannot be told here.
+		w.findings.lose(at, n.String(), "a string; words like yes, no, on, off, true and false are strings where they stand in quotes")
+		return nil, false
 	case n.shape == shapeNumber || n.shape == shapeBool:
 		fixed := textNode(n.text)
 		if !w.loose {

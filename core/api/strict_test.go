@@ -239,6 +239,10 @@ func TestFormsAndTheirCorrection(t *testing.T) {
 			{Path: "span", Found: "number 7", Expected: `a duration, like "15s"`},
 			{Path: "labels.a", Found: "null", Expected: "a string"},
 		}},
+		{name: "booleans that may be words without quotes", doc: `{"text":false,"labels":{"a":true,"b":"c"}}`, want: sample{Labels: map[string]string{"b": "c"}}, faults: []Fault{
+			{Path: "text", Found: "boolean false", Expected: "a string; words like yes, no, on, off, true and false are strings where they stand in quotes"},
+			{Path: "labels.a", Found: "boolean true", Expected: "a string; words like yes, no, on, off, true and false are strings where they stand in quotes"},
+		}},
 		{
 			name: "numbers out of range", doc: `{"number":2147483648,"things":[{"name":"a","size":-9223372036854775809},{"name":"b","size":9223372036854775807}]}`,
 			want: sample{Things: []sampleThing{{Name: "a"}, {Name: "b", Size: 9223372036854775807}}}, faults: []Fault{
@@ -247,12 +251,12 @@ func TestFormsAndTheirCorrection(t *testing.T) {
 			},
 		},
 		{
-			name: "one where a list belongs", doc: `{"words":7,"things":{"name":true}}`,
-			want: sample{Words: []string{"7"}, Things: []sampleThing{{Name: "true"}}}, faults: []Fault{
+			name: "one where a list belongs", doc: `{"words":7,"things":{"name":8}}`,
+			want: sample{Words: []string{"7"}, Things: []sampleThing{{Name: "8"}}}, faults: []Fault{
 				{Path: "words", Found: "number 7", Expected: "a list, each item a string", Fix: "words:\n- \"7\""},
 				{Path: "words[0]", Found: "number 7", Expected: `a string, "7"`, Fix: `- "7"`},
-				{Path: "things", Found: "a map (name)", Expected: "a list, each item a map with name, size", Fix: "things:\n- name: \"true\""},
-				{Path: "things[0].name", Found: "boolean true", Expected: `a string, "true"`, Fix: `name: "true"`},
+				{Path: "things", Found: "a map (name)", Expected: "a list, each item a map with name, size", Fix: "things:\n- name: \"8\""},
+				{Path: "things[0].name", Found: "number 8", Expected: `a string, "8"`, Fix: `name: "8"`},
 			},
 		},
 		{

@@ -101,7 +101,7 @@ func TestRulesOfContent(t *testing.T) {
 			`metadata.name: found "a/b", expected a name without '/' and '%', and not '.' or '..'`,
 		}},
 		{"labels and annotations", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, labels: {tier: 1, \"a b\": c}, annotations: {x: true}}\n", []string{
-			`metadata.annotations.x: found boolean true, expected a string, "true"`,
+			`metadata.annotations.x: found boolean true, expected a string; words like yes, no, on, off, true and false are strings where they stand in quotes`,
 			`metadata.labels.tier: found number 1, expected a string, "1"`,
 			`metadata.labels["a b"]: found "a b", expected a name of at most 63 letters, digits, '-', '_' and '.', optionally with a DNS prefix and a slash before it`,
 		}},
