@@ -19,9 +19,12 @@ import (
 )
 
 const (
-	auditQueue   = 8192
-	auditTries   = 3 // while connected; without a server events wait
-	auditRetry   = 400 * time.Millisecond
+	auditQueue = 8192
+	auditRetry = 400 * time.Millisecond
+	// auditPatience is how long a server may be there and not take an event, as while it starts; without
+	// a server events wait.
+	auditPatience = 10 * time.Second
+
 	defaultLimit = 200
 	maxScan      = 100_000 // events looked at by one query
 )
@@ -138,16 +141,16 @@ func (a *Audit) publish(ctx context.Context, e api.Audit) {
 		a.drop(e, err)
 		return
 	}
-	tries := 0
+	served := time.Now() // since when a server is there without taking the event
 	for delay := firstRetry; ; delay = min(2*delay, auditRetry) {
 		_, err = a.conn.publish(ctx, m)
 		if err == nil {
 			return
 		}
-		if a.conn.NC.IsConnected() {
-			tries++
+		if !a.conn.NC.IsConnected() {
+			served = time.Now()
 		}
-		if tries > auditTries || ctx.Err() != nil || a.conn.NC.IsClosed() {
+		if time.Since(served) > auditPatience || ctx.Err() != nil || a.conn.NC.IsClosed() {
 			a.drop(e, err)
 			return
 		}
