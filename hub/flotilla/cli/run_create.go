@@ -246,7 +246,7 @@ func (a *app) showMade(ctx context.Context, name string) {
 			return
 		}
 		if run.Status != nil {
-			a.printf("%s", drawTree(runTree(run, time.Time{}, a.Now()), a.Terminal))
+			a.printf("%s", drawTree(runTree(run, outlook{}, a.Now()), a.Terminal))
 			return
 		}
 		if !pause(ctx, pollInterval/5) {

@@ -19,14 +19,30 @@ func (a *app) runDeleteCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			run, err := a.fetchRun(ctx, name)
+			if err != nil {
+				return err
+			}
 			r := ref{resourceKind: kindOfObject(api.VersionFlotilla, api.KindUpdateRun), name: name}
 			var reply api.ApplyResult
 			if err := a.call(ctx, api.VerbDelete, api.DeleteRequest{Request: randomToken(), Object: r.object()}, &reply); err != nil {
 				return a.withNearRuns(ctx, err, name)
 			}
 			a.printf("run %s deleted\n", name)
+			if again := madeAgain(run); again != "" {
+				a.note("%s", again)
+			}
 			a.next("flotilla get runs")
 			return nil
 		}),
 	}
+}
+
+// madeAgain warns of the profile that made a run and makes it again when it is gone.
+func madeAgain(run *api.UpdateRun) string {
+	if run.Spec.AutoUpgradeProfile == "" {
+		return ""
+	}
+	return "profile " + run.Spec.AutoUpgradeProfile + " makes the run again while it is enabled and members are behind its channel; " +
+		"set spec.disabled: true in the profile to prevent that"
 }

@@ -48,7 +48,7 @@ did, 124 when --timeout passed.`,
 // following is what is known of a run that is watched.
 type following struct {
 	run      *api.UpdateRun
-	expected time.Time
+	expected outlook
 	asked    time.Time
 	shown    *screen
 }
@@ -80,16 +80,16 @@ func (a *app) runStatus(ctx context.Context, o *statusOptions, name string) erro
 // expect asks when the run will end, now and then.
 func (a *app) expect(ctx context.Context, f *following) {
 	if f.run.Status == nil || !goesOn(f.run.Status.Status.State) {
-		f.expected = time.Time{}
+		f.expected = outlook{}
 		return
 	}
 	if a.Now().Sub(f.asked) < expectEvery {
 		return
 	}
-	f.asked, f.expected = a.Now(), time.Time{}
+	f.asked, f.expected = a.Now(), outlook{}
 	for _, run := range a.expected(ctx, []string{f.run.Name}) {
 		if run.Name == f.run.Name && run.ExpectedEnd != nil {
-			f.expected = run.ExpectedEnd.Time
+			f.expected = outlook{end: run.ExpectedEnd.Time, fails: run.State == string(api.StateFailed)}
 		}
 	}
 }

@@ -70,7 +70,7 @@ status:
 
 func TestTreeOfARun(t *testing.T) {
 	expected := tableNow.Add(2 * time.Hour)
-	rows := runTree(springRun(t), expected, tableNow)
+	rows := runTree(springRun(t), outlook{end: expected}, tableNow)
 	require.Equal(t, `run spring                      Running     3/6  Full to 1.31.2, 1 failed, expected to end 2026-03-01 14:00Z, in 120m
   stage canary                  Completed   1/1  at most 50 at once
     group canary                Completed   1/1  at most 1 at once
@@ -88,12 +88,14 @@ func TestTreeOfARun(t *testing.T) {
     group rest                  NotStarted  0/1  at most 1 at once
       tampa                     NotStarted       NotReached: waits for the stages before rest
 `, drawTree(rows, false))
+	failing := runTree(springRun(t), outlook{end: expected, fails: true}, tableNow)
+	require.Contains(t, drawTree(failing, false), "1 failed, expected to fail 2026-03-01 14:00Z, in 120m")
 	require.Contains(t, drawTree(rows, true), "stage prod                    Running     [##########----------] 2/4")
 	require.NotContains(t, drawTree(rows, true), "group eu                    Running     [")
 }
 
 func TestTreeFoldsWhatNeedsNoAttention(t *testing.T) {
-	rows := runTree(springRun(t), time.Time{}, tableNow)
+	rows := runTree(springRun(t), outlook{}, tableNow)
 	names := func(degree int) []string {
 		var kept []string
 		for _, r := range folded(rows, degree) {
@@ -152,7 +154,7 @@ func TestChangesAreToldFromTheMembersUp(t *testing.T) {
 	prod.Groups[0].Status.State, prod.Status.State, later.Status.Status.State = api.StateCompleted, api.StateCompleted, api.StateCompleted
 	rest.Groups[0].Members[0].Status.State = api.StateSkipped
 	var told []string
-	for _, line := range changedRows(runTree(before, time.Time{}, tableNow), runTree(later, time.Time{}, tableNow)) {
+	for _, line := range changedRows(runTree(before, outlook{}, tableNow), runTree(later, outlook{}, tableNow)) {
 		told = append(told, strings.Join(strings.Fields(strings.ReplaceAll(line, ":", " "))[:2], " "))
 	}
 	require.Equal(t, []string{
@@ -205,4 +207,11 @@ func TestExitCodeOfARun(t *testing.T) {
 func TestRunsInTheStatusOfTheFleet(t *testing.T) {
 	require.Empty(t, runCounts(nil))
 	require.Equal(t, "4: 1 Running, 1 Failed, 2 Completed", runCounts(map[string]int{"Completed": 2, "Running": 1, "Failed": 1}))
+}
+
+func TestADeletedRunThatAProfileMakesAgain(t *testing.T) {
+	run := springRun(t)
+	require.Empty(t, madeAgain(run))
+	run.Spec.AutoUpgradeProfile = "fast"
+	require.Contains(t, madeAgain(run), "profile fast makes the run again while it is enabled")
 }

@@ -36,9 +36,22 @@ const (
 	foldNothing            // the end of the scale
 )
 
-// runTree lists the rows of a run in the order of its strategy. Expected is when it is expected to
-// end, zero when that is not known.
-func runTree(run *api.UpdateRun, expected, now time.Time) []treeRow {
+// outlook is when a run is expected to end, zero when that is not known, and whether it is to fail then.
+type outlook struct {
+	end   time.Time
+	fails bool
+}
+
+func (o outlook) text(now time.Time) string {
+	verb := "end"
+	if o.fails {
+		verb = "fail"
+	}
+	return fmt.Sprintf("expected to %s %s, in %s", verb, plan.Moment(metav1.NewTime(o.end)), until(now, o.end))
+}
+
+// runTree lists the rows of a run in the order of its strategy.
+func runTree(run *api.UpdateRun, expected outlook, now time.Time) []treeRow {
 	status := upgrade.Explained(run.Status)
 	rows := []treeRow{{
 		scope: "run", name: run.Name, state: status.Status.State, done: status.Finished, total: status.Members,
@@ -51,7 +64,7 @@ func runTree(run *api.UpdateRun, expected, now time.Time) []treeRow {
 	return rows
 }
 
-func runDetail(run *api.UpdateRun, status *api.UpdateRunStatus, expected, now time.Time) string {
+func runDetail(run *api.UpdateRun, status *api.UpdateRunStatus, expected outlook, now time.Time) string {
 	parts := []string{run.Spec.Upgrade.Type}
 	if version := status.ResolvedKubernetesVersion; version != "" {
 		parts[0] += " to " + version
@@ -62,8 +75,8 @@ func runDetail(run *api.UpdateRun, status *api.UpdateRunStatus, expected, now ti
 	switch ended := status.Status.CompletedTime; {
 	case !ended.IsZero():
 		parts = append(parts, "ended "+plan.Moment(ended))
-	case !expected.IsZero():
-		parts = append(parts, fmt.Sprintf("expected to end %s, in %s", plan.Moment(metav1.NewTime(expected)), until(now, expected)))
+	case !expected.end.IsZero():
+		parts = append(parts, expected.text(now))
 	}
 	if status.WindowsIgnored != "" {
 		parts = append(parts, "maintenance windows ignored: "+status.WindowsIgnored)
