@@ -431,7 +431,7 @@ func TestPlanForetellsTheRun(t *testing.T) {
 			s.agents[name] = behaviour{duration: s.agents[name].duration}
 			history[name] = s.agents[name].duration
 		}
-		report := upgrade.Plan([]upgrade.PlannedRun{{Run: run}}, s.view("r"), s.now, upgrade.Assumptions{History: history})
+		report := upgrade.Plan([]upgrade.PlannedRun{{Run: run}}, s.view("r"), s.now, upgrade.Assumptions{Duration: upgrade.DefaultDuration, History: history})
 		plan := report.Runs[0]
 		require.Nil(t, s.create(run))
 		if _, refusal := s.operate("r", api.VerbRunStart, &api.RunRequest{}); refusal != nil {
