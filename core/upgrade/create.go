@@ -2,6 +2,7 @@ package upgrade
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -170,11 +171,16 @@ func (c *creation) populate(now time.Time) *api.Refusal {
 	if len(clamped) > 0 && api.On(c.status.Policy.Strict, false) {
 		return &api.Refusal{Code: api.CodeInvalidArgument, Message: "policy.strict forbids clamping: " + strings.Join(clamped, "; ")}
 	}
-	c.status.Warnings = clamped
-	if len(picked.left) > 0 {
-		c.status.Warnings = append(c.status.Warnings, "no stage selects "+few(picked.left))
-	}
+	c.status.Warnings = selectionWarnings(clamped, &picked)
 	return nil
+}
+
+// selectionWarnings lists what limits clamped and whom no stage selects.
+func selectionWarnings(clamped []string, picked *selection) []string {
+	if len(picked.left) > 0 {
+		return append(slices.Clip(clamped), "no stage selects "+few(picked.left))
+	}
+	return clamped
 }
 
 // few lists names, at most twenty of them.

@@ -61,10 +61,11 @@ func (e *engine) refresh() *api.Refusal {
 	if refusal := picked.refuse(e.st.Run); refusal != nil {
 		return refusal
 	}
+	fresh, members, clamped := tree(&e.st.Strategy, &picked, e.now)
 	if e.sameMembers(&picked) {
+		e.warnAnew(selectionWarnings(clamped, &picked))
 		return nil
 	}
-	fresh, members, _ := tree(&e.st.Strategy, &picked, e.now)
 	if members > api.MaxRunMembers {
 		return &api.Refusal{
 			Code:    api.CodeLimitExceeded,
@@ -76,9 +77,18 @@ func (e *engine) refresh() *api.Refusal {
 	for i := range e.owned {
 		e.owned[i] = true
 	}
-	e.st.Warnings = append(slices.Clip(e.st.Warnings), "the fleet changed after the run was created; its members were selected anew at the first start")
+	e.warnAnew(append(slices.Clip(selectionWarnings(clamped, &picked)),
+		"the fleet changed after the run was created; its members were selected anew at the first start"))
 	e.rebase()
 	return nil
+}
+
+// warnAnew replaces the warnings of the creation by those that hold now.
+func (e *engine) warnAnew(selected []string) {
+	c := creation{run: e.run, view: e.view, status: e.st}
+	c.status.Warnings = selected
+	c.warn(e.now)
+	e.st.Warnings = c.status.Warnings
 }
 
 func (e *engine) sameMembers(picked *selection) bool {
