@@ -70,6 +70,9 @@ func (r *Runner) create(ctx context.Context, s *situation) error {
 			ops = r.releaseAll(old)
 		} else {
 			status.Requests, status.BlockedBy = old.Requests, old.BlockedBy
+			if refusal == nil {
+				status = upgrade.KeepSkips(s.run, &status, old, s.view, s.now)
+			}
 		}
 		if refusal != nil && sameRefusal(old, &status) {
 			return nil
