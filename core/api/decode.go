@@ -213,10 +213,18 @@ func (r *reading) knownVersion() {
 	r.findings.add(at.child("apiVersion"), quote(r.out.Object.APIVersion), strings.Join(accepted, " or "), textNode(accepted[0]))
 }
 
-// supported refuses kinds of our groups that this build gives no meaning to. The rest of such a
+// PlannedOnly is what is expected in place of a NodePool or an InstanceCatalog that a hub is given.
+const PlannedOnly = "a kind that is applied: node pools are not carried out by this version; see what they would do with flotilla plan nodes -f FILE…"
+
+// supported refuses kinds of our groups that this build gives no meaning to, and node pools. The rest of such a
 // document is looked at as content is.
 func (r *reading) supported() {
 	group, _ := splitAPIVersion(r.out.Object.APIVersion)
+	if group == GroupKarpenter && r.out.Object.Kind == KindNodePool || group == GroupFlotilla && r.out.Object.Kind == KindInstanceCatalog {
+		var at *place
+		r.findings.add(at.child("kind"), quote(r.out.Object.Kind), PlannedOnly, nil)
+		return
+	}
 	if group != GroupPlacement && group != GroupCluster && group != GroupFlotilla || knownKinds[r.out.Object.Kind] != "" {
 		return
 	}

@@ -308,3 +308,18 @@ func TestRulesOfChanges(t *testing.T) {
 		})
 	}
 }
+
+// Node pools are decided about, not applied: kept as content they would seem to be obeyed.
+func TestNodePoolsAreNotContent(t *testing.T) {
+	for _, head := range []string{
+		`"apiVersion":"karpenter.sh/v1","kind":"NodePool"`, `"apiVersion":"karpenter.sh/v1beta1","kind":"NodePool"`,
+		`"apiVersion":"flotilla.io/v1alpha1","kind":"InstanceCatalog"`,
+	} {
+		_, faults := Decode([]byte("{" + head + `,"metadata":{"name":"a"},"spec":{}}`))
+		require.Len(t, faults, 1)
+		require.Equal(t, []string{"kind", PlannedOnly}, []string{faults[0].Path, faults[0].Expected})
+	}
+	other, faults := Decode([]byte(`{"apiVersion":"example.com/v1","kind":"NodePool","metadata":{"name":"a"}}`))
+	require.Empty(t, faults)
+	require.True(t, other.IsContent())
+}

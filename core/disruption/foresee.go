@@ -36,6 +36,7 @@ func Foresee(s *State) Forecast {
 	if ahead.Busy == nil {
 		ahead.Busy = map[string]bool{}
 	}
+	ahead.FleetAllowed = maps.Clone(s.FleetAllowed)
 	f := Forecast{Before: Remaining(s)}
 	going := map[string]*Command{}
 	for range maxForecast {
@@ -53,6 +54,7 @@ func Foresee(s *State) Forecast {
 				ahead.Busy[n] = true
 				going[n] = c
 			}
+			ahead.spendFleet(c.Nodes)
 		}
 		if slices.ContainsFunc(d.Commands, func(c Command) bool { return len(c.Replacements) > 0 }) {
 			break
@@ -65,6 +67,19 @@ func Foresee(s *State) Forecast {
 	}
 	f.After = Remaining(&ahead)
 	return f
+}
+
+// spendFleet takes nodes off what is left of the fleet-wide budgets of their pools.
+func (s *State) spendFleet(nodes []string) {
+	for _, name := range nodes {
+		i := slices.IndexFunc(s.Pools, func(p *Pool) bool { return p.name == s.Cluster.nodes[name].pool })
+		if i < 0 {
+			continue
+		}
+		if fleet := s.Pools[i].fleet; s.FleetAllowed[fleet] > 0 {
+			s.FleetAllowed[fleet]--
+		}
+	}
 }
 
 // Remaining is how many nodes may be disrupted beyond those that are, by reason and pool; Unbounded
@@ -136,7 +151,9 @@ func (f Forecast) String() string {
 			fmt.Fprintf(&b, "  %s %s: %s -> %s\n", pool, reason, limitText(f.Before[reason][pool]), limitText(f.After[reason][pool]))
 		}
 	}
-	b.WriteString("\nnodes that stay:\n")
+	if slices.ContainsFunc(f.Verdicts, func(v Verdict) bool { return v.Disrupt == "" }) {
+		b.WriteString("\nnodes that stay:\n")
+	}
 	for _, v := range f.Verdicts {
 		if v.Disrupt == "" {
 			fmt.Fprintf(&b, "  %s: %s\n", v.Node, v.Why())

@@ -22,7 +22,7 @@ func TestJSONIsDocumented(t *testing.T) {
 	text, err := os.ReadFile("../../../docs/json.md")
 	require.NoError(t, err)
 	for _, v := range []any{
-		plan.Report{}, []why.Answer{}, api.FleetStatus{}, versions{}, api.ApplyResponse{}, api.Audit{}, calendar{},
+		plan.Report{}, []why.Answer{}, api.FleetStatus{}, versions{}, api.ApplyResponse{}, api.Audit{}, calendar{}, nodePlan{}, budgetsReport{},
 	} {
 		for _, field := range jsonFields(reflect.TypeOf(v)) {
 			documented := strings.Contains(string(text), `"`+field+`"`) || strings.Contains(string(text), "`"+field+"`") ||

@@ -79,6 +79,7 @@ Exit 0 when nothing would change, 1 when something would, 3 when the files are r
 	o.assumptions.addFlags(cmd.Flags())
 	a.namespaceFlag(cmd.Flags())
 	cmd.Flags().StringVarP(&o.format, "output", "o", "", "json: the stable form of docs/json.md; wide: every verdict")
+	cmd.AddCommand(a.planNodesCommand())
 	return cmd
 }
 

@@ -51,7 +51,7 @@ func writeCommand(b *strings.Builder, cmd *cobra.Command) {
 		return
 	}
 	fmt.Fprintf(b, "\n## %s\n\n%s\n", cmd.CommandPath(), describeCommand(cmd))
-	if cmd.Runnable() && !cmd.HasSubCommands() {
+	if cmd.Runnable() && (!cmd.HasSubCommands() || strings.Contains(cmd.Use, " ")) {
 		fmt.Fprintf(b, "\n```\n%s\n```\n", strings.TrimSuffix(cmd.UseLine(), " [flags]"))
 	}
 	if cmd.Example != "" {

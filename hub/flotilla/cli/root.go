@@ -2,6 +2,7 @@ package cli
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -20,7 +21,7 @@ const (
 const rootLong = `flotilla places workloads on the members of a fleet, explains where they go and why,
 follows them until they run, and upgrades the members in stages. Its grammar is kubectl's; the hub is not a Kubernetes API server.
 
-Without a hub, "flotilla plan -f FILE…" and "flotilla why" answer from files alone.`
+Without a hub, "flotilla plan -f FILE…", "flotilla plan nodes", "flotilla budgets" and "flotilla why" answer from files alone.`
 
 func (a *app) root() *cobra.Command {
 	root := &cobra.Command{
@@ -48,7 +49,7 @@ func (a *app) root() *cobra.Command {
 	root.SetCompletionCommandGroupID(groupOther)
 	a.addCommands(root, groupObjects, a.applyCommand(), a.diffCommand(), a.getCommand(), a.describeCommand(),
 		a.deleteCommand(), a.waitCommand(), a.editCommand(), a.scaleCommand(), a.labelCommand(), a.annotateCommand())
-	a.addCommands(root, groupPlan, a.planCommand(), a.whyCommand(), a.rolloutCommand(), a.eventsCommand())
+	a.addCommands(root, groupPlan, a.planCommand(), a.budgetsCommand(), a.whyCommand(), a.rolloutCommand(), a.eventsCommand())
 	a.addCommands(root, groupUpgrade, a.runCommand(), a.windowsCommand())
 	a.addCommands(root, groupFleet, a.statusCommand(), a.memberCommand(), a.taintCommand(), a.cordonCommand(), a.uncordonCommand())
 	a.addCommands(root, groupOther, a.correctCommand(), a.versionCommand())
@@ -67,10 +68,10 @@ func (a *app) root() *cobra.Command {
 // completeWords completes flags that take one of a few words, and refuses shells that are not there.
 func (a *app) completeWords(root *cobra.Command) {
 	for command, formats := range map[string][]string{
-		"get": {"wide", "json", "yaml", "name", "jsonpath=", "go-template=", "custom-columns="}, "plan": {"json", "wide"}, "why": {"json", "wide"},
+		"get": {"wide", "json", "yaml", "name", "jsonpath=", "go-template=", "custom-columns="}, "plan": {"json", "wide"}, "plan nodes": {"json"}, "budgets": {"json"}, "why": {"json", "wide"},
 		"events": {"json"}, "status": {"json"}, "apply": {"name", "json"}, "delete": {"name"}, "version": {"json"},
 	} {
-		if c, _, err := root.Find([]string{command}); err == nil && c.Flags().Lookup("output") != nil {
+		if c, _, err := root.Find(strings.Fields(command)); err == nil && c.Flags().Lookup("output") != nil {
 			a.completeFlagWords(c, "output", formats...)
 		}
 	}

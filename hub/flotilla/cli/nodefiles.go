@@ -1,0 +1,203 @@
+package cli
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	storagev1 "k8s.io/api/storage/v1"
+
+	"flotilla/core/api"
+	"flotilla/core/disruption"
+)
+
+// nodeFiles are the documents of one member that decisions about its nodes read.
+type nodeFiles struct {
+	pools     []*api.NodePool
+	catalog   *api.InstanceCatalog
+	nodes     []*corev1.Node
+	pods      []*corev1.Pod
+	inventory api.NodeInventory
+	volumes   disruption.Volumes
+	attach    map[string]map[string]int // by node and driver
+	rest      []document                // of other kinds, node classes among them
+	notes     []string
+	faults    api.Faults
+	seen      map[api.ObjectRef]string // where each object stands
+}
+
+// readNodeFiles reads files about one member. All faults come back at once.
+func (a *app) readNodeFiles(s *source) (*nodeFiles, error) {
+	documents, err := a.read(s)
+	if err != nil {
+		return nil, err
+	}
+	f := &nodeFiles{
+		volumes: disruption.Volumes{
+			Claims: map[string]*corev1.PersistentVolumeClaim{}, Volumes: map[string]*corev1.PersistentVolume{}, Classes: map[string]*storagev1.StorageClass{},
+		},
+		attach: map[string]map[string]int{}, seen: map[api.ObjectRef]string{},
+	}
+	for i := range documents {
+		if d := &documents[i]; f.first(d) {
+			f.add(d)
+		}
+	}
+	if err := f.faults.Err(); err != nil {
+		return nil, err
+	}
+	if len(f.pools) == 0 {
+		return nil, refusedf("the files hold no NodePool (karpenter.sh/v1): found %d documents of other kinds", len(documents))
+	}
+	slices.SortFunc(f.pools, func(a, b *api.NodePool) int { return strings.Compare(a.Name, b.Name) })
+	return f, nil
+}
+
+// first refuses an object that the files hold twice.
+func (f *nodeFiles) first(d *document) bool {
+	if d.ref.Kind == "" || d.ref.Name == "" {
+		return true
+	}
+	before, twice := f.seen[d.ref]
+	if twice {
+		f.fault(d, "metadata.name", fmt.Sprintf("%q, which stands in %s too", d.ref.Name, before), "each object once")
+	}
+	f.seen[d.ref] = d.origin
+	return !twice
+}
+
+func (f *nodeFiles) fault(d *document, path, found, expected string) {
+	f.faults = append(f.faults, api.Fault{Object: d.ref.String() + " (" + d.origin + ")", Path: path, Found: found, Expected: expected})
+}
+
+func (f *nodeFiles) add(d *document) {
+	switch d.ref.Kind {
+	case api.KindNodePool:
+		pool, notes, faults := api.DecodeNodePool(d.body)
+		if f.located(d, faults) {
+			f.pools = append(f.pools, pool)
+			f.notePool(pool, notes)
+		}
+	case api.KindInstanceCatalog:
+		catalog, faults := api.DecodeInstanceCatalog(d.body)
+		switch {
+		case !f.located(d, faults):
+		case f.catalog != nil:
+			f.fault(d, "kind", "a second InstanceCatalog", "one in all, with every type")
+		default:
+			f.catalog = catalog
+		}
+	default:
+		f.addKubernetes(d)
+	}
+}
+
+// located adds faults with the place of their document, and reports whether there are none.
+func (f *nodeFiles) located(d *document, faults api.Faults) bool {
+	for i := range faults {
+		faults[i].Object = d.ref.String() + " (" + d.origin + ")"
+	}
+	f.faults = append(f.faults, faults...)
+	return len(faults) == 0
+}
+
+func (f *nodeFiles) notePool(p *api.NodePool, notes []string) {
+	for _, text := range notes {
+		f.notes = append(f.notes, "NodePool/"+p.Name+": "+text)
+	}
+	if p.Annotations[api.AnnotationMembers] != "" {
+		f.notes = append(f.notes, fmt.Sprintf("NodePool/%s: %s is not looked at: the files are taken to be of one member that it selects", p.Name, api.AnnotationMembers))
+	}
+}
+
+// addKubernetes reads what a member's own API server prints.
+func (f *nodeFiles) addKubernetes(d *document) {
+	switch d.ref.APIVersion + "/" + d.ref.Kind {
+	case "v1/Node":
+		f.nodes = kept(f, d, f.nodes)
+	case "v1/Pod":
+		f.pods = kept(f, d, f.pods)
+	case "v1/Namespace":
+		for _, n := range kept(f, d, []*corev1.Namespace(nil)) {
+			if f.inventory.Namespaces == nil {
+				f.inventory.Namespaces = map[string]map[string]string{}
+			}
+			f.inventory.Namespaces[n.Name] = n.Labels
+		}
+	case "policy/v1/PodDisruptionBudget":
+		for _, b := range kept(f, d, []*policyv1.PodDisruptionBudget(nil)) {
+			f.inventory.Budgets = append(f.inventory.Budgets, disruption.ObserveBudget(b))
+		}
+	case "apps/v1/DaemonSet":
+		for _, s := range kept(f, d, []*appsv1.DaemonSet(nil)) {
+			f.inventory.DaemonSets = append(f.inventory.DaemonSets, observeDaemonSet(s))
+		}
+	default:
+		f.addStorage(d)
+	}
+}
+
+func (f *nodeFiles) addStorage(d *document) {
+	switch d.ref.APIVersion + "/" + d.ref.Kind {
+	case "v1/PersistentVolumeClaim":
+		for _, c := range kept(f, d, []*corev1.PersistentVolumeClaim(nil)) {
+			f.volumes.Claims[c.Namespace+"/"+c.Name] = c
+		}
+	case "v1/PersistentVolume":
+		for _, v := range kept(f, d, []*corev1.PersistentVolume(nil)) {
+			f.volumes.Volumes[v.Name] = v
+		}
+	case "storage.k8s.io/v1/StorageClass":
+		for _, c := range kept(f, d, []*storagev1.StorageClass(nil)) {
+			f.volumes.Classes[c.Name] = c
+		}
+	case "storage.k8s.io/v1/CSINode":
+		for _, n := range kept(f, d, []*storagev1.CSINode(nil)) {
+			f.attach[n.Name] = attachLimits(n)
+		}
+	default:
+		f.rest = append(f.rest, *d)
+	}
+}
+
+// kept appends a document of a Kubernetes kind, when it can be read as one.
+func kept[T any](f *nodeFiles, d *document, to []*T) []*T {
+	value := new(T)
+	err := json.Unmarshal(d.body, value)
+	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		f.fault(d, wrong.Field, wrong.Value, "what Kubernetes has there, "+wrong.Type.String())
+		return to
+	}
+	if err != nil {
+		f.fault(d, "", err.Error(), "a "+d.ref.Kind+" as kubectl get -o yaml prints it")
+		return to
+	}
+	if d.ref.Name == "" {
+		f.fault(d, "metadata.name", "nothing", "the name of a "+d.ref.Kind)
+		return to
+	}
+	return append(to, value)
+}
+
+func observeDaemonSet(s *appsv1.DaemonSet) api.DaemonSetState {
+	pod := &corev1.Pod{ObjectMeta: s.Spec.Template.ObjectMeta, Spec: s.Spec.Template.Spec}
+	pod.Namespace, pod.Name = s.Namespace, s.Name
+	state := disruption.ObservePod(pod, nil)
+	state.Owner, state.OwnerName = s.Kind, s.Name
+	return api.DaemonSetState{Namespace: s.Namespace, Name: s.Name, Pod: state}
+}
+
+func attachLimits(n *storagev1.CSINode) map[string]int {
+	limits := map[string]int{}
+	for _, d := range n.Spec.Drivers {
+		if d.Allocatable != nil && d.Allocatable.Count != nil {
+			limits[d.Name] = int(*d.Allocatable.Count)
+		}
+	}
+	return limits
+}

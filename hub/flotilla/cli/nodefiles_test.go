@@ -1,0 +1,114 @@
+package cli
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"flotilla/core/disruption"
+)
+
+const poolText = `apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: a
+  annotations: {flotilla.io/fleet-budget: all=1, flotilla.io/members: "env=prod"}
+spec:
+  template: {spec: {nodeClassRef: {group: x.io, kind: Class, name: c}}}
+`
+
+func filesOf(t *testing.T, texts ...string) (*nodeFiles, error) {
+	t.Helper()
+	a := &app{Environment: Environment{In: strings.NewReader(strings.Join(texts, "\n---\n"))}}
+	return a.readNodeFiles(&source{files: []string{"-"}})
+}
+
+func stateOf(t *testing.T, texts ...string) (*nodeFiles, *disruption.State) {
+	t.Helper()
+	f, err := filesOf(t, texts...)
+	require.NoError(t, err)
+	s, err := f.state(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC))
+	require.NoError(t, err)
+	return f, s
+}
+
+const nodeText = `apiVersion: v1
+kind: Node
+metadata: {name: n1, labels: {karpenter.sh/nodepool: a, karpenter.sh/initialized: "true"}}
+status: {conditions: [{type: Ready, status: "True"}]}
+`
+
+// What stands beside nodes and pods reaches the state.
+func TestNodeFilesBeside(t *testing.T) {
+	f, s := stateOf(t, poolText, nodeText, `apiVersion: v1
+kind: Pod
+metadata: {name: p1, namespace: d}
+spec:
+  nodeName: n1
+  volumes: [{name: v, persistentVolumeClaim: {claimName: c1}}]
+`, `apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {name: c1, namespace: d}
+spec: {volumeName: v1}
+`, `apiVersion: v1
+kind: PersistentVolume
+metadata: {name: v1}
+spec: {csi: {driver: disk, volumeHandle: h1}}
+`, `apiVersion: storage.k8s.io/v1
+kind: CSINode
+metadata: {name: n1}
+spec: {drivers: [{name: disk, nodeID: x, allocatable: {count: 4}}]}
+`, `apiVersion: v1
+kind: Namespace
+metadata: {name: d, labels: {team: t}}
+`, `apiVersion: apps/v1
+kind: DaemonSet
+metadata: {name: ds, namespace: d}
+spec: {template: {spec: {containers: [{name: m, resources: {requests: {cpu: 50m}}}]}}}
+`, `apiVersion: x.io/v1
+kind: Class
+metadata: {name: c}
+spec: {image: i}
+`)
+	n, ok := s.Cluster.Node("n1")
+	require.True(t, ok)
+	require.Equal(t, map[string]int{"disk": 4}, n.AttachLimits)
+	require.Equal(t, "h1", n.Pods[0].Volumes[0].ID)
+	require.Equal(t, map[string]map[string]string{"d": {"team": "t"}}, f.inventory.Namespaces)
+	require.Equal(t, "DaemonSet", f.inventory.DaemonSets[0].Pod.Owner)
+	require.Equal(t, int64(50), f.inventory.DaemonSets[0].Pod.Requests["cpu"])
+	require.NotEmpty(t, s.Pools[0].Template().ClassHash)
+	require.Equal(t, map[string]int{"all": 1}, s.FleetAllowed)
+	require.Len(t, f.notes, 2, "the selector of members, and the fleet-wide budget: %v", f.notes)
+}
+
+// Without the node class there is no hash to drift from, and what is not held is said.
+func TestNodeFilesAbsent(t *testing.T) {
+	f, s := stateOf(t, poolText, nodeText, `apiVersion: v1
+kind: Pod
+metadata: {name: p1, namespace: d}
+spec: {volumes: [{name: v, persistentVolumeClaim: {claimName: c1}}]}
+status: {conditions: [{type: PodScheduled, status: "False", reason: Unschedulable}]}
+`, "apiVersion: v1\nkind: Service\nmetadata: {name: s}\n")
+	require.Empty(t, s.Pools[0].Template().ClassHash)
+	require.Len(t, f.inventory.Pending, 1)
+	require.Empty(t, f.inventory.Pending[0].Volumes, "unknown claims restrict nothing")
+	f.noteAbsent()
+	notes := strings.Join(f.notes, "\n")
+	for _, want := range []string{"1 of v1 Service", "no InstanceCatalog", "no PodDisruptionBudget", "no DaemonSet", "no PersistentVolumeClaim"} {
+		require.Contains(t, notes, want)
+	}
+}
+
+// Every fault comes back at once, with its document and its path.
+func TestNodeFilesFaults(t *testing.T) {
+	catalog := "apiVersion: flotilla.io/v1alpha1\nkind: InstanceCatalog\nmetadata: {name: %}\nspec: {types: [{name: d, cpu: 2, memory: 8Gi, offerings: [{zone: z, capacityType: spot, price: 1}]}]}\n"
+	_, err := filesOf(t, poolText, nodeText, nodeText, strings.Replace(catalog, "%", "one", 1), strings.Replace(catalog, "%", "two", 1),
+		"apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec: {containers: [{name: m, resources: {requests: {cpu: lots}}}]}\n", "apiVersion: v1\nkind: Node\n")
+	require.Error(t, err)
+	for _, want := range []string{"-: document 3", "each object once", "a second InstanceCatalog", "v1 Pod", "metadata.name"} {
+		require.Contains(t, strings.ReplaceAll(err.Error(), "Pod/p", "v1 Pod/p"), want)
+	}
+}

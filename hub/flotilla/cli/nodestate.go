@@ -1,0 +1,135 @@
+package cli
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"flotilla/core/api"
+	"flotilla/core/disruption"
+)
+
+// state is the member of the files at a moment.
+func (f *nodeFiles) state(now time.Time) (*disruption.State, error) {
+	s := &disruption.State{Cluster: disruption.NewCluster(), Now: now}
+	catalog := disruption.NewCatalog(f.catalog)
+	for _, p := range f.pools {
+		class, err := f.classHash(p)
+		if err != nil {
+			return nil, err
+		}
+		s.Pools = append(s.Pools, disruption.NewPool(p, catalog, disruption.PoolOptions{ClassHash: class, Zones: time.LoadLocation}))
+	}
+	f.noteRest()
+	f.observe(s.Cluster)
+	return s, f.shareBudgets(s)
+}
+
+// classHash is the hash of the node class that a pool names, empty when the files do not hold it.
+func (f *nodeFiles) classHash(p *api.NodePool) (string, error) {
+	ref := p.Spec.Template.Spec.NodeClassRef
+	if ref == nil {
+		return "", nil
+	}
+	i := slices.IndexFunc(f.rest, func(d document) bool { return isClass(&d, ref) })
+	if i < 0 {
+		return "", nil
+	}
+	return disruption.ClassHash(f.rest[i].body)
+}
+
+func isClass(d *document, ref *api.NodeClassRef) bool {
+	group := cmp.Or(ref.Group, groupOf(ref.APIVersion))
+	return d.ref.Name == ref.Name && (ref.Kind == "" || d.ref.Kind == ref.Kind) && (group == "" || groupOf(d.ref.APIVersion) == group)
+}
+
+// noteRest names kinds that decisions do not read.
+func (f *nodeFiles) noteRest() {
+	counts := map[string]int{}
+	for i := range f.rest {
+		d := &f.rest[i]
+		class := slices.ContainsFunc(f.pools, func(p *api.NodePool) bool {
+			ref := p.Spec.Template.Spec.NodeClassRef
+			return ref != nil && isClass(d, ref)
+		})
+		if !class {
+			counts[cmp.Or(strings.TrimPrefix(d.ref.APIVersion+" "+d.ref.Kind, " "), "no kind")]++
+		}
+	}
+	for _, kind := range slices.Sorted(maps.Keys(counts)) {
+		f.notes = append(f.notes, fmt.Sprintf("not looked at: %d of %s", counts[kind], kind))
+	}
+}
+
+// observe fills a cluster with nodes, their pods, and what is beside them.
+func (f *nodeFiles) observe(c *disruption.Cluster) {
+	var volumes *disruption.Volumes
+	if len(f.volumes.Claims) > 0 {
+		volumes = &f.volumes
+	}
+	on := map[string][]*corev1.Pod{}
+	for _, p := range f.pods {
+		switch {
+		case p.Spec.NodeName != "":
+			on[p.Spec.NodeName] = append(on[p.Spec.NodeName], p)
+		case disruption.Provisionable(p):
+			f.inventory.Pending = append(f.inventory.Pending, disruption.ObservePod(p, volumes))
+		}
+	}
+	slices.SortFunc(f.inventory.Pending, func(a, b api.PodState) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+	})
+	for _, n := range f.nodes {
+		state := disruption.ObserveNode(n, on[n.Name], volumes, f.attach[n.Name])
+		delete(on, n.Name)
+		c.Set(&state)
+	}
+	c.SetInventory(&f.inventory)
+	for _, name := range slices.Sorted(maps.Keys(on)) {
+		f.notes = append(f.notes, fmt.Sprintf("not looked at: %d pods of node %s, which the files do not hold", len(on[name]), name))
+	}
+}
+
+// shareBudgets settles what the fleet-wide budgets of the pools leave, as far as these files know.
+func (f *nodeFiles) shareBudgets(s *disruption.State) error {
+	counts, nodes := map[string][]disruption.FleetCount{}, map[string]string{}
+	for _, p := range f.pools {
+		if name, limit, ok := api.FleetBudget(p.Annotations[api.AnnotationFleetBudget]); ok {
+			counts[name], nodes[name] = append(counts[name], disruption.CountPool(s, p.Name)), limit
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(counts)) {
+		left, err := disruption.FleetAllowed(nodes[name], counts[name])
+		if err != nil {
+			return err
+		}
+		if s.FleetAllowed == nil {
+			s.FleetAllowed = map[string]int{}
+		}
+		s.FleetAllowed[name] = left
+		f.notes = append(f.notes, fmt.Sprintf("fleet-wide budget %s: counted over the nodes of these files alone", name))
+	}
+	return nil
+}
+
+// noteAbsent says what a decision takes for granted because the files do not hold it.
+func (f *nodeFiles) noteAbsent() {
+	absent := func(missing bool, text string) {
+		if missing {
+			f.notes = append(f.notes, text)
+		}
+	}
+	claims := slices.ContainsFunc(f.pods, func(p *corev1.Pod) bool {
+		return slices.ContainsFunc(p.Spec.Volumes, func(v corev1.Volume) bool { return v.PersistentVolumeClaim != nil || v.Ephemeral != nil })
+	})
+	absent(f.catalog == nil, "the files hold no InstanceCatalog: no node has a price, and none can be replaced")
+	absent(len(f.pods) == 0, "the files hold no Pod: every node is taken to be empty")
+	absent(len(f.pods) > 0 && len(f.inventory.Budgets) == 0, "the files hold no PodDisruptionBudget: none is taken to protect pods")
+	absent(len(f.pods) > 0 && len(f.inventory.DaemonSets) == 0, "the files hold no DaemonSet: new nodes are taken to carry none")
+	absent(claims && len(f.volumes.Claims) == 0, "the files hold no PersistentVolumeClaim: volumes are taken to restrict nothing")
+}
