@@ -188,9 +188,16 @@ func TestGroupsAndBrokenRecords(t *testing.T) {
 	require.Len(t, whole, 1)
 	_, err = snapshots.FindAll()
 	require.ErrorIs(t, err, bus.ErrBroken)
+	var mu sync.Mutex
 	var told []string
-	snapshots.OnChange(func(name string) { told = append(told, name) })
+	snapshots.OnChange(func(name string) {
+		mu.Lock()
+		defer mu.Unlock()
+		told = append(told, name)
+	})
+	mu.Lock()
 	require.Equal(t, []string{"ns/web.1", "web.10", "web.11", "web.9"}, told)
+	mu.Unlock()
 
 	write(t, store, bus.Delete("snapshot.ns=2Fweb.1", store.State.Revision("snapshot.ns=2Fweb.1")))
 	require.Empty(t, snapshots.Group("ns/web"))

@@ -107,6 +107,6 @@ func TestAllocationsAreFew(t *testing.T) {
 		allocations := testing.AllocsPerRun(10, func() {
 			schedule.Schedule(schedule.Input{Placement: "bench", Policy: policy(), Fleet: fleet, Now: benchNow})
 		})
-		require.Less(t, allocations, 100.0, name)
+		require.Less(t, allocations, 100.0+detectorAllocates, name)
 	}
 }

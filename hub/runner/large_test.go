@@ -2,6 +2,7 @@ package runner_test
 
 import (
 	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"math/rand/v2"
 	"testing"
@@ -23,20 +24,42 @@ func noise(length int) string {
 	return base64.StdEncoding.EncodeToString(raw)[:length]
 }
 
-// fill makes the record of a run as large as a record can be.
+// fill makes the record of a run as large as a record can be, in coarse steps and then in fine ones.
 func (y *yard) fill(run string) {
 	y.t.Helper()
-	for length := (bus.MaxValue - 4<<10) * 4 / 3; ; length += 100 {
-		status, _, _ := y.runs.Get(run)
-		m := &status.Stages[0].Groups[0].Members[0]
-		m.History = []api.UpgradeAttempt{{OperationID: "old", Message: noise(length)}}
-		key := subjects.Runs.Key(run)
-		_, err := y.store.Writer.Write(bustest.Context(y.t), bus.Op{Key: key, Value: status, Revision: y.store.State.Revision(key)})
-		if errors.Is(err, bus.ErrTooLarge) {
-			return
+	length := bus.MaxValue
+	for _, step := range []int{64000, 8000, 1000, 100} {
+		for y.writeFilled(run, length+step) {
+			length += step
 		}
-		require.NoError(y.t, err)
 	}
+	shared, _, _ := y.runs.Get(run)
+	require.NotEmpty(y.t, shared.Stages[0].Groups[0].Members[0].History, "nothing was filled in")
+}
+
+// writeFilled reports whether the record with so much in its history could be written.
+func (y *yard) writeFilled(run string, length int) bool {
+	y.t.Helper()
+	shared, revision, _ := y.runs.Get(run)
+	status := copied(y.t, &shared)
+	m := &status.Stages[0].Groups[0].Members[0]
+	m.History = []api.UpgradeAttempt{{OperationID: "old", Message: noise(length)}}
+	_, err := y.store.Writer.Write(bustest.Context(y.t), bus.Op{Key: subjects.Runs.Key(run), Value: status, Revision: revision})
+	if errors.Is(err, bus.ErrTooLarge) {
+		return false
+	}
+	require.NoError(y.t, err)
+	return true
+}
+
+// copied is a record that may be changed: those of a table belong to all its readers.
+func copied(t testing.TB, status *api.UpdateRunStatus) api.UpdateRunStatus {
+	t.Helper()
+	text, err := json.Marshal(status)
+	require.NoError(t, err)
+	var out api.UpdateRunStatus
+	require.NoError(t, json.Unmarshal(text, &out))
+	return out
 }
 
 // A record that is full refuses neither a result nor a stop: its history is shortened.
