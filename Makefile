@@ -20,8 +20,8 @@ test: ## Run every test
 	$(GO) test ./...
 
 .PHONY: race
-race: ## Run every test under the race detector
-	$(GO) test -race ./...
+race: ## Run every test under the race detector, one package after another
+	$(GO) test -race -p 1 ./...
 
 .PHONY: lint
 lint: ## Run the linters
