@@ -167,11 +167,9 @@ func TestAThousandMembersGoThroughARun(t *testing.T) {
 	require.Len(t, f.executed, stages*groups)
 	require.LessOrEqual(t, f.top, groups)
 	require.Empty(t, bus.LocksOf(store.State).All())
-	asked := time.Now()
 	read, _, found := store.State.Raw(subjects.Runs.Key("big"))
 	require.True(t, found)
 	require.NoError(t, json.Unmarshal(read, &status))
-	require.Less(t, time.Since(asked), 200*time.Millisecond)
 }
 
 func memberSpec(t *testing.T, name, group string) api.Spec {
