@@ -78,6 +78,8 @@ type Change struct {
 	Owners []string
 	// Nodes is set when the set of nodes, or what they can hold, changed.
 	Nodes bool
+	// Pods is set when pods or pod disruption budgets changed, a pod's node included.
+	Pods bool
 	// Health is set when what Ready answers may have changed.
 	Health bool
 }
