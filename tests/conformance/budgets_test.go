@@ -43,6 +43,7 @@ func TestBudgets(t *testing.T) {
 		outcomes[i] = judgeBudgets(t, &cases[i])
 	}
 	report(t, "budgets", outcomes)
+	requireGranted(t, outcomes, map[string]int{"N4": 1})
 }
 
 // judgeBudgets says first whether N4 may explain a difference: a schedule of the case has no date at

@@ -17,7 +17,12 @@ func TestTurnedConsolidationIsNoticed(t *testing.T) {
 		words string
 		turn  func(*consolidationWant) bool
 	}{
-		"decision":  {"decision:", func(w *consolidationWant) bool { w.Decision = "turned"; return true }},
+		"decision": {"decision:", func(w *consolidationWant) bool { w.Decision = "turned"; return true }},
+		"nothing at all": {"commands:", func(w *consolidationWant) bool {
+			turned := w.Decision != "none"
+			w.Decision = "none"
+			return turned
+		}},
 		"method":    {"method:", func(w *consolidationWant) bool { w.Method += "x"; return true }},
 		"reason":    {"reason:", func(w *consolidationWant) bool { w.Reason += "x"; return true }},
 		"candidate": {"candidates:", func(w *consolidationWant) bool { w.Candidates = append(w.Candidates, "turned"); return true }},

@@ -99,6 +99,21 @@ func report(t *testing.T, recording string, outcomes []outcome) {
 	}
 }
 
+// requireGranted bounds how many cases each decision may explain: disruption.md section 0 grants no
+// more in the recorded files.
+func requireGranted(t *testing.T, outcomes []outcome, granted map[string]int) {
+	t.Helper()
+	explained := map[string][]string{}
+	for _, o := range outcomes {
+		if o.decision != "" {
+			explained[o.decision] = append(explained[o.decision], o.id)
+		}
+	}
+	for decision, ids := range explained {
+		require.LessOrEqual(t, len(ids), granted[decision], "%s explains more cases than the specification grants: %s", decision, ids)
+	}
+}
+
 func TestMissingRecordingFails(t *testing.T) {
 	_, err := readRecording[placementCase](t.TempDir(), "placement.jsonl.gz")
 	require.ErrorIs(t, err, os.ErrNotExist)
