@@ -100,6 +100,21 @@ func (a *AgentConn) PutInventory(ctx context.Context, i api.MemberInventory) err
 	return a.publish(ctx, "inventory", a.conn.Fleet.Inventory(a.member), i, MaxInventory)
 }
 
+// PutNodeEvent stores the whole state of a node, compressed above GzipAbove, and returns when the server
+// has it. ErrTooLarge when it is stored in more than MaxNodeEvent bytes.
+func (a *AgentConn) PutNodeEvent(ctx context.Context, e api.NodeEvent) error {
+	e.Header = api.NewHeader(api.KindNodeEvent)
+	e.Member = a.member
+	return a.publishPacked(ctx, "state of node "+e.Node.Name, a.conn.Fleet.NodeEvent(a.member, e.Node.Name), e)
+}
+
+// PutNodeInventory stores what the member has beside its nodes, as PutNodeEvent does.
+func (a *AgentConn) PutNodeInventory(ctx context.Context, i api.NodeInventory) error {
+	i.Header = api.NewHeader(api.KindNodeInventory)
+	i.Member = a.member
+	return a.publishPacked(ctx, "inventory of nodes", a.conn.Fleet.NodeInventory(a.member), i)
+}
+
 func (a *AgentConn) put(ctx context.Context, what, bucket, key string, value any, limit int) error {
 	return a.publish(ctx, what, a.conn.Fleet.BucketSubject(bucket, key), value, limit)
 }
@@ -109,11 +124,27 @@ func (a *AgentConn) publish(ctx context.Context, what, subject string, value any
 	if err != nil {
 		return fmt.Errorf("%s: %w", what, err)
 	}
-	if len(text) > limit {
-		return fmt.Errorf("%s: %w: %d bytes, at most %d", what, ErrTooLarge, len(text), limit)
+	return a.send(ctx, what, subject, text, limit)
+}
+
+// publishPacked stores a value that may be compressed.
+func (a *AgentConn) publishPacked(ctx context.Context, what, subject string, value any) error {
+	text, err := json.Marshal(value)
+	if err == nil {
+		text, err = pack(text)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	return a.send(ctx, what, subject, text, MaxNodeEvent)
+}
+
+func (a *AgentConn) send(ctx context.Context, what, subject string, body []byte, limit int) error {
+	if len(body) > limit {
+		return fmt.Errorf("%s: %w: %d bytes, at most %d", what, ErrTooLarge, len(body), limit)
 	}
 	m := nats.NewMsg(subject)
-	m.Data = text
+	m.Data = body
 	ctx, cancel := context.WithTimeout(ctx, publishTimeout)
 	defer cancel()
 	if _, err := a.conn.JS.PublishMsg(ctx, m); err != nil {

@@ -14,6 +14,8 @@ const (
 	MaxResult = 16 << 10
 	// MaxInventory is the largest inventory of a member.
 	MaxInventory = 256 << 10
+	// MaxNodeEvent is the largest stored state of a node, and the largest stored inventory of nodes.
+	MaxNodeEvent = 900 << 10
 	// MaxAudit is the largest audit event.
 	MaxAudit = 1 << 10
 )

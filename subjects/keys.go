@@ -22,7 +22,15 @@ const (
 	KindProfile     = "profile"     // name of the auto-upgrade profile
 	KindCatalog     = "catalog"     // name of the version catalog
 	KindMaintenance = "maintenance" // name of the member
+	KindNodePool    = "nodepool"    // name of the node pool
+	KindInstances   = "instances"   // name of the instance catalog
 )
+
+// KindNode is the kind of a node in audit events alone; its name is made by NodeName.
+const KindNode = "node"
+
+// NodeName is the name of a node of a member in audit events, "<member>/<node>".
+func NodeName(member, node string) string { return member + "/" + node }
 
 // Kinds of commands and results: the <kind> token of command.<member>.<kind>.
 const (
@@ -45,24 +53,28 @@ type Family struct {
 // The families of bucket state. Names are as Key takes them: of a placement "web" or "ns/web", of a
 // member its name, of an object "group|kind|namespace|name", of a snapshot "<placement>.<index>".
 var (
-	PlacementSpecs   = Family{prefix: "spec.placement."}
-	MemberSpecs      = Family{prefix: "spec.member."}
-	ObjectSpecs      = Family{prefix: "spec.object."}
-	RunSpecs         = Family{prefix: "spec.run."}
-	StrategySpecs    = Family{prefix: "spec.strategy."}
-	ProfileSpecs     = Family{prefix: "spec.profile."}
-	CatalogSpecs     = Family{prefix: "spec.catalog."}
-	MaintenanceSpecs = Family{prefix: "spec.maintenance."}
-	Snapshots        = Family{prefix: "snapshot.", indexed: true}
-	Members          = Family{prefix: "member."}
-	Schedules        = Family{prefix: "schedule."}
-	Verdicts         = Family{prefix: "verdict."}
-	Releases         = Family{prefix: "release."}
-	Statuses         = Family{prefix: "status."}
-	Runs             = Family{prefix: "run."}
-	Profiles         = Family{prefix: "profile."}
-	Locks            = Family{prefix: "lock."}
-	Notifications    = Family{prefix: "notification."}
+	PlacementSpecs       = Family{prefix: "spec.placement."}
+	MemberSpecs          = Family{prefix: "spec.member."}
+	ObjectSpecs          = Family{prefix: "spec.object."}
+	RunSpecs             = Family{prefix: "spec.run."}
+	StrategySpecs        = Family{prefix: "spec.strategy."}
+	ProfileSpecs         = Family{prefix: "spec.profile."}
+	CatalogSpecs         = Family{prefix: "spec.catalog."}
+	MaintenanceSpecs     = Family{prefix: "spec.maintenance."}
+	PoolSpecs            = Family{prefix: "spec.nodepool."}
+	InstanceCatalogSpecs = Family{prefix: "spec.instances."}
+	Snapshots            = Family{prefix: "snapshot.", indexed: true}
+	Members              = Family{prefix: "member."}
+	Schedules            = Family{prefix: "schedule."}
+	Verdicts             = Family{prefix: "verdict."}
+	Releases             = Family{prefix: "release."}
+	Statuses             = Family{prefix: "status."}
+	Runs                 = Family{prefix: "run."}
+	Profiles             = Family{prefix: "profile."}
+	Locks                = Family{prefix: "lock."}
+	Disruptions          = Family{prefix: "disruption."}
+	Pools                = Family{prefix: "pool."}
+	Notifications        = Family{prefix: "notification."}
 )
 
 // Prefix is what every key of the family begins with, final dot included.

@@ -24,24 +24,65 @@ func (f Fleet) ParseHint(subject string) (member, kind string, ok bool) {
 
 // NodeEvent is the subject of the whole state of one node of a member.
 func (f Fleet) NodeEvent(member, node string) string {
-	return f.Prefix() + ".event." + member + ".node." + Encode(node)
+	return f.nodeEvents(member) + Encode(node)
 }
 
-// Inventory is the subject of the list of a member's nodes and their versions; "*" stands for any
-// member.
+// nodeEvents is what the subjects of a member's node events begin with, final dot included.
+func (f Fleet) nodeEvents(member string) string {
+	return f.Prefix() + ".event." + member + ".node."
+}
+
+// ParseNodeEvent is the inverse of NodeEvent; false for subjects an agent should not have written, those
+// that hold wildcards included.
+func (f Fleet) ParseNodeEvent(subject string) (member, node string, ok bool) {
+	rest, ok := cutPrefix(subject, f.Prefix()+".event.")
+	if !ok {
+		return "", "", false
+	}
+	member, token, ok := strings.Cut(rest, ".node.")
+	if !ok || CheckLabel("member", member) != nil {
+		return "", "", false
+	}
+	node, err := Decode(token)
+	return member, node, err == nil && node != ""
+}
+
+// AllNodeEvents is the state of every node of a member; "*" stands for any member.
+func (f Fleet) AllNodeEvents(member string) string { return f.nodeEvents(member) + "*" }
+
+// NodeInventory is the subject of what a member has beside its nodes: which nodes there must be, pods
+// without a node, budgets; "*" stands for any member.
+func (f Fleet) NodeInventory(member string) string {
+	return f.Prefix() + ".event." + member + nodeInventory
+}
+
+// ParseNodeInventory is the inverse of NodeInventory.
+func (f Fleet) ParseNodeInventory(subject string) (member string, ok bool) {
+	return f.parseInventory(subject, nodeInventory)
+}
+
+// Inventory is the subject of a member's versions, node pools and windows; "*" stands for any member.
 func (f Fleet) Inventory(member string) string {
 	return f.Prefix() + ".event." + member + inventory
 }
 
-const inventory = ".inventory"
+// The last tokens of the two inventories of a member.
+const (
+	inventory     = ".inventory"
+	nodeInventory = ".nodes"
+)
 
 // ParseInventory is the inverse of Inventory.
 func (f Fleet) ParseInventory(subject string) (member string, ok bool) {
+	return f.parseInventory(subject, inventory)
+}
+
+func (f Fleet) parseInventory(subject, suffix string) (member string, ok bool) {
 	rest, ok := cutPrefix(subject, f.Prefix()+".event.")
 	if !ok {
 		return "", false
 	}
-	member, ok = strings.CutSuffix(rest, inventory)
+	member, ok = strings.CutSuffix(rest, suffix)
 	return member, ok && CheckLabel("member", member) == nil
 }
 

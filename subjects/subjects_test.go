@@ -77,6 +77,10 @@ func TestFamilies(t *testing.T) {
 		{ProfileSpecs, "stable", "spec.profile.stable", "stable"},
 		{CatalogSpecs, "default", "spec.catalog.default", "default"},
 		{MaintenanceSpecs, "berlin", "spec.maintenance.berlin", "berlin"},
+		{PoolSpecs, "general", "spec.nodepool.general", "general"},
+		{InstanceCatalogSpecs, "azure.west", "spec.instances.azure=2Ewest", "azure.west"},
+		{Disruptions, "berlin", "disruption.berlin", "berlin"},
+		{Pools, "general", "pool.general", "general"},
 		{Snapshots, SnapshotName("web", 7), "snapshot.web.7", "web"},
 		{Snapshots, SnapshotName("ns/web.v2", 12), "snapshot.ns=2Fweb=2Ev2.12", "ns/web.v2"},
 		{ObjectSpecs, "apps|Deployment|ns|web", "spec.object.apps=7CDeployment=7Cns=7Cweb", "apps|Deployment|ns|web"},
@@ -98,6 +102,8 @@ func TestFamiliesRefuseForeignKeys(t *testing.T) {
 		"snapshot.web.07":    Snapshots,
 		"snapshot.web.x":     Snapshots,
 		"member.*":           Members,
+		"spec.nodepool.a.b":  PoolSpecs,
+		"disruption.":        Disruptions,
 	} {
 		_, ok := family.Name(key)
 		require.False(t, ok, key)
@@ -137,6 +143,39 @@ func TestSubjectsParseBack(t *testing.T) {
 	require.Equal(t, "term", key)
 	require.Equal(t, "flotilla.north.audit.placement.*", fleet.AuditFilter("placement", ""))
 	require.Equal(t, fleet.AuditEvent("placement", "ns/web"), fleet.AuditFilter("placement", "ns/web"))
+}
+
+func TestNodeSubjectsParseBack(t *testing.T) {
+	for node, subject := range map[string]string{
+		"n17":                      "flotilla.north.event.berlin.node.n17",
+		"ip-10-0-0-1.ec2.internal": "flotilla.north.event.berlin.node.ip-10-0-0-1=2Eec2=2Einternal",
+		"node":                     "flotilla.north.event.berlin.node.node",
+	} {
+		require.Equal(t, subject, fleet.NodeEvent("berlin", node))
+		member, back, ok := fleet.ParseNodeEvent(subject)
+		require.True(t, ok)
+		require.Equal(t, []string{"berlin", node}, []string{member, back})
+	}
+	require.Equal(t, "flotilla.north.event.*.node.*", fleet.AllNodeEvents("*"))
+	for _, foreign := range []string{
+		fleet.AllNodeEvents("berlin"), fleet.NodeEvent("*", "n1"), fleet.NodeEvent("berlin", ""), fleet.NodeEvent("berlin", "n1") + ".more",
+		fleet.NodeEvent("berlin", "n1") + "=2e", fleet.NodeInventory("berlin"), fleet.Inventory("berlin"),
+		Fleet{Name: "south"}.NodeEvent("berlin", "n1"), fleet.Prefix() + ".event.berlin.node",
+	} {
+		_, _, ok := fleet.ParseNodeEvent(foreign)
+		require.False(t, ok, foreign)
+	}
+	require.Equal(t, "flotilla.north.event.berlin.nodes", fleet.NodeInventory("berlin"))
+	member, ok := fleet.ParseNodeInventory(fleet.NodeInventory("berlin"))
+	require.True(t, ok)
+	require.Equal(t, "berlin", member)
+	for _, foreign := range []string{fleet.NodeInventory("*"), fleet.Inventory("berlin"), fleet.NodeEvent("berlin", "nodes")} {
+		_, ok := fleet.ParseNodeInventory(foreign)
+		require.False(t, ok, foreign)
+	}
+	_, ok = fleet.ParseInventory(fleet.NodeInventory("berlin"))
+	require.False(t, ok)
+	require.Equal(t, "flotilla.north.audit.node.berlin=2Fn17", fleet.AuditEvent(KindNode, NodeName("berlin", "n17")))
 }
 
 func TestAgentPermissionsAreExact(t *testing.T) {

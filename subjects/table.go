@@ -47,7 +47,7 @@ func Assets() []Asset {
 		{Content, true, "Bodies of objects and work documents by sha256, written once."},
 		{Heartbeat, true, "Newest heartbeat of each member, written by its agent."},
 		{Result, true, "Newest result of each member, kind and name, written by its agent."},
-		{Events, false, "Newest state of each node of each member, written by its agent."},
+		{Events, false, "Newest state of each node of each member, and its inventories, written by its agent."},
 		{Commands, false, "Wanted state of each member, newest only; announced on the hint subjects."},
 		{Audit, false, "What happened to each object, for people: 90 days."},
 	}
@@ -87,6 +87,8 @@ func (f Fleet) records() []Address {
 		record(ProfileSpecs, "<profile>", "an auto-upgrade profile as applied", "door", "runner"),
 		record(CatalogSpecs, "<catalog>", "which versions are published where", "door", "runner"),
 		record(MaintenanceSpecs, "<member>", "the maintenance windows of a member", "door", "runner"),
+		record(PoolSpecs, "<pool>", "a node pool as applied", "door", "disruptor"),
+		record(InstanceCatalogSpecs, "<catalog>", "instance types, offerings and prices as applied", "door", "disruptor"),
 		record(Snapshots, "<placement>.<index>", "what a placement selected, never changed", "door", "roller, dispatcher"),
 		record(Members, "<member>", "state, labels and properties of a member", "registrar", "scheduler, roller, clients"),
 		record(Schedules, "<placement>", "bindings with the scores of their pick", "scheduler", "roller, reporter, clients"),
@@ -95,7 +97,9 @@ func (f Fleet) records() []Address {
 		record(Statuses, "<placement>", "conditions, counts, first failures", "reporter", "clients"),
 		record(Runs, "<run>", "state of an update run: its whole tree, frozen membership, gates", "runner", "dispatcher, clients"),
 		record(Profiles, "<profile>", "what an auto-upgrade profile last did", "runner", "clients"),
-		record(Locks, "<member>", "which operation may change the member now; created, never overwritten", "runner", "runner"),
+		record(Locks, "<member>", "which operation may change the member now; created, never overwritten", "runner, disruptor", "runner, disruptor"),
+		record(Disruptions, "<member>", "node disruptions decided and not yet seen finished", "disruptor", "dispatcher, clients"),
+		record(Pools, "<pool>", "state and lint of a node pool over its members", "disruptor", "door, clients"),
 		record(Notifications, "<notification>", "how far into the audit stream a notification has come", "notifier", "notifier"),
 		{in, TermKey, "who leads; fences every other write", "leader", "hubs"},
 		{in, LayoutKey, "number of the last layout step", "leader", "hubs"},
@@ -107,13 +111,14 @@ func (f Fleet) otherBuckets() []Address {
 		{f.Bucket(Lease), LeaseKey, "the holder of the lease", "leader", "hubs"},
 		{f.Bucket(Content), "<sha256>", "a body or a work document", "leader", "agents"},
 		{f.Bucket(Heartbeat), "<member>", "the newest heartbeat", "that agent", "registrar"},
-		{f.Bucket(Result), "<member>.<kind>." + each, "the newest result", "that agent", "roller, reporter, runner"},
+		{f.Bucket(Result), "<member>.<kind>." + each, "the newest result", "that agent", "roller, reporter, runner, disruptor"},
 	}
 }
 
 func (f Fleet) plain() []Address {
 	return []Address{
 		{f.Stream(Events), f.Prefix() + ".event.<member>.node.<node>", "the whole state of a node", "that agent", "disruptor"},
+		{f.Stream(Events), f.NodeInventory("<member>"), "which nodes a member has, pods without one, budgets", "that agent", "disruptor"},
 		{f.Stream(Events), f.Inventory("<member>"), "versions, node pools and windows of a member", "that agent", "runner, door"},
 		{f.Stream(Commands), f.Command("<member>", "<kind>"), "wanted state; kind is placement, upgrade or disruption", "dispatcher", "that agent, by direct get"},
 		{"", f.Hint("<member>", "<kind>"), "a newer command is stored; headers only", "the server", "that agent"},
