@@ -18,6 +18,13 @@ const (
 	PhaseAborted   = "Aborted" // taints are to be taken off
 )
 
+// What a disruption that a person asked for carries as its method and reason (N17); no budget names
+// them.
+const (
+	MethodManual  = "manual"
+	ReasonDeleted = "Deleted"
+)
+
 // DisruptionRecord is the value of disruption.<member>: what the hub has decided and has not seen
 // finished, written by the disruptor alone.
 type DisruptionRecord struct {
@@ -31,6 +38,8 @@ type DisruptionRecord struct {
 	DriftedSince map[string]metav1.Time `json:"driftedSince,omitempty"`
 	// Stale says why nothing is decided for the member, empty when decisions are made.
 	Stale string `json:"stale,omitempty"`
+	// Pools are what the replacements of running disruptions are made from, by name.
+	Pools []PoolTemplate `json:"pools,omitempty"`
 }
 
 // Disruption is one command on its way.
@@ -41,8 +50,10 @@ type Disruption struct {
 	Method string `json:"method"`
 	Phase  string `json:"phase"`
 	// Message says what is waited for, or what went wrong.
-	Message      string            `json:"message,omitempty"`
-	Nodes        []string          `json:"nodes"`
+	Message string   `json:"message,omitempty"`
+	Nodes   []string `json:"nodes"`
+	// UIDs are those of the nodes, by name: a node deleted and made again is another one.
+	UIDs         map[string]string `json:"uids,omitempty"`
 	Replacements []NodeReplacement `json:"replacements,omitempty"`
 	// Moves are where each pod was expected to go.
 	Moves []PodMove `json:"moves,omitempty"`
@@ -51,6 +62,13 @@ type Disruption struct {
 	Decided  metav1.Time `json:"decided"`
 	Deadline metav1.Time `json:"deadline,omitzero"`
 	Forceful bool        `json:"forceful,omitempty"`
+	// Drift is the reason of a drift.
+	Drift string `json:"drift,omitempty"`
+	// Request is the id of the request that asked for it, when a person did.
+	Request string `json:"request,omitempty"`
+	// Ended is when the agent had done what it was told: the nodes are gone, or an abort is carried out.
+	// A disruption that has ended is kept for people to read.
+	Ended metav1.Time `json:"ended,omitzero"`
 }
 
 // NodeReplacement is a node to launch before others go.
@@ -61,11 +79,27 @@ type NodeReplacement struct {
 	// InstanceTypes are cheapest first; any of them will do.
 	InstanceTypes []string          `json:"instanceTypes"`
 	Requirements  []NodeRequirement `json:"requirements,omitempty"`
+	// Types are the first of InstanceTypes, at most MaxLaunchTypes, as the catalog has them.
+	Types []LaunchType `json:"types,omitempty"`
 	// Node is the node that was launched, empty until it is known; Initialized once it can be used.
 	Node        string `json:"node,omitempty"`
 	Initialized bool   `json:"initialized,omitempty"`
 	// Failed says why the launch failed for good.
 	Failed string `json:"failed,omitempty"`
+}
+
+// MaxLaunchTypes is of how many instance types a replacement tells more than the name.
+const MaxLaunchTypes = 10
+
+// LaunchType is an instance type as one who launches it needs it.
+type LaunchType struct {
+	Name string `json:"name"`
+	// Labels are those that the type gives its nodes, beside zone and capacity type.
+	Labels      map[string]string `json:"labels,omitempty"`
+	Capacity    Amounts           `json:"capacity,omitempty"`
+	Allocatable Amounts           `json:"allocatable,omitempty"`
+	// Offerings are the ways to buy it that suit the replacement, cheapest first.
+	Offerings []InstanceOffering `json:"offerings,omitempty"`
 }
 
 // PodMove is one pod's way from a node that goes.
@@ -111,6 +145,9 @@ type DisruptionCommand struct {
 	Disruptions []Disruption `json:"disruptions"`
 	// Pools are what replacements are made from.
 	Pools []PoolTemplate `json:"pools,omitempty"`
+	// Leaving says that the member leaves the fleet: the agent takes its finalizers and taints off and
+	// manages nodes no more, until a later command says otherwise.
+	Leaving bool `json:"leaving,omitempty"`
 }
 
 // PoolTemplate is what nodes of a pool are made from.
