@@ -22,6 +22,8 @@ type DrainInput struct {
 	// Began is when the drain began; Deadline when it must end, zero for never.
 	Began    time.Time
 	Deadline time.Time
+	// Least is how long a drain lasts even when there is nothing to wait for, 5 s when 0.
+	Least time.Duration
 	// Attached are the volumes that are still attached to the node.
 	Attached []string
 	// InstanceGone says that the provider no longer knows the machine.
@@ -68,9 +70,10 @@ func Drain(in DrainInput) DrainStep {
 		return DrainStep{Drained: true, Detached: true, Released: true}
 	}
 	step.pods(&in)
-	if ready := in.Began.Add(leastDrain); step.Drained && in.Now.Before(ready) {
+	least := cmp.Or(in.Least, leastDrain)
+	if ready := in.Began.Add(least); step.Drained && in.Now.Before(ready) {
 		step.Drained = false
-		step.WaitingFor = append(step.WaitingFor, "the least time of a drain, "+leastDrain.String())
+		step.WaitingFor = append(step.WaitingFor, "the least time of a drain, "+least.String())
 		step.wake(ready, in.Now)
 	}
 	if !step.Drained {

@@ -1,0 +1,18 @@
+package api
+
+// Marks that carrying out disruptions puts on nodes, beside those that decisions read.
+const (
+	// AnnotationLaunch is the name of the launch that a node was made by.
+	AnnotationLaunch = "flotilla.io/launch"
+	// AnnotationDisruption is the id of the disruption that tainted the node.
+	AnnotationDisruption = "flotilla.io/disruption"
+	// AnnotationStartupTaints are the taints, "key=value:effect" and separated by commas, that must be
+	// gone before the node counts as initialized.
+	AnnotationStartupTaints = "flotilla.io/startup-taints"
+	// AnnotationAwaitedResources are the extended resources, separated by commas, that must be there
+	// before the node counts as initialized.
+	AnnotationAwaitedResources = "flotilla.io/awaited-resources"
+)
+
+// TaintUnregistered keeps pods from nodes that nobody has looked at yet; registering a node takes it off.
+const TaintUnregistered = "karpenter.sh/unregistered"
