@@ -19,7 +19,11 @@ type Forecast struct {
 	// Verdicts are those after the last command.
 	Verdicts []Verdict `json:"verdicts,omitempty"`
 	// Savings per hour, of all commands.
-	Savings float64   `json:"savings"`
+	Savings float64 `json:"savings"`
+	// FleetBudgets is what is left of fleet-wide budgets after them, by name.
+	FleetBudgets map[string]int `json:"fleetBudgets,omitempty"`
+	// Then says what the forecast waits for where a launch ends it.
+	Then    string    `json:"then,omitempty"`
 	Recheck time.Time `json:"recheck,omitzero"`
 	Stale   string    `json:"stale,omitempty"`
 }
@@ -56,7 +60,7 @@ func Foresee(s *State) Forecast {
 			}
 			ahead.spendFleet(c.Nodes)
 		}
-		if slices.ContainsFunc(d.Commands, func(c Command) bool { return len(c.Replacements) > 0 }) {
+		if f.Then = launches(d.Commands); f.Then != "" {
 			break
 		}
 	}
@@ -65,8 +69,24 @@ func Foresee(s *State) Forecast {
 			f.Verdicts[i].Disrupt, f.Verdicts[i].Method, f.Verdicts[i].Refusals = c.Reason, c.Method, nil
 		}
 	}
-	f.After = Remaining(&ahead)
+	f.After, f.FleetBudgets = Remaining(&ahead), ahead.FleetAllowed
 	return f
+}
+
+// launches says what is waited for once commands begin that launch nodes, "" when none does.
+func launches(commands []Command) string {
+	launched := 0
+	for i := range commands {
+		launched += len(commands[i].Replacements)
+	}
+	switch {
+	case launched == 0:
+		return ""
+	case launched == 1:
+		return "further disruptions are decided when new-0 is ready"
+	default:
+		return fmt.Sprintf("further disruptions are decided when the %d new nodes are ready", launched)
+	}
 }
 
 // spendFleet takes nodes off what is left of the fleet-wide budgets of their pools.
@@ -145,6 +165,9 @@ func (f Forecast) String() string {
 	if len(f.Commands) > 0 {
 		fmt.Fprintf(&b, "saves %.4f an hour in all\n", f.Savings)
 	}
+	if f.Then != "" {
+		fmt.Fprintf(&b, "%s\n", f.Then)
+	}
 	b.WriteString("\nbudgets, before and after:\n")
 	for _, pool := range f.poolNames() {
 		for _, reason := range api.DisruptionReasons {
@@ -175,15 +198,22 @@ func (f *Forecast) poolNames() []string {
 // Why is the reason that a person would want to hear of a node that stays: that of the last method
 // that had something to say about it beyond what it is not.
 func (v Verdict) Why() string {
+	if r := v.why(); r.Code != "" {
+		return r.String()
+	}
+	return "no method takes it"
+}
+
+func (v *Verdict) why() Refusal {
 	for _, r := range slices.Backward(v.Refusals) {
 		switch {
 		case r.Code == CodeNotDrifted, r.Code == CodeNotExpired, r.Code == CodeEmpty, r.Code == CodeStatic, r.Code == CodeNotEmpty && r.Method == MethodEmpty:
 		default:
-			return r.String()
+			return r
 		}
 	}
 	if len(v.Refusals) > 0 {
-		return v.Refusals[0].String()
+		return v.Refusals[0]
 	}
-	return "no method takes it"
+	return Refusal{}
 }

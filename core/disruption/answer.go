@@ -1,0 +1,152 @@
+package disruption
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"flotilla/core/api"
+)
+
+// CalendarAhead is how far the calendar of a BudgetReport looks.
+const CalendarAhead = 7 * 24 * time.Hour
+
+// MemberForecast is the answer to what would be disrupted on a member now: of the hub, or of files,
+// which hold a member without a name.
+type MemberForecast struct {
+	Member string    `json:"member,omitempty"`
+	At     time.Time `json:"at"`
+	// Nodes is how many the member has.
+	Nodes int `json:"nodes"`
+	Forecast
+	// Explanations are those of the nodes that were named and stay.
+	Explanations []Explanation `json:"explanations,omitempty"`
+	Notes        []string      `json:"notes,omitempty"`
+}
+
+// ForeseeMember returns what would begin now, and explains the named nodes that stay, as things are
+// once the nodes of the plan go. A launch ends the plan, so what it replaces is not taken to go.
+func ForeseeMember(s *State, member string, named []string) MemberForecast {
+	f := MemberForecast{Member: member, At: s.Now, Nodes: s.Cluster.Len(), Forecast: Foresee(s)}
+	ahead := *s
+	if ahead.Busy = maps.Clone(s.Busy); ahead.Busy == nil {
+		ahead.Busy = map[string]bool{}
+	}
+	var going []string
+	for i := range f.Commands {
+		c := &f.Commands[i]
+		going = append(going, c.Nodes...)
+		for _, n := range c.Nodes {
+			if len(c.Replacements) == 0 {
+				ahead.Busy[n] = true
+			}
+		}
+	}
+	for _, name := range named {
+		if slices.Contains(going, name) {
+			continue
+		}
+		if e, ok := Explain(&ahead, name); ok {
+			f.Explanations = append(f.Explanations, e)
+		}
+	}
+	return f
+}
+
+// NodeAnswer is the hub's answer to why a node of a member goes or stays.
+type NodeAnswer struct {
+	Member string    `json:"member,omitempty"`
+	At     time.Time `json:"at"`
+	Explanation
+	// Running is the disruption that holds the node already.
+	Running *api.Disruption `json:"running,omitempty"`
+	// Backoff is the failure of the last one.
+	Backoff *api.NodeBackoff `json:"backoff,omitempty"`
+}
+
+// Answer explains a node with what the record of its member says of it; false when the member has no
+// such node.
+func Answer(s *State, member, node string, record *api.DisruptionRecord) (NodeAnswer, bool) {
+	e, found := Explain(s, node)
+	if !found {
+		return NodeAnswer{}, false
+	}
+	a := NodeAnswer{Member: member, At: s.Now, Explanation: e}
+	for i := range record.Disruptions {
+		if d := &record.Disruptions[i]; Running(d) && slices.Contains(d.Nodes, node) {
+			a.Running = d
+		}
+	}
+	for i := range record.Backoffs {
+		if b := &record.Backoffs[i]; b.Node == node {
+			a.Backoff = b
+		}
+	}
+	return a, true
+}
+
+// BudgetReport is how many nodes of each pool may be disrupted. Numbers of nodes are Unbounded for no
+// limit.
+type BudgetReport struct {
+	At    time.Time    `json:"at"`
+	Pools []PoolBudget `json:"pools"`
+	// FleetBudgets are those that pools share over members (N11).
+	FleetBudgets []FleetBudget `json:"fleetBudgets,omitempty"`
+	Notes        []string      `json:"notes,omitempty"`
+}
+
+// PoolBudget is what the budgets of one pool say on one member.
+type PoolBudget struct {
+	Name   string `json:"name"`
+	Member string `json:"member,omitempty"`
+	// Nodes are those that count, Disrupting those of them that are deleting or not ready.
+	Nodes      int `json:"nodes"`
+	Disrupting int `json:"disrupting"`
+	// Limits are by reason; Allowed is what is left of them, and of FleetBudget.
+	Limits  map[string]int `json:"limits"`
+	Allowed map[string]int `json:"allowed"`
+	// Invalid says why the budgets cannot be evaluated and allow nothing.
+	Invalid string `json:"invalid,omitempty"`
+	// FleetBudget is the name of the one that the pool shares.
+	FleetBudget string `json:"fleetBudget,omitempty"`
+	// Calendar has the limits of the next week.
+	Calendar []Span `json:"calendar"`
+}
+
+// FleetBudget is a budget that pools share over members.
+type FleetBudget struct {
+	Name string `json:"name"`
+	// Limit is the number or percentage of nodes that may be down.
+	Limit      string   `json:"limit"`
+	Nodes      int      `json:"nodes"`
+	Disrupting int      `json:"disrupting"`
+	Allowed    int      `json:"allowed"`
+	Pools      []string `json:"pools"`
+	// Conflict says that the pools name different limits, of which the smallest counts.
+	Conflict string `json:"conflict,omitempty"`
+}
+
+// ReportBudgets says what the budgets of each pool of a member leave, sorted by pool.
+func ReportBudgets(s *State, member string) []PoolBudget {
+	remaining := Remaining(s)
+	counts := NewIndex(s).countPools()
+	var out []PoolBudget
+	for _, p := range s.Pools {
+		total := counts.total[p.name]
+		b := PoolBudget{
+			Name: p.name, Member: member, Nodes: total, Disrupting: counts.disrupting[p.name], FleetBudget: p.fleet,
+			Limits: map[string]int{}, Allowed: map[string]int{}, Calendar: p.budgets.Calendar(s.Now, s.Now.Add(CalendarAhead), total),
+		}
+		if err := p.budgets.Err(); err != nil {
+			b.Invalid = err.Error()
+		}
+		for _, reason := range api.DisruptionReasons {
+			b.Limits[reason] = p.budgets.Limit(s.Now, total, reason, s.Rules)
+			b.Allowed[reason] = remaining[reason][p.name]
+		}
+		out = append(out, b)
+	}
+	slices.SortStableFunc(out, func(a, b PoolBudget) int { return strings.Compare(a.Name, b.Name) })
+	return out
+}

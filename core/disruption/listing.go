@@ -1,0 +1,93 @@
+package disruption
+
+import (
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"flotilla/core/api"
+)
+
+// MemberNodes shows the nodes of a member to people, sorted by name: what is known of each, the
+// disruption that holds it, and its verdict in a decision that may be older than the state.
+func MemberNodes(s *State, member string, d *Decision, disruptions []api.Disruption) []api.MemberNode {
+	pools := map[string]*Pool{}
+	for _, p := range s.Pools {
+		pools[p.name] = p
+	}
+	held := map[string]*api.Disruption{}
+	for i := range disruptions {
+		if Running(&disruptions[i]) {
+			for _, n := range disruptions[i].Nodes {
+				held[n] = &disruptions[i]
+			}
+		}
+	}
+	out := make([]api.MemberNode, 0, s.Cluster.Len())
+	for _, name := range s.Cluster.Names() {
+		n := s.Cluster.nodes[name]
+		row := newMemberNode(n, member)
+		if p := pools[n.pool]; p != nil {
+			row.Status.Price = p.byName[row.Status.InstanceType].price(row.Status.Zone, row.Status.CapacityType)
+		}
+		if h := held[name]; h != nil {
+			row.Status.Disruption, row.Status.Phase = h.ID, h.Phase
+		}
+		row.Status.State = stateOf(n.state, row.Status.Disruption != "")
+		row.Status.Verdict = verdictOf(d, name)
+		out = append(out, row)
+	}
+	return out
+}
+
+func newMemberNode(n *node, member string) api.MemberNode {
+	s := n.state
+	row := api.MemberNode{
+		TypeMeta:   metav1.TypeMeta{APIVersion: api.VersionFlotilla, Kind: api.KindMemberNode},
+		ObjectMeta: metav1.ObjectMeta{Name: s.Name, UID: types.UID(s.UID), Labels: s.Labels, Annotations: s.Annotations, CreationTimestamp: s.Created},
+		Spec:       api.MemberNodeSpec{Member: member, NodePool: n.pool, Taints: s.Taints},
+		Status: api.MemberNodeStatus{
+			Managed: s.Managed, InstanceType: n.labels[corev1.LabelInstanceTypeStable], CapacityType: n.labels[api.LabelCapacityType],
+			Zone: n.labels[corev1.LabelTopologyZone], Allocatable: s.Allocatable, Requested: api.Amounts{},
+		},
+	}
+	for i := range n.pods {
+		if p := &n.pods[i]; p.active {
+			row.Status.Pods++
+			plus(row.Status.Requested, p.state.Requests)
+		}
+	}
+	return row
+}
+
+func stateOf(s *api.NodeState, held bool) string {
+	switch {
+	case s.Deleting || s.InstanceTerminating:
+		return api.NodeDeleting
+	case held:
+		return api.NodeDisrupting
+	case s.Managed && !s.Initialized:
+		return api.NodeNotInitialized
+	case !s.Ready:
+		return api.NodeNotReady
+	default:
+		return api.NodeReady
+	}
+}
+
+// verdictOf is the verdict of a node in one line, nil when the decision did not know it.
+func verdictOf(d *Decision, node string) *api.NodeVerdict {
+	i, found := slices.BinarySearchFunc(d.Verdicts, node, func(v Verdict, name string) int { return strings.Compare(v.Node, name) })
+	if !found {
+		return nil
+	}
+	v := &d.Verdicts[i]
+	if v.Disrupt != "" {
+		return &api.NodeVerdict{Disrupt: v.Disrupt, Method: v.Method}
+	}
+	why := v.why()
+	return &api.NodeVerdict{Code: string(why.Code), Message: why.Message}
+}
