@@ -78,13 +78,21 @@ func TestMinDomains(t *testing.T) {
 			pools: []*api.NodePool{pool},
 		}
 	}
+	choosy := func(f fixture) fixture {
+		f.nodes[0].Pods[0].Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{
+			NodeSelectorTerms: zonal("z-a", "z-b").Terms,
+		}}}
+		return f
+	}
 	check(t, []row{
 		{"without it the least domain counts", member(two, 1, 0, 1), "delete [n1] by single p>x"},
 		{"as many domains as asked", member(two, 1, 2, 1), "delete [n1] by single p>x"},
 		{"fewer domains than asked: the least is 0", member(two, 1, 3, 1), "none"},
 		{"fewer domains, more skew allowed", member(two, 2, 3, 1), "delete [n1] by single p>x"},
-		{"a zone that types offer counts as a domain", member(three, 1, 3, 1), "none"},
+		{"a zone that types offer counts as a domain", member(three, 1, 2, 1), "none"},
 		{"a zone that types offer is empty", member(three, 2, 3, 1), "delete [n1] by single p>x"},
+		{"a zone that the pod avoids is no domain", choosy(member(three, 1, 2, 1)), "delete [n1] by single p>x"},
+		{"nor does it make up for one that lacks", choosy(member(three, 1, 3, 1)), "none"},
 	})
 }
 
@@ -116,12 +124,22 @@ func TestAffinitySymmetry(t *testing.T) {
 		}}}
 	}
 	inZone := func(kind, z string) *api.NodeState { return aNode("x", kind, z, "") }
+	// The loner is on y, which has no room left; the pod could go to x in z-a.
+	beside := func(z string, change func(*api.PodState)) fixture {
+		f := to(inZone("d4", "z-a"), aPod("p", 1000))
+		y := loner(aNode("y", "d2", z, ""), change)
+		y.Pods[0].Requests["cpu"] = 1900
+		f.nodes = append(f.nodes, y)
+		return f
+	}
 	ended := func(p *api.PodState) { p.Phase = "Succeeded" }
 	check(t, []row{
 		{"nobody minds", to(loner(inZone("d4", "z-a")), aPod("p", 1000)), "delete [n1] by single p>x"},
 		{"the pod there minds", to(loner(inZone("d4", "z-a"), apart("p", host)), aPod("p", 1000)), "none"},
 		{"it minds another", to(loner(inZone("d4", "z-a"), apart("q", host)), aPod("p", 1000)), "delete [n1] by single p>x"},
-		{"it minds in the whole zone", to(loner(inZone("d4", "z-a"), apart("p", zone)), aPod("p", 1000)), "none"},
+		{"it minds in the whole zone", beside("z-a", apart("p", zone)), "none"},
+		{"it minds on its own node alone", beside("z-a", apart("p", host)), "delete [n1] by single p>x"},
+		{"it minds in another zone", beside("z-b", apart("p", zone)), "delete [n1] by single p>x"},
 		{"it minds those of another namespace", to(loner(inZone("d4", "z-a"), elsewhere), aPod("p", 1000)), "delete [n1] by single p>x"},
 		{"it minds those of all namespaces", to(loner(inZone("d4", "z-a"), everywhere), aPod("p", 1000)), "none"},
 		{"it has ended", to(loner(inZone("d4", "z-a"), both(apart("p", host), ended)), aPod("p", 1000)), "delete [n1] by single p>x"},
