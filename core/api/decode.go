@@ -26,6 +26,9 @@ type Decoded struct {
 	Profile     *AutoUpgradeProfile
 	Catalog     *VersionCatalog
 	Maintenance *MemberMaintenance
+	// Pool and Instances are set for a NodePool and an InstanceCatalog.
+	Pool      *NodePool
+	Instances *InstanceCatalog
 	// Body is the document of any other kind, content, as it was given.
 	Body json.RawMessage
 	// ResourceVersion and UID are what the document says it was read as.
@@ -64,6 +67,10 @@ func (d *Decoded) Typed() (value any, meta *metav1.ObjectMeta, spec any) {
 		return d.Catalog, &d.Catalog.ObjectMeta, &d.Catalog.Spec
 	case d.Maintenance != nil:
 		return d.Maintenance, &d.Maintenance.ObjectMeta, &d.Maintenance.Spec
+	case d.Pool != nil:
+		return d.Pool, &d.Pool.ObjectMeta, &d.Pool.Spec
+	case d.Instances != nil:
+		return d.Instances, &d.Instances.ObjectMeta, &d.Instances.Spec
 	}
 	return nil, nil, nil
 }
@@ -79,6 +86,8 @@ var knownKinds = map[string]string{
 	KindVersionCatalog:           GroupFlotilla,
 	KindMemberMaintenance:        GroupFlotilla,
 	KindGate:                     GroupFlotilla,
+	KindNodePool:                 GroupKarpenter,
+	KindInstanceCatalog:          GroupFlotilla,
 }
 
 // knownVersions are accepted of every known kind of a group; their shapes are the same.
@@ -86,6 +95,7 @@ var knownVersions = map[string][]string{
 	GroupPlacement: {"v1", "v1beta1"},
 	GroupCluster:   {"v1", "v1beta1"},
 	GroupFlotilla:  {"v1alpha1"},
+	GroupKarpenter: {"v1", "v1beta1"},
 }
 
 // Known reports whether documents of a kind are decoded strictly; all others are content.
@@ -160,6 +170,10 @@ func (r *reading) read() {
 		r.member()
 	case r.out.Object.Kind == KindClusterResourcePlacement, r.out.Object.Kind == KindResourcePlacement:
 		r.placement()
+	case r.out.Object.Kind == KindNodePool:
+		r.pool()
+	case r.out.Object.Kind == KindInstanceCatalog:
+		r.instances()
 	case knownKinds[r.out.Object.Kind] == GroupFlotilla:
 		r.upgrade()
 	default:
@@ -170,7 +184,11 @@ func (r *reading) read() {
 // foreign reports a kind of another group that bears a name of ours which others use too.
 func (r *reading) foreign() bool {
 	group, _ := splitAPIVersion(r.out.Object.APIVersion)
-	return r.out.Object.Kind == KindGate && group != GroupFlotilla
+	switch kind := r.out.Object.Kind; kind {
+	case KindGate, KindNodePool:
+		return group != knownKinds[kind]
+	}
+	return false
 }
 
 func textAt(n *node, key string) string {
@@ -213,18 +231,10 @@ func (r *reading) knownVersion() {
 	r.findings.add(at.child("apiVersion"), quote(r.out.Object.APIVersion), strings.Join(accepted, " or "), textNode(accepted[0]))
 }
 
-// PlannedOnly is what is expected in place of a NodePool or an InstanceCatalog that a hub is given.
-const PlannedOnly = "a kind that is applied: node pools are not carried out by this version; see what they would do with flotilla plan nodes -f FILE…"
-
-// supported refuses kinds of our groups that this build gives no meaning to, and node pools. The rest of such a
-// document is looked at as content is.
+// supported refuses kinds of our groups that this build gives no meaning to. The rest of such a document
+// is looked at as content is.
 func (r *reading) supported() {
 	group, _ := splitAPIVersion(r.out.Object.APIVersion)
-	if group == GroupKarpenter && r.out.Object.Kind == KindNodePool || group == GroupFlotilla && r.out.Object.Kind == KindInstanceCatalog {
-		var at *place
-		r.findings.add(at.child("kind"), quote(r.out.Object.Kind), PlannedOnly, nil)
-		return
-	}
 	if group != GroupPlacement && group != GroupCluster && group != GroupFlotilla || knownKinds[r.out.Object.Kind] != "" {
 		return
 	}

@@ -34,7 +34,7 @@ func TestVersionsAndKindsThatAreNotKnown(t *testing.T) {
 			`apiVersion: found "fleet.example.com/v1", expected cluster.kubernetes-fleet.io/v1 or cluster.kubernetes-fleet.io/v1beta1`,
 		}},
 		{"a kind of our groups that is not built", "apiVersion: placement.kubernetes-fleet.io/v1\nkind: ClusterResourceOverride\nmetadata: {name: a, labels: {tier: 1}}\n", []string{
-			`kind: found "ClusterResourceOverride", expected a kind that is supported: AutoUpgradeProfile, ClusterResourcePlacement, Gate, MemberCluster, MemberMaintenance, ResourcePlacement, UpdateRun, UpdateStrategy, VersionCatalog`,
+			`kind: found "ClusterResourceOverride", expected a kind that is supported: AutoUpgradeProfile, ClusterResourcePlacement, Gate, InstanceCatalog, MemberCluster, MemberMaintenance, NodePool, ResourcePlacement, UpdateRun, UpdateStrategy, VersionCatalog`,
 			`metadata.labels.tier: found number 1, expected a string, "1"`,
 		}},
 		{"a kind misspelt", "apiVersion: placement.kubernetes-fleet.io/v1\nkind: ClusterresourcePlacment\nmetadata: {name: a}\n", []string{
@@ -309,17 +309,30 @@ func TestRulesOfChanges(t *testing.T) {
 	}
 }
 
-// Node pools are decided about, not applied: kept as content they would seem to be obeyed.
-func TestNodePoolsAreNotContent(t *testing.T) {
-	for _, head := range []string{
-		`"apiVersion":"karpenter.sh/v1","kind":"NodePool"`, `"apiVersion":"karpenter.sh/v1beta1","kind":"NodePool"`,
-		`"apiVersion":"flotilla.io/v1alpha1","kind":"InstanceCatalog"`,
+// Node pools and catalogs are kinds of ours; NodeClaims, node classes and pools of other groups are content.
+func TestWhichKindsAroundNodesAreContent(t *testing.T) {
+	for head, content := range map[string]bool{
+		`"apiVersion":"karpenter.sh/v1","kind":"NodePool"`: false, `"apiVersion":"karpenter.sh/v1beta1","kind":"NodePool"`: false,
+		`"apiVersion":"flotilla.io/v1alpha1","kind":"InstanceCatalog"`: false, `"apiVersion":"karpenter.sh/v1","kind":"NodeClaim"`: true,
+		`"apiVersion":"karpenter.azure.com/v1beta1","kind":"AKSNodeClass"`: true, `"apiVersion":"karpenter.k8s.aws/v1","kind":"EC2NodeClass"`: true,
+		`"apiVersion":"example.com/v1","kind":"NodePool"`: true,
 	} {
-		_, faults := Decode([]byte("{" + head + `,"metadata":{"name":"a"},"spec":{}}`))
-		require.Len(t, faults, 1)
-		require.Equal(t, []string{"kind", PlannedOnly}, []string{faults[0].Path, faults[0].Expected})
+		spec := `{}`
+		if strings.Contains(head, KindInstanceCatalog) {
+			spec = `{"types":[]}`
+		}
+		d, faults := Decode([]byte("{" + head + `,"metadata":{"name":"a"},"spec":` + spec + `}`))
+		require.Empty(t, faults, head)
+		require.Equal(t, content, d.IsContent(), head)
+		require.Equal(t, !content, Known(d.Object.APIVersion, d.Object.Kind), head)
 	}
-	other, faults := Decode([]byte(`{"apiVersion":"example.com/v1","kind":"NodePool","metadata":{"name":"a"}}`))
-	require.Empty(t, faults)
-	require.True(t, other.IsContent())
+	for head, expected := range map[string]string{
+		`"apiVersion":"karpenter.sh/v2","kind":"NodePool"`:        "karpenter.sh/v1 or karpenter.sh/v1beta1",
+		`"apiVersion":"karpenter.sh/v1","kind":"InstanceCatalog"`: "flotilla.io/v1alpha1",
+		`"apiVersion":"flotilla.io/v1alpha1","kind":"NodePol"`:    "NodePool (did you mean that?)",
+	} {
+		_, faults := Decode([]byte("{" + head + `,"metadata":{"name":"a"},"spec":{"types":[]}}`))
+		require.NotEmpty(t, faults, head)
+		require.Equal(t, expected, faults[0].Expected)
+	}
 }

@@ -121,12 +121,16 @@ type NodeBackoff struct {
 // PoolRecord is the value of pool.<name>: the state of a pool over all its members.
 type PoolRecord struct {
 	Header
-	Pool    string       `json:"pool"`
-	Lint    []string     `json:"lint,omitempty"`
-	Members []PoolMember `json:"members,omitempty"`
+	Pool string `json:"pool"`
+	// UID is that of the NodePool, Deleting that its deletion was seen: only then do the Members tell the
+	// door what the deletion waits for.
+	UID      string       `json:"uid,omitempty"`
+	Deleting bool         `json:"deleting,omitempty"`
+	Lint     []string     `json:"lint,omitempty"`
+	Members  []PoolMember `json:"members,omitempty"`
 }
 
-// PoolMember is a pool on one member.
+// PoolMember is a pool on one member: those that have the pool, and those that have nodes of it still.
 type PoolMember struct {
 	Member     string `json:"member"`
 	Nodes      int    `json:"nodes"`
@@ -134,6 +138,8 @@ type PoolMember struct {
 	// Allowed is how many more nodes may be disrupted now, by reason; a reason without limit is
 	// absent.
 	Allowed map[string]int `json:"allowed,omitempty"`
+	// Unknown says why the nodes cannot be counted now, empty when they are.
+	Unknown string `json:"unknown,omitempty"`
 }
 
 // DisruptionCommand is the whole wanted set of disruptions of a member, on

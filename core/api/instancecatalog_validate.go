@@ -6,6 +6,7 @@ func validateCatalog(c *InstanceCatalog) findings {
 	var root *place
 	f := validateOutside(KindInstanceCatalog, &c.ObjectMeta)
 	f.subdomain(c.Name, root.in("metadata", "name"))
+	f.membersAnnotation(c.Annotations, root.in("metadata", "annotations"))
 	types := root.in("spec", "types")
 	seen := make(map[string]int)
 	for i := range c.Spec.Types {

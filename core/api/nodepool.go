@@ -1,6 +1,8 @@
 package api
 
 import (
+	"strings"
+
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -117,6 +119,23 @@ type NodeClassRef struct {
 	Name       string `json:"name"`
 }
 
+// Names reports whether the reference is to an object. What it leaves out, as v1beta1 may, fits any: of a
+// reference without kind, any kind of node class.
+func (r *NodeClassRef) Names(object ObjectRef) bool {
+	if r == nil || r.Name != object.Name || object.Namespace != "" {
+		return false
+	}
+	group, _ := splitAPIVersion(object.APIVersion)
+	wanted := r.Group
+	if wanted == "" {
+		wanted, _ = splitAPIVersion(r.APIVersion)
+	}
+	if r.Kind == "" && !strings.HasSuffix(object.Kind, "NodeClass") {
+		return false
+	}
+	return (wanted == "" || wanted == group) && (r.Kind == "" || r.Kind == object.Kind)
+}
+
 // NodeRequirement restricts a label of new nodes.
 type NodeRequirement struct {
 	Key      string   `json:"key"`
@@ -145,7 +164,7 @@ type PoolDisruption struct {
 	// ExpireAfter is the older place of spec.template.spec.expireAfter.
 	ExpireAfter string `json:"expireAfter,omitempty"`
 	// Budgets of nil mean one of 10%; an empty list means no limit.
-	Budgets []DisruptionBudget `json:"budgets,omitempty"`
+	Budgets []DisruptionBudget `json:"budgets,omitzero"`
 }
 
 // DisruptionBudget bounds how many nodes of a pool are disrupted at once.
@@ -156,7 +175,7 @@ type DisruptionBudget struct {
 	Schedule *string `json:"schedule,omitempty"`
 	Duration *string `json:"duration,omitempty"`
 	// Reasons the budget counts for; nil means all, an empty list none.
-	Reasons []string `json:"reasons,omitempty"`
+	Reasons []string `json:"reasons,omitzero"`
 	// TimeZone is the IANA name of the schedule's zone, UTC when empty (N13).
 	TimeZone string `json:"timeZone,omitempty"`
 }

@@ -14,7 +14,8 @@ func poolOf(t *testing.T, text string) (*NodePool, []string, Faults) {
 	t.Helper()
 	raw, err := yaml.YAMLToJSON([]byte(text))
 	require.NoError(t, err)
-	return DecodeNodePool(raw)
+	d, faults := Decode(raw)
+	return d.Pool, d.Notes, faults
 }
 
 const poolHead = "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: default}\n"
@@ -161,7 +162,8 @@ func TestInstanceCatalog(t *testing.T) {
 	decode := func(types string) (*InstanceCatalog, Faults) {
 		raw, err := yaml.YAMLToJSON([]byte("apiVersion: flotilla.io/v1alpha1\nkind: InstanceCatalog\nmetadata: {name: azure}\nspec: {types: " + types + "}"))
 		require.NoError(t, err)
-		return DecodeInstanceCatalog(raw)
+		d, faults := Decode(raw)
+		return d.Instances, faults
 	}
 	c, faults := decode(`[{name: d2, cpu: 2, memory: 8Gi, resources: {nvidia.com/gpu: 1}, offerings: [{zone: z-a, capacityType: spot, price: 0.031}, {zone: z-a, capacityType: on-demand, price: "0.096", available: false}]}]`)
 	require.Empty(t, faults)

@@ -42,11 +42,7 @@ func validateNodePool(p *NodePool) findings {
 }
 
 func (fs *findings) poolAnnotations(a map[string]string, at *place) {
-	if v, ok := a[AnnotationMembers]; ok {
-		if _, err := labels.Parse(v); err != nil {
-			fs.add(at.child(AnnotationMembers), quote(v), `a label selector, like "env=prod,region in (eastus, westus)"`, nil)
-		}
-	}
+	fs.membersAnnotation(a, at)
 	if v, ok := a[AnnotationExpiration]; ok {
 		fs.choice(v, at.child(AnnotationExpiration), ExpirationForceful, "Voluntary")
 	}
@@ -54,6 +50,17 @@ func (fs *findings) poolAnnotations(a map[string]string, at *place) {
 		if _, _, ok := FleetBudget(v); !ok {
 			fs.add(at.child(AnnotationFleetBudget), quote(v), `<name>=<number or percentage>, like "web=5" or "web=10%"`, nil)
 		}
+	}
+}
+
+// membersAnnotation checks the selector of the members that have a pool or buy from a catalog (N1).
+func (fs *findings) membersAnnotation(a map[string]string, at *place) {
+	v, ok := a[AnnotationMembers]
+	if !ok {
+		return
+	}
+	if _, err := labels.Parse(v); err != nil {
+		fs.add(at.child(AnnotationMembers), quote(v), `a label selector, like "env=prod,region in (eastus, westus)"`, nil)
 	}
 }
 

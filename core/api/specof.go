@@ -78,6 +78,24 @@ func (s *Spec) DecodeMaintenance() (*MemberMaintenance, error) {
 	return &m, nil
 }
 
+// DecodePool reads the NodePool that a spec holds, with the same precedence.
+func (s *Spec) DecodePool() (*NodePool, error) {
+	var p NodePool
+	if err := s.decodeInto(&p, &p.ObjectMeta); err != nil {
+		return nil, err
+	}
+	return &p, nil
+}
+
+// DecodeInstances reads the InstanceCatalog that a spec holds, with the same precedence.
+func (s *Spec) DecodeInstances() (*InstanceCatalog, error) {
+	var c InstanceCatalog
+	if err := s.decodeInto(&c, &c.ObjectMeta); err != nil {
+		return nil, err
+	}
+	return &c, nil
+}
+
 func (s *Spec) decodeInto(value any, meta *metav1.ObjectMeta) error {
 	if err := json.Unmarshal(s.Body, value); err != nil {
 		return fmt.Errorf("decoding %s: %w", s.Object, err)

@@ -173,19 +173,8 @@ func (fs *findings) annotations(annotations map[string]string, at *place) {
 
 // annotationNotes remarks on annotations of our group that nothing reads.
 func annotationNotes(annotations map[string]string) []string {
-	read := []string{AnnotationFailoverAfter, AnnotationAllowEvicted, AnnotationAgentLabels, AnnotationOwner, AnnotationDigest}
-	var notes []string
-	for _, key := range sortedKeys(annotations) {
-		if !strings.HasPrefix(key, GroupFlotilla+"/") || slices.Contains(read, key) {
-			continue
-		}
-		note := "metadata.annotations: nothing reads " + key
-		if near := Nearest(key, read); near != "" {
-			note += "; did you mean " + near + "?"
-		}
-		notes = append(notes, note)
-	}
-	return notes
+	return unreadAnnotations(annotations,
+		AnnotationFailoverAfter, AnnotationAllowEvicted, AnnotationAgentLabels, AnnotationOwner, AnnotationDigest)
 }
 
 // choice checks a field that takes one of a few words, "" standing for its default.

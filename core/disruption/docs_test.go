@@ -48,17 +48,17 @@ func TestGuideExamples(t *testing.T) {
 	budgets := "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: a}\nspec:\n  disruption:\n    " + strings.ReplaceAll(blocks[0][1], "\n", "\n    ")
 	raw, err := yaml.YAMLToJSON([]byte(budgets))
 	require.NoError(t, err)
-	pool, notes, faults := api.DecodeNodePool(raw)
+	decoded, faults := api.Decode(raw)
 	require.Empty(t, faults)
-	require.Empty(t, notes)
+	require.Empty(t, decoded.Notes)
 	saturday := at(21, 0, 0)
-	parsed := ParseBudgets(pool.Spec.Budgets(), time.LoadLocation)
+	parsed := ParseBudgets(decoded.Pool.Spec.Budgets(), time.LoadLocation)
 	require.Equal(t, []int{0, 5, 5, 0}, []int{
 		parsed.Limit(saturday.Add(-1), 10, api.ReasonEmpty, Rules{}), parsed.Limit(saturday, 10, api.ReasonEmpty, Rules{}),
 		parsed.Limit(at(22, 23, 59), 10, api.ReasonEmpty, Rules{}), parsed.Limit(at(23, 0, 0), 10, api.ReasonEmpty, Rules{}),
 	})
 	raw, err = yaml.YAMLToJSON([]byte(blocks[1][1]))
 	require.NoError(t, err)
-	_, faults = api.DecodeInstanceCatalog(raw)
+	_, faults = api.Decode(raw)
 	require.Empty(t, faults)
 }

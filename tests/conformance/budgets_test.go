@@ -139,7 +139,7 @@ func (c *budgetCase) doorAccepts(t *testing.T) bool {
 		"spec": map[string]any{"disruption": c.Disruption},
 	})
 	require.NoError(t, err)
-	_, _, faults := api.DecodeNodePool(raw)
+	_, faults := api.Decode(raw)
 	return len(faults) == 0
 }
 

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"slices"
 	"strconv"
 	"strings"
 
@@ -26,9 +25,6 @@ func describeFaults(err error, documents []document, s *source, applying bool) e
 	}
 	if f.Next == hubsNext {
 		f.Next = s.command("correct")
-	}
-	if slices.ContainsFunc(f.Faults, func(fault api.Fault) bool { return fault.Expected == api.PlannedOnly }) {
-		f.Next = s.command("plan nodes")
 	}
 	return f
 }

@@ -76,22 +76,19 @@ func (f *nodeFiles) fault(d *document, path, found, expected string) {
 }
 
 func (f *nodeFiles) add(d *document) {
-	switch d.ref.Kind {
-	case api.KindNodePool:
-		pool, notes, faults := api.DecodeNodePool(d.body)
-		if f.located(d, faults) {
-			f.pools = append(f.pools, pool)
-			f.notePool(pool, notes)
-		}
-	case api.KindInstanceCatalog:
-		catalog, faults := api.DecodeInstanceCatalog(d.body)
-		switch {
-		case !f.located(d, faults):
-		case f.catalog != nil:
-			f.fault(d, "kind", "a second InstanceCatalog", "one in all, with every type")
-		default:
-			f.catalog = catalog
-		}
+	decoded, faults := api.Decoded{}, api.Faults(nil)
+	if d.ref.Kind == api.KindNodePool || d.ref.Kind == api.KindInstanceCatalog {
+		decoded, faults = api.Decode(d.body)
+	}
+	switch {
+	case !f.located(d, faults):
+	case decoded.Pool != nil:
+		f.pools = append(f.pools, decoded.Pool)
+		f.notePool(decoded.Pool, decoded.Notes)
+	case decoded.Instances != nil && f.catalog != nil:
+		f.fault(d, "kind", "a second InstanceCatalog", "one in all, with every type")
+	case decoded.Instances != nil:
+		f.catalog = decoded.Instances
 	default:
 		f.addKubernetes(d)
 	}
