@@ -22,10 +22,10 @@ type Nodes interface {
 	// change gets a copy of the newest, and anything else it changes is ignored. A node that is being
 	// deleted leaves with its last finalizer. IsNotFound when there is none.
 	UpdateNode(ctx context.Context, name string, change func(*corev1.Node)) error
-	// Evict asks for a pod to be evicted, with its own grace period. IsTooManyRequests when a
-	// PodDisruptionBudget, named in the error, does not allow it now; an error of the server when more
-	// than one covers the pod; IsNotFound; IsConflict when the name belongs to another uid. A pod that
-	// is being deleted is no error.
+	// Evict asks for a pod to be evicted, with its own grace period. IsTooManyRequests when
+	// PodDisruptionBudgets, named in the error, do not allow it now: one that has nothing left, or two
+	// that cover the pod. IsNotFound; IsConflict when the name belongs to another uid. A pod that is
+	// being deleted already is no error.
 	Evict(ctx context.Context, pod PodRef) error
 	// DeletePod deletes a pod whatever its budgets say. A grace below 0 is the pod's own; a pod that is
 	// being deleted already has its grace shortened, never extended.

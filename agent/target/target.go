@@ -103,6 +103,13 @@ type Node struct {
 	Image string
 	// NotReady is set while its condition Ready is not True.
 	NotReady bool
+
+	// NodePool is the karpenter.sh NodePool it was made for, empty when it is not managed; CapacityType
+	// is spot, on-demand or reserved. With Labels, Annotations and Taints they say how a node in memory
+	// is made; Survey shows what became of them, Nodes does not.
+	NodePool, CapacityType string
+	Labels, Annotations    map[string]string
+	Taints                 []corev1.Taint
 }
 
 // Budget is one pod disruption budget as its controller last judged it.
