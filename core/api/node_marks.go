@@ -12,6 +12,12 @@ const (
 	// AnnotationAwaitedResources are the extended resources, separated by commas, that must be there
 	// before the node counts as initialized.
 	AnnotationAwaitedResources = "flotilla.io/awaited-resources"
+	// AnnotationExpireAfter and AnnotationTerminationGracePeriod are those of the pool when the node was
+	// made, as duration text; the first may be Never.
+	AnnotationExpireAfter            = "flotilla.io/expire-after"
+	AnnotationTerminationGracePeriod = "flotilla.io/termination-grace-period"
+	// AnnotationInstanceTerminating is "true" once the provider was asked to take the machine away.
+	AnnotationInstanceTerminating = "flotilla.io/instance-terminating"
 )
 
 // TaintUnregistered keeps pods from nodes that nobody has looked at yet; registering a node takes it off.

@@ -40,6 +40,8 @@ func ObserveNode(n *corev1.Node, pods []*corev1.Pod, volumes *Volumes, attach ma
 		Taints: slices.Clone(n.Spec.Taints), Capacity: Amounts(n.Status.Capacity), Allocatable: Amounts(n.Status.Allocatable),
 		Created: n.CreationTimestamp, Managed: pooled || finalized, Deleting: n.DeletionTimestamp != nil,
 		Initialized: n.Labels[api.LabelInitialized] == "true", AttachLimits: attach,
+		ExpireAfter: n.Annotations[api.AnnotationExpireAfter], TerminationGracePeriod: n.Annotations[api.AnnotationTerminationGracePeriod],
+		InstanceTerminating: n.Annotations[api.AnnotationInstanceTerminating] == "true",
 	}
 	if n.Spec.Unschedulable && !slices.ContainsFunc(s.Taints, func(t corev1.Taint) bool { return t.Key == corev1.TaintNodeUnschedulable }) {
 		s.Taints = append(s.Taints, corev1.Taint{Key: corev1.TaintNodeUnschedulable, Effect: corev1.TaintEffectNoSchedule})

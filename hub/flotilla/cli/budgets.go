@@ -71,7 +71,7 @@ func (a *app) budgets(o *budgetsOptions) error {
 	if err != nil {
 		return err
 	}
-	if len(f.nodes) == 0 {
+	if len(f.Nodes) == 0 {
 		f.notes = append(f.notes, "the files hold no Node: percentages are of 0 nodes")
 	}
 	r := reportBudgets(s)

@@ -7,28 +7,19 @@ import (
 	"slices"
 	"strings"
 
-	appsv1 "k8s.io/api/apps/v1"
-	corev1 "k8s.io/api/core/v1"
-	policyv1 "k8s.io/api/policy/v1"
-	storagev1 "k8s.io/api/storage/v1"
-
 	"flotilla/core/api"
 	"flotilla/core/disruption"
 )
 
 // nodeFiles are the documents of one member that decisions about its nodes read.
 type nodeFiles struct {
-	pools     []*api.NodePool
-	catalog   *api.InstanceCatalog
-	nodes     []*corev1.Node
-	pods      []*corev1.Pod
-	inventory api.NodeInventory
-	volumes   disruption.Volumes
-	attach    map[string]map[string]int // by node and driver
-	rest      []document                // of other kinds, node classes among them
-	notes     []string
-	faults    api.Faults
-	seen      map[api.ObjectRef]string // where each object stands
+	pools   []*api.NodePool
+	catalog *api.InstanceCatalog
+	disruption.Listing
+	rest   []document // of other kinds, node classes among them
+	notes  []string
+	faults api.Faults
+	seen   map[api.ObjectRef]string // where each object stands
 }
 
 // readNodeFiles reads files about one member. All faults come back at once.
@@ -37,12 +28,7 @@ func (a *app) readNodeFiles(s *source) (*nodeFiles, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &nodeFiles{
-		volumes: disruption.Volumes{
-			Claims: map[string]*corev1.PersistentVolumeClaim{}, Volumes: map[string]*corev1.PersistentVolume{}, Classes: map[string]*storagev1.StorageClass{},
-		},
-		attach: map[string]map[string]int{}, seen: map[api.ObjectRef]string{},
-	}
+	f := &nodeFiles{seen: map[api.ObjectRef]string{}}
 	for i := range documents {
 		if d := &documents[i]; f.first(d) {
 			f.add(d)
@@ -116,24 +102,15 @@ func (f *nodeFiles) notePool(p *api.NodePool, notes []string) {
 func (f *nodeFiles) addKubernetes(d *document) {
 	switch d.ref.APIVersion + "/" + d.ref.Kind {
 	case "v1/Node":
-		f.nodes = kept(f, d, f.nodes)
+		f.Nodes = kept(f, d, f.Nodes)
 	case "v1/Pod":
-		f.pods = kept(f, d, f.pods)
+		f.Pods = kept(f, d, f.Pods)
 	case "v1/Namespace":
-		for _, n := range kept(f, d, []*corev1.Namespace(nil)) {
-			if f.inventory.Namespaces == nil {
-				f.inventory.Namespaces = map[string]map[string]string{}
-			}
-			f.inventory.Namespaces[n.Name] = n.Labels
-		}
+		f.Namespaces = kept(f, d, f.Namespaces)
 	case "policy/v1/PodDisruptionBudget":
-		for _, b := range kept(f, d, []*policyv1.PodDisruptionBudget(nil)) {
-			f.inventory.Budgets = append(f.inventory.Budgets, disruption.ObserveBudget(b))
-		}
+		f.Budgets = kept(f, d, f.Budgets)
 	case "apps/v1/DaemonSet":
-		for _, s := range kept(f, d, []*appsv1.DaemonSet(nil)) {
-			f.inventory.DaemonSets = append(f.inventory.DaemonSets, observeDaemonSet(s))
-		}
+		f.DaemonSets = kept(f, d, f.DaemonSets)
 	default:
 		f.addStorage(d)
 	}
@@ -142,21 +119,13 @@ func (f *nodeFiles) addKubernetes(d *document) {
 func (f *nodeFiles) addStorage(d *document) {
 	switch d.ref.APIVersion + "/" + d.ref.Kind {
 	case "v1/PersistentVolumeClaim":
-		for _, c := range kept(f, d, []*corev1.PersistentVolumeClaim(nil)) {
-			f.volumes.Claims[c.Namespace+"/"+c.Name] = c
-		}
+		f.Claims = kept(f, d, f.Claims)
 	case "v1/PersistentVolume":
-		for _, v := range kept(f, d, []*corev1.PersistentVolume(nil)) {
-			f.volumes.Volumes[v.Name] = v
-		}
+		f.Volumes = kept(f, d, f.Volumes)
 	case "storage.k8s.io/v1/StorageClass":
-		for _, c := range kept(f, d, []*storagev1.StorageClass(nil)) {
-			f.volumes.Classes[c.Name] = c
-		}
+		f.Classes = kept(f, d, f.Classes)
 	case "storage.k8s.io/v1/CSINode":
-		for _, n := range kept(f, d, []*storagev1.CSINode(nil)) {
-			f.attach[n.Name] = attachLimits(n)
-		}
+		f.CSINodes = kept(f, d, f.CSINodes)
 	default:
 		f.rest = append(f.rest, *d)
 	}
@@ -179,22 +148,4 @@ func kept[T any](f *nodeFiles, d *document, to []*T) []*T {
 		return to
 	}
 	return append(to, value)
-}
-
-func observeDaemonSet(s *appsv1.DaemonSet) api.DaemonSetState {
-	pod := &corev1.Pod{ObjectMeta: s.Spec.Template.ObjectMeta, Spec: s.Spec.Template.Spec}
-	pod.Namespace, pod.Name = s.Namespace, s.Name
-	state := disruption.ObservePod(pod, nil)
-	state.Owner, state.OwnerName = s.Kind, s.Name
-	return api.DaemonSetState{Namespace: s.Namespace, Name: s.Name, Pod: state}
-}
-
-func attachLimits(n *storagev1.CSINode) map[string]int {
-	limits := map[string]int{}
-	for _, d := range n.Spec.Drivers {
-		if d.Allocatable != nil && d.Allocatable.Count != nil {
-			limits[d.Name] = int(*d.Allocatable.Count)
-		}
-	}
-	return limits
 }

@@ -76,9 +76,10 @@ spec: {image: i}
 	require.True(t, ok)
 	require.Equal(t, map[string]int{"disk": 4}, n.AttachLimits)
 	require.Equal(t, "h1", n.Pods[0].Volumes[0].ID)
-	require.Equal(t, map[string]map[string]string{"d": {"team": "t"}}, f.inventory.Namespaces)
-	require.Equal(t, "DaemonSet", f.inventory.DaemonSets[0].Pod.Owner)
-	require.Equal(t, int64(50), f.inventory.DaemonSets[0].Pod.Requests["cpu"])
+	inventory := disruption.Observe(&f.Listing).Inventory
+	require.Equal(t, map[string]map[string]string{"d": {"team": "t"}}, inventory.Namespaces)
+	require.Equal(t, "DaemonSet", inventory.DaemonSets[0].Pod.Owner)
+	require.Equal(t, int64(50), inventory.DaemonSets[0].Pod.Requests["cpu"])
 	require.NotEmpty(t, s.Pools[0].Template().ClassHash)
 	require.Equal(t, map[string]int{"all": 1}, s.FleetAllowed)
 	require.Len(t, f.notes, 2, "the selector of members, and the fleet-wide budget: %v", f.notes)
@@ -93,8 +94,9 @@ spec: {volumes: [{name: v, persistentVolumeClaim: {claimName: c1}}]}
 status: {conditions: [{type: PodScheduled, status: "False", reason: Unschedulable}]}
 `, "apiVersion: v1\nkind: Service\nmetadata: {name: s}\n")
 	require.Empty(t, s.Pools[0].Template().ClassHash)
-	require.Len(t, f.inventory.Pending, 1)
-	require.Empty(t, f.inventory.Pending[0].Volumes, "unknown claims restrict nothing")
+	inventory := disruption.Observe(&f.Listing).Inventory
+	require.Len(t, inventory.Pending, 1)
+	require.Empty(t, inventory.Pending[0].Volumes, "unknown claims restrict nothing")
 	f.noteAbsent()
 	notes := strings.Join(f.notes, "\n")
 	for _, want := range []string{"1 of v1 Service", "no InstanceCatalog", "no PodDisruptionBudget", "no DaemonSet", "no PersistentVolumeClaim"} {

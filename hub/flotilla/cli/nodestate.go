@@ -68,30 +68,14 @@ func (f *nodeFiles) noteRest() {
 
 // observe fills a cluster with nodes, their pods, and what is beside them.
 func (f *nodeFiles) observe(c *disruption.Cluster) {
-	var volumes *disruption.Volumes
-	if len(f.volumes.Claims) > 0 {
-		volumes = &f.volumes
+	f.ClaimsUnknown = len(f.Claims) == 0
+	seen := disruption.Observe(&f.Listing)
+	for i := range seen.Nodes {
+		c.Set(&seen.Nodes[i])
 	}
-	on := map[string][]*corev1.Pod{}
-	for _, p := range f.pods {
-		switch {
-		case p.Spec.NodeName != "":
-			on[p.Spec.NodeName] = append(on[p.Spec.NodeName], p)
-		case disruption.Provisionable(p):
-			f.inventory.Pending = append(f.inventory.Pending, disruption.ObservePod(p, volumes))
-		}
-	}
-	slices.SortFunc(f.inventory.Pending, func(a, b api.PodState) int {
-		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
-	})
-	for _, n := range f.nodes {
-		state := disruption.ObserveNode(n, on[n.Name], volumes, f.attach[n.Name])
-		delete(on, n.Name)
-		c.Set(&state)
-	}
-	c.SetInventory(&f.inventory)
-	for _, name := range slices.Sorted(maps.Keys(on)) {
-		f.notes = append(f.notes, fmt.Sprintf("not looked at: %d pods of node %s, which the files do not hold", len(on[name]), name))
+	c.SetInventory(&seen.Inventory)
+	for _, name := range slices.Sorted(maps.Keys(seen.Strays)) {
+		f.notes = append(f.notes, fmt.Sprintf("not looked at: %d pods of node %s, which the files do not hold", seen.Strays[name], name))
 	}
 }
 
@@ -124,12 +108,12 @@ func (f *nodeFiles) noteAbsent() {
 			f.notes = append(f.notes, text)
 		}
 	}
-	claims := slices.ContainsFunc(f.pods, func(p *corev1.Pod) bool {
+	claims := slices.ContainsFunc(f.Pods, func(p *corev1.Pod) bool {
 		return slices.ContainsFunc(p.Spec.Volumes, func(v corev1.Volume) bool { return v.PersistentVolumeClaim != nil || v.Ephemeral != nil })
 	})
 	absent(f.catalog == nil, "the files hold no InstanceCatalog: no node has a price, and none can be replaced")
-	absent(len(f.pods) == 0, "the files hold no Pod: every node is taken to be empty")
-	absent(len(f.pods) > 0 && len(f.inventory.Budgets) == 0, "the files hold no PodDisruptionBudget: none is taken to protect pods")
-	absent(len(f.pods) > 0 && len(f.inventory.DaemonSets) == 0, "the files hold no DaemonSet: new nodes are taken to carry none")
-	absent(claims && len(f.volumes.Claims) == 0, "the files hold no PersistentVolumeClaim: volumes are taken to restrict nothing")
+	absent(len(f.Pods) == 0, "the files hold no Pod: every node is taken to be empty")
+	absent(len(f.Pods) > 0 && len(f.Budgets) == 0, "the files hold no PodDisruptionBudget: none is taken to protect pods")
+	absent(len(f.Pods) > 0 && len(f.DaemonSets) == 0, "the files hold no DaemonSet: new nodes are taken to carry none")
+	absent(claims && len(f.Claims) == 0, "the files hold no PersistentVolumeClaim: volumes are taken to restrict nothing")
 }

@@ -54,7 +54,7 @@ func (a *app) planNodes(o *planNodesOptions, named []string) error {
 	if err != nil {
 		return err
 	}
-	if len(f.nodes) == 0 {
+	if len(f.Nodes) == 0 {
 		return refusedf("the files hold no Node; kubectl get nodes,pods,pdb,daemonsets -A -o yaml prints what is wanted")
 	}
 	f.noteAbsent()
