@@ -172,10 +172,10 @@ func (a *AgentConn) Content(ctx context.Context, digest string) ([]byte, error) 
 	return getContent(ctx, a.conn, digest)
 }
 
-// OnHint calls f, on a goroutine of the connection, when a newer command is announced. Hints may be
-// lost, doubled or forged: f must only look at the stored command.
-func (a *AgentConn) OnHint(f func(kind string, sequence uint64)) error {
-	_, err := a.conn.NC.Subscribe(a.conn.Fleet.Hint(a.member, "*"), func(m *nats.Msg) {
+// OnHint calls f, on a goroutine of the connection, when a newer command is announced, until the returned
+// function is called. Hints may be lost, doubled or forged: f must only look at the stored command.
+func (a *AgentConn) OnHint(f func(kind string, sequence uint64)) (cancel func(), err error) {
+	subscription, err := a.conn.NC.Subscribe(a.conn.Fleet.Hint(a.member, "*"), func(m *nats.Msg) {
 		_, kind, ok := a.conn.Fleet.ParseHint(m.Subject)
 		sequence, err := strconv.ParseUint(m.Header.Get(headerSequence), 10, 64)
 		if !ok || err != nil {
@@ -185,9 +185,9 @@ func (a *AgentConn) OnHint(f func(kind string, sequence uint64)) error {
 		f(kind, sequence)
 	})
 	if err != nil {
-		return fmt.Errorf("subscribing to hints: %w", err)
+		return nil, fmt.Errorf("subscribing to hints: %w", err)
 	}
-	return nil
+	return func() { _ = subscription.Unsubscribe() }, nil // else the connection is closed, and hears nothing either
 }
 
 // IsDisconnected says that an error only means that the server cannot be reached now.

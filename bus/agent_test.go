@@ -56,13 +56,15 @@ func TestACommandReachesItsAgent(t *testing.T) {
 	agent := server.Agent(t, "berlin")
 	other := server.Agent(t, "paris")
 	hints, others := make(chan uint64, 8), make(chan uint64, 8)
-	require.NoError(t, agent.OnHint(func(kind string, sequence uint64) {
+	_, err := agent.OnHint(func(kind string, sequence uint64) {
 		if kind == subjects.CommandPlacement {
 			hints <- sequence
 		}
-	}))
-	require.NoError(t, other.OnHint(func(_ string, sequence uint64) { others <- sequence }))
-	_, _, err := agent.Command(bustest.Context(t), subjects.CommandPlacement)
+	})
+	require.NoError(t, err)
+	_, err = other.OnHint(func(_ string, sequence uint64) { others <- sequence })
+	require.NoError(t, err)
+	_, _, err = agent.Command(bustest.Context(t), subjects.CommandPlacement)
 	require.ErrorIs(t, err, bus.ErrNotFound)
 
 	head := bus.CommandHead{Member: "berlin", Kind: subjects.CommandPlacement, Digest: "d1", Order: api.Order{Epoch: 1, Term: 2, Generation: 3}}

@@ -39,6 +39,12 @@ func (u *Upgrader) execute(ctx context.Context) {
 	}
 }
 
+// firstWait and mostWait bound the delay between two looks at what is not as it should be.
+const (
+	firstWait = 20 * time.Millisecond
+	mostWait  = 2 * time.Second
+)
+
 func pause(ctx context.Context, d time.Duration) {
 	select {
 	case <-ctx.Done():

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -57,13 +56,10 @@ type Options struct {
 	// windows, long term support.
 	Facts  api.MemberInventory
 	Checks Checks
-	// PollEvery is how often the command is read without being hinted, 3 min when 0.
+	// PollEvery is how often the command is read without being hinted, as bus.PursuitOptions.Every.
 	PollEvery time.Duration
 	Log       zerolog.Logger
 }
-
-// defaultPoll is how often the command is read without a hint.
-const defaultPoll = 3 * time.Minute
 
 // Upgrader carries out operations. Make it with New, run it once.
 type Upgrader struct {
@@ -72,9 +68,8 @@ type Upgrader struct {
 	reporter  *reporter
 	inventory *inventory
 
-	nudges chan struct{} // for follow
-	work   chan struct{} // for execute
-	hinted atomic.Uint64
+	commands *bus.Pursuit
+	work     chan struct{} // for execute
 
 	mu      sync.Mutex
 	trouble string
@@ -82,15 +77,13 @@ type Upgrader struct {
 
 // New opens the folder of the data directory and goes on with what it finds there.
 func New(o Options) (*Upgrader, error) {
-	if o.PollEvery <= 0 {
-		o.PollEvery = defaultPoll
-	}
 	o.Checks.fill()
 	l, err := openLedger(filepath.Join(o.Data, "upgrades"), o.Member)
 	if err != nil {
 		return nil, fmt.Errorf("%w; move the folder away only when no upgrade of member %s runs", err, o.Member)
 	}
-	u := &Upgrader{o: o, ledger: l, nudges: make(chan struct{}, 1), work: make(chan struct{}, 1)}
+	u := &Upgrader{o: o, ledger: l, work: make(chan struct{}, 1)}
+	u.commands = bus.NewPursuit(bus.PursuitOptions{Hub: o.Hub, Kind: subjects.CommandUpgrade, Every: o.PollEvery, Take: u.take})
 	u.reporter = newReporter(o.Hub, o.Log)
 	u.inventory = newInventory(&u.o, l)
 	return u, nil
@@ -99,20 +92,21 @@ func New(o Options) (*Upgrader, error) {
 // Run works until ctx ends. An operation that runs then is left to its driver.
 func (u *Upgrader) Run(ctx context.Context) error {
 	defer u.o.Hub.OnConnect(func() {
-		wake(u.nudges)
 		wake(u.reporter.wake)
 		u.inventory.refresh(true)
 	})()
-	if err := u.o.Hub.OnHint(u.hint); err != nil {
-		return fmt.Errorf("subscribing to hints: %w", err)
-	}
+	var failed error
 	var running sync.WaitGroup
-	running.Go(func() { u.follow(ctx) })
+	ctx, cancel := context.WithCancel(ctx)
+	running.Go(func() {
+		defer cancel()
+		failed = u.commands.Run(ctx)
+	})
 	running.Go(func() { u.execute(ctx) })
 	running.Go(func() { u.reporter.run(ctx) })
 	running.Go(func() { u.inventory.run(ctx) })
 	running.Wait()
-	return nil
+	return failed
 }
 
 // Trouble says why the hub's newest upgrade command is not followed, empty when it is.
@@ -134,20 +128,6 @@ func (u *Upgrader) Running() string {
 		return r.Operation.ID
 	}
 	return ""
-}
-
-// hint notes that a command with that sequence was announced.
-func (u *Upgrader) hint(kind string, sequence uint64) {
-	if kind != subjects.CommandUpgrade {
-		return
-	}
-	for {
-		known := u.hinted.Load()
-		if sequence <= known || u.hinted.CompareAndSwap(known, sequence) {
-			break
-		}
-	}
-	wake(u.nudges)
 }
 
 // wake makes the reader of a channel of capacity 1 look once more, soon.

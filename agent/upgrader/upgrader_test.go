@@ -336,8 +336,9 @@ func TestCommandsThatAreNotFollowed(t *testing.T) {
 		return nil
 	})
 	h.commandAt(api.Order{Epoch: 1, Term: 4, Generation: 9}, op)
-	_, err := a.u.read(t.Context())
+	body, sequence, err := a.u.o.Hub.Command(t.Context(), subjects.CommandUpgrade)
 	require.NoError(t, err)
+	a.u.take(t.Context(), body, sequence)
 	_, asked := a.u.ledger.wanted()
 	require.False(t, asked)
 	late := full(2)

@@ -82,7 +82,7 @@ func (w *Worker) hold(ctx context.Context, owner apply.Owner, e api.IndexEntry, 
 	manifests, err := w.shelf.manifests(ctx, e.Placement, e.Work)
 	if err != nil {
 		if errors.Is(err, errNotYet) {
-			w.nudge()
+			w.commands.Look()
 		}
 		return retrying, err
 	}

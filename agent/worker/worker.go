@@ -7,7 +7,6 @@ import (
 	"math/rand/v2"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -37,8 +36,7 @@ type Options struct {
 	Target Objects
 	// Data is the directory that the worker keeps its memory in; one worker a directory.
 	Data string
-	// PollEvery is how often the index is read without being hinted, 3 min when 0; up to a quarter is
-	// taken off at random.
+	// PollEvery is how often the index is read without being hinted, as bus.PursuitOptions.Every.
 	PollEvery time.Duration
 	// Workers is how many placements are worked on at once, 4 when 0.
 	Workers int
@@ -66,8 +64,7 @@ type Worker struct {
 	pace   *pace
 	queue  *loop.Queue
 
-	nudges    chan struct{}
-	hinted    atomic.Uint64
+	commands  *bus.Pursuit
 	blankOnce sync.Once
 
 	mu       sync.Mutex
@@ -77,9 +74,6 @@ type Worker struct {
 
 // New opens the data directory and goes on with what it finds there.
 func New(o Options) (*Worker, error) {
-	if o.PollEvery <= 0 {
-		o.PollEvery = 3 * time.Minute
-	}
 	if o.Workers <= 0 {
 		o.Workers = 4
 	}
@@ -97,9 +91,9 @@ func New(o Options) (*Worker, error) {
 	}
 	w := &Worker{
 		o: o, store: s, index: x, ledger: l,
-		shelf:  &shelf{store: s, hub: o.Hub, read: map[string]readWork{}},
-		nudges: make(chan struct{}, 1),
+		shelf: &shelf{store: s, hub: o.Hub, read: map[string]readWork{}},
 	}
+	w.commands = w.pursuit()
 	w.queue = loop.New(loop.Options{Workers: o.Workers, Failed: func(key string, err error, delay time.Duration) {
 		o.Log.Warn().Err(err).Str("placement", key).Dur("again", delay).Msg("looking at a placement")
 	}})
@@ -114,24 +108,23 @@ func (w *Worker) Run(ctx context.Context) error {
 		idle = polledIdle
 	}
 	w.pace = newPace(idle)
-	defer w.o.Hub.OnConnect(func() {
-		w.nudge()
-		w.tellAgain()
-	})()
-	if err := w.o.Hub.OnHint(w.hint); err != nil {
-		return errors.Join(fmt.Errorf("subscribing to hints: %w", err), w.store.close())
-	}
+	defer w.o.Hub.OnConnect(w.tellAgain)()
 	for _, placement := range w.index.placements() {
 		w.queue.Add(placement)
 	}
 	w.survey(ctx)
 	w.housekeep(ctx)
+	var failed error
 	var running sync.WaitGroup
-	running.Go(func() { w.follow(ctx) })
+	ctx, cancel := context.WithCancel(ctx)
+	running.Go(func() {
+		defer cancel()
+		failed = w.commands.Run(ctx)
+	})
 	running.Go(func() { w.watch(ctx, changes) })
 	running.Go(func() { w.queue.Run(ctx, w.reconcile) })
 	running.Wait()
-	return errors.Join(w.store.flush(), w.store.close())
+	return errors.Join(failed, w.store.flush(), w.store.close())
 }
 
 // tellSpread is over how long results that the hub had already are told again after a reconnect, so that

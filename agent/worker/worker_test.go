@@ -175,12 +175,7 @@ func TestForgedMessagesAreNotActedOn(t *testing.T) {
 		require.NoError(t, h.store.Conn.NC.PublishMsg(message))
 	}
 	require.NoError(t, h.store.Conn.NC.Flush())
-	bustest.Eventually(t, func() error {
-		if w.hinted.Load() == 0 {
-			return fmt.Errorf("the forged hint did not arrive")
-		}
-		return nil
-	})
+	// What the server has is delivered before the hint of a command that is published later.
 	h.command(h.entry("web", 2, shop, other))
 	h.expect("web", func(r api.PlacementResult) bool { return r.Generation == 2 && r.Available == yes })
 	require.NotNil(t, live(m, config))

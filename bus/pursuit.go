@@ -1,0 +1,161 @@
+package bus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	// pursuitPatience is how long a hint is followed whose command does not show up: it may be forged.
+	pursuitPatience = 30 * time.Second
+	// pursuitFirst and pursuitMost bound the delay between two reads of one chase.
+	pursuitFirst = 20 * time.Millisecond
+	pursuitMost  = 2 * time.Second
+	// pursuitEvery is how often a command is read without a hint.
+	pursuitEvery = 3 * time.Minute
+)
+
+// PursuitOptions say which command of a member is followed. Hub, Kind and Take are needed. The
+// functions are called one at a time, on the goroutine of Run.
+type PursuitOptions struct {
+	Hub *AgentConn
+	// Kind is one of subjects.CommandKinds.
+	Kind string
+	// Every is how often the command is read without being hinted, 3 min when 0; up to a quarter is
+	// taken off at random.
+	Every time.Duration
+	// Take is given the stored command each time it was read: the same one many times, and an older one
+	// when the broker lost its last writes.
+	Take func(ctx context.Context, body []byte, sequence uint64)
+	// None is called each time the hub has no such command; nil is not.
+	None func()
+	// Idle is called when nothing was heard for Every, before the command is read again; nil is not.
+	Idle func(ctx context.Context)
+}
+
+// Pursuit keeps an agent up with one kind of its commands: it reads the stored one when Run begins, when
+// the connection comes up, when a newer one is announced, and every few minutes. What is announced is
+// only a reason to look: reading goes on, with back-off, until the stored sequence has come to it or half
+// a minute went by.
+type Pursuit struct {
+	o        PursuitOptions
+	patience time.Duration
+	nudges   chan struct{}
+	hinted   atomic.Uint64
+}
+
+// NewPursuit returns a pursuit; Run it once.
+func NewPursuit(o PursuitOptions) *Pursuit {
+	if o.Every <= 0 {
+		o.Every = pursuitEvery
+	}
+	if o.None == nil {
+		o.None = func() {}
+	}
+	if o.Idle == nil {
+		o.Idle = func(context.Context) {}
+	}
+	return &Pursuit{o: o, patience: pursuitPatience, nudges: make(chan struct{}, 1)}
+}
+
+// Look makes Run read the command once more, soon. It does not block.
+func (p *Pursuit) Look() {
+	select {
+	case p.nudges <- struct{}{}:
+	default:
+	}
+}
+
+// Run follows the command until ctx ends. The error says that hints cannot be heard.
+func (p *Pursuit) Run(ctx context.Context) error {
+	deaf, err := p.o.Hub.OnHint(p.hint)
+	if err != nil {
+		return fmt.Errorf("following command %s: %w", p.o.Kind, err)
+	}
+	defer deaf()
+	defer p.o.Hub.OnConnect(p.Look)()
+	for {
+		p.catchUp(ctx)
+		idle := time.NewTimer(p.o.Every - time.Duration(rand.Float64()*float64(p.o.Every)/4))
+		select {
+		case <-ctx.Done():
+			idle.Stop()
+			return nil
+		case <-p.nudges:
+			idle.Stop()
+		case <-idle.C:
+			p.o.Idle(ctx)
+		}
+	}
+}
+
+// hint notes that a command with that sequence was announced.
+func (p *Pursuit) hint(kind string, sequence uint64) {
+	if kind != p.o.Kind {
+		return
+	}
+	for {
+		known := p.hinted.Load()
+		if sequence <= known || p.hinted.CompareAndSwap(known, sequence) {
+			break
+		}
+	}
+	p.Look()
+}
+
+// catchUp reads the command until the stored one is at least as new as the newest hint.
+func (p *Pursuit) catchUp(ctx context.Context) {
+	until := time.Now().Add(p.patience)
+	for wait := pursuitFirst; ctx.Err() == nil && p.o.Hub.Connected(); wait = min(2*wait, pursuitMost) {
+		want := p.hinted.Load()
+		got, err := p.read(ctx)
+		switch {
+		case err == nil && got >= want:
+			return
+		case errors.Is(err, ErrNotFound) && want == 0:
+			return
+		case time.Now().After(until):
+			if p.giveUp(want, got, err) {
+				return
+			}
+			until = time.Now().Add(p.patience)
+		}
+		again := time.NewTimer(wait - time.Duration(rand.Float64()*float64(wait)/2))
+		select {
+		case <-ctx.Done():
+		case <-again.C:
+		case <-p.nudges:
+			wait = pursuitFirst
+		}
+		again.Stop()
+	}
+}
+
+// giveUp forgets a hint, unless a newer one came since.
+func (p *Pursuit) giveUp(want, got uint64, err error) bool {
+	if !p.hinted.CompareAndSwap(want, 0) {
+		return false
+	}
+	text := "the announced command did not show up"
+	if want == 0 {
+		text = "the command cannot be read"
+	}
+	p.o.Hub.conn.Log.Warn().Err(err).Str("command", p.o.Kind).Uint64("hinted", want).Uint64("stored", got).Msg(text)
+	return true
+}
+
+// read reads the stored command and hands it over. It returns its sequence.
+func (p *Pursuit) read(ctx context.Context) (uint64, error) {
+	body, sequence, err := p.o.Hub.Command(ctx, p.o.Kind)
+	switch {
+	case err == nil:
+		p.o.Take(ctx, body, sequence)
+	case errors.Is(err, ErrNotFound):
+		p.o.None()
+	}
+	return sequence, err
+}
