@@ -43,7 +43,7 @@ type Observed struct {
 // Observe reduces a listing. The agent calls it for what it tells the hub, the command line for files.
 // What it returns shares maps and pointers with the listing, and neither must be changed.
 func Observe(l *Listing) Observed {
-	volumes := l.volumes()
+	volumes := l.Resolve()
 	var out Observed
 	on := map[string][]*corev1.Pod{}
 	for _, p := range l.Pods {
@@ -73,8 +73,8 @@ func Observe(l *Listing) Observed {
 	return out
 }
 
-// volumes resolves claims, nil when none could be listed.
-func (l *Listing) volumes() *Volumes {
+// Resolve lays out what the claims of pods lead to, nil when they could not be listed.
+func (l *Listing) Resolve() *Volumes {
 	if l.ClaimsUnknown {
 		return nil
 	}
