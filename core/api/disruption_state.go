@@ -29,14 +29,16 @@ type NodeEvent struct {
 	Gone     bool        `json:"gone,omitempty"`
 }
 
-// NodeInventory is what a member has beside its nodes, on event.<member>.inventory, at connect and
+// NodeInventory is what a member has beside its nodes, on event.<member>.nodes, at connect and
 // hourly and whenever it changes: the nodes there must be, pods without a node, and what restricts
-// moving pods.
+// moving pods. It follows the events that it counts.
 type NodeInventory struct {
 	Header
-	Member string      `json:"member"`
-	Boot   string      `json:"boot"`
-	At     metav1.Time `json:"at"`
+	Member string `json:"member"`
+	// Sequence counts the inventories of one boot of the agent; it orders those of one second.
+	Boot     string      `json:"boot"`
+	Sequence uint64      `json:"sequence,omitempty"`
+	At       metav1.Time `json:"at"`
 	// Nodes maps the name of every node to the sequence of its newest event.
 	Nodes      map[string]uint64 `json:"nodes"`
 	Pending    []PodState        `json:"pending,omitempty"`
@@ -44,11 +46,16 @@ type NodeInventory struct {
 	DaemonSets []DaemonSetState  `json:"daemonSets,omitempty"`
 	// Namespaces maps names to labels, for affinity terms that select namespaces.
 	Namespaces map[string]map[string]string `json:"namespaces,omitempty"`
+	// Withheld says why all but Nodes is left out, empty when it is not: then nothing can be decided.
+	Withheld string `json:"withheld,omitempty"`
 }
 
 // NodeState is one node of a member.
 type NodeState struct {
-	Name        string            `json:"name"`
+	Name string `json:"name"`
+	// Withheld says why all but the node's name, uid and pool is left out, empty when it is not: then
+	// nothing can be decided on the member.
+	Withheld    string            `json:"withheld,omitempty"`
 	UID         string            `json:"uid,omitempty"`
 	Labels      map[string]string `json:"labels,omitempty"`
 	Annotations map[string]string `json:"annotations,omitempty"` // those that Flotilla reads
