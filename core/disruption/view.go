@@ -24,6 +24,7 @@ type stamp struct {
 	sequence uint64
 	at       time.Time
 	gone     bool
+	withheld string
 }
 
 // NewView returns a view of a member of which nothing is known.
@@ -32,7 +33,7 @@ func NewView() *View { return &View{Cluster: NewCluster(), seen: map[string]stam
 // Event folds a node's state in; false when a newer one is known.
 func (v *View) Event(e *api.NodeEvent) bool {
 	name := e.Node.Name
-	now := stamp{e.Boot, e.Sequence, e.At.Time, e.Gone}
+	now := stamp{e.Boot, e.Sequence, e.At.Time, e.Gone, e.Node.Withheld}
 	if old, ok := v.seen[name]; ok && !now.after(old) {
 		return false
 	}
@@ -45,18 +46,29 @@ func (v *View) Event(e *api.NodeEvent) bool {
 	return true
 }
 
-// after orders events of one boot by their sequence, and boots by their clocks.
+// after orders what came later than o: within one boot by sequence, across boots by their clocks, whose
+// times have whole seconds on the wire; of one second the later arrival counts.
 func (s stamp) after(o stamp) bool {
 	if s.boot == o.boot {
 		return s.sequence > o.sequence
 	}
-	return s.at.After(o.at)
+	return !s.at.Before(o.at)
+}
+
+// newer orders inventories as after does events; agents before they counted them send one a second at
+// most.
+func newer(inv, old *api.NodeInventory) bool {
+	if inv.Boot == old.Boot && inv.Sequence == old.Sequence {
+		return inv.At.After(old.At.Time)
+	}
+	was := stamp{boot: old.Boot, sequence: old.Sequence, at: old.At.Time}
+	return stamp{boot: inv.Boot, sequence: inv.Sequence, at: inv.At.Time}.after(was)
 }
 
 // Inventory folds an inventory in; false when a newer one is known. Nodes that it does not list, and
 // of which no later event came, are gone.
 func (v *View) Inventory(inv *api.NodeInventory) bool {
-	if v.inventory != nil && !inv.At.After(v.inventory.At.Time) {
+	if v.inventory != nil && !newer(inv, v.inventory) {
 		return false
 	}
 	v.inventory = inv
@@ -88,14 +100,17 @@ func (v *View) Unlisted(stored []string) []string {
 	return out
 }
 
-// Stale says why the view is too old to act on, "" when it is not: no inventory yet or for longer
-// than most, or events missing that the inventory counts.
+// Stale says why the view is not to be acted on, "" when it may be: no inventory yet or for longer than
+// most, events missing that the inventory counts, or states that the agent could not tell.
 func (v *View) Stale(now time.Time, most time.Duration) string {
 	if v.inventory == nil {
 		return "the member has sent no inventory of its nodes yet"
 	}
-	if age := now.Sub(v.inventory.At.Time); age > most {
-		return fmt.Sprintf("the newest inventory of its nodes is %s old, more than %s", age.Round(time.Second), most)
+	if at := v.inventory.At.Time; now.Sub(at) > most {
+		return fmt.Sprintf("the newest inventory of its nodes is of %s, more than %s ago", at.UTC().Format(time.RFC3339), most)
+	}
+	if v.inventory.Withheld != "" {
+		return v.inventory.Withheld
 	}
 	for _, name := range slices.Sorted(maps.Keys(v.inventory.Nodes)) {
 		s, seen := v.seen[name]
@@ -105,6 +120,8 @@ func (v *View) Stale(now time.Time, most time.Duration) string {
 			return fmt.Sprintf("the inventory lists node %s, of which no event has come", name)
 		case s.boot == v.inventory.Boot && s.sequence < want, s.boot != v.inventory.Boot && s.at.Before(v.inventory.At.Time):
 			return fmt.Sprintf("the newest event of node %s has not come", name)
+		case s.withheld != "":
+			return fmt.Sprintf("node %s: %s", name, s.withheld)
 		}
 	}
 	return ""

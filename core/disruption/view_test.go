@@ -52,7 +52,7 @@ func TestViewStale(t *testing.T) {
 	v.Event(event("n1", "b1", 1, 1, 1))
 	v.Event(event("n2", "b1", 1, 1, 1))
 	require.Empty(t, stale(1))
-	require.Equal(t, "the newest inventory of its nodes is 1h0m1s old, more than 1h0m0s", stale(3602))
+	require.Equal(t, "the newest inventory of its nodes is of 2026-11-20T12:00:01Z, more than 1h0m0s ago", stale(3602))
 
 	require.True(t, v.Inventory(inventory(20, "b1", map[string]uint64{"n1": 2})))
 	require.Equal(t, []string{"n1"}, v.Cluster.Names(), "a node that is not listed is gone")
@@ -64,6 +64,22 @@ func TestViewStale(t *testing.T) {
 	require.True(t, v.Event(event("n3", "b1", 1, 25, 1)), "a node that came after the inventory")
 	require.Empty(t, stale(25))
 	require.Equal(t, []string{"n9"}, v.Unlisted([]string{"n1", "n3", "n9"}))
+
+	second := inventory(20, "b1", map[string]uint64{"n1": 2})
+	second.Sequence = 2
+	second.Withheld = "the inventory is too large"
+	require.True(t, v.Inventory(second), "the next inventory of the same second")
+	require.Equal(t, "the inventory is too large", stale(25))
+	require.False(t, v.Inventory(second), "the same again")
+	second = inventory(20, "b2", map[string]uint64{"n1": 1})
+	second.Sequence = 1
+	require.True(t, v.Inventory(second), "of an agent started anew within the second")
+	reduced := event("n1", "b2", 1, 20, 0)
+	reduced.Node.Withheld = "the state is too large"
+	require.True(t, v.Event(reduced))
+	require.Equal(t, "node n1: the state is too large", stale(25))
+	require.True(t, v.Event(event("n1", "b2", 2, 20, 1)))
+	require.Empty(t, stale(25))
 
 	d := Decide(&State{Cluster: v.Cluster, Now: testNow, Stale: "old"})
 	require.Empty(t, d.Commands)
