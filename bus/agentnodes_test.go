@@ -12,6 +12,7 @@ import (
 	"flotilla/core/api"
 	"flotilla/subjects"
 
+	"github.com/nats-io/nats.go/jetstream"
 	"github.com/stretchr/testify/require"
 )
 
@@ -74,4 +75,33 @@ func TestAStateOfNodesThatIsTooLargeIsRefused(t *testing.T) {
 	require.ErrorIs(t, err, bus.ErrTooLarge)
 	plain := api.NodeEvent{Node: api.NodeState{Name: "n1", ProviderDrift: strings.Repeat("x", 2*bus.MaxNodeEvent)}}
 	require.NoError(t, agent.PutNodeEvent(bustest.Context(t), plain), "what counts is the size it is stored in")
+}
+
+func TestAnAgentReadsBackWhatItToldOfNodes(t *testing.T) {
+	server := bustest.Start(t)
+	store := server.Lead(t)
+	agent, other := server.Agent(t, "berlin"), server.Agent(t, "paris")
+	_, err := agent.NodeEvent(bustest.Context(t), "n.1")
+	require.ErrorIs(t, err, bus.ErrNotFound)
+	_, err = agent.NodeInventory(bustest.Context(t))
+	require.ErrorIs(t, err, bus.ErrNotFound)
+
+	require.NoError(t, agent.PutNodeEvent(bustest.Context(t), api.NodeEvent{Boot: "b1", Sequence: 3, Node: api.NodeState{Name: "n.1", UID: strings.Repeat("u", bus.GzipAbove)}}))
+	require.NoError(t, agent.PutNodeInventory(bustest.Context(t), api.NodeInventory{Boot: "b1", Sequence: 7}))
+	e, err := agent.NodeEvent(bustest.Context(t), "n.1")
+	require.NoError(t, err)
+	require.Equal(t, uint64(3), e.Sequence)
+	require.Len(t, e.Node.UID, bus.GzipAbove)
+	i, err := agent.NodeInventory(bustest.Context(t))
+	require.NoError(t, err)
+	require.Equal(t, uint64(7), i.Sequence)
+
+	f := store.Conn.Fleet
+	_, err = other.NodeInventory(bustest.Context(t))
+	require.ErrorIs(t, err, bus.ErrNotFound, "each member has its own")
+	stream, err := store.Conn.JS.Stream(bustest.Context(t), f.Stream(subjects.Events))
+	require.NoError(t, err)
+	require.NoError(t, stream.Purge(bustest.Context(t), jetstream.WithPurgeSubject(f.NodeEvent("berlin", "n.1"))))
+	_, err = agent.NodeEvent(bustest.Context(t), "n.1")
+	require.ErrorIs(t, err, bus.ErrNotFound)
 }

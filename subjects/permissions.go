@@ -16,12 +16,14 @@ func (f Fleet) AgentPermissions(member string) Permissions {
 	publish := []string{
 		f.BucketSubject(Heartbeat, member),
 		f.BucketSubject(Result, member+".>"),
-		f.Prefix() + ".event." + member + ".>",
+		f.memberEvents(member),
 	}
 	for _, kind := range CommandKinds() {
 		publish = append(publish, DirectGet(f.Stream(Commands), f.Command(member, kind)))
 	}
-	publish = append(publish, DirectGet(f.BucketStream(Content), f.BucketSubject(Content, "*")))
+	publish = append(publish,
+		DirectGet(f.BucketStream(Content), f.BucketSubject(Content, "*")),
+		DirectGet(f.Stream(Events), f.memberEvents(member)))
 	return Permissions{
 		Publish:   publish,
 		Subscribe: []string{Inbox(member) + ".>", f.Hint(member, "*")},
@@ -88,6 +90,7 @@ func (f Fleet) Exports() []Export {
 		{Name: "node events", Subject: f.AllEvents()},
 		{Name: "commands by exact subject", Subject: DirectGet(f.Stream(Commands), f.Prefix()+".command.>")},
 		{Name: "content by digest", Subject: DirectGet(f.BucketStream(Content), f.BucketSubject(Content, ">"))},
+		{Name: "events by exact subject", Subject: DirectGet(f.Stream(Events), f.AllEvents())},
 		{Name: "hints", Subject: f.Prefix() + ".hint.>", Stream: true},
 	}
 }

@@ -27,6 +27,9 @@ func (f Fleet) NodeEvent(member, node string) string {
 	return f.nodeEvents(member) + Encode(node)
 }
 
+// memberEvents is every event of a member.
+func (f Fleet) memberEvents(member string) string { return f.Prefix() + ".event." + member + ".>" }
+
 // nodeEvents is what the subjects of a member's node events begin with, final dot included.
 func (f Fleet) nodeEvents(member string) string {
 	return f.Prefix() + ".event." + member + ".node."

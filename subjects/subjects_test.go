@@ -188,6 +188,7 @@ func TestAgentPermissionsAreExact(t *testing.T) {
 			"$JS.API.DIRECT.GET.FLOTILLA_north_COMMANDS.flotilla.north.command.berlin.upgrade",
 			"$JS.API.DIRECT.GET.FLOTILLA_north_COMMANDS.flotilla.north.command.berlin.disruption",
 			"$JS.API.DIRECT.GET.KV_flotilla_north_content.$KV.flotilla_north_content.*",
+			"$JS.API.DIRECT.GET.FLOTILLA_north_EVENTS.flotilla.north.event.berlin.>",
 		},
 		Subscribe: []string{"_INBOX_berlin.>", "flotilla.north.hint.berlin.*"},
 	}, fleet.AgentPermissions("berlin"))
