@@ -69,8 +69,8 @@ func (x *Index) barred(n *inode) (Refusal, bool) {
 		return refuse(CodeNotInitialized, "the node is not initialized")
 	case n.deleting:
 		return refuse(CodeDeleting, "the node is being deleted")
-	case now.Before(s.NominatedUntil.Time):
-		return refuse(CodeNominated, "a pod is expected on the node until %s", s.NominatedUntil.UTC().Format(time.RFC3339))
+	case now.Before(x.state.nominated(s)):
+		return refuse(CodeNominated, "a pod is expected on the node until %s", x.state.nominated(s).UTC().Format(time.RFC3339))
 	case s.Annotations[api.AnnotationDoNotDisrupt] == "true":
 		return refuse(CodeNodeProtected, "the node has the annotation %s", api.AnnotationDoNotDisrupt)
 	case n.node.pool == "":

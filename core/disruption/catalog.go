@@ -21,6 +21,7 @@ type Catalog struct {
 // machine is one instance type.
 type machine struct {
 	name        string
+	labels      map[string]string // beside zone and capacity type
 	needs       needs
 	capacity    api.Amounts
 	allocatable api.Amounts
@@ -76,6 +77,7 @@ func newMachine(t *api.InstanceType) *machine {
 		corev1.LabelInstanceTypeStable: t.Name, corev1.LabelArchStable: cmp.Or(t.Arch, "amd64"), corev1.LabelOSStable: cmp.Or(t.OS, "linux"),
 	}
 	maps.Copy(labels, t.Labels)
+	m.labels = labels
 	var zones, kinds []string
 	for i := range t.Offerings {
 		o := &t.Offerings[i]
@@ -175,6 +177,20 @@ func (m *machine) worstLaunch(n needs) float64 {
 		}
 	}
 	return math.Inf(1)
+}
+
+// launchType is the type as one who launches it within n needs it.
+func (m *machine) launchType(n needs) api.LaunchType {
+	out := api.LaunchType{Name: m.name, Labels: m.labels, Capacity: m.capacity, Allocatable: m.allocatable}
+	for i := range m.offerings {
+		if o := &m.offerings[i]; o.available && o.fits(n) {
+			out.Offerings = append(out.Offerings, api.InstanceOffering{Zone: o.zone, CapacityType: o.capacityType, Price: api.Price(o.price)})
+		}
+	}
+	slices.SortFunc(out.Offerings, func(a, b api.InstanceOffering) int {
+		return cmp.Or(cmp.Compare(a.Price, b.Price), cmp.Compare(a.Zone, b.Zone), cmp.Compare(a.CapacityType, b.CapacityType))
+	})
+	return out
 }
 
 // byPrice sorts types by their cheapest price within n, then by name.

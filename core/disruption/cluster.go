@@ -20,6 +20,8 @@ type Cluster struct {
 	budgets   []podBudget
 	spaces    map[string]map[string]string
 	podCount  int
+	// placing says that only pending pods look for room, as they do at a scheduler: see Fit.
+	placing bool
 }
 
 // NewCluster returns a member without nodes.

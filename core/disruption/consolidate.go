@@ -165,6 +165,9 @@ func replacement(c *claim) Replacement {
 	for _, m := range types[:min(len(types), maxTypes)] {
 		r.InstanceTypes = append(r.InstanceTypes, m.name)
 	}
+	for _, m := range types[:min(len(types), api.MaxLaunchTypes)] {
+		r.types = append(r.types, m.launchType(c.needs))
+	}
 	if len(types) > 0 {
 		r.Price = types[0].cheapest(c.needs)
 	}

@@ -76,6 +76,7 @@ type Replacement struct {
 	Requirements  []api.NodeRequirement `json:"requirements,omitempty"`
 	// Price is the lowest that the first type costs now.
 	Price float64 `json:"price"`
+	types []api.LaunchType
 }
 
 // deciding is one pass.
@@ -171,7 +172,7 @@ func (d *deciding) finish() Decision {
 // wake rechecks when a node's own times run out.
 func (d *deciding) wake(s *api.NodeState, until time.Time) {
 	d.recheck(until)
-	d.recheck(s.NominatedUntil.Time)
+	d.recheck(d.x.state.nominated(s))
 	d.recheck(d.x.state.Backoffs[s.Name])
 	if at, ok := expiresAt(s, d.x.byPool[s.Labels[api.LabelNodePool]]); ok {
 		d.recheck(at)
@@ -186,16 +187,21 @@ type poolCounts struct {
 func (x *Index) countPools() poolCounts {
 	c := poolCounts{map[string]int{}, map[string]int{}}
 	for _, n := range x.nodes {
-		s := n.state
-		if !s.Managed || !s.Initialized || s.InstanceTerminating {
+		total, down := counts(n.state, n.deleting)
+		if !total {
 			continue
 		}
 		c.total[n.node.pool]++
-		if !s.Ready || n.deleting {
+		if down {
 			c.disrupting[n.node.pool]++
 		}
 	}
 	return c
+}
+
+// counts reports whether budgets count a node, and whether as one that is down.
+func counts(s *api.NodeState, deleting bool) (total, down bool) {
+	return s.Managed && s.Initialized && !s.InstanceTerminating, !s.Ready || deleting
 }
 
 // allowance is what is left of budgets while a method spends them.

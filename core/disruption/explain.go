@@ -4,7 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
+
+	corev1 "k8s.io/api/core/v1"
 
 	"flotilla/core/api"
 )
@@ -12,10 +13,14 @@ import (
 // Explanation is the answer to why a node goes or stays.
 type Explanation struct {
 	Verdict
-	// Flip is what would change it, one line for each refusal that can be lifted.
+	// Flip is what would make the node go, one line for each change that suffices; several that do
+	// only together are one line. Each was verified by deciding again.
 	Flip []string `json:"flip,omitempty"`
-	// Command is the disruption that takes the node, when one does.
+	// NoFlip says what can be done where no change was found that makes the node go.
+	NoFlip string `json:"noFlip,omitempty"`
+	// Command is the disruption that takes the node, when one does; Before are those that go first.
 	Command *Command `json:"command,omitempty"`
+	Before  int      `json:"before,omitempty"`
 	// Costs are what orders it among the candidates.
 	Price         float64 `json:"price"`
 	Disruption    float64 `json:"disruption"`
@@ -23,15 +28,15 @@ type Explanation struct {
 }
 
 // Explain says why a node goes or stays; false when the member has no such node. Beside the verdict
-// of Decide it tells what removing the node alone would do.
+// of Decide it tells what removing the node alone would do, and what would make it go.
 func Explain(s *State, name string) (Explanation, bool) {
-	out := Decide(s)
-	i, found := slices.BinarySearchFunc(out.Verdicts, name, func(v Verdict, n string) int { return strings.Compare(v.Node, n) })
-	if !found {
+	if s.Cluster.nodes[name] == nil {
 		return Explanation{}, false
 	}
-	e := Explanation{Verdict: out.Verdicts[i]}
+	s, out, before := s.reaching(name)
+	e := Explanation{Verdict: *out.verdict(name), Before: before}
 	d := begin(s)
+	i, _ := slices.BinarySearchFunc(d.roster.all, name, func(c candidate, n string) int { return strings.Compare(c.name(), n) })
 	c := &d.roster.all[i]
 	e.Price, e.Disruption = c.price, c.cost
 	for j := range out.Commands {
@@ -40,88 +45,127 @@ func Explain(s *State, name string) (Explanation, bool) {
 		}
 	}
 	e.Refusals = slices.DeleteFunc(slices.Clone(e.Refusals), func(r Refusal) bool { return r.Code == CodeNotDrifted || r.Code == CodeNotExpired })
-	for _, r := range e.Refusals {
-		if line := flip(&r, c, s.Now); line != "" && !slices.Contains(e.Flip, line) {
-			e.Flip = append(e.Flip, line)
-		}
-	}
 	if s.Stale == "" && c.pool != nil && c.state.Managed && !c.deleting && !c.empty && c.machine != nil {
 		e.Consolidation = d.alonely(c)
+	}
+	if e.Disrupt != "" {
+		return e, true
+	}
+	e.Before = 0
+	if e.Flip = flips(s, name, e.Refusals); len(e.Flip) == 0 {
+		e.NoFlip = advice(e.Verdict.why().Code, c)
 	}
 	return e, true
 }
 
+// reaching decides until it is the turn of a node: nodes that go first, and need no launch, are taken
+// to be on their way. It returns the state of the last decision, and how many commands went before.
+func (s *State) reaching(node string) (*State, Decision, int) {
+	out := Decide(s)
+	for before := 0; ; {
+		launching := launches(out.Commands) != ""
+		switch v := out.verdict(node); {
+		case len(out.Commands) == 0, v.Disrupt != "":
+			return s, out, before
+		case launching || before >= mostBefore:
+			if r := v.why(); r.Code == CodeNotEmpty || r.Code == CodeEmpty {
+				v.Refusals = append(slices.Clip(v.Refusals), notReached)
+			}
+			return s, out, before
+		}
+		s = s.changed(nil)
+		for i := range out.Commands {
+			before++
+			for _, n := range out.Commands[i].Nodes {
+				s.Busy[n] = true
+			}
+			s.spendFleet(out.Commands[i].Nodes)
+		}
+		out = Decide(s)
+	}
+}
+
+var notReached = Refusal{Code: CodeNotReached, Message: "another disruption goes first; the node is looked at again after it has begun"}
+
 // alonely tells what removing one node would do, whatever forbids it now.
 func (d *deciding) alonely(c *candidate) string {
+	stuck := d.stuck(c)
+	if len(c.movable) == 0 && stuck != "" {
+		return "it cannot be emptied: " + stuck
+	}
 	command, refusal := d.alone(c)
+	var text string
 	switch {
 	case refusal.Code != "":
-		return refusal.Message
+		text = refusal.Message
 	case len(command.Replacements) > 0:
-		return fmt.Sprintf("it could be replaced by %s, saving %.4f an hour", command.Replacements[0].InstanceTypes[0], command.Savings)
+		text = fmt.Sprintf("it could be replaced by %s, saving %.4f an hour", command.Replacements[0].InstanceTypes[0], command.Savings)
+	case len(c.movable) == 1:
+		text = fmt.Sprintf("its pod fits elsewhere, saving %.4f an hour", command.Savings)
 	default:
-		return fmt.Sprintf("its %d pods fit elsewhere, saving %.4f an hour", len(c.movable), command.Savings)
+		text = fmt.Sprintf("its %d pods fit elsewhere, saving %.4f an hour", len(c.movable), command.Savings)
 	}
+	if stuck != "" {
+		return text + "; but it cannot be emptied: " + stuck
+	}
+	return text
 }
 
-// flip says what would lift a refusal, "" when nothing a person does would.
-func flip(r *Refusal, c *candidate, now time.Time) string {
-	pool := c.node.pool
-	switch r.Code {
-	case CodeNodeProtected:
-		return fmt.Sprintf("kubectl annotate node %s %s-", c.name(), api.AnnotationDoNotDisrupt)
-	case CodePoolProtected:
-		return fmt.Sprintf("remove %s from spec.template.metadata.annotations of NodePool %s", api.AnnotationDoNotDisrupt, pool)
-	case CodePodProtected:
-		return fmt.Sprintf("remove the annotation %s from pod %s, or wait until it ends", api.AnnotationDoNotDisrupt, r.About)
-	case CodePDB, CodePDBExceeded:
-		return fmt.Sprintf("more healthy pods, or a higher maxUnavailable, for %s", r.About)
-	case CodeDisabled:
-		return fmt.Sprintf("set spec.disruption.consolidateAfter of NodePool %s to a duration", pool)
-	case CodeNotEmpty:
-		if r.Method == MethodEmpty {
-			return ""
+// stuck names the pods that need a place and cannot be evicted, "" when there are none.
+func (d *deciding) stuck(c *candidate) string {
+	var pods []string
+	for i := range c.pods {
+		if p := &c.pods[i]; p.movable && !d.x.canMove(p) {
+			pods = append(pods, p.key)
 		}
-		return fmt.Sprintf("set spec.disruption.consolidationPolicy of NodePool %s to %s", pool, api.WhenEmptyOrUnderutilized)
-	case CodeBudget:
-		return budgetFlip(c.pool, now)
-	case CodeScore:
-		return fmt.Sprintf("set spec.disruption.consolidationPolicy of NodePool %s to %s", pool, api.WhenEmptyOrUnderutilized)
+	}
+	if len(pods) == 0 {
+		return ""
+	}
+	text := "pod " + pods[0]
+	if len(pods) > 1 {
+		text = fmt.Sprintf("%d pods, %s among them,", len(pods), pods[0])
+	}
+	return text + " cannot be evicted"
+}
+
+// advice is what a person can do about a node for which no change was found that makes it go.
+func advice(code Code, c *candidate) string {
+	switch code {
+	case CodeNoPool:
+		return fmt.Sprintf("label node %s with %s to make it one of a NodePool", c.name(), api.LabelNodePool)
 	case CodePoolUnknown:
-		return fmt.Sprintf("apply NodePool %s and an InstanceCatalog with its types", pool)
-	case CodeQuiet:
-		return fmt.Sprintf("wait, or set spec.disruption.consolidateAfter of NodePool %s lower", pool)
+		return fmt.Sprintf("apply NodePool %s and an InstanceCatalog with its types", c.node.pool)
+	case CodeTypeUnknown:
+		return fmt.Sprintf("list instance type %s in the InstanceCatalog", c.labels[corev1.LabelInstanceTypeStable])
 	}
-	return plainFlips[r.Code]
+	if text := advices[code]; text != "" {
+		return text
+	}
+	return "no change of a few settings makes it go"
 }
 
-// plainFlips are those that name neither node nor pool.
-var plainFlips = map[Code]string{
-	CodeUnmanaged:      "nothing: only nodes that Flotilla or Karpenter made are disrupted",
-	CodeNotInitialized: "time",
-	CodeNominated:      "time",
-	CodeBackoff:        "time",
-	CodeQueued:         "time",
-	CodeDeleting:       "time",
-	CodeStale:          "a fresh inventory of the member: see whether its agent is connected",
-	CodeSpotDisabled:   "turn spot-to-spot consolidation on",
-	CodePodsUnplaced:   "room on other nodes, or a NodePool whose requirements and limits allow a node for these pods",
-	CodeTypeUnknown:    "list the instance type in the InstanceCatalog",
-}
-
-func budgetFlip(p *Pool, now time.Time) string {
-	line := fmt.Sprintf("raise spec.disruption.budgets of NodePool %s, or wait for its nodes that are down", p.name)
-	if next := p.budgets.NextChange(now); !next.IsZero() {
-		line += "; the budgets change at " + next.UTC().Format(time.RFC3339)
-	}
-	return line
+// advices are those that name neither node nor pool.
+var advices = map[Code]string{
+	CodeUnmanaged:        "nothing does: only nodes that Flotilla or Karpenter made are disrupted",
+	CodeNotInitialized:   "time: the node is not up yet",
+	CodeQueued:           "nothing is needed: it goes already",
+	CodeDeleting:         "nothing is needed: it goes already",
+	CodeNotReached:       "time: it is looked at again once what goes first has begun",
+	CodeStatic:           "nothing does: a static pool keeps its number of nodes; a node of it goes when it drifts",
+	CodePodsUnplaced:     "room on other nodes, or a NodePool whose requirements and limits allow a node for these pods",
+	CodeManyReplacements: "room on other nodes: what it holds takes more than one new node",
+	CodeNotCheaper:       "room on other nodes, or a cheaper instance type that its NodePool allows",
+	CodeSpotFew:          "more instance types that its NodePool allows",
+	CodeNoLabel:          "the label, which its provider sets on nodes",
+	CodeBudget:           "a larger budget, or the end of what is down; other reasons stand behind it",
 }
 
 // String is the explanation as a person reads it.
 func (e Explanation) String() string {
 	var b strings.Builder
 	if e.Disrupt != "" {
-		fmt.Fprintf(&b, "node %s goes now: %s (%s)\n", e.Node, e.Disrupt, e.Method)
+		fmt.Fprintf(&b, "node %s goes %s: %s (%s)\n", e.Node, e.when(), e.Disrupt, e.Method)
 	} else {
 		fmt.Fprintf(&b, "node %s stays\n", e.Node)
 	}
@@ -139,7 +183,17 @@ func (e Explanation) String() string {
 	for _, f := range e.Flip {
 		fmt.Fprintf(&b, "  would change it: %s\n", f)
 	}
+	if e.NoFlip != "" {
+		fmt.Fprintf(&b, "  what can be done: %s\n", e.NoFlip)
+	}
 	return b.String()
+}
+
+func (e *Explanation) when() string {
+	if e.Before == 0 {
+		return "now"
+	}
+	return fmt.Sprintf("after %s", counted(e.Before, "other disruption"))
 }
 
 func indented(text string) string {

@@ -34,27 +34,27 @@ func TestExplainRefusals(t *testing.T) {
 		code Code
 		flip string
 	}{
-		"nobody's":        {fixture{nodes: []*api.NodeState{node(func(n *api.NodeState) { n.Managed = false })}, pools: []*api.NodePool{pool()}}, CodeUnmanaged, "nothing: only nodes"},
-		"not initialized": {fixture{nodes: []*api.NodeState{node(func(n *api.NodeState) { n.Initialized = false })}, pools: []*api.NodePool{pool()}}, CodeNotInitialized, "time"},
-		"deleting":        {fixture{nodes: []*api.NodeState{node(func(n *api.NodeState) { n.Deleting = true })}, pools: []*api.NodePool{pool()}}, CodeDeleting, "time"},
-		"queued":          {fixture{nodes: []*api.NodeState{node(nil)}, pools: []*api.NodePool{pool()}, change: func(s *State) { s.Busy = map[string]bool{"n1": true} }}, CodeQueued, "time"},
-		"nominated":       {fixture{nodes: []*api.NodeState{node(func(n *api.NodeState) { n.NominatedUntil = metav1.NewTime(testNow.Add(time.Second)) })}, pools: []*api.NodePool{pool()}}, CodeNominated, "time"},
+		"nobody's":        {fixture{nodes: []*api.NodeState{node(func(n *api.NodeState) { n.Managed = false })}, pools: []*api.NodePool{pool()}}, CodeUnmanaged, "nothing does: only nodes"},
+		"not initialized": {fixture{nodes: []*api.NodeState{node(func(n *api.NodeState) { n.Initialized = false })}, pools: []*api.NodePool{pool()}}, CodeNotInitialized, "time: the node is not up yet"},
+		"deleting":        {fixture{nodes: []*api.NodeState{node(func(n *api.NodeState) { n.Deleting = true })}, pools: []*api.NodePool{pool()}}, CodeDeleting, "it goes already"},
+		"queued":          {fixture{nodes: []*api.NodeState{node(nil)}, pools: []*api.NodePool{pool()}, change: func(s *State) { s.Busy = map[string]bool{"n1": true} }}, CodeQueued, "it goes already"},
+		"nominated":       {fixture{nodes: []*api.NodeState{node(func(n *api.NodeState) { n.NominatedUntil = metav1.NewTime(testNow.Add(time.Second)) })}, pools: []*api.NodePool{pool()}}, CodeNominated, "wait until 2026-11-20T12:00:01Z"},
 		"protected node":  {fixture{nodes: []*api.NodeState{node(func(n *api.NodeState) { n.Annotations = map[string]string{api.AnnotationDoNotDisrupt: "true"} })}, pools: []*api.NodePool{pool()}}, CodeNodeProtected, "kubectl annotate node n1 karpenter.sh/do-not-disrupt-"},
 		"protected pool": {fixture{nodes: []*api.NodeState{node(nil)}, pools: []*api.NodePool{pool(func(p *api.NodePool) {
 			p.Spec.Template.Metadata.Annotations = map[string]string{api.AnnotationDoNotDisrupt: "true"}
 		})}}, CodePoolProtected, "spec.template.metadata.annotations of NodePool a"},
-		"protected pod":   {fixture{nodes: []*api.NodeState{aNode("n1", "d2", "z-a", "a", aPod("p", 100, protect))}, pools: []*api.NodePool{pool()}}, CodePodProtected, "from pod default/p"},
+		"protected pod":   {fixture{nodes: []*api.NodeState{aNode("n1", "d2", "z-a", "a", aPod("p", 100, protect))}, pools: []*api.NodePool{pool()}}, CodePodProtected, "kubectl annotate pod -n default p karpenter.sh/do-not-disrupt-"},
 		"pool unknown":    {fixture{nodes: []*api.NodeState{node(nil)}}, CodePoolUnknown, "apply NodePool a"},
-		"no pool":         {fixture{nodes: []*api.NodeState{node(func(n *api.NodeState) { delete(n.Labels, api.LabelNodePool) })}, pools: []*api.NodePool{pool()}}, CodeNoPool, ""},
+		"no pool":         {fixture{nodes: []*api.NodeState{node(func(n *api.NodeState) { delete(n.Labels, api.LabelNodePool) })}, pools: []*api.NodePool{pool()}}, CodeNoPool, "label node n1 with karpenter.sh/nodepool"},
 		"type unknown":    {fixture{nodes: []*api.NodeState{node(func(n *api.NodeState) { n.Labels["node.kubernetes.io/instance-type"] = "x" })}, pools: []*api.NodePool{pool()}, change: func(s *State) { s.Now = testNow.Add(-90 * time.Minute) }}, CodeTypeUnknown, "InstanceCatalog"},
-		"a PDB of 0":      {fixture{nodes: []*api.NodeState{node(nil)}, pools: []*api.NodePool{pool()}, pdbs: pdb(0, "x")}, CodePDB, "for default/x"},
-		"two PDBs":        {fixture{nodes: []*api.NodeState{node(nil)}, pools: []*api.NodePool{pool()}, pdbs: pdb(5, "x", "y")}, CodePDB, "for default/p"},
-		"PDB exceeded":    {fixture{nodes: []*api.NodeState{aNode("n1", "d2", "z-a", "a", aPod("p", 100), aPod("q", 100, labelled("p")))}, pools: []*api.NodePool{pool()}, pdbs: pdb(1, "x")}, CodePDBExceeded, "for default/x"},
-		"disabled":        {fixture{nodes: []*api.NodeState{node(nil)}, pools: []*api.NodePool{pool(func(p *api.NodePool) { p.Spec.Disruption.ConsolidateAfter = api.Never })}}, CodeDisabled, "consolidateAfter of NodePool a"},
-		"only when empty": {fixture{nodes: []*api.NodeState{node(nil)}, pools: []*api.NodePool{pool(func(p *api.NodePool) { p.Spec.Disruption.ConsolidationPolicy = api.WhenEmpty })}}, CodeNotEmpty, "consolidationPolicy of NodePool a to WhenEmptyOrUnderutilized"},
-		"not quiet yet":   {fixture{nodes: []*api.NodeState{node(func(n *api.NodeState) { n.LastPodEvent = metav1.NewTime(testNow.Add(-time.Minute)) })}, pools: []*api.NodePool{pool(func(p *api.NodePool) { p.Spec.Disruption.ConsolidateAfter = "5m" })}}, CodeQuiet, "wait, or set"},
-		"budget":          {fixture{nodes: []*api.NodeState{node(nil)}, pools: []*api.NodePool{pool(func(p *api.NodePool) { p.Spec.Disruption.Budgets = []api.DisruptionBudget{{Nodes: "0"}} })}}, CodeBudget, "raise spec.disruption.budgets of NodePool a"},
-		"not cheaper":     {fixture{nodes: []*api.NodeState{aNode("n1", "f2", "z-a", "a", aPod("p", 1500))}, pools: []*api.NodePool{pool()}}, CodeNotCheaper, ""},
+		"a PDB of 0":      {fixture{nodes: []*api.NodeState{node(nil)}, pools: []*api.NodePool{pool()}, pdbs: pdb(0, "x")}, CodePDB, "let PodDisruptionBudget default/x allow 1 eviction (it allows 0)"},
+		"two PDBs":        {fixture{nodes: []*api.NodeState{node(nil)}, pools: []*api.NodePool{pool()}, pdbs: pdb(5, "x", "y")}, CodePDB, "let only default/x of the PodDisruptionBudgets default/x, default/y cover pod default/p"},
+		"PDB exceeded":    {fixture{nodes: []*api.NodeState{aNode("n1", "d2", "z-a", "a", aPod("p", 100), aPod("q", 100, labelled("p")))}, pools: []*api.NodePool{pool()}, pdbs: pdb(1, "x")}, CodePDBExceeded, "let PodDisruptionBudget default/x allow 2 evictions (it allows 1)"},
+		"disabled":        {fixture{nodes: []*api.NodeState{node(nil)}, pools: []*api.NodePool{pool(func(p *api.NodePool) { p.Spec.Disruption.ConsolidateAfter = api.Never })}}, CodeDisabled, "set spec.disruption.consolidateAfter of NodePool a to 0s (it is Never)"},
+		"only when empty": {fixture{nodes: []*api.NodeState{node(nil)}, pools: []*api.NodePool{pool(func(p *api.NodePool) { p.Spec.Disruption.ConsolidationPolicy = api.WhenEmpty })}}, CodeNotEmpty, "consolidationPolicy of NodePool a to WhenEmptyOrUnderutilized (it is WhenEmpty)"},
+		"not quiet yet":   {fixture{nodes: []*api.NodeState{node(func(n *api.NodeState) { n.LastPodEvent = metav1.NewTime(testNow.Add(-time.Minute)) })}, pools: []*api.NodePool{pool(func(p *api.NodePool) { p.Spec.Disruption.ConsolidateAfter = "5m" })}}, CodeQuiet, "wait until 2026-11-20T12:04:00Z, if no pod comes, ends or leaves before\nset spec.disruption.consolidateAfter of NodePool a to 1m or less (it is 5m)"},
+		"budget":          {fixture{nodes: []*api.NodeState{node(nil)}, pools: []*api.NodePool{pool(func(p *api.NodePool) { p.Spec.Disruption.Budgets = []api.DisruptionBudget{{Nodes: "0"}} })}}, CodeBudget, "raise spec.disruption.budgets of NodePool a to 1 node for Underutilized (it is 0, and 0 are down)"},
+		"not cheaper":     {fixture{nodes: []*api.NodeState{aNode("n1", "f2", "z-a", "a", aPod("p", 1500))}, pools: []*api.NodePool{pool()}}, CodeNotCheaper, "a cheaper instance type that its NodePool allows"},
 		"stale":           {fixture{nodes: []*api.NodeState{node(nil)}, pools: []*api.NodePool{pool()}, change: func(s *State) { s.Stale = "no inventory" }}, CodeStale, "agent is connected"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -66,7 +66,8 @@ func TestExplainRefusals(t *testing.T) {
 				seen = append(seen, r.Code)
 			}
 			require.Contains(t, seen, row.code)
-			require.Contains(t, strings.Join(e.Flip, "\n"), row.flip)
+			require.Contains(t, strings.Join(append(e.Flip, e.NoFlip), "\n"), row.flip)
+			require.Equal(t, len(e.Flip) == 0, e.NoFlip != "", "either a flip or what else can be done")
 			require.Contains(t, e.String(), "node n1 stays")
 		})
 	}

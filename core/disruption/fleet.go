@@ -15,15 +15,34 @@ import (
 func PoolsFor(member map[string]string, pools []*api.NodePool) []*api.NodePool {
 	var out []*api.NodePool
 	for _, p := range pools {
-		text, restricted := p.Annotations[api.AnnotationMembers]
-		if restricted {
-			if selector, err := labels.Parse(text); err != nil || !selector.Matches(labels.Set(member)) {
-				continue
-			}
+		if isFor(member, p.Annotations) {
+			out = append(out, p)
 		}
-		out = append(out, p)
 	}
 	return out
+}
+
+// CatalogFor returns the catalog of a member with some labels: of those without a selector in the
+// annotation flotilla.io/members and those whose selector matches, the first by name; nil when there is
+// none.
+func CatalogFor(member map[string]string, catalogs []*api.InstanceCatalog) *api.InstanceCatalog {
+	var first *api.InstanceCatalog
+	for _, c := range catalogs {
+		if isFor(member, c.Annotations) && (first == nil || c.Name < first.Name) {
+			first = c
+		}
+	}
+	return first
+}
+
+// isFor reports whether an object's annotation flotilla.io/members lets a member have it.
+func isFor(member, annotations map[string]string) bool {
+	text, restricted := annotations[api.AnnotationMembers]
+	if !restricted {
+		return true
+	}
+	selector, err := labels.Parse(text)
+	return err == nil && selector.Matches(labels.Set(member))
 }
 
 // FleetCount is one member's share of a fleet-wide budget.
@@ -33,6 +52,23 @@ type FleetCount struct{ Total, Disrupting int }
 func CountPool(s *State, pool string) FleetCount {
 	c := NewIndex(s).countPools()
 	return FleetCount{c.total[pool], c.disrupting[pool]}
+}
+
+// CountPools is a member's share for every pool that its nodes name, as budgets count them.
+func CountPools(s *State) map[string]FleetCount {
+	out := map[string]FleetCount{}
+	for name, n := range s.Cluster.nodes {
+		total, down := counts(n.state, n.state.Deleting || s.Busy[name])
+		if total {
+			c := out[n.pool]
+			c.Total++
+			if down {
+				c.Disrupting++
+			}
+			out[n.pool] = c
+		}
+	}
+	return out
 }
 
 // FleetAllowed is how many nodes of all members that share a budget may be disrupted beyond those

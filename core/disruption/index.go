@@ -86,7 +86,7 @@ func NewIndex(s *State) *Index {
 	}
 	for _, p := range x.pools {
 		x.byPool[p.name] = p
-		x.preferTaints = x.preferTaints || slices.ContainsFunc(p.taints, func(t corev1.Taint) bool { return t.Effect == corev1.TaintEffectPreferNoSchedule })
+		x.preferTaints = x.preferTaints || slices.ContainsFunc(p.taints, prefersNone)
 		for _, m := range p.types {
 			for i := range m.needs {
 				if !wellKnown[m.needs[i].key] {
@@ -103,6 +103,8 @@ func NewIndex(s *State) *Index {
 	return x
 }
 
+func prefersNone(t corev1.Taint) bool { return t.Effect == corev1.TaintEffectPreferNoSchedule }
+
 func (x *Index) addNodes() {
 	names := x.state.Cluster.Names()
 	flat := make([]int64, len(names)*x.cols)
@@ -116,13 +118,14 @@ func (x *Index) addNodes() {
 		n.pool = x.byPool[n.node.pool]
 		n.deleting = s.Deleting || s.InstanceTerminating || x.state.Busy[name]
 		n.taints = x.effectiveTaints(n)
+		x.preferTaints = x.preferTaints || x.state.Cluster.placing && slices.ContainsFunc(n.taints, prefersNone)
 		if p := n.pool; p != nil && s.Managed && !p.disabled && s.Initialized {
 			n.settling = x.state.Now.Sub(quietSince(s)) < p.after
 		}
 		x.fill(n)
 		start := len(moved)
 		for j := range n.pods {
-			if p := &n.pods[j]; p.movable && x.canMove(p) {
+			if p := &n.pods[j]; p.movable && !x.state.Cluster.placing && x.canMove(p) {
 				moved = append(moved, moving{pod: p, links: plainLinks, from: n})
 			}
 		}
@@ -158,7 +161,7 @@ func ephemeral(t *corev1.Taint) bool {
 
 // effectiveTaints are those that count: of a node that is not up yet, not the ones that will go.
 func (x *Index) effectiveTaints(n *inode) []corev1.Taint {
-	if n.state.Initialized || !n.state.Managed {
+	if n.state.Initialized || !n.state.Managed || x.state.Cluster.placing {
 		return n.state.Taints
 	}
 	var out []corev1.Taint
@@ -277,6 +280,11 @@ func (x *Index) orderNodes() {
 		return 1
 	}
 	slices.SortStableFunc(x.order, func(a, b *inode) int { return cmp.Compare(up(a), up(b)) })
+	x.boundBlocks()
+}
+
+// boundBlocks computes what the nodes of each stretch of the order have free at most.
+func (x *Index) boundBlocks() {
 	for from := 0; from < len(x.order); from += blockSize {
 		b := block{from: from, to: min(from+blockSize, len(x.order)), most: make([]int64, x.cols)}
 		copy(b.most, x.order[from].free)

@@ -40,12 +40,12 @@ func Backoff(failures int) time.Duration {
 func Begin(c *Command, id string, now time.Time, busy int) api.Disruption {
 	out := api.Disruption{
 		ID: id, Reason: c.Reason, Method: c.Method, Phase: api.PhaseDraining, Nodes: slices.Clone(c.Nodes),
-		Moves: slices.Clone(c.Moves), Savings: c.Savings, Decided: metav1.NewTime(now), Forceful: c.Forceful,
+		Moves: slices.Clone(c.Moves), Savings: c.Savings, Decided: metav1.NewTime(now), Forceful: c.Forceful, Drift: c.Drift,
 	}
 	for i := range c.Replacements {
 		r := &c.Replacements[i]
 		out.Replacements = append(out.Replacements, api.NodeReplacement{
-			Name: fmt.Sprintf("%s-%d", id, i), Pool: r.Pool, InstanceTypes: r.InstanceTypes, Requirements: r.Requirements,
+			Name: fmt.Sprintf("%s-%d", id, i), Pool: r.Pool, InstanceTypes: r.InstanceTypes, Requirements: r.Requirements, Types: r.types,
 		})
 		out.Phase = api.PhaseLaunching
 	}

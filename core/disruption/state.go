@@ -1,6 +1,10 @@
 package disruption
 
-import "time"
+import (
+	"time"
+
+	"flotilla/core/api"
+)
 
 // State is everything a decision depends on.
 type State struct {
@@ -12,6 +16,9 @@ type State struct {
 	Busy map[string]bool
 	// Backoffs are nodes whose last disruption failed, and until when they are left alone (N8).
 	Backoffs map[string]time.Time
+	// Nominated are nodes on which a disruption expects pods, and until when, beside what their own
+	// state says.
+	Nominated map[string]time.Time
 	// DriftedSince is when each drifted node was first seen to be; a node that is not listed
 	// drifted now.
 	DriftedSince map[string]time.Time
@@ -20,4 +27,12 @@ type State struct {
 	FleetAllowed map[string]int
 	// Stale says why the state is too old to act on; nothing is decided then.
 	Stale string
+}
+
+// nominated is until when a pod is expected on a node.
+func (s *State) nominated(n *api.NodeState) time.Time {
+	if own := n.NominatedUntil.Time; own.After(s.Nominated[n.Name]) {
+		return own
+	}
+	return s.Nominated[n.Name]
 }

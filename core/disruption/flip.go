@@ -1,0 +1,152 @@
+package disruption
+
+import (
+	"slices"
+	"sort"
+	"strings"
+
+	"flotilla/core/api"
+)
+
+// Bounds of a search for flips: how many decisions it may take, how many changes it puts together, and
+// how many commands may go before the node.
+const (
+	mostTrials  = 40
+	mostChanges = 4
+	mostBefore  = 4
+)
+
+// search looks for what would make a node go, by deciding again.
+type search struct {
+	state  *State
+	node   string
+	trials int
+}
+
+// flips returns the changes after which the node goes, each of which suffices; where none does, several
+// that do together, as one line. Every line was verified by deciding again.
+func flips(s *State, node string, refusals []Refusal) []string {
+	f := search{state: s, node: node}
+	var out []string
+	for _, c := range f.alternatives(s, refusals) {
+		if goes, later := f.goes([]change{c}); goes {
+			out = append(out, c.text+whenLater(later))
+		}
+	}
+	if len(out) > 0 {
+		return out
+	}
+	if line := f.together(refusals); line != "" {
+		return []string{line}
+	}
+	return nil
+}
+
+func whenLater(later bool) string {
+	if later {
+		return " (it goes once others have gone)"
+	}
+	return ""
+}
+
+// goes reports whether the node would be disrupted with changes, and whether that is after others.
+func (f *search) goes(changes []change) (goes, later bool) {
+	ahead := f.state.changed(changes)
+	for pass := range mostBefore {
+		if f.trials++; f.trials > mostTrials {
+			return false, false
+		}
+		d := Decide(ahead)
+		for i := range d.Commands {
+			if slices.Contains(d.Commands[i].Nodes, f.node) {
+				return true, pass > 0
+			}
+			for _, n := range d.Commands[i].Nodes {
+				ahead.Busy[n] = true
+			}
+			ahead.spendFleet(d.Commands[i].Nodes)
+		}
+		if len(d.Commands) == 0 {
+			break
+		}
+	}
+	return false, false
+}
+
+// together puts changes one on another until the node goes, and leaves out those that are not needed.
+func (f *search) together(refusals []Refusal) string {
+	var changes []change
+	later := false
+	for range mostChanges {
+		s := f.state.changed(changes)
+		i := slices.IndexFunc(f.alternatives(s, refusals), func(c change) bool { return !hasText(changes, c.text) })
+		if i < 0 {
+			return ""
+		}
+		changes = append(changes, f.alternatives(s, refusals)[i])
+		goes := false
+		if goes, later = f.goes(changes); goes {
+			return f.text(f.needed(changes), later)
+		}
+		d := Decide(f.state.changed(changes))
+		refusals = d.verdict(f.node).Refusals
+	}
+	return ""
+}
+
+func (f *search) text(changes []change, later bool) string {
+	lines := make([]string, len(changes))
+	for i := range changes {
+		lines[i] = changes[i].text
+	}
+	return strings.Join(lines, ", and ") + whenLater(later)
+}
+
+// needed leaves out each change without which the node goes too.
+func (f *search) needed(changes []change) []change {
+	for i := 0; i < len(changes) && len(changes) > 1; {
+		fewer := slices.Delete(slices.Clone(changes), i, i+1)
+		if goes, _ := f.goes(fewer); goes {
+			changes = fewer
+			continue
+		}
+		i++
+	}
+	return changes
+}
+
+func hasText(changes []change, text string) bool {
+	return slices.ContainsFunc(changes, func(c change) bool { return c.text == text })
+}
+
+func (d *Decision) verdict(node string) *Verdict {
+	i := sort.Search(len(d.Verdicts), func(i int) bool { return d.Verdicts[i].Node >= node })
+	return &d.Verdicts[i]
+}
+
+// alternatives are the changes that could lift one of some refusals, as they stand in a state.
+func (f *search) alternatives(s *State, refusals []Refusal) []change {
+	var out []change
+	for i := range refusals {
+		for _, c := range f.lifting(s, &refusals[i]) {
+			if !hasText(out, c.text) {
+				out = append(out, c)
+			}
+		}
+	}
+	return out
+}
+
+// reasonOf is the reason that budgets know a method by.
+func reasonOf(method string) string {
+	switch method {
+	case MethodEmpty:
+		return api.ReasonEmpty
+	case MethodDrift, MethodStaticDrift:
+		return api.ReasonDrifted
+	case MethodExpired:
+		return api.ReasonExpired
+	default:
+		return api.ReasonUnderutilized
+	}
+}

@@ -1,0 +1,186 @@
+package disruption
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"flotilla/core/api"
+)
+
+func goesWith(f *fixture, node string) bool {
+	return slices.ContainsFunc(Decide(f.state()).Commands, func(c Command) bool { return slices.Contains(c.Nodes, node) })
+}
+
+func explained(t *testing.T, f *fixture, node string) Explanation {
+	t.Helper()
+	e, found := Explain(f.state(), node)
+	require.True(t, found)
+	return e
+}
+
+// What a flip asks for, done to the documents themselves, makes the node go; before, it does not.
+func TestFlipsDoneByHand(t *testing.T) {
+	protect := map[string]string{api.AnnotationDoNotDisrupt: "true"}
+	base := func(change ...func(*fixture)) *fixture {
+		f := &fixture{
+			nodes: []*api.NodeState{aNode("n1", "d2", "z-a", "a", aPod("p", 500)), aNode("n2", "d2", "z-a", "a", aPod("q", 600))},
+			pools: []*api.NodePool{testPool("a")},
+		}
+		f.nodes[1].Annotations = protect
+		for _, c := range change {
+			c(f)
+		}
+		return f
+	}
+	spec := func(f *fixture) *api.PoolDisruption { return f.pools[0].Spec.Disruption }
+	for name, row := range map[string]struct {
+		in   *fixture
+		flip []string
+		hand func(*fixture)
+	}{
+		"a protected node": {
+			base(func(f *fixture) { f.nodes[0].Annotations = protect }),
+			[]string{"kubectl annotate node n1 karpenter.sh/do-not-disrupt-"},
+			func(f *fixture) { f.nodes[0].Annotations = nil },
+		},
+		"a pod that is protected for an hour": {
+			base(func(f *fixture) {
+				f.nodes[0].Pods[0].Annotations = map[string]string{api.AnnotationDoNotDisrupt: "1h"}
+				f.nodes[0].Pods[0].Started = metav1.NewTime(testNow.Add(-50 * time.Minute))
+			}),
+			[]string{"kubectl annotate pod -n default p karpenter.sh/do-not-disrupt-", "wait until 2026-11-20T12:10:00Z"},
+			func(f *fixture) { f.change = func(s *State) { s.Now = testNow.Add(10 * time.Minute) } },
+		},
+		"a budget that counts until one o'clock": {
+			base(func(f *fixture) {
+				schedule, duration := "0 11 * * *", "2h"
+				spec(f).Budgets = []api.DisruptionBudget{{Nodes: "0", Schedule: &schedule, Duration: &duration}}
+			}),
+			[]string{
+				"wait until 2026-11-20T13:00:00Z, when the budgets change",
+				"raise spec.disruption.budgets of NodePool a to 1 node for Underutilized (it is 0, and 0 are down)",
+			},
+			func(f *fixture) { spec(f).Budgets = []api.DisruptionBudget{{Nodes: "1"}} },
+		},
+		"a node that is down takes the budget": {
+			base(func(f *fixture) {
+				spec(f).Budgets = []api.DisruptionBudget{{Nodes: "1"}}
+				down := aNode("n3", "d2", "z-a", "a")
+				down.Ready, down.Annotations = false, protect
+				f.nodes = append(f.nodes, down)
+			}),
+			[]string{"raise spec.disruption.budgets of NodePool a to 2 nodes for Underutilized (it is 1, and 1 are down)"},
+			func(f *fixture) { spec(f).Budgets = []api.DisruptionBudget{{Nodes: "2"}} },
+		},
+		"a fleet-wide budget that is spent": {
+			base(func(f *fixture) {
+				f.pools[0].Annotations = map[string]string{api.AnnotationFleetBudget: "all=1"}
+				f.change = func(s *State) { s.FleetAllowed = map[string]int{"all": 0} }
+			}),
+			[]string{"raise all=… by 1 in the annotation flotilla.io/fleet-budget of its NodePools"},
+			func(f *fixture) { f.change = func(s *State) { s.FleetAllowed = map[string]int{"all": 1} } },
+		},
+		"two things at once": {
+			base(func(f *fixture) { f.nodes[0].Annotations, spec(f).ConsolidationPolicy = protect, api.WhenEmpty }),
+			[]string{"kubectl annotate node n1 karpenter.sh/do-not-disrupt-, and set spec.disruption.consolidationPolicy of NodePool a to WhenEmptyOrUnderutilized (it is WhenEmpty)"},
+			func(f *fixture) { f.nodes[0].Annotations, spec(f).ConsolidationPolicy = nil, "" },
+		},
+		"spot that is not replaced by spot": {
+			base(func(f *fixture) {
+				f.catalog = spotCatalog()
+				f.nodes[0] = aNode("n1", "big", "z-a", "a", aPod("p", 500))
+				f.nodes[0].Labels[api.LabelCapacityType] = api.CapacitySpot
+				f.nodes[1].Allocatable["cpu"] = 700
+				f.pools[0].Spec.Template.Spec.Requirements = nil
+			}),
+			[]string{"set disruption.spotToSpot to true in the configuration of the hub"},
+			func(f *fixture) { f.change = func(s *State) { s.Rules.SpotToSpot = true } },
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := explained(t, row.in, "n1")
+			require.Equal(t, row.flip, e.Flip)
+			require.Empty(t, e.NoFlip)
+			require.False(t, goesWith(row.in, "n1"))
+			row.hand(row.in)
+			require.True(t, goesWith(row.in, "n1"))
+		})
+	}
+}
+
+// spotCatalog has a large type and enough small ones for spot to be replaced by spot.
+func spotCatalog() *api.InstanceCatalog {
+	c := &api.InstanceCatalog{ObjectMeta: metav1.ObjectMeta{Name: "spot"}}
+	add := func(name, cpu string, price api.Price) {
+		c.Spec.Types = append(c.Spec.Types, api.InstanceType{
+			Name: name, CPU: api.Amount(cpu), Memory: "8Gi",
+			Offerings: []api.InstanceOffering{{Zone: "z-a", CapacityType: api.CapacitySpot, Price: price}},
+		})
+	}
+	add("big", "8", 0.5)
+	for i := range spotTypes {
+		add("small"+string(rune('a'+i)), "1", 0.05)
+	}
+	return c
+}
+
+// No change is named that leaves the node where it is: taking an annotation off does not help a node
+// whose pods would not fit anywhere.
+func TestFlipsThatDoNotHelpAreNotNamed(t *testing.T) {
+	lonely := &fixture{nodes: []*api.NodeState{aNode("n1", "f2", "z-a", "a", aPod("p", 1500))}, pools: []*api.NodePool{testPool("a")}}
+	lonely.nodes[0].Annotations = map[string]string{api.AnnotationDoNotDisrupt: "true"}
+	e := explained(t, lonely, "n1")
+	require.Empty(t, e.Flip)
+	require.Equal(t, "no change of a few settings makes it go", e.NoFlip)
+	lonely.nodes[0].Annotations = nil
+	require.Empty(t, Decide(lonely.state()).Commands)
+}
+
+// Explaining changes nothing that can be seen.
+func TestExplainLeavesTheStateAlone(t *testing.T) {
+	f := &fixture{nodes: []*api.NodeState{aNode("n1", "d2", "z-a", "a", aPod("p", 100))}, pools: []*api.NodePool{testPool("a")}, pdbs: []api.PodBudget{{Namespace: "default", Name: "x", Selector: selecting("p")}}}
+	f.nodes[0].Annotations = map[string]string{api.AnnotationDoNotDisrupt: "true"}
+	s := f.state()
+	before := Decide(s)
+	_, _ = Explain(s, "n1")
+	require.Equal(t, before, Decide(s))
+	require.Equal(t, "true", f.nodes[0].Annotations[api.AnnotationDoNotDisrupt])
+}
+
+// A pod that no eviction moves is said to keep the node, not to fit elsewhere.
+func TestRemovedAloneNamesPodsThatCannotGo(t *testing.T) {
+	none := intstr.FromInt32(0)
+	f := &fixture{
+		nodes: []*api.NodeState{aNode("n1", "d4", "z-a", "a", aPod("p", 100)), aNode("n2", "d4", "z-a", "a", aPod("q", 100))},
+		pools: []*api.NodePool{testPool("a")},
+		pdbs:  []api.PodBudget{{Namespace: "default", Name: "x", Selector: selecting("p"), MaxUnavailable: &none}},
+	}
+	f.nodes[1].Annotations = map[string]string{api.AnnotationDoNotDisrupt: "true"}
+	require.Equal(t, "it cannot be emptied: pod default/p cannot be evicted", explained(t, f, "n1").Consolidation)
+	f.nodes[0] = aNode("n1", "d4", "z-a", "a", aPod("p", 100), aPod("r", 100))
+	require.Regexp(t, `^its pod fits elsewhere, saving .* an hour; but it cannot be emptied: pod default/p cannot be evicted$`, explained(t, f, "n1").Consolidation)
+}
+
+// A node that goes once others have gone is said to, and one that waits for a launch that it waits.
+func TestExplainLooksPastWhatGoesFirst(t *testing.T) {
+	f := &fixture{
+		nodes: []*api.NodeState{
+			aNode("n1", "d4", "z-a", "a"), aNode("n2", "d4", "z-a", "a", aPod("p", 200)), aNode("n3", "f2", "z-a", "a", aPod("q", 200)),
+		},
+		pools: []*api.NodePool{testPool("a")},
+	}
+	e := explained(t, f, "n2")
+	require.Equal(t, 1, e.Before)
+	require.Contains(t, e.String(), "node n2 goes after 1 other disruption: Underutilized (single)\n")
+	require.Empty(t, e.Flip)
+
+	drifted := aNode("n1", "d4", "z-a", "a", aPod("r", 3800))
+	drifted.Labels[api.LabelCapacityType] = api.CapacitySpot
+	f.nodes = []*api.NodeState{drifted, aNode("n2", "f2", "z-a", "a", aPod("p", 200))}
+	require.Contains(t, explained(t, f, "n2").String(), "NotReached: another disruption goes first")
+}
