@@ -33,7 +33,7 @@ func DefaultLabels(requirements []api.NodeRequirement) map[string]string {
 // anything will do. False for a set that is content without the label, or that no value meets.
 func (s *set) first() (string, bool) {
 	switch {
-	case s.lenient() || s.none():
+	case s.lenient():
 		return "", false
 	case !s.anything:
 		return s.values[0], true
