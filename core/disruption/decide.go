@@ -2,6 +2,7 @@ package disruption
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"time"
 
@@ -158,7 +159,7 @@ func (d *deciding) finish() Decision {
 		if c := taken[name]; c != nil {
 			v.Disrupt, v.Method = c.Reason, c.Method
 		} else if len(v.Refusals) == 0 {
-			v.Refusals = []Refusal{{Code: CodeNotReached, Message: "another disruption goes first; the node is looked at again after it has begun"}}
+			v.Refusals = []Refusal{notReached}
 		}
 		d.out.Verdicts = append(d.out.Verdicts, v)
 		d.wake(n.state, d.roster.until[i])
@@ -243,7 +244,7 @@ func (d *deciding) spend(method, reason string, cs []*candidate, left *allowance
 	var out []*candidate
 	for _, c := range cs {
 		if !left.has(c.pool) {
-			d.overBudget(method, reason, c)
+			d.overBudget(method, reason, c, left)
 			continue
 		}
 		left.take(c.pool)
@@ -252,12 +253,27 @@ func (d *deciding) spend(method, reason string, cs []*candidate, left *allowance
 	return out
 }
 
-func (d *deciding) overBudget(method, reason string, c *candidate) {
-	message := "the budgets of NodePool " + c.pool.name + " allow no further disruption for " + reason + " now"
-	if err := c.pool.budgets.Err(); err != nil {
-		message = "the budgets of NodePool " + c.pool.name + " cannot be evaluated, so that nothing is allowed: " + err.Error()
+func (d *deciding) overBudget(method, reason string, c *candidate, left *allowance) {
+	p := c.pool
+	d.refuse(method, c.name(), Refusal{Code: CodeBudget, Message: d.spent(reason, p, left), About: p.name})
+}
+
+// spent says which budget keeps a pool's nodes, with its numbers.
+func (d *deciding) spent(reason string, p *Pool, left *allowance) string {
+	if err := p.budgets.Err(); err != nil {
+		return "the budgets of NodePool " + p.name + " cannot be evaluated, so that nothing is allowed: " + err.Error()
 	}
-	d.refuse(method, c.name(), Refusal{Code: CodeBudget, Message: message, About: c.pool.name})
+	if left.pools[p.name] > 0 {
+		return fmt.Sprintf("the fleet-wide budget %s, which NodePool %s shares, allows no further disruption now", p.fleet, p.name)
+	}
+	total, down := d.pools.total[p.name], d.pools.disrupting[p.name]
+	limit := p.budgets.Limit(d.now, total, reason, d.x.state.Rules)
+	text := fmt.Sprintf("the budgets of NodePool %s allow no further disruption for %s now: %d of %s may be down, %d are",
+		p.name, reason, limit, counted(total, "node"), down)
+	if begun := Allowed(limit, down); begun > 0 {
+		text += fmt.Sprintf(", and %d more go before this one", begun)
+	}
+	return text
 }
 
 // emptiness removes empty nodes, many at once, without a simulation (section 8.2).

@@ -155,7 +155,7 @@ func compareBool(a, b bool) int {
 func (d *deciding) oneByOne(method, reason string, cs []*candidate, left *allowance) []Command {
 	for _, c := range cs {
 		if !left.has(c.pool) {
-			d.overBudget(method, reason, c)
+			d.overBudget(method, reason, c, left)
 			continue
 		}
 		d.out.Evaluated++

@@ -23,7 +23,7 @@ func (f *search) lifting(s *State, r *Refusal) []change {
 	case CodePDB, CodePDBExceeded:
 		return f.allowEvictions(s, r)
 	case CodeNominated:
-		return []change{until(n.state.NominatedUntil.Time, "")}
+		return []change{until(s.nominated(n.state), "")}
 	case CodeBackoff:
 		return []change{until(s.Backoffs[f.node], "")}
 	case CodeStale:

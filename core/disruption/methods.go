@@ -94,7 +94,7 @@ func (d *deciding) single(reason string) []Command {
 	dearestFirst(cs)
 	for _, c := range interleave(cs) {
 		if !left.has(c.pool) {
-			d.overBudget(MethodSingle, reason, c)
+			d.overBudget(MethodSingle, reason, c, left)
 			continue
 		}
 		command, refusal := d.alone(c)
