@@ -81,6 +81,8 @@ type NodeReplacement struct {
 	Requirements  []NodeRequirement `json:"requirements,omitempty"`
 	// Types are the first of InstanceTypes, at most MaxLaunchTypes, as the catalog has them.
 	Types []LaunchType `json:"types,omitempty"`
+	// Requests are what the pods that were meant for it ask for, its daemons included.
+	Requests Amounts `json:"requests,omitempty"`
 	// Node is the node that was launched, empty until it is known; Initialized once it can be used.
 	Node        string `json:"node,omitempty"`
 	Initialized bool   `json:"initialized,omitempty"`
