@@ -20,6 +20,9 @@ func (d *Door) apply(ctx context.Context, request *api.ApplyRequest) (*api.Apply
 	documents, wrong := d.readDocuments(request.Documents)
 	f := d.newDraft(request.Request)
 	f.refused, f.show = *wrong, request.DryRun && request.Show
+	if err := d.noteClasses(ctx, documents); err != nil {
+		return nil, err
+	}
 	if err := f.applyAll(documents, d.storedPlacements); err != nil {
 		return nil, err
 	}

@@ -14,8 +14,8 @@ import (
 	"flotilla/subjects"
 )
 
-// remove deletes content, and what is around upgrades, at once. A placement or member is marked and stays
-// until its members confirmed, or until the deletion timed out.
+// remove deletes content, catalogs, and what is around upgrades, at once. A placement or member is marked and
+// stays until its members confirmed, or until the deletion timed out; a node pool until its nodes are gone.
 func (d *Door) remove(ctx context.Context, request *api.DeleteRequest) (any, error) {
 	if len(request.Objects) > 0 {
 		return d.removeAll(ctx, request)
@@ -56,6 +56,7 @@ func (d *Door) removeRefs(ctx context.Context, request *api.DeleteRequest, refs 
 			return nil, err
 		}
 	}
+	d.noteUnpriced(f)
 	if err := f.cut(d.storedPlacements); err != nil {
 		return nil, err
 	}
@@ -108,9 +109,9 @@ func (f *draft) delete(entry *bus.Entry[api.Spec]) error {
 		f.deleteContent(stored, revision)
 		return f.deleteInside(stored, result)
 	}
-	if _, ofUpgrades := upgradeKinds[stored.Object.Kind]; ofUpgrades {
+	if _, named := namedKinds[stored.Object.Kind]; named && stored.Object.Kind != api.KindNodePool {
 		result.Action = api.ActionDeleted
-		return f.deleteUpgrade(stored, revision)
+		return f.deleteNamed(stored, revision)
 	}
 	if stored.Deleted != nil && f.request != "" && stored.Request == f.request {
 		return nil // a repeat
@@ -175,7 +176,7 @@ func (f *draft) deleteInside(stored *api.Spec, result *api.ApplyResult) error {
 	return nil
 }
 
-// mark sets the deletion timestamp of a placement or member; the rooms see it and withdraw.
+// mark sets the deletion timestamp of a placement, member or node pool; the rooms see it and withdraw.
 func (f *draft) mark(stored *api.Spec, revision uint64) error {
 	if !f.once(stored.Object) {
 		return nil
@@ -184,7 +185,7 @@ func (f *draft) mark(stored *api.Spec, revision uint64) error {
 	next.Deleted, next.Request, next.Action = &f.now, f.request, api.ActionDeleting
 	if !readable(stored) {
 		next.Body = bareBody(stored)
-		f.noteOn(stored.Object.Kind, stored.Object.Name, notedBare)
+		f.noteOn(stored.Object.Kind, stored.Object.Name, notedBare(stored.Object.Kind))
 	}
 	var body map[string]any
 	if err := json.Unmarshal(next.Body, &body); err != nil {
@@ -215,6 +216,9 @@ func (d *Door) watchDeletions() {
 		d.leaving.note(name, d.isLeaving(name))
 		d.finisher.Add(deletionKey(subjects.KindMember, name))
 	})
+	for _, table := range []interface{ OnChange(func(string)) }{d.records.specs[api.KindNodePool], d.records.pools} {
+		table.OnChange(func(name string) { d.finisher.Add(deletionKey(subjects.KindNodePool, name)) })
+	}
 	d.records.releases.OnChange(func(name string) {
 		d.finisher.Add(deletionKey(subjects.KindPlacement, name))
 		for _, member := range d.leaving.names() {

@@ -8,4 +8,7 @@
 //
 // A run is accepted only when core/upgrade could create it of the fleet as it is; what happens to it then
 // is the runner's, whose verbs the door offers beside its own. Gates are shown from the runs they are of.
+//
+// A node pool that is deleted is marked, and stays until the disruptor's record of it says that no node of it
+// is left on any member. What a change of a pool or of its node class replaces is told in notes.
 package door

@@ -71,6 +71,7 @@ func (d *Door) readAll(raw []json.RawMessage) ([]document, *refusal) {
 func (d *Door) readDocument(raw json.RawMessage, wrong *refusal) (document, api.Faults) {
 	decoded, faults := api.Decode(raw)
 	read := document{Decoded: decoded}
+	faults = append(faults, unknownZones(decoded.Pool, faults)...)
 	if len(raw) > api.MaxObjectBytes {
 		wrong.tooLarge += len(faults)
 	}

@@ -31,7 +31,7 @@ type draft struct {
 	refusals []*api.Refusal
 	// typed are the documents of known kinds that the request writes.
 	typed []*document
-	// judge adds what is wrong with the upgrade documents as a whole.
+	// judge adds what is wrong with the documents of known kinds as a whole, and what is remarkable.
 	judge func(*draft) error
 	// planning leaves it to the plan to tell why runs could not be created.
 	planning bool
@@ -61,7 +61,7 @@ func (d *Door) newDraft(request string) *draft {
 		now: metav1.NewTime(time.Now().UTC().Truncate(time.Second)), index: d.shelf.current(),
 		placements: map[string]*api.Placement{}, named: map[string]struct{}{}, written: map[int]int{}, erased: map[int]api.ObjectRef{},
 		going: map[api.ObjectRef]bool{},
-		judge: d.judgeUpgrades,
+		judge: d.judge,
 	}
 }
 
@@ -102,8 +102,8 @@ func auditName(ref api.ObjectRef) string {
 		return subjects.KindObject + "/" + ref.String()
 	case ref.Kind == api.KindMemberCluster:
 		return subjects.KindMember + "/" + ref.Name
-	case upgradeKinds[ref.Kind].token != "":
-		return upgradeKinds[ref.Kind].token + "/" + ref.Name
+	case namedKinds[ref.Kind].token != "":
+		return namedKinds[ref.Kind].token + "/" + ref.Name
 	case ref.Namespace != "":
 		return subjects.KindPlacement + "/" + ref.Namespace + "/" + ref.Name
 	}

@@ -47,7 +47,7 @@ func listing(ref api.ObjectRef) string {
 		words = "rp"
 	case ref.Kind == api.KindMemberCluster:
 		return "members"
-	case upgradeKinds[ref.Kind].token != "", known:
+	case namedKinds[ref.Kind].token != "", known:
 		plural, _ := meta.UnsafeGuessKindToResource(gv.WithKind(ref.Kind))
 		words = plural.Resource
 	}

@@ -19,10 +19,7 @@ const listed = 20
 // confirmed by then is told in an event and stays in the release.
 func (d *Door) finish(ctx context.Context, key string) (time.Time, error) {
 	kind, name, _ := strings.Cut(key, ":")
-	table := d.records.members
-	if kind == subjects.KindPlacement {
-		table = d.records.placements
-	}
+	table := d.waiting(kind)
 	d.writing.Lock()
 	defer d.writing.Unlock()
 	stored, revision, found, err := table.Find(name)
@@ -39,6 +36,9 @@ func (d *Door) finish(ctx context.Context, key string) (time.Time, error) {
 	if !d.store.State.Synced() {
 		return time.Time{}, bus.ErrNotSynced
 	}
+	if kind == subjects.KindNodePool {
+		return time.Time{}, d.finishPool(ctx, &stored, revision)
+	}
 	left, err := d.remains(kind, name, &stored)
 	if err != nil || left.standing > 0 {
 		return time.Time{}, err // the roller is to withdraw it: its release wakes us
@@ -48,6 +48,17 @@ func (d *Door) finish(ctx context.Context, key string) (time.Time, error) {
 		return deadline, nil
 	}
 	return time.Time{}, d.end(ctx, &stored, revision, left.names)
+}
+
+// waiting are the specs of a kind whose deletion waits.
+func (d *Door) waiting(kind string) *bus.Table[api.Spec] {
+	switch kind {
+	case subjects.KindPlacement:
+		return d.records.placements
+	case subjects.KindNodePool:
+		return d.records.specs[api.KindNodePool]
+	}
+	return d.records.members
 }
 
 // remains are what a deletion waits for.

@@ -43,6 +43,7 @@ func (d *Door) status(context.Context, *struct{}) (any, error) {
 	}
 	fleet.Problems = append(fleet.Problems, d.unconfirmed(time.Now())...)
 	fleet.Problems = append(fleet.Problems, d.unreadableProblems()...)
+	fleet.Problems = append(fleet.Problems, d.poolProblems()...)
 	problems, runs := d.upgradeProblems(time.Now())
 	fleet.Problems, fleet.Runs = append(fleet.Problems, problems...), runs
 	slices.SortStableFunc(fleet.Problems, func(a, b api.Problem) int {

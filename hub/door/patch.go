@@ -36,7 +36,7 @@ func (d *Door) patch(ctx context.Context, request *api.PatchRequest) (*api.Apply
 	if err != nil {
 		return nil, fmt.Errorf("patching %s: %w", stored.Object, err)
 	}
-	if err := d.fillDraft(f, patched, overlay, request.ResourceVersion, &stored); err != nil {
+	if err := d.fillDraft(ctx, f, patched, overlay, request.ResourceVersion, &stored); err != nil {
 		return nil, err
 	}
 	if !request.DryRun {
@@ -48,7 +48,7 @@ func (d *Door) patch(ctx context.Context, request *api.PatchRequest) (*api.Apply
 }
 
 // fillDraft decides about one document that must stay the object that is stored.
-func (d *Door) fillDraft(f *draft, body json.RawMessage, overlay map[string]any, version string, stored *api.Spec) error {
+func (d *Door) fillDraft(ctx context.Context, f *draft, body json.RawMessage, overlay map[string]any, version string, stored *api.Spec) error {
 	documents, wrong := d.readAll([]json.RawMessage{body})
 	f.refused = *wrong
 	if len(wrong.faults) == 0 && documents[0].Object != stored.Object {
@@ -58,6 +58,9 @@ func (d *Door) fillDraft(f *draft, body json.RawMessage, overlay map[string]any,
 		}
 	}
 	documents[0].ResourceVersion, documents[0].overlay = version, overlay
+	if err := d.noteClasses(ctx, documents); err != nil {
+		return err
+	}
 	if err := f.applyAll(documents, d.storedPlacements); err != nil {
 		return err
 	}

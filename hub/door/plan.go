@@ -13,11 +13,11 @@ import (
 
 // plan answers what applying documents would change, without changing anything: the same decisions on
 // the same records as an apply and the scheduler after it.
-func (d *Door) plan(_ context.Context, request *api.PlanRequest) (any, error) {
+func (d *Door) plan(ctx context.Context, request *api.PlanRequest) (any, error) {
 	if n := len(request.Documents); n > maxDocuments {
 		return nil, tooMany(n)
 	}
-	f, documents, err := d.planned(request)
+	f, documents, err := d.planned(ctx, request)
 	if err != nil {
 		return nil, err
 	}
@@ -70,12 +70,15 @@ func picksOf(answer *plan.Answer) int {
 
 // planned is the draft of an apply that is not committed. Only drafting holds writers up; deciding about
 // placements does not.
-func (d *Door) planned(request *api.PlanRequest) (*draft, []document, error) {
+func (d *Door) planned(ctx context.Context, request *api.PlanRequest) (*draft, []document, error) {
 	d.writing.Lock()
 	defer d.writing.Unlock()
 	documents, wrong := d.readDocuments(request.Documents)
 	f := d.newDraft("")
 	f.refused, f.planning = *wrong, true
+	if err := d.noteClasses(ctx, documents); err != nil {
+		return nil, nil, err
+	}
 	if err := f.applyAll(documents, d.storedPlacements); err != nil {
 		return nil, nil, err
 	}

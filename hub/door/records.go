@@ -22,6 +22,9 @@ type records struct {
 	statuses   *bus.Table[api.PlacementStatus]
 	seen       *bus.Table[api.MemberRecord]
 	upgrades   *upgrades
+	// specs are those of named kinds, by kind.
+	specs map[string]*bus.Table[api.Spec]
+	pools *bus.Table[api.PoolRecord]
 }
 
 func newRecords(s *bus.State) *records {
@@ -37,6 +40,8 @@ func newRecords(s *bus.State) *records {
 		statuses:   bus.TableOf[api.PlacementStatus](s, subjects.Statuses),
 		seen:       bus.TableOf[api.MemberRecord](s, subjects.Members),
 		upgrades:   newUpgrades(s),
+		specs:      specsOf(s),
+		pools:      bus.TableOf[api.PoolRecord](s, subjects.Pools),
 	}
 }
 
@@ -51,8 +56,8 @@ func (r *records) place(ref api.ObjectRef) (table *bus.Table[api.Spec], name str
 		return r.placements, ref.Name
 	case ref.Kind == api.KindResourcePlacement:
 		return r.placements, ref.Namespace + "/" + ref.Name
-	case r.upgrades.specs[ref.Kind] != nil:
-		return r.upgrades.specs[ref.Kind], ref.Name
+	case r.specs[ref.Kind] != nil:
+		return r.specs[ref.Kind], ref.Name
 	}
 	return r.objects, content.Key(ref)
 }

@@ -22,7 +22,9 @@ func (d *Door) render(ctx context.Context, entry *bus.Entry[api.Spec], brief boo
 		return d.renderMember(&entry.Value, entry.Revision, d.placedByMember()[name])
 	case d.records.placements:
 		return d.renderPlacement(entry, brief)
-	case d.records.upgrades.specs[entry.Value.Object.Kind]:
+	case d.records.specs[api.KindNodePool]:
+		return d.renderPool(entry)
+	case d.records.specs[entry.Value.Object.Kind]:
 		return d.renderUpgrade(entry, brief)
 	}
 	body, err := d.store.Content.Get(ctx, entry.Value.Digest)

@@ -59,13 +59,20 @@ func salvaged[T any](raw json.RawMessage) T {
 // uidOf is the uid that other records give an object: entries of a release under another one would be
 // taken for those of an earlier object and withdrawn.
 func (r *records) uidOf(table *bus.Table[api.Spec], name string) string {
-	if table == r.members {
+	switch table {
+	case r.members:
 		record, _, _ := r.seen.Get(name)
 		return record.UID
+	case r.specs[api.KindNodePool]:
+		record, _, _ := r.pools.Get(name)
+		return record.UID
+	case r.placements:
+		return r.uidOfPlacement(name)
 	}
-	if table != r.placements {
-		return ""
-	}
+	return ""
+}
+
+func (r *records) uidOfPlacement(name string) string {
 	if schedule, _, found := r.schedules.Get(name); found {
 		return schedule.UID
 	}
@@ -78,12 +85,15 @@ func (r *records) uidOf(table *bus.Table[api.Spec], name string) string {
 	return ""
 }
 
-// readable says that the rooms can read a placement or member.
+// readable says that the rooms can read a placement, member or node pool.
 func readable(stored *api.Spec) bool {
 	var err error
-	if stored.Object.Kind == api.KindMemberCluster {
+	switch stored.Object.Kind {
+	case api.KindMemberCluster:
 		_, err = stored.DecodeMember()
-	} else {
+	case api.KindNodePool:
+		_, err = stored.DecodePool()
+	default:
 		_, err = stored.DecodePlacement()
 	}
 	return err == nil
@@ -93,7 +103,7 @@ func readable(stored *api.Spec) bool {
 // tell what was to become of what it placed, so that stays.
 func bareBody(stored *api.Spec) json.RawMessage {
 	spec := map[string]any{}
-	if stored.Object.Kind != api.KindMemberCluster {
+	if stored.Object.Kind != api.KindMemberCluster && stored.Object.Kind != api.KindNodePool {
 		spec["strategy"] = map[string]any{"deleteStrategy": map[string]any{"propagationPolicy": api.PropagationAbandon}}
 	}
 	metadata := map[string]any{"name": stored.Object.Name}
@@ -106,8 +116,13 @@ func bareBody(stored *api.Spec) json.RawMessage {
 	return body
 }
 
-// notedBare tells who deletes an unreadable object what becomes of what it placed.
-const notedBare = "it could not be read: what it placed stays on the members; to have it deleted there, apply it again before you delete it"
+// notedBare tells who deletes an unreadable object what becomes of what came of it.
+func notedBare(kind string) string {
+	if kind == api.KindNodePool {
+		return "it could not be read: its nodes are drained and deleted all the same"
+	}
+	return "it could not be read: what it placed stays on the members; to have it deleted there, apply it again before you delete it"
+}
 
 // complaints are told once for each revision of a record.
 type complaints struct {
@@ -177,16 +192,16 @@ func (d *Door) unreadableProblems() []api.Problem {
 		})
 	}
 	mend := "apply it again with `flotilla apply -f FILE`, or delete it"
-	for _, t := range []struct {
-		kind string
-		what map[string]error
-	}{
-		{subjects.KindPlacement, d.records.placements.Broken()},
-		{subjects.KindMember, d.records.members.Broken()},
-		{subjects.KindObject, d.records.objects.Broken()},
-	} {
-		for _, name := range slices.Sorted(maps.Keys(t.what)) {
-			tell(t.kind+"/"+name, mend, fmt.Errorf("its record cannot be decoded: %w", t.what[name]))
+	specs := map[string]*bus.Table[api.Spec]{
+		subjects.KindPlacement: d.records.placements, subjects.KindMember: d.records.members, subjects.KindObject: d.records.objects,
+	}
+	for kind, table := range d.records.specs {
+		specs[namedKinds[kind].token] = table
+	}
+	for _, kind := range slices.Sorted(maps.Keys(specs)) {
+		broken := specs[kind].Broken()
+		for _, name := range slices.Sorted(maps.Keys(broken)) {
+			tell(kind+"/"+name, mend, fmt.Errorf("its record cannot be decoded: %w", broken[name]))
 		}
 	}
 	for _, t := range []struct {
@@ -197,12 +212,13 @@ func (d *Door) unreadableProblems() []api.Problem {
 		{subjects.KindPlacement, "release", d.records.releases.Broken()},
 		{subjects.KindPlacement, "snapshot", d.records.snapshots.Broken()},
 		{subjects.KindMember, "member", d.records.seen.Broken()},
+		{subjects.KindNodePool, "pool", d.records.pools.Broken()},
 	} {
 		for _, name := range slices.Sorted(maps.Keys(t.what)) {
 			tell(t.kind+"/"+name, "flotilla events "+t.kind+"/"+name, fmt.Errorf("record %s cannot be decoded: %w", t.record, t.what[name]))
 		}
 	}
-	for _, table := range []*bus.Table[api.Spec]{d.records.placements, d.records.members} {
+	for _, table := range []*bus.Table[api.Spec]{d.records.placements, d.records.members, d.records.specs[api.KindNodePool]} {
 		for _, entry := range table.All() {
 			if !readable(&entry.Value) {
 				tell(auditName(entry.Value.Object), mend, fmt.Errorf("its body cannot be decoded"))

@@ -68,6 +68,15 @@ func refusedUpgrades(refusals []*api.Refusal) *api.Failure {
 	return failure
 }
 
+// judge looks at what a draft writes as it would be together.
+func (d *Door) judge(f *draft) error {
+	if err := d.judgeUpgrades(f); err != nil {
+		return err
+	}
+	d.judgeNodes(f)
+	return nil
+}
+
 // judgeUpgrades looks at the upgrade documents of a draft as they would be together: whether runs could
 // be created, whether profiles aim at what is released, and what is remarkable.
 func (d *Door) judgeUpgrades(f *draft) error {
@@ -97,7 +106,7 @@ func (d *Door) judgeUpgrades(f *draft) error {
 
 // judgeRun refuses a run that could not be created (updates.md 1.3). A plan tells that itself.
 func (f *draft) judgeRun(run *api.UpdateRun, after *upgradesAfter) {
-	if _, _, exists := f.records.upgrades.specs[api.KindUpdateRun].Get(run.Name); run.Spec.AutoUpgradeProfile != "" && !exists {
+	if _, _, exists := f.records.specs[api.KindUpdateRun].Get(run.Name); run.Spec.AutoUpgradeProfile != "" && !exists {
 		f.refused.faults = append(f.refused.faults, api.Fault{
 			Object: api.KindUpdateRun + "/" + run.Name, Path: "spec.autoUpgradeProfile",
 			Found: fmt.Sprintf("%q", run.Spec.AutoUpgradeProfile), Expected: "nothing: the hub sets it on the runs it makes of a profile",

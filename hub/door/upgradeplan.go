@@ -71,7 +71,7 @@ func (d *Door) runsToPlan(documents []document, named []string) ([]*api.UpdateRu
 			add(documents[i].Run)
 		}
 	}
-	stored := d.records.upgrades.specs[api.KindUpdateRun]
+	stored := d.records.specs[api.KindUpdateRun]
 	for _, name := range named {
 		if name == allRuns {
 			continue

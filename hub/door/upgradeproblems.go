@@ -24,7 +24,7 @@ const takeUp = time.Minute
 // upgradeProblems are what people should look at in runs and profiles, and how many runs there are by
 // state.
 func (d *Door) upgradeProblems(now time.Time) (problems []api.Problem, runs map[string]int) {
-	for _, entry := range d.records.upgrades.specs[api.KindUpdateRun].All() {
+	for _, entry := range d.records.specs[api.KindUpdateRun].All() {
 		if runs == nil {
 			runs = map[string]int{}
 		}
@@ -139,7 +139,7 @@ func gateText(gate *api.Gate) string {
 }
 
 func (d *Door) profileProblems(entry *bus.Entry[api.AutoUpgradeProfileStatus]) []api.Problem {
-	spec, _, found := d.records.upgrades.specs[api.KindAutoUpgradeProfile].Get(entry.Name)
+	spec, _, found := d.records.specs[api.KindAutoUpgradeProfile].Get(entry.Name)
 	if !found || spec.UID != entry.Value.UID || entry.Value.LastTriggerStatus != api.TriggerFailed {
 		return nil
 	}

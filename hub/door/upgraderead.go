@@ -65,7 +65,7 @@ func leaveOutSettled(status *api.UpdateRunStatus) {
 // gateItems are the gates of all runs that were reached.
 func (d *Door) gateItems() []item {
 	var items []item
-	for _, run := range d.records.upgrades.specs[api.KindUpdateRun].All() {
+	for _, run := range d.records.specs[api.KindUpdateRun].All() {
 		status := d.records.upgrades.status(&run.Value)
 		if status == nil {
 			continue
@@ -111,9 +111,9 @@ func (d *Door) refuseGate(ref api.ObjectRef) error {
 	return upgrade.RefuseGateChange(ref.Name).Failure()
 }
 
-// deleteUpgrade adds the deletion of an object around upgrades to the draft, unless a rule forbids it.
-// What else a run leaves behind, its status, gates and locks, the runner takes away.
-func (f *draft) deleteUpgrade(stored *api.Spec, revision uint64) error {
+// deleteNamed adds the deletion of an object of a named kind to the draft, unless a rule forbids it. What
+// else a run leaves behind, its status, gates and locks, the runner takes away.
+func (f *draft) deleteNamed(stored *api.Spec, revision uint64) error {
 	switch stored.Object.Kind {
 	case api.KindUpdateRun:
 		status, err := f.records.upgrades.certain(stored)
@@ -143,7 +143,7 @@ func refuseDelete(status *api.UpdateRunStatus) *api.Refusal {
 
 func (f *draft) strategyInUse(name string) error {
 	var profiles []api.AutoUpgradeProfile
-	for _, entry := range f.records.upgrades.specs[api.KindAutoUpgradeProfile].All() {
+	for _, entry := range f.records.specs[api.KindAutoUpgradeProfile].All() {
 		if _, going := f.going[entry.Value.Object]; going {
 			continue
 		}

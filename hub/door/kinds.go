@@ -7,38 +7,42 @@ import (
 	"flotilla/subjects"
 )
 
-// upgradeKind says where the specs of a kind around upgrades lie. They live in one record each, and
-// nobody has to confirm that they go.
-type upgradeKind struct {
+// namedKind says where the specs of a kind lie whose objects go by their name alone, one record each.
+type namedKind struct {
 	token  string // of events
 	family subjects.Family
 }
 
-var upgradeKinds = map[string]upgradeKind{
+var namedKinds = map[string]namedKind{
 	api.KindUpdateRun:          {subjects.KindRun, subjects.RunSpecs},
 	api.KindUpdateStrategy:     {subjects.KindStrategy, subjects.StrategySpecs},
 	api.KindAutoUpgradeProfile: {subjects.KindProfile, subjects.ProfileSpecs},
 	api.KindVersionCatalog:     {subjects.KindCatalog, subjects.CatalogSpecs},
 	api.KindMemberMaintenance:  {subjects.KindMaintenance, subjects.MaintenanceSpecs},
+	api.KindNodePool:           {subjects.KindNodePool, subjects.PoolSpecs},
+	api.KindInstanceCatalog:    {subjects.KindInstances, subjects.InstanceCatalogSpecs},
 }
 
-// upgrades are the tables around upgrades that the door reads.
+// specsOf are the tables of the specs of named kinds, by kind.
+func specsOf(s *bus.State) map[string]*bus.Table[api.Spec] {
+	specs := map[string]*bus.Table[api.Spec]{}
+	for kind, where := range namedKinds {
+		specs[kind] = bus.TableOf[api.Spec](s, where.family)
+	}
+	return specs
+}
+
+// upgrades are the tables around upgrades that the runner writes.
 type upgrades struct {
-	specs    map[string]*bus.Table[api.Spec] // by kind
 	runs     *bus.Table[api.UpdateRunStatus]
 	profiles *bus.Table[api.AutoUpgradeProfileStatus]
 }
 
 func newUpgrades(s *bus.State) *upgrades {
-	u := &upgrades{
-		specs:    map[string]*bus.Table[api.Spec]{},
+	return &upgrades{
 		runs:     bus.TableOf[api.UpdateRunStatus](s, subjects.Runs),
 		profiles: bus.TableOf[api.AutoUpgradeProfileStatus](s, subjects.Profiles),
 	}
-	for kind, where := range upgradeKinds {
-		u.specs[kind] = bus.TableOf[api.Spec](s, where.family)
-	}
-	return u
 }
 
 // status is the status of the run that spec is of, nil while the runner has not taken it up.

@@ -1,0 +1,185 @@
+package door
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"flotilla/core/api"
+	"flotilla/core/content"
+	"flotilla/core/disruption"
+	"flotilla/core/window"
+)
+
+// unknownZones are time zones of a pool's budgets that nobody knows, but for those that have faults already.
+func unknownZones(pool *api.NodePool, faults api.Faults) api.Faults {
+	if pool == nil {
+		return nil
+	}
+	unknown := api.CheckNodePoolZones(pool, window.Zones(time.LoadLocation).Known)
+	return slices.DeleteFunc(unknown, func(f api.Fault) bool {
+		return slices.ContainsFunc(faults, func(known api.Fault) bool { return known.Path == f.Path })
+	})
+}
+
+// judgeNodes says what is remarkable about the NodePools and InstanceCatalogs of a draft.
+func (d *Door) judgeNodes(f *draft) {
+	if !slices.ContainsFunc(f.typed, func(doc *document) bool { return doc.Pool != nil || doc.Instances != nil }) {
+		return
+	}
+	w := d.nodeWorld(f)
+	for _, doc := range f.typed {
+		switch {
+		case doc.Pool != nil:
+			f.note(doc, d.changeNotes(doc.Pool)...)
+			f.note(doc, w.poolNotes(doc.Pool)...)
+			f.note(doc, f.classMissing(doc.Pool)...)
+		case doc.Instances != nil:
+			f.note(doc, w.catalogNotes(doc.Instances)...)
+		}
+	}
+}
+
+// changeNotes say what nodes a change of a stored pool replaces.
+func (d *Door) changeNotes(pool *api.NodePool) []string {
+	stored, _, found := d.records.specs[api.KindNodePool].Get(pool.Name)
+	if !found {
+		return nil
+	}
+	before, err := stored.DecodePool()
+	if err != nil {
+		return nil
+	}
+	var notes []string
+	if disruption.PoolHash(before) != disruption.PoolHash(pool) {
+		notes = append(notes, "its template changes: "+d.standingNodes(&stored)+" drift ("+disruption.DriftPool+") and are replaced, within its budgets")
+	}
+	if !reflect.DeepEqual(before.Spec.Template.Spec.Requirements, pool.Spec.Template.Spec.Requirements) {
+		notes = append(notes, "its requirements change: of "+d.standingNodes(&stored)+" those that do not satisfy them drift ("+
+			disruption.DriftRequirements+") and are replaced, within its budgets")
+	}
+	return notes
+}
+
+// standingNodes counts the nodes of a pool, for people.
+func (d *Door) standingNodes(stored *api.Spec) string {
+	record := d.records.poolRecord(stored)
+	if record == nil {
+		return "its nodes"
+	}
+	nodes, on := 0, 0
+	for i := range record.Members {
+		if nodes += record.Members[i].Nodes; record.Members[i].Nodes > 0 {
+			on++
+		}
+	}
+	return fmt.Sprintf("its %s on %s", count(nodes, "node"), count(on, "member"))
+}
+
+// poolNotes say what a pool lacks, and with whom it disagrees.
+func (w *nodeWorld) poolNotes(pool *api.NodePool) []string {
+	var notes []string
+	members := w.membersOf(pool)
+	if selector, restricted := pool.Annotations[api.AnnotationMembers]; restricted && len(members) == 0 {
+		notes = append(notes, fmt.Sprintf("no member matches %s %q yet", api.AnnotationMembers, selector))
+	}
+	switch unpriced := w.unpriced(pool); {
+	case len(members) == 0 && len(w.catalogs) == 0:
+		notes = append(notes, "there is no InstanceCatalog yet: "+unpricedMeans)
+	case len(unpriced) > 0:
+		notes = append(notes, "no InstanceCatalog is for "+enumerate(unpriced)+": "+unpricedMeans)
+	}
+	return append(notes, w.fleetBudgetNotes(pool)...)
+}
+
+// unpricedMeans is what follows where no InstanceCatalog is.
+const unpricedMeans = "without types and prices none of its nodes is disrupted"
+
+// fleetBudgetNotes name the pools that share a fleet-wide budget and state another amount for it.
+func (w *nodeWorld) fleetBudgetNotes(pool *api.NodePool) []string {
+	shared, nodes, given := api.FleetBudget(pool.Annotations[api.AnnotationFleetBudget])
+	if !given {
+		return nil
+	}
+	var others []string
+	for _, name := range slices.Sorted(maps.Keys(w.pools)) {
+		other, amount, ok := api.FleetBudget(w.pools[name].Annotations[api.AnnotationFleetBudget])
+		if ok && other == shared && amount != nodes {
+			others = append(others, fmt.Sprintf("%s says %s", name, amount))
+		}
+	}
+	if len(others) == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("%s: this pool says %s=%s, %s; what allows least counts", api.AnnotationFleetBudget, shared, nodes, strings.Join(others, ", "))}
+}
+
+// classMissing says that the hub does not hold the node class that a pool names.
+func (f *draft) classMissing(pool *api.NodePool) []string {
+	ref := pool.Spec.Template.Spec.NodeClassRef
+	if ref == nil || ref.Kind == "" {
+		return nil
+	}
+	group := cmp.Or(ref.Group, content.GroupOf(ref.APIVersion))
+	if group == "" {
+		return nil
+	}
+	if _, held := f.index.Get(api.ObjectRef{APIVersion: group + "/v1", Kind: ref.Kind, Name: ref.Name}); held {
+		return nil
+	}
+	return []string{fmt.Sprintf("the hub does not hold %s %s: apply it too, or changes of it are not seen as drift", ref.Kind, ref.Name)}
+}
+
+// catalogNotes say of a catalog whom it is not for.
+func (w *nodeWorld) catalogNotes(catalog *api.InstanceCatalog) []string {
+	first, matching := w.buyers(catalog)
+	switch selector, restricted := catalog.Annotations[api.AnnotationMembers]; {
+	case matching == 0 && restricted:
+		return []string{fmt.Sprintf("no member matches %s %q yet", api.AnnotationMembers, selector)}
+	case matching > 0 && len(first) == 0:
+		return []string{"no member buys from it: of the catalogs that match a member the first by name counts"}
+	}
+	return nil
+}
+
+// noteUnpriced says of InstanceCatalogs that a draft deletes which pools lose their prices.
+func (d *Door) noteUnpriced(f *draft) {
+	var catalogs []*api.InstanceCatalog
+	for ref := range f.going {
+		stored, _, found := f.records.specs[api.KindInstanceCatalog].Get(ref.Name)
+		if !found || ref.Kind != api.KindInstanceCatalog {
+			continue
+		}
+		if catalog, err := stored.DecodeInstances(); err == nil {
+			catalogs = append(catalogs, catalog)
+		}
+	}
+	if len(catalogs) == 0 {
+		return
+	}
+	after := d.nodeWorld(f)
+	before := &nodeWorld{members: after.members, catalogs: append(catalogs, after.catalogs...)}
+	for _, catalog := range catalogs {
+		first, _ := before.buyers(catalog)
+		f.noteOn(api.KindInstanceCatalog, catalog.Name, after.lossNotes(first)...)
+	}
+}
+
+// lossNotes name the pools that are without prices on members that just lost their catalog.
+func (w *nodeWorld) lossNotes(members []string) []string {
+	var notes []string
+	for _, name := range slices.Sorted(maps.Keys(w.pools)) {
+		lost := slices.DeleteFunc(w.unpriced(w.pools[name]), func(m string) bool { return !slices.Contains(members, m) })
+		switch {
+		case len(lost) > 0:
+			notes = append(notes, fmt.Sprintf("NodePool %s loses its prices on %s: %s", name, enumerate(lost), unpricedMeans))
+		case len(w.members) == 0 && len(w.catalogs) == 0:
+			notes = append(notes, "NodePool "+name+" loses its prices: "+unpricedMeans)
+		}
+	}
+	return notes
+}
