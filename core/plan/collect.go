@@ -130,6 +130,8 @@ func (c *collector) read(d *Document) {
 	case decoded.Placement != nil:
 		c.readPlacement(d, decoded.Placement)
 	case c.readUpgrade(d, decoded):
+	case decoded.Pool != nil, decoded.Instances != nil:
+		c.notes = append(c.notes, decoded.Object.String()+" left out: flotilla plan nodes says what would happen to nodes")
 	default:
 		c.readContent(d, decoded.Object)
 	}
