@@ -14,6 +14,7 @@ func TestNodePoolsAreLeftOut(t *testing.T) {
 apiVersion: karpenter.sh/v1
 kind: NodePool
 metadata: {name: general}
+spec: {}
 ---
 apiVersion: flotilla.io/v1alpha1
 kind: InstanceCatalog
