@@ -271,6 +271,17 @@ func (r *run) fitting(c *claim, m *moving, n needs) []*machine {
 	return out
 }
 
+// amounts names the columns of a row that hold anything.
+func (x *Index) amounts(row []int64) api.Amounts {
+	out := api.Amounts{}
+	for name, i := range x.state.Cluster.resources.index {
+		if row[i] != 0 {
+			out[name] = row[i]
+		}
+	}
+	return out
+}
+
 // labelled reports whether a type has the labels asked for that only types can give.
 func (x *Index) labelled(t *machine, n needs) bool {
 	for key := range x.extra {

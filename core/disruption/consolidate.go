@@ -151,9 +151,10 @@ func (d *deciding) command(method, reason string, cs []*candidate, out *outcome)
 }
 
 // launch adds the new nodes of an outcome to a command.
-func launch(c *Command, claims []*claim) {
+func (d *deciding) launch(c *Command, claims []*claim) {
 	for _, claim := range claims {
 		r := replacement(claim)
+		r.requests = d.x.amounts(claim.requests)
 		c.Savings -= r.Price
 		c.Replacements = append(c.Replacements, r)
 	}

@@ -78,6 +78,8 @@ type Replacement struct {
 	// Price is the lowest that the first type costs now.
 	Price float64 `json:"price"`
 	types []api.LaunchType
+	// requests are those of the pods meant for it, its daemons included.
+	requests api.Amounts
 }
 
 // deciding is one pass.

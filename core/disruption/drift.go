@@ -166,7 +166,7 @@ func (d *deciding) oneByOne(method, reason string, cs []*candidate, left *allowa
 		}
 		command := d.command(method, reason, []*candidate{c}, out)
 		command.Drift = d.drifts[c.name()]
-		launch(&command, out.claims)
+		d.launch(&command, out.claims)
 		return []Command{command}
 	}
 	return nil
@@ -201,7 +201,7 @@ func (d *deciding) staticDrift(reason string) []Command {
 		}
 		r.charge(c.pool, fresh)
 		command := Command{Method: MethodStaticDrift, Reason: reason, Nodes: []string{c.name()}, Savings: c.price, Drift: d.driftOf(c)}
-		launch(&command, []*claim{fresh})
+		d.launch(&command, []*claim{fresh})
 		out = append(out, command)
 	}
 	return out

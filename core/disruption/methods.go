@@ -46,7 +46,7 @@ func (d *deciding) together(set []*candidate) (Command, bool) {
 		if !d.otherType(o.claim, set) {
 			return Command{}, false
 		}
-		launch(&o.command, []*claim{o.claim})
+		d.launch(&o.command, []*claim{o.claim})
 	}
 	if refusal := d.unbalanced(set, o.claim); refusal.Code != "" {
 		return Command{}, false
@@ -118,7 +118,7 @@ func (d *deciding) alone(c *candidate) (Command, Refusal) {
 		return Command{}, o.refusal
 	}
 	if o.claim != nil {
-		launch(&o.command, []*claim{o.claim})
+		d.launch(&o.command, []*claim{o.claim})
 	}
 	return o.command, d.unbalanced(set, o.claim)
 }

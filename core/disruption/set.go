@@ -70,10 +70,13 @@ func (s *set) within(v string) bool {
 // none reports that no value will do.
 func (s *set) none() bool {
 	if s.anything {
-		return s.bounded && s.below-s.above <= 1 && s.above < s.below
+		return s.hollow()
 	}
 	return len(s.values) == 0
 }
+
+// hollow reports bounds that no whole number is between.
+func (s *set) hollow() bool { return s.bounded && (s.above >= s.below || s.above == s.below-1) }
 
 // lenient reports a set that is content with a label that does not exist: NotIn and DoesNotExist.
 func (s *set) lenient() bool {
@@ -107,7 +110,7 @@ func (s *set) and(o *set) set {
 func (s *set) meets(o *set) bool {
 	if s.anything && o.anything {
 		both := s.and(o)
-		return !both.bounded || both.below-both.above > 1
+		return !both.hollow()
 	}
 	if s.anything {
 		s, o = o, s
