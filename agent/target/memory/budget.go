@@ -5,6 +5,7 @@ import (
 	"context"
 	"slices"
 
+	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
@@ -12,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"flotilla/agent/target"
+	"flotilla/core/apply"
 )
 
 // budgetSpec is the part of a PodDisruptionBudget that its controller reads.
@@ -20,6 +22,8 @@ type budgetSpec struct {
 	MaxUnavailable *intstr.IntOrString   `json:"maxUnavailable,omitempty"`
 	Selector       *metav1.LabelSelector `json:"selector,omitempty"`
 }
+
+const kindBudget = "PodDisruptionBudget.policy"
 
 // Budgets lists the pod disruption budgets as their controller judges them now.
 func (m *Member) Budgets(context.Context) ([]target.Budget, error) {
@@ -30,8 +34,8 @@ func (m *Member) Budgets(context.Context) ([]target.Budget, error) {
 	}
 	var out []target.Budget
 	for _, s := range m.objects {
-		if s.object.GroupVersionKind().GroupKind().String() == "PodDisruptionBudget.policy" {
-			out = append(out, m.budget(s))
+		if s.kind() == kindBudget {
+			out = append(out, m.budget(s).Budget)
 		}
 	}
 	slices.SortFunc(out, func(a, b target.Budget) int {
@@ -40,27 +44,40 @@ func (m *Member) Budgets(context.Context) ([]target.Budget, error) {
 	return out, nil
 }
 
+// verdict is a budget as its controller judges it, with how many pods must stay healthy.
+type verdict struct {
+	target.Budget
+	desired int
+}
+
 // budget counts the pods that a budget covers, as the disruption controller does: percentages round up.
-func (m *Member) budget(s *stored) target.Budget {
-	b := target.Budget{Namespace: s.object.GetNamespace(), Name: s.object.GetName()}
-	found, _, _ := unstructured.NestedMap(s.object.Object, "spec")
-	var spec budgetSpec
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(found, &spec); err != nil {
-		return b
-	}
-	selector, err := metav1.LabelSelectorAsSelector(spec.Selector)
-	if err != nil {
+func (m *Member) budget(s *stored) verdict {
+	b := verdict{Budget: target.Budget{Namespace: s.object.GetNamespace(), Name: s.object.GetName()}}
+	spec, selector, ok := readBudget(s)
+	if !ok {
 		return b
 	}
 	b.Expected, b.Healthy = m.covered(b.Namespace, selector)
-	b.Allowed = max(b.Healthy-desired(&spec, b.Expected), 0)
+	b.desired = desired(spec, b.Expected)
+	b.Allowed = max(b.Healthy-b.desired, 0)
 	return b
+}
+
+// readBudget is false for a budget that cannot be read: it covers nothing.
+func readBudget(s *stored) (*budgetSpec, labels.Selector, bool) {
+	found, _, _ := unstructured.NestedMap(s.object.Object, "spec")
+	spec := &budgetSpec{}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(found, spec); err != nil {
+		return nil, nil, false
+	}
+	selector, err := metav1.LabelSelectorAsSelector(spec.Selector)
+	return spec, selector, err == nil
 }
 
 // covered counts the pods of a namespace that a selector matches, and the healthy ones among them.
 func (m *Member) covered(namespace string, selector labels.Selector) (expected, healthy int) {
 	for _, s := range m.objects {
-		if s.object.GetNamespace() != namespace || !s.workload() || !selector.Matches(s.podLabels()) {
+		if s.object.GetNamespace() != namespace || !s.workload() || !selector.Matches(labels.Set(s.template().pod.Labels)) {
 			continue
 		}
 		ready, _ := m.census(s)
@@ -87,13 +104,8 @@ func desired(spec *budgetSpec, expected int) int {
 	return 0
 }
 
-// podLabels are those of the pods of a workload.
-func (s *stored) podLabels() labels.Set {
-	if s.object.GetKind() == "Pod" {
-		return s.object.GetLabels()
-	}
-	found, _, _ := unstructured.NestedStringMap(s.object.Object, "spec", "template", "metadata", "labels")
-	return found
+func budgetID(b *policyv1.PodDisruptionBudget) apply.Identity {
+	return apply.Identity{Group: policyv1.GroupName, Kind: "PodDisruptionBudget", Namespace: b.Namespace, Name: b.Name}
 }
 
 func (m *Member) budgetStatus(s *stored) map[string]any {

@@ -178,7 +178,11 @@ func (m *Member) SetFaults(f Faults) {
 	for _, s := range m.sorted() {
 		m.assignAddress(s)
 	}
-	m.notify(target.Change{Health: true, Nodes: true})
+	for _, n := range m.nodes {
+		m.judge(n)
+	}
+	m.pass()
+	m.notify(target.Change{Health: true, Nodes: true, Pods: true})
 	for owner := range m.owners {
 		m.notify(target.Change{Owners: []string{owner}})
 	}

@@ -11,11 +11,9 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"flotilla/agent/target"
@@ -53,6 +51,11 @@ type Options struct {
 	Pools []api.NodePoolFacts
 	// ReadyAfter is how long a pod, a load balancer or a new kind takes to become ready.
 	ReadyAfter time.Duration
+	// MostGrace is the longest that a deleted pod takes to end, whatever grace it got; 0 is no limit.
+	MostGrace time.Duration
+	// ScheduleAfter is how long the pods that take the place of others wait for more of them, so that
+	// the largest looks for room first, as a simulation has it; 0 is not at all.
+	ScheduleAfter time.Duration
 	// Clock is WallClock when nil.
 	Clock Clock
 }
@@ -63,17 +66,21 @@ type Member struct {
 	version    string
 	readyAfter time.Duration
 	clock      Clock
+	mostGrace  time.Duration
 
 	mu       sync.Mutex
 	faults   Faults
 	nodes    []*node // sorted by name
+	schedule scheduler
 	pools    []api.NodePoolFacts
 	upgrades upgrades
 	objects  map[apply.Identity]*stored
 	owners   map[string]map[apply.Identity]*stored
-	hungry   map[*stored]struct{} // workloads with pods that wait for room
-	writes   int64                // resourceVersion of the newest write
-	born     int64                // objects ever made
+	pods     map[string]*pod      // by namespace/name
+	touched  map[*stored]struct{} // workloads whose pods changed since the last tell, placed: found room
+	placed   map[*stored]struct{}
+	writes   int64 // resourceVersion of the newest write
+	born     int64 // objects, pods and nodes ever made
 	history  history
 	watchers map[chan target.Change]struct{}
 	timers   map[int64]func() bool
@@ -88,9 +95,10 @@ func New(o Options) *Member {
 	m := &Member{
 		name: o.Name, version: o.KubernetesVersion, readyAfter: o.ReadyAfter, clock: o.Clock,
 		objects: map[apply.Identity]*stored{}, owners: map[string]map[apply.Identity]*stored{},
-		hungry: map[*stored]struct{}{}, watchers: map[chan target.Change]struct{}{},
-		timers: map[int64]func() bool{},
+		pods: map[string]*pod{}, touched: map[*stored]struct{}{}, placed: map[*stored]struct{}{},
+		watchers: map[chan target.Change]struct{}{}, timers: map[int64]func() bool{},
 	}
+	m.schedule, m.mostGrace = scheduler{waiting: map[*pod]struct{}{}, after: o.ScheduleAfter}, o.MostGrace
 	if m.version == "" {
 		m.version = "v1.36.3"
 	}
@@ -168,8 +176,8 @@ func (m *Member) Nodes(context.Context) ([]target.Node, error) {
 	for i, n := range m.nodes {
 		out[i] = n.Node
 		out[i].Capacity, out[i].Allocatable = n.Capacity.DeepCopy(), n.Allocatable.DeepCopy()
-		out[i].Requested = n.Requested.DeepCopy()
-		out[i].NotReady = n.NotReady || n.draining || slices.Contains(m.faults.NotReady, n.Name)
+		out[i].Requested, out[i].NotReady = n.requested(), !n.up
+		out[i].Labels, out[i].Annotations, out[i].Taints = nil, nil, nil
 	}
 	return out, nil
 }
@@ -178,7 +186,9 @@ func (m *Member) Nodes(context.Context) ([]target.Node, error) {
 func (m *Member) AddNode(n target.Node) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.evict(n.Name)
+	if old := m.nodeNamed(n.Name); old != nil {
+		m.leave(old)
+	}
 	m.addNode(n)
 	m.resettle()
 }
@@ -187,24 +197,13 @@ func (m *Member) AddNode(n target.Node) {
 func (m *Member) RemoveNode(name string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if !m.evict(name) {
+	n := m.nodeNamed(name)
+	if n == nil {
 		return false
 	}
+	m.leave(n)
 	m.resettle()
 	return true
-}
-
-func (m *Member) addNode(n target.Node) {
-	n.Capacity = n.Capacity.DeepCopy()
-	if n.Allocatable = n.Allocatable.DeepCopy(); n.Allocatable == nil {
-		n.Allocatable = n.Capacity.DeepCopy()
-	}
-	n.Requested = corev1.ResourceList{}
-	m.join(&n)
-	at, _ := slices.BinarySearchFunc(m.nodes, n.Name, func(a *node, name string) int {
-		return strings.Compare(a.Name, name)
-	})
-	m.nodes = slices.Insert(m.nodes, at, &node{Node: n})
 }
 
 // after calls f, with the lock held, once d has passed.

@@ -94,7 +94,7 @@ func TestWorkloadsBecomeAvailableAfterADelay(t *testing.T) {
 	require.Empty(t, drain(changes))
 	clock.Advance(time.Second)
 	expectReady(t, m, live, apply.Available, "")
-	require.Equal(t, []target.Change{{Owners: []string{"web/u1"}}}, drain(changes))
+	require.Equal(t, []target.Change{{Owners: []string{"web/u1"}, Pods: true}}, drain(changes))
 
 	grown := replace(t, m, scaled(live, 3), live)
 	expectReady(t, m, grown, apply.NotYet, "2 of 3 replicas available, 3 updated")

@@ -1,225 +1,157 @@
 package memory
 
 import (
-	"encoding/json"
+	"cmp"
+	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 
 	"flotilla/agent/target"
+	"flotilla/core/api"
 )
 
+// node is one node, and the machine behind it.
 type node struct {
 	target.Node
-	draining bool // an upgrade makes it anew
+	number  int64 // order of creation
+	uid     types.UID
+	created time.Time
+	labels  map[string]string
+	notes   map[string]string // annotations
+	// own taints were given or written; taints has those of its condition, too.
+	own, taints   []corev1.Taint
+	finalizers    []string
+	unschedulable bool
+	deleting      time.Time // zero while nobody deleted it
+	draining      bool      // an upgrade makes it anew
+	// launched by LaunchNode, starting until its machine is up, lost when the machine is gone.
+	launched, starting, lost bool
+	up                       bool // what its condition Ready says
+	upSince                  time.Time
+
+	room, free amounts
+	pods       map[*pod]struct{}
+	look       *corev1.Node // as it was last shown
+	dirty      bool         // the scheduler's copy is older
 }
 
-// fits reports which resource is short, empty when there is room.
-func (n *node) fits(requests corev1.ResourceList) corev1.ResourceName {
-	for _, name := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory} {
-		want, ok := requests[name]
-		if !ok {
-			continue
-		}
-		used := n.Requested[name]
-		used.Add(want)
-		if room := n.Allocatable[name]; used.Cmp(room) > 0 {
-			return name
-		}
-	}
-	return ""
+// disrupted reports a node that is on its way out.
+func (n *node) disrupted() bool {
+	return !n.deleting.IsZero() || slices.ContainsFunc(n.own, func(t corev1.Taint) bool { return t.Key == api.TaintDisrupted })
 }
 
-func (n *node) add(requests corev1.ResourceList) {
-	for name, want := range requests {
-		used := n.Requested[name]
-		used.Add(want)
-		n.Requested[name] = used
-	}
-}
+func (n *node) managed() bool { return n.labels[api.LabelNodePool] != "" }
 
-func (n *node) take(requests corev1.ResourceList) {
-	for name, want := range requests {
-		used := n.Requested[name]
-		used.Sub(want)
-		n.Requested[name] = used
-	}
-}
+// initialized reports a node that pods are put on before others.
+func (n *node) initialized() bool { return !n.managed() || n.labels[api.LabelInitialized] == "true" }
 
-// pod is one replica of a workload.
-type pod struct {
-	requests corev1.ResourceList
-	template string
-	on       *node // nil while it waits for room
-	only     string
-	short    corev1.ResourceName // what it waits for
-	ready    time.Time
-}
-
-// workload reports whether the object runs pods.
-func (s *stored) workload() bool {
-	switch s.object.GroupVersionKind().GroupKind().String() {
-	case "Deployment.apps", "StatefulSet.apps", "ReplicaSet.apps", "DaemonSet.apps", "Pod":
-		return true
-	}
-	return false
-}
-
-// podSpec reads what one pod of the workload requests, and a text that changes with the template.
-func (s *stored) podSpec() (corev1.ResourceList, string) {
-	at := []string{"spec", "template"}
-	if s.object.GetKind() == "Pod" {
-		at = []string{"spec"}
-	}
-	found, _, _ := unstructured.NestedMap(s.object.Object, at...)
-	text, _ := json.Marshal(found)
-	if len(at) == 2 {
-		found, _, _ = unstructured.NestedMap(found, "spec")
-	}
-	var spec corev1.PodSpec
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(found, &spec); err != nil {
-		return nil, string(text)
-	}
-	sum := corev1.ResourceList{}
-	for i := range spec.Containers {
-		(&node{Node: target.Node{Requested: sum}}).add(spec.Containers[i].Resources.Requests)
-	}
-	return sum, string(text)
-}
-
-// schedule gives a workload the pods it wants: a changed template replaces all of them at once.
-func (m *Member) schedule(s *stored) {
-	requests, template := s.podSpec()
-	if len(s.pods) > 0 && s.pods[0].template != template {
-		m.release(s)
-	}
-	var names []string
-	if s.object.GetKind() == "DaemonSet" {
-		for _, n := range m.nodes {
-			names = append(names, n.Name)
-		}
-	} else {
-		names = make([]string, s.replicas())
-	}
-	s.pods = slices.DeleteFunc(s.pods, func(p *pod) bool {
-		at := slices.Index(names, p.only)
-		if at < 0 {
-			p.leave()
-			return true
-		}
-		names = slices.Delete(names, at, at+1)
-		return false
-	})
-	for _, only := range names {
-		s.pods = append(s.pods, &pod{requests: requests, template: template, only: only})
+// state is the node without its pods as the scheduler sees it.
+func (n *node) state() *api.NodeState {
+	return &api.NodeState{
+		Name: n.Name, Labels: n.labels, Taints: n.taints, Allocatable: n.room.api(), Initialized: true,
 	}
 }
 
-func (s *stored) replicas() int64 {
-	if s.object.GetKind() == "Pod" {
-		return 1
+// newNode makes a node of what was given, with the labels that every node has.
+func (m *Member) newNode(given target.Node) *node {
+	given.Capacity = given.Capacity.DeepCopy()
+	if given.Allocatable = given.Allocatable.DeepCopy(); given.Allocatable == nil {
+		given.Allocatable = given.Capacity.DeepCopy()
 	}
-	n, ok, err := unstructured.NestedInt64(s.object.Object, "spec", "replicas")
-	if !ok || err != nil {
-		return 1
+	m.born++
+	n := &node{
+		Node: given, number: m.born, uid: types.UID(fmt.Sprintf("%s-node-%08d", m.name, m.born)), created: m.clock.Now(),
+		notes: maps.Clone(given.Annotations), own: slices.Clone(given.Taints), pods: map[*pod]struct{}{}, dirty: true,
 	}
-	return max(n, 0)
-}
-
-// settlePods schedules a workload and finds room for its pods. It reports whether any moved in.
-func (m *Member) settlePods(s *stored) bool {
-	m.schedule(s)
-	placed, waiting := false, false
-	for _, p := range s.pods {
-		if p.on == nil {
-			seated := m.seat(p)
-			placed, waiting = placed || seated, waiting || !seated
+	n.labels = map[string]string{
+		corev1.LabelHostname: given.Name, corev1.LabelOSStable: "linux", corev1.LabelArchStable: "amd64",
+	}
+	for key, value := range map[string]string{
+		corev1.LabelTopologyZone: given.Zone, corev1.LabelInstanceTypeStable: given.InstanceType,
+		api.LabelNodePool: given.NodePool, api.LabelCapacityType: given.CapacityType,
+	} {
+		if value != "" {
+			n.labels[key] = value
 		}
 	}
-	delete(m.hungry, s)
-	if waiting {
-		m.hungry[s] = struct{}{}
-	}
-	if placed && m.readyAfter > 0 {
-		m.after(m.readyAfter, func() { m.notify(target.Change{Owners: []string{s.owner()}}) })
-	}
-	return placed
+	maps.Copy(n.labels, given.Labels)
+	n.room = amountsOf(room(given.Allocatable))
+	n.free = amountsOf(room(given.Allocatable))
+	n.upSince = n.created
+	return n
 }
 
-// feed lets pods that wait for room look again, first come, first served.
-func (m *Member) feed() {
-	for _, s := range slices.SortedFunc(maps.Keys(m.hungry), byNumber) {
-		if m.settlePods(s) {
-			m.notify(target.Change{Owners: []string{s.owner()}})
+// addNode adds a node that is there from the start: one of a NodePool is registered and initialized.
+func (m *Member) addNode(given target.Node) {
+	m.join(&given)
+	n := m.newNode(given)
+	if n.managed() {
+		n.labels[api.LabelRegistered], n.labels[api.LabelInitialized] = "true", "true"
+	}
+	m.enter(n)
+}
+
+// enter makes a node one of the member's.
+func (m *Member) enter(n *node) {
+	at, _ := slices.BinarySearchFunc(m.nodes, n.Name, func(a *node, name string) int { return strings.Compare(a.Name, name) })
+	m.nodes = slices.Insert(m.nodes, at, n)
+	n.up = true
+	m.judge(n)
+}
+
+// judge brings the condition Ready of a node and the taints that follow from it up to date.
+func (m *Member) judge(n *node) {
+	up := !n.NotReady && !n.draining && !n.starting && !n.lost && !slices.Contains(m.faults.NotReady, n.Name)
+	if up != n.up {
+		n.up, n.upSince = up, m.clock.Now()
+	}
+	n.taints = slices.Clone(n.own)
+	taint := func(key string, effects ...corev1.TaintEffect) {
+		for _, effect := range effects {
+			n.taints = append(n.taints, corev1.Taint{Key: key, Effect: effect})
 		}
 	}
+	switch {
+	case n.lost:
+		taint(corev1.TaintNodeUnreachable, corev1.TaintEffectNoSchedule, corev1.TaintEffectNoExecute)
+	case !n.up:
+		taint(corev1.TaintNodeNotReady, corev1.TaintEffectNoSchedule)
+	}
+	if n.unschedulable {
+		taint(corev1.TaintNodeUnschedulable, corev1.TaintEffectNoSchedule)
+	}
+	n.look, n.dirty, m.schedule.order = nil, true, nil
 }
 
-// resettle follows a change of the nodes.
-func (m *Member) resettle() {
-	for _, s := range m.sorted() {
-		if s.object.GetKind() == "DaemonSet" && s.workload() || slices.ContainsFunc(s.pods, func(p *pod) bool { return p.on == nil }) {
-			m.settlePods(s)
-			m.notify(target.Change{Owners: []string{s.owner()}})
-		}
+// leave takes a node away; its pods are gone with it.
+func (m *Member) leave(n *node) {
+	m.nodes = slices.DeleteFunc(m.nodes, func(other *node) bool { return other == n })
+	m.schedule.order = nil
+	if m.schedule.mirror != nil {
+		m.schedule.mirror.Remove(n.Name)
 	}
-	m.notify(target.Change{Nodes: true})
+	m.lose(n.pods)
 }
 
-// seat puts a pod on the first node with room.
-func (m *Member) seat(p *pod) bool {
-	p.short = "nodes"
-	for _, n := range m.nodes {
-		if p.only != "" && p.only != n.Name || n.draining {
-			continue
-		}
-		if p.short = n.fits(p.requests); p.short == "" {
-			p.on, p.ready = n, m.clock.Now().Add(m.readyAfter)
-			n.add(p.requests)
-			return true
-		}
+// nodeNamed finds a node, nil when there is none.
+func (m *Member) nodeNamed(name string) *node {
+	at, ok := slices.BinarySearchFunc(m.nodes, name, func(a *node, name string) int { return cmp.Compare(a.Name, name) })
+	if !ok {
+		return nil
 	}
-	return false
+	return m.nodes[at]
 }
 
-func (p *pod) leave() {
-	if p.on != nil {
-		p.on.take(p.requests)
-		p.on = nil
-	}
-}
-
-// release frees the room of a workload.
-func (m *Member) release(s *stored) {
-	delete(m.hungry, s)
-	for _, p := range s.pods {
-		p.leave()
-	}
-	s.pods = nil
-}
-
-// evict removes a node and makes its pods wait.
-func (m *Member) evict(name string) bool {
-	at := slices.IndexFunc(m.nodes, func(n *node) bool { return n.Name == name })
-	if at < 0 {
-		return false
-	}
-	m.drain(m.nodes[at])
-	m.nodes = slices.Delete(m.nodes, at, at+1)
-	return true
-}
-
-// drain makes the pods of a node wait for room.
-func (m *Member) drain(n *node) {
-	for _, s := range m.objects {
-		for _, p := range s.pods {
-			if p.on == n {
-				p.leave()
-			}
-		}
-	}
+// requested is what the pods on a node request.
+func (n *node) requested() corev1.ResourceList {
+	used := n.room
+	used.more = maps.Clone(n.room.more)
+	used.add(&n.free, -1)
+	maps.DeleteFunc(used.more, func(_ string, amount int64) bool { return amount == 0 })
+	return used.list()
 }

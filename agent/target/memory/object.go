@@ -28,8 +28,21 @@ type stored struct {
 	number int64 // order of creation
 	// changed is when anything but metadata last changed.
 	changed time.Time
-	pods    []*pod
+
+	// Of a workload: its pods, those that end included; what they are made from, as read from
+	// parsedFrom; and the turn of a pod whose successor is about to be made.
+	pods       []*pod
+	parsed     *template
+	parsedFrom *unstructured.Unstructured
+	vacant     *turn
+
+	// shown is the object as its own type, as it was last read from shownFrom.
+	shown     any
+	shownFrom *unstructured.Unstructured
 }
+
+// kind is "Deployment.apps", without a group "Service".
+func (s *stored) kind() string { return s.object.GroupVersionKind().GroupKind().String() }
 
 func (s *stored) id() apply.Identity { return apply.IdentityOf(apply.RefOf(s.object)) }
 
@@ -140,7 +153,7 @@ func (m *Member) Delete(ctx context.Context, r target.Removal) error {
 	}
 	m.record(apply.Delete, s.object, r.ObjectRef, r.Origin)
 	m.remove(s)
-	m.feed()
+	m.pass()
 	return nil
 }
 
@@ -183,12 +196,12 @@ func (m *Member) settle(s *stored, ownerBefore string) {
 	s.object.SetResourceVersion(strconv.FormatInt(m.writes, 10))
 	m.assignAddress(s)
 	if s.workload() {
-		m.settlePods(s)
-		m.feed()
+		m.reconcile(s)
+		m.pass()
 	} else if m.readyAfter > 0 && waits(s.object) {
 		m.after(m.readyAfter, func() { m.notify(target.Change{Owners: []string{s.owner()}}) })
 	}
-	m.notify(target.Change{Owners: []string{ownerBefore, s.owner()}})
+	m.notify(target.Change{Owners: []string{ownerBefore, s.owner()}, Pods: s.kind() == kindBudget})
 }
 
 // remove takes an object away, and with a namespace all that is in it.
@@ -196,7 +209,7 @@ func (m *Member) remove(s *stored) {
 	m.release(s)
 	m.unindex(s)
 	delete(m.objects, s.id())
-	m.notify(target.Change{Owners: []string{s.owner()}})
+	m.notify(target.Change{Owners: []string{s.owner()}, Pods: s.kind() == kindBudget})
 	if ref := apply.RefOf(s.object); ref.Kind == "Namespace" && ref.APIVersion == "v1" {
 		for _, inside := range m.sorted() {
 			if inside.object.GetNamespace() == ref.Name {

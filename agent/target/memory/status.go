@@ -17,10 +17,15 @@ func waits(object *unstructured.Unstructured) bool {
 	return false
 }
 
+// settled reports whether controllers had the time to look at an object.
+func (m *Member) settled(s *stored) bool {
+	return !m.faults.stuck(apply.RefOf(s.object)) && !m.clock.Now().Before(s.changed.Add(m.readyAfter))
+}
+
 // status is what the member's controllers would have written by now, nil for kinds without any.
 func (m *Member) status(s *stored) map[string]any {
-	settled := !m.faults.stuck(apply.RefOf(s.object)) && !m.clock.Now().Before(s.changed.Add(m.readyAfter))
-	switch s.object.GroupVersionKind().GroupKind().String() {
+	settled := m.settled(s)
+	switch s.kind() {
 	case "Deployment.apps", "ReplicaSet.apps":
 		return m.replicaStatus(s)
 	case "StatefulSet.apps":
@@ -48,23 +53,6 @@ func (m *Member) status(s *stored) map[string]any {
 		return m.budgetStatus(s)
 	}
 	return nil
-}
-
-// census counts the pods of a workload that are ready, and says what the others wait for.
-func (m *Member) census(s *stored) (ready int64, waitsFor string) {
-	now, stuck := m.clock.Now(), m.faults.stuck(apply.RefOf(s.object))
-	for _, p := range s.pods {
-		switch {
-		case p.on == nil:
-			waitsFor = fmt.Sprintf("pods wait for room: %d nodes, insufficient %s", len(m.nodes), p.short)
-		case stuck:
-			waitsFor = "pods start and crash: back-off restarting failed container"
-		case now.Before(p.ready):
-		default:
-			ready++
-		}
-	}
-	return ready, waitsFor
 }
 
 func (m *Member) replicaStatus(s *stored) map[string]any {

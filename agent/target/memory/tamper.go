@@ -42,7 +42,7 @@ func (m *Member) Remove(ref api.ObjectRef) bool {
 		return false
 	}
 	m.remove(s)
-	m.feed()
+	m.pass()
 	return true
 }
 

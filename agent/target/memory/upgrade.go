@@ -156,6 +156,7 @@ func (m *Member) endUpgrade(u *provision, fault string) {
 	u.ended, u.fault, m.upgrades.running = true, fault, nil
 	for _, n := range m.nodes {
 		n.draining = false
+		m.judge(n)
 	}
 	m.resettle()
 	u.tell()
@@ -293,19 +294,12 @@ func (m *Member) poolSteps(u *provision, wanted api.NodePoolFacts, due, takes ti
 	return steps
 }
 
-func (m *Member) nodeNamed(name string) *node {
-	at := slices.IndexFunc(m.nodes, func(n *node) bool { return n.Name == name })
-	if at < 0 {
-		return nil
-	}
-	return m.nodes[at]
-}
-
 // emptyNode takes the pods off a node that is made anew.
 func (m *Member) emptyNode(name string) {
 	if n := m.nodeNamed(name); n != nil {
 		n.draining = true
-		m.drain(n)
+		m.judge(n)
+		m.lose(n.pods)
 		m.resettle()
 	}
 }
@@ -314,6 +308,7 @@ func (m *Member) emptyNode(name string) {
 func (m *Member) renewNode(name string, as *api.NodePoolFacts) {
 	if n := m.nodeNamed(name); n != nil {
 		n.Kubelet, n.Image, n.draining = as.KubernetesVersion, as.NodeImageVersion, false
+		m.judge(n)
 		m.resettle()
 	}
 }

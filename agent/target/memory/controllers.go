@@ -1,0 +1,153 @@
+package memory
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"flotilla/agent/target"
+	"flotilla/core/api"
+	"flotilla/core/apply"
+	"flotilla/core/disruption"
+)
+
+// reconcile gives a workload the pods it wants: a changed template replaces all of them at once.
+func (m *Member) reconcile(s *stored) {
+	t := s.template()
+	if len(s.pods) > 0 && s.pods[0].made.text != t.text {
+		m.release(s)
+	}
+	for _, p := range s.pods {
+		if p.made != t {
+			p.made, p.look = t, nil
+		}
+	}
+	switch s.object.GetKind() {
+	case kindDaemonSet:
+		m.reconcileDaemons(s)
+	case kindStatefulSet:
+		m.reconcileOrdinals(s)
+	default:
+		m.reconcileReplicas(s)
+	}
+}
+
+// reconcileReplicas is what the controllers of ReplicaSets do. Of too many pods those go first that wait
+// for room, then those that are cheapest to lose, then the newest.
+func (m *Member) reconcileReplicas(s *stored) {
+	want := int(s.replicas())
+	if surplus := len(s.pods) - want; surplus > 0 {
+		order := slices.Clone(s.pods)
+		slices.SortStableFunc(order, func(a, b *pod) int {
+			return cmp.Or(cmp.Compare(seated(a), seated(b)), -a.created.Compare(b.created), -cmp.Compare(a.uid, b.uid))
+		})
+		for _, p := range order[:surplus] {
+			m.end(p)
+		}
+	}
+	for len(s.pods) < want {
+		m.spawn(s, slot{})
+	}
+}
+
+func seated(p *pod) int {
+	if p.on == nil {
+		return 0
+	}
+	return 1
+}
+
+// reconcileOrdinals keeps the pods 0 to replicas-1 of a StatefulSet.
+func (m *Member) reconcileOrdinals(s *stored) {
+	want := int(s.replicas())
+	have := map[int]bool{}
+	for _, p := range slices.Clone(s.pods) {
+		if p.slot.ordinal >= want {
+			m.end(p)
+			continue
+		}
+		have[p.slot.ordinal] = true
+	}
+	for i := range want {
+		if !have[i] {
+			m.spawn(s, slot{ordinal: i})
+		}
+	}
+}
+
+// reconcileDaemons keeps one pod on every node that a DaemonSet is for.
+func (m *Member) reconcileDaemons(s *stored) {
+	states := make([]*api.NodeState, len(m.nodes))
+	for i, n := range m.nodes {
+		states[i] = n.state()
+	}
+	daemon := disruption.ObservePod(&s.template().pod, nil)
+	wanted := map[string]bool{}
+	for i, on := range disruption.DaemonNodes(&daemon, states) {
+		wanted[states[i].Name] = on
+	}
+	for _, p := range slices.Clone(s.pods) {
+		if m.nodeNamed(p.slot.node) == nil || p.on == nil && !wanted[p.slot.node] {
+			m.end(p)
+			continue
+		}
+		wanted[p.slot.node] = false
+	}
+	for _, name := range slices.Sorted(maps.Keys(wanted)) {
+		if wanted[name] {
+			m.spawn(s, slot{node: name})
+		}
+	}
+}
+
+// release ends all pods of a workload.
+func (m *Member) release(s *stored) {
+	for _, p := range slices.Clone(s.pods) {
+		m.end(p)
+	}
+}
+
+// resettle follows a change of the nodes.
+func (m *Member) resettle() {
+	for _, s := range m.sorted() {
+		if s.object.GetKind() == kindDaemonSet && s.workload() {
+			m.reconcile(s)
+		}
+	}
+	m.pass()
+	m.notify(target.Change{Nodes: true})
+}
+
+// touch notes that pods of a workload changed; tell says so to those who watch.
+func (m *Member) touch(s *stored) { m.touched[s] = struct{}{} }
+
+func (m *Member) tell() {
+	for _, s := range slices.SortedFunc(maps.Keys(m.touched), byNumber) {
+		m.notify(target.Change{Owners: []string{s.owner()}, Pods: true})
+	}
+	clear(m.touched)
+	if m.readyAfter > 0 {
+		for _, s := range slices.SortedFunc(maps.Keys(m.placed), byNumber) {
+			m.after(m.readyAfter, func() { m.notify(target.Change{Owners: []string{s.owner()}, Pods: true}) })
+		}
+	}
+	clear(m.placed)
+}
+
+// census counts the pods of a workload that are ready, and says what the others wait for.
+func (m *Member) census(s *stored) (ready int64, waitsFor string) {
+	now, stuck := m.clock.Now(), m.faults.stuck(apply.RefOf(s.object))
+	for _, p := range s.pods {
+		switch {
+		case p.isReady(now, stuck):
+			ready++
+		case p.on == nil:
+			waitsFor = m.waitsForRoom(p)
+		case !p.ending.IsZero():
+			waitsFor = "pods are being deleted"
+		case stuck:
+			waitsFor = "pods start and crash: back-off restarting failed container"
+		}
+	}
+	return ready, waitsFor
+}

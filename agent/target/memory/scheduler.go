@@ -1,0 +1,209 @@
+package memory
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"flotilla/core/api"
+	"flotilla/core/disruption"
+)
+
+// The scheduler puts each waiting pod on the first node that takes it, as simulations of disruptions do:
+// the largest pod first, nodes that are up before others, then by name. Pods that restrict more than
+// room and taints go through disruption.Fit.
+
+// scheduler is what the member knows of pods without a node.
+type scheduler struct {
+	waiting map[*pod]struct{}
+	keepers int // pods that keep others away
+	after   time.Duration
+	due     bool // a pass is
+	// order are the nodes in the order in which they are tried, nil when it must be made anew; mirror is
+	// the member as disruption.Fit reads it.
+	order  []*node
+	mirror *disruption.Cluster
+}
+
+// passSoon lets waiting pods look for room once those that end at the same time have ended, too.
+func (m *Member) passSoon() {
+	if m.schedule.after <= 0 {
+		m.pass()
+		return
+	}
+	if !m.schedule.due {
+		m.schedule.due = true
+		m.after(m.schedule.after, func() {
+			m.schedule.due = false
+			m.pass()
+		})
+	}
+}
+
+// pass places the pods that wait, and tells what changed.
+func (m *Member) pass() {
+	if len(m.schedule.waiting) > 0 {
+		queue := slices.SortedFunc(maps.Keys(m.schedule.waiting), looksFirst)
+		queue = slices.DeleteFunc(queue, m.seatDaemon)
+		if m.softTaints() || m.schedule.keepers > 0 || slices.ContainsFunc(queue, func(p *pod) bool { return !p.made.plain }) {
+			m.fit(queue)
+		} else {
+			m.firstFit(queue)
+		}
+	}
+	m.tell()
+}
+
+// seatDaemon puts a daemon's pod on its node when there is room; false for other pods.
+func (m *Member) seatDaemon(p *pod) bool {
+	if p.slot.node == "" {
+		return false
+	}
+	n := m.nodeNamed(p.slot.node)
+	if n == nil || n.draining {
+		p.wait("nodes")
+	} else if short := n.free.short(&p.made.needs); short != "" {
+		p.wait("insufficient " + short)
+	} else {
+		m.bind(p, n)
+	}
+	return true
+}
+
+// wait notes what a pod waits for.
+func (p *pod) wait(why string) {
+	if p.why != why {
+		p.why, p.look = why, nil
+	}
+}
+
+// firstFit places pods that ask for room only. Pods of one template look no further back than the one
+// before them.
+func (m *Member) firstFit(queue []*pod) {
+	order := m.inOrder()
+	var last *template
+	at, why := 0, ""
+	for _, p := range queue {
+		if p.made != last {
+			at, why, last = 0, "insufficient nodes", p.made
+		}
+		for ; at < len(order); at++ {
+			n := order[at]
+			if taint := disruption.Untolerated(p.made.pod.Spec.Tolerations, n.taints); taint != nil {
+				why = "untolerated taint " + taint.Key
+				continue
+			}
+			if short := n.free.short(&p.made.needs); short != "" {
+				why = "insufficient " + short
+				continue
+			}
+			break
+		}
+		if at == len(order) {
+			p.wait(why)
+			continue
+		}
+		m.bind(p, order[at])
+	}
+}
+
+// fit places pods that ask for more.
+func (m *Member) fit(queue []*pod) {
+	m.refresh()
+	in := disruption.FitInput{Cluster: m.schedule.mirror}
+	for _, n := range m.inOrder() {
+		in.Order = append(in.Order, n.Name)
+	}
+	volumes := m.claims()
+	for _, p := range queue {
+		in.Pods = append(in.Pods, disruption.ObservePod(m.show(p), volumes))
+	}
+	for i, f := range disruption.Fit(in) {
+		if f.Node == "" {
+			queue[i].wait(cmp.Or(f.Why, "insufficient nodes"))
+			continue
+		}
+		m.bind(queue[i], m.nodeNamed(f.Node))
+	}
+}
+
+// refresh brings the copy of the member that disruption.Fit reads up to date.
+func (m *Member) refresh() {
+	if m.schedule.mirror == nil {
+		m.schedule.mirror = disruption.NewCluster()
+		for _, n := range m.nodes {
+			n.dirty = true
+		}
+	}
+	var volumes *disruption.Volumes
+	for _, n := range m.nodes {
+		if !n.dirty {
+			continue
+		}
+		if volumes == nil {
+			volumes = m.claims()
+		}
+		s := n.state()
+		for p := range n.pods {
+			s.Pods = append(s.Pods, disruption.ObservePod(m.show(p), volumes))
+		}
+		slices.SortFunc(s.Pods, func(a, b api.PodState) int {
+			return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+		})
+		m.schedule.mirror.Set(s)
+		n.dirty = false
+	}
+	spaces := map[string]map[string]string{}
+	for id, s := range m.objects {
+		if id.Group == "" && id.Kind == "Namespace" {
+			spaces[id.Name] = spaceLabels(s)
+		}
+	}
+	m.schedule.mirror.SetInventory(&api.NodeInventory{Namespaces: spaces})
+}
+
+// inOrder lists the nodes that may take pods, in the order in which they are tried: those that are up,
+// then those launched in place of nodes that are still being disrupted, then the others.
+func (m *Member) inOrder() []*node {
+	if m.schedule.order != nil {
+		return m.schedule.order
+	}
+	var oldest int64
+	for _, n := range m.nodes {
+		if n.disrupted() && (oldest == 0 || n.number < oldest) {
+			oldest = n.number
+		}
+	}
+	m.schedule.order = []*node{}
+	for _, n := range m.nodes {
+		if !n.draining {
+			m.schedule.order = append(m.schedule.order, n)
+		}
+	}
+	later := func(n *node) int {
+		switch {
+		case !n.initialized():
+			return 2
+		case n.launched && oldest > 0 && n.number > oldest:
+			return 1
+		}
+		return 0
+	}
+	slices.SortStableFunc(m.schedule.order, func(a, b *node) int { return cmp.Compare(later(a), later(b)) })
+	return m.schedule.order
+}
+
+func (m *Member) softTaints() bool {
+	return slices.ContainsFunc(m.nodes, func(n *node) bool {
+		return slices.ContainsFunc(n.taints, func(t corev1.Taint) bool { return t.Effect == corev1.TaintEffectPreferNoSchedule })
+	})
+}
+
+// waitsForRoom is what the status of a workload says of a pod without a node.
+func (m *Member) waitsForRoom(p *pod) string {
+	return fmt.Sprintf("pods wait for room: %d nodes, %s", len(m.nodes), p.why)
+}

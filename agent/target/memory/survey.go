@@ -1,0 +1,163 @@
+package memory
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"flotilla/agent/target"
+	"flotilla/core/disruption"
+)
+
+var _ target.Nodes = (*Member)(nil)
+
+// Survey looks at the whole member. Objects that did not change are those of the survey before.
+func (m *Member) Survey(context.Context) (*target.Survey, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if err := m.down(); err != nil {
+		return nil, err
+	}
+	s := &target.Survey{
+		Budgets:    m.showBudgets(),
+		DaemonSets: typed[appsv1.DaemonSet](m, "DaemonSet.apps"),
+		Namespaces: typed[corev1.Namespace](m, "Namespace"),
+		Claims:     typed[corev1.PersistentVolumeClaim](m, "PersistentVolumeClaim"),
+		Volumes:    typed[corev1.PersistentVolume](m, "PersistentVolume"),
+		Classes:    typed[storagev1.StorageClass](m, "StorageClass.storage.k8s.io"),
+		CSINodes:   typed[storagev1.CSINode](m, "CSINode.storage.k8s.io"),
+	}
+	for _, n := range m.nodes {
+		s.Nodes = append(s.Nodes, m.showNode(n))
+	}
+	s.Pods = make([]*corev1.Pod, 0, len(m.pods))
+	for _, p := range m.pods {
+		s.Pods = append(s.Pods, m.show(p))
+	}
+	slices.SortFunc(s.Pods, byNamespaceAndName)
+	s.Attachments = m.attachments(s)
+	return s, nil
+}
+
+func byNamespaceAndName[T metav1.Object](a, b T) int {
+	return cmp.Or(cmp.Compare(a.GetNamespace(), b.GetNamespace()), cmp.Compare(a.GetName(), b.GetName()))
+}
+
+// kubernetes is a pointer to a typed object.
+type kubernetes[T any] interface {
+	*T
+	metav1.Object
+}
+
+// typed lists the objects of a kind, "DaemonSet.apps", as their own type. What cannot be read as such is
+// left out: nothing here validates it.
+func typed[T any, P kubernetes[T]](m *Member, kind string) []*T {
+	var out []*T
+	for _, s := range m.objects {
+		if s.kind() != kind {
+			continue
+		}
+		if read, ok := s.shown.(*T); ok && s.shownFrom == s.object {
+			out = append(out, read)
+			continue
+		}
+		read := new(T)
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(s.object.Object, read); err != nil {
+			continue
+		}
+		if kind == "Namespace" {
+			P(read).SetLabels(spaceLabels(s))
+		}
+		s.shown, s.shownFrom = read, s.object
+		out = append(out, read)
+	}
+	slices.SortFunc(out, func(a, b *T) int { return byNamespaceAndName(P(a), P(b)) })
+	return out
+}
+
+// spaceLabels are those of a namespace with the one that an API server adds.
+func spaceLabels(s *stored) map[string]string {
+	out := maps.Clone(s.object.GetLabels())
+	if out == nil {
+		out = map[string]string{}
+	}
+	out[corev1.LabelMetadataName] = s.object.GetName()
+	return out
+}
+
+// showBudgets lists the PodDisruptionBudgets with what their controller says now; one that it has not
+// seen yet allows nothing.
+func (m *Member) showBudgets() []*policyv1.PodDisruptionBudget {
+	list := typed[policyv1.PodDisruptionBudget](m, "PodDisruptionBudget.policy")
+	for i, b := range list {
+		list[i] = &policyv1.PodDisruptionBudget{TypeMeta: b.TypeMeta, ObjectMeta: b.ObjectMeta, Spec: b.Spec}
+		s := m.objects[budgetID(b)]
+		if !m.settled(s) {
+			continue
+		}
+		now, status := m.budget(s), &list[i].Status
+		status.ObservedGeneration, status.DisruptionsAllowed = s.object.GetGeneration(), int32(now.Allowed)
+		status.ExpectedPods, status.CurrentHealthy, status.DesiredHealthy = int32(now.Expected), int32(now.Healthy), int32(now.desired)
+	}
+	return list
+}
+
+// claims resolves the volumes of pods.
+func (m *Member) claims() *disruption.Volumes {
+	v := &disruption.Volumes{
+		Claims: map[string]*corev1.PersistentVolumeClaim{}, Volumes: map[string]*corev1.PersistentVolume{}, Classes: map[string]*storagev1.StorageClass{},
+	}
+	for _, c := range typed[corev1.PersistentVolumeClaim](m, "PersistentVolumeClaim") {
+		v.Claims[c.Namespace+"/"+c.Name] = c
+	}
+	for _, pv := range typed[corev1.PersistentVolume](m, "PersistentVolume") {
+		v.Volumes[pv.Name] = pv
+	}
+	for _, class := range typed[storagev1.StorageClass](m, "StorageClass.storage.k8s.io") {
+		v.Classes[class.Name] = class
+	}
+	return v
+}
+
+// attachments are the volumes of CSI drivers that the nodes of pods have attached: a pod's volumes are
+// detached when it is gone.
+func (m *Member) attachments(s *target.Survey) []*storagev1.VolumeAttachment {
+	if len(s.Volumes) == 0 {
+		return nil
+	}
+	claims := m.claims()
+	made := map[string]*storagev1.VolumeAttachment{}
+	for _, p := range s.Pods {
+		for i := range p.Spec.Volumes {
+			from := p.Spec.Volumes[i].PersistentVolumeClaim
+			if from == nil || p.Spec.NodeName == "" {
+				continue
+			}
+			if c := claims.Claims[p.Namespace+"/"+from.ClaimName]; c != nil {
+				if pv := claims.Volumes[c.Spec.VolumeName]; pv != nil && pv.Spec.CSI != nil {
+					a := attachment(pv, p.Spec.NodeName)
+					made[a.Name] = a
+				}
+			}
+		}
+	}
+	return slices.SortedFunc(maps.Values(made), byNamespaceAndName)
+}
+
+func attachment(pv *corev1.PersistentVolume, node string) *storagev1.VolumeAttachment {
+	return &storagev1.VolumeAttachment{
+		ObjectMeta: metav1.ObjectMeta{Name: "csi-" + suffix(pv.Name+"/"+node, 12)},
+		Spec: storagev1.VolumeAttachmentSpec{
+			Attacher: pv.Spec.CSI.Driver, NodeName: node, Source: storagev1.VolumeAttachmentSource{PersistentVolumeName: &pv.Name},
+		},
+		Status: storagev1.VolumeAttachmentStatus{Attached: true},
+	}
+}
