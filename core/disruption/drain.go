@@ -26,6 +26,8 @@ type DrainInput struct {
 	Least time.Duration
 	// Attached are the volumes that are still attached to the node.
 	Attached []string
+	// Refused are pods whose eviction was refused last, with the reason.
+	Refused map[string]string
 	// InstanceGone says that the provider no longer knows the machine.
 	InstanceGone bool
 	Now          time.Time
@@ -139,7 +141,7 @@ func (s *DrainStep) one(p *pod, turn bool, in *DrainInput) {
 		grace = time.Duration(*g) * time.Second
 	}
 	if in.Deadline.IsZero() {
-		s.evict(p, turn, in.Now)
+		s.evict(p, turn, in)
 		return
 	}
 	due := in.Deadline.Add(-grace)
@@ -148,12 +150,13 @@ func (s *DrainStep) one(p *pod, turn bool, in *DrainInput) {
 		s.Delete = append(s.Delete, DrainDelete{p.key, max(time.Second, in.Deadline.Sub(in.Now))})
 		s.WaitingFor = append(s.WaitingFor, fmt.Sprintf("pod %s, which is deleted because of the deadline %s", p.key, in.Deadline.UTC().Format(time.RFC3339)))
 	default:
-		s.evict(p, turn, in.Now)
+		s.evict(p, turn, in)
 		s.wake(due.Add(time.Second), in.Now)
 	}
 }
 
-func (s *DrainStep) evict(p *pod, turn bool, now time.Time) {
+func (s *DrainStep) evict(p *pod, turn bool, in *DrainInput) {
+	now := in.Now
 	held, until := p.protected(now)
 	switch {
 	case p.state.Terminating:
@@ -164,7 +167,11 @@ func (s *DrainStep) evict(p *pod, turn bool, now time.Time) {
 		s.wake(until, now)
 	case turn:
 		s.Evict = append(s.Evict, p.key)
-		s.WaitingFor = append(s.WaitingFor, "pod "+p.key+", which is being evicted")
+		if why := in.Refused[p.key]; why != "" {
+			s.WaitingFor = append(s.WaitingFor, "pod "+p.key+", whose eviction was refused: "+why)
+		} else {
+			s.WaitingFor = append(s.WaitingFor, "pod "+p.key+", which is being evicted")
+		}
 	default:
 		s.WaitingFor = append(s.WaitingFor, "pod "+p.key+", whose turn comes after the pods before it")
 	}

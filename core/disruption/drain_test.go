@@ -104,3 +104,14 @@ func TestDrainVolumes(t *testing.T) {
 	require.True(t, Drain(DrainInput{Node: gone, InstanceGone: true, Began: testNow, Now: testNow}).Released, "a machine that is gone needs no drain")
 	require.Equal(t, corev1.TaintEffectNoSchedule, disruptedTaint.Effect)
 }
+
+// A setting shortens the least time, and a refused eviction is tried again with its reason told.
+func TestDrainSaysWhatRefuses(t *testing.T) {
+	in := DrainInput{Node: aNode("n", "d2", "z-a", "a", aPod("p", 1)), Began: testNow, Now: testNow.Add(time.Second), Least: 100 * time.Millisecond}
+	in.Refused = map[string]string{"default/p": "budget default/b allows none", "default/other": "x"}
+	step := Drain(in)
+	require.Equal(t, []string{"default/p"}, step.Evict)
+	require.Equal(t, []string{"pod default/p, whose eviction was refused: budget default/b allows none"}, step.WaitingFor)
+	in.Node = aNode("n", "d2", "z-a", "a")
+	require.True(t, Drain(in).DeleteInstance)
+}
