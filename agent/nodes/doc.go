@@ -1,0 +1,14 @@
+// Package nodes tells the hub the state of one member's nodes with their pods, and carries out the
+// disruptions of nodes that the hub commands.
+//
+// Package agentd runs it. Each event is the whole state of one node, at most one per node and interval,
+// always the newest; the inventory says which nodes there must be, and follows the events that it
+// counts. Nothing that changed is lost: what the hub does not take is told again, in its then newest
+// state, and what the broker lost or somebody purged is found by reading back the last that was told. What is
+// too large to be told is told to be so, which keeps the hub from acting on the member.
+//
+// What a look at the member cannot tell, since when a node was initialised and when a pod last came or
+// went, is remembered in the data directory. An agent that was away and finds other pods on a node
+// counts that as a pod event now; one that lost its data directory knows only what nodes and pods say of
+// themselves.
+package nodes
