@@ -61,7 +61,7 @@ func (c *Cache) Age(e CacheEntry, now time.Time) time.Duration {
 	c.mirror.mu.RLock()
 	l := c.mirror.current
 	c.mirror.mu.RUnlock()
-	return max(0, l.broker.Sub(e.Stored)+now.Sub(l.local))
+	return l.age(e.Stored, now)
 }
 
 // ReadableSince is when the bucket last became readable (after connect, reconnect or a lost watcher).

@@ -10,3 +10,16 @@ func (p *Pursuit) Hinted() uint64 { return p.hinted.Load() }
 
 // Subscriptions counts what the connection listens to.
 func (a *AgentConn) Subscriptions() int { return a.conn.NC.NumSubscriptions() }
+
+// Relist makes the feed list anew.
+func (n *NodeFeed) Relist() { n.feed.relist("a test asks") }
+
+// Deliver is what the feed does with a message of the stream.
+func (n *NodeFeed) Deliver(subject string, body []byte, sequence uint64) {
+	n.message(message{key: subject, value: body, sequence: sequence})
+}
+
+// Forget is what the feed does when states of nodes are purged up to a sequence.
+func (n *NodeFeed) Forget(member string, sequence uint64, nodes ...string) {
+	n.forget(member, sequence, nodes...)
+}

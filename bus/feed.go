@@ -39,6 +39,13 @@ type listing struct {
 	local  time.Time
 }
 
+// age at now, the hub's clock, of what was stored at a time of the broker's: the broker's time when the
+// listing began minus that, plus the time since then, so that only one clock at a time is compared with
+// itself.
+func (l listing) age(stored, now time.Time) time.Duration {
+	return max(0, l.broker.Sub(stored)+now.Sub(l.local))
+}
+
 // sink takes in what a feed delivers. Its functions are called one at a time.
 type sink interface {
 	// begin says that a listing is about to be made; what was written before will be in it.
@@ -52,13 +59,13 @@ type sink interface {
 	lost()
 }
 
-// source is what a feed follows: the subjects of a stream that filter lets through, each standing for
+// source is what a feed follows: the subjects of a stream that any filter lets through, each standing for
 // one key.
 type source struct {
-	name   string // for people: the short name of the bucket or stream
-	stream string
-	filter string
-	key    func(subject string) (string, bool)
+	name    string // for people: the short name of the bucket or stream
+	stream  string
+	filters []string
+	key     func(subject string) (string, bool)
 	// subject is the inverse of key.
 	subject func(key string) string
 }
@@ -66,7 +73,7 @@ type source struct {
 // bucketSource is a whole bucket, by short name.
 func bucketSource(f subjects.Fleet, bucket string) source {
 	return source{
-		name: bucket, stream: f.BucketStream(bucket), filter: f.BucketSubject(bucket, ">"),
+		name: bucket, stream: f.BucketStream(bucket), filters: []string{f.BucketSubject(bucket, ">")},
 		key:     func(subject string) (string, bool) { return f.BucketKey(bucket, subject) },
 		subject: func(key string) string { return f.BucketSubject(bucket, key) },
 	}
@@ -75,7 +82,7 @@ func bucketSource(f subjects.Fleet, bucket string) source {
 // inventorySource is the newest inventory of every member, by member.
 func inventorySource(f subjects.Fleet) source {
 	return source{
-		name: subjects.Events, stream: f.Stream(subjects.Events), filter: f.Inventory("*"),
+		name: subjects.Events, stream: f.Stream(subjects.Events), filters: []string{f.Inventory("*")},
 		key: f.ParseInventory, subject: f.Inventory,
 	}
 }
@@ -195,7 +202,7 @@ func (w *watcher) open(ctx context.Context) (jetstream.PushConsumer, error) {
 		Description:       "watcher of " + f.conn.NC.Opts.Name,
 		DeliverSubject:    f.conn.NC.NewInbox(),
 		DeliverPolicy:     jetstream.DeliverLastPerSubjectPolicy,
-		FilterSubject:     f.from.filter,
+		FilterSubjects:    f.from.filters,
 		AckPolicy:         jetstream.AckNonePolicy,
 		MaxDeliver:        1,
 		FlowControl:       true,

@@ -11,20 +11,9 @@ import (
 // mirror is the cache of one bucket. It is the sink of a feed, and takes own writes too; what is
 // older than what it holds is ignored, so both may come in any order.
 type mirror struct {
-	mu      sync.RWMutex
-	cells   map[string]cell
-	current listing
-	round   uint64 // of listings, from 1
-	newest  uint64 // sequence taken in
-	before  uint64 // newest when the listing began
-	needed  uint64 // round from which on the mirror is whole again
-	synced  bool
-	// ready is closed, and told is true, once synced was told to those who wait: after all that the
-	// listing changed was reported.
-	ready chan struct{}
-	told  bool
-	// readable is when the bucket could last be read again after it could not.
-	readable time.Time
+	mu    sync.RWMutex
+	cells map[string]cell
+	passes
 	// changed is called with each key that came, changed or went, without a lock held.
 	changed func(key string)
 	// observe is called under the lock before changed, in the order of changes.
@@ -44,26 +33,21 @@ type cell struct {
 }
 
 func newMirror(changed func(string)) *mirror {
-	return &mirror{cells: map[string]cell{}, ready: make(chan struct{}), changed: changed, observe: func(string, cell) {}}
+	return &mirror{cells: map[string]cell{}, passes: newPasses(), changed: changed, observe: func(string, cell) {}}
 }
 
 func (m *mirror) begin() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.round++
-	m.before = m.newest
+	m.next()
 }
 
-// opened notes the listing. A stream whose newest sequence is below what was seen of it has lost
-// writes: then whatever it lists now counts, however low its sequence.
 func (m *mirror) opened(l listing) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.current = l
-	if l.last >= m.before {
+	if !m.against(l) {
 		return
 	}
-	m.newest = l.last
 	for key, c := range m.cells {
 		c.sequence = 0
 		m.cells[key] = c
@@ -116,37 +100,21 @@ func (m *mirror) listed() {
 			gone = append(gone, key)
 		}
 	}
-	if !m.synced && m.round >= m.needed {
-		m.synced = true
-		m.readable = time.Now()
-	}
+	m.end()
 	m.mu.Unlock()
 	slices.Sort(gone)
 	for _, key := range gone {
 		m.changed(key)
 	}
-	m.tell()
-}
-
-// tell wakes who waits for the mirror to be whole, if it still is.
-func (m *mirror) tell() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.synced && !m.told {
-		m.told = true
-		close(m.ready)
-	}
+	m.tell()
 }
 
 func (m *mirror) lost() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.needed = m.round + 1
-	m.synced = false
-	if m.told {
-		m.told = false
-		m.ready = make(chan struct{})
-	}
+	m.miss()
 }
 
 // forget removes a key that was purged up to a sequence.
@@ -196,21 +164,7 @@ func (m *mirror) isSynced() bool {
 	return m.synced
 }
 
-func (m *mirror) waitSynced(ctx context.Context) error {
-	for {
-		m.mu.RLock()
-		whole, ready := m.synced && m.told, m.ready
-		m.mu.RUnlock()
-		if whole {
-			return nil
-		}
-		select {
-		case <-ready:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
-}
+func (m *mirror) waitSynced(ctx context.Context) error { return m.waitWhole(ctx, m.mu.RLocker()) }
 
 // snapshot is all that is there now, by key.
 func (m *mirror) snapshot() map[string]cell {
