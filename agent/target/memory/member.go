@@ -68,24 +68,25 @@ type Member struct {
 	clock      Clock
 	mostGrace  time.Duration
 
-	mu       sync.Mutex
-	faults   Faults
-	nodes    []*node // sorted by name
-	schedule scheduler
-	pools    []api.NodePoolFacts
-	upgrades upgrades
-	objects  map[apply.Identity]*stored
-	owners   map[string]map[apply.Identity]*stored
-	pods     map[string]*pod      // by namespace/name
-	touched  map[*stored]struct{} // workloads whose pods changed since the last tell, placed: found room
-	placed   map[*stored]struct{}
-	writes   int64 // resourceVersion of the newest write
-	born     int64 // objects, pods and nodes ever made
-	history  history
-	watchers map[chan target.Change]struct{}
-	timers   map[int64]func() bool
-	started  int64 // timers ever started
-	closed   bool
+	mu              sync.Mutex
+	faults          Faults
+	nodes           []*node // sorted by name
+	schedule        scheduler
+	pools           []api.NodePoolFacts
+	upgrades        upgrades
+	objects         map[apply.Identity]*stored
+	owners          map[string]map[apply.Identity]*stored
+	pods            map[string]*pod      // by namespace/name
+	touched         map[*stored]struct{} // workloads whose pods changed since the last tell, placed: found room
+	placed          map[*stored]struct{}
+	writes          int64 // resourceVersion of the newest write
+	born            int64 // objects ever made; spawned: pods, joined: nodes
+	spawned, joined int64
+	history         history
+	watchers        map[chan target.Change]struct{}
+	timers          map[int64]func() bool
+	started         int64 // timers ever started
+	closed          bool
 }
 
 var _ target.Target = (*Member)(nil)

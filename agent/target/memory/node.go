@@ -63,9 +63,9 @@ func (m *Member) newNode(given target.Node) *node {
 	if given.Allocatable = given.Allocatable.DeepCopy(); given.Allocatable == nil {
 		given.Allocatable = given.Capacity.DeepCopy()
 	}
-	m.born++
+	m.joined++
 	n := &node{
-		Node: given, number: m.born, uid: types.UID(fmt.Sprintf("%s-node-%08d", m.name, m.born)), created: m.clock.Now(),
+		Node: given, number: m.joined, uid: types.UID(fmt.Sprintf("%s-node-%08d", m.name, m.joined)), created: m.clock.Now(),
 		notes: maps.Clone(given.Annotations), own: slices.Clone(given.Taints), pods: map[*pod]struct{}{}, dirty: true,
 	}
 	n.labels = map[string]string{

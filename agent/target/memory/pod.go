@@ -78,9 +78,9 @@ func byName(a, b *pod) int { return cmp.Compare(a.key(), b.key()) }
 
 // spawn makes a replica of a workload, which then waits for room.
 func (m *Member) spawn(s *stored, at slot) {
-	m.born++
+	m.spawned++
 	now := m.clock.Now()
-	p := &pod{of: s, made: s.template(), slot: at, created: now, uid: types.UID(fmt.Sprintf("%s-%08d", m.name, m.born))}
+	p := &pod{of: s, made: s.template(), slot: at, created: now, uid: types.UID(fmt.Sprintf("%s-pod-%08d", m.name, m.spawned))}
 	if s.bare() {
 		p.uid = s.object.GetUID()
 	}
@@ -109,7 +109,7 @@ func (m *Member) podName(s *stored, p *pod) string {
 	case kindDeployment:
 		name += "-" + p.made.hash
 	}
-	for n := m.born; ; n++ {
+	for n := m.spawned; ; n++ {
 		made := name + "-" + suffix(string(s.object.GetUID())+strconv.FormatInt(n, 10), 5)
 		if m.pods[s.object.GetNamespace()+"/"+made] == nil {
 			return made
