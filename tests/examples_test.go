@@ -32,7 +32,10 @@ func TestEveryExampleIsAcceptedByAFreshHub(t *testing.T) {
 	files, err := fs.Glob(examples.Files, "*.yaml")
 	require.NoError(t, err)
 	require.NotEmpty(t, files)
-	for _, file := range files {
+	pools, err := fs.Glob(examples.Files, "nodes/*.yaml")
+	require.NoError(t, err)
+	require.NotEmpty(t, pools)
+	for _, file := range append(files, pools...) {
 		t.Run(file, func(t *testing.T) {
 			s := newSlice(t)
 			request := exampleRequest(t, file)

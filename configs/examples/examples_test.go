@@ -346,7 +346,7 @@ func TestFleetHasWhatTheExamplesAskFor(t *testing.T) {
 func TestEveryExampleIsListed(t *testing.T) {
 	listed, err := os.ReadFile("README.md")
 	require.NoError(t, err)
-	for _, pattern := range []string{"*.yaml", "fleet/*.yaml", "refused/*.yaml", "upgrades/*.yaml"} {
+	for _, pattern := range []string{"*.yaml", "fleet/*.yaml", "nodes/*.yaml", "refused/*.yaml", "upgrades/*.yaml"} {
 		for _, name := range names(t, pattern) {
 			require.Contains(t, string(listed), "| "+name+" |")
 		}

@@ -1,0 +1,154 @@
+package examples_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"flotilla/core/api"
+	"flotilla/core/disruption"
+)
+
+// nodes is what the files under nodes/ hold.
+type nodes struct {
+	catalog *api.InstanceCatalog
+	class   api.ObjectRef
+	pools   map[string]*api.NodePool
+}
+
+func readNodes(t *testing.T) nodes {
+	t.Helper()
+	out := nodes{pools: map[string]*api.NodePool{}}
+	for _, name := range names(t, "nodes/*.yaml") {
+		decoded, faults := decode(t, name)
+		require.NoError(t, faults.Err(), name)
+		require.Empty(t, decoded.Notes, name)
+		require.Empty(t, decoded.DropServerSet(), name)
+		switch {
+		case decoded.Instances != nil:
+			out.catalog = decoded.Instances
+		case decoded.Pool != nil:
+			require.NotContains(t, out.pools, decoded.Pool.Name)
+			require.Empty(t, api.CheckNodePoolZones(decoded.Pool, func(zone string) bool { _, err := time.LoadLocation(zone); return err == nil }))
+			out.pools[decoded.Pool.Name] = decoded.Pool
+		default:
+			require.True(t, decoded.IsContent(), name)
+			out.class = decoded.Object
+		}
+	}
+	return out
+}
+
+func TestNodePoolsNameTheNodeClassThatIsThere(t *testing.T) {
+	n := readNodes(t)
+	naming := 0
+	for name, pool := range n.pools {
+		if ref := pool.Spec.Template.Spec.NodeClassRef; ref != nil {
+			require.True(t, ref.Names(n.class), name)
+			naming++
+		}
+	}
+	require.Equal(t, 4, naming)
+}
+
+// The catalog sells what the members have, where they have it, and for what they pay.
+func TestTheCatalogSellsTheMachinesOfTheMembers(t *testing.T) {
+	n := readNodes(t)
+	require.GreaterOrEqual(t, len(n.catalog.Spec.Types), 12)
+	offered := map[[3]string]float64{}
+	sizes := map[string][2]api.Amount{}
+	for _, kind := range n.catalog.Spec.Types {
+		sizes[kind.Name] = [2]api.Amount{kind.CPU, kind.Memory}
+		onDemand := map[string]float64{}
+		for _, o := range kind.Offerings {
+			key := [3]string{kind.Name, o.Zone, o.CapacityType}
+			require.NotContains(t, offered, key, "an offering twice")
+			offered[key] = float64(o.Price)
+			if o.CapacityType == api.CapacityOnDemand {
+				onDemand[o.Zone] = float64(o.Price)
+			}
+		}
+		for _, o := range kind.Offerings {
+			if o.CapacityType == api.CapacitySpot {
+				require.Less(t, float64(o.Price), onDemand[o.Zone]/2, "%s in %s", kind.Name, o.Zone)
+			}
+		}
+	}
+	for name, m := range members(t) {
+		node := m.agent.Target.Memory.Nodes[0]
+		require.Equal(t, [2]api.Amount{api.Amount(node.CPU), api.Amount(node.Memory)}, sizes[node.InstanceType], name)
+		price := offered[[3]string{node.InstanceType, node.Zone, api.CapacityOnDemand}]
+		require.InDelta(t, numberOf(t, node.PricePerHour), price, 1e-9, name)
+	}
+}
+
+func numberOf(t *testing.T, text string) float64 {
+	t.Helper()
+	var price api.Price
+	require.NoError(t, price.UnmarshalJSON([]byte(text)))
+	return float64(price)
+}
+
+// The budgets allow what the comments above them say. Each pool has 30 nodes; 23 November 2026 is a Monday.
+func TestBudgetsAllowWhatTheirCommentsSay(t *testing.T) {
+	n := readNodes(t)
+	winter, summer := time.Date(2026, 11, 23, 0, 0, 0, 0, time.UTC), time.Date(2026, 7, 20, 0, 0, 0, 0, time.UTC)
+	at := func(day time.Time, clock string) time.Time {
+		offset, err := time.ParseDuration(strings.Replace(clock, ":", "h", 1) + "m")
+		require.NoError(t, err)
+		return day.Add(offset)
+	}
+	for _, c := range []struct {
+		pool, clock string
+		day         time.Time
+		reason      string
+		want        int
+	}{
+		{"default", "08:59", winter, api.ReasonEmpty, 3},
+		{"default", "09:00", winter, api.ReasonEmpty, 0},
+		{"default", "17:00", winter, api.ReasonEmpty, 3},
+		{"default", "12:00", winter.AddDate(0, 0, -1), api.ReasonEmpty, 3},
+		{"office-hours", "07:59", winter, api.ReasonDrifted, 6},
+		{"office-hours", "08:00", winter, api.ReasonDrifted, 0},
+		{"office-hours", "07:00", summer, api.ReasonDrifted, 0},
+		{"gradual", "01:59", winter, api.ReasonEmpty, 0},
+		{"gradual", "02:00", winter, api.ReasonEmpty, 1},
+		{"gradual", "04:00", winter, api.ReasonEmpty, 3},
+		{"gradual", "08:00", winter, api.ReasonEmpty, 0},
+		{"weekend", "00:00", winter, api.ReasonEmpty, 0},
+		{"weekend", "23:59", winter.AddDate(0, 0, 4), api.ReasonEmpty, 0},
+		{"weekend", "00:00", winter.AddDate(0, 0, 5), api.ReasonEmpty, 15},
+		{"weekend", "23:59", winter.AddDate(0, 0, 6), api.ReasonEmpty, 15},
+		{"balanced", "12:00", winter, api.ReasonEmpty, 3},
+		{"balanced", "12:00", winter, api.ReasonDrifted, 0},
+		{"balanced", "22:00", winter, api.ReasonExpired, 3},
+		{"spot", "12:00", winter, api.ReasonEmpty, 15},
+		{"production", "12:00", winter, api.ReasonEmpty, 3},
+		{"protected", "12:00", winter, api.ReasonEmpty, 3},
+	} {
+		require.Contains(t, n.pools, c.pool)
+		budgets := disruption.ParseBudgets(n.pools[c.pool].Spec.Budgets(), time.LoadLocation)
+		require.NoError(t, budgets.Err(), c.pool)
+		require.Equal(t, c.want, budgets.Limit(at(c.day, c.clock), 30, c.reason, disruption.Rules{}), "%s at %s", c.pool, c.clock)
+	}
+	name, nodes, ok := api.FleetBudget(n.pools["production"].Annotations[api.AnnotationFleetBudget])
+	require.Equal(t, []any{"production", "3", true}, []any{name, nodes, ok})
+	require.Len(t, n.pools, 8)
+}
+
+// The pool for production is for production members, and every member has prices.
+func TestPoolsAndCatalogsFindTheirMembers(t *testing.T) {
+	n := readNodes(t)
+	having := 0
+	for name, m := range members(t) {
+		require.NotNil(t, disruption.CatalogFor(m.spec.Labels, []*api.InstanceCatalog{n.catalog}), name)
+		has := len(disruption.PoolsFor(m.spec.Labels, []*api.NodePool{n.pools["production"]})) == 1
+		require.Equal(t, m.spec.Labels["env"] == "prod", has, name)
+		if has {
+			having++
+		}
+	}
+	require.Positive(t, having)
+}
