@@ -252,9 +252,10 @@ func TestPurgedNodesAreToldOnceAndStayAway(t *testing.T) {
 	n, s := feed(t, server.Hub(t))
 	s.until(t, "listed")
 
-	require.NoError(t, n.PurgeNode(bustest.Context(t), "berlin", "b"))
-	require.NoError(t, n.PurgeNode(bustest.Context(t), "berlin", "b"), "again is fine")
-	require.NoError(t, n.PurgeNode(bustest.Context(t), "berlin", "never"))
+	require.NoError(t, n.PurgeNode(bustest.Context(t), "berlin", "b", nil))
+	require.NoError(t, n.PurgeNode(bustest.Context(t), "berlin", "b", nil), "again is fine")
+	require.NoError(t, n.PurgeNode(bustest.Context(t), "berlin", "never", nil))
+	require.NoError(t, n.PurgeNode(bustest.Context(t), "berlin", "a", func() bool { return len(n.Nodes("berlin")) == 0 }), "who asked may think otherwise")
 	require.Equal(t, []string{"gone berlin/b"}, s.take())
 	require.Equal(t, []string{"a", "c"}, n.Nodes("berlin"))
 

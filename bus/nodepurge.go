@@ -7,20 +7,30 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// PurgeNode removes the stored state of a node, unless it was written since it was delivered here. The
-// sink hears of it before PurgeNode returns.
-func (n *NodeFeed) PurgeNode(ctx context.Context, member, node string) error {
+// PurgeNode removes the stored state of a node if still says that it may go; nil always says so. It is
+// asked while nothing is delivered to the sink, so that what it judges by is what is stored, and a state
+// that is written later is not removed. The sink hears of it before PurgeNode returns.
+func (n *NodeFeed) PurgeNode(ctx context.Context, member, node string, still func() bool) error {
+	sequence, ok := n.purgeable(member, node, still)
+	if !ok {
+		return nil
+	}
+	if err := n.purge(ctx, n.conn.Fleet.NodeEvent(member, node), sequence); err != nil {
+		return fmt.Errorf("purging node %s of %s: %w", node, member, err)
+	}
+	n.forget(member, sequence, node)
+	return nil
+}
+
+// purgeable is the sequence of what the sink was given of a node last; false when there is nothing, or it
+// may not go.
+func (n *NodeFeed) purgeable(member, node string, still func() bool) (sequence uint64, ok bool) {
+	n.feed.mu.Lock()
+	defer n.feed.mu.Unlock()
 	n.mu.RLock()
 	m, ok := n.marks[member][node]
 	n.mu.RUnlock()
-	if !ok || m.purged {
-		return nil
-	}
-	if err := n.purge(ctx, n.conn.Fleet.NodeEvent(member, node), m.sequence); err != nil {
-		return fmt.Errorf("purging node %s of %s: %w", node, member, err)
-	}
-	n.forget(member, m.sequence, node)
-	return nil
+	return m.sequence, ok && !m.purged && (still == nil || still())
 }
 
 // PurgeMember removes the stored states of all nodes of a member, and their inventory, but for what was
