@@ -54,19 +54,28 @@ func CountPool(s *State, pool string) FleetCount {
 	return FleetCount{c.total[pool], c.disrupting[pool]}
 }
 
-// CountPools is a member's share for every pool that its nodes name, as budgets count them.
-func CountPools(s *State) map[string]FleetCount {
-	out := map[string]FleetCount{}
+// PoolShare is one member's nodes of a pool: all that stand, and those that budgets count.
+type PoolShare struct {
+	FleetCount
+	Nodes int
+}
+
+// CountPools is a member's share of every pool that its nodes name.
+func CountPools(s *State) map[string]PoolShare {
+	out := map[string]PoolShare{}
 	for name, n := range s.Cluster.nodes {
-		total, down := counts(n.state, n.state.Deleting || s.Busy[name])
-		if total {
-			c := out[n.pool]
-			c.Total++
-			if down {
-				c.Disrupting++
-			}
-			out[n.pool] = c
+		if n.pool == "" {
+			continue
 		}
+		share := out[n.pool]
+		share.Nodes++
+		if total, down := counts(n.state, n.state.Deleting || s.Busy[name]); total {
+			share.Total++
+			if down {
+				share.Disrupting++
+			}
+		}
+		out[n.pool] = share
 	}
 	return out
 }

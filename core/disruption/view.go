@@ -82,6 +82,25 @@ func (v *View) Inventory(inv *api.NodeInventory) bool {
 	return true
 }
 
+// Forget drops what is known of a node of which nothing is stored any more, of the inventory when node is
+// "".
+func (v *View) Forget(node string) {
+	if node == "" {
+		v.inventory = nil
+		return
+	}
+	v.Cluster.Remove(node)
+	delete(v.seen, node)
+}
+
+// Inventoried is when the inventory was made by the clock of its agent, zero when there is none.
+func (v *View) Inventoried() time.Time {
+	if v.inventory == nil {
+		return time.Time{}
+	}
+	return v.inventory.At.Time
+}
+
 // Unlisted are the nodes that the inventory does not name, so that what is stored of them can be
 // purged; sorted.
 func (v *View) Unlisted(stored []string) []string {

@@ -85,3 +85,44 @@ func TestViewStale(t *testing.T) {
 	require.Empty(t, d.Commands)
 	require.Equal(t, []Code{CodeStale}, codes(d, "n1"))
 }
+
+// What is stored no longer is known no longer, and comes back with the next event.
+func TestViewForgets(t *testing.T) {
+	v := NewView()
+	e := &api.NodeEvent{Boot: "b", Sequence: 3, At: metav1.NewTime(testNow), Node: *aNode("n1", "d4", "z-a", "a")}
+	require.True(t, v.Event(e))
+	require.True(t, v.Inventory(&api.NodeInventory{Boot: "b", Sequence: 1, At: metav1.NewTime(testNow), Nodes: map[string]uint64{"n1": 3}}))
+	require.Equal(t, testNow, v.Inventoried())
+	v.Forget("n1")
+	require.Zero(t, v.Cluster.Len())
+	require.Contains(t, v.Stale(testNow, time.Hour), "of which no event has come")
+	v.Forget("")
+	require.Contains(t, v.Stale(testNow, time.Hour), "no inventory")
+	require.Zero(t, v.Inventoried())
+	require.True(t, v.Event(e))
+}
+
+// A pool's share counts all its nodes, and of those that budgets count the ones that are down.
+func TestCountPools(t *testing.T) {
+	f := fixture{nodes: []*api.NodeState{aNode("n1", "d4", "z-a", "a"), aNode("n2", "d4", "z-a", "a"), aNode("n3", "d4", "z-a", "a"), aNode("n4", "d4", "z-a", "b"), aNode("n5", "d4", "z-a", "")}}
+	f.nodes[1].Initialized, f.nodes[2].Ready = false, false
+	s := f.state()
+	s.Busy = map[string]bool{"n4": true}
+	require.Equal(t, map[string]PoolShare{"a": {FleetCount{2, 1}, 3}, "b": {FleetCount{1, 1}, 1}}, CountPools(s))
+}
+
+// Of several catalogs for a member the first by name counts.
+func TestCatalogFor(t *testing.T) {
+	catalog := func(name, members string) *api.InstanceCatalog {
+		c := &api.InstanceCatalog{}
+		c.Name = name
+		if members != "" {
+			c.Annotations = map[string]string{api.AnnotationMembers: members}
+		}
+		return c
+	}
+	all := []*api.InstanceCatalog{catalog("z", ""), catalog("b", "cloud=azure"), catalog("a", "cloud=on-prem"), catalog("0", "((")}
+	require.Equal(t, "b", CatalogFor(map[string]string{"cloud": "azure"}, all).Name)
+	require.Equal(t, "z", CatalogFor(nil, all).Name)
+	require.Nil(t, CatalogFor(nil, all[1:]))
+}
