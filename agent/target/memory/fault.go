@@ -32,10 +32,16 @@ type Faults struct {
 	NotReady []string
 	// FailUpgrade and HangUpgrade list upgrades that fail, and that stand still while they are listed.
 	FailUpgrade, HangUpgrade []UpgradeFault
+	// FailLaunch lists launches of nodes that fail for good. While they are listed, those of HangLaunch
+	// show no node, and nodes of NeverReady do not become ready.
+	FailLaunch, HangLaunch, NeverReady []LaunchFault
+	// Lost lists nodes whose machines vanish; taking a node off the list does not bring its machine back.
+	Lost []string
 }
 
 // FaultForms says how faults are written, for the help of flags and for errors.
-const FaultForms = "down, off, slow=DURATION, fail=KIND[/NAMESPACE/NAME], stuck=KIND[/NAMESPACE/NAME], not-ready=NODE, busy=OPERATION, " +
+const FaultForms = "down, off, slow=DURATION, fail=KIND[/NAMESPACE/NAME], stuck=KIND[/NAMESPACE/NAME], not-ready=NODE, lost=NODE, busy=OPERATION, " +
+	"fail-launch=LAUNCH[@N], hang-launch=LAUNCH[@N], never-ready=LAUNCH[@N], LAUNCH being any, a NodePool or an instance type, " +
 	"fail-upgrade=WHAT[@ATTEMPT] or hang-upgrade=WHAT[@ATTEMPT], WHAT being any, Full, ControlPlaneOnly, NodeImageOnly, controlPlane or a node pool"
 
 // UpgradeFault says which upgrades, or which step of them, a fault is for.
@@ -54,20 +60,18 @@ func (f UpgradeFault) String() string {
 	return fmt.Sprintf("%s@%d", f.What, f.Attempt)
 }
 
-func parseUpgradeFault(word, value string) (UpgradeFault, error) {
-	what, attempt, limited := strings.Cut(value, "@")
-	f := UpgradeFault{What: what}
+// parseNumbered reads "WHAT" and "WHAT@2"; the number, of what it counts, is 0 when there is none.
+func parseNumbered(word, value, counts string) (what string, n int, err error) {
+	what, number, limited := strings.Cut(value, "@")
 	if limited {
-		n, err := strconv.Atoi(attempt)
-		if err != nil || n < 1 {
-			return UpgradeFault{}, fmt.Errorf("fault %q: %q is not an attempt, a number from 1", word, attempt)
+		if n, err = strconv.Atoi(number); err != nil || n < 1 {
+			return "", 0, fmt.Errorf("fault %q: %q is not %s, a number from 1", word, number, counts)
 		}
-		f.Attempt = n
 	}
 	if what == "" {
-		return UpgradeFault{}, fmt.Errorf("fault %q: expected %s", word, FaultForms)
+		return "", 0, fmt.Errorf("fault %q: expected %s", word, FaultForms)
 	}
-	return f, nil
+	return what, n, nil
 }
 
 // ParseFaults reads faults as people write them: "down", "slow=2s", "fail=Deployment",
@@ -101,6 +105,10 @@ var faultForms = map[string]faultForm{
 	"fail":         {true, func(f *Faults, _, value string) error { f.Fail = append(f.Fail, value); return nil }},
 	"stuck":        {true, func(f *Faults, _, value string) error { f.Stuck = append(f.Stuck, value); return nil }},
 	"not-ready":    {true, func(f *Faults, _, value string) error { f.NotReady = append(f.NotReady, value); return nil }},
+	"lost":         {true, func(f *Faults, _, value string) error { f.Lost = append(f.Lost, value); return nil }},
+	"fail-launch":  {true, func(f *Faults, word, value string) error { return readLaunch(&f.FailLaunch, word, value) }},
+	"hang-launch":  {true, func(f *Faults, word, value string) error { return readLaunch(&f.HangLaunch, word, value) }},
+	"never-ready":  {true, func(f *Faults, word, value string) error { return readLaunch(&f.NeverReady, word, value) }},
 	"fail-upgrade": {true, func(f *Faults, word, value string) error { return readUpgrade(&f.FailUpgrade, word, value) }},
 	"hang-upgrade": {true, func(f *Faults, word, value string) error { return readUpgrade(&f.HangUpgrade, word, value) }},
 }
@@ -115,9 +123,9 @@ func readSlow(f *Faults, word, value string) error {
 }
 
 func readUpgrade(into *[]UpgradeFault, word, value string) error {
-	fault, err := parseUpgradeFault(word, value)
+	what, n, err := parseNumbered(word, value, "an attempt")
 	if err == nil {
-		*into = append(*into, fault)
+		*into = append(*into, UpgradeFault{What: what, Attempt: n})
 	}
 	return err
 }
@@ -142,25 +150,35 @@ func (f Faults) String() string {
 	add("fail", f.Fail...)
 	add("stuck", f.Stuck...)
 	add("not-ready", f.NotReady...)
+	add("lost", f.Lost...)
 	if f.Busy != "" {
 		add("busy", f.Busy)
 	}
-	for _, fault := range f.FailUpgrade {
-		add("fail-upgrade", fault.String())
-	}
-	for _, fault := range f.HangUpgrade {
-		add("hang-upgrade", fault.String())
-	}
+	add("fail-launch", texts(f.FailLaunch)...)
+	add("hang-launch", texts(f.HangLaunch)...)
+	add("never-ready", texts(f.NeverReady)...)
+	add("fail-upgrade", texts(f.FailUpgrade)...)
+	add("hang-upgrade", texts(f.HangUpgrade)...)
 	if len(words) == 0 {
 		return "none"
 	}
 	return strings.Join(words, " ")
 }
 
+func texts[T fmt.Stringer](list []T) []string {
+	out := make([]string, len(list))
+	for i := range list {
+		out[i] = list[i].String()
+	}
+	return out
+}
+
 // clone copies the lists, so that later changes by the caller do not matter.
 func (f Faults) clone() Faults {
 	f.Fail, f.Stuck, f.NotReady = slices.Clone(f.Fail), slices.Clone(f.Stuck), slices.Clone(f.NotReady)
 	f.FailUpgrade, f.HangUpgrade = slices.Clone(f.FailUpgrade), slices.Clone(f.HangUpgrade)
+	f.FailLaunch, f.HangLaunch, f.NeverReady = slices.Clone(f.FailLaunch), slices.Clone(f.HangLaunch), slices.Clone(f.NeverReady)
+	f.Lost = slices.Clone(f.Lost)
 	return f
 }
 
@@ -187,6 +205,7 @@ func (m *Member) SetFaults(f Faults) {
 		m.notify(target.Change{Owners: []string{owner}})
 	}
 	m.unpark()
+	m.resume()
 }
 
 // down is the error of every call while the member is down.

@@ -70,7 +70,9 @@ type Member struct {
 
 	mu              sync.Mutex
 	faults          Faults
-	nodes           []*node // sorted by name
+	nodes           []*node             // sorted by name
+	machines        map[string]*machine // by the node's name
+	launches        launches
 	schedule        scheduler
 	pools           []api.NodePoolFacts
 	upgrades        upgrades
@@ -97,7 +99,7 @@ func New(o Options) *Member {
 		name: o.Name, version: o.KubernetesVersion, readyAfter: o.ReadyAfter, clock: o.Clock,
 		objects: map[apply.Identity]*stored{}, owners: map[string]map[apply.Identity]*stored{},
 		pods: map[string]*pod{}, touched: map[*stored]struct{}{}, placed: map[*stored]struct{}{},
-		watchers: map[chan target.Change]struct{}{}, timers: map[int64]func() bool{},
+		machines: map[string]*machine{}, watchers: map[chan target.Change]struct{}{}, timers: map[int64]func() bool{},
 	}
 	m.schedule, m.mostGrace = scheduler{waiting: map[*pod]struct{}{}, after: o.ScheduleAfter}, o.MostGrace
 	if m.version == "" {
@@ -190,11 +192,12 @@ func (m *Member) AddNode(n target.Node) {
 	if old := m.nodeNamed(n.Name); old != nil {
 		m.leave(old)
 	}
+	delete(m.machines, n.Name)
 	m.addNode(n)
 	m.resettle()
 }
 
-// RemoveNode removes a node; its pods look for room elsewhere. It reports whether there was one.
+// RemoveNode removes a node with its machine, whatever holds it; its pods look for room elsewhere. It reports whether there was one.
 func (m *Member) RemoveNode(name string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -202,6 +205,7 @@ func (m *Member) RemoveNode(name string) bool {
 	if n == nil {
 		return false
 	}
+	delete(m.machines, name)
 	m.leave(n)
 	m.resettle()
 	return true

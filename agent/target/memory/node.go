@@ -93,6 +93,7 @@ func (m *Member) addNode(given target.Node) {
 	if n.managed() {
 		n.labels[api.LabelRegistered], n.labels[api.LabelInitialized] = "true", "true"
 	}
+	m.machines[given.Name] = &machine{Launch: Launch{Name: given.Name, NodePool: given.NodePool, InstanceType: given.InstanceType}}
 	m.enter(n)
 }
 
