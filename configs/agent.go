@@ -50,6 +50,7 @@ type Agent struct {
 	// on the hub wins over it.
 	Maintenance *api.MaintenanceConfiguration `json:"maintenance,omitempty"`
 	Upgrade     Upgrade                       `json:"upgrade,omitzero"`
+	Nodes       MemberNodes                   `json:"nodes,omitzero"`
 }
 
 // Cost is in US dollars per hour, as decimal text: "0.022".
@@ -71,7 +72,8 @@ type Memory struct {
 	KubernetesVersion string `json:"kubernetesVersion,omitempty"`
 	// ReadyAfter is how long what was applied takes to become ready.
 	ReadyAfter Duration `json:"readyAfter,omitempty"`
-	// Faults to begin with: down, slow=2s, fail=KIND[/NAMESPACE/NAME], stuck=KIND[/NAMESPACE/NAME].
+	// Faults to begin with: down, slow=2s, fail=KIND[/NAMESPACE/NAME], stuck=KIND[/NAMESPACE/NAME],
+	// fail-launch=POOL and others; configs/agent.yaml lists them.
 	Faults []string `json:"faults,omitempty"`
 	Nodes  []Nodes  `json:"nodes,omitempty"`
 }
@@ -91,6 +93,14 @@ type Nodes struct {
 	PricePerHour string `json:"pricePerHour,omitempty"`
 	// Pool they belong to; entries of one pool describe it once, at the first of them.
 	Pool NodePool `json:"pool,omitzero"`
+	// NodePool is the Karpenter NodePool they count as nodes of, empty when they are not managed: then
+	// they are never disrupted. CapacityType is on-demand, spot or reserved.
+	NodePool     string `json:"nodePool,omitempty"`
+	CapacityType string `json:"capacityType,omitempty"`
+	// Labels, Annotations and Taints they have beside those that follow from the rest.
+	Labels      map[string]string `json:"labels,omitempty"`
+	Annotations map[string]string `json:"annotations,omitempty"`
+	Taints      []api.NodeTaint   `json:"taints,omitempty"`
 }
 
 // NodePool is a node pool of a member in memory.
@@ -165,7 +175,7 @@ func DefaultAgent() Agent {
 		Fleet: "default", DataDir: "flotilla-agent", HeartbeatInterval: Duration(15 * time.Second),
 		Log:     Log{Level: "info", Format: "text"},
 		Target:  Target{Type: TargetMemory, Memory: Memory{KubernetesVersion: "v1.36.3", ReadyAfter: Duration(2 * time.Second)}},
-		Upgrade: DefaultUpgrade(),
+		Upgrade: DefaultUpgrade(), Nodes: DefaultMemberNodes(),
 	}
 }
 
@@ -200,6 +210,7 @@ func (a *Agent) Validate() api.Faults {
 	c.memory(&a.Target.Memory)
 	c.maintenance(a.Maintenance)
 	c.upgrade(&a.Upgrade)
+	c.memberNodes(&a.Nodes)
 	return c.faults
 }
 
@@ -231,6 +242,7 @@ func (c *checks) memory(m *Memory) {
 		c.unless(api.IsQuantity(n.CPU), at+".cpu", strconv.Quote(n.CPU), `a quantity, like "4" or "3920m"`)
 		c.unless(api.IsQuantity(n.Memory), at+".memory", strconv.Quote(n.Memory), `a quantity, like "16Gi"`)
 		c.decimal(at+".pricePerHour", n.PricePerHour)
+		c.managed(at, n)
 		for _, name := range n.Names() {
 			c.unless(!seen[name], at+".name", strconv.Quote(name)+" again", "each node once")
 			seen[name] = true

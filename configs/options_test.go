@@ -43,11 +43,16 @@ func TestSampleOfTheAgentIsItsDefaultsAndExamples(t *testing.T) {
 		Pool: NodePool{
 			Name: "np1", Mode: "System", OSType: "Linux", OSSKU: "Ubuntu", Image: "AKSUbuntu-2204gen2containerd-202401.09.0", KubernetesVersion: "v1.36.3",
 		},
+		NodePool: "default", CapacityType: "on-demand", Labels: map[string]string{"example.com/rack": "r1"},
+		Annotations: map[string]string{"karpenter.sh/do-not-disrupt": "false"},
+		Taints:      []api.NodeTaint{{Key: "example.com/dedicated", Value: "batch", Effect: "PreferNoSchedule"}},
 	}}
 	want.Maintenance = &api.MaintenanceConfiguration{AutoUpgrade: &api.MaintenanceWindow{
 		Schedule: api.MaintenanceSchedule{Weekly: &api.WeeklySchedule{IntervalWeeks: 1, DayOfWeek: "Saturday"}}, DurationHours: 4, StartTime: "02:00", UTCOffset: "+01:00",
 	}}
 	want.Upgrade.Exec.Command, want.Upgrade.Exec.Inventory, want.Upgrade.Exec.Environment = []string{}, []string{}, map[string]string{}
+	exec := &want.Nodes.Exec
+	exec.Launch, exec.Delete, exec.Exists, exec.Environment = []string{}, []string{}, []string{}, map[string]string{}
 	require.Equal(t, want, a)
 	requireEverySetting(t, string(read(t, "agent.yaml")), reflect.TypeFor[Agent]())
 }
@@ -171,6 +176,14 @@ target:
     - {name: a, count: 2, cpu: "4"}
     - {name: a-1, cpu: "4", memory: 1Gi, pricePerHour: "-1"}
     - {name: "", count: -3, cpu: "4", memory: 1Gi}
+    - {name: m, cpu: "4", memory: 1Gi, nodePool: "no pool", capacityType: cheap, labels: {"a b": c}, taints: [{key: "", effect: Sometimes}]}
+nodes:
+  interval: 1ms
+  resync: 2h
+  leastDrain: 0s
+  provider: exec
+  memory: {launchTime: -1s}
+  exec: {delete: [""], environment: {FLOTILLA_X: "1"}, timeout: 0s}
 `))
 	requireFaults(t, err, []string{
 		`agent.yaml: label: found an unknown field, expected one of`,
@@ -191,6 +204,19 @@ target:
 		`agent.yaml: target.memory.nodes[2].name: found "a-1" again, expected each node once`,
 		`agent.yaml: target.memory.nodes[3].name: found nothing, expected a name`,
 		`agent.yaml: target.memory.nodes[3].count: found -3, expected a number from 1 to 10000`,
+		`agent.yaml: target.memory.nodes[4].nodePool: found "no pool", expected at most 63 letters`,
+		`agent.yaml: target.memory.nodes[4].capacityType: found "cheap", expected one of on-demand, spot, reserved`,
+		`agent.yaml: target.memory.nodes[4].labels["a b"]: found "a b", expected a name of at most 63`,
+		`agent.yaml: target.memory.nodes[4].taints[0].key: found nothing, expected the key of a taint`,
+		`agent.yaml: target.memory.nodes[4].taints[0].effect: found "Sometimes", expected one of NoSchedule, PreferNoSchedule, NoExecute`,
+		`agent.yaml: nodes.interval: found "1ms", expected a duration from 10ms to 10m0s`,
+		`agent.yaml: nodes.resync: found "2h0m0s", expected a duration from 1s to 1h0m0s`,
+		`agent.yaml: nodes.leastDrain: found "0s", expected a duration from 1ms to 1h0m0s`,
+		`agent.yaml: nodes.memory.launchTime: found "-1s", expected a duration from 0s to 1h0m0s`,
+		`agent.yaml: nodes.exec.launch: found nothing, expected a command and its arguments, because nodes.provider is exec`,
+		`agent.yaml: nodes.exec.delete[0]: found nothing, expected the path or the name of a program`,
+		`agent.yaml: nodes.exec.environment["FLOTILLA_X"]: found "FLOTILLA_X", expected a name that does not begin with FLOTILLA_`,
+		`agent.yaml: nodes.exec.timeout: found "0s", expected a duration from 1s to 24h0m0s`,
 	})
 }
 
@@ -231,4 +257,15 @@ func TestNodes(t *testing.T) {
 	require.InDelta(t, 0.5, n.Price(), 1e-9)
 	require.Equal(t, []string{"b"}, (&Nodes{Name: "b"}).Names())
 	require.Zero(t, (&Nodes{Name: "b"}).Price())
+}
+
+func TestNodesOfAMemberCanBeLeftToOthers(t *testing.T) {
+	a, err := LoadAgent("agent.yaml", []byte("member: a\nnodes: {provider: exec, exec: {launch: [make-node], delete: [end-node]}}\n"))
+	require.NoError(t, err)
+	require.True(t, a.Nodes.Enabled, "unless told otherwise")
+	require.Equal(t, []string{"make-node"}, a.Nodes.Exec.Launch)
+	require.Equal(t, DefaultMemberNodes().Exec.Timeout, a.Nodes.Exec.Timeout)
+	a, err = LoadAgent("agent.yaml", []byte("member: a\nnodes: {enabled: false, provider: exec}\n"))
+	require.NoError(t, err, "commands are not needed where nothing is launched")
+	require.False(t, a.Nodes.Enabled)
 }

@@ -2,11 +2,8 @@ package configs
 
 import (
 	"fmt"
-	"maps"
 	"regexp"
-	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"flotilla/core/api"
@@ -115,13 +112,13 @@ func (c *checks) upgrade(u *Upgrade) {
 	for i, image := range u.Memory.Images {
 		c.image(fmt.Sprintf("upgrade.memory.images[%d]", i), image)
 	}
-	c.command("upgrade.exec.command", u.Exec.Command, u.Driver == DriverExec)
-	c.command("upgrade.exec.inventory", u.Exec.Inventory, false)
-	for _, name := range slices.Sorted(maps.Keys(u.Exec.Environment)) {
-		at := "upgrade.exec.environment[" + strconv.Quote(name) + "]"
-		c.unless(variablePattern.MatchString(name), at, strconv.Quote(name), "the name of a variable: letters, digits and _")
-		c.unless(!strings.HasPrefix(name, "FLOTILLA_"), at, strconv.Quote(name), "a name that does not begin with FLOTILLA_")
+	why := ""
+	if u.Driver == DriverExec {
+		why = "upgrade.driver is exec"
 	}
+	c.command("upgrade.exec.command", u.Exec.Command, why)
+	c.command("upgrade.exec.inventory", u.Exec.Inventory, "")
+	c.environment("upgrade.exec.environment", u.Exec.Environment)
 	c.positive("upgrade.exec.timeout", u.Exec.Timeout, Duration(time.Second), Duration(7*24*time.Hour))
 	c.positive("upgrade.exec.grace", u.Exec.Grace, 0, Duration(time.Hour))
 	ready := u.Checks.NodesReady
@@ -129,8 +126,9 @@ func (c *checks) upgrade(u *Upgrade) {
 	c.positive("upgrade.checks.settle", u.Checks.Settle, Duration(time.Second), Duration(24*time.Hour))
 }
 
-func (c *checks) command(path string, command []string, needed bool) {
-	c.unless(len(command) > 0 || !needed, path, "nothing", "a command and its arguments, because upgrade.driver is exec")
+// command checks a command and its arguments; why says what makes it needed, empty when nothing does.
+func (c *checks) command(path string, command []string, why string) {
+	c.unless(len(command) > 0 || why == "", path, "nothing", "a command and its arguments, because "+why)
 	c.unless(len(command) == 0 || command[0] != "", path+"[0]", "nothing", "the path or the name of a program")
 }
 
