@@ -72,6 +72,11 @@ type Memory struct {
 	KubernetesVersion string `json:"kubernetesVersion,omitempty"`
 	// ReadyAfter is how long what was applied takes to become ready.
 	ReadyAfter Duration `json:"readyAfter,omitempty"`
+	// MostGrace is the longest that a deleted pod takes to end, whatever grace it has; 0 is no limit.
+	MostGrace Duration `json:"mostGrace,omitempty"`
+	// ScheduleAfter is how long the pods that take the place of others wait for more of them, so that the
+	// largest looks for room first.
+	ScheduleAfter Duration `json:"scheduleAfter,omitempty"`
 	// Faults to begin with: down, slow=2s, fail=KIND[/NAMESPACE/NAME], stuck=KIND[/NAMESPACE/NAME],
 	// fail-launch=POOL and others; configs/agent.yaml lists them.
 	Faults []string `json:"faults,omitempty"`
@@ -173,8 +178,10 @@ func with(own, more map[string]string) map[string]string {
 func DefaultAgent() Agent {
 	return Agent{
 		Fleet: "default", DataDir: "flotilla-agent", HeartbeatInterval: Duration(15 * time.Second),
-		Log:     Log{Level: "info", Format: "text"},
-		Target:  Target{Type: TargetMemory, Memory: Memory{KubernetesVersion: "v1.36.3", ReadyAfter: Duration(2 * time.Second)}},
+		Log: Log{Level: "info", Format: "text"},
+		Target: Target{Type: TargetMemory, Memory: Memory{
+			KubernetesVersion: "v1.36.3", ReadyAfter: Duration(2 * time.Second), MostGrace: Duration(time.Second), ScheduleAfter: Duration(50 * time.Millisecond),
+		}},
 		Upgrade: DefaultUpgrade(), Nodes: DefaultMemberNodes(),
 	}
 }
@@ -228,6 +235,8 @@ func (c *checks) decimal(path, text string) {
 
 func (c *checks) memory(m *Memory) {
 	c.positive("target.memory.readyAfter", m.ReadyAfter, 0, Duration(time.Hour))
+	c.positive("target.memory.mostGrace", m.MostGrace, 0, Duration(time.Hour))
+	c.positive("target.memory.scheduleAfter", m.ScheduleAfter, 0, Duration(time.Minute))
 	c.version("target.memory.kubernetesVersion", m.KubernetesVersion)
 	c.pools(m.Nodes)
 	seen := make(map[string]bool)

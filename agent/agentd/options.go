@@ -76,6 +76,7 @@ func inMemory(c *configs.Agent) (*memory.Member, error) {
 	}
 	member := memory.New(memory.Options{
 		Name: c.Member, KubernetesVersion: m.KubernetesVersion, Nodes: nodes, Pools: pools, ReadyAfter: time.Duration(m.ReadyAfter),
+		MostGrace: time.Duration(m.MostGrace), ScheduleAfter: time.Duration(m.ScheduleAfter),
 	})
 	member.SetFaults(faults)
 	return member, nil
@@ -89,6 +90,10 @@ func nodesOf(n *configs.Nodes) ([]target.Node, error) {
 			return nil, err
 		}
 		node.Zone, node.InstanceType, node.Price, node.Pool = n.Zone, n.InstanceType, n.Price(), n.PoolName()
+		node.NodePool, node.CapacityType, node.Labels, node.Annotations = n.NodePool, n.CapacityType, n.Labels, n.Annotations
+		for _, t := range n.Taints {
+			node.Taints = append(node.Taints, t.Taint())
+		}
 		out = append(out, node)
 	}
 	return out, nil
