@@ -1,6 +1,7 @@
 package nodes
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -30,7 +31,9 @@ type Options struct {
 	// PollEvery is how often the command is read without a hint, and the member looked at without a
 	// change, 3 min when 0.
 	PollEvery time.Duration
-	Log       zerolog.Logger
+	// LeastDrain is the least time between the taint of a node and the end of its machine, 5 s when 0.
+	LeastDrain time.Duration
+	Log        zerolog.Logger
 }
 
 // Defaults of Options.
@@ -44,6 +47,7 @@ const (
 type Nodes struct {
 	o     Options
 	watch *watcher
+	carry *carrier
 }
 
 // New opens the folder of the data directory and goes on with what it finds there.
@@ -63,19 +67,29 @@ func New(o Options) (*Nodes, error) {
 		return nil, fmt.Errorf("opening what is remembered of the nodes of %s: %w", o.Member, err)
 	}
 	n.watch = w
+	if n.carry, err = newCarrier(&n.o, w.flush); err != nil {
+		return nil, err
+	}
 	return n, nil
 }
 
 // Run works until ctx ends.
 func (n *Nodes) Run(ctx context.Context) error {
+	var failed error
 	var running sync.WaitGroup
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
 	running.Go(func() { n.watch.run(ctx) })
+	running.Go(func() {
+		defer cancel()
+		failed = n.carry.run(ctx)
+	})
 	running.Wait()
-	return nil
+	return failed
 }
 
 // Trouble says what keeps the hub from acting on the member's nodes, empty when nothing does.
-func (n *Nodes) Trouble() string { return n.watch.trouble() }
+func (n *Nodes) Trouble() string { return cmp.Or(n.watch.trouble(), n.carry.trouble()) }
 
 // Unpublished is how many nodes have a state that the hub does not have.
 func (n *Nodes) Unpublished() int { return n.watch.unpublished() }

@@ -15,11 +15,14 @@ type NodeLaunch struct {
 	InstanceTypes []string          `json:"instanceTypes"`
 	Types         []LaunchType      `json:"types,omitempty"`
 	Requirements  []NodeRequirement `json:"requirements,omitempty"`
-	// Labels, Annotations and Taints are what the agent will put on the node; a provider may have it come
-	// up with them.
-	Labels      map[string]string `json:"labels,omitempty"`
-	Annotations map[string]string `json:"annotations,omitempty"`
-	Taints      []NodeTaint       `json:"taints,omitempty"`
+	// Requests are what the pods that are meant for it ask for, its daemons included.
+	Requests Amounts `json:"requests,omitempty"`
+	// Labels, Annotations and taints are what the agent will put on the node when it shows up. A
+	// provider may have it come up with them; then with all of them.
+	Labels        map[string]string `json:"labels,omitempty"`
+	Annotations   map[string]string `json:"annotations,omitempty"`
+	Taints        []NodeTaint       `json:"taints,omitempty"`
+	StartupTaints []NodeTaint       `json:"startupTaints,omitempty"`
 }
 
 // LaunchedNode is what came of a launch: what the command of the exec provider prints.

@@ -1,0 +1,142 @@
+package nodes
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"flotilla/core/api"
+	"flotilla/core/disruption"
+)
+
+// cares is what the command and the launches want of nodes.
+type cares struct {
+	commanded bool
+	leaving   bool
+	holders   map[string]*api.Disruption // by node
+	launches  map[string]*launch         // by node
+	discarded map[string]bool            // nodes of launches that are not wanted any more
+}
+
+func (c *carrier) cares(l *look) *cares {
+	command, commanded := c.ledger.command()
+	out := &cares{
+		commanded: commanded, leaving: commanded && command.Leaving,
+		holders: map[string]*api.Disruption{}, launches: map[string]*launch{}, discarded: map[string]bool{},
+	}
+	for i := range command.Disruptions {
+		d := &command.Disruptions[i]
+		if !disruption.Running(d) {
+			continue
+		}
+		for _, name := range d.Nodes {
+			out.holders[name] = d
+		}
+	}
+	for _, one := range c.ledger.all() {
+		n := l.made(&one)
+		if n == nil {
+			continue
+		}
+		out.launches[n.Name] = &one
+		out.discarded[n.Name] = !c.ledger.wants(&one) && n.Labels[api.LabelInitialized] != "true"
+	}
+	return out
+}
+
+// of is what is wanted of one node.
+func (s *cares) of(n *corev1.Node) care {
+	out := care{commanded: s.commanded, leaving: s.leaving, launch: s.launches[n.Name], going: s.discarded[n.Name]}
+	if d := s.holders[n.Name]; d != nil && sameNode(d, n) {
+		out.id, out.going = d.ID, out.going || d.Phase == api.PhaseDraining
+	}
+	out.going = out.going && !s.leaving
+	return out
+}
+
+// sameNode reports whether a node is the one that a disruption is about, and not another of its name.
+func sameNode(d *api.Disruption, n *corev1.Node) bool {
+	uid := d.UIDs[n.Name]
+	return uid == "" || uid == string(n.UID)
+}
+
+// node looks after one node: marks it, deletes it, empties it.
+func (c *carrier) node(ctx context.Context, name string) (time.Time, error) {
+	if name == everyNode {
+		return c.sweep(ctx)
+	}
+	l, err := c.look(ctx)
+	if err != nil || l.nodes[name] == nil {
+		return time.Time{}, err
+	}
+	n, cares := l.nodes[name], c.cares(l)
+	care := cares.of(n)
+	if !care.marked(n) {
+		if err := c.update(ctx, n, care.mark); err != nil {
+			return time.Time{}, err
+		}
+		c.wake(cares, n)
+		if l, err = c.look(ctx); err != nil || l.nodes[name] == nil {
+			return time.Time{}, err
+		}
+		n = l.nodes[name]
+	}
+	switch {
+	case care.going && n.DeletionTimestamp == nil:
+		err := c.delete(ctx, n, care.id)
+		c.nodes.Add(name)
+		return time.Time{}, err
+	case n.DeletionTimestamp == nil || !ours(n) || care.leaving:
+		return time.Time{}, nil
+	}
+	defer c.wake(cares, n)
+	return c.empty(ctx, l, n)
+}
+
+// wake has those look that wait for a node.
+func (c *carrier) wake(s *cares, n *corev1.Node) {
+	if d := s.holders[n.Name]; d != nil {
+		c.disruptions.Add(d.ID)
+	}
+	if by := s.launches[n.Name]; by != nil {
+		c.machines.Add(launchKey + by.Launch.Name)
+	}
+}
+
+// update changes a node, unless it became another one.
+func (c *carrier) update(ctx context.Context, n *corev1.Node, change func(*corev1.Node)) error {
+	err := c.call(ctx, func(ctx context.Context) error {
+		return c.o.Target.UpdateNode(ctx, n.Name, func(newest *corev1.Node) {
+			if newest.UID == n.UID {
+				change(newest)
+			}
+		})
+	})
+	c.looker.spoil()
+	if err != nil && !apierrors.IsNotFound(err) {
+		return fmt.Errorf("changing node %s: %w", n.Name, err)
+	}
+	return nil
+}
+
+// delete begins the end of a node. From here on it is emptied whatever the hub says: its deletionTimestamp
+// is the memory of that.
+func (c *carrier) delete(ctx context.Context, n *corev1.Node, id string) error {
+	c.o.Log.Info().Str("node", n.Name).Str("disruption", id).Msg("the node is being deleted")
+	err := c.call(ctx, func(ctx context.Context) error { return c.o.Target.DeleteNode(ctx, n.Name, string(n.UID)) })
+	c.looker.spoil()
+	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
+		return fmt.Errorf("deleting node %s: %w", n.Name, err)
+	}
+	return nil
+}
+
+// call bounds one call to the member.
+func (c *carrier) call(ctx context.Context, f func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	return f(ctx)
+}

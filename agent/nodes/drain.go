@@ -1,0 +1,139 @@
+package nodes
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"flotilla/agent/target"
+	"flotilla/core/api"
+	"flotilla/core/disruption"
+)
+
+// empty takes the next steps of emptying a node that is being deleted.
+func (c *carrier) empty(ctx context.Context, l *look, n *corev1.Node) (time.Time, error) {
+	d := c.drains.of(n, c.o.Member)
+	state := disruption.ObserveNode(n, l.pods[n.Name], l.volumes, nil)
+	now, began := time.Now(), n.DeletionTimestamp.Time
+	step := disruption.Drain(disruption.DrainInput{
+		Node: &state, Began: began, Deadline: disruption.DrainDeadline(&state, began), Least: c.o.LeastDrain,
+		Attached: l.attached[n.Name], Refused: d.refusals(), InstanceGone: d.over(), Now: now,
+	})
+	pods := map[string]*corev1.Pod{}
+	for _, p := range l.pods[n.Name] {
+		pods[p.Namespace+"/"+p.Name] = p
+	}
+	d.forget(step.Evict)
+	c.evict(ctx, d, step.Evict, pods, now)
+	faults := c.force(ctx, step.Delete, pods)
+	switch {
+	case step.Released:
+		return time.Time{}, c.release(ctx, n)
+	case step.DeleteInstance:
+		if err := c.terminate(ctx, d, n, step.VolumesSkipped); err != nil {
+			return time.Time{}, err
+		}
+	case !state.Ready:
+		c.machines.Add(machineKey + n.Name) // it may be gone already
+	}
+	d.wait(append(step.WaitingFor, faults...))
+	return sooner(sooner(now.Add(lookAgain), step.Recheck), d.nextEviction()), nil
+}
+
+// evict asks for pods to be evicted whose turn it is.
+func (c *carrier) evict(ctx context.Context, d *drain, keys []string, pods map[string]*corev1.Pod, now time.Time) {
+	for _, key := range keys {
+		p := pods[key]
+		if p == nil || !d.due(p.UID, now) {
+			continue
+		}
+		err := c.call(ctx, func(ctx context.Context) error { return c.o.Target.Evict(ctx, refOf(p)) })
+		switch {
+		case err == nil:
+			c.o.Log.Debug().Str("pod", key).Str("node", p.Spec.NodeName).Msg("a pod is being evicted")
+			d.evicted(p.UID)
+		case apierrors.IsNotFound(err), apierrors.IsConflict(err):
+			d.evicted(p.UID)
+		default:
+			d.refuse(p.UID, key, err.Error(), time.Now())
+		}
+		c.looker.spoil()
+	}
+}
+
+// force deletes pods whose node must be empty soon. It returns what went wrong.
+func (c *carrier) force(ctx context.Context, list []disruption.DrainDelete, pods map[string]*corev1.Pod) []string {
+	var faults []string
+	for _, one := range list {
+		p := pods[one.Pod]
+		if p == nil {
+			continue
+		}
+		c.o.Log.Info().Str("pod", one.Pod).Str("node", p.Spec.NodeName).Dur("grace", one.Grace).Msg("a pod is deleted because its node must go")
+		err := c.call(ctx, func(ctx context.Context) error { return c.o.Target.DeletePod(ctx, refOf(p), one.Grace) })
+		if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
+			faults = append(faults, fmt.Sprintf("pod %s, which could not be deleted: %s", one.Pod, err))
+		}
+		c.looker.spoil()
+	}
+	return faults
+}
+
+func refOf(p *corev1.Pod) target.PodRef {
+	return target.PodRef{Namespace: p.Namespace, Name: p.Name, UID: string(p.UID)}
+}
+
+// terminate has the machine of an empty node taken away.
+func (c *carrier) terminate(ctx context.Context, d *drain, n *corev1.Node, skipped bool) error {
+	if n.Annotations[api.AnnotationInstanceTerminating] != "true" {
+		c.o.Log.Info().Str("node", n.Name).Bool("volumesSkipped", skipped).Msg("the node is empty, its machine goes")
+		if err := c.update(ctx, n, func(n *corev1.Node) { annotate(n, api.AnnotationInstanceTerminating, "true") }); err != nil {
+			return err
+		}
+	}
+	d.remove()
+	c.machines.Add(machineKey + n.Name)
+	return nil
+}
+
+// release lets a node go whose machine is gone.
+func (c *carrier) release(ctx context.Context, n *corev1.Node) error {
+	if err := c.update(ctx, n, func(n *corev1.Node) { drop(n, api.FinalizerTermination) }); err != nil {
+		return err
+	}
+	c.o.Log.Info().Str("node", n.Name).Msg("the node is gone")
+	c.nodes.Add(everyNode)
+	return nil
+}
+
+// remove asks the provider about the machine of a node that is being deleted: to take it away once the
+// node is empty, and before that, when the node is not ready, whether it is still there.
+func (c *carrier) remove(ctx context.Context, name string) (time.Time, error) {
+	l, err := c.look(ctx)
+	if err != nil {
+		return time.Time{}, err
+	}
+	d := c.drains.seen(l.nodes[name])
+	if d == nil || d.over() {
+		return time.Time{}, nil
+	}
+	m, removing, wait := d.next()
+	ask := c.o.Provider.Gone
+	if removing {
+		ask = c.o.Provider.Delete
+	}
+	gone, err := ask(ctx, m)
+	if d.answer(gone, err) {
+		c.nodes.Add(name)
+	}
+	switch {
+	case err != nil:
+		return time.Time{}, fmt.Errorf("provider %s: %w", c.o.Provider, err)
+	case gone || !removing:
+		return time.Time{}, nil
+	}
+	return time.Now().Add(wait), nil
+}

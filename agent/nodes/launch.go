@@ -1,0 +1,212 @@
+package nodes
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"flotilla/core/api"
+)
+
+// maxLaunch bounds the names of launches, which become names of files.
+const maxLaunch = 200
+
+// begin notes launches on the disk that were not begun before, and has the provider asked.
+func (c *carrier) begin(d *api.Disruption) error {
+	command, _ := c.ledger.command()
+	for i := range d.Replacements {
+		r := &d.Replacements[i]
+		if _, begun := c.ledger.launch(r.Name); begun || refuse(r, command) != "" {
+			continue
+		}
+		pool := poolOf(r, command)
+		if err := c.ledger.save(newLaunch(c.o.Member, d.ID, r, pool, time.Now())); err != nil {
+			return err
+		}
+		c.o.Log.Info().Str("disruption", d.ID).Str("launch", r.Name).Str("pool", r.Pool).Msg("a replacement is launched")
+		c.machines.Add(launchKey + r.Name)
+	}
+	return nil
+}
+
+func poolOf(r *api.NodeReplacement, command *api.DisruptionCommand) *api.PoolTemplate {
+	at := slices.IndexFunc(command.Pools, func(p api.PoolTemplate) bool { return p.Name == r.Pool })
+	if at < 0 {
+		return nil
+	}
+	return &command.Pools[at]
+}
+
+// refuse says why a replacement cannot be launched at all, empty when it can.
+func refuse(r *api.NodeReplacement, command *api.DisruptionCommand) string {
+	switch {
+	case r.Name == "" || len(r.Name) > maxLaunch:
+		return fmt.Sprintf("the launch is named %q, expected a name of up to %d characters", r.Name, maxLaunch)
+	case poolOf(r, command) == nil:
+		return fmt.Sprintf("the command holds no template of NodePool %s", r.Pool)
+	}
+	return ""
+}
+
+// launch brings one launch on its way: the provider is asked until it answers, and what is not wanted
+// any more before it is initialized is taken away again.
+func (c *carrier) launch(ctx context.Context, name string) (time.Time, error) {
+	one, ok := c.ledger.launch(name)
+	if !ok {
+		return time.Time{}, nil
+	}
+	defer c.disruptions.Add(one.Disruption)
+	l, err := c.look(ctx)
+	if err != nil {
+		return time.Time{}, err
+	}
+	n, wanted := l.made(&one), c.ledger.wants(&one)
+	switch {
+	case n != nil && n.Labels[api.LabelInitialized] == "true":
+		if wanted {
+			return time.Time{}, c.sight(one)
+		}
+		return time.Time{}, c.ledger.forget(name)
+	case !wanted:
+		return c.discard(ctx, one, n)
+	case one.Launched == nil:
+		return time.Time{}, c.ask(ctx, one)
+	case n != nil:
+		return time.Time{}, c.sight(one)
+	}
+	return time.Time{}, nil
+}
+
+// sight notes that the node of a launch was there: from then on its absence is its end.
+func (c *carrier) sight(one launch) error {
+	if one.Seen {
+		return nil
+	}
+	one.Seen = true
+	return c.ledger.save(one)
+}
+
+// ask asks the provider for a launch and keeps its answer.
+func (c *carrier) ask(ctx context.Context, one launch) error {
+	answer, err := c.o.Provider.Launch(ctx, one.Launch)
+	if err == nil && answer.Failed == "" && answer.Node == "" && answer.ProviderID == "" {
+		err = fmt.Errorf("it told neither the node's name nor its provider id")
+	}
+	c.setStuck(one.Launch.Name, err)
+	if err != nil {
+		return fmt.Errorf("asking provider %s for launch %s: %w", c.o.Provider, one.Launch.Name, err)
+	}
+	one.Launched = &answer
+	if err := c.ledger.save(one); err != nil {
+		return err
+	}
+	log := c.o.Log.Info()
+	if answer.Failed != "" {
+		log = c.o.Log.Warn().Str("failed", answer.Failed)
+	}
+	log.Str("launch", one.Launch.Name).Str("node", answer.Node).Msg("the provider answered a launch")
+	c.looker.spoil()
+	c.nodes.Add(everyNode)
+	return nil
+}
+
+// discard takes away what came of a launch that is not wanted any more.
+func (c *carrier) discard(ctx context.Context, one launch, n *corev1.Node) (time.Time, error) {
+	if n != nil {
+		c.nodes.Add(n.Name)
+		return time.Now().Add(lookAgain), nil
+	}
+	if one.failed() == "" {
+		gone, err := c.o.Provider.Delete(ctx, one.machine())
+		c.setStuck(one.Launch.Name, err)
+		switch {
+		case err != nil:
+			return time.Time{}, fmt.Errorf("taking launch %s back from provider %s: %w", one.Launch.Name, c.o.Provider, err)
+		case !gone:
+			return time.Now().Add(lookAgain), nil
+		}
+	}
+	c.o.Log.Info().Str("launch", one.Launch.Name).Msg("a launch was taken back")
+	return time.Time{}, c.ledger.forget(one.Launch.Name)
+}
+
+func (c *carrier) setStuck(name string, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err == nil {
+		delete(c.stuck, name)
+		return
+	}
+	c.stuck[name] = err.Error()
+}
+
+func (c *carrier) stuckAt(name string) string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.stuck[name]
+}
+
+// replacement is what is known of one: its place in a result, and what it waits for.
+func (c *carrier) replacement(r *api.NodeReplacement, l *look) (api.NodeReplacement, string) {
+	out := api.NodeReplacement{Name: r.Name, Pool: r.Pool}
+	one, begun := c.ledger.launch(r.Name)
+	command, _ := c.ledger.command()
+	switch {
+	case !begun:
+		out.Failed = refuse(r, command)
+		return out, ""
+	case one.Launched == nil:
+		return out, waits(r.Name, "the provider", c.stuckAt(r.Name))
+	case one.failed() != "":
+		out.Failed = one.failed()
+		return out, ""
+	}
+	out.Node = one.Launched.Node
+	n := l.made(&one)
+	switch {
+	case n == nil && one.Seen:
+		out.Failed = fmt.Sprintf("node %s, which was launched, is gone", out.Node)
+		return out, ""
+	case n == nil:
+		return out, waits(r.Name, "its Node to show up", "")
+	}
+	out.Node, out.Initialized = n.Name, n.Labels[api.LabelInitialized] == "true"
+	if out.Initialized {
+		return out, ""
+	}
+	return out, waits(r.Name, "node "+n.Name, strings.Join(uninitialized(n), ", "))
+}
+
+func waits(name, what, why string) string {
+	text := fmt.Sprintf("replacement %s waits for %s", name, what)
+	if why != "" {
+		text += ": " + why
+	}
+	return text
+}
+
+// leftovers are the nodes of the launches of a disruption that must go when it is given up.
+func (c *carrier) leftovers(id string, l *look) []*corev1.Node {
+	var out []*corev1.Node
+	for _, one := range c.ledger.all() {
+		if n := l.made(&one); one.Disruption == id && n != nil && n.Labels[api.LabelInitialized] != "true" {
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+// forgetStuck drops what was noted of launches that are over.
+func (c *carrier) forgetStuck() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	maps.DeleteFunc(c.stuck, func(name, _ string) bool {
+		_, there := c.ledger.launch(name)
+		return !there
+	})
+}

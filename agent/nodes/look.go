@@ -1,0 +1,129 @@
+package nodes
+
+import (
+	"cmp"
+	"context"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+
+	"flotilla/agent/target"
+	"flotilla/core/disruption"
+)
+
+// look is the member at one moment, laid out for carrying out. It is shared and must not be changed.
+type look struct {
+	nodes    map[string]*corev1.Node
+	pods     map[string][]*corev1.Pod // by node
+	machines map[string]*corev1.Node  // by provider id
+	volumes  *disruption.Volumes
+	attached map[string][]string // what is attached to each node, as api.PodVolume.ID
+}
+
+func newLook(s *target.Survey) *look {
+	l := &look{nodes: map[string]*corev1.Node{}, pods: map[string][]*corev1.Pod{}, machines: map[string]*corev1.Node{}, attached: map[string][]string{}}
+	for _, n := range s.Nodes {
+		l.nodes[n.Name] = n
+		if n.Spec.ProviderID != "" {
+			l.machines[n.Spec.ProviderID] = n
+		}
+	}
+	for _, p := range s.Pods {
+		if p.Spec.NodeName != "" {
+			l.pods[p.Spec.NodeName] = append(l.pods[p.Spec.NodeName], p)
+		}
+	}
+	l.volumes = listing(s).Resolve()
+	for _, a := range s.Attachments {
+		l.attached[a.Spec.NodeName] = append(l.attached[a.Spec.NodeName], l.volume(a))
+	}
+	return l
+}
+
+// volume is what pods call the volume of an attachment.
+func (l *look) volume(a *storagev1.VolumeAttachment) string {
+	source := &a.Spec.Source
+	if in := source.InlineVolumeSpec; in != nil && in.CSI != nil {
+		return in.CSI.VolumeHandle
+	}
+	if source.PersistentVolumeName == nil {
+		return a.Name
+	}
+	pv := l.volumes.Volumes[*source.PersistentVolumeName]
+	switch {
+	case pv == nil:
+		return *source.PersistentVolumeName
+	case pv.Spec.CSI != nil:
+		return pv.Spec.CSI.VolumeHandle
+	case pv.Spec.ClaimRef != nil:
+		return pv.Spec.ClaimRef.Namespace + "/" + pv.Spec.ClaimRef.Name
+	}
+	return pv.Name
+}
+
+// made is the node that a launch brought about, nil while there is none.
+func (l *look) made(one *launch) *corev1.Node {
+	m := one.machine()
+	if n := l.nodes[m.Node]; n != nil {
+		return n
+	}
+	if m.ProviderID == "" {
+		return nil
+	}
+	return l.machines[m.ProviderID]
+}
+
+// looker surveys the member when something changed on it, once for all who ask.
+type looker struct {
+	target target.Nodes
+	most   time.Duration // age of a look that is still good when nothing is known to have changed
+
+	mu   sync.Mutex
+	last *look
+	at   time.Time
+
+	spoiling sync.Mutex
+	spoilt   bool
+}
+
+// lookAge is how old a look may be: changes may be missed.
+const lookAge = time.Second
+
+func newLooker(t target.Nodes, most time.Duration) *looker {
+	return &looker{target: t, most: cmp.Or(most, lookAge)}
+}
+
+// spoil makes the next look a new one.
+func (l *looker) spoil() {
+	l.spoiling.Lock()
+	defer l.spoiling.Unlock()
+	l.spoilt = true
+}
+
+// taken reports whether the last look is spoilt, and takes notice of it.
+func (l *looker) taken() bool {
+	l.spoiling.Lock()
+	defer l.spoiling.Unlock()
+	was := l.spoilt
+	l.spoilt = false
+	return was
+}
+
+// look is the member as it is now, or was when nothing is known to have changed since.
+func (l *looker) look(ctx context.Context) (*look, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.taken() && l.last != nil && time.Since(l.at) < l.most {
+		return l.last, nil
+	}
+	at := time.Now()
+	s, err := l.target.Survey(ctx)
+	if err != nil {
+		l.spoil()
+		return nil, err
+	}
+	l.last, l.at = newLook(s), at
+	return l.last, nil
+}

@@ -1,0 +1,137 @@
+package nodes
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/rs/zerolog"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"flotilla/bus"
+	"flotilla/bus/loop"
+	"flotilla/core/api"
+	"flotilla/subjects"
+)
+
+const (
+	// progressEvery is the least time between two results of one disruption that differ in what is
+	// waited for alone.
+	progressEvery = time.Second
+	// maxMessage bounds the message of a result.
+	maxMessage = 2 << 10
+)
+
+// results bring the newest result of each disruption to the hub.
+type results struct {
+	hub   *bus.AgentConn
+	log   zerolog.Logger
+	queue *loop.Queue // by id
+
+	mu     sync.Mutex
+	latest map[string]*newest
+}
+
+// newest is the newest result of a disruption.
+type newest struct {
+	api.DisruptionResult
+	serial uint64
+	sent   uint64    // serial of the one the hub has
+	urgent bool      // more than the message is news
+	at     time.Time // when it was sent
+}
+
+func newResults(hub *bus.AgentConn, log zerolog.Logger) *results {
+	r := &results{hub: hub, log: log, latest: map[string]*newest{}}
+	r.queue = loop.New(loop.Options{MinDelay: 200 * time.Millisecond, Failed: func(id string, err error, delay time.Duration) {
+		if hub.Connected() {
+			log.Warn().Err(err).Str("disruption", id).Dur("again", delay).Msg("the result of a disruption could not be told")
+		}
+	}})
+	return r
+}
+
+func (r *results) run(ctx context.Context) { r.queue.Run(ctx, r.put) }
+
+// tell makes one the result of its disruption. What is no news is not told.
+func (r *results) tell(one api.DisruptionResult) {
+	one.Message = clip(one.Message)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	old := r.latest[one.ID]
+	if old == nil {
+		old = &newest{}
+		r.latest[one.ID] = old
+	}
+	steps := old.serial == 0 || !sameStep(&old.DisruptionResult, &one)
+	if !steps && old.Message == one.Message {
+		return
+	}
+	one.Changed = metav1.NewTime(time.Now().UTC().Truncate(time.Second))
+	old.DisruptionResult, old.urgent = one, old.urgent || steps
+	old.serial++
+	r.queue.Add(one.ID)
+}
+
+// sameStep reports whether two results differ in their messages at most.
+func sameStep(a, b *api.DisruptionResult) bool {
+	return a.Phase == b.Phase && a.Order == b.Order && slices.Equal(a.Gone, b.Gone) &&
+		slices.EqualFunc(a.Replacements, b.Replacements, func(x, y api.NodeReplacement) bool {
+			return x.Name == y.Name && x.Node == y.Node && x.Initialized == y.Initialized && x.Failed == y.Failed
+		})
+}
+
+// again tells all results once more: the hub may have lost them.
+func (r *results) again() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for id, one := range r.latest {
+		one.sent, one.urgent = 0, true
+		r.queue.Add(id)
+	}
+}
+
+// forget drops the result of a disruption that the hub does not ask about any more.
+func (r *results) forget(id string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.latest, id)
+}
+
+// put stores the result of a disruption.
+func (r *results) put(ctx context.Context, id string) (time.Time, error) {
+	r.mu.Lock()
+	one := r.latest[id]
+	if one == nil || one.sent == one.serial || !r.hub.Connected() {
+		r.mu.Unlock()
+		return time.Time{}, nil
+	}
+	if again := one.at.Add(progressEvery); !one.urgent && time.Now().Before(again) {
+		r.mu.Unlock()
+		return again, nil
+	}
+	result, serial := one.DisruptionResult, one.serial
+	one.urgent, one.at = false, time.Now()
+	r.mu.Unlock()
+
+	ctx, cancel := context.WithTimeout(ctx, putTimeout)
+	defer cancel()
+	err := r.hub.PutResult(ctx, subjects.CommandDisruption, id, result)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err != nil {
+		one.urgent = true
+		return time.Time{}, err
+	}
+	one.sent = max(one.sent, serial)
+	return time.Time{}, nil
+}
+
+func clip(message string) string {
+	if len(message) <= maxMessage {
+		return message
+	}
+	return strings.ToValidUTF8(message[:maxMessage-3], "") + "..."
+}
