@@ -70,6 +70,21 @@ var documented = map[string]reflect.Type{
 	"absoluteMonthly":                         reflect.TypeFor[api.AbsoluteMonthlySchedule](),
 	"relativeMonthly":                         reflect.TypeFor[api.RelativeMonthlySchedule](),
 	"notAllowedDates[]":                       reflect.TypeFor[api.DateSpan](),
+	"NodePool spec":                           reflect.TypeFor[api.NodePoolSpec](),
+	"template":                                reflect.TypeFor[api.NodePoolTemplate](),
+	"template.metadata":                       reflect.TypeFor[api.NodePoolTemplateMeta](),
+	"template.spec":                           reflect.TypeFor[api.NodePoolTemplateSpec](),
+	"nodeClassRef":                            reflect.TypeFor[api.NodeClassRef](),
+	"requirements[]":                          reflect.TypeFor[api.NodeRequirement](),
+	"template.spec.taints[], startupTaints[]": reflect.TypeFor[api.NodeTaint](),
+	"disruption":                              reflect.TypeFor[api.PoolDisruption](),
+	"budgets[]":                               reflect.TypeFor[api.DisruptionBudget](),
+	"NodePool status":                         reflect.TypeFor[api.NodePoolStatus](),
+	"status.members[]":                        reflect.TypeFor[api.PoolMember](),
+	"InstanceCatalog spec":                    reflect.TypeFor[api.InstanceCatalogSpec](),
+	"reserved":                                reflect.TypeFor[api.InstanceReserve](),
+	"types[]":                                 reflect.TypeFor[api.InstanceType](),
+	"offerings[]":                             reflect.TypeFor[api.InstanceOffering](),
 }
 
 func document(t *testing.T) string {
@@ -138,13 +153,16 @@ func TestEveryTypeIsDocumented(t *testing.T) {
 	visit(reflect.TypeFor[api.VersionCatalogSpec]())
 	visit(reflect.TypeFor[api.MaintenanceConfiguration]())
 	visit(reflect.TypeFor[api.GateSpec]())
+	visit(reflect.TypeFor[api.NodePoolSpec]())
+	visit(reflect.TypeFor[api.NodePoolStatus]())
+	visit(reflect.TypeFor[api.InstanceCatalogSpec]())
 }
 
 // TestRefusalsAreWhatTheDocumentSays decodes each refused example and compares the text below it.
 func TestRefusalsAreWhatTheDocumentSays(t *testing.T) {
 	text := document(t)
 	block := regexp.MustCompile("(?s)```yaml\n(.*?)```\n\n```text\n(.*?)```\n")
-	require.Len(t, block.FindAllString(text, -1), 3)
+	require.Len(t, block.FindAllString(text, -1), 4)
 	want := block.ReplaceAllStringFunc(text, func(found string) string {
 		example := block.FindStringSubmatch(found)[1]
 		docs, err := configs.Parse("example", []byte(example))

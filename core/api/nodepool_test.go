@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
 )
 
@@ -19,6 +20,76 @@ func poolOf(t *testing.T, text string) (*NodePool, []string, Faults) {
 }
 
 const poolHead = "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: default}\n"
+
+// A pool with faults that have an obvious correction comes back corrected, whole.
+func TestCorrectedNodePool(t *testing.T) {
+	raw, err := yaml.YAMLToJSON([]byte(poolHead + `spec: {disruption: {consolidationpolicy: WhenEmtpy, budgets: [{nodes: 5, schedule: "0 0 * * 7", duration: 1h}]}}`))
+	require.NoError(t, err)
+	d, faults := Decode(raw)
+	require.Len(t, faults, 4)
+	require.Equal(t, `apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+spec:
+  disruption:
+    budgets:
+    - duration: "1h"
+      nodes: "5"
+      schedule: "0 0 * * 0"
+    consolidationPolicy: WhenEmpty
+`, d.Corrected)
+	raw, err = yaml.YAMLToJSON([]byte("apiVersion: flotilla.io/v1\nkind: InstanceCatalog\nmetadata: {name: a}\nspec: {types: [{name: d2, cpu: 2, memory: 8Gi, offering: []}]}"))
+	require.NoError(t, err)
+	d, _ = Decode(raw)
+	require.Contains(t, d.Corrected, "offerings: []")
+	require.Contains(t, d.Corrected, "apiVersion: flotilla.io/v1alpha1")
+}
+
+// What only a cluster or the hub sets is ignored with one note.
+func TestExportedNodePool(t *testing.T) {
+	raw, err := yaml.YAMLToJSON([]byte(`
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: default
+  uid: 1-2-3
+  generation: 4
+  resourceVersion: "77"
+  creationTimestamp: "2026-01-01T00:00:00Z"
+  annotations: {karpenter.sh/nodepool-hash: "123", karpenter.sh/nodepool-hash-version: v3}
+  managedFields: [{manager: kubectl}]
+spec: {}
+status: {nodes: 3, resources: {cpu: "12"}, conditions: [{type: Ready, status: "True"}]}
+`))
+	require.NoError(t, err)
+	d, faults := Decode(raw)
+	require.Empty(t, faults)
+	require.Equal(t, "ignored, because the hub sets it: metadata.creationTimestamp, metadata.generation, metadata.managedFields, metadata.resourceVersion, metadata.uid, status", d.DropServerSet())
+	require.Empty(t, d.Notes)
+	require.Equal(t, metav1.ObjectMeta{Name: "default", Annotations: d.Pool.Annotations}, d.Pool.ObjectMeta)
+}
+
+func TestNodeClassRefNames(t *testing.T) {
+	class := ObjectRef{APIVersion: "karpenter.azure.com/v1beta1", Kind: "AKSNodeClass", Name: "default"}
+	for name, row := range map[string]struct {
+		ref  *NodeClassRef
+		want bool
+	}{
+		"whole":         {&NodeClassRef{Group: "karpenter.azure.com", Kind: "AKSNodeClass", Name: "default"}, true},
+		"by apiVersion": {&NodeClassRef{APIVersion: "karpenter.azure.com/v1alpha2", Kind: "AKSNodeClass", Name: "default"}, true},
+		"by name":       {&NodeClassRef{Name: "default"}, true},
+		"another name":  {&NodeClassRef{Name: "other"}, false},
+		"another group": {&NodeClassRef{Group: "karpenter.k8s.aws", Kind: "AKSNodeClass", Name: "default"}, false},
+		"another kind":  {&NodeClassRef{Group: "karpenter.azure.com", Kind: "EC2NodeClass", Name: "default"}, false},
+		"no reference":  {nil, false},
+	} {
+		require.Equal(t, row.want, row.ref.Names(class), name)
+	}
+	any := &NodeClassRef{Name: "default"}
+	require.False(t, any.Names(ObjectRef{APIVersion: "v1", Kind: "ConfigMap", Name: "default"}), "only node classes go by name alone")
+	require.False(t, any.Names(ObjectRef{APIVersion: "a/v1", Kind: "ANodeClass", Namespace: "x", Name: "default"}))
+}
 
 // Every NodePool of the seed documents, whole or wrapped, is accepted as it is; the only one with a
 // note is the weekend example.

@@ -201,9 +201,22 @@ func (fs *findings) schedule(s string, at *place) {
 		fs.add(at, quote(s), "a schedule without a zone; put the zone in timeZone", nil)
 	default:
 		if _, err := cron.ParseStandard(s); err != nil {
-			fs.add(at, quote(s)+" ("+err.Error()+")", expected, nil)
+			fs.add(at, quote(s)+" ("+err.Error()+")", expected, sundayAsZero(s))
 		}
 	}
+}
+
+// sundayAsZero is a schedule whose Sunday is 7, as some crons take it, with 0 in its place; nil when that does
+// not make it one.
+func sundayAsZero(s string) *node {
+	rest, found := strings.CutSuffix(strings.TrimSpace(s), " 7")
+	if !found {
+		return nil
+	}
+	if _, err := cron.ParseStandard(rest + " 0"); err != nil {
+		return nil
+	}
+	return textNode(rest + " 0")
 }
 
 // nodePoolNotes remarks on what is accepted and means less than it seems.
