@@ -2,6 +2,7 @@ package memory
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 
@@ -46,7 +47,7 @@ func (m *Member) reconcileReplicas(s *stored) {
 		}
 	}
 	for len(s.pods) < want {
-		m.spawn(s, slot{})
+		m.spawn(s, slot{node: s.template().node})
 	}
 }
 
@@ -142,7 +143,7 @@ func (m *Member) census(s *stored) (ready int64, waitsFor string) {
 		case p.isReady(now, stuck):
 			ready++
 		case p.on == nil:
-			waitsFor = m.waitsForRoom(p)
+			waitsFor = fmt.Sprintf("pods wait for room: %d nodes, %s", p.among, p.why)
 		case !p.ending.IsZero():
 			waitsFor = "pods are being deleted"
 		case stuck:

@@ -23,9 +23,10 @@ type pod struct {
 	uid  types.UID
 	slot slot
 	turn turn
-	// on is its node, nil while it waits for room; why says what it waits for.
-	on  *node
-	why string
+	// on is its node, nil while it waits for room; why says what it waits for, among how many nodes.
+	on    *node
+	why   string
+	among int
 
 	created, bound, ready time.Time
 	// ending is when it is to be gone, zero while nobody deleted it; grace is what it got.
@@ -40,7 +41,7 @@ type pod struct {
 }
 
 // slot tells the replicas of a workload apart that are not all alike: by the ordinal of a StatefulSet or
-// the node of a DaemonSet.
+// the node that a daemon, or a pod with a nodeName, is for.
 type slot struct {
 	ordinal int
 	node    string

@@ -2,7 +2,6 @@ package memory
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -48,7 +47,7 @@ func (m *Member) passSoon() {
 func (m *Member) pass() {
 	if len(m.schedule.waiting) > 0 {
 		queue := slices.SortedFunc(maps.Keys(m.schedule.waiting), looksFirst)
-		queue = slices.DeleteFunc(queue, m.seatDaemon)
+		queue = slices.DeleteFunc(queue, m.seatOnNode)
 		if m.softTaints() || m.schedule.keepers > 0 || slices.ContainsFunc(queue, func(p *pod) bool { return !p.made.plain }) {
 			m.fit(queue)
 		} else {
@@ -58,26 +57,26 @@ func (m *Member) pass() {
 	m.tell()
 }
 
-// seatDaemon puts a daemon's pod on its node when there is room; false for other pods.
-func (m *Member) seatDaemon(p *pod) bool {
+// seatOnNode puts a pod that is for one node there when there is room; false for other pods.
+func (m *Member) seatOnNode(p *pod) bool {
 	if p.slot.node == "" {
 		return false
 	}
 	n := m.nodeNamed(p.slot.node)
 	if n == nil || n.draining {
-		p.wait("nodes")
+		m.wait(p, "insufficient nodes")
 	} else if short := n.free.short(&p.made.needs); short != "" {
-		p.wait("insufficient " + short)
+		m.wait(p, "insufficient "+short)
 	} else {
 		m.bind(p, n)
 	}
 	return true
 }
 
-// wait notes what a pod waits for.
-func (p *pod) wait(why string) {
-	if p.why != why {
-		p.why, p.look = why, nil
+// wait notes what a pod waits for on a member of so many nodes.
+func (m *Member) wait(p *pod, why string) {
+	if p.why != why || p.among != len(m.nodes) {
+		p.why, p.among, p.look = why, len(m.nodes), nil
 	}
 }
 
@@ -104,7 +103,7 @@ func (m *Member) firstFit(queue []*pod) {
 			break
 		}
 		if at == len(order) {
-			p.wait(why)
+			m.wait(p, why)
 			continue
 		}
 		m.bind(p, order[at])
@@ -124,7 +123,7 @@ func (m *Member) fit(queue []*pod) {
 	}
 	for i, f := range disruption.Fit(in) {
 		if f.Node == "" {
-			queue[i].wait(cmp.Or(f.Why, "insufficient nodes"))
+			m.wait(queue[i], cmp.Or(f.Why, "insufficient nodes"))
 			continue
 		}
 		m.bind(queue[i], m.nodeNamed(f.Node))
@@ -201,9 +200,4 @@ func (m *Member) softTaints() bool {
 	return slices.ContainsFunc(m.nodes, func(n *node) bool {
 		return slices.ContainsFunc(n.taints, func(t corev1.Taint) bool { return t.Effect == corev1.TaintEffectPreferNoSchedule })
 	})
-}
-
-// waitsForRoom is what the status of a workload says of a pod without a node.
-func (m *Member) waitsForRoom(p *pod) string {
-	return fmt.Sprintf("pods wait for room: %d nodes, %s", len(m.nodes), p.why)
 }

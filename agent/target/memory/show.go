@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -27,17 +28,17 @@ func (m *Member) show(p *pod) *corev1.Pod {
 	if !p.ending.IsZero() {
 		out.DeletionTimestamp, out.DeletionGracePeriodSeconds = new(seconds(p.ending)), new(int64(p.grace/time.Second))
 	}
-	m.showStatus(out, p, ready)
+	showStatus(out, p, ready)
 	p.look, p.lookReady = out, ready
 	return out
 }
 
-func (m *Member) showStatus(out *corev1.Pod, p *pod, ready bool) {
+func showStatus(out *corev1.Pod, p *pod, ready bool) {
 	if p.on == nil {
 		out.Status.Phase = corev1.PodPending
 		out.Status.Conditions = []corev1.PodCondition{{
 			Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable,
-			Message: m.waitsForRoom(p), LastTransitionTime: seconds(p.created),
+			Message: fmt.Sprintf("0/%d nodes are available: %s", p.among, p.why), LastTransitionTime: seconds(p.created),
 		}}
 		return
 	}

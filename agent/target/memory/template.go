@@ -32,6 +32,7 @@ type template struct {
 	hash string
 	// pod has labels, annotations, owner and spec.
 	pod   corev1.Pod
+	node  string // that the spec names, empty for the scheduler's choice
 	needs amounts
 	grace time.Duration
 	// plain pods ask for nothing of their node but room; keeps says that they keep other pods away.
@@ -57,6 +58,7 @@ func (s *stored) template() *template {
 	}
 	t := &template{}
 	t.text, t.pod = s.podTemplate()
+	t.node, t.pod.Spec.NodeName = t.pod.Spec.NodeName, ""
 	t.hash = suffix(t.text, 10)
 	s.own(t)
 	t.needs = newAmounts(disruption.Requests(&t.pod))
