@@ -284,7 +284,7 @@ func nodes(names ...string) []target.Node {
 	return out
 }
 
-func object(t *testing.T, text string) *unstructured.Unstructured {
+func object(t testing.TB, text string) *unstructured.Unstructured {
 	t.Helper()
 	body, err := yaml.YAMLToJSON([]byte(text))
 	require.NoError(t, err)
