@@ -38,10 +38,10 @@ type MemberNodes struct {
 // NodesMemory is how machines of a member in memory come and go.
 type NodesMemory struct {
 	// LaunchTime is how long a machine takes to register its node, ReadyAfter how long the node then takes
-	// to become ready, TerminateTime how long a machine takes to be gone.
-	LaunchTime    Duration `json:"launchTime,omitempty"`
-	ReadyAfter    Duration `json:"readyAfter,omitempty"`
-	TerminateTime Duration `json:"terminateTime,omitempty"`
+	// to become ready, DeleteTime how long a machine takes to be gone.
+	LaunchTime Duration `json:"launchTime,omitempty"`
+	ReadyAfter Duration `json:"readyAfter,omitempty"`
+	DeleteTime Duration `json:"deleteTime,omitempty"`
 }
 
 // NodesCommand are commands that make and take away machines. They are not read by a shell.
@@ -65,7 +65,7 @@ type NodesCommand struct {
 func DefaultMemberNodes() MemberNodes {
 	return MemberNodes{
 		Enabled: true, Interval: Duration(5 * time.Second), Resync: Duration(time.Hour), LeastDrain: Duration(5 * time.Second), Provider: ProviderMemory,
-		Memory: NodesMemory{LaunchTime: Duration(3 * time.Second), ReadyAfter: Duration(2 * time.Second), TerminateTime: Duration(2 * time.Second)},
+		Memory: NodesMemory{LaunchTime: Duration(3 * time.Second), ReadyAfter: Duration(2 * time.Second), DeleteTime: Duration(2 * time.Second)},
 		Exec:   NodesCommand{Timeout: Duration(15 * time.Minute), Grace: Duration(30 * time.Second)},
 	}
 }
@@ -77,7 +77,7 @@ func (c *checks) memberNodes(n *MemberNodes) {
 	c.choice("nodes.provider", n.Provider, []string{ProviderMemory, ProviderExec})
 	c.positive("nodes.memory.launchTime", n.Memory.LaunchTime, 0, Duration(time.Hour))
 	c.positive("nodes.memory.readyAfter", n.Memory.ReadyAfter, 0, Duration(time.Hour))
-	c.positive("nodes.memory.terminateTime", n.Memory.TerminateTime, 0, Duration(time.Hour))
+	c.positive("nodes.memory.deleteTime", n.Memory.DeleteTime, 0, Duration(time.Hour))
 	why := ""
 	if n.Enabled && n.Provider == ProviderExec {
 		why = "nodes.provider is exec"

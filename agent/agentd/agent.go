@@ -101,18 +101,25 @@ func (a *Agent) Start(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	room, err := a.nodes(conn)
+	if err != nil {
+		return err
+	}
 	b := beat.New(beat.Options{
 		Member: a.Member(), Hub: conn, Target: a.target, Version: cmp.Or(a.o.Version, api.Version),
 		Interval: time.Duration(a.o.Config.HeartbeatInterval), Labels: a.o.Config.AllLabels(), Properties: a.o.Config.AllProperties(),
-		Namespaces: true, Holds: w.Holds, Unlisted: w.Unlisted, Trouble: func() string { return cmp.Or(w.Trouble(), up.Trouble()) }, Log: a.o.Log,
+		Namespaces: true, Holds: w.Holds, Unlisted: w.Unlisted, Trouble: func() string { return cmp.Or(w.Trouble(), up.Trouble(), troubleOf(room)) }, Log: a.o.Log,
 	})
 	a.run(a.advise(conn))
 	a.run(up.Run)
+	if room != nil {
+		a.run(room.Run)
+	}
 	a.run(func(ctx context.Context) error { b.Run(ctx); return nil })
 	if a.memory != nil {
 		a.run(a.followFaults)
 	}
-	return a.serveMetrics(conn, w)
+	return a.serveMetrics(registry(a.Member(), conn, w, room))
 }
 
 // run starts f and makes Stop end it and wait for it.

@@ -3,10 +3,7 @@ package agentd
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
-	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -87,20 +84,7 @@ func TestMetrics(t *testing.T) {
 	o := options(t, server, "berlin")
 	o.Config.MetricsAddress = "127.0.0.1:0"
 	a := start(t, o)
-	bustest.Eventually(t, func() error {
-		answer, err := http.Get("http://" + a.MetricsAddress() + "/metrics") //nolint:noctx // a test of its own server
-		if err != nil {
-			return err
-		}
-		body, err := io.ReadAll(answer.Body)
-		if err = errors.Join(err, answer.Body.Close()); err != nil {
-			return err
-		}
-		if !strings.Contains(string(body), `flotilla_agent_connected{member="berlin"} 1`) {
-			return fmt.Errorf("metrics are %s", body)
-		}
-		return nil
-	})
+	bustest.Eventually(t, func() error { return says(a, `flotilla_agent_connected{member="berlin"} 1`) })
 }
 
 func TestWhatIsWrongIsSaidBeforeAnythingRuns(t *testing.T) {

@@ -11,12 +11,13 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"flotilla/agent/nodes"
 	"flotilla/agent/worker"
 	"flotilla/bus"
 )
 
 // registry describes one agent in numbers.
-func registry(member string, conn *bus.AgentConn, w *worker.Worker) *prometheus.Registry {
+func registry(member string, conn *bus.AgentConn, w *worker.Worker, room *nodes.Nodes) *prometheus.Registry {
 	r := prometheus.NewRegistry()
 	gauge := func(name, help string, value func() float64) {
 		r.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
@@ -34,11 +35,14 @@ func registry(member string, conn *bus.AgentConn, w *worker.Worker) *prometheus.
 	gauge("placements", "Placements that the command lists.", func() float64 { return float64(w.Placements()) })
 	gauge("unlisted_placements", "Placements that run here and that the command does not mention.", func() float64 { return float64(len(w.Unlisted())) })
 	gauge("unreported_results", "Results that the hub does not have yet.", func() float64 { return float64(w.Unreported()) })
+	if room != nil {
+		gauge("unpublished_nodes", "Nodes whose newest state the hub does not have yet.", func() float64 { return float64(room.Unpublished()) })
+	}
 	return r
 }
 
 // serveMetrics serves /metrics at the configured address, if any.
-func (a *Agent) serveMetrics(conn *bus.AgentConn, w *worker.Worker) error {
+func (a *Agent) serveMetrics(metrics *prometheus.Registry) error {
 	address := a.o.Config.MetricsAddress
 	if address == "" {
 		return nil
@@ -48,7 +52,7 @@ func (a *Agent) serveMetrics(conn *bus.AgentConn, w *worker.Worker) error {
 		return fmt.Errorf("serving metrics at %s: %w; choose another metricsAddress", address, err)
 	}
 	mux := http.NewServeMux()
-	mux.Handle("/metrics", promhttp.HandlerFor(registry(a.Member(), conn, w), promhttp.HandlerOpts{}))
+	mux.Handle("/metrics", promhttp.HandlerFor(metrics, promhttp.HandlerOpts{}))
 	server := &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second}
 	done := make(chan error, 1)
 	go func() { done <- server.Serve(listener) }()

@@ -1,8 +1,8 @@
 // Package agentd is the agent of one member as a package: Options, New, Start, Stop, Run. The main
 // program runs one; the hub's --dev mode, the demo and tests run many in one process.
 //
-// It wires the heartbeat (beat), the worker and the upgrader to one connection and one target, undoes in reverse
-// what it did, and returns from Stop only when nothing of it runs any more.
+// It wires the heartbeat (beat), the worker, the upgrader and what watches and disrupts nodes (nodes) to
+// one connection and one target, undoes in reverse what it did, and returns from Stop only when nothing of it runs any more.
 package agentd
 
 import (

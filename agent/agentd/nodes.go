@@ -1,0 +1,52 @@
+package agentd
+
+import (
+	"fmt"
+	"time"
+
+	"flotilla/agent/nodes"
+	"flotilla/agent/nodes/memory"
+	"flotilla/agent/target"
+	"flotilla/bus"
+	"flotilla/configs"
+)
+
+// nodes makes what tells the hub the state of the member's nodes and carries out their disruption; nil
+// when the configuration turns that off, or the target knows nothing of nodes.
+func (a *Agent) nodes(conn *bus.AgentConn) (*nodes.Nodes, error) {
+	n := &a.o.Config.Nodes
+	member, able := a.target.(target.Nodes)
+	if !n.Enabled || !able {
+		return nil, nil
+	}
+	provider, err := a.provider()
+	if err != nil {
+		return nil, err
+	}
+	return nodes.New(nodes.Options{
+		Member: a.Member(), Hub: conn, Target: member, Provider: provider, Data: a.o.Config.DataDir,
+		Interval: time.Duration(n.Interval), Resync: time.Duration(n.Resync), LeastDrain: time.Duration(n.LeastDrain), PollEvery: a.o.PollEvery,
+		Log: a.o.Log,
+	})
+}
+
+func (a *Agent) provider() (nodes.Provider, error) {
+	n := &a.o.Config.Nodes
+	if n.Provider != configs.ProviderMemory {
+		return nil, fmt.Errorf("nodes.provider: found %q, expected %s", n.Provider, configs.ProviderMemory)
+	}
+	if a.memory == nil {
+		return nil, fmt.Errorf("nodes.provider: found %q, expected %s, because the member is not one in memory", n.Provider, configs.ProviderExec)
+	}
+	return memory.New(a.memory, memory.Options{
+		LaunchTime: time.Duration(n.Memory.LaunchTime), ReadyAfter: time.Duration(n.Memory.ReadyAfter), DeleteTime: time.Duration(n.Memory.DeleteTime),
+	}), nil
+}
+
+// troubleOf is what keeps the hub from acting on the member's nodes.
+func troubleOf(room *nodes.Nodes) string {
+	if room == nil {
+		return ""
+	}
+	return room.Trouble()
+}

@@ -1,0 +1,96 @@
+package agentd
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+
+	"flotilla/bus"
+	"flotilla/bus/bustest"
+	"flotilla/configs"
+	"flotilla/core/api"
+	"flotilla/subjects"
+)
+
+// Nodes are told as they are configured; once all are, the metrics say so.
+func TestNodesAreTold(t *testing.T) {
+	server := bustest.Start(t)
+	server.Lead(t)
+	o := options(t, server, "berlin")
+	o.Config.MetricsAddress = "127.0.0.1:0"
+	o.Config.Nodes.Interval = configs.Duration(20 * time.Millisecond)
+	o.Config.Target.Memory.Nodes = []configs.Nodes{
+		{Name: "loose", CPU: "2", Memory: "4Gi"},
+		{
+			Name: "spot", CPU: "4", Memory: "16Gi", InstanceType: "d4", Zone: "z-1", NodePool: "batch", CapacityType: "spot",
+			Labels: map[string]string{"rack": "r1"}, Annotations: map[string]string{api.AnnotationDoNotDisrupt: "true"},
+			Taints: []api.NodeTaint{{Key: "batch", Value: "yes", Effect: "NoSchedule"}},
+		},
+	}
+	a := start(t, o)
+	agent := server.Agent(t, "berlin")
+	var inventory api.NodeInventory
+	bustest.Eventually(t, func() (err error) {
+		if inventory, err = agent.NodeInventory(t.Context()); err == nil && len(inventory.Nodes) != 2 {
+			err = fmt.Errorf("the inventory is of %v", inventory.Nodes)
+		}
+		return err
+	})
+	loose, err := agent.NodeEvent(t.Context(), "loose")
+	require.NoError(t, err)
+	require.False(t, loose.Node.Managed)
+	spot, err := agent.NodeEvent(t.Context(), "spot")
+	require.NoError(t, err)
+	n := spot.Node
+	require.True(t, n.Managed && n.Initialized)
+	require.Equal(t, "true", n.Annotations[api.AnnotationDoNotDisrupt])
+	require.Contains(t, n.Taints, corev1.Taint{Key: "batch", Value: "yes", Effect: corev1.TaintEffectNoSchedule})
+	for key, want := range map[string]string{
+		api.LabelNodePool: "batch", api.LabelCapacityType: "spot", "rack": "r1", corev1.LabelInstanceTypeStable: "d4", corev1.LabelTopologyZone: "z-1",
+	} {
+		require.Equal(t, want, n.Labels[key], key)
+	}
+	bustest.Eventually(t, func() error { return says(a, `flotilla_agent_unpublished_nodes{member="berlin"} 0`) })
+}
+
+// says checks that the agent's metrics hold a line.
+func says(a *Agent, line string) error {
+	answer, err := http.Get("http://" + a.MetricsAddress() + "/metrics") //nolint:noctx // a test of its own server
+	if err != nil {
+		return err
+	}
+	body, err := io.ReadAll(answer.Body)
+	if err = errors.Join(err, answer.Body.Close()); err == nil && !strings.Contains(string(body), line) {
+		err = fmt.Errorf("metrics are %s", body)
+	}
+	return err
+}
+
+func TestNodesAreNobodysBusinessWhereTheConfigurationSaysSo(t *testing.T) {
+	server := bustest.Start(t)
+	store := server.Lead(t)
+	o := options(t, server, "berlin")
+	o.Config.Nodes.Enabled = false
+	start(t, o)
+	expect(t, store, "berlin", func(h api.Heartbeat) bool { return h.Nodes > 0 })
+	bustest.Eventually(t, func() error {
+		if _, told := store.Inventories.Get("berlin"); !told {
+			return errors.New("the versions are not told yet")
+		}
+		return nil
+	})
+	_, err := server.Agent(t, "berlin").NodeInventory(t.Context())
+	require.ErrorIs(t, err, bus.ErrNotFound)
+	stream, err := store.Conn.JS.Stream(t.Context(), store.Conn.Fleet.Stream(subjects.Events))
+	require.NoError(t, err)
+	info, err := stream.Info(t.Context())
+	require.NoError(t, err)
+	require.EqualValues(t, 1, info.State.Msgs, "the versions alone")
+}
