@@ -42,8 +42,24 @@ type Hub struct {
 	Log            Log    `json:"log,omitzero"`
 	// SkippedNamespaces are never placed, beside those that Kubernetes and fleets reserve.
 	SkippedNamespaces []string `json:"skippedNamespaces,omitempty"`
+	// Disruption is about the nodes of members.
+	Disruption Disruption `json:"disruption,omitzero"`
 	// Notifications of what happens in the fleet.
 	Notifications []Notification `json:"notifications,omitempty"`
+}
+
+// Disruption says when nodes of members are removed or replaced.
+type Disruption struct {
+	// Enabled lets the hub begin disruptions; without it only what persons delete goes.
+	Enabled bool `json:"enabled,omitempty"`
+	// ValidationWait is how long a chosen consolidation waits before it is checked again and begun.
+	ValidationWait Duration `json:"validationWait,omitempty"`
+	// Interval is the least time between two decisions about a member.
+	Interval Duration `json:"interval,omitempty"`
+	// SpotToSpot lets spot nodes be replaced by cheaper spot nodes.
+	SpotToSpot bool `json:"spotToSpot,omitempty"`
+	// IgnorePreferences leaves out what pods only prefer.
+	IgnorePreferences bool `json:"ignorePreferences,omitempty"`
 }
 
 // Listen is an address to listen at. Port 0 takes any free port.
@@ -64,7 +80,8 @@ func DefaultHub() Hub {
 		Fleet: "default", DataDir: "flotilla-data", Listen: Listen{Host: "127.0.0.1", Port: 4222},
 		Durability: DurabilityInterval, ManageStreams: true,
 		MemberTimeout: Duration(5 * time.Minute), DeletionTimeout: Duration(time.Minute),
-		Log: Log{Level: "info", Format: "text"},
+		Log:        Log{Level: "info", Format: "text"},
+		Disruption: Disruption{Enabled: true, ValidationWait: Duration(15 * time.Second), Interval: Duration(10 * time.Second)},
 	}
 }
 
@@ -94,6 +111,8 @@ func (h *Hub) Validate() api.Faults {
 	for i, name := range h.SkippedNamespaces {
 		c.faults = append(c.faults, api.CheckMember("skippedNamespaces["+strconv.Itoa(i)+"]", name)...)
 	}
+	c.positive("disruption.validationWait", h.Disruption.ValidationWait, Duration(time.Millisecond), Duration(10*time.Minute))
+	c.positive("disruption.interval", h.Disruption.Interval, Duration(10*time.Millisecond), Duration(10*time.Minute))
 	c.notifications(h.Notifications)
 	return c.faults
 }

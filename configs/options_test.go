@@ -125,11 +125,13 @@ plaintextSecrets: "true"
 metricsAddress: localhost
 log: {level: loud}
 skippedNamespaces: [ok, Not_Ok]
+disruption: {validationWait: 0s, interval: 1h, spots: true}
 `))
 	requireFaults(t, err, []string{
 		`hub.yaml: dataDirectory: found an unknown field, expected one of fleet, dataDir,`,
 		`hub.yaml: memberTimeout: found number 5, expected a duration, like "15s" or "5m"`,
 		`hub.yaml: plaintextSecrets: found "true", expected true or false, without quotes`,
+		`hub.yaml: disruption.spots: found an unknown field, expected one of enabled, validationWait,`,
 		`hub.yaml: fleet: found "My_Fleet", expected lower-case letters`,
 		`hub.yaml: listen.host: found nothing, expected an address`,
 		`hub.yaml: listen.port: found 70000, expected a number from 0 to 65535`,
@@ -138,6 +140,8 @@ skippedNamespaces: [ok, Not_Ok]
 		`hub.yaml: metricsAddress: found "localhost", expected a host and a port`,
 		`hub.yaml: log.level: found "loud", expected one of trace, debug, info, warn, error`,
 		`hub.yaml: skippedNamespaces[1]: found "Not_Ok", expected lower-case letters`,
+		`hub.yaml: disruption.validationWait: found "0s", expected a duration from 1ms to 10m0s`,
+		`hub.yaml: disruption.interval: found "1h0m0s", expected a duration from 10ms to 10m0s`,
 	})
 }
 

@@ -112,7 +112,7 @@ func options(config *configs.Hub, log zerolog.Logger, getenv func(string) string
 	o := hubd.Options{
 		Fleet: config.Fleet, PlaintextSecrets: config.PlaintextSecrets, Metrics: config.MetricsAddress,
 		MemberTimeout: time.Duration(config.MemberTimeout), DeleteTimeout: time.Duration(config.DeletionTimeout),
-		SkippedNamespaces: config.SkippedNamespaces, Notifications: config.Notifications, Log: log,
+		SkippedNamespaces: config.SkippedNamespaces, Notifications: config.Notifications, Disruption: config.Disruption, Log: log,
 		Lead: bus.LeadOptions{Layout: bus.LayoutOptions{Unmanaged: !config.ManageStreams, Durability: config.Durability}},
 		Bus:  bus.Options{URL: config.Bus.URL, Creds: config.Bus.Creds, Context: config.Bus.Context},
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"flotilla/bus"
+	"flotilla/hub/disruptor"
 	"flotilla/hub/notifier"
 )
 
@@ -31,8 +32,9 @@ type Hub struct {
 	cleanups []cleanup
 	failed   chan error
 	// rooms makes the rooms of one term of leadership.
-	rooms   func(*bus.Store) []room
-	metrics string
+	rooms      func(*bus.Store) []room
+	metrics    string
+	disruption *disruptor.Metrics
 
 	mu      sync.Mutex
 	leading *bus.Store
@@ -55,7 +57,7 @@ func New(o Options) (*Hub, error) {
 	if err != nil {
 		return nil, fmt.Errorf("options of the hub: %w", err)
 	}
-	h := &Hub{options: o, channels: channels, failed: make(chan error, 1), changed: make(chan struct{})}
+	h := &Hub{options: o, channels: channels, failed: make(chan error, 1), changed: make(chan struct{}), disruption: disruptor.NewMetrics()}
 	h.rooms = h.allRooms
 	return h, nil
 }

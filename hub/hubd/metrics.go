@@ -24,7 +24,7 @@ func (h *Hub) startMetrics(context.Context) (func(bool), error) {
 		return nil, err
 	}
 	registry := prometheus.NewRegistry()
-	registry.MustRegister(fleetCollector{h})
+	registry.MustRegister(fleetCollector{h}, h.disruption)
 	mux := http.NewServeMux()
 	mux.Handle("/metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
 	server := &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second}

@@ -48,6 +48,8 @@ type Options struct {
 	UnhealthyTimeout time.Duration
 	// SkippedNamespaces are never placed, beside those that Kubernetes and fleets reserve.
 	SkippedNamespaces []string
+	// Disruption is about the nodes of members; what configs has by default when zero.
+	Disruption configs.Disruption
 	// Notifications to send; their variables are taken from the environment of the process.
 	Notifications []configs.Notification
 	// Metrics is the address for Prometheus, "127.0.0.1:9090"; empty: none. They name states, no members.
@@ -68,6 +70,7 @@ func (o Options) withDefaults() Options {
 	setDefault(&o.DeleteTimeout, door.DefaultDeleteTimeout)
 	setDefault(&o.MemberTimeout, DefaultMemberTimeout)
 	setDefault(&o.UnhealthyTimeout, DefaultMemberTimeout)
+	setDefault(&o.Disruption, configs.DefaultHub().Disruption)
 	return o
 }
 

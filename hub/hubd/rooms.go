@@ -5,11 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"flotilla/bus"
+	"flotilla/core/disruption"
 	"flotilla/core/liveness"
 	"flotilla/core/schedule"
 	"flotilla/hub/dispatcher"
+	"flotilla/hub/disruptor"
 	"flotilla/hub/door"
 	"flotilla/hub/notifier"
 	"flotilla/hub/registrar"
@@ -33,6 +36,7 @@ var errRoom = errors.New("room")
 func (h *Hub) allRooms(s *bus.Store) []room {
 	log := h.options.Log
 	upgrades := runner.New(s, runner.Options{Log: log})
+	disruptions := disruptor.New(s, h.disruptorOptions())
 	entrance := h.doorOptions()
 	entrance.More = upgrades.Verbs()
 	return []room{
@@ -45,9 +49,19 @@ func (h *Hub) allRooms(s *bus.Store) []room {
 		{"roller", roller.New(s, roller.Options{Log: log}).Run},
 		{"reporter", reporter.New(s, reporter.Options{Log: log}).Run},
 		{"runner", upgrades.Run},
+		{"disruptor", disruptions.Run},
 		{"notifier", notifier.New(s, notifier.Options{Channels: h.channels, Log: log}).Run},
 		{"dispatcher", dispatcher.New(s, dispatcher.Options{Log: log}).Run},
 		{"door", door.New(s, entrance).Run},
+	}
+}
+
+func (h *Hub) disruptorOptions() disruptor.Options {
+	o := h.options.Disruption
+	return disruptor.Options{
+		Interval: time.Duration(o.Interval), ValidationWait: time.Duration(o.ValidationWait), Disabled: !o.Enabled,
+		Rules:   disruption.Rules{SpotToSpot: o.SpotToSpot, IgnorePreferences: o.IgnorePreferences},
+		Metrics: h.disruption, Log: h.options.Log,
 	}
 }
 

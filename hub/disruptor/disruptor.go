@@ -1,0 +1,225 @@
+package disruptor
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"flotilla/bus"
+	"flotilla/bus/loop"
+	"flotilla/core/disruption"
+)
+
+// Defaults of Options.
+const (
+	DefaultInterval = 10 * time.Second
+	// DefaultMostAge is two of the intervals in which agents send inventories, and some time beside.
+	DefaultMostAge = 2*time.Hour + 10*time.Minute
+)
+
+const (
+	// workers is how many members are looked at at once.
+	workers = 4
+	// behind is when a key is looked at again whose caches were behind.
+	behind = time.Second
+	// settle is how long changes are gathered before a member is looked at.
+	settle = 100 * time.Millisecond
+	// poolEvery is the least time between two records of a pool.
+	poolEvery = 2 * time.Second
+	// sweepEvery is how often what nobody needs any more is looked for.
+	sweepEvery = time.Hour
+)
+
+// Keys of the queue are members, "pool:<NodePool>", and sweepKey; no member has a colon in its name.
+const (
+	poolKeyPrefix = "pool:"
+	sweepKey      = "sweep:"
+)
+
+// Options of a Disruptor. The zero value is for production.
+type Options struct {
+	// Now is the clock that disruptions go by, time.Now when nil.
+	Now func() time.Time
+	// Interval is the least time between two decisions about a member that follow from changes,
+	// DefaultInterval when 0.
+	Interval time.Duration
+	// ValidationWait is how long a chosen consolidation waits before it is checked again and begun,
+	// disruption.ValidationWait when 0.
+	ValidationWait time.Duration
+	// MostAge is how old the inventory of a member may be, DefaultMostAge when 0.
+	MostAge time.Duration
+	Rules   disruption.Rules
+	// Disabled lets nothing begin but what persons ask for.
+	Disabled bool
+	// Metrics are told what happens; nil counts for nobody.
+	Metrics *Metrics
+	Log     zerolog.Logger
+}
+
+func (o Options) withDefaults() Options {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	for _, t := range []struct {
+		at *time.Duration
+		or time.Duration
+	}{{&o.Interval, DefaultInterval}, {&o.ValidationWait, disruption.ValidationWait}, {&o.MostAge, DefaultMostAge}} {
+		if *t.at == 0 {
+			*t.at = t.or
+		}
+	}
+	if o.Metrics == nil {
+		o.Metrics = NewMetrics()
+	}
+	return o
+}
+
+// Disruptor decides about the nodes of members during one term of leadership.
+type Disruptor struct {
+	store    *bus.Store
+	options  Options
+	records  *records
+	queue    *loop.Queue
+	feed     *bus.NodeFeed
+	interner interner
+	roster   roster
+	market   *market
+	fleet    *fleet
+	awaited  *awaited
+	// written is when the record of each pool was written last.
+	written sync.Map
+}
+
+// New returns a disruptor on an open store. Before Run it writes only what its verbs are asked for.
+func New(store *bus.Store, o Options) *Disruptor {
+	d := &Disruptor{
+		store: store, options: o.withDefaults(), records: newRecords(store), roster: roster{members: map[string]*member{}},
+		fleet: newFleet(), awaited: newAwaited(),
+	}
+	d.options.Metrics.reset()
+	d.market = newMarket(d.records, store.Content)
+	d.feed = bus.NewNodeFeed(store.Conn, sink{d})
+	d.queue = loop.New(loop.Options{Workers: workers, Failed: d.failed})
+	return d
+}
+
+// Run decides until ctx ends.
+func (d *Disruptor) Run(ctx context.Context) error {
+	var running sync.WaitGroup
+	defer running.Wait()
+	running.Go(func() { d.feed.Run(ctx) })
+	for _, wait := range []func(context.Context) error{d.store.State.WaitSynced, d.store.Results.WaitSynced, d.feed.WaitSynced} {
+		if err := wait(ctx); err != nil {
+			return fmt.Errorf("starting to follow the nodes of members: %w", err)
+		}
+	}
+	d.prime(ctx)
+	d.watch()
+	d.queue.Add(sweepKey)
+	d.queue.Run(ctx, d.work)
+	return nil
+}
+
+// prime counts all members once, so that no fleet-wide budget is spent on a count that lacks some.
+func (d *Disruptor) prime(ctx context.Context) {
+	for _, name := range d.roster.names() {
+		m := d.roster.get(name)
+		m.deciding.Lock()
+		m.fold()
+		if s, err := d.gather(ctx, m); err != nil {
+			d.options.Log.Warn().Err(err).Str("member", name).Msg("counting the nodes of a member")
+		} else {
+			d.census(m, s)
+		}
+		m.deciding.Unlock()
+	}
+}
+
+func (d *Disruptor) failed(key string, err error, delay time.Duration) {
+	d.options.Log.Warn().Err(err).Str("key", key).Dur("retry", delay).Msg("following the nodes of members")
+}
+
+func (d *Disruptor) synced() bool { return d.store.State.Synced() && d.store.Results.Synced() }
+
+func (d *Disruptor) work(ctx context.Context, key string) (time.Time, error) {
+	if !d.synced() {
+		return time.Now().Add(behind), nil
+	}
+	switch {
+	case key == sweepKey:
+		return time.Now().Add(sweepEvery), d.purgeResults(ctx)
+	case strings.HasPrefix(key, poolKeyPrefix):
+		return d.followPool(ctx, strings.TrimPrefix(key, poolKeyPrefix))
+	default:
+		return d.pass(ctx, key)
+	}
+}
+
+// watch wakes what a change of any record concerns.
+func (d *Disruptor) watch() {
+	d.records.members.OnChange(d.noteMember)
+	d.records.seen.OnChange(d.noteMember)
+	d.records.disruptions.OnChange(d.queue.Add)
+	d.records.locks.OnChange(d.queue.Add)
+	d.records.runs.OnChange(d.noteRun)
+	d.records.poolSpecs.OnChange(func(name string) { d.noteMarket(); d.wakePools([]string{name}) })
+	d.records.pools.OnChange(func(name string) { d.wakePools([]string{name}) })
+	d.records.catalogs.OnChange(func(string) { d.noteMarket() })
+	d.records.objects.OnChange(func(name string) {
+		if d.market.noteObject(name) {
+			d.wakeAll()
+		}
+	})
+	d.store.Results.OnChange(d.heard)
+	for _, name := range d.feed.Members() {
+		d.queue.Add(name)
+	}
+}
+
+// noteMember wakes a member whose labels or state may have changed, and the pools that may be its.
+func (d *Disruptor) noteMember(name string) {
+	d.queue.AddAt(name, time.Now().Add(settle))
+	d.wakePools(d.poolNames())
+}
+
+func (d *Disruptor) noteMarket() {
+	d.market.changed()
+	d.wakeAll()
+}
+
+// wakeAll has all members looked at soon.
+func (d *Disruptor) wakeAll() {
+	for _, e := range d.records.members.All() {
+		d.queue.AddAt(e.Name, time.Now().Add(settle))
+	}
+}
+
+func (d *Disruptor) poolNames() []string {
+	var out []string
+	for _, e := range d.records.poolSpecs.All() {
+		out = append(out, e.Name)
+	}
+	return out
+}
+
+// wakePools has the records of pools looked at soon, but not more often than every few seconds.
+func (d *Disruptor) wakePools(names []string) {
+	for _, name := range names {
+		at := time.Now().Add(settle)
+		if last, ok := d.written.Load(name); ok {
+			if next := last.(time.Time).Add(poolEvery); next.After(at) {
+				at = next
+			}
+		}
+		d.queue.AddAt(poolKeyPrefix+name, at)
+	}
+}
+
+// at is when the queue is to look at a key again that the clock of disruptions names.
+func (d *Disruptor) at(when time.Time) time.Time {
+	return time.Now().Add(when.Sub(d.options.Now()))
+}

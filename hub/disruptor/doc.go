@@ -1,0 +1,15 @@
+// Package disruptor is the room that decides which nodes of members to remove or replace: it folds the
+// events that agents tell of their nodes into one view per member, asks core/disruption, and writes
+// disruption.<member>, pool.<name> and, with the first disruption of a member, lock.<member>.
+//
+// hub/hubd runs one per term of leadership and hands its Verbs to the door's service. A pass over a
+// member folds what came, gathers the records and the results of the agent, and makes one conditional
+// write of what disruption.Step answers: the record together with the lock. The dispatcher derives
+// commands from what was written. Commands that wait for their validation live in memory alone: a hub
+// that takes over chooses anew. A pass whose last one found nothing is skipped until something changes,
+// or a time comes that the decision named, or five minutes are over.
+//
+// Passes of several members run side by side. Those whose pools share a fleet-wide budget go one after
+// another, from the count of what is spent to the commit of what is spent next. Nothing is decided on a
+// view that is too old; the record says so.
+package disruptor

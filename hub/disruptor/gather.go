@@ -1,0 +1,104 @@
+package disruptor
+
+import (
+	"context"
+	"fmt"
+
+	"flotilla/core/api"
+	"flotilla/core/disruption"
+)
+
+// situation is what a pass over a member depends on.
+type situation struct {
+	in       disruption.StepInput
+	revision uint64
+	offer    offer
+	shared   []sharedBudget
+	grounds  grounds
+	// unknown says why the nodes cannot be counted.
+	unknown string
+}
+
+// gather collects what is known around a member; its deciding is held.
+func (d *Disruptor) gather(ctx context.Context, m *member) (*situation, error) {
+	s := &situation{in: disruption.StepInput{Member: m.name, Wait: d.options.ValidationWait, Waiting: m.waiting}}
+	record, revision, _, err := d.records.disruptions.Find(m.name)
+	if err != nil {
+		return nil, err
+	}
+	s.in.Record, s.revision = record, revision
+	s.in.State = disruption.State{Cluster: m.view.Cluster, Now: d.options.Now(), Rules: d.options.Rules}
+	s.in.Results = d.records.resultsOf(&record)
+	labels, state, found, err := d.records.labels(m.name)
+	if err != nil {
+		return nil, err
+	}
+	s.in.Left = !found
+	if s.offer, err = d.market.offerTo(ctx, labels); err != nil {
+		return nil, err
+	}
+	s.in.State.Pools, s.shared = s.offer.pools, sharedBudgets(s.offer.specs)
+	s.unknown = d.unknown(m)
+	s.in.State.Stale = s.unknown
+	s.in.Hold = d.hold(state)
+	s.in.Lock = d.lockOf(m.name)
+	return s, nil
+}
+
+// unknown says why the nodes of a member are not known well enough.
+func (d *Disruptor) unknown(m *member) string {
+	if !d.feed.Synced() {
+		return "the states of nodes are being read anew"
+	}
+	return m.stale(d.options.Now(), d.options.MostAge)
+}
+
+// hold says why nothing new may begin on a member.
+func (d *Disruptor) hold(state api.MemberState) string {
+	switch {
+	case d.options.Disabled:
+		return "node disruption is switched off on the hub (disruption.enabled)"
+	case state != api.MemberReady:
+		return fmt.Sprintf("the member is %s", state)
+	default:
+		return ""
+	}
+}
+
+// lockOf is who may change a member, and who would.
+func (d *Disruptor) lockOf(name string) disruption.MemberLock {
+	var out disruption.MemberLock
+	if lock, held := d.records.locks.Get(name); held {
+		out.Ours, out.Owner = lock.Holder == operation(name), nameOwner(lock.Owner)
+	}
+	if run := d.awaited.first(name); run != "" {
+		out.Awaited = "update run " + run
+	}
+	return out
+}
+
+// share settles what the fleet-wide budgets leave and what the decision rests on; the gates of the
+// budgets are held.
+func (d *Disruptor) share(m *member, s *situation) error {
+	alone := s.in
+	alone.Waiting = nil
+	left, line, err := d.fleet.left(s.shared, m.name, disruption.CountPools(disruption.StateOf(alone)))
+	if err != nil {
+		return err
+	}
+	s.in.State.FleetAllowed = left
+	s.grounds = grounds{
+		known: true, view: m.version, market: s.offer.version, record: s.revision, shared: line,
+		hold: s.in.State.Stale + s.in.Hold + s.in.Lock.Owner + s.in.Lock.Awaited,
+	}
+	return nil
+}
+
+// names of the fleet-wide budgets of a situation, sorted.
+func (s *situation) names() []string {
+	var out []string
+	for i := range s.shared {
+		out = append(out, s.shared[i].name)
+	}
+	return out
+}

@@ -1,0 +1,108 @@
+package disruptor
+
+import (
+	"maps"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"flotilla/core/disruption"
+)
+
+// member is what the room keeps of one member between passes.
+type member struct {
+	name string
+
+	inbox struct {
+		sync.Mutex
+		waiting []arrival
+	}
+
+	// deciding is held for a pass, and by who looks at the view; it guards what follows.
+	deciding sync.Mutex
+	view     *disruption.View
+	// version counts changes of the view; heard is when its inventory was made, by the hub's clock.
+	version uint64
+	heard   time.Time
+	// listed says that an inventory came of which the stored states have not been compared.
+	listed  bool
+	waiting []disruption.Waiting
+	pace    pace
+
+	// decision is the newest that was made.
+	decision atomic.Pointer[disruption.Decision]
+}
+
+func newMember(name string) *member { return &member{name: name, view: disruption.NewView()} }
+
+func (m *member) push(a arrival) {
+	m.inbox.Lock()
+	defer m.inbox.Unlock()
+	m.inbox.waiting = append(m.inbox.waiting, a)
+}
+
+func (m *member) take() []arrival {
+	m.inbox.Lock()
+	defer m.inbox.Unlock()
+	all := m.inbox.waiting
+	m.inbox.waiting = nil
+	return all
+}
+
+// fold takes what arrived into the view; deciding is held.
+func (m *member) fold() {
+	for _, a := range m.take() {
+		switch {
+		case a.forget:
+			m.view.Forget(a.node)
+			m.version++
+		case a.event != nil && m.view.Event(a.event):
+			m.version++
+		case a.inventory != nil && m.view.Inventory(a.inventory):
+			m.version++
+			m.heard, m.listed = a.heard, true
+		}
+	}
+}
+
+// stale says why the view is too old to act on, "" when it is not. The age of the inventory goes by one
+// clock, the hub's.
+func (m *member) stale(now time.Time, most time.Duration) string {
+	at := m.view.Inventoried()
+	if !at.IsZero() {
+		at = at.Add(now.Sub(m.heard))
+	}
+	return m.view.Stale(at, most)
+}
+
+// roster is every member that anything was heard of.
+type roster struct {
+	mu      sync.Mutex
+	members map[string]*member
+}
+
+func (r *roster) get(name string) *member {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	m := r.members[name]
+	if m == nil {
+		m = newMember(name)
+		r.members[name] = m
+	}
+	return m
+}
+
+// names of all members, sorted.
+func (r *roster) names() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Sorted(maps.Keys(r.members))
+}
+
+// forget drops a member that nothing is known of any more.
+func (r *roster) forget(name string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.members, name)
+}

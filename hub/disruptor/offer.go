@@ -1,0 +1,156 @@
+package disruptor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"flotilla/bus"
+	"flotilla/core/api"
+	"flotilla/core/disruption"
+)
+
+// tries bounds how often a request is decided again after the records changed under it.
+const tries = 3
+
+// members are all that anything is known of, sorted.
+func (d *Disruptor) members() []string {
+	names := d.roster.names()
+	for _, e := range d.records.members.All() {
+		names = append(names, e.Name)
+	}
+	slices.Sort(names)
+	return slices.DeleteFunc(slices.Compact(names), func(name string) bool {
+		_, _, known := d.records.members.Get(name)
+		return !known
+	})
+}
+
+// look shows the state of a member as a decision would find it now. The state is see's until it returns.
+func (d *Disruptor) look(ctx context.Context, name string, see func(*disruption.State) error) error {
+	m, err := d.admitted(name)
+	if err != nil {
+		return err
+	}
+	m.deciding.Lock()
+	defer m.deciding.Unlock()
+	m.fold()
+	s, err := d.gather(ctx, m)
+	if err != nil {
+		return err
+	}
+	if err := d.share(m, s); err != nil {
+		return err
+	}
+	return see(disruption.StateOf(s.in))
+}
+
+// admitted is a member of the fleet.
+func (d *Disruptor) admitted(name string) (*member, error) {
+	if !d.synced() || !d.feed.Synced() {
+		return nil, &api.Failure{Code: api.CodeUnavailable, Message: "the hub is not ready: " + bus.ErrNotSynced.Error(), Next: "flotilla status"}
+	}
+	_, _, found, err := d.records.members.Find(name)
+	if err != nil {
+		return nil, err
+	}
+	if !found {
+		return nil, &api.Failure{Code: api.CodeNotFound, Message: fmt.Sprintf("there is no member %q", name), Next: "flotilla get members"}
+	}
+	return d.roster.get(name), nil
+}
+
+// decision is the newest that was made about a member.
+func (d *Disruptor) decision(name string) (disruption.Decision, bool) {
+	if newest := d.roster.get(name).decision.Load(); newest != nil {
+		return *newest, true
+	}
+	return disruption.Decision{}, false
+}
+
+// record is what is being done on a member, and was lately.
+func (d *Disruptor) record(name string) (api.DisruptionRecord, bool) {
+	record, _, found := d.records.disruptions.Get(name)
+	return record, found
+}
+
+// waitingOn are the commands of a member that wait for their validation.
+func (d *Disruptor) waitingOn(name string) []disruption.Waiting {
+	m := d.roster.get(name)
+	m.deciding.Lock()
+	defer m.deciding.Unlock()
+	return slices.Clone(m.waiting)
+}
+
+// fleetBudget is one budget over all members whose pools share it (N11).
+type fleetBudget struct {
+	Name string
+	// Nodes is the number or percentage that counts, Pools are those that share it.
+	Nodes             string
+	Pools             []string
+	Total, Disrupting int
+	// Left is how many more nodes may go.
+	Left int
+}
+
+// fleetBudgets are all there are, sorted by name.
+func (d *Disruptor) fleetBudgets() ([]fleetBudget, error) {
+	shared, err := d.market.shared()
+	if err != nil {
+		return nil, err
+	}
+	var out []fleetBudget
+	for i := range shared {
+		b := &shared[i]
+		one := fleetBudget{Name: b.name, Pools: b.pools}
+		counts := d.fleet.counted(b, "", nil)
+		for _, c := range counts {
+			one.Total += c.Total
+			one.Disrupting += c.Disrupting
+		}
+		for j, amount := range b.amounts {
+			left, err := disruption.FleetAllowed(amount, counts)
+			if err != nil {
+				return nil, err
+			}
+			if j == 0 || left < one.Left {
+				one.Nodes, one.Left = amount, left
+			}
+		}
+		out = append(out, one)
+	}
+	return out, nil
+}
+
+// deleteNode begins to drain and delete a node, whatever budgets say, and returns the disruption that
+// does it. A request that comes again, and a node that is going already, answer what goes on.
+func (d *Disruptor) deleteNode(ctx context.Context, name, node, request string) (api.Disruption, error) {
+	m, err := d.admitted(name)
+	if err != nil {
+		return api.Disruption{}, err
+	}
+	m.deciding.Lock()
+	defer m.deciding.Unlock()
+	var out *disruption.StepResult
+	for range tries {
+		if out, _, err = d.step(ctx, m, []disruption.Deletion{{Node: node, Request: request}}); !errors.Is(err, bus.ErrConflict) {
+			break
+		}
+	}
+	d.queue.Add(name)
+	switch {
+	case errors.Is(err, bus.ErrConflict), errors.Is(err, bus.ErrDeposed):
+		return api.Disruption{}, &api.Failure{Code: api.CodeUnavailable, Message: "the hub is not ready: " + err.Error(), Next: "flotilla status"}
+	case err != nil:
+		return api.Disruption{}, err
+	case out.Refused[node] != "":
+		return api.Disruption{}, &api.Failure{Code: api.CodeRefused, Message: out.Refused[node], Next: "flotilla get nodes -m " + name}
+	}
+	for i := range out.Record.Disruptions {
+		if one := &out.Record.Disruptions[i]; one.ID == out.Accepted[node] {
+			return *one, nil
+		}
+	}
+	return api.Disruption{}, fmt.Errorf("disruption %s of node %s is not in the record of %s", out.Accepted[node], node, name)
+}

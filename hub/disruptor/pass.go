@@ -1,0 +1,212 @@
+package disruptor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"flotilla/bus"
+	"flotilla/core/api"
+	"flotilla/core/disruption"
+	"flotilla/subjects"
+)
+
+// by is who writes these events.
+const by = "disruptor"
+
+// pass takes what came into the view of a member and brings its disruptions forward; it returns when the
+// member is to be looked at again.
+func (d *Disruptor) pass(ctx context.Context, name string) (time.Time, error) {
+	m := d.roster.get(name)
+	m.deciding.Lock()
+	defer m.deciding.Unlock()
+	out, s, err := d.step(ctx, m, nil)
+	if errors.Is(err, bus.ErrConflict) {
+		return time.Now().Add(settle), nil
+	}
+	if err != nil {
+		return time.Time{}, fmt.Errorf("disrupting nodes of %s: %w", name, err)
+	}
+	if s.in.Left {
+		return time.Time{}, d.part(ctx, m)
+	}
+	if err := d.tidy(ctx, m, out.Dropped); err != nil {
+		return time.Time{}, err
+	}
+	return d.recheck(m, s, out), nil
+}
+
+// step asks Step about a member and writes what it answers, with the deletions that persons ask for; the
+// member's deciding is held. Nothing has happened when it errs.
+func (d *Disruptor) step(ctx context.Context, m *member, deletions []disruption.Deletion) (*disruption.StepResult, *situation, error) {
+	m.fold()
+	s, err := d.gather(ctx, m)
+	if err != nil {
+		return nil, nil, err
+	}
+	release := d.fleet.hold(s.names())
+	defer release()
+	if err := d.share(m, s); err != nil {
+		return nil, nil, err
+	}
+	s.in.Deletions = deletions
+	s.in.Resting = m.pace.rests(s.grounds, s.in.State.Now, d.options.Interval)
+	began := time.Now()
+	out := disruption.Step(s.in)
+	if out.Decision != nil {
+		d.options.Metrics.evaluated(m.name, out.Decision, time.Since(began))
+	}
+	if err := d.write(ctx, s, &out); err != nil {
+		d.census(m, s)
+		return nil, nil, err
+	}
+	m.waiting, s.in.Waiting = out.Waiting, out.Waiting
+	d.settled(m, s, &out)
+	return &out, s, nil
+}
+
+// write stores the record with the lock, all or nothing; nothing changed means nothing written.
+func (d *Disruptor) write(ctx context.Context, s *situation, out *disruption.StepResult) error {
+	var ops []bus.Op
+	name := s.in.Member
+	if out.ReleaseLock {
+		if op, held := d.records.locks.Release(name, operation(name)); held {
+			ops = append(ops, op)
+		}
+	}
+	if out.TakeLock {
+		ops = append(ops, d.records.locks.Take(name, operation(name), owner, s.in.State.Now))
+	}
+	key := d.records.disruptions.Key(name)
+	switch {
+	case out.Remove:
+		ops = append(ops, bus.Delete(key, s.revision))
+	case out.Changed:
+		ops = append(ops, bus.Put(key, out.Record, s.revision))
+	}
+	if len(ops) == 0 {
+		return nil
+	}
+	revisions, err := d.store.Writer.Write(ctx, ops...)
+	if err != nil {
+		return fmt.Errorf("writing the disruptions of %s: %w", name, err)
+	}
+	if out.Changed {
+		s.in.Record, s.revision = out.Record, revisions[len(revisions)-1]
+		s.grounds.record = s.revision
+	}
+	s.in.Lock = d.lockOf(name)
+	return nil
+}
+
+// settled takes in what was written, and tells of it.
+func (d *Disruptor) settled(m *member, s *situation, out *disruption.StepResult) {
+	m.pace.note(out, s.grounds, s.in.State.Now)
+	if out.Decision != nil {
+		m.decision.Store(out.Decision)
+	}
+	for _, e := range out.Events {
+		e.By = by
+		d.store.Audit.Record(e)
+	}
+	d.options.Metrics.stepped(s, out)
+	d.census(m, s)
+	for _, id := range out.Began {
+		d.options.Log.Debug().Str("member", m.name).Str("disruption", id).Msg("began")
+	}
+}
+
+// census counts the nodes of a member, with those that go, and has the pools looked at that it concerns.
+func (d *Disruptor) census(m *member, s *situation) {
+	if s.in.Left {
+		d.wakePools(d.fleet.forget(m.name))
+		return
+	}
+	c := census{pools: disruption.CountPools(disruption.StateOf(s.in)), unknown: s.unknown}
+	if m.view.Inventoried().IsZero() && m.view.Cluster.Len() == 0 {
+		c.unknown = "" // an agent that tells of no nodes has none
+	}
+	d.wakePools(d.fleet.set(m.name, c))
+}
+
+// recheck is when a member is to be looked at again without any cause.
+func (d *Disruptor) recheck(m *member, s *situation, out *disruption.StepResult) time.Time {
+	next := out.Recheck
+	if out.Decision != nil || s.in.Resting || m.pace.again {
+		if at := m.pace.next(s.grounds, s.in.State.Now, d.options.Interval); next.IsZero() || at.Before(next) {
+			next = at
+		}
+	}
+	if next.IsZero() {
+		return time.Time{}
+	}
+	return d.at(next)
+}
+
+// part ends what is kept of a member that left, once nobody knows it any more.
+func (d *Disruptor) part(ctx context.Context, m *member) error {
+	if !d.records.departed(m.name) || !d.feed.Synced() {
+		return nil
+	}
+	if err := d.feed.PurgeMember(ctx, m.name); err != nil {
+		return err
+	}
+	d.options.Metrics.forget(m.name)
+	d.roster.forget(m.name)
+	return nil
+}
+
+// tidy purges the stored states of nodes that have left, once a new inventory says so, and the results of
+// disruptions that the record no longer holds.
+func (d *Disruptor) tidy(ctx context.Context, m *member, dropped []string) error {
+	for _, id := range dropped {
+		if err := d.store.Results.Purge(ctx, resultKey(m.name, id)); err != nil {
+			return err
+		}
+	}
+	if !m.listed || !d.feed.Synced() {
+		return nil
+	}
+	for _, node := range m.view.Unlisted(d.feed.Nodes(m.name)) {
+		still := func() bool {
+			m.fold()
+			return len(m.view.Unlisted([]string{node})) > 0
+		}
+		if err := d.feed.PurgeNode(ctx, m.name, node, still); err != nil {
+			return err
+		}
+	}
+	m.listed = false
+	return nil
+}
+
+// purgeResults removes what an agent said of disruptions that no record holds.
+func (d *Disruptor) purgeResults(ctx context.Context) error {
+	for _, key := range d.store.Results.Keys("") {
+		member, kind, id, ok := subjects.ParseResultKey(key)
+		if !ok || kind != subjects.CommandDisruption {
+			continue
+		}
+		record, _, _, err := d.records.disruptions.Find(member)
+		if err != nil {
+			return err
+		}
+		if holds(&record, id) {
+			continue
+		}
+		if err := d.store.Results.Purge(ctx, key); err != nil {
+			return fmt.Errorf("sweeping results: %w", err)
+		}
+	}
+	return nil
+}
+
+func holds(r *api.DisruptionRecord, id string) bool {
+	for i := range r.Disruptions {
+		if r.Disruptions[i].ID == id {
+			return true
+		}
+	}
+	return false
+}

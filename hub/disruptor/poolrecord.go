@@ -1,0 +1,126 @@
+package disruptor
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"flotilla/bus"
+	"flotilla/core/api"
+	"flotilla/core/disruption"
+)
+
+// followPool writes the record of a pool over all members, or removes it with its spec.
+func (d *Disruptor) followPool(ctx context.Context, name string) (time.Time, error) {
+	spec, _, found, err := d.records.poolSpecs.Find(name)
+	if err != nil {
+		return time.Time{}, err
+	}
+	old, revision, kept, err := d.records.pools.Find(name)
+	if err != nil {
+		return time.Time{}, err
+	}
+	key := d.records.pools.Key(name)
+	switch {
+	case !found && !kept:
+		return time.Time{}, nil
+	case !found:
+		d.written.Delete(name)
+		_, err := d.store.Writer.Write(ctx, bus.Delete(key, revision))
+		return time.Time{}, err
+	case !d.feed.Synced():
+		return time.Now().Add(behind), nil
+	}
+	pool, err := spec.DecodePool()
+	if err != nil {
+		return time.Time{}, err
+	}
+	record, recheck, err := d.recordOf(pool)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("counting the nodes of NodePool %s: %w", name, err)
+	}
+	if kept && reflect.DeepEqual(&old, record) {
+		return recheck, nil
+	}
+	if _, err := d.store.Writer.Write(ctx, bus.Put(key, record, revision)); err != nil {
+		return time.Time{}, fmt.Errorf("writing the record of NodePool %s: %w", name, err)
+	}
+	d.written.Store(name, time.Now())
+	return recheck, nil
+}
+
+// recordOf is a pool over the members that have it, and those that have nodes of it still.
+func (d *Disruptor) recordOf(p *api.NodePool) (*api.PoolRecord, time.Time, error) {
+	r := &api.PoolRecord{
+		Header: api.NewHeader(api.KindPoolRecord), Pool: p.Name, UID: string(p.UID), Deleting: p.DeletionTimestamp != nil,
+		Lint: api.LintBudgets(p),
+	}
+	members, err := d.records.members.FindAll()
+	if err != nil {
+		return nil, time.Time{}, err
+	}
+	budgets := disruption.ParseBudgets(p.Spec.Budgets(), time.LoadLocation)
+	now := d.options.Now()
+	left, err := d.leftFor(p)
+	if err != nil {
+		return nil, time.Time{}, err
+	}
+	for _, e := range members {
+		labels, _, found, err := d.records.labels(e.Name)
+		if err != nil {
+			return nil, time.Time{}, err
+		}
+		counted, _ := d.fleet.of(e.Name)
+		share := counted.pools[p.Name]
+		if !found || share.Nodes == 0 && len(disruption.PoolsFor(labels, []*api.NodePool{p})) == 0 {
+			continue
+		}
+		r.Members = append(r.Members, api.PoolMember{
+			Member: e.Name, Nodes: share.Nodes, Disrupting: share.Disrupting, Unknown: counted.unknown,
+			Allowed: allowed(budgets, share.FleetCount, left, now, d.options.Rules),
+		})
+	}
+	slices.SortFunc(r.Members, func(a, b api.PoolMember) int { return strings.Compare(a.Member, b.Member) })
+	next := budgets.NextChange(now)
+	if next.IsZero() {
+		return r, time.Time{}, nil
+	}
+	return r, d.at(next), nil
+}
+
+// leftFor is what the fleet-wide budget of a pool leaves, nil when it shares none.
+func (d *Disruptor) leftFor(p *api.NodePool) (*int, error) {
+	name, _, ok := api.FleetBudget(p.Annotations[api.AnnotationFleetBudget])
+	if !ok {
+		return nil, nil
+	}
+	shared, err := d.market.shared()
+	if err != nil {
+		return nil, err
+	}
+	left, _, err := d.fleet.left(shared, "", nil)
+	n := left[name]
+	return &n, err
+}
+
+// allowed is how many more nodes may go, by reason; a reason without limit is left out.
+func allowed(b disruption.Budgets, c disruption.FleetCount, left *int, now time.Time, rules disruption.Rules) map[string]int {
+	out := map[string]int{}
+	for _, reason := range api.DisruptionReasons {
+		limit := b.Limit(now, c.Total, reason, rules)
+		n := disruption.Allowed(limit, c.Disrupting)
+		if left != nil {
+			n = min(n, *left)
+		}
+		if limit < disruption.Unbounded || left != nil {
+			out[reason] = n
+		}
+	}
+	if len(out) == 0 {
+		return nil
+	}
+	return out
+}

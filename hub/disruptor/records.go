@@ -1,0 +1,103 @@
+package disruptor
+
+import (
+	"strings"
+
+	"flotilla/bus"
+	"flotilla/core/api"
+	"flotilla/subjects"
+)
+
+// records are what decisions depend on.
+type records struct {
+	members     *bus.Table[api.Spec]
+	seen        *bus.Table[api.MemberRecord]
+	poolSpecs   *bus.Table[api.Spec]
+	catalogs    *bus.Table[api.Spec]
+	objects     *bus.Table[api.Spec]
+	runs        *bus.Table[api.UpdateRunStatus]
+	disruptions *bus.Table[api.DisruptionRecord]
+	pools       *bus.Table[api.PoolRecord]
+	locks       *bus.Locks
+	results     *bus.Values[api.DisruptionResult]
+}
+
+func newRecords(s *bus.Store) *records {
+	spec := func(f subjects.Family) *bus.Table[api.Spec] { return bus.TableOf[api.Spec](s.State, f) }
+	return &records{
+		members: spec(subjects.MemberSpecs), poolSpecs: spec(subjects.PoolSpecs), catalogs: spec(subjects.InstanceCatalogSpecs),
+		objects:     spec(subjects.ObjectSpecs),
+		seen:        bus.TableOf[api.MemberRecord](s.State, subjects.Members),
+		runs:        bus.TableOf[api.UpdateRunStatus](s.State, subjects.Runs),
+		disruptions: bus.TableOf[api.DisruptionRecord](s.State, subjects.Disruptions),
+		pools:       bus.TableOf[api.PoolRecord](s.State, subjects.Pools),
+		locks:       bus.LocksOf(s.State),
+		results:     bus.ValuesOf[api.DisruptionResult](s.Results),
+	}
+}
+
+// labels of a member, as selectors see them; false when it is none.
+func (r *records) labels(name string) (labels map[string]string, state api.MemberState, found bool, err error) {
+	spec, _, found, err := r.members.Find(name)
+	if err != nil || !found {
+		return nil, "", false, err
+	}
+	mc, err := spec.DecodeMember()
+	if err != nil {
+		return nil, "", false, err
+	}
+	seen, _, known, err := r.seen.Find(name)
+	if err != nil {
+		return nil, "", false, err
+	}
+	var record *api.MemberRecord
+	state = api.MemberJoining
+	if known {
+		record, state = &seen, seen.State
+	}
+	m := api.MemberFrom(mc, record, seen.LastSeen.Time)
+	if m.Leaving {
+		state = api.MemberLeaving
+	}
+	return m.Labels, state, true, nil
+}
+
+// departed says that neither a user nor an agent knows a member.
+func (r *records) departed(name string) bool {
+	_, _, spec, err := r.members.Find(name)
+	_, _, seen, err2 := r.seen.Find(name)
+	return err == nil && err2 == nil && !spec && !seen
+}
+
+func resultKey(member, id string) string {
+	return subjects.ResultKey(member, subjects.CommandDisruption, id)
+}
+
+// resultsOf returns what the agent says of the disruptions of a record that have not ended.
+func (r *records) resultsOf(record *api.DisruptionRecord) map[string]*api.DisruptionResult {
+	out := map[string]*api.DisruptionResult{}
+	for i := range record.Disruptions {
+		d := &record.Disruptions[i]
+		if !d.Ended.IsZero() {
+			continue
+		}
+		if result, _ := r.results.Get(resultKey(record.Member, d.ID)); result != nil {
+			out[d.ID] = result
+		}
+	}
+	return out
+}
+
+// holder is who holds a member, as the hub's records name them.
+func operation(member string) string { return subjects.CommandDisruption + "/" + member }
+
+// owner of the locks that this room takes.
+const owner = "node disruption"
+
+// nameOwner is the owner of a lock as people know it: the run "web-1" is an update run.
+func nameOwner(text string) string {
+	if strings.HasPrefix(text, "run ") {
+		return "update " + text
+	}
+	return text
+}
