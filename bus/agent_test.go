@@ -91,7 +91,7 @@ func TestACommandReachesItsAgent(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, head, found)
 
-	require.NoError(t, store.Commands.Purge(bustest.Context(t), "berlin"))
+	require.NoError(t, store.Commands.Purge(bustest.Context(t), "berlin", subjects.CommandPlacement))
 	_, _, err = agent.Command(bustest.Context(t), subjects.CommandPlacement)
 	require.ErrorIs(t, err, bus.ErrNotFound)
 }

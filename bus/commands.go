@@ -105,14 +105,14 @@ func (c *Commands) Get(ctx context.Context, member, kind string) (body []byte, h
 	return body, h, err
 }
 
-// Purge removes all commands of a member that is gone.
-func (c *Commands) Purge(ctx context.Context, member string) error {
+// Purge removes the command of one kind of a member that is gone.
+func (c *Commands) Purge(ctx context.Context, member, kind string) error {
 	stream, err := c.conn.JS.Stream(ctx, c.conn.Fleet.Stream(subjects.Commands))
 	if err == nil {
-		err = stream.Purge(ctx, jetstream.WithPurgeSubject(c.conn.Fleet.Command(member, "*")))
+		err = stream.Purge(ctx, jetstream.WithPurgeSubject(c.conn.Fleet.Command(member, kind)))
 	}
 	if err != nil {
-		return fmt.Errorf("purging the commands of %s: %w", member, err)
+		return fmt.Errorf("purging command %s of %s: %w", kind, member, err)
 	}
 	return nil
 }

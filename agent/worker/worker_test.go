@@ -252,7 +252,7 @@ func TestMissingIndexTearsNothingDown(t *testing.T) {
 	h.command(h.entry("web", 1, shop, config))
 	h.expect("web", func(r api.PlacementResult) bool { return r.Available == yes })
 	stop()
-	require.NoError(t, h.store.Commands.Purge(t.Context(), "berlin"))
+	require.NoError(t, h.store.Commands.Purge(t.Context(), "berlin", subjects.CommandPlacement))
 	h.last = 0
 
 	w := start(t, h, m, dir)

@@ -12,33 +12,47 @@ import (
 // command is what an address should hold, before it has an order.
 type command struct {
 	// empty commands need not be sent to whom nothing was ever sent.
-	empty  bool
-	digest string
+	empty bool
+	// lasting ones stay when their member has left.
+	lasting bool
+	digest  string
 	// ordered is the message to store.
 	ordered func(api.Order) any
 }
 
 // wanted is the command of an address as the records have it now.
 func (d *Dispatcher) wanted(to address) (command, error) {
-	header := api.Header{Level: d.options.Level}
-	if to.kind == subjects.CommandUpgrade {
-		header.Kind = api.KindUpgradeCommand
-		message := api.UpgradeCommand{Header: header, Member: to.member, Operation: d.operations.of(to.member)}
-		if message.Operation == nil {
-			if _, err := d.runs.FindAll(); err != nil {
-				return command{}, err // it may command one: an upgrade that runs is not taken back
-			}
-		}
-		digest, err := digestOf(message)
-		return command{empty: message.Operation == nil, digest: digest, ordered: func(o api.Order) any {
-			message.Order = o
-			return message
-		}}, err
+	switch to.kind {
+	case subjects.CommandUpgrade:
+		return d.upgrades(to.member)
+	case subjects.CommandDisruption:
+		return d.disruptions(to.member)
 	}
-	header.Kind = api.KindPlacementCommand
-	message := api.PlacementCommand{Header: header, Member: to.member, Entries: d.index.entries(to.member)}
+	return d.placements(to.member)
+}
+
+func (d *Dispatcher) placements(member string) (command, error) {
+	message := api.PlacementCommand{
+		Header: api.Header{Kind: api.KindPlacementCommand, Level: d.options.Level}, Member: member, Entries: d.index.entries(member),
+	}
 	digest, err := digestOf(message)
 	return command{empty: len(message.Entries) == 0, digest: digest, ordered: func(o api.Order) any {
+		message.Order = o
+		return message
+	}}, err
+}
+
+func (d *Dispatcher) upgrades(member string) (command, error) {
+	message := api.UpgradeCommand{
+		Header: api.Header{Kind: api.KindUpgradeCommand, Level: d.options.Level}, Member: member, Operation: d.operations.of(member),
+	}
+	if message.Operation == nil {
+		if _, err := d.runs.FindAll(); err != nil {
+			return command{}, err // it may command one: an upgrade that runs is not taken back
+		}
+	}
+	digest, err := digestOf(message)
+	return command{empty: message.Operation == nil, digest: digest, ordered: func(o api.Order) any {
 		message.Order = o
 		return message
 	}}, err

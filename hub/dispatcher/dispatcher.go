@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -41,14 +42,15 @@ type Dispatcher struct {
 	runs       *bus.Table[api.UpdateRunStatus]
 	members    *bus.Table[api.Spec]
 	seen       *bus.Table[api.MemberRecord]
+	records    *bus.Table[api.DisruptionRecord]
 	queue      *loop.Queue
 	index      *index
 	operations *operations
 	sent       *sent
 }
 
-// Keys of the queue are "release:<placement>", "run:<run>", "placement:<member>", "upgrade:<member>" and
-// "heads".
+// Keys of the queue are "release:<placement>", "run:<run>", "placement:<member>", "upgrade:<member>",
+// "disruption:<member>" and "heads".
 const (
 	releaseKey = "release:"
 	runKey     = "run:"
@@ -72,6 +74,7 @@ func New(store *bus.Store, o Options) *Dispatcher {
 		runs:     bus.TableOf[api.UpdateRunStatus](store.State, subjects.Runs),
 		members:  bus.TableOf[api.Spec](store.State, subjects.MemberSpecs),
 		seen:     bus.TableOf[api.MemberRecord](store.State, subjects.Members),
+		records:  bus.TableOf[api.DisruptionRecord](store.State, subjects.Disruptions),
 	}
 	d.queue = loop.New(loop.Options{Workers: workers, Failed: d.failed})
 	return d
@@ -95,6 +98,7 @@ func (d *Dispatcher) Run(ctx context.Context) error {
 	d.runs.OnChange(func(name string) { d.queue.Add(runKey + name) })
 	d.seen.OnChange(d.noteRecord)
 	d.members.OnChange(d.noteMember)
+	d.records.OnChange(func(member string) { d.queue.Add(address{member, subjects.CommandDisruption}.key()) })
 	// Every release and run is in before the first command goes out: a command made of half of them
 	// would lack placements, or take back an upgrade that runs.
 	for _, release := range d.releases.All() {
@@ -108,7 +112,7 @@ func (d *Dispatcher) Run(ctx context.Context) error {
 		}
 	}
 	for _, head := range heads {
-		if head.Kind == subjects.CommandPlacement || head.Kind == subjects.CommandUpgrade {
+		if slices.Contains(subjects.CommandKinds(), head.Kind) {
 			d.queue.Add(address{head.Member, head.Kind}.key())
 		}
 	}
@@ -136,6 +140,7 @@ func (d *Dispatcher) noteRecord(member string) {
 	}
 	if outdated {
 		d.queue.Add(address{member, subjects.CommandUpgrade}.key())
+		d.queue.Add(address{member, subjects.CommandDisruption}.key())
 	}
 }
 
@@ -215,8 +220,8 @@ func (d *Dispatcher) dispatch(ctx context.Context, to address) (time.Time, error
 	if err != nil {
 		return time.Time{}, err
 	}
-	if wanted.empty && d.left(to.member) {
-		return time.Time{}, d.forget(ctx, to.member)
+	if wanted.empty && !wanted.lasting && d.left(to.member) {
+		return time.Time{}, d.forget(ctx, to)
 	}
 	held := d.held(to, &record, now)
 	stored := head.Sequence > 0

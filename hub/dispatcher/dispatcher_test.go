@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rs/zerolog"
 	"github.com/stretchr/testify/require"
 
 	"flotilla/bus"
@@ -44,7 +43,6 @@ func (y *yard) run(o dispatcher.Options) {
 
 func (y *yard) runOn(store *bus.Store, o dispatcher.Options) (stop func()) {
 	y.t.Helper()
-	o.Log = zerolog.Nop()
 	ctx, cancel := context.WithCancel(bustest.Context(y.t))
 	ended := make(chan error, 1)
 	d := dispatcher.New(store, o)

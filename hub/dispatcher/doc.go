@@ -1,9 +1,11 @@
-// Package dispatcher turns releases and update runs into commands on the stream COMMANDS: for each
-// member the whole index of its placements, and the one upgrade it is to perform. It is the only
-// publisher of commands. Package hubd runs it on the leader.
+// Package dispatcher turns releases, update runs and node disruptions into commands on the stream
+// COMMANDS: for each member the whole index of its placements, the one upgrade it is to perform, and the
+// disruptions of its nodes that have not ended. It is the only publisher of commands. Package hubd runs it
+// on the leader.
 //
 // A command derives from committed records alone. Each subject gets the first one at once and then at
 // most one every 200 ms; what equals the stored command is not sent again. Commands of one subject are
 // numbered in api.Order, past any number its agent says it holds. An upgrade that ended, or was given
-// up, is replaced by a command without operation.
+// up, is replaced by a command without operation. The commands of a member that left are removed, but for
+// the one about its nodes: that says that it left, so that an agent which was away lets go of them.
 package dispatcher

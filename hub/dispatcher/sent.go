@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"flotilla/bus"
-	"flotilla/subjects"
 )
 
 // address is one subject of commands: a kind of a member.
@@ -75,28 +74,21 @@ func (s *sent) differing(stored []bus.CommandHead) []address {
 	return found
 }
 
-// any says whether anything is remembered of a member.
-func (s *sent) any(member string) bool {
+// known says whether anything is remembered of an address.
+func (s *sent) known(to address) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, kind := range subjects.CommandKinds() {
-		if _, known := s.heads[address{member, kind}]; known {
-			return true
-		}
-	}
-	return false
+	_, known := s.heads[to]
+	return known
 }
 
-func (s *sent) forget(member string) {
+func (s *sent) forget(to address) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, kind := range subjects.CommandKinds() {
-		to := address{member, kind}
-		delete(s.heads, to)
-		delete(s.times, to)
-		delete(s.doubts, to)
-	}
-	delete(s.reported, member)
+	delete(s.heads, to)
+	delete(s.times, to)
+	delete(s.doubts, to)
+	delete(s.reported, to.member)
 }
 
 func (s *sent) head(to address) bus.CommandHead {

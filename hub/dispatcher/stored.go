@@ -36,13 +36,13 @@ func (d *Dispatcher) reread(ctx context.Context, to address) error {
 	return nil
 }
 
-// noteMember looks at the commands of a member that has neither spec nor record any more.
+// noteMember looks at what a member is told of its place in the fleet, and at all commands of one that has
+// neither spec nor record any more.
 func (d *Dispatcher) noteMember(member string) {
-	if !d.left(member) {
-		return
-	}
-	for _, kind := range []string{subjects.CommandPlacement, subjects.CommandUpgrade} {
-		d.queue.Add(address{member, kind}.key())
+	d.queue.Add(address{member, subjects.CommandDisruption}.key())
+	if d.left(member) {
+		d.queue.Add(address{member, subjects.CommandPlacement}.key())
+		d.queue.Add(address{member, subjects.CommandUpgrade}.key())
 	}
 }
 
@@ -51,16 +51,16 @@ func (d *Dispatcher) left(member string) bool {
 	return d.store.State.Revision(d.members.Key(member)) == 0 && d.store.State.Revision(d.seen.Key(member)) == 0
 }
 
-// forget removes the commands of a member that left, once nothing is wanted of it.
-func (d *Dispatcher) forget(ctx context.Context, member string) error {
-	if len(d.index.entries(member)) > 0 || d.operations.of(member) != nil || !d.sent.any(member) {
+// forget removes a command of a member that left, of which nothing is wanted.
+func (d *Dispatcher) forget(ctx context.Context, to address) error {
+	if !d.sent.known(to) {
 		return nil
 	}
-	if err := d.store.Commands.Purge(ctx, member); err != nil {
+	if err := d.store.Commands.Purge(ctx, to.member, to.kind); err != nil {
 		return err
 	}
-	d.sent.forget(member)
-	d.options.Log.Info().Str("member", member).Msg("commands of a member that left are purged")
+	d.sent.forget(to)
+	d.options.Log.Info().Str("member", to.member).Str("kind", to.kind).Msg("the command of a member that left is purged")
 	return nil
 }
 
