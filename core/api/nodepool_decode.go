@@ -8,11 +8,25 @@ import (
 // pool reads a NodePool. Its status is left out unread: another system wrote it, or the hub.
 func (r *reading) pool() {
 	r.tree.remove("status")
+	ignored := r.dropKubelet()
 	p := &NodePool{}
 	r.strict(p)
 	r.out.Pool = p
 	r.check(validateNodePool(p))
 	r.out.Notes = append(unreadAnnotations(p.Annotations, AnnotationMembers, AnnotationExpiration, AnnotationFleetBudget), nodePoolNotes(p)...)
+	r.out.Notes = append(r.out.Notes, ignored...)
+}
+
+// dropKubelet takes out of a v1beta1 pool the settings of the kubelet, which v1 moved to node classes, with a
+// note.
+func (r *reading) dropKubelet() []string {
+	_, version := splitAPIVersion(r.out.Object.APIVersion)
+	spec := r.tree.get("spec").get("template").get("spec")
+	if version != "v1beta1" || spec.get("kubelet") == nil {
+		return nil
+	}
+	spec.remove("kubelet")
+	return []string{"spec.template.spec.kubelet is ignored: it belongs to the node class, as in karpenter.sh/v1"}
 }
 
 // instances reads an InstanceCatalog.

@@ -201,6 +201,12 @@ func TestOlderNodePools(t *testing.T) {
 	require.Equal(t, WhenEmptyOrUnderutilized, p.Spec.Policy())
 	require.Equal(t, "24h", p.Spec.ExpireAfter())
 
+	_, notes, faults = poolOf(t, "apiVersion: karpenter.sh/v1beta1\nkind: NodePool\nmetadata: {name: a}\nspec: {template: {spec: {kubelet: {maxPods: 20}, nodeClassRef: {name: default}}}}")
+	require.Empty(t, faults)
+	require.Equal(t, []string{"spec.template.spec.kubelet is ignored: it belongs to the node class, as in karpenter.sh/v1"}, notes)
+	_, _, faults = poolOf(t, poolHead+"spec: {template: {spec: {kubelet: {maxPods: 20}}}}")
+	require.Equal(t, "spec.template.spec.kubelet", faults[0].Path, "v1 never had it")
+
 	p, notes, _ = poolOf(t, poolHead+"spec: {template: {spec: {expireAfter: 48h}}, disruption: {expireAfter: 24h}}")
 	require.Equal(t, "48h", p.Spec.ExpireAfter())
 	require.Equal(t, []string{"spec.template.spec.expireAfter 48h goes before spec.disruption.expireAfter 24h"}, notes)

@@ -54,6 +54,22 @@ func classNotes(before, after []byte, pools []string) ([]string, error) {
 	return append([]string{note}, disruption.ClassNotes(before, after)...), nil
 }
 
+// noteGoingClasses says of node classes that a draft deletes which pools name them.
+func (d *Door) noteGoingClasses(f *draft) {
+	refs := d.classRefs(nil)
+	for ref := range f.going {
+		if ref.Kind == api.KindNodePool {
+			delete(refs, ref.Name)
+		}
+	}
+	for i := range f.results {
+		result := &f.results[i]
+		if pools := naming(refs, result.Object); len(pools) > 0 {
+			result.Notes = append(result.Notes, "changes of it are no drift for "+strings.Join(pools, ", ")+" until it is applied again")
+		}
+	}
+}
+
 // classRefs are the references of the NodePools to their node classes, those of documents in place of the
 // stored ones, by the name of the pool.
 func (d *Door) classRefs(documents []document) map[string]*api.NodeClassRef {

@@ -270,6 +270,20 @@ func TestACatalogGoesAtOnceAndSaysWhoLosesItsPrices(t *testing.T) {
 	require.Empty(t, all.Results[0].Notes, "the pool goes too")
 }
 
+func TestANodeClassGoesAtOnceAndSaysWhoNamesIt(t *testing.T) {
+	h := open(t, door.Options{})
+	h.apply(general, class, prices)
+	ref := api.ObjectRef{APIVersion: "karpenter.azure.com/v1beta1", Kind: "AKSNodeClass", Name: "default"}
+	deleted := must[api.ApplyResult](h, api.VerbDelete, api.DeleteRequest{Request: h.id(), Object: ref})
+	require.Equal(t, api.ActionDeleted, deleted.Action)
+	require.Equal(t, []string{"changes of it are no drift for NodePool/general until it is applied again"}, deleted.Notes)
+	h.apply(class)
+	all := must[api.DeleteResponse](h, api.VerbDelete, api.DeleteRequest{Request: h.id(), Objects: []api.ObjectRef{
+		ref, {Kind: api.KindNodePool, Name: "general"},
+	}})
+	require.Empty(t, all.Results[0].Notes, "the pool goes too")
+}
+
 func TestANodePoolThatCannotBeReadCanBeDeleted(t *testing.T) {
 	h := open(t, door.Options{})
 	uid := h.apply(general)[0].UID
