@@ -68,9 +68,10 @@ type tracked struct {
 	// sequence of the newest event that the hub took.
 	sequence uint64
 	// tried says that an event was sent, taken or not.
-	tried bool
-	at    time.Time // of the look that gave the state
-	told  time.Time
+	tried    bool
+	failures int       // in a row
+	at       time.Time // of the look that gave the state
+	told     time.Time
 	// withheld says why the hub has no more than the node's name, empty when it has all.
 	withheld string
 

@@ -133,3 +133,35 @@ func TestResync(t *testing.T) {
 	requireEventsFirst(t, hub.messages())
 	require.Empty(t, hub.stale())
 }
+
+// Nodes whose state the broker does not take hold no others up; the hub is not told that it knows all.
+func TestNodesThatAreNotTakenHoldNoOthersUp(t *testing.T) {
+	hub, m := listen(t), poolMember(t, "a1", "a2", "a3", "a4", "z1", "z2")
+	for i := range putters {
+		put(t, m, fmt.Sprintf(`{apiVersion: v1, kind: Pod, metadata: {name: p%d, namespace: default}, spec: {nodeName: a%d, containers: [{name: a, image: i}], tolerations: [{key: %s}]}}`,
+			i, i+1, noise(20<<10)))
+	}
+	limit := func(bytes int32) {
+		stream, err := hub.store.Conn.JS.Stream(t.Context(), hub.store.Conn.Fleet.Stream(subjects.Events))
+		require.NoError(t, err)
+		config := stream.CachedInfo().Config
+		config.MaxMsgSize = bytes
+		_, err = hub.store.Conn.JS.UpdateStream(t.Context(), config)
+		require.NoError(t, err)
+	}
+	limit(10 << 10)
+	w, _ := watch(t, hub.options(m), t.TempDir())
+	hub.expect("z1", func(*api.NodeState) bool { return true })
+	hub.expect("z2", func(*api.NodeState) bool { return true })
+	bustest.Eventually(t, func() error {
+		if n := w.unpublished(); n != putters || w.trouble() == "" {
+			return fmt.Errorf("%d nodes are not told, trouble %q", n, w.trouble())
+		}
+		return nil
+	})
+	require.Contains(t, w.trouble(), "the hub is not told the state of nodes: ")
+	require.Equal(t, "the member has sent no inventory of its nodes yet", hub.stale())
+	limit(1 << 20)
+	hub.whole("a1", "a2", "a3", "a4", "z1", "z2")
+	bustest.Eventually(t, func() error { return empty(w.trouble()) })
+}

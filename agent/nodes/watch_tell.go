@@ -1,6 +1,7 @@
 package nodes
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -56,7 +57,7 @@ func (w *watcher) backOff() time.Time {
 	return w.retryAt
 }
 
-// due lists the nodes to tell of now, sorted, and when the next one is.
+// due lists the nodes to tell of now, those that the hub did not take last, and when the next one is.
 func (w *watcher) due(now time.Time) (names []string, next time.Time) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -76,7 +77,9 @@ func (w *watcher) due(now time.Time) (names []string, next time.Time) {
 			names = append(names, name)
 		}
 	}
-	slices.Sort(names)
+	slices.SortFunc(names, func(a, b string) int {
+		return cmp.Or(cmp.Compare(w.nodes[a].failures, w.nodes[b].failures), strings.Compare(a, b))
+	})
 	return names, next
 }
 
@@ -88,10 +91,9 @@ func sooner(a, b time.Time) time.Time {
 	return a
 }
 
-// putAll tells of several nodes. It ends with the first that the hub does not take.
+// putAll tells of several nodes, and goes on with the others when the hub does not take some, until each
+// of the putters met one.
 func (w *watcher) putAll(ctx context.Context, names []string) error {
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
 	queue := make(chan string, len(names))
 	for _, name := range names {
 		queue <- name
@@ -109,18 +111,13 @@ func (w *watcher) putAll(ctx context.Context, names []string) error {
 					continue
 				}
 				if faults[i] = w.put(ctx, name, t); faults[i] != nil {
-					stop()
 					return
 				}
 			}
 		})
 	}
 	running.Wait()
-	at := slices.IndexFunc(faults, func(err error) bool { return err != nil && !ended(err) })
-	if at < 0 {
-		return errors.Join(faults...)
-	}
-	return faults[at]
+	return cmp.Or(faults...)
 }
 
 // put tells the hub the newest state of a node, unless it has it.
@@ -138,11 +135,13 @@ func (w *watcher) put(ctx context.Context, name string, t *tracked) error {
 	t.tried = true
 	w.mu.Unlock()
 	withheld, err := w.send(ctx, &e)
-	if err != nil {
-		return err
-	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if err != nil {
+		t.failures++
+		return err
+	}
+	t.failures = 0
 	t.stored, t.sequence, t.told = version, e.Sequence, time.Now()
 	if withheld != "" && t.withheld == "" {
 		w.o.Log.Warn().Str("node", name).Msg(withheld)
