@@ -239,7 +239,11 @@ func TestUnknownResultsAreSweptAtTheSecondLook(t *testing.T) {
 	h.put(t, subjects.RunSpecs.Key("run"), api.Spec{UID: "r"})
 	h.answer(t, "berlin", subjects.CommandUpgrade, "run", available)
 	h.answer(t, "berlin", subjects.CommandUpgrade, "gone", available)
+	h.put(t, subjects.Disruptions.Key("berlin"), api.DisruptionRecord{Disruptions: []api.Disruption{{ID: "d1"}, {ID: "d2"}}})
+	h.answer(t, "berlin", subjects.CommandDisruption, "d2", available)
+	h.answer(t, "berlin", subjects.CommandDisruption, "d0", available)
 	h.answer(t, "rome", subjects.CommandPlacement, "web", available)
+	h.answer(t, "rome", subjects.CommandDisruption, "d1", available)
 	h.put(t, subjects.MemberSpecs.Key("rome"), nil)
-	h.keys(t, "berlin.placement.web", "berlin.upgrade.run")
+	h.keys(t, "berlin.disruption.d2", "berlin.placement.web", "berlin.upgrade.run")
 }

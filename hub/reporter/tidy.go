@@ -61,7 +61,7 @@ func (r *Reporter) sweep(ctx context.Context) (time.Time, error) {
 }
 
 // known says that a result may still be needed: its member is part of the fleet, and its placement has
-// a spec or a release, its update run a spec or a status.
+// a spec or a release, its update run a spec or a status, or its disruption is one of its member's.
 func (r *Reporter) known(key string) bool {
 	member, kind, name, ok := subjects.ParseResultKey(key)
 	if !ok || !slices.Contains(subjects.CommandKinds(), kind) {
@@ -77,6 +77,12 @@ func (r *Reporter) known(key string) bool {
 	case subjects.CommandUpgrade:
 		return exists(subjects.RunSpecs.Key(name)) || exists(subjects.Runs.Key(name))
 	default:
-		return true
+		return r.disrupts(member, name)
 	}
+}
+
+// disrupts says that a disruption may be in its member's record.
+func (r *Reporter) disrupts(member, id string) bool {
+	record, _, found, err := r.records.disruptions.Find(member)
+	return err != nil || found && slices.ContainsFunc(record.Disruptions, func(d api.Disruption) bool { return d.ID == id })
 }
