@@ -1,7 +1,6 @@
 package disruption
 
 import (
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -29,25 +28,20 @@ type MemberForecast struct {
 // once the nodes of the plan go. A launch ends the plan, so what it replaces is not taken to go.
 func ForeseeMember(s *State, member string, named []string) MemberForecast {
 	f := MemberForecast{Member: member, At: s.Now, Nodes: s.Cluster.Len(), Forecast: Foresee(s)}
-	ahead := *s
-	if ahead.Busy = maps.Clone(s.Busy); ahead.Busy == nil {
-		ahead.Busy = map[string]bool{}
-	}
+	ahead := s.ahead()
 	var going []string
 	for i := range f.Commands {
 		c := &f.Commands[i]
 		going = append(going, c.Nodes...)
-		for _, n := range c.Nodes {
-			if len(c.Replacements) == 0 {
-				ahead.Busy[n] = true
-			}
+		if len(c.Replacements) == 0 {
+			ahead.take(c)
 		}
 	}
 	for _, name := range named {
 		if slices.Contains(going, name) {
 			continue
 		}
-		if e, ok := Explain(&ahead, name); ok {
+		if e, ok := Explain(ahead, name); ok {
 			f.Explanations = append(f.Explanations, e)
 		}
 	}

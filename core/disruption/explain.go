@@ -76,10 +76,7 @@ func (s *State) reaching(node string) (*State, Decision, int) {
 		s = s.changed(nil)
 		for i := range out.Commands {
 			before++
-			for _, n := range out.Commands[i].Nodes {
-				s.Busy[n] = true
-			}
-			s.spendFleet(out.Commands[i].Nodes)
+			s.take(&out.Commands[i])
 		}
 		out = Decide(s)
 	}

@@ -61,10 +61,7 @@ func (f *search) goes(changes []change) (goes, later bool) {
 			if slices.Contains(d.Commands[i].Nodes, f.node) {
 				return true, pass > 0
 			}
-			for _, n := range d.Commands[i].Nodes {
-				ahead.Busy[n] = true
-			}
-			ahead.spendFleet(d.Commands[i].Nodes)
+			ahead.take(&d.Commands[i])
 		}
 		if len(d.Commands) == 0 {
 			break

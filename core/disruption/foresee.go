@@ -35,16 +35,11 @@ const maxForecast = 1000
 // were not finished: their nodes count as deleting, their pods still need a place. A command that
 // launches nodes ends the forecast, since nothing is decided while a launch is in flight.
 func Foresee(s *State) Forecast {
-	ahead := *s
-	ahead.Busy = maps.Clone(s.Busy)
-	if ahead.Busy == nil {
-		ahead.Busy = map[string]bool{}
-	}
-	ahead.FleetAllowed = maps.Clone(s.FleetAllowed)
+	ahead := s.ahead()
 	f := Forecast{Before: Remaining(s)}
 	going := map[string]*Command{}
 	for range maxForecast {
-		d := Decide(&ahead)
+		d := Decide(ahead)
 		f.Verdicts, f.Recheck, f.Stale = d.Verdicts, d.Recheck, d.Stale
 		if len(d.Commands) == 0 {
 			break
@@ -55,10 +50,9 @@ func Foresee(s *State) Forecast {
 			f.Commands = append(f.Commands, *c)
 			f.Savings += c.Savings
 			for _, n := range c.Nodes {
-				ahead.Busy[n] = true
 				going[n] = c
 			}
-			ahead.spendFleet(c.Nodes)
+			ahead.take(c)
 		}
 		if f.Then = launches(d.Commands); f.Then != "" {
 			break
@@ -69,7 +63,7 @@ func Foresee(s *State) Forecast {
 			f.Verdicts[i].Disrupt, f.Verdicts[i].Method, f.Verdicts[i].Refusals = c.Reason, c.Method, nil
 		}
 	}
-	f.After, f.FleetBudgets = Remaining(&ahead), ahead.FleetAllowed
+	f.After, f.FleetBudgets = Remaining(ahead), ahead.FleetAllowed
 	return f
 }
 

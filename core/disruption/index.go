@@ -34,6 +34,9 @@ type Index struct {
 	preferTaints bool
 	journal      journal
 	cover        budgetCover
+	// pinned says that some of waiting have a pin; kept are those of no node that keep their room.
+	pinned bool
+	kept   map[*moving]bool
 }
 
 // inode is a node in an index.
@@ -57,6 +60,7 @@ type moving struct {
 	*pod
 	links *links
 	from  *inode // nil for a pending pod
+	pin   *inode // where it was promised a place, nil for anywhere
 }
 
 // links are a pod's relations to groups.
@@ -100,6 +104,7 @@ func NewIndex(s *State) *Index {
 	x.addWaiting()
 	x.addGroups()
 	x.orderNodes()
+	x.keep()
 	return x
 }
 
@@ -262,9 +267,33 @@ func (x *Index) addWaiting() {
 	for _, n := range x.nodes {
 		if n.deleting {
 			x.waiting = append(x.waiting, n.movable...)
+			x.pin(n.movable)
 		}
 	}
 	slices.SortFunc(x.waiting, placedFirst)
+}
+
+// pin remembers where pods on their way were promised a place.
+func (x *Index) pin(ms []*moving) {
+	for _, m := range ms {
+		if n := x.byName[x.state.Promised[m.key]]; n != nil && !n.deleting {
+			m.pin, x.pinned = n, true
+		}
+	}
+}
+
+// keep finds the pods without a node that have room now.
+func (x *Index) keep() {
+	if !x.state.Unsettled || len(x.state.Cluster.pending) == 0 {
+		return
+	}
+	kept := map[*moving]bool{}
+	for _, m := range x.simulate(nil, false).moves {
+		if m.pod.from == nil && m.node != nil {
+			kept[m.pod] = true
+		}
+	}
+	x.kept = kept
 }
 
 func (x *Index) orderNodes() {

@@ -154,6 +154,9 @@ type run struct {
 func (r *run) all(queue []*moving) {
 	why := make(map[*moving]string)
 	last := make(map[*moving]int)
+	if r.x.pinned {
+		queue = slices.DeleteFunc(queue, r.settlePinned)
+	}
 	for len(queue) > 0 {
 		m := queue[0]
 		if n, again := last[m]; again && n == len(queue) {
@@ -169,7 +172,7 @@ func (r *run) all(queue []*moving) {
 		delete(why, m)
 	}
 	for m, reason := range why {
-		if m.from != nil {
+		if m.from != nil || r.x.kept[m] {
 			r.out.failed = append(r.out.failed, failure{m.key, reason})
 		}
 	}
@@ -206,6 +209,20 @@ func (r *run) place(m *moving) string {
 		reason = why
 	}
 	return reason
+}
+
+// settlePinned puts a pod where it was promised a place, if it still fits there.
+func (r *run) settlePinned(m *moving) bool {
+	if m.pin == nil || m.pin.gone || !m.req.fitsIn(m.pin.free) {
+		return false
+	}
+	for v := m.links.variant; v != nil; v = v.softer {
+		if takes(m.pin, m, v, r.quiet) {
+			r.settle(m, m.pin)
+			return true
+		}
+	}
+	return false
 }
 
 // firstFit returns the first node in order that takes a pod.

@@ -2,6 +2,7 @@ package disruption
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -169,6 +170,7 @@ func (p *pass) prepare() {
 		p.state.Backoffs[b.Node] = b.Until.Time
 	}
 	p.state.Nominated = p.nominated()
+	p.state.Promised, p.state.Unsettled = p.promised()
 	p.state.DriftedSince = map[string]time.Time{}
 	for name, at := range r.DriftedSince {
 		p.state.DriftedSince[name] = at.Time
@@ -220,6 +222,35 @@ func (p *pass) nominated() map[string]time.Time {
 		}
 	}
 	return out
+}
+
+// promised are the nodes that pods of disruptions were expected on, and whether some may be on their way
+// still.
+func (p *pass) promised() (map[string]string, bool) {
+	out, unsettled := map[string]string{}, false
+	for i := range p.out.Record.Disruptions {
+		d := &p.out.Record.Disruptions[i]
+		if d.Phase == api.PhaseAborted || len(d.Moves) == 0 {
+			continue
+		}
+		unsettled = unsettled || Running(d) || d.Ended.Add(NominationHold).After(p.now)
+		for _, m := range d.Moves {
+			if slices.Contains(d.Nodes, m.From) {
+				out[m.Pod] = target(d, m.To)
+			}
+		}
+	}
+	return out, unsettled
+}
+
+// target is the node that a move leads to; of one to a replacement, the node that was launched.
+func target(d *api.Disruption, to string) string {
+	for i := range d.Replacements {
+		if to == fmt.Sprintf("new-%d", i) {
+			return d.Replacements[i].Node
+		}
+	}
+	return to
 }
 
 // destinations are the nodes that pods of a disruption go to, its replacements included.

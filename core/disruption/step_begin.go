@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 
@@ -13,24 +12,11 @@ import (
 
 // view is the state that a choice is made on: with the nodes of waiting commands as good as gone.
 func (p *pass) view(waiting []Waiting) *State {
-	s := p.state
-	s.Busy, s.FleetAllowed = maps.Clone(p.state.Busy), maps.Clone(p.state.FleetAllowed)
+	s := p.state.ahead()
 	for i := range waiting {
-		s.take(waiting[i].Command.Nodes)
+		s.take(&waiting[i].Command)
 	}
-	return &s
-}
-
-// take counts nodes as going.
-func (s *State) take(nodes []string) {
-	fresh := slices.DeleteFunc(slices.Clone(nodes), func(n string) bool {
-		_, found := s.Cluster.Node(n)
-		return !found || s.Busy[n]
-	})
-	for _, n := range fresh {
-		s.Busy[n] = true
-	}
-	s.spendFleet(fresh)
+	return s
 }
 
 // beginWaiting checks the commands whose wait is over, the first chosen first, each as if those that
@@ -99,7 +85,7 @@ func (p *pass) begin(c *Command, request string) string {
 		p.reject(c, "a node of it is in another disruption")
 		return ""
 	}
-	p.state.take(c.Nodes)
+	p.state.take(c)
 	d := Begin(c, p.id(c), p.now.Truncate(time.Second), len(p.state.Busy))
 	d.Moves = slices.DeleteFunc(d.Moves, func(m api.PodMove) bool { return m.From != "" && !slices.Contains(c.Nodes, m.From) })
 	d.UIDs, d.Request = p.uids(c.Nodes), request
@@ -115,7 +101,6 @@ func (p *pass) begin(c *Command, request string) string {
 		reason = "DisruptionLaunching"
 	}
 	p.tell(&d, "Normal", reason, describe(&d))
-	p.state.Nominated = p.nominated()
 	return d.ID
 }
 

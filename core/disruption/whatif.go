@@ -15,17 +15,13 @@ type change struct {
 
 // changed is a state of its own with changes applied; s stays as it is.
 func (s *State) changed(changes []change) *State {
-	c, cluster := *s, *s.Cluster
+	c, cluster := s.ahead(), *s.Cluster
 	cluster.nodes, cluster.budgets = maps.Clone(s.Cluster.nodes), slices.Clone(s.Cluster.budgets)
 	c.Cluster, c.Pools = &cluster, slices.Clone(s.Pools)
-	c.FleetAllowed, c.Busy = maps.Clone(s.FleetAllowed), maps.Clone(s.Busy)
-	if c.Busy == nil {
-		c.Busy = map[string]bool{}
-	}
 	for i := range changes {
-		changes[i].apply(&c)
+		changes[i].apply(c)
 	}
-	return &c
+	return c
 }
 
 // editNode changes a copy of a node.
