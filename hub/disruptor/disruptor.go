@@ -28,7 +28,7 @@ const (
 	behind = time.Second
 	// settle is how long changes are gathered before a member is looked at.
 	settle = 100 * time.Millisecond
-	// poolEvery is the least time between two records of a pool.
+	// poolEvery is the least time between two records of a pool, or the interval when that is shorter.
 	poolEvery = 2 * time.Second
 	// sweepEvery is how often what nobody needs any more is looked for.
 	sweepEvery = time.Hour
@@ -211,7 +211,7 @@ func (d *Disruptor) wakePools(names []string) {
 	for _, name := range names {
 		at := time.Now().Add(settle)
 		if last, ok := d.written.Load(name); ok {
-			if next := last.(time.Time).Add(poolEvery); next.After(at) {
+			if next := last.(time.Time).Add(min(poolEvery, d.options.Interval)); next.After(at) {
 				at = next
 			}
 		}

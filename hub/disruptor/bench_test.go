@@ -1,0 +1,90 @@
+package disruptor
+
+import (
+	"encoding/json"
+	"fmt"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"flotilla/bus/bustest"
+	"flotilla/core/api"
+)
+
+// crowded is the event of a node with ten pods of workloads, as agents tell of it.
+func crowded(t testing.TB, node int) (name string, body []byte) {
+	t.Helper()
+	name = fmt.Sprintf("aks-general-31376517-vmss%06x", node)
+	n := aNode(name, "general", 8)
+	seconds := int64(300)
+	for i := range 10 {
+		app := fmt.Sprintf("app-%d", (node+i)%200)
+		set := fmt.Sprintf("%s-7d9c5b8f%02d", app, (node+i)%200)
+		n.Pods = append(n.Pods, api.PodState{
+			Namespace: fmt.Sprintf("team-%d", (node+i)%40), Name: fmt.Sprintf("%s-%05x", set, node*10+i), UID: fmt.Sprintf("7b1c1f0e-2f6c-4c9e-9a53-%012x", node*10+i),
+			Owner: "ReplicaSet", OwnerName: set, Phase: "Running", Created: metav1.Now(), Started: metav1.Now(),
+			Labels: map[string]string{
+				"app.kubernetes.io/name": app, "app.kubernetes.io/instance": app, "pod-template-hash": fmt.Sprintf("7d9c5b8f%02d", (node+i)%200), "team": fmt.Sprintf("team-%d", (node+i)%40),
+			},
+			Requests: api.Amounts{"cpu": 100 * int64(1+i%5), "memory": 1 << 28},
+			Tolerations: []corev1.Toleration{
+				{Key: "node.kubernetes.io/not-ready", Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute, TolerationSeconds: &seconds},
+				{Key: "node.kubernetes.io/unreachable", Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute, TolerationSeconds: &seconds},
+			},
+		})
+	}
+	body, err := json.Marshal(api.NodeEvent{Header: api.NewHeader(api.KindNodeEvent), Member: "berlin", Boot: "b", Sequence: 1, At: metav1.Now(), Node: n})
+	require.NoError(t, err)
+	return name, body
+}
+
+func unrun(t testing.TB) *Disruptor {
+	t.Helper()
+	store := bustest.Start(t).Lead(t)
+	return New(store, Options{Log: store.Conn.Log})
+}
+
+func heap() uint64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
+}
+
+// A pod takes at most 2 KB of memory in the view of its member: 100 members of 1,000 nodes fit in one hub.
+func TestMemoryOfAPod(t *testing.T) {
+	const nodes = 2000
+	d := unrun(t)
+	before := heap()
+	for i := range nodes {
+		name, body := crowded(t, i)
+		sink{d}.Node("berlin", name, body, time.Time{})
+	}
+	m := d.roster.get("berlin")
+	m.fold()
+	require.Equal(t, nodes*10, m.view.Cluster.Pods())
+	perPod := float64(heap()-before) / (nodes * 10)
+	t.Logf("%.0f bytes a pod, its part of the node included", perPod)
+	require.Less(t, perPod, 2048.)
+	runtime.KeepAlive(d)
+}
+
+// BenchmarkEvents is how fast states of nodes with ten pods are read and folded.
+func BenchmarkEvents(b *testing.B) {
+	d := unrun(b)
+	names, bodies := make([]string, 1000), make([][]byte, 1000)
+	for i := range names {
+		names[i], bodies[i] = crowded(b, i)
+	}
+	m := d.roster.get("berlin")
+	b.ReportAllocs()
+	b.SetBytes(int64(len(bodies[0])))
+	for i := 0; b.Loop(); i++ {
+		sink{d}.Node("berlin", names[i%1000], bodies[i%1000], time.Time{})
+		m.fold()
+	}
+}

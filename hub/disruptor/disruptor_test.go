@@ -1,0 +1,453 @@
+package disruptor
+
+import (
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"flotilla/bus"
+	"flotilla/bus/bustest"
+	"flotilla/core/api"
+	"flotilla/core/disruption"
+	"flotilla/subjects"
+)
+
+type refusal = disruption.Refusal
+
+// An empty node goes, under the lock, and is done when its agent says so; the events tell.
+func TestEmptyNodeGoes(t *testing.T) {
+	y := newYard(t, quick(), "berlin")
+	y.pool("a", "100%")
+	y.nodes("berlin", aNode("n1", "a", 4), aNode("n2", "a", 4, 3500))
+	r := y.eventually("berlin", "empty n1 Draining")
+	y.locked("berlin", "node disruption")
+	y.told("node/berlin/n1", "ConsolidationCandidate", "by disruptor")
+	y.told("node/berlin/n1", "DisruptionTerminating", "delete n1: Empty (empty)")
+	y.result("berlin", r.Disruptions[0].ID, api.PhaseDraining, func(r *api.DisruptionResult) { r.Message = "waiting for pod x" })
+	bustest.Eventually(t, func() error {
+		if d := y.record("berlin").Disruptions[0]; d.Message != "waiting for pod x" {
+			return fmt.Errorf("the message is %q", d.Message)
+		}
+		return nil
+	})
+	y.finish("berlin", &r.Disruptions[0])
+	y.eventually("berlin", "empty n1 Done")
+	y.locked("berlin", "")
+	y.told("node/berlin/n1", "DisruptionDone")
+	y.decided("berlin", "n2", "NotCheaper")
+}
+
+// A replacement comes first; nothing is decided until it is in the view, and it is left alone then.
+func TestReplacementComesFirst(t *testing.T) {
+	y := newYard(t, quick(), "berlin")
+	y.pool("a", "100%")
+	y.nodes("berlin", aNode("n1", "a", 16, 500))
+	r := y.eventually("berlin", "single n1 Launching")
+	d := r.Disruptions[0]
+	require.Equal(t, "a", r.Pools[0].Name)
+	require.Equal(t, "d2", d.Replacements[0].Types[0].Name)
+	require.Contains(t, r.Stale, "is on its way")
+	y.nodes("berlin", aNode("empty", "a", 2))
+	y.event("berlin", aNode("fresh", "a", 2))
+	y.inventory("berlin")
+	y.result("berlin", d.ID, api.PhaseLaunching, replacementIs(api.NodeReplacement{Name: d.Replacements[0].Name, Node: "fresh", Initialized: true}))
+	y.eventually("berlin", "single n1 Draining; empty empty Draining")
+	y.decided("berlin", "fresh", "Nominated")
+}
+
+// A replacement that fails is given up, its node is backed off until the time for that is over, and tried
+// again then; the lock is kept until the agent has taken the taint off.
+func TestFailedReplacementIsBackedOff(t *testing.T) {
+	y := newYard(t, quick(), "berlin")
+	y.pool("a", "100%")
+	y.nodes("berlin", aNode("n1", "a", 16, 500))
+	for failures := 1; failures <= 2; failures++ {
+		r := y.eventually("berlin", map[int]string{1: "single n1 Launching", 2: "single n1 Aborted; single n1 Launching"}[failures])
+		d := r.Disruptions[failures-1]
+		y.result("berlin", d.ID, api.PhaseLaunching, replacementIs(api.NodeReplacement{Name: d.Replacements[0].Name, Failed: "no capacity"}))
+		bustest.Eventually(t, func() error {
+			b := y.record("berlin").Backoffs
+			if len(b) != 1 || b[0].Failures != failures {
+				return fmt.Errorf("back-offs: %+v", b)
+			}
+			return nil
+		})
+		y.locked("berlin", "node disruption")
+		y.result("berlin", d.ID, api.PhaseAborted)
+		y.locked("berlin", "")
+		y.decided("berlin", "n1", "BackedOff")
+		y.clock.forward(disruption.Backoff(failures))
+		y.inventory("berlin")
+	}
+	y.told("node/berlin/n1", "DisruptionFailed", "no capacity")
+}
+
+// A launch that no agent answers for is given up at its deadline.
+func TestLaunchTimesOut(t *testing.T) {
+	y := newYard(t, quick(), "berlin")
+	y.pool("a", "100%")
+	y.nodes("berlin", aNode("n1", "a", 16, 500))
+	y.eventually("berlin", "single n1 Launching")
+	y.clock.forward(disruption.Timeout(1))
+	y.inventory("berlin")
+	y.eventually("berlin", "single n1 Aborted")
+}
+
+// What was chosen is checked again before it begins, and given up when it no longer holds.
+func TestValidationRefuses(t *testing.T) {
+	o := quick()
+	o.ValidationWait = time.Minute
+	y := newYard(t, o, "berlin")
+	y.pool("a", "1")
+	y.nodes("berlin", aNode("n1", "a", 4))
+	bustest.Eventually(t, func() error {
+		if w := y.room.waitingOn("berlin"); len(w) != 1 {
+			return fmt.Errorf("%d commands wait", len(w))
+		}
+		return nil
+	})
+	y.nodes("berlin", aNode("n1", "a", 4, 3500))
+	y.decided("berlin", "n1", "Queued")
+	y.clock.forward(time.Minute)
+	y.inventory("berlin")
+	y.told("node/berlin/n1", "ConsolidationRejected", "no node of the command is empty")
+	y.decided("berlin", "n1", "NotCheaper")
+	require.Empty(t, y.record("berlin").Disruptions)
+}
+
+// Nothing is decided on a view that is too old, that misses an event, or of a member that is not Ready;
+// the record says why, and things go on when that is over.
+func TestStaleViewsDecideNothing(t *testing.T) {
+	y := newYard(t, quick(), "berlin")
+	y.pool("a", "100%")
+	y.event("berlin", aNode("n1", "a", 4))
+	y.stale("berlin", "sent no inventory")
+	y.boot("berlin").nodes["n1"]++
+	y.inventory("berlin")
+	y.stale("berlin", "the newest event of node n1 has not come")
+	y.state("berlin", api.MemberUnknown)
+	y.boot("berlin").nodes["n1"]--
+	y.event("berlin", aNode("n1", "a", 4))
+	y.stale("berlin", "the member is Unknown")
+	y.clock.forward(3 * time.Hour)
+	y.state("berlin", api.MemberReady)
+	y.stale("berlin", "more than 2h10m0s ago")
+	y.inventory("berlin")
+	y.eventually("berlin", "empty n1 Draining")
+	y.stale("berlin", "")
+}
+
+// Events that come twice, late, or after the ones of a later boot change nothing.
+func TestEventsTwiceAndLate(t *testing.T) {
+	y := newYard(t, quick(), "berlin")
+	y.pool("a", "100%")
+	full, empty := aNode("n1", "a", 4, 3800), aNode("n1", "a", 4)
+	y.nodes("berlin", full, full)
+	y.decided("berlin", "n1", "NotCheaper")
+	b := y.boot("berlin")
+	old := api.NodeEvent{Boot: b.name, Sequence: b.nodes["n1"] - 1, Node: empty}
+	y.tell("berlin", old)
+	y.nodes("berlin", aNode("n2", "a", 4, 3800))
+	y.decided("berlin", "n2", "NotCheaper")
+	require.Empty(t, y.record("berlin").Disruptions)
+	b.name, b.nodes = "b1", map[string]uint64{}
+	y.nodes("berlin", empty, aNode("n2", "a", 4, 3800))
+	y.eventually("berlin", "empty n1 Draining")
+}
+
+// A disruptor that starts on what others left goes on: with what runs, with the views that are stored,
+// and not with what only waited.
+func TestRestart(t *testing.T) {
+	y := newYard(t, quick(), "berlin", "oslo")
+	y.pool("a", "100%")
+	y.nodes("berlin", aNode("n1", "a", 16, 500))
+	r := y.eventually("berlin", "single n1 Launching")
+	y.stop()
+	d := r.Disruptions[0]
+	y.nodes("oslo", aNode("m1", "a", 4))
+	y.result("berlin", d.ID, api.PhaseLaunching, replacementIs(api.NodeReplacement{Name: d.Replacements[0].Name, Node: "fresh", Initialized: true}))
+	y.run()
+	y.eventually("berlin", "single n1 Draining")
+	y.eventually("oslo", "empty m1 Draining")
+	y.stop()
+	y.finish("berlin", &d)
+	y.run()
+	y.eventually("berlin", "single n1 Done")
+	y.locked("berlin", "")
+}
+
+// A hub that was deposed writes nothing: what it decides is refused, and the new one decides.
+func TestDeposedHubWritesNothing(t *testing.T) {
+	o := quick()
+	o.ValidationWait = 400 * time.Millisecond
+	y := newYard(t, o, "berlin")
+	y.pool("a", "100%")
+	y.nodes("berlin", aNode("n1", "a", 4))
+	bustest.Eventually(t, func() error {
+		if len(y.room.waitingOn("berlin")) == 0 {
+			return fmt.Errorf("nothing waits")
+		}
+		return nil
+	})
+	deposed := y.store
+	y.put(subjects.TermKey, api.Term{Header: api.NewHeader(api.KindTerm), Epoch: deposed.Term.Epoch, Term: deposed.Term.Term + 1})
+	_, err := y.room.deleteNode(bustest.Context(t), "berlin", "n1", "r1")
+	require.Error(t, err)
+	require.Empty(t, y.record("berlin").Disruptions)
+}
+
+// While an update run holds a member nothing begins there, and while one waits for it nothing new does.
+func TestUpdateRunsAndDisruptionsExclude(t *testing.T) {
+	y := newYard(t, quick(), "berlin")
+	locks := bus.LocksOf(y.store.State)
+	_, err := y.store.Writer.Write(bustest.Context(t), locks.Take("berlin", "u/berlin/1", "run web-1", time.Now()))
+	require.NoError(t, err)
+	y.pool("a", "1")
+	y.nodes("berlin", aNode("n1", "a", 4), aNode("n2", "a", 4))
+	y.stale("berlin", "update run web-1 holds the member")
+	_, err = y.room.deleteNode(bustest.Context(t), "berlin", "n1", "r1")
+	require.ErrorContains(t, err, "update run web-1 holds member berlin")
+	op, held := locks.Release("berlin", "u/berlin/1")
+	require.True(t, held)
+	_, err = y.store.Writer.Write(bustest.Context(t), op)
+	require.NoError(t, err)
+	r := y.eventually("berlin", "empty n1 Draining")
+	waits := func(reason string) {
+		y.put(subjects.Runs.Key("web-2"), api.UpdateRunStatus{
+			Run: "web-2", Status: api.UpdateStatus{State: api.StateRunning},
+			Stages: []api.StageStatus{{Groups: []api.GroupStatus{{Members: []api.MemberUpdateStatus{{
+				Name: "berlin", Status: api.UpdateStatus{State: api.StatePending}, Reason: reason,
+			}}}}}},
+		})
+	}
+	waits(api.ReasonLockedByRun)
+	y.stale("berlin", "update run web-2 waits for the member")
+	y.finish("berlin", &r.Disruptions[0])
+	y.eventually("berlin", "empty n1 Done")
+	y.locked("berlin", "")
+	waits("")
+	y.eventually("berlin", "empty n1 Done; empty n2 Draining")
+}
+
+// Members that share a fleet-wide budget never spend more than it together.
+func TestFleetBudget(t *testing.T) {
+	var names []string
+	for i := range 6 {
+		names = append(names, fmt.Sprintf("m%d", i))
+	}
+	y := newYard(t, quick(), names...)
+	shared := func(amount string) func(*api.NodePool) {
+		return func(p *api.NodePool) { p.Annotations = map[string]string{api.AnnotationFleetBudget: "web=" + amount} }
+	}
+	y.pool("a", "100%", shared("2"))
+	y.pool("b", "100%", shared("5"))
+	for _, name := range names {
+		y.nodes(name, aNode("n1", "a", 4), aNode("n2", "b", 4))
+	}
+	down := func() (total int) {
+		for _, name := range names {
+			for _, d := range y.record(name).Disruptions {
+				if d.Ended.IsZero() {
+					total += len(d.Nodes)
+				}
+			}
+		}
+		return total
+	}
+	var most atomic.Int64
+	bus.TableOf[api.DisruptionRecord](y.store.State, subjects.Disruptions).OnChange(func(string) { most.Store(max(most.Load(), int64(down()))) })
+	for done := 0; done < 12; {
+		bustest.Eventually(t, func() error {
+			if n := down(); n != 2 {
+				return fmt.Errorf("%d nodes are down, wanted 2; %d are done", n, done)
+			}
+			return nil
+		})
+		budgets, err := y.room.fleetBudgets()
+		require.NoError(t, err)
+		require.Equal(t, []string{"web", "2"}, []string{budgets[0].Name, budgets[0].Nodes})
+		for _, name := range names {
+			for _, d := range y.record(name).Disruptions {
+				if d.Ended.IsZero() {
+					y.finish(name, &d)
+					done += len(d.Nodes)
+				}
+			}
+		}
+	}
+	require.Equal(t, int64(2), most.Load(), "never more, at any instant")
+}
+
+// A node that a person deletes goes past budgets; asking again asks once.
+func TestDeleteNode(t *testing.T) {
+	y := newYard(t, quick(), "berlin")
+	y.pool("a", "0")
+	y.nodes("berlin", aNode("n1", "a", 4, 500))
+	y.decided("berlin", "n1", "NotEmpty")
+	first, err := y.room.deleteNode(bustest.Context(t), "berlin", "n1", "r1")
+	require.NoError(t, err)
+	require.Equal(t, []any{api.MethodManual, api.ReasonDeleted, true}, []any{first.Method, first.Reason, first.Forceful})
+	again, err := y.room.deleteNode(bustest.Context(t), "berlin", "n1", "r1")
+	require.NoError(t, err)
+	require.Equal(t, first.ID, again.ID)
+	y.eventually("berlin", "manual n1 Draining")
+	_, err = y.room.deleteNode(bustest.Context(t), "berlin", "n9", "r2")
+	require.ErrorContains(t, err, "member berlin has no node n9")
+	_, err = y.room.deleteNode(bustest.Context(t), "paris", "n1", "r3")
+	require.ErrorContains(t, err, `there is no member "paris"`)
+}
+
+// A pool that is deleted takes its nodes along, on all members; its record says for whom it waits.
+func TestPoolDeleted(t *testing.T) {
+	y := newYard(t, quick(), "berlin", "oslo")
+	y.pool("a", "0")
+	y.nodes("berlin", aNode("n1", "a", 4, 500), aNode("n2", "a", 4))
+	y.nodes("oslo")
+	y.pools("a", "berlin 2/0, oslo 0/0")
+	y.poolSpec("a", "0", nil, deleted)
+	r := y.eventually("berlin", "manual n1,n2 Draining")
+	y.pools("a", "deleting: berlin 2/2, oslo 0/0")
+	y.finish("berlin", &r.Disruptions[0])
+	y.pools("a", "deleting: berlin 0/0, oslo 0/0")
+	y.put(subjects.PoolSpecs.Key("a"), nil)
+	y.pools("a", "none")
+}
+
+// A pool's record tells what is left of its budgets, what they cannot mean, and of whom nothing is known.
+func TestPoolRecord(t *testing.T) {
+	o := quick()
+	o.Disabled = true
+	y := newYard(t, o, "berlin", "oslo", "rome")
+	y.member("rome", map[string]string{"env": "test"})
+	y.pool("a", "2", func(p *api.NodePool) {
+		p.Annotations = map[string]string{api.AnnotationMembers: "env!=test"}
+		never, hour := "0 0 31 2 *", "1h"
+		p.Spec.Disruption.Budgets = append(p.Spec.Disruption.Budgets, api.DisruptionBudget{Nodes: "1", Schedule: &never, Duration: &hour})
+	})
+	down := aNode("n2", "a", 4)
+	down.Ready = false
+	y.nodes("berlin", aNode("n1", "a", 4), down)
+	y.event("oslo", aNode("n1", "a", 4))
+	y.pools("a", "berlin 2/1, oslo 1/0 unknown")
+	record, _, _ := bus.TableOf[api.PoolRecord](y.store.State, subjects.Pools).Get("a")
+	require.Equal(t, "uid-a", record.UID)
+	require.Equal(t, 1, record.Members[0].Allowed[api.ReasonEmpty])
+	require.Len(t, record.Lint, 1)
+	y.stale("berlin", "switched off on the hub")
+}
+
+// pools waits until a pool's record reads as wanted: "deleting: berlin 2/1, oslo 1/0 unknown".
+func (y *yard) pools(pool, want string) {
+	y.t.Helper()
+	bustest.Eventually(y.t, func() error {
+		record, _, found := bus.TableOf[api.PoolRecord](y.store.State, subjects.Pools).Get(pool)
+		got := "none"
+		if found {
+			got = poolText(&record)
+		}
+		if got != want {
+			return fmt.Errorf("the record of pool %s is %q, wanted %q", pool, got, want)
+		}
+		return nil
+	})
+}
+
+func poolText(r *api.PoolRecord) string {
+	text, comma := "", ""
+	if r.Deleting {
+		text = "deleting: "
+	}
+	for _, m := range r.Members {
+		text += fmt.Sprintf("%s%s %d/%d", comma, m.Member, m.Nodes, m.Disrupting)
+		if m.Unknown != "" {
+			text += " unknown"
+		}
+		comma = ", "
+	}
+	return text
+}
+
+// What left is purged: states of nodes that the inventory no longer lists, results of disruptions that no
+// record holds, and everything of a member that left.
+func TestWhatLeftIsPurged(t *testing.T) {
+	y := newYard(t, quick(), "berlin")
+	y.pool("a", "100%")
+	y.nodes("berlin", aNode("n1", "a", 4), aNode("n2", "a", 4, 3500))
+	r := y.eventually("berlin", "empty n1 Draining")
+	y.finish("berlin", &r.Disruptions[0])
+	y.eventually("berlin", "empty n1 Done")
+	stored := func(want ...string) {
+		t.Helper()
+		bustest.Eventually(t, func() error {
+			if got := fmt.Sprint(y.room.feed.Nodes("berlin")); got != fmt.Sprint(want) {
+				return fmt.Errorf("nodes %s are stored, wanted %v", got, want)
+			}
+			return nil
+		})
+	}
+	stored("n2")
+	key := resultKey("berlin", r.Disruptions[0].ID)
+	y.result("berlin", "other-1", api.PhaseAborted)
+	bustest.Eventually(t, func() error {
+		if _, found := y.store.Results.Get(resultKey("berlin", "other-1")); !found {
+			return fmt.Errorf("the result has not come")
+		}
+		return nil
+	})
+	require.NoError(t, y.room.purgeResults(bustest.Context(t)))
+	require.Equal(t, []string{key}, y.store.Results.Keys("berlin.disruption."))
+	y.put(subjects.Members.Key("berlin"), nil)
+	y.put(subjects.MemberSpecs.Key("berlin"), nil)
+	y.eventually("berlin", "")
+	stored()
+	require.Empty(t, y.room.feed.Members())
+}
+
+// A change of a node class is drift, with the class found among the objects of users.
+func TestNodeClassDrift(t *testing.T) {
+	y := newYard(t, quick(), "berlin")
+	class := func(image string) {
+		body := fmt.Sprintf(`{"apiVersion":"karpenter.azure.com/v1beta1","kind":"AKSNodeClass","metadata":{"name":"std"},"spec":{"imageFamily":%q}}`, image)
+		digest, err := y.store.Content.Put(bustest.Context(t), []byte(body))
+		require.NoError(t, err)
+		y.put(subjects.ObjectSpecs.Key("karpenter.azure.com|AKSNodeClass||std"), api.Spec{
+			Object: api.ObjectRef{APIVersion: "karpenter.azure.com/v1beta1", Kind: "AKSNodeClass", Name: "std"}, Digest: digest,
+		})
+	}
+	class("Ubuntu")
+	y.pool("a", "100%", func(p *api.NodePool) {
+		p.Spec.Template.Spec.NodeClassRef = &api.NodeClassRef{Kind: "AKSNodeClass", Name: "std"}
+	})
+	n := aNode("n1", "a", 2, 1800)
+	hash, err := disruption.ClassHash([]byte(`{"spec":{"imageFamily":"Ubuntu"}}`))
+	require.NoError(t, err)
+	n.Annotations = map[string]string{api.AnnotationClassHash: hash}
+	y.nodes("berlin", n)
+	y.decided("berlin", "n1", "NotDrifted")
+	class("AzureLinux")
+	r := y.eventually("berlin", "drift n1 Launching")
+	require.Equal(t, disruption.DriftClass, r.Disruptions[0].Drift)
+	require.NotEqual(t, hash, r.Pools[0].ClassHash)
+	require.Contains(t, r.DriftedSince, "n1")
+}
+
+// A member that nothing changes on is decided on once.
+func TestIdleMembersRest(t *testing.T) {
+	y := newYard(t, quick(), "berlin")
+	y.pool("a", "100%")
+	y.nodes("berlin", aNode("n1", "a", 4, 3500))
+	y.decided("berlin", "n1", "NotCheaper")
+	before := y.room.roster.get("berlin").decision.Load()
+	for range 5 {
+		_, err := y.room.pass(bustest.Context(t), "berlin")
+		require.NoError(t, err)
+	}
+	require.Same(t, before, y.room.roster.get("berlin").decision.Load())
+	y.clock.forward(memoFor)
+	_, err := y.room.pass(bustest.Context(t), "berlin")
+	require.NoError(t, err)
+	require.NotSame(t, before, y.room.roster.get("berlin").decision.Load(), "at least every five minutes")
+}

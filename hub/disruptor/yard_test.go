@@ -1,0 +1,354 @@
+package disruptor
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"flotilla/bus"
+	"flotilla/bus/bustest"
+	"flotilla/core/api"
+	"flotilla/subjects"
+)
+
+// clock is the real one, that a test can put forward.
+type clock struct {
+	mu    sync.Mutex
+	ahead time.Duration
+}
+
+func (c *clock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return time.Now().Add(c.ahead)
+}
+
+func (c *clock) forward(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.ahead += d
+}
+
+// quick are options that let what is due happen at once.
+func quick() Options {
+	return Options{Interval: 10 * time.Millisecond, ValidationWait: time.Millisecond}
+}
+
+// yard is a leader's store with a disruptor on it; the test plays door, registrar, runner and agents.
+type yard struct {
+	t       testing.TB
+	server  *bustest.Server
+	store   *bus.Store
+	options Options
+	clock   *clock
+	room    *Disruptor
+	agents  map[string]*bus.AgentConn
+	boots   map[string]*boot
+	stop    func()
+}
+
+// boot is what a test's agent counts.
+type boot struct {
+	name      string
+	inventory uint64
+	nodes     map[string]uint64
+}
+
+func newYard(t testing.TB, o Options, members ...string) *yard {
+	t.Helper()
+	server := bustest.Start(t)
+	y := &yard{t: t, server: server, store: server.Lead(t), options: o, clock: &clock{}, agents: map[string]*bus.AgentConn{}, boots: map[string]*boot{}}
+	y.catalog()
+	for _, m := range members {
+		y.member(m, nil)
+	}
+	y.run()
+	return y
+}
+
+// run starts a disruptor, until stop or the end of the test.
+func (y *yard) run() {
+	y.options.Log, y.options.Now = y.store.Conn.Log, y.clock.Now
+	ctx, cancel := context.WithCancel(context.WithoutCancel(y.t.Context()))
+	room := New(y.store, y.options)
+	y.room = room
+	var running sync.WaitGroup
+	running.Go(func() {
+		if err := room.Run(ctx); err != nil && ctx.Err() == nil {
+			y.t.Errorf("disruptor: %v", err)
+		}
+	})
+	y.stop = sync.OnceFunc(func() { cancel(); running.Wait() })
+	y.t.Cleanup(y.stop)
+}
+
+// put writes a record whatever its revision; nil deletes it.
+func (y *yard) put(key string, value any) {
+	y.t.Helper()
+	bustest.Eventually(y.t, func() error {
+		_, err := y.store.Writer.Write(bustest.Context(y.t), bus.Op{Key: key, Value: value, Revision: y.store.State.Revision(key)})
+		return err
+	})
+}
+
+func (y *yard) spec(key, apiVersion, kind, name string, object any, change ...func(*api.Spec)) {
+	y.t.Helper()
+	body, err := json.Marshal(object)
+	require.NoError(y.t, err)
+	s := api.Spec{
+		Header: api.NewHeader(api.KindSpec), Object: api.ObjectRef{APIVersion: apiVersion, Kind: kind, Name: name},
+		UID: "uid-" + name, Generation: 1, Body: body,
+	}
+	for _, c := range change {
+		c(&s)
+	}
+	y.put(key, s)
+}
+
+func deleted(s *api.Spec) { s.Deleted = &metav1.Time{Time: time.Now()} }
+
+func (y *yard) member(name string, labels map[string]string) {
+	y.t.Helper()
+	y.spec(subjects.MemberSpecs.Key(name), "", api.KindMemberCluster, name, map[string]any{"metadata": map[string]any{"labels": labels}})
+	y.state(name, api.MemberReady)
+}
+
+func (y *yard) state(name string, state api.MemberState) {
+	y.t.Helper()
+	y.put(subjects.Members.Key(name), api.MemberRecord{Name: name, UID: "uid-" + name, State: state})
+}
+
+// sizes are the types of the catalog, by cores.
+var sizes = []int{2, 4, 8, 16}
+
+func (y *yard) catalog() {
+	y.t.Helper()
+	c := &api.InstanceCatalog{}
+	for _, cores := range sizes {
+		c.Spec.Types = append(c.Spec.Types, api.InstanceType{
+			Name: fmt.Sprintf("d%d", cores), CPU: api.Amount(fmt.Sprint(cores)), Memory: api.Amount(fmt.Sprintf("%dGi", 4*cores)),
+			Offerings: []api.InstanceOffering{{Zone: "z-a", CapacityType: api.CapacityOnDemand, Price: api.Price(0.05 * float64(cores))}},
+		})
+	}
+	y.spec(subjects.InstanceCatalogSpecs.Key("all"), api.VersionFlotilla, api.KindInstanceCatalog, "all", c)
+}
+
+// pool makes a pool that is consolidated at once, within a budget.
+func (y *yard) pool(name, budget string, change ...func(*api.NodePool)) {
+	y.t.Helper()
+	y.poolSpec(name, budget, change)
+}
+
+func (y *yard) poolSpec(name, budget string, change []func(*api.NodePool), head ...func(*api.Spec)) {
+	y.t.Helper()
+	p := &api.NodePool{}
+	p.Spec.Disruption = &api.PoolDisruption{ConsolidateAfter: "0s", Budgets: []api.DisruptionBudget{{Nodes: budget}}}
+	p.Spec.Template.Spec.ExpireAfter = api.Never
+	p.Spec.Template.Spec.Requirements = []api.NodeRequirement{{Key: api.LabelCapacityType, Operator: "In", Values: []string{api.CapacityOnDemand}}}
+	for _, c := range change {
+		c(p)
+	}
+	y.spec(subjects.PoolSpecs.Key(name), "karpenter.sh/v1", api.KindNodePool, name, p, head...)
+}
+
+func (y *yard) agent(member string) *bus.AgentConn {
+	if y.agents[member] == nil {
+		y.agents[member] = y.server.Agent(y.t, member)
+	}
+	return y.agents[member]
+}
+
+func (y *yard) boot(member string) *boot {
+	b := y.boots[member]
+	if b == nil {
+		b = &boot{name: "b0", nodes: map[string]uint64{}}
+		y.boots[member] = b
+	}
+	return b
+}
+
+// aNode is a node of a pool; pods ask for millicores.
+func aNode(name, pool string, cores int, pods ...int64) api.NodeState {
+	created := metav1.NewTime(time.Now().Add(-2 * time.Hour).Truncate(time.Second))
+	n := api.NodeState{
+		Name: name, UID: "uid-" + name, Managed: true, Ready: true, Initialized: true, Created: created, Since: created,
+		Labels: map[string]string{
+			api.LabelNodePool: pool, corev1.LabelInstanceTypeStable: fmt.Sprintf("d%d", cores), corev1.LabelTopologyZone: "z-a",
+			api.LabelCapacityType: api.CapacityOnDemand, corev1.LabelHostname: name, corev1.LabelArchStable: "amd64", corev1.LabelOSStable: "linux",
+		},
+		Capacity:    api.Amounts{"cpu": int64(cores) * 1000, "memory": int64(cores) << 32, "pods": 110},
+		Allocatable: api.Amounts{"cpu": int64(cores)*1000 - 100, "memory": int64(cores)<<32 - 10<<20, "pods": 110},
+	}
+	for i, cpu := range pods {
+		n.Pods = append(n.Pods, api.PodState{
+			Namespace: "default", Name: fmt.Sprintf("%s-%d", name, i), Owner: "ReplicaSet", OwnerName: "web", Phase: "Running",
+			Labels: map[string]string{"app": "web"}, Requests: api.Amounts{"cpu": cpu, "memory": 1 << 20},
+		})
+	}
+	return n
+}
+
+// event lets a member's agent tell of a node, without an inventory.
+func (y *yard) event(member string, n api.NodeState) {
+	y.t.Helper()
+	b := y.boot(member)
+	b.nodes[n.Name]++
+	y.tell(member, api.NodeEvent{Boot: b.name, Sequence: b.nodes[n.Name], At: metav1.Now(), Node: n})
+}
+
+func (y *yard) tell(member string, e api.NodeEvent) {
+	y.t.Helper()
+	require.NoError(y.t, y.agent(member).PutNodeEvent(bustest.Context(y.t), e))
+}
+
+// inventory lets a member's agent say which nodes there are.
+func (y *yard) inventory(member string) {
+	y.t.Helper()
+	b := y.boot(member)
+	b.inventory++
+	require.NoError(y.t, y.agent(member).PutNodeInventory(bustest.Context(y.t), api.NodeInventory{
+		Boot: b.name, Sequence: b.inventory, At: metav1.Now(), Nodes: b.nodes,
+	}))
+}
+
+// nodes lets a member's agent tell of nodes, and then that these are all.
+func (y *yard) nodes(member string, nodes ...api.NodeState) {
+	y.t.Helper()
+	for _, n := range nodes {
+		y.event(member, n)
+	}
+	y.inventory(member)
+}
+
+// gone lets a member's agent say that nodes have left.
+func (y *yard) gone(member string, names ...string) {
+	y.t.Helper()
+	b := y.boot(member)
+	for _, name := range names {
+		b.nodes[name]++
+		y.tell(member, api.NodeEvent{Boot: b.name, Sequence: b.nodes[name], At: metav1.Now(), Gone: true, Node: api.NodeState{Name: name}})
+		delete(b.nodes, name)
+	}
+	y.inventory(member)
+}
+
+// result lets a member's agent say how a disruption goes.
+func (y *yard) result(member, id, phase string, change ...func(*api.DisruptionResult)) {
+	y.t.Helper()
+	r := api.DisruptionResult{Header: api.NewHeader(api.KindDisruptionResult), Member: member, ID: id, Phase: phase, Changed: metav1.Now()}
+	for _, c := range change {
+		c(&r)
+	}
+	require.NoError(y.t, y.agent(member).PutResult(bustest.Context(y.t), subjects.CommandDisruption, id, r))
+}
+
+func goneAre(names ...string) func(*api.DisruptionResult) {
+	return func(r *api.DisruptionResult) { r.Gone = names }
+}
+
+func replacementIs(one api.NodeReplacement) func(*api.DisruptionResult) {
+	return func(r *api.DisruptionResult) { r.Replacements = []api.NodeReplacement{one} }
+}
+
+// finish lets the agent drain all nodes of a disruption.
+func (y *yard) finish(member string, d *api.Disruption) {
+	y.t.Helper()
+	y.gone(member, d.Nodes...)
+	y.result(member, d.ID, api.PhaseDone, goneAre(d.Nodes...))
+}
+
+func (y *yard) record(member string) api.DisruptionRecord {
+	record, _, _ := bus.TableOf[api.DisruptionRecord](y.store.State, subjects.Disruptions).Get(member)
+	return record
+}
+
+// text of a record: "empty n1,n2 Draining; single n3 Launching".
+func text(r *api.DisruptionRecord) string {
+	var parts []string
+	for i := range r.Disruptions {
+		d := &r.Disruptions[i]
+		parts = append(parts, fmt.Sprintf("%s %s %s", d.Method, strings.Join(d.Nodes, ","), d.Phase))
+	}
+	return strings.Join(parts, "; ")
+}
+
+// eventually waits until the record of a member reads as wanted.
+func (y *yard) eventually(member, want string) api.DisruptionRecord {
+	y.t.Helper()
+	var found api.DisruptionRecord
+	bustest.Eventually(y.t, func() error {
+		found = y.record(member)
+		if got := text(&found); got != want {
+			return fmt.Errorf("the record of %s is %q, wanted %q; stale: %q", member, got, want, found.Stale)
+		}
+		return nil
+	})
+	return found
+}
+
+// stale waits until the record of a member says why nothing is decided.
+func (y *yard) stale(member, want string) {
+	y.t.Helper()
+	bustest.Eventually(y.t, func() error {
+		if r := y.record(member); !strings.Contains(r.Stale, want) || (want == "") != (r.Stale == "") {
+			return fmt.Errorf("%s is stale because of %q, wanted %q; %s", member, r.Stale, want, text(&r))
+		}
+		return nil
+	})
+}
+
+// decided waits until a decision about a member was made that leaves a node for a reason.
+func (y *yard) decided(member, node, code string) {
+	y.t.Helper()
+	bustest.Eventually(y.t, func() error {
+		decision, _ := y.room.decision(member)
+		for _, v := range decision.Verdicts {
+			if v.Node != node {
+				continue
+			}
+			if slices.ContainsFunc(v.Refusals, func(r refusal) bool { return string(r.Code) == code }) {
+				return nil
+			}
+			return fmt.Errorf("node %s of %s: %+v, wanted %s", node, member, v, code)
+		}
+		return fmt.Errorf("nothing is decided about node %s of %s", node, member)
+	})
+}
+
+// locked waits until a member's lock is held by an owner, "" for nobody.
+func (y *yard) locked(member, owner string) {
+	y.t.Helper()
+	bustest.Eventually(y.t, func() error {
+		if lock, _ := bus.LocksOf(y.store.State).Get(member); lock.Owner != owner {
+			return fmt.Errorf("member %s is held by %q, wanted %q", member, lock.Owner, owner)
+		}
+		return nil
+	})
+}
+
+// told waits until the audit stream has an event about an object that holds all words.
+func (y *yard) told(object string, words ...string) {
+	y.t.Helper()
+	client := y.server.Client(y.t)
+	bustest.Eventually(y.t, func() error {
+		events, err := bus.ReadAudit(bustest.Context(y.t), client, bus.AuditQuery{Object: object})
+		var all []string
+		for _, e := range events {
+			line := e.Reason + ": " + e.Message + " by " + e.By
+			if !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(line, w) }) {
+				return nil
+			}
+			all = append(all, line)
+		}
+		return fmt.Errorf("no event of %s tells %q (%w):\n%s", object, words, err, strings.Join(all, "\n"))
+	})
+}
