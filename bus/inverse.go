@@ -51,3 +51,20 @@ func (x *Inverse) Len() int {
 	defer x.mu.Unlock()
 	return len(x.records)
 }
+
+// InverseOf follows a table: names are the members that one of its records names. A record that cannot be
+// read names those that it named before.
+func InverseOf[T any](t *Table[T], names func(*T) []string) *Inverse {
+	x := &Inverse{}
+	t.OnChange(func(record string) {
+		value, _, found, err := t.Find(record)
+		switch {
+		case err != nil:
+		case found:
+			x.Set(record, names(&value))
+		default:
+			x.Set(record, nil)
+		}
+	})
+	return x
+}

@@ -24,7 +24,7 @@ type records struct {
 	results     *bus.Values[api.PlacementResult]
 	log         zerolog.Logger
 
-	bound bus.Inverse // of schedules
+	bound *bus.Inverse
 }
 
 func newRecords(s *bus.Store) *records {
@@ -39,6 +39,7 @@ func newRecords(s *bus.Store) *records {
 		disruptions: bus.TableOf[api.DisruptionRecord](s.State, subjects.Disruptions),
 		results:     bus.ValuesOf[api.PlacementResult](s.Results),
 		log:         s.Conn.Log,
+		bound:       bus.Bound(s.State),
 	}
 }
 
@@ -64,7 +65,7 @@ func (r *records) gather(name string, now time.Time) (status.Input, uint64, erro
 		return in, 0, err
 	}
 	in.Placement = *p
-	if in.Latest, err = r.latest(name, spec.UID); err != nil {
+	if in.Latest, err = bus.LatestSnapshot(r.snapshots, name, spec.UID); err != nil {
 		return in, 0, err
 	}
 	release, _, found, err := r.releases.Find(name)
@@ -98,30 +99,3 @@ func (r *records) view(member string) (status.Member, error) {
 	}
 	return status.Member{State: record.State, LastSeen: record.LastSeen.Time}, nil
 }
-
-// latest is the newest snapshot of a placement, nil while it has none.
-func (r *records) latest(placement, uid string) (*api.Snapshot, error) {
-	all, err := r.snapshots.FindGroup(placement)
-	for i := len(all) - 1; i >= 0; i-- {
-		if all[i].Value.UID == uid {
-			return &all[i].Value, nil
-		}
-	}
-	return nil, err
-}
-
-// noteSchedule keeps the members that a placement is bound to.
-func (r *records) noteSchedule(placement string) {
-	schedule, _, _, err := r.schedules.Find(placement)
-	if err != nil {
-		return // they stay as they were
-	}
-	members := make([]string, len(schedule.Bindings))
-	for i := range schedule.Bindings {
-		members[i] = schedule.Bindings[i].Member
-	}
-	r.bound.Set(placement, members)
-}
-
-// on lists the placements that are bound to a member.
-func (r *records) on(member string) []string { return r.bound.Of(member) }

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -47,10 +46,8 @@ type Reporter struct {
 	records *records
 	answers *answers
 	queue   *loop.Queue
-	suspect map[string]struct{} // result keys that the last sweep did not know; used by one worker at a time
-
-	mu    sync.Mutex
-	views map[string]status.Member // as last reported on, by member
+	suspect map[string]struct{}        // result keys that the last sweep did not know; used by one worker at a time
+	views   bus.Views[api.MemberState] // as last reported on
 }
 
 // New returns a reporter on an open store; it writes nothing before Run.
@@ -63,7 +60,7 @@ func New(store *bus.Store, o Options) *Reporter {
 	}
 	r := &Reporter{
 		store: store, options: o, records: newRecords(store), answers: newAnswers(),
-		suspect: map[string]struct{}{}, views: map[string]status.Member{},
+		suspect: map[string]struct{}{},
 	}
 	r.queue = loop.New(loop.Options{Workers: workers, Failed: r.failed})
 	return r
@@ -77,7 +74,6 @@ func (r *Reporter) Run(ctx context.Context) error {
 	if err := r.store.Results.WaitSynced(ctx); err != nil {
 		return fmt.Errorf("starting to report: %w", err)
 	}
-	r.records.schedules.OnChange(r.records.noteSchedule)
 	r.fillViews()
 	r.store.Results.OnChange(r.heard)
 	r.records.placements.OnChange(r.wake)
@@ -129,28 +125,19 @@ func (r *Reporter) work(ctx context.Context, key string) (time.Time, error) {
 
 // fillViews takes in every member as it is: all placements are looked at anyway, not once more for each.
 func (r *Reporter) fillViews() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	for _, member := range r.records.seen.All() {
-		if view, err := r.records.view(member.Name); err == nil {
-			r.views[member.Name] = view
-		}
+		view, err := r.records.view(member.Name)
+		r.views.News(member.Name, view.State, err == nil && view != (status.Member{}))
 	}
 }
 
 // wakeFor wakes the placements on a member, when what a status shows of it has changed.
 func (r *Reporter) wakeFor(member string) error {
 	view, err := r.records.view(member)
-	r.mu.Lock()
-	before, known := r.views[member]
-	if r.views[member] = view; err != nil || view == (status.Member{}) {
-		delete(r.views, member) // whatever it is once it can be read, or is back, is news
-	}
-	r.mu.Unlock()
-	if err != nil || known && before.State == view.State {
+	if news := r.views.News(member, view.State, err == nil && view != (status.Member{})); err != nil || !news {
 		return err
 	}
-	for _, placement := range r.records.on(member) {
+	for _, placement := range r.records.bound.Of(member) {
 		r.wake(placement)
 	}
 	return nil

@@ -20,7 +20,7 @@ type records struct {
 	releases   *bus.Table[api.Release]
 	results    *bus.Values[api.PlacementResult]
 
-	bound, released bus.Inverse // of schedules and releases
+	bound, released *bus.Inverse
 }
 
 func newRecords(s *bus.Store) *records {
@@ -32,6 +32,8 @@ func newRecords(s *bus.Store) *records {
 		schedules:  bus.TableOf[api.Schedule](s.State, subjects.Schedules),
 		releases:   bus.TableOf[api.Release](s.State, subjects.Releases),
 		results:    bus.ValuesOf[api.PlacementResult](s.Results),
+		bound:      bus.Bound(s.State),
+		released:   bus.Released(s.State),
 	}
 }
 
@@ -52,7 +54,7 @@ func (r *records) gather(name string, now time.Time) (rollout.Input, uint64, err
 		}
 		in.Placement = *p
 	}
-	if in.Latest, err = r.latest(name, spec.UID); err != nil {
+	if in.Latest, err = bus.LatestSnapshot(r.snapshots, name, spec.UID); err != nil {
 		return in, 0, err
 	}
 	schedule, _, found, err := r.schedules.Find(name)
@@ -120,42 +122,6 @@ func (r *records) view(member string) (rollout.MemberView, error) {
 		v.WhenLeaving = mc.Spec.DeleteOptions.WhenLeaving
 	}
 	return v, nil
-}
-
-// latest is the newest snapshot of a placement, nil while it has none.
-func (r *records) latest(placement, uid string) (*api.Snapshot, error) {
-	all, err := r.snapshots.FindGroup(placement)
-	for i := len(all) - 1; i >= 0; i-- {
-		if all[i].Value.UID == uid {
-			return &all[i].Value, nil
-		}
-	}
-	return nil, err
-}
-
-// noteSchedule and noteRelease keep the members that a placement is bound and released to.
-func (r *records) noteSchedule(placement string) {
-	schedule, _, _, err := r.schedules.Find(placement)
-	if err != nil {
-		return // they stay as they were
-	}
-	members := make([]string, len(schedule.Bindings))
-	for i := range schedule.Bindings {
-		members[i] = schedule.Bindings[i].Member
-	}
-	r.bound.Set(placement, members)
-}
-
-func (r *records) noteRelease(placement string) {
-	release, _, _, err := r.releases.Find(placement)
-	if err != nil {
-		return
-	}
-	members := make([]string, len(release.Entries))
-	for i := range release.Entries {
-		members[i] = release.Entries[i].Member
-	}
-	r.released.Set(placement, members)
 }
 
 // on lists the placements that are bound or released to a member.

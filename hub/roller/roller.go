@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -41,14 +40,12 @@ type Roller struct {
 	options Options
 	records *records
 	queue   *loop.Queue
-
-	mu    sync.Mutex
-	views map[string]rollout.MemberView // as last decided upon, by member
+	views   bus.Views[rollout.MemberView] // as last decided upon
 }
 
 // New returns a roller on an open store; it writes nothing before Run.
 func New(store *bus.Store, o Options) *Roller {
-	r := &Roller{store: store, options: o, records: newRecords(store), views: map[string]rollout.MemberView{}}
+	r := &Roller{store: store, options: o, records: newRecords(store)}
 	r.queue = loop.New(loop.Options{Workers: workers, Failed: r.failed})
 	return r
 }
@@ -61,8 +58,6 @@ func (r *Roller) Run(ctx context.Context) error {
 	if err := r.store.Results.WaitSynced(ctx); err != nil {
 		return fmt.Errorf("starting to write releases: %w", err)
 	}
-	r.records.schedules.OnChange(r.records.noteSchedule)
-	r.records.releases.OnChange(r.records.noteRelease)
 	r.fillViews()
 	placement := func(name string) { r.queue.Add(placementKey + name) }
 	member := func(name string) { r.queue.Add(memberKey + name) }
@@ -100,29 +95,17 @@ func (r *Roller) work(ctx context.Context, key string) (time.Time, error) {
 
 // fillViews takes in every member as it is: all placements are looked at anyway, not once more for each.
 func (r *Roller) fillViews() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	for _, member := range r.records.members.All() {
-		if view, err := r.records.view(member.Name); err == nil {
-			r.views[member.Name] = view
-		}
+		view, err := r.records.view(member.Name)
+		r.views.News(member.Name, view, err == nil && !view.Gone)
 	}
 }
 
 // wakeFor wakes the placements on a member, when what a rollout sees of it has changed.
 func (r *Roller) wakeFor(member string) error {
 	view, err := r.records.view(member)
-	r.mu.Lock()
-	before, known := r.views[member]
-	if r.views[member] = view; err != nil || view.Gone {
-		delete(r.views, member) // whatever it is once it can be read, or is back, is news
-	}
-	r.mu.Unlock()
-	if err != nil {
+	if news := r.views.News(member, view, err == nil && !view.Gone); err != nil || !news {
 		return err
-	}
-	if known && before == view {
-		return nil
 	}
 	for _, placement := range r.records.on(member) {
 		r.queue.Add(placementKey + placement)
