@@ -55,7 +55,7 @@ func TestExplainRefusals(t *testing.T) {
 		"not quiet yet":   {fixture{nodes: []*api.NodeState{node(func(n *api.NodeState) { n.LastPodEvent = metav1.NewTime(testNow.Add(-time.Minute)) })}, pools: []*api.NodePool{pool(func(p *api.NodePool) { p.Spec.Disruption.ConsolidateAfter = "5m" })}}, CodeQuiet, "wait until 2026-11-20T12:04:00Z, if no pod comes, ends or leaves before\nset spec.disruption.consolidateAfter of NodePool a to 1m or less (it is 5m)"},
 		"budget":          {fixture{nodes: []*api.NodeState{node(nil)}, pools: []*api.NodePool{pool(func(p *api.NodePool) { p.Spec.Disruption.Budgets = []api.DisruptionBudget{{Nodes: "0"}} })}}, CodeBudget, "raise spec.disruption.budgets of NodePool a to 1 node for Underutilized (it is 0, and 0 are down)"},
 		"not cheaper":     {fixture{nodes: []*api.NodeState{aNode("n1", "f2", "z-a", "a", aPod("p", 1500))}, pools: []*api.NodePool{pool()}}, CodeNotCheaper, "a cheaper instance type that its NodePool allows"},
-		"stale":           {fixture{nodes: []*api.NodeState{node(nil)}, pools: []*api.NodePool{pool()}, change: func(s *State) { s.Stale = "no inventory" }}, CodeStale, "agent is connected"},
+		"stale":           {fixture{nodes: []*api.NodeState{node(nil)}, pools: []*api.NodePool{pool()}, change: func(s *State) { s.Stale = "no inventory" }}, CodeStale, "wait until decisions are made again: no inventory"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			e, ok := Explain(row.fix.state(), "n1")

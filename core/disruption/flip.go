@@ -11,7 +11,7 @@ import (
 // Bounds of a search for flips: how many decisions it may take, how many changes it puts together, and
 // how many commands may go before the node.
 const (
-	mostTrials  = 40
+	mostTrials  = 100
 	mostChanges = 4
 	mostBefore  = 4
 )
@@ -73,16 +73,17 @@ func (f *search) goes(changes []change) (goes, later bool) {
 // together puts changes one on another until the node goes, and leaves out those that are not needed.
 func (f *search) together(refusals []Refusal) string {
 	var changes []change
-	later := false
 	for range mostChanges {
-		s := f.state.changed(changes)
-		i := slices.IndexFunc(f.alternatives(s, refusals), func(c change) bool { return !hasText(changes, c.text) })
-		if i < 0 {
+		ahead := search{state: f.state.changed(changes), node: f.node, trials: f.trials}
+		more := ahead.alternatives(ahead.state, refusals)
+		f.trials = ahead.trials
+		more = slices.DeleteFunc(more, func(c change) bool { return hasText(changes, c.text) })
+		if len(more) == 0 {
 			return ""
 		}
-		changes = append(changes, f.alternatives(s, refusals)[i])
-		goes := false
-		if goes, later = f.goes(changes); goes {
+		at := max(0, slices.IndexFunc(more, func(c change) bool { return !c.waits }))
+		changes = append(changes, more[at])
+		if goes, later := f.goes(changes); goes {
 			return f.text(f.needed(changes), later)
 		}
 		d := Decide(f.state.changed(changes))

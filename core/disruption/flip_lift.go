@@ -15,7 +15,7 @@ func (f *search) lifting(s *State, r *Refusal) []change {
 	p := s.pool(n.pool)
 	switch r.Code {
 	case CodeNodeProtected:
-		return []change{{fmt.Sprintf("kubectl annotate node %s %s-", f.node, api.AnnotationDoNotDisrupt), func(s *State) {
+		return []change{{text: fmt.Sprintf("kubectl annotate node %s %s-", f.node, api.AnnotationDoNotDisrupt), apply: func(s *State) {
 			s.editNode(f.node, func(n *api.NodeState) { delete(n.Annotations, api.AnnotationDoNotDisrupt) })
 		}}}
 	case CodePodProtected:
@@ -27,9 +27,9 @@ func (f *search) lifting(s *State, r *Refusal) []change {
 	case CodeBackoff:
 		return []change{until(s.Backoffs[f.node], "")}
 	case CodeStale:
-		return []change{{"a fresh inventory of the member: see whether its agent is connected", func(s *State) { s.Stale = "" }}}
+		return []change{{text: "wait until decisions are made again: " + s.Stale, waits: true, apply: func(s *State) { s.Stale = "" }}}
 	case CodeSpotDisabled:
-		return []change{{"set disruption.spotToSpot to true in the configuration of the hub", func(s *State) { s.Rules.SpotToSpot = true }}}
+		return []change{{text: "set disruption.spotToSpot to true in the configuration of the hub", apply: func(s *State) { s.Rules.SpotToSpot = true }}}
 	}
 	if p == nil {
 		return nil
@@ -41,13 +41,13 @@ func (f *search) lifting(s *State, r *Refusal) []change {
 func (f *search) liftingInPool(s *State, r *Refusal, p *Pool) []change {
 	edit := func(field, value, now string, set func(*Pool)) []change {
 		text := fmt.Sprintf("set %s of NodePool %s to %s (it is %s)", field, p.name, value, now)
-		return []change{{text, func(s *State) { s.editPool(p.name, set) }}}
+		return []change{{text: text, apply: func(s *State) { s.editPool(p.name, set) }}}
 	}
 	consolidate := func(p *Pool) { p.policy = api.WhenEmptyOrUnderutilized }
 	switch r.Code {
 	case CodePoolProtected:
 		text := fmt.Sprintf("remove %s from spec.template.metadata.annotations of NodePool %s", api.AnnotationDoNotDisrupt, p.name)
-		return []change{{text, func(s *State) { s.editPool(p.name, func(p *Pool) { p.protected = false }) }}}
+		return []change{{text: text, apply: func(s *State) { s.editPool(p.name, func(p *Pool) { p.protected = false }) }}}
 	case CodeDisabled:
 		return edit("spec.disruption.consolidateAfter", api.DefaultConsolidateAfter, api.Never, func(p *Pool) { p.disabled, p.after = false, 0 })
 	case CodeNotEmpty, CodeScore:
@@ -57,7 +57,7 @@ func (f *search) liftingInPool(s *State, r *Refusal, p *Pool) []change {
 		return edit("spec.disruption.consolidationPolicy", api.WhenEmptyOrUnderutilized, p.policy, consolidate)
 	case CodeMinValues:
 		text := "leave minValues out of the requirements of NodePool " + p.name
-		return []change{{text, func(s *State) { s.editPool(p.name, func(p *Pool) { p.minValues = nil }) }}}
+		return []change{{text: text, apply: func(s *State) { s.editPool(p.name, func(p *Pool) { p.minValues = nil }) }}}
 	case CodeQuiet:
 		quiet := quietSince(s.Cluster.nodes[f.node].state)
 		short := max(0, s.Now.Sub(quiet)).Truncate(time.Second)
@@ -79,7 +79,7 @@ func (s *State) pool(name string) *Pool {
 
 // until is to wait.
 func until(at time.Time, provided string) change {
-	return change{"wait until " + at.UTC().Format(time.RFC3339) + provided, func(s *State) {
+	return change{text: "wait until " + at.UTC().Format(time.RFC3339) + provided, waits: true, apply: func(s *State) {
 		if at.After(s.Now) {
 			s.Now = at
 		}
@@ -89,7 +89,7 @@ func until(at time.Time, provided string) change {
 // unprotect takes the annotation off the pod that a refusal is about, or waits for its end.
 func (f *search) unprotect(s *State, r *Refusal) []change {
 	space, name, _ := strings.Cut(r.About, "/")
-	out := []change{{fmt.Sprintf("kubectl annotate pod -n %s %s %s-", space, name, api.AnnotationDoNotDisrupt), func(s *State) {
+	out := []change{{text: fmt.Sprintf("kubectl annotate pod -n %s %s %s-", space, name, api.AnnotationDoNotDisrupt), apply: func(s *State) {
 		s.editNode(f.node, func(n *api.NodeState) {
 			for i := range n.Pods {
 				if p := &n.Pods[i]; p.Namespace == space && p.Name == name {
@@ -130,7 +130,7 @@ func (f *search) allowEvictions(s *State, r *Refusal) []change {
 		}
 		if len(names) > 1 {
 			text := fmt.Sprintf("let only %s of the PodDisruptionBudgets %s cover pod %s", names[0], strings.Join(names, ", "), r.About)
-			return []change{{text, func(s *State) {
+			return []change{{text: text, apply: func(s *State) {
 				s.Cluster.budgets = slices.DeleteFunc(s.Cluster.budgets, func(b podBudget) bool { return slices.Contains(names[1:], b.name) })
 			}}}
 		}
@@ -147,7 +147,27 @@ func (f *search) allowEvictions(s *State, r *Refusal) []change {
 		return nil
 	}
 	text := fmt.Sprintf("let PodDisruptionBudget %s allow %s (it allows %d), by more healthy pods or a higher maxUnavailable", r.About, counted(here, "eviction"), allowed)
-	return []change{{text, func(s *State) { s.editBudget(r.About, func(b *podBudget) { b.allowed, b.full = here, false }) }}}
+	return []change{{text: text, apply: func(s *State) { s.editBudget(r.About, func(b *podBudget) { b.allowed, b.full = here, false }) }}}
+}
+
+// settled is to wait until the nodes that are down for now are gone, or back.
+func settled(down int) change {
+	text := fmt.Sprintf("wait until the %d nodes that are down are gone or back", down)
+	if down == 1 {
+		text = "wait until the node that is down is gone or back"
+	}
+	return change{text: text, apply: func(s *State) {
+		for _, name := range s.Cluster.Names() {
+			n := s.Cluster.nodes[name].state
+			switch {
+			case n.Deleting, s.Busy[name]:
+				s.Cluster.Remove(name)
+				delete(s.Busy, name)
+			case !n.Ready:
+				s.editNode(name, func(n *api.NodeState) { n.Ready = true })
+			}
+		}
+	}}
 }
 
 // raise finds the least limit of a pool, and the least of what is left of the fleet-wide budget that it
@@ -155,22 +175,26 @@ func (f *search) allowEvictions(s *State, r *Refusal) []change {
 func (f *search) raise(s *State, p *Pool, reason string) []change {
 	counts := NewIndex(s).countPools()
 	total, down := counts.total[p.name], counts.disrupting[p.name]
+	now := p.budgets.Limit(s.Now, total, reason, s.Rules)
 	var out []change
-	if next := p.budgets.NextChange(s.Now); !next.IsZero() {
+	if down > 0 {
+		out = append(out, settled(down))
+	}
+	if next := p.budgets.NextChange(s.Now); !next.IsZero() && p.budgets.Limit(next, total, reason, s.Rules) > now {
 		out = append(out, until(next, ", when the budgets change"))
 	}
 	if left, bound := s.FleetAllowed[p.fleet]; bound && p.fleet != "" {
 		out = append(out, f.least(left+1, total, func(n int) change {
-			return change{fmt.Sprintf("raise %s=… by %d in the annotation %s of its NodePools", p.fleet, n-left, api.AnnotationFleetBudget), func(s *State) { s.FleetAllowed[p.fleet] = n }}
+			text := fmt.Sprintf("raise %s=… by %d in the annotation %s of its NodePools", p.fleet, n-left, api.AnnotationFleetBudget)
+			return change{text: text, apply: func(s *State) { s.FleetAllowed[p.fleet] = n }}
 		})...)
 	}
-	now := p.budgets.Limit(s.Now, total, reason, s.Rules)
 	if Allowed(now, down) >= total || p.budgets.Err() != nil {
 		return out
 	}
 	return append(out, f.least(max(now, down)+1, total, func(n int) change {
 		text := fmt.Sprintf("raise spec.disruption.budgets of NodePool %s to %s for %s (it is %s, and %d are down)", p.name, counted(n, "node"), reason, limitText(now), down)
-		return change{text, func(s *State) {
+		return change{text: text, apply: func(s *State) {
 			s.editPool(p.name, func(p *Pool) { p.budgets = ParseBudgets([]api.DisruptionBudget{{Nodes: fmt.Sprint(n)}}, nil) })
 		}}
 	})...)

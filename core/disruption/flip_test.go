@@ -74,7 +74,10 @@ func TestFlipsDoneByHand(t *testing.T) {
 				down.Ready, down.Annotations = false, protect
 				f.nodes = append(f.nodes, down)
 			}),
-			[]string{"raise spec.disruption.budgets of NodePool a to 2 nodes for Underutilized (it is 1, and 1 are down)"},
+			[]string{
+				"wait until the node that is down is gone or back",
+				"raise spec.disruption.budgets of NodePool a to 2 nodes for Underutilized (it is 1, and 1 are down)",
+			},
 			func(f *fixture) { spec(f).Budgets = []api.DisruptionBudget{{Nodes: "2"}} },
 		},
 		"a fleet-wide budget that is spent": {

@@ -12,7 +12,8 @@ import (
 )
 
 // MemberNodes shows the nodes of a member to people, sorted by name: what is known of each, the
-// disruption that holds it, and its verdict in a decision that may be older than the state.
+// disruption that holds it, and its verdict in a decision that may be older than the state. Pods are
+// left out.
 func MemberNodes(s *State, member string, d *Decision, disruptions []api.Disruption) []api.MemberNode {
 	pools := map[string]*Pool{}
 	for _, p := range s.Pools {

@@ -11,6 +11,8 @@ import (
 type change struct {
 	text  string
 	apply func(*State)
+	// waits says that it is to let time pass.
+	waits bool
 }
 
 // changed is a state of its own with changes applied; s stays as it is.
