@@ -27,8 +27,9 @@ const (
 // NodesRequest lists nodes sorted by member and name, in pages.
 type NodesRequest struct {
 	Member        string `json:"member,omitempty"` // empty: all members
-	Node          string `json:"node,omitempty"`   // one node of Member
+	Node          string `json:"node,omitempty"`   // nodes of this name alone
 	LabelSelector string `json:"labelSelector,omitempty"`
+	WithPods      bool   `json:"withPods,omitempty"` // answer the pods on nodes too
 	Limit         int    `json:"limit,omitempty"` // 0: as many as fit in one reply
 	Continue      string `json:"continue,omitempty"`
 }
@@ -84,6 +85,8 @@ type MemberNodeStatus struct {
 	Allocatable Amounts `json:"allocatable,omitempty"`
 	// Requested is what the pods on the node ask for.
 	Requested Amounts `json:"requested,omitempty"`
+	// PodStates are those pods, of NodesRequest.WithPods.
+	PodStates []PodState `json:"podStates,omitempty"`
 	// Verdict is the newest; nil while none was made.
 	Verdict *NodeVerdict `json:"verdict,omitempty"`
 }

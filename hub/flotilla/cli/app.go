@@ -18,9 +18,12 @@ type app struct {
 	Environment
 	connection Connection
 	namespace  string
+	member     string // that nodes are of, "" for all
 	hub        Hub
 	// started is set once a command runs: an error before that is one of usage.
 	started bool
+	// noted are the notes that were printed and are not to be repeated.
+	noted map[string]bool
 	// machine is set when standard output is for machines; people read standard error then.
 	machine bool
 }

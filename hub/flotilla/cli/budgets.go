@@ -3,11 +3,14 @@ package cli
 import (
 	"context"
 	"fmt"
+	"path/filepath"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"flotilla/core/api"
 	"flotilla/core/disruption"
@@ -19,63 +22,49 @@ type budgetsOptions struct {
 	format string
 }
 
-// calendarAhead is how far the calendar of budgets looks.
-const calendarAhead = 7 * 24 * time.Hour
-
-// budgetsReport is what budgets -o json prints.
-type budgetsReport struct {
-	At    time.Time    `json:"at"`
-	Pools []poolBudget `json:"pools"`
-	Notes []string     `json:"notes,omitempty"`
-}
-
-// poolBudget is what the budgets of one pool say. Numbers of nodes are disruption.Unbounded for no limit.
-type poolBudget struct {
-	Name string `json:"name"`
-	// Nodes are those that count, Disrupting those of them that are deleting or not ready.
-	Nodes      int `json:"nodes"`
-	Disrupting int `json:"disrupting"`
-	// Limits are by reason; Allowed is what is left of them.
-	Limits  map[string]int `json:"limits"`
-	Allowed map[string]int `json:"allowed"`
-	// Calendar has the limits of the next week.
-	Calendar []disruption.Span `json:"calendar"`
-}
-
 func (a *app) budgetsCommand() *cobra.Command {
 	o := &budgetsOptions{}
 	cmd := &cobra.Command{
-		Use:   "budgets -f FILE…",
+		Use:   "budgets [NODEPOOL] [-m MEMBER] | budgets -f FILE… [NODEPOOL]",
 		Short: "Show how many nodes of each pool may be disrupted, now and in the next week",
-		Long: `Show how many nodes of each NodePool may be disrupted for each reason: the limit of the budgets that are active, the nodes that are
-down already, and what is left; then the calendar of the limits in the next week, in UTC.
+		Long: `Show how many nodes of each NodePool may be disrupted for each reason on each member: the limit of the budgets that are active,
+the nodes that are down already, and what is left; the budgets that pools share over members; then the calendar of the limits in
+the next week, in UTC.
 
-It answers from files alone; the hub is not asked in this version. The files hold NodePools, and the Nodes of one member for percentages to be of.`,
-		Example: `  flotilla budgets -f pool.yaml -f nodes.yaml
+It asks the hub. Where files are named it answers from them alone: they hold NodePools, and the Nodes of one member for percentages
+to be of.`,
+		Example: `  flotilla budgets
+  flotilla budgets general -m berlin --at 2026-03-02T09:00:00Z
+  flotilla budgets -f pool.yaml -f nodes.yaml
   kubectl get nodes -o yaml | flotilla budgets -f pool.yaml -f - --at 2026-03-02T09:00:00Z`,
-		Args: noArgs,
-		RunE: a.run(func(context.Context, []string) error { return a.budgets(o) }),
+		RunE: a.run(func(ctx context.Context, args []string) error { return a.budgets(ctx, o, args) }),
 	}
 	o.addFlags(cmd.Flags())
+	a.memberFlag(cmd.Flags())
 	cmd.Flags().StringVar(&o.at, "at", "", "time to look at, RFC 3339 (default: now)")
 	cmd.Flags().StringVarP(&o.format, "output", "o", "", "json: the stable form of docs/json.md")
+	cmd.ValidArgsFunction = a.completeNames(api.KindNodePool)
 	return cmd
 }
 
-func (a *app) budgets(o *budgetsOptions) error {
-	f, at, err := a.openNodeFiles(&o.source, "--at", o.at, o.format)
+func (a *app) budgets(ctx context.Context, o *budgetsOptions, args []string) error {
+	pool, err := poolName(args)
 	if err != nil {
 		return err
 	}
-	s, err := f.state(at)
+	at, err := a.momentOf("--at", o.at, o.format)
 	if err != nil {
 		return err
 	}
-	if len(f.Nodes) == 0 {
-		f.notes = append(f.notes, "the files hold no Node: percentages are of 0 nodes")
+	var r disruption.BudgetReport
+	if o.empty() {
+		r, err = a.budgetsLive(ctx, o, pool, at)
+	} else {
+		r, err = a.budgetsOffline(o, pool, at)
 	}
-	r := reportBudgets(s)
-	r.Notes = f.notes
+	if err != nil {
+		return err
+	}
 	for _, text := range r.Notes {
 		a.note("%s", text)
 	}
@@ -85,45 +74,172 @@ func (a *app) budgets(o *budgetsOptions) error {
 	return a.printBudgets(&r)
 }
 
-func reportBudgets(s *disruption.State) budgetsReport {
-	r := budgetsReport{At: s.Now}
-	remaining := disruption.Remaining(s)
-	for _, p := range s.Pools {
-		count := disruption.CountPool(s, p.Name())
-		b := poolBudget{
-			Name: p.Name(), Nodes: count.Total, Disrupting: count.Disrupting, Limits: map[string]int{}, Allowed: map[string]int{},
-			Calendar: p.Budgets().Calendar(s.Now, s.Now.Add(calendarAhead), count.Total),
+// poolName reads at most one "NAME" or "nodepool/NAME".
+func poolName(args []string) (string, error) {
+	switch len(args) {
+	case 0:
+		return "", nil
+	case 1:
+		if namesFile(args[0]) {
+			return "", usagef("found %q, expected the name of a NodePool; files are named with -f", args[0])
 		}
-		for _, reason := range api.DisruptionReasons {
-			b.Limits[reason] = p.Budgets().Limit(s.Now, count.Total, reason, s.Rules)
-			b.Allowed[reason] = remaining[reason][p.Name()]
-		}
-		r.Pools = append(r.Pools, b)
+		return nameOfKind(args[0], api.KindNodePool, "a NodePool")
 	}
-	return r
+	return "", usagef("found %d arguments, expected the name of one NodePool; files are named with -f", len(args))
 }
 
-func (a *app) printBudgets(r *budgetsReport) error {
+// namesFile tells an argument that was meant to stand behind -f.
+func namesFile(arg string) bool {
+	return slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(arg)) || arg == "-"
+}
+
+func (a *app) budgetsLive(ctx context.Context, o *budgetsOptions, pool string, at time.Time) (disruption.BudgetReport, error) {
+	request := api.BudgetsRequest{Pool: pool, Member: a.member}
+	if o.at != "" {
+		request.At = &metav1.Time{Time: at}
+	}
+	var r disruption.BudgetReport
+	err := a.call(ctx, api.VerbBudgets, request, &r)
+	if isNotFound(err) && pool != "" {
+		if names := a.namesOf(ctx, api.KindNodePool); !slices.Contains(names, pool) {
+			return r, &api.Failure{Code: api.CodeNotFound, Message: fmt.Sprintf("there is no NodePool %q%s", pool, meant(nearest(pool, names))), Next: "flotilla get nodepools"}
+		}
+	}
+	return r, a.withNearMember(ctx, err)
+}
+
+func (a *app) budgetsOffline(o *budgetsOptions, pool string, at time.Time) (disruption.BudgetReport, error) {
+	r := disruption.BudgetReport{At: at}
+	if a.member != "" {
+		return r, usagef("-m asks the hub, -f answers from files: one or the other")
+	}
+	f, err := a.readNodeFiles(&o.source)
+	if err != nil {
+		return r, err
+	}
+	s, err := f.state(at)
+	if err != nil {
+		return r, err
+	}
+	if len(f.Nodes) == 0 {
+		f.notes = append(f.notes, "the files hold no Node: percentages are of 0 nodes")
+	}
+	r.Pools, r.Notes = disruption.ReportBudgets(s, ""), f.notes
+	if pool == "" {
+		return r, nil
+	}
+	names := poolNames(r.Pools)
+	r.Pools = slices.DeleteFunc(r.Pools, func(p disruption.PoolBudget) bool { return p.Name != pool })
+	if len(r.Pools) == 0 {
+		return r, refusedf("the files hold no NodePool %q%s", pool, meant(nearest(pool, names)))
+	}
+	return r, nil
+}
+
+func poolNames(pools []disruption.PoolBudget) []string {
+	var names []string
+	for i := range pools {
+		if !slices.Contains(names, pools[i].Name) {
+			names = append(names, pools[i].Name)
+		}
+	}
+	return names
+}
+
+func (a *app) printBudgets(r *disruption.BudgetReport) error {
 	a.printf("at %s\n", r.At.Format(time.RFC3339))
+	if len(r.Pools) == 0 {
+		a.printf("no NodePool is on any member\n")
+		a.next("flotilla get nodepools")
+		return nil
+	}
+	live := slices.ContainsFunc(r.Pools, func(p disruption.PoolBudget) bool { return p.Member != "" })
 	w := tabwriter.NewWriter(a.Out, 0, 8, 3, ' ', 0)
-	say(w, "POOL\tREASON\tNODES\tLIMIT\tDOWN\tALLOWED\n")
+	if live {
+		say(w, "POOL\tMEMBER\tREASON\tNODES\tLIMIT\tDOWN\tALLOWED\n")
+	} else {
+		say(w, "POOL\tREASON\tNODES\tLIMIT\tDOWN\tALLOWED\n")
+	}
 	for i := range r.Pools {
 		p := &r.Pools[i]
+		head := p.Name
+		if live {
+			head += "\t" + orDash(p.Member)
+		}
 		for _, reason := range api.DisruptionReasons {
-			say(w, "%s\t%s\t%d\t%s\t%d\t%s\n", p.Name, reason, p.Nodes, nodesText(p.Limits[reason]), p.Disrupting, nodesText(p.Allowed[reason]))
+			say(w, "%s\t%s\t%d\t%s\t%d\t%s\n", head, reason, p.Nodes, nodesText(p.Limits[reason]), p.Disrupting, nodesText(p.Allowed[reason]))
 		}
 	}
 	if err := w.Flush(); err != nil {
 		return fmt.Errorf("printing: %w", err)
 	}
-	for i := range r.Pools {
-		p := &r.Pools[i]
-		a.printf("\nlimits of %s, UTC:\n", p.Name)
-		for _, span := range p.Calendar {
-			a.printf("  %s\n", strings.TrimSpace(span.String()))
+	if err := a.printFleetBudgets(r.FleetBudgets); err != nil {
+		return err
+	}
+	a.printInvalid(r.Pools)
+	a.printCalendars(r.Pools)
+	return nil
+}
+
+func (a *app) printFleetBudgets(budgets []disruption.FleetBudget) error {
+	if len(budgets) == 0 {
+		return nil
+	}
+	a.printf("\n")
+	w := tabwriter.NewWriter(a.Out, 0, 8, 3, ' ', 0)
+	say(w, "FLEET BUDGET\tLIMIT\tNODES\tDOWN\tALLOWED\tPOOLS\n")
+	for i := range budgets {
+		b := &budgets[i]
+		say(w, "%s\t%s\t%d\t%d\t%d\t%s\n", b.Name, b.Limit, b.Nodes, b.Disrupting, b.Allowed, strings.Join(b.Pools, ","))
+	}
+	if err := w.Flush(); err != nil {
+		return fmt.Errorf("printing: %w", err)
+	}
+	for i := range budgets {
+		if budgets[i].Conflict != "" {
+			a.note("fleet-wide budget %s: %s", budgets[i].Name, budgets[i].Conflict)
 		}
 	}
 	return nil
+}
+
+// printInvalid says once of each pool why its budgets allow nothing.
+func (a *app) printInvalid(pools []disruption.PoolBudget) {
+	for i := range pools {
+		if p := &pools[i]; p.Invalid != "" && (i == 0 || pools[i-1].Name != p.Name) {
+			a.printf("\nthe budgets of %s cannot be evaluated, so that nothing is allowed: %s\n", p.Name, p.Invalid)
+		}
+	}
+}
+
+// printCalendars prints each calendar once, with the members that have it.
+func (a *app) printCalendars(pools []disruption.PoolBudget) {
+	type calendar struct {
+		pool, text string
+		members    []string
+	}
+	var all []calendar
+	for i := range pools {
+		p := &pools[i]
+		var text strings.Builder
+		for _, span := range p.Calendar {
+			fmt.Fprintf(&text, "  %s\n", strings.TrimSpace(span.String()))
+		}
+		j := slices.IndexFunc(all, func(c calendar) bool { return c.pool == p.Name && c.text == text.String() })
+		if j < 0 {
+			all, j = append(all, calendar{pool: p.Name, text: text.String()}), len(all)
+		}
+		if p.Member != "" {
+			all[j].members = append(all[j].members, p.Member)
+		}
+	}
+	for _, c := range all {
+		where := ""
+		if len(c.members) > 0 {
+			where = " on " + strings.Join(c.members, ", ")
+		}
+		a.printf("\nlimits of %s%s, UTC:\n%s", c.pool, where, c.text)
+	}
 }
 
 func nodesText(n int) string {

@@ -30,7 +30,18 @@ func columnsOf(kind string) []column {
 	if columns, ok := upgradeColumns[kind]; ok {
 		return columns
 	}
+	if columns, ok := nodeKindColumns[kind]; ok {
+		return columns
+	}
 	return contentColumns
+}
+
+// columns are those of a kind, and the member of nodes unless one was named.
+func (a *app) columns(kind string) []column {
+	if kind == api.KindMemberNode && a.member == "" {
+		return append([]column{memberColumn}, columnsOf(kind)...)
+	}
+	return columnsOf(kind)
 }
 
 var memberColumns = []column{

@@ -16,7 +16,7 @@ var targeted = []string{"get", "describe", "delete", "wait", "edit", "scale", "l
 // completeTarget completes TYPE, then the names of its objects on the hub, in both of kubectl's forms.
 func (a *app) completeTarget(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
 	if len(args) == 0 && !strings.Contains(word, "/") {
-		plurals := []string{"members", "placements", "runs", "strategies", "profiles", "catalogs", "maintenance"}
+		plurals := []string{"members", "placements", "runs", "strategies", "profiles", "catalogs", "maintenance", "pools"}
 		for i := range kinds {
 			plurals = append(plurals, kinds[i].plural)
 		}
@@ -58,6 +58,11 @@ func (a *app) completeNames(kind string) completion {
 		}
 		return beginning(a.namesOf(cmd.Context(), kind), word), cobra.ShellCompDirectiveNoFileComp
 	}
+}
+
+// completeNodes completes the nodes of the member of -m, or of all.
+func (a *app) completeNodes(cmd *cobra.Command, _ []string, word string) ([]string, cobra.ShellCompDirective) {
+	return beginning(a.namesOf(cmd.Context(), api.KindMemberNode), word), cobra.ShellCompDirectiveNoFileComp
 }
 
 type completion = func(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective)

@@ -30,14 +30,20 @@ func (a *app) deleteCommand() *cobra.Command {
 		Use:   "delete TYPE NAME… | TYPE/NAME… | -f FILE…",
 		Short: "Delete objects; ends in bounded time and lists what no member confirmed",
 		Long: `Delete objects. A placement is withdrawn from its members first; members that are away cannot
-confirm that: they are listed, and withdraw when they come back.`,
+confirm that: they are listed, and withdraw when they come back.
+
+A node is drained and deleted on its member, whatever budgets say and without a replacement first; PodDisruptionBudgets and
+do-not-disrupt pods hold the drain until its terminationGracePeriod. With a NodePool go all its nodes, in the same way: it is gone
+when the last of them is, however long that takes.`,
 		Example: `  flotilla delete placement web
   flotilla delete -f web.yaml --wait=false
-  flotilla delete deployments -n shop -l app=web`,
+  flotilla delete deployments -n shop -l app=web
+  flotilla delete node node-7 -m berlin`,
 		RunE: a.run(func(ctx context.Context, args []string) error { return a.delete(ctx, o, args) }),
 	}
 	o.addFlags(cmd.Flags())
 	a.namespaceFlag(cmd.Flags())
+	a.memberFlag(cmd.Flags())
 	cmd.Flags().StringVarP(&o.labels, "selector", "l", "", "objects of the type whose labels match")
 	cmd.Flags().BoolVar(&o.all, "all", false, "every object of the type")
 	cmd.Flags().BoolVar(&o.wait, "wait", true, "wait until the objects are gone")
@@ -61,10 +67,19 @@ func (a *app) delete(ctx context.Context, o *deleteOptions, args []string) error
 	if err != nil {
 		return err
 	}
-	asked, failed, err := a.askDeletion(ctx, o, refs, dry)
+	nodes, objects, err := partNodes(refs)
 	if err != nil {
 		return err
 	}
+	asked, failed, err := a.askDeletion(ctx, o, objects, dry)
+	if err != nil {
+		return err
+	}
+	going, kept, err := a.askNodeDeletion(ctx, o, nodes, dry)
+	if err != nil {
+		return err
+	}
+	asked, failed = append(asked, going...), append(failed, kept...)
 	if dry || len(asked) == 0 {
 		return notDeleted(failed)
 	}
@@ -128,7 +143,7 @@ func (a *app) deletionTargets(ctx context.Context, o *deleteOptions, args []stri
 		slices.Reverse(refs)
 		return refs, nil
 	}
-	t, err := parseTarget(args, a.namespace)
+	t, err := a.parseTarget(args)
 	if err != nil {
 		return nil, err
 	}
@@ -244,7 +259,7 @@ func (a *app) waitGone(ctx context.Context, goals []goal, timeout time.Duration)
 				return err
 			}
 			if !pause(ctx, pollInterval) {
-				return notGone(g.ref, last, timeout)
+				return a.notGone(ctx, g.ref, last, timeout)
 			}
 		}
 	}
@@ -267,12 +282,15 @@ func (a *app) goalsNow(ctx context.Context, refs []ref) ([]goal, error) {
 	return goals, nil
 }
 
-func notGone(r ref, last *unstructured.Unstructured, timeout time.Duration) error {
+func (a *app) notGone(ctx context.Context, r ref, last *unstructured.Unstructured, timeout time.Duration) error {
 	message := fmt.Sprintf("%s is not gone after %s", r, timeout)
 	if last != nil {
 		unconfirmed, _, _ := unstructured.NestedStringSlice(last.Object, "status", "unconfirmed")
 		if len(unconfirmed) > 0 {
 			message += "; not confirmed by: " + strings.Join(unconfirmed, ", ")
+		}
+		if r.kind == api.KindMemberNode {
+			message += a.whyNotGone(context.WithoutCancel(ctx), r, last)
 		}
 	}
 	return &Failure{Code: ExitTimedOut, Message: message, Next: "flotilla wait --for=delete " + r.String()}

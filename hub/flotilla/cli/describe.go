@@ -18,17 +18,20 @@ func (a *app) describeCommand() *cobra.Command {
 		Use:   "describe TYPE NAME… | TYPE/NAME… | TYPE",
 		Short: "Show an object in full, status and events included, for people",
 		Example: `  flotilla describe placement web
-  flotilla describe members -l region=eu`,
+  flotilla describe members -l region=eu
+  flotilla describe node/node-7 -m berlin`,
 		RunE: a.run(func(ctx context.Context, args []string) error { return a.describe(ctx, s, args) }),
 	}
 	a.namespaceFlag(cmd.Flags())
+	a.memberFlag(cmd.Flags())
 	cmd.Flags().StringVarP(&s.labels, "selector", "l", "", "only objects whose labels match")
 	cmd.Flags().BoolVarP(&s.allNamespaces, "all-namespaces", "A", false, "objects of every namespace")
 	return cmd
 }
 
 func (a *app) describe(ctx context.Context, s *selection, args []string) error {
-	t, err := parseTarget(args, a.namespace)
+	s.pods = true
+	t, err := a.parseTarget(args)
 	if err != nil {
 		return err
 	}
@@ -44,7 +47,9 @@ func (a *app) describe(ctx context.Context, s *selection, args []string) error {
 		if i > 0 {
 			a.printf("\n\n")
 		}
-		a.printf("%s", describeObject(obj))
+		if err := a.describeOne(ctx, obj); err != nil {
+			return err
+		}
 		if err := a.describeEvents(ctx, obj); err != nil {
 			return err
 		}
@@ -53,6 +58,14 @@ func (a *app) describe(ctx context.Context, s *selection, args []string) error {
 		a.nextAfterDescribe(objects[0])
 	}
 	return joinErrors(ExitDifferent, missing)
+}
+
+func (a *app) describeOne(ctx context.Context, obj *unstructured.Unstructured) error {
+	if obj.GetKind() == api.KindMemberNode {
+		return a.describeNode(ctx, obj)
+	}
+	a.printf("%s", describeObject(obj))
+	return nil
 }
 
 func (a *app) describeEvents(ctx context.Context, obj *unstructured.Unstructured) error {
@@ -83,6 +96,12 @@ func (a *app) nextAfterDescribe(obj *unstructured.Unstructured) {
 		a.next("flotilla run generate %s", obj.GetName())
 	case api.KindMemberMaintenance:
 		a.next("flotilla windows %s", obj.GetName())
+	case api.KindMemberNode:
+		a.next("flotilla plan nodes -m %s", memberOf(obj))
+	case api.KindNodeDisruption:
+		a.next("flotilla get disruptions -m %s", memberOf(obj))
+	case api.KindNodePool:
+		a.next("flotilla budgets %s", obj.GetName())
 	case api.KindGate:
 		run, _, _ := unstructured.NestedString(obj.Object, "spec", "target", "id")
 		a.next("flotilla run approve %s --gate %s", run, obj.GetName())
@@ -98,6 +117,16 @@ func eventObject(obj *unstructured.Unstructured) string {
 		return "placement/" + obj.GetNamespace() + "/" + obj.GetName()
 	case api.KindMemberCluster:
 		return "member/" + obj.GetName()
+	case api.KindMemberNode:
+		return "node/" + memberOf(obj) + "/" + obj.GetName()
+	case api.KindNodeDisruption:
+		if nodes, _, _ := unstructured.NestedStringSlice(obj.Object, "status", "nodes"); len(nodes) > 0 {
+			return "node/" + memberOf(obj) + "/" + nodes[0]
+		}
+	case api.KindNodePool:
+		return "nodepool/" + obj.GetName()
+	case api.KindInstanceCatalog:
+		return "instances/" + obj.GetName()
 	}
 	if obj.GetAPIVersion() == api.VersionFlotilla {
 		return shortWord(obj.GetKind()) + "/" + obj.GetName()

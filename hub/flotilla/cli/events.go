@@ -32,7 +32,7 @@ func (a *app) eventsCommand() *cobra.Command {
 		RunE: a.run(func(ctx context.Context, args []string) error { return a.events(ctx, o, args) }),
 	}
 	a.namespaceFlag(cmd.Flags())
-	cmd.Flags().StringVar(&o.member, "member", "", "only events that concern this member")
+	cmd.Flags().StringVarP(&o.member, "member", "m", "", "only events that concern this member; with a node, the member it is of")
 	cmd.Flags().IntVar(&o.limit, "limit", 200, "the newest so many")
 	cmd.Flags().BoolVarP(&o.watch, "watch", "w", false, "go on showing events as they happen")
 	cmd.Flags().StringVarP(&o.format, "output", "o", "", "json: one event a line")
@@ -54,6 +54,12 @@ func (a *app) events(ctx context.Context, o *eventsOptions, args []string) error
 			return err
 		}
 		obj := &unstructured.Unstructured{Object: map[string]any{}}
+		if onMembers(r.kind) {
+			a.member = o.member
+			if obj, err = a.eventsOf(ctx, r); err != nil {
+				return err
+			}
+		}
 		obj.SetAPIVersion(r.apiVersion)
 		obj.SetKind(r.kind)
 		obj.SetNamespace(r.namespace)
@@ -83,6 +89,16 @@ func (a *app) events(ctx context.Context, o *eventsOptions, args []string) error
 	}
 }
 
+// eventsOf is the node or disruption that events are asked of. A node may be gone: its events are not.
+func (a *app) eventsOf(ctx context.Context, r ref) (*unstructured.Unstructured, error) {
+	obj, err := a.fetch(ctx, r)
+	if isNotFound(err) && r.kind == api.KindMemberNode && a.member != "" {
+		gone := map[string]any{"spec": map[string]any{"member": a.member}}
+		return &unstructured.Unstructured{Object: gone}, nil
+	}
+	return obj, err
+}
+
 // noEvents tells an object to which nothing happened from one that is not there.
 func (a *app) noEvents(ctx context.Context, o *eventsOptions, args []string) error {
 	if len(args) > 0 && o.member == "" {
@@ -106,6 +122,8 @@ func typed(object string) string {
 		return shortWord(parts[1]) + "/" + parts[3] + " -n " + parts[2]
 	case parts[0] == "object" && len(parts) == 3:
 		return shortWord(parts[1]) + "/" + parts[2]
+	case parts[0] == "node" && len(parts) == 3:
+		return "node/" + parts[2] + " -m " + parts[1]
 	case parts[0] == "placement" && len(parts) == 3:
 		return "rp/" + parts[2] + " -n " + parts[1]
 	}

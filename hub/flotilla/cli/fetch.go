@@ -15,6 +15,9 @@ import (
 
 // fetch is one object as the hub shows it.
 func (a *app) fetch(ctx context.Context, r ref) (*unstructured.Unstructured, error) {
+	if onMembers(r.kind) {
+		return a.fetchOne(ctx, r, selection{})
+	}
 	var raw json.RawMessage
 	request := api.GetRequest{APIVersion: r.apiVersion, Kind: r.kind, Namespace: r.namespace, Name: r.name}
 	if err := a.call(ctx, api.VerbGet, request, &raw); err != nil {
@@ -28,12 +31,16 @@ type selection struct {
 	labels        string
 	allNamespaces bool
 	brief         bool // without the entries of members
+	pods          bool // with the pods on nodes
 }
 
 // fetchAll lists every object of a kind, page by page.
 func (a *app) fetchAll(ctx context.Context, k resourceKind, s selection) ([]*unstructured.Unstructured, error) {
 	if _, err := labels.Parse(s.labels); err != nil {
 		return nil, usagef("-l: found %q, expected a label selector, like app=web,tier!=db: %v", s.labels, err)
+	}
+	if onMembers(k.kind) {
+		return a.fetchOnMembers(ctx, k.kind, "", s)
 	}
 	request := api.ListRequest{APIVersion: k.apiVersion, Kind: k.kind, LabelSelector: s.labels, Brief: s.brief}
 	if k.namespaced && !s.allNamespaces {
@@ -70,7 +77,7 @@ func (a *app) fetchTarget(ctx context.Context, t target, s selection) ([]*unstru
 	var objects []*unstructured.Unstructured
 	var missing []error
 	for _, r := range t.refs {
-		obj, err := a.fetch(ctx, r)
+		found, err := a.fetchRef(ctx, r, s)
 		if isNotFound(err) {
 			missing = append(missing, err)
 			continue
@@ -78,7 +85,7 @@ func (a *app) fetchTarget(ctx context.Context, t target, s selection) ([]*unstru
 		if err != nil {
 			return nil, nil, err
 		}
-		objects = append(objects, obj)
+		objects = append(objects, found...)
 	}
 	for _, k := range t.withPlacements(a.namespace, s) {
 		found, err := a.fetchAll(ctx, k, s)
@@ -88,6 +95,18 @@ func (a *app) fetchTarget(ctx context.Context, t target, s selection) ([]*unstru
 		objects = append(objects, found...)
 	}
 	return objects, missing, nil
+}
+
+// fetchRef reads what one name stands for: an object, or the nodes of that name on several members.
+func (a *app) fetchRef(ctx context.Context, r ref, s selection) ([]*unstructured.Unstructured, error) {
+	if onMembers(r.kind) {
+		return a.fetchNamed(ctx, r, s)
+	}
+	obj, err := a.fetch(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	return []*unstructured.Unstructured{obj}, nil
 }
 
 // withPlacements widens the word for placements: in a namespace it means those of the namespace, in
@@ -118,7 +137,11 @@ func namespaceOr(namespace string) string {
 
 // refOf names an object that was fetched.
 func refOf(obj *unstructured.Unstructured) ref {
-	return ref{resourceKind: kindOfObject(obj.GetAPIVersion(), obj.GetKind()), namespace: obj.GetNamespace(), name: obj.GetName()}
+	r := ref{resourceKind: kindOfObject(obj.GetAPIVersion(), obj.GetKind()), namespace: obj.GetNamespace(), name: obj.GetName()}
+	if onMembers(r.kind) {
+		r.member = memberOf(obj)
+	}
+	return r
 }
 
 // shownName is "clusterresourceplacement.placement.kubernetes-fleet.io/web", kubectl's name of an

@@ -22,21 +22,25 @@ func (a *app) getCommand() *cobra.Command {
 	o := &getOptions{}
 	cmd := &cobra.Command{
 		Use:   "get TYPE[,TYPE…] | TYPE NAME… | TYPE/NAME…",
-		Short: "Show objects: placements, members, update runs, and the content that is placed",
+		Short: "Show objects: placements, members, update runs, nodes, and the content that is placed",
 		Long: `Show objects as a table, or as JSON, YAML, names, JSONPath or columns of your own.
 
 Types are named in plural, singular or short (placements, placement, crp; members, mc; runs, ur; strategies,
-profiles, catalogs, maintenance, gates; deploy).
+profiles, catalogs, maintenance, gates; nodes, disruptions, nodepools, pools, np; instancecatalogs, ic; deploy).
+Nodes and disruptions are those of the member of -m, or of all; the hub keeps no pods.
 Any other kind that the hub holds is named in capitals: Widget.v1.example.com.`,
 		Example: `  flotilla get placements
   flotilla get members -o wide --sort-by .status.placed
   flotilla get placement/web -o jsonpath='{.status.counts.available}'
   flotilla get runs
+  flotilla get nodes -m berlin -o wide
+  flotilla get disruptions -w
   flotilla get deployments -A -l app=web -w`,
 		RunE: a.run(func(ctx context.Context, args []string) error { return a.get(ctx, o, args) }),
 	}
 	o.addFlags(cmd)
 	a.namespaceFlag(cmd.Flags())
+	a.memberFlag(cmd.Flags())
 	cmd.Flags().StringVarP(&o.labels, "selector", "l", "", "only objects whose labels match")
 	cmd.Flags().BoolVarP(&o.selection.allNamespaces, "all-namespaces", "A", false, "objects of every namespace")
 	cmd.Flags().BoolVarP(&o.watch, "watch", "w", false, "show objects again whenever they change")
@@ -53,7 +57,7 @@ func (a *app) get(ctx context.Context, o *getOptions, args []string) error {
 	if o.raw {
 		return a.getRaw(ctx, args)
 	}
-	t, err := parseTarget(args, a.namespace)
+	t, err := a.parseTarget(args)
 	if err != nil {
 		return err
 	}

@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"flotilla/core/api"
+	"flotilla/core/disruption"
 	"flotilla/core/plan"
 	"flotilla/core/upgrade"
 	"flotilla/core/why"
@@ -22,7 +22,8 @@ func TestJSONIsDocumented(t *testing.T) {
 	text, err := os.ReadFile("../../../docs/json.md")
 	require.NoError(t, err)
 	for _, v := range []any{
-		plan.Report{}, []why.Answer{}, api.FleetStatus{}, versions{}, api.ApplyResponse{}, api.Audit{}, calendar{}, nodePlan{}, budgetsReport{},
+		plan.Report{}, []why.Answer{}, api.FleetStatus{}, versions{}, api.ApplyResponse{}, api.Audit{}, calendar{}, fleetNodePlan{}, disruption.NodeAnswer{}, disruption.BudgetReport{},
+		api.MemberNodeSpec{}, api.MemberNodeStatus{}, api.NodeDisruptionSpec{}, api.Disruption{}, api.NodePoolStatus{},
 	} {
 		for _, field := range jsonFields(reflect.TypeOf(v)) {
 			documented := strings.Contains(string(text), `"`+field+`"`) || strings.Contains(string(text), "`"+field+"`") ||
@@ -41,12 +42,13 @@ func TestJSONIsDocumented(t *testing.T) {
 	}
 }
 
-// jsonFields lists the JSON names of a type's fields and of the types inside it.
+// jsonFields lists the JSON names of a type's fields and of the types inside it, but for those of
+// Kubernetes and for pods, which only describe shows.
 func jsonFields(t reflect.Type) []string {
 	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice || t.Kind() == reflect.Map {
 		t = t.Elem()
 	}
-	if t.Kind() != reflect.Struct || t == reflect.TypeFor[metav1.Time]() || t == reflect.TypeFor[time.Time]() {
+	if t.Kind() != reflect.Struct || strings.HasPrefix(t.PkgPath(), "k8s.io/") || t == reflect.TypeFor[time.Time]() || t == reflect.TypeFor[api.PodState]() {
 		return nil
 	}
 	var fields []string

@@ -34,6 +34,10 @@ var kinds = []resourceKind{
 	{api.VersionFlotilla, api.KindVersionCatalog, "versioncatalogs", []string{"vc", "catalogs", "catalog"}, false},
 	{api.VersionFlotilla, api.KindMemberMaintenance, "membermaintenances", []string{"mm", "maintenance", "maintenances"}, false},
 	{api.VersionFlotilla, api.KindGate, "gates", nil, false},
+	{api.GroupKarpenter + "/v1", api.KindNodePool, "nodepools", []string{"np", "pools", "pool"}, false},
+	{api.VersionFlotilla, api.KindInstanceCatalog, "instancecatalogs", []string{"ic"}, false},
+	{api.VersionFlotilla, api.KindMemberNode, "nodes", []string{"node", "no"}, false},
+	{api.VersionFlotilla, api.KindNodeDisruption, "disruptions", []string{"disruption"}, false},
 	{"v1", "Namespace", "namespaces", []string{"ns"}, false},
 	{"v1", "ConfigMap", "configmaps", []string{"cm"}, true},
 	{"v1", "Secret", "secrets", nil, true},
@@ -75,6 +79,9 @@ func (k *resourceKind) words() []string {
 
 // resource is "placements.group" as kubectl prints it before a slash and a name.
 func (k *resourceKind) resource() string {
+	if onMembers(k.kind) {
+		return shortWord(k.kind)
+	}
 	group, _, found := strings.Cut(k.apiVersion, "/")
 	if !found {
 		return strings.ToLower(k.kind)
@@ -101,6 +108,10 @@ func shortWord(kind string) string {
 		return "catalog"
 	case api.KindMemberMaintenance:
 		return "maintenance"
+	case api.KindMemberNode:
+		return "node"
+	case api.KindNodeDisruption:
+		return "disruption"
 	}
 	return strings.ToLower(kind)
 }
@@ -134,13 +145,13 @@ func kindByWord(word string) (resourceKind, error) {
 // elsewhere says where to look for what the hub does not hold as objects.
 var elsewhere = map[string]string{
 	"event": eventsHint, "events": eventsHint, "ev": eventsHint,
-	"pod": podsHint, "pods": podsHint, "po": podsHint, "node": podsHint, "nodes": podsHint, "no": podsHint,
+	"pod": podsHint, "pods": podsHint, "po": podsHint,
 	"all": "there is no kind all: flotilla get placements,members, or flotilla status",
 }
 
 const (
 	eventsHint = "events are no objects of the hub: flotilla events, or flotilla events placement/NAME"
-	podsHint   = "the hub runs nothing and knows no pods and nodes: kubectl on the member shows them; flotilla get members shows nodes by number"
+	podsHint   = "the hub holds no pods: flotilla describe node/NAME -m MEMBER shows those of a node, kubectl on the member shows all"
 )
 
 // foreignKind reads Kind or Kind.version.group.

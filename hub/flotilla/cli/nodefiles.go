@@ -16,10 +16,11 @@ type nodeFiles struct {
 	pools   []*api.NodePool
 	catalog *api.InstanceCatalog
 	disruption.Listing
-	rest   []document // of other kinds, node classes among them
-	notes  []string
-	faults api.Faults
-	seen   map[api.ObjectRef]string // where each object stands
+	nodeClaims []*nodeClaim
+	rest       []document // of other kinds, node classes among them
+	notes      []string
+	faults     api.Faults
+	seen       map[api.ObjectRef]string // where each object stands
 }
 
 // readNodeFiles reads files about one member. All faults come back at once.
@@ -28,6 +29,10 @@ func (a *app) readNodeFiles(s *source) (*nodeFiles, error) {
 	if err != nil {
 		return nil, err
 	}
+	return nodeFilesOf(documents)
+}
+
+func nodeFilesOf(documents []document) (*nodeFiles, error) {
 	f := &nodeFiles{seen: map[api.ObjectRef]string{}}
 	for i := range documents {
 		if d := &documents[i]; f.first(d) {
@@ -112,6 +117,10 @@ func (f *nodeFiles) addKubernetes(d *document) {
 	case "apps/v1/DaemonSet":
 		f.DaemonSets = kept(f, d, f.DaemonSets)
 	default:
+		if isNodeClaim(d.ref) {
+			f.nodeClaims = kept(f, d, f.nodeClaims)
+			return
+		}
 		f.addStorage(d)
 	}
 }

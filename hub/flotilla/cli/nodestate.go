@@ -70,6 +70,7 @@ func (f *nodeFiles) noteRest() {
 func (f *nodeFiles) observe(c *disruption.Cluster) {
 	f.ClaimsUnknown = len(f.Claims) == 0
 	seen := disruption.Observe(&f.Listing)
+	f.learnClaims(seen.Nodes)
 	for i := range seen.Nodes {
 		c.Set(&seen.Nodes[i])
 	}

@@ -59,7 +59,7 @@ Offline, the files hold the fleet: MemberClusters with their status, as exported
 a KubeFleet hub, placements, and, if wanted, what is bound now (exported ClusterResourceBindings and
 ClusterSchedulingPolicySnapshots, Schedule records, or placements with status and uid). For update runs
 the inventories in the status of the members count, and the UpdateStrategies, the VersionCatalog and the
-MemberMaintenances among the files.
+MemberMaintenances among the files. Files that hold Nodes are answered as plan nodes does.
 
 Exit 0 when nothing would change, 1 when something would, 3 when the files are refused.`,
 		Example: `  flotilla plan -f web.yaml
@@ -95,6 +95,9 @@ func (a *app) plan(ctx context.Context, o *planOptions) error {
 	documents, err := a.read(&o.source)
 	if err != nil {
 		return err
+	}
+	if holdsNodes(documents) {
+		return a.planNodesAmong(o, documents)
 	}
 	offline := o.offline || !a.connection.configured(a.Getenv)
 	var answer plan.Answer

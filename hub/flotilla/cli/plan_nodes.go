@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"flotilla/core/api"
 	"flotilla/core/disruption"
 )
 
@@ -16,41 +17,77 @@ type planNodesOptions struct {
 	format string
 }
 
-// nodePlan is what plan nodes -o json prints.
-type nodePlan struct {
-	At time.Time `json:"at"`
-	disruption.Forecast
-	// Explanations are those of the nodes that were named and stay.
-	Explanations []disruption.Explanation `json:"explanations,omitempty"`
-	Notes        []string                 `json:"notes,omitempty"`
-}
-
 func (a *app) planNodesCommand() *cobra.Command {
 	o := &planNodesOptions{}
 	cmd := &cobra.Command{
-		Use:   "nodes -f FILE… [NODE…]",
+		Use:   "nodes [-m MEMBER] [NODE…] | nodes -f FILE… [NODE…]",
 		Short: "Show which nodes would be removed or replaced now, where their pods would go, and why the others stay",
 		Long: `Show which nodes of a member would be disrupted now: each command with its savings per hour, the replacement
 and the destination of every pod, the budgets before and after, and the reason of every node that stays. Nodes that are
-named are explained in full: every reason, and what would change it.
+named are explained in full: every reason, and what would change it. Without a member, all members are planned, and their
+totals come last.
 
-It answers from files alone and carries nothing out; the hub is not asked in this version. The files hold one member: its
-NodePools, an InstanceCatalog, and Nodes, Pods, PodDisruptionBudgets, DaemonSets, Namespaces, volumes and node classes as kubectl prints them.
+It asks the hub, which decides in the same way when it acts; nothing is begun. Where files are named it answers from them alone:
+they hold one member, that is its NodePools, an InstanceCatalog, and Nodes, Pods, PodDisruptionBudgets, DaemonSets, Namespaces,
+volumes, NodeClaims and node classes as kubectl prints them.
 
 Exit 0 when nothing would be disrupted, 1 when something would, 3 when the files are refused.`,
-		Example: `  flotilla plan nodes -f pool.yaml,catalog.yaml,nodes.yaml,pods.yaml
+		Example: `  flotilla plan nodes -m berlin
+  flotilla plan nodes -m berlin node-7
+  flotilla plan nodes -f pool.yaml,catalog.yaml,nodes.yaml,pods.yaml
   kubectl get nodes,pods,pdb,daemonsets -A -o yaml | flotilla plan nodes -f pool.yaml -f catalog.yaml -f -
   flotilla plan nodes -f member/ node-7 --now 2026-03-01T12:00:00Z`,
-		RunE: a.run(func(_ context.Context, args []string) error { return a.planNodes(o, args) }),
+		RunE: a.run(func(ctx context.Context, args []string) error { return a.planNodes(ctx, o, args) }),
 	}
 	o.addFlags(cmd.Flags())
-	cmd.Flags().StringVar(&o.now, "now", "", "time to plan for, RFC 3339 (default: now)")
+	a.memberFlag(cmd.Flags())
+	cmd.Flags().StringVar(&o.now, "now", "", "time to plan for, RFC 3339, with files (default: now)")
 	cmd.Flags().StringVarP(&o.format, "output", "o", "", "json: the stable form of docs/json.md")
+	cmd.ValidArgsFunction = a.completeNodes
 	return cmd
 }
 
-func (a *app) planNodes(o *planNodesOptions, named []string) error {
-	f, at, err := a.openNodeFiles(&o.source, "--now", o.now, o.format)
+func (a *app) planNodes(ctx context.Context, o *planNodesOptions, args []string) error {
+	named, err := nodeNames(args)
+	if err != nil {
+		return err
+	}
+	if o.empty() {
+		return a.planNodesLive(ctx, o, named)
+	}
+	if a.member != "" {
+		return usagef("-m asks the hub, -f answers from files: one or the other")
+	}
+	documents, err := a.read(&o.source)
+	if err != nil {
+		return err
+	}
+	return a.planNodeDocuments(o, documents, named)
+}
+
+// nodeNames reads "NODE" and "node/NODE".
+func nodeNames(args []string) ([]string, error) {
+	names := make([]string, len(args))
+	for i, arg := range args {
+		if namesFile(arg) {
+			return nil, usagef("found %q, expected the name of a node; files are named with -f", arg)
+		}
+		name, err := nameOfKind(arg, api.KindMemberNode, "a node")
+		if err != nil {
+			return nil, err
+		}
+		names[i] = name
+	}
+	return names, nil
+}
+
+// planNodeDocuments answers from what files hold.
+func (a *app) planNodeDocuments(o *planNodesOptions, documents []document, named []string) error {
+	at, err := a.momentOf("--now", o.now, o.format)
+	if err != nil {
+		return err
+	}
+	f, err := nodeFilesOf(documents)
 	if err != nil {
 		return err
 	}
@@ -65,8 +102,8 @@ func (a *app) planNodes(o *planNodesOptions, named []string) error {
 	if err := knownNodes(s, named); err != nil {
 		return err
 	}
-	p := nodePlan{At: at, Forecast: disruption.Foresee(s), Notes: f.notes}
-	p.Explanations = p.explain(s, named)
+	p := disruption.ForeseeMember(s, "", named)
+	p.Notes = f.notes
 	if err := a.printNodePlan(o, &p); err != nil {
 		return err
 	}
@@ -76,21 +113,20 @@ func (a *app) planNodes(o *planNodesOptions, named []string) error {
 	return different()
 }
 
-// openNodeFiles reads what the commands about nodes share: the time, the format and the files.
-func (a *app) openNodeFiles(s *source, flag, moment, format string) (*nodeFiles, time.Time, error) {
+// momentOf reads what the commands about nodes share: the time and the format.
+func (a *app) momentOf(flag, moment, format string) (time.Time, error) {
 	if format != "" && format != "json" {
-		return nil, time.Time{}, usagef("unknown output format %q, expected json", format)
+		return time.Time{}, usagef("unknown output format %q, expected json", format)
 	}
 	at := a.Now()
 	if moment != "" {
 		var err error
 		if at, err = time.Parse(time.RFC3339, moment); err != nil {
-			return nil, at, usagef("%s: found %q, expected a time such as 2026-03-01T12:00:00Z", flag, moment)
+			return at, usagef("%s: found %q, expected a time such as 2026-03-01T12:00:00Z", flag, moment)
 		}
 	}
 	a.machine = format == "json"
-	f, err := a.readNodeFiles(s)
-	return f, at.UTC().Truncate(time.Second), err
+	return at.UTC().Truncate(time.Second), nil
 }
 
 func knownNodes(s *disruption.State, named []string) error {
@@ -102,43 +138,65 @@ func knownNodes(s *disruption.State, named []string) error {
 	return nil
 }
 
-// explain explains the named nodes that stay, as things are once the nodes of the plan go. A launch
-// ends the plan, so what it replaces is not taken to go.
-func (p *nodePlan) explain(s *disruption.State, named []string) []disruption.Explanation {
-	ahead := *s
-	ahead.Busy = map[string]bool{}
-	var going []string
-	for i := range p.Commands {
-		c := &p.Commands[i]
-		going = append(going, c.Nodes...)
-		for _, n := range c.Nodes {
-			if len(c.Replacements) == 0 {
-				ahead.Busy[n] = true
-			}
-		}
-	}
-	var out []disruption.Explanation
-	for _, name := range named {
-		if slices.Contains(going, name) {
-			continue
-		}
-		if e, ok := disruption.Explain(&ahead, name); ok {
-			out = append(out, e)
-		}
-	}
-	return out
-}
-
-func (a *app) printNodePlan(o *planNodesOptions, p *nodePlan) error {
+func (a *app) printNodePlan(o *planNodesOptions, p *disruption.MemberForecast) error {
 	for _, text := range p.Notes {
 		a.note("%s", text)
 	}
 	if o.format == "json" {
 		return printJSON(a.Out, p)
 	}
-	a.printf("at %s\n%s", p.At.Format(time.RFC3339), p.String())
+	a.printf("at %s\n", p.At.Format(time.RFC3339))
+	a.printForecast(p)
+	return nil
+}
+
+func (a *app) printForecast(p *disruption.MemberForecast) {
+	a.printf("%s", p.String())
 	for i := range p.Explanations {
 		a.printf("\n%s", p.Explanations[i].String())
 	}
-	return nil
+}
+
+// going counts the nodes that a forecast disrupts, and the new ones.
+func going(f *disruption.Forecast) (gone, launched int) {
+	for i := range f.Commands {
+		gone += len(f.Commands[i].Nodes)
+		launched += len(f.Commands[i].Replacements)
+	}
+	return gone, launched
+}
+
+// holdsNodes says that documents are about the nodes of a member.
+func holdsNodes(documents []document) bool {
+	return slices.ContainsFunc(documents, func(d document) bool { return d.ref.APIVersion == "v1" && d.ref.Kind == "Node" })
+}
+
+// planNodesAmong plans the nodes of the files that a plain plan was asked about.
+func (a *app) planNodesAmong(o *planOptions, documents []document) error {
+	command := o.command("plan nodes")
+	for i := range documents {
+		d := &documents[i]
+		if !isPlanned(d.ref.Kind) {
+			continue
+		}
+		f := refusedf("the files hold Nodes and %s (%s): nodes are planned for one member, placements and runs for the fleet", d.ref, d.origin)
+		f.Next = "flotilla plan with the files that hold no Node"
+		if command != "" {
+			f.Next = command + ", and " + f.Next
+		}
+		return f
+	}
+	if o.format == "wide" {
+		return usagef("-o wide is not for plans of nodes, expected json")
+	}
+	return a.planNodeDocuments(&planNodesOptions{source: o.source, now: o.now, format: o.format}, documents, nil)
+}
+
+// isPlanned tells the kinds that a plan of the fleet is about.
+func isPlanned(kind string) bool {
+	switch kind {
+	case api.KindClusterResourcePlacement, api.KindResourcePlacement, api.KindUpdateRun:
+		return true
+	}
+	return false
 }

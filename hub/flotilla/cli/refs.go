@@ -13,6 +13,7 @@ type ref struct {
 	resourceKind
 	namespace string
 	name      string
+	member    string // of nodes, where it is known
 }
 
 func (r ref) object() api.ObjectRef {
@@ -24,6 +25,9 @@ func (r ref) String() string {
 	s := shortWord(r.kind) + "/" + r.name
 	if r.namespace != "" {
 		s += " -n " + r.namespace
+	}
+	if r.member != "" {
+		s += " -m " + r.member
 	}
 	return s
 }
@@ -109,6 +113,25 @@ func parseTarget(args []string, namespace string) (target, error) {
 			if err := t.add(word, name, namespace); err != nil {
 				return t, err
 			}
+		}
+	}
+	return t, nil
+}
+
+// parseTarget reads what a command that takes -m names; -m is for nodes alone.
+func (a *app) parseTarget(args []string) (target, error) {
+	t, err := parseTarget(args, a.namespace)
+	if err != nil || a.member == "" {
+		return t, err
+	}
+	for _, k := range t.kinds {
+		if !onMembers(k.kind) {
+			return t, usagef("-m names the member that nodes and disruptions are of: %s are of no member", k.plural)
+		}
+	}
+	for _, r := range t.refs {
+		if !onMembers(r.kind) {
+			return t, usagef("-m names the member that nodes and disruptions are of: %s is of none", r)
 		}
 	}
 	return t, nil

@@ -21,7 +21,7 @@ const (
 const rootLong = `flotilla places workloads on the members of a fleet, explains where they go and why,
 follows them until they run, and upgrades the members in stages. Its grammar is kubectl's; the hub is not a Kubernetes API server.
 
-Without a hub, "flotilla plan -f FILE…", "flotilla plan nodes", "flotilla budgets" and "flotilla why" answer from files alone.`
+Without a hub, "flotilla plan", "flotilla plan nodes", "flotilla budgets" and "flotilla why" answer from the files of -f alone.`
 
 func (a *app) root() *cobra.Command {
 	root := &cobra.Command{

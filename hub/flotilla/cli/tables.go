@@ -45,7 +45,7 @@ func (a *app) printTables(o *output, objects []*unstructured.Unstructured) error
 		}
 		rows := ofKind(objects, kind)
 		options := o.tableOptions(rows, len(order) > 1)
-		table := tableOf(columnsOf(kind), rows, a.Now())
+		table := tableOf(a.columns(kind), rows, a.Now())
 		if err := printers.NewTablePrinter(options).PrintObj(table, a.Out); err != nil {
 			return fmt.Errorf("printing: %w", err)
 		}

@@ -36,6 +36,7 @@ conditions may leave out the kind: Available is ClusterResourcePlacementAvailabl
 		RunE: a.run(func(ctx context.Context, args []string) error { return a.wait(ctx, o, args) }),
 	}
 	a.namespaceFlag(cmd.Flags())
+	a.memberFlag(cmd.Flags())
 	cmd.Flags().StringVar(&o.condition, "for", "", "what to wait for")
 	cmd.Flags().DurationVar(&o.timeout, "timeout", 30*time.Second, "how long; 0 waits for ever")
 	cmd.Flags().StringVarP(&o.labels, "selector", "l", "", "objects of the type whose labels match")
@@ -48,7 +49,7 @@ conditions may leave out the kind: Available is ClusterResourcePlacementAvailabl
 type test func(obj *unstructured.Unstructured) (met bool, found string)
 
 func (a *app) wait(ctx context.Context, o *waitOptions, args []string) error {
-	t, err := parseTarget(args, a.namespace)
+	t, err := a.parseTarget(args)
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/cli-runtime/pkg/printers"
+
+	"flotilla/core/api"
 )
 
 // watch lists every second and shows what changed since, until the command is interrupted.
@@ -43,13 +45,23 @@ func changedSince(seen map[string]string, objects []*unstructured.Unstructured) 
 	var changed []*unstructured.Unstructured
 	for _, obj := range objects {
 		key := refOf(obj).String()
-		body, err := json.Marshal(obj.Object)
+		body, err := json.Marshal(steady(obj).Object)
 		if err == nil && seen[key] != string(body) {
 			seen[key] = string(body)
 			changed = append(changed, obj)
 		}
 	}
 	return changed
+}
+
+// steady leaves out the words of a node's verdict, some of which count seconds.
+func steady(obj *unstructured.Unstructured) *unstructured.Unstructured {
+	if obj.GetKind() != api.KindMemberNode {
+		return obj
+	}
+	obj = obj.DeepCopy()
+	unstructured.RemoveNestedField(obj.Object, "status", "verdict", "message")
+	return obj
 }
 
 // watchPrinter keeps a table for each kind, so that heads are printed once and rows stay in columns.
@@ -106,7 +118,7 @@ func (w *watchPrinter) printKind(kind string, fresh []*unstructured.Unstructured
 		return nil
 	}
 	var text bytes.Buffer
-	if err := printers.NewTablePrinter(t.options).PrintObj(tableOf(columnsOf(kind), all, w.app.Now()), &text); err != nil {
+	if err := printers.NewTablePrinter(t.options).PrintObj(tableOf(w.app.columns(kind), all, w.app.Now()), &text); err != nil {
 		return fmt.Errorf("printing: %w", err)
 	}
 	lines := strings.SplitAfter(text.String(), "\n")

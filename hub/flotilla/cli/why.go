@@ -22,29 +22,30 @@ const flipsFor = 32
 type whyOptions struct {
 	source
 	moment
-	member string
 	format string
 }
 
 func (a *app) whyCommand() *cobra.Command {
 	o := &whyOptions{}
 	cmd := &cobra.Command{
-		Use:   "why placement/NAME [--member MEMBER]",
-		Short: "Say why a placement goes to a member, or not, and what would change that",
+		Use:   "why placement/NAME [-m MEMBER] | why node/NAME -m MEMBER",
+		Short: "Say why a placement goes to a member, or a node is removed, or not, and what would change that",
 		Long: `Say of one member, or of all, whether a placement goes there: the filter that refused it with what was
 observed against what was wanted, or its scores and rank, and the smallest single change that would
-flip the verdict.
+flip the verdict. Of a node, say whether it is removed or replaced now, or every reason why it stays, what removing
+it alone would do, and what would make it go; each change that is named was tried.
 
 It asks the hub, or, when files are named, answers from them alone, as plan does.`,
 		Example: `  flotilla why placement/web
   flotilla why placement/web --member berlin
+  flotilla why node/node-7 -m berlin
   flotilla why web --member berlin -f fleet.yaml -f web.yaml`,
 		RunE: a.run(func(ctx context.Context, args []string) error { return a.why(ctx, o, args) }),
 	}
 	o.source.addFlags(cmd.Flags())
 	o.moment.addFlags(cmd.Flags())
 	a.namespaceFlag(cmd.Flags())
-	cmd.Flags().StringVar(&o.member, "member", "", "the member to explain; without, all of them")
+	cmd.Flags().StringVarP(&a.member, "member", "m", "", "the member to explain, or that the node is of; without, all of them")
 	cmd.Flags().StringVarP(&o.format, "output", "o", "", "json: the stable form of docs/json.md; wide: every filter and flip")
 	return cmd
 }
@@ -52,6 +53,9 @@ It asks the hub, or, when files are named, answers from them alone, as plan does
 func (a *app) why(ctx context.Context, o *whyOptions, args []string) error {
 	if o.format != "" && o.format != "json" && o.format != "wide" {
 		return usagef("unknown output format %q, expected json or wide", o.format)
+	}
+	if r, ok := a.asNode(args); ok {
+		return a.whyNode(ctx, o, r)
 	}
 	r, err := placementRef(args, a.namespace)
 	if err != nil {
@@ -67,7 +71,7 @@ func (a *app) why(ctx context.Context, o *whyOptions, args []string) error {
 	case o.now != "":
 		return usagef("--now needs files: a hub explains the present")
 	default:
-		request := api.WhyRequest{Kind: r.kind, Namespace: r.namespace, Placement: r.name, Member: o.member}
+		request := api.WhyRequest{Kind: r.kind, Namespace: r.namespace, Placement: r.name, Member: a.member}
 		err = a.call(ctx, api.VerbWhy, request, &answers)
 	}
 	if err != nil {
@@ -112,13 +116,13 @@ func (a *app) whyOffline(o *whyOptions, r ref) ([]why.Answer, error) {
 		return nil, &Failure{Code: ExitDifferent, Message: "the files hold no " + r.String() + meant(nearest(key, names))}
 	}
 	question := in.Subjects[i].Input(schedule.NewFleet(in.Members...), in.Now, in.Thresholds)
-	if o.member != "" {
-		if unknown := why.Unknown(question, o.member); unknown != nil {
+	if a.member != "" {
+		if unknown := why.Unknown(question, a.member); unknown != nil {
 			unknown.Next = "" // there may be no hub to ask
 			return nil, unknown
 		}
 	}
-	return explain(question, o.member), nil
+	return explain(question, a.member), nil
 }
 
 // explain answers for one member, or for all; beyond flipsFor members without their flips.
@@ -144,7 +148,7 @@ func explain(question schedule.Input, member string) []why.Answer {
 
 // printWhy prints one answer in full, several as a table with the picked ones first, by rank.
 func (a *app) printWhy(o *whyOptions, r ref, answers []why.Answer) error {
-	if o.member != "" || o.format == "wide" {
+	if a.member != "" || o.format == "wide" {
 		for i := range answers {
 			a.printf("%s", answers[i].String())
 		}

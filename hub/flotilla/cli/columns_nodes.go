@@ -1,0 +1,245 @@
+package cli
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"flotilla/core/api"
+	"flotilla/core/disruption"
+)
+
+// nodeKindColumns are the columns of the kinds around nodes.
+var nodeKindColumns = map[string][]column{
+	api.KindMemberNode: {
+		{"Name", false, func(v view) any { return v.object.GetName() }},
+		{"Pool", false, func(v view) any { return orDash(v.text("spec", "nodePool")) }},
+		{"Type", false, func(v view) any { return orDash(v.text("status", "instanceType")) }},
+		{"Zone", false, func(v view) any { return orDash(v.text("status", "zone")) }},
+		{"Capacity", false, func(v view) any { return orDash(v.text("status", "capacityType")) }},
+		{"Pods", false, func(v view) any { return v.number("status", "pods") }},
+		{"CPU", false, func(v view) any { return used(v, "cpu", 1000, "") }},
+		{"Mem", false, func(v view) any { return used(v, "memory", 1<<30, "Gi") }},
+		{"Price", false, func(v view) any { return priceCell(v.float("status", "price")) }},
+		{"Age", false, age},
+		{"Status", false, nodeState},
+		{"Verdict", false, nodeVerdict},
+		{"Disruption", true, func(v view) any { return orDash(v.text("status", "disruption")) }},
+		{"Why", true, func(v view) any { return orDash(v.text("status", "verdict", "message")) }},
+	},
+	api.KindNodeDisruption: {
+		{"ID", false, func(v view) any { return v.object.GetName() }},
+		{"Member", false, func(v view) any { return memberOf(v.object) }},
+		{"Reason", false, func(v view) any { return v.text("status", "reason") }},
+		{"Method", false, func(v view) any { return v.text("status", "method") }},
+		{"Phase", false, disruptionPhase},
+		{"Nodes", false, disruptionNodes},
+		{"Replacement", false, disruptionReplacements},
+		{"Savings", false, func(v view) any { return fmt.Sprintf("%.4f", v.float("status", "savings")) }},
+		{"Age", false, age},
+		{"Message", false, func(v view) any { return orDash(v.text("status", "message")) }},
+		{"Moves", true, func(v view) any { return len(sliceOfMaps(v.field("status", "moves"))) }},
+		{"Drift", true, func(v view) any { return orDash(v.text("status", "drift")) }},
+	},
+	api.KindNodePool: {
+		{"Name", false, func(v view) any { return v.object.GetName() }},
+		{"Members", false, func(v view) any { return len(sliceOfMaps(v.field("status", "members"))) }},
+		{"Nodes", false, func(v view) any { return v.number("status", "nodes") }},
+		{"Disrupting", false, func(v view) any { return v.number("status", "disrupting") }},
+		{"Allowed", false, poolAllowed},
+		{"Policy", false, func(v view) any { return onPool(v, (*api.NodePoolSpec).Policy) }},
+		{"Expire", false, func(v view) any { return onPool(v, (*api.NodePoolSpec).ExpireAfter) }},
+		{"Age", false, age},
+		{"Warnings", false, poolWarnings},
+		{"After", true, func(v view) any { return onPool(v, (*api.NodePoolSpec).ConsolidateAfter) }},
+		{"Lint", true, func(v view) any { return orDash(strings.Join(v.texts("status", "lint"), "; ")) }},
+	},
+	api.KindInstanceCatalog: {
+		{"Name", false, func(v view) any { return v.object.GetName() }},
+		{"Types", false, func(v view) any { return len(sliceOfMaps(v.field("spec", "types"))) }},
+		{"Offerings", false, func(v view) any { return len(offerings(v)) }},
+		{"Prices", false, catalogPrices},
+		{"Age", false, age},
+	},
+}
+
+// memberColumn comes first where nodes of several members are listed.
+var memberColumn = column{"Member", false, func(v view) any { return memberOf(v.object) }}
+
+func (v view) float(path ...string) float64 {
+	switch n := v.field(path...).(type) {
+	case int64:
+		return float64(n)
+	case float64:
+		return n
+	}
+	return 0
+}
+
+func (v view) texts(path ...string) []string {
+	items, _ := v.field(path...).([]any)
+	var texts []string
+	for _, item := range items {
+		texts = append(texts, fmt.Sprint(item))
+	}
+	return texts
+}
+
+// used is what pods ask for of what a node has, "1.5/3.9".
+func used(v view, resource string, unit float64, suffix string) string {
+	requested, all := v.float("status", "requested", resource)/unit, v.float("status", "allocatable", resource)/unit
+	return strconv.FormatFloat(math.Ceil(requested*10)/10, 'f', -1, 64) + "/" + oneDecimal(all) + suffix
+}
+
+func priceCell(price float64) string {
+	if price == 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%.4f", price)
+}
+
+func nodeState(v view) any {
+	state := v.text("status", "state")
+	if phase := v.text("status", "phase"); phase != "" {
+		state += "," + phase
+	}
+	for _, taint := range sliceOfMaps(v.field("spec", "taints")) {
+		if taint["key"] == corev1.TaintNodeUnschedulable {
+			state += ",SchedulingDisabled"
+		}
+	}
+	return orDash(state)
+}
+
+func nodeVerdict(v view) any {
+	if reason := v.text("status", "verdict", "disrupt"); reason != "" {
+		return "goes: " + reason
+	}
+	return orDash(v.text("status", "verdict", "code"))
+}
+
+func disruptionPhase(v view) any {
+	phase := v.text("status", "phase")
+	if v.text("status", "ended") == "" && phase == api.PhaseAborted {
+		return phase + ",Undoing"
+	}
+	return phase
+}
+
+// shownNodes is how many nodes a cell names.
+const shownNodes = 3
+
+func disruptionNodes(v view) any {
+	nodes := v.texts("status", "nodes")
+	text := strings.Join(nodes[:min(len(nodes), shownNodes)], ",")
+	if more := len(nodes) - shownNodes; more > 0 {
+		text += fmt.Sprintf(",+%d", more)
+	}
+	return orDash(text)
+}
+
+// disruptionReplacements names new nodes, or the first type of those that are not there yet.
+func disruptionReplacements(v view) any {
+	var cells []string
+	var replacements []api.NodeReplacement
+	v.readInto(&replacements, "status", "replacements")
+	for i := range replacements {
+		r := &replacements[i]
+		cell := r.Node
+		if cell == "" && len(r.InstanceTypes) > 0 {
+			cell = r.Pool + "/" + r.InstanceTypes[0]
+		}
+		switch {
+		case r.Failed != "":
+			cell += "(failed)"
+		case r.Initialized:
+			cell += "(ready)"
+		}
+		cells = append(cells, cell)
+	}
+	return orDash(strings.Join(cells, ","))
+}
+
+func onPool(v view, read func(*api.NodePoolSpec) string) any {
+	var spec api.NodePoolSpec
+	if !v.readInto(&spec, "spec") {
+		return "-"
+	}
+	return read(&spec)
+}
+
+// poolAllowed is how many more nodes may be disrupted on all members: one number when it is the same for
+// every reason.
+func poolAllowed(v view) any {
+	var members []api.PoolMember
+	v.readInto(&members, "status", "members")
+	if len(members) == 0 {
+		return "-"
+	}
+	allowed := map[string]int{}
+	for _, reason := range api.DisruptionReasons {
+		for i := range members {
+			n, limited := members[i].Allowed[reason]
+			if !limited {
+				n = disruption.Unbounded
+			}
+			allowed[reason] = min(disruption.Unbounded, allowed[reason]+n)
+		}
+	}
+	return byReason(allowed)
+}
+
+// byReason is one number of nodes when all reasons have it, and names them otherwise.
+func byReason(numbers map[string]int) string {
+	same := true
+	var parts []string
+	for _, reason := range api.DisruptionReasons {
+		same = same && numbers[reason] == numbers[api.ReasonEmpty]
+		parts = append(parts, reason+" "+nodesText(numbers[reason]))
+	}
+	if same {
+		return nodesText(numbers[api.ReasonEmpty])
+	}
+	return strings.Join(parts, ", ")
+}
+
+func poolWarnings(v view) any {
+	if v.object.GetDeletionTimestamp() != nil {
+		return "deleting: " + cmp.Or(strings.Join(v.texts("status", "unconfirmed"), "; "), "nothing is left")
+	}
+	switch lint := v.texts("status", "lint"); len(lint) {
+	case 0:
+		return "-"
+	case 1:
+		return "1, -o wide shows it"
+	default:
+		return fmt.Sprintf("%d, -o wide shows them", len(lint))
+	}
+}
+
+func offerings(v view) []map[string]any {
+	var all []map[string]any
+	for _, t := range sliceOfMaps(v.field("spec", "types")) {
+		all = append(all, sliceOfMaps(t["offerings"])...)
+	}
+	return all
+}
+
+// catalogPrices are the least and the highest price.
+func catalogPrices(v view) any {
+	least, most := math.Inf(1), 0.0
+	for _, o := range offerings(v) {
+		price, err := strconv.ParseFloat(fmt.Sprint(o["price"]), 64)
+		if err == nil {
+			least, most = min(least, price), max(most, price)
+		}
+	}
+	if math.IsInf(least, 1) {
+		return "-"
+	}
+	return fmt.Sprintf("%.4f - %.4f", least, most)
+}

@@ -1,0 +1,156 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"flotilla/core/api"
+)
+
+// memberFlag adds -m, which says on which member nodes are meant.
+func (a *app) memberFlag(flags *pflag.FlagSet) {
+	flags.StringVarP(&a.member, "member", "m", "", "the member that nodes are of; without, all of them")
+}
+
+// onMembers says that objects of a kind are of members, and kept by the hub under no name of their own.
+func onMembers(kind string) bool { return kind == api.KindMemberNode || kind == api.KindNodeDisruption }
+
+// page is one answer to a list of nodes or disruptions, objects undecoded.
+type page struct {
+	Items    []json.RawMessage `json:"items"`
+	Continue string            `json:"continue"`
+	Notes    []string          `json:"notes"`
+}
+
+// fetchOnMembers reads nodes or disruptions: all, or those of one name.
+func (a *app) fetchOnMembers(ctx context.Context, kind, name string, s selection) ([]*unstructured.Unstructured, error) {
+	var objects []*unstructured.Unstructured
+	next := ""
+	for {
+		var found page
+		var err error
+		if kind == api.KindMemberNode {
+			request := api.NodesRequest{Member: a.member, Node: name, LabelSelector: s.labels, Continue: next, WithPods: s.pods}
+			err = a.call(ctx, api.VerbNodes, request, &found)
+		} else {
+			request := api.DisruptionsRequest{Member: a.member, ID: name, Continue: next}
+			err = a.call(ctx, api.VerbDisruptions, request, &found)
+		}
+		if err != nil {
+			return nil, a.withNearMember(ctx, err)
+		}
+		for _, text := range found.Notes {
+			a.noteOnce(text)
+		}
+		for _, raw := range found.Items {
+			obj, err := decodeObject(raw)
+			if err != nil {
+				return nil, err
+			}
+			objects = append(objects, obj)
+		}
+		if next = found.Continue; next == "" {
+			return objects, nil
+		}
+	}
+}
+
+// noteOnce says something that a watch would say again and again.
+func (a *app) noteOnce(text string) {
+	if a.noted == nil {
+		a.noted = map[string]bool{}
+	}
+	if !a.noted[text] {
+		a.noted[text] = true
+		a.note("%s", text)
+	}
+}
+
+// fetchNamed reads the nodes or disruptions of a name: of several members when none is named.
+func (a *app) fetchNamed(ctx context.Context, r ref, s selection) ([]*unstructured.Unstructured, error) {
+	objects, err := a.fetchOnMembers(ctx, r.kind, r.name, s)
+	if err != nil || len(objects) > 0 {
+		return objects, err
+	}
+	return nil, a.noSuchOnMember(ctx, r)
+}
+
+// fetchOne reads one node or disruption, and wants to know which when several members have one.
+func (a *app) fetchOne(ctx context.Context, r ref, s selection) (*unstructured.Unstructured, error) {
+	objects, err := a.fetchNamed(ctx, r, s)
+	if err != nil {
+		return nil, err
+	}
+	if len(objects) > 1 {
+		var members []string
+		for _, obj := range objects {
+			members = append(members, memberOf(obj))
+		}
+		return nil, usagef("%s is on %d members: say which with -m %s", r, len(objects), strings.Join(members, " or -m "))
+	}
+	return objects[0], nil
+}
+
+// memberOf is the member that a node or disruption is of.
+func memberOf(obj *unstructured.Unstructured) string {
+	member, _, _ := unstructured.NestedString(obj.Object, "spec", "member")
+	return member
+}
+
+func (a *app) noSuchOnMember(ctx context.Context, r ref) error {
+	var near []string
+	if all, err := a.fetchOnMembers(ctx, r.kind, "", selection{}); err == nil {
+		near = nearest(r.name, namesAmong(all))
+	}
+	where := "on any member"
+	next := "flotilla get " + r.plural
+	if a.member != "" {
+		where = "on member " + a.member
+		next += " -m " + a.member
+	}
+	return &api.Failure{
+		Code: api.CodeNotFound, Next: next,
+		Message: fmt.Sprintf("there is no %s %s %s%s", shortWord(r.kind), r.name, where, meant(near)),
+	}
+}
+
+func namesAmong(objects []*unstructured.Unstructured) []string {
+	var names []string
+	for _, obj := range objects {
+		names = append(names, obj.GetName())
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// withNearMember adds to an error about a missing member the names it may have been meant to be.
+func (a *app) withNearMember(ctx context.Context, err error) error {
+	if !isNotFound(err) || a.member == "" {
+		return err
+	}
+	names := a.namesOf(ctx, api.KindMemberCluster)
+	if slices.Contains(names, a.member) {
+		return err
+	}
+	return &api.Failure{
+		Code: api.CodeNotFound, Message: fmt.Sprintf("there is no member %q%s", a.member, meant(nearest(a.member, names))), Next: "flotilla get members",
+	}
+}
+
+// homeOf is the member of a node: that of -m, or the only one that has a node of the name.
+func (a *app) homeOf(ctx context.Context, r ref) (string, error) {
+	if a.member != "" {
+		return a.member, nil
+	}
+	obj, err := a.fetchOne(ctx, r, selection{})
+	if err != nil {
+		return "", err
+	}
+	return memberOf(obj), nil
+}

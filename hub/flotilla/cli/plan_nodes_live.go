@@ -1,0 +1,167 @@
+package cli
+
+import (
+	"context"
+	"text/tabwriter"
+	"time"
+
+	"flotilla/core/api"
+	"flotilla/core/disruption"
+)
+
+// fleetNodePlan is what plan nodes -o json prints of all members.
+type fleetNodePlan struct {
+	At      time.Time                   `json:"at"`
+	Members []disruption.MemberForecast `json:"members"`
+	// Savings per hour, of all members.
+	Savings float64 `json:"savings"`
+}
+
+// planNodesLive asks the hub about one member, or about all.
+func (a *app) planNodesLive(ctx context.Context, o *planNodesOptions, named []string) error {
+	if o.now != "" {
+		return usagef("--now needs files: a hub plans the present")
+	}
+	if _, err := a.momentOf("--now", "", o.format); err != nil {
+		return err
+	}
+	if len(named) > 0 {
+		var err error
+		if a.member, err = a.homeOf(ctx, ref{resourceKind: kindOfObject(api.VersionFlotilla, api.KindMemberNode), name: named[0]}); err != nil {
+			return err
+		}
+	}
+	if a.member == "" {
+		return a.planFleetNodes(ctx, o)
+	}
+	p, err := a.askNodePlan(ctx, a.member, named, nil)
+	if err != nil {
+		return a.withNearNode(ctx, err, named)
+	}
+	if err := a.printNodePlan(o, &p); err != nil {
+		return err
+	}
+	return a.nodesPlanned([]disruption.MemberForecast{p})
+}
+
+func (a *app) askNodePlan(ctx context.Context, member string, named []string, fleet map[string]int) (disruption.MemberForecast, error) {
+	var p disruption.MemberForecast
+	err := a.call(ctx, api.VerbPlanNodes, api.PlanNodesRequest{Member: member, Nodes: named, FleetBudgets: fleet}, &p)
+	return p, err
+}
+
+// withNearNode adds to an error about a missing member or node what it may have been meant to be.
+func (a *app) withNearNode(ctx context.Context, err error, named []string) error {
+	if err = a.withNearMember(ctx, err); !isNotFound(err) {
+		return err
+	}
+	for _, name := range named {
+		r := ref{resourceKind: kindOfObject(api.VersionFlotilla, api.KindMemberNode), name: name}
+		if _, missing := a.fetchNamed(ctx, r, selection{}); isNotFound(missing) {
+			return missing
+		}
+	}
+	return err
+}
+
+// planFleetNodes plans member after member; fleet-wide budgets are spent once.
+func (a *app) planFleetNodes(ctx context.Context, o *planNodesOptions) error {
+	all := fleetNodePlan{Members: []disruption.MemberForecast{}}
+	var fleet map[string]int
+	for _, member := range a.namesOf(ctx, api.KindMemberCluster) {
+		p, err := a.askNodePlan(ctx, member, nil, fleet)
+		if isNotFound(err) { // it left meanwhile, or is not admitted
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		all.Members, all.Savings, all.At = append(all.Members, p), all.Savings+p.Savings, p.At
+		fleet = spentFleet(fleet, p.FleetBudgets)
+	}
+	if len(all.Members) == 0 {
+		return a.noMembers(ctx)
+	}
+	for i := range all.Members {
+		for _, text := range all.Members[i].Notes {
+			a.noteOnce(text)
+		}
+	}
+	if o.format == "json" {
+		if err := printJSON(a.Out, all); err != nil {
+			return err
+		}
+		return a.nodesPlanned(all.Members)
+	}
+	a.printf("at %s\n", all.At.Format(time.RFC3339))
+	for i := range all.Members {
+		a.printf("\nmember %s:\n", all.Members[i].Member)
+		a.printForecast(&all.Members[i])
+	}
+	if err := a.printTotals(&all); err != nil {
+		return err
+	}
+	return a.nodesPlanned(all.Members)
+}
+
+// spentFleet is what is left of fleet-wide budgets after one more member.
+func spentFleet(before, after map[string]int) map[string]int {
+	left := map[string]int{}
+	for name, n := range before {
+		left[name] = n
+	}
+	for name, n := range after {
+		left[name] = n
+	}
+	return left
+}
+
+// noMembers says that there is nothing to plan, unless the hub could not be asked.
+func (a *app) noMembers(ctx context.Context) error {
+	if _, err := a.fetchAll(ctx, kindOfObject(clusterVersion, api.KindMemberCluster), selection{brief: true}); err != nil {
+		return err
+	}
+	return &Failure{Code: ExitDifferent, Message: "the fleet has no member", Next: "flotilla get members"}
+}
+
+func (a *app) printTotals(all *fleetNodePlan) error {
+	a.printf("\n")
+	w := tabwriter.NewWriter(a.Out, 0, 8, 3, ' ', 0)
+	say(w, "MEMBER\tNODES\tGO\tLAUNCH\tSAVES/H\tNOTHING IS DECIDED BECAUSE\n")
+	nodes, gone, launched := 0, 0, 0
+	for i := range all.Members {
+		p := &all.Members[i]
+		g, l := going(&p.Forecast)
+		nodes, gone, launched = nodes+p.Nodes, gone+g, launched+l
+		say(w, "%s\t%d\t%d\t%d\t%.4f\t%s\n", p.Member, p.Nodes, g, l, p.Savings, orDash(p.Stale))
+	}
+	say(w, "in all\t%d\t%d\t%d\t%.4f\t\n", nodes, gone, launched, all.Savings)
+	return w.Flush()
+}
+
+// nodesPlanned names the next command; exit 1 when something would be disrupted.
+func (a *app) nodesPlanned(members []disruption.MemberForecast) error {
+	var stays, stale string
+	for i := range members {
+		p := &members[i]
+		if len(p.Commands) > 0 {
+			a.next("flotilla get disruptions -m %s -w", p.Member)
+			return different()
+		}
+		if p.Stale != "" && stale == "" {
+			stale = p.Member
+		}
+		for j := range p.Verdicts {
+			if stays == "" && p.Stale == "" {
+				stays = p.Verdicts[j].Node + " -m " + p.Member
+			}
+		}
+	}
+	switch {
+	case stays != "":
+		a.next("flotilla why node/%s", stays)
+	case stale != "":
+		a.next("flotilla describe member/%s", stale)
+	}
+	return nil
+}
