@@ -30,15 +30,10 @@ const (
 	settle = 100 * time.Millisecond
 	// poolEvery is the least time between two records of a pool, or the interval when that is shorter.
 	poolEvery = 2 * time.Second
-	// sweepEvery is how often what nobody needs any more is looked for.
-	sweepEvery = time.Hour
 )
 
-// Keys of the queue are members, "pool:<NodePool>", and sweepKey; no member has a colon in its name.
-const (
-	poolKeyPrefix = "pool:"
-	sweepKey      = "sweep:"
-)
+// Keys of the queue are members and "pool:<NodePool>"; no member has a colon in its name.
+const poolKeyPrefix = "pool:"
 
 // Options of a Disruptor. The zero value is for production.
 type Options struct {
@@ -119,7 +114,6 @@ func (d *Disruptor) Run(ctx context.Context) error {
 	}
 	d.prime(ctx)
 	d.watch()
-	d.queue.Add(sweepKey)
 	d.queue.Run(ctx, d.work)
 	return nil
 }
@@ -149,14 +143,10 @@ func (d *Disruptor) work(ctx context.Context, key string) (time.Time, error) {
 	if !d.synced() {
 		return time.Now().Add(behind), nil
 	}
-	switch {
-	case key == sweepKey:
-		return time.Now().Add(sweepEvery), d.purgeResults(ctx)
-	case strings.HasPrefix(key, poolKeyPrefix):
-		return d.followPool(ctx, strings.TrimPrefix(key, poolKeyPrefix))
-	default:
-		return d.pass(ctx, key)
+	if pool, ok := strings.CutPrefix(key, poolKeyPrefix); ok {
+		return d.followPool(ctx, pool)
 	}
+	return d.pass(ctx, key)
 }
 
 // watch wakes what a change of any record concerns.

@@ -370,8 +370,8 @@ func poolText(r *api.PoolRecord) string {
 	return text
 }
 
-// What left is purged: states of nodes that the inventory no longer lists, results of disruptions that no
-// record holds, and everything of a member that left.
+// What left is purged: states of nodes that the inventory no longer lists, results of disruptions that the
+// record no longer holds, and everything of a member that left.
 func TestWhatLeftIsPurged(t *testing.T) {
 	y := newYard(t, quick(), "berlin")
 	y.pool("a", "100%")
@@ -389,21 +389,17 @@ func TestWhatLeftIsPurged(t *testing.T) {
 		})
 	}
 	stored("n2")
-	key := resultKey("berlin", r.Disruptions[0].ID)
-	y.result("berlin", "other-1", api.PhaseAborted)
-	bustest.Eventually(t, func() error {
-		if _, found := y.store.Results.Get(resultKey("berlin", "other-1")); !found {
-			return fmt.Errorf("the result has not come")
-		}
-		return nil
-	})
-	require.NoError(t, y.room.purgeResults(bustest.Context(t)))
-	require.Equal(t, []string{key}, y.store.Results.Keys("berlin.disruption."))
 	y.put(subjects.Members.Key("berlin"), nil)
 	y.put(subjects.MemberSpecs.Key("berlin"), nil)
 	y.eventually("berlin", "")
 	stored()
 	require.Empty(t, y.room.feed.Members())
+	bustest.Eventually(t, func() error {
+		if keys := y.store.Results.Keys("berlin."); len(keys) > 0 {
+			return fmt.Errorf("results %s are stored", keys)
+		}
+		return nil
+	})
 }
 
 // A change of a node class is drift, with the class found among the objects of users.

@@ -7,9 +7,7 @@ import (
 	"time"
 
 	"flotilla/bus"
-	"flotilla/core/api"
 	"flotilla/core/disruption"
-	"flotilla/subjects"
 )
 
 // by is who writes these events.
@@ -28,10 +26,15 @@ func (d *Disruptor) pass(ctx context.Context, name string) (time.Time, error) {
 	if err != nil {
 		return time.Time{}, fmt.Errorf("disrupting nodes of %s: %w", name, err)
 	}
+	for _, id := range out.Dropped {
+		if err := d.store.Results.Purge(ctx, resultKey(name, id)); err != nil {
+			return time.Time{}, err
+		}
+	}
 	if s.in.Left {
 		return time.Time{}, d.part(ctx, m)
 	}
-	if err := d.tidy(ctx, m, out.Dropped); err != nil {
+	if err := d.tidy(ctx, m); err != nil {
 		return time.Time{}, err
 	}
 	return d.recheck(m, s, out), nil
@@ -157,14 +160,8 @@ func (d *Disruptor) part(ctx context.Context, m *member) error {
 	return nil
 }
 
-// tidy purges the stored states of nodes that have left, once a new inventory says so, and the results of
-// disruptions that the record no longer holds.
-func (d *Disruptor) tidy(ctx context.Context, m *member, dropped []string) error {
-	for _, id := range dropped {
-		if err := d.store.Results.Purge(ctx, resultKey(m.name, id)); err != nil {
-			return err
-		}
-	}
+// tidy purges the stored states of nodes that have left, once a new inventory says so.
+func (d *Disruptor) tidy(ctx context.Context, m *member) error {
 	if !m.listed || !d.feed.Synced() {
 		return nil
 	}
@@ -179,34 +176,4 @@ func (d *Disruptor) tidy(ctx context.Context, m *member, dropped []string) error
 	}
 	m.listed = false
 	return nil
-}
-
-// purgeResults removes what an agent said of disruptions that no record holds.
-func (d *Disruptor) purgeResults(ctx context.Context) error {
-	for _, key := range d.store.Results.Keys("") {
-		member, kind, id, ok := subjects.ParseResultKey(key)
-		if !ok || kind != subjects.CommandDisruption {
-			continue
-		}
-		record, _, _, err := d.records.disruptions.Find(member)
-		if err != nil {
-			return err
-		}
-		if holds(&record, id) {
-			continue
-		}
-		if err := d.store.Results.Purge(ctx, key); err != nil {
-			return fmt.Errorf("sweeping results: %w", err)
-		}
-	}
-	return nil
-}
-
-func holds(r *api.DisruptionRecord, id string) bool {
-	for i := range r.Disruptions {
-		if r.Disruptions[i].ID == id {
-			return true
-		}
-	}
-	return false
 }
