@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"flotilla/agent/nodes"
+	"flotilla/agent/nodes/command"
 	"flotilla/agent/nodes/memory"
 	"flotilla/agent/target"
 	"flotilla/bus"
@@ -32,8 +33,11 @@ func (a *Agent) nodes(conn *bus.AgentConn) (*nodes.Nodes, error) {
 
 func (a *Agent) provider() (nodes.Provider, error) {
 	n := &a.o.Config.Nodes
-	if n.Provider != configs.ProviderMemory {
-		return nil, fmt.Errorf("nodes.provider: found %q, expected %s", n.Provider, configs.ProviderMemory)
+	if n.Provider == configs.ProviderExec {
+		return command.New(command.Options{
+			Member: a.Member(), Launch: n.Exec.Launch, Delete: n.Exec.Delete, Exists: n.Exec.Exists, Environment: n.Exec.Environment,
+			Directory: n.Exec.Directory, Timeout: time.Duration(n.Exec.Timeout), Grace: time.Duration(n.Exec.Grace),
+		})
 	}
 	if a.memory == nil {
 		return nil, fmt.Errorf("nodes.provider: found %q, expected %s, because the member is not one in memory", n.Provider, configs.ProviderExec)

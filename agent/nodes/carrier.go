@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -16,9 +18,8 @@ import (
 )
 
 const (
-	// callTimeout bounds one call to the member, machineTimeout one to the provider.
-	callTimeout    = 15 * time.Second
-	machineTimeout = 15 * time.Minute
+	// callTimeout bounds one call to the member. Those to the provider it bounds itself.
+	callTimeout = 15 * time.Second
 	// settle is how long changes are collected before they are looked at.
 	settle = 50 * time.Millisecond
 	// lookAgain is when what is under way is looked at again though nothing is known to have changed.
@@ -100,11 +101,20 @@ func (c *carrier) run(ctx context.Context) error {
 	return failed
 }
 
-// trouble says why the hub's newest command is not followed, empty when it is.
+// trouble says why the hub's newest command is not followed, or what is paid for in vain; empty when
+// nothing is wrong.
 func (c *carrier) trouble() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.faults
+	if c.faults != "" {
+		return c.faults
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.stuck)) {
+		if one, ok := c.ledger.launch(name); ok && !c.ledger.wants(&one) {
+			return fmt.Sprintf("launch %s is not wanted any more and cannot be taken back: %s", name, c.stuck[name])
+		}
+	}
+	return ""
 }
 
 func (c *carrier) setTrouble(text string) {
@@ -231,8 +241,6 @@ const (
 
 // machine works on one key of the queue of machines.
 func (c *carrier) machine(ctx context.Context, key string) (time.Time, error) {
-	ctx, cancel := context.WithTimeout(ctx, machineTimeout)
-	defer cancel()
 	if name, ok := strings.CutPrefix(key, launchKey); ok {
 		return c.launch(ctx, name)
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"os"
 	"slices"
 	"sync"
 	"testing"
@@ -356,4 +358,13 @@ func (s *scene) purge(id string) {
 		}
 		return nil
 	})
+}
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+
+func text(t *testing.T, path string) string {
+	t.Helper()
+	read, err := os.ReadFile(path)
+	require.NoError(t, err)
+	return string(read)
 }

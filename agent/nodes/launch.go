@@ -115,21 +115,20 @@ func (c *carrier) ask(ctx context.Context, one launch) error {
 	return nil
 }
 
-// discard takes away what came of a launch that is not wanted any more.
+// discard takes away what came of a launch that is not wanted any more. The provider is asked although
+// it said that the launch failed: a machine that nobody wants must not be paid for.
 func (c *carrier) discard(ctx context.Context, one launch, n *corev1.Node) (time.Time, error) {
 	if n != nil {
 		c.nodes.Add(n.Name)
 		return time.Now().Add(lookAgain), nil
 	}
-	if one.failed() == "" {
-		gone, err := c.o.Provider.Delete(ctx, one.machine())
-		c.setStuck(one.Launch.Name, err)
-		switch {
-		case err != nil:
-			return time.Time{}, fmt.Errorf("taking launch %s back from provider %s: %w", one.Launch.Name, c.o.Provider, err)
-		case !gone:
-			return time.Now().Add(lookAgain), nil
-		}
+	gone, err := c.o.Provider.Delete(ctx, one.machine())
+	c.setStuck(one.Launch.Name, err)
+	switch {
+	case err != nil:
+		return time.Time{}, fmt.Errorf("taking launch %s back from provider %s: %w", one.Launch.Name, c.o.Provider, err)
+	case !gone:
+		return time.Now().Add(lookAgain), nil
 	}
 	c.o.Log.Info().Str("launch", one.Launch.Name).Msg("a launch was taken back")
 	return time.Time{}, c.ledger.forget(one.Launch.Name)

@@ -9,7 +9,7 @@ import (
 
 // Provider makes and takes away the machines of nodes. Its methods are called at once from several
 // goroutines, never twice at once for one launch or one machine. An error says that the answer is not
-// known; the provider is asked again, with growing delays.
+// known; the provider is asked again, with growing delays. It bounds by itself how long an answer takes.
 type Provider interface {
 	fmt.Stringer
 	// Launch makes the machine of a new node, or finds the one that was made for a launch of the same
