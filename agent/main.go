@@ -6,24 +6,20 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
 	"maps"
 	"os"
 	"os/signal"
 	"path/filepath"
-	"strings"
 	"syscall"
 	"time"
 
-	"github.com/mattn/go-isatty"
-	"github.com/rs/zerolog"
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"flotilla/agent/agentd"
 	"flotilla/agent/target/memory"
 	"flotilla/agent/upgrader/command"
 	"flotilla/configs"
+	"flotilla/configs/terminal"
 	"flotilla/core/api"
 )
 
@@ -75,10 +71,10 @@ The member is one in memory. To break it while the agent runs, write faults into
 			if err != nil {
 				return fmt.Errorf("finding the agent's own program: %w", err)
 			}
-			return agentd.Run(c.Context(), agentd.Options{Config: config, Shepherd: program, Log: logger(config.Log, os.Stderr)})
+			return agentd.Run(c.Context(), agentd.Options{Config: config, Shepherd: program, Log: terminal.Logger(config.Log, os.Stderr)})
 		},
 	}
-	c.SetFlagErrorFunc(suggestFlag)
+	c.SetFlagErrorFunc(terminal.SuggestFlag)
 	s := c.Flags()
 	s.StringVar(&f.config, "config", "", "configuration file; flags win over it")
 	s.StringVar(&f.member, "member", "", "name of the member, a DNS label")
@@ -156,31 +152,4 @@ func over(base, more map[string]string) map[string]string {
 	maps.Copy(out, base)
 	maps.Copy(out, more)
 	return out
-}
-
-func logger(l configs.Log, to io.Writer) zerolog.Logger {
-	level, err := zerolog.ParseLevel(strings.ToLower(l.Level))
-	if err != nil {
-		level = zerolog.InfoLevel
-	}
-	if l.Format != "json" {
-		file, isFile := to.(*os.File)
-		plain := os.Getenv("NO_COLOR") != "" || !isFile || !isatty.IsTerminal(file.Fd())
-		to = zerolog.ConsoleWriter{Out: to, TimeFormat: time.TimeOnly, NoColor: plain}
-	}
-	return zerolog.New(to).Level(level).With().Timestamp().Logger()
-}
-
-// suggestFlag says which flag a mistyped one was probably meant to be.
-func suggestFlag(c *cobra.Command, err error) error {
-	name, unknown := strings.CutPrefix(err.Error(), "unknown flag: --")
-	if !unknown {
-		return fmt.Errorf("%w; see %s --help", err, c.Name())
-	}
-	var names []string
-	c.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
-	if near := api.Nearest(name, names); near != "" {
-		return fmt.Errorf("%w, did you mean --%s? See %s --help", err, near, c.Name())
-	}
-	return fmt.Errorf("%w; see %s --help", err, c.Name())
 }

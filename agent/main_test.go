@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rs/zerolog"
 	"github.com/stretchr/testify/require"
 
 	"flotilla/configs"
@@ -91,36 +90,8 @@ func TestMistakesAreSaid(t *testing.T) {
 	}
 }
 
-func TestLogger(t *testing.T) {
-	var out bytes.Buffer
-	l := logger(configs.Log{Level: "warn", Format: "json"}, &out)
-	l.Info().Msg("quiet")
-	l.Warn().Msg("loud")
-	require.Equal(t, zerolog.WarnLevel, l.GetLevel())
-	require.Contains(t, out.String(), `"message":"loud"`)
-	require.NotContains(t, out.String(), "quiet")
-	out.Reset()
-	text := logger(configs.Log{Level: "info", Format: "text"}, &out)
-	text.Info().Msg("for people")
-	require.NotContains(t, out.String(), "{")
-	require.Contains(t, out.String(), "for people")
-}
-
 func TestAMistypedFlagIsSuggested(t *testing.T) {
 	c := new(flags).command()
 	c.SetArgs([]string{"--membr", "oslo"})
 	require.EqualError(t, c.Execute(), "unknown flag: --membr, did you mean --member? See agent --help")
-}
-
-func TestLogsInAFileHaveNoColours(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "log")
-	file, err := os.Create(path)
-	require.NoError(t, err)
-	line := logger(configs.DefaultAgent().Log, file)
-	line.Warn().Msg("hello")
-	require.NoError(t, file.Close())
-	text, err := os.ReadFile(path)
-	require.NoError(t, err)
-	require.Contains(t, string(text), "hello")
-	require.NotContains(t, string(text), "\033[")
 }

@@ -8,13 +8,14 @@ import (
 	"path/filepath"
 
 	"flotilla/configs"
+	"flotilla/configs/terminal"
 	"flotilla/hub/dev"
 	"flotilla/hub/hubd"
 )
 
 // runDev runs a hub and eight members in memory in this process until ctx ends.
 func runDev(ctx context.Context, config *configs.Hub, out io.Writer) error {
-	log := logger(config.Log, os.Stderr)
+	log := terminal.Logger(config.Log, os.Stderr)
 	members, err := dev.ExampleMembers()
 	if err != nil {
 		return err

@@ -2,18 +2,16 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"os"
-	"strings"
 	"time"
 
-	"github.com/mattn/go-isatty"
 	"github.com/rs/zerolog"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"flotilla/bus"
 	"flotilla/configs"
+	"flotilla/configs/terminal"
 	"flotilla/core/api"
 	"flotilla/hub/hubd"
 )
@@ -39,9 +37,9 @@ own whatever the environment says. Interrupt stops it at once; SIGTERM sends its
 			quieten(c, &config)
 			return runDev(c.Context(), &config, c.OutOrStdout())
 		}
-		return run(c.Context(), options(&config, logger(config.Log, os.Stderr), environment(c)), c.OutOrStdout())
+		return run(c.Context(), options(&config, terminal.Logger(config.Log, os.Stderr), environment(c)), c.OutOrStdout())
 	}
-	c.SetFlagErrorFunc(suggestFlag)
+	c.SetFlagErrorFunc(terminal.SuggestFlag)
 	s := c.Flags()
 	s.StringVar(&file, "config", "", "configuration file; flags win over it")
 	s.BoolVar(&config.Dev, "dev", config.Dev, "run eight members in memory beside the hub")
@@ -125,31 +123,4 @@ func options(config *configs.Hub, log zerolog.Logger, getenv func(string) string
 		}
 	}
 	return o
-}
-
-func logger(l configs.Log, to io.Writer) zerolog.Logger {
-	level, err := zerolog.ParseLevel(strings.ToLower(l.Level))
-	if err != nil {
-		level = zerolog.InfoLevel
-	}
-	if l.Format != "json" {
-		file, isFile := to.(*os.File)
-		plain := os.Getenv("NO_COLOR") != "" || !isFile || !isatty.IsTerminal(file.Fd())
-		to = zerolog.ConsoleWriter{Out: to, TimeFormat: time.TimeOnly, NoColor: plain}
-	}
-	return zerolog.New(to).Level(level).With().Timestamp().Logger()
-}
-
-// suggestFlag says which flag a mistyped one was probably meant to be.
-func suggestFlag(c *cobra.Command, err error) error {
-	name, unknown := strings.CutPrefix(err.Error(), "unknown flag: --")
-	if !unknown {
-		return fmt.Errorf("%w; see %s --help", err, c.Name())
-	}
-	var names []string
-	c.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
-	if near := api.Nearest(name, names); near != "" {
-		return fmt.Errorf("%w, did you mean --%s? See %s --help", err, near, c.Name())
-	}
-	return fmt.Errorf("%w; see %s --help", err, c.Name())
 }

@@ -45,6 +45,7 @@ var rules = []rule{
 	},
 	{"subjects", []string{"core/api"}, nil, nil, "the address book is read by every floor above"},
 	{"configs", []string{"core/api"}, []string{"sigs.k8s.io/yaml", "go.yaml.in/yaml"}, nil, "configuration is text to values"},
+	{"configs/terminal", []string{"core/api", "configs"}, []string{"github.com/rs/zerolog", "github.com/spf13", "github.com/mattn/go-isatty"}, nil, "what the programs share where a person starts them"},
 	{"bus/loop", nil, nil, nil, "a queue of keys knows nothing of what it queues"},
 	{"bus", []string{"subjects", "core/api", "bus/loop", "bus"}, []string{"github.com/nats-io", "github.com/rs/zerolog", "github.com/klauspost/compress", "golang.org/x/sys", "k8s.io/apimachinery/pkg/apis/meta/v1"}, nil, "only the bus speaks NATS"},
 	{"bus/bustest", []string{"subjects", "core/api", "bus"}, []string{"github.com/nats-io", "github.com/rs/zerolog", "github.com/stretchr/testify"}, nil, "the bus for tests"},
