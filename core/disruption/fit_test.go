@@ -57,14 +57,14 @@ func TestFitCountsThePodsThatRun(t *testing.T) {
 		},
 		pending: []api.PodState{aPod("waiting", 3800)},
 	}
-	f.nodes[0].Deleting = true
+	f.nodes[0].Deleting, f.nodes[1].Deleting = true, true
 	to, _ := placedOn(f, []string{"a", "b", "c", "d"},
 		aPod("p1", 100, labelled("web"), apart("web", corev1.LabelHostname)), aPod("p2", 100, labelled("web"), apart("web", corev1.LabelHostname)), aPod("p3", 100))
 	require.Equal(t, []string{"d", "", "a"}, to, "one of its own already, one that wants to be alone, then room")
 	spread := func(p *api.PodState) {
 		p.Spread = []corev1.TopologySpreadConstraint{{MaxSkew: 1, TopologyKey: corev1.LabelTopologyZone, WhenUnsatisfiable: corev1.DoNotSchedule, LabelSelector: selecting("web")}}
 	}
-	f.nodes[2].Pods = nil
+	f.nodes[2].Pods, f.nodes[0].Deleting, f.nodes[1].Deleting = nil, false, false
 	to, _ = placedOn(f, []string{"a", "b", "c", "d"}, aPod("s1", 100, labelled("web"), spread), aPod("s2", 100, labelled("web"), spread), aPod("s3", 100, labelled("web"), spread))
 	require.Equal(t, []string{"c", "c", "a"}, to)
 }

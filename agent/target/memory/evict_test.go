@@ -189,3 +189,20 @@ func TestSuccessorsLookForRoomTogether(t *testing.T) {
 	clock.Advance(time.Second)
 	require.Equal(t, "big-0=b block=c small-0?", where(t, m))
 }
+
+// A successor has the turn of the pod before it, in whatever order those ended.
+func TestSuccessorsInheritTheirTurn(t *testing.T) {
+	m, clock := world(t, Options{Nodes: nodes("a", "b"), ScheduleAfter: time.Second})
+	for _, name := range []string{"zeta", "alpha"} {
+		create(t, m, app("StatefulSet", name, 1, "2", ""))
+	}
+	m.AddNode(nodes("b")[0])
+	create(t, m, app("Deployment", "block", 1, "2", "nodeSelector: {kubernetes.io/hostname: b}, "))
+	cordon(t, m, "a")
+	for _, name := range []string{"alpha", "zeta"} {
+		require.NoError(t, m.Evict(t.Context(), refOf(podNamed(t, m, name))))
+	}
+	clock.Advance(30 * time.Second)
+	clock.Advance(time.Second)
+	require.Equal(t, "alpha-0? block=b zeta-0=b", where(t, m))
+}

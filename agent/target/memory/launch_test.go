@@ -154,6 +154,7 @@ func TestLaunchFaults(t *testing.T) {
 	require.True(t, m.TerminateMachine("n1", 0))
 	faults()
 	require.Equal(t, corev1.ConditionUnknown, nodeNamed(t, m, "n1").Status.Conditions[0].Status, "its machine is gone")
+	require.Contains(t, taints(nodeNamed(t, m, "n1")), "start:NoExecute", "nothing starts on it any more")
 
 	faults("lost=n2", "lost=unknown")
 	require.False(t, m.HasMachine("n2"))

@@ -86,6 +86,7 @@ func TestPlainPodsAreKeptAway(t *testing.T) {
 	create(t, m, app("Deployment", "web", 1, "1", ""))
 	require.Equal(t, "alone-0=a web=b", where(t, m))
 	require.True(t, m.Remove(api.ObjectRef{APIVersion: "apps/v1", Kind: "StatefulSet", Namespace: "shop", Name: "alone"}))
+	require.Zero(t, m.schedule.keepers)
 	create(t, m, app("Deployment", "free", 1, "1", ""))
 	require.Equal(t, "free=a web=b", where(t, m))
 	for _, name := range []string{"a", "b"} {
@@ -150,4 +151,41 @@ spec: {containers: [{name: c, image: i, resources: {requests: {example.org/gpu: 
 	require.Equal(t, "1", requested(t, m, "b", "example.org/gpu"))
 	replace(t, m, scaled(live, 0), live)
 	require.Equal(t, "0", requested(t, m, "b", "example.org/gpu"))
+}
+
+// A pass tries every pod on every node, whatever larger pods had to pass over.
+func TestSmallPodsGoWhereLargeOnesCannot(t *testing.T) {
+	given := nodes("a", "b")
+	given[0].Capacity[corev1.ResourceCPU] = resource.MustParse("2")
+	m, _ := world(t, Options{Nodes: given})
+	m.SetFaults(Faults{NotReady: []string{"a", "b"}})
+	create(t, m, app("Deployment", "big", 1, "3", ""))
+	create(t, m, app("Deployment", "small", 2, "1", ""))
+	require.Equal(t, "big? small? small?", where(t, m))
+	m.SetFaults(Faults{})
+	require.Equal(t, "big=b small=a small=a", where(t, m))
+}
+
+// What constrained pods see of the member is what it is by now.
+func TestConstrainedPodsSeeChanges(t *testing.T) {
+	m, clock := world(t, Options{Nodes: zoned()})
+	create(t, m, app("Deployment", "web", 3, "1", "affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{labelSelector: {matchLabels: {app: web}}, topologyKey: topology.kubernetes.io/zone}]}}, "))
+	create(t, m, app("Deployment", "ssd", 1, "1", "nodeSelector: {disk: ssd}, "))
+	require.Equal(t, "ssd? web=a web=c web?", where(t, m))
+	require.NoError(t, m.UpdateNode(t.Context(), "b", func(n *corev1.Node) { n.Labels["disk"] = "ssd" }))
+	require.Equal(t, "ssd=b web=a web=c web?", where(t, m))
+	require.True(t, m.RemoveNode("c"))
+	require.Equal(t, "ssd=b web=a web? web?", where(t, m))
+	d := nodes("d")[0]
+	d.Zone = "z2"
+	m.AddNode(d)
+	require.Equal(t, "ssd=b web=a web=d web?", where(t, m), "what ran on a node that is gone is in nobody's way")
+	for _, p := range survey(t, m).Pods {
+		if p.Spec.NodeName == "a" {
+			require.NoError(t, m.Evict(t.Context(), refOf(p)))
+		}
+	}
+	require.Equal(t, "ssd=b web!=a web=d web?", where(t, m))
+	clock.Advance(30 * time.Second)
+	require.Equal(t, "ssd=b web=a web=d web?", where(t, m))
 }

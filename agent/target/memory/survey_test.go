@@ -156,6 +156,7 @@ func TestPodsAsAnAPIServerShowsThem(t *testing.T) {
 	db := podNamed(t, m, "db-1")
 	require.Equal(t, kindStatefulSet, db.OwnerReferences[0].Kind)
 	require.Equal(t, "db-1", db.Labels["statefulset.kubernetes.io/pod-name"])
+	require.Equal(t, "db-0", podNamed(t, m, "db-0").Labels["statefulset.kubernetes.io/pod-name"])
 	require.Equal(t, kindDaemonSet, podNamed(t, m, "log").OwnerReferences[0].Kind)
 	bare := podNamed(t, m, "bare")
 	require.Empty(t, bare.OwnerReferences)
@@ -212,17 +213,28 @@ func TestSurveysHoldWhatWasApplied(t *testing.T) {
 func TestScalingDownLosesTheRightPods(t *testing.T) {
 	m, _ := world(t, Options{Nodes: nodes("a")})
 	web := create(t, m, app("Deployment", "web", 3, "1", ""))
-	first := map[string]bool{}
-	for _, p := range survey(t, m).Pods {
-		first[p.Name] = true
-	}
 	web = replace(t, m, scaled(web, 5), web)
+	first := map[string]bool{}
 	require.Equal(t, 1, strings.Count(where(t, m), "?"))
+	require.NoError(t, m.DeletePod(t.Context(), refOf(podNamed(t, m, "web")), 0))
+	require.Equal(t, 1, strings.Count(where(t, m), "?"), "its successor has its turn")
+	for _, p := range survey(t, m).Pods {
+		if p.Spec.NodeName != "" {
+			first[p.Name] = true
+		}
+	}
 	web = replace(t, m, scaled(web, 4), web)
-	require.NotContains(t, where(t, m), "?", "the one that waits goes first")
+	require.NotContains(t, where(t, m), "?", "the one that waits goes first, although another is newer")
+	newest := podNamed(t, m, "web").Name
+	for _, p := range survey(t, m).Pods {
+		require.True(t, first[p.Name])
+		if m.pods[p.Namespace+"/"+p.Name].uid > m.pods[p.Namespace+"/"+newest].uid {
+			newest = p.Name
+		}
+	}
 	web = replace(t, m, scaled(web, 3), web)
 	for _, p := range survey(t, m).Pods {
-		require.True(t, first[p.Name], "the newest goes first")
+		require.NotEqual(t, newest, p.Name, "the newest goes first")
 	}
 	replace(t, m, scaled(web, 0), web)
 	db := create(t, m, app("StatefulSet", "db", 3, "1", ""))

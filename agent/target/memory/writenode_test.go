@@ -24,7 +24,7 @@ func nodeNamed(t *testing.T, m *Member, name string) *corev1.Node {
 }
 
 func TestNodesAreWritten(t *testing.T) {
-	m, clock := world(t, Options{Nodes: nodes("a", "b")})
+	m, _ := world(t, Options{Nodes: nodes("a", "b")})
 	changes := m.Watch(t.Context())
 	before := nodeNamed(t, m, "a")
 	taint := corev1.Taint{Key: "k", Value: "v", Effect: corev1.TaintEffectNoSchedule}
@@ -49,8 +49,10 @@ func TestNodesAreWritten(t *testing.T) {
 	m.SetFaults(Faults{NotReady: []string{"a"}})
 	require.NoError(t, m.UpdateNode(t.Context(), "a", func(n *corev1.Node) { n.Spec.Taints, n.Spec.Unschedulable = nil, false }))
 	require.Equal(t, []corev1.Taint{{Key: corev1.TaintNodeNotReady, Effect: corev1.TaintEffectNoSchedule}}, nodeNamed(t, m, "a").Spec.Taints, "it comes back")
+	require.NoError(t, m.UpdateNode(t.Context(), "a", func(n *corev1.Node) { n.Labels["l"] = "2" }))
+	m.SetFaults(Faults{})
+	require.Empty(t, nodeNamed(t, m, "a").Spec.Taints, "and goes with its cause")
 	require.True(t, apierrors.IsNotFound(m.UpdateNode(t.Context(), "c", func(*corev1.Node) {})))
-	clock.Advance(time.Hour)
 }
 
 func TestTaintsThatEndPods(t *testing.T) {
