@@ -30,11 +30,10 @@ func TestARequestThatIsForbiddenFailsAtOnceAndSaysWhoseCredentialsTheyAre(t *tes
 	})
 	require.NoError(t, err)
 	t.Cleanup(client.Close)
-	began := time.Now()
-	err = bus.Request(bustest.Context(t), client, api.VerbVersion, nil, nil, bus.RequestOptions{})
+	// Patience is of no use: whoever waits for an answer waits until the context ends.
+	err = bus.Request(bustest.Context(t), client, api.VerbVersion, nil, nil, bus.RequestOptions{Total: time.Hour, Try: time.Hour})
 	require.ErrorIs(t, err, bus.ErrDenied)
 	require.ErrorContains(t, err, "these credentials are those of member berlin")
-	require.Less(t, time.Since(began), 5*time.Second)
 }
 
 func TestAnAgentWithCredentialsOfAnotherMemberDoesNotStart(t *testing.T) {
