@@ -48,6 +48,7 @@ type simDeed struct {
 
 // simMessage is what an agent sends to the hub: one of its fields.
 type simMessage struct {
+	at        time.Time // of the look at the member
 	event     *api.NodeEvent
 	inventory *api.NodeInventory
 }

@@ -33,7 +33,7 @@ func TestRulesHoldWhateverGoesWrong(t *testing.T) {
 func TestPromisedPlacesAreKept(t *testing.T) {
 	moved := 0
 	for seed := range uint64(40) {
-		w := newWorld(t, seed, 3, faults{messages: true, crashes: true, launches: true})
+		w := newWorld(t, seed, 3, faults{lag: true, crashes: true, launches: true})
 		for range 400 {
 			w.tick()
 			for _, l := range w.lands {

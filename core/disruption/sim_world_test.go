@@ -24,7 +24,8 @@ const simFleetBudget = "2"
 
 // faults are what can go wrong.
 type faults struct {
-	messages bool // lag, come in another order, come twice, are lost to one hub until the next resync
+	lag      bool // what one look of an agent found comes late, but whole and in order; so do commands
+	messages bool // lag alone, come in another order, come twice, are lost to one hub until the next resync
 	crashes  bool // of hubs and agents, anywhere
 	launches bool // fail, hang, never become ready
 	people   bool // delete nodes and pools, start and stop pods, protect them; machines die
@@ -176,6 +177,7 @@ func (w *world) send(l *land, m simMessage) {
 	if w.store.last[l.name] == nil {
 		w.store.last[l.name] = map[string]simMessage{}
 	}
+	m.at = w.now
 	w.store.last[l.name][subject] = m
 	for _, h := range w.hubs {
 		if !w.faults.messages || !w.luck.Chance(40) {
@@ -204,7 +206,7 @@ func (w *world) sendResult(l *land, r *api.DisruptionResult) {
 // dispatch gives an agent the command that a record stands for; an older one is none.
 func (w *world) dispatch(l *land) {
 	a := &l.agent
-	if w.faults.messages && !w.luck.Chance(3) {
+	if (w.faults.messages || w.faults.lag) && !w.luck.Chance(3) {
 		return
 	}
 	r := w.store.records[l.name]
