@@ -117,6 +117,13 @@ func TestMachinesAreTerminated(t *testing.T) {
 	require.Equal(t, "web=b", where(t, m))
 	require.True(t, m.TerminateMachine("b", 0))
 	require.False(t, m.LoseMachine("b"))
+
+	_, err := m.LaunchNode(launch("n1"))
+	require.NoError(t, err)
+	clock.Advance(30 * time.Second)
+	require.True(t, m.TerminateMachine("n1", 0))
+	clock.Advance(time.Hour)
+	require.Contains(t, taints(nodeNamed(t, m, "n1")), "start:NoExecute", "nothing starts on a machine that is gone")
 }
 
 func TestLaunchFaults(t *testing.T) {
@@ -154,7 +161,6 @@ func TestLaunchFaults(t *testing.T) {
 	require.True(t, m.TerminateMachine("n1", 0))
 	faults()
 	require.Equal(t, corev1.ConditionUnknown, nodeNamed(t, m, "n1").Status.Conditions[0].Status, "its machine is gone")
-	require.Contains(t, taints(nodeNamed(t, m, "n1")), "start:NoExecute", "nothing starts on it any more")
 
 	faults("lost=n2", "lost=unknown")
 	require.False(t, m.HasMachine("n2"))
