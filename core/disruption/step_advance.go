@@ -139,11 +139,11 @@ func (c *Command) headline() string {
 		nodes += fmt.Sprintf(" and %d more", more)
 	}
 	text := fmt.Sprintf("%s %s: %s, saves %.4f an hour", c.Decision(), nodes, c.why(), c.Savings)
-	for i := range c.Replacements[:min(len(c.Replacements), 1)] {
-		r := &c.Replacements[i]
-		text += fmt.Sprintf("; %d replacements, of pool %s: %s", len(c.Replacements), r.Pool, strings.Join(r.InstanceTypes[:min(len(r.InstanceTypes), 3)], " or "))
+	if len(c.Replacements) == 0 {
+		return text
 	}
-	return text
+	r := &c.Replacements[0]
+	return fmt.Sprintf("%s; %d new of pool %s: %s", text, len(c.Replacements), r.Pool, strings.Join(r.InstanceTypes[:min(len(r.InstanceTypes), 3)], " or "))
 }
 
 // finish completes the record: what is forgotten, what the agent needs beside, and the lock.

@@ -79,7 +79,7 @@ func TestStepEmptyNode(t *testing.T) {
 	require.Empty(t, began.Waiting)
 	require.Equal(t, api.PhaseDraining, s.one().Phase)
 	require.Equal(t, map[string]string{"n1": "uid-n1"}, s.one().UIDs)
-	require.Equal(t, began.Began, []string{s.one().ID})
+	require.Equal(t, []string{s.one().ID}, began.Began)
 	require.False(t, s.step(20*time.Second).Changed, "nothing changed, nothing to write")
 
 	s.results[s.one().ID] = &api.DisruptionResult{ID: s.one().ID, Phase: api.PhaseDraining, Message: "waiting for pod x"}

@@ -239,13 +239,20 @@ func TestFleetBudget(t *testing.T) {
 		names = append(names, fmt.Sprintf("m%d", i))
 	}
 	y := newYard(t, quick(), names...)
-	shared := func(amount string) func(*api.NodePool) {
-		return func(p *api.NodePool) { p.Annotations = map[string]string{api.AnnotationFleetBudget: "web=" + amount} }
+	shared := func(amount, members string) func(*api.NodePool) {
+		return func(p *api.NodePool) {
+			p.Annotations = map[string]string{api.AnnotationFleetBudget: "web=" + amount, api.AnnotationMembers: members}
+		}
 	}
-	y.pool("a", "100%", shared("2"))
-	y.pool("b", "100%", shared("5"))
-	for _, name := range names {
-		y.nodes(name, aNode("n1", "a", 4), aNode("n2", "b", 4))
+	y.pool("a", "100%", shared("2", "env=prod"))
+	y.pool("b", "100%", shared("5", "env!=prod"))
+	for i, name := range names {
+		pool := "b"
+		if i%2 == 0 {
+			pool = "a"
+			y.member(name, map[string]string{"env": "prod"})
+		}
+		y.nodes(name, aNode("n1", pool, 4), aNode("n2", pool, 4))
 	}
 	down := func() (total int) {
 		for _, name := range names {

@@ -63,13 +63,6 @@ func (f *fleet) of(member string) (census, bool) {
 	return c, ok
 }
 
-// names of the members that were counted.
-func (f *fleet) names() []string {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return slices.Sorted(maps.Keys(f.counts))
-}
-
 // hold keeps others from spending fleet-wide budgets, by name, until release is called.
 func (f *fleet) hold(budgets []string) (release func()) {
 	var held []*sync.Mutex

@@ -13,7 +13,6 @@ type situation struct {
 	in       disruption.StepInput
 	revision uint64
 	offer    offer
-	shared   []sharedBudget
 	grounds  grounds
 	// unknown says why the nodes cannot be counted.
 	unknown string
@@ -37,7 +36,7 @@ func (d *Disruptor) gather(ctx context.Context, m *member) (*situation, error) {
 	if s.offer, err = d.market.offerTo(ctx, labels); err != nil {
 		return nil, err
 	}
-	s.in.State.Pools, s.shared = s.offer.pools, sharedBudgets(s.offer.specs)
+	s.in.State.Pools = s.offer.pools
 	s.unknown = d.unknown(m)
 	s.in.State.Stale = s.unknown
 	s.in.Hold = d.hold(state)
@@ -82,7 +81,7 @@ func (d *Disruptor) lockOf(name string) disruption.MemberLock {
 func (d *Disruptor) share(m *member, s *situation) error {
 	alone := s.in
 	alone.Waiting = nil
-	left, line, err := d.fleet.left(s.shared, m.name, disruption.CountPools(disruption.StateOf(alone)))
+	left, line, err := d.fleet.left(s.offer.shared, m.name, disruption.CountPools(disruption.StateOf(alone)))
 	if err != nil {
 		return err
 	}
@@ -97,8 +96,8 @@ func (d *Disruptor) share(m *member, s *situation) error {
 // names of the fleet-wide budgets of a situation, sorted.
 func (s *situation) names() []string {
 	var out []string
-	for i := range s.shared {
-		out = append(out, s.shared[i].name)
+	for i := range s.offer.shared {
+		out = append(out, s.offer.shared[i].name)
 	}
 	return out
 }

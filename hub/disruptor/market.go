@@ -3,6 +3,7 @@ package disruptor
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -60,8 +61,10 @@ func (k *market) changed() {
 
 // offer is the market as one member finds it.
 type offer struct {
-	specs   []*api.NodePool
-	pools   []*disruption.Pool
+	specs []*api.NodePool
+	pools []*disruption.Pool
+	// shared are the fleet-wide budgets of its pools, over all pools of the fleet.
+	shared  []sharedBudget
 	version uint64
 }
 
@@ -78,6 +81,12 @@ func (k *market) offerTo(ctx context.Context, labels map[string]string) (offer, 
 		return offer{}, err
 	}
 	out := offer{specs: disruption.PoolsFor(labels, specs), version: k.version}
+	own := sharedBudgets(out.specs)
+	for _, b := range sharedBudgets(specs) {
+		if slices.ContainsFunc(own, func(o sharedBudget) bool { return o.name == b.name }) {
+			out.shared = append(out.shared, b)
+		}
+	}
 	for _, p := range out.specs {
 		pool, err := k.pool(ctx, p, catalog, revision)
 		if err != nil {
