@@ -192,7 +192,7 @@ func poolNode(t *testing.T, name string) target.Node {
 }
 
 // put writes an object of YAML to the member.
-func put(t *testing.T, m *targetmemory.Member, text string) *unstructured.Unstructured {
+func put(t testing.TB, m *targetmemory.Member, text string) *unstructured.Unstructured {
 	t.Helper()
 	body, err := yaml.YAMLToJSON([]byte(text))
 	require.NoError(t, err)

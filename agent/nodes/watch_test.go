@@ -72,16 +72,25 @@ func TestEventsKeepTheInterval(t *testing.T) {
 	hub, m := listen(t), poolMember(t, "n1")
 	o := hub.options(m)
 	o.Interval = 150 * time.Millisecond
-	watch(t, o, t.TempDir())
+	w, _ := watch(t, o, t.TempDir())
 	hub.whole("n1")
-	for i := range 10 {
+	for i := range 12 {
 		step := fmt.Sprint(i)
 		relabel(t, m, "n1", "step", step)
-		if i%3 == 0 {
+		w.wake() // looks at once, where a change would be gathered with others
+		bustest.Eventually(t, func() error {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			if got := w.nodes["n1"].state.Labels["step"]; got != step {
+				return fmt.Errorf("the agent saw step %q", got)
+			}
+			return nil
+		})
+		if i%4 == 0 {
 			hub.expect("n1", func(n *api.NodeState) bool { return n.Labels["step"] == step })
 		}
 	}
-	hub.expect("n1", func(n *api.NodeState) bool { return n.Labels["step"] == "9" })
+	hub.expect("n1", func(n *api.NodeState) bool { return n.Labels["step"] == "11" })
 	var last time.Time
 	events := 0
 	for _, h := range hub.messages() {
