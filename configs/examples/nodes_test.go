@@ -127,6 +127,7 @@ func TestBudgetsAllowWhatTheirCommentsSay(t *testing.T) {
 		{"spot", "12:00", winter, api.ReasonEmpty, 15},
 		{"production", "12:00", winter, api.ReasonEmpty, 3},
 		{"protected", "12:00", winter, api.ReasonEmpty, 3},
+		{"workers", "12:00", winter, api.ReasonUnderutilized, 1},
 	} {
 		require.Contains(t, n.pools, c.pool)
 		budgets := disruption.ParseBudgets(n.pools[c.pool].Spec.Budgets(), time.LoadLocation)
@@ -135,7 +136,7 @@ func TestBudgetsAllowWhatTheirCommentsSay(t *testing.T) {
 	}
 	name, nodes, ok := api.FleetBudget(n.pools["production"].Annotations[api.AnnotationFleetBudget])
 	require.Equal(t, []any{"production", "3", true}, []any{name, nodes, ok})
-	require.Len(t, n.pools, 8)
+	require.Len(t, n.pools, 9)
 }
 
 // The pool for production is for production members, and every member has prices.
