@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"flotilla/agent/disk"
 	"flotilla/agent/target"
 	"flotilla/agent/upgrader/memory"
 	"flotilla/core/api"
@@ -154,7 +155,7 @@ func TestLedgerForgetsTheOldestAndNothingElse(t *testing.T) {
 		op := full(i + 1)
 		require.NoError(t, l.save(record{Operation: *op, Accepted: at.Add(time.Duration(i) * time.Second), Started: at, Result: &api.UpgradeResult{Operation: op.ID}}))
 	}
-	write(t, filepath.Join(dir, operationsFolder), temporary+"1", "half a rec")
+	write(t, filepath.Join(dir, operationsFolder), disk.Temporary+"1", "half a rec")
 	again, err := openLedger(dir, "berlin")
 	require.NoError(t, err)
 	require.Len(t, again.records, keepRecords+1)

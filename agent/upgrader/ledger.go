@@ -1,26 +1,18 @@
 package upgrader
 
 import (
-	"crypto/sha256"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
+	"flotilla/agent/disk"
 	"flotilla/core/api"
 )
-
-// errOlder refuses a command that is older than the one followed: of a deposed hub, or of a broker that
-// lost its last writes.
-var errOlder = errors.New("the stored command is older than the one that is followed")
 
 // keepRecords is how many operations that ended are remembered; commands are ordered, so that an older
 // one cannot come back.
@@ -38,22 +30,14 @@ type record struct {
 	Result *api.UpgradeResult `json:"result,omitempty"`
 }
 
-// savedCommand is the newest command that was accepted.
-type savedCommand struct {
-	Received time.Time          `json:"received"`
-	Digest   string             `json:"digest"` // of the message as it was received
-	Command  api.UpgradeCommand `json:"command"`
-}
-
 // ledger is the memory on disk: the newest command and every operation it met. Every change is on the
 // disk when the method that makes it returns without error.
 type ledger struct {
-	dir, member string
+	dir string
 
-	mu      sync.Mutex
-	have    bool
-	current savedCommand
-	records map[string]record
+	mu       sync.Mutex
+	commands *disk.Newest[api.UpgradeCommand]
+	records  map[string]record
 }
 
 const (
@@ -64,63 +48,26 @@ const (
 // openLedger reads what is in the folder. What cannot be read is an error: to forget an operation could
 // mean to run it twice.
 func openLedger(dir, member string) (*ledger, error) {
-	l := &ledger{dir: dir, member: member, records: map[string]record{}}
-	if err := os.MkdirAll(filepath.Join(dir, operationsFolder), 0o700); err != nil {
-		return nil, fmt.Errorf("making the folder of upgrades: %w", err)
-	}
-	switch err := readJSON(filepath.Join(dir, commandFile), &l.current); {
-	case errors.Is(err, fs.ErrNotExist):
-	case err != nil:
-		return nil, err
-	default:
-		l.have = true
-	}
-	entries, err := os.ReadDir(filepath.Join(dir, operationsFolder))
-	if err != nil {
+	l := &ledger{dir: dir, records: map[string]record{}}
+	if err := disk.ReadFolder(filepath.Join(dir, operationsFolder), func(r record) { l.records[r.Operation.ID] = r }); err != nil {
 		return nil, fmt.Errorf("reading the folder of upgrades: %w", err)
 	}
-	for _, e := range entries {
-		path := filepath.Join(dir, operationsFolder, e.Name())
-		if strings.HasPrefix(e.Name(), temporary) {
-			if err := os.Remove(path); err != nil {
-				return nil, err
-			}
-			continue
-		}
-		var r record
-		if err := readJSON(path, &r); err != nil {
-			return nil, err
-		}
-		l.records[r.Operation.ID] = r
-	}
-	return l, nil
+	var err error
+	l.commands, err = disk.OpenNewest[api.UpgradeCommand](filepath.Join(dir, commandFile), api.KindUpgradeCommand, member)
+	return l, err
 }
 
 // accept takes a command as it lies on the stream. It reports whether there is something new to look at.
 func (l *ledger) accept(body []byte, now time.Time) (changed bool, err error) {
-	var c api.UpgradeCommand
-	if err := json.Unmarshal(body, &c); err != nil {
-		return false, fmt.Errorf("reading the upgrade command: %w", err)
-	}
-	if c.Kind != api.KindUpgradeCommand || c.Member != l.member {
-		return false, fmt.Errorf("the command is a %q for member %q, expected a %s for %s", c.Kind, c.Member, api.KindUpgradeCommand, l.member)
-	}
-	digest := fmt.Sprintf("%x", sha256.Sum256(body))
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	switch {
-	case !l.have:
-	case digest == l.current.Digest:
-		return false, nil
-	case c.Order.Compare(l.current.Command.Order) < 0:
-		return false, errOlder
-	}
-	next := savedCommand{Received: now, Digest: digest, Command: c}
-	if err := writeJSON(filepath.Join(l.dir, commandFile), next); err != nil {
-		return false, fmt.Errorf("keeping the upgrade command: %w", err)
-	}
-	l.have, l.current = true, next
-	return true, nil
+	return l.commands.Accept(body, now)
+}
+
+// asked is what the newest command asks for, nil for nothing; the lock is held.
+func (l *ledger) asked() *api.UpgradeOperation {
+	command, _ := l.commands.Command()
+	return command.Operation
 }
 
 // accepted is the id of the operation that the newest command asks for, while it has no result; empty when
@@ -137,14 +84,14 @@ func (l *ledger) accepted() string {
 func (l *ledger) wanted() (record, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	op := l.current.Command.Operation
+	op := l.asked()
 	if op == nil {
 		return record{}, false
 	}
 	if r, ok := l.records[op.ID]; ok {
 		return r, true
 	}
-	return record{Operation: *op, Accepted: l.current.Received}, true
+	return record{Operation: *op, Accepted: l.commands.Received()}, true
 }
 
 // started is the operation that was started and has no result; false when there is none.
@@ -164,7 +111,7 @@ func (l *ledger) started() (record, bool) {
 func (l *ledger) start(r record) (bool, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if op := l.current.Command.Operation; op == nil || op.ID != r.Operation.ID {
+	if op := l.asked(); op == nil || op.ID != r.Operation.ID {
 		return false, nil
 	}
 	return true, l.keep(r)
@@ -178,7 +125,7 @@ func (l *ledger) save(r record) error {
 }
 
 func (l *ledger) keep(r record) error {
-	if err := writeJSON(l.path(r.Operation.ID), r); err != nil {
+	if err := disk.Write(l.path(r.Operation.ID), r); err != nil {
 		return fmt.Errorf("keeping operation %s: %w", r.Operation.ID, err)
 	}
 	l.records[r.Operation.ID] = r

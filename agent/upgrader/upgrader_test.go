@@ -330,7 +330,7 @@ func TestCommandsThatAreNotFollowed(t *testing.T) {
 	bustest.Eventually(t, func() error {
 		a.u.ledger.mu.Lock()
 		defer a.u.ledger.mu.Unlock()
-		if order := a.u.ledger.current.Command.Order; order.Term != 5 {
+		if order := a.u.ledger.commands.Order(); order.Term != 5 {
 			return fmt.Errorf("order is %v", order)
 		}
 		return nil

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"flotilla/agent/disk"
 	"flotilla/bus"
 	"flotilla/subjects"
 )
@@ -21,7 +22,7 @@ func (w *Worker) take(ctx context.Context, body []byte, sequence uint64) {
 	epoch := w.index.order().Epoch
 	changed, err := w.index.accept(body, time.Now())
 	switch {
-	case errors.Is(err, errOlder):
+	case errors.Is(err, disk.ErrOlder):
 		w.o.Log.Warn().Err(err).Uint64("sequence", sequence).Msg("the stored command is not followed")
 		return
 	case err != nil:

@@ -1,74 +1,55 @@
 package worker
 
 import (
-	"encoding/json"
-	"errors"
-	"fmt"
 	"maps"
 	"reflect"
 	"slices"
 	"sync"
 	"time"
 
+	"flotilla/agent/disk"
 	"flotilla/core/api"
 	"flotilla/core/apply"
 )
 
-// errOlder refuses a command that is older than the one followed: of a deposed hub, or of a broker that
-// lost its last writes. The hub learns from the heartbeat what is held here and goes beyond it.
-var errOlder = errors.New("the stored command is older than the one that is followed")
-
 // index is the newest command that was accepted, by placement.
 type index struct {
-	member string
-	store  *store
-
 	mu       sync.Mutex
-	have     bool
-	current  savedCommand
+	commands *disk.Newest[api.PlacementCommand]
 	entries  map[string][]api.IndexEntry
 	previous []api.IndexEntry
 }
 
 // loadIndex goes on with the command that is on the disk, if any.
 func loadIndex(member string, s *store) (*index, error) {
-	saved, have, err := s.loadCommand()
+	commands, err := s.commands(member)
 	if err != nil {
 		return nil, err
 	}
-	x := &index{member: member, store: s, have: have, current: saved}
-	x.entries = byPlacement(saved.Command.Entries)
+	x := &index{commands: commands}
+	x.entries = byPlacement(x.current())
 	return x, nil
 }
 
+// current are the entries of the newest command.
+func (x *index) current() []api.IndexEntry {
+	command, _ := x.commands.Command()
+	return command.Entries
+}
+
 // accept takes a command as it lies on the stream. It reports the placements whose entries differ
-// from before, sorted; none when the command is the one it has. An older one is errOlder. The command
-// is on the disk when accept returns without error.
+// from before, sorted; none when the command is the one it has. An older one is disk.ErrOlder: the hub
+// learns from the heartbeat what is held here and goes beyond it. The command is on the disk when accept
+// returns without error.
 func (x *index) accept(body []byte, now time.Time) (changed []string, err error) {
-	var c api.PlacementCommand
-	if err := json.Unmarshal(body, &c); err != nil {
-		return nil, fmt.Errorf("reading the placement command: %w", err)
-	}
-	if c.Kind != api.KindPlacementCommand || c.Member != x.member {
-		return nil, fmt.Errorf("the command is a %q for member %q, expected a %s for %s", c.Kind, c.Member, api.KindPlacementCommand, x.member)
-	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	digest := hexDigest(body)
-	switch {
-	case !x.have:
-	case digest == x.current.Digest:
-		return nil, nil
-	case c.Order.Compare(x.current.Command.Order) < 0:
-		return nil, errOlder
-	}
-	next := savedCommand{Received: now, Digest: digest, Command: c}
-	if err := x.store.saveCommand(next); err != nil {
-		return nil, fmt.Errorf("keeping the placement command: %w", err)
+	held := x.current()
+	if another, err := x.commands.Accept(body, now); err != nil || !another {
+		return nil, err
 	}
 	before := x.entries
-	x.previous = x.current.Command.Entries
-	x.have, x.current, x.entries = true, next, byPlacement(c.Entries)
+	x.previous, x.entries = held, byPlacement(x.current())
 	return differing(before, x.entries), nil
 }
 
@@ -83,14 +64,15 @@ func (x *index) of(placement string) []api.IndexEntry {
 func (x *index) order() api.Order {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	return x.current.Command.Order
+	return x.commands.Order()
 }
 
 // known reports whether a command was ever accepted.
 func (x *index) known() bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	return x.have
+	_, have := x.commands.Command()
+	return have
 }
 
 // placements lists the placements of the current command, sorted.
@@ -112,7 +94,7 @@ func (x *index) works() []string {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	var out []string
-	for _, entries := range [][]api.IndexEntry{x.current.Command.Entries, x.previous} {
+	for _, entries := range [][]api.IndexEntry{x.current(), x.previous} {
 		for i := range entries {
 			if entries[i].Work != "" {
 				out = append(out, entries[i].Work)

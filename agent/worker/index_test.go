@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"flotilla/agent/disk"
 	"flotilla/core/api"
 	"flotilla/core/apply"
 )
@@ -28,10 +29,10 @@ func TestIndexFollowsTheNewestCommandAlone(t *testing.T) {
 		{"the first", api.Order{Epoch: 1, Term: 5, Generation: 7}, []api.IndexEntry{shop, web}, []string{"shop", "web"}, nil},
 		{"again", api.Order{Epoch: 1, Term: 5, Generation: 7}, []api.IndexEntry{shop, web}, nil, nil},
 		{"equal order, other content", api.Order{Epoch: 1, Term: 5, Generation: 7}, []api.IndexEntry{shop, web2}, []string{"web"}, nil},
-		{"older generation", api.Order{Epoch: 1, Term: 5, Generation: 6}, []api.IndexEntry{shop}, nil, errOlder},
-		{"older term", api.Order{Epoch: 1, Term: 4, Generation: 99}, nil, nil, errOlder},
+		{"older generation", api.Order{Epoch: 1, Term: 5, Generation: 6}, []api.IndexEntry{shop}, nil, disk.ErrOlder},
+		{"older term", api.Order{Epoch: 1, Term: 4, Generation: 99}, nil, nil, disk.ErrOlder},
 		{"newer term, lower generation", api.Order{Epoch: 1, Term: 6, Generation: 1}, []api.IndexEntry{web2}, []string{"shop"}, nil},
-		{"older epoch", api.Order{Term: 9, Generation: 9}, nil, nil, errOlder},
+		{"older epoch", api.Order{Term: 9, Generation: 9}, nil, nil, disk.ErrOlder},
 		{"newer epoch, lower term", api.Order{Epoch: 2, Term: 1, Generation: 1}, []api.IndexEntry{web}, []string{"web"}, nil},
 		{"order alone", api.Order{Epoch: 2, Term: 1, Generation: 2}, []api.IndexEntry{web}, nil, nil},
 	} {

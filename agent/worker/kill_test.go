@@ -8,9 +8,11 @@ import (
 	"path/filepath"
 	"strconv"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"flotilla/agent/disk"
 	"flotilla/core/api"
 )
 
@@ -44,20 +46,21 @@ func TestStoreSurvivesSIGKILL(t *testing.T) {
 		require.Error(t, child.Wait(), "killed")
 
 		s := open(t, dir, "berlin")
-		saved, have, err := s.loadCommand()
+		x, err := loadIndex("berlin", s)
 		require.NoError(t, err)
-		require.True(t, have)
-		require.GreaterOrEqual(t, saved.Command.Order.Generation, said)
-		require.LessOrEqual(t, saved.Command.Order.Generation, said+1)
-		require.Len(t, saved.Command.Entries, 100)
+		require.True(t, x.known())
+		found := x.order().Generation
+		require.GreaterOrEqual(t, found, said)
+		require.LessOrEqual(t, found, said+1)
+		require.Len(t, x.placements(), 100)
 		_, err = s.content(hexDigest([]byte(fmt.Sprint(said))))
 		require.NoError(t, err)
-		for _, pattern := range []string{temporary + "*", "*/" + temporary + "*"} {
+		for _, pattern := range []string{disk.Temporary + "*", "*/" + disk.Temporary + "*"} {
 			left, err := filepath.Glob(filepath.Join(dir, pattern))
 			require.NoError(t, err)
 			require.Empty(t, left)
 		}
-		said = saved.Command.Order.Generation
+		said = found
 		require.NoError(t, s.close())
 	}
 }
@@ -66,17 +69,18 @@ func TestStoreSurvivesSIGKILL(t *testing.T) {
 func writeUntilKilled(t *testing.T, dir string) {
 	t.Helper()
 	s := open(t, dir, "berlin")
-	saved, _, err := s.loadCommand()
+	x, err := loadIndex("berlin", s)
 	require.NoError(t, err)
-	for i := range 100 {
-		saved.Command.Entries = append(saved.Command.Entries[:i], api.IndexEntry{Placement: strconv.Itoa(i), UID: "u", Work: "w"})
+	entries := make([]api.IndexEntry, 100)
+	for i := range entries {
+		entries[i] = api.IndexEntry{Placement: strconv.Itoa(i), UID: "u", Work: "w"}
 	}
-	for {
-		saved.Command.Order.Generation++
-		body := []byte(fmt.Sprint(saved.Command.Order.Generation))
-		require.NoError(t, s.keepContent(hexDigest(body), body))
+	for n := x.order().Generation + 1; ; n++ {
+		content := []byte(strconv.FormatUint(n, 10))
+		require.NoError(t, s.keepContent(hexDigest(content), content))
 		require.NoError(t, s.flush())
-		require.NoError(t, s.saveCommand(saved))
-		fmt.Println(saved.Command.Order.Generation)
+		_, err := x.accept(command(t, "berlin", api.Order{Generation: n}, entries...), time.Now())
+		require.NoError(t, err)
+		fmt.Println(n)
 	}
 }

@@ -11,11 +11,11 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
 	"syscall"
 	"time"
 
+	"flotilla/agent/disk"
 	"flotilla/core/api"
 )
 
@@ -42,13 +42,6 @@ type stateFile struct {
 	Member  string `json:"member"`
 }
 
-// savedCommand is the newest command that was accepted.
-type savedCommand struct {
-	Received time.Time            `json:"received"`
-	Digest   string               `json:"digest"` // of the message as it was received
-	Command  api.PlacementCommand `json:"command"`
-}
-
 // openStore makes or opens the directory of a member's agent and locks it against a second agent.
 func openStore(dir, member string) (*store, error) {
 	for _, sub := range []string{"content", "results"} {
@@ -64,7 +57,7 @@ func openStore(dir, member string) (*store, error) {
 	if err := s.claim(member); err != nil {
 		return nil, errors.Join(err, s.close())
 	}
-	return s, s.dropTemporaries()
+	return s, disk.DropTemporaries(dir)
 }
 
 func lockDirectory(dir string) (*os.File, error) {
@@ -81,9 +74,10 @@ func lockDirectory(dir string) (*os.File, error) {
 // claim checks that the directory is this member's and of a layout this build knows.
 func (s *store) claim(member string) error {
 	var found stateFile
-	switch err := s.readJSON("state.json", &found); {
+	path := filepath.Join(s.dir, "state.json")
+	switch err := disk.Read(path, &found); {
 	case errors.Is(err, fs.ErrNotExist):
-		return s.writeJSON("state.json", stateFile{Version: stateVersion, Member: member}, true)
+		return disk.Write(path, stateFile{Version: stateVersion, Member: member})
 	case err != nil:
 		return fmt.Errorf("%w; give another directory with --data", err)
 	case found.Member != member:
@@ -97,19 +91,9 @@ func (s *store) claim(member string) error {
 
 func (s *store) close() error { return s.lock.Close() }
 
-// saveCommand makes a command the newest one; it is on the disk when saveCommand returns.
-func (s *store) saveCommand(c savedCommand) error { return s.writeJSON("index.json", c, true) }
-
-// loadCommand reads the newest command. It reports false when there is none that can be read.
-func (s *store) loadCommand() (savedCommand, bool, error) {
-	var c savedCommand
-	switch err := s.readJSON("index.json", &c); {
-	case errors.Is(err, fs.ErrNotExist):
-		return savedCommand{}, false, nil
-	case err != nil:
-		return savedCommand{}, false, err
-	}
-	return c, true, nil
+// commands is the newest command that was accepted.
+func (s *store) commands(member string) (*disk.Newest[api.PlacementCommand], error) {
+	return disk.OpenNewest[api.PlacementCommand](filepath.Join(s.dir, "index.json"), api.KindPlacementCommand, member)
 }
 
 // content reads a body; fs.ErrNotExist when it is not cached. A body that does not have its digest,
@@ -153,14 +137,14 @@ func (s *store) flush() error {
 		return nil
 	}
 	for digest, body := range pending {
-		if err := replaceFile(s.contentPath(digest), body, true); err != nil {
+		if err := disk.Replace(s.contentPath(digest), body, true); err != nil {
 			return err
 		}
 		s.mu.Lock()
 		delete(s.pending, digest)
 		s.mu.Unlock()
 	}
-	return syncPath(filepath.Join(s.dir, "content"))
+	return disk.Sync(filepath.Join(s.dir, "content"))
 }
 
 // sweep drops content that is not in use and has not been written for a while.
@@ -182,7 +166,11 @@ func (s *store) sweep(inUse map[string]bool, now time.Time) error {
 
 // saveResult remembers the last result of a placement.
 func (s *store) saveResult(r api.PlacementResult) error {
-	return s.writeJSON(resultName(r.Placement), r, false)
+	body, err := json.Marshal(r)
+	if err != nil {
+		return fmt.Errorf("keeping the result of %s: %w", r.Placement, err)
+	}
+	return disk.Replace(filepath.Join(s.dir, resultName(r.Placement)), body, false)
 }
 
 // forgetResult drops the last result of a placement.
@@ -204,7 +192,8 @@ func (s *store) loadResults() (map[string]api.PlacementResult, error) {
 	out := map[string]api.PlacementResult{}
 	for _, e := range entries {
 		var r api.PlacementResult
-		if err := s.readJSON(filepath.Join("results", e.Name()), &r); err == nil && resultName(r.Placement) == filepath.Join("results", e.Name()) {
+		name := filepath.Join("results", e.Name())
+		if err := disk.Read(filepath.Join(s.dir, name), &r); err == nil && resultName(r.Placement) == name {
 			out[r.Placement] = r
 		}
 	}
@@ -217,69 +206,6 @@ func resultName(placement string) string {
 
 func (s *store) contentPath(digest string) string {
 	return filepath.Join(s.dir, "content", filepath.Base(digest))
-}
-
-func (s *store) readJSON(name string, into any) error {
-	path := filepath.Join(s.dir, name)
-	body, err := os.ReadFile(path)
-	if err != nil {
-		return err
-	}
-	if err := json.Unmarshal(body, into); err != nil {
-		return fmt.Errorf("reading %s: %w", path, err)
-	}
-	return nil
-}
-
-func (s *store) writeJSON(name string, value any, sync bool) error {
-	body, err := json.Marshal(value)
-	if err != nil {
-		return fmt.Errorf("writing %s: %w", name, err)
-	}
-	if err := replaceFile(filepath.Join(s.dir, name), body, sync); err != nil || !sync {
-		return err
-	}
-	return syncPath(s.dir)
-}
-
-const temporary = ".tmp-"
-
-// replaceFile puts a file in place of another, whole. With sync its content is on the disk before it
-// takes the place; the directory is still to be synced.
-func replaceFile(path string, body []byte, sync bool) error {
-	f, err := os.CreateTemp(filepath.Dir(path), temporary)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(body)
-	if err == nil && sync {
-		err = f.Sync()
-	}
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(f.Name()))
-	}
-	return nil
-}
-
-func syncPath(path string) error {
-	f, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(f.Sync(), f.Close())
-}
-
-// dropTemporaries removes what a killed agent left half written.
-func (s *store) dropTemporaries() error {
-	return filepath.WalkDir(s.dir, func(path string, e fs.DirEntry, err error) error {
-		if err == nil && !e.IsDir() && strings.HasPrefix(e.Name(), temporary) {
-			return os.Remove(path)
-		}
-		return err
-	})
 }
 
 func hexDigest(body []byte) string {

@@ -10,17 +10,18 @@ import (
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"flotilla/agent/disk"
 	"flotilla/core/api"
 )
 
 func TestStoreKeepsWhatItWasGiven(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir, "berlin")
-	_, have, err := s.loadCommand()
+	x, err := loadIndex("berlin", s)
 	require.NoError(t, err)
-	require.False(t, have)
-	saved := savedCommand{Received: time.Unix(1, 0).UTC(), Digest: "d", Command: api.PlacementCommand{Member: "berlin", Order: api.Order{Term: 3}}}
-	require.NoError(t, s.saveCommand(saved))
+	require.False(t, x.known())
+	_, err = x.accept(command(t, "berlin", api.Order{Term: 3}), time.Unix(1, 0))
+	require.NoError(t, err)
 	body := []byte("hello")
 	require.NoError(t, s.keepContent(hexDigest(body), body))
 	require.Error(t, s.keepContent("x", body), "content under another digest")
@@ -33,10 +34,10 @@ func TestStoreKeepsWhatItWasGiven(t *testing.T) {
 	require.NoError(t, s.close())
 
 	s = open(t, dir, "berlin")
-	got, have, err := s.loadCommand()
+	x, err = loadIndex("berlin", s)
 	require.NoError(t, err)
-	require.True(t, have)
-	require.Equal(t, saved, got)
+	require.True(t, x.known())
+	require.Equal(t, api.Order{Term: 3}, x.order())
 	cached, err := s.content(hexDigest(body))
 	require.NoError(t, err)
 	require.Equal(t, body, cached)
@@ -71,7 +72,7 @@ func TestStoreSurvivesHalfWrittenFiles(t *testing.T) {
 	require.NoError(t, s.close())
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "content", hexDigest(body)), []byte("hel"), 0o600))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "results", "web.json"), []byte(`{"placement":"we`), 0o600))
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "content", temporary+"1"), []byte("x"), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "content", disk.Temporary+"1"), []byte("x"), 0o600))
 
 	s = open(t, dir, "berlin")
 	_, err := s.content(hexDigest(body))
@@ -84,7 +85,7 @@ func TestStoreSurvivesHalfWrittenFiles(t *testing.T) {
 	require.Empty(t, left)
 
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "index.json"), []byte(`{"command":`), 0o600))
-	_, _, err = s.loadCommand()
+	_, err = loadIndex("berlin", s)
 	require.ErrorContains(t, err, "index.json", "an index that cannot be read is not an empty one")
 }
 

@@ -55,7 +55,8 @@ var rules = []rule{
 	{"hub", []string{"core", "subjects", "bus", "configs"}, []string{"github.com/rs/zerolog", "github.com/prometheus", "k8s.io/apimachinery", "k8s.io/api"}, nil, "rooms meet in records, never by import"},
 	{"agent/agentd", []string{"core", "subjects", "bus", "configs", "agent"}, []string{"github.com/rs/zerolog", "github.com/prometheus"}, nil, "agentd wires the rooms"},
 	{"agent/target", []string{"core", "agent/target"}, []string{"k8s.io/apimachinery", "k8s.io/api", "k8s.io/client-go", "github.com/fluxcd/cli-utils"}, nil, "a target is a cluster and nothing else"},
-	{"agent", []string{"core", "subjects", "bus", "configs", "agent/target"}, []string{"github.com/rs/zerolog", "github.com/prometheus", "k8s.io/apimachinery", "k8s.io/api"}, nil, "rooms meet in records, never by import"},
+	{"agent/disk", []string{"core/api"}, nil, []string{"net", "net/http"}, "how rooms of the agent remember, whatever they remember"},
+	{"agent", []string{"core", "subjects", "bus", "configs", "agent/target", "agent/disk"}, []string{"github.com/rs/zerolog", "github.com/prometheus", "k8s.io/apimachinery", "k8s.io/api"}, nil, "rooms meet in records, never by import"},
 	{"tests", []string{""}, []string{""}, nil, "tests may meet everybody"},
 }
 

@@ -1,0 +1,84 @@
+package disk
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"time"
+
+	"flotilla/core/api"
+)
+
+// ErrOlder refuses a command that is older than the one followed: of a deposed hub, or of a broker that
+// lost its last writes.
+var ErrOlder = errors.New("the stored command is older than the one that is followed")
+
+// Newest is the newest command of one kind that was accepted, in a file. The lock of its owner guards it.
+type Newest[C api.Command] struct {
+	path, kind, member string
+
+	have bool
+	kept kept[C]
+}
+
+// kept is what the file holds.
+type kept[C any] struct {
+	Received time.Time `json:"received"`
+	Digest   string    `json:"digest"` // of the message as it was received
+	Command  C         `json:"command"`
+}
+
+// OpenNewest goes on with the command in a file, if there is one. Kind is that of the messages,
+// api.KindUpgradeCommand.
+func OpenNewest[C api.Command](path, kind, member string) (*Newest[C], error) {
+	n := &Newest[C]{path: path, kind: kind, member: member}
+	err := Read(path, &n.kept)
+	if errors.Is(err, fs.ErrNotExist) {
+		return n, nil
+	}
+	n.have = err == nil
+	return n, err
+}
+
+// Accept takes a command as it lies on the stream; it is on the disk when Accept returns. The one that it
+// has is no change, an older one is ErrOlder; another one of equal order counts.
+func (n *Newest[C]) Accept(body []byte, now time.Time) (changed bool, err error) {
+	var c C
+	if err := json.Unmarshal(body, &c); err != nil {
+		return false, fmt.Errorf("reading the %s: %w", n.kind, err)
+	}
+	kind, member, order := c.Addressed()
+	if kind != n.kind || member != n.member {
+		return false, fmt.Errorf("the command is a %q for member %q, expected a %s for %s", kind, member, n.kind, n.member)
+	}
+	sum := sha256.Sum256(body)
+	digest := hex.EncodeToString(sum[:])
+	switch {
+	case !n.have:
+	case digest == n.kept.Digest:
+		return false, nil
+	case order.Compare(n.Order()) < 0:
+		return false, ErrOlder
+	}
+	next := kept[C]{Received: now, Digest: digest, Command: c}
+	if err := Write(n.path, next); err != nil {
+		return false, fmt.Errorf("keeping the %s: %w", n.kind, err)
+	}
+	n.have, n.kept = true, next
+	return true, nil
+}
+
+// Command is the newest command, zero and false when there never was one.
+func (n *Newest[C]) Command() (C, bool) { return n.kept.Command, n.have }
+
+// Order is that of the newest command, zero when there never was one.
+func (n *Newest[C]) Order() api.Order {
+	_, _, order := n.kept.Command.Addressed()
+	return order
+}
+
+// Received is when the newest command was accepted.
+func (n *Newest[C]) Received() time.Time { return n.kept.Received }
