@@ -137,6 +137,7 @@ func (c *carrier) take(_ context.Context, body []byte, sequence uint64) {
 		c.setTrouble("")
 	}
 	if changed {
+		c.looker.spoil() // the hub may know of nodes that came after the last look
 		for i := range before.Disruptions {
 			c.disruptions.Add(before.Disruptions[i].ID)
 		}

@@ -38,6 +38,7 @@ type scene struct {
 	provider *counting
 	data     string
 	commands int
+	agent    *actor // the newest
 }
 
 // newScene has a member with nodes of NodePool "general", 4 CPUs and 16 GiB each.
@@ -116,6 +117,7 @@ func (s *scene) start(change ...func(*Options)) *actor {
 		conn.Close()
 	}}
 	s.t.Cleanup(a.stop)
+	s.agent = a
 	return a
 }
 
@@ -340,13 +342,8 @@ func (s *scene) fault(words ...string) {
 	s.member.SetFaults(f)
 }
 
-// ledger is what the data directory holds.
-func (s *scene) ledger() *ledger {
-	s.t.Helper()
-	l, err := openLedger(s.data+"/nodes", "berlin")
-	require.NoError(s.t, err)
-	return l
-}
+// ledger is what the newest agent remembers.
+func (s *scene) ledger() *ledger { return s.agent.nodes.carry.ledger }
 
 // purge makes the hub lose the result of a disruption.
 func (s *scene) purge(id string) {

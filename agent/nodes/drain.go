@@ -15,7 +15,7 @@ import (
 
 // empty takes the next steps of emptying a node that is being deleted.
 func (c *carrier) empty(ctx context.Context, l *look, n *corev1.Node) (time.Time, error) {
-	d := c.drains.of(n, c.o.Member)
+	d := c.drains.of(n)
 	state := disruption.ObserveNode(n, l.pods[n.Name], l.volumes, nil)
 	now, began := time.Now(), n.DeletionTimestamp.Time
 	step := disruption.Drain(disruption.DrainInput{
@@ -60,7 +60,6 @@ func (c *carrier) evict(ctx context.Context, d *drain, keys []string, pods map[s
 		default:
 			d.refuse(p.UID, key, err.Error(), time.Now())
 		}
-		c.looker.spoil()
 	}
 }
 
@@ -77,7 +76,6 @@ func (c *carrier) force(ctx context.Context, list []disruption.DrainDelete, pods
 		if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
 			faults = append(faults, fmt.Sprintf("pod %s, which could not be deleted: %s", one.Pod, err))
 		}
-		c.looker.spoil()
 	}
 	return faults
 }
@@ -116,11 +114,13 @@ func (c *carrier) remove(ctx context.Context, name string) (time.Time, error) {
 	if err != nil {
 		return time.Time{}, err
 	}
-	d := c.drains.seen(l.nodes[name])
+	n := l.nodes[name]
+	d := c.drains.seen(n)
 	if d == nil || d.over() {
 		return time.Time{}, nil
 	}
-	m, removing, wait := d.next()
+	m := api.NodeMachine{Member: c.o.Member, Node: n.Name, ProviderID: n.Spec.ProviderID, Launch: n.Annotations[api.AnnotationLaunch]}
+	removing, wait := d.next()
 	ask := c.o.Provider.Gone
 	if removing {
 		ask = c.o.Provider.Delete

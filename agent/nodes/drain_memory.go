@@ -11,8 +11,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
-
-	"flotilla/core/api"
 )
 
 // An eviction that was refused is tried again after the first of these, doubling to the second
@@ -38,8 +36,7 @@ type drains struct {
 
 // drain is one node that is being emptied.
 type drain struct {
-	mu      sync.Mutex
-	machine api.NodeMachine
+	mu sync.Mutex
 	// refused are the pods whose eviction was refused last, by uid.
 	refused map[types.UID]refusal
 	waiting []string // what the node waits for
@@ -60,7 +57,7 @@ type refusal struct {
 func newDrains() *drains { return &drains{byUID: map[types.UID]*drain{}} }
 
 // of is the drain of a node, begun now when it was not before.
-func (d *drains) of(n *corev1.Node, member string) *drain {
+func (d *drains) of(n *corev1.Node) *drain {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	one := d.byUID[n.UID]
@@ -68,7 +65,6 @@ func (d *drains) of(n *corev1.Node, member string) *drain {
 		one = &drain{refused: map[types.UID]refusal{}}
 		d.byUID[n.UID] = one
 	}
-	one.machine = api.NodeMachine{Member: member, Node: n.Name, ProviderID: n.Spec.ProviderID, Launch: n.Annotations[api.AnnotationLaunch]}
 	return one
 }
 
@@ -189,16 +185,16 @@ func (d *drain) remove() {
 	d.removing = true
 }
 
-// next is what the provider is asked for, whether to take it away, and how long to wait before it is
-// asked again.
-func (d *drain) next() (m api.NodeMachine, removing bool, wait time.Duration) {
+// next is whether the machine is to be taken away, and how long to wait before the provider is asked
+// again.
+func (d *drain) next() (removing bool, wait time.Duration) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	wait = firstRemoval << min(d.tries, 10)
 	if d.removing {
 		d.tries++
 	}
-	return d.machine, d.removing, min(wait, longestRemoval)
+	return d.removing, min(wait, longestRemoval)
 }
 
 // answer notes what the provider said, and reports whether that is news.

@@ -106,7 +106,7 @@ func (c *carrier) launching(d *api.Disruption, l *look, r *api.DisruptionResult)
 	}
 	var waiting []string
 	for i := range d.Replacements {
-		one, why := c.replacement(&d.Replacements[i], l)
+		one, why := c.replacement(d, &d.Replacements[i], l)
 		r.Replacements = append(r.Replacements, one)
 		if why != "" {
 			waiting = append(waiting, why)
@@ -118,7 +118,7 @@ func (c *carrier) launching(d *api.Disruption, l *look, r *api.DisruptionResult)
 // draining says what the nodes of a disruption that go are waiting for.
 func (c *carrier) draining(d *api.Disruption, l *look, r *api.DisruptionResult) []string {
 	for i := range d.Replacements {
-		one, _ := c.replacement(&d.Replacements[i], l)
+		one, _ := c.replacement(d, &d.Replacements[i], l)
 		r.Replacements = append(r.Replacements, one)
 	}
 	var waiting []string

@@ -151,13 +151,15 @@ func (c *carrier) stuckAt(name string) string {
 }
 
 // replacement is what is known of one: its place in a result, and what it waits for.
-func (c *carrier) replacement(r *api.NodeReplacement, l *look) (api.NodeReplacement, string) {
+func (c *carrier) replacement(d *api.Disruption, r *api.NodeReplacement, l *look) (api.NodeReplacement, string) {
 	out := api.NodeReplacement{Name: r.Name, Pool: r.Pool}
 	one, begun := c.ledger.launch(r.Name)
 	command, _ := c.ledger.command()
 	switch {
-	case !begun:
+	case !begun && d.Phase == api.PhaseLaunching:
 		out.Failed = refuse(r, command)
+		return out, ""
+	case !begun:
 		return out, ""
 	case one.Launched == nil:
 		return out, waits(r.Name, "the provider", c.stuckAt(r.Name))
