@@ -24,13 +24,17 @@ const (
 	KindNodeDisruption = "NodeDisruption"
 )
 
+// PhaseWaiting is shown of a command that was chosen and is checked again before it begins; no record
+// holds one.
+const PhaseWaiting = "Waiting"
+
 // NodesRequest lists nodes sorted by member and name, in pages.
 type NodesRequest struct {
 	Member        string `json:"member,omitempty"` // empty: all members
 	Node          string `json:"node,omitempty"`   // nodes of this name alone
 	LabelSelector string `json:"labelSelector,omitempty"`
 	WithPods      bool   `json:"withPods,omitempty"` // answer the pods on nodes too
-	Limit         int    `json:"limit,omitempty"` // 0: as many as fit in one reply
+	Limit         int    `json:"limit,omitempty"`    // 0: as many as fit in one reply
 	Continue      string `json:"continue,omitempty"`
 }
 

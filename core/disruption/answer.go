@@ -57,6 +57,7 @@ type NodeAnswer struct {
 	Running *api.Disruption `json:"running,omitempty"`
 	// Backoff is the failure of the last one.
 	Backoff *api.NodeBackoff `json:"backoff,omitempty"`
+	Notes   []string         `json:"notes,omitempty"`
 }
 
 // Answer explains a node with what the record of its member says of it; false when the member has no
@@ -111,14 +112,12 @@ type PoolBudget struct {
 // FleetBudget is a budget that pools share over members.
 type FleetBudget struct {
 	Name string `json:"name"`
-	// Limit is the number or percentage of nodes that may be down.
+	// Limit is the number or percentage of nodes that may be down: the smallest that a pool names.
 	Limit      string   `json:"limit"`
 	Nodes      int      `json:"nodes"`
 	Disrupting int      `json:"disrupting"`
 	Allowed    int      `json:"allowed"`
 	Pools      []string `json:"pools"`
-	// Conflict says that the pools name different limits, of which the smallest counts.
-	Conflict string `json:"conflict,omitempty"`
 }
 
 // ReportBudgets says what the budgets of each pool of a member leave, sorted by pool.

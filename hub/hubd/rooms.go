@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"sync"
 	"time"
 
@@ -39,6 +40,7 @@ func (h *Hub) allRooms(s *bus.Store) []room {
 	disruptions := disruptor.New(s, h.disruptorOptions())
 	entrance := h.doorOptions()
 	entrance.More = upgrades.Verbs()
+	maps.Copy(entrance.More, disruptions.Verbs())
 	return []room{
 		{"registrar", registrar.New(s, registrar.Options{
 			Thresholds: liveness.Thresholds{Timeout: h.options.MemberTimeout, Grace: h.options.Grace}, Log: log,

@@ -195,11 +195,6 @@ func (a *app) printFleetBudgets(budgets []disruption.FleetBudget) error {
 	if err := w.Flush(); err != nil {
 		return fmt.Errorf("printing: %w", err)
 	}
-	for i := range budgets {
-		if budgets[i].Conflict != "" {
-			a.note("fleet-wide budget %s: %s", budgets[i].Name, budgets[i].Conflict)
-		}
-	}
 	return nil
 }
 

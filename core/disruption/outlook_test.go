@@ -1,0 +1,35 @@
+package disruption
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"flotilla/core/api"
+)
+
+// Before a node is deleted by hand one hears what the drain will wait for, and for how long.
+func TestDrainOutlook(t *testing.T) {
+	f := &fixture{
+		nodes: []*api.NodeState{
+			aNode("n1", "d4", "z-a", "a", aPod("p", 500), aPod("q", 500, labelled("p")), aPod("r", 1500), aPod("d", 100, func(p *api.PodState) { p.Owner = "Node" })),
+			aNode("n2", "d2", "z-a", "a", aPod("s", 1000)),
+		},
+		pdbs: []api.PodBudget{{Namespace: "default", Name: "x", Selector: selecting("p")}},
+	}
+	out := DrainOutlook(f.state(), "n1")
+	require.Equal(t, 3, out.Pods, "a mirror pod goes with its node")
+	require.Len(t, out.Notes, 3)
+	require.Equal(t, "PodDisruptionBudget default/x allows no eviction now, and covers 2 pods here", out.Notes[0])
+	require.Equal(t, "the drain waits for them without limit: the node has no terminationGracePeriod", out.Notes[1])
+	require.Contains(t, out.Notes[2], "not all pods would find a node: ")
+
+	f.pdbs, f.nodes[0].TerminationGracePeriod = nil, "1h"
+	f.nodes[0].Pods[2].Annotations = map[string]string{api.AnnotationDoNotDisrupt: "true"}
+	f.nodes = append(f.nodes, aNode("n3", "d8", "z-a", "a"))
+	require.Equal(t, []string{
+		"pod default/r is not evicted while it is annotated karpenter.sh/do-not-disrupt",
+		"at 2026-11-20T13:00:00Z they are deleted nevertheless (terminationGracePeriod 1h)",
+	}, DrainOutlook(f.state(), "n1").Notes)
+	require.Equal(t, Outlook{}, DrainOutlook(f.state(), "n3"))
+}

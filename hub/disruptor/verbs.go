@@ -1,0 +1,146 @@
+package disruptor
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/labels"
+
+	"flotilla/bus"
+	"flotilla/core/api"
+	"flotilla/core/disruption"
+)
+
+// pageBytes is how much one page of a list holds before it is compressed; NATS takes 1 MiB.
+const pageBytes = 600 << 10
+
+// Verbs are the questions and requests about nodes, for the door's service. What they answer stands at
+// api.VerbNodes; a refusal is an *api.Failure.
+func (d *Disruptor) Verbs() map[string]bus.Handler {
+	return map[string]bus.Handler{
+		api.VerbNodes:       answering(d, d.answerNodes),
+		api.VerbDisruptions: answering(d, d.answerDisruptions),
+		api.VerbPlanNodes:   answering(d, d.answerPlan),
+		api.VerbWhyNode:     answering(d, d.answerWhy),
+		api.VerbBudgets:     answering(d, d.answerBudgets),
+		api.VerbDeleteNode:  answering(d, d.answerDelete),
+	}
+}
+
+func answering[Q any](d *Disruptor, answer func(context.Context, *Q) (any, error)) bus.Handler {
+	return func(ctx context.Context, body []byte) (any, error) {
+		var ask Q
+		if len(body) > 0 {
+			if err := json.Unmarshal(body, &ask); err != nil {
+				return nil, &api.Failure{Code: api.CodeInvalid, Message: "reading the request: " + err.Error()}
+			}
+		}
+		if !d.synced() || !d.feed.Synced() {
+			return nil, &api.Failure{Code: api.CodeUnavailable, Message: "the hub is not ready: " + bus.ErrNotSynced.Error(), Next: "flotilla status"}
+		}
+		return answer(ctx, &ask)
+	}
+}
+
+// asked are the members that a request is about, from the one on which its page begins.
+func (d *Disruptor) asked(member, from string) ([]string, error) {
+	if member != "" {
+		if _, err := d.admitted(member); err != nil {
+			return nil, err
+		}
+		return []string{member}, nil
+	}
+	before, _, _ := strings.Cut(from, "/")
+	return slices.DeleteFunc(d.members(), func(name string) bool { return name < before }), nil
+}
+
+// page gathers rows until it is full.
+type page struct {
+	Items    []json.RawMessage `json:"items"`
+	Continue string            `json:"continue,omitempty"`
+	Notes    []string          `json:"notes,omitempty"`
+	limit    int
+	size     int
+}
+
+// add takes a row in, and reports whether there is room for more; key is where the next page goes on.
+func (p *page) add(key string, row any) (bool, error) {
+	body, err := json.Marshal(row)
+	if err != nil {
+		return false, fmt.Errorf("rendering %s: %w", key, err)
+	}
+	if len(p.Items) > 0 && (p.size+len(body) > pageBytes || p.limit > 0 && len(p.Items) == p.limit) {
+		return false, nil
+	}
+	p.Items, p.Continue, p.size = append(p.Items, body), key, p.size+len(body)
+	return true, nil
+}
+
+// note says why nothing is decided for a member, unless the page before said so.
+func (p *page) note(member, stale, from string) {
+	if at, _, _ := strings.Cut(from, "/"); stale != "" && at != member {
+		p.Notes = append(p.Notes, fmt.Sprintf("member %s: nothing is decided: %s", member, stale))
+	}
+}
+
+func (d *Disruptor) answerNodes(ctx context.Context, ask *api.NodesRequest) (any, error) {
+	selector, err := labels.Parse(ask.LabelSelector)
+	if err != nil {
+		return nil, &api.Failure{Code: api.CodeInvalid, Message: fmt.Sprintf("reading label selector %q: %s", ask.LabelSelector, err)}
+	}
+	members, err := d.asked(ask.Member, ask.Continue)
+	if err != nil {
+		return nil, err
+	}
+	out := &page{Items: []json.RawMessage{}, limit: ask.Limit}
+	for _, member := range members {
+		rows, stale, err := d.nodesOf(ctx, member, ask)
+		if isGone(err) && ask.Member == "" {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		if ask.Node == "" {
+			out.note(member, stale, ask.Continue)
+		}
+		for i := range rows {
+			key := member + "/" + rows[i].Name
+			if key <= ask.Continue || ask.Node != "" && rows[i].Name != ask.Node || !selector.Matches(labels.Set(rows[i].Labels)) {
+				continue
+			}
+			if more, err := out.add(key, &rows[i]); err != nil || !more {
+				return out, err
+			}
+		}
+	}
+	out.Continue = ""
+	return out, nil
+}
+
+// isGone tells a member that left since the members were listed.
+func isGone(err error) bool {
+	failure, ok := errors.AsType[*api.Failure](err)
+	return ok && failure.Code == api.CodeNotFound
+}
+
+// nodesOf are the rows of a member, and why nothing is decided for it.
+func (d *Disruptor) nodesOf(ctx context.Context, member string, ask *api.NodesRequest) (rows []api.MemberNode, stale string, err error) {
+	newest, _ := d.decision(member)
+	record, _ := d.record(member)
+	err = d.look(ctx, member, func(s *disruption.State) error {
+		stale = s.Stale
+		rows = disruption.MemberNodes(s, member, &newest, record.Disruptions)
+		for i := range rows {
+			if n, found := s.Cluster.Node(rows[i].Name); ask.WithPods && found && rows[i].Name == ask.Node {
+				rows[i].Status.PodStates = slices.Clone(n.Pods)
+			}
+		}
+		return nil
+	})
+	return rows, stale, err
+}

@@ -1,0 +1,57 @@
+package disruptor
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"flotilla/core/api"
+	"flotilla/core/disruption"
+)
+
+// answerDelete begins to drain and delete a node (N17).
+func (d *Disruptor) answerDelete(ctx context.Context, ask *api.DeleteNodeRequest) (any, error) {
+	out := &api.DeleteNodeResponse{Member: ask.Member, Node: ask.Node}
+	if _, err := d.admitted(ask.Member); err != nil {
+		return nil, err
+	}
+	record, _ := d.record(ask.Member)
+	i := slices.IndexFunc(record.Disruptions, func(one api.Disruption) bool {
+		return disruption.Running(&one) && one.Method == api.MethodManual && slices.Contains(one.Nodes, ask.Node)
+	})
+	if i >= 0 {
+		out.Already, out.Disruption = record.Disruptions[i].Request != ask.Request, record.Disruptions[i].ID
+	}
+	err := d.look(ctx, ask.Member, func(s *disruption.State) error {
+		n, found := s.Cluster.Node(ask.Node)
+		switch {
+		case !found:
+			return noSuchNode(ask.Member, ask.Node)
+		case !n.Managed:
+			return &api.Failure{
+				Code:    api.CodeRefused,
+				Message: fmt.Sprintf("node %s was made by neither Flotilla nor Karpenter, so that the hub does not delete it", ask.Node),
+				Next:    "kubectl delete node " + ask.Node + " on member " + ask.Member,
+			}
+		}
+		out.Already = out.Already || n.Deleting && i < 0
+		outlook := disruption.DrainOutlook(s, ask.Node)
+		out.Pods, out.Notes = outlook.Pods, outlook.Notes
+		if s.Stale != "" {
+			out.Notes = append(out.Notes, "the hub decides nothing by itself for the member: "+s.Stale)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	if ask.DryRun || out.Already || i >= 0 {
+		return out, nil
+	}
+	begun, err := d.deleteNode(ctx, ask.Member, ask.Node, ask.Request)
+	if err != nil {
+		return nil, err
+	}
+	out.Disruption = begun.ID
+	return out, nil
+}

@@ -1,0 +1,102 @@
+package disruptor
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"flotilla/core/api"
+	"flotilla/core/disruption"
+)
+
+// noSuchNode is what a request about a node is answered that a member does not have.
+func noSuchNode(member, node string) *api.Failure {
+	return &api.Failure{Code: api.CodeNotFound, Message: fmt.Sprintf("member %s has no node %q", member, node), Next: "flotilla get nodes -m " + member}
+}
+
+func (d *Disruptor) answerPlan(ctx context.Context, ask *api.PlanNodesRequest) (any, error) {
+	notes, err := d.onTheWay(ask.Member)
+	if err != nil {
+		return nil, err
+	}
+	var out disruption.MemberForecast
+	err = d.look(ctx, ask.Member, func(s *disruption.State) error {
+		for _, name := range ask.Nodes {
+			if _, found := s.Cluster.Node(name); !found {
+				return noSuchNode(ask.Member, name)
+			}
+		}
+		planned := *s
+		planned.FleetAllowed = maps.Clone(s.FleetAllowed)
+		for name, left := range ask.FleetBudgets {
+			if now, bound := planned.FleetAllowed[name]; bound {
+				planned.FleetAllowed[name] = min(now, left)
+			}
+		}
+		out = disruption.ForeseeMember(&planned, ask.Member, ask.Nodes)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	out.Notes = notes
+	return &out, nil
+}
+
+// onTheWay says what has begun on a member, or is about to, which a plan of what comes next leaves out.
+func (d *Disruptor) onTheWay(member string) ([]string, error) {
+	if _, err := d.admitted(member); err != nil {
+		return nil, err
+	}
+	var notes []string
+	record, _ := d.record(member)
+	for i := range record.Disruptions {
+		if one := &record.Disruptions[i]; disruption.Running(one) {
+			notes = append(notes, fmt.Sprintf("member %s: not planned again, disruption %s is %s: %s of %s", member, one.ID, one.Phase, one.Reason, shown(one.Nodes)))
+		}
+	}
+	waiting := d.waitingOn(member)
+	for i := range waiting {
+		c := &waiting[i].Command
+		notes = append(notes, fmt.Sprintf("member %s: not planned again, %s of %s %s", member, c.Reason, shown(c.Nodes), d.beginsAt(&waiting[i])))
+	}
+	return notes, nil
+}
+
+// shownNodes is how many nodes a note names.
+const shownNodes = 5
+
+func shown(nodes []string) string {
+	text := strings.Join(nodes[:min(len(nodes), shownNodes)], ", ")
+	if more := len(nodes) - shownNodes; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
+}
+
+func (d *Disruptor) answerWhy(ctx context.Context, ask *api.WhyNodeRequest) (any, error) {
+	if _, err := d.admitted(ask.Member); err != nil {
+		return nil, err
+	}
+	record, _ := d.record(ask.Member)
+	waiting := d.waitingOn(ask.Member)
+	var out disruption.NodeAnswer
+	err := d.look(ctx, ask.Member, func(s *disruption.State) error {
+		var found bool
+		if out, found = disruption.Answer(s, ask.Member, ask.Node, &record); !found {
+			return noSuchNode(ask.Member, ask.Node)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	for i := range waiting {
+		if c := &waiting[i].Command; slices.Contains(c.Nodes, ask.Node) {
+			out.Notes = append(out.Notes, fmt.Sprintf("it was chosen for %s (%s): that %s", c.Reason, c.Method, d.beginsAt(&waiting[i])))
+		}
+	}
+	return &out, nil
+}
