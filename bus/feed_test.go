@@ -98,12 +98,7 @@ func TestAWatcherFindsOutWhatItMissed(t *testing.T) {
 	store := server.Lead(t)
 	r := write(t, store, bus.Put("schedule.a", schedule("a", 1), 0), bus.Put("schedule.b", schedule("b", 1), 0),
 		bus.Put("schedule.c", schedule("c", 1), 0), bus.Put("schedule.d", schedule("d", 1), 0))
-	proxy := bustest.NewProxy(t, server)
-	o := server.TCP()
-	o.URL = proxy.URL()
-	c, err := bus.ConnectHub(bustest.Context(t), o)
-	require.NoError(t, err)
-	t.Cleanup(c.Close)
+	proxy, c := server.ProxiedHub(t)
 	state, table, w := watch(t, c)
 	w.take()
 

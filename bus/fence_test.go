@@ -19,12 +19,7 @@ import (
 func throughProxy(t *testing.T) (*bustest.Proxy, *bus.Store, *bus.Conn) {
 	t.Helper()
 	server := bustest.Start(t)
-	proxy := bustest.NewProxy(t, server)
-	o := server.TCP()
-	o.URL = proxy.URL()
-	c, err := bus.ConnectHub(bustest.Context(t), o)
-	require.NoError(t, err)
-	t.Cleanup(c.Close)
+	proxy, c := server.ProxiedHub(t)
 	return proxy, bustest.Lead(t, c, "hub-0", bus.LeadOptions{}), server.Hub(t)
 }
 

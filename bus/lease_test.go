@@ -95,12 +95,7 @@ func watchers(t *testing.T, s *bustest.Server, bucket string, want int) error {
 // A leader that cannot renew must stop before its lease ends, and another follows when it has ended.
 func TestALeaderThatIsCutOffStopsInTime(t *testing.T) {
 	server := bustest.Start(t)
-	proxy := bustest.NewProxy(t, server)
-	o := server.TCP()
-	o.URL = proxy.URL()
-	c, err := bus.ConnectHub(bustest.Context(t), o)
-	require.NoError(t, err)
-	t.Cleanup(c.Close)
+	proxy, c := server.ProxiedHub(t)
 	first := compete(t, c, "hub-0")
 	within(t, first.led, "hub-0 leads")
 	second := compete(t, server.Hub(t), "hub-1")

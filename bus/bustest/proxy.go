@@ -6,6 +6,8 @@ import (
 	"sync"
 	"testing"
 
+	"flotilla/bus"
+
 	"github.com/stretchr/testify/require"
 )
 
@@ -33,6 +35,18 @@ func NewProxy(t testing.TB, s *Server) *Proxy {
 	p.running.Go(p.accept)
 	t.Cleanup(p.close)
 	return p
+}
+
+// ProxiedHub connects as a hub through a proxy of its own.
+func (s *Server) ProxiedHub(t testing.TB) (*Proxy, *bus.Conn) {
+	t.Helper()
+	p := NewProxy(t, s)
+	o := s.TCP()
+	o.URL = p.URL()
+	c, err := bus.ConnectHub(Context(t), o)
+	require.NoError(t, err)
+	t.Cleanup(c.Close)
+	return p, c
 }
 
 // URL is where clients connect.

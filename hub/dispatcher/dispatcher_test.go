@@ -103,6 +103,23 @@ func (y *yard) awaits(member string, want func(api.PlacementCommand) bool) (got 
 	return got, head
 }
 
+// reported waits until it is told that the agent of a member is too old.
+func (y *yard) reported(member string) {
+	y.t.Helper()
+	bustest.Eventually(y.t, func() error {
+		events, err := bus.ReadAudit(bustest.Context(y.t), y.store.Conn, bus.AuditQuery{Object: "member/" + member})
+		if err != nil {
+			return err
+		}
+		for _, event := range events {
+			if event.Reason == "LevelTooLow" {
+				return nil
+			}
+		}
+		return errors.New("not reported")
+	})
+}
+
 func holds(snapshots ...int64) func(api.PlacementCommand) bool {
 	return func(c api.PlacementCommand) bool {
 		if len(c.Entries) != len(snapshots) {
@@ -218,18 +235,7 @@ func TestAnAgentThatIsTooOldIsReportedInsteadOfSent(t *testing.T) {
 	y.run(dispatcher.Options{Level: 2})
 	y.release("web", entry("berlin", 1), entry("paris", 1))
 	y.awaits("paris", holds(1))
-	bustest.Eventually(t, func() error {
-		events, err := bus.ReadAudit(bustest.Context(t), y.store.Conn, bus.AuditQuery{Object: "member/berlin"})
-		if err != nil {
-			return err
-		}
-		for _, event := range events {
-			if event.Reason == "LevelTooLow" {
-				return nil
-			}
-		}
-		return errors.New("not reported")
-	})
+	y.reported("berlin")
 	_, _, err := y.command("berlin")
 	require.ErrorIs(t, err, bus.ErrNotFound)
 

@@ -255,13 +255,7 @@ func TestDisruptionsWaitForAnAgentThatCanReadThem(t *testing.T) {
 	put(y, subjects.Members, "berlin", record)
 	y.run(dispatcher.Options{Level: 2})
 	y.disrupt("berlin", disrupted("d1", api.PhaseDraining))
-	bustest.Eventually(t, func() error {
-		events, err := bus.ReadAudit(bustest.Context(t), y.store.Conn, bus.AuditQuery{Object: "member/berlin"})
-		if err == nil && len(events) == 0 {
-			err = errors.New("not reported")
-		}
-		return err
-	})
+	y.reported("berlin")
 	_, _, err := y.disruption("berlin")
 	require.ErrorIs(t, err, bus.ErrNotFound)
 	record.AgentLevel = 2

@@ -2,7 +2,6 @@ package dispatcher_test
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -213,13 +212,7 @@ func TestUpgradesWaitForAnAgentThatCanReadThem(t *testing.T) {
 	y.run(dispatcher.Options{Level: 2})
 	y.spec("r1", "u1")
 	y.upgrading("r1", "u1", map[string]api.UpdateState{"berlin": running}, 1)
-	bustest.Eventually(t, func() error {
-		events, err := bus.ReadAudit(bustest.Context(t), y.store.Conn, bus.AuditQuery{Object: "member/berlin"})
-		if err == nil && len(events) == 0 {
-			err = errors.New("not reported")
-		}
-		return err
-	})
+	y.reported("berlin")
 	_, _, err := y.upgrade("berlin")
 	require.ErrorIs(t, err, bus.ErrNotFound)
 	record.AgentLevel = 2
