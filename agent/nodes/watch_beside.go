@@ -60,10 +60,10 @@ func (w *watcher) tellBeside(ctx context.Context) (next time.Time, err error) {
 }
 
 // inventory is what to tell now, nil when there is nothing; next is when there will be, zero when that is
-// not known.
+// not known. While the member cannot be read nothing is told again: the hub would take it for fresh.
 func (w *watcher) inventory(now time.Time) (inv *api.NodeInventory, next time.Time) {
 	b := &w.beside
-	if b.at.IsZero() {
+	if b.at.IsZero() || w.lookFault != "" {
 		return nil, time.Time{}
 	}
 	is := b.now

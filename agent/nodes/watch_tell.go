@@ -28,7 +28,11 @@ func (w *watcher) tell(ctx context.Context) time.Time {
 	if !w.o.Hub.Connected() || time.Now().Before(again) {
 		return again
 	}
-	due, next := w.due(time.Now())
+	now := time.Now()
+	due, next := w.due(now)
+	if len(due) > 0 {
+		next = sooner(next, now.Add(w.o.Resync))
+	}
 	err := w.putAll(ctx, due)
 	if err == nil {
 		var later time.Time
