@@ -254,31 +254,42 @@ func TestFleetBudget(t *testing.T) {
 		}
 		y.nodes(name, aNode("n1", pool, 4), aNode("n2", pool, 4))
 	}
-	down := func() (total int) {
+	count := func(counts func(*api.Disruption) bool) (nodes int) {
 		for _, name := range names {
 			for _, d := range y.record(name).Disruptions {
-				if d.Ended.IsZero() {
-					total += len(d.Nodes)
+				if counts(&d) {
+					nodes += len(d.Nodes)
 				}
 			}
 		}
-		return total
+		return nodes
 	}
+	open := func(d *api.Disruption) bool { return d.Ended.IsZero() }
 	var most atomic.Int64
-	bus.TableOf[api.DisruptionRecord](y.store.State, subjects.Disruptions).OnChange(func(string) { most.Store(max(most.Load(), int64(down()))) })
+	bus.TableOf[api.DisruptionRecord](y.store.State, subjects.Disruptions).OnChange(func(string) { most.Store(max(most.Load(), int64(count(open)))) })
+	for _, name := range names {
+		bustest.Eventually(t, func() error {
+			if _, decided := y.room.decision(name); !decided {
+				return fmt.Errorf("nothing is decided about %s", name)
+			}
+			return nil
+		})
+	}
+	finished := map[string]bool{}
 	for done := 0; done < 12; {
 		bustest.Eventually(t, func() error {
-			if n := down(); n != 2 {
-				return fmt.Errorf("%d nodes are down, wanted 2; %d are done", n, done)
+			if down, ended := count(open), count(func(d *api.Disruption) bool { return !open(d) }); down != 2 || ended != done {
+				return fmt.Errorf("%d nodes are down, wanted 2; %d are done, wanted %d", down, ended, done)
 			}
 			return nil
 		})
 		budgets, err := y.room.fleetBudgets()
 		require.NoError(t, err)
-		require.Equal(t, []string{"web", "2"}, []string{budgets[0].Name, budgets[0].Nodes})
+		require.Equal(t, fleetBudget{Name: "web", Nodes: "2", Pools: []string{"a", "b"}, Total: 12 - done, Disrupting: 2}, budgets[0])
 		for _, name := range names {
 			for _, d := range y.record(name).Disruptions {
-				if d.Ended.IsZero() {
+				if open(&d) && !finished[d.ID] {
+					finished[d.ID] = true
 					y.finish(name, &d)
 					done += len(d.Nodes)
 				}

@@ -92,6 +92,10 @@ type sharedBudget struct {
 	pools   []string
 }
 
+func (b *sharedBudget) covers(pools []string) bool {
+	return slices.ContainsFunc(b.pools, func(p string) bool { return slices.Contains(pools, p) })
+}
+
 // sharedBudgets are the fleet-wide budgets that some pools name, sorted by name.
 func sharedBudgets(pools []*api.NodePool) []sharedBudget {
 	byName := map[string]*sharedBudget{}

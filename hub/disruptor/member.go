@@ -30,11 +30,20 @@ type member struct {
 	waiting []disruption.Waiting
 	pace    pace
 
-	// decision is the newest that was made.
+	// decision is the newest that was made; short says that it left nodes because budgets are spent.
 	decision atomic.Pointer[disruption.Decision]
+	short    atomic.Bool
 }
 
 func newMember(name string) *member { return &member{name: name, view: disruption.NewView()} }
+
+// decided keeps a decision.
+func (m *member) decided(d *disruption.Decision) {
+	m.decision.Store(d)
+	m.short.Store(slices.ContainsFunc(d.Verdicts, func(v disruption.Verdict) bool {
+		return slices.ContainsFunc(v.Refusals, func(r disruption.Refusal) bool { return r.Code == disruption.CodeBudget })
+	}))
+}
 
 func (m *member) push(a arrival) {
 	m.inbox.Lock()

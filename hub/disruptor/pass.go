@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"flotilla/bus"
@@ -105,10 +106,10 @@ func (d *Disruptor) write(ctx context.Context, s *situation, out *disruption.Ste
 
 // settled takes in what was written, and tells of it.
 func (d *Disruptor) settled(m *member, s *situation, out *disruption.StepResult) {
-	m.pace.note(out, s.grounds, s.in.State.Now)
 	if out.Decision != nil {
-		m.decision.Store(out.Decision)
+		m.decided(out.Decision)
 	}
+	m.pace.note(out, s.grounds, s.in.State.Now)
 	for _, e := range out.Events {
 		e.By = by
 		d.store.Audit.Record(e)
@@ -123,14 +124,29 @@ func (d *Disruptor) settled(m *member, s *situation, out *disruption.StepResult)
 // census counts the nodes of a member, with those that go, and has the pools looked at that it concerns.
 func (d *Disruptor) census(m *member, s *situation) {
 	if s.in.Left {
-		d.wakePools(d.fleet.forget(m.name))
+		d.counted(m.name, d.fleet.forget(m.name))
 		return
 	}
 	c := census{pools: disruption.CountPools(disruption.StateOf(s.in)), unknown: s.unknown}
 	if m.view.Inventoried().IsZero() && m.view.Cluster.Len() == 0 {
 		c.unknown = "" // an agent that tells of no nodes has none
 	}
-	d.wakePools(d.fleet.set(m.name, c))
+	d.counted(m.name, d.fleet.set(m.name, c))
+}
+
+// counted has looked at what may follow from another count of pools: their records, and the members that
+// wait for what is left of budgets that are shared.
+func (d *Disruptor) counted(member string, pools []string) {
+	d.wakePools(pools)
+	shared, err := d.market.shared()
+	if err != nil || !slices.ContainsFunc(shared, func(b sharedBudget) bool { return b.covers(pools) }) {
+		return
+	}
+	for _, name := range d.roster.names() {
+		if name != member && d.roster.get(name).short.Load() {
+			d.queue.AddAt(name, time.Now().Add(settle))
+		}
+	}
 }
 
 // recheck is when a member is to be looked at again without any cause.
