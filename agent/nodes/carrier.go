@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"flotilla/agent/disk"
 	"flotilla/agent/target"
 	"flotilla/bus"
 	"flotilla/bus/loop"
@@ -128,7 +129,7 @@ func (c *carrier) take(_ context.Context, body []byte, sequence uint64) {
 	before, _ := c.ledger.command()
 	changed, err := c.ledger.accept(body, time.Now())
 	switch {
-	case errors.Is(err, errOlder):
+	case errors.Is(err, disk.ErrOlder):
 		c.o.Log.Warn().Err(err).Uint64("sequence", sequence).Msg("the stored disruption command is not followed")
 	case err != nil:
 		c.o.Log.Error().Err(err).Uint64("sequence", sequence).Msg("the stored disruption command is not followed")

@@ -273,7 +273,7 @@ func TestCommandsAreOrdered(t *testing.T) {
 	s.commandAt(api.Order{Epoch: 1, Term: 1, Generation: 2}, func(c *api.DisruptionCommand) { c.Disruptions = []api.Disruption{draining("old", "n1")} })
 	s.publish(api.Order{Epoch: 1, Term: 1, Generation: 9}, "garbage")
 	s.eventually(func() error {
-		if text := a.nodes.Trouble(); !strings.Contains(text, "reading the disruption command") {
+		if text := a.nodes.Trouble(); !strings.Contains(text, "reading the DisruptionCommand") {
 			return fmt.Errorf("trouble is %q", text)
 		}
 		return nil

@@ -1,8 +1,6 @@
 package nodes
 
 import (
-	"crypto/sha256"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -11,24 +9,13 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
+	"flotilla/agent/disk"
 	"flotilla/core/api"
 	"flotilla/core/disruption"
 )
-
-// errOlder refuses a command that is older than the one followed: of a deposed hub, or of a broker that
-// lost its last writes.
-var errOlder = errors.New("the stored command is older than the one that is followed")
-
-// savedCommand is the newest command that was accepted.
-type savedCommand struct {
-	Received time.Time             `json:"received"`
-	Digest   string                `json:"digest"` // of the message as it was received
-	Command  api.DisruptionCommand `json:"command"`
-}
 
 // launch is what is known on disk of a node that is to be made. It is there before the provider is asked
 // for the first time, and until the node is initialized or its machine is gone again.
@@ -73,12 +60,11 @@ func (l *launch) failed() string {
 // the disk when the method that makes it returns without error. When drains began is kept where no disk
 // can lose it: it is the deletionTimestamp of the node.
 type ledger struct {
-	dir, member string
+	dir string
 
 	mu       sync.Mutex
-	have     bool
-	current  savedCommand
-	running  map[string]*api.Disruption // of the current command, by id
+	commands *disk.Newest[api.DisruptionCommand]
+	running  map[string]*api.Disruption // of the newest command, by id
 	launches map[string]launch          // by name
 }
 
@@ -90,72 +76,35 @@ const (
 // openLedger reads what is in the folder. What cannot be read is an error: to forget a launch could mean
 // to pay for a machine that nobody knows of.
 func openLedger(dir, member string) (*ledger, error) {
-	l := &ledger{dir: dir, member: member, launches: map[string]launch{}}
-	if err := os.MkdirAll(filepath.Join(dir, launchesFolder), 0o700); err != nil {
-		return nil, fmt.Errorf("making the folder of launches: %w", err)
-	}
-	switch err := readJSON(filepath.Join(dir, commandFile), &l.current); {
-	case errors.Is(err, fs.ErrNotExist):
-	case err != nil:
-		return nil, err
-	default:
-		l.have = true
-	}
-	l.index()
-	entries, err := os.ReadDir(filepath.Join(dir, launchesFolder))
-	if err != nil {
+	l := &ledger{dir: dir, launches: map[string]launch{}}
+	if err := disk.ReadFolder(filepath.Join(dir, launchesFolder), func(one launch) { l.launches[one.Launch.Name] = one }); err != nil {
 		return nil, fmt.Errorf("reading the folder of launches: %w", err)
 	}
-	for _, e := range entries {
-		path := filepath.Join(dir, launchesFolder, e.Name())
-		if strings.HasPrefix(e.Name(), temporary) {
-			if err := os.Remove(path); err != nil {
-				return nil, err
-			}
-			continue
-		}
-		var one launch
-		if err := readJSON(path, &one); err != nil {
-			return nil, err
-		}
-		l.launches[one.Launch.Name] = one
+	var err error
+	if l.commands, err = disk.OpenNewest[api.DisruptionCommand](filepath.Join(dir, commandFile), api.KindDisruptionCommand, member); err != nil {
+		return nil, err
 	}
+	l.index()
 	return l, nil
 }
 
 // accept takes a command as it lies on the stream. It reports whether there is something new to look at.
 func (l *ledger) accept(body []byte, now time.Time) (changed bool, err error) {
-	var c api.DisruptionCommand
-	if err := json.Unmarshal(body, &c); err != nil {
-		return false, fmt.Errorf("reading the disruption command: %w", err)
-	}
-	if c.Kind != api.KindDisruptionCommand || c.Member != l.member {
-		return false, fmt.Errorf("the command is a %q for member %q, expected a %s for %s", c.Kind, c.Member, api.KindDisruptionCommand, l.member)
-	}
-	digest := fmt.Sprintf("%x", sha256.Sum256(body))
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	switch {
-	case !l.have:
-	case digest == l.current.Digest:
-		return false, nil
-	case c.Order.Compare(l.current.Command.Order) < 0:
-		return false, errOlder
+	changed, err = l.commands.Accept(body, now)
+	if changed {
+		l.index()
 	}
-	next := savedCommand{Received: now, Digest: digest, Command: c}
-	if err := writeJSON(filepath.Join(l.dir, commandFile), next); err != nil {
-		return false, fmt.Errorf("keeping the disruption command: %w", err)
-	}
-	l.have, l.current = true, next
-	l.index()
-	return true, nil
+	return changed, err
 }
 
-// index lays out the current command.
+// index lays out the newest command.
 func (l *ledger) index() {
 	l.running = map[string]*api.Disruption{}
-	for i := range l.current.Command.Disruptions {
-		d := &l.current.Command.Disruptions[i]
+	command, _ := l.commands.Command()
+	for i := range command.Disruptions {
+		d := &command.Disruptions[i]
 		l.running[d.ID] = d
 	}
 }
@@ -164,8 +113,8 @@ func (l *ledger) index() {
 func (l *ledger) command() (*api.DisruptionCommand, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	c := l.current.Command
-	return &c, l.have
+	c, ok := l.commands.Command()
+	return &c, ok
 }
 
 // disruption is the one of an id, nil when the newest command does not have it. It must not be changed.
@@ -204,7 +153,7 @@ func (l *ledger) all() []launch {
 func (l *ledger) save(one launch) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if err := writeJSON(l.path(one.Launch.Name), one); err != nil {
+	if err := disk.Write(l.path(one.Launch.Name), one); err != nil {
 		return fmt.Errorf("keeping launch %s: %w", one.Launch.Name, err)
 	}
 	l.launches[one.Launch.Name] = one

@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"flotilla/agent/disk"
 	"flotilla/core/api"
 )
 
@@ -38,7 +39,7 @@ type recollections struct {
 // the error says why.
 func recall(folder string) (*recollections, error) {
 	r := &recollections{path: filepath.Join(folder, "seen.json"), nodes: map[string]recollection{}}
-	err := readJSON(r.path, &r.nodes)
+	err := disk.Read(r.path, &r.nodes)
 	if os.IsNotExist(err) {
 		err = nil
 	}

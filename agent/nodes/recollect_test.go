@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"flotilla/agent/disk"
 	"flotilla/core/api"
 )
 
@@ -21,7 +22,9 @@ func seenNode(pods ...api.PodState) *api.NodeState {
 	return &api.NodeState{Name: "n1", UID: "u1", Initialized: true, Since: metav1.NewTime(noon), Pods: pods}
 }
 
-func seenPod(uid string) api.PodState { return api.PodState{Namespace: "d", Name: uid, UID: uid, Phase: "Running"} }
+func seenPod(uid string) api.PodState {
+	return api.PodState{Namespace: "d", Name: uid, UID: uid, Phase: "Running"}
+}
 
 // What a look does not tell: that a pod ended, or went away unseen.
 func TestPodEventsAreRemembered(t *testing.T) {
@@ -84,7 +87,7 @@ func TestRecollectionsOutliveTheAgent(t *testing.T) {
 	r.complete(seenNode(seenPod("b")), at(1))
 	kept := r.snapshot()
 	require.NotNil(t, kept)
-	require.NoError(t, writeJSON(r.path, kept))
+	require.NoError(t, disk.Write(r.path, kept))
 	require.Nil(t, r.snapshot(), "nothing new")
 
 	r, err = recall(folder)

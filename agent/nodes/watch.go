@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"flotilla/agent/disk"
 	"flotilla/agent/target"
 	"flotilla/core/api"
 )
@@ -216,7 +217,7 @@ func (w *watcher) write(now bool) {
 	if kept == nil {
 		return
 	}
-	if err := writeJSON(path, kept); err != nil {
+	if err := disk.Write(path, kept); err != nil {
 		w.o.Log.Warn().Err(err).Msg("writing down when pods last came and went")
 	}
 }
