@@ -28,7 +28,9 @@ type node struct {
 	finalizers    []string
 	unschedulable bool
 	deleting      time.Time // zero while nobody deleted it
-	draining      bool      // an upgrade makes it anew
+	out           bool      // as disrupted says; outSince is the newest node when that began
+	outSince      int64
+	draining      bool // an upgrade makes it anew
 	// launched by LaunchNode, starting until its machine is up, lost when the machine is gone.
 	launched, starting, lost bool
 	up                       bool // what its condition Ready says
@@ -125,6 +127,9 @@ func (m *Member) judge(n *node) {
 	}
 	if n.unschedulable {
 		taint(corev1.TaintNodeUnschedulable, corev1.TaintEffectNoSchedule)
+	}
+	if out := n.disrupted(); out != n.out {
+		n.out, n.outSince = out, m.joined
 	}
 	n.look, n.dirty, m.schedule.order = nil, true, nil
 }

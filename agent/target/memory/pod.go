@@ -48,7 +48,7 @@ type slot struct {
 }
 
 // turn orders pods of one size that look for room at the same time. A pod that takes the place of
-// another has the other's turn.
+// another has the turn that the other would have.
 type turn struct {
 	slot    slot
 	created int64 // in seconds, as an API server shows it
@@ -161,7 +161,7 @@ func (m *Member) succeed(p *pod) {
 		m.remove(p.of)
 		return
 	}
-	p.of.vacant = &p.turn
+	p.of.vacant = &turn{slot: p.slot, created: p.created.Unix(), uid: p.uid}
 	m.reconcile(p.of)
 	p.of.vacant = nil
 }

@@ -3,6 +3,7 @@ package memory
 import (
 	"cmp"
 	"maps"
+	"math"
 	"slices"
 	"time"
 
@@ -171,10 +172,10 @@ func (m *Member) inOrder() []*node {
 	if m.schedule.order != nil {
 		return m.schedule.order
 	}
-	var oldest int64
+	oldest := int64(math.MaxInt64)
 	for _, n := range m.nodes {
-		if n.disrupted() && (oldest == 0 || n.number < oldest) {
-			oldest = n.number
+		if n.out {
+			oldest = min(oldest, n.outSince)
 		}
 	}
 	m.schedule.order = []*node{}
@@ -187,7 +188,7 @@ func (m *Member) inOrder() []*node {
 		switch {
 		case !n.initialized():
 			return 2
-		case n.launched && oldest > 0 && n.number > oldest:
+		case n.launched && n.number > oldest:
 			return 1
 		}
 		return 0
