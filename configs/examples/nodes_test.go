@@ -127,7 +127,7 @@ func TestBudgetsAllowWhatTheirCommentsSay(t *testing.T) {
 		{"spot", "12:00", winter, api.ReasonEmpty, 15},
 		{"production", "12:00", winter, api.ReasonEmpty, 3},
 		{"protected", "12:00", winter, api.ReasonEmpty, 3},
-		{"workers", "12:00", winter, api.ReasonUnderutilized, 1},
+		{"workers", "12:00", winter, api.ReasonUnderutilized, 3},
 	} {
 		require.Contains(t, n.pools, c.pool)
 		budgets := disruption.ParseBudgets(n.pools[c.pool].Spec.Budgets(), time.LoadLocation)
