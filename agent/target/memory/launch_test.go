@@ -67,7 +67,7 @@ func TestLaunchedNodes(t *testing.T) {
 	require.Equal(t, testNow.Add(50*time.Second), n.Status.Conditions[0].LastTransitionTime.UTC())
 	all, err := m.Nodes(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, 0.25, all[1].Price)
+	require.InEpsilon(t, 0.25, all[1].Price, 1e-9)
 	require.False(t, all[1].NotReady)
 	require.Equal(t, "100m", requested(t, m, "n1", corev1.ResourceCPU))
 	i, err := m.Inventory(t.Context())

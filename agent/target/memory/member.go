@@ -1,7 +1,9 @@
 // Package memory is a member in memory: objects, nodes and pods that behave as far as a fleet can
-// tell like those of a Kubernetes cluster. Workloads find room on nodes and become available after a
-// delay, services get addresses, namespaces take their content with them. It keeps a history of what
-// agents did to it, and fails on request.
+// tell like those of a Kubernetes cluster. Workloads have pods that find room on nodes and become
+// available after a delay, services get addresses, namespaces take their content with them. Pods are
+// evicted as far as their budgets allow, end after their grace, and are made anew by their controllers;
+// nodes are launched, drained, and leave with their last finalizer. It keeps a history of what agents
+// did to it, and fails on request.
 //
 // The hub's --dev mode, the demo, agents started without a cluster, and tests use it. It promises
 // what package target does. Time is the clock's it was given; nothing runs but that clock's timers.

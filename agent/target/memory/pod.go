@@ -8,11 +8,8 @@ import (
 	"strconv"
 	"time"
 
-	"k8s.io/apimachinery/pkg/types"
-
 	corev1 "k8s.io/api/core/v1"
-
-	"flotilla/agent/target"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // pod is one replica of a workload.
@@ -56,10 +53,6 @@ type turn struct {
 }
 
 func (p *pod) key() string { return p.of.object.GetNamespace() + "/" + p.name }
-
-func (p *pod) ref() target.PodRef {
-	return target.PodRef{Namespace: p.of.object.GetNamespace(), Name: p.name, UID: string(p.uid)}
-}
 
 // isReady reports whether it runs and answers.
 func (p *pod) isReady(now time.Time, stuck bool) bool {

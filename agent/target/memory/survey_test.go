@@ -177,7 +177,8 @@ func TestPodsAsAnAPIServerShowsThem(t *testing.T) {
 	require.Equal(t, corev1.ConditionTrue, ready.Status)
 	require.Equal(t, testNow.Add(10*time.Second), ready.LastTransitionTime.UTC())
 	require.Equal(t, web.UID, podNamed(t, m, "web-").UID)
-	require.Same(t, podNamed(t, m, "web-"), podNamed(t, m, "web-"), "what did not change is not made anew")
+	web = podNamed(t, m, "web-")
+	require.Same(t, web, podNamed(t, m, "web-"), "what did not change is not made anew")
 }
 
 func TestSurveysHoldWhatWasApplied(t *testing.T) {
@@ -203,7 +204,7 @@ func TestSurveysHoldWhatWasApplied(t *testing.T) {
 	require.Zero(t, s.Budgets[0].Status, "its controller did not see it yet")
 	clock.Advance(time.Second)
 	got := survey(t, m).Budgets[0].Status
-	require.EqualValues(t, []int32{1, 1, 0, 1}, []int32{got.ExpectedPods, got.CurrentHealthy, got.DesiredHealthy, got.DisruptionsAllowed})
+	require.Equal(t, []int32{1, 1, 0, 1}, []int32{got.ExpectedPods, got.CurrentHealthy, got.DesiredHealthy, got.DisruptionsAllowed})
 
 	m.SetFaults(Faults{Down: true})
 	_, err := m.Survey(t.Context())
