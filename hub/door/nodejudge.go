@@ -54,30 +54,39 @@ func (d *Door) changeNotes(pool *api.NodePool) []string {
 	if err != nil {
 		return nil
 	}
+	nodes, some := d.standingNodes(&stored)
+	if !some {
+		return nil
+	}
 	var notes []string
 	if disruption.PoolHash(before) != disruption.PoolHash(pool) {
-		notes = append(notes, "its template changes: "+d.standingNodes(&stored)+" drift ("+disruption.DriftPool+") and are replaced, within its budgets")
+		notes = append(notes, "its template changes: "+nodes+" drift ("+disruption.DriftPool+") and are replaced, within its budgets")
 	}
 	if !reflect.DeepEqual(before.Spec.Template.Spec.Requirements, pool.Spec.Template.Spec.Requirements) {
-		notes = append(notes, "its requirements change: of "+d.standingNodes(&stored)+" those that do not satisfy them drift ("+
+		notes = append(notes, "its requirements change: of "+nodes+" those that do not satisfy them drift ("+
 			disruption.DriftRequirements+") and are replaced, within its budgets")
 	}
 	return notes
 }
 
-// standingNodes counts the nodes of a pool, for people.
-func (d *Door) standingNodes(stored *api.Spec) string {
+// standingNodes counts the nodes of a pool, for people; false when there are none for certain.
+func (d *Door) standingNodes(stored *api.Spec) (text string, some bool) {
 	record := d.records.poolRecord(stored)
 	if record == nil {
-		return "its nodes"
+		return "its nodes", true
 	}
-	nodes, on := 0, 0
+	nodes, on, unknown := 0, 0, false
 	for i := range record.Members {
-		if nodes += record.Members[i].Nodes; record.Members[i].Nodes > 0 {
+		m := &record.Members[i]
+		unknown = unknown || m.Unknown != ""
+		if nodes += m.Nodes; m.Nodes > 0 {
 			on++
 		}
 	}
-	return fmt.Sprintf("its %s on %s", count(nodes, "node"), count(on, "member"))
+	if unknown {
+		return "its nodes", true
+	}
+	return fmt.Sprintf("its %s on %s", count(nodes, "node"), count(on, "member")), nodes > 0
 }
 
 // poolNotes say what a pool lacks, and with whom it disagrees.

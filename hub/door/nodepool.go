@@ -61,9 +61,18 @@ func (d *Door) poolProblems() []api.Problem {
 		}
 		for _, lint := range status.Lint {
 			problem.Reason, problem.Since = reasonLint, entry.Value.Created
-			problem.Message, _, _ = strings.Cut(strings.TrimPrefix(lint, reasonLint+": "), "\n")
+			problem.Message = briefly(strings.TrimPrefix(lint, reasonLint+": "))
 			problems = append(problems, problem)
 		}
 	}
 	return problems
+}
+
+// briefly is a warning without the corrected form that it ends with.
+func briefly(lint string) string {
+	line, _, corrected := strings.Cut(lint, "\n")
+	if at := strings.LastIndex(line, "; "); corrected && at >= 0 {
+		return line[:at]
+	}
+	return line
 }

@@ -136,7 +136,7 @@ func TestBudgetLint(t *testing.T) {
 	require.Equal(t, result.Notes, h.pool("weekend").Status.Lint)
 	problem := h.problems()["nodepool/weekend BudgetLint"]
 	require.Equal(t, []string{"nodepool/weekend", "flotilla describe nodepool weekend"}, []string{problem.Object, problem.Next})
-	require.NotContains(t, problem.Message, "\n")
+	require.Equal(t, `spec.disruption.budgets[1]: nodes "0" without a schedule blocks every disruption, always: the smallest of the active budgets wins`, problem.Message)
 	plan := must[planAnswer](h, api.VerbPlan, api.PlanRequest{Documents: docs(t, strings.Replace(weekend, "name: weekend", "name: other", 1))})
 	require.Contains(t, strings.Join(plan.Notes, "\n"), "NodePool/other: BudgetLint")
 	h.missing(api.KindNodePool, "", "other")
@@ -184,6 +184,11 @@ func TestChangesThatReplaceNodesAreNoted(t *testing.T) {
 	back := h.apply(strings.Replace(general, "[spot, on-demand]", "[on-demand]", 1))[0]
 	require.Len(t, back.Notes, 2)
 	require.Equal(t, "its requirements change: of its 4 nodes on 2 members those that do not satisfy them drift (RequirementsDrifted) and are replaced, within its budgets", back.Notes[1])
+
+	h.poolRecord("general", uid, false, api.PoolMember{Member: "berlin", Nodes: 3}, api.PoolMember{Member: "oslo", Unknown: "no inventory yet"})
+	require.Contains(t, h.apply(strings.Replace(general, "[spot, on-demand]", "[spot]", 1))[0].Notes[0], "of its nodes those")
+	h.poolRecord("general", uid, false, api.PoolMember{Member: "berlin"})
+	require.Empty(t, h.apply(general)[0].Notes, "there is no node to replace")
 
 	moved := h.apply(strings.Replace(class, "/a", "/b", 1))[0]
 	require.Len(t, moved.Notes, 2)
