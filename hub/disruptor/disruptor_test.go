@@ -238,7 +238,10 @@ func TestFleetBudget(t *testing.T) {
 	for i := range 6 {
 		names = append(names, fmt.Sprintf("m%d", i))
 	}
-	y := newYard(t, quick(), names...)
+	o := quick()
+	o.ValidationWait = 50 * time.Millisecond
+	y := newYard(t, o, names...)
+	y.stop()
 	shared := func(amount, members string) func(*api.NodePool) {
 		return func(p *api.NodePool) {
 			p.Annotations = map[string]string{api.AnnotationFleetBudget: "web=" + amount, api.AnnotationMembers: members}
@@ -267,14 +270,7 @@ func TestFleetBudget(t *testing.T) {
 	open := func(d *api.Disruption) bool { return d.Ended.IsZero() }
 	var most atomic.Int64
 	bus.TableOf[api.DisruptionRecord](y.store.State, subjects.Disruptions).OnChange(func(string) { most.Store(max(most.Load(), int64(count(open)))) })
-	for _, name := range names {
-		bustest.Eventually(t, func() error {
-			if _, decided := y.room.decision(name); !decided {
-				return fmt.Errorf("nothing is decided about %s", name)
-			}
-			return nil
-		})
-	}
+	y.run() // all members are decided on at once
 	finished := map[string]bool{}
 	for done := 0; done < 12; {
 		bustest.Eventually(t, func() error {
@@ -355,6 +351,17 @@ func TestPoolRecord(t *testing.T) {
 	require.Equal(t, 1, record.Members[0].Allowed[api.ReasonEmpty])
 	require.Len(t, record.Lint, 1)
 	y.stale("berlin", "switched off on the hub")
+	pool := &api.NodePool{}
+	pool.Name = "a"
+	y.room.fleet.forget("berlin")
+	fresh, _, err := y.room.recordOf(pool)
+	require.NoError(t, err)
+	require.Equal(t, api.PoolMember{Member: "berlin", Unknown: notCounted}, withoutAllowed(fresh.Members[0]), "as right after a takeover")
+}
+
+func withoutAllowed(m api.PoolMember) api.PoolMember {
+	m.Allowed = nil
+	return m
 }
 
 // pools waits until a pool's record reads as wanted: "deleting: berlin 2/1, oslo 1/0 unknown".
@@ -456,6 +463,7 @@ func TestIdleMembersRest(t *testing.T) {
 	y.decided("berlin", "n1", "NotCheaper")
 	before := y.room.roster.get("berlin").decision.Load()
 	for range 5 {
+		y.clock.forward(y.options.Interval)
 		_, err := y.room.pass(bustest.Context(t), "berlin")
 		require.NoError(t, err)
 	}

@@ -73,9 +73,9 @@ func (d *Disruptor) recordOf(p *api.NodePool) (*api.PoolRecord, time.Time, error
 		if err != nil {
 			return nil, time.Time{}, err
 		}
-		counted, _ := d.fleet.of(e.Name)
+		counted := d.countOf(e.Name)
 		share := counted.pools[p.Name]
-		if !found || share.Nodes == 0 && len(disruption.PoolsFor(labels, []*api.NodePool{p})) == 0 {
+		if !found || share.Nodes == 0 && counted.unknown != notCounted && len(disruption.PoolsFor(labels, []*api.NodePool{p})) == 0 {
 			continue
 		}
 		r.Members = append(r.Members, api.PoolMember{
@@ -89,6 +89,18 @@ func (d *Disruptor) recordOf(p *api.NodePool) (*api.PoolRecord, time.Time, error
 		return r, time.Time{}, nil
 	}
 	return r, d.at(next), nil
+}
+
+// notCounted is why nothing is known of the nodes of a member that told of some.
+const notCounted = "its nodes are not counted yet"
+
+// countOf are the nodes of a member by pool; one that never told of any has none.
+func (d *Disruptor) countOf(member string) census {
+	counted, known := d.fleet.of(member)
+	if !known && len(d.feed.Nodes(member)) > 0 {
+		counted.unknown = notCounted
+	}
+	return counted
 }
 
 // leftFor is what the fleet-wide budget of a pool leaves, nil when it shares none.
