@@ -94,7 +94,7 @@ func (x *Index) exceeded(n *inode) Refusal {
 	}
 	for i := range x.state.Cluster.budgets {
 		if b := &x.state.Cluster.budgets[i]; counts[b] > b.allowed {
-			return Refusal{Code: CodePDBExceeded, About: b.name, Message: fmt.Sprintf("PodDisruptionBudget %s allows %d evictions, and %d of its pods are here", b.name, b.allowed, counts[b])}
+			return Refusal{Code: CodePDBExceeded, About: b.name, Message: fmt.Sprintf("PodDisruptionBudget %s allows %s, and %d of its pods are here", b.name, counted(b.allowed, "eviction"), counts[b])}
 		}
 	}
 	return Refusal{}

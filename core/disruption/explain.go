@@ -164,9 +164,13 @@ func (e Explanation) String() string {
 	if e.Disrupt != "" {
 		fmt.Fprintf(&b, "node %s goes %s: %s (%s)\n", e.Node, e.when(), e.Disrupt, e.Method)
 	} else {
-		fmt.Fprintf(&b, "node %s stays\n", e.Node)
+		fmt.Fprintf(&b, "node %s %s\n", e.Node, e.stays())
 	}
-	fmt.Fprintf(&b, "  pool %s, price %.4f an hour, disruption cost %.2f\n", e.Pool, e.Price, e.Disruption)
+	pool := "pool " + e.Pool
+	if e.Pool == "" {
+		pool = "no pool"
+	}
+	fmt.Fprintf(&b, "  %s, price %.4f an hour, disruption cost %.2f\n", pool, e.Price, e.Disruption)
 	if e.Command != nil {
 		b.WriteString(indented(e.Command.String()))
 	} else {
@@ -184,6 +188,16 @@ func (e Explanation) String() string {
 		fmt.Fprintf(&b, "  what can be done: %s\n", e.NoFlip)
 	}
 	return b.String()
+}
+
+// stays says of a node that no new command takes whether it goes by an older one.
+func (e *Explanation) stays() string {
+	switch e.Verdict.why().Code {
+	case CodeQueued, CodeDeleting:
+		return "goes already"
+	default:
+		return "stays"
+	}
 }
 
 func (e *Explanation) when() string {

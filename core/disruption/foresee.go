@@ -162,7 +162,9 @@ func (f Forecast) String() string {
 	if f.Then != "" {
 		fmt.Fprintf(&b, "%s\n", f.Then)
 	}
-	b.WriteString("\nbudgets, before and after:\n")
+	if len(f.poolNames()) > 0 {
+		b.WriteString("\nbudgets, before and after:\n")
+	}
 	for _, pool := range f.poolNames() {
 		for _, reason := range api.DisruptionReasons {
 			fmt.Fprintf(&b, "  %s %s: %s -> %s\n", pool, reason, limitText(f.Before[reason][pool]), limitText(f.After[reason][pool]))

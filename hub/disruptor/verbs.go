@@ -128,14 +128,25 @@ func isGone(err error) bool {
 	return ok && failure.Code == api.CodeNotFound
 }
 
+// markWaiting shows a node that was chosen, and waits to be checked again, as one that goes.
+func markWaiting(row *api.MemberNode, waiting []disruption.Waiting) {
+	for i := range waiting {
+		if c := &waiting[i].Command; slices.Contains(c.Nodes, row.Name) {
+			row.Status.Verdict = &api.NodeVerdict{Disrupt: c.Reason, Method: c.Method}
+		}
+	}
+}
+
 // nodesOf are the rows of a member, and why nothing is decided for it.
 func (d *Disruptor) nodesOf(ctx context.Context, member string, ask *api.NodesRequest) (rows []api.MemberNode, stale string, err error) {
 	newest, _ := d.decision(member)
 	record, _ := d.record(member)
+	waiting := d.waitingOn(member)
 	err = d.look(ctx, member, func(s *disruption.State) error {
 		stale = s.Stale
 		rows = disruption.MemberNodes(s, member, &newest, record.Disruptions)
 		for i := range rows {
+			markWaiting(&rows[i], waiting)
 			if n, found := s.Cluster.Node(rows[i].Name); ask.WithPods && found && rows[i].Name == ask.Node {
 				rows[i].Status.PodStates = slices.Clone(n.Pods)
 			}

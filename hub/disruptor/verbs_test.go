@@ -111,6 +111,8 @@ func TestDisruptionsAreListed(t *testing.T) {
 	require.Equal(t, api.PhaseWaiting, page.Items[0].Status.Phase)
 	require.Equal(t, []string{"n1"}, page.Items[0].Status.Nodes)
 	require.Regexp(t, `^begins at .*Z, if it still holds then$`, page.Items[0].Status.Message)
+	chosen := answered[api.NodesResponse](y, api.VerbNodes, api.NodesRequest{Member: "berlin", Node: "n1"})
+	require.Equal(t, &api.NodeVerdict{Disrupt: "Empty", Method: "empty"}, chosen.Items[0].Status.Verdict)
 	why := answered[disruption.NodeAnswer](y, api.VerbWhyNode, api.WhyNodeRequest{Member: "berlin", Node: "n1"})
 	require.Len(t, why.Notes, 1)
 	require.Contains(t, why.Notes[0], "it was chosen for Empty (empty)")

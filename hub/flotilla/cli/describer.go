@@ -85,7 +85,7 @@ func (d *describer) pairs(label string, pairs map[string]string) {
 // keyedByPeople are maps whose keys are names that people gave, and no fields.
 var keyedByPeople = []string{
 	"labels", "offeredLabels", "matchLabels", "annotations", "data", "stringData", "binaryData", "nodeSelector", "properties",
-	"namespaces", "capacity", "allocatable", "available", "limits", "requests",
+	"namespaces", "capacity", "allocatable", "available", "limits", "requests", "requested", "uids", "allowed",
 }
 
 // fields writes a map; keys that are names of something stay as they are.

@@ -39,6 +39,9 @@ func (a *app) edit(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
+	if err := ownedByMember(r); err != nil {
+		return err
+	}
 	obj, err := a.fetch(ctx, r)
 	if err != nil {
 		return err

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"text/tabwriter"
 
+	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"flotilla/core/api"
@@ -16,6 +17,9 @@ func (a *app) describeNode(ctx context.Context, obj *unstructured.Unstructured) 
 	var pods []api.PodState
 	view{object: obj}.readInto(&pods, "status", "podStates")
 	unstructured.RemoveNestedField(obj.Object, "status", "podStates")
+	for _, field := range []string{"allocatable", "requested"} {
+		quantities(obj, "status", field)
+	}
 	a.printf("%s", describeObject(obj))
 	if err := a.printPods(pods); err != nil {
 		return err
@@ -27,6 +31,24 @@ func (a *app) describeNode(ctx context.Context, obj *unstructured.Unstructured) 
 	a.printf("Disruption:\n")
 	a.printNodeAnswer(&answer)
 	return nil
+}
+
+// quantities shows amounts as Kubernetes does, "3900m" and "16Gi".
+func quantities(obj *unstructured.Unstructured, path ...string) {
+	var amounts api.Amounts
+	if !(view{object: obj}).readInto(&amounts, path...) {
+		return
+	}
+	shown := map[string]any{}
+	for name, n := range amounts {
+		q := resource.NewQuantity(n, resource.BinarySI)
+		if name == "cpu" {
+			q = resource.NewMilliQuantity(n, resource.DecimalSI)
+		}
+		shown[name] = q.String()
+	}
+	// The only error is that of a path that leads through what is no map.
+	_ = unstructured.SetNestedMap(obj.Object, shown, path...)
 }
 
 func (a *app) printPods(pods []api.PodState) error {

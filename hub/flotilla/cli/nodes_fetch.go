@@ -21,6 +21,17 @@ func (a *app) memberFlag(flags *pflag.FlagSet) {
 // onMembers says that objects of a kind are of members, and kept by the hub under no name of their own.
 func onMembers(kind string) bool { return kind == api.KindMemberNode || kind == api.KindNodeDisruption }
 
+// ownedByMember refuses to change what the hub only reads.
+func ownedByMember(r ref) error {
+	switch r.kind {
+	case api.KindMemberNode:
+		return refusedf("nodes are their member's own: kubectl edit node %s on the member changes it", r.name)
+	case api.KindNodeDisruption:
+		return refusedf("%s is a decision of the hub and not edited; its NodePool says what is decided", r)
+	}
+	return nil
+}
+
 // page is one answer to a list of nodes or disruptions, objects undecoded.
 type page struct {
 	Items    []json.RawMessage `json:"items"`

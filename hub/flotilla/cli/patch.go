@@ -20,6 +20,9 @@ type change func(obj *unstructured.Unstructured) (map[string]any, error)
 // patch reads an object, asks for a change, and sends it under the version that was read; overtaken
 // by another writer it reads again.
 func (a *app) patch(ctx context.Context, r ref, dry bool, do change) (*api.ApplyResult, error) {
+	if err := ownedByMember(r); err != nil {
+		return nil, err
+	}
 	for try := 1; ; try++ {
 		obj, err := a.fetch(ctx, r)
 		if err != nil {
