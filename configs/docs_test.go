@@ -76,7 +76,7 @@ var documented = map[string]reflect.Type{
 	"template.spec":                           reflect.TypeFor[api.NodePoolTemplateSpec](),
 	"nodeClassRef":                            reflect.TypeFor[api.NodeClassRef](),
 	"requirements[]":                          reflect.TypeFor[api.NodeRequirement](),
-	"template.spec.taints[], startupTaints[]": reflect.TypeFor[api.NodeTaint](),
+	"Node taints":                             reflect.TypeFor[api.NodeTaint](),
 	"disruption":                              reflect.TypeFor[api.PoolDisruption](),
 	"budgets[]":                               reflect.TypeFor[api.DisruptionBudget](),
 	"NodePool status":                         reflect.TypeFor[api.NodePoolStatus](),
