@@ -65,7 +65,7 @@ func TestMemoryOfAPod(t *testing.T) {
 		sink{d}.Node("berlin", name, body, time.Time{})
 	}
 	m := d.roster.get("berlin")
-	m.fold()
+	d.fold(m)
 	require.Equal(t, nodes*10, m.view.Cluster.Pods())
 	perPod := float64(heap()-before) / (nodes * 10)
 	t.Logf("%.0f bytes a pod, its part of the node included", perPod)
@@ -85,6 +85,6 @@ func BenchmarkEvents(b *testing.B) {
 	b.SetBytes(int64(len(bodies[0])))
 	for i := 0; b.Loop(); i++ {
 		sink{d}.Node("berlin", names[i%1000], bodies[i%1000], time.Time{})
-		m.fold()
+		d.fold(m)
 	}
 }

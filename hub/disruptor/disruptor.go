@@ -118,19 +118,35 @@ func (d *Disruptor) Run(ctx context.Context) error {
 	return nil
 }
 
-// prime counts all members once, so that no fleet-wide budget is spent on a count that lacks some.
+// prime reads what is stored and counts all members once, so that no fleet-wide budget is spent on a count
+// that lacks some.
 func (d *Disruptor) prime(ctx context.Context) {
-	for _, name := range d.roster.names() {
-		m := d.roster.get(name)
-		m.deciding.Lock()
-		m.fold()
-		if s, err := d.gather(ctx, m); err != nil {
-			d.options.Log.Warn().Err(err).Str("member", name).Msg("counting the nodes of a member")
-		} else {
-			d.census(m, s)
-		}
-		m.deciding.Unlock()
+	names := make(chan string)
+	var running sync.WaitGroup
+	for range workers {
+		running.Go(func() {
+			for name := range names {
+				d.count(ctx, d.roster.get(name))
+			}
+		})
 	}
+	for _, name := range d.roster.names() {
+		names <- name
+	}
+	close(names)
+	running.Wait()
+}
+
+func (d *Disruptor) count(ctx context.Context, m *member) {
+	m.deciding.Lock()
+	defer m.deciding.Unlock()
+	d.fold(m)
+	s, err := d.gather(ctx, m)
+	if err != nil {
+		d.options.Log.Warn().Err(err).Str("member", m.name).Msg("counting the nodes of a member")
+		return
+	}
+	d.census(m, s)
 }
 
 func (d *Disruptor) failed(key string, err error, delay time.Duration) {

@@ -14,10 +14,7 @@ import (
 type member struct {
 	name string
 
-	inbox struct {
-		sync.Mutex
-		waiting []arrival
-	}
+	inbox inbox
 
 	// deciding is held for a pass, and by who looks at the view; it guards what follows.
 	deciding sync.Mutex
@@ -43,36 +40,6 @@ func (m *member) decided(d *disruption.Decision) {
 	m.short.Store(slices.ContainsFunc(d.Verdicts, func(v disruption.Verdict) bool {
 		return slices.ContainsFunc(v.Refusals, func(r disruption.Refusal) bool { return r.Code == disruption.CodeBudget })
 	}))
-}
-
-func (m *member) push(a arrival) {
-	m.inbox.Lock()
-	defer m.inbox.Unlock()
-	m.inbox.waiting = append(m.inbox.waiting, a)
-}
-
-func (m *member) take() []arrival {
-	m.inbox.Lock()
-	defer m.inbox.Unlock()
-	all := m.inbox.waiting
-	m.inbox.waiting = nil
-	return all
-}
-
-// fold takes what arrived into the view; deciding is held.
-func (m *member) fold() {
-	for _, a := range m.take() {
-		switch {
-		case a.forget:
-			m.view.Forget(a.node)
-			m.version++
-		case a.event != nil && m.view.Event(a.event):
-			m.version++
-		case a.inventory != nil && m.view.Inventory(a.inventory):
-			m.version++
-			m.heard, m.listed = a.heard, true
-		}
-	}
 }
 
 // stale says why the view is too old to act on, "" when it is not. The age of the inventory goes by one

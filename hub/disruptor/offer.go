@@ -35,7 +35,7 @@ func (d *Disruptor) look(ctx context.Context, name string, see func(*disruption.
 	}
 	m.deciding.Lock()
 	defer m.deciding.Unlock()
-	m.fold()
+	d.fold(m)
 	s, err := d.gather(ctx, m)
 	if err != nil {
 		return err

@@ -44,7 +44,7 @@ func (d *Disruptor) pass(ctx context.Context, name string) (time.Time, error) {
 // step asks Step about a member and writes what it answers, with the deletions that persons ask for; the
 // member's deciding is held. Nothing has happened when it errs.
 func (d *Disruptor) step(ctx context.Context, m *member, deletions []disruption.Deletion) (*disruption.StepResult, *situation, error) {
-	m.fold()
+	d.fold(m)
 	s, err := d.gather(ctx, m)
 	if err != nil {
 		return nil, nil, err
@@ -183,7 +183,7 @@ func (d *Disruptor) tidy(ctx context.Context, m *member) error {
 	}
 	for _, node := range m.view.Unlisted(d.feed.Nodes(m.name)) {
 		still := func() bool {
-			m.fold()
+			d.fold(m)
 			return len(m.view.Unlisted([]string{node})) > 0
 		}
 		if err := d.feed.PurgeNode(ctx, m.name, node, still); err != nil {

@@ -1,0 +1,87 @@
+package disruptor
+
+import (
+	"encoding/json"
+	"fmt"
+	"sync"
+	"time"
+
+	"flotilla/core/api"
+)
+
+// arrival is something new about the nodes of a member, as it came: it is read by who decides, not by who
+// delivers. Node is empty for the inventory; body is nil when nothing is stored any more.
+type arrival struct {
+	node string
+	body []byte
+	// heard is when an inventory was stored, by the hub's clock.
+	heard time.Time
+}
+
+// inbox holds what came since the last pass; of each node the newest alone.
+type inbox struct {
+	mu    sync.Mutex
+	list  []arrival
+	place map[string]int // of the newest state of a node in list
+}
+
+func (in *inbox) push(a arrival) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if in.place == nil {
+		in.place = map[string]int{}
+	}
+	if i, ok := in.place[a.node]; ok {
+		in.list[i] = a
+		return
+	}
+	in.place[a.node] = len(in.list)
+	in.list = append(in.list, a)
+}
+
+func (in *inbox) take() []arrival {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	all := in.list
+	in.list, in.place = nil, nil
+	return all
+}
+
+// fold takes what arrived into the view of a member; its deciding is held.
+func (d *Disruptor) fold(m *member) {
+	for _, a := range m.inbox.take() {
+		if err := d.foldOne(m, &a); err != nil {
+			d.options.Log.Error().Err(err).Str("member", m.name).Str("node", a.node).Msg("what the agent tells of nodes cannot be read")
+		}
+	}
+}
+
+func (d *Disruptor) foldOne(m *member, a *arrival) error {
+	switch {
+	case a.body == nil:
+		m.view.Forget(a.node)
+		m.version++
+	case a.node == "":
+		inventory := &api.NodeInventory{}
+		if err := json.Unmarshal(a.body, inventory); err != nil {
+			return err
+		}
+		if m.view.Inventory(inventory) {
+			m.version++
+			m.heard, m.listed = a.heard, true
+		}
+	default:
+		event := &api.NodeEvent{}
+		if err := json.Unmarshal(a.body, event); err != nil {
+			return err
+		}
+		if event.Node.Name != a.node {
+			return fmt.Errorf("it names node %q", event.Node.Name)
+		}
+		d.interner.node(&event.Node)
+		if m.view.Event(event) {
+			m.version++
+		}
+	}
+	return nil
+}
