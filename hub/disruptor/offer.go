@@ -61,12 +61,12 @@ func (d *Disruptor) admitted(name string) (*member, error) {
 	return d.roster.get(name), nil
 }
 
-// decision is the newest that was made about a member.
-func (d *Disruptor) decision(name string) (disruption.Decision, bool) {
+// decision is the newest that was made about a member, the zero value when none was.
+func (d *Disruptor) decision(name string) disruption.Decision {
 	if newest := d.roster.get(name).decision.Load(); newest != nil {
-		return *newest, true
+		return *newest
 	}
-	return disruption.Decision{}, false
+	return disruption.Decision{}
 }
 
 // record is what is being done on a member, and was lately.

@@ -139,7 +139,7 @@ func markWaiting(row *api.MemberNode, waiting []disruption.Waiting) {
 
 // nodesOf are the rows of a member, and why nothing is decided for it.
 func (d *Disruptor) nodesOf(ctx context.Context, member string, ask *api.NodesRequest) (rows []api.MemberNode, stale string, err error) {
-	newest, _ := d.decision(member)
+	newest := d.decision(member)
 	record, _ := d.record(member)
 	waiting := d.waitingOn(member)
 	err = d.look(ctx, member, func(s *disruption.State) error {

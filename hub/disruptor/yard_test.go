@@ -310,7 +310,7 @@ func (y *yard) stale(member, want string) {
 func (y *yard) decided(member, node, code string) {
 	y.t.Helper()
 	bustest.Eventually(y.t, func() error {
-		decision, _ := y.room.decision(member)
+		decision := y.room.decision(member)
 		for _, v := range decision.Verdicts {
 			if v.Node != node {
 				continue
