@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/rs/zerolog"
 	corev1 "k8s.io/api/core/v1"
 
 	"flotilla/core/api"
@@ -105,11 +106,11 @@ func (c *carrier) ask(ctx context.Context, one launch) error {
 	if err := c.ledger.save(one); err != nil {
 		return err
 	}
-	log := c.o.Log.Info()
+	level := zerolog.InfoLevel
 	if answer.Failed != "" {
-		log = c.o.Log.Warn().Str("failed", answer.Failed)
+		level = zerolog.WarnLevel
 	}
-	log.Str("launch", one.Launch.Name).Str("node", answer.Node).Msg("the provider answered a launch")
+	c.o.Log.WithLevel(level).Str("launch", one.Launch.Name).Str("node", answer.Node).Str("failed", answer.Failed).Msg("the provider answered a launch")
 	c.looker.spoil()
 	c.nodes.Add(everyNode)
 	return nil
