@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
 
 	"flotilla/agent/target"
 )
@@ -19,6 +20,7 @@ func full(b *testing.B, n int) *Member {
 	}
 	m := New(Options{Name: "big", Nodes: given})
 	m.Plant(object(b, shop))
+	m.Plant(object(b, app("DaemonSet", "log", 1, "10m", "tolerations: [{operator: Exists}], ")))
 	for i := range 10 {
 		m.Plant(object(b, app("Deployment", fmt.Sprintf("web%d", i), n, "390m", "")))
 	}
@@ -37,7 +39,19 @@ func BenchmarkMember(b *testing.B) {
 			for b.Loop() {
 				s, err := m.Survey(b.Context())
 				require.NoError(b, err)
-				require.Len(b, s.Pods, 10*n)
+				require.Len(b, s.Pods, 11*n)
+			}
+		})
+		b.Run(fmt.Sprintf("Finalize/%d", n), func(b *testing.B) {
+			for i := 0; b.Loop(); i++ {
+				require.NoError(b, m.UpdateNode(b.Context(), "n00042", func(o *corev1.Node) { o.Finalizers = []string{fmt.Sprint(i)} }))
+			}
+		})
+		b.Run(fmt.Sprintf("Taint/%d", n), func(b *testing.B) {
+			for i := 0; b.Loop(); i++ {
+				require.NoError(b, m.UpdateNode(b.Context(), "n00042", func(o *corev1.Node) {
+					o.Spec.Taints = []corev1.Taint{{Key: fmt.Sprint("k", i), Effect: corev1.TaintEffectNoSchedule}}
+				}))
 			}
 		})
 		b.Run(fmt.Sprintf("Evict/%d", n), func(b *testing.B) {
@@ -62,7 +76,7 @@ func first(b *testing.B, m *Member) target.PodRef {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, s := range m.sorted() {
-		if len(s.pods) > 0 {
+		if s.object.GetKind() == kindDeployment {
 			return target.PodRef{Namespace: s.object.GetNamespace(), Name: s.pods[0].name}
 		}
 	}

@@ -25,7 +25,7 @@ func (m *Member) reconcile(s *stored) {
 	}
 	switch s.object.GetKind() {
 	case kindDaemonSet:
-		m.reconcileDaemons(s)
+		m.reconcileDaemons(s, m.nodes)
 	case kindStatefulSet:
 		m.reconcileOrdinals(s)
 	default:
@@ -76,23 +76,26 @@ func (m *Member) reconcileOrdinals(s *stored) {
 	}
 }
 
-// reconcileDaemons keeps one pod on every node that a DaemonSet is for.
-func (m *Member) reconcileDaemons(s *stored) {
-	states := make([]*api.NodeState, len(m.nodes))
-	for i, n := range m.nodes {
+// reconcileDaemons keeps one pod on every node of some that a DaemonSet is for.
+func (m *Member) reconcileDaemons(s *stored, among []*node) {
+	states := make([]*api.NodeState, len(among))
+	for i, n := range among {
 		states[i] = n.state()
 	}
 	daemon := disruption.ObservePod(&s.template().pod, nil)
-	wanted := map[string]bool{}
+	wanted := make(map[string]bool, len(among))
 	for i, on := range disruption.DaemonNodes(&daemon, states) {
 		wanted[states[i].Name] = on
 	}
 	for _, p := range slices.Clone(s.pods) {
-		if m.nodeNamed(p.slot.node) == nil || p.on == nil && !wanted[p.slot.node] {
+		here, asked := wanted[p.slot.node]
+		if asked && !here && p.on == nil || !asked && m.nodeNamed(p.slot.node) == nil {
 			m.end(p)
 			continue
 		}
-		wanted[p.slot.node] = false
+		if asked {
+			wanted[p.slot.node] = false
+		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(wanted)) {
 		if wanted[name] {
@@ -108,15 +111,24 @@ func (m *Member) release(s *stored) {
 	}
 }
 
-// resettle follows a change of the nodes.
-func (m *Member) resettle() {
-	for _, s := range m.sorted() {
-		if s.object.GetKind() == kindDaemonSet && s.workload() {
-			m.reconcile(s)
-		}
+// resettle follows a change of some nodes.
+func (m *Member) resettle(changed ...*node) {
+	for _, s := range m.daemons() {
+		m.reconcileDaemons(s, changed)
 	}
 	m.pass()
 	m.notify(target.Change{Nodes: true})
+}
+
+func (m *Member) daemons() []*stored {
+	var out []*stored
+	for _, s := range m.objects {
+		if s.object.GetKind() == kindDaemonSet && s.workload() {
+			out = append(out, s)
+		}
+	}
+	slices.SortFunc(out, byNumber)
+	return out
 }
 
 // touch notes that pods of a workload changed; tell says so to those who watch.

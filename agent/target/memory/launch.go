@@ -94,7 +94,7 @@ func (m *Member) register(mach *machine) {
 	n.own = slices.Concat([]corev1.Taint{{Key: TaintUnregistered, Effect: corev1.TaintEffectNoExecute}}, mach.Taints, mach.StartupTaints)
 	n.finalizers, n.launched, n.starting = mach.Finalizers, true, true
 	m.enter(n)
-	m.resettle()
+	m.resettle(n)
 	m.later(mach.ReadyAfter, func() { m.start(mach, n) })
 }
 
@@ -113,7 +113,7 @@ func (m *Member) start(mach *machine, n *node) {
 		return slices.ContainsFunc(mach.StartupTaints, func(s corev1.Taint) bool { return s.MatchTaint(&t) })
 	})
 	m.judge(n)
-	m.resettle()
+	m.resettle(n)
 }
 
 // TerminateMachine takes the machine of a node away, which is gone after a while, and reports whether
@@ -174,5 +174,5 @@ func (m *Member) vanish(mach *machine) {
 	for p := range n.pods {
 		m.touch(p.of)
 	}
-	m.resettle()
+	m.resettle(n)
 }

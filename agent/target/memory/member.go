@@ -81,6 +81,7 @@ type Member struct {
 	objects         map[apply.Identity]*stored
 	owners          map[string]map[apply.Identity]*stored
 	pods            map[string]*pod      // by namespace/name
+	listed          []*pod               // the same, sorted; nil when it must be made anew
 	touched         map[*stored]struct{} // workloads whose pods changed since the last tell, placed: found room
 	placed          map[*stored]struct{}
 	writes          int64 // resourceVersion of the newest write
@@ -196,7 +197,7 @@ func (m *Member) AddNode(n target.Node) {
 	}
 	delete(m.machines, n.Name)
 	m.addNode(n)
-	m.resettle()
+	m.resettle(m.nodeNamed(n.Name))
 }
 
 // RemoveNode removes a node with its machine, whatever holds it; its pods look for room elsewhere. It reports whether there was one.

@@ -68,7 +68,9 @@ func looksFirst(a, b *pod) int {
 	)
 }
 
-func byName(a, b *pod) int { return cmp.Compare(a.key(), b.key()) }
+func byName(a, b *pod) int {
+	return cmp.Or(cmp.Compare(a.of.object.GetNamespace(), b.of.object.GetNamespace()), cmp.Compare(a.name, b.name))
+}
 
 // spawn makes a replica of a workload, which then waits for room.
 func (m *Member) spawn(s *stored, at slot) {
@@ -84,7 +86,7 @@ func (m *Member) spawn(s *stored, at slot) {
 		p.turn, s.vacant = *s.vacant, nil
 	}
 	s.pods = append(s.pods, p)
-	m.pods[p.key()] = p
+	m.pods[p.key()], m.listed = p, nil
 	m.schedule.waiting[p] = struct{}{}
 	if p.made.keeps {
 		m.schedule.keepers++
@@ -133,6 +135,7 @@ func (m *Member) end(p *pod) {
 	}
 	delete(m.schedule.waiting, p)
 	delete(m.pods, p.key())
+	m.listed = nil
 	if p.made.keeps {
 		m.schedule.keepers--
 	}
@@ -155,7 +158,11 @@ func (m *Member) succeed(p *pod) {
 		return
 	}
 	p.of.vacant = &turn{slot: p.slot, created: p.created.Unix(), uid: p.uid}
-	m.reconcile(p.of)
+	if n := m.nodeNamed(p.slot.node); n != nil && p.of.object.GetKind() == kindDaemonSet {
+		m.reconcileDaemons(p.of, []*node{n})
+	} else {
+		m.reconcile(p.of)
+	}
 	p.of.vacant = nil
 }
 

@@ -38,11 +38,13 @@ func (m *Member) Survey(context.Context) (*target.Survey, error) {
 	for _, n := range m.nodes {
 		s.Nodes = append(s.Nodes, m.showNode(n))
 	}
-	s.Pods = make([]*corev1.Pod, 0, len(m.pods))
-	for _, p := range m.pods {
-		s.Pods = append(s.Pods, m.show(p))
+	if m.listed == nil {
+		m.listed = slices.SortedFunc(maps.Values(m.pods), byName)
 	}
-	slices.SortFunc(s.Pods, byNamespaceAndName)
+	s.Pods = make([]*corev1.Pod, len(m.listed))
+	for i, p := range m.listed {
+		s.Pods[i] = m.show(p)
+	}
 	s.Attachments = m.attachments(s)
 	return s, nil
 }

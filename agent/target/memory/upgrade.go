@@ -158,7 +158,7 @@ func (m *Member) endUpgrade(u *provision, fault string) {
 		n.draining = false
 		m.judge(n)
 	}
-	m.resettle()
+	m.resettle(m.nodes...)
 	u.tell()
 }
 
@@ -300,7 +300,7 @@ func (m *Member) emptyNode(name string) {
 		n.draining = true
 		m.judge(n)
 		m.lose(n.pods)
-		m.resettle()
+		m.resettle(n)
 	}
 }
 
@@ -309,6 +309,6 @@ func (m *Member) renewNode(name string, as *api.NodePoolFacts) {
 	if n := m.nodeNamed(name); n != nil {
 		n.Kubelet, n.Image, n.draining = as.KubernetesVersion, as.NodeImageVersion, false
 		m.judge(n)
-		m.resettle()
+		m.resettle(n)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"flotilla/agent/target"
 	"flotilla/core/disruption"
 )
 
@@ -36,8 +37,12 @@ func (m *Member) UpdateNode(_ context.Context, name string, change func(*corev1.
 	if m.released(n) {
 		return nil
 	}
+	if reflect.DeepEqual(before.Labels, n.labels) && reflect.DeepEqual(before.Spec.Taints, n.taints) {
+		m.notify(target.Change{Nodes: true})
+		return nil
+	}
 	m.banish(n)
-	m.resettle()
+	m.resettle(n)
 	return nil
 }
 
@@ -54,7 +59,7 @@ func (m *Member) DeleteNode(_ context.Context, name, uid string) error {
 		m.judge(n)
 	}
 	if !m.released(n) {
-		m.resettle()
+		m.resettle(n)
 	}
 	return nil
 }
