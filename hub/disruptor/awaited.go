@@ -4,7 +4,6 @@ import (
 	"sync"
 
 	"flotilla/core/api"
-	"flotilla/subjects"
 )
 
 // awaited are the members that update runs wait for because something else holds them, so that a run is
@@ -84,13 +83,6 @@ func (d *Disruptor) noteRun(name string) {
 		seen = &status
 	}
 	for _, member := range d.awaited.set(name, seen) {
-		d.queue.Add(member)
-	}
-}
-
-// heard wakes the member that a result is about.
-func (d *Disruptor) heard(key string) {
-	if member, kind, _, ok := subjects.ParseResultKey(key); ok && kind == subjects.CommandDisruption {
 		d.queue.Add(member)
 	}
 }

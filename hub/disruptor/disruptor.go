@@ -28,6 +28,8 @@ const (
 	behind = time.Second
 	// settle is how long changes are gathered before a member is looked at.
 	settle = 100 * time.Millisecond
+	// progressEvery is how long is waited with what an agent says that only people read.
+	progressEvery = 2 * time.Second
 	// poolEvery is the least time between two records of a pool, or the interval when that is shorter.
 	poolEvery = 2 * time.Second
 )

@@ -79,9 +79,13 @@ func (d *Disruptor) lockOf(name string) disruption.MemberLock {
 // share settles what the fleet-wide budgets leave and what the decision rests on; the gates of the
 // budgets are held.
 func (d *Disruptor) share(m *member, s *situation) error {
-	alone := s.in
-	alone.Waiting = nil
-	left, line, err := d.fleet.left(s.offer.shared, m.name, disruption.CountPools(disruption.StateOf(alone)))
+	var own map[string]disruption.PoolShare
+	if len(s.offer.shared) > 0 {
+		alone := s.in
+		alone.Waiting = nil
+		own = disruption.CountPools(disruption.StateOf(alone))
+	}
+	left, line, err := d.fleet.left(s.offer.shared, m.name, own)
 	if err != nil {
 		return err
 	}

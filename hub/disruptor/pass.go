@@ -8,7 +8,9 @@ import (
 	"time"
 
 	"flotilla/bus"
+	"flotilla/core/api"
 	"flotilla/core/disruption"
+	"flotilla/subjects"
 )
 
 // by is who writes these events.
@@ -39,6 +41,27 @@ func (d *Disruptor) pass(ctx context.Context, name string) (time.Time, error) {
 		return time.Time{}, err
 	}
 	return d.recheck(m, s, out), nil
+}
+
+// heard wakes the member that a result is about: at once when it brings a disruption forward, else later.
+func (d *Disruptor) heard(key string) {
+	member, kind, id, ok := subjects.ParseResultKey(key)
+	if !ok || kind != subjects.CommandDisruption {
+		return
+	}
+	result, _ := d.records.results.Get(key)
+	record, _, _ := d.records.disruptions.Get(member)
+	for i := range record.Disruptions {
+		one := &record.Disruptions[i]
+		if one.ID != id || result == nil {
+			continue
+		}
+		if _, forward := disruption.Advance(*one, result, d.options.Now()); forward || result.Phase == api.PhaseAborted {
+			d.queue.Add(member)
+		} else {
+			d.queue.AddAt(member, time.Now().Add(progressEvery))
+		}
+	}
 }
 
 // step asks Step about a member and writes what it answers, with the deletions that persons ask for; the
