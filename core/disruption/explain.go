@@ -51,11 +51,20 @@ func Explain(s *State, name string) (Explanation, bool) {
 	if e.Disrupt != "" {
 		return e, true
 	}
+	if s.Stale != "" {
+		e.Refusals = append(e.Refusals, s.otherwise(name)...)
+	}
 	e.Before = 0
 	if e.Flip = flips(s, name, e.Refusals); len(e.Flip) == 0 {
 		e.NoFlip = advice(e.Verdict.why().Code, c)
 	}
 	return e, true
+}
+
+// otherwise are the refusals that stand behind a state that is not decided on.
+func (s *State) otherwise(node string) []Refusal {
+	d := Decide(s.changed([]change{{apply: func(s *State) { s.Stale = "" }}}))
+	return slices.DeleteFunc(slices.Clone(d.verdict(node).Refusals), func(r Refusal) bool { return r.Code == CodeNotDrifted || r.Code == CodeNotExpired })
 }
 
 // reaching decides until it is the turn of a node: nodes that go first, and need no launch, are taken

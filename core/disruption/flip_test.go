@@ -169,6 +169,21 @@ func TestRemovedAloneNamesPodsThatCannotGo(t *testing.T) {
 	require.Regexp(t, `^its pod fits elsewhere, saving .* an hour; but it cannot be emptied: pod default/p cannot be evicted$`, explained(t, f, "n1").Consolidation)
 }
 
+// Where nothing is decided, what would keep the node all the same is said too.
+func TestExplainLooksBehindWhatIsNotDecided(t *testing.T) {
+	f := &fixture{
+		nodes:  []*api.NodeState{aNode("n1", "d2", "z-a", "a"), aNode("n2", "d2", "z-a", "", aPod("p", 100))},
+		pools:  []*api.NodePool{testPool("a")},
+		change: func(s *State) { s.Stale = "switched off" },
+	}
+	e := explained(t, f, "n1")
+	require.Equal(t, []string{"wait until decisions are made again: switched off"}, e.Flip)
+	e = explained(t, f, "n2")
+	require.Empty(t, e.Flip)
+	require.Equal(t, []Code{CodeStale, CodeUnmanaged}, []Code{e.Refusals[0].Code, e.Refusals[1].Code})
+	require.Equal(t, "nothing does: only nodes that Flotilla or Karpenter made are disrupted", e.NoFlip)
+}
+
 // A node that goes once others have gone is said to, and one that waits for a launch that it waits.
 func TestExplainLooksPastWhatGoesFirst(t *testing.T) {
 	f := &fixture{
