@@ -41,9 +41,10 @@ var nodeKindColumns = map[string][]column{
 		{"Replacement", false, disruptionReplacements},
 		{"Savings", false, func(v view) any { return fmt.Sprintf("%.4f", v.float("status", "savings")) }},
 		{"Age", false, age},
-		{"Message", false, func(v view) any { return orDash(v.text("status", "message")) }},
+		{"Message", false, func(v view) any { return orDash(cut(v.text("status", "message"))) }},
 		{"Moves", true, func(v view) any { return len(sliceOfMaps(v.field("status", "moves"))) }},
 		{"Drift", true, func(v view) any { return orDash(v.text("status", "drift")) }},
+		{"In-Full", true, func(v view) any { return orDash(v.text("status", "message")) }},
 	},
 	api.KindNodePool: {
 		{"Name", false, func(v view) any { return v.object.GetName() }},
@@ -191,6 +192,18 @@ func poolAllowed(v view) any {
 		}
 	}
 	return byReason(allowed)
+}
+
+// shownRunes is how much of a message a cell holds.
+const shownRunes = 72
+
+// cut shortens a message; -o wide shows all of it.
+func cut(text string) string {
+	runes := []rune(text)
+	if len(runes) <= shownRunes {
+		return text
+	}
+	return string(runes[:shownRunes-1]) + "…"
 }
 
 // byReason is one number of nodes when all reasons have it, and names them otherwise.

@@ -286,7 +286,11 @@ func (a *app) notGone(ctx context.Context, r ref, last *unstructured.Unstructure
 	message := fmt.Sprintf("%s is not gone after %s", r, timeout)
 	if last != nil {
 		unconfirmed, _, _ := unstructured.NestedStringSlice(last.Object, "status", "unconfirmed")
-		if len(unconfirmed) > 0 {
+		switch {
+		case len(unconfirmed) == 0:
+		case r.kind == api.KindNodePool:
+			return &Failure{Code: ExitTimedOut, Message: message + "; it waits for " + strings.Join(unconfirmed, ", "), Next: "flotilla get disruptions"}
+		default:
 			message += "; not confirmed by: " + strings.Join(unconfirmed, ", ")
 		}
 		if r.kind == api.KindMemberNode {

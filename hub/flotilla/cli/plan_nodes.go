@@ -44,6 +44,7 @@ Exit 0 when nothing would be disrupted, 1 when something would, 3 when the files
 	cmd.Flags().StringVar(&o.now, "now", "", "time to plan for, RFC 3339, with files (default: now)")
 	cmd.Flags().StringVarP(&o.format, "output", "o", "", "json: the stable form of docs/json.md")
 	cmd.ValidArgsFunction = a.completeNodes
+	a.completeFlagNames(cmd, "member", api.KindMemberCluster)
 	return cmd
 }
 
