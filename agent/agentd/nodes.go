@@ -1,6 +1,7 @@
 package agentd
 
 import (
+	"context"
 	"fmt"
 	"time"
 
@@ -12,23 +13,32 @@ import (
 	"flotilla/configs"
 )
 
+// leftAlone is what the hub is told of a member whose nodes are nobody's business.
+const leftAlone = "nodes.enabled is false in the configuration of its agent"
+
 // nodes makes what tells the hub the state of the member's nodes and carries out their disruption; nil
 // when the configuration turns that off, or the target knows nothing of nodes.
 func (a *Agent) nodes(conn *bus.AgentConn) (*nodes.Nodes, error) {
 	n := &a.o.Config.Nodes
 	member, able := a.target.(target.Nodes)
-	if !n.Enabled || !able {
+	if !able {
+		return nil, nil
+	}
+	o := nodes.Options{
+		Member: a.Member(), Hub: conn, Target: member, Data: a.o.Config.DataDir,
+		Interval: time.Duration(n.Interval), Resync: time.Duration(n.Resync), LeastDrain: time.Duration(n.LeastDrain), PollEvery: a.o.PollEvery,
+		Log: a.o.Log,
+	}
+	if !n.Enabled {
+		a.run(func(ctx context.Context) error { return nodes.Abstain(ctx, o, leftAlone) })
 		return nil, nil
 	}
 	provider, err := a.provider()
 	if err != nil {
 		return nil, err
 	}
-	return nodes.New(nodes.Options{
-		Member: a.Member(), Hub: conn, Target: member, Provider: provider, Data: a.o.Config.DataDir,
-		Interval: time.Duration(n.Interval), Resync: time.Duration(n.Resync), LeastDrain: time.Duration(n.LeastDrain), PollEvery: a.o.PollEvery,
-		Log: a.o.Log,
-	})
+	o.Provider = provider
+	return nodes.New(o)
 }
 
 func (a *Agent) provider() (nodes.Provider, error) {

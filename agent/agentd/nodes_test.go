@@ -12,7 +12,6 @@ import (
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 
-	"flotilla/bus"
 	"flotilla/bus/bustest"
 	"flotilla/configs"
 	"flotilla/core/api"
@@ -79,18 +78,23 @@ func TestNodesAreNobodysBusinessWhereTheConfigurationSaysSo(t *testing.T) {
 	o := options(t, server, "berlin")
 	o.Config.Nodes.Enabled = false
 	start(t, o)
-	expect(t, store, "berlin", func(h api.Heartbeat) bool { return h.Nodes > 0 })
+	agent := server.Agent(t, "berlin")
+	bustest.Eventually(t, func() error {
+		inventory, err := agent.NodeInventory(t.Context())
+		if err == nil && (inventory.Withheld != leftAlone || len(inventory.Nodes) != 0) {
+			err = fmt.Errorf("the inventory is %+v", inventory)
+		}
+		return err
+	})
 	bustest.Eventually(t, func() error {
 		if _, told := store.Inventories.Get("berlin"); !told {
 			return errors.New("the versions are not told yet")
 		}
 		return nil
 	})
-	_, err := server.Agent(t, "berlin").NodeInventory(t.Context())
-	require.ErrorIs(t, err, bus.ErrNotFound)
 	stream, err := store.Conn.JS.Stream(t.Context(), store.Conn.Fleet.Stream(subjects.Events))
 	require.NoError(t, err)
 	info, err := stream.Info(t.Context())
 	require.NoError(t, err)
-	require.EqualValues(t, 1, info.State.Msgs, "the versions alone")
+	require.EqualValues(t, 2, info.State.Msgs, "the versions, and that nothing is told")
 }

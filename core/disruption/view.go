@@ -101,6 +101,11 @@ func (v *View) Inventoried() time.Time {
 	return v.inventory.At.Time
 }
 
+// Declined reports that the agent tells of no nodes: it was told to leave them alone.
+func (v *View) Declined() bool {
+	return v.inventory != nil && v.inventory.Withheld != "" && len(v.inventory.Nodes) == 0 && v.Cluster.Len() == 0
+}
+
 // Unlisted are the nodes that the inventory does not name, so that what is stored of them can be
 // purged; sorted.
 func (v *View) Unlisted(stored []string) []string {

@@ -81,6 +81,15 @@ func TestViewStale(t *testing.T) {
 	require.True(t, v.Event(event("n1", "b2", 2, 20, 1)))
 	require.Empty(t, stale(25))
 
+	require.False(t, v.Declined())
+	second = inventory(30, "b3", nil)
+	second.Withheld = "nodes.enabled is false"
+	declined := NewView()
+	declined.Event(event("n1", "b2", 3, 25, 1))
+	require.True(t, declined.Inventory(second))
+	require.True(t, declined.Declined())
+	require.Equal(t, "nodes.enabled is false", declined.Stale(testNow.Add(30*time.Second), time.Hour))
+
 	d := Decide(&State{Cluster: v.Cluster, Now: testNow, Stale: "old"})
 	require.Empty(t, d.Commands)
 	require.Equal(t, []Code{CodeStale}, codes(d, "n1"))

@@ -151,7 +151,7 @@ func (d *Disruptor) census(m *member, s *situation) {
 		return
 	}
 	c := census{pools: disruption.CountPools(disruption.StateOf(s.in)), unknown: s.unknown}
-	if m.view.Inventoried().IsZero() && m.view.Cluster.Len() == 0 {
+	if m.view.Inventoried().IsZero() && m.view.Cluster.Len() == 0 || m.view.Declined() {
 		c.unknown = "" // an agent that tells of no nodes has none
 	}
 	d.counted(m.name, d.fleet.set(m.name, c))

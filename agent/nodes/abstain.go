@@ -1,0 +1,90 @@
+package nodes
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"flotilla/bus"
+	"flotilla/core/api"
+)
+
+// Abstain leaves the member's nodes alone, until ctx ends: it takes off them what an agent that looked
+// after them put there, so that they can go without one, and tells the hub that it is told of no nodes,
+// and why, in place of what it was told before. Of the options it reads Hub, Target and Log.
+func Abstain(ctx context.Context, o Options, why string) error {
+	connected := make(chan struct{}, 1)
+	defer o.Hub.OnConnect(func() { wake(connected) })()
+	released := false
+	for wait := firstRetry; ; wait = min(2*wait, mostRetry) {
+		var faults []error
+		if !released {
+			err := releaseAll(ctx, &o)
+			released = err == nil
+			faults = append(faults, err)
+		}
+		if o.Hub.Connected() {
+			faults = append(faults, decline(ctx, o.Hub, why))
+		}
+		again := time.NewTimer(wait)
+		if err := errors.Join(faults...); err == nil {
+			again.Stop()
+		} else if ctx.Err() == nil {
+			o.Log.Debug().Err(err).Msg("leaving the nodes of the member alone")
+		}
+		select {
+		case <-ctx.Done():
+			again.Stop()
+			return nil
+		case <-again.C:
+		case <-connected:
+			again.Stop()
+			wait = firstRetry
+		}
+	}
+}
+
+// releaseAll takes the finalizer and the taint off all nodes that have them from us.
+func releaseAll(ctx context.Context, o *Options) error {
+	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
+	defer cancel()
+	s, err := o.Target.Survey(ctx)
+	if err != nil {
+		return err
+	}
+	var faults []error
+	leaving := care{leaving: true}
+	for _, n := range s.Nodes {
+		if _, tagged := n.Annotations[api.AnnotationDisruption]; !tagged && !ours(n) {
+			continue
+		}
+		if err := o.Target.UpdateNode(ctx, n.Name, leaving.mark); err != nil && !apierrors.IsNotFound(err) {
+			faults = append(faults, err)
+		}
+	}
+	return errors.Join(faults...)
+}
+
+// decline tells the hub that it is told of no nodes, unless that is the last it heard.
+func decline(ctx context.Context, hub *bus.AgentConn, why string) error {
+	ctx, cancel := context.WithTimeout(ctx, putTimeout)
+	defer cancel()
+	last, err := hub.NodeInventory(ctx)
+	if err == nil && last.Withheld == why && len(last.Nodes) == 0 {
+		return nil
+	}
+	boot := make([]byte, 8)
+	_, _ = rand.Read(boot) // never errs
+	at := time.Now().UTC().Truncate(time.Second)
+	if err == nil && !at.After(last.At.Time) {
+		at = last.At.Add(time.Second)
+	}
+	return hub.PutNodeInventory(ctx, api.NodeInventory{
+		Boot: hex.EncodeToString(boot), Sequence: 1, At: metav1.NewTime(at), Nodes: map[string]uint64{}, Withheld: why,
+	})
+}
