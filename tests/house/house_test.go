@@ -28,17 +28,20 @@ import (
 
 const patience = 60 * time.Second
 
-// hubBinary is built once for all tests of the package.
-var hubBinary, agentBinary string
+// The binaries are built once for all tests of the package.
+var hubBinary, agentBinary, cliBinary string
 
 func TestMain(m *testing.M) {
 	folder, err := os.MkdirTemp("", "flotilla-house-")
 	if err == nil {
-		hubBinary, agentBinary = filepath.Join(folder, "hub"), filepath.Join(folder, "agent")
+		hubBinary, agentBinary, cliBinary = filepath.Join(folder, "hub"), filepath.Join(folder, "agent"), filepath.Join(folder, "flotilla")
 		err = build(hubBinary, "flotilla/hub")
 	}
 	if err == nil {
 		err = build(agentBinary, "flotilla/agent")
+	}
+	if err == nil {
+		err = build(cliBinary, "flotilla/hub/flotilla")
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "building the binaries under test:", err)
@@ -108,12 +111,19 @@ type house struct {
 
 func newHouse(t *testing.T, members ...string) *house {
 	t.Helper()
+	return newHouseWith(t, nil, members...)
+}
+
+// newHouseWith is a house whose hub is started with more arguments.
+func newHouseWith(t *testing.T, more []string, members ...string) *house {
+	t.Helper()
 	server := bustest.Start(t)
 	url := server.URL()
 	server.Stop(t)
 	port := url[strings.LastIndex(url, ":")+1:]
 	h := &house{dir: t.TempDir(), url: url, members: map[string]*memory.Member{}, agents: map[string]*agentd.Agent{}}
-	h.hub = newProcess(t, hubBinary, "--data", filepath.Join(h.dir, "hub"), "--port", port, "--log-level", "info", "--deletion-timeout", "3s")
+	arguments := []string{"--data", filepath.Join(h.dir, "hub"), "--port", port, "--log-level", "info", "--deletion-timeout", "3s"}
+	h.hub = newProcess(t, hubBinary, append(arguments, more...)...)
 	h.connect(t)
 	t.Cleanup(func() {
 		for name := range h.agents {
@@ -191,6 +201,7 @@ func (h *house) startAgentWith(t *testing.T, name string, creds []byte) {
 	config.HeartbeatInterval = configs.Duration(time.Second)
 	config.Upgrade.Memory.ControlPlane = configs.Duration(10 * time.Millisecond)
 	config.Upgrade.Memory.NodePool = configs.Duration(10 * time.Millisecond)
+	quickNodes(&config.Nodes)
 	agent, err := agentd.New(agentd.Options{
 		Config: config, CredsText: creds, Target: h.members[name], PollEvery: 2 * time.Second, Log: zerolog.Nop(),
 	})

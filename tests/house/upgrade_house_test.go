@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 	"sync"
 	"testing"
@@ -20,6 +21,7 @@ import (
 	"flotilla/core/api"
 	"flotilla/core/upgrade"
 	"flotilla/hub/dispatcher"
+	"flotilla/hub/disruptor"
 	"flotilla/hub/door"
 	"flotilla/hub/registrar"
 	"flotilla/hub/runner"
@@ -157,6 +159,8 @@ func (h *house) resume(names ...string) {
 type rooms struct {
 	withoutDispatcher, withoutRunner bool
 	now                              func() time.Time
+	// nodes are the options of node disruption, nil for none of it.
+	nodes *disruptor.Options
 }
 
 // term is one term of leadership whose rooms a test picks, so that it can end between two writes.
@@ -213,10 +217,16 @@ func lead(t *testing.T, broker *bustest.Server, with rooms) *term {
 func act(ctx context.Context, s *bus.Store, broker *bustest.Server, with rooms) error {
 	log := zerolog.Nop()
 	upgrades := runner.New(s, runner.Options{Now: with.now, Poll: 20 * time.Millisecond, Log: log})
+	verbs := upgrades.Verbs()
 	run := []func(context.Context) error{
 		registrar.New(s, registrar.Options{Log: log}).Run,
-		door.New(s, door.Options{Issuer: broker, Log: log, More: upgrades.Verbs()}).Run,
 	}
+	if with.nodes != nil {
+		disruptions := disruptor.New(s, *with.nodes)
+		maps.Copy(verbs, disruptions.Verbs())
+		run = append(run, disruptions.Run)
+	}
+	run = append(run, door.New(s, door.Options{Issuer: broker, Log: log, More: verbs}).Run)
 	if !with.withoutRunner {
 		run = append(run, upgrades.Run)
 	}
