@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"time"
 
 	"flotilla/configs"
 	"flotilla/configs/terminal"
@@ -20,7 +21,9 @@ func runDev(ctx context.Context, config *configs.Hub, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	fleet, err := dev.Start(ctx, dev.Options{Hub: options(config, log, os.Getenv), Members: members, Log: log})
+	given := options(config, log, os.Getenv)
+	hurry(&given.Disruption)
+	fleet, err := dev.Start(ctx, dev.Options{Hub: given, Members: members, Log: log})
 	if err != nil {
 		return err
 	}
@@ -29,6 +32,17 @@ func runDev(ctx context.Context, config *configs.Hub, out io.Writer) error {
 		log.Warn().Err(err).Msg("stopping")
 	}
 	return failed
+}
+
+// hurry shortens the waits of node disruption for somebody who looks on, unless the configuration sets them.
+func hurry(d *configs.Disruption) {
+	usual := configs.DefaultHub().Disruption
+	if d.ValidationWait == usual.ValidationWait {
+		d.ValidationWait = configs.Duration(3 * time.Second)
+	}
+	if d.Interval == usual.Interval {
+		d.Interval = configs.Duration(time.Second)
+	}
 }
 
 func serveDev(ctx context.Context, fleet *dev.Fleet, out io.Writer) error {
