@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"flotilla/bus"
 	"flotilla/bus/bustest"
@@ -357,6 +358,18 @@ func TestPoolRecord(t *testing.T) {
 	fresh, _, err := y.room.recordOf(pool)
 	require.NoError(t, err)
 	require.Equal(t, api.PoolMember{Member: "berlin", Unknown: notCounted}, withoutAllowed(fresh.Members[0]), "as right after a takeover")
+}
+
+// A member whose agent was told to leave nodes alone has none that the end of a pool would wait for.
+func TestMemberWhoseNodesAreLeftAlone(t *testing.T) {
+	y := newYard(t, quick(), "berlin")
+	y.pool("a", "0")
+	y.nodes("berlin", aNode("n1", "a", 4))
+	y.pools("a", "berlin 1/0")
+	require.NoError(t, y.agent("berlin").PutNodeInventory(bustest.Context(t), api.NodeInventory{
+		Boot: "b1", Sequence: 1, At: metav1.NewTime(time.Now().Add(time.Second)), Withheld: "nodes.enabled is false",
+	}))
+	y.pools("a", "berlin 0/0")
 }
 
 func withoutAllowed(m api.PoolMember) api.PoolMember {
