@@ -11,4 +11,7 @@
 // went, is remembered in the data directory. An agent that was away and finds other pods on a node
 // counts that as a pod event now; one that lost its data directory knows only what nodes and pods say of
 // themselves.
+//
+// Where the configuration wants nodes left alone Abstain runs instead: it takes off them what was put
+// there, and tells the hub so.
 package nodes
