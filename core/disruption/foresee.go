@@ -73,10 +73,10 @@ func launches(commands []Command) string {
 	for i := range commands {
 		launched += len(commands[i].Replacements)
 	}
-	switch {
-	case launched == 0:
+	switch launched {
+	case 0:
 		return ""
-	case launched == 1:
+	case 1:
 		return "further disruptions are decided when new-0 is ready"
 	default:
 		return fmt.Sprintf("further disruptions are decided when the %d new nodes are ready", launched)

@@ -20,7 +20,6 @@ type simStore struct {
 	locks   map[string]string
 	results map[string]map[string]*api.DisruptionResult
 	last    map[string]map[string]simMessage // by member, then by node, "" for the inventory
-	order   int64
 }
 
 type simRecord struct {

@@ -19,7 +19,7 @@ func (w *world) began(h *simHub, l *land, in *StepInput, res *StepResult) {
 		if d.Ended.IsZero() {
 			require.Equal(w.t, simOwner, w.store.locks[l.name], "%s: something goes on without the lock", w)
 			for _, n := range d.Nodes {
-				if other, twice := open[n]; twice && !(d.Forceful && w.aborted(res, other)) {
+				if other, twice := open[n]; twice && (!d.Forceful || !w.aborted(res, other)) {
 					require.Failf(w.t, "twice", "%s: %s of %s is in %s and %s", w, n, l.name, other, d.ID)
 				}
 				open[n] = d.ID

@@ -1,0 +1,67 @@
+package disruption
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"flotilla/core/api"
+)
+
+// Pods on their way keep the place that they were promised, and those between two nodes the room that
+// there is for them.
+func TestPodsOnTheirWayKeepTheirPlace(t *testing.T) {
+	// n0 goes already: its pod was promised x, though it fits w too, which comes first by name.
+	way := func(promised string) fixture {
+		w, x := aNode("w", "d2", "z-a", "", aPod("other-w", 500)), aNode("x", "d2", "z-a", "", aPod("other-x", 500))
+		x.Labels["disk"] = "ssd"
+		choosy := aPod("q", 1300, func(p *api.PodState) { p.NodeSelector = map[string]string{"disk": "ssd"} })
+		return fixture{
+			nodes: []*api.NodeState{aNode("n0", "d4", "z-a", "a", aPod("p", 1300)), aNode("n1", "d4", "z-a", "a", choosy), w, x},
+			pools: []*api.NodePool{cheap()},
+			change: func(s *State) {
+				s.Busy = map[string]bool{"n0": true}
+				if promised != "" {
+					s.Promised = map[string]string{"default/p": promised}
+				}
+			},
+		}
+	}
+	// A pod that was evicted waits, and there is room for it on x alone, which a larger one would take.
+	between := func(unsettled bool) fixture {
+		return fixture{
+			nodes:   []*api.NodeState{aNode("n1", "d2", "z-a", "a", aPod("q", 1200)), aNode("x", "d2", "z-a", "", aPod("other", 600))},
+			pools:   []*api.NodePool{testPool("a", limited("nodes", "0"))},
+			pending: []api.PodState{aPod("p", 1000)},
+			change:  func(s *State) { s.Unsettled = unsettled },
+		}
+	}
+	check(t, []row{
+		{"promised to nobody", way(""), "delete [n1] by single p>w q>x"},
+		{"promised elsewhere", way("w"), "delete [n1] by single p>w q>x"},
+		{"promised the only place", way("x"), "none"},
+		{"promised a node that is gone", way("gone"), "delete [n1] by single p>w q>x"},
+		{"promised the node that goes next", way("n1"), "delete [n1] by single p>w q>x"},
+		{"promised where it is", way("n0"), "delete [n1] by single p>w q>x"},
+		{"nobody on the way", between(false), "delete [n1] by single q>x"},
+		{"a pod between two nodes", between(true), "none"},
+	})
+}
+
+// Taking a command into account promises its pods their places, and expects them there.
+func TestTake(t *testing.T) {
+	f := fixture{nodes: []*api.NodeState{aNode("n1", "d2", "z-a", "a", aPod("p", 1000)), aNode("x", "d4", "z-a", "a", aPod("q", 1000))}, pools: []*api.NodePool{cheap()}}
+	s := f.state()
+	ahead := s.ahead()
+	ahead.take(&Command{Nodes: []string{"n1"}, Moves: []api.PodMove{
+		{Pod: "default/p", From: "n1", To: "x"}, {Pod: "default/r", From: "n0", To: "x"}, {Pod: "default/s", From: "n1", To: "new-0"},
+	}})
+	require.Equal(t, map[string]string{"default/p": "x"}, ahead.Promised)
+	require.Equal(t, map[string]time.Time{"x": testNow.Add(NominationHold)}, ahead.Nominated)
+	require.Equal(t, map[string]bool{"n1": true}, ahead.Busy)
+	require.True(t, ahead.Unsettled)
+	require.Empty(t, s.Busy)
+	require.False(t, s.Unsettled)
+	require.Contains(t, codes(Decide(ahead), "x"), CodeNominated)
+}
