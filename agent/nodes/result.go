@@ -2,6 +2,8 @@ package nodes
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -118,7 +120,7 @@ func (r *results) put(ctx context.Context, id string) (time.Time, error) {
 
 	ctx, cancel := context.WithTimeout(ctx, putTimeout)
 	defer cancel()
-	err := r.hub.PutResult(ctx, subjects.CommandDisruption, id, result)
+	err := r.store(ctx, &result)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if err != nil {
@@ -127,6 +129,18 @@ func (r *results) put(ctx context.Context, id string) (time.Time, error) {
 	}
 	one.sent = max(one.sent, serial)
 	return time.Time{}, nil
+}
+
+// store puts a result. One that is too large is put without the names of the nodes that are gone: the hub
+// was told of each.
+func (r *results) store(ctx context.Context, result *api.DisruptionResult) error {
+	err := r.hub.PutResult(ctx, subjects.CommandDisruption, result.ID, result)
+	if !errors.Is(err, bus.ErrTooLarge) {
+		return err
+	}
+	short := *result
+	short.Gone, short.Message = nil, fmt.Sprintf("%d nodes are gone, too many to name", len(result.Gone))
+	return r.hub.PutResult(ctx, subjects.CommandDisruption, result.ID, short)
 }
 
 func clip(message string) string {
