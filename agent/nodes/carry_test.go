@@ -451,3 +451,18 @@ func (p *moody) Delete(ctx context.Context, m api.NodeMachine) (bool, error) {
 	}
 	return p.Provider.Delete(ctx, m)
 }
+
+// The names of many nodes do not fit into a result.
+func TestAResultThatIsTooLarge(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, "n1")
+	s.start()
+	d := draining("d1")
+	for i := range 100 {
+		d.Nodes = append(d.Nodes, fmt.Sprintf("n%s-%03d", strings.Repeat("x", 200), i))
+	}
+	s.command(d)
+	r := s.phase("d1", api.PhaseDone)
+	require.Equal(t, "100 nodes are gone, too many to name", r.Message)
+	require.Empty(t, r.Gone)
+}

@@ -14,4 +14,12 @@
 //
 // Where the configuration wants nodes left alone Abstain runs instead: it takes off them what was put
 // there, and tells the hub so.
+//
+// A command is the whole set of disruptions that are on their way. Nodes are tainted, replacements launched
+// by the provider and waited for; when the hub says so the nodes are deleted, and emptied as any node of a
+// NodePool is that somebody deletes, which our finalizer sees to. Each node, machine and disruption goes its
+// own way, so that one that is stuck holds no other. The command and the launches are on the disk before
+// they are acted upon, everything else is read off the member: an agent that is killed at any moment goes
+// on without the hub, asks for no launch under another name, and takes back what nobody wants any more. The
+// end of a node is told before the result that lists it.
 package nodes
