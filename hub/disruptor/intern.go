@@ -50,6 +50,7 @@ func (in *interner) node(n *api.NodeState) {
 	defer in.mu.Unlock()
 	n.Labels, n.Annotations = in.texted(n.Labels), in.texted(n.Annotations)
 	n.Capacity, n.Allocatable = in.counted(n.Capacity), in.counted(n.Allocatable)
+	n.Pods = append(make([]api.PodState, 0, len(n.Pods)), n.Pods...) // decoding leaves room for more
 	for i := range n.Pods {
 		in.pod(&n.Pods[i])
 	}
