@@ -27,7 +27,7 @@ type MemberForecast struct {
 // ForeseeMember returns what would begin now, and explains the named nodes that stay, as things are
 // once the nodes of the plan go. A launch ends the plan, so what it replaces is not taken to go.
 func ForeseeMember(s *State, member string, named []string) MemberForecast {
-	f := MemberForecast{Member: member, At: s.Now, Nodes: s.Cluster.Len(), Forecast: Foresee(s)}
+	f := MemberForecast{Member: member, At: s.Now.UTC().Truncate(time.Second), Nodes: s.Cluster.Len(), Forecast: Foresee(s)}
 	ahead := s.ahead()
 	var going []string
 	for i := range f.Commands {
@@ -67,7 +67,7 @@ func Answer(s *State, member, node string, record *api.DisruptionRecord) (NodeAn
 	if !found {
 		return NodeAnswer{}, false
 	}
-	a := NodeAnswer{Member: member, At: s.Now, Explanation: e}
+	a := NodeAnswer{Member: member, At: s.Now.UTC().Truncate(time.Second), Explanation: e}
 	for i := range record.Disruptions {
 		if d := &record.Disruptions[i]; Running(d) && slices.Contains(d.Nodes, node) {
 			a.Running = d

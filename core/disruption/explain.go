@@ -44,7 +44,7 @@ func Explain(s *State, name string) (Explanation, bool) {
 			e.Command = &out.Commands[j]
 		}
 	}
-	e.Refusals = slices.DeleteFunc(slices.Clone(e.Refusals), func(r Refusal) bool { return r.Code == CodeNotDrifted || r.Code == CodeNotExpired })
+	e.Refusals = telling(e.Refusals)
 	if s.Stale == "" && c.pool != nil && c.state.Managed && !c.deleting && !c.empty && c.machine != nil {
 		e.Consolidation = d.alonely(c)
 	}
@@ -64,7 +64,14 @@ func Explain(s *State, name string) (Explanation, bool) {
 // otherwise are the refusals that stand behind a state that is not decided on.
 func (s *State) otherwise(node string) []Refusal {
 	d := Decide(s.changed([]change{{apply: func(s *State) { s.Stale = "" }}}))
-	return slices.DeleteFunc(slices.Clone(d.verdict(node).Refusals), func(r Refusal) bool { return r.Code == CodeNotDrifted || r.Code == CodeNotExpired })
+	return telling(d.verdict(node).Refusals)
+}
+
+// telling leaves out refusals that only say that a method is not about the node.
+func telling(refusals []Refusal) []Refusal {
+	return slices.DeleteFunc(slices.Clone(refusals), func(r Refusal) bool {
+		return r.Code == CodeNotDrifted || r.Code == CodeNotExpired || r.Code == CodeEmpty
+	})
 }
 
 // reaching decides until it is the turn of a node: nodes that go first, and need no launch, are taken

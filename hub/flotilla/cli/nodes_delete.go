@@ -59,19 +59,23 @@ func (a *app) sayNodeDeleting(o *deleteOptions, r ref, reply *api.DeleteNodeResp
 	case o.format == "name":
 		a.printf("%s/%s\n", r.resource(), r.name)
 	case dry:
-		a.printf("node %q of member %s deleted, %s drained first (server dry run)\n", r.name, r.member, podCount(reply.Pods))
+		a.printf("node %q of member %s deleted, %s (server dry run)\n", r.name, r.member, drained(reply.Pods))
 	case reply.Already:
-		a.printf("node %q of member %s deleting already, %s to go\n", r.name, r.member, podCount(reply.Pods))
+		a.printf("node %q of member %s deleting already, %s\n", r.name, r.member, drained(reply.Pods))
 	default:
-		a.printf("node %q of member %s deleting, %s drained first\n", r.name, r.member, podCount(reply.Pods))
+		a.printf("node %q of member %s deleting, %s\n", r.name, r.member, drained(reply.Pods))
 	}
 }
 
-func podCount(n int) string {
-	if n == 1 {
-		return "1 pod"
+// drained says how many pods go first.
+func drained(pods int) string {
+	switch pods {
+	case 0:
+		return "no pod to drain"
+	case 1:
+		return "1 pod to drain first"
 	}
-	return fmt.Sprintf("%d pods", n)
+	return fmt.Sprintf("%d pods to drain first", pods)
 }
 
 // whyNotGone says what a node that is being deleted waits for.

@@ -135,7 +135,7 @@ func (a *app) printTotals(all *fleetNodePlan) error {
 		nodes, gone, launched = nodes+p.Nodes, gone+g, launched+l
 		say(w, "%s\t%d\t%d\t%d\t%.4f\t%s\n", p.Member, p.Nodes, g, l, p.Savings, orDash(p.Stale))
 	}
-	say(w, "in all\t%d\t%d\t%d\t%.4f\t\n", nodes, gone, launched, all.Savings)
+	say(w, "in all\t%d\t%d\t%d\t%.4f\n", nodes, gone, launched, all.Savings)
 	return w.Flush()
 }
 
