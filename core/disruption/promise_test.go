@@ -19,7 +19,7 @@ func TestPodsOnTheirWayKeepTheirPlace(t *testing.T) {
 		choosy := aPod("q", 1300, func(p *api.PodState) { p.NodeSelector = map[string]string{"disk": "ssd"} })
 		return fixture{
 			nodes: []*api.NodeState{aNode("n0", "d4", "z-a", "a", aPod("p", 1300)), aNode("n1", "d4", "z-a", "a", choosy), w, x},
-			pools: []*api.NodePool{cheap()},
+			pools: []*api.NodePool{testPool("a", limited("nodes", "0"))},
 			change: func(s *State) {
 				s.Busy = map[string]bool{"n0": true}
 				if promised != "" {
