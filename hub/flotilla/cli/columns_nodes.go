@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -108,10 +109,8 @@ func nodeState(v view) any {
 	if phase := v.text("status", "phase"); phase != "" {
 		state += "," + phase
 	}
-	for _, taint := range sliceOfMaps(v.field("spec", "taints")) {
-		if taint["key"] == corev1.TaintNodeUnschedulable {
-			state += ",SchedulingDisabled"
-		}
+	if slices.ContainsFunc(sliceOfMaps(v.field("spec", "taints")), func(t map[string]any) bool { return t["key"] == corev1.TaintNodeUnschedulable }) {
+		state += ",SchedulingDisabled"
 	}
 	return orDash(state)
 }

@@ -294,7 +294,7 @@ func (a *app) notGone(ctx context.Context, r ref, last *unstructured.Unstructure
 			message += "; not confirmed by: " + strings.Join(unconfirmed, ", ")
 		}
 		if r.kind == api.KindMemberNode {
-			message += a.whyNotGone(context.WithoutCancel(ctx), r, last)
+			message += a.whyNotGone(context.WithoutCancel(ctx), last)
 		}
 	}
 	return &Failure{Code: ExitTimedOut, Message: message, Next: "flotilla wait --for=delete " + r.String()}

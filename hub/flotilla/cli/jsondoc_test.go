@@ -22,7 +22,8 @@ func TestJSONIsDocumented(t *testing.T) {
 	text, err := os.ReadFile("../../../docs/json.md")
 	require.NoError(t, err)
 	for _, v := range []any{
-		plan.Report{}, []why.Answer{}, api.FleetStatus{}, versions{}, api.ApplyResponse{}, api.Audit{}, calendar{}, fleetNodePlan{}, disruption.NodeAnswer{}, disruption.BudgetReport{},
+		plan.Report{}, []why.Answer{}, api.FleetStatus{}, versions{}, api.ApplyResponse{}, api.Audit{}, calendar{},
+		fleetNodePlan{}, disruption.NodeAnswer{}, disruption.BudgetReport{},
 		api.MemberNodeSpec{}, api.MemberNodeStatus{}, api.NodeDisruptionSpec{}, api.Disruption{}, api.NodePoolStatus{},
 	} {
 		for _, field := range jsonFields(reflect.TypeOf(v)) {

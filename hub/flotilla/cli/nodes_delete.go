@@ -79,7 +79,7 @@ func drained(pods int) string {
 }
 
 // whyNotGone says what a node that is being deleted waits for.
-func (a *app) whyNotGone(ctx context.Context, r ref, last *unstructured.Unstructured) string {
+func (a *app) whyNotGone(ctx context.Context, last *unstructured.Unstructured) string {
 	id, _, _ := unstructured.NestedString(last.Object, "status", "disruption")
 	if id == "" {
 		return ""

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"maps"
 	"text/tabwriter"
 	"time"
 
@@ -107,12 +108,8 @@ func (a *app) planFleetNodes(ctx context.Context, o *planNodesOptions) error {
 // spentFleet is what is left of fleet-wide budgets after one more member.
 func spentFleet(before, after map[string]int) map[string]int {
 	left := map[string]int{}
-	for name, n := range before {
-		left[name] = n
-	}
-	for name, n := range after {
-		left[name] = n
-	}
+	maps.Copy(left, before)
+	maps.Copy(left, after)
 	return left
 }
 

@@ -91,7 +91,7 @@ func (a *app) printNodeAnswer(answer *disruption.NodeAnswer) {
 	for _, text := range answer.Notes {
 		a.note("%s", text)
 	}
-	a.printf("%s", answer.Explanation.String())
+	a.printf("%s", answer.String())
 	if d := answer.Running; d != nil {
 		a.printf("  disruption %s holds it since %s: %s, %s\n", d.ID, d.Decided.UTC().Format(time.RFC3339), d.Reason, d.Phase)
 		if d.Message != "" {
