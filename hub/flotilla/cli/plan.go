@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -188,6 +189,11 @@ func (a *app) planOffline(o *planOptions, documents []document, at time.Time) (p
 		return plan.Answer{}, err
 	}
 	if len(in.Subjects) == 0 && len(upgrades.Runs) == 0 {
+		if slices.ContainsFunc(documents, func(d document) bool { return d.ref.Kind == api.KindNodePool }) {
+			f := refusedf("the files hold NodePools and no Node: node pools are planned with the nodes and pods of a member")
+			f.Next = "kubectl get nodes,pods,pdb,daemonsets -A -o yaml > member.yaml, then " + cmp.Or(o.command("plan nodes"), "flotilla plan nodes -f -") + " -f member.yaml"
+			return plan.Answer{}, f
+		}
 		return plan.Answer{}, nothingToPlan(len(in.Members), len(documents))
 	}
 	in.Runs, in.Assume = upgrades.Runs, o.fromFiles(upgrades.History)

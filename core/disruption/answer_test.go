@@ -1,0 +1,136 @@
+package disruption
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+
+	"flotilla/core/api"
+)
+
+// A launch ends a forecast, which says so; what it replaces is not taken to be gone for the nodes that are
+// named.
+func TestForeseeMemberEndsAtALaunch(t *testing.T) {
+	f := fixture{
+		nodes: []*api.NodeState{aNode("n1", "d8", "z-a", "a", aPod("p", 1000)), aNode("n2", "f2", "z-a", "a", aPod("q", 1500))},
+		pools: []*api.NodePool{testPool("a", func(p *api.NodePool) { p.Annotations = map[string]string{api.AnnotationFleetBudget: "all=4"} })},
+		change: func(s *State) {
+			s.FleetAllowed = map[string]int{"all": 4}
+			s.Now = testNow.Add(300 * time.Millisecond)
+		},
+	}
+	f.nodes[1].Annotations = map[string]string{api.AnnotationDoNotDisrupt: "true"}
+	got := ForeseeMember(f.state(), "berlin", []string{"n1", "n2"})
+	require.Equal(t, "berlin", got.Member)
+	require.Equal(t, testNow, got.At, "to the second")
+	require.Equal(t, 2, got.Nodes)
+	require.Len(t, got.Commands, 1)
+	require.Equal(t, []string{"n1"}, got.Commands[0].Nodes)
+	require.Equal(t, "further disruptions are decided when new-0 is ready", got.Then)
+	require.Contains(t, got.String(), "an hour in all\nfurther disruptions are decided when new-0 is ready\n")
+	require.Equal(t, map[string]int{"all": 3}, got.FleetBudgets)
+	require.Len(t, got.Explanations, 1, "n1 goes: that is the plan")
+	require.Equal(t, "n2", got.Explanations[0].Node)
+
+	require.Empty(t, launches(nil))
+	require.Equal(t, "further disruptions are decided when the 3 new nodes are ready", launches([]Command{
+		{Replacements: make([]Replacement, 2)}, {Replacements: make([]Replacement, 1)},
+	}))
+}
+
+// An answer about a node has what its member's record says of it, and nothing of other nodes.
+func TestAnswer(t *testing.T) {
+	f := fixture{nodes: []*api.NodeState{aNode("n1", "d2", "z-a", "a", aPod("p", 100)), aNode("n2", "d2", "z-a", "a")}, pools: []*api.NodePool{testPool("a")}}
+	record := &api.DisruptionRecord{
+		Disruptions: []api.Disruption{
+			{ID: "old", Nodes: []string{"n1"}, Phase: api.PhaseAborted}, {ID: "now", Nodes: []string{"n2"}, Phase: api.PhaseLaunching},
+		},
+		Backoffs: []api.NodeBackoff{{Node: "n1", Failures: 2, Why: "no capacity"}},
+	}
+	one, found := Answer(f.state(), "berlin", "n1", record)
+	require.True(t, found)
+	require.Nil(t, one.Running, "it is over")
+	require.Equal(t, "no capacity", one.Backoff.Why)
+	two, found := Answer(f.state(), "berlin", "n2", record)
+	require.True(t, found)
+	require.Equal(t, "now", two.Running.ID)
+	require.Nil(t, two.Backoff)
+	_, found = Answer(f.state(), "berlin", "n3", record)
+	require.False(t, found)
+}
+
+// The states of nodes, from the one that matters most; prices and verdicts beside them.
+func TestMemberNodes(t *testing.T) {
+	node := func(name string, change func(*api.NodeState)) *api.NodeState {
+		n := aNode(name, "d2", "z-a", "a", aPod("p-"+name, 250))
+		done := aPod("done-"+name, 900)
+		done.Phase = string(corev1.PodSucceeded)
+		n.Pods = append(n.Pods, done)
+		if change != nil {
+			change(n)
+		}
+		return n
+	}
+	f := fixture{
+		pools: []*api.NodePool{testPool("a")},
+		nodes: []*api.NodeState{
+			node("n1", nil), node("n2", func(n *api.NodeState) { n.Ready = false }), node("n3", func(n *api.NodeState) { n.Initialized = false }),
+			node("n4", nil), node("n5", func(n *api.NodeState) { n.Deleting = true }), node("n6", func(n *api.NodeState) { n.InstanceTerminating = true }),
+			node("n7", func(n *api.NodeState) {
+				n.Managed, n.Initialized, n.Labels = false, false, map[string]string{"node.kubernetes.io/instance-type": "d2"}
+			}),
+		},
+	}
+	s := f.state()
+	decision := Decision{Verdicts: []Verdict{
+		{Node: "n1", Disrupt: api.ReasonEmpty, Method: MethodEmpty}, {Node: "n2", Refusals: []Refusal{{Code: CodeBudget, Message: "spent"}}},
+	}}
+	rows := MemberNodes(s, "berlin", &decision, []api.Disruption{
+		{ID: "x", Phase: api.PhaseDraining, Nodes: []string{"n4"}}, {ID: "y", Phase: api.PhaseDone, Nodes: []string{"n1"}},
+	})
+	states := map[string]string{}
+	for _, row := range rows {
+		states[row.Name] = row.Status.State
+		require.Equal(t, "berlin", row.Spec.Member)
+		require.Equal(t, api.KindMemberNode, row.Kind)
+		require.Equal(t, 1, row.Status.Pods, "a pod that ended is none")
+		require.Equal(t, int64(250), row.Status.Requested["cpu"])
+	}
+	require.Equal(t, map[string]string{
+		"n1": api.NodeReady, "n2": api.NodeNotReady, "n3": api.NodeNotInitialized, "n4": api.NodeDisrupting, "n5": api.NodeDeleting, "n6": api.NodeDeleting,
+		"n7": api.NodeReady,
+	}, states)
+	require.Equal(t, &api.NodeVerdict{Disrupt: api.ReasonEmpty, Method: MethodEmpty}, rows[0].Status.Verdict)
+	require.Equal(t, &api.NodeVerdict{Code: "BudgetSpent", Message: "spent"}, rows[1].Status.Verdict)
+	require.Nil(t, rows[2].Status.Verdict, "the decision did not know it")
+	require.Equal(t, []string{"x", api.PhaseDraining}, []string{rows[3].Status.Disruption, rows[3].Status.Phase})
+	require.InDelta(t, 0.092, rows[0].Status.Price, 1e-9)
+	require.Zero(t, rows[6].Status.Price, "no pool says which catalog is its")
+	require.Empty(t, MemberNodes((&fixture{}).state(), "oslo", &Decision{}, nil))
+}
+
+// Budgets that cannot be evaluated allow nothing, and say why.
+func TestReportBudgets(t *testing.T) {
+	never := "61 * * * *"
+	hour := "1h"
+	f := fixture{
+		pools: []*api.NodePool{
+			testPool("b", func(p *api.NodePool) { p.Spec.Disruption.Budgets = []api.DisruptionBudget{{Nodes: "50%"}} }),
+			testPool("a", func(p *api.NodePool) {
+				p.Annotations = map[string]string{api.AnnotationFleetBudget: "all=1"}
+				p.Spec.Disruption.Budgets = []api.DisruptionBudget{{Nodes: "5", Schedule: &never, Duration: &hour}}
+			}),
+		},
+		nodes:  []*api.NodeState{aNode("n1", "d2", "z-a", "b"), aNode("n2", "d2", "z-a", "b"), aNode("n3", "d2", "z-a", "b")},
+		change: func(s *State) { s.Busy = map[string]bool{"n1": true} },
+	}
+	rows := ReportBudgets(f.state(), "berlin")
+	require.Equal(t, []string{"a", "b"}, []string{rows[0].Name, rows[1].Name})
+	require.Contains(t, rows[0].Invalid, "budgets[0]: schedule")
+	require.Equal(t, "all", rows[0].FleetBudget)
+	require.Zero(t, rows[0].Limits[api.ReasonEmpty])
+	require.Equal(t, []int{3, 1, 2, 1}, []int{rows[1].Nodes, rows[1].Disrupting, rows[1].Limits[api.ReasonDrifted], rows[1].Allowed[api.ReasonDrifted]})
+	require.Equal(t, []Span{{From: testNow, To: testNow.Add(CalendarAhead), Limits: rows[1].Limits}}, rows[1].Calendar)
+}
