@@ -1,20 +1,15 @@
 package nodes
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
-	"flotilla/agent/target"
 	"flotilla/core/api"
 	"flotilla/core/disruption"
 )
@@ -336,133 +331,4 @@ func TestAMachineIsGone(t *testing.T) {
 	require.True(t, s.member.LoseMachine("n1"))
 	s.phase("d1", api.PhaseDone)
 	require.False(t, slices.Contains(s.member.Machines(), "n1"))
-}
-
-// stubborn is a member on which a node cannot be changed for a while.
-type stubborn struct {
-	target.Nodes
-	node atomic.Value
-}
-
-func (s *stubborn) UpdateNode(ctx context.Context, name string, change func(*corev1.Node)) error {
-	if name == s.node.Load() {
-		return apierrors.NewServiceUnavailable("not now")
-	}
-	return s.Nodes.UpdateNode(ctx, name, change)
-}
-
-// Nothing is launched before nodes are tainted, and nothing counts as given up before they are free again.
-func TestTaintsComeFirstAndLast(t *testing.T) {
-	t.Parallel()
-	s := newScene(t, "n1")
-	m := &stubborn{Nodes: s.member}
-	m.node.Store("n1")
-	s.start(func(o *Options) { o.Target = m })
-	s.command(launching("d1", "n1"))
-	s.expect("d1", func(r *api.DisruptionResult) bool { return r.Message == "node n1 is being tainted" })
-	require.False(t, s.member.HasMachine("d1-0"))
-	m.node.Store("")
-	s.expect("d1", func(r *api.DisruptionResult) bool { return len(r.Replacements) == 1 && r.Replacements[0].Initialized })
-	m.node.Store("n1")
-	s.command(in(launching("d1", "n1"), api.PhaseAborted))
-	r := s.expect("d1", func(r *api.DisruptionResult) bool { return r.Message == "the taint of node n1 is being taken off" })
-	require.Equal(t, api.PhaseLaunching, r.Phase)
-	m.node.Store("")
-	require.Empty(t, s.phase("d1", api.PhaseAborted).Message)
-	require.False(t, tainted(s.node("n1")))
-}
-
-// A machine that was launched and has not shown its node is taken back too.
-func TestALaunchIsTakenBack(t *testing.T) {
-	t.Parallel()
-	s := newScene(t, "n1")
-	s.fault("hang-launch=any")
-	s.start()
-	s.command(launching("d1", "n1"))
-	s.expect("d1", func(r *api.DisruptionResult) bool {
-		return strings.Contains(r.Message, "replacement d1-0 waits for its Node to show up")
-	})
-	require.True(t, s.member.HasMachine("d1-0"))
-	s.command(in(launching("d1", "n1"), api.PhaseAborted))
-	s.phase("d1", api.PhaseAborted)
-	s.left("d1-0")
-	s.fault()
-	s.eventually(func() error {
-		if all := s.ledger().all(); len(all) > 0 {
-			return fmt.Errorf("launches are remembered: %+v", all)
-		}
-		return nil
-	})
-	require.Nil(t, s.node("d1-0"))
-}
-
-// A provider that cannot be asked is asked again, and the reason is told.
-func TestAProviderThatCannotBeAsked(t *testing.T) {
-	t.Parallel()
-	s := newScene(t, "n1")
-	p := &moody{Provider: s.provider}
-	p.fault.Store(true)
-	a := s.start(func(o *Options) { o.Provider = p })
-	s.command(launching("d1", "n1"))
-	s.expect("d1", func(r *api.DisruptionResult) bool {
-		return r.Message == "replacement d1-0 waits for the provider: quota service is away"
-	})
-	s.command()
-	s.eventually(func() error {
-		if text := a.nodes.Trouble(); text != "launch d1-0 is not wanted any more and cannot be taken back: quota service is away" {
-			return fmt.Errorf("trouble is %q", text)
-		}
-		return nil
-	})
-	p.fault.Store(false)
-	s.eventually(func() error {
-		if text := a.nodes.Trouble(); text != "" {
-			return fmt.Errorf("trouble is %q", text)
-		}
-		return nil
-	})
-	p.fault.Store(true)
-	s.command(draining("d2", "n1"))
-	s.expect("d2", func(r *api.DisruptionResult) bool {
-		return r.Message == "node n1 waits for its machine, which is being taken away; the provider, which cannot be asked: quota service is away"
-	})
-	p.fault.Store(false)
-	s.phase("d2", api.PhaseDone)
-}
-
-// moody is a provider that cannot be asked for a while.
-type moody struct {
-	Provider
-	fault atomic.Bool
-}
-
-var errAway = errors.New("quota service is away")
-
-func (p *moody) Launch(ctx context.Context, l api.NodeLaunch) (api.LaunchedNode, error) {
-	if p.fault.Load() {
-		return api.LaunchedNode{}, errAway
-	}
-	return p.Provider.Launch(ctx, l)
-}
-
-func (p *moody) Delete(ctx context.Context, m api.NodeMachine) (bool, error) {
-	if p.fault.Load() {
-		return false, errAway
-	}
-	return p.Provider.Delete(ctx, m)
-}
-
-// The names of many nodes do not fit into a result.
-func TestAResultThatIsTooLarge(t *testing.T) {
-	t.Parallel()
-	s := newScene(t, "n1")
-	s.start()
-	d := draining("d1")
-	for i := range 100 {
-		d.Nodes = append(d.Nodes, fmt.Sprintf("n%s-%03d", strings.Repeat("x", 200), i))
-	}
-	s.command(d)
-	r := s.phase("d1", api.PhaseDone)
-	require.Equal(t, "100 nodes are gone, too many to name", r.Message)
-	require.Empty(t, r.Gone)
 }
