@@ -1,10 +1,13 @@
 package disruption
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"flotilla/core/api"
 )
@@ -388,4 +391,75 @@ func TestStepIsPure(t *testing.T) {
 	before, first := cloneRecord(&in.Record, "berlin"), Step(in)
 	require.Equal(t, before, in.Record)
 	require.Equal(t, first, Step(in))
+}
+
+// While a replacement waits to be validated nothing is decided beside it; while one is on its way, what
+// waits is neither begun nor given up.
+func TestStepReplacementsGoAlone(t *testing.T) {
+	s := replaceable()
+	require.Len(t, s.step(0).Waiting, 1)
+	s.f.nodes = append(s.f.nodes, aNode("empty", "d4", "z-a", "a"))
+	require.Nil(t, s.step(time.Second).Decision)
+
+	s = replaceable()
+	s.f.nodes = append(s.f.nodes, aNode("empty", "d2", "z-a", "a"))
+	s.f.nodes[1].NominatedUntil = metav1.NewTime(testNow.Add(5 * time.Second))
+	s.f.nodes[1].Labels[corev1.LabelTopologyZone] = "z-b"
+	s.f.nodes[0].Pods[0].NodeSelector = map[string]string{corev1.LabelTopologyZone: "z-a"}
+	require.Len(t, s.step(0).Waiting[0].Command.Replacements, 1)
+	s.in.Waiting = append(s.in.Waiting, Waiting{Command{Method: MethodEmpty, Reason: api.ReasonEmpty, Nodes: []string{"empty"}}, testNow.Add(5 * time.Second)})
+	s.step(15 * time.Second)
+	require.Equal(t, api.PhaseLaunching, s.one().Phase)
+	require.Len(t, s.step(20*time.Second).Waiting, 1, "its wait is over, and the launch is not")
+	d := s.one()
+	s.say(api.PhaseLaunching, func(r *api.DisruptionResult) {
+		r.Replacements = []api.NodeReplacement{{Name: d.Replacements[0].Name, Node: "fresh", Initialized: true}}
+	})
+	s.f.nodes = append(s.f.nodes, aNode("fresh", "d2", "z-a", "a"))
+	require.Len(t, s.step(30*time.Second).Began, 1)
+	require.Equal(t, []string{"empty"}, s.in.Record.Disruptions[1].Nodes)
+}
+
+// A disruption that the agent gave up is given up here, and needs no confirmation more.
+func TestStepAgentGivesUp(t *testing.T) {
+	s := newStepper([]*api.NodeState{aNode("n1", "d4", "z-a", "a")}, testPool("a"))
+	s.step(0)
+	s.step(15 * time.Second)
+	s.say(api.PhaseAborted, func(r *api.DisruptionResult) { r.Message = "it was not in the command" })
+	out := s.step(20 * time.Second)
+	require.Equal(t, api.PhaseAborted, s.one().Phase)
+	require.Equal(t, "the agent gave it up: it was not in the command", s.one().Message)
+	require.Equal(t, testNow.Add(20*time.Second), s.one().Ended.Time)
+	require.True(t, out.ReleaseLock)
+	require.Len(t, s.in.Record.Backoffs, 1)
+}
+
+// The moves of a disruption are those of its own pods, and of pods that had no node.
+func TestStepKeepsItsOwnMoves(t *testing.T) {
+	s := newStepper([]*api.NodeState{
+		aNode("n1", "d4", "z-a", "a", aPod("p", 100)), aNode("n2", "d4", "z-a", "a", aPod("q", 100)), aNode("n3", "d16", "z-a", "b", aPod("r", 100)),
+	}, testPool("a"), testPool("b", func(p *api.NodePool) { p.Spec.Disruption.ConsolidateAfter = api.Never }))
+	s.f.nodes[0].Deleting = true
+	s.step(0)
+	s.step(15 * time.Second)
+	require.Equal(t, []string{"n2"}, s.one().Nodes)
+	require.Equal(t, []api.PodMove{{Pod: "default/q", From: "n2", To: "n3"}}, s.one().Moves)
+}
+
+// A disruption that is done is kept as long as its node is in the view, so that nothing takes it again.
+func TestStepRemembersWhatIsStillSeen(t *testing.T) {
+	s := newStepper(nil, testPool("b", func(p *api.NodePool) { p.Spec.Disruption.ConsolidateAfter = api.Never }))
+	for i := range keptEnded + 3 {
+		n := aNode(fmt.Sprintf("n%02d", i), "d4", "z-a", "b")
+		n.UID = "uid-" + n.Name
+		s.f.nodes = append(s.f.nodes, n)
+		s.in.Deletions = []Deletion{{Node: n.Name}}
+		began := s.step(time.Duration(i) * time.Minute).Began[0]
+		s.results[began] = &api.DisruptionResult{ID: began, Phase: api.PhaseDone, Gone: []string{n.Name}}
+	}
+	require.Empty(t, s.step(time.Hour).Dropped)
+	require.Len(t, s.in.Record.Disruptions, keptEnded+3)
+	require.Equal(t, []Code{CodeQueued}, codes(*s.last.Decision, "n00"))
+	s.f.nodes = nil
+	require.Len(t, s.step(2*time.Hour).Dropped, 3)
 }
