@@ -215,6 +215,31 @@ func TestAnAgentEndsAtEveryStepOfAnAbort(t *testing.T) {
 	})
 }
 
+// An abort that overtakes the launch: nothing is left, whoever knew of what.
+func TestAnAgentEndsAtEveryStepOfAnEarlyAbort(t *testing.T) {
+	t.Parallel()
+	every(t, 1, nil, func(l *lives) {
+		l.command(launching("d1", "n1"))
+		l.until(func() error {
+			if _, err := l.result("d1"); err != nil && !l.crashed {
+				return err
+			}
+			return nil
+		})
+		l.command(in(launching("d1", "n1"), api.PhaseAborted))
+		l.reach(func(r *api.DisruptionResult) bool { return r.Phase == api.PhaseAborted })
+		l.until(func() error {
+			n := l.node("d1-0")
+			up := n != nil && n.Labels[api.LabelInitialized] == "true" && n.DeletionTimestamp == nil
+			if left := len(l.ledger().all()); left > 0 || l.member.HasMachine("d1-0") != up || n != nil && !up {
+				return fmt.Errorf("left: %v, %d launches", n, left)
+			}
+			return nil
+		})
+		require.False(l.t, tainted(l.node("n1")))
+	})
+}
+
 // A node that is deleted by hand while nobody knows what the hub wants.
 func TestAnAgentEndsAtEveryStepOfADrain(t *testing.T) {
 	t.Parallel()

@@ -68,10 +68,7 @@ func (c *carrier) launch(ctx context.Context, name string) (time.Time, error) {
 	}
 	n, wanted := l.made(&one), c.ledger.wants(&one)
 	switch {
-	case n != nil && n.Labels[api.LabelInitialized] == "true":
-		if wanted {
-			return time.Time{}, c.sight(one)
-		}
+	case !wanted && n != nil && n.Labels[api.LabelInitialized] == "true":
 		return time.Time{}, c.ledger.forget(name)
 	case !wanted:
 		return c.discard(ctx, one, n)

@@ -10,6 +10,7 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 
 	"flotilla/agent/target"
+	"flotilla/core/api"
 	"flotilla/core/disruption"
 )
 
@@ -18,16 +19,23 @@ type look struct {
 	nodes    map[string]*corev1.Node
 	pods     map[string][]*corev1.Pod // by node
 	machines map[string]*corev1.Node  // by provider id
+	launched map[string]*corev1.Node  // by the name of the launch that they are annotated with
 	volumes  *disruption.Volumes
 	attached map[string][]string // what is attached to each node, as api.PodVolume.ID
 }
 
 func newLook(s *target.Survey) *look {
-	l := &look{nodes: map[string]*corev1.Node{}, pods: map[string][]*corev1.Pod{}, machines: map[string]*corev1.Node{}, attached: map[string][]string{}}
+	l := &look{
+		nodes: map[string]*corev1.Node{}, machines: map[string]*corev1.Node{}, launched: map[string]*corev1.Node{},
+		pods: map[string][]*corev1.Pod{}, attached: map[string][]string{},
+	}
 	for _, n := range s.Nodes {
 		l.nodes[n.Name] = n
 		if n.Spec.ProviderID != "" {
 			l.machines[n.Spec.ProviderID] = n
+		}
+		if name := n.Annotations[api.AnnotationLaunch]; name != "" {
+			l.launched[name] = n
 		}
 	}
 	for _, p := range s.Pods {
@@ -63,16 +71,16 @@ func (l *look) volume(a *storagev1.VolumeAttachment) string {
 	return pv.Name
 }
 
-// made is the node that a launch brought about, nil while there is none.
+// made is the node that a launch brought about, nil while there is none. It may be there before the
+// provider's answer is: then it shows by its own name or annotation.
 func (l *look) made(one *launch) *corev1.Node {
 	m := one.machine()
-	if n := l.nodes[m.Node]; n != nil {
-		return n
+	for _, n := range []*corev1.Node{l.nodes[m.Node], l.machines[m.ProviderID], l.launched[m.Launch], l.nodes[m.Launch]} {
+		if n != nil {
+			return n
+		}
 	}
-	if m.ProviderID == "" {
-		return nil
-	}
-	return l.machines[m.ProviderID]
+	return nil
 }
 
 // looker surveys the member when something changed on it, once for all who ask.

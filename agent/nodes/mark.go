@@ -38,19 +38,31 @@ func (c *care) mark(n *corev1.Node) {
 		c.release(n, others)
 		return
 	}
-	if c.launch != nil && n.Labels[api.LabelRegistered] != "true" && n.DeletionTimestamp == nil {
-		register(n, c.launch)
+	if n.DeletionTimestamp == nil {
+		c.rise(n, others)
 	}
 	c.finalize(n, others)
-	if pooled(n) && !others && n.DeletionTimestamp == nil {
-		n.Labels[api.LabelRegistered] = "true"
-		if len(uninitialized(n)) == 0 {
-			n.Labels[api.LabelInitialized] = "true"
-		}
-	}
 	c.taint(n, others)
 	if n.DeletionTimestamp != nil && ours(n) {
 		label(n, corev1.LabelNodeExcludeBalancers, excluded)
+	}
+}
+
+// rise takes a node on its way from a machine to one that pods can use. What was launched waits for the
+// provider's answer, which may know more of it.
+func (c *care) rise(n *corev1.Node, others bool) {
+	if c.launch != nil && c.launch.Launched == nil {
+		return
+	}
+	if c.launch != nil && n.Labels[api.LabelRegistered] != "true" {
+		register(n, c.launch)
+	}
+	if !pooled(n) || others {
+		return
+	}
+	n.Labels[api.LabelRegistered] = "true"
+	if len(uninitialized(n)) == 0 {
+		n.Labels[api.LabelInitialized] = "true"
 	}
 }
 

@@ -46,6 +46,9 @@ func TestRegistering(t *testing.T) {
 	n, l := fresh(), made()
 	c := care{launch: &l, commanded: true}
 	require.False(t, c.marked(n))
+	early, unanswered := fresh(), made()
+	unanswered.Launched = nil
+	require.True(t, (&care{launch: &unanswered}).marked(early), "the provider may know more")
 	c.mark(n)
 	require.True(t, c.marked(n))
 	require.Equal(t, map[string]string{
