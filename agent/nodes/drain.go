@@ -36,7 +36,7 @@ func (c *carrier) empty(ctx context.Context, l *look, n *corev1.Node) (time.Time
 		if err := c.terminate(ctx, d, n, step.VolumesSkipped); err != nil {
 			return time.Time{}, err
 		}
-	case !state.Ready:
+	case !state.Ready && d.doubt(now):
 		c.machines.Add(machineKey + n.Name) // it may be gone already
 	}
 	d.wait(append(step.WaitingFor, faults...))

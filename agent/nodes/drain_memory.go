@@ -44,6 +44,7 @@ type drain struct {
 	// removing says that the machine is to go, gone that it is.
 	removing, gone bool
 	tries          int
+	doubted        time.Time
 }
 
 // refusal is when an eviction is tried again.
@@ -176,6 +177,17 @@ func (d *drain) over() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.gone
+}
+
+// doubt reports whether it is time to ask whether the machine is still there.
+func (d *drain) doubt(now time.Time) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if now.Before(d.doubted.Add(longestRemoval)) {
+		return false
+	}
+	d.doubted = now
+	return true
 }
 
 // remove notes that the machine is to go.

@@ -240,6 +240,10 @@ func TestWhatADrainSays(t *testing.T) {
 	require.Equal(t, "its machine, which is being taken away; the provider, which cannot be asked: the agent is no more", d.String())
 	require.True(t, d.answer(true, nil))
 	require.True(t, d.over())
+	at := time.Now()
+	require.True(t, d.doubt(at))
+	require.False(t, d.doubt(at.Add(longestRemoval-1)))
+	require.True(t, d.doubt(at.Add(longestRemoval)))
 }
 
 func TestPoolHashLevelIsStamped(t *testing.T) {
