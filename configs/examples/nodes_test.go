@@ -1,6 +1,7 @@
 package examples_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -13,9 +14,9 @@ import (
 
 // nodes is what the files under nodes/ hold.
 type nodes struct {
-	catalog *api.InstanceCatalog
-	class   api.ObjectRef
-	pools   map[string]*api.NodePool
+	catalogs []*api.InstanceCatalog
+	class    api.ObjectRef
+	pools    map[string]*api.NodePool
 }
 
 func readNodes(t *testing.T) nodes {
@@ -28,7 +29,7 @@ func readNodes(t *testing.T) nodes {
 		require.Empty(t, decoded.DropServerSet(), name)
 		switch {
 		case decoded.Instances != nil:
-			out.catalog = decoded.Instances
+			out.catalogs = append(out.catalogs, decoded.Instances)
 		case decoded.Pool != nil:
 			require.NotContains(t, out.pools, decoded.Pool.Name)
 			require.Empty(t, api.CheckNodePoolZones(decoded.Pool, func(zone string) bool { _, err := time.LoadLocation(zone); return err == nil }))
@@ -53,35 +54,52 @@ func TestNodePoolsNameTheNodeClassThatIsThere(t *testing.T) {
 	require.Equal(t, 4, naming)
 }
 
-// The catalog sells what the members have, where they have it, and for what they pay.
-func TestTheCatalogSellsTheMachinesOfTheMembers(t *testing.T) {
+// The catalog of each member sells what it has, where it has it, and for what it pays.
+func TestCatalogsSellTheMachinesOfTheMembers(t *testing.T) {
 	n := readNodes(t)
-	require.GreaterOrEqual(t, len(n.catalog.Spec.Types), 12)
-	offered := map[[3]string]float64{}
-	sizes := map[string][2]api.Amount{}
-	for _, kind := range n.catalog.Spec.Types {
-		sizes[kind.Name] = [2]api.Amount{kind.CPU, kind.Memory}
-		onDemand := map[string]float64{}
-		for _, o := range kind.Offerings {
-			key := [3]string{kind.Name, o.Zone, o.CapacityType}
-			require.NotContains(t, offered, key, "an offering twice")
-			offered[key] = float64(o.Price)
-			if o.CapacityType == api.CapacityOnDemand {
-				onDemand[o.Zone] = float64(o.Price)
-			}
-		}
-		for _, o := range kind.Offerings {
-			if o.CapacityType == api.CapacitySpot {
-				require.Less(t, float64(o.Price), onDemand[o.Zone]/2, "%s in %s", kind.Name, o.Zone)
-			}
-		}
-	}
+	require.Len(t, n.catalogs, 4)
 	for name, m := range members(t) {
+		catalog := disruption.CatalogFor(m.spec.Labels, n.catalogs)
+		require.NotNil(t, catalog, name)
+		require.GreaterOrEqual(t, len(catalog.Spec.Types), 12)
 		node := m.agent.Target.Memory.Nodes[0]
-		require.Equal(t, [2]api.Amount{api.Amount(node.CPU), api.Amount(node.Memory)}, sizes[node.InstanceType], name)
-		price := offered[[3]string{node.InstanceType, node.Zone, api.CapacityOnDemand}]
-		require.InDelta(t, numberOf(t, node.PricePerHour), price, 1e-9, name)
+		at := slices.IndexFunc(catalog.Spec.Types, func(kind api.InstanceType) bool { return kind.Name == node.InstanceType })
+		require.GreaterOrEqual(t, at, 0, name)
+		kind := &catalog.Spec.Types[at]
+		require.Equal(t, [2]api.Amount{api.Amount(node.CPU), api.Amount(node.Memory)}, [2]api.Amount{kind.CPU, kind.Memory}, name)
+		require.InDelta(t, numberOf(t, node.PricePerHour), onDemand(t, kind)[node.Zone], 1e-9, name)
 	}
+}
+
+// Spot costs less than half of on demand, and nothing is offered twice.
+func TestSpotIsCheap(t *testing.T) {
+	for _, catalog := range readNodes(t).catalogs {
+		for i := range catalog.Spec.Types {
+			kind := &catalog.Spec.Types[i]
+			dear := onDemand(t, kind)
+			for _, o := range kind.Offerings {
+				if o.CapacityType == api.CapacitySpot {
+					require.Less(t, float64(o.Price), dear[o.Zone]/2, "%s in %s", kind.Name, o.Zone)
+				}
+			}
+		}
+	}
+}
+
+// onDemand is the price of a type in each zone.
+func onDemand(t *testing.T, kind *api.InstanceType) map[string]float64 {
+	t.Helper()
+	prices := map[string]float64{}
+	seen := map[[2]string]bool{}
+	for _, o := range kind.Offerings {
+		key := [2]string{o.Zone, o.CapacityType}
+		require.False(t, seen[key], "an offering twice")
+		seen[key] = true
+		if o.CapacityType == api.CapacityOnDemand {
+			prices[o.Zone] = float64(o.Price)
+		}
+	}
+	return prices
 }
 
 func numberOf(t *testing.T, text string) float64 {
@@ -139,12 +157,11 @@ func TestBudgetsAllowWhatTheirCommentsSay(t *testing.T) {
 	require.Len(t, n.pools, 9)
 }
 
-// The pool for production is for production members, and every member has prices.
-func TestPoolsAndCatalogsFindTheirMembers(t *testing.T) {
+// The pool for production is for production members.
+func TestPoolsFindTheirMembers(t *testing.T) {
 	n := readNodes(t)
 	having := 0
 	for name, m := range members(t) {
-		require.NotNil(t, disruption.CatalogFor(m.spec.Labels, []*api.InstanceCatalog{n.catalog}), name)
 		has := len(disruption.PoolsFor(m.spec.Labels, []*api.NodePool{n.pools["production"]})) == 1
 		require.Equal(t, m.spec.Labels["env"] == "prod", has, name)
 		if has {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 
@@ -51,7 +52,7 @@ func (d *demo) start(ctx context.Context) error {
 	if d.verbose {
 		log = zerolog.New(zerolog.ConsoleWriter{Out: os.Stderr}).With().Timestamp().Logger()
 	}
-	hub := hubd.Options{Server: &bus.ServerOptions{Dir: filepath.Join(d.folder, "data"), Port: -1}, Log: log}
+	hub := hubd.Options{Server: &bus.ServerOptions{Dir: filepath.Join(d.folder, "data"), Port: -1}, Disruption: briskNodes(members), Log: log}
 	d.fleet, err = dev.Start(ctx, dev.Options{Hub: hub, Members: members, Log: log})
 	if err != nil {
 		return err
@@ -59,28 +60,26 @@ func (d *demo) start(ctx context.Context) error {
 	return d.fleet.AdmitExamples(ctx)
 }
 
-// writeExamples copies the example placements, their content and the upgrades to files, so that the demo runs from
-// any folder and the commands it shows read what they say.
+// writeExamples copies the examples to files, but for agents and what is refused, so that the demo runs from any folder
+// and the commands it shows read what they say.
 func (d *demo) writeExamples() error {
 	to := filepath.Join(d.folder, "configs", "examples")
-	if err := os.MkdirAll(filepath.Join(to, "upgrades"), 0o755); err != nil {
-		return err
-	}
-	files, err := fs.Glob(examples.Files, "*.yaml")
-	if err != nil {
-		return err
-	}
-	upgrades, err := fs.Glob(examples.Files, "upgrades/*.yaml")
-	if err != nil {
-		return err
-	}
-	for _, file := range append(files, upgrades...) {
-		text, err := fs.ReadFile(examples.Files, file)
+	for _, folder := range []string{".", "upgrades", "nodes"} {
+		files, err := fs.Glob(examples.Files, path.Join(folder, "*.yaml"))
 		if err != nil {
 			return err
 		}
-		if err := os.WriteFile(filepath.Join(to, file), text, 0o600); err != nil {
+		if err := os.MkdirAll(filepath.Join(to, folder), 0o755); err != nil {
 			return err
+		}
+		for _, file := range files {
+			text, err := fs.ReadFile(examples.Files, file)
+			if err != nil {
+				return err
+			}
+			if err := os.WriteFile(filepath.Join(to, file), text, 0o600); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

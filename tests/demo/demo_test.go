@@ -21,6 +21,8 @@ func TestDemoEndsWell(t *testing.T) {
 	require.NoError(t, err, string(out))
 	require.Contains(t, string(out), "every step was as expected")
 	require.Contains(t, string(out), "run to-1-36-4              Completed  8/8")
+	require.Contains(t, string(out), "nodes of osaka: 1 for 0.")
+	require.Contains(t, string(out), "every pod runs")
 }
 
 func TestDemoFailsWhenTheFailingMemberNeverComesBack(t *testing.T) {

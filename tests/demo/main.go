@@ -1,6 +1,7 @@
 // Command demo runs a fleet of eight members in memory through its paces: it applies every example,
 // waits until each placement has converged, explains one, rolls out a changed image, lets a member fail
-// and come back, deletes, and upgrades the fleet by a run with stages, groups, a gate and a window. Each step is checked through the hub's service; the first miss ends the
+// and come back, deletes, upgrades the fleet by a run with stages, groups, a gate and a window, and consolidates the nodes
+// of a member. Each step is checked through the hub's service; the first miss ends the
 // demo with exit code 1.
 package main
 

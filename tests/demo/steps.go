@@ -45,6 +45,7 @@ func (d *demo) steps() []step {
 		{"the test members are upgraded, then a gate waits", d.upgradeTest},
 		{"production follows in two groups side by side, and a member fails", d.upgradeProduction},
 		{"the failed member is skipped, a window opens, and the run ends", d.endUpgrade},
+		{"nodes that nobody needs go, and a cheaper one takes over", d.consolidate},
 	}
 }
 
