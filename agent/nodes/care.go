@@ -86,9 +86,7 @@ func (c *carrier) node(ctx context.Context, name string) (time.Time, error) {
 	}
 	switch {
 	case care.going && n.DeletionTimestamp == nil:
-		err := c.delete(ctx, n, care.id)
-		c.nodes.Add(name)
-		return time.Time{}, err
+		return time.Now(), c.delete(ctx, n, care.id)
 	case n.DeletionTimestamp == nil || !ours(n) || care.leaving:
 		return time.Time{}, nil
 	}
