@@ -2,6 +2,7 @@ package house
 
 import (
 	"fmt"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -143,4 +144,51 @@ func TestReplacementThatNeverBecomesReady(t *testing.T) {
 	h.pool(whole + "\n  weight: 2")
 	list = h.until("single Underutilized Aborted [n1]", "single Underutilized Done [n1]")
 	h.has(list[1].Replacements[0].Node)
+}
+
+// An update run has the member: nothing is disrupted there, and what is asked says why.
+func TestUpdateRunHoldsDisruptionsUp(t *testing.T) {
+	h := newNodeHouse(t, machine(t, "n1", "d4"))
+	h.memberIs(t, city, func(status *api.MemberClusterStatus) bool { return status.State == api.MemberReady })
+	h.inventoried(t, city)
+	h.hang(city)
+	h.updateRun(t, "r1", 1)
+	h.operate(t, api.VerbRunStart, "r1")
+	h.begun(t, city, 1)
+	h.pool(whole)
+	require.Contains(t, h.stays("n1", disruption.CodeStale).Why(), "update run r1 holds the member")
+	list, err := h.disruptions()
+	require.NoError(t, err)
+	require.Empty(t, list)
+
+	h.resume(city)
+	h.runIs(t, "r1", "Completed: berlin Completed")
+	h.until("empty Empty Done [n1]")
+}
+
+// A disruption has the member: an update run waits until it is over, and goes before the next one.
+func TestDisruptionHoldsAnUpdateRunUp(t *testing.T) {
+	h := newNodeHouse(t, machine(t, "n1", "d8"))
+	h.put("web", 1, "500m", "n1")
+	h.memberIs(t, city, func(status *api.MemberClusterStatus) bool { return status.State == api.MemberReady })
+	h.inventoried(t, city)
+	h.member.SetFaults(memory.Faults{HangLaunch: []memory.LaunchFault{{What: "any"}}})
+	h.pool(whole)
+	h.until("single Underutilized Launching [n1]")
+	h.updateRun(t, "r1", 1)
+	h.operate(t, api.VerbRunStart, "r1")
+	h.eventually(func() error {
+		status, err := h.runStatus(t, "r1")
+		if err != nil {
+			return err
+		}
+		if text := fmt.Sprintf("%+v", status); !strings.Contains(text, "node disruption") {
+			return fmt.Errorf("the run does not say what it waits for: %s", text)
+		}
+		return nil
+	})
+	require.Empty(t, h.member.UpgradesBegun())
+	h.member.SetFaults(memory.Faults{})
+	h.until("single Underutilized Done [n1]")
+	h.runIs(t, "r1", "Completed: berlin Completed")
 }

@@ -69,7 +69,7 @@ func newNodeHouseAt(t *testing.T, interval time.Duration, nodes ...target.Node) 
 func (h *nodeHouse) inhabit(nodes []target.Node) {
 	h.t.Helper()
 	h.member = memory.New(memory.Options{
-		Name: city, Nodes: nodes, ReadyAfter: 10 * time.Millisecond, MostGrace: 100 * time.Millisecond, ScheduleAfter: 50 * time.Millisecond,
+		Name: city, KubernetesVersion: "v1.29.2", Nodes: nodes, ReadyAfter: 10 * time.Millisecond, MostGrace: 100 * time.Millisecond, ScheduleAfter: 50 * time.Millisecond,
 	})
 	h.members[city] = h.member
 	h.startAgent(h.t, city)
