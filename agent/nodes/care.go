@@ -50,10 +50,9 @@ func (c *carrier) cares(l *look) *cares {
 // of is what is wanted of one node.
 func (s *cares) of(n *corev1.Node) care {
 	out := care{commanded: s.commanded, leaving: s.leaving, launch: s.launches[n.Name], going: s.discarded[n.Name]}
-	if d := s.holders[n.Name]; d != nil && sameNode(d, n) {
+	if d := s.holders[n.Name]; d != nil && sameNode(d, n) && !s.leaving {
 		out.id, out.going = d.ID, out.going || d.Phase == api.PhaseDraining
 	}
-	out.going = out.going && !s.leaving
 	return out
 }
 

@@ -263,6 +263,20 @@ func TestAMemberLeaves(t *testing.T) {
 	s.expectNode("n1", func(n *corev1.Node) bool { return ours(n) && !tainted(n) })
 }
 
+// What was launched and is not ready when the member leaves is not left to be paid for.
+func TestAMemberLeavesWhileANodeIsLaunched(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, "n1")
+	s.fault("never-ready=any")
+	s.start()
+	s.command(launching("d1", "n1"))
+	s.expectNode("d1-0", ours)
+	s.generation++
+	s.commandAt(api.Order{Epoch: 1, Term: 1, Generation: s.generation}, func(c *api.DisruptionCommand) { c.Leaving = true })
+	s.left("d1-0")
+	s.expectNode("n1", func(n *corev1.Node) bool { return len(n.Finalizers) == 0 && !tainted(n) })
+}
+
 func TestCommandsAreOrdered(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, "n1", "n2")
