@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -45,6 +43,7 @@ type carrier struct {
 	pursuit *bus.Pursuit
 	results *results
 	drains  *drains
+	asks    *asks
 	// tell returns once the hub has the newest state of a node, or that it is gone.
 	tell func(ctx context.Context, node string) error
 
@@ -55,7 +54,6 @@ type carrier struct {
 	mu     sync.Mutex
 	faults string
 	told   map[string]map[string]bool // by disruption, its nodes whose end the hub was told of
-	stuck  map[string]string          // by launch, why the provider could not be asked
 }
 
 // newCarrier opens the folder of the data directory and goes on with what it finds there.
@@ -66,7 +64,7 @@ func newCarrier(o *Options, tell func(ctx context.Context, node string) error) (
 	}
 	c := &carrier{
 		o: o, ledger: l, looker: newLooker(o.Target, lookAge), tell: tell, results: newResults(o.Hub, o.Log), drains: newDrains(),
-		told: map[string]map[string]bool{}, stuck: map[string]string{},
+		asks: newAsks(), told: map[string]map[string]bool{},
 	}
 	queue := func(workers int, what string, most time.Duration) *loop.Queue {
 		return loop.New(loop.Options{Workers: workers, MaxDelay: most, Failed: func(key string, err error, delay time.Duration) {
@@ -110,9 +108,9 @@ func (c *carrier) trouble() string {
 	if c.faults != "" {
 		return c.faults
 	}
-	for _, name := range slices.Sorted(maps.Keys(c.stuck)) {
-		if one, ok := c.ledger.launch(name); ok && !c.ledger.wants(&one) {
-			return fmt.Sprintf("launch %s is not wanted any more and cannot be taken back: %s", name, c.stuck[name])
+	for _, one := range c.ledger.all() {
+		if why := c.asks.why(one.Launch.Name); why != "" && !c.ledger.wants(&one) {
+			return fmt.Sprintf("launch %s is not wanted any more and cannot be taken back: %s", one.Launch.Name, why)
 		}
 	}
 	return ""
@@ -222,7 +220,7 @@ func (c *carrier) sweep(ctx context.Context) (time.Time, error) {
 		c.machines.Add(launchKey + one.Launch.Name)
 	}
 	c.drains.keep(l)
-	c.forgetStuck()
+	c.asks.keep(c.ledger)
 	return time.Time{}, nil
 }
 

@@ -120,20 +120,22 @@ func (c *carrier) remove(ctx context.Context, name string) (time.Time, error) {
 		return time.Time{}, nil
 	}
 	m := api.NodeMachine{Member: c.o.Member, Node: n.Name, ProviderID: n.Spec.ProviderID, Launch: n.Annotations[api.AnnotationLaunch]}
-	removing, wait := d.next()
+	removing, again := d.next()
+	if time.Now().Before(again) {
+		return again, nil
+	}
 	ask := c.o.Provider.Gone
 	if removing {
 		ask = c.o.Provider.Delete
 	}
 	gone, err := ask(ctx, m)
-	if d.answer(gone, err) {
+	now := time.Now()
+	news, again := d.answer(gone, err, now)
+	if news {
 		c.nodes.Add(name)
 	}
-	switch {
-	case err != nil:
-		return time.Time{}, fmt.Errorf("provider %s: %w", c.o.Provider, err)
-	case gone || !removing:
-		return time.Time{}, nil
+	if err != nil && ctx.Err() == nil {
+		c.o.Log.Warn().Err(err).Stringer("provider", c.o.Provider).Str("node", name).Dur("again", again.Sub(now)).Msg("the provider cannot be asked")
 	}
-	return time.Now().Add(wait), nil
+	return again, nil
 }

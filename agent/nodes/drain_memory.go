@@ -20,13 +20,6 @@ const (
 	longestEviction = 10 * time.Second
 )
 
-// A provider is asked again for a machine that is not gone yet after the first of these, doubling to the
-// second.
-const (
-	firstRemoval   = 100 * time.Millisecond
-	longestRemoval = 5 * time.Second
-)
-
 // drains is what is known of the nodes that are being emptied, by uid. Nothing of it must outlive the
 // process: it is how often something was tried.
 type drains struct {
@@ -43,7 +36,7 @@ type drain struct {
 	fault   string   // why the provider could not be asked
 	// removing says that the machine is to go, gone that it is.
 	removing, gone bool
-	tries          int
+	asked          ask
 	doubted        time.Time
 }
 
@@ -183,7 +176,7 @@ func (d *drain) over() bool {
 func (d *drain) doubt(now time.Time) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if now.Before(d.doubted.Add(longestRemoval)) {
+	if now.Before(d.doubted.Add(longestAsk)) {
 		return false
 	}
 	d.doubted = now
@@ -194,30 +187,31 @@ func (d *drain) doubt(now time.Time) bool {
 func (d *drain) remove() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.removing = true
+	if !d.removing {
+		d.removing, d.asked = true, ask{}
+	}
 }
 
-// next is whether the machine is to be taken away, and how long to wait before the provider is asked
-// again.
-func (d *drain) next() (removing bool, wait time.Duration) {
+// next is whether the machine is to be taken away, and when the provider may be asked.
+func (d *drain) next() (removing bool, again time.Time) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	wait = firstRemoval << min(d.tries, 10)
-	if d.removing {
-		d.tries++
-	}
-	return d.removing, min(wait, longestRemoval)
+	return d.removing, d.asked.again
 }
 
-// answer notes what the provider said, and reports whether that is news.
-func (d *drain) answer(gone bool, err error) bool {
+// answer notes what the provider said. It reports whether that is news, and when to ask again, zero when
+// there is no need to.
+func (d *drain) answer(gone bool, err error, now time.Time) (news bool, again time.Time) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	fault := ""
 	if err != nil {
 		fault = err.Error()
 	}
-	news := gone && !d.gone || fault != d.fault
+	news = gone && !d.gone || fault != d.fault
 	d.gone, d.fault = d.gone || gone, fault
-	return news
+	if err == nil && (gone || !d.removing) {
+		return news, time.Time{}
+	}
+	return news, d.asked.failed(err, now)
 }

@@ -2,8 +2,8 @@ package nodes
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -16,6 +16,9 @@ import (
 
 // maxLaunch bounds the names of launches, which become names of files.
 const maxLaunch = 200
+
+// maxFailed bounds what is told of a launch that failed: results have little room.
+const maxFailed = 300
 
 // begin notes launches on the disk that were not begun before, and has the provider asked.
 func (c *carrier) begin(d *api.Disruption) error {
@@ -61,19 +64,31 @@ func (c *carrier) launch(ctx context.Context, name string) (time.Time, error) {
 	if !ok {
 		return time.Time{}, nil
 	}
-	defer c.disruptions.Add(one.Disruption)
 	l, err := c.look(ctx)
 	if err != nil {
 		return time.Time{}, err
 	}
 	n, wanted := l.made(&one), c.ledger.wants(&one)
+	initialized := n != nil && n.Labels[api.LabelInitialized] == "true"
 	switch {
-	case !wanted && n != nil && n.Labels[api.LabelInitialized] == "true":
+	case !wanted && n != nil && !initialized: // the end of the node comes before that of its machine
+		if n.DeletionTimestamp == nil {
+			c.nodes.Add(n.Name)
+		}
+		return time.Now().Add(lookAgain), nil
+	case !wanted && !initialized, wanted && one.Launched == nil:
+		if again := c.asks.again(name); time.Now().Before(again) {
+			return again, nil
+		}
+	}
+	defer c.disruptions.Add(one.Disruption)
+	switch {
+	case !wanted && initialized:
 		return time.Time{}, c.ledger.forget(name)
 	case !wanted:
-		return c.discard(ctx, one, n)
+		return c.discard(ctx, one)
 	case one.Launched == nil:
-		return time.Time{}, c.ask(ctx, one)
+		return c.ask(ctx, one)
 	case n != nil:
 		return time.Time{}, c.sight(one)
 	}
@@ -90,19 +105,20 @@ func (c *carrier) sight(one launch) error {
 }
 
 // ask asks the provider for a launch and keeps its answer.
-func (c *carrier) ask(ctx context.Context, one launch) error {
+func (c *carrier) ask(ctx context.Context, one launch) (again time.Time, err error) {
 	answer, err := c.o.Provider.Launch(ctx, one.Launch)
 	if err == nil && answer.Failed == "" && answer.Node == "" && answer.ProviderID == "" {
-		err = fmt.Errorf("it told neither the node's name nor its provider id")
+		err = errors.New("it told neither the node's name nor its provider id")
 	}
-	c.setStuck(one.Launch.Name, err)
 	if err != nil {
-		return fmt.Errorf("asking provider %s for launch %s: %w", c.o.Provider, one.Launch.Name, err)
+		return c.askAgain(ctx, one, err), nil
 	}
+	answer.Failed = clip(answer.Failed, maxFailed)
 	one.Launched = &answer
 	if err := c.ledger.save(one); err != nil {
-		return err
+		return c.askAgain(ctx, one, err), nil
 	}
+	c.asks.over(one.Launch.Name)
 	level := zerolog.InfoLevel
 	if answer.Failed != "" {
 		level = zerolog.WarnLevel
@@ -110,42 +126,29 @@ func (c *carrier) ask(ctx context.Context, one launch) error {
 	c.o.Log.WithLevel(level).Str("launch", one.Launch.Name).Str("node", answer.Node).Str("failed", answer.Failed).Msg("the provider answered a launch")
 	c.looker.spoil()
 	c.nodes.Add(everyNode)
-	return nil
+	return time.Time{}, nil
 }
 
-// discard takes away what came of a launch that is not wanted any more. The provider is asked although
-// it said that the launch failed: a machine that nobody wants must not be paid for.
-func (c *carrier) discard(ctx context.Context, one launch, n *corev1.Node) (time.Time, error) {
-	if n != nil {
-		c.nodes.Add(n.Name)
-		return time.Now().Add(lookAgain), nil
-	}
+// discard takes away what came of a launch that is not wanted any more and has no node. The provider is
+// asked although it said that the launch failed: a machine that nobody wants must not be paid for.
+func (c *carrier) discard(ctx context.Context, one launch) (again time.Time, err error) {
 	gone, err := c.o.Provider.Delete(ctx, one.machine())
-	c.setStuck(one.Launch.Name, err)
-	switch {
-	case err != nil:
-		return time.Time{}, fmt.Errorf("taking launch %s back from provider %s: %w", one.Launch.Name, c.o.Provider, err)
-	case !gone:
-		return time.Now().Add(lookAgain), nil
+	if err != nil || !gone {
+		return c.askAgain(ctx, one, err), nil
 	}
+	c.asks.over(one.Launch.Name)
 	c.o.Log.Info().Str("launch", one.Launch.Name).Msg("a launch was taken back")
 	return time.Time{}, c.ledger.forget(one.Launch.Name)
 }
 
-func (c *carrier) setStuck(name string, err error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if err == nil {
-		delete(c.stuck, name)
-		return
+// askAgain notes that the provider has to be asked again about a launch, and returns when.
+func (c *carrier) askAgain(ctx context.Context, one launch, err error) time.Time {
+	now := time.Now()
+	again := c.asks.failed(one.Launch.Name, err, now)
+	if err != nil && ctx.Err() == nil {
+		c.o.Log.Warn().Err(err).Stringer("provider", c.o.Provider).Str("launch", one.Launch.Name).Dur("again", again.Sub(now)).Msg("the provider cannot be asked")
 	}
-	c.stuck[name] = err.Error()
-}
-
-func (c *carrier) stuckAt(name string) string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.stuck[name]
+	return again
 }
 
 // replacement is what is known of one: its place in a result, and what it waits for.
@@ -160,7 +163,7 @@ func (c *carrier) replacement(d *api.Disruption, r *api.NodeReplacement, l *look
 	case !begun:
 		return out, ""
 	case one.Launched == nil:
-		return out, waits(r.Name, "the provider", c.stuckAt(r.Name))
+		return out, waits(r.Name, "the provider", c.asks.why(r.Name))
 	case one.failed() != "":
 		out.Failed = one.failed()
 		return out, ""
@@ -198,14 +201,4 @@ func (c *carrier) leftovers(id string, l *look) []*corev1.Node {
 		}
 	}
 	return out
-}
-
-// forgetStuck drops what was noted of launches that are over.
-func (c *carrier) forgetStuck() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	maps.DeleteFunc(c.stuck, func(name, _ string) bool {
-		_, there := c.ledger.launch(name)
-		return !there
-	})
 }

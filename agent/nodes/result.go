@@ -59,7 +59,7 @@ func (r *results) run(ctx context.Context) { r.queue.Run(ctx, r.put) }
 
 // tell makes one the result of its disruption. What is no news is not told.
 func (r *results) tell(one api.DisruptionResult) {
-	one.Message = clip(one.Message)
+	one.Message = clip(one.Message, maxMessage)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	old := r.latest[one.ID]
@@ -143,9 +143,9 @@ func (r *results) store(ctx context.Context, result *api.DisruptionResult) error
 	return r.hub.PutResult(ctx, subjects.CommandDisruption, result.ID, short)
 }
 
-func clip(message string) string {
-	if len(message) <= maxMessage {
-		return message
+func clip(text string, most int) string {
+	if len(text) <= most {
+		return text
 	}
-	return strings.ToValidUTF8(message[:maxMessage-3], "") + "..."
+	return strings.ToValidUTF8(text[:most-3], "") + "..."
 }

@@ -226,24 +226,31 @@ func TestWhatADrainSays(t *testing.T) {
 	d.wait([]string{"pod a", "pod b", "pod c", "pod d", "pod e"})
 	require.Equal(t, "pod a; pod b; pod c; 2 more", d.String())
 	d.wait(nil)
-	d.remove()
-	var waits []time.Duration
-	for range 7 {
-		removing, wait := d.next()
-		require.True(t, removing)
-		waits = append(waits, wait)
-	}
-	require.Equal(t, firstRemoval, waits[0])
-	require.Equal(t, longestRemoval, waits[6])
-	require.True(t, d.answer(false, errCrashed))
-	require.False(t, d.answer(false, errCrashed), "the same is no news")
-	require.Equal(t, "its machine, which is being taken away; the provider, which cannot be asked: the agent is no more", d.String())
-	require.True(t, d.answer(true, nil))
-	require.True(t, d.over())
 	at := time.Now()
+	_, again := d.answer(false, errCrashed, at)
+	require.Equal(t, at.Add(firstAsk), again, "whether it is there")
+	d.remove()
+	removing, again := d.next()
+	require.True(t, removing)
+	require.True(t, again.IsZero(), "what was asked before does not count")
+	for _, wait := range []time.Duration{firstAsk, 2 * firstAsk, 4 * firstAsk} {
+		_, again := d.answer(false, nil, at)
+		require.Equal(t, at.Add(wait), again)
+	}
+	d.remove()
+	_, again = d.next()
+	require.Equal(t, at.Add(4*firstAsk), again)
+	news, _ := d.answer(false, errCrashed, at)
+	require.True(t, news)
+	news, _ = d.answer(false, errCrashed, at)
+	require.False(t, news, "the same is no news")
+	require.Equal(t, "its machine, which is being taken away; the provider, which cannot be asked: the agent is no more", d.String())
+	news, again = d.answer(true, nil, at)
+	require.True(t, news && again.IsZero())
+	require.True(t, d.over())
 	require.True(t, d.doubt(at))
-	require.False(t, d.doubt(at.Add(longestRemoval-1)))
-	require.True(t, d.doubt(at.Add(longestRemoval)))
+	require.False(t, d.doubt(at.Add(longestAsk-1)))
+	require.True(t, d.doubt(at.Add(longestAsk)))
 }
 
 func TestPoolHashLevelIsStamped(t *testing.T) {
