@@ -11,7 +11,8 @@ import (
 
 // View folds the events of one member into a cluster. It survives events that come twice, late or not
 // at all: what it holds of a node is the newest event it saw, and Stale says when that is not enough
-// to act on.
+// to act on. Of several boots of the agent what arrived last counts, whatever its clock says: the
+// messages of one subject arrive in the order in which the broker stored them.
 type View struct {
 	Cluster *Cluster
 	seen    map[string]stamp
@@ -46,27 +47,25 @@ func (v *View) Event(e *api.NodeEvent) bool {
 	return true
 }
 
-// after orders what came later than o: within one boot by sequence, across boots by their clocks, whose
-// times have whole seconds on the wire; of one second the later arrival counts.
-func (s stamp) after(o stamp) bool {
-	if s.boot == o.boot {
-		return s.sequence > o.sequence
-	}
-	return !s.at.Before(o.at)
-}
+// after says that s, which has arrived later, is newer than o.
+func (s stamp) after(o stamp) bool { return s.boot != o.boot || s.sequence > o.sequence }
 
-// newer orders inventories as after does events; agents before they counted them send one a second at
-// most.
+// newer orders inventories: within one boot by sequence, across boots by their clocks, since an agent
+// tells later times than the stored inventory has; times have whole seconds on the wire, of one second the
+// later arrival counts. Agents before they counted them send one a second at most.
 func newer(inv, old *api.NodeInventory) bool {
-	if inv.Boot == old.Boot && inv.Sequence == old.Sequence {
+	switch {
+	case inv.Boot != old.Boot:
+		return !inv.At.Time.Before(old.At.Time)
+	case inv.Sequence == old.Sequence:
 		return inv.At.After(old.At.Time)
+	default:
+		return inv.Sequence > old.Sequence
 	}
-	was := stamp{boot: old.Boot, sequence: old.Sequence, at: old.At.Time}
-	return stamp{boot: inv.Boot, sequence: inv.Sequence, at: inv.At.Time}.after(was)
 }
 
 // Inventory folds an inventory in; false when a newer one is known. Nodes that it does not list, and
-// of which no later event came, are gone.
+// of which its agent told nothing later, are gone.
 func (v *View) Inventory(inv *api.NodeInventory) bool {
 	if v.inventory != nil && !newer(inv, v.inventory) {
 		return false
@@ -74,7 +73,7 @@ func (v *View) Inventory(inv *api.NodeInventory) bool {
 	v.inventory = inv
 	v.Cluster.SetInventory(inv)
 	for name, s := range v.seen {
-		if _, listed := inv.Nodes[name]; !listed && !s.at.After(inv.At.Time) {
+		if _, listed := inv.Nodes[name]; !listed && (s.boot != inv.Boot || !s.at.After(inv.At.Time)) {
 			v.Cluster.Remove(name)
 			delete(v.seen, name)
 		}
@@ -142,7 +141,9 @@ func (v *View) Stale(now time.Time, most time.Duration) string {
 		switch {
 		case !seen:
 			return fmt.Sprintf("the inventory lists node %s, of which no event has come", name)
-		case s.boot == v.inventory.Boot && s.sequence < want, s.boot != v.inventory.Boot && s.at.Before(v.inventory.At.Time):
+		case s.boot != v.inventory.Boot:
+			return fmt.Sprintf("the events of node %s and the inventory are of different starts of the agent; it has not told everything anew yet", name)
+		case s.sequence < want:
 			return fmt.Sprintf("the newest event of node %s has not come", name)
 		case s.withheld != "":
 			return fmt.Sprintf("node %s: %s", name, s.withheld)

@@ -22,21 +22,51 @@ func event(node, boot string, sequence uint64, second int, pods int) *api.NodeEv
 // Events that come twice, in another order, or from an agent that was started anew leave the newest
 // state.
 func TestViewKeepsTheNewest(t *testing.T) {
-	events := []*api.NodeEvent{event("n1", "b1", 1, 0, 1), event("n1", "b1", 2, 5, 2), event("n1", "b2", 1, 10, 3), event("n2", "b2", 1, 11, 4)}
 	gone := event("n2", "b2", 2, 12, 0)
 	gone.Gone = true
-	events = append(events, gone)
+	boots := [][]*api.NodeEvent{
+		{event("n1", "b1", 1, 0, 1), event("n1", "b1", 2, 5, 2)},
+		{event("n1", "b2", 1, 9, 2), event("n1", "b2", 2, 10, 3), event("n2", "b2", 1, 11, 4), gone},
+	}
 	for seed := range uint64(50) {
 		r := rand.New(rand.NewPCG(seed, 4))
-		stream := append(append([]*api.NodeEvent{}, events...), events[r.IntN(len(events))], events[r.IntN(len(events))])
-		r.Shuffle(len(stream), func(i, j int) { stream[i], stream[j] = stream[j], stream[i] })
 		v := NewView()
-		for _, e := range stream {
-			v.Event(e)
+		for _, events := range boots {
+			stream := append(append([]*api.NodeEvent{}, events...), events[r.IntN(len(events))], events[r.IntN(len(events))])
+			r.Shuffle(len(stream), func(i, j int) { stream[i], stream[j] = stream[j], stream[i] })
+			for _, e := range stream {
+				v.Event(e)
+			}
 		}
 		require.Equal(t, []string{"n1"}, v.Cluster.Names(), "seed %d", seed)
 		require.Equal(t, 3, v.Cluster.Pods(), "seed %d", seed)
 	}
+}
+
+// An agent that is started anew after its clock was set back is believed: what it tells counts, whatever
+// the events before say of the time, and nothing is decided until all of it has come.
+func TestViewAfterTheClockWasSetBack(t *testing.T) {
+	v := NewView()
+	inventory := func(boot string, second int, nodes map[string]uint64) *api.NodeInventory {
+		return &api.NodeInventory{Boot: boot, Sequence: 9, At: metav1.NewTime(testNow.Add(time.Duration(second) * time.Second)), Nodes: nodes}
+	}
+	stale := func() string { return v.Stale(testNow.Add(time.Minute), time.Hour) }
+	v.Event(event("n1", "b1", 1, 0, 2))
+	v.Event(event("n2", "b1", 2, 0, 0))
+	require.True(t, v.Inventory(inventory("b1", 0, map[string]uint64{"n1": 1, "n2": 2})))
+	v.Event(event("n1", "b1", 3, 1800, 0))
+	v.Event(event("n2", "b1", 4, 1800, 0))
+	require.Empty(t, stale())
+
+	require.True(t, v.Event(event("n1", "b2", 1, 1, 3)))
+	require.Equal(t, 3, v.Cluster.Pods())
+	require.Contains(t, stale(), "node n1 and the inventory are of different starts of the agent")
+	require.True(t, v.Inventory(inventory("b2", 1, map[string]uint64{"n1": 1})))
+	require.Empty(t, stale())
+	require.Equal(t, []string{"n1"}, v.Cluster.Names(), "the new agent knows nothing of n2")
+
+	require.True(t, v.Event(event("n1", "b1", 5, 1801, 0)), "another agent speaks for the member")
+	require.Contains(t, stale(), "different starts of the agent")
 }
 
 // A view that does not match the inventory says what is missing, and decides nothing.
