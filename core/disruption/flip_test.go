@@ -144,6 +144,32 @@ func TestFlipsThatDoNotHelpAreNotNamed(t *testing.T) {
 	require.Empty(t, Decide(lonely.state()).Commands)
 }
 
+// A pod that a budget would let go needs a place as any other: without one, the budget is not named.
+func TestFlipsGiveEvictedPodsAPlace(t *testing.T) {
+	none := intstr.FromInt32(0)
+	f := &fixture{
+		nodes: []*api.NodeState{aNode("n1", "f2", "z-a", "a", aPod("p", 1500))}, pools: []*api.NodePool{testPool("a")},
+		pdbs: []api.PodBudget{{Namespace: "default", Name: "x", Selector: selecting("p"), MaxUnavailable: &none}},
+	}
+	require.Empty(t, explained(t, f, "n1").Flip)
+	f.nodes = append(f.nodes, aNode("n2", "d4", "z-a", "a", aPod("q", 1500)))
+	require.Equal(t, []string{"let PodDisruptionBudget default/x allow 1 eviction (it allows 0), by more healthy pods or a higher maxUnavailable"}, explained(t, f, "n1").Flip)
+}
+
+// Of several changes that do together, those that are not needed are left out.
+func TestFlipsLeaveOutWhatIsNotNeeded(t *testing.T) {
+	f := &fixture{nodes: []*api.NodeState{aNode("n1", "d2", "z-a", "a")}, pools: []*api.NodePool{testPool("a")}}
+	f.nodes[0].Annotations = map[string]string{api.AnnotationDoNotDisrupt: "true"}
+	s := search{state: f.state(), node: "n1"}
+	needed := change{text: "needed", apply: func(s *State) { s.editNode("n1", func(n *api.NodeState) { n.Annotations = nil }) }}
+	idle := change{text: "idle", apply: func(*State) {}}
+	got := s.needed([]change{idle, needed, idle})
+	require.Len(t, got, 1)
+	require.Equal(t, "needed", got[0].text)
+	s.trials = mostTrials
+	require.Len(t, s.needed([]change{idle, needed}), 2, "a search that may try no more keeps what it has")
+}
+
 // Explaining changes nothing that can be seen.
 func TestExplainLeavesTheStateAlone(t *testing.T) {
 	f := &fixture{nodes: []*api.NodeState{aNode("n1", "d2", "z-a", "a", aPod("p", 100))}, pools: []*api.NodePool{testPool("a")}, pdbs: []api.PodBudget{{Namespace: "default", Name: "x", Selector: selecting("p")}}}

@@ -24,7 +24,7 @@ func TestDrainOutlook(t *testing.T) {
 	require.Equal(t, "the drain waits for them without limit: the node has no terminationGracePeriod", out.Notes[1])
 	require.Contains(t, out.Notes[2], "not all pods would find a node: ")
 
-	f.pdbs, f.nodes[0].TerminationGracePeriod = nil, "1h"
+	f.pdbs[0].Allowed, f.nodes[0].TerminationGracePeriod = 1, "1h"
 	f.nodes[0].Pods[2].Annotations = map[string]string{api.AnnotationDoNotDisrupt: "true"}
 	f.nodes = append(f.nodes, aNode("n3", "d8", "z-a", "a"))
 	require.Equal(t, []string{
