@@ -16,11 +16,11 @@ import (
 type NodeSink interface {
 	// Node is the newest state of a node, an api.NodeEvent, and the broker's time of storing it.
 	Node(member, node string, body []byte, stored time.Time)
-	// NodeGone says that nothing is stored of a node any more. That the node left the member is said by an
-	// event of its own.
+	// NodeGone says that nothing is stored of a node any more, or nothing that can be unpacked. That the node
+	// left the member is said by an event of its own.
 	NodeGone(member, node string)
 	// Inventory is the newest api.NodeInventory of a member and how long ago the broker stored it; body is
-	// nil when nothing is stored any more.
+	// nil when nothing is stored any more, or nothing that can be unpacked.
 	Inventory(member string, body []byte, age time.Duration)
 	// Listed says that the sink has all that was stored when the connection last came up, or when it was
 	// last made sure of, hourly.
@@ -144,6 +144,7 @@ func (n *NodeFeed) message(m message) {
 	switch {
 	case err != nil:
 		n.conn.Log.Error().Err(err).Str("subject", m.key).Uint64("sequence", m.sequence).Msg("state of nodes cannot be read")
+		n.report(member, []string{node})
 	case node == inventoryMark:
 		n.sink.Inventory(member, body, n.age(m))
 	default:
@@ -220,7 +221,7 @@ func (n *NodeFeed) sweep() map[string][]string {
 	return gone
 }
 
-// report tells the sink what is not stored any more of a member.
+// report tells the sink of what there is nothing to read any more of a member.
 func (n *NodeFeed) report(member string, gone []string) {
 	slices.Sort(gone)
 	for _, node := range gone {

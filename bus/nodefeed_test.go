@@ -319,7 +319,9 @@ func TestWhatNoAgentShouldHaveWrittenIsDropped(t *testing.T) {
 	publish(own+"node.text", "not JSON")
 	publish(own+"node.empty", "")
 	publish(own+"node.last", "{}")
-	require.Equal(t, []string{"node berlin/text broken", "node berlin/empty broken", "node berlin/last 0, 0 pods"}, s.until(t, "node berlin/last 0, 0 pods"))
+	require.Equal(t, []string{
+		"gone berlin/marker", "inventory berlin gone", "gone berlin/torn", "node berlin/text broken", "node berlin/empty broken", "node berlin/last 0, 0 pods",
+	}, s.until(t, "node berlin/last 0, 0 pods"))
 	require.Equal(t, []string{"empty", "last", "marker", "text", "torn"}, n.Nodes("berlin"), "what is stored can be purged")
 	n.Relist()
 	require.Equal(t, []string{"listed"}, s.until(t, "listed"))
