@@ -14,12 +14,11 @@ import (
 	"flotilla/subjects"
 )
 
-// What cannot be read is not gone: while a record that decisions depend on is broken, what runs stays and
-// nothing begins; once it is mended, things go on.
+// What cannot be read is not gone: while a record of the member is broken, what runs stays and nothing
+// begins; once it is mended, things go on.
 func TestWhatCannotBeReadIsNotGone(t *testing.T) {
 	for name, key := range map[string]string{
 		"member": subjects.MemberSpecs.Key("berlin"), "record of the member": subjects.Members.Key("berlin"),
-		"pool": subjects.PoolSpecs.Key("a"), "catalog": subjects.InstanceCatalogSpecs.Key("all"),
 	} {
 		t.Run(name, func(t *testing.T) {
 			y := newYard(t, quick(), "berlin")
@@ -46,6 +45,87 @@ func TestWhatCannotBeReadIsNotGone(t *testing.T) {
 	}
 }
 
+// While a pool, a catalog or a node class cannot be read, what runs goes on, on all members; nothing new is
+// chosen where it may matter, and the record says why.
+func TestBrokenMarket(t *testing.T) {
+	class := subjects.ObjectSpecs.Key("karpenter.azure.com|AKSNodeClass||std")
+	for name, broken := range map[string]struct{ key, value, says string }{
+		"own pool": {subjects.PoolSpecs.Key("a"), `{"uid":{},"name":7}`, "NodePool a cannot be read: "},
+		"new pool": {subjects.PoolSpecs.Key("z"), `{"kind":"Spec","object":{"kind":"NodePool","name":"z"},"body":7}`, "NodePool z cannot be read: "},
+		"catalog":  {subjects.InstanceCatalogSpecs.Key("all"), `{"uid":{},"name":7}`, "InstanceCatalog all cannot be read: "},
+		"class": {
+			class, `{"kind":"Spec","object":{"apiVersion":"karpenter.azure.com/v1beta1","kind":"AKSNodeClass","name":"std"},"digest":"0000"}`,
+			"reading the node class of NodePool a: ",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			y := newYard(t, quick(), "berlin")
+			y.pool("a", "1", func(p *api.NodePool) {
+				p.Spec.Template.Spec.NodeClassRef = &api.NodeClassRef{Group: "karpenter.azure.com", Kind: "AKSNodeClass", Name: "std"}
+			})
+			y.nodes("berlin", aNode("n1", "a", 4), aNode("n2", "a", 4), aNode("n3", "a", 4))
+			r := y.eventually("berlin", "empty n1 Draining")
+			before, _, found := y.store.State.Raw(broken.key)
+			y.put(broken.key, json.RawMessage(broken.value))
+			y.stale("berlin", broken.says)
+			y.finish("berlin", &r.Disruptions[0])
+			y.eventually("berlin", "empty n1 Done")
+			y.locked("berlin", "")
+			_, err := y.room.deleteNode(bustest.Context(t), "berlin", "n2", "r1")
+			require.NoError(t, err, "a person's wish needs no market")
+			r = y.eventually("berlin", "empty n1 Done; manual n2 Draining")
+			y.finish("berlin", &r.Disruptions[1])
+			y.eventually("berlin", "empty n1 Done; manual n2 Done")
+			if found {
+				y.put(broken.key, json.RawMessage(before))
+			} else {
+				y.put(broken.key, nil)
+			}
+			y.eventually("berlin", "empty n1 Done; manual n2 Done; empty n3 Draining")
+		})
+	}
+}
+
+// A catalog that cannot be read does not matter to members that another comes first for.
+func TestBrokenCatalogThatDoesNotMatter(t *testing.T) {
+	y := newYard(t, quick(), "berlin")
+	y.put(subjects.InstanceCatalogSpecs.Key("b"), json.RawMessage(`{"uid":{}}`))
+	y.pool("a", "100%")
+	y.nodes("berlin", aNode("n1", "a", 4))
+	y.eventually("berlin", "empty n1 Draining")
+}
+
+// A state that cannot be read makes the view one that is not acted on: the one before is out of date.
+func TestStateThatCannotBeRead(t *testing.T) {
+	for _, body := range []string{`{"boot":"b0","sequence":2,"node":{"name":"n1","pods":"new form"}}`, `{"node":{"name":"n3"}}`, "z torn"} {
+		y := newYard(t, quick(), "berlin")
+		y.pool("a", "0")
+		y.nodes("berlin", aNode("n1", "a", 4), aNode("n2", "a", 4, 3500))
+		y.decided("berlin", "n1", "BudgetSpent")
+		_, err := y.store.Conn.JS.Publish(bustest.Context(t), y.store.Conn.Fleet.NodeEvent("berlin", "n1"), []byte(body))
+		require.NoError(t, err)
+		y.stale("berlin", "node n1, of which no event has come")
+		y.pool("a", "100%")
+		y.stale("berlin", "node n1, of which no event has come")
+		y.event("berlin", aNode("n1", "a", 4))
+		y.eventually("berlin", "empty n1 Draining")
+	}
+}
+
+// Of what came since the last pass the newest of each node is taken in, in the order in which it came.
+func TestInboxKeepsTheOrder(t *testing.T) {
+	var in inbox
+	for _, a := range []arrival{{node: "n1", body: []byte("1")}, {body: []byte("2")}, {node: "n2", body: []byte("3")}, {body: []byte("4")}, {node: "n1", body: []byte("5")}} {
+		in.push(a)
+	}
+	text := ""
+	for _, a := range in.take() {
+		text += string(a.body)
+	}
+	require.Equal(t, "345", text)
+	require.Empty(t, in.take())
+}
+
 // A record that somebody else wrote in between is not written over: the pass is repeated on what it is.
 func TestRecordChangedInBetween(t *testing.T) {
 	y := newYard(t, quick(), "berlin")
@@ -56,7 +136,7 @@ func TestRecordChangedInBetween(t *testing.T) {
 	m.deciding.Lock()
 	s, err := y.room.gather(bustest.Context(t), m)
 	require.NoError(t, err)
-	require.NoError(t, y.room.share(m, s))
+	y.room.share(m, s)
 	other := api.DisruptionRecord{Header: api.NewHeader(api.KindDisruptionRecord), Member: "berlin", Generation: 7, Disruptions: []api.Disruption{{
 		ID: "other", Method: "drift", Nodes: []string{"n2"}, Phase: api.PhaseDraining,
 	}}}

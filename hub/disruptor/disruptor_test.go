@@ -331,6 +331,26 @@ func TestPoolDeleted(t *testing.T) {
 	y.pools("a", "none")
 }
 
+// A pool that is deleted takes its nodes along also where it selects the member no more; elsewhere it is
+// not seen.
+func TestPoolDeletedThatMatchesNoMore(t *testing.T) {
+	y := newYard(t, quick(), "berlin", "oslo")
+	elsewhere := func(p *api.NodePool) { p.Annotations = map[string]string{api.AnnotationMembers: "region=eu"} }
+	y.pool("a", "0", elsewhere)
+	y.pool("b", "0")
+	y.nodes("berlin", aNode("n1", "a", 4, 500))
+	y.nodes("oslo", aNode("n1", "b", 4, 500))
+	y.decided("berlin", "n1", "NodePoolUnknown")
+	y.poolSpec("a", "0", []func(*api.NodePool){elsewhere}, deleted)
+	r := y.eventually("berlin", "manual n1 Draining")
+	y.pools("a", "deleting: berlin 1/1")
+	budgets := answered[disruption.BudgetReport](y, api.VerbBudgets, api.BudgetsRequest{Member: "oslo"})
+	require.Len(t, budgets.Pools, 1)
+	require.Equal(t, "b", budgets.Pools[0].Name)
+	y.finish("berlin", &r.Disruptions[0])
+	y.pools("a", "deleting: ")
+}
+
 // A pool's record tells what is left of its budgets, what they cannot mean, and of whom nothing is known.
 func TestPoolRecord(t *testing.T) {
 	o := quick()

@@ -1,8 +1,10 @@
 package disruptor
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 
 	"flotilla/core/api"
 	"flotilla/core/disruption"
@@ -33,15 +35,27 @@ func (d *Disruptor) gather(ctx context.Context, m *member) (*situation, error) {
 		return nil, err
 	}
 	s.in.Left = !found
-	if s.offer, err = d.market.offerTo(ctx, labels); err != nil {
-		return nil, err
-	}
-	s.in.State.Pools = s.offer.pools
+	s.offer = d.market.offerTo(ctx, labels)
+	s.in.State.Pools = slices.Concat(s.offer.pools, d.endingOn(m, &s.offer))
 	s.unknown = d.unknown(m)
 	s.in.State.Stale = s.unknown
-	s.in.Hold = d.hold(state)
+	s.in.Hold = cmp.Or(d.hold(state), s.offer.fault)
 	s.in.Lock = d.lockOf(m.name)
 	return s, nil
+}
+
+// endingOn are pools that are being deleted and select a member no more, but have nodes there.
+func (d *Disruptor) endingOn(m *member, o *offer) (out []*disruption.Pool) {
+	if len(o.ending) == 0 {
+		return nil
+	}
+	there := disruption.CountPools(&disruption.State{Cluster: m.view.Cluster})
+	for _, p := range o.ending {
+		if there[p.Name()].Nodes > 0 {
+			out = append(out, p)
+		}
+	}
+	return out
 }
 
 // unknown says why the nodes of a member are not known well enough.
@@ -78,7 +92,7 @@ func (d *Disruptor) lockOf(name string) disruption.MemberLock {
 
 // share settles what the fleet-wide budgets leave and what the decision rests on; the gates of the
 // budgets are held.
-func (d *Disruptor) share(m *member, s *situation) error {
+func (d *Disruptor) share(m *member, s *situation) {
 	var own map[string]disruption.PoolShare
 	if len(s.offer.shared) > 0 {
 		alone := s.in
@@ -87,14 +101,13 @@ func (d *Disruptor) share(m *member, s *situation) error {
 	}
 	left, line, err := d.fleet.left(s.offer.shared, m.name, own)
 	if err != nil {
-		return err
+		s.in.Hold = cmp.Or(s.in.Hold, err.Error())
 	}
 	s.in.State.FleetAllowed = left
 	s.grounds = grounds{
 		known: true, view: m.version, market: s.offer.version, record: s.revision, shared: line,
 		hold: s.in.State.Stale + s.in.Hold + s.in.Lock.Owner + s.in.Lock.Awaited,
 	}
-	return nil
 }
 
 // names of the fleet-wide budgets of a situation, sorted.

@@ -18,7 +18,7 @@ type arrival struct {
 	heard time.Time
 }
 
-// inbox holds what came since the last pass; of each node the newest alone.
+// inbox holds what came since the last pass, in the order in which it came; of each node the newest alone.
 type inbox struct {
 	mu    sync.Mutex
 	list  []arrival
@@ -32,8 +32,7 @@ func (in *inbox) push(a arrival) {
 		in.place = map[string]int{}
 	}
 	if i, ok := in.place[a.node]; ok {
-		in.list[i] = a
-		return
+		in.list[i] = arrival{node: a.node}
 	}
 	in.place[a.node] = len(in.list)
 	in.list = append(in.list, a)
@@ -42,16 +41,24 @@ func (in *inbox) push(a arrival) {
 func (in *inbox) take() []arrival {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	all := in.list
+	var newest []arrival
+	for i, a := range in.list {
+		if in.place[a.node] == i {
+			newest = append(newest, a)
+		}
+	}
 	in.list, in.place = nil, nil
-	return all
+	return newest
 }
 
-// fold takes what arrived into the view of a member; its deciding is held.
+// fold takes what arrived into the view of a member; its deciding is held. Where something newer cannot be
+// read, what was known before is not acted on.
 func (d *Disruptor) fold(m *member) {
 	for _, a := range m.inbox.take() {
 		if err := d.foldOne(m, &a); err != nil {
 			d.options.Log.Error().Err(err).Str("member", m.name).Str("node", a.node).Msg("what the agent tells of nodes cannot be read")
+			m.view.Forget(a.node)
+			m.version++
 		}
 	}
 }

@@ -1,8 +1,10 @@
 package disruptor
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -63,24 +65,22 @@ func (k *market) changed() {
 type offer struct {
 	specs []*api.NodePool
 	pools []*disruption.Pool
+	// ending are pools that are being deleted and select other members: nodes of theirs go here too.
+	ending []*disruption.Pool
 	// shared are the fleet-wide budgets of its pools, over all pools of the fleet.
 	shared  []sharedBudget
 	version uint64
+	// fault says what of the market cannot be read, "" for nothing: nothing new may begin on the rest.
+	fault string
 }
 
 // offerTo returns what a member with some labels may have.
-func (k *market) offerTo(ctx context.Context, labels map[string]string) (offer, error) {
+func (k *market) offerTo(ctx context.Context, labels map[string]string) offer {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	specs, err := k.pools()
-	if err != nil {
-		return offer{}, err
-	}
-	catalog, revision, err := k.catalogFor(labels)
-	if err != nil {
-		return offer{}, err
-	}
-	out := offer{specs: disruption.PoolsFor(labels, specs), version: k.version}
+	specs, fault := k.pools()
+	catalog, revision, unread := k.catalogFor(labels)
+	out := offer{specs: disruption.PoolsFor(labels, specs), version: k.version, fault: cmp.Or(fault, unread)}
 	own := sharedBudgets(out.specs)
 	for _, b := range sharedBudgets(specs) {
 		if slices.ContainsFunc(own, func(o sharedBudget) bool { return o.name == b.name }) {
@@ -90,69 +90,84 @@ func (k *market) offerTo(ctx context.Context, labels map[string]string) (offer, 
 	for _, p := range out.specs {
 		pool, err := k.pool(ctx, p, catalog, revision)
 		if err != nil {
-			return offer{}, err
+			out.fault = cmp.Or(out.fault, err.Error())
 		}
 		out.pools = append(out.pools, pool)
 	}
-	return out, nil
+	for _, p := range specs {
+		if p.DeletionTimestamp != nil && !slices.Contains(out.specs, p) {
+			pool, _ := k.pool(ctx, p, catalog, revision) // its node class does not matter any more
+			out.ending = append(out.ending, pool)
+		}
+	}
+	return out
 }
 
-// shared are the fleet-wide budgets.
-func (k *market) shared() ([]sharedBudget, error) {
+// shared are the fleet-wide budgets; whole says that all pools could be read that may share them.
+func (k *market) shared() (budgets []sharedBudget, whole bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	specs, err := k.pools()
-	return sharedBudgets(specs), err
+	specs, fault := k.pools()
+	return sharedBudgets(specs), fault == ""
 }
 
-// pools are all NodePools, by name.
-func (k *market) pools() ([]*api.NodePool, error) {
-	entries, err := k.records.poolSpecs.FindAll()
-	if err != nil {
-		return nil, err
-	}
-	out := make([]*api.NodePool, 0, len(entries))
-	now := make(map[string]decoded[*api.NodePool], len(entries))
-	for _, e := range entries {
-		held, ok := k.specs[e.Name]
-		if !ok || held.revision != e.Revision {
-			if held.object, err = e.Value.DecodePool(); err != nil {
-				return nil, err
-			}
-			held.revision = e.Revision
-		}
-		now[e.Name] = held
-		out = append(out, held.object)
-	}
-	k.specs = now
-	return out, nil
+// pools are all NodePools that can be read, by name, and which one cannot: that one may be for any member,
+// and share any budget.
+func (k *market) pools() ([]*api.NodePool, string) {
+	all, faults := decodeAll(k.records.poolSpecs, &k.specs, (*api.Spec).DecodePool)
+	return all, unreadable(api.KindNodePool, faults, "")
 }
 
-// catalogFor is the catalog that a member buys from, nil for none, and its revision.
-func (k *market) catalogFor(labels map[string]string) (*api.InstanceCatalog, uint64, error) {
-	entries, err := k.records.catalogs.FindAll()
+// catalogFor is the catalog that a member buys from, nil for none, and its revision; fault names one that
+// it may buy from instead and that cannot be read.
+func (k *market) catalogFor(labels map[string]string) (chosen *api.InstanceCatalog, revision uint64, fault string) {
+	all, faults := decodeAll(k.records.catalogs, &k.lists, (*api.Spec).DecodeInstances)
+	if chosen = disruption.CatalogFor(labels, all); chosen != nil {
+		revision = k.lists[chosen.Name].revision
+	}
+	before := ""
+	if chosen != nil {
+		before = chosen.Name
+	}
+	return chosen, revision, unreadable(api.KindInstanceCatalog, faults, before)
+}
+
+// unreadable names the first object that cannot be read, of those whose names sort before another's if that
+// is given, "" for none.
+func unreadable(kind string, faults map[string]error, before string) string {
+	names := slices.Sorted(maps.Keys(faults))
+	if len(names) == 0 || before != "" && names[0] >= before {
+		return ""
+	}
+	return fmt.Sprintf("%s %s cannot be read: %s", kind, names[0], faults[names[0]])
+}
+
+// decodeAll decodes the records of a table that held does not have, and returns all objects by name; faults
+// are those that cannot be decoded, by name.
+func decodeAll[T any](table *bus.Table[api.Spec], held *map[string]decoded[T], decode func(*api.Spec) (T, error)) (all []T, faults map[string]error) {
+	entries, err := table.FindAll()
+	faults = map[string]error{}
 	if err != nil {
-		return nil, 0, err
-	}
-	all := make([]*api.InstanceCatalog, 0, len(entries))
-	now := make(map[string]decoded[*api.InstanceCatalog], len(entries))
-	for _, e := range entries {
-		held, ok := k.lists[e.Name]
-		if !ok || held.revision != e.Revision {
-			if held.object, err = e.Value.DecodeInstances(); err != nil {
-				return nil, 0, err
-			}
-			held.revision = e.Revision
+		entries = table.All()
+		if faults = table.Broken(); len(faults) == 0 {
+			faults = map[string]error{"": err}
 		}
-		now[e.Name] = held
-		all = append(all, held.object)
 	}
-	k.lists = now
-	chosen := disruption.CatalogFor(labels, all)
-	if chosen == nil {
-		return nil, 0, nil
+	now := make(map[string]decoded[T], len(entries))
+	for _, e := range entries {
+		one, ok := (*held)[e.Name]
+		if !ok || one.revision != e.Revision {
+			if one.object, err = decode(&e.Value); err != nil {
+				faults[e.Name] = err
+				continue
+			}
+			one.revision = e.Revision
+		}
+		now[e.Name] = one
+		all = append(all, one.object)
 	}
-	return chosen, now[chosen.Name].revision, nil
+	*held = now
+	return all, faults
 }
 
 // typesOf parses a catalog, nil has no types.
@@ -169,6 +184,8 @@ func (k *market) typesOf(c *api.InstanceCatalog, revision uint64) *disruption.Ca
 	return parsed
 }
 
+// pool parses a pool for those that buy from a catalog. When its node class cannot be read, it errs and the
+// pool lacks that.
 func (k *market) pool(ctx context.Context, p *api.NodePool, c *api.InstanceCatalog, catalog uint64) (*disruption.Pool, error) {
 	key := poolKey{pool: p.Name}
 	if c != nil {
@@ -179,10 +196,10 @@ func (k *market) pool(ctx context.Context, p *api.NodePool, c *api.InstanceCatal
 		return held.parsed, nil
 	}
 	hash, err := k.classHash(ctx, want.class)
-	if err != nil {
-		return nil, fmt.Errorf("node class of NodePool %s: %w", p.Name, err)
-	}
 	want.parsed = disruption.NewPool(p, k.typesOf(c, catalog), disruption.PoolOptions{ClassHash: hash, Zones: time.LoadLocation})
+	if err != nil {
+		return want.parsed, fmt.Errorf("reading the node class of NodePool %s: %w", p.Name, err)
+	}
 	k.parsed[key] = want
 	return want.parsed, nil
 }

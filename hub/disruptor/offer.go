@@ -40,9 +40,7 @@ func (d *Disruptor) look(ctx context.Context, name string, see func(*disruption.
 	if err != nil {
 		return err
 	}
-	if err := d.share(m, s); err != nil {
-		return err
-	}
+	d.share(m, s)
 	return see(disruption.StateOf(s.in))
 }
 
@@ -94,12 +92,10 @@ type fleetBudget struct {
 	Left int
 }
 
-// fleetBudgets are all there are, sorted by name.
+// fleetBudgets are all there are, sorted by name. They leave nothing while a pool cannot be read that may
+// share them.
 func (d *Disruptor) fleetBudgets() ([]fleetBudget, error) {
-	shared, err := d.market.shared()
-	if err != nil {
-		return nil, err
-	}
+	shared, whole := d.market.shared()
 	var out []fleetBudget
 	for i := range shared {
 		b := &shared[i]
@@ -117,6 +113,9 @@ func (d *Disruptor) fleetBudgets() ([]fleetBudget, error) {
 			if j == 0 || left < one.Left {
 				one.Nodes, one.Left = amount, left
 			}
+		}
+		if !whole {
+			one.Left = 0
 		}
 		out = append(out, one)
 	}

@@ -74,9 +74,7 @@ func (d *Disruptor) step(ctx context.Context, m *member, deletions []disruption.
 	}
 	release := d.fleet.hold(s.names())
 	defer release()
-	if err := d.share(m, s); err != nil {
-		return nil, nil, err
-	}
+	d.share(m, s)
 	s.in.Deletions = deletions
 	s.in.Resting = m.pace.rests(s.grounds, s.in.State.Now, d.options.Interval)
 	began := time.Now()
@@ -161,8 +159,8 @@ func (d *Disruptor) census(m *member, s *situation) {
 // wait for what is left of budgets that are shared.
 func (d *Disruptor) counted(member string, pools []string) {
 	d.wakePools(pools)
-	shared, err := d.market.shared()
-	if err != nil || !slices.ContainsFunc(shared, func(b sharedBudget) bool { return b.covers(pools) }) {
+	shared, _ := d.market.shared()
+	if !slices.ContainsFunc(shared, func(b sharedBudget) bool { return b.covers(pools) }) {
 		return
 	}
 	for _, name := range d.roster.names() {
@@ -179,6 +177,9 @@ func (d *Disruptor) recheck(m *member, s *situation, out *disruption.StepResult)
 		if at := m.pace.next(s.grounds, s.in.State.Now, d.options.Interval); next.IsZero() || at.Before(next) {
 			next = at
 		}
+	}
+	if at := s.in.State.Now.Add(d.options.Interval); s.offer.fault != "" && (next.IsZero() || at.Before(next)) {
+		next = at
 	}
 	if next.IsZero() {
 		return time.Time{}

@@ -103,18 +103,19 @@ func (d *Disruptor) countOf(member string) census {
 	return counted
 }
 
-// leftFor is what the fleet-wide budget of a pool leaves, nil when it shares none.
+// leftFor is what the fleet-wide budget of a pool leaves, nil when it shares none; nothing while a pool
+// cannot be read that may share it.
 func (d *Disruptor) leftFor(p *api.NodePool) (*int, error) {
 	name, _, ok := api.FleetBudget(p.Annotations[api.AnnotationFleetBudget])
 	if !ok {
 		return nil, nil
 	}
-	shared, err := d.market.shared()
-	if err != nil {
-		return nil, err
-	}
+	shared, whole := d.market.shared()
 	left, _, err := d.fleet.left(shared, "", nil)
 	n := left[name]
+	if !whole {
+		n = 0
+	}
 	return &n, err
 }
 

@@ -97,6 +97,7 @@ func (d *Disruptor) answerNodes(ctx context.Context, ask *api.NodesRequest) (any
 		return nil, err
 	}
 	out := &page{Items: []json.RawMessage{}, limit: ask.Limit}
+	at, after, _ := strings.Cut(ask.Continue, "/")
 	for _, member := range members {
 		rows, stale, err := d.nodesOf(ctx, member, ask)
 		if isGone(err) && ask.Member == "" {
@@ -109,11 +110,11 @@ func (d *Disruptor) answerNodes(ctx context.Context, ask *api.NodesRequest) (any
 			out.note(member, stale, ask.Continue)
 		}
 		for i := range rows {
-			key := member + "/" + rows[i].Name
-			if key <= ask.Continue || ask.Node != "" && rows[i].Name != ask.Node || !selector.Matches(labels.Set(rows[i].Labels)) {
+			listed := member == at && rows[i].Name <= after
+			if listed || ask.Node != "" && rows[i].Name != ask.Node || !selector.Matches(labels.Set(rows[i].Labels)) {
 				continue
 			}
-			if more, err := out.add(key, &rows[i]); err != nil || !more {
+			if more, err := out.add(member+"/"+rows[i].Name, &rows[i]); err != nil || !more {
 				return out, err
 			}
 		}

@@ -93,6 +93,12 @@ func TestNodesAreListed(t *testing.T) {
 	refusedWith(y, api.VerbNodes, api.NodesRequest{Member: "rome"}, api.CodeNotFound, `there is no member "rome"`)
 	_, err := ask[json.RawMessage](y, api.VerbNodes, api.NodesRequest{LabelSelector: "a in"})
 	require.ErrorContains(t, err, "reading label selector")
+
+	y.member("berlin-2", nil) // '-' comes before '/'
+	y.nodes("berlin-2", aNode("n1", "a", 2, 100))
+	y.decided("berlin-2", "n1", "BudgetSpent")
+	last := answered[api.NodesResponse](y, api.VerbNodes, api.NodesRequest{Limit: 1, Continue: "berlin/n2"})
+	require.Equal(t, "berlin-2", last.Items[0].Spec.Member)
 }
 
 // What was chosen and waits is listed beside what has begun, and so its node is marked.
