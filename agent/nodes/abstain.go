@@ -58,7 +58,7 @@ func releaseAll(ctx context.Context, o *Options) error {
 		return err
 	}
 	var faults []error
-	leaving := care{leaving: true}
+	leaving := care{leaving: true, alone: true}
 	for _, n := range s.Nodes {
 		if _, tagged := n.Annotations[api.AnnotationDisruption]; !tagged && !ours(n) {
 			continue

@@ -89,7 +89,6 @@ func TestAProviderIsNotHurried(t *testing.T) {
 				require.GreaterOrEqual(t, wait, firstAsk<<i, "wait %d", i)
 			}
 			p.release()
-			s.fault()
 			if row.node == "" {
 				row.node = "d1-0"
 			}

@@ -81,12 +81,15 @@ func (c *carrier) node(ctx context.Context, name string) (time.Time, error) {
 		if l, err = c.look(ctx); err != nil || l.nodes[name] == nil {
 			return time.Time{}, err
 		}
-		n = l.nodes[name]
+		n, cares = l.nodes[name], c.cares(l) // of both there may be others by now
+		care = cares.of(n)
 	}
 	switch {
+	case care.going && n.DeletionTimestamp == nil && !ours(n) && !foreign(n, care.launch): // it would be gone at once
+		return time.Now().Add(lookAgain), nil
 	case care.going && n.DeletionTimestamp == nil:
-		return time.Now(), c.delete(ctx, n, care.id)
-	case n.DeletionTimestamp == nil || !ours(n) || care.leaving:
+		return time.Now().Add(settle), c.delete(ctx, n, care.id)
+	case n.DeletionTimestamp == nil || !ours(n):
 		return time.Time{}, nil
 	}
 	defer c.wake(cares, n)

@@ -277,6 +277,26 @@ func TestAMemberLeavesWhileANodeIsLaunched(t *testing.T) {
 	s.expectNode("n1", func(n *corev1.Node) bool { return len(n.Finalizers) == 0 && !tainted(n) })
 }
 
+// What is being emptied when the member leaves is emptied to its end: its pods keep their budget, and its
+// machine is not left to be paid for.
+func TestAMemberLeavesWhileANodeIsEmptied(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, "n1", "n2")
+	s.plant(deployment("web", 1, ""), budget("web", "0"))
+	s.expectPods("n1", "web")
+	s.start()
+	s.command(draining("d1", "n1"))
+	s.expect("d1", func(r *api.DisruptionResult) bool { return strings.Contains(r.Message, "whose eviction was refused") })
+	s.generation++
+	s.commandAt(api.Order{Epoch: 1, Term: 1, Generation: s.generation}, func(c *api.DisruptionCommand) { c.Leaving = true })
+	s.expectNode("n2", func(n *corev1.Node) bool { return len(n.Finalizers) == 0 })
+	require.Equal(t, []string{"web"}, s.podsOn("n1"))
+	require.True(t, ours(s.node("n1")))
+	s.plant(budget("web", "1"))
+	s.left("n1")
+	s.expectPods("n2", "web")
+}
+
 func TestCommandsAreOrdered(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, "n1", "n2")

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -50,6 +51,65 @@ func TestTaintsComeFirstAndLast(t *testing.T) {
 	m.node.Store("")
 	require.Empty(t, s.phase("d1", api.PhaseAborted).Message)
 	require.False(t, tainted(s.node("n1")))
+}
+
+// meddling is a member on which something happens while a node is being tainted.
+type meddling struct {
+	target.Nodes
+	once      sync.Once
+	here, off chan struct{}
+}
+
+func (m *meddling) UpdateNode(ctx context.Context, name string, change func(*corev1.Node)) error {
+	held := false
+	err := m.Nodes.UpdateNode(ctx, name, func(n *corev1.Node) {
+		change(n)
+		held = n.Name == "n1" && n.Annotations[api.AnnotationDisruption] != ""
+	})
+	if held {
+		m.once.Do(func() {
+			close(m.here)
+			<-m.off
+		})
+	}
+	return err
+}
+
+// What was decided before a node was tainted is decided again after: the hub may have taken it back, or the
+// node may be another one.
+func TestANodeIsLookedAtBeforeItIsDeleted(t *testing.T) {
+	t.Parallel()
+	for name, meddle := range map[string]func(s *scene, d api.Disruption){
+		"taken back": func(s *scene, d api.Disruption) {
+			s.command(in(d, api.PhaseAborted))
+			s.eventually(func() error {
+				if d := s.ledger().disruption("d1"); d.Phase != api.PhaseAborted {
+					return fmt.Errorf("%s is %s", d.ID, d.Phase)
+				}
+				return nil
+			})
+		},
+		"another node": func(s *scene, _ api.Disruption) {
+			require.True(s.t, s.member.RemoveNode("n1"))
+			s.member.AddNode(generalNode(s.t, "n1"))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newScene(t, "n1", "n2")
+			m := &meddling{Nodes: s.member, here: make(chan struct{}), off: make(chan struct{})}
+			s.start(func(o *Options) { o.Target = m })
+			d := draining("d1", "n1", "n2")
+			d.UIDs = map[string]string{"n1": string(s.node("n1").UID)}
+			s.command(d)
+			<-m.here
+			meddle(s, d)
+			close(m.off)
+			s.expect("d1", func(r *api.DisruptionResult) bool { return r.Phase == api.PhaseAborted || r.Phase == api.PhaseDone })
+			n := s.expectNode("n1", func(n *corev1.Node) bool { return ours(n) && !tainted(n) })
+			require.Nil(t, n.DeletionTimestamp)
+		})
+	}
 }
 
 // A machine that was launched and has not shown its node is taken back too.
