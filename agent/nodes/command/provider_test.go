@@ -164,6 +164,13 @@ func TestCommandsAreEnded(t *testing.T) {
 		require.ErrorContains(t, err, "/bin/sh took longer than 300ms and was ended with all it had started")
 		requireEnded(t, p)
 	})
+	t.Run("too long without grace", func(t *testing.T) {
+		p := provider(t, script, "true", "")
+		p.o.Timeout, p.o.Grace = 300*time.Millisecond, 0
+		_, err := p.Launch(t.Context(), wanted())
+		require.ErrorContains(t, err, "took longer than 300ms")
+		requireEnded(t, p)
+	})
 	t.Run("the agent ends", func(t *testing.T) {
 		p := provider(t, script, "true", "")
 		ctx, cancel := context.WithCancel(t.Context())

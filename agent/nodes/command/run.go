@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"time"
 )
 
 // exitTryLater is the exit code of a command that has no answer yet, EX_TEMPFAIL of sysexits.h.
@@ -44,7 +45,7 @@ func (p *Provider) run(ctx context.Context, argv []string, input any, variables 
 	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	end := func(s syscall.Signal) error { return syscall.Kill(-c.Process.Pid, s) }
 	c.Cancel = func() error { return end(syscall.SIGTERM) }
-	c.WaitDelay = p.o.Grace // after which it is killed, and not listened to any more
+	c.WaitDelay = max(p.o.Grace, time.Millisecond) // after which it is killed, and not listened to any more; 0 would be never
 	err = c.Run()
 	if c.Process != nil {
 		_ = end(syscall.SIGKILL) // what it left behind, if anything
