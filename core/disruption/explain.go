@@ -148,7 +148,10 @@ func advice(code Code, c *candidate) string {
 	case CodeNoPool:
 		return fmt.Sprintf("label node %s with %s to make it one of a NodePool", c.name(), api.LabelNodePool)
 	case CodePoolUnknown:
-		return fmt.Sprintf("apply NodePool %s and an InstanceCatalog with its types", c.node.pool)
+		if c.pool != nil {
+			return "apply an InstanceCatalog with instance types, for all members or for this one"
+		}
+		return fmt.Sprintf("apply NodePool %s, for all members or for this one", c.node.pool)
 	case CodeTypeUnknown:
 		return fmt.Sprintf("list instance type %s in the InstanceCatalog", c.labels[corev1.LabelInstanceTypeStable])
 	}
