@@ -28,7 +28,7 @@ func (c *carrier) empty(ctx context.Context, l *look, n *corev1.Node) (time.Time
 	}
 	d.forget(step.Evict)
 	c.evict(ctx, d, step.Evict, pods, now)
-	faults := c.force(ctx, step.Delete, pods)
+	faults := c.force(ctx, d, step.Delete, pods)
 	switch {
 	case step.Released:
 		return time.Time{}, c.release(ctx, n)
@@ -64,17 +64,23 @@ func (c *carrier) evict(ctx context.Context, d *drain, keys []string, pods map[s
 }
 
 // force deletes pods whose node must be empty soon. It returns what went wrong.
-func (c *carrier) force(ctx context.Context, list []disruption.DrainDelete, pods map[string]*corev1.Pod) []string {
+func (c *carrier) force(ctx context.Context, d *drain, list []disruption.DrainDelete, pods map[string]*corev1.Pod) []string {
 	var faults []string
 	for _, one := range list {
 		p := pods[one.Pod]
 		if p == nil {
 			continue
 		}
-		c.o.Log.Info().Str("pod", one.Pod).Str("node", p.Spec.NodeName).Dur("grace", one.Grace).Msg("a pod is deleted because its node must go")
-		err := c.call(ctx, func(ctx context.Context) error { return c.o.Target.DeletePod(ctx, refOf(p), one.Grace) })
-		if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
-			faults = append(faults, fmt.Sprintf("pod %s, which could not be deleted: %s", one.Pod, err))
+		why := d.force(p.UID, time.Now(), func() string {
+			c.o.Log.Info().Str("pod", one.Pod).Str("node", p.Spec.NodeName).Dur("grace", one.Grace).Msg("a pod is deleted because its node must go")
+			err := c.call(ctx, func(ctx context.Context) error { return c.o.Target.DeletePod(ctx, refOf(p), one.Grace) })
+			if err == nil || apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
+				return ""
+			}
+			return err.Error()
+		})
+		if why != "" {
+			faults = append(faults, fmt.Sprintf("pod %s, which could not be deleted: %s", one.Pod, why))
 		}
 	}
 	return faults

@@ -32,6 +32,8 @@ type drain struct {
 	mu sync.Mutex
 	// refused are the pods whose eviction was refused last, by uid.
 	refused map[types.UID]refusal
+	// forced are the pods that were deleted, by uid, and what came of it.
+	forced  map[types.UID]refusal
 	waiting []string // what the node waits for
 	fault   string   // why the provider could not be asked
 	// removing says that the machine is to go, gone that it is.
@@ -56,7 +58,7 @@ func (d *drains) of(n *corev1.Node) *drain {
 	defer d.mu.Unlock()
 	one := d.byUID[n.UID]
 	if one == nil {
-		one = &drain{refused: map[types.UID]refusal{}}
+		one = &drain{refused: map[types.UID]refusal{}, forced: map[types.UID]refusal{}}
 		d.byUID[n.UID] = one
 	}
 	return one
@@ -137,6 +139,21 @@ func (d *drain) nextEviction() time.Time {
 		out = sooner(out, r.again)
 	}
 	return out
+}
+
+// force deletes a pod, unless that was tried just now, and returns what went wrong the last time.
+func (d *drain) force(pod types.UID, now time.Time, do func() string) (why string) {
+	d.mu.Lock()
+	last, tried := d.forced[pod]
+	d.mu.Unlock()
+	if tried && now.Before(last.again) {
+		return last.why
+	}
+	last = refusal{why: do(), again: now.Add(lookAgain)}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.forced[pod] = last
+	return last.why
 }
 
 // wait notes what the node waits for.

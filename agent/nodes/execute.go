@@ -43,12 +43,12 @@ func (c *carrier) disruption(ctx context.Context, id string) (time.Time, error) 
 		waiting = []string{fmt.Sprintf("the agent of %s does not know phase %q; update the agent", c.o.Member, d.Phase)}
 	}
 	if err != nil {
-		return time.Time{}, err
+		waiting = append(waiting, err.Error())
 	}
 	r.Message = strings.Join(waiting, "; ")
 	c.results.tell(r)
-	if len(waiting) == 0 {
-		return time.Time{}, nil
+	if err != nil || len(waiting) == 0 {
+		return time.Time{}, err
 	}
 	return time.Now().Add(lookAgain), nil
 }
@@ -94,15 +94,19 @@ func (c *carrier) forgetTold(id string) {
 }
 
 // launching begins the launches once all nodes of the disruption are tainted, and says what is waited for.
+// Of nodes that are all gone, such as in a command of a hub that came from a backup, none is replaced.
 func (c *carrier) launching(d *api.Disruption, l *look, r *api.DisruptionResult) ([]string, error) {
-	for _, n := range nodesOf(d, l) {
+	nodes := nodesOf(d, l)
+	for _, n := range nodes {
 		if !tainted(n) {
 			c.nodes.Add(n.Name)
 			return []string{fmt.Sprintf("node %s is being tainted", n.Name)}, nil
 		}
 	}
-	if err := c.begin(d); err != nil {
-		return nil, err
+	if len(nodes) > 0 {
+		if err := c.begin(d); err != nil {
+			return nil, err
+		}
 	}
 	var waiting []string
 	for i := range d.Replacements {

@@ -77,7 +77,7 @@ func (c *care) finalize(n *corev1.Node, others bool) {
 }
 
 // taint taints a node that is to go, and takes the taint off one that is not, such as after a crash or
-// an abort. On nodes of Karpenter only a taint of our own is taken off.
+// an abort. On nodes of Karpenter, and on those of no NodePool, only a taint of our own is taken off.
 func (c *care) taint(n *corev1.Node, others bool) {
 	at := slices.IndexFunc(n.Spec.Taints, func(t corev1.Taint) bool { return t.MatchTaint(&disrupted) })
 	_, tagged := n.Annotations[api.AnnotationDisruption]
@@ -89,7 +89,7 @@ func (c *care) taint(n *corev1.Node, others bool) {
 		if at < 0 {
 			n.Spec.Taints = append(n.Spec.Taints, disrupted)
 		}
-	case n.DeletionTimestamp == nil && c.commanded && (tagged || !others):
+	case n.DeletionTimestamp == nil && c.commanded && (tagged || pooled(n) && !others):
 		untaint(n, at)
 	}
 }
@@ -97,7 +97,7 @@ func (c *care) taint(n *corev1.Node, others bool) {
 // release takes everything off that speaks of our coming back.
 func (c *care) release(n *corev1.Node, others bool) {
 	drop(n, api.FinalizerTermination)
-	if _, tagged := n.Annotations[api.AnnotationDisruption]; tagged || !others {
+	if _, tagged := n.Annotations[api.AnnotationDisruption]; tagged || pooled(n) && !others {
 		untaint(n, slices.IndexFunc(n.Spec.Taints, func(t corev1.Taint) bool { return t.MatchTaint(&disrupted) }))
 	}
 }

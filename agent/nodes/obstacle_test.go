@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -110,6 +112,34 @@ func TestANodeIsLookedAtBeforeItIsDeleted(t *testing.T) {
 			require.Nil(t, n.DeletionTimestamp)
 		})
 	}
+}
+
+// Nothing is launched in place of nodes that are gone: a hub that came from a backup may not know.
+func TestNothingTakesThePlaceOfWhatIsGone(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, "n1")
+	s.start()
+	d := launching("d1", "n1", "n2")
+	d.UIDs = map[string]string{"n1": "another"}
+	s.command(d)
+	r := s.expect("d1", func(r *api.DisruptionResult) bool { return len(r.Gone) == 2 && len(r.Replacements) == 1 })
+	require.Equal(t, api.NodeReplacement{Name: "d1-0", Pool: "general"}, r.Replacements[0])
+	require.Empty(t, s.ledger().all())
+	require.False(t, s.member.HasMachine("d1-0"))
+}
+
+// A disk that cannot be written holds up what must be remembered, and the hub is told why.
+func TestALaunchThatCannotBeRemembered(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, "n1")
+	s.start()
+	folder := filepath.Join(s.data, "nodes", launchesFolder)
+	require.NoError(t, os.Remove(folder))
+	s.command(launching("d1", "n1"))
+	s.expect("d1", func(r *api.DisruptionResult) bool { return strings.HasPrefix(r.Message, "keeping launch d1-0: ") })
+	require.False(t, s.member.HasMachine("d1-0"))
+	require.NoError(t, os.Mkdir(folder, 0o700))
+	s.expect("d1", func(r *api.DisruptionResult) bool { return len(r.Replacements) == 1 && r.Replacements[0].Initialized })
 }
 
 // A machine that was launched and has not shown its node is taken back too.

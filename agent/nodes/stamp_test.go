@@ -125,6 +125,7 @@ func TestMarks(t *testing.T) {
 	finalizer := func(name string) func(n *corev1.Node) {
 		return func(n *corev1.Node) { n.Finalizers = append(n.Finalizers, name) }
 	}
+	taint := func(n *corev1.Node) { n.Spec.Taints = append(n.Spec.Taints, disrupted) }
 	unready := func(n *corev1.Node) { n.Status.Conditions = nil }
 	deleted := func(n *corev1.Node) { n.DeletionTimestamp = new(metav1.Now()) }
 	for name, row := range map[string]struct {
@@ -135,6 +136,9 @@ func TestMarks(t *testing.T) {
 		labels     []string // that it has beside its own
 	}{
 		"nobody's":               {node(), care{commanded: true}, nil, false, nil},
+		"nobody's, tainted":      {node(taint), care{commanded: true}, nil, true, nil},
+		"nobody's, left alone":   {node(taint), care{leaving: true}, nil, true, nil},
+		"of a pool, tainted":     {node(pool, taint), care{commanded: true}, []string{api.FinalizerTermination}, false, []string{api.LabelInitialized, api.LabelRegistered}},
 		"of a pool":              {node(pool), care{}, []string{api.FinalizerTermination}, false, []string{api.LabelInitialized, api.LabelRegistered}},
 		"of a pool, not ready":   {node(pool, unready), care{}, []string{api.FinalizerTermination}, false, []string{api.LabelRegistered}},
 		"Karpenter's":            {node(pool, finalizer(api.FinalizerKarpenter)), care{commanded: true}, []string{api.FinalizerKarpenter}, false, nil},
@@ -251,6 +255,19 @@ func TestWhatADrainSays(t *testing.T) {
 	require.True(t, d.doubt(at))
 	require.False(t, d.doubt(at.Add(longestAsk-1)))
 	require.True(t, d.doubt(at.Add(longestAsk)))
+}
+
+// A pod that must go is deleted again, but not each time that somebody looks.
+func TestPodsAreDeletedNowAndThen(t *testing.T) {
+	d, at, tries := newDrains().of(fresh()), time.Now(), 0
+	try := func(at time.Time, why string) string {
+		return d.force("p", at, func() string { tries++; return why })
+	}
+	require.Equal(t, "not now", try(at, "not now"))
+	require.Equal(t, "not now", try(at.Add(lookAgain-1), ""), "what went wrong is said until it is tried again")
+	require.Equal(t, 1, tries)
+	require.Empty(t, try(at.Add(lookAgain), ""))
+	require.Equal(t, 2, tries)
 }
 
 func TestPoolHashLevelIsStamped(t *testing.T) {
