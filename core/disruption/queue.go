@@ -56,7 +56,8 @@ func Begin(c *Command, id string, now time.Time, busy int) api.Disruption {
 }
 
 // Advance returns what becomes of a running disruption given the agent's newest result, nil when there
-// is none, and whether that is a change. A replacement that was ready once is not asked again.
+// is none, and whether that is a change. A replacement that was ready once is not asked again. Past the
+// deadline no drain begins: the member may be another than the one that was decided on.
 func Advance(d api.Disruption, result *api.DisruptionResult, now time.Time) (api.Disruption, bool) {
 	before := d
 	d.Replacements = slices.Clone(d.Replacements)
@@ -105,10 +106,12 @@ func launching(d api.Disruption, now time.Time) api.Disruption {
 		}
 	}
 	switch {
-	case waiting == 0:
-		d.Phase, d.Message = api.PhaseDraining, ""
+	case !now.Before(d.Deadline.Time) && waiting == 0:
+		d.Phase, d.Message = api.PhaseAborted, "that its replacements are ready was heard too late to go by what was decided then"
 	case !now.Before(d.Deadline.Time):
 		d.Phase, d.Message = api.PhaseAborted, fmt.Sprintf("%d of %d replacements were not ready in time", waiting, len(d.Replacements))
+	case waiting == 0:
+		d.Phase, d.Message = api.PhaseDraining, ""
 	default:
 		d.Message = fmt.Sprintf("waiting for %d of %d replacements", waiting, len(d.Replacements))
 	}

@@ -72,6 +72,9 @@ func TestAbort(t *testing.T) {
 	require.Equal(t, api.PhaseLaunching, last.Phase)
 	late, _ := Advance(d, nil, testNow.Add(10*time.Minute))
 	require.Equal(t, api.PhaseAborted, late.Phase)
+	unheard, _ := Advance(d, &api.DisruptionResult{ID: "d1", Replacements: []api.NodeReplacement{{Name: "d1-0", Node: "x", Initialized: true}}}, testNow.Add(3*time.Hour))
+	require.Equal(t, api.PhaseAborted, unheard.Phase, "no hub led meanwhile: what was decided hours ago may not hold")
+	require.Contains(t, unheard.Message, "too late")
 	require.False(t, Fits(replacing(), []api.Disruption{d}))
 	require.True(t, Fits(replacing(), []api.Disruption{late}))
 

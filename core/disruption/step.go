@@ -16,8 +16,16 @@ import (
 // alone (section 1).
 const NominationHold = 20 * time.Second
 
-// keptEnded is how many disruptions that have ended a record keeps for people.
-const keptEnded = 10
+// What bounds a record, which one message must hold.
+const (
+	// keptEnded is how many disruptions that have ended a record keeps for people, keptNodes of how many
+	// nodes together, and keptMoves of how many pods it tells where those were expected.
+	keptEnded = 10
+	keptNodes = 2000
+	keptMoves = 2000
+	// mostMoves is how many pods are on their way when nothing more begins.
+	mostMoves = 10_000
+)
 
 // StepInput is everything that one pass over a member depends on. Nothing of it is changed.
 type StepInput struct {
@@ -33,6 +41,8 @@ type StepInput struct {
 	Lock    MemberLock
 	// Left says that the member is none any more.
 	Left bool
+	// Declined says that its agent was told to leave nodes alone, and carries nothing out.
+	Declined bool
 	// Hold says why nothing is to be begun but what persons ask for, "" for no reason.
 	Hold string
 	// Resting says that the last pass decided a moment ago, or that nothing has changed since one that
@@ -280,8 +290,27 @@ func (p *pass) held() string {
 	case lock.Awaited != "":
 		return lock.Awaited + " waits for the member"
 	default:
-		return p.launching()
+		return cmp.Or(p.launching(), p.crowded())
 	}
+}
+
+// crowded says that so many pods are on their way that nothing more begins before some of them arrived.
+func (p *pass) crowded() string {
+	moves := 0
+	for i := range p.out.Record.Disruptions {
+		if d := &p.out.Record.Disruptions[i]; !p.arrived(d) {
+			moves += len(d.Moves)
+		}
+	}
+	if moves < mostMoves {
+		return ""
+	}
+	return fmt.Sprintf("%d pods are on their way to other nodes: what runs is finished first", moves)
+}
+
+// arrived reports that a disruption has ended, and that its pods had the time to land where they go.
+func (p *pass) arrived(d *api.Disruption) bool {
+	return !d.Ended.IsZero() && (d.Phase == api.PhaseAborted || !d.Ended.Add(NominationHold).After(p.now))
 }
 
 // launching names the replacement that must be seen before anything is decided (section 4).

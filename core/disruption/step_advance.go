@@ -1,14 +1,14 @@
 package disruption
 
 import (
-	"bytes"
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 	"time"
+
+	"k8s.io/apimachinery/pkg/api/equality"
 
 	"flotilla/core/api"
 )
@@ -33,16 +33,36 @@ func (p *pass) advance() {
 		}
 		switch {
 		case ran && d.Phase == api.PhaseDone:
-			p.ended(d, "Normal", "DisruptionDone", "gone: "+describe(d))
+			p.end(d)
+			p.tell(d, "Normal", "DisruptionDone", "gone: "+describe(d))
 		case ran && d.Phase == api.PhaseAborted:
 			p.abort(d, result)
 		case before != d.Phase:
 			p.tell(d, "Normal", "DisruptionTerminating", "the replacements are ready; "+describe(d))
 		case d.Phase == api.PhaseAborted && confirmed(result):
-			d.Ended = stampOf(p.now)
-			p.out.Ended = append(p.out.Ended, d.ID)
+			p.end(d)
+		}
+		if p.in.Declined && d.Ended.IsZero() {
+			p.giveUp(d, result)
 		}
 	}
+}
+
+// giveUp ends a disruption that nobody carries out any more: the agent took off its taints when it was told
+// to leave nodes alone.
+func (p *pass) giveUp(d *api.Disruption, result *api.DisruptionResult) {
+	if Running(d) {
+		d.Phase, d.Message = api.PhaseAborted, "its agent was told to leave the nodes of the member alone"
+		p.abort(d, result)
+	}
+	if d.Ended.IsZero() {
+		p.end(d)
+	}
+}
+
+func (p *pass) end(d *api.Disruption) {
+	d.Ended = stampOf(p.now)
+	p.out.Ended = append(p.out.Ended, d.ID)
 }
 
 func confirmed(result *api.DisruptionResult) bool {
@@ -97,15 +117,8 @@ func (p *pass) abort(d *api.Disruption, result *api.DisruptionResult) {
 	p.out.Record.Backoffs = Fail(p.out.Record.Backoffs, &failed, p.now.Truncate(time.Second))
 	p.tell(d, "Warning", "DisruptionFailed", d.Message+"; given up: "+describe(d))
 	if confirmed(result) {
-		d.Ended = stampOf(p.now)
-		p.out.Ended = append(p.out.Ended, d.ID)
+		p.end(d)
 	}
-}
-
-func (p *pass) ended(d *api.Disruption, kind, reason, message string) {
-	d.Ended = stampOf(p.now)
-	p.out.Ended = append(p.out.Ended, d.ID)
-	p.tell(d, kind, reason, message)
 }
 
 // tell records one event for each node of a disruption.
@@ -150,6 +163,7 @@ func (c *Command) headline() string {
 func (p *pass) finish() StepResult {
 	r := &p.out.Record
 	p.forget()
+	p.slim()
 	r.Pools = p.templates()
 	p.lock()
 	for i := range r.Disruptions {
@@ -159,7 +173,7 @@ func (p *pass) finish() StepResult {
 			p.wake(d.Ended.Add(NominationHold))
 		}
 	}
-	r.Stale = cmp.Or(r.Stale, p.launching())
+	r.Stale = cmp.Or(r.Stale, p.launching(), p.crowded())
 	if p.in.Record.Kind == "" && p.in.State.Cluster.Len() == 0 && len(r.Disruptions) == 0 {
 		return p.out
 	}
@@ -173,14 +187,16 @@ func (p *pass) finish() StepResult {
 // are gone.
 func (p *pass) forget() {
 	r := &p.out.Record
-	ended := 0
+	ended, nodes := 0, 0
 	for i := len(r.Disruptions) - 1; i >= 0; i-- {
 		d := &r.Disruptions[i]
 		if d.Ended.IsZero() {
 			continue
 		}
 		seen := d.Phase == api.PhaseDone && slices.ContainsFunc(d.Nodes, func(n string) bool { return p.present(d, n) })
-		if ended++; ended > keptEnded && !seen {
+		ended++
+		nodes += len(d.Nodes)
+		if (ended > keptEnded || ended > 1 && nodes > keptNodes) && !seen {
 			p.out.Dropped = append(p.out.Dropped, d.ID)
 			r.Disruptions = slices.Delete(r.Disruptions, i, i+1)
 		}
@@ -189,6 +205,26 @@ func (p *pass) forget() {
 		_, found := p.in.State.Cluster.Node(b.Node)
 		return p.now.Sub(b.Until.Time) >= Backoff(b.Failures) || !found && p.in.State.Stale == ""
 	})
+}
+
+// slim takes from disruptions that have ended what nothing acts on any more: what replacements were made
+// from, and, the oldest first, where many pods were expected.
+func (p *pass) slim() {
+	r := &p.out.Record
+	moves := 0
+	for i := len(r.Disruptions) - 1; i >= 0; i-- {
+		d := &r.Disruptions[i]
+		if d.Ended.IsZero() {
+			continue
+		}
+		if moves += len(d.Moves); moves > keptMoves && p.arrived(d) {
+			d.Moves = nil
+		}
+		d.Replacements = slices.Clone(d.Replacements)
+		for j := range d.Replacements {
+			d.Replacements[j].Types, d.Replacements[j].Requests = nil, nil
+		}
+	}
 }
 
 // templates are what the replacements of running disruptions are made from; that of a pool which is gone
@@ -233,9 +269,7 @@ func (p *pass) lock() {
 func sameRecord(a, b *api.DisruptionRecord) bool {
 	x, y := *a, *b
 	x.Header, x.Member, x.Generation, y.Header, y.Member, y.Generation = api.Header{}, "", 0, api.Header{}, "", 0
-	first, err := json.Marshal(x)
-	second, err2 := json.Marshal(y)
-	return err == nil && err2 == nil && bytes.Equal(first, second)
+	return equality.Semantic.DeepEqual(x, y)
 }
 
 // driftTimes keeps since when nodes are drifted.

@@ -20,12 +20,16 @@ func (p *pass) view(waiting []Waiting) *State {
 }
 
 // beginWaiting checks the commands whose wait is over, the first chosen first, each as if those that
-// began before it had.
+// began before it had. What finds too many pods on their way waits on.
 func (p *pass) beginWaiting() {
 	for _, w := range p.in.Waiting {
 		due := w.Since.Add(p.wait())
 		if p.now.Before(due) {
 			p.wake(due)
+			p.out.Waiting = append(p.out.Waiting, w)
+			continue
+		}
+		if p.crowded() != "" {
 			p.out.Waiting = append(p.out.Waiting, w)
 			continue
 		}
@@ -38,11 +42,11 @@ func (p *pass) beginWaiting() {
 	}
 }
 
-// keepWaiting gives the waiting commands up, unless all that is waited for is a replacement.
+// keepWaiting gives the waiting commands up, unless all that is waited for is what runs.
 func (p *pass) keepWaiting() {
 	why := p.out.Record.Stale
 	for _, w := range p.in.Waiting {
-		if why == p.launching() {
+		if why == p.launching() || why == p.crowded() {
 			p.out.Waiting = append(p.out.Waiting, w)
 		} else {
 			p.reject(&w.Command, why)
@@ -58,7 +62,7 @@ func (p *pass) reject(c *Command, why string) {
 // decide asks for the next commands, unless a command with replacements waits or runs: their pods would
 // be counted on what is not there.
 func (p *pass) decide() {
-	if p.in.Resting || p.launching() != "" || slices.ContainsFunc(p.out.Waiting, func(w Waiting) bool { return len(w.Command.Replacements) > 0 }) {
+	if p.in.Resting || p.launching() != "" || p.crowded() != "" || slices.ContainsFunc(p.out.Waiting, func(w Waiting) bool { return len(w.Command.Replacements) > 0 }) {
 		return
 	}
 	p.driftTimes()

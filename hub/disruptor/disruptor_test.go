@@ -380,15 +380,21 @@ func TestPoolRecord(t *testing.T) {
 	require.Equal(t, api.PoolMember{Member: "berlin", Unknown: notCounted}, withoutAllowed(fresh.Members[0]), "as right after a takeover")
 }
 
-// A member whose agent was told to leave nodes alone has none that the end of a pool would wait for.
+// A member whose agent was told to leave nodes alone has none that the end of a pool would wait for; what
+// ran there is given up, and the member given back.
 func TestMemberWhoseNodesAreLeftAlone(t *testing.T) {
 	y := newYard(t, quick(), "berlin")
-	y.pool("a", "0")
-	y.nodes("berlin", aNode("n1", "a", 4))
-	y.pools("a", "berlin 1/0")
+	y.pool("a", "1")
+	y.nodes("berlin", aNode("n1", "a", 4), aNode("n2", "a", 4))
+	y.eventually("berlin", "empty n1 Draining")
+	y.pools("a", "berlin 2/1")
+	y.locked("berlin", owner)
 	require.NoError(t, y.agent("berlin").PutNodeInventory(bustest.Context(t), api.NodeInventory{
 		Boot: "b1", Sequence: 1, At: metav1.NewTime(time.Now().Add(time.Second)), Withheld: "nodes.enabled is false",
 	}))
+	y.stale("berlin", "nodes.enabled is false")
+	y.eventually("berlin", "empty n1 Aborted")
+	y.locked("berlin", "")
 	y.pools("a", "berlin 0/0")
 }
 

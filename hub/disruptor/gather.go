@@ -39,6 +39,7 @@ func (d *Disruptor) gather(ctx context.Context, m *member) (*situation, error) {
 	s.in.State.Pools = slices.Concat(s.offer.pools, d.endingOn(m, &s.offer))
 	s.unknown = d.unknown(m)
 	s.in.State.Stale = s.unknown
+	s.in.Declined = d.feed.Synced() && m.view.Declined()
 	s.in.Hold = cmp.Or(d.hold(state), s.offer.fault)
 	s.in.Lock = d.lockOf(m.name)
 	return s, nil
@@ -101,6 +102,7 @@ func (d *Disruptor) share(m *member, s *situation) {
 	}
 	left, line, err := d.fleet.left(s.offer.shared, m.name, own)
 	if err != nil {
+		s.in.Declined = d.feed.Synced() && m.view.Declined()
 		s.in.Hold = cmp.Or(s.in.Hold, err.Error())
 	}
 	s.in.State.FleetAllowed = left
