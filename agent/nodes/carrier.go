@@ -53,7 +53,7 @@ type carrier struct {
 
 	mu     sync.Mutex
 	faults string
-	told   map[string]map[string]bool // by disruption, its nodes whose end the hub was told of
+	told   map[string]map[string]bool // by disruption, its nodes whose end the hub was told of, and "launch/<name>" of its launches that are over
 }
 
 // newCarrier opens the folder of the data directory and goes on with what it finds there.

@@ -37,7 +37,7 @@ func (c *carrier) disruption(ctx context.Context, id string) (time.Time, error) 
 	case api.PhaseDraining:
 		waiting = c.draining(d, l, &r)
 	case api.PhaseAborted:
-		waiting = c.aborting(d, l, &r)
+		waiting, err = c.aborting(d, l, &r)
 	case api.PhaseDone:
 	default:
 		waiting = []string{fmt.Sprintf("the agent of %s does not know phase %q; update the agent", c.o.Member, d.Phase)}
@@ -147,7 +147,7 @@ func (c *carrier) draining(d *api.Disruption, l *look, r *api.DisruptionResult) 
 
 // aborting says what is left to be undone of a disruption that was given up. A launch that has not
 // brought about a node is not waited for: the ledger does not forget it.
-func (c *carrier) aborting(d *api.Disruption, l *look, r *api.DisruptionResult) []string {
+func (c *carrier) aborting(d *api.Disruption, l *look, r *api.DisruptionResult) ([]string, error) {
 	var waiting []string
 	for _, n := range nodesOf(d, l) {
 		if n.DeletionTimestamp == nil && n.Annotations[api.AnnotationDisruption] == d.ID {
@@ -161,15 +161,34 @@ func (c *carrier) aborting(d *api.Disruption, l *look, r *api.DisruptionResult) 
 			waiting = append(waiting, fmt.Sprintf("node %s, which was launched, is about to be deleted", n.Name))
 		}
 	}
+	err := c.recall(d, l)
 	for _, one := range c.ledger.all() {
 		if one.Disruption == d.ID {
 			c.machines.Add(launchKey + one.Launch.Name)
 		}
 	}
-	if len(waiting) > 0 {
+	if err != nil || len(waiting) > 0 {
 		r.Phase = api.PhaseLaunching
 	}
-	return waiting
+	return waiting, err
+}
+
+// recall notes the launches of a disruption that was given up which are not remembered: an agent that
+// lost its data directory may have begun them. They are taken back by their names, once.
+func (c *carrier) recall(d *api.Disruption, l *look) error {
+	for i := range d.Replacements {
+		r := &d.Replacements[i]
+		if _, begun := c.ledger.launch(r.Name); begun || r.Initialized || r.Name == "" || len(r.Name) > maxLaunch || c.wasTold(d.ID, launchKey+r.Name) {
+			continue
+		}
+		one := launch{Disruption: d.ID, Begun: time.Now(), Launch: api.NodeLaunch{Name: r.Name, Member: c.o.Member, Pool: r.Pool}}
+		if n := l.made(&one); n == nil || n.Labels[api.LabelInitialized] != "true" {
+			if err := c.ledger.save(one); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // nodesOf are the nodes of a disruption that stand.

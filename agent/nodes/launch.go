@@ -84,7 +84,7 @@ func (c *carrier) launch(ctx context.Context, name string) (time.Time, error) {
 	defer c.disruptions.Add(one.Disruption)
 	switch {
 	case !wanted && initialized:
-		return time.Time{}, c.ledger.forget(name)
+		return time.Time{}, c.forget(one)
 	case !wanted:
 		return c.discard(ctx, one)
 	case one.Launched == nil:
@@ -138,7 +138,16 @@ func (c *carrier) discard(ctx context.Context, one launch) (again time.Time, err
 	}
 	c.asks.over(one.Launch.Name)
 	c.o.Log.Info().Str("launch", one.Launch.Name).Msg("a launch was taken back")
-	return time.Time{}, c.ledger.forget(one.Launch.Name)
+	return time.Time{}, c.forget(one)
+}
+
+// forget drops a launch that is over.
+func (c *carrier) forget(one launch) error {
+	err := c.ledger.forget(one.Launch.Name)
+	if err == nil {
+		c.setTold(one.Disruption, launchKey+one.Launch.Name)
+	}
+	return err
 }
 
 // askAgain notes that the provider has to be asked again about a launch, and returns when.

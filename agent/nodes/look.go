@@ -72,11 +72,12 @@ func (l *look) volume(a *storagev1.VolumeAttachment) string {
 }
 
 // made is the node that a launch brought about, nil while there is none. It may be there before the
-// provider's answer is: then it shows by its own name or annotation.
+// provider's answer is: then it shows by its own name or annotation. That of another launch is not it,
+// though it has the name or the machine that was used before.
 func (l *look) made(one *launch) *corev1.Node {
 	m := one.machine()
 	for _, n := range []*corev1.Node{l.nodes[m.Node], l.machines[m.ProviderID], l.launched[m.Launch], l.nodes[m.Launch]} {
-		if n != nil {
+		if n != nil && cmp.Or(n.Annotations[api.AnnotationLaunch], m.Launch) == m.Launch {
 			return n
 		}
 	}

@@ -166,6 +166,54 @@ func TestALaunchIsTakenBack(t *testing.T) {
 	require.Nil(t, s.node("d1-0"))
 }
 
+// An agent that lost its data directory takes back what it may have launched, unless it is ready.
+func TestAForgottenLaunchIsTakenBack(t *testing.T) {
+	t.Parallel()
+	for name, fault := range map[string]string{"without a node": "hang-launch=any", "not ready": "never-ready=any", "ready": ""} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newScene(t, "n1")
+			if fault != "" {
+				s.fault(fault)
+			}
+			a := s.start()
+			s.command(launching("d1", "n1"))
+			s.expect("d1", func(r *api.DisruptionResult) bool {
+				return len(r.Replacements) == 1 && r.Replacements[0].Node != "" && r.Replacements[0].Initialized == (fault == "")
+			})
+			a.stop()
+			s.data = t.TempDir()
+			s.start()
+			s.command(in(launching("d1", "n1"), api.PhaseAborted))
+			s.phase("d1", api.PhaseAborted)
+			if fault == "" {
+				require.True(t, s.member.HasMachine("d1-0"))
+				require.Empty(t, s.ledger().all())
+				return
+			}
+			s.left("d1-0")
+			s.eventually(func() error {
+				if all := s.ledger().all(); len(all) > 0 {
+					return fmt.Errorf("launches are remembered: %+v", all)
+				}
+				return nil
+			})
+		})
+	}
+}
+
+// A node that another launch brought about is not that of a launch, though it has its name.
+func TestANodeOfAnotherLaunch(t *testing.T) {
+	n := fresh()
+	l := newLook(&target.Survey{Nodes: []*corev1.Node{n}})
+	one := launch{Launch: api.NodeLaunch{Name: "d1-0"}, Launched: &api.LaunchedNode{Node: n.Name}}
+	require.NotNil(t, l.made(&one))
+	annotate(n, api.AnnotationLaunch, "d0-0")
+	require.Nil(t, l.made(&one))
+	annotate(n, api.AnnotationLaunch, "d1-0")
+	require.NotNil(t, l.made(&one))
+}
+
 // A provider that cannot be asked is asked again, and the reason is told.
 func TestAProviderThatCannotBeAsked(t *testing.T) {
 	t.Parallel()

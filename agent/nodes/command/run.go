@@ -17,6 +17,9 @@ import (
 // exitTryLater is the exit code of a command that has no answer yet, EX_TEMPFAIL of sysexits.h.
 const exitTryLater = 75
 
+// leastGrace is for a command to end and for its last words to be read; none at all would be no end.
+const leastGrace = time.Second
+
 // maxPrinted bounds what a command may print, maxTail what is kept of its complaints.
 const (
 	maxPrinted = 64 << 10
@@ -45,7 +48,7 @@ func (p *Provider) run(ctx context.Context, argv []string, input any, variables 
 	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	end := func(s syscall.Signal) error { return syscall.Kill(-c.Process.Pid, s) }
 	c.Cancel = func() error { return end(syscall.SIGTERM) }
-	c.WaitDelay = max(p.o.Grace, time.Millisecond) // after which it is killed, and not listened to any more; 0 would be never
+	c.WaitDelay = max(p.o.Grace, leastGrace) // after which it is killed, and not listened to any more
 	err = c.Run()
 	if c.Process != nil {
 		_ = end(syscall.SIGKILL) // what it left behind, if anything

@@ -84,7 +84,7 @@ func TestAzureLaunches(t *testing.T) {
 	tried := []string{"1 --size d4" + spotty, "2 --size d4" + spotty, "1 --size d8" + spotty, "2 --size d8" + spotty}
 	require.Equal(t, tried, created(t, p))
 	require.Contains(t, p.read(t, "calls"), "--resource-group rg --name d1-0 --location weu --zone 2 --size d8")
-	require.Contains(t, p.read(t, "calls"), "--image image --subnet subnet --public-ip-address  --custom-data join.yaml --tags flotilla-member=berlin nodepool=general ")
+	require.Contains(t, p.read(t, "calls"), "--image image --subnet subnet --public-ip-address  --os-disk-delete-option Delete --nic-delete-option Delete --custom-data join.yaml --tags flotilla-member=berlin nodepool=general ")
 
 	again, err := p.Launch(t.Context(), spot())
 	require.NoError(t, err)

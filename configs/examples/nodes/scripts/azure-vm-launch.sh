@@ -50,6 +50,7 @@ for size in $FLOTILLA_INSTANCE_TYPES; do
     for zone in ${FLOTILLA_ZONES:-$VM_LOCATION-1}; do
       if az vm create --resource-group "$VM_RESOURCE_GROUP" --name "$FLOTILLA_LAUNCH" --location "$VM_LOCATION" --zone "${zone##*-}" \
         --size "$size" $priority --image "$VM_IMAGE" --subnet "$VM_SUBNET" --public-ip-address "" \
+        --os-disk-delete-option Delete --nic-delete-option Delete \
         --custom-data "$VM_JOIN" --tags "flotilla-member=$FLOTILLA_MEMBER" "nodepool=$FLOTILLA_NODE_POOL" --output none </dev/null 2>"$why"; then
         found
         exit
