@@ -48,7 +48,7 @@ func (r *Runner) viewFor(uid string) (upgrade.View, error) {
 	view := upgrade.View{Fleet: r.fleet.members, Catalog: catalog, Locks: map[string]string{}}
 	for _, entry := range r.records.locks.All() {
 		if !ownedBy(entry.Value.Holder, uid) {
-			view.Locks[entry.Name] = entry.Value.Owner
+			view.Locks[entry.Name] = r.holderOf(&entry.Value)
 		}
 	}
 	return view, err

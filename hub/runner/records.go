@@ -22,6 +22,7 @@ type records struct {
 	runs         *bus.Table[api.UpdateRunStatus]
 	profiles     *bus.Table[api.AutoUpgradeProfileStatus]
 	locks        *bus.Locks
+	disruptions  *bus.Table[api.DisruptionRecord]
 	results      *bus.Values[api.UpgradeResult]
 	inventories  *bus.Values[api.MemberInventory]
 	heartbeats   *bus.Cache
@@ -51,6 +52,7 @@ func newRecords(s *bus.Store) *records {
 		runs:        bus.TableOf[api.UpdateRunStatus](s.State, subjects.Runs),
 		profiles:    bus.TableOf[api.AutoUpgradeProfileStatus](s.State, subjects.Profiles),
 		locks:       bus.LocksOf(s.State),
+		disruptions: bus.TableOf[api.DisruptionRecord](s.State, subjects.Disruptions),
 		results:     bus.ValuesOf[api.UpgradeResult](s.Results),
 		inventories: bus.ValuesOf[api.MemberInventory](s.Inventories),
 		heartbeats:  s.Heartbeats,

@@ -2,11 +2,14 @@ package runner_test
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"flotilla/bus"
 	"flotilla/bus/bustest"
 	"flotilla/core/api"
 	"flotilla/core/upgrade"
@@ -111,6 +114,40 @@ func TestALockOfAnotherRoomIsWaitedFor(t *testing.T) {
 	_, err = y.store.Writer.Write(bustest.Context(t), op)
 	require.NoError(t, err)
 	y.eventually("r1", "Running: berlin Running")
+}
+
+// A run that waits for a disruption of nodes says for which, and what that waits for.
+func TestADisruptionThatHoldsAMemberIsNamed(t *testing.T) {
+	y := newYard(t, runner.Options{Poll: never}, "berlin")
+	_, err := y.store.Writer.Write(bustest.Context(t), y.locks.Take("berlin", "disruption/berlin", "node disruption", time.Now()))
+	require.NoError(t, err)
+	disrupting := func(message string, more ...api.Disruption) {
+		t.Helper()
+		key := subjects.Disruptions.Key("berlin")
+		one := api.Disruption{ID: "manual-3-ab", Nodes: []string{"n1", "n2", "n3", "n4"}, Phase: api.PhaseDraining, Message: message}
+		record := api.DisruptionRecord{Header: api.NewHeader(api.KindDisruptionRecord), Member: "berlin", Disruptions: append([]api.Disruption{
+			{ID: "old", Phase: api.PhaseDone, Ended: metav1.Now()}, one,
+		}, more...)}
+		_, err := y.store.Writer.Write(bustest.Context(t), bus.Put(key, record, y.store.State.Revision(key)))
+		require.NoError(t, err)
+	}
+	waits := func(want string) {
+		t.Helper()
+		bustest.Eventually(t, func() error {
+			status := y.eventually("r1", "Pending: berlin Pending LockedByRun")
+			if m, _ := upgrade.MemberStatus(&status, "berlin"); m.Message != want {
+				return fmt.Errorf("the message is %q, wanted %q", m.Message, want)
+			}
+			return nil
+		})
+	}
+	y.updateRun("r1", toNew(1))
+	y.start("r1")
+	waits("node disruption holds the member")
+	disrupting("waiting for pod default/web")
+	waits("node disruption manual-3-ab of n1, n2, n3 and 1 more (Draining: waiting for pod default/web) holds the member")
+	disrupting("", api.Disruption{ID: "drift-4-cd", Nodes: []string{"n9"}, Phase: api.PhaseAborted})
+	waits("node disruption manual-3-ab of n1, n2, n3 and 1 more (Draining) and 1 more holds the member")
 }
 
 func TestAMemberThatComesBackGoesOn(t *testing.T) {
