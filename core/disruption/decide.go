@@ -56,6 +56,9 @@ type Command struct {
 	Forceful bool `json:"forceful,omitempty"`
 	// Drift is the reason of the drift.
 	Drift string `json:"drift,omitempty"`
+	// Begins is when a command that waits for its validation begins, if it still holds then; zero for at
+	// once.
+	Begins time.Time `json:"begins,omitzero"`
 }
 
 // Decision is "delete" or "replace".

@@ -111,7 +111,7 @@ func TestForecast(t *testing.T) {
 	text := forecast.String()
 	require.Contains(t, text, "delete n2: Empty (empty), saves 0.0920 an hour\n")
 	require.Contains(t, text, "  default/p: n1 -> new-0\n")
-	require.Contains(t, text, "  a Empty: 3 -> 1\n")
+	require.Contains(t, text, "  a (any reason): 3 -> 1\n")
 	require.Contains(t, text, "nodes that stay:\n  n3: DoNotDisruptNode: the node has the annotation karpenter.sh/do-not-disrupt\n")
 	require.InDelta(t, forecast.Commands[0].Savings+forecast.Commands[1].Savings, forecast.Savings, 1e-9)
 	require.Equal(t, "nothing is decided: late\n", Foresee((&fixture{change: func(s *State) { s.Stale = "late" }}).state()).String())

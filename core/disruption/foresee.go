@@ -109,7 +109,11 @@ func Remaining(s *State) map[string]map[string]int {
 // String is the command as a person reads it: the nodes, the replacement, the way of every pod.
 func (c Command) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s %s: %s, saves %.4f an hour\n", c.Decision(), strings.Join(c.Nodes, ", "), c.why(), c.Savings)
+	fmt.Fprintf(&b, "%s %s: %s, saves %.4f an hour", c.Decision(), strings.Join(c.Nodes, ", "), c.why(), c.Savings)
+	if !c.Begins.IsZero() {
+		fmt.Fprintf(&b, ", begins at %s if it still holds then", c.Begins.Format(time.RFC3339))
+	}
+	b.WriteByte('\n')
 	for i, r := range c.Replacements {
 		fmt.Fprintf(&b, "  new-%d: pool %s, %s", i, r.Pool, strings.Join(r.InstanceTypes[:min(len(r.InstanceTypes), 5)], " or "))
 		if more := len(r.InstanceTypes) - 5; more > 0 {
@@ -166,19 +170,56 @@ func (f Forecast) String() string {
 		b.WriteString("\nbudgets, before and after:\n")
 	}
 	for _, pool := range f.poolNames() {
-		for _, reason := range api.DisruptionReasons {
-			fmt.Fprintf(&b, "  %s %s: %s -> %s\n", pool, reason, limitText(f.Before[reason][pool]), limitText(f.After[reason][pool]))
-		}
+		f.writeBudgets(&b, pool)
 	}
-	if slices.ContainsFunc(f.Verdicts, func(v Verdict) bool { return v.Disrupt == "" }) {
+	f.writeStaying(&b)
+	return b.String()
+}
+
+// writeBudgets tells what a pool's budgets leave, reasons that are alike in one line.
+func (f *Forecast) writeBudgets(b *strings.Builder, pool string) {
+	var changes []string
+	reasons := map[string][]string{}
+	for _, reason := range api.DisruptionReasons {
+		change := limitText(f.Before[reason][pool]) + " -> " + limitText(f.After[reason][pool])
+		if reasons[change] == nil {
+			changes = append(changes, change)
+		}
+		reasons[change] = append(reasons[change], reason)
+	}
+	for _, change := range changes {
+		fmt.Fprintf(b, "  %s (%s): %s\n", pool, reasonsText(reasons[change]), change)
+	}
+}
+
+// reasonsText names reasons of budgets, all of them as "any reason".
+func reasonsText(reasons []string) string {
+	if len(reasons) == len(api.DisruptionReasons) {
+		return "any reason"
+	}
+	return strings.Join(reasons, ", ")
+}
+
+// writeStaying tells why nodes stay, those with one reason together.
+func (f *Forecast) writeStaying(b *strings.Builder) {
+	var order []string
+	nodes := map[string][]string{}
+	for _, v := range f.Verdicts {
+		if v.Disrupt != "" {
+			continue
+		}
+		why := v.Why()
+		if nodes[why] == nil {
+			order = append(order, why)
+		}
+		nodes[why] = append(nodes[why], v.Node)
+	}
+	if len(order) > 0 {
 		b.WriteString("\nnodes that stay:\n")
 	}
-	for _, v := range f.Verdicts {
-		if v.Disrupt == "" {
-			fmt.Fprintf(&b, "  %s: %s\n", v.Node, v.Why())
-		}
+	for _, why := range order {
+		fmt.Fprintf(b, "  %s: %s\n", listed(nodes[why]), why)
 	}
-	return b.String()
 }
 
 func (f *Forecast) poolNames() []string {

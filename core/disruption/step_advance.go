@@ -137,6 +137,15 @@ func (p *pass) tellNodes(nodes []string, kind, reason, message string) {
 // shownNodes is how many nodes a text names.
 const shownNodes = 8
 
+// listed names nodes, the first of many.
+func listed(nodes []string) string {
+	text := strings.Join(nodes[:min(len(nodes), shownNodes)], ", ")
+	if more := len(nodes) - shownNodes; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
+}
+
 func describe(d *api.Disruption) string {
 	c := Command{Method: d.Method, Reason: d.Reason, Nodes: d.Nodes, Savings: d.Savings, Forceful: d.Forceful, Drift: d.Drift}
 	for i := range d.Replacements {
@@ -147,11 +156,7 @@ func describe(d *api.Disruption) string {
 
 // headline is the command in one line.
 func (c *Command) headline() string {
-	nodes := strings.Join(c.Nodes[:min(len(c.Nodes), shownNodes)], ", ")
-	if more := len(c.Nodes) - shownNodes; more > 0 {
-		nodes += fmt.Sprintf(" and %d more", more)
-	}
-	text := fmt.Sprintf("%s %s: %s, saves %.4f an hour", c.Decision(), nodes, c.why(), c.Savings)
+	text := fmt.Sprintf("%s %s: %s, saves %.4f an hour", c.Decision(), listed(c.Nodes), c.why(), c.Savings)
 	if len(c.Replacements) == 0 {
 		return text
 	}

@@ -29,6 +29,11 @@ func (d *Disruptor) members() []string {
 
 // look shows the state of a member as a decision would find it now. The state is see's until it returns.
 func (d *Disruptor) look(ctx context.Context, name string, see func(*disruption.State) error) error {
+	return d.lookInto(ctx, name, func(in disruption.StepInput) error { return see(disruption.StateOf(in)) })
+}
+
+// lookInto shows all that a pass over a member would decide on now; it is see's until it returns.
+func (d *Disruptor) lookInto(ctx context.Context, name string, see func(disruption.StepInput) error) error {
 	m, err := d.admitted(name)
 	if err != nil {
 		return err
@@ -41,7 +46,7 @@ func (d *Disruptor) look(ctx context.Context, name string, see func(*disruption.
 		return err
 	}
 	d.share(m, s)
-	return see(disruption.StateOf(s.in))
+	return see(s.in)
 }
 
 // admitted is a member of the fleet.

@@ -22,20 +22,19 @@ func (d *Disruptor) answerPlan(ctx context.Context, ask *api.PlanNodesRequest) (
 		return nil, err
 	}
 	var out disruption.MemberForecast
-	err = d.look(ctx, ask.Member, func(s *disruption.State) error {
+	err = d.lookInto(ctx, ask.Member, func(in disruption.StepInput) error {
 		for _, name := range ask.Nodes {
-			if _, found := s.Cluster.Node(name); !found {
+			if _, found := in.State.Cluster.Node(name); !found {
 				return noSuchNode(ask.Member, name)
 			}
 		}
-		planned := *s
-		planned.FleetAllowed = maps.Clone(s.FleetAllowed)
+		in.State.FleetAllowed = maps.Clone(in.State.FleetAllowed)
 		for name, left := range ask.FleetBudgets {
-			if now, bound := planned.FleetAllowed[name]; bound {
-				planned.FleetAllowed[name] = min(now, left)
+			if now, bound := in.State.FleetAllowed[name]; bound {
+				in.State.FleetAllowed[name] = min(now, left)
 			}
 		}
-		out = disruption.ForeseeMember(&planned, ask.Member, ask.Nodes)
+		out = disruption.ForeseeStep(in, ask.Nodes)
 		return nil
 	})
 	if err != nil {
@@ -45,7 +44,7 @@ func (d *Disruptor) answerPlan(ctx context.Context, ask *api.PlanNodesRequest) (
 	return &out, nil
 }
 
-// onTheWay says what has begun on a member, or is about to, which a plan of what comes next leaves out.
+// onTheWay says what has begun on a member, which a plan of what comes next leaves out.
 func (d *Disruptor) onTheWay(member string) ([]string, error) {
 	if _, err := d.admitted(member); err != nil {
 		return nil, err
@@ -56,11 +55,6 @@ func (d *Disruptor) onTheWay(member string) ([]string, error) {
 		if one := &record.Disruptions[i]; disruption.Running(one) {
 			notes = append(notes, fmt.Sprintf("member %s: not planned again, disruption %s is %s: %s of %s", member, one.ID, one.Phase, one.Reason, shown(one.Nodes)))
 		}
-	}
-	waiting := d.waitingOn(member)
-	for i := range waiting {
-		c := &waiting[i].Command
-		notes = append(notes, fmt.Sprintf("member %s: not planned again, %s of %s %s", member, c.Reason, shown(c.Nodes), d.beginsAt(&waiting[i])))
 	}
 	return notes, nil
 }

@@ -160,18 +160,26 @@ func (a *app) printBudgets(r *disruption.BudgetReport) error {
 	} else {
 		say(w, "POOL\tREASON\tNODES\tLIMIT\tDOWN\tALLOWED\n")
 	}
+	idle := 0
 	for i := range r.Pools {
 		p := &r.Pools[i]
 		head := p.Name
 		if live {
 			head += "\t" + orDash(p.Member)
 		}
-		for _, reason := range api.DisruptionReasons {
-			say(w, "%s\t%s\t%d\t%s\t%d\t%s\n", head, reason, p.Nodes, nodesText(p.Limits[reason]), p.Disrupting, nodesText(p.Allowed[reason]))
+		if live && a.member == "" && p.Nodes == 0 && p.Disrupting == 0 {
+			idle++
+			continue
+		}
+		for _, row := range budgetRows(p) {
+			say(w, "%s\t%s\n", head, row)
 		}
 	}
 	if err := w.Flush(); err != nil {
 		return fmt.Errorf("printing: %w", err)
+	}
+	if idle > 0 {
+		a.printf("left out: %d where a member has no nodes of the pool; -m MEMBER shows them\n", idle)
 	}
 	if err := a.printFleetBudgets(r.FleetBudgets); err != nil {
 		return err
@@ -179,6 +187,27 @@ func (a *app) printBudgets(r *disruption.BudgetReport) error {
 	a.printInvalid(r.Pools)
 	a.printCalendars(r.Pools)
 	return nil
+}
+
+// budgetRows are the cells from REASON on, reasons that are alike in one row.
+func budgetRows(p *disruption.PoolBudget) []string {
+	var order []string
+	reasons := map[string][]string{}
+	for _, reason := range api.DisruptionReasons {
+		row := fmt.Sprintf("%d\t%s\t%d\t%s", p.Nodes, nodesText(p.Limits[reason]), p.Disrupting, nodesText(p.Allowed[reason]))
+		if reasons[row] == nil {
+			order = append(order, row)
+		}
+		reasons[row] = append(reasons[row], reason)
+	}
+	for i, row := range order {
+		text := strings.Join(reasons[row], ",")
+		if len(order) == 1 {
+			text = "any"
+		}
+		order[i] = text + "\t" + row
+	}
+	return order
 }
 
 func (a *app) printFleetBudgets(budgets []disruption.FleetBudget) error {
