@@ -345,13 +345,15 @@ func (s *scene) fault(words ...string) {
 // ledger is what the newest agent remembers.
 func (s *scene) ledger() *ledger { return s.agent.nodes.carry.ledger }
 
-// purge makes the hub lose the result of a disruption.
+// purge makes the hub lose the result of a disruption, and waits until it is told another time.
 func (s *scene) purge(id string) {
 	s.t.Helper()
-	require.NoError(s.t, s.store.Results.Purge(s.t.Context(), subjects.ResultKey("berlin", subjects.CommandDisruption, id)))
+	key := subjects.ResultKey("berlin", subjects.CommandDisruption, id)
+	before, _ := s.store.Results.Get(key)
+	require.NoError(s.t, s.store.Results.Purge(s.t.Context(), key))
 	s.eventually(func() error {
-		if _, err := s.result(id); err == nil {
-			return fmt.Errorf("the result of %s is still there", id)
+		if now, ok := s.store.Results.Get(key); !ok || now.Sequence <= before.Sequence {
+			return fmt.Errorf("the result of %s is not told again", id)
 		}
 		return nil
 	})
