@@ -16,17 +16,6 @@ import (
 // alone (section 1).
 const NominationHold = 20 * time.Second
 
-// What bounds a record, which one message must hold.
-const (
-	// keptEnded is how many disruptions that have ended a record keeps for people, keptNodes of how many
-	// nodes together, and keptMoves of how many pods it tells where those were expected.
-	keptEnded = 10
-	keptNodes = 2000
-	keptMoves = 2000
-	// mostMoves is how many pods are on their way when nothing more begins.
-	mostMoves = 10_000
-)
-
 // StepInput is everything that one pass over a member depends on. Nothing of it is changed.
 type StepInput struct {
 	Member string
@@ -130,6 +119,7 @@ func Step(in StepInput) StepResult {
 	p.out.Record = cloneRecord(&in.Record, in.Member)
 	p.state.FleetAllowed = maps.Clone(in.State.FleetAllowed)
 	p.advance()
+	p.thin()
 	p.prepare()
 	p.delete()
 	p.out.Record.Stale = p.held()
@@ -156,7 +146,10 @@ func StateOf(in StepInput) *State {
 // clear gives up what is known of a member that is none any more.
 func (p *pass) clear() StepResult {
 	for i := range p.in.Record.Disruptions {
-		p.out.Dropped = append(p.out.Dropped, p.in.Record.Disruptions[i].ID)
+		d := &p.in.Record.Disruptions[i]
+		if p.out.Dropped = append(p.out.Dropped, d.ID); Running(d) {
+			p.tell(d, "Warning", "DisruptionFailed", "the member left the fleet; given up: "+describe(d))
+		}
 	}
 	p.out.Remove = p.in.Record.Kind != ""
 	p.out.Changed, p.out.ReleaseLock = p.out.Remove, p.in.Lock.Ours
@@ -240,10 +233,10 @@ func (p *pass) promised() (map[string]string, bool) {
 	out, unsettled := map[string]string{}, false
 	for i := range p.out.Record.Disruptions {
 		d := &p.out.Record.Disruptions[i]
-		if d.Phase == api.PhaseAborted || len(d.Moves) == 0 {
+		if d.Phase == api.PhaseAborted || len(d.Moves) == 0 || p.arrived(d) {
 			continue
 		}
-		unsettled = unsettled || Running(d) || d.Ended.Add(NominationHold).After(p.now)
+		unsettled = true
 		for _, m := range d.Moves {
 			if slices.Contains(d.Nodes, m.From) {
 				out[m.Pod] = target(d, m.To)
@@ -292,25 +285,6 @@ func (p *pass) held() string {
 	default:
 		return cmp.Or(p.launching(), p.crowded())
 	}
-}
-
-// crowded says that so many pods are on their way that nothing more begins before some of them arrived.
-func (p *pass) crowded() string {
-	moves := 0
-	for i := range p.out.Record.Disruptions {
-		if d := &p.out.Record.Disruptions[i]; !p.arrived(d) {
-			moves += len(d.Moves)
-		}
-	}
-	if moves < mostMoves {
-		return ""
-	}
-	return fmt.Sprintf("%d pods are on their way to other nodes: what runs is finished first", moves)
-}
-
-// arrived reports that a disruption has ended, and that its pods had the time to land where they go.
-func (p *pass) arrived(d *api.Disruption) bool {
-	return !d.Ended.IsZero() && (d.Phase == api.PhaseAborted || !d.Ended.Add(NominationHold).After(p.now))
 }
 
 // launching names the replacement that must be seen before anything is decided (section 4).

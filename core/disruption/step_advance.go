@@ -212,26 +212,6 @@ func (p *pass) forget() {
 	})
 }
 
-// slim takes from disruptions that have ended what nothing acts on any more: what replacements were made
-// from, and, the oldest first, where many pods were expected.
-func (p *pass) slim() {
-	r := &p.out.Record
-	moves := 0
-	for i := len(r.Disruptions) - 1; i >= 0; i-- {
-		d := &r.Disruptions[i]
-		if d.Ended.IsZero() {
-			continue
-		}
-		if moves += len(d.Moves); moves > keptMoves && p.arrived(d) {
-			d.Moves = nil
-		}
-		d.Replacements = slices.Clone(d.Replacements)
-		for j := range d.Replacements {
-			d.Replacements[j].Types, d.Replacements[j].Requests = nil, nil
-		}
-	}
-}
-
 // templates are what the replacements of running disruptions are made from; that of a pool which is gone
 // stays as it was.
 func (p *pass) templates() []api.PoolTemplate {

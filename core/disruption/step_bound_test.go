@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
 	"time"
 
@@ -124,6 +125,24 @@ func TestEndedDisruptionsLoseTheirMoves(t *testing.T) {
 	require.Equal(t, []string{"aborted", "old"}, s.step(time.Minute).Dropped)
 }
 
+// One node that does not drain does not hold up all others for the pods of nodes that are gone.
+func TestManyPodsOfOneStuckDrain(t *testing.T) {
+	s := newStepper([]*api.NodeState{aNode("n1", "d4", "z-a", "a"), aNode("n2", "d4", "z-a", "a", aPod("p", 100)), aNode("n3", "d4", "z-a", "a")}, testPool("a"))
+	d := api.Disruption{ID: "multi", Method: MethodMulti, Phase: api.PhaseDraining, Nodes: []string{"n1", "n2"}, Decided: stampOf(testNow)}
+	for range mostMoves {
+		d.Moves = append(d.Moves, api.PodMove{Pod: "default/x", From: "n1", To: "n9"})
+	}
+	d.Moves = append(d.Moves, api.PodMove{Pod: "default/p", From: "n2", To: "n9"})
+	s.in.Record.Disruptions = []api.Disruption{d}
+	s.step(0)
+	require.Equal(t, "10001 pods are on their way to other nodes: what runs is finished first", s.in.Record.Stale)
+	s.remove("n1")
+	require.Len(t, s.step(time.Second).Waiting, 1)
+	require.Equal(t, d.Moves[mostMoves:], s.one().Moves)
+	require.Equal(t, "default/x", d.Moves[0].Pod, "the input is not changed")
+	require.Empty(t, s.in.Record.Stale)
+}
+
 // A member whose agent was told to leave its nodes alone is given back, whatever ran there or waited.
 func TestStepDeclined(t *testing.T) {
 	s := replaceable()
@@ -146,4 +165,43 @@ func TestStepDeclined(t *testing.T) {
 	require.True(t, s.one().Ended.IsZero())
 	s.in.Declined = true
 	require.True(t, s.step(time.Hour).ReleaseLock, "nobody is left who would confirm")
+}
+
+// What waits for new nodes of a pool that is being deleted is given up; then its nodes go.
+func TestStepPoolDeletedWhileReplacing(t *testing.T) {
+	s := replaceable()
+	s.launching(t)
+	s.f.options = map[string]PoolOptions{"a": {Deleting: true}}
+	s.step(16 * time.Second)
+	require.Equal(t, "single n1 Aborted", s.text())
+	require.Equal(t, "NodePool a, which its replacements are of, is being deleted", s.one().Message)
+	s.say(api.PhaseAborted, nil)
+	s.step(17 * time.Second)
+	require.Equal(t, "single n1 Aborted; manual n1 Draining", s.text())
+}
+
+// text is what the record holds, in short.
+func (s *stepper) text() string {
+	var parts []string
+	for i := range s.in.Record.Disruptions {
+		d := &s.in.Record.Disruptions[i]
+		parts = append(parts, fmt.Sprintf("%s %s %s", d.Method, strings.Join(d.Nodes, ","), d.Phase))
+	}
+	return strings.Join(parts, "; ")
+}
+
+// Where pods of a disruption went says nothing of pods of the same names once they had the time to arrive.
+func TestStepKeepsPromisesForAWhile(t *testing.T) {
+	s := newStepper(nil)
+	s.in.Record.Disruptions = []api.Disruption{{
+		ID: "d", Phase: api.PhaseDone, Nodes: []string{"n1"}, Ended: stampOf(testNow), Moves: []api.PodMove{{Pod: "default/db-0", From: "n1", To: "n2"}},
+	}}
+	promised := func(after time.Duration) map[string]string {
+		in := s.in
+		in.State = *s.f.state()
+		in.State.Now = testNow.Add(after)
+		return StateOf(in).Promised
+	}
+	require.Equal(t, map[string]string{"default/db-0": "n2"}, promised(NominationHold-time.Second))
+	require.Empty(t, promised(NominationHold))
 }

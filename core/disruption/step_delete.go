@@ -23,7 +23,19 @@ func (p *pass) delete() {
 	}
 	for _, pool := range p.state.Pools {
 		if pool.deleting {
+			p.callOff(pool.name)
 			p.deletePool(pool.name)
+		}
+	}
+}
+
+// callOff gives up what waits for new nodes of a pool that is being deleted: they would go at once.
+func (p *pass) callOff(pool string) {
+	for i := range p.out.Record.Disruptions {
+		d := &p.out.Record.Disruptions[i]
+		if d.Phase == api.PhaseLaunching && slices.ContainsFunc(d.Replacements, func(r api.NodeReplacement) bool { return r.Pool == pool }) {
+			d.Phase, d.Message = api.PhaseAborted, fmt.Sprintf("NodePool %s, which its replacements are of, is being deleted", pool)
+			p.abort(d, p.in.Results[d.ID])
 		}
 	}
 }

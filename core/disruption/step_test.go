@@ -348,6 +348,7 @@ func TestStepLeft(t *testing.T) {
 	out := s.step(16 * time.Second)
 	require.True(t, out.Remove && out.Changed && out.ReleaseLock)
 	require.Equal(t, []string{id}, out.Dropped)
+	require.Equal(t, []string{"DisruptionFailed"}, reasonsOf(out.Events))
 	require.Empty(t, out.Waiting)
 }
 

@@ -50,13 +50,12 @@ func (v *View) Event(e *api.NodeEvent) bool {
 // after says that s, which has arrived later, is newer than o.
 func (s stamp) after(o stamp) bool { return s.boot != o.boot || s.sequence > o.sequence }
 
-// newer orders inventories: within one boot by sequence, across boots by their clocks, since an agent
-// tells later times than the stored inventory has; times have whole seconds on the wire, of one second the
-// later arrival counts. Agents before they counted them send one a second at most.
+// newer says that inv, which has arrived later, is newer than old. Agents before they counted inventories
+// send one a second at most.
 func newer(inv, old *api.NodeInventory) bool {
 	switch {
 	case inv.Boot != old.Boot:
-		return !inv.At.Time.Before(old.At.Time)
+		return true
 	case inv.Sequence == old.Sequence:
 		return inv.At.After(old.At.Time)
 	default:

@@ -61,7 +61,7 @@ func TestViewAfterTheClockWasSetBack(t *testing.T) {
 	require.True(t, v.Event(event("n1", "b2", 1, 1, 3)))
 	require.Equal(t, 3, v.Cluster.Pods())
 	require.Contains(t, stale(), "node n1 and the inventory are of different starts of the agent")
-	require.True(t, v.Inventory(inventory("b2", 1, map[string]uint64{"n1": 1})))
+	require.True(t, v.Inventory(inventory("b2", -1800, map[string]uint64{"n1": 1})))
 	require.Empty(t, stale())
 	require.Equal(t, []string{"n1"}, v.Cluster.Names(), "the new agent knows nothing of n2")
 
@@ -90,7 +90,7 @@ func TestViewStale(t *testing.T) {
 	require.False(t, v.Event(event("n1", "b1", 1, 1, 1)))
 	require.True(t, v.Event(event("n1", "b1", 2, 19, 1)))
 	require.Empty(t, stale(20))
-	require.False(t, v.Inventory(inventory(10, "b0", nil)), "an older inventory")
+	require.False(t, v.Inventory(inventory(10, "b1", nil)), "an older inventory")
 	require.True(t, v.Event(event("n3", "b1", 1, 25, 1)), "a node that came after the inventory")
 	require.Empty(t, stale(25))
 	require.Equal(t, []string{"n9"}, v.Unlisted([]string{"n1", "n3", "n9"}))

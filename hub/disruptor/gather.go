@@ -102,7 +102,6 @@ func (d *Disruptor) share(m *member, s *situation) {
 	}
 	left, line, err := d.fleet.left(s.offer.shared, m.name, own)
 	if err != nil {
-		s.in.Declined = d.feed.Synced() && m.view.Declined()
 		s.in.Hold = cmp.Or(s.in.Hold, err.Error())
 	}
 	s.in.State.FleetAllowed = left
