@@ -63,6 +63,14 @@ func runs(t *testing.T, env cli.Environment, want string, args ...string) error 
 	return nil
 }
 
+// fails is the exit code of a command and what it says of its failure.
+func fails(t *testing.T, env cli.Environment, args ...string) (int, string) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	env.In, env.Out, env.Err = strings.NewReader(""), &out, &errs
+	return cli.Main(t.Context(), args, env), errs.String()
+}
+
 func nodeMember(name, pool string, nodes int) configs.Agent {
 	c := member(name, "eu", "4", 0)
 	c.Nodes.Interval, c.Nodes.LeastDrain = configs.Duration(10*time.Millisecond), configs.Duration(10*time.Millisecond)
@@ -87,6 +95,13 @@ func TestNodesThatGo(t *testing.T) {
 	for node, member := range map[string]string{"berlin-1": "berlin", "berlin-2": "berlin", "berlin-3": "berlin", "oslo-1": "oslo"} {
 		bustest.Eventually(t, func() error { return runs(t, env, "DisruptionDone", "events", "node/"+node, "-m", member) })
 	}
+	for _, command := range [][]string{{"why", "node/oslo/oslo-1"}, {"get", "node", "oslo-1", "-m", "oslo"}} {
+		code, errs := fails(t, env, command...)
+		require.Equal(t, cli.ExitDifferent, code, errs)
+		require.Contains(t, errs, "there is no node oslo-1 on member oslo any more; ", command)
+		require.Contains(t, errs, "next: flotilla events node/oslo-1 -m oslo", command)
+	}
+	require.NoError(t, runs(t, env, "DisruptionDone", "events", "node/oslo/oslo-1"))
 	require.NoError(t, runs(t, env, "Done", "get", "disruptions", "-m", "oslo"))
 	require.NoError(t, runs(t, env, "general", "budgets", "general"))
 }

@@ -71,6 +71,9 @@ func (a *app) delete(ctx context.Context, o *deleteOptions, args []string) error
 	if err != nil {
 		return err
 	}
+	if err := a.onNamedMember(ctx, nodes); err != nil {
+		return err
+	}
 	asked, failed, err := a.askDeletion(ctx, o, objects, dry)
 	if err != nil {
 		return err

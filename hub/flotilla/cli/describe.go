@@ -61,8 +61,11 @@ func (a *app) describe(ctx context.Context, s *selection, args []string) error {
 }
 
 func (a *app) describeOne(ctx context.Context, obj *unstructured.Unstructured) error {
-	if obj.GetKind() == api.KindMemberNode {
+	switch obj.GetKind() {
+	case api.KindMemberNode:
 		return a.describeNode(ctx, obj)
+	case api.KindNodeDisruption:
+		return a.describeDisruption(obj)
 	}
 	a.printf("%s", describeObject(obj))
 	return nil

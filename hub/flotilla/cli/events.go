@@ -28,6 +28,7 @@ func (a *app) eventsCommand() *cobra.Command {
 		Short: "Show what happened, oldest first: to an object, on a member, or in the whole fleet",
 		Example: `  flotilla events
   flotilla events placement/web -w
+  flotilla events node/berlin/node-7
   flotilla events --member berlin --limit 20`,
 		RunE: a.run(func(ctx context.Context, args []string) error { return a.events(ctx, o, args) }),
 	}
@@ -56,6 +57,9 @@ func (a *app) events(ctx context.Context, o *eventsOptions, args []string) error
 		obj := &unstructured.Unstructured{Object: map[string]any{}}
 		if onMembers(r.kind) {
 			a.member = o.member
+			if err := a.takeMember(r); err != nil {
+				return err
+			}
 			if obj, err = a.eventsOf(ctx, r); err != nil {
 				return err
 			}

@@ -51,6 +51,26 @@ func (a *app) askNodeDeletion(ctx context.Context, o *deleteOptions, nodes []ref
 	return asked, failed, nil
 }
 
+// onNamedMember refuses to delete nodes of members that nobody named: another member may have one of the
+// same name.
+func (a *app) onNamedMember(ctx context.Context, nodes []ref) error {
+	if len(nodes) == 0 || a.member != "" {
+		return nil
+	}
+	r := nodes[0]
+	member := r.member
+	if member == "" {
+		found, err := a.fetchNamed(ctx, r, selection{})
+		if err != nil {
+			return err
+		}
+		member = memberOf(found[0])
+	}
+	f := usagef("nodes are deleted on a member that is named: -m MEMBER")
+	f.Next = fmt.Sprintf("flotilla delete node %s -m %s", r.name, member)
+	return f
+}
+
 func (a *app) sayNodeDeleting(o *deleteOptions, r ref, reply *api.DeleteNodeResponse, dry bool) {
 	for _, text := range reply.Notes {
 		a.note("%s: %s", r, text)

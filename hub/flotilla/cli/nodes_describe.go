@@ -1,8 +1,10 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"strings"
 	"text/tabwriter"
 
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -33,6 +35,46 @@ func (a *app) describeNode(ctx context.Context, obj *unstructured.Unstructured) 
 	return nil
 }
 
+// describeDisruption shows a disruption with the way of each pod; -o yaml also has the instance types that a
+// launch was offered.
+func (a *app) describeDisruption(obj *unstructured.Unstructured) error {
+	v := view{object: obj}
+	var moves []api.PodMove
+	var replacements []api.NodeReplacement
+	v.readInto(&moves, "status", "moves")
+	v.readInto(&replacements, "status", "replacements")
+	for _, field := range []string{"moves", "replacements", "uids"} {
+		unstructured.RemoveNestedField(obj.Object, "status", field)
+	}
+	a.printf("%s", describeObject(obj))
+	w := tabwriter.NewWriter(a.Out, 0, 8, 2, ' ', 0)
+	places := map[string]string{}
+	for i := range replacements {
+		r := &replacements[i]
+		if i == 0 {
+			say(w, "Replacements:\n  Name\tPool\tNode\tState\tInstance-Types\n")
+		}
+		state := "launching"
+		switch {
+		case r.Failed != "":
+			state = "failed"
+		case r.Initialized:
+			state = "ready"
+		case r.Node != "":
+			state = "not ready"
+		}
+		say(w, "  %s\t%s\t%s\t%s\t%s\n", r.Name, r.Pool, orDash(r.Node), state, strings.Join(r.InstanceTypes, ","))
+		places[fmt.Sprintf("new-%d", i)] = cmp.Or(r.Node, r.Name)
+	}
+	for i, m := range moves {
+		if i == 0 {
+			say(w, "Moves:\n  Pod\tFrom\tTo\n")
+		}
+		say(w, "  %s\t%s\t%s\n", m.Pod, orDash(m.From), cmp.Or(places[m.To], m.To))
+	}
+	return w.Flush()
+}
+
 // quantities shows amounts as Kubernetes does, "3900m" and "16Gi".
 func quantities(obj *unstructured.Unstructured, path ...string) {
 	var amounts api.Amounts
@@ -41,14 +83,18 @@ func quantities(obj *unstructured.Unstructured, path ...string) {
 	}
 	shown := map[string]any{}
 	for name, n := range amounts {
-		q := resource.NewQuantity(n, resource.BinarySI)
-		if name == "cpu" {
-			q = resource.NewMilliQuantity(n, resource.DecimalSI)
-		}
-		shown[name] = q.String()
+		shown[name] = quantity(name, n)
 	}
 	// The only error is that of a path that leads through what is no map.
 	_ = unstructured.SetNestedMap(obj.Object, shown, path...)
+}
+
+// quantity is an amount of a resource, "3900m" or "16Gi".
+func quantity(name string, n int64) string {
+	if name == "cpu" {
+		return resource.NewMilliQuantity(n, resource.DecimalSI).String()
+	}
+	return resource.NewQuantity(n, resource.BinarySI).String()
 }
 
 func (a *app) printPods(pods []api.PodState) error {
@@ -69,8 +115,7 @@ func (a *app) printPods(pods []api.PodState) error {
 		if p.Terminating {
 			phase = "Terminating"
 		}
-		say(w, "  %s\t%s\t%s\t%s\t%s\t%s\t%s\n", p.Namespace, p.Name, cores(fmt.Sprintf("%dm", p.Requests["cpu"])),
-			gibibytes(fmt.Sprint(p.Requests["memory"])), owner, phase, since(a.Now(), p.Created.Time))
+		say(w, "  %s\t%s\t%s\t%s\t%s\t%s\t%s\n", p.Namespace, p.Name, quantity("cpu", p.Requests["cpu"]), quantity("memory", p.Requests["memory"]), owner, phase, since(a.Now(), p.Created.Time))
 	}
 	return w.Flush()
 }

@@ -115,6 +115,9 @@ func memberOf(obj *unstructured.Unstructured) string {
 }
 
 func (a *app) noSuchOnMember(ctx context.Context, r ref) error {
+	if gone := a.whatBecameOf(ctx, r); gone != nil {
+		return gone
+	}
 	var near []string
 	if all, err := a.fetchOnMembers(ctx, r.kind, "", selection{}); err == nil {
 		near = nearest(r.name, namesAmong(all))
@@ -128,6 +131,23 @@ func (a *app) noSuchOnMember(ctx context.Context, r ref) error {
 	return &api.Failure{
 		Code: api.CodeNotFound, Next: next,
 		Message: fmt.Sprintf("there is no %s %s %s%s", shortWord(r.kind), r.name, where, meant(near)),
+	}
+}
+
+// whatBecameOf is the failure that tells of a node that was there; nil when nothing is known of it.
+func (a *app) whatBecameOf(ctx context.Context, r ref) error {
+	if r.kind != api.KindMemberNode || a.member == "" {
+		return nil
+	}
+	var reply api.EventsResponse
+	request := api.EventsRequest{Object: "node/" + a.member + "/" + r.name, Limit: 1}
+	if err := a.call(ctx, api.VerbEvents, request, &reply); err != nil || len(reply.Events) == 0 {
+		return nil
+	}
+	e := reply.Events[len(reply.Events)-1]
+	return &api.Failure{
+		Code: api.CodeNotFound, Next: fmt.Sprintf("flotilla events node/%s -m %s", r.name, a.member),
+		Message: fmt.Sprintf("there is no node %s on member %s any more; %s ago: %s", r.name, a.member, since(a.Now(), e.At.Time), e.Message),
 	}
 }
 

@@ -48,7 +48,7 @@ func (r ref) isPlacement() bool {
 	return r.kind == api.KindClusterResourcePlacement || r.kind == api.KindResourcePlacement
 }
 
-// listing is how objects beside this one are listed: "placements", "deployments -n shop".
+// listing is how objects beside this one are listed: "placements", "deployments -n shop", "nodes -m oslo".
 func (r ref) listing() string {
 	words := r.plural
 	switch {
@@ -63,6 +63,9 @@ func (r ref) listing() string {
 	}
 	if r.namespace != "" {
 		words += " -n " + r.namespace
+	}
+	if r.member != "" {
+		words += " -m " + r.member
 	}
 	return words
 }
@@ -118,10 +121,14 @@ func parseTarget(args []string, namespace string) (target, error) {
 	return t, nil
 }
 
-// parseTarget reads what a command that takes -m names; -m is for nodes alone.
+// parseTarget reads what a command that takes -m names; -m is for nodes alone, and node/MEMBER/NODE says
+// the same.
 func (a *app) parseTarget(args []string) (target, error) {
 	t, err := parseTarget(args, a.namespace)
-	if err != nil || a.member == "" {
+	if err != nil {
+		return t, err
+	}
+	if err := a.takeMember(t.refs...); err != nil || a.member == "" {
 		return t, err
 	}
 	for _, k := range t.kinds {
@@ -146,18 +153,36 @@ func (t *target) add(word, name, namespace string) error {
 	return nil
 }
 
-// makeRef gives a namespaced kind its namespace. The word "placement" with a namespace, in the flag
-// or in the name, means a ResourcePlacement.
+// takeMember takes a member that the names of nodes say for that of -m.
+func (a *app) takeMember(refs ...ref) error {
+	for _, r := range refs {
+		if r.member == "" {
+			continue
+		}
+		if a.member != "" && a.member != r.member {
+			return usagef("found member %s beside %s/%s/%s: one member at a time", a.member, shortWord(r.kind), r.member, r.name)
+		}
+		a.member = r.member
+	}
+	return nil
+}
+
+// makeRef gives a namespaced kind its namespace, and what is of a member its member. The word "placement"
+// with a namespace, in the flag or in the name, means a ResourcePlacement.
 func makeRef(k resourceKind, word, name, namespace string) ref {
-	if ns, rest, found := strings.Cut(name, "/"); found {
-		namespace, name = ns, rest
+	member := ""
+	if before, rest, found := strings.Cut(name, "/"); found {
+		namespace, member, name = before, before, rest
 	}
 	if isPlacementWord(word) && namespace != "" {
 		k = kindOfObject(placementVersion, api.KindResourcePlacement)
 	}
 	r := ref{resourceKind: k, name: name}
-	if k.namespaced {
+	switch {
+	case k.namespaced:
 		r.namespace = cmp.Or(namespace, "default")
+	case onMembers(k.kind):
+		r.member = member
 	}
 	return r
 }

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"time"
 
@@ -22,6 +23,9 @@ func (a *app) asNode(args []string) (ref, bool) {
 func (a *app) whyNode(ctx context.Context, o *whyOptions, r ref) error {
 	if o.format == "wide" {
 		return usagef("-o wide is not for nodes, expected json")
+	}
+	if err := a.takeMember(r); err != nil {
+		return err
 	}
 	a.machine = o.format == "json"
 	var answer disruption.NodeAnswer
@@ -99,8 +103,15 @@ func (a *app) printNodeAnswer(answer *disruption.NodeAnswer) {
 		}
 	}
 	if b := answer.Backoff; b != nil {
-		a.printf("  its disruption failed %d times, last because: %s\n", b.Failures, b.Why)
+		a.printf("  its disruption failed %s, last because: %s\n", times(b.Failures), b.Why)
 	}
+}
+
+func times(n int) string {
+	if n == 1 {
+		return "once"
+	}
+	return fmt.Sprintf("%d times", n)
 }
 
 func (a *app) nextAfterWhyNode(answer *disruption.NodeAnswer) {
