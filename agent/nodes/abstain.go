@@ -16,7 +16,9 @@ import (
 
 // Abstain leaves the member's nodes alone, until ctx ends: it takes off them what an agent that looked
 // after them put there, so that they can go without one, and tells the hub that it is told of no nodes,
-// and why, in place of what it was told before. Of the options it reads Hub, Target and Log.
+// and why, in place of what it was told before. A node that is being deleted already keeps our finalizer:
+// without it its pods would be lost, and its machine left to be paid for. Of the options it reads Hub,
+// Target and Log.
 func Abstain(ctx context.Context, o Options, why string) error {
 	connected := make(chan struct{}, 1)
 	defer o.Hub.OnConnect(func() { wake(connected) })()
@@ -49,7 +51,8 @@ func Abstain(ctx context.Context, o Options, why string) error {
 	}
 }
 
-// releaseAll takes the finalizer and the taint off all nodes that have them from us.
+// releaseAll takes the finalizer and the taint off all nodes that have them from us and are not being
+// deleted.
 func releaseAll(ctx context.Context, o *Options) error {
 	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
 	defer cancel()
@@ -58,9 +61,13 @@ func releaseAll(ctx context.Context, o *Options) error {
 		return err
 	}
 	var faults []error
-	leaving := care{leaving: true, alone: true}
+	leaving := care{leaving: true}
 	for _, n := range s.Nodes {
 		if _, tagged := n.Annotations[api.AnnotationDisruption]; !tagged && !ours(n) {
+			continue
+		}
+		if n.DeletionTimestamp != nil && ours(n) {
+			o.Log.Warn().Str("node", n.Name).Msg("the node is being deleted and nobody empties it: turn nodes.enabled on until it is gone, or take the finalizer " + api.FinalizerTermination + " off it when its pods and its machine are taken care of")
 			continue
 		}
 		if err := o.Target.UpdateNode(ctx, n.Name, leaving.mark); err != nil && !apierrors.IsNotFound(err) {

@@ -27,14 +27,14 @@ type care struct {
 	launch *launch
 	// commanded says that it is known what the hub wants.
 	commanded bool
-	// leaving says that the member leaves the fleet, alone that nobody is there any more to empty nodes.
-	leaving, alone bool
+	// leaving says that the member leaves the fleet.
+	leaving bool
 }
 
 // mark changes what is to be changed on a node.
 func (c *care) mark(n *corev1.Node) {
 	others := foreign(n, c.launch)
-	if c.leaving && !c.going && (c.alone || n.DeletionTimestamp == nil || !ours(n)) {
+	if c.leaving && !c.going && (n.DeletionTimestamp == nil || !ours(n)) {
 		c.release(n, others)
 		return
 	}
