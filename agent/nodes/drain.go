@@ -31,7 +31,7 @@ func (c *carrier) empty(ctx context.Context, l *look, n *corev1.Node) (time.Time
 	faults := c.force(ctx, d, step.Delete, pods)
 	switch {
 	case step.Released:
-		return time.Time{}, c.release(ctx, n)
+		return now.Add(lookAgain), c.release(ctx, n)
 	case step.DeleteInstance:
 		if err := c.terminate(ctx, d, n, step.VolumesSkipped); err != nil {
 			return time.Time{}, err
@@ -109,7 +109,6 @@ func (c *carrier) release(ctx context.Context, n *corev1.Node) error {
 		return err
 	}
 	c.o.Log.Info().Str("node", n.Name).Msg("the node is gone")
-	c.nodes.Add(everyNode)
 	return nil
 }
 
