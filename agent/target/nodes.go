@@ -13,8 +13,9 @@ import (
 // Nodes is what package agent/nodes asks of a member, beside Target: its nodes and pods as Kubernetes
 // objects, and what it takes to empty a node.
 type Nodes interface {
-	// Survey is one consistent look at the member. The caller owns the lists, not the objects in them:
-	// they may be shared with other callers and must not be changed.
+	// Survey is one consistent look at the member. What it does not list does not exist: an error when a
+	// list could not be read, or is not whole yet. The caller owns the lists, not the objects in them: they
+	// may be shared with other callers and must not be changed.
 	Survey(ctx context.Context) (*Survey, error)
 	// Watch is Target's.
 	Watch(ctx context.Context) <-chan Change
@@ -27,8 +28,9 @@ type Nodes interface {
 	// that cover the pod. IsNotFound; IsConflict when the name belongs to another uid. A pod that is
 	// being deleted already is no error.
 	Evict(ctx context.Context, pod PodRef) error
-	// DeletePod deletes a pod whatever its budgets say. A grace below 0 is the pod's own; a pod that is
-	// being deleted already has its grace shortened, never extended.
+	// DeletePod deletes a pod whatever its budgets say. A grace below 0 is the pod's own; what is no whole
+	// second is rounded up, since 0 ends a pod unheard. A pod that is being deleted already has its grace
+	// shortened, never extended. IsNotFound; IsConflict when the name belongs to another uid.
 	DeletePod(ctx context.Context, pod PodRef, grace time.Duration) error
 	// DeleteNode deletes a node: at once without finalizers, else it sets deletionTimestamp.
 	// IsNotFound; IsConflict when uid is not empty and another's.
