@@ -144,7 +144,7 @@ func TestRecordChangedInBetween(t *testing.T) {
 	step := s.in
 	step.Deletions = append(step.Deletions, disruption.Deletion{Node: "n1"})
 	out := disruption.Step(step)
-	require.ErrorIs(t, y.room.write(bustest.Context(t), s, &out), bus.ErrConflict)
+	require.ErrorIs(t, y.room.write(bustest.Context(t), m, s, &out), bus.ErrConflict)
 	m.deciding.Unlock()
 	_, err = y.room.deleteNode(bustest.Context(t), "berlin", "n1", "r1")
 	require.NoError(t, err)

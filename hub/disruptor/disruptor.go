@@ -32,6 +32,9 @@ const (
 	progressEvery = 2 * time.Second
 	// poolEvery is the least time between two records of a pool, or the interval when that is shorter.
 	poolEvery = 2 * time.Second
+	// freeFor is how long a member that nobody holds is kept for an update run that waits for it. A run that
+	// does not take it in that time waits for its turn among other members.
+	freeFor = time.Minute
 )
 
 // Keys of the queue are members and "pool:<NodePool>"; no member has a colon in its name.
@@ -107,6 +110,7 @@ func New(store *bus.Store, o Options) *Disruptor {
 // Run decides until ctx ends.
 func (d *Disruptor) Run(ctx context.Context) error {
 	var running sync.WaitGroup
+	defer d.options.Metrics.reset()
 	defer running.Wait()
 	running.Go(func() { d.feed.Run(ctx) })
 	for _, wait := range []func(context.Context) error{d.store.State.WaitSynced, d.store.Results.WaitSynced, d.feed.WaitSynced} {
@@ -146,9 +150,25 @@ func (d *Disruptor) count(ctx context.Context, m *member) {
 	s, err := d.gather(ctx, m)
 	if err != nil {
 		d.options.Log.Warn().Err(err).Str("member", m.name).Msg("counting the nodes of a member")
+		d.countBroken(m, err)
 		return
 	}
 	d.census(m, s)
+}
+
+// countBroken counts the nodes of a member whose records cannot all be read: those that its disruptions
+// hold, or all when those are not known, spend budgets that it shares.
+func (d *Disruptor) countBroken(m *member, why error) {
+	s := disruption.State{Cluster: m.view.Cluster}
+	if record, _, _, err := d.records.disruptions.Find(m.name); err == nil {
+		s.Busy = disruption.Busy(record.Disruptions)
+	} else {
+		s.Busy = map[string]bool{}
+		for _, n := range m.view.Cluster.Names() {
+			s.Busy[n] = true
+		}
+	}
+	d.counted(m.name, d.fleet.set(m.name, census{pools: disruption.CountPools(&s), unknown: why.Error()}))
 }
 
 func (d *Disruptor) failed(key string, err error, delay time.Duration) {

@@ -1,6 +1,7 @@
 package disruptor
 
 import (
+	"encoding/json"
 	"fmt"
 	"sync/atomic"
 	"testing"
@@ -233,6 +234,28 @@ func TestUpdateRunsAndDisruptionsExclude(t *testing.T) {
 	y.eventually("berlin", "empty n1 Done; empty n2 Draining")
 }
 
+// A run that does not take a member which nobody holds waits for other members: nodes are not left alone as
+// long as that takes.
+func TestARunThatDoesNotTakeAMemberIsNotWaitedFor(t *testing.T) {
+	y := newYard(t, quick(), "berlin")
+	y.put(subjects.Runs.Key("web-2"), api.UpdateRunStatus{
+		Run: "web-2", Status: api.UpdateStatus{State: api.StateRunning},
+		Stages: []api.StageStatus{{Groups: []api.GroupStatus{{Members: []api.MemberUpdateStatus{{
+			Name: "berlin", Status: api.UpdateStatus{State: api.StatePending}, Reason: api.ReasonLockedByRun,
+		}}}}}},
+	})
+	y.pool("a", "1")
+	y.nodes("berlin", aNode("n1", "a", 4), aNode("n2", "a", 4))
+	y.stale("berlin", "update run web-2 waits for the member")
+	y.clock.forward(freeFor)
+	y.inventory("berlin")
+	r := y.eventually("berlin", "empty n1 Draining")
+	y.stale("berlin", "update run web-2 waits for the member")
+	y.finish("berlin", &r.Disruptions[0])
+	y.eventually("berlin", "empty n1 Done")
+	y.stale("berlin", "update run web-2 waits for the member")
+}
+
 // Members that share a fleet-wide budget never spend more than it together.
 func TestFleetBudget(t *testing.T) {
 	var names []string
@@ -296,6 +319,23 @@ func TestFleetBudget(t *testing.T) {
 	require.Equal(t, int64(2), most.Load(), "never more, at any instant")
 }
 
+// What a member takes of a budget over all members counts also while its own records cannot be read.
+func TestFleetBudgetWithABrokenMember(t *testing.T) {
+	for name, broken := range map[string]string{"member": subjects.MemberSpecs.Key("berlin"), "its disruptions": subjects.Disruptions.Key("berlin")} {
+		t.Run(name, func(t *testing.T) {
+			y := newYard(t, quick(), "berlin", "oslo")
+			y.pool("a", "100%", func(p *api.NodePool) { p.Annotations = map[string]string{api.AnnotationFleetBudget: "shared=1"} })
+			y.nodes("berlin", aNode("n1", "a", 4))
+			y.eventually("berlin", "empty n1 Draining")
+			y.stop()
+			y.put(broken, json.RawMessage(`{"uid":{},"member":7}`))
+			y.run()
+			y.nodes("oslo", aNode("n1", "a", 4))
+			y.decided("oslo", "n1", "BudgetSpent")
+		})
+	}
+}
+
 // A node that a person deletes goes past budgets; asking again asks once.
 func TestDeleteNode(t *testing.T) {
 	y := newYard(t, quick(), "berlin")
@@ -313,125 +353,9 @@ func TestDeleteNode(t *testing.T) {
 	require.ErrorContains(t, err, "member berlin has no node n9")
 	_, err = y.room.deleteNode(bustest.Context(t), "paris", "n1", "r3")
 	require.ErrorContains(t, err, `there is no member "paris"`)
-}
-
-// A pool that is deleted takes its nodes along, on all members; its record says for whom it waits.
-func TestPoolDeleted(t *testing.T) {
-	y := newYard(t, quick(), "berlin", "oslo")
-	y.pool("a", "0")
-	y.nodes("berlin", aNode("n1", "a", 4, 500), aNode("n2", "a", 4))
-	y.nodes("oslo")
-	y.pools("a", "berlin 2/0, oslo 0/0")
-	y.poolSpec("a", "0", nil, deleted)
-	r := y.eventually("berlin", "manual n1,n2 Draining")
-	y.pools("a", "deleting: berlin 2/2, oslo 0/0")
-	y.finish("berlin", &r.Disruptions[0])
-	y.pools("a", "deleting: berlin 0/0, oslo 0/0")
-	y.put(subjects.PoolSpecs.Key("a"), nil)
-	y.pools("a", "none")
-}
-
-// A pool that is deleted takes its nodes along also where it selects the member no more; elsewhere it is
-// not seen.
-func TestPoolDeletedThatMatchesNoMore(t *testing.T) {
-	y := newYard(t, quick(), "berlin", "oslo")
-	elsewhere := func(p *api.NodePool) { p.Annotations = map[string]string{api.AnnotationMembers: "region=eu"} }
-	y.pool("a", "0", elsewhere)
-	y.pool("b", "0")
-	y.nodes("berlin", aNode("n1", "a", 4, 500))
-	y.nodes("oslo", aNode("n1", "b", 4, 500))
-	y.decided("berlin", "n1", "NodePoolUnknown")
-	y.poolSpec("a", "0", []func(*api.NodePool){elsewhere}, deleted)
-	r := y.eventually("berlin", "manual n1 Draining")
-	y.pools("a", "deleting: berlin 1/1")
-	budgets := answered[disruption.BudgetReport](y, api.VerbBudgets, api.BudgetsRequest{Member: "oslo"})
-	require.Len(t, budgets.Pools, 1)
-	require.Equal(t, "b", budgets.Pools[0].Name)
-	y.finish("berlin", &r.Disruptions[0])
-	y.pools("a", "deleting: ")
-}
-
-// A pool's record tells what is left of its budgets, what they cannot mean, and of whom nothing is known.
-func TestPoolRecord(t *testing.T) {
-	o := quick()
-	o.Disabled = true
-	y := newYard(t, o, "berlin", "oslo", "rome")
-	y.member("rome", map[string]string{"env": "test"})
-	y.pool("a", "2", func(p *api.NodePool) {
-		p.Annotations = map[string]string{api.AnnotationMembers: "env!=test"}
-		never, hour := "0 0 31 2 *", "1h"
-		p.Spec.Disruption.Budgets = append(p.Spec.Disruption.Budgets, api.DisruptionBudget{Nodes: "1", Schedule: &never, Duration: &hour})
-	})
-	down := aNode("n2", "a", 4)
-	down.Ready = false
-	y.nodes("berlin", aNode("n1", "a", 4), down)
-	y.event("oslo", aNode("n1", "a", 4))
-	y.pools("a", "berlin 2/1, oslo 1/0 unknown")
-	record, _, _ := bus.TableOf[api.PoolRecord](y.store.State, subjects.Pools).Get("a")
-	require.Equal(t, "uid-a", record.UID)
-	require.Equal(t, 1, record.Members[0].Allowed[api.ReasonEmpty])
-	require.Len(t, record.Lint, 1)
-	y.stale("berlin", "switched off on the hub")
-	pool := &api.NodePool{}
-	pool.Name = "a"
-	y.room.fleet.forget("berlin")
-	fresh, _, err := y.room.recordOf(pool)
-	require.NoError(t, err)
-	require.Equal(t, api.PoolMember{Member: "berlin", Unknown: notCounted}, withoutAllowed(fresh.Members[0]), "as right after a takeover")
-}
-
-// A member whose agent was told to leave nodes alone has none that the end of a pool would wait for; what
-// ran there is given up, and the member given back.
-func TestMemberWhoseNodesAreLeftAlone(t *testing.T) {
-	y := newYard(t, quick(), "berlin")
-	y.pool("a", "1")
-	y.nodes("berlin", aNode("n1", "a", 4), aNode("n2", "a", 4))
-	y.eventually("berlin", "empty n1 Draining")
-	y.pools("a", "berlin 2/1")
-	y.locked("berlin", owner)
-	require.NoError(t, y.agent("berlin").PutNodeInventory(bustest.Context(t), api.NodeInventory{
-		Boot: "b1", Sequence: 1, At: metav1.NewTime(time.Now().Add(time.Second)), Withheld: "nodes.enabled is false",
-	}))
-	y.stale("berlin", "nodes.enabled is false")
-	y.eventually("berlin", "empty n1 Aborted")
-	y.locked("berlin", "")
-	y.pools("a", "berlin 0/0")
-}
-
-func withoutAllowed(m api.PoolMember) api.PoolMember {
-	m.Allowed = nil
-	return m
-}
-
-// pools waits until a pool's record reads as wanted: "deleting: berlin 2/1, oslo 1/0 unknown".
-func (y *yard) pools(pool, want string) {
-	y.t.Helper()
-	bustest.Eventually(y.t, func() error {
-		record, _, found := bus.TableOf[api.PoolRecord](y.store.State, subjects.Pools).Get(pool)
-		got := "none"
-		if found {
-			got = poolText(&record)
-		}
-		if got != want {
-			return fmt.Errorf("the record of pool %s is %q, wanted %q", pool, got, want)
-		}
-		return nil
-	})
-}
-
-func poolText(r *api.PoolRecord) string {
-	text, comma := "", ""
-	if r.Deleting {
-		text = "deleting: "
-	}
-	for _, m := range r.Members {
-		text += fmt.Sprintf("%s%s %d/%d", comma, m.Member, m.Nodes, m.Disrupting)
-		if m.Unknown != "" {
-			text += " unknown"
-		}
-		comma = ", "
-	}
-	return text
+	y.spec(subjects.MemberSpecs.Key("berlin"), "", api.KindMemberCluster, "berlin", map[string]any{}, deleted)
+	_, err = y.room.deleteNode(bustest.Context(t), "berlin", "n1", "r4")
+	require.ErrorContains(t, err, "member berlin leaves the fleet")
 }
 
 // What left is purged: states of nodes that the inventory no longer lists, results of disruptions that the

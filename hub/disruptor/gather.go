@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"flotilla/core/api"
 	"flotilla/core/disruption"
@@ -41,7 +42,7 @@ func (d *Disruptor) gather(ctx context.Context, m *member) (*situation, error) {
 	s.in.State.Stale = s.unknown
 	s.in.Declined = d.feed.Synced() && m.view.Declined()
 	s.in.Hold = cmp.Or(d.hold(state), s.offer.fault)
-	s.in.Lock = d.lockOf(m.name)
+	s.in.Lock = d.lockOf(m)
 	return s, nil
 }
 
@@ -79,13 +80,18 @@ func (d *Disruptor) hold(state api.MemberState) string {
 	}
 }
 
-// lockOf is who may change a member, and who would.
-func (d *Disruptor) lockOf(name string) disruption.MemberLock {
+// lockOf is who may change a member, and who would. What could have taken the lock for a while, and did not,
+// waits for something else.
+func (d *Disruptor) lockOf(m *member) disruption.MemberLock {
 	var out disruption.MemberLock
-	if lock, held := d.records.locks.Get(name); held {
-		out.Ours, out.Owner = lock.Holder == operation(name), nameOwner(lock.Owner)
+	lock, held := d.records.locks.Get(m.name)
+	if held {
+		out.Ours, out.Owner = lock.Holder == operation(m.name), nameOwner(lock.Owner)
+		m.free = time.Time{}
+	} else if m.free.IsZero() {
+		m.free = d.options.Now()
 	}
-	if run := d.awaited.first(name); run != "" {
+	if run := d.awaited.first(m.name); run != "" && (held || d.options.Now().Before(m.free.Add(freeFor))) {
 		out.Awaited = "update run " + run
 	}
 	return out
@@ -106,7 +112,7 @@ func (d *Disruptor) share(m *member, s *situation) {
 	}
 	s.in.State.FleetAllowed = left
 	s.grounds = grounds{
-		known: true, view: m.version, market: s.offer.version, record: s.revision, shared: line,
+		known: true, view: m.version, market: s.offer.mark, record: s.revision, shared: line,
 		hold: s.in.State.Stale + s.in.Hold + s.in.Lock.Owner + s.in.Lock.Awaited,
 	}
 }

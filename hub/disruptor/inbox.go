@@ -51,6 +51,12 @@ func (in *inbox) take() []arrival {
 	return newest
 }
 
+func (in *inbox) empty() bool {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return len(in.list) == 0
+}
+
 // fold takes what arrived into the view of a member; its deciding is held. Where something newer cannot be
 // read, what was known before is not acted on.
 func (d *Disruptor) fold(m *member) {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"hash/fnv"
 	"maps"
 	"slices"
 	"strings"
@@ -22,7 +23,6 @@ type market struct {
 	content *bus.Content
 
 	mu      sync.Mutex
-	version uint64
 	specs   map[string]decoded[*api.NodePool]
 	lists   map[string]decoded[*api.InstanceCatalog]
 	types   map[string]decoded[*disruption.Catalog]
@@ -53,11 +53,10 @@ func newMarket(r *records, c *bus.Content) *market {
 	}
 }
 
-// changed notes that something in it is not what it was.
+// changed notes that node classes may not be what they were.
 func (k *market) changed() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.version++
 	clear(k.classes)
 }
 
@@ -68,8 +67,9 @@ type offer struct {
 	// ending are pools that are being deleted and select other members: nodes of theirs go here too.
 	ending []*disruption.Pool
 	// shared are the fleet-wide budgets of its pools, over all pools of the fleet.
-	shared  []sharedBudget
-	version uint64
+	shared []sharedBudget
+	// mark differs between offers that differ.
+	mark uint64
 	// fault says what of the market cannot be read, "" for nothing: nothing new may begin on the rest.
 	fault string
 }
@@ -80,7 +80,14 @@ func (k *market) offerTo(ctx context.Context, labels map[string]string) offer {
 	defer k.mu.Unlock()
 	specs, fault := k.pools()
 	catalog, revision, unread := k.catalogFor(labels)
-	out := offer{specs: disruption.PoolsFor(labels, specs), version: k.version, fault: cmp.Or(fault, unread)}
+	out := offer{specs: disruption.PoolsFor(labels, specs), fault: cmp.Or(fault, unread)}
+	mark := fnv.New64a()
+	note := func(p *api.NodePool, class string) {
+		fmt.Fprintf(mark, "%s %d %s;", p.Name, k.specs[p.Name].revision, class)
+	}
+	if catalog != nil {
+		fmt.Fprintf(mark, "%s %d;", catalog.Name, revision)
+	}
 	own := sharedBudgets(out.specs)
 	for _, b := range sharedBudgets(specs) {
 		if slices.ContainsFunc(own, func(o sharedBudget) bool { return o.name == b.name }) {
@@ -93,13 +100,16 @@ func (k *market) offerTo(ctx context.Context, labels map[string]string) offer {
 			out.fault = cmp.Or(out.fault, err.Error())
 		}
 		out.pools = append(out.pools, pool)
+		note(p, k.classOf(p))
 	}
 	for _, p := range specs {
 		if p.DeletionTimestamp != nil && !slices.Contains(out.specs, p) {
 			pool, _ := k.pool(ctx, p, catalog, revision) // its node class does not matter any more
 			out.ending = append(out.ending, pool)
+			note(p, "")
 		}
 	}
+	out.mark = mark.Sum64()
 	return out
 }
 

@@ -26,6 +26,8 @@ type member struct {
 	listed  bool
 	waiting []disruption.Waiting
 	pace    pace
+	// free is since when nobody is known to hold the member, zero while somebody does.
+	free time.Time
 
 	// decision is the newest that was made; short says that it left nodes because budgets are spent.
 	decision atomic.Pointer[disruption.Decision]
@@ -61,6 +63,11 @@ type roster struct {
 func (r *roster) get(name string) *member {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	return r.of(name)
+}
+
+// of is get; the lock is held.
+func (r *roster) of(name string) *member {
 	m := r.members[name]
 	if m == nil {
 		m = newMember(name)
@@ -76,9 +83,18 @@ func (r *roster) names() []string {
 	return slices.Sorted(maps.Keys(r.members))
 }
 
-// forget drops a member that nothing is known of any more.
+// push puts what arrived into the inbox of a member.
+func (r *roster) push(name string, a arrival) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.of(name).inbox.push(a)
+}
+
+// forget drops a member that nothing is known of any more, unless something has arrived.
 func (r *roster) forget(name string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	delete(r.members, name)
+	if m := r.members[name]; m != nil && m.inbox.empty() {
+		delete(r.members, name)
+	}
 }

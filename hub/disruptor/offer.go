@@ -134,6 +134,12 @@ func (d *Disruptor) deleteNode(ctx context.Context, name, node, request string) 
 	if err != nil {
 		return api.Disruption{}, err
 	}
+	if _, state, _, err := d.records.labels(name); err == nil && state == api.MemberLeaving {
+		return api.Disruption{}, &api.Failure{
+			Code: api.CodeRefused, Message: fmt.Sprintf("member %s leaves the fleet: its agent leaves nodes alone from now on", name),
+			Next: "kubectl delete node " + node + " on member " + name,
+		}
+	}
 	m.deciding.Lock()
 	defer m.deciding.Unlock()
 	var out *disruption.StepResult

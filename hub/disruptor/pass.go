@@ -29,18 +29,15 @@ func (d *Disruptor) pass(ctx context.Context, name string) (time.Time, error) {
 	if err != nil {
 		return time.Time{}, fmt.Errorf("disrupting nodes of %s: %w", name, err)
 	}
-	for _, id := range out.Dropped {
-		if err := d.store.Results.Purge(ctx, resultKey(name, id)); err != nil {
-			return time.Time{}, err
-		}
-	}
 	if s.in.Left {
 		return time.Time{}, d.part(ctx, m)
 	}
+	next := d.recheck(m, s, out)
 	if err := d.tidy(ctx, m); err != nil {
-		return time.Time{}, err
+		d.options.Log.Warn().Err(err).Str("member", name).Msg("purging the states of nodes that left")
+		next = sooner(next, time.Now().Add(behind))
 	}
-	return d.recheck(m, s, out), nil
+	return next, nil
 }
 
 // heard wakes the member that a result is about: at once when it brings a disruption forward, else later.
@@ -70,6 +67,9 @@ func (d *Disruptor) step(ctx context.Context, m *member, deletions []disruption.
 	d.fold(m)
 	s, err := d.gather(ctx, m)
 	if err != nil {
+		if _, counted := d.fleet.of(m.name); !counted {
+			d.countBroken(m, err)
+		}
 		return nil, nil, err
 	}
 	release := d.fleet.hold(s.names())
@@ -82,17 +82,22 @@ func (d *Disruptor) step(ctx context.Context, m *member, deletions []disruption.
 	if out.Decision != nil {
 		d.options.Metrics.evaluated(m.name, out.Decision, time.Since(began))
 	}
-	if err := d.write(ctx, s, &out); err != nil {
+	if err := d.write(ctx, m, s, &out); err != nil {
 		d.census(m, s)
 		return nil, nil, err
 	}
 	m.waiting, s.in.Waiting = out.Waiting, out.Waiting
 	d.settled(m, s, &out)
+	for _, id := range out.Dropped {
+		if err := d.store.Results.Purge(ctx, resultKey(m.name, id)); err != nil { // the reporter sweeps what stays
+			d.options.Log.Warn().Err(err).Str("member", m.name).Str("disruption", id).Msg("purging a result")
+		}
+	}
 	return &out, s, nil
 }
 
 // write stores the record with the lock, all or nothing; nothing changed means nothing written.
-func (d *Disruptor) write(ctx context.Context, s *situation, out *disruption.StepResult) error {
+func (d *Disruptor) write(ctx context.Context, m *member, s *situation, out *disruption.StepResult) error {
 	var ops []bus.Op
 	name := s.in.Member
 	if out.ReleaseLock {
@@ -121,7 +126,7 @@ func (d *Disruptor) write(ctx context.Context, s *situation, out *disruption.Ste
 		s.in.Record, s.revision = out.Record, revisions[len(revisions)-1]
 		s.grounds.record = s.revision
 	}
-	s.in.Lock = d.lockOf(name)
+	s.in.Lock = d.lockOf(m)
 	return nil
 }
 
@@ -174,17 +179,26 @@ func (d *Disruptor) counted(member string, pools []string) {
 func (d *Disruptor) recheck(m *member, s *situation, out *disruption.StepResult) time.Time {
 	next := out.Recheck
 	if out.Decision != nil || s.in.Resting || m.pace.again {
-		if at := m.pace.next(s.grounds, s.in.State.Now, d.options.Interval); next.IsZero() || at.Before(next) {
-			next = at
-		}
+		next = sooner(next, m.pace.next(s.grounds, s.in.State.Now, d.options.Interval))
 	}
-	if at := s.in.State.Now.Add(d.options.Interval); s.offer.fault != "" && (next.IsZero() || at.Before(next)) {
-		next = at
+	if s.offer.fault != "" {
+		next = sooner(next, s.in.State.Now.Add(d.options.Interval))
+	}
+	if s.in.Lock.Awaited != "" && !m.free.IsZero() {
+		next = sooner(next, m.free.Add(freeFor))
 	}
 	if next.IsZero() {
 		return time.Time{}
 	}
 	return d.at(next)
+}
+
+// sooner is the earlier of two times; the zero time is never.
+func sooner(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
 }
 
 // part ends what is kept of a member that left, once nobody knows it any more.

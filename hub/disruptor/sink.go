@@ -22,6 +22,6 @@ func (s sink) Inventory(member string, body []byte, age time.Duration) {
 func (s sink) Listed() { s.d.wakeAll() }
 
 func (d *Disruptor) arrived(member string, a arrival) {
-	d.roster.get(member).inbox.push(a)
+	d.roster.push(member, a)
 	d.queue.AddAt(member, time.Now().Add(settle))
 }
