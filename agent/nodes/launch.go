@@ -68,31 +68,42 @@ func (c *carrier) launch(ctx context.Context, name string) (time.Time, error) {
 	if err != nil {
 		return time.Time{}, err
 	}
-	n, wanted := l.made(&one), c.ledger.wants(&one)
-	initialized := n != nil && n.Labels[api.LabelInitialized] == "true"
+	n := l.made(&one)
 	switch {
-	case !wanted && n != nil && !initialized: // the end of the node comes before that of its machine
+	case !c.ledger.wants(&one):
+		return c.takeBack(ctx, one, n)
+	case one.Launched == nil:
+		if again := c.asks.again(name); time.Now().Before(again) {
+			return again, nil
+		}
+		defer c.disruptions.Add(one.Disruption)
+		return c.ask(ctx, one)
+	}
+	c.disruptions.Add(one.Disruption)
+	if n == nil {
+		return time.Time{}, nil
+	}
+	return time.Time{}, c.sight(one)
+}
+
+// takeBack ends a launch that is not wanted any more. What is initialized stays; the end of a node comes
+// before that of its machine.
+func (c *carrier) takeBack(ctx context.Context, one launch, n *corev1.Node) (time.Time, error) {
+	switch {
+	case n != nil && n.Labels[api.LabelInitialized] == "true":
+		defer c.disruptions.Add(one.Disruption)
+		return time.Time{}, c.forget(one)
+	case n != nil:
 		if n.DeletionTimestamp == nil {
 			c.nodes.Add(n.Name)
 		}
 		return time.Now().Add(lookAgain), nil
-	case !wanted && !initialized, wanted && one.Launched == nil:
-		if again := c.asks.again(name); time.Now().Before(again) {
-			return again, nil
-		}
+	}
+	if again := c.asks.again(one.Launch.Name); time.Now().Before(again) {
+		return again, nil
 	}
 	defer c.disruptions.Add(one.Disruption)
-	switch {
-	case !wanted && initialized:
-		return time.Time{}, c.forget(one)
-	case !wanted:
-		return c.discard(ctx, one)
-	case one.Launched == nil:
-		return c.ask(ctx, one)
-	case n != nil:
-		return time.Time{}, c.sight(one)
-	}
-	return time.Time{}, nil
+	return c.discard(ctx, one)
 }
 
 // sight notes that the node of a launch was there: from then on its absence is its end.
