@@ -73,10 +73,14 @@ func (c *carrier) node(ctx context.Context, name string) (time.Time, error) {
 	}
 	n, cares := l.nodes[name], c.cares(l)
 	care := cares.of(n)
+	if again := c.acts.again(n); time.Now().Before(again) {
+		return again, nil
+	}
 	if !care.marked(n) {
 		if err := c.update(ctx, n, care.mark); err != nil {
 			return time.Time{}, err
 		}
+		c.acts.on(n, time.Now())
 		c.wake(cares, n)
 		if l, err = c.look(ctx); err != nil || l.nodes[name] == nil {
 			return time.Time{}, err
@@ -88,7 +92,11 @@ func (c *carrier) node(ctx context.Context, name string) (time.Time, error) {
 	case care.going && n.DeletionTimestamp == nil && !ours(n) && !foreign(n, care.launch): // it would be gone at once
 		return time.Now().Add(lookAgain), nil
 	case care.going && n.DeletionTimestamp == nil:
-		return time.Now().Add(settle), c.delete(ctx, n, care.id)
+		err := c.delete(ctx, n, care.id)
+		if err == nil {
+			c.acts.on(n, time.Now())
+		}
+		return time.Now(), err
 	case n.DeletionTimestamp == nil || !ours(n):
 		return time.Time{}, nil
 	}

@@ -44,6 +44,7 @@ type carrier struct {
 	results *results
 	drains  *drains
 	asks    *asks
+	acts    *acts
 	// tell returns once the hub has the newest state of a node, or that it is gone.
 	tell func(ctx context.Context, node string) error
 
@@ -64,7 +65,7 @@ func newCarrier(o *Options, tell func(ctx context.Context, node string) error) (
 	}
 	c := &carrier{
 		o: o, ledger: l, looker: newLooker(o.Target, lookAge), tell: tell, results: newResults(o.Hub, o.Log), drains: newDrains(),
-		asks: newAsks(), told: map[string]map[string]bool{},
+		asks: newAsks(), acts: newActs(), told: map[string]map[string]bool{},
 	}
 	queue := func(workers int, what string, most time.Duration) *loop.Queue {
 		return loop.New(loop.Options{Workers: workers, MaxDelay: most, Failed: func(key string, err error, delay time.Duration) {
@@ -221,6 +222,7 @@ func (c *carrier) sweep(ctx context.Context) (time.Time, error) {
 	}
 	c.drains.keep(l)
 	c.asks.keep(c.ledger)
+	c.acts.keep(l)
 	return time.Time{}, nil
 }
 

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
@@ -212,6 +213,68 @@ func TestANodeOfAnotherLaunch(t *testing.T) {
 	require.Nil(t, l.made(&one))
 	annotate(n, api.AnnotationLaunch, "d1-0")
 	require.NotNil(t, l.made(&one))
+}
+
+// lagging is a member that is seen late, as through a cache: what it looks like, and that it changed.
+type lagging struct {
+	target.Nodes
+	lag   time.Duration
+	calls atomic.Int64
+
+	mu   sync.Mutex
+	last *target.Survey
+	at   time.Time
+}
+
+func (l *lagging) Survey(ctx context.Context) (*target.Survey, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.last != nil && time.Since(l.at) < l.lag {
+		return l.last, nil
+	}
+	s, err := l.Nodes.Survey(ctx)
+	if err == nil {
+		l.last, l.at = s, time.Now()
+	}
+	return s, err
+}
+
+func (l *lagging) Watch(ctx context.Context) <-chan target.Change {
+	in, out := l.Nodes.Watch(ctx), make(chan target.Change)
+	go func() {
+		for c := range in {
+			time.AfterFunc(l.lag, func() {
+				select {
+				case <-ctx.Done():
+				case out <- c:
+				}
+			})
+		}
+	}()
+	return out
+}
+
+func (l *lagging) UpdateNode(ctx context.Context, name string, change func(*corev1.Node)) error {
+	l.calls.Add(1)
+	return l.Nodes.UpdateNode(ctx, name, change)
+}
+
+func (l *lagging) DeleteNode(ctx context.Context, name, uid string) error {
+	l.calls.Add(1)
+	return l.Nodes.DeleteNode(ctx, name, uid)
+}
+
+// What was done is not done over and over while the look at the member is behind.
+func TestALookThatIsBehind(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, "n1", "n2")
+	m := &lagging{Nodes: s.member, lag: 300 * time.Millisecond}
+	s.start(func(o *Options) { o.Target = m })
+	s.command(launching("d1", "n1"))
+	s.expect("d1", func(r *api.DisruptionResult) bool { return len(r.Replacements) == 1 && r.Replacements[0].Initialized })
+	s.command(in(launching("d1", "n1"), api.PhaseDraining))
+	s.phase("d1", api.PhaseDone)
+	require.Less(t, m.calls.Load(), int64(100))
 }
 
 // A provider that cannot be asked is asked again, and the reason is told.
