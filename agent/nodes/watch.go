@@ -41,7 +41,9 @@ type watcher struct {
 	// nudges make run look again, news only tell.
 	nudges, news chan struct{}
 
-	looking sync.Mutex // one look at a time, so that an older one never follows a newer
+	// busy is held by one look, so that an older one never follows a newer, and while all is told: what is
+	// told is of one look.
+	busy sync.Mutex
 
 	mu        sync.Mutex
 	nodes     map[string]*tracked
@@ -56,6 +58,7 @@ type watcher struct {
 	lookTime  time.Duration
 	lookFault string
 	putFault  string
+	paced     time.Time // when all was told last
 	retry     time.Duration
 	retryAt   time.Time
 }
@@ -75,6 +78,8 @@ type tracked struct {
 	told     time.Time
 	// withheld says why the hub has no more than the node's name, empty when it has all.
 	withheld string
+	// pods are those that the hub knows to be on it.
+	pods []api.PodState
 
 	putting sync.Mutex // one event at a time
 }
@@ -134,6 +139,12 @@ func (w *watcher) flush(ctx context.Context, node string) error {
 	}
 	w.mu.Unlock()
 	wake(w.news)
+	w.busy.Lock()
+	defer w.busy.Unlock()
+	if w.o.Hub.Connected() {
+		// What fails here is told later, and must not keep this node from being told.
+		_, _ = w.tellLooked(ctx, true)
+	}
 	return w.put(ctx, node, t)
 }
 

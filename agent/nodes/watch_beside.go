@@ -60,59 +60,61 @@ func (w *watcher) tellBeside(ctx context.Context) (next time.Time, err error) {
 }
 
 // inventory is what to tell now, nil when there is nothing; next is when there will be, zero when that is
-// not known. While the member cannot be read nothing is told again: the hub would take it for fresh.
+// not known.
 func (w *watcher) inventory(now time.Time) (inv *api.NodeInventory, next time.Time) {
-	b := &w.beside
-	if b.at.IsZero() || w.lookFault != "" {
-		return nil, time.Time{}
+	due, next := w.besideDue(now)
+	if !due {
+		return nil, next
 	}
-	is := b.now
+	inv = w.counted()
+	w.sequence++
+	inv.Boot, inv.Sequence, inv.At = w.boot, w.sequence, w.stamp(w.beside.at)
+	return inv, time.Time{}
+}
+
+// besideDue reports whether the hub is to be told the inventory, and else when, zero when that is not
+// known.
+func (w *watcher) besideDue(now time.Time) (due bool, next time.Time) {
+	b := &w.beside
+	is := w.counted()
+	switch resync := b.toldAt.Add(w.o.Resync); {
+	case is == nil:
+		return false, time.Time{}
+	case !b.stored || !resync.After(now):
+		return true, time.Time{}
+	default:
+		return !same(is, &b.told), resync
+	}
+}
+
+// counted is the inventory as it is now, but for its head; nil while some node was never told, or the
+// member cannot be read: the hub would take what it is told again for fresh. A node that left is listed
+// until that is told.
+func (w *watcher) counted() *api.NodeInventory {
+	if w.beside.at.IsZero() || w.lookFault != "" {
+		return nil
+	}
+	is := w.beside.now
 	is.Nodes = make(map[string]uint64, len(w.nodes))
 	for name, t := range w.nodes {
 		switch {
 		case t.stored == 0:
-			return nil, time.Time{}
-		case !t.gone:
+			return nil
+		case !t.gone || t.stored < t.version:
 			is.Nodes[name] = t.sequence
 		}
 	}
 	is.Pending = w.pending()
-	resync, interval := b.toldAt.Add(w.o.Resync), b.toldAt.Add(w.o.Interval)
-	switch {
-	case !b.stored || !resync.After(now):
-	case same(&is, &b.told):
-		return nil, resync
-	case interval.After(now):
-		return nil, interval
-	}
-	w.sequence++
-	is.Boot, is.Sequence, is.At = w.boot, w.sequence, w.stamp(b.at)
-	return &is, time.Time{}
+	return &is
 }
 
-// pending lists the pods without a node. One that has a node now stays in the list until the event of its
-// node is told, so that the hub does not miss it in between.
+// pending lists the pods without a node, and those that came to a node of which the hub is not told yet, so
+// that it does not miss them in between.
 func (w *watcher) pending() []api.PodState {
-	now := w.beside.now.Pending
-	bound := map[string]bool{}
-	for i := range w.beside.told.Pending {
-		bound[podKey(&w.beside.told.Pending[i])] = true
-	}
-	for i := range now {
-		delete(bound, podKey(&now[i]))
-	}
-	if len(bound) == 0 {
-		return now
-	}
-	out := slices.Clone(now)
+	out := slices.Clone(w.beside.now.Pending)
 	for _, t := range w.nodes {
-		if t.gone || t.stored >= t.version {
-			continue
-		}
-		for i := range t.state.Pods {
-			if p := &t.state.Pods[i]; bound[podKey(p)] {
-				out = append(out, *p)
-			}
+		if !t.gone && t.stored < t.version {
+			out = append(out, t.came()...)
 		}
 	}
 	slices.SortFunc(out, func(a, b api.PodState) int {

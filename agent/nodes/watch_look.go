@@ -12,8 +12,8 @@ import (
 
 // look reads the member and notes what changed.
 func (w *watcher) look(ctx context.Context) error {
-	w.looking.Lock()
-	defer w.looking.Unlock()
+	w.busy.Lock()
+	defer w.busy.Unlock()
 	began := time.Now()
 	limited, cancel := context.WithTimeout(ctx, lookTimeout)
 	defer cancel()

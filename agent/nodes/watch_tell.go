@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"flotilla/bus"
@@ -19,8 +20,11 @@ import (
 // putters is how many events are on their way at once.
 const putters = 4
 
-// tell brings to the hub what it does not have, as far as the interval allows: events, then the inventory
-// that counts them. It returns when there is more to tell, zero when something must happen first.
+// takenAnyway is how often in a row the hub must have refused a node before others no longer wait for it.
+const takenAnyway = 3
+
+// tell brings to the hub what it does not have, as far as the interval allows. It returns when there is
+// more to tell, zero when something must happen first.
 func (w *watcher) tell(ctx context.Context) time.Time {
 	w.mu.Lock()
 	again := w.retryAt
@@ -28,17 +32,7 @@ func (w *watcher) tell(ctx context.Context) time.Time {
 	if !w.o.Hub.Connected() || time.Now().Before(again) {
 		return again
 	}
-	now := time.Now()
-	due, next := w.due(now)
-	if len(due) > 0 {
-		next = sooner(next, now.Add(w.o.Resync))
-	}
-	err := w.putAll(ctx, due)
-	if err == nil {
-		var later time.Time
-		later, err = w.tellBeside(ctx)
-		next = sooner(next, later)
-	}
+	next, err := w.tellAll(ctx, false)
 	if ctx.Err() != nil {
 		return time.Time{}
 	}
@@ -52,39 +46,121 @@ func (w *watcher) tell(ctx context.Context) time.Time {
 	return next
 }
 
+// tellAll tells all that the hub does not have once the interval since the last time is over, or at once
+// when it is pressed: nodes to which pods came, then the inventory, and last the nodes that pods left, so
+// that at no time the hub misses a pod that has moved. It returns when there is more to tell.
+func (w *watcher) tellAll(ctx context.Context, pressed bool) (next time.Time, err error) {
+	w.busy.Lock()
+	defer w.busy.Unlock()
+	return w.tellLooked(ctx, pressed)
+}
+
+// tellLooked is tellAll; busy is held.
+func (w *watcher) tellLooked(ctx context.Context, pressed bool) (next time.Time, err error) {
+	now := time.Now()
+	w.mu.Lock()
+	gaining, losing, next := w.due(now)
+	beside, later := w.besideDue(now)
+	open := w.paced.Add(w.o.Interval)
+	switch {
+	case len(gaining) == 0 && len(losing) == 0 && !beside:
+		w.mu.Unlock()
+		return sooner(next, later), nil
+	case !pressed && open.After(now):
+		w.mu.Unlock()
+		return open, nil
+	}
+	w.paced = now
+	w.mu.Unlock()
+	if err = w.putAll(ctx, gaining); err == nil {
+		_, err = w.tellBeside(ctx)
+	} else if w.mayTake() {
+		return time.Time{}, err
+	}
+	if err = cmp.Or(w.putAll(ctx, losing), err); err == nil && len(losing) > 0 {
+		_, err = w.tellBeside(ctx) // without the pods that it listed because of those nodes
+	}
+	return now.Add(w.o.Interval), err
+}
+
+// mayTake reports whether the hub may yet take what it did not when it is asked again.
+func (w *watcher) mayTake() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, t := range w.nodes {
+		if t.stored < t.version && t.failures < takenAnyway && (t.stored == 0 || !t.loses()) {
+			return true
+		}
+	}
+	return false
+}
+
 // backOff returns when to try again.
 func (w *watcher) backOff() time.Time {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.retry = min(max(firstRetry, 2*w.retry), mostRetry)
-	w.retryAt = time.Now().Add(w.retry)
+	w.retryAt, w.paced = time.Now().Add(w.retry), time.Time{}
 	return w.retryAt
 }
 
-// due lists the nodes to tell of now, those that the hub did not take last, and when the next one is.
-func (w *watcher) due(now time.Time) (names []string, next time.Time) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+// due lists the nodes to tell of, those that the hub did not take last, apart from those that pods left;
+// next is when one is to be told again that did not change.
+func (w *watcher) due(now time.Time) (gaining, losing []string, next time.Time) {
 	for name, t := range w.nodes {
-		at := t.told.Add(w.o.Resync)
-		switch {
-		case t.stored == 0:
-			at = now
-		case t.stored < t.version:
-			at = sooner(at, t.told.Add(w.o.Interval))
-		case !at.After(now):
+		resync := t.told.Add(w.o.Resync)
+		if t.stored == t.version && !resync.After(now) {
 			t.stored = 0
 		}
-		if at.After(now) {
-			next = sooner(next, at)
-		} else {
-			names = append(names, name)
+		switch {
+		case t.stored == t.version:
+			next = sooner(next, resync)
+		case t.stored > 0 && t.loses():
+			losing = append(losing, name)
+		default:
+			gaining = append(gaining, name)
 		}
 	}
-	slices.SortFunc(names, func(a, b string) int {
+	order := func(a, b string) int {
 		return cmp.Or(cmp.Compare(w.nodes[a].failures, w.nodes[b].failures), strings.Compare(a, b))
+	}
+	slices.SortFunc(gaining, order)
+	slices.SortFunc(losing, order)
+	return gaining, losing, next
+}
+
+// loses reports whether a pod that the hub knows to be on a node is not, or begins to end.
+func (t *tracked) loses() bool {
+	now := map[string]*api.PodState{}
+	if !t.gone {
+		now = byKey(t.state.Pods)
+	}
+	return slices.ContainsFunc(t.pods, func(was api.PodState) bool {
+		is := now[podKey(&was)]
+		return is == nil || runs(&was) && !runs(is)
 	})
-	return names, next
+}
+
+// came are the pods that run on a node and of which the hub does not know that.
+func (t *tracked) came() []api.PodState {
+	told := byKey(t.pods)
+	return slices.DeleteFunc(slices.Clone(t.state.Pods), func(p api.PodState) bool {
+		was := told[podKey(&p)]
+		return !runs(&p) || was != nil && runs(was)
+	})
+}
+
+func byKey(pods []api.PodState) map[string]*api.PodState {
+	out := make(map[string]*api.PodState, len(pods))
+	for i := range pods {
+		out[podKey(&pods[i])] = &pods[i]
+	}
+	return out
+}
+
+// runs reports whether a pod takes its place for longer.
+func runs(p *api.PodState) bool {
+	return !p.Terminating && p.Phase != string(corev1.PodSucceeded) && p.Phase != string(corev1.PodFailed)
 }
 
 // sooner is the earlier of two times; the zero time is never.
@@ -146,7 +222,7 @@ func (w *watcher) put(ctx context.Context, name string, t *tracked) error {
 		return err
 	}
 	t.failures = 0
-	t.stored, t.sequence, t.told = version, e.Sequence, time.Now()
+	t.stored, t.sequence, t.told, t.pods = version, e.Sequence, time.Now(), e.Node.Pods
 	if withheld != "" && t.withheld == "" {
 		w.o.Log.Warn().Str("node", name).Msg(withheld)
 	}
