@@ -24,6 +24,7 @@ type simAgent struct {
 	// What it forgets when it dies.
 	sequence map[string]uint64
 	told     map[string]string
+	pods     map[string]map[string]bool // that it told of, by node; true while they do not end
 	counted  uint64
 	listed   string
 	resync   time.Time
@@ -48,13 +49,13 @@ type simDeed struct {
 
 // simMessage is what an agent sends to the hub: one of its fields.
 type simMessage struct {
-	at        time.Time // of the look at the member
 	event     *api.NodeEvent
 	inventory *api.NodeInventory
 }
 
 func (a *simAgent) start() {
 	a.up, a.boot = true, a.boot+1
+	a.pods = map[string]map[string]bool{}
 	a.sequence, a.told, a.counted, a.listed, a.resync = map[string]uint64{}, map[string]string{}, 0, "", time.Time{}
 	for _, d := range a.ledger {
 		d.said = ""
@@ -225,7 +226,8 @@ func (d *simDeed) count(l *land) {
 	}
 }
 
-// speak sends what changed: nodes first, then the inventory that counts them, then results.
+// speak sends what changed, in the order of agent/nodes: nodes that pods came to, the inventory, nodes that
+// pods left, the inventory without what is known by then, and results.
 func (w *world) speak(l *land) {
 	a := &l.agent
 	if !w.now.Before(a.resync) {
@@ -235,18 +237,26 @@ func (w *world) speak(l *land) {
 			d.said = ""
 		}
 	}
+	var losing []string
 	for _, name := range l.sorted() {
-		if text := l.face(l.nodes[name]); a.told[name] != text {
-			a.told[name] = text
-			a.sequence[name]++
-			w.send(l, simMessage{event: w.event(l, l.snapshot(l.nodes[name]), false)})
+		switch {
+		case a.told[name] == l.face(l.nodes[name]):
+		case l.loses(name):
+			losing = append(losing, name)
+		default:
+			w.tellNode(l, name)
 		}
+	}
+	w.sendInventory(l)
+	for _, name := range losing {
+		w.tellNode(l, name)
 	}
 	for _, name := range slices.Sorted(maps.Keys(a.told)) {
 		if l.nodes[name] == nil {
-			delete(a.told, name)
 			a.sequence[name]++
 			w.send(l, simMessage{event: w.event(l, api.NodeState{Name: name}, true)})
+			delete(a.told, name)
+			delete(a.pods, name)
 			delete(a.sequence, name)
 		}
 	}
@@ -254,6 +264,39 @@ func (w *world) speak(l *land) {
 	for _, id := range slices.Sorted(maps.Keys(a.ledger)) {
 		w.report(l, id, a.ledger[id])
 	}
+}
+
+// loses reports whether a pod that the agent told of left a node, or begins to end there.
+func (l *land) loses(name string) bool {
+	now := l.standing(name)
+	for pod, ran := range l.agent.pods[name] {
+		if runs, there := now[pod]; !there || ran && !runs {
+			return true
+		}
+	}
+	return false
+}
+
+// standing are the pods on a node; true while they do not end.
+func (l *land) standing(name string) map[string]bool {
+	out := map[string]bool{}
+	for _, p := range l.podsOn(name) {
+		out[p.state.Name] = !p.state.Terminating
+	}
+	return out
+}
+
+func (w *world) tellNode(l *land, name string) {
+	a := &l.agent
+	a.told[name], a.pods[name] = l.face(l.nodes[name]), l.standing(name)
+	a.sequence[name]++
+	w.send(l, simMessage{event: w.event(l, l.snapshot(l.nodes[name]), false)})
+}
+
+// untold are pods that came to a node of which that is not told.
+func (l *land) untold(p *realPod) bool {
+	told := l.agent.pods[p.on]
+	return told != nil && !p.state.Terminating && !told[p.state.Name]
 }
 
 const simResync = 10 * time.Minute
@@ -280,11 +323,15 @@ func (l *land) face(n *realNode) string {
 	return text
 }
 
+// listed are the nodes that an inventory names: also those that are gone, until that is told.
+func (l *land) listed() []string { return slices.Sorted(maps.Keys(l.agent.told)) }
+
 func (w *world) sendInventory(l *land) {
 	a := &l.agent
-	text := strings.Join(l.sorted(), " ")
+	listed := l.listed()
+	text := strings.Join(listed, " ")
 	for _, p := range l.pods {
-		if p.on == "" {
+		if p.on == "" || l.untold(p) {
 			text += "," + p.state.Name
 		}
 	}
@@ -298,7 +345,7 @@ func (w *world) sendInventory(l *land) {
 	a.counted++
 	inv := &api.NodeInventory{Member: l.name, Boot: fmt.Sprint("b", a.boot), Nodes: map[string]uint64{}}
 	for _, p := range l.pods {
-		if p.on == "" {
+		if p.on == "" || l.untold(p) {
 			inv.Pending = append(inv.Pending, p.state)
 		}
 	}
@@ -307,7 +354,7 @@ func (w *world) sendInventory(l *land) {
 		inv.Budgets = append(inv.Budgets, api.PodBudget{Namespace: "default", Name: b.app, Selector: selecting(b.app), Allowed: l.allowed(b)})
 	}
 	inv.Sequence, inv.At = a.counted, metav1.NewTime(w.now.Truncate(time.Second))
-	for name := range l.nodes {
+	for _, name := range listed {
 		inv.Nodes[name] = a.sequence[name]
 	}
 	w.send(l, simMessage{inventory: inv})

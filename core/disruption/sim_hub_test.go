@@ -98,9 +98,8 @@ func (h *simHub) lead(w *world) {
 func (h *simHub) hear(w *world, l *land) {
 	box := h.inbox[l.name]
 	n := len(box)
-	if w.faults.lag && n > 0 {
-		for n = w.luck.Below(n + 1); n > 0 && n < len(box) && box[n].at.Equal(box[n-1].at); n++ {
-		}
+	if w.faults.lag {
+		n = w.luck.Below(n + 1)
 	}
 	if w.faults.messages {
 		n = w.luck.Below(len(box) + 1)

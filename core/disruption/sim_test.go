@@ -37,20 +37,20 @@ func TestRulesHoldWhateverGoesWrong(t *testing.T) {
 
 // The same of many members that share one budget.
 func TestRulesHoldOverManyMembers(t *testing.T) {
-	w := newWorld(t, 1, 200, allFaults)
+	w := newWorld(t, 1, 120, allFaults)
 	w.run(60)
 	w.calm()
 	w.settle()
 	w.requireSettled()
 	t.Log(w.begun)
-	require.Greater(t, len(w.ids), 200)
+	require.Greater(t, len(w.ids), 120)
 }
 
 // While nobody but Flotilla moves pods, each that it moves comes to a place at once, however late hubs
 // and agents hear of each other.
 func TestPromisedPlacesAreKept(t *testing.T) {
 	moved := 0
-	for seed := range uint64(60) {
+	for seed := range uint64(50) {
 		w := newWorld(t, seed, 3, faults{lag: true, crashes: true, launches: true})
 		for range 200 {
 			w.tick()

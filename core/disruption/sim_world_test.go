@@ -24,7 +24,7 @@ const simFleetBudget = "2"
 
 // faults are what can go wrong.
 type faults struct {
-	lag      bool // what one look of an agent found comes late, but whole and in order; so do commands
+	lag      bool // messages and commands come late, in their order
 	messages bool // lag alone, come in another order, come twice, are lost to one hub until the next resync
 	crashes  bool // of hubs and agents, anywhere
 	launches bool // fail, hang, never become ready
@@ -177,7 +177,6 @@ func (w *world) send(l *land, m simMessage) {
 	if w.store.last[l.name] == nil {
 		w.store.last[l.name] = map[string]simMessage{}
 	}
-	m.at = w.now
 	w.store.last[l.name][subject] = m
 	for _, h := range w.hubs {
 		if !w.faults.messages || !w.luck.Chance(40) {
