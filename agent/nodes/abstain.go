@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
+	"path/filepath"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -17,11 +18,12 @@ import (
 // Abstain leaves the member's nodes alone, until ctx ends: it takes off them what an agent that looked
 // after them put there, so that they can go without one, and tells the hub that it is told of no nodes,
 // and why, in place of what it was told before. A node that is being deleted already keeps our finalizer:
-// without it its pods would be lost, and its machine left to be paid for. Of the options it reads Hub,
-// Target and Log.
+// without it its pods would be lost, and its machine left to be paid for. Launches that are not over are
+// named in the log alone. Of the options it reads Member, Hub, Target, Data and Log.
 func Abstain(ctx context.Context, o Options, why string) error {
 	connected := make(chan struct{}, 1)
 	defer o.Hub.OnConnect(func() { wake(connected) })()
+	warnOfLaunches(&o)
 	released := false
 	for wait := firstRetry; ; wait = min(2*wait, mostRetry) {
 		var faults []error
@@ -48,6 +50,19 @@ func Abstain(ctx context.Context, o Options, why string) error {
 			again.Stop()
 			wait = firstRetry
 		}
+	}
+}
+
+// warnOfLaunches names the machines that an agent which looked after the nodes has begun to launch: nobody
+// takes them back.
+func warnOfLaunches(o *Options) {
+	l, err := openLedger(filepath.Join(o.Data, "nodes"), o.Member)
+	if err != nil {
+		o.Log.Warn().Err(err).Msg("which nodes are being launched is not known")
+		return
+	}
+	for _, one := range l.all() {
+		o.Log.Warn().Str("launch", one.Launch.Name).Str("node", one.machine().Node).Msg("the launch is not over and nobody takes its machine back: turn nodes.enabled on, or take it away by hand")
 	}
 }
 

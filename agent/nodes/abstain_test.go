@@ -1,12 +1,16 @@
 package nodes
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"sync"
 	"testing"
 
+	"github.com/rs/zerolog"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 
@@ -92,10 +96,29 @@ func TestNodesAreLeftAloneOnceTheMemberAnswers(t *testing.T) {
 	})
 }
 
+// What was begun and is not over is at least said.
+func TestLaunchesThatNobodyTakesBack(t *testing.T) {
+	var said bytes.Buffer
+	o := Options{Member: "berlin", Data: t.TempDir(), Log: zerolog.New(&said)}
+	warnOfLaunches(&o)
+	require.Empty(t, said.String())
+	l, err := openLedger(filepath.Join(o.Data, "nodes"), "berlin")
+	require.NoError(t, err)
+	require.NoError(t, l.save(launch{Launch: api.NodeLaunch{Name: "d1-0"}}))
+	warnOfLaunches(&o)
+	require.Contains(t, said.String(), `"launch":"d1-0"`)
+	require.NoError(t, os.WriteFile(l.path("d1-0"), []byte("{"), 0o600))
+	said.Reset()
+	warnOfLaunches(&o)
+	require.Contains(t, said.String(), "is not known")
+}
+
 func abstain(t *testing.T, o *Options, why string) {
 	t.Helper()
+	left := *o
+	left.Data = t.TempDir()
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	var running sync.WaitGroup
-	running.Go(func() { _ = Abstain(ctx, *o, why) })
+	running.Go(func() { _ = Abstain(ctx, left, why) })
 	t.Cleanup(func() { cancel(); running.Wait() })
 }
