@@ -46,3 +46,9 @@ Moves:
   shop/b  n1    n7
 `, out.String())
 }
+
+func TestNotesOfManyMembersAreFolded(t *testing.T) {
+	require.Equal(t, []string{"member a: x: y", "member b: x: y", "z"}, foldNotes([]string{"member a: x: y", "member b: x: y", "z"}))
+	require.Equal(t, []string{"z", "members a, b, c and 1 more: x: y", "member e: w"},
+		foldNotes([]string{"z", "member a: x: y", "member b: x: y", "member c: x: y", "member e: w", "member d: x: y"}))
+}

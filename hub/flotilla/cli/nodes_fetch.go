@@ -56,7 +56,7 @@ func (a *app) fetchOnMembers(ctx context.Context, kind, name string, s selection
 		if err != nil {
 			return nil, a.withNearMember(ctx, err)
 		}
-		for _, text := range found.Notes {
+		for _, text := range foldNotes(found.Notes) {
 			a.noteOnce(text)
 		}
 		for _, raw := range found.Items {
@@ -70,6 +70,43 @@ func (a *app) fetchOnMembers(ctx context.Context, kind, name string, s selection
 			return objects, nil
 		}
 	}
+}
+
+// foldFrom is from how many members on that the same of all of them is said once.
+const foldFrom = 3
+
+// foldNotes says in one note what holds for several members: "member berlin: …" of each of them.
+func foldNotes(notes []string) []string {
+	members := map[string][]string{}
+	for _, text := range notes {
+		if member, what, found := ofMember(text); found {
+			members[what] = append(members[what], member)
+		}
+	}
+	var folded []string
+	for _, text := range notes {
+		_, what, found := ofMember(text)
+		switch same := members[what]; {
+		case !found || len(same) < foldFrom:
+			folded = append(folded, text)
+		case strings.HasPrefix(text, "member "+same[0]+": "):
+			names := strings.Join(same[:min(len(same), foldFrom)], ", ")
+			if more := len(same) - foldFrom; more > 0 {
+				names += fmt.Sprintf(" and %d more", more)
+			}
+			folded = append(folded, "members "+names+": "+what)
+		}
+	}
+	return folded
+}
+
+// ofMember parts a note about a member, "member berlin: nothing is decided".
+func ofMember(note string) (member, what string, found bool) {
+	rest, found := strings.CutPrefix(note, "member ")
+	if !found {
+		return "", "", false
+	}
+	return strings.Cut(rest, ": ")
 }
 
 // noteOnce says something that a watch would say again and again.

@@ -234,6 +234,9 @@ func memberName(args []string, bare bool) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	if r.kind == api.KindMemberNode {
+		return "", ownedByMember(r)
+	}
 	if r.kind != api.KindMemberCluster {
 		return "", usagef("%s is not a member", r)
 	}

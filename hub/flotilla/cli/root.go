@@ -108,7 +108,20 @@ func groupRun(cmd *cobra.Command, args []string) error {
 	return unknownCommand(cmd, args[0])
 }
 
+// replaced are verbs of kubectl that are spelt otherwise here.
+var replaced = map[string]string{
+	"create":  "apply -f FILE",
+	"drain":   "delete node NAME -m MEMBER",
+	"patch":   "edit TYPE/NAME",
+	"replace": "apply -f FILE",
+}
+
 func unknownCommand(cmd *cobra.Command, word string) *Failure {
+	if instead := replaced[word]; instead != "" && !cmd.HasParent() {
+		f := usagef("kubectl %s is flotilla %s", word, instead)
+		f.Next = "flotilla " + strings.Fields(instead)[0] + " --help"
+		return f
+	}
 	f := usagef("unknown command %q for %q%s", word, cmd.CommandPath(), meant(nearest(word, childNames(cmd))))
 	f.Next = cmd.CommandPath() + " --help"
 	return f
