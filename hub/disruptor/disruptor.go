@@ -35,6 +35,8 @@ const (
 	// freeFor is how long a member that nobody holds is kept for an update run that waits for it. A run that
 	// does not take it in that time waits for its turn among other members.
 	freeFor = time.Minute
+	// mostSkew is how far the clocks of an agent and the hub may be apart.
+	mostSkew = 15 * time.Minute
 )
 
 // Keys of the queue are members and "pool:<NodePool>"; no member has a colon in its name.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"flotilla/bus"
 	"flotilla/bus/bustest"
@@ -139,6 +140,24 @@ func TestStaleViewsDecideNothing(t *testing.T) {
 	y.inventory("berlin")
 	y.eventually("berlin", "empty n1 Draining")
 	y.stale("berlin", "")
+}
+
+// Nothing begins on a member whose agent goes by another time than the hub: how long pods are quiet cannot
+// be told.
+func TestClocksApart(t *testing.T) {
+	for ahead, want := range map[time.Duration]string{time.Hour: "ahead of the hub's", -time.Hour: "behind the hub's"} {
+		y := newYard(t, quick(), "berlin")
+		y.pool("a", "100%")
+		y.clock.forward(time.Minute)
+		y.event("berlin", aNode("n1", "a", 4))
+		y.boot("berlin").inventory++
+		require.NoError(t, y.agent("berlin").PutNodeInventory(bustest.Context(t), api.NodeInventory{
+			Boot: "b0", Sequence: 1, At: metav1.NewTime(y.clock.Now().Add(ahead)), Nodes: map[string]uint64{"n1": 1},
+		}))
+		y.stale("berlin", want)
+		y.inventory("berlin")
+		y.eventually("berlin", "empty n1 Draining")
+	}
 }
 
 // Events that come twice, late, or after the ones of a later boot change nothing.
@@ -415,6 +434,29 @@ func TestNodeClassDrift(t *testing.T) {
 	require.Equal(t, disruption.DriftClass, r.Disruptions[0].Drift)
 	require.NotEqual(t, hash, r.Pools[0].ClassHash)
 	require.Contains(t, r.DriftedSince, "n1")
+}
+
+// A change of a pool or a catalog that a member does not have is no reason to decide about it anew.
+func TestOffersOfOthersChangeNothing(t *testing.T) {
+	y := newYard(t, quick(), "berlin")
+	y.pool("a", "100%")
+	y.nodes("berlin", aNode("n1", "a", 4, 3500))
+	y.decided("berlin", "n1", "NotCheaper")
+	m := y.room.roster.get("berlin")
+	before := m.decision.Load()
+	pass := func() {
+		t.Helper()
+		y.clock.forward(y.options.Interval)
+		_, err := y.room.pass(bustest.Context(t), "berlin")
+		require.NoError(t, err)
+	}
+	y.pool("b", "100%", func(p *api.NodePool) { p.Annotations = map[string]string{api.AnnotationMembers: "region=mars"} })
+	y.spec(subjects.InstanceCatalogSpecs.Key("b"), api.VersionFlotilla, api.KindInstanceCatalog, "b", &api.InstanceCatalog{})
+	pass()
+	require.Same(t, before, m.decision.Load())
+	y.pool("b", "100%")
+	pass()
+	require.NotSame(t, before, m.decision.Load())
 }
 
 // A member that nothing changes on is decided on once.

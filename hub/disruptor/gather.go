@@ -41,7 +41,7 @@ func (d *Disruptor) gather(ctx context.Context, m *member) (*situation, error) {
 	s.unknown = d.unknown(m)
 	s.in.State.Stale = s.unknown
 	s.in.Declined = d.feed.Synced() && m.view.Declined()
-	s.in.Hold = cmp.Or(d.hold(state), s.offer.fault)
+	s.in.Hold = cmp.Or(d.hold(state), m.skewed(), s.offer.fault)
 	s.in.Lock = d.lockOf(m)
 	return s, nil
 }

@@ -1,6 +1,7 @@
 package disruptor
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"sync"
@@ -52,6 +53,22 @@ func (m *member) stale(now time.Time, most time.Duration) string {
 		at = at.Add(now.Sub(m.heard))
 	}
 	return m.view.Stale(at, most)
+}
+
+// skewed says that the clock of the agent is far off the hub's, "" when it is not: ages of pods and nodes go
+// by both. An inventory is told minutes after the look that it is of, at most.
+func (m *member) skewed() string {
+	at := m.view.Inventoried()
+	switch off := m.heard.Sub(at).Truncate(time.Second); {
+	case at.IsZero():
+		return ""
+	case off > mostSkew:
+		return fmt.Sprintf("the clock of its agent is %s behind the hub's", off)
+	case off < -mostSkew:
+		return fmt.Sprintf("the clock of its agent is %s ahead of the hub's", -off)
+	default:
+		return ""
+	}
 }
 
 // roster is every member that anything was heard of.

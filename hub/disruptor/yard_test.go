@@ -202,7 +202,7 @@ func (y *yard) event(member string, n api.NodeState) {
 	y.t.Helper()
 	b := y.boot(member)
 	b.nodes[n.Name]++
-	y.tell(member, api.NodeEvent{Boot: b.name, Sequence: b.nodes[n.Name], At: metav1.Now(), Node: n})
+	y.tell(member, api.NodeEvent{Boot: b.name, Sequence: b.nodes[n.Name], At: metav1.NewTime(y.clock.Now()), Node: n})
 }
 
 func (y *yard) tell(member string, e api.NodeEvent) {
@@ -216,7 +216,7 @@ func (y *yard) inventory(member string) {
 	b := y.boot(member)
 	b.inventory++
 	require.NoError(y.t, y.agent(member).PutNodeInventory(bustest.Context(y.t), api.NodeInventory{
-		Boot: b.name, Sequence: b.inventory, At: metav1.Now(), Nodes: b.nodes,
+		Boot: b.name, Sequence: b.inventory, At: metav1.NewTime(y.clock.Now()), Nodes: b.nodes,
 	}))
 }
 
@@ -235,7 +235,7 @@ func (y *yard) gone(member string, names ...string) {
 	b := y.boot(member)
 	for _, name := range names {
 		b.nodes[name]++
-		y.tell(member, api.NodeEvent{Boot: b.name, Sequence: b.nodes[name], At: metav1.Now(), Gone: true, Node: api.NodeState{Name: name}})
+		y.tell(member, api.NodeEvent{Boot: b.name, Sequence: b.nodes[name], At: metav1.NewTime(y.clock.Now()), Gone: true, Node: api.NodeState{Name: name}})
 		delete(b.nodes, name)
 	}
 	y.inventory(member)
