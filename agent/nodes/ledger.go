@@ -124,8 +124,11 @@ func (l *ledger) disruption(id string) *api.Disruption {
 	return l.running[id]
 }
 
-// wants reports whether the node of a launch is still asked for.
+// wants reports whether the node of a launch is still asked for, which it is while nobody says anything.
 func (l *ledger) wants(one *launch) bool {
+	if _, commanded := l.command(); !commanded {
+		return true
+	}
 	d := l.disruption(one.Disruption)
 	return d != nil && disruption.Running(d)
 }

@@ -203,6 +203,17 @@ func TestAForgottenLaunchIsTakenBack(t *testing.T) {
 	}
 }
 
+// While nobody says what is wanted, what was begun goes on.
+func TestALaunchGoesOnWithoutACommand(t *testing.T) {
+	l, err := openLedger(t.TempDir(), "berlin")
+	require.NoError(t, err)
+	one := launch{Disruption: "d1", Launch: api.NodeLaunch{Name: "d1-0"}}
+	require.True(t, l.wants(&one))
+	_, err = l.accept([]byte(`{"kind":"DisruptionCommand","member":"berlin","disruptions":[]}`), time.Now())
+	require.NoError(t, err)
+	require.False(t, l.wants(&one))
+}
+
 // A node that another launch brought about is not that of a launch, though it has its name.
 func TestANodeOfAnotherLaunch(t *testing.T) {
 	n := fresh()
