@@ -19,11 +19,11 @@ type fleet struct {
 
 	mu    sync.Mutex
 	dirty map[string]struct{}
-	locks map[string]struct{}
+	freed map[string]struct{}
 }
 
 func newFleet(r *records) *fleet {
-	return &fleet{records: r, members: upgrade.NewFleet(time.LoadLocation), dirty: map[string]struct{}{}, locks: map[string]struct{}{}}
+	return &fleet{records: r, members: upgrade.NewFleet(time.LoadLocation), dirty: map[string]struct{}{}, freed: map[string]struct{}{}}
 }
 
 // note remembers that something about a member changed.
@@ -33,20 +33,20 @@ func (f *fleet) note(member string) {
 	f.dirty[member] = struct{}{}
 }
 
-// noteLock remembers that the lock of a member was given back, or that what holds it went on.
-func (f *fleet) noteLock(member string) {
+// noteFree remembers that the lock of a member was given back.
+func (f *fleet) noteFree(member string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.locks[member] = struct{}{}
+	f.freed[member] = struct{}{}
 }
 
 // take returns what was noted since it was last called.
-func (f *fleet) take() (dirty, locks map[string]struct{}) {
+func (f *fleet) take() (dirty, freed map[string]struct{}) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	dirty, locks = f.dirty, f.locks
-	f.dirty, f.locks = map[string]struct{}{}, map[string]struct{}{}
-	return dirty, locks
+	dirty, freed = f.dirty, f.freed
+	f.dirty, f.freed = map[string]struct{}{}, map[string]struct{}{}
+	return dirty, freed
 }
 
 // follow reads members anew and returns the members that differ for a decision, with what is
@@ -101,8 +101,8 @@ func (f *fleet) heard(member string, now time.Time) {
 
 // refresh follows the changes of members and wakes what waits for them.
 func (r *Runner) refresh() {
-	dirty, locks := r.fleet.take()
-	for member := range locks {
+	dirty, freed := r.fleet.take()
+	for member := range freed {
 		r.wakeWaiting(member)
 	}
 	changed, wrong := r.fleet.follow(dirty)

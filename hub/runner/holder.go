@@ -3,7 +3,6 @@ package runner
 import (
 	"fmt"
 	"strings"
-	"time"
 
 	"flotilla/core/api"
 	"flotilla/subjects"
@@ -13,7 +12,8 @@ import (
 const shownNodes = 3
 
 // holderOf names who holds the lock of a member, for people: of a disruption of its nodes also which one
-// and what that waits for.
+// and what that waits for. That changes every few seconds and wakes no run: what runs tell of it is as old
+// as their poll.
 func (r *Runner) holderOf(lock *api.MemberLock) string {
 	if lock.Holder != subjects.CommandDisruption+"/"+lock.Member {
 		return lock.Owner
@@ -46,13 +46,4 @@ func stateOf(d *api.Disruption) string {
 		state += ": " + d.Message
 	}
 	return fmt.Sprintf("%s of %s (%s)", d.ID, nodes, state)
-}
-
-// noteDisruption has the runs looked at that wait for a member whose nodes are being disrupted, so that they
-// tell what for.
-func (r *Runner) noteDisruption(member string) {
-	if _, held := r.records.locks.Get(member); held {
-		r.fleet.noteLock(member)
-		r.queue.AddAt(membersKey, time.Now().Add(settle))
-	}
 }

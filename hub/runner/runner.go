@@ -141,7 +141,6 @@ func (r *Runner) watch() {
 		r.wakeRuns(func(s *api.UpdateRunStatus) bool { return uncreated(s) || s.Status.State.Active() })
 	})
 	r.records.locks.OnChange(r.noteLock)
-	r.records.disruptions.OnChange(r.noteDisruption)
 	r.store.Results.OnChange(r.heard)
 }
 

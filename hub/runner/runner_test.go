@@ -118,7 +118,7 @@ func TestALockOfAnotherRoomIsWaitedFor(t *testing.T) {
 
 // A run that waits for a disruption of nodes says for which, and what that waits for.
 func TestADisruptionThatHoldsAMemberIsNamed(t *testing.T) {
-	y := newYard(t, runner.Options{Poll: never}, "berlin")
+	y := newYard(t, runner.Options{Poll: 50 * time.Millisecond}, "berlin")
 	_, err := y.store.Writer.Write(bustest.Context(t), y.locks.Take("berlin", "disruption/berlin", "node disruption", time.Now()))
 	require.NoError(t, err)
 	disrupting := func(message string, more ...api.Disruption) {

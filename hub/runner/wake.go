@@ -98,7 +98,7 @@ func (r *Runner) noteRun(name string) {
 // noteLock has the runs looked at that wait for a member whose lock was given back.
 func (r *Runner) noteLock(member string) {
 	if _, held := r.records.locks.Get(member); !held {
-		r.fleet.noteLock(member)
+		r.fleet.noteFree(member)
 		r.queue.AddAt(membersKey, time.Now().Add(settle))
 	}
 }
