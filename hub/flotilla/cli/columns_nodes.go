@@ -42,7 +42,7 @@ var nodeKindColumns = map[string][]column{
 		{"Replacement", false, disruptionReplacements},
 		{"Savings", false, func(v view) any { return fmt.Sprintf("%.4f", v.float("status", "savings")) }},
 		{"Age", false, age},
-		{"Message", false, func(v view) any { return orDash(cut(v.text("status", "message"))) }},
+		{"Message", false, func(v view) any { return orDash(cut(shortMessage(v))) }},
 		{"Moves", true, func(v view) any { return len(sliceOfMaps(v.field("status", "moves"))) }},
 		{"Drift", true, func(v view) any { return orDash(v.text("status", "drift")) }},
 		{"In-Full", true, func(v view) any { return orDash(v.text("status", "message")) }},
@@ -193,8 +193,22 @@ func poolAllowed(v view) any {
 	return byReason(allowed)
 }
 
+// violates is what an API server says of every eviction that it refuses, before it names the budget.
+const violates = "Cannot evict pod as it would violate the pod's disruption budget: the disruption budget "
+
+// shortMessage is the message of a disruption without what the other cells say, so that what it waits for
+// comes first.
+func shortMessage(v view) string {
+	text := strings.ReplaceAll(v.text("status", "message"), violates, "PodDisruptionBudget ")
+	text = strings.ReplaceAll(text, ", whose eviction was refused", "")
+	if nodes := v.texts("status", "nodes"); len(nodes) == 1 {
+		text = strings.TrimPrefix(text, "node "+nodes[0]+" ")
+	}
+	return text
+}
+
 // shownRunes is how much of a message a cell holds.
-const shownRunes = 72
+const shownRunes = 120
 
 // cut shortens a message; -o wide shows all of it.
 func cut(text string) string {

@@ -137,7 +137,7 @@ metadata: {name: single-4-aa, creationTimestamp: "2026-03-01T11:58:00Z"}
 spec: {member: berlin}
 status:
   {id: single-4-aa, reason: Underutilized, method: single, phase: Launching, nodes: [n1, n2, n3, n4, n5], savings: 0.25,
-   message: "waiting for 2 of 3 replacements, the first of which was asked for a good while ago already",
+   message: "waiting for 2 of 3 replacements, the first of which was asked for a good while ago already, and the second not so long ago, but long enough",
    moves: [{pod: a/b, from: n1, to: new-0}],
    replacements: [{pool: a, instanceTypes: [d2, d4]}, {pool: a, node: n9, initialized: true, instanceTypes: [d2]}, {pool: b, node: n8, failed: no capacity}]}
 `
@@ -147,7 +147,8 @@ apiVersion: flotilla.io/v1alpha1
 kind: NodeDisruption
 metadata: {name: drift-5-bb, creationTimestamp: "2026-03-01T11:59:00Z"}
 spec: {member: oslo}
-status: {id: drift-5-bb, reason: Drifted, method: drift, phase: Aborted, drift: NodeClassDrifted, nodes: [n1], savings: -0.1}
+status: {id: drift-5-bb, reason: Drifted, method: drift, phase: Aborted, drift: NodeClassDrifted, nodes: [n1], savings: -0.1,
+  message: "node n1 waits for pod shop/web-1, whose eviction was refused: Cannot evict pod as it would violate the pod's disruption budget: the disruption budget web needs 2 healthy pods and has 2 currently; pod a/b, whose turn comes later"}
 `
 
 const cordonedNode = `
@@ -181,8 +182,8 @@ status: {nodes: 1, members: [{member: oslo, nodes: 1, allowed: {Empty: 1, Underu
 
 func TestTablesOfNodeKinds(t *testing.T) {
 	require.Equal(t, `ID            MEMBER   REASON          METHOD   PHASE             NODES         REPLACEMENT                 SAVINGS   AGE   MESSAGE
-single-4-aa   berlin   Underutilized   single   Launching         n1,n2,n3,+2   a/d2,n9(ready),n8(failed)   0.2500    2m    waiting for 2 of 3 replacements, the first of which was asked for a goo…
-drift-5-bb    oslo     Drifted         drift    Aborted,Undoing   n1            -                           -0.1000   60s   -
+single-4-aa   berlin   Underutilized   single   Launching         n1,n2,n3,+2   a/d2,n9(ready),n8(failed)   0.2500    2m    waiting for 2 of 3 replacements, the first of which was asked for a good while ago already, and the second not so long …
+drift-5-bb    oslo     Drifted         drift    Aborted,Undoing   n1            -                           -0.1000   60s   waits for pod shop/web-1: PodDisruptionBudget web needs 2 healthy pods and has 2 currently; pod a/b, whose turn comes l…
 `, printed(t, output{}, false, objectsOf(t, disrupted, undone)...))
 	require.Equal(t, `MEMBER   NAME   POOL   TYPE   ZONE   CAPACITY   PODS   CPU       MEM      PRICE    AGE   STATUS                                   VERDICT   DISRUPTION   WHY
 berlin   n1     a      d2     z-a    spot       3      1.3/3.9   1/16Gi   0.1000   3h    Disrupting,Draining,SchedulingDisabled   Queued    x            it goes
