@@ -94,26 +94,31 @@ func containsAll(list, wanted []string) bool {
 }
 
 func launching(d api.Disruption, now time.Time) api.Disruption {
-	waiting := 0
+	var lacking []string
 	for i := range d.Replacements {
 		r := &d.Replacements[i]
 		switch {
 		case r.Failed != "":
 			d.Phase, d.Message = api.PhaseAborted, fmt.Sprintf("replacement %s failed: %s", r.Name, r.Failed)
 			return d
-		case !r.Initialized:
-			waiting++
+		case r.Initialized:
+		case r.Node == "":
+			lacking = append(lacking, r.Name+" has no node yet")
+		default:
+			lacking = append(lacking, "node "+r.Node+" is not ready yet")
 		}
 	}
+	waiting := len(lacking)
 	switch {
 	case !now.Before(d.Deadline.Time) && waiting == 0:
 		d.Phase, d.Message = api.PhaseAborted, "that its replacements are ready was heard too late to go by what was decided then"
 	case !now.Before(d.Deadline.Time):
-		d.Phase, d.Message = api.PhaseAborted, fmt.Sprintf("%d of %d replacements were not ready in time", waiting, len(d.Replacements))
+		d.Phase, d.Message = api.PhaseAborted, fmt.Sprintf("%d of %d replacements were not ready in time: %s", waiting, len(d.Replacements), listed(lacking))
 	case waiting == 0:
 		d.Phase, d.Message = api.PhaseDraining, ""
 	default:
-		d.Message = fmt.Sprintf("waiting for %d of %d replacements", waiting, len(d.Replacements))
+		d.Message = fmt.Sprintf("waiting for %d of %d replacements: %s; given up at %s",
+			waiting, len(d.Replacements), listed(lacking), d.Deadline.UTC().Format(time.RFC3339))
 	}
 	return d
 }

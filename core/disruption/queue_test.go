@@ -37,9 +37,12 @@ func TestAdvance(t *testing.T) {
 
 	waiting, changed := Advance(d, nil, testNow)
 	require.True(t, changed)
-	require.Equal(t, "waiting for 1 of 1 replacements", waiting.Message)
-	_, changed = Advance(waiting, nil, testNow)
+	require.Equal(t, "waiting for 1 of 1 replacements: d1-0 has no node yet; given up at 2026-11-20T12:10:00Z", waiting.Message)
+	_, changed = Advance(waiting, nil, testNow.Add(time.Minute))
 	require.False(t, changed, "deciding again changes nothing")
+	launched, changed := Advance(waiting, &api.DisruptionResult{ID: "d1", Replacements: []api.NodeReplacement{{Name: "d1-0", Node: "x"}}}, testNow)
+	require.True(t, changed)
+	require.Equal(t, "waiting for 1 of 1 replacements: node x is not ready yet; given up at 2026-11-20T12:10:00Z", launched.Message)
 
 	ready := &api.DisruptionResult{ID: "d1", Replacements: []api.NodeReplacement{{Name: "d1-0", Node: "x", Initialized: true}}}
 	draining, _ := Advance(waiting, ready, testNow)
@@ -72,6 +75,7 @@ func TestAbort(t *testing.T) {
 	require.Equal(t, api.PhaseLaunching, last.Phase)
 	late, _ := Advance(d, nil, testNow.Add(10*time.Minute))
 	require.Equal(t, api.PhaseAborted, late.Phase)
+	require.Equal(t, "1 of 1 replacements were not ready in time: d1-0 has no node yet", late.Message)
 	unheard, _ := Advance(d, &api.DisruptionResult{ID: "d1", Replacements: []api.NodeReplacement{{Name: "d1-0", Node: "x", Initialized: true}}}, testNow.Add(3*time.Hour))
 	require.Equal(t, api.PhaseAborted, unheard.Phase, "no hub led meanwhile: what was decided hours ago may not hold")
 	require.Contains(t, unheard.Message, "too late")
