@@ -140,11 +140,25 @@ func (d *Disruptor) settled(m *member, s *situation, out *disruption.StepResult)
 		e.By = by
 		d.store.Audit.Record(e)
 	}
+	d.wakePools(replacementPools(out))
 	d.options.Metrics.stepped(s, out)
 	d.census(m, s)
 	for _, id := range out.Began {
 		d.options.Log.Debug().Str("member", m.name).Str("disruption", id).Msg("began")
 	}
+}
+
+// replacementPools are those that replacements come from of what began or ended.
+func replacementPools(out *disruption.StepResult) (pools []string) {
+	for i := range out.Record.Disruptions {
+		one := &out.Record.Disruptions[i]
+		if slices.Contains(out.Began, one.ID) || slices.Contains(out.Ended, one.ID) {
+			for j := range one.Replacements {
+				pools = append(pools, one.Replacements[j].Pool)
+			}
+		}
+	}
+	return pools
 }
 
 // census counts the nodes of a member, with those that go, and has the pools looked at that it concerns.

@@ -75,7 +75,10 @@ func (d *Disruptor) recordOf(p *api.NodePool) (*api.PoolRecord, time.Time, error
 		}
 		counted := d.countOf(e.Name)
 		share := counted.pools[p.Name]
-		if !found || share.Nodes == 0 && counted.unknown != notCounted && len(disruption.PoolsFor(labels, []*api.NodePool{p})) == 0 {
+		if r.Deleting && counted.unknown == "" && d.replacing(e.Name, p.Name) {
+			counted.unknown = stillComing
+		}
+		if !found || share.Nodes == 0 && !waited(counted.unknown) && len(disruption.PoolsFor(labels, []*api.NodePool{p})) == 0 {
 			continue
 		}
 		r.Members = append(r.Members, api.PoolMember{
@@ -91,8 +94,21 @@ func (d *Disruptor) recordOf(p *api.NodePool) (*api.PoolRecord, time.Time, error
 	return r, d.at(next), nil
 }
 
-// notCounted is why nothing is known of the nodes of a member that told of some.
-const notCounted = "its nodes are not counted yet"
+// Why the nodes of a member cannot be told though it told of some, or is to get some.
+const (
+	notCounted  = "its nodes are not counted yet"
+	stillComing = "a replacement is on its way, or being taken back"
+)
+
+func waited(unknown string) bool { return unknown == notCounted || unknown == stillComing }
+
+// replacing reports whether a disruption of a member that has not ended has replacements of a pool.
+func (d *Disruptor) replacing(member, pool string) bool {
+	record, _ := d.record(member)
+	return slices.ContainsFunc(record.Disruptions, func(one api.Disruption) bool {
+		return one.Ended.IsZero() && slices.ContainsFunc(one.Replacements, func(r api.NodeReplacement) bool { return r.Pool == pool })
+	})
+}
 
 // countOf are the nodes of a member by pool; one that never told of any has none.
 func (d *Disruptor) countOf(member string) census {

@@ -51,6 +51,20 @@ func TestPoolDeletedThatMatchesNoMore(t *testing.T) {
 	y.pools("a", "deleting: ")
 }
 
+// The end of a pool waits for replacements that are on their way though no node of it is seen.
+func TestPoolDeletedWhileItsReplacementComes(t *testing.T) {
+	y := newYard(t, quick(), "berlin")
+	y.pool("a", "100%")
+	y.nodes("berlin", aNode("n1", "a", 16, 500))
+	r := y.eventually("berlin", "single n1 Launching")
+	y.poolSpec("a", "100%", nil, deleted)
+	y.eventually("berlin", "single n1 Aborted")
+	y.gone("berlin", "n1")
+	y.pools("a", "deleting: berlin 0/0 unknown")
+	y.result("berlin", r.Disruptions[0].ID, api.PhaseAborted)
+	y.pools("a", "deleting: berlin 0/0")
+}
+
 // A pool's record tells what is left of its budgets, what they cannot mean, and of whom nothing is known.
 func TestPoolRecord(t *testing.T) {
 	o := quick()
