@@ -23,7 +23,8 @@ type Options struct {
 	Provider Provider
 	// Data is the agent's data directory; the room keeps to its folder "nodes".
 	Data string
-	// Interval is the least time between two events of a node, and between two inventories, 5 s when 0.
+	// Interval is the least time between two events of a node, and between two inventories, 5 s when 0. What
+	// must be told before a node may be gone does not wait for it.
 	Interval time.Duration
 	// Resync is how often everything is told although it is the same, 1 h when 0.
 	Resync time.Duration

@@ -37,13 +37,13 @@ const (
 // watcher looks at the member and tells the hub what it sees.
 type watcher struct {
 	o    *Options
+	hub  conn
+	now  func() time.Time
 	boot string
 	// nudges make run look again, news only tell.
 	nudges, news chan struct{}
 
-	// busy is held by one look, so that an older one never follows a newer, and while all is told: what is
-	// told is of one look.
-	busy sync.Mutex
+	turn sync.Mutex // one look or telling at a time: what is told together is of one look
 
 	mu        sync.Mutex
 	nodes     map[string]*tracked
@@ -58,7 +58,8 @@ type watcher struct {
 	lookTime  time.Duration
 	lookFault string
 	putFault  string
-	paced     time.Time // when all was told last
+	paced     time.Time // when all there was had been told
+	owing     time.Time // since when nodes that lost pods wait to be told, zero when none does
 	retry     time.Duration
 	retryAt   time.Time
 }
@@ -78,10 +79,21 @@ type tracked struct {
 	told     time.Time
 	// withheld says why the hub has no more than the node's name, empty when it has all.
 	withheld string
-	// pods are those that the hub knows to be on it.
-	pods []api.PodState
+	// pods are those of the event that the hub took last, unless lost says that it may not have it any more;
+	// perhaps holds the keys of those of later events, of which nobody knows whether it has them.
+	pods    []api.PodState
+	lost    bool
+	perhaps map[string]bool
+}
 
-	putting sync.Mutex // one event at a time
+// conn is what the watcher needs of the connection to the hub.
+type conn interface {
+	Connected() bool
+	OnConnect(f func()) (cancel func())
+	PutNodeEvent(ctx context.Context, e api.NodeEvent) error
+	PutNodeInventory(ctx context.Context, i api.NodeInventory) error
+	NodeEvent(ctx context.Context, node string) (api.NodeEvent, error)
+	NodeInventory(ctx context.Context) (api.NodeInventory, error)
 }
 
 func newWatcher(o *Options, folder string) (*watcher, error) {
@@ -95,23 +107,31 @@ func newWatcher(o *Options, folder string) (*watcher, error) {
 	boot := make([]byte, 8)
 	_, _ = rand.Read(boot) // never errs
 	return &watcher{
-		o: o, boot: hex.EncodeToString(boot), nudges: make(chan struct{}, 1), news: make(chan struct{}, 1),
+		o: o, hub: o.Hub, now: time.Now, boot: hex.EncodeToString(boot), nudges: make(chan struct{}, 1), news: make(chan struct{}, 1),
 		nodes: map[string]*tracked{}, memory: memory,
 	}, nil
 }
 
 // run looks and tells until ctx ends.
 func (w *watcher) run(ctx context.Context) {
-	defer w.o.Hub.OnConnect(w.connected)()
+	defer w.hub.OnConnect(w.connected)()
 	defer w.write(true)
 	changes := w.o.Target.Watch(ctx)
 	for look := true; ctx.Err() == nil; {
-		if look && w.look(ctx) == nil {
-			w.compare(ctx)
-		}
+		next := w.pass(ctx, look)
 		w.write(false)
-		look = w.rest(ctx, changes, w.tell(ctx))
+		look = w.rest(ctx, changes, next)
 	}
+}
+
+// pass looks at the member if it is to, and tells what there is to tell; it returns when to do so again.
+func (w *watcher) pass(ctx context.Context, look bool) time.Time {
+	w.turn.Lock()
+	defer w.turn.Unlock()
+	if look && w.look(ctx) == nil {
+		w.compare(ctx)
+	}
+	return w.tell(ctx)
 }
 
 // connected makes run compare what the hub has with what it was told, and tell what is missing.
@@ -126,24 +146,27 @@ func (w *watcher) connected() {
 func (w *watcher) wake() { wake(w.nudges) }
 
 // flush looks at the member now and returns once the hub has the newest state of a node, or that it is
-// gone, whatever the interval says. A node that was never seen is told to be gone.
+// gone, whatever the interval says. A node that was never seen is told to be gone. Where pods went that
+// left the node is told first.
 func (w *watcher) flush(ctx context.Context, node string) error {
+	w.turn.Lock()
+	defer w.turn.Unlock()
 	if err := w.look(ctx); err != nil {
 		return err
 	}
 	w.mu.Lock()
 	t := w.nodes[node]
 	if t == nil {
-		t = &tracked{state: api.NodeState{Name: node}, gone: true, version: 1, at: time.Now()}
+		t = &tracked{state: api.NodeState{Name: node}, gone: true, version: 1, at: w.now()}
 		w.nodes[node] = t
 	}
+	loses := t.loses()
 	w.mu.Unlock()
 	wake(w.news)
-	w.busy.Lock()
-	defer w.busy.Unlock()
-	if w.o.Hub.Connected() {
-		// What fails here is told later, and must not keep this node from being told.
-		_, _ = w.tellLooked(ctx, true)
+	if loses {
+		if err := w.tellGains(ctx); err != nil {
+			return err
+		}
 	}
 	return w.put(ctx, node, t)
 }

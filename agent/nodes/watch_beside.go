@@ -17,10 +17,12 @@ import (
 type beside struct {
 	now api.NodeInventory // the newest, without its head and nodes
 	at  time.Time         // of the look that gave it
-	// told is what the hub has, when stored says that it has any; sequence is that of the newest that it
-	// took.
+	// told is what the hub took last, when sure says that it has no other; sequence is that of it. stored
+	// says that it has all there is to say but what changed since, tried that one was sent, taken or not.
 	told     api.NodeInventory
 	stored   bool
+	sure     bool
+	tried    bool
 	sequence uint64
 	toldAt   time.Time
 	withheld string
@@ -32,95 +34,99 @@ func (b *beside) seen(now api.NodeInventory, at time.Time) { b.now, b.at = now, 
 // again. It waits for the events that it counts.
 func (w *watcher) tellBeside(ctx context.Context) (next time.Time, err error) {
 	w.mu.Lock()
-	inv, next := w.inventory(time.Now())
+	inv, next := w.inventory(w.now())
 	w.mu.Unlock()
 	if inv == nil {
 		return next, nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, putTimeout)
-	defer cancel()
-	sent, withheld := *inv, ""
-	err = w.o.Hub.PutNodeInventory(ctx, sent)
-	if errors.Is(err, bus.ErrTooLarge) {
-		withheld = tooLarge("what the member has beside its nodes", err)
-		sent = api.NodeInventory{Boot: inv.Boot, Sequence: inv.Sequence, At: inv.At, Nodes: inv.Nodes, Withheld: withheld}
-		err = w.o.Hub.PutNodeInventory(ctx, sent)
-	}
-	if err != nil {
+	if err := w.sendBeside(ctx, inv); err != nil {
 		return next, err
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	w.beside.stored = true
+	return w.beside.toldAt.Add(w.o.Resync), nil
+}
+
+// sendBeside puts an inventory. One that is too large is told to be so.
+func (w *watcher) sendBeside(ctx context.Context, inv *api.NodeInventory) error {
+	w.mu.Lock()
 	b := &w.beside
+	b.sure, b.tried = false, true
+	w.mu.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, putTimeout)
+	defer cancel()
+	sent, withheld := *inv, ""
+	err := w.hub.PutNodeInventory(ctx, sent)
+	if errors.Is(err, bus.ErrTooLarge) {
+		withheld = tooLarge("what the member has beside its nodes", err)
+		sent = api.NodeInventory{Boot: inv.Boot, Sequence: inv.Sequence, At: inv.At, Nodes: inv.Nodes, Withheld: withheld}
+		err = w.hub.PutNodeInventory(ctx, sent)
+	}
+	if err != nil {
+		return err
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	if withheld != "" && b.withheld == "" {
 		w.o.Log.Warn().Msg(withheld)
 	}
-	b.told, b.stored, b.sequence, b.toldAt, b.withheld = *inv, true, inv.Sequence, time.Now(), withheld
-	return b.toldAt.Add(w.o.Resync), nil
+	b.told, b.sure, b.sequence, b.toldAt, b.withheld = *inv, true, inv.Sequence, w.now(), withheld
+	return nil
 }
 
 // inventory is what to tell now, nil when there is nothing; next is when there will be, zero when that is
-// not known.
+// not known. While the member cannot be read nothing is told again: the hub would take it for fresh.
 func (w *watcher) inventory(now time.Time) (inv *api.NodeInventory, next time.Time) {
-	due, next := w.besideDue(now)
-	if !due {
-		return nil, next
+	b := &w.beside
+	for _, t := range w.nodes {
+		if t.stored == 0 {
+			return nil, time.Time{}
+		}
 	}
-	inv = w.counted()
+	if inv = w.count(); inv == nil {
+		return nil, time.Time{}
+	}
+	resync, interval := b.toldAt.Add(w.o.Resync), b.toldAt.Add(w.o.Interval)
+	switch {
+	case !b.stored || !resync.After(now):
+	case same(inv, &b.told):
+		return nil, resync
+	case interval.After(now):
+		return nil, interval
+	}
 	w.sequence++
-	inv.Boot, inv.Sequence, inv.At = w.boot, w.sequence, w.stamp(w.beside.at)
 	return inv, time.Time{}
 }
 
-// besideDue reports whether the hub is to be told the inventory, and else when, zero when that is not
-// known.
-func (w *watcher) besideDue(now time.Time) (due bool, next time.Time) {
+// count makes the next inventory, nil while the member cannot be read. Nodes of which the hub refused the
+// newest event, or may have lost it, count with one that is still to come: that keeps the hub from acting
+// on the member until it has come. A node that left is listed until that is told. What the hub does not
+// know yet to be on its node is listed without one, so that the hub does not miss it.
+func (w *watcher) count() *api.NodeInventory {
 	b := &w.beside
-	is := w.counted()
-	switch resync := b.toldAt.Add(w.o.Resync); {
-	case is == nil:
-		return false, time.Time{}
-	case !b.stored || !resync.After(now):
-		return true, time.Time{}
-	default:
-		return !same(is, &b.told), resync
-	}
-}
-
-// counted is the inventory as it is now, but for its head; nil while some node was never told, or the
-// member cannot be read: the hub would take what it is told again for fresh. A node that left is listed
-// until that is told.
-func (w *watcher) counted() *api.NodeInventory {
-	if w.beside.at.IsZero() || w.lookFault != "" {
+	if b.at.IsZero() || w.lookFault != "" {
 		return nil
 	}
-	is := w.beside.now
+	is := b.now
+	is.Boot, is.Sequence, is.At = w.boot, w.sequence+1, w.stamp(b.at)
 	is.Nodes = make(map[string]uint64, len(w.nodes))
 	for name, t := range w.nodes {
 		switch {
-		case t.stored == 0:
-			return nil
-		case !t.gone || t.stored < t.version:
+		case t.gone && (t.stored >= t.version || t.sequence == 0):
+		case t.lost || t.failures > 0 || t.sequence == 0:
+			is.Nodes[name] = is.Sequence
+		default:
 			is.Nodes[name] = t.sequence
 		}
 	}
-	is.Pending = w.pending()
-	return &is
-}
-
-// pending lists the pods without a node, and those that came to a node of which the hub is not told yet, so
-// that it does not miss them in between.
-func (w *watcher) pending() []api.PodState {
-	out := slices.Clone(w.beside.now.Pending)
-	for _, t := range w.nodes {
-		if !t.gone && t.stored < t.version {
-			out = append(out, t.came()...)
-		}
+	if out := w.unheard(); len(out) > 0 {
+		is.Pending = append(slices.Clone(is.Pending), out...)
+		slices.SortFunc(is.Pending, func(a, b api.PodState) int {
+			return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+		})
 	}
-	slices.SortFunc(out, func(a, b api.PodState) int {
-		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
-	})
-	return out
+	return &is
 }
 
 func podKey(p *api.PodState) string { return p.UID + "/" + p.Namespace + "/" + p.Name }

@@ -32,6 +32,9 @@ func TestWhenAnInventoryIsTold(t *testing.T) {
 
 	w = toldWatcher()
 	w.beside.now.Budgets = []api.PodBudget{{Name: "b"}}
+	inv, next = w.inventory(second(1))
+	require.Nil(t, inv, "not more often than the interval")
+	require.Equal(t, second(5), next)
 	inv, _ = w.inventory(second(5))
 	require.NotNil(t, inv)
 
@@ -45,8 +48,9 @@ func TestWhenAnInventoryIsTold(t *testing.T) {
 	inv, _ = w.inventory(second(5))
 	require.Equal(t, map[string]uint64{"n1": 3}, inv.Nodes, "a node that left is not listed")
 	w.nodes["n2"].version++
+	w.beside.now.Budgets = []api.PodBudget{{Name: "b"}}
 	inv, _ = w.inventory(second(5))
-	require.Nil(t, inv, "but it is until that is told")
+	require.Equal(t, map[string]uint64{"n1": 3, "n2": 7}, inv.Nodes, "but it is until that is told")
 
 	w = toldWatcher()
 	w.beside.stored = false

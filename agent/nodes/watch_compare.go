@@ -23,7 +23,7 @@ func (w *watcher) compare(ctx context.Context) {
 	w.mu.Lock()
 	due, fresh := w.check, w.sequence == 0
 	w.mu.Unlock()
-	if !due || !w.o.Hub.Connected() {
+	if !due || !w.hub.Connected() {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, putTimeout)
@@ -55,14 +55,14 @@ func (w *watcher) compare(ctx context.Context) {
 // forget has everything told again.
 func (w *watcher) forget() {
 	for _, t := range w.nodes {
-		t.stored = 0
+		t.stored, t.lost = 0, true
 	}
-	w.beside.stored = false
+	w.beside.stored, w.beside.sure = false, false
 }
 
 // findFloor makes what is told later than what an earlier process of the agent told.
 func (w *watcher) findFloor(ctx context.Context) {
-	inv, err := w.o.Hub.NodeInventory(ctx)
+	inv, err := w.hub.NodeInventory(ctx)
 	if err != nil {
 		return // there is none, or none that matters
 	}
@@ -80,7 +80,7 @@ func (w *watcher) lost(ctx context.Context) (bool, error) {
 	}
 	w.mu.Unlock()
 	if inventory > 0 {
-		inv, err := w.o.Hub.NodeInventory(ctx)
+		inv, err := w.hub.NodeInventory(ctx)
 		if gone, err := w.lacks(inv.Boot, inv.Sequence, inventory, err); gone || err != nil {
 			return gone, err
 		}
@@ -88,7 +88,7 @@ func (w *watcher) lost(ctx context.Context) (bool, error) {
 	if event == 0 {
 		return false, nil
 	}
-	e, err := w.o.Hub.NodeEvent(ctx, node)
+	e, err := w.hub.NodeEvent(ctx, node)
 	return w.lacks(e.Boot, e.Sequence, event, err)
 }
 

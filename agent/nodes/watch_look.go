@@ -10,11 +10,9 @@ import (
 	"flotilla/core/disruption"
 )
 
-// look reads the member and notes what changed.
+// look reads the member and notes what changed. The turn is held.
 func (w *watcher) look(ctx context.Context) error {
-	w.busy.Lock()
-	defer w.busy.Unlock()
-	began := time.Now()
+	began := w.now()
 	limited, cancel := context.WithTimeout(ctx, lookTimeout)
 	defer cancel()
 	s, err := w.o.Target.Survey(limited)
@@ -34,7 +32,7 @@ func (w *watcher) look(ctx context.Context) error {
 	w.memory.only(seen.Nodes)
 	w.merge(seen.Nodes, began)
 	w.beside.seen(seen.Inventory, began)
-	w.lookTime = time.Since(began)
+	w.lookTime = w.now().Sub(began)
 	return nil
 }
 

@@ -10,7 +10,6 @@ import (
 	"sync"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"flotilla/bus"
@@ -20,19 +19,16 @@ import (
 // putters is how many events are on their way at once.
 const putters = 4
 
-// takenAnyway is how often in a row the hub must have refused a node before others no longer wait for it.
-const takenAnyway = 3
-
 // tell brings to the hub what it does not have, as far as the interval allows. It returns when there is
-// more to tell, zero when something must happen first.
+// more to tell, zero when something must happen first. The turn is held.
 func (w *watcher) tell(ctx context.Context) time.Time {
 	w.mu.Lock()
 	again := w.retryAt
 	w.mu.Unlock()
-	if !w.o.Hub.Connected() || time.Now().Before(again) {
+	if !w.hub.Connected() || w.now().Before(again) {
 		return again
 	}
-	next, err := w.tellAll(ctx, false)
+	next, err := w.round(ctx)
 	if ctx.Err() != nil {
 		return time.Time{}
 	}
@@ -46,121 +42,55 @@ func (w *watcher) tell(ctx context.Context) time.Time {
 	return next
 }
 
-// tellAll tells all that the hub does not have once the interval since the last time is over, or at once
-// when it is pressed: nodes to which pods came, then the inventory, and last the nodes that pods left, so
-// that at no time the hub misses a pod that has moved. It returns when there is more to tell.
-func (w *watcher) tellAll(ctx context.Context, pressed bool) (next time.Time, err error) {
-	w.busy.Lock()
-	defer w.busy.Unlock()
-	return w.tellLooked(ctx, pressed)
-}
-
-// tellLooked is tellAll; busy is held.
-func (w *watcher) tellLooked(ctx context.Context, pressed bool) (next time.Time, err error) {
-	now := time.Now()
-	w.mu.Lock()
-	gaining, losing, next := w.due(now)
-	beside, later := w.besideDue(now)
-	open := w.paced.Add(w.o.Interval)
-	switch {
-	case len(gaining) == 0 && len(losing) == 0 && !beside:
-		w.mu.Unlock()
-		return sooner(next, later), nil
-	case !pressed && open.After(now):
-		w.mu.Unlock()
-		return open, nil
-	}
-	w.paced = now
-	w.mu.Unlock()
-	if err = w.putAll(ctx, gaining); err == nil {
-		_, err = w.tellBeside(ctx)
-	} else if w.mayTake() {
-		return time.Time{}, err
-	}
-	if err = cmp.Or(w.putAll(ctx, losing), err); err == nil && len(losing) > 0 {
-		_, err = w.tellBeside(ctx) // without the pods that it listed because of those nodes
-	}
-	return now.Add(w.o.Interval), err
-}
-
-// mayTake reports whether the hub may yet take what it did not when it is asked again.
-func (w *watcher) mayTake() bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for _, t := range w.nodes {
-		if t.stored < t.version && t.failures < takenAnyway && (t.stored == 0 || !t.loses()) {
-			return true
-		}
-	}
-	return false
-}
-
 // backOff returns when to try again.
 func (w *watcher) backOff() time.Time {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.retry = min(max(firstRetry, 2*w.retry), mostRetry)
-	w.retryAt, w.paced = time.Now().Add(w.retry), time.Time{}
+	w.retryAt = w.now().Add(w.retry)
 	return w.retryAt
 }
 
-// due lists the nodes to tell of, those that the hub did not take last, apart from those that pods left;
-// next is when one is to be told again that did not change.
-func (w *watcher) due(now time.Time) (gaining, losing []string, next time.Time) {
+// due lists the nodes to tell of now, those that the hub did not take last, apart from those that lose pods;
+// next is when the next one is.
+func (w *watcher) due(now time.Time) (first, last []string, next time.Time) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	for name, t := range w.nodes {
-		resync := t.told.Add(w.o.Resync)
-		if t.stored == t.version && !resync.After(now) {
+		if at := w.dueAt(t); at.After(now) {
+			next = sooner(next, at)
+			continue
+		}
+		if t.stored == t.version {
 			t.stored = 0
 		}
-		switch {
-		case t.stored == t.version:
-			next = sooner(next, resync)
-		case t.stored > 0 && t.loses():
-			losing = append(losing, name)
-		default:
-			gaining = append(gaining, name)
+		if t.gone || t.loses() {
+			last = append(last, name)
+		} else {
+			first = append(first, name)
 		}
 	}
-	order := func(a, b string) int {
+	w.sort(first)
+	w.sort(last)
+	return first, last, next
+}
+
+// dueAt is when a node may be told of again, or must be. What changes is told together.
+func (w *watcher) dueAt(t *tracked) time.Time {
+	at := t.told.Add(w.o.Resync)
+	if t.stored < t.version {
+		at = t.told.Add(w.o.Interval)
+	}
+	if open := w.paced.Add(w.o.Interval); open.After(at) {
+		return open
+	}
+	return at
+}
+
+func (w *watcher) sort(names []string) {
+	slices.SortFunc(names, func(a, b string) int {
 		return cmp.Or(cmp.Compare(w.nodes[a].failures, w.nodes[b].failures), strings.Compare(a, b))
-	}
-	slices.SortFunc(gaining, order)
-	slices.SortFunc(losing, order)
-	return gaining, losing, next
-}
-
-// loses reports whether a pod that the hub knows to be on a node is not, or begins to end.
-func (t *tracked) loses() bool {
-	now := map[string]*api.PodState{}
-	if !t.gone {
-		now = byKey(t.state.Pods)
-	}
-	return slices.ContainsFunc(t.pods, func(was api.PodState) bool {
-		is := now[podKey(&was)]
-		return is == nil || runs(&was) && !runs(is)
 	})
-}
-
-// came are the pods that run on a node and of which the hub does not know that.
-func (t *tracked) came() []api.PodState {
-	told := byKey(t.pods)
-	return slices.DeleteFunc(slices.Clone(t.state.Pods), func(p api.PodState) bool {
-		was := told[podKey(&p)]
-		return !runs(&p) || was != nil && runs(was)
-	})
-}
-
-func byKey(pods []api.PodState) map[string]*api.PodState {
-	out := make(map[string]*api.PodState, len(pods))
-	for i := range pods {
-		out[podKey(&pods[i])] = &pods[i]
-	}
-	return out
-}
-
-// runs reports whether a pod takes its place for longer.
-func runs(p *api.PodState) bool {
-	return !p.Terminating && p.Phase != string(corev1.PodSucceeded) && p.Phase != string(corev1.PodFailed)
 }
 
 // sooner is the earlier of two times; the zero time is never.
@@ -202,15 +132,12 @@ func (w *watcher) putAll(ctx context.Context, names []string) error {
 
 // put tells the hub the newest state of a node, unless it has it.
 func (w *watcher) put(ctx context.Context, name string, t *tracked) error {
-	t.putting.Lock()
-	defer t.putting.Unlock()
 	w.mu.Lock()
 	if t.stored >= t.version {
 		w.mu.Unlock()
 		return nil
 	}
 	w.sequence++
-	version := t.version
 	e := api.NodeEvent{Boot: w.boot, Sequence: w.sequence, At: w.stamp(t.at), Node: t.state, Gone: t.gone}
 	t.tried = true
 	w.mu.Unlock()
@@ -218,11 +145,11 @@ func (w *watcher) put(ctx context.Context, name string, t *tracked) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if err != nil {
-		t.failures++
+		t.failed()
 		return err
 	}
-	t.failures = 0
-	t.stored, t.sequence, t.told, t.pods = version, e.Sequence, time.Now(), e.Node.Pods
+	t.stored, t.sequence, t.told = t.version, e.Sequence, w.now()
+	t.failures, t.lost, t.pods, t.perhaps = 0, false, e.Node.Pods, nil
 	if withheld != "" && t.withheld == "" {
 		w.o.Log.Warn().Str("node", name).Msg(withheld)
 	}
@@ -233,7 +160,7 @@ func (w *watcher) put(ctx context.Context, name string, t *tracked) error {
 	case w.newest == name:
 		w.newest = ""
 	}
-	if e.Gone && t.version == version && w.nodes[name] == t {
+	if e.Gone {
 		delete(w.nodes, name)
 	}
 	return nil
@@ -243,13 +170,13 @@ func (w *watcher) put(ctx context.Context, name string, t *tracked) error {
 func (w *watcher) send(ctx context.Context, e *api.NodeEvent) (withheld string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, putTimeout)
 	defer cancel()
-	err = w.o.Hub.PutNodeEvent(ctx, *e)
+	err = w.hub.PutNodeEvent(ctx, *e)
 	if !errors.Is(err, bus.ErrTooLarge) {
 		return "", err
 	}
 	withheld = tooLarge(fmt.Sprintf("its state with %d pods", len(e.Node.Pods)), err)
 	e.Node = reduced(&e.Node, withheld)
-	return withheld, w.o.Hub.PutNodeEvent(ctx, *e)
+	return withheld, w.hub.PutNodeEvent(ctx, *e)
 }
 
 func tooLarge(what string, err error) string {

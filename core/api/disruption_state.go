@@ -31,7 +31,8 @@ type NodeEvent struct {
 
 // NodeInventory is what a member has beside its nodes, on event.<member>.nodes, at connect and
 // hourly and whenever it changes: the nodes there must be, pods without a node, and what restricts
-// moving pods. It follows the events that it counts.
+// moving pods. It follows the events that it counts; where it counts one that is yet to come, the hub
+// waits for that.
 type NodeInventory struct {
 	Header
 	Member string `json:"member"`
@@ -40,10 +41,11 @@ type NodeInventory struct {
 	Sequence uint64      `json:"sequence,omitempty"`
 	At       metav1.Time `json:"at"`
 	// Nodes maps the name of every node to the sequence of its newest event.
-	Nodes      map[string]uint64 `json:"nodes"`
-	Pending    []PodState        `json:"pending,omitempty"`
-	Budgets    []PodBudget       `json:"podDisruptionBudgets,omitempty"`
-	DaemonSets []DaemonSetState  `json:"daemonSets,omitempty"`
+	Nodes map[string]uint64 `json:"nodes"`
+	// Pending are the pods without a node, and those that came to a node which is not told yet.
+	Pending    []PodState       `json:"pending,omitempty"`
+	Budgets    []PodBudget      `json:"podDisruptionBudgets,omitempty"`
+	DaemonSets []DaemonSetState `json:"daemonSets,omitempty"`
 	// Namespaces maps names to labels, for affinity terms that select namespaces.
 	Namespaces map[string]map[string]string `json:"namespaces,omitempty"`
 	// Withheld says why all but Nodes is left out, empty when it is not: then nothing can be decided.

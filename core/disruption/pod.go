@@ -45,11 +45,19 @@ func (c *Cluster) fillPod(p *pod, s *api.PodState) {
 	p.req = c.resources.vec(s.Requests)
 	p.req.base[podsIndex] = 1
 	p.daemon, p.mirror = s.Owner == ownerDaemonSet, s.Owner == ownerNode
-	terminal := s.Phase == string(corev1.PodSucceeded) || s.Phase == string(corev1.PodFailed)
-	p.active = !terminal && !s.Terminating
-	p.movable = (p.active || s.Owner == ownerStatefulSet && s.Terminating && !terminal) && !p.daemon && !p.mirror
+	p.active = !terminal(s) && !s.Terminating
+	p.movable = Movable(s)
 	p.plain = len(s.NodeSelector) == 0 && s.Affinity == nil && len(s.Spread) == 0 && len(s.Ports) == 0 && len(s.Volumes) == 0 && len(s.Tolerations) == 0
 	p.cost = evictionCost(s)
+}
+
+// Movable reports whether a pod needs a place when its node goes (section 5).
+func Movable(s *api.PodState) bool {
+	return !terminal(s) && (!s.Terminating || s.Owner == ownerStatefulSet) && s.Owner != ownerDaemonSet && s.Owner != ownerNode
+}
+
+func terminal(s *api.PodState) bool {
+	return s.Phase == string(corev1.PodSucceeded) || s.Phase == string(corev1.PodFailed)
 }
 
 // evictionCost is how much moving a pod disturbs, from -10 to 10 (section 6).
