@@ -61,6 +61,8 @@ func (x *Index) barred(n *inode) (Refusal, bool) {
 		return Refusal{Code: code, Message: fmt.Sprintf(format, args...)}, true
 	}
 	switch {
+	case x.state.Undoing[s.Name] != "":
+		return refuse(CodeUndoing, "disruption %s of the node was given up, and the agent has not taken off its taint yet", x.state.Undoing[s.Name])
 	case x.state.Busy[s.Name]:
 		return refuse(CodeQueued, "the node is being disrupted already")
 	case !s.Managed:

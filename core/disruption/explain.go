@@ -166,6 +166,7 @@ var advices = map[Code]string{
 	CodeUnmanaged:        "nothing does: only nodes that Flotilla or Karpenter made are disrupted",
 	CodeNotInitialized:   "time: the node is not up yet",
 	CodeQueued:           "nothing is needed: it goes already",
+	CodeUndoing:          "time: the node stays, and is looked at again once its agent has taken the taint off",
 	CodeDeleting:         "nothing is needed: it goes already",
 	CodeNotReached:       "time: it is looked at again once what goes first has begun",
 	CodeStatic:           "nothing does: a static pool keeps its number of nodes; a node of it goes when it drifts",

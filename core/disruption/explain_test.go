@@ -38,6 +38,7 @@ func TestExplainRefusals(t *testing.T) {
 		"not initialized": {fixture{nodes: []*api.NodeState{node(func(n *api.NodeState) { n.Initialized = false })}, pools: []*api.NodePool{pool()}}, CodeNotInitialized, "time: the node is not up yet"},
 		"deleting":        {fixture{nodes: []*api.NodeState{node(func(n *api.NodeState) { n.Deleting = true })}, pools: []*api.NodePool{pool()}}, CodeDeleting, "it goes already"},
 		"queued":          {fixture{nodes: []*api.NodeState{node(nil)}, pools: []*api.NodePool{pool()}, change: func(s *State) { s.Busy = map[string]bool{"n1": true} }}, CodeQueued, "it goes already"},
+		"undoing":         {fixture{nodes: []*api.NodeState{node(nil)}, pools: []*api.NodePool{pool()}, change: func(s *State) { s.Busy, s.Undoing = map[string]bool{"n1": true}, map[string]string{"n1": "x"} }}, CodeUndoing, "time: the node stays"},
 		"nominated":       {fixture{nodes: []*api.NodeState{node(func(n *api.NodeState) { n.NominatedUntil = metav1.NewTime(testNow.Add(time.Second)) })}, pools: []*api.NodePool{pool()}}, CodeNominated, "wait until 2026-11-20T12:00:01Z"},
 		"protected node":  {fixture{nodes: []*api.NodeState{node(func(n *api.NodeState) { n.Annotations = map[string]string{api.AnnotationDoNotDisrupt: "true"} })}, pools: []*api.NodePool{pool()}}, CodeNodeProtected, "kubectl annotate node n1 karpenter.sh/do-not-disrupt-"},
 		"protected pool": {fixture{nodes: []*api.NodeState{node(nil)}, pools: []*api.NodePool{pool(func(p *api.NodePool) {

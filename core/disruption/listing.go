@@ -21,7 +21,7 @@ func MemberNodes(s *State, member string, d *Decision, disruptions []api.Disrupt
 	}
 	held := map[string]*api.Disruption{}
 	for i := range disruptions {
-		if Running(&disruptions[i]) {
+		if Running(&disruptions[i]) || unconfirmed(&disruptions[i]) {
 			for _, n := range disruptions[i].Nodes {
 				held[n] = &disruptions[i]
 			}

@@ -134,6 +134,10 @@ func Running(d *api.Disruption) bool {
 	return d.Phase == api.PhaseLaunching || d.Phase == api.PhaseDraining
 }
 
+// unconfirmed reports whether a disruption was given up and still holds its nodes: the agent has not said
+// that its taints are off.
+func unconfirmed(d *api.Disruption) bool { return d.Phase == api.PhaseAborted && d.Ended.IsZero() }
+
 // Busy are the nodes that running disruptions hold.
 func Busy(ds []api.Disruption) map[string]bool {
 	out := map[string]bool{}

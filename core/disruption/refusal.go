@@ -8,6 +8,7 @@ type Code string
 // Why a node is not a candidate (section 5), or is one that no method takes (section 8).
 const (
 	CodeQueued           Code = "Queued"
+	CodeUndoing          Code = "Undoing"
 	CodeUnmanaged        Code = "Unmanaged"
 	CodeNotInitialized   Code = "NotInitialized"
 	CodeDeleting         Code = "Deleting"

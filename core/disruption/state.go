@@ -16,6 +16,9 @@ type State struct {
 	Rules   Rules
 	// Busy are nodes that a running disruption removes.
 	Busy map[string]bool
+	// Undoing are those of Busy that stay: their disruption, by its id, was given up, and the agent has not
+	// taken off yet what it put on them.
+	Undoing map[string]string
 	// Backoffs are nodes whose last disruption failed, and until when they are left alone (N8).
 	Backoffs map[string]time.Time
 	// Nominated are nodes on which a disruption expects pods, and until when, beside what their own

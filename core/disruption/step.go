@@ -167,7 +167,7 @@ func cloneRecord(r *api.DisruptionRecord, member string) api.DisruptionRecord {
 // prepare adds what the record says of nodes to the state that is decided upon.
 func (p *pass) prepare() {
 	r := &p.out.Record
-	p.state.Busy = p.busy()
+	p.state.Busy, p.state.Undoing = p.busy(), p.undoing()
 	p.state.Backoffs = map[string]time.Time{}
 	for _, b := range r.Backoffs {
 		p.state.Backoffs[b.Node] = b.Until.Time
@@ -186,11 +186,25 @@ func (p *pass) busy() map[string]bool {
 	out := Busy(p.out.Record.Disruptions)
 	for i := range p.out.Record.Disruptions {
 		d := &p.out.Record.Disruptions[i]
-		if d.Phase == api.PhaseAborted && d.Ended.IsZero() || d.Phase == api.PhaseDone {
+		if unconfirmed(d) || d.Phase == api.PhaseDone {
 			for _, n := range d.Nodes {
 				if p.present(d, n) {
 					out[n] = true
 				}
+			}
+		}
+	}
+	return out
+}
+
+// undoing are the nodes of aborts that the agent has not carried out, with their disruptions.
+func (p *pass) undoing() map[string]string {
+	running, out := Busy(p.out.Record.Disruptions), map[string]string{}
+	for i := range p.out.Record.Disruptions {
+		d := &p.out.Record.Disruptions[i]
+		for _, n := range d.Nodes {
+			if unconfirmed(d) && !running[n] && p.present(d, n) {
+				out[n] = d.ID
 			}
 		}
 	}

@@ -176,9 +176,15 @@ func TestStepAbort(t *testing.T) {
 	require.Len(t, s.in.Record.Backoffs, 1)
 	require.Equal(t, testNow.Add(80*time.Second), s.in.Record.Backoffs[0].Until.Time)
 	require.Empty(t, s.in.Record.Pools)
-	require.Equal(t, []Code{CodeQueued}, codes(*s.step(5 * time.Minute).Decision, "n1"), "the agent is away: the taint is still there")
+	require.Equal(t, []Code{CodeUndoing}, codes(*s.step(5 * time.Minute).Decision, "n1"), "the agent is away: the taint is still there")
+	state := s.f.state()
+	state.Undoing = map[string]string{"n1": s.one().ID}
+	row := MemberNodes(state, "berlin", s.last.Decision, s.in.Record.Disruptions)[0].Status
+	require.Equal(t, []string{api.NodeDisrupting, api.PhaseAborted, s.one().ID}, []string{row.State, row.Phase, row.Disruption})
+	require.Contains(t, row.Verdict.Message, s.one().ID+" of the node was given up")
 	s.say(api.PhaseAborted, nil)
 	confirmed := s.step(5*time.Minute + time.Second)
+	require.Equal(t, api.NodeReady, MemberNodes(s.f.state(), "berlin", s.last.Decision, s.in.Record.Disruptions)[0].Status.State)
 	require.True(t, confirmed.ReleaseLock)
 	require.Len(t, s.step(5*time.Minute+2*time.Second).Waiting, 1, "the back-off is over")
 }
