@@ -49,6 +49,7 @@ type simDeed struct {
 
 // simMessage is what an agent sends to the hub: one of its fields.
 type simMessage struct {
+	number    int // in the order in which all were stored
 	event     *api.NodeEvent
 	inventory *api.NodeInventory
 }

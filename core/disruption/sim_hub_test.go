@@ -1,6 +1,7 @@
 package disruption
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -20,6 +21,7 @@ type simStore struct {
 	locks   map[string]string
 	results map[string]map[string]*api.DisruptionResult
 	last    map[string]map[string]simMessage // by member, then by node, "" for the inventory
+	stored  int
 }
 
 type simRecord struct {
@@ -71,15 +73,21 @@ type simRest struct {
 	until time.Time
 }
 
-// start forgets everything and hears what is stored again.
+// start forgets everything and hears what is stored again: all of it before it acts, unless messages are
+// in disorder.
 func (h *simHub) start(w *world) {
 	h.term = 0
 	h.views, h.inbox, h.waiting, h.rest = map[string]*View{}, map[string][]simMessage{}, map[string][]Waiting{}, map[string]simRest{}
 	h.counts = map[string]FleetCount{}
 	for _, l := range w.lands {
 		h.views[l.name] = NewView()
-		for _, subject := range slices.Sorted(maps.Keys(w.store.last[l.name])) {
-			h.inbox[l.name] = append(h.inbox[l.name], w.store.last[l.name][subject])
+		box := slices.SortedFunc(maps.Values(w.store.last[l.name]), func(a, b simMessage) int { return cmp.Compare(a.number, b.number) })
+		if w.faults.messages {
+			h.inbox[l.name] = box
+			continue
+		}
+		for _, m := range box {
+			h.views[l.name].fold(m)
 		}
 	}
 	h.records = maps.Clone(w.store.records)
@@ -109,12 +117,7 @@ func (h *simHub) hear(w *world, l *land) {
 		}
 	}
 	for i, m := range box[:n] {
-		switch {
-		case m.event != nil:
-			h.views[l.name].Event(m.event)
-		default:
-			h.views[l.name].Inventory(m.inventory)
-		}
+		h.views[l.name].fold(m)
 		if w.faults.messages && w.luck.Chance(15) {
 			box = append(box, box[i])
 		}
@@ -123,6 +126,14 @@ func (h *simHub) hear(w *world, l *land) {
 		h.inbox[l.name] = slices.Clone(box[n:])
 		h.rest[l.name] = simRest{news: true}
 		delete(h.counts, l.name)
+	}
+}
+
+func (v *View) fold(m simMessage) {
+	if m.event != nil {
+		v.Event(m.event)
+	} else {
+		v.Inventory(m.inventory)
 	}
 }
 

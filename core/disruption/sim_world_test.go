@@ -30,9 +30,10 @@ type faults struct {
 	launches bool // fail, hang, never become ready
 	people   bool // delete nodes and pools, start and stop pods, protect them; machines die
 	updates  bool // runs take the lock of a member
+	static   bool // some nodes are of a static pool, whose drift looks for no places of pods
 }
 
-var allFaults = faults{messages: true, crashes: true, launches: true, people: true, updates: true}
+var allFaults = faults{messages: true, crashes: true, launches: true, people: true, updates: true, static: true}
 
 // world is a fleet with its two hubs, from a seed.
 type world struct {
@@ -127,8 +128,12 @@ func (w *world) drawLand(name string) *land {
 	l := &land{name: name, nodes: map[string]*realNode{}, launches: map[string]*realLaunch{}}
 	l.agent.ledger = map[string]*simDeed{}
 	l.agent.start()
+	pools := []string{"a", "a", "a", "b", "b", "c", "c", ""}
+	if w.faults.static {
+		pools = append(pools, "d")
+	}
 	for i := range 4 + w.luck.Below(7) {
-		n := aNode(fmt.Sprintf("n%02d", i), sim.Pick(w.luck, "d2", "d4", "d8", "f2", "f4", "e4"), sim.Pick(w.luck, "z-a", "z-b", "z-c"), sim.Pick(w.luck, "a", "a", "a", "b", "b", "c", "c", "d", ""))
+		n := aNode(fmt.Sprintf("n%02d", i), sim.Pick(w.luck, "d2", "d4", "d8", "f2", "f4", "e4"), sim.Pick(w.luck, "z-a", "z-b", "z-c"), sim.Pick(w.luck, pools...))
 		n.UID = name + n.Name
 		n.Created = metav1.NewTime(w.now.Add(-time.Duration(w.luck.Below(150)) * time.Minute))
 		n.Since = n.Created
@@ -177,6 +182,8 @@ func (w *world) send(l *land, m simMessage) {
 	if w.store.last[l.name] == nil {
 		w.store.last[l.name] = map[string]simMessage{}
 	}
+	w.store.stored++
+	m.number = w.store.stored
 	w.store.last[l.name][subject] = m
 	for _, h := range w.hubs {
 		if !w.faults.messages || !w.luck.Chance(40) {
