@@ -19,33 +19,45 @@ type MemberForecast struct {
 	// Nodes is how many the member has.
 	Nodes int `json:"nodes"`
 	Forecast
-	// Explanations are those of the nodes that were named and stay.
+	// Explanations are those of the nodes that were named.
 	Explanations []Explanation `json:"explanations,omitempty"`
 	Notes        []string      `json:"notes,omitempty"`
 }
 
-// ForeseeMember returns what would begin now, and explains the named nodes that stay, as things are
-// once the nodes of the plan go. A launch ends the plan, so what it replaces is not taken to go.
+// ForeseeMember returns what would begin now, and explains the named nodes: one that goes as things are
+// when it is its turn, one that stays as they are once the nodes of the plan go. A launch ends the plan,
+// so what it replaces is not taken to go.
 func ForeseeMember(s *State, member string, named []string) MemberForecast {
 	f := MemberForecast{Member: member, At: s.Now.UTC().Truncate(time.Second), Nodes: s.Cluster.Len(), Forecast: Foresee(s)}
 	ahead := s.ahead()
-	var going []string
+	going := map[string]Explanation{}
 	for i := range f.Commands {
 		c := &f.Commands[i]
-		going = append(going, c.Nodes...)
+		for _, name := range named {
+			if slices.Contains(c.Nodes, name) {
+				going[name], _ = Explain(ahead, name)
+			}
+		}
 		if len(c.Replacements) == 0 {
 			ahead.take(c)
 		}
 	}
-	for _, name := range named {
-		if slices.Contains(going, name) {
-			continue
+	f.explain(named, func(name string) (Explanation, bool) {
+		if e, ok := going[name]; ok {
+			return e, true
 		}
-		if e, ok := Explain(ahead, name); ok {
+		return Explain(ahead, name)
+	})
+	return f
+}
+
+// explain adds what is to be said of the nodes that were named.
+func (f *MemberForecast) explain(named []string, tell func(name string) (Explanation, bool)) {
+	for _, name := range named {
+		if e, ok := tell(name); ok {
 			f.Explanations = append(f.Explanations, e)
 		}
 	}
-	return f
 }
 
 // NodeAnswer is the hub's answer to why a node of a member goes or stays.

@@ -31,8 +31,10 @@ func TestForeseeMemberEndsAtALaunch(t *testing.T) {
 	require.Equal(t, "further disruptions are decided when new-0 is ready", got.Then)
 	require.Contains(t, got.String(), "an hour in all\nfurther disruptions are decided when new-0 is ready\n")
 	require.Equal(t, map[string]int{"all": 3}, got.FleetBudgets)
-	require.Len(t, got.Explanations, 1, "n1 goes: that is the plan")
-	require.Equal(t, "n2", got.Explanations[0].Node)
+	require.Len(t, got.Explanations, 2)
+	require.Equal(t, []string{"n1", api.ReasonUnderutilized}, []string{got.Explanations[0].Node, got.Explanations[0].Disrupt})
+	require.Equal(t, got.Commands[0].Replacements[0].InstanceTypes, got.Explanations[0].Command.Replacements[0].InstanceTypes)
+	require.Equal(t, []string{"n2", ""}, []string{got.Explanations[1].Node, got.Explanations[1].Disrupt})
 
 	require.Empty(t, launches(nil))
 	require.Equal(t, "further disruptions are decided when the 3 new nodes are ready", launches([]Command{

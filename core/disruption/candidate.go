@@ -73,6 +73,17 @@ func (x *Index) barred(n *inode) (Refusal, bool) {
 		return refuse(CodeDeleting, "the node is being deleted")
 	case now.Before(x.state.nominated(s)):
 		return refuse(CodeNominated, "a pod is expected on the node until %s", x.state.nominated(s).UTC().Format(time.RFC3339))
+	}
+	return x.standing(n)
+}
+
+// standing returns what keeps a node that is up, and on which no pod is expected, from being a candidate.
+func (x *Index) standing(n *inode) (Refusal, bool) {
+	s, now := n.state, x.state.Now
+	refuse := func(code Code, format string, args ...any) (Refusal, bool) {
+		return Refusal{Code: code, Message: fmt.Sprintf(format, args...)}, true
+	}
+	switch {
 	case s.Annotations[api.AnnotationDoNotDisrupt] == "true":
 		return refuse(CodeNodeProtected, "the node has the annotation %s", api.AnnotationDoNotDisrupt)
 	case n.node.pool == "":
@@ -186,6 +197,14 @@ func disabledRefusal(c *candidate) Refusal {
 }
 
 func isConsolidationCandidate(d *deciding, c *candidate) Refusal {
+	if refusal := unconsolidated(c); refusal.Code != "" {
+		return refusal
+	}
+	return d.unsettled(c)
+}
+
+// unconsolidated says why consolidation does not look at a node, however quiet it is.
+func unconsolidated(c *candidate) Refusal {
 	switch {
 	case c.pool.static:
 		return Refusal{Code: CodeStatic, Message: "NodePool " + c.pool.name + " is static: it is never consolidated"}
@@ -202,5 +221,5 @@ func isConsolidationCandidate(d *deciding, c *candidate) Refusal {
 	case c.pool.policy == api.WhenEmpty:
 		return Refusal{Code: CodeNotEmpty, Message: fmt.Sprintf("NodePool %q has consolidation policy WhenEmpty, but the node is not empty", c.pool.name)}
 	}
-	return d.unsettled(c)
+	return Refusal{}
 }

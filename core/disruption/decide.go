@@ -41,6 +41,9 @@ type Verdict struct {
 	// Refusals are the reasons why methods leave it alone, in their order; of a node that goes, those
 	// of the methods before the one that takes it.
 	Refusals []Refusal `json:"refusals,omitempty"`
+	// Lasting is what would keep the node once no pod is expected on it any more, when that is all that
+	// keeps it now and something else would.
+	Lasting *Refusal `json:"lasting,omitempty"`
 }
 
 // Command is one disruption to begin.
@@ -165,6 +168,9 @@ func (d *deciding) finish() Decision {
 			v.Disrupt, v.Method = c.Reason, c.Method
 		} else if len(v.Refusals) == 0 {
 			v.Refusals = []Refusal{notReached}
+		}
+		if d.roster.barred[i].Code == CodeNominated && v.Disrupt == "" {
+			v.Lasting = d.lasting(&d.roster.all[i])
 		}
 		d.out.Verdicts = append(d.out.Verdicts, v)
 		d.wake(n.state, d.roster.until[i])

@@ -55,7 +55,8 @@ func Explain(s *State, name string) (Explanation, bool) {
 		e.Refusals = append(e.Refusals, s.otherwise(name)...)
 	}
 	e.Before = 0
-	if e.Flip = flips(s, name, e.Refusals); len(e.Flip) == 0 {
+	e.Flip = append(flips(s, name, e.Refusals), expiring(s, c)...)
+	if len(e.Flip) == 0 {
 		e.NoFlip = advice(e.Verdict.why().Code, c)
 	}
 	return e, true
@@ -84,7 +85,7 @@ func (s *State) reaching(node string) (*State, Decision, int) {
 		case len(out.Commands) == 0, v.Disrupt != "":
 			return s, out, before
 		case launching || before >= mostBefore:
-			if r := v.why(); r.Code == CodeNotEmpty || r.Code == CodeEmpty {
+			if r := v.now(); r.Code == CodeNotEmpty || r.Code == CodeEmpty {
 				v.Refusals = append(slices.Clip(v.Refusals), notReached)
 			}
 			return s, out, before
@@ -107,10 +108,10 @@ func (d *deciding) alonely(c *candidate) string {
 		return "it cannot be emptied: " + stuck
 	}
 	command, refusal := d.alone(c)
-	var text string
+	text, however := "", "; but "
 	switch {
 	case refusal.Code != "":
-		text = refusal.Message
+		text, however = refusal.Message, "; and "
 	case len(command.Replacements) > 0:
 		text = fmt.Sprintf("it could be replaced by %s, saving %.4f an hour", command.Replacements[0].InstanceTypes[0], command.Savings)
 	case len(c.movable) == 1:
@@ -119,7 +120,7 @@ func (d *deciding) alonely(c *candidate) string {
 		text = fmt.Sprintf("its %d pods fit elsewhere, saving %.4f an hour", len(c.movable), command.Savings)
 	}
 	if stuck != "" {
-		return text + "; but it cannot be emptied: " + stuck
+		return text + however + "it cannot be emptied: " + stuck
 	}
 	return text
 }
@@ -190,12 +191,19 @@ func (e Explanation) String() string {
 	if e.Pool == "" {
 		pool = "no pool"
 	}
-	fmt.Fprintf(&b, "  %s, price %.4f an hour, disruption cost %.2f\n", pool, e.Price, e.Disruption)
+	price := "no price known"
+	if e.Price > 0 {
+		price = fmt.Sprintf("price %.4f an hour", e.Price)
+	}
+	fmt.Fprintf(&b, "  %s, %s, disruption cost %.2f\n", pool, price, e.Disruption)
 	if e.Command != nil {
 		b.WriteString(indented(e.Command.String()))
 	} else {
 		for _, r := range e.Refusals {
 			fmt.Fprintf(&b, "  %s\n", r)
+		}
+		if e.Lasting != nil {
+			fmt.Fprintf(&b, "  once that is over: %s\n", e.Lasting)
 		}
 	}
 	if e.Consolidation != "" && e.Command == nil {

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"sort"
 	"strings"
+	"time"
 
 	"flotilla/core/api"
 )
@@ -68,6 +69,23 @@ func (f *search) goes(changes []change) (goes, later bool) {
 		}
 	}
 	return false, false
+}
+
+// soon is how near the end of a node must be for waiting to be worth a word.
+const soon = 24 * time.Hour
+
+// expiring is to wait until a node expires, where that is soon and makes it go.
+func expiring(s *State, c *candidate) []string {
+	at, ends := expiresAt(c.state, c.pool)
+	if !ends || !at.After(s.Now) || at.Sub(s.Now) > soon {
+		return nil
+	}
+	f := search{state: s, node: c.name()}
+	wait := until(at, ", when the node expires")
+	if goes, later := f.goes([]change{wait}); goes {
+		return []string{wait.text + whenLater(later)}
+	}
+	return nil
 }
 
 // together puts changes one on another until the node goes, and leaves out those that are not needed.

@@ -193,6 +193,9 @@ func TestRemovedAloneNamesPodsThatCannotGo(t *testing.T) {
 	require.Equal(t, "it cannot be emptied: pod default/p cannot be evicted", explained(t, f, "n1").Consolidation)
 	f.nodes[0] = aNode("n1", "d4", "z-a", "a", aPod("p", 100), aPod("r", 100))
 	require.Regexp(t, `^its pod fits elsewhere, saving .* an hour; but it cannot be emptied: pod default/p cannot be evicted$`, explained(t, f, "n1").Consolidation)
+	f.nodes[1] = aNode("n2", "d4", "z-a", "a", aPod("q", 3800))
+	f.nodes[0] = aNode("n1", "f2", "z-a", "a", aPod("p", 100), aPod("r", 1500))
+	require.Equal(t, "it cannot be replaced by a cheaper node; and it cannot be emptied: pod default/p cannot be evicted", explained(t, f, "n1").Consolidation)
 }
 
 // Where nothing is decided, what would keep the node all the same is said too.

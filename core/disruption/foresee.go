@@ -60,7 +60,7 @@ func Foresee(s *State) Forecast {
 	}
 	for i := range f.Verdicts {
 		if c := going[f.Verdicts[i].Node]; c != nil {
-			f.Verdicts[i].Disrupt, f.Verdicts[i].Method, f.Verdicts[i].Refusals = c.Reason, c.Method, nil
+			f.Verdicts[i].goes(c)
 		}
 	}
 	f.After, f.FleetBudgets = Remaining(ahead), ahead.FleetAllowed
@@ -232,16 +232,33 @@ func (f *Forecast) poolNames() []string {
 	return slices.Sorted(maps.Keys(names))
 }
 
-// Why is the reason that a person would want to hear of a node that stays: that of the last method
-// that had something to say about it beyond what it is not.
+// goes makes a verdict one of a node that a command takes.
+func (v *Verdict) goes(c *Command) {
+	v.Disrupt, v.Method, v.Refusals, v.Lasting = c.Reason, c.Method, nil, nil
+}
+
+// Why is the reason that a person would want to hear of a node that stays: the one that lasts, with what
+// keeps the node for a moment beside it, else that of the last method that had something to say about it
+// beyond what it is not.
 func (v Verdict) Why() string {
-	if r := v.why(); r.Code != "" {
+	switch r := v.now(); {
+	case v.Lasting != nil:
+		return v.Lasting.String() + "; and " + r.String()
+	case r.Code != "":
 		return r.String()
 	}
 	return "no method takes it"
 }
 
+// why is the reason that lasts, else the one of now.
 func (v *Verdict) why() Refusal {
+	if v.Lasting != nil {
+		return *v.Lasting
+	}
+	return v.now()
+}
+
+func (v *Verdict) now() Refusal {
 	for _, r := range slices.Backward(v.Refusals) {
 		switch {
 		case r.Code == CodeNotDrifted, r.Code == CodeNotExpired, r.Code == CodeEmpty, r.Code == CodeStatic, r.Code == CodeNotEmpty && r.Method == MethodEmpty:

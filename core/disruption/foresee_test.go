@@ -2,6 +2,7 @@ package disruption
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -33,4 +34,23 @@ func TestForeseeSpendsFleetBudget(t *testing.T) {
 	}
 	require.Equal(t, []int{2, 1}, []int{shares, free})
 	require.Equal(t, map[string]int{"all": 2}, s.FleetAllowed, "a forecast changes nothing")
+}
+
+// A named node that was chosen already is explained by the command that waits, not by what keeps it from
+// being chosen twice.
+func TestForeseeStepExplainsWhatWaits(t *testing.T) {
+	f := fixture{
+		nodes: []*api.NodeState{aNode("n1", "d4", "z1", "a"), aNode("n2", "d4", "z1", "a", aPod("p", 100))},
+		pools: []*api.NodePool{testPool("a", func(p *api.NodePool) { p.Spec.Disruption.Budgets = []api.DisruptionBudget{{Nodes: "1"}} })},
+	}
+	s := f.state()
+	d := Decide(s)
+	require.Equal(t, []string{"n1"}, d.Commands[0].Nodes)
+	got := ForeseeStep(StepInput{Member: "berlin", State: *s, Wait: time.Minute, Waiting: []Waiting{{Command: d.Commands[0], Since: testNow}}}, []string{"n2", "n1"})
+	require.Len(t, got.Explanations, 2)
+	require.Equal(t, []string{"n2", ""}, []string{got.Explanations[0].Node, got.Explanations[0].Disrupt})
+	one := got.Explanations[1]
+	require.Equal(t, []string{"n1", api.ReasonEmpty}, []string{one.Node, one.Disrupt})
+	require.Equal(t, testNow.Add(time.Minute), one.Command.Begins)
+	require.Contains(t, one.String(), "begins at 2026-11-20T12:01:00Z if it still holds then")
 }

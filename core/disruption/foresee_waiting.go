@@ -7,7 +7,7 @@ import (
 
 // ForeseeStep is ForeseeMember for a member on which Step decides: the commands that it chose and that
 // wait to be checked again come first, each with the time at which it begins, and the budgets before are
-// those that they spend. Named nodes that go are not explained.
+// those that they spend. A named node that one of them takes is explained as if it were not chosen yet.
 func ForeseeStep(in StepInput, named []string) MemberForecast {
 	f := ForeseeMember(StateOf(in), in.Member, named)
 	if len(in.Waiting) == 0 || f.Stale != "" {
@@ -15,12 +15,24 @@ func ForeseeStep(in StepInput, named []string) MemberForecast {
 	}
 	none := in
 	none.Waiting = nil
-	f.Before = Remaining(StateOf(none))
+	before := StateOf(none)
+	f.Before = Remaining(before)
 	f.lead(in.Waiting, &in)
-	f.Explanations = slices.DeleteFunc(f.Explanations, func(e Explanation) bool {
-		return slices.ContainsFunc(in.Waiting, func(w Waiting) bool { return slices.Contains(w.Command.Nodes, e.Node) })
-	})
+	for i := range in.Waiting {
+		f.explainAgain(before, &f.Commands[i])
+	}
 	return f
+}
+
+// explainAgain explains the named nodes that a command takes as things were before it was chosen.
+func (f *MemberForecast) explainAgain(before *State, c *Command) {
+	for i := range f.Explanations {
+		if e := &f.Explanations[i]; slices.Contains(c.Nodes, e.Node) {
+			if *e, _ = Explain(before, e.Node); e.Disrupt != "" {
+				e.Command = c
+			}
+		}
+	}
 }
 
 // lead puts the commands that wait before those that were foreseen after them.
@@ -32,7 +44,7 @@ func (f *Forecast) lead(waiting []Waiting, in *StepInput) {
 		f.Savings += first[i].Savings
 		for j := range f.Verdicts {
 			if v := &f.Verdicts[j]; slices.Contains(first[i].Nodes, v.Node) {
-				v.Disrupt, v.Method, v.Refusals = first[i].Reason, first[i].Method, nil
+				v.goes(&first[i])
 			}
 		}
 	}
