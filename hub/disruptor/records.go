@@ -2,6 +2,7 @@ package disruptor
 
 import (
 	"strings"
+	"sync"
 
 	"flotilla/bus"
 	"flotilla/core/api"
@@ -20,6 +21,8 @@ type records struct {
 	pools       *bus.Table[api.PoolRecord]
 	locks       *bus.Locks
 	results     *bus.Values[api.DisruptionResult]
+	// clusters are the members as their specs of a revision hold them, by name.
+	clusters sync.Map
 }
 
 func newRecords(s *bus.Store) *records {
@@ -38,12 +41,8 @@ func newRecords(s *bus.Store) *records {
 
 // labels of a member, as selectors see them; false when it is none.
 func (r *records) labels(name string) (labels map[string]string, state api.MemberState, found bool, err error) {
-	spec, _, found, err := r.members.Find(name)
+	mc, found, err := r.cluster(name)
 	if err != nil || !found {
-		return nil, "", false, err
-	}
-	mc, err := spec.DecodeMember()
-	if err != nil {
 		return nil, "", false, err
 	}
 	seen, _, known, err := r.seen.Find(name)
@@ -60,6 +59,24 @@ func (r *records) labels(name string) (labels map[string]string, state api.Membe
 		state = api.MemberLeaving
 	}
 	return m.Labels, state, true, nil
+}
+
+// cluster is what users say of a member; false when it is none.
+func (r *records) cluster(name string) (*api.MemberCluster, bool, error) {
+	spec, revision, found, err := r.members.Find(name)
+	if err != nil || !found {
+		r.clusters.Delete(name)
+		return nil, false, err
+	}
+	if held, ok := r.clusters.Load(name); ok && held.(decoded[*api.MemberCluster]).revision == revision {
+		return held.(decoded[*api.MemberCluster]).object, true, nil
+	}
+	mc, err := spec.DecodeMember()
+	if err != nil {
+		return nil, false, err
+	}
+	r.clusters.Store(name, decoded[*api.MemberCluster]{revision, mc})
+	return mc, true, nil
 }
 
 // departed says that neither a user nor an agent knows a member.
