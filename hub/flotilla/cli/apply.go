@@ -145,7 +145,10 @@ func (a *app) nextAfterApply(results []api.ApplyResult) {
 		case api.KindMemberMaintenance:
 			a.next("flotilla windows %s", k.name)
 			return
-		case api.KindAutoUpgradeProfile, api.KindVersionCatalog, api.KindNodePool, api.KindInstanceCatalog:
+		case api.KindNodePool, api.KindInstanceCatalog:
+			a.next("flotilla plan nodes")
+			return
+		case api.KindAutoUpgradeProfile, api.KindVersionCatalog:
 			a.next("flotilla get %s", k.plural)
 			return
 		}
