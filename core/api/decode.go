@@ -285,20 +285,23 @@ func (r *reading) strict(into any) {
 }
 
 // check adds what the rules found, except about places that could not be read. Of a required field
-// that is absent the rule, if any, says more than the shape does.
+// that is absent, and of a number that was read as a text, the rule, if any, says more than the shape does.
 func (r *reading) check(found findings) {
-	absent := make(map[string]int)
+	less := make(map[string]int)
 	var lost []string
 	for i := range r.findings {
-		if f := &r.findings[i]; f.missing {
-			absent[f.at.String()] = i
+		if f := &r.findings[i]; f.missing || f.fix != nil && f.fix.shape == shapeText && f.rename == "" {
+			less[f.at.String()] = i
 		} else if f.lost {
 			lost = append(lost, f.at.String())
 		}
 	}
 	for _, f := range found[:min(len(found), maxFindings)] {
 		at := f.at.String()
-		if i, ok := absent[at]; ok {
+		if i, ok := less[at]; ok {
+			if !r.findings[i].missing {
+				f.found = r.findings[i].found
+			}
 			r.findings[i] = f
 		} else if !slices.ContainsFunc(lost, func(l string) bool { return within(at, l) }) {
 			r.findings = append(r.findings, f)

@@ -10,8 +10,8 @@ import (
 )
 
 // LintBudgets warns of budgets that are valid and cannot mean what was wanted (N3): a schedule that
-// never comes, a list that blocks for ever, and a budget that counts for no reason. Each warning
-// shows the corrected form, when there is one.
+// never comes, a list that blocks for ever, at once or by windows that leave no gap, and a budget that
+// counts for no reason. Each warning shows the corrected form, when there is one.
 func LintBudgets(p *NodePool) []string {
 	if p.Spec.Disruption == nil {
 		return nil
@@ -28,6 +28,7 @@ func LintBudgets(p *NodePool) []string {
 			warnings = append(warnings, at+": reasons is an empty list, so this budget counts for nothing; leave reasons out to make it count for all")
 		}
 	}
+	warnings = append(warnings, lintCovered(budgets)...)
 	return append(warnings, lintBlocked(budgets)...)
 }
 

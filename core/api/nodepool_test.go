@@ -130,6 +130,20 @@ func TestLintBudgets(t *testing.T) {
 		"a daily window, inverted":     {`[{nodes: "0"}, {nodes: "5", schedule: "30 22 * * *", duration: 90m}]`, "- nodes: \"0\"\n  schedule: \"0 0 * * *\"\n  duration: \"22h30m\""},
 		"a window that has no inverse": {`[{nodes: "0"}, {nodes: "5", schedule: "0 1,5 * * *", duration: 1h}]`, "write the other way round"},
 		"zero within a window":         {`[{nodes: "0", schedule: "@daily", duration: 1h}, {nodes: "5"}]`, ""},
+		"windows that touch":           {`[{nodes: "0", schedule: "@daily", duration: 24h}, {nodes: "5"}]`, `budgets[0]: nodes "0" at "@daily" for 24h blocks every disruption, always: each window lasts until the next begins`},
+		"windows a minute apart":       {`[{nodes: "0", schedule: "@daily", duration: 23h59m}]`, ""},
+		"an hour each hour":            {`[{nodes: "5"}, {nodes: "0%", schedule: "0 * * * *", duration: 60m, reasons: [Drifted]}]`, `budgets[1]: nodes "0%" at "0 * * * *" for 60m blocks every disruption for Drifted, always`},
+		"a minute each minute":         {`[{nodes: "0", schedule: "* * * * *", duration: 1m}]`, `at "* * * * *" for 1m blocks every disruption, always`},
+		"a week in two parts":          {`[{nodes: "0", schedule: "0 0 * * 6", duration: 48h}, {nodes: "3"}, {nodes: "0", schedule: "0 0 * * 1-5", duration: 24h}]`, `budgets[0]: nodes "0" at "0 0 * * 6" for 48h blocks every disruption, always, together with "0 0 * * 1-5" for 24h: their windows leave no gap`},
+		"a week but for Friday":        {`[{nodes: "0", schedule: "0 0 * * 6", duration: 48h}, {nodes: "0", schedule: "0 0 * * 1-4", duration: 24h}]`, ""},
+		"parts for different reasons":  {`[{nodes: "0", schedule: "0 0 * * *", duration: 12h, reasons: [Empty]}, {nodes: "0", schedule: "0 12 * * *", duration: 12h, reasons: [Empty, Drifted]}]`, "blocks every disruption for Empty, always, together"},
+		"months that touch":            {`[{nodes: "0", schedule: "@monthly", duration: 744h}]`, `at "@monthly" for 744h blocks every disruption, always`},
+		"months with a gap":            {`[{nodes: "0", schedule: "@monthly", duration: 720h}]`, ""},
+		"years with a leap day":        {`[{nodes: "0", schedule: "@yearly", duration: 8760h}]`, ""},
+		"zones apart":                  {`[{nodes: "0", schedule: "0 0 * * *", duration: 12h, timeZone: Europe/Berlin}, {nodes: "0", schedule: "0 12 * * *", duration: 12h}]`, ""},
+		"a zone of its own":            {`[{nodes: "0", schedule: "@daily", duration: 24h, timeZone: Europe/Berlin}]`, "blocks every disruption, always"},
+		"an always-on zero is enough":  {`[{nodes: "0"}, {nodes: "0", schedule: "@daily", duration: 24h}]`, `budgets[0]: nodes "0" without a schedule`},
+		"small numbers are no zeros":   {`[{nodes: "1", schedule: "@daily", duration: 24h}]`, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, notes, faults := poolOf(t, poolHead+"spec: {disruption: {budgets: "+row.budgets+"}}")
@@ -178,6 +192,22 @@ func TestNodePoolFaults(t *testing.T) {
 	}
 	_, _, faults := poolOf(t, "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: a}\nspec: {weight: 0, disruption: {consolidateAfter: x, budgets: [{nodes: x}]}}")
 	require.Len(t, faults, 3)
+}
+
+// A number where a text belongs is told what text that is, and not to put quotes around what is refused then.
+func TestNodePoolNumbersForText(t *testing.T) {
+	for spec, want := range map[string][3]string{
+		`{template: {spec: {terminationGracePeriod: 5}}}`:                           {"number 5", `a duration in hours, minutes and seconds, like "30s" or "168h"`, ""},
+		`{disruption: {consolidateAfter: 30}}`:                                      {"number 30", `a duration in hours, minutes and seconds, like "30s" or "168h", or Never`, ""},
+		`{disruption: {budgets: [{nodes: "1", schedule: "@daily", duration: 8}]}}`:  {"number 8", `hours and minutes, like "8h", "10m" or "5h30m"`, ""},
+		`{disruption: {budgets: [{nodes: -1}]}}`:                                    {"number -1", `a number of nodes like "5", or a percentage from "0%" to "100%"`, ""},
+		`{disruption: {budgets: [{nodes: 5}]}}`:                                     {"number 5", `a string, "5"`, `nodes: "5"`},
+		`{template: {spec: {requirements: [{key: k, operator: In, values: [5]}]}}}`: {"number 5", `a string, "5"`, `- "5"`},
+	} {
+		_, _, faults := poolOf(t, poolHead+"spec: "+spec)
+		require.Len(t, faults, 1, "%s: %v", spec, faults)
+		require.Equal(t, want, [3]string{faults[0].Found, faults[0].Expected, faults[0].Fix}, spec)
+	}
 }
 
 func TestNodePoolAnnotations(t *testing.T) {

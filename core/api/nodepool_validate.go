@@ -184,8 +184,8 @@ func (fs *findings) budgetWindow(b *DisruptionBudget, at *place) {
 		fs.add(at.child("duration"), quote(*d), `hours and minutes, like "8h", "10m" or "5h30m"`, nil)
 	}
 	if b.TimeZone != "" {
-		if !zoneForm.MatchString(b.TimeZone) || b.TimeZone == "Local" {
-			fs.add(at.child("timeZone"), quote(b.TimeZone), `an IANA time zone, like "Europe/Berlin"`, nil)
+		if !isZone(b.TimeZone) {
+			fs.add(at.child("timeZone"), quote(b.TimeZone), expectedZone, nil)
 		} else if b.Schedule == nil {
 			fs.add(at.child("timeZone"), quote(b.TimeZone), "nothing without a schedule", nil)
 		}
@@ -232,18 +232,25 @@ func nodePoolNotes(p *NodePool) []string {
 	return append(notes, LintBudgets(p)...)
 }
 
-// CheckNodePoolZones refuses time zones of budgets that nobody knows; known is asked for each name.
+// CheckNodePoolZones refuses time zones of a pool's budgets that nobody knows; known is asked for each name
+// that validation has no fault to find with. A nil pool has none.
 func CheckNodePoolZones(p *NodePool, known func(name string) bool) Faults {
-	if p.Spec.Disruption == nil {
+	if p == nil || p.Spec.Disruption == nil {
 		return nil
 	}
 	var f findings
 	var root *place
 	for i := range p.Spec.Disruption.Budgets {
-		if zone := p.Spec.Disruption.Budgets[i].TimeZone; zone != "" && !known(zone) {
+		b := &p.Spec.Disruption.Budgets[i]
+		if zone := b.TimeZone; b.Schedule != nil && isZone(zone) && !known(zone) {
 			at := root.in("spec", "disruption", "budgets").item(i).child("timeZone")
-			f.add(at, quote(zone), `an IANA time zone, like "Europe/Berlin"`, nil)
+			f.add(at, quote(zone), expectedZone, nil)
 		}
 	}
 	return f.faults(KindNodePool + "/" + p.Name)
 }
+
+const expectedZone = `an IANA time zone, like "Europe/Berlin"`
+
+// isZone reports a text in the form of a zone's name.
+func isZone(text string) bool { return zoneForm.MatchString(text) && text != "Local" }

@@ -3,12 +3,14 @@ package door
 import (
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	kjson "k8s.io/apimachinery/pkg/util/json"
 
 	"flotilla/core/api"
 	"flotilla/core/content"
+	"flotilla/core/window"
 )
 
 // maxDocuments is how many documents one apply may hold.
@@ -71,7 +73,7 @@ func (d *Door) readAll(raw []json.RawMessage) ([]document, *refusal) {
 func (d *Door) readDocument(raw json.RawMessage, wrong *refusal) (document, api.Faults) {
 	decoded, faults := api.Decode(raw)
 	read := document{Decoded: decoded}
-	faults = append(faults, unknownZones(decoded.Pool, faults)...)
+	faults = append(faults, api.CheckNodePoolZones(decoded.Pool, window.Zones(time.LoadLocation).Known)...)
 	if len(raw) > api.MaxObjectBytes {
 		wrong.tooLarge += len(faults)
 	}

@@ -7,24 +7,11 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-	"time"
 
 	"flotilla/core/api"
 	"flotilla/core/content"
 	"flotilla/core/disruption"
-	"flotilla/core/window"
 )
-
-// unknownZones are time zones of a pool's budgets that nobody knows, but for those that have faults already.
-func unknownZones(pool *api.NodePool, faults api.Faults) api.Faults {
-	if pool == nil {
-		return nil
-	}
-	unknown := api.CheckNodePoolZones(pool, window.Zones(time.LoadLocation).Known)
-	return slices.DeleteFunc(unknown, func(f api.Fault) bool {
-		return slices.ContainsFunc(faults, func(known api.Fault) bool { return known.Path == f.Path })
-	})
-}
 
 // judgeNodes says what is remarkable about the NodePools and InstanceCatalogs of a draft.
 func (d *Door) judgeNodes(f *draft) {
