@@ -1,6 +1,8 @@
 package api
 
 import (
+	"encoding/json"
+
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -143,6 +145,9 @@ type PlanNodesRequest struct {
 	// FleetBudgets is what is taken to be left of fleet-wide budgets, by name, instead of what is:
 	// what the answer for the member before says, so that plans of several members spend them once.
 	FleetBudgets map[string]int `json:"fleetBudgets,omitempty"`
+	// Documents are NodePools, InstanceCatalogs and node classes that take the place of the hub's own of
+	// the same names in this answer; nothing is stored. What was chosen without them is left out.
+	Documents []json.RawMessage `json:"documents,omitempty"`
 }
 
 // WhyNodeRequest asks why a node goes or stays.

@@ -121,6 +121,14 @@ func sharedBudgets(pools []*api.NodePool) []sharedBudget {
 	return out
 }
 
+// sharedWith are the fleet-wide budgets that some of own name, over all pools.
+func sharedWith(own, all []*api.NodePool) []sharedBudget {
+	named := sharedBudgets(own)
+	return slices.DeleteFunc(sharedBudgets(all), func(b sharedBudget) bool {
+		return !slices.ContainsFunc(named, func(o sharedBudget) bool { return o.name == b.name })
+	})
+}
+
 // counted are the shares of a budget, that of one member in another form than it was counted last.
 func (f *fleet) counted(b *sharedBudget, member string, own map[string]disruption.PoolShare) []disruption.FleetCount {
 	f.mu.Lock()

@@ -88,12 +88,7 @@ func (k *market) offerTo(ctx context.Context, labels map[string]string) offer {
 	if catalog != nil {
 		fmt.Fprintf(mark, "%s %d;", catalog.Name, revision)
 	}
-	own := sharedBudgets(out.specs)
-	for _, b := range sharedBudgets(specs) {
-		if slices.ContainsFunc(own, func(o sharedBudget) bool { return o.name == b.name }) {
-			out.shared = append(out.shared, b)
-		}
-	}
+	out.shared = sharedWith(out.specs, specs)
 	for _, p := range out.specs {
 		pool, err := k.pool(ctx, p, catalog, revision)
 		if err != nil {
@@ -223,15 +218,19 @@ func (k *market) classOf(p *api.NodePool) string {
 	if digest, known := k.classes[p.Name]; known {
 		return digest
 	}
-	digest := ""
-	for _, e := range k.records.objects.All() {
-		if ref.Names(e.Value.Object) {
-			digest = e.Value.Digest
-			break
-		}
-	}
+	digest := k.digestOf(ref)
 	k.classes[p.Name] = digest
 	return digest
+}
+
+// digestOf is the digest of a node class, "" when there is none on the hub.
+func (k *market) digestOf(ref *api.NodeClassRef) string {
+	for _, e := range k.records.objects.All() {
+		if ref.Names(e.Value.Object) {
+			return e.Value.Digest
+		}
+	}
+	return ""
 }
 
 func (k *market) classHash(ctx context.Context, digest string) (string, error) {

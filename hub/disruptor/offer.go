@@ -29,11 +29,12 @@ func (d *Disruptor) members() []string {
 
 // look shows the state of a member as a decision would find it now. The state is see's until it returns.
 func (d *Disruptor) look(ctx context.Context, name string, see func(*disruption.State) error) error {
-	return d.lookInto(ctx, name, func(in disruption.StepInput) error { return see(disruption.StateOf(in)) })
+	return d.lookInto(ctx, name, nil, func(in disruption.StepInput, _ []string) error { return see(disruption.StateOf(in)) })
 }
 
-// lookInto shows all that a pass over a member would decide on now; it is see's until it returns.
-func (d *Disruptor) lookInto(ctx context.Context, name string, see func(disruption.StepInput) error) error {
+// lookInto shows all that a pass over a member would decide on now, or if some of it were as supposed, nil for
+// nothing, with notes about that; it is see's until it returns.
+func (d *Disruptor) lookInto(ctx context.Context, name string, as *supposed, see func(disruption.StepInput, []string) error) error {
 	m, err := d.admitted(name)
 	if err != nil {
 		return err
@@ -45,8 +46,14 @@ func (d *Disruptor) lookInto(ctx context.Context, name string, see func(disrupti
 	if err != nil {
 		return err
 	}
+	var notes []string
+	if as != nil {
+		if notes, err = d.suppose(ctx, m, s, as); err != nil {
+			return err
+		}
+	}
 	d.share(m, s)
-	return see(s.in)
+	return see(s.in, notes)
 }
 
 // admitted is a member of the fleet.

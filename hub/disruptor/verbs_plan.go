@@ -17,12 +17,16 @@ func noSuchNode(member, node string) *api.Failure {
 }
 
 func (d *Disruptor) answerPlan(ctx context.Context, ask *api.PlanNodesRequest) (any, error) {
+	as, err := suppose(ask.Documents)
+	if err != nil {
+		return nil, err
+	}
 	notes, err := d.onTheWay(ask.Member)
 	if err != nil {
 		return nil, err
 	}
 	var out disruption.MemberForecast
-	err = d.lookInto(ctx, ask.Member, func(in disruption.StepInput) error {
+	err = d.lookInto(ctx, ask.Member, as, func(in disruption.StepInput, left []string) error {
 		for _, name := range ask.Nodes {
 			if _, found := in.State.Cluster.Node(name); !found {
 				return noSuchNode(ask.Member, name)
@@ -35,10 +39,14 @@ func (d *Disruptor) answerPlan(ctx context.Context, ask *api.PlanNodesRequest) (
 			}
 		}
 		out = disruption.ForeseeStep(in, ask.Nodes)
+		notes = append(notes, left...)
 		return nil
 	})
 	if err != nil {
 		return nil, err
+	}
+	if as != nil {
+		notes = append(as.notes, notes...)
 	}
 	out.Notes = notes
 	return &out, nil
