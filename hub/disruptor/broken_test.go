@@ -126,6 +126,18 @@ func TestInboxKeepsTheOrder(t *testing.T) {
 	require.Empty(t, in.take())
 }
 
+// A member is not forgotten while something of it waits to be read.
+func TestRosterKeepsWhoIsHeardOf(t *testing.T) {
+	r := roster{members: map[string]*member{}}
+	r.push("berlin", arrival{node: "n1", body: []byte("1")})
+	r.forget("berlin")
+	require.Equal(t, []string{"berlin"}, r.names())
+	require.Len(t, r.get("berlin").inbox.take(), 1)
+	r.forget("berlin")
+	r.forget("oslo")
+	require.Empty(t, r.names())
+}
+
 // A record that somebody else wrote in between is not written over: the pass is repeated on what it is.
 func TestRecordChangedInBetween(t *testing.T) {
 	y := newYard(t, quick(), "berlin")

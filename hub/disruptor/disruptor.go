@@ -102,7 +102,6 @@ func New(store *bus.Store, o Options) *Disruptor {
 		store: store, options: o.withDefaults(), records: newRecords(store), roster: roster{members: map[string]*member{}},
 		fleet: newFleet(), awaited: newAwaited(),
 	}
-	d.options.Metrics.reset()
 	d.market = newMarket(d.records, store.Content)
 	d.feed = bus.NewNodeFeed(store.Conn, sink{d})
 	d.queue = loop.New(loop.Options{Workers: workers, Failed: d.failed})

@@ -69,8 +69,6 @@ func TestMetrics(t *testing.T) {
 	require.GreaterOrEqual(t, seen["decision_seconds{}"], 4.)
 	require.Positive(t, seen["simulations_total{}"])
 	y.stop()
-	y.put("spec.nodepool.a", nil)
-	New(y.store, Options{Metrics: o.Metrics, Log: y.store.Conn.Log})
 	again := values(t, o.Metrics)
 	require.InDelta(t, 1, again["failures_total{Underutilized}"], 0)
 	require.NotContains(t, again, "eligible_nodes{single}", "who does not lead knows no nodes")

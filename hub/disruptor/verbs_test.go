@@ -30,10 +30,15 @@ func ask[R any](y *yard, verb string, question any) (R, error) {
 	return out, nil
 }
 
+// answered asks, again while the room has not read everything yet.
 func answered[R any](y *yard, verb string, question any) R {
 	y.t.Helper()
-	out, err := ask[R](y, verb, question)
-	require.NoError(y.t, err)
+	var out R
+	bustest.Eventually(y.t, func() error {
+		var err error
+		out, err = ask[R](y, verb, question)
+		return err
+	})
 	return out
 }
 
