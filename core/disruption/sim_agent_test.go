@@ -25,6 +25,7 @@ type simAgent struct {
 	sequence map[string]uint64
 	told     map[string]string
 	pods     map[string]map[string]bool // that it told of, by node; true while they do not end
+	waiting  map[string]bool            // pods without a node of the inventory that it told last
 	counted  uint64
 	listed   string
 	resync   time.Time
@@ -56,7 +57,7 @@ type simMessage struct {
 
 func (a *simAgent) start() {
 	a.up, a.boot = true, a.boot+1
-	a.pods = map[string]map[string]bool{}
+	a.pods, a.waiting = map[string]map[string]bool{}, nil
 	a.sequence, a.told, a.counted, a.listed, a.resync = map[string]uint64{}, map[string]string{}, 0, "", time.Time{}
 	for _, d := range a.ledger {
 		d.said = ""
@@ -228,7 +229,8 @@ func (d *simDeed) count(l *land) {
 }
 
 // speak sends what changed, in the order of agent/nodes: nodes that pods came to, the inventory, nodes that
-// pods left, the inventory without what is known by then, and results.
+// pods left, and results. The inventory comes before nodes that pods left when the hub would miss one that
+// moved, at the end otherwise.
 func (w *world) speak(l *land) {
 	a := &l.agent
 	if !w.now.Before(a.resync) {
@@ -248,7 +250,10 @@ func (w *world) speak(l *land) {
 			w.tellNode(l, name)
 		}
 	}
-	w.sendInventory(l)
+	covered := l.misses()
+	if covered {
+		w.sendInventory(l)
+	}
 	for _, name := range losing {
 		w.tellNode(l, name)
 	}
@@ -261,7 +266,9 @@ func (w *world) speak(l *land) {
 			delete(a.sequence, name)
 		}
 	}
-	w.sendInventory(l)
+	if !covered {
+		w.sendInventory(l)
+	}
 	for _, id := range slices.Sorted(maps.Keys(a.ledger)) {
 		w.report(l, id, a.ledger[id])
 	}
@@ -298,6 +305,16 @@ func (w *world) tellNode(l *land, name string) {
 func (l *land) untold(p *realPod) bool {
 	told := l.agent.pods[p.on]
 	return told != nil && !p.state.Terminating && !told[p.state.Name]
+}
+
+// misses reports whether there are pods that no event and no inventory told of.
+func (l *land) misses() bool {
+	for _, p := range l.pods {
+		if (p.on == "" || l.untold(p)) && !l.agent.waiting[p.state.Name] {
+			return true
+		}
+	}
+	return false
 }
 
 const simResync = 10 * time.Minute
@@ -342,12 +359,13 @@ func (w *world) sendInventory(l *land) {
 	if a.listed == text {
 		return
 	}
-	a.listed = text
+	a.listed, a.waiting = text, map[string]bool{}
 	a.counted++
 	inv := &api.NodeInventory{Member: l.name, Boot: fmt.Sprint("b", a.boot), Nodes: map[string]uint64{}}
 	for _, p := range l.pods {
 		if p.on == "" || l.untold(p) {
 			inv.Pending = append(inv.Pending, p.state)
+			a.waiting[p.state.Name] = true
 		}
 	}
 	for i := range l.budgets {
