@@ -26,7 +26,7 @@ import (
 // Whatever was stored last, the hub knows of every pod that moved: after each message its nodes and the
 // pods without one hold some pod of every workload that it held before and that still runs.
 func TestNoPodThatMovesIsMissed(t *testing.T) {
-	for seed := range uint64(200) {
+	for seed := range uint64(150) {
 		g := newGame(t, seed)
 		for range 60 {
 			g.play()
@@ -40,7 +40,7 @@ func TestNoPodThatMovesIsMissed(t *testing.T) {
 // loses some of it: whenever it would act.
 func TestNoPodIsMissedByAHubThatActs(t *testing.T) {
 	stale := 0
-	for seed := range uint64(200) {
+	for seed := range uint64(150) {
 		g := newGame(t, seed)
 		g.faulty = true
 		for range 60 {
