@@ -38,6 +38,8 @@ type DisruptionRecord struct {
 	DriftedSince map[string]metav1.Time `json:"driftedSince,omitempty"`
 	// Stale says why nothing is decided for the member, empty when decisions are made.
 	Stale string `json:"stale,omitempty"`
+	// StaleSince is since when nothing is decided, for whatever reason.
+	StaleSince metav1.Time `json:"staleSince,omitzero"`
 	// Pools are what the replacements of running disruptions are made from, by name.
 	Pools []PoolTemplate `json:"pools,omitempty"`
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"flotilla/core/api"
 )
@@ -179,6 +180,12 @@ func (p *pass) finish() StepResult {
 		}
 	}
 	r.Stale = cmp.Or(r.Stale, p.launching(), p.crowded())
+	switch {
+	case r.Stale == "":
+		r.StaleSince = metav1.Time{}
+	case r.StaleSince.IsZero():
+		r.StaleSince = stampOf(p.now)
+	}
 	if p.in.Record.Kind == "" && p.in.State.Cluster.Len() == 0 && len(r.Disruptions) == 0 {
 		return p.out
 	}

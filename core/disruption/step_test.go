@@ -260,6 +260,10 @@ func TestStepHeld(t *testing.T) {
 		require.Equal(t, []string{"ConsolidationRejected"}, reasonsOf(out.Events))
 		require.Equal(t, why, s.in.Record.Stale)
 		require.False(t, s.step(2*time.Second).Changed, why)
+		require.Equal(t, testNow.Add(time.Second), s.in.Record.StaleSince.Time)
+		s.f.change, s.in.Hold, s.in.Lock = nil, "", MemberLock{}
+		s.step(3 * time.Second)
+		require.True(t, s.in.Record.Stale == "" && s.in.Record.StaleSince.IsZero(), why)
 	}
 	s := replaceable()
 	s.launching(t)

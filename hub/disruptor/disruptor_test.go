@@ -134,6 +134,10 @@ func TestStaleViewsDecideNothing(t *testing.T) {
 	y.boot("berlin").nodes["n1"]--
 	y.event("berlin", aNode("n1", "a", 4))
 	y.stale("berlin", "the member is Unknown")
+	y.put(subjects.Members.Key("berlin"), api.MemberRecord{
+		Name: "berlin", UID: "uid-berlin", State: api.MemberUnknown, Since: metav1.NewTime(y.clock.Now()), Message: "no heartbeat for more than 5m0s",
+	})
+	y.stale("berlin", "the member is Unknown since "+y.clock.Now().UTC().Format(time.RFC3339)+": no heartbeat for more than 5m0s")
 	y.clock.forward(3 * time.Hour)
 	y.state("berlin", api.MemberReady)
 	y.stale("berlin", "more than 2h10m0s ago")

@@ -3,7 +3,6 @@ package disruptor
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
 	"time"
 
@@ -41,7 +40,7 @@ func (d *Disruptor) gather(ctx context.Context, m *member) (*situation, error) {
 	s.unknown = d.unknown(m)
 	s.in.State.Stale = s.unknown
 	s.in.Declined = d.feed.Synced() && m.view.Declined()
-	s.in.Hold = cmp.Or(d.hold(state), m.skewed(), s.offer.fault)
+	s.in.Hold = cmp.Or(d.hold(m.name, state), m.skewed(), s.offer.fault)
 	s.in.Lock = d.lockOf(m)
 	return s, nil
 }
@@ -69,12 +68,12 @@ func (d *Disruptor) unknown(m *member) string {
 }
 
 // hold says why nothing new may begin on a member.
-func (d *Disruptor) hold(state api.MemberState) string {
+func (d *Disruptor) hold(member string, state api.MemberState) string {
 	switch {
 	case d.options.Disabled:
 		return "node disruption is switched off on the hub (disruption.enabled)"
 	case state != api.MemberReady:
-		return fmt.Sprintf("the member is %s", state)
+		return d.records.unready(member, state)
 	default:
 		return ""
 	}

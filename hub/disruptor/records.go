@@ -1,8 +1,10 @@
 package disruptor
 
 import (
+	"fmt"
 	"strings"
 	"sync"
+	"time"
 
 	"flotilla/bus"
 	"flotilla/core/api"
@@ -77,6 +79,22 @@ func (r *records) cluster(name string) (*api.MemberCluster, bool, error) {
 	}
 	r.clusters.Store(name, decoded[*api.MemberCluster]{revision, mc})
 	return mc, true, nil
+}
+
+// unready says of a member that is not Ready how it does, since when, and why.
+func (r *records) unready(name string, state api.MemberState) string {
+	text := fmt.Sprintf("the member is %s", state)
+	seen, _, _ := r.seen.Get(name)
+	if seen.State != state {
+		return text
+	}
+	if !seen.Since.IsZero() {
+		text += " since " + seen.Since.UTC().Format(time.RFC3339)
+	}
+	if seen.Message != "" {
+		text += ": " + seen.Message
+	}
+	return text
 }
 
 // departed says that neither a user nor an agent knows a member.
