@@ -250,6 +250,14 @@ func (v Verdict) Why() string {
 	return "no method takes it"
 }
 
+// Code is that of the reason which Why begins with, "" for a node that goes.
+func (v Verdict) Code() Code {
+	if v.Disrupt != "" {
+		return ""
+	}
+	return v.why().Code
+}
+
 // why is the reason that lasts, else the one of now.
 func (v *Verdict) why() Refusal {
 	if v.Lasting != nil {

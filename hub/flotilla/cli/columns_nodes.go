@@ -49,9 +49,9 @@ var nodeKindColumns = map[string][]column{
 	},
 	api.KindNodePool: {
 		{"Name", false, func(v view) any { return v.object.GetName() }},
-		{"Members", false, func(v view) any { return len(sliceOfMaps(v.field("status", "members"))) }},
-		{"Nodes", false, func(v view) any { return v.number("status", "nodes") }},
-		{"Disrupting", false, func(v view) any { return v.number("status", "disrupting") }},
+		{"Members", false, overMembers(func(v view) any { return len(sliceOfMaps(v.field("status", "members"))) })},
+		{"Nodes", false, overMembers(func(v view) any { return v.number("status", "nodes") })},
+		{"Disrupting", false, overMembers(func(v view) any { return v.number("status", "disrupting") })},
 		{"Allowed", false, poolAllowed},
 		{"Policy", false, func(v view) any { return onPool(v, (*api.NodePoolSpec).Policy) }},
 		{"Expire", false, func(v view) any { return onPool(v, (*api.NodePoolSpec).ExpireAfter) }},
@@ -237,13 +237,19 @@ func poolWarnings(v view) any {
 	if v.object.GetDeletionTimestamp() != nil {
 		return "deleting: " + cmp.Or(strings.Join(v.texts("status", "unconfirmed"), "; "), "nothing is left")
 	}
-	switch lint := v.texts("status", "lint"); len(lint) {
-	case 0:
-		return "-"
-	case 1:
-		return "1, -o wide shows it"
-	default:
-		return fmt.Sprintf("%d, -o wide shows them", len(lint))
+	if lint := v.texts("status", "lint"); len(lint) > 0 {
+		return fmt.Sprintf("BudgetLint (%d)", len(lint))
+	}
+	return "-"
+}
+
+// overMembers is what a cell says of a pool's members, "-" while none is known.
+func overMembers(cell func(view) any) func(view) any {
+	return func(v view) any {
+		if len(sliceOfMaps(v.field("status", "members"))) == 0 {
+			return "-"
+		}
+		return cell(v)
 	}
 }
 

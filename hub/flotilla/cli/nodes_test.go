@@ -100,15 +100,11 @@ member berlin:
 replace n1, n2: Underutilized (single), saves 0.2500 an hour
   new-0: pool a, d2, from 0.1000 an hour
   shop/web: n1 -> new-0
-saves 0.2500 an hour in all
 further disruptions are decided when new-0 is ready
 
-member oslo:
-nothing is decided: the member is NotReady
-
-MEMBER   NODES   GO   LAUNCH   SAVES/H   NOTHING IS DECIDED BECAUSE
+MEMBER   NODES   GO   LAUNCH   SAVES/H   THE OTHER NODES STAY BECAUSE
 berlin   3       2    1        0.2500    -
-oslo     2       0    0        0.0000    the member is NotReady
+oslo     2       0    0        0.0000    nothing is decided: the member is NotReady
 in all   5       2    1        0.2500
 next: flotilla get disruptions -m berlin -w
 `, out)
@@ -190,7 +186,7 @@ berlin   n1     a      d2     z-a    spot       3      1.3/3.9   1/16Gi   0.1000
 `, printed(t, output{format: "wide"}, false, objectsOf(t, cordonedNode)...))
 	require.Equal(t, `NAME   MEMBERS   NODES   DISRUPTING   ALLOWED                                                 POLICY                     EXPIRE   AGE   WARNINGS
 a      2         4       1            Empty 3, Underutilized 3, Drifted no limit, Expired 3   WhenEmpty                  24h      3h    deleting: berlin: 3 nodes; oslo: 1 node
-b      1         1       0            1                                                       WhenEmptyOrUnderutilized   720h     3h    1, -o wide shows it
+b      1         1       0            1                                                       WhenEmptyOrUnderutilized   720h     3h    BudgetLint (1)
 `, printed(t, output{}, false, objectsOf(t, goingPool, lintedPool)...))
 }
 

@@ -24,8 +24,8 @@ func (a *app) planNodesCommand() *cobra.Command {
 		Short: "Show which nodes would be removed or replaced now, where their pods would go, and why the others stay",
 		Long: `Show which nodes of a member would be disrupted now: each command with its savings per hour, the replacement
 and the destination of every pod, the budgets before and after, and the reason of every node that stays. Nodes that are
-named are explained in full: every reason, and what would change it. Without a member, all members are planned, and their
-totals come last.
+named are explained in full: every reason, and what would change it. Without a member, all members are planned: what goes on
+each, and a line for each that counts why its other nodes stay; -m shows the rest.
 
 It asks the hub, which decides in the same way when it acts; nothing is begun. Where files are named it answers from them alone:
 they hold one member, that is its NodePools, an InstanceCatalog, and Nodes, Pods, PodDisruptionBudgets, DaemonSets, Namespaces,

@@ -1,9 +1,9 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"maps"
-	"text/tabwriter"
 	"time"
 
 	"flotilla/core/api"
@@ -94,12 +94,7 @@ func (a *app) planFleetNodes(ctx context.Context, o *planNodesOptions) error {
 		}
 		return a.nodesPlanned(all.Members)
 	}
-	a.printf("at %s\n", all.At.Format(time.RFC3339))
-	for i := range all.Members {
-		a.printf("\nmember %s:\n", all.Members[i].Member)
-		a.printForecast(&all.Members[i])
-	}
-	if err := a.printTotals(&all); err != nil {
+	if err := a.printFleetPlan(&all); err != nil {
 		return err
 	}
 	return a.nodesPlanned(all.Members)
@@ -121,21 +116,6 @@ func (a *app) noMembers(ctx context.Context) error {
 	return &Failure{Code: ExitDifferent, Message: "the fleet has no member", Next: "flotilla get members"}
 }
 
-func (a *app) printTotals(all *fleetNodePlan) error {
-	a.printf("\n")
-	w := tabwriter.NewWriter(a.Out, 0, 8, 3, ' ', 0)
-	say(w, "MEMBER\tNODES\tGO\tLAUNCH\tSAVES/H\tNOTHING IS DECIDED BECAUSE\n")
-	nodes, gone, launched := 0, 0, 0
-	for i := range all.Members {
-		p := &all.Members[i]
-		g, l := going(&p.Forecast)
-		nodes, gone, launched = nodes+p.Nodes, gone+g, launched+l
-		say(w, "%s\t%d\t%d\t%d\t%.4f\t%s\n", p.Member, p.Nodes, g, l, p.Savings, orDash(p.Stale))
-	}
-	say(w, "in all\t%d\t%d\t%d\t%.4f\n", nodes, gone, launched, all.Savings)
-	return w.Flush()
-}
-
 // nodesPlanned names the next command; exit 1 when something would be disrupted.
 func (a *app) nodesPlanned(members []disruption.MemberForecast) error {
 	var stays, stale string
@@ -145,18 +125,20 @@ func (a *app) nodesPlanned(members []disruption.MemberForecast) error {
 			a.next("flotilla get disruptions -m %s -w", p.Member)
 			return different()
 		}
-		if p.Stale != "" && stale == "" {
-			stale = p.Member
+		if p.Stale != "" {
+			stale = cmp.Or(stale, p.Member)
+			continue
 		}
-		for j := range p.Verdicts {
-			if stays == "" && p.Stale == "" {
-				stays = p.Verdicts[j].Node + " -m " + p.Member
+		if node := firstManaged(p); stays == "" && node != "" {
+			stays = "why node/" + node + " -m " + p.Member
+			if len(members) > 1 {
+				stays = "plan nodes -m " + p.Member
 			}
 		}
 	}
 	switch {
 	case stays != "":
-		a.next("flotilla why node/%s", stays)
+		a.next("flotilla %s", stays)
 	case stale != "":
 		a.next("flotilla describe member/%s", stale)
 	}
