@@ -138,20 +138,43 @@ func ReportBudgets(s *State, member string) []PoolBudget {
 	counts := NewIndex(s).countPools()
 	var out []PoolBudget
 	for _, p := range s.Pools {
-		total := counts.total[p.name]
-		b := PoolBudget{
-			Name: p.name, Member: member, Nodes: total, Disrupting: counts.disrupting[p.name], FleetBudget: p.fleet,
-			Limits: map[string]int{}, Allowed: map[string]int{}, Calendar: p.budgets.Calendar(s.Now, s.Now.Add(CalendarAhead), total),
-		}
-		if err := p.budgets.Err(); err != nil {
-			b.Invalid = err.Error()
-		}
+		b := p.report(s, counts.total[p.name])
+		b.Member, b.Disrupting = member, counts.disrupting[p.name]
 		for _, reason := range api.DisruptionReasons {
-			b.Limits[reason] = p.budgets.Limit(s.Now, total, reason, s.Rules)
 			b.Allowed[reason] = remaining[reason][p.name]
 		}
 		out = append(out, b)
 	}
+	return sortedBudgets(out)
+}
+
+// BudgetsOf is ReportBudgets of pools whose nodes nobody knows, as if each had so many and none were down.
+// Fleet-wide budgets do not count.
+func BudgetsOf(s *State, nodes int) []PoolBudget {
+	var out []PoolBudget
+	for _, p := range s.Pools {
+		out = append(out, p.report(s, nodes))
+	}
+	return sortedBudgets(out)
+}
+
+// report is what the budgets of a pool of so many nodes allow while none is down.
+func (p *Pool) report(s *State, nodes int) PoolBudget {
+	b := PoolBudget{
+		Name: p.name, Nodes: nodes, FleetBudget: p.fleet,
+		Limits: map[string]int{}, Allowed: map[string]int{}, Calendar: p.budgets.Calendar(s.Now, s.Now.Add(CalendarAhead), nodes),
+	}
+	if err := p.budgets.Err(); err != nil {
+		b.Invalid = err.Error()
+	}
+	for _, reason := range api.DisruptionReasons {
+		b.Limits[reason] = p.budgets.Limit(s.Now, nodes, reason, s.Rules)
+		b.Allowed[reason] = b.Limits[reason]
+	}
+	return b
+}
+
+func sortedBudgets(out []PoolBudget) []PoolBudget {
 	slices.SortStableFunc(out, func(a, b PoolBudget) int { return strings.Compare(a.Name, b.Name) })
 	return out
 }

@@ -32,6 +32,7 @@ func suppose(documents []json.RawMessage) (*supposed, error) {
 	s := &supposed{pools: map[string]*api.NodePool{}, catalogs: map[string]*api.InstanceCatalog{}, classes: map[api.ObjectRef]string{}}
 	var faults api.Faults
 	var names, notes []string
+	faulty := 0
 	seen := map[api.ObjectRef]bool{}
 	for i, body := range documents {
 		read, wrong := api.Decode(body)
@@ -40,6 +41,9 @@ func suppose(documents []json.RawMessage) (*supposed, error) {
 		object.APIVersion = ""
 		if len(wrong) == 0 {
 			wrong = s.take(&read, seen[object])
+		}
+		if len(wrong) > 0 {
+			faulty++
 		}
 		for _, fault := range wrong {
 			if fault.Object == "" {
@@ -54,7 +58,10 @@ func suppose(documents []json.RawMessage) (*supposed, error) {
 		}
 	}
 	if len(faults) > 0 {
-		return nil, &api.Failure{Code: api.CodeInvalid, Faults: faults, Message: "nodes cannot be planned with these documents", Next: "flotilla correct -f FILE"}
+		return nil, &api.Failure{
+			Code: api.CodeInvalid, Faults: faults, Next: "flotilla apply --dry-run=server -f FILE",
+			Message: fmt.Sprintf("nothing was planned: %d of %d documents with faults", faulty, len(documents)),
+		}
 	}
 	slices.Sort(names)
 	s.notes = append([]string{"planned as if " + strings.Join(names, ", ") + " of the files were applied; nothing is stored"}, notes...)

@@ -32,7 +32,7 @@ the nodes that are down already, and what is left; the budgets that pools share 
 the next week, in UTC.
 
 It asks the hub. Where files are named it answers from them alone: they hold NodePools, and the Nodes of one member for percentages
-to be of.`,
+to be of; without any, each pool is taken to have 100.`,
 		Example: `  flotilla budgets
   flotilla budgets general -m berlin --at 2026-03-02T09:00:00Z
   flotilla budgets -f pool.yaml -f nodes.yaml
@@ -108,6 +108,9 @@ func (a *app) budgetsLive(ctx context.Context, o *budgetsOptions, pool string, a
 	return r, a.withNearMember(ctx, err)
 }
 
+// takenNodes is how many nodes a pool is taken to have where none is known: a percentage is as many.
+const takenNodes = 100
+
 func (a *app) budgetsOffline(o *budgetsOptions, pool string, at time.Time) (disruption.BudgetReport, error) {
 	r := disruption.BudgetReport{At: at}
 	if a.member != "" {
@@ -122,9 +125,11 @@ func (a *app) budgetsOffline(o *budgetsOptions, pool string, at time.Time) (disr
 		return r, err
 	}
 	if len(f.Nodes) == 0 {
-		f.notes = append(f.notes, "the files hold no Node: percentages are of 0 nodes")
+		f.notes = append(f.notes, fmt.Sprintf("the files hold no Node: each pool is taken to have %d", takenNodes))
+		r.Pools, r.Notes = disruption.BudgetsOf(s, takenNodes), f.notes
+	} else {
+		r.Pools, r.Notes = disruption.ReportBudgets(s, ""), f.notes
 	}
-	r.Pools, r.Notes = disruption.ReportBudgets(s, ""), f.notes
 	if pool == "" {
 		return r, nil
 	}

@@ -2,10 +2,12 @@ package cli
 
 import (
 	"context"
-
-	"flotilla/core/api"
+	"time"
 
 	"github.com/spf13/cobra"
+
+	"flotilla/core/api"
+	"flotilla/core/window"
 )
 
 func (a *app) correctCommand() *cobra.Command {
@@ -54,7 +56,9 @@ func (a *app) correct(s *source) error {
 // corrected is a document as it would be accepted, or the faults that keep it from that.
 func corrected(d *document) (string, api.Faults, error) {
 	decoded, faults := api.Decode(d.body)
-	switch {
+	switch zones := zoneFaults(&decoded); {
+	case len(zones) > 0:
+		return "", append(faults, zones...), nil
 	case len(faults) == 0:
 		text, err := api.YAML(d.body)
 		return text, nil, err
@@ -63,4 +67,9 @@ func corrected(d *document) (string, api.Faults, error) {
 	default:
 		return "", faults, nil
 	}
+}
+
+// zoneFaults are about time zones of budgets that nobody knows, which reading a document does not find.
+func zoneFaults(d *api.Decoded) api.Faults {
+	return api.CheckNodePoolZones(d.Pool, window.Zones(time.LoadLocation).Known)
 }

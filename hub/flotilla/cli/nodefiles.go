@@ -70,6 +70,7 @@ func (f *nodeFiles) add(d *document) {
 	decoded, faults := api.Decoded{}, api.Faults(nil)
 	if d.ref.Kind == api.KindNodePool || d.ref.Kind == api.KindInstanceCatalog {
 		decoded, faults = api.Decode(d.body)
+		faults = append(faults, zoneFaults(&decoded)...)
 	}
 	switch {
 	case !f.located(d, faults):

@@ -50,20 +50,27 @@ func isClass(d *document, ref *api.NodeClassRef) bool {
 
 // noteRest names kinds that decisions do not read.
 func (f *nodeFiles) noteRest() {
-	counts := map[string]int{}
-	for i := range f.rest {
-		d := &f.rest[i]
-		class := slices.ContainsFunc(f.pools, func(p *api.NodePool) bool {
+	rest := slices.DeleteFunc(slices.Clone(f.rest), func(d document) bool {
+		return slices.ContainsFunc(f.pools, func(p *api.NodePool) bool {
 			ref := p.Spec.Template.Spec.NodeClassRef
-			return ref != nil && isClass(d, ref)
+			return ref != nil && isClass(&d, ref)
 		})
-		if !class {
-			counts[cmp.Or(strings.TrimPrefix(d.ref.APIVersion+" "+d.ref.Kind, " "), "no kind")]++
-		}
+	})
+	f.notes = append(f.notes, notLookedAt(rest)...)
+}
+
+// notLookedAt counts documents by kind, for people.
+func notLookedAt(documents []document) []string {
+	counts := map[string]int{}
+	for i := range documents {
+		d := &documents[i]
+		counts[cmp.Or(strings.TrimPrefix(d.ref.APIVersion+" "+d.ref.Kind, " "), "no kind")]++
 	}
+	var notes []string
 	for _, kind := range slices.Sorted(maps.Keys(counts)) {
-		f.notes = append(f.notes, fmt.Sprintf("not looked at: %d of %s", counts[kind], kind))
+		notes = append(notes, fmt.Sprintf("not looked at: %d of %s", counts[kind], kind))
 	}
+	return notes
 }
 
 // observe fills a cluster with nodes, their pods, and what is beside them.

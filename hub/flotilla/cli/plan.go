@@ -60,7 +60,8 @@ Offline, the files hold the fleet: MemberClusters with their status, as exported
 a KubeFleet hub, placements, and, if wanted, what is bound now (exported ClusterResourceBindings and
 ClusterSchedulingPolicySnapshots, Schedule records, or placements with status and uid). For update runs
 the inventories in the status of the members count, and the UpdateStrategies, the VersionCatalog and the
-MemberMaintenances among the files. Files that hold Nodes are answered as plan nodes does.
+MemberMaintenances among the files. Files that hold Nodes are answered as plan nodes does; what applying NodePools does to the
+nodes that the hub knows is shown by plan nodes.
 
 Exit 0 when nothing would change, 1 when something would, 3 when the files are refused.`,
 		Example: `  flotilla plan -f web.yaml
@@ -114,6 +115,7 @@ func (a *app) plan(ctx context.Context, o *planOptions) error {
 	if err := a.printPlan(o, &answer); err != nil {
 		return err
 	}
+	a.noteNodes(o, &answer)
 	if err := refusedRuns(&answer); err != nil {
 		return err
 	}

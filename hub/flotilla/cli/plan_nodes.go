@@ -15,25 +15,30 @@ type planNodesOptions struct {
 	source
 	now    string
 	format string
+	// supposed are the documents of the files that the hub plans with.
+	supposed []document
 }
 
 func (a *app) planNodesCommand() *cobra.Command {
 	o := &planNodesOptions{}
 	cmd := &cobra.Command{
-		Use:   "nodes [-m MEMBER] [NODE…] | nodes -f FILE… [NODE…]",
+		Use:   "nodes [-m MEMBER] [-f FILE…] [NODE…]",
 		Short: "Show which nodes would be removed or replaced now, where their pods would go, and why the others stay",
 		Long: `Show which nodes of a member would be disrupted now: each command with its savings per hour, the replacement
 and the destination of every pod, the budgets before and after, and the reason of every node that stays. Nodes that are
 named are explained in full: every reason, and what would change it. Without a member, all members are planned: what goes on
 each, and a line for each that counts why its other nodes stay; -m shows the rest.
 
-It asks the hub, which decides in the same way when it acts; nothing is begun. Where files are named it answers from them alone:
-they hold one member, that is its NodePools, an InstanceCatalog, and Nodes, Pods, PodDisruptionBudgets, DaemonSets, Namespaces,
-volumes, NodeClaims and node classes as kubectl prints them.
+It asks the hub, which decides in the same way when it acts; nothing is begun. NodePools, InstanceCatalogs and node classes of
+files are planned in place of the hub's own of the same names, which shows what applying them would do to nodes; nothing is stored.
+
+Files that hold Nodes are answered from alone, without a hub: they hold one member, that is its NodePools, an InstanceCatalog, and
+Nodes, Pods, PodDisruptionBudgets, DaemonSets, Namespaces, volumes, NodeClaims and node classes as kubectl prints them.
 
 Exit 0 when nothing would be disrupted, 1 when something would, 3 when the files are refused.`,
 		Example: `  flotilla plan nodes -m berlin
   flotilla plan nodes -m berlin node-7
+  flotilla plan nodes -m berlin -f pool.yaml,catalog.yaml
   flotilla plan nodes -f pool.yaml,catalog.yaml,nodes.yaml,pods.yaml
   kubectl get nodes,pods,pdb,daemonsets -A -o yaml | flotilla plan nodes -f pool.yaml -f catalog.yaml -f -
   flotilla plan nodes -f member/ node-7 --now 2026-03-01T12:00:00Z`,
@@ -41,7 +46,7 @@ Exit 0 when nothing would be disrupted, 1 when something would, 3 when the files
 	}
 	o.addFlags(cmd.Flags())
 	a.memberFlag(cmd.Flags())
-	cmd.Flags().StringVar(&o.now, "now", "", "time to plan for, RFC 3339, with files (default: now)")
+	cmd.Flags().StringVar(&o.now, "now", "", "time to plan for, RFC 3339, with files that hold Nodes (default: now)")
 	cmd.Flags().StringVarP(&o.format, "output", "o", "", "json: the stable form of docs/json.md")
 	cmd.ValidArgsFunction = a.completeNodes
 	a.completeFlagNames(cmd, "member", api.KindMemberCluster)
@@ -56,14 +61,20 @@ func (a *app) planNodes(ctx context.Context, o *planNodesOptions, args []string)
 	if o.empty() {
 		return a.planNodesLive(ctx, o, named)
 	}
-	if a.member != "" {
-		return usagef("-m asks the hub, -f answers from files: one or the other")
-	}
 	documents, err := a.read(&o.source)
 	if err != nil {
 		return err
 	}
-	return a.planNodeDocuments(o, documents, named)
+	switch here := holdsNodes(documents); {
+	case here && a.member != "":
+		return usagef("-m asks the hub, and files that hold Nodes are answered from alone: one or the other")
+	case here, a.member == "" && !a.connection.configured(a.Getenv):
+		return a.planNodeDocuments(o, documents, named)
+	}
+	if err := a.suppose(o, documents); err != nil {
+		return err
+	}
+	return a.planNodesLive(ctx, o, named)
 }
 
 // nodeNames reads "NODE" and "node/NODE".
@@ -93,7 +104,7 @@ func (a *app) planNodeDocuments(o *planNodesOptions, documents []document, named
 		return err
 	}
 	if len(f.Nodes) == 0 {
-		return refusedf("the files hold no Node; kubectl get nodes,pods,pdb,daemonsets -A -o yaml prints what is wanted")
+		return refusedf("the files hold no Node; kubectl get nodes,pods,pdb,daemonsets -A -o yaml prints what is wanted; a hub, when one is named (--url, NATS_URL, --context), plans the nodes that it knows")
 	}
 	f.noteAbsent()
 	s, err := f.state(at)

@@ -21,7 +21,7 @@ type fleetNodePlan struct {
 // planNodesLive asks the hub about one member, or about all.
 func (a *app) planNodesLive(ctx context.Context, o *planNodesOptions, named []string) error {
 	if o.now != "" {
-		return usagef("--now needs files: a hub plans the present")
+		return usagef("--now needs files that hold Nodes: a hub plans the present")
 	}
 	if _, err := a.momentOf("--now", "", o.format); err != nil {
 		return err
@@ -35,20 +35,21 @@ func (a *app) planNodesLive(ctx context.Context, o *planNodesOptions, named []st
 	if a.member == "" {
 		return a.planFleetNodes(ctx, o)
 	}
-	p, err := a.askNodePlan(ctx, a.member, named, nil)
+	p, err := a.askNodePlan(ctx, o, a.member, named, nil)
 	if err != nil {
 		return a.withNearNode(ctx, err, named)
 	}
 	if err := a.printNodePlan(o, &p); err != nil {
 		return err
 	}
-	return a.nodesPlanned([]disruption.MemberForecast{p})
+	return a.nodesWerePlanned(o, []disruption.MemberForecast{p})
 }
 
-func (a *app) askNodePlan(ctx context.Context, member string, named []string, fleet map[string]int) (disruption.MemberForecast, error) {
+func (a *app) askNodePlan(ctx context.Context, o *planNodesOptions, member string, named []string, fleet map[string]int) (disruption.MemberForecast, error) {
 	var p disruption.MemberForecast
-	err := a.call(ctx, api.VerbPlanNodes, api.PlanNodesRequest{Member: member, Nodes: named, FleetBudgets: fleet}, &p)
-	return p, err
+	request := api.PlanNodesRequest{Member: member, Nodes: named, FleetBudgets: fleet, Documents: bodies(o.supposed)}
+	err := a.call(ctx, api.VerbPlanNodes, request, &p)
+	return p, o.withPlaces(err)
 }
 
 // withNearNode adds to an error about a missing member or node what it may have been meant to be.
@@ -70,7 +71,7 @@ func (a *app) planFleetNodes(ctx context.Context, o *planNodesOptions) error {
 	all := fleetNodePlan{Members: []disruption.MemberForecast{}}
 	var fleet map[string]int
 	for _, member := range a.namesOf(ctx, api.KindMemberCluster) {
-		p, err := a.askNodePlan(ctx, member, nil, fleet)
+		p, err := a.askNodePlan(ctx, o, member, nil, fleet)
 		if isNotFound(err) { // it left meanwhile, or is not admitted
 			continue
 		}
@@ -92,12 +93,12 @@ func (a *app) planFleetNodes(ctx context.Context, o *planNodesOptions) error {
 		if err := printJSON(a.Out, all); err != nil {
 			return err
 		}
-		return a.nodesPlanned(all.Members)
+		return a.nodesWerePlanned(o, all.Members)
 	}
 	if err := a.printFleetPlan(&all); err != nil {
 		return err
 	}
-	return a.nodesPlanned(all.Members)
+	return a.nodesWerePlanned(o, all.Members)
 }
 
 // spentFleet is what is left of fleet-wide budgets after one more member.
