@@ -23,7 +23,7 @@ func (d *Door) judgeNodes(f *draft) {
 		switch {
 		case doc.Pool != nil:
 			f.note(doc, d.changeNotes(doc.Pool)...)
-			f.note(doc, w.poolNotes(doc.Pool)...)
+			f.note(doc, w.poolNotes(doc.Pool, d.withoutNodes(doc.Pool.Name))...)
 			f.note(doc, f.classMissing(doc.Pool)...)
 		case doc.Instances != nil:
 			f.note(doc, w.catalogNotes(doc.Instances)...)
@@ -47,7 +47,8 @@ func (d *Door) changeNotes(pool *api.NodePool) []string {
 	}
 	var notes []string
 	if disruption.PoolHash(before) != disruption.PoolHash(pool) {
-		notes = append(notes, "its template changes: "+nodes+" drift ("+disruption.DriftPool+") and are replaced, within its budgets")
+		notes = append(notes, "its template changes: of "+nodes+" those that carry "+api.AnnotationPoolHash+" drift ("+
+			disruption.DriftPool+") and are replaced, within its budgets")
 	}
 	if !reflect.DeepEqual(before.Spec.Template.Spec.Requirements, pool.Spec.Template.Spec.Requirements) {
 		notes = append(notes, "its requirements change: of "+nodes+" those that do not satisfy them drift ("+
@@ -76,14 +77,32 @@ func (d *Door) standingNodes(stored *api.Spec) (text string, some bool) {
 	return fmt.Sprintf("its %s on %s", count(nodes, "node"), count(on, "member")), nodes > 0
 }
 
-// poolNotes say what a pool lacks, and with whom it disagrees.
-func (w *nodeWorld) poolNotes(pool *api.NodePool) []string {
+// withoutNodes are the members that are known to have no node of a pool.
+func (d *Door) withoutNodes(pool string) []string {
+	stored, _, found := d.records.specs[api.KindNodePool].Get(pool)
+	if !found {
+		return nil
+	}
+	var names []string
+	if record := d.records.poolRecord(&stored); record != nil {
+		for i := range record.Members {
+			if m := &record.Members[i]; m.Nodes == 0 && m.Unknown == "" {
+				names = append(names, m.Member)
+			}
+		}
+	}
+	return names
+}
+
+// poolNotes say what a pool lacks, and with whom it disagrees. Members without nodes of it need no prices.
+func (w *nodeWorld) poolNotes(pool *api.NodePool, without []string) []string {
 	var notes []string
 	members := w.membersOf(pool)
 	if selector, restricted := pool.Annotations[api.AnnotationMembers]; restricted && len(members) == 0 {
 		notes = append(notes, fmt.Sprintf("no member matches %s %q yet", api.AnnotationMembers, selector))
 	}
-	switch unpriced := w.unpriced(pool); {
+	unpriced := slices.DeleteFunc(w.unpriced(pool), func(member string) bool { return slices.Contains(without, member) })
+	switch {
 	case len(members) == 0 && len(w.catalogs) == 0:
 		notes = append(notes, "there is no InstanceCatalog yet: "+unpricedMeans)
 	case len(unpriced) > 0:

@@ -174,13 +174,27 @@ func TestWhatAPoolLacksIsNoted(t *testing.T) {
 	require.Contains(t, notes(0, other), "flotilla.io/fleet-budget: this pool says web=10%, a says 5; what allows least counts")
 }
 
+// Members that have no node of a pool are not said to lack prices for it; those that may have some are.
+func TestMembersWithoutNodesNeedNoPrices(t *testing.T) {
+	h := open(t, door.Options{})
+	named := func(name string) string { return strings.NewReplacer("berlin", name, "prod", "dev").Replace(berlin) }
+	h.apply(berlin, named("oslo"), named("rome"), named("tampa"), class, strings.Replace(prices, "{name: ", `{annotations: {flotilla.io/members: env=prod}, name: `, 1))
+	const noPrices = ": without types and prices none of its nodes is disrupted"
+	first := h.apply(general)[0]
+	require.Equal(t, []string{"no InstanceCatalog is for oslo, rome, tampa" + noPrices}, first.Notes)
+	h.poolRecord("general", first.UID, false, api.PoolMember{Member: "berlin", Nodes: 3}, api.PoolMember{Member: "oslo"}, api.PoolMember{Member: "rome", Unknown: "no inventory yet"})
+	require.Equal(t, []string{"no InstanceCatalog is for rome, tampa" + noPrices}, h.apply(strings.Replace(general, "30s", "1m", 1))[0].Notes)
+	h.poolRecord("general", first.UID, false, api.PoolMember{Member: "oslo"}, api.PoolMember{Member: "rome"}, api.PoolMember{Member: "tampa"})
+	require.Empty(t, h.apply(general)[0].Notes)
+}
+
 // A change that replaces nodes says so, and how many.
 func TestChangesThatReplaceNodesAreNoted(t *testing.T) {
 	h := open(t, door.Options{})
 	uid := h.apply(general, class, prices)[0].UID
 	h.poolRecord("general", uid, false, api.PoolMember{Member: "berlin", Nodes: 3}, api.PoolMember{Member: "oslo"}, api.PoolMember{Member: "rome", Nodes: 1})
 	changed := h.apply(strings.Replace(general, "template:", "template:\n    metadata: {labels: {tier: web}}", 1))[0]
-	require.Equal(t, []string{"its template changes: its 4 nodes on 2 members drift (NodePoolDrifted) and are replaced, within its budgets"}, changed.Notes)
+	require.Equal(t, []string{"its template changes: of its 4 nodes on 2 members those that carry karpenter.sh/nodepool-hash drift (NodePoolDrifted) and are replaced, within its budgets"}, changed.Notes)
 	back := h.apply(strings.Replace(general, "[spot, on-demand]", "[on-demand]", 1))[0]
 	require.Len(t, back.Notes, 2)
 	require.Equal(t, "its requirements change: of its 4 nodes on 2 members those that do not satisfy them drift (RequirementsDrifted) and are replaced, within its budgets", back.Notes[1])
