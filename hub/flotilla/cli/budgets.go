@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -262,14 +263,26 @@ func (a *app) printCalendars(pools []disruption.PoolBudget) {
 			all[j].members = append(all[j].members, p.Member)
 		}
 	}
+	shown, more := map[string]int{}, map[string]int{}
 	for _, c := range all {
+		if shown[c.pool]++; shown[c.pool] > shownCalendars {
+			more[c.pool] += len(c.members)
+			continue
+		}
 		where := ""
 		if len(c.members) > 0 {
 			where = " on " + strings.Join(c.members, ", ")
 		}
 		a.printf("\nlimits of %s%s, UTC:\n%s", c.pool, where, c.text)
 	}
+	for _, pool := range slices.Sorted(maps.Keys(more)) {
+		a.printf("\nlimits of %s on %d more members, with other numbers of nodes: flotilla budgets %s -m MEMBER\n", pool, more[pool], pool)
+	}
 }
+
+// shownCalendars is how many calendars of one pool are printed: members whose numbers of nodes differ have
+// different ones where budgets are percentages.
+const shownCalendars = 3
 
 func nodesText(n int) string {
 	if n >= disruption.Unbounded {
