@@ -62,46 +62,72 @@ func sameNode(d *api.Disruption, n *corev1.Node) bool {
 	return uid == "" || uid == string(n.UID)
 }
 
+// tended is one node in one look at the member, with what is to become of it.
+type tended struct {
+	look  *look
+	node  *corev1.Node
+	cares *cares
+	care  care
+}
+
+// tended looks at a node; nil when the member has none of that name.
+func (c *carrier) tended(ctx context.Context, name string) (*tended, error) {
+	l, err := c.look(ctx)
+	if err != nil || l.nodes[name] == nil {
+		return nil, err
+	}
+	s := &tended{look: l, node: l.nodes[name], cares: c.cares(l)}
+	s.care = s.cares.of(s.node)
+	return s, nil
+}
+
 // node looks after one node: marks it, deletes it, empties it.
 func (c *carrier) node(ctx context.Context, name string) (time.Time, error) {
 	if name == everyNode {
 		return c.sweep(ctx)
 	}
-	l, err := c.look(ctx)
-	if err != nil || l.nodes[name] == nil {
+	s, err := c.tended(ctx, name)
+	if err != nil || s == nil {
 		return time.Time{}, err
 	}
-	n, cares := l.nodes[name], c.cares(l)
-	care := cares.of(n)
-	if again := c.acts.again(n); time.Now().Before(again) {
+	if again := c.acts.again(s.node); time.Now().Before(again) {
 		return again, nil
 	}
-	if !care.marked(n) {
-		if err := c.update(ctx, n, care.mark); err != nil {
+	if !s.care.marked(s.node) {
+		if s, err = c.mark(ctx, s); err != nil || s == nil {
 			return time.Time{}, err
 		}
-		c.acts.on(n, time.Now())
-		c.wake(cares, n)
-		if l, err = c.look(ctx); err != nil || l.nodes[name] == nil {
-			return time.Time{}, err
-		}
-		n, cares = l.nodes[name], c.cares(l) // of both there may be others by now
-		care = cares.of(n)
 	}
 	switch {
-	case care.going && n.DeletionTimestamp == nil && !ours(n) && !foreign(n, care.launch): // it would be gone at once
-		return time.Now().Add(lookAgain), nil
-	case care.going && n.DeletionTimestamp == nil:
-		err := c.delete(ctx, n, care.id)
-		if err == nil {
-			c.acts.on(n, time.Now())
-		}
-		return time.Now(), err
-	case n.DeletionTimestamp == nil || !ours(n):
+	case s.care.going && s.node.DeletionTimestamp == nil:
+		return c.dismiss(ctx, s)
+	case s.node.DeletionTimestamp == nil || !ours(s.node):
 		return time.Time{}, nil
 	}
-	defer c.wake(cares, n)
-	return c.empty(ctx, l, n)
+	defer c.wake(s.cares, s.node)
+	return c.empty(ctx, s.look, s.node)
+}
+
+// mark writes on a node what is to become of it, and looks again: node and command may be others by now.
+func (c *carrier) mark(ctx context.Context, s *tended) (*tended, error) {
+	if err := c.update(ctx, s.node, s.care.mark); err != nil {
+		return nil, err
+	}
+	c.acts.on(s.node, time.Now())
+	c.wake(s.cares, s.node)
+	return c.tended(ctx, s.node.Name)
+}
+
+// dismiss deletes a node that is to go, once a finalizer keeps it until it is empty.
+func (c *carrier) dismiss(ctx context.Context, s *tended) (time.Time, error) {
+	if !ours(s.node) && !foreign(s.node, s.care.launch) {
+		return time.Now().Add(lookAgain), nil
+	}
+	err := c.delete(ctx, s.node, s.care.id)
+	if err == nil {
+		c.acts.on(s.node, time.Now())
+	}
+	return time.Now(), err
 }
 
 // wake has those look that wait for a node.

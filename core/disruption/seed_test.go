@@ -85,7 +85,7 @@ func TestNumbersOfGuides(t *testing.T) {
 	}
 }
 
-// allowed_disruptions = roundup(total * percentage) - total_deleting - total_notready
+// What is left is roundup(total * percentage) less those deleting and those not ready.
 func TestAllowedIsWhatIsLeft(t *testing.T) {
 	pool := seedPool(t, "fragment-config-whenempty")
 	for _, row := range []struct{ nodes, deleting, notReady, want int }{

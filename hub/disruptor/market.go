@@ -83,10 +83,10 @@ func (k *market) offerTo(ctx context.Context, labels map[string]string) offer {
 	out := offer{specs: disruption.PoolsFor(labels, specs), fault: cmp.Or(fault, unread)}
 	mark := fnv.New64a()
 	note := func(p *api.NodePool, class string) {
-		_, _ = _, _ = fmt.Fprintf(mark, "%s %d %s;", p.Name, k.specs[p.Name].revision, class)
+		_, _ = fmt.Fprintf(mark, "%s %d %s;", p.Name, k.specs[p.Name].revision, class)
 	}
 	if catalog != nil {
-		_, _ = _, _ = fmt.Fprintf(mark, "%s %d;", catalog.Name, revision)
+		_, _ = fmt.Fprintf(mark, "%s %d;", catalog.Name, revision)
 	}
 	out.shared = sharedWith(out.specs, specs)
 	for _, p := range out.specs {
