@@ -83,6 +83,9 @@ func Answer(s *State, member, node string, record *api.DisruptionRecord) (NodeAn
 	for i := range record.Disruptions {
 		if d := &record.Disruptions[i]; Running(d) && slices.Contains(d.Nodes, node) {
 			a.Running = d
+			if a.NoFlip == advices[CodeQueued] && d.Message != "" {
+				a.NoFlip = "what disruption " + d.ID + " waits for has to end"
+			}
 		}
 	}
 	for i := range record.Backoffs {

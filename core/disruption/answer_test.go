@@ -58,6 +58,12 @@ func TestAnswer(t *testing.T) {
 	two, found := Answer(f.state(), "berlin", "n2", record)
 	require.True(t, found)
 	require.Equal(t, "now", two.Running.ID)
+	f.change = func(s *State) { s.Busy = map[string]bool{"n2": true} }
+	goes, _ := Answer(f.state(), "berlin", "n2", record)
+	require.Equal(t, "nothing is needed: it goes already", goes.NoFlip)
+	record.Disruptions[1].Message = "PodDisruptionBudget shop/db refuses"
+	waits, _ := Answer(f.state(), "berlin", "n2", record)
+	require.Equal(t, "what disruption now waits for has to end", waits.NoFlip)
 	require.Nil(t, two.Backoff)
 	_, found = Answer(f.state(), "berlin", "n3", record)
 	require.False(t, found)
