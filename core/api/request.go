@@ -211,8 +211,13 @@ type FleetStatus struct {
 	// Converging counts the placements that some member is still on the way to hold as wanted.
 	Converging int `json:"converging,omitempty"`
 	// Runs counts update runs by state.
-	Runs     map[string]int `json:"runs,omitempty"`
-	Problems []Problem      `json:"problems,omitempty"`
+	Runs map[string]int `json:"runs,omitempty"`
+	// NodePools, and how many nodes of them all members have.
+	NodePools int `json:"nodePools,omitempty"`
+	Nodes     int `json:"nodes,omitempty"`
+	// Disruptions counts, by phase, the disruptions of nodes that have not ended.
+	Disruptions map[string]int `json:"disruptions,omitempty"`
+	Problems    []Problem      `json:"problems,omitempty"`
 }
 
 // Problem is one thing a person should look at.

@@ -64,6 +64,8 @@ type Door struct {
 	complaints complaints
 	// inventories are what agents say of their members.
 	inventories *bus.Values[api.MemberInventory]
+	// drains are what they say of disruptions of nodes.
+	drains *bus.Values[api.DisruptionResult]
 }
 
 // New returns a door on an open store; it answers nothing before Run.
@@ -73,6 +75,7 @@ func New(store *bus.Store, o Options) *Door {
 	}
 	d := &Door{store: store, options: o, records: newRecords(store.State), answers: newAnswers(), leaving: newLeaving()}
 	d.inventories = bus.ValuesOf[api.MemberInventory](store.Inventories)
+	d.drains = bus.ValuesOf[api.DisruptionResult](store.Results)
 	d.shelf, d.decoded = newShelf(d.records.objects, o.SkippedNamespaces), newDecoded()
 	d.finisher = loop.New(loop.Options{Failed: d.finishFailed})
 	d.watchDeletions()

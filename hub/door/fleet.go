@@ -46,6 +46,8 @@ func (d *Door) status(context.Context, *struct{}) (any, error) {
 	fleet.Problems = append(fleet.Problems, d.poolProblems()...)
 	problems, runs := d.upgradeProblems(time.Now())
 	fleet.Problems, fleet.Runs = append(fleet.Problems, problems...), runs
+	d.nodeCounts(fleet)
+	fleet.Problems = append(fleet.Problems, d.disruptionProblems(time.Now())...)
 	slices.SortStableFunc(fleet.Problems, func(a, b api.Problem) int {
 		return cmp.Or(cmp.Compare(severity(a.Reason), severity(b.Reason)), cmp.Compare(a.Object, b.Object))
 	})
@@ -62,7 +64,7 @@ func severity(reason string) int {
 	switch reason {
 	case string(api.MemberUnknown), string(api.MemberNotReady), "LevelTooLow", reasonRunFailed, reasonUnreadable:
 		return 0
-	case reasonFailed, reasonInvalid:
+	case reasonFailed, reasonInvalid, reasonFailedDisruption:
 		return 1
 	case string(api.MemberJoining), "Unlisted", reasonDeleting, reasonUnconfirmed, api.ReasonLockedByRun, api.ReasonOperationInProgress:
 		return 3

@@ -25,6 +25,9 @@ type records struct {
 	// specs are those of named kinds, by kind.
 	specs map[string]*bus.Table[api.Spec]
 	pools *bus.Table[api.PoolRecord]
+	// disruptions and locks are the disruptor's, of members.
+	disruptions *bus.Table[api.DisruptionRecord]
+	locks       *bus.Locks
 }
 
 func newRecords(s *bus.State) *records {
@@ -42,6 +45,9 @@ func newRecords(s *bus.State) *records {
 		upgrades:   newUpgrades(s),
 		specs:      specsOf(s),
 		pools:      bus.TableOf[api.PoolRecord](s, subjects.Pools),
+
+		disruptions: bus.TableOf[api.DisruptionRecord](s, subjects.Disruptions),
+		locks:       bus.LocksOf(s),
 	}
 }
 

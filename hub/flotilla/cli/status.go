@@ -68,6 +68,9 @@ func (a *app) printStatus(s *api.FleetStatus) error {
 	if runs := runCounts(s.Runs); runs != "" {
 		say(w, "runs\t%s\n", runs)
 	}
+	if nodes := nodeCounts(s); nodes != "" {
+		say(w, "nodes\t%s\n", nodes)
+	}
 	if err := w.Flush(); err != nil {
 		return fmt.Errorf("printing: %w", err)
 	}
@@ -111,6 +114,24 @@ func runCounts(counts map[string]int) string {
 		return ""
 	}
 	return fmt.Sprintf("%d: %s", total, strings.Join(parts, ", "))
+}
+
+// nodeCounts is "12 of 2 node pools, disruptions: 1 Launching, 2 Draining", empty without any of them.
+func nodeCounts(s *api.FleetStatus) string {
+	if s.NodePools == 0 && len(s.Disruptions) == 0 {
+		return ""
+	}
+	text := fmt.Sprintf("%d of %d node %s", s.Nodes, s.NodePools, plural(s.NodePools, "pool", "pools"))
+	var parts []string
+	for _, phase := range []string{api.PhaseLaunching, api.PhaseDraining, api.PhaseAborted} {
+		if n := s.Disruptions[phase]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, phase))
+		}
+	}
+	if len(parts) == 0 {
+		return text + ", none is being disrupted"
+	}
+	return text + ", disruptions: " + strings.Join(parts, ", ")
 }
 
 func plural(n int, one, many string) string {
