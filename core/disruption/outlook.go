@@ -19,8 +19,8 @@ func DrainOutlook(s *State, node string) Outlook {
 	x := NewIndex(s)
 	n := x.byName[node]
 	var out Outlook
-	withheld := map[string]int{}
-	var budgets []string
+	covered := map[*podBudget]int{}
+	var budgets []*podBudget
 	for i := range n.pods {
 		p := &n.pods[i]
 		if !p.active || p.mirror || toleratesDisrupted(p.state.Tolerations) {
@@ -32,16 +32,22 @@ func DrainOutlook(s *State, node string) Outlook {
 			continue
 		}
 		for _, b := range x.cover.of(p) {
-			if b.allowed > 0 || !b.holds(p) {
+			if !b.holds(p) {
 				continue
 			}
-			if withheld[b.name]++; withheld[b.name] == 1 {
-				budgets = append(budgets, b.name)
+			if covered[b]++; covered[b] == 1 {
+				budgets = append(budgets, b)
 			}
 		}
 	}
-	for _, name := range budgets {
-		out.Notes = append(out.Notes, fmt.Sprintf("PodDisruptionBudget %s allows no eviction now, and covers %s here", name, counted(withheld[name], "pod")))
+	for _, b := range budgets {
+		allows := "no eviction"
+		if b.allowed > 0 {
+			allows = counted(b.allowed, "eviction")
+		}
+		if covered[b] > b.allowed {
+			out.Notes = append(out.Notes, fmt.Sprintf("PodDisruptionBudget %s allows %s now, and covers %s here", b.name, allows, counted(covered[b], "pod")))
+		}
 	}
 	if len(out.Notes) > 0 {
 		out.Notes = append(out.Notes, deadlineNote(s, n))

@@ -29,7 +29,10 @@ func TestDrainOutlook(t *testing.T) {
 	f.nodes = append(f.nodes, aNode("n3", "d8", "z-a", "a"))
 	require.Equal(t, []string{
 		"pod default/r is not evicted while it is annotated karpenter.sh/do-not-disrupt",
+		"PodDisruptionBudget default/x allows 1 eviction now, and covers 2 pods here",
 		"at 2026-11-20T13:00:00Z they are deleted nevertheless (terminationGracePeriod 1h)",
 	}, DrainOutlook(f.state(), "n1").Notes)
 	require.Equal(t, Outlook{}, DrainOutlook(f.state(), "n3"))
+	f.pdbs[0].Allowed = 2
+	require.Len(t, DrainOutlook(f.state(), "n1").Notes, 2, "a budget that lets all go holds nothing up")
 }
