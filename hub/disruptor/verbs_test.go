@@ -150,7 +150,7 @@ func TestDisruptionsAreListed(t *testing.T) {
 	require.Equal(t, []string{api.NodeDisrupting, id, api.PhaseDraining}, []string{nodes.Items[0].Status.State, nodes.Items[0].Status.Disruption, nodes.Items[0].Status.Phase})
 	running := answered[disruption.NodeAnswer](y, api.VerbWhyNode, api.WhyNodeRequest{Member: "berlin", Node: "n1"})
 	require.Equal(t, id, running.Running.ID)
-	require.Equal(t, "nothing is needed: it goes already", running.NoFlip)
+	require.Equal(t, "what disruption "+id+" waits for has to end", running.NoFlip)
 }
 
 // Ended disruptions are paged by their place in the list, whatever their names.
