@@ -3,6 +3,7 @@ package runner
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"flotilla/core/api"
 	"flotilla/subjects"
@@ -35,11 +36,15 @@ func (r *Runner) holderOf(lock *api.MemberLock) string {
 	}
 }
 
-// stateOf is a disruption in a few words: "drift-7-ab12cd34 of n1 (Draining: waiting for pod default/web)".
+// stateOf is a disruption in a few words: "drift-7-ab12cd34 of n1 since 2026-03-01T12:00:00Z (Draining:
+// waiting for pod default/web)".
 func stateOf(d *api.Disruption) string {
 	nodes := strings.Join(d.Nodes[:min(len(d.Nodes), shownNodes)], ", ")
 	if more := len(d.Nodes) - shownNodes; more > 0 {
 		nodes += fmt.Sprintf(" and %d more", more)
+	}
+	if !d.Decided.IsZero() {
+		nodes += " since " + d.Decided.UTC().Format(time.RFC3339)
 	}
 	state := d.Phase
 	if d.Message != "" {

@@ -121,10 +121,11 @@ func TestADisruptionThatHoldsAMemberIsNamed(t *testing.T) {
 	y := newYard(t, runner.Options{Poll: 50 * time.Millisecond}, "berlin")
 	_, err := y.store.Writer.Write(bustest.Context(t), y.locks.Take("berlin", "disruption/berlin", "node disruption", time.Now()))
 	require.NoError(t, err)
+	decided := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	disrupting := func(message string, more ...api.Disruption) {
 		t.Helper()
 		key := subjects.Disruptions.Key("berlin")
-		one := api.Disruption{ID: "manual-3-ab", Nodes: []string{"n1", "n2", "n3", "n4"}, Phase: api.PhaseDraining, Message: message}
+		one := api.Disruption{Decided: metav1.NewTime(decided), ID: "manual-3-ab", Nodes: []string{"n1", "n2", "n3", "n4"}, Phase: api.PhaseDraining, Message: message}
 		record := api.DisruptionRecord{Header: api.NewHeader(api.KindDisruptionRecord), Member: "berlin", Disruptions: append([]api.Disruption{
 			{ID: "old", Phase: api.PhaseDone, Ended: metav1.Now()}, one,
 		}, more...)}
@@ -145,9 +146,9 @@ func TestADisruptionThatHoldsAMemberIsNamed(t *testing.T) {
 	y.start("r1")
 	waits("node disruption holds the member")
 	disrupting("waiting for pod default/web")
-	waits("node disruption manual-3-ab of n1, n2, n3 and 1 more (Draining: waiting for pod default/web) holds the member")
+	waits("node disruption manual-3-ab of n1, n2, n3 and 1 more since 2026-03-01T12:00:00Z (Draining: waiting for pod default/web) holds the member")
 	disrupting("", api.Disruption{ID: "drift-4-cd", Nodes: []string{"n9"}, Phase: api.PhaseAborted})
-	waits("node disruption manual-3-ab of n1, n2, n3 and 1 more (Draining) and 1 more holds the member")
+	waits("node disruption manual-3-ab of n1, n2, n3 and 1 more since 2026-03-01T12:00:00Z (Draining) and 1 more holds the member")
 }
 
 func TestAMemberThatComesBackGoesOn(t *testing.T) {
