@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"time"
@@ -37,7 +38,9 @@ own whatever the environment says. Interrupt stops it at once; SIGTERM sends its
 			quieten(c, &config)
 			return runDev(c.Context(), &config, c.OutOrStdout())
 		}
-		return run(c.Context(), options(&config, terminal.Logger(config.Log, os.Stderr), environment(c)), c.OutOrStdout())
+		getenv := environment(c)
+		err := run(c.Context(), options(&config, terminal.Logger(config.Log, os.Stderr), getenv), c.OutOrStdout())
+		return ownInstead(err, &config, getenv)
 	}
 	c.SetFlagErrorFunc(terminal.SuggestFlag)
 	s := c.Flags()
@@ -103,6 +106,17 @@ func environment(c *cobra.Command) func(string) string {
 		}
 	}
 	return os.Getenv
+}
+
+// ownInstead adds to why servers could not be used how to do without them, where the environment alone named
+// them: it may be meant for the command line.
+func ownInstead(err error, config *configs.Hub, getenv func(string) string) error {
+	refused := errors.Is(err, bus.ErrSetup) || errors.Is(err, bus.ErrDenied) || errors.Is(err, bus.ErrUnreachable)
+	if !refused || config.Bus != (configs.Bus{}) || !config.External(getenv) {
+		return err
+	}
+	return fmt.Errorf("%w; NATS_URL or NATS_CONTEXT in the environment has the hub use servers that others run: "+
+		"unset them for a server of its own in %s, or name it with --data", err, config.DataDir)
 }
 
 // options are the hub's, from its configuration.

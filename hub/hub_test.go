@@ -36,6 +36,23 @@ func TestTheEnvironmentNamesTheServersUnlessAFlagAsksForAnOwnOne(t *testing.T) {
 	require.Nil(t, serverOf(t, "--data=/tmp/x", "--url=nats://b:4222"))
 }
 
+// Who starts a hub in a shell that is set up for the command line is told what the hub made of that.
+func TestAHubThatTheEnvironmentSendsElsewhereSaysSo(t *testing.T) {
+	t.Setenv("NATS_CONTEXT", "")
+	t.Setenv("NATS_URL", "nats://127.0.0.1:1")
+	t.Setenv("NATS_CREDS", t.TempDir()+"/operator.creds")
+	start := func(args ...string) error {
+		c := command()
+		c.SetArgs(args)
+		return c.ExecuteContext(t.Context())
+	}
+	const hint = "unset them for a server of its own in flotilla-data, or name it with --data"
+	require.ErrorContains(t, start(), hint)
+	err := start("--url=nats://127.0.0.1:1")
+	require.ErrorContains(t, err, "operator.creds")
+	require.NotContains(t, err.Error(), hint, "a flag named the server")
+}
+
 func TestAHubWithItsOwnServerSaysHowToReachIt(t *testing.T) {
 	dir := t.TempDir()
 	ctx, cancel := context.WithCancel(t.Context())
