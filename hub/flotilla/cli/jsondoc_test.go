@@ -22,9 +22,21 @@ func TestJSONIsDocumented(t *testing.T) {
 	text, err := os.ReadFile("../../../docs/json.md")
 	require.NoError(t, err)
 	for _, v := range []any{
-		plan.Report{}, []why.Answer{}, api.FleetStatus{}, versions{}, api.ApplyResponse{}, api.Audit{}, calendar{},
-		fleetNodePlan{}, disruption.NodeAnswer{}, disruption.BudgetReport{},
-		api.MemberNodeSpec{}, api.MemberNodeStatus{}, api.NodeDisruptionSpec{}, api.Disruption{}, api.NodePoolStatus{},
+		plan.Report{},
+		[]why.Answer{},
+		api.FleetStatus{},
+		versions{},
+		api.ApplyResponse{},
+		api.Audit{},
+		calendar{},
+		fleetNodePlan{},
+		disruption.NodeAnswer{},
+		disruption.BudgetReport{},
+		api.MemberNodeSpec{},
+		api.MemberNodeStatus{},
+		api.NodeDisruptionSpec{},
+		api.Disruption{},
+		api.NodePoolStatus{},
 	} {
 		for _, field := range jsonFields(reflect.TypeOf(v)) {
 			documented := strings.Contains(string(text), `"`+field+`"`) || strings.Contains(string(text), "`"+field+"`") ||
