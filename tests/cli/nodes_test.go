@@ -112,6 +112,7 @@ var nodeMasks = []struct {
 	with    string
 }{
 	{regexp.MustCompile(`\b(empty|single|multi|manual)-\d+-[0-9a-f]{8}\b`), "$1-ID"},
+	{regexp.MustCompile(`\b[a-z]+-node-[0-9a-f]+-\d{8}\b`), "UID"},
 	{regexp.MustCompile(`[A-Z][a-z]{2} \d{4}-\d\d-\d\d \d\d:\d\d`), "DAY"},
 }
 

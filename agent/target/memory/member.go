@@ -87,6 +87,7 @@ type Member struct {
 	writes          int64 // resourceVersion of the newest write
 	born            int64 // objects ever made; spawned: pods, joined: nodes
 	spawned, joined int64
+	began           int64 // when the member was made, so that nodes of one made again are other nodes
 	history         history
 	watchers        map[chan target.Change]struct{}
 	timers          map[int64]func() bool
@@ -111,6 +112,7 @@ func New(o Options) *Member {
 	if m.clock == nil {
 		m.clock = WallClock{}
 	}
+	m.began = m.clock.Now().UnixNano()
 	for i := range o.Pools {
 		m.addPool(o.Pools[i])
 	}

@@ -67,7 +67,7 @@ func (m *Member) newNode(given target.Node) *node {
 	}
 	m.joined++
 	n := &node{
-		Node: given, number: m.joined, uid: types.UID(fmt.Sprintf("%s-node-%08d", m.name, m.joined)), created: m.clock.Now(),
+		Node: given, number: m.joined, uid: types.UID(fmt.Sprintf("%s-node-%x-%08d", m.name, m.began, m.joined)), created: m.clock.Now(),
 		notes: maps.Clone(given.Annotations), own: slices.Clone(given.Taints), pods: map[*pod]struct{}{}, dirty: true,
 	}
 	n.labels = map[string]string{
