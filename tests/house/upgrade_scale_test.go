@@ -169,7 +169,9 @@ func TestAThousandMembersGoThroughARun(t *testing.T) {
 	require.Empty(t, bus.LocksOf(store.State).All())
 	read, _, found := store.State.Raw(subjects.Runs.Key("big"))
 	require.True(t, found)
-	require.NoError(t, json.Unmarshal(read, &status))
+	var stored api.UpdateRunStatus
+	require.NoError(t, json.Unmarshal(read, &stored))
+	require.Equal(t, stages*groups, stored.Finished)
 }
 
 func memberSpec(t *testing.T, name, group string) api.Spec {
