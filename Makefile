@@ -7,7 +7,7 @@ LDFLAGS := -ldflags "-X flotilla/core/api.Version=$(VERSION)"
 
 .PHONY: help
 help: ## Show the targets
-	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  %-19s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: build
 build: ## Build hub, agent and flotilla into bin/
@@ -19,10 +19,30 @@ build: ## Build hub, agent and flotilla into bin/
 test: ## Run every test
 	$(GO) test ./...
 
+# Moments that break programs: long ago, long from now, the end of a day that few years have, and the nights
+# in which clocks change, with the machine in that zone.
+MOMENTS := -400d +400d 2028-02-29T23:59:30Z \
+	2027-03-28T00:59:30Z@Europe/Berlin 2027-10-31T00:59:30Z@Europe/Berlin \
+	2027-03-14T06:59:30Z@America/New_York 2027-11-07T05:59:30Z@America/New_York
+# That which every change is held against, beside the one of the race detector in .ci/run.
+MOMENTS_SHORT := 2028-02-29T23:59:30Z@America/New_York
+# Whoever reads a clock imports that of tests; the linter sees to it. None of the core does.
+CLOCKED = $$($(GO) list -test -f '{{.ImportPath}} {{join .Deps " "}}' ./... | sed -n 's|^\([^ ]*\)\.test .*flotilla/tests/elsewhen.*|\1|p')
+
+.PHONY: test-elsewhen
+test-elsewhen: ## Run the tests that read a clock at other moments, or at those of MOMENTS="..."
+	@packages="$(CLOCKED)"; failed=; for moment in $(MOMENTS); do echo "at $$moment"; \
+		FLOTILLA_ELSEWHEN=$$moment $(GO) test -count=1 $$packages || failed="$$failed $$moment"; \
+	done; test -z "$$failed" || { echo "failed at$$failed"; exit 1; }
+
+.PHONY: test-elsewhen-short
+test-elsewhen-short: ## Run the tests that read a clock at one other moment
+	@$(MAKE) --no-print-directory test-elsewhen MOMENTS="$(MOMENTS_SHORT)"
+
 # The core starts no goroutine, so it cannot race.
 .PHONY: race
 race: ## Run the tests of all that runs concurrently under the race detector, one package after another
-	$(GO) test -race -p 1 $$($(GO) list ./... | grep -v '^flotilla/core')
+	$(GO) test -race -count=1 -p 1 $$($(GO) list ./... | grep -v '^flotilla/core')
 
 .PHONY: lint
 lint: ## Run the linters

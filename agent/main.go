@@ -71,7 +71,13 @@ The member is one in memory. To break it while the agent runs, write faults into
 			if err != nil {
 				return fmt.Errorf("finding the agent's own program: %w", err)
 			}
-			return agentd.Run(c.Context(), agentd.Options{Config: config, Shepherd: program, Log: terminal.Logger(config.Log, os.Stderr)})
+			now, err := terminal.Clock()
+			if err != nil {
+				return err
+			}
+			log := terminal.Logger(config.Log, os.Stderr)
+			terminal.TellClock(log)
+			return agentd.Run(c.Context(), agentd.Options{Config: config, Shepherd: program, Log: log, Now: now})
 		},
 	}
 	c.SetFlagErrorFunc(terminal.SuggestFlag)

@@ -69,7 +69,7 @@ func (a *Audit) put(happened <-chan bool, events []api.Audit) {
 	for _, e := range events {
 		e.Header = api.NewHeader(api.KindAudit)
 		if e.At.IsZero() {
-			e.At.Time = time.Now()
+			e.At.Time = a.conn.Now()
 		}
 		select {
 		case a.queue <- queued{e, happened}:

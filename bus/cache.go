@@ -26,9 +26,9 @@ type CacheEntry struct {
 	Key      string
 	Value    []byte
 	Sequence uint64
-	// Stored is the broker's time of storing.
+	// Stored is the broker's time of storing, by the broker's clock.
 	Stored time.Time
-	// Received is the hub's monotonic time of receipt.
+	// Received is the machine's monotonic time of receipt.
 	Received time.Time
 	// Replayed says that the entry came out of the bucket at a (re)start of the watcher, not live; then
 	// Received says nothing about its age.
@@ -51,10 +51,11 @@ func newCache(c *Conn, from source) *Cache {
 // Run watches until ctx ends, as State.Run does.
 func (c *Cache) Run(ctx context.Context) { c.feed.run(ctx) }
 
-// Age of an entry at now, the hub's clock: of a live entry the time since receipt; of a replayed one
+// Age of an entry at now, a time of the connection's clock: of a live entry the time since receipt; of a replayed one
 // the broker's time when the listing began minus the entry's, plus the time since then, so that only
 // one clock at a time is compared with itself.
 func (c *Cache) Age(e CacheEntry, now time.Time) time.Duration {
+	now = c.conn.machines(now)
 	if !e.Replayed {
 		return max(0, now.Sub(e.Received))
 	}
@@ -64,12 +65,12 @@ func (c *Cache) Age(e CacheEntry, now time.Time) time.Duration {
 	return l.age(e.Stored, now)
 }
 
-// ReadableSince is when the bucket last became readable (after connect, reconnect or a lost watcher).
+// ReadableSince is when, by the connection's clock, the bucket last became readable (after connect, reconnect or a lost watcher).
 // Conditions hold for one grace period after it.
 func (c *Cache) ReadableSince() time.Time {
 	c.mirror.mu.RLock()
 	defer c.mirror.mu.RUnlock()
-	return c.mirror.readable
+	return c.conn.ours(c.mirror.readable)
 }
 
 // Get returns the newest entry of a key.

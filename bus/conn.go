@@ -40,6 +40,7 @@ type Conn struct {
 
 	url    string
 	holder holder
+	now    func() time.Time // nil is the machine's clock
 
 	mu        sync.Mutex
 	listeners map[int]func(disturbance)
@@ -109,7 +110,7 @@ func (o Options) connect(name string, more ...nats.Option) (*Conn, error) {
 		return nil, err
 	}
 	c := &Conn{
-		Fleet: fleet, Log: o.Log, url: e.shown(), holder: e.holder,
+		Fleet: fleet, Log: o.Log, url: e.shown(), holder: e.holder, now: o.Now,
 		listeners: map[int]func(disturbance){}, denials: map[int]func(error){},
 	}
 	options := append(c.handlers(), nats.Name(name), nats.MaxReconnects(-1), nats.IgnoreAuthErrorAbort(),

@@ -118,20 +118,25 @@ const (
 	lastGeneration = 1 << 62
 )
 
-// Credible says whether a hub of that term can have given out an order, at now.
-func Credible(held api.Order, recorded api.Term, now time.Time) bool {
+// Credible says whether a hub of the store's term can have given out an order. Terms are numbered by the
+// machine's clock.
+func (s *Store) Credible(held api.Order) bool { return credible(held, s.Term, time.Now()) }
+
+// credible says whether a hub of that term can have given out an order, at now.
+func credible(held api.Order, recorded api.Term, now time.Time) bool {
 	return held.Epoch <= max(recorded.Epoch, 1)+epochAhead && held.Term <= uint64(now.Add(termAhead).Unix()) &&
 		held.Generation <= lastGeneration
 }
 
-// newTerm is the term of a leader that takes over: above everything recorded anywhere.
-func newTerm(recorded api.Term, held api.Order, holder string, now time.Time) api.Term {
+// newTerm is the term of a leader that takes over, since a time of its process's clock: above everything
+// recorded anywhere.
+func newTerm(recorded api.Term, held api.Order, holder string, since time.Time) api.Term {
 	t := api.Term{
 		Header: api.NewHeader(api.KindTerm),
 		Epoch:  max(recorded.Epoch, held.Epoch, 1),
-		Term:   max(recorded.Term+1, held.Term+1, uint64(now.Unix())),
+		Term:   max(recorded.Term+1, held.Term+1, uint64(time.Now().Unix())),
 		Holder: holder,
 	}
-	t.Since.Time = now.UTC().Truncate(time.Second)
+	t.Since.Time = since.UTC().Truncate(time.Second)
 	return t
 }

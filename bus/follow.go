@@ -20,16 +20,18 @@ const (
 )
 
 // AuditPosition is a place in the audit stream: behind the event with this sequence, which the server
-// stored then. The zero value is before the oldest event.
+// stored then, by its own clock. The zero value is before the oldest event.
 type AuditPosition struct {
 	Sequence uint64
 	Stored   time.Time
 }
 
-// AuditEvent is an event of the audit stream; Position is the place behind it.
+// AuditEvent is an event of the audit stream; Position is the place behind it, Stored when it was stored,
+// by the connection's clock.
 type AuditEvent struct {
 	api.Audit
 	Position AuditPosition
+	Stored   time.Time
 }
 
 // AuditEnd is the position behind the newest event.
@@ -185,7 +187,7 @@ func (f *follower) message(ctx context.Context, m jetstream.Msg) error {
 	}
 	f.next++
 	position := AuditPosition{Sequence: meta.Sequence.Stream, Stored: meta.Timestamp.UTC()}
-	event := AuditEvent{Position: position}
+	event := AuditEvent{Position: position, Stored: f.conn.ours(position.Stored)}
 	if err := json.Unmarshal(m.Data(), &event.Audit); err != nil {
 		f.conn.Log.Warn().Err(err).Str("subject", m.Subject()).Msg("audit event cannot be decoded")
 	} else if err := f.take(ctx, event); err != nil {

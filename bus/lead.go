@@ -180,7 +180,7 @@ func takeTerm(ctx context.Context, c *Conn, id string) (api.Term, uint64, error)
 	if err != nil {
 		return recorded, 0, err
 	}
-	term := newTerm(recorded, held, id, time.Now())
+	term := newTerm(recorded, held, id, c.Now())
 	fence, err := writeTerm(ctx, c, term, sequence)
 	if outcomeOf(err) == mismatched {
 		err = fmt.Errorf("%w: the term changed while we took it", ErrDeposed)
@@ -211,7 +211,7 @@ func highestHeld(ctx context.Context, c *Conn, recorded api.Term, now time.Time)
 		if err != nil {
 			return highest, err
 		}
-		if !member || !Credible(h.Holds, recorded, now) {
+		if !member || !credible(h.Holds, recorded, now) {
 			c.Log.Warn().Str("member", key).Uint64("epoch", h.Holds.Epoch).Uint64("term", h.Holds.Term).Bool("admitted", member).
 				Msg("its agent claims to hold an order that no hub gave it: not followed")
 			continue

@@ -60,7 +60,7 @@ func (l *lease) acquire(ctx context.Context) error {
 // KV update, which would take the time to live away.
 func (l *lease) write(ctx context.Context, expected uint64, limit time.Duration) error {
 	value := api.Lease{Header: api.NewHeader(api.KindLease), Holder: l.id}
-	value.Since.Time = time.Now().UTC().Truncate(time.Second)
+	value.Since.Time = l.conn.Now().UTC().Truncate(time.Second)
 	text, err := json.Marshal(value)
 	if err != nil {
 		return err

@@ -167,13 +167,14 @@ func TestTheTermIsAboveWhatMembersHold(t *testing.T) {
 }
 
 func TestCredible(t *testing.T) {
-	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	now := time.Now()
 	term := api.Term{Epoch: 5, Term: uint64(now.Unix())}
+	s := &bus.Store{Term: term}
 	for _, held := range []api.Order{{}, {Epoch: 5, Term: term.Term, Generation: 1 << 40}, {Epoch: 1005, Term: uint64(now.AddDate(9, 0, 0).Unix())}} {
-		require.True(t, bus.Credible(held, term, now), "%v", held)
+		require.True(t, s.Credible(held), "%v", held)
 	}
 	for _, held := range []api.Order{{Epoch: 1006}, {Term: uint64(now.AddDate(11, 0, 0).Unix())}, {Generation: math.MaxUint64}} {
-		require.False(t, bus.Credible(held, term, now), "%v", held)
+		require.False(t, s.Credible(held), "%v", held)
 	}
 }
 

@@ -60,7 +60,7 @@ func TestAListingRemovesOnlyWhatItShouldHaveHad(t *testing.T) {
 // The clocks of hub and broker are an hour apart. The age of a replayed entry is measured by the
 // broker's clock up to the listing and by the hub's from there on.
 func TestTheAgeOfAReplayedEntryNeedsNoCommonClock(t *testing.T) {
-	c := &Cache{mirror: newMirror(func(string) {})}
+	c := &Cache{conn: &Conn{}, mirror: newMirror(func(string) {})}
 	local := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 	broker := local.Add(time.Hour)
 	c.mirror.begin()

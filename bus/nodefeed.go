@@ -14,7 +14,7 @@ import (
 // NodeSink takes in what a NodeFeed delivers. Its functions are called one at a time and in the order of
 // the stream; they must neither block nor purge. Bodies are unpacked JSON, and the sink's own.
 type NodeSink interface {
-	// Node is the newest state of a node, an api.NodeEvent, and the broker's time of storing it.
+	// Node is the newest state of a node, an api.NodeEvent, and when it was stored, by the connection's clock.
 	Node(member, node string, body []byte, stored time.Time)
 	// NodeGone says that nothing is stored of a node any more, or nothing that can be unpacked. That the node
 	// left the member is said by an event of its own.
@@ -148,7 +148,7 @@ func (n *NodeFeed) message(m message) {
 	case node == inventoryMark:
 		n.sink.Inventory(member, body, n.age(m))
 	default:
-		n.sink.Node(member, node, body, m.stored)
+		n.sink.Node(member, node, body, n.conn.ours(m.stored))
 	}
 }
 

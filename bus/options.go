@@ -31,6 +31,9 @@ type Options struct {
 	// so that a fleet does not come back all at once.
 	ReconnectWait, ReconnectJitter time.Duration
 	Log                            zerolog.Logger
+	// Now is the clock of the process, the machine's when nil. It may be ahead of real time or behind it,
+	// and must go as fast.
+	Now func() time.Time
 	// Getenv replaces os.Getenv in tests.
 	Getenv func(string) string
 }

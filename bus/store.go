@@ -62,6 +62,14 @@ func OpenStore(ctx context.Context, c *Conn, term api.Term, fence uint64) (*Stor
 	return s, nil
 }
 
+// WriteTold writes operations and tells of them, once they are made. The events stand before those of
+// whoever acts on what was written: rooms see a record before its writer learns that it was made.
+func (s *Store) WriteTold(ctx context.Context, events []api.Audit, ops ...Op) (revisions []uint64, err error) {
+	settle := s.Audit.Announce(events...)
+	defer func() { settle(err == nil) }()
+	return s.Writer.Write(ctx, ops...)
+}
+
 // Synced says that State and all caches hold everything since the last (re)connect.
 func (s *Store) Synced() bool {
 	return s.State.Synced() && s.Heartbeats.Synced() && s.Results.Synced() && s.Inventories.Synced()

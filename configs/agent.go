@@ -16,6 +16,12 @@ const TargetMemory = "memory"
 // maxNodes bounds the nodes of one entry.
 const maxNodes = 10000
 
+// Between heartbeats pass at least, and usually, so long.
+const (
+	leastHeartbeat = Duration(time.Second)
+	usualHeartbeat = Duration(15 * time.Second)
+)
+
 // Agent is the configuration of an agent, configs/agent.yaml.
 type Agent struct {
 	// Fleet is the name of the fleet.
@@ -80,7 +86,10 @@ type Memory struct {
 	// Faults to begin with: down, slow=2s, fail=KIND[/NAMESPACE/NAME], stuck=KIND[/NAMESPACE/NAME],
 	// fail-launch=POOL and others; configs/agent.yaml lists them.
 	Faults []string `json:"faults,omitempty"`
-	Nodes  []Nodes  `json:"nodes,omitempty"`
+	// Keep has the member lie in dataDir/member: it is then the same after a restart of the agent, and what
+	// this configuration says of its version and its nodes counts only when it is first made.
+	Keep  bool    `json:"keep,omitempty"`
+	Nodes []Nodes `json:"nodes,omitempty"`
 }
 
 // Nodes are one or several equal nodes.
@@ -177,7 +186,7 @@ func with(own, more map[string]string) map[string]string {
 // DefaultAgent returns the configuration of an agent that was told nothing.
 func DefaultAgent() Agent {
 	return Agent{
-		Fleet: "default", DataDir: "flotilla-agent", HeartbeatInterval: Duration(15 * time.Second),
+		Fleet: "default", DataDir: "flotilla-agent", HeartbeatInterval: usualHeartbeat,
 		Log: Log{Level: "info", Format: "text"},
 		Target: Target{Type: TargetMemory, Memory: Memory{
 			KubernetesVersion: "v1.36.3", ReadyAfter: Duration(2 * time.Second), MostGrace: Duration(time.Second), ScheduleAfter: Duration(50 * time.Millisecond),
@@ -190,11 +199,11 @@ func DefaultAgent() Agent {
 // every one with its path, or Problems when the text is no YAML.
 func LoadAgent(source string, text []byte) (Agent, error) {
 	a := DefaultAgent()
-	structural, err := strict(source, text, &a)
+	doc, structural, err := strict(source, text, &a)
 	if err != nil {
 		return a, err
 	}
-	return a, named(source, structural, a.Validate())
+	return a, named(doc, source, structural, a.Validate())
 }
 
 // Validate returns everything wrong with the configuration.
@@ -210,7 +219,7 @@ func (a *Agent) Validate() api.Faults {
 	c.unless(a.DataDir != "", "dataDir", "nothing", "a folder")
 	c.decimal("cost.perCPUCore", a.Cost.PerCPUCore)
 	c.decimal("cost.perGBMemory", a.Cost.PerGBMemory)
-	c.positive("heartbeatInterval", a.HeartbeatInterval, Duration(time.Second), Duration(10*time.Minute))
+	c.positive("heartbeatInterval", a.HeartbeatInterval, leastHeartbeat, Duration(10*time.Minute))
 	c.address("metricsAddress", a.MetricsAddress)
 	c.log(a.Log)
 	c.choice("target.type", a.Target.Type, []string{TargetMemory})

@@ -4,13 +4,14 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"flotilla/core/api"
 )
 
 // Document is one object as it stands in a file.
@@ -21,33 +22,39 @@ type Document struct {
 	Index int
 	// Line of the source at which the document begins, from 1.
 	Line int
-	// JSON is the document with the digits of its numbers as written.
+	// JSON is the document with the digits of its numbers as written; of a key that stands there twice
+	// it has the first.
 	JSON json.RawMessage
-}
 
-// Where is "web.yaml: document 2, line 14".
-func (d *Document) Where() string {
-	return fmt.Sprintf("%s: document %d, line %d", d.Source, d.Index, d.Line)
+	origin *origin
+	// within leads from the root of the origin to the document: into the items of lists.
+	within []api.Step
 }
 
 // Problem is one thing that keeps a text from being read.
 type Problem struct {
 	Source string
-	Index  int // 0 when the problem is not about one document
-	Line   int // 0 when it is not about one line
-	Text   string
+	Position
+	// Path of the field that it is about, where there is one.
+	Path string
+	Kind api.FaultKind
+	// Text says what was found, and Expected what would be accepted.
+	Text     string
+	Expected string
 }
 
-// Error is "web.yaml: document 2, line 14: …".
+// Error is "web.yaml:14:3: …".
 func (p Problem) Error() string {
-	where := p.Source
-	if p.Index > 0 {
-		where += fmt.Sprintf(": document %d", p.Index)
+	f := p.Fault()
+	if p.Expected == "" {
+		return f.Where() + ": " + p.Text
 	}
-	if p.Line > 0 {
-		where += fmt.Sprintf(", line %d", p.Line)
-	}
-	return where + ": " + p.Text
+	return f.String()
+}
+
+// Fault is the problem as a fault of a document.
+func (p Problem) Fault() api.Fault {
+	return api.Fault{Kind: p.Kind, Path: p.Path, Found: p.Text, Expected: p.Expected, File: p.Source, Line: p.Line, Column: p.Column}
 }
 
 // Problems is every problem of one reading. It is an error when it is not empty.
@@ -162,6 +169,9 @@ func Parse(source string, text []byte) ([]Document, error) {
 	}
 	var docs []Document
 	var problems Problems
+	if wrong := brokenJSON(source, text); wrong != nil {
+		return nil, Problems{*wrong}
+	}
 	index := 0
 	for _, part := range split(text) {
 		if blank(part.text) {

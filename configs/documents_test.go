@@ -57,6 +57,9 @@ func TestParse(t *testing.T) {
 			for i := range c.want {
 				c.want[i].Source = "f"
 			}
+			for i := range docs {
+				docs[i].origin, docs[i].within = nil, nil
+			}
 			require.Equal(t, c.want, docs)
 		})
 	}
@@ -115,20 +118,34 @@ func TestParseReportsEveryProblem(t *testing.T) {
 		left       int // documents that could be read
 	}{
 		{"duplicate keys", "a: 1\nb:\n  c: 1\n  c: 2\na: 3\n", []string{
-			`f: document 1, line 4: key "c" is there already, on line 3`,
-			`f: document 1, line 5: key "a" is there already, on line 1`,
-		}, 0},
-		{"each document speaks", "a: [\n---\nb: {\n---\nc: 1\n", []string{"f: document 1, line 1: did not find expected node content", "f: document 2, line"}, 1},
-		{"line of a later document", "a: 1\n---\nb: 1\nc: 1\nb: 2\n", []string{`f: document 2, line 5: key "b" is there already, on line 3`}, 1},
-		{"tabs", "a:\n\tb: 1\n", []string{"f: document 1, line 2: found character that cannot start any token"}, 0},
-		{"a list at the top", "- a\n- b\n", []string{"f: document 1, line 1: an object is expected, a map with apiVersion, kind and metadata"}, 0},
-		{"not a number of JSON", "a: .nan\n", []string{"f: document 1, line 1: the number .nan cannot be written as JSON"}, 0},
+			`f:4:3: b.c: found the key a second time, first on line 3, expected each key once`,
+			`f:5:1: a: found the key a second time, first on line 1, expected each key once`,
+		}, 1},
+		{"duplicate keys of JSON", "{\"a\": {\"x y\": 1,\n\t\"x y\": 2}}\n{\"b\": 1, \"b\": 2}", []string{
+			`f:2:2: a["x y"]: found the key a second time, first on line 1, expected each key once`,
+			`f:3:10: b: found the key a second time, first on line 3, expected each key once`,
+		}, 2},
+		{"a key twice in an anchor that is used twice", "a: &x {k: 1, k: 2}\nb: *x\nc: {<<: *x, k: 3}\n", []string{"f:1:14: a.k: found the key a second time"}, 1},
+		{"JSON cut short", "{\"a\": {\n  \"b\": 1", []string{"f:2:9: found text that is not JSON: it ends too early, expected JSON, or YAML"}, 0},
+		{"JSON with a slip", "{\"a\": 1}\n{\"b\": tru}\n{\"c\": [}", []string{"f:2:10: found text that is not JSON: invalid character '}' in literal true (expecting 'e')"}, 0},
+		{"each document speaks", "a: [\n---\nb: {\n---\nc: 1\n", []string{"f:2:1: found text that is not YAML: did not find expected node content, expected YAML", "f:4:1: found text that is not YAML"}, 1},
+		{"line of a later document", "a: 1\n---\nb: 1\nc: 1\nb: 2\n", []string{`f:5:1: b: found the key a second time, first on line 3`}, 2},
+		{"a map behind a map", "{a: 1}\n{b: 2}\n", []string{"f:2:1: found text that is not YAML: did not find expected <document start>, expected YAML"}, 0},
+		{"tabs", "a:\n\tb: 1\n", []string{"f:2:1: found a tab, expected spaces"}, 0},
+		{"a list at the top", "- a\n- b\n", []string{"f:1:1: found a list, expected an object: a map with apiVersion, kind and metadata"}, 0},
+		{"not a number of JSON", "a: .nan\n", []string{"f:1:4: found the number .nan, which JSON cannot hold, expected another number, or a string in quotes"}, 0},
 		{"a hexadecimal too big", "a: 0xFFFFFFFFFFFFFFFF\n", []string{"does not fit into 64 bits"}, 0},
-		{"odd keys", "? [a]\n: 1\n~: 2\n", []string{"line 1: a key is expected to be a string", "line 3: a key is expected to be a string"}, 0},
-		{"a tag", "a: !!set {}\nb: !thing x\n", []string{"line 2: the tag !thing means nothing here"}, 0},
-		{"a merge of nothing", "<<: 1\n", []string{"a map, or a list of maps, is expected after <<"}, 0},
-		{"an item that is none", "kind: List\nitems:\n- kind: A\n- 7\n", []string{"f: document 1, line 4: items[1]: found 7, expected an object"}, 1},
-		{"an unknown anchor", "a: *x\n", []string{"unknown anchor 'x' referenced"}, 0},
+		{"odd keys", "? [a]\n: 1\n~: 2\n", []string{"f:1:3: found a key that is no string, expected a string before the colon", "f:3:1: found a key that is no string"}, 0},
+		{"a tag", "a: !!set {}\nb: !thing x\n", []string{"f:2:4: found the tag !thing, expected a value without it"}, 0},
+		{"a merge of nothing", "<<: 1\n", []string{"found something else after <<, expected a map, or a list of maps"}, 0},
+		{"an item that is none", "kind: List\nitems:\n- kind: A\n- 7\n", []string{"f:4:3: items[1]: found 7, expected an object"}, 1},
+		{"an unknown anchor", "a: 1\nb: *x\n", []string{"f:2:4: found *x, expected the name of an anchor"}, 0},
+		{"a value behind a value", "a: 1\nb: \"x\" y\nc: 1\n", []string{"f:2:8: found text that is not YAML: did not find expected key while parsing a block mapping that began on line 1"}, 0},
+		{"wrong indent", "x: 1\n---\na:\n  b:\n    - c\n   d: 1\n", []string{"f:6:4: found text that is not YAML: did not find expected key while parsing a block mapping that began on line 4"}, 1},
+		{"a quote that never ends", "a: 1\nb: 'x\nc: 2\n", []string{"f:2:4: found text that is not YAML: found unexpected end of stream"}, 0},
+		{"a key without colon", "a: 1\nb\nc: 2\n", []string{"f:2:1: found text that is not YAML: could not find expected ':'"}, 0},
+		{"two colons", "a: b: c\n", []string{"f:1:5: found text that is not YAML: mapping values are not allowed in this context"}, 0},
+		{"a bracket that is not closed", "a: 1\nb: [x,\nc: 2\n", []string{"f:4:1: found text that is not YAML: did not find expected ',' or ']' while parsing a flow sequence that began on line 2"}, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			docs, err := Parse("f", []byte(c.text))
@@ -184,7 +201,7 @@ func TestReadFilesFoldersAndStandardInput(t *testing.T) {
 	docs, err := Read(strings.NewReader("kind: In"), false, "-", dir, filepath.Join(dir, "skipped.txt"))
 	require.NoError(t, err)
 	require.Equal(t, []string{"In", "A", "B", "C", "X"}, kinds(docs))
-	require.Equal(t, "-: document 1, line 1", docs[0].Where())
+	require.Equal(t, "-:1", docs[0].Where())
 
 	docs, err = Read(nil, true, dir)
 	require.NoError(t, err)

@@ -1,6 +1,7 @@
 package configs
 
 import (
+	"fmt"
 	"strconv"
 	"time"
 
@@ -89,12 +90,12 @@ func DefaultHub() Hub {
 // one with its path, or Problems when the text is no YAML.
 func LoadHub(source string, text []byte) (Hub, error) {
 	h := DefaultHub()
-	structural, err := strict(source, text, &h)
+	doc, structural, err := strict(source, text, &h)
 	if err != nil {
 		return h, err
 	}
 	h.defaultNotifications()
-	return h, named(source, structural, h.Validate())
+	return h, named(doc, source, structural, h.Validate())
 }
 
 // Validate returns everything wrong with the configuration.
@@ -104,7 +105,8 @@ func (h *Hub) Validate() api.Faults {
 	c.unless(h.Listen.Host != "", "listen.host", "nothing", `an address, like "127.0.0.1" or "0.0.0.0"`)
 	c.unless(h.Listen.Port >= 0 && h.Listen.Port <= 65535, "listen.port", strconv.Itoa(h.Listen.Port), "a number from 0 to 65535")
 	c.choice("durability", h.Durability, []string{DurabilityInterval, DurabilityAlways})
-	c.positive("memberTimeout", h.MemberTimeout, Duration(time.Second), Duration(24*time.Hour))
+	c.unless(h.MemberTimeout >= 2*leastHeartbeat && h.MemberTimeout <= Duration(24*time.Hour), "memberTimeout",
+		strconv.Quote(time.Duration(h.MemberTimeout).String()), "a duration from 2s, two heartbeats of an agent that reports as often as it can, to 24h0m0s")
 	c.positive("deletionTimeout", h.DeletionTimeout, Duration(time.Second), Duration(24*time.Hour))
 	c.address("metricsAddress", h.MetricsAddress)
 	c.log(h.Log)
@@ -115,4 +117,15 @@ func (h *Hub) Validate() api.Faults {
 	c.positive("disruption.interval", h.Disruption.Interval, Duration(10*time.Millisecond), Duration(10*time.Minute))
 	c.notifications(h.Notifications)
 	return c.faults
+}
+
+// Notes returns what is accepted, since it may be meant, but more likely is not.
+func (h *Hub) Notes() []string {
+	var notes []string
+	if least := 2 * usualHeartbeat; h.MemberTimeout < least {
+		notes = append(notes, fmt.Sprintf("memberTimeout: found %s, less than two heartbeats of agents that report every %s, as they do by default: "+
+			"their members are Unknown again and again; give the hub a --member-timeout of %s or more, or every agent a --heartbeat-interval of %s or less",
+			time.Duration(h.MemberTimeout), time.Duration(usualHeartbeat), time.Duration(least), time.Duration(h.MemberTimeout/2)))
+	}
+	return notes
 }

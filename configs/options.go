@@ -52,18 +52,25 @@ var (
 	logFormats = []string{"text", "json"}
 )
 
-// strict reads one YAML document into options, which hold the defaults already.
-func strict(source string, text []byte, into any) (api.Faults, error) {
+// strict reads one YAML document into options, which hold the defaults already, and returns it with what
+// is wrong with its form; no document when the text holds none.
+func strict(source string, text []byte, into any) (*Document, api.Faults, error) {
 	docs, err := Parse(source, text)
+	problems, _ := errors.AsType[Problems](err)
 	switch {
-	case err != nil:
-		return nil, err
 	case len(docs) == 0:
-		return nil, nil
+		return nil, nil, err
 	case len(docs) > 1:
-		return nil, Problem{Source: source, Index: 2, Line: docs[1].Line, Text: "one document is expected in a configuration file"}
+		return nil, nil, Problem{Source: source, Position: docs[1].Position(""), Text: "a second document", Expected: "one, in a configuration file"}
 	}
-	return api.Strict(docs[0].JSON, into), nil
+	faults := api.Strict(docs[0].JSON, into)
+	for i := range faults {
+		docs[0].Place(&faults[i])
+	}
+	for _, p := range problems {
+		faults = append(faults, p.Fault())
+	}
+	return &docs[0], faults, nil
 }
 
 // checks collects what is wrong with options.
@@ -113,16 +120,16 @@ func cutPort(address string) (host, port string, ok bool) {
 }
 
 // named returns structural faults and, of the others, those that are not about a place that has a
-// structural one already, under the name of their source.
-func named(source string, structural, others api.Faults) error {
+// structural one already, each with the place in its file.
+func named(doc *Document, source string, structural, others api.Faults) error {
 	all := slices.Clone(structural)
 	for _, f := range others {
 		if !slices.ContainsFunc(structural, func(s api.Fault) bool { return s.Covers(f.Path) }) {
+			if f.File = source; doc != nil {
+				doc.Place(&f)
+			}
 			all = append(all, f)
 		}
-	}
-	for i := range all {
-		all[i].Object = source
 	}
 	return all.Err()
 }

@@ -109,6 +109,23 @@ func TestNothingIsADefaultHub(t *testing.T) {
 	require.Equal(t, Duration(90*time.Second), h.MemberTimeout)
 }
 
+// A member that is Unknown between any two heartbeats cannot be meant; one that is so with usual agents may be.
+func TestAMemberMayBeSilentForTwoHeartbeats(t *testing.T) {
+	_, err := LoadHub("hub.yaml", []byte("memberTimeout: 1500ms\n"))
+	requireFaults(t, err, []string{
+		`hub.yaml: memberTimeout: found "1.5s", expected a duration from 2s, two heartbeats of an agent that reports as often as it can, to 24h0m0s`,
+	})
+	for timeout, noted := range map[string]bool{"2s": true, "29s": true, "30s": false, "5m": false} {
+		h, err := LoadHub("hub.yaml", []byte("memberTimeout: "+timeout+"\n"))
+		require.NoError(t, err, timeout)
+		require.Equal(t, noted, len(h.Notes()) > 0, timeout)
+	}
+	h := DefaultHub()
+	h.MemberTimeout = Duration(20 * time.Second)
+	require.Equal(t, []string{"memberTimeout: found 20s, less than two heartbeats of agents that report every 15s, as they do by default: " +
+		"their members are Unknown again and again; give the hub a --member-timeout of 30s or more, or every agent a --heartbeat-interval of 10s or less"}, h.Notes())
+}
+
 func env(held map[string]string) func(string) string {
 	return func(name string) string { return held[name] }
 }
@@ -230,6 +247,9 @@ func requireFaults(t *testing.T, err error, want []string) {
 	require.ErrorAs(t, err, &faults)
 	var got []string
 	for i := range faults {
+		require.Positive(t, faults[i].Line, "%s", faults[i].String())
+		require.Positive(t, faults[i].Column, "%s", faults[i].String())
+		faults[i].Line, faults[i].Column = 0, 0 // see positions_test.go
 		got = append(got, faults[i].String())
 	}
 	require.Len(t, got, len(want), "%s", strings.Join(got, "\n"))
@@ -240,9 +260,9 @@ func requireFaults(t *testing.T, err error, want []string) {
 
 func TestConfigurationIsOneDocumentOfYAML(t *testing.T) {
 	_, err := LoadHub("hub.yaml", []byte("fleet: a\n---\nfleet: b\n"))
-	require.EqualError(t, err, "hub.yaml: document 2, line 3: one document is expected in a configuration file")
+	require.EqualError(t, err, "hub.yaml:3:1: found a second document, expected one, in a configuration file")
 	_, err = LoadAgent("agent.yaml", []byte("member: a\nmember: b\n"))
-	require.EqualError(t, err, `agent.yaml: document 1, line 2: key "member" is there already, on line 1`)
+	require.EqualError(t, err, `agent.yaml:2:1: member: found the key a second time, first on line 1, expected each key once`)
 }
 
 func TestAutomaticLabelsAndProperties(t *testing.T) {

@@ -9,68 +9,53 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"flotilla/core/api"
 )
 
 // maxExpanded bounds the JSON that one YAML document may become, so that aliases of aliases cannot
 // fill the memory.
 const maxExpanded = 16 << 20
 
-// lineInError finds the line in what the YAML library says.
-var lineInError = regexp.MustCompile(`^(?:yaml: )?(?:line (\d+): )?`)
-
 // parseYAML reads one YAML document.
 func parseYAML(source string, index int, p part) ([]Document, Problems) {
-	var root yaml.Node
-	if err := yaml.Unmarshal(p.text, &root); err != nil {
-		return nil, Problems{syntaxProblem(source, index, p, err)}
+	root, wrong := oneNode(p)
+	if wrong != nil {
+		wrong.Source = source
+		return nil, Problems{*wrong}
 	}
 	if root.Kind == 0 || len(root.Content) == 0 || root.Content[0].ShortTag() == "!!null" {
 		return nil, nil
 	}
 	body := root.Content[0]
-	c := converter{source: source, index: index, offset: p.line - 1}
+	o := &origin{text: p.text, line: p.line, root: body}
+	c := converter{source: source, origin: o}
 	out := c.value(nil, body, 0)
 	if body.Kind != yaml.MappingNode && len(c.problems) == 0 {
-		c.problem(body, "an object is expected, a map with apiVersion, kind and metadata")
+		found := "a list"
+		if body.Kind == yaml.ScalarNode {
+			found = "a single value"
+		}
+		c.problem(body, found, "an object: a map with apiVersion, kind and metadata")
 	}
-	if len(c.problems) > 0 {
-		slices.SortStableFunc(c.problems, func(a, b Problem) int { return a.Line - b.Line })
+	c.twice(body, "")
+	slices.SortStableFunc(c.problems, func(a, b Problem) int { return a.Line - b.Line })
+	if c.lost {
 		return nil, c.problems
 	}
-	d := Document{Source: source, Index: index, Line: body.Line + c.offset, JSON: out}
-	return flatten(d, itemLines(body, c.offset))
-}
-
-func syntaxProblem(source string, index int, p part, err error) Problem {
-	text := err.Error()
-	found := lineInError.FindStringSubmatch(text)
-	line := p.line
-	if n, err := strconv.Atoi(found[1]); err == nil {
-		line += n - 1
-	}
-	return Problem{Source: source, Index: index, Line: line, Text: strings.TrimPrefix(text, found[0])}
-}
-
-// itemLines returns the lines of the items of a list.
-func itemLines(body *yaml.Node, offset int) []int {
-	var lines []int
-	for i := 0; i+1 < len(body.Content); i += 2 {
-		if body.Content[i].Value != "items" || body.Content[i+1].Kind != yaml.SequenceNode {
-			continue
-		}
-		for _, item := range body.Content[i+1].Content {
-			lines = append(lines, item.Line+offset)
-		}
-	}
-	return lines
+	d := Document{Source: source, Index: index, Line: o.position(body).Line, JSON: out, origin: o}
+	items, more := flatten(d)
+	o.forget()
+	return items, append(c.problems, more...)
 }
 
 // converter turns nodes into JSON and collects what has no place there.
 type converter struct {
 	source   string
-	index    int
-	offset   int
+	origin   *origin
 	problems Problems
+	// lost says that the JSON is not what the text says.
+	lost bool
 	// mappings counts the maps that were opened, aliases followed each time.
 	mappings int
 	full     bool
@@ -81,13 +66,45 @@ func (c *converter) overflows(n *yaml.Node, written, depth int) bool {
 	const maxDepth, maxMappings = 500, 1 << 20
 	if !c.full && (written > maxExpanded || depth > maxDepth || c.mappings > maxMappings) {
 		c.full = true
-		c.problem(n, "the document grows beyond all bounds here; are its aliases meant?")
+		c.problem(n, "a document that grows beyond all bounds here", "one whose aliases do not multiply each other")
 	}
 	return c.full
 }
 
-func (c *converter) problem(n *yaml.Node, text string) {
-	c.problems = append(c.problems, Problem{Source: c.source, Index: c.index, Line: n.Line + c.offset, Text: text})
+func (c *converter) problem(n *yaml.Node, found, expected string) {
+	c.lost = true
+	c.problems = append(c.problems, Problem{
+		Source: c.source, Position: c.origin.position(n), Kind: api.FaultType, Text: found, Expected: expected,
+	})
+}
+
+// twice finds the keys that stand twice in one map; path leads to n.
+func (c *converter) twice(n *yaml.Node, path string) {
+	if n == nil || n.Kind != yaml.MappingNode && n.Kind != yaml.SequenceNode {
+		return
+	}
+	if n.Kind == yaml.SequenceNode {
+		for i, item := range n.Content {
+			c.twice(item, path+"["+strconv.Itoa(i)+"]")
+		}
+		return
+	}
+	seen := make(map[string]*yaml.Node)
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key, at := n.Content[i], api.Below(path, n.Content[i].Value)
+		c.twice(n.Content[i+1], at)
+		if key.Kind != yaml.ScalarNode || key.ShortTag() == "!!merge" {
+			continue
+		}
+		if first := seen[key.Value]; first != nil {
+			c.problems = append(c.problems, Problem{
+				Source: c.source, Position: c.origin.position(key), Path: at, Kind: api.FaultDuplicate,
+				Text: fmt.Sprintf("the key a second time, first on line %d", c.origin.position(first).Line), Expected: "each key once",
+			})
+			continue
+		}
+		seen[key.Value] = key
+	}
 }
 
 // value appends the JSON of a node.
@@ -136,7 +153,7 @@ type pair struct {
 func (c *converter) pairs(n *yaml.Node, depth int) []pair {
 	c.mappings++
 	var own, merged []pair
-	seen := make(map[string]int)
+	seen := make(map[string]bool)
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key, value := n.Content[i], n.Content[i+1]
 		if key.ShortTag() == "!!merge" {
@@ -144,19 +161,18 @@ func (c *converter) pairs(n *yaml.Node, depth int) []pair {
 			continue
 		}
 		if key.Kind != yaml.ScalarNode || key.ShortTag() == "!!null" {
-			c.problem(key, "a key is expected to be a string")
+			c.problem(key, "a key that is no string", "a string before the colon")
 			continue
 		}
-		if line, twice := seen[key.Value]; twice {
-			c.problem(key, fmt.Sprintf("key %q is there already, on line %d", key.Value, line+c.offset))
-			continue
+		if seen[key.Value] {
+			continue // see twice
 		}
-		seen[key.Value] = key.Line
+		seen[key.Value] = true
 		own = append(own, pair{key.Value, value})
 	}
 	for _, p := range merged {
-		if _, there := seen[p.key]; !there {
-			seen[p.key] = p.value.Line
+		if !seen[p.key] {
+			seen[p.key] = true
 			own = append(own, p)
 		}
 	}
@@ -180,7 +196,7 @@ func (c *converter) merged(n *yaml.Node, depth int) []pair {
 		}
 		return out
 	default:
-		c.problem(n, "a map, or a list of maps, is expected after <<")
+		c.problem(n, "something else after <<", "a map, or a list of maps")
 		return nil
 	}
 }
@@ -194,7 +210,7 @@ func (c *converter) scalar(b []byte, n *yaml.Node) []byte {
 	case "!!int", "!!float":
 		out, err := jsonNumber(n.Value)
 		if err != nil {
-			c.problem(n, err.Error())
+			c.problem(n, err.Error(), "another number, or a string in quotes")
 		}
 		return append(b, out...)
 	case "!!str", "!!timestamp":
@@ -205,7 +221,7 @@ func (c *converter) scalar(b []byte, n *yaml.Node) []byte {
 		}
 		return appendString(b, n.Value)
 	default:
-		c.problem(n, "the tag "+n.Tag+" means nothing here")
+		c.problem(n, "the tag "+n.Tag, "a value without it: it means nothing here")
 		return b
 	}
 }
@@ -232,13 +248,13 @@ func jsonNumber(text string) (string, error) {
 	if octal.MatchString(text) || otherInt.MatchString(text) {
 		n, err := strconv.ParseInt(text, 0, 64)
 		if err != nil {
-			return "0", fmt.Errorf("%s does not fit into 64 bits", text)
+			return "0", fmt.Errorf("%s, which does not fit into 64 bits", text)
 		}
 		return strconv.FormatInt(n, 10), nil
 	}
 	found := loose.FindStringSubmatch(text)
 	if found == nil {
-		return "0", fmt.Errorf("the number %s cannot be written as JSON", text)
+		return "0", fmt.Errorf("the number %s, which JSON cannot hold", text)
 	}
 	sign, whole, fraction, exponent := strings.TrimPrefix(found[1], "+"), found[2], found[3], found[4]
 	if whole == "" {

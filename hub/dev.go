@@ -8,20 +8,21 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/rs/zerolog"
+
 	"flotilla/configs"
-	"flotilla/configs/terminal"
 	"flotilla/hub/dev"
 	"flotilla/hub/hubd"
 )
 
 // runDev runs a hub and eight members in memory in this process until ctx ends.
-func runDev(ctx context.Context, config *configs.Hub, out io.Writer) error {
-	log := terminal.Logger(config.Log, os.Stderr)
+func runDev(ctx context.Context, config *configs.Hub, now func() time.Time, log zerolog.Logger, out io.Writer) error {
 	members, err := dev.ExampleMembers()
 	if err != nil {
 		return err
 	}
 	given := options(config, log, os.Getenv)
+	given.Now = now
 	hurry(&given.Disruption)
 	fleet, err := dev.Start(ctx, dev.Options{Hub: given, Members: members, Log: log})
 	if err != nil {

@@ -34,12 +34,25 @@ own whatever the environment says. Interrupt stops it at once; SIGTERM sends its
 	// The file is read before the flags are, so that they win over it.
 	c.PreRunE = func(c *cobra.Command, _ []string) error { return load(c, file, &config) }
 	c.RunE = func(c *cobra.Command, _ []string) error {
+		now, err := terminal.Clock()
+		if err != nil {
+			return err
+		}
 		if config.Dev {
 			quieten(c, &config)
-			return runDev(c.Context(), &config, c.OutOrStdout())
+		}
+		log := terminal.Logger(config.Log, c.ErrOrStderr())
+		terminal.TellClock(log)
+		for _, text := range config.Notes() {
+			log.Warn().Msg(text)
+		}
+		if config.Dev {
+			return runDev(c.Context(), &config, now, log, c.OutOrStdout())
 		}
 		getenv := environment(c)
-		err := run(c.Context(), options(&config, terminal.Logger(config.Log, os.Stderr), getenv), c.OutOrStdout())
+		o := options(&config, log, getenv)
+		o.Now = now
+		err = run(c.Context(), o, c.OutOrStdout())
 		return ownInstead(err, &config, getenv)
 	}
 	c.SetFlagErrorFunc(terminal.SuggestFlag)
@@ -80,7 +93,32 @@ func load(c *cobra.Command, file string, config *configs.Hub) error {
 			}
 		}
 	}
+	if err := ownAndOthers(c, config); err != nil {
+		return err
+	}
 	return config.Validate().Err()
+}
+
+// ownAndOthers refuses flags about the hub's own NATS server when it is to use servers that others run, where
+// they would do nothing.
+func ownAndOthers(c *cobra.Command, config *configs.Hub) error {
+	if config.Bus == (configs.Bus{}) {
+		return nil
+	}
+	others := "the configuration's bus"
+	for _, name := range []string{"url", "context", "creds"} {
+		if c.Flags().Changed(name) {
+			others = "--" + name
+			break
+		}
+	}
+	for _, name := range []string{"host", "port", "data"} {
+		ofMembers := name == "data" && config.Dev // members in memory keep theirs there
+		if c.Flags().Changed(name) && !ofMembers {
+			return fmt.Errorf("found --%s beside %s, expected one of them: a hub that uses servers which others run has none of its own", name, others)
+		}
+	}
+	return nil
 }
 
 // quieten lets a fleet of eight talk of trouble only, unless more was asked for.

@@ -3,6 +3,8 @@ package main
 import (
 	"bytes"
 	"context"
+	"os"
+	"strings"
 	"testing"
 
 	"github.com/rs/zerolog"
@@ -12,6 +14,7 @@ import (
 	"flotilla/bus/bustest"
 	"flotilla/configs"
 	"flotilla/hub/hubd"
+	"flotilla/tests/elsewhen"
 )
 
 func serverOf(t *testing.T, args ...string) *bus.ServerOptions {
@@ -36,6 +39,25 @@ func TestTheEnvironmentNamesTheServersUnlessAFlagAsksForAnOwnOne(t *testing.T) {
 	require.Nil(t, serverOf(t, "--data=/tmp/x", "--url=nats://b:4222"))
 }
 
+func TestFlagsAboutAnOwnServerAreRefusedBesideServersOfOthers(t *testing.T) {
+	file := t.TempDir() + "/hub.yaml"
+	require.NoError(t, os.WriteFile(file, []byte("bus: {url: nats://b:4222}\n"), 0o600))
+	loaded := func(file string, args ...string) error {
+		c := command()
+		require.NoError(t, c.ParseFlags(args))
+		config := configs.DefaultHub()
+		config.Bus.URL, _ = c.Flags().GetString("url")
+		config.Dev, _ = c.Flags().GetBool("dev")
+		return load(c, file, &config)
+	}
+	require.EqualError(t, loaded("", "--url=nats://b:4222", "--port=4333"),
+		"found --port beside --url, expected one of them: a hub that uses servers which others run has none of its own")
+	require.ErrorContains(t, loaded(file, "--host=0.0.0.0"), "found --host beside the configuration's bus")
+	require.ErrorContains(t, loaded("", "--url=nats://b:4222", "--data=/tmp/x"), "found --data beside --url")
+	require.NoError(t, loaded("", "--url=nats://b:4222", "--data=/tmp/x", "--dev"))
+	require.NoError(t, loaded("", "--port=4333"))
+}
+
 // Who starts a hub in a shell that is set up for the command line is told what the hub made of that.
 func TestAHubThatTheEnvironmentSendsElsewhereSaysSo(t *testing.T) {
 	t.Setenv("NATS_CONTEXT", "")
@@ -58,7 +80,7 @@ func TestAHubWithItsOwnServerSaysHowToReachIt(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel() // it starts, says so, and stops
 	var out bytes.Buffer
-	o := hubd.Options{Fleet: "shop", Log: zerolog.Nop(), Server: &bus.ServerOptions{Dir: dir, Host: "0.0.0.0", Port: -1}}
+	o := hubd.Options{Now: elsewhen.Now, Fleet: "shop", Log: zerolog.Nop(), Server: &bus.ServerOptions{Dir: dir, Host: "0.0.0.0", Port: -1}}
 	hub, err := hubd.New(o)
 	require.NoError(t, err)
 	require.NoError(t, hub.Start(t.Context()))
@@ -69,6 +91,25 @@ func TestAHubWithItsOwnServerSaysHowToReachIt(t *testing.T) {
 	} {
 		require.Contains(t, out.String(), want)
 	}
+}
+
+func TestAHubSaysAtItsStartThatItExpectsHeartbeatsTooOften(t *testing.T) {
+	t.Setenv("NATS_CONTEXT", "")
+	t.Setenv("NATS_URL", "")
+	for timeout, told := range map[string]bool{"20s": true, "30s": false} {
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel() // it starts, says so, and stops
+		var log bytes.Buffer
+		c := command()
+		c.SetErr(&log)
+		c.SetOut(&bytes.Buffer{})
+		c.SetArgs([]string{"--data=" + t.TempDir(), "--port=0", "--member-timeout=" + timeout})
+		_ = c.ExecuteContext(ctx) // interrupted before or after it is ready
+		require.Equal(t, told, strings.Contains(log.String(), "a --member-timeout of 30s or more"), log.String())
+	}
+	c := command()
+	c.SetArgs([]string{"--data=" + t.TempDir(), "--member-timeout=1s"})
+	require.ErrorContains(t, c.ExecuteContext(t.Context()), `memberTimeout: found "1s", expected a duration from 2s`)
 }
 
 func TestAHubOnServersThatOthersRunIsSilentOnStandardOutput(t *testing.T) {

@@ -20,6 +20,7 @@ import (
 	"flotilla/core/api"
 	"flotilla/hub/dev"
 	"flotilla/hub/hubd"
+	"flotilla/tests/elsewhen"
 )
 
 // typed are the lines of a guide that a reader types, in their order.
@@ -84,7 +85,7 @@ func devFleet(t *testing.T) *dev.Fleet {
 		members[i].Upgrade.Memory.NodePool = configs.Duration(200 * time.Millisecond)
 	}
 	fleet, err := dev.Start(t.Context(), dev.Options{
-		Hub: hubd.Options{Server: &bus.ServerOptions{Dir: t.TempDir(), Port: -1}, Log: zerolog.Nop()}, Members: members, Log: zerolog.Nop(),
+		Hub: hubd.Options{Server: &bus.ServerOptions{Dir: t.TempDir(), Port: -1}, Log: zerolog.Nop(), Now: elsewhen.Now}, Members: members, Log: zerolog.Nop(),
 	})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, fleet.Stop()) })

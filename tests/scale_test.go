@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"flotilla/bus/bustest"
+	"flotilla/tests/elsewhen"
 )
 
 // everywhere places a namespace with two objects on every member at once.
@@ -53,7 +54,7 @@ func (s *slice) arrives(members int, snapshot string, start time.Time) time.Dura
 	s.t.Helper()
 	var took time.Duration
 	bustest.EventuallyIn(s.t, time.Minute, func() error {
-		took = time.Since(start)
+		took = elsewhen.Since(start)
 		status, err := s.status("web")
 		if err != nil {
 			return err
@@ -72,7 +73,7 @@ func TestTwoHundredAgents(t *testing.T) {
 	const members = 200
 	s := scaled(t, members)
 	for i := range 2 {
-		start := time.Now()
+		start := elsewhen.Now()
 		s.apply(fmt.Sprintf(everywhere, i))
 		took := s.arrives(members, fmt.Sprint(i+1), start)
 		t.Logf("apply %d to the last result on %d members: %s", i+1, members, took)
@@ -86,7 +87,7 @@ func BenchmarkApply(b *testing.B) {
 	i := 0
 	for b.Loop() {
 		i++
-		start := time.Now()
+		start := elsewhen.Now()
 		s.apply(fmt.Sprintf(everywhere, i))
 		s.arrives(members, fmt.Sprint(i), start)
 	}

@@ -21,6 +21,7 @@ import (
 	"flotilla/core/api"
 	"flotilla/hub/dev"
 	"flotilla/hub/hubd"
+	"flotilla/tests/elsewhen"
 )
 
 // slice is a small fleet and a client in front of it.
@@ -31,11 +32,18 @@ type slice struct {
 
 func newSlice(t testing.TB, members ...string) *slice {
 	t.Helper()
+	return newSliceWith(t, func(*dev.Options) {}, members...)
+}
+
+// newSliceWith is a slice whose options are changed before it starts.
+func newSliceWith(t testing.TB, change func(*dev.Options), members ...string) *slice {
+	t.Helper()
 	log := zerolog.New(zerolog.NewTestWriter(t)).Level(zerolog.WarnLevel)
-	o := dev.Options{Log: log, Hub: hubd.Options{Fleet: "test", Log: log, Server: &bus.ServerOptions{Dir: t.TempDir(), Port: -1}, DeleteTimeout: 5 * time.Second}}
+	o := dev.Options{Log: log, Hub: hubd.Options{Now: elsewhen.Now, Fleet: "test", Log: log, Server: &bus.ServerOptions{Dir: t.TempDir(), Port: -1}, DeleteTimeout: 5 * time.Second}}
 	for _, name := range members {
 		o.Members = append(o.Members, inMemory(name))
 	}
+	change(&o)
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
 	fleet, err := dev.Start(ctx, o)
@@ -63,13 +71,18 @@ func (s *slice) ask(verb string, request, answer any) {
 
 func (s *slice) apply(text string) {
 	s.t.Helper()
+	require.NoError(s.t, s.tryToApply(text))
+}
+
+func (s *slice) tryToApply(text string) error {
+	s.t.Helper()
 	documents, err := configs.Parse("slice", []byte(text))
 	require.NoError(s.t, err)
 	request := api.ApplyRequest{Request: string(uuid.NewUUID())}
 	for _, document := range documents {
 		request.Documents = append(request.Documents, document.JSON)
 	}
-	s.ask(api.VerbApply, request, nil)
+	return bus.Request(s.t.Context(), s.fleet.Client, api.VerbApply, request, nil, bus.RequestOptions{})
 }
 
 func (s *slice) status(placement string) (*api.PlacementStatus, error) {

@@ -54,7 +54,7 @@ func TestSelectorsThatCannotBeFollowedMoveNothing(t *testing.T) {
 	s := newSlice(t, "berlin")
 	s.apply(fmt.Sprintf(shop, "1", 1))
 	s.converges("web", 1, "1")
-	twice := strings.Replace(fmt.Sprintf(shop, "2", 1), "name: shop}]", `name: shop}, {group: "", version: v1, kind: Namespace}]`, 1)
+	twice := strings.Replace(fmt.Sprintf(shop, "2", 1), "name: shop}]", `name: shop}, {group: "", version: v1, kind: Namespace, labelSelector: {matchExpressions: [{key: nothing, operator: DoesNotExist}]}}]`, 1)
 	s.apply(twice)
 	bustest.Eventually(t, func() error {
 		status, err := s.status("web")

@@ -38,12 +38,13 @@ func New(o Options) (*Agent, error) {
 	if faults := o.Config.Validate(); len(faults) > 0 {
 		return nil, faults
 	}
+	o.Now = bus.Clock(o.Now)
 	a := &Agent{o: o, target: o.Target}
 	if m, ok := o.Target.(*memory.Member); ok {
 		a.memory = m
 	}
 	if o.Target == nil {
-		m, err := inMemory(&o.Config)
+		m, err := inMemory(&o.Config, o.Now)
 		if err != nil {
 			return nil, err
 		}

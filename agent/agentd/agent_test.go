@@ -19,6 +19,7 @@ import (
 	"flotilla/bus/bustest"
 	"flotilla/configs"
 	"flotilla/core/api"
+	"flotilla/tests/elsewhen"
 )
 
 func TestTwoAgentsRunInOneProcess(t *testing.T) {
@@ -72,7 +73,7 @@ func TestGivenTargetIsUsedAndLeftAlone(t *testing.T) {
 	server := bustest.Start(t)
 	store := server.Lead(t)
 	o := options(t, server, "berlin")
-	given := memory.New(memory.Options{Name: "given", KubernetesVersion: "v9"})
+	given := memory.New(memory.Options{Name: "given", KubernetesVersion: "v9", Clock: memory.Running(elsewhen.Now)})
 	o.Target = given
 	a := start(t, o)
 	require.Same(t, given, a.Memory())
@@ -143,7 +144,7 @@ func options(t *testing.T, server *bustest.Server, member string) Options {
 	config.HeartbeatInterval = configs.Duration(time.Second)
 	bus := server.AgentOptions(t, member)
 	config.Bus.URL = bus.URL
-	return Options{Config: config, CredsText: bus.CredsText, Log: zerolog.Nop()}
+	return Options{Config: config, CredsText: bus.CredsText, Log: zerolog.Nop(), Now: elsewhen.Now}
 }
 
 func start(t *testing.T, o Options) *Agent {

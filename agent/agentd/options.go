@@ -8,6 +8,7 @@ package agentd
 import (
 	"cmp"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -40,13 +41,15 @@ type Options struct {
 	// ReconnectWait and ReconnectJitter are those of bus.Options.
 	ReconnectWait, ReconnectJitter time.Duration
 	Log                            zerolog.Logger
+	// Now is the clock that all of the agent goes by, the machine's when nil; it must go as fast.
+	Now func() time.Time
 }
 
 func (o *Options) bus() bus.Options {
 	return bus.Options{
 		Fleet: o.Config.Fleet, URL: o.Config.Bus.URL, Creds: o.Config.Bus.Creds, Context: o.Config.Bus.Context,
 		CredsText: o.CredsText, Server: o.Server, Version: cmp.Or(o.Version, api.Version), Log: o.Log,
-		ReconnectWait: o.ReconnectWait, ReconnectJitter: o.ReconnectJitter,
+		ReconnectWait: o.ReconnectWait, ReconnectJitter: o.ReconnectJitter, Now: o.Now,
 	}
 }
 
@@ -54,7 +57,7 @@ func (o *Options) bus() bus.Options {
 var defaultNodes = []configs.Nodes{{Name: "node", Count: 3, InstanceType: "standard-4", CPU: "4", Memory: "16Gi", PricePerHour: "0.20"}}
 
 // inMemory makes the member that the configuration describes.
-func inMemory(c *configs.Agent) (*memory.Member, error) {
+func inMemory(c *configs.Agent, now func() time.Time) (*memory.Member, error) {
 	m := c.Target.Memory
 	given := m.Nodes
 	if len(given) == 0 {
@@ -74,10 +77,16 @@ func inMemory(c *configs.Agent) (*memory.Member, error) {
 	if err != nil {
 		return nil, fmt.Errorf("target.memory.faults: %w", err)
 	}
-	member := memory.New(memory.Options{
+	o := memory.Options{
 		Name: c.Member, KubernetesVersion: m.KubernetesVersion, Nodes: nodes, Pools: pools, ReadyAfter: time.Duration(m.ReadyAfter),
-		MostGrace: time.Duration(m.MostGrace), ScheduleAfter: time.Duration(m.ScheduleAfter),
-	})
+		MostGrace: time.Duration(m.MostGrace), ScheduleAfter: time.Duration(m.ScheduleAfter), Clock: memory.Running(now),
+	}
+	member := memory.New(o)
+	if m.Keep {
+		if member, err = memory.Open(o, filepath.Join(c.DataDir, "member")); err != nil {
+			return nil, err
+		}
+	}
 	member.SetFaults(faults)
 	return member, nil
 }

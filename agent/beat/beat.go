@@ -91,11 +91,11 @@ func (b *Beat) Run(ctx context.Context) {
 	changes := b.o.Target.Watch(ctx)
 	for {
 		b.send(ctx)
-		sent := time.Now()
+		sent := b.o.Hub.Now()
 		if !b.rest(ctx, changes) {
 			return
 		}
-		pause := time.NewTimer(hurry - min(hurry, time.Since(sent)))
+		pause := time.NewTimer(hurry - min(hurry, b.o.Hub.Now().Sub(sent)))
 		select {
 		case <-ctx.Done():
 			pause.Stop()

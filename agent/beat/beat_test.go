@@ -16,6 +16,7 @@ import (
 	"flotilla/bus"
 	"flotilla/bus/bustest"
 	"flotilla/core/api"
+	"flotilla/tests/elsewhen"
 )
 
 func TestHeartbeatsSayHowTheMemberDoes(t *testing.T) {
@@ -83,10 +84,10 @@ func TestHeartbeatsKeepComing(t *testing.T) {
 	store := server.Lead(t)
 	run(t, New(Options{Member: "berlin", Hub: server.Agent(t, "berlin"), Target: member(t), Interval: 10 * time.Millisecond, Log: zerolog.Nop()}))
 	first := expect(t, store, func(api.Heartbeat) bool { return true })
-	begun := time.Now()
+	begun := elsewhen.Now()
 	third := expect(t, store, func(h api.Heartbeat) bool { return h.Sequence >= 3 })
 	require.Equal(t, first.Boot, third.Boot)
-	require.GreaterOrEqual(t, time.Since(begun), hurry, "never more often than once a second")
+	require.GreaterOrEqual(t, elsewhen.Since(begun), hurry, "never more often than once a second")
 
 	run(t, New(Options{Member: "paris", Hub: server.Agent(t, "paris"), Target: member(t), Log: zerolog.Nop()}))
 	bustest.Eventually(t, func() error {
@@ -133,7 +134,7 @@ func expect(t *testing.T, store *bus.Store, holds func(api.Heartbeat) bool) api.
 
 func member(t *testing.T) *memory.Member {
 	t.Helper()
-	m := memory.New(memory.Options{Name: "berlin", Nodes: []target.Node{node(t, "a")}})
+	m := memory.New(memory.Options{Name: "berlin", Nodes: []target.Node{node(t, "a")}, Clock: memory.Running(elsewhen.Now)})
 	t.Cleanup(m.Close)
 	return m
 }

@@ -11,6 +11,7 @@ import (
 
 	"flotilla/agent/disk"
 	"flotilla/core/api"
+	"flotilla/tests/elsewhen"
 )
 
 func newest(t *testing.T, path string) *disk.Newest[api.UpgradeCommand] {
@@ -63,7 +64,7 @@ func TestOnlyTheNewestCommandIsKept(t *testing.T) {
 		require.True(t, have)
 		require.Equal(t, "f", c.Operation.ID)
 		require.Equal(t, last, n.Order())
-		_, err := n.Accept(command(t, api.Order{Epoch: 1}, "g"), time.Now())
+		_, err := n.Accept(command(t, api.Order{Epoch: 1}, "g"), elsewhen.Now())
 		require.ErrorIs(t, err, disk.ErrOlder)
 	}
 }
@@ -76,7 +77,7 @@ func TestWhatIsNoCommandOfTheMemberIsRefused(t *testing.T) {
 		`{"kind":"UpgradeCommand","member":"oslo"}`: `is a "UpgradeCommand" for member "oslo", expected a UpgradeCommand for berlin`,
 		`{"kind":"Heartbeat","member":"berlin"}`:    `is a "Heartbeat"`,
 	} {
-		_, err := n.Accept([]byte(body), time.Now())
+		_, err := n.Accept([]byte(body), elsewhen.Now())
 		require.ErrorContains(t, err, want)
 	}
 	require.NoFileExists(t, path)
@@ -88,7 +89,7 @@ func TestWhatIsNoCommandOfTheMemberIsRefused(t *testing.T) {
 
 func TestACommandThatCannotBeKeptIsNotFollowed(t *testing.T) {
 	n := newest(t, filepath.Join(t.TempDir(), "none", "command.json"))
-	_, err := n.Accept(command(t, api.Order{Epoch: 1}, "a"), time.Now())
+	_, err := n.Accept(command(t, api.Order{Epoch: 1}, "a"), elsewhen.Now())
 	require.ErrorContains(t, err, "keeping the UpgradeCommand")
 	_, have := n.Command()
 	require.False(t, have)

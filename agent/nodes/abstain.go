@@ -102,7 +102,7 @@ func decline(ctx context.Context, hub *bus.AgentConn, why string) error {
 	}
 	boot := make([]byte, 8)
 	_, _ = rand.Read(boot) // never errs
-	at := time.Now().UTC().Truncate(time.Second)
+	at := hub.Now().UTC().Truncate(time.Second)
 	if err == nil && !at.After(last.At.Time) {
 		at = last.At.Add(time.Second)
 	}

@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"flotilla/core/api"
+	"flotilla/tests/elsewhen"
 )
 
 // unhurried is a provider that is asked to take machines away and does so when it is let.
@@ -23,7 +24,7 @@ type unhurried struct {
 
 func (p *unhurried) Delete(ctx context.Context, m api.NodeMachine) (bool, error) {
 	p.mu.Lock()
-	p.asked = append(p.asked, time.Now())
+	p.asked = append(p.asked, elsewhen.Now())
 	let := p.let
 	p.mu.Unlock()
 	if !let {
@@ -83,7 +84,7 @@ func TestAProviderIsNotHurried(t *testing.T) {
 				s.command(in(launching("d1", "n1"), api.PhaseAborted))
 			}
 			s.eventually(func() error { // the member is busy
-				return s.member.UpdateNode(t.Context(), "n2", func(n *corev1.Node) { annotate(n, "busy", time.Now().String()) })
+				return s.member.UpdateNode(t.Context(), "n2", func(n *corev1.Node) { annotate(n, "busy", elsewhen.Now().String()) })
 			})
 			for i, wait := range p.waits(t, 5, s) {
 				require.GreaterOrEqual(t, wait, firstAsk<<i, "wait %d", i)

@@ -19,6 +19,8 @@ type cares struct {
 	holders   map[string]*api.Disruption // by node
 	launches  map[string]*launch         // by node
 	discarded map[string]bool            // nodes of launches that are not wanted any more
+	stamps    map[string]api.PoolStamp   // by pool
+	claimed   map[string]bool            // nodes whose NodeClaims have Karpenter's hash
 }
 
 func (c *carrier) cares(l *look) *cares {
@@ -26,6 +28,10 @@ func (c *carrier) cares(l *look) *cares {
 	out := &cares{
 		commanded: commanded, leaving: commanded && command.Leaving,
 		holders: map[string]*api.Disruption{}, launches: map[string]*launch{}, discarded: map[string]bool{},
+		stamps: map[string]api.PoolStamp{}, claimed: l.claimed,
+	}
+	for _, stamp := range command.Stamps {
+		out.stamps[stamp.Pool] = stamp
 	}
 	for i := range command.Disruptions {
 		d := &command.Disruptions[i]
@@ -49,7 +55,7 @@ func (c *carrier) cares(l *look) *cares {
 
 // of is what is wanted of one node.
 func (s *cares) of(n *corev1.Node) care {
-	out := care{commanded: s.commanded, leaving: s.leaving, launch: s.launches[n.Name], going: s.discarded[n.Name]}
+	out := care{commanded: s.commanded, leaving: s.leaving, launch: s.launches[n.Name], going: s.discarded[n.Name], stamps: s.stamps, claimed: s.claimed[n.Name]}
 	if d := s.holders[n.Name]; d != nil && sameNode(d, n) && !s.leaving {
 		out.id, out.going = d.ID, out.going || d.Phase == api.PhaseDraining
 	}
@@ -90,7 +96,7 @@ func (c *carrier) node(ctx context.Context, name string) (time.Time, error) {
 	if err != nil || s == nil {
 		return time.Time{}, err
 	}
-	if again := c.acts.again(s.node); time.Now().Before(again) {
+	if again := c.acts.again(s.node); c.o.Hub.Now().Before(again) {
 		return again, nil
 	}
 	if !s.care.marked(s.node) {
@@ -113,7 +119,7 @@ func (c *carrier) mark(ctx context.Context, s *tended) (*tended, error) {
 	if err := c.update(ctx, s.node, s.care.mark); err != nil {
 		return nil, err
 	}
-	c.acts.on(s.node, time.Now())
+	c.acts.on(s.node, c.o.Hub.Now())
 	c.wake(s.cares, s.node)
 	return c.tended(ctx, s.node.Name)
 }
@@ -121,13 +127,13 @@ func (c *carrier) mark(ctx context.Context, s *tended) (*tended, error) {
 // dismiss deletes a node that is to go, once a finalizer keeps it until it is empty.
 func (c *carrier) dismiss(ctx context.Context, s *tended) (time.Time, error) {
 	if !ours(s.node) && !foreign(s.node, s.care.launch) {
-		return time.Now().Add(lookAgain), nil
+		return c.o.Hub.Now().Add(lookAgain), nil
 	}
 	err := c.delete(ctx, s.node, s.care.id)
 	if err == nil {
-		c.acts.on(s.node, time.Now())
+		c.acts.on(s.node, c.o.Hub.Now())
 	}
-	return time.Now(), err
+	return c.o.Hub.Now(), err
 }
 
 // wake has those look that wait for a node.

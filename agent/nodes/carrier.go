@@ -64,11 +64,11 @@ func newCarrier(o *Options, tell func(ctx context.Context, node string) error) (
 		return nil, fmt.Errorf("%w; move the folder away only when no node of member %s is being disrupted", err, o.Member)
 	}
 	c := &carrier{
-		o: o, ledger: l, looker: newLooker(o.Target, lookAge), tell: tell, results: newResults(o.Hub, o.Log), drains: newDrains(),
+		o: o, ledger: l, looker: newLooker(o.Target, o.Hub.Now), tell: tell, results: newResults(o.Hub, o.Log), drains: newDrains(),
 		asks: newAsks(), acts: newActs(), told: map[string]map[string]bool{},
 	}
 	queue := func(workers int, what string, most time.Duration) *loop.Queue {
-		return loop.New(loop.Options{Workers: workers, MaxDelay: most, Failed: func(key string, err error, delay time.Duration) {
+		return loop.New(loop.Options{Workers: workers, Now: o.Hub.Now, MaxDelay: most, Failed: func(key string, err error, delay time.Duration) {
 			o.Log.Warn().Err(err).Str(what, key).Dur("again", delay).Msg("carrying out what is wanted of nodes")
 		}})
 	}
@@ -126,7 +126,7 @@ func (c *carrier) setTrouble(text string) {
 // take takes over the stored command when it is newer.
 func (c *carrier) take(_ context.Context, body []byte, sequence uint64) {
 	before, _ := c.ledger.command()
-	changed, err := c.ledger.accept(body, time.Now())
+	changed, err := c.ledger.accept(body, c.o.Hub.Now())
 	switch {
 	case errors.Is(err, disk.ErrOlder):
 		c.o.Log.Warn().Err(err).Uint64("sequence", sequence).Msg("the stored disruption command is not followed")

@@ -24,6 +24,7 @@ import (
 	"flotilla/bus/bustest"
 	"flotilla/core/api"
 	"flotilla/subjects"
+	"flotilla/tests/elsewhen"
 )
 
 // scene is a hub that wants nodes of a member in memory to go.
@@ -44,7 +45,7 @@ type scene struct {
 // newScene has a member with nodes of NodePool "general", 4 CPUs and 16 GiB each.
 func newScene(t *testing.T, nodes ...string) *scene {
 	t.Helper()
-	o := targetmemory.Options{Name: "berlin", MostGrace: 20 * time.Millisecond}
+	o := targetmemory.Options{Clock: targetmemory.Running(elsewhen.Now), Name: "berlin", MostGrace: 20 * time.Millisecond}
 	for _, name := range nodes {
 		o.Nodes = append(o.Nodes, generalNode(t, name))
 	}

@@ -17,7 +17,7 @@ import (
 func (c *carrier) empty(ctx context.Context, l *look, n *corev1.Node) (time.Time, error) {
 	d := c.drains.of(n)
 	state := disruption.ObserveNode(n, l.pods[n.Name], l.volumes, nil)
-	now, began := time.Now(), n.DeletionTimestamp.Time
+	now, began := c.o.Hub.Now(), n.DeletionTimestamp.Time
 	step := disruption.Drain(disruption.DrainInput{
 		Node: &state, Began: began, Deadline: disruption.DrainDeadline(&state, began), Least: c.o.LeastDrain,
 		Attached: l.attached[n.Name], Refused: d.refusals(), InstanceGone: d.over(), Now: now,
@@ -58,7 +58,7 @@ func (c *carrier) evict(ctx context.Context, d *drain, keys []string, pods map[s
 		case apierrors.IsNotFound(err), apierrors.IsConflict(err):
 			d.evicted(p.UID)
 		default:
-			d.refuse(p.UID, key, err.Error(), time.Now())
+			d.refuse(p.UID, key, err.Error(), c.o.Hub.Now())
 		}
 	}
 }
@@ -71,7 +71,7 @@ func (c *carrier) force(ctx context.Context, d *drain, list []disruption.DrainDe
 		if p == nil {
 			continue
 		}
-		why := d.force(p.UID, time.Now(), func() string {
+		why := d.force(p.UID, c.o.Hub.Now(), func() string {
 			c.o.Log.Info().Str("pod", one.Pod).Str("node", p.Spec.NodeName).Dur("grace", one.Grace).Msg("a pod is deleted because its node must go")
 			err := c.call(ctx, func(ctx context.Context) error { return c.o.Target.DeletePod(ctx, refOf(p), one.Grace) })
 			if err == nil || apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
@@ -126,7 +126,7 @@ func (c *carrier) remove(ctx context.Context, name string) (time.Time, error) {
 	}
 	m := api.NodeMachine{Member: c.o.Member, Node: n.Name, ProviderID: n.Spec.ProviderID, Launch: n.Annotations[api.AnnotationLaunch]}
 	removing, again := d.next()
-	if time.Now().Before(again) {
+	if c.o.Hub.Now().Before(again) {
 		return again, nil
 	}
 	ask := c.o.Provider.Gone
@@ -134,7 +134,7 @@ func (c *carrier) remove(ctx context.Context, name string) (time.Time, error) {
 		ask = c.o.Provider.Delete
 	}
 	gone, err := ask(ctx, m)
-	now := time.Now()
+	now := c.o.Hub.Now()
 	news, again := d.answer(gone, err, now)
 	if news {
 		c.nodes.Add(name)

@@ -50,7 +50,7 @@ func (c *carrier) disruption(ctx context.Context, id string) (time.Time, error) 
 	if err != nil || len(waiting) == 0 {
 		return time.Time{}, err
 	}
-	return time.Now().Add(lookAgain), nil
+	return c.o.Hub.Now().Add(lookAgain), nil
 }
 
 // gone are the nodes of a disruption that are no more, sorted. The hub was told of each.
@@ -181,7 +181,7 @@ func (c *carrier) recall(d *api.Disruption, l *look) error {
 		if _, begun := c.ledger.launch(r.Name); begun || r.Initialized || r.Name == "" || len(r.Name) > maxLaunch || c.wasTold(d.ID, launchKey+r.Name) {
 			continue
 		}
-		one := launch{Disruption: d.ID, Begun: time.Now(), Launch: api.NodeLaunch{Name: r.Name, Member: c.o.Member, Pool: r.Pool}}
+		one := launch{Disruption: d.ID, Begun: c.o.Hub.Now(), Launch: api.NodeLaunch{Name: r.Name, Member: c.o.Member, Pool: r.Pool}}
 		if n := l.made(&one); n == nil || n.Labels[api.LabelInitialized] != "true" {
 			if err := c.ledger.save(one); err != nil {
 				return err

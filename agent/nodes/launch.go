@@ -29,7 +29,7 @@ func (c *carrier) begin(d *api.Disruption) error {
 			continue
 		}
 		pool := poolOf(r, command)
-		if err := c.ledger.save(newLaunch(c.o.Member, d.ID, r, pool, time.Now())); err != nil {
+		if err := c.ledger.save(newLaunch(c.o.Member, d.ID, r, pool, c.o.Hub.Now())); err != nil {
 			return err
 		}
 		c.o.Log.Info().Str("disruption", d.ID).Str("launch", r.Name).Str("pool", r.Pool).Msg("a replacement is launched")
@@ -73,7 +73,7 @@ func (c *carrier) launch(ctx context.Context, name string) (time.Time, error) {
 	case !c.ledger.wants(&one):
 		return c.takeBack(ctx, one, n)
 	case one.Launched == nil:
-		if again := c.asks.again(name); time.Now().Before(again) {
+		if again := c.asks.again(name); c.o.Hub.Now().Before(again) {
 			return again, nil
 		}
 		defer c.disruptions.Add(one.Disruption)
@@ -97,9 +97,9 @@ func (c *carrier) takeBack(ctx context.Context, one launch, n *corev1.Node) (tim
 		if n.DeletionTimestamp == nil {
 			c.nodes.Add(n.Name)
 		}
-		return time.Now().Add(lookAgain), nil
+		return c.o.Hub.Now().Add(lookAgain), nil
 	}
-	if again := c.asks.again(one.Launch.Name); time.Now().Before(again) {
+	if again := c.asks.again(one.Launch.Name); c.o.Hub.Now().Before(again) {
 		return again, nil
 	}
 	defer c.disruptions.Add(one.Disruption)
@@ -163,7 +163,7 @@ func (c *carrier) forget(one launch) error {
 
 // askAgain notes that the provider has to be asked again about a launch, and returns when.
 func (c *carrier) askAgain(ctx context.Context, one launch, err error) time.Time {
-	now := time.Now()
+	now := c.o.Hub.Now()
 	again := c.asks.failed(one.Launch.Name, err, now)
 	if err != nil && ctx.Err() == nil {
 		c.o.Log.Warn().Err(err).Stringer("provider", c.o.Provider).Str("launch", one.Launch.Name).Dur("again", again.Sub(now)).Msg("the provider cannot be asked")

@@ -22,6 +22,7 @@ type look struct {
 	launched map[string]*corev1.Node  // by the name of the launch that they are annotated with
 	volumes  *disruption.Volumes
 	attached map[string][]string // what is attached to each node, as api.PodVolume.ID
+	claimed  map[string]bool     // nodes whose NodeClaims have Karpenter's hash
 }
 
 func newLook(s *target.Survey) *look {
@@ -43,6 +44,7 @@ func newLook(s *target.Survey) *look {
 			l.pods[p.Spec.NodeName] = append(l.pods[p.Spec.NodeName], p)
 		}
 	}
+	l.claimed = disruption.Claimed(s.Nodes, s.NodeClaims)
 	l.volumes = listing(s).Resolve()
 	for _, a := range s.Attachments {
 		l.attached[a.Spec.NodeName] = append(l.attached[a.Spec.NodeName], l.volume(a))
@@ -87,7 +89,7 @@ func (l *look) made(one *launch) *corev1.Node {
 // looker surveys the member when something changed on it, once for all who ask.
 type looker struct {
 	target target.Nodes
-	most   time.Duration // age of a look that is still good when nothing is known to have changed
+	now    func() time.Time
 
 	mu   sync.Mutex
 	last *look
@@ -97,11 +99,11 @@ type looker struct {
 	spoilt   bool
 }
 
-// lookAge is how old a look may be: changes may be missed.
+// lookAge is how old a look may be when nothing is known to have changed: changes may be missed.
 const lookAge = time.Second
 
-func newLooker(t target.Nodes, most time.Duration) *looker {
-	return &looker{target: t, most: cmp.Or(most, lookAge)}
+func newLooker(t target.Nodes, now func() time.Time) *looker {
+	return &looker{target: t, now: now}
 }
 
 // spoil makes the next look a new one.
@@ -124,10 +126,10 @@ func (l *looker) taken() bool {
 func (l *looker) look(ctx context.Context) (*look, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if !l.taken() && l.last != nil && time.Since(l.at) < l.most {
+	if !l.taken() && l.last != nil && l.now().Sub(l.at) < lookAge {
 		return l.last, nil
 	}
-	at := time.Now()
+	at := l.now()
 	s, err := l.target.Survey(ctx)
 	if err != nil {
 		l.spoil()

@@ -29,6 +29,10 @@ type care struct {
 	commanded bool
 	// leaving says that the member leaves the fleet.
 	leaving bool
+	// stamps are what nodes of pools get that carry none, by pool.
+	stamps map[string]api.PoolStamp
+	// claimed says that the node has a NodeClaim with Karpenter's own hash.
+	claimed bool
 }
 
 // mark changes what is to be changed on a node.
@@ -64,6 +68,7 @@ func (c *care) rise(n *corev1.Node, others bool) {
 	if len(uninitialized(n)) == 0 {
 		n.Labels[api.LabelInitialized] = "true"
 	}
+	c.adopt(n)
 }
 
 // finalize keeps our finalizer on the nodes that we look after, and off those that Karpenter does.
@@ -97,6 +102,7 @@ func (c *care) taint(n *corev1.Node, others bool) {
 // release takes everything off that speaks of our coming back.
 func (c *care) release(n *corev1.Node, others bool) {
 	drop(n, api.FinalizerTermination)
+	disown(n)
 	if _, tagged := n.Annotations[api.AnnotationDisruption]; tagged || pooled(n) && !others {
 		untaint(n, slices.IndexFunc(n.Spec.Taints, func(t corev1.Taint) bool { return t.MatchTaint(&disrupted) }))
 	}

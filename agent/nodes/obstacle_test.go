@@ -20,6 +20,7 @@ import (
 
 	"flotilla/agent/target"
 	"flotilla/core/api"
+	"flotilla/tests/elsewhen"
 )
 
 // stubborn is a member on which a node cannot be changed for a while.
@@ -209,7 +210,7 @@ func TestALaunchGoesOnWithoutACommand(t *testing.T) {
 	require.NoError(t, err)
 	one := launch{Disruption: "d1", Launch: api.NodeLaunch{Name: "d1-0"}}
 	require.True(t, l.wants(&one))
-	_, err = l.accept([]byte(`{"kind":"DisruptionCommand","member":"berlin","disruptions":[]}`), time.Now())
+	_, err = l.accept([]byte(`{"kind":"DisruptionCommand","member":"berlin","disruptions":[]}`), elsewhen.Now())
 	require.NoError(t, err)
 	require.False(t, l.wants(&one))
 }
@@ -240,12 +241,12 @@ type lagging struct {
 func (l *lagging) Survey(ctx context.Context) (*target.Survey, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.last != nil && time.Since(l.at) < l.lag {
+	if l.last != nil && elsewhen.Since(l.at) < l.lag {
 		return l.last, nil
 	}
 	s, err := l.Nodes.Survey(ctx)
 	if err == nil {
-		l.last, l.at = s, time.Now()
+		l.last, l.at = s, elsewhen.Now()
 	}
 	return s, err
 }

@@ -47,7 +47,7 @@ type newest struct {
 
 func newResults(hub *bus.AgentConn, log zerolog.Logger) *results {
 	r := &results{hub: hub, log: log, latest: map[string]*newest{}}
-	r.queue = loop.New(loop.Options{MinDelay: 200 * time.Millisecond, Failed: func(id string, err error, delay time.Duration) {
+	r.queue = loop.New(loop.Options{Now: hub.Now, MinDelay: 200 * time.Millisecond, Failed: func(id string, err error, delay time.Duration) {
 		if hub.Connected() {
 			log.Warn().Err(err).Str("disruption", id).Dur("again", delay).Msg("the result of a disruption could not be told")
 		}
@@ -71,7 +71,7 @@ func (r *results) tell(one api.DisruptionResult) {
 	if !steps && old.Message == one.Message {
 		return
 	}
-	one.Changed = metav1.NewTime(time.Now().UTC().Truncate(time.Second))
+	one.Changed = metav1.NewTime(r.hub.Now().UTC().Truncate(time.Second))
 	old.DisruptionResult, old.urgent = one, old.urgent || steps
 	old.serial++
 	r.queue.Add(one.ID)
@@ -110,12 +110,12 @@ func (r *results) put(ctx context.Context, id string) (time.Time, error) {
 		r.mu.Unlock()
 		return time.Time{}, nil
 	}
-	if again := one.at.Add(progressEvery); !one.urgent && time.Now().Before(again) {
+	if again := one.at.Add(progressEvery); !one.urgent && r.hub.Now().Before(again) {
 		r.mu.Unlock()
 		return again, nil
 	}
 	result, serial := one.DisruptionResult, one.serial
-	one.urgent, one.at = false, time.Now()
+	one.urgent, one.at = false, r.hub.Now()
 	r.mu.Unlock()
 
 	ctx, cancel := context.WithTimeout(ctx, putTimeout)

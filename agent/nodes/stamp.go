@@ -33,7 +33,7 @@ func newLaunch(member, id string, r *api.NodeReplacement, pool *api.PoolTemplate
 		startup = append(startup, taint.ToString())
 	}
 	for key, value := range map[string]string{
-		api.AnnotationLaunch: r.Name, api.AnnotationPoolHash: pool.Hash, api.AnnotationPoolHashLevel: disruption.PoolHashLevel,
+		api.AnnotationLaunch: r.Name, api.AnnotationStampedPool: r.Pool, api.AnnotationPoolHash: pool.Hash, api.AnnotationPoolHashLevel: disruption.PoolHashLevel,
 		api.AnnotationClassHash: pool.ClassHash, api.AnnotationExpireAfter: pool.ExpireAfter,
 		api.AnnotationTerminationGracePeriod: spec.TerminationGracePeriod, api.AnnotationStartupTaints: strings.Join(startup, ","),
 		api.AnnotationAwaitedResources: strings.Join(awaited(r.Requests), ","),

@@ -15,6 +15,7 @@ import (
 	targetmemory "flotilla/agent/target/memory"
 	"flotilla/core/api"
 	"flotilla/core/disruption"
+	"flotilla/tests/elsewhen"
 )
 
 // fresh is a node that a kubelet has just registered, ready for all it knows.
@@ -35,7 +36,7 @@ func made() launch {
 	r.Requests = api.Amounts{"cpu": 1000, "nvidia.com/gpu": 1, "example.com/none": 0}
 	p.Template.Spec.Taints = []api.NodeTaint{{Key: "dedicated", Value: "web", Effect: "NoSchedule"}}
 	p.Template.Spec.StartupTaints = []api.NodeTaint{{Key: "cni", Value: "wait", Effect: "NoExecute"}, {Key: "disk", Effect: "NoSchedule"}}
-	l := newLaunch("berlin", "d1", &r, &p, time.Now())
+	l := newLaunch("berlin", "d1", &r, &p, elsewhen.Now())
 	l.Launched = &api.LaunchedNode{Node: "pool-7", Labels: map[string]string{corev1.LabelInstanceTypeStable: "d8", corev1.LabelTopologyZone: "z-wrong", "team": "other"}}
 	return l
 }
@@ -127,7 +128,7 @@ func TestMarks(t *testing.T) {
 	}
 	taint := func(n *corev1.Node) { n.Spec.Taints = append(n.Spec.Taints, disrupted) }
 	unready := func(n *corev1.Node) { n.Status.Conditions = nil }
-	deleted := func(n *corev1.Node) { n.DeletionTimestamp = new(metav1.Now()) }
+	deleted := func(n *corev1.Node) { n.DeletionTimestamp = new(metav1.NewTime(elsewhen.Now())) }
 	for name, row := range map[string]struct {
 		node       *corev1.Node
 		care       care
@@ -230,7 +231,7 @@ func TestWhatADrainSays(t *testing.T) {
 	d.wait([]string{"pod a", "pod b", "pod c", "pod d", "pod e"})
 	require.Equal(t, "pod a; pod b; pod c; 2 more", d.String())
 	d.wait(nil)
-	at := time.Now()
+	at := elsewhen.Now()
 	_, again := d.answer(false, errCrashed, at)
 	require.Equal(t, at.Add(firstAsk), again, "whether it is there")
 	d.remove()
@@ -259,7 +260,7 @@ func TestWhatADrainSays(t *testing.T) {
 
 // A pod that must go is deleted again, but not each time that somebody looks.
 func TestPodsAreDeletedNowAndThen(t *testing.T) {
-	d, at, tries := newDrains().of(fresh()), time.Now(), 0
+	d, at, tries := newDrains().of(fresh()), elsewhen.Now(), 0
 	try := func(at time.Time, why string) string {
 		return d.force("p", at, func() string { tries++; return why })
 	}

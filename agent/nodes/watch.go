@@ -107,7 +107,7 @@ func newWatcher(o *Options, folder string) (*watcher, error) {
 	boot := make([]byte, 8)
 	_, _ = rand.Read(boot) // never errs
 	return &watcher{
-		o: o, hub: o.Hub, now: time.Now, boot: hex.EncodeToString(boot), nudges: make(chan struct{}, 1), news: make(chan struct{}, 1),
+		o: o, hub: o.Hub, now: o.Hub.Now, boot: hex.EncodeToString(boot), nudges: make(chan struct{}, 1), news: make(chan struct{}, 1),
 		nodes: map[string]*tracked{}, memory: memory,
 	}, nil
 }
@@ -182,7 +182,7 @@ func (w *watcher) rest(ctx context.Context, changes <-chan target.Change, tell t
 	defer idle.Stop()
 	var due <-chan time.Time
 	if !tell.IsZero() {
-		timer := time.NewTimer(time.Until(tell))
+		timer := time.NewTimer(tell.Sub(w.now()))
 		defer timer.Stop()
 		due = timer.C
 	}
@@ -243,8 +243,8 @@ func (w *watcher) gather(ctx context.Context, changes <-chan target.Change) {
 func (w *watcher) write(now bool) {
 	w.mu.Lock()
 	var kept map[string]recollection
-	if now || time.Since(w.written) >= writeEvery {
-		kept, w.written = w.memory.snapshot(), time.Now()
+	if now || w.now().Sub(w.written) >= writeEvery {
+		kept, w.written = w.memory.snapshot(), w.now()
 	}
 	path := w.memory.path
 	w.mu.Unlock()

@@ -10,11 +10,12 @@ import (
 
 	"flotilla/agent/target"
 	targetmemory "flotilla/agent/target/memory"
+	"flotilla/tests/elsewhen"
 )
 
 // BenchmarkLook is a look at a member of 1,000 nodes with 10 pods each in which nothing changed.
 func BenchmarkLook(b *testing.B) {
-	o := targetmemory.Options{Name: watched}
+	o := targetmemory.Options{Clock: targetmemory.Running(elsewhen.Now), Name: watched}
 	for i := range 1000 {
 		n, err := target.NewNode(fmt.Sprintf("n%04d", i), "10", "64Gi")
 		require.NoError(b, err)

@@ -15,6 +15,7 @@ import (
 	"flotilla/bus/bustest"
 	"flotilla/core/api"
 	"flotilla/subjects"
+	"flotilla/tests/elsewhen"
 )
 
 // A hub that purged the member, because it left and came back, is told everything again although the
@@ -94,7 +95,7 @@ func TestABrokerFromABackupIsToldAgain(t *testing.T) {
 func TestAnAgentStartedAnewIsHeard(t *testing.T) {
 	hub, m := listen(t), poolMember(t, "n1", "n2")
 	o := hub.options(m)
-	tomorrow := metav1.NewTime(time.Now().Add(24 * time.Hour))
+	tomorrow := metav1.NewTime(elsewhen.Now().Add(24 * time.Hour))
 	earlier := api.NodeEvent{Boot: "before", Sequence: 7, At: tomorrow, Node: api.NodeState{Name: "n1", UID: "old"}}
 	require.NoError(t, o.Hub.PutNodeEvent(t.Context(), earlier))
 	left := api.NodeEvent{Boot: "before", Sequence: 6, At: tomorrow, Node: api.NodeState{Name: "n0"}}

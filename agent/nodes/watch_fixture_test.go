@@ -22,6 +22,7 @@ import (
 	"flotilla/bus/bustest"
 	"flotilla/core/api"
 	"flotilla/core/disruption"
+	"flotilla/tests/elsewhen"
 )
 
 const watched = "berlin"
@@ -87,7 +88,7 @@ func listen(t *testing.T, change ...func(*bus.ServerOptions)) *ear {
 func (e *ear) stale() string {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.view.Stale(time.Now(), time.Hour)
+	return e.view.Stale(elsewhen.Now(), time.Hour)
 }
 
 // node is what the hub knows of a node.
@@ -174,7 +175,7 @@ func watch(t *testing.T, o *Options, folder string) (*watcher, func()) {
 // poolMember is a member in memory with nodes of NodePool "default" of 4 CPUs each.
 func poolMember(t *testing.T, names ...string) *targetmemory.Member {
 	t.Helper()
-	o := targetmemory.Options{Name: watched}
+	o := targetmemory.Options{Clock: targetmemory.Running(elsewhen.Now), Name: watched}
 	for _, name := range names {
 		o.Nodes = append(o.Nodes, poolNode(t, name))
 	}

@@ -78,6 +78,6 @@ func (w *watcher) merge(states []api.NodeState, at time.Time) {
 func listing(s *target.Survey) *disruption.Listing {
 	return &disruption.Listing{
 		Nodes: s.Nodes, Pods: s.Pods, Budgets: s.Budgets, DaemonSets: s.DaemonSets, Namespaces: s.Namespaces,
-		Claims: s.Claims, Volumes: s.Volumes, Classes: s.Classes, CSINodes: s.CSINodes,
+		Claims: s.Claims, Volumes: s.Volumes, Classes: s.Classes, CSINodes: s.CSINodes, NodeClaims: s.NodeClaims,
 	}
 }

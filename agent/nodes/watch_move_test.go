@@ -51,7 +51,8 @@ func TestPodsThatMoveAreNeverMissing(t *testing.T) {
 	}
 }
 
-// move deletes a pod, whose successor must go to another node.
+// move deletes a pod, whose successor must go to another node. The pod is gone at once: while one ends it
+// needs no place, and on a member in memory it has no successor yet.
 func move(t *testing.T, m *memory.Member) {
 	t.Helper()
 	s, err := m.Survey(t.Context())
@@ -64,7 +65,7 @@ func move(t *testing.T, m *memory.Member) {
 	for _, n := range s.Nodes {
 		require.NoError(t, m.UpdateNode(t.Context(), n.Name, func(n *corev1.Node) { n.Spec.Unschedulable = n.Name == p.Spec.NodeName }))
 	}
-	require.NoError(t, m.DeletePod(t.Context(), target.PodRef{Namespace: p.Namespace, Name: p.Name, UID: string(p.UID)}, time.Millisecond))
+	require.NoError(t, m.DeletePod(t.Context(), target.PodRef{Namespace: p.Namespace, Name: p.Name, UID: string(p.UID)}, 0))
 }
 
 // known counts the pods that who heard these messages knows of: there must be least of them, and most at

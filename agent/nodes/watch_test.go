@@ -16,6 +16,7 @@ import (
 	"flotilla/bus/bustest"
 	"flotilla/core/api"
 	"flotilla/core/disruption"
+	"flotilla/tests/elsewhen"
 )
 
 // The hub sees every node with its pods as the member has them, and everything an inventory counts comes
@@ -309,7 +310,7 @@ func TestInitializedSince(t *testing.T) {
 	require.NoError(t, m.UpdateNode(t.Context(), "n1", func(n *corev1.Node) { delete(n.Labels, api.LabelInitialized) }))
 	watch(t, hub.options(m), t.TempDir())
 	hub.expect("n1", func(n *api.NodeState) bool { return !n.Initialized })
-	before := time.Now().Truncate(time.Second)
+	before := elsewhen.Now().Truncate(time.Second)
 	relabel(t, m, "n1", api.LabelInitialized, "true")
 	n := hub.expect("n1", func(n *api.NodeState) bool { return n.Initialized })
 	require.False(t, n.Since.Time.Before(before), "since %s, initialised after %s", n.Since, before)

@@ -8,6 +8,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	storagev1 "k8s.io/api/storage/v1"
+
+	"flotilla/core/api"
 )
 
 // Nodes is what package agent/nodes asks of a member, beside Target: its nodes and pods as Kubernetes
@@ -55,4 +57,6 @@ type Survey struct {
 	Classes     []*storagev1.StorageClass
 	Attachments []*storagev1.VolumeAttachment
 	CSINodes    []*storagev1.CSINode
+	// NodeClaims are those of Karpenter, where it is.
+	NodeClaims []*api.NodeClaim
 }

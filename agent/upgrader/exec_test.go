@@ -20,6 +20,7 @@ import (
 	"flotilla/bus"
 	"flotilla/bus/bustest"
 	"flotilla/core/api"
+	"flotilla/tests/elsewhen"
 )
 
 // agentVariable holds a folder and a URL, and makes the test program an agent of that data directory
@@ -49,7 +50,7 @@ func agentProcess(dir, url string) error {
 		return err
 	}
 	u, err := New(Options{
-		Member: "berlin", Hub: conn, Target: targetmemory.New(targetmemory.Options{Name: "berlin"}), Driver: d, Data: dir,
+		Member: "berlin", Hub: conn, Target: targetmemory.New(targetmemory.Options{Name: "berlin", Clock: targetmemory.Running(elsewhen.Now)}), Driver: d, Data: dir,
 		Checks: Checks{Settle: 300 * time.Millisecond}, Log: zerolog.Nop(),
 	})
 	if err != nil {
@@ -105,7 +106,7 @@ func (h *hub) startExec(dir string) *agent {
 	h.t.Helper()
 	d, err := command.New(execOptions(dir))
 	require.NoError(h.t, err)
-	m := targetmemory.New(targetmemory.Options{Name: "berlin"})
+	m := targetmemory.New(targetmemory.Options{Name: "berlin", Clock: targetmemory.Running(elsewhen.Now)})
 	return h.start(m, dir, func(o *Options) { o.Driver = d })
 }
 

@@ -112,7 +112,7 @@ func (u *Upgrader) carry(ctx context.Context, r *record) (api.UpgradeResult, err
 func (u *Upgrader) progress(r *record) func(api.UpgradeResult) {
 	return func(p api.UpgradeResult) {
 		p.Outcome = api.OutcomeRunning
-		u.tell(resultOf(u.o.Member, &r.Operation, p, time.Now()))
+		u.tell(resultOf(u.o.Member, &r.Operation, p, u.o.Hub.Now()))
 	}
 }
 
@@ -144,7 +144,7 @@ func (u *Upgrader) begin(ctx context.Context, r *record) (result api.UpgradeResu
 		}
 		r.Warnings = found
 	}
-	r.Started = time.Now()
+	r.Started = u.o.Hub.Now()
 	started, err := u.ledger.start(*r)
 	if err != nil {
 		return result, false, err
@@ -221,7 +221,7 @@ func joined(parts ...string) string {
 
 // settle repeats the checks after an upgrade until they find nothing or the time for that is over.
 func (u *Upgrader) settle(ctx context.Context, op *api.UpgradeOperation) []string {
-	until := time.Now().Add(u.o.Checks.Settle)
+	until := u.o.Hub.Now().Add(u.o.Checks.Settle)
 	for wait := firstWait; ; wait = min(2*wait, mostWait) {
 		now, err := u.inventory.look(ctx)
 		found := astray(op, &now)
@@ -229,7 +229,7 @@ func (u *Upgrader) settle(ctx context.Context, op *api.UpgradeOperation) []strin
 			found = append(found, fmt.Sprintf("not all of the member can be read: %s", err))
 		}
 		found = append(found, u.o.Checks.after(ctx, u.o.Target, op, &now)...)
-		if len(found) == 0 || ctx.Err() != nil || time.Now().After(until) {
+		if len(found) == 0 || ctx.Err() != nil || u.o.Hub.Now().After(until) {
 			return found
 		}
 		pause(ctx, wait)
@@ -238,7 +238,7 @@ func (u *Upgrader) settle(ctx context.Context, op *api.UpgradeOperation) []strin
 
 // finish keeps the result, tells the inventory first and then the result.
 func (u *Upgrader) finish(ctx context.Context, r *record, result api.UpgradeResult) error {
-	result = resultOf(u.o.Member, &r.Operation, result, time.Now())
+	result = resultOf(u.o.Member, &r.Operation, result, u.o.Hub.Now())
 	result.Message = clip(result.Message)
 	r.Result = &result
 	if err := u.ledger.save(*r); err != nil {

@@ -18,6 +18,7 @@ import (
 	"flotilla/bus/bustest"
 	"flotilla/core/api"
 	"flotilla/subjects"
+	"flotilla/tests/elsewhen"
 )
 
 const pace = 20 * time.Millisecond
@@ -112,7 +113,7 @@ func (h *hub) expectInventory(holds func(api.MemberInventory) bool) api.MemberIn
 // member is a member in memory with two pools of two nodes.
 func member(t *testing.T) *targetmemory.Member {
 	t.Helper()
-	o := targetmemory.Options{Name: "berlin", KubernetesVersion: "v1.36.3", Pools: []api.NodePoolFacts{
+	o := targetmemory.Options{Clock: targetmemory.Running(elsewhen.Now), Name: "berlin", KubernetesVersion: "v1.36.3", Pools: []api.NodePoolFacts{
 		{Name: "np1"}, {Name: "np2", NodeImageVersion: "AKSAzureLinux-V2gen2-202502.26.0", FromSnapshot: true},
 	}}
 	for _, name := range []string{"a1", "a2", "b1", "b2"} {

@@ -81,7 +81,7 @@ func (i *inventory) run(ctx context.Context) {
 func (i *inventory) due() bool {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	force := i.force || time.Since(i.toldAt) >= tellEvery
+	force := i.force || i.o.Hub.Now().Sub(i.toldAt) >= tellEvery
 	i.force = false
 	return force
 }
@@ -139,7 +139,7 @@ func (i *inventory) publish(ctx context.Context, force bool) error {
 		return nil
 	}
 	sent := now
-	sent.Observed = metav1.NewTime(time.Now().UTC().Truncate(time.Second))
+	sent.Observed = metav1.NewTime(i.o.Hub.Now().UTC().Truncate(time.Second))
 	ctx, cancel := context.WithTimeout(ctx, putTimeout)
 	defer cancel()
 	if err := i.o.Hub.PutInventory(ctx, sent); err != nil {
@@ -147,7 +147,7 @@ func (i *inventory) publish(ctx context.Context, force bool) error {
 	}
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	i.told, i.toldAt = now, time.Now()
+	i.told, i.toldAt = now, i.o.Hub.Now()
 	return nil
 }
 

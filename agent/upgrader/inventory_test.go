@@ -14,6 +14,7 @@ import (
 	"flotilla/agent/target"
 	"flotilla/agent/upgrader/memory"
 	"flotilla/core/api"
+	"flotilla/tests/elsewhen"
 )
 
 func TestInventoryFollowsTheMember(t *testing.T) {
@@ -28,7 +29,7 @@ func TestInventoryFollowsTheMember(t *testing.T) {
 	require.True(t, i.LongTermSupport)
 	require.Equal(t, window, i.Maintenance)
 	require.Empty(t, i.PowerState)
-	require.WithinDuration(t, time.Now(), i.Observed.Time, time.Minute)
+	require.WithinDuration(t, elsewhen.Now(), i.Observed.Time, time.Minute)
 
 	m.AddNode(target.Node{Name: "c1", Pool: "np3"})
 	h.expectInventory(func(i api.MemberInventory) bool { return len(i.NodePools) == 3 })

@@ -77,7 +77,7 @@ func (r *reporter) run(ctx context.Context) {
 		}
 		wait, failed := time.Duration(0), false
 		for _, run := range r.runs() {
-			if left := progressEvery - time.Since(progressed); left > 0 && r.of(run).Outcome == api.OutcomeRunning {
+			if left := progressEvery - r.hub.Now().Sub(progressed); left > 0 && r.of(run).Outcome == api.OutcomeRunning {
 				wait = left
 				continue
 			}
@@ -87,7 +87,7 @@ func (r *reporter) run(ctx context.Context) {
 				continue
 			}
 			if sent.Outcome == api.OutcomeRunning {
-				progressed = time.Now()
+				progressed = r.hub.Now()
 			}
 		}
 		if failed {

@@ -19,6 +19,7 @@ import (
 	"flotilla/bus/bustest"
 	"flotilla/core/api"
 	"flotilla/subjects"
+	"flotilla/tests/elsewhen"
 )
 
 func TestFullUpgrade(t *testing.T) {
@@ -308,7 +309,7 @@ func TestLostOperations(t *testing.T) {
 			a.stop()
 			m.Close()
 
-			anew := targetmemory.New(targetmemory.Options{Name: "berlin", KubernetesVersion: version, Pools: []api.NodePoolFacts{{Name: "np1"}, {Name: "np2"}}})
+			anew := targetmemory.New(targetmemory.Options{Name: "berlin", Clock: targetmemory.Running(elsewhen.Now), KubernetesVersion: version, Pools: []api.NodePoolFacts{{Name: "np1"}, {Name: "np2"}}})
 			h.start(anew, data)
 			r := h.outcome(op, name)
 			require.Contains(t, r.Message, "driver memory does not know what became of it")

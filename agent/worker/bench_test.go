@@ -17,6 +17,7 @@ import (
 	"flotilla/bus/bustest"
 	"flotilla/core/api"
 	"flotilla/subjects"
+	"flotilla/tests/elsewhen"
 )
 
 // BenchmarkFanOut commands a new content to every agent, each with a connection over TCP and an
@@ -37,7 +38,7 @@ func fanOut(b *testing.B, agents int) {
 	for i := range agents {
 		name := fmt.Sprintf("m%03d", i)
 		w, err := New(Options{
-			Member: name, Hub: server.Agent(b, name), Target: memory.New(memory.Options{Name: name}), Data: b.TempDir(), Log: zerolog.Nop(),
+			Member: name, Hub: server.Agent(b, name), Target: memory.New(memory.Options{Name: name, Clock: memory.Running(elsewhen.Now)}), Data: b.TempDir(), Log: zerolog.Nop(),
 		})
 		require.NoError(b, err)
 		running.Go(func() { _ = w.Run(ctx) })
@@ -85,14 +86,14 @@ func putWork(b *testing.B, store *bus.Store, round int64) string {
 func await(b *testing.B, store *bus.Store, names []string, round int64) {
 	b.Helper()
 	waiting := slices.Clone(names)
-	deadline := time.Now().Add(time.Minute)
+	deadline := elsewhen.Now().Add(time.Minute)
 	for len(waiting) > 0 {
 		waiting = slices.DeleteFunc(waiting, func(name string) bool {
 			entry, ok := store.Results.Get(subjects.ResultKey(name, subjects.CommandPlacement, "web"))
 			var r api.PlacementResult
 			return ok && json.Unmarshal(entry.Value, &r) == nil && r.Generation == round && r.Available == yes
 		})
-		require.True(b, time.Now().Before(deadline), "still waiting for %v", waiting)
+		require.True(b, elsewhen.Now().Before(deadline), "still waiting for %v", waiting)
 		<-time.After(time.Millisecond)
 	}
 }

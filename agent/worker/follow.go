@@ -3,7 +3,6 @@ package worker
 import (
 	"context"
 	"errors"
-	"time"
 
 	"flotilla/agent/disk"
 	"flotilla/bus"
@@ -20,7 +19,7 @@ func (w *Worker) pursuit() *bus.Pursuit {
 // take takes the stored index over when it is newer.
 func (w *Worker) take(ctx context.Context, body []byte, sequence uint64) {
 	epoch := w.index.order().Epoch
-	changed, err := w.index.accept(body, time.Now())
+	changed, err := w.index.accept(body, w.o.Hub.Now())
 	switch {
 	case errors.Is(err, disk.ErrOlder):
 		w.o.Log.Warn().Err(err).Uint64("sequence", sequence).Msg("the stored command is not followed")

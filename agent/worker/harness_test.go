@@ -21,6 +21,7 @@ import (
 	"flotilla/core/api"
 	"flotilla/core/apply"
 	"flotilla/subjects"
+	"flotilla/tests/elsewhen"
 )
 
 // hub speaks for the hub on a real server.
@@ -128,7 +129,7 @@ func member(t *testing.T, readyAfter time.Duration) *memory.Member {
 	t.Helper()
 	node, err := target.NewNode("a", "8", "32Gi")
 	require.NoError(t, err)
-	m := memory.New(memory.Options{Name: "berlin", Nodes: []target.Node{node}, ReadyAfter: readyAfter})
+	m := memory.New(memory.Options{Name: "berlin", Nodes: []target.Node{node}, ReadyAfter: readyAfter, Clock: memory.Running(elsewhen.Now)})
 	t.Cleanup(m.Close)
 	return m
 }

@@ -10,6 +10,7 @@ import (
 	"flotilla/agent/disk"
 	"flotilla/core/api"
 	"flotilla/core/apply"
+	"flotilla/tests/elsewhen"
 )
 
 func TestIndexFollowsTheNewestCommandAlone(t *testing.T) {
@@ -54,11 +55,11 @@ func TestIndexFollowsTheNewestCommandAlone(t *testing.T) {
 func TestIndexRefusesWhatIsNotItsOwn(t *testing.T) {
 	x, err := loadIndex("berlin", open(t, t.TempDir(), "berlin"))
 	require.NoError(t, err)
-	_, err = x.accept([]byte("{"), time.Now())
+	_, err = x.accept([]byte("{"), elsewhen.Now())
 	require.Error(t, err)
-	_, err = x.accept(command(t, "paris", api.Order{Term: 1}), time.Now())
+	_, err = x.accept(command(t, "paris", api.Order{Term: 1}), elsewhen.Now())
 	require.ErrorContains(t, err, `for member "paris"`)
-	_, err = x.accept([]byte(`{"kind":"Heartbeat","member":"berlin"}`), time.Now())
+	_, err = x.accept([]byte(`{"kind":"Heartbeat","member":"berlin"}`), elsewhen.Now())
 	require.ErrorContains(t, err, `is a "Heartbeat"`)
 	require.False(t, x.known())
 }
@@ -68,11 +69,11 @@ func TestWithdrawalsComeFirst(t *testing.T) {
 	require.NoError(t, err)
 	wanted := api.IndexEntry{Placement: "web", UID: "u2", Work: "a"}
 	gone := api.IndexEntry{Placement: "web", UID: "u1", Withdrawn: true}
-	_, err = x.accept(command(t, "berlin", api.Order{Term: 1}, wanted, gone), time.Now())
+	_, err = x.accept(command(t, "berlin", api.Order{Term: 1}, wanted, gone), elsewhen.Now())
 	require.NoError(t, err)
 	require.Equal(t, []api.IndexEntry{gone, wanted}, x.of("web"))
 	require.Equal(t, []string{"a"}, x.works())
-	_, err = x.accept(command(t, "berlin", api.Order{Term: 2}), time.Now())
+	_, err = x.accept(command(t, "berlin", api.Order{Term: 2}), elsewhen.Now())
 	require.NoError(t, err)
 	require.Equal(t, []string{"a"}, x.works(), "the content of the previous command may be needed again")
 }

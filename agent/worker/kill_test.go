@@ -8,12 +8,12 @@ import (
 	"path/filepath"
 	"strconv"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"flotilla/agent/disk"
 	"flotilla/core/api"
+	"flotilla/tests/elsewhen"
 )
 
 const killedDirectory = "FLOTILLA_TEST_KILLED_DIRECTORY"
@@ -79,7 +79,7 @@ func writeUntilKilled(t *testing.T, dir string) {
 		content := []byte(strconv.FormatUint(n, 10))
 		require.NoError(t, s.keepContent(hexDigest(content), content))
 		require.NoError(t, s.flush())
-		_, err := x.accept(command(t, "berlin", api.Order{Generation: n}, entries...), time.Now())
+		_, err := x.accept(command(t, "berlin", api.Order{Generation: n}, entries...), elsewhen.Now())
 		require.NoError(t, err)
 		fmt.Println(n)
 	}

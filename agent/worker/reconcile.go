@@ -40,7 +40,7 @@ func (w *Worker) reconcile(ctx context.Context, placement string) (time.Time, er
 			first = &out
 		}
 	}
-	if err := w.ledger.put(ctx, first.result, time.Now()); err != nil {
+	if err := w.ledger.put(ctx, first.result, w.o.Hub.Now()); err != nil {
 		if !errors.Is(err, errHubAway) {
 			w.o.Log.Warn().Err(err).Str("placement", placement).Msg("result could not be reported; trying again")
 		}
@@ -53,7 +53,7 @@ func (w *Worker) reconcile(ctx context.Context, placement string) (time.Time, er
 		return time.Time{}, ctx.Err()
 	}
 	mark := fmt.Sprint(first.result.Generation, first.result.UID, first.result.Failed, first.result.Applied)
-	return time.Now().Add(w.pace.next(placement, longest, mark)), nil
+	return w.o.Hub.Now().Add(w.pace.next(placement, longest, mark)), nil
 }
 
 func (w *Worker) entry(ctx context.Context, e api.IndexEntry) (outcome, error) {

@@ -147,8 +147,8 @@ func (s *store) flush() error {
 	return disk.Sync(filepath.Join(s.dir, "content"))
 }
 
-// sweep drops content that is not in use and has not been written for a while.
-func (s *store) sweep(inUse map[string]bool, now time.Time) error {
+// sweep drops content that is not in use and was written so long ago that it is old.
+func (s *store) sweep(inUse map[string]bool, old func(written time.Time) bool) error {
 	entries, err := os.ReadDir(filepath.Join(s.dir, "content"))
 	if err != nil {
 		return err
@@ -156,7 +156,7 @@ func (s *store) sweep(inUse map[string]bool, now time.Time) error {
 	var faults []error
 	for _, e := range entries {
 		at, err := e.Info()
-		if err != nil || inUse[e.Name()] || now.Sub(at.ModTime()) < sweepAge {
+		if err != nil || inUse[e.Name()] || !old(at.ModTime()) {
 			continue
 		}
 		faults = append(faults, os.Remove(s.contentPath(e.Name())))

@@ -12,6 +12,7 @@ import (
 
 	"flotilla/agent/disk"
 	"flotilla/core/api"
+	"flotilla/tests/elsewhen"
 )
 
 func TestStoreKeepsWhatItWasGiven(t *testing.T) {
@@ -97,12 +98,12 @@ func TestSweepKeepsWhatIsInUseOrYoung(t *testing.T) {
 		require.NoError(t, s.keepContent(digests[text], []byte(text)))
 	}
 	require.NoError(t, s.flush())
-	now := time.Now()
-	for _, text := range []string{"used", "old"} {
-		past := now.Add(-time.Hour)
-		require.NoError(t, os.Chtimes(s.contentPath(digests[text]), past, past))
+	now := elsewhen.Now()
+	for text, age := range map[string]time.Duration{"used": time.Hour, "old": time.Hour, "young": 0} {
+		require.NoError(t, os.Chtimes(s.contentPath(digests[text]), now.Add(-age), now.Add(-age)))
 	}
-	require.NoError(t, s.sweep(map[string]bool{digests["used"]: true}, now))
+	old := func(written time.Time) bool { return now.Sub(written) > time.Minute }
+	require.NoError(t, s.sweep(map[string]bool{digests["used"]: true}, old))
 	for text, kept := range map[string]bool{"used": true, "old": false, "young": true} {
 		_, err := s.content(digests[text])
 		require.Equal(t, kept, err == nil, text)

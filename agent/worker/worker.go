@@ -94,7 +94,7 @@ func New(o Options) (*Worker, error) {
 		shelf: &shelf{store: s, hub: o.Hub, read: map[string]readWork{}},
 	}
 	w.commands = w.pursuit()
-	w.queue = loop.New(loop.Options{Workers: o.Workers, Failed: func(key string, err error, delay time.Duration) {
+	w.queue = loop.New(loop.Options{Workers: o.Workers, Now: o.Hub.Now, Failed: func(key string, err error, delay time.Duration) {
 		o.Log.Warn().Err(err).Str("placement", key).Dur("again", delay).Msg("looking at a placement")
 	}})
 	return w, nil
@@ -138,7 +138,7 @@ func (w *Worker) tellAgain() {
 		w.queue.Add(placement)
 	}
 	for _, placement := range w.ledger.unsend() {
-		w.queue.AddAt(placement, time.Now().Add(time.Duration(rand.Float64()*float64(tellSpread))))
+		w.queue.AddAt(placement, w.o.Hub.Now().Add(time.Duration(rand.Float64()*float64(tellSpread))))
 	}
 }
 
@@ -164,7 +164,7 @@ func (w *Worker) changed(ctx context.Context, c target.Change) {
 		switch {
 		case !ok:
 		case w.index.lists(owner):
-			w.queue.AddAt(owner.Placement, time.Now().Add(settleTime))
+			w.queue.AddAt(owner.Placement, w.o.Hub.Now().Add(settleTime))
 		default:
 			strangers = true
 		}
@@ -174,7 +174,7 @@ func (w *Worker) changed(ctx context.Context, c target.Change) {
 	}
 	if c.Health {
 		for _, placement := range w.index.placements() {
-			w.queue.AddAt(placement, time.Now().Add(settleTime))
+			w.queue.AddAt(placement, w.o.Hub.Now().Add(settleTime))
 		}
 	}
 }
@@ -201,7 +201,8 @@ func (w *Worker) survey(ctx context.Context) {
 // housekeep drops content that no command needs any more.
 func (w *Worker) housekeep(ctx context.Context) {
 	w.survey(ctx)
-	if err := w.store.sweep(w.shelf.inUse(w.index.works()), time.Now()); err != nil {
+	old := func(written time.Time) bool { return w.o.Hub.Now().Sub(w.o.Hub.Stamped(written)) >= sweepAge }
+	if err := w.store.sweep(w.shelf.inUse(w.index.works()), old); err != nil {
 		w.o.Log.Warn().Err(err).Msg("sweeping the content cache")
 	}
 }

@@ -21,6 +21,7 @@ import (
 	"flotilla/core/api"
 	"flotilla/core/apply"
 	"flotilla/subjects"
+	"flotilla/tests/elsewhen"
 )
 
 const (
@@ -326,7 +327,7 @@ func TestMemberThatIsDownIsNotAFailure(t *testing.T) {
 
 func TestMemberThatGoesDownHalfwayIsNotAFailure(t *testing.T) {
 	h := newHub(t)
-	clock := heldClock{waiting: make(chan func(), 1)}
+	clock := heldClock{Running: elsewhen.Now, waiting: make(chan func(), 1)}
 	m := memory.New(memory.Options{Name: "berlin", Clock: clock})
 	start(t, h, m, t.TempDir())
 	m.SetFaults(memory.Faults{Slow: time.Second})
@@ -343,7 +344,7 @@ func TestMemberThatGoesDownHalfwayIsNotAFailure(t *testing.T) {
 
 // heldClock lets a test decide when what waits for the clock goes on.
 type heldClock struct {
-	memory.WallClock
+	memory.Running
 	waiting chan func()
 }
 

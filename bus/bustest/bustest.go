@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"flotilla/bus"
+	"flotilla/tests/elsewhen"
 
 	"github.com/rs/zerolog"
 	"github.com/stretchr/testify/require"
@@ -68,12 +69,12 @@ func (s *Server) Restart(t testing.TB) {
 
 // Options are bus options for a connection in process. Such a connection does not survive Restart.
 func (s *Server) Options() bus.Options {
-	return bus.Options{Fleet: s.options.Fleet, Server: s.Server, Log: s.log.logger()}
+	return bus.Options{Fleet: s.options.Fleet, Server: s.Server, Log: s.log.logger(), Now: elsewhen.Now}
 }
 
 // TCP are bus options for a connection over TCP with the hub's creds; it survives Restart.
 func (s *Server) TCP() bus.Options {
-	return bus.Options{Fleet: s.options.Fleet, URL: s.URL(), Creds: s.HubCreds(), Log: s.log.logger()}
+	return bus.Options{Fleet: s.options.Fleet, URL: s.URL(), Creds: s.HubCreds(), Log: s.log.logger(), Now: elsewhen.Now}
 }
 
 // Hub connects as a hub, over TCP.

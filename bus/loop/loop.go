@@ -24,6 +24,8 @@ type Options struct {
 	MinDelay, MaxDelay time.Duration
 	// Jitter returns a number in [0, 1), by which up to half of a delay is taken off; nil is random.
 	Jitter func() float64
+	// Now is the clock that the times of keys are of, the machine's when nil.
+	Now func() time.Time
 	// Failed is told of every error and of the delay that follows. It is not told of errors that the
 	// end of the context caused.
 	Failed func(key string, err error, delay time.Duration)
@@ -41,6 +43,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Jitter == nil {
 		o.Jitter = rand.Float64
+	}
+	if o.Now == nil {
+		o.Now = time.Now
 	}
 	if o.Failed == nil {
 		o.Failed = func(string, error, time.Duration) {}
@@ -67,7 +72,7 @@ type item struct {
 	again    bool // woken while running
 	failures int  // in a row
 	timer    *time.Timer
-	due      time.Time // of timer
+	due      time.Time // of timer, by the machine's clock
 	serial   uint64    // of timer
 }
 
@@ -85,7 +90,7 @@ func (q *Queue) Add(key string) {
 	q.add(q.item(key), key)
 }
 
-// AddAt wakes a key at t; the earliest of several times wins.
+// AddAt wakes a key at t, a time of Options.Now; the earliest of several times wins.
 func (q *Queue) AddAt(key string, t time.Time) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -163,7 +168,7 @@ func (q *Queue) settle(key string, recheck time.Time, err error) (delay time.Dur
 		}
 		it.failures++
 		it.again = false
-		q.addAt(it, key, time.Now().Add(delay))
+		q.addAfter(it, key, delay)
 	case it.again:
 		it.failures, it.again = 0, false
 		q.add(it, key)
@@ -213,14 +218,19 @@ func (q *Queue) add(it *item, key string) {
 }
 
 func (q *Queue) addAt(it *item, key string, t time.Time) {
-	if q.stopped || it.timer != nil && !t.Before(it.due) {
+	q.addAfter(it, key, t.Sub(q.o.Now()))
+}
+
+func (q *Queue) addAfter(it *item, key string, delay time.Duration) {
+	due := time.Now().Add(delay)
+	if q.stopped || it.timer != nil && !due.Before(it.due) {
 		return
 	}
 	it.cancel()
 	q.timers++
 	serial := q.timers
-	it.due, it.serial = t, serial
-	it.timer = time.AfterFunc(time.Until(t), func() { q.fire(key, serial) })
+	it.due, it.serial = due, serial
+	it.timer = time.AfterFunc(delay, func() { q.fire(key, serial) })
 }
 
 // fire is a timer's end. A timer that was replaced in the meantime does nothing.

@@ -178,7 +178,7 @@ const preferred = "spec.policy.affinity.clusterAffinity.preferredDuringSchedulin
 
 var affinityFaults = []api.Fault{
 	{
-		Path: preferred, Found: "a map (weight, preference)", Expected: "a list, each item a map with weight, preference",
+		Kind: api.FaultType, Path: preferred, Found: "a map (weight, preference)", Expected: "a list, each item a map with weight, preference",
 		Fix: `preferredDuringSchedulingIgnoredDuringExecution:
 - weight: 20
   preference:
@@ -187,7 +187,7 @@ var affinityFaults = []api.Fault{
         critical-level: "1"`,
 	},
 	{
-		Path: preferred + "[0].preference", Found: "a list of 1",
+		Kind: api.FaultType, Path: preferred + "[0].preference", Found: "a list of 1",
 		Expected: "a map with labelSelector, propertySelector, propertySorter, metricSorter, not a list",
 		Fix: `preference:
   labelSelector:
@@ -195,13 +195,13 @@ var affinityFaults = []api.Fault{
       critical-level: "1"`,
 	},
 	{
-		Path: preferred + "[0].preference.labelSelector.matchLabels.critical-level", Found: "number 1",
+		Kind: api.FaultType, Path: preferred + "[0].preference.labelSelector.matchLabels.critical-level", Found: "number 1",
 		Expected: `a string, "1"`, Fix: `critical-level: "1"`,
 	},
 }
 
 var spreadFault = api.Fault{
-	Path: "spec.policy.numberOfClusters", Found: "nothing",
+	Kind: api.FaultMissing, Path: "spec.policy.numberOfClusters", Found: "nothing",
 	Expected: "the number of members wanted, 0 or more, because placementType is PickN",
 	Fix:      "numberOfClusters: 2 # choose how many members you want",
 }
@@ -229,7 +229,7 @@ func TestRefusedFormsAreCorrectedIntoTheExamples(t *testing.T) {
 
 func TestTutorialsAsPrintedNameTheirDotsToo(t *testing.T) {
 	dots := api.Fault{
-		Path: "spec.resourceSelectors[0]", Found: `"..."`,
+		Kind: api.FaultType, Path: "spec.resourceSelectors[0]", Found: `"..."`,
 		Expected: "a map with group, version, kind, name, labelSelector, selectionScope",
 	}
 	decoded, faults := api.Decode(seedDocument(t, "004-3").JSON)

@@ -122,7 +122,7 @@ func TestBudgetsAllowWhatTheirCommentsSay(t *testing.T) {
 		pool, clock string
 		day         time.Time
 		reason      string
-		want        int
+		want        disruption.Count
 	}{
 		{"default", "08:59", winter, api.ReasonEmpty, 3},
 		{"default", "09:00", winter, api.ReasonEmpty, 0},

@@ -205,14 +205,30 @@ func (r *reading) named() bool {
 		if v := r.tree.get(key); v == nil {
 			r.findings.lose(at.child(key), "nothing", "a string")
 		} else if v.shape != shapeText || v.text == "" {
-			r.findings.lose(at.child(key), v.String(), "a string")
+			r.findings = append(r.findings, finding{at: at.child(key), found: v.String(), expected: "a string", lost: true, kind: FaultType})
 		}
 	}
-	if len(r.findings) > 0 && (r.out.Object.APIVersion == "" || r.out.Object.Kind == "") {
+	if r.out.Object.Kind == "" || r.out.Object.APIVersion == "" && !r.assumeVersion() {
 		return false
 	}
 	r.knownVersion()
 	r.supported()
+	return true
+}
+
+// assumeVersion takes a kind that only we have for ours when it does not say its version, so that what is
+// wrong below is found too.
+func (r *reading) assumeVersion() bool {
+	group, ok := knownKinds[r.out.Object.Kind]
+	if !ok || r.foreign() {
+		return false
+	}
+	r.out.Object.APIVersion = group + "/" + knownVersions[group][0]
+	for i := range r.findings {
+		if f := &r.findings[i]; f.at.String() == "apiVersion" && f.kind != FaultDuplicate {
+			f.expected, f.fix = r.out.Object.APIVersion, textNode(r.out.Object.APIVersion)
+		}
+	}
 	return true
 }
 
@@ -232,7 +248,7 @@ func (r *reading) knownVersion() {
 }
 
 // supported refuses kinds of our groups that this build gives no meaning to. The rest of such a document
-// is looked at as content is.
+// is looked at as one of the kind that was meant, or as content is.
 func (r *reading) supported() {
 	group, _ := splitAPIVersion(r.out.Object.APIVersion)
 	if group != GroupPlacement && group != GroupCluster && group != GroupFlotilla || knownKinds[r.out.Object.Kind] != "" {
@@ -242,10 +258,13 @@ func (r *reading) supported() {
 	var at *place
 	expected := "a kind that is supported: " + strings.Join(kinds, ", ")
 	var fix *node
+	found := quote(r.out.Object.Kind)
 	if near := Nearest(r.out.Object.Kind, kinds); near != "" {
 		expected, fix = near+" (did you mean that?)", textNode(near)
+		r.out.Object.Kind = near
+		r.tree.set("kind", fix)
 	}
-	r.findings.add(at.child("kind"), quote(r.out.Object.Kind), expected, fix)
+	r.findings.add(at.child("kind"), found, expected, fix)
 }
 
 // placement reads a placement. Its status is left out unread: it is the hub's own.
@@ -255,7 +274,7 @@ func (r *reading) placement() {
 	r.strict(p)
 	r.out.Placement = p
 	r.check(validatePlacement(p))
-	r.out.Notes = append(annotationNotes(p.Annotations), placementNotes(p)...)
+	r.out.Notes = append(annotationNotes(p.Annotations, AnnotationFailoverAfter, AnnotationProgressDeadline), placementNotes(p)...)
 }
 
 // member reads a member. Its status is read loosely, for offline plans: another system wrote it.

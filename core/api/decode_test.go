@@ -37,7 +37,7 @@ func TestVersionsAndKindsThatAreNotKnown(t *testing.T) {
 			`kind: found "ClusterResourceOverride", expected a kind that is supported: AutoUpgradeProfile, ClusterResourcePlacement, Gate, InstanceCatalog, MemberCluster, MemberMaintenance, NodePool, ResourcePlacement, UpdateRun, UpdateStrategy, VersionCatalog`,
 			`metadata.labels.tier: found number 1, expected a string, "1"`,
 		}},
-		{"a kind misspelt", "apiVersion: placement.kubernetes-fleet.io/v1\nkind: ClusterresourcePlacment\nmetadata: {name: a}\n", []string{
+		{"a kind misspelt", "apiVersion: placement.kubernetes-fleet.io/v1\nkind: ClusterresourcePlacment\nmetadata: {name: a}\nspec: {resourceSelectors: [{group: '', version: v1, kind: Namespace}]}\n", []string{
 			`kind: found "ClusterresourcePlacment", expected ClusterResourcePlacement (did you mean that?)`,
 		}},
 	})

@@ -60,7 +60,7 @@ func TestRulesOfRuns(t *testing.T) {
 		{"a policy", runHead + fullUpgrade + "  policy: {memberTimeout: 45, pendingTimeout: -1h, onStopped: wait, chained: true, maxAllowedFailures: \"101%\"}\n", []string{
 			`spec.policy.memberTimeout: found number 45, expected a duration like "45m" or "1h30m"`,
 			`spec.policy.onStopped: found "wait", expected one of Skip, Wait or Fail`,
-			`spec.policy.maxAllowedFailures: found "101%", expected a count from 0 or a percentage from 0% to 100%, such as "0" or "25%"`,
+			`spec.policy.maxAllowedFailures: found "101%", expected a count from 0 or a percentage from 0% to 100%, such as 0 or "25%"`,
 			"spec.policy.pendingTimeout: found -3600s, expected a duration that is not negative, such as 1h30m",
 			"spec.policy.chained: found true, expected nothing; this option is not supported",
 		}},
@@ -78,6 +78,12 @@ func TestRulesOfUpdateStrategies(t *testing.T) {
 	}
 	checkRules(t, ringsHead, []rule{
 		{"a strategy", "  stages:\n  - {name: " + strings.Repeat("a", 50) + ", groups: [{name: g1, maxConcurrency: \"50%\"}], afterStageWaitInSeconds: 3600}\n", nil},
+		{"counts as numbers", "  stages:\n  - {name: s, maxConcurrency: 3, maxAllowedFailures: 0, groups: [{name: g1, maxConcurrency: 2}]}\n  policy: {maxAllowedFailures: 4}\n", nil},
+		{"counts that are none", "  stages:\n  - {name: s, maxConcurrency: 1.5, maxAllowedFailures: -1, groups: [{name: g1, maxConcurrency: 0}]}\n", []string{
+			`spec.stages[0].maxConcurrency: found "1.5", expected a count from 1 or a percentage from 1% to 100%, such as 3 or "25%"`,
+			`spec.stages[0].maxAllowedFailures: found "-1", expected a count from 0 or a percentage from 0% to 100%, such as 0 or "25%"`,
+			`spec.stages[0].groups[0].maxConcurrency: found "0", expected a count from 1 or a percentage from 1% to 100%, such as 3 or "25%"`,
+		}},
 		{"no stages", "  stages: []\n", []string{"spec.stages: found nothing, expected at least one stage"}},
 		{"stages left out", "  policy: {}\n", []string{"spec.stages: found nothing, expected at least one stage"}},
 		{"names", "  stages:\n  - {name: Prod, groups: [{name: -a}]}\n", []string{
@@ -96,10 +102,9 @@ func TestRulesOfUpdateStrategies(t *testing.T) {
 				"unable to parse requirement: found 'b' expected: '('",
 		}},
 		{"numbers", "  stages:\n  - {name: s, groups: [{name: g, maxConcurrency: \"0\"}], maxConcurrency: 2, maxAllowedFailures: some, afterStageWaitInSeconds: -1}\n", []string{
-			`spec.stages[0].maxConcurrency: found number 2, expected a string, "2"`,
-			`spec.stages[0].maxAllowedFailures: found "some", expected a count from 0 or a percentage from 0% to 100%, such as "0" or "25%"`,
+			`spec.stages[0].maxAllowedFailures: found "some", expected a count from 0 or a percentage from 0% to 100%, such as 0 or "25%"`,
 			"spec.stages[0].afterStageWaitInSeconds: found -1, expected 0 to 2592000",
-			`spec.stages[0].groups[0].maxConcurrency: found "0", expected a count from 1 or a percentage from 1% to 100%, such as "3" or "25%"`,
+			`spec.stages[0].groups[0].maxConcurrency: found "0", expected a count from 1 or a percentage from 1% to 100%, such as 3 or "25%"`,
 		}},
 		{"gates", `  stages:
   - name: s
@@ -174,7 +179,7 @@ func TestRulesOfMaintenanceAndCatalogs(t *testing.T) {
 			"spec.aksManagedAutoUpgradeSchedule.schedule.absoluteMonthly.dayOfMonth: found 32, expected 1 to 31",
 			"spec.aksManagedAutoUpgradeSchedule.schedule: found 2 kinds of schedule, expected exactly one of daily, weekly, absoluteMonthly and relativeMonthly",
 			`spec.aksManagedAutoUpgradeSchedule.startDate: found "2026-13-01", expected a date, 2026-12-23`,
-			`spec.aksManagedAutoUpgradeSchedule.timeZone: found "Europe/Paris", expected either utcOffset or timeZone, not both`,
+			`spec.aksManagedAutoUpgradeSchedule.timeZone: found "Europe/Paris" beside utcOffset "+02:00", expected one of the two: timeZone follows the clock of a place, utcOffset never changes`,
 			`spec.aksManagedAutoUpgradeSchedule.notAllowedDates[0].end: found "2026-12-23", expected a day not before start "2026-12-24"`,
 		}},
 		{"the name of a member", flotillaHead + "MemberMaintenance\nmetadata: {name: Berlin}\nspec: {}\n", []string{
@@ -195,7 +200,7 @@ func TestRulesOfMaintenanceAndCatalogs(t *testing.T) {
 		{"another version", "apiVersion: flotilla.io/v1\nkind: UpdateRun\nmetadata: {name: r1}\nspec:\n" + fullUpgrade, []string{
 			`apiVersion: found "flotilla.io/v1", expected flotilla.io/v1alpha1`,
 		}},
-		{"a kind misspelt", flotillaHead + "UpdateStratgy\nmetadata: {name: a}\n", []string{
+		{"a kind misspelt", flotillaHead + "UpdateStratgy\nmetadata: {name: a}\nspec: {stages: [{name: s, memberSelector: {byLabel: ''}}]}\n", []string{
 			`kind: found "UpdateStratgy", expected UpdateStrategy (did you mean that?)`,
 		}},
 	})
@@ -233,6 +238,21 @@ spec:
     kubernetesVersion: "1.29.9"
     type: Full
 `, d.Corrected)
+}
+
+func TestACountIsTheSameAsANumberAndAsAString(t *testing.T) {
+	strategies := make([]any, 2)
+	for i, three := range []string{"3", `"3"`} {
+		d, faults := decodeYAML(t, ringsHead+"  stages: [{name: s, maxConcurrency: "+three+", groups: [{name: g}]}]\n")
+		require.Empty(t, faults)
+		strategies[i], _, _ = d.Typed()
+	}
+	require.Equal(t, strategies[0], strategies[1])
+	require.Equal(t, CountOrPercent("3"), strategies[0].(*UpdateStrategy).Spec.Stages[0].MaxConcurrency)
+	var read CountOrPercent
+	require.NoError(t, json.Unmarshal([]byte("3"), &read))
+	require.Equal(t, CountOrPercent("3"), read)
+	require.Error(t, json.Unmarshal([]byte("true"), &read))
 }
 
 // upgradeDocuments are one of each kind, with every field that is not a default.

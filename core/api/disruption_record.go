@@ -42,6 +42,16 @@ type DisruptionRecord struct {
 	StaleSince metav1.Time `json:"staleSince,omitzero"`
 	// Pools are what the replacements of running disruptions are made from, by name.
 	Pools []PoolTemplate `json:"pools,omitempty"`
+	// Stamps are those of the pools that have nodes without, by name.
+	Stamps []PoolStamp `json:"stamps,omitempty"`
+}
+
+// PoolStamp is what nodes of a pool are stamped with that nobody launched for it, when they are first seen: by
+// that a later change of the pool or its node class is told (N21).
+type PoolStamp struct {
+	Pool      string `json:"pool"`
+	Hash      string `json:"hash"`
+	ClassHash string `json:"classHash,omitempty"`
 }
 
 // Disruption is one command on its way.
@@ -60,7 +70,7 @@ type Disruption struct {
 	// Moves are where each pod was expected to go.
 	Moves []PodMove `json:"moves,omitempty"`
 	// Savings per hour.
-	Savings  float64     `json:"savings"`
+	Savings  Hourly      `json:"savings"`
 	Decided  metav1.Time `json:"decided"`
 	Deadline metav1.Time `json:"deadline,omitzero"`
 	Forceful bool        `json:"forceful,omitempty"`
@@ -110,8 +120,10 @@ type LaunchType struct {
 type PodMove struct {
 	Pod  string `json:"pod"`
 	From string `json:"from,omitempty"`
-	// To is a node's name, or "new-0" for the first replacement.
-	To string `json:"to"`
+	// To is a node's name, or "new-0" for the first replacement; empty for a pod that is lost.
+	To string `json:"to,omitempty"`
+	// Lost says that nothing makes the pod again: it has no controller.
+	Lost bool `json:"lost,omitempty"`
 }
 
 // NodeBackoff keeps a node from being disrupted again at once (N8).
@@ -142,6 +154,11 @@ type PoolMember struct {
 	// Allowed is how many more nodes may be disrupted now, by reason; a reason without limit is
 	// absent.
 	Allowed map[string]int `json:"allowed,omitempty"`
+	// NotInCatalog is how many of Nodes are of a type, or in a zone and capacity type, that the member's
+	// InstanceCatalog does not list; Example names one, and Catalog the catalog.
+	NotInCatalog int    `json:"notInCatalog,omitempty"`
+	Example      string `json:"example,omitempty"`
+	Catalog      string `json:"catalog,omitempty"`
 	// Unknown says why the nodes cannot be counted now, empty when they are.
 	Unknown string `json:"unknown,omitempty"`
 }
@@ -155,6 +172,8 @@ type DisruptionCommand struct {
 	Disruptions []Disruption `json:"disruptions"`
 	// Pools are what replacements are made from.
 	Pools []PoolTemplate `json:"pools,omitempty"`
+	// Stamps are what nodes of pools get that carry none.
+	Stamps []PoolStamp `json:"stamps,omitempty"`
 	// Leaving says that the member leaves the fleet: the agent takes its finalizers and taints off and
 	// manages nodes no more, until a later command says otherwise.
 	Leaving bool `json:"leaving,omitempty"`

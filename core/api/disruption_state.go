@@ -80,11 +80,25 @@ type NodeState struct {
 	// ExpireAfter and TerminationGracePeriod are those the node was made with.
 	ExpireAfter            string `json:"expireAfter,omitempty"`
 	TerminationGracePeriod string `json:"terminationGracePeriod,omitempty"`
-	// ProviderDrift is the provider's own reason to replace the node, empty for none.
-	ProviderDrift string `json:"providerDrift,omitempty"`
+	// ProviderDrift is the reason of the condition Drifted of the node's NodeClaim while that is True, empty
+	// otherwise; DriftedSince is since when it is.
+	ProviderDrift string      `json:"providerDrift,omitempty"`
+	DriftedSince  metav1.Time `json:"driftedSince,omitzero"`
+	// Origin is what the node was made from, nil when nobody knows more than Labels say.
+	Origin *NodeOrigin `json:"origin,omitempty"`
 	// AttachLimits is how many volumes of each CSI driver can be attached.
 	AttachLimits map[string]int `json:"attachLimits,omitempty"`
 	Pods         []PodState     `json:"pods,omitempty"`
+}
+
+// NodeOrigin is what a node was made from: drift is told by that, whatever became of its labels since (N19).
+type NodeOrigin struct {
+	// Labels are those of its NodeClaim, or those that it had when it was first seen up; nil when they are
+	// still those of the node.
+	Labels map[string]string `json:"labels,omitempty"`
+	// Whole says that nothing else was asked of the machine, as of one with a NodeClaim or one that Flotilla
+	// launched: a label that is not there was not wanted. Of other nodes it is unknown.
+	Whole bool `json:"whole,omitempty"`
 }
 
 // PodState is one pod, reduced to what decisions about nodes read.

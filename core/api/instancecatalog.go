@@ -21,7 +21,10 @@ type InstanceCatalog struct {
 
 // InstanceCatalogSpec holds the types.
 type InstanceCatalogSpec struct {
-	Types []InstanceType `json:"types"`
+	// Complete says that what is not listed cannot be bought: a node of a type, or in a zone and capacity type,
+	// that is not among Types has drifted (N20). Otherwise nothing is known of such a node but that it has no price.
+	Complete bool           `json:"complete,omitempty"`
+	Types    []InstanceType `json:"types"`
 	// Reserved is what a node keeps of its capacity for itself; 100m CPU and 10Mi memory when absent.
 	Reserved *InstanceReserve `json:"reserved,omitempty"`
 }

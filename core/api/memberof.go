@@ -18,7 +18,7 @@ func MemberOf(mc *MemberCluster) Member {
 		UID:     string(mc.UID),
 		Labels:  memberLabels(mc),
 		Taints:  slices.Clone(mc.Spec.Taints),
-		Leaving: mc.DeletionTimestamp != nil,
+		Leaving: mc.DeletionTimestamp != nil || mc.Status != nil && mc.Status.State == MemberLeaving,
 	}
 	if mc.Status == nil {
 		return m

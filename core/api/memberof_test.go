@@ -69,7 +69,7 @@ func TestMemberOfReadsAKubeFleetExport(t *testing.T) {
 }
 
 func TestMemberOfWithoutStatusHasNoAgent(t *testing.T) {
-	now := metav1.Now()
+	now := metav1.NewTime(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
 	mc := api.MemberCluster{ObjectMeta: metav1.ObjectMeta{Name: "oslo", DeletionTimestamp: &now}}
 
 	require.Equal(t, api.Member{

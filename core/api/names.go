@@ -19,6 +19,9 @@ const (
 	// AnnotationAllowEvicted on a placement lets an evicted member be picked again when nothing else
 	// fits (D8).
 	AnnotationAllowEvicted = "flotilla.io/allow-evicted"
+	// AnnotationProgressDeadline on a placement is for how long no member may advance before its rollout
+	// counts as standing still (D26); absent means DefaultProgressDeadline, 0 never.
+	AnnotationProgressDeadline = "flotilla.io/progress-deadline"
 	// AnnotationAgentLabels on a MemberCluster lists, comma separated, the label keys its agent may
 	// set; "*" stands for any key, "prefix/*" for any key of a prefix.
 	AnnotationAgentLabels = "flotilla.io/agent-labels"

@@ -4,6 +4,10 @@ package api
 const (
 	// AnnotationLaunch is the name of the launch that a node was made by.
 	AnnotationLaunch = "flotilla.io/launch"
+	// AnnotationStampedPool is the NodePool whose hashes a node carries, AnnotationOriginLabels the labels that
+	// it had when it was first seen up, as JSON.
+	AnnotationStampedPool  = "flotilla.io/stamped-nodepool"
+	AnnotationOriginLabels = "flotilla.io/origin-labels"
 	// AnnotationDisruption is the id of the disruption that tainted the node.
 	AnnotationDisruption = "flotilla.io/disruption"
 	// AnnotationStartupTaints are the taints, "key=value:effect" and separated by commas, that must be

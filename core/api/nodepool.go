@@ -169,8 +169,8 @@ type PoolDisruption struct {
 
 // DisruptionBudget bounds how many nodes of a pool are disrupted at once.
 type DisruptionBudget struct {
-	// Nodes is a number or a percentage, 10% when empty.
-	Nodes string `json:"nodes,omitempty"`
+	// Nodes is a number or a percentage, 10% when absent.
+	Nodes *string `json:"nodes,omitempty"`
 	// Schedule is a cron line or macro; with Duration it says when the budget counts.
 	Schedule *string `json:"schedule,omitempty"`
 	Duration *string `json:"duration,omitempty"`
@@ -213,15 +213,15 @@ func (s *NodePoolSpec) ExpireAfter() string {
 // Budgets returns the budgets with their default.
 func (s *NodePoolSpec) Budgets() []DisruptionBudget {
 	if s.Disruption == nil || s.Disruption.Budgets == nil {
-		return []DisruptionBudget{{Nodes: DefaultBudget}}
+		return []DisruptionBudget{{Nodes: new(DefaultBudget)}}
 	}
 	return s.Disruption.Budgets
 }
 
 // Limit returns the budget's number of nodes as text, with its default.
 func (b *DisruptionBudget) Limit() string {
-	if b.Nodes == "" {
+	if b.Nodes == nil {
 		return DefaultBudget
 	}
-	return b.Nodes
+	return *b.Nodes
 }

@@ -12,7 +12,7 @@ func (r *reading) pool() {
 	p := &NodePool{}
 	r.strict(p)
 	r.out.Pool = p
-	r.check(validateNodePool(p))
+	r.check(append(validateNodePool(p), emptyPoolTexts(r.tree)...))
 	r.out.Notes = append(unreadAnnotations(p.Annotations, AnnotationMembers, AnnotationExpiration, AnnotationFleetBudget), nodePoolNotes(p)...)
 	r.out.Notes = append(r.out.Notes, ignored...)
 }

@@ -97,8 +97,8 @@ func invertedWindow(b *DisruptionBudget) []DisruptionBudget {
 		duration += fmt.Sprintf("%dm", m)
 	}
 	return []DisruptionBudget{
-		{Nodes: b.Limit(), Reasons: b.Reasons},
-		{Nodes: "0", Schedule: &line, Duration: &duration, Reasons: b.Reasons, TimeZone: b.TimeZone},
+		{Nodes: new(b.Limit()), Reasons: b.Reasons},
+		{Nodes: new("0"), Schedule: &line, Duration: &duration, Reasons: b.Reasons, TimeZone: b.TimeZone},
 	}
 }
 
@@ -107,7 +107,7 @@ func budgetsYAML(budgets []DisruptionBudget) string {
 	for i := range budgets {
 		b := &budgets[i]
 		item := &node{shape: shapeMap}
-		item.set("nodes", textNode(b.Nodes))
+		item.set("nodes", textNode(b.Limit()))
 		for _, field := range []struct {
 			name  string
 			value *string

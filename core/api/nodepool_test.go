@@ -166,6 +166,21 @@ func TestNodePoolFaults(t *testing.T) {
 		"a duration":              {`{disruption: {consolidateAfter: 1d}}`, "spec.disruption.consolidateAfter", "or Never"},
 		"nodes as a number":       {`{disruption: {budgets: [{nodes: 5}]}}`, "spec.disruption.budgets[0].nodes", `a string, "5"`},
 		"more than all":           {`{disruption: {budgets: [{nodes: "101%"}]}}`, "spec.disruption.budgets[0].nodes", "a percentage"},
+		"nodes that are empty":    {`{disruption: {budgets: [{nodes: ""}]}}`, "spec.disruption.budgets[0].nodes", "a percentage"},
+		"a part of a percent":     {`{disruption: {budgets: [{nodes: "5.5%"}]}}`, "spec.disruption.budgets[0].nodes", "a percentage"},
+		"less than none":          {`{disruption: {budgets: [{nodes: "-1"}]}}`, "spec.disruption.budgets[0].nodes", "a number of nodes"},
+		"a line break in nodes":   {`{disruption: {budgets: [{nodes: "5\n"}]}}`, "spec.disruption.budgets[0].nodes", "a number of nodes"},
+		"an empty policy":         {`{disruption: {consolidationPolicy: ""}}`, "spec.disruption.consolidationPolicy", "WhenEmptyOrUnderutilized, WhenEmpty, Balanced or WhenUnderutilized"},
+		"an empty quiet time":     {`{disruption: {consolidateAfter: ""}}`, "spec.disruption.consolidateAfter", "or Never"},
+		"an empty lifetime":       {`{template: {spec: {expireAfter: ""}}}`, "spec.template.spec.expireAfter", "or Never"},
+		"an empty older lifetime": {`{disruption: {expireAfter: ""}}`, "spec.disruption.expireAfter", "or Never"},
+		"an empty grace":          {`{template: {spec: {terminationGracePeriod: ""}}}`, "spec.template.spec.terminationGracePeriod", "a duration"},
+		"an empty schedule":       {`{disruption: {budgets: [{nodes: "1", schedule: "", duration: 1h}]}}`, "spec.disruption.budgets[0].schedule", "five cron fields"},
+		"an empty duration":       {`{disruption: {budgets: [{nodes: "1", schedule: "@daily", duration: ""}]}}`, "spec.disruption.budgets[0].duration", "hours and minutes"},
+		"a duration of seconds":   {`{disruption: {budgets: [{nodes: "1", schedule: "@daily", duration: 0s}]}}`, "spec.disruption.budgets[0].duration", "hours and minutes"},
+		"minutes before hours":    {`{disruption: {budgets: [{nodes: "1", schedule: "@daily", duration: 5m1h}]}}`, "spec.disruption.budgets[0].duration", "hours and minutes"},
+		"too many reasons":        {`{disruption: {budgets: [{nodes: "1", reasons: [` + strings.Repeat("Empty,", 51) + `]}]}}`, "spec.disruption.budgets[0].reasons", "at most 50 reasons"},
+		"too many budgets":        {`{disruption: {budgets: [` + strings.Repeat(`{nodes: "1"},`, 51) + `]}}`, "spec.disruption.budgets", "at most 50 budgets"},
 		"a schedule alone":        {`{disruption: {budgets: [{nodes: "1", schedule: "@daily"}]}}`, "spec.disruption.budgets[0].duration", "how long"},
 		"a duration alone":        {`{disruption: {budgets: [{nodes: "1", duration: 1h}]}}`, "spec.disruption.budgets[0].schedule", "a schedule"},
 		"Sunday as 7":             {`{disruption: {budgets: [{nodes: "1", schedule: "0 0 * * 7", duration: 1h}]}}`, "spec.disruption.budgets[0].schedule", "five cron fields"},
@@ -242,7 +257,10 @@ func TestOlderNodePools(t *testing.T) {
 	require.Equal(t, []string{"spec.template.spec.expireAfter 48h goes before spec.disruption.expireAfter 24h"}, notes)
 
 	p, _, _ = poolOf(t, poolHead+"spec: {}")
-	require.Equal(t, []any{"720h", "0s", []DisruptionBudget{{Nodes: "10%"}}}, []any{p.Spec.ExpireAfter(), p.Spec.ConsolidateAfter(), p.Spec.Budgets()})
+	require.Equal(t, []any{"720h", "0s", []DisruptionBudget{{Nodes: new("10%")}}}, []any{p.Spec.ExpireAfter(), p.Spec.ConsolidateAfter(), p.Spec.Budgets()})
+	p, _, faults = poolOf(t, poolHead+"spec: {disruption: {budgets: [{reasons: [Empty]}, {nodes: '05%', schedule: '@daily', duration: 5h30m0s}]}}")
+	require.Empty(t, faults)
+	require.Equal(t, []string{"10%", "05%"}, []string{p.Spec.Budgets()[0].Limit(), p.Spec.Budgets()[1].Limit()})
 	p, _, _ = poolOf(t, poolHead+"spec: {disruption: {budgets: []}}")
 	require.Empty(t, p.Spec.Budgets(), "an empty list is no limit")
 	_, _, faults = poolOf(t, "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: a, namespace: b}\nspec: {}")

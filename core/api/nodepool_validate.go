@@ -15,12 +15,17 @@ import (
 // Shapes of text that Karpenter's API server holds a NodePool to (disruption.md section 2 and 3.3).
 var (
 	poolDuration   = regexp.MustCompile(`^(([0-9]+(s|m|h))+|Never)$`)
-	budgetDuration = regexp.MustCompile(`^([0-9]+h)?([0-9]+m)?(0s)?$`)
+	budgetDuration = regexp.MustCompile(`^([0-9]+[hm]|[0-9]+h[0-9]+m)(0s)?$`)
 	budgetNodes    = regexp.MustCompile(`^((100|[0-9]{1,2})%|[0-9]+)$`)
 	cronMacros     = []string{"@yearly", "@annually", "@monthly", "@weekly", "@daily", "@midnight", "@hourly"}
 )
 
-const maxBudgets = 50
+const (
+	maxBudgets       = 50
+	maxBudgetReasons = 50
+)
+
+var consolidationPolicies = []string{WhenEmptyOrUnderutilized, WhenEmpty, Balanced, WhenUnderutilized}
 
 func validateNodePool(p *NodePool) findings {
 	var root *place
@@ -100,16 +105,16 @@ func (fs *findings) nodeTaints(taints []NodeTaint, at *place) {
 	}
 }
 
+var nodeOperators = []string{"In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt", "Gte", "Lte"}
+
 func (fs *findings) nodeRequirement(r *NodeRequirement, at *place) {
 	fs.qualifiedName(r.Key, at.child("key"))
-	if !fs.choice(r.Operator, at.child("operator"), "In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt", "Gte", "Lte") {
-		return
-	}
-	values := at.child("values")
-	switch r.Operator {
+	fs.choice(r.Operator, at.child("operator"), nodeOperators...)
+	values, operator := at.child("values"), meant(r.Operator, nodeOperators...)
+	switch operator {
 	case "In", "NotIn":
 		if len(r.Values) == 0 {
-			fs.add(values, "nothing", "at least one value for operator "+r.Operator, nil)
+			fs.add(values, "nothing", "at least one value for operator "+operator, nil)
 		}
 	case "Gt", "Lt", "Gte", "Lte":
 		if n, err := strconv.Atoi(strings.Join(r.Values, ",")); err != nil || n < 0 {
@@ -117,12 +122,13 @@ func (fs *findings) nodeRequirement(r *NodeRequirement, at *place) {
 		}
 	case "Exists", "DoesNotExist":
 		if len(r.Values) > 0 {
-			fs.add(values, listOf(len(r.Values)), "no values for operator "+r.Operator, nil)
+			fs.add(values, listOf(len(r.Values)), "no values for operator "+operator, nil)
 		}
-	default:
-		fs.add(at.child("operator"), "nothing", "In, NotIn, Exists, DoesNotExist, Gt, Lt, Gte or Lte", nil)
 	}
-	if m := r.MinValues; m != nil && (*m < 1 || *m > 50 || r.Operator == "In" && int(*m) > len(r.Values)) {
+	if r.Operator == "" {
+		fs.add(at.child("operator"), "nothing", oneOf(nodeOperators), nil)
+	}
+	if m := r.MinValues; m != nil && (*m < 1 || *m > 50 || operator == "In" && int(*m) > len(r.Values)) {
 		fs.add(at.child("minValues"), number(*m), "a number from 1 to 50, not above the number of values", nil)
 	}
 }
@@ -133,15 +139,46 @@ func (fs *findings) poolDuration(text string, at *place, never bool) {
 			return
 		}
 	}
+	fs.add(at, quote(text), expectedDuration(never), nil)
+}
+
+func expectedDuration(never bool) string {
 	expected := `a duration in hours, minutes and seconds, like "30s" or "168h"`
 	if never {
 		expected += ", or Never"
 	}
-	fs.add(at, quote(text), expected, nil)
+	return expected
+}
+
+// emptyPoolTexts finds the fields of a pool that are there and empty: one that is left out takes its default,
+// an empty one is of no form that an API server takes.
+func emptyPoolTexts(tree *node) findings {
+	var fs findings
+	var root *place
+	template, disruption := []string{"spec", "template", "spec"}, []string{"spec", "disruption"}
+	for _, field := range []struct {
+		within         []string
+		name, expected string
+	}{
+		{template, "expireAfter", expectedDuration(true)},
+		{template, "terminationGracePeriod", expectedDuration(false)},
+		{disruption, "consolidationPolicy", oneOf(consolidationPolicies)},
+		{disruption, "consolidateAfter", expectedDuration(true)},
+		{disruption, "expireAfter", expectedDuration(true)},
+	} {
+		at, n := root.in(field.within...).child(field.name), tree
+		for _, name := range field.within {
+			n = n.get(name)
+		}
+		if n = n.get(field.name); n != nil && n.shape == shapeText && n.text == "" {
+			fs.add(at, quote(""), field.expected, nil)
+		}
+	}
+	return fs
 }
 
 func (fs *findings) poolDisruption(d *PoolDisruption, at *place) {
-	fs.choice(d.ConsolidationPolicy, at.child("consolidationPolicy"), WhenEmptyOrUnderutilized, WhenEmpty, Balanced, WhenUnderutilized)
+	fs.choice(d.ConsolidationPolicy, at.child("consolidationPolicy"), consolidationPolicies...)
 	fs.poolDuration(d.ConsolidateAfter, at.child("consolidateAfter"), true)
 	fs.poolDuration(d.ExpireAfter, at.child("expireAfter"), true)
 	budgets := at.child("budgets")
@@ -156,9 +193,12 @@ func (fs *findings) poolDisruption(d *PoolDisruption, at *place) {
 // budget refuses what can never be evaluated (N18); what only never counts is for LintBudgets.
 func (fs *findings) budget(b *DisruptionBudget, at *place) {
 	if !budgetNodes.MatchString(b.Limit()) {
-		fs.add(at.child("nodes"), quote(b.Nodes), `a number of nodes like "5", or a percentage from "0%" to "100%"`, nil)
+		fs.add(at.child("nodes"), quote(b.Limit()), `a number of nodes like "5", or a percentage from "0%" to "100%"`, nil)
 	} else if n, err := strconv.ParseInt(strings.TrimSuffix(b.Limit(), "%"), 10, 32); err != nil || n < 0 {
-		fs.add(at.child("nodes"), quote(b.Nodes), "at most 2147483647 nodes", nil)
+		fs.add(at.child("nodes"), quote(b.Limit()), "at most 2147483647 nodes", nil)
+	}
+	if len(b.Reasons) > maxBudgetReasons {
+		fs.add(at.child("reasons"), listOf(len(b.Reasons)), fmt.Sprintf("at most %d reasons", maxBudgetReasons), nil)
 	}
 	for i, r := range b.Reasons {
 		fs.choice(r, at.child("reasons").item(i), DisruptionReasons...)
@@ -180,7 +220,7 @@ func (fs *findings) budgetWindow(b *DisruptionBudget, at *place) {
 	if b.Schedule != nil {
 		fs.schedule(*b.Schedule, at.child("schedule"))
 	}
-	if d := b.Duration; d != nil && (*d == "" || !budgetDuration.MatchString(*d)) {
+	if d := b.Duration; d != nil && !budgetDuration.MatchString(*d) {
 		fs.add(at.child("duration"), quote(*d), `hours and minutes, like "8h", "10m" or "5h30m"`, nil)
 	}
 	if b.TimeZone != "" {

@@ -177,6 +177,14 @@ type Taint struct {
 	Effect string `json:"effect"`
 }
 
+// String is the taint as kubectl writes it: key=value:effect, or key:effect without a value.
+func (t Taint) String() string {
+	if t.Value == "" {
+		return t.Key + ":" + t.Effect
+	}
+	return t.Key + "=" + t.Value + ":" + t.Effect
+}
+
 // Toleration operators.
 const (
 	TolerationEqual  = "Equal"

@@ -20,6 +20,8 @@ const (
 	VerbEvents  = "events"
 	VerbStatus  = "status"
 	VerbVersion = "version"
+	// VerbUnconfirmed asks who has not confirmed that an object is gone.
+	VerbUnconfirmed = "unconfirmed"
 )
 
 // Codes of a Failure, sent as the micro service's error code too.
@@ -133,6 +135,19 @@ type DeleteRequest struct {
 type DeleteResponse struct {
 	Results []ApplyResult `json:"results"`
 	Missing []ObjectRef   `json:"missing,omitempty"` // not there before
+}
+
+// UnconfirmedRequest asks who has not confirmed the deletion of a placement or member of this uid, also
+// when its deletion is over. Of members that left the hub that ended it remembers.
+type UnconfirmedRequest struct {
+	Object ObjectRef `json:"object"`
+	UID    string    `json:"uid"`
+}
+
+// UnconfirmedResponse lists members, and of a member that leaves the placements it has not given up.
+type UnconfirmedResponse struct {
+	Members    []Withdrawal `json:"members,omitempty"`
+	Placements []string     `json:"placements,omitempty"`
 }
 
 // PatchRequest is a JSON merge patch of one object.

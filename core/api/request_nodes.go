@@ -84,8 +84,8 @@ type MemberNodeStatus struct {
 	InstanceType string `json:"instanceType,omitempty"`
 	CapacityType string `json:"capacityType,omitempty"`
 	Zone         string `json:"zone,omitempty"`
-	// Price an hour, 0 when the catalog does not know it.
-	Price float64 `json:"price"`
+	// Price an hour, unknown where the catalog does not list the node.
+	Price Hourly `json:"price"`
 
 	Pods        int     `json:"pods"`
 	Allocatable Amounts `json:"allocatable,omitempty"`
@@ -105,6 +105,8 @@ type NodeVerdict struct {
 	// Code and Message say why a node stays.
 	Code    string `json:"code,omitempty"`
 	Message string `json:"message,omitempty"`
+	// Drift is the reason why the node is not what its pool asks for, empty when it is.
+	Drift string `json:"drift,omitempty"`
 }
 
 // DisruptionsRequest lists what is being carried out, and what ended lately, sorted by member and
@@ -142,6 +144,8 @@ type PlanNodesRequest struct {
 	Member string `json:"member"`
 	// Nodes are those to explain in full where they stay.
 	Nodes []string `json:"nodes,omitempty"`
+	// Passes is how far the plan looks ahead, until nothing more would begin when 0.
+	Passes int `json:"passes,omitempty"`
 	// FleetBudgets is what is taken to be left of fleet-wide budgets, by name, instead of what is:
 	// what the answer for the member before says, so that plans of several members spend them once.
 	FleetBudgets map[string]int `json:"fleetBudgets,omitempty"`

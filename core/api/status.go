@@ -17,8 +17,15 @@ type PlacementStatus struct {
 	SelectedResources  []ResourceIdentifier `json:"selectedResources,omitempty"`
 	// SelectedTotal is the true number when SelectedResources was cut.
 	SelectedTotal int `json:"selectedTotal,omitempty"`
-	// Unconfirmed lists the first 100 members that have not confirmed a withdrawal.
-	Unconfirmed []string `json:"unconfirmed,omitempty"`
+	// Unconfirmed lists the first 100 members that have not confirmed a withdrawal, Withdrawals says more
+	// of them.
+	Unconfirmed []string     `json:"unconfirmed,omitempty"`
+	Withdrawals []Withdrawal `json:"withdrawals,omitempty"`
+	// Rollout is nil while there is nothing to roll out.
+	Rollout *Rollout `json:"rollout,omitempty"`
+	// Mark and Alarms are for the next aggregate; users are not shown them.
+	Mark   *RolloutMark `json:"mark,omitempty"`
+	Alarms []Alarm      `json:"alarms,omitempty"`
 }
 
 // PlacementCounts counts members.
@@ -45,10 +52,15 @@ type ResourceIdentifier struct {
 
 // PerMemberStatus is the state of one binding, or, without a member name, of one that is missing.
 type PerMemberStatus struct {
-	ClusterName           string             `json:"clusterName,omitempty"`
-	ObservedResourceIndex string             `json:"observedResourceIndex,omitempty"`
-	Conditions            []metav1.Condition `json:"conditions,omitempty"`
-	FailedPlacements      []FailedPlacement  `json:"failedPlacements,omitempty"`
+	ClusterName           string `json:"clusterName,omitempty"`
+	ObservedResourceIndex string `json:"observedResourceIndex,omitempty"`
+	// State is one of the Entry constants, Since when it came to be, and Message what keeps the member from
+	// being Available.
+	State            string             `json:"state,omitempty"`
+	Since            metav1.Time        `json:"since,omitzero"`
+	Message          string             `json:"message,omitempty"`
+	Conditions       []metav1.Condition `json:"conditions,omitempty"`
+	FailedPlacements []FailedPlacement  `json:"failedPlacements,omitempty"`
 }
 
 // FailedPlacement is one object in trouble on one member.
@@ -66,4 +78,6 @@ const (
 	ConditionWorkSynchronized = "WorkSynchronized"
 	ConditionApplied          = "Applied"
 	ConditionAvailable        = "Available"
+	// ConditionRolloutProgressing is of the placement alone, and no part of the chain of the others.
+	ConditionRolloutProgressing = "RolloutProgressing"
 )

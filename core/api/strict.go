@@ -21,11 +21,26 @@ type finding struct {
 	lost bool
 	// missing says that a required field is absent; a rule that says more about it replaces this.
 	missing bool
+	// kind is that of the fault; a rule leaves it to what was found and expected.
+	kind FaultKind
+}
+
+// sort is the kind of fault that the finding is.
+func (f *finding) sort() FaultKind {
+	switch {
+	case f.kind != "":
+		return f.kind
+	case f.found == nothing:
+		return FaultMissing
+	case f.expected == nothing || strings.HasPrefix(f.expected, nothing+" ") || strings.HasPrefix(f.expected, nothing+":") || strings.HasPrefix(f.expected, nothing+","):
+		return FaultMisplaced
+	}
+	return FaultValue
 }
 
 // fault renders the finding.
 func (f *finding) fault(object string) Fault {
-	out := Fault{Object: object, Path: f.at.String(), Found: f.found, Expected: f.expected}
+	out := Fault{Kind: f.sort(), Object: object, Path: f.at.String(), Found: f.found, Expected: f.expected}
 	if f.fix != nil {
 		key := ""
 		if f.at != nil {
@@ -52,6 +67,15 @@ func (fs *findings) add(at *place, found, expected string, fix *node) {
 
 func (fs *findings) lose(at *place, found, expected string) {
 	*fs = append(*fs, finding{at: at, found: found, expected: expected, lost: true})
+}
+
+// typed marks what a comparison with a type found, where it said nothing more precise.
+func (fs findings) typed() {
+	for i := range fs {
+		if f := &fs[i]; f.kind == "" && !f.missing {
+			f.kind = FaultType
+		}
+	}
 }
 
 // faults renders the findings, with a word about those beyond the limit.
@@ -82,7 +106,7 @@ func Strict(raw []byte, into any) Faults {
 }
 
 func syntaxFault(err error) Fault {
-	return Fault{Path: "", Found: "text that is not JSON: " + err.Error(), Expected: "one JSON object"}
+	return Fault{Kind: FaultSyntax, Found: "text that is not JSON: " + err.Error(), Expected: "one JSON object"}
 }
 
 // walker compares a document with a Go type, correcting the document as it goes.
@@ -96,7 +120,9 @@ type walker struct {
 // decode corrects tree to fit into, unmarshals it, and returns it corrected.
 func (w *walker) decode(tree *node, into any, at *place) *node {
 	t := reflect.TypeOf(into).Elem()
+	before := len(w.findings)
 	fixed, ok := w.value(t, tree, at)
+	w.findings[before:].typed()
 	if !ok {
 		return tree
 	}

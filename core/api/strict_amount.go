@@ -24,6 +24,22 @@ func (a *Amount) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
+// CountOrPercent is a count of members or a percentage of them, "3" or "25%"; a count is also written as a number.
+type CountOrPercent string
+
+// UnmarshalJSON reads a string or a number and keeps its digits.
+func (c *CountOrPercent) UnmarshalJSON(raw []byte) error {
+	if len(raw) > 0 && raw[0] == '"' {
+		return json.Unmarshal(raw, (*string)(c))
+	}
+	var n json.Number
+	if err := json.Unmarshal(raw, &n); err != nil {
+		return fmt.Errorf("reading a count: %w", err)
+	}
+	*c = CountOrPercent(n)
+	return nil
+}
+
 // Price is an amount of money per hour, written as a number or as a string that holds one.
 type Price float64
 
@@ -43,6 +59,13 @@ func (p *Price) UnmarshalJSON(raw []byte) error {
 func priceOf(text string) (float64, bool) {
 	f, err := strconv.ParseFloat(text, 64)
 	return f, err == nil && f >= 0 && !math.IsInf(f, 0)
+}
+
+func (w *walker) count(n *node, at *place) (*node, bool) {
+	if n.shape == shapeNumber {
+		return textNode(n.text), true
+	}
+	return w.text(n, at)
 }
 
 func (w *walker) price(n *node, at *place) (*node, bool) {

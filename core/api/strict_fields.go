@@ -80,11 +80,13 @@ func (w *walker) known(t reflect.Type, known []field, n *node, i int, at *place)
 	}
 	near := Nearest(key, fieldNames(t))
 	if near == "" || n.get(near) != nil {
-		w.findings.lose(at.child(key), "an unknown field", "one of "+strings.Join(fieldNames(t), ", "))
+		w.findings = append(w.findings, finding{
+			at: at.child(key), found: "an unknown field", expected: "one of " + strings.Join(fieldNames(t), ", "), lost: true, kind: FaultUnknown,
+		})
 		return field{}, false
 	}
 	w.findings = append(w.findings, finding{
-		at: at.child(key), found: "an unknown field", expected: near + " (did you mean that?)", rename: near,
+		at: at.child(key), found: "an unknown field", expected: near + " (did you mean that?)", rename: near, kind: FaultUnknown,
 	})
 	return known[slices.IndexFunc(known, func(f field) bool { return f.name == near })], true
 }

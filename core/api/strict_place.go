@@ -26,19 +26,53 @@ func (p *place) in(names ...string) *place {
 	return p
 }
 
-// placeAt reads a path of plain words and indexes, "spec.stages[0].name".
+// placeAt reads a path as Steps does.
 func placeAt(path string) *place {
 	var at *place
-	for word := range strings.SplitSeq(path, ".") {
-		name, indexes, _ := strings.Cut(word, "[")
-		at = at.child(name)
-		for index := range strings.SplitSeq(indexes, "[") {
-			if i, err := strconv.Atoi(strings.TrimSuffix(index, "]")); err == nil {
-				at = at.item(i)
-			}
-		}
+	for _, step := range Steps(path) {
+		at = &place{parent: at, name: step.Name, index: step.Index}
 	}
 	return at
+}
+
+// Step is one step of a field path: into a field of a map, or, when Index is not -1, into an item of a
+// list.
+type Step struct {
+	Name  string
+	Index int
+}
+
+// Steps reads the path of a Fault, `spec.stages[0].name` or `metadata.labels["example.com/tier"]`. What
+// cannot be read of it is left out.
+func Steps(path string) []Step {
+	var steps []Step
+	for path != "" {
+		path = strings.TrimPrefix(path, ".")
+		if !strings.HasPrefix(path, "[") {
+			end := strings.IndexAny(path, ".[")
+			if end < 0 {
+				end = len(path)
+			}
+			steps = append(steps, Step{Name: path[:end], Index: -1})
+			path = path[end:]
+			continue
+		}
+		inside := path[1:]
+		if quoted, err := strconv.QuotedPrefix(inside); err == nil {
+			name, _ := strconv.Unquote(quoted)
+			steps = append(steps, Step{Name: name, Index: -1})
+			path = strings.TrimPrefix(inside[len(quoted):], "]")
+			continue
+		}
+		number, rest, _ := strings.Cut(inside, "]")
+		i, err := strconv.Atoi(number)
+		if err != nil || i < 0 {
+			return steps
+		}
+		steps = append(steps, Step{Index: i})
+		path = rest
+	}
+	return steps
 }
 
 // String is "spec.policy.tolerations[0].key"; keys that are no plain word stand in brackets,
@@ -48,16 +82,21 @@ func (p *place) String() string {
 		return ""
 	}
 	at := p.parent.String()
-	switch {
-	case p.index >= 0:
+	if p.index >= 0 {
 		return at + "[" + strconv.Itoa(p.index) + "]"
-	case !plainWord(p.name):
-		return at + "[" + quote(p.name) + "]"
-	case at == "":
-		return clip(p.name)
-	default:
-		return at + "." + clip(p.name)
 	}
+	return Below(at, p.name)
+}
+
+// Below is the path of a field under path, as faults spell it.
+func Below(path, name string) string {
+	switch {
+	case !plainWord(name):
+		return path + "[" + quote(name) + "]"
+	case path == "":
+		return clip(name)
+	}
+	return path + "." + clip(name)
 }
 
 func plainWord(s string) bool {

@@ -22,6 +22,7 @@ func init() {
 		reflect.TypeFor[metav1.Duration]():    (*walker).duration,
 		reflect.TypeFor[Price]():              (*walker).price,
 		reflect.TypeFor[Amount]():             (*walker).amount,
+		reflect.TypeFor[CountOrPercent]():     (*walker).count,
 		reflect.TypeFor[metav1.FieldsV1]():    func(_ *walker, n *node, _ *place) (*node, bool) { return n, true },
 	}
 }

@@ -269,7 +269,7 @@ func (r *treeReader) mapping(at *place, depth int) (*node, error) {
 		}
 		if seen[key] {
 			if len(r.duplicates) < maxFindings {
-				r.duplicates = append(r.duplicates, finding{at: at.child(key), found: "the key more than once", expected: "each key once"})
+				r.duplicates = append(r.duplicates, finding{at: at.child(key), found: "the key more than once", expected: "each key once", kind: FaultDuplicate})
 			}
 			continue
 		}

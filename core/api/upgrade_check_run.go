@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -28,12 +29,15 @@ func (u *updateFaults) run(r *UpdateRun) {
 	u.policy("spec.policy", r.Spec.Policy)
 }
 
+var upgradeTypes = []string{UpgradeFull, UpgradeControlPlaneOnly, UpgradeNodeImageOnly}
+
 func (u *updateFaults) upgrade(path string, up *Upgrade) {
-	u.word(path+".type", up.Type, false, UpgradeFull, UpgradeControlPlaneOnly, UpgradeNodeImageOnly)
+	u.word(path+".type", up.Type, false, upgradeTypes...)
+	kind := meant(up.Type, upgradeTypes...)
 	switch {
-	case up.Type == UpgradeNodeImageOnly && up.KubernetesVersion != "":
+	case kind == UpgradeNodeImageOnly && up.KubernetesVersion != "":
 		u.add(path+".kubernetesVersion", shown(up.KubernetesVersion), "nothing beside type NodeImageOnly")
-	case up.Type == UpgradeNodeImageOnly:
+	case kind == UpgradeNodeImageOnly, kind == "" && up.Type != "" && up.KubernetesVersion == "":
 	case !upgradeVersion.MatchString(up.KubernetesVersion):
 		u.add(path+".kubernetesVersion", shown(up.KubernetesVersion), `a version, "1.29.9", or a minor, "1.29", for its newest patch`)
 	}
@@ -43,12 +47,14 @@ func (u *updateFaults) upgrade(path string, up *Upgrade) {
 }
 
 func (u *updateFaults) images(path string, s *NodeImageSelection) {
-	u.word(path+".type", s.Type, true, ImagesLatest, ImagesConsistent, ImagesCustom)
+	words := []string{ImagesLatest, ImagesConsistent, ImagesCustom}
+	u.word(path+".type", s.Type, true, words...)
+	kind := meant(cmp.Or(s.Type, ImagesLatest), words...)
 	list := path + ".customNodeImageVersions"
 	switch {
-	case s.Type == ImagesCustom && len(s.CustomNodeImageVersions) == 0:
+	case kind == ImagesCustom && len(s.CustomNodeImageVersions) == 0:
 		u.add(list, "nothing", "at least one image beside type Custom, - version: AKSUbuntu-2204gen2containerd-202401.09.0")
-	case s.Type != ImagesCustom && len(s.CustomNodeImageVersions) > 0:
+	case kind != ImagesCustom && kind != "" && len(s.CustomNodeImageVersions) > 0:
 		u.add(list, fmt.Sprintf("%d images", len(s.CustomNodeImageVersions)), "nothing unless type is Custom")
 	}
 	families := map[string]string{}
@@ -109,10 +115,12 @@ func CheckAutoUpgradeProfile(p *AutoUpgradeProfile, published []string) Faults {
 	return u.list()
 }
 
+var channels = []string{ChannelStable, ChannelRapid, ChannelNodeImage, ChannelTarget, ChannelSecurityPatch}
+
 func (u *updateFaults) profile(p *AutoUpgradeProfile, published []string) {
 	u.name("metadata.name", p.Name)
 	spec := &p.Spec
-	u.word("spec.channel", spec.Channel, false, ChannelStable, ChannelRapid, ChannelNodeImage, ChannelTarget, ChannelSecurityPatch)
+	u.word("spec.channel", spec.Channel, false, channels...)
 	if spec.StrategyName != "" {
 		u.name("spec.strategyName", spec.StrategyName)
 	}
@@ -130,8 +138,8 @@ func (u *updateFaults) profileImages(spec *AutoUpgradeProfileSpec) {
 		return
 	}
 	const path = "spec.nodeImageSelection"
-	if spec.Channel == ChannelNodeImage || spec.Channel == ChannelSecurityPatch {
-		u.add(path, shown(selection.Type), "nothing beside channel "+spec.Channel)
+	if channel := meant(spec.Channel, channels...); channel == ChannelNodeImage || channel == ChannelSecurityPatch {
+		u.add(path, shown(selection.Type), "nothing beside channel "+channel)
 		return
 	}
 	u.word(path+".type", selection.Type, false, ImagesLatest, ImagesConsistent)
@@ -143,7 +151,11 @@ func (u *updateFaults) profileImages(spec *AutoUpgradeProfileSpec) {
 func (u *updateFaults) profileTarget(spec *AutoUpgradeProfileSpec, published []string) {
 	const path = "spec.targetKubernetesVersion"
 	target := spec.TargetKubernetesVersion
-	if spec.Channel != ChannelTarget {
+	switch meant(spec.Channel, channels...) {
+	case ChannelTarget:
+	case "":
+		return
+	default:
 		if target != "" {
 			u.add(path, shown(target), "nothing unless channel is TargetKubernetesVersion")
 		}

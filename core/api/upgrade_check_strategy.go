@@ -3,8 +3,8 @@ package api
 import "fmt"
 
 const (
-	concurrencyExpected = `a count from 1 or a percentage from 1% to 100%, such as "3" or "25%"`
-	failuresExpected    = `a count from 0 or a percentage from 0% to 100%, such as "0" or "25%"`
+	concurrencyExpected = `a count from 1 or a percentage from 1% to 100%, such as 3 or "25%"`
+	failuresExpected    = `a count from 0 or a percentage from 0% to 100%, such as 0 or "25%"`
 )
 
 // CheckUpdateStrategy returns every fault of a strategy (updates.md 1.2).
@@ -69,12 +69,12 @@ func (u *updateFaults) stage(path string, s *UpdateStage, groups map[string]stri
 	}
 }
 
-func (u *updateFaults) numbers(path, concurrency, failures string) {
+func (u *updateFaults) numbers(path string, concurrency, failures CountOrPercent) {
 	if concurrency != "" {
-		u.match(path+".maxConcurrency", concurrency, concurrencyPattern, concurrencyExpected)
+		u.match(path+".maxConcurrency", string(concurrency), concurrencyPattern, concurrencyExpected)
 	}
 	if failures != "" {
-		u.match(path+".maxAllowedFailures", failures, failuresPattern, failuresExpected)
+		u.match(path+".maxAllowedFailures", string(failures), failuresPattern, failuresExpected)
 	}
 }
 
@@ -86,6 +86,7 @@ func (u *updateFaults) gates(path string, before, after []GateConfiguration) {
 		at := fmt.Sprintf("%s.afterGates[%d]", path, i)
 		if after[i].Type == GateScheduledStart {
 			u.add(at+".type", shown(GateScheduledStart), "Approval; a scheduled start is legal before a stage or group only")
+			u.gateName(at, &after[i])
 			continue
 		}
 		u.gate(at, &after[i], after[:i])
@@ -93,28 +94,37 @@ func (u *updateFaults) gates(path string, before, after []GateConfiguration) {
 }
 
 func (u *updateFaults) gate(path string, g *GateConfiguration, earlier []GateConfiguration) {
-	if len(g.DisplayName) > MaxDisplayName {
-		u.add(path+".displayName", fmt.Sprintf("%d characters", len(g.DisplayName)), fmt.Sprintf("at most %d", MaxDisplayName))
-	}
+	u.gateName(path, g)
 	for i := range earlier {
 		if earlier[i].Type == g.Type {
 			u.add(path+".type", shown(g.Type), "at most one gate of a type at one place")
 		}
 	}
-	schedule := g.ScheduledStartConfiguration
+	schedule, at := g.ScheduledStartConfiguration, path+".scheduledStartConfiguration"
+	kind := meant(g.Type, GateApproval, GateScheduledStart)
+	if kind != g.Type || kind == "" {
+		var fix *node
+		if kind != "" {
+			fix = textNode(kind)
+		}
+		u.addFix(path+".type", shown(g.Type), "Approval or ScheduledStart", fix)
+	}
 	switch {
-	case g.Type != GateApproval && g.Type != GateScheduledStart:
-		u.add(path+".type", shown(g.Type), "Approval or ScheduledStart")
-	case g.Type == GateApproval && schedule != nil:
-		u.add(path+".scheduledStartConfiguration", "a schedule", "nothing beside type Approval")
-	case g.Type == GateScheduledStart && schedule == nil:
-		u.addFix(path+".scheduledStartConfiguration", "nothing", "startDay, startTime and utcOffset",
+	case kind == GateApproval && schedule != nil:
+		u.add(at, "a schedule", "nothing beside type Approval")
+	case kind == GateScheduledStart && schedule == nil:
+		u.addFix(at, "nothing", "startDay, startTime and utcOffset",
 			emptyMap().with("startDay", textNode("Saturday")).with("startTime", textNode("02:00")).with("utcOffset", textNode("+00:00")))
-	case g.Type == GateScheduledStart:
-		at := path + ".scheduledStartConfiguration"
+	case schedule != nil:
 		u.word(at+".startDay", schedule.StartDay, false, UpdateWeekdays...)
 		u.match(at+".startTime", schedule.StartTime, clockPattern, "HH:MM from 00:00 to 23:59")
 		u.match(at+".utcOffset", schedule.UTCOffset, offsetPattern, "±HH:MM within 14 hours")
+	}
+}
+
+func (u *updateFaults) gateName(path string, g *GateConfiguration) {
+	if len(g.DisplayName) > MaxDisplayName {
+		u.add(path+".displayName", fmt.Sprintf("%d characters", len(g.DisplayName)), fmt.Sprintf("at most %d", MaxDisplayName))
 	}
 }
 

@@ -50,13 +50,14 @@ func (u *updateFaults) window(path string, w *MaintenanceWindow, knownZone func(
 		u.date(path+".startDate", w.StartDate)
 	}
 	u.word(path+".weekAnchor", w.WeekAnchor, true, WeekAnchorFirstMatch, WeekAnchorCalendarWeek)
-	switch {
-	case w.UTCOffset != "" && w.TimeZone != "":
-		u.add(path+".timeZone", shown(w.TimeZone), "either utcOffset or timeZone, not both")
-	case w.UTCOffset != "":
+	if w.UTCOffset != "" {
 		u.match(path+".utcOffset", w.UTCOffset, offsetPattern, "±HH:MM within 14 hours")
-	case w.TimeZone != "" && (w.TimeZone == "Local" || !knownZone(w.TimeZone)):
+	}
+	if w.TimeZone != "" && (w.TimeZone == "Local" || !knownZone(w.TimeZone)) {
 		u.add(path+".timeZone", shown(w.TimeZone), "the IANA name of a zone, Europe/Paris")
+	}
+	if w.UTCOffset != "" && w.TimeZone != "" {
+		u.add(path+".timeZone", shown(w.TimeZone)+" beside utcOffset "+shown(w.UTCOffset), "one of the two: timeZone follows the clock of a place, utcOffset never changes")
 	}
 	for i, span := range w.NotAllowedDates {
 		u.dates(fmt.Sprintf("%s.notAllowedDates[%d]", path, i), span)

@@ -175,7 +175,7 @@ type RunRequest struct {
 	Targets []SkipTarget `json:"targets,omitempty"`
 	// Gate of run-approve: its id, or its path "stage/before/Approval".
 	Gate string `json:"gate,omitempty"`
-	// Members of run-rerun: sets out of Failed, SkippedByUser, SkippedBySystem and All.
+	// Members of run-rerun: names of members, and sets out of Failed, SkippedByUser, SkippedBySystem and All.
 	Members []string `json:"members,omitempty"`
 	// IncludeSkipped of run-start revives what users skipped.
 	IncludeSkipped bool `json:"includeSkipped,omitempty"`
@@ -192,6 +192,8 @@ type RunResponse struct {
 	Run string `json:"run"`
 	// State of the run once the operation was written.
 	State UpdateState `json:"state"`
+	// Next is the command that brings the run on from that state.
+	Next string `json:"next,omitempty"`
 	// Unchanged says that the run was already as asked.
 	Unchanged bool     `json:"unchanged,omitempty"`
 	Warnings  []string `json:"warnings,omitempty"`

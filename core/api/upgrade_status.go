@@ -55,6 +55,8 @@ type UpdateRunStatus struct {
 	WindowsIgnored string `json:"windowsIgnored,omitempty"`
 	// BlockedBy names the active run of the same profile that this one waits for (updates.md 3.6).
 	BlockedBy string `json:"blockedBy,omitempty"`
+	// RerunOf lists, sorted, the members that a rerun named while the run goes over them alone.
+	RerunOf []string `json:"rerunOf,omitempty"`
 	// Requests are the ids of the last operations, so that a repeat is answered and not repeated.
 	Requests []string `json:"requests,omitempty"`
 }

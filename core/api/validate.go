@@ -45,6 +45,8 @@ func validatePlacement(p *Placement) findings {
 	f.placementName(p, root.child("metadata"))
 	f.labels(p.Labels, root.in("metadata", "labels"))
 	f.annotations(p.Annotations, root.in("metadata", "annotations"))
+	f.failover(p, root.in("metadata", "annotations"))
+	f.progressDeadline(p, root.in("metadata", "annotations"))
 	spec := root.child("spec")
 	f.selectors(p, spec.child("resourceSelectors"))
 	f.policy(p.Spec.Policy, spec.child("policy"))
@@ -157,11 +159,6 @@ func (fs *findings) annotations(annotations map[string]string, at *place) {
 	for _, key := range sortedKeys(annotations) {
 		fs.qualifiedName(strings.ToLower(key), at.child(key))
 	}
-	if v, ok := annotations[AnnotationFailoverAfter]; ok {
-		if d, err := time.ParseDuration(v); err != nil || d <= 0 {
-			fs.add(at.child(AnnotationFailoverAfter), quote(v), `a duration above zero, like "10m" or "1h30m"`, nil)
-		}
-	}
 	if v, ok := annotations[AnnotationAllowEvicted]; ok && v != "true" && v != "false" {
 		var fix *node
 		if b, err := strconv.ParseBool(strings.ToLower(v)); err == nil {
@@ -171,10 +168,36 @@ func (fs *findings) annotations(annotations map[string]string, at *place) {
 	}
 }
 
-// annotationNotes remarks on annotations of our group that nothing reads.
-func annotationNotes(annotations map[string]string) []string {
-	return unreadAnnotations(annotations,
-		AnnotationFailoverAfter, AnnotationAllowEvicted, AnnotationAgentLabels, AnnotationOwner, AnnotationDigest)
+// failover checks after how long a member is replaced, which only a PickN can do (D24).
+func (fs *findings) failover(p *Placement, at *place) {
+	v, set := p.Annotations[AnnotationFailoverAfter]
+	if !set {
+		return
+	}
+	at = at.child(AnnotationFailoverAfter)
+	switch p.Spec.Policy.Type() {
+	case PickAll, PickFixed:
+		fs.add(at, quote(v), "nothing: only a PickN picks another member in the place of one that is away, and placementType is "+
+			string(p.Spec.Policy.Type()), nil)
+		return
+	}
+	if d, err := time.ParseDuration(v); err != nil || d <= 0 {
+		fs.add(at, quote(v), `a duration above zero, like "10m" or "1h30m"`, nil)
+	}
+}
+
+// progressDeadline checks for how long no member of a rollout may advance (D26).
+func (fs *findings) progressDeadline(p *Placement, at *place) {
+	v, set := p.Annotations[AnnotationProgressDeadline]
+	if d, err := time.ParseDuration(v); set && (err != nil || d < 0) {
+		fs.add(at.child(AnnotationProgressDeadline), quote(v), `a duration, like "10m" or "1h30m", or "0" for never`, nil)
+	}
+}
+
+// annotationNotes remarks on annotations of our group that nothing reads on any kind, nor, those of read,
+// on this one.
+func annotationNotes(annotations map[string]string, read ...string) []string {
+	return unreadAnnotations(annotations, append(read, AnnotationAllowEvicted, AnnotationAgentLabels, AnnotationOwner, AnnotationDigest)...)
 }
 
 // choice checks a field that takes one of a few words, "" standing for its default.
@@ -188,6 +211,15 @@ func (fs *findings) choice(value string, at *place, words ...string) bool {
 	}
 	fs.add(at, quote(value), oneOf(words), fix)
 	return false
+}
+
+// meant is the word that a value stands for: itself, or the one it was most likely meant to be; "" when
+// that cannot be told. What depends on a misspelt word is judged by the word that was meant.
+func meant(value string, words ...string) string {
+	if slices.Contains(words, value) {
+		return value
+	}
+	return Nearest(value, words)
 }
 
 // labelSelector checks that a selector can be parsed.
@@ -208,15 +240,16 @@ func (fs *findings) labelExpression(e metav1.LabelSelectorRequirement, at *place
 		fs.add(at.child("operator"), "nothing", oneOf(words), nil)
 		return
 	}
-	if !fs.choice(string(e.Operator), at.child("operator"), words...) {
-		return
-	}
-	needsValues := e.Operator == metav1.LabelSelectorOpIn || e.Operator == metav1.LabelSelectorOpNotIn
-	switch {
-	case needsValues && len(e.Values) == 0:
-		fs.add(at.child("values"), "nothing", "at least one value for operator "+string(e.Operator), nil)
-	case !needsValues && len(e.Values) > 0:
-		fs.add(at.child("values"), fmt.Sprintf("a list of %d", len(e.Values)), "no values for operator "+string(e.Operator), nil)
+	fs.choice(string(e.Operator), at.child("operator"), words...)
+	switch operator := meant(string(e.Operator), words...); operator {
+	case "In", "NotIn":
+		if len(e.Values) == 0 {
+			fs.add(at.child("values"), "nothing", "at least one value for operator "+operator, nil)
+		}
+	case "Exists", "DoesNotExist":
+		if len(e.Values) > 0 {
+			fs.add(at.child("values"), fmt.Sprintf("a list of %d", len(e.Values)), "no values for operator "+operator, nil)
+		}
 	}
 	for i, v := range e.Values {
 		fs.labelValue(v, at.child("values").item(i))

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 )
@@ -13,13 +14,22 @@ const (
 	maxTaints        = 100
 )
 
+var placementTypes = []string{string(PickAll), string(PickN), string(PickFixed)}
+
+// may reports whether the policy is of one of the types, or of one that nobody can tell.
+func (p *Policy) may(types ...PlacementType) bool {
+	return slices.Contains(types, p.Type()) || !slices.Contains(placementTypes, string(p.Type()))
+}
+
 // policy checks which members a placement goes to (placement.md 2.1).
 func (fs *findings) policy(p *Policy, at *place) {
 	if p == nil {
 		return
 	}
-	if !fs.choice(string(p.PlacementType), at.child("placementType"), string(PickAll), string(PickN), string(PickFixed)) {
-		return
+	if !fs.choice(string(p.PlacementType), at.child("placementType"), placementTypes...) {
+		asMeant := *p
+		asMeant.PlacementType = PlacementType(cmp.Or(meant(string(p.PlacementType), placementTypes...), string(p.PlacementType)))
+		p = &asMeant
 	}
 	fs.memberNames(p, at.child("clusterNames"))
 	fs.memberCount(p, at.child("numberOfClusters"))
@@ -36,7 +46,7 @@ func (fs *findings) belongs(at *place, found string, p *Policy, types string) {
 func (fs *findings) memberNames(p *Policy, at *place) {
 	names := p.ClusterNames
 	switch {
-	case p.Type() != PickFixed && len(names) > 0:
+	case !p.may(PickFixed) && len(names) > 0:
 		fs.belongs(at, listOf(len(names)), p, "PickFixed")
 		return
 	case p.Type() == PickFixed && len(names) == 0:
@@ -56,7 +66,7 @@ func (fs *findings) memberNames(p *Policy, at *place) {
 func (fs *findings) memberCount(p *Policy, at *place) {
 	n := p.NumberOfClusters
 	switch {
-	case p.Type() != PickN && n != nil:
+	case !p.may(PickN) && n != nil:
 		fs.belongs(at, number(*n), p, "PickN")
 	case p.Type() == PickN && n == nil:
 		fix := numberNode(2)
@@ -138,7 +148,7 @@ func (fs *findings) sorter(s *PropertySorter, at *place) {
 
 func (fs *findings) spread(p *Policy, at *place) {
 	constraints := p.TopologySpreadConstraints
-	if p.Type() != PickN && len(constraints) > 0 {
+	if !p.may(PickN) && len(constraints) > 0 {
 		fs.belongs(at, listOf(len(constraints)), p, "PickN")
 	}
 	for i, c := range constraints {
@@ -177,12 +187,11 @@ func (t Toleration) withOperator() Toleration {
 }
 
 func (fs *findings) toleration(t Toleration, at *place) {
-	if !fs.choice(t.Operator, at.child("operator"), TolerationEqual, TolerationExists) {
-		return
-	}
-	exists := t.Operator == TolerationExists
+	fs.choice(t.Operator, at.child("operator"), TolerationEqual, TolerationExists)
+	operator := meant(t.withOperator().Operator, TolerationEqual, TolerationExists)
+	exists := operator == TolerationExists
 	switch {
-	case t.Key == "" && !exists:
+	case t.Key == "" && operator == TolerationEqual:
 		fs.add(at.child("key"), "nothing", "a key, or operator Exists to tolerate every taint", nil)
 	case t.Key != "":
 		fs.qualifiedName(t.Key, at.child("key"))

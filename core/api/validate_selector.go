@@ -2,6 +2,8 @@ package api
 
 import (
 	"fmt"
+	"reflect"
+	"slices"
 )
 
 const maxSelectors = 100
@@ -22,7 +24,32 @@ func (fs *findings) selectors(p *Placement, at *place) {
 	if withSelectors {
 		fs.insideNamespace(all, at)
 	}
+	for i := range all[:min(len(all), maxSelectors)] {
+		if withSelectors && all[i].isNamespace() {
+			continue // said above
+		}
+		if j := slices.IndexFunc(all[:i], all[i].always); j >= 0 {
+			fs.add(at.item(i), all[i].String()+" again", "each object once; "+at.item(j).String()+" selects it already", nil)
+		}
+	}
 }
+
+// always reports whether an object that one of two selectors selects is always one of those of the other, so
+// that nothing could ever be placed by both.
+func (r *ResourceSelector) always(other ResourceSelector) bool {
+	switch {
+	case r.Group != other.Group || r.Kind != other.Kind || r.Kind == "":
+		return false
+	case r.Name != "" && other.Name != "":
+		return r.Name == other.Name
+	case r.all() || other.all():
+		return true
+	}
+	return r.Name == other.Name && reflect.DeepEqual(r.LabelSelector, other.LabelSelector)
+}
+
+// all says that the selector selects all objects of its kind.
+func (r *ResourceSelector) all() bool { return r.Name == "" && r.LabelSelector == nil }
 
 func selectsInsideNamespace(all []ResourceSelector) bool {
 	for i := range all {

@@ -77,6 +77,8 @@ func TestRulesOfNames(t *testing.T) {
 	})
 }
 
+const pickTwo = "  policy: {placementType: PickN, numberOfClusters: 2}\n"
+
 func TestRulesOfOurAnnotations(t *testing.T) {
 	for _, c := range []struct{ key, value, expected string }{
 		{"failover-after", "10m", ""},
@@ -85,18 +87,30 @@ func TestRulesOfOurAnnotations(t *testing.T) {
 		{"failover-after", "-5m", `a duration above zero, like "10m" or "1h30m"`},
 		{"failover-after", "ten minutes", `a duration above zero, like "10m" or "1h30m"`},
 		{"failover-after", "", `a duration above zero, like "10m" or "1h30m"`},
+		{"progress-deadline", "90s", ""},
+		{"progress-deadline", "0", ""},
+		{"progress-deadline", "-1s", `a duration, like "10m" or "1h30m", or "0" for never`},
+		{"progress-deadline", "never", `a duration, like "10m" or "1h30m", or "0" for never`},
 		{"allow-evicted", "true", ""},
 		{"allow-evicted", "false", ""},
 		{"allow-evicted", "True", `"true" or "false"`},
 		{"allow-evicted", "", `"true" or "false"`},
 	} {
 		meta := fmt.Sprintf("metadata: {name: web, annotations: {flotilla.io/%s: %q}}", c.key, c.value)
-		_, got := decodeYAML(t, strings.Replace(crp, "metadata: {name: web}", meta, 1)+selectors)
+		_, got := decodeYAML(t, strings.Replace(crp, "metadata: {name: web}", meta, 1)+selectors+pickTwo)
 		var want []string
 		if c.expected != "" {
 			want = []string{fmt.Sprintf(`metadata.annotations["flotilla.io/%s"]: found %q, expected %s`, c.key, c.value, c.expected)}
 		}
 		require.Equal(t, want, got)
+	}
+	for policy, kind := range map[string]string{
+		"": "PickAll", "  policy: {tolerations: []}\n": "PickAll", "  policy: {placementType: PickAll}\n": "PickAll",
+		"  policy: {placementType: PickFixed, clusterNames: [a]}\n": "PickFixed",
+	} {
+		_, got := decodeYAML(t, strings.Replace(crp, "{name: web}", `{name: web, annotations: {flotilla.io/failover-after: 10m}}`, 1)+selectors+policy)
+		require.Equal(t, []string{`metadata.annotations["flotilla.io/failover-after"]: found "10m", expected nothing: only a PickN picks ` +
+			"another member in the place of one that is away, and placementType is " + kind}, got)
 	}
 	for value, fix := range map[string]string{"True": `flotilla.io/allow-evicted: "true"`, "0": `flotilla.io/allow-evicted: "false"`, "perhaps": ""} {
 		_, faults := Decode([]byte(`{"apiVersion":"cluster.kubernetes-fleet.io/v1","kind":"MemberCluster","metadata":{"name":"a","annotations":{"flotilla.io/allow-evicted":"` + value + `"}}}`))
@@ -143,6 +157,7 @@ func TestRulesOfSelectors(t *testing.T) {
 			`spec.resourceSelectors[0].labelSelector.matchLabels["a b"]: found "c d", expected at most 63 letters, digits, '-', '_' and '.', beginning and ending with a letter or digit`,
 			`spec.resourceSelectors[0].labelSelector.matchExpressions[1].key: found nothing, expected a name, optionally with a DNS prefix and a slash before it`,
 			`spec.resourceSelectors[0].labelSelector.matchExpressions[1].operator: found "in", expected In, NotIn, Exists or DoesNotExist`,
+			`spec.resourceSelectors[0].labelSelector.matchExpressions[1].values: found nothing, expected at least one value for operator In`,
 			`spec.resourceSelectors[0].labelSelector.matchExpressions[2].values: found nothing, expected at least one value for operator In`,
 			`spec.resourceSelectors[0].labelSelector.matchExpressions[3].values: found a list of 1, expected no values for operator Exists`,
 			`spec.resourceSelectors[0].labelSelector.matchExpressions[4].operator: found nothing, expected In, NotIn, Exists or DoesNotExist`,
@@ -152,7 +167,19 @@ func TestRulesOfSelectors(t *testing.T) {
 			`spec.resourceSelectors[0].kind: found "Deployment", expected a kind outside namespaces; select the namespace to place what is in it, or use a ResourcePlacement`,
 		}},
 		{"an unknown kind may lie anywhere", "  resourceSelectors: [{group: example.com, version: v1, kind: Thing}]\n", nil},
-		{"scopes", "  resourceSelectors:\n  - " + scopeOf + "NamespaceOnly}\n  - " + scopeOf + "NamespaceWithResources}\n", nil},
+		{"scopes", "  resourceSelectors:\n  - " + scopeOf + "NamespaceOnly}\n  - " + strings.Replace(scopeOf, "name: web", "name: shop", 1) + "NamespaceWithResources}\n", nil},
+		{"what is selected twice for certain", "  resourceSelectors:\n  - " + scopeOf + "NamespaceOnly}\n  - " + scopeOf + "NamespaceWithResources}\n" + `  - {group: example.com, version: v1, kind: Widget, labelSelector: {matchLabels: {a: b}}}
+  - {group: example.com, version: v1, kind: Widget, name: web}
+  - {group: example.com, version: v2, kind: Widget, labelSelector: {matchLabels: {a: b}}}
+  - {group: example.com, version: v1, kind: Gadget, name: web}
+  - {group: example.com, version: v1, kind: Gadget}
+  - {group: example.com, version: v1, kind: Gadget, labelSelector: {matchLabels: {a: b}}}
+`, []string{
+			`spec.resourceSelectors[1]: found Namespace web again, expected each object once; spec.resourceSelectors[0] selects it already`,
+			`spec.resourceSelectors[4]: found Widget with labels a=b again, expected each object once; spec.resourceSelectors[2] selects it already`,
+			`spec.resourceSelectors[6]: found every Gadget again, expected each object once; spec.resourceSelectors[5] selects it already`,
+			`spec.resourceSelectors[7]: found Gadget with labels a=b again, expected each object once; spec.resourceSelectors[6] selects it already`,
+		}},
 		{"no such scope", "  resourceSelectors: [" + scopeOf + "namespaceonly}]\n", []string{
 			`spec.resourceSelectors[0].selectionScope: found "namespaceonly", expected NamespaceOnly, NamespaceWithResources or NamespaceWithResourceSelectors`,
 		}},

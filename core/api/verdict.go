@@ -15,6 +15,15 @@ const (
 	FilterNotFound    = "notFound"    // named in clusterNames, not a member
 )
 
+// FilterWord says to a person which filter refused a member: a PickFixed has no affinity, it names its
+// members.
+func FilterWord(t PlacementType, filter string) string {
+	if t == PickFixed && filter == FilterAffinity {
+		return "not named"
+	}
+	return filter
+}
+
 // Verdict says what became of one member in one decision. Its JSON is part of `plan` and `why`.
 type Verdict struct {
 	Member string `json:"member"`

@@ -51,7 +51,7 @@ var tracked = map[groupKind]func(view) (Readiness, string){
 }
 
 // Ready judges a live object by the rules of its kind (placement.md 3.4). The message says what is
-// missing, "1 of 3 replicas available".
+// missing, "1 of 3 available".
 func Ready(live *unstructured.Unstructured) (Readiness, string) {
 	kind := groupKind{group(live.GetAPIVersion()), live.GetKind()}
 	if judge, ok := tracked[kind]; ok {
@@ -154,7 +154,10 @@ func daemonSet(v view) (Readiness, string) {
 
 // replicas says how far a workload is, and, where its controller says it, what keeps it.
 func replicas(v view, available, want, updated int64) string {
-	text := fmt.Sprintf("%d of %d replicas available, %d updated", available, want, updated)
+	text := fmt.Sprintf("%d of %d available", available, want)
+	if updated != want {
+		text += fmt.Sprintf(", %d updated", updated)
+	}
 	for _, item := range v.list("status", "conditions") {
 		c, ok := item.(map[string]any)
 		if !ok || c["status"] != "False" {

@@ -20,7 +20,7 @@ func TestReady(t *testing.T) {
 		"deployment without replicas wants one": {
 			live:    "{apiVersion: apps/v1, kind: Deployment, status: {}}",
 			want:    NotYet,
-			message: "0 of 1 replicas available, 0 updated",
+			message: "0 of 1 available, 0 updated",
 		},
 		"deployment scaled to nothing": {
 			live: "{apiVersion: apps/v1, kind: Deployment, spec: {replicas: 0}}",
@@ -35,7 +35,7 @@ func TestReady(t *testing.T) {
 			live: "{apiVersion: apps/v1, kind: Deployment, spec: {replicas: 2}, status: {availableReplicas: 2, updatedReplicas: 2, unavailableReplicas: 1, " +
 				"conditions: [{type: Progressing, status: 'True', message: fine}, {type: Available, status: 'False', message: insufficient cpu}]}}",
 			want:    NotYet,
-			message: "2 of 2 replicas available, 2 updated: insufficient cpu",
+			message: "2 of 2 available: insufficient cpu",
 		},
 		"stateful set done": {
 			live: "{apiVersion: apps/v1, kind: StatefulSet, spec: {replicas: 2}, " +
@@ -46,7 +46,7 @@ func TestReady(t *testing.T) {
 			live: "{apiVersion: apps/v1, kind: StatefulSet, spec: {replicas: 2}, " +
 				"status: {availableReplicas: 2, currentReplicas: 1, updatedReplicas: 1, currentRevision: a, updateRevision: b}}",
 			want:    NotYet,
-			message: "2 of 2 replicas available, 1 updated",
+			message: "2 of 2 available, 1 updated",
 		},
 		"daemon set done": {
 			live: "{apiVersion: apps/v1, kind: DaemonSet, status: {desiredNumberScheduled: 3, numberAvailable: 3, currentNumberScheduled: 3, updatedNumberScheduled: 3}}",
@@ -55,7 +55,7 @@ func TestReady(t *testing.T) {
 		"daemon set under way": {
 			live:    "{apiVersion: apps/v1, kind: DaemonSet, status: {desiredNumberScheduled: 3, numberAvailable: 2, currentNumberScheduled: 3, updatedNumberScheduled: 3}}",
 			want:    NotYet,
-			message: "2 of 3 replicas available, 3 updated",
+			message: "2 of 3 available",
 		},
 		"service":           {live: "{apiVersion: v1, kind: Service, spec: {clusterIP: 10.0.0.1}}", want: Available},
 		"headless service":  {live: "{apiVersion: v1, kind: Service, spec: {clusterIP: None}}", want: Available},

@@ -26,13 +26,14 @@ type MemberForecast struct {
 
 // ForeseeMember returns what would begin now, and explains the named nodes: one that goes as things are
 // when it is its turn, one that stays as they are once the nodes of the plan go. A launch ends the plan,
-// so what it replaces is not taken to go.
-func ForeseeMember(s *State, member string, named []string) MemberForecast {
-	f := MemberForecast{Member: member, At: s.Now.UTC().Truncate(time.Second), Nodes: s.Cluster.Len(), Forecast: Foresee(s)}
+// so what it replaces is not taken to go; so does the number of passes, unless it is 0.
+func ForeseeMember(s *State, member string, named []string, passes int) MemberForecast {
+	f := MemberForecast{Member: member, At: s.Now.UTC().Truncate(time.Second), Nodes: s.Cluster.Len(), Forecast: Foresee(s, passes)}
 	ahead := s.ahead()
 	going := map[string]Explanation{}
 	for i := range f.Commands {
 		c := &f.Commands[i]
+		f.Notes = append(f.Notes, c.warnings()...)
 		for _, name := range named {
 			if slices.Contains(c.Nodes, name) {
 				going[name], _ = Explain(ahead, name)
@@ -96,8 +97,7 @@ func Answer(s *State, member, node string, record *api.DisruptionRecord) (NodeAn
 	return a, true
 }
 
-// BudgetReport is how many nodes of each pool may be disrupted. Numbers of nodes are Unbounded for no
-// limit.
+// BudgetReport is how many nodes of each pool may be disrupted.
 type BudgetReport struct {
 	At    time.Time    `json:"at"`
 	Pools []PoolBudget `json:"pools"`
@@ -114,8 +114,10 @@ type PoolBudget struct {
 	Nodes      int `json:"nodes"`
 	Disrupting int `json:"disrupting"`
 	// Limits are by reason; Allowed is what is left of them, and of FleetBudget.
-	Limits  map[string]int `json:"limits"`
-	Allowed map[string]int `json:"allowed"`
+	Limits  map[string]Count `json:"limits"`
+	Allowed map[string]Count `json:"allowed"`
+	// Budgets are those of the pool, each on its own, in the order in which they stand.
+	Budgets []BudgetState `json:"budgets"`
 	// Invalid says why the budgets cannot be evaluated and allow nothing.
 	Invalid string `json:"invalid,omitempty"`
 	// FleetBudget is the name of the one that the pool shares.
@@ -165,7 +167,8 @@ func BudgetsOf(s *State, nodes int) []PoolBudget {
 func (p *Pool) report(s *State, nodes int) PoolBudget {
 	b := PoolBudget{
 		Name: p.name, Nodes: nodes, FleetBudget: p.fleet,
-		Limits: map[string]int{}, Allowed: map[string]int{}, Calendar: p.budgets.Calendar(s.Now, s.Now.Add(CalendarAhead), nodes),
+		Limits: map[string]Count{}, Allowed: map[string]Count{}, Calendar: p.budgets.Calendar(s.Now, s.Now.Add(CalendarAhead), nodes),
+		Budgets: p.budgets.Each(s.Now, nodes, s.Rules),
 	}
 	if err := p.budgets.Err(); err != nil {
 		b.Invalid = err.Error()

@@ -1,6 +1,7 @@
 package disruption
 
 import (
+	"encoding/json"
 	"testing"
 	"time"
 
@@ -22,7 +23,7 @@ func TestForeseeMemberEndsAtALaunch(t *testing.T) {
 		},
 	}
 	f.nodes[1].Annotations = map[string]string{api.AnnotationDoNotDisrupt: "true"}
-	got := ForeseeMember(f.state(), "berlin", []string{"n1", "n2"})
+	got := ForeseeMember(f.state(), "berlin", []string{"n1", "n2"}, 0)
 	require.Equal(t, "berlin", got.Member)
 	require.Equal(t, testNow, got.At, "to the second")
 	require.Equal(t, 2, got.Nodes)
@@ -114,8 +115,8 @@ func TestMemberNodes(t *testing.T) {
 	require.Equal(t, &api.NodeVerdict{Code: "BudgetSpent", Message: "spent"}, rows[1].Status.Verdict)
 	require.Nil(t, rows[2].Status.Verdict, "the decision did not know it")
 	require.Equal(t, []string{"x", api.PhaseDraining}, []string{rows[3].Status.Disruption, rows[3].Status.Phase})
-	require.InDelta(t, 0.092, rows[0].Status.Price, 1e-9)
-	require.Zero(t, rows[6].Status.Price, "no pool says which catalog is its")
+	require.InDelta(t, 0.092, rows[0].Status.Price.Amount, 1e-9)
+	require.Equal(t, api.Hourly{Unknown: true}, rows[6].Status.Price, "no pool says which catalog is its")
 	require.Empty(t, MemberNodes((&fixture{}).state(), "oslo", &Decision{}, nil))
 }
 
@@ -125,10 +126,10 @@ func TestReportBudgets(t *testing.T) {
 	hour := "1h"
 	f := fixture{
 		pools: []*api.NodePool{
-			testPool("b", func(p *api.NodePool) { p.Spec.Disruption.Budgets = []api.DisruptionBudget{{Nodes: "50%"}} }),
+			testPool("b", func(p *api.NodePool) { p.Spec.Disruption.Budgets = []api.DisruptionBudget{{Nodes: new("50%")}} }),
 			testPool("a", func(p *api.NodePool) {
 				p.Annotations = map[string]string{api.AnnotationFleetBudget: "all=1"}
-				p.Spec.Disruption.Budgets = []api.DisruptionBudget{{Nodes: "5", Schedule: &never, Duration: &hour}}
+				p.Spec.Disruption.Budgets = []api.DisruptionBudget{{Nodes: new("5"), Schedule: &never, Duration: &hour}}
 			}),
 		},
 		nodes:  []*api.NodeState{aNode("n1", "d2", "z-a", "b"), aNode("n2", "d2", "z-a", "b"), aNode("n3", "d2", "z-a", "b")},
@@ -139,6 +140,34 @@ func TestReportBudgets(t *testing.T) {
 	require.Contains(t, rows[0].Invalid, "budgets[0]: schedule")
 	require.Equal(t, "all", rows[0].FleetBudget)
 	require.Zero(t, rows[0].Limits[api.ReasonEmpty])
-	require.Equal(t, []int{3, 1, 2, 1}, []int{rows[1].Nodes, rows[1].Disrupting, rows[1].Limits[api.ReasonDrifted], rows[1].Allowed[api.ReasonDrifted]})
+	require.Equal(t, []Count{3, 1, 2, 1}, []Count{Count(rows[1].Nodes), Count(rows[1].Disrupting), rows[1].Limits[api.ReasonDrifted], rows[1].Allowed[api.ReasonDrifted]})
 	require.Equal(t, []Span{{From: testNow, To: testNow.Add(CalendarAhead), Limits: rows[1].Limits}}, rows[1].Calendar)
+}
+
+// A pool without a limit has none however many of its nodes are down, in every form.
+func TestNoLimitIsSaid(t *testing.T) {
+	unlimited := testPool("a", func(p *api.NodePool) { p.Spec.Disruption.Budgets = []api.DisruptionBudget{} })
+	down := aNode("n1", "d2", "z-a", "a", aPod("p", 1000))
+	down.Ready = false
+	f := fixture{pools: []*api.NodePool{unlimited}, nodes: []*api.NodeState{down, aNode("n2", "d2", "z-a", "a", aPod("q", 1900))}}
+	report := ReportBudgets(f.state(), "berlin")
+	require.Equal(t, 1, report[0].Disrupting)
+	require.Equal(t, "no limit", report[0].Allowed[api.ReasonEmpty].String())
+	forecast := Foresee(f.state(), 0)
+	require.Contains(t, forecast.String(), "a (any reason): no limit -> no limit\n")
+	for _, value := range []any{report, forecast} {
+		raw, err := json.Marshal(value)
+		require.NoError(t, err)
+		require.NotContains(t, string(raw), "21474836")
+		require.Contains(t, string(raw), `"Drifted":`)
+	}
+	raw, err := json.Marshal(report[0].Allowed)
+	require.NoError(t, err)
+	require.JSONEq(t, `{"Drifted":null,"Empty":null,"Expired":null,"Underutilized":null}`, string(raw))
+	var again map[string]Count
+	require.NoError(t, json.Unmarshal(raw, &again))
+	require.Equal(t, report[0].Allowed, again)
+	require.NoError(t, json.Unmarshal([]byte(`{"Empty":0,"Drifted":7}`), &again))
+	require.Equal(t, Count(0), again[api.ReasonEmpty])
+	require.Equal(t, Count(7), again[api.ReasonDrifted])
 }

@@ -15,7 +15,7 @@ var benchNow = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 
 // benchCatalog has eleven types with on-demand offerings in three zones.
 func benchCatalog() *api.InstanceCatalog {
-	c := &api.InstanceCatalog{}
+	c := &api.InstanceCatalog{Spec: api.InstanceCatalogSpec{Complete: true}}
 	for i, shape := range []struct {
 		name     string
 		cpu, gib int
@@ -46,7 +46,7 @@ func benchCatalog() *api.InstanceCatalog {
 // 65 % full, packed ones 99 %.
 func benchState(n int, packed bool) *State {
 	pool := &api.NodePool{ObjectMeta: metav1.ObjectMeta{Name: "default"}}
-	pool.Spec.Disruption = &api.PoolDisruption{ConsolidateAfter: "0s", Budgets: []api.DisruptionBudget{{Nodes: "100%"}}}
+	pool.Spec.Disruption = &api.PoolDisruption{ConsolidateAfter: "0s", Budgets: []api.DisruptionBudget{{Nodes: new("100%")}}}
 	pool.Spec.Template.Spec.Requirements = []api.NodeRequirement{{Key: api.LabelCapacityType, Operator: "In", Values: []string{api.CapacityOnDemand}}}
 	s := &State{Cluster: NewCluster(), Now: benchNow}
 	s.Pools = []*Pool{NewPool(pool, NewCatalog(benchCatalog()), PoolOptions{})}

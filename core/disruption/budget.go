@@ -9,13 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/robfig/cron/v3"
-
 	"flotilla/core/api"
 )
-
-// Unbounded is the limit of a pool whose budgets say nothing now.
-const Unbounded = math.MaxInt32
 
 // Zones finds a zone by its IANA name, as time.LoadLocation does; nil knows UTC alone.
 type Zones func(name string) (*time.Location, error)
@@ -28,10 +23,10 @@ type Budgets struct {
 }
 
 type budget struct {
-	nodes    int
-	percent  bool
-	always   bool
-	schedule cron.Schedule
+	nodes   int
+	percent bool
+	always  bool
+	hits    *hits // nil when it always counts, or cannot be evaluated
 	// never is a schedule that has no date at all (N4).
 	never    bool
 	duration time.Duration
@@ -65,18 +60,17 @@ func parseBudget(s *api.DisruptionBudget, zones Zones) budget {
 	if b.always {
 		return b
 	}
-	schedule, err := parseSchedule(s.Schedule, s.TimeZone, zones)
-	if err != nil {
-		b.err, b.schedule = err, nil
+	var err error
+	if b.hits, err = parseHits(s.Schedule, s.TimeZone, zones); err != nil {
+		b.err = err
 		return b
 	}
-	b.schedule = schedule
 	if s.Duration != nil {
 		if b.duration, err = time.ParseDuration(*s.Duration); err != nil {
 			b.err = fmt.Errorf("duration: %w", err)
 		}
 	}
-	b.never = schedule.Next(time.Unix(0, 0).UTC()).IsZero()
+	b.never = b.hits.next(time.Unix(0, 0).UTC()).IsZero()
 	return b
 }
 
@@ -89,48 +83,26 @@ func parseNodes(text string) (n int, percent bool, err error) {
 	return int(value), percent, nil
 }
 
-func parseSchedule(text *string, zone string, zones Zones) (cron.Schedule, error) {
-	line := ""
-	if text != nil {
-		line = *text
-	}
-	schedule, err := cron.ParseStandard("TZ=UTC " + line)
-	if err != nil {
-		return nil, fmt.Errorf("schedule %q: %w", line, err)
-	}
-	fields, zoned := schedule.(*cron.SpecSchedule)
-	if zone == "" || !zoned {
-		return schedule, nil
-	}
-	if zones == nil {
-		return nil, fmt.Errorf("timeZone %q: no zones are known here", zone)
-	}
-	if fields.Location, err = zones(zone); err != nil {
-		return nil, fmt.Errorf("timeZone %q: %w", zone, err)
-	}
-	return fields, nil
-}
-
 // active reports whether the budget counts at now: within [hit, hit+duration) of some hit.
 func (b *budget) active(now time.Time, rules Rules) bool {
 	switch {
 	case b.always:
 		return true
-	case b.schedule == nil:
+	case b.hits == nil:
 		return false
 	case b.never:
 		return rules.Off.NeverMatching
 	default:
-		return !b.schedule.Next(now.Add(-b.duration)).After(now)
+		return !b.hits.next(now.Add(-b.duration)).After(now)
 	}
 }
 
 // limit is how many nodes of total may be down for this budget alone.
-func (b *budget) limit(total int) int {
+func (b *budget) limit(total int) Count {
 	if !b.percent {
-		return b.nodes
+		return Count(b.nodes)
 	}
-	return int(math.Ceil(float64(total) * float64(b.nodes) / 100))
+	return Count(math.Ceil(float64(total) * float64(b.nodes) / 100))
 }
 
 func (b *budget) covers(reason string) bool { return b.all || slices.Contains(b.reasons, reason) }
@@ -138,10 +110,10 @@ func (b *budget) covers(reason string) bool { return b.all || slices.Contains(b.
 // BudgetState is one budget at one moment.
 type BudgetState struct {
 	// Active says that it counts now; Invalid that it cannot be evaluated.
-	Active  bool
-	Invalid bool
+	Active  bool `json:"active"`
+	Invalid bool `json:"invalid,omitempty"`
 	// Limit is how many nodes may be down, Unbounded when it is not active.
-	Limit int
+	Limit Count `json:"limit"`
 }
 
 // Each evaluates every budget of the list on its own.
@@ -163,7 +135,7 @@ func (b Budgets) Each(now time.Time, total int, rules Rules) []BudgetState {
 
 // Limit is how many of total nodes may be down at once for a reason: the smallest of the active
 // budgets that cover it, Unbounded when there is none, 0 when any budget is invalid (section 3.2).
-func (b Budgets) Limit(now time.Time, total int, reason string, rules Rules) int {
+func (b Budgets) Limit(now time.Time, total int, reason string, rules Rules) Count {
 	if b.invalid != nil {
 		return 0
 	}
@@ -176,18 +148,15 @@ func (b Budgets) Limit(now time.Time, total int, reason string, rules Rules) int
 	return limit
 }
 
-// Allowed is what is left of a limit when some nodes are down already: never below 0.
-func Allowed(limit, disrupting int) int { return max(0, limit-disrupting) }
-
 // changes returns the moments in (from, to] at which some budget begins or ceases to count, sorted.
 func (b Budgets) changes(from, to time.Time) []time.Time {
 	var out []time.Time
 	for i := range b.list {
 		one := &b.list[i]
-		if one.schedule == nil || one.never || one.duration <= 0 {
+		if one.hits == nil || one.never || one.duration <= 0 {
 			continue
 		}
-		for hit := one.schedule.Next(from.Add(-one.duration)); !hit.IsZero() && !hit.After(to) && len(out) < maxChanges; hit = one.schedule.Next(hit) {
+		for hit := one.hits.next(from.Add(-one.duration)); !hit.IsZero() && !hit.After(to) && len(out) < maxChanges; hit = one.hits.next(hit) {
 			for _, at := range []time.Time{hit, hit.Add(one.duration)} {
 				if at.After(from) && !at.After(to) {
 					out = append(out, at.UTC())

@@ -13,8 +13,8 @@ import (
 type Span struct {
 	From time.Time `json:"from"`
 	To   time.Time `json:"to"`
-	// Limits are the nodes that may be down at once, by reason; Unbounded is no limit.
-	Limits map[string]int `json:"limits"`
+	// Limits are the nodes that may be down at once, by reason.
+	Limits map[string]Count `json:"limits"`
 }
 
 // String is "2026-11-16 09:00 - 17:00 UTC  0" when all reasons are equal, and names them otherwise.
@@ -22,25 +22,18 @@ func (s Span) String() string {
 	return fmt.Sprintf("%s - %s  %s", s.From.Format("Mon 2006-01-02 15:04"), s.To.Format("Mon 2006-01-02 15:04"), limitsText(s.Limits))
 }
 
-func limitsText(limits map[string]int) string {
+func limitsText(limits map[string]Count) string {
 	first := limits[api.DisruptionReasons[0]]
 	same := true
 	var parts []string
 	for _, reason := range api.DisruptionReasons {
 		same = same && limits[reason] == first
-		parts = append(parts, reason+" "+limitText(limits[reason]))
+		parts = append(parts, reason+" "+limits[reason].String())
 	}
 	if same {
-		return limitText(first)
+		return first.String()
 	}
 	return strings.Join(parts, ", ")
-}
-
-func limitText(n int) string {
-	if n >= Unbounded {
-		return "no limit"
-	}
-	return fmt.Sprint(n)
 }
 
 // Calendar lists the limits of a pool of total nodes from one moment to another. Neighbouring spans
@@ -66,15 +59,15 @@ func (b Budgets) Calendar(from, to time.Time, total int) []Span {
 	return spans
 }
 
-func (b Budgets) limits(now time.Time, total int) map[string]int {
-	out := make(map[string]int, len(api.DisruptionReasons))
+func (b Budgets) limits(now time.Time, total int) map[string]Count {
+	out := make(map[string]Count, len(api.DisruptionReasons))
 	for _, reason := range api.DisruptionReasons {
 		out[reason] = b.Limit(now, total, reason, Rules{})
 	}
 	return out
 }
 
-func sameLimits(a, b map[string]int) bool {
+func sameLimits(a, b map[string]Count) bool {
 	return !slices.ContainsFunc(api.DisruptionReasons, func(r string) bool { return a[r] != b[r] })
 }
 
@@ -84,13 +77,13 @@ func (b Budgets) NextChange(now time.Time) time.Time {
 	var next time.Time
 	for i := range b.list {
 		one := &b.list[i]
-		if one.schedule == nil || one.never || one.duration <= 0 {
+		if one.hits == nil || one.never || one.duration <= 0 {
 			continue
 		}
-		if hit := one.schedule.Next(now); !hit.IsZero() && (next.IsZero() || hit.Before(next)) {
+		if hit := one.hits.next(now); !hit.IsZero() && (next.IsZero() || hit.Before(next)) {
 			next = hit
 		}
-		if began := one.schedule.Next(now.Add(-one.duration)); !began.After(now) {
+		if began := one.hits.next(now.Add(-one.duration)); !began.After(now) {
 			if end := began.Add(one.duration); next.IsZero() || end.Before(next) {
 				next = end
 			}

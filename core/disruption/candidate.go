@@ -27,13 +27,17 @@ type candidate struct {
 	machine      *machine // nil when the catalog does not know it
 	zone         string
 	capacityType string
-	price        float64
+	price        float64 // 0 when it is unpriced
+	unpriced     bool
 	cost         float64
 	empty        bool
 	idle         bool // no pod needs a place
 }
 
 func (c *candidate) name() string { return c.state.Name }
+
+// worth is what the node costs an hour.
+func (c *candidate) worth() api.Hourly { return api.Hourly{Amount: c.price, Unknown: c.unpriced} }
 
 // ratio is what orders candidates: what a node costs for the trouble of removing it.
 func (c *candidate) ratio() float64 { return c.price / c.cost }
@@ -43,7 +47,8 @@ func (x *Index) newCandidate(n *inode) candidate {
 	if n.pool != nil {
 		c.machine = n.pool.byName[n.labels[corev1.LabelInstanceTypeStable]]
 	}
-	c.price = c.machine.price(c.zone, c.capacityType)
+	price := c.machine.price(c.zone, c.capacityType)
+	c.price, c.unpriced = price.Amount, price.Unknown
 	for i := range n.pods {
 		if p := &n.pods[i]; p.movable {
 			c.cost += max(0, p.cost)
@@ -208,7 +213,9 @@ func unconsolidated(c *candidate) Refusal {
 	switch {
 	case c.pool.static:
 		return Refusal{Code: CodeStatic, Message: "NodePool " + c.pool.name + " is static: it is never consolidated"}
-	case c.machine == nil:
+	case c.machine == nil && c.labels[corev1.LabelInstanceTypeStable] == "":
+		return Refusal{Code: CodeNoLabel, Message: "the node lacks the label " + corev1.LabelInstanceTypeStable}
+	case c.machine == nil && c.pool.catalog.complete:
 		return Refusal{Code: CodeTypeUnknown, Message: fmt.Sprintf("instance type %q is not in the catalog", c.labels[corev1.LabelInstanceTypeStable])}
 	case c.capacityType == "":
 		return Refusal{Code: CodeNoLabel, Message: "the node lacks the label " + api.LabelCapacityType}
@@ -220,6 +227,31 @@ func unconsolidated(c *candidate) Refusal {
 		return Refusal{Code: CodeEmpty, Message: "the node is empty: that is for emptiness to decide"}
 	case c.pool.policy == api.WhenEmpty:
 		return Refusal{Code: CodeNotEmpty, Message: fmt.Sprintf("NodePool %q has consolidation policy WhenEmpty, but the node is not empty", c.pool.name)}
+	case unlisted(c.pool, c.labels):
+		return Refusal{Code: CodeNotInCatalog, Message: fmt.Sprintf("its price is not known: InstanceCatalog %s does not list %s", c.pool.catalog.name, whatIsIt(c.labels))}
 	}
 	return Refusal{}
+}
+
+// unlisted reports whether a catalog that does not say it is complete lacks what a node is: then it has no
+// price, and that is all that is known (N20).
+func unlisted(p *Pool, labels map[string]string) bool {
+	name, zone, kind := labels[corev1.LabelInstanceTypeStable], labels[corev1.LabelTopologyZone], labels[api.LabelCapacityType]
+	if p.catalog.complete || name == "" || len(p.byName) == 0 {
+		return false
+	}
+	m := p.byName[name]
+	return m == nil || zone != "" && kind != "" && m.price(zone, kind).Unknown
+}
+
+// whatIsIt names the type, zone and capacity type of a node, as far as its labels tell.
+func whatIsIt(labels map[string]string) string {
+	text := labels[corev1.LabelInstanceTypeStable]
+	if zone := labels[corev1.LabelTopologyZone]; zone != "" {
+		text += " in zone " + zone
+	}
+	if kind := labels[api.LabelCapacityType]; kind != "" {
+		text += " as " + kind
+	}
+	return text
 }

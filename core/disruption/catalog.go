@@ -14,8 +14,10 @@ import (
 
 // Catalog is a parsed InstanceCatalog, shared by every member that uses it.
 type Catalog struct {
-	types  []*machine // by name
-	byName map[string]*machine
+	name     string     // "" for none
+	complete bool       // what is not listed cannot be bought (N20)
+	types    []*machine // by name
+	byName   map[string]*machine
 }
 
 // machine is one instance type.
@@ -47,6 +49,7 @@ func NewCatalog(c *api.InstanceCatalog) *Catalog {
 	if c == nil {
 		return out
 	}
+	out.name, out.complete = c.Name, c.Spec.Complete
 	cpu, memory := api.Amount(reservedCPU), api.Amount(reservedMemory)
 	if r := c.Spec.Reserved; r != nil {
 		cpu, memory = cmp.Or(r.CPU, "0"), cmp.Or(r.Memory, "0")
@@ -123,18 +126,27 @@ func Amounts(list corev1.ResourceList) api.Amounts {
 	return out
 }
 
-// price is that of the first offering in a zone and capacity type, available or not; 0 when there is
-// none (section 6).
-func (m *machine) price(zone, capacityType string) float64 {
+// price is that of the first offering in a zone and capacity type, available or not; unknown, which counts
+// as 0, when there is none (section 6).
+func (m *machine) price(zone, capacityType string) api.Hourly {
 	if m == nil {
-		return 0
+		return api.Hourly{Unknown: true}
 	}
 	for i := range m.offerings {
 		if o := &m.offerings[i]; o.zone == zone && o.capacityType == capacityType {
-			return o.price
+			return api.Hourly{Amount: o.price}
 		}
 	}
-	return 0
+	return api.Hourly{Unknown: true}
+}
+
+// offeredAs reports whether some offering, available or not, is in a zone and of a capacity type, either of
+// which may be unknown; reserved accepts on-demand.
+func (m *machine) offeredAs(zone, capacityType string) bool {
+	return m != nil && slices.ContainsFunc(m.offerings, func(o offering) bool {
+		kind := capacityType == "" || o.capacityType == capacityType || capacityType == api.CapacityReserved && o.capacityType == api.CapacityOnDemand
+		return kind && (zone == "" || o.zone == zone)
+	})
 }
 
 // fits reports whether an offering is within n.

@@ -136,16 +136,21 @@ func (r *run) newNode(m *moving, v *variant) (*claim, string) {
 		}
 	}
 	reason := "no pool can make a node"
+	var short *claim // the last one that no type suits
+	var within needs
 	for _, p := range r.x.pools {
 		if p.static || p.deleting {
 			continue
 		}
 		c, why := r.open(p)
 		if c == nil {
-			reason = why
+			reason, short = why, nil
 			continue
 		}
 		needs, types, why := r.fit(c, m, v)
+		if short = nil; why == noType {
+			short, within = c, needs
+		}
 		if why != "" {
 			reason = fmt.Sprintf("pool %s: %s", p.name, why)
 			continue
@@ -154,6 +159,9 @@ func (r *run) newNode(m *moving, v *variant) (*claim, string) {
 		r.out.claims = append(r.out.claims, c)
 		r.charge(p, c)
 		return c, ""
+	}
+	if short != nil {
+		reason = fmt.Sprintf("pool %s: %s", short.pool.name, r.typeless(short, m, within))
 	}
 	return nil, reason
 }
@@ -200,7 +208,8 @@ func (r *run) charge(p *Pool, c *claim) {
 	}
 }
 
-// fit returns what a new node would be restricted to with one more pod, or why it does not take it.
+// fit returns what a new node would be restricted to with one more pod, or why it does not take it; noType
+// tells typeless to say more.
 func (r *run) fit(c *claim, m *moving, v *variant) (needs, []*machine, string) {
 	if t := repelled(v.tolerations, c.pool.taints); t != nil {
 		return nil, nil, "did not tolerate taint " + t.Key
@@ -241,7 +250,7 @@ func (r *run) fit(c *claim, m *moving, v *variant) (needs, []*machine, string) {
 	}
 	types := r.fitting(c, m, n)
 	if len(types) == 0 {
-		return nil, nil, "no instance type has the resources, labels and offerings it needs"
+		return n, nil, noType
 	}
 	if key := c.pool.lacks(types); key != "" {
 		return nil, nil, "minValues requirement is not met for label " + key

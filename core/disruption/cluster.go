@@ -59,6 +59,17 @@ func (c *Cluster) Node(name string) (*api.NodeState, bool) {
 	return n.state, true
 }
 
+// Pooled lists the nodes of pools, as they were Set.
+func (c *Cluster) Pooled() []*api.NodeState {
+	var out []*api.NodeState
+	for _, n := range c.nodes {
+		if n.pool != "" {
+			out = append(out, n.state)
+		}
+	}
+	return out
+}
+
 // Names lists the nodes, sorted.
 func (c *Cluster) Names() []string {
 	out := make([]string, 0, len(c.nodes))

@@ -43,6 +43,8 @@ func (d *deciding) consolidate(method string, cs []*candidate) option {
 	switch {
 	case len(out.failed) > 0:
 		return refused(CodePodsUnplaced, "not all pods would find a node: %s", failures(out.failed))
+	case len(out.homeless) > 0:
+		return option{refusal: neededRefusal(out.homeless)}
 	case len(out.claims) == 0:
 		return option{ok: true, command: d.command(method, api.ReasonUnderutilized, cs, out)}
 	case len(out.claims) > 1:
@@ -132,16 +134,18 @@ func (d *deciding) spotToSpot(c *claim, candidates int, price float64) Refusal {
 func (d *deciding) command(method, reason string, cs []*candidate, out *outcome) Command {
 	c := Command{Method: method, Reason: reason, Nodes: names(cs)}
 	for _, one := range cs {
-		c.Savings += one.price
+		c.Savings = c.Savings.Plus(one.worth())
 	}
 	for _, m := range out.moves {
 		move := api.PodMove{Pod: m.pod.key}
 		if m.pod.from != nil {
-			move.From = m.pod.from.state.Name
+			move.From, move.Lost = m.pod.from.state.Name, m.pod.state.Owner == ""
 		}
-		if m.node != nil {
+		switch {
+		case move.Lost:
+		case m.node != nil:
 			move.To = m.node.state.Name
-		} else {
+		default:
 			move.To = m.claim.hostname
 		}
 		c.Moves = append(c.Moves, move)
@@ -155,7 +159,7 @@ func (d *deciding) launch(c *Command, claims []*claim) {
 	for _, claim := range claims {
 		r := replacement(claim)
 		r.requests = d.x.amounts(claim.requests)
-		c.Savings -= r.Price
+		c.Savings.Amount -= r.Price
 		c.Replacements = append(c.Replacements, r)
 	}
 }

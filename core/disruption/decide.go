@@ -18,9 +18,8 @@ type Decision struct {
 	Stages []string `json:"stages,omitempty"`
 	// Eligible are the nodes each method could have taken, before budgets.
 	Eligible map[string][]string `json:"eligible,omitempty"`
-	// Budgets is how many nodes may be disrupted beyond those that are, by reason and pool;
-	// Unbounded for no limit.
-	Budgets map[string]map[string]int `json:"budgets,omitempty"`
+	// Budgets is how many nodes may be disrupted beyond those that are, by reason and pool.
+	Budgets map[string]map[string]Count `json:"budgets,omitempty"`
 	// Verdicts has one for every node, by name.
 	Verdicts []Verdict `json:"verdicts,omitempty"`
 	// Recheck is when time alone can change the decision, zero when it cannot.
@@ -44,6 +43,9 @@ type Verdict struct {
 	// Lasting is what would keep the node once no pod is expected on it any more, when that is all that
 	// keeps it now and something else would.
 	Lasting *Refusal `json:"lasting,omitempty"`
+	// Drift is why the node is not what its pool asks for, empty when it is: its NodeClaim's own reason where
+	// Karpenter says so.
+	Drift string `json:"drift,omitempty"`
 }
 
 // Command is one disruption to begin.
@@ -53,8 +55,11 @@ type Command struct {
 	Nodes        []string      `json:"nodes"`
 	Replacements []Replacement `json:"replacements,omitempty"`
 	Moves        []api.PodMove `json:"moves,omitempty"`
-	// Savings per hour; negative when a drifted node's replacement is dearer.
-	Savings float64 `json:"savings"`
+	// Beside are the moves that a forecast expects of pods whose nodes go already; they take room too.
+	Beside []api.PodMove `json:"beside,omitempty"`
+	// Savings per hour; negative when a drifted node's replacement is dearer, unknown when the price of a node
+	// that goes is.
+	Savings api.Hourly `json:"savings"`
 	// Forceful commands wait for nothing: no replacement comes first.
 	Forceful bool `json:"forceful,omitempty"`
 	// Drift is the reason of the drift.
@@ -132,7 +137,7 @@ func Decide(s *State) Decision {
 func begin(s *State) *deciding {
 	d := &deciding{
 		x: NewIndex(s), now: s.Now, refused: map[string][]Refusal{}, drifts: map[string]string{}, weights: map[*Pool]poolWeight{},
-		out: &Decision{Eligible: map[string][]string{}, Budgets: map[string]map[string]int{}},
+		out: &Decision{Eligible: map[string][]string{}, Budgets: map[string]map[string]Count{}},
 	}
 	d.roster = d.x.newRoster()
 	d.pools = d.x.countPools()
@@ -163,7 +168,7 @@ func (d *deciding) finish() Decision {
 	}
 	for i, n := range d.x.nodes {
 		name := n.state.Name
-		v := Verdict{Node: name, Pool: n.node.pool, Refusals: d.refused[name]}
+		v := Verdict{Node: name, Pool: n.node.pool, Refusals: d.refused[name], Drift: d.driftOf(&d.roster.all[i])}
 		if c := taken[name]; c != nil {
 			v.Disrupt, v.Method = c.Reason, c.Method
 		} else if len(v.Refusals) == 0 {
@@ -218,7 +223,7 @@ func counts(s *api.NodeState, deleting bool) (total, down bool) {
 
 // allowance is what is left of budgets while a method spends them.
 type allowance struct {
-	pools map[string]int
+	pools map[string]Count
 	fleet map[string]int // by the name of the fleet-wide budget
 }
 
@@ -237,13 +242,13 @@ func (a *allowance) take(p *Pool) {
 
 // allowances is what is left of every pool's budgets for a reason.
 func (d *deciding) allowances(reason string) *allowance {
-	a := &allowance{pools: make(map[string]int, len(d.x.pools)), fleet: map[string]int{}}
-	shown := make(map[string]int, len(d.x.pools))
+	a := &allowance{pools: make(map[string]Count, len(d.x.pools)), fleet: map[string]int{}}
+	shown := make(map[string]Count, len(d.x.pools))
 	for _, p := range d.x.pools {
 		n := Allowed(p.budgets.Limit(d.now, d.pools.total[p.name], reason, d.x.state.Rules), d.pools.disrupting[p.name])
 		a.pools[p.name], shown[p.name] = n, n
 		if left, bound := d.x.state.FleetAllowed[p.fleet]; bound && p.fleet != "" {
-			a.fleet[p.fleet], shown[p.name] = left, min(n, max(0, left))
+			a.fleet[p.fleet], shown[p.name] = left, min(n, Count(max(0, left)))
 		}
 	}
 	d.out.Budgets[reason] = shown
@@ -252,16 +257,28 @@ func (d *deciding) allowances(reason string) *allowance {
 
 // spend takes candidates while their pools' budgets last, in order.
 func (d *deciding) spend(method, reason string, cs []*candidate, left *allowance) []*candidate {
-	var out []*candidate
+	taken, over := afford(cs, left)
+	d.overBudgets(method, reason, over, left)
+	return taken
+}
+
+// afford takes candidates in order while budgets last, and returns those too that they do not suffice for.
+func afford(cs []*candidate, left *allowance) (taken, over []*candidate) {
 	for _, c := range cs {
 		if !left.has(c.pool) {
-			d.overBudget(method, reason, c, left)
+			over = append(over, c)
 			continue
 		}
 		left.take(c.pool)
-		out = append(out, c)
+		taken = append(taken, c)
 	}
-	return out
+	return taken, over
+}
+
+func (d *deciding) overBudgets(method, reason string, over []*candidate, left *allowance) {
+	for _, c := range over {
+		d.overBudget(method, reason, c, left)
+	}
 }
 
 func (d *deciding) overBudget(method, reason string, c *candidate, left *allowance) {
@@ -279,10 +296,10 @@ func (d *deciding) spent(reason string, p *Pool, left *allowance) string {
 	}
 	total, down := d.pools.total[p.name], d.pools.disrupting[p.name]
 	limit := p.budgets.Limit(d.now, total, reason, d.x.state.Rules)
-	text := fmt.Sprintf("the budgets of NodePool %s allow no further disruption for %s now: %d of %s may be down, %d are",
+	text := fmt.Sprintf("the budgets of NodePool %s allow no further disruption for %s now: %s of %s may be down, %d are",
 		p.name, reason, limit, counted(total, "node"), down)
 	if begun := Allowed(limit, down); begun > 0 {
-		text += fmt.Sprintf(", and %d more go before this one", begun)
+		text += fmt.Sprintf(", and %s more go before this one", begun)
 	}
 	return text
 }
@@ -291,15 +308,14 @@ func (d *deciding) spent(reason string, p *Pool, left *allowance) string {
 func (d *deciding) emptiness(reason string) []Command {
 	cs := d.candidates(MethodEmpty, func(c *candidate) Refusal { return isEmptyCandidate(d, c) })
 	d.out.Eligible[MethodEmpty] = names(cs)
-	left := d.allowances(reason)
 	dearestFirst(cs)
-	taken := d.spend(MethodEmpty, reason, cs, left)
+	taken := d.sparing(MethodEmpty, reason, cs)
 	if len(taken) == 0 {
 		return nil
 	}
 	c := Command{Method: MethodEmpty, Reason: reason, Nodes: names(taken)}
 	for _, t := range taken {
-		c.Savings += t.price
+		c.Savings = c.Savings.Plus(t.worth())
 	}
 	return []Command{c}
 }

@@ -2,10 +2,6 @@ package disruption
 
 import (
 	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
-	"fmt"
 	"slices"
 	"time"
 
@@ -22,92 +18,95 @@ const (
 	DriftClass        = "NodeClassDrifted"
 )
 
-// PoolHashLevel is the version of PoolHash that is stamped beside it on nodes.
-const PoolHashLevel = "flotilla-1"
-
 // typeGrace is how old a node must be before its type counts as gone.
 const typeGrace = time.Hour
 
-// PoolHash is the digest of what nodes of a pool are made from: the whole template except requirements
-// (section 11) and the do-not-disrupt annotation (N14). Lists count as sets.
-func PoolHash(p *api.NodePool) string {
-	t := p.Spec.Template
-	annotations := map[string]string{}
-	for k, v := range t.Metadata.Annotations {
-		if k != api.AnnotationDoNotDisrupt {
-			annotations[k] = v
-		}
-	}
-	byText := func(a, b api.NodeTaint) int { return cmp.Compare(fmt.Sprint(a), fmt.Sprint(b)) }
-	raw, err := json.Marshal([]any{
-		t.Metadata.Labels, annotations, slices.SortedFunc(slices.Values(t.Spec.Taints), byText),
-		slices.SortedFunc(slices.Values(t.Spec.StartupTaints), byText), t.Spec.NodeClassRef, t.Spec.ExpireAfter, t.Spec.TerminationGracePeriod,
-	})
-	if err != nil {
+// Drifted returns why a node is no longer what its pool asks for, "" when it is. What Karpenter found out about
+// the node's NodeClaim goes first (N21).
+func Drifted(n *api.NodeState, p *Pool, now time.Time, rules Rules) string {
+	if !n.Managed {
 		return ""
 	}
-	sum := sha256.Sum256(raw)
-	return hex.EncodeToString(sum[:8])
-}
-
-// Drifted returns why a node is no longer what its pool asks for, "" when it is.
-func Drifted(s *api.NodeState, p *Pool, now time.Time) string {
-	if !s.Managed {
-		return ""
-	}
-	labels := canonicalLabels(s.Labels)
+	from := originOf(n)
 	switch {
-	case stale(s.Annotations[api.AnnotationPoolHash], s.Annotations[api.AnnotationPoolHashLevel], p.hash):
+	case n.ProviderDrift != "":
+		return n.ProviderDrift
+	case stampedFor(n.Annotations, p.name) && p.changedSince(n.Annotations[api.AnnotationPoolHash], n.Annotations[api.AnnotationPoolHashLevel]):
 		return DriftPool
-	case !p.requirementsHold(labels):
+	case !p.requirementsHold(&from, rules):
 		return DriftRequirements
-	case now.Sub(s.Created.Time) > typeGrace && !p.offers(labels):
+	case now.Sub(n.Created.Time) > typeGrace && p.gone(&from, rules):
 		return DriftType
-	case p.classHash != "" && s.Annotations[api.AnnotationClassHash] != "" && s.Annotations[api.AnnotationClassHash] != p.classHash:
+	case stampedFor(n.Annotations, p.name) && otherClass(n.Annotations[api.AnnotationClassHash], p.classHash):
 		return DriftClass
 	default:
-		return s.ProviderDrift
+		return ""
 	}
 }
 
-// stale compares a stamped hash with that of the pool; hashes of other versions say nothing.
-func stale(stamped, level, hash string) bool {
-	return stamped != "" && level == PoolHashLevel && stamped != hash
+// changedSince compares the hash that a node is stamped with to that of the pool: Flotilla's own, or the one
+// that Karpenter wrote on both. Hashes of other versions say nothing.
+func (p *Pool) changedSince(stamped, level string) bool {
+	switch {
+	case stamped == "" || level == "":
+		return false
+	case level == PoolHashLevel:
+		return stamped != p.hash
+	default:
+		return p.stamp != "" && level == p.level && stamped != p.stamp
+	}
 }
 
-func (p *Pool) requirementsHold(labels map[string]string) bool {
-	for i := range p.spec.Spec.Template.Spec.Requirements {
-		r := &p.spec.Spec.Template.Spec.Requirements[i]
-		key := canonicalLabel(r.Key)
-		s := setOf(r.Operator, r.Values)
-		if v, ok := labels[key]; ok && !s.has(v) || !ok && !s.lenient() {
+// otherClass compares the stamped hash of a node class with what it is now; what is not known is no other.
+func otherClass(stamped, hash string) bool {
+	return stamped != "" && hash != "" && stamped != hash
+}
+
+// requirementsHold reports whether a node was made as the pool requires. A label that is missing breaks a
+// requirement only where all is known that the node was made from, and never when it is one that the provider
+// sets (N19).
+func (p *Pool) requirementsHold(from *origin, rules Rules) bool {
+	for i := range p.asked {
+		r := &p.asked[i]
+		v, ok := from.labels[r.key]
+		unknown := !from.whole || provided[r.key] && !rules.Off.MissingLabels
+		if ok && !r.set.has(v) || !ok && !unknown && !r.set.lenient() {
 			return false
 		}
 	}
 	return true
 }
 
-// offers reports whether the catalog still has a node's type in its zone and capacity type; reserved
-// accepts on-demand.
-func (p *Pool) offers(labels map[string]string) bool {
-	m := p.byName[labels[corev1.LabelInstanceTypeStable]]
-	if m == nil {
+// gone reports whether the catalog, which says that it is complete, lacks what a node is known to be.
+func (p *Pool) gone(from *origin, rules Rules) bool {
+	if !p.catalog.complete {
 		return false
 	}
-	zone, kind := labels[corev1.LabelTopologyZone], labels[api.LabelCapacityType]
-	return slices.ContainsFunc(m.offerings, func(o offering) bool {
-		return o.zone == zone && (o.capacityType == kind || kind == api.CapacityReserved && o.capacityType == api.CapacityOnDemand)
-	})
+	name := from.labels[corev1.LabelInstanceTypeStable]
+	if name == "" && !rules.Off.MissingLabels {
+		return false
+	}
+	return !p.lists(from)
+}
+
+// lists reports whether the catalog has what a node is known to be.
+func (p *Pool) lists(from *origin) bool {
+	m := p.byName[from.labels[corev1.LabelInstanceTypeStable]]
+	return m.offeredAs(from.labels[corev1.LabelTopologyZone], from.labels[api.LabelCapacityType])
 }
 
 // driftOf is the drift of a node, computed once a pass.
 func (d *deciding) driftOf(c *candidate) string {
+	if c.pool == nil {
+		return ""
+	}
 	name := c.name()
 	reason, known := d.drifts[name]
 	if !known {
-		reason = Drifted(c.state, c.pool, d.now)
+		rules := d.x.state.Rules
+		reason = Drifted(c.state, c.pool, d.now, rules)
 		d.drifts[name] = reason
-		if reason == "" && d.now.Sub(c.state.Created.Time) <= typeGrace && !c.pool.offers(c.labels) {
+		if from := originOf(c.state); reason == "" && d.now.Sub(c.state.Created.Time) <= typeGrace && c.pool.gone(&from, rules) {
 			d.recheck(c.state.Created.Add(typeGrace + time.Second))
 		}
 	}
@@ -117,6 +116,9 @@ func (d *deciding) driftOf(c *candidate) string {
 func (d *deciding) since(c *candidate) time.Time {
 	if t, ok := d.x.state.DriftedSince[c.name()]; ok {
 		return t
+	}
+	if told := c.state.DriftedSince; !told.IsZero() {
+		return told.Time
 	}
 	return d.now
 }
@@ -164,6 +166,10 @@ func (d *deciding) oneByOne(method, reason string, cs []*candidate, left *allowa
 			d.refuse(method, c.name(), Refusal{Code: CodePodsUnplaced, Message: "not all pods would find a node: " + failures(out.failed)})
 			continue
 		}
+		if len(out.homeless) > 0 && (len(out.claims) == 0 || d.x.state.Unsettled) {
+			d.refuse(method, c.name(), neededRefusal(out.homeless))
+			continue
+		}
 		command := d.command(method, reason, []*candidate{c}, out)
 		command.Drift = d.drifts[c.name()]
 		d.launch(&command, out.claims)
@@ -200,7 +206,7 @@ func (d *deciding) staticDrift(reason string) []Command {
 			continue
 		}
 		r.charge(c.pool, fresh)
-		command := Command{Method: MethodStaticDrift, Reason: reason, Nodes: []string{c.name()}, Savings: c.price, Drift: d.driftOf(c)}
+		command := Command{Method: MethodStaticDrift, Reason: reason, Nodes: []string{c.name()}, Savings: c.worth(), Drift: d.driftOf(c)}
 		d.launch(&command, []*claim{fresh})
 		out = append(out, command)
 	}

@@ -1,6 +1,7 @@
 package disruption
 
 import (
+	"maps"
 	"testing"
 	"time"
 
@@ -30,6 +31,15 @@ func TestDrifted(t *testing.T) {
 		return func(n *api.NodeState) { n.Labels[key] = value }
 	}
 	young := func(n *api.NodeState) { n.Created = metav1.NewTime(testNow.Add(-30 * time.Minute)) }
+	lacking := func(keys ...string) func(*api.NodeState) {
+		return func(n *api.NodeState) {
+			for _, key := range keys {
+				delete(n.Labels, key)
+			}
+		}
+	}
+	// claimed is made from labels as they are by now, whatever becomes of those of the node.
+	claimed := func(n *api.NodeState) { n.Origin = &api.NodeOrigin{Labels: maps.Clone(n.Labels), Whole: true} }
 	reported := func(n *api.NodeState) { n.ProviderDrift = "ImageDrifted" }
 	for name, row := range map[string]struct {
 		node *api.NodeState
@@ -39,17 +49,120 @@ func TestDrifted(t *testing.T) {
 		"the template changed":              {made(note(api.AnnotationPoolHash, "other")), DriftPool},
 		"a hash of another version":         {made(note(api.AnnotationPoolHash, "other"), note(api.AnnotationPoolHashLevel, "v3")), ""},
 		"a requirement excludes the type":   {made(label(corev1.LabelInstanceTypeStable, "d8")), DriftRequirements},
-		"a requirement on a label it lacks": {made(func(n *api.NodeState) { delete(n.Labels, api.LabelCapacityType) }), DriftRequirements},
+		"no capacity type, no zone":         {made(lacking(api.LabelCapacityType, corev1.LabelTopologyZone)), ""},
+		"no instance type":                  {made(lacking(corev1.LabelInstanceTypeStable)), ""},
+		"none of the three, and a claim":    {made(lacking(api.LabelCapacityType, corev1.LabelTopologyZone, corev1.LabelInstanceTypeStable), claimed), ""},
+		"no zone, sold in none as spot":     {made(lacking(corev1.LabelTopologyZone), label(api.LabelCapacityType, api.CapacitySpot)), DriftRequirements},
+		"an edited zone":                    {made(claimed, label(corev1.LabelTopologyZone, "z-x")), ""},
+		"an edited type":                    {made(claimed, label(corev1.LabelInstanceTypeStable, "d8")), ""},
+		"a claim of another type":           {made(label(corev1.LabelInstanceTypeStable, "d8"), claimed, label(corev1.LabelInstanceTypeStable, "d2")), DriftRequirements},
+		"stamped for another pool":          {made(note(api.AnnotationPoolHash, "other"), note(api.AnnotationClassHash, "other"), note(api.AnnotationStampedPool, "b")), ""},
+		"stamped for its pool":              {made(note(api.AnnotationPoolHash, "other"), note(api.AnnotationStampedPool, "a")), DriftPool},
+		"another class":                     {made(note(api.AnnotationClassHash, "other")), DriftClass},
 		"the zone is not offered any more":  {made(label(corev1.LabelTopologyZone, "z-x")), DriftType},
 		"not offered, younger than an hour": {made(label(corev1.LabelTopologyZone, "z-x"), young), ""},
-		"the provider says so":              {made(reported), "ImageDrifted"},
-		"the hash goes before the provider": {made(reported, note(api.AnnotationPoolHash, "other")), DriftPool},
+		"Karpenter says so":                 {made(reported), "ImageDrifted"},
+		"Karpenter's reason goes first":     {made(reported, note(api.AnnotationPoolHash, "other")), "ImageDrifted"},
 		"nobody's node":                     {made(reported, func(n *api.NodeState) { n.Managed = false }), ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			require.Equal(t, row.want, Drifted(row.node, NewPool(pool, NewCatalog(benchCatalog()), PoolOptions{ClassHash: "class-1"}), testNow))
+			require.Equal(t, row.want, Drifted(row.node, NewPool(pool, NewCatalog(benchCatalog()), PoolOptions{ClassHash: "class-1"}), testNow, Rules{}))
 		})
 	}
+}
+
+// A requirement on a label that a node never had is broken by one of which all is known that it was made from
+// (section 11), and unknown of any other (N19).
+func TestALabelThatWasNeverThere(t *testing.T) {
+	pool := NewPool(testPool("a", requiring("team", "In", "web")), NewCatalog(benchCatalog()), PoolOptions{})
+	for name, row := range map[string]struct {
+		origin *api.NodeOrigin
+		want   string
+	}{
+		"adopted":                       {nil, ""},
+		"adopted, with the label":       {&api.NodeOrigin{Labels: map[string]string{"team": "web"}}, ""},
+		"adopted, with another value":   {&api.NodeOrigin{Labels: map[string]string{"team": "db"}}, DriftRequirements},
+		"launched":                      {&api.NodeOrigin{Whole: true}, DriftRequirements},
+		"launched, with the label":      {&api.NodeOrigin{Labels: map[string]string{"team": "web"}, Whole: true}, ""},
+		"launched, with other labels":   {&api.NodeOrigin{Labels: map[string]string{"tier": "x"}, Whole: true}, DriftRequirements},
+		"adopted, with another capital": {&api.NodeOrigin{Labels: map[string]string{"Team": "db"}}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			n := aNode("n1", "d2", "z-a", "a")
+			n.Origin = row.origin
+			require.Equal(t, row.want, Drifted(n, pool, testNow, Rules{}))
+		})
+	}
+}
+
+// What a catalog does not list is drift only when it says that it is complete (N20); a node of which the
+// provider did not say what it is has no price, and is not replaced for that (N19).
+func TestWhatACatalogDoesNotKnow(t *testing.T) {
+	partial := benchCatalog()
+	partial.Name, partial.Spec.Complete = "east", false
+	complete := benchCatalog()
+	label := func(key, value string) func(*api.NodeState) { return func(n *api.NodeState) { n.Labels[key] = value } }
+	without := func(key string) func(*api.NodeState) { return func(n *api.NodeState) { delete(n.Labels, key) } }
+	for name, row := range map[string]struct {
+		catalog *api.InstanceCatalog
+		change  func(*api.NodeState)
+		goes    string
+		code    Code
+		message string
+	}{
+		"a type, complete":      {complete, label(corev1.LabelInstanceTypeStable, "x9"), "replace [n1] by drift with a/f2[] p>new-0", "", ""},
+		"a type":                {partial, label(corev1.LabelInstanceTypeStable, "x9"), "none", CodeNotInCatalog, "its price is not known: InstanceCatalog east does not list x9 in zone z-a as on-demand"},
+		"a zone, complete":      {complete, label(corev1.LabelTopologyZone, "z-x"), "replace [n1] by drift with a/f2[] p>new-0", "", ""},
+		"a zone":                {partial, label(corev1.LabelTopologyZone, "z-x"), "none", CodeNotInCatalog, "its price is not known: InstanceCatalog east does not list d8 in zone z-x as on-demand"},
+		"no type, complete":     {complete, without(corev1.LabelInstanceTypeStable), "none", CodeNoLabel, "the node lacks the label node.kubernetes.io/instance-type"},
+		"no zone, complete":     {complete, without(corev1.LabelTopologyZone), "none", CodeNoLabel, "the node lacks the label topology.kubernetes.io/zone"},
+		"no capacity, complete": {complete, without(api.LabelCapacityType), "none", CodeNoLabel, "the node lacks the label karpenter.sh/capacity-type"},
+		"no capacity":           {partial, without(api.LabelCapacityType), "none", CodeNoLabel, "the node lacks the label karpenter.sh/capacity-type"},
+		"all is listed":         {partial, func(*api.NodeState) {}, "replace [n1] by single with a/f2[] p>new-0", "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			n := aNode("n1", "d8", "z-a", "a", aPod("p", 100))
+			row.change(n)
+			s := (&fixture{nodes: []*api.NodeState{n}, pools: []*api.NodePool{testPool("a")}, catalog: row.catalog}).state()
+			d := Decide(s)
+			require.Equal(t, row.goes, summary(d))
+			if row.code == "" {
+				return
+			}
+			require.Equal(t, row.code, d.Verdicts[0].Code())
+			require.Equal(t, string(row.code)+": "+row.message, d.Verdicts[0].Why())
+			require.Empty(t, d.Verdicts[0].Drift)
+			e, _ := Explain(s, "n1")
+			require.Empty(t, e.Flip)
+			require.NotEmpty(t, e.NoFlip)
+			require.Empty(t, DriftTimes(s, nil))
+		})
+	}
+}
+
+// Since when a node is drifted is what its NodeClaim says, and the verdict names the claim's own reason, of a
+// node that stays too (N21).
+func TestAClaimSaysThatItsNodeDrifted(t *testing.T) {
+	since := metav1.NewTime(testNow.Add(-3 * time.Hour))
+	node := func(name string) *api.NodeState { return aNode(name, "d2", "z-a", "a", aPod("p-"+name, 100)) }
+	first, second := node("n1"), node("n2")
+	first.ProviderDrift, first.DriftedSince = "ImageDrifted", metav1.NewTime(testNow.Add(-time.Hour))
+	second.ProviderDrift, second.DriftedSince = "SubnetDrifted", since
+	one := func(p *api.NodePool) { p.Spec.Disruption.Budgets = []api.DisruptionBudget{{Nodes: new("1")}} }
+	s := (&fixture{nodes: []*api.NodeState{first, second}, pools: []*api.NodePool{testPool("a", one)}}).state()
+	times := DriftTimes(s, map[string]metav1.Time{"n1": metav1.NewTime(testNow), "n2": metav1.NewTime(testNow)})
+	require.Equal(t, map[string]metav1.Time{"n1": first.DriftedSince, "n2": since}, times)
+	s.DriftedSince = map[string]time.Time{"n1": times["n1"].Time, "n2": times["n2"].Time}
+	d := Decide(s)
+	require.Equal(t, "delete [n2] by drift p-n2>n1", summary(d), "the one that drifted first")
+	require.Equal(t, "SubnetDrifted", d.Commands[0].Drift)
+	require.Equal(t, []string{"ImageDrifted", "SubnetDrifted"}, []string{d.Verdicts[0].Drift, d.Verdicts[1].Drift})
+	e, _ := Explain(s, "n1")
+	require.Contains(t, e.String(), "\n  drifted: ImageDrifted\n")
+
+	second.ProviderDrift, second.DriftedSince = "", metav1.Time{}
+	s.Cluster.Set(second)
+	require.NotContains(t, DriftTimes(s, times), "n2", "the condition is False again")
 }
 
 // A change of the node class is drift, by the hash that was stamped (N16).
@@ -76,7 +189,7 @@ func TestNodeClasses(t *testing.T) {
 		{"only the node of the old class", fixture{nodes: []*api.NodeState{stamped("n1", "two"), stamped("n2", "one")}, pools: []*api.NodePool{testPool("a", ref)}, options: with("two")}, "delete [n2] by drift p-n2>n1"},
 		{"a protected node", fixture{nodes: []*api.NodeState{held}, pools: []*api.NodePool{testPool("a", ref)}, options: with("two")}, "none"},
 	})
-	require.Equal(t, DriftClass, Drifted(stamped("n1", "one"), NewPool(testPool("a", ref), NewCatalog(benchCatalog()), PoolOptions{ClassHash: "two"}), testNow))
+	require.Equal(t, DriftClass, Drifted(stamped("n1", "one"), NewPool(testPool("a", ref), NewCatalog(benchCatalog()), PoolOptions{ClassHash: "two"}), testNow, Rules{}))
 }
 
 // What the hash covers: all of the template but requirements and do-not-disrupt, lists as sets.
@@ -131,7 +244,7 @@ func TestStaticDrift(t *testing.T) {
 		return n
 	}
 	nodes := []*api.NodeState{node("n1"), node("n2"), node("n3")}
-	two := func(p *api.NodePool) { p.Spec.Disruption.Budgets = []api.DisruptionBudget{{Nodes: "2"}} }
+	two := func(p *api.NodePool) { p.Spec.Disruption.Budgets = []api.DisruptionBudget{{Nodes: new("2")}} }
 	check(t, []row{
 		{"all at once", fixture{nodes: nodes, pools: []*api.NodePool{static()}}, "replace [n1] by static-drift with a/f2[]; replace [n2] by static-drift with a/f2[]; replace [n3] by static-drift with a/f2[]"},
 		{"within its budget", fixture{nodes: nodes, pools: []*api.NodePool{static(two)}}, "replace [n1] by static-drift with a/f2[]; replace [n2] by static-drift with a/f2[]"},
@@ -148,5 +261,5 @@ func TestFreshNodesDoNotDrift(t *testing.T) {
 	require.Equal(t, api.Never, made.ExpireAfter)
 	n := aNode("n1", "d2", "z-a", made.Name)
 	n.Annotations = map[string]string{api.AnnotationPoolHash: made.Hash, api.AnnotationPoolHashLevel: PoolHashLevel, api.AnnotationClassHash: made.ClassHash}
-	require.Empty(t, Drifted(n, pool, testNow))
+	require.Empty(t, Drifted(n, pool, testNow, Rules{}))
 }

@@ -55,7 +55,7 @@ func (x *Index) hindered(n *inode) (Refusal, time.Time) {
 	return x.withheld(n), time.Time{}
 }
 
-// withheld returns the PodDisruptionBudget that lets no pod of a node go.
+// withheld returns the PodDisruptionBudget that lets no pod of a node go, or the pod that two of them cover.
 func (x *Index) withheld(n *inode) Refusal {
 	for i := range n.pods {
 		p := &n.pods[i]
@@ -64,7 +64,7 @@ func (x *Index) withheld(n *inode) Refusal {
 		}
 		covering := x.cover.of(p)
 		if len(covering) > 1 {
-			return Refusal{Code: CodePDB, About: p.key, Message: fmt.Sprintf("pod %s is covered by more than one PodDisruptionBudget (%s, %s), which the eviction API refuses", p.key, covering[0].name, covering[1].name)}
+			return Refusal{Code: CodePDBOverlap, About: p.key, Message: fmt.Sprintf("pod %s is covered by more than one PodDisruptionBudget (%s, %s), which the eviction API refuses", p.key, covering[0].name, covering[1].name)}
 		}
 		for _, b := range covering {
 			if b.allowed <= 0 && b.holds(p) {

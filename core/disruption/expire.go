@@ -69,7 +69,7 @@ func (d *deciding) forceful(reason string) []Command {
 			continue
 		}
 		if at, ok := expiresAt(c.state, c.pool); ok && !at.After(d.now) {
-			out = append(out, Command{Method: MethodExpired, Reason: reason, Nodes: []string{c.name()}, Forceful: true, Savings: c.price})
+			out = append(out, Command{Method: MethodExpired, Reason: reason, Nodes: []string{c.name()}, Forceful: true, Savings: c.worth()})
 		}
 	}
 	return out

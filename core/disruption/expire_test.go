@@ -44,12 +44,12 @@ func TestExpiration(t *testing.T) {
 		{"the template goes first", fixture{nodes: []*api.NodeState{old(pods())}, pools: []*api.NodePool{after("24h", func(p *api.NodePool) { p.Spec.Template.Spec.ExpireAfter = api.Never })}}, "none"},
 		{"the node's own goes before the pool's", fixture{nodes: []*api.NodeState{own}, pools: []*api.NodePool{after("24h")}}, "none"},
 		{"oldest first", fixture{nodes: []*api.NodeState{old(pods()), aged(aNode("n2", "d2", "z-a", "a", aPod("q", 1000)), 30)}, pools: []*api.NodePool{after("24h")}}, "replace [n2] by expired with a/f2[] q>new-0"},
-		{"the budget holds it", fixture{nodes: []*api.NodeState{old(pods())}, pools: []*api.NodePool{after("24h", budget(api.DisruptionBudget{Nodes: "0", Reasons: []string{api.ReasonExpired}}))}}, "none"},
-		{"a budget for drift does not", fixture{nodes: []*api.NodeState{old(pods())}, pools: []*api.NodePool{after("24h", budget(api.DisruptionBudget{Nodes: "0", Reasons: []string{api.ReasonDrifted}}))}}, "replace [n1] by expired with a/f2[] p>new-0"},
+		{"the budget holds it", fixture{nodes: []*api.NodeState{old(pods())}, pools: []*api.NodePool{after("24h", budget(api.DisruptionBudget{Nodes: new("0"), Reasons: []string{api.ReasonExpired}}))}}, "none"},
+		{"a budget for drift does not", fixture{nodes: []*api.NodeState{old(pods())}, pools: []*api.NodePool{after("24h", budget(api.DisruptionBudget{Nodes: new("0"), Reasons: []string{api.ReasonDrifted}}))}}, "replace [n1] by expired with a/f2[] p>new-0"},
 		{"a protected pod holds it", fixture{nodes: []*api.NodeState{old(aPod("p", 1000, protect))}, pools: []*api.NodePool{after("24h")}}, "none"},
 		{"but not past a terminationGracePeriod", fixture{nodes: []*api.NodeState{grace}, pools: []*api.NodePool{after("24h")}}, "delete [n1] by expired"},
 		{"drift goes first", fixture{nodes: []*api.NodeState{old(pods()), drift}, pools: []*api.NodePool{after("24h")}}, "replace [n2] by drift with a/f2[] q>new-0"},
-		{"forceful waits for nothing", fixture{nodes: []*api.NodeState{old(aPod("p", 1000, protect))}, pools: []*api.NodePool{after("24h", forceful, budget(api.DisruptionBudget{Nodes: "0"}))}}, "delete [n1] by expired"},
+		{"forceful waits for nothing", fixture{nodes: []*api.NodeState{old(aPod("p", 1000, protect))}, pools: []*api.NodePool{after("24h", forceful, budget(api.DisruptionBudget{Nodes: new("0")}))}}, "delete [n1] by expired"},
 		{"pods move where there is room", fixture{nodes: []*api.NodeState{old(pods()), aNode("x", "d4", "z-a", "")}, pools: []*api.NodePool{after("24h")}}, "delete [n1] by expired p>x"},
 	})
 }

@@ -22,9 +22,9 @@ type Explanation struct {
 	Command *Command `json:"command,omitempty"`
 	Before  int      `json:"before,omitempty"`
 	// Costs are what orders it among the candidates.
-	Price         float64 `json:"price"`
-	Disruption    float64 `json:"disruption"`
-	Consolidation string  `json:"consolidation,omitempty"` // what removing it alone would do
+	Price         api.Hourly `json:"price"`
+	Disruption    float64    `json:"disruption"`
+	Consolidation string     `json:"consolidation,omitempty"` // what removing it alone would do
 }
 
 // Explain says why a node goes or stays; false when the member has no such node. Beside the verdict
@@ -38,7 +38,7 @@ func Explain(s *State, name string) (Explanation, bool) {
 	d := begin(s)
 	i, _ := slices.BinarySearchFunc(d.roster.all, name, func(c candidate, n string) int { return strings.Compare(c.name(), n) })
 	c := &d.roster.all[i]
-	e.Price, e.Disruption = c.price, c.cost
+	e.Price, e.Disruption = c.worth(), c.cost
 	for j := range out.Commands {
 		if slices.Contains(out.Commands[j].Nodes, name) {
 			e.Command = &out.Commands[j]
@@ -46,7 +46,7 @@ func Explain(s *State, name string) (Explanation, bool) {
 	}
 	e.Refusals = telling(e.Refusals)
 	if s.Stale == "" && c.pool != nil && c.state.Managed && !c.deleting && !c.empty && c.machine != nil {
-		e.Consolidation = d.alonely(c)
+		e.Consolidation = strings.Join(append([]string{d.alonely(c)}, lostPods(uncontrolled(c.inode), "")...), "; ")
 	}
 	if e.Disrupt != "" {
 		return e, true
@@ -85,7 +85,7 @@ func (s *State) reaching(node string) (*State, Decision, int) {
 		case len(out.Commands) == 0, v.Disrupt != "":
 			return s, out, before
 		case launching || before >= mostBefore:
-			if r := v.now(); r.Code == CodeNotEmpty || r.Code == CodeEmpty {
+			if v.now() == notReached && !slices.Contains(v.Refusals, notReached) {
 				v.Refusals = append(slices.Clip(v.Refusals), notReached)
 			}
 			return s, out, before
@@ -113,11 +113,11 @@ func (d *deciding) alonely(c *candidate) string {
 	case refusal.Code != "":
 		text, however = refusal.Message, "; and "
 	case len(command.Replacements) > 0:
-		text = fmt.Sprintf("it could be replaced by %s, saving %.4f an hour", command.Replacements[0].InstanceTypes[0], command.Savings)
+		text = fmt.Sprintf("it could be replaced by %s, saving %s", command.Replacements[0].InstanceTypes[0], command.Savings.Sentence())
 	case len(c.movable) == 1:
-		text = fmt.Sprintf("its pod fits elsewhere, saving %.4f an hour", command.Savings)
+		text = fmt.Sprintf("its pod fits elsewhere, saving %s", command.Savings.Sentence())
 	default:
-		text = fmt.Sprintf("its %d pods fit elsewhere, saving %.4f an hour", len(c.movable), command.Savings)
+		text = fmt.Sprintf("its %d pods fit elsewhere, saving %s", len(c.movable), command.Savings.Sentence())
 	}
 	if stuck != "" {
 		return text + however + "it cannot be emptied: " + stuck
@@ -153,6 +153,12 @@ func advice(code Code, c *candidate) string {
 			return "apply an InstanceCatalog with instance types, for all members or for this one"
 		}
 		return fmt.Sprintf("apply NodePool %s, for all members or for this one", c.node.pool)
+	case CodeNotInCatalog:
+		text := fmt.Sprintf("list %s in InstanceCatalog %s", whatIsIt(c.labels), c.pool.catalog.name)
+		if from := originOf(c.state); !c.pool.lists(&from) {
+			text += "; or set its spec.complete to true, if all that can be bought is listed: then the node drifts"
+		}
+		return text
 	case CodeTypeUnknown:
 		return fmt.Sprintf("list instance type %s in the InstanceCatalog", c.labels[corev1.LabelInstanceTypeStable])
 	}
@@ -164,19 +170,20 @@ func advice(code Code, c *candidate) string {
 
 // advices are those that name neither node nor pool.
 var advices = map[Code]string{
-	CodeUnmanaged:        "nothing does: only nodes that Flotilla or Karpenter made are disrupted",
-	CodeNotInitialized:   "time: the node is not up yet",
-	CodeQueued:           "nothing is needed: it goes already",
-	CodeUndoing:          "time: the node stays, and is looked at again once its agent has taken the taint off",
-	CodeDeleting:         "nothing is needed: it goes already",
-	CodeNotReached:       "time: it is looked at again once what goes first has begun",
-	CodeStatic:           "nothing does: a static pool keeps its number of nodes; a node of it goes when it drifts",
-	CodePodsUnplaced:     "room on other nodes, or a NodePool whose requirements and limits allow a node for these pods",
-	CodeManyReplacements: "room on other nodes: what it holds takes more than one new node",
-	CodeNotCheaper:       "room on other nodes, or a cheaper instance type that its NodePool allows",
-	CodeSpotFew:          "more instance types that its NodePool allows",
-	CodeNoLabel:          "the label, which its provider sets on nodes",
-	CodeBudget:           "a larger budget, or the end of what is down; other reasons stand behind it",
+	CodeUnmanaged:         "nothing does: only nodes that Flotilla or Karpenter made are disrupted",
+	CodeNotInitialized:    "time: the node is not up yet",
+	CodeQueued:            "nothing is needed: it goes already",
+	CodeUndoing:           "time: the node stays, and is looked at again once its agent has taken the taint off",
+	CodeDeleting:          "nothing is needed: it goes already",
+	CodeNotReached:        "time: it is looked at again once what goes first has begun",
+	CodeStatic:            "nothing does: a static pool keeps its number of nodes; a node of it goes when it drifts",
+	CodePodsUnplaced:      "room on other nodes, or a NodePool whose requirements and limits allow a node for these pods",
+	CodePendingPodNeedsIt: "room on another node for the pod that waits; it goes by itself once the pod has a node",
+	CodeManyReplacements:  "room on other nodes: what it holds takes more than one new node",
+	CodeNotCheaper:        "room on other nodes, or a cheaper instance type that its NodePool allows",
+	CodeSpotFew:           "more instance types that its NodePool allows",
+	CodeNoLabel:           "the label, which its provider sets on nodes",
+	CodeBudget:            "a larger budget, or the end of what is down; other reasons stand behind it",
 }
 
 // String is the explanation as a person reads it.
@@ -191,11 +198,14 @@ func (e Explanation) String() string {
 	if e.Pool == "" {
 		pool = "no pool"
 	}
-	price := "no price known"
-	if e.Price > 0 {
-		price = fmt.Sprintf("price %.4f an hour", e.Price)
+	price := "price unknown"
+	if !e.Price.Unknown {
+		price = "price " + e.Price.Sentence()
 	}
 	fmt.Fprintf(&b, "  %s, %s, disruption cost %.2f\n", pool, price, e.Disruption)
+	if e.Drift != "" {
+		fmt.Fprintf(&b, "  drifted: %s\n", e.Drift)
+	}
 	if e.Command != nil {
 		b.WriteString(indented(e.Command.String()))
 	} else {

@@ -49,12 +49,12 @@ func TestExplainRefusals(t *testing.T) {
 		"no pool":         {fixture{nodes: []*api.NodeState{node(func(n *api.NodeState) { delete(n.Labels, api.LabelNodePool) })}, pools: []*api.NodePool{pool()}}, CodeNoPool, "label node n1 with karpenter.sh/nodepool"},
 		"type unknown":    {fixture{nodes: []*api.NodeState{node(func(n *api.NodeState) { n.Labels["node.kubernetes.io/instance-type"] = "x" })}, pools: []*api.NodePool{pool()}, change: func(s *State) { s.Now = testNow.Add(-90 * time.Minute) }}, CodeTypeUnknown, "InstanceCatalog"},
 		"a PDB of 0":      {fixture{nodes: []*api.NodeState{node(nil)}, pools: []*api.NodePool{pool()}, pdbs: pdb(0, "x")}, CodePDB, "let PodDisruptionBudget default/x allow 1 eviction (it allows 0)"},
-		"two PDBs":        {fixture{nodes: []*api.NodeState{node(nil)}, pools: []*api.NodePool{pool()}, pdbs: pdb(5, "x", "y")}, CodePDB, "let only default/x of the PodDisruptionBudgets default/x, default/y cover pod default/p"},
+		"two PDBs":        {fixture{nodes: []*api.NodeState{node(nil)}, pools: []*api.NodePool{pool()}, pdbs: pdb(5, "x", "y")}, CodePDBOverlap, "let only default/x of the PodDisruptionBudgets default/x, default/y cover pod default/p"},
 		"PDB exceeded":    {fixture{nodes: []*api.NodeState{aNode("n1", "d2", "z-a", "a", aPod("p", 100), aPod("q", 100, labelled("p")))}, pools: []*api.NodePool{pool()}, pdbs: pdb(1, "x")}, CodePDBExceeded, "let PodDisruptionBudget default/x allow 2 evictions (it allows 1)"},
 		"disabled":        {fixture{nodes: []*api.NodeState{node(nil)}, pools: []*api.NodePool{pool(func(p *api.NodePool) { p.Spec.Disruption.ConsolidateAfter = api.Never })}}, CodeDisabled, "set spec.disruption.consolidateAfter of NodePool a to 0s (it is Never)"},
 		"only when empty": {fixture{nodes: []*api.NodeState{node(nil)}, pools: []*api.NodePool{pool(func(p *api.NodePool) { p.Spec.Disruption.ConsolidationPolicy = api.WhenEmpty })}}, CodeNotEmpty, "consolidationPolicy of NodePool a to WhenEmptyOrUnderutilized (it is WhenEmpty)"},
 		"not quiet yet":   {fixture{nodes: []*api.NodeState{node(func(n *api.NodeState) { n.LastPodEvent = metav1.NewTime(testNow.Add(-time.Minute)) })}, pools: []*api.NodePool{pool(func(p *api.NodePool) { p.Spec.Disruption.ConsolidateAfter = "5m" })}}, CodeQuiet, "wait until 2026-11-20T12:04:00Z, if no pod comes, ends or leaves before\nset spec.disruption.consolidateAfter of NodePool a to 1m or less (it is 5m)"},
-		"budget":          {fixture{nodes: []*api.NodeState{node(nil)}, pools: []*api.NodePool{pool(func(p *api.NodePool) { p.Spec.Disruption.Budgets = []api.DisruptionBudget{{Nodes: "0"}} })}}, CodeBudget, "raise spec.disruption.budgets of NodePool a to 1 node for Underutilized (it is 0, and 0 are down)"},
+		"budget":          {fixture{nodes: []*api.NodeState{node(nil)}, pools: []*api.NodePool{pool(func(p *api.NodePool) { p.Spec.Disruption.Budgets = []api.DisruptionBudget{{Nodes: new("0")}} })}}, CodeBudget, "raise spec.disruption.budgets of NodePool a to 1 node for Underutilized (it is 0, and 0 are down)"},
 		"not cheaper":     {fixture{nodes: []*api.NodeState{aNode("n1", "f2", "z-a", "a", aPod("p", 1500))}, pools: []*api.NodePool{pool()}}, CodeNotCheaper, "a cheaper instance type that its NodePool allows"},
 		"stale":           {fixture{nodes: []*api.NodeState{node(nil)}, pools: []*api.NodePool{pool()}, change: func(s *State) { s.Stale = "no inventory" }}, CodeStale, "wait until decisions are made again: no inventory"},
 	} {
@@ -80,7 +80,7 @@ func TestExplainRefusals(t *testing.T) {
 func TestFlipsAreTrue(t *testing.T) {
 	f := fixture{nodes: []*api.NodeState{aNode("n1", "d2", "z-a", "a")}, pools: []*api.NodePool{testPool("a", func(p *api.NodePool) {
 		p.Spec.Disruption.ConsolidateAfter = api.Never
-		p.Spec.Disruption.Budgets = []api.DisruptionBudget{{Nodes: "0"}}
+		p.Spec.Disruption.Budgets = []api.DisruptionBudget{{Nodes: new("0")}}
 	})}}
 	f.nodes[0].Annotations = map[string]string{api.AnnotationDoNotDisrupt: "true"}
 	for _, step := range []struct {
@@ -107,13 +107,13 @@ func TestForecast(t *testing.T) {
 		n.Created = metav1.NewTime(testNow.Add(-30 * time.Minute))
 	}
 	pools[0].Spec.Template.Spec.Requirements = pools[0].Spec.Template.Spec.Requirements[:1]
-	forecast := Foresee(f.state())
+	forecast := Foresee(f.state(), 0)
 	require.Len(t, forecast.Commands, 2)
 	text := forecast.String()
 	require.Contains(t, text, "delete n2: Empty (empty), saves 0.0920 an hour\n")
 	require.Contains(t, text, "  default/p: n1 -> new-0\n")
 	require.Contains(t, text, "  a (any reason): 3 -> 1\n")
 	require.Contains(t, text, "nodes that stay:\n  n3: DoNotDisruptNode: the node has the annotation karpenter.sh/do-not-disrupt\n")
-	require.InDelta(t, forecast.Commands[0].Savings+forecast.Commands[1].Savings, forecast.Savings, 1e-9)
-	require.Equal(t, "nothing is decided: late\n", Foresee((&fixture{change: func(s *State) { s.Stale = "late" }}).state()).String())
+	require.InDelta(t, forecast.Commands[0].Savings.Amount+forecast.Commands[1].Savings.Amount, forecast.Savings.Amount, 1e-9)
+	require.Equal(t, "nothing is decided: late\n", Foresee((&fixture{change: func(s *State) { s.Stale = "late" }}).state(), 0).String())
 }

@@ -82,7 +82,7 @@ func (r *run) fitOne(m *moving) Fitted {
 func (r *run) obstacles(m *moving, v *variant) string {
 	counts := map[string]int{}
 	for _, n := range r.x.order {
-		counts[obstacle(n, m, v)]++
+		counts[r.obstacle(n, m, v)]++
 	}
 	reasons := make([]string, 0, len(counts))
 	for reason := range counts {
@@ -96,7 +96,7 @@ func (r *run) obstacles(m *moving, v *variant) string {
 }
 
 // obstacle is the first thing about a node that a pod does not get along with.
-func obstacle(n *inode, m *moving, v *variant) string {
+func (r *run) obstacle(n *inode, m *moving, v *variant) string {
 	switch {
 	case m.req.base[cpuIndex] > n.free[cpuIndex]:
 		return "insufficient cpu"
@@ -105,7 +105,7 @@ func obstacle(n *inode, m *moving, v *variant) string {
 	case m.req.base[podsIndex] > n.free[podsIndex]:
 		return "too many pods"
 	case !m.req.fitsIn(n.free):
-		return "insufficient other resources"
+		return "insufficient " + r.x.lacking(n, m)
 	case repelled(v.tolerations, n.taints) != nil:
 		return "untolerated taint " + repelled(v.tolerations, n.taints).Key
 	case portsClash(n.ports, m.state.Ports):
@@ -117,6 +117,19 @@ func obstacle(n *inode, m *moving, v *variant) string {
 	default:
 		return "pod affinity or topology spread not satisfied"
 	}
+}
+
+// lacking names the resources, of those that not every pod asks for, that a node has too little of for a pod.
+func (x *Index) lacking(n *inode, m *moving) string {
+	all := x.resourceNames()
+	var names []string
+	for _, e := range m.req.more {
+		if e.amount > n.free[e.index] {
+			names = append(names, all[e.index])
+		}
+	}
+	slices.Sort(names)
+	return strings.Join(names, " and ")
 }
 
 // DaemonNodes reports for each node whether a DaemonSet puts its pod there: selector and affinity match,

@@ -83,7 +83,7 @@ func TestFitNamesWhatIsInTheWay(t *testing.T) {
 		"1 node selector or affinity not matched":         aPod("x", 100, func(p *api.PodState) { p.NodeSelector = map[string]string{"disk": "ssd"} }),
 		"1 pod affinity or topology spread not satisfied": aPod("x", 100, labelled("web")),
 		"1 insufficient memory":                           aPod("x", 100, func(p *api.PodState) { p.Requests["memory"] = 1 << 50 }),
-		"1 insufficient other resources":                  aPod("x", 100, func(p *api.PodState) { p.Requests["gpu"] = 1 }),
+		"1 insufficient gpu":                              aPod("x", 100, func(p *api.PodState) { p.Requests["gpu"] = 1 }),
 		"a volume claim that does not exist":              aPod("x", 100, func(p *api.PodState) { p.Volumes = []api.PodVolume{{Name: "none", Missing: true}} }),
 		"":                                                aPod("x", 100, disk("v1")),
 	} {

@@ -58,17 +58,27 @@ func CountPool(s *State, pool string) FleetCount {
 type PoolShare struct {
 	FleetCount
 	Nodes int
+	// Unlisted are those that Catalog does not list, which does not say that it is complete (N20).
+	Unlisted Unlisted
+	Catalog  string
 }
 
 // CountPools is a member's share of every pool that its nodes name.
 func CountPools(s *State) map[string]PoolShare {
-	out := map[string]PoolShare{}
+	out, pools := map[string]PoolShare{}, map[string]*Pool{}
+	for _, p := range s.Pools {
+		pools[p.name] = p
+	}
 	for name, n := range s.Cluster.nodes {
 		if n.pool == "" {
 			continue
 		}
 		share := out[n.pool]
 		share.Nodes++
+		if p := pools[n.pool]; p != nil && unlisted(p, n.labels) {
+			share.Unlisted.add(1, whatIsIt(n.labels))
+			share.Catalog = p.catalog.name
+		}
 		if total, down := counts(n.state, n.state.Deleting || s.Busy[name]); total {
 			share.Total++
 			if down {
@@ -83,7 +93,7 @@ func CountPools(s *State) map[string]PoolShare {
 // FleetAllowed is how many nodes of all members that share a budget may be disrupted beyond those
 // that are (N11). Nodes is a number or a percentage of all nodes, rounded up.
 func FleetAllowed(nodes string, members []FleetCount) (int, error) {
-	b := ParseBudgets([]api.DisruptionBudget{{Nodes: nodes}}, nil)
+	b := ParseBudgets([]api.DisruptionBudget{{Nodes: new(nodes)}}, nil)
 	if b.Err() != nil {
 		return 0, fmt.Errorf("reading a fleet budget: %w", b.Err())
 	}
@@ -92,7 +102,7 @@ func FleetAllowed(nodes string, members []FleetCount) (int, error) {
 		all.Total += m.Total
 		all.Disrupting += m.Disrupting
 	}
-	return Allowed(b.list[0].limit(all.Total), all.Disrupting), nil
+	return int(Allowed(b.list[0].limit(all.Total), all.Disrupting)), nil
 }
 
 // DriftTimes returns since when each drifted node has been, given what was known before: nodes that
@@ -105,12 +115,15 @@ func DriftTimes(s *State, before map[string]metav1.Time) map[string]metav1.Time 
 	out := map[string]metav1.Time{}
 	for name, n := range s.Cluster.nodes {
 		p := pools[n.pool]
-		if p == nil || Drifted(n.state, p, s.Now) == "" {
+		if p == nil || Drifted(n.state, p, s.Now, s.Rules) == "" {
 			continue
 		}
 		since, known := before[name]
 		if !known {
 			since = metav1.NewTime(s.Now)
+		}
+		if told := n.state.DriftedSince; !told.IsZero() && told.Time.Before(since.Time) {
+			since = told
 		}
 		out[name] = since
 	}

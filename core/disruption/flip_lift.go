@@ -20,7 +20,7 @@ func (f *search) lifting(s *State, r *Refusal) []change {
 		}}}
 	case CodePodProtected:
 		return f.unprotect(s, r)
-	case CodePDB, CodePDBExceeded:
+	case CodePDB, CodePDBOverlap, CodePDBExceeded:
 		return f.allowEvictions(s, r)
 	case CodeNominated:
 		return []change{until(s.nominated(n.state), "")}
@@ -28,6 +28,8 @@ func (f *search) lifting(s *State, r *Refusal) []change {
 		return []change{until(s.Backoffs[f.node], "")}
 	case CodeStale:
 		return []change{{text: "wait until decisions are made again: " + s.Stale, waits: true, apply: func(s *State) { s.Stale = "" }}}
+	case CodePendingPodNeedsIt:
+		return []change{without(r.About)}
 	case CodeSpotDisabled:
 		return []change{{text: "set disruption.spotToSpot to true in the configuration of the hub", apply: func(s *State) { s.Rules.SpotToSpot = true }}}
 	}
@@ -77,6 +79,14 @@ func (s *State) pool(name string) *Pool {
 	return s.Pools[i]
 }
 
+// without is that a pod which waits for a node waits no more.
+func without(pending string) change {
+	space, name, _ := strings.Cut(pending, "/")
+	return change{text: fmt.Sprintf("kubectl delete pod -n %s %s, which waits for a node, or make room for it on another node", space, name), apply: func(s *State) {
+		s.Cluster.pending = slices.DeleteFunc(slices.Clone(s.Cluster.pending), func(p *pod) bool { return p.key == pending })
+	}}
+}
+
 // until is to wait.
 func until(at time.Time, provided string) change {
 	return change{text: "wait until " + at.UTC().Format(time.RFC3339) + provided, waits: true, apply: func(s *State) {
@@ -93,7 +103,7 @@ func (f *search) unprotect(s *State, r *Refusal) []change {
 		s.editNode(f.node, func(n *api.NodeState) {
 			for i := range n.Pods {
 				if p := &n.Pods[i]; p.Namespace == space && p.Name == name {
-					p.Annotations = without(p.Annotations, api.AnnotationDoNotDisrupt)
+					p.Annotations = withoutKey(p.Annotations, api.AnnotationDoNotDisrupt)
 				}
 			}
 		})
@@ -108,7 +118,7 @@ func (f *search) unprotect(s *State, r *Refusal) []change {
 	return out
 }
 
-func without(m map[string]string, key string) map[string]string {
+func withoutKey(m map[string]string, key string) map[string]string {
 	out := make(map[string]string, len(m))
 	for k, v := range m {
 		if k != key {
@@ -189,13 +199,13 @@ func (f *search) raise(s *State, p *Pool, reason string) []change {
 			return change{text: text, apply: func(s *State) { s.FleetAllowed[p.fleet] = n }}
 		})...)
 	}
-	if Allowed(now, down) >= total || p.budgets.Err() != nil {
+	if Allowed(now, down) >= Count(total) || p.budgets.Err() != nil {
 		return out
 	}
-	return append(out, f.least(max(now, down)+1, total, func(n int) change {
-		text := fmt.Sprintf("raise spec.disruption.budgets of NodePool %s to %s for %s (it is %s, and %d are down)", p.name, counted(n, "node"), reason, limitText(now), down)
+	return append(out, f.least(max(int(now), down)+1, total, func(n int) change {
+		text := fmt.Sprintf("raise spec.disruption.budgets of NodePool %s to %s for %s (it is %s, and %d are down)", p.name, counted(n, "node"), reason, now, down)
 		return change{text: text, apply: func(s *State) {
-			s.editPool(p.name, func(p *Pool) { p.budgets = ParseBudgets([]api.DisruptionBudget{{Nodes: fmt.Sprint(n)}}, nil) })
+			s.editPool(p.name, func(p *Pool) { p.budgets = ParseBudgets([]api.DisruptionBudget{{Nodes: new(fmt.Sprint(n))}}, nil) })
 		}}
 	})...)
 }

@@ -59,17 +59,17 @@ func TestFlipsDoneByHand(t *testing.T) {
 		"a budget that counts until one o'clock": {
 			base(func(f *fixture) {
 				schedule, duration := "0 11 * * *", "2h"
-				spec(f).Budgets = []api.DisruptionBudget{{Nodes: "0", Schedule: &schedule, Duration: &duration}}
+				spec(f).Budgets = []api.DisruptionBudget{{Nodes: new("0"), Schedule: &schedule, Duration: &duration}}
 			}),
 			[]string{
 				"wait until 2026-11-20T13:00:00Z, when the budgets change",
 				"raise spec.disruption.budgets of NodePool a to 1 node for Underutilized (it is 0, and 0 are down)",
 			},
-			func(f *fixture) { spec(f).Budgets = []api.DisruptionBudget{{Nodes: "1"}} },
+			func(f *fixture) { spec(f).Budgets = []api.DisruptionBudget{{Nodes: new("1")}} },
 		},
 		"a node that is down takes the budget": {
 			base(func(f *fixture) {
-				spec(f).Budgets = []api.DisruptionBudget{{Nodes: "1"}}
+				spec(f).Budgets = []api.DisruptionBudget{{Nodes: new("1")}}
 				down := aNode("n3", "d2", "z-a", "a")
 				down.Ready, down.Annotations = false, protect
 				f.nodes = append(f.nodes, down)
@@ -78,7 +78,7 @@ func TestFlipsDoneByHand(t *testing.T) {
 				"wait until the node that is down is gone or back",
 				"raise spec.disruption.budgets of NodePool a to 2 nodes for Underutilized (it is 1, and 1 are down)",
 			},
-			func(f *fixture) { spec(f).Budgets = []api.DisruptionBudget{{Nodes: "2"}} },
+			func(f *fixture) { spec(f).Budgets = []api.DisruptionBudget{{Nodes: new("2")}} },
 		},
 		"a fleet-wide budget that is spent": {
 			base(func(f *fixture) {

@@ -14,41 +14,45 @@ import (
 type Forecast struct {
 	Commands []Command `json:"commands,omitempty"`
 	// Before and After are what is left of the budgets, by reason and pool.
-	Before map[string]map[string]int `json:"before"`
-	After  map[string]map[string]int `json:"after"`
-	// Verdicts are those after the last command.
-	Verdicts []Verdict `json:"verdicts,omitempty"`
+	Before map[string]map[string]Count `json:"before"`
+	After  map[string]map[string]Count `json:"after"`
+	// Verdicts are those of the last pass. Stages are the methods that it tried, Eligible the nodes that each
+	// could have taken, before budgets.
+	Verdicts []Verdict           `json:"verdicts,omitempty"`
+	Stages   []string            `json:"stages,omitempty"`
+	Eligible map[string][]string `json:"eligible,omitempty"`
 	// Savings per hour, of all commands.
-	Savings float64 `json:"savings"`
+	Savings api.Hourly `json:"savings"`
 	// FleetBudgets is what is left of fleet-wide budgets after them, by name.
 	FleetBudgets map[string]int `json:"fleetBudgets,omitempty"`
-	// Then says what the forecast waits for where a launch ends it.
+	// Then says what the forecast waits for where a launch ends it, or that it was to end.
 	Then    string    `json:"then,omitempty"`
 	Recheck time.Time `json:"recheck,omitzero"`
 	Stale   string    `json:"stale,omitempty"`
 }
 
-// maxForecast bounds how many commands a forecast looks ahead.
+// maxForecast bounds how many passes a forecast looks ahead.
 const maxForecast = 1000
 
 // Foresee returns what would begin now. Each command is decided as if those before it had begun and
 // were not finished: their nodes count as deleting, their pods still need a place. A command that
-// launches nodes ends the forecast, since nothing is decided while a launch is in flight.
-func Foresee(s *State) Forecast {
+// launches nodes ends the forecast, since nothing is decided while a launch is in flight; so do
+// so many passes, unless they are 0.
+func Foresee(s *State, passes int) Forecast {
 	ahead := s.ahead()
 	f := Forecast{Before: Remaining(s)}
 	going := map[string]*Command{}
-	for range maxForecast {
+	for pass := range maxForecast {
 		d := Decide(ahead)
-		f.Verdicts, f.Recheck, f.Stale = d.Verdicts, d.Recheck, d.Stale
+		f.Verdicts, f.Stages, f.Eligible, f.Recheck, f.Stale = d.Verdicts, d.Stages, d.Eligible, d.Recheck, d.Stale
 		if len(d.Commands) == 0 {
 			break
 		}
 		for i := range d.Commands {
 			c := &d.Commands[i]
-			c.Moves = slices.DeleteFunc(c.Moves, func(m api.PodMove) bool { return m.From != "" && !slices.Contains(c.Nodes, m.From) })
+			c.part()
 			f.Commands = append(f.Commands, *c)
-			f.Savings += c.Savings
+			f.Savings = f.Savings.Plus(c.Savings)
 			for _, n := range c.Nodes {
 				going[n] = c
 			}
@@ -57,14 +61,32 @@ func Foresee(s *State) Forecast {
 		if f.Then = launches(d.Commands); f.Then != "" {
 			break
 		}
+		if pass == passes-1 {
+			f.Then = fmt.Sprintf("further disruptions are decided when these have begun (--passes %d)", passes)
+			break
+		}
 	}
 	for i := range f.Verdicts {
-		if c := going[f.Verdicts[i].Node]; c != nil {
+		if c := going[f.Verdicts[i].Node]; c != nil && f.Verdicts[i].Disrupt == "" {
 			f.Verdicts[i].goes(c)
 		}
 	}
 	f.After, f.FleetBudgets = Remaining(ahead), ahead.FleetAllowed
 	return f
+}
+
+// part tells the moves of a command's own pods, and of those that wait, from the moves of pods whose nodes
+// go already.
+func (c *Command) part() {
+	var own, others []api.PodMove
+	for _, m := range c.Moves {
+		if m.From == "" || slices.Contains(c.Nodes, m.From) {
+			own = append(own, m)
+		} else {
+			others = append(others, m)
+		}
+	}
+	c.Moves, c.Beside = own, others
 }
 
 // launches says what is waited for once commands begin that launch nodes, "" when none does.
@@ -96,9 +118,8 @@ func (s *State) spendFleet(nodes []string) {
 	}
 }
 
-// Remaining is how many nodes may be disrupted beyond those that are, by reason and pool; Unbounded
-// for no limit.
-func Remaining(s *State) map[string]map[string]int {
+// Remaining is how many nodes may be disrupted beyond those that are, by reason and pool.
+func Remaining(s *State) map[string]map[string]Count {
 	d := begin(s)
 	for _, reason := range api.DisruptionReasons {
 		d.allowances(reason)
@@ -109,7 +130,7 @@ func Remaining(s *State) map[string]map[string]int {
 // String is the command as a person reads it: the nodes, the replacement, the way of every pod.
 func (c Command) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s %s: %s, saves %.4f an hour", c.Decision(), strings.Join(c.Nodes, ", "), c.why(), c.Savings)
+	fmt.Fprintf(&b, "%s %s: %s, saves %s", c.Decision(), strings.Join(c.Nodes, ", "), c.why(), c.Savings.Sentence())
 	if !c.Begins.IsZero() {
 		fmt.Fprintf(&b, ", begins at %s if it still holds then", c.Begins.Format(time.RFC3339))
 	}
@@ -131,9 +152,46 @@ func (c Command) String() string {
 		if from == "" {
 			from = "pending"
 		}
-		fmt.Fprintf(&b, "  %s: %s -> %s\n", m.Pod, from, m.To)
+		to := m.To
+		if m.Lost {
+			to = "lost: it has no controller, and nothing makes it again"
+		}
+		fmt.Fprintf(&b, "  %s: %s -> %s\n", m.Pod, from, to)
 	}
 	return b.String()
+}
+
+// warnings say what a command destroys.
+func (c *Command) warnings() []string {
+	var pods []string
+	for i := range c.Moves {
+		if c.Moves[i].Lost {
+			pods = append(pods, c.Moves[i].Pod)
+		}
+	}
+	return lostPods(pods, " with "+listed(c.Nodes))
+}
+
+// lostPods says of pods that have no controller that they are lost, nothing of none.
+func lostPods(pods []string, how string) []string {
+	switch len(pods) {
+	case 0:
+		return nil
+	case 1:
+		return []string{fmt.Sprintf("pod %s is lost%s: it has no controller, and nothing makes it again", pods[0], how)}
+	}
+	return []string{fmt.Sprintf("%d pods are lost%s: they have no controller, and nothing makes them again: %s", len(pods), how, listed(pods))}
+}
+
+// uncontrolled are the pods of a node that would be lost with it.
+func uncontrolled(n *inode) []string {
+	var pods []string
+	for i := range n.pods {
+		if p := &n.pods[i]; p.movable && p.state.Owner == "" {
+			pods = append(pods, p.key)
+		}
+	}
+	return pods
 }
 
 func (c *Command) why() string {
@@ -161,7 +219,7 @@ func (f Forecast) String() string {
 		b.WriteString(c.String())
 	}
 	if len(f.Commands) > 0 {
-		fmt.Fprintf(&b, "saves %.4f an hour in all\n", f.Savings)
+		fmt.Fprintf(&b, "saves %s in all\n", f.Savings.Sentence())
 	}
 	if f.Then != "" {
 		fmt.Fprintf(&b, "%s\n", f.Then)
@@ -181,7 +239,7 @@ func (f *Forecast) writeBudgets(b *strings.Builder, pool string) {
 	var changes []string
 	reasons := map[string][]string{}
 	for _, reason := range api.DisruptionReasons {
-		change := limitText(f.Before[reason][pool]) + " -> " + limitText(f.After[reason][pool])
+		change := f.Before[reason][pool].String() + " -> " + f.After[reason][pool].String()
 		if reasons[change] == nil {
 			changes = append(changes, change)
 		}
@@ -241,13 +299,17 @@ func (v *Verdict) goes(c *Command) {
 // keeps the node for a moment beside it, else that of the last method that had something to say about it
 // beyond what it is not.
 func (v Verdict) Why() string {
+	text := "no method takes it"
 	switch r := v.now(); {
 	case v.Lasting != nil:
-		return v.Lasting.String() + "; and " + r.String()
+		text = v.Lasting.String() + "; and " + r.String()
 	case r.Code != "":
-		return r.String()
+		text = r.String()
 	}
-	return "no method takes it"
+	if v.Drift != "" {
+		text += "; it has drifted: " + v.Drift
+	}
+	return text
 }
 
 // Code is that of the reason which Why begins with, "" for a node that goes.
@@ -267,6 +329,11 @@ func (v *Verdict) why() Refusal {
 }
 
 func (v *Verdict) now() Refusal {
+	if v.Drift != "" {
+		if i := slices.IndexFunc(v.Refusals, Refusal.aboutDrift); i >= 0 {
+			return v.Refusals[i]
+		}
+	}
 	for _, r := range slices.Backward(v.Refusals) {
 		switch {
 		case r.Code == CodeNotDrifted, r.Code == CodeNotExpired, r.Code == CodeEmpty, r.Code == CodeStatic, r.Code == CodeNotEmpty && r.Method == MethodEmpty:
@@ -274,8 +341,11 @@ func (v *Verdict) now() Refusal {
 			return r
 		}
 	}
-	if len(v.Refusals) > 0 {
-		return v.Refusals[0]
+	switch i := slices.IndexFunc(v.Refusals, func(r Refusal) bool { return r.Code == CodeStatic }); {
+	case i >= 0:
+		return v.Refusals[i]
+	case len(v.Refusals) > 0: // a command of the pass came before any method that could take it
+		return notReached
 	}
 	return Refusal{}
 }

@@ -20,7 +20,7 @@ func TestForeseeSpendsFleetBudget(t *testing.T) {
 		change: func(s *State) { s.FleetAllowed = map[string]int{"all": 2} },
 	}
 	s := f.state()
-	got := Foresee(s)
+	got := Foresee(s, 0)
 	shares, free := 0, 0
 	for _, v := range got.Verdicts {
 		switch {
@@ -41,12 +41,12 @@ func TestForeseeSpendsFleetBudget(t *testing.T) {
 func TestForeseeStepExplainsWhatWaits(t *testing.T) {
 	f := fixture{
 		nodes: []*api.NodeState{aNode("n1", "d4", "z1", "a"), aNode("n2", "d4", "z1", "a", aPod("p", 100))},
-		pools: []*api.NodePool{testPool("a", func(p *api.NodePool) { p.Spec.Disruption.Budgets = []api.DisruptionBudget{{Nodes: "1"}} })},
+		pools: []*api.NodePool{testPool("a", func(p *api.NodePool) { p.Spec.Disruption.Budgets = []api.DisruptionBudget{{Nodes: new("1")}} })},
 	}
 	s := f.state()
 	d := Decide(s)
 	require.Equal(t, []string{"n1"}, d.Commands[0].Nodes)
-	got := ForeseeStep(StepInput{Member: "berlin", State: *s, Wait: time.Minute, Waiting: []Waiting{{Command: d.Commands[0], Since: testNow}}}, []string{"n2", "n1"})
+	got := ForeseeStep(StepInput{Member: "berlin", State: *s, Wait: time.Minute, Waiting: []Waiting{{Command: d.Commands[0], Since: testNow}}}, []string{"n2", "n1"}, 0)
 	require.Len(t, got.Explanations, 2)
 	require.Equal(t, []string{"n2", ""}, []string{got.Explanations[0].Node, got.Explanations[0].Disrupt})
 	one := got.Explanations[1]

@@ -8,8 +8,8 @@ import (
 // ForeseeStep is ForeseeMember for a member on which Step decides: the commands that it chose and that
 // wait to be checked again come first, each with the time at which it begins, and the budgets before are
 // those that they spend. A named node that one of them takes is explained as if it were not chosen yet.
-func ForeseeStep(in StepInput, named []string) MemberForecast {
-	f := ForeseeMember(StateOf(in), in.Member, named)
+func ForeseeStep(in StepInput, named []string, passes int) MemberForecast {
+	f := ForeseeMember(StateOf(in), in.Member, named, passes)
 	if len(in.Waiting) == 0 || f.Stale != "" {
 		return f
 	}
@@ -18,6 +18,9 @@ func ForeseeStep(in StepInput, named []string) MemberForecast {
 	before := StateOf(none)
 	f.Before = Remaining(before)
 	f.lead(in.Waiting, &in)
+	for i := range in.Waiting {
+		f.Notes = append(f.Notes, in.Waiting[i].Command.warnings()...)
+	}
 	for i := range in.Waiting {
 		f.explainAgain(before, &f.Commands[i])
 	}
@@ -41,7 +44,7 @@ func (f *Forecast) lead(waiting []Waiting, in *StepInput) {
 	for i := range waiting {
 		first[i] = waiting[i].Command
 		first[i].Begins = waiting[i].Since.Add(cmp.Or(in.Wait, ValidationWait)).UTC()
-		f.Savings += first[i].Savings
+		f.Savings = f.Savings.Plus(first[i].Savings)
 		for j := range f.Verdicts {
 			if v := &f.Verdicts[j]; slices.Contains(first[i].Nodes, v.Node) {
 				v.goes(&first[i])

@@ -34,9 +34,11 @@ type Index struct {
 	preferTaints bool
 	journal      journal
 	cover        budgetCover
-	// pinned says that some of waiting have a pin; kept are those of no node that keep their room.
+	// pinned says that some of waiting have a pin.
 	pinned bool
-	kept   map[*moving]bool
+	// homes are the places of pods that wait and have one, once they were looked for.
+	homes  map[*moving]*inode
+	housed bool
 }
 
 // inode is a node in an index.
@@ -104,7 +106,6 @@ func NewIndex(s *State) *Index {
 	x.addWaiting()
 	x.addGroups()
 	x.orderNodes()
-	x.keep()
 	return x
 }
 
@@ -280,20 +281,6 @@ func (x *Index) pin(ms []*moving) {
 			m.pin, x.pinned = n, true
 		}
 	}
-}
-
-// keep finds the pods without a node that have room now.
-func (x *Index) keep() {
-	if !x.state.Unsettled || len(x.state.Cluster.pending) == 0 {
-		return
-	}
-	kept := map[*moving]bool{}
-	for _, m := range x.simulate(nil, false).moves {
-		if m.pod.from == nil && m.node != nil {
-			kept[m.pod] = true
-		}
-	}
-	x.kept = kept
 }
 
 func (x *Index) orderNodes() {

@@ -8,7 +8,7 @@ func (d *deciding) lasting(c *candidate) *Refusal {
 		return &refusal
 	}
 	expires, ends := expiresAt(c.state, c.pool)
-	replaced := ends && !expires.After(d.now) || Drifted(c.state, c.pool, d.now) != ""
+	replaced := ends && !expires.After(d.now) || d.driftOf(c) != ""
 	if !replaced || c.state.TerminationGracePeriod == "" {
 		if refusal, _ = d.x.hindered(c.inode); refusal.Code != "" {
 			return &refusal

@@ -107,6 +107,6 @@ func TestWaitingForExpiry(t *testing.T) {
 
 // A price that nobody knows is not told as 0.
 func TestExplanationWithoutAPrice(t *testing.T) {
-	require.Contains(t, Explanation{Verdict: Verdict{Node: "n1"}, Disruption: 1}.String(), "  no pool, no price known, disruption cost 1.00\n")
-	require.Contains(t, Explanation{Verdict: Verdict{Node: "n1", Pool: "a"}, Price: 0.5}.String(), "  pool a, price 0.5000 an hour, disruption cost 0.00\n")
+	require.Contains(t, Explanation{Verdict: Verdict{Node: "n1"}, Price: api.Hourly{Unknown: true}, Disruption: 1}.String(), "  no pool, price unknown, disruption cost 1.00\n")
+	require.Contains(t, Explanation{Verdict: Verdict{Node: "n1", Pool: "a"}, Price: api.Hourly{Amount: 0.5}}.String(), "  pool a, price 0.5000 an hour, disruption cost 0.00\n")
 }

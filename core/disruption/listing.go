@@ -31,9 +31,7 @@ func MemberNodes(s *State, member string, d *Decision, disruptions []api.Disrupt
 	for _, name := range s.Cluster.Names() {
 		n := s.Cluster.nodes[name]
 		row := newMemberNode(n, member)
-		if p := pools[n.pool]; p != nil {
-			row.Status.Price = p.byName[row.Status.InstanceType].price(row.Status.Zone, row.Status.CapacityType)
-		}
+		row.Status.Price = priceOf(n, pools[n.pool])
 		if h := held[name]; h != nil {
 			row.Status.Disruption, row.Status.Phase = h.ID, h.Phase
 		}
@@ -42,6 +40,14 @@ func MemberNodes(s *State, member string, d *Decision, disruptions []api.Disrupt
 		out = append(out, row)
 	}
 	return out
+}
+
+// priceOf is what a node of a pool costs, unknown where there is no such pool.
+func priceOf(n *node, p *Pool) api.Hourly {
+	if p == nil {
+		return api.Hourly{Unknown: true}
+	}
+	return p.byName[n.labels[corev1.LabelInstanceTypeStable]].price(n.labels[corev1.LabelTopologyZone], n.labels[api.LabelCapacityType])
 }
 
 func newMemberNode(n *node, member string) api.MemberNode {
@@ -87,8 +93,8 @@ func verdictOf(d *Decision, node string) *api.NodeVerdict {
 	}
 	v := &d.Verdicts[i]
 	if v.Disrupt != "" {
-		return &api.NodeVerdict{Disrupt: v.Disrupt, Method: v.Method}
+		return &api.NodeVerdict{Disrupt: v.Disrupt, Method: v.Method, Drift: v.Drift}
 	}
 	why := v.why()
-	return &api.NodeVerdict{Code: string(why.Code), Message: why.Message}
+	return &api.NodeVerdict{Code: string(why.Code), Message: why.Message, Drift: v.Drift}
 }

@@ -15,7 +15,7 @@ var testNow = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 // testPool is a pool that is consolidated at once and without limit, on demand unless changed.
 func testPool(name string, change ...func(*api.NodePool)) *api.NodePool {
 	p := &api.NodePool{ObjectMeta: metav1.ObjectMeta{Name: name}}
-	p.Spec.Disruption = &api.PoolDisruption{ConsolidateAfter: "0s", Budgets: []api.DisruptionBudget{{Nodes: "100%"}}}
+	p.Spec.Disruption = &api.PoolDisruption{ConsolidateAfter: "0s", Budgets: []api.DisruptionBudget{{Nodes: new("100%")}}}
 	p.Spec.Template.Spec.ExpireAfter = api.Never
 	p.Spec.Template.Spec.Requirements = []api.NodeRequirement{{Key: api.LabelCapacityType, Operator: "In", Values: []string{api.CapacityOnDemand}}}
 	for _, c := range change {

@@ -24,39 +24,40 @@ func (d *deciding) multi(reason string) []Command {
 	most := cmp.Or(d.x.state.Rules.MultiNodeMax, multiNodeMax)
 	low, high := 1, min(most, len(cs)-1)
 	var best []Command
+	cut := map[int]Refusal{} // what keeps the last of a prefix
 	for low <= high {
 		middle := (low + high) / 2
 		set := cs[:middle+1]
-		if c, ok := d.together(set); ok {
+		if c, refusal := d.together(set); refusal.Code == "" {
 			best, low = []Command{c}, middle+1
 		} else {
-			high = middle - 1
+			high, cut[middle] = middle-1, refusal
 		}
+	}
+	if refusal := cut[high+1]; best != nil && refusal.Code == CodePendingPodNeedsIt {
+		d.refuse(MethodMulti, cs[high+1].name(), refusal)
 	}
 	return best
 }
 
 // together consolidates several nodes, if that is worth it.
-func (d *deciding) together(set []*candidate) (Command, bool) {
+func (d *deciding) together(set []*candidate) (Command, Refusal) {
 	o := d.consolidate(MethodMulti, set)
 	if !o.ok {
-		return Command{}, false
+		return Command{}, o.refusal
 	}
 	if o.claim != nil {
-		if !d.otherType(o.claim, set) {
-			return Command{}, false
+		if refusal := d.otherType(o.claim, set); refusal.Code != "" {
+			return Command{}, refusal
 		}
 		d.launch(&o.command, []*claim{o.claim})
 	}
-	if refusal := d.unbalanced(set, o.claim); refusal.Code != "" {
-		return Command{}, false
-	}
-	return o.command, true
+	return o.command, d.unbalanced(set, o.claim)
 }
 
 // otherType applies the same-type rule: replacing nodes by one of a type among them must beat keeping
 // the cheapest of that type.
-func (d *deciding) otherType(c *claim, set []*candidate) bool {
+func (d *deciding) otherType(c *claim, set []*candidate) Refusal {
 	cheapest := map[string]float64{}
 	for _, one := range set {
 		where := needs{}.with(corev1.LabelTopologyZone, oneValue(one.zone)).with(api.LabelCapacityType, oneValue(one.capacityType))
@@ -81,9 +82,9 @@ func (d *deciding) otherType(c *claim, set []*candidate) bool {
 		}
 	}
 	if math.IsInf(bound, 1) {
-		return true
+		return Refusal{}
 	}
-	return keepCheaper(c, bound).Code == ""
+	return keepCheaper(c, bound)
 }
 
 // single takes the first node in order that can go alone (section 8.4).
@@ -111,7 +112,7 @@ func (d *deciding) single(reason string) []Command {
 func (d *deciding) alone(c *candidate) (Command, Refusal) {
 	set := []*candidate{c}
 	if d.hopeless(c) {
-		return Command{}, Refusal{Code: CodeScore, Message: fmt.Sprintf("policy Balanced: even without a replacement the saving of %.4f an hour is too small for the disruption of %.1f", c.price, c.cost)}
+		return Command{}, Refusal{Code: CodeScore, Message: fmt.Sprintf("policy Balanced: even without a replacement the saving of %s is too small for the disruption of %.1f", c.worth().Sentence(), c.cost)}
 	}
 	o := d.consolidate(MethodSingle, set)
 	if !o.ok {

@@ -13,7 +13,7 @@ import (
 
 // nodeAnnotations and podAnnotations are those that decisions read.
 var (
-	nodeAnnotations = []string{api.AnnotationDoNotDisrupt, api.AnnotationPoolHash, api.AnnotationPoolHashLevel, api.AnnotationClassHash}
+	nodeAnnotations = []string{api.AnnotationDoNotDisrupt, api.AnnotationPoolHash, api.AnnotationPoolHashLevel, api.AnnotationClassHash, api.AnnotationStampedPool}
 	podAnnotations  = []string{api.AnnotationDoNotDisrupt, api.AnnotationDeletionCost, api.AnnotationDisruptionCost}
 )
 
@@ -41,7 +41,7 @@ func ObserveNode(n *corev1.Node, pods []*corev1.Pod, volumes *Volumes, attach ma
 		Created: n.CreationTimestamp, Managed: pooled || finalized, Deleting: n.DeletionTimestamp != nil,
 		Initialized: n.Labels[api.LabelInitialized] == "true", AttachLimits: attach,
 		ExpireAfter: n.Annotations[api.AnnotationExpireAfter], TerminationGracePeriod: n.Annotations[api.AnnotationTerminationGracePeriod],
-		InstanceTerminating: n.Annotations[api.AnnotationInstanceTerminating] == "true",
+		InstanceTerminating: n.Annotations[api.AnnotationInstanceTerminating] == "true", Origin: observeOrigin(n),
 	}
 	if n.Spec.Unschedulable && !slices.ContainsFunc(s.Taints, func(t corev1.Taint) bool { return t.Key == corev1.TaintNodeUnschedulable }) {
 		s.Taints = append(s.Taints, corev1.Taint{Key: corev1.TaintNodeUnschedulable, Effect: corev1.TaintEffectNoSchedule})

@@ -24,6 +24,7 @@ type Listing struct {
 	Volumes    []*corev1.PersistentVolume
 	Classes    []*storagev1.StorageClass
 	CSINodes   []*storagev1.CSINode
+	NodeClaims []*api.NodeClaim
 	// ClaimsUnknown says that Claims could not be listed: volumes then restrict nothing. Otherwise a
 	// claim that is not listed does not exist.
 	ClaimsUnknown bool
@@ -38,6 +39,8 @@ type Observed struct {
 	Inventory api.NodeInventory
 	// Strays counts pods that say they are on a node that is not listed, by that node.
 	Strays map[string]int
+	// Unbound are the NodeClaims whose node is not listed.
+	Unbound []*api.NodeClaim
 }
 
 // Observe reduces a listing. The agent calls it for what it tells the hub, the command line for files.
@@ -58,10 +61,16 @@ func Observe(l *Listing) Observed {
 	for _, n := range l.CSINodes {
 		attach[n.Name] = attachLimits(n)
 	}
+	claims := newNodeClaims(l.NodeClaims)
 	for _, n := range l.Nodes {
-		out.Nodes = append(out.Nodes, ObserveNode(n, on[n.Name], volumes, attach[n.Name]))
+		s := ObserveNode(n, on[n.Name], volumes, attach[n.Name])
+		if c := claims.take(n); c != nil {
+			bind(&s, c)
+		}
+		out.Nodes = append(out.Nodes, s)
 		delete(on, n.Name)
 	}
+	out.Unbound = claims.rest(l.NodeClaims)
 	for name, pods := range on {
 		if out.Strays == nil {
 			out.Strays = map[string]int{}

@@ -52,6 +52,7 @@ func DrainOutlook(s *State, node string) Outlook {
 	if len(out.Notes) > 0 {
 		out.Notes = append(out.Notes, deadlineNote(s, n))
 	}
+	out.Notes = append(out.Notes, lostPods(uncontrolled(n), "")...)
 	if failed := x.simulate([]*inode{n}, false).failed; len(failed) > 0 {
 		out.Notes = append(out.Notes, "not all pods would find a node: "+failures(slices.Clone(failed)))
 	}

@@ -30,8 +30,13 @@ type Pool struct {
 	limits    api.Amounts
 	hash      string
 	classHash string
-	fleet     string // the name of the fleet-wide budget that the pool shares, "" for none
-	deleting  bool
+	// stamp is the hash that Karpenter wrote on the pool, of the version level; both are empty on a pool
+	// that Karpenter does not manage.
+	stamp, level string
+	fleet        string // the name of the fleet-wide budget that the pool shares, "" for none
+	deleting     bool
+	catalog      *Catalog
+	asked        []need // the requirements of the template
 }
 
 // minimum is how many values of a label must be left to choose from.
@@ -60,7 +65,8 @@ func NewPool(p *api.NodePool, c *Catalog, o PoolOptions) *Pool {
 		budgets: ParseBudgets(p.Spec.Budgets(), o.Zones), classHash: o.ClassHash, deleting: o.Deleting || p.DeletionTimestamp != nil,
 		forceful:  p.Annotations[api.AnnotationExpiration] == api.ExpirationForceful,
 		protected: t.Metadata.Annotations[api.AnnotationDoNotDisrupt] == "true",
-		hash:      PoolHash(p), byName: map[string]*machine{},
+		hash:      PoolHash(p), byName: map[string]*machine{}, catalog: c,
+		stamp: p.Annotations[api.AnnotationPoolHash], level: p.Annotations[api.AnnotationPoolHashLevel],
 	}
 	out.fleet, _, _ = api.FleetBudget(p.Annotations[api.AnnotationFleetBudget])
 	if p.Spec.Weight != nil {
@@ -73,7 +79,8 @@ func NewPool(p *api.NodePool, c *Catalog, o PoolOptions) *Pool {
 	out.needs = needsOfLabels(t.Metadata.Labels).with(api.LabelNodePool, oneValue(p.Name))
 	for i := range t.Spec.Requirements {
 		r := &t.Spec.Requirements[i]
-		out.needs = out.needs.with(canonicalLabel(r.Key), setOf(r.Operator, r.Values))
+		out.asked = append(out.asked, need{canonicalLabel(r.Key), setOf(r.Operator, r.Values)})
+		out.needs = out.needs.with(out.asked[i].key, out.asked[i].set)
 		if r.MinValues != nil {
 			out.minValues = append(out.minValues, minimum{canonicalLabel(r.Key), int(*r.MinValues)})
 		}

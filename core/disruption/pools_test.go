@@ -76,7 +76,7 @@ func TestWeights(t *testing.T) {
 // Nodes of several pools go together, each within its own pool's budgets and settings.
 func TestSeveralPools(t *testing.T) {
 	budget := func(n string) func(*api.NodePool) {
-		return func(p *api.NodePool) { p.Spec.Disruption.Budgets = []api.DisruptionBudget{{Nodes: n}} }
+		return func(p *api.NodePool) { p.Spec.Disruption.Budgets = []api.DisruptionBudget{{Nodes: new(n)}} }
 	}
 	sharing := func(name string) func(*api.NodePool) {
 		return func(p *api.NodePool) { p.Annotations = map[string]string{api.AnnotationFleetBudget: name + "=5"} }

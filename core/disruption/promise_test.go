@@ -44,7 +44,7 @@ func TestPodsOnTheirWayKeepTheirPlace(t *testing.T) {
 		{"promised a node that is gone", way("gone"), "delete [n1] by single p>w q>x"},
 		{"promised the node that goes next", way("n1"), "delete [n1] by single p>w q>x"},
 		{"promised where it is", way("n0"), "delete [n1] by single p>w q>x"},
-		{"nobody on the way", between(false), "delete [n1] by single q>x"},
+		{"a pod that waits", between(false), "none"},
 		{"a pod between two nodes", between(true), "none"},
 	})
 }

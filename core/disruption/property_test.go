@@ -26,9 +26,9 @@ func randomMember(seed uint64) *fixture {
 			p.Spec.Disruption.ConsolidationPolicy = pick("", api.WhenEmpty, api.Balanced, api.WhenEmptyOrUnderutilized)
 			p.Spec.Disruption.ConsolidateAfter = pick("0s", "0s", "30s", "5m")
 			p.Spec.Template.Spec.ExpireAfter = pick(api.Never, api.Never, "5h", "90m")
-			p.Spec.Disruption.Budgets = []api.DisruptionBudget{{Nodes: pick("1", "2", "20%", "50%", "100%")}}
+			p.Spec.Disruption.Budgets = []api.DisruptionBudget{{Nodes: new(pick("1", "2", "20%", "50%", "100%"))}}
 			if r.IntN(3) == 0 {
-				p.Spec.Disruption.Budgets = append(p.Spec.Disruption.Budgets, api.DisruptionBudget{Nodes: pick("0", "1"), Reasons: []string{pick(api.DisruptionReasons...)}})
+				p.Spec.Disruption.Budgets = append(p.Spec.Disruption.Budgets, api.DisruptionBudget{Nodes: new(pick("0", "1")), Reasons: []string{pick(api.DisruptionReasons...)}})
 			}
 		}))
 	}
@@ -133,7 +133,7 @@ func TestConsolidationPays(t *testing.T) {
 	for seed := range uint64(propertySeeds) {
 		for _, c := range Decide(randomMember(seed).state()).Commands {
 			if c.Method == MethodEmpty || c.Method == MethodMulti || c.Method == MethodSingle {
-				require.Positive(t, c.Savings, "seed %d: %s", seed, c)
+				require.Positive(t, c.Savings.Amount, "seed %d: %s", seed, c)
 				require.LessOrEqual(t, len(c.Replacements), 1)
 				moved++
 			}

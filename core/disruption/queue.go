@@ -40,7 +40,7 @@ func Backoff(failures int) time.Duration {
 func Begin(c *Command, id string, now time.Time, busy int) api.Disruption {
 	out := api.Disruption{
 		ID: id, Reason: c.Reason, Method: c.Method, Phase: api.PhaseDraining, Nodes: slices.Clone(c.Nodes),
-		Moves: slices.Clone(c.Moves), Savings: c.Savings, Decided: metav1.NewTime(now), Forceful: c.Forceful, Drift: c.Drift,
+		Moves: slices.Clone(c.Moves), Savings: told(c.Savings), Decided: metav1.NewTime(now), Forceful: c.Forceful, Drift: c.Drift,
 	}
 	for i := range c.Replacements {
 		r := &c.Replacements[i]
@@ -53,6 +53,14 @@ func Begin(c *Command, id string, now time.Time, busy int) api.Disruption {
 		out.Deadline = metav1.NewTime(now.Add(Timeout(busy)))
 	}
 	return out
+}
+
+// told is an amount as records hold it, without the part that is known of an unknown one.
+func told(h api.Hourly) api.Hourly {
+	if h.Unknown {
+		h.Amount = 0
+	}
+	return h
 }
 
 // Advance returns what becomes of a running disruption given the agent's newest result, nil when there

@@ -12,7 +12,7 @@ import (
 
 func replacing() *Command {
 	return &Command{
-		Method: MethodSingle, Reason: api.ReasonUnderutilized, Nodes: []string{"n1"}, Savings: 0.5,
+		Method: MethodSingle, Reason: api.ReasonUnderutilized, Nodes: []string{"n1"}, Savings: api.Hourly{Amount: 0.5},
 		Replacements: []Replacement{{Pool: "a", InstanceTypes: []string{"f2", "d2"}}},
 	}
 }

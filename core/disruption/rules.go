@@ -22,4 +22,8 @@ type Departures struct {
 	SpotPin bool
 	// ExceededBudgets is N9: a PodDisruptionBudget must let all its pods of a node go.
 	ExceededBudgets bool
+	// MissingLabels is N19: a label that the provider sets and that a node lacks is unknown, not wrong.
+	MissingLabels bool
+	// PendingPods is N23: what goes leaves a place for each pod without a node that has one.
+	PendingPods bool
 }

@@ -27,7 +27,7 @@ func seedPool(t *testing.T, name string) *api.NodePool {
 }
 
 // seedLimit is what a pool's budgets allow of so many nodes.
-func seedLimit(t *testing.T, name string, now time.Time, total int) int {
+func seedLimit(t *testing.T, name string, now time.Time, total int) Count {
 	t.Helper()
 	b := ParseBudgets(seedPool(t, name).Spec.Budgets(), time.LoadLocation)
 	require.NoError(t, b.Err())
@@ -41,7 +41,7 @@ func TestNumbersOfGuides(t *testing.T) {
 		pool  string
 		now   time.Time
 		total int
-		want  int
+		want  Count
 	}{
 		// Ten percent at once, and none on weekdays from nine for eight hours.
 		{"seed-typical", at(16, 8, 59), 30, 3},
@@ -88,7 +88,10 @@ func TestNumbersOfGuides(t *testing.T) {
 // What is left is roundup(total * percentage) less those deleting and those not ready.
 func TestAllowedIsWhatIsLeft(t *testing.T) {
 	pool := seedPool(t, "fragment-config-whenempty")
-	for _, row := range []struct{ nodes, deleting, notReady, want int }{
+	for _, row := range []struct {
+		nodes, deleting, notReady int
+		want                      Count
+	}{
 		{19, 0, 0, 4}, {19, 1, 0, 3}, {19, 0, 2, 2}, {19, 1, 2, 1}, {19, 3, 2, 0}, {25, 2, 0, 3}, {26, 2, 0, 4},
 	} {
 		f := fixture{pools: []*api.NodePool{pool}}
@@ -205,6 +208,6 @@ func TestDriftOfGuides(t *testing.T) {
 		"imageFamily":              {was, `{"imageFamily":"AzureLinux","vnetSubnetID":"/a"}`, DriftClass},
 		"vnetSubnetID":             {was, `{"imageFamily":"Ubuntu2204","vnetSubnetID":"/b"}`, DriftClass},
 	} {
-		require.Equal(t, row.want, Drifted(node, NewPool(row.pool, NewCatalog(catalog), PoolOptions{ClassHash: hash(row.class)}), testNow), name)
+		require.Equal(t, row.want, Drifted(node, NewPool(row.pool, NewCatalog(catalog), PoolOptions{ClassHash: hash(row.class)}), testNow, Rules{}), name)
 	}
 }

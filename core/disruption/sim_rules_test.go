@@ -46,7 +46,40 @@ func (w *world) began(h *simHub, l *land, in *StepInput, res *StepResult) {
 		w.requirePays(in, d)
 		w.requireAfforded(h, l, in, d, down)
 		w.requirePlaces(in, d, res)
+		w.requireSpared(in, d, down)
 		w.promise(l, d)
+	}
+}
+
+// requireSpared finds a node that stays for each pod that waits and finds one by itself, when nothing else goes
+// that has pods to place (N23).
+func (w *world) requireSpared(in *StepInput, d *api.Disruption, down map[string]bool) {
+	c := in.State.Cluster
+	if len(d.Replacements) > 0 || len(c.pending) == 0 {
+		return
+	}
+	var before, after []string
+	for _, name := range c.Names() {
+		n, _ := c.Node(name)
+		if goes := n.Deleting || n.InstanceTerminating || down[name] && !slices.Contains(d.Nodes, name); goes && slices.ContainsFunc(n.Pods, func(p api.PodState) bool { return Movable(&p) }) {
+			return
+		} else if goes {
+			continue
+		}
+		before = append(before, name)
+		if !slices.Contains(d.Nodes, name) {
+			after = append(after, name)
+		}
+	}
+	for _, p := range c.pending {
+		if p.mirror || p.daemon || ended(p.state) {
+			continue
+		}
+		one := []api.PodState{*p.state}
+		if Fit(FitInput{Cluster: c, Order: before, Pods: one})[0].Node != "" {
+			w.spared++
+			require.NotEmpty(w.t, Fit(FitInput{Cluster: c, Order: after, Pods: one})[0].Node, "%s: %s leaves %s, which waits, without a place", w, d.ID, p.key)
+		}
 	}
 }
 
@@ -76,7 +109,7 @@ func (w *world) requirePays(in *StepInput, d *api.Disruption) {
 	if d.Method != MethodEmpty && d.Method != MethodMulti && d.Method != MethodSingle {
 		return
 	}
-	require.Positive(w.t, d.Savings, "%s: %s does not pay", w, d.ID)
+	require.Positive(w.t, d.Savings.Amount, "%s: %s does not pay", w, d.ID)
 	require.LessOrEqual(w.t, len(d.Replacements), 1)
 	before, after := 0.0, 0.0
 	for _, name := range d.Nodes {
@@ -100,7 +133,7 @@ func (w *world) requireAfforded(h *simHub, l *land, in *StepInput, d *api.Disrup
 		if !takes {
 			continue
 		}
-		require.LessOrEqual(w.t, gone, p.budgets.Limit(w.now, total, d.Reason, Rules{}), "%s: %s exceeds the budgets of pool %s", w, d.ID, p.name)
+		require.LessOrEqual(w.t, Count(gone), p.budgets.Limit(w.now, total, d.Reason, Rules{}), "%s: %s exceeds the budgets of pool %s", w, d.ID, p.name)
 		if p.fleet == "" {
 			continue
 		}
@@ -206,7 +239,7 @@ func (w *world) requireOrder(l *land) {
 		}
 	}
 	a := w.parsed[0]
-	require.LessOrEqual(w.t, voluntary["a"], a.budgets.Limit(w.now, 1000, api.ReasonEmpty, Rules{}), "%s: more of pool a than its budget of a number", w)
+	require.LessOrEqual(w.t, Count(voluntary["a"]), a.budgets.Limit(w.now, 1000, api.ReasonEmpty, Rules{}), "%s: more of pool a than its budget of a number", w)
 }
 
 // requireKept holds while nobody but Flotilla changes anything: a pod that lost its node because another

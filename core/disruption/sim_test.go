@@ -66,6 +66,18 @@ func TestPromisedPlacesAreKept(t *testing.T) {
 	require.Greater(t, moved, 500)
 }
 
+// While schedulers rest, pods wait that have a place: nothing goes without which one of them has none (N23).
+func TestPodsThatWaitKeepAPlace(t *testing.T) {
+	spared := 0
+	for seed := range uint64(12) {
+		w := newWorld(t, seed, 3, faults{people: true, asleep: true})
+		w.run(300)
+		spared += w.spared
+	}
+	t.Log(spared)
+	require.Greater(t, spared, 20, "pods that waited and had a place when something went")
+}
+
 // Equal seeds are equal worlds: what fails once can be seen again.
 func TestWorldsComeAgain(t *testing.T) {
 	var trails [2][]string

@@ -30,6 +30,7 @@ type faults struct {
 	launches bool // fail, hang, never become ready
 	people   bool // delete nodes and pools, start and stop pods, protect them; machines die
 	updates  bool // runs take the lock of a member
+	asleep   bool // the scheduler of a member rests seven minutes of ten
 	static   bool // some nodes are of a static pool, whose drift looks for no places of pods
 }
 
@@ -53,6 +54,7 @@ type world struct {
 	ids        map[string]bool
 	requests   int
 	begun      map[string]int // by method
+	spared     int            // pods that wait and have a place, when something went
 	phases     map[string]int
 	lostWrites int
 }
@@ -94,11 +96,11 @@ func (w *world) drawPools() {
 		testPool("a", func(p *api.NodePool) {
 			p.Annotations = map[string]string{api.AnnotationFleetBudget: "shared=" + simFleetBudget}
 			p.Spec.Disruption.ConsolidateAfter = quiet
-			p.Spec.Disruption.Budgets = []api.DisruptionBudget{{Nodes: sim.Pick(w.luck, "1", "2", "3")}, {Nodes: "1", Reasons: []string{api.ReasonDrifted}}}
+			p.Spec.Disruption.Budgets = []api.DisruptionBudget{{Nodes: new(sim.Pick(w.luck, "1", "2", "3"))}, {Nodes: new("1"), Reasons: []string{api.ReasonDrifted}}}
 		}),
 		testPool("b", func(p *api.NodePool) {
 			p.Spec.Disruption.ConsolidationPolicy = sim.Pick(w.luck, api.WhenEmpty, api.WhenEmptyOrUnderutilized, api.Balanced)
-			p.Spec.Disruption.Budgets = []api.DisruptionBudget{{Nodes: sim.Pick(w.luck, "20%", "50%")}, window("0", "*/20 * * * *", "5m")}
+			p.Spec.Disruption.Budgets = []api.DisruptionBudget{{Nodes: new(sim.Pick(w.luck, "20%", "50%"))}, timed("0", "*/20 * * * *", "5m")}
 		}),
 		testPool("c", func(p *api.NodePool) {
 			p.Spec.Template.Spec.ExpireAfter = sim.Pick(w.luck, "150m", api.Never)
@@ -238,7 +240,9 @@ func (w *world) tick() {
 			w.dispatch(l)
 			w.act(l)
 		}
-		l.schedule(w.now)
+		if !w.faults.asleep || w.now.Minute()%10 >= 7 {
+			l.schedule(w.now)
+		}
 		if l.agent.up {
 			w.speak(l)
 		}

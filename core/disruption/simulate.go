@@ -36,6 +36,8 @@ type outcome struct {
 	claims []*claim
 	// failed are the pods that found no place and were not pending before, and why.
 	failed []failure
+	// homeless are those without a node that have a place while nothing goes, and found none.
+	homeless []failure
 }
 
 type move struct {
@@ -70,19 +72,41 @@ func (x *Index) lift(n *inode) {
 		}
 	}
 	for _, m := range n.movable {
-		if !m.active {
+		x.countMoving(m, n, -1)
+	}
+}
+
+// countMoving adds a pod of a node, sign times, to the groups that count it there.
+func (x *Index) countMoving(m *moving, n *inode, sign int) {
+	if !m.active {
+		return
+	}
+	for _, g := range m.links.counted {
+		if d, ok := n.domain(g.key); ok && g.filter.node(n) {
+			x.take(g, d, sign)
+		}
+	}
+	for _, g := range m.links.keeps {
+		if d, ok := n.domain(g.key); ok {
+			x.take(g, d, sign)
+		}
+	}
+}
+
+// unlift puts a node back that was lifted.
+func (x *Index) unlift(n *inode) {
+	n.gone = false
+	for _, g := range x.groups {
+		if g.known == nil {
 			continue
 		}
-		for _, g := range m.links.counted {
-			if d, ok := n.domain(g.key); ok && g.filter.node(n) {
-				x.take(g, d, -1)
-			}
+		if d, ok := n.domain(g.key); ok && g.filter.node(n) {
+			g.known[d]++
+			x.journal.taken = append(x.journal.taken, taken{group: g, domain: d, n: 1, known: true})
 		}
-		for _, g := range m.links.keeps {
-			if d, ok := n.domain(g.key); ok {
-				x.take(g, d, -1)
-			}
-		}
+	}
+	for _, m := range n.movable {
+		x.countMoving(m, n, 1)
 	}
 }
 
@@ -115,13 +139,31 @@ func (x *Index) undo() {
 // simulate takes nodes away and places their pods, with those that wait for a place already. With
 // quiet, pods of the nodes taken away do not go to nodes still within consolidateAfter.
 func (x *Index) simulate(gone []*inode, quiet bool) *outcome {
+	out := x.place(gone, quiet, false)
+	if len(out.homeless) == 0 {
+		return out
+	}
+	// Those that wait come first, if that suits everybody (N23).
+	if other := x.place(gone, quiet, true); len(other.homeless)+len(other.failed) == 0 {
+		return other
+	}
+	return out
+}
+
+// place is one attempt to simulate, with the pods that wait and have a place before all others, or not.
+func (x *Index) place(gone []*inode, quiet, waitingFirst bool) *outcome {
+	homes := x.housing()
 	for _, n := range gone {
 		x.lift(n)
 	}
-	run := &run{x: x, quiet: quiet, limits: x.remainingLimits(gone), out: &outcome{}}
-	run.all(x.queue(gone))
+	r := &run{x: x, quiet: quiet, homes: homes, limits: x.remainingLimits(gone), out: &outcome{}}
+	queue := x.queue(gone)
+	if waitingFirst {
+		slices.SortStableFunc(queue, func(a, b *moving) int { return compareBool(homes[b] != nil, homes[a] != nil) })
+	}
+	r.all(queue)
 	x.undo()
-	return run.out
+	return r.out
 }
 
 // queue merges the pods of nodes taken away with those that wait, in placing order.
@@ -143,20 +185,40 @@ func (x *Index) queue(gone []*inode) []*moving {
 
 // run is one simulation.
 type run struct {
-	x      *Index
-	quiet  bool
+	x     *Index
+	quiet bool
+	// closed runs open no new nodes.
+	closed bool
+	homes  map[*moving]*inode
 	limits map[*Pool][]int64
 	out    *outcome
 }
 
-// all places pods in order. One that fails is tried again after the others, as long as any success
-// came between.
+// all places pods in order, and says which found no place.
 func (r *run) all(queue []*moving) {
-	why := make(map[*moving]string)
-	last := make(map[*moving]int)
 	if r.x.pinned {
 		queue = slices.DeleteFunc(queue, r.settlePinned)
 	}
+	_, why := r.work(queue)
+	for m, reason := range why {
+		switch {
+		case m.from != nil:
+			r.out.failed = append(r.out.failed, failure{m.key, reason})
+		case r.homes[m] != nil:
+			r.out.homeless = append(r.out.homeless, failure{m.key, reason})
+		}
+	}
+	r.refuseUninitialized()
+	byPod := func(a, b failure) int { return cmp.Compare(a.pod, b.pod) }
+	slices.SortFunc(r.out.failed, byPod)
+	slices.SortFunc(r.out.homeless, byPod)
+}
+
+// work places pods in order. One that fails is tried again after the others, as long as any success came
+// between. It returns those that are left, and why.
+func (r *run) work(queue []*moving) ([]*moving, map[*moving]string) {
+	why := make(map[*moving]string)
+	last := make(map[*moving]int)
 	for len(queue) > 0 {
 		m := queue[0]
 		if n, again := last[m]; again && n == len(queue) {
@@ -171,13 +233,7 @@ func (r *run) all(queue []*moving) {
 		}
 		delete(why, m)
 	}
-	for m, reason := range why {
-		if m.from != nil || r.x.kept[m] {
-			r.out.failed = append(r.out.failed, failure{m.key, reason})
-		}
-	}
-	r.refuseUninitialized()
-	slices.SortFunc(r.out.failed, func(a, b failure) int { return cmp.Compare(a.pod, b.pod) })
+	return queue, why
 }
 
 // refuseUninitialized counts pods on nodes that are not up yet as not placed, unless they come from
@@ -200,6 +256,10 @@ func (r *run) place(m *moving) string {
 		if n := r.firstFit(m, v); n != nil {
 			r.settle(m, n)
 			return ""
+		}
+		if r.closed {
+			reason = "no node has room"
+			continue
 		}
 		c, why := r.newNode(m, v)
 		if c != nil {

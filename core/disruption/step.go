@@ -252,7 +252,7 @@ func (p *pass) promised() (map[string]string, bool) {
 		}
 		unsettled = true
 		for _, m := range d.Moves {
-			if slices.Contains(d.Nodes, m.From) {
+			if slices.Contains(d.Nodes, m.From) && !m.Lost {
 				out[m.Pod] = target(d, m.To)
 			}
 		}
@@ -274,7 +274,9 @@ func target(d *api.Disruption, to string) string {
 func destinations(d *api.Disruption) []string {
 	var out []string
 	for i := range d.Moves {
-		out = append(out, d.Moves[i].To)
+		if !d.Moves[i].Lost {
+			out = append(out, d.Moves[i].To)
+		}
 	}
 	for i := range d.Replacements {
 		if n := d.Replacements[i].Node; n != "" {

@@ -157,7 +157,7 @@ func describe(d *api.Disruption) string {
 
 // headline is the command in one line.
 func (c *Command) headline() string {
-	text := fmt.Sprintf("%s %s: %s, saves %.4f an hour", c.Decision(), listed(c.Nodes), c.why(), c.Savings)
+	text := fmt.Sprintf("%s %s: %s, saves %s", c.Decision(), listed(c.Nodes), c.why(), c.Savings.Sentence())
 	if len(c.Replacements) == 0 {
 		return text
 	}
@@ -171,6 +171,9 @@ func (p *pass) finish() StepResult {
 	p.forget()
 	p.slim()
 	r.Pools = p.templates()
+	if p.in.State.Stale == "" && !p.in.Declined {
+		r.Stamps = p.in.State.stamps()
+	}
 	p.lock()
 	for i := range r.Disruptions {
 		if d := &r.Disruptions[i]; Running(d) {

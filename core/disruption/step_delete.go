@@ -89,5 +89,14 @@ func (p *pass) deletePool(pool string) {
 
 // force begins a disruption that waits for nothing.
 func (p *pass) force(nodes []string, request string) string {
-	return p.begin(&Command{Method: api.MethodManual, Reason: api.ReasonDeleted, Nodes: nodes, Forceful: true}, request)
+	c := &Command{Method: api.MethodManual, Reason: api.ReasonDeleted, Nodes: nodes, Forceful: true}
+	for _, name := range nodes {
+		n := p.in.State.Cluster.nodes[name]
+		var pool *Pool
+		if i := slices.IndexFunc(p.in.State.Pools, func(one *Pool) bool { return one.name == n.pool }); i >= 0 {
+			pool = p.in.State.Pools[i]
+		}
+		c.Savings = c.Savings.Plus(priceOf(n, pool))
+	}
+	return p.begin(c, request)
 }

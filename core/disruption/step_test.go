@@ -2,6 +2,7 @@ package disruption
 
 import (
 	"fmt"
+	"maps"
 	"testing"
 	"time"
 
@@ -24,6 +25,12 @@ type stepper struct {
 func newStepper(nodes []*api.NodeState, pools ...*api.NodePool) *stepper {
 	for _, n := range nodes {
 		n.UID = "uid-" + n.Name
+		for _, p := range pools {
+			if n.Labels[api.LabelNodePool] == p.Name { // as agents do when they see it first
+				n.Annotations = maps.Clone(n.Annotations)
+				stamped(n, api.PoolStamp{Pool: p.Name, Hash: PoolHash(p)})
+			}
+		}
 	}
 	return &stepper{
 		f: fixture{nodes: nodes, pools: pools}, now: testNow, results: map[string]*api.DisruptionResult{},
@@ -203,7 +210,7 @@ func TestStepLaunchTimesOut(t *testing.T) {
 // it.
 func TestStepValidation(t *testing.T) {
 	budget := func(n string) *api.NodePool {
-		return testPool("a", func(p *api.NodePool) { p.Spec.Disruption.Budgets = []api.DisruptionBudget{{Nodes: n}} })
+		return testPool("a", func(p *api.NodePool) { p.Spec.Disruption.Budgets = []api.DisruptionBudget{{Nodes: new(n)}} })
 	}
 	s := newStepper([]*api.NodeState{aNode("n1", "d4", "z-a", "a"), aNode("n2", "d4", "z-a", "a")}, budget("1"))
 	require.Equal(t, []string{"n1"}, s.step(0).Waiting[0].Command.Nodes)
@@ -234,7 +241,7 @@ func TestStepBeginsWithinBudget(t *testing.T) {
 	require.Equal(t, map[string]int{"f": 1}, s.in.State.FleetAllowed, "the input is not changed")
 
 	s.in.Record, s.in.Lock = api.DisruptionRecord{}, MemberLock{}
-	s.f.pools[0].Spec.Disruption.Budgets = []api.DisruptionBudget{{Nodes: "1"}}
+	s.f.pools[0].Spec.Disruption.Budgets = []api.DisruptionBudget{{Nodes: new("1")}}
 	s.f.change = nil
 	for _, n := range []string{"n1", "n2"} {
 		s.in.Waiting = append(s.in.Waiting, Waiting{Command{Method: MethodEmpty, Reason: api.ReasonEmpty, Nodes: []string{n}}, testNow})
@@ -303,7 +310,7 @@ func TestStepNodesVanish(t *testing.T) {
 
 // A person deletes a node past budgets; asking again asks once; what cannot be done is refused.
 func TestStepDeletions(t *testing.T) {
-	none := testPool("a", func(p *api.NodePool) { p.Spec.Disruption.Budgets = []api.DisruptionBudget{{Nodes: "0"}} })
+	none := testPool("a", func(p *api.NodePool) { p.Spec.Disruption.Budgets = []api.DisruptionBudget{{Nodes: new("0")}} })
 	s := newStepper([]*api.NodeState{aNode("n1", "d4", "z-a", "a", aPod("p", 100)), aNode("pet", "d4", "z-a", "")}, none)
 	s.in.Deletions = []Deletion{{Node: "n1", Request: "r1"}, {Node: "pet"}, {Node: "n9"}}
 	out := s.step(0)
@@ -381,7 +388,7 @@ func TestStepForgetsTheOldest(t *testing.T) {
 func TestStepDatesDrift(t *testing.T) {
 	n := aNode("n1", "d4", "z-a", "a", aPod("p", 500))
 	n.ProviderDrift = "ImageDrifted"
-	s := newStepper([]*api.NodeState{n}, testPool("a", func(p *api.NodePool) { p.Spec.Disruption.Budgets = []api.DisruptionBudget{{Nodes: "0"}} }))
+	s := newStepper([]*api.NodeState{n}, testPool("a", func(p *api.NodePool) { p.Spec.Disruption.Budgets = []api.DisruptionBudget{{Nodes: new("0")}} }))
 	s.step(0)
 	s.step(time.Minute)
 	require.Equal(t, testNow, s.in.Record.DriftedSince["n1"].Time)

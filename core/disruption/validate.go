@@ -36,20 +36,33 @@ func Validate(c Command, s *State) (valid Command, why string, ok bool) {
 		return Command{}, d.lost(c.Nodes, still), false
 	}
 	dearestFirst(still)
-	afforded := d.spend(c.Method, c.Reason, still, d.allowances(c.Reason))
-	switch {
-	case c.Method == MethodEmpty && len(afforded) == 0:
-		return Command{}, "no node of the command is empty and within budget any more", false
-	case c.Method == MethodEmpty:
+	if c.Method == MethodEmpty {
+		afforded := d.sparing(c.Method, c.Reason, still)
+		if len(afforded) == 0 {
+			return Command{}, d.noneLeft(c.Nodes), false
+		}
 		out := Command{Method: c.Method, Reason: c.Reason, Nodes: names(afforded)}
 		for _, one := range afforded {
-			out.Savings += one.price
+			out.Savings = out.Savings.Plus(one.worth())
 		}
 		return out, "", true
-	case len(afforded) < len(c.Nodes):
+	}
+	if afforded := d.spend(c.Method, c.Reason, still, d.allowances(c.Reason)); len(afforded) < len(c.Nodes) {
 		return Command{}, "the budgets no longer allow it", false
 	}
 	return d.again(c, still)
+}
+
+// noneLeft says why no node of an emptiness goes.
+func (d *deciding) noneLeft(nodes []string) string {
+	for _, name := range nodes {
+		for _, r := range d.refused[name] {
+			if r.Code == CodePendingPodNeedsIt {
+				return r.Message
+			}
+		}
+	}
+	return "no node of the command is empty and within budget any more"
 }
 
 // lost says which node is no candidate any more, and why.
@@ -76,6 +89,8 @@ func (d *deciding) again(c Command, cs []*candidate) (Command, string, bool) {
 	switch {
 	case len(out.failed) > 0:
 		return Command{}, "not all pods would find a node any more: " + failures(out.failed), false
+	case len(out.homeless) > 0:
+		return Command{}, neededText(out.homeless), false
 	case len(out.claims) != len(c.Replacements):
 		return Command{}, fmt.Sprintf("it would take %d new nodes now, not %d", len(out.claims), len(c.Replacements)), false
 	}

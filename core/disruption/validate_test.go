@@ -27,7 +27,7 @@ func TestValidate(t *testing.T) {
 	require.True(t, NeedsValidation(&empty))
 	move := Command{Method: MethodSingle, Reason: api.ReasonUnderutilized, Nodes: []string{"n1"}}
 	budget := func(n string) func(*fixture) {
-		return func(f *fixture) { f.pools[0].Spec.Disruption.Budgets = []api.DisruptionBudget{{Nodes: n}} }
+		return func(f *fixture) { f.pools[0].Spec.Disruption.Budgets = []api.DisruptionBudget{{Nodes: new(n)}} }
 	}
 	nominate := func(i int) func(*fixture) {
 		return func(f *fixture) { f.nodes[i].NominatedUntil = metav1.NewTime(testNow.Add(10e9)) }

@@ -147,7 +147,7 @@ func TestCountPools(t *testing.T) {
 	f.nodes[1].Initialized, f.nodes[2].Ready = false, false
 	s := f.state()
 	s.Busy = map[string]bool{"n4": true}
-	require.Equal(t, map[string]PoolShare{"a": {FleetCount{2, 1}, 3}, "b": {FleetCount{1, 1}, 1}}, CountPools(s))
+	require.Equal(t, map[string]PoolShare{"a": {FleetCount: FleetCount{2, 1}, Nodes: 3}, "b": {FleetCount: FleetCount{1, 1}, Nodes: 1}}, CountPools(s))
 }
 
 // Of several catalogs for a member the first by name counts.

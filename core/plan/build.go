@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"flotilla/core/api"
+	"flotilla/core/rollout"
 	"flotilla/core/schedule"
 	"flotilla/core/upgrade"
 )
@@ -60,12 +61,15 @@ func Build(in Input) Answer {
 		input := s.Input(fleet, in.Now, in.Thresholds)
 		decided := schedule.Schedule(input)
 		p := placementOf(s, decided)
+		added, _ := p.Counts()
 		if s.Content != nil {
 			change := *s.Content
 			change.Members = len(p.Picked)
+			if added+len(p.Removed) == 0 && change.Members > 0 && change.Error == "" {
+				change.Rollout = rollout.Pace(s.Placement.Spec.Strategy.RollingUpdate, len(decided.Bindings))
+			}
 			answer.Content = append(answer.Content, change)
 		}
-		added, _ := p.Counts()
 		if s.Quiet && added == 0 && len(p.Removed) == 0 {
 			continue
 		}
@@ -110,7 +114,7 @@ func placementOf(s *Subject, decided schedule.Plan) Placement {
 func detailOf(s *Subject, decided schedule.Plan, changes int) Detail {
 	d := Detail{Kind: s.Placement.Kind, Message: decided.Message, Unpicked: decided.Unpicked}
 	if changes > 0 {
-		d.Rollout = rolloutText(&s.Placement, len(decided.Bindings))
+		d.Rollout = rollout.Pace(s.Placement.Spec.Strategy.RollingUpdate, len(decided.Bindings))
 	}
 	return d
 }

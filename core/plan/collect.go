@@ -12,11 +12,10 @@ import (
 // Document is one document of the user's files.
 type Document struct {
 	JSON json.RawMessage
-	// Where names its place for faults, "fleet.yaml: document 2, line 14".
-	Where string
 	// Object is what the document calls itself.
 	Object api.ObjectRef
 
+	number  int // among the documents, from 1
 	read    bool
 	decoded api.Decoded
 	faults  api.Faults
@@ -45,7 +44,7 @@ type Collected struct {
 // ClusterResourceBindings and ResourceBindings, from Schedule records of ours, or from the status of
 // an exported placement, in this order. Members, update runs with what they need (strategies, the
 // catalog, schedules, and inventories in the status of members or as records) become Upgrades. A placement that was exported (it has a uid) and stands in the
-// files a second time is the present one of the other. Faults name every document that cannot be used.
+// files a second time is the present one of the other. Faults number every document that cannot be used.
 //
 // The documents are changed only by being decoded, and defaults are filled into what was decoded.
 func Collect(documents []Document) (Collected, api.Faults) {
@@ -60,6 +59,7 @@ func Collect(documents []Document) (Collected, api.Faults) {
 		upgrades:   newUpgradeDocs(),
 	}
 	for i := range documents {
+		documents[i].number = i + 1
 		c.read(&documents[i])
 	}
 	out := Collected{}
@@ -119,7 +119,7 @@ func (c *collector) read(d *Document) {
 	}
 	if len(faults) > 0 {
 		for _, f := range faults {
-			f.Object = cmp.Or(f.Object, decoded.Object.Kind, "document") + " (" + d.Where + ")"
+			f.Object, f.Document = cmp.Or(f.Object, decoded.Object.Kind), d.number
 			c.faults = append(c.faults, f)
 		}
 		return
@@ -195,12 +195,12 @@ func (c *collector) readContent(d *Document, ref api.ObjectRef) {
 			return
 		}
 	}
-	c.faults = append(c.faults, api.Fault{Object: ref.String() + " (" + d.Where + ")", Found: err.Error(), Expected: "an object"})
+	c.faults = append(c.faults, api.Fault{Object: ref.String(), Document: d.number, Kind: api.FaultType, Found: err.Error(), Expected: "an object"})
 }
 
 func (c *collector) twice(d *Document, object string) {
 	c.faults = append(c.faults, api.Fault{
-		Object: object + " (" + d.Where + ")", Path: "metadata.name", Found: "a second document of this name",
+		Object: object, Document: d.number, Kind: api.FaultDuplicate, Path: "metadata.name", Found: "a second document of this name",
 		Expected: "one, or one exported with its status and uid beside the one that is wanted",
 	})
 }

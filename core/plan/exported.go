@@ -2,7 +2,9 @@ package plan
 
 import (
 	"encoding/json"
+	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -106,14 +108,14 @@ func (c *collector) readBinding(d *Document) {
 		c.malformed(d, kindBinding, err)
 		return
 	}
-	object := f.Kind + "/" + f.Metadata.Name + " (" + d.Where + ")"
+	object := f.Kind + "/" + f.Metadata.Name
 	parent := f.Metadata.Labels[labelParentPlacement]
 	for _, required := range []struct{ path, found, expected string }{
 		{"spec.targetCluster", f.Spec.TargetCluster, "the name of a member"},
 		{`metadata.labels["` + labelParentPlacement + `"]`, parent, "the name of the placement"},
 	} {
 		if required.found == "" {
-			c.faults = append(c.faults, api.Fault{Object: object, Path: required.path, Found: "nothing", Expected: required.expected})
+			c.faults = append(c.faults, api.Fault{Object: object, Document: d.number, Path: required.path, Found: "nothing", Expected: required.expected})
 		}
 	}
 	if f.Metadata.DeletionTimestamp != nil {
@@ -144,7 +146,7 @@ func (c *collector) readPolicy(d *Document) {
 }
 
 func (c *collector) malformed(d *Document, kind string, err error) {
-	c.faults = append(c.faults, api.Fault{Object: kind + " (" + d.Where + ")", Found: err.Error(), Expected: "a " + kind + " as it was exported"})
+	c.faults = append(c.faults, api.Fault{Object: kind, Document: d.number, Kind: api.FaultType, Found: err.Error(), Expected: "a " + kind + " as it was exported"})
 }
 
 func keyOf(namespace, name string) string {
@@ -154,42 +156,40 @@ func keyOf(namespace, name string) string {
 	return namespace + "/" + name
 }
 
-// existingOfBindings tells which policy each exported binding was made under. An exported policy
-// snapshot says it by its content. Without it, the snapshot with the highest number is the present
-// policy and any other is obsolete.
-func existingOfBindings(key string, bound []boundMember, policies map[string]policySnapshot, current string) []schedule.Existing {
-	latest := -1
-	for i := range bound {
-		latest = max(latest, snapshotIndex(bound[i].snapshot))
-	}
-	for name, p := range policies {
-		if p.placement == key {
-			latest = max(latest, snapshotIndex(name))
-		}
-	}
-	existing := make([]schedule.Existing, len(bound))
+// existingOfBindings tells which policy each exported binding was made under: its policy snapshot says
+// it by its content. A binding whose snapshot is not exported is one of an older policy, and judged anew
+// (D25); the names of these snapshots are returned, "" for a binding that gives none.
+func existingOfBindings(bound []boundMember, policies map[string]policySnapshot) (existing []schedule.Existing, missing []string) {
+	existing = make([]schedule.Existing, len(bound))
 	for i := range bound {
 		existing[i] = bound[i].existing
 		snapshot, exported := policies[bound[i].snapshot]
-		switch {
-		case exported:
+		if exported {
 			existing[i].Policy = snapshot.digest
-		case snapshotIndex(bound[i].snapshot) == latest:
-			existing[i].Policy = current
-		default:
-			existing[i].Policy = obsoletePolicy + bound[i].snapshot
+			continue
 		}
+		existing[i].Policy = obsoletePolicy + bound[i].snapshot
+		missing = append(missing, bound[i].snapshot)
 	}
-	return existing
+	return existing, missing
 }
 
-// snapshotIndex is the number at the end of a snapshot's name, -1 without one.
-func snapshotIndex(name string) int {
-	n, err := strconv.Atoi(name[strings.LastIndexByte(name, '-')+1:])
-	if err != nil {
-		return -1
+// unknownPolicies says that bindings are judged anew because the files do not hold the policy snapshots
+// that they were made under, and how to get those.
+func unknownPolicies(p *api.Placement, missing []string) string {
+	bindings := len(missing)
+	slices.Sort(missing)
+	names := slices.DeleteFunc(slices.Compact(missing), func(name string) bool { return name == "" })
+	text := fmt.Sprintf("%s/%s: %d %s judged anew, as of an older policy, because the files lack ", p.Kind, p.Key(), bindings,
+		plural(bindings, "binding is", "bindings are"))
+	if len(names) == 0 {
+		return text + "the policy " + plural(bindings, "snapshot it was", "snapshots they were") + " made under"
 	}
-	return n
+	kind, namespace := "clusterschedulingpolicysnapshots", ""
+	if p.Namespace != "" {
+		kind, namespace = "schedulingpolicysnapshots", "-n "+p.Namespace+" "
+	}
+	return fmt.Sprintf("%s; add: kubectl get %s%s %s -o yaml", text+strings.Join(names, ", "), namespace, kind, strings.Join(names, " "))
 }
 
 func statusOf(document json.RawMessage) *api.PlacementStatus {

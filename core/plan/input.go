@@ -1,10 +1,7 @@
 package plan
 
 import (
-	"fmt"
 	"time"
-
-	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"flotilla/core/api"
 	"flotilla/core/schedule"
@@ -69,31 +66,4 @@ func Existing(s *api.Schedule, r *api.Release, uid string) []schedule.Existing {
 		}
 	}
 	return found
-}
-
-// rolloutText says how many members change at once when the placement holds so many.
-func rolloutText(p *api.Placement, members int) string {
-	target := members
-	if n := p.Spec.Policy; n.Type() == api.PickN && n.NumberOfClusters != nil {
-		target = int(*n.NumberOfClusters)
-	}
-	unavailable, surge := intstr.Parse(api.DefaultMaxUnavailable), intstr.Parse(api.DefaultMaxSurge)
-	if ru := p.Spec.Strategy.RollingUpdate; ru != nil {
-		if ru.MaxUnavailable != nil {
-			unavailable = *ru.MaxUnavailable
-		}
-		if ru.MaxSurge != nil {
-			surge = *ru.MaxSurge
-		}
-	}
-	return fmt.Sprintf("at any time at most %s of %d unavailable, and at most %s beyond them",
-		scaled(unavailable, target), target, scaled(surge, target))
-}
-
-func scaled(v intstr.IntOrString, of int) string {
-	n, err := intstr.GetScaledValueFromIntOrPercent(&v, of, true)
-	if err != nil || v.Type == intstr.Int {
-		return v.String()
-	}
-	return fmt.Sprintf("%d (%s)", n, v.String())
 }

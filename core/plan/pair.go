@@ -3,6 +3,7 @@ package plan
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 
 	"flotilla/core/api"
@@ -38,14 +39,14 @@ func (docs *memberDocs) merged() *api.MemberCluster {
 // already holds, so only the content of a fresh one is shown.
 func (c *collector) allSubjects() []Subject {
 	subjects := make([]Subject, 0, len(c.placements))
-	for key, docs := range c.placements {
+	for _, key := range slices.Sorted(maps.Keys(c.placements)) {
+		docs := c.placements[key]
 		s := Subject{Placement: docs.after(), Existing: c.existingOf(key, docs)}
 		if c.index.Len() > 0 && len(s.Existing) == 0 {
 			s.Content = Compare(&s.Placement, nil, c.index)
 		}
 		subjects = append(subjects, s)
 	}
-	slices.SortFunc(subjects, func(a, b Subject) int { return cmp.Compare(a.Placement.Key(), b.Placement.Key()) })
 	return subjects
 }
 
@@ -63,20 +64,37 @@ func (docs *placementDocs) after() api.Placement {
 
 // existingOf reads present bindings from the best source there is.
 func (c *collector) existingOf(key string, docs *placementDocs) []schedule.Existing {
-	var current string
-	if docs.exported != nil {
-		current = schedule.PolicyDigest(docs.exported.Spec.Policy)
-	}
 	if bound := c.bindings[key]; len(bound) > 0 {
-		return existingOfBindings(key, bound, c.policies, current)
+		existing, missing := existingOfBindings(bound, c.policies)
+		if len(missing) > 0 {
+			c.notes = append(c.notes, unknownPolicies(new(docs.after()), missing))
+		}
+		return existing
 	}
 	if s := c.schedules[key]; s != nil {
 		return Existing(s, nil, "")
 	}
 	if docs.status != nil {
-		return existingOfStatus(docs.status, current)
+		return c.existingOfStatus(docs)
 	}
 	return nil
+}
+
+// existingOfStatus reads the bindings that an exported placement's status lists. A status that is older
+// than the spec tells of another policy.
+func (c *collector) existingOfStatus(docs *placementDocs) []schedule.Existing {
+	p := docs.exported
+	policy := schedule.PolicyDigest(p.Spec.Policy)
+	seen := docs.status.ObservedGeneration
+	if seen >= p.Generation {
+		return existingOfStatus(docs.status, policy)
+	}
+	existing := existingOfStatus(docs.status, obsoletePolicy+"status")
+	if n := len(existing); n > 0 {
+		c.notes = append(c.notes, fmt.Sprintf("%s/%s: %d %s judged anew, as of an older policy, because the status is of generation %d and the spec of %d",
+			p.Kind, p.Key(), n, plural(n, "binding is", "bindings are"), seen, p.Generation))
+	}
+	return existing
 }
 
 // leftOver says what was found in the files and is of no use to a plan.

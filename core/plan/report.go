@@ -92,6 +92,8 @@ type ContentChange struct {
 	Removed []api.ObjectRef `json:"removed,omitempty"`
 	// Error says why the selectors cannot be followed; then nothing would move.
 	Error string `json:"error,omitempty"`
+	// Rollout says how many members change at once, where the report does not say it of the placement.
+	Rollout string `json:"rollout,omitempty"`
 }
 
 // Changed says whether applying would change anything.

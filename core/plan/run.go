@@ -38,6 +38,12 @@ type RunMember struct {
 	To          string          `json:"to"`
 	State       api.UpdateState `json:"state"`
 	Reason      string          `json:"reason"`
+	// Expected is how long its upgrade is taken to last and what that rests on: Given, Run, Member, Fleet or
+	// Default; null for a member that is not upgraded.
+	Expected *upgrade.Expected `json:"expected"`
+	// HeldBy is who works on the member now, HeldUntil when that is expected to end, null: nobody knows.
+	HeldBy    string       `json:"heldBy,omitempty"`
+	HeldUntil *metav1.Time `json:"heldUntil,omitempty"`
 }
 
 // RunDetail is what a person reads of a run beside its members.
@@ -70,6 +76,7 @@ func buildRuns(in *Input) ([]Run, []RunDetail) {
 			out[i].Members[j] = RunMember{
 				Name: m.Name, Stage: m.Stage, Group: m.Group, WindowClass: m.WindowClass, Start: m.Start, End: m.End,
 				From: m.From, To: m.To, State: m.State, Reason: m.Reason,
+				Expected: m.Expected, HeldBy: m.HeldBy, HeldUntil: m.HeldUntil,
 			}
 			details[i].Messages = append(details[i].Messages, m.Message)
 		}

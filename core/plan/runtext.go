@@ -26,6 +26,7 @@ func (r *Run) write(b *strings.Builder, d *RunDetail) {
 		fmt.Fprintf(b, "  ! %s\n", text)
 	}
 	r.writeMembers(b, d)
+	r.writeExpected(b)
 	r.writeTimeline(b)
 	for _, text := range d.WaitsFor {
 		fmt.Fprintf(b, "  waits for %s\n", text)
@@ -83,6 +84,56 @@ func (r *Run) writeMembers(b *strings.Builder, d *RunDetail) {
 		write(order, m.Name, m.Stage+"/"+m.Group, windowText(m.WindowClass), orNothing(m.Start), orNothing(m.End), dash(m.From), dash(m.To), state)
 	}
 	_ = w.Flush() // a strings.Builder takes everything
+}
+
+// basisWords say what an expected duration rests on.
+var basisWords = map[string]string{
+	upgrade.BasisRun: "as those that this run has finished", upgrade.BasisMember: "as before on the same member",
+	upgrade.BasisFleet: "as before on other members", upgrade.BasisDefault: "as nothing is known of any like it",
+}
+
+// writeExpected says how long upgrades are taken to last, unless whoever asked said it, and who works on
+// members until when.
+func (r *Run) writeExpected(b *strings.Builder) {
+	var lines []string
+	members := map[string][]string{}
+	for i := range r.Members {
+		m := &r.Members[i]
+		if m.HeldUntil != nil {
+			fmt.Fprintf(b, "  %s: an operation of %s is expected to end at %s\n", m.Name, m.HeldBy, Moment(*m.HeldUntil))
+		}
+		if m.Expected == nil || basisWords[m.Expected.Basis] == "" {
+			continue
+		}
+		line := fmt.Sprintf("taken to last %s, %s", shortSpan(m.Expected.Duration.Duration), basisWords[m.Expected.Basis])
+		if members[line] == nil {
+			lines = append(lines, line)
+		}
+		members[line] = append(members[line], m.Name)
+	}
+	for _, line := range lines {
+		fmt.Fprintf(b, "  %s: %s\n", line, few(members[line]))
+	}
+}
+
+// few lists names, at most five of them.
+func few(names []string) string {
+	if len(names) <= 5 {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:5], ", "), len(names)-5)
+}
+
+// shortSpan is "20m" or "1h30m15s".
+func shortSpan(d time.Duration) string {
+	text := d.String()
+	if strings.HasSuffix(text, "m0s") {
+		text = strings.TrimSuffix(text, "0s")
+	}
+	if strings.HasSuffix(text, "h0m") {
+		text = strings.TrimSuffix(text, "0m")
+	}
+	return text
 }
 
 func (r *Run) writeTimeline(b *strings.Builder) {

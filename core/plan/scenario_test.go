@@ -62,10 +62,10 @@ func TestScenarios(t *testing.T) {
 func yamlDocuments(t *testing.T, text string) []plan.Document {
 	t.Helper()
 	var docs []plan.Document
-	for i, part := range strings.Split(text, "---\n") {
+	for part := range strings.SplitSeq(text, "---\n") {
 		body, err := yaml.YAMLToJSON([]byte(part))
 		require.NoError(t, err)
-		docs = append(docs, plan.Document{JSON: body, Where: fmt.Sprintf("scenario: document %d", i+1), Object: headOf(t, body)})
+		docs = append(docs, plan.Document{JSON: body, Object: headOf(t, body)})
 	}
 	return docs
 }
@@ -85,11 +85,12 @@ func planned(t *testing.T, docs []plan.Document) string {
 	}
 	in := plan.Input{
 		Subjects: c.Subjects, Members: c.Members, Notes: c.Notes, Now: c.NewestBeat.Add(time.Minute),
-		Runs: c.Upgrades.Runs, Assume: upgrade.Assumptions{History: c.Upgrades.History},
+		Runs: c.Upgrades.Runs,
 	}
 	var err error
 	in.View, err = c.Upgrades.View(time.LoadLocation, in.Now, 0)
 	require.NoError(t, err)
+	in.Assume = c.Upgrades.Assumptions(in.View, upgrade.Assumptions{})
 	answer := plan.Build(in)
 	var b strings.Builder
 	for _, n := range answer.Notes {

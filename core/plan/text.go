@@ -159,7 +159,11 @@ func (p *Placement) writeRefusals(b *strings.Builder) {
 			more = fmt.Sprintf(" and %d more", len(names)-shownRefusals)
 			names = names[:shownRefusals]
 		}
-		fmt.Fprintf(b, "  not picked by %s: %s%s\n", f, strings.Join(names, ", "), more)
+		by := "not picked by " + f
+		if word := api.FilterWord(p.Type, f); word != f {
+			by = word
+		}
+		fmt.Fprintf(b, "  %s: %s%s\n", by, strings.Join(names, ", "), more)
 	}
 }
 
@@ -183,6 +187,9 @@ func (c *ContentChange) write(b *strings.Builder) {
 		for _, o := range group.objects {
 			fmt.Fprintf(b, "  %s %s\n", group.mark, o)
 		}
+	}
+	if c.Rollout != "" {
+		fmt.Fprintf(b, "  rollout: %s\n", c.Rollout)
 	}
 }
 

@@ -19,11 +19,11 @@ type Upgrades struct {
 	Runs []upgrade.PlannedRun
 	// Members are sorted by name.
 	Members []UpgradeMember
-	// History is how long the upgrades of members took, from the runs in the files.
-	History map[string]time.Duration
+	// Known are the runs in the files and the locks that they hold: how long upgrades took, and when those
+	// that are under way may end.
+	Known upgrade.Others
 
 	catalog *api.VersionCatalog
-	locks   map[string]string
 }
 
 // UpgradeMember is one member as files tell of it: its facts as of the files, and its last heartbeat
@@ -38,7 +38,10 @@ type UpgradeMember struct {
 // cannot be followed.
 func (u *Upgrades) View(zones window.Zones, now time.Time, timeout time.Duration) (upgrade.View, error) {
 	timeout = cmp.Or(timeout, 5*time.Minute)
-	view := upgrade.View{Fleet: upgrade.NewFleet(zones), Locks: u.locks}
+	view := upgrade.View{Fleet: upgrade.NewFleet(zones), Locks: map[string]string{}}
+	for i := range u.Known.Locks {
+		view.Locks[u.Known.Locks[i].Member] = u.Known.Locks[i].Owner
+	}
 	for i := range u.Members {
 		m := &u.Members[i]
 		facts := m.MemberFacts
@@ -55,6 +58,13 @@ func (u *Upgrades) View(zones window.Zones, now time.Time, timeout time.Duration
 	var err error
 	view.Catalog, err = upgrade.NewCatalog(&u.catalog.Spec)
 	return view, err
+}
+
+// Assumptions completes what is assumed by what the files tell.
+func (u *Upgrades) Assumptions(view upgrade.View, a upgrade.Assumptions) upgrade.Assumptions {
+	a.History = upgrade.DurationsOf(u.Known.Runs)
+	a.Ends = u.Known.Ends(view.Fleet, a)
+	return a
 }
 
 // upgradeDocs are the documents around upgrades.
@@ -144,13 +154,12 @@ func (c *collector) readInventory(d *Document) {
 
 // allUpgrades joins runs with their strategies and members with their inventories and schedules.
 func (c *collector) allUpgrades() Upgrades {
-	out := Upgrades{catalog: c.upgrades.catalog, locks: map[string]string{}}
-	var known []api.UpdateRunStatus
+	out := Upgrades{catalog: c.upgrades.catalog}
 	for _, docs := range c.upgrades.runs {
 		run := docs.exported
 		if run != nil {
-			known = append(known, *run.Status)
-			lockedBy(run.Status, out.locks)
+			out.Known.Runs = append(out.Known.Runs, *run.Status)
+			out.Known.Locks = append(out.Known.Locks, lockedBy(run.Status)...)
 		}
 		if run, planned := c.runAfter(docs); planned {
 			out.Runs = append(out.Runs, upgrade.PlannedRun{
@@ -159,7 +168,6 @@ func (c *collector) allUpgrades() Upgrades {
 		}
 	}
 	slices.SortFunc(out.Runs, func(a, b upgrade.PlannedRun) int { return cmp.Compare(a.Run.Name, b.Run.Name) })
-	out.History = upgrade.History(known)
 	for name, docs := range c.members {
 		out.Members = append(out.Members, c.upgradeMember(name, docs))
 	}
@@ -188,17 +196,19 @@ func (c *collector) runAfter(docs *runDocs) (*api.UpdateRun, bool) {
 	return docs.wanted, true
 }
 
-// lockedBy notes the members whose locks a run holds.
-func lockedBy(status *api.UpdateRunStatus, locks map[string]string) {
+// lockedBy are the locks that a run holds.
+func lockedBy(status *api.UpdateRunStatus) []api.MemberLock {
+	var locks []api.MemberLock
 	for i := range status.Stages {
 		for j := range status.Stages[i].Groups {
 			for k := range status.Stages[i].Groups[j].Members {
 				if m := &status.Stages[i].Groups[j].Members[k]; m.Locked {
-					locks[m.Name] = "run " + status.Run
+					locks = append(locks, api.MemberLock{Member: m.Name, Holder: m.OperationID, Owner: "run " + status.Run})
 				}
 			}
 		}
 	}
+	return locks
 }
 
 func (c *collector) upgradeMember(name string, docs *memberDocs) UpgradeMember {

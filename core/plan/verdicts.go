@@ -39,12 +39,12 @@ func (r *verdictRoom) fill(p *Placement, decided *api.Verdicts) {
 	r.left -= len(p.Verdicts)
 	if !whole {
 		r.notes = append(r.notes, fmt.Sprintf("placement/%s: %d verdicts are left out (%s): flotilla why placement/%s --member NAME",
-			p.Name, decided.Len()-len(p.Verdicts), counts(len(p.Picked), refused), p.Name))
+			p.Name, decided.Len()-len(p.Verdicts), counts(p.Type, len(p.Picked), refused), p.Name))
 	}
 }
 
 // counts is "10 picked, 8000 refused by affinity, 1990 by rank".
-func counts(picked int, refused map[string]int) string {
+func counts(kind api.PlacementType, picked int, refused map[string]int) string {
 	filters := slices.Collect(maps.Keys(refused))
 	slices.SortFunc(filters, func(a, b string) int { return cmp.Or(refused[b]-refused[a], cmp.Compare(a, b)) })
 	parts := []string{fmt.Sprintf("%d picked", picked)}
@@ -52,6 +52,10 @@ func counts(picked int, refused map[string]int) string {
 		by := "by"
 		if i == 0 {
 			by = "refused by"
+		}
+		if word := api.FilterWord(kind, filter); word != filter {
+			parts = append(parts, fmt.Sprintf("%d %s", refused[filter], word))
+			continue
 		}
 		parts = append(parts, fmt.Sprintf("%d %s %s", refused[filter], by, filter))
 	}

@@ -16,7 +16,8 @@ const (
 	EventDropped   = "PlacementMemberGone"
 )
 
-// events tells one story a step and kind of step, whatever the number of members.
+// events tells one story a step and kind of step, whatever the number of members, causes first: who gave
+// the placement up makes room for who gets it.
 func (r *rollout) events(p *Plan) []api.Audit {
 	var out []api.Audit
 	tell := func(kind, reason, before string, members []string, after string) {
@@ -33,12 +34,12 @@ func (r *rollout) events(p *Plan) []api.Audit {
 		}
 		out = append(out, e)
 	}
+	tell("Normal", EventConfirmed, "", p.Confirmed, " gave it up")
+	tell("Warning", EventDropped, "", p.Dropped, " left the fleet before the withdrawal was confirmed; what runs there was not touched")
+	tell("Normal", EventWithdrawn, "withdrawn from ", p.Withdraw, "")
 	if r.latest != nil {
 		tell("Normal", EventReleased, fmt.Sprintf("snapshot %d released to ", r.latest.Index), p.Advance, r.progress())
 	}
-	tell("Normal", EventWithdrawn, "withdrawn from ", p.Withdraw, "")
-	tell("Normal", EventConfirmed, "", p.Confirmed, " gave it up")
-	tell("Warning", EventDropped, "", p.Dropped, " left the fleet before the withdrawal was confirmed; what runs there was not touched")
 	return out
 }
 

@@ -86,7 +86,7 @@ func (r *rollout) surgeReason(lim limits) string {
 			names = append(names, s.member)
 		}
 	}
-	text := fmt.Sprintf("waits: %d %s the placement, %d wanted and maxSurge %s allow %d",
+	text := fmt.Sprintf("waits: %d %s the placement, %d picked and maxSurge %s allow %d",
 		holding, plural(holding, "member holds", "members hold"), lim.target, lim.surgeText, lim.target+lim.maxSurge)
 	if len(names) == 0 {
 		return text

@@ -1,6 +1,8 @@
 package rollout
 
 import (
+	"fmt"
+	"strconv"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -10,7 +12,7 @@ import (
 
 // limits are the numbers a step must keep to.
 type limits struct {
-	target         int // T of the reference: the wanted number of members
+	target         int // T of the reference: the members that the schedule wants now
 	maxUnavailable int
 	maxSurge       int
 	// unavailableText and surgeText are the settings as the user wrote them, "25%".
@@ -19,31 +21,39 @@ type limits struct {
 }
 
 func (r *rollout) limits() limits {
-	l := limits{target: r.target()}
+	return limitsOf(r.in.Placement.Spec.Strategy.RollingUpdate, r.target())
+}
+
+func limitsOf(ru *api.RollingUpdate, target int) limits {
+	l := limits{target: target}
 	var unavailable, surge *intstr.IntOrString
-	if ru := r.in.Placement.Spec.Strategy.RollingUpdate; ru != nil {
+	if ru != nil {
 		unavailable, surge = ru.MaxUnavailable, ru.MaxSurge
 	}
-	l.maxUnavailable, l.unavailableText = scale(unavailable, api.DefaultMaxUnavailable, l.target)
-	l.maxSurge, l.surgeText = scale(surge, api.DefaultMaxSurge, l.target)
+	l.maxUnavailable, l.unavailableText = scale(unavailable, api.DefaultMaxUnavailable, target)
+	l.maxSurge, l.surgeText = scale(surge, api.DefaultMaxSurge, target)
 	return l
 }
 
-// target follows the schedule and not the policy, which may be ahead of it: bindings and their
-// wanted number belong together.
-func (r *rollout) target() int {
-	switch {
-	case r.schedule == nil:
-		return 0
-	case r.schedule.Want != nil:
-		return int(*r.schedule.Want)
+// Pace says how many members a placement lets change at once when the schedule wants so many.
+func Pace(ru *api.RollingUpdate, members int) string {
+	l := limitsOf(ru, members)
+	return fmt.Sprintf("at any time at most %s of %d unavailable, and at most %s beyond them",
+		amount(l.maxUnavailable, l.unavailableText), members, amount(l.maxSurge, l.surgeText))
+}
+
+func amount(n int, text string) string {
+	if text == strconv.Itoa(n) {
+		return text
 	}
-	policy := r.in.Placement.Spec.Policy
-	switch {
-	case policy.Type() == api.PickFixed:
-		return len(policy.ClusterNames)
-	case policy.Type() == api.PickN && policy.NumberOfClusters != nil:
-		return int(*policy.NumberOfClusters)
+	return fmt.Sprintf("%d (%s)", n, text)
+}
+
+// target counts the members that the schedule wants now, picked or kept. Members that were asked for
+// and never found are no unavailable ones: counting them would hold a rollout up for ever (D23).
+func (r *rollout) target() int {
+	if r.schedule == nil {
+		return 0
 	}
 	return len(r.schedule.Bindings)
 }
@@ -63,7 +73,8 @@ func scale(value *intstr.IntOrString, fallback string, target int) (members int,
 	return n, v.String()
 }
 
-func unavailablePeriod(ru *api.RollingUpdate) time.Duration {
+// UnavailablePeriod is how long what cannot be tracked has to be available before its member counts as ready.
+func UnavailablePeriod(ru *api.RollingUpdate) time.Duration {
 	seconds := int32(api.DefaultUnavailablePeriodSeconds)
 	if ru != nil && ru.UnavailablePeriodSeconds != nil {
 		seconds = *ru.UnavailablePeriodSeconds

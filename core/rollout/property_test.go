@@ -61,10 +61,14 @@ func (s *sim) publish(fate string) {
 	s.in.Latest = &api.Snapshot{UID: "u1", Index: index, Work: fmt.Sprintf("work-%d", index)}
 }
 
-// reschedule binds any members.
+// reschedule binds any members; in a third of the schedules more are wanted than there are.
 func (s *sim) reschedule() {
 	n := int32(1 + s.rng.IntN(len(s.members)))
-	s.in.Schedule = &api.Schedule{UID: "u1", Want: &n}
+	want := n
+	if s.rng.IntN(3) == 0 {
+		want += int32(1 + s.rng.IntN(30))
+	}
+	s.in.Schedule = &api.Schedule{UID: "u1", Want: &want}
 	for _, i := range s.rng.Perm(len(s.members))[:n] {
 		s.in.Schedule.Bindings = append(s.in.Schedule.Bindings, api.Binding{Member: s.members[i].name})
 	}
@@ -173,6 +177,7 @@ func (s *sim) step(t *testing.T) Plan {
 // checkAvailability: no ready member is touched unless enough others stay ready.
 func (s *sim) checkAvailability(t *testing.T, p Plan) {
 	s.lim = newRollout(s.in).limits()
+	require.Len(t, s.in.Schedule.Bindings, s.lim.target, "members that were never found count for nothing")
 	ready, touched := 0, 0
 	for _, m := range s.members {
 		if !s.ready(m) {

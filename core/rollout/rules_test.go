@@ -45,17 +45,19 @@ func TestScaleRoundsUp(t *testing.T) {
 func TestTarget(t *testing.T) {
 	three := int32(3)
 	bindings := []api.Binding{{Member: "a"}, {Member: "b"}}
+	kept := []api.Binding{{Member: "a"}, {Member: "b", Waiting: true}}
 	for name, c := range map[string]struct {
 		policy   *api.Policy
 		schedule *api.Schedule
 		want     int
 	}{
-		"not scheduled yet":             {nil, nil, 0},
-		"all: those bound":              {nil, &api.Schedule{UID: "u", Bindings: bindings}, 2},
-		"fixed: those listed":           {&api.Policy{PlacementType: api.PickFixed, ClusterNames: []string{"a", "b", "x"}}, &api.Schedule{UID: "u", Bindings: bindings}, 3},
-		"N: those wanted":               {&api.Policy{PlacementType: api.PickN, NumberOfClusters: &three}, &api.Schedule{UID: "u", Bindings: bindings}, 3},
-		"the schedule goes before spec": {&api.Policy{PlacementType: api.PickN, NumberOfClusters: new(int32)}, &api.Schedule{UID: "u", Want: &three, Bindings: bindings}, 3},
-		"a schedule of another uid":     {nil, &api.Schedule{UID: "other", Bindings: bindings}, 0},
+		"not scheduled yet":               {nil, nil, 0},
+		"all: those bound":                {nil, &api.Schedule{UID: "u", Bindings: bindings}, 2},
+		"fixed: not those never found":    {&api.Policy{PlacementType: api.PickFixed, ClusterNames: []string{"a", "b", "x"}}, &api.Schedule{UID: "u", Want: &three, Bindings: bindings}, 2},
+		"fixed: those that are kept too":  {&api.Policy{PlacementType: api.PickFixed, ClusterNames: []string{"a", "b", "x"}}, &api.Schedule{UID: "u", Want: &three, Bindings: kept}, 2},
+		"N: not those never found":        {&api.Policy{PlacementType: api.PickN, NumberOfClusters: &three}, &api.Schedule{UID: "u", Want: &three, Bindings: bindings}, 2},
+		"the schedule goes before policy": {&api.Policy{PlacementType: api.PickN, NumberOfClusters: new(int32)}, &api.Schedule{UID: "u", Want: &three, Bindings: bindings}, 2},
+		"a schedule of another uid":       {nil, &api.Schedule{UID: "other", Bindings: bindings}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := Input{Schedule: c.schedule}
@@ -64,6 +66,12 @@ func TestTarget(t *testing.T) {
 			require.Equal(t, c.want, newRollout(in).target())
 		})
 	}
+}
+
+func TestPace(t *testing.T) {
+	require.Equal(t, "at any time at most 2 (25%) of 7 unavailable, and at most 2 (25%) beyond them", Pace(nil, 7))
+	require.Equal(t, "at any time at most 1 of 7 unavailable, and at most 0 (0%) beyond them",
+		Pace(&api.RollingUpdate{MaxUnavailable: value("1"), MaxSurge: value("0%")}, 7))
 }
 
 func TestAvailable(t *testing.T) {
@@ -96,7 +104,7 @@ func TestAvailable(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			ready, readyAt := available(&c.result, released, time.Minute, released.Add(c.after))
+			ready, readyAt := Available(&c.result, released, time.Minute, released.Add(c.after))
 			require.Equal(t, c.ready, ready)
 			if c.readyAt == 0 {
 				require.Zero(t, readyAt)
@@ -125,9 +133,9 @@ func TestInProgressIsNotFailed(t *testing.T) {
 
 func TestUnavailablePeriod(t *testing.T) {
 	zero := int32(0)
-	require.Equal(t, time.Minute, unavailablePeriod(nil))
-	require.Equal(t, time.Minute, unavailablePeriod(&api.RollingUpdate{}))
-	require.Zero(t, unavailablePeriod(&api.RollingUpdate{UnavailablePeriodSeconds: &zero}))
+	require.Equal(t, time.Minute, UnavailablePeriod(nil))
+	require.Equal(t, time.Minute, UnavailablePeriod(&api.RollingUpdate{}))
+	require.Zero(t, UnavailablePeriod(&api.RollingUpdate{UnavailablePeriodSeconds: &zero}))
 }
 
 func TestListOfNames(t *testing.T) {
@@ -164,11 +172,11 @@ func TestEvents(t *testing.T) {
 	w.member(t, []string{"d", "gone"})
 	p = Next(w.in)
 	require.Len(t, p.Events, 2)
-	require.Equal(t, "snapshot 2 released to a (1 of 3)", p.Events[0].Message)
-	require.Equal(t, "a", p.Events[0].Member)
-	require.Equal(t, EventDropped, p.Events[1].Reason)
-	require.Equal(t, "Warning", p.Events[1].Type)
-	require.Equal(t, "d", p.Events[1].Member)
+	require.Equal(t, EventDropped, p.Events[0].Reason, "who makes room is told of before who gets it")
+	require.Equal(t, "Warning", p.Events[0].Type)
+	require.Equal(t, "d", p.Events[0].Member)
+	require.Equal(t, "snapshot 2 released to a (1 of 3)", p.Events[1].Message)
+	require.Equal(t, "a", p.Events[1].Member)
 }
 
 func TestNothingToDo(t *testing.T) {

@@ -95,7 +95,7 @@ func newRollout(in Input) *rollout {
 
 // judge reads from the results which members are ready and which have failed.
 func (r *rollout) judge(uid string) {
-	period := unavailablePeriod(r.in.Placement.Spec.Strategy.RollingUpdate)
+	period := UnavailablePeriod(r.in.Placement.Spec.Strategy.RollingUpdate)
 	for _, s := range r.slots {
 		result := r.in.Results[s.member]
 		if result == nil || result.UID != uid {
@@ -107,7 +107,7 @@ func (r *rollout) judge(uid string) {
 		}
 		s.failed = applyFailed(result)
 		if !s.unknown() {
-			s.ready, s.readyAt = available(result, s.entry.Since.Time, period, r.in.Now)
+			s.ready, s.readyAt = Available(result, s.entry.Since.Time, period, r.in.Now)
 		}
 	}
 }

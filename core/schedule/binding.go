@@ -2,7 +2,6 @@ package schedule
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"time"
 
@@ -67,8 +66,6 @@ func seek(names []string, from int, name string) (int, bool) {
 
 func (d *decision) stand(e Existing, row int) binding {
 	b := binding{Existing: e, row: row}
-	silent := time.Duration(d.clock.now - d.fleet.beats[row])
-	failing := d.in.FailoverAfter > 0 && silent > d.in.Thresholds.Heartbeat+d.in.FailoverAfter
 	switch {
 	case e.State == api.BindingUnscheduled:
 		b.standing = standsWithdrawn
@@ -78,12 +75,24 @@ func (d *decision) stand(e Existing, row int) binding {
 		b.standing, b.reason = standsGone, "was evicted"
 	case e.Policy != "" && e.Policy != d.in.PolicyDigest:
 		b.standing = standsObsolete
-	case failing:
+	case d.failsOver() && d.silence(row) > d.failoverAge():
 		b.standing = standsFailing
-		b.reason = fmt.Sprintf("sent no heartbeat for %.2f minutes, failover is after %.2f", silent.Minutes(),
-			(d.in.Thresholds.Heartbeat + d.in.FailoverAfter).Minutes())
 	}
 	return b
+}
+
+// failsOver says that members out of contact are replaced. Only a PickN has others to put in their
+// place (D24).
+func (d *decision) failsOver() bool {
+	return d.in.FailoverAfter > 0 && d.in.Policy.Type() == api.PickN
+}
+
+// failoverAge is the age of a heartbeat beyond which its member is replaced.
+func (d *decision) failoverAge() time.Duration { return d.in.Thresholds.Heartbeat + d.in.FailoverAfter }
+
+// silence is how long ago a member's last heartbeat was.
+func (d *decision) silence(row int) time.Duration {
+	return time.Duration(d.clock.now - d.fleet.beats[row])
 }
 
 // bindingOf returns the row's existing binding, or nil.

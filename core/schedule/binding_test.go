@@ -169,6 +169,54 @@ func TestFailover(t *testing.T) {
 	require.True(t, plan.Fulfilled)
 }
 
+// Failover replaces, so it is of PickN alone: the other types have nobody to put in the place of a
+// silent member (D24).
+func TestFailoverIsOfPickNAlone(t *testing.T) {
+	silent := member("silent", func(m *api.Member) { m.LastHeartbeat = sim.Now.Add(-time.Hour) })
+	for name, policy := range map[string]*api.Policy{
+		"no policy": nil, "PickAll": pickAll(), "PickFixed": {PlacementType: api.PickFixed, ClusterNames: []string{"silent", "a"}},
+	} {
+		in := input(policy, silent, member("a"))
+		in.Existing, in.FailoverAfter = []schedule.Existing{bound("silent")}, 10*time.Minute
+		plan := schedule.Schedule(in)
+		require.Equal(t, []string{"a", "silent"}, names(plan.Bindings), name)
+		require.Empty(t, plan.Removed, name)
+	}
+}
+
+// A silent member that a smaller number has no room for is scaled in, whoever is silent besides.
+func TestScaleInOfASilentMember(t *testing.T) {
+	silent := func(m *api.Member) { m.LastHeartbeat = sim.Now.Add(-time.Hour) }
+	in := input(pickN(2), member("a"), member("b"), member("c", silent), member("d", silent))
+	in.Existing = []schedule.Existing{bound("a"), bound("c"), bound("d")}
+	in.FailoverAfter = 10 * time.Minute
+	plan := schedule.Schedule(in)
+	require.Equal(t, []string{"a", "b"}, names(plan.Bindings))
+	require.Equal(t, []schedule.Removal{
+		{Member: "c", Reason: "scaled in to 2: it sent no heartbeat for 60.00 minutes"},
+		{Member: "d", Reason: "sent no heartbeat for 60.00 minutes, failover is after 15.00"},
+	}, plan.Removed)
+}
+
+// Time alone replaces members that were picked just now as well, and takes the members of a list out of
+// contact: the plan asks to be made again at that moment.
+func TestPlanAsksAgainWhenAMemberFallsSilent(t *testing.T) {
+	beat := func(ago time.Duration) func(*api.Member) {
+		return func(m *api.Member) { m.LastHeartbeat = sim.Now.Add(-ago) }
+	}
+	in := input(pickN(1), member("a", beat(time.Minute)))
+	in.FailoverAfter = 10 * time.Minute
+	require.Equal(t, sim.Now.Add(14*time.Minute+1), schedule.Schedule(in).Recheck)
+
+	in = input(&api.Policy{PlacementType: api.PickFixed, ClusterNames: []string{"a", "b"}}, member("a", beat(time.Minute)), member("b", beat(2*time.Minute)))
+	plan := schedule.Schedule(in)
+	require.Equal(t, sim.Now.Add(3*time.Minute+1), plan.Recheck)
+	in.Existing, in.Now = existingOf(&plan), plan.Recheck
+	plan = schedule.Schedule(in)
+	require.False(t, plan.Bindings[0].Waiting)
+	require.True(t, plan.Bindings[1].Waiting)
+}
+
 func TestPickFixed(t *testing.T) {
 	p := &api.Policy{PlacementType: api.PickFixed, ClusterNames: []string{"c", "nobody", "offline", "kept", "a", "a"}}
 	offline := func(m *api.Member) { m.HasAgent = false }
@@ -181,7 +229,7 @@ func TestPickFixed(t *testing.T) {
 	require.True(t, plan.Bindings[2].Waiting, "kept is listed, offline, and still holds the workload (D3)")
 	require.False(t, plan.Fulfilled)
 	require.Equal(t, int32(5), *plan.Verdicts.Want)
-	require.Equal(t, "could not find all clusters needed as specified by the scheduling policy, found 2 cluster(s) instead", plan.Message)
+	require.Equal(t, "could not find all clusters needed as specified by the scheduling policy, found 2 cluster(s) instead of 5", plan.Message)
 	const notOnline = "is not eligible for resource placement yet: cluster is not connected to the fleet: member agent not online yet"
 	require.Equal(t, map[string]string{
 		"b":       "affinity: ClusterUnschedulable, cluster is not named in clusterNames",

@@ -145,11 +145,11 @@ func TestTolerations(t *testing.T) {
 	p := pickN(1, func(p *api.Policy) { p.Tolerations = []api.Toleration{{Key: "gpu", Value: "true"}} })
 	plan := schedule.Schedule(input(p, member("m", taint(gpu), taint(maintenance))))
 	require.Equal(t, map[string]string{
-		"m": "taint: ClusterUnschedulable, taint &{Key:maintenance Value: Effect:NoSchedule} cannot be tolerated",
+		"m": "taint: ClusterUnschedulable, taint maintenance:NoSchedule cannot be tolerated",
 	}, reasons(&plan), "the first that is not tolerated is told")
 	require.Equal(t, []api.Unpicked{{
 		Member: "m", Filter: api.FilterTaint,
-		Reason: "ClusterUnschedulable, taint &{Key:maintenance Value: Effect:NoSchedule} cannot be tolerated",
+		Reason: "ClusterUnschedulable, taint maintenance:NoSchedule cannot be tolerated",
 	}}, plan.Unpicked)
 }
 

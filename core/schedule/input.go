@@ -27,7 +27,7 @@ type Input struct {
 	// AllowEvicted lets evicted members be picked when nothing else fits.
 	AllowEvicted bool
 	// FailoverAfter is how long a member may be out of contact, beyond Thresholds.Heartbeat, before
-	// a PickN replaces it; 0 means never.
+	// a PickN replaces it; 0 means never. The other types replace nobody.
 	FailoverAfter time.Duration
 	// Deleting placements lose every binding.
 	Deleting   bool

@@ -114,16 +114,9 @@ func (d *decision) inspectTaints(row int) []Check {
 	var checks []Check
 	for _, taint := range d.fleet.members[row].Taints {
 		checks = append(checks, Check{
-			Filter: api.FilterTaint, Subject: taintSubject(taint), Observed: "is present", Wanted: "a toleration",
+			Filter: api.FilterTaint, Subject: "taint " + taint.String(), Observed: "is present", Wanted: "a toleration",
 			Passed: tolerated(taint, tolerationsOf(d.in.Policy)),
 		})
 	}
 	return checks
-}
-
-func taintSubject(t api.Taint) string {
-	if t.Value == "" {
-		return fmt.Sprintf("taint %s:%s", t.Key, t.Effect)
-	}
-	return fmt.Sprintf("taint %s=%s:%s", t.Key, t.Value, t.Effect)
 }

@@ -46,11 +46,12 @@ func (d *decision) wanted() int {
 func (d *decision) pickN() {
 	d.scaleIn()
 	d.keepActive()
+	kept := d.picked
 	rest := d.fill(d.candidates(), max(0, d.wanted()-d.picked))
 	if missing := d.wanted() - d.picked; missing > 0 && d.in.AllowEvicted {
 		rest = append(d.fill(d.pardon(), missing), rest...)
 	}
-	d.keepFailing(d.wanted() - d.picked)
+	d.replaceFailing(d.picked - kept)
 	d.rank(rest)
 }
 
@@ -122,8 +123,9 @@ func (d *decision) pick(row int32) {
 	d.picked++
 }
 
-// keepFailing keeps members that are out of contact where nothing else fits.
-func (d *decision) keepFailing(n int) {
+// replaceFailing drops members that are out of contact for those that were picked in their place, and
+// keeps the others as far as the wanted number reaches, the best first.
+func (d *decision) replaceFailing(replacements int) {
 	var failing []*binding
 	for i := range d.existing {
 		if d.existing[i].standing == standsFailing {
@@ -133,8 +135,17 @@ func (d *decision) keepFailing(n int) {
 	slices.SortStableFunc(failing, func(a, b *binding) int {
 		return cmp.Or(cmp.Compare(b.pickedKey(), a.pickedKey()), cmp.Compare(b.row, a.row))
 	})
-	for _, b := range failing[:max(0, min(n, len(failing)))] {
+	kept := max(0, min(d.wanted()-d.picked, len(failing)))
+	for _, b := range failing[:kept] {
 		d.keep(b)
+	}
+	for i, b := range failing[kept:] {
+		silent := d.silence(b.row).Minutes()
+		if i < replacements {
+			b.reason = fmt.Sprintf("sent no heartbeat for %.2f minutes, failover is after %.2f", silent, d.failoverAge().Minutes())
+		} else {
+			b.reason = fmt.Sprintf("scaled in to %d: it sent no heartbeat for %.2f minutes", d.wanted(), silent)
+		}
 	}
 }
 

@@ -15,18 +15,18 @@ const unpickedLimit = 1000
 func (d *decision) plan() Plan {
 	p := Plan{Verdicts: d.verdicts(), Bindings: d.bindings()}
 	p.Fulfilled = d.fulfilled()
-	p.Message = message(p.Fulfilled, d.picked)
+	p.Message = message(p.Fulfilled, d.picked, p.Verdicts.Want)
 	p.Removed = d.removed(&p.Verdicts)
 	p.Unpicked = d.unpicked(&p.Verdicts)
 	p.Recheck = d.recheck()
 	return p
 }
 
-func message(fulfilled bool, picked int) string {
+func message(fulfilled bool, picked int, want *int32) string {
 	if fulfilled {
 		return fmt.Sprintf("found all cluster needed as specified by the scheduling policy, found %d cluster(s)", picked)
 	}
-	return fmt.Sprintf("could not find all clusters needed as specified by the scheduling policy, found %d cluster(s) instead", picked)
+	return fmt.Sprintf("could not find all clusters needed as specified by the scheduling policy, found %d cluster(s) instead of %d", picked, *want)
 }
 
 // missingCount is the number of wanted members that were not found; 0 for PickAll.
@@ -155,19 +155,22 @@ func (d *decision) unpicked(v *api.Verdicts) []api.Unpicked {
 	return unpicked
 }
 
-// recheck is the next time at which age alone changes the answer: a member in use has been silent for
+// recheck is the next time at which age alone changes the answer: a picked member has been silent for
 // too long, or one that says it is unhealthy has said so for too long.
 func (d *decision) recheck() time.Time {
 	next := d.unhealthyAt()
-	if d.in.FailoverAfter <= 0 || d.in.Policy.Type() != api.PickN {
+	age := d.in.Thresholds.Heartbeat
+	switch {
+	case d.failsOver():
+		age = d.failoverAge()
+	case d.in.Policy.Type() != api.PickFixed:
 		return next
 	}
-	for i := range d.existing {
-		b := &d.existing[i]
-		if b.standing != standsActive {
+	for row, o := range d.outcomes {
+		if !o.Has(api.OutcomePicked) {
 			continue
 		}
-		due := d.fleet.members[b.row].LastHeartbeat.Add(d.in.Thresholds.Heartbeat + d.in.FailoverAfter + time.Nanosecond)
+		due := d.fleet.members[row].LastHeartbeat.Add(age + time.Nanosecond)
 		if due.After(d.in.Now) && (next.IsZero() || due.Before(next)) {
 			next = due
 		}

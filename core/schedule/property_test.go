@@ -116,6 +116,73 @@ func TestInputOrderDoesNotMatter(t *testing.T) {
 	})
 }
 
+// Failover changes who holds a PickN, never to fewer members, and no other placement (D24).
+func TestFailoverOnlyReplaces(t *testing.T) {
+	replaced := 0
+	forSeeds(t, func(t *testing.T, seed uint64) {
+		in, _ := randomInput(seed)
+		without := schedule.Schedule(in)
+		bytes := plainPlan(t, in)
+		in.FailoverAfter = sim.Pick(sim.NewSource(seed+seeds), time.Nanosecond, time.Minute, 2*time.Hour)
+		with := schedule.Schedule(in)
+		if in.Policy.Type() == api.PickN {
+			require.Len(t, with.Bindings, len(without.Bindings))
+			require.Equal(t, without.Fulfilled, with.Fulfilled)
+			if len(with.Removed) > len(without.Removed) {
+				replaced++
+			}
+			return
+		}
+		require.Equal(t, bytes, plainPlan(t, in))
+	})
+	require.Positive(t, replaced, "no member of any fleet was replaced")
+}
+
+// Between a decision and the time it wants to be asked again, time alone changes nothing of who holds
+// the placement.
+func TestNobodyComesOrGoesBeforeTheRecheck(t *testing.T) {
+	turned := 0
+	forSeeds(t, func(t *testing.T, seed uint64) {
+		in, _ := randomInput(seed)
+		in.FailoverAfter = sim.Pick(sim.NewSource(seed+seeds), 0, time.Nanosecond, time.Minute, 2*time.Hour)
+		first := schedule.Schedule(in)
+		in.Existing = existingOf(&first)
+		for range 20 {
+			before := schedule.Schedule(in)
+			last := before.Recheck.Add(-time.Nanosecond)
+			if before.Recheck.IsZero() {
+				last = in.Now.Add(1000 * time.Hour)
+			}
+			in.Now = last
+			after := schedule.Schedule(in)
+			require.Equal(t, holders(&before), holders(&after), "at %s, one instant before %s", last, before.Recheck)
+			if before.Recheck.IsZero() {
+				return
+			}
+			in.Now = before.Recheck
+			next := schedule.Schedule(in)
+			if fmt.Sprint(holders(&before)) != fmt.Sprint(holders(&next)) {
+				turned++
+			}
+			in.Existing = existingOf(&next)
+		}
+	})
+	require.Positive(t, turned, "time alone changed nothing in any fleet")
+}
+
+// holders lists the members of a plan, those that wait with a question mark.
+func holders(plan *schedule.Plan) []string {
+	var list []string
+	for _, b := range plan.Bindings {
+		name := b.Member
+		if b.Waiting {
+			name += "?"
+		}
+		list = append(list, name)
+	}
+	return list
+}
+
 // existingOf turns a plan into the bindings of the next decision.
 func existingOf(plan *schedule.Plan) []schedule.Existing {
 	var existing []schedule.Existing

@@ -70,24 +70,68 @@ func (p *preference) add(rows, scores []int32) {
 				scores[row] += int32(p.weight)
 			}
 		}
-	case p.column != nil && p.span > 0 && !math.IsInf(p.span, 0):
+	case p.sorts():
 		p.addSorted(rows, scores)
 	}
 }
 
 func (p *preference) addSorted(rows, scores []int32) {
-	floats := p.column.floats
 	for _, row := range rows {
-		f := floats[row]
-		if math.IsNaN(f) || math.IsInf(f, 0) || !passesAll(p.labels, int(row)) {
+		if part, counts := p.sortedPart(row); counts {
+			scores[row] += int32(math.Round(part))
+		}
+	}
+}
+
+// sortedPart is a sorting term's part of the score of a row, not rounded yet.
+func (p *preference) sortedPart(row int32) (part float64, counts bool) {
+	f := p.column.floats[row]
+	if math.IsNaN(f) || math.IsInf(f, 0) || !passesAll(p.labels, int(row)) {
+		return 0, false
+	}
+	share := (f - p.low) / p.span
+	if p.ascending {
+		share = 1 - share
+	}
+	return share * p.weight, true
+}
+
+// Unrounded returns the affinity scores that these members would have now if their parts were not
+// rounded, 0 for a name that is no member. Nobody is picked by them: they tell members of equal scores
+// apart (D27).
+func Unrounded(in Input, members []string) []float64 {
+	scores := make([]float64, len(members))
+	if in.Fleet == nil {
+		return scores
+	}
+	preferred := in.Fleet.preferences(in.Policy)
+	for i, name := range members {
+		row, known := in.Fleet.row(name)
+		if !known {
 			continue
 		}
-		share := (f - p.low) / p.span
-		if p.ascending {
-			share = 1 - share
+		for k := range preferred {
+			scores[i] += preferred[k].part(int32(row))
 		}
-		scores[row] += int32(math.Round(share * p.weight))
 	}
+	return scores
+}
+
+// part is the term's part of the score of a row, not rounded yet.
+func (p *preference) part(row int32) float64 {
+	switch {
+	case !p.sorted && passesAll(p.labels, int(row)):
+		return p.weight
+	case p.sorts():
+		part, _ := p.sortedPart(row)
+		return part
+	}
+	return 0
+}
+
+// sorts says that the term sorts by a property in which members differ.
+func (p *preference) sorts() bool {
+	return p.sorted && p.column != nil && p.span > 0 && !math.IsInf(p.span, 0)
 }
 
 func passesAll(tests []labelTest, row int) bool {

@@ -36,7 +36,7 @@ func TestEmptyDomainBlocks(t *testing.T) {
 	require.False(t, plan.Fulfilled)
 	require.Equal(t, `spread: ClusterUnschedulable, violated doNotSchedule topology spread constraint "zone" (max skew 1): "1" holds 1, emptiest 0, fullest 1`,
 		reasons(&plan)["a"])
-	require.Equal(t, "could not find all clusters needed as specified by the scheduling policy, found 1 cluster(s) instead", plan.Message)
+	require.Equal(t, "could not find all clusters needed as specified by the scheduling policy, found 1 cluster(s) instead of 3", plan.Message)
 }
 
 // A single domain counts as a skew of 1, never more.

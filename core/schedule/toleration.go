@@ -1,10 +1,6 @@
 package schedule
 
-import (
-	"fmt"
-
-	"flotilla/core/api"
-)
+import "flotilla/core/api"
 
 // tolerance says, for each distinct taint list of a fleet, which want its first untolerated taint
 // is; -1 where all are tolerated.
@@ -26,7 +22,7 @@ func (f *Fleet) tolerance(tolerations []api.Toleration, wants *[]api.Want) toler
 			if !seen {
 				want = int32(len(*wants))
 				known[taint] = want
-				*wants = append(*wants, api.Want{Subject: fmt.Sprintf("taint &%+v cannot be tolerated", taint)})
+				*wants = append(*wants, api.Want{Subject: "taint " + taint.String() + " cannot be tolerated"})
 			}
 			judged[id] = want
 			break

@@ -137,8 +137,10 @@ func availableText(status metav1.ConditionStatus, v *view) string {
 }
 
 // silence says since when a member is not heard of, and what was last known of it.
-func silence(v *view) string {
-	text := "no heartbeat from " + v.member
+func silence(v *view) string { return "no heartbeat from " + v.member + lastHeard(v) }
+
+func lastHeard(v *view) string {
+	text := ""
 	if !v.state.LastSeen.IsZero() {
 		text += " since " + v.state.LastSeen.UTC().Format(time.RFC3339)
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strconv"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -33,6 +34,9 @@ type view struct {
 	last   *api.PlacementResult
 	held   string
 	chain  []finding
+	// ready says that the member is done with what it was given; readyAt is when time alone makes it so.
+	ready   bool
+	readyAt time.Time
 }
 
 func (v *view) offline() bool { return v.state.State == api.MemberUnknown }
@@ -58,6 +62,7 @@ func newEvaluation(in Input) *evaluation {
 		b := &e.schedule.Bindings[i]
 		v := view{member: b.Member, binding: b, state: in.Members[b.Member], entry: entries[b.Member], held: held[b.Member]}
 		e.read(&v, uid)
+		e.look(&v)
 		v.chain = e.chain(&v)
 		e.views = append(e.views, v)
 	}
@@ -107,13 +112,18 @@ func (e *evaluation) entries() []api.PerMemberStatus {
 			Conditions:       e.dated("", v.chain, before[v.member]),
 			FailedPlacements: e.failures(v),
 		}
+		m.State, m.Message = e.state(v)
+		m.Since = m.Conditions[len(m.Conditions)-1].LastTransitionTime
 		if v.entry != nil {
 			m.ObservedResourceIndex = strconv.FormatInt(v.entry.Snapshot, 10)
 		}
 		out = append(out, m)
 	}
 	for _, f := range missing {
-		out = append(out, api.PerMemberStatus{Conditions: e.dated("", []finding{f}, before[unnamed(f.message)])})
+		conditions := e.dated("", []finding{f}, before[unnamed(f.message)])
+		out = append(out, api.PerMemberStatus{
+			State: api.EntryMissing, Since: conditions[0].LastTransitionTime, Message: f.message, Conditions: conditions,
+		})
 	}
 	return out
 }

@@ -20,25 +20,27 @@ var turned = []struct{ condition, event string }{
 	{api.ConditionAvailable, "PlacementAvailable"},
 }
 
-// troubling are the reasons that are told as warnings when a condition comes to have them.
+// troubling are the reasons that are told as warnings when a condition comes to have them. Members that
+// cannot apply are told of by alarms.
 var troubling = map[string]bool{
-	reasonApplyFailed: true, reasonOverriddenFailed: true, reasonPolicyUnfulfilled: true, reasonInvalidSelectors: true,
+	reasonOverriddenFailed: true, reasonPolicyUnfulfilled: true, reasonInvalidSelectors: true, reasonDeadlineExceeded: true,
 }
 
 // Events are what turned between two records of a placement: conditions that became True, with the
-// rollout's completion last, and troubles that came up. A new snapshot makes every condition but
+// rollout's completion last, and troubles that came up, each once however long it lasts. A new snapshot makes every condition but
 // Scheduled turn again. Previous is nil for the first record.
 func Events(previous *api.PlacementStatus, current api.PlacementStatus, now time.Time) []api.Audit {
 	if previous != nil && previous.UID != current.UID {
 		previous = nil
 	}
 	var out []api.Audit
-	tell := func(kind, reason, message string) {
+	tellOf := func(kind, reason, message, member string) {
 		out = append(out, api.Audit{
 			Header: api.NewHeader(api.KindAudit), At: metav1.NewTime(now).Rfc3339Copy(),
-			Object: "placement/" + current.Placement, Type: kind, Reason: reason, Message: message, By: "reporter",
+			Object: "placement/" + current.Placement, Type: kind, Reason: reason, Message: message, By: "reporter", Member: member,
 		})
 	}
+	tell := func(kind, reason, message string) { tellOf(kind, reason, message, "") }
 	for _, t := range turned {
 		c := find(current.Conditions, t.condition)
 		if isTrue(c) && !wasTrue(previous, current.ObservedSnapshot, t.condition) {
@@ -50,11 +52,24 @@ func Events(previous *api.PlacementStatus, current api.PlacementStatus, now time
 	}
 	for i := range current.Conditions {
 		c := &current.Conditions[i]
-		if troubling[c.Reason] && reasonOf(previous, c.Type) != c.Reason {
-			tell("Warning", c.Reason, c.Message)
+		before := reasonOf(previous, c.Type)
+		switch {
+		case troubling[c.Reason] && before != c.Reason:
+			tellOf("Warning", c.Reason, c.Message, onlyHolder(&current, c.Reason))
+		case before == reasonDeadlineExceeded && c.Status == metav1.ConditionTrue:
+			tell("Normal", c.Reason, c.Message)
 		}
 	}
+	alarmEvents(previous, &current, tellOf)
 	return out
+}
+
+// onlyHolder is the member that an event of a rollout that stands still is about, when it is one.
+func onlyHolder(st *api.PlacementStatus, reason string) string {
+	if reason != reasonDeadlineExceeded || st.Rollout == nil || st.Rollout.HeldUpTotal != 1 {
+		return ""
+	}
+	return st.Rollout.HeldUpBy[0].ClusterName
 }
 
 func find(conditions []metav1.Condition, suffix string) *metav1.Condition {

@@ -42,13 +42,17 @@ var conditionTexts = []texts{
 }
 
 // conditions are those of the placement. Scheduled comes first; the others follow over the members
-// that were picked, up to the first that is not True.
-func (e *evaluation) conditions() []metav1.Condition {
+// that were picked, up to the first that is not True. How the rollout does is no part of that chain and
+// stands before it.
+func (e *evaluation) conditions(going *api.Rollout) []metav1.Condition {
 	prefix := kindOf(&e.in.Placement)
 	first := e.placementScheduled()
 	findings := []finding{first}
 	if first.status != metav1.ConditionUnknown && first.reason != reasonInvalidSelectors {
-		findings = append(findings, e.rest()...)
+		if going != nil {
+			findings = append(findings, e.progressing(going))
+		}
+		findings = append(findings, e.rest(going)...)
 	}
 	var previous []metav1.Condition
 	if e.previous != nil {
@@ -97,7 +101,7 @@ func (e *evaluation) nothing() string {
 }
 
 // rest aggregates the members' chains: Unknown before False before True.
-func (e *evaluation) rest() []finding {
+func (e *evaluation) rest(going *api.Rollout) []finding {
 	var picked []*view
 	for i := range e.views {
 		if v := &e.views[i]; !v.binding.Waiting {
@@ -110,12 +114,33 @@ func (e *evaluation) rest() []finding {
 	var out []finding
 	for i, t := range conditionTexts {
 		f := t.over(picked, i+1)
+		if f.status == metav1.ConditionFalse {
+			f.message += e.because(f.kind, going)
+		}
 		out = append(out, f)
 		if f.status != metav1.ConditionTrue {
 			break
 		}
 	}
 	return out
+}
+
+// because adds to a condition that is False who holds the rollout up, or, once it is complete, what broke
+// since.
+func (e *evaluation) because(kind string, going *api.Rollout) string {
+	switch {
+	case going == nil:
+	case kind == api.ConditionRolloutStarted && going.HeldUpTotal > 0:
+		return "; " + going.Message
+	case going.Complete && (kind == api.ConditionApplied || kind == api.ConditionAvailable):
+		for i := range e.views {
+			v := &e.views[i]
+			if state, message := e.state(v); state == api.EntryFailed || state == api.EntryDrifted || state == api.EntryNotAvailable {
+				return "; " + v.member + ": " + message
+			}
+		}
+	}
+	return ""
 }
 
 // over is the condition at a place of the chain over all picked members. Chains of all of them reach

@@ -1,5 +1,7 @@
 package status
 
+import "flotilla/core/api"
+
 // Reasons of conditions, KubeFleet's; placement.md section 4.
 const (
 	reasonSchedulePending   = "SchedulePending"
@@ -35,4 +37,10 @@ const (
 	reasonAvailable        = "ResourceAvailable"
 	reasonAllAvailable     = "AllWorkAreAvailable"
 	reasonNotAllAvailable  = "NotAllWorkAreAvailable"
+
+	reasonProgressing      = "RolloutProgressing"
+	reasonCompleted        = "RolloutCompleted"
+	reasonDeadlineExceeded = api.ReasonDeadlineExceeded
+
+	reasonFoundDrifts = "FoundDrifts" // of an object
 )

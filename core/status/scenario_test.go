@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"flotilla/core/api"
 )
@@ -73,6 +74,7 @@ func replay(t *testing.T, text string) string {
 func (w *world) run(t *testing.T, verb string, args []string) string {
 	commands := map[string]func(*testing.T, []string) string{
 		"namespace": w.namespace, "generation": w.generation, "schedule": w.schedule, "unpicked": w.unpicked, "snapshot": w.snapshot,
+		"deadline": w.deadline, "unavailable": w.unavailable, "listen": w.listen, "forget": w.forget, "rollout": w.rollout, "lines": w.lines,
 		"release": w.release, "hold": w.hold, "report": w.report, "member": w.member, "tick": w.tick, "status": w.status, "members": w.members,
 	}
 	require.Contains(t, commands, verb, "unknown command")
@@ -126,7 +128,7 @@ func (w *world) unpicked(_ *testing.T, args []string) string {
 func (w *world) snapshot(t *testing.T, args []string) string {
 	index, err := strconv.ParseInt(args[0], 10, 64)
 	require.NoError(t, err)
-	w.in.Latest = &api.Snapshot{UID: "u1", Index: index, Manifests: []api.Manifest{
+	w.in.Latest = &api.Snapshot{UID: "u1", Index: index, Created: metav1.NewTime(w.in.Now), Manifests: []api.Manifest{
 		{ObjectRef: api.ObjectRef{APIVersion: "v1", Kind: "Namespace", Name: "shop"}},
 		{ObjectRef: api.ObjectRef{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "shop", Name: "cart"}},
 	}}
@@ -199,6 +201,15 @@ func (w *world) report(_ *testing.T, args []string) string {
 			r.Applied, r.AppliedReason, r.Failed = "False", "NotAllWorkHaveBeenApplied", 1
 			failure.Condition, failure.Reason, failure.Message = "Applied", "ManifestApplyFailed", "admission webhook says no"
 			r.Failures = []api.ManifestFailure{failure}
+		case "drifted":
+			r.Applied, r.AppliedReason, r.Failed = "False", "NotAllWorkHaveBeenApplied", 1
+			failure.Condition, failure.Reason, failure.Message = "Applied", "FoundDrifts", "changed on the member at /spec/replicas"
+			r.Failures = []api.ManifestFailure{failure}
+		case "crashing":
+			r.Available, r.AvailableReason, r.Failed = "False", "NotAllWorkAreAvailable", 1
+			failure.Condition, failure.Reason = "Available", "ManifestNotAvailableYet"
+			failure.Message = "0 of 2 available: back-off restarting failed container"
+			r.Failures = []api.ManifestFailure{failure}
 		case "applying":
 			r.Applied, r.AppliedReason = "False", "ApplyInProgress"
 		case "withdrawn":
@@ -213,7 +224,7 @@ func (w *world) report(_ *testing.T, args []string) string {
 
 // member NAME STATE: seen last when its state turned Unknown.
 func (w *world) member(_ *testing.T, args []string) string {
-	w.in.Members[args[0]] = Member{State: api.MemberState(args[1]), LastSeen: w.in.Now}
+	w.in.Members[args[0]] = Member{State: api.MemberState(args[1]), LastSeen: w.in.Now, Since: w.in.Now}
 	return ""
 }
 
@@ -227,7 +238,7 @@ func (w *world) tick(t *testing.T, args []string) string {
 // status aggregates, prints the record and its events, and keeps it as it would come back from the
 // bucket; aggregating again later must give the same bytes.
 func (w *world) status(t *testing.T, _ []string) string {
-	st := Aggregate(w.in)
+	st, recheck := Follow(w.in)
 	events := Events(w.in.Previous, st, w.in.Now)
 	body, err := json.Marshal(st)
 	require.NoError(t, err)
@@ -236,11 +247,76 @@ func (w *world) status(t *testing.T, _ []string) string {
 
 	later := w.in
 	later.Now = later.Now.Add(time.Hour)
+	if !recheck.IsZero() {
+		require.True(t, recheck.After(w.in.Now), "asked to look again at once")
+		later.Now = recheck.Add(-time.Millisecond)
+	}
 	again, err := json.Marshal(Aggregate(later))
 	require.NoError(t, err)
 	require.Equal(t, string(body), string(again), "aggregating again changed something")
 	require.Empty(t, Events(w.in.Previous, st, w.in.Now), "aggregating again told something")
 	return render(st) + renderMembers(st.PlacementStatuses) + renderEvents(events)
+}
+
+// rollout prints what is told of the rollout, the alarms, and when to look again, as the last status has it.
+func (w *world) rollout(t *testing.T, _ []string) string {
+	st, recheck := Follow(w.in)
+	var b strings.Builder
+	require.NotNil(t, st.Rollout)
+	fmt.Fprintf(&b, "snapshot %d since %s complete=%v", st.Rollout.Snapshot, clock(st.Rollout.Since.Time), st.Rollout.Complete)
+	if st.Rollout.Deadline != nil {
+		fmt.Fprintf(&b, " deadline %s", clock(st.Rollout.Deadline.Time))
+	}
+	fmt.Fprintf(&b, ": %s\n", st.Rollout.Message)
+	for _, h := range st.Rollout.HeldUpBy {
+		fmt.Fprintf(&b, "held up by %s since %s, %s %s/%s: %s\n", h.ClusterName, clock(h.Since.Time), h.Kind, h.Namespace, h.Name, h.Message)
+	}
+	for _, a := range st.Alarms {
+		fmt.Fprintf(&b, "alarm %s %v told at %s\n", a.Reason, a.Members, clock(a.At.Time))
+	}
+	if !recheck.IsZero() {
+		fmt.Fprintf(&b, "recheck %s\n", clock(recheck))
+	}
+	return b.String()
+}
+
+func clock(t time.Time) string { return t.UTC().Format("15:04:05") }
+
+// deadline DURATION sets the annotation.
+func (w *world) deadline(_ *testing.T, args []string) string {
+	w.in.Placement.Annotations = map[string]string{api.AnnotationProgressDeadline: args[0]}
+	return ""
+}
+
+// unavailable VALUE sets maxUnavailable.
+func (w *world) unavailable(_ *testing.T, args []string) string {
+	value := intstr.Parse(args[0])
+	w.in.Placement.Spec.Strategy.RollingUpdate = &api.RollingUpdate{MaxUnavailable: &value}
+	return ""
+}
+
+// listen says that this hub hears of members from now on, and judges a minute later.
+func (w *world) listen(_ *testing.T, _ []string) string {
+	w.in.JudgeFrom = w.in.Now.Add(time.Minute)
+	return ""
+}
+
+// forget loses the status record.
+func (w *world) forget(_ *testing.T, _ []string) string {
+	w.in.Previous = nil
+	return ""
+}
+
+// lines prints the members one a line.
+func (w *world) lines(_ *testing.T, _ []string) string {
+	var b strings.Builder
+	for _, m := range Members(w.in) {
+		fmt.Fprintf(&b, "%s snapshot %q %s since %s %s\n", m.ClusterName, m.ObservedResourceIndex, m.State, clock(m.Since.Time), m.Message)
+	}
+	for _, l := range Aggregate(w.in).Withdrawals {
+		fmt.Fprintf(&b, "%s withdrawn since %s, %s since %s %s\n", l.ClusterName, clock(l.Since.Time), l.State, clock(l.StateSince.Time), l.Message)
+	}
+	return b.String()
 }
 
 func (w *world) members(_ *testing.T, _ []string) string { return renderMembers(Members(w.in)) }

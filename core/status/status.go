@@ -26,44 +26,88 @@ type Input struct {
 	Members map[string]Member
 	// Previous is the last record; transition times of what did not turn come from it.
 	Previous *api.PlacementStatus
-	Now      time.Time
+	// JudgeFrom is when this hub has had the time to hear of every member: before that no rollout begins
+	// to count as standing still, since members may have advanced while nobody could hear of it.
+	JudgeFrom time.Time
+	Now       time.Time
 }
 
 // Member is what a status needs to know of a member.
 type Member struct {
 	State    api.MemberState
 	LastSeen time.Time
+	// Since is when the member came to be in its state.
+	Since time.Time
 }
 
 // Aggregate makes the record of a placement: its conditions, its counts, and the first 100 members in
 // trouble. Aggregating again with the answer as Previous gives the same bytes as long as nothing but
 // the time changed.
 func Aggregate(in Input) api.PlacementStatus {
+	st, _ := Follow(in)
+	return st
+}
+
+// Follow aggregates, and says when time alone will change the answer; zero when only news can.
+func Follow(in Input) (st api.PlacementStatus, recheck time.Time) {
 	e := newEvaluation(in)
-	st := api.PlacementStatus{
+	mark := e.mark()
+	going, withdrawals := e.rollout(mark), e.withdrawals()
+	st = api.PlacementStatus{
 		Header:             api.NewHeader(api.KindPlacementStatus),
 		Placement:          in.Placement.Key(),
 		UID:                string(in.Placement.UID),
 		ObservedGeneration: in.Placement.Generation,
-		Conditions:         e.conditions(),
+		Conditions:         e.conditions(going),
 		Counts:             e.counts(),
-		Unconfirmed:        e.unconfirmed(),
+		Rollout:            going,
+		Mark:               mark,
+		Alarms:             e.alarms(),
 	}
-	st.Counts.Unconfirmed = len(st.Unconfirmed)
-	st.Unconfirmed = st.Unconfirmed[:min(shown, len(st.Unconfirmed))]
+	st.Counts.Unconfirmed = len(withdrawals)
+	st.Withdrawals = withdrawals[:min(shown, len(withdrawals))]
+	for i := range st.Withdrawals {
+		st.Unconfirmed = append(st.Unconfirmed, st.Withdrawals[i].ClusterName)
+	}
 	if e.latest != nil {
 		st.ObservedSnapshot = strconv.FormatInt(e.latest.Index, 10)
 		st.SelectedResources, st.SelectedTotal = selected(e.latest.Manifests)
 	}
-	for _, m := range e.entries() {
-		if len(st.PlacementStatuses) == shown {
-			break
-		}
-		if inTrouble(m.Conditions) {
-			st.PlacementStatuses = append(st.PlacementStatuses, m)
+	st.PlacementStatuses = worst(e.entries())
+	return st, e.recheck(&st)
+}
+
+// worst keeps the first of the members in trouble: of those that only wait for others no more than there
+// is room for.
+func worst(entries []api.PerMemberStatus) []api.PerMemberStatus {
+	trouble, waiting := 0, 0
+	for i := range entries {
+		switch {
+		case !inTrouble(entries[i].Conditions):
+		case waits(&entries[i]):
+			waiting++
+		default:
+			trouble++
 		}
 	}
-	return st
+	trouble = min(trouble, shown)
+	waiting = min(waiting, shown-trouble)
+	var out []api.PerMemberStatus
+	for i := range entries {
+		left := &trouble
+		if waits(&entries[i]) {
+			left = &waiting
+		}
+		if inTrouble(entries[i].Conditions) && *left > 0 {
+			*left--
+			out = append(out, entries[i])
+		}
+	}
+	return out
+}
+
+func waits(m *api.PerMemberStatus) bool {
+	return m.State == api.EntryWaiting || m.State == api.EntryPending || m.State == api.EntryApplying
 }
 
 // Members renders the entry of every member, sorted by name, then one entry without a name for each
@@ -94,19 +138,6 @@ func selected(manifests []api.Manifest) ([]api.ResourceIdentifier, int) {
 	return out, total
 }
 
-func (e *evaluation) unconfirmed() []string {
-	var out []string
-	if e.in.Release == nil {
-		return nil
-	}
-	for i := range e.in.Release.Entries {
-		if e.in.Release.Entries[i].Withdrawn {
-			out = append(out, e.in.Release.Entries[i].Member)
-		}
-	}
-	return out
-}
-
 func (e *evaluation) counts() api.PlacementCounts {
 	c := api.PlacementCounts{Want: -1}
 	if e.schedule != nil && e.schedule.Want != nil {
@@ -128,6 +159,9 @@ func (e *evaluation) counts() api.PlacementCounts {
 			c.Applied++
 		case metav1.ConditionFalse:
 			c.Failed++
+		}
+		if v.drifted() {
+			c.Drifted++
 		}
 		if v.result.Available == "True" && !v.offline() {
 			c.Available++

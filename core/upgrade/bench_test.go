@@ -50,9 +50,10 @@ func benchPlan(b *testing.B, members int) {
 	for i, name := range view.Fleet.Names() {
 		history[name] = 10*time.Minute + time.Duration(i*7%members)*time.Second
 	}
+	known := took(history)
 	b.ReportAllocs()
 	for b.Loop() {
-		report := upgrade.Plan([]upgrade.PlannedRun{{Run: run}}, view, benchNow, upgrade.Assumptions{History: history})
+		report := upgrade.Plan([]upgrade.PlannedRun{{Run: run}}, view, benchNow, upgrade.Assumptions{History: known})
 		if got := report.Runs[0]; got.State != "Completed" || len(got.Members) != members {
 			b.Fatalf("the plan ends %s with %d members", got.State, len(got.Members))
 		}

@@ -208,6 +208,17 @@ func (c *Catalog) Minors() []string {
 	return out
 }
 
+// Released returns the released versions, newest first; previews are none.
+func (c *Catalog) Released() []string {
+	var out []string
+	for _, r := range slices.Backward(c.releases) {
+		if r.state != api.ReleasePreview {
+			out = append(out, r.String())
+		}
+	}
+	return out
+}
+
 // Tracker is the sentence about where availability is tracked, empty without an address (A58).
 func (c *Catalog) Tracker() string {
 	if c == nil || c.trackerURL == "" {

@@ -44,8 +44,8 @@ type candidate struct {
 // the target already, a consistent image exists, version rules, reachable, busy or locked, available
 // in the region, maintenance window.
 func (e *engine) check(c *candidate) verdict {
-	if c.member == nil || !c.member.is(c.status.ClusterResourceID) {
-		return *removed()
+	if v := removed(c.member, c.status.ClusterResourceID); v != nil {
+		return *v
 	}
 	if c.member.ControlPlane.IsZero() && (e.goal.kind != api.UpgradeNodeImageOnly || len(c.member.Pools) == 0) {
 		return *wait(api.ReasonMemberUnreachable, "its agent has not reported what runs on it yet")
@@ -63,9 +63,17 @@ func (e *engine) check(c *candidate) verdict {
 	return verdict{state: api.StateRunning, class: c.opening.Class, moves: m, message: m.describe(c.member.ControlPlane, e.goal.version)}
 }
 
-// removed is the verdict on a member that the run froze and that is no more.
-func removed() *verdict {
-	return skip(api.ReasonMemberRemoved, "the member left the fleet, or another one bears its name")
+// removed is the verdict on a member that the run froze and that is no more, or not for long; nil when it
+// is there to stay.
+func removed(m *Member, id string) *verdict {
+	switch {
+	case m == nil || !m.is(id):
+		return skip(api.ReasonMemberRemoved, "the member left the fleet, or another one bears its name")
+	case m.Leaving:
+		return skip(api.ReasonMemberRemoved, "the member is leaving the fleet")
+	default:
+		return nil
+	}
 }
 
 func (e *engine) atTarget(c *candidate, m *moves) *verdict {
@@ -163,28 +171,29 @@ func (e *engine) available(c *candidate, m *moves) *verdict {
 }
 
 func (e *engine) inWindow(c *candidate, _ *moves) *verdict {
-	o := c.opening
+	o, schedule := c.opening, c.member.window(e.goal.kind)
 	if !o.Class.MayStart() {
-		v := wait(api.ReasonWindowClosed, "its maintenance window %s", opensAt(o.Opens))
+		v := wait(api.ReasonWindowClosed, "its maintenance window %s", opensAt(schedule, o.Opens))
 		v.next = o.Opens
 		return v
 	}
 	least := api.Span(e.st.Policy.MinRemaining)
 	if o.Class == window.Open && !o.Closes.IsZero() && o.Closes.Sub(e.now) < least {
-		next := c.member.window(e.goal.kind).Next(o.Closes)
+		next := schedule.Next(o.Closes)
 		v := wait(api.ReasonWindowClosed, "its window closes at %s, sooner than in %s; the next one %s",
-			o.Closes.Format(time.RFC3339), least, opensAt(next.Opens))
+			o.Closes.Format(time.RFC3339), least, opensAt(schedule, next.Opens))
 		v.next = next.Opens
 		return v
 	}
 	return nil
 }
 
-func opensAt(at time.Time) string {
+// opensAt tells an opening in UTC and on the clock of the schedule.
+func opensAt(schedule *window.Schedule, at time.Time) string {
 	if at.IsZero() {
 		return "does not open within 400 days"
 	}
-	return "opens at " + at.Format(time.RFC3339)
+	return "opens at " + at.Format(time.RFC3339) + schedule.Local(at).Format(" (Mon 15:04 MST)")
 }
 
 // opening returns what the member's schedule says, none when windows are ignored.

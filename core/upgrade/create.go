@@ -2,6 +2,7 @@ package upgrade
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -9,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"flotilla/core/api"
+	"flotilla/core/window"
 )
 
 // Create makes the status of a new run: strategy and policy copied, membership frozen, limits
@@ -91,12 +93,14 @@ func policyOf(run *api.UpdateRun, strategy *api.UpdateStrategy) api.UpdatePolicy
 		{&p.OnStopped, &own.OnStopped},
 		{&p.OnUnreachable, &own.OnUnreachable},
 		{&p.OnPendingTimeout, &own.OnPendingTimeout},
-		{&p.MaxAllowedFailures, &own.MaxAllowedFailures},
 		{&p.Checks, &own.Checks},
 	} {
 		if *word.from != "" {
 			*word.to = *word.from
 		}
+	}
+	if own.MaxAllowedFailures != "" {
+		p.MaxAllowedFailures = own.MaxAllowedFailures
 	}
 	return p
 }
@@ -106,8 +110,8 @@ func (c *creation) version() *api.Refusal {
 	upgrade := &c.run.Spec.Upgrade
 	if c.view.Catalog == nil && upgrade.Images() == api.ImagesConsistent && upgrade.Type != api.UpgradeControlPlaneOnly {
 		return &api.Refusal{
-			Code: api.CodeInvalidArgument, Message: "spec.upgrade.nodeImageSelection: Consistent needs a VersionCatalog to select from",
-			Next: "flotilla apply -f catalog.yaml",
+			Code: api.CodeInvalidArgument, Message: "spec.upgrade.nodeImageSelection: Consistent needs a VersionCatalog to select from: apply one",
+			Next: "flotilla get versioncatalogs",
 		}
 	}
 	if upgrade.Type == api.UpgradeNodeImageOnly {
@@ -118,8 +122,8 @@ func (c *creation) version() *api.Refusal {
 		if v.Alias {
 			return &api.Refusal{
 				Code:    api.CodeInvalidArgument,
-				Message: fmt.Sprintf("spec.upgrade.kubernetesVersion: %s has no patch and there is no VersionCatalog to find its newest in", upgrade.KubernetesVersion),
-				Next:    "name the whole version, such as " + v.String() + ".0",
+				Message: fmt.Sprintf("spec.upgrade.kubernetesVersion: %s has no patch and there is no VersionCatalog to find its newest in: name the whole version%s", upgrade.KubernetesVersion, c.versionsNow()),
+				Next:    "flotilla get members -o wide",
 			}
 		}
 		c.status.ResolvedKubernetesVersion = v.String()
@@ -128,10 +132,27 @@ func (c *creation) version() *api.Refusal {
 	return c.catalogVersion(v)
 }
 
+// versionsNow says what members run.
+func (c *creation) versionsNow() string {
+	seen := map[string]bool{}
+	for _, m := range c.view.Fleet.members {
+		if !m.ControlPlane.IsZero() {
+			seen[m.ControlPlane.String()] = true
+		}
+	}
+	if len(seen) == 0 {
+		return ""
+	}
+	return "; members are at " + few(slices.Sorted(maps.Keys(seen)))
+}
+
 func (c *creation) catalogVersion(v Version) *api.Refusal {
 	unknown := &api.Refusal{
 		Code: api.CodeUnknownKubernetesVersion, Next: "flotilla get versioncatalogs -o yaml",
 		Message: fmt.Sprintf("spec.upgrade.kubernetesVersion: found %s, expected a released version of the catalog", v),
+	}
+	if released := c.view.Catalog.Released(); len(released) > 0 {
+		unknown.Message += ": " + few(released)
 	}
 	if v.Alias {
 		if _, ok := c.view.Catalog.Alias(v, nil); !ok {
@@ -177,10 +198,14 @@ func (c *creation) populate(now time.Time) *api.Refusal {
 
 // selectionWarnings lists what limits clamped and whom no stage selects.
 func selectionWarnings(clamped []string, picked *selection) []string {
+	out := slices.Clip(clamped)
 	if len(picked.left) > 0 {
-		return append(slices.Clip(clamped), "no stage selects "+few(picked.left))
+		out = append(out, "no stage selects "+few(picked.left))
 	}
-	return clamped
+	if len(picked.leaving) > 0 {
+		out = append(out, "left out, as they are leaving the fleet: "+few(picked.leaving))
+	}
+	return out
 }
 
 // few lists names, at most twenty of them.
@@ -269,6 +294,15 @@ func (c *creation) warn(now time.Time) {
 	}
 	if len(nowhere) > 0 && c.view.Catalog != nil {
 		add("versions are taken as available to members without a region: %s", few(nowhere))
+	}
+	var shut []string
+	for _, m := range c.view.Fleet.frozen(c.status.Stages) {
+		if o := m.window(upgrade.Type).Next(now); o.Class == window.Closed && o.Opens.IsZero() {
+			shut = append(shut, m.Name)
+		}
+	}
+	if len(shut) > 0 {
+		add("maintenance windows that do not open within 400 days keep waiting: %s", few(shut))
 	}
 	if upgrade.Images() == api.ImagesCustom {
 		for _, listed := range upgrade.NodeImageSelection.CustomNodeImageVersions {

@@ -14,7 +14,7 @@ type tally struct {
 	skipped, touched, attempted                            int
 }
 
-func tallyOf(g *api.GroupStatus) tally {
+func (e *engine) tallyOf(g *api.GroupStatus) tally {
 	t := tally{total: len(g.Members)}
 	for k := range g.Members {
 		m := &g.Members[k]
@@ -30,7 +30,9 @@ func tallyOf(g *api.GroupStatus) tally {
 		case api.StateSkipped:
 			t.skipped++
 		case api.StateNotStarted:
-			t.notStarted++
+			if taken(&e.st, m.Name) {
+				t.notStarted++
+			}
 		}
 		if m.Attempt > 0 {
 			t.attempted++
@@ -88,7 +90,7 @@ func (e *engine) deriveStage(s *api.StageStatus) {
 	s.FailureCount = 0
 	for j := range s.Groups {
 		g := &s.Groups[j]
-		t := tallyOf(g)
+		t := e.tallyOf(g)
 		g.FailureCount = t.failed
 		s.FailureCount += t.failed
 		e.enter(&g.Status, e.groupState(g, &t, !s.Status.StartTime.IsZero()))
@@ -98,6 +100,15 @@ func (e *engine) deriveStage(s *api.StageStatus) {
 		}
 	}
 	e.enterStage(s, e.stageState(s))
+}
+
+// away reports whether a narrowed run leaves a stage as it is.
+func (e *engine) away(s *api.StageStatus) bool {
+	if !e.narrowed() {
+		return false
+	}
+	i := e.current()
+	return i < 0 || e.st.Stages[i].Name != s.Name
 }
 
 // enterStage sets a stage's state. Its start time is when the stage was reached, which advance sets.
@@ -125,8 +136,6 @@ func (e *engine) enterStage(s *api.StageStatus, state api.UpdateState) {
 // groupState follows the table of updates.md 2.2; the first rule that fits wins. Reached says that the
 // run came to the stage of the group.
 func (e *engine) groupState(g *api.GroupStatus, t *tally, reached bool) api.UpdateState {
-	state := e.st.Status.State
-	halted := state == api.StateStopping || state == api.StateStopped || state == api.StateFailed
 	switch {
 	case t.total == 0, g.SkippedByUser && t.running+t.completed+t.failed == 0:
 		return api.StateSkipped
@@ -134,7 +143,7 @@ func (e *engine) groupState(g *api.GroupStatus, t *tally, reached bool) api.Upda
 		return api.StateStopping
 	case t.failed > g.MaxAllowedFailures:
 		return api.StateFailed
-	case halted:
+	case e.halted() || aside(&e.st, g):
 		return haltedGroup(g, t)
 	case t.running > 0:
 		return api.StateRunning
@@ -149,6 +158,11 @@ func (e *engine) groupState(g *api.GroupStatus, t *tally, reached bool) api.Upda
 	default:
 		return api.StateNotStarted
 	}
+}
+
+func (e *engine) halted() bool {
+	state := e.st.Status.State
+	return state == api.StateStopping || state == api.StateStopped || state == api.StateFailed
 }
 
 // haltedGroup is the state of a group in a run that is stopping, stopped or failed.
@@ -196,7 +210,7 @@ func (e *engine) stageState(s *api.StageStatus) api.UpdateState {
 	if s.Status.StartTime.IsZero() {
 		return api.StateNotStarted
 	}
-	if !e.st.Status.State.Active() {
+	if !e.st.Status.State.Active() || e.away(s) {
 		return e.haltedStage(s)
 	}
 	if !gatesDone(s.BeforeGates) {
@@ -281,6 +295,9 @@ func (e *engine) runExceeded() bool {
 
 // exceeded reports whether a threshold that stops the run is passed.
 func (e *engine) exceeded() bool {
+	if e.narrowed() {
+		return e.exceededAnywhere() || e.runExceeded()
+	}
 	i := e.current()
 	return i >= 0 && stageExceeded(&e.st.Stages[i]) || e.runExceeded()
 }

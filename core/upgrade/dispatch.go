@@ -94,7 +94,7 @@ func (e *engine) offers(s *api.StageStatus, used slots) []offer {
 		}
 		for k := range g.Members {
 			m := &g.Members[k]
-			if m.Status.State != api.StateNotStarted && m.Status.State != api.StatePending {
+			if m.Status.State != api.StateNotStarted && m.Status.State != api.StatePending || !taken(&e.st, m.Name) {
 				continue
 			}
 			f := e.view.Fleet.members[m.Name]

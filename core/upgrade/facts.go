@@ -13,7 +13,7 @@ import (
 func FactsOf(m *api.Member, state api.MemberState, lastSeen time.Time, inventory *api.MemberInventory, maintenance *api.MaintenanceConfiguration) MemberFacts {
 	facts := MemberFacts{
 		Name: m.Name, UID: m.UID, Group: m.Labels[api.LabelUpdateGroup], Labels: m.Labels,
-		Eligible: m.Joined == "True" && !m.Leaving, Maintenance: maintenance,
+		Eligible: m.Joined == "True" && !m.Leaving, Leaving: m.Leaving, Maintenance: maintenance,
 	}
 	if inventory != nil {
 		facts.Inventory = *inventory

@@ -21,6 +21,8 @@ type MemberFacts struct {
 	Labels map[string]string
 	// Eligible members may enter new runs; those that join, leave or failed to join may not.
 	Eligible bool
+	// Leaving members are on their way out of the fleet; runs that hold them pass them by.
+	Leaving bool
 	// Reachable is false while nobody hears of the member; LastSeen is its last heartbeat.
 	Reachable bool
 	LastSeen  time.Time

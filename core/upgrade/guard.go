@@ -12,8 +12,8 @@ func CheckEdit(was, is *api.UpdateRun, status *api.UpdateRunStatus) *api.Refusal
 	if status != nil && status.Status.State != api.StateNotStarted {
 		return &api.Refusal{
 			Code:    api.CodeInvalidState,
-			Message: fmt.Sprintf("run %s is %s; its spec can be edited before its first start only", is.Name, status.Status.State),
-			Next:    "flotilla run create NAME, or flotilla run rerun " + is.Name,
+			Message: fmt.Sprintf("run %s is %s; its spec can be edited before its first start only; make a run of another name", is.Name, status.Status.State),
+			Next:    show(status),
 		}
 	}
 	return api.InvalidArgument(api.CheckRunChange(was, is))
@@ -43,11 +43,14 @@ func CheckDelete(status *api.UpdateRunStatus) ([]Lock, *api.Refusal) {
 	return locks, nil
 }
 
-// RefuseGateChange is the answer to anybody who creates, edits or deletes a gate.
-func RefuseGateChange(name string) *api.Refusal {
+// RefuseGateChange is the answer to anybody who edits or deletes a gate.
+func RefuseGateChange(gate *api.Gate) *api.Refusal {
+	next := "flotilla run status " + gate.Spec.Target.Run
+	if gate.Status.State == api.StatePending {
+		next = "flotilla run approve " + gate.Spec.Target.Run + " --gate " + gate.Name
+	}
 	return &api.Refusal{
-		Code: api.CodeInvalidState, Message: "gate " + name + " belongs to its run; gates are made and removed by the hub alone",
-		Next: "flotilla run approve RUN --gate " + name + ", flotilla run skip or flotilla run stop",
+		Code: api.CodeInvalidState, Message: "gate " + gate.Name + " belongs to its run; gates are made and removed by the hub alone", Next: next,
 	}
 }
 
@@ -72,8 +75,7 @@ func CheckVersion(asked, current string) *api.Refusal {
 		return nil
 	}
 	return &api.Refusal{
-		Code: api.CodeETagMismatch, Message: fmt.Sprintf("the object is at revision %s, the request was made from %s", current, asked),
-		Next: "read it again and repeat the change",
+		Code: api.CodeETagMismatch, Message: fmt.Sprintf("the object is at revision %s, the request was made from %s: read it again and repeat the change", current, asked),
 	}
 }
 

@@ -241,7 +241,7 @@ func (s *stage) gates(args []string, _ string) string {
 }
 
 func (s *stage) deleteGate(args []string, _ string) string {
-	return refused(upgrade.RefuseGateChange(args[0]))
+	return refused(upgrade.RefuseGateChange(&api.Gate{ObjectMeta: metav1.ObjectMeta{Name: args[0]}}))
 }
 
 // profile checks a profile, or a change of it, and keeps it.
@@ -375,6 +375,14 @@ func (s *stage) plan(args []string, input string) string {
 		require.NoError(s.t, err)
 		a.ApproveAfter = &after
 	}
+	var known upgrade.Others
+	for _, name := range slices.Sorted(maps.Keys(s.runs)) {
+		known.Runs = append(known.Runs, s.runs[name].status)
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.locks)) {
+		known.Locks = append(known.Locks, api.MemberLock{Member: name, Holder: s.locks[name].Operation, Owner: "run " + s.owners[name]})
+	}
+	a.Ends = known.Ends(view.Fleet, a)
 	report := upgrade.Plan([]upgrade.PlannedRun{planned}, view, s.now, a)
 	return shortImages(planText(&report.Runs[0]))
 }

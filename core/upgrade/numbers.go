@@ -9,7 +9,7 @@ import (
 )
 
 // concurrency resolves a maxConcurrency over a number of members: percentages round down, at least 1.
-func concurrency(text string, members, otherwise int) int {
+func concurrency(text api.CountOrPercent, members, otherwise int) int {
 	if text == "" {
 		return otherwise
 	}
@@ -21,7 +21,7 @@ func concurrency(text string, members, otherwise int) int {
 }
 
 // allowedFailures resolves a maxAllowedFailures over a number of members: percentages round up.
-func allowedFailures(text string, members int) int {
+func allowedFailures(text api.CountOrPercent, members int) int {
 	number, percent := amount(text)
 	if percent {
 		return (number*members + 99) / 100
@@ -30,13 +30,13 @@ func allowedFailures(text string, members int) int {
 }
 
 // amount reads a count or percentage that was validated; an empty text is 0.
-func amount(text string) (number int, percent bool) {
-	digits := strings.TrimSuffix(text, "%")
+func amount(text api.CountOrPercent) (number int, percent bool) {
+	digits, percent := strings.CutSuffix(string(text), "%")
 	number, err := strconv.Atoi(digits)
 	if err != nil {
 		return 0, false
 	}
-	return number, digits != text
+	return number, percent
 }
 
 // resolveNumbers fills the limits of a stage and its groups over the frozen membership, and returns

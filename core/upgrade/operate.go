@@ -44,25 +44,24 @@ func Operate(run *api.UpdateRun, status *api.UpdateRunStatus, view View, now tim
 // wrongState refuses an operation in the state the run is in, and names the command to try.
 func (e *engine) wrongState(why, next string) *api.Refusal {
 	return &api.Refusal{
-		Code: api.CodeInvalidState, Message: fmt.Sprintf("run %s is %s; %s", e.st.Run, e.st.Status.State, why),
-		Next: "flotilla run " + next + " " + e.st.Run,
+		Code: api.CodeInvalidState, Message: fmt.Sprintf("run %s is %s; %s", e.st.Run, e.st.Status.State, why), Next: next,
 	}
 }
 
 func (e *engine) startRun(ask *api.RunRequest) (noop bool, refusal *api.Refusal) {
-	if ask.IgnoreMaintenanceWindows && ask.Reason == "" {
-		return false, &api.Refusal{Code: api.CodeInvalidArgument, Message: "ignoring maintenance windows needs a reason", Next: "--reason TEXT"}
+	if refusal := needsReason(ask); refusal != nil {
+		return false, refusal
 	}
 	switch e.st.Status.State {
 	case api.StateRunning, api.StatePending:
 		if ask.IncludeSkipped || ask.IgnoreMaintenanceWindows && e.st.WindowsIgnored == "" {
-			return false, e.wrongState("skipped members and maintenance windows are decided on when it starts, so it has to be stopped first", "stop")
+			return false, e.wrongState("skipped members and maintenance windows are decided on when it starts, so it has to be stopped first", "flotilla run stop "+e.st.Run)
 		}
 		return true, nil
 	case api.StateStopping:
-		return false, e.wrongState("it can be started once it has stopped", "status")
+		return false, e.wrongState("it can be started once it has stopped", show(&e.st))
 	case api.StateCompleted, api.StateSkipped:
-		return false, e.wrongState("it is finished, and rerun takes up chosen members", "rerun")
+		return false, e.wrongState("it is finished, and rerun takes up chosen members", again(&e.st))
 	case api.StateNotStarted:
 		refusal = e.firstStart()
 	default:
@@ -72,6 +71,13 @@ func (e *engine) startRun(ask *api.RunRequest) (noop bool, refusal *api.Refusal)
 		e.ignoreWindows(ask)
 	}
 	return false, refusal
+}
+
+func needsReason(ask *api.RunRequest) *api.Refusal {
+	if !ask.IgnoreMaintenanceWindows || ask.Reason != "" {
+		return nil
+	}
+	return &api.Refusal{Code: api.CodeInvalidArgument, Message: "ignoring maintenance windows needs a reason: give one with --reason TEXT"}
 }
 
 func (e *engine) ignoreWindows(ask *api.RunRequest) {
@@ -89,14 +95,18 @@ func (e *engine) stopRun() (noop bool, refusal *api.Refusal) {
 	case api.StateStopping, api.StateStopped:
 		return true, nil
 	default:
-		return false, e.wrongState("there is nothing to stop", "status")
+		return false, e.wrongState("there is nothing to stop", show(&e.st))
 	}
 }
 
 // approve completes a gate that waits; a scheduled start is let go early.
 func (e *engine) approve(gate string) *api.Refusal {
 	if !e.st.Status.State.Active() {
-		return e.wrongState("its gates can be approved while it is Running or Pending", "start")
+		next := show(&e.st)
+		if state := e.st.Status.State; state != api.StateStopping && !state.Done() {
+			next = "flotilla run start " + e.st.Run
+		}
+		return e.wrongState("its gates can be approved while it is Running or Pending", next)
 	}
 	for i := range e.st.Stages {
 		var found *api.GateStatus
@@ -110,8 +120,7 @@ func (e *engine) approve(gate string) *api.Refusal {
 		}
 		if found.Status.State != api.StatePending {
 			return &api.Refusal{
-				Code: api.CodeGateNotPending, Message: fmt.Sprintf("gate %s is %s", gate, found.Status.State),
-				Next: "flotilla get gates",
+				Code: api.CodeGateNotPending, Message: fmt.Sprintf("gate %s is %s", gate, found.Status.State), Next: Next(&e.st),
 			}
 		}
 		eachGate(e.own(i), func(g *api.GateStatus, at gateScope) {
@@ -121,5 +130,5 @@ func (e *engine) approve(gate string) *api.Refusal {
 		})
 		return nil
 	}
-	return &api.Refusal{Code: api.CodeRunNotFound, Message: fmt.Sprintf("run %s has no gate %q", e.st.Run, gate), Next: "flotilla get gates"}
+	return &api.Refusal{Code: api.CodeRunNotFound, Message: fmt.Sprintf("run %s has no gate %q", e.st.Run, gate), Next: Next(&e.st)}
 }

@@ -1,6 +1,7 @@
 package upgrade
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -18,16 +19,16 @@ const PlanHorizon = 400 * 24 * time.Hour
 
 // Assumptions of a plan.
 type Assumptions struct {
-	// Duration of an upgrade; 0 stands for DefaultDuration. History gives members their own. Without a
-	// Duration no upgrade is assumed to take longer than the run lets it.
+	// Duration of an upgrade; 0: as long as those that the run has finished took, else as History has it,
+	// else DefaultDuration, and never longer than the run lets it.
 	Duration time.Duration
-	History  map[string]time.Duration
+	History  Durations
+	// Ends is when operations of others on members are expected to end; those of members that are not in
+	// it go on for nobody knows how long.
+	Ends map[string]time.Time
 	// ApproveAfter is how long after it is reached a gate is assumed to be approved; nil: never, and
 	// the timeline ends at the gate.
 	ApproveAfter *time.Duration
-
-	// limit is the run's timeout of members. What is not assumed by a user stays within it.
-	limit time.Duration
 }
 
 // PlannedRun is a run to plan: a new one, or one that exists when Status is given.
@@ -83,10 +84,21 @@ type MemberPlan struct {
 	State       api.UpdateState `json:"state"`
 	Reason      string          `json:"reason"`
 	Message     string          `json:"message"`
+	// Expected is how long its upgrade is taken to last; nil for a member that is not upgraded.
+	Expected *Expected `json:"expected,omitempty"`
+	// HeldBy is who holds the member now, HeldUntil when that is expected to end; nil: nobody knows.
+	HeldBy    string       `json:"heldBy,omitempty"`
+	HeldUntil *metav1.Time `json:"heldUntil,omitempty"`
+}
+
+// Expected is how long an upgrade is taken to last, and what that rests on: a basis as above.
+type Expected struct {
+	Duration metav1.Duration `json:"duration"`
+	Basis    string          `json:"basis"`
 }
 
 // Plan simulates runs, each by itself, through the same steps as the hub, from now on. A run that was
-// not started is started now; operations of others and locks are assumed to end after one duration.
+// not started is started now.
 func Plan(runs []PlannedRun, view View, now time.Time, a Assumptions) Report {
 	report := Report{Runs: []RunPlan{}}
 	for i := range runs {
@@ -102,8 +114,14 @@ func planRun(p *PlannedRun, view View, now time.Time, a Assumptions) RunPlan {
 		out.Refusal = refusal
 		return out
 	}
-	a.limit = api.Span(status.Policy.MemberTimeout)
-	s := NewSimulation(p.Run, status, view, now, a.assume)
+	own := DurationsOf([]api.UpdateRunStatus{status})
+	taken := map[string]Expected{}
+	s := newSimulation(p.Run, status, othersOf(view, &status), now, func(m *api.MemberUpdateStatus) Assumed {
+		took, basis := a.of(status.Policy, &own, m)
+		taken[m.Name] = Expected{Duration: metav1.Duration{Duration: took}, Basis: basis}
+		return Assumed{Duration: took}
+	})
+	s.hold(a.Ends)
 	if status.Status.State == api.StateNotStarted {
 		if _, refusal = s.Operate(now, api.VerbRunStart, &api.RunRequest{}); refusal != nil {
 			out.Refusal, out.Warnings = refusal, status.Warnings
@@ -112,9 +130,24 @@ func planRun(p *PlannedRun, view View, now time.Time, a Assumptions) RunPlan {
 	} else {
 		s.take(Step(p.Run, &s.Status, s.View, now))
 	}
-	s.freeAfter(now.Add(a.duration()))
+	others := slices.Clone(s.others)
 	s.play(now.Add(PlanHorizon), a.ApproveAfter)
-	return s.report(out)
+	s.tellHeld()
+	return s.report(out, taken, others)
+}
+
+// othersOf is the view without the locks that a run holds itself.
+func othersOf(view View, status *api.UpdateRunStatus) View {
+	locks := maps.Clone(view.Locks)
+	for i := range status.Stages {
+		eachMember(&status.Stages[i], func(m *api.MemberUpdateStatus) {
+			if m.Locked {
+				delete(locks, m.Name)
+			}
+		})
+	}
+	view.Locks = locks
+	return view
 }
 
 func statusOf(p *PlannedRun, view View, now time.Time) (api.UpdateRunStatus, *api.Refusal) {
@@ -124,38 +157,17 @@ func statusOf(p *PlannedRun, view View, now time.Time) (api.UpdateRunStatus, *ap
 	return Create(p.Run, p.Strategy, view, now)
 }
 
-func (a *Assumptions) duration() time.Duration {
+// of is how long an operation is assumed to take, and what that rests on. What is only guessed stays
+// within the run's timeout of members.
+func (a *Assumptions) of(policy api.UpdatePolicy, run *Durations, m *api.MemberUpdateStatus) (time.Duration, string) {
 	if a.Duration > 0 {
-		return a.Duration
+		return a.Duration, BasisGiven
 	}
-	return a.within(DefaultDuration)
-}
-
-// within cuts what is only guessed to the timeout of members.
-func (a *Assumptions) within(guess time.Duration) time.Duration {
-	if a.limit > 0 && a.Duration == 0 {
-		return min(guess, a.limit)
+	took, basis := a.History.expect(run, m)
+	if limit := api.Span(policy.MemberTimeout); limit > 0 {
+		took = min(took, limit)
 	}
-	return guess
-}
-
-// assume is how operations go: as long as the member's last ones, and well.
-func (a Assumptions) assume(member string, _ int) Assumed {
-	if own, ok := a.History[member]; ok {
-		return Assumed{Duration: a.within(own)}
-	}
-	return Assumed{Duration: a.duration()}
-}
-
-// freeAfter ends what others do on members, at an instant.
-func (s *Simulation) freeAfter(at time.Time) {
-	busy := len(s.View.Locks) > 0
-	for _, m := range s.View.Fleet.members {
-		busy = busy || m.Inventory.CurrentOperation != ""
-	}
-	if busy {
-		s.frees = at
-	}
+	return took, basis
 }
 
 // play lets the run go on by itself, gates approved as assumed, until nothing more happens.
@@ -180,29 +192,27 @@ func (s *Simulation) nextApproval(after *time.Duration) (id string, when time.Ti
 	if after == nil || !s.Status.Status.State.Active() {
 		return "", time.Time{}
 	}
-	for i := range s.Status.Stages {
-		if s.Status.Stages[i].Status.State.Done() {
-			continue
-		}
-		eachGate(&s.Status.Stages[i], func(g *api.GateStatus, _ gateScope) {
-			if g.Type != api.GateApproval || g.Status.State != api.StatePending {
-				return
-			}
-			at := g.Status.StartTime.Add(*after)
-			if at.Before(s.Now) {
-				at = s.Now
-			}
-			if id == "" || at.Before(when) {
-				id, when = g.GateID, at
-			}
-		})
-		break
+	i := CurrentStage(&s.Status)
+	if i < 0 {
+		return "", time.Time{}
 	}
+	eachGate(&s.Status.Stages[i], func(g *api.GateStatus, _ gateScope) {
+		if g.Type != api.GateApproval || g.Status.State != api.StatePending {
+			return
+		}
+		at := g.Status.StartTime.Add(*after)
+		if at.Before(s.Now) {
+			at = s.Now
+		}
+		if id == "" || at.Before(when) {
+			id, when = g.GateID, at
+		}
+	})
 	return id, when
 }
 
 // report renders what the simulation has come to.
-func (s *Simulation) report(out RunPlan) RunPlan {
+func (s *Simulation) report(out RunPlan, taken map[string]Expected, others []held) RunPlan {
 	out.State = string(s.Status.Status.State)
 	out.WaitsFor, out.Warnings = WaitsFor(&s.Status), s.Status.Warnings
 	if s.Status.Status.State.Terminal() {
@@ -216,8 +226,22 @@ func (s *Simulation) report(out RunPlan) RunPlan {
 		stage := &explained.Stages[i]
 		for j := range stage.Groups {
 			for k := range stage.Groups[j].Members {
-				out.Members = append(out.Members, memberPlan(stage.Name, stage.Groups[j].Name, &stage.Groups[j].Members[k]))
+				m := memberPlan(stage.Name, stage.Groups[j].Name, &stage.Groups[j].Members[k])
+				if expected, upgraded := taken[m.Name]; upgraded {
+					m.Expected = &expected
+				}
+				out.Members = append(out.Members, m)
 			}
+		}
+	}
+	for i := range others {
+		k := slices.IndexFunc(out.Members, func(m MemberPlan) bool { return m.Name == others[i].member })
+		if k < 0 { // it is no member of the run any more
+			continue
+		}
+		out.Members[k].HeldBy = others[i].by
+		if end := metav1.NewTime(others[i].ends); !end.IsZero() {
+			out.Members[k].HeldUntil = &end
 		}
 	}
 	slices.SortStableFunc(out.Members, func(a, b MemberPlan) int { return compareOrNever(timeOf(a.Start), timeOf(b.Start)) })
@@ -282,34 +306,4 @@ func imagesMoved(pools []api.PoolUpgrade) (from, to string) {
 func joinOnce(names []string) string {
 	slices.Sort(names)
 	return strings.Join(slices.Compact(names), ", ")
-}
-
-// History returns how long the upgrades of each member took, the mean over the completed attempts of
-// the given runs.
-func History(runs []api.UpdateRunStatus) map[string]time.Duration {
-	sums, counts := map[string]time.Duration{}, map[string]int{}
-	add := func(member string, from, to metav1.Time) {
-		if !from.IsZero() && to.After(from.Time) {
-			sums[member] += to.Sub(from.Time)
-			counts[member]++
-		}
-	}
-	for i := range runs {
-		for j := range runs[i].Stages {
-			eachMember(&runs[i].Stages[j], func(m *api.MemberUpdateStatus) {
-				if m.Status.State == api.StateCompleted {
-					add(m.Name, m.Status.StartTime, m.Status.CompletedTime)
-				}
-				for _, attempt := range m.History {
-					if attempt.State == api.StateCompleted {
-						add(m.Name, attempt.Started, attempt.Ended)
-					}
-				}
-			})
-		}
-	}
-	for member, n := range counts {
-		sums[member] = (sums[member] / time.Duration(n)).Truncate(time.Second)
-	}
-	return sums
 }

@@ -18,7 +18,7 @@ func TestAPlanDoesNotGuessBeyondTheTimeout(t *testing.T) {
 		want        string
 	}{
 		"nothing known": {upgrade.Assumptions{}, "Completed"},
-		"history":       {upgrade.Assumptions{History: map[string]time.Duration{"a": time.Hour}}, "Completed"},
+		"history":       {upgrade.Assumptions{History: took(map[string]time.Duration{"a": time.Hour})}, "Completed"},
 		"assumed":       {upgrade.Assumptions{Duration: 20 * time.Minute}, "Failed"},
 	} {
 		run, _, view := silentPair(t, "1.29.2")

@@ -1,6 +1,7 @@
 package upgrade_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -28,7 +29,7 @@ type storm struct {
 
 // TestAnythingMayHappen drives random worlds and checks, at every instant: no level has more members in
 // flight than it allows; members start in their windows, once an attempt, and by the version rules;
-// stages come strictly in order; every member explains itself; whoever does not run names what it
+// stages come strictly in order, but for members that a rerun names; every member explains itself; whoever does not run names what it
 // waits for; deciding again changes nothing and inputs stay as they were.
 func TestAnythingMayHappen(t *testing.T) {
 	for seed := range uint64(80) {
@@ -97,15 +98,15 @@ func (s *storm) strategyOf() *api.RunStrategy {
 	for i := 0; i < len(names); {
 		take := min(1+s.random.IntN(3), len(names)-i)
 		stage := api.UpdateStage{
-			Name: fmt.Sprintf("s%d", len(strategy.Stages)), MaxConcurrency: s.oneOf("", "1", "2", "50%"),
-			MaxAllowedFailures: s.oneOf("", "0", "1", "50%"), BeforeGates: s.anyGates(true), AfterGates: s.anyGates(false),
+			Name: fmt.Sprintf("s%d", len(strategy.Stages)), MaxConcurrency: api.CountOrPercent(s.oneOf("", "1", "2", "50%")),
+			MaxAllowedFailures: api.CountOrPercent(s.oneOf("", "0", "1", "50%")), BeforeGates: s.anyGates(true), AfterGates: s.anyGates(false),
 		}
 		if s.chance(40) {
 			stage.AfterStageWaitInSeconds = int32(60 * (1 + s.random.IntN(120)))
 		}
 		for _, name := range names[i : i+take] {
 			stage.Groups = append(stage.Groups, api.UpdateGroup{
-				Name: name, MaxConcurrency: s.oneOf("", "1", "2", "100%"), MaxAllowedFailures: s.oneOf("", "", "1", "100%"),
+				Name: name, MaxConcurrency: api.CountOrPercent(s.oneOf("", "1", "2", "100%")), MaxAllowedFailures: api.CountOrPercent(s.oneOf("", "", "1", "100%")),
 				BeforeGates: s.anyGates(true), AfterGates: s.anyGates(false),
 			})
 		}
@@ -145,7 +146,7 @@ func (s *storm) policyOf() *api.UpdatePolicy {
 		p.MinRemaining = &metav1.Duration{Duration: time.Hour}
 	}
 	if s.chance(10) {
-		p.MaxAllowedFailures = s.oneOf("1", "30%")
+		p.MaxAllowedFailures = api.CountOrPercent(s.oneOf("1", "30%"))
 	}
 	return p
 }
@@ -184,7 +185,7 @@ func (s *storm) act() {
 	case 6, 7:
 		s.approveOne(run)
 	case 8:
-		s.ask(run, api.VerbRunRerun, &api.RunRequest{Members: []string{s.oneOf(api.RerunFailed, api.RerunSkippedByUser, api.RerunAll)}})
+		s.ask(run, api.VerbRunRerun, &api.RunRequest{Members: s.rerunOf(r)})
 	case 9, 10:
 		s.shake()
 	case 11:
@@ -216,6 +217,15 @@ func (s *storm) anyTarget(r *worldRun) api.SkipTarget {
 	default:
 		return api.SkipTarget{Type: api.TargetMember, Name: g.Members[s.random.IntN(len(g.Members))].Name}
 	}
+}
+
+// rerunOf names a set of members, or one or two members of the run.
+func (s *storm) rerunOf(r *worldRun) []string {
+	if s.chance(40) {
+		return []string{s.oneOf(api.RerunFailed, api.RerunSkippedByUser, api.RerunAll)}
+	}
+	members := explainedMembers(&r.status)
+	return []string{members[s.random.IntN(len(members))].Name, members[s.random.IntN(len(members))].Name}
 }
 
 func (s *storm) approveOne(run string) {
@@ -287,6 +297,9 @@ func (s *storm) judgeStart(run string, d *upgrade.Decision) {
 		schedule := m.Upgrades
 		if r.object.Spec.Upgrade.Type == api.UpgradeNodeImageOnly {
 			schedule = m.Images
+		}
+		if only := r.status.RerunOf; len(only) > 0 && len(d.Status.RerunOf) > 0 {
+			require.Contains(s.t, d.Status.RerunOf, lock.Member, "%s starts though the rerun names %s", lock.Member, only)
 		}
 		require.True(s.t, schedule.At(s.now).Class.MayStart(), "%s starts at %s outside its window", lock.Member, s.now)
 		status, _ := upgrade.MemberStatus(&d.Status, lock.Member)
@@ -379,7 +392,7 @@ func (s *storm) judgeTree(name string, status *api.UpdateRunStatus) {
 			inStage += inGroup
 		}
 		require.LessOrEqual(s.t, inStage, st.MaxConcurrency, "stage %s at %s", st.Name, s.now)
-		if inStage > 0 || st.Status.State == api.StateRunning || st.Status.State == api.StatePending {
+		if len(status.RerunOf) == 0 && (inStage > 0 || st.Status.State == api.StateRunning || st.Status.State == api.StatePending) {
 			require.True(s.t, behind, "stage %s of %s runs before those in front of it ended\n%s", st.Name, name, upgrade.Text(status))
 		}
 		behind = behind && st.Status.State.Done()
@@ -426,12 +439,19 @@ func TestPlanForetellsTheRun(t *testing.T) {
 		s := newStorm(t, seed)
 		run := &api.UpdateRun{ObjectMeta: metav1.ObjectMeta{Name: "r", UID: "uid-r-1"}}
 		run.Spec = api.UpdateRunSpec{Strategy: s.strategyOf(), Policy: s.policyOf(), Upgrade: api.Upgrade{Type: api.UpgradeFull, KubernetesVersion: "1.29.9"}}
-		history := map[string]time.Duration{}
-		for _, name := range s.fleet.Names() {
-			s.agents[name] = behaviour{duration: s.agents[name].duration}
-			history[name] = s.agents[name].duration
+		a, history := upgrade.Assumptions{}, map[string]time.Duration{}
+		if s.chance(50) { // what is assumed may be longer than the run lets an upgrade take
+			a.Duration = time.Duration(1+s.random.IntN(150)) * time.Minute
 		}
-		report := upgrade.Plan([]upgrade.PlannedRun{{Run: run}}, s.view("r"), s.now, upgrade.Assumptions{Duration: upgrade.DefaultDuration, History: history})
+		for _, name := range s.fleet.Names() {
+			history[name] = cmp.Or(a.Duration, s.agents[name].duration)
+			if limit := api.Span(run.Spec.Policy.MemberTimeout); limit > 0 && a.Duration == 0 {
+				history[name] = min(history[name], limit)
+			}
+			s.agents[name] = behaviour{duration: history[name]}
+		}
+		a.History = took(history)
+		report := upgrade.Plan([]upgrade.PlannedRun{{Run: run}}, s.view("r"), s.now, a)
 		plan := report.Runs[0]
 		require.Nil(t, s.create(run))
 		if _, refusal := s.operate("r", api.VerbRunStart, &api.RunRequest{}); refusal != nil {

@@ -1,74 +1,60 @@
 package upgrade
 
 import (
-	"fmt"
-	"slices"
-	"strings"
+	"cmp"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"flotilla/core/api"
 )
 
-// rerun opens a finished run for chosen members, with the versions and images it was bound to.
+// rerun opens a run that ended for chosen members, with the versions and images it was bound to. From
+// Stopped and Failed it takes up the members that are named and no others (A62); without names it takes
+// up all of the run, from Stopped with what users skipped (A55).
 func (e *engine) rerun(ask *api.RunRequest) *api.Refusal {
-	if refusal := checkSets(ask.Members); refusal != nil {
-		return refusal
-	}
-	switch e.st.Status.State {
-	case api.StateStopped:
-		_, refusal := e.startRun(&api.RunRequest{IncludeSkipped: true, IgnoreMaintenanceWindows: ask.IgnoreMaintenanceWindows, Reason: ask.Reason})
-		return refusal
-	case api.StateFailed, api.StateCompleted, api.StateSkipped:
+	state := e.st.Status.State
+	switch state {
+	case api.StateStopped, api.StateFailed, api.StateCompleted, api.StateSkipped:
 	case api.StateNotStarted:
-		return e.wrongState("it has to be started first", "start")
+		return e.wrongState("it has to be started first", "flotilla run start "+e.st.Run)
+	case api.StateStopping:
+		return e.wrongState("members can be taken up again once it has stopped", show(&e.st))
 	default:
-		return e.wrongState("it has to be stopped first", "stop")
+		return e.wrongState("it has to be stopped first", "flotilla run stop "+e.st.Run)
 	}
-	if ask.IgnoreMaintenanceWindows && ask.Reason == "" {
-		return &api.Refusal{Code: api.CodeInvalidArgument, Message: "ignoring maintenance windows needs a reason", Next: "--reason TEXT"}
+	if refusal := cmp.Or(needsReason(ask), e.checkChoice(ask.Members)); refusal != nil {
+		return refusal
 	}
-	failedRun := e.st.Status.State == api.StateFailed
-	if failedRun {
-		e.resume(false)
-	}
-	chosen := e.reviveWhere(func(_ *api.StageStatus, m *api.MemberUpdateStatus) bool { return inSets(m, ask.Members) })
-	if chosen == 0 && !failedRun {
-		return &api.Refusal{
-			Code:    api.CodeInvalidArgument,
-			Message: fmt.Sprintf("run %s has no member in %s", e.st.Run, strings.Join(ask.Members, ", ")),
-			Next:    "flotilla run status " + e.st.Run,
+	var refusal *api.Refusal
+	switch {
+	case state.Done():
+		refusal = e.again(ask.Members)
+	case len(ask.Members) > 0:
+		refusal = e.takeUp(ask.Members)
+	default:
+		e.resume(state == api.StateStopped)
+		if state == api.StateFailed {
+			e.reviveWhere(chosenBy([]string{api.RerunFailed}))
+			e.retreat()
 		}
 	}
-	e.enter(&e.st.Status, api.StateRunning)
-	e.ignoreWindows(ask)
-	return nil
+	if refusal == nil {
+		e.enter(&e.st.Status, api.StateRunning)
+		e.ignoreWindows(ask)
+	}
+	return refusal
 }
 
-func checkSets(sets []string) *api.Refusal {
-	known := []string{api.RerunFailed, api.RerunSkippedByUser, api.RerunSkippedBySystem, api.RerunAll}
-	for _, set := range sets {
-		if !slices.Contains(known, set) {
-			return &api.Refusal{Code: api.CodeInvalidArgument, Message: fmt.Sprintf("found set %q, expected some of %s", set, strings.Join(known, ", "))}
-		}
+// again opens a finished run for the members that are named, those that failed without names.
+func (e *engine) again(names []string) *api.Refusal {
+	if len(names) == 0 {
+		names = []string{api.RerunFailed}
 	}
-	if len(sets) == 0 {
-		return &api.Refusal{Code: api.CodeInvalidArgument, Message: "no members chosen, expected some of " + strings.Join(known, ", ")}
+	if e.reviveWhere(chosenBy(names)) == 0 {
+		return e.nobody(names)
 	}
+	e.retreat()
 	return nil
-}
-
-func inSets(m *api.MemberUpdateStatus, sets []string) bool {
-	for _, set := range sets {
-		switch {
-		case set == api.RerunAll,
-			set == api.RerunFailed && m.Status.State == api.StateFailed,
-			set == api.RerunSkippedByUser && m.SkippedBy == api.SkippedByUser,
-			set == api.RerunSkippedBySystem && m.SkippedBy == api.SkippedBySystem:
-			return true
-		}
-	}
-	return false
 }
 
 // resume starts a run that stopped or failed: members of the unfinished stage that were stopped, that
@@ -96,6 +82,7 @@ func (e *engine) resume(includeSkipped bool) {
 	if includeSkipped {
 		e.reviveSkipped()
 	}
+	e.retreat()
 	e.enter(&e.st.Status, api.StateRunning)
 }
 
@@ -153,7 +140,6 @@ func (e *engine) reviveWhere(chosen func(*api.StageStatus, *api.MemberUpdateStat
 		}
 		count += here
 	}
-	e.retreat()
 	return count
 }
 

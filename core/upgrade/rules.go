@@ -105,8 +105,9 @@ func (e *engine) preflight() *api.Refusal {
 	case len(gap) > 0:
 		return &api.Refusal{
 			Code: api.CodeIneligible, Members: gap,
-			Message: "the version rules forbid the way to " + e.goal.version.String() + " for " + strings.Join(gap, ", "),
-			Next:    "upgrade them to the minor between first, or set spec.policy.onIneligible: Skip",
+			Message: "the version rules forbid the way to " + e.goal.version.String() + " for " + strings.Join(gap, ", ") +
+				"; upgrade them to the minor between first, or set spec.policy.onIneligible: Skip",
+			Next: "flotilla get members -o wide",
 		}
 	case counted > 0 && len(ahead) == counted:
 		return &api.Refusal{

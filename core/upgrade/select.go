@@ -40,6 +40,7 @@ type selection struct {
 	twice    []string      // "m1 in A and B"
 	twiceIDs []string
 	left     []string // members no stage selects
+	leaving  []string // members that stages select and that are leaving the fleet
 }
 
 // selectMembers picks the members of every group of a strategy (updates.md 1.2).
@@ -66,7 +67,10 @@ func selectMembers(s *api.RunStrategy, fleet *Fleet) (selection, error) {
 					out.missing = append(out.missing, stage.Name+"/"+group.Name)
 				}
 			}
-			groups = append(groups, out.claim(matching(from, inStage, inGroup), group.Name, owner))
+			groups = append(groups, out.claim(matching(from, eligible, inStage, inGroup), group.Name, owner))
+			for _, m := range matching(from, leaving, inStage, inGroup) {
+				out.leaving = append(out.leaving, m.Name)
+			}
 		}
 		out.members = append(out.members, groups)
 	}
@@ -89,11 +93,15 @@ func (f *Fleet) sorted() (all []*Member, byGroup map[string][]*Member) {
 	return all, byGroup
 }
 
-// matching returns the eligible members that all given selectors match.
-func matching(members []*Member, selectors ...labels.Selector) []*Member {
+func eligible(m *Member) bool { return m.Eligible }
+
+func leaving(m *Member) bool { return m.Leaving }
+
+// matching returns the members of a sort that all given selectors match.
+func matching(members []*Member, sort func(*Member) bool, selectors ...labels.Selector) []*Member {
 	var out []*Member
 	for _, m := range members {
-		fits := m.Eligible
+		fits := sort(m)
 		for _, selector := range selectors {
 			fits = fits && (selector == nil || selector.Matches(labels.Set(m.Labels)))
 		}
@@ -146,8 +154,8 @@ func (s *selection) refuse(run string) *api.Refusal {
 	if len(s.missing) > 0 {
 		return &api.Refusal{
 			Code:    api.CodeGroupNotFound,
-			Message: "no member bears the group of " + strings.Join(s.missing, ", "),
-			Next:    "flotilla label member NAME " + api.LabelUpdateGroup + "=" + afterSlash(s.missing[0]),
+			Message: "no member bears the group of " + strings.Join(s.missing, ", ") + "; label members " + api.LabelUpdateGroup + "=" + afterSlash(s.missing[0]),
+			Next:    "flotilla get members -L " + api.LabelUpdateGroup,
 		}
 	}
 	if len(s.twice) > 0 {

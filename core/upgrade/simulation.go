@@ -31,10 +31,10 @@ type Simulation struct {
 	// Started counts how often each operation id was started.
 	Started map[string]int
 
-	assume func(member string, attempt int) Assumed
+	assume func(*api.MemberUpdateStatus) Assumed
 	due    []dueResult // by time, then by member
 	wake   time.Time
-	frees  time.Time // when operations and locks of others end; zero: never
+	others []held // by their ends, those without one last
 }
 
 type dueResult struct {
@@ -45,6 +45,10 @@ type dueResult struct {
 
 // NewSimulation begins at an instant, with operations that go as assumed. The view is copied.
 func NewSimulation(run *api.UpdateRun, status api.UpdateRunStatus, view View, now time.Time, assume func(member string, attempt int) Assumed) *Simulation {
+	return newSimulation(run, status, view, now, func(m *api.MemberUpdateStatus) Assumed { return assume(m.Name, m.Attempt) })
+}
+
+func newSimulation(run *api.UpdateRun, status api.UpdateRunStatus, view View, now time.Time, assume func(*api.MemberUpdateStatus) Assumed) *Simulation {
 	view.Fleet = view.Fleet.Clone()
 	results := make(map[string]api.UpgradeResult, len(view.Results))
 	maps.Copy(results, view.Results)
@@ -84,7 +88,9 @@ func (s *Simulation) Advance(end time.Time) bool {
 func (s *Simulation) next() time.Time {
 	a := alarm{now: s.Now.Add(-time.Second)}
 	a.at(s.wake)
-	a.at(s.frees)
+	if len(s.others) > 0 {
+		a.at(s.others[0].ends)
+	}
 	if len(s.due) > 0 {
 		a.at(s.due[0].at)
 	}
@@ -128,21 +134,7 @@ func (s *Simulation) deliver() {
 		n++
 	}
 	s.due = s.due[n:]
-	if !s.frees.IsZero() && !s.frees.After(s.Now) {
-		s.free()
-	}
-}
-
-// free ends the operations and locks of others.
-func (s *Simulation) free() {
-	s.frees, s.View.Locks = time.Time{}, nil
-	for _, name := range s.View.Fleet.Names() {
-		m, _ := s.View.Fleet.Member(name)
-		if inventory := m.Inventory; inventory.CurrentOperation != "" {
-			inventory.CurrentOperation = ""
-			s.observe(name, inventory)
-		}
-	}
+	s.freed()
 }
 
 // observe replaces an inventory whose schedules stay as they were, so that nothing in it can be wrong.
@@ -199,7 +191,7 @@ func (s *Simulation) take(step Decision) {
 
 // expect plans the result of an operation that runs.
 func (s *Simulation) expect(m *api.MemberUpdateStatus) {
-	assumed := s.assume(m.Name, m.Attempt)
+	assumed := s.assume(m)
 	if assumed.Silent {
 		return
 	}

@@ -2,6 +2,7 @@ package upgrade
 
 import (
 	"fmt"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -12,23 +13,36 @@ import (
 func (e *engine) skipTargets(targets []api.SkipTarget) *api.Refusal {
 	switch e.st.Status.State {
 	case api.StateStopping, api.StateCompleted, api.StateSkipped:
-		return e.wrongState("nothing in it can be skipped", "status")
+		return e.wrongState("nothing in it can be skipped", show(&e.st))
 	}
 	if len(targets) == 0 {
-		return &api.Refusal{Code: api.CodeInvalidArgument, Message: "nothing to skip was named, expected targets such as Member:m1 or Stage:prod"}
+		return &api.Refusal{Code: api.CodeInvalidArgument, Message: "nothing to skip was named, expected targets such as Member:m1 or Stage:prod", Next: show(&e.st)}
 	}
 	var actions []func()
+	var refused []*api.Refusal
 	for _, target := range targets {
 		action, refusal := e.findTarget(target)
 		if refusal != nil {
-			return refusal
+			refused = append(refused, refusal)
 		}
 		actions = append(actions, action)
+	}
+	if len(refused) > 0 {
+		return e.refuseTargets(refused)
 	}
 	for _, action := range actions {
 		action()
 	}
 	return nil
+}
+
+// refuseTargets refuses a skip for all that is wrong with its targets, under the code of the first.
+func (e *engine) refuseTargets(refused []*api.Refusal) *api.Refusal {
+	messages := make([]string, len(refused))
+	for i := range refused {
+		messages[i] = refused[i].Message
+	}
+	return &api.Refusal{Code: refused[0].Code, Message: strings.Join(messages, "; "), Next: show(&e.st)}
 }
 
 // findTarget returns what skipping a target does, or why it cannot be skipped.
@@ -55,18 +69,35 @@ func (e *engine) findTarget(target api.SkipTarget) (func(), *api.Refusal) {
 			}
 		}
 	}
-	switch target.Type {
-	case api.TargetMember, api.TargetGroup, api.TargetStage, api.TargetAfterStageWait:
-		return nil, &api.Refusal{
-			Code: api.CodeSkipTargetNotFound, Message: fmt.Sprintf("run %s has no %s %q", e.st.Run, target.Type, target.Name),
-			Next: "flotilla run status " + e.st.Run,
-		}
-	default:
+	known, ok := e.targets()[target.Type]
+	if !ok {
 		return nil, &api.Refusal{
 			Code:    api.CodeInvalidArgument,
 			Message: fmt.Sprintf("found target type %q, expected Member, Group, Stage or AfterStageWait", target.Type),
 		}
 	}
+	text := fmt.Sprintf("run %s has no %s %q", e.st.Run, target.Type, target.Name)
+	if len(known) > 0 {
+		text += ", it has " + few(known)
+	}
+	return nil, &api.Refusal{Code: api.CodeSkipTargetNotFound, Message: text}
+}
+
+// targets lists by type what of the run can be named to skip.
+func (e *engine) targets() map[string][]string {
+	out := map[string][]string{api.TargetMember: nil, api.TargetGroup: nil, api.TargetStage: nil, api.TargetAfterStageWait: nil}
+	for i := range e.st.Stages {
+		s := &e.st.Stages[i]
+		out[api.TargetStage] = append(out[api.TargetStage], s.Name)
+		if s.Wait != nil {
+			out[api.TargetAfterStageWait] = append(out[api.TargetAfterStageWait], s.Name)
+		}
+		for j := range s.Groups {
+			out[api.TargetGroup] = append(out[api.TargetGroup], s.Groups[j].Name)
+		}
+		eachMember(s, func(m *api.MemberUpdateStatus) { out[api.TargetMember] = append(out[api.TargetMember], m.Name) })
+	}
+	return out
 }
 
 func alreadyTerminal(target api.SkipTarget, state api.UpdateState) *api.Refusal {
@@ -79,8 +110,8 @@ func alreadyTerminal(target api.SkipTarget, state api.UpdateState) *api.Refusal 
 func memberTerminal(target api.SkipTarget, state api.UpdateState) *api.Refusal {
 	if state == api.StateRunning {
 		return &api.Refusal{
-			Code: api.CodeTargetInProgress, Message: fmt.Sprintf("member %s is being upgraded", target.Name),
-			Next: "wait for it to end, or skip its group or stage, which lets it finish",
+			Code:    api.CodeTargetInProgress,
+			Message: fmt.Sprintf("member %s is being upgraded; wait for it to end, or skip its group or stage, which lets it finish", target.Name),
 		}
 	}
 	return alreadyTerminal(target, state)

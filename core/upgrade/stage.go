@@ -27,6 +27,9 @@ func (e *engine) advance() bool {
 		return false
 	}
 	i := e.current()
+	if i < 0 && e.narrowed() {
+		return e.widen()
+	}
 	if i < 0 {
 		e.end()
 		return false
@@ -104,13 +107,14 @@ func (e *engine) skipGates(gates []api.GateStatus) {
 	}
 }
 
-// dropRemoved skips the members that left the fleet and do not run.
+// dropRemoved skips the members that left the fleet, or are leaving it, and do not run.
 func (e *engine) dropRemoved(s *api.StageStatus) {
 	eachMember(s, func(m *api.MemberUpdateStatus) {
-		f, ok := e.view.Fleet.members[m.Name]
-		waits := m.Status.State == api.StateNotStarted || m.Status.State == api.StatePending
-		if waits && (!ok || !f.is(m.ClusterResourceID)) {
-			e.settleMember(m, *removed())
+		if m.Status.State != api.StateNotStarted && m.Status.State != api.StatePending {
+			return
+		}
+		if v := removed(e.view.Fleet.members[m.Name], m.ClusterResourceID); v != nil {
+			e.settleMember(m, *v)
 		}
 	})
 }
@@ -123,6 +127,9 @@ func (e *engine) passBefore(s *api.StageStatus) bool {
 	}
 	for j := range s.Groups {
 		g := &s.Groups[j]
+		if aside(&e.st, g) {
+			continue
+		}
 		if groupSkipped(g) && !anyReached(g.BeforeGates) {
 			e.skipGates(g.BeforeGates)
 			continue

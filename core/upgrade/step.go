@@ -186,6 +186,9 @@ func (e *engine) settle() {
 		e.openDue()
 	}
 	e.tick()
+	if state := e.st.Status.State; !state.Active() && state != api.StateStopping {
+		e.st.RerunOf = nil
+	}
 	e.derive()
 }
 
@@ -198,15 +201,7 @@ func (e *engine) finish() Decision {
 	return e.out
 }
 
-// current returns the first stage that is not behind us, -1 when all are.
-func (e *engine) current() int {
-	for i := range e.st.Stages {
-		if !e.st.Stages[i].Status.State.Done() {
-			return i
-		}
-	}
-	return -1
-}
+func (e *engine) current() int { return CurrentStage(&e.st) }
 
 func (e *engine) stamp() metav1.Time { return metav1.NewTime(e.now) }
 

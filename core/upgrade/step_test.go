@@ -92,23 +92,6 @@ func TestStrategyOfAProfileStays(t *testing.T) {
 	require.Contains(t, refusal.Message, "profile p")
 }
 
-func TestHistoryIsTheMeanOfWhatCompleted(t *testing.T) {
-	at := func(minutes int) metav1.Time {
-		return metav1.NewTime(benchNow.Add(time.Duration(minutes) * time.Minute))
-	}
-	runs := []api.UpdateRunStatus{{Stages: []api.StageStatus{{Groups: []api.GroupStatus{{Members: []api.MemberUpdateStatus{
-		{
-			Name: "m1", Status: api.UpdateStatus{State: api.StateCompleted, StartTime: at(0), CompletedTime: at(30)},
-			History: []api.UpgradeAttempt{
-				{State: api.StateCompleted, Started: at(0), Ended: at(10)}, {State: api.StateFailed, Started: at(0), Ended: at(500)},
-			},
-		},
-		{Name: "m2", Status: api.UpdateStatus{State: api.StateFailed, StartTime: at(0), CompletedTime: at(30)}},
-		{Name: "m3", Status: api.UpdateStatus{State: api.StateCompleted, CompletedTime: at(30)}},
-	}}}}}}}
-	require.Equal(t, map[string]time.Duration{"m1": 20 * time.Minute}, upgrade.History(runs))
-}
-
 // TestReportKeepsItsShape pins the keys of the JSON that programs read.
 func TestReportKeepsItsShape(t *testing.T) {
 	s := threeInAGroup(t)
@@ -128,7 +111,8 @@ func TestReportKeepsItsShape(t *testing.T) {
 	require.Equal(t, map[string]any{
 		"name": "m1", "stage": "s", "group": "g", "windowClass": 3.0, "start": "2026-11-20T09:00:00Z", "end": "2026-11-20T09:20:00Z",
 		"from": "1.29.2", "to": "1.29.9", "state": "Completed", "reason": "UpgradeSucceeded",
-		"message": "control plane 1.29.2 to 1.29.9; pool np1 to 1.29.9 and image AKSUbuntu-2204gen2containerd-202401.17.1",
+		"message":  "control plane 1.29.2 to 1.29.9; pool np1 to 1.29.9 and image AKSUbuntu-2204gen2containerd-202401.17.1",
+		"expected": map[string]any{"duration": "20m0s", "basis": "Default"},
 	}, members[0])
 	last := members[2].(map[string]any)
 	require.Equal(t, []any{"m2", nil, nil, "Skipped", "AheadOfTarget"}, []any{last["name"], last["start"], last["end"], last["state"], last["reason"]})

@@ -11,15 +11,14 @@ import (
 // them out where they follow from the tree: before a member's turn, while it runs, when it is done.
 func Explained(status *api.UpdateRunStatus) api.UpdateRunStatus {
 	e := newEngine(&api.UpdateRun{}, status, View{}, status.Status.StartTime.Time)
-	reached := true
+	current := CurrentStage(status)
 	for i := range e.st.Stages {
 		s := e.own(i)
 		for j := range s.Groups {
 			for k := range s.Groups[j].Members {
-				explain(status, s, &s.Groups[j], &s.Groups[j].Members[k], reached)
+				explain(status, s, &s.Groups[j], &s.Groups[j].Members[k], current < 0 || i <= current)
 			}
 		}
-		reached = reached && s.Status.State.Done()
 	}
 	return e.st
 }
@@ -46,20 +45,22 @@ func explain(status *api.UpdateRunStatus, s *api.StageStatus, g *api.GroupStatus
 	case api.StateStopped:
 		fill(api.ReasonRunStopped, "the run ended before its turn")
 	case api.StateNotStarted:
-		reason, message := turn(status, s, g, reached)
+		reason, message := turn(status, s, g, m, reached)
 		fill(reason, "%s", message)
 	}
 }
 
 // turn says what a member that is NotStarted waits for.
-func turn(status *api.UpdateRunStatus, s *api.StageStatus, g *api.GroupStatus, reached bool) (reason, message string) {
+func turn(status *api.UpdateRunStatus, s *api.StageStatus, g *api.GroupStatus, m *api.MemberUpdateStatus, reached bool) (reason, message string) {
 	switch state := status.Status.State; {
 	case state == api.StateNotStarted && status.BlockedBy != "":
 		return api.ReasonNotReached, "the run waits for run " + status.BlockedBy
 	case state == api.StateNotStarted:
-		return api.ReasonNotReached, "the run was not started; next: flotilla run start " + status.Run
+		return api.ReasonNotReached, "the run was not started"
 	case !state.Active():
-		return api.ReasonRunStopped, fmt.Sprintf("the run is %s; next: flotilla run start %s", state, status.Run)
+		return api.ReasonRunStopped, fmt.Sprintf("the run is %s", state)
+	case !taken(status, m.Name):
+		return api.ReasonRunStopped, "not among the members that were taken up again; it waits for the next start of the run"
 	case !reached:
 		return api.ReasonNotReached, "waits for the stages before " + s.Name
 	case anyPending(s.BeforeGates):
@@ -88,30 +89,28 @@ func WaitsFor(status *api.UpdateRunStatus) []string {
 	if !status.Status.State.Active() && !stopping {
 		return nil
 	}
+	i := CurrentStage(status)
+	if i < 0 {
+		return nil
+	}
+	s := &status.Stages[i]
 	var out []string
-	for i := range status.Stages {
-		s := &status.Stages[i]
-		if s.Status.State.Done() {
-			continue
+	eachGate(s, func(g *api.GateStatus, at gateScope) {
+		if g.Status.State == api.StatePending && !stopping {
+			out = append(out, "gate "+at.path(g.Type)+": "+gateWaits(g))
 		}
-		eachGate(s, func(g *api.GateStatus, at gateScope) {
-			if g.Status.State == api.StatePending && !stopping {
-				out = append(out, "gate "+at.path(g.Type)+": "+gateWaits(g))
-			}
-		})
-		eachMember(s, func(m *api.MemberUpdateStatus) {
-			switch {
-			case m.Status.State == api.StateRunning && unfollowed(m):
-				out = append(out, fmt.Sprintf("member %s: %s", m.Name, m.Message))
-			case stopping:
-			case m.Status.State == api.StatePending:
-				out = append(out, fmt.Sprintf("member %s: %s: %s", m.Name, m.Reason, m.Message))
-			}
-		})
-		if w := s.Wait; w != nil && w.Status.State == api.StateRunning && !stopping {
-			out = append(out, "wait after stage "+s.Name+" until "+w.Deadline.UTC().Format("2006-01-02T15:04:05Z"))
+	})
+	eachMember(s, func(m *api.MemberUpdateStatus) {
+		switch {
+		case m.Status.State == api.StateRunning && unfollowed(m):
+			out = append(out, fmt.Sprintf("member %s: %s", m.Name, m.Message))
+		case stopping:
+		case m.Status.State == api.StatePending:
+			out = append(out, fmt.Sprintf("member %s: %s: %s", m.Name, m.Reason, m.Message))
 		}
-		break
+	})
+	if w := s.Wait; w != nil && w.Status.State == api.StateRunning && !stopping {
+		out = append(out, "wait after stage "+s.Name+" until "+w.Deadline.UTC().Format("2006-01-02T15:04:05Z"))
 	}
 	return out
 }

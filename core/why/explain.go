@@ -22,8 +22,9 @@ func Explain(in schedule.Input, member string) Answer {
 			Reason: fmt.Sprintf("Specified cluster %q is not found", member),
 		}
 	}
-	a := Answer{Placement: in.Placement, Member: member, Verdict: verdict, Checks: []schedule.Check{}}
+	a := Answer{Placement: in.Placement, Type: in.Policy.Type(), Member: member, Verdict: verdict, Checks: []schedule.Check{}}
 	a.Checks = append(a.Checks, schedule.Inspect(in, member)...)
+	a.Tie = tieOf(in, &plan.Verdicts, &verdict)
 	if in.Deleting {
 		a.NoFlip = "the placement is being deleted"
 		return a

@@ -55,10 +55,10 @@ func (s *search) taints() []candidate {
 		m := s.changed(func(m *api.Member) { m.Taints = slices.Delete(m.Taints, i, i+1) })
 		candidates = append(candidates,
 			s.single(costTaint, Flip{
-				Kind: FlipTaint, member: m, Text: fmt.Sprintf("taint %s removed from member %s", show(taint), s.name),
+				Kind: FlipTaint, member: m, Text: fmt.Sprintf("taint %s removed from member %s", taint, s.name),
 				Command: fmt.Sprintf("flotilla taint member %s %s-", s.name, taint.Key),
 			}),
-			s.tolerate(costToleration, "toleration of "+show(taint), api.Toleration{
+			s.tolerate(costToleration, "toleration of "+taint.String(), api.Toleration{
 				Key: taint.Key, Operator: api.TolerationEqual, Value: taint.Value, Effect: taint.Effect,
 			}))
 	}
@@ -71,13 +71,6 @@ func (s *search) tolerate(cost int, text string, t api.Toleration) candidate {
 	return s.single(cost, Flip{
 		Kind: FlipToleration, policy: p, Text: text + " in spec.policy.tolerations", Command: s.command("edit"),
 	})
-}
-
-func show(t api.Taint) string {
-	if t.Value == "" {
-		return t.Key + ":" + t.Effect
-	}
-	return t.Key + "=" + t.Value + ":" + t.Effect
 }
 
 // unpicking: what would take a picked member out.
@@ -96,8 +89,8 @@ func (s *search) unpicking() []candidate {
 	taint := api.Taint{Key: "flotilla.io/keep-off", Value: s.name, Effect: api.EffectNoSchedule}
 	tainted := s.changed(func(m *api.Member) { m.Taints = append(m.Taints, taint) })
 	candidates = append(candidates, s.single(costTaint, Flip{
-		Kind: FlipTaint, member: tainted, Text: fmt.Sprintf("taint %s on member %s", show(taint), s.name),
-		Command: fmt.Sprintf("flotilla taint member %s %s", s.name, show(taint)),
+		Kind: FlipTaint, member: tainted, Text: fmt.Sprintf("taint %s on member %s", taint, s.name),
+		Command: fmt.Sprintf("flotilla taint member %s %s", s.name, taint),
 	}))
 	return append(candidates, s.unlabel()...)
 }

@@ -27,6 +27,27 @@ func (c *clock) set(w *api.MaintenanceWindow, zones Zones) error {
 	return nil
 }
 
+// Instant is when the clock of a zone shows a wall time, which is given as if it were UTC. A time that the
+// clock skips is the instant of the change; of one that it shows twice, the first counts.
+func Instant(zone *time.Location, wall time.Time) time.Time {
+	c := clock{zone: zone}
+	return utc(c.instant(0, wall.Unix()))
+}
+
+// Local is an instant as the clock of the schedule shows it, in UTC without a schedule.
+func (s *Schedule) Local(at time.Time) time.Time {
+	switch {
+	case s == nil:
+		return at.UTC()
+	case s.clock.zone != nil:
+		return at.In(s.clock.zone)
+	case s.clock.offset == 0:
+		return at.UTC()
+	}
+	unnamed := at.In(time.FixedZone("", int(s.clock.offset)))
+	return at.In(time.FixedZone(unnamed.Format("-07:00"), int(s.clock.offset)))
+}
+
 // date returns the local date at an instant.
 func (c *clock) date(at int64) int {
 	offset := c.offset

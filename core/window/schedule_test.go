@@ -207,7 +207,7 @@ func TestParseNamesEveryFault(t *testing.T) {
 		require.ErrorContains(t, err, "w.timeZone")
 	}
 	_, err = window.Parse("w", &api.MaintenanceWindow{Schedule: dailyWindow(1), DurationHours: 4, StartTime: "00:00", TimeZone: "UTC", UTCOffset: "+00:00"}, time.LoadLocation)
-	require.ErrorContains(t, err, "not both")
+	require.ErrorContains(t, err, "expected one of the two")
 	_, err = window.Parse("w", &api.MaintenanceWindow{Schedule: dailyWindow(1), DurationHours: 4, StartTime: "00:00", TimeZone: "UTC"},
 		func(string) (*time.Location, error) { return nil, errors.New("no zones here") })
 	require.ErrorContains(t, err, "w.timeZone")

@@ -24,7 +24,7 @@ import (
 
 // Options of a Fleet.
 type Options struct {
-	// Hub needs an embedded server. Its data directory holds that of the members too.
+	// Hub needs an embedded server. Its data directory holds that of the members too, and they go by its clock.
 	Hub hubd.Options
 	// Members are the agents to start. Their fleet, connection and data directory are set here.
 	Members []configs.Agent
@@ -82,7 +82,7 @@ func Start(ctx context.Context, o Options) (_ *Fleet, err error) {
 func (f *Fleet) clientOptions() bus.Options {
 	return bus.Options{
 		Fleet: f.options.Hub.Fleet, URL: f.Hub.Server().URL(), Creds: f.Hub.Server().OperatorCreds(),
-		Name: "dev", Log: f.options.Log,
+		Name: "dev", Log: f.options.Log, Now: f.options.Hub.Now,
 	}
 }
 
@@ -100,6 +100,7 @@ func (f *Fleet) StartAgent(ctx context.Context, config configs.Agent) error {
 	config.DataDir = filepath.Join(f.options.Hub.Server.Dir, "members", config.Member)
 	agent, err := agentd.New(agentd.Options{
 		Config: config, CredsText: creds, Log: f.options.Log.With().Str("member", config.Member).Logger(),
+		Now: f.options.Hub.Now,
 	})
 	if err == nil {
 		err = agent.Start(ctx)
@@ -111,7 +112,7 @@ func (f *Fleet) StartAgent(ctx context.Context, config configs.Agent) error {
 	return nil
 }
 
-// StopAgent stops one agent; its member in memory is gone with it, its data directory stays.
+// StopAgent stops one agent; its data directory stays, and its member in memory if that is kept there.
 func (f *Fleet) StopAgent(member string) error {
 	agent, there := f.agents[member]
 	if !there {

@@ -76,7 +76,7 @@ func New(store *bus.Store, o Options) *Dispatcher {
 		seen:     bus.TableOf[api.MemberRecord](store.State, subjects.Members),
 		records:  bus.TableOf[api.DisruptionRecord](store.State, subjects.Disruptions),
 	}
-	d.queue = loop.New(loop.Options{Workers: workers, Failed: d.failed})
+	d.queue = loop.New(loop.Options{Workers: workers, Now: store.Now, Failed: d.failed})
 	return d
 }
 
@@ -205,7 +205,7 @@ func (d *Dispatcher) dispatch(ctx context.Context, to address) (time.Time, error
 	if !d.store.State.Synced() {
 		return time.Time{}, bus.ErrNotSynced
 	}
-	now := time.Now()
+	now := d.store.Now()
 	if free := d.sent.freeAt(to, d.options.Interval); now.Before(free) {
 		return free, nil
 	}
@@ -223,7 +223,7 @@ func (d *Dispatcher) dispatch(ctx context.Context, to address) (time.Time, error
 	if wanted.empty && !wanted.lasting && d.left(to.member) {
 		return time.Time{}, d.forget(ctx, to)
 	}
-	held := d.held(to, &record, now)
+	held := d.held(to, &record)
 	stored := head.Sequence > 0
 	behind := held.Compare(head.Order) > 0
 	if stored && wanted.digest == head.Digest && !behind || !stored && wanted.empty {
@@ -238,11 +238,11 @@ func (d *Dispatcher) dispatch(ctx context.Context, to address) (time.Time, error
 }
 
 // held is the order that the agent says it holds; none when no hub can have given it that one.
-func (d *Dispatcher) held(to address, record *api.MemberRecord, now time.Time) api.Order {
+func (d *Dispatcher) held(to address, record *api.MemberRecord) api.Order {
 	if to.kind != subjects.CommandPlacement {
 		return api.Order{}
 	}
-	if !bus.Credible(record.Holds, d.store.Term, now) {
+	if !d.store.Credible(record.Holds) {
 		d.options.Log.Warn().Str("member", to.member).Uint64("epoch", record.Holds.Epoch).Uint64("term", record.Holds.Term).
 			Msg("its agent claims to hold an order that no hub gave it: not followed")
 		return api.Order{}
@@ -271,7 +271,7 @@ func (d *Dispatcher) reportLevel(member string, level int) {
 		return
 	}
 	d.store.Audit.Record(api.Audit{
-		Header: api.NewHeader(api.KindAudit), At: metav1.Now(), Object: subjects.KindMember + "/" + member, Member: member,
+		Header: api.NewHeader(api.KindAudit), At: metav1.NewTime(d.store.Now()), Object: subjects.KindMember + "/" + member, Member: member,
 		Type: "Warning", Reason: "LevelTooLow", By: "dispatcher",
 		Message: fmt.Sprintf("its agent reads level %d, its commands are of level %d: update the agent", level, d.options.Level),
 	})

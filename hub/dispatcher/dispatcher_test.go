@@ -15,6 +15,7 @@ import (
 	"flotilla/core/api"
 	"flotilla/hub/dispatcher"
 	"flotilla/subjects"
+	"flotilla/tests/elsewhen"
 )
 
 // yard is a dispatcher on a real server.
@@ -204,12 +205,12 @@ func TestBurstsBecomeFewCommandsAndTheFirstIsImmediate(t *testing.T) {
 	y := newYard(t)
 	const interval = 300 * time.Millisecond
 	y.run(dispatcher.Options{Interval: interval})
-	start := time.Now()
+	start := elsewhen.Now()
 	for i := range int64(30) {
 		y.release("web", entry("berlin", i+1))
 	}
 	_, head := y.awaits("berlin", holds(30))
-	most := uint64(time.Since(start)/interval) + 2
+	most := uint64(elsewhen.Since(start)/interval) + 2
 	require.LessOrEqual(t, head.Order.Generation, most)
 }
 
@@ -263,7 +264,7 @@ func TestTwoHundredMembersAreAllCommanded(t *testing.T) {
 	for i := range 200 {
 		entries = append(entries, entry(fmt.Sprintf("member-%03d", i), 1))
 	}
-	start := time.Now()
+	start := elsewhen.Now()
 	y.release("web", entries...)
 	bustest.Eventually(t, func() error {
 		heads, err := y.store.Commands.List(bustest.Context(t))
@@ -272,5 +273,5 @@ func TestTwoHundredMembersAreAllCommanded(t *testing.T) {
 		}
 		return err
 	})
-	t.Logf("200 commands in %s", time.Since(start))
+	t.Logf("200 commands in %s", elsewhen.Since(start))
 }

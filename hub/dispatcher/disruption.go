@@ -7,7 +7,8 @@ import (
 	"flotilla/core/api"
 )
 
-// disruptions is the command of a member's nodes: what its record has on its way. A member that leaves, or
+// disruptions is the command of a member's nodes: what its record has on its way, and what nodes are to be
+// stamped with. A member that leaves, or
 // has left, is told so; it is told even when it never had such a command, because its agent keeps
 // finalizers on nodes, and for as long as it may come back.
 func (d *Dispatcher) disruptions(member string) (command, error) {
@@ -24,11 +25,11 @@ func (d *Dispatcher) disruptions(member string) (command, error) {
 		Disruptions: []api.Disruption{}, Leaving: !admitted || spec.Deleted != nil,
 	}
 	if !message.Leaving {
-		message.Disruptions, message.Pools = onTheirWay(record.Disruptions), record.Pools
+		message.Disruptions, message.Pools, message.Stamps = onTheirWay(record.Disruptions), record.Pools, record.Stamps
 	}
 	digest, err := digestOf(message)
 	return command{
-		empty: len(message.Disruptions) == 0 && (!message.Leaving || !admitted), lasting: message.Leaving, digest: digest,
+		empty: len(message.Disruptions)+len(message.Stamps) == 0 && (!message.Leaving || !admitted), lasting: message.Leaving, digest: digest,
 		ordered: func(o api.Order) any {
 			message.Order = o
 			return message
@@ -44,7 +45,7 @@ func onTheirWay(all []api.Disruption) []api.Disruption {
 		if !one.Ended.IsZero() {
 			continue
 		}
-		one.Message, one.Moves, one.Savings, one.Request = "", nil, 0, ""
+		one.Message, one.Moves, one.Savings, one.Request = "", nil, api.Hourly{}, ""
 		open = append(open, one)
 	}
 	slices.SortFunc(open, func(a, b api.Disruption) int { return strings.Compare(a.ID, b.ID) })

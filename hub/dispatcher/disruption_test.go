@@ -27,7 +27,7 @@ func disrupted(id, phase string) api.Disruption {
 	return api.Disruption{
 		ID: id, Reason: "Underutilized", Method: "single", Phase: phase, Message: "waiting", Nodes: []string{"n1"},
 		UIDs: map[string]string{"n1": "u1"}, Replacements: []api.NodeReplacement{{Name: id + "-0", Pool: "general", InstanceTypes: []string{"d2"}}},
-		Moves: []api.PodMove{{Pod: "default/web", To: "new-0"}}, Savings: 0.2, Decided: decided, Request: "r1",
+		Moves: []api.PodMove{{Pod: "default/web", To: "new-0"}}, Savings: api.Hourly{Amount: 0.2}, Decided: decided, Request: "r1",
 	}
 }
 
@@ -90,7 +90,7 @@ func TestTheDisruptionsOfAMemberAreCommandedUntilTheyEnd(t *testing.T) {
 	y.disrupt("berlin", disrupted("d2", api.PhaseLaunching), over("d0"), disrupted("d1", api.PhaseAborted))
 	command, head := y.awaitsDisruption("berlin", "d1 Aborted, d2 Launching")
 	plain := func(d api.Disruption) api.Disruption {
-		d.Message, d.Moves, d.Savings, d.Request = "", nil, 0, ""
+		d.Message, d.Moves, d.Savings, d.Request = "", nil, api.Hourly{}, ""
 		return d
 	}
 	require.Equal(t, api.DisruptionCommand{
@@ -130,7 +130,7 @@ func TestWhatOnlyPeopleReadIsNoNewCommand(t *testing.T) {
 	y.disrupt("berlin", disrupted("d1", api.PhaseDraining))
 	_, before := y.awaitsDisruption("berlin", "d1 Draining")
 	other := disrupted("d1", api.PhaseDraining)
-	other.Message, other.Moves, other.Savings = "evicting", nil, 3
+	other.Message, other.Moves, other.Savings = "evicting", nil, api.Hourly{Amount: 3}
 	y.disrupt("berlin", over("d0"), other)
 	y.disrupt("paris", disrupted("d9", api.PhaseLaunching))
 	y.awaitsDisruption("paris", "d9 Launching") // the dispatcher has seen the other record by then
@@ -311,4 +311,28 @@ func TestAMemberThatWasNeverAdmittedIsToldNothing(t *testing.T) {
 	y.awaitsDisruption("berlin", "d1 Draining")
 	_, _, err := y.disruption("lyon")
 	require.ErrorIs(t, err, bus.ErrNotFound)
+}
+
+// What nodes are to be stamped with is told though nothing else is on its way, and no longer than the record
+// asks for it.
+func TestStampsAreToldToTheAgent(t *testing.T) {
+	y := newYard(t)
+	y.run(dispatcher.Options{})
+	stamps := []api.PoolStamp{{Pool: "general", Hash: "h1"}}
+	record := api.DisruptionRecord{Header: api.NewHeader(api.KindDisruptionRecord), Member: "berlin", Stamps: stamps}
+	told := func(want []api.PoolStamp) {
+		t.Helper()
+		bustest.Eventually(t, func() error {
+			command, _, err := y.disruption("berlin")
+			if err == nil && !slices.Equal(command.Stamps, want) {
+				err = fmt.Errorf("the agent is told %+v", command.Stamps)
+			}
+			return err
+		})
+	}
+	put(y, subjects.Disruptions, "berlin", record)
+	told(stamps)
+	record.Stamps = nil
+	put(y, subjects.Disruptions, "berlin", record)
+	told(nil)
 }

@@ -14,6 +14,7 @@ import (
 	"flotilla/core/api"
 	"flotilla/hub/dispatcher"
 	"flotilla/subjects"
+	"flotilla/tests/elsewhen"
 )
 
 func (y *yard) spec(run, uid string) {
@@ -197,12 +198,12 @@ func TestUpgradesAreSentAtMostOnceAnInterval(t *testing.T) {
 	const interval = 300 * time.Millisecond
 	y.run(dispatcher.Options{Interval: interval})
 	y.spec("r1", "u1")
-	start := time.Now()
+	start := elsewhen.Now()
 	for attempt := 1; attempt <= 20; attempt++ {
 		y.upgrading("r1", "u1", map[string]api.UpdateState{"berlin": running}, attempt)
 	}
 	_, head := y.awaitsUpgrade("berlin", "u1/berlin/20")
-	require.LessOrEqual(t, head.Order.Generation, uint64(time.Since(start)/interval)+2)
+	require.LessOrEqual(t, head.Order.Generation, uint64(elsewhen.Since(start)/interval)+2)
 }
 
 func TestUpgradesWaitForAnAgentThatCanReadThem(t *testing.T) {

@@ -13,6 +13,7 @@ import (
 
 	"flotilla/bus/bustest"
 	"flotilla/core/api"
+	"flotilla/tests/elsewhen"
 )
 
 // crowded is the event of a node with ten pods of workloads, as agents tell of it.
@@ -26,7 +27,7 @@ func crowded(t testing.TB, node int) (name string, body []byte) {
 		set := fmt.Sprintf("%s-7d9c5b8f%02d", app, (node+i)%200)
 		n.Pods = append(n.Pods, api.PodState{
 			Namespace: fmt.Sprintf("team-%d", (node+i)%40), Name: fmt.Sprintf("%s-%05x", set, node*10+i), UID: fmt.Sprintf("7b1c1f0e-2f6c-4c9e-9a53-%012x", node*10+i),
-			Owner: "ReplicaSet", OwnerName: set, Phase: "Running", Created: metav1.Now(), Started: metav1.Now(),
+			Owner: "ReplicaSet", OwnerName: set, Phase: "Running", Created: metav1.NewTime(elsewhen.Now()), Started: metav1.NewTime(elsewhen.Now()),
 			Labels: map[string]string{
 				"app.kubernetes.io/name": app, "app.kubernetes.io/instance": app, "pod-template-hash": fmt.Sprintf("7d9c5b8f%02d", (node+i)%200), "team": fmt.Sprintf("team-%d", (node+i)%40),
 			},
@@ -37,7 +38,7 @@ func crowded(t testing.TB, node int) (name string, body []byte) {
 			},
 		})
 	}
-	body, err := json.Marshal(api.NodeEvent{Header: api.NewHeader(api.KindNodeEvent), Member: "berlin", Boot: "b", Sequence: 1, At: metav1.Now(), Node: n})
+	body, err := json.Marshal(api.NodeEvent{Header: api.NewHeader(api.KindNodeEvent), Member: "berlin", Boot: "b", Sequence: 1, At: metav1.NewTime(elsewhen.Now()), Node: n})
 	require.NoError(t, err)
 	return name, body
 }

@@ -44,7 +44,7 @@ const poolKeyPrefix = "pool:"
 
 // Options of a Disruptor. The zero value is for production.
 type Options struct {
-	// Now is the clock that disruptions go by, time.Now when nil.
+	// Now is the clock that disruptions go by, that of the store when nil.
 	Now func() time.Time
 	// Interval is the least time between two decisions about a member that follow from changes,
 	// DefaultInterval when 0.
@@ -63,9 +63,6 @@ type Options struct {
 }
 
 func (o Options) withDefaults() Options {
-	if o.Now == nil {
-		o.Now = time.Now
-	}
 	for _, t := range []struct {
 		at *time.Duration
 		or time.Duration
@@ -98,13 +95,16 @@ type Disruptor struct {
 
 // New returns a disruptor on an open store. Before Run it writes only what its verbs are asked for.
 func New(store *bus.Store, o Options) *Disruptor {
+	if o.Now == nil {
+		o.Now = store.Now
+	}
 	d := &Disruptor{
 		store: store, options: o.withDefaults(), records: newRecords(store), roster: roster{members: map[string]*member{}},
 		fleet: newFleet(), awaited: newAwaited(),
 	}
 	d.market = newMarket(d.records, store.Content)
 	d.feed = bus.NewNodeFeed(store.Conn, sink{d})
-	d.queue = loop.New(loop.Options{Workers: workers, Failed: d.failed})
+	d.queue = loop.New(loop.Options{Workers: workers, Now: o.Now, Failed: d.failed})
 	return d
 }
 
@@ -180,7 +180,7 @@ func (d *Disruptor) synced() bool { return d.store.State.Synced() && d.store.Res
 
 func (d *Disruptor) work(ctx context.Context, key string) (time.Time, error) {
 	if !d.synced() {
-		return time.Now().Add(behind), nil
+		return d.options.Now().Add(behind), nil
 	}
 	if pool, ok := strings.CutPrefix(key, poolKeyPrefix); ok {
 		return d.followPool(ctx, pool)
@@ -211,7 +211,7 @@ func (d *Disruptor) watch() {
 
 // noteMember wakes a member whose labels or state may have changed, and the pools that may be its.
 func (d *Disruptor) noteMember(name string) {
-	d.queue.AddAt(name, time.Now().Add(settle))
+	d.queue.AddAt(name, d.options.Now().Add(settle))
 	d.wakePools(d.poolNames())
 }
 
@@ -223,7 +223,7 @@ func (d *Disruptor) noteMarket() {
 // wakeAll has all members looked at soon.
 func (d *Disruptor) wakeAll() {
 	for _, e := range d.records.members.All() {
-		d.queue.AddAt(e.Name, time.Now().Add(settle))
+		d.queue.AddAt(e.Name, d.options.Now().Add(settle))
 	}
 }
 
@@ -238,7 +238,7 @@ func (d *Disruptor) poolNames() []string {
 // wakePools has the records of pools looked at soon, but not more often than every few seconds.
 func (d *Disruptor) wakePools(names []string) {
 	for _, name := range names {
-		at := time.Now().Add(settle)
+		at := d.options.Now().Add(settle)
 		if last, ok := d.written.Load(name); ok {
 			if next := last.(time.Time).Add(min(poolEvery, d.options.Interval)); next.After(at) {
 				at = next
@@ -246,9 +246,4 @@ func (d *Disruptor) wakePools(names []string) {
 		}
 		d.queue.AddAt(poolKeyPrefix+name, at)
 	}
-}
-
-// at is when the queue is to look at a key again that the clock of disruptions names.
-func (d *Disruptor) at(when time.Time) time.Time {
-	return time.Now().Add(when.Sub(d.options.Now()))
 }

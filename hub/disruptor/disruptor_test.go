@@ -15,6 +15,7 @@ import (
 	"flotilla/core/api"
 	"flotilla/core/disruption"
 	"flotilla/subjects"
+	"flotilla/tests/elsewhen"
 )
 
 type refusal = disruption.Refusal
@@ -227,7 +228,7 @@ func TestDeposedHubWritesNothing(t *testing.T) {
 func TestUpdateRunsAndDisruptionsExclude(t *testing.T) {
 	y := newYard(t, quick(), "berlin")
 	locks := bus.LocksOf(y.store.State)
-	_, err := y.store.Writer.Write(bustest.Context(t), locks.Take("berlin", "u/berlin/1", "run web-1", time.Now()))
+	_, err := y.store.Writer.Write(bustest.Context(t), locks.Take("berlin", "u/berlin/1", "run web-1", elsewhen.Now()))
 	require.NoError(t, err)
 	y.pool("a", "1")
 	y.nodes("berlin", aNode("n1", "a", 4), aNode("n2", "a", 4))

@@ -22,6 +22,8 @@ type fleet struct {
 // census is one member's nodes.
 type census struct {
 	pools map[string]disruption.PoolShare
+	// nodes are those of pools; they and the list do not change.
+	nodes []*api.NodeState
 	// unknown says why they cannot be counted now.
 	unknown string
 }
@@ -61,6 +63,19 @@ func (f *fleet) of(member string) (census, bool) {
 	defer f.mu.Unlock()
 	c, ok := f.counts[member]
 	return c, ok
+}
+
+// Nodes are those of all members that belong to pools, as their agents told them last, by member.
+func (d *Disruptor) Nodes() map[string][]*api.NodeState {
+	d.fleet.mu.Lock()
+	defer d.fleet.mu.Unlock()
+	out := make(map[string][]*api.NodeState, len(d.fleet.counts))
+	for name, c := range d.fleet.counts {
+		if len(c.nodes) > 0 {
+			out[name] = c.nodes
+		}
+	}
+	return out
 }
 
 // hold keeps others from spending fleet-wide budgets, by name, until release is called.

@@ -29,8 +29,8 @@ type Metrics struct {
 
 // gauges are what the newest decision about a member says.
 type gauges struct {
-	eligible map[string]int            // by method
-	allowed  map[string]map[string]int // by reason and pool
+	eligible map[string]int                         // by method
+	allowed  map[string]map[string]disruption.Count // by reason and pool
 }
 
 // NewMetrics returns metrics that have counted nothing.
@@ -96,7 +96,7 @@ func (x *Metrics) sums() (eligible map[string]int, allowed map[poolReason]int) {
 		for reason, pools := range g.allowed {
 			for pool, n := range pools {
 				if n < disruption.Unbounded {
-					allowed[poolReason{pool, reason}] += n
+					allowed[poolReason{pool, reason}] += int(n)
 				}
 			}
 		}
@@ -157,8 +157,8 @@ func (x *Metrics) stepped(s *situation, out *disruption.StepResult) {
 		switch {
 		case ended[d.ID] && d.Phase == api.PhaseAborted:
 			x.failures.WithLabelValues(d.Reason).Inc()
-		case ended[d.ID] && d.Phase == api.PhaseDone && d.Savings > 0:
-			x.savings.Add(d.Savings)
+		case ended[d.ID] && d.Phase == api.PhaseDone && !d.Savings.Unknown && d.Savings.Amount > 0:
+			x.savings.Add(d.Savings.Amount)
 		}
 	}
 }

@@ -144,7 +144,7 @@ func (d *Disruptor) deleteNode(ctx context.Context, name, node, request string) 
 	if _, state, _, err := d.records.labels(name); err == nil && state == api.MemberLeaving {
 		return api.Disruption{}, &api.Failure{
 			Code: api.CodeRefused, Message: fmt.Sprintf("member %s leaves the fleet: its agent leaves nodes alone from now on", name),
-			Next: "kubectl delete node " + node + " on member " + name,
+			Next: "kubectl --context " + name + " delete node " + node,
 		}
 	}
 	m.deciding.Lock()

@@ -24,7 +24,7 @@ func (d *Disruptor) pass(ctx context.Context, name string) (time.Time, error) {
 	defer m.deciding.Unlock()
 	out, s, err := d.step(ctx, m, nil)
 	if errors.Is(err, bus.ErrConflict) {
-		return time.Now().Add(settle), nil
+		return d.options.Now().Add(settle), nil
 	}
 	if err != nil {
 		return time.Time{}, fmt.Errorf("disrupting nodes of %s: %w", name, err)
@@ -35,7 +35,7 @@ func (d *Disruptor) pass(ctx context.Context, name string) (time.Time, error) {
 	next := d.recheck(m, s, out)
 	if err := d.tidy(ctx, m); err != nil {
 		d.options.Log.Warn().Err(err).Str("member", name).Msg("purging the states of nodes that left")
-		next = sooner(next, time.Now().Add(behind))
+		next = sooner(next, d.options.Now().Add(behind))
 	}
 	return next, nil
 }
@@ -56,7 +56,7 @@ func (d *Disruptor) heard(key string) {
 		if _, forward := disruption.Advance(*one, result, d.options.Now()); forward || result.Phase == api.PhaseAborted {
 			d.queue.Add(member)
 		} else {
-			d.queue.AddAt(member, time.Now().Add(progressEvery))
+			d.queue.AddAt(member, d.options.Now().Add(progressEvery))
 		}
 	}
 }
@@ -77,10 +77,10 @@ func (d *Disruptor) step(ctx context.Context, m *member, deletions []disruption.
 	d.share(m, s)
 	s.in.Deletions = deletions
 	s.in.Resting = m.pace.rests(s.grounds, s.in.State.Now, d.options.Interval)
-	began := time.Now()
+	began := d.store.Now()
 	out := disruption.Step(s.in)
 	if out.Decision != nil {
-		d.options.Metrics.evaluated(m.name, out.Decision, time.Since(began))
+		d.options.Metrics.evaluated(m.name, out.Decision, d.store.Now().Sub(began))
 	}
 	if err := d.write(ctx, m, s, &out); err != nil {
 		d.census(m, s)
@@ -167,7 +167,7 @@ func (d *Disruptor) census(m *member, s *situation) {
 		d.counted(m.name, d.fleet.forget(m.name))
 		return
 	}
-	c := census{pools: disruption.CountPools(disruption.StateOf(s.in)), unknown: s.unknown}
+	c := census{pools: disruption.CountPools(disruption.StateOf(s.in)), nodes: m.view.Cluster.Pooled(), unknown: s.unknown}
 	if m.view.Inventoried().IsZero() && m.view.Cluster.Len() == 0 || m.view.Declined() {
 		c.unknown = "" // an agent that tells of no nodes has none
 	}
@@ -184,7 +184,7 @@ func (d *Disruptor) counted(member string, pools []string) {
 	}
 	for _, name := range d.roster.names() {
 		if name != member && d.roster.get(name).short.Load() {
-			d.queue.AddAt(name, time.Now().Add(settle))
+			d.queue.AddAt(name, d.options.Now().Add(settle))
 		}
 	}
 }
@@ -201,10 +201,7 @@ func (d *Disruptor) recheck(m *member, s *situation, out *disruption.StepResult)
 	if s.in.Lock.Awaited != "" && !m.free.IsZero() {
 		next = sooner(next, m.free.Add(freeFor))
 	}
-	if next.IsZero() {
-		return time.Time{}
-	}
-	return d.at(next)
+	return next
 }
 
 // sooner is the earlier of two times; the zero time is never.

@@ -32,7 +32,7 @@ func (d *Disruptor) followPool(ctx context.Context, name string) (time.Time, err
 		_, err := d.store.Writer.Write(ctx, bus.Delete(key, revision))
 		return time.Time{}, err
 	case !d.feed.Synced():
-		return time.Now().Add(behind), nil
+		return d.options.Now().Add(behind), nil
 	}
 	pool, err := spec.DecodePool()
 	if err != nil {
@@ -48,7 +48,7 @@ func (d *Disruptor) followPool(ctx context.Context, name string) (time.Time, err
 	if _, err := d.store.Writer.Write(ctx, bus.Put(key, record, revision)); err != nil {
 		return time.Time{}, fmt.Errorf("writing the record of NodePool %s: %w", name, err)
 	}
-	d.written.Store(name, time.Now())
+	d.written.Store(name, d.options.Now())
 	return recheck, nil
 }
 
@@ -83,6 +83,7 @@ func (d *Disruptor) recordOf(p *api.NodePool) (*api.PoolRecord, time.Time, error
 		}
 		r.Members = append(r.Members, api.PoolMember{
 			Member: e.Name, Nodes: share.Nodes, Disrupting: share.Disrupting, Unknown: counted.unknown,
+			NotInCatalog: share.Unlisted.Nodes, Example: share.Unlisted.Example, Catalog: share.Catalog,
 			Allowed: allowed(budgets, share.FleetCount, left, now, d.options.Rules),
 		})
 	}
@@ -91,7 +92,7 @@ func (d *Disruptor) recordOf(p *api.NodePool) (*api.PoolRecord, time.Time, error
 	if next.IsZero() {
 		return r, time.Time{}, nil
 	}
-	return r, d.at(next), nil
+	return r, next, nil
 }
 
 // Why the nodes of a member cannot be told though it told of some, or is to get some.
@@ -142,10 +143,10 @@ func allowed(b disruption.Budgets, c disruption.FleetCount, left *int, now time.
 		limit := b.Limit(now, c.Total, reason, rules)
 		n := disruption.Allowed(limit, c.Disrupting)
 		if left != nil {
-			n = min(n, *left)
+			n = min(n, disruption.Count(*left))
 		}
-		if limit < disruption.Unbounded || left != nil {
-			out[reason] = n
+		if n < disruption.Unbounded {
+			out[reason] = int(n)
 		}
 	}
 	if len(out) == 0 {

@@ -13,6 +13,7 @@ import (
 	"flotilla/core/api"
 	"flotilla/core/disruption"
 	"flotilla/subjects"
+	"flotilla/tests/elsewhen"
 )
 
 // A pool that is deleted takes its nodes along, on all members; its record says for whom it waits.
@@ -74,7 +75,7 @@ func TestPoolRecord(t *testing.T) {
 	y.pool("a", "2", func(p *api.NodePool) {
 		p.Annotations = map[string]string{api.AnnotationMembers: "env!=test"}
 		never, hour := "0 0 31 2 *", "1h"
-		p.Spec.Disruption.Budgets = append(p.Spec.Disruption.Budgets, api.DisruptionBudget{Nodes: "1", Schedule: &never, Duration: &hour})
+		p.Spec.Disruption.Budgets = append(p.Spec.Disruption.Budgets, api.DisruptionBudget{Nodes: new("1"), Schedule: &never, Duration: &hour})
 	})
 	down := aNode("n2", "a", 4)
 	down.Ready = false
@@ -104,7 +105,7 @@ func TestMemberWhoseNodesAreLeftAlone(t *testing.T) {
 	y.pools("a", "berlin 2/1")
 	y.locked("berlin", owner)
 	require.NoError(t, y.agent("berlin").PutNodeInventory(bustest.Context(t), api.NodeInventory{
-		Boot: "b1", Sequence: 1, At: metav1.NewTime(time.Now().Add(time.Second)), Withheld: "nodes.enabled is false",
+		Boot: "b1", Sequence: 1, At: metav1.NewTime(elsewhen.Now().Add(time.Second)), Withheld: "nodes.enabled is false",
 	}))
 	y.stale("berlin", "nodes.enabled is false")
 	y.eventually("berlin", "empty n1 Aborted")
@@ -146,4 +147,31 @@ func poolText(r *api.PoolRecord) string {
 		comma = ", "
 	}
 	return text
+}
+
+// Nodes that the catalog does not list are told by the record of their pool, and are known to who asks for
+// them; nodes that carry no hash of their pool get one, once (N20, N21).
+func TestWhatThePoolRecordSaysOfPrices(t *testing.T) {
+	y := newYard(t, quick(), "berlin")
+	y.pool("a", "0")
+	elsewhere := aNode("n2", "a", 4, 500)
+	elsewhere.Labels["topology.kubernetes.io/zone"] = "z-x"
+	y.nodes("berlin", aNode("n1", "a", 4, 500), elsewhere)
+	y.decided("berlin", "n2", "NotInCatalog")
+	bustest.Eventually(t, func() error {
+		record, _, found := y.room.records.pools.Get("a")
+		if !found || len(record.Members) != 1 || record.Members[0].NotInCatalog != 1 {
+			return fmt.Errorf("the record is %+v", record)
+		}
+		require.Contains(t, record.Members[0].Example, "in zone z-x as on-demand")
+		return nil
+	})
+	require.Len(t, y.room.Nodes()["berlin"], 2)
+	bustest.Eventually(t, func() error {
+		record, _ := y.room.record("berlin")
+		if len(record.Stamps) != 1 || record.Stamps[0].Pool != "a" || record.Stamps[0].Hash == "" {
+			return fmt.Errorf("the record wants %+v", record.Stamps)
+		}
+		return nil
+	})
 }

@@ -13,6 +13,7 @@ import (
 
 	"flotilla/bus/bustest"
 	"flotilla/core/api"
+	"flotilla/tests/elsewhen"
 )
 
 // A whole fleet in one hub.
@@ -28,7 +29,7 @@ func (y *yard) crowd() {
 	for i := range fleetMembers {
 		member := fmt.Sprintf("m%03d", i)
 		y.member(member, nil)
-		inventory := api.NodeInventory{Header: api.NewHeader(api.KindNodeInventory), Member: member, Boot: "b", Sequence: 1, At: metav1.Now(), Nodes: map[string]uint64{}}
+		inventory := api.NodeInventory{Header: api.NewHeader(api.KindNodeInventory), Member: member, Boot: "b", Sequence: 1, At: metav1.NewTime(elsewhen.Now()), Nodes: map[string]uint64{}}
 		for k := range fleetNodes {
 			name, body := crowded(y.t, i*fleetNodes+k)
 			inventory.Nodes[name] = 1
@@ -54,7 +55,7 @@ func BenchmarkFleet(b *testing.B) {
 	y.crowd()
 	before := heap()
 	for b.Loop() {
-		began := time.Now()
+		began := elsewhen.Now()
 		y.run()
 		bustest.EventuallyIn(b, 5*time.Minute, func() error {
 			if !y.room.feed.Synced() {
@@ -62,9 +63,9 @@ func BenchmarkFleet(b *testing.B) {
 			}
 			return nil
 		})
-		b.ReportMetric(time.Since(began).Seconds(), "s-listed")
+		b.ReportMetric(elsewhen.Since(began).Seconds(), "s-listed")
 		bustest.EventuallyIn(b, 5*time.Minute, y.allDecided)
-		b.ReportMetric(time.Since(began).Seconds(), "s-decided")
+		b.ReportMetric(elsewhen.Since(began).Seconds(), "s-decided")
 		b.ReportMetric(float64(heap()-before)/(10*fleetMembers*fleetNodes), "B/pod")
 		y.stop()
 		runtime.KeepAlive(y.room)

@@ -23,5 +23,5 @@ func (s sink) Listed() { s.d.wakeAll() }
 
 func (d *Disruptor) arrived(member string, a arrival) {
 	d.roster.push(member, a)
-	d.queue.AddAt(member, time.Now().Add(settle))
+	d.queue.AddAt(member, d.options.Now().Add(settle))
 }

@@ -4,12 +4,12 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"testing"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"flotilla/core/api"
 	"flotilla/subjects"
+	"flotilla/tests/elsewhen"
 )
 
 // The largest record that Step makes can be written: pods on their way up to where nothing more begins,
@@ -39,7 +39,7 @@ func TestLargestRecordIsWritten(t *testing.T) {
 	}}
 	for i := range 10 {
 		d := with(fmt.Sprint("ended-", i), 200, 1)
-		d.Phase, d.Ended = api.PhaseDone, metav1.NewTime(time.Now())
+		d.Phase, d.Ended = api.PhaseDone, metav1.NewTime(elsewhen.Now())
 		record.Disruptions = append(record.Disruptions, d)
 	}
 	y.put(subjects.Disruptions.Key("berlin"), record)

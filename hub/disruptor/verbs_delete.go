@@ -31,7 +31,7 @@ func (d *Disruptor) answerDelete(ctx context.Context, ask *api.DeleteNodeRequest
 			return &api.Failure{
 				Code:    api.CodeRefused,
 				Message: fmt.Sprintf("node %s was made by neither Flotilla nor Karpenter, so that the hub does not delete it", ask.Node),
-				Next:    "kubectl delete node " + ask.Node + " on member " + ask.Member,
+				Next:    "kubectl --context " + ask.Member + " delete node " + ask.Node,
 			}
 		}
 		out.Already = out.Already || n.Deleting && i < 0

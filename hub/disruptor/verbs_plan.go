@@ -38,7 +38,7 @@ func (d *Disruptor) answerPlan(ctx context.Context, ask *api.PlanNodesRequest) (
 				in.State.FleetAllowed[name] = min(now, left)
 			}
 		}
-		out = disruption.ForeseeStep(in, ask.Nodes)
+		out = disruption.ForeseeStep(in, ask.Nodes, ask.Passes)
 		notes = append(notes, left...)
 		return nil
 	})
@@ -48,7 +48,7 @@ func (d *Disruptor) answerPlan(ctx context.Context, ask *api.PlanNodesRequest) (
 	if as != nil {
 		notes = append(as.notes, notes...)
 	}
-	out.Notes = notes
+	out.Notes = append(notes, out.Notes...)
 	return &out, nil
 }
 

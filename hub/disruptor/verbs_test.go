@@ -88,7 +88,7 @@ func TestNodesAreListed(t *testing.T) {
 	require.Equal(t, api.MemberNodeSpec{Member: "berlin", NodePool: "a"}, n2.Spec)
 	require.Equal(t, api.NodeReady, n2.Status.State)
 	require.Equal(t, "d8", n2.Status.InstanceType)
-	require.InDelta(t, 0.4, n2.Status.Price, 1e-9)
+	require.InDelta(t, 0.4, n2.Status.Price.Amount, 1e-9)
 	require.Equal(t, int64(750), n2.Status.Requested["cpu"])
 	require.Len(t, n2.Status.PodStates, 2)
 	require.Equal(t, "BudgetSpent", n2.Status.Verdict.Code)
@@ -131,7 +131,7 @@ func TestDisruptionsAreListed(t *testing.T) {
 	require.Empty(t, plan.Notes)
 	require.Len(t, plan.Commands, 1)
 	require.Equal(t, []string{"n1"}, plan.Commands[0].Nodes)
-	require.InDelta(t, plan.Commands[0].Savings, plan.Savings, 1e-9)
+	require.InDelta(t, plan.Commands[0].Savings.Amount, plan.Savings.Amount, 1e-9)
 	require.Regexp(t, `^delete n1: Empty \(empty\), saves .* an hour, begins at .*Z if it still holds then\n`, plan.Commands[0].String())
 	require.Equal(t, plan.After["Empty"]["a"]+1, plan.Before["Empty"]["a"])
 
@@ -188,7 +188,7 @@ func TestPlansAreAnswered(t *testing.T) {
 	})
 	require.Len(t, plan.Commands, 1)
 	require.Equal(t, []string{"n1", "n3"}, plan.Commands[0].Nodes)
-	require.InDelta(t, 0.4, plan.Savings, 1e-9)
+	require.InDelta(t, 0.4, plan.Savings.Amount, 1e-9)
 	require.Equal(t, map[string]int{"all": 3}, plan.FleetBudgets)
 	require.Len(t, plan.Explanations, 1)
 	require.Equal(t, "n2", plan.Explanations[0].Node)
@@ -216,7 +216,7 @@ func TestBudgetsAreAnswered(t *testing.T) {
 	nine, day := "0 9 * * *", "8h"
 	y.pool("a", "50%", func(p *api.NodePool) {
 		p.Annotations = map[string]string{api.AnnotationFleetBudget: "all=2"}
-		p.Spec.Disruption.Budgets = append(p.Spec.Disruption.Budgets, api.DisruptionBudget{Nodes: "0", Schedule: &nine, Duration: &day})
+		p.Spec.Disruption.Budgets = append(p.Spec.Disruption.Budgets, api.DisruptionBudget{Nodes: new("0"), Schedule: &nine, Duration: &day})
 	})
 	y.pool("b", "1", func(p *api.NodePool) { p.Annotations = map[string]string{api.AnnotationMembers: "region=eu"} })
 	y.pool("nowhere", "1", func(p *api.NodePool) { p.Annotations = map[string]string{api.AnnotationMembers: "region=mars"} })
@@ -249,7 +249,7 @@ func TestBudgetsAreAnswered(t *testing.T) {
 	noon := metav1.Date(2030, 1, 1, 12, 0, 0, 0, time.UTC)
 	one := answered[disruption.BudgetReport](y, api.VerbBudgets, api.BudgetsRequest{Pool: "a", Member: "tampa", At: &noon})
 	require.Len(t, one.Pools, 1)
-	require.Equal(t, 0, one.Pools[0].Allowed["Empty"])
+	require.Zero(t, one.Pools[0].Allowed["Empty"])
 	refusedWith(y, api.VerbBudgets, api.BudgetsRequest{Pool: "c"}, api.CodeNotFound, `there is no NodePool "c"`)
 }
 

@@ -18,6 +18,7 @@ import (
 	"flotilla/bus/bustest"
 	"flotilla/core/api"
 	"flotilla/subjects"
+	"flotilla/tests/elsewhen"
 )
 
 // clock is the real one, that a test can put forward.
@@ -29,7 +30,7 @@ type clock struct {
 func (c *clock) Now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return time.Now().Add(c.ahead)
+	return elsewhen.Now().Add(c.ahead)
 }
 
 func (c *clock) forward(d time.Duration) {
@@ -114,7 +115,7 @@ func (y *yard) spec(key, apiVersion, kind, name string, object any, change ...fu
 	y.put(key, s)
 }
 
-func deleted(s *api.Spec) { s.Deleted = &metav1.Time{Time: time.Now()} }
+func deleted(s *api.Spec) { s.Deleted = &metav1.Time{Time: elsewhen.Now()} }
 
 func (y *yard) member(name string, labels map[string]string) {
 	y.t.Helper()
@@ -151,7 +152,7 @@ func (y *yard) pool(name, budget string, change ...func(*api.NodePool)) {
 func (y *yard) poolSpec(name, budget string, change []func(*api.NodePool), head ...func(*api.Spec)) {
 	y.t.Helper()
 	p := &api.NodePool{}
-	p.Spec.Disruption = &api.PoolDisruption{ConsolidateAfter: "0s", Budgets: []api.DisruptionBudget{{Nodes: budget}}}
+	p.Spec.Disruption = &api.PoolDisruption{ConsolidateAfter: "0s", Budgets: []api.DisruptionBudget{{Nodes: new(budget)}}}
 	p.Spec.Template.Spec.ExpireAfter = api.Never
 	p.Spec.Template.Spec.Requirements = []api.NodeRequirement{{Key: api.LabelCapacityType, Operator: "In", Values: []string{api.CapacityOnDemand}}}
 	for _, c := range change {
@@ -178,7 +179,7 @@ func (y *yard) boot(member string) *boot {
 
 // aNode is a node of a pool; pods ask for millicores.
 func aNode(name, pool string, cores int, pods ...int64) api.NodeState {
-	created := metav1.NewTime(time.Now().Add(-2 * time.Hour).Truncate(time.Second))
+	created := metav1.NewTime(elsewhen.Now().Add(-2 * time.Hour).Truncate(time.Second))
 	n := api.NodeState{
 		Name: name, UID: "uid-" + name, Managed: true, Ready: true, Initialized: true, Created: created, Since: created,
 		Labels: map[string]string{
@@ -244,7 +245,7 @@ func (y *yard) gone(member string, names ...string) {
 // result lets a member's agent say how a disruption goes.
 func (y *yard) result(member, id, phase string, change ...func(*api.DisruptionResult)) {
 	y.t.Helper()
-	r := api.DisruptionResult{Header: api.NewHeader(api.KindDisruptionResult), Member: member, ID: id, Phase: phase, Changed: metav1.Now()}
+	r := api.DisruptionResult{Header: api.NewHeader(api.KindDisruptionResult), Member: member, ID: id, Phase: phase, Changed: metav1.NewTime(elsewhen.Now())}
 	for _, c := range change {
 		c(&r)
 	}

@@ -20,7 +20,7 @@ func (d *Door) apply(ctx context.Context, request *api.ApplyRequest) (*api.Apply
 	documents, wrong := d.readDocuments(request.Documents)
 	f := d.newDraft(request.Request)
 	f.refused, f.show = *wrong, request.DryRun && request.Show
-	if err := d.noteClasses(ctx, documents); err != nil {
+	if err := d.noteClasses(ctx, f, documents); err != nil {
 		return nil, err
 	}
 	if err := f.applyAll(documents, d.storedPlacements); err != nil {
@@ -73,6 +73,9 @@ func (f *draft) applyAll(documents []document, all func() []*api.Placement) erro
 		return nil
 	}
 	f.noteIdle(documents)
+	if err := f.noteHopes(documents); err != nil {
+		return err
+	}
 	return f.cut(all)
 }
 

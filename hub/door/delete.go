@@ -57,6 +57,7 @@ func (d *Door) removeRefs(ctx context.Context, request *api.DeleteRequest, refs 
 		}
 	}
 	d.noteUnpriced(f)
+	d.noteEffects(f)
 	d.noteGoingClasses(f)
 	if err := f.cut(d.storedPlacements); err != nil {
 		return nil, err

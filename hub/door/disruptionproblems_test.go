@@ -12,6 +12,7 @@ import (
 	"flotilla/core/api"
 	"flotilla/hub/door"
 	"flotilla/subjects"
+	"flotilla/tests/elsewhen"
 )
 
 // disruptions plays the disruptor: its record of a member.
@@ -23,7 +24,7 @@ func (h *house) disruptions(member string, change func(r *api.DisruptionRecord))
 }
 
 func ago(d time.Duration) metav1.Time {
-	return metav1.NewTime(time.Now().Add(-d).Truncate(time.Second))
+	return metav1.NewTime(elsewhen.Now().Add(-d).Truncate(time.Second))
 }
 
 // The status counts nodes, pools and disruptions, and says which disruptions failed, which drains hang, and
@@ -109,7 +110,7 @@ func TestStatusSaysWhereNothingIsDecided(t *testing.T) {
 	hold("oslo", "no inventory", 2*time.Hour)
 	hold("paris", "just now", time.Second)
 	hold("rome", "the member is Unknown", time.Hour)
-	record := beat(time.Now(), "rome", nil)
+	record := beat(elsewhen.Now(), "rome", nil)
 	record.UID, record.State = "u", api.MemberUnknown
 	write(h, subjects.Members, "rome", record)
 	hold("tampa", "update run web-1 holds the member", time.Hour)
@@ -121,7 +122,7 @@ func TestStatusSaysWhereNothingIsDecided(t *testing.T) {
 	for _, p := range must[api.FleetStatus](h, api.VerbStatus, nil).Problems {
 		if p.Reason == "NothingDecided" {
 			found = append(found, p.Object+": "+p.Message)
-			require.InDelta(t, 2*time.Hour, time.Since(p.Since.Time), float64(time.Minute))
+			require.InDelta(t, 2*time.Hour, elsewhen.Since(p.Since.Time), float64(time.Minute))
 		}
 	}
 	require.Equal(t, []string{"fleet: nothing is decided about the nodes of berlin, oslo: no inventory"}, found)

@@ -49,7 +49,7 @@ func (d *Door) readAll(raw []json.RawMessage) ([]document, *refusal) {
 	for i, body := range raw {
 		read, faults := d.readDocument(body, &wrong)
 		for _, fault := range faults {
-			if fault.Object == "" {
+			if fault.Document = i + 1; fault.Object == "" {
 				fault.Object = fmt.Sprintf("document %d", i+1)
 			}
 			wrong.faults = append(wrong.faults, fault)
@@ -58,7 +58,7 @@ func (d *Door) readAll(raw []json.RawMessage) ([]document, *refusal) {
 			key := content.Key(read.Object)
 			if before, twice := first[key]; twice {
 				wrong.faults = append(wrong.faults, api.Fault{
-					Object: read.Object.String(), Path: "metadata.name", Expected: "each object once in one apply",
+					Kind: api.FaultDuplicate, Object: read.Object.String(), Document: i + 1, Path: "metadata.name", Expected: "each object once in one apply",
 					Found: fmt.Sprintf("the same object in documents %d and %d", before, i+1),
 				})
 			} else {

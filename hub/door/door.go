@@ -1,6 +1,7 @@
 package door
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -14,6 +15,7 @@ import (
 	"flotilla/bus"
 	"flotilla/bus/loop"
 	"flotilla/core/api"
+	"flotilla/core/liveness"
 )
 
 // DefaultDeleteTimeout is how long a deletion waits for members to confirm.
@@ -41,6 +43,13 @@ type Options struct {
 	// MemberTimeout and UnhealthyTimeout are the thresholds plans are made with, the scheduler's; 5 minutes
 	// when 0 (D21).
 	MemberTimeout, UnhealthyTimeout time.Duration
+	// Grace is for how long no rollout begins to count as standing still, the reporter's; the liveness
+	// default when 0.
+	Grace time.Duration
+
+	// Nodes are those of all members that belong to NodePools, by member, as the room that follows them knows
+	// them; nil when none does.
+	Nodes func() map[string][]*api.NodeState
 
 	// More are verbs that other rooms answer, under the same service.
 	More map[string]bus.Handler
@@ -60,6 +69,10 @@ type Door struct {
 	shelf   *shelf
 	decoded *decoded
 	leaving *leaving
+	// departed remembers what members that left had not confirmed.
+	departed *departed
+	// judgeFrom is when this hub has had the time to hear of every member.
+	judgeFrom time.Time
 	// complaints about what cannot be read.
 	complaints complaints
 	// inventories are what agents say of their members.
@@ -73,11 +86,13 @@ func New(store *bus.Store, o Options) *Door {
 	if o.DeleteTimeout == 0 {
 		o.DeleteTimeout = DefaultDeleteTimeout
 	}
-	d := &Door{store: store, options: o, records: newRecords(store.State), answers: newAnswers(), leaving: newLeaving()}
+	usual := liveness.DefaultThresholds()
+	o.Grace, o.MemberTimeout = cmp.Or(o.Grace, usual.Grace), cmp.Or(o.MemberTimeout, usual.Timeout)
+	d := &Door{store: store, options: o, records: newRecords(store.State), answers: newAnswers(), leaving: newLeaving(), departed: newDeparted()}
 	d.inventories = bus.ValuesOf[api.MemberInventory](store.Inventories)
 	d.drains = bus.ValuesOf[api.DisruptionResult](store.Results)
 	d.shelf, d.decoded = newShelf(d.records.objects, o.SkippedNamespaces), newDecoded()
-	d.finisher = loop.New(loop.Options{Failed: d.finishFailed})
+	d.finisher = loop.New(loop.Options{Now: store.Now, Failed: d.finishFailed})
 	d.watchDeletions()
 	return d
 }
@@ -91,6 +106,7 @@ func (d *Door) Run(ctx context.Context) error {
 	if err := d.recut(ctx); err != nil {
 		return fmt.Errorf("opening the door: %w", err)
 	}
+	d.judgeFrom = d.store.Now().Add(d.options.Grace)
 	// Requests that are being answered when ctx ends may finish: leadership outlives it by a margin.
 	service, err := bus.Serve(context.WithoutCancel(ctx), d.store.Conn, bus.ServiceOptions{
 		Version: semantic(d.options.Version), Replica: d.options.Replica,
@@ -113,18 +129,19 @@ func (d *Door) verbs() map[string]bus.Handler {
 		verbs = map[string]bus.Handler{}
 	}
 	maps.Copy(verbs, map[string]bus.Handler{
-		api.VerbApply:   writing(d, d.apply),
-		api.VerbDelete:  writing(d, d.remove),
-		api.VerbPatch:   writing(d, d.patch),
-		api.VerbAdmit:   writing(d, d.admit),
-		api.VerbGet:     reading(d, d.get),
-		api.VerbList:    reading(d, d.list),
-		api.VerbEnrol:   reading(d, d.enrol),
-		api.VerbPlan:    reading(d, d.plan),
-		api.VerbWhy:     reading(d, d.why),
-		api.VerbEvents:  reading(d, d.events),
-		api.VerbStatus:  reading(d, d.status),
-		api.VerbVersion: reading(d, d.version),
+		api.VerbApply:       writing(d, d.apply),
+		api.VerbDelete:      writing(d, d.remove),
+		api.VerbPatch:       writing(d, d.patch),
+		api.VerbAdmit:       writing(d, d.admit),
+		api.VerbGet:         reading(d, d.get),
+		api.VerbList:        reading(d, d.list),
+		api.VerbEnrol:       reading(d, d.enrol),
+		api.VerbPlan:        reading(d, d.plan),
+		api.VerbWhy:         reading(d, d.why),
+		api.VerbEvents:      reading(d, d.events),
+		api.VerbStatus:      reading(d, d.status),
+		api.VerbVersion:     reading(d, d.version),
+		api.VerbUnconfirmed: reading(d, d.unconfirmedBy),
 	})
 	return verbs
 }

@@ -33,10 +33,15 @@ type draft struct {
 	typed []*document
 	// judge adds what is wrong with the documents of known kinds as a whole, and what is remarkable.
 	judge func(*draft) error
+	// fleet is what the members would be once the documents were applied.
+	fleet func([]document) ([]api.Member, error)
 	// planning leaves it to the plan to tell why runs could not be created.
 	planning bool
 	// show puts into results what would be stored.
 	show bool
+
+	// classes are the node classes among the documents whose spec changes.
+	classes []classChange
 
 	// index holds the content as it would be; touched says that it differs from what is stored.
 	index   *content.Index
@@ -56,13 +61,15 @@ type draft struct {
 }
 
 func (d *Door) newDraft(request string) *draft {
-	return &draft{
+	f := &draft{
 		records: d.records, request: request, epoch: d.store.Term.Epoch,
-		now: metav1.NewTime(time.Now().UTC().Truncate(time.Second)), index: d.shelf.current(),
+		now: metav1.NewTime(d.store.Now().UTC().Truncate(time.Second)), index: d.shelf.current(),
 		placements: map[string]*api.Placement{}, named: map[string]struct{}{}, written: map[int]int{}, erased: map[int]api.ObjectRef{},
 		going: map[api.ObjectRef]bool{},
 		judge: d.judge,
 	}
+	f.fleet = func(documents []document) ([]api.Member, error) { return d.membersAfter(documents, f.now.Time) }
+	return f
 }
 
 // write adds the spec of an object, and what is said about it, to the draft.

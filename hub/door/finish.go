@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"flotilla/bus"
 	"flotilla/core/api"
 	"flotilla/subjects"
@@ -44,8 +46,13 @@ func (d *Door) finish(ctx context.Context, key string) (time.Time, error) {
 		return time.Time{}, err // the roller is to withdraw it: its release wakes us
 	}
 	deadline := later(stored.Deleted.Time, left.since).Add(d.options.DeleteTimeout)
-	if len(left.names) > 0 && time.Now().Before(deadline) {
+	if len(left.names) > 0 && d.store.Now().Before(deadline) {
 		return deadline, nil
+	}
+	if kind == subjects.KindMember && len(left.names) > 0 {
+		w := d.withdrawal(name)
+		w.Since = metav1.NewTime(left.since)
+		d.departed.note(stored.UID, &api.UnconfirmedResponse{Members: []api.Withdrawal{w}, Placements: left.names})
 	}
 	return time.Time{}, d.end(ctx, &stored, revision, left.names)
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"time"
 
 	"flotilla/bus"
 	"flotilla/core/api"
@@ -41,13 +40,13 @@ func (d *Door) status(context.Context, *struct{}) (any, error) {
 			fleet.Converging++
 		}
 	}
-	fleet.Problems = append(fleet.Problems, d.unconfirmed(time.Now())...)
+	fleet.Problems = append(fleet.Problems, d.unconfirmed(d.store.Now())...)
 	fleet.Problems = append(fleet.Problems, d.unreadableProblems()...)
 	fleet.Problems = append(fleet.Problems, d.poolProblems()...)
-	problems, runs := d.upgradeProblems(time.Now())
+	problems, runs := d.upgradeProblems(d.store.Now())
 	fleet.Problems, fleet.Runs = append(fleet.Problems, problems...), runs
 	d.nodeCounts(fleet)
-	fleet.Problems = append(fleet.Problems, d.disruptionProblems(time.Now())...)
+	fleet.Problems = append(fleet.Problems, d.disruptionProblems(d.store.Now())...)
 	slices.SortStableFunc(fleet.Problems, func(a, b api.Problem) int {
 		return cmp.Or(cmp.Compare(severity(a.Reason), severity(b.Reason)), cmp.Compare(a.Object, b.Object))
 	})
@@ -59,15 +58,17 @@ func (d *Door) status(context.Context, *struct{}) (any, error) {
 	return fleet, nil
 }
 
-// severity orders problems: what stops work, what failed, what is missing, what only waits.
+// severity orders problems: what stops work, what failed, what stands still, what is missing, what only waits.
 func severity(reason string) int {
 	switch reason {
 	case string(api.MemberUnknown), string(api.MemberNotReady), "LevelTooLow", reasonRunFailed, reasonUnreadable:
 		return 0
-	case reasonFailed, reasonInvalid, reasonFailedDisruption:
+	case reasonFailed, reasonInvalid, reasonFailedDisruption, api.ReasonDeadlineExceeded:
 		return 1
-	case string(api.MemberJoining), "Unlisted", reasonDeleting, reasonUnconfirmed, api.ReasonLockedByRun, api.ReasonOperationInProgress:
+	case reasonUnfulfilled, reasonNothing:
 		return 3
+	case string(api.MemberJoining), "Unlisted", reasonDeleting, reasonUnconfirmed, api.ReasonLockedByRun, api.ReasonOperationInProgress:
+		return 4
 	}
 	return 2
 }

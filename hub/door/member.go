@@ -167,7 +167,7 @@ func (d *Door) enrol(_ context.Context, request *api.EnrolRequest) (any, error) 
 		return nil, fmt.Errorf("enrolling %s: %w", request.Name, err)
 	}
 	d.store.Audit.Record(api.Audit{
-		Header: api.NewHeader(api.KindAudit), At: metav1.Now(), Object: subjects.KindMember + "/" + request.Name,
+		Header: api.NewHeader(api.KindAudit), At: metav1.NewTime(d.store.Now()), Object: subjects.KindMember + "/" + request.Name,
 		Type: "Normal", Reason: "Enrolled", Message: "credentials were made for its agent", By: "user",
 	})
 	return &api.EnrolResponse{Creds: string(creds), URL: d.options.AgentURL}, nil

@@ -12,7 +12,7 @@ import (
 
 // noteClasses says of node classes among the documents, which are content, what a change of their spec does to
 // the nodes of the pools that name them (disruption.md N16).
-func (d *Door) noteClasses(ctx context.Context, documents []document) error {
+func (d *Door) noteClasses(ctx context.Context, f *draft, documents []document) error {
 	refs := d.classRefs(documents)
 	for i := range documents {
 		doc := &documents[i]
@@ -23,35 +23,39 @@ func (d *Door) noteClasses(ctx context.Context, documents []document) error {
 		if len(pools) == 0 {
 			continue
 		}
-		stored, _, found := d.records.stored(doc.Object)
-		if !found || stored.Digest == "" || stored.Digest == doc.object.Head.Digest {
-			continue
+		if err := d.noteClass(ctx, f, doc, pools); err != nil {
+			return fmt.Errorf("comparing %s: %w", doc.Object, err)
 		}
-		before, err := d.store.Content.Get(ctx, stored.Digest)
-		if err != nil {
-			return fmt.Errorf("reading %s: %w", stored.Object, err)
-		}
-		notes, err := classNotes(before, doc.object.Body, pools)
-		if err != nil {
-			return fmt.Errorf("comparing %s: %w", stored.Object, err)
-		}
-		doc.notes = append(doc.notes, notes...)
 	}
 	return nil
 }
 
-// classNotes are about a change of a node class that pools name; none when its spec stays.
-func classNotes(before, after []byte, pools []string) ([]string, error) {
-	was, err := disruption.ClassHash(before)
-	if err != nil {
-		return nil, err
+// noteClass compares a node class that pools name with the stored one; one that is not stored may have been,
+// when the nodes were made.
+func (d *Door) noteClass(ctx context.Context, f *draft, doc *document, pools []string) error {
+	change := classChange{object: doc.Object, pools: pools}
+	var err error
+	if change.after, err = disruption.ClassHash(doc.object.Body); err != nil {
+		return err
 	}
-	is, err := disruption.ClassHash(after)
-	if err != nil || was == is {
-		return nil, err
+	stored, _, found := d.records.stored(doc.Object)
+	if found && stored.Digest != "" && stored.Digest != doc.object.Head.Digest {
+		before, err := d.store.Content.Get(ctx, stored.Digest)
+		if err != nil {
+			return err
+		}
+		if change.before, err = disruption.ClassHash(before); err != nil {
+			return err
+		}
+		if change.before != change.after {
+			doc.notes = append(doc.notes, "its spec changes: the nodes of "+strings.Join(kinded(pools), ", ")+" drift ("+disruption.DriftClass+") and are replaced, within their budgets")
+			doc.notes = append(doc.notes, disruption.ClassNotes(before, doc.object.Body)...)
+		}
 	}
-	note := "its spec changes: the nodes of " + strings.Join(pools, ", ") + " drift (" + disruption.DriftClass + ") and are replaced, within their budgets"
-	return append([]string{note}, disruption.ClassNotes(before, after)...), nil
+	if change.before != change.after && (!found || change.before != "") {
+		f.classes = append(f.classes, change)
+	}
+	return nil
 }
 
 // noteGoingClasses says of node classes that a draft deletes which pools name them.
@@ -65,7 +69,7 @@ func (d *Door) noteGoingClasses(f *draft) {
 	for i := range f.results {
 		result := &f.results[i]
 		if pools := naming(refs, result.Object); len(pools) > 0 {
-			result.Notes = append(result.Notes, "changes of it are no drift for "+strings.Join(pools, ", ")+" until it is applied again")
+			result.Notes = append(result.Notes, "changes of it are no drift for "+strings.Join(kinded(pools), ", ")+" until it is applied again")
 		}
 	}
 }
@@ -92,9 +96,18 @@ func naming(refs map[string]*api.NodeClassRef, object api.ObjectRef) []string {
 	var names []string
 	for name, ref := range refs {
 		if ref.Names(object) {
-			names = append(names, api.KindNodePool+"/"+name)
+			names = append(names, name)
 		}
 	}
 	slices.Sort(names)
 	return names
+}
+
+// kinded are NodePools as people name them.
+func kinded(pools []string) []string {
+	out := make([]string, len(pools))
+	for i, name := range pools {
+		out[i] = api.KindNodePool + "/" + name
+	}
+	return out
 }

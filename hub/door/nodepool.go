@@ -3,15 +3,20 @@ package door
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"strings"
 
 	"flotilla/bus"
 	"flotilla/core/api"
+	"flotilla/core/disruption"
 	"flotilla/subjects"
 )
 
 // reasonLint is that of problems about budgets that cannot mean what was wanted (disruption.md N3).
 const reasonLint = "BudgetLint"
+
+// reasonUnlisted is that of problems about nodes whose price nobody knows (N20).
+const reasonUnlisted = string(disruption.CodeNotInCatalog)
 
 // poolRecord is what the disruptor says of the NodePool that stored is of, nil while it says nothing of it.
 func (r *records) poolRecord(stored *api.Spec) *api.PoolRecord {
@@ -64,8 +69,32 @@ func (d *Door) poolProblems() []api.Problem {
 			problem.Message = briefly(strings.TrimPrefix(lint, reasonLint+": "))
 			problems = append(problems, problem)
 		}
+		if problem.Message = unlistedText(&status); problem.Message != "" {
+			problem.Reason, problem.Since = reasonUnlisted, entry.Value.Created
+			problems = append(problems, problem)
+		}
 	}
 	return problems
+}
+
+// unlistedText says of how many nodes of a pool no price is known, "" when it is of all.
+func unlistedText(status *api.NodePoolStatus) string {
+	nodes, first := 0, api.PoolMember{}
+	var members []string
+	for i := range status.Members {
+		m := &status.Members[i]
+		if m.NotInCatalog == 0 {
+			continue
+		}
+		if nodes += m.NotInCatalog; len(members) == 0 {
+			first = *m
+		}
+		members = append(members, m.Member)
+	}
+	if nodes == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s on %s without a price, so that they are not consolidated: InstanceCatalog %s does not list %s", count(nodes, "node"), enumerate(members), first.Catalog, first.Example)
 }
 
 // briefly is a warning without the corrected form that it ends with.

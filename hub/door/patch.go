@@ -58,7 +58,7 @@ func (d *Door) fillDraft(ctx context.Context, f *draft, body json.RawMessage, ov
 		}
 	}
 	documents[0].ResourceVersion, documents[0].overlay = version, overlay
-	if err := d.noteClasses(ctx, documents); err != nil {
+	if err := d.noteClasses(ctx, f, documents); err != nil {
 		return err
 	}
 	if err := f.applyAll(documents, d.storedPlacements); err != nil {

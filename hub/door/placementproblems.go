@@ -3,6 +3,7 @@ package door
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -10,6 +11,7 @@ import (
 	"flotilla/bus"
 	"flotilla/core/api"
 	"flotilla/core/content"
+	"flotilla/core/schedule"
 	"flotilla/core/status"
 	"flotilla/subjects"
 )
@@ -43,6 +45,29 @@ func (f *draft) noteIdle(documents []document) {
 	}
 }
 
+// noteHopes says what the placements among documents ask for that the fleet cannot give yet.
+func (f *draft) noteHopes(documents []document) error {
+	if !slices.ContainsFunc(documents, func(doc document) bool { return doc.Placement != nil }) {
+		return nil
+	}
+	members, err := f.fleet(documents)
+	if err != nil {
+		return err
+	}
+	for i := range documents {
+		if documents[i].Placement == nil {
+			continue
+		}
+		hopes := schedule.Hopes(documents[i].Placement, members)
+		for j := range f.results {
+			if f.results[j].Object == documents[i].Object {
+				f.results[j].Notes = append(f.results[j].Notes, hopes...)
+			}
+		}
+	}
+	return nil
+}
+
 // placementProblems are what people should look at in a placement, by the same aggregate that get
 // shows, and whether members are still on the way to what it wants.
 func (d *Door) placementProblems(entry *bus.Entry[api.Spec]) (problems []api.Problem, converging bool) {
@@ -51,44 +76,68 @@ func (d *Door) placementProblems(entry *bus.Entry[api.Spec]) (problems []api.Pro
 	}
 	if entry.Value.Deleted != nil {
 		problem.Reason, problem.Since = reasonDeleting, *entry.Value.Deleted
-		problem.Message = "waits for " + enumerate(d.unconfirmedMembers(&entry.Value, entry.Name))
+		problem.Message = "waits for " + enumerate(d.withState(d.unconfirmedMembers(&entry.Value, entry.Name)))
 		return []api.Problem{problem}, false
 	}
 	p, err := d.decoded.placement(entry)
 	if err != nil { // a problem of its own, see unreadableProblems
 		return nil, false
 	}
-	in := d.statusInput(p, entry.Name)
-	if record, _, found := d.records.statuses.Get(entry.Name); found && record.UID == entry.Value.UID {
-		in.Previous = &record
-	}
+	in := d.statusOf(p)
 	now := status.Aggregate(in)
-	converging = now.Counts.Available < now.Counts.Picked || now.Counts.Current < now.Counts.Picked
+	add := func(reason, message string, since metav1.Time, next string) {
+		problems = append(problems, api.Problem{Object: problem.Object, Reason: reason, Message: message, Since: since, Next: next})
+	}
+	typed := typedPlacement(entry.Value.Object)
 	if failed, found := firstFailure(&now); found {
-		failed.Object, failed.Next = problem.Object, problem.Next
-		problems = append(problems, failed)
+		add(failed.Reason, failed.Message, failed.Since, problem.Next)
 	}
 	if selectsNothing(p, in.Latest) {
-		idle := problem
-		idle.Reason, idle.Since = reasonNothing, in.Latest.Created
-		idle.Message = p.Spec.ResourceSelectors[0].SelectsNothing(0)
-		problems = append(problems, idle)
+		add(reasonNothing, p.Spec.ResourceSelectors[0].SelectsNothing(0), in.Latest.Created, problem.Next)
 	}
-	condition := firstProblem(now.Conditions)
-	if condition == nil {
-		return problems, converging
+	scheduled, chain, progress := split(now.Conditions)
+	fresh := func(c *metav1.Condition) bool {
+		return c.Status == metav1.ConditionUnknown && in.Now.Sub(c.LastTransitionTime.Time) < patience
 	}
-	if condition.Status == metav1.ConditionUnknown && in.Now.Sub(condition.LastTransitionTime.Time) < patience {
-		return problems, true // it is on its way
+	switch first := firstProblem(chain); {
+	case progress != nil && progress.Status == metav1.ConditionFalse:
+		add(progress.Reason, progress.Message, now.Rollout.Since, "flotilla get "+typed+" --members")
+	case first != nil && len(problems) == 0 && !fresh(first):
+		add(first.Reason, heldUp(first, now.Rollout), first.LastTransitionTime, "flotilla get "+typed+" --members")
 	}
-	if len(problems) == 0 || condition.Reason == reasonUnfulfilled {
-		problem.Reason, problem.Message, problem.Since = condition.Reason, condition.Message, condition.LastTransitionTime
-		if condition.Reason == reasonUnfulfilled {
-			problem.Next = "flotilla why " + typedPlacement(entry.Value.Object)
+	if scheduled.Status != metav1.ConditionTrue && !fresh(scheduled) {
+		next := problem.Next
+		if scheduled.Reason == reasonUnfulfilled {
+			next = "flotilla why " + typed
 		}
-		problems = append(problems, problem)
+		add(scheduled.Reason, scheduled.Message, scheduled.LastTransitionTime, next)
 	}
-	return problems, converging
+	return problems, converges(&now)
+}
+
+// converges says that members are still on the way to what the placement wants.
+func converges(now *api.PlacementStatus) bool {
+	first := firstProblem(now.Conditions)
+	return now.Counts.Available < now.Counts.Picked || now.Counts.Current < now.Counts.Picked ||
+		first != nil && first.Status == metav1.ConditionUnknown
+}
+
+// split tells the conditions apart: the first, those that follow from one another, and how the rollout
+// does, nil when there is none.
+func split(conditions []metav1.Condition) (scheduled *metav1.Condition, chain []metav1.Condition, progress *metav1.Condition) {
+	chain = conditions[1:]
+	if len(chain) > 0 && strings.HasSuffix(chain[0].Type, api.ConditionRolloutProgressing) {
+		chain, progress = chain[1:], &chain[0]
+	}
+	return &conditions[0], chain, progress
+}
+
+// heldUp is a condition's message with who holds the rollout up, where it does not say so.
+func heldUp(c *metav1.Condition, r *api.Rollout) string {
+	if r == nil || r.Message == "" || strings.HasSuffix(c.Message, r.Message) {
+		return c.Message
+	}
+	return c.Message + "; " + r.Message
 }
 
 // selectsNothing says that the newest snapshot of a placement that selects something holds nothing.
@@ -153,7 +202,7 @@ func (d *Door) unconfirmed(now time.Time) []api.Problem {
 			continue
 		}
 		slices.Sort(members)
-		problem.Message = "withdrawn, and not confirmed yet by " + enumerate(members)
+		problem.Message = "withdrawn, and not confirmed yet by " + enumerate(d.withState(members))
 		if !found {
 			problem.Message = "deleted, " + problem.Message
 		}

@@ -21,7 +21,7 @@ func (d *Door) plan(ctx context.Context, request *api.PlanRequest) (any, error) 
 	if err != nil {
 		return nil, err
 	}
-	now := time.Now()
+	now := d.store.Now()
 	if request.Now != nil {
 		now = request.Now.Time
 	}
@@ -76,7 +76,7 @@ func (d *Door) planned(ctx context.Context, request *api.PlanRequest) (*draft, [
 	documents, wrong := d.readDocuments(request.Documents)
 	f := d.newDraft("")
 	f.refused, f.planning = *wrong, true
-	if err := d.noteClasses(ctx, documents); err != nil {
+	if err := d.noteClasses(ctx, f, documents); err != nil {
 		return nil, nil, err
 	}
 	if err := f.applyAll(documents, d.storedPlacements); err != nil {

@@ -1,6 +1,8 @@
 package door_test
 
 import (
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -11,6 +13,7 @@ import (
 	"flotilla/core/plan"
 	"flotilla/hub/door"
 	"flotilla/subjects"
+	"flotilla/tests/elsewhen"
 )
 
 func (h *house) problems() map[string]api.Problem {
@@ -24,11 +27,12 @@ func (h *house) problems() map[string]api.Problem {
 
 func TestSelectorsThatSelectNothingAreSaidWhereverThePlacementIsShown(t *testing.T) {
 	const said = "resourceSelectors[0] (Namespace shop) selects nothing on the hub"
+	const hoped = "spec.policy.numberOfClusters: 2 are wanted, and the fleet has no member yet"
 	h := open(t, door.Options{})
 	answer := must[plan.Answer](h, api.VerbPlan, api.PlanRequest{Documents: docs(t, web)})
-	require.Equal(t, []string{"ClusterResourcePlacement/web: " + said}, answer.Notes)
+	require.Equal(t, []string{"ClusterResourcePlacement/web: " + said, "ClusterResourcePlacement/web: " + hoped}, answer.Notes)
 	applied := h.apply(web)[0]
-	require.Equal(t, []string{said}, applied.Notes)
+	require.Equal(t, []string{said, hoped}, applied.Notes)
 	require.Equal(t, said, h.problems()["placement/web NothingSelected"].Message)
 	write(h, subjects.Schedules, "web", api.Schedule{
 		Header: api.NewHeader(api.KindSchedule), Placement: "web", UID: applied.UID, Generation: 1, Fulfilled: true, Message: "found all cluster",
@@ -42,11 +46,42 @@ func TestSelectorsThatSelectNothingAreSaidWhereverThePlacementIsShown(t *testing
 
 func TestAWithdrawalIsAProblemUntilItIsConfirmed(t *testing.T) {
 	h := open(t, door.Options{})
-	entry := api.ReleaseEntry{Member: "berlin", UID: "u", Withdrawn: true, Since: metav1.NewTime(time.Now().Add(-time.Hour))}
+	entry := api.ReleaseEntry{Member: "berlin", UID: "u", Withdrawn: true, Since: metav1.NewTime(elsewhen.Now().Add(-time.Hour))}
 	release := api.Release{Header: api.NewHeader(api.KindRelease), Placement: "gone", Entries: []api.ReleaseEntry{entry}}
 	write(h, subjects.Releases, "gone", release)
 	require.Equal(t, "deleted, withdrawn, and not confirmed yet by berlin", h.problems()["placement/gone Unconfirmed"].Message)
-	release.Entries[0].Since = metav1.Now()
+	release.Entries[0].Since = metav1.NewTime(elsewhen.Now())
 	write(h, subjects.Releases, "gone", release)
 	require.NotContains(t, h.problems(), "placement/gone Unconfirmed", "it is on its way")
+}
+
+// A rollout that stands still comes before a PickN that lacks members, and neither hides the other.
+func TestARolloutThatStandsStillComesFirst(t *testing.T) {
+	h := open(t, door.Options{Grace: time.Nanosecond})
+	long := metav1.NewTime(elsewhen.Now().Add(-time.Hour).Truncate(time.Second))
+	two := int32(2)
+	for _, name := range []string{"a-lacks", "web"} {
+		applied := h.apply(strings.Replace(web, "{name: web}", "{name: "+name+"}", 1))[0]
+		lacks := api.Schedule{
+			Header: api.NewHeader(api.KindSchedule), Placement: name, UID: applied.UID, Generation: 1, Want: &two, Message: "found 1 cluster(s)",
+			Bindings: []api.Binding{{Member: "berlin", Reason: "picked"}},
+		}
+		write(h, subjects.Schedules, name, lacks)
+		if name == "web" {
+			write(h, subjects.Releases, name, api.Release{Header: api.NewHeader(api.KindRelease), Placement: name, Step: 1, Entries: []api.ReleaseEntry{
+				{Member: "berlin", UID: applied.UID, Snapshot: 1, Generation: 1, Since: long},
+			}})
+			write(h, subjects.Statuses, name, api.PlacementStatus{
+				Header: api.NewHeader(api.KindPlacementStatus), Placement: name, UID: applied.UID,
+				Mark: &api.RolloutMark{Snapshot: 1, Left: 1, Since: long},
+			})
+		}
+	}
+	var got []string
+	for _, p := range must[api.FleetStatus](h, api.VerbStatus, nil).Problems {
+		got = append(got, p.Object+" "+p.Reason)
+	}
+	require.Contains(t, got, "placement/web ProgressDeadlineExceeded")
+	require.Contains(t, got, "placement/web SchedulingPolicyUnfulfilled")
+	require.Less(t, slices.Index(got, "placement/web ProgressDeadlineExceeded"), slices.Index(got, "placement/a-lacks SchedulingPolicyUnfulfilled"), got)
 }

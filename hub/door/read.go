@@ -201,7 +201,7 @@ func (d *Door) version(context.Context, *struct{}) (any, error) {
 	return &api.VersionResponse{
 		Version: d.options.Version, Level: api.Level, Fleet: d.store.Conn.Fleet.Name, Leader: d.store.Term.Holder,
 		Epoch: d.store.Term.Epoch, Term: d.store.Term.Term,
-		Server: d.store.Conn.NC.ConnectedServerVersion(), Now: metav1.Now(),
+		Server: d.store.Conn.NC.ConnectedServerVersion(), Now: metav1.NewTime(d.store.Now()),
 	}, nil
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"time"
 
 	kjson "k8s.io/apimachinery/pkg/util/json"
 
@@ -69,6 +68,8 @@ type placementStatus struct {
 	Level     int    `json:"level,omitempty"`
 	Placement string `json:"placement,omitempty"`
 	UID       string `json:"uid,omitempty"`
+	Mark      any    `json:"mark,omitempty"`
+	Alarms    any    `json:"alarms,omitempty"`
 }
 
 // renderPlacement shows a placement, brief without the entries of members, however many there are. Its
@@ -79,12 +80,12 @@ func (d *Door) renderPlacement(entry *bus.Entry[api.Spec], brief bool) (json.Raw
 	if err != nil {
 		return d.renderUnreadable(entry, err)
 	}
-	in := d.statusInput(p, entry.Name)
-	if record, _, found := d.records.statuses.Get(entry.Name); found && record.UID == entry.Value.UID {
-		in.Previous = &record
-	}
+	in := d.statusOf(p)
 	full := status.Aggregate(in)
 	if brief {
+		if r := full.Rollout; r != nil {
+			r.HeldUpBy = r.HeldUpBy[:min(len(r.HeldUpBy), 1)]
+		}
 		full.PlacementStatuses, full.SelectedResources = nil, nil
 		return d.complete(&entry.Value, entry.Revision, entry.Value.Body, placementStatus{PlacementStatus: full})
 	}
@@ -95,11 +96,12 @@ func (d *Door) renderPlacement(entry *bus.Entry[api.Spec], brief bool) (json.Raw
 	return d.complete(&entry.Value, entry.Revision, entry.Value.Body, placementStatus{PlacementStatus: full})
 }
 
-// statusInput gathers what the status of a placement depends on.
-func (d *Door) statusInput(p *api.Placement, name string) status.Input {
+// statusOf gathers what the status of a placement depends on.
+func (d *Door) statusOf(p *api.Placement) status.Input {
+	name := p.Key()
 	in := status.Input{
 		Placement: *p, Latest: d.records.latest(name, string(p.UID)), Results: map[string]*api.PlacementResult{},
-		Members: map[string]status.Member{}, Now: time.Now(),
+		Members: map[string]status.Member{}, Now: d.store.Now(), JudgeFrom: d.judgeFrom,
 	}
 	members := map[string]bool{}
 	if schedule, _, found := d.records.schedules.Get(name); found && schedule.UID == string(p.UID) {
@@ -117,12 +119,15 @@ func (d *Door) statusInput(p *api.Placement, name string) status.Input {
 	for member := range members {
 		d.addMember(&in, member, name)
 	}
+	if record, _, found := d.records.statuses.Get(name); found && record.UID == string(p.UID) {
+		in.Previous = &record
+	}
 	return in
 }
 
 func (d *Door) addMember(in *status.Input, member, placement string) {
 	if record, _, found := d.records.seen.Get(member); found {
-		in.Members[member] = status.Member{State: record.State, LastSeen: record.LastSeen.Time}
+		in.Members[member] = status.Member{State: record.State, LastSeen: record.LastSeen.Time, Since: record.Since.Time}
 	}
 	entry, found := d.store.Results.Get(subjects.ResultKey(member, subjects.CommandPlacement, placement))
 	if !found {

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -73,7 +72,7 @@ func (d *Door) lastSeen(record *api.MemberRecord) metav1.Time {
 	if !found {
 		return record.LastSeen
 	}
-	now := time.Now()
+	now := d.store.Now()
 	return metav1.NewTime(now.Add(-d.store.Heartbeats.Age(entry, now)).UTC())
 }
 

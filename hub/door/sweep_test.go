@@ -11,6 +11,7 @@ import (
 	"flotilla/bus"
 	"flotilla/bus/bustest"
 	"flotilla/core/api"
+	"flotilla/tests/elsewhen"
 )
 
 // Whatever a head, a retained snapshot or a release refers to survives; what nothing refers to goes
@@ -30,7 +31,7 @@ func TestSweepTakesOrphansAndNothingElse(t *testing.T) {
 	orphan, err := d.store.Content.Put(ctx, []byte("nothing refers to this"))
 	require.NoError(t, err)
 
-	now := time.Now()
+	now := elsewhen.Now()
 	d.sweepOnce(ctx, now)
 	_, err = d.store.Content.Get(ctx, orphan)
 	require.NoError(t, err, "one pass removes nothing")

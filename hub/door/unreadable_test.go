@@ -16,6 +16,7 @@ import (
 	"flotilla/core/api"
 	"flotilla/hub/door"
 	"flotilla/subjects"
+	"flotilla/tests/elsewhen"
 )
 
 // spoil makes a record one that cannot be decoded, its uid included.
@@ -176,11 +177,11 @@ func TestASpecStaysUntilAllIsWithdrawn(t *testing.T) {
 	h.release("web", uid, 1, "berlin", "paris")
 	h.delete(api.KindClusterResourcePlacement, "", "web")
 	h.delete(api.KindMemberCluster, "", "berlin")
-	long := time.Now().Add(900 * time.Millisecond)
+	long := elsewhen.Now().Add(900 * time.Millisecond)
 	bustest.Eventually(t, func() error {
 		h.get(api.KindClusterResourcePlacement, "", "web")
 		h.get(api.KindMemberCluster, "", "berlin")
-		if time.Now().Before(long) {
+		if elsewhen.Now().Before(long) {
 			return fmt.Errorf("it is not three timeouts later yet")
 		}
 		return nil
@@ -196,7 +197,7 @@ func (h *house) withdraw(placement, uid string, members ...string) {
 	h.t.Helper()
 	release := api.Release{Header: api.NewHeader(api.KindRelease), Placement: placement}
 	for _, member := range members {
-		release.Entries = append(release.Entries, api.ReleaseEntry{Member: member, UID: uid, Generation: 2, Withdrawn: true, Since: metav1.Now()})
+		release.Entries = append(release.Entries, api.ReleaseEntry{Member: member, UID: uid, Generation: 2, Withdrawn: true, Since: metav1.NewTime(elsewhen.Now())})
 	}
 	key := subjects.Releases.Key(placement)
 	_, err := h.store.Writer.Write(bustest.Context(h.t), bus.Put(key, release, h.store.State.Revision(key)))

@@ -15,6 +15,7 @@ import (
 	"flotilla/core/upgrade"
 	"flotilla/hub/door"
 	"flotilla/subjects"
+	"flotilla/tests/elsewhen"
 )
 
 const (
@@ -34,7 +35,7 @@ func (h *house) member(name, group, version string) {
 	h.t.Helper()
 	uid := h.apply("{apiVersion: cluster.kubernetes-fleet.io/v1, kind: MemberCluster, metadata: {name: " + name +
 		", labels: {" + api.LabelUpdateGroup + ": " + group + "}}}")[0].UID
-	record := beat(time.Now(), name, nil)
+	record := beat(elsewhen.Now(), name, nil)
 	record.UID, record.State = uid, api.MemberReady
 	write(h, subjects.Members, name, record)
 	require.NoError(h.t, h.server.Agent(h.t, name).PutInventory(bustest.Context(h.t), api.MemberInventory{ClusterResourceID: name, Region: "weu", ControlPlaneVersion: version}))
@@ -75,7 +76,7 @@ func (h *house) taken(name string, start bool, change ...func(*api.UpdateRunStat
 			Inventory: api.MemberInventory{ClusterResourceID: member, Region: "weu", ControlPlaneVersion: "1.28.9"},
 		}))
 	}
-	now := time.Now().UTC().Truncate(time.Second)
+	now := elsewhen.Now().UTC().Truncate(time.Second)
 	status, refusal := upgrade.Create(r, strategy, view, now)
 	require.Nil(h.t, refusal)
 	if start {
@@ -290,13 +291,13 @@ func TestProfilesAndTheirStrategies(t *testing.T) {
 
 func TestMaintenanceKeepsTheDayItsIntervalsCountFrom(t *testing.T) {
 	h := fleet(t)
-	today := time.Now().UTC().Format(api.DateLayout)
+	today := elsewhen.Now().UTC().Format(api.DateLayout)
 	h.apply(window)
 	start := func() string {
 		shown := must[api.MemberMaintenance](h, api.VerbGet, api.GetRequest{Kind: api.KindMemberMaintenance, Name: "berlin"})
 		return shown.Spec.AutoUpgrade.StartDate
 	}
-	require.Contains(t, []string{today, time.Now().UTC().Format(api.DateLayout)}, start())
+	require.Contains(t, []string{today, elsewhen.Now().UTC().Format(api.DateLayout)}, start())
 	table := bus.TableOf[api.Spec](h.store.State, subjects.MaintenanceSpecs)
 	spec, revision, _ := table.Get("berlin")
 	m, err := spec.DecodeMaintenance()

@@ -3,7 +3,6 @@ package door
 import (
 	"slices"
 
-	"flotilla/bus"
 	"flotilla/core/api"
 	"flotilla/core/plan"
 	"flotilla/core/upgrade"
@@ -30,29 +29,40 @@ func (d *Door) planRuns(f *draft, documents []document, request *api.PlanRequest
 	}
 	in.View = after.view
 	in.View.Locks = map[string]string{}
-	for _, lock := range bus.LocksOf(d.store.State).All() {
-		in.View.Locks[lock.Name] = lock.Value.Owner
+	others := d.others()
+	for i := range others.Locks {
+		in.View.Locks[others.Locks[i].Member] = others.Locks[i].Owner
 	}
-	in.Assume = d.assumptions(request)
+	in.Assume = assumptions(request)
+	in.Assume.History = upgrade.DurationsOf(others.Runs)
+	in.Assume.Ends = others.Ends(in.View.Fleet, in.Assume)
 	return nil
 }
 
-// assumptions are how long upgrades take: what the request says, else each member as long as its own
-// last ones.
-func (d *Door) assumptions(request *api.PlanRequest) upgrade.Assumptions {
+// others is what is under way on members, and what was.
+func (d *Door) others() upgrade.Others {
+	var known upgrade.Others
+	for _, lock := range d.records.locks.All() {
+		known.Locks = append(known.Locks, lock.Value)
+	}
+	for _, entry := range d.records.upgrades.runs.All() {
+		known.Runs = append(known.Runs, entry.Value)
+	}
+	for _, entry := range d.records.disruptions.All() {
+		known.Disruptions = append(known.Disruptions, entry.Value)
+	}
+	return known
+}
+
+// assumptions are those that a request says itself.
+func assumptions(request *api.PlanRequest) upgrade.Assumptions {
 	var a upgrade.Assumptions
 	if request.ApproveAfter != nil {
 		a.ApproveAfter = &request.ApproveAfter.Duration
 	}
 	if request.Assume != nil {
 		a.Duration = request.Assume.Duration
-		return a
 	}
-	var known []api.UpdateRunStatus
-	for _, entry := range d.records.upgrades.runs.All() {
-		known = append(known, entry.Value)
-	}
-	a.History = upgrade.History(known)
 	return a
 }
 

@@ -62,20 +62,24 @@ func leaveOutSettled(status *api.UpdateRunStatus) {
 	}
 }
 
-// gateItems are the gates of all runs that were reached.
+// gates are those of all runs that were reached.
+func (d *Door) gates() []api.Gate {
+	var gates []api.Gate
+	for _, run := range d.records.specs[api.KindUpdateRun].All() {
+		if status := d.records.upgrades.status(&run.Value); status != nil {
+			gates = append(gates, upgrade.Gates(status)...)
+		}
+	}
+	return gates
+}
+
 func (d *Door) gateItems() []item {
 	var items []item
-	for _, run := range d.records.specs[api.KindUpdateRun].All() {
-		status := d.records.upgrades.status(&run.Value)
-		if status == nil {
-			continue
-		}
-		for _, gate := range upgrade.Gates(status) {
-			items = append(items, item{
-				ref:    api.ObjectRef{APIVersion: gate.APIVersion, Kind: gate.Kind, Name: gate.Name},
-				render: func(context.Context) (json.RawMessage, error) { return d.renderGate(gate) },
-			})
-		}
+	for _, gate := range d.gates() {
+		items = append(items, item{
+			ref:    api.ObjectRef{APIVersion: gate.APIVersion, Kind: gate.Kind, Name: gate.Name},
+			render: func(context.Context) (json.RawMessage, error) { return d.renderGate(gate) },
+		})
 	}
 	return items
 }
@@ -105,10 +109,15 @@ func (d *Door) gate(ctx context.Context, name string) (json.RawMessage, error) {
 
 // refuseGate refuses whoever would change a gate of a run; nil when ref names none.
 func (d *Door) refuseGate(ref api.ObjectRef) error {
-	if !ourGate(ref) || !slices.ContainsFunc(d.gateItems(), func(i item) bool { return i.ref.Name == ref.Name }) {
+	if !ourGate(ref) {
 		return nil
 	}
-	return upgrade.RefuseGateChange(ref.Name).Failure()
+	for _, gate := range d.gates() {
+		if gate.Name == ref.Name {
+			return upgrade.RefuseGateChange(&gate).Failure()
+		}
+	}
+	return nil
 }
 
 // deleteNamed adds the deletion of an object of a named kind to the draft, unless a rule forbids it. What

@@ -14,6 +14,7 @@ import (
 	"flotilla/core/api"
 	"flotilla/core/upgrade"
 	"flotilla/hub/door"
+	"flotilla/tests/elsewhen"
 )
 
 func TestGatesAreReadAndNeverWritten(t *testing.T) {
@@ -95,7 +96,7 @@ func TestStatusListsWhatRunsNeedOfPeople(t *testing.T) {
 		s.Status.State = api.StateRunning
 		members[0].Status.State, members[0].Reason = api.StateRunning, ""
 		members[1].Status.State, members[1].Reason = api.StatePending, api.ReasonWindowClosed
-		members[1].NextEligibleTime = metav1.NewTime(time.Now().Add(time.Hour))
+		members[1].NextEligibleTime = metav1.NewTime(elsewhen.Now().Add(time.Hour))
 	})
 	require.Len(t, problems(), 1, "a member whose window opens in an hour needs nobody")
 	h.taken("r2", true, func(s *api.UpdateRunStatus) {

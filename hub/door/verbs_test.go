@@ -6,7 +6,6 @@ import (
 	"maps"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -16,6 +15,7 @@ import (
 	"flotilla/core/why"
 	"flotilla/hub/door"
 	"flotilla/subjects"
+	"flotilla/tests/elsewhen"
 )
 
 func (h *house) patch(ref api.ObjectRef, patch string) (api.ApplyResult, *api.Failure) {
@@ -58,7 +58,7 @@ func TestPatchFollowsTheRulesOfApply(t *testing.T) {
 
 func TestAdmitMakesAMemberOfWhoHeartbeats(t *testing.T) {
 	h := open(t, door.Options{})
-	write(h, subjects.Members, "berlin", beat(time.Now(), "berlin", map[string]string{"region": "eu"}))
+	write(h, subjects.Members, "berlin", beat(elsewhen.Now(), "berlin", map[string]string{"region": "eu"}))
 	_, failure := h.patch(api.ObjectRef{Kind: api.KindMemberCluster, Name: "berlin"}, `{}`)
 	require.Equal(t, "flotilla member admit berlin", failure.Next)
 	status := h.get(api.KindMemberCluster, "", "berlin")["status"].(map[string]any)
@@ -141,7 +141,7 @@ func TestAdmitBeforeTheAgentRuns(t *testing.T) {
 func TestMembersAreShownAsKubeFleetShowsThem(t *testing.T) {
 	h := open(t, door.Options{})
 	uid := h.apply(berlin)[0].UID
-	record := beat(time.Now(), "berlin", nil)
+	record := beat(elsewhen.Now(), "berlin", nil)
 	record.UID, record.State, record.Labels = uid, api.MemberReady, map[string]string{"env": "prod", "region": "eu"}
 	write(h, subjects.Members, "berlin", record)
 	h.release("web", "u", 1, "berlin")
@@ -229,7 +229,7 @@ func TestABriefListTellsCountsAlone(t *testing.T) {
 func TestListOfMembersShowsThoseWhoWait(t *testing.T) {
 	h := open(t, door.Options{})
 	h.apply(berlin)
-	write(h, subjects.Members, "paris", beat(time.Now(), "paris", nil))
+	write(h, subjects.Members, "paris", beat(elsewhen.Now(), "paris", nil))
 	names, _ := h.list(api.ListRequest{Kind: api.KindMemberCluster})
 	require.Equal(t, []string{"/berlin", "/paris"}, names)
 	names, _ = h.list(api.ListRequest{Kind: api.KindMemberCluster, LabelSelector: "env=prod"})
@@ -239,7 +239,7 @@ func TestListOfMembersShowsThoseWhoWait(t *testing.T) {
 func TestStatusPutsProblemsFirst(t *testing.T) {
 	h := open(t, door.Options{})
 	h.apply(shopNamespace, web, berlin)
-	record := beat(time.Now(), "paris", nil)
+	record := beat(elsewhen.Now(), "paris", nil)
 	write(h, subjects.Members, "paris", record)
 	record.Name, record.UID, record.State, record.Message = "rome", "u", api.MemberUnknown, "no heartbeat for 6m0s"
 	write(h, subjects.Members, "rome", record)
@@ -279,7 +279,7 @@ func TestVersionAndEvents(t *testing.T) {
 func TestPlanChangesNothingAndSaysWhatWould(t *testing.T) {
 	h := open(t, door.Options{})
 	uid := h.apply(berlin)[0].UID
-	record := beat(time.Now(), "berlin", nil)
+	record := beat(elsewhen.Now(), "berlin", nil)
 	record.UID, record.State, record.Labels = uid, api.MemberReady, map[string]string{"env": "prod"}
 	write(h, subjects.Members, "berlin", record)
 
@@ -315,7 +315,7 @@ func TestPlanChangesNothingAndSaysWhatWould(t *testing.T) {
 func TestWhyExplainsTheVerdictAnApplyWouldGet(t *testing.T) {
 	h := open(t, door.Options{})
 	uid := h.apply(berlin, strings.Replace(web, "numberOfClusters: 2", "numberOfClusters: 1, tolerations: []", 1))[0].UID
-	record := beat(time.Now(), "berlin", nil)
+	record := beat(elsewhen.Now(), "berlin", nil)
 	record.UID, record.State = uid, api.MemberReady
 	write(h, subjects.Members, "berlin", record)
 	picked := must[[]why.Answer](h, api.VerbWhy, api.WhyRequest{Placement: "web"})
@@ -328,7 +328,7 @@ func TestWhyExplainsTheVerdictAnApplyWouldGet(t *testing.T) {
 	require.NotNil(t, refused.Flip)
 	_, failure := ask[[]why.Answer](h, api.VerbWhy, api.WhyRequest{Placement: "web", Member: "berlinn"})
 	require.Equal(t, "no member berlinn, did you mean berlin?", failure.Message)
-	write(h, subjects.Members, "paris", beat(time.Now(), "paris", nil))
+	write(h, subjects.Members, "paris", beat(elsewhen.Now(), "paris", nil))
 	_, failure = ask[[]why.Answer](h, api.VerbWhy, api.WhyRequest{Placement: "web", Member: "paris"})
 	require.Equal(t, "flotilla member admit paris", failure.Next)
 

@@ -7,6 +7,7 @@ import (
 	"flotilla/core/api"
 	"flotilla/core/plan"
 	"flotilla/core/schedule"
+	"flotilla/core/status"
 	"flotilla/core/why"
 )
 
@@ -31,7 +32,7 @@ func (d *Door) why(_ context.Context, request *api.WhyRequest) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	now := time.Now()
+	now := d.store.Now()
 	members, err := d.membersAfter(nil, now)
 	if err != nil {
 		return nil, err
@@ -43,9 +44,18 @@ func (d *Door) why(_ context.Context, request *api.WhyRequest) (any, error) {
 		if failure := why.Unknown(in, request.Member); failure != nil {
 			return nil, d.notAMember(request.Member, failure)
 		}
-		return []why.Answer{why.Explain(in, request.Member)}, nil
+		return d.withRollout(p, []why.Answer{why.Explain(in, request.Member)}), nil
 	}
-	return explainAll(in), nil
+	return d.withRollout(p, explainAll(in)), nil
+}
+
+// withRollout adds how far each member has come.
+func (d *Door) withRollout(p *api.Placement, answers []why.Answer) []why.Answer {
+	standings := status.Standings(d.statusOf(p))
+	for i := range answers {
+		answers[i].Rollout = standings[answers[i].Member]
+	}
+	return answers
 }
 
 // withHeartbeats shows when members that count as alive were really heard of.
@@ -80,7 +90,7 @@ func explainAll(in schedule.Input) []why.Answer {
 			continue
 		}
 		answers[i] = why.Answer{
-			Placement: in.Placement, Member: verdict.Member, Verdict: verdict, Checks: []schedule.Check{},
+			Placement: in.Placement, Type: in.Policy.Type(), Member: verdict.Member, Verdict: verdict, Checks: []schedule.Check{},
 			NoFlip: "not looked for among so many members: ask with --member " + verdict.Member,
 		}
 	}

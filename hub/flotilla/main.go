@@ -3,12 +3,14 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"os/signal"
 	"runtime/debug"
 	"syscall"
 	_ "time/tzdata" // zones of maintenance schedules, on machines that have none installed
 
+	"flotilla/configs/terminal"
 	"flotilla/hub/flotilla/cli"
 )
 
@@ -17,8 +19,13 @@ const garbagePercent = 400
 
 func main() {
 	debug.SetGCPercent(garbagePercent)
+	now, err := terminal.Clock()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "flotilla:", err)
+		os.Exit(cli.ExitUsage)
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	code := cli.Main(ctx, os.Args[1:], cli.OSEnvironment())
+	code := cli.Main(ctx, os.Args[1:], cli.OSEnvironment(now))
 	stop()
 	os.Exit(code)
 }

@@ -149,7 +149,7 @@ func (h *Hub) startServer(context.Context) (func(bool), error) {
 
 func (h *Hub) connect(ctx context.Context) (func(bool), error) {
 	o := h.options.Bus
-	o.Fleet, o.Name, o.Version, o.Log, o.Server = h.options.Fleet, h.options.Name, h.options.Version, h.options.Log, h.server
+	o.Fleet, o.Name, o.Version, o.Log, o.Server, o.Now = h.options.Fleet, h.options.Name, h.options.Version, h.options.Log, h.server, h.options.Now
 	if h.server == nil {
 		h.options.Log.Info().Stringer("broker", o).Msg("connecting to NATS servers that others run")
 	}
@@ -179,7 +179,7 @@ func (h *Hub) compete(context.Context) (func(bool), error) {
 func (h *Hub) leadAgain(ctx context.Context) error {
 	pause := firstPause
 	for {
-		began := time.Now()
+		began := h.conn.Now()
 		err := bus.Lead(ctx, h.conn, h.options.Name, h.options.Lead, h.act)
 		if err == nil || ctx.Err() != nil {
 			return nil
@@ -187,7 +187,7 @@ func (h *Hub) leadAgain(ctx context.Context) error {
 		if !errors.Is(err, errRoom) {
 			return err
 		}
-		if time.Since(began) > lastPause {
+		if h.conn.Now().Sub(began) > lastPause {
 			pause = firstPause
 		}
 		h.options.Log.Error().Err(err).Dur("pause", pause).Msg("leading ended, competing again")

@@ -19,6 +19,7 @@ import (
 	"flotilla/bus/bustest"
 	"flotilla/core/api"
 	"flotilla/hub/hubd"
+	"flotilla/tests/elsewhen"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -26,7 +27,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 func embedded(t *testing.T, name string) hubd.Options {
 	t.Helper()
 	return hubd.Options{
-		Name: name, Fleet: "test", Log: zerolog.New(zerolog.NewTestWriter(t)), Server: &bus.ServerOptions{Dir: t.TempDir(), Port: -1},
+		Now: elsewhen.Now, Name: name, Fleet: "test", Log: zerolog.New(zerolog.NewTestWriter(t)), Server: &bus.ServerOptions{Dir: t.TempDir(), Port: -1},
 	}
 }
 

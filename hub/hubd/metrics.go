@@ -60,7 +60,10 @@ type fleetCollector struct{ hub *Hub }
 
 // Describe sends the descriptions of all metrics.
 func (c fleetCollector) Describe(out chan<- *prometheus.Desc) {
-	for _, desc := range []*prometheus.Desc{leadingMetric, termMetric, membersMetric, placementsMetric, bindingsMetric, runsMetric, auditMetric} {
+	for _, desc := range []*prometheus.Desc{
+		leadingMetric, termMetric, membersMetric, placementsMetric, bindingsMetric, runsMetric, auditMetric,
+		placementMembersMetric, placementStalledMetric, memberTroubleMetric,
+	} {
 		out <- desc
 	}
 }
@@ -97,5 +100,6 @@ func (c fleetCollector) Collect(out chan<- prometheus.Metric) {
 	for _, state := range runStates {
 		gauge(runsMetric, float64(runs[state]), string(state))
 	}
+	c.collectPlacements(s, gauge)
 	out <- prometheus.MustNewConstMetric(auditMetric, prometheus.CounterValue, float64(s.Audit.Dropped()))
 }

@@ -52,9 +52,12 @@ type Options struct {
 	Disruption configs.Disruption
 	// Notifications to send; their variables are taken from the environment of the process.
 	Notifications []configs.Notification
-	// Metrics is the address for Prometheus, "127.0.0.1:9090"; empty: none. They name states, no members.
+	// Metrics is the address for Prometheus, "127.0.0.1:9090"; empty: none. They name states, and
+	// placements and members up to MostSeries of each.
 	Metrics string
 	Log     zerolog.Logger
+	// Now is the clock that all of the hub goes by, the machine's when nil; it must go as fast.
+	Now func() time.Time
 }
 
 // DefaultMemberTimeout is the threshold of D21.
@@ -66,6 +69,9 @@ func (o Options) withDefaults() Options {
 		setDefault(&o.Name, "hub-0")
 	}
 	setDefault(&o.Name, uniqueName())
+	if o.Now == nil {
+		o.Now = o.Bus.Now
+	}
 	setDefault(&o.Version, api.Version)
 	setDefault(&o.DeleteTimeout, door.DefaultDeleteTimeout)
 	setDefault(&o.MemberTimeout, DefaultMemberTimeout)

@@ -39,6 +39,7 @@ func (h *Hub) allRooms(s *bus.Store) []room {
 	upgrades := runner.New(s, runner.Options{Log: log})
 	disruptions := disruptor.New(s, h.disruptorOptions())
 	entrance := h.doorOptions()
+	entrance.Nodes = disruptions.Nodes
 	entrance.More = upgrades.Verbs()
 	maps.Copy(entrance.More, disruptions.Verbs())
 	return []room{
@@ -49,7 +50,7 @@ func (h *Hub) allRooms(s *bus.Store) []room {
 			Thresholds: schedule.Thresholds{Heartbeat: h.options.MemberTimeout, Unhealthy: h.options.UnhealthyTimeout}, Log: log,
 		}).Run},
 		{"roller", roller.New(s, roller.Options{Log: log}).Run},
-		{"reporter", reporter.New(s, reporter.Options{Log: log}).Run},
+		{"reporter", reporter.New(s, reporter.Options{Grace: h.options.Grace, Log: log}).Run},
 		{"runner", upgrades.Run},
 		{"disruptor", disruptions.Run},
 		{"notifier", notifier.New(s, notifier.Options{Channels: h.channels, Log: log}).Run},
@@ -70,7 +71,7 @@ func (h *Hub) disruptorOptions() disruptor.Options {
 func (h *Hub) doorOptions() door.Options {
 	o := door.Options{
 		Replica: h.options.Name, Version: h.options.Version, Issuer: h.options.Issuer, AgentURL: h.options.Bus.URL,
-		DeleteTimeout: h.options.DeleteTimeout, MemberTimeout: h.options.MemberTimeout,
+		DeleteTimeout: h.options.DeleteTimeout, Grace: h.options.Grace, MemberTimeout: h.options.MemberTimeout,
 		UnhealthyTimeout: h.options.UnhealthyTimeout, SkippedNamespaces: h.options.SkippedNamespaces, Log: h.options.Log,
 	}
 	if h.server != nil {

@@ -79,7 +79,7 @@ func (d *delivery) deliver(ctx context.Context, e *bus.AuditEvent) error {
 	wait := d.notifier.options.FirstPause
 	for try := 1; ; try++ {
 		err := d.channel.sender.send(ctx, view)
-		tooOld := time.Since(e.Position.Stored) > d.channel.retryFor && try >= leastTries
+		tooOld := d.notifier.store.Now().Sub(e.Stored) > d.channel.retryFor && try >= leastTries
 		if err == nil || ctx.Err() != nil || errors.Is(err, errRefused) || tooOld {
 			return err
 		}

@@ -60,7 +60,7 @@ func New(store *bus.Store, o Options) *Registrar {
 		heartbeats: bus.ValuesOf[api.Heartbeat](store.Heartbeats),
 		written:    map[string]time.Time{}, garbled: map[string]bool{},
 	}
-	r.queue = loop.New(loop.Options{Workers: workers, Failed: r.failed})
+	r.queue = loop.New(loop.Options{Workers: workers, Now: store.Now, Failed: r.failed})
 	return r
 }
 
@@ -89,7 +89,7 @@ func (r *Registrar) work(ctx context.Context, member string) (time.Time, error) 
 		return time.Time{}, nil
 	}
 	if !r.store.State.Synced() || !r.store.Heartbeats.Synced() {
-		return time.Now().Add(behind), nil
+		return r.store.Now().Add(behind), nil
 	}
 	in, revision, err := r.gather(member)
 	if err != nil {
@@ -100,7 +100,7 @@ func (r *Registrar) work(ctx context.Context, member string) (time.Time, error) 
 }
 
 func (r *Registrar) gather(member string) (liveness.Input, uint64, error) {
-	now := time.Now()
+	now := r.store.Now()
 	in := liveness.Input{
 		Name: member, Thresholds: r.options.Thresholds, Now: now,
 		ReadableSince: r.store.Heartbeats.ReadableSince(), Written: r.lastWritten(member),
@@ -138,22 +138,20 @@ func (r *Registrar) act(ctx context.Context, member string, revision uint64, pla
 	if !plan.Write {
 		return plan.Recheck, nil
 	}
-	_, err := r.store.Writer.Write(ctx, bus.Put(r.records.Key(member), plan.Record, revision))
+	_, err := r.store.WriteTold(ctx, plan.Events, bus.Put(r.records.Key(member), plan.Record, revision))
 	if err != nil {
 		return time.Time{}, err
 	}
 	r.wrote(member)
-	r.store.Audit.Record(plan.Events...)
 	return plan.Recheck, nil
 }
 
 // remove takes away what is left of a member that neither a user nor an agent speaks for.
 func (r *Registrar) remove(ctx context.Context, member string, revision uint64, events []api.Audit) error {
 	if revision != 0 {
-		if _, err := r.store.Writer.Write(ctx, bus.Delete(r.records.Key(member), revision)); err != nil {
+		if _, err := r.store.WriteTold(ctx, events, bus.Delete(r.records.Key(member), revision)); err != nil {
 			return err
 		}
-		r.store.Audit.Record(events...)
 	}
 	r.forget(member)
 	if err := r.store.Heartbeats.Purge(ctx, member); err != nil {
@@ -174,7 +172,7 @@ func (r *Registrar) lastWritten(member string) time.Time {
 func (r *Registrar) wrote(member string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.written[member] = time.Now()
+	r.written[member] = r.store.Now()
 }
 
 func (r *Registrar) forget(member string) {
@@ -194,7 +192,7 @@ func (r *Registrar) noteGarbled(member string, garbled bool) {
 		return
 	}
 	r.store.Audit.Record(api.Audit{
-		Header: api.NewHeader(api.KindAudit), At: metav1.Now(), Object: subjects.KindMember + "/" + member, Member: member,
+		Header: api.NewHeader(api.KindAudit), At: metav1.NewTime(r.store.Now()), Object: subjects.KindMember + "/" + member, Member: member,
 		Type: "Warning", Reason: "HeartbeatUnreadable", By: "registrar",
 		Message: "its heartbeat cannot be decoded and counts as none; check the version of its agent",
 	})

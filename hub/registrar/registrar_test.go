@@ -18,6 +18,7 @@ import (
 	"flotilla/core/liveness"
 	"flotilla/hub/registrar"
 	"flotilla/subjects"
+	"flotilla/tests/elsewhen"
 )
 
 // house is a leader's store with a registrar on it.
@@ -119,7 +120,7 @@ func TestStates(t *testing.T) {
 	h.admit(t, "berlin", asItIs)
 	record = h.eventually(t, "berlin", api.MemberReady)
 	require.Equal(t, map[string]string{"region": "eu", "env": "prod", api.LabelMemberName: "berlin"}, record.Labels)
-	require.WithinDuration(t, time.Now(), record.LastSeen.Time, 10*time.Second)
+	require.WithinDuration(t, elsewhen.Now(), record.LastSeen.Time, 10*time.Second)
 
 	beat(t, berlin, func(b *api.Heartbeat) { b.Healthy, b.Message = false, "api server says 500" })
 	record = h.eventually(t, "berlin", api.MemberNotReady)
@@ -129,7 +130,7 @@ func TestStates(t *testing.T) {
 	record = h.eventually(t, "paris", api.MemberJoining)
 	require.Equal(t, liveness.ReasonNeverSeen, record.Reason)
 
-	h.admit(t, "berlin", func(s *api.Spec) { now := metav1.Now(); s.Deleted = &now })
+	h.admit(t, "berlin", func(s *api.Spec) { now := metav1.NewTime(elsewhen.Now()); s.Deleted = &now })
 	h.eventually(t, "berlin", api.MemberLeaving)
 
 	h.told(t, "berlin", "MemberJoining", "MemberReady", "MemberNotReady", "MemberLeaving")
@@ -193,9 +194,9 @@ func TestOutageOfTheBrokerIsNoDeadFleet(t *testing.T) {
 	readable := h.store.Heartbeats.ReadableSince()
 
 	h.server.Stop(t)
-	down := time.Now()
+	down := elsewhen.Now()
 	bustest.Eventually(t, func() error {
-		if time.Since(down) < 2*timeout {
+		if elsewhen.Since(down) < 2*timeout {
 			return fmt.Errorf("waiting for the heartbeat to grow old")
 		}
 		return nil

@@ -1,6 +1,7 @@
 package reporter
 
 import (
+	"slices"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -24,7 +25,7 @@ type records struct {
 	results     *bus.Values[api.PlacementResult]
 	log         zerolog.Logger
 
-	bound *bus.Inverse
+	bound, released *bus.Inverse
 }
 
 func newRecords(s *bus.Store) *records {
@@ -40,6 +41,7 @@ func newRecords(s *bus.Store) *records {
 		results:     bus.ValuesOf[api.PlacementResult](s.Results),
 		log:         s.Conn.Log,
 		bound:       bus.Bound(s.State),
+		released:    bus.Released(s.State),
 	}
 }
 
@@ -74,6 +76,11 @@ func (r *records) gather(name string, now time.Time) (status.Input, uint64, erro
 	}
 	if found {
 		in.Release = &release
+		for i := range release.Entries {
+			if err := r.addMember(&in, release.Entries[i].Member, name); err != nil {
+				return in, 0, err
+			}
+		}
 	}
 	schedule, _, found, err := r.schedules.Find(name)
 	if err != nil || !found {
@@ -81,15 +88,26 @@ func (r *records) gather(name string, now time.Time) (status.Input, uint64, erro
 	}
 	in.Schedule = &schedule
 	for i := range schedule.Bindings {
-		member := schedule.Bindings[i].Member
-		if in.Members[member], err = r.view(member); err != nil {
+		if err := r.addMember(&in, schedule.Bindings[i].Member, name); err != nil {
 			return in, 0, err
-		}
-		if result, _ := r.results.Get(subjects.ResultKey(member, subjects.CommandPlacement, name)); result != nil {
-			in.Results[member] = result
 		}
 	}
 	return in, revision, nil
+}
+
+func (r *records) addMember(in *status.Input, member, placement string) error {
+	if _, known := in.Members[member]; known {
+		return nil
+	}
+	view, err := r.view(member)
+	if err != nil {
+		return err
+	}
+	in.Members[member] = view
+	if result, _ := r.results.Get(subjects.ResultKey(member, subjects.CommandPlacement, placement)); result != nil {
+		in.Results[member] = result
+	}
+	return nil
 }
 
 func (r *records) view(member string) (status.Member, error) {
@@ -97,5 +115,12 @@ func (r *records) view(member string) (status.Member, error) {
 	if err != nil || !found {
 		return status.Member{}, err
 	}
-	return status.Member{State: record.State, LastSeen: record.LastSeen.Time}, nil
+	return status.Member{State: record.State, LastSeen: record.LastSeen.Time, Since: record.Since.Time}, nil
+}
+
+// on lists the placements that are bound or released to a member.
+func (r *records) on(member string) []string {
+	all := append(r.bound.Of(member), r.released.Of(member)...)
+	slices.Sort(all)
+	return slices.Compact(all)
 }

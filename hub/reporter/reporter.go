@@ -13,6 +13,7 @@ import (
 	"flotilla/bus"
 	"flotilla/bus/loop"
 	"flotilla/core/api"
+	"flotilla/core/liveness"
 	"flotilla/core/status"
 	"flotilla/subjects"
 )
@@ -36,6 +37,9 @@ type Options struct {
 	Settle time.Duration
 	// Sweep is how often unknown results are looked for, an hour when 0.
 	Sweep time.Duration
+	// Grace is for how long after Run began no rollout begins to count as standing still, the liveness
+	// default when 0.
+	Grace time.Duration
 	Log   zerolog.Logger
 }
 
@@ -48,6 +52,7 @@ type Reporter struct {
 	queue   *loop.Queue
 	suspect map[string]struct{}        // result keys that the last sweep did not know; used by one worker at a time
 	views   bus.Views[api.MemberState] // as last reported on
+	began   time.Time                  // when Run did
 }
 
 // New returns a reporter on an open store; it writes nothing before Run.
@@ -58,11 +63,14 @@ func New(store *bus.Store, o Options) *Reporter {
 	if o.Sweep == 0 {
 		o.Sweep = time.Hour
 	}
+	if o.Grace == 0 {
+		o.Grace = liveness.DefaultThresholds().Grace
+	}
 	r := &Reporter{
 		store: store, options: o, records: newRecords(store), answers: newAnswers(),
 		suspect: map[string]struct{}{},
 	}
-	r.queue = loop.New(loop.Options{Workers: workers, Failed: r.failed})
+	r.queue = loop.New(loop.Options{Workers: workers, Now: store.Now, Failed: r.failed})
 	return r
 }
 
@@ -74,6 +82,7 @@ func (r *Reporter) Run(ctx context.Context) error {
 	if err := r.store.Results.WaitSynced(ctx); err != nil {
 		return fmt.Errorf("starting to report: %w", err)
 	}
+	r.began = r.store.Now()
 	r.fillViews()
 	r.store.Results.OnChange(r.heard)
 	r.records.placements.OnChange(r.wake)
@@ -82,13 +91,13 @@ func (r *Reporter) Run(ctx context.Context) error {
 	r.records.statuses.OnChange(r.wake)
 	r.records.snapshots.OnChange(func(name string) { r.wake(subjects.Snapshots.Group(name)) })
 	r.records.seen.OnChange(func(name string) { r.queue.Add(memberKey + name) })
-	r.queue.AddAt(sweepKey, time.Now().Add(r.options.Sweep))
+	r.queue.AddAt(sweepKey, r.store.Now().Add(r.options.Sweep))
 	r.queue.Run(ctx, r.work)
 	return nil
 }
 
 func (r *Reporter) wake(placement string) {
-	r.queue.AddAt(placementKey+placement, time.Now().Add(r.options.Settle))
+	r.queue.AddAt(placementKey+placement, r.store.Now().Add(r.options.Settle))
 }
 
 // heard notes who answered and wakes the placement that a result is about.
@@ -108,7 +117,7 @@ func (r *Reporter) failed(key string, err error, delay time.Duration) {
 
 func (r *Reporter) work(ctx context.Context, key string) (time.Time, error) {
 	if !r.store.State.Synced() || !r.store.Results.Synced() {
-		return time.Now().Add(behind), nil
+		return r.store.Now().Add(behind), nil
 	}
 	if key == sweepKey {
 		return r.sweep(ctx)
@@ -117,10 +126,11 @@ func (r *Reporter) work(ctx context.Context, key string) (time.Time, error) {
 		return time.Time{}, r.wakeFor(member)
 	}
 	placement := strings.TrimPrefix(key, placementKey)
-	if err := r.report(ctx, placement); err != nil {
+	again, err := r.report(ctx, placement)
+	if err != nil {
 		return time.Time{}, err
 	}
-	return time.Time{}, r.tidy(ctx, placement)
+	return again, r.tidy(ctx, placement)
 }
 
 // fillViews takes in every member as it is: all placements are looked at anyway, not once more for each.
@@ -137,37 +147,37 @@ func (r *Reporter) wakeFor(member string) error {
 	if news := r.views.News(member, view.State, err == nil && view != (status.Member{})); err != nil || !news {
 		return err
 	}
-	for _, placement := range r.records.bound.Of(member) {
+	for _, placement := range r.records.on(member) {
 		r.wake(placement)
 	}
 	return nil
 }
 
-// report gathers what is known of a placement, aggregates it, and writes what changed.
-func (r *Reporter) report(ctx context.Context, placement string) error {
-	in, revision, err := r.records.gather(placement, time.Now())
+// report gathers what is known of a placement, aggregates it, and writes what changed. It returns when
+// time alone changes the answer.
+func (r *Reporter) report(ctx context.Context, placement string) (again time.Time, err error) {
+	in, revision, err := r.records.gather(placement, r.store.Now())
 	if err != nil {
-		return err
+		return again, err
 	}
+	in.JudgeFrom = r.began.Add(r.options.Grace)
 	key := r.records.statuses.Key(placement)
 	if in.Placement.UID == "" {
 		if revision == 0 {
-			return nil
+			return again, nil
 		}
 		_, err := r.store.Writer.Write(ctx, bus.Delete(key, revision))
-		return err
+		return again, err
 	}
-	st := status.Aggregate(in)
+	st, again := status.Follow(in)
 	same, err := r.stored(key, st)
 	if err != nil || same {
-		return err
+		return again, err
 	}
-	_, err = r.store.Writer.Write(ctx, bus.Put(key, st, revision))
-	if err != nil {
-		return err
+	if _, err := r.store.WriteTold(ctx, status.Events(in.Previous, st, in.Now), bus.Put(key, st, revision)); err != nil {
+		return time.Time{}, err
 	}
-	r.store.Audit.Record(status.Events(in.Previous, st, in.Now)...)
-	return nil
+	return again, nil
 }
 
 // stored says that a status is what the record holds already.

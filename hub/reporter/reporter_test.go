@@ -18,6 +18,7 @@ import (
 	"flotilla/core/api"
 	"flotilla/hub/reporter"
 	"flotilla/subjects"
+	"flotilla/tests/elsewhen"
 )
 
 // house is a leader's store with a reporter on it; the test plays everyone else.
@@ -66,7 +67,7 @@ func (h *house) put(t *testing.T, key string, value any) {
 }
 
 func (h *house) state(t *testing.T, member string, state api.MemberState) {
-	h.put(t, subjects.Members.Key(member), api.MemberRecord{Name: member, UID: "m", State: state, LastSeen: metav1.Now()})
+	h.put(t, subjects.Members.Key(member), api.MemberRecord{Name: member, UID: "m", State: state, LastSeen: metav1.NewTime(elsewhen.Now())})
 }
 
 // place writes what door, scheduler and roller would: the placement at its first snapshot on members.
@@ -94,7 +95,7 @@ func (h *house) release(t *testing.T, withdrawn bool, members ...string) {
 func (h *house) answer(t *testing.T, member, kind, placement string, change func(*api.PlacementResult)) {
 	r := api.PlacementResult{
 		Header: api.NewHeader(api.KindPlacementResult), Member: member, Placement: placement, UID: "u1", Generation: 1, Snapshot: 1,
-		Applied: "True", Available: "True", Changed: metav1.Now(),
+		Applied: "True", Available: "True", Changed: metav1.NewTime(elsewhen.Now()),
 	}
 	change(&r)
 	require.NoError(t, h.agents[member].PutResult(bustest.Context(t), kind, placement, r))

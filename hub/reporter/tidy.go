@@ -41,7 +41,7 @@ func holds(release *api.Release, member string) bool {
 // sweep purges results that belong to no member or placement, each after two sweeps in a row found it
 // so: what is just being made must not be taken for what was left behind.
 func (r *Reporter) sweep(ctx context.Context) (time.Time, error) {
-	next := time.Now().Add(r.options.Sweep)
+	next := r.store.Now().Add(r.options.Sweep)
 	before := r.suspect
 	r.suspect = map[string]struct{}{}
 	for _, key := range r.store.Results.Keys("") {

@@ -46,7 +46,7 @@ type Roller struct {
 // New returns a roller on an open store; it writes nothing before Run.
 func New(store *bus.Store, o Options) *Roller {
 	r := &Roller{store: store, options: o, records: newRecords(store)}
-	r.queue = loop.New(loop.Options{Workers: workers, Failed: r.failed})
+	r.queue = loop.New(loop.Options{Workers: workers, Now: store.Now, Failed: r.failed})
 	return r
 }
 
@@ -75,7 +75,7 @@ func (r *Roller) Run(ctx context.Context) error {
 // heard wakes the placement that a result is about.
 func (r *Roller) heard(key string) {
 	if _, kind, placement, ok := subjects.ParseResultKey(key); ok && kind == subjects.CommandPlacement {
-		r.queue.AddAt(placementKey+placement, time.Now().Add(settle))
+		r.queue.AddAt(placementKey+placement, r.store.Now().Add(settle))
 	}
 }
 
@@ -85,7 +85,7 @@ func (r *Roller) failed(key string, err error, delay time.Duration) {
 
 func (r *Roller) work(ctx context.Context, key string) (time.Time, error) {
 	if !r.store.State.Synced() || !r.store.Results.Synced() {
-		return time.Now().Add(behind), nil
+		return r.store.Now().Add(behind), nil
 	}
 	if member, isMember := strings.CutPrefix(key, memberKey); isMember {
 		return time.Time{}, r.wakeFor(member)
@@ -115,7 +115,7 @@ func (r *Roller) wakeFor(member string) error {
 
 // release gathers what is known of a placement, decides, and acts.
 func (r *Roller) release(ctx context.Context, placement string) (time.Time, error) {
-	in, revision, err := r.records.gather(placement, time.Now())
+	in, revision, err := r.records.gather(placement, r.store.Now())
 	if err != nil {
 		return time.Time{}, err
 	}
@@ -133,11 +133,10 @@ func (r *Roller) release(ctx context.Context, placement string) (time.Time, erro
 	default:
 		op = bus.Put(key, plan.Release, revision)
 	}
-	_, err = r.store.Writer.Write(ctx, op)
+	_, err = r.store.WriteTold(ctx, plan.Events, op)
 	if err != nil {
 		return time.Time{}, err
 	}
-	r.store.Audit.Record(plan.Events...)
 	r.options.Log.Debug().Str("placement", placement).Int64("step", plan.Release.Step).
 		Int("advance", len(plan.Advance)).Int("withdraw", len(plan.Withdraw)).Int("hold", len(plan.Hold)).Msg("released")
 	return plan.Recheck, nil

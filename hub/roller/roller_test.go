@@ -18,6 +18,7 @@ import (
 	"flotilla/core/api"
 	"flotilla/hub/roller"
 	"flotilla/subjects"
+	"flotilla/tests/elsewhen"
 )
 
 // house is a leader's store with a roller on it; the test plays door, scheduler and agents.
@@ -75,7 +76,7 @@ func memberSpec(name string, change func(*api.Spec)) api.Spec {
 func (h *house) placement(t *testing.T, uid, body string, deleted bool) {
 	s := api.Spec{Object: api.ObjectRef{Kind: api.KindClusterResourcePlacement, Name: "web"}, UID: uid, Generation: 1, Body: json.RawMessage(body)}
 	if deleted {
-		now := metav1.Now()
+		now := metav1.NewTime(elsewhen.Now())
 		s.Deleted = &now
 	}
 	h.put(t, subjects.PlacementSpecs.Key("web"), s)
@@ -133,7 +134,7 @@ func (h *house) answer(t *testing.T, members ...string) {
 		}
 		r := api.PlacementResult{
 			Header: api.NewHeader(api.KindPlacementResult), Member: e.Member, Placement: "web", UID: e.UID, Generation: e.Generation,
-			Snapshot: e.Snapshot, Applied: "True", Available: "True", Withdrawn: e.Withdrawn, Changed: metav1.Now(),
+			Snapshot: e.Snapshot, Applied: "True", Available: "True", Withdrawn: e.Withdrawn, Changed: metav1.NewTime(elsewhen.Now()),
 		}
 		require.NoError(t, h.agents[e.Member].PutResult(bustest.Context(t), subjects.CommandPlacement, "web", r))
 		bustest.Eventually(t, func() error {
@@ -258,7 +259,7 @@ func TestMembersThatLeave(t *testing.T) {
 	h.eventually(t, "berlin:1 oslo:1 paris:1")
 
 	leaving := func(s *api.Spec) {
-		now := metav1.Now()
+		now := metav1.NewTime(elsewhen.Now())
 		s.Deleted, s.Body = &now, json.RawMessage(`{"spec":{"deleteOptions":{"whenLeaving":"Delete"}}}`)
 	}
 	h.put(t, subjects.MemberSpecs.Key("oslo"), memberSpec("oslo", leaving))
@@ -298,7 +299,7 @@ func TestTimeAloneGoesOn(t *testing.T) {
 	for _, e := range release.Entries {
 		require.NoError(t, h.agents[e.Member].PutResult(bustest.Context(t), subjects.CommandPlacement, "web", api.PlacementResult{
 			Member: e.Member, Placement: "web", UID: e.UID, Generation: e.Generation, Applied: "True",
-			Available: "True", AvailableReason: "NotAllWorkAreAvailabilityTrackable", Changed: metav1.Now(),
+			Available: "True", AvailableReason: "NotAllWorkAreAvailabilityTrackable", Changed: metav1.NewTime(elsewhen.Now()),
 		}))
 	}
 	h.snapshot(t, "u1", 2)

@@ -4,12 +4,12 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"flotilla/bus/bustest"
 	"flotilla/core/api"
 	"flotilla/core/upgrade"
 	"flotilla/hub/runner"
+	"flotilla/tests/elsewhen"
 )
 
 // A member whose agent falls silent while it is upgraded is named at once, not at the next look.
@@ -18,7 +18,7 @@ func TestARunningMemberThatFallsSilentIsNamed(t *testing.T) {
 	y.updateRun("r1", toNew(1))
 	y.start("r1")
 	y.eventually("r1", "Running: berlin Running")
-	y.record("berlin", "u-berlin", api.MemberUnknown, time.Now())
+	y.record("berlin", "u-berlin", api.MemberUnknown, elsewhen.Now())
 	says := func(want bool) {
 		bustest.Eventually(t, func() error {
 			status, _, _ := y.runs.Get("r1")
@@ -31,6 +31,6 @@ func TestARunningMemberThatFallsSilentIsNamed(t *testing.T) {
 	}
 	says(true)
 	y.told("run/r1", api.ReasonMemberUnreachable, "berlin", "its agent was last heard of at")
-	y.record("berlin", "u-berlin", api.MemberReady, time.Now())
+	y.record("berlin", "u-berlin", api.MemberReady, elsewhen.Now())
 	says(false)
 }

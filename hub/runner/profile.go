@@ -58,7 +58,7 @@ func (r *Runner) followProfile(ctx context.Context, name string) (time.Time, err
 	if err == nil && d.Create == nil && d.Start != "" {
 		err = r.act(ctx, d.Start, api.VerbRunStart, who)
 	}
-	return r.at(d.Recheck), err
+	return d.Recheck, err
 }
 
 func (r *Runner) noteTrigger(name string, status *api.AutoUpgradeProfileStatus) {

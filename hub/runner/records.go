@@ -152,5 +152,5 @@ func (r *records) lastHeard(member string, now time.Time) time.Time {
 	if !found {
 		return now
 	}
-	return now.Add(-r.heartbeats.Age(entry, time.Now()))
+	return now.Add(-r.heartbeats.Age(entry, r.store.Now()))
 }

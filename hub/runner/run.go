@@ -173,9 +173,9 @@ func (r *Runner) recheck(step *upgrade.Decision) time.Time {
 	if !state.Active() && state != api.StateStopping && step.Recheck.IsZero() {
 		return time.Time{}
 	}
-	next := time.Now().Add(r.options.Poll)
-	if at := r.at(step.Recheck); !step.Recheck.IsZero() && at.Before(next) {
-		return at
+	next := r.options.Now().Add(r.options.Poll)
+	if !step.Recheck.IsZero() && step.Recheck.Before(next) {
+		return step.Recheck
 	}
 	return next
 }

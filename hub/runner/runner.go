@@ -41,7 +41,7 @@ const (
 
 // Options of a Runner. The zero value is for production.
 type Options struct {
-	// Now is the clock that runs go by, time.Now when nil.
+	// Now is the clock that runs go by, that of the store when nil.
 	Now func() time.Time
 	// Poll is DefaultPoll when 0.
 	Poll time.Duration
@@ -65,7 +65,7 @@ type Runner struct {
 // New returns a runner on an open store. Before Run it writes only what its verbs are asked for.
 func New(store *bus.Store, o Options) *Runner {
 	if o.Now == nil {
-		o.Now = time.Now
+		o.Now = store.Now
 	}
 	if o.Poll == 0 {
 		o.Poll = DefaultPoll
@@ -74,7 +74,7 @@ func New(store *bus.Store, o Options) *Runner {
 		store: store, options: o, records: newRecords(store), states: newStates(), waiters: waiters{},
 	}
 	r.fleet = newFleet(r.records)
-	r.queue = loop.New(loop.Options{Failed: r.failed})
+	r.queue = loop.New(loop.Options{Now: o.Now, Failed: r.failed})
 	r.watch()
 	return r
 }
@@ -103,7 +103,7 @@ func (r *Runner) synced() bool {
 
 func (r *Runner) work(ctx context.Context, key string) (time.Time, error) {
 	if !r.synced() {
-		return time.Now().Add(behind), nil
+		return r.options.Now().Add(behind), nil
 	}
 	r.deciding.Lock()
 	defer r.deciding.Unlock()
@@ -116,7 +116,7 @@ func (r *Runner) decide(ctx context.Context, key string) (time.Time, error) {
 	case key == membersKey:
 		return time.Time{}, nil
 	case key == locksKey:
-		return time.Now().Add(sweepEvery), r.sweepLocks(ctx)
+		return r.options.Now().Add(sweepEvery), r.sweepLocks(ctx)
 	case strings.HasPrefix(key, profileKey):
 		return r.followProfile(ctx, strings.TrimPrefix(key, profileKey))
 	default:
@@ -127,7 +127,7 @@ func (r *Runner) decide(ctx context.Context, key string) (time.Time, error) {
 // watch wakes what a change of any record concerns.
 func (r *Runner) watch() {
 	run := func(name string) { r.queue.Add(runKey + name) }
-	member := func(name string) { r.fleet.note(name); r.queue.AddAt(membersKey, time.Now().Add(settle)) }
+	member := func(name string) { r.fleet.note(name); r.queue.AddAt(membersKey, r.options.Now().Add(settle)) }
 	r.records.members.OnChange(member)
 	r.records.seen.OnChange(member)
 	r.records.maintenance.OnChange(member)
@@ -154,10 +154,5 @@ func (r *Runner) heard(key string) {
 	if result, _ := r.records.results.Get(key); result != nil && result.Outcome == api.OutcomeRunning {
 		delay = progressEvery
 	}
-	r.queue.AddAt(runKey+run, time.Now().Add(delay))
-}
-
-// at is when the queue is to look at a key again that the run's clock names.
-func (r *Runner) at(when time.Time) time.Time {
-	return time.Now().Add(when.Sub(r.options.Now()))
+	r.queue.AddAt(runKey+run, r.options.Now().Add(delay))
 }

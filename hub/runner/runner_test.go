@@ -15,6 +15,7 @@ import (
 	"flotilla/core/upgrade"
 	"flotilla/hub/runner"
 	"flotilla/subjects"
+	"flotilla/tests/elsewhen"
 )
 
 // never is a poll that no test waits for: what happens then happens because of an event or a timer.
@@ -104,7 +105,7 @@ func TestTwoRunsOnOneMember(t *testing.T) {
 // What another room holds is waited for as well.
 func TestALockOfAnotherRoomIsWaitedFor(t *testing.T) {
 	y := newYard(t, runner.Options{Poll: never}, "berlin")
-	_, err := y.store.Writer.Write(bustest.Context(t), y.locks.Take("berlin", "drain-7", "disruption of n1", time.Now()))
+	_, err := y.store.Writer.Write(bustest.Context(t), y.locks.Take("berlin", "drain-7", "disruption of n1", elsewhen.Now()))
 	require.NoError(t, err)
 	y.updateRun("r1", toNew(1))
 	y.start("r1")
@@ -119,7 +120,7 @@ func TestALockOfAnotherRoomIsWaitedFor(t *testing.T) {
 // A run that waits for a disruption of nodes says for which, and what that waits for.
 func TestADisruptionThatHoldsAMemberIsNamed(t *testing.T) {
 	y := newYard(t, runner.Options{Poll: 50 * time.Millisecond}, "berlin")
-	_, err := y.store.Writer.Write(bustest.Context(t), y.locks.Take("berlin", "disruption/berlin", "node disruption", time.Now()))
+	_, err := y.store.Writer.Write(bustest.Context(t), y.locks.Take("berlin", "disruption/berlin", "node disruption", elsewhen.Now()))
 	require.NoError(t, err)
 	decided := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	disrupting := func(message string, more ...api.Disruption) {
@@ -127,7 +128,7 @@ func TestADisruptionThatHoldsAMemberIsNamed(t *testing.T) {
 		key := subjects.Disruptions.Key("berlin")
 		one := api.Disruption{Decided: metav1.NewTime(decided), ID: "manual-3-ab", Nodes: []string{"n1", "n2", "n3", "n4"}, Phase: api.PhaseDraining, Message: message}
 		record := api.DisruptionRecord{Header: api.NewHeader(api.KindDisruptionRecord), Member: "berlin", Disruptions: append([]api.Disruption{
-			{ID: "old", Phase: api.PhaseDone, Ended: metav1.Now()}, one,
+			{ID: "old", Phase: api.PhaseDone, Ended: metav1.NewTime(elsewhen.Now())}, one,
 		}, more...)}
 		_, err := y.store.Writer.Write(bustest.Context(t), bus.Put(key, record, y.store.State.Revision(key)))
 		require.NoError(t, err)
@@ -153,11 +154,11 @@ func TestADisruptionThatHoldsAMemberIsNamed(t *testing.T) {
 
 func TestAMemberThatComesBackGoesOn(t *testing.T) {
 	y := newYard(t, runner.Options{Poll: never}, "berlin")
-	y.record("berlin", "u-berlin", api.MemberUnknown, time.Now())
+	y.record("berlin", "u-berlin", api.MemberUnknown, elsewhen.Now())
 	y.updateRun("r1", toNew(1))
 	y.start("r1")
 	y.eventually("r1", "Pending: berlin Pending MemberUnreachable")
-	y.record("berlin", "u-berlin", api.MemberReady, time.Now())
+	y.record("berlin", "u-berlin", api.MemberReady, elsewhen.Now())
 	y.eventually("r1", "Running: berlin Running")
 }
 
@@ -310,7 +311,7 @@ func TestStrayLocksAreGivenBack(t *testing.T) {
 	y.start("r1")
 	y.stop()
 	_, err := y.store.Writer.Write(bustest.Context(t),
-		y.locks.Take("oslo", "gone/oslo/1", "run gone", time.Now()), y.locks.Take("paris", "drain-7", "disruption of n1", time.Now()))
+		y.locks.Take("oslo", "gone/oslo/1", "run gone", elsewhen.Now()), y.locks.Take("paris", "drain-7", "disruption of n1", elsewhen.Now()))
 	require.NoError(t, err)
 	y.run()
 	y.held("uid-r1/berlin/1", "drain-7")

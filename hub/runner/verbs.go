@@ -131,7 +131,7 @@ func remember(ids []string, id string) []string {
 }
 
 func (r *Runner) answer(s *situation) *api.RunResponse {
-	return &api.RunResponse{Run: s.name, State: s.status.Status.State, Warnings: s.status.Warnings}
+	return &api.RunResponse{Run: s.name, State: s.status.Status.State, Next: upgrade.Next(s.status), Warnings: s.status.Warnings}
 }
 
 // version is the resourceVersion of a record's revision.

@@ -4,13 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"flotilla/bus/bustest"
 	"flotilla/core/api"
 	"flotilla/hub/runner"
+	"flotilla/tests/elsewhen"
 )
 
 func refusal(t *testing.T, err error) *api.Failure {
@@ -53,7 +53,7 @@ func TestARepeatedRequestIsAnsweredAndNotRepeated(t *testing.T) {
 
 func TestARunRemembersTheLastRequestsOnly(t *testing.T) {
 	y := newYard(t, runner.Options{Poll: never}, "berlin")
-	y.record("berlin", "u-berlin", api.MemberUnknown, time.Now())
+	y.record("berlin", "u-berlin", api.MemberUnknown, elsewhen.Now())
 	y.updateRun("r1", toNew(1))
 	for i := range 20 {
 		verb := []string{api.VerbRunStart, api.VerbRunStop}[i%2]

@@ -2,7 +2,6 @@ package runner
 
 import (
 	"sync"
-	"time"
 
 	"flotilla/core/api"
 )
@@ -46,7 +45,7 @@ func (r *Runner) wakeWaiting(member string) {
 func (r *Runner) wakeRuns(fits func(*api.UpdateRunStatus) bool) {
 	for _, entry := range r.records.runs.All() {
 		if fits(&entry.Value) {
-			r.queue.AddAt(runKey+entry.Name, time.Now().Add(settle))
+			r.queue.AddAt(runKey+entry.Name, r.options.Now().Add(settle))
 		}
 	}
 }
@@ -56,7 +55,7 @@ func uncreated(status *api.UpdateRunStatus) bool { return len(status.Stages) == 
 
 func (r *Runner) wakeProfiles() {
 	for _, entry := range r.records.profileSpecs.All() {
-		r.queue.AddAt(profileKey+entry.Name, time.Now().Add(profileSettle))
+		r.queue.AddAt(profileKey+entry.Name, r.options.Now().Add(profileSettle))
 	}
 }
 
@@ -99,6 +98,6 @@ func (r *Runner) noteRun(name string) {
 func (r *Runner) noteLock(member string) {
 	if _, held := r.records.locks.Get(member); !held {
 		r.fleet.noteFree(member)
-		r.queue.AddAt(membersKey, time.Now().Add(settle))
+		r.queue.AddAt(membersKey, r.options.Now().Add(settle))
 	}
 }

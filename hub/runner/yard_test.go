@@ -18,6 +18,7 @@ import (
 	"flotilla/core/upgrade"
 	"flotilla/hub/runner"
 	"flotilla/subjects"
+	"flotilla/tests/elsewhen"
 )
 
 // clock is fake time that only moves when a test moves it.
@@ -241,7 +242,7 @@ func (y *yard) result(run, member, operation, outcome, message string) {
 	y.t.Helper()
 	require.NoError(y.t, y.agent(member).PutResult(bustest.Context(y.t), subjects.CommandUpgrade, run, api.UpgradeResult{
 		Header: api.NewHeader(api.KindUpgradeResult), Member: member, Run: run, Operation: operation,
-		Outcome: outcome, Message: message, At: metav1.Now(),
+		Outcome: outcome, Message: message, At: metav1.NewTime(elsewhen.Now()),
 	}))
 }
 

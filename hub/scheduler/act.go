@@ -16,10 +16,10 @@ import (
 func (s *Scheduler) act(ctx context.Context, g *gathered, plan *schedule.Plan) error {
 	now := plan.Schedule(g.in)
 	if g.before == nil || !same(g.before, &now) {
-		if _, err := s.store.Writer.Write(ctx, bus.Put(s.records.schedules.Key(now.Placement), &now, g.revision)); err != nil {
+		put := bus.Put(s.records.schedules.Key(now.Placement), &now, g.revision)
+		if _, err := s.store.WriteTold(ctx, events(g.before, &now, plan.Removed), put); err != nil {
 			return err
 		}
-		s.store.Audit.Record(events(g.before, &now, plan.Removed)...)
 		s.options.Log.Debug().Str("placement", now.Placement).Int("bindings", len(now.Bindings)).
 			Int("removed", len(plan.Removed)).Bool("fulfilled", now.Fulfilled).Stringer("verdicts", &plan.Verdicts).Msg("scheduled")
 	}
@@ -110,7 +110,7 @@ func events(before, now *api.Schedule, removed []schedule.Removal) []api.Audit {
 		}
 	}
 	for _, r := range removed[:min(len(removed), eventsPerKind)] {
-		told = append(told, event("MemberRemoved", r.Member, r.Member+" "+r.Reason))
+		told = append(told, event("MemberRemoved", r.Member, r.Member+": "+r.Reason))
 	}
 	if more := max(0, added-eventsPerKind) + max(0, len(removed)-eventsPerKind); more > 0 {
 		told = append(told, event("MembersChanged", "", fmt.Sprintf("%d members picked and %d removed in all: %s", added, len(removed), now.Message)))

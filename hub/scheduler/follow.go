@@ -12,7 +12,7 @@ import (
 
 // follow brings the fleet in step with a member's records and wakes the placements it may concern.
 func (s *Scheduler) follow(name string) error {
-	now := time.Now()
+	now := s.store.Now()
 	member, err := s.records.member(name, now)
 	if errors.Is(err, bus.ErrNotFound) {
 		s.mu.Lock()

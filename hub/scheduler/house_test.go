@@ -18,6 +18,7 @@ import (
 	"flotilla/core/api"
 	"flotilla/hub/scheduler"
 	"flotilla/subjects"
+	"flotilla/tests/elsewhen"
 )
 
 // house is a leader's store with a scheduler on it. The test writes what door, registrar and roller
@@ -34,9 +35,17 @@ type house struct {
 	stop       func()
 }
 
-func start(t *testing.T, o scheduler.Options) *house {
+func start(t *testing.T, o scheduler.Options) *house { return startAt(t, o, elsewhen.Now) }
+
+// startAt is start for a hub that goes by another clock.
+func startAt(t *testing.T, o scheduler.Options, now func() time.Time) *house {
 	server := bustest.Start(t)
-	h := &house{server: server, store: server.Lead(t)}
+	options := server.TCP()
+	options.Now = now
+	conn, err := bus.ConnectHub(bustest.Context(t), options)
+	require.NoError(t, err)
+	t.Cleanup(conn.Close)
+	h := &house{server: server, store: bustest.Lead(t, conn, "hub-test", bus.LeadOptions{})}
 	h.placements = bus.TableOf[api.Spec](h.store.State, subjects.PlacementSpecs)
 	h.members = bus.TableOf[api.Spec](h.store.State, subjects.MemberSpecs)
 	h.seen = bus.TableOf[api.MemberRecord](h.store.State, subjects.Members)
@@ -160,7 +169,7 @@ func (h *house) judged(t *testing.T, placement, member, filter, reason string) {
 // was decided, and returns the revisions of the schedule and the verdicts of another placement.
 func (h *house) settled(t *testing.T, name string) [2]uint64 {
 	t.Helper()
-	marker := fmt.Sprintf("marker-%d", time.Now().UnixNano())
+	marker := fmt.Sprintf("marker-%d", elsewhen.Now().UnixNano())
 	h.place(t, marker, "m", 1, withPolicy(pickN(0)))
 	h.eventually(t, marker)
 	put(t, h, h.placements, marker, nil)

@@ -65,7 +65,7 @@ func New(store *bus.Store, o Options) *Scheduler {
 	}
 	s := &Scheduler{store: store, options: o, records: newRecords(store), fleet: schedule.NewFleet()}
 	s.interests.of = map[string]*interest{}
-	s.queue = loop.New(loop.Options{Workers: workers, Failed: s.failed})
+	s.queue = loop.New(loop.Options{Workers: workers, Now: store.Now, Failed: s.failed})
 	return s
 }
 
@@ -94,7 +94,7 @@ func (s *Scheduler) Run(ctx context.Context) error {
 // load fills the fleet at once, before anything is decided. Members that cannot be read are left to
 // follow, which tells of them and tries again (D5).
 func (s *Scheduler) load() {
-	now := time.Now()
+	now := s.store.Now()
 	var members []api.Member
 	for _, entry := range s.records.members.All() {
 		if m, err := s.records.member(entry.Name, now); err == nil {
@@ -110,7 +110,7 @@ func (s *Scheduler) failed(key string, err error, delay time.Duration) {
 
 func (s *Scheduler) work(ctx context.Context, key string) (time.Time, error) {
 	if !s.store.State.Synced() {
-		return time.Now().Add(behind), nil
+		return s.store.Now().Add(behind), nil
 	}
 	if member, isMember := strings.CutPrefix(key, memberKey); isMember {
 		s.news.following.Lock()
@@ -123,7 +123,7 @@ func (s *Scheduler) work(ctx context.Context, key string) (time.Time, error) {
 
 // place gathers what a placement depends on, decides, and acts.
 func (s *Scheduler) place(ctx context.Context, name string) (time.Time, error) {
-	now := time.Now()
+	now := s.store.Now()
 	g, found, err := s.records.gather(name, now, s.options.Thresholds)
 	if err != nil {
 		return time.Time{}, err

@@ -15,6 +15,7 @@ import (
 	"flotilla/core/api"
 	"flotilla/core/schedule"
 	"flotilla/hub/scheduler"
+	"flotilla/tests/elsewhen"
 )
 
 func TestPickAllFollowsTheFleet(t *testing.T) {
@@ -31,7 +32,7 @@ func TestPickAllFollowsTheFleet(t *testing.T) {
 	h.join(t, "paris", nil, nil)
 	h.eventually(t, "web", "berlin", "paris")
 
-	put(t, h, h.members, "berlin", memberSpec("berlin", &metav1.Time{Time: time.Now()}))
+	put(t, h, h.members, "berlin", memberSpec("berlin", &metav1.Time{Time: elsewhen.Now()}))
 	h.eventually(t, "web", "paris")
 	h.judged(t, "web", "berlin", api.FilterEligibility, "cluster has left the fleet")
 
@@ -104,7 +105,7 @@ func TestNothingChangedNothingWritten(t *testing.T) {
 	h := start(t, scheduler.Options{Pause: time.Millisecond})
 	h.join(t, "a", nil, nil)
 	h.join(t, "silent", nil, func(m *api.MemberRecord) {
-		m.State, m.LastSeen = api.MemberUnknown, metav1.NewTime(time.Now().Add(-time.Hour))
+		m.State, m.LastSeen = api.MemberUnknown, metav1.NewTime(elsewhen.Now().Add(-time.Hour))
 	})
 	h.place(t, "web", "u1", 1, withPolicy(pickN(2)))
 	h.eventually(t, "web", "a")
@@ -188,18 +189,24 @@ func TestPropertyChangeAfterAnotherDecisionIsNotLost(t *testing.T) {
 	h.eventually(t, "web", "a")
 }
 
+// Nothing is written between the silence and the moment of failover: the decision itself asked to be made
+// again then, by the hub's clock.
 func TestFailoverReplacesASilentMember(t *testing.T) {
-	h := start(t, scheduler.Options{Thresholds: schedule.Thresholds{Heartbeat: 10 * time.Millisecond}})
+	now := func() time.Time { return elsewhen.Now().AddDate(-2, 0, 0) }
+	h := startAt(t, scheduler.Options{}, now)
 	h.join(t, "b", nil, nil)
 	h.join(t, "a", nil, nil)
 	p := withPolicy(pickN(1))
-	p.Annotations = map[string]string{api.AnnotationFailoverAfter: "1200ms"}
+	p.Annotations = map[string]string{api.AnnotationFailoverAfter: "10m"}
 	h.place(t, "web", "u1", 1, p)
 	h.eventually(t, "web", "b")
-	lastSeen := time.Now().Truncate(time.Second)
-	h.join(t, "b", nil, func(m *api.MemberRecord) { m.State, m.LastSeen = api.MemberUnknown, metav1.NewTime(lastSeen) })
+	lastSeen := metav1.NewTime(now().Add(-15*time.Minute + 2*time.Second)).Rfc3339Copy()
+	h.join(t, "b", nil, func(m *api.MemberRecord) { m.State, m.LastSeen = api.MemberUnknown, lastSeen })
+	h.judged(t, "web", "b", "", "it keeps its place")
 	h.eventually(t, "web", "a")
-	require.Greater(t, time.Since(lastSeen), 1200*time.Millisecond)
+	moment := lastSeen.Add(15 * time.Minute)
+	require.Greater(t, now(), moment)
+	require.Less(t, now(), moment.Add(10*time.Second))
 }
 
 // Whoever may take part in a move is not kept waiting: neither the placement that loses a member, nor
@@ -216,14 +223,14 @@ func TestMovesDoNotWait(t *testing.T) {
 	h.eventually(t, "failing", "b")
 	h.taint(t, "tainted", gpu)
 	h.join(t, "b", nil, func(m *api.MemberRecord) {
-		m.State, m.LastSeen = api.MemberUnknown, metav1.NewTime(time.Now().Add(-time.Hour))
+		m.State, m.LastSeen = api.MemberUnknown, metav1.NewTime(elsewhen.Now().Add(-time.Hour))
 	})
 	h.judged(t, "failing", "tainted", api.FilterTaint, "gpu")
 	h.eventually(t, "failing", "b")
 
 	h.join(t, "a", nil, nil)
 	h.eventually(t, "failing", "a")
-	put(t, h, h.members, "b", memberSpec("b", &metav1.Time{Time: time.Now()}))
+	put(t, h, h.members, "b", memberSpec("b", &metav1.Time{Time: elsewhen.Now()}))
 	h.eventually(t, "web", "a")
 }
 
@@ -244,7 +251,7 @@ func TestDeletionEmptiesAndForgets(t *testing.T) {
 	h.place(t, "web", "u1", 1, withPolicy(nil))
 	h.eventually(t, "web", "a")
 	deleting := withPolicy(nil)
-	deleting.DeletionTimestamp = &metav1.Time{Time: time.Now()}
+	deleting.DeletionTimestamp = &metav1.Time{Time: elsewhen.Now()}
 	h.place(t, "web", "u1", 1, deleting)
 	h.eventually(t, "web")
 

@@ -19,6 +19,7 @@ import (
 	"flotilla/hub/dev"
 	"flotilla/hub/flotilla/cli"
 	"flotilla/hub/hubd"
+	"flotilla/tests/elsewhen"
 )
 
 // TestLive runs the scripts that need a hub, each against a fleet of its own: a hub with an embedded
@@ -31,7 +32,7 @@ func TestLive(t *testing.T) {
 
 // liveEnvironment is that of an operator of the fleet.
 func liveEnvironment(fleet *dev.Fleet) cli.Environment {
-	env := cli.OSEnvironment()
+	env := cli.OSEnvironment(elsewhen.Now)
 	env.Getenv = func(name string) string {
 		switch name {
 		case "NATS_URL":
@@ -51,7 +52,7 @@ func startFleet(t *testing.T) *dev.Fleet {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	fleet, err := dev.Start(ctx, dev.Options{
-		Hub: hubd.Options{Fleet: "default", Server: &bus.ServerOptions{Dir: t.TempDir(), Port: -1, Log: zerolog.Nop()}, Log: zerolog.Nop()},
+		Hub: hubd.Options{Now: elsewhen.Now, Fleet: "default", Server: &bus.ServerOptions{Dir: t.TempDir(), Port: -1, Log: zerolog.Nop()}, Log: zerolog.Nop()},
 		Members: []configs.Agent{
 			member("berlin", "eu", "8", 3),
 			member("oslo", "eu", "4", 6),

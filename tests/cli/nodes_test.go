@@ -18,6 +18,7 @@ import (
 	"flotilla/hub/dev"
 	"flotilla/hub/flotilla/cli"
 	"flotilla/hub/hubd"
+	"flotilla/tests/elsewhen"
 )
 
 // TestLiveNodes runs the scripts about nodes, each against a fleet of its own: berlin and oslo have nodes of the
@@ -35,7 +36,7 @@ func startNodeFleet(t *testing.T) cli.Environment {
 	defer cancel()
 	fleet, err := dev.Start(ctx, dev.Options{
 		Hub: hubd.Options{
-			Fleet: "default", Server: &bus.ServerOptions{Dir: t.TempDir(), Port: -1, Log: zerolog.Nop()}, Log: zerolog.Nop(),
+			Now: elsewhen.Now, Fleet: "default", Server: &bus.ServerOptions{Dir: t.TempDir(), Port: -1, Log: zerolog.Nop()}, Log: zerolog.Nop(),
 			Disruption: configs.Disruption{Enabled: true, Interval: configs.Duration(10 * time.Millisecond), ValidationWait: configs.Duration(10 * time.Millisecond)},
 		},
 		Members: []configs.Agent{nodeMember("berlin", "general", 3), nodeMember("oslo", "general", 1), nodeMember("tampa", "", 1)},

@@ -80,6 +80,7 @@ func (r *runner) run(t *testing.T, path string) {
 		if !*update {
 			require.Equal(t, c.want, output, "$ %s", c.line)
 		}
+		r.follow(t, &c, output)
 		fmt.Fprintf(&got, "\n$ %s\n", c.line)
 		if c.stdin != "" {
 			got.WriteString(c.stdin + "EOF\n")

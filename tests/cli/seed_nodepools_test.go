@@ -19,6 +19,7 @@ import (
 	"flotilla/hub/dev"
 	"flotilla/hub/flotilla/cli"
 	"flotilla/hub/hubd"
+	"flotilla/tests/elsewhen"
 )
 
 // freshHub is a hub with an embedded server that nothing was applied to.
@@ -27,7 +28,7 @@ func freshHub(t *testing.T) *dev.Fleet {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	fleet, err := dev.Start(ctx, dev.Options{
-		Hub: hubd.Options{Fleet: "default", Server: &bus.ServerOptions{Dir: t.TempDir(), Port: -1, Log: zerolog.Nop()}, Log: zerolog.Nop()},
+		Hub: hubd.Options{Now: elsewhen.Now, Fleet: "default", Server: &bus.ServerOptions{Dir: t.TempDir(), Port: -1, Log: zerolog.Nop()}, Log: zerolog.Nop()},
 		Log: zerolog.Nop(),
 	})
 	require.NoError(t, err)

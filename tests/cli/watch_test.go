@@ -43,8 +43,9 @@ func (s *screen) shows(text string) func() error {
 	}
 }
 
-// TestWatchShowsChangesAndEndsWhenInterrupted watches namespaces while one is made and labelled. The
-// head of the table stands once, a row comes for every change, and an interrupt ends it with 0.
+// TestWatchShowsChangesAndEndsWhenInterrupted watches namespaces while some are made and one is labelled.
+// The head of the table stands once, and anew where a row is wider; a row comes for every change, and an
+// interrupt ends it with 0.
 func TestWatchShowsChangesAndEndsWhenInterrupted(t *testing.T) {
 	env := liveEnvironment(startFleet(t))
 	run := func(stdin string, args ...string) {
@@ -63,13 +64,16 @@ func TestWatchShowsChangesAndEndsWhenInterrupted(t *testing.T) {
 	watching.Out, watching.Err = out, out
 	go func() { ended <- cli.Main(ctx, []string{"get", "ns", "-w", "--show-labels"}, watching) }()
 	bustest.Eventually(t, out.shows("first"))
-	run("apiVersion: v1\nkind: Namespace\nmetadata: {name: second}\n", "apply", "-f", "-")
-	bustest.Eventually(t, out.shows("second"))
+	run("apiVersion: v1\nkind: Namespace\nmetadata: {name: other}\n", "apply", "-f", "-")
+	bustest.Eventually(t, out.shows("other"))
 	run("", "label", "ns/first", "team=web")
 	bustest.Eventually(t, out.shows("team=web"))
+	require.Equal(t, 1, strings.Count(out.String(), "NAME"), out.String())
+	run("apiVersion: v1\nkind: Namespace\nmetadata: {name: longer-than-those}\n", "apply", "-f", "-")
+	bustest.Eventually(t, out.shows("longer-than-those"))
 	interrupt()
 	require.Equal(t, cli.ExitDone, <-ended)
-	require.Equal(t, 1, strings.Count(out.String(), "NAME"), out.String())
+	require.Equal(t, 2, strings.Count(out.String(), "NAME"), out.String())
 	require.Equal(t, 2, strings.Count(out.String(), "first"), "once as it was found, once when it changed:\n%s", out.String())
 }
 

@@ -143,11 +143,42 @@ func TestTurnedConsolidationFailsNamingTheCase(t *testing.T) {
 func TestExplanationsComeFromTheInput(t *testing.T) {
 	cases, err := readRecording[consolidationCase]("testdata", consolidationRecording)
 	require.NoError(t, err)
-	explained := map[string]int{}
+	found, nobodys := map[string]int{}, 0
 	for i := range cases {
-		explained[cases[i].explanation()]++
+		concerning := cases[i].concerning()
+		for _, d := range concerning {
+			found[d.id]++
+		}
+		if len(concerning) == 0 {
+			nobodys++
+		}
 	}
-	require.Positive(t, explained["N5"])
-	require.Positive(t, explained["N9"])
-	require.Greater(t, explained[""], 200, "most cases are nobody's to explain")
+	require.Positive(t, found["N5"])
+	require.Positive(t, found["N9"])
+	require.Greater(t, nobodys, 200, "most cases are nobody's to explain: %v", found)
+}
+
+// Every event of the peer has a kind, and no text is of two.
+func TestKindsOfBlocked(t *testing.T) {
+	for text, kind := range map[string]disruption.Code{
+		`DisruptionBlocked: NodePool not found (NodePool=gone)`:                                                     disruption.CodePoolUnknown,
+		`DisruptionBlocked: Eviction does not support multiple PDBs (PodDisruptionBudget(s)=[default/a default/b])`: disruption.CodePDBOverlap,
+		`DisruptionBlocked: Pdb prevents pod evictions (PodDisruptionBudget=[default/pdb])`:                         disruption.CodePDB,
+		`DisruptionBlocked: Node doesn't have required label (label=karpenter.sh/nodepool)`:                         disruption.CodeNoPool,
+		`Unconsolidatable: Node does not have label "topology.kubernetes.io/zone"`:                                  disruption.CodeNoLabel,
+		`Unconsolidatable: NodePool "default" has consolidation policy WhenEmpty, but node is not empty`:            disruption.CodeNotEmpty,
+		`Unconsolidatable: Filtering by price: minValues requirement is not met for label(s) (label(s)=[family])`:   disruption.CodeMinValues,
+		`Unconsolidatable: SpotToSpotConsolidation is disabled, can't replace a spot node with a spot node`:         disruption.CodeSpotDisabled,
+	} {
+		event, _, _ := strings.Cut(text, ":")
+		require.Equal(t, map[string][]string{"n": {event + " " + string(kind)}}, blockedRecorded(map[string][]string{"n": {text}}))
+		matching := 0
+		for _, words := range blockedKinds {
+			if strings.Contains(text, words) {
+				matching++
+			}
+		}
+		require.Equal(t, 1, matching, text)
+	}
+	require.Equal(t, []string{"X unknown: X: of another kind"}, blockedRecorded(map[string][]string{"n": {"X: of another kind"}})["n"])
 }

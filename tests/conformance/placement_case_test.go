@@ -13,7 +13,8 @@ import (
 // placementCase is one recorded decision of KubeFleet's scheduler.
 type placementCase struct {
 	ID       string            `json:"id"`
-	Group    string            `json:"group"`
+	Group    string            `json:"group"` // family of the case
+	Note     string            `json:"note"`
 	Clusters []recordedCluster `json:"clusters"`
 	Policy   *api.Policy       `json:"policy"`
 	Existing []recordedBinding `json:"existingBindings"`
@@ -38,9 +39,11 @@ type recordedCluster struct {
 type recordedBinding struct {
 	Cluster        string           `json:"cluster"`
 	State          api.BindingState `json:"state"`
+	PreviousState  api.BindingState `json:"previousState"` // before it became Unscheduled
 	PolicyRevision string           `json:"policyRevision"`
 	Affinity       *int32           `json:"affinityScore"`
 	Spread         *int32           `json:"topologySpreadScore"`
+	Reason         string           `json:"reason"` // of the pick, in KubeFleet's words
 }
 
 func (b *recordedBinding) UnmarshalJSON(text []byte) error {
@@ -49,7 +52,7 @@ func (b *recordedBinding) UnmarshalJSON(text []byte) error {
 		return json.Unmarshal(text, &b.Cluster)
 	}
 	type plain recordedBinding
-	return json.Unmarshal(text, (*plain)(b))
+	return strictly(text, (*plain)(b))
 }
 
 type recordedPlacement struct {
@@ -57,6 +60,11 @@ type recordedPlacement struct {
 	NotSelected []recordedDecision `json:"notSelected"`
 	Fulfilled   bool               `json:"fulfilled"`
 	Error       bool               `json:"error"`
+	// What is KubeFleet's own: the cycles that it took, what it wrote after them, and its condition.
+	Cycles        int               `json:"cycles"`
+	PicksPerCycle [][]string        `json:"picksPerCycle"`
+	Bindings      []recordedBinding `json:"bindings"`
+	Condition     string            `json:"condition"`
 }
 
 type recordedDecision struct {

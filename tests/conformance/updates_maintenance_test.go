@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"fmt"
 	"strconv"
 	"testing"
 	"time"
@@ -27,19 +28,19 @@ type windowCase struct {
 }
 
 func TestWindows(t *testing.T) {
-	cases, agree := updatesCases[windowCase](t, "windows.jsonl.gz"), 0
-	for _, c := range cases {
+	var outcomes []outcome
+	for _, c := range casesOf[windowCase](t, "windows.jsonl.gz") {
 		s, err := window.Parse(c.ID, &c.Schedule, time.LoadLocation)
 		require.NoError(t, err, c.ID)
 		got := s.At(c.Now)
 		want := openingText(c.Want.Class, c.Want.Open, c.Want.Opens, c.Want.Closes)
+		o := outcome{id: c.ID}
 		if diff := cmp.Diff(want, openingText(int(got.Class), got.Class == window.Open, &got.Opens, &got.Closes)); diff != "" {
-			t.Errorf("%s (%s) at %s: want -, got +\n%s", c.ID, c.Note, c.Now.Format(time.RFC3339), diff)
-			continue
+			o.differences = []string{fmt.Sprintf("(%s) at %s: want -, got +\n%s", c.Note, c.Now.Format(time.RFC3339), diff)}
 		}
-		agree++
+		outcomes = append(outcomes, o)
 	}
-	t.Logf("windows: %d cases, %d agree", len(cases), agree)
+	report(t, "windows", outcomes, nil)
 }
 
 func openingText(class int, open bool, opens, closes *time.Time) map[string]string {

@@ -2,6 +2,7 @@ package conformance
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -10,20 +11,20 @@ import (
 )
 
 func TestRuns(t *testing.T) {
-	cases, agree := updatesCases[runCase](t, "runs.jsonl.gz"), 0
+	cases := casesOf[runCase](t, "runs.jsonl.gz")
+	outcomes := make([]outcome, len(cases))
 	for i := range cases {
 		c := &cases[i]
 		var want map[string]any
 		require.NoError(t, json.Unmarshal(c.Want, &want), c.ID)
 		got := plain(t, c.answer(t))
 		c.ignore(want, got)
+		outcomes[i].id = c.ID
 		if diff := runDiff(want, got); diff != "" {
-			t.Errorf("%s (%s), compared %s: want -, got +\n%s", c.ID, c.Note, c.Compare, diff)
-			continue
+			outcomes[i].differences = []string{fmt.Sprintf("(%s), compared %s: want -, got +\n%s", c.Note, c.Compare, diff)}
 		}
-		agree++
 	}
-	t.Logf("runs: %d cases, %d agree", len(cases), agree)
+	report(t, "runs", outcomes, nil)
 }
 
 // plain brings an answer into the form that decoding JSON gives.

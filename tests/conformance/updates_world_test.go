@@ -18,16 +18,21 @@ import (
 
 // runCase is one recorded update run.
 type runCase struct {
-	ID        string                  `json:"id"`
-	Note      string                  `json:"note"`
-	Compare   string                  `json:"compare"`
-	Catalog   api.VersionCatalogSpec  `json:"catalog"`
-	Members   []runMember             `json:"members"`
-	Run       runInput                `json:"run"`
-	Behaviour map[string]runBehaviour `json:"behaviour"`
-	Ops       []runOp                 `json:"ops"`
-	Until     time.Time               `json:"until"`
-	Want      json.RawMessage         `json:"want"`
+	ID      string `json:"id"`
+	Note    string `json:"note"`
+	Group   string `json:"group"` // family of the case
+	Compare string `json:"compare"`
+	// Ambiguities name what hinges on which reading of the specification, Batch that the results of one
+	// instant belong to one tick; the core has one reading and ticks so always.
+	Ambiguities map[string]string       `json:"ambiguities"`
+	Batch       bool                    `json:"batch"`
+	Catalog     api.VersionCatalogSpec  `json:"catalog"`
+	Members     []runMember             `json:"members"`
+	Run         runInput                `json:"run"`
+	Behaviour   map[string]runBehaviour `json:"behaviour"`
+	Ops         []runOp                 `json:"ops"`
+	Until       time.Time               `json:"until"`
+	Want        json.RawMessage         `json:"want"`
 }
 
 type runMember struct {

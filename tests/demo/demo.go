@@ -52,7 +52,7 @@ func (d *demo) start(ctx context.Context) error {
 	if d.verbose {
 		log = zerolog.New(zerolog.ConsoleWriter{Out: os.Stderr}).With().Timestamp().Logger()
 	}
-	hub := hubd.Options{Server: &bus.ServerOptions{Dir: filepath.Join(d.folder, "data"), Port: -1}, Disruption: briskNodes(members), Log: log}
+	hub := hubd.Options{Server: &bus.ServerOptions{Dir: filepath.Join(d.folder, "data"), Port: -1}, Disruption: briskNodes(members), Log: log, Now: d.now}
 	d.fleet, err = dev.Start(ctx, dev.Options{Hub: hub, Members: members, Log: log})
 	if err != nil {
 		return err
@@ -102,7 +102,7 @@ func (d *demo) flotilla(ctx context.Context, args ...string) error {
 func (d *demo) exits(ctx context.Context, want int, args ...string) error {
 	shown := strings.ReplaceAll(strings.Join(args, " "), d.folder+"/", "")
 	fmt.Printf("\n$ flotilla %s\n", shown)
-	env := cli.OSEnvironment()
+	env := cli.OSEnvironment(d.now)
 	env.In, env.Terminal = strings.NewReader(""), false
 	env.Err, env.Getenv = os.Stdout, d.getenv
 	if code := cli.Main(ctx, args, env); code != want {

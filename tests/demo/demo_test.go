@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	_ "flotilla/tests/elsewhen" // the demo inherits the clock
 )
 
 func demoCommand(t *testing.T, args ...string) *exec.Cmd {

@@ -14,6 +14,8 @@ import (
 	"os/signal"
 	"syscall"
 	"time"
+
+	"flotilla/configs/terminal"
 )
 
 func main() {
@@ -22,9 +24,14 @@ func main() {
 	flag.BoolVar(&o.neverHeal, "never-heal", false, "leave the failing member broken: the demo must then end with exit code 1")
 	flag.BoolVar(&o.verbose, "v", false, "show the log of hub and agents")
 	flag.Parse()
+	var err error
+	if o.now, err = terminal.Clock(); err != nil {
+		fmt.Fprintln(os.Stderr, "demo:", err)
+		os.Exit(1)
+	}
 
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := run(ctx, o)
+	err = run(ctx, o)
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "\ndemo: MISSED:", err)
@@ -37,6 +44,7 @@ type options struct {
 	patience  time.Duration
 	neverHeal bool
 	verbose   bool
+	now       func() time.Time
 }
 
 func run(ctx context.Context, o options) (err error) {

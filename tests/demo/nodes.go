@@ -102,7 +102,7 @@ func (d *demo) saved(ctx context.Context, planned *disruption.MemberForecast, be
 	if !slices.ContainsFunc(all, func(done api.NodeDisruption) bool {
 		return slices.Equal(done.Status.Nodes, first.Nodes) && done.Status.Savings == first.Savings
 	}) {
-		return fmt.Errorf("%v were to go and save %.4f, no disruption did that", first.Nodes, first.Savings)
+		return fmt.Errorf("%v were to go and save %s, no disruption did that", first.Nodes, first.Savings)
 	}
 	after, err := d.listNodes(ctx)
 	if err != nil {
@@ -110,7 +110,7 @@ func (d *demo) saved(ctx context.Context, planned *disruption.MemberForecast, be
 	}
 	saves := 0.0
 	for i := range all {
-		saves += all[i].Status.Savings
+		saves += all[i].Status.Savings.Amount
 	}
 	was, is := cost(before), cost(after)
 	if math.Abs(was-is-saves) > 1e-6 {
@@ -160,7 +160,7 @@ func (d *demo) listNodes(ctx context.Context) ([]api.MemberNode, error) {
 func cost(nodes []api.MemberNode) float64 {
 	sum := 0.0
 	for i := range nodes {
-		sum += nodes[i].Status.Price
+		sum += nodes[i].Status.Price.Amount
 	}
 	return sum
 }

@@ -48,7 +48,7 @@ func (d *demo) planUpgrade(ctx context.Context) error {
 			return err
 		}
 	}
-	opens := time.Now().UTC().AddDate(0, 0, 3).Weekday()
+	opens := d.now().UTC().AddDate(0, 0, 3).Weekday()
 	if err := d.window(ctx, fmt.Sprintf("schedule: {weekly: {intervalWeeks: 1, dayOfWeek: %s}}, durationHours: 4", opens)); err != nil {
 		return err
 	}
@@ -65,7 +65,7 @@ func (d *demo) window(ctx context.Context, schedule string) error {
 kind: MemberMaintenance
 metadata: {name: %s}
 spec:
-  aksManagedAutoUpgradeSchedule: {%s, startTime: "00:00", startDate: "2026-01-01"}
+  aksManagedAutoUpgradeSchedule: {%s, startTime: "00:00", startDate: "2020-01-01"}
 `, windowed, schedule)
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		return err

@@ -15,6 +15,7 @@ import (
 	"flotilla/bus"
 	"flotilla/bus/bustest"
 	"flotilla/hub/hubd"
+	"flotilla/tests/elsewhen"
 )
 
 // newBrokerHouse is a house whose broker is not the hub's: two hubs compete on it.
@@ -24,7 +25,7 @@ func newBrokerHouse(t *testing.T, members ...string) (*house, *bustest.Server, [
 	var hubs []*hubd.Hub
 	for _, name := range []string{"hub-a", "hub-b"} {
 		hub, err := hubd.New(hubd.Options{
-			Name: name, Issuer: broker.Server, Log: zerolog.Nop(),
+			Name: name, Issuer: broker.Server, Log: zerolog.Nop(), Now: elsewhen.Now,
 			Bus:  bus.Options{URL: broker.URL(), Creds: broker.HubCreds(), ReconnectWait: 50 * time.Millisecond},
 			Lead: bus.LeadOptions{TTL: 2 * time.Second, Renew: 500 * time.Millisecond, Margin: 500 * time.Millisecond, Poll: 200 * time.Millisecond},
 		})
@@ -33,7 +34,7 @@ func newBrokerHouse(t *testing.T, members ...string) (*house, *bustest.Server, [
 		t.Cleanup(hub.Stop)
 		hubs = append(hubs, hub)
 	}
-	h := &house{dir: t.TempDir(), url: broker.URL(), members: map[string]*memory.Member{}, agents: map[string]*agentd.Agent{}}
+	h := &house{now: elsewhen.Now, dir: t.TempDir(), url: broker.URL(), members: map[string]*memory.Member{}, agents: map[string]*agentd.Agent{}}
 	client, err := bus.ConnectClient(bustest.Context(t), bus.Options{
 		URL: broker.URL(), Creds: broker.OperatorCreds(), Name: "test", Log: zerolog.Nop(), ReconnectWait: 50 * time.Millisecond,
 	})
@@ -46,7 +47,7 @@ func newBrokerHouse(t *testing.T, members ...string) (*house, *bustest.Server, [
 		}
 	})
 	for _, name := range members {
-		h.members[name] = memory.New(memory.Options{Name: name, Nodes: nodes(t)})
+		h.members[name] = memory.New(memory.Options{Name: name, Nodes: nodes(t), Clock: memory.Running(h.now)})
 		t.Cleanup(h.members[name].Close)
 		h.startAgent(t, name)
 	}

@@ -15,6 +15,7 @@ import (
 	"flotilla/core/api"
 	"flotilla/core/disruption"
 	"flotilla/hub/disruptor"
+	"flotilla/tests/elsewhen"
 )
 
 // The hub is killed while a replacement is on its way: that comes up meanwhile, and the next hub goes on
@@ -109,7 +110,7 @@ func TestReplacementThatNeverBecomesReady(t *testing.T) {
 	base, broker := newTermHouse(t)
 	h := &nodeHouse{house: base, t: t}
 	var ahead atomic.Int64
-	now := func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
+	now := func() time.Time { return elsewhen.Now().Add(time.Duration(ahead.Load())) }
 	lead(t, broker, rooms{nodes: &disruptor.Options{Now: now, Interval: 100 * time.Millisecond, ValidationWait: 200 * time.Millisecond}})
 	h.inhabit([]target.Node{machine(t, "n1", "d8")})
 	t.Cleanup(h.member.Close)

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"sort"
@@ -69,7 +68,7 @@ func newNodeHouseAt(t *testing.T, interval time.Duration, nodes ...target.Node) 
 func (h *nodeHouse) inhabit(nodes []target.Node) {
 	h.t.Helper()
 	h.member = memory.New(memory.Options{
-		Name: city, KubernetesVersion: "v1.29.2", Nodes: nodes, ReadyAfter: 10 * time.Millisecond, MostGrace: 100 * time.Millisecond, ScheduleAfter: 50 * time.Millisecond,
+		Clock: memory.Running(h.now), Name: city, KubernetesVersion: "v1.29.2", Nodes: nodes, ReadyAfter: 10 * time.Millisecond, MostGrace: 100 * time.Millisecond, ScheduleAfter: 50 * time.Millisecond,
 	})
 	h.members[city] = h.member
 	h.startAgent(h.t, city)
@@ -221,11 +220,9 @@ func (h *nodeHouse) tainted() []string {
 // flotilla runs the command line, which ends with a code, and returns what it prints.
 func (h *nodeHouse) flotilla(code int, args ...string) string {
 	h.t.Helper()
-	command := exec.Command(cliBinary, append(args, "--url", h.url, "--creds", filepath.Join(h.dir, "hub", "operator.creds"))...)
-	command.Env = append(os.Environ(), "NO_COLOR=1", "NATS_URL=", "NATS_CREDS=", "NATS_CONTEXT=")
-	out, _ := command.CombinedOutput()
-	require.Equal(h.t, code, command.ProcessState.ExitCode(), "%s", out)
-	return string(out)
+	out, ended := h.house.flotilla(h.t, args...)
+	require.Equal(h.t, code, ended, out)
+	return out
 }
 
 func (h *nodeHouse) eventually(check func() error) {

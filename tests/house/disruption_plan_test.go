@@ -99,7 +99,7 @@ func (h *nodeHouse) requireForetold(plan *disruption.MemberForecast) {
 	}
 	for i := range plan.Commands {
 		c := &plan.Commands[i]
-		f := foretold{What: fmt.Sprintf("%s %s %v", c.Method, c.Reason, c.Nodes), Savings: fmt.Sprintf("%.6f", c.Savings), Moves: movesOf(c.Moves, apps)}
+		f := foretold{What: fmt.Sprintf("%s %s %v", c.Method, c.Reason, c.Nodes), Savings: fmt.Sprintf("%.6f", c.Savings.Amount), Moves: movesOf(c.Moves, apps)}
 		for _, r := range c.Replacements {
 			f.Types = append(f.Types, r.Pool+": "+strings.Join(r.InstanceTypes, " "))
 		}
@@ -120,7 +120,7 @@ func (h *nodeHouse) requireForetold(plan *disruption.MemberForecast) {
 	var got []foretold
 	for i := range done {
 		d := &done[i]
-		f := foretold{What: fmt.Sprintf("%s %s %v", d.Method, d.Reason, d.Nodes), Savings: fmt.Sprintf("%.6f", d.Savings), Moves: movesOf(d.Moves, apps)}
+		f := foretold{What: fmt.Sprintf("%s %s %v", d.Method, d.Reason, d.Nodes), Savings: fmt.Sprintf("%.6f", d.Savings.Amount), Moves: movesOf(d.Moves, apps)}
 		for j, r := range d.Replacements {
 			f.Types = append(f.Types, r.Pool+": "+strings.Join(r.InstanceTypes, " "))
 			for k := range d.Moves {
@@ -154,7 +154,7 @@ func TestPlanIsWhatHappens(t *testing.T) {
 	h.put("d", 1, "1800m", "n4")
 	plan := h.openWithPlan()
 	require.GreaterOrEqual(t, len(plan.Commands), 2)
-	require.InDelta(t, plan.Savings, sum(plan.Commands), 1e-9)
+	require.InDelta(t, plan.Savings.Amount, sum(plan.Commands), 1e-9)
 	text := h.flotilla(1, "plan", "nodes", "-m", city)
 	require.Contains(t, text, "n5")
 	h.requireForetold(&plan)
@@ -164,7 +164,7 @@ func TestPlanIsWhatHappens(t *testing.T) {
 func sum(commands []disruption.Command) float64 {
 	total := 0.0
 	for i := range commands {
-		total += commands[i].Savings
+		total += commands[i].Savings.Amount
 	}
 	return total
 }

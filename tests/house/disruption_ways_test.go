@@ -91,8 +91,8 @@ func TestHalfEmptyPoolShrinks(t *testing.T) {
 	for _, n := range []string{"1", "2", "3"} {
 		h.settled("web"+n, map[string]int{"n3": 1})
 	}
-	require.InDelta(t, 0.2, list[0].Savings, 1e-9)
-	require.InDelta(t, 0.4, list[1].Savings, 1e-9)
+	require.InDelta(t, 0.2, list[0].Savings.Amount, 1e-9)
+	require.InDelta(t, 0.4, list[1].Savings.Amount, 1e-9)
 	require.Empty(t, h.tainted())
 }
 

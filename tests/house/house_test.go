@@ -24,6 +24,7 @@ import (
 	"flotilla/bus/bustest"
 	"flotilla/configs"
 	"flotilla/core/api"
+	"flotilla/tests/elsewhen"
 )
 
 const patience = 60 * time.Second
@@ -107,6 +108,8 @@ type house struct {
 	client   *bus.Conn
 	members  map[string]*memory.Member
 	agents   map[string]*agentd.Agent
+	// now is the clock of the agents and members in this process.
+	now func() time.Time
 }
 
 func newHouse(t *testing.T, members ...string) *house {
@@ -121,7 +124,7 @@ func newHouseWith(t *testing.T, more []string, members ...string) *house {
 	url := server.URL()
 	server.Stop(t)
 	port := url[strings.LastIndex(url, ":")+1:]
-	h := &house{dir: t.TempDir(), url: url, members: map[string]*memory.Member{}, agents: map[string]*agentd.Agent{}}
+	h := &house{now: elsewhen.Now, dir: t.TempDir(), url: url, members: map[string]*memory.Member{}, agents: map[string]*agentd.Agent{}}
 	arguments := []string{"--data", filepath.Join(h.dir, "hub"), "--port", port, "--log-level", "info", "--deletion-timeout", "3s"}
 	h.hub = newProcess(t, hubBinary, append(arguments, more...)...)
 	h.connect(t)
@@ -134,7 +137,7 @@ func newHouseWith(t *testing.T, more []string, members ...string) *house {
 		}
 	})
 	for _, name := range members {
-		h.members[name] = memory.New(memory.Options{Name: name, Nodes: nodes(t)})
+		h.members[name] = memory.New(memory.Options{Name: name, Nodes: nodes(t), Clock: memory.Running(h.now)})
 		h.startAgent(t, name)
 	}
 	return h
@@ -158,6 +161,15 @@ func (h *house) connect(t *testing.T) {
 		return err
 	})
 	t.Cleanup(h.client.Close)
+}
+
+// flotilla runs the command line and returns what it prints and the code it ends with.
+func (h *house) flotilla(t *testing.T, args ...string) (string, int) {
+	t.Helper()
+	command := exec.CommandContext(t.Context(), cliBinary, append(args, "--url", h.url, "--creds", filepath.Join(h.dir, "hub", "operator.creds"))...)
+	command.Env = append(os.Environ(), "NO_COLOR=1", "NATS_URL=", "NATS_CREDS=", "NATS_CONTEXT=")
+	out, _ := command.CombinedOutput()
+	return string(out), command.ProcessState.ExitCode()
 }
 
 func (h *house) request(t *testing.T, verb string, request, response any) error {
@@ -203,7 +215,7 @@ func (h *house) startAgentWith(t *testing.T, name string, creds []byte) {
 	config.Upgrade.Memory.NodePool = configs.Duration(10 * time.Millisecond)
 	quickNodes(&config.Nodes)
 	agent, err := agentd.New(agentd.Options{
-		Config: config, CredsText: creds, Target: h.members[name], PollEvery: 2 * time.Second, Log: zerolog.Nop(),
+		Config: config, CredsText: creds, Target: h.members[name], PollEvery: 2 * time.Second, Log: zerolog.Nop(), Now: h.now,
 	})
 	require.NoError(t, err)
 	require.NoError(t, agent.Start(context.WithoutCancel(t.Context())))

@@ -25,6 +25,7 @@ import (
 	"flotilla/hub/door"
 	"flotilla/hub/registrar"
 	"flotilla/hub/runner"
+	"flotilla/tests/elsewhen"
 )
 
 // upgradable makes a member at 1.29.2 with one node pool, whose upgrades take no time, and starts its
@@ -33,7 +34,7 @@ func (h *house) upgradable(t *testing.T, names ...string) {
 	t.Helper()
 	for _, name := range names {
 		h.members[name] = memory.New(memory.Options{
-			Name: name, KubernetesVersion: "v1.29.2", Nodes: nodes(t),
+			Clock: memory.Running(h.now), Name: name, KubernetesVersion: "v1.29.2", Nodes: nodes(t),
 			Pools: []api.NodePoolFacts{{Name: "node", Mode: "System", KubernetesVersion: "v1.29.2"}},
 		})
 		t.Cleanup(h.members[name].Close)
@@ -155,10 +156,11 @@ func (h *house) resume(names ...string) {
 	}
 }
 
-// rooms says which rooms a term has, and what time it is for update runs.
+// rooms says which rooms a term has, and what time it is for them.
 type rooms struct {
 	withoutDispatcher, withoutRunner bool
-	now                              func() time.Time
+	// now is the clock of the hub, that of the tests when nil; runs is that of update runs, the hub's when nil.
+	now, runs func() time.Time
 	// nodes are the options of node disruption, nil for none of it.
 	nodes *disruptor.Options
 }
@@ -173,7 +175,7 @@ type term struct {
 func newTermHouse(t *testing.T) (*house, *bustest.Server) {
 	t.Helper()
 	broker := bustest.Start(t, func(o *bus.ServerOptions) { o.Fleet = "default" })
-	h := &house{dir: t.TempDir(), url: broker.URL(), members: map[string]*memory.Member{}, agents: map[string]*agentd.Agent{}}
+	h := &house{now: elsewhen.Now, dir: t.TempDir(), url: broker.URL(), members: map[string]*memory.Member{}, agents: map[string]*agentd.Agent{}}
 	client, err := bus.ConnectClient(bustest.Context(t), bus.Options{
 		URL: broker.URL(), Creds: broker.OperatorCreds(), Name: "test", Log: zerolog.Nop(), ReconnectWait: 50 * time.Millisecond,
 	})
@@ -191,7 +193,13 @@ func newTermHouse(t *testing.T) (*house, *bustest.Server) {
 // lead begins a term and returns when it leads; it ends with crash, or with the test.
 func lead(t *testing.T, broker *bustest.Server, with rooms) *term {
 	t.Helper()
-	conn := broker.Hub(t)
+	o := broker.TCP()
+	if with.now != nil {
+		o.Now = with.now
+	}
+	conn, err := bus.ConnectHub(bustest.Context(t), o)
+	require.NoError(t, err)
+	t.Cleanup(conn.Close)
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	led := make(chan *bus.Store, 1)
 	var running sync.WaitGroup
@@ -216,7 +224,7 @@ func lead(t *testing.T, broker *bustest.Server, with rooms) *term {
 
 func act(ctx context.Context, s *bus.Store, broker *bustest.Server, with rooms) error {
 	log := zerolog.Nop()
-	upgrades := runner.New(s, runner.Options{Now: with.now, Poll: 20 * time.Millisecond, Log: log})
+	upgrades := runner.New(s, runner.Options{Now: with.runs, Poll: 20 * time.Millisecond, Log: log})
 	verbs := upgrades.Verbs()
 	run := []func(context.Context) error{
 		registrar.New(s, registrar.Options{Log: log}).Run,

@@ -122,7 +122,7 @@ func (h *house) paced(t *testing.T, clock *fleetClock, name, version, group stri
 	config.HeartbeatInterval = configs.Duration(time.Second)
 	config.Upgrade.Memory.ControlPlane, config.Upgrade.Memory.NodePool = configs.Duration(3*time.Minute), configs.Duration(2*time.Minute)
 	agent, err := agentd.New(agentd.Options{
-		Config: config, CredsText: h.creds(t, name), Target: h.members[name], PollEvery: 2 * time.Second, Log: zerolog.Nop(),
+		Config: config, CredsText: h.creds(t, name), Target: h.members[name], PollEvery: 2 * time.Second, Log: zerolog.Nop(), Now: clock.Now,
 	})
 	require.NoError(t, err)
 	require.NoError(t, agent.Start(context.WithoutCancel(t.Context())))
@@ -207,7 +207,7 @@ spec:
 func TestARunGoesAsPlanned(t *testing.T) {
 	clock := &fleetClock{now: time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC), timers: map[*fleetTimer]struct{}{}}
 	h, broker := newTermHouse(t)
-	lead(t, broker, rooms{now: clock.ask})
+	lead(t, broker, rooms{now: clock.Now, runs: clock.ask})
 	groups := map[string]string{"c1": "canary", "a1": "east", "a2": "east", "b1": "west", "b2": "west", "b3": "west"}
 	for name, group := range groups {
 		version := "1.29.2"

@@ -18,6 +18,7 @@ import (
 	"flotilla/hub/dispatcher"
 	"flotilla/hub/runner"
 	"flotilla/subjects"
+	"flotilla/tests/elsewhen"
 )
 
 // flock plays the agents of many members over one connection: it follows hints, reads commands as they
@@ -149,7 +150,7 @@ func TestAThousandMembersGoThroughARun(t *testing.T) {
 	}
 	defer rooms.Wait()
 	defer cancel()
-	began := time.Now()
+	began := elsewhen.Now()
 	_, err = upgrades.Verbs()[api.VerbRunStart](t.Context(), []byte(`{"run":"big","request":"start"}`))
 	require.NoError(t, err)
 	runs := bus.TableOf[api.UpdateRunStatus](store.State, subjects.Runs)
@@ -160,7 +161,7 @@ func TestAThousandMembersGoThroughARun(t *testing.T) {
 		}
 		return nil
 	})
-	t.Logf("%d members in %s", status.Finished, time.Since(began).Round(time.Millisecond))
+	t.Logf("%d members in %s", status.Finished, elsewhen.Since(began).Round(time.Millisecond))
 	require.NoError(t, subscription.Unsubscribe())
 	f.running.Wait()
 	require.Equal(t, stages*groups, status.Finished)

@@ -13,6 +13,7 @@ import (
 	"flotilla/bus/bustest"
 	"flotilla/core/api"
 	"flotilla/core/upgrade"
+	"flotilla/tests/elsewhen"
 )
 
 // Of two hubs the leading one stops in the middle of a run; the other one goes on where it was.
@@ -94,33 +95,34 @@ func TestTwoRunsOnOneMember(t *testing.T) {
 	require.Len(t, h.members["berlin"].UpgradesBegun(), 1)
 }
 
-// fakeClock is time that moves when a test says so.
-type fakeClock struct {
-	mu  sync.Mutex
-	now time.Time
+// leapingClock goes as fast as any other, and leaps when a test says so.
+type leapingClock struct {
+	mu    sync.Mutex
+	ahead time.Duration
 }
 
-func (c *fakeClock) Now() time.Time {
+func (c *leapingClock) Now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.now
+	return elsewhen.Now().Add(c.ahead)
 }
 
-func (c *fakeClock) set(t *testing.T, at string) {
+func (c *leapingClock) set(t *testing.T, at string) {
 	t.Helper()
 	now, err := time.Parse(time.RFC3339, at)
 	require.NoError(t, err)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.now = now
+	c.ahead = elsewhen.Until(now)
 }
 
 // A member is upgraded in its window only: not before it opens, past its end when it began in it, and
 // the next one not after it closed.
 func TestAWindowOpensAndCloses(t *testing.T) {
-	clock := &fakeClock{}
+	clock := &leapingClock{}
 	clock.set(t, "2026-11-20T12:00:00Z")
 	h, broker := newTermHouse(t)
+	h.now = clock.Now
 	lead(t, broker, rooms{now: clock.Now})
 	h.upgradable(t, "berlin", "oslo")
 	for _, member := range []string{"berlin", "oslo"} {

@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"flotilla/agent/target"
+	"flotilla/tests/elsewhen"
 )
 
 // full is a member of n nodes with ten plain pods each.
@@ -18,7 +19,7 @@ func full(b *testing.B, n int) *Member {
 		given[i] = nodes(fmt.Sprintf("n%05d", i))[0]
 		given[i].NodePool = "general"
 	}
-	m := New(Options{Name: "big", Nodes: given})
+	m := New(Options{Name: "big", Clock: Running(elsewhen.Now), Nodes: given})
 	m.Plant(object(b, shop))
 	m.Plant(object(b, app("DaemonSet", "log", 1, "10m", "tolerations: [{operator: Exists}], ")))
 	for i := range 10 {

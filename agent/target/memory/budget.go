@@ -28,7 +28,7 @@ const kindBudget = "PodDisruptionBudget.policy"
 // Budgets lists the pod disruption budgets as their controller judges them now.
 func (m *Member) Budgets(context.Context) ([]target.Budget, error) {
 	m.mu.Lock()
-	defer m.mu.Unlock()
+	defer m.unlock()
 	if err := m.down(); err != nil {
 		return nil, err
 	}

@@ -132,7 +132,10 @@ func (m *Member) daemons() []*stored {
 }
 
 // touch notes that pods of a workload changed; tell says so to those who watch.
-func (m *Member) touch(s *stored) { m.touched[s] = struct{}{} }
+func (m *Member) touch(s *stored) {
+	m.touched[s] = struct{}{}
+	m.keep.changed(s)
+}
 
 func (m *Member) tell() {
 	for _, s := range slices.SortedFunc(maps.Keys(m.touched), byNumber) {
@@ -159,7 +162,7 @@ func (m *Member) census(s *stored) (ready int64, waitsFor string) {
 		case !p.ending.IsZero():
 			waitsFor = "pods are being deleted"
 		case stuck:
-			waitsFor = "pods start and crash: back-off restarting failed container"
+			waitsFor = "back-off restarting failed container"
 		}
 	}
 	return ready, waitsFor

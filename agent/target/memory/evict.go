@@ -21,7 +21,7 @@ import (
 // server's to enforce.
 func (m *Member) Evict(_ context.Context, ref target.PodRef) error {
 	m.mu.Lock()
-	defer m.mu.Unlock()
+	defer m.unlock()
 	p, err := m.podAt(ref)
 	if err != nil {
 		return err
@@ -40,7 +40,7 @@ func (m *Member) Evict(_ context.Context, ref target.PodRef) error {
 // DeletePod begins the end of a pod whatever its budgets say, or brings it forward.
 func (m *Member) DeletePod(_ context.Context, ref target.PodRef, grace time.Duration) error {
 	m.mu.Lock()
-	defer m.mu.Unlock()
+	defer m.unlock()
 	p, err := m.podAt(ref)
 	if err != nil {
 		return err

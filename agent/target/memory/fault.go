@@ -37,10 +37,12 @@ type Faults struct {
 	FailLaunch, HangLaunch, NeverReady []LaunchFault
 	// Lost lists nodes whose machines vanish; taking a node off the list does not bring its machine back.
 	Lost []string
+	// Drifted lists nodes that Karpenter finds drifted, by the condition of a NodeClaim.
+	Drifted []DriftFault
 }
 
 // FaultForms says how faults are written, for the help of flags and for errors.
-const FaultForms = "down, off, slow=DURATION, fail=KIND[/NAMESPACE/NAME], stuck=KIND[/NAMESPACE/NAME], not-ready=NODE, lost=NODE, busy=OPERATION, " +
+const FaultForms = "down, off, slow=DURATION, fail=KIND[/NAMESPACE/NAME], stuck=KIND[/NAMESPACE/NAME], not-ready=NODE, lost=NODE, drifted=NODE[:REASON], busy=OPERATION, " +
 	"fail-launch=LAUNCH[@N], hang-launch=LAUNCH[@N], never-ready=LAUNCH[@N], LAUNCH being any, a NodePool or an instance type, " +
 	"fail-upgrade=WHAT[@ATTEMPT] or hang-upgrade=WHAT[@ATTEMPT], WHAT being any, Full, ControlPlaneOnly, NodeImageOnly, controlPlane or a node pool"
 
@@ -106,6 +108,7 @@ var faultForms = map[string]faultForm{
 	"stuck":        {true, func(f *Faults, _, value string) error { f.Stuck = append(f.Stuck, value); return nil }},
 	"not-ready":    {true, func(f *Faults, _, value string) error { f.NotReady = append(f.NotReady, value); return nil }},
 	"lost":         {true, func(f *Faults, _, value string) error { f.Lost = append(f.Lost, value); return nil }},
+	"drifted":      {true, readDrift},
 	"fail-launch":  {true, func(f *Faults, word, value string) error { return readLaunch(&f.FailLaunch, word, value) }},
 	"hang-launch":  {true, func(f *Faults, word, value string) error { return readLaunch(&f.HangLaunch, word, value) }},
 	"never-ready":  {true, func(f *Faults, word, value string) error { return readLaunch(&f.NeverReady, word, value) }},
@@ -151,6 +154,7 @@ func (f Faults) String() string {
 	add("stuck", f.Stuck...)
 	add("not-ready", f.NotReady...)
 	add("lost", f.Lost...)
+	add("drifted", texts(f.Drifted)...)
 	if f.Busy != "" {
 		add("busy", f.Busy)
 	}
@@ -178,7 +182,7 @@ func (f Faults) clone() Faults {
 	f.Fail, f.Stuck, f.NotReady = slices.Clone(f.Fail), slices.Clone(f.Stuck), slices.Clone(f.NotReady)
 	f.FailUpgrade, f.HangUpgrade = slices.Clone(f.FailUpgrade), slices.Clone(f.HangUpgrade)
 	f.FailLaunch, f.HangLaunch, f.NeverReady = slices.Clone(f.FailLaunch), slices.Clone(f.HangLaunch), slices.Clone(f.NeverReady)
-	f.Lost = slices.Clone(f.Lost)
+	f.Lost, f.Drifted = slices.Clone(f.Lost), slices.Clone(f.Drifted)
 	return f
 }
 
@@ -191,8 +195,9 @@ func (f Faults) stuck(ref api.ObjectRef) bool { return named(f.Stuck, ref) }
 // SetFaults makes the member have these faults and no others; Faults{} heals it.
 func (m *Member) SetFaults(f Faults) {
 	m.mu.Lock()
-	defer m.mu.Unlock()
+	defer m.unlock()
 	m.faults = f.clone()
+	m.noteDrift()
 	for _, s := range m.sorted() {
 		m.assignAddress(s)
 	}
@@ -220,7 +225,7 @@ func (m *Member) down() error {
 func (m *Member) hinder(ctx context.Context, ref api.ObjectRef) error {
 	m.mu.Lock()
 	faults := m.faults
-	m.mu.Unlock()
+	m.unlock()
 	if faults.Slow > 0 {
 		over := make(chan struct{})
 		stop := m.clock.AfterFunc(faults.Slow, func() { close(over) })
@@ -232,7 +237,7 @@ func (m *Member) hinder(ctx context.Context, ref api.ObjectRef) error {
 		}
 	}
 	m.mu.Lock()
-	defer m.mu.Unlock()
+	defer m.unlock()
 	if err := m.down(); err != nil {
 		return err
 	}

@@ -55,7 +55,7 @@ func (m *Member) record(verb apply.Verb, object *unstructured.Unstructured, ref 
 // remembered.
 func (m *Member) History(after int64) []Operation {
 	m.mu.Lock()
-	defer m.mu.Unlock()
+	defer m.unlock()
 	var out []Operation
 	for i := range m.history.operations {
 		if m.history.operations[i].Sequence > after {

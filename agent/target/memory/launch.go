@@ -38,8 +38,10 @@ type machine struct {
 	Launch
 	number launchNumber
 	// held says what goes on once no fault holds it any more.
-	held   func()
-	ending bool
+	held func()
+	// shows, starts and ends are when its node shows and is ready, and when it is to be gone; zero before
+	// that is known.
+	shows, starts, ends time.Time
 }
 
 // LaunchNode begins to launch a node and returns its name. A name whose machine is there already is no
@@ -47,7 +49,7 @@ type machine struct {
 // neither registered nor initialized by itself. It works while the API server does not.
 func (m *Member) LaunchNode(l Launch) (node string, err error) {
 	m.mu.Lock()
-	defer m.mu.Unlock()
+	defer m.unlock()
 	switch {
 	case l.Name == "":
 		return "", fmt.Errorf("launching a node on member %s: it needs a name", m.name)
@@ -56,7 +58,8 @@ func (m *Member) LaunchNode(l Launch) (node string, err error) {
 	case m.nodeNamed(l.Name) != nil:
 		return "", fmt.Errorf("launching node %s on member %s: the node of a machine that is gone still has this name", l.Name, m.name)
 	}
-	mach := &machine{Launch: l, number: m.launches.next(&l)}
+	m.keep.stale()
+	mach := &machine{Launch: l, number: m.launches.next(&l), shows: m.clock.Now().Add(l.LaunchTime)}
 	if f := mach.hit(m.faults.FailLaunch); f != nil {
 		return "", fmt.Errorf("launching node %s on member %s: no capacity of type %s, on request (fail-launch=%s)", l.Name, m.name, l.InstanceType, f)
 	}
@@ -95,6 +98,7 @@ func (m *Member) register(mach *machine) {
 	n.finalizers, n.launched, n.starting = mach.Finalizers, true, true
 	m.enter(n)
 	m.resettle(n)
+	mach.starts = m.clock.Now().Add(mach.ReadyAfter)
 	m.later(mach.ReadyAfter, func() { m.start(mach, n) })
 }
 
@@ -120,13 +124,14 @@ func (m *Member) start(mach *machine, n *node) {
 // it is gone by now. The Node object stays, not ready, until it is deleted.
 func (m *Member) TerminateMachine(node string, takes time.Duration) (gone bool) {
 	m.mu.Lock()
-	defer m.mu.Unlock()
+	defer m.unlock()
 	mach := m.machines[node]
 	if mach == nil {
 		return true
 	}
-	if !mach.ending {
-		mach.ending = true
+	if mach.ends.IsZero() {
+		m.keep.stale()
+		mach.ends = m.clock.Now().Add(takes)
 		m.later(takes, func() { m.vanish(mach) })
 	}
 	return m.machines[node] == nil
@@ -136,7 +141,7 @@ func (m *Member) TerminateMachine(node string, takes time.Duration) (gone bool) 
 // It reports whether there was one.
 func (m *Member) LoseMachine(node string) bool {
 	m.mu.Lock()
-	defer m.mu.Unlock()
+	defer m.unlock()
 	mach := m.machines[node]
 	if mach == nil {
 		return false
@@ -148,14 +153,14 @@ func (m *Member) LoseMachine(node string) bool {
 // Machines lists the nodes whose machines are there, sorted, whether their Node objects are or not.
 func (m *Member) Machines() []string {
 	m.mu.Lock()
-	defer m.mu.Unlock()
+	defer m.unlock()
 	return slices.Sorted(maps.Keys(m.machines))
 }
 
 // HasMachine reports whether the machine of a node is there.
 func (m *Member) HasMachine(node string) bool {
 	m.mu.Lock()
-	defer m.mu.Unlock()
+	defer m.unlock()
 	return m.machines[node] != nil
 }
 
@@ -165,6 +170,7 @@ func (m *Member) vanish(mach *machine) {
 		return
 	}
 	delete(m.machines, mach.Name)
+	m.keep.stale()
 	n := m.nodeNamed(mach.Name)
 	if n == nil {
 		return

@@ -10,6 +10,7 @@
 package memory
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -30,18 +31,19 @@ type Clock interface {
 	AfterFunc(d time.Duration, f func()) (stop func() bool)
 }
 
-// WallClock is the clock of the machine.
-type WallClock struct{}
+// Running is what a process tells the time by, which goes as fast as the machine's clock; as a Clock its
+// timers are the machine's.
+type Running func() time.Time
 
-// Now is time.Now.
-func (WallClock) Now() time.Time { return time.Now() }
+// Now is the time it tells.
+func (r Running) Now() time.Time { return r() }
 
 // AfterFunc is time.AfterFunc.
-func (WallClock) AfterFunc(d time.Duration, f func()) (stop func() bool) {
+func (Running) AfterFunc(d time.Duration, f func()) (stop func() bool) {
 	return time.AfterFunc(d, f).Stop
 }
 
-// Options describe a member. Only Name is needed.
+// Options describe a member. Name and Clock are needed.
 type Options struct {
 	Name string
 	// KubernetesVersion that it claims, "v1.36.3" when empty.
@@ -58,7 +60,7 @@ type Options struct {
 	// ScheduleAfter is how long the pods that take the place of others wait for more of them, so that
 	// the largest looks for room first, as a simulation has it; 0 is not at all.
 	ScheduleAfter time.Duration
-	// Clock is WallClock when nil.
+	// Clock that the member goes by, a Running one outside of tests.
 	Clock Clock
 }
 
@@ -70,29 +72,37 @@ type Member struct {
 	clock      Clock
 	mostGrace  time.Duration
 
-	mu              sync.Mutex
-	faults          Faults
-	nodes           []*node             // sorted by name
-	machines        map[string]*machine // by the node's name
-	launches        launches
-	schedule        scheduler
-	pools           []api.NodePoolFacts
-	upgrades        upgrades
-	objects         map[apply.Identity]*stored
-	owners          map[string]map[apply.Identity]*stored
-	pods            map[string]*pod      // by namespace/name
-	listed          []*pod               // the same, sorted; nil when it must be made anew
-	touched         map[*stored]struct{} // workloads whose pods changed since the last tell, placed: found room
-	placed          map[*stored]struct{}
-	writes          int64 // resourceVersion of the newest write
-	born            int64 // objects ever made; spawned: pods, joined: nodes
-	spawned, joined int64
-	began           int64 // when the member was made, so that nodes of one made again are other nodes
-	history         history
-	watchers        map[chan target.Change]struct{}
-	timers          map[int64]func() bool
-	started         int64 // timers ever started
-	closed          bool
+	mu        sync.Mutex
+	faults    Faults
+	driftedAt map[string]time.Time // since when the nodes of Faults.Drifted are
+	nodes     []*node              // sorted by name
+	machines  map[string]*machine  // by the node's name
+	launches  launches
+	schedule  scheduler
+	pools     []api.NodePoolFacts
+	upgrades  upgrades
+	objects   map[apply.Identity]*stored
+	owners    map[string]map[apply.Identity]*stored
+	pods      map[string]*pod      // by namespace/name
+	listed    []*pod               // the same, sorted; nil when it must be made anew
+	touched   map[*stored]struct{} // workloads whose pods changed since the last tell, placed: found room
+	placed    map[*stored]struct{}
+	counts    counts
+	began     int64 // when the member was made, so that nodes of one made again are other nodes
+	history   history
+	watchers  map[chan target.Change]struct{}
+	timers    map[int64]func() bool
+	started   int64 // timers ever started
+	closed    bool
+	keep      keeper
+}
+
+// counts are what a member counts and never counts again.
+type counts struct {
+	Writes  int64 `json:"writes"` // resourceVersion of the newest write
+	Born    int64 `json:"born"`   // objects ever made
+	Spawned int64 `json:"spawned"`
+	Joined  int64 `json:"joined"`
 }
 
 var _ target.Target = (*Member)(nil)
@@ -108,9 +118,6 @@ func New(o Options) *Member {
 	m.schedule, m.mostGrace = scheduler{waiting: map[*pod]struct{}{}, after: o.ScheduleAfter}, o.MostGrace
 	if m.version == "" {
 		m.version = "v1.36.3"
-	}
-	if m.clock == nil {
-		m.clock = WallClock{}
 	}
 	m.began = m.clock.Now().UnixNano()
 	for i := range o.Pools {
@@ -134,7 +141,7 @@ func namespace(name string) *unstructured.Unstructured {
 // Close stops the timers. Calls after it still work, but nobody is told what becomes ready.
 func (m *Member) Close() {
 	m.mu.Lock()
-	defer m.mu.Unlock()
+	defer m.unlock()
 	m.closed = true
 	for id, stop := range m.timers {
 		stop()
@@ -142,24 +149,27 @@ func (m *Member) Close() {
 	}
 }
 
-// Ready is nil unless the member is down.
+// Ready is nil unless the member is down, or its state cannot be kept.
 func (m *Member) Ready(context.Context) error {
 	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.down()
+	defer m.unlock()
+	if m.keep.fault != nil {
+		m.write()
+	}
+	return cmp.Or(m.down(), m.kept())
 }
 
 // Version is the Kubernetes version it claims.
 func (m *Member) Version(context.Context) (string, error) {
 	m.mu.Lock()
-	defer m.mu.Unlock()
+	defer m.unlock()
 	return m.version, m.down()
 }
 
 // Namespaces lists the namespaces, sorted.
 func (m *Member) Namespaces(context.Context) ([]string, error) {
 	m.mu.Lock()
-	defer m.mu.Unlock()
+	defer m.unlock()
 	if err := m.down(); err != nil {
 		return nil, err
 	}
@@ -176,7 +186,7 @@ func (m *Member) Namespaces(context.Context) ([]string, error) {
 // Nodes lists the nodes with what their pods request.
 func (m *Member) Nodes(context.Context) ([]target.Node, error) {
 	m.mu.Lock()
-	defer m.mu.Unlock()
+	defer m.unlock()
 	if err := m.down(); err != nil {
 		return nil, err
 	}
@@ -193,7 +203,7 @@ func (m *Member) Nodes(context.Context) ([]target.Node, error) {
 // AddNode adds a node, or replaces the one of that name; pods that waited for room move in.
 func (m *Member) AddNode(n target.Node) {
 	m.mu.Lock()
-	defer m.mu.Unlock()
+	defer m.unlock()
 	if old := m.nodeNamed(n.Name); old != nil {
 		m.leave(old)
 	}
@@ -205,7 +215,7 @@ func (m *Member) AddNode(n target.Node) {
 // RemoveNode removes a node with its machine, whatever holds it; its pods look for room elsewhere. It reports whether there was one.
 func (m *Member) RemoveNode(name string) bool {
 	m.mu.Lock()
-	defer m.mu.Unlock()
+	defer m.unlock()
 	n := m.nodeNamed(name)
 	if n == nil {
 		return false
@@ -225,7 +235,7 @@ func (m *Member) after(d time.Duration, f func()) {
 	id := m.started
 	m.timers[id] = m.clock.AfterFunc(d, func() {
 		m.mu.Lock()
-		defer m.mu.Unlock()
+		defer m.unlock()
 		if _, ok := m.timers[id]; !ok {
 			return
 		}

@@ -16,6 +16,7 @@ import (
 	"flotilla/agent/target"
 	"flotilla/core/api"
 	"flotilla/core/apply"
+	"flotilla/tests/elsewhen"
 )
 
 const (
@@ -31,7 +32,7 @@ spec:
 )
 
 func TestObjectsLiveAsInAnAPIServer(t *testing.T) {
-	m := New(Options{Name: "berlin"})
+	m := New(Options{Name: "berlin", Clock: Running(elsewhen.Now)})
 	_, err := m.Apply(t.Context(), target.Write{Object: object(t, deployment)})
 	require.True(t, apierrors.IsNotFound(err), "a namespace that does not exist: %v", err)
 	create(t, m, shop)
@@ -71,7 +72,7 @@ func TestObjectsLiveAsInAnAPIServer(t *testing.T) {
 }
 
 func TestWhatIsReadAndGivenIsACopy(t *testing.T) {
-	m := New(Options{Name: "berlin"})
+	m := New(Options{Name: "berlin", Clock: Running(elsewhen.Now)})
 	given := object(t, "{apiVersion: v1, kind: ConfigMap, metadata: {name: c, namespace: default}, data: {a: '1'}}")
 	read, err := m.Apply(t.Context(), target.Write{Object: given})
 	require.NoError(t, err)
@@ -88,7 +89,7 @@ func TestWorkloadsBecomeAvailableAfterADelay(t *testing.T) {
 	changes := m.Watch(t.Context())
 	create(t, m, shop)
 	live := create(t, m, deployment)
-	expectReady(t, m, live, apply.NotYet, "0 of 2 replicas available, 2 updated")
+	expectReady(t, m, live, apply.NotYet, "0 of 2 available")
 	drain(changes)
 	clock.Advance(9 * time.Second)
 	require.Empty(t, drain(changes))
@@ -97,11 +98,11 @@ func TestWorkloadsBecomeAvailableAfterADelay(t *testing.T) {
 	require.Equal(t, []target.Change{{Owners: []string{"web/u1"}, Pods: true}}, drain(changes))
 
 	grown := replace(t, m, scaled(live, 3), live)
-	expectReady(t, m, grown, apply.NotYet, "2 of 3 replicas available, 3 updated")
+	expectReady(t, m, grown, apply.NotYet, "2 of 3 available")
 	changed := object(t, deployment)
 	require.NoError(t, unstructured.SetNestedField(changed.Object, int64(1), "spec", "template", "spec", "priority"))
 	replace(t, m, changed, live)
-	expectReady(t, m, live, apply.NotYet, "0 of 2 replicas available, 2 updated")
+	expectReady(t, m, live, apply.NotYet, "0 of 2 available")
 	clock.Advance(10 * time.Second)
 	expectReady(t, m, live, apply.Available, "")
 }
@@ -137,14 +138,14 @@ func TestEveryTrackedKindGetsThere(t *testing.T) {
 }
 
 func TestPodsNeedRoom(t *testing.T) {
-	m := New(Options{Name: "berlin", Nodes: nodes("a")})
+	m := New(Options{Name: "berlin", Clock: Running(elsewhen.Now), Nodes: nodes("a")})
 	create(t, m, shop)
 	live := create(t, m, deployment)
 	expectReady(t, m, live, apply.Available, "")
 	require.Equal(t, "2", requested(t, m, "a", corev1.ResourceCPU))
 
 	replace(t, m, scaled(live, 5), live)
-	expectReady(t, m, live, apply.NotYet, "4 of 5 replicas available, 5 updated: pods wait for room: 1 nodes, insufficient cpu")
+	expectReady(t, m, live, apply.NotYet, "4 of 5 available: pods wait for room: 1 nodes, insufficient cpu")
 	changes := m.Watch(t.Context())
 	m.AddNode(nodes("b")[0])
 	expectReady(t, m, live, apply.Available, "")
@@ -153,7 +154,7 @@ func TestPodsNeedRoom(t *testing.T) {
 
 	require.True(t, m.RemoveNode("a"))
 	require.False(t, m.RemoveNode("a"))
-	expectReady(t, m, live, apply.NotYet, "4 of 5 replicas available, 5 updated: pods wait for room: 1 nodes, insufficient cpu")
+	expectReady(t, m, live, apply.NotYet, "4 of 5 available: pods wait for room: 1 nodes, insufficient cpu")
 	replace(t, m, scaled(live, 1), live)
 	require.Equal(t, "1", requested(t, m, "b", corev1.ResourceCPU))
 	require.NoError(t, m.Delete(t.Context(), removal(t, m, "apps/v1", "Deployment", "shop", "web")))
@@ -162,7 +163,7 @@ func TestPodsNeedRoom(t *testing.T) {
 }
 
 func TestRoomThatIsFreedIsTaken(t *testing.T) {
-	m := New(Options{Name: "berlin", Nodes: nodes("a")})
+	m := New(Options{Name: "berlin", Clock: Running(elsewhen.Now), Nodes: nodes("a")})
 	create(t, m, shop)
 	first := create(t, m, deployment)
 	replace(t, m, scaled(first, 4), first)
@@ -170,7 +171,7 @@ func TestRoomThatIsFreedIsTaken(t *testing.T) {
 	other.SetName("other")
 	waiting, err := m.Apply(t.Context(), target.Write{Object: other})
 	require.NoError(t, err)
-	expectReady(t, m, waiting, apply.NotYet, "0 of 2 replicas available, 2 updated: pods wait for room: 1 nodes, insufficient cpu")
+	expectReady(t, m, waiting, apply.NotYet, "0 of 2 available: pods wait for room: 1 nodes, insufficient cpu")
 	replace(t, m, scaled(first, 2), first)
 	expectReady(t, m, waiting, apply.Available, "")
 }
@@ -200,7 +201,7 @@ func TestFaults(t *testing.T) {
 	_, err := m.Apply(t.Context(), target.Write{Object: live, UID: string(live.GetUID())})
 	require.True(t, apierrors.IsForbidden(err), "%v", err)
 	require.ErrorContains(t, err, "member berlin refuses Deployment/shop/web on request")
-	expectReady(t, m, live, apply.NotYet, "0 of 2 replicas available, 2 updated: pods start and crash: back-off restarting failed container")
+	expectReady(t, m, live, apply.NotYet, "0 of 2 available: back-off restarting failed container")
 
 	m.SetFaults(Faults{Slow: time.Minute})
 	ctx, cancel := context.WithCancel(t.Context())
@@ -234,7 +235,7 @@ func TestFaultsAsText(t *testing.T) {
 }
 
 func TestHistory(t *testing.T) {
-	m := New(Options{Name: "berlin"})
+	m := New(Options{Name: "berlin", Clock: Running(elsewhen.Now)})
 	require.Empty(t, m.History(0), "what every member has is not the agent's work")
 	create(t, m, shop)
 	live := create(t, m, deployment)
@@ -265,7 +266,7 @@ func TestHistory(t *testing.T) {
 }
 
 func TestWatchEndsWithItsContext(t *testing.T) {
-	m := New(Options{Name: "berlin"})
+	m := New(Options{Name: "berlin", Clock: Running(elsewhen.Now)})
 	ctx, cancel := context.WithCancel(t.Context())
 	changes := m.Watch(ctx)
 	cancel()

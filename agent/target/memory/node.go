@@ -65,9 +65,9 @@ func (m *Member) newNode(given target.Node) *node {
 	if given.Allocatable = given.Allocatable.DeepCopy(); given.Allocatable == nil {
 		given.Allocatable = given.Capacity.DeepCopy()
 	}
-	m.joined++
+	m.counts.Joined++
 	n := &node{
-		Node: given, number: m.joined, uid: types.UID(fmt.Sprintf("%s-node-%x-%08d", m.name, m.began, m.joined)), created: m.clock.Now(),
+		Node: given, number: m.counts.Joined, uid: types.UID(fmt.Sprintf("%s-node-%x-%08d", m.name, m.began, m.counts.Joined)), created: m.clock.Now(),
 		notes: maps.Clone(given.Annotations), own: slices.Clone(given.Taints), pods: map[*pod]struct{}{}, dirty: true,
 	}
 	n.labels = map[string]string{
@@ -129,15 +129,17 @@ func (m *Member) judge(n *node) {
 		taint(corev1.TaintNodeUnschedulable, corev1.TaintEffectNoSchedule)
 	}
 	if out := n.disrupted(); out != n.out {
-		n.out, n.outSince = out, m.joined
+		n.out, n.outSince = out, m.counts.Joined
 	}
 	n.look, n.dirty, m.schedule.order = nil, true, nil
+	m.keep.stale()
 }
 
 // leave takes a node away; its pods are gone with it.
 func (m *Member) leave(n *node) {
 	m.nodes = slices.DeleteFunc(m.nodes, func(other *node) bool { return other == n })
 	m.schedule.order = nil
+	m.keep.stale()
 	if m.schedule.mirror != nil {
 		m.schedule.mirror.Remove(n.Name)
 	}

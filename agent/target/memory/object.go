@@ -53,7 +53,7 @@ func (s *stored) owner() string { return s.object.GetAnnotations()[api.Annotatio
 // Owners lists the owners that have objects here.
 func (m *Member) Owners(context.Context) ([]string, error) {
 	m.mu.Lock()
-	defer m.mu.Unlock()
+	defer m.unlock()
 	if err := m.down(); err != nil {
 		return nil, err
 	}
@@ -63,7 +63,7 @@ func (m *Member) Owners(context.Context) ([]string, error) {
 // Owned lists the objects of one owner, in order of creation.
 func (m *Member) Owned(_ context.Context, owner string) ([]*unstructured.Unstructured, error) {
 	m.mu.Lock()
-	defer m.mu.Unlock()
+	defer m.unlock()
 	if err := m.down(); err != nil {
 		return nil, err
 	}
@@ -78,7 +78,7 @@ func (m *Member) Owned(_ context.Context, owner string) ([]*unstructured.Unstruc
 // Get reads one object.
 func (m *Member) Get(_ context.Context, ref api.ObjectRef) (*unstructured.Unstructured, error) {
 	m.mu.Lock()
-	defer m.mu.Unlock()
+	defer m.unlock()
 	if err := m.down(); err != nil {
 		return nil, err
 	}
@@ -96,7 +96,7 @@ func (m *Member) Apply(ctx context.Context, w target.Write) (*unstructured.Unstr
 		return nil, err
 	}
 	m.mu.Lock()
-	defer m.mu.Unlock()
+	defer m.unlock()
 	s := m.objects[apply.IdentityOf(ref)]
 	if err := m.admit(w, ref, s); err != nil {
 		return nil, err
@@ -143,7 +143,7 @@ func (m *Member) Delete(ctx context.Context, r target.Removal) error {
 		return err
 	}
 	m.mu.Lock()
-	defer m.mu.Unlock()
+	defer m.unlock()
 	s := m.objects[apply.IdentityOf(r.ObjectRef)]
 	if s == nil {
 		return nil
@@ -159,10 +159,10 @@ func (m *Member) Delete(ctx context.Context, r target.Removal) error {
 
 // store makes a new object live.
 func (m *Member) store(object *unstructured.Unstructured) *stored {
-	m.born++
-	s := &stored{object: object.DeepCopy(), number: m.born, changed: m.clock.Now()}
+	m.counts.Born++
+	s := &stored{object: object.DeepCopy(), number: m.counts.Born, changed: m.clock.Now()}
 	unstructured.RemoveNestedField(s.object.Object, "status")
-	s.object.SetUID(types.UID(fmt.Sprintf("%s-%08d", m.name, m.born)))
+	s.object.SetUID(types.UID(fmt.Sprintf("%s-%08d", m.name, m.counts.Born)))
 	s.object.SetCreationTimestamp(metav1.NewTime(s.changed))
 	s.object.SetGeneration(1)
 	m.objects[s.id()] = s
@@ -192,16 +192,22 @@ func (m *Member) replace(s *stored, object *unstructured.Unstructured) {
 
 // settle gives a new or changed object what the member itself adds, and tells watchers.
 func (m *Member) settle(s *stored, ownerBefore string) {
-	m.writes++
-	s.object.SetResourceVersion(strconv.FormatInt(m.writes, 10))
+	m.counts.Writes++
+	m.keep.changed(s)
+	s.object.SetResourceVersion(strconv.FormatInt(m.counts.Writes, 10))
 	m.assignAddress(s)
 	if s.workload() {
 		m.reconcile(s)
 		m.pass()
 	} else if m.readyAfter > 0 && waits(s.object) {
-		m.after(m.readyAfter, func() { m.notify(target.Change{Owners: []string{s.owner()}}) })
+		m.tellSettled(s)
 	}
 	m.notify(target.Change{Owners: []string{ownerBefore, s.owner()}, Pods: s.kind() == kindBudget})
+}
+
+// tellSettled tells watchers when the controllers had the time to look at an object.
+func (m *Member) tellSettled(s *stored) {
+	m.after(m.readyAfter, func() { m.notify(target.Change{Owners: []string{s.owner()}}) })
 }
 
 // remove takes an object away, and with a namespace all that is in it.
@@ -209,6 +215,7 @@ func (m *Member) remove(s *stored) {
 	m.release(s)
 	m.unindex(s)
 	delete(m.objects, s.id())
+	m.keep.changed(s)
 	m.notify(target.Change{Owners: []string{s.owner()}, Pods: s.kind() == kindBudget})
 	if ref := apply.RefOf(s.object); ref.Kind == "Namespace" && ref.APIVersion == "v1" {
 		for _, inside := range m.sorted() {

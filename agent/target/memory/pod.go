@@ -74,9 +74,9 @@ func byName(a, b *pod) int {
 
 // spawn makes a replica of a workload, which then waits for room.
 func (m *Member) spawn(s *stored, at slot) {
-	m.spawned++
+	m.counts.Spawned++
 	now := m.clock.Now()
-	p := &pod{of: s, made: s.template(), slot: at, created: now, uid: types.UID(fmt.Sprintf("%s-pod-%08d", m.name, m.spawned))}
+	p := &pod{of: s, made: s.template(), slot: at, created: now, uid: types.UID(fmt.Sprintf("%s-pod-%08d", m.name, m.counts.Spawned))}
 	if s.bare() {
 		p.uid = s.object.GetUID()
 	}
@@ -105,7 +105,7 @@ func (m *Member) podName(s *stored, p *pod) string {
 	case kindDeployment:
 		name += "-" + p.made.hash
 	}
-	for n := m.spawned; ; n++ {
+	for n := m.counts.Spawned; ; n++ {
 		made := name + "-" + suffix(string(s.object.GetUID())+strconv.FormatInt(n, 10), 5)
 		if m.pods[s.object.GetNamespace()+"/"+made] == nil {
 			return made
@@ -181,11 +181,17 @@ func (m *Member) terminate(p *pod, grace time.Duration) {
 	}
 	p.on.dirty = true
 	m.touch(p.of)
-	if most := m.mostGrace; most > 0 && grace > most {
-		grace = most
+	m.awaitEnd(p)
+}
+
+// awaitEnd ends a deleted pod once its grace is over.
+func (m *Member) awaitEnd(p *pod) {
+	at := p.ending
+	if most := m.mostGrace; most > 0 && p.grace > most {
+		at = at.Add(most - p.grace)
 	}
 	deaths := p.deaths
-	m.after(grace, func() {
+	m.after(at.Sub(m.clock.Now()), func() {
 		if !p.gone && p.deaths == deaths && !p.on.lost {
 			m.ended(p)
 			m.tell()

@@ -75,7 +75,7 @@ func (m *Member) join(n *target.Node) {
 // which operation runs. It answers also while the API server does not.
 func (m *Member) Inventory(context.Context) (api.MemberInventory, error) {
 	m.mu.Lock()
-	defer m.mu.Unlock()
+	defer m.unlock()
 	i := api.MemberInventory{
 		ControlPlaneVersion: m.version, NodePools: slices.Clone(m.pools), CurrentOperation: m.faults.Busy,
 	}

@@ -61,7 +61,7 @@ func newPromise(t *testing.T, seed uint64) *promise {
 	t.Helper()
 	r := rand.New(rand.NewPCG(seed, 1))
 	pool := &api.NodePool{ObjectMeta: metav1.ObjectMeta{Name: "general"}}
-	pool.Spec.Disruption = &api.PoolDisruption{ConsolidateAfter: "0s", Budgets: []api.DisruptionBudget{{Nodes: "100%"}}}
+	pool.Spec.Disruption = &api.PoolDisruption{ConsolidateAfter: "0s", Budgets: []api.DisruptionBudget{{Nodes: new("100%")}}}
 	pool.Spec.Template.Spec.ExpireAfter = api.Never
 	p := &promise{pools: []*disruption.Pool{disruption.NewPool(pool, boughtFrom(), disruption.PoolOptions{})}}
 	var given []target.Node

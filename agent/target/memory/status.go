@@ -136,6 +136,7 @@ func (m *Member) assignAddress(s *stored) {
 	}
 	setSpec(s.object, "clusterIP", ip)
 	setSpec(s.object, "clusterIPs", []any{ip})
+	m.keep.changed(s)
 }
 
 // keepAddress carries the cluster address of a service over to its new form.

@@ -22,7 +22,7 @@ var _ target.Nodes = (*Member)(nil)
 // Survey looks at the whole member. Objects that did not change are those of the survey before.
 func (m *Member) Survey(context.Context) (*target.Survey, error) {
 	m.mu.Lock()
-	defer m.mu.Unlock()
+	defer m.unlock()
 	if err := m.down(); err != nil {
 		return nil, err
 	}
@@ -46,6 +46,7 @@ func (m *Member) Survey(context.Context) (*target.Survey, error) {
 		s.Pods[i] = m.show(p)
 	}
 	s.Attachments = m.attachments(s)
+	s.NodeClaims = m.nodeClaims()
 	return s, nil
 }
 

@@ -10,7 +10,7 @@ import (
 // Plant makes or replaces an object by another hand than the agent's. It is not in the history.
 func (m *Member) Plant(object *unstructured.Unstructured) {
 	m.mu.Lock()
-	defer m.mu.Unlock()
+	defer m.unlock()
 	if s := m.objects[apply.IdentityOf(apply.RefOf(object))]; s != nil {
 		m.replace(s, object)
 		return
@@ -22,7 +22,7 @@ func (m *Member) Plant(object *unstructured.Unstructured) {
 // reports whether there is such an object.
 func (m *Member) Edit(ref api.ObjectRef, change func(*unstructured.Unstructured)) bool {
 	m.mu.Lock()
-	defer m.mu.Unlock()
+	defer m.unlock()
 	s := m.objects[apply.IdentityOf(ref)]
 	if s == nil {
 		return false
@@ -36,7 +36,7 @@ func (m *Member) Edit(ref api.ObjectRef, change func(*unstructured.Unstructured)
 // Remove deletes a live object by another hand than the agent's. It reports whether there was one.
 func (m *Member) Remove(ref api.ObjectRef) bool {
 	m.mu.Lock()
-	defer m.mu.Unlock()
+	defer m.unlock()
 	s := m.objects[apply.IdentityOf(ref)]
 	if s == nil {
 		return false
@@ -50,7 +50,7 @@ func (m *Member) Remove(ref api.ObjectRef) bool {
 // member has come first. It works while the member is down, too.
 func (m *Member) Objects() []*unstructured.Unstructured {
 	m.mu.Lock()
-	defer m.mu.Unlock()
+	defer m.unlock()
 	var out []*unstructured.Unstructured
 	for _, s := range m.sorted() {
 		out = append(out, m.read(s))

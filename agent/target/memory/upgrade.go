@@ -44,7 +44,7 @@ type provision struct {
 	op      api.UpgradeOperation
 	began   time.Time
 	steps   []provisionStep
-	at      int
+	at      int  // in steps
 	parked  bool // it stands still on request
 	notes   []string
 	pools   []string
@@ -53,13 +53,16 @@ type provision struct {
 	changed chan struct{}
 }
 
-// provisionStep is one change of the member, due so long after the beginning.
+// provisionStep is one change of the member, due so long after the beginning: its control plane moves to
+// Version, or a node, if any, is made anew as Pool is. The last step of a pool moves the pool.
 type provisionStep struct {
-	due  time.Duration
-	kind string // controlPlane or the pool
-	text string
-	// begin and end are called with the lock held; begin may be nil.
-	begin, end func()
+	Due     time.Duration      `json:"due"`
+	Kind    string             `json:"kind"` // controlPlane or the pool
+	Text    string             `json:"text"`
+	Version string             `json:"version,omitempty"`
+	Pool    *api.NodePoolFacts `json:"pool,omitempty"`
+	Node    string             `json:"node,omitempty"`
+	Last    bool               `json:"last,omitempty"`
 }
 
 const stepControlPlane = "controlPlane"
@@ -68,7 +71,7 @@ const stepControlPlane = "controlPlane"
 // id it had before, and while another one runs.
 func (m *Member) BeginUpgrade(op api.UpgradeOperation, pace Pace) error {
 	m.mu.Lock()
-	defer m.mu.Unlock()
+	defer m.unlock()
 	if m.provision(op.ID) != nil {
 		return fmt.Errorf("operation %s was carried out already", op.ID)
 	}
@@ -91,14 +94,14 @@ func (m *Member) BeginUpgrade(op api.UpgradeOperation, pace Pace) error {
 // UpgradeState tells how an operation does; false when it was never begun here.
 func (m *Member) UpgradeState(id string) (UpgradeState, bool) {
 	m.mu.Lock()
-	defer m.mu.Unlock()
+	defer m.unlock()
 	u := m.provision(id)
 	if u == nil {
 		return UpgradeState{}, false
 	}
 	s := UpgradeState{Percent: 100, Pools: slices.Clone(u.pools), Ended: u.ended, Fault: u.fault, Changed: u.changed, Message: strings.Join(u.notes, "; ")}
 	if !u.ended && u.at < len(u.steps) {
-		s.Percent, s.Message = 100*u.at/len(u.steps), u.steps[u.at].text
+		s.Percent, s.Message = 100*u.at/len(u.steps), u.steps[u.at].Text
 	}
 	return s, true
 }
@@ -107,7 +110,7 @@ func (m *Member) UpgradeState(id string) (UpgradeState, bool) {
 // their order.
 func (m *Member) UpgradesBegun() []string {
 	m.mu.Lock()
-	defer m.mu.Unlock()
+	defer m.unlock()
 	out := make([]string, len(m.upgrades.begun))
 	for i, u := range m.upgrades.begun {
 		out[i] = u.op.ID
@@ -129,27 +132,47 @@ func (m *Member) beginStep(u *provision) {
 		m.endUpgrade(u, "")
 		return
 	}
-	step := &u.steps[u.at]
-	if step.begin != nil {
-		step.begin()
+	if node := u.steps[u.at].Node; node != "" {
+		m.emptyNode(node)
 	}
 	u.tell()
-	m.after(u.began.Add(step.due).Sub(m.clock.Now()), func() { m.endStep(u) })
+	m.awaitStep(u)
+}
+
+// awaitStep ends the step that was begun when it is due.
+func (m *Member) awaitStep(u *provision) {
+	m.keep.stale()
+	m.after(u.began.Add(u.steps[u.at].Due).Sub(m.clock.Now()), func() { m.endStep(u) })
 }
 
 // endStep finishes a step, unless a fault says otherwise.
 func (m *Member) endStep(u *provision) {
 	step := &u.steps[u.at]
-	if u.parked = hits(m.faults.HangUpgrade, &u.op, step.kind); u.parked {
+	if u.parked = hits(m.faults.HangUpgrade, &u.op, step.Kind); u.parked {
 		return
 	}
-	if hits(m.faults.FailUpgrade, &u.op, step.kind) {
-		m.endUpgrade(u, step.text+": failed on request")
+	if hits(m.faults.FailUpgrade, &u.op, step.Kind) {
+		m.endUpgrade(u, step.Text+": failed on request")
 		return
 	}
-	step.end()
+	m.carryOut(u, step)
 	u.at++
 	m.beginStep(u)
+}
+
+// carryOut changes the member as a step says.
+func (m *Member) carryOut(u *provision, step *provisionStep) {
+	if step.Kind == stepControlPlane {
+		m.version = step.Version
+	}
+	if step.Node != "" {
+		m.renewNode(step.Node, step.Pool)
+	}
+	if step.Last {
+		*m.pool(step.Pool.Name) = *step.Pool
+		u.pools = append(u.pools, step.Pool.Name)
+	}
+	m.notify(target.Change{Nodes: true})
 }
 
 func (m *Member) endUpgrade(u *provision, fault string) {
@@ -159,6 +182,7 @@ func (m *Member) endUpgrade(u *provision, fault string) {
 		m.judge(n)
 	}
 	m.resettle(m.nodes...)
+	m.keep.stale()
 	u.tell()
 }
 
@@ -198,8 +222,7 @@ func (m *Member) plan(u *provision, pace Pace) error {
 	case upgrade.MoveAllowed:
 		due += pace.ControlPlane
 		u.steps = append(u.steps, provisionStep{
-			due: due, kind: stepControlPlane, text: fmt.Sprintf("control plane %s to %s", live, control),
-			end: func() { m.setVersion("v" + control.String()) },
+			Due: due, Kind: stepControlPlane, Text: fmt.Sprintf("control plane %s to %s", live, control), Version: "v" + control.String(),
 		})
 	case upgrade.MoveAtTarget:
 	default:
@@ -212,11 +235,6 @@ func (m *Member) plan(u *provision, pace Pace) error {
 		due += pace.NodePool
 	}
 	return nil
-}
-
-func (m *Member) setVersion(version string) {
-	m.version = version
-	m.notify(target.Change{Nodes: true})
 }
 
 func (m *Member) planPool(u *provision, move *api.PoolUpgrade, control upgrade.Version, due time.Duration, pace Pace) error {
@@ -237,7 +255,7 @@ func (m *Member) planPool(u *provision, move *api.PoolUpgrade, control upgrade.V
 		wanted.ImageFamily, _, _ = api.NodeImageFamily(image)
 	}
 	wanted.FromSnapshot = pool.FromSnapshot && !move.DropSnapshot
-	u.steps = append(u.steps, m.poolSteps(u, wanted, due, pace.NodePool)...)
+	u.steps = append(u.steps, m.poolSteps(&wanted, due, pace.NodePool)...)
 	return nil
 }
 
@@ -264,33 +282,25 @@ func (m *Member) poolNames() []string {
 
 // poolSteps makes the nodes of a pool anew, one after another. The pool is at the new state when the
 // last one is.
-func (m *Member) poolSteps(u *provision, wanted api.NodePoolFacts, due, takes time.Duration) []provisionStep {
+func (m *Member) poolSteps(wanted *api.NodePoolFacts, due, takes time.Duration) []provisionStep {
 	var names []string
 	for _, n := range m.nodes {
 		if n.Pool == wanted.Name {
 			names = append(names, n.Name)
 		}
 	}
-	done := func() {
-		*m.pool(wanted.Name) = wanted
-		u.pools = append(u.pools, wanted.Name)
-		m.notify(target.Change{Nodes: true})
-	}
 	if len(names) == 0 {
-		return []provisionStep{{due: due + takes, kind: wanted.Name, text: "node pool " + wanted.Name + ", which has no nodes", end: done}}
+		return []provisionStep{{
+			Due: due + takes, Kind: wanted.Name, Text: "node pool " + wanted.Name + ", which has no nodes", Pool: wanted, Last: true,
+		}}
 	}
 	steps := make([]provisionStep, len(names))
 	for i, name := range names {
 		steps[i] = provisionStep{
-			due: due + takes*time.Duration(i+1)/time.Duration(len(names)), kind: wanted.Name,
-			text:  fmt.Sprintf("node pool %s, node %d of %d", wanted.Name, i+1, len(names)),
-			begin: func() { m.emptyNode(name) },
-			end:   func() { m.renewNode(name, &wanted) },
+			Due: due + takes*time.Duration(i+1)/time.Duration(len(names)), Kind: wanted.Name,
+			Text: fmt.Sprintf("node pool %s, node %d of %d", wanted.Name, i+1, len(names)), Pool: wanted, Node: name, Last: i == len(names)-1,
 		}
 	}
-	last := &steps[len(steps)-1]
-	renew := last.end
-	last.end = func() { renew(); done() }
 	return steps
 }
 

@@ -12,6 +12,7 @@ import (
 	"flotilla/agent/target"
 	"flotilla/core/api"
 	"flotilla/core/apply"
+	"flotilla/tests/elsewhen"
 )
 
 const newer = "AKSUbuntu-2204gen2containerd-202401.17.1"
@@ -122,7 +123,7 @@ func TestPodsLeaveANodeThatIsMadeAnew(t *testing.T) {
 	expectReady(t, m, live, apply.Available, "")
 	op := api.UpgradeOperation{ID: "1", Type: api.UpgradeNodeImageOnly, NodePools: []api.PoolUpgrade{{Pool: DefaultPool, To: newer}}, DisableUnattendedUpgrades: true}
 	require.NoError(t, m.BeginUpgrade(op, slow))
-	expectReady(t, m, live, apply.NotYet, "0 of 2 replicas available, 2 updated: pods wait for room: 1 nodes, insufficient nodes")
+	expectReady(t, m, live, apply.NotYet, "0 of 2 available: pods wait for room: 1 nodes, insufficient nodes")
 	require.Equal(t, "0", requested(t, m, "a", "cpu"))
 	clock.Advance(slow.NodePool)
 	expectReady(t, m, live, apply.Available, "")
@@ -196,7 +197,7 @@ func TestProvidersRefuse(t *testing.T) {
 }
 
 func TestBudgets(t *testing.T) {
-	m := New(Options{Name: "berlin", Nodes: nodes("a")})
+	m := New(Options{Name: "berlin", Clock: Running(elsewhen.Now), Nodes: nodes("a")})
 	create(t, m, shop)
 	create(t, m, `{apiVersion: apps/v1, kind: Deployment, metadata: {name: api, namespace: shop}, spec: {replicas: 2,
 template: {metadata: {labels: {app: web}}, spec: {containers: [{name: c, image: i}]}}}}`)
@@ -234,7 +235,7 @@ template: {metadata: {labels: {app: web}}, spec: {containers: [{name: c, image: 
 }
 
 func TestMembersThatArePoweredOff(t *testing.T) {
-	m := New(Options{Name: "berlin", Nodes: []target.Node{{Name: "n"}}})
+	m := New(Options{Name: "berlin", Clock: Running(elsewhen.Now), Nodes: []target.Node{{Name: "n"}}})
 	m.SetFaults(Faults{Off: true, NotReady: []string{"n"}})
 	require.ErrorContains(t, m.Ready(t.Context()), "does not answer")
 	i, err := m.Inventory(t.Context())

@@ -13,11 +13,11 @@ const watchBuffer = 1024
 func (m *Member) Watch(ctx context.Context) <-chan target.Change {
 	changes := make(chan target.Change, watchBuffer)
 	m.mu.Lock()
-	defer m.mu.Unlock()
+	defer m.unlock()
 	m.watchers[changes] = struct{}{}
 	context.AfterFunc(ctx, func() {
 		m.mu.Lock()
-		defer m.mu.Unlock()
+		defer m.unlock()
 		delete(m.watchers, changes)
 		close(changes)
 	})

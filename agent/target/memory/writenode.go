@@ -19,7 +19,7 @@ import (
 // themselves. A taint NoExecute ends the pods that do not tolerate it.
 func (m *Member) UpdateNode(_ context.Context, name string, change func(*corev1.Node)) error {
 	m.mu.Lock()
-	defer m.mu.Unlock()
+	defer m.unlock()
 	n, err := m.nodeAt(name, "")
 	if err != nil {
 		return err
@@ -49,7 +49,7 @@ func (m *Member) UpdateNode(_ context.Context, name string, change func(*corev1.
 // DeleteNode takes a node away, once its finalizers are off.
 func (m *Member) DeleteNode(_ context.Context, name, uid string) error {
 	m.mu.Lock()
-	defer m.mu.Unlock()
+	defer m.unlock()
 	n, err := m.nodeAt(name, uid)
 	if err != nil {
 		return err

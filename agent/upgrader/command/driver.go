@@ -147,7 +147,8 @@ const (
 // ours.
 func (d *Driver) follow(ctx context.Context, f folder, pid int, report func(api.UpgradeResult)) (api.UpgradeResult, bool, error) {
 	var seen progress
-	begun := time.Now()
+	patience, impatient := context.WithTimeout(context.WithoutCancel(ctx), d.o.ClaimTime)
+	defer impatient()
 	for wait := firstLook; ; wait = min(wait*3/2, mostLook) {
 		reap(pid)
 		state, err := f.look()
@@ -159,7 +160,7 @@ func (d *Driver) follow(ctx context.Context, f folder, pid int, report func(api.
 			return state.end.result(f), true, nil
 		case state.claimed && !state.shepherd && !state.command:
 			return api.UpgradeResult{}, false, nil
-		case !state.claimed && time.Since(begun) > d.o.ClaimTime:
+		case !state.claimed && patience.Err() != nil:
 			if err := f.create(claimFile, process{}); err == nil {
 				return failed("%s did not begin within %s and nothing was changed: %s", d.o.Program, d.o.ClaimTime, f.complaint()), true, nil
 			}
@@ -189,7 +190,9 @@ func reap(pid int) bool {
 
 // bury waits a moment for a shepherd that said its last words.
 func bury(pid int) {
-	for until := time.Now().Add(time.Second); !reap(pid) && time.Now().Before(until); {
+	moment, over := context.WithTimeout(context.Background(), time.Second)
+	defer over()
+	for !reap(pid) && moment.Err() == nil {
 		<-time.After(firstLook)
 	}
 }

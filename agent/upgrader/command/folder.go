@@ -59,9 +59,8 @@ type ending struct {
 	// Fault says why it could not be started.
 	Fault string `json:"fault,omitempty"`
 	// Last is the last progress, Tail the last lines of standard error.
-	Last progress  `json:"last,omitzero"`
-	Tail string    `json:"tail,omitempty"`
-	At   time.Time `json:"at"`
+	Last progress `json:"last,omitzero"`
+	Tail string   `json:"tail,omitempty"`
 }
 
 // exitTryLater is the exit code of a command that changed nothing and is to be run again later,

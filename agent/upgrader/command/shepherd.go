@@ -56,9 +56,7 @@ func shepherd(f folder) error {
 	case err != nil:
 		return err
 	}
-	e := run(f, &o)
-	e.At = time.Now().UTC()
-	return f.write(endFile, e)
+	return f.write(endFile, run(f, &o))
 }
 
 // run runs the command to its end.

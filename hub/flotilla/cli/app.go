@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -26,6 +27,7 @@ type app struct {
 	noted map[string]bool
 	// machine is set when standard output is for machines; people read standard error then.
 	machine bool
+	colour  string // when output is coloured
 }
 
 // Main runs one command line and returns its exit code.
@@ -33,7 +35,7 @@ func Main(ctx context.Context, args []string, env Environment) int {
 	a := &app{Environment: env}
 	root := a.root()
 	root.SetArgs(args)
-	err := root.ExecuteContext(ctx)
+	ran, err := root.ExecuteContextC(ctx)
 	if a.hub != nil {
 		a.hub.Close()
 	}
@@ -41,6 +43,12 @@ func Main(ctx context.Context, args []string, env Environment) int {
 		return ExitDone
 	}
 	f := a.failure(err, root, args)
+	if format := ran.Flags().Lookup("output"); len(f.Faults) > 0 && format != nil && format.Value.String() == "json" {
+		if err := f.printJSON(a.Out); err != nil {
+			say(a.Err, "error: %v\n", err)
+		}
+		f.Faults = nil
+	}
 	f.print(a.Err)
 	return f.Code
 }
@@ -68,7 +76,10 @@ func (a *app) failure(err error, root *cobra.Command, args []string) *Failure {
 func (a *app) run(do func(ctx context.Context, args []string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		a.started = true
-		err := do(cmd.Context(), args)
+		err := cmp.Or(ignoredFlag(cmd), a.checkColour())
+		if err == nil {
+			err = do(cmd.Context(), args)
+		}
 		if f, ok := errors.AsType[*Failure](err); ok && f.Code == ExitUsage && f.Next == "" {
 			f.Next = cmd.CommandPath() + " --help"
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"flotilla/configs"
 	"flotilla/core/api"
 )
 
@@ -40,7 +41,7 @@ placed on the members that placements choose. One apply is all or nothing.`,
 	}
 	o.addFlags(cmd.Flags())
 	a.namespaceFlag(cmd.Flags())
-	dryRunFlag(cmd, &o.dryRun)
+	dryRunClientFlag(cmd, &o.dryRun)
 	cmd.Flags().StringVarP(&o.format, "output", "o", "", "one of: name, json")
 	return cmd
 }
@@ -51,19 +52,28 @@ func dryRunFlag(cmd *cobra.Command, value *string) {
 	cmd.Flags().Lookup("dry-run").NoOptDefVal = "server"
 }
 
+// dryRunClientFlag adds --dry-run to a command that can do without a hub too.
+func dryRunClientFlag(cmd *cobra.Command, value *string) {
+	dryRunFlag(cmd, value)
+	cmd.Flags().Lookup("dry-run").Usage = "none, server: say what would be done and do nothing, or client: the same without asking a hub"
+}
+
 // parseDryRun reads the value of --dry-run.
-func parseDryRun(value string) (bool, error) {
+func parseDryRun(value string, also ...string) (bool, error) {
 	switch value {
 	case "none", "false":
 		return false, nil
 	case "server", "true":
 		return true, nil
 	}
-	return false, usagef("--dry-run: found %q, expected none or server", value)
+	return false, usagef("--dry-run: found %q, expected %s%s", value, strings.Join(append([]string{"none", "server"}, also...), " or "), withClient(value))
 }
 
 func (a *app) apply(ctx context.Context, o *applyOptions) error {
-	dry, err := parseDryRun(o.dryRun)
+	if o.dryRun == dryRunClient {
+		return a.applyOnPaper(o)
+	}
+	dry, err := parseDryRun(o.dryRun, dryRunClient)
 	if err != nil {
 		return err
 	}
@@ -140,7 +150,7 @@ func (a *app) nextAfterApply(results []api.ApplyResult) {
 			a.next("flotilla run start %s", k.name)
 			return
 		case api.KindUpdateStrategy:
-			a.next("flotilla run create --to VERSION --strategy %s", k.name)
+			a.next("flotilla run create --help")
 			return
 		case api.KindMemberMaintenance:
 			a.next("flotilla windows %s", k.name)
@@ -163,9 +173,12 @@ func (d *document) names(object string) bool {
 
 // document is one document of the user's files.
 type document struct {
-	body   json.RawMessage
-	origin string // "web.yaml, line 12"
-	ref    api.ObjectRef
+	body json.RawMessage
+	ref  api.ObjectRef
+	// file is the document as it stands in its file.
+	file configs.Document
 }
+
+func (d *document) where() string { return d.file.Where() }
 
 func newRequestID() string { return fmt.Sprintf("cli-%s", randomToken()) }

@@ -18,7 +18,7 @@ type assumptions struct {
 }
 
 func (o *assumptions) addFlags(flags *pflag.FlagSet) {
-	flags.DurationVar(&o.assume, "assume", 0, "how long the upgrade of a member takes (default: as long as its own last ones, else 20m)")
+	flags.DurationVar(&o.assume, "assume", 0, "how long the upgrade of a member takes (default: as those that the run has finished, else as earlier ones of the member, of the fleet, else 20m)")
 	flags.DurationVar(&o.approval, "assume-approval", 0, "how long after it is reached a gate is approved (default: never; a run stays Pending there)")
 }
 
@@ -43,12 +43,9 @@ func (o *assumptions) request(request *api.PlanRequest) {
 	}
 }
 
-// fromFiles are the same assumptions where the history comes from files.
-func (o *assumptions) fromFiles(history map[string]time.Duration) upgrade.Assumptions {
+// given are the same assumptions for a plan from files.
+func (o *assumptions) given() upgrade.Assumptions {
 	a := upgrade.Assumptions{Duration: o.assume}
-	if o.assume == 0 {
-		a.History = history
-	}
 	if o.approved {
 		a.ApproveAfter = &o.approval
 	}

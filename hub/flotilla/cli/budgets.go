@@ -121,7 +121,7 @@ func (a *app) budgetsOffline(o *budgetsOptions, pool string, at time.Time) (disr
 	if err != nil {
 		return r, err
 	}
-	s, err := f.state(at)
+	s, err := f.state(at, disruption.Rules{})
 	if err != nil {
 		return r, err
 	}
@@ -200,7 +200,7 @@ func budgetRows(p *disruption.PoolBudget) []string {
 	var order []string
 	reasons := map[string][]string{}
 	for _, reason := range api.DisruptionReasons {
-		row := fmt.Sprintf("%d\t%s\t%d\t%s", p.Nodes, nodesText(p.Limits[reason]), p.Disrupting, nodesText(p.Allowed[reason]))
+		row := fmt.Sprintf("%d\t%s\t%d\t%s", p.Nodes, p.Limits[reason], p.Disrupting, p.Allowed[reason])
 		if reasons[row] == nil {
 			order = append(order, row)
 		}
@@ -283,10 +283,3 @@ func (a *app) printCalendars(pools []disruption.PoolBudget) {
 // shownCalendars is how many calendars of one pool are printed: members whose numbers of nodes differ have
 // different ones where budgets are percentages.
 const shownCalendars = 3
-
-func nodesText(n int) string {
-	if n >= disruption.Unbounded {
-		return "no limit"
-	}
-	return fmt.Sprint(n)
-}

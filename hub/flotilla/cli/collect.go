@@ -13,20 +13,20 @@ func nothingToPlan(members, documents int) *Failure {
 	return &Failure{
 		Code:    ExitRefused,
 		Message: fmt.Sprintf("the files hold no placement and no update run to plan: found %d members in %d documents", members, documents),
-		Next:    "flotilla plan -f FLEET.yaml -f PLACEMENT.yaml",
+		Next:    "flotilla plan --help",
 	}
 }
 
 // collect reads documents into the input of a plan, and settles which time it is for.
-func (a *app) collect(documents []document, at time.Time) (plan.Input, *plan.Upgrades, error) {
+func (a *app) collect(s *source, documents []document, at time.Time) (plan.Input, *plan.Upgrades, error) {
 	planned := make([]plan.Document, len(documents))
 	for i, d := range documents {
-		planned[i] = plan.Document{JSON: d.body, Where: d.origin, Object: d.ref}
+		planned[i] = plan.Document{JSON: d.body, Object: d.ref}
 	}
 	decodeAll(planned)
 	c, faults := plan.Collect(planned)
 	if err := faults.Err(); err != nil {
-		return plan.Input{}, nil, err
+		return plan.Input{}, nil, describeFaults(err, documents, s, false)
 	}
 	in := plan.Input{Subjects: c.Subjects, Members: c.Members, Now: at, Notes: c.Notes}
 	if len(c.Members) == 0 && len(c.Subjects) > 0 {

@@ -74,6 +74,7 @@ var placementColumns = []column{
 	{"Current", true, func(v view) any { return v.count("current") }},
 	{"Snapshot", true, func(v view) any { return orDash(v.text("status", "observedResourceIndex")) }},
 	{"State", true, placementState},
+	{"Held-Up-By", true, heldUpCell},
 }
 
 var contentColumns = []column{
@@ -113,7 +114,7 @@ func memberState(v view) any {
 func memberTaints(v view) any {
 	var taints []string
 	for _, t := range taintsOf(v.object) {
-		taints = append(taints, taintString(t))
+		taints = append(taints, t.String())
 	}
 	return orDash(strings.Join(taints, ","))
 }

@@ -25,12 +25,12 @@ var nodeKindColumns = map[string][]column{
 		{"Pods", false, func(v view) any { return v.number("status", "pods") }},
 		{"CPU", false, func(v view) any { return used(v, "cpu", 1000, "") }},
 		{"Mem", false, func(v view) any { return used(v, "memory", 1<<30, "Gi") }},
-		{"Price", false, func(v view) any { return priceCell(v.float("status", "price")) }},
+		{"Price", false, func(v view) any { return hourly(v, "price") }},
 		{"Age", false, age},
 		{"Status", false, nodeState},
 		{"Verdict", false, nodeVerdict},
 		{"Disruption", true, func(v view) any { return orDash(v.text("status", "disruption")) }},
-		{"Why", true, func(v view) any { return orDash(v.text("status", "verdict", "message")) }},
+		{"Why", true, nodeWhy},
 	},
 	api.KindNodeDisruption: {
 		{"ID", false, func(v view) any { return v.object.GetName() }},
@@ -40,7 +40,7 @@ var nodeKindColumns = map[string][]column{
 		{"Phase", false, disruptionPhase},
 		{"Nodes", false, disruptionNodes},
 		{"Replacement", false, disruptionReplacements},
-		{"Savings", false, func(v view) any { return fmt.Sprintf("%.4f", v.float("status", "savings")) }},
+		{"Savings", false, func(v view) any { return hourly(v, "savings") }},
 		{"Age", false, age},
 		{"Message", false, func(v view) any { return orDash(cut(shortMessage(v))) }},
 		{"Moves", true, func(v view) any { return len(sliceOfMaps(v.field("status", "moves"))) }},
@@ -97,11 +97,9 @@ func used(v view, resource string, unit float64, suffix string) string {
 	return strconv.FormatFloat(math.Ceil(requested*10)/10, 'f', -1, 64) + "/" + oneDecimal(all) + suffix
 }
 
-func priceCell(price float64) string {
-	if price == 0 {
-		return "-"
-	}
-	return fmt.Sprintf("%.4f", price)
+// hourly is an amount per hour of a status, null where it is not known.
+func hourly(v view, field string) string {
+	return api.Hourly{Amount: v.float("status", field), Unknown: v.field("status", field) == nil}.String()
 }
 
 func nodeState(v view) any {
@@ -113,6 +111,15 @@ func nodeState(v view) any {
 		state += ",SchedulingDisabled"
 	}
 	return orDash(state)
+}
+
+// nodeWhy is why a node stays, and for what it would go when it has drifted.
+func nodeWhy(v view) any {
+	why := v.text("status", "verdict", "message")
+	if drift := v.text("status", "verdict", "drift"); drift != "" {
+		why = strings.TrimPrefix(why+"; it has drifted: "+drift, "; ")
+	}
+	return orDash(why)
 }
 
 func nodeVerdict(v view) any {
@@ -180,12 +187,12 @@ func poolAllowed(v view) any {
 	if len(members) == 0 {
 		return "-"
 	}
-	allowed := map[string]int{}
+	allowed := map[string]disruption.Count{}
 	for _, reason := range api.DisruptionReasons {
 		for i := range members {
-			n, limited := members[i].Allowed[reason]
-			if !limited {
-				n = disruption.Unbounded
+			n := disruption.Unbounded
+			if left, limited := members[i].Allowed[reason]; limited {
+				n = disruption.Count(left)
 			}
 			allowed[reason] = min(disruption.Unbounded, allowed[reason]+n)
 		}
@@ -220,15 +227,15 @@ func cut(text string) string {
 }
 
 // byReason is one number of nodes when all reasons have it, and names them otherwise.
-func byReason(numbers map[string]int) string {
+func byReason(numbers map[string]disruption.Count) string {
 	same := true
 	var parts []string
 	for _, reason := range api.DisruptionReasons {
 		same = same && numbers[reason] == numbers[api.ReasonEmpty]
-		parts = append(parts, reason+" "+nodesText(numbers[reason]))
+		parts = append(parts, reason+" "+numbers[reason].String())
 	}
 	if same {
-		return nodesText(numbers[api.ReasonEmpty])
+		return numbers[api.ReasonEmpty].String()
 	}
 	return strings.Join(parts, ", ")
 }
@@ -237,10 +244,20 @@ func poolWarnings(v view) any {
 	if v.object.GetDeletionTimestamp() != nil {
 		return "deleting: " + cmp.Or(strings.Join(v.texts("status", "unconfirmed"), "; "), "nothing is left")
 	}
+	var warnings []string
 	if lint := v.texts("status", "lint"); len(lint) > 0 {
-		return fmt.Sprintf("BudgetLint (%d)", len(lint))
+		warnings = append(warnings, fmt.Sprintf("BudgetLint (%d)", len(lint)))
 	}
-	return "-"
+	var members []api.PoolMember
+	v.readInto(&members, "status", "members")
+	unlisted := 0
+	for i := range members {
+		unlisted += members[i].NotInCatalog
+	}
+	if unlisted > 0 {
+		warnings = append(warnings, fmt.Sprintf("%s (%d)", disruption.CodeNotInCatalog, unlisted))
+	}
+	return orDash(strings.Join(warnings, ", "))
 }
 
 // overMembers is what a cell says of a pool's members, "-" while none is known.

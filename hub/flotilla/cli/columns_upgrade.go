@@ -18,7 +18,7 @@ var upgradeColumns = map[string][]column{
 		{"State", false, runState},
 		{"Stage", false, func(v view) any { return onRun(v, runStage) }},
 		{"Done/Total", false, func(v view) any {
-			return onRun(v, func(s *api.UpdateRunStatus) string { return fmt.Sprintf("%d/%d", s.Finished, s.Members) })
+			return onRun(v, func(s *api.UpdateRunStatus) string { return fmt.Sprintf("%d/%d", s.Finished-s.FailureCount, s.Members) })
 		}},
 		{"Failed", false, func(v view) any { return v.number("status", "failureCount") }},
 		{"Waiting-On", false, func(v view) any { return onRun(v, waitingOn) }},
@@ -90,21 +90,11 @@ func runState(v view) any { return orDash(v.text("status", "status", "state")) }
 
 // runStage is the stage that is under way, "2/3 prod".
 func runStage(status *api.UpdateRunStatus) string {
-	i := currentStage(status)
+	i := upgrade.CurrentStage(status)
 	if i < 0 || status.Status.State == api.StateNotStarted {
 		return ""
 	}
 	return fmt.Sprintf("%d/%d %s", i+1, len(status.Stages), status.Stages[i].Name)
-}
-
-// currentStage is the index of the first stage that is not done, -1 when all are.
-func currentStage(status *api.UpdateRunStatus) int {
-	for i := range status.Stages {
-		if !status.Stages[i].Status.State.Done() {
-			return i
-		}
-	}
-	return -1
 }
 
 // waitingOn says in a few words what keeps a run from going on.
@@ -231,7 +221,7 @@ func maintenanceOpening(v view, schedule string) any {
 	return openingText(parsed.At(v.now), v.now)
 }
 
-// openingText is "open, closes in 2h", "opens in 3d" or "never opens".
+// openingText is "open, closes in 2h", "opens in 3d" or "does not open within 400 days".
 func openingText(o window.Opening, now time.Time) string {
 	switch {
 	case o.Class == window.None:
@@ -241,7 +231,7 @@ func openingText(o window.Opening, now time.Time) string {
 	case o.Class == window.Open:
 		return "open, closes in " + until(now, o.Closes)
 	case o.Opens.IsZero():
-		return "never opens"
+		return "does not open within 400 days"
 	}
 	return "opens in " + until(now, o.Opens)
 }

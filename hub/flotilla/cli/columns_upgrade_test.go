@@ -48,9 +48,9 @@ func TestTableOfRunsAsksWhenActiveOnesEnd(t *testing.T) {
 	a.Out, a.Now = &out, func() time.Time { return tableNow }
 	require.NoError(t, a.printTables(&output{}, objects))
 	require.Equal(t, `NAME     STATE        STAGE      DONE/TOTAL   FAILED   WAITING-ON                             ETA
-active   Running      2/3 prod   3/6          1        member paris MaintenanceWindowClosed   3h
-waits    Pending      2/3 prod   3/6          1        gate prod/before/Approval +1           -
-fresh    NotStarted   -          3/6          1        -                                      -
+active   Running      2/3 prod   2/6          1        member paris MaintenanceWindowClosed   3h
+waits    Pending      2/3 prod   2/6          1        gate prod/before/Approval +1           -
+fresh    NotStarted   -          2/6          1        -                                      -
 unseen   -            -          -            0        -                                      -
 `, out.String())
 }

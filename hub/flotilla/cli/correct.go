@@ -42,7 +42,7 @@ func (a *app) correct(s *source) error {
 		case err != nil:
 			return err
 		case len(faults) > 0:
-			left = append(left, faults...)
+			left = append(left, documents[i].placed(faults)...)
 		default:
 			a.printf("---\n%s", text)
 		}

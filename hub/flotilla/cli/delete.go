@@ -2,13 +2,11 @@ package cli
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"flotilla/core/api"
 )
@@ -30,7 +28,8 @@ func (a *app) deleteCommand() *cobra.Command {
 		Use:   "delete TYPE NAME… | TYPE/NAME… | -f FILE…",
 		Short: "Delete objects; ends in bounded time and lists what no member confirmed",
 		Long: `Delete objects. A placement is withdrawn from its members first; members that are away cannot
-confirm that: they are listed, and withdraw when they come back.
+confirm that: they are listed with how long they have been away, and withdraw when they come back; the
+command then ends with exit code 4.
 
 A node is drained and deleted on its member, whatever budgets say and without a replacement first; PodDisruptionBudgets and
 do-not-disrupt pods hold the drain until its terminationGracePeriod. With a NodePool go all its nodes, in the same way: it is gone
@@ -39,23 +38,29 @@ when the last of them is, however long that takes.`,
   flotilla delete -f web.yaml --wait=false
   flotilla delete deployments -n shop -l app=web
   flotilla delete node node-7 -m berlin`,
-		RunE: a.run(func(ctx context.Context, args []string) error { return a.delete(ctx, o, args) }),
+		RunE: a.run(func(ctx context.Context, args []string) error {
+			if o.dryRun == dryRunClient {
+				return a.deleteOnPaper(ctx, o, args)
+			}
+			return a.delete(ctx, o, args)
+		}),
 	}
 	o.addFlags(cmd.Flags())
 	a.namespaceFlag(cmd.Flags())
 	a.memberFlag(cmd.Flags())
 	cmd.Flags().StringVarP(&o.labels, "selector", "l", "", "objects of the type whose labels match")
+	o.fieldFlag(cmd.Flags())
 	cmd.Flags().BoolVar(&o.all, "all", false, "every object of the type")
 	cmd.Flags().BoolVar(&o.wait, "wait", true, "wait until the objects are gone")
 	cmd.Flags().DurationVar(&o.timeout, "timeout", 2*time.Minute, "how long to wait; then exit 124")
 	cmd.Flags().BoolVar(&o.ignoreGone, "ignore-not-found", false, "a missing object is not an error")
 	cmd.Flags().StringVarP(&o.format, "output", "o", "", "name: print names only")
-	dryRunFlag(cmd, &o.dryRun)
+	dryRunClientFlag(cmd, &o.dryRun)
 	return cmd
 }
 
 func (a *app) delete(ctx context.Context, o *deleteOptions, args []string) error {
-	dry, err := parseDryRun(o.dryRun)
+	dry, err := parseDryRun(o.dryRun, dryRunClient)
 	if err != nil {
 		return err
 	}
@@ -93,15 +98,25 @@ func (a *app) delete(ctx context.Context, o *deleteOptions, args []string) error
 	if err := a.waitGone(ctx, asked, o.timeout); err != nil {
 		return err
 	}
+	unconfirmed := a.sayAllGone(ctx, o, asked)
+	if o.format == "" && len(unconfirmed) == 0 {
+		a.next("flotilla get %s", asked[0].listing())
+	}
+	return notDeleted(append(failed, unconfirmed...))
+}
+
+// sayAllGone says which objects are deleted, and returns of the others who has not confirmed it.
+func (a *app) sayAllGone(ctx context.Context, o *deleteOptions, asked []goal) (unconfirmed []error) {
 	for _, g := range asked {
-		if o.format == "" {
+		err := a.goneWithout(ctx, g)
+		switch {
+		case err != nil:
+			unconfirmed = append(unconfirmed, err)
+		case o.format == "":
 			a.printf("%s %q deleted\n", g.resource(), g.name)
 		}
 	}
-	if o.format == "" {
-		a.next("flotilla get %s", asked[0].listing())
-	}
-	return notDeleted(failed)
+	return unconfirmed
 }
 
 // notDeleted joins what could not be deleted: exit 1 when none of it is there.
@@ -153,8 +168,8 @@ func (a *app) deletionTargets(ctx context.Context, o *deleteOptions, args []stri
 	if len(t.kinds) == 0 {
 		return t.refs, nil
 	}
-	if !o.all && o.labels == "" {
-		return nil, usagef("name the objects to delete, or choose them with -l or --all")
+	if !o.all && o.labels == "" && o.fields == "" {
+		return nil, usagef("name the objects to delete, or choose them with -l, --field-selector or --all")
 	}
 	objects, _, err := a.fetchTarget(ctx, t, o.selection)
 	if err != nil {
@@ -231,74 +246,4 @@ func (a *app) sayDeleted(o *deleteOptions, r ref, result *api.ApplyResult, dry b
 // noSuchObject is what the hub says of one object that is missing.
 func noSuchObject(r ref) *api.Failure {
 	return &api.Failure{Code: api.CodeNotFound, Message: r.object().String() + ": no such object", Next: "flotilla get " + r.listing()}
-}
-
-// goal is one object that is to go. Another object of its name may come: one made again, or a member
-// that left and whose agent still reports.
-type goal struct {
-	ref
-	uid string
-}
-
-func (g *goal) gone(obj *unstructured.Unstructured, err error) bool {
-	return isNotFound(err) || err == nil && string(obj.GetUID()) != g.uid
-}
-
-// waitGone polls until none of the objects is left, and says which members have not confirmed when
-// the time is up.
-func (a *app) waitGone(ctx context.Context, goals []goal, timeout time.Duration) error {
-	ctx, cancel := withTimeout(ctx, timeout)
-	defer cancel()
-	for _, g := range goals {
-		var last *unstructured.Unstructured
-		for {
-			obj, err := a.fetch(ctx, g.ref)
-			if g.gone(obj, err) {
-				break
-			}
-			if err == nil {
-				last = obj
-			} else if ctx.Err() == nil {
-				return err
-			}
-			if !pause(ctx, pollInterval) {
-				return a.notGone(ctx, g.ref, last, timeout)
-			}
-		}
-	}
-	return nil
-}
-
-// goalsNow records which objects are there now; those that are not are gone already.
-func (a *app) goalsNow(ctx context.Context, refs []ref) ([]goal, error) {
-	var goals []goal
-	for _, r := range refs {
-		obj, err := a.fetch(ctx, r)
-		switch {
-		case isNotFound(err):
-		case err != nil:
-			return nil, err
-		case obj.GetUID() != "":
-			goals = append(goals, goal{r, string(obj.GetUID())})
-		}
-	}
-	return goals, nil
-}
-
-func (a *app) notGone(ctx context.Context, r ref, last *unstructured.Unstructured, timeout time.Duration) error {
-	message := fmt.Sprintf("%s is not gone after %s", r, timeout)
-	if last != nil {
-		unconfirmed, _, _ := unstructured.NestedStringSlice(last.Object, "status", "unconfirmed")
-		switch {
-		case len(unconfirmed) == 0:
-		case r.kind == api.KindNodePool:
-			return &Failure{Code: ExitTimedOut, Message: message + "; it waits for " + strings.Join(unconfirmed, ", "), Next: "flotilla get disruptions"}
-		default:
-			message += "; not confirmed by: " + strings.Join(unconfirmed, ", ")
-		}
-		if r.kind == api.KindMemberNode {
-			message += a.whyNotGone(context.WithoutCancel(ctx), last)
-		}
-	}
-	return &Failure{Code: ExitTimedOut, Message: message, Next: "flotilla wait --for=delete " + r.String()}
 }

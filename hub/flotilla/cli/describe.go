@@ -66,6 +66,8 @@ func (a *app) describeOne(ctx context.Context, obj *unstructured.Unstructured) e
 		return a.describeNode(ctx, obj)
 	case api.KindNodeDisruption:
 		return a.describeDisruption(obj)
+	case api.KindClusterResourcePlacement, api.KindResourcePlacement:
+		return a.describePlacement(obj)
 	}
 	a.printf("%s", describeObject(obj))
 	return nil
@@ -94,7 +96,7 @@ func (a *app) nextAfterDescribe(obj *unstructured.Unstructured) {
 	case api.KindUpdateRun:
 		a.next("flotilla run status %s", obj.GetName())
 	case api.KindUpdateStrategy:
-		a.next("flotilla run create --to VERSION --strategy %s", obj.GetName())
+		a.next("flotilla run create --help")
 	case api.KindAutoUpgradeProfile:
 		a.next("flotilla run generate %s", obj.GetName())
 	case api.KindMemberMaintenance:

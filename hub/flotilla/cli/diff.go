@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"github.com/spf13/cobra"
 	"sigs.k8s.io/yaml"
@@ -97,29 +96,4 @@ func comparable(object map[string]any) (string, error) {
 		return "", fmt.Errorf("encoding: %w", err)
 	}
 	return string(text), nil
-}
-
-// coloured paints the lines of a diff or plan on a terminal.
-func (a *app) coloured(text string) string {
-	if !a.Terminal {
-		return text
-	}
-	const green, red, yellow, plain = "\033[32m", "\033[31m", "\033[33m", "\033[0m"
-	lines := strings.SplitAfter(text, "\n")
-	for i, line := range lines {
-		body := strings.TrimSuffix(line, "\n")
-		paint := ""
-		switch trimmed := strings.TrimLeft(body, " "); {
-		case strings.HasPrefix(trimmed, "+"):
-			paint = green
-		case strings.HasPrefix(trimmed, "- ") || strings.HasPrefix(body, "-"):
-			paint = red
-		case strings.HasPrefix(trimmed, "~ ") || strings.HasPrefix(trimmed, "! "):
-			paint = yellow
-		}
-		if paint != "" {
-			lines[i] = paint + body + plain + line[len(body):]
-		}
-	}
-	return strings.Join(lines, "")
 }

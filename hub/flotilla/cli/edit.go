@@ -66,7 +66,11 @@ func (a *app) edit(ctx context.Context, args []string) error {
 	if err != nil {
 		return fmt.Errorf("reading back %s: %w", r, err)
 	}
-	delta, err := editDelta(before, edited)
+	after, err := readEdited(path, edited)
+	var delta json.RawMessage
+	if err == nil {
+		delta, err = editDelta(before, after)
+	}
 	if err != nil {
 		return &Failure{Code: ExitRefused, Message: fmt.Sprintf("%s: %v; your text is kept in %s", r, err, path)}
 	}
@@ -78,6 +82,7 @@ func (a *app) edit(ctx context.Context, args []string) error {
 	request := api.PatchRequest{Request: newRequestID(), Object: r.object(), Patch: delta, ResourceVersion: version}
 	var reply api.ApplyResult
 	if err := a.call(ctx, api.VerbPatch, request, &reply); err != nil {
+		err = describeFaults(err, []document{{ref: r.object(), file: *after}}, &source{files: []string{path}}, true)
 		f := failureOf(notChanged(err, "flotilla correct -f "+path))
 		f.Message += fmt.Sprintf("\nyour text is kept in %s", path)
 		return f
@@ -115,9 +120,9 @@ func writeEditFile(r ref, text []byte) (string, error) {
 	return f.Name(), nil
 }
 
-// editDelta is the merge patch from before to the edited text, nil when nothing changed.
-func editDelta(before map[string]any, edited []byte) (json.RawMessage, error) {
-	documents, err := configs.Parse("the edited text", edited)
+// readEdited reads the edited text, nil when nothing is left of it.
+func readEdited(path string, edited []byte) (*configs.Document, error) {
+	documents, err := configs.Parse(path, edited)
 	switch {
 	case err != nil:
 		return nil, err
@@ -126,8 +131,16 @@ func editDelta(before map[string]any, edited []byte) (json.RawMessage, error) {
 	case len(documents) > 1:
 		return nil, fmt.Errorf("found %d documents, expected one", len(documents))
 	}
+	return &documents[0], nil
+}
+
+// editDelta is the merge patch from before to the edited document, nil when nothing changed.
+func editDelta(before map[string]any, edited *configs.Document) (json.RawMessage, error) {
+	if edited == nil {
+		return nil, nil
+	}
 	var after map[string]any
-	if err := json.Unmarshal(documents[0].JSON, &after); err != nil {
+	if err := json.Unmarshal(edited.JSON, &after); err != nil {
 		return nil, err
 	}
 	old, err := normalised(before)

@@ -13,7 +13,7 @@ import (
 type Environment struct {
 	In       io.Reader
 	Out, Err io.Writer
-	// Terminal says that Out is a terminal, which allows colour and lines that are written over.
+	// Terminal says that Out is a terminal, which allows colour, unless NO_COLOR is set, and lines that are written over.
 	Terminal bool
 	// Size is how many columns and rows a terminal has now; nil or 0 when that is not known.
 	Size   func() (columns, rows int)
@@ -25,16 +25,16 @@ type Environment struct {
 	Edit func(ctx context.Context, path string) error
 }
 
-// OSEnvironment is the environment of this process.
-func OSEnvironment() Environment {
+// OSEnvironment is the environment of this process, which goes by a clock.
+func OSEnvironment(now func() time.Time) Environment {
 	return Environment{
 		In:       os.Stdin,
 		Out:      os.Stdout,
 		Err:      os.Stderr,
-		Terminal: term.IsTerminal(int(os.Stdout.Fd())) && os.Getenv("NO_COLOR") == "",
+		Terminal: term.IsTerminal(int(os.Stdout.Fd())),
 		Size:     terminalSize,
 		Getenv:   os.Getenv,
-		Now:      time.Now,
+		Now:      now,
 		Dial:     dialHub,
 		Edit:     openEditor,
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 
 	"flotilla/core/api"
@@ -27,6 +26,7 @@ type Failure struct {
 	Message string // empty: everything was said already
 	Faults  api.Faults
 	Next    string // a command to type
+	All     string // the command that lists every fault with -o json
 }
 
 // Error returns the message and every fault, one a line.
@@ -89,32 +89,4 @@ func countFaults(f api.Faults) string {
 		return "refused: 1 fault"
 	}
 	return fmt.Sprintf("refused: %d faults", len(f))
-}
-
-// print writes the failure the way a person reads it: message, faults with corrected forms, next.
-func (f *Failure) print(w io.Writer) {
-	if f.Message != "" {
-		say(w, "error: %s\n", f.Message)
-	}
-	for i := range f.Faults {
-		printFault(w, &f.Faults[i])
-	}
-	if f.Next != "" {
-		say(w, "next: %s\n", f.Next)
-	}
-}
-
-func printFault(w io.Writer, f *api.Fault) {
-	at := f.Path
-	if f.Object != "" {
-		at = strings.TrimSuffix(f.Object+": "+f.Path, ": ")
-	}
-	say(w, "  %s\n    found     %s\n    expected  %s\n", at, f.Found, f.Expected)
-	if f.Fix == "" {
-		return
-	}
-	say(w, "    write\n")
-	for line := range strings.SplitSeq(strings.TrimRight(f.Fix, "\n"), "\n") {
-		say(w, "      %s\n", line)
-	}
 }

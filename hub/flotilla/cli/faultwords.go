@@ -1,7 +1,9 @@
 package cli
 
 import (
-	"strconv"
+	"cmp"
+	"errors"
+	"slices"
 	"strings"
 
 	"flotilla/core/api"
@@ -13,36 +15,86 @@ const (
 	hubsNext       = "flotilla apply --dry-run=server -f FILE"
 )
 
-// describeFaults names the file and place of each document that the hub found fault with, and the
-// command that puts right what it can. Only an apply has left something not applied.
+// describeFaults names the file and place of each fault, in the order of the files, and the command that puts
+// right what it can. Only an apply has left something not applied.
 func describeFaults(err error, documents []document, s *source, applying bool) error {
 	f := failureOf(err)
 	for i := range f.Faults {
 		locate(&f.Faults[i], documents)
 	}
+	inOrder(f.Faults, documents)
 	if !applying {
 		f.Message = strings.Replace(f.Message, nothingApplied, "refused: ", 1)
 	}
 	if f.Next == hubsNext {
-		f.Next = s.command("correct")
+		f.Next = ""
+		if correctable(documents) {
+			f.Next = s.command("correct")
+		}
+	}
+	f.All = s.command("apply --dry-run=client")
+	if _, hubs := errors.AsType[*api.Failure](err); hubs {
+		f.All = s.command("apply --dry-run=server")
 	}
 	return f
 }
 
-// locate adds where a document comes from to its name; "document 3" is the third of the request.
-func locate(fault *api.Fault, documents []document) {
+// correctable says that documents have faults, and that all of them have an obvious correction.
+func correctable(documents []document) bool {
+	mended := false
 	for i := range documents {
-		d := &documents[i]
-		at, numbered := strings.CutPrefix(fault.Object, "document ")
-		switch place, err := strconv.Atoi(at); {
-		case numbered && err == nil && place == i+1:
-			fault.Object = strings.Trim(d.ref.Kind+"/"+d.ref.Name, "/") + " (" + d.origin + ")"
-			return
-		case d.names(fault.Object):
-			fault.Object += " (" + d.origin + ")"
-			return
+		if _, left, err := corrected(&documents[i]); err != nil || len(left) > 0 {
+			return false
+		}
+		_, faults := api.Decode(documents[i].body)
+		mended = mended || len(faults) > 0
+	}
+	return mended
+}
+
+// locate names the document that a fault is about, and where in its file the field stands.
+func locate(fault *api.Fault, documents []document) {
+	if fault.File != "" {
+		return
+	}
+	i := slices.IndexFunc(documents, func(d document) bool { return d.names(fault.Object) })
+	if fault.Document > 0 {
+		i = fault.Document - 1
+	}
+	if i < 0 || i >= len(documents) {
+		return
+	}
+	if d := &documents[i]; fault.Object == "" || !d.names(fault.Object) {
+		fault.Object = d.title()
+	}
+	documents[i].file.Place(fault)
+}
+
+// title is what a fault calls the document when it could not read its name.
+func (d *document) title() string { return strings.Trim(d.ref.Kind+"/"+d.ref.Name, "/") }
+
+// placed are faults of the document with their places.
+func (d *document) placed(faults api.Faults) api.Faults {
+	out := slices.Clone(faults)
+	for i := range out {
+		out[i].Object = cmp.Or(out[i].Object, d.title())
+		d.file.Place(&out[i])
+	}
+	return out
+}
+
+// inOrder sorts faults as people come upon them who read the files from top to bottom; those without a
+// place come first.
+func inOrder(faults api.Faults, documents []document) {
+	files := map[string]int{}
+	for i := range documents {
+		if name := documents[i].file.Source; files[name] == 0 {
+			files[name] = i + 1
 		}
 	}
+	slices.SortStableFunc(faults, func(a, b api.Fault) int {
+		return cmp.Or(files[a.File]-files[b.File], strings.Compare(a.File, b.File), a.Line-b.Line, a.Column-b.Column)
+	})
 }
 
 // notChanged is what a change of one stored object says when the hub refuses it.

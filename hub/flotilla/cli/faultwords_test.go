@@ -1,33 +1,43 @@
 package cli
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"flotilla/bus"
+	"flotilla/configs"
 	"flotilla/core/api"
 )
 
 func TestFaultsNameTheFileAndTheCommandThatMendsIt(t *testing.T) {
-	documents := []document{
-		{origin: "a.yaml, line 1", ref: api.ObjectRef{Kind: "ConfigMap"}},
-		{origin: "b.yaml, line 9", ref: api.ObjectRef{Kind: "Secret", Name: "key"}},
-	}
+	documents := documentsIn(t, "b.yaml", "kind: ConfigMap\ndata: {}\n---\nkind: Secret\nmetadata: {name: key}\n")
 	refused := func() *api.Failure {
 		return &api.Failure{
 			Code: api.CodeInvalid, Message: nothingApplied + "2 faults", Next: hubsNext,
-			Faults: api.Faults{{Object: "document 1"}, {Object: "Secret/key"}, {Object: "ConfigMap"}},
+			Faults: api.Faults{
+				{Object: "Secret/key", Path: "metadata.name"},
+				{Object: "document 1", Document: 1, Path: "metadata.name"},
+				{Object: "ConfigMap", Path: "data.x"},
+				{Object: "Namespace/else", Path: "metadata"},
+			},
 		}
 	}
 	f := failureOf(describeFaults(refused(), documents, &source{files: []string{"a.yaml", "b.yaml"}}, false))
 	require.Equal(t, "refused: 2 faults", f.Message)
-	require.Equal(t, "flotilla correct -f a.yaml -f b.yaml", f.Next)
-	require.Equal(t, []string{"ConfigMap (a.yaml, line 1)", "Secret/key (b.yaml, line 9)", "ConfigMap (a.yaml, line 1)"},
-		[]string{f.Faults[0].Object, f.Faults[1].Object, f.Faults[2].Object})
+	require.Empty(t, f.Next, "nothing that correct could put right")
+	var where []string
+	for _, fault := range f.Faults {
+		where = append(where, fault.Where()+" "+fault.Object)
+	}
+	require.Equal(t, []string{" Namespace/else", "b.yaml:1:1 ConfigMap", "b.yaml:2:1 ConfigMap", "b.yaml:5:12 Secret/key"}, where)
+	require.Equal(t, "flotilla apply --dry-run=server -f a.yaml -f b.yaml", f.All)
 
 	f = failureOf(describeFaults(refused(), documents, &source{files: []string{"-"}}, true))
 	require.Equal(t, nothingApplied+"2 faults", f.Message, "an apply says so")
@@ -36,6 +46,51 @@ func TestFaultsNameTheFileAndTheCommandThatMendsIt(t *testing.T) {
 	f = failureOf(notChanged(refused(), "flotilla describe member/berlin"))
 	require.Equal(t, "nothing was changed: 2 faults", f.Message)
 	require.Equal(t, "flotilla describe member/berlin", f.Next)
+}
+
+// TestCorrectIsOfferedWhereItCorrects offers the command only where it leaves nothing over.
+func TestCorrectIsOfferedWhereItCorrects(t *testing.T) {
+	next := func(text string) string {
+		documents := documentsIn(t, "a.yaml", text)
+		_, faults := api.Decode(documents[0].body)
+		require.NotEmpty(t, faults)
+		return failureOf(describeFaults(&api.Failure{Code: api.CodeInvalid, Next: hubsNext, Faults: faults}, documents, &source{files: []string{"a.yaml"}}, true)).Next
+	}
+	run := "apiVersion: flotilla.io/v1alpha1\nkind: UpdateRun\nmetadata: {name: r}\nspec: {upgrade: {type: Full, kubernetesVersion: %s}}\n"
+	require.Equal(t, "flotilla correct -f a.yaml", next(fmt.Sprintf(run, "1.30")))
+	require.Empty(t, next(fmt.Sprintf(run, "newest")))
+}
+
+func documentsIn(t *testing.T, file, text string) []document {
+	t.Helper()
+	read, err := configs.Parse(file, []byte(text))
+	require.NoError(t, err)
+	var documents []document
+	for i := range read {
+		documents = append(documents, document{ref: headOf(read[i].JSON), body: read[i].JSON, file: read[i]})
+	}
+	return documents
+}
+
+// TestManyFaultsAreCounted prints more faults than people are shown.
+func TestManyFaultsAreCounted(t *testing.T) {
+	f := &Failure{Message: "refused: 43 faults", All: "flotilla apply --dry-run=client -f a.yaml"}
+	for i := range 43 {
+		fault := api.Fault{Path: fmt.Sprintf("spec.x%d", i), Found: "an unknown field", Expected: "another", Kind: api.FaultUnknown}
+		if i >= 40 {
+			fault.Found, fault.Kind = "nothing", ""
+		}
+		f.Faults = append(f.Faults, fault)
+	}
+	var text, body strings.Builder
+	f.print(&text)
+	require.Equal(t, 20, strings.Count(text.String(), "    found     an unknown field\n"))
+	require.Contains(t, text.String(), "  and 23 more; in all 40 unknown fields, 3 missing fields\n  every one: flotilla apply --dry-run=client -f a.yaml -o json\n")
+	require.NoError(t, f.printJSON(&body))
+	var back refusal
+	require.NoError(t, json.Unmarshal([]byte(body.String()), &back))
+	require.Len(t, back.Faults, 43)
+	require.Equal(t, map[api.FaultKind]int{api.FaultUnknown: 40, api.FaultMissing: 3}, back.Counts)
 }
 
 func TestMistakesOfConnectingHaveTheirOwnExitCodes(t *testing.T) {
@@ -52,6 +107,9 @@ func TestMistakesOfConnectingHaveTheirOwnExitCodes(t *testing.T) {
 
 func TestARolloutThatEndsEarlySaysHow(t *testing.T) {
 	r := ref{resourceKind: kindOfObject(placementVersion, api.KindClusterResourcePlacement), name: "web"}
+	stalled := &unstructured.Unstructured{Object: map[string]any{"status": map[string]any{"conditions": []any{map[string]any{
+		"reason": "ProgressDeadlineExceeded", "message": "no member has advanced for 10m; held up by oslo",
+	}}}}}
 	for name, c := range map[string]struct {
 		err  error
 		code int
@@ -60,7 +118,7 @@ func TestARolloutThatEndsEarlySaysHow(t *testing.T) {
 		"no answer":   {rolloutTimeout(r, time.Second, ""), ExitUnreachable, "no hub answered about placement/web within 1s"},
 		"time is up":  {rolloutTimeout(r, time.Second, "placement/web: 1 of 2"), ExitTimedOut, "placement/web is not done after 1s: 1 of 2"},
 		"interrupted": {rolloutTimeout(r, 0, ""), ExitTimedOut, "interrupted, placement/web: the hub has not answered yet"},
-		"stuck":       {stuck(r, "placement/web: 1 failed"), ExitPartial, "placement/web fails and has not moved for 1m0s: 1 failed"},
+		"stuck":       {stuck(r, stalled), ExitPartial, "placement/web stands still: no member has advanced for 10m; held up by oslo"},
 	} {
 		f := failureOf(c.err)
 		require.Equal(t, c.code, f.Code, name)

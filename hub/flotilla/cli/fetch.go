@@ -29,6 +29,7 @@ func (a *app) fetch(ctx context.Context, r ref) (*unstructured.Unstructured, err
 // selection narrows what fetchAll lists.
 type selection struct {
 	labels        string
+	fields        string
 	allNamespaces bool
 	brief         bool // without the entries of members
 	pods          bool // with the pods on nodes
@@ -39,8 +40,13 @@ func (a *app) fetchAll(ctx context.Context, k resourceKind, s selection) ([]*uns
 	if _, err := labels.Parse(s.labels); err != nil {
 		return nil, usagef("-l: found %q, expected a label selector, like app=web,tier!=db: %v", s.labels, err)
 	}
+	chosen, err := chosenFields(s.fields, k.kind)
+	if err != nil {
+		return nil, err
+	}
 	if onMembers(k.kind) {
-		return a.fetchOnMembers(ctx, k.kind, "", s)
+		objects, err := a.fetchOnMembers(ctx, k.kind, "", s)
+		return slices.DeleteFunc(objects, func(obj *unstructured.Unstructured) bool { return !chosen(obj) }), err
 	}
 	request := api.ListRequest{APIVersion: k.apiVersion, Kind: k.kind, LabelSelector: s.labels, Brief: s.brief}
 	if k.namespaced && !s.allNamespaces {
@@ -57,7 +63,9 @@ func (a *app) fetchAll(ctx context.Context, k resourceKind, s selection) ([]*uns
 			if err != nil {
 				return nil, err
 			}
-			objects = append(objects, obj)
+			if chosen(obj) {
+				objects = append(objects, obj)
+			}
 		}
 		if page.Continue == "" {
 			slices.SortStableFunc(objects, byName)

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -50,76 +52,101 @@ func (s *source) command(verb string) string {
 	return strings.Join(parts, " ")
 }
 
-// read reads every document of the source and gives objects of namespaced kinds the namespace of -n.
+// read reads every document of the source and gives objects of namespaced kinds the namespace of -n. When
+// one of them cannot be read, what is wrong with the others is told with it.
 func (a *app) read(s *source) ([]document, error) {
-	found, err := a.readAll(s)
+	found, problems, err := a.readAll(s)
 	if err != nil {
 		return nil, err
 	}
+	missing := unopened(problems)
 	documents := make([]document, 0, len(found))
+	var faults api.Faults
+	for i := range problems {
+		if problems[i].Kind != "" {
+			faults = append(faults, problems[i].Fault())
+		}
+	}
 	for i := range found {
-		d, err := a.documentOf(&found[i])
+		d, wrong, err := a.documentOf(&found[i])
 		if err != nil {
 			return nil, err
 		}
+		faults = append(faults, wrong...)
 		documents = append(documents, d)
 	}
-	return documents, nil
+	switch {
+	case len(faults) == 0 && missing == "":
+		return documents, nil
+	case len(faults) == 0:
+		return nil, &Failure{Code: ExitUsage, Message: missing}
+	}
+	for i := range documents {
+		_, wrong := api.Decode(documents[i].body)
+		wrong = slices.DeleteFunc(wrong, func(f api.Fault) bool { return f.Kind == api.FaultDuplicate }) // those were found with the files
+		faults = append(faults, documents[i].placed(wrong)...)
+	}
+	f := failureOf(describeFaults(faults, documents, s, false))
+	if missing != "" {
+		f.Message = missing + "\n" + f.Message
+	}
+	return nil, f
 }
 
-func (a *app) readAll(s *source) ([]configs.Document, error) {
+// readAll returns what could be read, with what is wrong in the rest; an error is about the files
+// themselves.
+func (a *app) readAll(s *source) ([]configs.Document, configs.Problems, error) {
 	if s.empty() {
-		return nil, usagef("name files with -f, or a kustomization with -k")
+		return nil, nil, usagef("name files with -f, or a kustomization with -k")
 	}
 	found, err := configs.Read(a.In, s.recursive, s.files...)
-	if err == nil && s.kustomize != "" {
-		var text []byte
-		if text, err = buildKustomization(s.kustomize); err == nil {
-			var more []configs.Document
-			more, err = configs.Parse(s.kustomize, text)
-			found = append(found, more...)
+	problems, _ := errors.AsType[configs.Problems](err)
+	if s.kustomize != "" {
+		text, err := buildKustomization(s.kustomize)
+		if err != nil {
+			return nil, nil, err
 		}
+		more, err := configs.Parse(s.kustomize, text)
+		wrong, _ := errors.AsType[configs.Problems](err)
+		found, problems = append(found, more...), append(problems, wrong...)
 	}
-	if err != nil {
-		return nil, unreadable(err)
+	if len(found)+len(problems) == 0 {
+		return nil, nil, usagef("the files hold no document")
 	}
-	if len(found) == 0 {
-		return nil, usagef("the files hold no document")
-	}
-	return found, nil
+	return found, problems, nil
 }
 
-// unreadable lists every problem of the files as a fault.
-func unreadable(err error) error {
-	problems, ok := errors.AsType[configs.Problems](err)
-	if !ok {
-		return &Failure{Code: ExitRefused, Message: err.Error()}
-	}
+// unopened lists the files that could not be opened.
+func unopened(problems configs.Problems) string {
 	lines := []string{"the files cannot be read:"}
-	code := ExitUsage
 	for i := range problems {
-		lines = append(lines, problems[i].Error())
-		if problems[i].Index > 0 || problems[i].Line > 0 {
-			code = ExitRefused // what is in a file, and not its name
+		if problems[i].Kind == "" {
+			lines = append(lines, problems[i].Error())
 		}
 	}
-	return &Failure{Code: code, Message: strings.Join(lines, "\n  ")}
+	if len(lines) == 1 {
+		return ""
+	}
+	return strings.Join(lines, "\n  ")
 }
 
-func (a *app) documentOf(d *configs.Document) (document, error) {
-	doc := document{body: d.JSON, origin: d.Where(), ref: headOf(d.JSON)}
+func (a *app) documentOf(d *configs.Document) (document, api.Faults, error) {
+	doc := document{body: d.JSON, file: *d, ref: headOf(d.JSON)}
 	if a.namespace == "" || !isNamespaced(doc.ref) {
-		return doc, nil
+		return doc, nil, nil
 	}
 	if doc.ref.Namespace != "" && doc.ref.Namespace != a.namespace {
-		return doc, refusedf("%s: found namespace %q, expected %q as -n says", doc.origin, doc.ref.Namespace, a.namespace)
+		return doc, doc.placed(api.Faults{{
+			Kind: api.FaultValue, Object: doc.ref.String(), Path: "metadata.namespace",
+			Found: strconv.Quote(doc.ref.Namespace), Expected: fmt.Sprintf("%q as -n says", a.namespace),
+		}}), nil
 	}
 	body, err := inNamespace(d.JSON, a.namespace)
 	if err != nil {
-		return doc, fmt.Errorf("putting %s into namespace %s: %w", doc.origin, a.namespace, err)
+		return doc, nil, fmt.Errorf("putting %s into namespace %s: %w", doc.where(), a.namespace, err)
 	}
 	doc.body, doc.ref.Namespace = body, a.namespace
-	return doc, nil
+	return doc, nil, nil
 }
 
 // inNamespace gives an object a namespace and leaves all else as it was written, digits of numbers

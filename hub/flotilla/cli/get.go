@@ -16,6 +16,7 @@ type getOptions struct {
 	watchOnly  bool
 	raw        bool
 	ignoreGone bool
+	members    bool
 }
 
 func (a *app) getCommand() *cobra.Command {
@@ -32,6 +33,8 @@ Any other kind that the hub holds is named in capitals: Widget.v1.example.com.`,
 		Example: `  flotilla get placements
   flotilla get members -o wide --sort-by .status.placed
   flotilla get placement/web -o jsonpath='{.status.counts.available}'
+  flotilla get placement web --members
+  flotilla get members --field-selector status.state!=Ready
   flotilla get runs
   flotilla get nodes -m berlin -o wide
   flotilla get disruptions -w
@@ -42,10 +45,12 @@ Any other kind that the hub holds is named in capitals: Widget.v1.example.com.`,
 	a.namespaceFlag(cmd.Flags())
 	a.memberFlag(cmd.Flags())
 	cmd.Flags().StringVarP(&o.labels, "selector", "l", "", "only objects whose labels match")
+	o.fieldFlag(cmd.Flags())
 	cmd.Flags().BoolVarP(&o.selection.allNamespaces, "all-namespaces", "A", false, "objects of every namespace")
 	cmd.Flags().BoolVarP(&o.watch, "watch", "w", false, "show objects again whenever they change")
 	cmd.Flags().BoolVar(&o.watchOnly, "watch-only", false, "show only changes")
 	cmd.Flags().BoolVar(&o.ignoreGone, "ignore-not-found", false, "a missing object is not an error")
+	cmd.Flags().BoolVar(&o.members, "members", false, "show the members of one placement, a line each: snapshot, state, since when, and what is wrong")
 	cmd.Flags().BoolVar(&o.raw, "raw", false, "show the records that the hub keeps of an object, or of a key such as schedule.web or result/berlin.placement.web")
 	return cmd
 }
@@ -54,6 +59,9 @@ func (a *app) get(ctx context.Context, o *getOptions, args []string) error {
 	a.machine = !o.table()
 	o.output.allNamespaces = o.selection.allNamespaces
 	o.brief = o.table() && o.sortBy == ""
+	if o.members {
+		return a.membersOf(ctx, o, args)
+	}
 	if o.raw {
 		return a.getRaw(ctx, args)
 	}

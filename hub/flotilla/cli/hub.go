@@ -25,7 +25,8 @@ const dialPause = 500 * time.Millisecond
 
 // dialHub connects. A server that is not there is tried again only by who said for how long.
 func dialHub(ctx context.Context, c Connection) (Hub, error) {
-	giveUp := time.Now().Add(c.Timeout)
+	patience, over := context.WithTimeout(ctx, c.Timeout)
+	defer over()
 	for {
 		conn, err := bus.ConnectClient(ctx, bus.Options{
 			Fleet:   c.Fleet,
@@ -38,7 +39,7 @@ func dialHub(ctx context.Context, c Connection) (Hub, error) {
 		switch {
 		case err == nil:
 			return &busHub{conn: conn, timeout: c.Timeout}, nil
-		case !c.Patient || !errors.Is(err, bus.ErrUnreachable) || time.Now().After(giveUp) || !pause(ctx, dialPause):
+		case !c.Patient || !errors.Is(err, bus.ErrUnreachable) || patience.Err() != nil || !pause(ctx, dialPause):
 			return nil, notConnected(err, c.Fleet)
 		}
 	}
@@ -83,19 +84,19 @@ func notConnected(err error, fleet string) *Failure {
 	switch {
 	case errors.Is(err, bus.ErrSetup):
 		return &Failure{
-			Code: ExitUsage, Message: err.Error(),
-			Next: "mend --url, --creds, --context or --fleet, or NATS_URL, NATS_CREDS, NATS_CONTEXT or FLOTILLA_FLEET",
+			Code: ExitUsage, Next: "flotilla --help",
+			Message: err.Error() + "; mend --url, --creds, --context or --fleet, or NATS_URL, NATS_CREDS, NATS_CONTEXT or FLOTILLA_FLEET",
 		}
 	case errors.Is(err, bus.ErrDenied):
 		return &Failure{
-			Code: ExitUsage, Message: err.Error(),
-			Next: "name credentials of an operator of fleet " + fleet + " with --creds <data>/operator.creds (NATS_CREDS), or another fleet with --fleet",
+			Code: ExitUsage, Next: "flotilla --help",
+			Message: err.Error() + "; name credentials of an operator of fleet " + fleet + " with --creds <data>/operator.creds (NATS_CREDS), or another fleet with --fleet",
 		}
 	}
 	return &Failure{
 		Code:    ExitUnreachable,
-		Message: err.Error(),
-		Next:    "go run ./hub --dev, or name a running hub with --url and --creds (NATS_URL, NATS_CREDS)",
+		Message: err.Error() + "; name a running hub with --url and --creds (NATS_URL, NATS_CREDS), or start one",
+		Next:    "go run ./hub --dev",
 	}
 }
 

@@ -26,6 +26,7 @@ func TestJSONIsDocumented(t *testing.T) {
 		[]why.Answer{},
 		api.FleetStatus{},
 		versions{},
+		refusal{},
 		api.ApplyResponse{},
 		api.Audit{},
 		calendar{},
@@ -37,6 +38,8 @@ func TestJSONIsDocumented(t *testing.T) {
 		api.NodeDisruptionSpec{},
 		api.Disruption{},
 		api.NodePoolStatus{},
+		api.Rollout{},
+		api.Withdrawal{},
 	} {
 		for _, field := range jsonFields(reflect.TypeOf(v)) {
 			documented := strings.Contains(string(text), `"`+field+`"`) || strings.Contains(string(text), "`"+field+"`") ||
@@ -49,7 +52,7 @@ func TestJSONIsDocumented(t *testing.T) {
 		api.FilterRank, api.FilterNotFound, plan.ChangeAdd, plan.ChangeKeep,
 		why.FlipLabel, why.FlipTaint, why.FlipProperty, why.FlipHealth, why.FlipNamespace, why.FlipJoin, why.FlipLeave,
 		why.FlipScale, why.FlipNames, why.FlipToleration, why.FlipThreshold, why.FlipSkew, why.FlipWeight, why.FlipEvicted,
-		upgrade.Refused, api.ActionCreated, api.ActionConfigured, api.ActionUnchanged,
+		upgrade.Refused, upgrade.BasisGiven, upgrade.BasisRun, upgrade.BasisMember, upgrade.BasisFleet, upgrade.BasisDefault, api.ActionCreated, api.ActionConfigured, api.ActionUnchanged,
 	} {
 		require.Contains(t, string(text), "`"+word+"`")
 	}

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"fmt"
 	"os"
 
 	"sigs.k8s.io/kustomize/api/krusty"
@@ -11,15 +10,15 @@ import (
 // buildKustomization renders a folder with kustomize's library.
 func buildKustomization(dir string) ([]byte, error) {
 	if found, err := os.Stat(dir); err != nil || !found.IsDir() {
-		return nil, fmt.Errorf("-k %s: found no such folder, expected one with a kustomization.yaml", dir)
+		return nil, refusedf("-k %s: found no such folder, expected one with a kustomization.yaml", dir)
 	}
 	built, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), dir)
 	if err != nil {
-		return nil, fmt.Errorf("building the kustomization %s: %w", dir, err)
+		return nil, refusedf("building the kustomization %s: %v", dir, err)
 	}
 	text, err := built.AsYaml()
 	if err != nil {
-		return nil, fmt.Errorf("rendering the kustomization %s: %w", dir, err)
+		return nil, refusedf("rendering the kustomization %s: %v", dir, err)
 	}
 	return text, nil
 }

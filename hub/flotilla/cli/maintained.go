@@ -98,14 +98,14 @@ func (a *app) maintainedInFiles(s *source, found map[string]*maintained) error {
 		case api.KindMemberMaintenance:
 			decoded, wrong := api.Decode(d.body)
 			if decoded.Maintenance == nil || len(wrong) > 0 {
-				faults = append(faults, placed(wrong, d.origin)...)
+				faults = append(faults, d.placed(wrong)...)
 				continue
 			}
 			memberIn(found, d.ref.Name).fleet = decoded.Maintenance.Spec
 		case api.KindMemberCluster:
 			m := &api.MemberCluster{}
 			if err := json.Unmarshal(d.body, m); err != nil {
-				faults = append(faults, api.Fault{Object: d.ref.String() + " (" + d.origin + ")", Found: err.Error(), Expected: "a MemberCluster"})
+				faults = append(faults, d.placed(api.Faults{{Object: d.ref.String(), Kind: api.FaultType, Found: err.Error(), Expected: "a MemberCluster"}})...)
 				continue
 			}
 			known := memberIn(found, d.ref.Name)
@@ -115,21 +115,12 @@ func (a *app) maintainedInFiles(s *source, found map[string]*maintained) error {
 		}
 	}
 	if len(faults) > 0 {
-		return faults
+		return describeFaults(faults, documents, s, false)
 	}
 	if len(found) == 0 {
 		return refusedf("the files hold no MemberMaintenance and no MemberCluster: found %d %s of other kinds", len(documents), plural(len(documents), "document", "documents"))
 	}
 	return nil
-}
-
-// placed names the place of the document in each of its faults.
-func placed(faults api.Faults, origin string) api.Faults {
-	out := slices.Clone(faults)
-	for i := range out {
-		out[i].Object += " (" + origin + ")"
-	}
-	return out
 }
 
 // zoneText names the clock of a schedule.

@@ -92,7 +92,8 @@ nothing else. Keep the file secret.`,
 				return err
 			}
 			a.printf("%s\n", strings.TrimRight(reply.Creds, "\n"))
-			a.next("agent --member %s --url %s --creds %s.creds, then flotilla member admit %s", args[0], a.agentURL(reply.URL), args[0], args[0])
+			a.note("admit the member once its agent runs: flotilla member admit %s", args[0])
+			a.next("agent --member %s --url %s --creds %s.creds", args[0], a.agentURL(reply.URL), args[0])
 			return nil
 		}),
 	}
@@ -125,7 +126,8 @@ func (a *app) memberLeaveCommand() *cobra.Command {
 		Use:   "leave NAME",
 		Short: "Take a member out of the fleet",
 		Long: `Take a member out of the fleet. What was placed on it stays there (Retain) unless its MemberCluster
-or --when-leaving says Delete. PickN placements find another member for what it held.`,
+or --when-leaving says Delete. PickN placements find another member for what it held.
+Interrupted, the command says how far it came: what was asked of the hub goes on.`,
 		Example: `  flotilla member leave berlin --when-leaving Delete`,
 		Args:    oneName,
 		RunE:    a.run(func(ctx context.Context, args []string) error { return a.leave(ctx, o, args[0]) }),
@@ -152,6 +154,9 @@ func (a *app) leave(ctx context.Context, o *leaveOptions, name string) error {
 		return err
 	}
 	asked, failed, err := a.askDeletion(ctx, &deleteOptions{}, []ref{r}, false)
+	if errors.Is(ctx.Err(), context.Canceled) && err != nil {
+		return &Failure{Code: ExitPartial, Message: err.Error(), Next: "flotilla get " + r.String()}
+	}
 	if err != nil || len(failed) > 0 {
 		return errors.Join(append(failed, err)...)
 	}
@@ -162,13 +167,25 @@ func (a *app) leave(ctx context.Context, o *leaveOptions, name string) error {
 	if err := a.waitGone(ctx, asked, o.timeout); err != nil {
 		return err
 	}
+	for _, g := range asked {
+		if err := a.goneWithout(ctx, g); err != nil {
+			return err
+		}
+	}
 	kept := "what was placed on it stays there"
-	if how, _, _ := unstructured.NestedString(obj.Object, "spec", "deleteOptions", "whenLeaving"); how == api.WhenLeavingDelete {
+	if leavesNothing(obj) {
 		kept = "what was placed on it was withdrawn, as far as its agent confirmed"
 	}
 	a.printf("member %s left the fleet; %s\n", name, kept)
-	a.next("stop its agent, which would show as Joining; flotilla get placements")
+	a.note("stop its agent, which would show as Joining")
+	a.next("flotilla get placements")
 	return nil
+}
+
+// leavesNothing says that what is placed on a member goes when it leaves.
+func leavesNothing(member *unstructured.Unstructured) bool {
+	how, _, _ := unstructured.NestedString(member.Object, "spec", "deleteOptions", "whenLeaving")
+	return how == api.WhenLeavingDelete
 }
 
 func whenLeaving(value string) change {

@@ -16,11 +16,10 @@ type nodeFiles struct {
 	pools   []*api.NodePool
 	catalog *api.InstanceCatalog
 	disruption.Listing
-	nodeClaims []*nodeClaim
-	rest       []document // of other kinds, node classes among them
-	notes      []string
-	faults     api.Faults
-	seen       map[api.ObjectRef]string // where each object stands
+	rest   []document // of other kinds, node classes among them
+	notes  []string
+	faults api.Faults
+	seen   map[api.ObjectRef]string // where each object stands
 }
 
 // readNodeFiles reads files about one member. All faults come back at once.
@@ -29,10 +28,10 @@ func (a *app) readNodeFiles(s *source) (*nodeFiles, error) {
 	if err != nil {
 		return nil, err
 	}
-	return nodeFilesOf(documents)
+	return nodeFilesOf(s, documents)
 }
 
-func nodeFilesOf(documents []document) (*nodeFiles, error) {
+func nodeFilesOf(s *source, documents []document) (*nodeFiles, error) {
 	f := &nodeFiles{seen: map[api.ObjectRef]string{}}
 	for i := range documents {
 		if d := &documents[i]; f.first(d) {
@@ -40,7 +39,7 @@ func nodeFilesOf(documents []document) (*nodeFiles, error) {
 		}
 	}
 	if err := f.faults.Err(); err != nil {
-		return nil, err
+		return nil, describeFaults(err, documents, s, false)
 	}
 	if len(f.pools) == 0 {
 		return nil, refusedf("the files hold no NodePool (karpenter.sh/v1): found %d documents of other kinds", len(documents))
@@ -58,12 +57,16 @@ func (f *nodeFiles) first(d *document) bool {
 	if twice {
 		f.fault(d, "metadata.name", fmt.Sprintf("%q, which stands in %s too", d.ref.Name, before), "each object once")
 	}
-	f.seen[d.ref] = d.origin
+	f.seen[d.ref] = d.where()
 	return !twice
 }
 
 func (f *nodeFiles) fault(d *document, path, found, expected string) {
-	f.faults = append(f.faults, api.Fault{Object: d.ref.String() + " (" + d.origin + ")", Path: path, Found: found, Expected: expected})
+	object := ""
+	if d.ref.Name != "" {
+		object = d.ref.String()
+	}
+	f.located(d, api.Faults{{Object: object, Path: path, Found: found, Expected: expected}})
 }
 
 func (f *nodeFiles) add(d *document) {
@@ -88,10 +91,7 @@ func (f *nodeFiles) add(d *document) {
 
 // located adds faults with the place of their document, and reports whether there are none.
 func (f *nodeFiles) located(d *document, faults api.Faults) bool {
-	for i := range faults {
-		faults[i].Object = d.ref.String() + " (" + d.origin + ")"
-	}
-	f.faults = append(f.faults, faults...)
+	f.faults = append(f.faults, d.placed(faults)...)
 	return len(faults) == 0
 }
 
@@ -119,7 +119,7 @@ func (f *nodeFiles) addKubernetes(d *document) {
 		f.DaemonSets = kept(f, d, f.DaemonSets)
 	default:
 		if isNodeClaim(d.ref) {
-			f.nodeClaims = kept(f, d, f.nodeClaims)
+			f.NodeClaims = kept(f, d, f.NodeClaims)
 			return
 		}
 		f.addStorage(d)

@@ -29,7 +29,7 @@ func stateOf(t *testing.T, texts ...string) (*nodeFiles, *disruption.State) {
 	t.Helper()
 	f, err := filesOf(t, texts...)
 	require.NoError(t, err)
-	s, err := f.state(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC))
+	s, err := f.state(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC), disruption.Rules{})
 	require.NoError(t, err)
 	return f, s
 }
@@ -110,7 +110,7 @@ func TestNodeFilesFaults(t *testing.T) {
 	_, err := filesOf(t, poolText, nodeText, nodeText, strings.Replace(catalog, "%", "one", 1), strings.Replace(catalog, "%", "two", 1),
 		"apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec: {containers: [{name: m, resources: {requests: {cpu: lots}}}]}\n", "apiVersion: v1\nkind: Node\n")
 	require.Error(t, err)
-	for _, want := range []string{"-: document 3", "each object once", "a second InstanceCatalog", "v1 Pod", "metadata.name"} {
+	for _, want := range []string{"-:18:12: Node/n1: metadata.name", "each object once", "a second InstanceCatalog", "v1 Pod", "metadata.name"} {
 		require.Contains(t, strings.ReplaceAll(err.Error(), "Pod/p", "v1 Pod/p"), want)
 	}
 }

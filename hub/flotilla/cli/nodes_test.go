@@ -79,11 +79,11 @@ func twoPlans() map[string]disruption.MemberForecast {
 	return map[string]disruption.MemberForecast{
 		"berlin": {Member: "berlin", At: tableNow, Nodes: 3, Notes: []string{"member berlin: one is on its way"}, Forecast: disruption.Forecast{
 			Commands: []disruption.Command{{
-				Method: disruption.MethodSingle, Reason: api.ReasonUnderutilized, Nodes: []string{"n1", "n2"}, Savings: 0.25,
+				Method: disruption.MethodSingle, Reason: api.ReasonUnderutilized, Nodes: []string{"n1", "n2"}, Savings: api.Hourly{Amount: 0.25},
 				Replacements: []disruption.Replacement{{Pool: "a", InstanceTypes: []string{"d2"}, Price: 0.1}},
 				Moves:        []api.PodMove{{Pod: "shop/web", From: "n1", To: "new-0"}},
 			}},
-			Savings: 0.25, Then: "further disruptions are decided when new-0 is ready", FleetBudgets: map[string]int{"all": 1},
+			Savings: api.Hourly{Amount: 0.25}, Then: "further disruptions are decided when new-0 is ready", FleetBudgets: map[string]int{"all": 1},
 		}},
 		"oslo": {Member: "oslo", At: tableNow, Nodes: 2, Forecast: disruption.Forecast{Stale: "the member is NotReady"}},
 	}
@@ -117,7 +117,7 @@ next: flotilla get disruptions -m berlin -w
 	var plan fleetNodePlan
 	require.NoError(t, json.Unmarshal([]byte(out), &plan))
 	require.Len(t, plan.Members, 2)
-	require.InDelta(t, 0.25, plan.Savings, 1e-9)
+	require.InDelta(t, 0.25, plan.Savings.Amount, 1e-9)
 
 	out, _, code = c.typed("plan nodes -m oslo")
 	require.Equal(t, ExitDone, code)
@@ -215,15 +215,15 @@ status: {nodeName: n1, conditions: [{type: InstanceTerminating, status: "True"}]
 	require.Equal(t, []any{"24h", "1h", true, true, true}, []any{n.ExpireAfter, n.TerminationGracePeriod, n.Deleting, n.InstanceTerminating, n.Managed})
 	require.Equal(t, time.Date(2026, 2, 1, 0, 0, 0, 0, time.UTC), n.Created.UTC())
 	require.Contains(t, f.notes, "not looked at: NodeClaim c2, whose node n9 the files do not hold")
-	require.Contains(t, f.notes, "NodeClaim c3 has no node yet: while a launch is in flight a cluster decides nothing")
+	require.Contains(t, f.notes, "NodeClaim c3 has no node yet: this is what follows as if it were not there; Karpenter itself waits for the launch first")
 }
 
 // Calendars that are the same are printed once, with the members that have them.
 func TestCalendarsArePrintedOnce(t *testing.T) {
 	var out bytes.Buffer
 	a := &app{Environment: Environment{Out: &out, Err: &out}}
-	span := func(n int) []disruption.Span {
-		limits := map[string]int{}
+	span := func(n disruption.Count) []disruption.Span {
+		limits := map[string]disruption.Count{}
 		for _, reason := range api.DisruptionReasons {
 			limits[reason] = n
 		}
@@ -244,9 +244,9 @@ func TestManyCalendarsAreCounted(t *testing.T) {
 	a := &app{Environment: Environment{Out: &out, Err: &out}}
 	r := disruption.BudgetReport{At: tableNow}
 	for n := range shownCalendars + 2 {
-		limits := map[string]int{}
+		limits := map[string]disruption.Count{}
 		for _, reason := range api.DisruptionReasons {
-			limits[reason] = n
+			limits[reason] = disruption.Count(n)
 		}
 		spans := []disruption.Span{{From: tableNow, To: tableNow.Add(time.Hour), Limits: limits}}
 		for _, side := range []string{"east", "west"} {

@@ -14,9 +14,9 @@ import (
 	"flotilla/core/disruption"
 )
 
-// state is the member of the files at a moment.
-func (f *nodeFiles) state(now time.Time) (*disruption.State, error) {
-	s := &disruption.State{Cluster: disruption.NewCluster(), Now: now}
+// state is the member of the files at a moment, under some settings.
+func (f *nodeFiles) state(now time.Time, rules disruption.Rules) (*disruption.State, error) {
+	s := &disruption.State{Cluster: disruption.NewCluster(), Now: now, Rules: rules}
 	catalog := disruption.NewCatalog(f.catalog)
 	for _, p := range f.pools {
 		class, err := f.classHash(p)
@@ -77,7 +77,9 @@ func notLookedAt(documents []document) []string {
 func (f *nodeFiles) observe(c *disruption.Cluster) {
 	f.ClaimsUnknown = len(f.Claims) == 0
 	seen := disruption.Observe(&f.Listing)
-	f.learnClaims(seen.Nodes)
+	for _, c := range seen.Unbound {
+		f.noteClaim(c)
+	}
 	for i := range seen.Nodes {
 		c.Set(&seen.Nodes[i])
 	}

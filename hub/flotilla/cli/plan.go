@@ -42,6 +42,7 @@ type planOptions struct {
 	source
 	moment
 	assumptions
+	nodeRules
 	format string
 }
 
@@ -57,8 +58,9 @@ of the whole run with its expected end, simulated by the same steps that the hub
 
 It asks the hub, or, with --offline and whenever no hub is configured, answers from the files alone.
 Offline, the files hold the fleet: MemberClusters with their status, as exported from Flotilla or from
-a KubeFleet hub, placements, and, if wanted, what is bound now (exported ClusterResourceBindings and
-ClusterSchedulingPolicySnapshots, Schedule records, or placements with status and uid). For update runs
+a KubeFleet hub, placements, and, if wanted, what is bound now (exported ClusterResourceBindings with the
+ClusterSchedulingPolicySnapshots that they were made under, Schedule records, or placements with status and
+uid). Bindings whose policy is not in the files are judged anew, and a note says which is missing. For update runs
 the inventories in the status of the members count, and the UpdateStrategies, the VersionCatalog and the
 MemberMaintenances among the files. Files that hold Nodes are answered as plan nodes does; what applying NodePools does to the
 nodes that the hub knows is shown by plan nodes.
@@ -67,7 +69,7 @@ Exit 0 when nothing would change, 1 when something would, 3 when the files are r
 		Example: `  flotilla plan -f web.yaml
   flotilla plan -f fleet.yaml -f web.yaml --offline -o json
   flotilla plan -f run.yaml --assume 20m --assume-approval 1h
-  kubectl get memberclusters,clusterresourceplacements,clusterresourcebindings -o yaml | flotilla plan -f - --offline`,
+  kubectl get memberclusters,clusterresourceplacements,clusterresourcebindings,clusterschedulingpolicysnapshots -o yaml | flotilla plan -f - --offline`,
 		Args: noArgs,
 	}
 	cmd.RunE = a.run(func(ctx context.Context, _ []string) error {
@@ -79,6 +81,7 @@ Exit 0 when nothing would change, 1 when something would, 3 when the files are r
 	o.source.addFlags(cmd.Flags())
 	o.moment.addFlags(cmd.Flags())
 	o.assumptions.addFlags(cmd.Flags())
+	o.nodeRules.addFlags(cmd.Flags())
 	a.namespaceFlag(cmd.Flags())
 	cmd.Flags().StringVarP(&o.format, "output", "o", "", "json: the stable form of docs/json.md; wide: every verdict")
 	cmd.AddCommand(a.planNodesCommand())
@@ -101,6 +104,9 @@ func (a *app) plan(ctx context.Context, o *planOptions) error {
 	if holdsNodes(documents) {
 		return a.planNodesAmong(o, documents)
 	}
+	if err := o.unused(); err != nil {
+		return err
+	}
 	offline := o.offline || !a.connection.configured(a.Getenv)
 	var answer plan.Answer
 	if offline {
@@ -116,7 +122,7 @@ func (a *app) plan(ctx context.Context, o *planOptions) error {
 		return err
 	}
 	a.noteNodes(o, &answer)
-	if err := refusedRuns(&answer); err != nil {
+	if err := refusedRuns(&answer, offline); err != nil {
 		return err
 	}
 	if !answer.Changed() {
@@ -147,8 +153,9 @@ func waitsForApproval(answer *plan.Answer) bool {
 	})
 }
 
-// refusedRuns ends a plan in which runs cannot be created or started.
-func refusedRuns(answer *plan.Answer) error {
+// refusedRuns ends a plan in which runs cannot be created or started. What is told to ask the hub next helps
+// nobody who has files alone.
+func refusedRuns(answer *plan.Answer, offline bool) error {
 	var refused *Failure
 	for i := range answer.Runs {
 		r := answer.RunDetails[i].Refusal
@@ -156,6 +163,9 @@ func refusedRuns(answer *plan.Answer) error {
 			continue
 		}
 		failure := failureOf(r.Failure())
+		if offline {
+			failure.Next = ""
+		}
 		failure.Code, failure.Message = ExitRefused, "run "+answer.Runs[i].Name+": "+failure.Message
 		if refused != nil {
 			failure.Message = refused.Message + "\n" + failure.Message
@@ -186,22 +196,23 @@ func (a *app) planLive(ctx context.Context, o *planOptions, documents []document
 }
 
 func (a *app) planOffline(o *planOptions, documents []document, at time.Time) (plan.Answer, error) {
-	in, upgrades, err := a.collect(documents, at)
+	in, upgrades, err := a.collect(&o.source, documents, at)
 	if err != nil {
 		return plan.Answer{}, err
 	}
 	if len(in.Subjects) == 0 && len(upgrades.Runs) == 0 {
 		if slices.ContainsFunc(documents, func(d document) bool { return d.ref.Kind == api.KindNodePool }) {
-			f := refusedf("the files hold NodePools and no Node: node pools are planned with the nodes and pods of a member")
-			f.Next = "kubectl get nodes,pods,pdb,daemonsets -A -o yaml > member.yaml, then " + cmp.Or(o.command("plan nodes"), "flotilla plan nodes -f -") + " -f member.yaml"
+			f := refusedf("the files hold NodePools and no Node: node pools are planned with the nodes and pods of a member: %s -f member.yaml", cmp.Or(o.command("plan nodes"), "flotilla plan nodes -f -"))
+			f.Next = "kubectl get nodes,pods,pdb,daemonsets -A -o yaml > member.yaml"
 			return plan.Answer{}, f
 		}
 		return plan.Answer{}, nothingToPlan(len(in.Members), len(documents))
 	}
-	in.Runs, in.Assume = upgrades.Runs, o.fromFiles(upgrades.History)
+	in.Runs = upgrades.Runs
 	if in.View, err = upgrades.View(time.LoadLocation, in.Now, 0); err != nil {
 		return plan.Answer{}, refusedf("%v", err)
 	}
+	in.Assume = upgrades.Assumptions(in.View, o.given())
 	return plan.Build(in), nil
 }
 

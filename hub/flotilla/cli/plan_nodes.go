@@ -13,7 +13,9 @@ import (
 
 type planNodesOptions struct {
 	source
+	nodeRules
 	now    string
+	passes int
 	format string
 	// supposed are the documents of the files that the hub plans with.
 	supposed []document
@@ -41,12 +43,15 @@ Exit 0 when nothing would be disrupted, 1 when something would, 3 when the files
   flotilla plan nodes -m berlin -f pool.yaml,catalog.yaml
   flotilla plan nodes -f pool.yaml,catalog.yaml,nodes.yaml,pods.yaml
   kubectl get nodes,pods,pdb,daemonsets -A -o yaml | flotilla plan nodes -f pool.yaml -f catalog.yaml -f -
-  flotilla plan nodes -f member/ node-7 --now 2026-03-01T12:00:00Z`,
+  flotilla plan nodes -f member/ node-7 --now 2026-03-01T12:00:00Z
+  flotilla plan nodes -f member/ --spot-to-spot --passes 1`,
 		RunE: a.run(func(ctx context.Context, args []string) error { return a.planNodes(ctx, o, args) }),
 	}
-	o.addFlags(cmd.Flags())
+	o.source.addFlags(cmd.Flags())
+	o.nodeRules.addFlags(cmd.Flags())
 	a.memberFlag(cmd.Flags())
 	cmd.Flags().StringVar(&o.now, "now", "", "time to plan for, RFC 3339, with files that hold Nodes (default: now)")
+	cmd.Flags().IntVar(&o.passes, "passes", 0, "how many passes of deciding to look ahead: 1 is what begins next, with the reasons of that moment (default: until nothing more would begin)")
 	cmd.Flags().StringVarP(&o.format, "output", "o", "", "json: the stable form of docs/json.md")
 	cmd.ValidArgsFunction = a.completeNodes
 	a.completeFlagNames(cmd, "member", api.KindMemberCluster)
@@ -57,6 +62,9 @@ func (a *app) planNodes(ctx context.Context, o *planNodesOptions, args []string)
 	named, err := nodeNames(args)
 	if err != nil {
 		return err
+	}
+	if o.passes < 0 {
+		return usagef("--passes: found %d, expected 1 or more", o.passes)
 	}
 	if o.empty() {
 		return a.planNodesLive(ctx, o, named)
@@ -99,7 +107,7 @@ func (a *app) planNodeDocuments(o *planNodesOptions, documents []document, named
 	if err != nil {
 		return err
 	}
-	f, err := nodeFilesOf(documents)
+	f, err := nodeFilesOf(&o.source, documents)
 	if err != nil {
 		return err
 	}
@@ -107,15 +115,15 @@ func (a *app) planNodeDocuments(o *planNodesOptions, documents []document, named
 		return refusedf("the files hold no Node; kubectl get nodes,pods,pdb,daemonsets -A -o yaml prints what is wanted; a hub, when one is named (--url, NATS_URL, --context), plans the nodes that it knows")
 	}
 	f.noteAbsent()
-	s, err := f.state(at)
+	s, err := f.state(at, o.rules())
 	if err != nil {
 		return err
 	}
 	if err := knownNodes(s, named); err != nil {
 		return err
 	}
-	p := disruption.ForeseeMember(s, "", named)
-	p.Notes = f.notes
+	p := disruption.ForeseeMember(s, "", named, o.passes)
+	p.Notes = append(f.notes, p.Notes...)
 	if err := a.printNodePlan(o, &p); err != nil {
 		return err
 	}
@@ -191,17 +199,14 @@ func (a *app) planNodesAmong(o *planOptions, documents []document) error {
 		if !isPlanned(d.ref.Kind) {
 			continue
 		}
-		f := refusedf("the files hold Nodes and %s (%s): nodes are planned for one member, placements and runs for the fleet", d.ref, d.origin)
-		f.Next = "flotilla plan with the files that hold no Node"
-		if command != "" {
-			f.Next = command + ", and " + f.Next
-		}
+		f := refusedf("the files hold Nodes and %s (%s): nodes are planned for one member, placements and runs for the fleet, by a flotilla plan with the files that hold no Node", d.ref, d.where())
+		f.Next = command
 		return f
 	}
 	if o.format == "wide" {
 		return usagef("-o wide is not for plans of nodes, expected json")
 	}
-	return a.planNodeDocuments(&planNodesOptions{source: o.source, now: o.now, format: o.format}, documents, nil)
+	return a.planNodeDocuments(&planNodesOptions{source: o.source, nodeRules: o.nodeRules, now: o.now, format: o.format}, documents, nil)
 }
 
 // isPlanned tells the kinds that a plan of the fleet is about.

@@ -9,6 +9,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"flotilla/core/api"
 	"flotilla/core/disruption"
 )
 
@@ -82,7 +83,7 @@ func shortList(names []string) string {
 // memberRow is what a line about a member, or about several, counts.
 type memberRow struct {
 	nodes, gone, launched int
-	savings               float64
+	savings               api.Hourly
 	stay                  map[disruption.Code]int
 }
 
@@ -98,7 +99,7 @@ func newMemberRow(p *disruption.MemberForecast) memberRow {
 }
 
 func (r *memberRow) add(o *memberRow) {
-	r.nodes, r.gone, r.launched, r.savings = r.nodes+o.nodes, r.gone+o.gone, r.launched+o.launched, r.savings+o.savings
+	r.nodes, r.gone, r.launched, r.savings = r.nodes+o.nodes, r.gone+o.gone, r.launched+o.launched, r.savings.Plus(o.savings)
 	if r.stay == nil {
 		r.stay = map[disruption.Code]int{}
 	}
@@ -126,7 +127,7 @@ func (r *memberRow) because(stale string) string {
 }
 
 func (r *memberRow) print(w *tabwriter.Writer, name, because string) {
-	say(w, "%s\t%d\t%d\t%d\t%.4f", name, r.nodes, r.gone, r.launched, r.savings)
+	say(w, "%s\t%d\t%d\t%d\t%s", name, r.nodes, r.gone, r.launched, r.savings)
 	if because != "" {
 		say(w, "\t%s", because)
 	}

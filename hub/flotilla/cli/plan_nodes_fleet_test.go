@@ -25,12 +25,12 @@ func staying(code disruption.Code, nodes ...string) []disruption.Verdict {
 func TestPlanOfTheFleetIsShort(t *testing.T) {
 	member := func(name, stale string, savings float64, commands []disruption.Command, verdicts ...disruption.Verdict) disruption.MemberForecast {
 		return disruption.MemberForecast{Member: name, Nodes: len(verdicts), Forecast: disruption.Forecast{
-			Commands: commands, Verdicts: verdicts, Savings: savings, Stale: stale, Before: map[string]map[string]int{api.ReasonEmpty: {"general": 0}},
+			Commands: commands, Verdicts: verdicts, Savings: api.Hourly{Amount: savings}, Stale: stale, Before: map[string]map[string]disruption.Count{api.ReasonEmpty: {"general": 0}},
 		}}
 	}
-	gone := []disruption.Command{{Method: disruption.MethodEmpty, Reason: api.ReasonEmpty, Nodes: []string{"b-1"}, Savings: 0.25}}
+	gone := []disruption.Command{{Method: disruption.MethodEmpty, Reason: api.ReasonEmpty, Nodes: []string{"b-1"}, Savings: api.Hourly{Amount: 0.25}}}
 	pinned := disruption.Verdict{Node: "b-4", Refusals: []disruption.Refusal{{Code: disruption.CodeNominated}}, Lasting: &disruption.Refusal{Code: disruption.CodePDB}}
-	all := &fleetNodePlan{At: time.Date(2026, 3, 2, 8, 0, 0, 0, time.UTC), Savings: 0.25, Members: []disruption.MemberForecast{
+	all := &fleetNodePlan{At: time.Date(2026, 3, 2, 8, 0, 0, 0, time.UTC), Savings: api.Hourly{Amount: 0.25}, Members: []disruption.MemberForecast{
 		member("berlin", "", 0.25, gone, append(staying(disruption.CodeBudget, "b-2", "b-3"), disruption.Verdict{Node: "b-1", Disrupt: api.ReasonEmpty}, pinned)...),
 		member("lyon", "", 0, nil, staying(disruption.CodeUnmanaged, "l-1", "l-2")...),
 		member("osaka", "", 0, nil, append(staying(disruption.CodeUnmanaged, "o-1"), staying(disruption.CodeNodeProtected, "o-2")...)...),

@@ -15,13 +15,16 @@ type fleetNodePlan struct {
 	At      time.Time                   `json:"at"`
 	Members []disruption.MemberForecast `json:"members"`
 	// Savings per hour, of all members.
-	Savings float64 `json:"savings"`
+	Savings api.Hourly `json:"savings"`
 }
 
 // planNodesLive asks the hub about one member, or about all.
 func (a *app) planNodesLive(ctx context.Context, o *planNodesOptions, named []string) error {
 	if o.now != "" {
 		return usagef("--now needs files that hold Nodes: a hub plans the present")
+	}
+	if err := o.unused(); err != nil {
+		return err
 	}
 	if _, err := a.momentOf("--now", "", o.format); err != nil {
 		return err
@@ -47,7 +50,7 @@ func (a *app) planNodesLive(ctx context.Context, o *planNodesOptions, named []st
 
 func (a *app) askNodePlan(ctx context.Context, o *planNodesOptions, member string, named []string, fleet map[string]int) (disruption.MemberForecast, error) {
 	var p disruption.MemberForecast
-	request := api.PlanNodesRequest{Member: member, Nodes: named, FleetBudgets: fleet, Documents: bodies(o.supposed)}
+	request := api.PlanNodesRequest{Member: member, Nodes: named, FleetBudgets: fleet, Documents: bodies(o.supposed), Passes: o.passes}
 	err := a.call(ctx, api.VerbPlanNodes, request, &p)
 	return p, o.withPlaces(err)
 }
@@ -78,7 +81,7 @@ func (a *app) planFleetNodes(ctx context.Context, o *planNodesOptions) error {
 		if err != nil {
 			return err
 		}
-		all.Members, all.Savings, all.At = append(all.Members, p), all.Savings+p.Savings, p.At
+		all.Members, all.Savings, all.At = append(all.Members, p), all.Savings.Plus(p.Savings), p.At
 		fleet = spentFleet(fleet, p.FleetBudgets)
 	}
 	if len(all.Members) == 0 {

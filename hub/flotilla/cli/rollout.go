@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -30,8 +31,9 @@ func (a *app) rolloutStatusCommand() *cobra.Command {
 		Use:   "status placement/NAME",
 		Short: "Follow a rollout until every picked member runs the newest content",
 		Long: `Follow a rollout until every picked member runs the newest content. It ends with exit code 1 once all
-of them do and the policy wants more members than there are, and with exit code 4 when members failed
-and nothing moved for a minute.`,
+of them do and the policy wants more members than there are, and with exit code 4 once no member has
+advanced for the progress deadline (annotation flotilla.io/progress-deadline, 10m), naming the members
+that hold it up and what each lacks. Until then they are named in every line.`,
 		Example: `  flotilla rollout status placement/web
   flotilla rollout status placement/web --watch=false`,
 		RunE: a.run(func(ctx context.Context, args []string) error { return a.rolloutStatus(ctx, o, args) }),
@@ -49,7 +51,7 @@ func (a *app) rolloutStatus(ctx context.Context, o *rolloutOptions, args []strin
 	}
 	ctx, cancel := withTimeout(ctx, o.timeout)
 	defer cancel()
-	last, since := "", a.Now()
+	last := ""
 	for {
 		obj, err := a.fetch(ctx, r)
 		if err != nil {
@@ -60,22 +62,21 @@ func (a *app) rolloutStatus(ctx context.Context, o *rolloutOptions, args []strin
 		}
 		line, done := rolloutLine(obj)
 		a.progress(obj, line, last, done)
-		if line != last {
-			last, since = line, a.Now()
-		}
+		last = line
 		switch {
 		case done:
+			a.noteUnconfirmed(obj)
 			return nil
 		case lacksMembers(obj):
 			a.endProgress()
 			a.next("flotilla why %s", r)
 			return different()
-		case view{object: obj}.count("failed") > 0 && a.Now().Sub(since) > stuckAfter:
+		case standsStill(obj):
 			a.endProgress()
-			return stuck(r, last)
+			return stuck(r, obj)
 		case !o.watch:
 			a.endProgress()
-			a.next("flotilla describe %s", r)
+			a.next("flotilla get %s --members", r)
 			return different()
 		}
 		if !pause(ctx, pollInterval) {
@@ -84,14 +85,28 @@ func (a *app) rolloutStatus(ctx context.Context, o *rolloutOptions, args []strin
 	}
 }
 
-// stuckAfter is after how long without progress a rollout with failed members is given up.
-const stuckAfter = time.Minute
-
-func stuck(r ref, last string) error {
+// stuck is the end of a rollout in which no member advanced for too long.
+func stuck(r ref, obj *unstructured.Unstructured) error {
+	message := ""
+	for _, c := range sliceOfMaps(view{object: obj}.field("status", "conditions")) {
+		if c["reason"] == api.ReasonDeadlineExceeded {
+			message = stringOf(c["message"])
+		}
+	}
 	return &Failure{
-		Code:    ExitPartial,
-		Message: fmt.Sprintf("%s fails and has not moved for %s: %s", r, stuckAfter, strings.TrimPrefix(last, r.String()+": ")),
-		Next:    "flotilla describe " + r.String(),
+		Code: ExitPartial, Message: fmt.Sprintf("%s stands still: %s", r, message), Next: fmt.Sprintf("flotilla get %s --members", r),
+	}
+}
+
+// noteUnconfirmed says of whom no confirmation of a withdrawal is near, which a rollout does not wait for.
+func (a *app) noteUnconfirmed(obj *unstructured.Unstructured) {
+	s, now := placementStatusOf(obj), a.Now()
+	if s == nil {
+		return
+	}
+	list := slices.DeleteFunc(slices.Clone(s.Withdrawals), func(w api.Withdrawal) bool { return !w.Troubled(now) })
+	if len(list) > 0 {
+		a.note("its withdrawal is not confirmed by %s", unconfirmedText(now, list))
 	}
 }
 
@@ -128,7 +143,7 @@ func bar(done, all int64) string {
 }
 
 func rolloutTimeout(r ref, timeout time.Duration, last string) error {
-	next := "flotilla describe " + r.String()
+	next := fmt.Sprintf("flotilla get %s --members", r)
 	last = strings.TrimPrefix(last, r.String()+": ")
 	switch {
 	case last == "" && timeout > 0:
@@ -161,6 +176,9 @@ func rolloutLine(obj *unstructured.Unstructured) (string, bool) {
 			blocked = fmt.Sprintf("; %s %v: %v", kind, c["status"], c["message"])
 			break
 		}
+	}
+	if held := heldUpBy(v); held != "" {
+		return fmt.Sprintf("%s: %s; %s", name, counts, held), false
 	}
 	if blocked == "" && hasCondition(obj, api.ConditionScheduled) && v.count("available") >= picked && v.count("current") >= picked {
 		return fmt.Sprintf("%s: rolled out, %s", name, counts), true

@@ -38,6 +38,9 @@ func (a *app) root() *cobra.Command {
 	root.SetErr(a.Err)
 	root.SetFlagErrorFunc(flagSuggestion)
 	a.connection.addFlags(root.PersistentFlags())
+	a.colourFlag(root.PersistentFlags())
+	root.Version = api.Version
+	root.SetVersionTemplate("flotilla {{.Version}}\n")
 	root.AddGroup(
 		&cobra.Group{ID: groupObjects, Title: "Objects:"},
 		&cobra.Group{ID: groupPlan, Title: "Plans and reasons:"},
@@ -52,7 +55,7 @@ func (a *app) root() *cobra.Command {
 	a.addCommands(root, groupPlan, a.planCommand(), a.budgetsCommand(), a.whyCommand(), a.rolloutCommand(), a.eventsCommand())
 	a.addCommands(root, groupUpgrade, a.runCommand(), a.windowsCommand())
 	a.addCommands(root, groupFleet, a.statusCommand(), a.memberCommand(), a.taintCommand(), a.cordonCommand(), a.uncordonCommand())
-	a.addCommands(root, groupOther, a.correctCommand(), a.versionCommand())
+	a.addCommands(root, groupOther, a.correctCommand(), a.explainCommand(), a.schemaCommand(), a.versionCommand())
 	for _, c := range root.Commands() {
 		if slices.Contains(targeted, c.Name()) {
 			c.ValidArgsFunction = a.completeTarget

@@ -191,7 +191,7 @@ func (a *app) freeName(ctx context.Context, run *api.UpdateRun, chosen bool) err
 		case chosen:
 			return &Failure{
 				Code: ExitRefused, Message: fmt.Sprintf("%s: there is a run %s already", api.CodeNameExists, run.Name),
-				Next: "flotilla run status " + run.Name + ", or flotilla edit run/" + run.Name,
+				Next: "flotilla run status " + run.Name,
 			}
 		}
 		run.Name = fmt.Sprintf("%s-%d", base, n)
@@ -225,7 +225,9 @@ func (a *app) makeRun(ctx context.Context, o *createOptions, run *api.UpdateRun)
 		return nil
 	} else {
 		a.printf("run %s created\n", run.Name)
-		a.showMade(ctx, run.Name)
+		if !o.start {
+			a.showMade(ctx, run.Name)
+		}
 	}
 	if !o.start {
 		a.next("flotilla run start %s", run.Name)

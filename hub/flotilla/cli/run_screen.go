@@ -28,7 +28,7 @@ func (s *screen) show(f *following, now time.Time) {
 	case s.redraws:
 		s.draw(s.fitted(rows))
 	case s.before == nil:
-		s.app.printf("%s", drawTree(rows, s.app.Terminal))
+		s.app.printf("%s", s.app.states(drawTree(rows, s.app.Terminal)))
 	default:
 		for _, line := range changedRows(s.before, rows) {
 			s.app.printf("%s  %s\n", now.UTC().Format("15:04:05Z"), line)

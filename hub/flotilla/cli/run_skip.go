@@ -45,11 +45,7 @@ skipped or, when one cannot be, none. What runs already finishes.`,
 			if err != nil {
 				return err
 			}
-			if goesOn(reply.State) {
-				a.next("flotilla run status %s --watch", reply.Run)
-			} else {
-				a.next("flotilla run start %s", reply.Run)
-			}
+			a.nextOf(&reply)
 			return nil
 		}),
 	}

@@ -201,18 +201,18 @@ func withoutValues(names []string) []string {
 
 func (s scope) atOnce(value string) error {
 	if s.group != nil {
-		s.group.MaxConcurrency = value
+		s.group.MaxConcurrency = api.CountOrPercent(value)
 	} else {
-		s.stage.MaxConcurrency = value
+		s.stage.MaxConcurrency = api.CountOrPercent(value)
 	}
 	return nil
 }
 
 func (s scope) mayFail(value string) error {
 	if s.group != nil {
-		s.group.MaxAllowedFailures = value
+		s.group.MaxAllowedFailures = api.CountOrPercent(value)
 	} else {
-		s.stage.MaxAllowedFailures = value
+		s.stage.MaxAllowedFailures = api.CountOrPercent(value)
 	}
 	return nil
 }

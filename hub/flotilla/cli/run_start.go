@@ -67,17 +67,13 @@ func (a *app) operateAndFollow(ctx context.Context, o *operation, watch bool) er
 	if watch {
 		return a.runStatus(ctx, &statusOptions{watch: true}, reply.Run)
 	}
-	a.nextStatus(&reply)
+	a.nextOf(&reply)
 	return nil
 }
 
-// nextStatus names the command that shows a run, following it while it goes on.
-func (a *app) nextStatus(reply *api.RunResponse) {
-	if goesOn(reply.State) {
-		a.next("flotilla run status %s --watch", reply.Run)
-	} else {
-		a.next("flotilla run status %s", reply.Run)
-	}
+// nextOf names the command that brings a run on, or that shows it where an older hub names none.
+func (a *app) nextOf(reply *api.RunResponse) {
+	a.next("%s", cmp.Or(reply.Next, "flotilla run status "+reply.Run))
 }
 
 func (a *app) runStopCommand() *cobra.Command {
@@ -96,11 +92,7 @@ func (a *app) runStopCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if reply.State == api.StateStopping {
-				a.next("flotilla run status %s --watch", reply.Run)
-			} else {
-				a.next("flotilla run start %s", reply.Run)
-			}
+			a.nextOf(&reply)
 			return nil
 		}),
 	}

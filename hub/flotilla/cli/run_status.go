@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"flotilla/core/api"
+	"flotilla/core/upgrade"
 )
 
 // expectEvery is how often the expected end of a run is asked for while it is watched.
@@ -127,7 +128,7 @@ func (a *app) runOutcome(run *api.UpdateRun) error {
 	for _, text := range run.Status.Warnings {
 		a.note("%s", text)
 	}
-	a.next("%s", nextOfRun(run))
+	a.next("%s", upgrade.Next(run.Status))
 	switch state := run.Status.Status.State; {
 	case state == api.StateFailed, run.Status.FailureCount > 0 && state.Done():
 		return &Failure{Code: ExitPartial}
@@ -135,47 +136,4 @@ func (a *app) runOutcome(run *api.UpdateRun) error {
 		return nil
 	}
 	return different()
-}
-
-// nextOfRun is the command to type about a run in its state.
-func nextOfRun(run *api.UpdateRun) string {
-	status := run.Status
-	switch status.Status.State {
-	case api.StateNotStarted:
-		if status.BlockedBy != "" {
-			return "flotilla run status " + status.BlockedBy
-		}
-		return "flotilla run start " + run.Name
-	case api.StateStopped:
-		return "flotilla run start " + run.Name
-	case api.StateFailed:
-		if failed := firstFailed(status); failed != "" {
-			return fmt.Sprintf("flotilla run start %s, or first flotilla run skip %s member/%s", run.Name, run.Name, failed)
-		}
-		return "flotilla run start " + run.Name
-	case api.StateCompleted, api.StateSkipped:
-		if status.FailureCount > 0 {
-			return "flotilla run rerun " + run.Name
-		}
-		return "flotilla get members"
-	}
-	for _, g := range pendingGates(run) {
-		if g.Spec.GateType == api.GateApproval {
-			return fmt.Sprintf("flotilla run approve %s --gate %s", run.Name, gatePath(&g))
-		}
-	}
-	return "flotilla run status " + run.Name + " --watch"
-}
-
-func firstFailed(status *api.UpdateRunStatus) string {
-	for i := range status.Stages {
-		for j := range status.Stages[i].Groups {
-			for k := range status.Stages[i].Groups[j].Members {
-				if m := &status.Stages[i].Groups[j].Members[k]; m.Status.State == api.StateFailed {
-					return m.Name
-				}
-			}
-		}
-	}
-	return ""
 }

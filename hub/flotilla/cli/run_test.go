@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"flotilla/core/api"
+	"flotilla/core/upgrade"
 )
 
 // springRun is a run in its second stage of three, with every kind of row.
@@ -54,7 +55,7 @@ status:
       - {name: berlin, attempt: 2, windowClass: 1, fromVersion: 1.30.5, toVersion: 1.31.2, message: 40 % done, status: {state: Running, startTime: "2026-03-01T11:45:00Z"}}
       - {name: dublin, attempt: 1, windowClass: 3, reason: UpgradeFailed, message: no quorum, status: {state: Failed}}
       - {name: lyon, skippedBy: User, reason: SkippedByUser, message: a user skipped the member, status: {state: Skipped}}
-      - {name: paris, attempt: 0, windowClass: 4, reason: MaintenanceWindowClosed, message: "opens at 2026-03-02T01:00:00Z", status: {state: Pending}}
+      - {name: paris, attempt: 0, windowClass: 4, reason: MaintenanceWindowClosed, nextEligibleTime: "2026-03-02T01:00:00Z", message: "its maintenance window opens at 2026-03-02T01:00:00Z (Mon 02:00 CET)", status: {state: Pending}}
   - name: rest
     status: {state: NotStarted}
     maxConcurrency: 1
@@ -71,18 +72,18 @@ status:
 func TestTreeOfARun(t *testing.T) {
 	expected := tableNow.Add(2 * time.Hour)
 	rows := runTree(springRun(t), outlook{end: expected}, tableNow)
-	require.Equal(t, `run spring                      Running     3/6  Full to 1.31.2, 1 failed, expected to end 2026-03-01 14:00Z, in 120m
+	require.Equal(t, `run spring                      Running     2/6  Full to 1.31.2, 1 failed, expected to end 2026-03-01 14:00Z, in 120m
   stage canary                  Completed   1/1  at most 50 at once
     group canary                Completed   1/1  at most 1 at once
       oslo                      Completed        upgraded, in 12m
     wait canary                 Completed        10m0s
-  stage prod                    Running     2/4  at most 4 at once, 1 failed of 2 allowed
+  stage prod                    Running     1/4  at most 4 at once, 1 failed of 2 allowed
     gate before Approval        Completed        owners
-    group eu                    Running     2/4  at most 2 at once, 1 failed of 2 allowed
+    group eu                    Running     1/4  at most 2 at once, 1 failed of 2 allowed
       berlin                    Running          1.30.5 to 1.31.2, 40 % done, for 15m, attempt 2, window open
       dublin                    Failed           UpgradeFailed: no quorum, no window
       lyon                      Skipped          SkippedByUser: a user skipped the member, by the user
-      paris                     Pending          MaintenanceWindowClosed: opens at 2026-03-02T01:00:00Z, window closed
+      paris                     Pending          MaintenanceWindowClosed: its maintenance window opens at 2026-03-02T01:00:00Z (Mon 02:00 CET), in 13h
   stage rest                    NotStarted  0/1  at most 1 at once
     gate before ScheduledStart  NotStarted
     group rest                  NotStarted  0/1  at most 1 at once
@@ -90,7 +91,7 @@ func TestTreeOfARun(t *testing.T) {
 `, drawTree(rows, false))
 	failing := runTree(springRun(t), outlook{end: expected, fails: true}, tableNow)
 	require.Contains(t, drawTree(failing, false), "1 failed, expected to fail 2026-03-01 14:00Z, in 120m")
-	require.Contains(t, drawTree(rows, true), "stage prod                    Running     [##########----------] 2/4")
+	require.Contains(t, drawTree(rows, true), "stage prod                    Running     [#####---------------] 1/4")
 	require.NotContains(t, drawTree(rows, true), "group eu                    Running     [")
 }
 
@@ -171,7 +172,7 @@ func TestNextCommandOfARun(t *testing.T) {
 		{func(s *api.UpdateRunStatus) { s.Status.State = api.StateNotStarted }, "flotilla run start spring"},
 		{func(s *api.UpdateRunStatus) { s.Status.State, s.BlockedBy = api.StateNotStarted, "winter" }, "flotilla run status winter"},
 		{func(s *api.UpdateRunStatus) { s.Status.State = api.StateStopped }, "flotilla run start spring"},
-		{func(s *api.UpdateRunStatus) { s.Status.State = api.StateFailed }, "flotilla run start spring, or first flotilla run skip spring member/dublin"},
+		{func(s *api.UpdateRunStatus) { s.Status.State = api.StateFailed }, "flotilla run start spring"},
 		{func(s *api.UpdateRunStatus) { s.Status.State = api.StateCompleted }, "flotilla run rerun spring"},
 		{func(s *api.UpdateRunStatus) { s.Status.State, s.FailureCount = api.StateCompleted, 0 }, "flotilla get members"},
 		{func(s *api.UpdateRunStatus) {
@@ -181,7 +182,7 @@ func TestNextCommandOfARun(t *testing.T) {
 	} {
 		run := springRun(t)
 		c.change(run.Status)
-		require.Equal(t, c.want, nextOfRun(run))
+		require.Equal(t, c.want, upgrade.Next(run.Status))
 	}
 }
 

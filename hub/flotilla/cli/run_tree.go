@@ -54,10 +54,10 @@ func (o outlook) text(now time.Time) string {
 func runTree(run *api.UpdateRun, expected outlook, now time.Time) []treeRow {
 	status := upgrade.Explained(run.Status)
 	rows := []treeRow{{
-		scope: "run", name: run.Name, state: status.Status.State, done: status.Finished, total: status.Members,
+		scope: "run", name: run.Name, state: status.Status.State, done: status.Finished - status.FailureCount, total: status.Members,
 		detail: runDetail(run, &status, expected, now),
 	}}
-	current := currentStage(&status)
+	current := upgrade.CurrentStage(&status)
 	for i := range status.Stages {
 		rows = append(rows, stageRows(&status.Stages[i], i == current, now)...)
 	}
@@ -68,6 +68,12 @@ func runDetail(run *api.UpdateRun, status *api.UpdateRunStatus, expected outlook
 	parts := []string{run.Spec.Upgrade.Type}
 	if version := status.ResolvedKubernetesVersion; version != "" {
 		parts[0] += " to " + version
+	}
+	if len(status.RerunOf) > 0 {
+		parts = append(parts, "only "+strings.Join(status.RerunOf[:min(len(status.RerunOf), 5)], ", "))
+		if more := len(status.RerunOf) - 5; more > 0 {
+			parts[len(parts)-1] += fmt.Sprintf(" and %d more", more)
+		}
 	}
 	if status.FailureCount > 0 {
 		parts = append(parts, fmt.Sprintf("%d failed", status.FailureCount))
@@ -121,7 +127,7 @@ func groupRows(g *api.GroupStatus, current bool, now time.Time) []treeRow {
 	rows := gateRows(3, "before", g.BeforeGates)
 	for k := range g.Members {
 		m := &g.Members[k]
-		if m.Status.State.Terminal() {
+		if m.Status.State.Done() {
 			group.done++
 		}
 		row := treeRow{depth: 3, scope: "member", name: m.Name, state: m.Status.State, reason: m.Reason, detail: memberDetail(m, now)}
@@ -151,7 +157,10 @@ func memberDetail(m *api.MemberUpdateStatus, now time.Time) string {
 	if m.Attempt > 1 {
 		parts = append(parts, fmt.Sprintf("attempt %d", m.Attempt))
 	}
-	if m.WindowClass > 0 && !m.Status.State.Done() {
+	switch next := m.NextEligibleTime.Time; {
+	case m.Reason == api.ReasonWindowClosed && !next.IsZero():
+		parts = append(parts, ahead(now, next))
+	case m.WindowClass > 0 && !m.Status.State.Done():
 		parts = append(parts, windowWords[window.Class(m.WindowClass)])
 	}
 	if m.SkippedBy != "" && m.Status.State == api.StateSkipped {

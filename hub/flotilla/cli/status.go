@@ -50,7 +50,8 @@ func (a *app) status(ctx context.Context, format string, check bool) error {
 }
 
 func (a *app) printStatus(s *api.FleetStatus) error {
-	w := tabwriter.NewWriter(a.Out, 0, 8, 2, ' ', 0)
+	var text strings.Builder
+	w := tabwriter.NewWriter(&text, 0, 8, 2, ' ', 0)
 	if len(s.Problems) > 0 {
 		say(w, "%d %s\n", len(s.Problems), plural(len(s.Problems), "problem", "problems"))
 		for _, p := range s.Problems {
@@ -74,12 +75,29 @@ func (a *app) printStatus(s *api.FleetStatus) error {
 	if err := w.Flush(); err != nil {
 		return fmt.Errorf("printing: %w", err)
 	}
+	a.printf("%s", a.problems(text.String(), s.Problems))
 	if len(s.Problems) > 0 && s.Problems[0].Next != "" {
 		a.next("%s", s.Problems[0].Next)
 	} else {
 		a.next("flotilla get placements")
 	}
 	return nil
+}
+
+// problems paints the count and the reasons of problems, which stand first, one a line, and the states below.
+func (a *app) problems(text string, problems []api.Problem) string {
+	if !a.colours() || len(problems) == 0 {
+		return a.states(text)
+	}
+	lines := strings.SplitAfterN(text, "\n", len(problems)+2)
+	count := strings.TrimSuffix(lines[0], "\n")
+	lines[0] = red + count + plain + "\n"
+	for i, p := range problems {
+		lines[i+1] = strings.Replace(lines[i+1], " "+p.Reason+" ", " "+red+p.Reason+plain+" ", 1)
+	}
+	last := len(lines) - 1
+	lines[last] = a.states(lines[last])
+	return strings.Join(lines, "")
 }
 
 // memberCounts is "8: 7 Ready, 1 Unknown".

@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -46,9 +47,11 @@ func (a *app) printTables(o *output, objects []*unstructured.Unstructured) error
 		rows := ofKind(objects, kind)
 		options := o.tableOptions(rows, len(order) > 1)
 		table := tableOf(a.columns(kind), rows, a.Now())
-		if err := printers.NewTablePrinter(options).PrintObj(table, a.Out); err != nil {
+		var text strings.Builder
+		if err := printers.NewTablePrinter(options).PrintObj(table, &text); err != nil {
 			return fmt.Errorf("printing: %w", err)
 		}
+		a.printf("%s", a.table(text.String(), !options.NoHeaders))
 	}
 	return nil
 }

@@ -60,6 +60,7 @@ status:
   observedResourceIndex: "2"
   observedGeneration: 3
   counts: {want: 4, picked: 4, current: 3, applied: 3, available: 2, failed: 1, drifted: 0}
+  rollout: {snapshot: 2, heldUpTotal: 1, message: "held up by lyon: Deployment shop/cart 0 of 2 available"}
   conditions:
   - {type: ClusterResourcePlacementScheduled, status: "True", observedGeneration: 3}
   - {type: ClusterResourcePlacementRolloutStarted, status: "False", observedGeneration: 3, reason: RolloutNotStartedYet, message: one waits}
@@ -98,7 +99,7 @@ berlin   Ready,Cordoned   3h    v1.33.1   7       14         54Gi       3       
 everywhere   1     all    2        2         2           0       0        60s
 web          3     4      4        3         2           0       1        2d
 `, printed(t, output{sortBy: ".status.counts.picked"}, false, placements...))
-	require.Equal(t, `web   3     4     4     3     2     0     1     2d    PickN   3     2     RolloutStarted=False
+	require.Equal(t, `web   3     4     4     3     2     0     1     2d    PickN   3     2     RolloutStarted=False   lyon: Deployment shop/cart 0 of 2 available
 `, printed(t, output{format: "wide", noHeaders: true}, false, objectsOf(t, web)...))
 }
 
@@ -149,7 +150,7 @@ func TestRolloutLineIsDoneOnlyWhenEverythingIs(t *testing.T) {
 	objects := objectsOf(t, web, everywhere)
 	line, done := rolloutLine(objects[0])
 	require.False(t, done)
-	require.Equal(t, "placement/web: 3 of 4 current, 3 applied, 2 available, 1 failed; RolloutStarted False: one waits", line)
+	require.Equal(t, "placement/web: 3 of 4 current, 3 applied, 2 available, 1 failed; held up by lyon: Deployment shop/cart 0 of 2 available", line)
 
 	line, done = rolloutLine(objects[1])
 	require.True(t, done)
@@ -226,6 +227,59 @@ web          4     4      4        3         2           0       1        2d
 	require.NoError(t, only.print(placements[:1], false))
 	require.Equal(t, `NAME         GEN   WANT   PICKED   APPLIED   AVAILABLE   DRIFT   FAILED   AGE
 web          4     4      4        3         2           0       1        2d
+`, out.String())
+}
+
+// Who watches for hours sees later rows, with longer cells than any before, still below their heads.
+func TestWatchedRowsThatOutgrowTheirHeadGetAWiderOne(t *testing.T) {
+	var out bytes.Buffer
+	now := tableNow
+	a := &app{Environment: Environment{Out: &out, Now: func() time.Time { return now }}}
+	watched := func(o *output) *watchPrinter {
+		out.Reset()
+		return &watchPrinter{app: a, output: o, tables: map[string]*watchTable{}}
+	}
+	w := watched(&output{})
+	require.NoError(t, w.print(objectsOf(t, web), false))
+	later := objectsOf(t, everywhere)
+	require.NoError(t, w.print(later, false))
+	require.NoError(t, w.print(objectsOf(t, web), false))
+	now = now.Add(time.Hour)
+	require.NoError(t, w.print(later, false))
+	require.Equal(t, `NAME   GEN   WANT   PICKED   APPLIED   AVAILABLE   DRIFT   FAILED   AGE
+web    3     4      4        3         2           0       1        2d
+NAME         GEN   WANT   PICKED   APPLIED   AVAILABLE   DRIFT   FAILED   AGE
+everywhere   1     all    2        2         2           0       0        60s
+web          3     4      4        3         2           0       1        2d
+everywhere   1     all    2        2         2           0       0        61m
+`, out.String())
+
+	now = tableNow
+	w = watched(&output{noHeaders: true})
+	for _, text := range []string{web, everywhere, web} {
+		require.NoError(t, w.print(objectsOf(t, text), false))
+	}
+	require.Equal(t, `web   3     4     4     3     2     0     1     2d
+everywhere   1     all   2     2     2     0     0     60s
+web          3     4     4     3     2     0     1     2d
+`, out.String())
+}
+
+func TestWatchedMembersThatOutgrowTheirHeadGetAWiderOne(t *testing.T) {
+	var out bytes.Buffer
+	now := tableNow
+	a := &app{Environment: Environment{Out: &out, Now: func() time.Time { return now }}}
+	lines := &lineTable{app: a}
+	berlin := memberLine{member: "berlin", snapshot: "1", state: "Applied", since: tableNow.Add(-time.Minute)}
+	require.NoError(t, lines.print([]memberLine{berlin}))
+	require.NoError(t, lines.print([]memberLine{{member: "johannesburg", snapshot: "1", state: "Withdrawing", since: tableNow}}))
+	now = now.Add(48 * time.Hour)
+	require.NoError(t, lines.print([]memberLine{berlin}))
+	require.Equal(t, `MEMBER   SNAPSHOT   STATE     SINCE   MESSAGE
+berlin   1          Applied   60s     -
+MEMBER         SNAPSHOT   STATE         SINCE   MESSAGE
+johannesburg   1          Withdrawing   0s      -
+berlin         1          Applied       2d      -
 `, out.String())
 }
 

@@ -31,13 +31,6 @@ func hasTaint(member *unstructured.Unstructured, key string) bool {
 	return false
 }
 
-func taintString(t api.Taint) string {
-	if t.Value == "" {
-		return t.Key + ":" + t.Effect
-	}
-	return t.Key + "=" + t.Value + ":" + t.Effect
-}
-
 // taintChange is one argument of taint: a taint to set, or one to take away.
 type taintChange struct {
 	taint  api.Taint

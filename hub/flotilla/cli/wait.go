@@ -68,14 +68,7 @@ func (a *app) wait(ctx context.Context, o *waitOptions, args []string) error {
 		if err := a.waitGone(ctx, goals, o.timeout); err != nil {
 			return err
 		}
-		for _, r := range refs {
-			if slices.ContainsFunc(goals, func(g goal) bool { return g.object() == r.object() }) {
-				a.printf("%s deleted\n", shownName(r.object()))
-				continue
-			}
-			a.note("%s is not there", r)
-		}
-		return nil
+		return a.sayGone(ctx, refs, goals)
 	}
 	want, err := parseFor(o.condition)
 	if err != nil {
@@ -86,6 +79,24 @@ func (a *app) wait(ctx context.Context, o *waitOptions, args []string) error {
 		return err
 	}
 	return a.waitFor(ctx, o, refs, want)
+}
+
+// sayGone says of each object that it is gone, or was not there, and who has not confirmed it.
+func (a *app) sayGone(ctx context.Context, refs []ref, goals []goal) error {
+	var failed []error
+	for _, r := range refs {
+		at := slices.IndexFunc(goals, func(g goal) bool { return g.object() == r.object() })
+		if at < 0 {
+			a.note("%s is not there", r)
+			continue
+		}
+		if err := a.goneWithout(ctx, goals[at]); err != nil {
+			failed = append(failed, err)
+			continue
+		}
+		a.printf("%s deleted\n", shownName(r.object()))
+	}
+	return joinErrors(ExitPartial, failed)
 }
 
 // refsNow resolves the target once: objects that appear later are not waited for.

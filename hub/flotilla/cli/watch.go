@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/cli-runtime/pkg/printers"
 
@@ -64,18 +65,18 @@ func steady(obj *unstructured.Unstructured) *unstructured.Unstructured {
 	return obj
 }
 
-// watchPrinter keeps a table for each kind, so that heads are printed once and rows stay in columns.
+// watchPrinter keeps a table for each kind, so that rows stay in columns and heads are printed only when columns widen.
 type watchPrinter struct {
 	app    *app
 	output *output
 	tables map[string]*watchTable
 }
 
-// watchTable is what was shown first of a kind: later rows take its widths.
+// watchTable is what has been shown of a kind: later rows take its widths, or widen them under a new head.
 type watchTable struct {
 	options printers.PrintOptions
-	rows    []*unstructured.Unstructured
-	headed  bool
+	widest  []metav1.TableRow // those that the widths are of, as they were shown
+	head    string            // the last one, with its widths
 }
 
 // print shows objects; unseen ones only count for the widths of columns.
@@ -103,32 +104,48 @@ func (w *watchPrinter) print(objects []*unstructured.Unstructured, unseen bool) 
 	return nil
 }
 
-// printKind renders the rows below those that were shown first, and shows the new ones.
+// printKind renders the rows below those that were shown before, and shows the new ones.
 func (w *watchPrinter) printKind(kind string, fresh []*unstructured.Unstructured, unseen bool) error {
 	t := w.tables[kind]
 	if t == nil {
 		t = &watchTable{options: w.output.tableOptions(fresh, false)}
 		w.tables[kind] = t
 	}
-	all := append(slices.Clip(t.rows), fresh...)
-	if len(t.rows) == 0 {
-		t.rows = fresh
-	}
+	table := tableOf(w.app.columns(kind), fresh, w.app.Now())
+	table.Rows = append(slices.Clip(t.widest), table.Rows...)
 	if unseen {
+		t.widest = table.Rows
 		return nil
 	}
-	var text bytes.Buffer
-	if err := printers.NewTablePrinter(t.options).PrintObj(tableOf(w.app.columns(kind), all, w.app.Now()), &text); err != nil {
-		return fmt.Errorf("printing: %w", err)
+	lines, err := t.render(table, true)
+	if err != nil {
+		return err
 	}
-	lines := strings.SplitAfter(text.String(), "\n")
-	lines = lines[:len(lines)-1] // what follows the last end of line
-	if !t.options.NoHeaders && !t.headed {
-		w.app.printf("%s", lines[0])
-		t.headed = true
+	wider := lines[0] != t.head
+	if wider {
+		t.head, t.widest = lines[0], table.Rows
 	}
-	for _, line := range lines[len(lines)-len(fresh):] {
-		w.app.printf("%s", line)
+	if t.options.NoHeaders {
+		if lines, err = t.render(table, false); err != nil {
+			return err
+		}
 	}
+	shown := strings.SplitAfter(w.app.table(strings.Join(lines, ""), !t.options.NoHeaders), "\n")
+	shown = shown[:len(shown)-1] // what follows the last end of line
+	if wider && !t.options.NoHeaders {
+		w.app.printf("%s", shown[0])
+	}
+	w.app.printf("%s", strings.Join(shown[len(shown)-len(fresh):], ""))
 	return nil
+}
+
+// render returns the lines of a table, the first one its head if it is to have one.
+func (t *watchTable) render(table *metav1.Table, headed bool) ([]string, error) {
+	options := t.options
+	options.NoHeaders = !headed
+	var text bytes.Buffer
+	if err := printers.NewTablePrinter(options).PrintObj(table, &text); err != nil {
+		return nil, fmt.Errorf("printing: %w", err)
+	}
+	return strings.SplitAfter(text.String(), "\n"), nil
 }

@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"strconv"
 	"text/tabwriter"
@@ -22,6 +23,7 @@ const flipsFor = 32
 type whyOptions struct {
 	source
 	moment
+	nodeRules
 	format string
 }
 
@@ -44,6 +46,7 @@ It asks the hub, or, when files are named, answers from them alone, as plan does
 	}
 	o.source.addFlags(cmd.Flags())
 	o.moment.addFlags(cmd.Flags())
+	o.nodeRules.addFlags(cmd.Flags())
 	a.namespaceFlag(cmd.Flags())
 	cmd.Flags().StringVarP(&a.member, "member", "m", "", "the member to explain, or that the node is of; without, all of them")
 	cmd.Flags().StringVarP(&o.format, "output", "o", "", "json: the stable form of docs/json.md; wide: every filter and flip")
@@ -59,6 +62,9 @@ func (a *app) why(ctx context.Context, o *whyOptions, args []string) error {
 	}
 	r, err := placementRef(args, a.namespace)
 	if err != nil {
+		return err
+	}
+	if err := o.unused(); err != nil {
 		return err
 	}
 	a.machine = o.format == "json"
@@ -93,7 +99,7 @@ func (a *app) whyOffline(o *whyOptions, r ref) ([]why.Answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	in, _, err := a.collect(documents, at)
+	in, _, err := a.collect(&o.source, documents, at)
 	if err != nil {
 		return nil, err
 	}
@@ -139,7 +145,7 @@ func explain(question schedule.Input, member string) []why.Answer {
 			continue
 		}
 		answers[i] = why.Answer{
-			Placement: question.Placement, Member: v.Member, Verdict: v, Checks: []schedule.Check{},
+			Placement: question.Placement, Type: question.Policy.Type(), Member: v.Member, Verdict: v, Checks: []schedule.Check{},
 			NoFlip: "not looked for among so many members: ask with --member " + v.Member,
 		}
 	}
@@ -152,7 +158,7 @@ func (a *app) printWhy(o *whyOptions, r ref, answers []why.Answer) error {
 		for i := range answers {
 			a.printf("%s", answers[i].String())
 		}
-		a.nextAfterWhy(r, answers)
+		a.nextAfterWhy(o, r, answers)
 		return nil
 	}
 	slices.SortStableFunc(answers, func(x, y why.Answer) int { return compareVerdicts(&x.Verdict, &y.Verdict) })
@@ -160,12 +166,12 @@ func (a *app) printWhy(o *whyOptions, r ref, answers []why.Answer) error {
 	say(w, "MEMBER\tVERDICT\tRANK\tAFFINITY\tSPREAD\tREASON\n")
 	for i := range answers {
 		v := &answers[i].Verdict
-		say(w, "%s\t%s\t%s\t%s\t%s\t%s\n", v.Member, verdictWord(v), rankCell(v.Rank), scoreCell(v.AffinityScore), scoreCell(v.TopologySpreadScore), v.Reason)
+		say(w, "%s\t%s\t%s\t%s\t%s\t%s\n", v.Member, verdictWord(&answers[i]), rankCell(v.Rank), scoreCell(v.AffinityScore), scoreCell(v.TopologySpreadScore), v.Reason+tieNote(&answers[i]))
 	}
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	a.nextAfterWhy(r, answers)
+	a.nextAfterWhy(o, r, answers)
 	return nil
 }
 
@@ -179,14 +185,23 @@ func compareVerdicts(x, y *api.Verdict) int {
 	return cmp.Or(x.Rank-y.Rank, cmp.Compare(x.Filter, y.Filter), cmp.Compare(x.Member, y.Member))
 }
 
-func verdictWord(v *api.Verdict) string {
-	switch {
+func verdictWord(a *why.Answer) string {
+	switch v := &a.Verdict; {
 	case v.Picked:
 		return "picked"
 	case v.Keeps:
 		return v.Filter + ",keeps"
+	default:
+		return api.FilterWord(a.Type, v.Filter)
 	}
-	return v.Filter
+}
+
+// tieNote marks a member that others of the same scores came before.
+func tieNote(a *why.Answer) string {
+	if a.Tie == nil || a.Verdict.Picked {
+		return ""
+	}
+	return fmt.Sprintf("; by name among %d of these scores", a.Tie.Count)
 }
 
 func rankCell(rank int) string {
@@ -204,8 +219,12 @@ func scoreCell(score *int32) string {
 }
 
 // nextAfterWhy names the command that brings a placement to the one member asked about, or the question
-// about one member.
-func (a *app) nextAfterWhy(r ref, answers []why.Answer) {
+// about one member. What was answered from files goes on with them.
+func (a *app) nextAfterWhy(o *whyOptions, r ref, answers []why.Answer) {
+	if !o.empty() {
+		a.nextAfterFiles(o, r, answers)
+		return
+	}
 	if len(answers) == 1 {
 		flip := answers[0].Flip
 		switch {
@@ -220,4 +239,13 @@ func (a *app) nextAfterWhy(r ref, answers []why.Answer) {
 	if i >= 0 {
 		a.next("flotilla why %s --member %s", r, answers[i].Member)
 	}
+}
+
+func (a *app) nextAfterFiles(o *whyOptions, r ref, answers []why.Answer) {
+	i := slices.IndexFunc(answers, func(x why.Answer) bool { return !x.Verdict.Picked })
+	verb := "plan --offline"
+	if len(answers) > 1 && i >= 0 {
+		verb = "why " + r.String() + " --member " + answers[i].Member
+	}
+	a.nextWith(&o.source, verb)
 }

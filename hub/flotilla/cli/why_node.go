@@ -37,6 +37,8 @@ func (a *app) whyNode(ctx context.Context, o *whyOptions, r ref) error {
 		return usagef("--offline answers from files: name them with -f")
 	case o.now != "":
 		return usagef("--now needs files: a hub explains the present")
+	case o.unused() != nil:
+		return o.unused()
 	default:
 		answer, err = a.askWhyNode(ctx, r)
 	}
@@ -77,7 +79,7 @@ func (a *app) whyNodeOffline(o *whyOptions, r ref) (disruption.NodeAnswer, error
 		return disruption.NodeAnswer{}, err
 	}
 	f.noteAbsent()
-	s, err := f.state(at)
+	s, err := f.state(at, o.rules())
 	if err != nil {
 		return disruption.NodeAnswer{}, err
 	}

@@ -28,9 +28,10 @@ func (a *app) windowsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "windows [MEMBER…]",
 		Short: "Show when members may be upgraded: the maintenance windows of the next two weeks",
-		Long: `Show the maintenance windows of members: whether one is open now, which comes next, and the calendar of the next two weeks in the
-zone of the schedule. "upgrades" counts for runs of type Full and ControlPlaneOnly, "images" for NodeImageOnly; a member
-without a schedule may be upgraded at any time. A member that is named is shown window by window.
+		Long: `Show the maintenance windows of members: whether one is open now, which comes next, in UTC and on the clock of its schedule
+(LOCAL), and the calendar of the next two weeks in that zone. "upgrades" counts for runs of type Full and ControlPlaneOnly,
+"images" for NodeImageOnly; a member without a schedule may be upgraded at any time. A member that is named is shown window by
+window.
 
 It asks the hub, or, when files are named, answers from the MemberMaintenances and MemberClusters in them.`,
 		Example: `  flotilla windows
@@ -67,7 +68,7 @@ func (a *app) windows(ctx context.Context, o *windowsOptions, args []string) err
 	}
 	var missing error
 	if len(args) > 0 {
-		maintained, missing = narrowed(maintained, args)
+		maintained, missing = narrowed(maintained, args, o.command("windows"))
 	}
 	calendar, err := newCalendar(maintained, now.UTC().Truncate(time.Second), o.days)
 	if err != nil {
@@ -77,7 +78,7 @@ func (a *app) windows(ctx context.Context, o *windowsOptions, args []string) err
 }
 
 // narrowed keeps the members that are named, and says which are not there.
-func narrowed(members []maintained, names []string) ([]maintained, error) {
+func narrowed(members []maintained, names []string, again string) ([]maintained, error) {
 	var kept []maintained
 	var known []string
 	for i := range members {
@@ -89,7 +90,7 @@ func narrowed(members []maintained, names []string) ([]maintained, error) {
 		i := slices.Index(known, name)
 		if i < 0 {
 			missing = append(missing, &Failure{
-				Code: ExitDifferent, Message: "there is no member " + name + meant(nearest(name, known)), Next: "flotilla get members",
+				Code: ExitDifferent, Message: "there is no member " + name + meant(nearest(name, known)), Next: again,
 			})
 			continue
 		}
@@ -183,22 +184,24 @@ func (a *app) printCalendar(o *windowsOptions, c *calendar, named bool) error {
 		return a.printWindows(c)
 	}
 	w := tabwriter.NewWriter(a.Out, 0, 8, 3, ' ', 0)
-	say(w, "MEMBER\tFOR\tNOW\tNEXT\tZONE\t%s\n", weekdays(c))
+	say(w, "MEMBER\tFOR\tNOW\tNEXT\tLOCAL\tZONE\t%s\n", weekdays(c))
 	for i := range c.Members {
 		m := &c.Members[i]
 		if len(m.Schedules) == 0 {
-			say(w, "%s\tall\tno window\tat any time\t-\t%s\n", m.Name, strings.Repeat("#", c.days()))
+			say(w, "%s\tall\tno window\tat any time\t-\t-\t%s\n", m.Name, strings.Repeat("#", c.days()))
 		}
 		for j := range m.Schedules {
 			s := &m.Schedules[j]
-			say(w, "%s\t%s\t%s\t%s\t%s\t%s\n", m.Name, s.Type, openingText(s.opening, c.From.Time), s.next(), s.Zone, c.strip(s))
+			say(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", m.Name, s.Type, openingText(s.opening, c.From.Time), s.next(), s.nextLocal(), s.Zone, c.strip(s))
 		}
 	}
 	if err := w.Flush(); err != nil {
 		return fmt.Errorf("printing: %w", err)
 	}
 	if i := slices.IndexFunc(c.Members, func(m calendarMember) bool { return len(m.Schedules) > 0 }); i >= 0 {
-		a.next("flotilla windows %s", c.Members[i].Name)
+		if again := o.command("windows " + c.Members[i].Name); again != "" {
+			a.next("%s", again)
+		}
 	}
 	return nil
 }
@@ -209,6 +212,14 @@ func (s *calendarSchedule) next() string {
 		return "-"
 	}
 	return span(plan.Moment(*s.Opens), s.Closes)
+}
+
+// nextLocal is the same on the clock of the schedule.
+func (s *calendarSchedule) nextLocal() string {
+	if s.Opens == nil {
+		return "-"
+	}
+	return s.local(&calendarWindow{Opens: *s.Opens, Closes: s.Closes})
 }
 
 // span is "FROM to END", an end on the same day without its date.
@@ -268,7 +279,7 @@ func (a *app) printWindows(c *calendar) error {
 			a.printf("%s, %s: %s\n  %s, %s\n", m.Name, s.Type, openingText(s.opening, c.From.Time), s.Rule, s.Zone)
 			w := tabwriter.NewWriter(a.Out, 0, 8, 3, ' ', 0)
 			for _, opened := range s.Windows {
-				say(w, "  %s\t%s\n", span(plan.Moment(opened.Opens), opened.Closes), s.local(&opened))
+				say(w, "  %s\t%s\t%s\n", span(plan.Moment(opened.Opens), opened.Closes), s.local(&opened), ahead(c.From.Time, opened.Opens.Time))
 			}
 			if err := w.Flush(); err != nil {
 				return fmt.Errorf("printing: %w", err)
@@ -276,6 +287,14 @@ func (a *app) printWindows(c *calendar) error {
 		}
 	}
 	return nil
+}
+
+// ahead is "in 3d4h", or now.
+func ahead(now, then time.Time) string {
+	if !then.After(now) {
+		return "now"
+	}
+	return "in " + until(now, then)
 }
 
 // local is a window on the clock of its schedule, "Sat 02:00 CET, 4h".

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"encoding/json"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -99,17 +100,25 @@ func TestEditDeltaIsTheSmallestMergePatch(t *testing.T) {
 	before := map[string]any{
 		"kind": "X", "metadata": map[string]any{"name": "a", "labels": map[string]any{"x": "1", "y": "2"}}, "spec": map[string]any{"n": int64(2), "list": []any{"a"}},
 	}
-	delta, err := editDelta(before, []byte("kind: X\nmetadata: {name: a, labels: {y: \"3\"}}\nspec: {n: 2, list: [a, b]}\n"))
+	delta, err := deltaOf(before, "kind: X\nmetadata: {name: a, labels: {y: \"3\"}}\nspec: {n: 2, list: [a, b]}\n")
 	require.NoError(t, err)
 	require.JSONEq(t, `{"metadata":{"labels":{"x":null,"y":"3"}},"spec":{"list":["a","b"]}}`, string(delta))
 
 	for _, unchanged := range []string{"", "# nothing\n", "kind: X\nmetadata: {name: a, labels: {x: \"1\", y: \"2\"}}\nspec: {n: 2, list: [a]}\n"} {
-		delta, err = editDelta(before, []byte(unchanged))
+		delta, err = deltaOf(before, unchanged)
 		require.NoError(t, err)
 		require.Nil(t, delta, unchanged)
 	}
-	_, err = editDelta(before, []byte("a: [\n"))
+	_, err = deltaOf(before, "a: [\n")
 	require.Error(t, err)
+}
+
+func deltaOf(before map[string]any, text string) (json.RawMessage, error) {
+	after, err := readEdited("edited.yaml", []byte(text))
+	if err != nil {
+		return nil, err
+	}
+	return editDelta(before, after)
 }
 
 func TestExitCodesOfFailures(t *testing.T) {

@@ -1,0 +1,70 @@
+package memory
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"flotilla/core/api"
+)
+
+// DriftFault says that Karpenter finds a node drifted.
+type DriftFault struct {
+	Node string
+	// Reason of the condition, "Drifted" when empty.
+	Reason string
+}
+
+// String writes the fault as ParseFaults reads it, "n1:ImageDrifted".
+func (f DriftFault) String() string {
+	if f.Reason == "" {
+		return f.Node
+	}
+	return f.Node + ":" + f.Reason
+}
+
+func readDrift(f *Faults, _, value string) error {
+	node, reason, _ := strings.Cut(value, ":")
+	f.Drifted = append(f.Drifted, DriftFault{Node: node, Reason: reason})
+	return nil
+}
+
+// noteDrift keeps since when nodes are found drifted.
+func (m *Member) noteDrift() {
+	before := m.driftedAt
+	m.driftedAt = map[string]time.Time{}
+	for _, f := range m.faults.Drifted {
+		at, known := before[f.Node]
+		if !known {
+			at = m.clock.Now()
+		}
+		m.driftedAt[f.Node] = at
+	}
+}
+
+// nodeClaims are those of the nodes that Karpenter finds drifted; it has told nothing of others.
+func (m *Member) nodeClaims() []*api.NodeClaim {
+	var out []*api.NodeClaim
+	for _, f := range m.faults.Drifted {
+		n := m.nodeNamed(f.Node)
+		if n == nil {
+			continue
+		}
+		out = append(out, &api.NodeClaim{
+			TypeMeta:   metav1.TypeMeta{APIVersion: api.GroupKarpenter + "/v1", Kind: api.KindNodeClaim},
+			ObjectMeta: metav1.ObjectMeta{Name: n.Name, CreationTimestamp: metav1.NewTime(n.created), Labels: maps.Clone(n.labels)},
+			Spec: api.NodeClaimSpec{
+				ExpireAfter: n.notes[api.AnnotationExpireAfter], TerminationGracePeriod: n.notes[api.AnnotationTerminationGracePeriod],
+			},
+			Status: api.NodeClaimStatus{NodeName: n.Name, Conditions: []metav1.Condition{{
+				Type: api.ClaimDrifted, Status: metav1.ConditionTrue, Reason: cmp.Or(f.Reason, api.ClaimDrifted), LastTransitionTime: metav1.NewTime(m.driftedAt[f.Node]),
+			}}},
+		})
+	}
+	slices.SortFunc(out, func(a, b *api.NodeClaim) int { return cmp.Compare(a.Name, b.Name) })
+	return out
+}

@@ -1,0 +1,202 @@
+package disruption
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"flotilla/core/api"
+)
+
+// Market is what nodes are made from, as an edit finds it or would leave it.
+type Market struct {
+	Pools    []*api.NodePool
+	Catalogs []*api.InstanceCatalog
+	// Classes are the hashes of node classes, by the name of the pool that refers to one; of those alone that
+	// an edit changes.
+	Classes map[string]string
+	// Members are the labels of each member that is looked at.
+	Members map[string]map[string]string
+}
+
+// Effect is what an edit of a market does to the nodes of one pool.
+type Effect struct {
+	Pool string
+	// Nodes are all of the pool on Members members.
+	Nodes, Members int
+	// Drift counts the nodes that drift by the edit, within an hour, by reason.
+	Drift map[string]int
+	// Unlisted are the nodes that have no price after it, by catalog.
+	Unlisted map[string]Unlisted
+}
+
+// Unlisted are nodes that a catalog does not list which does not say that it is complete.
+type Unlisted struct {
+	Nodes   int
+	Example string // the first of them
+}
+
+func (u *Unlisted) add(nodes int, what string) {
+	if u.Nodes += nodes; u.Nodes == nodes || what < u.Example {
+		u.Example = what
+	}
+}
+
+// Effects says what an edit does to the nodes of members, as their agents told them last; of every pool that
+// has nodes, sorted by name.
+func Effects(nodes map[string][]*api.NodeState, before, after *Market, now time.Time) []Effect {
+	was, is := newStall(before), newStall(after)
+	all := map[string]*Effect{}
+	for member, labels := range after.Members {
+		old, now := before.Members[member], now.Add(typeGrace+time.Second)
+		here := map[string]*share{}
+		for _, n := range nodes[member] {
+			name := n.Labels[api.LabelNodePool]
+			s := here[name]
+			if s == nil {
+				s = &share{before: was.pool(name, old), after: is.pool(name, labels)}
+				here[name] = s
+			}
+			if s.after != nil {
+				s.add(n, now)
+			}
+		}
+		for name, s := range here {
+			s.addTo(all, name)
+		}
+	}
+	var out []Effect
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		out = append(out, *all[name])
+	}
+	return out
+}
+
+// share is the part of an effect that a pool of one member has: as it was before, nil where it was not, and as
+// it is after.
+type share struct {
+	before, after *Pool
+	nodes         int
+	drift         map[string]int
+	unlisted      Unlisted
+}
+
+func (s *share) add(n *api.NodeState, now time.Time) {
+	s.nodes++
+	if what := s.after.unpriced(n); what != "" {
+		s.unlisted.add(1, what)
+	}
+	reason := Drifted(n, s.after, now, Rules{})
+	if reason == "" || s.before != nil && Drifted(n, s.before, now, Rules{}) != "" {
+		return
+	}
+	if s.drift == nil {
+		s.drift = map[string]int{}
+	}
+	s.drift[reason]++
+}
+
+func (s *share) addTo(all map[string]*Effect, pool string) {
+	if s.nodes == 0 {
+		return
+	}
+	e := all[pool]
+	if e == nil {
+		e = &Effect{Pool: pool, Drift: map[string]int{}, Unlisted: map[string]Unlisted{}}
+		all[pool] = e
+	}
+	e.Nodes += s.nodes
+	e.Members++
+	for reason, n := range s.drift {
+		e.Drift[reason] += n
+	}
+	if s.unlisted.Nodes > 0 {
+		u := e.Unlisted[s.after.catalog.name]
+		u.add(s.unlisted.Nodes, s.unlisted.Example)
+		e.Unlisted[s.after.catalog.name] = u
+	}
+}
+
+// unpriced is what a node is that its catalog does not list, "" when it lists it, or is complete.
+func (p *Pool) unpriced(n *api.NodeState) string {
+	if labels := canonicalLabels(n.Labels); unlisted(p, labels) {
+		return whatIsIt(labels)
+	}
+	return ""
+}
+
+// stall is a market with what was parsed of it.
+type stall struct {
+	*Market
+	specs    map[string]*api.NodePool
+	catalogs map[string]*Catalog // by name
+	pools    map[[2]string]*Pool // by name and catalog
+}
+
+func newStall(m *Market) *stall {
+	s := &stall{Market: m, catalogs: map[string]*Catalog{}, pools: map[[2]string]*Pool{}, specs: map[string]*api.NodePool{}}
+	for _, p := range m.Pools {
+		s.specs[p.Name] = p
+	}
+	return s
+}
+
+// pool is a pool as a member with some labels has it, nil when it does not.
+func (s *stall) pool(name string, labels map[string]string) *Pool {
+	spec := s.specs[name]
+	if spec == nil || !isFor(labels, spec.Annotations) {
+		return nil
+	}
+	catalog, key := CatalogFor(labels, s.Catalogs), [2]string{name, ""}
+	if catalog != nil {
+		key[1] = catalog.Name
+	}
+	if p := s.pools[key]; p != nil {
+		return p
+	}
+	types := s.catalogs[key[1]]
+	if types == nil {
+		types = NewCatalog(catalog)
+		s.catalogs[key[1]] = types
+	}
+	p := NewPool(spec, types, PoolOptions{ClassHash: s.Classes[name]})
+	s.pools[key] = p
+	return p
+}
+
+// Many reports an edit that a person may not have meant: more than a fifth of the pool's nodes drift by it,
+// and more than two (N20).
+func (e *Effect) Many() bool { return e.drifting() > 2 && 5*e.drifting() > e.Nodes }
+
+func (e *Effect) drifting() int {
+	n := 0
+	for _, more := range e.Drift {
+		n += more
+	}
+	return n
+}
+
+// DriftNote says how many nodes drift, and why.
+func (e *Effect) DriftNote() string {
+	reasons := slices.Sorted(maps.Keys(e.Drift))
+	for i, reason := range reasons {
+		if len(reasons) > 1 {
+			reasons[i] = fmt.Sprintf("%s %d", reason, e.Drift[reason])
+		}
+	}
+	return fmt.Sprintf("by this %d of the %s of NodePool %s on %s drift (%s) and are replaced, within its budgets",
+		e.drifting(), counted(e.Nodes, "node"), e.Pool, counted(e.Members, "member"), strings.Join(reasons, ", "))
+}
+
+// UnlistedNote says of how many nodes a catalog does not know the price, and what to do; "" when it knows all.
+func (e *Effect) UnlistedNote(catalog string) string {
+	u, some := e.Unlisted[catalog]
+	if !some {
+		return ""
+	}
+	return fmt.Sprintf("%s: InstanceCatalog %s does not list %d of the %s of NodePool %s, such as %s: without a price they are not consolidated; "+
+		"list them, or set spec.complete to true, if all that can be bought is listed: then they drift",
+		CodeNotInCatalog, catalog, u.Nodes, counted(e.Nodes, "node"), e.Pool, u.Example)
+}

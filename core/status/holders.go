@@ -1,0 +1,202 @@
+package status
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"flotilla/core/api"
+)
+
+// named is how many of the members that hold a rollout up a record lists; all are counted.
+const named = 10
+
+// Order of members that hold a rollout up: those whose trouble is certain come first.
+const (
+	lacksApplied = iota
+	lacksAvailable
+	lacksHeartbeat
+	lacksAnswer
+	lacksWithdrawal
+)
+
+// holder is a member that a rollout waits for, with its place in the order.
+type holder struct {
+	api.HeldUp
+	rank int
+}
+
+// holders are the members that the rollout waits for: those that have the newest snapshot and are not
+// available on it, and, while others wait for their turn, those that take places without being available;
+// while others are to join, those that have not given the placement up. Who only waits for its turn, or for its
+// unavailablePeriodSeconds, holds nothing up.
+func (e *evaluation) holders() []api.HeldUp {
+	var found []holder
+	waiting := e.othersWait()
+	for i := range e.views {
+		v := &e.views[i]
+		if v.entry == nil || v.ready || !v.readyAt.IsZero() || !waiting && (!v.current || v.binding.Waiting) {
+			continue
+		}
+		if !v.current && v.available() {
+			continue
+		}
+		found = append(found, e.lacks(v))
+	}
+	if e.othersJoin() {
+		found = append(found, e.leftovers()...)
+	}
+	slices.SortStableFunc(found, func(a, b holder) int {
+		return cmp.Or(cmp.Compare(a.rank, b.rank), a.Since.Compare(b.Since.Time), cmp.Compare(a.ClusterName, b.ClusterName))
+	})
+	out := make([]api.HeldUp, len(found))
+	for i := range found {
+		out[i] = found[i].HeldUp
+	}
+	return out
+}
+
+// othersWait says that a picked member does not have the newest snapshot yet.
+func (e *evaluation) othersWait() bool {
+	return slices.ContainsFunc(e.views, func(v view) bool { return !v.binding.Waiting && !v.current })
+}
+
+// othersJoin says that a picked member has not been given the placement yet: maxSurge may keep it waiting
+// until another gave it up.
+func (e *evaluation) othersJoin() bool {
+	return slices.ContainsFunc(e.views, func(v view) bool { return !v.binding.Waiting && v.entry == nil })
+}
+
+// available says that a member runs what it was given, be it older.
+func (v *view) available() bool {
+	return v.result != nil && !v.offline() && v.result.Available == "True"
+}
+
+// leftovers are members that have not given up this placement, or a former one of its name.
+func (e *evaluation) leftovers() []holder {
+	var out []holder
+	for _, w := range e.withdrawals() {
+		h := holder{rank: lacksWithdrawal, HeldUp: api.HeldUp{ClusterName: w.ClusterName, Since: w.Since}}
+		h.Message = "has not given the placement up yet"
+		if w.State != "" && w.State != api.MemberReady {
+			h.Message += ", it is " + string(w.State)
+		}
+		if w.Message != "" {
+			h.Message += ": " + w.Message
+		}
+		out = append(out, h)
+	}
+	return out
+}
+
+// lacks says what a member that has been given a snapshot lacks to be available.
+func (e *evaluation) lacks(v *view) holder {
+	h := holder{HeldUp: api.HeldUp{ClusterName: v.member, Since: v.entry.Since.Rfc3339Copy()}}
+	switch {
+	case v.offline():
+		h.rank, h.Message = lacksHeartbeat, "no heartbeat"+lastHeard(v)
+	case v.result == nil:
+		h.rank, h.Message = lacksAnswer, fmt.Sprintf("has not answered to snapshot %d yet", v.entry.Snapshot)
+	default:
+		h.rank = lacksAvailable
+		if applied, _ := appliedOf(v.result); applied != metav1.ConditionTrue {
+			h.rank = lacksApplied
+		}
+		e.trouble(&h.HeldUp, v.result)
+	}
+	return h
+}
+
+// trouble names the first object in trouble, with what its controller or the API server says of it.
+func (e *evaluation) trouble(h *api.HeldUp, r *api.PlacementResult) {
+	if len(r.Failures) == 0 {
+		switch applied, _ := appliedOf(r); applied {
+		case metav1.ConditionTrue:
+			h.Message = oneLine(orElse(r.AvailableMessage, "is not available yet"))
+		case metav1.ConditionFalse:
+			h.Message = oneLine(orElse(r.AppliedMessage, fmt.Sprintf("%d of %d objects could not be applied", r.Failed, r.Total)))
+		default:
+			h.Message = oneLine(orElse(r.AppliedMessage, "is applying its objects"))
+		}
+		return
+	}
+	f := &r.Failures[0]
+	h.Kind, h.Namespace, h.Name = f.Kind, f.Namespace, f.Name
+	h.Message = objectText(f)
+	if more := r.Failed - 1; more > 0 {
+		h.Message += fmt.Sprintf(" (and %d more %s)", more, plural(more, "object", "objects"))
+	}
+}
+
+// objectText is "Deployment web/web 0 of 2 available: back-off restarting failed container".
+func objectText(f *api.ManifestFailure) string {
+	name := f.Name
+	if f.Namespace != "" {
+		name = f.Namespace + "/" + name
+	}
+	text := f.Kind + " " + name + " "
+	switch {
+	case f.Condition == api.ConditionAvailable:
+		return text + oneLine(orElse(f.Message, "is not available yet"))
+	case f.Reason == reasonFoundDrifts:
+		return text + "drifted: " + oneLine(f.Message)
+	}
+	return text + "cannot be applied: " + oneLine(orElse(f.Message, f.Reason))
+}
+
+// waitsFor is the sentence about a rollout that is not complete.
+func (e *evaluation) waitsFor(held []api.HeldUp, until time.Time) string {
+	switch {
+	case len(held) > 0:
+		return "held up by " + heldText(held)
+	case !until.IsZero():
+		return fmt.Sprintf("waits out unavailablePeriodSeconds until %s", until.UTC().Format(time.RFC3339))
+	}
+	for i := range e.views {
+		if v := &e.views[i]; !v.binding.Waiting && !v.current && v.held != "" {
+			return v.held
+		}
+	}
+	return "the next step is being decided"
+}
+
+// heldText names the first member with what it lacks, and the others.
+func heldText(held []api.HeldUp) string {
+	text := held[0].ClusterName + ": " + held[0].Message
+	if len(held) == 1 {
+		return text
+	}
+	var others []string
+	for i := range held[1:] {
+		others = append(others, held[i+1].ClusterName)
+	}
+	return text + "; and by " + list(others)
+}
+
+// oneLine keeps what others wrote from looking like more than one line.
+func oneLine(text string) string {
+	return strings.Join(strings.FieldsFunc(text, func(r rune) bool { return unicode.IsControl(r) || r == ' ' }), " ")
+}
+
+// brief is a duration as people write it, "10m".
+func brief(d time.Duration) string {
+	text := d.Round(time.Second).String()
+	for _, zero := range []string{"0s", "0m"} {
+		if trimmed, cut := strings.CutSuffix(text, zero); cut && trimmed != "" && !unicode.IsDigit(rune(trimmed[len(trimmed)-1])) {
+			text = trimmed
+		}
+	}
+	return text
+}
+
+func plural(n int, one, many string) string {
+	if n == 1 {
+		return one
+	}
+	return many
+}

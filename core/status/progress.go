@@ -1,0 +1,248 @@
+package status
+
+import (
+	"fmt"
+	"hash/fnv"
+	"slices"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"flotilla/core/api"
+	"flotilla/core/rollout"
+)
+
+// steps counts what is left to do: two steps for a member that is to get the newest snapshot, one for
+// a member that has it and is not available on it; two for one that is to give the placement up, one
+// while that is not confirmed.
+func (e *evaluation) steps() (picked, all int) {
+	bound := 0
+	for i := range e.views {
+		v := &e.views[i]
+		if v.entry != nil {
+			bound++
+		}
+		switch {
+		case v.binding.Waiting:
+		case !v.current:
+			picked += 2
+		case !v.ready:
+			picked++
+		}
+	}
+	if e.in.Release == nil {
+		return picked, picked
+	}
+	withdrawn := 0
+	for i := range e.in.Release.Entries {
+		if e.in.Release.Entries[i].Withdrawn {
+			withdrawn++
+		}
+	}
+	unscheduled := len(e.in.Release.Entries) - withdrawn - bound
+	return picked, picked + withdrawn + 2*unscheduled
+}
+
+// mark compares what is left with what was left before: the rollout advanced when it is less than ever,
+// so that a member that comes and goes is no progress.
+func (e *evaluation) mark() *api.RolloutMark {
+	if !e.rollsOut() {
+		return nil
+	}
+	picked, left := e.steps()
+	m := api.RolloutMark{Snapshot: e.latest.Index, Picked: e.pickedDigest(), Left: left, Since: e.begun()}
+	before := e.marked()
+	switch {
+	case before == nil:
+	case before.Snapshot != m.Snapshot:
+		m.Since = e.seconds(e.latest.Created.Time)
+	case before.Completed > 0 && e.stillComplete(before.Completed):
+		return before
+	case before.Completed > 0 || left < before.Left && before.Picked == m.Picked:
+		m.Since = e.seconds(e.in.Now)
+	case before.Picked == m.Picked:
+		m.Left, m.Since = before.Left, before.Since
+	default:
+		m.Since = before.Since
+	}
+	if picked == 0 {
+		m.Completed = e.highest()
+		if before != nil && before.Snapshot == m.Snapshot {
+			m.Since = e.seconds(e.in.Now)
+		}
+	}
+	return &m
+}
+
+// rollsOut says that there is a snapshot that members are to run.
+func (e *evaluation) rollsOut() bool {
+	if e.schedule == nil || e.latest == nil || e.latest.Error != "" || e.in.Placement.DeletionTimestamp != nil {
+		return false
+	}
+	for i := range e.views {
+		if !e.views[i].binding.Waiting {
+			return true
+		}
+	}
+	return false
+}
+
+func (e *evaluation) marked() *api.RolloutMark {
+	if e.previous == nil {
+		return nil
+	}
+	return e.previous.Mark
+}
+
+// begun is when the rollout last moved as far as records other than the last status tell.
+func (e *evaluation) begun() metav1.Time {
+	last := e.latest.Created.Time
+	for i := range e.views {
+		if en := e.views[i].entry; en != nil && en.Since.After(last) {
+			last = en.Since.Time
+		}
+	}
+	return e.seconds(last)
+}
+
+// seconds is a time as records hold it, now for one that is not known or still to come.
+func (e *evaluation) seconds(t time.Time) metav1.Time {
+	if t.IsZero() || t.After(e.in.Now) {
+		t = e.in.Now
+	}
+	return metav1.NewTime(t).Rfc3339Copy()
+}
+
+func (e *evaluation) pickedDigest() string {
+	h := fnv.New64a()
+	for i := range e.views {
+		if v := &e.views[i]; !v.binding.Waiting {
+			_, _ = h.Write([]byte(v.member + "\n")) // never fails
+		}
+	}
+	return fmt.Sprintf("%016x", h.Sum64())
+}
+
+// stillComplete says that nothing was given to a picked member since the rollout was complete. One that
+// is not available any more does not begin it anew.
+func (e *evaluation) stillComplete(step int64) bool {
+	for i := range e.views {
+		if v := &e.views[i]; !v.binding.Waiting && (!v.current || v.entry.Generation > step) {
+			return false
+		}
+	}
+	return true
+}
+
+// highest is the highest generation of an entry.
+func (e *evaluation) highest() int64 {
+	step := int64(1)
+	for i := range e.views {
+		if en := e.views[i].entry; en != nil {
+			step = max(step, en.Generation)
+		}
+	}
+	return step
+}
+
+// rollout is what is told of the rollout; nil when there is none.
+func (e *evaluation) rollout(m *api.RolloutMark) *api.Rollout {
+	if m == nil {
+		return nil
+	}
+	out := &api.Rollout{Snapshot: m.Snapshot, Since: m.Since, Complete: m.Completed > 0}
+	if out.Complete {
+		return out
+	}
+	held := e.holders()
+	out.HeldUpTotal = len(held)
+	out.HeldUpBy = held[:min(len(held), named)]
+	until := e.waitsUntil()
+	out.Message = e.waitsFor(held, until)
+	deadline := api.ProgressDeadline(e.in.Placement.Annotations)
+	if deadline == 0 || len(held) == 0 && until.IsZero() && e.allowsNothing() {
+		return out
+	}
+	from := m.Since.Time
+	if until.After(from) {
+		from = until
+	}
+	out.Deadline = new(metav1.NewTime(from.Add(deadline)).Rfc3339Copy())
+	return out
+}
+
+// allowsNothing says that the strategy itself lets no member move to another snapshot.
+func (e *evaluation) allowsNothing() bool {
+	ru := e.in.Placement.Spec.Strategy.RollingUpdate
+	return ru != nil && ru.MaxUnavailable != nil && strings.TrimSuffix(ru.MaxUnavailable.String(), "%") == "0"
+}
+
+// waitsUntil is when the last member that waits by its unavailablePeriodSeconds alone is ready, zero
+// when there is none.
+func (e *evaluation) waitsUntil() time.Time {
+	var last time.Time
+	for i := range e.views {
+		if at := e.views[i].readyAt; at.After(last) {
+			last = at
+		}
+	}
+	return last
+}
+
+// overdue says that the deadline of the rollout is over.
+func (e *evaluation) overdue(r *api.Rollout) bool {
+	if r == nil || r.Deadline == nil || e.in.Now.Before(r.Deadline.Time) {
+		return false
+	}
+	return !e.in.Now.Before(e.in.JudgeFrom) || e.wasOverdue()
+}
+
+func (e *evaluation) wasOverdue() bool {
+	return reasonOf(e.previous, kindOf(&e.in.Placement)+api.ConditionRolloutProgressing) == reasonDeadlineExceeded
+}
+
+// progressing is the condition that tells a rollout from one that stands still.
+func (e *evaluation) progressing(r *api.Rollout) finding {
+	f := finding{kind: api.ConditionRolloutProgressing, status: metav1.ConditionTrue, reason: reasonProgressing}
+	done, of := e.done()
+	f.message = fmt.Sprintf("snapshot %d is available on %d of %d members; %s", r.Snapshot, done, of, r.Message)
+	switch {
+	case r.Complete:
+		f.reason, f.since = reasonCompleted, r.Since.Time
+		f.message = fmt.Sprintf("snapshot %d became available on every member", r.Snapshot)
+	case e.overdue(r):
+		f.status, f.reason, f.since = metav1.ConditionFalse, reasonDeadlineExceeded, r.Deadline.Time
+		f.message = fmt.Sprintf("no member has advanced for %s; %s", brief(r.Deadline.Sub(r.Since.Time)), r.Message)
+	}
+	return f
+}
+
+// done counts the picked members that run the newest snapshot and are ready on it.
+func (e *evaluation) done() (done, of int) {
+	for i := range e.views {
+		if v := &e.views[i]; !v.binding.Waiting {
+			of++
+			if v.current && v.ready {
+				done++
+			}
+		}
+	}
+	return done, of
+}
+
+// look reads from the answer of a member whether it is ready, by the rule of rollouts.
+func (e *evaluation) look(v *view) {
+	if v.result == nil || v.offline() {
+		return
+	}
+	period := rollout.UnavailablePeriod(e.in.Placement.Spec.Strategy.RollingUpdate)
+	v.ready, v.readyAt = rollout.Available(v.result, v.entry.Since.Time, period, e.in.Now)
+}
+
+// StandsStill says that the rollout of a placement stands still, as its status was written.
+func StandsStill(st *api.PlacementStatus) bool {
+	return st.Rollout != nil && slices.ContainsFunc(st.Conditions, func(c metav1.Condition) bool {
+		return c.Reason == reasonDeadlineExceeded && c.Status == metav1.ConditionFalse
+	})
+}

@@ -1,0 +1,133 @@
+package door
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/duration"
+
+	"flotilla/bus"
+	"flotilla/core/api"
+	"flotilla/subjects"
+)
+
+// remembers is how many members that left are remembered with what they had not confirmed.
+const remembers = 1024
+
+// unconfirmedBy answers who has not confirmed that an object is gone. Of placements the release tells, also
+// once the placement is gone; of members that left this hub remembers.
+func (d *Door) unconfirmedBy(_ context.Context, request *api.UnconfirmedRequest) (any, error) {
+	table, name := d.records.place(request.Object)
+	switch table {
+	case d.records.placements:
+		return d.unconfirmedPlacement(name, request.UID)
+	case d.records.members:
+		if spec, _, found := d.records.members.Get(name); found && spec.UID == request.UID {
+			return d.unconfirmedMember(name)
+		}
+		return d.departed.of(request.UID), nil
+	}
+	return &api.UnconfirmedResponse{}, nil
+}
+
+func (d *Door) unconfirmedPlacement(name, uid string) (*api.UnconfirmedResponse, error) {
+	answer := &api.UnconfirmedResponse{}
+	release, _, found, err := d.records.releases.Find(name)
+	if err != nil || !found {
+		return answer, err
+	}
+	for i := range release.Entries {
+		entry := &release.Entries[i]
+		if entry.UID != uid {
+			continue
+		}
+		w := d.withdrawal(entry.Member)
+		w.Since = entry.Since
+		w.Message = d.saidOf(name, entry)
+		answer.Members = append(answer.Members, w)
+	}
+	return answer, nil
+}
+
+// saidOf is what a member says of a withdrawal that it has not confirmed.
+func (d *Door) saidOf(placement string, entry *api.ReleaseEntry) string {
+	stored, found := d.store.Results.Get(subjects.ResultKey(entry.Member, subjects.CommandPlacement, placement))
+	if !found {
+		return ""
+	}
+	result, err := bus.Decode[api.PlacementResult](stored)
+	if err != nil || result.UID != entry.UID || result.Generation != entry.Generation || result.Withdrawn {
+		return ""
+	}
+	return result.AppliedMessage
+}
+
+func (d *Door) unconfirmedMember(name string) (*api.UnconfirmedResponse, error) {
+	left, err := d.remainsOn(name)
+	if err != nil || len(left.names) == 0 {
+		return &api.UnconfirmedResponse{}, err
+	}
+	w := d.withdrawal(name)
+	w.Since = metav1.NewTime(left.since)
+	return &api.UnconfirmedResponse{Members: []api.Withdrawal{w}, Placements: left.names}, nil
+}
+
+// withdrawal begins what is told of a member that has not confirmed. A member that leaves is judged by
+// its heartbeats too: whether it can be heard of matters more here than that it leaves.
+func (d *Door) withdrawal(member string) api.Withdrawal {
+	w := api.Withdrawal{ClusterName: member}
+	record, _, seen := d.records.seen.Get(member)
+	if !seen {
+		return w
+	}
+	w.State, w.StateSince, w.LastSeen = record.State, record.Since, d.lastSeen(&record)
+	if since := w.LastSeen.Add(d.options.MemberTimeout); w.State == api.MemberLeaving && d.store.Now().After(since) {
+		w.State, w.StateSince = api.MemberUnknown, metav1.NewTime(since)
+	}
+	return w
+}
+
+// withState adds to names of members since when those are Unknown that are.
+func (d *Door) withState(members []string) []string {
+	out := make([]string, len(members))
+	for i, member := range members {
+		out[i] = member
+		if w := d.withdrawal(member); w.State == api.MemberUnknown {
+			out[i] += fmt.Sprintf(" (Unknown for %s)", duration.HumanDuration(max(0, d.store.Now().Sub(w.StateSince.Time))))
+		}
+	}
+	return out
+}
+
+// departed remembers of members that left what they had not confirmed, by uid, the newest of them.
+type departed struct {
+	mu    sync.Mutex
+	by    map[string]*api.UnconfirmedResponse
+	order []string
+}
+
+func newDeparted() *departed { return &departed{by: map[string]*api.UnconfirmedResponse{}} }
+
+func (l *departed) note(uid string, what *api.UnconfirmedResponse) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if _, known := l.by[uid]; !known {
+		l.order = append(l.order, uid)
+	}
+	l.by[uid] = what
+	if len(l.order) > remembers {
+		delete(l.by, l.order[0])
+		l.order = l.order[1:]
+	}
+}
+
+func (l *departed) of(uid string) *api.UnconfirmedResponse {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if what, known := l.by[uid]; known {
+		return what
+	}
+	return &api.UnconfirmedResponse{}
+}

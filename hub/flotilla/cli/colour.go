@@ -1,0 +1,133 @@
+package cli
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"flotilla/core/api"
+)
+
+// When output is coloured.
+const (
+	colourAuto   = "auto"
+	colourAlways = "always"
+	colourNever  = "never"
+)
+
+var colourWords = []string{colourAuto, colourAlways, colourNever}
+
+const (
+	green  = "\033[32m"
+	red    = "\033[31m"
+	yellow = "\033[33m"
+	plain  = "\033[0m"
+)
+
+func (a *app) colourFlag(flags *pflag.FlagSet) {
+	flags.StringVar(&a.colour, "color", colourAuto, "colour states and problems: always, never, or auto, on a terminal unless $NO_COLOR is set")
+}
+
+// checkColour refuses a value of --color that means nothing.
+func (a *app) checkColour() error {
+	if slices.Contains(colourWords, a.colour) {
+		return nil
+	}
+	return usagef("--color: found %q, expected auto, always or never%s", a.colour, meant(nearest(a.colour, colourWords)))
+}
+
+// colours says whether people's output is coloured: a flag wins over NO_COLOR (no-color.org).
+func (a *app) colours() bool {
+	switch a.colour {
+	case colourAlways:
+		return true
+	case colourNever:
+		return false
+	}
+	return a.Terminal && (a.Getenv == nil || a.Getenv("NO_COLOR") == "" && a.Getenv("TERM") != "dumb")
+}
+
+// coloured paints the lines of a diff or plan.
+func (a *app) coloured(text string) string {
+	if !a.colours() {
+		return text
+	}
+	lines := strings.SplitAfter(text, "\n")
+	for i, line := range lines {
+		body := strings.TrimSuffix(line, "\n")
+		paint := ""
+		switch trimmed := strings.TrimLeft(body, " "); {
+		case strings.HasPrefix(trimmed, "+"):
+			paint = green
+		case strings.HasPrefix(trimmed, "- ") || strings.HasPrefix(body, "-"):
+			paint = red
+		case strings.HasPrefix(trimmed, "~ ") || strings.HasPrefix(trimmed, "! "):
+			paint = yellow
+		}
+		if paint != "" {
+			lines[i] = paint + body + plain + line[len(body):]
+		}
+	}
+	return strings.Join(lines, "")
+}
+
+// stateColours are the words of states that are painted wherever they stand alone.
+var stateColours = map[string]string{
+	string(api.MemberReady): green, string(api.StateCompleted): green,
+	string(api.StateRunning): yellow, string(api.StatePending): yellow, string(api.StateStopping): yellow, string(api.StateStopped): yellow,
+	string(api.MemberJoining): yellow, string(api.MemberLeaving): yellow, "Cordoned": yellow,
+	string(api.StateFailed): red, string(api.MemberNotReady): red, string(api.MemberUnknown): red,
+}
+
+var stateWord = regexp.MustCompile(`[A-Za-z]+`)
+
+// states paints the words of states in a text for people.
+func (a *app) states(text string) string {
+	if !a.colours() {
+		return text
+	}
+	return stateWord.ReplaceAllStringFunc(text, func(word string) string {
+		if paint := stateColours[word]; paint != "" {
+			return paint + word + plain
+		}
+		return word
+	})
+}
+
+// troubled are the columns of which a cell that is not 0 is a problem.
+var troubled = []string{"FAILED", "DRIFT", "WARNINGS"}
+
+var headOfColumn = regexp.MustCompile(`\S+ *`)
+
+// table paints a table: words of states, and what its head says is a problem.
+func (a *app) table(text string, headed bool) string {
+	if !a.colours() {
+		return text
+	}
+	lines := strings.SplitAfter(text, "\n")
+	if !headed || len(lines) == 0 {
+		return a.states(text)
+	}
+	columns := headOfColumn.FindAllStringIndex(strings.TrimRight(lines[0], "\n"), -1)
+	for i, line := range lines[1:] {
+		lines[i+1] = a.states(paintTrouble(line, lines[0], columns))
+	}
+	return strings.Join(lines, "")
+}
+
+// paintTrouble paints the cells of a row that tell trouble. Rows with letters beyond ASCII stay as they are:
+// their columns are not where those of the head are.
+func paintTrouble(row, head string, columns [][]int) string {
+	for _, c := range slices.Backward(columns) {
+		if !slices.Contains(troubled, strings.TrimSpace(head[c[0]:c[1]])) || len(row) != len([]rune(row)) || len(row) < c[1] {
+			continue
+		}
+		cell := row[c[0]:c[1]]
+		if text := strings.TrimRight(cell, " "); text != "" && text != "0" && text != "-" {
+			row = row[:c[0]] + red + text + plain + row[c[0]+len(text):]
+		}
+	}
+	return row
+}

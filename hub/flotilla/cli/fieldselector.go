@@ -1,0 +1,45 @@
+package cli
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/fields"
+)
+
+const fieldState = "status.state"
+
+// selectableFields are those that --field-selector knows.
+var selectableFields = []string{"metadata.name", "metadata.namespace", fieldState}
+
+func (s *selection) fieldFlag(flags *pflag.FlagSet) {
+	flags.StringVar(&s.fields, "field-selector", "", "objects of the type with these fields: "+strings.Join(selectableFields, ", ")+"; status.state is what the column STATE shows")
+}
+
+// chosenFields reads a field selector, "status.state!=Ready,metadata.name=oslo", for objects of a kind.
+func chosenFields(selector, kind string) (func(*unstructured.Unstructured) bool, error) {
+	parsed, err := fields.ParseSelector(selector)
+	if err != nil {
+		return nil, usagef("--field-selector: found %q, expected something like status.state!=Ready: %v", selector, err)
+	}
+	state := slices.IndexFunc(columnsOf(kind), func(c column) bool { return c.name == "State" })
+	for _, r := range parsed.Requirements() {
+		if !slices.Contains(selectableFields, r.Field) {
+			return nil, usagef("--field-selector: found field %q, expected %s%s", r.Field, strings.Join(selectableFields, ", "), meant(nearest(r.Field, selectableFields)))
+		}
+		if r.Field == fieldState && state < 0 {
+			return nil, usagef("--field-selector: a %s has no state", kind)
+		}
+	}
+	return func(obj *unstructured.Unstructured) bool {
+		set := fields.Set{"metadata.name": obj.GetName(), "metadata.namespace": obj.GetNamespace()}
+		if state >= 0 {
+			shown := fmt.Sprint(columnsOf(kind)[state].cell(view{object: obj}))
+			set[fieldState], _, _ = strings.Cut(shown, ",") // what follows are marks, "Ready,Cordoned"
+		}
+		return parsed.Matches(set)
+	}, nil
+}

@@ -1,0 +1,112 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"flotilla/core/api"
+)
+
+// goal is one object that is to go. Another object of its name may come: one made again, or a member
+// that left and whose agent still reports.
+type goal struct {
+	ref
+	uid string
+}
+
+func (g *goal) gone(obj *unstructured.Unstructured, err error) bool {
+	return isNotFound(err) || err == nil && string(obj.GetUID()) != g.uid
+}
+
+// waitGone polls until none of the objects is left, and says which members have not confirmed when
+// the time is up.
+func (a *app) waitGone(ctx context.Context, goals []goal, timeout time.Duration) error {
+	ctx, cancel := withTimeout(ctx, timeout)
+	defer cancel()
+	for _, g := range goals {
+		var last *unstructured.Unstructured
+		for {
+			obj, err := a.fetch(ctx, g.ref)
+			if g.gone(obj, err) {
+				break
+			}
+			if err == nil {
+				last = obj
+			} else if ctx.Err() == nil {
+				return err
+			}
+			if !pause(ctx, pollInterval) {
+				return a.notGone(ctx, g.ref, last, timeout)
+			}
+		}
+	}
+	return nil
+}
+
+// goalsNow records which objects are there now; those that are not are gone already.
+func (a *app) goalsNow(ctx context.Context, refs []ref) ([]goal, error) {
+	var goals []goal
+	for _, r := range refs {
+		obj, err := a.fetch(ctx, r)
+		switch {
+		case isNotFound(err):
+		case err != nil:
+			return nil, err
+		case obj.GetUID() != "":
+			goals = append(goals, goal{r, string(obj.GetUID())})
+		}
+	}
+	return goals, nil
+}
+
+// lastLook is an object that an interrupt kept from being looked at, nil when that is not known soon.
+func (a *app) lastLook(ctx context.Context, r ref) *unstructured.Unstructured {
+	ctx, cancel := context.WithTimeout(ctx, askFor)
+	defer cancel()
+	obj, err := a.fetch(ctx, r)
+	if err != nil {
+		return nil
+	}
+	return obj
+}
+
+// leftAlone says what becomes of an object, as it was last seen, that is waited for no longer.
+func leftAlone(r ref, last *unstructured.Unstructured) string {
+	switch {
+	case last == nil:
+		return fmt.Sprintf("interrupted before the hub said whether %s is gone", r)
+	case last.GetDeletionTimestamp() == nil:
+		return fmt.Sprintf("interrupted: %s is not gone yet", r)
+	case r.kind != api.KindMemberCluster:
+		return fmt.Sprintf("interrupted: %s is not gone yet, its deletion goes on without this command", r)
+	case leavesNothing(last):
+		return fmt.Sprintf("interrupted: %s is leaving, and goes on without this command: what was placed on it is withdrawn, then it is gone", r)
+	}
+	return fmt.Sprintf("interrupted: %s is leaving, and goes on without this command: what was placed on it stays there", r)
+}
+
+func (a *app) notGone(ctx context.Context, r ref, last *unstructured.Unstructured, timeout time.Duration) error {
+	message := fmt.Sprintf("%s is not gone after %s", r, timeout)
+	if errors.Is(ctx.Err(), context.Canceled) {
+		if last == nil {
+			last = a.lastLook(context.WithoutCancel(ctx), r)
+		}
+		message = leftAlone(r, last)
+	}
+	if last != nil {
+		unconfirmed, _, _ := unstructured.NestedStringSlice(last.Object, "status", "unconfirmed")
+		if len(unconfirmed) > 0 && r.kind == api.KindNodePool {
+			return &Failure{Code: ExitTimedOut, Message: message + "; it waits for " + strings.Join(unconfirmed, ", "), Next: "flotilla get disruptions"}
+		}
+		message += a.notConfirmed(context.WithoutCancel(ctx), r, string(last.GetUID()))
+		if r.kind == api.KindMemberNode {
+			message += a.whyNotGone(context.WithoutCancel(ctx), last)
+		}
+	}
+	return &Failure{Code: ExitTimedOut, Message: message, Next: "flotilla wait --for=delete " + r.String()}
+}

@@ -1,0 +1,154 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"flotilla/core/api"
+)
+
+// memberLine is one member of a placement.
+type memberLine struct {
+	member, snapshot, state, message string
+	since                            time.Time
+}
+
+// memberLines are the members of a placement, those that are missing, and those that have not confirmed
+// that they gave it up.
+func memberLines(s *api.PlacementStatus) []memberLine {
+	var lines []memberLine
+	if s == nil {
+		return nil
+	}
+	for i := range s.PlacementStatuses {
+		m := &s.PlacementStatuses[i]
+		lines = append(lines, memberLine{
+			member: orDash(m.ClusterName), snapshot: orDash(m.ObservedResourceIndex), state: orDash(m.State), message: m.Message, since: m.Since.Time,
+		})
+	}
+	for i := range s.Withdrawals {
+		w := &s.Withdrawals[i]
+		line := memberLine{member: w.ClusterName, snapshot: "-", state: api.EntryWithdrawing, message: w.Message, since: w.Since.Time}
+		if w.State == api.MemberUnknown {
+			line.message = "the member is Unknown"
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+// membersOf shows the members of one placement, one a line, and with -w those that change.
+func (a *app) membersOf(ctx context.Context, o *getOptions, args []string) error {
+	if !o.table() || slices.Contains([]bool{o.raw, o.sortBy != "", o.showLabels, o.labels != "", o.selection.allNamespaces}, true) {
+		return usagef("--members shows a table of one placement's members: leave out -o, --raw, --sort-by, --show-labels, -l and -A; -o json without --members has them under .status.placementStatuses")
+	}
+	t, err := a.parseTarget(args)
+	if err != nil {
+		return err
+	}
+	if len(t.refs) != 1 || len(t.kinds) > 0 || !t.refs[0].isPlacement() {
+		return usagef("--members shows those of one placement: name it, as in flotilla get placement web --members")
+	}
+	r := t.refs[0]
+	table := &lineTable{app: a, noHeaders: o.noHeaders}
+	if o.watch || o.watchOnly {
+		return stoppedOr(ctx, a.watchMembers(ctx, r, table, o.watchOnly))
+	}
+	obj, err := a.fetch(ctx, r)
+	if err != nil {
+		return err
+	}
+	lines := memberLines(placementStatusOf(obj))
+	if err := table.print(lines); err != nil {
+		return err
+	}
+	a.afterMembers(r, obj, lines)
+	return nil
+}
+
+// watchMembers shows members again whenever they change, until the command is interrupted.
+func (a *app) watchMembers(ctx context.Context, r ref, table *lineTable, onlyChanges bool) error {
+	var seen []memberLine
+	for first := true; ; first = false {
+		obj, err := a.fetch(ctx, r)
+		if err != nil {
+			return err
+		}
+		lines := memberLines(placementStatusOf(obj))
+		if !first || !onlyChanges {
+			if err := table.print(changedLines(seen, lines)); err != nil {
+				return err
+			}
+		}
+		if seen = lines; !pause(ctx, time.Second) {
+			return nil
+		}
+	}
+}
+
+// changedLines are those of now that were not seen, without regard to their age, and those that are gone.
+func changedLines(seen, now []memberLine) []memberLine {
+	var changed []memberLine
+	for _, line := range now {
+		if !slices.Contains(seen, line) {
+			changed = append(changed, line)
+		}
+	}
+	for _, line := range seen {
+		if line.member != "-" && !slices.ContainsFunc(now, func(l memberLine) bool { return l.member == line.member }) {
+			changed = append(changed, memberLine{member: line.member, snapshot: "-", state: "Gone"})
+		}
+	}
+	return changed
+}
+
+func (a *app) afterMembers(r ref, obj *unstructured.Unstructured, lines []memberLine) {
+	if len(lines) == 0 {
+		say(a.Err, "no members: %s has not been scheduled to any yet\n", r)
+	}
+	if text := (view{object: obj}).text("status", "rollout", "message"); text != "" {
+		a.note("%s", text)
+	}
+	a.next("flotilla events %s", r)
+}
+
+// lineTable prints lines below each other in the same columns, and a head anew when they have to be wider.
+type lineTable struct {
+	app       *app
+	noHeaders bool
+	widest    []string // lines that the widths are of, as they were shown
+	head      string   // the last one, with its widths
+}
+
+func (t *lineTable) print(lines []memberLine) error {
+	if len(lines) == 0 {
+		return nil
+	}
+	all := slices.Clip(t.widest)
+	for _, line := range lines {
+		all = append(all, strings.Join([]string{line.member, line.snapshot, line.state, since(t.app.Now(), line.since), orDash(line.message)}, "\t"))
+	}
+	var text bytes.Buffer
+	w := tabwriter.NewWriter(&text, 0, 8, 3, ' ', 0)
+	say(w, "MEMBER\tSNAPSHOT\tSTATE\tSINCE\tMESSAGE\n%s\n", strings.Join(all, "\n"))
+	if err := w.Flush(); err != nil {
+		return fmt.Errorf("printing: %w", err)
+	}
+	rows := strings.SplitAfter(text.String(), "\n")
+	known := len(t.widest)
+	if rows[0] != t.head {
+		t.head, t.widest = rows[0], all
+		if !t.noHeaders {
+			t.app.printf("%s", rows[0])
+		}
+	}
+	t.app.printf("%s", strings.Join(rows[1+known:], ""))
+	return nil
+}

@@ -1,0 +1,92 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"flotilla/core/api"
+)
+
+// maxShown is how many faults people are shown; machines are given all of them.
+const maxShown = 20
+
+// refusal is a Failure with faults as JSON (docs/json.md).
+type refusal struct {
+	Error  string                `json:"error"`
+	Counts map[api.FaultKind]int `json:"counts"`
+	Faults api.Faults            `json:"faults"`
+	Next   string                `json:"next,omitempty"`
+}
+
+// print writes the failure the way a person reads it: message, faults with corrected forms, next.
+func (f *Failure) print(w io.Writer) {
+	if f.Message != "" {
+		say(w, "error: %s\n", f.Message)
+	}
+	for i := range f.Faults[:min(len(f.Faults), maxShown)] {
+		printFault(w, &f.Faults[i])
+	}
+	if more := len(f.Faults) - maxShown; more > 0 {
+		say(w, "  and %d more; in all %s\n", more, f.countKinds())
+		if f.All != "" {
+			say(w, "  every one: %s -o json\n", f.All)
+		}
+	}
+	if f.Next != "" {
+		say(w, "next: %s\n", f.Next)
+	}
+}
+
+// printJSON writes the failure for machines, every fault of it.
+func (f *Failure) printJSON(w io.Writer) error {
+	return printJSON(w, refusal{Error: f.Message, Counts: f.kinds(), Faults: f.Faults, Next: f.Next})
+}
+
+func (f *Failure) kinds() map[api.FaultKind]int {
+	counts := map[api.FaultKind]int{}
+	for i := range f.Faults {
+		counts[f.Faults[i].Sort()]++
+	}
+	return counts
+}
+
+// faultWords say one and several faults of a kind.
+var faultWords = map[api.FaultKind][2]string{
+	api.FaultSyntax:    {"place that cannot be read", "places that cannot be read"},
+	api.FaultUnknown:   {"unknown field", "unknown fields"},
+	api.FaultDuplicate: {"duplicate", "duplicates"},
+	api.FaultType:      {"value of a wrong type", "values of a wrong type"},
+	api.FaultMissing:   {"missing field", "missing fields"},
+	api.FaultMisplaced: {"field that is not allowed", "fields that are not allowed"},
+	api.FaultValue:     {"wrong value", "wrong values"},
+}
+
+// countKinds is "20 unknown fields, 1 missing field".
+func (f *Failure) countKinds() string {
+	counts := f.kinds()
+	var parts []string
+	for _, kind := range api.FaultKinds {
+		if n := counts[kind]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, plural(n, faultWords[kind][0], faultWords[kind][1])))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+func printFault(w io.Writer, f *api.Fault) {
+	var at []string
+	for _, part := range []string{f.Where(), f.Object, f.Path} {
+		if part != "" {
+			at = append(at, part)
+		}
+	}
+	say(w, "  %s\n    found     %s\n    expected  %s\n", strings.Join(at, ": "), f.Found, f.Expected)
+	if f.Fix == "" {
+		return
+	}
+	say(w, "    write\n")
+	for line := range strings.SplitSeq(strings.TrimRight(f.Fix, "\n"), "\n") {
+		say(w, "      %s\n", line)
+	}
+}

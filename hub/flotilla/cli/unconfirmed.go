@@ -1,0 +1,58 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"flotilla/core/api"
+)
+
+// askFor bounds the question who has not confirmed, once the time of the command is up.
+const askFor = 5 * time.Second
+
+// unconfirmed asks who has not confirmed that an object is gone.
+func (a *app) unconfirmed(ctx context.Context, r ref, uid string) (*api.UnconfirmedResponse, error) {
+	var reply api.UnconfirmedResponse
+	err := a.call(ctx, api.VerbUnconfirmed, api.UnconfirmedRequest{Object: r.object(), UID: uid}, &reply)
+	return &reply, err
+}
+
+// goneWithout says of an object that is gone who has not confirmed it; nil when all have.
+func (a *app) goneWithout(ctx context.Context, g goal) error {
+	if !g.isPlacement() && g.kind != api.KindMemberCluster {
+		return nil
+	}
+	reply, err := a.unconfirmed(ctx, g.ref, g.uid)
+	if err != nil || len(reply.Members) == 0 {
+		return err
+	}
+	failure := &Failure{
+		Code: ExitPartial, Next: "flotilla get members",
+		Message: fmt.Sprintf("%s is deleted, not confirmed by %s", g.ref, unconfirmedText(a.Now(), reply.Members)),
+	}
+	if g.kind == api.KindMemberCluster {
+		failure.Message = fmt.Sprintf("%s left the fleet, not confirmed by its agent (%s): what %s placed there stays",
+			g.ref, whyUnconfirmed(a.Now(), &reply.Members[0]), strings.Join(reply.Placements, ", "))
+		failure.Next = "flotilla get placements"
+	}
+	return failure
+}
+
+// notConfirmed ends the sentence about a deletion that is waited for no longer.
+func (a *app) notConfirmed(ctx context.Context, r ref, uid string) string {
+	if !r.isPlacement() && r.kind != api.KindMemberCluster {
+		return ""
+	}
+	ctx, cancel := context.WithTimeout(ctx, askFor)
+	defer cancel()
+	reply, err := a.unconfirmed(ctx, r, uid)
+	switch {
+	case err != nil || len(reply.Members) == 0:
+		return ""
+	case r.kind == api.KindMemberCluster:
+		return fmt.Sprintf("; its agent (%s) has not given up %s", whyUnconfirmed(a.Now(), &reply.Members[0]), strings.Join(reply.Placements, ", "))
+	}
+	return "; not confirmed by " + unconfirmedText(a.Now(), reply.Members)
+}
