@@ -137,11 +137,12 @@ type DeleteResponse struct {
 	Missing []ObjectRef   `json:"missing,omitempty"` // not there before
 }
 
-// UnconfirmedRequest asks who has not confirmed the deletion of a placement or member of this uid, also
-// when its deletion is over. Of members that left the hub that ended it remembers.
+// UnconfirmedRequest asks who has not confirmed the deletion of a placement or member of this uid, or
+// without one of any that has or had its name, also when its deletion is over. Of members that left the
+// hub that ended it remembers.
 type UnconfirmedRequest struct {
 	Object ObjectRef `json:"object"`
-	UID    string    `json:"uid"`
+	UID    string    `json:"uid,omitempty"`
 }
 
 // UnconfirmedResponse lists members, and of a member that leaves the placements it has not given up.

@@ -52,7 +52,7 @@ func (d *Door) finish(ctx context.Context, key string) (time.Time, error) {
 	if kind == subjects.KindMember && len(left.names) > 0 {
 		w := d.withdrawal(name)
 		w.Since = metav1.NewTime(left.since)
-		d.departed.note(stored.UID, &api.UnconfirmedResponse{Members: []api.Withdrawal{w}, Placements: left.names})
+		d.departed.note(name, stored.UID, &api.UnconfirmedResponse{Members: []api.Withdrawal{w}, Placements: left.names})
 	}
 	return time.Time{}, d.end(ctx, &stored, revision, left.names)
 }

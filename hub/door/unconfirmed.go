@@ -22,17 +22,22 @@ func (d *Door) unconfirmedBy(_ context.Context, request *api.UnconfirmedRequest)
 	table, name := d.records.place(request.Object)
 	switch table {
 	case d.records.placements:
-		return d.unconfirmedPlacement(name, request.UID)
+		return d.unconfirmedPlacement(name, request)
 	case d.records.members:
-		if spec, _, found := d.records.members.Get(name); found && spec.UID == request.UID {
+		if spec, _, found := d.records.members.Get(name); found && asks(request, spec.UID) {
 			return d.unconfirmedMember(name)
 		}
-		return d.departed.of(request.UID), nil
+		return d.departed.of(name, request), nil
 	}
 	return &api.UnconfirmedResponse{}, nil
 }
 
-func (d *Door) unconfirmedPlacement(name, uid string) (*api.UnconfirmedResponse, error) {
+// asks says whether a request is about the object of a uid.
+func asks(request *api.UnconfirmedRequest, uid string) bool {
+	return request.UID == "" || request.UID == uid
+}
+
+func (d *Door) unconfirmedPlacement(name string, request *api.UnconfirmedRequest) (*api.UnconfirmedResponse, error) {
 	answer := &api.UnconfirmedResponse{}
 	release, _, found, err := d.records.releases.Find(name)
 	if err != nil || !found {
@@ -40,7 +45,7 @@ func (d *Door) unconfirmedPlacement(name, uid string) (*api.UnconfirmedResponse,
 	}
 	for i := range release.Entries {
 		entry := &release.Entries[i]
-		if entry.UID != uid {
+		if !asks(request, entry.UID) {
 			continue
 		}
 		w := d.withdrawal(entry.Member)
@@ -101,33 +106,38 @@ func (d *Door) withState(members []string) []string {
 	return out
 }
 
-// departed remembers of members that left what they had not confirmed, by uid, the newest of them.
+// departed remembers of members that left what they had not confirmed, by name, the newest of them.
 type departed struct {
 	mu    sync.Mutex
-	by    map[string]*api.UnconfirmedResponse
+	by    map[string]departure
 	order []string
 }
 
-func newDeparted() *departed { return &departed{by: map[string]*api.UnconfirmedResponse{}} }
+type departure struct {
+	uid  string
+	what *api.UnconfirmedResponse
+}
 
-func (l *departed) note(uid string, what *api.UnconfirmedResponse) {
+func newDeparted() *departed { return &departed{by: map[string]departure{}} }
+
+func (l *departed) note(name, uid string, what *api.UnconfirmedResponse) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if _, known := l.by[uid]; !known {
-		l.order = append(l.order, uid)
+	if _, known := l.by[name]; !known {
+		l.order = append(l.order, name)
 	}
-	l.by[uid] = what
+	l.by[name] = departure{uid, what}
 	if len(l.order) > remembers {
 		delete(l.by, l.order[0])
 		l.order = l.order[1:]
 	}
 }
 
-func (l *departed) of(uid string) *api.UnconfirmedResponse {
+func (l *departed) of(name string, request *api.UnconfirmedRequest) *api.UnconfirmedResponse {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if what, known := l.by[uid]; known {
-		return what
+	if d, known := l.by[name]; known && asks(request, d.uid) {
+		return d.what
 	}
 	return &api.UnconfirmedResponse{}
 }

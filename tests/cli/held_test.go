@@ -64,14 +64,15 @@ func startHurried(t *testing.T, faults ...string) *dev.Fleet {
 	for i := range members {
 		members[i].HeartbeatInterval = configs.Duration(time.Second)
 		members[i].Target.Memory.ReadyAfter = configs.Duration(100 * time.Millisecond)
-		if members[i].Target.Memory.Faults = nil; members[i].Member == "oslo" {
+		members[i].Target.Memory.Faults = nil
+		if members[i].Member == "oslo" {
 			members[i].Target.Memory.Faults = faults
 		}
 	}
 	fleet, err := dev.Start(t.Context(), dev.Options{
 		Hub: hubd.Options{
 			Now: elsewhen.Now, Server: &bus.ServerOptions{Dir: t.TempDir(), Port: -1, Log: zerolog.Nop()}, Log: zerolog.Nop(),
-			Grace: time.Millisecond, MemberTimeout: 3 * time.Second, DeleteTimeout: 4 * time.Second,
+			Grace: time.Millisecond, MemberTimeout: 3 * time.Second, DeleteTimeout: 8 * time.Second,
 		},
 		Members: members, Log: zerolog.Nop(),
 	})

@@ -81,20 +81,24 @@ func (a *app) wait(ctx context.Context, o *waitOptions, args []string) error {
 	return a.waitFor(ctx, o, refs, want)
 }
 
-// sayGone says of each object that it is gone, or was not there, and who has not confirmed it.
+// sayGone says of each object that it is gone, or was not there, and who has not confirmed it: also of one
+// that went before this command came, so that its answer does not hang on who was faster.
 func (a *app) sayGone(ctx context.Context, refs []ref, goals []goal) error {
 	var failed []error
 	for _, r := range refs {
-		at := slices.IndexFunc(goals, func(g goal) bool { return g.object() == r.object() })
-		if at < 0 {
-			a.note("%s is not there", r)
-			continue
+		g := goal{ref: r}
+		if at := slices.IndexFunc(goals, func(g goal) bool { return g.object() == r.object() }); at >= 0 {
+			g = goals[at]
 		}
-		if err := a.goneWithout(ctx, goals[at]); err != nil {
+		err := a.goneWithout(ctx, g)
+		switch {
+		case err != nil:
 			failed = append(failed, err)
-			continue
+		case g.uid == "":
+			a.note("%s is not there", r)
+		default:
+			a.printf("%s deleted\n", shownName(r.object()))
 		}
-		a.printf("%s deleted\n", shownName(r.object()))
 	}
 	return joinErrors(ExitPartial, failed)
 }
