@@ -24,8 +24,8 @@ test: ## Run every test
 MOMENTS := -400d +400d 2028-02-29T23:59:30Z \
 	2027-03-28T00:59:30Z@Europe/Berlin 2027-10-31T00:59:30Z@Europe/Berlin \
 	2027-03-14T06:59:30Z@America/New_York 2027-11-07T05:59:30Z@America/New_York
-# That which every change is held against, beside the one of the race detector in .ci/run.
-MOMENTS_SHORT := 2028-02-29T23:59:30Z@America/New_York
+# That which every change is held against, under the race detector.
+MOMENT_SHORT := 2028-02-29T23:59:30Z@America/New_York
 # Whoever reads a clock imports that of tests; the linter sees to it. None of the core does.
 CLOCKED = $$($(GO) list -test -f '{{.ImportPath}} {{join .Deps " "}}' ./... | sed -n 's|^\([^ ]*\)\.test .*flotilla/tests/elsewhen.*|\1|p')
 
@@ -36,13 +36,13 @@ test-elsewhen: ## Run the tests that read a clock at other moments, or at those 
 	done; test -z "$$failed" || { echo "failed at$$failed"; exit 1; }
 
 .PHONY: test-elsewhen-short
-test-elsewhen-short: ## Run the tests that read a clock at one other moment
-	@$(MAKE) --no-print-directory test-elsewhen MOMENTS="$(MOMENTS_SHORT)"
+test-elsewhen-short: ## Run the tests under the race detector, all at one other moment
+	FLOTILLA_ELSEWHEN=$(MOMENT_SHORT) $(MAKE) --no-print-directory race
 
-# The core starts no goroutine, so it cannot race.
+# The core starts no goroutine, so it cannot race; the demo runs a program that is built without the detector.
 .PHONY: race
 race: ## Run the tests of all that runs concurrently under the race detector, one package after another
-	$(GO) test -race -count=1 -p 1 $$($(GO) list ./... | grep -v '^flotilla/core')
+	$(GO) test -race -count=1 -p 1 $$($(GO) list ./... | grep -v -e '^flotilla/core' -e '^flotilla/tests/demo')
 
 .PHONY: lint
 lint: ## Run the linters
