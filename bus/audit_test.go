@@ -5,11 +5,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 
 	"flotilla/bus"
 	"flotilla/bus/bustest"
 	"flotilla/core/api"
+	"flotilla/subjects"
 
 	"github.com/stretchr/testify/require"
 )
@@ -101,6 +103,32 @@ func TestAnnouncedEventsStandBeforeWhatFollowsFromThem(t *testing.T) {
 			return fmt.Errorf("%d events: %w", len(events), err)
 		}
 		require.Equal(t, []string{"applied", "cut", "released"}, messages(events))
+		return nil
+	})
+}
+
+// Rooms see a record before its writer learns that it was made: what they do is told after what they
+// saw, and a write that was refused is not told of.
+func TestAWriteIsToldBeforeWhatFollowsFromIt(t *testing.T) {
+	server := bustest.Start(t)
+	store := server.Lead(t)
+	key := subjects.Members.Key("berlin")
+	effect := sync.OnceFunc(func() { store.Audit.Record(api.Audit{Object: "member/berlin", Message: "effect"}) })
+	bus.TableOf[api.MemberRecord](store.State, subjects.Members).OnChange(func(string) { effect() })
+	cause := []api.Audit{{Object: "member/berlin", Message: "cause"}, {Object: "member/berlin", Message: "second cause"}}
+	revisions, err := store.WriteTold(bustest.Context(t), cause, bus.Put(key, api.MemberRecord{Name: "berlin"}, 0))
+	require.NoError(t, err)
+	require.Equal(t, []uint64{store.State.Revision(key)}, revisions)
+	_, err = store.WriteTold(bustest.Context(t), []api.Audit{{Object: "member/berlin", Message: "refused"}}, bus.Put(key, api.MemberRecord{}, 0))
+	require.ErrorIs(t, err, bus.ErrConflict)
+	store.Audit.Record(api.Audit{Object: "member/berlin", Message: "end"})
+	c := server.Client(t)
+	bustest.Eventually(t, func() error {
+		events, err := bus.ReadAudit(bustest.Context(t), c, bus.AuditQuery{})
+		if err != nil || len(events) < 4 {
+			return fmt.Errorf("%d events: %w", len(events), err)
+		}
+		require.Equal(t, []string{"cause", "second cause", "effect", "end"}, messages(events))
 		return nil
 	})
 }

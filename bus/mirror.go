@@ -61,15 +61,24 @@ func (m *mirror) message(msg message) {
 	m.take(msg)
 }
 
-// take stores a message unless something at least as new is known of its key.
-func (m *mirror) take(msg message) {
+// own takes an acknowledged write of our own. Who listens has heard of it when own returns, also when the
+// watcher brought it first and has yet to tell them.
+func (m *mirror) own(msg message) {
+	if !m.take(msg) {
+		m.changed(msg.key)
+	}
+}
+
+// take stores a message, and tells of it, unless something at least as new is known of its key; then it
+// answers false.
+func (m *mirror) take(msg message) bool {
 	m.mu.Lock()
 	old, known := m.cells[msg.key]
 	if known && msg.sequence <= old.sequence {
 		old.round = m.round
 		m.cells[msg.key] = old
 		m.mu.Unlock()
-		return
+		return false
 	}
 	next := cell{
 		value: msg.value, sequence: msg.sequence, stored: msg.stored, received: time.Now(),
@@ -85,6 +94,7 @@ func (m *mirror) take(msg message) {
 	if !silent {
 		m.changed(msg.key)
 	}
+	return true
 }
 
 func (m *mirror) listed() {

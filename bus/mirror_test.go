@@ -70,3 +70,31 @@ func TestTheAgeOfAReplayedEntryNeedsNoCommonClock(t *testing.T) {
 	require.True(t, ok)
 	require.Equal(t, 6*time.Minute, c.Age(entry, local.Add(time.Minute)))
 }
+
+// Who is told of a write that was acknowledged finds the rooms informed, also when the watcher brought the
+// record first and has not told them yet: an upgrade that is started right after a window was written must
+// not miss it.
+func TestAnOwnWriteIsHeardOfWhenItIsAcknowledged(t *testing.T) {
+	telling, told, release := make(chan struct{}), make(chan string, 2), make(chan struct{})
+	first := make(chan struct{}, 1)
+	first <- struct{}{}
+	m := newMirror(func(key string) {
+		select {
+		case <-first: // the watcher, held up
+			close(telling)
+			<-release
+		default:
+		}
+		told <- key
+	})
+	watched := make(chan struct{})
+	go func() {
+		defer close(watched)
+		m.message(message{key: "a", value: []byte("1"), sequence: 1})
+	}()
+	<-telling
+	m.own(message{key: "a", value: []byte("1"), sequence: 1})
+	require.Len(t, told, 1)
+	close(release)
+	<-watched
+}

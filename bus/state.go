@@ -80,7 +80,7 @@ func (s *State) Keys(prefix string) []string { return s.mirror.keys(prefix) }
 func (s *State) Gone(key string) (note string) { return s.mirror.gone(key) }
 
 // written enters an own acknowledged write into the cache; a nil value is a delete.
-func (s *State) written(m message) { s.mirror.take(m) }
+func (s *State) written(m message) { s.mirror.own(m) }
 
 func (s *State) views() []view {
 	s.mu.RLock()
