@@ -84,7 +84,7 @@ type StepResult struct {
 	// Accepted are the ids of the disruptions that delete what Deletions ask for, Refused why one does
 	// not, by node.
 	Accepted, Refused map[string]string
-	// Events are to be recorded once the record is written.
+	// Events are to be told with the write of the record.
 	Events []api.Audit
 	// Decision is what Decide answered, nil when it was not asked.
 	Decision *Decision

@@ -43,6 +43,21 @@ func TestEmptyNodeGoes(t *testing.T) {
 	y.decided("berlin", "n2", "NotCheaper")
 }
 
+// What the room does to nodes is told before what others do because of it.
+func TestDisruptionsAreToldBeforeWhatFollowsFromThem(t *testing.T) {
+	y := newYard(t, quick(), "berlin")
+	bus.TableOf[api.DisruptionRecord](y.store.State, subjects.Disruptions).OnChange(func(member string) {
+		r := y.record(member)
+		y.store.Audit.Record(api.Audit{Object: "node/berlin/n1", Member: member, Reason: "Seen", Message: text(&r)})
+	})
+	y.pool("a", "100%")
+	y.nodes("berlin", aNode("n1", "a", 4), aNode("n2", "a", 4, 3500))
+	r := y.eventually("berlin", "empty n1 Draining")
+	y.toldBefore("node/berlin/n1", "empty n1 Draining", "DisruptionTerminating")
+	y.finish("berlin", &r.Disruptions[0])
+	y.toldBefore("node/berlin/n1", "empty n1 Done", "DisruptionDone")
+}
+
 // A replacement comes first; nothing is decided until it is in the view, and it is left alone then.
 func TestReplacementComesFirst(t *testing.T) {
 	y := newYard(t, quick(), "berlin")

@@ -96,7 +96,8 @@ func (d *Disruptor) step(ctx context.Context, m *member, deletions []disruption.
 	return &out, s, nil
 }
 
-// write stores the record with the lock, all or nothing; nothing changed means nothing written.
+// write stores the record with the lock, all or nothing, and tells what happens by it; nothing changed
+// means nothing written.
 func (d *Disruptor) write(ctx context.Context, m *member, s *situation, out *disruption.StepResult) error {
 	var ops []bus.Op
 	name := s.in.Member
@@ -115,10 +116,7 @@ func (d *Disruptor) write(ctx context.Context, m *member, s *situation, out *dis
 	case out.Changed:
 		ops = append(ops, bus.Put(key, out.Record, s.revision))
 	}
-	if len(ops) == 0 {
-		return nil
-	}
-	revisions, err := d.store.Writer.Write(ctx, ops...)
+	revisions, err := d.store.WriteTold(ctx, signed(out.Events), ops...)
 	if err != nil {
 		return fmt.Errorf("writing the disruptions of %s: %w", name, err)
 	}
@@ -130,16 +128,21 @@ func (d *Disruptor) write(ctx context.Context, m *member, s *situation, out *dis
 	return nil
 }
 
-// settled takes in what was written, and tells of it.
+// signed are events with who writes them.
+func signed(events []api.Audit) []api.Audit {
+	out := slices.Clone(events)
+	for i := range out {
+		out[i].By = by
+	}
+	return out
+}
+
+// settled takes in what was written.
 func (d *Disruptor) settled(m *member, s *situation, out *disruption.StepResult) {
 	if out.Decision != nil {
 		m.decided(out.Decision)
 	}
 	m.pace.note(out, s.grounds, s.in.State.Now)
-	for _, e := range out.Events {
-		e.By = by
-		d.store.Audit.Record(e)
-	}
 	d.wakePools(replacementPools(out))
 	d.options.Metrics.stepped(s, out)
 	d.census(m, s)

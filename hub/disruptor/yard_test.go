@@ -353,3 +353,12 @@ func (y *yard) told(object string, words ...string) {
 		return fmt.Errorf("no event of %s tells %q (%w):\n%s", object, words, err, strings.Join(all, "\n"))
 	})
 }
+
+// toldBefore waits until an event of an object tells what another room saw, and checks that one with this
+// reason stands before it.
+func (y *yard) toldBefore(object, seen, reason string) {
+	y.t.Helper()
+	lines := bustest.EventsUntil(y.t, y.store.Conn, object, "Seen: "+seen)
+	told := slices.ContainsFunc(lines, func(line string) bool { return strings.HasPrefix(line, reason+": ") })
+	require.True(y.t, told, "%s is told before %q is seen:\n%s", reason, seen, strings.Join(lines, "\n"))
+}

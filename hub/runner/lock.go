@@ -80,13 +80,13 @@ func (r *Runner) sweepLocks(ctx context.Context) error {
 		if !still {
 			continue
 		}
-		if _, err := r.store.Writer.Write(ctx, op); err != nil {
-			return fmt.Errorf("giving back the lock of %s: %w", lock.Member, err)
-		}
-		r.store.Audit.Record(api.Audit{
+		released := api.Audit{
 			Object: runObject(run), Member: lock.Member, Type: "Warning", Reason: "LockReleased", By: by,
 			Message: fmt.Sprintf("no run knows of operation %s, which held %s", lock.Holder, lock.Member),
-		})
+		}
+		if _, err := r.store.WriteTold(ctx, []api.Audit{released}, op); err != nil {
+			return fmt.Errorf("giving back the lock of %s: %w", lock.Member, err)
+		}
 	}
 	return nil
 }

@@ -42,18 +42,16 @@ func (r *Runner) followProfile(ctx context.Context, name string) (time.Time, err
 			return time.Time{}, err
 		}
 	}
+	var told []api.Audit
 	var ops []bus.Op
 	if d.Changed {
-		ops = append(ops, bus.Put(key, d.Status, revision))
+		told, ops = append(told, trigger(name, &d.Status)), append(ops, bus.Put(key, d.Status, revision))
 	}
 	switch {
 	case d.Create != nil:
-		err = r.adopt(ctx, d.Create, d.Start != "", who, ops...)
+		err = r.adopt(ctx, d.Create, d.Start != "", who, told, ops...)
 	case len(ops) > 0:
-		_, err = r.store.Writer.Write(ctx, ops...)
-	}
-	if err == nil && d.Changed {
-		r.noteTrigger(name, &d.Status)
+		_, err = r.store.WriteTold(ctx, told, ops...)
 	}
 	if err == nil && d.Create == nil && d.Start != "" {
 		err = r.act(ctx, d.Start, api.VerbRunStart, who)
@@ -61,15 +59,16 @@ func (r *Runner) followProfile(ctx context.Context, name string) (time.Time, err
 	return d.Recheck, err
 }
 
-func (r *Runner) noteTrigger(name string, status *api.AutoUpgradeProfileStatus) {
+// trigger is the event of what a profile did last.
+func trigger(name string, status *api.AutoUpgradeProfileStatus) api.Audit {
 	kind := "Normal"
 	if status.LastTriggerStatus == api.TriggerFailed {
 		kind = "Warning"
 	}
-	r.store.Audit.Record(api.Audit{
+	return api.Audit{
 		Object: subjects.KindProfile + "/" + name, Type: kind, Reason: "Trigger" + status.LastTriggerStatus,
 		Message: status.LastTriggerMessage, By: by,
-	})
+	}
 }
 
 // gatherProfile collects what a profile depends on, nil when its spec is gone, and the revision of its
@@ -127,8 +126,9 @@ func (r *Runner) heads() ([]upgrade.RunHead, error) {
 }
 
 // adopt writes a run that a profile made, spec and status, and starts it in the same write when start is
-// set: a hub that ends in between leaves no run that nobody starts. With it goes whatever else ops say.
-func (r *Runner) adopt(ctx context.Context, made *upgrade.NewRun, start bool, who string, ops ...bus.Op) error {
+// set: a hub that ends in between leaves no run that nobody starts. With it goes what told and ops say,
+// which led to the run.
+func (r *Runner) adopt(ctx context.Context, made *upgrade.NewRun, start bool, who string, told []api.Audit, ops ...bus.Op) error {
 	run, status := &made.Run, made.Status
 	run.UID = uuid.NewUUID()
 	status.UID = string(run.UID)
@@ -153,14 +153,13 @@ func (r *Runner) adopt(ctx context.Context, made *upgrade.NewRun, start bool, wh
 		}
 	}
 	ops = append(ops, bus.Put(r.records.runs.Key(run.Name), status, 0))
-	if _, err := r.store.Writer.Write(ctx, ops...); err != nil {
-		return fmt.Errorf("making run %s: %w", run.Name, err)
-	}
-	r.store.Audit.Record(api.Audit{
+	told = append(told, api.Audit{
 		Object: runObject(run.Name), Type: "Normal", Reason: "Created", By: who,
 		Message: fmt.Sprintf("%d members in %d stages", status.Members, len(status.Stages)),
 	})
-	r.tell(step.Events, who)
+	if _, err := r.store.WriteTold(ctx, append(told, audits(step.Events, who)...), ops...); err != nil {
+		return fmt.Errorf("making run %s: %w", run.Name, err)
+	}
 	return nil
 }
 
@@ -205,12 +204,10 @@ func (r *Runner) remove(ctx context.Context, run, who string) error {
 		ops = append(ops, r.releaseAll(&status)...)
 		ops = append(ops, bus.Delete(r.records.runs.Key(run), revision))
 	}
-	if _, err := r.store.Writer.Write(ctx, ops...); err != nil {
+	removed := api.Audit{Object: runObject(run), Type: "Normal", Reason: "Removed", By: who, Message: "a newer run takes its place"}
+	if _, err := r.store.WriteTold(ctx, []api.Audit{removed}, ops...); err != nil {
 		return fmt.Errorf("removing run %s: %w", run, err)
 	}
-	r.store.Audit.Record(api.Audit{
-		Object: runObject(run), Type: "Normal", Reason: "Removed", By: who, Message: "a newer run takes its place",
-	})
 	return nil
 }
 
@@ -230,7 +227,7 @@ func (r *Runner) generate(ctx context.Context, ask *api.RunRequest) (*api.RunRes
 		return nil, refusal
 	}
 	if made != nil {
-		if err := r.adopt(ctx, made, false, "user"); err != nil {
+		if err := r.adopt(ctx, made, false, "user", nil); err != nil {
 			return nil, err
 		}
 	}

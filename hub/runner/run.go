@@ -79,13 +79,12 @@ func (r *Runner) create(ctx context.Context, s *situation) error {
 		}
 	}
 	ops = append(ops, bus.Put(r.records.runs.Key(s.name), status, s.revision))
-	revisions, err := r.store.Writer.Write(ctx, ops...)
+	revisions, err := r.store.WriteTold(ctx, []api.Audit{event}, ops...)
 	if err != nil {
 		return fmt.Errorf("creating run %s: %w", s.name, err)
 	}
 	s.status, s.revision = &status, revisions[len(revisions)-1]
 	r.waiters.set(s.name, &status)
-	r.store.Audit.Record(event)
 	return nil
 }
 
@@ -112,43 +111,43 @@ func (r *Runner) forget(ctx context.Context, s *situation) error {
 		return nil
 	}
 	ops := append(r.releaseAll(s.status), bus.Delete(r.records.runs.Key(s.name), s.revision))
-	if _, err := r.store.Writer.Write(ctx, ops...); err != nil {
-		return fmt.Errorf("removing run %s: %w", s.name, err)
-	}
-	r.store.Audit.Record(api.Audit{
+	removed := api.Audit{
 		Object: runObject(s.name), Type: "Normal", Reason: "Removed", By: by,
 		Message: fmt.Sprintf("it was %s, %d of %d members finished", s.status.Status.State, s.status.Finished, s.status.Members),
-	})
+	}
+	if _, err := r.store.WriteTold(ctx, []api.Audit{removed}, ops...); err != nil {
+		return fmt.Errorf("removing run %s: %w", s.name, err)
+	}
 	return nil
 }
 
 func runObject(name string) string { return subjects.KindRun + "/" + name }
 
 // carry writes what was decided about a run: its status with the locks it gives back and takes, all or
-// nothing. A decision that changes nothing writes nothing.
-func (r *Runner) carry(ctx context.Context, s *situation, step *upgrade.Decision, who string) error {
+// nothing. A decision that changes nothing writes nothing. What was asked for is told first.
+func (r *Runner) carry(ctx context.Context, s *situation, step *upgrade.Decision, who string, asked ...api.Audit) error {
 	r.waiters.set(s.name, &step.Status)
 	if !step.Changed {
+		r.store.Audit.Record(asked...)
 		return nil
 	}
-	locks := r.lockOps(step, s.name, s.now)
-	revision, err := r.fit(ctx, s, step, locks)
+	revision, err := r.fit(ctx, s, step, append(asked, audits(step.Events, who)...))
 	if err != nil {
 		return fmt.Errorf("writing run %s: %w", s.name, err)
 	}
 	s.status, s.revision = &step.Status, revision
-	r.tell(step.Events, who)
 	r.options.Log.Debug().Str("run", s.name).Str("state", string(step.Status.Status.State)).
 		Int("start", len(step.Take)).Int("finished", step.Status.Finished).Msg("stepped")
 	return nil
 }
 
-// fit writes the status of a run with the locks of its step. One that is too large goes without ever more
-// of what is only for people to read, so that no result and no stop is refused for it.
-func (r *Runner) fit(ctx context.Context, s *situation, step *upgrade.Decision, locks []bus.Op) (uint64, error) {
-	whole := step.Status
+// fit writes the status of a run with the locks of its step, and tells of it. One that is too large goes
+// without ever more of what is only for people to read, so that no result and no stop is refused for it.
+func (r *Runner) fit(ctx context.Context, s *situation, step *upgrade.Decision, told []api.Audit) (uint64, error) {
+	whole, locks := step.Status, r.lockOps(step, s.name, s.now)
 	for weight := 0; ; weight++ {
-		revisions, err := r.store.Writer.Write(ctx, append(slices.Clip(locks), bus.Put(r.records.runs.Key(s.name), step.Status, s.revision))...)
+		ops := append(slices.Clip(locks), bus.Put(r.records.runs.Key(s.name), step.Status, s.revision))
+		revisions, err := r.store.WriteTold(ctx, told, ops...)
 		if err == nil {
 			return revisions[len(revisions)-1], nil
 		}
@@ -160,10 +159,12 @@ func (r *Runner) fit(ctx context.Context, s *situation, step *upgrade.Decision, 
 	}
 }
 
-func (r *Runner) tell(events []upgrade.Event, who string) {
-	for _, e := range events {
-		r.store.Audit.Record(e.Audit(who))
+func audits(events []upgrade.Event, who string) []api.Audit {
+	out := make([]api.Audit, len(events))
+	for i := range events {
+		out[i] = events[i].Audit(who)
 	}
+	return out
 }
 
 // recheck is when a run is to be looked at again: when its step asks for it, and now and then while it

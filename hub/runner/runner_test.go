@@ -46,6 +46,20 @@ func TestARunGoesFromMemberToMember(t *testing.T) {
 	y.told("run/r1", "Completed: run Running -> Completed")
 }
 
+// What a run does is told before what others do because of it.
+func TestARunIsToldBeforeWhatFollowsFromIt(t *testing.T) {
+	y := newYard(t, runner.Options{Poll: never}, "berlin")
+	y.echoing()
+	y.updateRun("r1", toNew(1))
+	y.toldBefore("r1", "NotStarted: berlin NotStarted", "Created: 1 members in 1 stages")
+	y.start("r1")
+	y.toldBefore("r1", "Running: berlin Running", "Asked: run-start", "run NotStarted -> Running", "member berlin NotStarted -> Running")
+	y.conclude("r1", "berlin", api.OutcomeSucceeded)
+	y.toldBefore("r1", "Completed: berlin Completed", "member berlin Running -> Completed")
+	y.put(subjects.RunSpecs.Key("r1"), nil)
+	y.toldBefore("r1", "none", "Removed: it was Completed")
+}
+
 func TestProgressIsTakenIn(t *testing.T) {
 	y := newYard(t, runner.Options{Poll: 20 * time.Millisecond}, "berlin")
 	y.updateRun("r1", toNew(1))

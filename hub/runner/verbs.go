@@ -111,14 +111,15 @@ func (r *Runner) decideOperation(ctx context.Context, s *situation, verb string,
 		step.Status.Requests = remember(s.status.Requests, ask.Request)
 		step.Changed = true
 	}
-	if err := r.carry(ctx, s, &step, "user"); err != nil {
+	var asked []api.Audit
+	if !step.Noop {
+		asked = append(asked, asking(s.name, verb, ask))
+	}
+	if err := r.carry(ctx, s, &step, "user", asked...); err != nil {
 		return nil, err
 	}
 	if at := r.recheck(&step); !at.IsZero() {
 		r.queue.AddAt(runKey+s.name, at)
-	}
-	if !step.Noop {
-		r.note(s.name, verb, ask)
 	}
 	answer := r.answer(s)
 	answer.Unchanged = step.Noop
@@ -153,8 +154,8 @@ func (r *Runner) compareVersion(s *situation, given string) *api.Refusal {
 	}
 }
 
-// note keeps what a user asked for in the audit stream.
-func (r *Runner) note(run, verb string, ask *api.RunRequest) {
+// asking is the event of what a user asks for.
+func asking(run, verb string, ask *api.RunRequest) api.Audit {
 	words := []string{verb}
 	for _, target := range ask.Targets {
 		words = append(words, target.Type+":"+target.Name)
@@ -173,5 +174,5 @@ func (r *Runner) note(run, verb string, ask *api.RunRequest) {
 	if ask.Reason != "" {
 		message += ": " + ask.Reason
 	}
-	r.store.Audit.Record(api.Audit{Object: runObject(run), Type: "Normal", Reason: "Asked", Message: message, By: "user"})
+	return api.Audit{Object: runObject(run), Type: "Normal", Reason: "Asked", Message: message, By: "user"}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -314,4 +315,25 @@ func (y *yard) told(object string, words ...string) {
 		}
 		return fmt.Errorf("no event of %s tells %q (%w):\n%s", object, words, err, strings.Join(all, "\n"))
 	})
+}
+
+// echoing lets every state that the record of a run comes to be in be told by who sees it, reason Seen.
+func (y *yard) echoing() {
+	y.runs.OnChange(func(run string) {
+		status, _, found := y.runs.Get(run)
+		y.store.Audit.Record(api.Audit{Object: "run/" + run, Reason: "Seen", Message: text(&status, found)})
+	})
+}
+
+// toldBefore waits until an event of a run tells what another room saw, and checks that the stream has
+// what led to it before.
+func (y *yard) toldBefore(run, seen string, causes ...string) {
+	y.t.Helper()
+	lines := bustest.EventsUntil(y.t, y.store.Conn, "run/"+run, "Seen: "+seen)
+	before := lines[:len(lines)-1]
+	for _, cause := range causes {
+		at := slices.IndexFunc(before, func(line string) bool { return strings.Contains(line, cause) })
+		require.GreaterOrEqual(y.t, at, 0, "%q is told before %q is seen:\n%s", cause, seen, strings.Join(lines, "\n"))
+		before = before[at+1:]
+	}
 }
