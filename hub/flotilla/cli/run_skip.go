@@ -52,22 +52,29 @@ skipped or, when one cannot be, none. What runs already finishes.`,
 }
 
 func skipTargets(args []string) ([]api.SkipTarget, error) {
-	targets := make([]api.SkipTarget, len(args))
+	targets, faults := make([]api.SkipTarget, len(args)), []error(nil)
 	for i, arg := range args {
-		word, name, found := strings.Cut(arg, "/")
-		if !found || name == "" {
-			return nil, usagef("found %q, expected member/NAME, group/NAME, stage/NAME or wait/STAGE", arg)
+		target, err := skipTarget(arg)
+		if err != nil {
+			faults = append(faults, err)
 		}
-		var all []string
-		for _, w := range skipWords {
-			all = append(all, w.word)
-			if strings.EqualFold(word, w.word) || strings.EqualFold(word, w.word+"s") {
-				targets[i] = api.SkipTarget{Type: w.target, Name: name}
-			}
-		}
-		if targets[i].Type == "" {
-			return nil, usagef("found %q, expected member/NAME, group/NAME, stage/NAME or wait/STAGE%s", arg, meant(nearest(word, all)))
-		}
+		targets[i] = target
 	}
-	return targets, nil
+	return targets, joinErrors(ExitUsage, faults)
+}
+
+func skipTarget(arg string) (api.SkipTarget, error) {
+	word, name, _ := strings.Cut(arg, "/")
+	var all []string
+	for _, w := range skipWords {
+		if name != "" && (strings.EqualFold(word, w.word) || strings.EqualFold(word, w.word+"s")) {
+			return api.SkipTarget{Type: w.target, Name: name}, nil
+		}
+		all = append(all, w.word)
+	}
+	hint := ""
+	if name != "" {
+		hint = meant(nearest(word, all))
+	}
+	return api.SkipTarget{}, usagef("found %q, expected member/NAME, group/NAME, stage/NAME or wait/STAGE%s", arg, hint)
 }

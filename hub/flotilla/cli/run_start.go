@@ -60,6 +60,7 @@ are tried again, and those that users skipped stay skipped unless --include-skip
 
 // operateAndFollow follows the run after an operation that makes it go on.
 func (a *app) operateAndFollow(ctx context.Context, o *operation, watch bool) error {
+	o.warns = o.warns && !watch // the status that follows shows them
 	reply, err := a.operate(ctx, o)
 	if err != nil {
 		return err
