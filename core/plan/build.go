@@ -18,6 +18,8 @@ type Input struct {
 	// Members are the whole fleet as it would be after the apply.
 	Members []api.Member
 	Now     time.Time
+	// Standings are how the members do, by name.
+	Standings map[string]Standing
 	// Thresholds are those of the hub; zero values mean its defaults.
 	Thresholds schedule.Thresholds
 	// Runs are the update runs to plan, at most one of each name, over the fleet that View holds; View
@@ -43,8 +45,10 @@ type Subject struct {
 	Evicted []string
 	// Content is how its snapshot would change, nil when it would not.
 	Content *ContentChange
-	// Quiet leaves the placement out of the report unless a member would come or go: it is not among
-	// the documents.
+	// Released is how its rollout stands.
+	Released Released
+	// Quiet leaves the placement out of the report unless a member would come or go, or would get other
+	// content: it is not among the documents.
 	Quiet bool
 }
 
@@ -70,9 +74,11 @@ func Build(in Input) Answer {
 			}
 			answer.Content = append(answer.Content, change)
 		}
-		if s.Quiet && added == 0 && len(p.Removed) == 0 {
+		if s.Quiet && added == 0 && len(p.Removed) == 0 && (s.Content == nil || len(p.Picked) == 0) {
 			continue
 		}
+		p.follow(s, coursesOf(&in, s, input, &decided))
+		p.taint(s, in.Members)
 		room.fill(&p, &decided.Verdicts)
 		answer.Placements = append(answer.Placements, p)
 		answer.Details = append(answer.Details, detailOf(s, decided, added+len(p.Removed)))
@@ -109,6 +115,37 @@ func placementOf(s *Subject, decided schedule.Plan) Placement {
 		p.Removed = append(p.Removed, Removal{Member: r.Member, Reason: r.Reason})
 	}
 	return p
+}
+
+// follow says of every member what the rollout would do with it.
+func (p *Placement) follow(s *Subject, c courses) {
+	p.RolloutMessage = s.Released.Message
+	for i := range p.Picked {
+		k := &p.Picked[i]
+		k.Course = c.of(k.Member, k.Change == ChangeKeep)
+	}
+	for i := range p.Removed {
+		p.Removed[i].Course = c.of(p.Removed[i].Member, false)
+	}
+}
+
+// taint says of the members that stay which taint would keep the placement from coming to them now. A
+// PickFixed asks for no tolerations.
+func (p *Placement) taint(s *Subject, members []api.Member) {
+	if p.Type == api.PickFixed {
+		return
+	}
+	kept := map[string]*Pick{}
+	for i := range p.Picked {
+		if p.Picked[i].Change == ChangeKeep {
+			kept[p.Picked[i].Member] = &p.Picked[i]
+		}
+	}
+	for i := range members {
+		if k := kept[members[i].Name]; k != nil {
+			k.Taint = schedule.Untolerated(s.Placement.Spec.Policy, members[i].Taints)
+		}
+	}
 }
 
 func detailOf(s *Subject, decided schedule.Plan, changes int) Detail {

@@ -37,6 +37,8 @@ type Collected struct {
 	Notes      []string
 	NewestBeat time.Time // zero when no member was ever heard of
 	Upgrades   Upgrades
+
+	standings map[string]Standing
 }
 
 // Collect reads files into the subjects and members of a plan: members with their status, placements,
@@ -64,7 +66,7 @@ func Collect(documents []Document) (Collected, api.Faults) {
 	}
 	out := Collected{}
 	if len(c.faults) == 0 {
-		out = Collected{Members: c.allMembers(), Subjects: c.allSubjects(), Upgrades: c.allUpgrades()}
+		out = Collected{Members: c.allMembers(), Subjects: c.allSubjects(), Upgrades: c.allUpgrades(), standings: c.allStandings()}
 	}
 	if len(c.faults) > 0 {
 		return Collected{}, c.faults

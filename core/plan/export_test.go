@@ -114,6 +114,9 @@ func requirePlan(t *testing.T, c *recordedCase, collected plan.Collected, in sch
 		want = append(want, plan.Pick{Member: b.Member, AffinityScore: b.AffinityScore, TopologySpreadScore: b.SpreadScore, Change: change})
 	}
 	got := answer.Placements[0]
+	for i := range got.Picked { // of a rollout these files tell nothing
+		got.Picked[i].Course, got.Picked[i].Taint = plan.Course{}, ""
+	}
 	require.ElementsMatch(t, want, got.Picked, c.ID)
 	require.Len(t, got.Removed, len(direct.Removed), c.ID)
 	require.Equal(t, direct.Fulfilled, got.Fulfilled, c.ID)

@@ -45,6 +45,7 @@ func (c *collector) allSubjects() []Subject {
 		if c.index.Len() > 0 && len(s.Existing) == 0 {
 			s.Content = Compare(&s.Placement, nil, c.index)
 		}
+		s.Released = c.releasedOf(docs, &s)
 		subjects = append(subjects, s)
 	}
 	return subjects

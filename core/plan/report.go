@@ -20,6 +20,8 @@ type Placement struct {
 	Picked    []Pick            `json:"picked"`   // sorted by member
 	Removed   []Removal         `json:"removed"`  // sorted by member
 	Verdicts  []Verdict         `json:"verdicts"` // one for every member, sorted by member; fewer beyond Input.MaxVerdicts
+	// RolloutMessage says what its rollout waits for at present; empty when it is complete, or not known.
+	RolloutMessage string `json:"rolloutMessage"`
 }
 
 // Changes of a Pick.
@@ -34,12 +36,17 @@ type Pick struct {
 	AffinityScore       *int32 `json:"affinityScore"`
 	TopologySpreadScore *int32 `json:"topologySpreadScore"`
 	Change              string `json:"change"`
+	Course
+	// Taint is the first one that the placement does not tolerate, of a member that stays because it was picked
+	// before; empty for others.
+	Taint string `json:"taint"`
 }
 
 // Removal is one member the placement would leave.
 type Removal struct {
 	Member string `json:"member"`
 	Reason string `json:"reason"`
+	Course
 }
 
 // Verdict says of one member why it was picked or not. Filter is empty for a member that was picked

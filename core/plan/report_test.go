@@ -33,7 +33,7 @@ func TestReportHasExactlyTheDocumentedFields(t *testing.T) {
 		Now:     noon,
 		Members: []api.Member{ready("oslo"), ready("berlin")},
 		Subjects: []plan.Subject{
-			{Placement: placement("web", &api.Policy{PlacementType: api.PickN, NumberOfClusters: &n})},
+			{Placement: placement("web", &api.Policy{PlacementType: api.PickN, NumberOfClusters: &n}), Released: plan.Released{Latest: &api.Snapshot{UID: "77aa", Index: 1}}},
 			{Placement: placement("fixed", &api.Policy{PlacementType: api.PickFixed, ClusterNames: []string{"nowhere"}})},
 		},
 	})
@@ -43,13 +43,13 @@ func TestReportHasExactlyTheDocumentedFields(t *testing.T) {
 	  {"name":"fixed","type":"PickFixed","fulfilled":false,"picked":[],"removed":[],"verdicts":[
 	    {"member":"berlin","filter":"affinity","reason":"ClusterUnschedulable, cluster is not named in clusterNames","affinityScore":null,"topologySpreadScore":null,"rank":0,"keeps":false},
 	    {"member":"nowhere","filter":"notFound","reason":"Specified cluster \"nowhere\" is not found","affinityScore":null,"topologySpreadScore":null,"rank":0,"keeps":false},
-	    {"member":"oslo","filter":"affinity","reason":"ClusterUnschedulable, cluster is not named in clusterNames","affinityScore":null,"topologySpreadScore":null,"rank":0,"keeps":false}]},
+	    {"member":"oslo","filter":"affinity","reason":"ClusterUnschedulable, cluster is not named in clusterNames","affinityScore":null,"topologySpreadScore":null,"rank":0,"keeps":false}],"rolloutMessage":""},
 	  {"name":"web","type":"PickN","fulfilled":true,
-	   "picked":[{"member":"oslo","affinityScore":0,"topologySpreadScore":0,"change":"add"}],
+	   "picked":[{"member":"oslo","affinityScore":0,"topologySpreadScore":0,"change":"add","rollout":"changes","rolloutReason":"","awaySince":null,"taint":""}],
 	   "removed":[],
 	   "verdicts":[
 	    {"member":"berlin","filter":"rank","reason":"Cluster \"berlin\" does not score high enough (affinity score: 0, topology spread score: 0): ranks 2, wanted 1","affinityScore":0,"topologySpreadScore":0,"rank":2,"keeps":false},
-	    {"member":"oslo","filter":"","reason":"Successfully scheduled resources for placement in \"oslo\" (affinity score: 0, topology spread score: 0): picked by scheduling policy","affinityScore":0,"topologySpreadScore":0,"rank":1,"keeps":false}]}],"runs":[]}`, string(body))
+	    {"member":"oslo","filter":"","reason":"Successfully scheduled resources for placement in \"oslo\" (affinity score: 0, topology spread score: 0): picked by scheduling policy","affinityScore":0,"topologySpreadScore":0,"rank":1,"keeps":false}],"rolloutMessage":""}],"runs":[]}`, string(body))
 
 	empty, err := json.Marshal(plan.Build(plan.Input{Now: noon}).Report)
 	require.NoError(t, err)

@@ -87,6 +87,7 @@ func planned(t *testing.T, docs []plan.Document) string {
 		Subjects: c.Subjects, Members: c.Members, Notes: c.Notes, Now: c.NewestBeat.Add(time.Minute),
 		Runs: c.Upgrades.Runs,
 	}
+	in.Standings = c.Standings(in.Now, 0)
 	var err error
 	in.View, err = c.Upgrades.View(time.LoadLocation, in.Now, 0)
 	require.NoError(t, err)

@@ -106,10 +106,11 @@ func (p *Placement) write(b *strings.Builder, d *Detail) {
 		if k.Change == ChangeAdd {
 			mark = "+"
 		}
-		fmt.Fprintf(b, "  %s %s%s\n", mark, k.Member, scores(k.AffinityScore, k.TopologySpreadScore))
+		fmt.Fprintf(b, "  %s %s%s%s\n", mark, k.Member, scores(k.AffinityScore, k.TopologySpreadScore), after(": ", k.text()))
 	}
-	for _, r := range p.Removed {
-		fmt.Fprintf(b, "  - %s: %s\n", r.Member, r.Reason)
+	for i := range p.Removed {
+		r := &p.Removed[i]
+		fmt.Fprintf(b, "  - %s: %s%s\n", r.Member, r.Reason, after("; ", r.text("", "gives it up")))
 	}
 	for i := range p.Verdicts {
 		if v := &p.Verdicts[i]; v.Keeps {
@@ -121,6 +122,48 @@ func (p *Placement) write(b *strings.Builder, d *Detail) {
 	if d.Rollout != "" {
 		fmt.Fprintf(b, "  rollout: %s\n", d.Rollout)
 	}
+	p.writeRollout(b)
+}
+
+// writeRollout says what the rollout waits for at present when members would wait, and of whom it is not known
+// what would happen to them.
+func (p *Placement) writeRollout(b *strings.Builder) {
+	var reasons []string
+	unknown, waits := map[string][]string{}, false
+	note := func(member string, c *Course) {
+		waits = waits || c.Rollout == RolloutWaits
+		if c.Rollout != RolloutUnknown {
+			return
+		}
+		if unknown[c.RolloutReason] == nil {
+			reasons = append(reasons, c.RolloutReason)
+		}
+		unknown[c.RolloutReason] = append(unknown[c.RolloutReason], member)
+	}
+	for i := range p.Picked {
+		note(p.Picked[i].Member, &p.Picked[i].Course)
+	}
+	for i := range p.Removed {
+		note(p.Removed[i].Member, &p.Removed[i].Course)
+	}
+	if waits && p.RolloutMessage != "" {
+		fmt.Fprintf(b, "  rollout now: %s\n", p.RolloutMessage)
+	}
+	for _, reason := range reasons {
+		fmt.Fprintf(b, "  rollout of %s: unknown, %s\n", few(unknown[reason]), reason)
+	}
+}
+
+// text is what would happen to a picked member, and which taint it has.
+func (k *Pick) text() string {
+	text := k.Course.text("changes", "changes")
+	if k.Change == ChangeAdd {
+		text = k.Course.text("", "gets it")
+	}
+	if k.Taint == "" {
+		return text
+	}
+	return strings.TrimPrefix(text+"; is tainted "+k.Taint, "; ")
 }
 
 // writeMissing says why wanted members were not picked, but for those that keep the workload, which

@@ -37,7 +37,7 @@ type UpgradeMember struct {
 // timeout, 0 stands for 5 minutes, count as unreachable. The error names a schedule or a catalog that
 // cannot be followed.
 func (u *Upgrades) View(zones window.Zones, now time.Time, timeout time.Duration) (upgrade.View, error) {
-	timeout = cmp.Or(timeout, 5*time.Minute)
+	timeout = cmp.Or(timeout, memberTimeout)
 	view := upgrade.View{Fleet: upgrade.NewFleet(zones), Locks: map[string]string{}}
 	for i := range u.Known.Locks {
 		view.Locks[u.Known.Locks[i].Member] = u.Known.Locks[i].Owner

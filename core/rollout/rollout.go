@@ -36,6 +36,22 @@ type MemberView struct {
 	Gone bool
 }
 
+// ViewOf is what a rollout sees of a member in a state; spec is nil for one that is no part of the fleet.
+func ViewOf(spec *api.Spec, state api.MemberState) MemberView {
+	if spec == nil {
+		return MemberView{Gone: true}
+	}
+	v := MemberView{State: state}
+	if spec.Deleted == nil {
+		return v
+	}
+	v.Leaving = true
+	if mc, err := spec.DecodeMember(); err == nil && mc.Spec.DeleteOptions != nil {
+		v.WhenLeaving = mc.Spec.DeleteOptions.WhenLeaving
+	}
+	return v
+}
+
 // Plan is the next release and how it differs from the one before.
 type Plan struct {
 	// Release is to be written when Changed. It is empty, and may be deleted, once the placement is

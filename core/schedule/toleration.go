@@ -31,6 +31,20 @@ func (f *Fleet) tolerance(tolerations []api.Toleration, wants *[]api.Want) toler
 	return judged
 }
 
+// Untolerated is the first of taints that a policy does not tolerate, as key=value:effect; empty when it tolerates all.
+func Untolerated(policy *api.Policy, taints []api.Taint) string {
+	var tolerations []api.Toleration
+	if policy != nil {
+		tolerations = policy.Tolerations
+	}
+	for _, taint := range taints {
+		if !tolerated(taint, tolerations) {
+			return taint.String()
+		}
+	}
+	return ""
+}
+
 func tolerated(taint api.Taint, tolerations []api.Toleration) bool {
 	for _, t := range tolerations {
 		if tolerates(t, taint) {

@@ -2,6 +2,17 @@ package status
 
 import "fmt"
 
+// WaitsFor is what the rollout of a placement waits for, as Aggregate says it; empty when it is complete, or there
+// is none.
+func WaitsFor(in Input) string {
+	e := newEvaluation(in)
+	going := e.rollout(e.mark())
+	if going == nil {
+		return ""
+	}
+	return going.Message
+}
+
 // Standings say in one sentence each how far the members have come that a placement is on, goes to, or
 // is to leave.
 func Standings(in Input) map[string]string {

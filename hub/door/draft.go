@@ -48,6 +48,8 @@ type draft struct {
 	touched bool
 	// placements are those the request writes, by key; nil for one that is going.
 	placements map[string]*api.Placement
+	// cuts are the snapshots that are cut, by the key of their placement.
+	cuts map[string]*api.Snapshot
 	// going are the objects that a deletion names or takes along; true once they are deleted.
 	going map[api.ObjectRef]bool
 	// named are the keys of placements among the documents, changed or not.
@@ -65,7 +67,7 @@ func (d *Door) newDraft(request string) *draft {
 		records: d.records, request: request, epoch: d.store.Term.Epoch,
 		now: metav1.NewTime(d.store.Now().UTC().Truncate(time.Second)), index: d.shelf.current(),
 		placements: map[string]*api.Placement{}, named: map[string]struct{}{}, written: map[int]int{}, erased: map[int]api.ObjectRef{},
-		going: map[api.ObjectRef]bool{},
+		going: map[api.ObjectRef]bool{}, cuts: map[string]*api.Snapshot{},
 		judge: d.judge,
 	}
 	f.fleet = func(documents []document) ([]api.Member, error) { return d.membersAfter(documents, f.now.Time) }

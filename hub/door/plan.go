@@ -9,6 +9,8 @@ import (
 
 	"flotilla/core/api"
 	"flotilla/core/plan"
+	"flotilla/core/rollout"
+	"flotilla/core/status"
 )
 
 // plan answers what applying documents would change, without changing anything: the same decisions on
@@ -33,7 +35,9 @@ func (d *Door) plan(ctx context.Context, request *api.PlanRequest) (any, error) 
 		return nil, err
 	}
 	whole := len(documents) == 0 && len(request.Runs) == 0
-	in.Subjects = d.subjects(f, documents, whole)
+	if in.Subjects = d.subjects(f, documents, whole); len(in.Subjects) > 0 {
+		in.Standings = d.standings(in.Members)
+	}
 	for i := range f.results {
 		for _, note := range f.results[i].Notes {
 			in.Notes = append(in.Notes, f.results[i].Object.String()+": "+note)
@@ -111,10 +115,37 @@ func (d *Door) subjects(f *draft, documents []document, whole bool) []plan.Subje
 			subject.Content = plan.Compare(p, d.records.latest(key, string(p.UID)), f.index)
 		}
 		if !subject.Quiet || moving || subject.Content != nil {
+			subject.Released = d.released(f, p)
 			subjects = append(subjects, subject)
 		}
 	}
 	return subjects
+}
+
+// released is how the rollout of a placement stands, with the snapshot that a draft cuts.
+func (d *Door) released(f *draft, p *api.Placement) plan.Released {
+	in := d.statusOf(p)
+	released := plan.Released{Release: in.Release, Latest: in.Latest, Results: in.Results, Message: status.WaitsFor(in)}
+	if cut := f.cuts[p.Key()]; cut != nil {
+		released.Latest = cut
+	}
+	return released
+}
+
+// standings are how members do as rollouts see them. One that nobody admitted yet, and the plan would,
+// is Ready then.
+func (d *Door) standings(members []api.Member) map[string]plan.Standing {
+	standings := make(map[string]plan.Standing, len(members))
+	for i := range members {
+		name := members[i].Name
+		record, _, _ := d.records.seen.Get(name)
+		spec, _, admitted := d.records.members.Get(name)
+		if !admitted && record.Name != "" {
+			record.State = api.MemberReady
+		}
+		standings[name] = plan.Standing{MemberView: rollout.ViewOf(&spec, record.State), Since: record.Since.Time}
+	}
+	return standings
 }
 
 // membersAfter is the fleet as it would be once the MemberClusters among documents were applied.

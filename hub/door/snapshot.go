@@ -36,6 +36,7 @@ func (f *draft) cutOne(p *api.Placement) error {
 	}
 	f.bodies = append(f.bodies, body)
 	f.ops = append(f.ops, bus.Put(f.records.snapshots.Key(subjects.SnapshotName(p.Key(), next.Index)), next, 0))
+	f.cuts[p.Key()] = &next
 	f.auditSnapshot(p, &next)
 	f.forget(p, kept)
 	return nil

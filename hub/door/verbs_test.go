@@ -285,7 +285,7 @@ func TestPlanChangesNothingAndSaysWhatWould(t *testing.T) {
 
 	answer := must[plan.Answer](h, api.VerbPlan, api.PlanRequest{Documents: docs(t, shopNamespace, settings, web)})
 	require.Len(t, answer.Placements, 1)
-	require.Equal(t, []plan.Pick{{Member: "berlin", AffinityScore: new(int32), TopologySpreadScore: new(int32), Change: plan.ChangeAdd}}, answer.Placements[0].Picked)
+	require.Equal(t, []plan.Pick{{Member: "berlin", AffinityScore: new(int32), TopologySpreadScore: new(int32), Change: plan.ChangeAdd, Course: plan.Course{Rollout: plan.RolloutChanges}}}, answer.Placements[0].Picked)
 	require.False(t, answer.Placements[0].Fulfilled, "it wants two")
 	require.Len(t, answer.Objects, 3)
 	require.Len(t, answer.Content, 1)
@@ -301,7 +301,8 @@ func TestPlanChangesNothingAndSaysWhatWould(t *testing.T) {
 		Header: api.NewHeader(api.KindSchedule), Placement: "web", UID: placed.UID, Bindings: []api.Binding{{Member: "berlin"}},
 	})
 	answer = must[plan.Answer](h, api.VerbPlan, api.PlanRequest{Documents: docs(t, settings)})
-	require.Empty(t, answer.Placements, "nobody would move")
+	require.Len(t, answer.Placements, 1)
+	require.Equal(t, plan.ChangeKeep, answer.Placements[0].Picked[0].Change, "nobody would move")
 	require.Equal(t, "web", answer.Content[0].Placement, "and its content would change")
 	answer = must[plan.Answer](h, api.VerbPlan, api.PlanRequest{Documents: docs(t, `{apiVersion: cluster.kubernetes-fleet.io/v1, kind: MemberCluster, metadata: {name: paris}}`)})
 	require.Empty(t, answer.Placements, "a silent member moves nothing")

@@ -107,21 +107,13 @@ func (r *records) view(member string) (rollout.MemberView, error) {
 		return rollout.MemberView{}, err
 	}
 	if !found {
-		return rollout.MemberView{Gone: true}, nil
+		return rollout.ViewOf(nil, ""), nil
 	}
 	record, _, _, err := r.seen.Find(member)
 	if err != nil {
 		return rollout.MemberView{}, err
 	}
-	v := rollout.MemberView{State: record.State}
-	if spec.Deleted == nil {
-		return v, nil
-	}
-	v.Leaving = true
-	if mc, err := spec.DecodeMember(); err == nil && mc.Spec.DeleteOptions != nil {
-		v.WhenLeaving = mc.Spec.DeleteOptions.WhenLeaving
-	}
-	return v, nil
+	return rollout.ViewOf(&spec, record.State), nil
 }
 
 // on lists the placements that are bound or released to a member.

@@ -41,6 +41,7 @@ func (a *app) collect(s *source, documents []document, at time.Time) (plan.Input
 		in.Now = a.Now()
 		in.Notes = append(in.Notes, "planned for the present: the files hold no heartbeat; --now sets another time")
 	}
+	in.Standings = c.Standings(in.Now, 0)
 	return in, &c.Upgrades, nil
 }
 

@@ -52,7 +52,8 @@ func (a *app) planCommand() *cobra.Command {
 		Use:   "plan -f FILE… | -k DIR",
 		Short: "Show what applying files would change on which member, and why; changes nothing",
 		Long: `Show what applying files would change: + members that a placement would gain, = keep, - lose, each
-with its reason, and whose content would change. Of an update run, show for every member its order,
+with its reason, and whose content would change; and what the rollout would do with each member then: whether it changes at once or waits, and
+for what, is away and since when, or is tainted and stays because it was picked before. Of an update run, show for every member its order,
 window and times, from which version to which, or why it would be skipped, wait or fail; then the timeline
 of the whole run with its expected end, simulated by the same steps that the hub takes.
 
@@ -60,7 +61,8 @@ It asks the hub, or, with --offline and whenever no hub is configured, answers f
 Offline, the files hold the fleet: MemberClusters with their status, as exported from Flotilla or from
 a KubeFleet hub, placements, and, if wanted, what is bound now (exported ClusterResourceBindings with the
 ClusterSchedulingPolicySnapshots that they were made under, Schedule records, or placements with status and
-uid). Bindings whose policy is not in the files are judged anew, and a note says which is missing. For update runs
+uid). Bindings whose policy is not in the files are judged anew, and a note says which is missing. What members hold and how they do with it
+is read from the status of exported placements; what no file tells of a rollout is said to be unknown. For update runs
 the inventories in the status of the members count, and the UpdateStrategies, the VersionCatalog and the
 MemberMaintenances among the files. Files that hold Nodes are answered as plan nodes does; what applying NodePools does to the
 nodes that the hub knows is shown by plan nodes.
