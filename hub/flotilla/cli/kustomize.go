@@ -2,7 +2,10 @@ package cli
 
 import (
 	"os"
+	"path/filepath"
+	"slices"
 
+	"sigs.k8s.io/kustomize/api/konfig"
 	"sigs.k8s.io/kustomize/api/krusty"
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 )
@@ -10,7 +13,13 @@ import (
 // buildKustomization renders a folder with kustomize's library.
 func buildKustomization(dir string) ([]byte, error) {
 	if found, err := os.Stat(dir); err != nil || !found.IsDir() {
-		return nil, refusedf("-k %s: found no such folder, expected one with a kustomization.yaml", dir)
+		return nil, usagef("-k %s: found no such folder, expected one with a kustomization.yaml", dir)
+	}
+	if !slices.ContainsFunc(konfig.RecognizedKustomizationFileNames(), func(name string) bool {
+		_, err := os.Stat(filepath.Join(dir, name))
+		return err == nil
+	}) {
+		return nil, usagef("-k %s: found a folder without a kustomization.yaml; -f applies its files as they are", dir)
 	}
 	built, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), dir)
 	if err != nil {
