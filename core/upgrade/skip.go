@@ -16,7 +16,7 @@ func (e *engine) skipTargets(targets []api.SkipTarget) *api.Refusal {
 		return e.wrongState("nothing in it can be skipped", show(&e.st))
 	}
 	if len(targets) == 0 {
-		return &api.Refusal{Code: api.CodeInvalidArgument, Message: "nothing to skip was named, expected targets such as Member:m1 or Stage:prod", Next: show(&e.st)}
+		return &api.Refusal{Code: api.CodeInvalidArgument, Message: "nothing to skip was named, expected targets such as member/oslo or stage/prod", Next: show(&e.st)}
 	}
 	var actions []func()
 	var refused []*api.Refusal

@@ -59,7 +59,7 @@ func suppose(documents []json.RawMessage) (*supposed, error) {
 	}
 	if len(faults) > 0 {
 		return nil, &api.Failure{
-			Code: api.CodeInvalid, Faults: faults, Next: "flotilla apply --dry-run=server -f FILE",
+			Code: api.CodeInvalid, Faults: faults,
 			Message: fmt.Sprintf("nothing was planned: %d of %d documents with faults", faulty, len(documents)),
 		}
 	}

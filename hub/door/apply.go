@@ -39,12 +39,12 @@ func (d *Door) apply(ctx context.Context, request *api.ApplyRequest) (*api.Apply
 
 func tooMany(n int) *api.Failure {
 	if n == 0 {
-		return &api.Failure{Code: api.CodeInvalid, Message: "nothing to apply: no documents", Next: "flotilla apply -f FILE"}
+		return &api.Failure{Code: api.CodeInvalid, Message: "nothing to apply: no documents", Next: "flotilla apply --help"}
 	}
 	return &api.Failure{
 		Code:    api.CodeTooLarge,
-		Message: fmt.Sprintf("%d documents in one apply, expected at most %d: nothing was applied", n, maxDocuments),
-		Next:    "split the files and apply them one after the other, content before placements",
+		Message: fmt.Sprintf("%d documents in one apply, expected at most %d: nothing was applied; apply the files one after the other, content before placements", n, maxDocuments),
+		Next:    "flotilla apply --help",
 	}
 }
 

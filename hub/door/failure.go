@@ -57,7 +57,8 @@ func listing(ref api.ObjectRef) string {
 	return words
 }
 
-// refusal is every fault of a request in one failure. What kind of faults there are decides its code.
+// refusal is every fault of a request in one failure. What kind of faults there are decides its code. What to
+// type next only the client knows, who knows the files.
 type refusal struct {
 	faults api.Faults
 	// tooLarge and forbidden count faults that are not about the form of a document.
@@ -78,7 +79,6 @@ func (r *refusal) failure(documents int) *api.Failure {
 	return &api.Failure{
 		Code: code, Faults: r.faults,
 		Message: fmt.Sprintf("nothing was applied: %s in %s", count(len(r.faults), "fault"), count(documents, "document")),
-		Next:    "flotilla apply --dry-run=server -f FILE",
 	}
 }
 

@@ -153,6 +153,19 @@ func typedPlacement(ref api.ObjectRef) string {
 	return "placement/" + ref.Name
 }
 
+// typed is how an object is typed at the command line.
+func typed(ref api.ObjectRef) string {
+	switch {
+	case ref.Kind == api.KindClusterResourcePlacement, ref.Kind == api.KindResourcePlacement:
+		return typedPlacement(ref)
+	case api.Known(ref.APIVersion, ref.Kind):
+		return auditName(ref)
+	case ref.Namespace != "":
+		return ref.Kind + "/" + ref.Name + " -n " + ref.Namespace
+	}
+	return ref.Kind + "/" + ref.Name
+}
+
 // firstFailure names the first member and object that could not be applied, and how many more members
 // there are.
 func firstFailure(now *api.PlacementStatus) (api.Problem, bool) {

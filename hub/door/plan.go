@@ -50,8 +50,8 @@ func (d *Door) plan(ctx context.Context, request *api.PlanRequest) (any, error) 
 	if picks := picksOf(&answer); picks > maxPicks {
 		return nil, &api.Failure{
 			Code:    api.CodeTooLarge,
-			Message: fmt.Sprintf("the plan has %d picks and removals, one answer holds %d", picks, maxPicks),
-			Next:    "flotilla plan -f FILE with fewer placements, or flotilla status and flotilla why placement/NAME for what is",
+			Message: fmt.Sprintf("the plan has %d picks and removals, one answer holds %d: plan fewer placements at a time", picks, maxPicks),
+			Next:    "flotilla status",
 		}
 	}
 	return &answer, nil

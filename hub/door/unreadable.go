@@ -178,8 +178,8 @@ func (d *Door) renderUnreadable(entry *bus.Entry[api.Spec], err error) (json.Raw
 // unreadableFailure is the answer about an object whose record cannot be decoded.
 func unreadableFailure(ref api.ObjectRef, err error) *api.Failure {
 	return &api.Failure{
-		Code: api.CodeInternal, Message: fmt.Sprintf("%s is stored and cannot be read: %s", ref, err),
-		Next: "flotilla apply -f FILE, which puts it right, or flotilla delete " + listing(ref),
+		Code: api.CodeInternal, Message: fmt.Sprintf("%s is stored and cannot be read: %s; apply it again or delete it", ref, err),
+		Next: "flotilla events " + typed(ref),
 	}
 }
 
@@ -188,10 +188,10 @@ func (d *Door) unreadableProblems() []api.Problem {
 	var problems []api.Problem
 	tell := func(object, next string, err error) {
 		problems = append(problems, api.Problem{
-			Object: object, Reason: reasonUnreadable, Message: err.Error() + "; nothing is decided that depends on it", Next: next,
+			Object: object, Reason: reasonUnreadable, Message: err.Error() + "; nothing is decided that depends on it", Next: "flotilla events" + next,
 		})
 	}
-	mend := "apply it again with `flotilla apply -f FILE`, or delete it"
+	const mend = "; apply it again or delete it"
 	specs := map[string]*bus.Table[api.Spec]{
 		subjects.KindPlacement: d.records.placements, subjects.KindMember: d.records.members, subjects.KindObject: d.records.objects,
 	}
@@ -201,7 +201,11 @@ func (d *Door) unreadableProblems() []api.Problem {
 	for _, kind := range slices.Sorted(maps.Keys(specs)) {
 		broken := specs[kind].Broken()
 		for _, name := range slices.Sorted(maps.Keys(broken)) {
-			tell(kind+"/"+name, mend, fmt.Errorf("its record cannot be decoded: %w", broken[name]))
+			next := " " + kind + "/" + name
+			if kind == subjects.KindObject {
+				next = "" // nobody knows of what kind it is
+			}
+			tell(kind+"/"+name, next, fmt.Errorf("its record cannot be decoded: %w%s", broken[name], mend))
 		}
 	}
 	for _, t := range []struct {
@@ -215,13 +219,13 @@ func (d *Door) unreadableProblems() []api.Problem {
 		{subjects.KindNodePool, "pool", d.records.pools.Broken()},
 	} {
 		for _, name := range slices.Sorted(maps.Keys(t.what)) {
-			tell(t.kind+"/"+name, "flotilla events "+t.kind+"/"+name, fmt.Errorf("record %s cannot be decoded: %w", t.record, t.what[name]))
+			tell(t.kind+"/"+name, " "+t.kind+"/"+name, fmt.Errorf("record %s cannot be decoded: %w", t.record, t.what[name]))
 		}
 	}
 	for _, table := range []*bus.Table[api.Spec]{d.records.placements, d.records.members, d.records.specs[api.KindNodePool]} {
 		for _, entry := range table.All() {
 			if !readable(&entry.Value) {
-				tell(auditName(entry.Value.Object), mend, fmt.Errorf("its body cannot be decoded"))
+				tell(auditName(entry.Value.Object), " "+typed(entry.Value.Object), fmt.Errorf("its body cannot be decoded%s", mend))
 			}
 		}
 	}

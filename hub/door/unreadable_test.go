@@ -45,7 +45,7 @@ func (h *house) problem(object string) {
 	h.t.Helper()
 	problems := must[api.FleetStatus](h, api.VerbStatus, struct{}{}).Problems
 	require.True(h.t, slices.ContainsFunc(problems, func(p api.Problem) bool {
-		return p.Object == object && p.Reason == "Unreadable" && p.Next != ""
+		return p.Object == object && p.Reason == "Unreadable" && strings.HasPrefix("flotilla events "+object, p.Next) && strings.Contains(p.Message, "apply it again or delete it")
 	}), "%s: %+v", object, problems)
 }
 
@@ -82,6 +82,7 @@ func TestAPlacementThatCannotBeReadHoldsNobodyUp(t *testing.T) {
 			shown, failure := ask[map[string]any](h, api.VerbGet, api.GetRequest{Kind: api.KindClusterResourcePlacement, Name: "web"})
 			if failure != nil {
 				require.Contains(t, failure.Message, "cannot be read")
+				require.Equal(t, "flotilla events placement/web", failure.Next)
 			} else {
 				require.Contains(t, fmt.Sprint(shown["status"]), "Unreadable")
 			}

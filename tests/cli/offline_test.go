@@ -12,7 +12,7 @@ import (
 // TestOffline runs the scripts that need no hub. No environment variable names one; a command that
 // asks for a hub all the same is told that none is there.
 func TestOffline(t *testing.T) {
-	runScripts(t, "offline", func(*testing.T) *runner { return &runner{env: offlineEnvironment()} })
+	runScripts(t, "offline", func(*testing.T) *runner { return &runner{env: offlineEnvironment(), alone: true} })
 }
 
 func offlineEnvironment() cli.Environment {

@@ -27,7 +27,8 @@ var update = flag.Bool("update", false, "rewrite the outputs in testdata")
 //	2> note: …
 //	[exit 1]
 //
-// "$ flotilla … <<EOF" takes standard input from the lines up to EOF.
+// "$ flotilla … <<EOF" takes standard input from the lines up to EOF. "$ next" is the command that the one
+// before it named last.
 type script struct {
 	prose    string
 	commands []command
@@ -42,6 +43,9 @@ type command struct {
 // runner runs the commands of scripts in one environment.
 type runner struct {
 	env cli.Environment
+	// alone says that there is no hub to change anything on.
+	alone bool
+	hints ledger
 	// mask replaces what differs from run to run.
 	mask func(string) string
 }
@@ -87,6 +91,9 @@ func (r *runner) run(t *testing.T, path string) {
 		}
 		got.WriteString(strings.TrimSuffix(output, "\n"))
 	}
+	if !r.alone {
+		r.hints.settle(t)
+	}
 	if *update {
 		text := strings.TrimRight(got.String(), "\n") + "\n"
 		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
@@ -95,7 +102,7 @@ func (r *runner) run(t *testing.T, path string) {
 
 func (r *runner) output(t *testing.T, c *command) string {
 	t.Helper()
-	line := strings.TrimSpace(strings.TrimSuffix(c.line, "<<EOF"))
+	line, followed := r.hints.typed(t, c)
 	words := splitWords(line)
 	require.Equal(t, "flotilla", words[0], "a script runs flotilla alone")
 	var out, errs bytes.Buffer
@@ -110,6 +117,9 @@ func (r *runner) output(t *testing.T, c *command) string {
 	}
 	for line := range strings.Lines(r.masked(errs.String())) {
 		text += "2> " + line
+	}
+	if followed {
+		r.hints.settled(t, line, code, text)
 	}
 	if code != 0 {
 		text += fmt.Sprintf("[exit %d]\n", code)

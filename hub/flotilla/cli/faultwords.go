@@ -3,20 +3,20 @@ package cli
 import (
 	"cmp"
 	"errors"
+	"regexp"
 	"slices"
 	"strings"
 
 	"flotilla/core/api"
+	"flotilla/hub/flotilla/schema"
 )
 
-// What the hub says of documents that it refuses, whatever was asked for, and the words that replace it.
-const (
-	nothingApplied = "nothing was applied: "
-	hubsNext       = "flotilla apply --dry-run=server -f FILE"
-)
+// nothingApplied is what the hub says of documents that it refuses, whatever was asked for.
+const nothingApplied = "nothing was applied: "
 
 // describeFaults names the file and place of each fault, in the order of the files, and the command that puts
-// right what it can. Only an apply has left something not applied.
+// right what it can, or else the one that says what the first field in fault may be. Only an apply has left
+// something not applied.
 func describeFaults(err error, documents []document, s *source, applying bool) error {
 	f := failureOf(err)
 	for i := range f.Faults {
@@ -26,17 +26,39 @@ func describeFaults(err error, documents []document, s *source, applying bool) e
 	if !applying {
 		f.Message = strings.Replace(f.Message, nothingApplied, "refused: ", 1)
 	}
-	if f.Next == hubsNext {
-		f.Next = ""
-		if correctable(documents) {
-			f.Next = s.command("correct")
-		}
+	if f.Next == "" && correctable(documents) {
+		f.Next = s.command("correct")
 	}
+	f.Next = cmp.Or(f.Next, explaining(f.Faults, documents))
 	f.All = s.command("apply --dry-run=client")
 	if _, hubs := errors.AsType[*api.Failure](err); hubs {
 		f.All = s.command("apply --dry-run=server")
 	}
 	return f
+}
+
+// inBrackets are the items and keys of a path.
+var inBrackets = regexp.MustCompile(`\[[^\]]*\]`)
+
+// explaining is the command that says what the first field in fault may be, or the field around one that does
+// not exist; nothing where no kind is known of a fault.
+func explaining(faults api.Faults, documents []document) string {
+	for i := range faults {
+		about := slices.IndexFunc(documents, func(d document) bool { return d.names(faults[i].Object) })
+		if about < 0 || faults[i].Path == "" || !schema.Known(documents[about].ref.Kind) {
+			continue
+		}
+		kind := documents[about].ref.Kind
+		path := strings.Split(inBrackets.ReplaceAllString(faults[i].Path, ""), ".")
+		for len(path) > 0 {
+			if _, unknown := schema.Root(kind).Find(path); unknown == "" {
+				break
+			}
+			path = path[:len(path)-1]
+		}
+		return "flotilla explain " + strings.Join(append([]string{shortWord(kind)}, path...), ".")
+	}
+	return ""
 }
 
 // correctable says that documents have faults, and that all of them have an obvious correction.
@@ -101,8 +123,6 @@ func inOrder(faults api.Faults, documents []document) {
 func notChanged(err error, next string) error {
 	f := failureOf(err)
 	f.Message = strings.Replace(f.Message, nothingApplied, "nothing was changed: ", 1)
-	if f.Next == hubsNext {
-		f.Next = next
-	}
+	f.Next = cmp.Or(f.Next, next)
 	return f
 }

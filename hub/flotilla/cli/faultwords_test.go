@@ -20,7 +20,7 @@ func TestFaultsNameTheFileAndTheCommandThatMendsIt(t *testing.T) {
 	documents := documentsIn(t, "b.yaml", "kind: ConfigMap\ndata: {}\n---\nkind: Secret\nmetadata: {name: key}\n")
 	refused := func() *api.Failure {
 		return &api.Failure{
-			Code: api.CodeInvalid, Message: nothingApplied + "2 faults", Next: hubsNext,
+			Code: api.CodeInvalid, Message: nothingApplied + "2 faults",
 			Faults: api.Faults{
 				{Object: "Secret/key", Path: "metadata.name"},
 				{Object: "document 1", Document: 1, Path: "metadata.name"},
@@ -31,7 +31,7 @@ func TestFaultsNameTheFileAndTheCommandThatMendsIt(t *testing.T) {
 	}
 	f := failureOf(describeFaults(refused(), documents, &source{files: []string{"a.yaml", "b.yaml"}}, false))
 	require.Equal(t, "refused: 2 faults", f.Message)
-	require.Empty(t, f.Next, "nothing that correct could put right")
+	require.Equal(t, "flotilla explain configmap.metadata.name", f.Next, "nothing that correct could put right")
 	var where []string
 	for _, fault := range f.Faults {
 		where = append(where, fault.Where()+" "+fault.Object)
@@ -41,7 +41,7 @@ func TestFaultsNameTheFileAndTheCommandThatMendsIt(t *testing.T) {
 
 	f = failureOf(describeFaults(refused(), documents, &source{files: []string{"-"}}, true))
 	require.Equal(t, nothingApplied+"2 faults", f.Message, "an apply says so")
-	require.Empty(t, f.Next, "standard input cannot be read again")
+	require.Equal(t, "flotilla explain configmap.metadata.name", f.Next, "standard input cannot be read again")
 
 	f = failureOf(notChanged(refused(), "flotilla describe member/berlin"))
 	require.Equal(t, "nothing was changed: 2 faults", f.Message)
@@ -54,11 +54,11 @@ func TestCorrectIsOfferedWhereItCorrects(t *testing.T) {
 		documents := documentsIn(t, "a.yaml", text)
 		_, faults := api.Decode(documents[0].body)
 		require.NotEmpty(t, faults)
-		return failureOf(describeFaults(&api.Failure{Code: api.CodeInvalid, Next: hubsNext, Faults: faults}, documents, &source{files: []string{"a.yaml"}}, true)).Next
+		return failureOf(describeFaults(&api.Failure{Code: api.CodeInvalid, Faults: faults}, documents, &source{files: []string{"a.yaml"}}, true)).Next
 	}
 	run := "apiVersion: flotilla.io/v1alpha1\nkind: UpdateRun\nmetadata: {name: r}\nspec: {upgrade: {type: Full, kubernetesVersion: %s}}\n"
 	require.Equal(t, "flotilla correct -f a.yaml", next(fmt.Sprintf(run, "1.30")))
-	require.Empty(t, next(fmt.Sprintf(run, "newest")))
+	require.Equal(t, "flotilla explain run.spec.upgrade.kubernetesVersion", next(fmt.Sprintf(run, "newest")))
 }
 
 func documentsIn(t *testing.T, file, text string) []document {

@@ -46,8 +46,8 @@ func memberLines(s *api.PlacementStatus) []memberLine {
 
 // membersOf shows the members of one placement, one a line, and with -w those that change.
 func (a *app) membersOf(ctx context.Context, o *getOptions, args []string) error {
-	if !o.table() || slices.Contains([]bool{o.raw, o.sortBy != "", o.showLabels, o.labels != "", o.selection.allNamespaces}, true) {
-		return usagef("--members shows a table of one placement's members: leave out -o, --raw, --sort-by, --show-labels, -l and -A; -o json without --members has them under .status.placementStatuses")
+	if !o.table() || slices.Contains([]bool{o.raw, o.sortBy != "", o.showLabels || o.labelColumns != nil, o.labels != "", o.selection.allNamespaces}, true) {
+		return usagef("--members shows a table of one placement's members: leave out -o, --raw, --sort-by, --show-labels, -L, -l and -A; -o json without --members has them under .status.placementStatuses")
 	}
 	t, err := a.parseTarget(args)
 	if err != nil {

@@ -57,17 +57,20 @@ func (a *app) onNamedMember(ctx context.Context, nodes []ref) error {
 	if len(nodes) == 0 || a.member != "" {
 		return nil
 	}
-	r := nodes[0]
-	member := r.member
-	if member == "" {
-		found, err := a.fetchNamed(ctx, r, selection{})
-		if err != nil {
-			return err
-		}
-		member = memberOf(found[0])
-	}
 	f := usagef("nodes are deleted on a member that is named: -m MEMBER")
-	f.Next = fmt.Sprintf("flotilla delete node %s -m %s", r.name, member)
+	if len(nodes) > 1 {
+		f.Next = "flotilla get nodes"
+		return f
+	}
+	found, err := a.fetchNamed(ctx, nodes[0], selection{})
+	if err != nil {
+		return err
+	}
+	verb := "delete node "
+	if managed, _, _ := unstructured.NestedBool(found[0].Object, "status", "managed"); !managed {
+		verb = "why node/" // it would be refused
+	}
+	f.Next = fmt.Sprintf("flotilla %s%s -m %s", verb, nodes[0].name, memberOf(found[0]))
 	return f
 }
 

@@ -48,9 +48,7 @@ func (a *app) applyOnPaper(o *applyOptions) error {
 		reply.Results = append(reply.Results, result)
 	}
 	if len(faults) > 0 {
-		f := failureOf(describeFaults(faults, documents, &o.source, false))
-		f.Next = o.command("correct")
-		return f
+		return describeFaults(faults, documents, &o.source, false)
 	}
 	if o.format == "json" {
 		return printJSON(a.Out, reply)

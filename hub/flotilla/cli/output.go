@@ -19,7 +19,9 @@ type output struct {
 	format     string
 	noHeaders  bool
 	showLabels bool
-	sortBy     string
+	// labelColumns are label keys that have a column each.
+	labelColumns []string
+	sortBy       string
 	// allNamespaces adds the namespace as the first column.
 	allNamespaces bool
 }
@@ -33,6 +35,7 @@ func (o *output) addFlags(cmd *cobra.Command) {
 	flags.StringVarP(&o.format, "output", "o", "", "one of: wide, json, yaml, name, jsonpath=TEMPLATE, jsonpath-file=FILE, go-template=TEMPLATE, custom-columns=SPEC, custom-columns-file=FILE")
 	flags.BoolVar(&o.noHeaders, "no-headers", false, "leave out the head of the table")
 	flags.BoolVar(&o.showLabels, "show-labels", false, "show labels as the last column")
+	flags.StringSliceVarP(&o.labelColumns, "label-columns", "L", nil, "label keys to show as columns, with commas between")
 	flags.StringVar(&o.sortBy, "sort-by", "", "sort by a JSONPath, such as .metadata.creationTimestamp or {.status.counts.failed}")
 }
 

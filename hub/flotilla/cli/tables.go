@@ -28,13 +28,25 @@ func tableOf(columns []column, objects []*unstructured.Unstructured, now time.Ti
 		t.ColumnDefinitions = append(t.ColumnDefinitions, def)
 	}
 	for _, obj := range objects {
-		row := metav1.TableRow{Object: runtime.RawExtension{Object: obj}}
+		row := metav1.TableRow{Object: runtime.RawExtension{Object: fleetLabelled(obj)}}
 		for _, c := range columns {
 			row.Cells = append(row.Cells, c.cell(view{obj, now}))
 		}
 		t.Rows = append(t.Rows, row)
 	}
 	return t
+}
+
+// fleetLabelled bears the labels that placements see, of a member those of its agent too.
+func fleetLabelled(obj *unstructured.Unstructured) *unstructured.Unstructured {
+	labels, found, _ := unstructured.NestedStringMap(obj.Object, "status", "labels")
+	if !found || obj.GetKind() != api.KindMemberCluster {
+		return obj
+	}
+	labelled := &unstructured.Unstructured{}
+	labelled.SetName(obj.GetName())
+	labelled.SetLabels(labels)
+	return labelled
 }
 
 // printTables prints one table for each kind among the objects, in the order in which kinds appear.
@@ -78,7 +90,7 @@ func ofKind(objects []*unstructured.Unstructured, kind string) []*unstructured.U
 }
 
 func (o *output) tableOptions(objects []*unstructured.Unstructured, withKind bool) printers.PrintOptions {
-	options := printers.PrintOptions{NoHeaders: o.noHeaders, Wide: o.format == "wide", ShowLabels: o.showLabels}
+	options := printers.PrintOptions{NoHeaders: o.noHeaders, Wide: o.format == "wide", ShowLabels: o.showLabels, ColumnLabels: o.labelColumns}
 	if len(objects) > 0 && objects[0].GetKind() == api.KindMemberCluster {
 		options.ShowLabels = false // the table of members has them
 	}
