@@ -55,6 +55,11 @@ type RunDetail struct {
 	// WaitsFor says what keeps the run from ending.
 	WaitsFor []string `json:"waitsFor,omitempty"`
 	Warnings []string `json:"warnings,omitempty"`
+	// Now is the time that was planned for.
+	Now metav1.Time `json:"now,omitzero"`
+	// Local has one entry for each member, in the order of the members: its start on the clock of its schedule,
+	// "Sat 02:00 CET"; empty for one without a schedule.
+	Local []string `json:"local,omitempty"`
 	// Messages has one entry for each member, in the order of the members.
 	Messages []string `json:"messages,omitempty"`
 }
@@ -70,6 +75,7 @@ func buildRuns(in *Input) ([]Run, []RunDetail) {
 		out[i] = Run{Name: p.Name, State: p.State, ExpectedEnd: p.ExpectedEnd, Events: p.Events, Members: make([]RunMember, len(p.Members))}
 		details[i] = RunDetail{
 			Upgrade: upgradeText(&runs[i].Run.Spec.Upgrade), Refusal: p.Refusal, WaitsFor: p.WaitsFor, Warnings: p.Warnings,
+			Now: metav1.NewTime(in.Now),
 		}
 		for j := range p.Members {
 			m := &p.Members[j]
@@ -79,6 +85,7 @@ func buildRuns(in *Input) ([]Run, []RunDetail) {
 				Expected: m.Expected, HeldBy: m.HeldBy, HeldUntil: m.HeldUntil,
 			}
 			details[i].Messages = append(details[i].Messages, m.Message)
+			details[i].Local = append(details[i].Local, m.Local)
 		}
 	}
 	return out, details

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/duration"
 
 	"flotilla/core/api"
 	"flotilla/core/upgrade"
@@ -41,7 +42,7 @@ func (r *Run) outcome(d *RunDetail) string {
 	case r.ExpectedEnd == nil:
 		return fmt.Sprintf("stays %s, %s", r.State, r.counts())
 	}
-	return fmt.Sprintf("would end %s at %s, %s", r.State, Moment(*r.ExpectedEnd), r.counts())
+	return fmt.Sprintf("would end %s at %s, %s, %s", r.State, Moment(*r.ExpectedEnd), whenText(d.Now, r.ExpectedEnd), r.counts())
 }
 
 // counts is "3 of 4 upgraded, 1 Skipped".
@@ -71,7 +72,7 @@ func (r *Run) writeMembers(b *strings.Builder, d *RunDetail) {
 	}
 	w := tabwriter.NewWriter(b, 0, 8, 2, ' ', 0)
 	write := func(cells ...string) { _, _ = fmt.Fprintf(w, "  %s\n", strings.Join(cells, "\t")) }
-	write("", "MEMBER", "STAGE/GROUP", "WINDOW", "START", "END", "FROM", "TO", "STATE")
+	write("", "MEMBER", "STAGE/GROUP", "WINDOW", "START", "END", "WHEN", "LOCAL", "FROM", "TO", "STATE")
 	for i := range r.Members {
 		m := &r.Members[i]
 		order, state := "-", string(m.State)
@@ -81,7 +82,7 @@ func (r *Run) writeMembers(b *strings.Builder, d *RunDetail) {
 		if m.Start == nil || m.State != api.StateCompleted {
 			state = strings.TrimSpace(state+" "+m.Reason) + after(": ", d.Messages[i])
 		}
-		write(order, m.Name, m.Stage+"/"+m.Group, windowText(m.WindowClass), orNothing(m.Start), orNothing(m.End), dash(m.From), dash(m.To), state)
+		write(order, m.Name, m.Stage+"/"+m.Group, windowText(m.WindowClass), orNothing(m.Start), orNothing(m.End), whenText(d.Now, m.Start), dash(d.Local[i]), dash(m.From), dash(m.To), state)
 	}
 	_ = w.Flush() // a strings.Builder takes everything
 }
@@ -164,6 +165,19 @@ func orNothing(t *metav1.Time) string {
 		return "-"
 	}
 	return Moment(*t)
+}
+
+// whenText is how far away a time is, "in 3d4h", "now" or "5m ago"; "-" for none.
+func whenText(now metav1.Time, at *metav1.Time) string {
+	switch {
+	case at == nil:
+		return "-"
+	case at.After(now.Time):
+		return "in " + duration.HumanDuration(at.Sub(now.Time))
+	case now.Sub(at.Time) < time.Second:
+		return "now"
+	}
+	return duration.HumanDuration(now.Sub(at.Time)) + " ago"
 }
 
 func windowText(class int) string {

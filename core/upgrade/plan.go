@@ -73,17 +73,19 @@ type PlanEvent struct {
 // MemberPlan is the expected course of one member; members are listed in order of start, those that
 // never start last.
 type MemberPlan struct {
-	Name        string          `json:"name"`
-	Stage       string          `json:"stage"`
-	Group       string          `json:"group"`
-	WindowClass int             `json:"windowClass"`
-	Start       *metav1.Time    `json:"start"`
-	End         *metav1.Time    `json:"end"`
-	From        string          `json:"from"`
-	To          string          `json:"to"`
-	State       api.UpdateState `json:"state"`
-	Reason      string          `json:"reason"`
-	Message     string          `json:"message"`
+	Name        string       `json:"name"`
+	Stage       string       `json:"stage"`
+	Group       string       `json:"group"`
+	WindowClass int          `json:"windowClass"`
+	Start       *metav1.Time `json:"start"`
+	End         *metav1.Time `json:"end"`
+	// Local is the start on the clock of the member's schedule, "Sat 02:00 CET"; empty for one without a schedule.
+	Local   string          `json:"local,omitempty"`
+	From    string          `json:"from"`
+	To      string          `json:"to"`
+	State   api.UpdateState `json:"state"`
+	Reason  string          `json:"reason"`
+	Message string          `json:"message"`
 	// Expected is how long its upgrade is taken to last; nil for a member that is not upgraded.
 	Expected *Expected `json:"expected,omitempty"`
 	// HeldBy is who holds the member now, HeldUntil when that is expected to end; nil: nobody knows.
@@ -133,7 +135,23 @@ func planRun(p *PlannedRun, view View, now time.Time, a Assumptions) RunPlan {
 	others := slices.Clone(s.others)
 	s.play(now.Add(PlanHorizon), a.ApproveAfter)
 	s.tellHeld()
-	return s.report(out, taken, others)
+	out = s.report(out, taken, others)
+	out.tellLocal(view.Fleet, p.Run.Spec.Upgrade.Type)
+	return out
+}
+
+// tellLocal says when members start on the clocks of their schedules.
+func (p *RunPlan) tellLocal(fleet *Fleet, upgradeType string) {
+	for i := range p.Members {
+		m := &p.Members[i]
+		member, known := fleet.members[m.Name]
+		if m.Start == nil || !known {
+			continue
+		}
+		if schedule := member.window(upgradeType); schedule != nil {
+			m.Local = schedule.Local(m.Start.Time).Format("Mon 15:04 MST")
+		}
+	}
 }
 
 // othersOf is the view without the locks that a run holds itself.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"flotilla/core/api"
+	"flotilla/core/plan"
 	"flotilla/core/upgrade"
 	"flotilla/core/window"
 )
@@ -64,9 +65,7 @@ var upgradeColumns = map[string][]column{
 		{"Type", false, func(v view) any { return v.text("spec", "gateType") }},
 		{"State", false, func(v view) any { return v.text("status", "state") }},
 		{"Since", false, func(v view) any { return agoAt(v, "status", "startTime") }},
-		{"Opens", false, func(v view) any {
-			return orDash(v.text("spec", "scheduledStartProperties", "absoluteStartTime"))
-		}},
+		{"Opens", false, gateOpens},
 		{"Display-Name", true, func(v view) any { return orDash(v.text("spec", "displayName")) }},
 	},
 }
@@ -206,6 +205,18 @@ func gateWhere(v view) any {
 		at += "/" + group
 	}
 	return strings.ToLower(v.text("spec", "target", "timing")) + " " + at
+}
+
+// gateOpens is when a scheduled start opens; of one that is open, when it did.
+func gateOpens(v view) any {
+	var start api.ScheduledStartProperties
+	if !v.readInto(&start, "spec", "scheduledStartProperties") || start.AbsoluteStartTime.IsZero() {
+		return "-"
+	}
+	if v.text("status", "state") != string(api.StatePending) {
+		return plan.Moment(start.AbsoluteStartTime)
+	}
+	return scheduledText(&start.ScheduledStart, start.AbsoluteStartTime, v.now)
 }
 
 // maintenanceOpening says of one schedule whether it is open now, else when it opens.

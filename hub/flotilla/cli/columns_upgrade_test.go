@@ -76,11 +76,13 @@ func TestTablesOfOtherKindsAroundUpgrades(t *testing.T) {
 	require.Equal(t, "default   1.30.3   3     0     -\n", shown(objectOf(t, catalog, api.KindVersionCatalog, "default")))
 
 	gate := &api.Gate{Spec: api.GateSpec{
-		GateType:                 api.GateScheduledStart,
-		ScheduledStartProperties: &api.ScheduledStartProperties{AbsoluteStartTime: metav1.NewTime(tableNow.Add(time.Hour))},
-		Target:                   api.GateTarget{Run: "spring", Stage: "prod", Group: "eu", Timing: api.TimingBefore},
+		GateType: api.GateScheduledStart,
+		ScheduledStartProperties: &api.ScheduledStartProperties{
+			ScheduledStart: api.ScheduledStart{StartDay: "Sunday", StartTime: "14:00", UTCOffset: "+01:00"}, AbsoluteStartTime: metav1.NewTime(tableNow.Add(time.Hour)),
+		},
+		Target: api.GateTarget{Run: "spring", Stage: "prod", Group: "eu", Timing: api.TimingBefore},
 	}, Status: api.UpdateStatus{State: api.StatePending, StartTime: metav1.NewTime(tableNow.Add(-5 * time.Minute))}}
-	require.Equal(t, "id    spring   before prod/eu   ScheduledStart   Pending   5m    2026-03-01T13:00:00Z\n", shown(objectOf(t, gate, api.KindGate, "id")))
+	require.Equal(t, "id    spring   before prod/eu   ScheduledStart   Pending   5m    2026-03-01 13:00Z (Sun 14:00 +01:00), in 60m\n", shown(objectOf(t, gate, api.KindGate, "id")))
 
 	window := &api.MaintenanceWindow{
 		Schedule: api.MaintenanceSchedule{Weekly: &api.WeeklySchedule{IntervalWeeks: 1, DayOfWeek: "Sunday"}}, DurationHours: 4, StartTime: "12:00", UTCOffset: "+01:00",

@@ -59,7 +59,7 @@ status:
   - name: rest
     status: {state: NotStarted}
     maxConcurrency: 1
-    beforeGates: [{type: ScheduledStart, status: {state: NotStarted}}]
+    beforeGates: [{type: ScheduledStart, scheduledStart: {startDay: Wednesday, startTime: "02:00", utcOffset: "+01:00"}, absoluteStartTime: "2026-03-04T01:00:00Z", status: {state: Pending}}]
     groups:
     - name: rest
       status: {state: NotStarted}
@@ -85,7 +85,7 @@ func TestTreeOfARun(t *testing.T) {
       lyon                      Skipped          SkippedByUser: a user skipped the member, by the user
       paris                     Pending          MaintenanceWindowClosed: its maintenance window opens at 2026-03-02T01:00:00Z (Mon 02:00 CET), in 13h
   stage rest                    NotStarted  0/1  at most 1 at once
-    gate before ScheduledStart  NotStarted
+    gate before ScheduledStart  Pending          opens 2026-03-04 01:00Z (Wed 02:00 +01:00), in 2d13h
     group rest                  NotStarted  0/1  at most 1 at once
       tampa                     NotStarted       NotReached: waits for the stages before rest
 `, drawTree(rows, false))

@@ -95,13 +95,13 @@ func runDetail(run *api.UpdateRun, status *api.UpdateRunStatus, expected outlook
 
 func stageRows(s *api.StageStatus, current bool, now time.Time) []treeRow {
 	stage := treeRow{depth: 1, scope: "stage", name: s.Name, state: s.Status.State, detail: limits(s.MaxConcurrency, s.FailureCount, s.MaxAllowedFailures)}
-	rows := gateRows(2, "before", s.BeforeGates)
+	rows := gateRows(2, "before", s.BeforeGates, now)
 	for j := range s.Groups {
 		group := groupRows(&s.Groups[j], current, now)
 		stage.done, stage.total = stage.done+group[0].done, stage.total+group[0].total
 		rows = append(rows, group...)
 	}
-	rows = append(rows, gateRows(2, "after", s.AfterGates)...)
+	rows = append(rows, gateRows(2, "after", s.AfterGates, now)...)
 	if s.Wait != nil {
 		rows = append(rows, waitRow(s, now))
 	}
@@ -124,7 +124,7 @@ func groupRows(g *api.GroupStatus, current bool, now time.Time) []treeRow {
 	if !current {
 		group.fold = foldGroups
 	}
-	rows := gateRows(3, "before", g.BeforeGates)
+	rows := gateRows(3, "before", g.BeforeGates, now)
 	for k := range g.Members {
 		m := &g.Members[k]
 		if m.Status.State.Done() {
@@ -139,7 +139,7 @@ func groupRows(g *api.GroupStatus, current bool, now time.Time) []treeRow {
 		}
 		rows = append(rows, row)
 	}
-	rows = append(rows, gateRows(3, "after", g.AfterGates)...)
+	rows = append(rows, gateRows(3, "after", g.AfterGates, now)...)
 	return append([]treeRow{group}, rows...)
 }
 
@@ -200,20 +200,29 @@ func joinParts(parts []string) string {
 	return strings.Join(kept, ", ")
 }
 
-func gateRows(depth int, timing string, gates []api.GateStatus) []treeRow {
+func gateRows(depth int, timing string, gates []api.GateStatus, now time.Time) []treeRow {
 	var rows []treeRow
 	for k := range gates {
 		g := &gates[k]
 		row := treeRow{depth: depth, scope: "gate", name: timing + " " + g.Type, state: g.Status.State, detail: g.DisplayName}
 		switch {
 		case g.Status.State == api.StatePending && g.Type == api.GateScheduledStart:
-			row.detail = joinParts([]string{g.DisplayName, "opens " + plan.Moment(g.AbsoluteStartTime)})
+			row.detail = joinParts([]string{g.DisplayName, "opens " + scheduledText(g.Schedule, g.AbsoluteStartTime, now)})
 		case g.Status.State == api.StatePending:
 			row.detail = joinParts([]string{g.DisplayName, "waits for approval since " + plan.Moment(g.Status.StartTime)})
 		}
 		rows = append(rows, row)
 	}
 	return rows
+}
+
+// scheduledText is when a scheduled start opens: in UTC, on its own clock, and how long it is until then.
+func scheduledText(s *api.ScheduledStart, at metav1.Time, now time.Time) string {
+	text := plan.Moment(at)
+	if s != nil && len(s.StartDay) > 3 {
+		text += fmt.Sprintf(" (%s %s %s)", s.StartDay[:3], s.StartTime, s.UTCOffset)
+	}
+	return text + ", " + ahead(now, at.Time)
 }
 
 func waitRow(s *api.StageStatus, now time.Time) treeRow {
