@@ -90,10 +90,9 @@ func windowOf(b *DisruptionBudget, index int) (zeroWindow, bool) {
 	if b.Schedule == nil || b.Duration == nil {
 		return zeroWindow{}, false
 	}
-	parsed, err := cron.ParseStandard("TZ=UTC " + *b.Schedule)
-	schedule, plain := parsed.(*cron.SpecSchedule)
+	schedule, err := ParseCron(*b.Schedule)
 	duration, wrong := time.ParseDuration(*b.Duration)
-	return zeroWindow{index, schedule, duration}, err == nil && plain && wrong == nil && duration > 0
+	return zeroWindow{index, schedule, duration}, err == nil && wrong == nil && duration > 0
 }
 
 // mostWindows bounds how many windows coverAll goes through; a minute schedule has 10,080 a week.

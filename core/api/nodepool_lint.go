@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/robfig/cron/v3"
 )
 
 // LintBudgets warns of budgets that are valid and cannot mean what was wanted (N3): a schedule that
@@ -36,7 +34,7 @@ func neverComes(b *DisruptionBudget) bool {
 	if b.Schedule == nil || b.Duration == nil {
 		return false
 	}
-	s, err := cron.ParseStandard(*b.Schedule)
+	s, err := ParseCron(*b.Schedule)
 	return err == nil && s.Next(time.Unix(0, 0).UTC()).IsZero()
 }
 
@@ -74,7 +72,7 @@ func lintBlocked(budgets []DisruptionBudget) []string {
 // invertedWindow turns "allow n within one weekly or daily window" into an always-on n and zeros for
 // the rest of the week; nil when the window has another shape.
 func invertedWindow(b *DisruptionBudget) []DisruptionBudget {
-	schedule, err := cron.ParseStandard(*b.Schedule)
+	schedule, err := ParseCron(*b.Schedule)
 	length, err2 := time.ParseDuration(*b.Duration)
 	if err != nil || err2 != nil || length <= 0 {
 		return nil

@@ -1,14 +1,13 @@
 package api
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 
-	"github.com/robfig/cron/v3"
 	"k8s.io/apimachinery/pkg/labels"
 )
 
@@ -234,15 +233,14 @@ func (fs *findings) budgetWindow(b *DisruptionBudget, at *place) {
 
 func (fs *findings) schedule(s string, at *place) {
 	expected := "five cron fields (minute hour day-of-month month day-of-week, 0-6 for Sunday to Saturday) or one of " + strings.Join(cronMacros, ", ")
-	switch {
-	case strings.HasPrefix(s, "@") && !slices.Contains(cronMacros, s):
+	switch _, err := ParseCron(s); {
+	case err == nil:
+	case errors.Is(err, errCronMacro):
 		fs.add(at, quote(s), expected, nil)
-	case strings.HasPrefix(s, "TZ=") || strings.HasPrefix(s, "CRON_TZ="):
+	case errors.Is(err, errCronZone):
 		fs.add(at, quote(s), "a schedule without a zone; put the zone in timeZone", nil)
 	default:
-		if _, err := cron.ParseStandard(s); err != nil {
-			fs.add(at, quote(s)+" ("+err.Error()+")", expected, sundayAsZero(s))
-		}
+		fs.add(at, quote(s)+" ("+err.Error()+")", expected, sundayAsZero(s))
 	}
 }
 
@@ -253,7 +251,7 @@ func sundayAsZero(s string) *node {
 	if !found {
 		return nil
 	}
-	if _, err := cron.ParseStandard(rest + " 0"); err != nil {
+	if _, err := ParseCron(rest + " 0"); err != nil {
 		return nil
 	}
 	return textNode(rest + " 0")

@@ -6,6 +6,7 @@ import (
 
 	"github.com/robfig/cron/v3"
 
+	"flotilla/core/api"
 	"flotilla/core/window"
 )
 
@@ -13,7 +14,7 @@ import (
 // the rules of maintenance windows (N22): one that the clock skips is the moment of the change, one that it
 // shows twice the first.
 type hits struct {
-	schedule cron.Schedule
+	schedule *cron.SpecSchedule
 	zone     *time.Location // nil for UTC
 }
 
@@ -23,12 +24,12 @@ func parseHits(text *string, zone string, zones Zones) (*hits, error) {
 	if text != nil {
 		line = *text
 	}
-	schedule, err := cron.ParseStandard("TZ=UTC " + line)
+	schedule, err := api.ParseCron(line)
 	if err != nil {
 		return nil, fmt.Errorf("schedule %q: %w", line, err)
 	}
 	h := &hits{schedule: schedule}
-	if _, fields := schedule.(*cron.SpecSchedule); zone == "" || !fields {
+	if zone == "" {
 		return h, nil
 	}
 	if zones == nil {
