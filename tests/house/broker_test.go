@@ -57,6 +57,7 @@ func newBrokerHouse(t *testing.T, members ...string) (*house, *bustest.Server, [
 // The broker goes away for a moment in the middle of a rollout. Hubs, agents and client come back by
 // themselves, and the rollout ends.
 func TestBrokerIsRestartedInTheMiddleOfARollout(t *testing.T) {
+	t.Parallel()
 	h, broker, _ := newBrokerHouse(t, four...)
 	h.apply(t, content("shop", "one")+pickAll("shop"))
 	h.converged(t, "shop", 4)
@@ -112,6 +113,7 @@ func leader(t *testing.T, hubs []*hubd.Hub) *hubd.Hub {
 // An agent process is killed with SIGKILL while the hub is away. Started again on its data directory,
 // with the hub still away, it holds its placements again before anybody tells it to.
 func TestAgentProcessIsKilled(t *testing.T) {
+	t.Parallel()
 	h := newHouse(t)
 	creds := filepath.Join(h.dir, "berlin.creds")
 	require.NoError(t, writeFile(creds, h.creds(t, "berlin")))

@@ -21,6 +21,7 @@ var four = []string{"berlin", "lima", "oslo", "paris"}
 // The hub is killed while a rollout is half way. The next process on the same data finishes it: every
 // member gets the new content once, in the order of the rollout.
 func TestHubIsKilledInTheMiddleOfARollout(t *testing.T) {
+	t.Parallel()
 	h := newHouse(t, four...)
 	h.apply(t, content("shop", "one")+pickAll("shop"))
 	h.converged(t, "shop", 4)
@@ -42,6 +43,7 @@ func TestHubIsKilledInTheMiddleOfARollout(t *testing.T) {
 // Whatever was acknowledged before a kill is there after it: objects, their generations, and what they
 // make members hold.
 func TestNothingAcceptedIsLost(t *testing.T) {
+	t.Parallel()
 	h := newHouse(t, "berlin", "paris")
 	accepted := map[string]api.ApplyResult{}
 	for i := range 10 {

@@ -12,6 +12,7 @@ import (
 // A whole fleet in one process is killed: its members in memory are what they were. An upgraded one is at
 // its new version, and nodes that were empty stay away.
 func TestAKilledDevFleetRemembersItsMembers(t *testing.T) {
+	t.Parallel()
 	h := newHouseWith(t, []string{"--dev"})
 	h.memberIs(t, "tampa", func(s *api.MemberClusterStatus) bool { return s.State == api.MemberReady && s.Nodes == 2 })
 	h.memberIs(t, "cluster1", func(s *api.MemberClusterStatus) bool { return s.State == api.MemberReady && s.Nodes == 5 })

@@ -21,6 +21,7 @@ import (
 // The hub is killed while a replacement is on its way: that comes up meanwhile, and the next hub goes on
 // where the last one was. Nothing is launched twice.
 func TestHubKilledWhileANodeIsLaunched(t *testing.T) {
+	t.Parallel()
 	h := newNodeHouse(t, machine(t, "n1", "d8"))
 	h.put("web", 1, "500m", "n1")
 	h.member.SetFaults(memory.Faults{HangLaunch: []memory.LaunchFault{{What: "any"}}})
@@ -53,6 +54,7 @@ func TestHubKilledWhileANodeIsLaunched(t *testing.T) {
 // The hub is killed between a command and its result: the agent carries the command out without it, and
 // the next hub learns of that.
 func TestHubKilledBetweenCommandAndResult(t *testing.T) {
+	t.Parallel()
 	h := newNodeHouse(t, machine(t, "n1", "d4"), machine(t, "n2", "d4"))
 	h.put("web", 2, "500m", "n1")
 	h.guard("web", 0)

@@ -146,6 +146,7 @@ func (h *nodeHouse) requireForetold(plan *disruption.MemberForecast) {
 
 // What `plan nodes` says is what happens: an empty node goes, and two half-empty ones, whose pods find room on two others.
 func TestPlanIsWhatHappens(t *testing.T) {
+	t.Parallel()
 	h := newNodeHouseAt(t, pause,
 		machine(t, "n1", "d4"), machine(t, "n2", "d4"), machine(t, "n3", "d4"), machine(t, "n4", "d4"), machine(t, "n5", "d4"))
 	h.put("a", 2, "500m", "n1")
@@ -171,6 +172,7 @@ func sum(commands []disruption.Command) float64 {
 
 // The same of a node that is replaced by a cheaper one.
 func TestPlannedReplacementIsWhatHappens(t *testing.T) {
+	t.Parallel()
 	h := newNodeHouseAt(t, pause, machine(t, "n1", "d8"), machine(t, "n2", "d2", func(n *target.Node) { n.NodePool = "" }))
 	h.put("a", 2, "900m", "n1")
 	h.put("b", 1, "1500m", "n1")

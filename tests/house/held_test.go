@@ -166,6 +166,7 @@ func complete(snapshot int64) func(*api.PlacementStatus) bool {
 // One of eight members crashes: its name and what it lacks are in the status, in one event, in one
 // notification and in the metrics. All of that outlives a restart of the hub, and ends once it is mended.
 func TestOneCrashingMemberOfEightIsNamed(t *testing.T) {
+	t.Parallel()
 	pager := &received{}
 	server := httptest.NewServer(pager)
 	t.Cleanup(server.Close)

@@ -5,6 +5,7 @@ package house
 import (
 	"context"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -36,25 +37,23 @@ func TestMain(m *testing.M) {
 	folder, err := os.MkdirTemp("", "flotilla-house-")
 	if err == nil {
 		hubBinary, agentBinary, cliBinary = filepath.Join(folder, "hub"), filepath.Join(folder, "agent"), filepath.Join(folder, "flotilla")
-		err = build(hubBinary, "flotilla/hub")
-	}
-	if err == nil {
-		err = build(agentBinary, "flotilla/agent")
-	}
-	if err == nil {
-		err = build(cliBinary, "flotilla/hub/flotilla")
+		err = build(folder, "flotilla/hub", "flotilla/agent", "flotilla/hub/flotilla")
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "building the binaries under test:", err)
 		os.Exit(1)
+	}
+	flag.Parse()
+	if err := flag.Set("test.parallel", "4"); err != nil { // they wait for leases more than they compute
+		panic(err)
 	}
 	code := m.Run()
 	_ = os.RemoveAll(folder)
 	os.Exit(code)
 }
 
-func build(to, what string) error {
-	command := exec.Command("go", "build", "-o", to, what)
+func build(folder string, packages ...string) error {
+	command := exec.Command("go", append([]string{"build", "-o", folder}, packages...)...)
 	command.Stderr = os.Stderr
 	return command.Run()
 }

@@ -88,6 +88,7 @@ func TestHubCrashesAfterTheResult(t *testing.T) {
 // A hub process is killed again and again while it works: whatever the moment, every member is upgraded
 // once.
 func TestHubProcessIsKilledDuringARun(t *testing.T) {
+	t.Parallel()
 	h := newHouse(t)
 	h.upgradable(t, four...)
 	h.hang(four...)

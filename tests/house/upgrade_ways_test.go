@@ -180,6 +180,7 @@ func (h *house) everyMemberIsAt(t *testing.T, version string) {
 // A profile upgrades the members whenever a version is published, over a kill of the hub; its runs are
 // objects that can be read and deleted once they are over.
 func TestAProfileUpgradesTheFleet(t *testing.T) {
+	t.Parallel()
 	h := newHouse(t)
 	h.upgradable(t, "berlin", "oslo")
 	h.catalog(t, "1.29.2", "1.29.9")
