@@ -69,8 +69,8 @@ func (a *AgentConn) Connected() bool { return a.conn.NC.IsConnected() }
 // OnConnect calls f, on a goroutine of the connection, each time the connection came up, until the
 // returned function is called. When it is up already f is called at once.
 func (a *AgentConn) OnConnect(f func()) (cancel func()) {
-	cancel = a.conn.OnReconnect(f)
-	if a.Connected() {
+	up, cancel := a.conn.onRestored(f)
+	if up {
 		f()
 	}
 	return cancel

@@ -43,9 +43,17 @@ type Conn struct {
 	now    func() time.Time // nil is the machine's clock
 
 	mu        sync.Mutex
-	listeners map[int]func(disturbance)
+	announced bool // listeners were told that the connection is up
+	listeners map[int]*listener
 	denials   map[int]func(error)
 	nextID    int
+}
+
+// listener is told what happens to a connection.
+type listener struct {
+	tell func(disturbance)
+	// knows says that it joined when the connection was up already and that was still to be announced.
+	knows bool
 }
 
 // disturbance is something that happened to a connection.
@@ -111,7 +119,7 @@ func (o Options) connect(name string, more ...nats.Option) (*Conn, error) {
 	}
 	c := &Conn{
 		Fleet: fleet, Log: o.Log, url: e.shown(), holder: e.holder, now: o.Now,
-		listeners: map[int]func(disturbance){}, denials: map[int]func(error){},
+		listeners: map[int]*listener{}, denials: map[int]func(error){},
 	}
 	options := append(c.handlers(), nats.Name(name), nats.MaxReconnects(-1), nats.IgnoreAuthErrorAbort(),
 		nats.PingInterval(clientPing), nats.MaxPingsOutstanding(maxPingsOut), nats.ReconnectBufSize(stateReconnects))
@@ -210,7 +218,13 @@ func (c *Conn) URL() string { return c.url }
 // OnReconnect calls f, on a goroutine of the connection, each time the connection came back, until
 // the returned function is called.
 func (c *Conn) OnReconnect(f func()) (cancel func()) {
-	return c.listen(func(d disturbance) {
+	_, cancel = c.onRestored(f)
+	return cancel
+}
+
+// onRestored is OnReconnect, and says whether the connection is up now, of which f is not told.
+func (c *Conn) onRestored(f func()) (up bool, cancel func()) {
+	return c.join(func(d disturbance) {
 		if d == restored {
 			f()
 		}
@@ -218,12 +232,20 @@ func (c *Conn) OnReconnect(f func()) (cancel func()) {
 }
 
 func (c *Conn) listen(f func(disturbance)) (cancel func()) {
+	_, cancel = c.join(f)
+	return cancel
+}
+
+// join has f told what happens from now on, and says whether the connection is up now. The library
+// announces a connection a while after it is up: who joined meanwhile is not told of it.
+func (c *Conn) join(f func(disturbance)) (up bool, leave func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	id := c.nextID
 	c.nextID++
-	c.listeners[id] = f
-	return func() {
+	up = c.NC.IsConnected()
+	c.listeners[id] = &listener{tell: f, knows: up && !c.announced}
+	return up, func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		delete(c.listeners, id)
@@ -231,14 +253,25 @@ func (c *Conn) listen(f func(disturbance)) (cancel func()) {
 }
 
 func (c *Conn) disturb(d disturbance) {
+	for _, tell := range c.concerned(d) {
+		tell(d)
+	}
+}
+
+// concerned takes a disturbance in and returns whom to tell, in the order in which they joined.
+func (c *Conn) concerned(d disturbance) []func(disturbance) {
 	c.mu.Lock()
-	ids := slices.Sorted(maps.Keys(c.listeners))
-	fs := make([]func(disturbance), len(ids))
-	for i, id := range ids {
-		fs[i] = c.listeners[id]
+	defer c.mu.Unlock()
+	if d != slow {
+		c.announced = d == restored
 	}
-	c.mu.Unlock()
-	for _, f := range fs {
-		f(d)
+	var out []func(disturbance)
+	for _, id := range slices.Sorted(maps.Keys(c.listeners)) {
+		l := c.listeners[id]
+		if d != restored || !l.knows {
+			out = append(out, l.tell)
+		}
+		l.knows = l.knows && d == slow
 	}
+	return out
 }
