@@ -252,6 +252,7 @@ func TestRestartChangesNothing(t *testing.T) {
 func TestUnreadableHeartbeatIsTold(t *testing.T) {
 	h := start(t, liveness.Thresholds{})
 	h.admit(t, "berlin", asItIs)
+	h.eventually(t, "berlin", api.MemberJoining)
 	berlin := h.server.Agent(t, "berlin")
 	beat(t, berlin, nil)
 	h.eventually(t, "berlin", api.MemberReady)
