@@ -14,11 +14,13 @@ const (
 	longestErr = 30 * time.Second
 )
 
-// asks is how often the provider was asked in vain about each launch. What wakes a launch in between does
-// not shorten the wait. Nothing of it must outlive the process.
+// asks is how often the provider was asked in vain about each launch, be it for the launch or for the node
+// that came of it. What wakes either in between does not shorten the wait. Nothing of it must outlive the
+// process.
 type asks struct {
 	mu     sync.Mutex
 	byName map[string]ask
+	taken  map[string]bool // launches that the provider is being asked about
 }
 
 // ask is how often the provider was asked in vain about one thing.
@@ -39,7 +41,44 @@ func (a *ask) failed(err error, now time.Time) time.Time {
 	return a.again
 }
 
-func newAsks() *asks { return &asks{byName: map[string]ask{}} }
+func newAsks() *asks { return &asks{byName: map[string]ask{}, taken: map[string]bool{}} }
+
+// take takes the turn to ask about a launch, or about the machine of its node, until leave; false while it
+// is taken. A machine of no launch, name "", is asked about in one place only.
+func (a *asks) take(name string) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if name == "" {
+		return true
+	}
+	if a.taken[name] {
+		return false
+	}
+	a.taken[name] = true
+	return true
+}
+
+func (a *asks) leave(name string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	delete(a.taken, name)
+}
+
+// of is how often the provider was asked in vain about a launch.
+func (a *asks) of(name string) ask {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.byName[name]
+}
+
+// put notes how often it was asked in vain about the node of a launch.
+func (a *asks) put(name string, one ask) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if name != "" {
+		a.byName[name] = one
+	}
+}
 
 // failed notes that the provider was asked in vain about a launch, and returns when to ask again.
 func (a *asks) failed(name string, err error, now time.Time) time.Time {
@@ -59,18 +98,10 @@ func (a *asks) over(name string) {
 }
 
 // again is when to ask about a launch, zero when it was not asked in vain.
-func (a *asks) again(name string) time.Time {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.byName[name].again
-}
+func (a *asks) again(name string) time.Time { return a.of(name).again }
 
 // why is why the provider could not be asked about a launch, empty when it could.
-func (a *asks) why(name string) string {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.byName[name].why
-}
+func (a *asks) why(name string) string { return a.of(name).why }
 
 // keep forgets the launches that are over.
 func (a *asks) keep(l *ledger) {

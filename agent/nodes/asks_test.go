@@ -64,11 +64,13 @@ func TestAProviderIsNotHurried(t *testing.T) {
 	t.Parallel()
 	for name, row := range map[string]struct {
 		fault string // why the launch is not ready when it is taken back, empty when a node is drained
+		then  string // the fault once the provider was asked
 		node  string // whose machine goes
 	}{
-		"a machine without a node": {"hang-launch=any", ""},
-		"a node that is not ready": {"never-ready=any", "d1-0"},
-		"a node that is drained":   {"", "n1"},
+		"a machine without a node": {"hang-launch=any", "", ""},
+		"a node that is not ready": {"never-ready=any", "", "d1-0"},
+		"a node that shows up":     {"hang-launch=any", "never-ready=any", "d1-0"},
+		"a node that is drained":   {"", "", "n1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -82,6 +84,10 @@ func TestAProviderIsNotHurried(t *testing.T) {
 				s.command(launching("d1", "n1"))
 				s.expect("d1", func(r *api.DisruptionResult) bool { return len(r.Replacements) == 1 && r.Replacements[0].Node != "" })
 				s.command(in(launching("d1", "n1"), api.PhaseAborted))
+			}
+			if row.then != "" {
+				p.waits(t, 1, s)
+				s.fault(row.then)
 			}
 			s.eventually(func() error { // the member is busy
 				return s.member.UpdateNode(t.Context(), "n2", func(n *corev1.Node) { annotate(n, "busy", elsewhen.Now().String()) })
@@ -116,4 +122,21 @@ func TestAsksBackOff(t *testing.T) {
 	a.failed("x", errCrashed, at)
 	a.keep(&ledger{})
 	require.Empty(t, a.why("x"))
+}
+
+// The provider is asked about one machine by one who asks at a time, as package nodes promises: about the
+// launch that is taken back, and about the node that came of it meanwhile.
+func TestOneAsksAtATime(t *testing.T) {
+	a, at := newAsks(), time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	require.True(t, a.take("x"))
+	require.False(t, a.take("x"))
+	require.True(t, a.take("y"))
+	a.failed("x", nil, at)
+	a.leave("x")
+	require.True(t, a.take("x"))
+	require.Equal(t, at.Add(firstAsk), a.of("x").again)
+	require.True(t, a.take(""))
+	require.True(t, a.take(""), "machines of no launch are many")
+	a.put("", ask{wait: firstAsk})
+	require.Zero(t, a.of(""))
 }

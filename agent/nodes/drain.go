@@ -125,7 +125,11 @@ func (c *carrier) remove(ctx context.Context, name string) (time.Time, error) {
 		return time.Time{}, nil
 	}
 	m := api.NodeMachine{Member: c.o.Member, Node: n.Name, ProviderID: n.Spec.ProviderID, Launch: n.Annotations[api.AnnotationLaunch]}
-	removing, again := d.next()
+	if !c.asks.take(m.Launch) {
+		return c.o.Hub.Now().Add(firstAsk), nil
+	}
+	defer c.asks.leave(m.Launch)
+	removing, again := d.next(c.asks.of(m.Launch))
 	if c.o.Hub.Now().Before(again) {
 		return again, nil
 	}
@@ -136,6 +140,12 @@ func (c *carrier) remove(ctx context.Context, name string) (time.Time, error) {
 	gone, err := ask(ctx, m)
 	now := c.o.Hub.Now()
 	news, again := d.answer(gone, err, now)
+	switch {
+	case gone:
+		c.asks.over(m.Launch)
+	case removing:
+		c.asks.put(m.Launch, d.pace())
+	}
 	if news {
 		c.nodes.Add(name)
 	}

@@ -209,11 +209,22 @@ func (d *drain) remove() {
 	}
 }
 
-// next is whether the machine is to be taken away, and when the provider may be asked.
-func (d *drain) next() (removing bool, again time.Time) {
+// next is whether the machine is to be taken away, and when the provider may be asked, which was asked
+// before about the launch that the node came of.
+func (d *drain) next(before ask) (removing bool, again time.Time) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if before.again.After(d.asked.again) {
+		d.asked = before
+	}
 	return d.removing, d.asked.again
+}
+
+// pace is how often the provider was asked in vain.
+func (d *drain) pace() ask {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.asked
 }
 
 // answer notes what the provider said. It reports whether that is news, and when to ask again, zero when

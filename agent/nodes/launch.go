@@ -60,6 +60,10 @@ func refuse(r *api.NodeReplacement, command *api.DisruptionCommand) string {
 // launch brings one launch on its way: the provider is asked until it answers, and what is not wanted
 // any more before it is initialized is taken away again.
 func (c *carrier) launch(ctx context.Context, name string) (time.Time, error) {
+	if !c.asks.take(name) {
+		return c.o.Hub.Now().Add(firstAsk), nil
+	}
+	defer c.asks.leave(name)
 	one, ok := c.ledger.launch(name)
 	if !ok {
 		return time.Time{}, nil

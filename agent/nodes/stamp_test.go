@@ -235,7 +235,7 @@ func TestWhatADrainSays(t *testing.T) {
 	_, again := d.answer(false, errCrashed, at)
 	require.Equal(t, at.Add(firstAsk), again, "whether it is there")
 	d.remove()
-	removing, again := d.next()
+	removing, again := d.next(ask{})
 	require.True(t, removing)
 	require.True(t, again.IsZero(), "what was asked before does not count")
 	for _, wait := range []time.Duration{firstAsk, 2 * firstAsk, 4 * firstAsk} {
@@ -243,8 +243,12 @@ func TestWhatADrainSays(t *testing.T) {
 		require.Equal(t, at.Add(wait), again)
 	}
 	d.remove()
-	_, again = d.next()
+	_, again = d.next(ask{})
 	require.Equal(t, at.Add(4*firstAsk), again)
+	before := ask{wait: 8 * firstAsk, again: at.Add(8 * firstAsk)}
+	_, again = d.next(before)
+	require.Equal(t, before.again, again, "asked about its launch")
+	require.Equal(t, before, d.pace())
 	news, _ := d.answer(false, errCrashed, at)
 	require.True(t, news)
 	news, _ = d.answer(false, errCrashed, at)
