@@ -44,4 +44,7 @@ func TestWatchedRun(t *testing.T) {
 	require.Contains(t, flotilla(false, cli.ExitDone, "get", "runs"), "fall   Completed   -       2/2          0        -            -")
 	flotilla(false, cli.ExitDone, "run", "create", "never", "--to", "1.34.1", "--approve-before", "default", "--start")
 	flotilla(false, cli.ExitTimedOut, "run", "status", "never", "--watch", "--timeout", "1s")
+	text := interruptedWhen(t, env, "gate", "run", "status", "never", "--watch")
+	require.Contains(t, text, "interrupted: run never is Pending, and goes on without this command")
+	require.Contains(t, text, "next: flotilla run status never --watch")
 }

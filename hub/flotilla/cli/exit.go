@@ -17,7 +17,7 @@ const (
 	ExitRefused     = 3   // a rule forbids it, or a run has no such part; nothing was changed
 	ExitPartial     = 4   // some of it failed, or the hub failed while doing it
 	ExitUnreachable = 5   // no hub answered
-	ExitTimedOut    = 124 // --timeout passed
+	ExitTimedOut    = 124 // --timeout passed, or a signal ended the wait
 )
 
 // Failure ends a command with a code, and with what the user needs to go on.

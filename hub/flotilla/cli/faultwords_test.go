@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -106,6 +107,10 @@ func TestMistakesOfConnectingHaveTheirOwnExitCodes(t *testing.T) {
 }
 
 func TestARolloutThatEndsEarlySaysHow(t *testing.T) {
+	over, end := context.WithDeadline(t.Context(), time.Unix(0, 0))
+	defer end()
+	broken, interrupt := context.WithCancel(t.Context())
+	interrupt()
 	r := ref{resourceKind: kindOfObject(placementVersion, api.KindClusterResourcePlacement), name: "web"}
 	stalled := &unstructured.Unstructured{Object: map[string]any{"status": map[string]any{"conditions": []any{map[string]any{
 		"reason": "ProgressDeadlineExceeded", "message": "no member has advanced for 10m; held up by oslo",
@@ -115,15 +120,48 @@ func TestARolloutThatEndsEarlySaysHow(t *testing.T) {
 		code int
 		text string
 	}{
-		"no answer":   {rolloutTimeout(r, time.Second, ""), ExitUnreachable, "no hub answered about placement/web within 1s"},
-		"time is up":  {rolloutTimeout(r, time.Second, "placement/web: 1 of 2"), ExitTimedOut, "placement/web is not done after 1s: 1 of 2"},
-		"interrupted": {rolloutTimeout(r, 0, ""), ExitTimedOut, "interrupted, placement/web: the hub has not answered yet"},
-		"stuck":       {stuck(r, stalled), ExitPartial, "placement/web stands still: no member has advanced for 10m; held up by oslo"},
+		"no answer":  {rolloutTimeout(over, r, time.Second, ""), ExitUnreachable, "no hub answered about placement/web within 1s"},
+		"time is up": {rolloutTimeout(over, r, time.Second, "placement/web: 1 of 2"), ExitTimedOut, "placement/web is not done after 1s: 1 of 2"},
+		"unanswered": {rolloutTimeout(broken, r, 0, ""), ExitTimedOut, "interrupted before the hub said how far placement/web is"},
+		"interrupted": {
+			rolloutTimeout(broken, r, time.Hour, "placement/web: 1 of 2"), ExitTimedOut,
+			"interrupted, placement/web: 1 of 2; the rollout goes on without this command",
+		},
+		"stuck": {stuck(r, stalled), ExitPartial, "placement/web stands still: no member has advanced for 10m; held up by oslo"},
 	} {
 		f := failureOf(c.err)
 		require.Equal(t, c.code, f.Code, name)
 		require.Equal(t, c.text, f.Message, name)
 		require.NotEmpty(t, f.Next, name)
+	}
+}
+
+// A wait that a person interrupts says what goes on, not that a time is up.
+func TestWaitsThatAreInterruptedSaySo(t *testing.T) {
+	over, end := context.WithDeadline(t.Context(), time.Unix(0, 0))
+	defer end()
+	broken, interrupt := context.WithCancel(t.Context())
+	interrupt()
+	r := ref{resourceKind: kindOfObject(placementVersion, api.KindClusterResourcePlacement), name: "web"}
+	wait := &waitOptions{condition: "condition=Available", timeout: time.Minute}
+	follow := &statusOptions{watch: true, timeout: time.Minute}
+	run := func(state api.UpdateState) *api.UpdateRun {
+		out := &api.UpdateRun{Status: &api.UpdateRunStatus{Status: api.UpdateStatus{State: state}}}
+		out.Name = "spring"
+		return out
+	}
+	for want, err := range map[string]error{
+		"timed out after 1m0s waiting for condition=Available on placement/web: found False":                                              wait.ended(over, r, "False"),
+		"interrupted while waiting for condition=Available on placement/web: found False; what is under way goes on without this command": wait.ended(broken, r, "False"),
+		"run spring has not ended after 1m0s: it is Running":                                                                              follow.ended(over, run(api.StateRunning)),
+		"interrupted: run spring is Running, and goes on without this command":                                                            follow.ended(broken, run(api.StateRunning)),
+		"interrupted: run spring is NotStarted":                                                                                           follow.ended(broken, run(api.StateNotStarted)),
+		"interrupted: run  is not looked at yet":                                                                                          follow.ended(broken, &api.UpdateRun{}),
+	} {
+		f := failureOf(err)
+		require.Equal(t, ExitTimedOut, f.Code)
+		require.Equal(t, want, f.Message)
+		require.NotEmpty(t, f.Next)
 	}
 }
 

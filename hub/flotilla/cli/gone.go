@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -92,7 +91,7 @@ func leftAlone(r ref, last *unstructured.Unstructured) string {
 
 func (a *app) notGone(ctx context.Context, r ref, last *unstructured.Unstructured, timeout time.Duration) error {
 	message := fmt.Sprintf("%s is not gone after %s", r, timeout)
-	if errors.Is(ctx.Err(), context.Canceled) {
+	if isInterrupted(ctx) {
 		if last == nil {
 			last = a.lastLook(context.WithoutCancel(ctx), r)
 		}

@@ -56,7 +56,7 @@ func (a *app) rolloutStatus(ctx context.Context, o *rolloutOptions, args []strin
 		obj, err := a.fetch(ctx, r)
 		if err != nil {
 			if ctx.Err() != nil {
-				return rolloutTimeout(r, o.timeout, last)
+				return rolloutTimeout(ctx, r, o.timeout, last)
 			}
 			return err
 		}
@@ -80,7 +80,7 @@ func (a *app) rolloutStatus(ctx context.Context, o *rolloutOptions, args []strin
 			return different()
 		}
 		if !pause(ctx, pollInterval) {
-			return rolloutTimeout(r, o.timeout, last)
+			return rolloutTimeout(ctx, r, o.timeout, last)
 		}
 	}
 }
@@ -142,18 +142,19 @@ func bar(done, all int64) string {
 	return "[" + strings.Repeat("#", filled) + strings.Repeat("-", width-filled) + "]"
 }
 
-func rolloutTimeout(r ref, timeout time.Duration, last string) error {
+// rolloutTimeout says how far a rollout was when it was followed no longer.
+func rolloutTimeout(ctx context.Context, r ref, timeout time.Duration, last string) error {
 	next := fmt.Sprintf("flotilla get %s --members", r)
 	last = strings.TrimPrefix(last, r.String()+": ")
 	switch {
-	case last == "" && timeout > 0:
-		return &Failure{Code: ExitUnreachable, Message: fmt.Sprintf("no hub answered about %s within %s", r, timeout), Next: "flotilla version"}
-	case timeout > 0:
-		return &Failure{Code: ExitTimedOut, Message: fmt.Sprintf("%s is not done after %s: %s", r, timeout, last), Next: next}
+	case isInterrupted(ctx) && last == "":
+		return &Failure{Code: ExitTimedOut, Message: fmt.Sprintf("interrupted before the hub said how far %s is", r), Next: next}
+	case isInterrupted(ctx):
+		return &Failure{Code: ExitTimedOut, Message: fmt.Sprintf("interrupted, %s: %s; the rollout goes on without this command", r, last), Next: next}
 	case last == "":
-		last = "the hub has not answered yet"
+		return &Failure{Code: ExitUnreachable, Message: fmt.Sprintf("no hub answered about %s within %s", r, timeout), Next: "flotilla version"}
 	}
-	return &Failure{Code: ExitTimedOut, Message: fmt.Sprintf("interrupted, %s: %s", r, last), Next: next}
+	return &Failure{Code: ExitTimedOut, Message: fmt.Sprintf("%s is not done after %s: %s", r, timeout, last), Next: next}
 }
 
 // rolloutLine says in one line how far a rollout is, and whether it is done: everything picked runs

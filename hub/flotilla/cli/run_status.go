@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -29,7 +30,7 @@ the run is expected to end. With --watch the tree is drawn again as the run goes
 terminal, every change is a line.
 
 Exit 0 when the run is Completed or Skipped, 1 when it is not finished, 4 when it failed or members of it
-did, 124 when --timeout passed.`,
+did, 124 when --timeout passed or a signal ended the watch.`,
 		Example: `  flotilla run status spring
   flotilla run status spring --watch --timeout 2h`,
 		Args: oneRun,
@@ -62,7 +63,7 @@ func (a *app) runStatus(ctx context.Context, o *statusOptions, name string) erro
 		run, err := a.fetchRun(ctx, name)
 		if err != nil {
 			if ctx.Err() != nil && f.run != nil {
-				return a.watchEnded(o, f.run)
+				return o.ended(ctx, f.run)
 			}
 			return err
 		}
@@ -73,7 +74,7 @@ func (a *app) runStatus(ctx context.Context, o *statusOptions, name string) erro
 			return a.runOutcome(run)
 		}
 		if !pause(ctx, pollInterval) {
-			return a.watchEnded(o, run)
+			return o.ended(ctx, run)
 		}
 	}
 }
@@ -104,19 +105,20 @@ func runEnded(run *api.UpdateRun) bool {
 	return state.Terminal() || state == api.StateStopped
 }
 
-// watchEnded ends a watch that was interrupted or timed out.
-func (a *app) watchEnded(o *statusOptions, run *api.UpdateRun) error {
-	if o.timeout <= 0 {
-		return different()
-	}
-	state := "not looked at yet"
+// ended says how a run was when it was followed no longer, and what becomes of it.
+func (o *statusOptions) ended(ctx context.Context, run *api.UpdateRun) error {
+	var state api.UpdateState
 	if run.Status != nil {
-		state = string(run.Status.Status.State)
+		state = run.Status.Status.State
 	}
-	return &Failure{
-		Code: ExitTimedOut, Message: fmt.Sprintf("run %s has not ended after %s: it is %s", run.Name, o.timeout, state),
-		Next: "flotilla run status " + run.Name + " --watch",
+	message := fmt.Sprintf("run %s has not ended after %s: it is %s", run.Name, o.timeout, cmp.Or(string(state), "not looked at yet"))
+	if isInterrupted(ctx) {
+		message = fmt.Sprintf("interrupted: run %s is %s", run.Name, cmp.Or(string(state), "not looked at yet"))
 	}
+	if isInterrupted(ctx) && goesOn(state) {
+		message += ", and goes on without this command"
+	}
+	return &Failure{Code: ExitTimedOut, Message: message, Next: "flotilla run status " + run.Name + " --watch"}
 }
 
 // runOutcome names the next command, and ends with the exit code of the run's state.

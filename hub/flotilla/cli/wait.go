@@ -25,7 +25,7 @@ func (a *app) waitCommand() *cobra.Command {
 	o := &waitOptions{}
 	cmd := &cobra.Command{
 		Use:   "wait TYPE/NAME… --for=condition=NAME[=STATUS] | --for=delete | --for=jsonpath='{…}'[=VALUE]",
-		Short: "Wait until objects are as wanted; exit 124 when the time is up",
+		Short: "Wait until objects are as wanted; exit 124 when the time is up, or a signal ends it",
 		Long: `Wait until every named object has a condition, is gone, or has a value at a JSONPath.
 
 A condition counts only when it was observed on the object's present generation. Names of placement
@@ -143,15 +143,20 @@ func (a *app) waitFor(ctx context.Context, o *waitOptions, refs []ref, want test
 				break
 			}
 			if !pause(ctx, pollInterval) {
-				return &Failure{
-					Code:    ExitTimedOut,
-					Message: fmt.Sprintf("timed out after %s waiting for %s on %s: found %s", o.timeout, o.condition, r, found),
-					Next:    "flotilla describe " + r.String(),
-				}
+				return o.ended(ctx, r, found)
 			}
 		}
 	}
 	return nil
+}
+
+// ended says how a wait ended in vain, and what was found last.
+func (o *waitOptions) ended(ctx context.Context, r ref, found string) error {
+	message := fmt.Sprintf("timed out after %s waiting for %s on %s: found %s", o.timeout, o.condition, r, found)
+	if isInterrupted(ctx) {
+		message = fmt.Sprintf("interrupted while waiting for %s on %s: found %s; what is under way goes on without this command", o.condition, r, found)
+	}
+	return &Failure{Code: ExitTimedOut, Message: message, Next: "flotilla describe " + r.String()}
 }
 
 var errNotYet = &Failure{Code: ExitDifferent}

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"time"
 )
 
@@ -27,6 +28,9 @@ func stoppedOr(ctx context.Context, err error) error {
 	}
 	return err
 }
+
+// isInterrupted tells a wait that a person ended from one whose time was up.
+func isInterrupted(ctx context.Context) bool { return errors.Is(ctx.Err(), context.Canceled) }
 
 // withTimeout bounds a wait; zero or less is no bound.
 func withTimeout(ctx context.Context, timeout time.Duration) (context.Context, context.CancelFunc) {
