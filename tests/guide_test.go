@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -23,69 +24,189 @@ import (
 	"flotilla/tests/elsewhen"
 )
 
-// typed are the lines of a guide that a reader types, in their order.
-func typed(t *testing.T, path string) []string {
+// guide is a document whose lines a reader types, in their order.
+type guide struct {
+	path  string
+	until string // the heading behind which nothing is typed
+	// says is what the output of lines holds, as a pattern. A line that ends with Ctrl-C goes on until it does.
+	says map[string]string
+}
+
+var guides = map[string]guide{
+	"tour": {
+		path: "../README.md", until: "## The ways through the house",
+		says: map[string]string{
+			"flotilla get members":                        `(?m)^tampa +Ready`,
+			"flotilla plan  -f configs/examples/":         `next: flotilla apply -f configs/examples/`,
+			"flotilla get placements -w":                  `(?m)^crp-fixed +1 +2 +2 +2 +2 `,
+			"flotilla describe placement crp-pickn-01":    `Number Of Clusters: +3`,
+			"flotilla why placement/crp-pickn-01":         `(?s)dublin +picked +1 .*cluster2 +affinity .*critical-allowed is "false", wanted "true"`,
+			"flotilla why placement/crp-pickn-01 -m oslo": `(?s)no taint: taint dedicated=batch:NoSchedule is present, wanted a toleration.*flip: `,
+			"flotilla status":                             `(?s)\A\d problems?\n.*8 Ready`,
+			"flotilla run status spring --watch":          `stage default(?s:.*)osaka`,
+			"flotilla windows":                            `(?m)^berlin`,
+			"flotilla plan nodes -m cluster1":             `(?m)^(delete|replace) .*saves|Queued`,
+			"flotilla get disruptions -w":                 `(?m)^\S+ +cluster1 .*Done.*cluster1-2`,
+			"flotilla events node/cluster1/cluster1-2":    `DisruptionDone`,
+			"flotilla why node/cluster1-1 -m cluster1":    `cluster1-1`,
+			"flotilla budgets":                            `workers`,
+			"flotilla plan --offline -f configs/examples/fleet/ -f configs/examples/004-pickn-affinity.yaml": `(?m)^plan: `,
+		},
+	},
+	"node disruption": {
+		path: "../docs/node-disruption.md",
+		says: map[string]string{
+			"flotilla apply -f configs/examples/nodes/catalog-east.yaml,configs/examples/nodes/pool-workers.yaml && flotilla plan nodes -m osaka": `(?m)^(delete|replace) .*saves|Queued`,
+			"flotilla get disruptions -w":              `(?m)^\S+ +osaka .*Done.*osaka-3`,
+			"flotilla events node/osaka/osaka-3":       `DisruptionDone`,
+			"flotilla get nodes -m osaka":              `(?m)^osaka-\d`,
+			"flotilla why node/cluster1-1 -m cluster1": `cluster1-1`,
+			"flotilla budgets":                         `workers`,
+		},
+	},
+	"update runs": {
+		path: "../docs/updates.md",
+		says: map[string]string{
+			"flotilla run status first":             `Completed  1/1`,
+			"flotilla run status to-1-36-4 --watch": `run to-1-36-4 Completed`,
+			"flotilla get gates":                    `Approval   Pending`,
+			"flotilla get runs":                     `auto-stable-full-`,
+			"flotilla run generate stable":          `auto-stable-full-`,
+			"flotilla windows berlin":               `Europe/Berlin`,
+			"flotilla get strategies":               `weekend`,
+		},
+	},
+}
+
+// TestTheGuidesWorkWhenTyped types each guide, line after line, against a fleet as --dev starts it. Every line
+// ends well; plan says with its exit code that something would change.
+func TestTheGuidesWorkWhenTyped(t *testing.T) {
+	programs := t.TempDir()
+	out, err := exec.CommandContext(t.Context(), "go", "build", "-o", filepath.Join(programs, "flotilla"), "flotilla/hub/flotilla").CombinedOutput()
+	require.NoError(t, err, string(out))
+	for name, g := range guides {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			lines := g.typed(t)
+			require.Greater(t, len(lines), len(g.says))
+			r := reader{fleet: devFleet(t), programs: programs}
+			said := map[string]string{}
+			for _, line := range lines {
+				command, comment, _ := strings.Cut(line, " #")
+				command = strings.TrimSpace(command)
+				if strings.Contains(comment, "Ctrl-C") {
+					said[command] = r.watch(t, command, g.says[command])
+				} else {
+					said[command] = r.run(t, command)
+				}
+			}
+			for command, want := range g.says {
+				require.Regexp(t, want, said[command], "$ %s", command)
+			}
+		})
+	}
+}
+
+// typed are the lines of a guide that ask a hub.
+func (g *guide) typed(t *testing.T) []string {
 	t.Helper()
-	text, err := os.ReadFile(path)
+	text, err := os.ReadFile(g.path)
 	require.NoError(t, err)
+	whole := string(text)
+	if g.until != "" {
+		var found bool
+		whole, _, found = strings.Cut(whole, g.until)
+		require.True(t, found, g.until)
+	}
 	var lines []string
-	for _, part := range strings.Split(string(text), "```sh\n")[1:] {
+	for _, part := range strings.Split(whole, "```sh\n")[1:] {
 		block, _, closed := strings.Cut(part, "```")
 		require.True(t, closed)
-		lines = append(lines, strings.Split(strings.TrimSpace(block), "\n")...)
+		for line := range strings.Lines(block) {
+			if strings.Contains(line, "flotilla ") && !strings.HasPrefix(line, "make ") {
+				lines = append(lines, strings.TrimSpace(line))
+			}
+		}
 	}
 	return lines
 }
 
-// The guide to update runs is typed, line after line, against a fleet as --dev starts it. Every line
-// ends well; plan says with its exit code that something would change.
-func TestTheGuideToUpdateRunsWorksWhenTyped(t *testing.T) {
-	lines := typed(t, "../docs/updates.md")
-	require.Greater(t, len(lines), 20)
-	fleet := devFleet(t)
-	programs := t.TempDir()
-	out, err := exec.CommandContext(t.Context(), "go", "build", "-o", filepath.Join(programs, "flotilla"), "flotilla/hub/flotilla").CombinedOutput()
-	require.NoError(t, err, string(out))
-	said := map[string]string{}
-	for _, line := range lines {
-		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
-		shell := exec.CommandContext(ctx, "sh", "-c", line)
-		shell.Dir = ".."
-		shell.Env = append(os.Environ(), "PATH="+programs+string(os.PathListSeparator)+os.Getenv("PATH"), "NATS_CONTEXT=", "FLOTILLA_FLEET=",
-			"NATS_URL="+fleet.Hub.Server().URL(), "NATS_CREDS="+fleet.Hub.Server().OperatorCreds())
-		out, err := shell.CombinedOutput()
-		cancel()
-		want := 0
-		if strings.Contains(line, "flotilla plan") {
-			want = 1
-		}
-		require.Equal(t, want, shell.ProcessState.ExitCode(), "$ %s\n%s%v", line, out, err)
-		said[line] = string(out)
-	}
-	for line, want := range map[string]string{
-		"flotilla run status first":             "Completed  1/1",
-		"flotilla run status to-1-36-4 --watch": "run to-1-36-4 Completed",
-		"flotilla get gates":                    "Approval   Pending",
-		"flotilla get runs":                     "auto-stable-full-",
-		"flotilla run generate stable":          "auto-stable-full-",
-		"flotilla windows berlin":               "Europe/Berlin",
-		"flotilla get strategies":               "weekend",
-	} {
-		require.Contains(t, said[line], want, "$ %s", line)
-	}
+// reader types commands into a shell beside a fleet.
+type reader struct {
+	fleet    *dev.Fleet
+	programs string
 }
 
-// devFleet is the fleet of --dev, its upgrades quickened.
+func (r *reader) shell(ctx context.Context, line string) *exec.Cmd {
+	shell := exec.CommandContext(ctx, "sh", "-c", line)
+	shell.Dir = ".."
+	shell.Env = append(os.Environ(), "PATH="+r.programs+string(os.PathListSeparator)+os.Getenv("PATH"), "NATS_CONTEXT=", "FLOTILLA_FLEET=",
+		"NATS_URL="+r.fleet.Hub.Server().URL(), "NATS_CREDS="+r.fleet.Hub.Server().OperatorCreds())
+	return shell
+}
+
+func (r *reader) run(t *testing.T, line string) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	shell := r.shell(ctx, line)
+	out, err := shell.CombinedOutput()
+	require.Contains(t, endings(line), shell.ProcessState.ExitCode(), "$ %s\n%s%v", line, out, err)
+	return string(out)
+}
+
+// endings are the exit codes that a command may end with: what would change is shown by a plan, but for nodes
+// that go already; a run that is followed no more is not finished, unless it is.
+func endings(line string) []int {
+	switch {
+	case strings.Contains(line, "plan nodes"), strings.Contains(line, "run status"):
+		return []int{0, 1}
+	case strings.Contains(line, "flotilla plan"):
+		return []int{1}
+	}
+	return []int{0}
+}
+
+// watch runs a command until it has shown something, and then interrupts it.
+func (r *reader) watch(t *testing.T, line, until string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "shown")
+	file, err := os.Create(path)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, file.Close()) }()
+	shell := r.shell(t.Context(), "exec "+line)
+	shell.Stdout, shell.Stderr = file, file
+	require.NoError(t, shell.Start())
+	shown := func() string {
+		text, err := os.ReadFile(path)
+		require.NoError(t, err)
+		return string(text)
+	}
+	bustest.EventuallyIn(t, 2*time.Minute, func() error {
+		if text := shown(); !regexp.MustCompile(until).MatchString(text) {
+			return fmt.Errorf("$ %s\n%s", line, text)
+		}
+		return nil
+	})
+	require.NoError(t, shell.Process.Signal(os.Interrupt))
+	err = shell.Wait()
+	require.Contains(t, endings(line), shell.ProcessState.ExitCode(), "$ %s\n%s%v", line, shown(), err)
+	return shown()
+}
+
+// devFleet is the fleet of --dev, its upgrades and disruptions quickened.
 func devFleet(t *testing.T) *dev.Fleet {
 	t.Helper()
 	members, err := dev.ExampleMembers()
 	require.NoError(t, err)
 	for i := range members {
+		members[i].Nodes.Interval, members[i].Nodes.LeastDrain = configs.Duration(10*time.Millisecond), configs.Duration(10*time.Millisecond)
 		members[i].Upgrade.Memory.ControlPlane = configs.Duration(200 * time.Millisecond)
 		members[i].Upgrade.Memory.NodePool = configs.Duration(200 * time.Millisecond)
 	}
+	quick := configs.Disruption{Enabled: true, Interval: configs.Duration(100 * time.Millisecond), ValidationWait: configs.Duration(time.Second)}
 	fleet, err := dev.Start(t.Context(), dev.Options{
-		Hub: hubd.Options{Server: &bus.ServerOptions{Dir: t.TempDir(), Port: -1}, Log: zerolog.Nop(), Now: elsewhen.Now}, Members: members, Log: zerolog.Nop(),
+		Hub: hubd.Options{Server: &bus.ServerOptions{Dir: t.TempDir(), Port: -1}, Log: zerolog.Nop(), Now: elsewhen.Now, Disruption: quick}, Members: members, Log: zerolog.Nop(),
 	})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, fleet.Stop()) })
