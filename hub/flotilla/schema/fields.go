@@ -63,7 +63,7 @@ func (f Field) fieldsOf(t reflect.Type) (out []Field) {
 		case member.Type == reflect.TypeFor[metav1.ObjectMeta]() && f.kind != "":
 			out = append(out, Field{Name: "metadata", Type: "Object", Required: true, Text: "Name, labels and annotations of the object.", of: reflect.TypeFor[meta]()})
 		case member.Anonymous && name == "":
-			out = append(out, f.fieldsOf(member.Type)...)
+			out = append(out, f.embedded(member.Type, t)...)
 		case name != "":
 			optional := strings.Contains(options, "omitempty") || strings.Contains(options, "omitzero")
 			r := said[name]
@@ -80,6 +80,17 @@ func (f Field) fieldsOf(t reflect.Type) (out []Field) {
 		}
 	}
 	return out
+}
+
+// embedded are the fields of a type inside another one, whose own sentences go before.
+func (f Field) embedded(inner, outer reflect.Type) []Field {
+	fields := f.fieldsOf(inner)
+	for i := range fields {
+		if r, said := rows()[outer][fields[i].Name]; said {
+			fields[i].Text, fields[i].within = r.text, outer
+		}
+	}
+	return fields
 }
 
 // unused leaves out what a profile does not take of what a run does, and the words of it.
