@@ -67,8 +67,12 @@ type Disruption struct {
 	// UIDs are those of the nodes, by name: a node deleted and made again is another one.
 	UIDs         map[string]string `json:"uids,omitempty"`
 	Replacements []NodeReplacement `json:"replacements,omitempty"`
-	// Moves are where each pod was expected to go.
+	// Moves are where each pod was expected to go. Of nodes of static pools that drifted, and of nodes that
+	// expired by force, nobody waits for these places, nor keeps them.
 	Moves []PodMove `json:"moves,omitempty"`
+	// Killed are the pods that the terminationGracePeriod of their node ends past what protects them (N25);
+	// those that had room in the simulation are among Moves too.
+	Killed []KilledPod `json:"killed,omitempty"`
 	// Savings per hour.
 	Savings  Hourly      `json:"savings"`
 	Decided  metav1.Time `json:"decided"`
@@ -120,10 +124,41 @@ type LaunchType struct {
 type PodMove struct {
 	Pod  string `json:"pod"`
 	From string `json:"from,omitempty"`
-	// To is a node's name, or "new-0" for the first replacement; empty for a pod that is lost.
+	// To is a node's name, or "new-0" for the first replacement; empty for a pod that is lost, or that
+	// finds room nowhere.
 	To string `json:"to,omitempty"`
 	// Lost says that nothing makes the pod again: it has no controller.
 	Lost bool `json:"lost,omitempty"`
+	// Nowhere says why no node takes the pod, empty when one does.
+	Nowhere string `json:"nowhere,omitempty"`
+}
+
+// Where says where the pod goes, or why it goes nowhere.
+func (m *PodMove) Where() string {
+	switch {
+	case m.Lost:
+		return "lost: it has no controller, and nothing makes it again"
+	case m.Nowhere != "":
+		return "nowhere: " + m.Nowhere
+	default:
+		return m.To
+	}
+}
+
+// KilledPod is a pod that do-not-disrupt or a PodDisruptionBudget protects, and that is deleted all the same
+// in time for the end of its node's terminationGracePeriod, with the way of the pod after it.
+type KilledPod struct {
+	PodMove
+	// At is when it is deleted: After the drain of its node began. Until that has begun it is the earliest
+	// moment, as if the drain began at once.
+	At    metav1.Time     `json:"at"`
+	After metav1.Duration `json:"after"`
+	// WithNode says that no drain waits for the pod, so that it ends with the machine, At at the latest.
+	WithNode bool `json:"withNode,omitempty"`
+	// Code, Message and About say what protects it until then, as refusals of verdicts do.
+	Code    string `json:"code"`
+	Message string `json:"message"`
+	About   string `json:"about,omitempty"`
 }
 
 // NodeBackoff keeps a node from being disrupted again at once (N8).

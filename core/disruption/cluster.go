@@ -137,6 +137,7 @@ type podBudget struct {
 	space    string
 	selector labels.Selector
 	allowed  int
+	rule     string // "minAvailable 1", empty when it has none
 	// full says that it can never let go of a pod.
 	full        bool
 	alwaysAllow bool
@@ -149,9 +150,11 @@ func newPodBudget(b *api.PodBudget) podBudget {
 		allowed: int(b.Allowed), alwaysAllow: b.AlwaysAllow,
 	}
 	if m := b.MaxUnavailable; m != nil {
+		out.rule = "maxUnavailable " + text(m)
 		out.full = strings.TrimSuffix(text(m), "%") == "0"
 	}
 	if m := b.MinAvailable; m != nil {
+		out.rule = "minAvailable " + text(m)
 		out.full = out.full || text(m) == "100%"
 	}
 	return out

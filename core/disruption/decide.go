@@ -55,6 +55,9 @@ type Command struct {
 	Nodes        []string      `json:"nodes"`
 	Replacements []Replacement `json:"replacements,omitempty"`
 	Moves        []api.PodMove `json:"moves,omitempty"`
+	// Killed are the pods that the end of a terminationGracePeriod ends past what protects them, in the order of
+	// their moments (N25). Those that had room in the simulation are among Moves too.
+	Killed []api.KilledPod `json:"killed,omitempty"`
 	// Beside are the moves that a forecast expects of pods whose nodes go already; they take room too.
 	Beside []api.PodMove `json:"beside,omitempty"`
 	// Savings per hour; negative when a drifted node's replacement is dearer, unknown when the price of a node
@@ -76,6 +79,10 @@ func (c *Command) Decision() string {
 	}
 	return "delete"
 }
+
+// foreseen reports whether where pods go is only foreseen: static drift and forceful expiration go ahead
+// whether or not there is room for them, and so no place is kept for one.
+func foreseen(method string, forceful bool) bool { return forceful || method == MethodStaticDrift }
 
 // Replacement is a node to launch before the nodes of a command go.
 type Replacement struct {

@@ -125,10 +125,18 @@ func (s *DrainStep) pods(in *DrainInput) {
 	}
 }
 
+// grace is what a pod is given to end.
+func (p *pod) grace() time.Duration {
+	if g := p.state.GraceSeconds; g != nil {
+		return time.Duration(*g) * time.Second
+	}
+	return defaultGrace
+}
+
 // waitedFor reports whether a drain waits for a pod: not for ended and mirror pods, for those that
 // tolerate the taint, and for those that are stuck.
 func waitedFor(p *pod, now time.Time) bool {
-	if ended(p.state) || p.mirror || toleratesDisrupted(p.state.Tolerations) {
+	if ended(p.state) || p.stays() {
 		return false
 	}
 	return !p.state.Terminating || now.Before(p.state.GoneBy.Add(stuckTerminating))
@@ -136,15 +144,11 @@ func waitedFor(p *pod, now time.Time) bool {
 
 // one plans what happens to a pod whose turn it is, or is not yet.
 func (s *DrainStep) one(p *pod, turn bool, in *DrainInput) {
-	grace := defaultGrace
-	if g := p.state.GraceSeconds; g != nil {
-		grace = time.Duration(*g) * time.Second
-	}
 	if in.Deadline.IsZero() {
 		s.evict(p, turn, in)
 		return
 	}
-	due := in.Deadline.Add(-grace)
+	due := in.Deadline.Add(-p.grace())
 	switch {
 	case p.state.Terminating && p.state.GoneBy.After(in.Deadline), !p.state.Terminating && in.Now.After(due):
 		s.Delete = append(s.Delete, DrainDelete{p.key, max(time.Second, in.Deadline.Sub(in.Now))})

@@ -173,6 +173,7 @@ func (d *deciding) oneByOne(method, reason string, cs []*candidate, left *allowa
 		command := d.command(method, reason, []*candidate{c}, out)
 		command.Drift = d.drifts[c.name()]
 		d.launch(&command, out.claims)
+		d.foretell(&departure{command: &command, nodes: []*inode{c.inode}, claims: out.claims}, out.moves)
 		return []Command{command}
 	}
 	return nil
@@ -198,7 +199,7 @@ func (d *deciding) staticDrift(reason string) []Command {
 		return cmp.Or(d.since(a).Compare(d.since(b)), cmp.Compare(a.name(), b.name()))
 	})
 	r := &run{x: d.x, out: &outcome{}, limits: d.x.remainingLimits(nil)}
-	var out []Command
+	var out []*departure
 	for _, c := range d.spend(MethodStaticDrift, reason, cs, left) {
 		fresh, why := r.open(c.pool)
 		if fresh == nil {
@@ -206,9 +207,9 @@ func (d *deciding) staticDrift(reason string) []Command {
 			continue
 		}
 		r.charge(c.pool, fresh)
-		command := Command{Method: MethodStaticDrift, Reason: reason, Nodes: []string{c.name()}, Savings: c.worth(), Drift: d.driftOf(c)}
-		d.launch(&command, []*claim{fresh})
-		out = append(out, command)
+		command := &Command{Method: MethodStaticDrift, Reason: reason, Nodes: []string{c.name()}, Savings: c.worth(), Drift: d.driftOf(c)}
+		d.launch(command, []*claim{fresh})
+		out = append(out, &departure{command: command, nodes: []*inode{c.inode}, claims: []*claim{fresh}})
 	}
-	return out
+	return d.foreseeAll(out)
 }

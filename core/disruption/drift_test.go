@@ -246,9 +246,9 @@ func TestStaticDrift(t *testing.T) {
 	nodes := []*api.NodeState{node("n1"), node("n2"), node("n3")}
 	two := func(p *api.NodePool) { p.Spec.Disruption.Budgets = []api.DisruptionBudget{{Nodes: new("2")}} }
 	check(t, []row{
-		{"all at once", fixture{nodes: nodes, pools: []*api.NodePool{static()}}, "replace [n1] by static-drift with a/f2[]; replace [n2] by static-drift with a/f2[]; replace [n3] by static-drift with a/f2[]"},
-		{"within its budget", fixture{nodes: nodes, pools: []*api.NodePool{static(two)}}, "replace [n1] by static-drift with a/f2[]; replace [n2] by static-drift with a/f2[]"},
-		{"within its limit of nodes", fixture{nodes: nodes, pools: []*api.NodePool{static(limited("nodes", "4"))}}, "replace [n1] by static-drift with a/f2[]"},
+		{"all at once", fixture{nodes: nodes, pools: []*api.NodePool{static()}}, "replace [n1] by static-drift with a/f2[] p-n1>new-0; replace [n2] by static-drift with a/f2[] p-n2>new-0; replace [n3] by static-drift with a/f2[] p-n3>new-0"},
+		{"within its budget", fixture{nodes: nodes, pools: []*api.NodePool{static(two)}}, "replace [n1] by static-drift with a/f2[] p-n1>n3; replace [n2] by static-drift with a/f2[] p-n2>n3"},
+		{"within its limit of nodes", fixture{nodes: nodes, pools: []*api.NodePool{static(limited("nodes", "4"))}}, "replace [n1] by static-drift with a/f2[] p-n1>n2"},
 		{"never consolidated", fixture{nodes: []*api.NodeState{aNode("n1", "d2", "z-a", "a")}, pools: []*api.NodePool{static()}}, "none"},
 	})
 }

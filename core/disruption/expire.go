@@ -62,15 +62,16 @@ func (d *deciding) anyExpired() bool {
 
 // forceful expires nodes of pools that ask for it, whatever runs on them and whatever budgets say.
 func (d *deciding) forceful(reason string) []Command {
-	var out []Command
+	var out []*departure
 	for i := range d.roster.all {
 		c := &d.roster.all[i]
 		if c.pool == nil || !c.pool.forceful || c.deleting || !c.state.Managed {
 			continue
 		}
 		if at, ok := expiresAt(c.state, c.pool); ok && !at.After(d.now) {
-			out = append(out, Command{Method: MethodExpired, Reason: reason, Nodes: []string{c.name()}, Forceful: true, Savings: c.worth()})
+			command := &Command{Method: MethodExpired, Reason: reason, Nodes: []string{c.name()}, Forceful: true, Savings: c.worth()}
+			out = append(out, &departure{command: command, nodes: []*inode{c.inode}})
 		}
 	}
-	return out
+	return d.foreseeAll(out)
 }

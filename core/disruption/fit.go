@@ -63,9 +63,12 @@ func (x *Index) tryInOrder(names []string) {
 	x.boundBlocks()
 }
 
+// noClaim is why a pod fits nowhere one of whose volumes is not there.
+const noClaim = "a volume claim that does not exist"
+
 func (r *run) fitOne(m *moving) Fitted {
 	if m == nil {
-		return Fitted{Why: "a volume claim that does not exist"}
+		return Fitted{Why: noClaim}
 	}
 	var last *variant
 	for v := m.links.variant; v != nil; v = v.softer {
@@ -75,13 +78,13 @@ func (r *run) fitOne(m *moving) Fitted {
 		}
 		last = v
 	}
-	return Fitted{Why: r.obstacles(m, last)}
+	return Fitted{Why: r.obstacles(r.x.order, m, last)}
 }
 
 // obstacles tells how many nodes refuse a pod for which reason, the most frequent first.
-func (r *run) obstacles(m *moving, v *variant) string {
+func (r *run) obstacles(nodes []*inode, m *moving, v *variant) string {
 	counts := map[string]int{}
-	for _, n := range r.x.order {
+	for _, n := range nodes {
 		counts[r.obstacle(n, m, v)]++
 	}
 	reasons := make([]string, 0, len(counts))

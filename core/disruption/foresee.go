@@ -1,6 +1,7 @@
 package disruption
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -147,29 +148,35 @@ func (c Command) String() string {
 		}
 		fmt.Fprintf(&b, ", from %.4f an hour\n", r.Price)
 	}
-	for _, m := range c.Moves {
-		from := m.From
-		if from == "" {
-			from = "pending"
+	killed := c.killedPods()
+	for i := range c.Moves {
+		if m := &c.Moves[i]; !slices.Contains(killed, m.Pod) {
+			fmt.Fprintf(&b, "  %s: %s -> %s\n", m.Pod, cmp.Or(m.From, "pending"), m.Where())
 		}
-		to := m.To
-		if m.Lost {
-			to = "lost: it has no controller, and nothing makes it again"
-		}
-		fmt.Fprintf(&b, "  %s: %s -> %s\n", m.Pod, from, to)
+	}
+	for i := range c.Killed {
+		k := &c.Killed[i]
+		fmt.Fprintf(&b, "  %s: %s -> killed %s -> %s\n    %s\n", k.Pod, k.From, c.killedWhen(k), k.Where(), k.Message)
 	}
 	return b.String()
 }
 
 // warnings say what a command destroys.
 func (c *Command) warnings() []string {
-	var pods []string
+	killed := c.killedPods()
+	var lost []string
 	for i := range c.Moves {
-		if c.Moves[i].Lost {
-			pods = append(pods, c.Moves[i].Pod)
+		if m := &c.Moves[i]; m.Lost && !slices.Contains(killed, m.Pod) {
+			lost = append(lost, m.Pod)
 		}
 	}
-	return lostPods(pods, " with "+listed(c.Nodes))
+	for i := range c.Killed {
+		if c.Killed[i].Lost {
+			lost = append(lost, c.Killed[i].Pod)
+		}
+	}
+	with := " with " + listed(c.Nodes)
+	return append(lostPods(lost, with), killedNote(killed, with)...)
 }
 
 // lostPods says of pods that have no controller that they are lost, nothing of none.

@@ -23,7 +23,7 @@ func DrainOutlook(s *State, node string) Outlook {
 	var budgets []*podBudget
 	for i := range n.pods {
 		p := &n.pods[i]
-		if !p.active || p.mirror || toleratesDisrupted(p.state.Tolerations) {
+		if !p.active || p.stays() {
 			continue
 		}
 		out.Pods++

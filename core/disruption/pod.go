@@ -92,9 +92,12 @@ func (p *pod) protected(now time.Time) (bool, time.Time) {
 	return now.Before(until), until
 }
 
+// stays reports whether no drain evicts a pod: it ends with its machine.
+func (p *pod) stays() bool { return p.mirror || toleratesDisrupted(p.state.Tolerations) }
+
 // evictable reports whether an eviction would be asked for when the node is drained.
 func (p *pod) evictable(now time.Time) bool {
-	if !p.active || p.mirror || toleratesDisrupted(p.state.Tolerations) {
+	if !p.active || p.stays() {
 		return false
 	}
 	held, _ := p.protected(now)

@@ -40,7 +40,7 @@ func Backoff(failures int) time.Duration {
 func Begin(c *Command, id string, now time.Time, busy int) api.Disruption {
 	out := api.Disruption{
 		ID: id, Reason: c.Reason, Method: c.Method, Phase: api.PhaseDraining, Nodes: slices.Clone(c.Nodes),
-		Moves: slices.Clone(c.Moves), Savings: told(c.Savings), Decided: metav1.NewTime(now), Forceful: c.Forceful, Drift: c.Drift,
+		Moves: slices.Clone(c.Moves), Killed: slices.Clone(c.Killed), Savings: told(c.Savings), Decided: metav1.NewTime(now), Forceful: c.Forceful, Drift: c.Drift,
 	}
 	for i := range c.Replacements {
 		r := &c.Replacements[i]
@@ -123,7 +123,7 @@ func launching(d api.Disruption, now time.Time) api.Disruption {
 	case !now.Before(d.Deadline.Time):
 		d.Phase, d.Message = api.PhaseAborted, fmt.Sprintf("%d of %d replacements were not ready in time: %s", waiting, len(d.Replacements), listed(lacking))
 	case waiting == 0:
-		d.Phase, d.Message = api.PhaseDraining, ""
+		d.Phase, d.Message, d.Killed = api.PhaseDraining, "", killedFrom(d.Killed, now)
 	default:
 		d.Message = fmt.Sprintf("waiting for %d of %d replacements: %s; given up at %s",
 			waiting, len(d.Replacements), listed(lacking), d.Deadline.UTC().Format(time.RFC3339))

@@ -47,7 +47,9 @@ func (w *world) began(h *simHub, l *land, in *StepInput, res *StepResult) {
 		w.requireAfforded(h, l, in, d, down)
 		w.requirePlaces(in, d, res)
 		w.requireSpared(in, d, down)
-		w.promise(l, d)
+		if !foreseen(d.Method, d.Forceful) {
+			w.promise(l, d)
+		}
 	}
 }
 

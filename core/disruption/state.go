@@ -73,6 +73,9 @@ func (s *State) take(c *Command) {
 		}
 	}
 	s.spendFleet(fresh)
+	if foreseen(c.Method, c.Forceful) {
+		return
+	}
 	for _, m := range c.Moves {
 		if _, found := s.Cluster.Node(m.To); !found || !slices.Contains(c.Nodes, m.From) {
 			continue

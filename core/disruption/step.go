@@ -247,7 +247,7 @@ func (p *pass) promised() (map[string]string, bool) {
 	out, unsettled := map[string]string{}, false
 	for i := range p.out.Record.Disruptions {
 		d := &p.out.Record.Disruptions[i]
-		if d.Phase == api.PhaseAborted || len(d.Moves) == 0 || p.arrived(d) {
+		if d.Phase == api.PhaseAborted || len(d.Moves) == 0 || foreseen(d.Method, d.Forceful) || p.arrived(d) {
 			continue
 		}
 		unsettled = true
@@ -274,7 +274,7 @@ func target(d *api.Disruption, to string) string {
 func destinations(d *api.Disruption) []string {
 	var out []string
 	for i := range d.Moves {
-		if !d.Moves[i].Lost {
+		if !d.Moves[i].Lost && !foreseen(d.Method, d.Forceful) {
 			out = append(out, d.Moves[i].To)
 		}
 	}

@@ -93,6 +93,7 @@ func (p *pass) begin(c *Command, request string) string {
 	d := Begin(c, p.id(c), p.now.Truncate(time.Second), len(p.state.Busy))
 	d.Moves = slices.DeleteFunc(d.Moves, func(m api.PodMove) bool { return m.From != "" && !slices.Contains(c.Nodes, m.From) })
 	d.UIDs, d.Request = p.uids(c.Nodes), request
+	p.bound(&d)
 	if d.Phase == api.PhaseDraining {
 		d.Message = drainMessage(&d, nil)
 	} else {

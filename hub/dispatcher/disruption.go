@@ -45,7 +45,7 @@ func onTheirWay(all []api.Disruption) []api.Disruption {
 		if !one.Ended.IsZero() {
 			continue
 		}
-		one.Message, one.Moves, one.Savings, one.Request = "", nil, api.Hourly{}, ""
+		one.Message, one.Moves, one.Killed, one.Savings, one.Request = "", nil, nil, api.Hourly{}, ""
 		open = append(open, one)
 	}
 	slices.SortFunc(open, func(a, b api.Disruption) int { return strings.Compare(a.ID, b.ID) })

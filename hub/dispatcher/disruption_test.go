@@ -27,7 +27,7 @@ func disrupted(id, phase string) api.Disruption {
 	return api.Disruption{
 		ID: id, Reason: "Underutilized", Method: "single", Phase: phase, Message: "waiting", Nodes: []string{"n1"},
 		UIDs: map[string]string{"n1": "u1"}, Replacements: []api.NodeReplacement{{Name: id + "-0", Pool: "general", InstanceTypes: []string{"d2"}}},
-		Moves: []api.PodMove{{Pod: "default/web", To: "new-0"}}, Savings: api.Hourly{Amount: 0.2}, Decided: decided, Request: "r1",
+		Moves: []api.PodMove{{Pod: "default/web", To: "new-0"}}, Killed: []api.KilledPod{{Code: "PDBBlocks"}}, Savings: api.Hourly{Amount: 0.2}, Decided: decided, Request: "r1",
 	}
 }
 
@@ -90,7 +90,7 @@ func TestTheDisruptionsOfAMemberAreCommandedUntilTheyEnd(t *testing.T) {
 	y.disrupt("berlin", disrupted("d2", api.PhaseLaunching), over("d0"), disrupted("d1", api.PhaseAborted))
 	command, head := y.awaitsDisruption("berlin", "d1 Aborted, d2 Launching")
 	plain := func(d api.Disruption) api.Disruption {
-		d.Message, d.Moves, d.Savings, d.Request = "", nil, api.Hourly{}, ""
+		d.Message, d.Moves, d.Killed, d.Savings, d.Request = "", nil, nil, api.Hourly{}, ""
 		return d
 	}
 	require.Equal(t, api.DisruptionCommand{
@@ -130,7 +130,7 @@ func TestWhatOnlyPeopleReadIsNoNewCommand(t *testing.T) {
 	y.disrupt("berlin", disrupted("d1", api.PhaseDraining))
 	_, before := y.awaitsDisruption("berlin", "d1 Draining")
 	other := disrupted("d1", api.PhaseDraining)
-	other.Message, other.Moves, other.Savings = "evicting", nil, api.Hourly{Amount: 3}
+	other.Message, other.Moves, other.Killed, other.Savings = "evicting", nil, nil, api.Hourly{Amount: 3}
 	y.disrupt("berlin", over("d0"), other)
 	y.disrupt("paris", disrupted("d9", api.PhaseLaunching))
 	y.awaitsDisruption("paris", "d9 Launching") // the dispatcher has seen the other record by then

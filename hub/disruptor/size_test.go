@@ -13,7 +13,8 @@ import (
 )
 
 // The largest record that Step makes can be written: pods on their way up to where nothing more begins,
-// with one command of 101 nodes with 250 pods each on top, and beside them ten of 200 nodes that have ended.
+// with one command of 101 nodes with 250 pods each on top, and beside them ten of 200 nodes that have ended;
+// and so can, without that command, one that tells of 2,000 pods which are killed.
 func TestLargestRecordIsWritten(t *testing.T) {
 	y := newYard(t, quick(), "berlin")
 	y.stop()
@@ -42,5 +43,15 @@ func TestLargestRecordIsWritten(t *testing.T) {
 		d.Phase, d.Ended = api.PhaseDone, metav1.NewTime(elsewhen.Now())
 		record.Disruptions = append(record.Disruptions, d)
 	}
+	y.put(subjects.Disruptions.Key("berlin"), record)
+	drifted := with("drifted", 1, 0)
+	for range 2000 {
+		pod := fmt.Sprintf("team-%d/service-%d-%010x-%05x", r.IntN(20), r.IntN(200), r.Int64N(1<<40), r.IntN(1<<20))
+		drifted.Killed = append(drifted.Killed, api.KilledPod{
+			PodMove: api.PodMove{Pod: pod, From: drifted.Nodes[0], To: node()}, At: metav1.NewTime(elsewhen.Now()), Code: "PDBBlocks", About: pod,
+			Message: "PodDisruptionBudget " + pod + " allows no eviction (minAvailable 1); once it does, the pod is evicted",
+		})
+	}
+	record.Disruptions[1] = drifted
 	y.put(subjects.Disruptions.Key("berlin"), record)
 }

@@ -208,6 +208,44 @@ func TestPlansAreAnswered(t *testing.T) {
 	})
 }
 
+// dooming is a node that has drifted, with a pod that is killed at the end of its terminationGracePeriod.
+func dooming() api.NodeState {
+	n := aNode("n1", "a", 4, 500)
+	n.ProviderDrift, n.TerminationGracePeriod = "ImageDrifted", "1h"
+	n.Pods[0].Annotations = map[string]string{api.AnnotationDoNotDisrupt: "true"}
+	return n
+}
+
+// A plan names the pods that a terminationGracePeriod kills (N25).
+func TestPlansNameKilledPods(t *testing.T) {
+	y := newYard(t, resting(), "berlin")
+	y.pool("a", "0")
+	y.nodes("berlin", dooming(), aNode("n2", "a", 8, 5000))
+	y.decided("berlin", "n1", "BudgetSpent")
+	y.pool("a", "1")
+	bustest.Eventually(t, func() error {
+		plan := answered[disruption.MemberForecast](y, api.VerbPlanNodes, api.PlanNodesRequest{Member: "berlin"})
+		if len(plan.Commands) != 1 || len(plan.Commands[0].Killed) != 1 {
+			return fmt.Errorf("the plan is %s", plan)
+		}
+		require.Equal(t, api.PodMove{Pod: "default/n1-0", From: "n1", To: "n2"}, plan.Commands[0].Killed[0].PodMove)
+		require.Len(t, plan.Notes, 1)
+		return nil
+	})
+}
+
+// So does what tells of a disruption that has begun: why, and the disruption itself.
+func TestDisruptionsNameKilledPods(t *testing.T) {
+	y := newYard(t, quick(), "berlin")
+	y.pool("a", "1")
+	y.nodes("berlin", dooming(), aNode("n2", "a", 8, 5000))
+	y.eventually("berlin", "drift n1 Draining")
+	answer := answered[disruption.NodeAnswer](y, api.VerbWhyNode, api.WhyNodeRequest{Member: "berlin", Node: "n1"})
+	require.Equal(t, "DoNotDisruptPod", answer.Running.Killed[0].Code)
+	page := answered[api.DisruptionsResponse](y, api.VerbDisruptions, api.DisruptionsRequest{Member: "berlin"})
+	require.Equal(t, 59*time.Minute+30*time.Second, page.Items[0].Status.Killed[0].After.Duration)
+}
+
 // Budgets are those of every pool on every member, and those that pools share.
 func TestBudgetsAreAnswered(t *testing.T) {
 	y := newYard(t, resting())

@@ -44,6 +44,7 @@ var nodeKindColumns = map[string][]column{
 		{"Age", false, age},
 		{"Message", false, func(v view) any { return orDash(cut(shortMessage(v))) }},
 		{"Moves", true, func(v view) any { return len(sliceOfMaps(v.field("status", "moves"))) }},
+		{"Killed", true, func(v view) any { return len(sliceOfMaps(v.field("status", "killed"))) }},
 		{"Drift", true, func(v view) any { return orDash(v.text("status", "drift")) }},
 		{"In-Full", true, func(v view) any { return orDash(v.text("status", "message")) }},
 	},

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"text/tabwriter"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -40,15 +41,17 @@ func (a *app) describeNode(ctx context.Context, obj *unstructured.Unstructured) 
 func (a *app) describeDisruption(obj *unstructured.Unstructured) error {
 	v := view{object: obj}
 	var moves []api.PodMove
+	var killed []api.KilledPod
 	var replacements []api.NodeReplacement
 	v.readInto(&moves, "status", "moves")
+	v.readInto(&killed, "status", "killed")
 	v.readInto(&replacements, "status", "replacements")
-	for _, field := range []string{"moves", "replacements", "uids"} {
+	for _, field := range []string{"moves", "killed", "replacements", "uids"} {
 		unstructured.RemoveNestedField(obj.Object, "status", field)
 	}
 	a.printf("%s", describeObject(obj))
 	w := tabwriter.NewWriter(a.Out, 0, 8, 2, ' ', 0)
-	places := map[string]string{}
+	places := placesOf(replacements)
 	for i := range replacements {
 		r := &replacements[i]
 		if i == 0 {
@@ -64,15 +67,46 @@ func (a *app) describeDisruption(obj *unstructured.Unstructured) error {
 			state = "not ready"
 		}
 		say(w, "  %s\t%s\t%s\t%s\t%s\n", r.Name, r.Pool, orDash(r.Node), state, strings.Join(r.InstanceTypes, ","))
-		places[fmt.Sprintf("new-%d", i)] = cmp.Or(r.Node, r.Name)
 	}
 	for i, m := range moves {
 		if i == 0 {
 			say(w, "Moves:\n  Pod\tFrom\tTo\n")
 		}
-		say(w, "  %s\t%s\t%s\n", m.Pod, orDash(m.From), cmp.Or(places[m.To], m.To))
+		say(w, "  %s\t%s\t%s\n", m.Pod, orDash(m.From), cmp.Or(places[m.To], m.Where()))
+	}
+	launching := v.text("status", "phase") == api.PhaseLaunching
+	for i := range killed {
+		k := &killed[i]
+		if i == 0 {
+			say(w, "Killed:\n  Pod\tFrom\tWhen\tTo\tProtected-By\n")
+		}
+		say(w, "  %s\t%s\t%s\t%s\t%s\n", k.Pod, k.From, killedWhen(k, launching), cmp.Or(places[k.To], k.Where()), k.Message)
 	}
 	return w.Flush()
+}
+
+// placesOf are the names of the new nodes of a disruption, or of their launches, by what moves call them.
+func placesOf(replacements []api.NodeReplacement) map[string]string {
+	places := map[string]string{}
+	for i := range replacements {
+		places[fmt.Sprintf("new-%d", i)] = cmp.Or(replacements[i].Node, replacements[i].Name)
+	}
+	return places
+}
+
+// killedWhen is the moment at which a pod is killed, as far as it is known.
+func killedWhen(k *api.KilledPod, launching bool) string {
+	at := k.At.UTC().Format(time.RFC3339)
+	switch {
+	case k.WithNode && launching:
+		return "with its node"
+	case k.WithNode:
+		return "with its node, " + at + " or before"
+	case launching:
+		return at + " or later"
+	default:
+		return at
+	}
 }
 
 // quantities shows amounts as Kubernetes does, "3900m" and "16Gi".

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -103,9 +104,20 @@ func (a *app) printNodeAnswer(answer *disruption.NodeAnswer) {
 		if d.Message != "" {
 			a.printf("    %s\n", d.Message)
 		}
+		a.printKilled(d, answer.Node)
 	}
 	if b := answer.Backoff; b != nil {
 		a.printf("  its disruption failed %s, last because: %s\n", times(b.Failures), b.Why)
+	}
+}
+
+// printKilled says which pods of a node a disruption kills.
+func (a *app) printKilled(d *api.Disruption, node string) {
+	places := placesOf(d.Replacements)
+	for i := range d.Killed {
+		if k := &d.Killed[i]; k.From == node {
+			a.printf("    %s: killed %s -> %s\n      %s\n", k.Pod, killedWhen(k, d.Phase == api.PhaseLaunching), cmp.Or(places[k.To], k.Where()), k.Message)
+		}
 	}
 }
 

@@ -1,0 +1,280 @@
+package disruption
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"flotilla/core/api"
+)
+
+func guarded(value string) func(*api.PodState) {
+	return func(p *api.PodState) { p.Annotations = map[string]string{api.AnnotationDoNotDisrupt: value} }
+}
+
+func ending(seconds int64) func(*api.PodState) {
+	return func(p *api.PodState) { p.GraceSeconds = &seconds }
+}
+
+// going is a node that has drifted, and is to be empty an hour after its drain begins.
+func going(name, kind string, pods ...api.PodState) *api.NodeState {
+	n := aNode(name, kind, "z-a", "a", pods...)
+	n.ProviderDrift, n.TerminationGracePeriod = "ImageDrifted", "1h"
+	return n
+}
+
+// killedLines are the killed pods of commands: pod, when, which protection, where to.
+func killedLines(commands []Command) []string {
+	var out []string
+	for i := range commands {
+		for j := range commands[i].Killed {
+			k := &commands[i].Killed[j]
+			line := fmt.Sprintf("%s +%s %s -> %s", k.Pod[len("default/"):], k.After.Duration, k.Code, k.Where())
+			if k.WithNode {
+				line += " (with its node)"
+			}
+			out = append(out, line)
+		}
+	}
+	return out
+}
+
+// Pods that terminationGracePeriod kills past what protects them are named with the moment, the protection and
+// where they go: by the plan, why and JSON (N25).
+func TestPodsKilledPastTheirProtection(t *testing.T) {
+	min1 := intstr.FromInt32(1)
+	f := fixture{
+		nodes: []*api.NodeState{
+			going("n1", "d4", aPod("db", 500), aPod("free", 100), aPod("job", 500, guarded("true"), ending(600)), aPod("bare", 100, guarded("true"), func(p *api.PodState) { p.Owner = "" })),
+			aNode("x", "d4", "z-a", ""),
+		},
+		pdbs:  []api.PodBudget{{Namespace: "default", Name: "db", Selector: selecting("db"), MinAvailable: &min1}},
+		pools: []*api.NodePool{testPool("a")},
+	}
+	forecast := ForeseeMember(f.state(), "", []string{"n1"}, 0)
+	require.Len(t, forecast.Commands, 1)
+	require.Equal(t, `delete n1: Drifted ImageDrifted (drift), saves 0.1840 an hour
+  default/free: n1 -> x
+  default/job: n1 -> killed at 2026-11-20T12:50:00Z -> x
+    it has the annotation karpenter.sh/do-not-disrupt
+  default/bare: n1 -> killed at 2026-11-20T12:59:30Z -> lost: it has no controller, and nothing makes it again
+    it has the annotation karpenter.sh/do-not-disrupt
+  default/db: n1 -> killed at 2026-11-20T12:59:30Z -> x
+    PodDisruptionBudget default/db allows no eviction (minAvailable 1); once it does, the pod is evicted
+`, forecast.Commands[0].String())
+	require.Equal(t, []string{
+		"pod default/bare is lost with n1: it has no controller, and nothing makes it again",
+		"3 pods are killed with n1 past what protects them, in time for the end of terminationGracePeriod: default/job, default/bare, default/db",
+	}, forecast.Notes)
+	require.Contains(t, forecast.Explanations[0].String(), "default/job: n1 -> killed at 2026-11-20T12:50:00Z -> x")
+	raw, err := json.Marshal(forecast.Commands[0].Killed)
+	require.NoError(t, err)
+	require.JSONEq(t, `[
+		{"pod": "default/job", "from": "n1", "to": "x", "at": "2026-11-20T12:50:00Z", "after": "50m0s", "code": "DoNotDisruptPod", "message": "it has the annotation karpenter.sh/do-not-disrupt"},
+		{"pod": "default/bare", "from": "n1", "lost": true, "at": "2026-11-20T12:59:30Z", "after": "59m30s", "code": "DoNotDisruptPod", "message": "it has the annotation karpenter.sh/do-not-disrupt"},
+		{"pod": "default/db", "from": "n1", "to": "x", "at": "2026-11-20T12:59:30Z", "after": "59m30s", "code": "PDBBlocks", "about": "default/db",
+		 "message": "PodDisruptionBudget default/db allows no eviction (minAvailable 1); once it does, the pod is evicted"}
+	]`, string(raw))
+
+	f.nodes[0].TerminationGracePeriod = ""
+	require.Equal(t, "none", summary(Decide(f.state())), "without the period the same pods keep the node")
+}
+
+// What protects a pod, and until when, decides whether it is killed, and when; where it goes is told after
+// the moves of the others.
+func TestWhoIsKilled(t *testing.T) {
+	web := labelled("web")
+	budget := func(name string, allowed int32, change ...func(*api.PodBudget)) api.PodBudget {
+		b := api.PodBudget{Namespace: "default", Name: name, Selector: selecting("web"), Allowed: allowed}
+		for _, c := range change {
+			c(&b)
+		}
+		return b
+	}
+	started := func(ago time.Duration) func(*api.PodState) {
+		return func(p *api.PodState) { p.Started = stampOf(testNow.Add(-ago)) }
+	}
+	owner := func(kind string) func(*api.PodState) { return func(p *api.PodState) { p.Owner = kind } }
+	tolerant := func(p *api.PodState) { p.Tolerations = []corev1.Toleration{{Operator: corev1.TolerationOpExists}} }
+	room := aNode("x", "d4", "z-a", "")
+	for _, tc := range []struct {
+		name string
+		pods []api.PodState
+		pdbs []api.PodBudget
+		rest []*api.NodeState
+		want []string
+	}{
+		{"nobody protects it", []api.PodState{aPod("p", 100)}, nil, nil, nil},
+		{"a protection that ends before", []api.PodState{aPod("p", 100, guarded("90m"), started(time.Hour))}, nil, []*api.NodeState{room}, nil},
+		{"a protection that ends too late", []api.PodState{aPod("p", 100, guarded("2h"), started(time.Hour))}, nil, []*api.NodeState{room}, []string{"p +59m30s DoNotDisruptPod -> x"}},
+		{"one that ends just then", []api.PodState{aPod("p", 100, guarded("59m30s"), started(0))}, nil, []*api.NodeState{room}, nil},
+		{"more grace than there is time", []api.PodState{aPod("p", 100, guarded("true"), ending(7200))}, nil, []*api.NodeState{room}, []string{"p +0s DoNotDisruptPod -> x"}},
+		{"a budget that lets it go", []api.PodState{aPod("p", 100, web)}, []api.PodBudget{budget("b", 1)}, []*api.NodeState{room}, nil},
+		{"a budget that lets too few go", []api.PodState{aPod("p", 100, web), aPod("q", 100, web)}, []api.PodBudget{budget("b", 1)}, []*api.NodeState{room}, []string{"q +59m30s PDBExceeded -> x"}},
+		{"two budgets", []api.PodState{aPod("p", 100, web)}, []api.PodBudget{budget("b", 1), budget("c", 1)}, []*api.NodeState{room}, []string{"p +59m30s PDBsOverlap -> x"}},
+		{
+			"unready, and always allowed",
+			[]api.PodState{aPod("p", 100, web, func(p *api.PodState) { p.NotReady = true })},
+			[]api.PodBudget{budget("b", 0, func(b *api.PodBudget) { b.AlwaysAllow = true })},
+			[]*api.NodeState{room},
+			nil,
+		},
+		{"a daemon", []api.PodState{aPod("p", 100, guarded("true"), owner("DaemonSet"))}, nil, nil, []string{"p +59m30s DoNotDisruptPod -> nowhere: it belongs to its node"}},
+		{"no drain waits for it", []api.PodState{aPod("p", 100, guarded("true"), tolerant)}, nil, []*api.NodeState{room}, []string{"p +1h0m0s DoNotDisruptPod -> x (with its node)"}},
+		{"it has ended", []api.PodState{aPod("p", 100, guarded("true"), func(p *api.PodState) { p.Phase = "Failed" })}, nil, []*api.NodeState{room}, nil},
+		{"a replacement that is too small", []api.PodState{aPod("p", 1000), aPod("q", 1500, guarded("true"))}, nil, nil, []string{"q +59m30s DoNotDisruptPod -> nowhere: 0/1 nodes are available: 1 insufficient cpu"}},
+		{"a replacement with room", []api.PodState{aPod("p", 1000), aPod("q", 500, guarded("true"))}, nil, nil, []string{"q +59m30s DoNotDisruptPod -> new-0"}},
+		{"room for one of two", []api.PodState{aPod("p", 2000, guarded("true")), aPod("q", 2000, guarded("true"), ending(60))}, nil, []*api.NodeState{room}, []string{"q +59m0s DoNotDisruptPod -> x", "p +59m30s DoNotDisruptPod -> nowhere: 0/1 nodes are available: 1 insufficient cpu"}},
+		{"nothing else is there", []api.PodState{aPod("p", 2000, guarded("true"))}, nil, nil, []string{"p +59m30s DoNotDisruptPod -> nowhere: there is no other node"}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			f := fixture{nodes: append([]*api.NodeState{going("n1", "d4", tc.pods...)}, tc.rest...), pdbs: tc.pdbs, pools: []*api.NodePool{testPool("a")}}
+			d := Decide(f.state())
+			require.Len(t, d.Commands, 1)
+			require.Equal(t, tc.want, killedLines(d.Commands))
+		})
+	}
+}
+
+// Of a node that is replaced nobody knows when the drain begins: the moment is the earliest, and in the record
+// it is dated anew once the drain begins.
+func TestKilledOnceTheReplacementIsReady(t *testing.T) {
+	s := newStepper([]*api.NodeState{going("n1", "d4", aPod("p", 1000), aPod("q", 500, guarded("true")))}, testPool("a"))
+	text := Foresee(s.f.state(), 0).Commands[0].String()
+	require.Contains(t, text, "  default/q: n1 -> killed 59m30s into the drain, at 2026-11-20T12:59:30Z or later -> new-0\n")
+	s.step(0)
+	require.Equal(t, api.PhaseLaunching, s.one().Phase)
+	require.Equal(t, testNow.Add(59*time.Minute+30*time.Second), s.one().Killed[0].At.UTC())
+	before := s.one().Killed
+	s.results[s.one().ID] = &api.DisruptionResult{ID: s.one().ID, Replacements: []api.NodeReplacement{{Name: s.one().ID + "-0", Node: "x", Initialized: true}}}
+	s.step(2 * time.Minute)
+	require.Equal(t, api.PhaseDraining, s.one().Phase)
+	require.Equal(t, testNow.Add(61*time.Minute+30*time.Second), s.one().Killed[0].At.UTC())
+	require.Equal(t, testNow.Add(59*time.Minute+30*time.Second), before[0].At.UTC(), "the input is not changed")
+}
+
+// Whom a plan calls killed is who the drain deletes, and when; budgets stay as they are but for what is taken
+// from them.
+func TestTheDrainKillsWhomThePlanNames(t *testing.T) {
+	killed := 0
+	for seed := range uint64(propertySeeds) {
+		n, budgets := randomDrain(seed)
+		x := NewIndex((&fixture{nodes: []*api.NodeState{n}, pdbs: budgets}).state())
+		want := map[string]time.Duration{}
+		for _, k := range x.doomed(x.nodes[0]) {
+			if !k.withNode {
+				want[k.pod.key] = k.after
+			}
+		}
+		got := drained(x, n)
+		for key, after := range want {
+			require.Contains(t, got, key, "seed %d: it is not killed", seed)
+			require.InDelta(t, after.Seconds(), got[key].Seconds(), 1, "seed %d: %s", seed, key)
+		}
+		for i := range x.nodes[0].pods {
+			p := &x.nodes[0].pods[i]
+			if at, deleted := got[p.key]; deleted && want[p.key] == 0 && protectedAt(x, p, at) {
+				require.Contains(t, want, p.key, "seed %d: it is killed after %s, and nobody says so", seed, at)
+			}
+		}
+		killed += len(want)
+	}
+	require.Greater(t, killed, propertySeeds/2)
+}
+
+// protectedAt reports whether do-not-disrupt or budgets that let nothing go protect a pod at a moment.
+func protectedAt(x *Index, p *pod, after time.Duration) bool {
+	held, _ := p.protected(testNow.Add(after))
+	covering := x.cover.of(p)
+	return held || len(covering) > 1 || len(covering) == 1 && covering[0].allowed == 0 && covering[0].holds(p)
+}
+
+// randomDrain is a node that is to be empty in an hour, with pods that are protected in all ways.
+func randomDrain(seed uint64) (*api.NodeState, []api.PodBudget) {
+	r := rand.New(rand.NewPCG(seed, 7))
+	n := aNode("n1", "d8", "z-a", "a")
+	n.TerminationGracePeriod = "1h"
+	for i := range 1 + r.IntN(8) {
+		p := aPod(fmt.Sprintf("p%d", i), 100, labelled([]string{"x", "y", "z"}[r.IntN(3)]))
+		p.Started = stampOf(testNow.Add(-time.Duration(r.IntN(60)) * time.Minute))
+		switch r.IntN(4) {
+		case 0:
+			p.Annotations = map[string]string{api.AnnotationDoNotDisrupt: []string{"true", "30m", "2h", "no"}[r.IntN(4)]}
+		case 1:
+			ending([]int64{0, 600, 7200}[r.IntN(3)])(&p)
+		}
+		if r.IntN(6) == 0 {
+			p.Owner = "DaemonSet"
+		}
+		p.NotReady, p.Critical = r.IntN(5) == 0, r.IntN(5) == 0
+		n.Pods = append(n.Pods, p)
+	}
+	var budgets []api.PodBudget
+	for i, app := range []string{"x", "y", "y"} {
+		if r.IntN(2) == 0 {
+			budgets = append(budgets, api.PodBudget{Namespace: "default", Name: fmt.Sprint("b", i), Selector: selecting(app), Allowed: int32(r.IntN(3)), AlwaysAllow: r.IntN(3) == 0})
+		}
+	}
+	return n, budgets
+}
+
+// drained empties a node as an agent does and returns what it deleted, and how long after it began. What is
+// evicted is gone at once.
+func drained(x *Index, n *api.NodeState) map[string]time.Duration {
+	out := map[string]time.Duration{}
+	left := map[*podBudget]int{}
+	for i := range x.state.Cluster.budgets {
+		b := &x.state.Cluster.budgets[i]
+		left[b] = b.allowed
+	}
+	pods := map[string]*pod{}
+	for i := range x.nodes[0].pods {
+		pods[x.nodes[0].pods[i].key] = &x.nodes[0].pods[i]
+	}
+	node := *n
+	remove := func(key string) {
+		node.Pods = slices.DeleteFunc(slices.Clone(node.Pods), func(p api.PodState) bool { return p.Namespace+"/"+p.Name == key })
+	}
+	for now := testNow; ; {
+		step := Drain(DrainInput{Node: &node, Began: testNow, Deadline: DrainDeadline(&node, testNow), Now: now})
+		if step.Drained || now.After(testNow.Add(2*time.Hour)) {
+			return out
+		}
+		before := len(node.Pods)
+		for _, key := range step.Evict {
+			if evicted(x.cover.of(pods[key]), pods[key], left) {
+				remove(key)
+			}
+		}
+		for _, one := range step.Delete {
+			out[one.Pod] = now.Sub(testNow)
+			remove(one.Pod)
+		}
+		if now = now.Add(time.Second); len(node.Pods) == before && step.Recheck.After(now) {
+			now = step.Recheck
+		}
+	}
+}
+
+// evicted is the eviction API.
+func evicted(covering []*podBudget, p *pod, left map[*podBudget]int) bool {
+	switch {
+	case len(covering) == 0:
+		return true
+	case len(covering) > 1:
+		return false
+	case !covering[0].holds(p):
+		return true
+	case left[covering[0]] <= 0:
+		return false
+	}
+	left[covering[0]]--
+	return true
+}
