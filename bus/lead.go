@@ -69,7 +69,7 @@ func (l *leadership) once(ctx context.Context) error {
 			stop(err)
 		}
 	})
-	err = l.lead(leading)
+	err = l.lead(leading, lease)
 	if cause := context.Cause(leading); cause != nil && ctx.Err() == nil {
 		err = cause
 	}
@@ -136,7 +136,7 @@ func (l *leadership) compete(ctx context.Context) (*lease, error) {
 }
 
 // lead takes the term, applies the layout, opens the store and acts.
-func (l *leadership) lead(ctx context.Context) error {
+func (l *leadership) lead(ctx context.Context, lease *lease) error {
 	term, fence, err := takeTerm(ctx, l.conn, l.id)
 	if err != nil {
 		return fmt.Errorf("taking the term: %w", err)
@@ -157,6 +157,7 @@ func (l *leadership) lead(ctx context.Context) error {
 	defer store.Wait()
 	defer cancel()
 	store.Layout = layout
+	store.leads = func() bool { return ctx.Err() == nil && lease.left() > l.options.Margin }
 	if err := store.recordLayout(ctx); err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"flotilla/core/api"
@@ -30,8 +31,17 @@ type lease struct {
 	conn     *Conn
 	id       string
 	ttl      time.Duration
-	sequence uint64    // of our own last write
-	deadline time.Time // until when it is ours, by our clock
+	sequence uint64                    // of our own last write
+	until    atomic.Pointer[time.Time] // when it ends, by our clock
+}
+
+// left is how long the lease is ours yet.
+func (l *lease) left() time.Duration {
+	until := l.until.Load()
+	if until == nil {
+		return 0
+	}
+	return time.Until(*until)
 }
 
 // acquire takes the lease when it is free, or when it is held under our own id: then by a process of
@@ -77,7 +87,9 @@ func (l *lease) write(ctx context.Context, expected uint64, limit time.Duration)
 	if err != nil {
 		return err
 	}
-	l.sequence, l.deadline = ack.Sequence, began.Add(l.ttl)
+	until := began.Add(l.ttl)
+	l.sequence = ack.Sequence
+	l.until.Store(&until)
 	return nil
 }
 
@@ -91,7 +103,7 @@ func (l *lease) keep(ctx context.Context, renew, margin time.Duration) error {
 			return nil
 		case <-timer.C:
 		}
-		left := time.Until(l.deadline.Add(-margin))
+		left := l.left() - margin
 		if left <= 0 {
 			return fmt.Errorf("the lease was not renewed in time: %w", ErrDeposed)
 		}

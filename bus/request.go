@@ -29,8 +29,8 @@ type RequestOptions struct {
 }
 
 // Request sends request as JSON to a verb and decodes the answer into response (nil: ignored). It
-// sends the same payload again on time-outs, no responders and CodeUnavailable, so a request that
-// changes something carries an id. A refusal is an *api.Failure (errors.As); a hub that never answered
+// sends the same payload again on time-outs, no responders and CodeUnavailable, and at once when the
+// connection was lost or another hub leads, so a request that changes something carries an id. A refusal is an *api.Failure (errors.As); a hub that never answered
 // is ErrUnreachable.
 func Request(ctx context.Context, c *Conn, verb string, request, response any, o RequestOptions) error {
 	text, err := encode(request)
@@ -63,16 +63,18 @@ func (c *Conn) ask(ctx context.Context, m *nats.Msg, o RequestOptions) ([]byte, 
 	total := cmp.Or(o.Total, requestTotal)
 	bounded, cancel := context.WithTimeout(ctx, total)
 	defer cancel()
+	turns, end := c.turns()
+	defer end()
 	var last error
 	for delay := requestWait; ; delay = min(2*delay, requestPause) {
-		body, err := c.askOnce(bounded, m, cmp.Or(o.Try, requestTry))
+		body, err := c.askOnce(bounded, m, cmp.Or(o.Try, requestTry), turns)
 		if err == nil || !again(err) {
 			return body, err
 		}
 		if last == nil || bounded.Err() == nil {
 			last = err
 		}
-		pause(bounded, delay/2+rand.N(delay/2))
+		pauseUnless(bounded, delay/2+rand.N(delay/2), turns)
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
@@ -88,18 +90,63 @@ func again(err error) bool {
 	if failure := (*api.Failure)(nil); errors.As(err, &failure) {
 		return failure.Code == api.CodeUnavailable
 	}
-	return IsDisconnected(err)
+	return errors.Is(err, errTurned) || IsDisconnected(err)
 }
 
-func (c *Conn) askOnce(ctx context.Context, m *nats.Msg, limit time.Duration) ([]byte, error) {
+// errTurned says that whoever was asked will not answer any more.
+var errTurned = errors.New("the connection was lost, or another hub leads")
+
+// turns receives when it is time to ask again, until end is called: the connection was lost or is
+// back, or a hub begins to lead.
+func (c *Conn) turns() (turns <-chan struct{}, end func()) {
+	turned := make(chan struct{}, 1)
+	turn := func() {
+		select {
+		case turned <- struct{}{}:
+		default:
+		}
+	}
+	unlisten := c.listen(func(d disturbance) {
+		if d != slow {
+			turn()
+		}
+	})
+	leads, err := c.NC.Subscribe(c.Fleet.Leads(), func(*nats.Msg) { turn() })
+	return turned, func() {
+		unlisten()
+		if err == nil {
+			_ = leads.Unsubscribe()
+		}
+	}
+}
+
+// pauseUnless waits for d, for a turn or for the end of ctx.
+func pauseUnless(ctx context.Context, d time.Duration, turns <-chan struct{}) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-timer.C:
+	case <-turns:
+	}
+}
+
+func (c *Conn) askOnce(ctx context.Context, m *nats.Msg, limit time.Duration, turns <-chan struct{}) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	ctx, deny := context.WithCancelCause(ctx)
-	defer deny(nil)
-	defer c.onDenied(deny)()
+	ctx, abort := context.WithCancelCause(ctx)
+	defer abort(nil)
+	defer c.onDenied(abort)()
+	go func() {
+		select {
+		case <-turns:
+			abort(errTurned)
+		case <-ctx.Done():
+		}
+	}()
 	answer, err := c.NC.RequestMsgWithContext(ctx, m)
-	if denied := context.Cause(ctx); errors.Is(denied, ErrDenied) {
-		return nil, denied
+	if cause := context.Cause(ctx); err != nil && (errors.Is(cause, ErrDenied) || errors.Is(cause, errTurned)) {
+		return nil, cause
 	}
 	if err != nil {
 		return nil, err

@@ -32,6 +32,9 @@ const (
 type ServiceOptions struct {
 	// Version is semver; Replica goes into the service's metadata.
 	Version, Replica string
+	// Leads says whether the hub leads at this moment; nil: always. A hub that was stopped and goes on
+	// answers nothing: the one that leads now got the requests too.
+	Leads func() bool
 	// Workers is how many requests run at once, 32 when 0; Pending how many more may wait per verb,
 	// 1024 when 0.
 	Workers, Pending int
@@ -44,6 +47,7 @@ type Handler func(ctx context.Context, body []byte) (any, error)
 // Service is the running micro service flotilla-hub.
 type Service struct {
 	conn  *Conn
+	leads func() bool
 	micro micro.Service
 	slots chan struct{}
 	stats map[string]*verbStats
@@ -59,9 +63,10 @@ type verbStats struct {
 	answered, failed, nanoseconds atomic.Int64
 }
 
-// Serve answers verbs on flotilla.<fleet>.api.<verb> until Stop; ctx is handed to handlers.
+// Serve answers verbs on flotilla.<fleet>.api.<verb> until Stop; ctx is handed to handlers. Every hub
+// that serves gets every request, so that one whose process is stopped takes none away from the leader.
 func Serve(ctx context.Context, c *Conn, o ServiceOptions, verbs map[string]Handler) (*Service, error) {
-	s := &Service{conn: c, slots: make(chan struct{}, cmp.Or(o.Workers, defaultWorkers)), stats: map[string]*verbStats{}}
+	s := &Service{conn: c, leads: o.Leads, slots: make(chan struct{}, cmp.Or(o.Workers, defaultWorkers)), stats: map[string]*verbStats{}}
 	for verb := range verbs {
 		s.stats[verb] = &verbStats{}
 	}
@@ -77,11 +82,14 @@ func Serve(ctx context.Context, c *Conn, o ServiceOptions, verbs map[string]Hand
 	group := s.micro.AddGroup(c.Fleet.APIGroup())
 	for _, verb := range slices.Sorted(maps.Keys(verbs)) {
 		err := group.AddEndpoint(verb, s.endpoint(ctx, verb, verbs[verb]),
-			micro.WithEndpointPendingLimits(cmp.Or(o.Pending, defaultPending), pendingBytes))
+			micro.WithEndpointQueueGroupDisabled(), micro.WithEndpointPendingLimits(cmp.Or(o.Pending, defaultPending), pendingBytes))
 		if err != nil {
 			s.Stop()
 			return nil, fmt.Errorf("starting the service, verb %s: %w", verb, err)
 		}
+	}
+	if err := c.NC.Publish(c.Fleet.Leads(), nil); err != nil {
+		c.Log.Warn().Err(err).Msg("saying that this hub leads")
 	}
 	return s, nil
 }
@@ -112,6 +120,9 @@ func (s *Service) Stop() {
 // endpoint hands each request to a goroutine, and holds the subscription up while all slots are taken.
 func (s *Service) endpoint(ctx context.Context, verb string, h Handler) micro.Handler {
 	return micro.HandlerFunc(func(r micro.Request) {
+		if s.leads != nil && !s.leads() {
+			return
+		}
 		if !s.open() {
 			s.answer(verb, r, nil, notLeading())
 			return

@@ -122,6 +122,83 @@ func TestRequestsAreSentAgain(t *testing.T) {
 	require.Equal(t, "web", got.Name)
 }
 
+// A hub whose process is stopped keeps its subscriptions: what it is asked it never answers.
+func TestAStoppedHubTakesNoRequestAway(t *testing.T) {
+	server := bustest.Start(t)
+	goOn := make(chan struct{})
+	serve(t, server.Hub(t), map[string]bus.Handler{api.VerbGet: func(context.Context, []byte) (any, error) {
+		<-goOn
+		return nil, errors.New("too late")
+	}})
+	t.Cleanup(func() { close(goOn) })
+	serve(t, server.Hub(t), map[string]bus.Handler{api.VerbGet: echo})
+	client := server.Client(t)
+	for range 20 {
+		var got api.GetRequest
+		patient := bus.RequestOptions{Total: 20 * time.Second, Try: 20 * time.Second}
+		require.NoError(t, bus.Request(bustest.Context(t), client, api.VerbGet, api.GetRequest{Name: "web"}, &got, patient))
+		require.Equal(t, "web", got.Name)
+	}
+}
+
+// A process that was stopped goes on with requests that the next leader has answered long ago.
+func TestAHubThatDoesNotLeadAnswersNothing(t *testing.T) {
+	server := bustest.Start(t)
+	var leads atomic.Bool
+	hub := server.Hub(t)
+	s, err := bus.Serve(context.WithoutCancel(t.Context()), hub, bus.ServiceOptions{Leads: leads.Load}, map[string]bus.Handler{api.VerbGet: echo})
+	require.NoError(t, err)
+	t.Cleanup(s.Stop)
+	client := server.Client(t)
+	require.ErrorIs(t, bus.Request(bustest.Context(t), client, api.VerbGet, api.GetRequest{}, nil, quick), bus.ErrUnreachable)
+	leads.Store(true)
+	require.NoError(t, bus.Request(bustest.Context(t), client, api.VerbGet, api.GetRequest{}, nil, bus.RequestOptions{}))
+}
+
+// muteHub takes one request and never answers it.
+func muteHub(t *testing.T, hub *bus.Conn) (asked <-chan struct{}) {
+	t.Helper()
+	taken := make(chan struct{}, 16)
+	_, err := hub.NC.Subscribe(hub.Fleet.API(api.VerbGet), func(*nats.Msg) { taken <- struct{}{} })
+	require.NoError(t, err)
+	require.NoError(t, hub.NC.Flush())
+	return taken
+}
+
+// ask asks once, for longer than the test may take.
+func ask(t *testing.T, client *bus.Conn) (answered <-chan error) {
+	t.Helper()
+	done := make(chan error, 1)
+	forever := bus.RequestOptions{Total: time.Hour, Try: time.Hour}
+	go func() { done <- bus.Request(bustest.Context(t), client, api.VerbGet, api.GetRequest{}, nil, forever) }()
+	return done
+}
+
+// The hub that was asked is gone, and the next one says that it leads: nobody waits for the first.
+func TestAClientAsksAgainWhenAnotherHubLeads(t *testing.T) {
+	server := bustest.Start(t)
+	client := server.Client(t)
+	asked := muteHub(t, server.Hub(t))
+	answered := ask(t, client)
+	within(t, asked, "the request arrives")
+	serve(t, server.Hub(t), map[string]bus.Handler{api.VerbGet: echo})
+	require.NoError(t, within(t, answered, "an answer"))
+}
+
+// The answer to what was asked before the connection was lost will not come.
+func TestAClientAsksAgainWhenItsConnectionIsBack(t *testing.T) {
+	server := bustest.Start(t)
+	client := server.Client(t)
+	hub := server.Hub(t)
+	asked := muteHub(t, hub)
+	answered := ask(t, client)
+	within(t, asked, "the request arrives")
+	_, err := hub.NC.Subscribe(hub.Fleet.API(api.VerbGet), func(m *nats.Msg) { _ = m.Respond([]byte("{}")) })
+	require.NoError(t, err)
+	server.Restart(t)
+	require.NoError(t, within(t, answered, "an answer"))
+}
+
 func TestNobodyAnswers(t *testing.T) {
 	server := bustest.Start(t)
 	client := server.Client(t)

@@ -27,8 +27,13 @@ type Store struct {
 	Audit       *Audit
 	Layout      LayoutReport
 
+	leads   func() bool
 	running sync.WaitGroup
 }
+
+// Leads says whether this hub leads at this moment, by the lease and its own clock: also where a
+// process that was stopped goes on, before anything else has noticed.
+func (s *Store) Leads() bool { return s.leads() }
 
 // OpenStore opens a store under a term that is already written, with sequence fence, and runs its
 // watchers until ctx ends; Lead calls it. It returns when everything is synced.

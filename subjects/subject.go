@@ -22,6 +22,9 @@ func (f Fleet) ParseHint(subject string) (member, kind string, ok bool) {
 	return f.pair("hint", subject)
 }
 
+// Leads is the subject on which a hub says that it leads now and answers requests; without body.
+func (f Fleet) Leads() string { return f.Prefix() + ".leads" }
+
 // NodeEvent is the subject of the whole state of one node of a member.
 func (f Fleet) NodeEvent(member, node string) string {
 	return f.nodeEvents(member) + Encode(node)

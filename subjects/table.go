@@ -124,5 +124,6 @@ func (f Fleet) plain() []Address {
 		{"", f.Hint("<member>", "<kind>"), "a newer command is stored; headers only", "the server", "that agent"},
 		{f.Stream(Audit), f.Prefix() + ".audit.<kind>." + each, "what happened to an object", "rooms", "clients"},
 		{"", f.API("<verb>"), "requests to the hub", "clients", "door"},
+		{"", f.Leads(), "the sender leads now and answers requests", "leader", "clients that wait for an answer"},
 	}
 }

@@ -109,7 +109,7 @@ func (d *Door) Run(ctx context.Context) error {
 	d.judgeFrom = d.store.Now().Add(d.options.Grace)
 	// Requests that are being answered when ctx ends may finish: leadership outlives it by a margin.
 	service, err := bus.Serve(context.WithoutCancel(ctx), d.store.Conn, bus.ServiceOptions{
-		Version: semantic(d.options.Version), Replica: d.options.Replica,
+		Version: semantic(d.options.Version), Replica: d.options.Replica, Leads: d.store.Leads,
 	}, d.verbs())
 	if err != nil {
 		return fmt.Errorf("opening the door: %w", err)

@@ -100,6 +100,15 @@ func (p *process) kill() {
 	p.command = nil
 }
 
+// says is nil once the process has logged a text.
+func (p *process) says(text string) error {
+	log, err := os.ReadFile(p.log.Name())
+	if err == nil && !strings.Contains(string(log), text) {
+		err = fmt.Errorf("%s has not said %q", filepath.Base(p.name), text)
+	}
+	return err
+}
+
 // house is a hub in a child process with agents and members in this one.
 type house struct {
 	dir, url string
