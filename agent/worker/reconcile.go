@@ -18,6 +18,7 @@ import (
 type outcome struct {
 	result api.PlacementResult
 	wait   wait
+	over   time.Time // when what was corrected is told of no longer; zero for never
 }
 
 // reconcile looks at one placement: what the index withdraws of it first, then what it wants. The
@@ -53,7 +54,11 @@ func (w *Worker) reconcile(ctx context.Context, placement string) (time.Time, er
 		return time.Time{}, ctx.Err()
 	}
 	mark := fmt.Sprint(first.result.Generation, first.result.UID, first.result.Failed, first.result.Applied)
-	return w.o.Hub.Now().Add(w.pace.next(placement, longest, mark)), nil
+	next := w.o.Hub.Now().Add(w.pace.next(placement, longest, mark))
+	if !first.over.IsZero() && first.over.Before(next) {
+		return first.over, nil
+	}
+	return next, nil
 }
 
 func (w *Worker) entry(ctx context.Context, e api.IndexEntry) (outcome, error) {
@@ -71,9 +76,14 @@ func (w *Worker) entry(ctx context.Context, e api.IndexEntry) (outcome, error) {
 		return outcome{}, ctx.Err()
 	case err != nil:
 		w.o.Log.Debug().Err(err).Str("placement", e.Placement).Msg("not done yet")
-		return outcome{result: w.inProgress(r, err), wait: retrying}, nil
+		r, kind = w.inProgress(r, err), retrying
 	}
-	return outcome{result: r, wait: kind}, nil
+	out := outcome{result: r, wait: kind}
+	if !e.Withdrawn {
+		out.over = w.corrections.tell(&out.result, w.o.Hub.Now())
+		cut(&out.result)
+	}
+	return out, nil
 }
 
 // hold makes the member hold what the entry says and fills in the result. The error says why that
@@ -96,6 +106,7 @@ func (w *Worker) hold(ctx context.Context, owner apply.Owner, e api.IndexEntry, 
 	if err != nil {
 		return retrying, fmt.Errorf("writing: %w", err)
 	}
+	w.corrections.note(e, done, w.o.Hub.Now())
 	t := count(plan, done, len(manifests))
 	t.answer(r)
 	switch {
@@ -184,6 +195,7 @@ func (w *Worker) live(ctx context.Context, owner apply.Owner, manifests []apply.
 func (w *Worker) forget(placement string) error {
 	w.shelf.forget(placement)
 	w.pace.forget(placement)
+	w.corrections.forget(placement)
 	return w.ledger.forget(placement)
 }
 

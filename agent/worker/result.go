@@ -102,18 +102,22 @@ func cut(r *api.PlacementResult) {
 	for i := range r.Failures {
 		r.Failures[i].Message = clip(r.Failures[i].Message)
 	}
-	for len(r.Failures) > 0 {
+	for len(r.Failures)+len(r.Corrected) > 0 {
 		body, err := json.Marshal(r)
 		if err == nil && len(body) <= maxResult {
 			return
 		}
+		r.Corrected = r.Corrected[:len(r.Corrected)/2]
 		r.Failures = r.Failures[:len(r.Failures)/2]
 	}
 }
 
-func clip(message string) string {
-	if len(message) <= maxMessage {
-		return message
+func clip(message string) string { return shorten(message, maxMessage) }
+
+// shorten cuts a text to at most so many bytes, between characters.
+func shorten(text string, most int) string {
+	if len(text) <= most {
+		return text
 	}
-	return strings.ToValidUTF8(message[:maxMessage-3], "") + "..."
+	return strings.ToValidUTF8(text[:most-3], "") + "..."
 }

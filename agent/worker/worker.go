@@ -56,13 +56,14 @@ const (
 
 // Worker applies what the hub commands. Make it with New, run it once.
 type Worker struct {
-	o      Options
-	store  *store
-	index  *index
-	shelf  *shelf
-	ledger *ledger
-	pace   *pace
-	queue  *loop.Queue
+	o           Options
+	store       *store
+	index       *index
+	shelf       *shelf
+	ledger      *ledger
+	pace        *pace
+	queue       *loop.Queue
+	corrections *corrections
 
 	commands  *bus.Pursuit
 	blankOnce sync.Once
@@ -90,7 +91,7 @@ func New(o Options) (*Worker, error) {
 		return nil, errors.Join(err, s.close())
 	}
 	w := &Worker{
-		o: o, store: s, index: x, ledger: l,
+		o: o, store: s, index: x, ledger: l, corrections: newCorrections(l.last, o.Hub.Now()),
 		shelf: &shelf{store: s, hub: o.Hub, read: map[string]readWork{}},
 	}
 	w.commands = w.pursuit()

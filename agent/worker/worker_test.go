@@ -132,6 +132,44 @@ func TestMemberIsRepaired(t *testing.T) {
 	bustest.Eventually(t, func() error { return same(fmt.Sprint(live(m, config).Object["data"]), "map[a:1]") })
 }
 
+// What another hand changes again and again is told of once, in one result.
+func TestCorrectionsAreToldOfOnce(t *testing.T) {
+	h := newHub(t)
+	m := member(t, 0)
+	dir := t.TempDir()
+	w := newWorker(t, h, m, dir)
+	stop := run(t, w)
+	h.command(h.entry("web", 1, shop, config))
+	h.expect("web", func(r api.PlacementResult) bool { return r.Available == yes })
+	tamper := func() {
+		t.Helper()
+		require.True(t, m.Edit(ref(config), func(o *unstructured.Unstructured) { o.Object["data"] = map[string]any{"a": "tampered"} }))
+		bustest.Eventually(t, func() error { return same(fmt.Sprint(live(m, config).Object["data"]), "map[a:1]") })
+	}
+	tamper()
+	r := h.expect("web", func(r api.PlacementResult) bool { return r.CorrectedTotal == 1 && r.Available == yes })
+	require.Equal(t, ref(config), r.Corrected[0].ObjectRef)
+	require.Equal(t, "/data/a", r.Corrected[0].Fields)
+	require.WithinDuration(t, elsewhen.Now(), r.Corrected[0].Since.Time, time.Minute)
+	told := h.resultSequence("web")
+	for range 20 {
+		tamper()
+	}
+	stop()
+	require.Equal(t, told, h.resultSequence("web"))
+
+	w = newWorker(t, h, m, dir)
+	require.Equal(t, r.Corrected, w.ledger.last["web"].Corrected)
+	after := r
+	over := w.corrections.tell(&after, elsewhen.Now())
+	require.Equal(t, r.Corrected, after.Corrected, "a new process goes on with it")
+	require.WithinDuration(t, elsewhen.Now().Add(correctedFor), over, time.Minute)
+	require.Zero(t, w.corrections.tell(&after, over))
+	require.Empty(t, after.Corrected)
+	require.Zero(t, after.CorrectedTotal)
+	run(t, w)
+}
+
 func TestOldAndForeignCommandsAreIgnored(t *testing.T) {
 	h := newHub(t)
 	m := member(t, 0)

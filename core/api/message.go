@@ -75,6 +75,19 @@ type PlacementResult struct {
 	Total    int               `json:"total"`
 	Failed   int               `json:"failed,omitempty"`
 	Failures []ManifestFailure `json:"failures,omitempty"`
+	// Corrected lists the first objects that were changed on the member of late and written over, because
+	// whenToApply is Always; CorrectedTotal counts them.
+	Corrected      []Correction `json:"corrected,omitempty"`
+	CorrectedTotal int          `json:"correctedTotal,omitempty"`
+}
+
+// Correction is one object that was changed on a member, be it again and again, and written over.
+type Correction struct {
+	ObjectRef
+	// Fields says where it had been changed, "/spec/replicas".
+	Fields string `json:"fields"`
+	// Since is when it was written over first, by the agent's clock.
+	Since metav1.Time `json:"since"`
 }
 
 // ManifestFailure is one object that could not be applied or is not available.

@@ -37,6 +37,8 @@ type PlacementCounts struct {
 	Available int `json:"available"`
 	Failed    int `json:"failed"`
 	Drifted   int `json:"drifted"`
+	// Corrected counts members on which objects were changed of late and written over.
+	Corrected int `json:"corrected,omitempty"`
 	// Unconfirmed counts members that have not confirmed a withdrawal.
 	Unconfirmed int `json:"unconfirmed,omitempty"`
 }

@@ -103,7 +103,7 @@ type differ struct {
 }
 
 func (d *differ) plan() Plan {
-	slices.SortFunc(d.conflicts, func(a, b Conflict) int { return compareRefs(a.ObjectRef, b.ObjectRef) })
+	slices.SortFunc(d.conflicts, func(a, b Conflict) int { return CompareRefs(a.ObjectRef, b.ObjectRef) })
 	return Plan{Waves: layered(d.ops), Conflicts: d.conflicts}
 }
 
@@ -184,6 +184,7 @@ func (d *differ) own(m *Manifest, live *unstructured.Unstructured) {
 		d.conflict(m.ObjectRef, ReasonFoundDrifts, "changed on the member at "+paths(drifts)+", and whenToApply is IfNotDrifted")
 	default:
 		d.write(Replace, m, live, "drifted at "+paths(drifts))
+		d.ops[len(d.ops)-1].Drifted = paths(drifts)
 	}
 }
 

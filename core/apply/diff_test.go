@@ -273,6 +273,23 @@ func object(t *testing.T, text string) *unstructured.Unstructured {
 	return out
 }
 
+// Only what undoes a change by another hand says where that was.
+func TestWhatIsCorrectedIsNamed(t *testing.T) {
+	const config = "{apiVersion: v1, kind: ConfigMap, metadata: {name: c, namespace: shop}, data: {a: '1'}}"
+	live := owned(t, web, config)
+	next := manifest(t, strings.Replace(config, "'1'", "'2'", 1))
+	for want, c := range map[string]struct {
+		wanted Manifest
+		live   *unstructured.Unstructured
+	}{
+		"/data/a": {manifest(t, config), edited(live, "9", "data", "a")},
+		"":        {next, edited(live, "9", "data", "a")},
+	} {
+		plan := Diff(Wanted{Owner: web, Manifests: []Manifest{c.wanted}}, []*unstructured.Unstructured{c.live})
+		require.Equal(t, want, plan.Waves[0][0].Drifted)
+	}
+}
+
 func manifest(t *testing.T, text string) Manifest {
 	t.Helper()
 	o := object(t, text)

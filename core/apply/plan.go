@@ -37,6 +37,8 @@ type Op struct {
 	Object *unstructured.Unstructured
 	// Reason says why, "content changed", "drifted at /spec/replicas".
 	Reason string
+	// Drifted says where the live object had been changed, "/spec/replicas", when a Replace undoes that.
+	Drifted string
 }
 
 // Conflict is one manifest that is left alone.
@@ -93,7 +95,7 @@ func (o Op) String() string {
 // and disownings by falling wave.
 func layered(ops []Op) [][]Op {
 	slices.SortFunc(ops, func(a, b Op) int {
-		return cmp.Or(cmp.Compare(layer(a), layer(b)), compareRefs(a.ObjectRef, b.ObjectRef))
+		return cmp.Or(cmp.Compare(layer(a), layer(b)), CompareRefs(a.ObjectRef, b.ObjectRef))
 	})
 	var waves [][]Op
 	for i := range ops {
@@ -113,7 +115,8 @@ func layer(o Op) int {
 	return wave
 }
 
-func compareRefs(a, b api.ObjectRef) int {
+// CompareRefs orders objects by kind, namespace and name.
+func CompareRefs(a, b api.ObjectRef) int {
 	return cmp.Or(
 		cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Namespace, b.Namespace),
 		cmp.Compare(a.Name, b.Name), cmp.Compare(a.APIVersion, b.APIVersion))

@@ -13,6 +13,7 @@ import (
 const (
 	AlarmApplyFailed = reasonApplyFailed
 	AlarmDrifted     = "DriftFound"
+	AlarmCorrected   = "DriftCorrected"
 	AlarmUnconfirmed = "WithdrawalUnconfirmed"
 )
 
@@ -29,7 +30,7 @@ type trouble struct {
 // of now. A kind that came up once stays, so that the next one keeps its distance.
 func (e *evaluation) alarms() []api.Alarm {
 	var out []api.Alarm
-	for _, reason := range []string{AlarmApplyFailed, AlarmDrifted, AlarmUnconfirmed} {
+	for _, reason := range []string{AlarmApplyFailed, AlarmDrifted, AlarmCorrected, AlarmUnconfirmed} {
 		if a := e.alarm(reason, e.troubled(reason)); a != nil {
 			out = append(out, *a)
 		}
@@ -97,6 +98,9 @@ func (e *evaluation) troubled(reason string) []trouble {
 			at := slices.IndexFunc(v.result.Failures, drift)
 			out = append(out, trouble{v.member, objectText(&v.result.Failures[at])})
 		}
+		if reason == AlarmCorrected && v.corrected() {
+			out = append(out, trouble{v.member, correctedText(v.last)})
+		}
 		if reason == AlarmApplyFailed && v.otherFailure() {
 			var h api.HeldUp
 			e.trouble(&h, v.result)
@@ -104,6 +108,23 @@ func (e *evaluation) troubled(reason string) []trouble {
 		}
 	}
 	return out
+}
+
+// correctedText says of the first object where it had been changed, and how many there are.
+func correctedText(r *api.PlacementResult) string {
+	if len(r.Corrected) == 0 {
+		return fmt.Sprintf("%d objects were changed on the member and written over", r.CorrectedTotal)
+	}
+	first := &r.Corrected[0]
+	text := fmt.Sprintf("%s was changed on the member at %s and written over", nameText(first.ObjectRef), oneLine(first.Fields))
+	switch more := r.CorrectedTotal - 1; more {
+	case 0:
+		return text
+	case 1:
+		return text + "; so was 1 other object"
+	default:
+		return text + fmt.Sprintf("; so were %d other objects", more)
+	}
 }
 
 func (e *evaluation) unconfirmed() []trouble {

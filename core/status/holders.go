@@ -135,11 +135,7 @@ func (e *evaluation) trouble(h *api.HeldUp, r *api.PlacementResult) {
 
 // objectText is "Deployment web/web 0 of 2 available: back-off restarting failed container".
 func objectText(f *api.ManifestFailure) string {
-	name := f.Name
-	if f.Namespace != "" {
-		name = f.Namespace + "/" + name
-	}
-	text := f.Kind + " " + name + " "
+	text := nameText(f.ObjectRef) + " "
 	switch {
 	case f.Condition == api.ConditionAvailable:
 		return text + oneLine(orElse(f.Message, "is not available yet"))
@@ -147,6 +143,14 @@ func objectText(f *api.ManifestFailure) string {
 		return text + "drifted: " + oneLine(f.Message)
 	}
 	return text + "cannot be applied: " + oneLine(orElse(f.Message, f.Reason))
+}
+
+// nameText is "Deployment shop/cart".
+func nameText(ref api.ObjectRef) string {
+	if ref.Namespace == "" {
+		return ref.Kind + " " + ref.Name
+	}
+	return ref.Kind + " " + ref.Namespace + "/" + ref.Name
 }
 
 // waitsFor is the sentence about a rollout that is not complete.

@@ -41,6 +41,9 @@ func (v *view) drifted() bool {
 	return v.result != nil && slices.ContainsFunc(v.result.Failures, drift)
 }
 
+// corrected says that objects were changed on the member of late and written over, whatever it runs by now.
+func (v *view) corrected() bool { return v.last != nil && v.last.CorrectedTotal > 0 }
+
 func drift(f api.ManifestFailure) bool { return f.Reason == reasonFoundDrifts }
 
 // otherFailure says that an object could not be applied for another reason than that it drifted.

@@ -205,6 +205,9 @@ func (w *world) report(_ *testing.T, args []string) string {
 			r.Applied, r.AppliedReason, r.Failed = "False", "NotAllWorkHaveBeenApplied", 1
 			failure.Condition, failure.Reason, failure.Message = "Applied", "FoundDrifts", "changed on the member at /spec/replicas"
 			r.Failures = []api.ManifestFailure{failure}
+		case "corrected":
+			r.Available, r.AvailableReason, r.CorrectedTotal = "True", "AllWorkAreAvailable", 2
+			r.Corrected = []api.Correction{{ObjectRef: failure.ObjectRef, Fields: "/spec/replicas", Since: metav1.NewTime(w.in.Now)}}
 		case "crashing":
 			r.Available, r.AvailableReason, r.Failed = "False", "NotAllWorkAreAvailable", 1
 			failure.Condition, failure.Reason = "Available", "ManifestNotAvailableYet"

@@ -151,6 +151,9 @@ func (e *evaluation) counts() api.PlacementCounts {
 		if v.current {
 			c.Current++
 		}
+		if v.corrected() {
+			c.Corrected++
+		}
 		if v.result == nil {
 			continue
 		}

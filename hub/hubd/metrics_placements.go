@@ -22,31 +22,33 @@ const (
 
 var (
 	placementMembersMetric = prometheus.NewDesc("flotilla_placement_members",
-		"Members of a placement: picked, current, available, failed, drifted, unconfirmed.", []string{"placement", "state"}, nil)
+		"Members of a placement: picked, current, available, failed, drifted, corrected, unconfirmed.", []string{"placement", "state"}, nil)
 	placementStalledMetric = prometheus.NewDesc("flotilla_placement_stalled",
 		"1 while no member of a placement's rollout has advanced for longer than the progress deadline.", []string{"placement"}, nil)
 	memberTroubleMetric = prometheus.NewDesc("flotilla_member_placements",
-		"Placements in trouble on a member: failed, drifted, unconfirmed, stalled.", []string{"member", "trouble"}, nil)
+		"Placements in trouble on a member: failed, drifted, corrected, unconfirmed, stalled.", []string{"member", "trouble"}, nil)
 )
 
 // Troubles of a member, in the order of their series.
 const (
 	troubleFailed = iota
 	troubleDrifted
+	troubleCorrected
 	troubleUnconfirmed
 	troubleStalled
 	troubles
 )
 
-var troubleNames = [troubles]string{"failed", "drifted", "unconfirmed", "stalled"}
+var troubleNames = [troubles]string{"failed", "drifted", "corrected", "unconfirmed", "stalled"}
 
 // alarmTroubles is the trouble of a member that each alarm is about.
 var alarmTroubles = map[string]int{
-	status.AlarmApplyFailed: troubleFailed, status.AlarmDrifted: troubleDrifted, status.AlarmUnconfirmed: troubleUnconfirmed,
+	status.AlarmApplyFailed: troubleFailed, status.AlarmDrifted: troubleDrifted, status.AlarmCorrected: troubleCorrected,
+	status.AlarmUnconfirmed: troubleUnconfirmed,
 }
 
 // placementStates are the states of a placement's members, in the order of their series.
-var placementStates = []string{"picked", "current", "available", "failed", "drifted", "unconfirmed"}
+var placementStates = []string{"picked", "current", "available", "failed", "drifted", "corrected", "unconfirmed"}
 
 // series are the numbers of one placement or member.
 type series struct {
@@ -107,8 +109,8 @@ func (c fleetCollector) collectPlacements(s *bus.Store, gauge func(*prometheus.D
 
 func placementSeries(name string, st *api.PlacementStatus) series {
 	n := st.Counts
-	p := series{name: name, trouble: float64(n.Failed + n.Drifted + n.Unconfirmed)}
-	for _, count := range []int{n.Picked, n.Current, n.Available, n.Failed, n.Drifted, n.Unconfirmed} {
+	p := series{name: name, trouble: float64(n.Failed + n.Drifted + n.Corrected + n.Unconfirmed)}
+	for _, count := range []int{n.Picked, n.Current, n.Available, n.Failed, n.Drifted, n.Corrected, n.Unconfirmed} {
 		p.values = append(p.values, float64(count))
 	}
 	stalled := 0.0

@@ -156,6 +156,13 @@ func TestStatusFollowsResults(t *testing.T) {
 		"PlacementApplied", "PlacementAvailable", "PlacementRolloutCompleted",
 	})
 
+	h.answer(t, "oslo", subjects.CommandPlacement, "web", func(r *api.PlacementResult) {
+		r.CorrectedTotal = 1
+		r.Corrected = []api.Correction{{ObjectRef: api.ObjectRef{Kind: "ConfigMap", Namespace: "shop", Name: "cart"}, Fields: "/data/a"}}
+	})
+	h.told(t, []string{"PlacementRolloutCompleted", "DriftCorrected"})
+	require.Equal(t, 1, h.last(t, "ResourceAvailable").Counts.Corrected)
+
 	h.state(t, "oslo", api.MemberUnknown)
 	st = h.last(t, "ResourceAvailableUnknown")
 	require.Contains(t, st.PlacementStatuses[0].Conditions[5].Message, "last known: snapshot 1, applied and available")
