@@ -17,7 +17,13 @@ func (s *ResourceSelector) String() string {
 	return "every " + s.Kind
 }
 
-// SelectsNothing is what is said of the selector at a place when nothing on the hub matches it.
-func (s *ResourceSelector) SelectsNothing(place int) string {
-	return fmt.Sprintf("resourceSelectors[%d] (%s) selects nothing on the hub", place, s)
+// Where content is looked for.
+const (
+	OnTheHub      = "on the hub"
+	AmongTheFiles = "among the files"
+)
+
+// SelectsNothing is what is said of the selector at a place when nothing matches it where content was looked for.
+func (s *ResourceSelector) SelectsNothing(place int, where string) string {
+	return fmt.Sprintf("resourceSelectors[%d] (%s) selects nothing %s", place, s, where)
 }

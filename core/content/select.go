@@ -28,15 +28,15 @@ func Select(selectors []api.ResourceSelector, namespace string, index *Index) ([
 	return SortManifests(s.manifests), nil
 }
 
-// Unmatched says of each selector that takes nothing from the index that it does. Selectors with faults
+// Unmatched says of each selector that takes nothing from the index that it does, and where that is. Selectors with faults
 // are left to Select.
-func Unmatched(selectors []api.ResourceSelector, namespace string, index *Index) []string {
+func Unmatched(selectors []api.ResourceSelector, namespace string, index *Index, where string) []string {
 	var idle []string
 	for i := range selectors {
 		s := selection{index: index, namespace: namespace, inside: insideOf(selectors), takenBy: map[string]int{}}
 		s.follow(i, &selectors[i])
 		if len(s.manifests)+len(s.faults) == 0 {
-			idle = append(idle, selectors[i].SelectsNothing(i))
+			idle = append(idle, selectors[i].SelectsNothing(i, where))
 		}
 	}
 	return idle

@@ -72,7 +72,7 @@ func TestUnmatchedNamesTheSelectorsThatTakeNothing(t *testing.T) {
 	require.Equal(t, []string{
 		"resourceSelectors[0] (Namespace nothing) selects nothing on the hub",
 		"resourceSelectors[2] (ClusterRole with labels team=none) selects nothing on the hub",
-	}, content.Unmatched(selectors, "", index))
+	}, content.Unmatched(selectors, "", index, api.OnTheHub))
 }
 
 func TestSelect(t *testing.T) {

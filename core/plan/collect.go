@@ -39,6 +39,7 @@ type Collected struct {
 	Upgrades   Upgrades
 
 	standings map[string]Standing
+	index     *content.Index
 }
 
 // Collect reads files into the subjects and members of a plan: members with their status, placements,
@@ -66,7 +67,7 @@ func Collect(documents []Document) (Collected, api.Faults) {
 	}
 	out := Collected{}
 	if len(c.faults) == 0 {
-		out = Collected{Members: c.allMembers(), Subjects: c.allSubjects(), Upgrades: c.allUpgrades(), standings: c.allStandings()}
+		out = Collected{Members: c.allMembers(), Subjects: c.allSubjects(), Upgrades: c.allUpgrades(), standings: c.allStandings(), index: c.index}
 	}
 	if len(c.faults) > 0 {
 		return Collected{}, c.faults

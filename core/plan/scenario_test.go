@@ -91,6 +91,9 @@ func planned(t *testing.T, docs []plan.Document) string {
 	var err error
 	in.View, err = c.Upgrades.View(time.LoadLocation, in.Now, 0)
 	require.NoError(t, err)
+	remarks, err := c.Remarks(time.LoadLocation, in.Now)
+	require.NoError(t, err)
+	in.Notes = append(in.Notes, remarks...)
 	in.Assume = c.Upgrades.Assumptions(in.View, upgrade.Assumptions{})
 	answer := plan.Build(in)
 	var b strings.Builder

@@ -23,7 +23,9 @@ type Upgrades struct {
 	// that are under way may end.
 	Known upgrade.Others
 
-	catalog *api.VersionCatalog
+	catalog     *api.VersionCatalog
+	strategies  map[string]*api.UpdateStrategy
+	maintenance map[string]*api.MemberMaintenance
 }
 
 // UpgradeMember is one member as files tell of it: its facts as of the files, and its last heartbeat
@@ -154,7 +156,7 @@ func (c *collector) readInventory(d *Document) {
 
 // allUpgrades joins runs with their strategies and members with their inventories and schedules.
 func (c *collector) allUpgrades() Upgrades {
-	out := Upgrades{catalog: c.upgrades.catalog}
+	out := Upgrades{catalog: c.upgrades.catalog, strategies: c.upgrades.strategies, maintenance: c.upgrades.maintenance}
 	for _, docs := range c.upgrades.runs {
 		run := docs.exported
 		if run != nil {

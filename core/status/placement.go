@@ -93,7 +93,7 @@ func (e *evaluation) nothing() string {
 	if e.latest == nil || len(e.latest.Manifests) > 0 || len(selectors) == 0 {
 		return ""
 	}
-	text := "; there is nothing to place: " + selectors[0].SelectsNothing(0)
+	text := "; there is nothing to place: " + selectors[0].SelectsNothing(0, api.OnTheHub)
 	if more := len(selectors) - 1; more > 0 {
 		text += fmt.Sprintf(", and %d more", more)
 	}

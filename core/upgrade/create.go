@@ -10,7 +10,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"flotilla/core/api"
-	"flotilla/core/window"
 )
 
 // Create makes the status of a new run: strategy and policy copied, membership frozen, limits
@@ -295,14 +294,12 @@ func (c *creation) warn(now time.Time) {
 	if len(nowhere) > 0 && c.view.Catalog != nil {
 		add("versions are taken as available to members without a region: %s", few(nowhere))
 	}
-	var shut []string
-	for _, m := range c.view.Fleet.frozen(c.status.Stages) {
-		if o := m.window(upgrade.Type).Next(now); o.Class == window.Closed && o.Opens.IsZero() {
-			shut = append(shut, m.Name)
-		}
+	members := c.view.Fleet.frozen(c.status.Stages)
+	if closed := shut(members, upgrade.Type, now); len(closed) > 0 {
+		add("maintenance windows that do not open within 400 days keep waiting: %s", few(closed))
 	}
-	if len(shut) > 0 {
-		add("maintenance windows that do not open within 400 days keep waiting: %s", few(shut))
+	if text := tooShort(members, upgrade.Type, api.Span(c.status.Policy.MinRemaining), now); text != "" {
+		add("policy.minRemaining: %s", text)
 	}
 	if upgrade.Images() == api.ImagesCustom {
 		for _, listed := range upgrade.NodeImageSelection.CustomNodeImageVersions {

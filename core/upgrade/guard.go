@@ -78,17 +78,3 @@ func CheckVersion(asked, current string) *api.Refusal {
 		Code: api.CodeETagMismatch, Message: fmt.Sprintf("the object is at revision %s, the request was made from %s: read it again and repeat the change", current, asked),
 	}
 }
-
-// StrategyWarnings lists the groups of a strategy that no member bears now. They are no fault until a
-// run is made of it.
-func StrategyWarnings(s *api.UpdateStrategy, fleet *Fleet) []string {
-	picked, err := selectMembers(&s.Spec.RunStrategy, fleet)
-	if err != nil {
-		return nil // an unreadable selector is a fault that CheckUpdateStrategy names
-	}
-	warnings := make([]string, len(picked.missing))
-	for i, group := range picked.missing {
-		warnings[i] = "no member bears group " + afterSlash(group) + " yet"
-	}
-	return warnings
-}

@@ -384,7 +384,7 @@ func (s *stage) strategy(args []string, input string) string {
 	}
 	s.plans[args[0]] = strategy
 	out := "ok\n"
-	warnings := upgrade.StrategyWarnings(strategy, s.fleet)
+	warnings := upgrade.StrategyWarnings(strategy, s.fleet, s.now)
 	for _, warning := range warnings[:min(len(warnings), 2)] {
 		out += "  warning: " + warning + "\n"
 	}

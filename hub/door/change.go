@@ -39,6 +39,7 @@ func (f *draft) apply(doc *document) error {
 	if err != nil {
 		return err
 	}
+	result.Notes = doc.notes // looking at the document has added to them
 	if found && same(&stored, &next) {
 		result.Action = api.ActionUnchanged
 		f.results = append(f.results, f.repeated(result, &stored, revision))

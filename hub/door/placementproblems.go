@@ -36,7 +36,7 @@ func (f *draft) noteIdle(documents []document) {
 		if p == nil {
 			continue
 		}
-		idle := content.Unmatched(p.Spec.ResourceSelectors, p.Namespace, f.index)
+		idle := content.Unmatched(p.Spec.ResourceSelectors, p.Namespace, f.index, api.OnTheHub)
 		for j := range f.results {
 			if f.results[j].Object == documents[i].Object {
 				f.results[j].Notes = append(f.results[j].Notes, idle...)
@@ -93,7 +93,7 @@ func (d *Door) placementProblems(entry *bus.Entry[api.Spec]) (problems []api.Pro
 		add(failed.Reason, failed.Message, failed.Since, problem.Next)
 	}
 	if selectsNothing(p, in.Latest) {
-		add(reasonNothing, p.Spec.ResourceSelectors[0].SelectsNothing(0), in.Latest.Created, problem.Next)
+		add(reasonNothing, p.Spec.ResourceSelectors[0].SelectsNothing(0, api.OnTheHub), in.Latest.Created, problem.Next)
 	}
 	scheduled, chain, progress := split(now.Conditions)
 	fresh := func(c *metav1.Condition) bool {

@@ -24,27 +24,9 @@ func (f *draft) defaultMaintenance(doc *document, stored *api.Spec, found bool) 
 	}
 	api.DefaultMaintenance(doc.Maintenance, old, f.now.Time, time.LoadLocation)
 	if len(faults) == 0 {
-		doc.notes = append(doc.notes, neverOpen(doc.Maintenance, f.now.Time)...)
+		doc.notes = append(doc.notes, upgrade.MaintenanceWarnings(doc.Maintenance, time.LoadLocation, f.now.Time)...)
 	}
 	return nil
-}
-
-// neverOpen notes the schedules that do not open within the time that is looked ahead.
-func neverOpen(m *api.MemberMaintenance, now time.Time) []string {
-	var notes []string
-	for _, s := range []struct {
-		field  string
-		window *api.MaintenanceWindow
-	}{{"aksManagedAutoUpgradeSchedule", m.Spec.AutoUpgrade}, {"aksManagedNodeOSUpgradeSchedule", m.Spec.NodeOSUpgrade}} {
-		if s.window == nil {
-			continue
-		}
-		parsed, err := window.Parse("spec."+s.field, s.window, time.LoadLocation)
-		if err == nil && parsed.Next(now).Opens.IsZero() {
-			notes = append(notes, "spec."+s.field+" does not open within 400 days: until it does no run starts the member")
-		}
-	}
-	return notes
 }
 
 // checkEdit refuses a change of a run's spec that comes too late (updates.md 1.3).
@@ -116,7 +98,7 @@ func (d *Door) judgeUpgrades(f *draft) error {
 		case doc.Run != nil:
 			f.judgeRun(doc.Run, after)
 		case doc.Strategy != nil:
-			f.note(doc, upgrade.StrategyWarnings(doc.Strategy, after.view.Fleet)...)
+			f.note(doc, upgrade.StrategyWarnings(doc.Strategy, after.view.Fleet, f.now.Time)...)
 		case doc.Profile != nil:
 			f.judgeProfile(doc, after)
 		case doc.Maintenance != nil && !after.members[doc.Maintenance.Name]:

@@ -18,7 +18,7 @@ func nothingToPlan(members, documents int) *Failure {
 }
 
 // collect reads documents into the input of a plan, and settles which time it is for.
-func (a *app) collect(s *source, documents []document, at time.Time) (plan.Input, *plan.Upgrades, error) {
+func (a *app) collect(s *source, documents []document, at time.Time) (plan.Input, *plan.Collected, error) {
 	planned := make([]plan.Document, len(documents))
 	for i, d := range documents {
 		planned[i] = plan.Document{JSON: d.body, Object: d.ref}
@@ -42,7 +42,7 @@ func (a *app) collect(s *source, documents []document, at time.Time) (plan.Input
 		in.Notes = append(in.Notes, "planned for the present: the files hold no heartbeat; --now sets another time")
 	}
 	in.Standings = c.Standings(in.Now, 0)
-	return in, &c.Upgrades, nil
+	return in, &c, nil
 }
 
 // decodeAll decodes documents on every processor.

@@ -62,7 +62,7 @@ Offline, the files hold the fleet: MemberClusters with their status, as exported
 a KubeFleet hub, placements, and, if wanted, what is bound now (exported ClusterResourceBindings with the
 ClusterSchedulingPolicySnapshots that they were made under, Schedule records, or placements with status and
 uid). Bindings whose policy is not in the files are judged anew, and a note says which is missing. What members hold and how they do with it
-is read from the status of exported placements; what no file tells of a rollout is said to be unknown. For update runs
+is read from the status of exported placements; what no file tells of a rollout is said to be unknown. What apply notes of documents is noted of files too. For update runs
 the inventories in the status of the members count, and the UpdateStrategies, the VersionCatalog and the
 MemberMaintenances among the files. Files that hold Nodes are answered as plan nodes does; what applying NodePools does to the
 nodes that the hub knows is shown by plan nodes.
@@ -198,10 +198,11 @@ func (a *app) planLive(ctx context.Context, o *planOptions, documents []document
 }
 
 func (a *app) planOffline(o *planOptions, documents []document, at time.Time) (plan.Answer, error) {
-	in, upgrades, err := a.collect(&o.source, documents, at)
+	in, collected, err := a.collect(&o.source, documents, at)
 	if err != nil {
 		return plan.Answer{}, err
 	}
+	upgrades := &collected.Upgrades
 	if len(in.Subjects) == 0 && len(upgrades.Runs) == 0 {
 		if slices.ContainsFunc(documents, func(d document) bool { return d.ref.Kind == api.KindNodePool }) {
 			f := refusedf("the files hold NodePools and no Node: node pools are planned with the nodes and pods of a member: %s -f member.yaml", cmp.Or(o.command("plan nodes"), "flotilla plan nodes -f -"))
@@ -215,6 +216,11 @@ func (a *app) planOffline(o *planOptions, documents []document, at time.Time) (p
 		return plan.Answer{}, refusedf("%v", err)
 	}
 	in.Assume = upgrades.Assumptions(in.View, o.given())
+	remarks, err := collected.Remarks(time.LoadLocation, in.Now)
+	if err != nil {
+		return plan.Answer{}, refusedf("%v", err)
+	}
+	in.Notes = append(in.Notes, remarks...)
 	return plan.Build(in), nil
 }
 
