@@ -1,0 +1,125 @@
+package cli
+
+import (
+	"os"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"flotilla/core/api"
+	"flotilla/core/disruption"
+	"flotilla/core/plan"
+	"flotilla/core/why"
+)
+
+// inTicks are the words of a text that are typed or printed.
+var inTicks = regexp.MustCompile("`([^`]+)`")
+
+func ticked(text string) []string {
+	var words []string
+	for _, found := range inTicks.FindAllStringSubmatch(text, -1) {
+		words = append(words, found[1])
+	}
+	return words
+}
+
+// cliDocument is the part of docs/cli.md that nobody generates.
+func cliDocument(t *testing.T) string {
+	t.Helper()
+	text, err := os.ReadFile(referencePath)
+	require.NoError(t, err)
+	head, _, _ := strings.Cut(string(text), referenceMark)
+	return head
+}
+
+// TestNamesOfTheDocumentAreThoseOfTheProgram reads the words of each kind of Flotilla's out of docs/cli.md: each
+// finds its kind, and none is left out.
+func TestNamesOfTheDocumentAreThoseOfTheProgram(t *testing.T) {
+	_, table, found := strings.Cut(cliDocument(t), "\n## Names\n")
+	require.True(t, found)
+	table, _, _ = strings.Cut(table, "\n## ")
+	named := map[string][]string{}
+	for line := range strings.Lines(table) {
+		cells := strings.Split(line, "|")
+		if len(cells) != 4 {
+			continue
+		}
+		words := slices.DeleteFunc(ticked(cells[2]), func(word string) bool { return strings.ContainsAny(word, "-/ .") })
+		for _, word := range words {
+			if k, err := kindByWord(word); err == nil {
+				named[k.kind] = append(named[k.kind], word)
+			} else {
+				assert.Contains(t, []string{"Widget"}, word, "%s: %v", word, err)
+			}
+		}
+	}
+	for _, k := range kinds {
+		if !api.Known(k.apiVersion, k.kind) && k.kind != api.KindGate && !onMembers(k.kind) {
+			continue
+		}
+		for _, word := range append([]string{k.plural}, k.short...) {
+			assert.Contains(t, named[k.kind], word, "docs/cli.md leaves out a word for a %s", k.kind)
+		}
+	}
+}
+
+// columnsSentence is that about the columns of one kind: "NAME STATE; wide adds TAINTS and AGENT."
+var columnsSentence = regexp.MustCompile("Columns of `get (\\w+)`: ([A-Z/ -]+); wide adds ([^.;]+)[.;]")
+
+// TestColumnsOfTheDocumentAreThoseOfTheTables compares heads, in their order.
+func TestColumnsOfTheDocumentAreThoseOfTheTables(t *testing.T) {
+	sentences := columnsSentence.FindAllStringSubmatch(strings.ReplaceAll(cliDocument(t), "\n", " "), -1)
+	require.Len(t, sentences, 7)
+	word := regexp.MustCompile(`[A-Z][A-Z/-]+`)
+	for _, sentence := range sentences {
+		k, err := kindByWord(sentence[1])
+		require.NoError(t, err)
+		var usual, wide []string
+		for _, c := range columnsOf(k.kind) {
+			if head := strings.ToUpper(c.name); c.wide {
+				wide = append(wide, head)
+			} else {
+				usual = append(usual, head)
+			}
+		}
+		assert.Equal(t, usual, strings.Fields(sentence[2]), "columns of get %s", sentence[1])
+		assert.Equal(t, wide, word.FindAllString(sentence[3], -1), "columns of get %s -o wide", sentence[1])
+	}
+}
+
+// TestFieldsOfTheJSONDocumentAreThere finds every field that a table of docs/json.md names in what the
+// commands print: nothing is promised that nobody writes.
+func TestFieldsOfTheJSONDocumentAreThere(t *testing.T) {
+	text, err := os.ReadFile("../../../docs/json.md")
+	require.NoError(t, err)
+	known := map[string]bool{"metadata": true, "spec": true, "status": true}
+	for _, v := range []any{
+		plan.Report{}, []why.Answer{}, api.FleetStatus{}, versions{}, refusal{}, api.ApplyResponse{}, api.Audit{}, calendar{},
+		fleetNodePlan{},
+		disruption.NodeAnswer{}, disruption.BudgetReport{}, api.MemberNodeSpec{}, api.MemberNodeStatus{}, api.NodeDisruptionSpec{}, api.Disruption{},
+		api.NodePoolStatus{}, api.Rollout{}, api.Withdrawal{}, api.PlacementStatus{}, api.MemberClusterStatus{},
+	} {
+		for _, field := range jsonFields(reflect.TypeOf(v)) {
+			known[field] = true
+		}
+	}
+	checked := 0
+	for line := range strings.Lines(string(text)) {
+		cells := strings.Split(line, "|")
+		if !strings.HasPrefix(line, "| `") {
+			continue
+		}
+		for _, path := range ticked(cells[1]) {
+			for name := range strings.SplitSeq(path, ".") {
+				checked++
+				assert.True(t, known[strings.TrimSuffix(name, "[]")], "docs/json.md promises %s", path)
+			}
+		}
+	}
+	assert.Greater(t, checked, 100)
+}
