@@ -29,15 +29,19 @@ var update = flag.Bool("update", false, "rewrite the outputs in testdata")
 //
 // "$ flotilla … <<EOF" takes standard input from the lines up to EOF. "$ next" is the command that the one
 // before it named last.
+//
+// "> words" is a claim of the documents that the commands behind it show: it stands in one of docs/*.md or in
+// README.md in these words, whatever its line breaks.
 type script struct {
 	prose    string
 	commands []command
 }
 
 type command struct {
-	line  string
-	stdin string
-	want  string
+	claims []string // that the command is the first to show
+	line   string
+	stdin  string
+	want   string
 }
 
 // runner runs the commands of scripts in one environment.
@@ -58,9 +62,12 @@ func readScript(t *testing.T, path string) script {
 	require.True(t, found, "%s holds no command", path)
 	require.NotEmpty(t, strings.TrimSpace(prose), "%s opens without prose", path)
 	s := script{prose: prose}
+	prose, claims := claimed(prose)
+	s.prose = prose
 	for part := range strings.SplitSeq(rest, "\n$ ") {
 		line, output, _ := strings.Cut(part, "\n")
-		c := command{line: line}
+		c := command{line: line, claims: claims}
+		output, claims = claimed(output)
 		if strings.HasSuffix(line, "<<EOF") {
 			c.stdin, output, found = strings.Cut(output+"\n", "EOF\n")
 			require.True(t, found, "%s: no EOF after %s", path, line)
@@ -71,6 +78,19 @@ func readScript(t *testing.T, path string) script {
 		s.commands = append(s.commands, c)
 	}
 	return s
+}
+
+// claimed parts what stands before a command from the claims that it shows.
+func claimed(text string) (rest string, claims []string) {
+	var kept []string
+	for line := range strings.SplitSeq(text, "\n") {
+		if claim, is := strings.CutPrefix(line, "> "); is {
+			claims = append(claims, claim)
+		} else {
+			kept = append(kept, line)
+		}
+	}
+	return strings.Join(kept, "\n"), claims
 }
 
 // run compares every command of the script with its recorded output.
@@ -85,6 +105,10 @@ func (r *runner) run(t *testing.T, path string) {
 			require.Equal(t, c.want, output, "$ %s", c.line)
 		}
 		r.follow(t, &c, output)
+		for _, claim := range c.claims {
+			requireClaim(t, claim)
+			got.WriteString("\n> " + claim)
+		}
 		fmt.Fprintf(&got, "\n$ %s\n", c.line)
 		if c.stdin != "" {
 			got.WriteString(c.stdin + "EOF\n")

@@ -12,9 +12,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"flotilla/core/api"
-	"flotilla/core/disruption"
-	"flotilla/core/plan"
-	"flotilla/core/why"
 )
 
 // inTicks are the words of a text that are typed or printed.
@@ -68,7 +65,7 @@ func TestNamesOfTheDocumentAreThoseOfTheProgram(t *testing.T) {
 	}
 }
 
-// columnsSentence is that about the columns of one kind: "NAME STATE; wide adds TAINTS and AGENT."
+// columnsSentence is about the columns of one kind, "NAME STATE; wide adds TAINTS and AGENT".
 var columnsSentence = regexp.MustCompile("Columns of `get (\\w+)`: ([A-Z/ -]+); wide adds ([^.;]+)[.;]")
 
 // TestColumnsOfTheDocumentAreThoseOfTheTables compares heads, in their order.
@@ -98,12 +95,7 @@ func TestFieldsOfTheJSONDocumentAreThere(t *testing.T) {
 	text, err := os.ReadFile("../../../docs/json.md")
 	require.NoError(t, err)
 	known := map[string]bool{"metadata": true, "spec": true, "status": true}
-	for _, v := range []any{
-		plan.Report{}, []why.Answer{}, api.FleetStatus{}, versions{}, refusal{}, api.ApplyResponse{}, api.Audit{}, calendar{},
-		fleetNodePlan{},
-		disruption.NodeAnswer{}, disruption.BudgetReport{}, api.MemberNodeSpec{}, api.MemberNodeStatus{}, api.NodeDisruptionSpec{}, api.Disruption{},
-		api.NodePoolStatus{}, api.Rollout{}, api.Withdrawal{}, api.PlacementStatus{}, api.MemberClusterStatus{},
-	} {
+	for _, v := range append(slices.Clone(promised), api.PlacementStatus{}, api.MemberClusterStatus{}) {
 		for _, field := range jsonFields(reflect.TypeOf(v)) {
 			known[field] = true
 		}
