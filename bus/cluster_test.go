@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/url"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -61,14 +62,24 @@ func freeAddress(t *testing.T) string {
 	return l.Addr().String()
 }
 
-func TestThreeReplicas(t *testing.T) {
-	servers := cluster(t)
-	o := bus.Options{Fleet: "test", URL: servers[0].ClientURL() + "," + servers[1].ClientURL() + "," + servers[2].ClientURL()}
-	c, err := bus.ConnectHub(bustest.Context(t), o)
+// clusterHub connects to a cluster as a hub.
+func clusterHub(t *testing.T, servers []*server.Server) *bus.Conn {
+	t.Helper()
+	var urls []string
+	for _, s := range servers {
+		urls = append(urls, s.ClientURL())
+	}
+	c, err := bus.ConnectHub(bustest.Context(t), bus.Options{Fleet: "test", URL: strings.Join(urls, ",")})
 	require.NoError(t, err)
 	t.Cleanup(c.Close)
-	store := bustest.Lead(t, c, "hub-0", bus.LeadOptions{Layout: bus.LayoutOptions{Replicas: 3}})
+	return c
+}
+
+func TestThreeReplicas(t *testing.T) {
+	c := clusterHub(t, cluster(t))
+	store := bustest.Lead(t, c, "hub-0", bus.LeadOptions{})
 	require.Empty(t, store.Layout.Differences)
+	require.Equal(t, 3, replicas(t, c, subjects.State), "a cluster of three keeps three replicas unless told otherwise")
 
 	const writers, rounds = 8, 10
 	began := time.Now()
@@ -90,6 +101,6 @@ func TestThreeReplicas(t *testing.T) {
 		require.Equal(t, store.State.Revision("schedule."+e.Name), e.Revision, "revisions are those of the server")
 	}
 	takeOver(t, c)
-	_, err = store.Writer.Write(bustest.Context(t), bus.Put("schedule.x", schedule("x", 1), 0))
+	_, err := store.Writer.Write(bustest.Context(t), bus.Put("schedule.x", schedule("x", 1), 0))
 	require.ErrorIs(t, err, bus.ErrDeposed)
 }

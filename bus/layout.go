@@ -17,7 +17,7 @@ type LayoutOptions struct {
 	// Unmanaged is set when somebody else provisions streams: then nothing is made or changed, and
 	// what is missing is an error.
 	Unmanaged bool
-	// Replicas of every stream, 1 when 0.
+	// Replicas of every stream; 0: three where the servers are a cluster of three or more, else one.
 	Replicas int
 	// Durability is that of the server, see ServerOptions.
 	Durability string
@@ -31,10 +31,25 @@ type Difference struct {
 	Wanted string
 }
 
-// String is one line for logs.
+// String is one line for logs, with the command that changes replicas.
 func (d Difference) String() string {
-	return fmt.Sprintf("stream %s: %s is %s, this hub would make it %s", d.Stream, d.Field, d.Found, d.Wanted)
+	text := fmt.Sprintf("stream %s: %s is %s, this hub would make it %s", d.Stream, d.Field, d.Found, d.Wanted)
+	if d.Field == fieldReplicas {
+		text += ": " + d.Command()
+	}
+	return text
 }
+
+// Command changes replicas, and shows the stream where more is to be thought of.
+func (d Difference) Command() string {
+	if d.Field == fieldReplicas {
+		return fmt.Sprintf("nats stream edit %s --replicas=%s", d.Stream, d.Wanted)
+	}
+	return "nats stream info " + d.Stream
+}
+
+// fieldReplicas is the number of replicas in a stream's JSON.
+const fieldReplicas = "num_replicas"
 
 // LayoutReport says what EnsureLayout found and did.
 type LayoutReport struct {
@@ -97,6 +112,7 @@ func EnsureLayout(ctx context.Context, c *Conn, o LayoutOptions) (LayoutReport, 
 func ensureSteps(ctx context.Context, c *Conn, o LayoutOptions, steps []step) (LayoutReport, error) {
 	var report LayoutReport
 	var missing []string
+	o.Replicas = replicasOf(c, o.Replicas)
 	for _, s := range steps {
 		err := s.ensure(ctx, c, o, &report)
 		if errors.Is(err, jetstream.ErrStreamNotFound) {
@@ -122,7 +138,7 @@ func (s step) ensure(ctx context.Context, c *Conn, o LayoutOptions, report *Layo
 		if _, err = c.JS.CreateStream(ctx, wanted); err == nil {
 			report.Made = append(report.Made, wanted.Name)
 		}
-		return err
+		return placed(err, o.Replicas)
 	}
 	if err != nil {
 		return err

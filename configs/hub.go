@@ -16,6 +16,9 @@ const (
 	DurabilityAlways = "always"
 )
 
+// maxReplicas is how many replicas of a stream nats-server allows.
+const maxReplicas = 5
+
 // Hub is the configuration of a hub, configs/hub.yaml.
 type Hub struct {
 	// Fleet is the name of the fleet, a DNS label.
@@ -38,6 +41,8 @@ type Hub struct {
 	PlaintextSecrets bool `json:"plaintextSecrets,omitempty"`
 	// ManageStreams lets the hub create streams and buckets; without it they must be there.
 	ManageStreams bool `json:"manageStreams,omitempty"`
+	// Replicas of every stream; 0: three where the servers are a cluster of three or more, else one.
+	Replicas int `json:"replicas,omitempty"`
 	// MetricsAddress serves metrics under /metrics; empty for none.
 	MetricsAddress string `json:"metricsAddress,omitempty"`
 	Log            Log    `json:"log,omitzero"`
@@ -108,6 +113,7 @@ func (h *Hub) Validate() api.Faults {
 	c.unless(h.MemberTimeout >= 2*leastHeartbeat && h.MemberTimeout <= Duration(24*time.Hour), "memberTimeout",
 		strconv.Quote(time.Duration(h.MemberTimeout).String()), "a duration from 2s, two heartbeats of an agent that reports as often as it can, to 24h0m0s")
 	c.positive("deletionTimeout", h.DeletionTimeout, Duration(time.Second), Duration(24*time.Hour))
+	c.unless(h.Replicas >= 0 && h.Replicas <= maxReplicas, "replicas", strconv.Itoa(h.Replicas), "0 for as many as the servers suggest, or a number from 1 to 5")
 	c.address("metricsAddress", h.MetricsAddress)
 	c.log(h.Log)
 	for i, name := range h.SkippedNamespaces {

@@ -71,6 +71,7 @@ own whatever the environment says. Interrupt stops it at once; SIGTERM sends its
 	s.DurationVar((*time.Duration)(&config.DeletionTimeout), "deletion-timeout", time.Duration(config.DeletionTimeout), "how long a deletion waits for members to confirm")
 	s.BoolVar(&config.PlaintextSecrets, "plaintext-secrets", config.PlaintextSecrets, "accept Secrets though the broker listens beyond loopback")
 	s.BoolVar(&config.ManageStreams, "manage-streams", config.ManageStreams, "make streams and buckets that are missing")
+	s.IntVar(&config.Replicas, "replicas", config.Replicas, "copies of every stream; 0: 3 where the servers are a cluster of three or more, else 1")
 	s.StringVar(&config.MetricsAddress, "metrics-address", config.MetricsAddress, "serve metrics under /metrics at HOST:PORT")
 	s.StringVar(&config.Log.Level, "log-level", config.Log.Level, "trace, debug, info, warn or error")
 	return c
@@ -163,8 +164,10 @@ func options(config *configs.Hub, log zerolog.Logger, getenv func(string) string
 		Fleet: config.Fleet, PlaintextSecrets: config.PlaintextSecrets, Metrics: config.MetricsAddress,
 		MemberTimeout: time.Duration(config.MemberTimeout), DeleteTimeout: time.Duration(config.DeletionTimeout),
 		SkippedNamespaces: config.SkippedNamespaces, Notifications: config.Notifications, Disruption: config.Disruption, Log: log,
-		Lead: bus.LeadOptions{Layout: bus.LayoutOptions{Unmanaged: !config.ManageStreams, Durability: config.Durability}},
-		Bus:  bus.Options{URL: config.Bus.URL, Creds: config.Bus.Creds, Context: config.Bus.Context},
+		Lead: bus.LeadOptions{Layout: bus.LayoutOptions{
+			Unmanaged: !config.ManageStreams, Durability: config.Durability, Replicas: config.Replicas,
+		}},
+		Bus: bus.Options{URL: config.Bus.URL, Creds: config.Bus.Creds, Context: config.Bus.Context},
 	}
 	if !config.External(getenv) {
 		o.Server = &bus.ServerOptions{

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"flotilla/bus"
 	"flotilla/core/api"
 	"flotilla/subjects"
@@ -42,6 +44,7 @@ func (d *Door) status(context.Context, *struct{}) (any, error) {
 	}
 	fleet.Problems = append(fleet.Problems, d.unconfirmed(d.store.Now())...)
 	fleet.Problems = append(fleet.Problems, d.unreadableProblems()...)
+	fleet.Problems = append(fleet.Problems, d.layoutProblems()...)
 	fleet.Problems = append(fleet.Problems, d.poolProblems()...)
 	problems, runs := d.upgradeProblems(d.store.Now())
 	fleet.Problems, fleet.Runs = append(fleet.Problems, problems...), runs
@@ -95,6 +98,18 @@ func memberProblems(record *api.MemberRecord) []api.Problem {
 	if len(record.Unlisted) > 0 {
 		problem.Reason, problem.Message = "Unlisted", "it runs placements the hub does not know: "+enumerate(record.Unlisted)
 		problems = append(problems, problem)
+	}
+	return problems
+}
+
+// layoutProblems are the settings of streams that are not what this hub would make them.
+func (d *Door) layoutProblems() []api.Problem {
+	var problems []api.Problem
+	for _, difference := range d.store.Layout.Differences {
+		problems = append(problems, api.Problem{
+			Object: "stream/" + difference.Stream, Reason: "StreamDiffers", Message: difference.String(),
+			Since: metav1.NewTime(d.judgeFrom.Add(-d.options.Grace)), Next: difference.Command(),
+		})
 	}
 	return problems
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"flotilla/bus"
 	"flotilla/core/api"
 	"flotilla/core/plan"
 	"flotilla/hub/door"
@@ -84,4 +85,15 @@ func TestARolloutThatStandsStillComesFirst(t *testing.T) {
 	require.Contains(t, got, "placement/web ProgressDeadlineExceeded")
 	require.Contains(t, got, "placement/web SchedulingPolicyUnfulfilled")
 	require.Less(t, slices.Index(got, "placement/web ProgressDeadlineExceeded"), slices.Index(got, "placement/a-lacks SchedulingPolicyUnfulfilled"), got)
+}
+
+// A stream that somebody made otherwise keeps its settings, so the status says what to type.
+func TestStreamsThatDifferAreAProblem(t *testing.T) {
+	h := closed(t)
+	h.store.Layout.Differences = []bus.Difference{{Stream: "KV_flotilla_test_state", Field: "num_replicas", Found: "1", Wanted: "3"}}
+	h.run(door.Options{})
+	problem := h.problems()["stream/KV_flotilla_test_state StreamDiffers"]
+	require.Equal(t, "stream KV_flotilla_test_state: num_replicas is 1, this hub would make it 3: "+problem.Next, problem.Message)
+	require.Equal(t, "nats stream edit KV_flotilla_test_state --replicas=3", problem.Next)
+	require.False(t, problem.Since.IsZero())
 }

@@ -1,0 +1,41 @@
+package bus_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"flotilla/bus"
+	"flotilla/bus/bustest"
+	"flotilla/subjects"
+)
+
+// replicas is how many replicas the stream of a bucket has.
+func replicas(t *testing.T, c *bus.Conn, bucket string) int {
+	t.Helper()
+	stream, err := c.JS.Stream(t.Context(), c.Fleet.BucketStream(bucket))
+	require.NoError(t, err)
+	return stream.CachedInfo().Config.Replicas
+}
+
+// What was made with one replica is named with the command that makes it three, and is let alone.
+func TestStreamsWithFewerReplicasAreNamed(t *testing.T) {
+	c := clusterHub(t, cluster(t))
+	_, err := bus.EnsureLayout(bustest.Context(t), c, bus.LayoutOptions{Replicas: 1})
+	require.NoError(t, err)
+	require.Equal(t, 1, replicas(t, c, subjects.State))
+	report, err := bus.EnsureLayout(bustest.Context(t), c, bus.LayoutOptions{})
+	require.NoError(t, err)
+	require.Len(t, report.Differences, len(subjects.Assets()))
+	name := c.Fleet.BucketStream(subjects.State)
+	require.Contains(t, report.Differences, bus.Difference{Stream: name, Field: "num_replicas", Found: "1", Wanted: "3"})
+	require.Equal(t, "nats stream edit "+name+" --replicas=3", report.Differences[0].Command())
+	require.Equal(t, 1, replicas(t, c, subjects.State))
+}
+
+func TestReplicasThatNoServersAreThereFor(t *testing.T) {
+	c := bustest.Start(t).Hub(t)
+	_, err := bus.EnsureLayout(bustest.Context(t), c, bus.LayoutOptions{Replicas: 3})
+	require.ErrorContains(t, err, "no 3 servers could take a replica")
+	require.ErrorContains(t, err, "--replicas")
+}
