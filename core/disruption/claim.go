@@ -136,19 +136,20 @@ func (r *run) newNode(m *moving, v *variant) (*claim, string) {
 		}
 	}
 	reason := "no pool can make a node"
+	var closed *Pool // the last one, when it can make no node at all
 	var short *claim // the last one that no type suits
 	var within needs
 	for _, p := range r.x.pools {
 		if p.static || p.deleting {
 			continue
 		}
-		c, why := r.open(p)
+		c := r.open(p)
 		if c == nil {
-			reason, short = why, nil
+			closed, short = p, nil
 			continue
 		}
 		needs, types, why := r.fit(c, m, v)
-		if short = nil; why == noType {
+		if closed, short = nil, nil; why == noType {
 			short, within = c, needs
 		}
 		if why != "" {
@@ -160,14 +161,17 @@ func (r *run) newNode(m *moving, v *variant) (*claim, string) {
 		r.charge(p, c)
 		return c, ""
 	}
-	if short != nil {
+	switch {
+	case closed != nil:
+		reason = r.closedTo(closed)
+	case short != nil:
 		reason = fmt.Sprintf("pool %s: %s", short.pool.name, r.typeless(short, m, within))
 	}
 	return nil, reason
 }
 
-// open begins a new node of a pool within the pool's limits.
-func (r *run) open(p *Pool) (*claim, string) {
+// open begins a new node of a pool within the pool's limits, nil when none can be made: closedTo says why.
+func (r *run) open(p *Pool) *claim {
 	f := r.x.freshOf(p)
 	types := f.types
 	if left := r.limits[p]; left != nil {
@@ -179,12 +183,12 @@ func (r *run) open(p *Pool) (*claim, string) {
 		}
 	}
 	if len(types) == 0 {
-		return nil, fmt.Sprintf("pool %s: no instance type is left within its requirements and limits", p.name)
+		return nil
 	}
 	c := &claim{pool: p, number: len(r.out.claims), types: types, requests: slices.Clone(f.daemons), ports: f.ports}
 	c.hostname = fmt.Sprintf("new-%d", c.number)
 	c.needs = p.needs.with(corev1.LabelHostname, oneValue(c.hostname))
-	return c, ""
+	return c
 }
 
 // charge takes the largest type that a new node may become off its pool's limits.
@@ -193,6 +197,7 @@ func (r *run) charge(p *Pool, c *claim) {
 	if left == nil {
 		return
 	}
+	delete(r.closings, p)
 	f := r.x.freshOf(p)
 	for i := range r.x.cols {
 		var most int64

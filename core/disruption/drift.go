@@ -201,9 +201,9 @@ func (d *deciding) staticDrift(reason string) []Command {
 	r := &run{x: d.x, out: &outcome{}, limits: d.x.remainingLimits(nil)}
 	var out []*departure
 	for _, c := range d.spend(MethodStaticDrift, reason, cs, left) {
-		fresh, why := r.open(c.pool)
+		fresh := r.open(c.pool)
 		if fresh == nil {
-			d.refuse(MethodStaticDrift, c.name(), Refusal{Code: CodePodsUnplaced, Message: why})
+			d.refuse(MethodStaticDrift, c.name(), Refusal{Code: CodePodsUnplaced, Message: r.closedTo(c.pool)})
 			continue
 		}
 		r.charge(c.pool, fresh)

@@ -191,7 +191,9 @@ type run struct {
 	closed bool
 	homes  map[*moving]*inode
 	limits map[*Pool][]int64
-	out    *outcome
+	// closings say why pools can make no node, until a new one takes of their limits.
+	closings map[*Pool]string
+	out      *outcome
 }
 
 // all places pods in order, and says which found no place.

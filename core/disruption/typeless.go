@@ -19,10 +19,10 @@ func (r *run) typeless(c *claim, m *moving, n needs) string {
 	fitting := slices.DeleteFunc(slices.Clone(c.types), func(t *machine) bool { return !n.intersects(t.needs) || !t.offered(n) || !r.x.labelled(t, n) })
 	within := ""
 	if len(c.types) < len(f.types) {
-		within = " within the pool's limits"
+		within = " within the pool's limits (" + strings.Join(r.limiting(c.pool), ", ") + ")"
 	}
 	if len(fitting) == 0 {
-		return fmt.Sprintf("no instance type%s has the labels and offerings it needs", within)
+		return fmt.Sprintf("no instance type%s has %s", within, r.x.unmet(c.types, n))
 	}
 	total := slices.Clone(c.requests)
 	m.req.addTo(total, 1)

@@ -40,13 +40,55 @@ func TestWhatNoInstanceTypeHasIsNamed(t *testing.T) {
 			aPod("p", 3000, asking("memory", 20<<30), selecting(corev1.LabelInstanceTypeStable, "d4")), testPool("a"), nil,
 			"no instance type has enough memory (20Gi needed, 16374Mi at most)",
 		},
-		{aPod("p", 15000), testPool("a", limited), nil, "no instance type within the pool's limits has enough cpu (15 needed, 7900m at most)"},
+		{aPod("p", 15000), testPool("a", limited), nil, "no instance type within the pool's limits (cpu 8, 8 left) has enough cpu (15 needed, 7900m at most)"},
 		{aPod("p", 7500, asking("memory", 50<<30)), testPool("a", only("d8", "e4")), nil, "no instance type has enough memory (50Gi needed, 32758Mi at most)"},
 		{aPod("p", 3000, asking("memory", 12<<30)), testPool("a", only("e2", "f4")), nil, "no instance type has enough of all at once: cpu (3 needed), memory (12Gi needed)"},
-		{aPod("p", 100, selecting(corev1.LabelArchStable, "arm64")), testPool("a"), nil, "no instance type has the labels and offerings it needs"},
+		{aPod("p", 100, selecting(corev1.LabelArchStable, "arm64")), testPool("a"), nil, "no instance type has kubernetes.io/arch in arm64"},
 	} {
 		node := aNode("n", "d4", "z-a", "a", tc.pod)
 		f := fixture{nodes: []*api.NodeState{node}, pools: []*api.NodePool{tc.pool}, daemons: tc.daemons}
+		x := NewIndex(f.state())
+		out := x.simulate(x.nodes[:1], false)
+		require.Len(t, out.failed, 1, tc.want)
+		require.Equal(t, "pool a: "+tc.want, out.failed[0].why)
+	}
+}
+
+// A pool that can make no node at all says which limit or which requirement rules every instance type out.
+func TestWhatClosesAPoolIsNamed(t *testing.T) {
+	asking := func(key string, values ...string) func(*api.NodePool) {
+		return func(p *api.NodePool) {
+			r := &p.Spec.Template.Spec.Requirements
+			*r = append(*r, api.NodeRequirement{Key: key, Operator: "In", Values: values})
+		}
+	}
+	daemon := api.DaemonSetState{Namespace: "kube-system", Name: "log", Pod: aPod("log", 99000)}
+	split := &api.InstanceCatalog{Spec: api.InstanceCatalogSpec{Types: []api.InstanceType{
+		{Name: "d4", CPU: "4", Memory: "16Gi", Offerings: []api.InstanceOffering{{Zone: "z-a", CapacityType: "spot", Price: 1}, {Zone: "z-b", CapacityType: "on-demand", Price: 2}}},
+	}}}
+	for _, tc := range []struct {
+		pool    *api.NodePool
+		daemons []api.DaemonSetState
+		catalog *api.InstanceCatalog
+		want    string
+	}{
+		{testPool("a", limited("cpu", "1")), nil, nil, "no instance type is left within its limits: cpu 1, 1 left, and a node has 2 at least"},
+		{testPool("a", limited("nodes", "0")), nil, nil, "no instance type is left within its limits: nodes 0, none left"},
+		{testPool("a", limited("memory", "2Gi")), nil, nil, "no instance type is left within its limits: memory 2Gi, 2Gi left, and a node has 4Gi at least"},
+		{testPool("a", asking(corev1.LabelInstanceTypeStable, "x1", "x2")), nil, nil, "no instance type has node.kubernetes.io/instance-type in x1, x2, as its requirements ask"},
+		{testPool("a", asking(corev1.LabelInstanceTypeStable, "1", "2", "3", "4", "5", "6", "7")), nil, nil, "no instance type has node.kubernetes.io/instance-type in 1, 2, 3, 4, 5 and 2 more, as its requirements ask"},
+		{
+			testPool("a", asking(corev1.LabelArchStable, "arm64"), asking(corev1.LabelTopologyZone, "z-x")), nil, nil,
+			"no instance type has kubernetes.io/arch in arm64, nor topology.kubernetes.io/zone in z-x, as its requirements ask",
+		},
+		{
+			testPool("a", asking(corev1.LabelTopologyZone, "z-a")), nil, split,
+			"no instance type has all at once: karpenter.sh/capacity-type in on-demand, topology.kubernetes.io/zone in z-a, as its requirements ask",
+		},
+		{testPool("a"), []api.DaemonSetState{daemon}, nil, "no instance type that its requirements admit has room for its daemons"},
+		{testPool("a"), nil, &api.InstanceCatalog{}, "there is no instance type for it"},
+	} {
+		f := fixture{nodes: []*api.NodeState{aNode("n", "d4", "z-a", "", aPod("p", 100))}, pools: []*api.NodePool{tc.pool}, daemons: tc.daemons, catalog: tc.catalog}
 		x := NewIndex(f.state())
 		out := x.simulate(x.nodes[:1], false)
 		require.Len(t, out.failed, 1, tc.want)
