@@ -13,6 +13,7 @@ import (
 
 	"github.com/rs/zerolog"
 	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/uuid"
 
 	"flotilla/agent/target/memory"
@@ -20,6 +21,8 @@ import (
 	"flotilla/bus/bustest"
 	"flotilla/configs"
 	"flotilla/core/api"
+	"flotilla/core/apply"
+	"flotilla/core/status"
 	"flotilla/hub/dev"
 	"flotilla/hub/hubd"
 	"flotilla/tests/elsewhen"
@@ -216,4 +219,52 @@ func TestOneCrashingMemberOfEightIsNamed(t *testing.T) {
 	bustest.Eventually(t, func() error {
 		return metric(t, e.Hub.MetricsAddress(), `flotilla_placement_stalled{placement="web"} 0`)
 	})
+}
+
+// A hand that changes an object on a member again and again is overruled each time, and told of once: in one
+// event, in one notification, and in the metrics.
+func TestDriftThatIsCorrectedIsToldOnce(t *testing.T) {
+	t.Parallel()
+	pager := &received{}
+	server := httptest.NewServer(pager)
+	t.Cleanup(server.Close)
+	e := startEight(t, server.URL)
+	e.release(t, "1.0.0")
+	e.until(t, complete(1))
+	m := e.Agent("cluster2").Memory()
+	web := api.ObjectRef{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "web", Name: "web"}
+	replicas := func() (found int64) {
+		for _, o := range m.Objects() {
+			if apply.RefOf(o) == web {
+				found, _, _ = unstructured.NestedInt64(o.Object, "spec", "replicas")
+			}
+		}
+		return found
+	}
+	for range 5 {
+		require.True(t, m.Edit(web, func(o *unstructured.Unstructured) {
+			require.NoError(t, unstructured.SetNestedField(o.Object, int64(7), "spec", "replicas"))
+		}))
+		bustest.Eventually(t, func() error {
+			if n := replicas(); n != 2 {
+				return fmt.Errorf("%d replicas", n)
+			}
+			return nil
+		})
+	}
+	for _, line := range []string{
+		`flotilla_placement_members{placement="web",state="corrected"} 1`,
+		`flotilla_member_placements{member="cluster2",trouble="corrected"} 1`,
+		`flotilla_member_placements{member="cluster2",trouble="drifted"} 0`,
+	} {
+		bustest.Eventually(t, func() error { return metric(t, e.Hub.MetricsAddress(), line) })
+	}
+	bustest.Eventually(t, func() error {
+		if got := pager.reasons(); !slices.Equal(got, []string{"DriftCorrected cluster2"}) {
+			return fmt.Errorf("sent %v", got)
+		}
+		return nil
+	})
+	require.Equal(t, 1, e.told(t, status.AlarmCorrected))
+	require.Equal(t, 1, e.until(t, complete(1)).Counts.Corrected)
 }
