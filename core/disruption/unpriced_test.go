@@ -49,11 +49,13 @@ func TestAnUnknownPriceIsSaid(t *testing.T) {
 func TestADeletionSavesThePrice(t *testing.T) {
 	elsewhere := aNode("n2", "d2", "z-a", "a")
 	elsewhere.Labels[corev1.LabelTopologyZone] = "z-none"
-	f := fixture{nodes: []*api.NodeState{aNode("n1", "d2", "z-a", "a"), elsewhere, aNode("n3", "d2", "z-a", "gone")}, pools: []*api.NodePool{testPool("a")}}
-	out := Step(StepInput{Member: "berlin", State: *f.state(), Deletions: []Deletion{{Node: "n1"}, {Node: "n2"}, {Node: "n3"}}})
+	unlisted := aNode("n4", "d2", "z-a", "a")
+	unlisted.Labels[corev1.LabelInstanceTypeStable] = "x9"
+	f := fixture{nodes: []*api.NodeState{aNode("n1", "d2", "z-a", "a"), elsewhere, aNode("n3", "d2", "z-a", "gone"), unlisted}, pools: []*api.NodePool{testPool("a")}}
+	out := Step(StepInput{Member: "berlin", State: *f.state(), Deletions: []Deletion{{Node: "n1"}, {Node: "n2"}, {Node: "n3"}, {Node: "n4"}}})
 	saved := map[string]string{}
 	for i := range out.Record.Disruptions {
 		saved[out.Record.Disruptions[i].Nodes[0]] = out.Record.Disruptions[i].Savings.String()
 	}
-	require.Equal(t, map[string]string{"n1": "0.0920", "n2": "unknown", "n3": "unknown"}, saved)
+	require.Equal(t, map[string]string{"n1": "0.0920", "n2": "unknown", "n3": "unknown", "n4": "unknown"}, saved)
 }

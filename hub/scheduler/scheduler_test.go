@@ -63,6 +63,21 @@ func (h *house) told(t *testing.T, placement string, want ...string) {
 	})
 }
 
+// The event of a member that is picked no longer names it and says why.
+func TestARemovalSaysWhy(t *testing.T) {
+	h := start(t, scheduler.Options{})
+	h.join(t, "berlin", nil, nil)
+	h.place(t, "web", "u1", 1, withPolicy(nil))
+	h.eventually(t, "web", "berlin")
+	h.place(t, "web", "u1", 2, api.Placement{ObjectMeta: metav1.ObjectMeta{DeletionTimestamp: &metav1.Time{Time: elsewhen.Now()}}})
+	h.eventually(t, "web")
+	h.told(t, "web", "MemberPicked", "MemberRemoved")
+	events, err := bus.ReadAudit(bustest.Context(t), h.server.Client(t), bus.AuditQuery{Object: "placement/web"})
+	require.NoError(t, err)
+	require.Equal(t, "berlin: the placement is being deleted", events[1].Message)
+	require.Equal(t, "berlin", events[1].Member)
+}
+
 func TestPickNScalesAndIsFilledUp(t *testing.T) {
 	h := start(t, scheduler.Options{Pause: 50 * time.Millisecond})
 	h.join(t, "a", nil, nil)
