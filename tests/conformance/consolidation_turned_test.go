@@ -1,12 +1,15 @@
 package conformance
 
 import (
+	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
 
+	"flotilla/core/api"
 	"flotilla/core/disruption"
 )
 
@@ -156,6 +159,46 @@ func TestExplanationsComeFromTheInput(t *testing.T) {
 	require.Positive(t, found["N5"])
 	require.Positive(t, found["N9"])
 	require.Greater(t, nobodys, 200, "most cases are nobody's to explain: %v", found)
+}
+
+// N6 concerns every case with a pool that may buy spot and a type of it that nobody sells so, and no other.
+func TestWhereN6MayExplain(t *testing.T) {
+	const text = `{"id": "x", "nodePools": [{"name": "a"%s}], "instanceTypes": [
+		{"name": "d2", "offerings": [{"zone": "z", "capacityType": "on-demand", "price": 1}, {"zone": "z", "capacityType": "%s", "price": 1}]}]}`
+	for _, row := range []struct {
+		pool, sold string
+		want       []string
+	}{
+		{"", "on-demand", []string{"N6"}},
+		{"", "spot", nil},
+		{`, "requirements": [{"key": "karpenter.sh/capacity-type", "operator": "In", "values": ["on-demand"]}]`, "on-demand", nil},
+		{`, "instanceTypes": ["e4"]`, "on-demand", nil},
+	} {
+		var c consolidationCase
+		require.NoError(t, strictly(fmt.Appendf(nil, text, row.pool, row.sold), &c))
+		var found []string
+		for _, d := range c.concerning() {
+			found = append(found, d.id)
+		}
+		require.Equal(t, row.want, found, "%s, sold as %s", row.pool, row.sold)
+	}
+}
+
+// What the recordings of the repository seldom say reaches the core all the same: the version of a node's hash,
+// how many pods a type takes, and that a node is unschedulable, which may mean a taint beside it or not.
+func TestRareFieldsReachTheCore(t *testing.T) {
+	var c consolidationCase
+	require.NoError(t, strictly([]byte(`{"id": "x", "now": "2026-03-01T12:00:00Z",
+		"instanceTypes": [{"name": "d2", "cpu": "2", "memory": "8Gi", "pods": 7}],
+		"nodes": [{"name": "n", "instanceType": "d2", "nodePoolHash": "different", "hashVersion": "v2", "unschedulable": true}]}`), &c))
+	n := c.node(&c.Nodes[0])
+	require.Equal(t, map[string]string{api.AnnotationPoolHash: "different", api.AnnotationPoolHashLevel: "v2"}, n.Annotations)
+	require.Equal(t, []int64{7, 7}, []int64{n.Capacity["pods"], n.Allocatable["pods"]})
+	require.Empty(t, n.Taints)
+	c.cordonTaints = true
+	n = c.node(&c.Nodes[0])
+	require.Len(t, n.Taints, 1)
+	require.Equal(t, corev1.TaintNodeUnschedulable, n.Taints[0].Key)
 }
 
 // Every event of the peer has a kind, and no text is of two.
