@@ -150,7 +150,7 @@ func (n *Nodes) Names() []string {
 
 // Price is PricePerHour as a number, 0 when unknown.
 func (n *Nodes) Price() float64 {
-	price, err := strconv.ParseFloat(n.PricePerHour, 64)
+	price, err := api.ParseDecimal(n.PricePerHour)
 	if err != nil {
 		return 0
 	}
@@ -238,7 +238,7 @@ func (c *checks) labelValue(path, value string) {
 }
 
 func (c *checks) decimal(path, text string) {
-	price, err := strconv.ParseFloat(text, 64)
+	price, err := api.ParseDecimal(text)
 	c.unless(text == "" || err == nil && price >= 0 && price < 1e9, path, strconv.Quote(text), `dollars per hour, like "0.022"`)
 }
 

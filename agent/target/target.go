@@ -11,7 +11,6 @@ import (
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"flotilla/core/api"
@@ -129,7 +128,7 @@ func (b Budget) String() string {
 func NewNode(name, cpu, memory string) (Node, error) {
 	n := Node{Name: name, Capacity: corev1.ResourceList{}}
 	for resourceName, text := range map[corev1.ResourceName]string{corev1.ResourceCPU: cpu, corev1.ResourceMemory: memory} {
-		q, err := resource.ParseQuantity(text)
+		q, err := api.ParseQuantity(text)
 		if err != nil {
 			return Node{}, fmt.Errorf("node %s: %s %q is not a quantity such as 4 or 16Gi", name, resourceName, text)
 		}

@@ -1,7 +1,5 @@
 package api
 
-import "k8s.io/apimachinery/pkg/api/resource"
-
 // CheckMember returns what is wrong with the name of a member, or of a fleet, which follow the same
 // rule. Path is where the name stands.
 func CheckMember(path, name string) Faults {
@@ -30,10 +28,4 @@ func CheckProperties(path string, properties map[string]string) Faults {
 		f.propertyName(name, at.child(name))
 	}
 	return f.faults("")
-}
-
-// IsQuantity reports whether s is a Kubernetes quantity, "100m", "1.5" or "2Gi".
-func IsQuantity(s string) bool {
-	_, err := resource.ParseQuantity(s)
-	return err == nil
 }

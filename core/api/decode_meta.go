@@ -78,6 +78,7 @@ func (r *reading) content() {
 	w.decode(contentMetaTree(r.tree.get("metadata")), meta, at.child("metadata"))
 	r.findings = w.findings
 	r.check(validateContent(r.out.Object, meta))
+	r.check(contentQuantities(r.out.Object, r.raw))
 }
 
 // contentMetaTree keeps of metadata what contentMeta has.

@@ -3,8 +3,6 @@ package api
 import (
 	"encoding/json"
 	"fmt"
-	"math"
-	"strconv"
 
 	"k8s.io/apimachinery/pkg/api/resource"
 )
@@ -17,10 +15,11 @@ func (a *Amount) UnmarshalJSON(raw []byte) error {
 	if len(raw) > 0 && raw[0] == '"' {
 		return json.Unmarshal(raw, (*string)(a))
 	}
-	if _, err := resource.ParseQuantity(string(raw)); err != nil {
+	var n json.Number
+	if err := json.Unmarshal(raw, &n); err != nil {
 		return fmt.Errorf("reading a quantity: %w", err)
 	}
-	*a = Amount(raw)
+	*a = Amount(n)
 	return nil
 }
 
@@ -48,17 +47,12 @@ func (p *Price) UnmarshalJSON(raw []byte) error {
 	if len(raw) > 1 && raw[0] == '"' {
 		raw = raw[1 : len(raw)-1]
 	}
-	f, ok := priceOf(string(raw))
-	if !ok {
-		return fmt.Errorf("%s is no price per hour", raw)
+	f, err := ParseDecimal(string(raw))
+	if err != nil || f < 0 {
+		return fmt.Errorf("%s is no price per hour", clip(string(raw)))
 	}
 	*p = Price(f)
 	return nil
-}
-
-func priceOf(text string) (float64, bool) {
-	f, err := strconv.ParseFloat(text, 64)
-	return f, err == nil && f >= 0 && !math.IsInf(f, 0)
 }
 
 func (w *walker) count(n *node, at *place) (*node, bool) {
@@ -69,21 +63,25 @@ func (w *walker) count(n *node, at *place) (*node, bool) {
 }
 
 func (w *walker) price(n *node, at *place) (*node, bool) {
+	err := errNoDecimal
 	if n.shape == shapeNumber || n.shape == shapeText {
-		if _, ok := priceOf(n.text); ok {
+		var f float64
+		if f, err = ParseDecimal(n.text); err == nil && f >= 0 {
 			return n, true
 		}
 	}
-	w.findings.lose(at, n.String(), "a price per hour, like 0.096")
+	w.findings.lose(at, clip(n.String()), expectedAmount(err, "a price per hour", "0.096"))
 	return nil, false
 }
 
 func (w *walker) amount(n *node, at *place) (*node, bool) {
+	err := errNoQuantity
 	if n.shape == shapeNumber || n.shape == shapeText {
-		if q, err := resource.ParseQuantity(n.text); err == nil && q.Sign() >= 0 {
+		var q resource.Quantity
+		if q, err = ParseQuantity(n.text); err == nil && q.Sign() >= 0 {
 			return n, true
 		}
 	}
-	w.findings.lose(at, n.String(), `a quantity, like "500m", 4 or "16Gi"`)
+	w.findings.lose(at, clip(n.String()), expectedAmount(err, "a quantity", `"500m", 4 or "16Gi"`))
 	return nil, false
 }

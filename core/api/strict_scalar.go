@@ -85,7 +85,7 @@ func (w *walker) integer(t reflect.Type, n *node, at *place) (*node, bool) {
 func (w *walker) wholeNumber(bits int, n *node, at *place) (*node, bool) {
 	value, ok := wholeValue(n.text)
 	if !ok {
-		w.findings.lose(at, n.String(), "a whole number")
+		w.findings.lose(at, clip(n.String()), "a whole number")
 		return nil, false
 	}
 	if value.BitLen() >= bits {
@@ -103,22 +103,6 @@ func (w *walker) wholeNumber(bits int, n *node, at *place) (*node, bool) {
 	}
 	w.findings.add(at, n.String(), expected, fixed)
 	return fixed, true
-}
-
-// wholeValue reads text that stands for an integer, "3", "3.0" or "3e2". Exponents are bounded, so
-// that a short text cannot ask for a gigabyte of digits.
-func wholeValue(text string) (*big.Int, bool) {
-	if value, ok := new(big.Int).SetString(text, 10); ok {
-		return value, true
-	}
-	if f, err := strconv.ParseFloat(text, 64); err != nil || f > 1e19 || f < -1e19 || len(text) > 40 {
-		return nil, false
-	}
-	value, ok := new(big.Rat).SetString(text)
-	if !ok || !value.IsInt() {
-		return nil, false
-	}
-	return value.Num(), true
 }
 
 func (w *walker) intOrString(n *node, at *place) (*node, bool) {

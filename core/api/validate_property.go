@@ -76,9 +76,9 @@ func (fs *findings) expression(e *PropertyExpression, at *place) (resource.Quant
 		fs.add(at.child("values"), found, "exactly one value", nil)
 		return resource.Quantity{}, false
 	}
-	value, err := resource.ParseQuantity(e.Values[0])
+	value, err := ParseQuantity(e.Values[0])
 	if err != nil {
-		fs.add(at.child("values").item(0), quote(e.Values[0]), `a quantity, like "5", "1.5", "100m" or "2Gi"`, nil)
+		fs.add(at.child("values").item(0), quote(e.Values[0]), expectedAmount(err, "a quantity", `"5", "1.5", "100m" or "2Gi"`), nil)
 	}
 	return value, len(*fs) == before
 }

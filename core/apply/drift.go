@@ -10,6 +10,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"flotilla/core/api"
 )
 
 // maxDrifts bounds what Drifts lists of one object, as KubeFleet does.
@@ -163,7 +165,7 @@ func quantity(v any) (resource.Quantity, bool) {
 	default:
 		return resource.Quantity{}, false
 	}
-	q, err := resource.ParseQuantity(fmt.Sprint(v))
+	q, err := api.ParseQuantity(fmt.Sprint(v))
 	return q, err == nil
 }
 

@@ -102,19 +102,27 @@ const (
 
 // amountOf reads a quantity in the unit of api.Amounts; what cannot be read is 0.
 func amountOf(name, text string) int64 {
-	q, err := resource.ParseQuantity(text)
+	q, err := api.ParseQuantity(text)
 	if err != nil {
 		return 0
 	}
 	return AmountOf(name, q)
 }
 
-// AmountOf returns a quantity in the unit of api.Amounts: millicores of cpu, else bytes or units.
+// AmountOf returns a quantity in the unit of api.Amounts: millicores of cpu, else bytes or units; at most
+// api.MaxResource of them, up or down.
 func AmountOf(name string, q resource.Quantity) int64 {
+	scale, most := resource.Scale(0), resource.NewQuantity(api.MaxResource, resource.DecimalSI)
 	if name == cpuName {
-		return q.MilliValue()
+		scale, most = resource.Milli, resource.NewMilliQuantity(api.MaxResource, resource.DecimalSI)
 	}
-	return q.Value()
+	if q.Cmp(*most) >= 0 {
+		return api.MaxResource
+	}
+	if most.Neg(); q.Cmp(*most) <= 0 {
+		return -api.MaxResource
+	}
+	return q.ScaledValue(scale)
 }
 
 // Amounts returns a Kubernetes resource list in the units of api.Amounts.

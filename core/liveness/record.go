@@ -47,6 +47,9 @@ func Record(in Input) Plan {
 	if p.Write && (in.Previous == nil || in.Previous.State != r.State) {
 		p.Events = []api.Audit{in.event(&r)}
 	}
+	if p.Write {
+		p.Events = append(p.Events, in.unreadableProperties(&r)...)
+	}
 	return p
 }
 

@@ -43,7 +43,7 @@ func (f *Fleet) propertyTest(e *api.PropertyExpression) (propertyTest, api.Want)
 		want.Wanted += " (exactly one value)"
 		return t, want
 	}
-	q, err := resource.ParseQuantity(e.Values[0])
+	q, err := api.ParseQuantity(e.Values[0])
 	if err != nil {
 		want.Wanted += ", which is not a quantity"
 		return t, want
@@ -81,7 +81,7 @@ func (t *propertyTest) passesClosely(row int, f float64) bool {
 	if text == t.text {
 		return t.equal
 	}
-	observed, err := resource.ParseQuantity(text)
+	observed, err := api.ParseQuantity(text)
 	return err == nil && t.answer(observed.Cmp(t.wanted))
 }
 

@@ -118,7 +118,7 @@ func (s *search) threshold(term, expression int) []candidate {
 	if len(e.Values) != 1 {
 		return nil
 	}
-	wanted, err := resource.ParseQuantity(e.Values[0])
+	wanted, err := api.ParseQuantity(e.Values[0])
 	if err != nil {
 		return nil
 	}
@@ -127,7 +127,7 @@ func (s *search) threshold(term, expression int) []candidate {
 	candidates := []candidate{s.single(costProperty, Flip{
 		Kind: FlipProperty, member: member, Text: fmt.Sprintf("%s of member %s becomes %s", name, s.name, reached),
 	})}
-	observed, err := resource.ParseQuantity(s.member.Properties[name])
+	observed, err := api.ParseQuantity(s.member.Properties[name])
 	if err != nil {
 		return candidates
 	}
@@ -145,9 +145,9 @@ func (s *search) threshold(term, expression int) []candidate {
 // observed value against a wanted q, or, inverted, as the wanted value against an observed q.
 func step(q resource.Quantity, operator api.PropertyOperator, inverted bool) string {
 	q = q.DeepCopy()
-	one := resource.MustParse("1")
+	one := *resource.NewQuantity(1, resource.DecimalSI)
 	if _, whole := q.AsInt64(); !whole {
-		one = resource.MustParse("1m")
+		one = *resource.NewMilliQuantity(1, resource.DecimalSI)
 	}
 	up := operator == api.OpGt || operator == api.OpNe
 	down := operator == api.OpLt

@@ -3,6 +3,7 @@ package disruptor
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -97,7 +98,11 @@ func TestBrokenCatalogThatDoesNotMatter(t *testing.T) {
 
 // A state that cannot be read makes the view one that is not acted on: the one before is out of date.
 func TestStateThatCannotBeRead(t *testing.T) {
-	for _, body := range []string{`{"boot":"b0","sequence":2,"node":{"name":"n1","pods":"new form"}}`, `{"node":{"name":"n3"}}`, "z torn"} {
+	for _, body := range []string{
+		`{"boot":"b0","sequence":2,"node":{"name":"n1","pods":"new form"}}`, `{"node":{"name":"n3"}}`, "z torn",
+		`{"boot":"b0","sequence":2,"node":{"name":"n1","pods":[{"namespace":"shop","name":"p","requests":{"cpu":9223372036854775807}}]}}`,
+		`{"boot":"b0","sequence":2,"node":{"name":"n1","pods":[{"namespace":"shop","name":"p","requests":{"cpu":1e-999999999}}]}}`,
+	} {
 		y := newYard(t, quick(), "berlin")
 		y.pool("a", "0")
 		y.nodes("berlin", aNode("n1", "a", 4), aNode("n2", "a", 4, 3500))
@@ -105,6 +110,9 @@ func TestStateThatCannotBeRead(t *testing.T) {
 		_, err := y.store.Conn.JS.Publish(bustest.Context(t), y.store.Conn.Fleet.NodeEvent("berlin", "n1"), []byte(body))
 		require.NoError(t, err)
 		y.stale("berlin", "node n1, of which no event has come")
+		if strings.HasPrefix(body, "{") {
+			y.told("node/berlin/n1", "NodeUnreadable", "what the agent tells of it cannot be read")
+		}
 		y.pool("a", "100%")
 		y.stale("berlin", "node n1, of which no event has come")
 		y.event("berlin", aNode("n1", "a", 4))

@@ -6,7 +6,10 @@ import (
 	"sync"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"flotilla/core/api"
+	"flotilla/subjects"
 )
 
 // arrival is something new about the nodes of a member, as it came: it is read by who decides, not by who
@@ -62,7 +65,7 @@ func (in *inbox) empty() bool {
 func (d *Disruptor) fold(m *member) {
 	for _, a := range m.inbox.take() {
 		if err := d.foldOne(m, &a); err != nil {
-			d.options.Log.Error().Err(err).Str("member", m.name).Str("node", a.node).Msg("what the agent tells of nodes cannot be read")
+			d.tellUnreadable(m, a.node, err)
 			m.view.Forget(a.node)
 			m.version++
 		}
@@ -79,6 +82,9 @@ func (d *Disruptor) foldOne(m *member, a *arrival) error {
 		if err := json.Unmarshal(a.body, inventory); err != nil {
 			return err
 		}
+		if err := inventory.CheckAmounts(); err != nil {
+			return err
+		}
 		if m.view.Inventory(inventory) {
 			m.version++
 			m.heard, m.listed = a.heard, true
@@ -91,10 +97,36 @@ func (d *Disruptor) foldOne(m *member, a *arrival) error {
 		if event.Node.Name != a.node {
 			return fmt.Errorf("it names node %q", event.Node.Name)
 		}
+		if err := event.Node.CheckAmounts(); err != nil {
+			return err
+		}
 		d.interner.node(&event.Node)
 		if m.view.Event(event) {
 			m.version++
 		}
 	}
 	return nil
+}
+
+// unreadableEvery is the least time between two warnings about what one member tells of its nodes.
+const unreadableEvery = 10 * time.Minute
+
+// tellUnreadable counts and logs what cannot be read, and warns of it once in a while; m's deciding is held.
+func (d *Disruptor) tellUnreadable(m *member, node string, err error) {
+	object, what := subjects.KindMember+"/"+m.name, "what its agent tells of its nodes"
+	if node != "" {
+		object, what = "node/"+m.name+"/"+node, "what the agent tells of it"
+	}
+	d.options.Metrics.unreadable.Inc()
+	d.options.Log.Error().Err(err).Str("member", m.name).Str("node", node).Msg("what the agent tells of nodes cannot be read")
+	now := d.options.Now()
+	if now.Before(m.warned.Add(unreadableEvery)) {
+		return
+	}
+	m.warned = now
+	d.store.Audit.Record(api.Audit{
+		Header: api.NewHeader(api.KindAudit), At: metav1.NewTime(now), Object: object, Member: m.name,
+		Type: "Warning", Reason: "NodeUnreadable", By: "disruptor",
+		Message: fmt.Sprintf("%s cannot be read, and nothing is decided that depends on it: %v", what, err),
+	})
 }

@@ -26,7 +26,9 @@ type member struct {
 	// listed says that an inventory came of which the stored states have not been compared.
 	listed  bool
 	waiting []disruption.Waiting
-	pace    pace
+	// warned is when it was last told that something of it cannot be read.
+	warned time.Time
+	pace   pace
 	// free is since when nobody is known to hold the member, zero while somebody does.
 	free time.Time
 

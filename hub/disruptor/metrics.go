@@ -20,6 +20,7 @@ type Metrics struct {
 	failures    *prometheus.CounterVec
 	disrupted   *prometheus.CounterVec
 	savings     prometheus.Counter
+	unreadable  prometheus.Counter
 	eligible    *prometheus.Desc
 	allowed     *prometheus.Desc
 
@@ -49,6 +50,7 @@ func NewMetrics() *Metrics {
 		failures:    counter("failures_total", "Disruptions that were given up after they had begun.", "reason"),
 		disrupted:   counter("nodes_disrupted_total", "Nodes whose disruption began.", "reason", "nodepool"),
 		savings:     prometheus.NewCounter(prometheus.CounterOpts{Name: "flotilla_disruption_savings_per_hour_total", Help: "What disruptions that are done save an hour, in the currency of the catalogs."}),
+		unreadable:  prometheus.NewCounter(prometheus.CounterOpts{Name: "flotilla_disruption_unreadable_reports_total", Help: "Reports of agents on their nodes that could not be read."}),
 		eligible:    prometheus.NewDesc("flotilla_disruption_eligible_nodes", "Nodes that a method could take, before budgets.", []string{"method"}, nil),
 		allowed:     prometheus.NewDesc("flotilla_disruption_allowed_nodes", "Nodes that may be disrupted beyond those that are; pools without a limit are left out.", []string{"nodepool", "reason"}, nil),
 		members:     map[string]gauges{},
@@ -56,7 +58,7 @@ func NewMetrics() *Metrics {
 }
 
 func (x *Metrics) parts() []prometheus.Collector {
-	return []prometheus.Collector{x.duration, x.simulations, x.decisions, x.rejected, x.failures, x.disrupted, x.savings}
+	return []prometheus.Collector{x.duration, x.simulations, x.decisions, x.rejected, x.failures, x.disrupted, x.savings, x.unreadable}
 }
 
 // Describe sends the descriptions of all metrics.

@@ -184,13 +184,20 @@ func TestMetrics(t *testing.T) {
 		require.NoError(t, err)
 	case <-time.After(500 * time.Millisecond):
 	}
+	body := scraped(t, h)
+	require.Contains(t, body, "flotilla_leading 1")
+	require.Contains(t, body, `flotilla_members{state="Ready"} 0`)
+	require.Contains(t, body, `flotilla_update_runs{state="Running"} 0`)
+}
+
+// scraped are the metrics of a hub.
+func scraped(t *testing.T, h *hubd.Hub) string {
+	t.Helper()
+	defer http.DefaultClient.CloseIdleConnections()
 	response, err := http.Get("http://" + h.MetricsAddress() + "/metrics")
 	require.NoError(t, err)
 	body, err := io.ReadAll(response.Body)
 	require.NoError(t, err)
 	require.NoError(t, response.Body.Close())
-	require.Contains(t, string(body), "flotilla_leading 1")
-	require.Contains(t, string(body), `flotilla_members{state="Ready"} 0`)
-	require.Contains(t, string(body), `flotilla_update_runs{state="Running"} 0`)
-	http.DefaultClient.CloseIdleConnections()
+	return string(body)
 }

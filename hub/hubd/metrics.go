@@ -11,6 +11,7 @@ import (
 
 	"flotilla/bus"
 	"flotilla/core/api"
+	"flotilla/core/liveness"
 	"flotilla/subjects"
 )
 
@@ -44,6 +45,7 @@ var (
 	leadingMetric    = prometheus.NewDesc("flotilla_leading", "1 while this hub leads.", nil, nil)
 	termMetric       = prometheus.NewDesc("flotilla_term", "Number of the term this hub leads in.", nil, nil)
 	membersMetric    = prometheus.NewDesc("flotilla_members", "Members by state.", []string{"state"}, nil)
+	beyondMetric     = prometheus.NewDesc("flotilla_unreadable_properties", "Properties of members whose amounts are beyond bounds.", nil, nil)
 	placementsMetric = prometheus.NewDesc("flotilla_placements", "Placements.", nil, nil)
 	bindingsMetric   = prometheus.NewDesc("flotilla_bindings", "Members picked, over all placements.", nil, nil)
 	runsMetric       = prometheus.NewDesc("flotilla_update_runs", "Update runs by state.", []string{"state"}, nil)
@@ -61,7 +63,7 @@ type fleetCollector struct{ hub *Hub }
 // Describe sends the descriptions of all metrics.
 func (c fleetCollector) Describe(out chan<- *prometheus.Desc) {
 	for _, desc := range []*prometheus.Desc{
-		leadingMetric, termMetric, membersMetric, placementsMetric, bindingsMetric, runsMetric, auditMetric,
+		leadingMetric, termMetric, membersMetric, beyondMetric, placementsMetric, bindingsMetric, runsMetric, auditMetric,
 		placementMembersMetric, placementStalledMetric, memberTroubleMetric,
 	} {
 		out <- desc
@@ -86,10 +88,12 @@ func (c fleetCollector) Collect(out chan<- prometheus.Metric) {
 		bindings += len(schedule.Value.Bindings)
 	}
 	gauge(bindingsMetric, float64(bindings))
-	states := map[api.MemberState]int{}
+	states, beyond := map[api.MemberState]int{}, 0
 	for _, member := range bus.TableOf[api.MemberRecord](s.State, subjects.Members).All() {
 		states[member.Value.State]++
+		beyond += len(liveness.BeyondBounds(member.Value.Properties))
 	}
+	gauge(beyondMetric, float64(beyond))
 	for _, state := range []api.MemberState{api.MemberJoining, api.MemberReady, api.MemberNotReady, api.MemberUnknown, api.MemberLeaving} {
 		gauge(membersMetric, float64(states[state]), string(state))
 	}

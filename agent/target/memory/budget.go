@@ -9,10 +9,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"flotilla/agent/target"
+	"flotilla/core/api"
 	"flotilla/core/apply"
 )
 
@@ -67,7 +67,7 @@ func (m *Member) budget(s *stored) verdict {
 func readBudget(s *stored) (*budgetSpec, labels.Selector, bool) {
 	found, _, _ := unstructured.NestedMap(s.object.Object, "spec")
 	spec := &budgetSpec{}
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(found, spec); err != nil {
+	if err := api.FromUnstructured(found, spec); err != nil {
 		return nil, nil, false
 	}
 	selector, err := metav1.LabelSelectorAsSelector(spec.Selector)

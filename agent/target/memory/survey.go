@@ -11,9 +11,9 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 
 	"flotilla/agent/target"
+	"flotilla/core/api"
 	"flotilla/core/disruption"
 )
 
@@ -73,7 +73,7 @@ func typed[T any, P kubernetes[T]](m *Member, kind string) []*T {
 			continue
 		}
 		read := new(T)
-		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(s.object.Object, read); err != nil {
+		if err := api.FromUnstructured(s.object.Object, read); err != nil {
 			continue
 		}
 		if kind == "Namespace" {

@@ -283,7 +283,7 @@ func offerings(v view) []map[string]any {
 func catalogPrices(v view) any {
 	least, most := math.Inf(1), 0.0
 	for _, o := range offerings(v) {
-		price, err := strconv.ParseFloat(fmt.Sprint(o["price"]), 64)
+		price, err := api.ParseDecimal(fmt.Sprint(o["price"]))
 		if err == nil {
 			least, most = min(least, price), max(most, price)
 		}

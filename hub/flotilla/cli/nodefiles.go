@@ -144,7 +144,14 @@ func (f *nodeFiles) addStorage(d *document) {
 // kept appends a document of a Kubernetes kind, when it can be read as one.
 func kept[T any](f *nodeFiles, d *document, to []*T) []*T {
 	value := new(T)
-	err := json.Unmarshal(d.body, value)
+	err := api.DecodeKubernetes(d.body, value)
+	if faults, ok := errors.AsType[api.Faults](err); ok {
+		for i := range faults {
+			faults[i].Object = d.ref.String()
+		}
+		f.located(d, faults)
+		return to
+	}
 	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		f.fault(d, wrong.Field, wrong.Value, "what Kubernetes has there, "+wrong.Type.String())
 		return to

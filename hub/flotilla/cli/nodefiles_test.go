@@ -114,3 +114,10 @@ func TestNodeFilesFaults(t *testing.T) {
 		require.Contains(t, strings.ReplaceAll(err.Error(), "Pod/p", "v1 Pod/p"), want)
 	}
 }
+
+// An amount in what kubectl printed that would cost minutes to read is a fault at its place.
+func TestNodeFilesWithPoisonousAmounts(t *testing.T) {
+	_, err := filesOf(t, poolText, strings.Replace(nodeText, "{conditions", `{capacity: {cpu: "1e-999999999"}, conditions`, 1))
+	require.ErrorContains(t, err, "status.capacity.cpu")
+	require.ErrorContains(t, err, "from -1e30 to 1e30")
+}

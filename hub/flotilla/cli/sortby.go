@@ -7,9 +7,10 @@ import (
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/cli-runtime/pkg/printers"
+
+	"flotilla/core/api"
 )
 
 // relaxedPath accepts x.y, .x.y and {.x.y}, as kubectl does for --sort-by and custom columns.
@@ -63,8 +64,8 @@ func compareValues(x, y any) int {
 		return cmp.Compare(boolInt(x != nil), boolInt(y != nil))
 	}
 	sx, sy := fmt.Sprint(x), fmt.Sprint(y)
-	qx, errX := resource.ParseQuantity(sx)
-	qy, errY := resource.ParseQuantity(sy)
+	qx, errX := api.ParseQuantity(sx)
+	qy, errY := api.ParseQuantity(sy)
 	if errX == nil && errY == nil {
 		return qx.Cmp(qy)
 	}

@@ -6,8 +6,9 @@ import (
 	"strconv"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"flotilla/core/api"
 )
 
 // view is an object with the moment it is looked at.
@@ -65,7 +66,7 @@ func sliceOfMaps(value any) []map[string]any {
 
 // cores shows a CPU quantity in cores, "44650m" as 44.6; what is no quantity stays as it is.
 func cores(text string) string {
-	q, err := resource.ParseQuantity(text)
+	q, err := api.ParseQuantity(text)
 	if err != nil {
 		return text
 	}
@@ -74,7 +75,7 @@ func cores(text string) string {
 
 // gibibytes shows a memory quantity in GiB, "78336Mi" as 76.5Gi.
 func gibibytes(text string) string {
-	q, err := resource.ParseQuantity(text)
+	q, err := api.ParseQuantity(text)
 	if err != nil {
 		return text
 	}
