@@ -18,13 +18,13 @@ import (
 
 const guide = "../../docs/node-disruption.md"
 
-// The guide explains every code that a verdict may have.
+// The guide explains every code that a verdict may have, and no other.
 func TestGuideExplainsEveryCode(t *testing.T) {
 	text, err := os.ReadFile(guide)
 	require.NoError(t, err)
 	file, err := parser.ParseFile(token.NewFileSet(), "refusal.go", nil, 0)
 	require.NoError(t, err)
-	found := 0
+	codes := map[string]bool{}
 	ast.Inspect(file, func(n ast.Node) bool {
 		spec, ok := n.(*ast.ValueSpec)
 		if !ok || len(spec.Values) != 1 {
@@ -32,11 +32,21 @@ func TestGuideExplainsEveryCode(t *testing.T) {
 		}
 		if code, ok := spec.Values[0].(*ast.BasicLit); ok {
 			require.Contains(t, string(text), "`"+strings.Trim(code.Value, `"`)+"`")
-			found++
+			codes[strings.Trim(code.Value, `"`)] = true
 		}
 		return true
 	})
-	require.Greater(t, found, 25)
+	require.Greater(t, len(codes), 25)
+	_, table, _ := strings.Cut(string(text), "## How to read a verdict")
+	table, _, _ = strings.Cut(table, "\n## ")
+	for line := range strings.Lines(table) {
+		cell, _, _ := strings.Cut(strings.TrimPrefix(line, "| "), "|")
+		if strings.HasPrefix(line, "| `") {
+			for word := range strings.SplitSeq(cell, ",") {
+				require.True(t, codes[strings.Trim(word, "` ")], "the guide explains %s, which no verdict has", word)
+			}
+		}
+	}
 }
 
 // The guide's examples are read as they stand.
