@@ -142,10 +142,14 @@ type reading struct {
 }
 
 func (r *reading) name() string {
-	if r.out.Object.Kind == "" || r.out.Object.Name == "" {
+	switch name := r.out.Object.String(); {
+	case !Printable(name):
+		return ""
+	case r.out.Object.Kind == "" || r.out.Object.Name == "":
 		return r.out.Object.Kind
+	default:
+		return name
 	}
-	return r.out.Object.String()
 }
 
 func (r *reading) read() {
@@ -208,6 +212,7 @@ func (r *reading) named() bool {
 			r.findings = append(r.findings, finding{at: at.child(key), found: v.String(), expected: "a string", lost: true, kind: FaultType})
 		}
 	}
+	r.wellFormed()
 	if r.out.Object.Kind == "" || r.out.Object.APIVersion == "" && !r.assumeVersion() {
 		return false
 	}

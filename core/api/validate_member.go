@@ -118,8 +118,8 @@ func (fs *findings) contentName(o ObjectRef, name string, at *place) {
 	case group == "" && slices.Contains(labelNamed, o.Kind):
 		fs.dnsLabel(name, at)
 	case strings.HasSuffix(group, ".k8s.io"):
-		if why := content.IsPathSegmentName(name); len(why) > 0 {
-			fs.add(at, quote(name), "a name without '/' and '%', and not '.' or '..'", nil)
+		if why := content.IsPathSegmentName(name); len(why) > 0 || !Printable(name) {
+			fs.add(at, quote(name), "a name of printable characters without '/' and '%', and not '.' or '..'", nil)
 		}
 	case len(validation.IsDNS1123Subdomain(name)) > 0:
 		fs.add(at, quote(name), "at most 253 lower-case letters, digits, '-' and '.', beginning and ending with a letter or digit", lowered(name, validation.IsDNS1123Subdomain))

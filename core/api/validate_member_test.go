@@ -98,7 +98,7 @@ func TestRulesOfContent(t *testing.T) {
 		}},
 		{"a role may have colons", "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {name: \"system:a:B\"}\n", nil},
 		{"but no slash", "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {name: a/b}\n", []string{
-			`metadata.name: found "a/b", expected a name without '/' and '%', and not '.' or '..'`,
+			`metadata.name: found "a/b", expected a name of printable characters without '/' and '%', and not '.' or '..'`,
 		}},
 		{"labels and annotations", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, labels: {tier: 1, \"a b\": c}, annotations: {x: true}}\n", []string{
 			`metadata.annotations.x: found boolean true, expected a string; words like yes, no, on, off, true and false are strings where they stand in quotes`,
