@@ -18,25 +18,30 @@ var (
 	errCronMacro  = errors.New("no such macro")
 )
 
-// ParseCron reads a schedule of five cron fields, or a macro like @daily, in UTC. It is the only caller of the
-// cron library's parser, which panics on a zone without fields and looks for zones in files.
+// ParseCron reads a schedule of five cron fields, or a macro like @daily, in UTC.
 func ParseCron(text string) (*cron.SpecSchedule, error) {
+	schedule, err := ParseSchedule(text)
+	if err != nil {
+		return nil, err
+	}
+	fields, ok := schedule.(*cron.SpecSchedule)
+	if !ok {
+		return nil, errCronMacro
+	}
+	return fields, nil
+}
+
+// ParseSchedule reads what ParseCron does, and "@every DURATION", which NodePools may not say (N18). It is the
+// only caller of the cron library's parser, which panics on a zone without fields and looks for zones in files.
+func ParseSchedule(text string) (cron.Schedule, error) {
 	fields := strings.TrimSpace(text)
 	switch {
 	case len(fields) > maxCron:
 		return nil, errCronLength
 	case strings.HasPrefix(fields, "TZ=") || strings.HasPrefix(fields, "CRON_TZ="):
 		return nil, errCronZone
-	case strings.HasPrefix(fields, "@") && !slices.Contains(cronMacros, fields):
+	case strings.HasPrefix(fields, "@") && !strings.HasPrefix(fields, "@every ") && !slices.Contains(cronMacros, fields):
 		return nil, errCronMacro
 	}
-	parsed, err := cron.ParseStandard("TZ=UTC " + fields)
-	if err != nil {
-		return nil, err
-	}
-	schedule, ok := parsed.(*cron.SpecSchedule)
-	if !ok {
-		return nil, errCronMacro
-	}
-	return schedule, nil
+	return cron.ParseStandard("TZ=UTC " + fields)
 }

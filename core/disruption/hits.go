@@ -14,7 +14,7 @@ import (
 // the rules of maintenance windows (N22): one that the clock skips is the moment of the change, one that it
 // shows twice the first.
 type hits struct {
-	schedule *cron.SpecSchedule
+	schedule cron.Schedule
 	zone     *time.Location // nil for UTC
 }
 
@@ -24,12 +24,12 @@ func parseHits(text *string, zone string, zones Zones) (*hits, error) {
 	if text != nil {
 		line = *text
 	}
-	schedule, err := api.ParseCron(line)
+	schedule, err := api.ParseSchedule(line)
 	if err != nil {
 		return nil, fmt.Errorf("schedule %q: %w", line, err)
 	}
 	h := &hits{schedule: schedule}
-	if zone == "" {
+	if _, fields := schedule.(*cron.SpecSchedule); zone == "" || !fields {
 		return h, nil
 	}
 	if zones == nil {
