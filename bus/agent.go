@@ -159,7 +159,7 @@ func (a *AgentConn) Command(ctx context.Context, kind string) (body []byte, sequ
 	f := a.conn.Fleet
 	m, err := a.conn.direct(ctx, f.Stream(subjects.Commands), f.Command(a.member, kind))
 	if err == nil {
-		body, err = Unpack(m.value)
+		body, err = commandBounds.unpack(m.value)
 	}
 	if err != nil {
 		return nil, 0, fmt.Errorf("reading command %s: %w", kind, err)

@@ -24,7 +24,7 @@ func (a *AgentConn) NodeInventory(ctx context.Context) (api.NodeInventory, error
 func readEvent[T any](ctx context.Context, a *AgentConn, what, subject string) (value T, err error) {
 	m, err := a.conn.direct(ctx, a.conn.Fleet.Stream(subjects.Events), subject)
 	if err == nil {
-		m.value, err = Unpack(m.value)
+		m.value, err = inventoryBounds.unpack(m.value)
 	}
 	if err == nil {
 		err = json.Unmarshal(m.value, &value)

@@ -1,6 +1,7 @@
 package bus
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -33,6 +34,8 @@ type CacheEntry struct {
 	// Replayed says that the entry came out of the bucket at a (re)start of the watcher, not live; then
 	// Received says nothing about its age.
 	Replayed bool
+
+	within bounds
 }
 
 // NewCache returns an empty cache of a bucket, by short name; Run fills it.
@@ -82,6 +85,7 @@ func (c *Cache) Get(key string) (CacheEntry, bool) {
 	return CacheEntry{
 		Key: key, Value: found.value, Sequence: found.sequence,
 		Stored: found.stored, Received: found.received, Replayed: found.replayed,
+		within: boundsOf(c.from.name),
 	}, true
 }
 
@@ -134,7 +138,7 @@ func (c *Cache) Purge(ctx context.Context, key string) error {
 // Decode reads the JSON value of an entry.
 func Decode[T any](e CacheEntry) (T, error) {
 	var v T
-	if err := decode(e.Value, &v); err != nil {
+	if err := decode(e.Value, cmp.Or(e.within, recordBounds), &v); err != nil {
 		return v, fmt.Errorf("decoding %s: %w", e.Key, err)
 	}
 	return v, nil

@@ -101,7 +101,7 @@ func (c *Commands) Get(ctx context.Context, member, kind string) (body []byte, h
 		return nil, h, fmt.Errorf("reading command %s of %s: %w", kind, member, err)
 	}
 	h, _ = c.head(subject, m.header, m.sequence)
-	body, err = Unpack(m.value)
+	body, err = commandBounds.unpack(m.value)
 	return body, h, err
 }
 

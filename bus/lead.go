@@ -201,7 +201,7 @@ func highestHeld(ctx context.Context, c *Conn, recorded api.Term, now time.Time)
 		var h struct {
 			Holds api.Order `json:"holds"`
 		}
-		if err := decode(found.value, &h); err != nil {
+		if err := decode(found.value, heartbeatBounds, &h); err != nil {
 			c.Log.Warn().Err(err).Str("member", key).Msg("heartbeat cannot be decoded")
 			continue
 		}

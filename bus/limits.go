@@ -16,6 +16,8 @@ const (
 	MaxInventory = 256 << 10
 	// MaxNodeEvent is the largest stored state of a node, and the largest stored inventory of nodes.
 	MaxNodeEvent = 900 << 10
+	// MaxPodsOfANode is how many pods the state of a node may list.
+	MaxPodsOfANode = 1000
 	// MaxAudit is the largest audit event.
 	MaxAudit = 1 << 10
 )

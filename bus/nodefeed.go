@@ -137,7 +137,11 @@ func (n *NodeFeed) message(m message) {
 	if !ok || !n.note(member, node, m.sequence) {
 		return
 	}
-	body, err := Unpack(m.value)
+	within := nodeBounds
+	if node == inventoryMark {
+		within = inventoryBounds
+	}
+	body, err := within.unpack(m.value)
 	if m.value == nil {
 		err = errMarker
 	}

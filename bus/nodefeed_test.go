@@ -1,6 +1,8 @@
 package bus_test
 
 import (
+	"bytes"
+	"compress/gzip"
 	"context"
 	"encoding/json"
 	"errors"
@@ -319,13 +321,29 @@ func TestWhatNoAgentShouldHaveWrittenIsDropped(t *testing.T) {
 	publish(own+"node.torn", "z torn")
 	publish(own+"node.text", "not JSON")
 	publish(own+"node.empty", "")
+	publish(own+"node.bomb", bomb(t, `{"node":{"pods":[`+strings.Repeat("{},", 5_000_000)+`{}]}}`))
+	publish(own+"node.pods", bomb(t, `{"node":{"pods":[`+strings.Repeat("{},", bus.MaxPodsOfANode)+`{}]}}`))
 	publish(own+"node.last", "{}")
 	require.Equal(t, []string{
-		"gone berlin/marker", "inventory berlin gone", "gone berlin/torn", "node berlin/text broken", "node berlin/empty broken", "node berlin/last 0, 0 pods",
+		"gone berlin/marker", "inventory berlin gone", "gone berlin/torn", "node berlin/text broken", "node berlin/empty broken",
+		"gone berlin/bomb", "gone berlin/pods", "node berlin/last 0, 0 pods",
 	}, s.until(t, "node berlin/last 0, 0 pods"))
-	require.Equal(t, []string{"empty", "last", "marker", "text", "torn"}, n.Nodes("berlin"), "what is stored can be purged")
+	require.Equal(t, []string{"bomb", "empty", "last", "marker", "pods", "text", "torn"}, n.Nodes("berlin"), "what is stored can be purged")
 	n.Relist()
 	require.Equal(t, []string{"listed"}, s.until(t, "listed"))
+}
+
+// bomb is the stored form of a text that repeats itself: a few KiB of it unpack to megabytes.
+func bomb(t *testing.T, text string) string {
+	t.Helper()
+	var b bytes.Buffer
+	b.WriteByte('z')
+	w := gzip.NewWriter(&b)
+	_, err := w.Write([]byte(text))
+	require.NoError(t, err)
+	require.NoError(t, w.Close())
+	require.Less(t, b.Len(), 64<<10)
+	return b.String()
 }
 
 // The server restarts under a feed again and again while states are written: each gap makes it list anew,

@@ -3,18 +3,10 @@ package bus
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
-	"fmt"
-	"io"
-
-	"github.com/klauspost/compress/gzip"
 )
 
 // packed is the first byte of a value that is gzipped; JSON never begins with it.
 const packed = 'z'
-
-// maxUnpacked bounds what a packed value may grow to, in bytes.
-const maxUnpacked = 64 << 20
 
 // encode renders a value as JSON; a json.RawMessage stays as it is.
 func encode(value any) ([]byte, error) {
@@ -38,31 +30,11 @@ func pack(value []byte) ([]byte, error) {
 }
 
 // Unpack returns the JSON of a stored value of a record or command.
-func Unpack(stored []byte) ([]byte, error) {
-	if len(stored) == 0 || stored[0] != packed {
-		return stored, nil
-	}
-	return gunzip(stored[1:])
-}
-
-func gunzip(text []byte) ([]byte, error) {
-	r, err := gzip.NewReader(bytes.NewReader(text))
-	if err != nil {
-		return nil, fmt.Errorf("unpacking: %w", err)
-	}
-	value, err := io.ReadAll(io.LimitReader(r, maxUnpacked+1))
-	if err != nil {
-		return nil, fmt.Errorf("unpacking: %w", err)
-	}
-	if len(value) > maxUnpacked {
-		return nil, fmt.Errorf("unpacking: %w", errors.Join(ErrTooLarge, fmt.Errorf("more than %d bytes", maxUnpacked)))
-	}
-	return value, nil
-}
+func Unpack(stored []byte) ([]byte, error) { return recordBounds.unpack(stored) }
 
 // decode reads JSON that may be packed.
-func decode(stored []byte, into any) error {
-	value, err := Unpack(stored)
+func decode(stored []byte, within bounds, into any) error {
+	value, err := within.unpack(stored)
 	if err != nil {
 		return err
 	}

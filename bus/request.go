@@ -153,7 +153,7 @@ func (c *Conn) askOnce(ctx context.Context, m *nats.Msg, limit time.Duration, tu
 	}
 	body := answer.Data
 	if answer.Header.Get(headerEncoding) == encodingGzip {
-		if body, err = gunzip(body); err != nil {
+		if body, err = answerBounds.gunzip(body); err != nil {
 			return nil, fmt.Errorf("reading the answer: %w", err)
 		}
 	}

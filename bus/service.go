@@ -160,13 +160,18 @@ func (s *Service) run(ctx context.Context, h Handler, r micro.Request) (value an
 			err = &api.Failure{Code: api.CodeInternal, Message: "the hub stumbled over this request; its log says where"}
 		}
 	}()
-	body := r.Data()
-	if r.Headers().Get(headerEncoding) == encodingGzip {
-		if body, err = gunzip(body); err != nil {
-			return nil, &api.Failure{Code: api.CodeInvalid, Message: "reading the request: " + err.Error()}
-		}
+	body, err := requestBody(r)
+	if err != nil {
+		return nil, &api.Failure{Code: api.CodeInvalid, Message: "reading the request: " + err.Error()}
 	}
 	return h(ctx, body)
+}
+
+func requestBody(r micro.Request) ([]byte, error) {
+	if r.Headers().Get(headerEncoding) == encodingGzip {
+		return requestBounds.gunzip(r.Data())
+	}
+	return r.Data(), requestBounds.check(r.Data())
 }
 
 // answer sends a value or a failure to who asked.

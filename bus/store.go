@@ -88,7 +88,7 @@ func (s *Store) recordLayout(ctx context.Context) error {
 	raw, revision, ok := s.State.Raw(subjects.LayoutKey)
 	var found api.Layout
 	if ok {
-		if err := decode(raw, &found); err != nil {
+		if err := decode(raw, recordBounds, &found); err != nil {
 			return fmt.Errorf("the layout record: %w", err)
 		}
 	}

@@ -211,7 +211,7 @@ func (t *Table[T]) observe(key string, c cell) {
 	entry := Entry[T]{Name: name, Revision: c.sequence}
 	var err error
 	if !c.deleted {
-		err = decode(c.value, &entry.Value)
+		err = decode(c.value, recordBounds, &entry.Value)
 	}
 	group := t.family.Group(name)
 	t.mu.Lock()

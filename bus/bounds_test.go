@@ -1,0 +1,121 @@
+package bus
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"flotilla/core/api"
+)
+
+// bomb is JSON of a few KiB, stored, that unpacks to many values.
+func bomb(t testing.TB, text string) []byte {
+	t.Helper()
+	stored, err := pack([]byte(text))
+	require.NoError(t, err)
+	require.Less(t, len(stored), 64<<10)
+	return stored
+}
+
+func TestBoundsAreHeldBeforeAnythingIsRead(t *testing.T) {
+	pods := func(n int) string {
+		return `{"node":{"pods":[` + strings.TrimSuffix(strings.Repeat("{},", n), ",") + `]}}`
+	}
+	tests := []struct {
+		name   string
+		within bounds
+		text   string
+		want   string
+	}{
+		{"pods of a node", nodeBounds, pods(MaxPodsOfANode), ""},
+		{"one more", nodeBounds, pods(MaxPodsOfANode + 1), "a list or object of more than 1000"},
+		{"sixteen megabytes of them", nodeBounds, pods(16 << 20 / 3), "more than 4194304 bytes"},
+		{"numbers where structs belong", nodeBounds, "[" + strings.Repeat("0,", 1<<20) + "0]", "a list or object of more than 1000"},
+		{"lists in lists", nodeBounds, "[" + strings.Repeat("["+strings.Repeat("0,", 900)+"0],", 900) + "0]", "more than 262144 values"},
+		{"deep", nodeBounds, strings.Repeat("[", maxDepth+1), "nested more than 64 deep"},
+		{"as deep as may be", nodeBounds, strings.Repeat("[", maxDepth) + strings.Repeat("]", maxDepth), ""},
+		{"brackets that close nothing", nodeBounds, strings.Repeat("]", 1<<20), ""},
+		{"what stands in strings", nodeBounds, `{"a\"[":"` + strings.Repeat("[,{", 1<<18) + `"}`, ""},
+		{"a string without an end", nodeBounds, `{"a\`, ""},
+		{"a heartbeat", heartbeatBounds, strings.Repeat(" ", MaxHeartbeat+1), "more than 65536 bytes"},
+		{"what the hub wrote", recordBounds, strings.Repeat("{},", 1<<20), ""},
+		{"and that is too long", recordBounds, strings.Repeat(" ", 16<<20+1), "more than 16777216 bytes"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			for _, stored := range [][]byte{bomb(t, tt.text), []byte(tt.text)} {
+				text, err := tt.within.unpack(stored)
+				if tt.want == "" {
+					require.NoError(t, err)
+					require.Equal(t, tt.text, string(text))
+					continue
+				}
+				require.ErrorIs(t, err, ErrTooLarge)
+				require.ErrorContains(t, err, tt.want)
+			}
+		})
+	}
+}
+
+// FuzzBounds holds that whatever passes costs no more than its bounds allow, and that what a hub can use
+// passes.
+func FuzzBounds(f *testing.F) {
+	f.Add([]byte(`{"node":{"pods":[{"name":"a"},{}]}}`))
+	f.Add([]byte(`[[[[{"a":["\\\"",1]}]]]]`))
+	small := bounds{bytes: 1 << 12, depth: 8, length: 16, values: 64}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		var tree any
+		if json.Unmarshal(text, &tree) != nil {
+			_ = small.check(text)
+			return
+		}
+		deepest, longest, values := measure(tree)
+		fits := len(text) <= small.bytes && deepest <= small.depth && longest <= small.length && values <= small.values
+		if !fits && len(text) <= small.bytes && !bytes.Contains(text, []byte(`":`)) {
+			require.Error(t, small.check(text), "%d deep, %d long, %d values", deepest, longest, values)
+		}
+		if deepest <= small.depth/2 && longest <= small.length/2 && values <= small.values/4 && len(text) < 64 {
+			require.NoError(t, small.check(text))
+		}
+	})
+}
+
+// measure is how deep a value is, how long the longest list or object in it, and how many members all have.
+func measure(v any) (deepest, longest, values int) {
+	var members []any
+	switch v := v.(type) {
+	case []any:
+		members = v
+	case map[string]any:
+		for _, member := range v {
+			members = append(members, member)
+		}
+	default:
+		return 0, 0, 0
+	}
+	longest, values = len(members), max(1, len(members))
+	for _, member := range members {
+		d, l, n := measure(member)
+		deepest, longest, values = max(deepest, d), max(longest, l), values+n
+	}
+	return deepest + 1, longest, values
+}
+
+// BenchmarkBounds is what looking at the state of a node with 110 pods costs.
+func BenchmarkBounds(b *testing.B) {
+	event := api.NodeEvent{}
+	for range 110 {
+		event.Node.Pods = append(event.Node.Pods, api.PodState{})
+	}
+	text, err := json.Marshal(event)
+	require.NoError(b, err)
+	b.SetBytes(int64(len(text)))
+	for b.Loop() {
+		if err := nodeBounds.check(text); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
