@@ -33,6 +33,8 @@ type app struct {
 // Main runs one command line and returns its exit code.
 func Main(ctx context.Context, args []string, env Environment) int {
 	a := &app{Environment: env}
+	a.Out = &shown{to: env.Out, raw: func() bool { return a.machine }}
+	a.Err = &shown{to: env.Err, raw: func() bool { return false }}
 	root := a.root()
 	root.SetArgs(args)
 	ran, err := root.ExecuteContextC(ctx)

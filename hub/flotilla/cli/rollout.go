@@ -118,7 +118,8 @@ func (a *app) progress(obj *unstructured.Unstructured, line, last string, done b
 		a.printf("%s\n", line)
 	case a.Terminal:
 		v := view{object: obj}
-		a.printf("\r\033[K%s %s", bar(v.count("available"), v.count("picked")), line)
+		a.control("\r\033[K")
+		a.printf("%s %s", bar(v.count("available"), v.count("picked")), line)
 		if done {
 			a.printf("\n")
 		}

@@ -52,7 +52,7 @@ func (s *screen) notYet(name string) {
 // draw writes over the drawing before.
 func (s *screen) draw(text string) {
 	if s.lines > 0 {
-		s.app.printf("\033[%dA\033[J", s.lines)
+		s.app.control("\033[%dA\033[J", s.lines)
 	}
 	s.lines = strings.Count(text, "\n")
 	s.app.printf("%s", text)

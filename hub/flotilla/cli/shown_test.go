@@ -1,0 +1,31 @@
+package cli
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestEscaped(t *testing.T) {
+	for text, want := range map[string]string{
+		"plain\ttext, näme ✓\n": "plain\ttext, näme ✓\n", red + "own" + plain: red + "own" + plain,
+		"a\x1b[2J\x1b[1;1Hb": `a\u001b[2J\u001b[1;1Hb`,
+		"a\rb":               `a\u000db`, "a\u202eb": `a\u202eb`, "a\u009bb": `a\u009bb`, "a\x9bb": `a\x9bb`, "a\x07b\x00\x7f": `a\u0007b\u0000\u007f`, "\U000e0001": `\U000e0001`,
+	} {
+		require.Equal(t, want, escaped(text), "%q", text)
+	}
+}
+
+// Whatever a command prints of a file goes through one place.
+func TestWhatCommandsPrintIsEscaped(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "bad.yaml")
+	require.NoError(t, os.WriteFile(file, []byte("apiVersion: v1\nkind: \"Dep\\e[2Jloyment\"\nmetadata: {name: \"a\\u202eb\", namespace: shop}\n"), 0o600))
+	var out, problems bytes.Buffer
+	code := Main(t.Context(), []string{"apply", "--dry-run=client", "-f", file}, Environment{Out: &out, Err: &problems})
+	require.NotZero(t, code)
+	require.NotContains(t, out.String()+problems.String(), "\x1b")
+	require.NotContains(t, out.String()+problems.String(), "\u202e")
+}
