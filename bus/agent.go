@@ -105,14 +105,14 @@ func (a *AgentConn) PutInventory(ctx context.Context, i api.MemberInventory) err
 func (a *AgentConn) PutNodeEvent(ctx context.Context, e api.NodeEvent) error {
 	e.Header = api.NewHeader(api.KindNodeEvent)
 	e.Member = a.member
-	return a.publishPacked(ctx, "state of node "+e.Node.Name, a.conn.Fleet.NodeEvent(a.member, e.Node.Name), e)
+	return a.publishPacked(ctx, nodeBounds, "state of node "+e.Node.Name, a.conn.Fleet.NodeEvent(a.member, e.Node.Name), e)
 }
 
 // PutNodeInventory stores what the member has beside its nodes, as PutNodeEvent does.
 func (a *AgentConn) PutNodeInventory(ctx context.Context, i api.NodeInventory) error {
 	i.Header = api.NewHeader(api.KindNodeInventory)
 	i.Member = a.member
-	return a.publishPacked(ctx, "inventory of nodes", a.conn.Fleet.NodeInventory(a.member), i)
+	return a.publishPacked(ctx, inventoryBounds, "inventory of nodes", a.conn.Fleet.NodeInventory(a.member), i)
 }
 
 func (a *AgentConn) put(ctx context.Context, what, bucket, key string, value any, limit int) error {
@@ -127,11 +127,11 @@ func (a *AgentConn) publish(ctx context.Context, what, subject string, value any
 	return a.send(ctx, what, subject, text, limit)
 }
 
-// publishPacked stores a value that may be compressed.
-func (a *AgentConn) publishPacked(ctx context.Context, what, subject string, value any) error {
+// publishPacked stores a value that may be compressed, unless hubs would refuse it.
+func (a *AgentConn) publishPacked(ctx context.Context, within bounds, what, subject string, value any) error {
 	text, err := json.Marshal(value)
 	if err == nil {
-		text, err = pack(text)
+		text, err = within.pack(text)
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", what, err)

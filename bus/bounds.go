@@ -2,7 +2,6 @@ package bus
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"io"
 
@@ -31,7 +30,8 @@ var (
 	heartbeatBounds = bounds{bytes: MaxHeartbeat, depth: maxDepth, length: 1 << 12, values: 1 << 14}
 	resultBounds    = bounds{bytes: 1 << 20, depth: maxDepth, length: 1 << 12, values: 1 << 15}
 	nodeBounds      = bounds{bytes: 4 << 20, depth: maxDepth, length: MaxPodsOfANode, values: 1 << 18}
-	inventoryBounds = bounds{bytes: 8 << 20, depth: maxDepth, length: 1 << 15, values: 1 << 19}
+	// 5,000 nodes and 10,000 pods that wait.
+	inventoryBounds = bounds{bytes: 32 << 20, depth: maxDepth, length: 1 << 14, values: 2 << 20}
 )
 
 // boundsOf are those of what lies in a bucket or stream, by short name.
@@ -45,6 +45,20 @@ func boundsOf(name string) bounds {
 		return inventoryBounds
 	}
 	return recordBounds
+}
+
+// pack returns the stored form of a value: as it is, or gzipped behind the byte packed. What its readers
+// would refuse is refused.
+func (b bounds) pack(value []byte) ([]byte, error) {
+	if err := b.check(value); err != nil || len(value) <= GzipAbove {
+		return value, err
+	}
+	var out bytes.Buffer
+	out.WriteByte(packed)
+	if err := gzipTo(&out, value); err != nil {
+		return nil, err
+	}
+	return out.Bytes(), nil
 }
 
 // unpack returns the JSON of a stored value, or why it is beyond the bounds.
@@ -90,7 +104,7 @@ func (b bounds) check(text []byte) error {
 }
 
 func beyond(format string, limit int) error {
-	return fmt.Errorf("unpacking: %w", errors.Join(ErrTooLarge, fmt.Errorf(format, limit)))
+	return fmt.Errorf("%w: "+format, ErrTooLarge, limit)
 }
 
 // endOfString is where the quote is that ends the string which begins at i.

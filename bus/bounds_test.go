@@ -3,6 +3,7 @@ package bus
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -14,7 +15,7 @@ import (
 // bomb is JSON of a few KiB, stored, that unpacks to many values.
 func bomb(t testing.TB, text string) []byte {
 	t.Helper()
-	stored, err := pack([]byte(text))
+	stored, err := answerBounds.pack([]byte(text))
 	require.NoError(t, err)
 	require.Less(t, len(stored), 64<<10)
 	return stored
@@ -58,6 +59,31 @@ func TestBoundsAreHeldBeforeAnythingIsRead(t *testing.T) {
 			}
 		})
 	}
+}
+
+// What a large member has is told whole: 5,000 nodes, 10,000 pods that wait, each with labels, tolerations
+// and spread.
+func TestTheInventoryOfALargeMemberIsWithinItsBounds(t *testing.T) {
+	inventory := map[string]any{}
+	var nodes, pods []any
+	for i := range 5000 {
+		nodes = append(nodes, fmt.Sprintf("node-%d.europe-west1.internal", i))
+	}
+	for i := range 10_000 {
+		labels := map[string]string{}
+		for l := range 12 {
+			labels[fmt.Sprintf("app.kubernetes.io/label-%d", l)] = fmt.Sprintf("value-%d-%d", l, i)
+		}
+		two := []any{map[string]string{"key": "node.kubernetes.io/not-ready", "operator": "Exists"}, map[string]string{"key": "other", "operator": "Exists"}}
+		pods = append(pods, map[string]any{
+			"name": fmt.Sprintf("worker-%d", i), "namespace": "batch", "labels": labels, "tolerations": two, "spread": two, "nodeSelector": labels, "affinity": two,
+		})
+	}
+	inventory["nodes"], inventory["pods"] = nodes, pods
+	text, err := json.Marshal(inventory)
+	require.NoError(t, err)
+	require.Greater(t, len(text), 12<<20)
+	require.NoError(t, inventoryBounds.check(text))
 }
 
 // FuzzBounds holds that whatever passes costs no more than its bounds allow, and that what a hub can use

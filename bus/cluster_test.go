@@ -21,7 +21,7 @@ import (
 )
 
 // cluster starts three servers that hold JetStream together, as an operator would run them.
-func cluster(t *testing.T) []*server.Server {
+func cluster(t *testing.T, change ...func(*server.Options)) []*server.Server {
 	t.Helper()
 	var routes []*url.URL
 	for range 3 {
@@ -31,12 +31,16 @@ func cluster(t *testing.T) []*server.Server {
 	for i, route := range routes {
 		port, err := strconv.Atoi(route.Port())
 		require.NoError(t, err)
-		s, err := server.NewServer(&server.Options{
+		o := &server.Options{
 			ServerName: fmt.Sprintf("n%d", i), Host: "127.0.0.1", Port: -1, NoSigs: true, NoLog: true,
 			JetStream: true, StoreDir: t.TempDir(), JetStreamMaxStore: 64 << 30, JetStreamMaxMemory: 1 << 28,
 			Cluster: server.ClusterOpts{Name: "c", Host: "127.0.0.1", Port: port, PoolSize: -1},
 			Routes:  routes, DisableJetStreamBanner: true,
-		})
+		}
+		for _, f := range change {
+			f(o)
+		}
+		s, err := server.NewServer(o)
 		require.NoError(t, err)
 		t.Cleanup(func() { s.Shutdown(); s.WaitForShutdown() })
 		s.Start()

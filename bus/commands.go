@@ -74,7 +74,7 @@ func (c *Commands) Publish(ctx context.Context, h CommandHead, command any, last
 		return 0, fmt.Errorf("%s: %w", what, err)
 	}
 	m := nats.NewMsg(c.conn.Fleet.Command(h.Member, h.Kind))
-	if m.Data, err = pack(value); err != nil {
+	if m.Data, err = commandBounds.pack(value); err != nil {
 		return 0, fmt.Errorf("%s: %w", what, err)
 	}
 	if len(m.Data) > MaxValue {

@@ -181,7 +181,10 @@ func (f *feed) follow(ctx context.Context) (string, error) {
 type watcher struct {
 	feed   *feed
 	stop   chan string
+	copies int    // replicas of the stream
 	next   uint64 // consumer sequence to come
+	seen   uint64 // stream sequence of the newest message that came
+	due    uint64 // stream sequence that belongs to the listing
 	listed bool
 	closed bool
 }
@@ -198,6 +201,11 @@ func (w *watcher) open(ctx context.Context) (jetstream.PushConsumer, error) {
 		return nil, fmt.Errorf("looking at the stream: %w", err)
 	}
 	info := stream.CachedInfo()
+	w.copies = info.Config.Replicas
+	due, err := w.newest(ctx)
+	if err != nil {
+		return nil, err
+	}
 	consumer, err := stream.CreatePushConsumer(ctx, jetstream.ConsumerConfig{
 		Description:       "watcher of " + f.conn.NC.Opts.Name,
 		DeliverSubject:    f.conn.NC.NewInbox(),
@@ -217,10 +225,29 @@ func (w *watcher) open(ctx context.Context) (jetstream.PushConsumer, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.sink.opened(listing{last: info.State.LastSeq, broker: info.TimeStamp, local: time.Now()})
+	w.due = due
 	if consumer.CachedInfo().NumPending == 0 {
 		w.done()
 	}
 	return consumer, nil
+}
+
+// newest is the sequence of the newest message that the watcher is to get, by the stream's leader. The
+// watcher itself may live with a replica that is behind, for which nothing is pending while something is.
+// Of a stream without replicas it is 0: there is nothing to be behind of.
+func (w *watcher) newest(ctx context.Context) (uint64, error) {
+	if w.copies <= 1 {
+		return 0, nil
+	}
+	var newest uint64
+	for _, filter := range w.feed.from.filters {
+		sequence, err := w.feed.conn.newest(ctx, w.feed.from.stream, filter)
+		if err != nil {
+			return 0, fmt.Errorf("looking at the newest message: %w", err)
+		}
+		newest = max(newest, sequence)
+	}
+	return newest, nil
 }
 
 // handle takes one message on the goroutine of the subscription.
@@ -241,6 +268,7 @@ func (w *watcher) handle(m jetstream.Msg) {
 		return
 	}
 	w.next++
+	w.seen = max(w.seen, meta.Sequence.Stream)
 	if key, ok := f.from.key(m.Subject()); ok {
 		f.sink.message(message{
 			key: key, value: liveValue(m), sequence: meta.Sequence.Stream, stored: meta.Timestamp, replayed: !w.listed,
@@ -252,9 +280,9 @@ func (w *watcher) handle(m jetstream.Msg) {
 	}
 }
 
-// done ends the listing; the feed's lock is held.
+// done ends the listing once all that is due came; the feed's lock is held.
 func (w *watcher) done() {
-	if !w.listed {
+	if !w.listed && w.seen >= w.due {
 		w.listed = true
 		w.feed.sink.listed()
 	}
@@ -306,12 +334,17 @@ func (w *watcher) checkStall(ctx context.Context, consumer jetstream.PushConsume
 	}
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
+	due, err := w.newest(ctx)
+	if err != nil {
+		return false, err
+	}
 	info, err := consumer.Info(ctx)
 	if err != nil {
 		return false, fmt.Errorf("looking at the watcher: %w", err)
 	}
 	w.feed.mu.Lock()
 	defer w.feed.mu.Unlock()
+	w.due = due
 	if info.NumPending == 0 && info.Delivered.Consumer+1 == w.next {
 		w.done()
 	}

@@ -112,7 +112,6 @@ func EnsureLayout(ctx context.Context, c *Conn, o LayoutOptions) (LayoutReport, 
 func ensureSteps(ctx context.Context, c *Conn, o LayoutOptions, steps []step) (LayoutReport, error) {
 	var report LayoutReport
 	var missing []string
-	o.Replicas = replicasOf(c, o.Replicas)
 	for _, s := range steps {
 		err := s.ensure(ctx, c, o, &report)
 		if errors.Is(err, jetstream.ErrStreamNotFound) {
@@ -132,18 +131,16 @@ func ensureSteps(ctx context.Context, c *Conn, o LayoutOptions, steps []step) (L
 }
 
 func (s step) ensure(ctx context.Context, c *Conn, o LayoutOptions, report *LayoutReport) error {
-	wanted := s.wanted(c.Fleet, o)
-	stream, err := c.JS.Stream(ctx, wanted.Name)
+	stream, err := c.JS.Stream(ctx, s.asset.StreamName(c.Fleet))
 	if errors.Is(err, jetstream.ErrStreamNotFound) && !o.Unmanaged {
-		if _, err = c.JS.CreateStream(ctx, wanted); err == nil {
-			report.Made = append(report.Made, wanted.Name)
-		}
-		return placed(err, o.Replicas)
+		return s.make(ctx, c, o, report)
 	}
 	if err != nil {
 		return err
 	}
 	found := stream.CachedInfo().Config
+	o.Replicas = replicasBeside(c, o.Replicas, found.Replicas)
+	wanted := s.wanted(c.Fleet, o)
 	report.Differences = append(report.Differences, differences(found, wanted)...)
 	next, changed := owned(found, wanted)
 	if len(changed) == 0 || o.Unmanaged {
@@ -156,6 +153,36 @@ func (s step) ensure(ctx context.Context, c *Conn, o LayoutOptions, report *Layo
 		report.Updated = append(report.Updated, wanted.Name+": "+field)
 	}
 	return nil
+}
+
+// make makes the stream, with as many replicas as there are servers for.
+func (s step) make(ctx context.Context, c *Conn, o LayoutOptions, report *LayoutReport) error {
+	var err error
+	for i, replicas := range replicasOf(c, o.Replicas) {
+		o.Replicas = replicas
+		wanted := s.wanted(c.Fleet, o)
+		if _, err = c.JS.CreateStream(ctx, wanted); err == nil {
+			report.Made = append(report.Made, wanted.Name)
+		}
+		if err == nil && i > 0 {
+			c.Log.Warn().Str("stream", wanted.Name).Msgf("the cluster had no %d servers that could take a replica: there is one, until `nats stream edit` makes it more", clustered)
+		}
+		if !lacksServers(err) {
+			break
+		}
+	}
+	return placed(err, o.Replicas)
+}
+
+// Differences compares anew what was not as this build would make it when the hub began to lead.
+func (s *Store) Differences(ctx context.Context) ([]Difference, error) {
+	if len(s.Layout.Differences) == 0 {
+		return nil, nil
+	}
+	o := s.layout
+	o.Unmanaged = true
+	report, err := EnsureLayout(ctx, s.Conn, o)
+	return report.Differences, err
 }
 
 // owned returns found with the fields that are ours alone set as wanted, and the names of those that

@@ -156,8 +156,8 @@ func (l *leadership) lead(ctx context.Context, lease *lease) error {
 	}
 	defer store.Wait()
 	defer cancel()
-	store.Layout = layout
-	store.leads = func() bool { return ctx.Err() == nil && lease.left() > l.options.Margin }
+	store.Layout, store.layout = layout, l.options.Layout
+	store.leads = func() bool { return lease.left() > 0 }
 	if err := store.recordLayout(ctx); err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package bus
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"sync"
@@ -16,11 +17,14 @@ import (
 type NodeSink interface {
 	// Node is the newest state of a node, an api.NodeEvent, and when it was stored, by the connection's clock.
 	Node(member, node string, body []byte, stored time.Time)
-	// NodeGone says that nothing is stored of a node any more, or nothing that can be unpacked. That the node
-	// left the member is said by an event of its own.
+	// NodeGone says that nothing is stored of a node any more. That the node left the member is said by an
+	// event of its own.
 	NodeGone(member, node string)
+	// Unreadable says that what is stored of a node, or as inventory where node is empty, is beyond its bounds
+	// or cannot be unpacked.
+	Unreadable(member, node string, err error)
 	// Inventory is the newest api.NodeInventory of a member and how long ago the broker stored it; body is
-	// nil when nothing is stored any more, or nothing that can be unpacked.
+	// nil when nothing is stored any more.
 	Inventory(member string, body []byte, age time.Duration)
 	// Listed says that the sink has all that was stored when the connection last came up, or when it was
 	// last made sure of, hourly.
@@ -147,8 +151,7 @@ func (n *NodeFeed) message(m message) {
 	}
 	switch {
 	case err != nil:
-		n.conn.Log.Error().Err(err).Str("subject", m.key).Uint64("sequence", m.sequence).Msg("state of nodes cannot be read")
-		n.report(member, []string{node})
+		n.sink.Unreadable(member, node, fmt.Errorf("message %d, %d bytes: %w", m.sequence, len(m.value), err))
 	case node == inventoryMark:
 		n.sink.Inventory(member, body, n.age(m))
 	default:

@@ -33,6 +33,7 @@ func (c *tally) Node(_, _ string, body []byte, _ time.Time) {
 	c.bytes.Add(int64(len(body)))
 }
 func (c *tally) NodeGone(string, string)                 {}
+func (c *tally) Unreadable(string, string, error)        {}
 func (c *tally) Inventory(string, []byte, time.Duration) {}
 func (c *tally) Listed()                                 {}
 

@@ -54,6 +54,11 @@ func (s *seen) Node(member, node string, body []byte, stored time.Time) {
 
 func (s *seen) NodeGone(member, node string) { s.add("gone " + member + "/" + node) }
 
+func (s *seen) Unreadable(member, node string, err error) {
+	_, text, _ := strings.Cut(err.Error(), " bytes: ")
+	s.add(fmt.Sprintf("unreadable %s/%s: %s", member, node, text))
+}
+
 func (s *seen) Inventory(member string, body []byte, age time.Duration) {
 	var i api.NodeInventory
 	text := "inventory " + member
@@ -325,8 +330,11 @@ func TestWhatNoAgentShouldHaveWrittenIsDropped(t *testing.T) {
 	publish(own+"node.pods", bomb(t, `{"node":{"pods":[`+strings.Repeat("{},", bus.MaxPodsOfANode)+`{}]}}`))
 	publish(own+"node.last", "{}")
 	require.Equal(t, []string{
-		"gone berlin/marker", "inventory berlin gone", "gone berlin/torn", "node berlin/text broken", "node berlin/empty broken",
-		"gone berlin/bomb", "gone berlin/pods", "node berlin/last 0, 0 pods",
+		"unreadable berlin/marker: found a marker of deletion, which no agent of ours writes",
+		"unreadable berlin/: found a marker of deletion, which no agent of ours writes",
+		"unreadable berlin/torn: unpacking: unexpected EOF", "node berlin/text broken", "node berlin/empty broken",
+		"unreadable berlin/bomb: value too large: more than 4194304 bytes",
+		"unreadable berlin/pods: value too large: a list or object of more than 1000", "node berlin/last 0, 0 pods",
 	}, s.until(t, "node berlin/last 0, 0 pods"))
 	require.Equal(t, []string{"bomb", "empty", "last", "marker", "pods", "text", "torn"}, n.Nodes("berlin"), "what is stored can be purged")
 	n.Relist()

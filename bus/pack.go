@@ -1,7 +1,6 @@
 package bus
 
 import (
-	"bytes"
 	"encoding/json"
 )
 
@@ -16,21 +15,8 @@ func encode(value any) ([]byte, error) {
 	return json.Marshal(value)
 }
 
-// pack returns the stored form of a value: as it is, or gzipped behind the byte packed.
-func pack(value []byte) ([]byte, error) {
-	if len(value) <= GzipAbove {
-		return value, nil
-	}
-	var b bytes.Buffer
-	b.WriteByte(packed)
-	if err := gzipTo(&b, value); err != nil {
-		return nil, err
-	}
-	return b.Bytes(), nil
-}
-
 // Unpack returns the JSON of a stored value of a record or command.
-func Unpack(stored []byte) ([]byte, error) { return recordBounds.unpack(stored) }
+func Unpack(stored []byte) ([]byte, error) { return answerBounds.unpack(stored) }
 
 // decode reads JSON that may be packed.
 func decode(stored []byte, within bounds, into any) error {

@@ -2,6 +2,7 @@ package bus
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
@@ -105,6 +106,32 @@ func (c *Conn) last(ctx context.Context, stream, subject string) (*jetstream.Raw
 		return nil, nil
 	}
 	return m, err
+}
+
+// newest is the sequence of the newest message of a subject, which may hold wildcards, as the stream's leader
+// has it: any replica may answer direct gets. 0 when there is none.
+func (c *Conn) newest(ctx context.Context, stream, subject string) (uint64, error) {
+	ask, err := json.Marshal(map[string]string{"last_by_subj": subject})
+	if err != nil {
+		return 0, err
+	}
+	m, err := c.NC.RequestWithContext(ctx, c.api+"STREAM.MSG.GET."+stream, ask)
+	if err != nil {
+		return 0, err
+	}
+	var answer struct {
+		Error   *jetstream.APIError
+		Message struct {
+			Sequence uint64 `json:"seq"`
+		}
+	}
+	if err := json.Unmarshal(m.Data, &answer); err != nil {
+		return 0, err
+	}
+	if answer.Error != nil && answer.Error.ErrorCode != jetstream.JSErrCodeMessageNotFound {
+		return 0, answer.Error
+	}
+	return answer.Message.Sequence, nil
 }
 
 // isMarker says that a message only tells that its key is gone.

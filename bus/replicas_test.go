@@ -3,6 +3,7 @@ package bus_test
 import (
 	"testing"
 
+	"github.com/nats-io/nats-server/v2/server"
 	"github.com/stretchr/testify/require"
 
 	"flotilla/bus"
@@ -38,4 +39,17 @@ func TestReplicasThatNoServersAreThereFor(t *testing.T) {
 	_, err := bus.EnsureLayout(bustest.Context(t), c, bus.LayoutOptions{Replicas: 3})
 	require.ErrorContains(t, err, "no 3 servers could take a replica")
 	require.ErrorContains(t, err, "--replicas")
+}
+
+// A client may know the address of one server of a cluster alone: how many there are the servers know.
+func TestReplicasOfAClusterThatTellsNoAddresses(t *testing.T) {
+	servers := cluster(t, func(o *server.Options) { o.Cluster.NoAdvertise = true })
+	c := clusterHub(t, servers[:1])
+	require.Len(t, c.NC.Servers(), 1)
+	_, err := bus.EnsureLayout(bustest.Context(t), c, bus.LayoutOptions{})
+	require.NoError(t, err)
+	require.Equal(t, 3, replicas(t, c, subjects.State))
+	report, err := bus.EnsureLayout(bustest.Context(t), c, bus.LayoutOptions{})
+	require.NoError(t, err)
+	require.Empty(t, report.Differences, "nobody is told to take replicas away")
 }

@@ -162,9 +162,17 @@ func (s *Service) run(ctx context.Context, h Handler, r micro.Request) (value an
 	}()
 	body, err := requestBody(r)
 	if err != nil {
-		return nil, &api.Failure{Code: api.CodeInvalid, Message: "reading the request: " + err.Error()}
+		return nil, unreadable(err)
 	}
 	return h(ctx, body)
+}
+
+func unreadable(err error) *api.Failure {
+	failure := &api.Failure{Code: api.CodeInvalid, Message: "reading the request: " + err.Error()}
+	if errors.Is(err, ErrTooLarge) {
+		failure.Code, failure.Next = api.CodeTooLarge, "send fewer documents at once"
+	}
+	return failure
 }
 
 func requestBody(r micro.Request) ([]byte, error) {

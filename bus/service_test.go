@@ -190,11 +190,19 @@ func TestAClientAsksAgainWhenItsConnectionIsBack(t *testing.T) {
 	server := bustest.Start(t)
 	client := server.Client(t)
 	hub := server.Hub(t)
-	asked := muteHub(t, hub)
+	asked := make(chan struct{})
+	var first atomic.Bool
+	_, err := hub.NC.Subscribe(hub.Fleet.API(api.VerbGet), func(m *nats.Msg) {
+		if first.CompareAndSwap(false, true) {
+			close(asked)
+			return
+		}
+		_ = m.Respond([]byte("{}"))
+	})
+	require.NoError(t, err)
+	require.NoError(t, hub.NC.Flush())
 	answered := ask(t, client)
 	within(t, asked, "the request arrives")
-	_, err := hub.NC.Subscribe(hub.Fleet.API(api.VerbGet), func(m *nats.Msg) { _ = m.Respond([]byte("{}")) })
-	require.NoError(t, err)
 	server.Restart(t)
 	require.NoError(t, within(t, answered, "an answer"))
 }

@@ -27,6 +27,7 @@ type Store struct {
 	Audit       *Audit
 	Layout      LayoutReport
 
+	layout  LayoutOptions
 	leads   func() bool
 	running sync.WaitGroup
 }

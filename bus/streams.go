@@ -47,7 +47,7 @@ func baseStream(a subjects.Asset, f subjects.Fleet, o LayoutOptions) jetstream.S
 		Metadata:          map[string]string{metadataFleet: f.Name},
 		Retention:         jetstream.LimitsPolicy,
 		Storage:           jetstream.FileStorage,
-		Replicas:          o.Replicas,
+		Replicas:          max(1, o.Replicas),
 		Discard:           jetstream.DiscardNew,
 		MaxMsgsPerSubject: 1,
 		MaxMsgs:           -1,

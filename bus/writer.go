@@ -135,7 +135,7 @@ func prepare(ops []Op) (*write, error) {
 		if err != nil {
 			return nil, fmt.Errorf("record %s: %w", op.Key, err)
 		}
-		if out.values[i], err = pack(value); err != nil {
+		if out.values[i], err = recordBounds.pack(value); err != nil {
 			return nil, fmt.Errorf("record %s: %w", op.Key, err)
 		}
 		if n := len(out.values[i]); n > MaxValue {

@@ -69,7 +69,9 @@ func (e *ear) Inventory(_ string, body []byte, _ time.Duration) {
 }
 
 func (e *ear) NodeGone(_, _ string) {}
-func (e *ear) Listed()              {}
+
+func (e *ear) Unreadable(_, _ string, _ error) {}
+func (e *ear) Listed()                         {}
 
 // listen starts a hub on a server.
 func listen(t *testing.T, change ...func(*bus.ServerOptions)) *ear {

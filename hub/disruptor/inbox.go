@@ -17,6 +17,8 @@ import (
 type arrival struct {
 	node string
 	body []byte
+	// refused is why what is stored cannot be read.
+	refused error
 	// heard is when an inventory was stored, by the hub's clock.
 	heard time.Time
 }
@@ -74,6 +76,8 @@ func (d *Disruptor) fold(m *member) {
 
 func (d *Disruptor) foldOne(m *member, a *arrival) error {
 	switch {
+	case a.refused != nil:
+		return a.refused
 	case a.body == nil:
 		m.view.Forget(a.node)
 		m.version++

@@ -11,6 +11,10 @@ func (s sink) Node(member, node string, body []byte, _ time.Time) {
 }
 
 // NodeGone drops a node of which nothing is stored.
+func (s sink) Unreadable(member, node string, err error) {
+	s.d.arrived(member, arrival{node: node, refused: err})
+}
+
 func (s sink) NodeGone(member, node string) { s.d.arrived(member, arrival{node: node}) }
 
 // Inventory takes the newest inventory of a member in; a body of nil drops it.

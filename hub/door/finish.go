@@ -49,6 +49,9 @@ func (d *Door) finish(ctx context.Context, key string) (time.Time, error) {
 	if len(left.names) > 0 && d.store.Now().Before(deadline) {
 		return deadline, nil
 	}
+	if kind == subjects.KindMember {
+		d.departed.forget(name)
+	}
 	if kind == subjects.KindMember && len(left.names) > 0 {
 		w := d.withdrawal(name)
 		w.Since = metav1.NewTime(left.since)

@@ -17,7 +17,7 @@ import (
 const maxProblems = 50
 
 // status is the whole fleet on one screen, problems first.
-func (d *Door) status(context.Context, *struct{}) (any, error) {
+func (d *Door) status(ctx context.Context, _ *struct{}) (any, error) {
 	fleet := &api.FleetStatus{
 		Fleet: d.store.Conn.Fleet.Name, Leader: d.store.Term.Holder, Term: d.store.Term.Term, Members: map[string]int{},
 		Placements: d.records.placements.Len(),
@@ -44,7 +44,7 @@ func (d *Door) status(context.Context, *struct{}) (any, error) {
 	}
 	fleet.Problems = append(fleet.Problems, d.unconfirmed(d.store.Now())...)
 	fleet.Problems = append(fleet.Problems, d.unreadableProblems()...)
-	fleet.Problems = append(fleet.Problems, d.layoutProblems()...)
+	fleet.Problems = append(fleet.Problems, d.layoutProblems(ctx)...)
 	fleet.Problems = append(fleet.Problems, d.poolProblems()...)
 	problems, runs := d.upgradeProblems(d.store.Now())
 	fleet.Problems, fleet.Runs = append(fleet.Problems, problems...), runs
@@ -103,9 +103,13 @@ func memberProblems(record *api.MemberRecord) []api.Problem {
 }
 
 // layoutProblems are the settings of streams that are not what this hub would make them.
-func (d *Door) layoutProblems() []api.Problem {
+func (d *Door) layoutProblems(ctx context.Context) []api.Problem {
+	differences, err := d.store.Differences(ctx)
+	if err != nil {
+		differences = d.store.Layout.Differences
+	}
 	var problems []api.Problem
-	for _, difference := range d.store.Layout.Differences {
+	for _, difference := range differences {
 		problems = append(problems, api.Problem{
 			Object: "stream/" + difference.Stream, Reason: "StreamDiffers", Message: difference.String(),
 			Since: metav1.NewTime(d.judgeFrom.Add(-d.options.Grace)), Next: difference.Command(),

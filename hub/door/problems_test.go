@@ -87,13 +87,26 @@ func TestARolloutThatStandsStillComesFirst(t *testing.T) {
 	require.Less(t, slices.Index(got, "placement/web ProgressDeadlineExceeded"), slices.Index(got, "placement/a-lacks SchedulingPolicyUnfulfilled"), got)
 }
 
-// A stream that somebody made otherwise keeps its settings, so the status says what to type.
+// A stream that somebody made otherwise keeps its settings, so the status says what to look at, until they
+// are what they should be.
 func TestStreamsThatDifferAreAProblem(t *testing.T) {
 	h := closed(t)
-	h.store.Layout.Differences = []bus.Difference{{Stream: "KV_flotilla_test_state", Field: "num_replicas", Found: "1", Wanted: "3"}}
+	name := h.store.Conn.Fleet.Stream(subjects.Commands)
+	stream, err := h.store.Conn.JS.Stream(t.Context(), name)
+	require.NoError(t, err)
+	made := stream.CachedInfo().Config
+	edited := made
+	edited.MaxBytes = 5 << 20
+	_, err = h.store.Conn.JS.UpdateStream(t.Context(), edited)
+	require.NoError(t, err)
+	h.store.Layout.Differences = []bus.Difference{{Stream: name, Field: "max_bytes"}}
 	h.run(door.Options{})
-	problem := h.problems()["stream/KV_flotilla_test_state StreamDiffers"]
-	require.Equal(t, "stream KV_flotilla_test_state: num_replicas is 1, this hub would make it 3: "+problem.Next, problem.Message)
-	require.Equal(t, "nats stream edit KV_flotilla_test_state --replicas=3", problem.Next)
+	problem := h.problems()["stream/"+name+" StreamDiffers"]
+	require.Equal(t, "stream "+name+": max_bytes is 5242880, this hub would make it 2147483648", problem.Message)
+	require.Equal(t, "nats stream info "+name, problem.Next)
 	require.False(t, problem.Since.IsZero())
+
+	_, err = h.store.Conn.JS.UpdateStream(t.Context(), made)
+	require.NoError(t, err)
+	require.NotContains(t, h.problems(), "stream/"+name+" StreamDiffers")
 }

@@ -3,6 +3,7 @@ package door
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -131,6 +132,14 @@ func (l *departed) note(name, uid string, what *api.UnconfirmedResponse) {
 		delete(l.by, l.order[0])
 		l.order = l.order[1:]
 	}
+}
+
+// forget is called when the member left again, and confirmed it.
+func (l *departed) forget(name string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.by, name)
+	l.order = slices.DeleteFunc(l.order, func(n string) bool { return n == name })
 }
 
 func (l *departed) of(name string, request *api.UnconfirmedRequest) *api.UnconfirmedResponse {
