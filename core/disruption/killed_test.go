@@ -158,6 +158,39 @@ func TestKilledOnceTheReplacementIsReady(t *testing.T) {
 	require.Equal(t, api.PhaseDraining, s.one().Phase)
 	require.Equal(t, testNow.Add(61*time.Minute+30*time.Second), s.one().Killed[0].At.UTC())
 	require.Equal(t, testNow.Add(59*time.Minute+30*time.Second), before[0].At.UTC(), "the input is not changed")
+	s.results[s.one().ID] = &api.DisruptionResult{ID: s.one().ID, Phase: api.PhaseAborted}
+	s.step(time.Minute)
+	require.Equal(t, api.PhaseAborted, s.one().Phase)
+	require.NotEmpty(t, s.one().Killed, "its drain had begun")
+}
+
+// A disruption that was given up before its drain began names nobody as killed, for whatever reason it was.
+func TestNobodyIsKilledBeforeTheDrain(t *testing.T) {
+	for name, c := range map[string]struct {
+		result api.DisruptionResult
+		later  time.Duration
+	}{
+		"failed":    {result: api.DisruptionResult{Replacements: []api.NodeReplacement{{Failed: "no capacity"}}}},
+		"late":      {later: time.Hour},
+		"unheard":   {result: api.DisruptionResult{Replacements: []api.NodeReplacement{{Node: "x", Initialized: true}}}, later: time.Hour},
+		"confirmed": {result: api.DisruptionResult{Phase: api.PhaseAborted}},
+		"gone":      {result: api.DisruptionResult{Gone: []string{"n1"}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStepper([]*api.NodeState{going("n1", "d4", aPod("p", 1000), aPod("q", 500, guarded("true")))}, testPool("a"))
+			s.step(0)
+			require.NotEmpty(t, s.one().Killed)
+			result := c.result
+			result.ID = s.one().ID
+			for i := range result.Replacements {
+				result.Replacements[i].Name = s.one().Replacements[i].Name
+			}
+			s.results[result.ID] = &result
+			s.step(c.later)
+			require.Equal(t, api.PhaseAborted, s.one().Phase)
+			require.Empty(t, s.one().Killed)
+		})
+	}
 }
 
 // Whom a plan calls killed is who the drain deletes, and when; budgets stay as they are but for what is taken

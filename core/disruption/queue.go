@@ -107,7 +107,7 @@ func launching(d api.Disruption, now time.Time) api.Disruption {
 		r := &d.Replacements[i]
 		switch {
 		case r.Failed != "":
-			d.Phase, d.Message = api.PhaseAborted, fmt.Sprintf("replacement %s failed: %s", r.Name, r.Failed)
+			abandon(&d, fmt.Sprintf("replacement %s failed: %s", r.Name, r.Failed))
 			return d
 		case r.Initialized:
 		case r.Node == "":
@@ -119,9 +119,9 @@ func launching(d api.Disruption, now time.Time) api.Disruption {
 	waiting := len(lacking)
 	switch {
 	case !now.Before(d.Deadline.Time) && waiting == 0:
-		d.Phase, d.Message = api.PhaseAborted, "that its replacements are ready was heard too late to go by what was decided then"
+		abandon(&d, "that its replacements are ready was heard too late to go by what was decided then")
 	case !now.Before(d.Deadline.Time):
-		d.Phase, d.Message = api.PhaseAborted, fmt.Sprintf("%d of %d replacements were not ready in time: %s", waiting, len(d.Replacements), listed(lacking))
+		abandon(&d, fmt.Sprintf("%d of %d replacements were not ready in time: %s", waiting, len(d.Replacements), listed(lacking)))
 	case waiting == 0:
 		d.Phase, d.Message, d.Killed = api.PhaseDraining, "", killedFrom(d.Killed, now)
 	default:
@@ -129,6 +129,14 @@ func launching(d api.Disruption, now time.Time) api.Disruption {
 			waiting, len(d.Replacements), listed(lacking), d.Deadline.UTC().Format(time.RFC3339))
 	}
 	return d
+}
+
+// abandon gives a disruption up. One that has not begun to drain has killed nobody, and says so.
+func abandon(d *api.Disruption, why string) {
+	if d.Phase == api.PhaseLaunching {
+		d.Killed = nil
+	}
+	d.Phase, d.Message = api.PhaseAborted, why
 }
 
 func sameDisruption(a, b *api.Disruption) bool {

@@ -53,7 +53,7 @@ func (p *pass) advance() {
 // to leave nodes alone.
 func (p *pass) giveUp(d *api.Disruption, result *api.DisruptionResult) {
 	if Running(d) {
-		d.Phase, d.Message = api.PhaseAborted, "its agent was told to leave the nodes of the member alone"
+		abandon(d, "its agent was told to leave the nodes of the member alone")
 		p.abort(d, result)
 	}
 	if d.Ended.IsZero() {
@@ -77,12 +77,13 @@ func (p *pass) observe(d *api.Disruption, result *api.DisruptionResult) {
 	case len(left) == 0 && d.Phase == api.PhaseDraining:
 		d.Phase, d.Message = api.PhaseDone, ""
 	case len(left) == 0:
-		d.Phase, d.Message = api.PhaseAborted, "its nodes are gone before their replacements are ready"
+		abandon(d, "its nodes are gone before their replacements are ready")
 	case confirmed(result):
-		d.Phase, d.Message = api.PhaseAborted, "the agent gave it up"
+		why := "the agent gave it up"
 		if result.Message != "" {
-			d.Message += ": " + result.Message
+			why += ": " + result.Message
 		}
+		abandon(d, why)
 	case d.Phase == api.PhaseDraining:
 		d.Message = drainMessage(d, result)
 	}

@@ -34,7 +34,7 @@ func (p *pass) callOff(pool string) {
 	for i := range p.out.Record.Disruptions {
 		d := &p.out.Record.Disruptions[i]
 		if d.Phase == api.PhaseLaunching && slices.ContainsFunc(d.Replacements, func(r api.NodeReplacement) bool { return r.Pool == pool }) {
-			d.Phase, d.Message = api.PhaseAborted, fmt.Sprintf("NodePool %s, which its replacements are of, is being deleted", pool)
+			abandon(d, fmt.Sprintf("NodePool %s, which its replacements are of, is being deleted", pool))
 			p.abort(d, p.in.Results[d.ID])
 		}
 	}
