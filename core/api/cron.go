@@ -18,8 +18,11 @@ var (
 	errCronMacro  = errors.New("no such macro")
 )
 
-// ParseCron reads a schedule of five cron fields, or a macro like @daily, in UTC.
+// ParseCron reads a schedule of five cron fields, or a macro like @daily without space around it, in UTC.
 func ParseCron(text string) (*cron.SpecSchedule, error) {
+	if macro := strings.TrimSpace(text); macro != text && strings.HasPrefix(macro, "@") {
+		return nil, errCronMacro
+	}
 	schedule, err := ParseSchedule(text)
 	if err != nil {
 		return nil, err
@@ -31,7 +34,7 @@ func ParseCron(text string) (*cron.SpecSchedule, error) {
 	return fields, nil
 }
 
-// ParseSchedule reads what ParseCron does, and "@every DURATION", which NodePools may not say (N18). It is the
+// ParseSchedule reads what ParseCron does, whatever space is around it, and "@every DURATION", which NodePools may not say (N18). It is the
 // only caller of the cron library's parser, which panics on a zone without fields and looks for zones in files.
 func ParseSchedule(text string) (cron.Schedule, error) {
 	fields := strings.TrimSpace(text)

@@ -13,7 +13,7 @@ func TestSchedulesThatAreNone(t *testing.T) {
 	for schedule, expected := range map[string]string{
 		"TZ=": "put the zone in timeZone", "CRON_TZ=": "put the zone in timeZone", "TZ=UTC": "put the zone in timeZone", " TZ=": "put the zone in timeZone",
 		"TZ=Nowhere 0 0 * * *": "put the zone in timeZone", "CRON_TZ=../../etc/passwd 0 0 * * *": "put the zone in timeZone", "TZ=UTC @every 1ns": "put the zone in timeZone",
-		"@every 1ns": "five cron fields", "@reboot": "five cron fields", "@": "five cron fields", "": "five cron fields", " ": "five cron fields",
+		"@every 1ns": "five cron fields", " @daily": "five cron fields", "@daily ": "five cron fields", "\t@midnight": "five cron fields", "@reboot": "five cron fields", "@": "five cron fields", "": "five cron fields", " ": "five cron fields",
 		"0 0 TZ= * *": "five cron fields", "*/0 * * * *": "five cron fields", "0-99999999999999999999 * * * *": "five cron fields", "* * * * * *": "five cron fields",
 		strings.Repeat("0,", 1<<17) + "0 * * * *": "five cron fields",
 	} {

@@ -73,16 +73,20 @@ func expectedAmount(err error, what, like string) string {
 }
 
 // checkAmount returns ErrAmountBounds for a number with or without a suffix that is beyond the bounds of
-// amounts, in one pass over at most so many characters. What is no number at all is within them.
+// amounts, and an error of its own for a text with a second point or a sign inside, in a few passes without
+// arithmetic. Other text that is no number is within them.
 func checkAmount(text string) error {
+	end := len(text) - len(strings.TrimLeft(text, "+-.0123456789"))
+	number, suffix := text[:end], text[end:]
+	if strings.Count(number, ".") > 1 || end > 0 && strings.ContainsAny(number[1:], "+-") {
+		return errNoQuantity
+	}
 	if len(text) > maxAmountLength {
-		if strings.Trim(text, "+-.0123456789eEinumkKMGTP") != "" {
+		if strings.Trim(suffix, "+-.0123456789eEinumkKMGTP") != "" {
 			return errNoQuantity
 		}
 		return ErrAmountBounds
 	}
-	end := len(text) - len(strings.TrimLeft(text, "+-.0123456789"))
-	number, suffix := text[:end], text[end:]
 	exponent, factor, ok := scaleOf(suffix)
 	if !ok {
 		return ErrAmountBounds
