@@ -112,7 +112,11 @@ func (e *evaluation) troubled(reason string) []trouble {
 
 // correctedText says of the first object where it had been changed, and how many there are.
 func correctedText(r *api.PlacementResult) string {
-	if len(r.Corrected) == 0 {
+	switch {
+	case len(r.Corrected) > 0:
+	case r.CorrectedTotal == 1:
+		return "1 object was changed on the member and written over"
+	default:
 		return fmt.Sprintf("%d objects were changed on the member and written over", r.CorrectedTotal)
 	}
 	first := &r.Corrected[0]
