@@ -32,6 +32,9 @@ type guide struct {
 	says map[string]string
 }
 
+// disrupts is what a plan of nodes says: what would be disrupted, what is, or that all of it has gone since.
+const disrupts = `(?m)^(delete|replace) .*saves|Queued|^nothing to disrupt now$`
+
 var guides = map[string]guide{
 	"tour": {
 		path: "../README.md", until: "## The ways through the house",
@@ -45,7 +48,7 @@ var guides = map[string]guide{
 			"flotilla status":                             `(?s)\A\d problems?\n.*8 Ready`,
 			"flotilla run status spring --watch":          `stage default(?s:.*)osaka`,
 			"flotilla windows":                            `(?m)^berlin`,
-			"flotilla plan nodes -m cluster1":             `(?m)^(delete|replace) .*saves|Queued`,
+			"flotilla plan nodes -m cluster1":             disrupts,
 			"flotilla get disruptions -w":                 `(?m)^\S+ +cluster1 .*Done.*cluster1-2`,
 			"flotilla events node/cluster1/cluster1-2":    `DisruptionDone`,
 			"flotilla why node/cluster1-1 -m cluster1":    `cluster1-1`,
@@ -56,7 +59,7 @@ var guides = map[string]guide{
 	"node disruption": {
 		path: "../docs/node-disruption.md",
 		says: map[string]string{
-			"flotilla apply -f configs/examples/nodes/catalog-east.yaml,configs/examples/nodes/pool-workers.yaml && flotilla plan nodes -m osaka": `(?m)^(delete|replace) .*saves|Queued`,
+			"flotilla apply -f configs/examples/nodes/catalog-east.yaml,configs/examples/nodes/pool-workers.yaml && flotilla plan nodes -m osaka": disrupts,
 			"flotilla get disruptions -w":              `(?m)^\S+ +osaka .*Done.*osaka-3`,
 			"flotilla events node/osaka/osaka-3":       `DisruptionDone`,
 			"flotilla get nodes -m osaka":              `(?m)^osaka-\d`,

@@ -3,7 +3,6 @@ package house
 import (
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"strings"
@@ -13,15 +12,6 @@ import (
 )
 
 func writeFile(path string, text []byte) error { return os.WriteFile(path, text, 0o600) }
-
-// freeAddress is a loopback address that nobody listens on.
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	require.NoError(t, listener.Close())
-	return listener.Addr().String()
-}
 
 // metric wants a line among the metrics at an address.
 func metric(t *testing.T, address, line string) error {
