@@ -35,8 +35,10 @@ func TestParseQuantity(t *testing.T) {
 		require.ErrorIs(t, err, ErrAmountBounds, "%.50q", text)
 		require.False(t, IsQuantity(text), "%.50q", text)
 	}
-	for _, text := range []string{"", "x", "v1.33.1", "https://example.com", "1.2.3", "1.3.6.1.4.1.311.60.2.1.3", "1.30.20261122.1234567890123", "1.2.3-4.5.6-7.8.9.0.1.2.3.4",
-		"1-9999999999999999999999999999999", strings.Repeat("1.2.", 20) + "3", strings.Repeat("1-", 30) + "e5", "1e", "1K", "0x10", "NaN", "Inf", "1 ", "٣", strings.Repeat("a", 1<<20), "sha256:" + strings.Repeat("4f", 32)} {
+	for _, text := range []string{
+		"", "x", "v1.33.1", "https://example.com", "1.2.3", "1.3.6.1.4.1.311.60.2.1.3", "1.30.20261122.1234567890123", "1.2.3-4.5.6-7.8.9.0.1.2.3.4",
+		"1-9999999999999999999999999999999", strings.Repeat("1.2.", 20) + "3", strings.Repeat("1-", 30) + "e5", "1e", "1K", "0x10", "NaN", "Inf", "1 ", "٣", strings.Repeat("a", 1<<20), "sha256:" + strings.Repeat("4f", 32),
+	} {
 		_, err := ParseQuantity(text)
 		require.ErrorIs(t, err, errNoQuantity, "%.50q", text)
 	}
