@@ -25,7 +25,7 @@ func cluster(t *testing.T, change ...func(*server.Options)) []*server.Server {
 	t.Helper()
 	var routes []*url.URL
 	for range 3 {
-		routes = append(routes, &url.URL{Scheme: "nats", Host: freeAddress(t)})
+		routes = append(routes, &url.URL{Scheme: "nats", Host: net.JoinHostPort("127.0.0.1", bustest.FreePort(t))})
 	}
 	var servers []*server.Server
 	for i, route := range routes {
@@ -55,15 +55,6 @@ func cluster(t *testing.T, change ...func(*server.Options)) []*server.Server {
 		return errors.New("no leader of three")
 	})
 	return servers
-}
-
-// freeAddress is an address that nobody listens on now.
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	defer func() { require.NoError(t, l.Close()) }()
-	return l.Addr().String()
 }
 
 // clusterHub connects to a cluster as a hub.

@@ -38,8 +38,8 @@ type Conn struct {
 	Fleet subjects.Fleet
 	Log   zerolog.Logger
 
-	api    string // what subjects of JetStream's API begin with
 	url    string
+	domain string // of JetStream
 	holder holder
 	now    func() time.Time // nil is the machine's clock
 
@@ -119,7 +119,7 @@ func (o Options) connect(name string, more ...nats.Option) (*Conn, error) {
 		return nil, err
 	}
 	c := &Conn{
-		Fleet: fleet, Log: o.Log, api: jetstream.DefaultAPIPrefix, url: e.shown(), holder: e.holder, now: o.Now,
+		Fleet: fleet, Log: o.Log, domain: e.domain, url: e.shown(), holder: e.holder, now: o.Now,
 		listeners: map[int]*listener{}, denials: map[int]func(error){},
 	}
 	options := append(c.handlers(), nats.Name(name), nats.MaxReconnects(-1), nats.IgnoreAuthErrorAbort(),
@@ -134,7 +134,6 @@ func (o Options) connect(name string, more ...nats.Option) (*Conn, error) {
 	c.JS, err = jetstream.New(c.NC)
 	if e.domain != "" {
 		c.JS, err = jetstream.NewWithDomain(c.NC, e.domain)
-		c.api = "$JS." + e.domain + ".API."
 	}
 	if err != nil {
 		c.Close()

@@ -241,11 +241,13 @@ func (w *watcher) newest(ctx context.Context) (uint64, error) {
 	}
 	var newest uint64
 	for _, filter := range w.feed.from.filters {
-		sequence, err := w.feed.conn.newest(ctx, w.feed.from.stream, filter)
+		m, err := w.feed.conn.last(ctx, w.feed.from.stream, filter)
 		if err != nil {
 			return 0, fmt.Errorf("looking at the newest message: %w", err)
 		}
-		newest = max(newest, sequence)
+		if m != nil {
+			newest = max(newest, m.Sequence)
+		}
 	}
 	return newest, nil
 }

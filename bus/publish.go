@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"time"
 
+	"flotilla/subjects"
+
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 )
@@ -93,45 +95,53 @@ func expectOf(m *nats.Msg, subject string, sequence uint64) {
 	m.Header.Set(headerExpectedSubject, subject)
 }
 
-// last reads the newest message of a subject from the leader of the stream; nil when there is none.
+// last reads the newest message of a subject, which may hold wildcards, from the leader of the stream; nil when
+// there is none. The library would ask by direct get, which a replica that is behind may answer.
 func (c *Conn) last(ctx context.Context, stream, subject string) (*jetstream.RawStreamMsg, error) {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
-	s, err := c.JS.Stream(ctx, stream)
+	ask, err := json.Marshal(map[string]string{"last_by_subj": subject})
 	if err != nil {
 		return nil, err
 	}
-	m, err := s.GetLastMsgForSubject(ctx, subject)
-	if errors.Is(err, jetstream.ErrMsgNotFound) {
-		return nil, nil
+	m, err := c.NC.RequestWithContext(ctx, subjects.LastMessage(c.domain, stream), ask)
+	if err != nil {
+		return nil, err
 	}
-	return m, err
+	var answer lastAnswer
+	if err := json.Unmarshal(m.Data, &answer); err != nil {
+		return nil, err
+	}
+	return answer.message()
 }
 
-// newest is the sequence of the newest message of a subject, which may hold wildcards, as the stream's leader
-// has it: any replica may answer direct gets. 0 when there is none.
-func (c *Conn) newest(ctx context.Context, stream, subject string) (uint64, error) {
-	ask, err := json.Marshal(map[string]string{"last_by_subj": subject})
-	if err != nil {
-		return 0, err
+// lastAnswer is the server's answer to subjects.LastMessage.
+type lastAnswer struct {
+	Error   *jetstream.APIError `json:"error"`
+	Message struct {
+		Subject  string    `json:"subject"`
+		Sequence uint64    `json:"seq"`
+		Header   []byte    `json:"hdrs"`
+		Data     []byte    `json:"data"`
+		Time     time.Time `json:"time"`
+	} `json:"message"`
+}
+
+// message is what was found, nil when nothing was.
+func (a *lastAnswer) message() (*jetstream.RawStreamMsg, error) {
+	switch {
+	case a.Error != nil && a.Error.ErrorCode == jetstream.JSErrCodeMessageNotFound:
+		return nil, nil
+	case a.Error != nil:
+		return nil, a.Error
 	}
-	m, err := c.NC.RequestWithContext(ctx, c.api+"STREAM.MSG.GET."+stream, ask)
-	if err != nil {
-		return 0, err
+	found := &jetstream.RawStreamMsg{Subject: a.Message.Subject, Sequence: a.Message.Sequence, Data: a.Message.Data, Time: a.Message.Time}
+	if len(a.Message.Header) == 0 {
+		return found, nil
 	}
-	var answer struct {
-		Error   *jetstream.APIError
-		Message struct {
-			Sequence uint64 `json:"seq"`
-		}
-	}
-	if err := json.Unmarshal(m.Data, &answer); err != nil {
-		return 0, err
-	}
-	if answer.Error != nil && answer.Error.ErrorCode != jetstream.JSErrCodeMessageNotFound {
-		return 0, answer.Error
-	}
-	return answer.Message.Sequence, nil
+	header, err := nats.DecodeHeadersMsg(a.Message.Header)
+	found.Header = header
+	return found, err
 }
 
 // isMarker says that a message only tells that its key is gone.

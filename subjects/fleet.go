@@ -51,5 +51,15 @@ func (f Fleet) Stream(short string) string { return "FLOTILLA_" + f.Name + "_" +
 // given by its full name.
 func DirectGet(stream, subject string) string { return "$JS.API.DIRECT.GET." + stream + "." + subject }
 
+// LastMessage is the API request for the newest message of a subject, which the stream's leader answers; domain
+// is that of JetStream, empty for the server's own.
+func LastMessage(domain, stream string) string {
+	api := "$JS.API"
+	if domain != "" {
+		api = "$JS." + domain + ".API"
+	}
+	return api + ".STREAM.MSG.GET." + stream
+}
+
 // Inbox is the prefix of a user's reply subjects, "_INBOX_<user>".
 func Inbox(user string) string { return "_INBOX_" + user }

@@ -5,9 +5,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"path/filepath"
+	"strconv"
 	"testing"
 	"time"
 
@@ -123,7 +123,9 @@ func TestRunServesUntilItsContextEnds(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			o := embedded(t, "hub")
 			o.Server.LameDuck = time.Second
-			o.Server.Port = freePort(t)
+			port, err := strconv.Atoi(bustest.FreePort(t))
+			require.NoError(t, err)
+			o.Server.Port = port
 			ctx, cancel := context.WithCancelCause(t.Context())
 			defer cancel(nil)
 			ended := make(chan error, 1)
@@ -143,15 +145,6 @@ func TestRunServesUntilItsContextEnds(t *testing.T) {
 			require.NoError(t, <-ended)
 		})
 	}
-}
-
-// freePort is a port nobody listens on now.
-func freePort(t *testing.T) int {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	defer func() { require.NoError(t, listener.Close()) }()
-	return listener.Addr().(*net.TCPAddr).Port
 }
 
 func TestOptionsAreCheckedAtOnce(t *testing.T) {

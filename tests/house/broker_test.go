@@ -117,7 +117,7 @@ func TestAgentProcessIsKilled(t *testing.T) {
 	h := newHouse(t)
 	creds := filepath.Join(h.dir, "berlin.creds")
 	require.NoError(t, writeFile(creds, h.creds(t, "berlin")))
-	metrics := "127.0.0.1:" + freePort(t)
+	metrics := "127.0.0.1:" + bustest.FreePort(t)
 	agent := newProcess(t, agentBinary, "--member", "berlin", "--url", h.url, "--creds", creds,
 		"--data", filepath.Join(h.dir, "berlin"), "--heartbeat-interval", "1s", "--metrics-address", metrics)
 	h.apply(t, "apiVersion: cluster.kubernetes-fleet.io/v1\nkind: MemberCluster\nmetadata: {name: berlin}\n")

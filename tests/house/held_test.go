@@ -66,6 +66,17 @@ func (r *received) ServeHTTP(_ http.ResponseWriter, request *http.Request) {
 	}
 }
 
+// until waits for a notification about a member, which is the only one.
+func (r *received) until(t *testing.T, member, reason string) {
+	t.Helper()
+	bustest.Eventually(t, func() error {
+		if got := r.about(member); !slices.Equal(got, []string{reason}) {
+			return fmt.Errorf("sent %v", got)
+		}
+		return nil
+	})
+}
+
 // about are the reasons for which a member was told of; what others take longer for on a slow machine is theirs.
 func (r *received) about(member string) []string {
 	r.mu.Lock()
@@ -197,12 +208,7 @@ func TestOneCrashingMemberOfEightIsNamed(t *testing.T) {
 	} {
 		bustest.Eventually(t, func() error { return metric(t, e.Hub.MetricsAddress(), line) })
 	}
-	bustest.Eventually(t, func() error {
-		if got := pager.about("cluster2"); !slices.Equal(got, []string{api.ReasonDeadlineExceeded}) {
-			return fmt.Errorf("sent %v", got)
-		}
-		return nil
-	})
+	pager.until(t, "cluster2", api.ReasonDeadlineExceeded)
 
 	require.NoError(t, e.Stop())
 	e.options.Hub.Grace = time.Hour
@@ -262,12 +268,7 @@ func TestDriftThatIsCorrectedIsToldOnce(t *testing.T) {
 	} {
 		bustest.Eventually(t, func() error { return metric(t, e.Hub.MetricsAddress(), line) })
 	}
-	bustest.Eventually(t, func() error {
-		if got := pager.about("cluster2"); !slices.Equal(got, []string{status.AlarmCorrected}) {
-			return fmt.Errorf("sent %v", got)
-		}
-		return nil
-	})
+	pager.until(t, "cluster2", status.AlarmCorrected)
 	require.Equal(t, 1, e.told(t, status.AlarmCorrected))
 	require.Equal(t, 1, e.until(t, complete(1)).Counts.Corrected)
 }

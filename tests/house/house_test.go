@@ -128,7 +128,7 @@ func newHouse(t *testing.T, members ...string) *house {
 // newHouseWith is a house whose hub is started with more arguments.
 func newHouseWith(t *testing.T, more []string, members ...string) *house {
 	t.Helper()
-	port := freePort(t)
+	port := bustest.FreePort(t)
 	h := &house{now: elsewhen.Now, dir: t.TempDir(), url: "nats://127.0.0.1:" + port, members: map[string]*memory.Member{}, agents: map[string]*agentd.Agent{}}
 	arguments := []string{"--data", filepath.Join(h.dir, "hub"), "--port", port, "--log-level", "info", "--deletion-timeout", "3s"}
 	h.hub = newProcess(t, hubBinary, append(arguments, more...)...)

@@ -1,4 +1,4 @@
-package house
+package bustest
 
 import (
 	"errors"
@@ -21,8 +21,9 @@ const (
 // given are the ports that tests of this process have, or had.
 var given sync.Map
 
-// freePort is a port of the loopback address that nobody listens on, and that no other test is given.
-func freePort(t *testing.T) string {
+// FreePort is a port of the loopback address that nobody listens on, and that no other test is given.
+func FreePort(t testing.TB) string {
+	t.Helper()
 	t.Helper()
 	for range lastPort - firstPort {
 		port := strconv.Itoa(firstPort + rand.IntN(lastPort-firstPort))
