@@ -311,13 +311,7 @@ func (e *engine) halt(state api.UpdateState) {
 	running := false
 	if i := e.current(); i >= 0 {
 		s := e.own(i)
-		eachMember(s, func(m *api.MemberUpdateStatus) {
-			if m.Status.State == api.StatePending {
-				m.Status.State = api.StateStopped
-				m.PendingSince, m.NextEligibleTime = metav1.Time{}, metav1.Time{}
-				m.Reason, m.Message = "", "stopped while it waited: "+m.Message
-			}
-		})
+		stopPending(s)
 		running = anyRunning(s)
 	}
 	if running {
@@ -326,10 +320,22 @@ func (e *engine) halt(state api.UpdateState) {
 	e.enter(&e.st.Status, state)
 }
 
+// stopPending stops the members that wait. In a run that ends they wait for nothing any more.
+func stopPending(s *api.StageStatus) {
+	eachMember(s, func(m *api.MemberUpdateStatus) {
+		if m.Status.State == api.StatePending {
+			m.Status.State = api.StateStopped
+			m.PendingSince, m.NextEligibleTime = metav1.Time{}, metav1.Time{}
+			m.Reason, m.Message = "", "stopped while it waited: "+m.Message
+		}
+	})
+}
+
 // drain ends a run that is stopping once nothing runs any more.
 func (e *engine) drain() {
 	if i := e.current(); i >= 0 {
 		s := e.own(i)
+		stopPending(s)
 		if anyRunning(s) {
 			return
 		}

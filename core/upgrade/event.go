@@ -2,6 +2,7 @@ package upgrade
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"flotilla/core/api"
@@ -17,61 +18,114 @@ const (
 	ScopeWait   = "wait"
 )
 
-// events compares the tree with the one that came in, in document order: the run; then each stage,
-// its gates before, each group with its gates before, members and gates after; gates after, wait.
+// events tells what a step changed, causes before effects: that the run begins; what was noted of members;
+// members, gates and waits that were under way and are no longer; then the rest in document order, where what
+// begins or stops is told before what is in it, and what ends, or comes to wait, after.
 func (e *engine) events() []Event {
 	d := &differ{at: e.now, run: e.st.Run}
-	d.node(ScopeRun, "", &e.was.Status, &e.st.Status, "", errorText(&e.st.Status))
-	for i := range e.st.Stages {
-		if e.owned[i] {
-			d.stage(&e.was.Stages[i], &e.st.Stages[i])
+	d.around(ScopeRun, "", &e.was.Status, &e.st.Status, func() {
+		for i := range e.st.Stages {
+			if e.owned[i] {
+				d.stage(&e.was.Stages[i], &e.st.Stages[i])
+			}
 		}
-	}
-	return append(d.out, e.out.Events...)
+	})
+	return slices.Concat(d.begun, e.out.Events, d.ended, d.rest)
 }
 
 // differ collects the differences of two trees of one shape.
 type differ struct {
 	at                 time.Time
 	run, inside, group string
-	out                []Event
+	begun              []Event // of the run
+	ended              []Event // of what was under way
+	rest               []Event
 }
 
-func (d *differ) node(scope, name string, was, is *api.UpdateStatus, reason, message string) {
+func (d *differ) event(scope, name string, was, is *api.UpdateStatus, reason, message string) Event {
+	return Event{
+		At: d.at, Run: d.run, Stage: d.inside, Group: d.group, Scope: scope, Name: name,
+		From: was.State, To: is.State, Reason: reason, Message: message,
+	}
+}
+
+// around tells of the run, a stage or a group, and of what is in it.
+func (d *differ) around(scope, name string, was, is *api.UpdateStatus, inner func()) {
+	if was.State == is.State {
+		inner()
+		return
+	}
+	e := d.event(scope, name, was, is, "", errorText(is))
+	switch {
+	case follows(&e):
+		inner()
+		d.rest = append(d.rest, e)
+	case scope == ScopeRun && !e.From.Active() && e.From != api.StateStopping:
+		d.begun = append(d.begun, e)
+		inner()
+	default:
+		d.rest = append(d.rest, e)
+		inner()
+	}
+}
+
+// follows reports whether a change of a run, stage or group comes of what is in it.
+func follows(e *Event) bool {
+	return e.To.Terminal() || e.To == api.StateStopped || e.From == api.StateRunning && e.To == api.StatePending
+}
+
+// leaf tells of a member, a gate or a wait.
+func (d *differ) leaf(scope, name string, was, is *api.UpdateStatus, reason, message string) {
 	if was.State == is.State {
 		return
 	}
-	d.out = append(d.out, Event{
-		At: d.at, Run: d.run, Stage: d.inside, Group: d.group, Scope: scope, Name: name,
-		From: was.State, To: is.State, Reason: reason, Message: message,
-	})
+	e := d.event(scope, name, was, is, reason, message)
+	if underWay(&e) {
+		d.ended = append(d.ended, e)
+	} else {
+		d.rest = append(d.rest, e)
+	}
+}
+
+// underWay reports whether what ends is an upgrade, a gate that was waited for or a wait.
+func underWay(e *Event) bool {
+	return e.From == api.StateRunning || e.Scope == ScopeGate && e.From == api.StatePending && e.To.Done()
 }
 
 func (d *differ) stage(was, is *api.StageStatus) {
 	d.inside = is.Name
-	d.node(ScopeStage, is.Name, &was.Status, &is.Status, "", errorText(&is.Status))
-	d.gates(was.BeforeGates, is.BeforeGates, api.TimingBefore)
-	for j := range is.Groups {
-		before, g := &was.Groups[j], &is.Groups[j]
-		d.group = g.Name
-		d.node(ScopeGroup, g.Name, &before.Status, &g.Status, "", errorText(&g.Status))
-		d.gates(before.BeforeGates, g.BeforeGates, api.TimingBefore)
-		for k := range g.Members {
-			m := &g.Members[k]
-			d.node(ScopeMember, m.Name, &before.Members[k].Status, &m.Status, m.Reason, m.Message)
+	d.around(ScopeStage, is.Name, &was.Status, &is.Status, func() {
+		d.gates(was.BeforeGates, is.BeforeGates, api.TimingBefore)
+		for j := range is.Groups {
+			d.groupIn(&was.Groups[j], &is.Groups[j])
 		}
-		d.gates(before.AfterGates, g.AfterGates, api.TimingAfter)
-		d.group = ""
-	}
-	d.gates(was.AfterGates, is.AfterGates, api.TimingAfter)
-	if is.Wait != nil {
-		message := ""
-		if is.Wait.Status.State == api.StateRunning {
-			message = "until " + is.Wait.Deadline.UTC().Format(time.RFC3339)
+		d.gates(was.AfterGates, is.AfterGates, api.TimingAfter)
+		if is.Wait != nil {
+			d.wait(was.Wait, is)
 		}
-		d.node(ScopeWait, is.Name, &was.Wait.Status, &is.Wait.Status, "", message)
-	}
+	})
 	d.inside = ""
+}
+
+func (d *differ) groupIn(was, is *api.GroupStatus) {
+	d.group = is.Name
+	d.around(ScopeGroup, is.Name, &was.Status, &is.Status, func() {
+		d.gates(was.BeforeGates, is.BeforeGates, api.TimingBefore)
+		for k := range is.Members {
+			m := &is.Members[k]
+			d.leaf(ScopeMember, m.Name, &was.Members[k].Status, &m.Status, m.Reason, m.Message)
+		}
+		d.gates(was.AfterGates, is.AfterGates, api.TimingAfter)
+	})
+	d.group = ""
+}
+
+func (d *differ) wait(was *api.WaitStatus, stage *api.StageStatus) {
+	message := ""
+	if stage.Wait.Status.State == api.StateRunning {
+		message = "until " + stage.Wait.Deadline.UTC().Format(time.RFC3339)
+	}
+	d.leaf(ScopeWait, stage.Name, &was.Status, &stage.Wait.Status, "", message)
 }
 
 func (d *differ) gates(was, is []api.GateStatus, timing string) {
@@ -81,7 +135,7 @@ func (d *differ) gates(was, is []api.GateStatus, timing string) {
 		if is[k].Status.State == api.StatePending {
 			message = gateWaits(&is[k])
 		}
-		d.node(ScopeGate, at.path(is[k].Type), &was[k].Status, &is[k].Status, "", message)
+		d.leaf(ScopeGate, at.path(is[k].Type), &was[k].Status, &is[k].Status, "", message)
 	}
 }
 

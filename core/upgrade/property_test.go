@@ -30,7 +30,8 @@ type storm struct {
 // TestAnythingMayHappen drives random worlds and checks, at every instant: no level has more members in
 // flight than it allows; members start in their windows, once an attempt, and by the version rules;
 // stages come strictly in order, but for members that a rerun names; every member explains itself; whoever does not run names what it
-// waits for; deciding again changes nothing and inputs stay as they were.
+// waits for; deciding again changes nothing and inputs stay as they were; whoever reads the events of a step one
+// after the other finds causes before effects.
 func TestAnythingMayHappen(t *testing.T) {
 	for seed := range uint64(80) {
 		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) { newStorm(t, seed).rage() })
@@ -44,7 +45,10 @@ func newStorm(t *testing.T, seed uint64) *storm {
 	for i := range 2 + s.random.IntN(12) {
 		s.addMember(fmt.Sprintf("m%02d", i))
 	}
-	s.guard = func(_ *world, run string, d upgrade.Decision) { s.judgeStart(run, &d) }
+	s.guard = func(_ *world, run string, d upgrade.Decision) {
+		s.judgeStart(run, &d)
+		requireCausesFirst(s.t, &d)
+	}
 	s.watch = func(*world) { s.judge() }
 	return s
 }
@@ -379,6 +383,8 @@ func (s *storm) judgeTree(name string, status *api.UpdateRunStatus) {
 				case api.StateRunning:
 					inGroup++
 					require.True(s.t, m.Locked, "%s runs without its lock", m.Name)
+				case api.StatePending:
+					require.True(s.t, status.Status.State.Active() || status.Status.State == api.StateStopping, "%s is Pending in a run that is %s", m.Name, status.Status.State)
 				case api.StateSkipped:
 					require.NotEmpty(s.t, m.SkippedBy)
 				case api.StateFailed:
