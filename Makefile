@@ -44,6 +44,18 @@ test-elsewhen-short: ## Run the tests under the race detector, all at one other 
 race: ## Run the tests of all that runs concurrently under the race detector, one package after another
 	$(GO) test -race -count=1 -p 1 $$($(GO) list ./... | grep -v -e '^flotilla/core' -e '^flotilla/tests/demo')
 
+# How long each target is fuzzed. What breaks one is written beside it, testdata/fuzz, and read by every test run
+# from then on: keep it.
+FUZZTIME := 30s
+
+.PHONY: fuzz
+fuzz: ## Fuzz every reader of foreign bytes, FUZZTIME=30s each
+	@set -e; for package in $$($(GO) list ./...); do \
+		for target in $$($(GO) test -list '^Fuzz' $$package | grep '^Fuzz' || true); do \
+			echo "$$package $$target"; $(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) $$package; \
+		done; \
+	done
+
 .PHONY: lint
 lint: ## Run the linters
 	$(LINT) run ./...

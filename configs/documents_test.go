@@ -182,6 +182,12 @@ func TestAliasesCannotFillTheMemory(t *testing.T) {
 	}
 }
 
+func TestADocumentThatIsTooDeep(t *testing.T) {
+	docs, err := Parse("f", []byte(strings.Repeat("- ", 9000)))
+	require.ErrorContains(t, err, "f:1:1003: found a value within 501 others, expected at most 500 within each other")
+	require.Empty(t, docs)
+}
+
 func TestReadFilesFoldersAndStandardInput(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{

@@ -58,13 +58,20 @@ type converter struct {
 	lost bool
 	// mappings counts the maps that were opened, aliases followed each time.
 	mappings int
-	full     bool
+	// aliased says that an alias was followed.
+	aliased bool
+	full    bool
 }
 
-// overflows stops a document whose aliases multiply it.
+// overflows stops a document whose aliases multiply it, or that is too deep.
 func (c *converter) overflows(n *yaml.Node, written, depth int) bool {
 	const maxDepth, maxMappings = 500, 1 << 20
-	if !c.full && (written > maxExpanded || depth > maxDepth || c.mappings > maxMappings) {
+	switch {
+	case c.full:
+	case depth > maxDepth && !c.aliased:
+		c.full = true
+		c.problem(n, fmt.Sprintf("a value within %d others", depth), fmt.Sprintf("at most %d within each other", maxDepth))
+	case written > maxExpanded || depth > maxDepth || c.mappings > maxMappings:
 		c.full = true
 		c.problem(n, "a document that grows beyond all bounds here", "one whose aliases do not multiply each other")
 	}
@@ -80,7 +87,7 @@ func (c *converter) problem(n *yaml.Node, found, expected string) {
 
 // twice finds the keys that stand twice in one map; path leads to n.
 func (c *converter) twice(n *yaml.Node, path string) {
-	if n == nil || n.Kind != yaml.MappingNode && n.Kind != yaml.SequenceNode {
+	if c.full || n == nil || n.Kind != yaml.MappingNode && n.Kind != yaml.SequenceNode {
 		return
 	}
 	if n.Kind == yaml.SequenceNode {
@@ -114,6 +121,7 @@ func (c *converter) value(b []byte, n *yaml.Node, depth int) []byte {
 	}
 	switch n.Kind {
 	case yaml.AliasNode:
+		c.aliased = true
 		return c.value(b, n.Alias, depth+1)
 	case yaml.SequenceNode:
 		b = append(b, '[')
@@ -186,6 +194,7 @@ func (c *converter) merged(n *yaml.Node, depth int) []pair {
 	}
 	switch n.Kind {
 	case yaml.AliasNode:
+		c.aliased = true
 		return c.merged(n.Alias, depth+1)
 	case yaml.MappingNode:
 		return c.pairs(n, depth)

@@ -1,0 +1,142 @@
+package bus
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"flotilla/core/api"
+	"flotilla/subjects"
+	"flotilla/tests/limits"
+
+	"github.com/stretchr/testify/require"
+)
+
+func FuzzHeartbeat(f *testing.F) { fuzzStored[api.Heartbeat](f, heartbeatBounds, "Heartbeat") }
+
+func FuzzPlacementResult(f *testing.F) {
+	fuzzStored[api.PlacementResult](f, resultBounds, "PlacementResult")
+}
+
+func FuzzUpgradeResult(f *testing.F) { fuzzStored[api.UpgradeResult](f, resultBounds, "UpgradeResult") }
+
+func FuzzDisruptionResult(f *testing.F) {
+	fuzzStored[api.DisruptionResult](f, resultBounds, "DisruptionResult")
+}
+
+func FuzzMemberInventory(f *testing.F) {
+	fuzzStored[api.MemberInventory](f, inventoryBounds, "MemberInventory")
+}
+
+func FuzzNodeEvent(f *testing.F) {
+	fuzzStored[api.NodeEvent](f, nodeBounds, "NodeEvent", func(e *api.NodeEvent) { _ = e.Node.CheckAmounts() })
+}
+
+func FuzzNodeInventory(f *testing.F) {
+	fuzzStored[api.NodeInventory](f, inventoryBounds, "NodeInventory", func(i *api.NodeInventory) { _ = i.CheckAmounts() })
+}
+
+func FuzzPlacementCommand(f *testing.F) {
+	fuzzStored[api.PlacementCommand](f, commandBounds, "PlacementCommand")
+}
+
+func FuzzUpgradeCommand(f *testing.F) {
+	fuzzStored[api.UpgradeCommand](f, commandBounds, "UpgradeCommand")
+}
+
+func FuzzDisruptionCommand(f *testing.F) {
+	fuzzStored[api.DisruptionCommand](f, commandBounds, "DisruptionCommand")
+}
+
+func FuzzVerdicts(f *testing.F) { fuzzStored[api.Verdicts](f, recordBounds, "Verdicts") }
+func FuzzSchedule(f *testing.F) { fuzzStored[api.Schedule](f, recordBounds, "Schedule") }
+func FuzzAudit(f *testing.F)    { fuzzStored[api.Audit](f, recordBounds, "Audit") }
+
+// FuzzRequest reads what a client sends: as it is, or behind the byte that stands for a packed value here.
+func FuzzRequest(f *testing.F) {
+	plain := []byte(`{"request":"r1","documents":[{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"}}]}`)
+	f.Add(plain)
+	f.Add(gzipped(f, plain))
+	f.Fuzz(func(t *testing.T, stored []byte) {
+		value, err := requestBounds.unpack(stored)
+		limits.Hold(t, len(stored)+len(value), func() {
+			var request api.ApplyRequest
+			value, err = requestBounds.unpack(stored)
+			if err == nil {
+				_ = json.Unmarshal(value, &request)
+			}
+		})
+	})
+}
+
+// fuzzStored reads values as readers of a kind do, and holds that what was read can be written and is then
+// read as the same.
+func fuzzStored[T any](f *testing.F, within bounds, kind string, look ...func(*T)) {
+	golden, err := os.ReadFile(filepath.Join("..", "core", "api", "testdata", "golden", kind+".1.json"))
+	require.NoError(f, err)
+	f.Add(golden)
+	f.Add(gzipped(f, golden))
+	f.Add(gzipped(f, append(append([]byte(`{"node":{"pods":[`), bytes.Repeat([]byte("{},"), 1<<20)...), []byte("{}]}}")...)))
+	f.Add([]byte(`{"properties":{"a":{"value":"1e-999999999","observationTime":"2026-11-20T00:00:00Z"}},"capacity":{"cpu":"1e999999999"}}`))
+	f.Fuzz(func(t *testing.T, stored []byte) {
+		size := len(stored)
+		if value, err := within.unpack(stored); err == nil {
+			size += len(value)
+		}
+		var read T
+		var err error
+		limits.Hold(t, size, func() {
+			var value T
+			if err = decode(stored, within, &value); err == nil {
+				for _, l := range look {
+					l(&value)
+				}
+			}
+			read = value
+		})
+		if err != nil {
+			return
+		}
+		text, err := json.Marshal(read)
+		require.NoError(t, err, "what was read cannot be written")
+		var again T
+		require.NoError(t, json.Unmarshal(text, &again), "what was written cannot be read: %s", text)
+		second, err := json.Marshal(again)
+		require.NoError(t, err)
+		require.Equal(t, string(text), string(second))
+	})
+}
+
+func gzipped(f *testing.F, value []byte) []byte {
+	var out bytes.Buffer
+	out.WriteByte(packed)
+	require.NoError(f, gzipTo(&out, value))
+	return out.Bytes()
+}
+
+// FuzzKeys holds that keys and subjects which agents may have written are read as one name or refused, and
+// that no two of them are read as the same.
+func FuzzKeys(f *testing.F) {
+	fleet := subjects.Fleet{Name: "default"}
+	f.Add("oslo.placement.web")
+	f.Add("flotilla.default.event.oslo.node.n1")
+	f.Add("flotilla.default.event.oslo.inventory")
+	f.Fuzz(func(t *testing.T, text string) {
+		limits.Hold(t, len(text), func() {
+			if member, kind, name, ok := subjects.ParseResultKey(text); ok {
+				require.Equal(t, text, subjects.ResultKey(member, kind, name))
+			}
+			if member, node, ok := fleet.ParseNodeEvent(text); ok {
+				require.Equal(t, text, fleet.NodeEvent(member, node))
+			}
+			if member, ok := fleet.ParseNodeInventory(text); ok {
+				require.Equal(t, text, fleet.NodeInventory(member))
+			}
+			if member, ok := fleet.ParseInventory(text); ok {
+				require.Equal(t, text, fleet.Inventory(member))
+			}
+		})
+	})
+}
