@@ -43,7 +43,7 @@ func holderOf(text []byte) (holder, error) {
 	if err != nil {
 		return holder{}, err
 	}
-	return holder{name: claims.Name, agent: claims.HasEmptyPermissions()}, nil
+	return holder{name: claims.Name, agent: roleOf(claims) != ""}, nil
 }
 
 // identity is how a connection proves who it is.

@@ -2,6 +2,8 @@ package bus
 
 import (
 	"fmt"
+	"strings"
+	"time"
 
 	"flotilla/subjects"
 
@@ -9,16 +11,18 @@ import (
 	"github.com/nats-io/nkeys"
 )
 
-// Issuer mints credentials of agents with a scoped signing key of the account AGENTS. The key gives
-// each user exactly subjects.Fleet.AgentPermissions of its name.
+// Issuer signs credentials of agents with the signing keys of account AGENTS. The key of a role gives each user
+// exactly subjects.Fleet.RolePermissions of its name.
 type Issuer struct {
 	account string
-	signing nkeys.KeyPair
+	keys    map[string]nkeys.KeyPair // by role
+	// fleet is set where the keys are not scoped: then permissions stand in the credentials.
+	fleet *subjects.Fleet
 }
 
-// NewIssuer makes an issuer from the public key of the account and the seed of its signing key; for
-// hubs on an external server.
-func NewIssuer(account string, seed []byte) (*Issuer, error) {
+// NewIssuer makes an issuer from the public key of the account and the seed of a signing key of it that is not
+// scoped; for hubs on servers that others run.
+func NewIssuer(fleet subjects.Fleet, account string, seed []byte) (*Issuer, error) {
 	if !nkeys.IsValidPublicAccountKey(account) {
 		return nil, fmt.Errorf("account %q: expected the public key of an account, which begins with A", account)
 	}
@@ -26,14 +30,43 @@ func NewIssuer(account string, seed []byte) (*Issuer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("seed of the signing key: %w", err)
 	}
-	return &Issuer{account: account, signing: signing}, nil
+	keys := map[string]nkeys.KeyPair{}
+	for _, role := range subjects.AgentRoles() {
+		keys[role] = signing
+	}
+	return &Issuer{account: account, keys: keys, fleet: &fleet}, nil
 }
 
-// AgentCreds mints the text of a .creds file for a member's agent, with a new key each time.
-func (i *Issuer) AgentCreds(member string) ([]byte, error) {
+// Sign makes the JWT of a role for whoever holds the user key (U…) of a member's agent. It ends after life, or never
+// when that is 0; ends is to the second, by the clock of the machine, as servers judge it.
+func (i *Issuer) Sign(role, member, key string, life time.Duration) (token string, ends time.Time, err error) {
 	if err := subjects.CheckLabel("member", member); err != nil {
-		return nil, err
+		return "", ends, err
 	}
+	claims := jwt.NewUserClaims(key)
+	claims.Name = member
+	claims.IssuerAccount = i.account
+	claims.Tags.Add(roleTag + role)
+	if i.fleet == nil {
+		claims.SetScoped(true)
+	} else {
+		permit(&claims.Permissions, i.fleet.RolePermissions(role, member))
+	}
+	if life > 0 {
+		ends = time.Now().Add(life).Truncate(time.Second)
+		claims.Expires = ends.Unix()
+	}
+	if token, err = claims.Encode(i.keys[role]); err != nil {
+		return "", ends, fmt.Errorf("signing the credentials of %s: %w", member, err)
+	}
+	return token, ends, nil
+}
+
+// roleTag opens the tag of a user that says its role.
+const roleTag = "flotilla-role:"
+
+// AgentCreds mints the text of a .creds file for a member's agent, with a new key each time, that never ends.
+func (i *Issuer) AgentCreds(member string) ([]byte, error) {
 	user, err := nkeys.CreateUser()
 	if err != nil {
 		return nil, err
@@ -42,13 +75,19 @@ func (i *Issuer) AgentCreds(member string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	claims := jwt.NewUserClaims(public)
-	claims.Name = member
-	claims.IssuerAccount = i.account
-	claims.SetScoped(true)
-	token, err := claims.Encode(i.signing)
+	token, _, err := i.Sign(subjects.RoleAgent, member, public, 0)
 	if err != nil {
-		return nil, fmt.Errorf("signing the credentials of %s: %w", member, err)
+		return nil, err
 	}
 	return credsText(token, user)
+}
+
+// roleOf is the role of an agent's credentials, empty for those of others.
+func roleOf(claims *jwt.UserClaims) string {
+	for _, tag := range claims.Tags {
+		if role, ok := strings.CutPrefix(tag, roleTag); ok {
+			return role
+		}
+	}
+	return ""
 }

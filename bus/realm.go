@@ -25,8 +25,10 @@ type seeds struct {
 	System   string `json:"system"`
 	Hub      string `json:"hub"`
 	Agents   string `json:"agents"`
-	// Signing signs the users of account AGENTS, and nothing else.
-	Signing string `json:"signing"`
+	// Signing, Joining and Enrolling sign the users of account AGENTS, one for each role, and nothing else.
+	Signing   string `json:"signing"`
+	Joining   string `json:"joining"`
+	Enrolling string `json:"enrolling"`
 	// HubUser and OperatorUser are users of account HUB.
 	HubUser      string `json:"hubUser"`
 	OperatorUser string `json:"operatorUser"`
@@ -40,6 +42,12 @@ type realm struct {
 	operator *jwt.OperatorClaims
 	system   string            // public key of SYS
 	accounts map[string]string // signed claims by public key
+	revoked  *revocations
+}
+
+// roleKeys are the keys that sign agents' credentials, by role.
+var roleKeys = map[string]string{
+	subjects.RoleEnrolling: "enrolling", subjects.RoleJoining: "joining", subjects.RoleAgent: "signing",
 }
 
 func openRealm(dir string, fleet subjects.Fleet) (*realm, error) {
@@ -53,6 +61,9 @@ func openRealm(dir string, fleet subjects.Fleet) (*realm, error) {
 			return nil, fmt.Errorf("key %s of %s: %w", name, keysFile, err)
 		}
 	}
+	if r.revoked, err = loadRevocations(filepath.Join(dir, revocationsFile)); err != nil {
+		return nil, err
+	}
 	if err := r.sign(); err != nil {
 		return nil, fmt.Errorf("signing the accounts: %w", err)
 	}
@@ -65,7 +76,7 @@ func openRealm(dir string, fleet subjects.Fleet) (*realm, error) {
 func (s *seeds) byName() map[string]*string {
 	return map[string]*string{
 		"operator": &s.Operator, "system": &s.System, "hub": &s.Hub, "agents": &s.Agents,
-		"signing": &s.Signing, "hubUser": &s.HubUser, "operatorUser": &s.OperatorUser,
+		"signing": &s.Signing, "joining": &s.Joining, "enrolling": &s.Enrolling, "hubUser": &s.HubUser, "operatorUser": &s.OperatorUser,
 	}
 }
 
@@ -126,12 +137,27 @@ func (r *realm) sign() error {
 		return err
 	}
 	r.system = r.public("system")
-	for _, claims := range []*jwt.AccountClaims{r.systemAccount(), r.hubAccount(), r.agentsAccount()} {
-		if r.accounts[claims.Subject], err = claims.Encode(r.keys["operator"]); err != nil {
-			return fmt.Errorf("account %s: %w", claims.Name, err)
+	for _, claims := range r.accountClaims() {
+		if r.accounts[claims.Subject], err = r.signAccount(claims); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+// accountClaims are the accounts as the address book has them now.
+func (r *realm) accountClaims() []*jwt.AccountClaims {
+	return []*jwt.AccountClaims{r.systemAccount(), r.hubAccount(), r.agentsAccount()}
+}
+
+// signAccount signs the claims of an account with the keys that it has revoked.
+func (r *realm) signAccount(claims *jwt.AccountClaims) (string, error) {
+	claims.Revocations = r.revoked.of(claims.Name)
+	token, err := claims.Encode(r.keys["operator"])
+	if err != nil {
+		return "", fmt.Errorf("account %s: %w", claims.Name, err)
+	}
+	return token, nil
 }
 
 func (r *realm) systemAccount() *jwt.AccountClaims {
@@ -162,11 +188,13 @@ func (r *realm) agentsAccount() *jwt.AccountClaims {
 			Subject: jwt.Subject(e.Subject), LocalSubject: jwt.RenamingSubject(e.Subject),
 		})
 	}
-	scope := jwt.NewUserScope()
-	scope.Key = r.public("signing")
-	scope.Role = "agent"
-	permit(&scope.Template.Permissions, r.fleet.AgentPermissions(subjects.AgentTemplate))
-	a.SigningKeys.AddScopedSigner(scope)
+	for _, role := range subjects.AgentRoles() {
+		scope := jwt.NewUserScope()
+		scope.Key = r.public(roleKeys[role])
+		scope.Role = role
+		permit(&scope.Template.Permissions, r.fleet.RolePermissions(role, subjects.AgentTemplate))
+		a.SigningKeys.AddScopedSigner(scope)
+	}
 	return a
 }
 
@@ -199,7 +227,11 @@ func (r *realm) writeCreds(path, key, user string, p subjects.Permissions) error
 }
 
 func (r *realm) issuer() *Issuer {
-	return &Issuer{account: r.public("agents"), signing: r.keys["signing"]}
+	keys := map[string]nkeys.KeyPair{}
+	for role, name := range roleKeys {
+		keys[role] = r.keys[name]
+	}
+	return &Issuer{account: r.public("agents"), keys: keys}
 }
 
 func credsText(token string, user nkeys.KeyPair) ([]byte, error) {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"sync"
 	"time"
 
 	"flotilla/subjects"
@@ -67,6 +68,8 @@ type Server struct {
 	lock   *dirLock
 	realm  *realm
 	issuer *Issuer
+
+	revoking sync.Mutex
 }
 
 // StartServer starts a server on its data directory and returns when it accepts connections. The

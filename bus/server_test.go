@@ -164,13 +164,13 @@ func TestCredentialsOfAnAgentHoldNoPermissionsOfTheirOwn(t *testing.T) {
 	require.NoError(t, err)
 	text, err := seed.Seed()
 	require.NoError(t, err)
-	issuer, err := bus.NewIssuer(claims.IssuerAccount, text)
+	issuer, err := bus.NewIssuer(subjects.Fleet{Name: bustest.Fleet}, claims.IssuerAccount, text)
 	require.NoError(t, err)
 	forged, err := issuer.AgentCreds("berlin")
 	require.NoError(t, err)
 	_, err = nats.Connect(server.URL(), nats.UserCredentialBytes(forged))
 	require.ErrorContains(t, err, "Authorization Violation", "a key the account does not know")
-	_, err = bus.NewIssuer("nonsense", text)
+	_, err = bus.NewIssuer(subjects.Fleet{Name: bustest.Fleet}, "nonsense", text)
 	require.ErrorContains(t, err, "begins with A")
 }
 

@@ -31,7 +31,13 @@ func Document(f Fleet) string {
 		}
 		fmt.Fprintf(&b, "| %s | %s | `%s` |\n", e.Name, kind, e.Subject)
 	}
-	writePermissions(&b, "the agent of `<member>`", f.AgentPermissions("<member>"))
+	for _, of := range []struct{ role, who string }{
+		{RoleEnrolling, "who holds a token for `<member>`, or its key alone"},
+		{RoleJoining, "the agent of `<member>` that nobody admitted yet"},
+		{RoleAgent, "the agent of `<member>`"},
+	} {
+		writePermissions(&b, of.who, f.RolePermissions(of.role, "<member>"))
+	}
 	writePermissions(&b, "an operator", f.OperatorPermissions())
 	writePermissions(&b, "the hub", f.HubPermissions())
 	return b.String()

@@ -14,6 +14,7 @@ const AgentTemplate = "{{name()}}"
 // AgentTemplate they are the template of the scoped signing key.
 func (f Fleet) AgentPermissions(member string) Permissions {
 	publish := []string{
+		f.Enrolment(member),
 		f.BucketSubject(Heartbeat, member),
 		f.BucketSubject(Result, member+".>"),
 		f.memberEvents(member),
@@ -85,6 +86,7 @@ type Export struct {
 // Exports is all that crosses the border between the accounts HUB and AGENTS.
 func (f Fleet) Exports() []Export {
 	return []Export{
+		{Name: "enrolment", Subject: f.Enrolment("*")},
 		{Name: "heartbeats", Subject: f.BucketSubject(Heartbeat, ">")},
 		{Name: "results", Subject: f.BucketSubject(Result, ">")},
 		{Name: "node events", Subject: f.AllEvents()},

@@ -181,6 +181,7 @@ func TestNodeSubjectsParseBack(t *testing.T) {
 func TestAgentPermissionsAreExact(t *testing.T) {
 	require.Equal(t, Permissions{
 		Publish: []string{
+			"flotilla.north.enrol.berlin",
 			"$KV.flotilla_north_heartbeat.berlin",
 			"$KV.flotilla_north_result.berlin.>",
 			"flotilla.north.event.berlin.>",

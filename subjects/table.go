@@ -123,6 +123,7 @@ func (f Fleet) plain() []Address {
 		{f.Stream(Commands), f.Command("<member>", "<kind>"), "wanted state; kind is placement, upgrade or disruption", "dispatcher", "that agent, by direct get"},
 		{"", f.Hint("<member>", "<kind>"), "a newer command is stored; headers only", "the server", "that agent"},
 		{f.Stream(Audit), f.Prefix() + ".audit.<kind>." + each, "what happened to an object", "rooms", "clients"},
+		{"", f.Enrolment("<member>"), "an agent asks for credentials", "that agent", "the leading hub"},
 		{"", f.API("<verb>"), "requests to the hub", "clients", "door"},
 		{"", f.Leads(), "the sender leads now and answers requests", "leader", "clients that wait for an answer"},
 	}
