@@ -24,10 +24,8 @@ func (h *Hub) startMetrics(context.Context) (func(bool), error) {
 	if err != nil {
 		return nil, err
 	}
-	registry := prometheus.NewRegistry()
-	registry.MustRegister(fleetCollector{h}, h.disruption)
 	mux := http.NewServeMux()
-	mux.Handle("/metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
+	mux.Handle("/metrics", promhttp.HandlerFor(h.registry(), promhttp.HandlerOpts{}))
 	server := &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second}
 	ended := make(chan struct{})
 	go func() {
@@ -36,6 +34,13 @@ func (h *Hub) startMetrics(context.Context) (func(bool), error) {
 	}()
 	h.metrics = listener.Addr().String()
 	return func(bool) { _ = server.Close(); <-ended }, nil
+}
+
+// registry describes the hub in numbers.
+func (h *Hub) registry() *prometheus.Registry {
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(fleetCollector{h}, h.disruption)
+	return registry
 }
 
 // MetricsAddress is where metrics are served, empty when they are not.
