@@ -1,0 +1,42 @@
+package hubd
+
+import (
+	"maps"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"flotilla/hub/disruptor"
+	"flotilla/tests/documented"
+)
+
+// The tables of the documents have every metric that a hub exports, with exactly its labels, and no other.
+func TestMetricsAreThoseOfTheDocuments(t *testing.T) {
+	written := documented.Metrics(t, "../../docs/operations.md")
+	maps.DeleteFunc(written, func(name, _ string) bool { return strings.HasPrefix(name, "flotilla_agent_") })
+	maps.Copy(written, documented.Metrics(t, "../../docs/node-disruption.md"))
+	require.Equal(t, written, documented.Exported(t, (&Hub{disruption: disruptor.NewMetrics()}).registry()))
+}
+
+// A hub that does not lead says flotilla_leading 0 and what it counted of node disruption, and nothing else.
+func TestMetricsOfAHubThatDoesNotLead(t *testing.T) {
+	families, err := (&Hub{disruption: disruptor.NewMetrics()}).registry().Gather()
+	require.NoError(t, err)
+	for _, family := range families {
+		if !strings.HasPrefix(family.GetName(), "flotilla_disruption_") {
+			require.Equal(t, "flotilla_leading", family.GetName())
+			require.Zero(t, family.GetMetric()[0].GetGauge().GetValue())
+		}
+	}
+}
+
+// The words that a label may have stand in the row of its metric.
+func TestStatesOfMetricsAreThoseOfTheDocument(t *testing.T) {
+	for metric, words := range map[string][]string{"flotilla_placement_members": placementStates, "flotilla_member_placements": troubleNames[:]} {
+		row := documented.Row(t, "../../docs/operations.md", "| `"+metric+"`")
+		for _, word := range words {
+			require.Contains(t, row, "`"+word+"`", metric)
+		}
+	}
+}
