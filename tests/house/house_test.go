@@ -134,6 +134,9 @@ func newHouseWith(t *testing.T, more []string, members ...string) *house {
 	h.hub = newProcess(t, hubBinary, append(arguments, more...)...)
 	h.connect(t)
 	t.Cleanup(func() {
+		if t.Failed() {
+			h.show(t)
+		}
 		for name := range h.agents {
 			h.stopAgent(t, name)
 		}
@@ -168,10 +171,27 @@ func (h *house) connect(t *testing.T) {
 	t.Cleanup(h.client.Close)
 }
 
+// show logs what a person would look at to find out why a test failed.
+func (h *house) show(t *testing.T) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	for _, line := range []string{
+		"status", "get members", "get placements", "get nodes", "get nodepools", "get disruptions", "get runs", "plan nodes", "events", "get disruptions -o json",
+	} {
+		out, code := h.run(ctx, strings.Fields(line)...)
+		t.Logf("$ flotilla %s (exit %d)\n%s", line, code, out)
+	}
+}
+
 // flotilla runs the command line and returns what it prints and the code it ends with.
 func (h *house) flotilla(t *testing.T, args ...string) (string, int) {
 	t.Helper()
-	command := exec.CommandContext(t.Context(), cliBinary, append(args, "--url", h.url, "--creds", filepath.Join(h.dir, "hub", "operator.creds"))...)
+	return h.run(t.Context(), args...)
+}
+
+func (h *house) run(ctx context.Context, args ...string) (string, int) {
+	command := exec.CommandContext(ctx, cliBinary, append(args, "--url", h.url, "--creds", filepath.Join(h.dir, "hub", "operator.creds"))...)
 	command.Env = append(os.Environ(), "NO_COLOR=1", "NATS_URL=", "NATS_CREDS=", "NATS_CONTEXT=")
 	out, _ := command.CombinedOutput()
 	return string(out), command.ProcessState.ExitCode()
