@@ -38,7 +38,7 @@ const (
 // any member; one that names it, or takes all there are, stays with it.
 func TestFailoverOfASilentMember(t *testing.T) {
 	s := newSliceWith(t, func(o *dev.Options) {
-		o.Hub.MemberTimeout, o.Hub.Grace = 3*time.Second, time.Millisecond
+		o.Hub.MemberTimeout, o.Hub.Grace = 8*time.Second, time.Millisecond // agents of a busy machine are late
 		for i := range o.Members {
 			o.Members[i].HeartbeatInterval = configs.Duration(time.Second)
 		}
@@ -52,14 +52,14 @@ func TestFailoverOfASilentMember(t *testing.T) {
 
 	silent := elsewhen.Now()
 	require.NoError(t, s.fleet.StopAgent("oslo"))
-	bustest.EventuallyIn(t, 20*time.Second, func() error {
+	bustest.EventuallyIn(t, time.Minute, func() error {
 		status, err := s.status("any")
 		if err == nil && fmt.Sprint(on(status)) != "[berlin]" {
 			err = fmt.Errorf("any is on %v", on(status))
 		}
 		return err
 	})
-	require.Greater(t, elsewhen.Since(silent), 5*time.Second, "the last heartbeat was at most two seconds before, as far as it is recorded")
+	require.Greater(t, elsewhen.Since(silent), 10*time.Second, "the last heartbeat was at most two seconds before, as far as it is recorded")
 	require.Equal(t, []string{"berlin"}, on(s.converges("any", 1, "1")))
 	for placement, members := range map[string][]string{"all": {"berlin", "oslo"}, "named": {"oslo"}} {
 		status, err := s.status(placement)
