@@ -42,6 +42,7 @@ type Conn struct {
 	domain string // of JetStream
 	holder holder
 	now    func() time.Time // nil is the machine's clock
+	stalls stalls
 
 	mu        sync.Mutex
 	announced bool // listeners were told that the connection is up
@@ -161,6 +162,7 @@ func (c *Conn) handlers() []nats.Option {
 		nats.ConnectHandler(func(*nats.Conn) { c.disturb(restored) }),
 		nats.ReconnectHandler(func(nc *nats.Conn) {
 			c.Log.Info().Str("url", nc.ConnectedUrlRedacted()).Msg("NATS connection is back")
+			c.stalls.clear()
 			c.disturb(restored)
 		}),
 		nats.ReconnectErrHandler(c.reportRetries()),

@@ -27,7 +27,7 @@ func (o Options) resolve() (endpoint, error) {
 	if o.Server != nil {
 		return endpoint{
 			url: o.Server.URL(), from: "embedded",
-			auth: append(credsOf(o.CredsText), nats.InProcessServer(o.Server.nats)),
+			auth: append(credsOf(o.CredsText), nats.InProcessServer(o.Server)),
 		}, nil
 	}
 	env := o.getenv

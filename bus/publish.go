@@ -77,7 +77,9 @@ func (c *Conn) publishWithin(ctx context.Context, m *nats.Msg, limit time.Durati
 			cancel()
 		}
 	})()
+	began := time.Now()
 	ack, err := c.JS.PublishMsg(ctx, m)
+	c.stalls.note(func() string { return c.streamOf(m.Subject) }, began, err)
 	if errors.Is(err, nats.ErrMaxPayload) {
 		err = fmt.Errorf("%w: %d bytes, the server takes messages up to %d", ErrTooLarge, len(m.Data), c.NC.MaxPayload())
 	}

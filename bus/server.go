@@ -64,7 +64,8 @@ type ServerOptions struct {
 // and SYS. Several can run in one process.
 type Server struct {
 	o      ServerOptions
-	nats   *server.Server
+	mu     sync.RWMutex
+	nats   *server.Server // see running
 	lock   *dirLock
 	realm  *realm
 	issuer *Issuer
@@ -126,26 +127,38 @@ func setDefault[T comparable](field *T, value T) {
 }
 
 func (s *Server) start() error {
-	if err := s.checkPort(); err != nil {
-		return err
-	}
 	var err error
 	if s.realm, err = openRealm(s.o.Dir, subjects.Fleet{Name: s.o.Fleet}); err != nil {
 		return err
 	}
 	s.issuer = s.realm.issuer()
+	return s.run()
+}
+
+// run starts a server, which keeps its port from then on.
+func (s *Server) run() error {
+	if err := s.checkPort(); err != nil {
+		return err
+	}
 	options, err := s.options()
 	if err != nil {
 		return err
 	}
-	if s.nats, err = server.NewServer(options); err != nil {
+	started, err := server.NewServer(options)
+	if err != nil {
 		return err
 	}
-	s.nats.SetLoggerV2(natsLog{s.o.Log}, false, false, false)
-	s.nats.Start()
-	if !s.nats.ReadyForConnections(startTimeout) {
-		s.nats.Shutdown()
+	started.SetLoggerV2(natsLog{s.o.Log}, false, false, false)
+	started.Start()
+	if !started.ReadyForConnections(startTimeout) {
+		started.Shutdown()
 		return fmt.Errorf("it does not accept connections on %s after %s", s.address(), startTimeout)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.nats = started
+	if at, ok := started.Addr().(*net.TCPAddr); ok {
+		s.o.Port = at.Port
 	}
 	return nil
 }
@@ -205,9 +218,9 @@ func (s *Server) address() string { return net.JoinHostPort(s.o.Host, strconv.It
 // URL is where clients of this machine connect, "nats://127.0.0.1:4222"; it names
 // loopback when the server listens on every address.
 func (s *Server) URL() string {
-	at, err := url.Parse(s.nats.ClientURL())
+	at, err := url.Parse(s.running().ClientURL())
 	if err != nil {
-		return s.nats.ClientURL()
+		return s.running().ClientURL()
 	}
 	if ip := net.ParseIP(at.Hostname()); ip != nil && ip.IsUnspecified() {
 		at.Host = net.JoinHostPort("127.0.0.1", at.Port())
@@ -235,7 +248,7 @@ func (s *Server) Issuer() *Issuer { return s.issuer }
 
 // Monitoring is the URL of NATS monitoring, empty when there is none.
 func (s *Server) Monitoring() string {
-	if addr := s.nats.MonitorAddr(); addr != nil {
+	if addr := s.running().MonitorAddr(); addr != nil {
 		return "http://" + addr.String()
 	}
 	return ""
@@ -247,15 +260,16 @@ func (s *Server) LameDuck() time.Duration { return s.o.LameDuck }
 // LameDuckShutdown stops JetStream, sends clients away over ServerOptions.LameDuck, then stops and
 // unlocks. It is for SIGTERM of a server with agents elsewhere; rooms must have stopped before.
 func (s *Server) LameDuckShutdown() {
-	s.nats.LameDuckShutdown()
+	s.running().LameDuckShutdown()
 	s.Shutdown()
 }
 
 // Shutdown stops at once, waits until stopped and unlocks the data directory. Calling it again does
 // nothing.
 func (s *Server) Shutdown() {
-	s.nats.Shutdown()
-	s.nats.WaitForShutdown()
+	running := s.running()
+	running.Shutdown()
+	running.WaitForShutdown()
 	s.lock.release()
 }
 

@@ -192,7 +192,7 @@ func (s *Service) answer(verb string, r micro.Request, value any, err error) {
 	st.answered.Add(1)
 	if err != nil {
 		st.failed.Add(1)
-		s.fail(m, err)
+		fail(m, err)
 	}
 	if err := s.conn.NC.PublishMsg(m); err != nil {
 		s.conn.Log.Warn().Err(err).Str("verb", verb).Msg("answering a request")
@@ -220,7 +220,8 @@ func (s *Service) fill(m *nats.Msg, r micro.Request, value any) error {
 	return nil
 }
 
-func (s *Service) fail(m *nats.Msg, err error) {
+// fail puts a failure into an answer.
+func fail(m *nats.Msg, err error) {
 	failure := (*api.Failure)(nil)
 	if !errors.As(err, &failure) {
 		failure = &api.Failure{Code: api.CodeInternal, Message: err.Error()}

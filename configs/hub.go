@@ -25,6 +25,9 @@ type Hub struct {
 	Fleet string `json:"fleet,omitempty"`
 	// DataDir is where the embedded server keeps everything.
 	DataDir string `json:"dataDir,omitempty"`
+	// DiskReserve is below how much free room nothing more is accepted, "1Gi"; "0" for none, empty for 256 MiB
+	// or a fiftieth of what there is, whichever is less.
+	DiskReserve string `json:"diskReserve,omitempty"`
 	// Dev starts a few members in memory beside the hub.
 	Dev bool `json:"dev,omitempty"`
 	// Listen is where the embedded server listens.
@@ -112,6 +115,8 @@ func (h *Hub) Validate() api.Faults {
 	c.choice("durability", h.Durability, []string{DurabilityInterval, DurabilityAlways})
 	c.unless(h.MemberTimeout >= 2*leastHeartbeat && h.MemberTimeout <= Duration(24*time.Hour), "memberTimeout",
 		strconv.Quote(time.Duration(h.MemberTimeout).String()), "a duration from 2s, two heartbeats of an agent that reports as often as it can, to 24h0m0s")
+	_, sized := ParseSize(h.DiskReserve)
+	c.unless(sized, "diskReserve", strconv.Quote(h.DiskReserve), `an amount of bytes, like "512Mi" or "2Gi", or "0" for none`)
 	c.positive("deletionTimeout", h.DeletionTimeout, Duration(time.Second), Duration(24*time.Hour))
 	c.unless(h.Replicas >= 0 && h.Replicas <= maxReplicas, "replicas", strconv.Itoa(h.Replicas), "0 for as many as the servers suggest, or a number from 1 to 5")
 	c.address("metricsAddress", h.MetricsAddress)

@@ -27,6 +27,24 @@ func (d *Duration) UnmarshalText(text []byte) error {
 // MarshalText writes a duration as UnmarshalText reads it.
 func (d Duration) MarshalText() ([]byte, error) { return []byte(time.Duration(d).String()), nil }
 
+// mostSize is the largest size that is read, 1 EiB.
+const mostSize = 1 << 60
+
+// ParseSize reads an amount of bytes, "512Mi". Nothing is 0, and none at all, "0", is -1.
+func ParseSize(text string) (bytes int64, ok bool) {
+	if text == "" {
+		return 0, true
+	}
+	q, err := api.ParseQuantity(text)
+	if err != nil || q.Sign() < 0 || q.Value() > mostSize {
+		return 0, false
+	}
+	if q.IsZero() {
+		return -1, true
+	}
+	return q.Value(), true
+}
+
 // Bus says which NATS servers to connect to. What is empty here is read from NATS_URL, NATS_CREDS
 // and NATS_CONTEXT.
 type Bus struct {

@@ -64,6 +64,7 @@ own whatever the environment says. Interrupt stops it at once; SIGTERM sends its
 	s.StringVar(&config.Listen.Host, "host", config.Listen.Host, "address that the NATS server listens on")
 	s.IntVar(&config.Listen.Port, "port", config.Listen.Port, "port that the NATS server listens on; 0: any free one")
 	s.StringVar(&config.Durability, "durability", config.Durability, "interval: fsync every second; always: before every acknowledgement")
+	s.StringVar(&config.DiskReserve, "disk-reserve", config.DiskReserve, "free room below which nothing more is accepted, like 512Mi; 0: none (default 256Mi, or a fiftieth of what there is)")
 	s.StringVar(&config.Bus.URL, "url", config.Bus.URL, "URL of NATS servers that others run, comma separated")
 	s.StringVar(&config.Bus.Creds, "creds", config.Bus.Creds, "credentials of the hub on NATS servers that others run")
 	s.StringVar(&config.Bus.Context, "context", config.Bus.Context, "NATS context")
@@ -160,8 +161,9 @@ func ownInstead(err error, config *configs.Hub, getenv func(string) string) erro
 
 // options are the hub's, from its configuration.
 func options(config *configs.Hub, log zerolog.Logger, getenv func(string) string) hubd.Options {
+	reserve, _ := configs.ParseSize(config.DiskReserve) // was checked
 	o := hubd.Options{
-		Fleet: config.Fleet, PlaintextSecrets: config.PlaintextSecrets, Metrics: config.MetricsAddress,
+		Fleet: config.Fleet, DiskReserve: reserve, PlaintextSecrets: config.PlaintextSecrets, Metrics: config.MetricsAddress,
 		MemberTimeout: time.Duration(config.MemberTimeout), DeleteTimeout: time.Duration(config.DeletionTimeout),
 		SkippedNamespaces: config.SkippedNamespaces, Notifications: config.Notifications, Disruption: config.Disruption, Log: log,
 		Lead: bus.LeadOptions{Layout: bus.LayoutOptions{

@@ -106,10 +106,18 @@ func (a *Agent) Start(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	folder := &folder{path: a.o.Config.DataDir, log: a.o.Log, again: func() {
+		w.Look()
+		up.Look()
+		if room != nil {
+			room.Look()
+		}
+	}}
 	b := beat.New(beat.Options{
 		Member: a.Member(), Hub: conn, Target: a.target, Version: cmp.Or(a.o.Version, api.Version),
 		Interval: time.Duration(a.o.Config.HeartbeatInterval), Labels: a.o.Config.AllLabels(), Properties: a.o.Config.AllProperties(),
-		Namespaces: true, Holds: w.Holds, Unlisted: w.Unlisted, Trouble: func() string { return cmp.Or(w.Trouble(), up.Trouble(), troubleOf(room)) }, Log: a.o.Log,
+		Namespaces: true, Holds: w.Holds, Unlisted: w.Unlisted, Trouble: func() string { return cmp.Or(w.Trouble(), up.Trouble(), troubleOf(room)) },
+		Fit: folder.writable, Log: a.o.Log,
 	})
 	a.run(a.advise(conn))
 	a.run(up.Run)

@@ -9,6 +9,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
+	"errors"
 	"maps"
 	mathrand "math/rand/v2"
 	"time"
@@ -61,7 +62,9 @@ type Options struct {
 	Holds    func() api.Order
 	Unlisted func() []string
 	Trouble  func() string
-	Log      zerolog.Logger
+	// Fit says why the agent cannot work, which makes its member unhealthy; nil when it can.
+	Fit func() error
+	Log zerolog.Logger
 }
 
 // Beat sends heartbeats. Make it with New, run it once.
@@ -161,7 +164,7 @@ func (b *Beat) next(ctx context.Context) api.Heartbeat {
 	h := &b.last
 	h.Sequence++
 	h.Healthy, h.Message = true, ""
-	if err := b.census(ctx, h); err != nil {
+	if err := errors.Join(b.fit(), b.census(ctx, h)); err != nil {
 		h.Healthy, h.Message = false, err.Error()
 	}
 	if b.o.Trouble != nil && h.Message == "" {
@@ -175,6 +178,13 @@ func (b *Beat) next(ctx context.Context) api.Heartbeat {
 		h.Unlisted = unlisted[:min(len(unlisted), maxNames)]
 	}
 	return *h
+}
+
+func (b *Beat) fit() error {
+	if b.o.Fit == nil {
+		return nil
+	}
+	return b.o.Fit()
 }
 
 // census fills in what the member says of itself; what could not be read stays as it was.

@@ -4,11 +4,13 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"flotilla/agent/disk"
+	"flotilla/bus/bustest"
 )
 
 func TestAFileIsReplacedWhole(t *testing.T) {
@@ -31,6 +33,26 @@ func TestAFileIsReplacedWhole(t *testing.T) {
 
 	require.NoError(t, os.WriteFile(path, []byte(`{"a":`), 0o600))
 	require.ErrorContains(t, disk.Read(path, &found), "reading "+path)
+}
+
+// While the disk is full the file stays as it was, and nothing half written takes room.
+func TestAFullDiskTakesNothingAway(t *testing.T) {
+	bustest.OnDisks(t, func(t *testing.T, full *bustest.Disk) {
+		path := filepath.Join(full.Dir, "a.json")
+		require.NoError(t, disk.Write(path, "before"))
+		full.Fill()
+		require.Error(t, disk.Write(path, strings.Repeat("after", 64<<10)))
+		var found string
+		require.NoError(t, disk.Read(path, &found))
+		require.Equal(t, "before", found)
+		left, err := os.ReadDir(full.Dir)
+		require.NoError(t, err)
+		require.Len(t, left, 1)
+		full.Free()
+		require.NoError(t, disk.Write(path, "after"))
+		require.NoError(t, disk.Read(path, &found))
+		require.Equal(t, "after", found)
+	})
 }
 
 func TestAFolderIsReadWithoutWhatIsHalfWritten(t *testing.T) {

@@ -88,6 +88,9 @@ func (n *Nodes) Run(ctx context.Context) error {
 	return failed
 }
 
+// Look reads the newest command again, soon.
+func (n *Nodes) Look() { n.carry.pursuit.Look() }
+
 // Trouble says what keeps the hub from acting on the member's nodes, empty when nothing does.
 func (n *Nodes) Trouble() string { return cmp.Or(n.watch.trouble(), n.carry.trouble()) }
 

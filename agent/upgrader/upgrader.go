@@ -109,6 +109,9 @@ func (u *Upgrader) Run(ctx context.Context) error {
 	return failed
 }
 
+// Look reads the newest command again, soon.
+func (u *Upgrader) Look() { u.commands.Look() }
+
 // Trouble says why the hub's newest upgrade command is not followed, empty when it is.
 func (u *Upgrader) Trouble() string {
 	u.mu.Lock()

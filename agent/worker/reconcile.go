@@ -49,6 +49,7 @@ func (w *Worker) reconcile(ctx context.Context, placement string) (time.Time, er
 	}
 	if err := w.store.flush(); err != nil {
 		w.o.Log.Warn().Err(err).Msg("content could not be brought to the disk")
+		longest = retrying
 	}
 	if ctx.Err() != nil {
 		return time.Time{}, ctx.Err()

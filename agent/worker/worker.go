@@ -231,6 +231,9 @@ func (w *Worker) setTrouble(text string) {
 	w.trouble = text
 }
 
+// Look reads the newest command again, soon.
+func (w *Worker) Look() { w.commands.Look() }
+
 // Placements is the number of placements that the command lists.
 func (w *Worker) Placements() int { return len(w.index.placements()) }
 

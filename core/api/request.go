@@ -35,6 +35,7 @@ const (
 	CodeLimit        = "422" // more than a limit allows
 	CodeInternal     = "500"
 	CodeUnavailable  = "503" // not the leader, or still relisting: retry with the same request id
+	CodeNoRoom       = "507" // the servers have no room to store it, or have stopped for want of room
 )
 
 // Failure is the body of a reply that did not succeed.

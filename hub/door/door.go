@@ -51,6 +51,9 @@ type Options struct {
 	// them; nil when none does.
 	Nodes func() map[string][]*api.NodeState
 
+	// Room is how much room the servers have to store more; nil: enough.
+	Room func() bus.Room
+
 	// More are verbs that other rooms answer, under the same service.
 	More map[string]bus.Handler
 
@@ -143,6 +146,9 @@ func (d *Door) verbs() map[string]bus.Handler {
 		api.VerbVersion:     reading(d, d.version),
 		api.VerbUnconfirmed: reading(d, d.unconfirmedBy),
 	})
+	for verb, handler := range verbs {
+		verbs[verb] = d.withRoom(verb, handler)
+	}
 	return verbs
 }
 

@@ -42,6 +42,7 @@ func (d *Door) status(ctx context.Context, _ *struct{}) (any, error) {
 			fleet.Converging++
 		}
 	}
+	fleet.Problems = append(fleet.Problems, d.roomProblems()...)
 	fleet.Problems = append(fleet.Problems, d.unconfirmed(d.store.Now())...)
 	fleet.Problems = append(fleet.Problems, d.unreadableProblems()...)
 	fleet.Problems = append(fleet.Problems, d.layoutProblems(ctx)...)
@@ -64,7 +65,7 @@ func (d *Door) status(ctx context.Context, _ *struct{}) (any, error) {
 // severity orders problems: what stops work, what failed, what stands still, what is missing, what only waits.
 func severity(reason string) int {
 	switch reason {
-	case string(api.MemberUnknown), string(api.MemberNotReady), "LevelTooLow", reasonRunFailed, reasonUnreadable:
+	case string(api.MemberUnknown), string(api.MemberNotReady), "LevelTooLow", reasonRunFailed, reasonUnreadable, reasonNoRoom:
 		return 0
 	case reasonFailed, reasonInvalid, reasonFailedDisruption, api.ReasonDeadlineExceeded:
 		return 1

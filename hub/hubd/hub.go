@@ -35,6 +35,7 @@ type Hub struct {
 	rooms      func(*bus.Store) []room
 	metrics    string
 	disruption *disruptor.Metrics
+	warden     *warden
 
 	mu      sync.Mutex
 	leading *bus.Store
@@ -58,7 +59,7 @@ func New(o Options) (*Hub, error) {
 		return nil, fmt.Errorf("options of the hub: %w", err)
 	}
 	h := &Hub{options: o, channels: channels, failed: make(chan error, 1), changed: make(chan struct{}), disruption: disruptor.NewMetrics()}
-	h.rooms = h.allRooms
+	h.rooms, h.warden = h.allRooms, &warden{hub: h}
 	return h, nil
 }
 
@@ -95,6 +96,7 @@ func (h *Hub) Start(ctx context.Context) error {
 	}{
 		{"server", h.startServer},
 		{"connection", h.connect},
+		{"room", h.startWarden},
 		{"metrics", h.startMetrics},
 		{"leadership", h.compete},
 	} {

@@ -34,6 +34,12 @@ type Options struct {
 	Lead bus.LeadOptions
 	// Issuer mints credentials of agents on a broker that others run; an embedded server brings its own.
 	Issuer door.Issuer
+	// DiskReserve is below how many free bytes nothing more is accepted: of the file system of an embedded
+	// server, or of what the account of the hub may store. 0: 256 MiB or a fiftieth of what there is,
+	// whichever is less; negative: none.
+	DiskReserve int64
+	// Statfs looks how much room there is, that of the machine when nil.
+	Statfs bus.Statfs
 	// PlaintextSecrets accepts Secrets though the broker listens beyond loopback.
 	PlaintextSecrets bool
 	// DeleteTimeout bounds how long a deletion waits for members, door.DefaultDeleteTimeout when 0.
@@ -71,6 +77,9 @@ func (o Options) withDefaults() Options {
 	setDefault(&o.Name, uniqueName())
 	if o.Now == nil {
 		o.Now = o.Bus.Now
+	}
+	if o.Statfs == nil {
+		o.Statfs = bus.FileSystem
 	}
 	setDefault(&o.Version, api.Version)
 	setDefault(&o.DeleteTimeout, door.DefaultDeleteTimeout)

@@ -72,7 +72,7 @@ func (h *Hub) doorOptions() door.Options {
 	o := door.Options{
 		Replica: h.options.Name, Version: h.options.Version, Issuer: h.options.Issuer, AgentURL: h.options.Bus.URL,
 		DeleteTimeout: h.options.DeleteTimeout, Grace: h.options.Grace, MemberTimeout: h.options.MemberTimeout,
-		UnhealthyTimeout: h.options.UnhealthyTimeout, SkippedNamespaces: h.options.SkippedNamespaces, Log: h.options.Log,
+		UnhealthyTimeout: h.options.UnhealthyTimeout, SkippedNamespaces: h.options.SkippedNamespaces, Room: h.warden.room, Log: h.options.Log,
 	}
 	if h.server != nil {
 		o.Issuer, o.AgentURL = h.server, h.server.URL()

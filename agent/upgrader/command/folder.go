@@ -175,7 +175,10 @@ func (f folder) draft(value any, sync bool) (string, error) {
 	if err == nil && sync {
 		err = file.Sync()
 	}
-	return file.Name(), errors.Join(err, file.Close())
+	if err = errors.Join(err, file.Close()); err != nil {
+		return "", errors.Join(err, os.Remove(file.Name()))
+	}
+	return file.Name(), nil
 }
 
 // variables describe an operation to a command that reads no JSON.

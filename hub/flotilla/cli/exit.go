@@ -51,7 +51,7 @@ func different() *Failure { return &Failure{Code: ExitDifferent} }
 // codeOf maps the service's error codes to exit codes.
 func codeOf(code string) int {
 	switch code {
-	case api.CodeInvalid, api.CodeRefused, api.CodeConflict, api.CodeTooLarge, api.CodePrecondition, api.CodeLimit:
+	case api.CodeInvalid, api.CodeRefused, api.CodeConflict, api.CodeTooLarge, api.CodePrecondition, api.CodeLimit, api.CodeNoRoom:
 		return ExitRefused
 	case api.CodeNotFound:
 		return ExitDifferent

@@ -1,0 +1,73 @@
+package agentd
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"flotilla/agent/disk"
+	"flotilla/bus"
+	"flotilla/bus/bustest"
+	"flotilla/core/api"
+	"flotilla/subjects"
+)
+
+// unfit is a heartbeat of an agent that cannot write.
+func unfit(h api.Heartbeat) bool { return !h.Healthy && h.Message != "" }
+
+func fit(h api.Heartbeat) bool { return h.Healthy }
+
+// An agent that lost its data directory says so and works again once it is there.
+func TestAnAgentThatCannotWriteSaysSo(t *testing.T) {
+	server := bustest.Start(t)
+	store := server.Lead(t)
+	o := options(t, server, "berlin")
+	o.Config.DataDir = filepath.Join(t.TempDir(), "berlin")
+	start(t, o)
+	expect(t, store, "berlin", fit)
+	require.NoError(t, os.Rename(o.Config.DataDir, o.Config.DataDir+".away"))
+	require.Contains(t, expect(t, store, "berlin", unfit).Message, "the data directory "+o.Config.DataDir+" cannot be written, so no new command is followed: ")
+	require.NoError(t, os.Rename(o.Config.DataDir+".away", o.Config.DataDir))
+	expect(t, store, "berlin", fit)
+}
+
+// commanded gives a member a command that places nothing.
+func commanded(t *testing.T, store *bus.Store, generation, last uint64) (api.Order, uint64) {
+	t.Helper()
+	order := api.Order{Epoch: store.Term.Epoch, Term: store.Term.Term, Generation: generation}
+	command := api.PlacementCommand{Header: api.NewHeader(api.KindPlacementCommand), Member: "berlin", Order: order}
+	head := bus.CommandHead{Member: "berlin", Kind: subjects.CommandPlacement, Order: order}
+	last, err := store.Commands.Publish(bustest.Context(t), head, command, last)
+	require.NoError(t, err)
+	return order, last
+}
+
+// The disk of an agent is full: it follows no new command, says why, and keeps what it has whole; once there is
+// room it follows the newest.
+func TestAnAgentWhoseDiskIsFullGoesOnOnceThereIsRoom(t *testing.T) {
+	bustest.OnSmallDisk(t, func(t *testing.T, full *bustest.Disk) {
+		server := bustest.Start(t)
+		store := server.Lead(t)
+		o := options(t, server, "berlin")
+		o.Config.DataDir = filepath.Join(full.Dir, "berlin")
+		start(t, o)
+		first, last := commanded(t, store, 1, 0)
+		expect(t, store, "berlin", func(h api.Heartbeat) bool { return h.Healthy && h.Holds == first })
+
+		full.Fill()
+		require.Contains(t, expect(t, store, "berlin", unfit).Message, "no space left on device: make room there")
+		second, _ := commanded(t, store, 2, last)
+		require.Equal(t, first, expect(t, store, "berlin", unfit).Holds)
+		var kept struct{ Command api.PlacementCommand }
+		require.NoError(t, disk.Read(filepath.Join(o.Config.DataDir, "index.json"), &kept))
+		require.Equal(t, first, kept.Command.Order)
+
+		full.Free()
+		expect(t, store, "berlin", func(h api.Heartbeat) bool { return h.Healthy && h.Holds == second })
+		left, err := filepath.Glob(filepath.Join(o.Config.DataDir, disk.Temporary+"*"))
+		require.NoError(t, err)
+		require.Empty(t, left)
+	})
+}

@@ -1,0 +1,59 @@
+package bus
+
+import (
+	"fmt"
+	"net"
+	"strings"
+
+	"github.com/nats-io/nats-server/v2/server"
+)
+
+// Standstill is why an embedded server stores nothing any more.
+type Standstill struct {
+	Reason string
+	// Restart is set where a restart mends it, once there is room.
+	Restart bool
+}
+
+// Standstill looks whether the server still stores what it is sent. A file store keeps its first write error
+// until the server is restarted, and for want of room a server may turn JetStream off.
+func (s *Server) Standstill() *Standstill {
+	health := s.running().Healthz(&server.HealthzOptions{Details: true})
+	var found *Standstill
+	for _, e := range health.Errors {
+		full := e.Type == server.HealthzErrorJetStream
+		for _, text := range noRoom {
+			full = full || strings.Contains(e.Error, text)
+		}
+		if found == nil || full && !found.Restart {
+			found = &Standstill{Reason: e.Error, Restart: full}
+		}
+	}
+	return found
+}
+
+// Restart stops the server and starts it again on the same folder and port; connections of this process come
+// back by themselves, as all others do. When it cannot start, the server stays stopped, and Restart may be
+// called again.
+func (s *Server) Restart() error {
+	old := s.running()
+	old.Shutdown()
+	old.WaitForShutdown()
+	if err := s.run(); err != nil {
+		return fmt.Errorf("restarting the NATS server in %s: %w", s.o.Dir, err)
+	}
+	return nil
+}
+
+// running is the server that runs now, or ran last.
+func (s *Server) running() *server.Server {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.nats
+}
+
+// InProcessConn connects within the process, to whichever server runs at that moment.
+func (s *Server) InProcessConn() (net.Conn, error) { return s.running().InProcessConn() }
+
+// Dir is the data directory.
+func (s *Server) Dir() string { return s.o.Dir }

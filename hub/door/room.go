@@ -1,0 +1,130 @@
+package door
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"flotilla/bus"
+	"flotilla/core/api"
+)
+
+// reasonNoRoom is the problem of a fleet whose servers have no room, or have stopped for want of it.
+const reasonNoRoom = "NoRoom"
+
+// needsRoom are the verbs that store something. What ends or removes something goes on out of the reserve.
+var needsRoom = map[string]bool{
+	api.VerbApply: true, api.VerbPatch: true, api.VerbAdmit: true, api.VerbDelete: false,
+	api.VerbRunGenerate: true, api.VerbRunStart: true, api.VerbRunApprove: true, api.VerbRunRerun: true, api.VerbRunSkip: true,
+	api.VerbRunStop: false, api.VerbDeleteNode: true,
+}
+
+// NoRoom is the reason why nothing is stored and what to do; nil when there is room.
+func NoRoom(room bus.Room) *api.Failure {
+	why := roomless(room)
+	if why == "" {
+		return nil
+	}
+	failure := &api.Failure{Code: api.CodeNoRoom, Message: why, Next: "flotilla status"}
+	if room.Stopped != "" && !room.Restarts {
+		failure.Code = api.CodeUnavailable // as soon as that server was restarted
+	}
+	return failure
+}
+
+// refused is NoRoom for somebody who wanted to store something.
+func refused(room bus.Room) *api.Failure {
+	failure := NoRoom(room)
+	if failure != nil {
+		failure.Message = "nothing was stored: " + failure.Message
+	}
+	return failure
+}
+
+// roomless says what is wrong with the room and what to do about it, empty when nothing is.
+func roomless(room bus.Room) string {
+	switch {
+	case room.Stopped != "" && room.Restarts && room.Short():
+		return fmt.Sprintf("the NATS server of the hub stores nothing any more (%s), and %s: make room; the hub restarts it by itself once there is", room.Stopped, room)
+	case room.Stopped != "" && room.Restarts:
+		return fmt.Sprintf("the NATS server of the hub stores nothing any more (%s); there is room again, and the hub restarts it", room.Stopped)
+	case room.Stopped != "":
+		return room.Stopped
+	case room.Short():
+		return fmt.Sprintf("%s: make room, or delete objects; the hub goes on by itself once there is", room)
+	}
+	return ""
+}
+
+// roomProblems is what is wrong with the room.
+func (d *Door) roomProblems() []api.Problem {
+	why := roomless(d.room())
+	if why == "" {
+		return nil
+	}
+	return []api.Problem{{
+		Object: "hub/" + d.options.Replica, Reason: reasonNoRoom, Message: why, Next: look(d.room()),
+	}}
+}
+
+// look is the command that shows where room is wanted.
+func look(room bus.Room) string {
+	if room.Own {
+		return "df -h " + room.Where
+	}
+	return "nats account info"
+}
+
+func (d *Door) room() bus.Room {
+	if d.options.Room == nil {
+		return bus.Room{}
+	}
+	return d.options.Room()
+}
+
+// withRoom refuses a verb while there is no room for what it stores, and says so of one that failed for that.
+func (d *Door) withRoom(verb string, handler bus.Handler) bus.Handler {
+	more, stores := needsRoom[verb]
+	if !stores {
+		return handler
+	}
+	return func(ctx context.Context, body []byte) (any, error) {
+		room := d.room()
+		refuse := room.Short() && more || room.Stopped != "" && room.Restarts
+		if failure := refused(room); failure != nil && refuse && !dry(body) {
+			return nil, failure
+		}
+		answer, err := handler(ctx, body)
+		if err == nil {
+			return answer, nil
+		}
+		if failure := unstored(d.room(), err); failure != nil {
+			return nil, failure
+		}
+		return nil, err
+	}
+}
+
+// dry says that a request asks for no more than what would be done.
+func dry(body []byte) bool {
+	var request struct {
+		DryRun bool `json:"dryRun"`
+	}
+	return json.Unmarshal(body, &request) == nil && request.DryRun
+}
+
+// unstored says of an error whether the servers had no room; nil when it says nothing of it.
+func unstored(room bus.Room, err error) *api.Failure {
+	if refused := bus.Full(err); refused != "" {
+		return &api.Failure{
+			Code: api.CodeNoRoom, Next: "nats account info",
+			Message: "the NATS servers have no room for it: " + refused + ": raise the limit that is reached, or delete objects; " + err.Error(),
+		}
+	}
+	failure := refused(room)
+	if failure != nil && bus.IsUnanswered(err) {
+		failure.Message += " (" + err.Error() + ")"
+		return failure
+	}
+	return nil
+}

@@ -1,0 +1,148 @@
+package hubd_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"flotilla/bus"
+	"flotilla/bus/bustest"
+	"flotilla/core/api"
+	"flotilla/hub/hubd"
+)
+
+// keptBy asks a hub to keep a ConfigMap.
+func keptBy(t *testing.T, c *bus.Conn, name string, dry bool) error {
+	t.Helper()
+	document := fmt.Sprintf(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":%q,"namespace":"shop"},"data":{"of":%q,"weight":%q}}`,
+		name, name, strings.Repeat(name, 10<<10)) // more than the rest of a page
+	request := api.ApplyRequest{Request: name, Documents: []json.RawMessage{json.RawMessage(document)}, DryRun: dry}
+	return bus.Request(t.Context(), c, api.VerbApply, request, nil, bus.RequestOptions{Total: 15 * time.Second, Try: 6 * time.Second})
+}
+
+// kept is what a hub keeps of a ConfigMap.
+func kept(t *testing.T, c *bus.Conn, name string) error {
+	t.Helper()
+	var shown struct{ Data map[string]string }
+	ask := api.GetRequest{Kind: "ConfigMap", Namespace: "shop", Name: name}
+	err := bus.Request(t.Context(), c, api.VerbGet, ask, &shown, bus.RequestOptions{Total: 5 * time.Second, Try: time.Second})
+	if err == nil && shown.Data["of"] != name {
+		err = fmt.Errorf("%s holds %v", name, shown.Data)
+	}
+	return err
+}
+
+// noRoom is the failure of a request that found no room.
+func noRoom(t *testing.T, err error) *api.Failure {
+	t.Helper()
+	failure, refused := errors.AsType[*api.Failure](err)
+	require.True(t, refused, "%v", err)
+	require.Equal(t, api.CodeNoRoom, failure.Code, failure.Message)
+	return failure
+}
+
+// Before the disk is full the hub stores nothing more, says how much room there is and how much there has to
+// be, and goes on at once when there is. What is deleted goes all the same, and plans need no room.
+func TestNothingIsStoredBeforeTheDiskIsFull(t *testing.T) {
+	var free atomic.Int64
+	free.Store(1 << 30)
+	o := embedded(t, "hub")
+	o.DiskReserve = 300 << 20
+	o.Statfs = func(string) (int64, int64, error) { return free.Load(), 20 << 30, nil }
+	h := start(t, o)
+	leading(t, h)
+	c := client(t, h)
+	require.NoError(t, keptBy(t, c, "a", false))
+
+	free.Store(12 << 20)
+	want := o.Server.Dir + " has 12 MiB free of 20 GiB, 300 MiB are kept in reserve: make room, or delete objects; the hub goes on by itself once there is"
+	require.Equal(t, "nothing was stored: "+want, noRoom(t, keptBy(t, c, "b", false)).Message)
+	require.NoError(t, keptBy(t, c, "b", true))
+	var status api.FleetStatus
+	require.NoError(t, bus.Request(t.Context(), c, api.VerbStatus, nil, &status, bus.RequestOptions{}))
+	require.Equal(t, []api.Problem{{Object: "hub/hub", Reason: "NoRoom", Message: want, Next: "df -h " + o.Server.Dir}}, status.Problems)
+	gone := api.DeleteRequest{Request: "d", Object: api.ObjectRef{APIVersion: "v1", Kind: "ConfigMap", Namespace: "shop", Name: "a"}}
+	require.NoError(t, bus.Request(t.Context(), c, api.VerbDelete, gone, nil, bus.RequestOptions{}))
+
+	free.Store(300 << 20)
+	require.NoError(t, keptBy(t, c, "b", false))
+	require.NoError(t, kept(t, c, "b"))
+}
+
+// The disk fills up at once, under everything that writes. The server stops storing; whoever asks is told why,
+// also while nobody leads. Once there is room the hub restarts its server and goes on, with all that it ever
+// acknowledged.
+func TestAServerThatStoppedForWantOfRoomIsRestarted(t *testing.T) {
+	bustest.OnDisks(t, func(t *testing.T, disk *bustest.Disk) {
+		o := embedded(t, "hub")
+		o.Server.Dir = filepath.Join(disk.Dir, "hub")
+		o.DiskReserve = 1 << 20
+		o.Lead = bus.LeadOptions{TTL: 4 * time.Second, Renew: 300 * time.Millisecond, Margin: time.Second, Poll: 100 * time.Millisecond}
+		h := start(t, o)
+		leading(t, h)
+		c := client(t, h)
+		require.NoError(t, keptBy(t, c, "a", false))
+		url := h.Server().URL()
+
+		disk.Fill()
+		failure := noRoom(t, keptBy(t, c, "b", false))
+		require.Contains(t, failure.Message, "nothing was stored: ")
+		requireNotLeading(t, h)
+		failure = noRoom(t, bus.Request(t.Context(), c, api.VerbStatus, nil, nil, bus.RequestOptions{}))
+		require.Contains(t, failure.Message, "the NATS server of the hub stores nothing any more")
+		_ = noRoom(t, keptBy(t, c, "b", false))
+
+		disk.Free()
+		bustest.EventuallyIn(t, time.Minute, func() error { return keptBy(t, c, "c", false) })
+		require.NoError(t, kept(t, c, "a"))
+		require.NoError(t, kept(t, c, "c"))
+		require.Equal(t, url, h.Server().URL(), "agents find it where it was")
+	})
+}
+
+// requireNotLeading waits until the lease is over.
+func requireNotLeading(t *testing.T, h *hubd.Hub) {
+	t.Helper()
+	bustest.EventuallyIn(t, time.Minute, func() error {
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+		defer cancel()
+		if h.WaitLeading(ctx) == nil {
+			return errors.New("the hub still leads")
+		}
+		return nil
+	})
+}
+
+// Servers that others run are not the hub's to restart: it names the one that is, and goes on after that.
+func TestAServerOfOthersThatStoppedIsNamed(t *testing.T) {
+	bustest.OnDisks(t, func(t *testing.T, disk *bustest.Disk) {
+		server := bustest.Start(t, func(o *bus.ServerOptions) { o.Dir = filepath.Join(disk.Dir, "nats") })
+		h := start(t, hubd.Options{Fleet: bustest.Fleet, Name: "hub", Log: embedded(t, "").Log, Bus: server.TCP()})
+		leading(t, h)
+		c := server.Client(t)
+		require.NoError(t, keptBy(t, c, "a", false))
+
+		disk.Fill()
+		tried := 0
+		bustest.EventuallyIn(t, 2*time.Minute, func() error {
+			tried++
+			err := keptBy(t, c, fmt.Sprint("b", tried), false)
+			if err == nil || !strings.Contains(err.Error(), "then restart nats-server flotilla-test") {
+				return fmt.Errorf("answered %w", err)
+			}
+			return nil
+		})
+		disk.Free()
+		server.Restart(t)
+		bustest.EventuallyIn(t, time.Minute, func() error { return keptBy(t, c, "c", false) })
+		require.NoError(t, kept(t, c, "a"))
+	})
+}
