@@ -84,15 +84,13 @@ var guides = map[string]guide{
 // TestTheGuidesWorkWhenTyped types each guide, line after line, against a fleet as --dev starts it. Every line
 // ends well; plan says with its exit code that something would change.
 func TestTheGuidesWorkWhenTyped(t *testing.T) {
-	programs := t.TempDir()
-	out, err := exec.CommandContext(t.Context(), "go", "build", "-o", filepath.Join(programs, "flotilla"), "flotilla/hub/flotilla").CombinedOutput()
-	require.NoError(t, err, string(out))
+	programs := build(t)
 	for name, g := range guides {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			lines := g.typed(t)
 			require.Greater(t, len(lines), len(g.says))
-			r := reader{fleet: devFleet(t), programs: programs}
+			r := reader{fleet: devFleet(t), programs: programs, folder: ".."}
 			said := map[string]string{}
 			for _, line := range lines {
 				command, comment, _ := strings.Cut(line, " #")
@@ -138,11 +136,12 @@ func (g *guide) typed(t *testing.T) []string {
 type reader struct {
 	fleet    *dev.Fleet
 	programs string
+	folder   string // where lines are typed
 }
 
 func (r *reader) shell(ctx context.Context, line string) *exec.Cmd {
 	shell := exec.CommandContext(ctx, "sh", "-c", line)
-	shell.Dir = ".."
+	shell.Dir = r.folder
 	shell.Env = append(os.Environ(), "PATH="+r.programs+string(os.PathListSeparator)+os.Getenv("PATH"), "NATS_CONTEXT=", "FLOTILLA_FLEET=",
 		"NATS_URL="+r.fleet.Hub.Server().URL(), "NATS_CREDS="+r.fleet.Hub.Server().OperatorCreds())
 	return shell

@@ -1,0 +1,146 @@
+package tests
+
+import (
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"flotilla/subjects"
+)
+
+// untyped are the commands of documents that no test types as they stand, with what shows that they are true.
+var untyped = map[string]string{
+	"make demo     # eight members in memory, every example of configs/examples placed, explained, rolled out, broken and mended": "tests/demo runs it",
+	"make test     # every test, on embedded servers": "would run itself",
+	"flotilla apply -f web.yaml":                      "opens a drawing; examples of docs/cli.md apply it",
+	"go run ./hub --dev":                              "the guides are typed beside what it starts, and tests/house starts it",
+	"make build && export PATH=$PWD/bin:$PATH":        "the guides are typed with the program that it builds",
+	"go run ./hub --data /var/lib/flotilla":           "a folder of the machine; hub/hubd starts it in another",
+	"go run ./hub --data /var/lib/flotilla                     # the hub, with its own NATS server, on loopback":           "a folder of the machine; hub/hubd starts it in another",
+	"flotilla member enrol berlin > berlin.creds               # credentials for one agent":                                "an example of docs/cli.md is the same",
+	"flotilla member enrol berlin > berlin.creds     # once, by an operator":                                               "an example of docs/cli.md is the same",
+	"go run ./agent --member berlin --creds berlin.creds       # beside the member; this version brings members in memory": "goes on for ever; agent/agentd starts one",
+	"agent --member berlin --url nats://hub:4222 --creds berlin.creds --label region=eu":                                   "a host of another machine; agent/agentd starts one",
+	"flotilla member admit berlin                              # Joining until somebody says so":                           "tests/cli admits members",
+	"flotilla member admit berlin                    # or apply a MemberCluster called berlin":                             "tests/cli admits members",
+	"NATS_URL=nats://a:4222,nats://b:4222 NATS_CREDS=hub.creds go run ./hub":                                               "hosts of other machines; tests/house runs hubs on one broker",
+	"go run ./hub --context prod          # a context of the nats command line":                                            "a context of a person; configs/terminal reads one",
+	"FLOTILLA_CLOCK_AHEAD=48h go run ./hub --dev":                                                                          "goes on for ever; configs/terminal reads the variable",
+	"FLOTILLA_CLOCK_AHEAD=48h go run ./hub/flotilla windows berlin":                                                        "configs/terminal reads the variable",
+}
+
+// programs are what a line that is typed begins with, behind the variables that it sets.
+var programs = regexp.MustCompile(`^\s*([A-Z_]+=\S+ )*(flotilla|hub|agent|go|make|kubectl|kustomize|nats|nsc|sed|cat|echo|export|cp|curl|\./\S+|bin/\S+) `)
+
+// blocks are what stands between lines of three ticks.
+var blocks = regexp.MustCompile("(?ms)^```[a-z]*\n(.*?)^```")
+
+// TestEveryCommandOfTheDocumentsIsTyped finds each line of a block of the documents that a reader types among those
+// that a test types: in a guide, as an example of the reference, or beside files. What no test can type is listed
+// with the reason, and nothing else is.
+func TestEveryCommandOfTheDocumentsIsTyped(t *testing.T) {
+	typed := map[string]bool{}
+	for _, g := range guides {
+		for _, line := range g.typed(t) {
+			typed[line] = true
+		}
+	}
+	for _, line := range fromFiles(t) {
+		typed[line] = true
+	}
+	listed := maps.Clone(untyped)
+	found := 0
+	for path, text := range writings(t) {
+		for _, block := range blocks.FindAllStringSubmatch(text, -1) {
+			for line := range strings.Lines(block[1]) {
+				if line = strings.TrimSpace(line); !programs.MatchString(line) {
+					continue
+				}
+				found++
+				switch {
+				case strings.HasPrefix(line, "nats "):
+					requireNames(t, line)
+					continue
+				case strings.HasPrefix(line, "go test "):
+					continue // TestBenchmarksOfTheDocumentsAreThere
+				}
+				assert.True(t, typed[line] || listed[line] != "" || untyped[line] != "", "%s: no test types this, and untyped does not say why not: %s", path, line)
+				assert.False(t, typed[line] && untyped[line] != "", "typed after all: %s", line)
+				delete(listed, line)
+			}
+		}
+	}
+	require.Greater(t, found, 60)
+	require.Empty(t, slices.Sorted(maps.Keys(listed)), "in no document any more")
+}
+
+// named is a bucket, stream, subject or service of Flotilla in a line.
+var named = regexp.MustCompile(`(?i)\bflotilla[-_.][a-z_.-]+[a-z]`)
+
+// requireNames finds what a line of the nats command line names among what a hub makes.
+func requireNames(t *testing.T, line string) {
+	t.Helper()
+	fleet := subjects.Fleet{Name: "default"}
+	known := []string{
+		"flotilla-hub", fleet.Bucket(subjects.State), fleet.Bucket(subjects.Heartbeat), fleet.Stream(subjects.Commands), fleet.Stream(subjects.Audit),
+		fleet.Command("berlin", "placement"), fleet.Prefix() + ".hint",
+	}
+	found := named.FindAllString(line, -1)
+	require.NotEmpty(t, found, line)
+	for _, name := range found {
+		require.Contains(t, known, name, line)
+	}
+}
+
+// measured is a command that measures: what it runs, and in which packages.
+var measured = regexp.MustCompile("go test (?:-\\S+ |'\\^\\$' )*?-(bench|run) '?([A-Za-z|]+)'?[^`\n]*?((?: \\./[a-z/]+)+)")
+
+// TestBenchmarksOfTheDocumentsAreThere finds the benchmarks and tests that documents measure with.
+func TestBenchmarksOfTheDocumentsAreThere(t *testing.T) {
+	text, err := os.ReadFile("../docs/benchmarks.md")
+	require.NoError(t, err)
+	commands := measured.FindAllStringSubmatch(string(text), -1)
+	require.Len(t, commands, strings.Count(string(text), "go test "))
+	for _, c := range commands {
+		sources := ""
+		for folder := range strings.FieldsSeq(c[3]) {
+			paths, err := filepath.Glob(filepath.Join("..", folder, "*_test.go"))
+			require.NoError(t, err)
+			require.NotEmpty(t, paths, folder)
+			for _, path := range paths {
+				source, err := os.ReadFile(path)
+				require.NoError(t, err)
+				sources += string(source)
+			}
+		}
+		begin := map[string]string{"bench": "Benchmark", "run": "Test"}[c[1]]
+		for name := range strings.SplitSeq(c[2], "|") {
+			require.Regexp(t, `func `+begin+`\w*`+strings.TrimPrefix(name, begin), sources, c[0])
+		}
+	}
+}
+
+// writings are the documents, but for what docs/cli.md generates, whose examples are typed by
+// TestExamplesOfTheReference.
+func writings(t *testing.T) map[string]string {
+	t.Helper()
+	texts := map[string]string{}
+	for _, pattern := range []string{"../*.md", "../docs/*.md", "../configs/examples/*.md", "../configs/examples/*/scripts/*.md", "../subjects/*.md"} {
+		paths, err := filepath.Glob(pattern)
+		require.NoError(t, err)
+		require.NotEmpty(t, paths, pattern)
+		for _, path := range paths {
+			text, err := os.ReadFile(path)
+			require.NoError(t, err)
+			texts[path], _, _ = strings.Cut(string(text), "<!-- From here on generated")
+		}
+	}
+	return texts
+}
