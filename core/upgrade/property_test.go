@@ -7,6 +7,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -25,6 +26,7 @@ type storm struct {
 	*stage
 	random  *rand.Rand
 	started map[string]bool // operation ids
+	reasons map[string]string
 }
 
 // TestAnythingMayHappen drives random worlds and checks, at every instant: no level has more members in
@@ -40,7 +42,7 @@ func TestAnythingMayHappen(t *testing.T) {
 
 func newStorm(t *testing.T, seed uint64) *storm {
 	t.Helper()
-	s := &storm{stage: newStage(t), random: rand.New(rand.NewPCG(seed, 3)), started: map[string]bool{}}
+	s := &storm{stage: newStage(t), random: rand.New(rand.NewPCG(seed, 3)), started: map[string]bool{}, reasons: documentedReasons(t)}
 	s.fixture(nil, "")
 	for i := range 2 + s.random.IntN(12) {
 		s.addMember(fmt.Sprintf("m%02d", i))
@@ -354,8 +356,17 @@ func (s *storm) judge() {
 		for _, member := range explainedMembers(&r.status) {
 			require.NotEmpty(s.t, member.Reason, "%s %s", member.Name, member.Status.State)
 			require.NotEmpty(s.t, member.Message, "%s %s", member.Name, member.Status.State)
+			s.judgeReason(&member)
 		}
 	}
+}
+
+// judgeReason finds the reason of a member in the guide, given in the state in which the member is.
+func (s *storm) judgeReason(m *api.MemberUpdateStatus) {
+	states := s.reasons[m.Reason]
+	overstayed := strings.HasPrefix(m.Message, "pending for more than ") && strings.Contains(states, string(api.StatePending))
+	explains := strings.Contains(states, "any") || strings.Contains(states, string(m.Status.State)+",") || overstayed
+	require.True(s.t, explains, "the guide says nothing about %s %s: %s", m.Status.State, m.Reason, m.Message)
 }
 
 func explainedMembers(status *api.UpdateRunStatus) []api.MemberUpdateStatus {
