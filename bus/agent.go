@@ -17,8 +17,9 @@ import (
 // AgentConn is the connection of one member's agent. It needs no consumer: raw publish and direct get
 // only, all within subjects.Fleet.AgentPermissions.
 type AgentConn struct {
-	conn   *Conn
-	member string
+	conn    *Conn
+	member  string
+	results *results
 }
 
 // ConnectAgent connects as the agent of member ("flotilla-agent/<member>/<version>") and returns at
@@ -54,7 +55,10 @@ func ConnectAgent(ctx context.Context, o Options, member string) (*AgentConn, er
 	if err != nil {
 		return nil, err
 	}
-	return &AgentConn{conn: c, member: member}, nil
+	a := &AgentConn{conn: c, member: member}
+	a.results = newResultSlots(a)
+	a.OnConnect(func() { a.results.doubt(true) })
+	return a, nil
 }
 
 // Member is the member's name.
@@ -76,20 +80,17 @@ func (a *AgentConn) OnConnect(f func()) (cancel func()) {
 	return cancel
 }
 
-// Close closes the connection.
-func (a *AgentConn) Close() { a.conn.Close() }
+// Close closes the connection. Results that are on their way are told by the next process.
+func (a *AgentConn) Close() {
+	a.results.close()
+	a.conn.Close()
+}
 
 // PutHeartbeat stores the heartbeat and returns when the server has it. ErrTooLarge above 64 KiB.
 func (a *AgentConn) PutHeartbeat(ctx context.Context, h api.Heartbeat) error {
 	h.Header = api.NewHeader(api.KindHeartbeat)
 	h.Member = a.member
 	return a.put(ctx, "heartbeat", subjects.Heartbeat, a.member, h, MaxHeartbeat)
-}
-
-// PutResult stores the result of one command kind and name ("placement", "web"). ErrTooLarge above
-// 16 KiB.
-func (a *AgentConn) PutResult(ctx context.Context, kind, name string, result any) error {
-	return a.put(ctx, "result of "+kind+" "+name, subjects.Result, subjects.ResultKey(a.member, kind, name), result, MaxResult)
 }
 
 // PutInventory stores the member's inventory and returns when the server has it. ErrTooLarge above

@@ -178,9 +178,8 @@ func TestAnAgentCannotReachFurtherWithHeaders(t *testing.T) {
 		require.Error(t, err, "%v", headers)
 		require.NotErrorIs(t, err, context.DeadlineExceeded, "%v", headers)
 	}
-	_, err = js.Publish(bustest.Context(t), f.BucketSubject(subjects.Result, "berlin.placement.*"), []byte("{}"))
-	require.NoError(t, err, "the server stores a literal star")
-	_, err = js.Publish(bustest.Context(t), f.BucketSubject(subjects.Result, "berlin.placement.last"), []byte("{}"))
+	slot := subjects.ResultSlotKey("berlin", subjects.ResultSlot("placement", "last"))
+	_, err = js.Publish(bustest.Context(t), f.BucketSubject(subjects.Result, slot), []byte(`{"member":"berlin","results":[{"kind":"placement","name":"last","result":{}}]}`))
 	require.NoError(t, err)
 	bustest.Eventually(t, func() error {
 		if keys := store.Results.Keys("berlin."); len(keys) != 1 || keys[0] != "berlin.placement.last" {

@@ -29,6 +29,7 @@ var (
 	requestBounds   = bounds{bytes: 20 << 20, depth: 2 * maxDepth, length: 1 << 18, values: 2 << 20}
 	heartbeatBounds = bounds{bytes: MaxHeartbeat, depth: maxDepth, length: 1 << 12, values: 1 << 14}
 	resultBounds    = bounds{bytes: 1 << 20, depth: maxDepth, length: 1 << 12, values: 1 << 15}
+	batchBounds     = bounds{bytes: 1 << 20, depth: 2 * maxDepth, length: 1 << 12, values: 1 << 17}
 	nodeBounds      = bounds{bytes: 4 << 20, depth: maxDepth, length: MaxPodsOfANode, values: 1 << 18}
 	// 5,000 nodes and 10,000 pods that wait.
 	inventoryBounds = bounds{bytes: 32 << 20, depth: maxDepth, length: 1 << 14, values: 2 << 20}

@@ -21,6 +21,10 @@ type LayoutOptions struct {
 	Replicas int
 	// Durability is that of the server, see ServerOptions.
 	Durability string
+	// Share is what one member may store; ResultBytes and EventBytes are the sizes of the streams that hold
+	// the shares of all, 2 GiB and 8 GiB when 0.
+	Share                   Share
+	ResultBytes, EventBytes int64
 }
 
 // Difference is one setting of an existing stream that is not what this build would make.

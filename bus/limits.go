@@ -12,6 +12,10 @@ const (
 	MaxHeartbeat = 64 << 10
 	// MaxResult is the largest result of an agent.
 	MaxResult = 16 << 10
+	// MaxResultBatch is the largest stored batch of results that a share can be set to, MinResultBatch the
+	// smallest.
+	MaxResultBatch = 512 << 10
+	MinResultBatch = 32 << 10
 	// MaxInventory is the largest inventory of a member.
 	MaxInventory = 256 << 10
 	// MaxNodeEvent is the largest stored state of a node, and the largest stored inventory of nodes.

@@ -20,6 +20,8 @@ type Store struct {
 	Writer     *Writer
 	Heartbeats *Cache // keys: <member>; Decode[api.Heartbeat]
 	Results    *Cache // keys: subjects.ResultKey; Decode[api.PlacementResult] of placements
+	// ResultBatches are what Results come in.
+	ResultBatches *ResultBatches
 	// Inventories by member; Decode[api.MemberInventory].
 	Inventories *Cache
 	Content     *Content
@@ -48,13 +50,13 @@ func OpenStore(ctx context.Context, c *Conn, term api.Term, fence uint64) (*Stor
 		Conn: c, Term: term, State: state,
 		Writer:      NewWriter(state, term, fence, replicas),
 		Heartbeats:  NewCache(c, subjects.Heartbeat),
-		Results:     NewCache(c, subjects.Result),
 		Inventories: NewInventories(c),
 		Content:     NewContent(c),
 		Commands:    NewCommands(c),
 		Audit:       NewAudit(c),
 	}
-	for _, run := range []func(context.Context){state.Run, s.Heartbeats.Run, s.Results.Run, s.Inventories.Run, s.Audit.Run} {
+	s.Results, s.ResultBatches = newResults(c)
+	for _, run := range []func(context.Context){state.Run, s.Heartbeats.Run, s.ResultBatches.Run, s.Inventories.Run, s.Audit.Run} {
 		s.running.Go(func() { run(ctx) })
 	}
 	for _, wait := range []func(context.Context) error{

@@ -1,6 +1,7 @@
 package bus
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -16,7 +17,6 @@ const (
 	maxStateMessage     = MaxValue + 4<<10
 	maxContentMessage   = MaxContent + 1<<10
 	maxHeartbeatMessage = MaxHeartbeat + 1<<10
-	maxResultMessage    = MaxResult + 1<<10
 	maxEventMessage     = 1 << 20
 	maxCommandMessage   = 1 << 20
 	maxAuditMessage     = MaxAudit + 1<<10
@@ -26,7 +26,7 @@ const (
 	maxContentBytes   = 8 << 30
 	maxHeartbeatBytes = 256 << 20
 	maxResultBytes    = 2 << 30
-	maxEventsBytes    = 4 << 30
+	maxEventsBytes    = 8 << 30
 	maxCommandsBytes  = 2 << 30
 	maxAuditBytes     = 1 << 30
 	maxAuditAge       = 90 * 24 * time.Hour
@@ -80,12 +80,12 @@ func heartbeatStream(c *jetstream.StreamConfig, _ subjects.Fleet, o LayoutOption
 }
 
 func resultStream(c *jetstream.StreamConfig, _ subjects.Fleet, o LayoutOptions) {
-	c.MaxBytes, c.MaxMsgSize = maxResultBytes, maxResultMessage
+	c.MaxBytes, c.MaxMsgSize = cmp.Or(o.ResultBytes, maxResultBytes), int32(o.Share.batch())
 	unsynced(c, o)
 }
 
 func eventsStream(c *jetstream.StreamConfig, _ subjects.Fleet, o LayoutOptions) {
-	c.MaxBytes, c.MaxMsgSize = maxEventsBytes, maxEventMessage
+	c.MaxBytes, c.MaxMsgSize = cmp.Or(o.EventBytes, maxEventsBytes), maxEventMessage
 	unsynced(c, o)
 }
 

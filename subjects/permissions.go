@@ -16,15 +16,18 @@ func (f Fleet) AgentPermissions(member string) Permissions {
 	publish := []string{
 		f.Enrolment(member),
 		f.BucketSubject(Heartbeat, member),
-		f.BucketSubject(Result, member+".>"),
-		f.memberEvents(member),
+		f.AllNodeEvents(member), f.NodeInventory(member), f.Inventory(member),
+	}
+	for slot := range ResultSlots {
+		publish = append(publish, f.BucketSubject(Result, ResultSlotKey(member, slot)))
 	}
 	for _, kind := range CommandKinds() {
 		publish = append(publish, DirectGet(f.Stream(Commands), f.Command(member, kind)))
 	}
 	publish = append(publish,
 		DirectGet(f.BucketStream(Content), f.BucketSubject(Content, "*")),
-		DirectGet(f.Stream(Events), f.memberEvents(member)))
+		DirectGet(f.Stream(Events), f.memberEvents(member)),
+		DirectGet(f.BucketStream(Result), f.BucketSubject(Result, member+".*")))
 	return Permissions{
 		Publish:   publish,
 		Subscribe: []string{Inbox(member) + ".>", f.Hint(member, "*")},
@@ -93,6 +96,7 @@ func (f Fleet) Exports() []Export {
 		{Name: "commands by exact subject", Subject: DirectGet(f.Stream(Commands), f.Prefix()+".command.>")},
 		{Name: "content by digest", Subject: DirectGet(f.BucketStream(Content), f.BucketSubject(Content, ">"))},
 		{Name: "events by exact subject", Subject: DirectGet(f.Stream(Events), f.AllEvents())},
+		{Name: "results by exact subject", Subject: DirectGet(f.BucketStream(Result), f.BucketSubject(Result, ">"))},
 		{Name: "hints", Subject: f.Prefix() + ".hint.>", Stream: true},
 	}
 }

@@ -2,6 +2,7 @@ package subjects
 
 import (
 	"flag"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -183,16 +184,54 @@ func TestAgentPermissionsAreExact(t *testing.T) {
 		Publish: []string{
 			"flotilla.north.enrol.berlin",
 			"$KV.flotilla_north_heartbeat.berlin",
-			"$KV.flotilla_north_result.berlin.>",
-			"flotilla.north.event.berlin.>",
+			"flotilla.north.event.berlin.node.*",
+			"flotilla.north.event.berlin.nodes",
+			"flotilla.north.event.berlin.inventory",
+			"$KV.flotilla_north_result.berlin.0",
+			"$KV.flotilla_north_result.berlin.1",
+			"$KV.flotilla_north_result.berlin.2",
+			"$KV.flotilla_north_result.berlin.3",
+			"$KV.flotilla_north_result.berlin.4",
+			"$KV.flotilla_north_result.berlin.5",
+			"$KV.flotilla_north_result.berlin.6",
+			"$KV.flotilla_north_result.berlin.7",
+			"$KV.flotilla_north_result.berlin.8",
+			"$KV.flotilla_north_result.berlin.9",
+			"$KV.flotilla_north_result.berlin.10",
+			"$KV.flotilla_north_result.berlin.11",
+			"$KV.flotilla_north_result.berlin.12",
+			"$KV.flotilla_north_result.berlin.13",
+			"$KV.flotilla_north_result.berlin.14",
+			"$KV.flotilla_north_result.berlin.15",
 			"$JS.API.DIRECT.GET.FLOTILLA_north_COMMANDS.flotilla.north.command.berlin.placement",
 			"$JS.API.DIRECT.GET.FLOTILLA_north_COMMANDS.flotilla.north.command.berlin.upgrade",
 			"$JS.API.DIRECT.GET.FLOTILLA_north_COMMANDS.flotilla.north.command.berlin.disruption",
 			"$JS.API.DIRECT.GET.KV_flotilla_north_content.$KV.flotilla_north_content.*",
 			"$JS.API.DIRECT.GET.FLOTILLA_north_EVENTS.flotilla.north.event.berlin.>",
+			"$JS.API.DIRECT.GET.KV_flotilla_north_result.$KV.flotilla_north_result.berlin.*",
 		},
 		Subscribe: []string{"_INBOX_berlin.>", "flotilla.north.hint.berlin.*"},
 	}, fleet.AgentPermissions("berlin"))
+}
+
+func TestResultSlots(t *testing.T) {
+	require.Equal(t, "berlin.15", ResultSlotKey("berlin", 15))
+	member, slot, ok := ParseResultSlotKey("berlin.15")
+	require.True(t, ok)
+	require.Equal(t, "berlin", member)
+	require.Equal(t, 15, slot)
+	for _, foreign := range []string{"berlin", "berlin.", "berlin.16", "berlin.-1", "berlin.01", "berlin.+1", ".1", "Berlin.1", "berlin.1.1", "berlin.*"} {
+		_, _, ok := ParseResultSlotKey(foreign)
+		require.False(t, ok, foreign)
+	}
+	used := map[int]int{}
+	for i := range 1000 {
+		used[ResultSlot(CommandPlacement, fmt.Sprintf("web-%d", i))]++
+	}
+	require.Len(t, used, ResultSlots)
+	for slot, n := range used {
+		require.Less(t, n, 3*1000/ResultSlots, "slot %d", slot)
+	}
 }
 
 func TestCheckLabel(t *testing.T) {

@@ -1,5 +1,7 @@
 package subjects
 
+import "fmt"
+
 // Asset is one bucket or stream.
 type Asset struct {
 	// Short is the constant of this package that names it, State or Commands.
@@ -46,7 +48,7 @@ func Assets() []Asset {
 		{Lease, true, "Who leads: key hub, with a time to live."},
 		{Content, true, "Bodies of objects and work documents by sha256, written once."},
 		{Heartbeat, true, "Newest heartbeat of each member, written by its agent."},
-		{Result, true, "Newest result of each member, kind and name, written by its agent."},
+		{Result, true, "Newest results of each member in a fixed number of batches, written by its agent."},
 		{Events, false, "Newest state of each node of each member, and its inventories, written by its agent."},
 		{Commands, false, "Wanted state of each member, newest only; announced on the hint subjects."},
 		{Audit, false, "What happened to each object, for people: 90 days."},
@@ -111,7 +113,7 @@ func (f Fleet) otherBuckets() []Address {
 		{f.Bucket(Lease), LeaseKey, "the holder of the lease", "leader", "hubs"},
 		{f.Bucket(Content), "<sha256>", "a body or a work document", "leader", "agents"},
 		{f.Bucket(Heartbeat), "<member>", "the newest heartbeat", "that agent", "registrar"},
-		{f.Bucket(Result), "<member>.<kind>." + each, "the newest result", "that agent", "roller, reporter, runner, disruptor"},
+		{f.Bucket(Result), "<member>.<slot>", fmt.Sprintf("the newest results of those kinds and names that fall in slot 0 to %d", ResultSlots-1), "that agent", "roller, reporter, runner, disruptor"},
 	}
 }
 

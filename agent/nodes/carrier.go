@@ -76,14 +76,17 @@ func newCarrier(o *Options, tell func(ctx context.Context, node string) error) (
 	c.disruptions = queue(disruptionWorkers, "disruption", 10*time.Second)
 	c.machines = queue(machineWorkers, "machine", 30*time.Second)
 	c.pursuit = bus.NewPursuit(bus.PursuitOptions{
-		Hub: o.Hub, Kind: subjects.CommandDisruption, Every: o.PollEvery, Take: c.take, Idle: func(context.Context) { c.results.again() },
+		Hub: o.Hub, Kind: subjects.CommandDisruption, Every: o.PollEvery, Take: c.take, Idle: func(context.Context) { o.Hub.CompareResults() },
 	})
 	return c, nil
 }
 
 // run works until ctx ends. What is under way then goes on when the agent does.
 func (c *carrier) run(ctx context.Context) error {
-	defer c.o.Hub.OnConnect(c.results.again)()
+	c.o.Hub.KeepResults(subjects.CommandDisruption, func(id string) bool {
+		_, commanded := c.ledger.command()
+		return !commanded || c.ledger.disruption(id) != nil
+	})
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var failed error

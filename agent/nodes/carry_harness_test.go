@@ -349,15 +349,7 @@ func (s *scene) ledger() *ledger { return s.agent.nodes.carry.ledger }
 // purge makes the hub lose the result of a disruption, and waits until it is told another time.
 func (s *scene) purge(id string) {
 	s.t.Helper()
-	key := subjects.ResultKey("berlin", subjects.CommandDisruption, id)
-	before, _ := s.store.Results.Get(key)
-	require.NoError(s.t, s.store.Results.Purge(s.t.Context(), key))
-	s.eventually(func() error {
-		if now, ok := s.store.Results.Get(key); !ok || now.Sequence <= before.Sequence {
-			return fmt.Errorf("the result of %s is not told again", id)
-		}
-		return nil
-	})
+	s.eventually(bustest.LoseResult(s.t, s.store, "berlin", subjects.CommandDisruption, id))
 }
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -48,9 +48,7 @@ type newest struct {
 func newResults(hub *bus.AgentConn, log zerolog.Logger) *results {
 	r := &results{hub: hub, log: log, latest: map[string]*newest{}}
 	r.queue = loop.New(loop.Options{Now: hub.Now, MinDelay: 200 * time.Millisecond, Failed: func(id string, err error, delay time.Duration) {
-		if hub.Connected() {
-			log.Warn().Err(err).Str("disruption", id).Dur("again", delay).Msg("the result of a disruption could not be told")
-		}
+		log.Warn().Err(err).Str("disruption", id).Dur("again", delay).Msg("the result of a disruption could not be told")
 	}})
 	return r
 }
@@ -85,62 +83,43 @@ func sameStep(a, b *api.DisruptionResult) bool {
 		})
 }
 
-// again tells all results once more: the hub may have lost them.
-func (r *results) again() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for id, one := range r.latest {
-		one.sent, one.urgent = 0, true
-		r.queue.Add(id)
-	}
-}
-
 // forget drops the result of a disruption that the hub does not ask about any more.
 func (r *results) forget(id string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.latest, id)
+	r.hub.DropResult(subjects.CommandDisruption, id)
 }
 
-// put stores the result of a disruption.
-func (r *results) put(ctx context.Context, id string) (time.Time, error) {
-	r.mu.Lock()
-	one := r.latest[id]
-	if one == nil || one.sent == one.serial || !r.hub.Connected() {
-		r.mu.Unlock()
-		return time.Time{}, nil
-	}
-	if again := one.at.Add(progressEvery); !one.urgent && r.hub.Now().Before(again) {
-		r.mu.Unlock()
-		return again, nil
-	}
-	result, serial := one.DisruptionResult, one.serial
-	one.urgent, one.at = false, r.hub.Now()
-	r.mu.Unlock()
-
-	ctx, cancel := context.WithTimeout(ctx, putTimeout)
-	defer cancel()
-	err := r.store(ctx, &result)
+// put hands over the result of a disruption.
+func (r *results) put(_ context.Context, id string) (time.Time, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if err != nil {
-		one.urgent = true
+	one := r.latest[id]
+	if one == nil || one.sent == one.serial {
+		return time.Time{}, nil
+	}
+	now := r.hub.Now()
+	if again := one.at.Add(progressEvery); !one.urgent && now.Before(again) {
+		return again, nil
+	}
+	if err := r.store(&one.DisruptionResult); err != nil {
 		return time.Time{}, err
 	}
-	one.sent = max(one.sent, serial)
+	one.urgent, one.at, one.sent = false, now, one.serial
 	return time.Time{}, nil
 }
 
 // store puts a result. One that is too large is put without the names of the nodes that are gone: the hub
 // was told of each.
-func (r *results) store(ctx context.Context, result *api.DisruptionResult) error {
-	err := r.hub.PutResult(ctx, subjects.CommandDisruption, result.ID, result)
+func (r *results) store(result *api.DisruptionResult) error {
+	err := r.hub.TellResult(subjects.CommandDisruption, result.ID, result)
 	if !errors.Is(err, bus.ErrTooLarge) {
 		return err
 	}
 	short := *result
 	short.Gone, short.Message = nil, fmt.Sprintf("%d nodes are gone, too many to name", len(result.Gone))
-	return r.hub.PutResult(ctx, subjects.CommandDisruption, result.ID, short)
+	return r.hub.TellResult(subjects.CommandDisruption, result.ID, short)
 }
 
 func clip(text string, most int) string {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"flotilla/core/api"
+	"flotilla/subjects"
 )
 
 // maxID bounds operation ids, which become names of files.
@@ -250,8 +251,12 @@ func (u *Upgrader) finish(ctx context.Context, r *record, result api.UpgradeResu
 		u.o.Log.Debug().Err(err).Msg("the inventory could not be told; it follows")
 	}
 	u.tell(result)
+	u.keepResults()
 	return nil
 }
+
+// keepResults drops the results of runs that are over for long.
+func (u *Upgrader) keepResults() { u.o.Hub.KeepResults(subjects.CommandUpgrade, u.ledger.reports) }
 
 func describe(op *api.UpgradeOperation) string {
 	var parts []string

@@ -152,6 +152,32 @@ func (l *ledger) trim() error {
 	return nil
 }
 
+// reportedRuns is how many of the runs that operations were of last are reported on, so that a hub that was
+// away hears how they ended.
+const reportedRuns = 8
+
+// reports says whether a run is among those that are reported on.
+func (l *ledger) reports(run string) bool {
+	return slices.Contains(l.lastRuns(reportedRuns), run)
+}
+
+// lastRuns are the runs of the operations that came last, newest first, and the one that is asked for.
+func (l *ledger) lastRuns(most int) []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var runs []string
+	if op := l.asked(); op != nil {
+		runs = append(runs, op.Run)
+	}
+	records := slices.SortedFunc(maps.Values(l.records), func(a, b record) int { return b.Accepted.Compare(a.Accepted) })
+	for i := range records {
+		if run := records[i].Operation.Run; len(runs) < most && !slices.Contains(runs, run) {
+			runs = append(runs, run)
+		}
+	}
+	return runs
+}
+
 func (l *ledger) path(id string) string {
 	return filepath.Join(l.dir, operationsFolder, url.PathEscape(id)+".json")
 }

@@ -2,9 +2,6 @@ package upgrader
 
 import (
 	"context"
-	"errors"
-	"maps"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -20,9 +17,9 @@ import (
 const (
 	// progressEvery is the least time between two reports of progress.
 	progressEvery = time.Second
-	// putTimeout bounds the wait for the server to take a result or an inventory.
+	// putTimeout bounds the wait for the server to take an inventory.
 	putTimeout = 10 * time.Second
-	// firstRetry and mostRetry bound the delay after one that could not be told.
+	// firstRetry and mostRetry bound the delay after an inventory that could not be told.
 	firstRetry = 500 * time.Millisecond
 	mostRetry  = 30 * time.Second
 	// maxMessage bounds the message of a result.
@@ -36,37 +33,26 @@ type reporter struct {
 	wake chan struct{}
 
 	mu      sync.Mutex
-	pending map[string]pendingResult // by run
-	serial  uint64
+	pending map[string]api.UpgradeResult // by run
 }
-
-// pendingResult is a result that the hub does not have yet.
-type pendingResult struct {
-	api.UpgradeResult
-	serial uint64
-}
-
-var errHubAway = errors.New("the hub is away")
 
 func newReporter(hub *bus.AgentConn, log zerolog.Logger) *reporter {
-	return &reporter{hub: hub, log: log, wake: make(chan struct{}, 1), pending: map[string]pendingResult{}}
+	return &reporter{hub: hub, log: log, wake: make(chan struct{}, 1), pending: map[string]api.UpgradeResult{}}
 }
 
 // tell makes r the result of its run.
 func (r *reporter) tell(result api.UpgradeResult) {
 	result.Message = clip(result.Message)
 	r.mu.Lock()
-	r.serial++
-	r.pending[result.Run] = pendingResult{result, r.serial}
+	r.pending[result.Run] = result
 	r.mu.Unlock()
 	wake(r.wake)
 }
 
-// run sends what is pending until ctx ends: ends of operations at once, progress once a second.
+// run hands over what is pending until ctx ends: ends of operations at once, progress once a second.
 func (r *reporter) run(ctx context.Context) {
 	again := time.NewTimer(0)
 	defer again.Stop()
-	retry := firstRetry
 	var progressed time.Time
 	for {
 		select {
@@ -75,63 +61,35 @@ func (r *reporter) run(ctx context.Context) {
 		case <-r.wake:
 		case <-again.C:
 		}
-		wait, failed := time.Duration(0), false
-		for _, run := range r.runs() {
-			if left := progressEvery - r.hub.Now().Sub(progressed); left > 0 && r.of(run).Outcome == api.OutcomeRunning {
-				wait = left
-				continue
-			}
-			sent, err := r.send(ctx, run)
-			if err != nil {
-				failed = true
-				continue
-			}
-			if sent.Outcome == api.OutcomeRunning {
-				progressed = r.hub.Now()
-			}
+		now := r.hub.Now()
+		left := progressEvery - now.Sub(progressed)
+		sent, waits := r.send(left <= 0)
+		if sent {
+			progressed = now
 		}
-		if failed {
-			wait, retry = retry, min(2*retry, mostRetry)
-		} else {
-			retry = firstRetry
-		}
-		if wait > 0 {
-			again.Reset(wait)
+		if waits {
+			again.Reset(max(left, 0))
 		}
 	}
 }
 
-func (r *reporter) runs() []string {
+// send hands over the ends of operations, and progress where it is due; waits says that some is left.
+func (r *reporter) send(due bool) (progress, waits bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return slices.Sorted(maps.Keys(r.pending))
-}
-
-func (r *reporter) of(run string) pendingResult {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.pending[run]
-}
-
-func (r *reporter) send(ctx context.Context, run string) (api.UpgradeResult, error) {
-	result := r.of(run)
-	if !r.hub.Connected() {
-		return result.UpgradeResult, errHubAway
-	}
-	ctx, cancel := context.WithTimeout(ctx, putTimeout)
-	defer cancel()
-	if err := r.hub.PutResult(ctx, subjects.CommandUpgrade, run, result.UpgradeResult); err != nil {
-		if r.hub.Connected() && !ended(err) {
-			r.log.Warn().Err(err).Str("operation", result.Operation).Msg("the result of an upgrade could not be told; trying again")
+	for run, result := range r.pending {
+		running := result.Outcome == api.OutcomeRunning
+		if running && !due {
+			waits = true
+			continue
 		}
-		return result.UpgradeResult, err
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.pending[run].serial == result.serial {
 		delete(r.pending, run)
+		progress = progress || running
+		if err := r.hub.TellResult(subjects.CommandUpgrade, run, result); err != nil {
+			r.log.Error().Err(err).Str("operation", result.Operation).Msg("the result of an upgrade cannot be told")
+		}
 	}
-	return result.UpgradeResult, nil
+	return progress, waits
 }
 
 // resultOf completes a result of an operation.

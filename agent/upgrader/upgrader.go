@@ -2,7 +2,6 @@ package upgrader
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"path/filepath"
 	"sync"
@@ -91,10 +90,8 @@ func New(o Options) (*Upgrader, error) {
 
 // Run works until ctx ends. An operation that runs then is left to its driver.
 func (u *Upgrader) Run(ctx context.Context) error {
-	defer u.o.Hub.OnConnect(func() {
-		wake(u.reporter.wake)
-		u.inventory.refresh(true)
-	})()
+	defer u.o.Hub.OnConnect(func() { u.inventory.refresh(true) })()
+	u.keepResults()
 	var failed error
 	var running sync.WaitGroup
 	ctx, cancel := context.WithCancel(ctx)
@@ -139,9 +136,4 @@ func wake(c chan struct{}) {
 	case c <- struct{}{}:
 	default:
 	}
-}
-
-// ended reports that an error only means that ctx did.
-func ended(err error) bool {
-	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }

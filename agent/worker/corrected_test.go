@@ -2,6 +2,7 @@ package worker
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -34,7 +35,7 @@ func TestCorrectionsEnd(t *testing.T) {
 		require.Equal(t, len(names), r.CorrectedTotal)
 		return names, over
 	}
-	c.note(e, []performed{correcting("b", "/data/x", nil), correcting("failed", "/data", errHubAway), correcting("created", "", nil)}, at)
+	c.note(e, []performed{correcting("b", "/data/x", nil), correcting("failed", "/data", errors.New("refused")), correcting("created", "", nil)}, at)
 	names, over := read("u1", at)
 	require.Equal(t, []string{"b /data/x 12:00:00"}, names)
 	require.Equal(t, at.Add(correctedFor), over)

@@ -33,7 +33,7 @@ func (w *Worker) take(ctx context.Context, body []byte, sequence uint64) {
 	if order := w.index.order(); len(changed) > 0 {
 		w.o.Log.Info().Uint64("term", order.Term).Uint64("generation", order.Generation).Int("placements", len(changed)).Msg("following a new command")
 		if order.Epoch != epoch {
-			w.ledger.unsend()
+			w.o.Hub.CompareResults()
 			changed = w.index.placements()
 		}
 	}

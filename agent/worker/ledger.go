@@ -1,7 +1,6 @@
 package worker
 
 import (
-	"context"
 	"errors"
 	"sync"
 	"time"
@@ -13,11 +12,6 @@ import (
 	"flotilla/subjects"
 )
 
-// putTimeout bounds the wait for the server to take a result.
-const putTimeout = 10 * time.Second
-
-var errHubAway = errors.New("the hub is away")
-
 // ledger holds the last result of each placement and brings it to the hub.
 type ledger struct {
 	store *store
@@ -25,7 +19,7 @@ type ledger struct {
 
 	mu   sync.Mutex
 	last map[string]api.PlacementResult
-	sent map[string]bool // the hub has last
+	told map[string]bool // by this process
 }
 
 func loadLedger(s *store, hub *bus.AgentConn) (*ledger, error) {
@@ -33,7 +27,7 @@ func loadLedger(s *store, hub *bus.AgentConn) (*ledger, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &ledger{store: s, hub: hub, last: last, sent: map[string]bool{}}, nil
+	return &ledger{store: s, hub: hub, last: last, told: map[string]bool{}}, nil
 }
 
 // of returns the last result of a placement.
@@ -45,8 +39,8 @@ func (l *ledger) of(placement string) (api.PlacementResult, bool) {
 }
 
 // put makes r the result of its placement. The hub is told when r differs from what it has; each
-// process tells it once in any case. After an error put is to be called again.
-func (l *ledger) put(ctx context.Context, r api.PlacementResult, now time.Time) error {
+// process tells it once in any case.
+func (l *ledger) put(r api.PlacementResult, now time.Time) error {
 	l.mu.Lock()
 	last, ok := l.last[r.Placement]
 	r.Changed = changed(last, r, now)
@@ -54,34 +48,17 @@ func (l *ledger) put(ctx context.Context, r api.PlacementResult, now time.Time) 
 	if !fresh {
 		r = last
 	}
-	if !fresh && l.sent[r.Placement] {
-		l.mu.Unlock()
-		return nil
-	}
-	l.last[r.Placement], l.sent[r.Placement] = r, false
+	told := l.told[r.Placement]
+	l.last[r.Placement], l.told[r.Placement] = r, true
 	l.mu.Unlock()
-	err := l.send(ctx, r)
+	var err error
+	if fresh || !told {
+		err = l.hub.TellResult(subjects.CommandPlacement, r.Placement, r)
+	}
 	if fresh {
 		err = errors.Join(err, l.store.saveResult(r))
 	}
 	return err
-}
-
-func (l *ledger) send(ctx context.Context, r api.PlacementResult) error {
-	if !l.hub.Connected() {
-		return errHubAway
-	}
-	ctx, cancel := context.WithTimeout(ctx, putTimeout)
-	defer cancel()
-	if err := l.hub.PutResult(ctx, subjects.CommandPlacement, r.Placement, r); err != nil {
-		return err
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if sameResult(l.last[r.Placement], r) {
-		l.sent[r.Placement] = true
-	}
-	return nil
 }
 
 // forget drops the result of a placement that is over.
@@ -89,36 +66,22 @@ func (l *ledger) forget(placement string) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.last, placement)
-	delete(l.sent, placement)
+	delete(l.told, placement)
+	l.hub.DropResult(subjects.CommandPlacement, placement)
 	return l.store.forgetResult(placement)
 }
 
-// unsent lists the placements whose last result the hub does not have.
-func (l *ledger) unsent() []string {
+// unreported is how many results the hub does not have.
+func (l *ledger) unreported() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	var out []string
+	n := 0
 	for placement := range l.last {
-		if !l.sent[placement] {
-			out = append(out, placement)
+		if !l.told[placement] || !l.hub.ResultTold(subjects.CommandPlacement, placement) {
+			n++
 		}
 	}
-	return out
-}
-
-// unsend makes every result be told again, because the hub may have lost what it had. It lists the
-// placements whose result was told.
-func (l *ledger) unsend() []string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	var out []string
-	for placement, sent := range l.sent {
-		if sent {
-			out = append(out, placement)
-		}
-	}
-	clear(l.sent)
-	return out
+	return n
 }
 
 // changed is when the content or one of the two answers last turned.

@@ -41,10 +41,8 @@ func (w *Worker) reconcile(ctx context.Context, placement string) (time.Time, er
 			first = &out
 		}
 	}
-	if err := w.ledger.put(ctx, first.result, w.o.Hub.Now()); err != nil {
-		if !errors.Is(err, errHubAway) {
-			w.o.Log.Warn().Err(err).Str("placement", placement).Msg("result could not be reported; trying again")
-		}
+	if err := w.ledger.put(first.result, w.o.Hub.Now()); err != nil {
+		w.o.Log.Warn().Err(err).Str("placement", placement).Msg("result could not be kept; trying again")
 		longest = retrying
 	}
 	if err := w.store.flush(); err != nil {

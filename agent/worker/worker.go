@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"sync"
 	"time"
@@ -17,6 +16,7 @@ import (
 	"flotilla/bus/loop"
 	"flotilla/core/api"
 	"flotilla/core/apply"
+	"flotilla/subjects"
 )
 
 // Objects is what the worker asks of the member; package target says what each promises.
@@ -109,7 +109,7 @@ func (w *Worker) Run(ctx context.Context) error {
 		idle = polledIdle
 	}
 	w.pace = newPace(idle)
-	defer w.o.Hub.OnConnect(w.tellAgain)()
+	w.o.Hub.KeepResults(subjects.CommandPlacement, func(placement string) bool { return !w.index.known() || len(w.index.of(placement)) > 0 })
 	for _, placement := range w.index.placements() {
 		w.queue.Add(placement)
 	}
@@ -126,21 +126,6 @@ func (w *Worker) Run(ctx context.Context) error {
 	running.Go(func() { w.queue.Run(ctx, w.reconcile) })
 	running.Wait()
 	return errors.Join(failed, w.store.flush(), w.store.close())
-}
-
-// tellSpread is over how long results that the hub had already are told again after a reconnect, so that
-// a broker that comes back is not flooded by a whole fleet.
-const tellSpread = 5 * time.Second
-
-// tellAgain tells the hub every result: at once what it does not have, and soon what it had, because a
-// broker that was away may have lost its last second.
-func (w *Worker) tellAgain() {
-	for _, placement := range w.ledger.unsent() {
-		w.queue.Add(placement)
-	}
-	for _, placement := range w.ledger.unsend() {
-		w.queue.AddAt(placement, w.o.Hub.Now().Add(time.Duration(rand.Float64()*float64(tellSpread))))
-	}
 }
 
 // watch wakes the placements whose objects changed on the member.
@@ -238,4 +223,4 @@ func (w *Worker) Look() { w.commands.Look() }
 func (w *Worker) Placements() int { return len(w.index.placements()) }
 
 // Unreported is the number of results that the hub does not have yet.
-func (w *Worker) Unreported() int { return len(w.ledger.unsent()) }
+func (w *Worker) Unreported() int { return w.ledger.unreported() }

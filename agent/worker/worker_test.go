@@ -2,7 +2,6 @@ package worker
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -263,14 +262,10 @@ func TestResultThatTheBrokerLostIsToldAgain(t *testing.T) {
 	start(t, h, m, t.TempDir())
 	h.command(h.entry("web", 1, "{apiVersion: v1, kind: Namespace, metadata: {name: shop}}"))
 	told := h.expect("web", func(r api.PlacementResult) bool { return r.Applied == "True" })
-	require.NoError(t, h.store.Results.Purge(t.Context(), subjects.ResultKey("berlin", subjects.CommandPlacement, "web")))
-	bustest.Eventually(t, func() error {
-		if _, err := h.result("web"); err == nil {
-			return errors.New("the result is there still")
-		}
-		return nil
-	})
+	toldAgain := bustest.LoseResult(t, h.store, "berlin", subjects.CommandPlacement, "web")
+	require.Error(t, toldAgain())
 	h.server.Restart(t)
+	bustest.EventuallyIn(t, 30*time.Second, toldAgain)
 	bustest.EventuallyIn(t, 30*time.Second, func() error {
 		again, err := h.result("web")
 		if err != nil {
@@ -303,6 +298,23 @@ func TestMissingIndexTearsNothingDown(t *testing.T) {
 	defer run(t, blank)()
 	bustest.Eventually(t, func() error { return same(fmt.Sprint(blank.Unlisted()), "[web]") })
 	require.NotNil(t, live(m, config))
+}
+
+// A result is dropped once no command asks for its placement: withdrawn, confirmed, taken out of the index.
+func TestResultGoesWithItsEntry(t *testing.T) {
+	h := newHub(t)
+	start(t, h, member(t, 0), t.TempDir())
+	web, api1 := h.entry("web", 1, shop, config), h.entry("api", 1, "{apiVersion: v1, kind: Namespace, metadata: {name: other}}")
+	h.command(web, api1)
+	h.expect("web", func(r api.PlacementResult) bool { return r.Available == yes })
+	h.expect("api", func(r api.PlacementResult) bool { return r.Available == yes })
+	web.Withdrawn, web.Generation = true, 2
+	h.command(web, api1)
+	h.expect("web", func(r api.PlacementResult) bool { return r.Withdrawn })
+	h.command(api1)
+	bustest.Eventually(t, func() error {
+		return same(fmt.Sprint(h.store.Results.Keys("")), "[berlin.placement.api]")
+	})
 }
 
 func TestFailuresAreReportedAndRetried(t *testing.T) {

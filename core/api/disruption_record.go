@@ -225,7 +225,7 @@ type PoolTemplate struct {
 	ExpireAfter string `json:"expireAfter,omitempty"`
 }
 
-// DisruptionResult is the value of <member>.disruption.<id> in bucket result.
+// DisruptionResult is a result of kind disruption, named by its id, in a ResultBatch.
 type DisruptionResult struct {
 	Header
 	Member       string            `json:"member"`

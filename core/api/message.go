@@ -48,8 +48,7 @@ type IndexEntry struct {
 	Abandon    bool           `json:"abandon,omitempty"`
 }
 
-// PlacementResult is the value of <member>.placement.<placement> in bucket result, written by that
-// agent. It is at most 16 KiB: failures are cut, their number is not.
+// PlacementResult is a result of kind placement, named by the placement, in a ResultBatch. It is at most 16 KiB: failures are cut, their number is not.
 type PlacementResult struct {
 	Header
 	Member     string `json:"member"`

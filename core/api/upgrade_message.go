@@ -73,7 +73,7 @@ const (
 	OutcomeBlocked   = "Blocked" // preflight found something; nothing was changed
 )
 
-// UpgradeResult is the value of <member>.upgrade.<run> in bucket result, written by that agent.
+// UpgradeResult is a result of kind upgrade, named by the run, in a ResultBatch.
 type UpgradeResult struct {
 	Header
 	Member    string `json:"member"`

@@ -420,12 +420,6 @@ func TestWhatLeftIsPurged(t *testing.T) {
 	y.eventually("berlin", "")
 	stored()
 	require.Empty(t, y.room.feed.Members())
-	bustest.Eventually(t, func() error {
-		if keys := y.store.Results.Keys("berlin."); len(keys) > 0 {
-			return fmt.Errorf("results %s are stored", keys)
-		}
-		return nil
-	})
 }
 
 // A change of a node class is drift, with the class found among the objects of users.

@@ -88,11 +88,6 @@ func (d *Disruptor) step(ctx context.Context, m *member, deletions []disruption.
 	}
 	m.waiting, s.in.Waiting = out.Waiting, out.Waiting
 	d.settled(m, s, &out)
-	for _, id := range out.Dropped {
-		if err := d.store.Results.Purge(ctx, resultKey(m.name, id)); err != nil { // the reporter sweeps what stays
-			d.options.Log.Warn().Err(err).Str("member", m.name).Str("disruption", id).Msg("purging a result")
-		}
-	}
 	return &out, s, nil
 }
 

@@ -160,7 +160,7 @@ func (r *Registrar) remove(ctx context.Context, member string, revision uint64, 
 	if err := r.store.Inventories.Purge(ctx, member); err != nil {
 		return fmt.Errorf("removing the inventory: %w", err)
 	}
-	return nil
+	return r.store.ResultBatches.PurgeMember(ctx, member)
 }
 
 func (r *Registrar) lastWritten(member string) time.Time {

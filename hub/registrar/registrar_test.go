@@ -221,14 +221,16 @@ func TestWhatIsLeftOfAMemberIsRemoved(t *testing.T) {
 	agent := h.server.Agent(t, "berlin")
 	beat(t, agent, nil)
 	require.NoError(t, agent.PutInventory(bustest.Context(t), api.MemberInventory{}))
+	require.NoError(t, agent.PutResult(bustest.Context(t), subjects.CommandPlacement, "web", api.PlacementResult{}))
 	h.eventually(t, "berlin", api.MemberReady)
 	h.admit(t, "berlin", nil)
 	h.eventually(t, "berlin", api.MemberJoining)
 	bustest.Eventually(t, func() error {
 		record, _, recorded := h.records.Get("berlin")
 		_, beats := h.store.Heartbeats.Get("berlin")
-		if _, listed := h.store.Inventories.Get("berlin"); recorded || beats || listed {
-			return fmt.Errorf("record %v %+v, heartbeat %v, inventory %v", recorded, record, beats, listed)
+		results := h.store.Results.Keys("berlin.")
+		if _, listed := h.store.Inventories.Get("berlin"); recorded || beats || listed || len(results) > 0 {
+			return fmt.Errorf("record %v %+v, heartbeat %v, inventory %v, results %v", recorded, record, beats, listed, results)
 		}
 		return nil
 	})

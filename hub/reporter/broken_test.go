@@ -19,7 +19,7 @@ var unreadable = json.RawMessage(`{"kind":"Spec","level":1,"uid":{},"name":7,"en
 // TestWhatCannotBeReadIsNotGone breaks records around a placement: its status and the results of its
 // members stay, until the record that says that it is gone is gone.
 func TestWhatCannotBeReadIsNotGone(t *testing.T) {
-	h := start(t, reporter.Options{Sweep: 200 * time.Millisecond}, "berlin")
+	h := start(t, reporter.Options{Sweep: 200 * time.Millisecond}, "berlin", "rome")
 	h.place(t, "berlin")
 	h.answer(t, "berlin", subjects.CommandPlacement, "web", available)
 	h.last(t, "ResourceAvailable")
@@ -27,10 +27,10 @@ func TestWhatCannotBeReadIsNotGone(t *testing.T) {
 		h.put(t, key, unreadable)
 	}
 	kept := subjects.ResultKey("berlin", subjects.CommandPlacement, "web")
+	h.put(t, subjects.MemberSpecs.Key("rome"), nil)
 	for _, name := range []string{"a", "b", "c"} { // each goes once two sweeps found it
-		swept := subjects.ResultKey("berlin", subjects.CommandPlacement, name)
-		h.answer(t, "berlin", subjects.CommandPlacement, name, available)
-		h.keys(t, swept, kept)
+		h.answer(t, "rome", subjects.CommandPlacement, name, available)
+		h.keys(t, kept, subjects.ResultKey("rome", subjects.CommandPlacement, name))
 		h.keys(t, kept)
 	}
 	h.last(t, "ResourceAvailable")

@@ -14,34 +14,32 @@ import (
 
 // records are the tables a status depends on.
 type records struct {
-	placements  *bus.Table[api.Spec]
-	members     *bus.Table[api.Spec]
-	snapshots   *bus.Table[api.Snapshot]
-	seen        *bus.Table[api.MemberRecord]
-	schedules   *bus.Table[api.Schedule]
-	releases    *bus.Table[api.Release]
-	statuses    *bus.Table[api.PlacementStatus]
-	disruptions *bus.Table[api.DisruptionRecord]
-	results     *bus.Values[api.PlacementResult]
-	log         zerolog.Logger
+	placements *bus.Table[api.Spec]
+	members    *bus.Table[api.Spec]
+	snapshots  *bus.Table[api.Snapshot]
+	seen       *bus.Table[api.MemberRecord]
+	schedules  *bus.Table[api.Schedule]
+	releases   *bus.Table[api.Release]
+	statuses   *bus.Table[api.PlacementStatus]
+	results    *bus.Values[api.PlacementResult]
+	log        zerolog.Logger
 
 	bound, released *bus.Inverse
 }
 
 func newRecords(s *bus.Store) *records {
 	return &records{
-		placements:  bus.TableOf[api.Spec](s.State, subjects.PlacementSpecs),
-		members:     bus.TableOf[api.Spec](s.State, subjects.MemberSpecs),
-		snapshots:   bus.TableOf[api.Snapshot](s.State, subjects.Snapshots),
-		seen:        bus.TableOf[api.MemberRecord](s.State, subjects.Members),
-		schedules:   bus.TableOf[api.Schedule](s.State, subjects.Schedules),
-		releases:    bus.TableOf[api.Release](s.State, subjects.Releases),
-		statuses:    bus.TableOf[api.PlacementStatus](s.State, subjects.Statuses),
-		disruptions: bus.TableOf[api.DisruptionRecord](s.State, subjects.Disruptions),
-		results:     bus.ValuesOf[api.PlacementResult](s.Results),
-		log:         s.Conn.Log,
-		bound:       bus.Bound(s.State),
-		released:    bus.Released(s.State),
+		placements: bus.TableOf[api.Spec](s.State, subjects.PlacementSpecs),
+		members:    bus.TableOf[api.Spec](s.State, subjects.MemberSpecs),
+		snapshots:  bus.TableOf[api.Snapshot](s.State, subjects.Snapshots),
+		seen:       bus.TableOf[api.MemberRecord](s.State, subjects.Members),
+		schedules:  bus.TableOf[api.Schedule](s.State, subjects.Schedules),
+		releases:   bus.TableOf[api.Release](s.State, subjects.Releases),
+		statuses:   bus.TableOf[api.PlacementStatus](s.State, subjects.Statuses),
+		results:    bus.ValuesOf[api.PlacementResult](s.Results),
+		log:        s.Conn.Log,
+		bound:      bus.Bound(s.State),
+		released:   bus.Released(s.State),
 	}
 }
 

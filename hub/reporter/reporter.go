@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -35,7 +36,7 @@ const (
 type Options struct {
 	// Settle is how long changes of a placement are gathered, a tenth of a second when 0.
 	Settle time.Duration
-	// Sweep is how often unknown results are looked for, an hour when 0.
+	// Sweep is how often results of members that are none are looked for, an hour when 0.
 	Sweep time.Duration
 	// Grace is for how long after Run began no rollout begins to count as standing still, the liveness
 	// default when 0.
@@ -48,11 +49,13 @@ type Reporter struct {
 	store   *bus.Store
 	options Options
 	records *records
-	answers *answers
 	queue   *loop.Queue
-	suspect map[string]struct{}        // result keys that the last sweep did not know; used by one worker at a time
+	suspect map[string]struct{}        // members that the last sweep did not know; used by one worker at a time
 	views   bus.Views[api.MemberState] // as last reported on
 	began   time.Time                  // when Run did
+
+	mu     sync.Mutex
+	warned map[string]time.Time // by member: when it was warned of last
 }
 
 // New returns a reporter on an open store; it writes nothing before Run.
@@ -67,8 +70,8 @@ func New(store *bus.Store, o Options) *Reporter {
 		o.Grace = liveness.DefaultThresholds().Grace
 	}
 	r := &Reporter{
-		store: store, options: o, records: newRecords(store), answers: newAnswers(),
-		suspect: map[string]struct{}{},
+		store: store, options: o, records: newRecords(store),
+		suspect: map[string]struct{}{}, warned: map[string]time.Time{},
 	}
 	r.queue = loop.New(loop.Options{Workers: workers, Now: store.Now, Failed: r.failed})
 	return r
@@ -85,6 +88,7 @@ func (r *Reporter) Run(ctx context.Context) error {
 	r.began = r.store.Now()
 	r.fillViews()
 	r.store.Results.OnChange(r.heard)
+	r.store.ResultBatches.OnRefusal(r.refused)
 	r.records.placements.OnChange(r.wake)
 	r.records.schedules.OnChange(r.wake)
 	r.records.releases.OnChange(r.wake)
@@ -100,15 +104,12 @@ func (r *Reporter) wake(placement string) {
 	r.queue.AddAt(placementKey+placement, r.store.Now().Add(r.options.Settle))
 }
 
-// heard notes who answered and wakes the placement that a result is about.
+// heard wakes the placement that a result is about, if there is one.
 func (r *Reporter) heard(key string) {
-	member, kind, placement, ok := subjects.ParseResultKey(key)
-	if !ok || kind != subjects.CommandPlacement {
-		return
+	_, kind, placement, ok := subjects.ParseResultKey(key)
+	if ok && kind == subjects.CommandPlacement && r.store.State.Revision(r.records.placements.Key(placement)) != 0 {
+		r.wake(placement)
 	}
-	_, exists := r.store.Results.Get(key)
-	r.answers.note(member, placement, exists)
-	r.wake(placement)
 }
 
 func (r *Reporter) failed(key string, err error, delay time.Duration) {
@@ -126,11 +127,7 @@ func (r *Reporter) work(ctx context.Context, key string) (time.Time, error) {
 		return time.Time{}, r.wakeFor(member)
 	}
 	placement := strings.TrimPrefix(key, placementKey)
-	again, err := r.report(ctx, placement)
-	if err != nil {
-		return time.Time{}, err
-	}
-	return again, r.tidy(ctx, placement)
+	return r.report(ctx, placement)
 }
 
 // fillViews takes in every member as it is: all placements are looked at anyway, not once more for each.

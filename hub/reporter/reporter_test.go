@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -101,8 +102,7 @@ func (h *house) answer(t *testing.T, member, kind, placement string, change func
 	require.NoError(t, h.agents[member].PutResult(bustest.Context(t), kind, placement, r))
 }
 
-func available(*api.PlacementResult)   {}
-func withdrawn(r *api.PlacementResult) { r.Withdrawn = true }
+func available(*api.PlacementResult) {}
 
 // last waits until the last condition of the placement has this reason, and returns its status.
 func (h *house) last(t *testing.T, want string) api.PlacementStatus {
@@ -226,32 +226,31 @@ func TestStatusGoesWithItsPlacement(t *testing.T) {
 	})
 }
 
-func TestConfirmedWithdrawalsArePurged(t *testing.T) {
-	h := start(t, reporter.Options{}, "berlin", "oslo")
-	h.place(t, "berlin", "oslo")
-	h.answer(t, "berlin", subjects.CommandPlacement, "web", available)
-	h.answer(t, "oslo", subjects.CommandPlacement, "web", withdrawn)
-	h.keys(t, "berlin.placement.web", "oslo.placement.web")
-	h.release(t, true, "berlin", "oslo")
-	require.Equal(t, []string{"berlin", "oslo"}, h.last(t, "RolloutStartedUnknown").Unconfirmed)
-	h.keys(t, "berlin.placement.web", "oslo.placement.web")
-	h.release(t, false, "berlin")
-	h.keys(t, "berlin.placement.web")
-}
-
-func TestUnknownResultsAreSweptAtTheSecondLook(t *testing.T) {
+func TestResultsOfWhoIsNoMemberAreSweptAtTheSecondLook(t *testing.T) {
 	h := start(t, reporter.Options{Sweep: 50 * time.Millisecond}, "berlin", "rome")
 	h.place(t, "berlin")
 	h.answer(t, "berlin", subjects.CommandPlacement, "web", available)
-	h.answer(t, "berlin", subjects.CommandPlacement, "gone", available)
-	h.put(t, subjects.RunSpecs.Key("run"), api.Spec{UID: "r"})
-	h.answer(t, "berlin", subjects.CommandUpgrade, "run", available)
 	h.answer(t, "berlin", subjects.CommandUpgrade, "gone", available)
-	h.put(t, subjects.Disruptions.Key("berlin"), api.DisruptionRecord{Disruptions: []api.Disruption{{ID: "d1"}, {ID: "d2"}}})
-	h.answer(t, "berlin", subjects.CommandDisruption, "d2", available)
-	h.answer(t, "berlin", subjects.CommandDisruption, "d0", available)
 	h.answer(t, "rome", subjects.CommandPlacement, "web", available)
 	h.answer(t, "rome", subjects.CommandDisruption, "d1", available)
+	h.keys(t, "berlin.placement.web", "berlin.upgrade.gone", "rome.disruption.d1", "rome.placement.web")
 	h.put(t, subjects.MemberSpecs.Key("rome"), nil)
-	h.keys(t, "berlin.disruption.d2", "berlin.placement.web", "berlin.upgrade.run")
+	h.keys(t, "berlin.placement.web", "berlin.upgrade.gone")
+}
+
+// What an agent reports and nobody can read is told of by name, once in a while.
+func TestResultsThatCannotBeReadAreToldOf(t *testing.T) {
+	h := start(t, reporter.Options{}, "berlin")
+	for range 3 {
+		_, err := h.store.Conn.JS.Publish(bustest.Context(t), h.store.Conn.Fleet.BucketSubject(subjects.Result, "berlin.7"), []byte("zpoison"))
+		require.NoError(t, err)
+	}
+	client := h.server.Client(t)
+	bustest.Eventually(t, func() error {
+		events, err := bus.ReadAudit(bustest.Context(t), client, bus.AuditQuery{Object: "member/berlin"})
+		if err != nil || len(events) != 1 || events[0].Reason != "ResultUnreadable" || !strings.Contains(events[0].Message, "key berlin.7 of bucket result") {
+			return fmt.Errorf("told %+v, %w", events, err)
+		}
+		return nil
+	})
 }

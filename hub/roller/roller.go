@@ -72,9 +72,10 @@ func (r *Roller) Run(ctx context.Context) error {
 	return nil
 }
 
-// heard wakes the placement that a result is about.
+// heard wakes the placement that a result is about, if anything of it is released.
 func (r *Roller) heard(key string) {
-	if _, kind, placement, ok := subjects.ParseResultKey(key); ok && kind == subjects.CommandPlacement {
+	_, kind, placement, ok := subjects.ParseResultKey(key)
+	if ok && kind == subjects.CommandPlacement && r.store.State.Revision(subjects.Releases.Key(placement)) != 0 {
 		r.queue.AddAt(placementKey+placement, r.store.Now().Add(settle))
 	}
 }

@@ -121,7 +121,12 @@ func (y *benchYard) say(result func(index int) (api.UpgradeResult, bool)) {
 			}
 			r.Member, r.Run, r.Operation = m.Name, run, m.OperationID
 			last = resultKey(m.Name, run)
-			y.publish(y.store.Conn.Fleet.BucketSubject(subjects.Result, last), r)
+			text, err := json.Marshal(r)
+			require.NoError(y.b, err)
+			slot := subjects.ResultSlotKey(m.Name, subjects.ResultSlot(subjects.CommandUpgrade, run))
+			y.publish(y.store.Conn.Fleet.BucketSubject(subjects.Result, slot), api.ResultBatch{
+				Member: m.Name, Results: []api.BatchedResult{{Kind: subjects.CommandUpgrade, Name: run, Result: text}},
+			})
 		})
 	}
 	stream, err := y.store.Conn.JS.Stream(y.b.Context(), y.store.Conn.Fleet.BucketStream(subjects.Result))

@@ -144,10 +144,10 @@ func (r *Runner) watch() {
 	r.store.Results.OnChange(r.heard)
 }
 
-// heard wakes the run that a result is about: soon when an operation ended, later when it only went on.
+// heard wakes the run that a result is about, if there is one: soon when an operation ended, later when it only went on.
 func (r *Runner) heard(key string) {
 	_, kind, run, ok := subjects.ParseResultKey(key)
-	if !ok || kind != subjects.CommandUpgrade {
+	if !ok || kind != subjects.CommandUpgrade || r.store.State.Revision(subjects.Runs.Key(run)) == 0 {
 		return
 	}
 	delay := settle

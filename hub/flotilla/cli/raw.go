@@ -32,7 +32,7 @@ func (a *app) getRaw(ctx context.Context, args []string) error {
 	}
 	records := map[string]json.RawMessage{}
 	for _, k := range keys {
-		value, err := a.hub.Record(ctx, k.bucket, k.key)
+		value, err := a.record(ctx, k)
 		if err != nil {
 			return err
 		}
@@ -44,6 +44,28 @@ func (a *app) getRaw(ctx context.Context, args []string) error {
 		return &Failure{Code: ExitDifferent, Message: "there are no records of " + strings.Join(args, " "), Next: "nats kv ls"}
 	}
 	return printJSON(a.Out, records)
+}
+
+// record reads the record of a key; of a result the one of its batch.
+func (a *app) record(ctx context.Context, k recordKey) (json.RawMessage, error) {
+	member, kind, name, single := subjects.ParseResultKey(k.key)
+	if k.bucket != subjects.Result || !single {
+		return a.hub.Record(ctx, k.bucket, k.key)
+	}
+	value, err := a.hub.Record(ctx, k.bucket, subjects.ResultSlotKey(member, subjects.ResultSlot(kind, name)))
+	if err != nil || value == nil {
+		return nil, err
+	}
+	var batch api.ResultBatch
+	if err := json.Unmarshal(value, &batch); err != nil {
+		return nil, err
+	}
+	for _, one := range batch.Results {
+		if one.Kind == kind && one.Name == name {
+			return one.Result, nil
+		}
+	}
+	return nil, nil
 }
 
 // recordKeys reads objects (TYPE/NAME, TYPE NAME…), or keys with or without their bucket.

@@ -1,0 +1,49 @@
+package bus
+
+import (
+	"cmp"
+	"fmt"
+
+	"flotilla/subjects"
+)
+
+// Share is what one member can store in the streams that agents write. The zero value is the default.
+type Share struct {
+	// Results is for its results, in bytes, over subjects.ResultSlots batches; 1 MiB when 0.
+	Results int64
+	// Events is for the states of its nodes and its inventories, in bytes; 4 MiB when 0.
+	Events int64
+}
+
+// Defaults of a share, and of the streams that hold the shares of all.
+const (
+	defaultResultShare = 1 << 20
+	defaultEventShare  = 4 << 20
+)
+
+// Bounds of a share of results, from the largest and smallest batch.
+const (
+	MinResultShare = MinResultBatch * subjects.ResultSlots
+	MaxResultShare = MaxResultBatch * subjects.ResultSlots
+	MinEventShare  = 2 * MaxNodeEvent
+)
+
+// WithDefaults is the share with what it does not say filled in.
+func (s Share) WithDefaults() Share {
+	return Share{Results: cmp.Or(s.Results, defaultResultShare), Events: cmp.Or(s.Events, defaultEventShare)}
+}
+
+// Check says what is wrong with a share.
+func (s Share) Check() error {
+	s = s.WithDefaults()
+	switch {
+	case s.Results < MinResultShare || s.Results > MaxResultShare:
+		return fmt.Errorf("the share of results is %d bytes, expected %d to %d", s.Results, MinResultShare, MaxResultShare)
+	case s.Events < MinEventShare:
+		return fmt.Errorf("the share of events is %d bytes, expected at least %d", s.Events, MinEventShare)
+	}
+	return nil
+}
+
+// batch is the largest batch of results, as stored.
+func (s Share) batch() int64 { return s.WithDefaults().Results / subjects.ResultSlots }
