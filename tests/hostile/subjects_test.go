@@ -129,7 +129,7 @@ func TestHeadersReachNoFurther(t *testing.T) {
 func (g *ground) writable() []string {
 	f := g.names
 	return []string{
-		f.BucketSubject(subjects.Heartbeat, attacker), f.BucketSubject(subjects.Result, subjects.ResultKey(attacker, "placement", "web")),
+		f.BucketSubject(subjects.Heartbeat, attacker), f.BucketSubject(subjects.Result, subjects.ResultSlotKey(attacker, subjects.ResultSlot("placement", "web"))),
 		f.NodeEvent(attacker, "n1"), f.NodeInventory(attacker), f.Inventory(attacker),
 	}
 }
