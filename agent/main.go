@@ -98,7 +98,7 @@ The member is one in memory. To break it while the agent runs, write faults into
 	s.StringArrayVar(&f.faults, "fault", nil, "fault of the member in memory: "+memory.FaultForms+"; may be repeated")
 	s.StringArrayVar(&f.upgrade, "upgrade-command", nil, "command that upgrades the member, see upgrade.exec in configs/agent.yaml; may be repeated, once for each argument")
 	s.StringVar(&f.logLevel, "log-level", "", "trace, debug, info, warn or error (default \"info\")")
-	s.StringVar(&f.metrics, "metrics-address", "", "serve metrics under /metrics at HOST:PORT")
+	s.StringVar(&f.metrics, "metrics-address", "", "serve /metrics, /healthz and /readyz at HOST:PORT")
 	return c
 }
 

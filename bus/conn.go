@@ -45,7 +45,8 @@ type Conn struct {
 	stalls stalls
 
 	mu        sync.Mutex
-	announced bool // listeners were told that the connection is up
+	refused   error // of the credentials, when last they were shown
+	announced bool  // listeners were told that the connection is up
 	listeners map[int]*listener
 	denials   map[int]func(error)
 	nextID    int
@@ -159,10 +160,11 @@ func (c *Conn) handlers() []nats.Option {
 			}
 			c.disturb(lost)
 		}),
-		nats.ConnectHandler(func(*nats.Conn) { c.disturb(restored) }),
+		nats.ConnectHandler(func(*nats.Conn) { c.admit(nil); c.disturb(restored) }),
 		nats.ReconnectHandler(func(nc *nats.Conn) {
 			c.Log.Info().Str("url", nc.ConnectedUrlRedacted()).Msg("NATS connection is back")
 			c.stalls.clear()
+			c.admit(nil)
 			c.disturb(restored)
 		}),
 		nats.ReconnectErrHandler(c.reportRetries()),
@@ -186,6 +188,7 @@ func (c *Conn) handlers() []nats.Option {
 func (c *Conn) reportRetries() nats.ConnErrHandler {
 	var last time.Time // the library calls on one goroutine
 	return func(_ *nats.Conn, err error) {
+		c.admit(err)
 		if time.Since(last) < retryReport {
 			return
 		}

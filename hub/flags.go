@@ -73,7 +73,7 @@ own whatever the environment says. Interrupt stops it at once; SIGTERM sends its
 	s.BoolVar(&config.PlaintextSecrets, "plaintext-secrets", config.PlaintextSecrets, "accept Secrets though the broker listens beyond loopback")
 	s.BoolVar(&config.ManageStreams, "manage-streams", config.ManageStreams, "make streams and buckets that are missing")
 	s.IntVar(&config.Replicas, "replicas", config.Replicas, "copies of every stream; 0: 3 where the servers are a cluster of three or more, else 1")
-	s.StringVar(&config.MetricsAddress, "metrics-address", config.MetricsAddress, "serve metrics under /metrics at HOST:PORT")
+	s.StringVar(&config.MetricsAddress, "metrics-address", config.MetricsAddress, "serve /metrics, /healthz and /readyz at HOST:PORT")
 	s.StringVar(&config.Log.Level, "log-level", config.Log.Level, "trace, debug, info, warn or error")
 	return c
 }

@@ -128,7 +128,7 @@ func (a *Agent) Start(ctx context.Context) (err error) {
 	if a.memory != nil {
 		a.run(a.followFaults)
 	}
-	return a.serveMetrics(registry(a.Member(), conn, w, room))
+	return a.serveMetrics(registry(a.Member(), conn, w, room), a.readiness(conn, folder, b)...)
 }
 
 // run starts f and makes Stop end it and wait for it.

@@ -14,6 +14,7 @@ import (
 	"flotilla/agent/nodes"
 	"flotilla/agent/worker"
 	"flotilla/bus"
+	"flotilla/bus/probe"
 )
 
 // registry describes one agent in numbers.
@@ -41,8 +42,8 @@ func registry(member string, conn *bus.AgentConn, w *worker.Worker, room *nodes.
 	return r
 }
 
-// serveMetrics serves /metrics at the configured address, if any.
-func (a *Agent) serveMetrics(metrics *prometheus.Registry) error {
+// serveMetrics serves /metrics, /healthz and /readyz at the configured address, if any.
+func (a *Agent) serveMetrics(metrics *prometheus.Registry, ready ...probe.Check) error {
 	address := a.o.Config.MetricsAddress
 	if address == "" {
 		return nil
@@ -53,6 +54,8 @@ func (a *Agent) serveMetrics(metrics *prometheus.Registry) error {
 	}
 	mux := http.NewServeMux()
 	mux.Handle("/metrics", promhttp.HandlerFor(metrics, promhttp.HandlerOpts{}))
+	probe.Handle(mux, probe.Live, probe.Ping)
+	probe.Handle(mux, probe.Ready, ready...)
 	server := &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second}
 	done := make(chan error, 1)
 	go func() { done <- server.Serve(listener) }()
@@ -66,6 +69,6 @@ func (a *Agent) serveMetrics(metrics *prometheus.Registry) error {
 		return err
 	})
 	a.metrics = listener.Addr().String()
-	a.o.Log.Info().Str("address", a.metrics).Msg("serving metrics under /metrics")
+	a.o.Log.Info().Str("address", a.metrics).Msg("serving metrics under /metrics, and /healthz and /readyz")
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 	"errors"
 	"maps"
 	mathrand "math/rand/v2"
+	"sync/atomic"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -72,7 +73,8 @@ type Beat struct {
 	o        Options
 	last     api.Heartbeat // the newest that was made
 	wake     chan struct{}
-	silenced bool // the last heartbeat could not be sent, and that was logged
+	stored   atomic.Pointer[time.Time] // when the hub last took one
+	silenced bool                      // the last heartbeat could not be sent, and that was logged
 }
 
 // New returns a Beat with a boot id of its own.
@@ -155,6 +157,17 @@ func (b *Beat) send(ctx context.Context) {
 			"those of %s: flotilla member enrol %s > %s.creds", b.o.Member, b.o.Member, b.o.Member)
 	}
 	b.silenced = err != nil
+	if now := b.o.Hub.Now(); err == nil {
+		b.stored.Store(&now)
+	}
+}
+
+// Stored is when the newest heartbeat was stored that was; zero when none was yet.
+func (b *Beat) Stored() time.Time {
+	if at := b.stored.Load(); at != nil {
+		return *at
+	}
+	return time.Time{}
 }
 
 // next makes the next heartbeat from what the member says now.

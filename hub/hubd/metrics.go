@@ -10,12 +10,13 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"flotilla/bus"
+	"flotilla/bus/probe"
 	"flotilla/core/api"
 	"flotilla/core/liveness"
 	"flotilla/subjects"
 )
 
-// startMetrics serves /metrics on the address of the options; without one it does nothing.
+// startMetrics serves /metrics, /healthz and /readyz on the address of the options; without one it does nothing.
 func (h *Hub) startMetrics(context.Context) (func(bool), error) {
 	if h.options.Metrics == "" {
 		return func(bool) {}, nil
@@ -26,6 +27,8 @@ func (h *Hub) startMetrics(context.Context) (func(bool), error) {
 	}
 	mux := http.NewServeMux()
 	mux.Handle("/metrics", promhttp.HandlerFor(h.registry(), promhttp.HandlerOpts{}))
+	probe.Handle(mux, probe.Live, probe.Ping)
+	probe.Handle(mux, probe.Ready, h.readiness()...)
 	server := &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second}
 	ended := make(chan struct{})
 	go func() {

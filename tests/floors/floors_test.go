@@ -47,6 +47,7 @@ var rules = []rule{
 	{"configs", []string{"core/api"}, []string{"sigs.k8s.io/yaml", "go.yaml.in/yaml"}, nil, "configuration is text to values"},
 	{"configs/terminal", []string{"core/api", "configs"}, []string{"github.com/rs/zerolog", "github.com/spf13", "github.com/mattn/go-isatty"}, nil, "what the programs share where a person starts them"},
 	{"bus/loop", nil, nil, nil, "a queue of keys knows nothing of what it queues"},
+	{"bus/probe", nil, nil, nil, "what is asked whether a process is ready knows nothing of what it asks"},
 	{"bus", []string{"subjects", "core/api", "bus/loop", "bus"}, []string{"github.com/nats-io", "github.com/rs/zerolog", "github.com/klauspost/compress", "golang.org/x/sys", "k8s.io/apimachinery/pkg/apis/meta/v1"}, nil, "only the bus speaks NATS"},
 	{"bus/bustest", []string{"subjects", "core/api", "bus", "tests/elsewhen"}, []string{"github.com/nats-io", "github.com/rs/zerolog", "github.com/stretchr/testify"}, nil, "the bus for tests"},
 	{"docs", nil, nil, nil, "text alone"},

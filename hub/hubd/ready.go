@@ -1,0 +1,35 @@
+package hubd
+
+import (
+	"context"
+
+	"flotilla/bus"
+	"flotilla/bus/probe"
+	"flotilla/hub/door"
+)
+
+// readiness is what has to be well for the hub to be of use: beside a leader it is, because it takes over.
+func (h *Hub) readiness() []probe.Check {
+	return []probe.Check{
+		{Name: "connection", Run: func(context.Context) error { return h.conn.Up() }},
+		{Name: "leader", Run: h.led},
+		{Name: "layout", Run: func(ctx context.Context) error { return bus.LayoutThere(ctx, h.conn) }},
+		{Name: "disk", Run: h.roomy},
+	}
+}
+
+// led is nil when this hub leads, or knows who does.
+func (h *Hub) led(ctx context.Context) error {
+	if s, _ := h.store(); s != nil {
+		return nil
+	}
+	_, err := h.conn.Leader(ctx)
+	return err
+}
+
+func (h *Hub) roomy(context.Context) error {
+	if failure := door.NoRoom(h.warden.room()); failure != nil {
+		return failure
+	}
+	return nil
+}

@@ -1,0 +1,59 @@
+package hubd_test
+
+import (
+	"errors"
+	"net/http"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"flotilla/bus"
+	"flotilla/bus/bustest"
+	"flotilla/hub/hubd"
+)
+
+// A hub is ready when it leads, and beside one that leads. It is not when its disk is nearly full, when nobody
+// leads, or without a connection; it is alive all the while.
+func TestReadiness(t *testing.T) {
+	var free atomic.Int64
+	free.Store(1 << 30)
+	server := bustest.Start(t)
+	o := hubd.Options{
+		Fleet: bustest.Fleet, Name: "one", Log: embedded(t, "").Log, Metrics: "127.0.0.1:0", Server: &bus.ServerOptions{Dir: t.TempDir(), Port: -1},
+		DiskReserve: 1 << 20, Statfs: func(string) (int64, int64, error) { return free.Load(), 1 << 40, nil },
+	}
+	one := start(t, o)
+	leading(t, one)
+	at := "http://" + one.MetricsAddress()
+	code, body := bustest.Get(t, at+"/readyz")
+	require.Equal(t, http.StatusOK, code, body)
+	require.Equal(t, "ok\n", body)
+	_, body = bustest.Get(t, at+"/readyz?verbose")
+	require.Equal(t, "[+]connection ok\n[+]leader ok\n[+]layout ok\n[+]disk ok\nreadyz check passed\n", body)
+	free.Store(1000)
+	code, body = bustest.Get(t, at+"/readyz")
+	require.Equal(t, http.StatusServiceUnavailable, code)
+	require.Contains(t, body, "[-]disk failed: "+o.Server.Dir+" has 1000 bytes free of 1.0 TiB, 1.0 MiB are kept in reserve")
+
+	o.Server, o.Bus, o.Name = nil, server.TCP(), "first"
+	first := start(t, o)
+	leading(t, first)
+	o.Name = "second"
+	second := start(t, o)
+	at = "http://" + second.MetricsAddress()
+	code, body = bustest.Get(t, at+"/readyz")
+	require.Equal(t, http.StatusOK, code, body)
+	server.Stop(t)
+	bustest.Eventually(t, func() error {
+		if code, body = bustest.Get(t, at+"/readyz"); code == http.StatusOK {
+			return errors.New("still ready")
+		}
+		return nil
+	})
+	require.Contains(t, body, "[-]connection failed: no connection to nats://")
+	require.Contains(t, body, "[-]leader failed: ")
+	code, body = bustest.Get(t, at+"/healthz")
+	require.Equal(t, http.StatusOK, code)
+	require.Equal(t, "ok\n", body)
+}
