@@ -13,8 +13,8 @@ import (
 	"flotilla/core/api"
 )
 
-// auditKinds are the kinds of objects that events are about.
-var auditKinds = []string{"placement", "member", "object", "run", "strategy", "profile", "catalog", "maintenance", "notification"}
+// auditKinds are the kinds of objects that events are about, but for notifications, of which none is told.
+var auditKinds = []string{"placement", "member", "object", "run", "strategy", "profile", "catalog", "maintenance", "node", "nodepool", "instances"}
 
 var headerPattern = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$")
 
