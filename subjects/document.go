@@ -40,6 +40,7 @@ func Document(f Fleet) string {
 	}
 	writePermissions(&b, "an operator", f.OperatorPermissions())
 	writePermissions(&b, "the hub", f.HubPermissions())
+	writeMatrix(&b, f)
 	return b.String()
 }
 
