@@ -2,6 +2,7 @@ package bus
 
 import (
 	"context"
+	"fmt"
 	"strconv"
 	"time"
 
@@ -53,13 +54,8 @@ func (w *Writer) takeQueue() []*write {
 
 // sendBatch publishes writes as one atomic batch: all are stored or none, and all share the outcome.
 func (w *Writer) sendBatch(ctx context.Context, writes []*write) {
-	var messages []*nats.Msg
-	for _, out := range writes {
-		for i, op := range out.ops {
-			messages = append(messages, w.message(op, out.values[i]))
-		}
-	}
-	ack, err := w.publishBatch(ctx, messages)
+	messages := w.messages(writes...)
+	ack, err := w.publishBatch(ctx, messages, writes)
 	var last uint64
 	if err == nil {
 		last = ack.Sequence - uint64(len(messages))
@@ -67,37 +63,69 @@ func (w *Writer) sendBatch(ctx context.Context, writes []*write) {
 	for _, out := range writes {
 		out.done = true
 		if err != nil {
-			out.err = w.explain(err, out)
+			out.err = explain(err, out)
 			continue
 		}
 		last += uint64(len(out.ops))
 		w.stored(out, last)
 	}
+	if err == nil {
+		w.confirm(ack.Sequence)
+	}
 }
 
 // publishBatch sends the messages under one batch id, the fence on the first; the acknowledgement is
 // that of the last, which commits. A server that is busy with another expectation is asked again.
-func (w *Writer) publishBatch(ctx context.Context, messages []*nats.Msg) (ack *jetstream.PubAck, err error) {
+func (w *Writer) publishBatch(ctx context.Context, messages []*nats.Msg, writes []*write) (ack *jetstream.PubAck, err error) {
+	ctx, cancel := w.conn.answerable(ctx, publishTimeout)
+	defer cancel()
 	expectOf(messages[0], w.termSubject(), w.fence)
-	for range busyTries {
-		if len(messages) > 1 {
-			number(messages)
-		}
-		last := len(messages) - 1
-		for _, m := range messages[:last] {
-			if err := w.conn.NC.PublishMsg(m); err != nil {
-				return nil, err
-			}
-		}
-		if ack, err = w.conn.publish(ctx, messages[last]); outcomeOf(err) != busy {
-			return ack, err
-		}
-		pause(ctx, busyWait)
-		if ctx.Err() != nil {
+	for try := range busyTries {
+		commit, err := w.launchBatch(messages, writes, try == 0)
+		if err != nil {
 			return nil, err
 		}
+		if ack, err = commit.wait(ctx); err == nil {
+			return ack, nil
+		}
+		if outcomeOf(err) != busy || try == busyTries-1 {
+			w.failed(err)
+			return nil, err
+		}
+		pause(ctx, busyWait)
 	}
-	return nil, err
+	return nil, errBroken
+}
+
+// launchBatch sends the messages of a batch, without others between, and returns the one that commits. They
+// are numbered once.
+func (w *Writer) launchBatch(messages []*nats.Msg, writes []*write, first bool) (*awaited, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.chain.broken() {
+		return nil, errBroken
+	}
+	if first {
+		w.chain.numberAll(messages, writes)
+		for _, m := range messages[1:] {
+			m.Header.Del(headerExpectedLast) // of a batch the first one alone may expect it
+		}
+	}
+	if len(messages) > 1 {
+		number(messages)
+	}
+	last := len(messages) - 1
+	for _, m := range messages[:last] {
+		if err := w.conn.NC.PublishMsg(m); err != nil {
+			w.chain.unsend(len(messages))
+			return nil, fmt.Errorf("%w: %w", errUnsent, w.conn.tooLarge(m, err))
+		}
+	}
+	commit, err := w.acks.send(messages[last])
+	if err != nil {
+		w.chain.unsend(len(messages))
+	}
+	return commit, err
 }
 
 // number gives the messages the headers of a new batch (NATS ADR-50).

@@ -9,6 +9,8 @@ var (
 	ErrConflict = errors.New("the record changed since it was read")
 	// ErrDeposed: another hub leads now. Stop acting.
 	ErrDeposed = errors.New("another hub leads")
+	// ErrDamaged: records of state are gone that were stored. Nothing is written until somebody says how to go on.
+	ErrDamaged = errors.New("state is damaged")
 	// ErrTooLarge: the value is larger than its place allows; the text says both sizes.
 	ErrTooLarge = errors.New("value too large")
 	// ErrNotFound: there is no such key, command or content.

@@ -1,6 +1,24 @@
 package bus
 
-import "time"
+import (
+	"context"
+	"time"
+
+	"flotilla/core/api"
+)
+
+// NewWriter is a writer of a term that was written with that sequence.
+func NewWriter(state *State, term api.Term, fence uint64, replicas int) (*Writer, error) {
+	on, err := readStanding(context.Background(), state.conn)
+	if err != nil {
+		return nil, err
+	}
+	w, err := newWriter(state, Taken{Term: term, fence: fence, on: on}, replicas)
+	if err == nil {
+		w.chain.begin(on.last, on.tally)
+	}
+	return w, err
+}
 
 // SetPatience is how long a hint is followed whose command does not show up.
 func (p *Pursuit) SetPatience(d time.Duration) { p.patience = d }
@@ -33,4 +51,11 @@ func (c *Conn) Lose() { c.disturb(lost) }
 // Unannounced is the connection as it is before the library announces it.
 func (c *Conn) Unannounced() *Conn {
 	return &Conn{NC: c.NC, JS: c.JS, Fleet: c.Fleet, Log: c.Log, listeners: map[int]*listener{}}
+}
+
+// LedgerSettled says that the ledger holds every write, and knows each to be on disk for good.
+func LedgerSettled(s *Store) bool {
+	s.Writer.mu.Lock()
+	defer s.Writer.mu.Unlock()
+	return len(s.Writer.chain.pending)+len(s.Writer.chain.fresh) == 0 && s.ledger.settled.Load() == s.Writer.chain.sure.at
 }

@@ -30,6 +30,7 @@ type message struct {
 	stored   time.Time
 	replayed bool
 	note     string // of a deletion
+	tally    string // of all records, by who wrote it
 }
 
 // listing is one pass over a bucket: everything stored comes as replayed messages, then the rest live.
@@ -274,7 +275,7 @@ func (w *watcher) handle(m jetstream.Msg) {
 	if key, ok := f.from.key(m.Subject()); ok {
 		f.sink.message(message{
 			key: key, value: liveValue(m), sequence: meta.Sequence.Stream, stored: meta.Timestamp, replayed: !w.listed,
-			note: m.Headers().Get(headerNote),
+			note: m.Headers().Get(headerNote), tally: m.Headers().Get(headerTally),
 		})
 	}
 	if meta.NumPending == 0 {

@@ -14,8 +14,42 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// writeTerm stores a term record whose last sequence must be expected, and returns its new one.
-func writeTerm(ctx context.Context, c *Conn, term api.Term, expected uint64) (uint64, error) {
+// standing is where the stream of state stands: the sequence that it gave last, and what its newest message
+// says of all records.
+type standing struct {
+	last  uint64
+	tally tally
+	// uncounted is set when no message says it: somebody else wrote the newest one, or all are gone.
+	uncounted bool
+}
+
+// readStanding asks the leader of the stream.
+func readStanding(ctx context.Context, c *Conn) (standing, error) {
+	asking, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
+	stream, err := c.JS.Stream(asking, c.Fleet.BucketStream(subjects.State))
+	if err != nil {
+		return standing{}, err
+	}
+	found := standing{last: stream.CachedInfo().State.LastSeq}
+	newest, err := c.last(ctx, c.Fleet.BucketStream(subjects.State), c.Fleet.BucketSubject(subjects.State, ">"))
+	if err != nil {
+		return standing{}, err
+	}
+	if newest == nil {
+		found.uncounted = found.last > 0
+		return found, nil
+	}
+	found.last = max(found.last, newest.Sequence)
+	var counted bool
+	found.tally, counted = parseTally(newest.Header.Get(headerTally))
+	found.uncounted = !counted
+	return found, nil
+}
+
+// writeTerm stores a term record whose last sequence must be expected, on top of a standing that must not have
+// changed, and returns its new one.
+func writeTerm(ctx context.Context, c *Conn, term api.Term, expected uint64, on standing) (uint64, error) {
 	value, err := json.Marshal(term)
 	if err != nil {
 		return 0, err
@@ -23,6 +57,10 @@ func writeTerm(ctx context.Context, c *Conn, term api.Term, expected uint64) (ui
 	m := nats.NewMsg(c.Fleet.BucketSubject(subjects.State, subjects.TermKey))
 	m.Data = value
 	expect(m, expected)
+	expectLast(m, on.last)
+	if !on.uncounted {
+		m.Header.Set(headerTally, on.tally.String())
+	}
 	ack, err := c.publish(ctx, m)
 	if err != nil {
 		return 0, err
@@ -42,49 +80,101 @@ func readTerm(ctx context.Context, c *Conn) (term api.Term, sequence uint64, err
 	return term, m.Sequence, nil
 }
 
-// refence makes sure that nothing sent under the fence sent can be stored any more, by writing the
-// same term anew, and lists the bucket again. Only one caller does it, the others wait.
-func (w *Writer) refence(ctx context.Context, sent uint64) error {
+// repair makes the writer able to go on after a message of a generation failed. Only one caller does it, the
+// others wait. What was refused alone is numbered over; else nothing sent before may be stored any more, so
+// the term is written anew, and the bucket listed again.
+func (w *Writer) repair(ctx context.Context, generation int) error {
 	w.gate.Lock()
 	defer w.gate.Unlock()
 	if w.lost != nil {
 		return w.lost
 	}
-	if w.fence != sent {
+	w.mu.Lock()
+	done := w.chain.generation != generation || !w.chain.broken()
+	explained := w.chain.explained()
+	if !done && explained {
+		w.chain.resume()
+	}
+	w.mu.Unlock()
+	if done || explained {
 		return nil
 	}
+	err := w.refence(ctx)
+	if errors.Is(err, ErrDeposed) || errors.Is(err, ErrDamaged) {
+		w.giveUp(err)
+	}
+	return err
+}
+
+// giveUp makes every later write fail at once; the gate is held.
+func (w *Writer) giveUp(err error) {
+	if w.lost == nil {
+		w.lost = err
+		w.lose(err)
+	}
+}
+
+// refence writes the term anew, which fences whatever is in flight, and lists; the gate is held.
+func (w *Writer) refence(ctx context.Context) error {
 	w.conn.Log.Warn().Uint64("term", w.term.Term).Msg("a write has no known outcome: writing the term anew and listing")
 	for delay := firstRetry; ; delay = min(2*delay, lastRetry) {
-		fence, err := w.rewriteTerm(ctx)
+		on, fence, err := w.rewriteTerm(ctx)
 		if err == nil {
 			w.fence = fence
-			return w.state.Relist(ctx)
+			return w.listAnew(ctx, on)
 		}
 		if errors.Is(err, ErrDeposed) {
-			w.lost = err
 			return err
 		}
 		if w.conn.NC.IsClosed() {
 			return fmt.Errorf("writing the term anew: %w", nats.ErrConnectionClosed)
 		}
-		w.conn.Log.Warn().Err(err).Msg("writing the term anew, trying again")
-		pause(ctx, delay)
+		if outcomeOf(err) != mismatched { // else a write that was in flight came between
+			w.conn.Log.Warn().Err(err).Msg("writing the term anew, trying again")
+			pause(ctx, delay)
+		}
 		if ctx.Err() != nil {
 			return fmt.Errorf("writing the term anew: %w", ctx.Err())
 		}
 	}
 }
 
-// rewriteTerm stores the term once more on top of whatever we stored last, provided it is still ours.
-func (w *Writer) rewriteTerm(ctx context.Context) (uint64, error) {
+// rewriteTerm stores the term once more on top of whatever was stored last, provided it is still ours.
+func (w *Writer) rewriteTerm(ctx context.Context) (on standing, fence uint64, err error) {
+	if on, err = readStanding(ctx, w.conn); err != nil {
+		return on, 0, err
+	}
 	found, sequence, err := readTerm(ctx, w.conn)
 	if err != nil {
-		return 0, err
+		return on, 0, err
 	}
 	if found.Term != w.term.Term || found.Holder != w.term.Holder {
-		return 0, fmt.Errorf("%w: term %d of %s", ErrDeposed, found.Term, found.Holder)
+		return on, 0, fmt.Errorf("%w: term %d of %s", ErrDeposed, found.Term, found.Holder)
 	}
-	return writeTerm(ctx, w.conn, w.term, sequence)
+	fence, err = writeTerm(ctx, w.conn, w.term, sequence, on)
+	return on, fence, err
+}
+
+// listAnew lists after the term was written on a standing, and numbers from there; the gate is held.
+func (w *Writer) listAnew(ctx context.Context, on standing) error {
+	if err := w.state.Relist(ctx); err != nil {
+		return err
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.chain.confirm(on.last)
+	fresh := w.chain.fresh
+	live := tallyOf(w.state.mirror.all())
+	switch {
+	case on.uncounted:
+		w.conn.Log.Warn().Msg("somebody else wrote to state: counting it anew")
+		on.tally = live
+	case !live.same(on.tally):
+		return miscounted(on.tally, live)
+	}
+	w.chain.begin(w.fence, on.tally)
+	w.chain.fresh = fresh
+	return nil
 }
 
 // resolve answers a write of unknown outcome by what is stored now.

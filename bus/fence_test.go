@@ -107,8 +107,10 @@ func TestALostAnswerAndATakeOver(t *testing.T) {
 // The writer must not judge an unknown outcome by a cache that has not been listed since: here nobody
 // lists, so it must not answer before its time is over.
 func TestAnUnknownOutcomeWaitsForAListing(t *testing.T) {
-	proxy, store, direct := throughProxy(t)
-	state := bus.NewState(store.Conn)
+	server := bustest.Start(t)
+	store, direct := server.Lead(t), server.Hub(t)
+	proxy, c := server.ProxiedHub(t)
+	state := bus.NewState(c)
 	watching, stop := context.WithCancel(t.Context())
 	ended := make(chan struct{})
 	go func() { state.Run(watching); close(ended) }()
@@ -116,7 +118,8 @@ func TestAnUnknownOutcomeWaitsForAListing(t *testing.T) {
 	stop()
 	within(t, ended, "watching ends")
 
-	writer := bus.NewWriter(state, store.Term, termSequence(t, direct), 1)
+	writer, err := bus.NewWriter(state, store.Term, termSequence(t, direct), 1)
+	require.NoError(t, err)
 	proxy.HoldReplies()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 	defer cancel()

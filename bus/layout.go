@@ -93,6 +93,7 @@ func layoutSteps() []step {
 		{subjects.Events, eventsStream},
 		{subjects.Commands, commandsStream},
 		{subjects.Audit, auditStream},
+		{subjects.Census, censusStream},
 	}
 	steps := make([]step, len(order))
 	for i, s := range order {

@@ -77,7 +77,7 @@ func TestStreamsAreDescribedAndBounded(t *testing.T) {
 		require.Positive(t, info.Config.MaxMsgSize, info.Config.Name)
 		require.False(t, info.Config.AllowRollup, info.Config.Name)
 		require.False(t, info.Config.AllowMsgSchedules, info.Config.Name)
-		byAgentsOrAudit := !strings.HasSuffix(info.Config.Name, "state") && !strings.HasSuffix(info.Config.Name, "lease") &&
+		byAgentsOrAudit := !strings.HasSuffix(info.Config.Name, "state") && !strings.HasSuffix(info.Config.Name, "lease") && !strings.HasSuffix(info.Config.Name, "census") &&
 			!strings.HasSuffix(info.Config.Name, "content") && info.Config.Name != c.Fleet.Stream(subjects.Commands)
 		require.Equal(t, byAgentsOrAudit, info.Config.PersistMode == jetstream.AsyncPersistMode, info.Config.Name)
 	}

@@ -24,7 +24,7 @@ func Lead(ctx context.Context, c *Conn, id string, o LeadOptions, act func(ctx c
 		switch {
 		case ctx.Err() != nil && (err == nil || errors.Is(err, ctx.Err()) || errors.Is(err, ErrDeposed)):
 			return nil
-		case err == nil || errors.Is(err, ErrDeposed):
+		case err == nil || errors.Is(err, ErrDeposed) || errors.Is(err, ErrDamaged):
 			c.Log.Warn().Err(err).Str("hub", id).Msg("not leading any more, competing again")
 			delay = firstRetry
 		case errors.Is(err, errActed) || errors.Is(err, ErrLayoutNewer) || errors.Is(err, ErrNotFound):
@@ -137,7 +137,7 @@ func (l *leadership) compete(ctx context.Context) (*lease, error) {
 
 // lead takes the term, applies the layout, opens the store and acts.
 func (l *leadership) lead(ctx context.Context, lease *lease) error {
-	term, fence, err := takeTerm(ctx, l.conn, l.id)
+	taken, err := takeTerm(ctx, l.conn, l.id)
 	if err != nil {
 		return fmt.Errorf("taking the term: %w", err)
 	}
@@ -148,45 +148,69 @@ func (l *leadership) lead(ctx context.Context, lease *lease) error {
 	for _, d := range layout.Differences {
 		l.conn.Log.Warn().Msg(d.String())
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	store, err := OpenStore(ctx, l.conn, term, fence)
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	store, err := OpenStore(ctx, l.conn, taken)
 	if err != nil {
 		return err
 	}
 	defer store.Wait()
-	defer cancel()
+	defer cancel(nil)
 	store.Layout, store.layout = layout, l.options.Layout
 	store.leads = func() bool { return lease.left() > 0 }
-	if err := store.recordLayout(ctx); err != nil {
+	if err := store.count(ctx, lease, cancel); err != nil {
 		return err
 	}
-	l.conn.Log.Info().Str("hub", l.id).Uint64("term", term.Term).Uint64("epoch", term.Epoch).Msg("leading")
-	if err := l.act(ctx, store); err != nil {
-		if errors.Is(err, ErrDeposed) || ctx.Err() != nil {
+	defer store.closeLedger()
+	if store.Damage == nil {
+		if err := store.recordLayout(ctx); err != nil {
 			return err
 		}
-		return fmt.Errorf("%w: %w", errActed, err)
+		l.conn.Log.Info().Str("hub", l.id).Uint64("term", taken.Term.Term).Uint64("epoch", taken.Term.Epoch).Msg("leading")
 	}
-	return nil
+	err = l.act(ctx, store)
+	if cause := context.Cause(ctx); errors.Is(cause, ErrDamaged) {
+		return cause
+	}
+	if err == nil || errors.Is(err, ErrDeposed) || ctx.Err() != nil {
+		return err
+	}
+	return fmt.Errorf("%w: %w", errActed, err)
 }
 
-// takeTerm writes a new term above everything recorded and everything any member holds.
-func takeTerm(ctx context.Context, c *Conn, id string) (api.Term, uint64, error) {
+// Taken is a term that was written.
+type Taken struct {
+	Term  api.Term
+	fence uint64 // its sequence
+	on    standing
+}
+
+// takeTerm writes a new term above everything recorded and everything any member holds. A write of the one
+// before, which comes between, is counted in.
+func takeTerm(ctx context.Context, c *Conn, id string) (Taken, error) {
+	for {
+		taken, err := tryTerm(ctx, c, id)
+		if outcomeOf(err) != mismatched || ctx.Err() != nil {
+			return taken, err
+		}
+	}
+}
+
+func tryTerm(ctx context.Context, c *Conn, id string) (taken Taken, err error) {
 	recorded, sequence, err := readTerm(ctx, c)
 	if err != nil {
-		return recorded, 0, err
+		return taken, err
 	}
 	held, err := highestHeld(ctx, c, recorded, time.Now())
 	if err != nil {
-		return recorded, 0, err
+		return taken, err
 	}
-	term := newTerm(recorded, held, id, c.Now())
-	fence, err := writeTerm(ctx, c, term, sequence)
-	if outcomeOf(err) == mismatched {
-		err = fmt.Errorf("%w: the term changed while we took it", ErrDeposed)
+	if taken.on, err = readStanding(ctx, c); err != nil {
+		return taken, err
 	}
-	return term, fence, err
+	taken.Term = newTerm(recorded, held, id, c.Now())
+	taken.fence, err = writeTerm(ctx, c, taken.Term, sequence, taken.on)
+	return taken, err
 }
 
 // highestHeld is the newest order that any heartbeat says its member holds. What is not credible, and what

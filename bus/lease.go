@@ -33,6 +33,8 @@ type lease struct {
 	ttl      time.Duration
 	sequence uint64                    // of our own last write
 	until    atomic.Pointer[time.Time] // when it ends, by our clock
+	// settled is what it says of state, see api.Lease: what its last holder said, until we know better.
+	settled atomic.Uint64
 }
 
 // left is how long the lease is ours yet.
@@ -60,6 +62,7 @@ func (l *lease) acquire(ctx context.Context) error {
 			return fmt.Errorf("the lease record: %w", err)
 		}
 	}
+	l.settled.Store(held.Settled)
 	if held.Holder != "" && held.Holder != l.id {
 		return fmt.Errorf("%w by %s", errHeld, held.Holder)
 	}
@@ -69,7 +72,7 @@ func (l *lease) acquire(ctx context.Context) error {
 // write stores the lease with a new life, on top of expected, waiting at most limit. It must not be a
 // KV update, which would take the time to live away.
 func (l *lease) write(ctx context.Context, expected uint64, limit time.Duration) error {
-	value := api.Lease{Header: api.NewHeader(api.KindLease), Holder: l.id}
+	value := api.Lease{Header: api.NewHeader(api.KindLease), Holder: l.id, Settled: l.settled.Load()}
 	value.Since.Time = l.conn.Now().UTC().Truncate(time.Second)
 	text, err := json.Marshal(value)
 	if err != nil {

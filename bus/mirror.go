@@ -2,6 +2,7 @@ package bus
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -16,6 +17,8 @@ type mirror struct {
 	passes
 	// changed is called with each key that came, changed or went, without a lock held.
 	changed func(key string)
+	// whole is called, not to block, after each listing.
+	whole func()
 	// observe is called under the lock before changed, in the order of changes.
 	observe func(key string, c cell)
 }
@@ -29,11 +32,12 @@ type cell struct {
 	replayed bool
 	deleted  bool
 	note     string // of a deletion
+	tally    string // that it was written with
 	round    uint64 // of the last listing that had it
 }
 
 func newMirror(changed func(string)) *mirror {
-	return &mirror{cells: map[string]cell{}, passes: newPasses(), changed: changed, observe: func(string, cell) {}}
+	return &mirror{cells: map[string]cell{}, passes: newPasses(), changed: changed, whole: func() {}, observe: func(string, cell) {}}
 }
 
 func (m *mirror) begin() {
@@ -82,7 +86,7 @@ func (m *mirror) take(msg message) bool {
 	}
 	next := cell{
 		value: msg.value, sequence: msg.sequence, stored: msg.stored, received: time.Now(),
-		replayed: msg.replayed, deleted: msg.value == nil, note: msg.note, round: m.round,
+		replayed: msg.replayed, deleted: msg.value == nil, note: msg.note, tally: msg.tally, round: m.round,
 	}
 	m.cells[msg.key] = next
 	m.newest = max(m.newest, next.sequence)
@@ -117,8 +121,17 @@ func (m *mirror) listed() {
 		m.changed(key)
 	}
 	m.mu.Lock()
-	defer m.mu.Unlock()
 	m.tell()
+	whole := m.whole
+	m.mu.Unlock()
+	whole()
+}
+
+// onWhole registers f for m.whole.
+func (m *mirror) onWhole(f func()) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.whole = f
 }
 
 func (m *mirror) lost() {
@@ -187,4 +200,11 @@ func (m *mirror) snapshot() map[string]cell {
 		}
 	}
 	return cells
+}
+
+// all is everything known, markers of deleted keys included, by key.
+func (m *mirror) all() map[string]cell {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	return maps.Clone(m.cells)
 }

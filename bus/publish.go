@@ -21,6 +21,7 @@ const publishTimeout = 5 * time.Second
 const (
 	headerExpected        = "Nats-Expected-Last-Subject-Sequence"
 	headerExpectedSubject = "Nats-Expected-Last-Subject-Sequence-Subject"
+	headerExpectedLast    = "Nats-Expected-Last-Sequence"
 	headerTTL             = "Nats-TTL"
 	headerBatchID         = "Nats-Batch-Id"
 	headerBatchSequence   = "Nats-Batch-Sequence"
@@ -53,7 +54,7 @@ func outcomeOf(err error) outcome {
 		return refused
 	}
 	for _, known := range []error{
-		jetstream.ErrNoStreamResponse, nats.ErrReconnectBufExceeded, nats.ErrMaxPayload, nats.ErrBadSubject,
+		jetstream.ErrNoStreamResponse, nats.ErrReconnectBufExceeded, nats.ErrMaxPayload, nats.ErrBadSubject, ErrTooLarge, errUnsent, errBroken,
 	} {
 		if errors.Is(err, known) {
 			return refused
@@ -70,20 +71,32 @@ func (c *Conn) publish(ctx context.Context, m *nats.Msg) (*jetstream.PubAck, err
 }
 
 func (c *Conn) publishWithin(ctx context.Context, m *nats.Msg, limit time.Duration) (*jetstream.PubAck, error) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
+	ctx, cancel := c.answerable(ctx, limit)
 	defer cancel()
-	defer c.listen(func(d disturbance) {
-		if d == lost {
-			cancel()
-		}
-	})()
 	began := time.Now()
 	ack, err := c.JS.PublishMsg(ctx, m)
 	c.stalls.note(func() string { return c.streamOf(m.Subject) }, began, err)
+	return ack, c.tooLarge(m, err)
+}
+
+// answerable is a context for as long as an answer may come, at most limit: it ends with the connection, not
+// with ctx's cancellation.
+func (c *Conn) answerable(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
+	unlisten := c.listen(func(d disturbance) {
+		if d == lost {
+			cancel()
+		}
+	})
+	return ctx, func() { cancel(); unlisten() }
+}
+
+// tooLarge explains an error of publishing m when that is what it says.
+func (c *Conn) tooLarge(m *nats.Msg, err error) error {
 	if errors.Is(err, nats.ErrMaxPayload) {
-		err = fmt.Errorf("%w: %d bytes, the server takes messages up to %d", ErrTooLarge, len(m.Data), c.NC.MaxPayload())
+		return fmt.Errorf("%w: %d bytes, the server takes messages up to %d", ErrTooLarge, len(m.Data), c.NC.MaxPayload())
 	}
-	return ack, err
+	return err
 }
 
 // expect makes the server refuse m unless sequence is the last one of m's subject, 0: there is none.
@@ -97,24 +110,34 @@ func expectOf(m *nats.Msg, subject string, sequence uint64) {
 	m.Header.Set(headerExpectedSubject, subject)
 }
 
+// expectLast is expect for the whole stream.
+func expectLast(m *nats.Msg, sequence uint64) {
+	m.Header.Set(headerExpectedLast, strconv.FormatUint(sequence, 10))
+}
+
 // last reads the newest message of a subject, which may hold wildcards, from the leader of the stream; nil when
 // there is none. The library would ask by direct get, which a replica that is behind may answer.
 func (c *Conn) last(ctx context.Context, stream, subject string) (*jetstream.RawStreamMsg, error) {
-	ctx, cancel := context.WithTimeout(ctx, askTimeout)
-	defer cancel()
 	ask, err := json.Marshal(map[string]string{"last_by_subj": subject})
 	if err != nil {
 		return nil, err
 	}
-	m, err := c.NC.RequestWithContext(ctx, subjects.LastMessage(c.domain, stream), ask)
-	if err != nil {
-		return nil, err
-	}
 	var answer lastAnswer
-	if err := json.Unmarshal(m.Data, &answer); err != nil {
+	if err := c.askServer(ctx, subjects.LastMessage(c.domain, stream), ask, &answer); err != nil {
 		return nil, err
 	}
 	return answer.message()
+}
+
+// askServer sends a request to the API of JetStream.
+func (c *Conn) askServer(ctx context.Context, subject string, request []byte, answer any) error {
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
+	m, err := c.NC.RequestWithContext(ctx, subject, request)
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(m.Data, answer)
 }
 
 // lastAnswer is the server's answer to subjects.LastMessage.

@@ -28,27 +28,37 @@ type Store struct {
 	Commands    *Commands
 	Audit       *Audit
 	Layout      LayoutReport
+	// Damage is set when records of state are gone. Then nothing may be done with the store but to show what
+	// is left, and to say how to go on.
+	Damage *Damage
 
 	layout  LayoutOptions
 	leads   func() bool
 	running sync.WaitGroup
+	ledger  *ledger
+	keeping chan struct{} // closed once the ledger is
+	close   context.CancelFunc
 }
 
 // Leads says whether this hub leads at this moment, by the lease and its own clock: also where a
 // process that was stopped goes on, before anything else has noticed.
 func (s *Store) Leads() bool { return s.leads() }
 
-// OpenStore opens a store under a term that is already written, with sequence fence, and runs its
-// watchers until ctx ends; Lead calls it. It returns when everything is synced.
-func OpenStore(ctx context.Context, c *Conn, term api.Term, fence uint64) (*Store, error) {
+// OpenStore opens a store under a term that is already written, and runs its watchers until ctx ends; Lead calls
+// it. It returns when everything is synced.
+func OpenStore(ctx context.Context, c *Conn, taken Taken) (*Store, error) {
 	replicas, err := streamReplicas(ctx, c)
 	if err != nil {
 		return nil, fmt.Errorf("opening the store: %w", err)
 	}
 	state := NewState(c)
+	writer, err := newWriter(state, taken, replicas)
+	if err != nil {
+		return nil, fmt.Errorf("opening the store: %w", err)
+	}
 	s := &Store{
-		Conn: c, Term: term, State: state,
-		Writer:      NewWriter(state, term, fence, replicas),
+		Conn: c, Term: taken.Term, State: state,
+		Writer:      writer,
 		Heartbeats:  NewCache(c, subjects.Heartbeat),
 		Inventories: NewInventories(c),
 		Content:     NewContent(c),
@@ -126,3 +136,6 @@ func readBucket(ctx context.Context, c *Conn, bucket string) (map[string]cell, e
 	}
 	return m.snapshot(), nil
 }
+
+// Records is how many records state holds.
+func (s *Store) Records() int { return int(tallyOf(s.State.mirror.all()).count) }

@@ -23,6 +23,7 @@ const (
 
 	maxStateBytes     = 4 << 30
 	maxLeaseBytes     = 1 << 20
+	maxCensusBytes    = 512 << 20
 	maxContentBytes   = 8 << 30
 	maxHeartbeatBytes = 256 << 20
 	maxResultBytes    = 2 << 30
@@ -66,6 +67,10 @@ func stateStream(c *jetstream.StreamConfig, _ subjects.Fleet, _ LayoutOptions) {
 func leaseStream(c *jetstream.StreamConfig, _ subjects.Fleet, _ LayoutOptions) {
 	c.MaxBytes, c.MaxMsgSize = maxLeaseBytes, 4<<10
 	c.AllowMsgTTL = true
+}
+
+func censusStream(c *jetstream.StreamConfig, _ subjects.Fleet, _ LayoutOptions) {
+	c.MaxBytes, c.MaxMsgSize = maxCensusBytes, maxStateMessage
 }
 
 func contentStream(c *jetstream.StreamConfig, _ subjects.Fleet, _ LayoutOptions) {

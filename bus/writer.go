@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"flotilla/core/api"
 	"flotilla/subjects"
 
 	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 )
 
 // Op is one change of one record.
@@ -31,8 +33,9 @@ func Put(key string, value any, revision uint64) Op {
 // Delete removes a record; its marker is kept for 24 h.
 func Delete(key string, revision uint64) Op { return Op{Key: key, Revision: revision} }
 
-// maxOps is the largest number of records that change at once; the server takes no larger batch.
-const maxOps = 1000
+// maxOps is the largest number of records that change at once: the server takes 1,000 messages, one of which
+// may be for the tally.
+const maxOps = 999
 
 // headerNote carries the note of a marker.
 const headerNote = "Flotilla-Note"
@@ -41,23 +44,29 @@ const headerNote = "Flotilla-Note"
 const tombstoneTTL = "24h"
 
 // Writer changes records of bucket state, for the leader alone. The revision of a record is checked in
-// this process, which sees every write of this term; the server checks that the term is still ours,
-// because it checks one sequence per message only. A writer of a past term is therefore refused,
-// whatever it believes.
+// this process, which sees every write of this term; the server checks that the term is still ours, and that
+// no message was stored but those that this writer knows of. A writer of a past term is therefore refused,
+// whatever it believes, and each message carries the tally of all records, see chain.
 type Writer struct {
 	conn     *Conn
 	state    *State
 	replicas int
+	acks     *acks
+	// confirmed is called, not to block, when writes are known to be stored; lose once, with why nothing will be
+	// written any more.
+	confirmed func()
+	lose      func(error)
 
 	// gate is held shared by writes and alone while the term is written anew.
 	gate  sync.RWMutex
 	term  api.Term
 	fence uint64 // sequence of the term record
-	lost  error  // set once another hub leads
+	lost  error  // set once another hub leads, or state is damaged
 
 	mu      sync.Mutex
 	writing map[string]struct{} // keys whose write is not settled
 	queue   []*write            // waiting to go out in one batch
+	chain   chain
 
 	flight sync.Mutex // held while a batch is out
 }
@@ -71,13 +80,19 @@ type write struct {
 	err       error
 }
 
-// NewWriter returns a writer under a term whose record has the sequence fence. replicas is that of the
-// stream: with one, single records are written side by side; else all writes go in batches, one at a time.
-func NewWriter(state *State, term api.Term, fence uint64, replicas int) *Writer {
-	return &Writer{
-		conn: state.conn, state: state, replicas: replicas,
-		term: term, fence: fence, writing: map[string]struct{}{},
+// newWriter returns a writer under a term. replicas is that of the stream: with one, single records are
+// written side by side; else all writes go in batches, one at a time.
+func newWriter(state *State, taken Taken, replicas int) (*Writer, error) {
+	acks, err := newAcks(state.conn)
+	if err != nil {
+		return nil, err
 	}
+	w := &Writer{
+		conn: state.conn, state: state, replicas: replicas, acks: acks, confirmed: func() {}, lose: func(error) {},
+		term: taken.Term, fence: taken.fence, writing: map[string]struct{}{},
+	}
+	w.chain.begin(taken.fence, taken.on.tally)
+	return w, nil
 }
 
 // Term is the term this writer is fenced by.
@@ -99,27 +114,50 @@ func (w *Writer) Write(ctx context.Context, ops ...Op) ([]uint64, error) {
 		return nil, err
 	}
 	defer w.settle(ops)
-	fence, err := w.send(ctx, out)
-	if outcomeOf(err) == unknown {
-		if err = w.refence(ctx, fence); err == nil {
-			err = w.resolve(out)
-		}
-	}
-	if errors.Is(err, ErrDeposed) {
-		w.depose(err)
-	}
-	if err != nil {
+	if err := w.deliver(ctx, out); err != nil {
 		return nil, err
 	}
 	return out.revisions, nil
 }
 
-// depose makes every later write fail at once.
-func (w *Writer) depose(err error) {
-	w.gate.Lock()
-	defer w.gate.Unlock()
-	w.lost = err
+// deliverTries bounds how often a write goes out that the server did not store because of another one.
+const deliverTries = 20
+
+// deliver sends a write until its outcome is known. One that could not be stored because of another is sent
+// again, behind what is stored.
+func (w *Writer) deliver(ctx context.Context, out *write) error {
+	for try := 1; ; try++ {
+		generation, err := w.send(ctx, out)
+		if err == nil || errors.Is(err, ErrDeposed) || errors.Is(err, ErrDamaged) {
+			return err
+		}
+		again := false
+		switch o := outcomeOf(err); {
+		case o == mismatched, o == busy, errors.Is(err, errBroken):
+			again = true
+		case errors.Is(err, jetstream.ErrNoStreamResponse) && try <= noStreamTries:
+			pause(ctx, noStreamWait)
+			again = true
+		case o == refused:
+			return err
+		}
+		if repaired := w.repair(ctx, generation); repaired != nil {
+			return fmt.Errorf("writing %s: %w", out.ops[0].Key, repaired)
+		}
+		switch {
+		case !again:
+			return w.resolve(out)
+		case try == deliverTries || ctx.Err() != nil:
+			return err
+		}
+	}
 }
+
+// A server that is there and has no stream yet is asked again.
+const (
+	noStreamTries = 2
+	noStreamWait  = 250 * time.Millisecond
+)
 
 // prepare renders and measures the values.
 func prepare(ops []Op) (*write, error) {
@@ -178,29 +216,123 @@ func (w *Writer) settle(ops []Op) {
 	}
 }
 
-// send publishes a write and enters it into the cache when it was stored. It returns the fence that
-// it was sent under.
-func (w *Writer) send(ctx context.Context, out *write) (uint64, error) {
+// send publishes a write and enters it into the cache when it was stored. It returns the generation that it
+// was numbered in.
+func (w *Writer) send(ctx context.Context, out *write) (generation int, err error) {
 	w.gate.RLock()
 	defer w.gate.RUnlock()
-	if w.lost != nil {
-		return w.fence, w.lost
+	w.mu.Lock()
+	generation, broken := w.chain.generation, w.chain.broken()
+	w.mu.Unlock()
+	switch {
+	case w.lost != nil:
+		return generation, w.lost
+	case broken:
+		return generation, fmt.Errorf("writing %s: %w", out.ops[0].Key, errBroken)
+	case w.replicas <= 1 && len(out.ops) == 1:
+		return generation, w.sendOne(ctx, out)
 	}
-	if w.replicas <= 1 && len(out.ops) == 1 {
-		return w.fence, w.sendOne(ctx, out)
-	}
-	return w.fence, w.sendShared(ctx, out)
+	return generation, w.sendShared(ctx, out)
 }
 
+// sendOne publishes one record, beside others that are under way.
 func (w *Writer) sendOne(ctx context.Context, out *write) error {
-	m := w.message(out.ops[0], out.values[0])
-	expectOf(m, w.termSubject(), w.fence)
-	ack, err := w.conn.publish(ctx, m)
+	ctx, cancel := w.conn.answerable(ctx, publishTimeout)
+	defer cancel()
+	messages := w.messages(out)
+	expectOf(messages[0], w.termSubject(), w.fence)
+	under, err := w.launch(messages, out)
 	if err != nil {
-		return w.explain(err, out)
+		return explain(err, out)
 	}
-	w.stored(out, ack.Sequence)
-	return nil
+	var first error
+	for i, answer := range under {
+		ack, err := answer.wait(ctx)
+		switch {
+		case err != nil:
+			w.failed(err)
+			if i == 0 {
+				first = explain(err, out)
+			}
+		case i == 0:
+			w.stored(out, ack.Sequence)
+		default:
+			w.confirm(ack.Sequence)
+		}
+	}
+	return first
+}
+
+// launch numbers the messages of writes and sends them, without others between. An error says that none was
+// sent.
+func (w *Writer) launch(messages []*nats.Msg, writes ...*write) (under []*awaited, err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.chain.broken() {
+		return nil, errBroken
+	}
+	w.chain.numberAll(messages, writes)
+	for i, m := range messages {
+		sent, err := w.acks.send(m)
+		if err != nil {
+			w.chain.unsend(len(messages) - i)
+			if i == 0 {
+				return nil, err
+			}
+			break
+		}
+		under = append(under, sent)
+	}
+	return under, nil
+}
+
+// numberAll numbers the messages of writes, in their order.
+func (c *chain) numberAll(messages []*nats.Msg, writes []*write) {
+	at := 0
+	for _, out := range writes {
+		for i, op := range out.ops {
+			c.number(messages[at], op.Key, op.Revision, out.values[i] == nil)
+			at++
+		}
+	}
+	for _, m := range messages[at:] {
+		c.number(m, subjects.TallyKey, 0, false)
+	}
+}
+
+// failed notes that a message was not stored, or may not have been.
+func (w *Writer) failed(err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.chain.fail(outcomeOf(err))
+}
+
+func (w *Writer) confirm(sequence uint64) {
+	w.mu.Lock()
+	news := w.chain.confirm(sequence)
+	w.mu.Unlock()
+	if news {
+		w.confirmed()
+	}
+}
+
+// messages are those of writes, and one more where the last is a deletion: its marker goes in a day, and the
+// newest message is to carry the tally for ever.
+func (w *Writer) messages(writes ...*write) []*nats.Msg {
+	var messages []*nats.Msg
+	last := false
+	for _, out := range writes {
+		for i, op := range out.ops {
+			messages = append(messages, w.message(op, out.values[i]))
+			last = out.values[i] == nil
+		}
+	}
+	if last {
+		m := nats.NewMsg(w.conn.Fleet.BucketSubject(subjects.State, subjects.TallyKey))
+		m.Data = []byte("{}")
+		messages = append(messages, m)
+	}
+	return messages
 }
 
 func (w *Writer) message(op Op, value []byte) *nats.Msg {
@@ -222,6 +354,7 @@ func (w *Writer) termSubject() string {
 
 // stored enters a write into the cache; last is the sequence of its last record.
 func (w *Writer) stored(out *write, last uint64) {
+	w.confirm(last)
 	first := last + 1 - uint64(len(out.ops))
 	for i, op := range out.ops {
 		out.revisions[i] = first + uint64(i)
@@ -230,9 +363,4 @@ func (w *Writer) stored(out *write, last uint64) {
 }
 
 // explain names the records in an error; an outcome that is unknown stays recognisable.
-func (w *Writer) explain(err error, out *write) error {
-	if outcomeOf(err) == mismatched {
-		return fmt.Errorf("writing %s: %w", out.ops[0].Key, ErrDeposed)
-	}
-	return fmt.Errorf("writing %s: %w", out.ops[0].Key, err)
-}
+func explain(err error, out *write) error { return fmt.Errorf("writing %s: %w", out.ops[0].Key, err) }

@@ -12,6 +12,7 @@ const DefaultFleet = "default"
 const (
 	State     = "state"     // records of the hub
 	Lease     = "lease"     // who leads
+	Census    = "census"    // which records there are to be
 	Content   = "content"   // bodies and work documents, by digest
 	Heartbeat = "heartbeat" // newest heartbeat of each member
 	Result    = "result"    // newest result of each member and subject
@@ -53,12 +54,16 @@ func DirectGet(stream, subject string) string { return "$JS.API.DIRECT.GET." + s
 
 // LastMessage is the API request for the newest message of a subject, which the stream's leader answers; domain
 // is that of JetStream, empty for the server's own.
-func LastMessage(domain, stream string) string {
-	api := "$JS.API"
+func LastMessage(domain, stream string) string { return apiPrefix(domain) + "STREAM.MSG.GET." + stream }
+
+// StreamInfo is the API request for the state of a stream, as LastMessage.
+func StreamInfo(domain, stream string) string { return apiPrefix(domain) + "STREAM.INFO." + stream }
+
+func apiPrefix(domain string) string {
 	if domain != "" {
-		api = "$JS." + domain + ".API"
+		return "$JS." + domain + ".API."
 	}
-	return api + ".STREAM.MSG.GET." + stream
+	return "$JS.API."
 }
 
 // Inbox is the prefix of a user's reply subjects, "_INBOX_<user>".

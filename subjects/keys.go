@@ -1,6 +1,7 @@
 package subjects
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 )
@@ -8,9 +9,29 @@ import (
 // Keys of bucket state that stand alone, and the one key of bucket lease.
 const (
 	TermKey   = "term"
+	TallyKey  = "tally"
 	LayoutKey = "layout"
 	LeaseKey  = "hub"
 )
+
+// CensusHead is the key of bucket census that says which pages count.
+const CensusHead = "head"
+
+// CensusPage is the key of one page of all records, of a generation, from 0.
+func CensusPage(generation uint64, page int) string {
+	return fmt.Sprintf("page.%d.%d", generation, page)
+}
+
+// CensusPages are the keys of all pages of a generation.
+func CensusPages(generation uint64) string { return fmt.Sprintf("page.%d.*", generation) }
+
+// CensusEntry is the key of one list of changes since the pages of a generation were written, from 0.
+func CensusEntry(generation uint64, entry int) string {
+	return fmt.Sprintf("entry.%d.%d", generation, entry)
+}
+
+// CensusEntries are the keys of all such lists of a generation.
+func CensusEntries(generation uint64) string { return fmt.Sprintf("entry.%d.*", generation) }
 
 // Kinds of specs: the <kind> token of spec.<kind>.<name>, and of audit.<kind>.<name>.
 const (

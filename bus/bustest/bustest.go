@@ -67,6 +67,16 @@ func (s *Server) Restart(t testing.TB) {
 	s.start(t)
 }
 
+// Copied starts a server on a copy of the data of this one as they are now, which is what a kill leaves.
+// Change is given the folder of the copy before the server starts.
+func (s *Server) Copied(t testing.TB, change func(dir string)) *Server {
+	t.Helper()
+	dir := t.TempDir()
+	require.NoError(t, os.CopyFS(dir, os.DirFS(s.options.Dir)))
+	change(dir)
+	return Start(t, func(o *bus.ServerOptions) { o.Dir, o.Fleet = dir, s.options.Fleet })
+}
+
 // Options are bus options for a connection in process. Such a connection does not survive Restart.
 func (s *Server) Options() bus.Options {
 	return bus.Options{Fleet: s.options.Fleet, Server: s.Server, Log: s.log.logger(), Now: elsewhen.Now}

@@ -30,6 +30,7 @@ var goldenKinds = map[string]func() any{
 	KindTerm:             filled[Term],
 	KindLayout:           filled[Layout],
 	KindLease:            filled[Lease],
+	KindCensus:           filled[Census],
 	KindHeartbeat:        filled[Heartbeat],
 	KindPlacementCommand: filled[PlacementCommand],
 	KindPlacementResult:  filled[PlacementResult],

@@ -18,6 +18,7 @@ const (
 	KindTerm             = "Term"
 	KindLayout           = "Layout"
 	KindLease            = "Lease"
+	KindCensus           = "Census"
 	KindHeartbeat        = "Heartbeat"
 	KindPlacementCommand = "PlacementCommand"
 	KindPlacementResult  = "PlacementResult"

@@ -200,4 +200,18 @@ type Lease struct {
 	Header
 	Holder string      `json:"holder"`
 	Since  metav1.Time `json:"since"`
+	// Settled is the sequence of a write of state that was acknowledged so long before that it is on disk for good.
+	Settled uint64 `json:"settled,omitempty"`
+}
+
+// Census lists records of state with their revisions: all of them on the pages of one generation, or what
+// changed since, 0 for what was deleted. The head of a generation lists none and says how many pages it has.
+type Census struct {
+	Header
+	Generation uint64 `json:"generation"`
+	Pages      int    `json:"pages,omitempty"`
+	// Tally is of all records there are with this entry, Settled as in a lease.
+	Tally   string            `json:"tally,omitempty"`
+	Settled uint64            `json:"settled,omitempty"`
+	Records map[string]uint64 `json:"records,omitempty"`
 }

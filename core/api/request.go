@@ -34,6 +34,7 @@ const (
 	CodeTooLarge     = "413"
 	CodeLimit        = "422" // more than a limit allows
 	CodeInternal     = "500"
+	CodeDamaged      = "507" // records of state are gone: nothing is done until somebody says how to go on
 	CodeUnavailable  = "503" // not the leader, or still relisting: retry with the same request id
 	CodeNoRoom       = "507" // the servers have no room to store it, or have stopped for want of room
 )
@@ -234,7 +235,9 @@ type FleetStatus struct {
 	Nodes     int `json:"nodes,omitempty"`
 	// Disruptions counts, by phase, the disruptions of nodes that have not ended.
 	Disruptions map[string]int `json:"disruptions,omitempty"`
-	Problems    []Problem      `json:"problems,omitempty"`
+	// Damage is set while no hub leads because records are gone: which, one line for people.
+	Damage   string    `json:"damage,omitempty"`
+	Problems []Problem `json:"problems,omitempty"`
 }
 
 // Problem is one thing a person should look at.

@@ -20,6 +20,7 @@ import (
 	"flotilla/hub/reporter"
 	"flotilla/hub/roller"
 	"flotilla/hub/runner"
+	"flotilla/hub/salvage"
 	"flotilla/hub/scheduler"
 )
 
@@ -42,6 +43,7 @@ func (h *Hub) allRooms(s *bus.Store) []room {
 	entrance.Nodes = disruptions.Nodes
 	entrance.More = upgrades.Verbs()
 	maps.Copy(entrance.More, disruptions.Verbs())
+	maps.Copy(entrance.More, salvage.Whole())
 	return []room{
 		{"registrar", registrar.New(s, registrar.Options{
 			Thresholds: liveness.Thresholds{Timeout: h.options.MemberTimeout, Grace: h.options.Grace}, Log: log,
@@ -83,8 +85,12 @@ func (h *Hub) doorOptions() door.Options {
 	return o
 }
 
-// act runs all rooms until ctx ends or one of them fails, and returns when all have ended.
+// act runs all rooms until ctx ends or one of them fails, and returns when all have ended. While state is damaged
+// it runs none of them, and serves what is left.
 func (h *Hub) act(ctx context.Context, s *bus.Store) error {
+	if s.Damage != nil {
+		return salvage.New(s, salvage.Options{Replica: h.options.Name, Version: h.options.Version, Log: h.options.Log}).Run(ctx)
+	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	h.lead(s)

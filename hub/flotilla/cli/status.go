@@ -59,7 +59,7 @@ func (a *app) printStatus(s *api.FleetStatus) error {
 		}
 		say(w, "\n")
 	}
-	say(w, "fleet\t%s, led by %s, term %d\n", s.Fleet, s.Leader, s.Term)
+	say(w, "fleet\t%s\n", leadership(s))
 	say(w, "members\t%s\n", memberCounts(s.Members))
 	converging := ""
 	if s.Converging > 0 {
@@ -82,6 +82,14 @@ func (a *app) printStatus(s *api.FleetStatus) error {
 		a.next("flotilla get placements")
 	}
 	return nil
+}
+
+// leadership is "default, led by hub-0, term 7".
+func leadership(s *api.FleetStatus) string {
+	if s.Damage != "" {
+		return fmt.Sprintf("%s, led by nobody: %s only shows what is left of state", s.Fleet, s.Leader)
+	}
+	return fmt.Sprintf("%s, led by %s, term %d", s.Fleet, s.Leader, s.Term)
 }
 
 // problems paints the count and the reasons of problems, which stand first, one a line, and the states below.

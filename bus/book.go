@@ -1,0 +1,135 @@
+package bus
+
+import (
+	"cmp"
+	"slices"
+)
+
+// book is what the ledger knows of state: each record that was stored, by key, with its revision.
+type book struct {
+	// tally is of the records; its at is the newest write that the ledger knows to be acknowledged.
+	tally tally
+	// settled is the newest write that was acknowledged so long ago that no power cut takes it away.
+	settled uint64
+	records map[string]uint64
+	// whole says that the records are those of the tally: no part of the ledger is missing.
+	whole bool
+}
+
+func newBook() book { return book{records: map[string]uint64{}, whole: true} }
+
+// note enters that a record was written or, with revision 0, deleted.
+func (b *book) note(key string, revision uint64) {
+	if !counted(key) {
+		return
+	}
+	if revision == 0 {
+		delete(b.records, key)
+		return
+	}
+	b.records[key] = revision
+}
+
+// check sets whole.
+func (b *book) check() {
+	var t tally
+	for key, revision := range b.records {
+		t = t.written(key, 0, revision)
+	}
+	b.whole = t.same(b.tally)
+}
+
+// Damage says what state has lost: records that were stored and acknowledged. Keys are those of bucket
+// state, sorted.
+type Damage struct {
+	// Gone are not there any more, Older have an older revision than was stored, Deleted are there again after
+	// they were deleted.
+	Gone, Older, Deleted []string
+	// Unnamed is how many more are gone whose keys nobody knows.
+	Unnamed int
+	// After and UpTo bound the sequences of the newest writes, all of which are gone; 0: there are such
+	// that are not.
+	After, UpTo uint64
+	// Blocks is how many messages the server says to have lost in damaged files.
+	Blocks int
+	// Recent says that nothing is lost but the newest writes, and those were not yet on disk for good: a power
+	// cut takes them, and the fleet goes on from what is left.
+	Recent bool
+}
+
+// named says that the damage is known by name.
+func (d *Damage) named() bool { return len(d.Gone)+len(d.Older)+len(d.Deleted) > 0 }
+
+// judge compares what state holds with what its newest message and the ledger say of it, and returns nil when
+// it is whole. settled is what a lease says, see book.settled.
+func judge(cells map[string]cell, b *book, settled uint64) *Damage {
+	claim, vouched := newestTally(cells)
+	live := tallyOf(cells)
+	known := max(b.tally.at, settled)
+	consistent := vouched && live.same(claim)
+	if consistent && claim.at >= known {
+		return nil
+	}
+	d := b.compare(cells)
+	switch {
+	case consistent:
+		d.After, d.UpTo = claim.at, known
+		d.Recent = claim.at >= max(b.settled, settled)
+		return d
+	case vouched:
+		d.count(claim.count, live.count)
+		return d
+	case d.named():
+		return d
+	case live.at < known:
+		d.After, d.UpTo = live.at, known
+		return d
+	}
+	return nil // somebody else wrote last, and took nothing away
+}
+
+// newestTally is that of the newest message; false when it carries none.
+func newestTally(cells map[string]cell) (tally, bool) {
+	var newest cell
+	for _, c := range cells {
+		if c.sequence > newest.sequence {
+			newest = c
+		}
+	}
+	return parseTally(newest.tally)
+}
+
+// compare names what differs from the book. What was written after it was is not held against it.
+func (b *book) compare(cells map[string]cell) *Damage {
+	d := &Damage{}
+	for key, revision := range b.records {
+		c, found := cells[key]
+		switch {
+		case found && (c.sequence > b.tally.at || !c.deleted && c.sequence == revision):
+		case !found || c.deleted:
+			d.Gone = append(d.Gone, key)
+		default:
+			d.Older = append(d.Older, key)
+		}
+	}
+	if b.whole && len(b.records) > 0 {
+		for key, c := range cells {
+			if _, known := b.records[key]; !known && !c.deleted && c.sequence <= b.tally.at && counted(key) {
+				d.Deleted = append(d.Deleted, key)
+			}
+		}
+	}
+	for _, keys := range [][]string{d.Gone, d.Older, d.Deleted} {
+		slices.SortFunc(keys, cmp.Compare[string])
+	}
+	return d
+}
+
+// count notes how many records are gone beside those that are named, by how many there were and are.
+func (d *Damage) count(were, are uint64) {
+	lost := int64(were) - int64(are) + int64(len(d.Deleted)) - int64(len(d.Gone))
+	d.Unnamed = int(max(lost, 0))
+}
+
+// Complete says that every record that is gone is named.
+func (d *Damage) Complete() bool { return d.Unnamed == 0 && d.named() }

@@ -1,0 +1,208 @@
+package bus
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"flotilla/subjects"
+)
+
+// A replica may be behind, or damaged alone: then it is asked again for a while, and another one may answer.
+const (
+	judgeTries = 10
+	judgeWait  = 2 * time.Second
+)
+
+// count compares state with what was said of it, notes what is gone, and, when nothing is, keeps the
+// ledger from here on. lose is called when something is found to be gone later.
+func (s *Store) count(ctx context.Context, lease *lease, lose context.CancelCauseFunc) error {
+	var err error
+	if s.ledger, err = openLedger(ctx, s.Conn); err != nil {
+		return err
+	}
+	s.keeping, s.close = make(chan struct{}), func() {}
+	found, err := s.judge(ctx, lease.settled.Load())
+	if err != nil {
+		return err
+	}
+	if found != nil && !found.Recent {
+		s.Damage = found
+		s.Writer.refuse(fmt.Errorf("%w: %s", ErrDamaged, found))
+		s.Conn.Log.Error().Str("damage", found.String()).Strs("gone", found.Gone).Msg("state is damaged: this hub does not lead")
+		close(s.keeping)
+		return nil
+	}
+	if found != nil {
+		s.Conn.Log.Error().Str("lost", found.String()).Strs("gone", found.Gone).Msg("the newest writes are gone, as after a power cut: going on without them")
+		s.Audit.Record(lossEvent("StateLost", found.String()))
+	}
+	cells := s.State.mirror.all()
+	if err := s.ledger.begin(ctx, cells, s.Writer.settleTally(cells)); err != nil {
+		return fmt.Errorf("beginning the ledger: %w", err)
+	}
+	s.keepCount(ctx, &lease.settled, lose)
+	return nil
+}
+
+// judge compares, more than once before it says that something is gone.
+func (s *Store) judge(ctx context.Context, settled uint64) (*Damage, error) {
+	tries, wait := 2, time.Duration(0)
+	if s.Writer.replicas > 1 {
+		tries, wait = judgeTries, judgeWait
+	}
+	for try := 1; ; try++ {
+		found := judge(s.State.mirror.all(), &s.ledger.book, settled)
+		if found == nil || try == tries {
+			if found != nil {
+				found.Blocks = lostMessages(ctx, s.Conn)
+			}
+			return found, nil
+		}
+		pause(ctx, wait)
+		if err := s.State.Relist(ctx); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// keepCount keeps the ledger, and compares after each listing, until the store is closed.
+func (s *Store) keepCount(ctx context.Context, settled *atomic.Uint64, lose context.CancelCauseFunc) {
+	keeping, closing := context.WithCancel(context.WithoutCancel(ctx))
+	s.close = closing
+	s.ledger.settled = settled
+	s.Writer.confirmed, s.Writer.lose = s.ledger.nudge, lose
+	go func() {
+		defer close(s.keeping)
+		s.ledger.keep(keeping, s.Writer)
+	}()
+	listed := make(chan struct{}, 1)
+	s.State.mirror.onWhole(func() {
+		select {
+		case listed <- struct{}{}:
+		default:
+		}
+	})
+	s.running.Go(func() {
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-listed:
+				s.Writer.recount(ctx)
+			}
+		}
+	})
+}
+
+// closeLedger returns when all that is known to be stored is entered into the ledger.
+func (s *Store) closeLedger() {
+	s.close()
+	<-s.keeping
+}
+
+// AcceptLoss counts anew what is left of a damaged state, and then makes ops, which clear up behind what is gone.
+// The store is not to be used after it: whoever leads next finds state whole.
+func (s *Store) AcceptLoss(ctx context.Context, ops []Op) error {
+	cells := s.State.mirror.all()
+	s.Writer.begin(cells)
+	if err := s.Writer.writeTally(ctx); err != nil {
+		return err
+	}
+	for chunk := range slices.Chunk(ops, maxOps) {
+		if _, err := s.Writer.Write(ctx, chunk...); err != nil {
+			return err
+		}
+	}
+	return s.ledger.begin(ctx, s.State.mirror.all(), s.Writer.tally())
+}
+
+// begin lets a writer that refused go on from what cells hold.
+func (w *Writer) begin(cells map[string]cell) {
+	w.gate.Lock()
+	defer w.gate.Unlock()
+	w.lost = nil
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.chain.begin(w.chain.last, tallyOf(cells))
+}
+
+// writeTally stores a message that says how many records there are.
+func (w *Writer) writeTally(ctx context.Context) error {
+	key := subjects.TallyKey
+	_, err := w.Write(ctx, Put(key, struct{}{}, w.state.Revision(key)))
+	return err
+}
+
+// tally is that of all that is known to be stored.
+func (w *Writer) tally() tally {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.chain.sure
+}
+
+// refuse makes every write fail.
+func (w *Writer) refuse(why error) {
+	w.gate.Lock()
+	defer w.gate.Unlock()
+	w.lost = why
+}
+
+// settleTally returns the tally that the chain begins with; when no message said it, that of cells.
+func (w *Writer) settleTally(cells map[string]cell) tally {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if live := tallyOf(cells); !live.same(w.chain.sent) {
+		w.chain.begin(w.chain.last, live)
+	}
+	return w.chain.sent
+}
+
+// recount compares state, which was just listed, with what was written.
+func (w *Writer) recount(ctx context.Context) {
+	w.gate.Lock()
+	defer w.gate.Unlock()
+	for try := 1; ; try++ {
+		w.mu.Lock()
+		wanted, broken := w.chain.sure, w.chain.broken() || len(w.chain.pending) > 0
+		w.mu.Unlock()
+		if w.lost != nil || broken || !w.state.Synced() {
+			return
+		}
+		live := tallyOf(w.state.mirror.all())
+		if live.same(wanted) {
+			return
+		}
+		if try == 2 {
+			w.giveUp(miscounted(wanted, live))
+			return
+		}
+		listing, cancel := context.WithTimeout(ctx, askTimeout)
+		err := w.state.Relist(listing)
+		cancel()
+		if err != nil {
+			return
+		}
+	}
+}
+
+func miscounted(wanted, live tally) error {
+	return fmt.Errorf("%w: %d records were stored, and %d are there, or others", ErrDamaged, wanted.count, live.count)
+}
+
+// lostMessages is how many messages of state the server says to have lost; it forgets with a restart.
+func lostMessages(ctx context.Context, c *Conn) int {
+	var answer struct {
+		State struct {
+			Lost struct {
+				Messages []uint64 `json:"msgs"`
+			} `json:"lost"`
+		} `json:"state"`
+	}
+	if err := c.askServer(ctx, subjects.StreamInfo(c.domain, c.Fleet.BucketStream(subjects.State)), nil, &answer); err != nil {
+		c.Log.Warn().Err(err).Msg("asking the server what it lost")
+	}
+	return len(answer.State.Lost.Messages)
+}

@@ -1,0 +1,103 @@
+package salvage
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"flotilla/bus"
+	"flotilla/core/api"
+	"flotilla/subjects"
+)
+
+// reasonLossAccepted is the reason of the event that tells what was given up.
+const reasonLossAccepted = "LossAccepted"
+
+// acceptLoss goes on with what is left. What was decided for objects that are gone goes too: a hub that found it
+// without them would withdraw from members what they run. So it is merely not listed any more, which
+// agents keep and report.
+func (s *Salvage) acceptLoss(ctx context.Context) (any, error) {
+	damage := s.store.Damage
+	lost := lostOf(s.store, damage)
+	if err := s.store.AcceptLoss(ctx, lost.ops()); err != nil {
+		return nil, fmt.Errorf("going on without what is gone: %w", err)
+	}
+	s.store.Audit.Record(api.Audit{
+		Object: "fleet/state", Type: "Warning", Reason: reasonLossAccepted, By: "operator", Message: "gone on without what state lost: " + damage.String(),
+	})
+	s.options.Log.Warn().Str("damage", damage.String()).Strs("gone", damage.Gone).Msg("the loss is accepted")
+	s.answer = &api.RestoreResponse{Damage: damage.String(), Records: s.store.Records()}
+	close(s.decided)
+	return s.answer, nil
+}
+
+// lost is what has to go after what is gone.
+type lost struct {
+	store *bus.Store
+	// placement and member say whether one is among what is gone.
+	placement, member func(name string) bool
+	// returned are keys of records that were deleted, and are there again.
+	returned []string
+}
+
+// lostOf finds out what is gone: when not every record is named, all that have no object count.
+func lostOf(store *bus.Store, d *bus.Damage) *lost {
+	gone := func(family subjects.Family) func(string) bool {
+		return func(name string) bool {
+			key := family.Key(name)
+			return slices.Contains(d.Gone, key) || !d.Complete() && store.State.Revision(key) == 0
+		}
+	}
+	return &lost{store: store, placement: gone(subjects.PlacementSpecs), member: gone(subjects.MemberSpecs), returned: d.Deleted}
+}
+
+// ops are the changes that let what is gone be missing everywhere.
+func (l *lost) ops() []bus.Op {
+	ops := map[string]bus.Op{}
+	for _, key := range l.returned {
+		ops[key] = bus.Delete(key, l.store.State.Revision(key))
+	}
+	l.cutSchedules(ops)
+	l.cutReleases(ops)
+	for _, family := range []subjects.Family{
+		subjects.Schedules, subjects.Verdicts, subjects.Releases, subjects.Statuses, subjects.Snapshots,
+	} {
+		for _, key := range l.store.State.Keys(family.Prefix()) {
+			if name, ok := family.Name(key); ok && l.placement(family.Group(name)) {
+				ops[key] = bus.Delete(key, l.store.State.Revision(key))
+			}
+		}
+	}
+	sorted := make([]bus.Op, 0, len(ops))
+	for _, key := range slices.Sorted(maps.Keys(ops)) {
+		sorted = append(sorted, ops[key])
+	}
+	return sorted
+}
+
+// cutSchedules takes members that are gone out of schedules, so that nothing is moved away from them.
+func (l *lost) cutSchedules(ops map[string]bus.Op) {
+	table := bus.TableOf[api.Schedule](l.store.State, subjects.Schedules)
+	for _, entry := range table.All() {
+		next := entry.Value
+		next.Bindings = slices.DeleteFunc(slices.Clone(next.Bindings), func(b api.Binding) bool { return l.member(b.Member) })
+		if len(next.Bindings) < len(entry.Value.Bindings) {
+			key := table.Key(entry.Name)
+			ops[key] = bus.Put(key, &next, entry.Revision)
+		}
+	}
+}
+
+// cutReleases takes them out of releases, so that nothing is withdrawn from them.
+func (l *lost) cutReleases(ops map[string]bus.Op) {
+	table := bus.TableOf[api.Release](l.store.State, subjects.Releases)
+	for _, entry := range table.All() {
+		next := entry.Value
+		next.Entries = slices.DeleteFunc(slices.Clone(next.Entries), func(e api.ReleaseEntry) bool { return l.member(e.Member) })
+		if len(next.Entries) < len(entry.Value.Entries) {
+			key := table.Key(entry.Name)
+			ops[key] = bus.Put(key, &next, entry.Revision)
+		}
+	}
+}
