@@ -75,9 +75,15 @@ The member is one in memory. To break it while the agent runs, write faults into
 			if err != nil {
 				return err
 			}
+			reconnect, err := terminal.Rehearsal(terminal.Reconnect)
+			if err != nil {
+				return err
+			}
 			log := terminal.Logger(config.Log, os.Stderr)
 			terminal.TellClock(log)
-			return agentd.Run(c.Context(), agentd.Options{Config: config, Shepherd: program, Log: log, Now: now})
+			return agentd.Run(c.Context(), agentd.Options{
+				Config: config, Shepherd: program, Log: log, Now: now, ReconnectWait: reconnect, ReconnectJitter: reconnect,
+			})
 		},
 	}
 	c.SetFlagErrorFunc(terminal.SuggestFlag)

@@ -52,6 +52,9 @@ own whatever the environment says. Interrupt stops it at once; SIGTERM sends its
 		getenv := environment(c)
 		o := options(&config, log, getenv)
 		o.Now = now
+		if err := shorten(&o.Lead); err != nil {
+			return err
+		}
 		err = run(c.Context(), o, c.OutOrStdout())
 		return ownInstead(err, &config, getenv)
 	}

@@ -1,7 +1,10 @@
 package bustest
 
 import (
+	"bufio"
+	"io"
 	"net"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -11,9 +14,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Proxy stands between clients and a server and can be told to misbehave.
+// Proxy stands between clients and servers and can be told to misbehave.
 type Proxy struct {
-	target   string
+	targets  []string
 	listener net.Listener
 
 	mu       sync.Mutex
@@ -21,6 +24,7 @@ type Proxy struct {
 	conns    map[net.Conn]struct{}
 	requests bool // held
 	replies  bool // held
+	doubled  bool
 	closed   bool
 	running  sync.WaitGroup
 }
@@ -28,9 +32,15 @@ type Proxy struct {
 // NewProxy starts a proxy for the server.
 func NewProxy(t testing.TB, s *Server) *Proxy {
 	t.Helper()
+	return ProxyTo(t, strings.TrimPrefix(s.URL(), "nats://"))
+}
+
+// ProxyTo starts a proxy for the servers at some addresses, HOST:PORT: the first one that answers gets a client.
+func ProxyTo(t testing.TB, targets ...string) *Proxy {
+	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	p := &Proxy{target: strings.TrimPrefix(s.URL(), "nats://"), listener: listener, conns: map[net.Conn]struct{}{}}
+	p := &Proxy{targets: targets, listener: listener, conns: map[net.Conn]struct{}{}}
 	p.changed = sync.NewCond(&p.mu)
 	p.running.Go(p.accept)
 	t.Cleanup(p.close)
@@ -58,8 +68,11 @@ func (p *Proxy) HoldRequests() { p.set(func() { p.requests = true }) }
 // HoldReplies keeps back what the server sends, until Release or Cut.
 func (p *Proxy) HoldReplies() { p.set(func() { p.replies = true }) }
 
-// Release lets everything pass again.
-func (p *Proxy) Release() { p.set(func() { p.requests, p.replies = false, false }) }
+// Double sends whatever clients publish twice, until Release.
+func (p *Proxy) Double() { p.set(func() { p.doubled = true }) }
+
+// Release lets everything pass again, once.
+func (p *Proxy) Release() { p.set(func() { p.requests, p.replies, p.doubled = false, false, false }) }
 
 // Cut closes every connection, with all that is held back, and lets new ones pass.
 func (p *Proxy) Cut() {
@@ -92,17 +105,27 @@ func (p *Proxy) accept() {
 		if err != nil {
 			return
 		}
-		server, err := net.Dial("tcp", p.target)
-		if err != nil {
+		server := p.dial()
+		if server == nil {
 			_ = client.Close()
 			continue
 		}
 		if !p.keep(client, server) {
 			return
 		}
-		p.running.Go(func() { p.pass(server, client, &p.requests) })
+		p.running.Go(func() { p.passRequests(server, client) })
 		p.running.Go(func() { p.pass(client, server, &p.replies) })
 	}
+}
+
+// dial connects to the first server that answers, nil where none does.
+func (p *Proxy) dial() net.Conn {
+	for _, target := range p.targets {
+		if server, err := net.Dial("tcp", target); err == nil {
+			return server
+		}
+	}
+	return nil
 }
 
 // keep remembers a pair of connections, unless the proxy is closed.
@@ -132,6 +155,48 @@ func (p *Proxy) pass(to, from net.Conn, held *bool) {
 			return
 		}
 	}
+}
+
+// passRequests is pass for what a client sends, one message after the other.
+func (p *Proxy) passRequests(to, from net.Conn) {
+	defer func() { _, _ = to.Close(), from.Close() }()
+	reader := bufio.NewReaderSize(from, 64<<10)
+	for {
+		message, published, err := readMessage(reader)
+		if err != nil || !p.wait(to, &p.requests) {
+			return
+		}
+		if published && p.doubles() {
+			message = append(message, message...)
+		}
+		if _, err := to.Write(message); err != nil {
+			return
+		}
+	}
+}
+
+// readMessage reads a line of the protocol of NATS, with the payload that follows it where something is published.
+func readMessage(from *bufio.Reader) (message []byte, published bool, err error) {
+	if message, err = from.ReadBytes('\n'); err != nil {
+		return nil, false, err
+	}
+	words := strings.Fields(string(message))
+	if len(words) < 3 || words[0] != "PUB" && words[0] != "HPUB" {
+		return message, false, nil
+	}
+	size, err := strconv.Atoi(words[len(words)-1])
+	if err != nil {
+		return nil, false, err
+	}
+	payload := make([]byte, size+len("\r\n"))
+	_, err = io.ReadFull(from, payload)
+	return append(message, payload...), true, err
+}
+
+func (p *Proxy) doubles() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.doubled
 }
 
 // wait returns when held is false; false when the connection was cut meanwhile.

@@ -124,13 +124,13 @@ func TestAgentProcessIsKilled(t *testing.T) {
 	h.apply(t, content("shop", "one")+pickAll("shop"))
 	h.converged(t, "shop", 1)
 
-	h.hub.kill()
-	agent.kill()
-	agent.start(t)
+	h.hub.Kill()
+	agent.Kill()
+	agent.Start(t)
 	bustest.EventuallyIn(t, patience, func() error { return metric(t, metrics, `flotilla_agent_placements{member="berlin"} 1`) })
 	bustest.EventuallyIn(t, patience, func() error { return metric(t, metrics, `flotilla_agent_unreported_results{member="berlin"} 1`) })
 
-	h.hub.start(t)
+	h.hub.Start(t)
 	h.apply(t, content("shop", "two"))
 	h.converged(t, "shop", 1)
 	bustest.EventuallyIn(t, patience, func() error { return metric(t, metrics, `flotilla_agent_unreported_results{member="berlin"} 0`) })

@@ -29,9 +29,9 @@ func TestHubIsKilledInTheMiddleOfARollout(t *testing.T) {
 	h.members["oslo"].SetFaults(memory.Faults{Slow: 300 * time.Millisecond})
 	h.apply(t, content("shop", "two"))
 	bustest.EventuallyIn(t, patience, func() error { return holds(h.members["berlin"], "shop", "two") })
-	h.hub.kill()
+	h.hub.Kill()
 	require.Error(t, holds(h.members["paris"], "shop", "two"), "the rollout was over before the kill")
-	h.hub.start(t)
+	h.hub.Start(t)
 
 	h.converged(t, "shop", 4)
 	for _, name := range four {
@@ -52,8 +52,8 @@ func TestNothingAcceptedIsLost(t *testing.T) {
 			accepted[result.Object.String()] = result
 		}
 		if i%4 == 3 {
-			h.hub.kill()
-			h.hub.start(t)
+			h.hub.Kill()
+			h.hub.Start(t)
 		}
 	}
 	for i := range 10 {
@@ -115,13 +115,13 @@ func TestAgentRestartsWithTheHubAway(t *testing.T) {
 	creds := h.creds(t, "berlin")
 
 	h.stopAgent(t, "berlin")
-	h.hub.kill()
+	h.hub.Kill()
 	require.True(t, h.members["berlin"].Remove(api.ObjectRef{APIVersion: "v1", Kind: "ConfigMap", Namespace: "shop", Name: "shop"}))
 	h.startAgentWith(t, "berlin", creds)
 	bustest.EventuallyIn(t, patience, func() error { return holds(h.members["berlin"], "shop", "one") })
 	require.NotNil(t, live(h.members["berlin"], "Namespace", "shop"))
 
-	h.hub.start(t)
+	h.hub.Start(t)
 	h.converged(t, "shop", 1)
 }
 
@@ -132,13 +132,13 @@ func TestMissingIndexTearsNothingDown(t *testing.T) {
 	h.converged(t, "shop", 1)
 	creds := h.creds(t, "berlin")
 	h.stopAgent(t, "berlin")
-	h.hub.kill()
+	h.hub.Kill()
 	before := len(h.members["berlin"].History(0))
 
 	require.NoError(t, os.Rename(filepath.Join(h.dir, "hub"), filepath.Join(h.dir, "gone")))
 	require.NoError(t, os.Mkdir(filepath.Join(h.dir, "hub"), 0o700))
 	require.NoError(t, keepKeys(filepath.Join(h.dir, "gone"), filepath.Join(h.dir, "hub")))
-	h.hub.start(t)
+	h.hub.Start(t)
 	h.connect(t)
 	h.startAgentWith(t, "berlin", creds)
 	h.apply(t, "apiVersion: cluster.kubernetes-fleet.io/v1\nkind: MemberCluster\nmetadata: {name: berlin}\n")

@@ -23,9 +23,9 @@ func TestAKilledDevFleetRemembersItsMembers(t *testing.T) {
 	h.memberIs(t, "tampa", upgraded)
 	h.memberIs(t, "cluster1", emptied)
 
-	h.hub.kill()
+	h.hub.Kill()
 	killed := elsewhen.Now()
-	h.hub.start(t)
+	h.hub.Start(t)
 	h.connect(t)
 	for name, check := range map[string]func(*api.MemberClusterStatus) bool{"tampa": upgraded, "cluster1": emptied} {
 		h.memberIs(t, name, func(s *api.MemberClusterStatus) bool { return s.AgentStatus[0].LastReceivedHeartbeat.After(killed) })

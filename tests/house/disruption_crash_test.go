@@ -34,7 +34,7 @@ func TestHubKilledWhileANodeIsLaunched(t *testing.T) {
 		return nil
 	})
 	require.Equal(t, []string{"n1"}, h.tainted())
-	h.hub.kill()
+	h.hub.Kill()
 	h.member.SetFaults(memory.Faults{})
 	h.eventually(func() error {
 		if n := h.nodes(); len(n) != 2 {
@@ -42,7 +42,7 @@ func TestHubKilledWhileANodeIsLaunched(t *testing.T) {
 		}
 		return nil
 	})
-	h.hub.start(t)
+	h.hub.Start(t)
 	h.connect(t)
 	list := h.until("single Underutilized Done [n1]")
 	fresh := list[0].Replacements[0].Node
@@ -70,11 +70,11 @@ func TestHubKilledBetweenCommandAndResult(t *testing.T) {
 		}
 		return nil
 	})
-	h.hub.kill()
+	h.hub.Kill()
 	h.guard("web", 1)
 	h.has("n2")
 	h.settled("web", map[string]int{"n2": 2})
-	h.hub.start(t)
+	h.hub.Start(t)
 	h.connect(t)
 	h.until("manual Deleted Done [n1]")
 	require.Equal(t, []string{"n2"}, h.nodes())

@@ -26,6 +26,7 @@ import (
 	"flotilla/configs"
 	"flotilla/core/api"
 	"flotilla/tests/elsewhen"
+	"flotilla/tests/rig"
 )
 
 const patience = 60 * time.Second
@@ -37,7 +38,7 @@ func TestMain(m *testing.M) {
 	folder, err := os.MkdirTemp("", "flotilla-house-")
 	if err == nil {
 		hubBinary, agentBinary, cliBinary = filepath.Join(folder, "hub"), filepath.Join(folder, "agent"), filepath.Join(folder, "flotilla")
-		err = build(folder, "flotilla/hub", "flotilla/agent", "flotilla/hub/flotilla")
+		err = rig.Build(folder, nil, "flotilla/hub", "flotilla/agent", "flotilla/hub/flotilla")
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "building the binaries under test:", err)
@@ -52,67 +53,15 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-func build(folder string, packages ...string) error {
-	command := exec.Command("go", append([]string{"build", "-o", folder}, packages...)...)
-	command.Stderr = os.Stderr
-	return command.Run()
-}
-
-// process is a child that can be killed and started again with the same arguments.
-type process struct {
-	name    string
-	args    []string
-	command *exec.Cmd
-	log     *os.File
-}
-
-func newProcess(t *testing.T, name string, args ...string) *process {
+func newProcess(t *testing.T, path string, args ...string) *rig.Process {
 	t.Helper()
-	log, err := os.Create(filepath.Join(t.TempDir(), "log"))
-	require.NoError(t, err)
-	p := &process{name: name, args: args, log: log}
-	t.Cleanup(func() {
-		p.kill()
-		if text, err := os.ReadFile(log.Name()); err == nil && t.Failed() {
-			t.Logf("log of %s:\n%s", filepath.Base(name), text)
-		}
-		_ = log.Close()
-	})
-	p.start(t)
-	return p
-}
-
-func (p *process) start(t *testing.T) {
-	t.Helper()
-	p.command = exec.Command(p.name, p.args...)
-	p.command.Stdout, p.command.Stderr = p.log, p.log
-	p.command.Env = append(os.Environ(), "NO_COLOR=1", "NATS_URL=", "NATS_CREDS=", "NATS_CONTEXT=")
-	require.NoError(t, p.command.Start())
-}
-
-// kill is SIGKILL: nothing is flushed, nothing is said.
-func (p *process) kill() {
-	if p.command == nil {
-		return
-	}
-	_ = p.command.Process.Kill()
-	_ = p.command.Wait()
-	p.command = nil
-}
-
-// says is nil once the process has logged a text.
-func (p *process) says(text string) error {
-	log, err := os.ReadFile(p.log.Name())
-	if err == nil && !strings.Contains(string(log), text) {
-		err = fmt.Errorf("%s has not said %q", filepath.Base(p.name), text)
-	}
-	return err
+	return rig.Start(t, nil, path, args...)
 }
 
 // house is a hub in a child process with agents and members in this one.
 type house struct {
 	dir, url string
-	hub      *process
+	hub      *rig.Process
 	client   *bus.Conn
 	members  map[string]*memory.Member
 	agents   map[string]*agentd.Agent

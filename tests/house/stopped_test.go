@@ -3,7 +3,6 @@ package house
 import (
 	"context"
 	"fmt"
-	"syscall"
 	"testing"
 	"time"
 
@@ -13,10 +12,11 @@ import (
 	"flotilla/bus"
 	"flotilla/bus/bustest"
 	"flotilla/core/api"
+	"flotilla/tests/rig"
 )
 
 // newRivals is a broker with two hub processes on it, the first of which leads.
-func newRivals(t *testing.T) (first, second *process, h *house) {
+func newRivals(t *testing.T) (first, second *rig.Process, h *house) {
 	t.Helper()
 	broker := bustest.Start(t, func(o *bus.ServerOptions) { o.Fleet = "default" })
 	client, err := bus.ConnectClient(bustest.Context(t), bus.Options{
@@ -57,7 +57,7 @@ func TestLeaderProcessIsStoppedAndGoesOn(t *testing.T) {
 	first, _, h := newRivals(t)
 	before := h.leader(t, "")
 	h.apply(t, content("shop", "one")+pickAll("shop"))
-	require.NoError(t, first.command.Process.Signal(syscall.SIGSTOP))
+	first.Stop(t)
 	h.apply(t, content("shop", "two"))
 	after := h.leader(t, before)
 	answered := func() {
@@ -70,9 +70,9 @@ func TestLeaderProcessIsStoppedAndGoesOn(t *testing.T) {
 		}
 	}
 	answered()
-	require.NoError(t, first.command.Process.Signal(syscall.SIGCONT))
+	first.Continue(t)
 	answered()
-	bustest.EventuallyIn(t, patience, func() error { return first.says("not leading any more") })
+	bustest.EventuallyIn(t, patience, func() error { return first.Says("not leading any more") })
 	answered()
 }
 

@@ -186,8 +186,8 @@ func TestAProfileUpgradesTheFleet(t *testing.T) {
 	h.catalog(t, "1.29.2", "1.29.9")
 	h.apply(t, "apiVersion: flotilla.io/v1alpha1\nkind: AutoUpgradeProfile\nmetadata: {name: fast}\nspec: {channel: Rapid}\n")
 	h.everyMemberIsAt(t, "v1.29.9")
-	h.hub.kill()
-	h.hub.start(t)
+	h.hub.Kill()
+	h.hub.Start(t)
 	h.catalog(t, "1.29.2", "1.29.9", "1.30.1")
 	h.everyMemberIsAt(t, "v1.30.1")
 	for _, member := range h.members {

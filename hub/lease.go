@@ -1,0 +1,18 @@
+package main
+
+import (
+	"time"
+
+	"flotilla/bus"
+	"flotilla/configs/terminal"
+)
+
+// shorten gives a hub the lease of a rehearsal, if the environment asks for one.
+func shorten(o *bus.LeadOptions) error {
+	ttl, err := terminal.Rehearsal(terminal.Lease)
+	if err != nil || ttl == 0 {
+		return err
+	}
+	o.TTL, o.Renew, o.Margin, o.Poll = ttl, ttl/5, ttl/4, min(ttl/5, time.Second)
+	return nil
+}

@@ -1,0 +1,157 @@
+package faults
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/rs/zerolog"
+	"github.com/stretchr/testify/require"
+
+	"flotilla/bus"
+	"flotilla/bus/bustest"
+	"flotilla/configs/terminal"
+	"flotilla/core/api"
+	"flotilla/tests/rig"
+)
+
+const patience = 90 * time.Second
+
+var memberNames = []string{"berlin", "oslo", "paris"}
+
+// agentConfig is that of every agent: its member is kept on disk, where everybody can look at it, and takes a
+// while to become ready, so that updates take one.
+const agentConfig = `
+member: %s
+target: {type: memory, memory: {keep: true, readyAfter: 150ms, mostGrace: 20ms}}
+nodes: {enabled: false}
+`
+
+// fleet is a hub or two, brokers, and three members, all of them processes.
+type fleet struct {
+	dir string
+	// processes by name: hub-0, hub-1, broker-0 to broker-2, agent-berlin and so on.
+	processes map[string]*victim
+	clients   *bustest.Proxy
+	agents    *bustest.Proxy
+	creds     string // of the operator; empty where the servers ask for none
+}
+
+// victim is a process, for one fault at a time.
+type victim struct {
+	*rig.Process
+	mu sync.Mutex
+}
+
+// rehearsal are waits of campaigns: long enough for machines that are busy, short for who looks on.
+var rehearsal = []string{terminal.Lease + "=3s", terminal.Reconnect + "=200ms"}
+
+// startFleet starts a fleet in a mode, admits its members, and returns when they are ready.
+func startFleet(t *testing.T, mode string) *fleet {
+	t.Helper()
+	f := &fleet{dir: t.TempDir(), processes: map[string]*victim{}}
+	if mode == modeCluster {
+		f.startCluster(t)
+	} else {
+		f.startSingle(t)
+	}
+	client := f.connect(t, "setup")
+	defer client.Close()
+	for _, member := range memberNames {
+		f.startAgent(t, client, member)
+	}
+	for _, member := range memberNames {
+		f.ready(t, client, member)
+	}
+	return f
+}
+
+func (f *fleet) run(t *testing.T, name, binary string, args ...string) {
+	t.Helper()
+	f.processes[name] = &victim{Process: rig.Start(t, rehearsal, binary, args...)}
+}
+
+// startSingle starts one hub with a server of its own.
+func (f *fleet) startSingle(t *testing.T) {
+	t.Helper()
+	port := bustest.FreePort(t)
+	f.run(t, "hub-0", hubBinary, "--data", f.data(), "--port", port, "--log-level", "info", "--deletion-timeout", "5s")
+	f.creds = filepath.Join(f.data(), "operator.creds")
+	f.clients, f.agents = bustest.ProxyTo(t, "127.0.0.1:"+port), bustest.ProxyTo(t, "127.0.0.1:"+port)
+}
+
+func (f *fleet) data() string { return filepath.Join(f.dir, "hub") }
+
+// startCluster starts three servers and two hubs.
+func (f *fleet) startCluster(t *testing.T) {
+	t.Helper()
+	var urls, addresses []string
+	for _, b := range newBrokers(t, f.dir) {
+		f.processes[b.Name] = &victim{Process: rig.Start(t, []string{brokerVariable + "=" + b.String()}, os.Args[0])}
+		addresses = append(addresses, b.address())
+		urls = append(urls, "nats://"+b.address())
+	}
+	for _, name := range []string{"hub-0", "hub-1"} {
+		f.run(t, name, hubBinary, "--url", strings.Join(urls, ","), "--log-level", "info", "--deletion-timeout", "5s")
+	}
+	f.clients, f.agents = bustest.ProxyTo(t, addresses...), bustest.ProxyTo(t, slices.Concat(addresses[1:], addresses[:1])...)
+}
+
+// connect waits until it is connected as the operator, through the proxy of clients.
+func (f *fleet) connect(t testing.TB, name string) *bus.Conn {
+	t.Helper()
+	var client *bus.Conn
+	bustest.EventuallyIn(t, patience, func() (err error) {
+		client, err = bus.ConnectClient(bustest.Context(t), bus.Options{URL: f.clients.URL(), Creds: f.creds, Name: name, Log: zerolog.Nop()})
+		return err
+	})
+	return client
+}
+
+func (f *fleet) startAgent(t *testing.T, client *bus.Conn, member string) {
+	t.Helper()
+	config := filepath.Join(f.dir, member+".yaml")
+	require.NoError(t, os.WriteFile(config, fmt.Appendf(nil, agentConfig, member), 0o600))
+	args := []string{
+		"--config", config, "--url", f.agents.URL(),
+		"--data", f.folder(member), "--heartbeat-interval", "1s", "--log-level", "info",
+	}
+	if f.creds != "" {
+		var enrolled api.EnrolResponse
+		require.NoError(t, bus.Request(t.Context(), client, api.VerbEnrol, api.EnrolRequest{Name: member}, &enrolled, bus.RequestOptions{}))
+		creds := filepath.Join(f.dir, member+".creds")
+		require.NoError(t, os.WriteFile(creds, []byte(enrolled.Creds), 0o600))
+		args = append(args, "--creds", creds)
+	}
+	f.run(t, "agent-"+member, agentBinary, args...)
+	admitted := fmt.Sprintf(`{"apiVersion":"cluster.kubernetes-fleet.io/v1","kind":"MemberCluster","metadata":{"name":%q}}`, member)
+	request := api.ApplyRequest{Request: "admit-" + member, Documents: []json.RawMessage{json.RawMessage(admitted)}}
+	require.NoError(t, bus.Request(t.Context(), client, api.VerbApply, request, nil, bus.RequestOptions{}))
+}
+
+func (f *fleet) folder(member string) string { return filepath.Join(f.dir, "agents", member) }
+
+// ready waits until the hub takes a member for ready.
+func (f *fleet) ready(t *testing.T, client *bus.Conn, member string) {
+	t.Helper()
+	bustest.EventuallyIn(t, patience, func() error {
+		var m api.MemberCluster
+		err := bus.Request(t.Context(), client, api.VerbGet, api.GetRequest{Kind: api.KindMemberCluster, Name: member}, &m, bus.RequestOptions{})
+		if err == nil && (m.Status == nil || m.Status.State != api.MemberReady) {
+			err = fmt.Errorf("%s is %+v", member, m.Status)
+		}
+		return err
+	})
+}
+
+// heal ends all faults.
+func (f *fleet) heal() {
+	f.clients.Release()
+	f.agents.Release()
+}

@@ -1,0 +1,81 @@
+package faults
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Modes of a campaign.
+const (
+	modeSingle  = "single"  // one hub with a server of its own
+	modeCluster = "cluster" // three servers and two hubs
+)
+
+// Faults of a Step.
+const (
+	kill   = "kill"   // SIGKILL, started again after a while
+	stop   = "stop"   // SIGSTOP, SIGCONT after a while
+	end    = "end"    // SIGTERM, SIGKILL for what has not ended after a while, started again
+	cut    = "cut"    // all connections of clients, or agents, are cut
+	delay  = "delay"  // answers are held back for a while
+	forget = "forget" // answers are held back, and then lost with their connections
+	double = "double" // whatever is published arrives twice, for a while
+	older  = "older"  // the hub's data is replaced by a copy that is a while older
+)
+
+// Sides of a fleet whose connections can be disturbed.
+const (
+	sideClients = "clients"
+	sideAgents  = "agents"
+)
+
+// step is one fault.
+type step struct {
+	At, For    time.Duration
+	What, Whom string
+}
+
+func (s step) String() string {
+	return fmt.Sprintf("%s %s %s for %s", s.At.Round(time.Millisecond), s.What, s.Whom, s.For.Round(time.Millisecond))
+}
+
+// plan is what happens to a fleet, in the order in which it begins.
+type plan []step
+
+func (p plan) String() string {
+	lines := make([]string, len(p))
+	for i, s := range p {
+		lines[i] = s.String()
+	}
+	return strings.Join(lines, "\n")
+}
+
+// draw draws what happens to a fleet within a time.
+func draw(random *rand.Rand, mode string, within time.Duration) plan {
+	processes := []string{"hub-0"}
+	if mode == modeCluster {
+		processes = []string{"hub-0", "hub-1", "broker-0", "broker-1", "broker-2"}
+	}
+	p := make(plan, 2+random.IntN(4))
+	for i := range p {
+		s := step{At: time.Duration(random.Int64N(int64(within))), For: 100*time.Millisecond + time.Duration(random.Int64N(int64(within/2)))}
+		switch n := random.IntN(20); {
+		case n < 7:
+			s.What, s.Whom = pick(random, kill, stop, stop, end), pick(random, processes...)
+		case n < 11:
+			s.What, s.Whom = pick(random, kill, stop, end), "agent-"+pick(random, memberNames...)
+		case n < 13 && mode == modeSingle:
+			s.What, s.Whom = older, "hub-0"
+		default:
+			s.What, s.Whom = pick(random, cut, delay, forget, double, double), pick(random, sideClients, sideAgents)
+		}
+		p[i] = s
+	}
+	slices.SortFunc(p, func(a, b step) int { return int(a.At - b.At) })
+	return p
+}
+
+func pick(random *rand.Rand, from ...string) string { return from[random.IntN(len(from))] }

@@ -1,0 +1,114 @@
+// Package rig runs the programs of the house as processes that a test can kill, stop, and start again. The
+// tests of whole fleets call it; nothing else does.
+package rig
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Build builds programs into a folder, with more arguments for the go command where there are any.
+func Build(folder string, arguments []string, packages ...string) error {
+	command := exec.Command("go", append(append([]string{"build", "-o", folder}, arguments...), packages...)...)
+	command.Stderr = os.Stderr
+	return command.Run()
+}
+
+// Process is a child that can be killed and started again with the same arguments. Its methods are for one
+// goroutine at a time.
+type Process struct {
+	path    string
+	args    []string
+	env     []string
+	command *exec.Cmd
+	log     *os.File
+}
+
+// Start starts a program; env are variables beside those of the test. At the end of the test it is killed, and
+// its log is shown if the test failed.
+func Start(t testing.TB, env []string, path string, args ...string) *Process {
+	t.Helper()
+	log, err := os.Create(filepath.Join(t.TempDir(), "log"))
+	require.NoError(t, err)
+	p := &Process{path: path, args: args, env: env, log: log}
+	t.Cleanup(func() {
+		p.Kill()
+		if text, err := os.ReadFile(log.Name()); err == nil && t.Failed() {
+			t.Logf("log of %s:\n%s", filepath.Base(path), text)
+		}
+		_ = log.Close()
+	})
+	p.Start(t)
+	return p
+}
+
+// Start starts the process again, after Kill or Terminate.
+func (p *Process) Start(t testing.TB) {
+	t.Helper()
+	p.command = exec.Command(p.path, p.args...)
+	p.command.Stdout, p.command.Stderr = p.log, p.log
+	p.command.Env = append(os.Environ(), "NO_COLOR=1", "NATS_URL=", "NATS_CREDS=", "NATS_CONTEXT=")
+	p.command.Env = append(p.command.Env, p.env...)
+	require.NoError(t, p.command.Start())
+}
+
+// Kill is SIGKILL: nothing is flushed, nothing is said.
+func (p *Process) Kill() {
+	if p.command == nil {
+		return
+	}
+	_ = p.command.Process.Kill()
+	_ = p.command.Wait()
+	p.command = nil
+}
+
+// Terminate is SIGTERM, and SIGKILL for what has not ended by then. It says whether the process ended by itself.
+func (p *Process) Terminate(within time.Duration) bool {
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = p.command.Wait()
+	}()
+	_ = p.command.Process.Signal(syscall.SIGTERM)
+	timer := time.NewTimer(within)
+	defer timer.Stop()
+	alone := true
+	select {
+	case <-ended:
+	case <-timer.C:
+		alone = false
+		_ = p.command.Process.Kill()
+		<-ended
+	}
+	p.command = nil
+	return alone
+}
+
+// Stop is SIGSTOP: the process stands still, and its connections stay. Continue lets it go on.
+func (p *Process) Stop(t testing.TB) {
+	t.Helper()
+	require.NoError(t, p.command.Process.Signal(syscall.SIGSTOP))
+}
+
+// Continue is SIGCONT.
+func (p *Process) Continue(t testing.TB) {
+	t.Helper()
+	require.NoError(t, p.command.Process.Signal(syscall.SIGCONT))
+}
+
+// Says is nil once the process has logged a text.
+func (p *Process) Says(text string) error {
+	log, err := os.ReadFile(p.log.Name())
+	if err == nil && !strings.Contains(string(log), text) {
+		err = fmt.Errorf("%s has not said %q", filepath.Base(p.path), text)
+	}
+	return err
+}
