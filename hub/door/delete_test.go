@@ -12,6 +12,7 @@ import (
 	"flotilla/core/api"
 	"flotilla/hub/door"
 	"flotilla/subjects"
+	"flotilla/tests/elsewhen"
 )
 
 func (h *house) delete(kind, namespace, name string) api.ApplyResult {
@@ -176,4 +177,19 @@ func TestARepeatedDeletionIsAnsweredAfterATakeover(t *testing.T) {
 	content.Request = h.id()
 	_, failure := ask[api.ApplyResult](h, api.VerbDelete, content)
 	require.Equal(t, api.CodeNotFound, failure.Code, "another request finds nothing")
+}
+
+// A member that left is gone for whoever looks, also while the registrar has its record still.
+func TestAMemberThatLeftIsNotThereWhileItsRecordIs(t *testing.T) {
+	h := open(t, door.Options{})
+	record := beat(elsewhen.Now(), "oslo", nil)
+	record.UID, record.State = "u-1", api.MemberLeaving
+	write(h, subjects.Members, "oslo", record)
+	require.Empty(t, must[api.ListResponse](h, api.VerbList, api.ListRequest{Kind: api.KindMemberCluster}).Items)
+	require.Empty(t, must[api.FleetStatus](h, api.VerbStatus, nil).Members)
+	h.gone(api.KindMemberCluster, "", "oslo")
+
+	record.UID, record.State = "", api.MemberJoining
+	write(h, subjects.Members, "oslo", record)
+	require.Len(t, must[api.ListResponse](h, api.VerbList, api.ListRequest{Kind: api.KindMemberCluster}).Items, 1)
 }

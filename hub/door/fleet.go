@@ -26,6 +26,9 @@ func (d *Door) status(ctx context.Context, _ *struct{}) (any, error) {
 		fleet.Bindings += len(schedule.Value.Bindings)
 	}
 	for _, member := range d.records.seen.All() {
+		if d.records.lingers(&member.Value) {
+			continue
+		}
 		fleet.Members[string(member.Value.State)]++
 		fleet.Problems = append(fleet.Problems, memberProblems(&member.Value)...)
 	}

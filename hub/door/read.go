@@ -35,7 +35,7 @@ func (d *Door) get(ctx context.Context, request *api.GetRequest) (any, error) {
 	if found {
 		return d.render(ctx, &entry, false)
 	}
-	if record, _, seen := d.records.seen.Get(ref.Name); seen && ref.Kind == api.KindMemberCluster {
+	if record, _, seen := d.records.seen.Get(ref.Name); seen && ref.Kind == api.KindMemberCluster && !d.records.lingers(&record) {
 		return d.renderUnadmitted(&record)
 	}
 	return nil, notFound(ref)
@@ -169,7 +169,7 @@ func (d *Door) memberItems() []item {
 		})
 	}
 	for _, entry := range d.records.seen.All() {
-		if _, _, admitted := d.records.members.Get(entry.Name); admitted {
+		if _, _, admitted := d.records.members.Get(entry.Name); admitted || d.records.lingers(&entry.Value) {
 			continue
 		}
 		items = append(items, item{

@@ -123,3 +123,10 @@ func (s *shelf) current() *content.Index {
 	}
 	return s.index.Clone()
 }
+
+// lingers says that a member has left and the registrar is still to forget it: its record has the uid of a spec
+// that is gone. To people such a member is gone; what its agent says next begins it anew.
+func (r *records) lingers(record *api.MemberRecord) bool {
+	_, _, found, err := r.members.Find(record.Name)
+	return record.UID != "" && !found && err == nil
+}

@@ -56,7 +56,7 @@ const everywhere = `{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"sh
 {"apiVersion":"placement.kubernetes-fleet.io/v1","kind":"ClusterResourcePlacement","metadata":{"name":"shop"},
  "spec":{"resourceSelectors":[{"group":"","version":"v1","kind":"Namespace","name":"shop"}]}}`
 
-// startHurried is a fleet of three whose hub judges at once, and misses a member after two seconds; oslo
+// startHurried is a fleet of three whose hub judges at once, and misses a member after five heartbeats; oslo
 // has faults.
 func startHurried(t *testing.T, faults ...string) *dev.Fleet {
 	t.Helper()
@@ -72,7 +72,7 @@ func startHurried(t *testing.T, faults ...string) *dev.Fleet {
 	fleet, err := dev.Start(t.Context(), dev.Options{
 		Hub: hubd.Options{
 			Now: elsewhen.Now, Server: &bus.ServerOptions{Dir: t.TempDir(), Port: -1, Log: zerolog.Nop()}, Log: zerolog.Nop(),
-			Grace: time.Millisecond, MemberTimeout: 3 * time.Second, DeleteTimeout: 5 * time.Second,
+			Grace: time.Millisecond, MemberTimeout: 5 * time.Second, DeleteTimeout: 5 * time.Second,
 		},
 		Members: members, Log: zerolog.Nop(),
 	})
