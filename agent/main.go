@@ -38,11 +38,11 @@ func main() {
 
 // flags are what the command line may say; what it does not say is the configuration file's.
 type flags struct {
-	config, member, fleet, url, creds, context, data, logLevel, metrics string
-	location, resourceGroup, subscription                               string
-	labels, properties                                                  map[string]string
-	faults, upgrade                                                     []string
-	interval                                                            time.Duration
+	config, member, fleet, url, creds, ca, context, data, logLevel, metrics string
+	location, resourceGroup, subscription                                   string
+	labels, properties                                                      map[string]string
+	faults, upgrade                                                         []string
+	interval                                                                time.Duration
 }
 
 func (f *flags) command() *cobra.Command {
@@ -94,6 +94,7 @@ The member is one in memory. To break it while the agent runs, write faults into
 	s.StringVar(&f.url, "url", "", "URL of the NATS servers, comma separated")
 	s.StringVar(&f.creds, "creds", "", "credentials of the member's agent, from \"flotilla member enrol\"")
 	s.StringVar(&f.context, "context", "", "NATS context")
+	s.StringVar(&f.ca, "tls-ca", "", "authority of the servers' certificates, PEM (default $NATS_CA)")
 	s.StringVar(&f.data, "data", "", "data directory (default \"flotilla-agent/MEMBER\")")
 	s.StringToStringVar(&f.labels, "label", nil, "label to offer, KEY=VALUE; may be repeated")
 	s.StringToStringVar(&f.properties, "property", nil, "property to report, NAME=VALUE; may be repeated")
@@ -130,6 +131,7 @@ func (f *flags) load(c *cobra.Command) (configs.Agent, error) {
 		{"url", &config.Bus.URL, f.url},
 		{"creds", &config.Bus.Creds, f.creds},
 		{"context", &config.Bus.Context, f.context},
+		{"tls-ca", &config.Bus.TLS.CA, f.ca},
 		{"data", &config.DataDir, f.data},
 		{"location", &config.Location, f.location},
 		{"resource-group", &config.ResourceGroup, f.resourceGroup},

@@ -3,6 +3,7 @@ package bus
 import (
 	"cmp"
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"maps"
@@ -149,7 +150,16 @@ func connectError(e endpoint, err error) error {
 	if errors.Is(err, nats.ErrAuthorization) || errors.Is(err, nats.ErrAuthExpired) || errors.Is(err, nats.ErrAuthRevoked) {
 		kind, next = ErrDenied, "give credentials of this server, NATS_CREDS=<data>/operator.creds"
 	}
+	if untrusted(err) {
+		kind, next = ErrSetup, "name the authority of its certificate with --tls-ca (NATS_CA): the hub keeps its own in <data>/tls/ca.pem"
+	}
 	return fmt.Errorf("%w: connecting to NATS at %s (%s): %w; %s", kind, e.shown(), e.from, err, next)
+}
+
+// untrusted says that the certificate of a server is of nobody that is trusted.
+func untrusted(err error) bool {
+	unknown, other := x509.UnknownAuthorityError{}, x509.HostnameError{}
+	return errors.As(err, &unknown) || errors.As(err, &other)
 }
 
 func (c *Conn) handlers() []nats.Option {

@@ -2,6 +2,7 @@ package bus
 
 import (
 	"cmp"
+	"crypto/x509"
 	"fmt"
 	"net/url"
 	"os"
@@ -26,17 +27,17 @@ type endpoint struct {
 func (o Options) resolve() (endpoint, error) {
 	if o.Server != nil {
 		return endpoint{
-			url: o.Server.URL(), from: "embedded",
+			url: nats.DefaultURL, from: "embedded", // within the process, without TLS
 			auth: append(credsOf(o.CredsText), nats.InProcessServer(o.Server)),
 		}, nil
 	}
 	env := o.getenv
-	where, from, creds := o.URL, "given", o.Creds
+	where, from, creds, ca := o.URL, "given", o.Creds, o.CA
 	if o.Context == "" {
 		if where == "" {
 			where, from = env("NATS_URL"), "NATS_URL"
 		}
-		creds = cmp.Or(creds, env("NATS_CREDS"))
+		creds, ca = cmp.Or(creds, env("NATS_CREDS")), cmp.Or(ca, env("NATS_CA"))
 	}
 	var e endpoint
 	if name := cmp.Or(o.Context, env("NATS_CONTEXT")); name != "" {
@@ -53,6 +54,12 @@ func (o Options) resolve() (endpoint, error) {
 	}
 	if err := checkURL(e); err != nil {
 		return e, err
+	}
+	if ca != "" {
+		if err := checkCA(ca); err != nil {
+			return e, err
+		}
+		e.auth = append(e.auth, nats.RootCAs(ca))
 	}
 	if len(o.CredsText) > 0 {
 		e.auth = append(e.auth, credsOf(o.CredsText)...)
@@ -125,4 +132,16 @@ func readCreds(path string) ([]byte, error) {
 		return nil, fmt.Errorf("credentials: %w", err)
 	}
 	return text, nil
+}
+
+// checkCA finds out in time, and in words, that a file names no authority.
+func checkCA(path string) error {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return fmt.Errorf("%w: --tls-ca: %w", ErrSetup, err)
+	}
+	if !x509.NewCertPool().AppendCertsFromPEM(text) {
+		return fmt.Errorf("%w: --tls-ca %s: found no certificate in it, expected one in PEM, as a hub keeps it in <data>/tls/ca.pem", ErrSetup, path)
+	}
+	return nil
 }

@@ -15,6 +15,9 @@ type Options struct {
 	URL string
 	// Creds is the path of a .creds file. It wins over NATS_CREDS, which wins over a context.
 	Creds string
+	// CA is the path of the authority that the servers' certificates are of, in PEM. It wins over NATS_CA, which
+	// wins over a context; without any it is those that the machine trusts.
+	CA string
 	// CredsText is the text of a .creds file; it wins over Creds.
 	CredsText []byte
 	// Context names a NATS context, ~/.config/nats/context/<name>.json; it wins over NATS_CONTEXT.

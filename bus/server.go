@@ -44,6 +44,8 @@ const (
 type ServerOptions struct {
 	// Dir is the data directory; it is made, locked, and holds streams, keys and creds files.
 	Dir string
+	// TLS is what the server speaks with those who connect over the network; it is needed beyond loopback.
+	TLS ServerTLS
 	// Host is the address to listen on, loopback when empty. Port is 4222 when 0, any free one when -1.
 	Host string
 	Port int
@@ -111,6 +113,9 @@ func (o ServerOptions) withDefaults() (ServerOptions, error) {
 	}
 	if o.Host == "" {
 		o.Host = "127.0.0.1"
+	}
+	if err := o.checkTLS(); err != nil {
+		return o, err
 	}
 	setDefault(&o.Port, DefaultPort)
 	setDefault(&o.MaxStore, defaultMaxStore)
@@ -194,6 +199,11 @@ func (s *Server) options() (*server.Options, error) {
 		DisableJetStreamBanner: true,
 	}
 	o.JetStreamLimits.DefaultMaxConsumers = -1
+	var err error
+	if o.TLSConfig, err = s.tlsConfig(); err != nil {
+		return nil, err
+	}
+	o.TLS, o.TLSTimeout = o.TLSConfig != nil, tlsTimeout
 	if s.o.HTTPPort != 0 {
 		o.HTTPHost, o.HTTPPort = "127.0.0.1", s.o.HTTPPort
 	}
@@ -229,10 +239,7 @@ func (s *Server) URL() string {
 }
 
 // Loopback says that the server listens on a loopback address only.
-func (s *Server) Loopback() bool {
-	ip := net.ParseIP(s.o.Host)
-	return s.o.Host == "localhost" || ip != nil && ip.IsLoopback()
-}
+func (s *Server) Loopback() bool { return loopback(s.o.Host) }
 
 // OperatorCreds is the path of the creds file for the command line client, <dir>/operator.creds.
 func (s *Server) OperatorCreds() string { return filepath.Join(s.o.Dir, operatorCredsFile) }

@@ -75,6 +75,20 @@ type Disruption struct {
 type Listen struct {
 	Host string `json:"host,omitempty"`
 	Port int    `json:"port,omitempty"`
+	// TLS is what the embedded server speaks; it is needed beyond loopback.
+	TLS ListenTLS `json:"tls,omitzero"`
+}
+
+// ListenTLS is the certificate of the embedded server.
+type ListenTLS struct {
+	// Cert and Key are files in PEM, CA that of the authority that signed them.
+	Cert string `json:"cert,omitempty"`
+	Key  string `json:"key,omitempty"`
+	CA   string `json:"ca,omitempty"`
+	// SelfSigned makes an authority and a certificate in the data directory instead.
+	SelfSigned bool `json:"selfSigned,omitempty"`
+	// Names of a self-signed certificate beside those of the machine.
+	Names []string `json:"names,omitempty"`
 }
 
 // External reports whether the hub connects to servers that run elsewhere: its configuration names

@@ -54,6 +54,14 @@ type Bus struct {
 	Creds string `json:"creds,omitempty"`
 	// Context names a context of the nats command line tool.
 	Context string `json:"context,omitempty"`
+	// TLS is how the servers prove who they are.
+	TLS BusTLS `json:"tls,omitzero"`
+}
+
+// BusTLS is the side of TLS of who connects.
+type BusTLS struct {
+	// CA is the path of the authority of the servers' certificates; empty for those that the machine trusts.
+	CA string `json:"ca,omitempty"`
 }
 
 // Log says how much is logged, and how.

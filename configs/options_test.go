@@ -25,6 +25,7 @@ func TestSampleOfTheHubIsItsDefaults(t *testing.T) {
 	require.NoError(t, err)
 	want := DefaultHub()
 	want.SkippedNamespaces, want.Notifications = []string{}, []Notification{}
+	want.Listen.TLS.Names = []string{}
 	require.Equal(t, want, h)
 	requireEverySetting(t, string(sampleWithNotifications(t)), reflect.TypeFor[Hub]())
 }

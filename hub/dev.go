@@ -65,12 +65,12 @@ A hub and eight members in memory are running. In another terminal:
 
   export NATS_URL=%s
   export NATS_CREDS=%s
-%s  go run ./hub/flotilla get members
+%s%s  go run ./hub/flotilla get members
   go run ./hub/flotilla apply -f configs/examples/
   go run ./hub/flotilla get placements -w
 
 Ctrl-C stops everything.
-`, hub.Server().URL(), absolute(hub.Server().OperatorCreds()), fleetLine(fleet))
+`, hub.Server().URL(), absolute(hub.Server().OperatorCreds()), caLine(hub.Server()), fleetLine(fleet))
 }
 
 func absolute(file string) string {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -27,7 +28,7 @@ func command() *cobra.Command {
 --context, completed from NATS_URL, NATS_CREDS, NATS_CONTEXT). --dev, --data, --host and --port ask for a server of its
 own whatever the environment says. Interrupt stops it at once; SIGTERM sends its clients away first.`,
 		Example: `  hub --dev
-  hub --data /var/lib/flotilla --host 0.0.0.0
+  hub --data /var/lib/flotilla --host 0.0.0.0 --tls-self-signed
   hub --config configs/hub.yaml`,
 		Version: api.Version, Args: cobra.NoArgs, SilenceUsage: true, SilenceErrors: true,
 	}
@@ -66,6 +67,11 @@ own whatever the environment says. Interrupt stops it at once; SIGTERM sends its
 	s.StringVar(&config.DataDir, "data", config.DataDir, "data directory of the NATS server in this process")
 	s.StringVar(&config.Listen.Host, "host", config.Listen.Host, "address that the NATS server listens on")
 	s.IntVar(&config.Listen.Port, "port", config.Listen.Port, "port that the NATS server listens on; 0: any free one")
+	s.StringVar(&config.Listen.TLS.Cert, "tls-cert", config.Listen.TLS.Cert, "certificate of the NATS server in this process, PEM; read anew when it changes")
+	s.StringVar(&config.Listen.TLS.Key, "tls-key", config.Listen.TLS.Key, "key of --tls-cert, PEM")
+	s.StringVar(&config.Listen.TLS.CA, "tls-ca", config.Listen.TLS.CA, "authority that signed --tls-cert, or the certificates of the servers of --url, PEM")
+	s.BoolVar(&config.Listen.TLS.SelfSigned, "tls-self-signed", config.Listen.TLS.SelfSigned, "make an authority and a certificate in the data directory")
+	s.StringArrayVar(&config.Listen.TLS.Names, "tls-name", config.Listen.TLS.Names, "name or address of a self-signed certificate beside those of the machine; may be repeated")
 	s.StringVar(&config.Durability, "durability", config.Durability, "interval: fsync every second; always: before every acknowledgement")
 	s.StringVar(&config.DiskReserve, "disk-reserve", config.DiskReserve, "free room below which nothing more is accepted, like 512Mi; 0: none (default 256Mi, or a fiftieth of what there is)")
 	s.StringVar(&config.Bus.URL, "url", config.Bus.URL, "URL of NATS servers that others run, comma separated")
@@ -117,7 +123,7 @@ func ownAndOthers(c *cobra.Command, config *configs.Hub) error {
 			break
 		}
 	}
-	for _, name := range []string{"host", "port", "data"} {
+	for _, name := range []string{"host", "port", "data", "tls-cert", "tls-key", "tls-self-signed", "tls-name"} {
 		ofMembers := name == "data" && config.Dev // members in memory keep theirs there
 		if c.Flags().Changed(name) && !ofMembers {
 			return fmt.Errorf("found --%s beside %s, expected one of them: a hub that uses servers which others run has none of its own", name, others)
@@ -172,11 +178,14 @@ func options(config *configs.Hub, log zerolog.Logger, getenv func(string) string
 		Lead: bus.LeadOptions{Layout: bus.LayoutOptions{
 			Unmanaged: !config.ManageStreams, Durability: config.Durability, Replicas: config.Replicas,
 		}},
-		Bus: bus.Options{URL: config.Bus.URL, Creds: config.Bus.Creds, Context: config.Bus.Context},
+		Bus: bus.Options{
+			URL: config.Bus.URL, Creds: config.Bus.Creds, Context: config.Bus.Context, CA: cmp.Or(config.Bus.TLS.CA, config.Listen.TLS.CA),
+		},
 	}
 	if !config.External(getenv) {
 		o.Server = &bus.ServerOptions{
 			Dir: config.DataDir, Host: config.Listen.Host, Port: config.Listen.Port, Durability: config.Durability,
+			TLS: bus.ServerTLS(config.Listen.TLS),
 		}
 		if config.Listen.Port == 0 {
 			o.Server.Port = -1

@@ -80,14 +80,14 @@ func TestAHubWithItsOwnServerSaysHowToReachIt(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel() // it starts, says so, and stops
 	var out bytes.Buffer
-	o := hubd.Options{Now: elsewhen.Now, Fleet: "shop", Log: zerolog.Nop(), Server: &bus.ServerOptions{Dir: dir, Host: "0.0.0.0", Port: -1}}
+	o := hubd.Options{Now: elsewhen.Now, Fleet: "shop", Log: zerolog.Nop(), Server: &bus.ServerOptions{Dir: dir, Host: "0.0.0.0", Port: -1, TLS: bus.ServerTLS{SelfSigned: true}}}
 	hub, err := hubd.New(o)
 	require.NoError(t, err)
 	require.NoError(t, hub.Start(t.Context()))
 	require.NoError(t, serve(ctx, hub, "shop", &out))
 	for _, want := range []string{
-		"export NATS_URL=nats://127.0.0.1:", "export NATS_CREDS=" + dir + "/operator.creds\n", "export FLOTILLA_FLEET=shop\n",
-		"member enrol berlin > berlin.creds", "--creds berlin.creds --fleet shop\n", "member admit berlin",
+		"export NATS_URL=tls://127.0.0.1:", "export NATS_CA=" + dir + "/tls/ca.pem\n", "export NATS_CREDS=" + dir + "/operator.creds\n", "export FLOTILLA_FLEET=shop\n",
+		"member enrol berlin > berlin.creds", "--creds berlin.creds --tls-ca " + dir + "/tls/ca.pem --fleet shop\n", "member admit berlin",
 	} {
 		require.Contains(t, out.String(), want)
 	}

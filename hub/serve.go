@@ -37,16 +37,30 @@ The hub of fleet %s is running, with a NATS server of its own. In another termin
 
   export NATS_URL=%s
   export NATS_CREDS=%s
-%s  go run ./hub/flotilla version
+%s%s  go run ./hub/flotilla version
 
 Members, each with an agent:
 
   go run ./hub/flotilla member enrol berlin > berlin.creds
-  go run ./agent --member berlin --creds berlin.creds%s
+  go run ./agent --member berlin --creds berlin.creds%s%s
   go run ./hub/flotilla member admit berlin
 
 Ctrl-C stops the hub.
-`, fleet, server.URL(), absolute(server.OperatorCreds()), fleetLine(fleet), fleetFlag(fleet))
+`, fleet, server.URL(), absolute(server.OperatorCreds()), caLine(server), fleetLine(fleet), caFlag(server), fleetFlag(fleet))
+}
+
+func caLine(server *bus.Server) string {
+	if server.CAFile() == "" {
+		return ""
+	}
+	return "  export NATS_CA=" + absolute(server.CAFile()) + "\n"
+}
+
+func caFlag(server *bus.Server) string {
+	if server.CAFile() == "" {
+		return ""
+	}
+	return " --tls-ca " + absolute(server.CAFile())
 }
 
 func fleetLine(fleet string) string {

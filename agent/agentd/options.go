@@ -48,6 +48,7 @@ type Options struct {
 func (o *Options) bus() bus.Options {
 	return bus.Options{
 		Fleet: o.Config.Fleet, URL: o.Config.Bus.URL, Creds: o.Config.Bus.Creds, Context: o.Config.Bus.Context,
+		CA:        o.Config.Bus.TLS.CA,
 		CredsText: o.CredsText, Server: o.Server, Version: cmp.Or(o.Version, api.Version), Log: o.Log,
 		ReconnectWait: o.ReconnectWait, ReconnectJitter: o.ReconnectJitter, Now: o.Now,
 	}

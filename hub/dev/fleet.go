@@ -81,7 +81,7 @@ func Start(ctx context.Context, o Options) (_ *Fleet, err error) {
 
 func (f *Fleet) clientOptions() bus.Options {
 	return bus.Options{
-		Fleet: f.options.Hub.Fleet, URL: f.Hub.Server().URL(), Creds: f.Hub.Server().OperatorCreds(),
+		Fleet: f.options.Hub.Fleet, URL: f.Hub.Server().URL(), Creds: f.Hub.Server().OperatorCreds(), CA: f.Hub.Server().CAFile(),
 		Name: "dev", Log: f.options.Log, Now: f.options.Hub.Now,
 	}
 }
@@ -96,7 +96,7 @@ func (f *Fleet) StartAgent(ctx context.Context, config configs.Agent) error {
 		return fmt.Errorf("starting member %s: %w", config.Member, err)
 	}
 	config.Fleet = f.options.Hub.Fleet
-	config.Bus = configs.Bus{URL: f.Hub.Server().URL()}
+	config.Bus = configs.Bus{URL: f.Hub.Server().URL(), TLS: configs.BusTLS{CA: f.Hub.Server().CAFile()}}
 	config.DataDir = filepath.Join(f.options.Hub.Server.Dir, "members", config.Member)
 	agent, err := agentd.New(agentd.Options{
 		Config: config, CredsText: creds, Log: f.options.Log.With().Str("member", config.Member).Logger(),

@@ -32,6 +32,7 @@ func dialHub(ctx context.Context, c Connection) (Hub, error) {
 			Fleet:   c.Fleet,
 			URL:     c.URL,
 			Creds:   c.Creds,
+			CA:      c.CA,
 			Context: c.Context,
 			Version: api.Version,
 			Log:     zerolog.Nop(),
