@@ -214,13 +214,18 @@ func (d *Door) unreadableProblems() []api.Problem {
 	}{
 		{subjects.KindPlacement, "schedule", d.records.schedules.Broken()},
 		{subjects.KindPlacement, "release", d.records.releases.Broken()},
-		{subjects.KindPlacement, "snapshot", d.records.snapshots.Broken()},
 		{subjects.KindMember, "member", d.records.seen.Broken()},
 		{subjects.KindNodePool, "pool", d.records.pools.Broken()},
 	} {
 		for _, name := range slices.Sorted(maps.Keys(t.what)) {
 			tell(t.kind+"/"+name, " "+t.kind+"/"+name, fmt.Errorf("record %s cannot be decoded: %w", t.record, t.what[name]))
 		}
+	}
+	broken := d.records.snapshots.Broken()
+	for _, name := range slices.Sorted(maps.Keys(broken)) {
+		placement, index, _ := subjects.SplitSnapshot(name)
+		object := subjects.KindPlacement + "/" + placement
+		tell(object, " "+object, fmt.Errorf("its snapshot %d cannot be decoded: %w", index, broken[name]))
 	}
 	for _, table := range []*bus.Table[api.Spec]{d.records.placements, d.records.members, d.records.specs[api.KindNodePool]} {
 		for _, entry := range table.All() {

@@ -204,3 +204,13 @@ func (h *house) withdraw(placement, uid string, members ...string) {
 	_, err := h.store.Writer.Write(bustest.Context(h.t), bus.Put(key, release, h.store.State.Revision(key)))
 	require.NoError(h.t, err)
 }
+
+// A snapshot that cannot be read is told of under the name of its placement, which is what can be asked about.
+func TestABrokenSnapshotIsAProblemOfItsPlacement(t *testing.T) {
+	h := open(t, door.Options{})
+	h.apply(shopNamespace, settings, web)
+	h.spoil(subjects.Snapshots.Key(subjects.SnapshotName("web", 1)))
+	problem := h.problems()["placement/web Unreadable"]
+	require.Contains(t, problem.Message, "its snapshot 1 cannot be decoded")
+	require.Equal(t, "flotilla events placement/web", problem.Next)
+}

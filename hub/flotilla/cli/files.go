@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -44,12 +45,23 @@ func (s *source) command(verb string) string {
 		if file == "-" {
 			return ""
 		}
-		parts = append(parts, "-f", file)
+		parts = append(parts, "-f", typable(file))
 	}
 	if s.kustomize != "" {
-		parts = append(parts, "-k", s.kustomize)
+		parts = append(parts, "-k", typable(s.kustomize))
 	}
 	return strings.Join(parts, " ")
+}
+
+// plainWord is a word that no shell takes for anything else.
+var plainWord = regexp.MustCompile(`^[\p{L}\p{N}_./:=@%+,-]+$`)
+
+// typable is a word as it is typed into a shell, in quotes where it needs them.
+func typable(word string) string {
+	if plainWord.MatchString(word) {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
 // read reads every document of the source and gives objects of namespaced kinds the namespace of -n. When
