@@ -130,7 +130,7 @@ func TestAnAgentCannotLeaveItsPermissions(t *testing.T) {
 		"reading records":           subjects.DirectGet(f.BucketStream(subjects.State), f.BucketSubject(subjects.State, "schedule.web")),
 		"purging":                   "$JS.API.STREAM.PURGE." + f.BucketStream(subjects.Result),
 		"a consumer":                "$JS.API.CONSUMER.CREATE." + f.BucketStream(subjects.Result),
-		"the hub's service":         f.API(api.VerbApply),
+		"the hub's service":         f.API(api.RoleAdmin, "admin", api.VerbApply),
 		"NATS services":             "$SRV.PING",
 		"another's inbox":           subjects.Inbox("paris") + ".x",
 	} {

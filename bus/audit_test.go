@@ -34,7 +34,7 @@ func TestAuditIsReadBack(t *testing.T) {
 		}
 		store.Audit.Record(api.Audit{Object: object, Reason: "Picked", Message: fmt.Sprint(i), Member: member})
 	}
-	c := server.Client(t)
+	c := server.Inspector(t)
 	read := func(q bus.AuditQuery) []string {
 		t.Helper()
 		events, err := bus.ReadAudit(bustest.Context(t), c, q)
@@ -96,7 +96,7 @@ func TestAnnouncedEventsStandBeforeWhatFollowsFromThem(t *testing.T) {
 	store.Audit.Record(api.Audit{Object: "placement/web", Message: "released"})
 	failed(false)
 	made(true)
-	c := server.Client(t)
+	c := server.Inspector(t)
 	bustest.Eventually(t, func() error {
 		events, err := bus.ReadAudit(bustest.Context(t), c, bus.AuditQuery{})
 		if err != nil || len(events) < 3 {
@@ -122,7 +122,7 @@ func TestAWriteIsToldBeforeWhatFollowsFromIt(t *testing.T) {
 	_, err = store.WriteTold(bustest.Context(t), []api.Audit{{Object: "member/berlin", Message: "refused"}}, bus.Put(key, api.MemberRecord{}, 0))
 	require.ErrorIs(t, err, bus.ErrConflict)
 	store.Audit.Record(api.Audit{Object: "member/berlin", Message: "end"})
-	c := server.Client(t)
+	c := server.Inspector(t)
 	bustest.Eventually(t, func() error {
 		events, err := bus.ReadAudit(bustest.Context(t), c, bus.AuditQuery{})
 		if err != nil || len(events) < 4 {

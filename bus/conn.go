@@ -42,6 +42,7 @@ type Conn struct {
 	url    string
 	domain string // of JetStream
 	holder holder
+	person person
 	now    func() time.Time // nil is the machine's clock
 	stalls stalls
 
@@ -122,13 +123,13 @@ func (o Options) connect(name string, more ...nats.Option) (*Conn, error) {
 		return nil, err
 	}
 	c := &Conn{
-		Fleet: fleet, Log: o.Log, domain: e.domain, url: e.shown(), holder: e.holder, now: o.Now,
+		Fleet: fleet, Log: o.Log, domain: e.domain, url: e.shown(), holder: e.holder, person: e.personOf(fleet), now: o.Now,
 		listeners: map[int]*listener{}, denials: map[int]func(error){},
 	}
 	options := append(c.handlers(), nats.Name(name), nats.MaxReconnects(-1), nats.IgnoreAuthErrorAbort(),
 		nats.PingInterval(clientPing), nats.MaxPingsOutstanding(maxPingsOut), nats.ReconnectBufSize(stateReconnects))
-	if e.inboxPrefix != "" {
-		options = append(options, nats.CustomInboxPrefix(e.inboxPrefix))
+	if prefix := cmp.Or(c.inbox(), e.inboxPrefix); prefix != "" {
+		options = append(options, nats.CustomInboxPrefix(prefix))
 	}
 	options = append(append(options, e.auth...), more...)
 	if c.NC, err = nats.Connect(e.url, options...); err != nil {
@@ -143,6 +144,14 @@ func (o Options) connect(name string, more ...nats.Option) (*Conn, error) {
 		return nil, err
 	}
 	return c, nil
+}
+
+// inbox is the prefix of reply subjects that the credentials ask for; empty for any.
+func (c *Conn) inbox() string {
+	if _, _, ok := c.Fleet.PersonIn(c.holder.publish); !ok {
+		return ""
+	}
+	return subjects.PersonInbox(c.person.name)
 }
 
 func connectError(e endpoint, err error) error {

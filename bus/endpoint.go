@@ -18,6 +18,7 @@ type endpoint struct {
 	from        string // where the URL came from, for errors
 	auth        []nats.Option
 	holder      holder // of credentials, where they are a .creds file or its text
+	user        string // where there are no credentials but a user
 	inboxPrefix string
 	domain      string
 }
@@ -26,10 +27,12 @@ type endpoint struct {
 // context that the environment names; a context that is named explicitly wins over the environment.
 func (o Options) resolve() (endpoint, error) {
 	if o.Server != nil {
-		return endpoint{
+		e := endpoint{
 			url: nats.DefaultURL, from: "embedded", // within the process, without TLS
 			auth: append(credsOf(o.CredsText), nats.InProcessServer(o.Server)),
-		}, nil
+		}
+		e.holder, _ = holderOf(o.CredsText)
+		return e, nil
 	}
 	env := o.getenv
 	where, from, creds, ca := o.URL, "given", o.Creds, o.CA

@@ -21,6 +21,8 @@ type holder struct {
 	name string
 	// agent says that they are of a member's agent: signed with the scoped key.
 	agent bool
+	// publish are the subjects that they may publish to, where they say so themselves.
+	publish []string
 }
 
 func (h holder) String() string {
@@ -43,7 +45,7 @@ func holderOf(text []byte) (holder, error) {
 	if err != nil {
 		return holder{}, err
 	}
-	return holder{name: claims.Name, agent: roleOf(claims) != ""}, nil
+	return holder{name: claims.Name, agent: roleOf(claims) != "", publish: claims.Pub.Allow}, nil
 }
 
 // identity is how a connection proves who it is.
@@ -56,8 +58,8 @@ func credsFile(path string) (identity, error) {
 	text, err := os.ReadFile(path)
 	switch {
 	case errors.Is(err, os.ErrNotExist):
-		return identity{}, fmt.Errorf("%w: credentials %s: no such file; the hub keeps those of its operator in <data>/operator.creds, "+
-			"and a member's agent gets its own with `flotilla member enrol NAME > NAME.creds`", ErrSetup, path)
+		return identity{}, fmt.Errorf("%w: credentials %s: no such file; the hub keeps those of its first admin in <data>/operator.creds, "+
+			"people get theirs with `flotilla user add NAME > NAME.creds`, a member's agent gets its own with `flotilla member enrol NAME > NAME.creds`", ErrSetup, path)
 	case err != nil:
 		return identity{}, fmt.Errorf("%w: credentials: %w", ErrSetup, err)
 	case len(strings.TrimSpace(string(text))) == 0:

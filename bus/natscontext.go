@@ -46,7 +46,7 @@ func loadContext(name string, env func(string) string) (endpoint, error) {
 	if err := json.Unmarshal(text, &c); err != nil {
 		return e, fmt.Errorf("%w: NATS context %q in %s: %w", ErrSetup, name, path, err)
 	}
-	e = endpoint{url: c.URL, from: "context " + name, inboxPrefix: c.InboxPrefix, domain: c.Domain}
+	e = endpoint{url: c.URL, from: "context " + name, user: c.User, inboxPrefix: c.InboxPrefix, domain: c.Domain}
 	if e.auth, e.holder, err = c.options(home); err != nil {
 		return e, fmt.Errorf("%w: NATS context %q in %s: %w", ErrSetup, name, path, err)
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"flotilla/subjects"
 
@@ -17,6 +18,7 @@ const (
 	keysFile          = "keys.json"
 	operatorCredsFile = "operator.creds"
 	hubCredsFile      = "hub.creds"
+	inspectorFile     = "inspector.creds"
 )
 
 // seeds are the private keys of an embedded server, as kept in <dir>/keys.json.
@@ -29,9 +31,13 @@ type seeds struct {
 	Signing   string `json:"signing"`
 	Joining   string `json:"joining"`
 	Enrolling string `json:"enrolling"`
-	// HubUser and OperatorUser are users of account HUB.
-	HubUser      string `json:"hubUser"`
-	OperatorUser string `json:"operatorUser"`
+	// HubUser and Inspector are users of account HUB.
+	HubUser   string `json:"hubUser"`
+	Inspector string `json:"inspector"`
+	// People is the account of people, PeopleSigning what signs them, and FirstPerson the first of them.
+	People        string `json:"people"`
+	PeopleSigning string `json:"peopleSigning"`
+	FirstPerson   string `json:"firstPerson"`
 }
 
 // realm is the operator of an embedded server with its accounts. Keys are made once and kept; the
@@ -70,13 +76,17 @@ func openRealm(dir string, fleet subjects.Fleet) (*realm, error) {
 	if err := r.writeCreds(filepath.Join(dir, hubCredsFile), "hubUser", subjects.HubUser, fleet.HubPermissions()); err != nil {
 		return nil, err
 	}
-	return r, r.writeCreds(filepath.Join(dir, operatorCredsFile), "operatorUser", subjects.OperatorUser, fleet.OperatorPermissions())
+	if err := r.writeCreds(filepath.Join(dir, inspectorFile), "inspector", subjects.InspectorUser, fleet.InspectorPermissions()); err != nil {
+		return nil, err
+	}
+	return r, r.writeFirstPerson(filepath.Join(dir, operatorCredsFile))
 }
 
 func (s *seeds) byName() map[string]*string {
 	return map[string]*string{
 		"operator": &s.Operator, "system": &s.System, "hub": &s.Hub, "agents": &s.Agents,
-		"signing": &s.Signing, "joining": &s.Joining, "enrolling": &s.Enrolling, "hubUser": &s.HubUser, "operatorUser": &s.OperatorUser,
+		"signing": &s.Signing, "joining": &s.Joining, "enrolling": &s.Enrolling, "hubUser": &s.HubUser, "inspector": &s.Inspector,
+		"people": &s.People, "peopleSigning": &s.PeopleSigning, "firstPerson": &s.FirstPerson,
 	}
 }
 
@@ -109,7 +119,7 @@ func newSeed(name string) (string, error) {
 	switch name {
 	case "operator":
 		create = nkeys.CreateOperator
-	case "hubUser", "operatorUser":
+	case "hubUser", "inspector", "firstPerson":
 		create = nkeys.CreateUser
 	}
 	pair, err := create()
@@ -147,7 +157,7 @@ func (r *realm) sign() error {
 
 // accountClaims are the accounts as the address book has them now.
 func (r *realm) accountClaims() []*jwt.AccountClaims {
-	return []*jwt.AccountClaims{r.systemAccount(), r.hubAccount(), r.agentsAccount()}
+	return []*jwt.AccountClaims{r.systemAccount(), r.hubAccount(), r.agentsAccount(), r.peopleAccount()}
 }
 
 // signAccount signs the claims of an account with the keys that it has revoked.
@@ -173,7 +183,7 @@ func (r *realm) hubAccount() *jwt.AccountClaims {
 		MemoryStorage: jwt.NoLimit, DiskStorage: jwt.NoLimit, Streams: jwt.NoLimit, Consumer: jwt.NoLimit,
 		MaxAckPending: jwt.NoLimit, MemoryMaxStreamBytes: jwt.NoLimit, DiskMaxStreamBytes: jwt.NoLimit,
 	}
-	for _, e := range r.fleet.Exports() {
+	for _, e := range slices.Concat(r.fleet.Exports(), r.fleet.PeopleExports()) {
 		a.Exports.Add(&jwt.Export{Name: e.Name, Subject: jwt.Subject(e.Subject), Type: exportType(e)})
 	}
 	return a

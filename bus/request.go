@@ -3,10 +3,11 @@ package bus
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math/rand/v2"
+	mathrand "math/rand/v2"
 	"time"
 
 	"flotilla/core/api"
@@ -22,6 +23,10 @@ const (
 	requestPause = 2 * time.Second // longest between tries
 )
 
+// HeaderRequest is the id of a request, one for all its tries. Answers have none, so that an answer that was
+// sent to the subject of a request is not taken for one.
+const HeaderRequest = "Flotilla-Request"
+
 // RequestOptions tune Request. The zero value is for the command line client.
 type RequestOptions struct {
 	// Total bounds all tries (45 s), Try one of them (10 s).
@@ -33,12 +38,16 @@ type RequestOptions struct {
 // connection was lost or another hub leads, so a request that changes something carries an id. A refusal is an *api.Failure (errors.As); a hub that never answered
 // is ErrUnreachable.
 func Request(ctx context.Context, c *Conn, verb string, request, response any, o RequestOptions) error {
+	if err := c.may(verb); err != nil {
+		return err
+	}
 	text, err := encode(request)
 	if err != nil {
 		return fmt.Errorf("request %s: %w", verb, err)
 	}
-	m := nats.NewMsg(c.Fleet.API(verb))
+	m := nats.NewMsg(c.API(verb))
 	m.Header.Set(headerAccept, encodingGzip)
+	m.Header.Set(HeaderRequest, rand.Text())
 	if m.Data, err = compress(m, text); err != nil {
 		return fmt.Errorf("request %s: %w", verb, err)
 	}
@@ -74,7 +83,7 @@ func (c *Conn) ask(ctx context.Context, m *nats.Msg, o RequestOptions) ([]byte, 
 		if last == nil || bounded.Err() == nil {
 			last = err
 		}
-		pauseUnless(bounded, delay/2+rand.N(delay/2), turns)
+		pauseUnless(bounded, delay/2+mathrand.N(delay/2), turns)
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}

@@ -130,7 +130,7 @@ func foreignTo(f subjects.Fleet) map[string]string {
 		"another's enrolment":   f.Enrolment("paris"),
 		"everybody's enrolment": f.Enrolment("*"),
 		"records":               f.BucketSubject(subjects.State, "schedule.web"),
-		"the hub's service":     f.API(api.VerbApply),
+		"the hub's service":     f.API(api.RoleAdmin, "admin", api.VerbApply),
 		"another's inbox":       subjects.Inbox("paris") + ".x",
 	}
 }

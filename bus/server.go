@@ -62,8 +62,8 @@ type ServerOptions struct {
 	Log      zerolog.Logger
 }
 
-// Server is a NATS server in this process, in operator mode with the accounts HUB (JetStream), AGENTS
-// and SYS. Several can run in one process.
+// Server is a NATS server in this process, in operator mode with the accounts HUB (JetStream), AGENTS,
+// PEOPLE and SYS. Several can run in one process.
 type Server struct {
 	o      ServerOptions
 	mu     sync.RWMutex
@@ -241,11 +241,14 @@ func (s *Server) URL() string {
 // Loopback says that the server listens on a loopback address only.
 func (s *Server) Loopback() bool { return loopback(s.o.Host) }
 
-// OperatorCreds is the path of the creds file for the command line client, <dir>/operator.creds.
+// OperatorCreds is the path of the creds file of the first person, an admin, <dir>/operator.creds.
 func (s *Server) OperatorCreds() string { return filepath.Join(s.o.Dir, operatorCredsFile) }
 
 // HubCreds is the path of the creds file of the hub, for hubs in other processes, <dir>/hub.creds.
 func (s *Server) HubCreds() string { return filepath.Join(s.o.Dir, hubCredsFile) }
+
+// InspectorCreds is the path of the creds file for tools of NATS, <dir>/inspector.creds.
+func (s *Server) InspectorCreds() string { return filepath.Join(s.o.Dir, inspectorFile) }
 
 // AgentCreds mints the text of a .creds file for a member's agent.
 func (s *Server) AgentCreds(member string) ([]byte, error) { return s.issuer.AgentCreds(member) }

@@ -104,11 +104,11 @@ func TestAnInProcessConnection(t *testing.T) {
 	client.Close()
 }
 
-func TestAnOperatorLooksButDoesNotWrite(t *testing.T) {
+func TestAnInspectorLooksButDoesNotWrite(t *testing.T) {
 	server := bustest.Start(t)
 	store := server.Lead(t)
 	write(t, store, bus.Put("schedule.a", schedule("a", 1), 0))
-	client := server.Client(t)
+	client := server.Inspector(t)
 	_, table, _ := watch(t, client)
 	require.NoError(t, holds(table, map[string]int64{"a": 1}))
 
@@ -127,7 +127,7 @@ func TestAnOperatorLooksButDoesNotWrite(t *testing.T) {
 // Servers take a line of 4 KiB from a client before they know it, unless told otherwise.
 func TestCredentialsFitTheLineOfAServer(t *testing.T) {
 	server := bustest.Start(t)
-	for _, path := range []string{server.OperatorCreds(), server.HubCreds()} {
+	for _, path := range []string{server.OperatorCreds(), server.HubCreds(), server.InspectorCreds()} {
 		text, err := os.ReadFile(path)
 		require.NoError(t, err)
 		token, err := jwt.ParseDecoratedJWT(text)
@@ -139,7 +139,7 @@ func TestCredentialsFitTheLineOfAServer(t *testing.T) {
 func TestSecretsAreForTheirOwnerOnly(t *testing.T) {
 	server := bustest.Start(t)
 	dir := filepath.Dir(server.HubCreds())
-	for _, name := range []string{"keys.json", "hub.creds", "operator.creds", "lock"} {
+	for _, name := range []string{"keys.json", "hub.creds", "operator.creds", "inspector.creds", "lock"} {
 		info, err := os.Stat(filepath.Join(dir, name))
 		require.NoError(t, err)
 		require.Equal(t, os.FileMode(0o600), info.Mode().Perm(), name)
@@ -229,7 +229,7 @@ func TestWhereToConnect(t *testing.T) {
 	home := t.TempDir()
 	contexts := filepath.Join(home, ".config", "nats", "context")
 	require.NoError(t, os.MkdirAll(contexts, 0o700))
-	text := fmt.Sprintf(`{"url":%q,"creds":%q,"inbox_prefix":"_INBOX_operator"}`, server.URL(), server.OperatorCreds())
+	text := fmt.Sprintf(`{"url":%q,"creds":%q,"inbox_prefix":"_INBOX_somebody"}`, server.URL(), server.OperatorCreds())
 	require.NoError(t, os.WriteFile(filepath.Join(contexts, "prod.json"), []byte(text), 0o600))
 	require.NoError(t, os.WriteFile(filepath.Join(contexts, "nsc.json"), []byte(`{"url":"nats://x","nsc":"nsc://x"}`), 0o600))
 	nowhere := "nats://127.0.0.1:1"

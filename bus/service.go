@@ -40,9 +40,9 @@ type ServiceOptions struct {
 	Workers, Pending int
 }
 
-// Handler answers one request with a value that is sent as JSON. A returned *api.Failure is sent as
-// it is, any other error as CodeInternal.
-type Handler func(ctx context.Context, body []byte) (any, error)
+// Handler answers one request of somebody with a value that is sent as JSON. A returned *api.Failure is sent
+// as it is, any other error as CodeInternal.
+type Handler func(ctx context.Context, by api.Caller, body []byte) (any, error)
 
 // Service is the running micro service flotilla-hub.
 type Service struct {
@@ -63,7 +63,7 @@ type verbStats struct {
 	answered, failed, nanoseconds atomic.Int64
 }
 
-// Serve answers verbs on flotilla.<fleet>.api.<verb> until Stop; ctx is handed to handlers. Every hub
+// Serve answers verbs of people (subjects.Fleet.API) until Stop; ctx is handed to handlers. Every hub
 // that serves gets every request, so that one whose process is stopped takes none away from the leader.
 func Serve(ctx context.Context, c *Conn, o ServiceOptions, verbs map[string]Handler) (*Service, error) {
 	s := &Service{conn: c, leads: o.Leads, slots: make(chan struct{}, cmp.Or(o.Workers, defaultWorkers)), stats: map[string]*verbStats{}}
@@ -82,7 +82,7 @@ func Serve(ctx context.Context, c *Conn, o ServiceOptions, verbs map[string]Hand
 	group := s.micro.AddGroup(c.Fleet.APIGroup())
 	for _, verb := range slices.Sorted(maps.Keys(verbs)) {
 		err := group.AddEndpoint(verb, s.endpoint(ctx, verb, verbs[verb]),
-			micro.WithEndpointQueueGroupDisabled(), micro.WithEndpointPendingLimits(cmp.Or(o.Pending, defaultPending), pendingBytes))
+			micro.WithEndpointSubject(c.Fleet.APIEndpoint(verb)), micro.WithEndpointQueueGroupDisabled(), micro.WithEndpointPendingLimits(cmp.Or(o.Pending, defaultPending), pendingBytes))
 		if err != nil {
 			s.Stop()
 			return nil, fmt.Errorf("starting the service, verb %s: %w", verb, err)
@@ -120,7 +120,7 @@ func (s *Service) Stop() {
 // endpoint hands each request to a goroutine, and holds the subscription up while all slots are taken.
 func (s *Service) endpoint(ctx context.Context, verb string, h Handler) micro.Handler {
 	return micro.HandlerFunc(func(r micro.Request) {
-		if s.leads != nil && !s.leads() {
+		if s.leads != nil && !s.leads() || r.Reply() == "" {
 			return
 		}
 		if !s.open() {
@@ -160,11 +160,15 @@ func (s *Service) run(ctx context.Context, h Handler, r micro.Request) (value an
 			err = &api.Failure{Code: api.CodeInternal, Message: "the hub stumbled over this request; its log says where"}
 		}
 	}()
+	by, err := s.caller(r)
+	if err != nil {
+		return nil, err
+	}
 	body, err := requestBody(r)
 	if err != nil {
 		return nil, unreadable(err)
 	}
-	return h(ctx, body)
+	return h(ctx, by, body)
 }
 
 func unreadable(err error) *api.Failure {

@@ -28,7 +28,9 @@ func serve(t *testing.T, c *bus.Conn, verbs map[string]bus.Handler) *bus.Service
 	return s
 }
 
-func echo(_ context.Context, body []byte) (any, error) { return json.RawMessage(body), nil }
+func echo(_ context.Context, _ api.Caller, body []byte) (any, error) {
+	return json.RawMessage(body), nil
+}
 
 var quick = bus.RequestOptions{Total: 300 * time.Millisecond, Try: 100 * time.Millisecond}
 
@@ -43,32 +45,43 @@ func TestRequestsAreAnswered(t *testing.T) {
 	}
 }
 
+// plain is a request as tools of NATS send it.
+func plain(client *bus.Conn, verb string) *nats.Msg {
+	m := nats.NewMsg(client.API(verb))
+	m.Header.Set(bus.HeaderRequest, "r1")
+	return m
+}
+
 func TestPeopleWithNATSToolsGetPlainJSON(t *testing.T) {
 	server := bustest.Start(t)
-	serve(t, server.Hub(t), map[string]bus.Handler{api.VerbList: func(context.Context, []byte) (any, error) {
+	serve(t, server.Hub(t), map[string]bus.Handler{api.VerbList: func(context.Context, api.Caller, []byte) (any, error) {
 		return strings.Repeat("x", 2*bus.GzipAbove), nil
 	}})
 	client := server.Client(t)
-	m, err := client.NC.Request(client.Fleet.API(api.VerbList), nil, 5*time.Second)
+	m, err := client.NC.RequestMsg(plain(client, api.VerbList), 5*time.Second)
 	require.NoError(t, err)
 	require.Len(t, m.Data, 2*bus.GzipAbove+2)
-	found, err := client.NC.Request("$SRV.INFO.flotilla-hub", nil, 5*time.Second)
+	found, err := server.Inspector(t).NC.Request("$SRV.INFO.flotilla-hub", nil, 5*time.Second)
 	require.NoError(t, err)
 	var info micro.Info
 	require.NoError(t, json.Unmarshal(found.Data, &info))
 	require.Equal(t, "1.2.3", info.Version)
 	require.Equal(t, "hub-0", info.Metadata["replica"])
-	require.Equal(t, "flotilla.test.api.list", info.Endpoints[0].Subject)
+	require.Equal(t, "flotilla.test.api.*.*.view.list", info.Endpoints[0].Subject)
 }
 
 func TestFailuresArrive(t *testing.T) {
 	server := bustest.Start(t)
 	refusal := &api.Failure{Code: api.CodeInvalid, Message: "2 faults\nin one request", Faults: api.Faults{{Path: "spec.policy", Found: "x", Expected: "y"}}, Next: "flotilla apply"}
 	serve(t, server.Hub(t), map[string]bus.Handler{
-		api.VerbApply:  func(context.Context, []byte) (any, error) { return nil, fmt.Errorf("applying: %w", refusal) },
-		api.VerbPlan:   func(context.Context, []byte) (any, error) { return nil, errors.New("out of luck") },
-		api.VerbWhy:    func(context.Context, []byte) (any, error) { panic("oh") },
-		api.VerbStatus: func(context.Context, []byte) (any, error) { return strings.Repeat(bus.Digest(nil), 1<<18), nil },
+		api.VerbApply: func(context.Context, api.Caller, []byte) (any, error) {
+			return nil, fmt.Errorf("applying: %w", refusal)
+		},
+		api.VerbPlan: func(context.Context, api.Caller, []byte) (any, error) { return nil, errors.New("out of luck") },
+		api.VerbWhy:  func(context.Context, api.Caller, []byte) (any, error) { panic("oh") },
+		api.VerbStatus: func(context.Context, api.Caller, []byte) (any, error) {
+			return strings.Repeat(bus.Digest(nil), 1<<18), nil
+		},
 	})
 	client := server.Client(t)
 	ask := func(verb string) *api.Failure {
@@ -81,11 +94,11 @@ func TestFailuresArrive(t *testing.T) {
 	require.Equal(t, &api.Failure{Code: api.CodeInternal, Message: "out of luck"}, ask(api.VerbPlan))
 	require.Equal(t, api.CodeInternal, ask(api.VerbWhy).Code)
 
-	m, err := client.NC.Request(client.Fleet.API(api.VerbApply), nil, 5*time.Second)
+	m, err := client.NC.RequestMsg(plain(client, api.VerbApply), 5*time.Second)
 	require.NoError(t, err)
 	require.Equal(t, api.CodeInvalid, m.Header.Get(micro.ErrorCodeHeader))
 	require.Equal(t, "2 faults", m.Header.Get(micro.ErrorHeader))
-	m, err = client.NC.Request(client.Fleet.API(api.VerbStatus), nil, 5*time.Second)
+	m, err = client.NC.RequestMsg(plain(client, api.VerbStatus), 5*time.Second)
 	require.NoError(t, err)
 	require.Equal(t, api.CodeTooLarge, m.Header.Get(micro.ErrorCodeHeader), "without compression it is too long")
 }
@@ -101,7 +114,7 @@ func TestRequestsAreSentAgain(t *testing.T) {
 		answered <- bus.Request(bustest.Context(t), client, api.VerbGet, api.GetRequest{Name: "web"}, &got, bus.RequestOptions{Try: 200 * time.Millisecond})
 	}()
 	hub := server.Hub(t)
-	mute, err := hub.NC.Subscribe(hub.Fleet.API(api.VerbGet), func(*nats.Msg) { asked.Add(1) })
+	mute, err := hub.NC.Subscribe(hub.Fleet.API("*", "*", api.VerbGet), func(*nats.Msg) { asked.Add(1) })
 	require.NoError(t, err)
 	bustest.Eventually(t, func() error {
 		if asked.Load() < 2 {
@@ -111,7 +124,7 @@ func TestRequestsAreSentAgain(t *testing.T) {
 	})
 	require.NoError(t, mute.Unsubscribe())
 	relisting := true
-	serve(t, hub, map[string]bus.Handler{api.VerbGet: func(_ context.Context, body []byte) (any, error) {
+	serve(t, hub, map[string]bus.Handler{api.VerbGet: func(_ context.Context, _ api.Caller, body []byte) (any, error) {
 		if relisting {
 			relisting = false
 			return nil, &api.Failure{Code: api.CodeUnavailable, Message: "relisting"}
@@ -126,7 +139,7 @@ func TestRequestsAreSentAgain(t *testing.T) {
 func TestAStoppedHubTakesNoRequestAway(t *testing.T) {
 	server := bustest.Start(t)
 	goOn := make(chan struct{})
-	serve(t, server.Hub(t), map[string]bus.Handler{api.VerbGet: func(context.Context, []byte) (any, error) {
+	serve(t, server.Hub(t), map[string]bus.Handler{api.VerbGet: func(context.Context, api.Caller, []byte) (any, error) {
 		<-goOn
 		return nil, errors.New("too late")
 	}})
@@ -159,7 +172,7 @@ func TestAHubThatDoesNotLeadAnswersNothing(t *testing.T) {
 func muteHub(t *testing.T, hub *bus.Conn) (asked <-chan struct{}) {
 	t.Helper()
 	taken := make(chan struct{}, 16)
-	_, err := hub.NC.Subscribe(hub.Fleet.API(api.VerbGet), func(*nats.Msg) { taken <- struct{}{} })
+	_, err := hub.NC.Subscribe(hub.Fleet.API("*", "*", api.VerbGet), func(*nats.Msg) { taken <- struct{}{} })
 	require.NoError(t, err)
 	require.NoError(t, hub.NC.Flush())
 	return taken
@@ -192,7 +205,7 @@ func TestAClientAsksAgainWhenItsConnectionIsBack(t *testing.T) {
 	hub := server.Hub(t)
 	asked := make(chan struct{})
 	var first atomic.Bool
-	_, err := hub.NC.Subscribe(hub.Fleet.API(api.VerbGet), func(m *nats.Msg) {
+	_, err := hub.NC.Subscribe(hub.Fleet.API("*", "*", api.VerbGet), func(m *nats.Msg) {
 		if first.CompareAndSwap(false, true) {
 			close(asked)
 			return
@@ -226,7 +239,7 @@ func TestNobodyAnswers(t *testing.T) {
 func TestStopAnswersWhatRuns(t *testing.T) {
 	server := bustest.Start(t)
 	running, goOn := make(chan struct{}), make(chan struct{})
-	s := serve(t, server.Hub(t), map[string]bus.Handler{api.VerbApply: func(context.Context, []byte) (any, error) {
+	s := serve(t, server.Hub(t), map[string]bus.Handler{api.VerbApply: func(context.Context, api.Caller, []byte) (any, error) {
 		close(running)
 		<-goOn
 		return "done", nil
@@ -241,7 +254,7 @@ func TestStopAnswersWhatRuns(t *testing.T) {
 	stopped := make(chan struct{})
 	go func() { s.Stop(); close(stopped) }()
 	bustest.Eventually(t, func() error {
-		if _, err := client.NC.Request(client.Fleet.API(api.VerbApply), nil, time.Second); !errors.Is(err, nats.ErrNoResponders) {
+		if _, err := client.NC.RequestMsg(plain(client, api.VerbApply), time.Second); !errors.Is(err, nats.ErrNoResponders) {
 			return fmt.Errorf("still listening: %w", err)
 		}
 		return nil

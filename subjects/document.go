@@ -3,6 +3,8 @@ package subjects
 import (
 	"fmt"
 	"strings"
+
+	"flotilla/core/api"
 )
 
 // Document renders the address book as Markdown; SUBJECTS.md is that of fleet "<fleet>".
@@ -22,15 +24,10 @@ func Document(f Fleet) string {
 		}
 		fmt.Fprintf(&b, "| %s | `%s` | %s | %s | %s |\n", in, a.Pattern, a.Holds, a.Writer, a.Readers)
 	}
-	b.WriteString("\n## Accounts\n\nAccount `HUB` has JetStream; `AGENTS` has none; `SYS` is of NATS itself. " +
-		"All that crosses from `AGENTS` to `HUB` (stream: the other way):\n\n| what | kind | subject |\n|---|---|---|\n")
-	for _, e := range f.Exports() {
-		kind := "service"
-		if e.Stream {
-			kind = "stream"
-		}
-		fmt.Fprintf(&b, "| %s | %s | `%s` |\n", e.Name, kind, e.Subject)
-	}
+	b.WriteString("\n## Accounts\n\nAccount `HUB` has JetStream; `AGENTS` and `PEOPLE` have none; `SYS` is of NATS itself.\n")
+	writeExports(&b, AccountAgents, f.Exports())
+	writeExports(&b, AccountPeople, f.PeopleExports())
+	writeVerbs(&b)
 	for _, of := range []struct{ role, who string }{
 		{RoleEnrolling, "who holds a token for `<member>`, or its key alone"},
 		{RoleJoining, "the agent of `<member>` that nobody admitted yet"},
@@ -38,10 +35,25 @@ func Document(f Fleet) string {
 	} {
 		writePermissions(&b, of.who, f.RolePermissions(of.role, "<member>"))
 	}
-	writePermissions(&b, "an operator", f.OperatorPermissions())
+	for _, role := range api.Roles() {
+		writePermissions(&b, "the "+string(role)+" `<person>`", f.permissionsOf("<person>", role))
+	}
+	writePermissions(&b, "the inspector", f.InspectorPermissions())
 	writePermissions(&b, "the hub", f.HubPermissions())
 	writeMatrix(&b, f)
 	return b.String()
+}
+
+// writeExports lists what crosses between account HUB and another one.
+func writeExports(b *strings.Builder, account string, exports []Export) {
+	fmt.Fprintf(b, "\nAll that crosses from `%s` to `HUB` (stream: the other way):\n\n| what | kind | subject |\n|---|---|---|\n", account)
+	for _, e := range exports {
+		kind := "service"
+		if e.Stream {
+			kind = "stream"
+		}
+		fmt.Fprintf(b, "| %s | %s | `%s` |\n", e.Name, kind, e.Subject)
+	}
 }
 
 func writePermissions(b *strings.Builder, who string, p Permissions) {

@@ -47,6 +47,9 @@ const (
 	KindInstances   = "instances"   // name of the instance catalog
 )
 
+// KindUser is the kind of a person in audit events alone.
+const KindUser = "user"
+
 // KindNode is the kind of a node in audit events alone; its name is made by NodeName.
 const KindNode = "node"
 
@@ -96,6 +99,7 @@ var (
 	Disruptions          = Family{prefix: "disruption."}
 	Pools                = Family{prefix: "pool."}
 	Notifications        = Family{prefix: "notification."}
+	Users                = Family{prefix: "user."}
 )
 
 // Prefix is what every key of the family begins with, final dot included.

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"flotilla/core/api"
 )
 
 // Party is one kind of user of the servers.
@@ -14,15 +16,19 @@ type Party struct {
 	Permissions Permissions
 }
 
-// Parties are all kinds of users of a fleet, one of each, the agents those of member.
+// Parties are all kinds of users of a fleet, one of each, agents and people of one name.
 func (f Fleet) Parties(member string) []Party {
-	return []Party{
+	parties := []Party{
 		{RoleEnrolling, AccountAgents, f.RolePermissions(RoleEnrolling, member)},
 		{RoleJoining, AccountAgents, f.RolePermissions(RoleJoining, member)},
 		{RoleAgent, AccountAgents, f.RolePermissions(RoleAgent, member)},
-		{OperatorUser, AccountHub, f.OperatorPermissions()},
+		{InspectorUser, AccountHub, f.InspectorPermissions()},
 		{HubUser, AccountHub, f.HubPermissions()},
 	}
+	for _, role := range api.Roles() {
+		parties = append(parties, Party{string(role), AccountPeople, f.permissionsOf(member, role)})
+	}
+	return parties
 }
 
 // Probe is one thing that somebody may try.
@@ -62,6 +68,7 @@ func covers(pattern, subject string) bool {
 // of the server. Members are member, as which agents are probed, and another one.
 func (f Fleet) Probes(member, another string) []Probe {
 	all := f.probesOfMembers(member, another)
+	all = append(all, f.probesOfPeople(member, another)...)
 	all = append(all, f.probesOfHub()...)
 	all = append(all, f.probesOfJetStream(member, another)...)
 	return append(all, f.probesOfSubscribers(member, another)...)

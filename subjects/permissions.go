@@ -34,32 +34,6 @@ func (f Fleet) AgentPermissions(member string) Permissions {
 	}
 }
 
-// OperatorPermissions are what people and their command line client may do in account HUB: ask the
-// hub, and look at everything. Only the hub writes records. Streams are not named one by one, so that
-// the credentials stay within the line of 4 KiB that servers take by default.
-func (f Fleet) OperatorPermissions() Permissions {
-	return Permissions{
-		Publish: []string{
-			f.APIGroup() + ".*",
-			"$SRV.>",
-			"$JS.API.INFO",
-			"$JS.API.STREAM.NAMES",
-			"$JS.API.STREAM.LIST",
-			"$JS.API.STREAM.INFO.*",
-			"$JS.API.STREAM.MSG.GET.*",
-			"$JS.API.DIRECT.GET.>",
-			"$JS.API.CONSUMER.CREATE.>",
-			"$JS.API.CONSUMER.INFO.>",
-			"$JS.API.CONSUMER.LIST.*",
-			"$JS.API.CONSUMER.NAMES.*",
-			"$JS.API.CONSUMER.MSG.NEXT.>",
-			"$JS.API.CONSUMER.DELETE.>",
-			"$JS.FC.>",
-		},
-		Subscribe: []string{"_INBOX.>", Inbox(OperatorUser) + ".>", f.Prefix() + ".>", "$SRV.>"},
-	}
-}
-
 // HubPermissions are what the hub may do in account HUB, which is its own: everything.
 func (f Fleet) HubPermissions() Permissions {
 	return Permissions{Publish: []string{">"}, Subscribe: []string{">"}}
@@ -67,22 +41,26 @@ func (f Fleet) HubPermissions() Permissions {
 
 // Names of the users of account HUB.
 const (
-	HubUser      = "hub"
-	OperatorUser = "operator"
+	HubUser       = "hub"
+	InspectorUser = "inspector"
 )
+
+// FirstPerson is the name of the admin whom the hub that runs a server of its own makes.
+const FirstPerson = "admin"
 
 // Names of the accounts.
 const (
-	AccountHub    = "HUB"    // hub and operators; the only one with JetStream
+	AccountHub    = "HUB"    // the hub; the only one with JetStream
 	AccountAgents = "AGENTS" // all agents
+	AccountPeople = "PEOPLE" // all people
 	AccountSystem = "SYS"    // of NATS itself
 )
 
-// Export is a subject that account HUB offers and account AGENTS imports under the same name.
+// Export is a subject that account HUB offers and another account imports under the same name.
 type Export struct {
 	Name    string
 	Subject string
-	// Stream is true when messages flow from HUB to AGENTS, false for requests from AGENTS to HUB.
+	// Stream is true when messages flow from HUB to the other account, false for requests to HUB.
 	Stream bool
 }
 

@@ -120,11 +120,8 @@ func (f Fleet) AllCommands() string { return f.Prefix() + ".command.*.*" }
 // HintTarget is where the server republishes commands to, as a subject transform of AllCommands.
 func (f Fleet) HintTarget() string { return f.Prefix() + ".hint.{{wildcard(1)}}.{{wildcard(2)}}" }
 
-// APIGroup is the group of the hub's micro service; a verb is one more token.
+// APIGroup is the group of the hub's micro service, see API.
 func (f Fleet) APIGroup() string { return f.Prefix() + ".api" }
-
-// API is the subject of one verb of the hub's service.
-func (f Fleet) API(verb string) string { return f.APIGroup() + "." + verb }
 
 func (f Fleet) pair(word, subject string) (member, kind string, ok bool) {
 	rest, ok := cutPrefix(subject, f.Prefix()+"."+word+".")

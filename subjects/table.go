@@ -104,6 +104,7 @@ func (f Fleet) records() []Address {
 		record(Disruptions, "<member>", "node disruptions decided and not yet seen finished", "disruptor", "dispatcher, clients"),
 		record(Pools, "<pool>", "state and lint of a node pool over its members", "disruptor", "door, clients"),
 		record(Notifications, "<notification>", "how far into the audit stream a notification has come", "notifier", "notifier"),
+		record(Users, "<person>", "who a person is: role, public key, end and revocation of the credentials", "door", "door"),
 		{in, TermKey, "who leads; fences every other write", "leader", "hubs"},
 		{in, TallyKey, "nothing: its header counts all records, as that of every other write does, after a deletion", "leader", "leader"},
 		{in, LayoutKey, "number of the last layout step", "leader", "hubs"},
@@ -131,7 +132,7 @@ func (f Fleet) plain() []Address {
 		{"", f.Hint("<member>", "<kind>"), "a newer command is stored; headers only", "the server", "that agent"},
 		{f.Stream(Audit), f.Prefix() + ".audit.<kind>." + each, "what happened to an object", "rooms", "clients"},
 		{"", f.Enrolment("<member>"), "an agent asks for credentials", "that agent", "the leading hub"},
-		{"", f.API("<verb>"), "requests to the hub", "clients", "door"},
+		{"", f.apiOf("<role>", "<person>") + ".<access>.<verb>", "requests to the hub", "that person", "door"},
 		{"", f.Leads(), "the sender leads now and answers requests", "leader", "clients that wait for an answer"},
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"flotilla/bus"
+	"flotilla/core/api"
 	"flotilla/tests/elsewhen"
 
 	"github.com/rs/zerolog"
@@ -96,11 +97,24 @@ func (s *Server) Hub(t testing.TB) *bus.Conn {
 	return c
 }
 
-// Client connects as the operator, over TCP.
-func (s *Server) Client(t testing.TB) *bus.Conn {
+// Client connects as the first admin, over TCP.
+func (s *Server) Client(t testing.TB) *bus.Conn { return s.client(t, s.OperatorCreds(), nil) }
+
+// Inspector connects as whoever looks at streams, over TCP.
+func (s *Server) Inspector(t testing.TB) *bus.Conn { return s.client(t, s.InspectorCreds(), nil) }
+
+// Person connects as a person of a role, over TCP, with credentials of their own.
+func (s *Server) Person(t testing.TB, name string, role api.Role) *bus.Conn {
+	t.Helper()
+	creds, _, err := s.PersonCreds(name, role, time.Time{})
+	require.NoError(t, err)
+	return s.client(t, "", creds)
+}
+
+func (s *Server) client(t testing.TB, creds string, text []byte) *bus.Conn {
 	t.Helper()
 	o := s.TCP()
-	o.Creds = s.OperatorCreds()
+	o.Creds, o.CredsText = creds, text
 	c, err := bus.ConnectClient(Context(t), o)
 	require.NoError(t, err)
 	t.Cleanup(c.Close)

@@ -24,6 +24,7 @@ const (
 	KindPlacementResult  = "PlacementResult"
 	KindWork             = "Work"
 	KindAudit            = "Audit"
+	KindUser             = "User"
 )
 
 // Header opens every record and message.

@@ -107,8 +107,11 @@ type Audit struct {
 	Type    string `json:"type"`
 	Reason  string `json:"reason"`
 	Message string `json:"message"`
-	// By is who caused it: a room, or the user as the door knows them.
-	By string `json:"by"`
+	// By is who caused it: a room, or a person as the servers know them. Of a person's doing, Request is the id
+	// of their request and From the address that they asked from, where the server tells it.
+	By      string `json:"by"`
+	Request string `json:"request,omitempty"`
+	From    string `json:"from,omitempty"`
 	// Member is set when the event concerns one member.
 	Member string `json:"member,omitempty"`
 }

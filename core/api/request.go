@@ -58,6 +58,7 @@ func (f *Failure) Error() string {
 
 // ApplyRequest creates or changes objects, all of them or none.
 type ApplyRequest struct {
+	Asked
 	// Request is a random id; a repeat with the same id answers the first result.
 	Request   string            `json:"request"`
 	DryRun    bool              `json:"dryRun,omitempty"`
@@ -94,6 +95,7 @@ type ApplyResult struct {
 
 // GetRequest reads one object, status rendered in full. Kind is a Kubernetes kind.
 type GetRequest struct {
+	Asked
 	APIVersion string `json:"apiVersion,omitempty"` // needed only where a kind exists in several groups
 	Kind       string `json:"kind"`
 	Namespace  string `json:"namespace,omitempty"`
@@ -102,6 +104,7 @@ type GetRequest struct {
 
 // ListRequest reads objects of a kind, sorted by namespace and name, in pages.
 type ListRequest struct {
+	Asked
 	APIVersion    string `json:"apiVersion,omitempty"`
 	Kind          string `json:"kind"`
 	Namespace     string `json:"namespace,omitempty"` // empty: all namespaces
@@ -123,6 +126,7 @@ type ListResponse struct {
 // DeleteRequest asks for deletion. It returns at once; Get shows what is not confirmed yet. The answer
 // is an ApplyResult, and a DeleteResponse where Objects are named.
 type DeleteRequest struct {
+	Asked
 	Request string    `json:"request"`
 	Object  ObjectRef `json:"object,omitzero"`
 	// Objects are several at once instead of Object, at most 500: all that are there are deleted in one
@@ -155,6 +159,7 @@ type UnconfirmedResponse struct {
 
 // PatchRequest is a JSON merge patch of one object.
 type PatchRequest struct {
+	Asked
 	Request         string          `json:"request"`
 	Object          ObjectRef       `json:"object"`
 	Patch           json.RawMessage `json:"patch"`
@@ -165,6 +170,7 @@ type PatchRequest struct {
 // AdmitRequest makes a joining member part of the fleet. Without AllowLabels, the keys that its
 // agent offers now are allowed.
 type AdmitRequest struct {
+	Asked
 	Request     string            `json:"request"`
 	Name        string            `json:"name"`
 	AllowLabels []string          `json:"allowLabels,omitempty"`
@@ -174,6 +180,7 @@ type AdmitRequest struct {
 // EnrolRequest asks for credentials of a member's agent; only a hub with an embedded server, or with
 // a signing key, can give them.
 type EnrolRequest struct {
+	Asked
 	Name string `json:"name"`
 }
 

@@ -169,6 +169,7 @@ type BudgetsRequest struct {
 
 // DeleteNodeRequest asks to drain a node and delete it, whatever budgets say (N17).
 type DeleteNodeRequest struct {
+	Asked
 	Request string `json:"request"`
 	Member  string `json:"member"`
 	Node    string `json:"node"`

@@ -167,6 +167,7 @@ const (
 
 // RunRequest asks for an operation on a run (updates.md 1.6).
 type RunRequest struct {
+	Asked
 	// Request is a random id; a repeat with the same id answers the first result.
 	Request string `json:"request"`
 	// Run is the run's name; for run-generate that of the AutoUpgradeProfile.

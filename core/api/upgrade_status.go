@@ -119,6 +119,8 @@ type GateStatus struct {
 	DisplayName string       `json:"displayName,omitempty"`
 	Type        string       `json:"type"`
 	GateID      string       `json:"gateId,omitempty"`
+	// ApprovedBy is who approved an Approval.
+	ApprovedBy string `json:"approvedBy,omitempty"`
 	// AbsoluteStartTime of a ScheduledStart, computed when it is reached.
 	AbsoluteStartTime metav1.Time `json:"absoluteStartTime,omitzero"`
 	// Schedule is the configuration of a ScheduledStart.

@@ -26,7 +26,7 @@ func Operate(run *api.UpdateRun, status *api.UpdateRunStatus, view View, now tim
 	case api.VerbRunSkip:
 		refusal = e.skipTargets(ask.Targets)
 	case api.VerbRunApprove:
-		refusal = e.approve(ask.Gate)
+		refusal = e.approve(ask.Gate, ask.By.Name)
 	case api.VerbRunRerun:
 		refusal = e.rerun(ask)
 	default:
@@ -100,7 +100,7 @@ func (e *engine) stopRun() (noop bool, refusal *api.Refusal) {
 }
 
 // approve completes a gate that waits; a scheduled start is let go early.
-func (e *engine) approve(gate string) *api.Refusal {
+func (e *engine) approve(gate, by string) *api.Refusal {
 	if !e.st.Status.State.Active() {
 		next := show(&e.st)
 		if state := e.st.Status.State; state != api.StateStopping && !state.Done() {
@@ -125,6 +125,7 @@ func (e *engine) approve(gate string) *api.Refusal {
 		}
 		eachGate(e.own(i), func(g *api.GateStatus, at gateScope) {
 			if gate == at.path(g.Type) || gate == g.GateID {
+				g.ApprovedBy = by
 				e.enter(&g.Status, api.StateCompleted)
 			}
 		})

@@ -7,6 +7,7 @@ import (
 
 	"flotilla/core/api"
 	"flotilla/core/disruption"
+	"flotilla/subjects"
 )
 
 // answerDelete begins to drain and delete a node (N17).
@@ -48,7 +49,12 @@ func (d *Disruptor) answerDelete(ctx context.Context, ask *api.DeleteNodeRequest
 	if ask.DryRun || out.Already || i >= 0 {
 		return out, nil
 	}
+	settle := d.store.Audit.Announce(ask.By.Audit(api.Audit{
+		Object: subjects.KindNode + "/" + subjects.NodeName(ask.Member, ask.Node), Type: "Normal", Reason: "Asked",
+		Message: "delete", Member: ask.Member,
+	}))
 	begun, err := d.deleteNode(ctx, ask.Member, ask.Node, ask.Request)
+	settle(err == nil)
 	if err != nil {
 		return nil, err
 	}

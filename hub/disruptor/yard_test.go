@@ -339,7 +339,7 @@ func (y *yard) locked(member, owner string) {
 // told waits until the audit stream has an event about an object that holds all words.
 func (y *yard) told(object string, words ...string) {
 	y.t.Helper()
-	client := y.server.Client(y.t)
+	client := y.server.Inspector(y.t)
 	bustest.Eventually(y.t, func() error {
 		events, err := bus.ReadAudit(bustest.Context(y.t), client, bus.AuditQuery{Object: object})
 		var all []string

@@ -18,7 +18,10 @@ func (d *Door) apply(ctx context.Context, request *api.ApplyRequest) (*api.Apply
 		return nil, tooMany(n)
 	}
 	documents, wrong := d.readDocuments(request.Documents)
-	f := d.newDraft(request.Request)
+	if failure := forbidden(request.By, refsOf(documents)); failure != nil {
+		return nil, failure
+	}
+	f := d.newDraft(request.By, request.Request)
 	f.refused, f.show = *wrong, request.DryRun && request.Show
 	if err := d.noteClasses(ctx, f, documents); err != nil {
 		return nil, err
@@ -169,7 +172,7 @@ func (d *Door) storedPlacements() []*api.Placement {
 func (d *Door) recut(ctx context.Context) error {
 	d.writing.Lock()
 	defer d.writing.Unlock()
-	f := d.newDraft("")
+	f := d.newDraft(door, "")
 	f.touched = true
 	if err := f.cut(d.storedPlacements); err != nil {
 		return err

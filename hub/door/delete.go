@@ -42,7 +42,10 @@ func (d *Door) removeAll(ctx context.Context, request *api.DeleteRequest) (any, 
 
 // removeRefs deletes all the objects that are there, or none when one of them may not go.
 func (d *Door) removeRefs(ctx context.Context, request *api.DeleteRequest, refs ...api.ObjectRef) (*api.DeleteResponse, error) {
-	f := d.newDraft(request.Request)
+	if failure := forbidden(request.By, refs); failure != nil {
+		return nil, failure
+	}
+	f := d.newDraft(request.By, request.Request)
 	answer := &api.DeleteResponse{}
 	going, err := d.going(request, refs, f, answer)
 	if err != nil {

@@ -145,6 +145,8 @@ func (d *Door) verbs() map[string]bus.Handler {
 		api.VerbStatus:      reading(d, d.status),
 		api.VerbVersion:     reading(d, d.version),
 		api.VerbUnconfirmed: reading(d, d.unconfirmedBy),
+		api.VerbRaw:         reading(d, d.raw),
+		api.VerbWhoami:      reading(d, d.whoami),
 	})
 	for verb, handler := range verbs {
 		verbs[verb] = d.withRoom(verb, handler)

@@ -17,6 +17,7 @@ import (
 // dry run, only shown.
 type draft struct {
 	records *records
+	by      api.Caller
 	request string
 	epoch   uint64
 	now     metav1.Time
@@ -62,9 +63,9 @@ type draft struct {
 	noted []string
 }
 
-func (d *Door) newDraft(request string) *draft {
+func (d *Door) newDraft(by api.Caller, request string) *draft {
 	f := &draft{
-		records: d.records, request: request, epoch: d.store.Term.Epoch,
+		records: d.records, by: by, request: request, epoch: d.store.Term.Epoch,
 		now: metav1.NewTime(d.store.Now().UTC().Truncate(time.Second)), index: d.shelf.current(),
 		placements: map[string]*api.Placement{}, named: map[string]struct{}{}, written: map[int]int{}, erased: map[int]api.ObjectRef{},
 		going: map[api.ObjectRef]bool{}, cuts: map[string]*api.Snapshot{},
@@ -98,10 +99,10 @@ func (f *draft) erase(ref api.ObjectRef, revision uint64) {
 }
 
 func (f *draft) audit(object, reason, message string) {
-	f.events = append(f.events, api.Audit{
+	f.events = append(f.events, f.by.Audit(api.Audit{
 		Header: api.NewHeader(api.KindAudit), At: f.now, Object: object, Type: "Normal",
-		Reason: reason, Message: message, By: "user",
-	})
+		Reason: reason, Message: message,
+	}))
 }
 
 // auditName is how events name an object: "placement/web", "member/berlin", "object/ConfigMap/ns/web".

@@ -161,7 +161,7 @@ func (d *Door) unreleased(stored *api.Spec, name string) ([]string, error) {
 
 // end removes the spec of an object whose deletion is over, and a placement's snapshots.
 func (d *Door) end(ctx context.Context, stored *api.Spec, revision uint64, unconfirmed []string) error {
-	f := d.newDraft(stored.Request)
+	f := d.newDraft(door, stored.Request)
 	f.results = []api.ApplyResult{{
 		Object: stored.Object, Action: api.ActionDeleting, UID: stored.UID, Generation: stored.Generation, ResourceVersion: f.version(revision),
 	}}
@@ -174,7 +174,6 @@ func (d *Door) end(ctx context.Context, stored *api.Spec, revision uint64, uncon
 	}
 	f.audit(auditName(stored.Object), "Deleted", stored.Object.String())
 	event := &f.events[len(f.events)-1]
-	event.By = "door"
 	if len(unconfirmed) > 0 {
 		event.Type, event.Reason = "Warning", "DeletedUnconfirmed"
 		event.Message = fmt.Sprintf("%s: not confirmed within %s by %s", stored.Object, d.options.DeleteTimeout, enumerate(unconfirmed))

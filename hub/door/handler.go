@@ -14,9 +14,9 @@ const tries = 3
 
 // reading wraps a verb that changes nothing.
 func reading[Q any](d *Door, answer func(context.Context, *Q) (any, error)) bus.Handler {
-	return func(ctx context.Context, body []byte) (any, error) {
+	return func(ctx context.Context, by api.Caller, body []byte) (any, error) {
 		var request Q
-		if err := d.open(body, &request); err != nil {
+		if err := d.open(by, body, &request); err != nil {
 			return nil, err
 		}
 		// What agents say is part of what is shown.
@@ -30,9 +30,9 @@ func reading[Q any](d *Door, answer func(context.Context, *Q) (any, error)) bus.
 // writing wraps a verb that changes records: under the lock, once for each request id, and decided
 // again when the records changed meanwhile.
 func writing[Q any, R any](d *Door, decide func(context.Context, *Q) (R, error)) bus.Handler {
-	return func(ctx context.Context, body []byte) (any, error) {
+	return func(ctx context.Context, by api.Caller, body []byte) (any, error) {
 		var request Q
-		if err := d.open(body, &request); err != nil {
+		if err := d.open(by, body, &request); err != nil {
 			return nil, err
 		}
 		d.writing.Lock()
@@ -56,8 +56,11 @@ func writing[Q any, R any](d *Door, decide func(context.Context, *Q) (R, error))
 	}
 }
 
-// open reads a request, and refuses while the records are not synchronised.
-func (d *Door) open(body []byte, request any) error {
+// open reads a request and notes in it who sent it; it refuses while the records are not synchronised.
+func (d *Door) open(by api.Caller, body []byte, request any) error {
+	if asked, ok := request.(interface{ From(api.Caller) }); ok {
+		asked.From(by)
+	}
 	if !d.store.State.Synced() {
 		return unavailable(bus.ErrNotSynced)
 	}

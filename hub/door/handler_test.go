@@ -15,7 +15,7 @@ func TestNothingIsAnsweredWhileTheRecordsAreBehind(t *testing.T) {
 	server := bustest.Start(t)
 	d := New(server.Lead(t), Options{Log: zerolog.Nop()})
 	ask := reading(d, d.version)
-	_, err := ask(bustest.Context(t), nil)
+	_, err := ask(bustest.Context(t), api.Caller{}, nil)
 	require.NoError(t, err)
 
 	server.Stop(t)
@@ -26,7 +26,7 @@ func TestNothingIsAnsweredWhileTheRecordsAreBehind(t *testing.T) {
 		return nil
 	})
 	for verb, handler := range d.verbs() {
-		_, err := handler(bustest.Context(t), []byte("{}"))
+		_, err := handler(bustest.Context(t), api.Caller{}, []byte("{}"))
 		failure, refused := errors.AsType[*api.Failure](err)
 		require.True(t, refused, verb)
 		require.Equal(t, api.CodeUnavailable, failure.Code, verb)
@@ -35,7 +35,7 @@ func TestNothingIsAnsweredWhileTheRecordsAreBehind(t *testing.T) {
 
 func TestARequestThatIsNoJSONIsRefused(t *testing.T) {
 	d := New(bustest.Start(t).Lead(t), Options{Log: zerolog.Nop()})
-	_, err := writing(d, d.apply)(bustest.Context(t), []byte("{"))
+	_, err := writing(d, d.apply)(bustest.Context(t), api.Caller{}, []byte("{"))
 	failure, refused := errors.AsType[*api.Failure](err)
 	require.True(t, refused)
 	require.Equal(t, api.CodeInvalid, failure.Code)

@@ -50,14 +50,14 @@ func (d *Door) admitted(ctx context.Context, request *api.AdmitRequest, allowed 
 	if err != nil {
 		return nil, fmt.Errorf("admitting %s: %w", request.Name, err)
 	}
-	return d.create(ctx, request.Request, body)
+	return d.create(ctx, request, body)
 }
 
 // create applies one document all of which is overlay: a file that is applied later takes over what it
 // sets and keeps the rest.
-func (d *Door) create(ctx context.Context, request string, body json.RawMessage) (*api.ApplyResult, error) {
+func (d *Door) create(ctx context.Context, request *api.AdmitRequest, body json.RawMessage) (*api.ApplyResult, error) {
 	documents, wrong := d.readAll([]json.RawMessage{body})
-	f := d.newDraft(request)
+	f := d.newDraft(request.By, request.Request)
 	f.refused = *wrong
 	overlay, err := extend(nil, body)
 	if err != nil {
@@ -122,7 +122,7 @@ func (d *Door) readmit(ctx context.Context, request *api.AdmitRequest, stored *a
 	if err != nil {
 		return nil, fmt.Errorf("admitting %s: %w", request.Name, err)
 	}
-	return d.patch(ctx, &api.PatchRequest{Request: request.Request, Object: stored.Object, Patch: patch})
+	return d.patch(ctx, &api.PatchRequest{Asked: request.Asked, Request: request.Request, Object: stored.Object, Patch: patch})
 }
 
 // widened are the label keys to allow so that those offered are, beside what a member's spec allows
@@ -166,9 +166,9 @@ func (d *Door) enrol(_ context.Context, request *api.EnrolRequest) (any, error) 
 	if err != nil {
 		return nil, fmt.Errorf("enrolling %s: %w", request.Name, err)
 	}
-	d.store.Audit.Record(api.Audit{
+	d.store.Audit.Record(request.By.Audit(api.Audit{
 		Header: api.NewHeader(api.KindAudit), At: metav1.NewTime(d.store.Now()), Object: subjects.KindMember + "/" + request.Name,
-		Type: "Normal", Reason: "Enrolled", Message: "credentials were made for its agent", By: "user",
-	})
+		Type: "Normal", Reason: "Enrolled", Message: "credentials were made for its agent",
+	}))
 	return &api.EnrolResponse{Creds: string(creds), URL: d.options.AgentURL}, nil
 }

@@ -14,12 +14,15 @@ func (d *Door) patch(ctx context.Context, request *api.PatchRequest) (*api.Apply
 	if err := d.refuseGate(request.Object); err != nil {
 		return nil, err
 	}
+	if failure := forbidden(request.By, []api.ObjectRef{request.Object}); failure != nil {
+		return nil, failure
+	}
 	table, name := d.records.place(request.Object)
 	stored, revision, found := table.Get(name)
 	if !found {
 		return nil, d.missing(request.Object)
 	}
-	f := d.newDraft(request.Request)
+	f := d.newDraft(request.By, request.Request)
 	if f.request != "" && stored.Request == f.request {
 		result := f.repeated(api.ApplyResult{Object: stored.Object}, &stored, revision)
 		return &result, nil

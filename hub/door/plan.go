@@ -78,7 +78,7 @@ func (d *Door) planned(ctx context.Context, request *api.PlanRequest) (*draft, [
 	d.writing.Lock()
 	defer d.writing.Unlock()
 	documents, wrong := d.readDocuments(request.Documents)
-	f := d.newDraft("")
+	f := d.newDraft(door, "")
 	f.refused, f.planning = *wrong, true
 	if err := d.noteClasses(ctx, f, documents); err != nil {
 		return nil, nil, err

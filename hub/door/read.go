@@ -23,6 +23,9 @@ func (d *Door) get(ctx context.Context, request *api.GetRequest) (any, error) {
 	ref := api.ObjectRef{
 		APIVersion: request.APIVersion, Kind: request.Kind, Namespace: request.Namespace, Name: request.Name,
 	}
+	if err := unseen(request.By, ref.APIVersion, ref.Kind); err != nil {
+		return nil, err
+	}
 	if ourGate(ref) {
 		if gate, err := d.gate(ctx, ref.Name); gate != nil || err != nil {
 			return gate, err
@@ -85,6 +88,9 @@ type item struct {
 func (i *item) key() string { return i.ref.Namespace + "/" + i.ref.Name + "/" + i.ref.APIVersion }
 
 func (d *Door) list(ctx context.Context, request *api.ListRequest) (any, error) {
+	if err := unseen(request.By, request.APIVersion, request.Kind); err != nil {
+		return nil, err
+	}
 	selector, err := labels.Parse(request.LabelSelector)
 	if err != nil {
 		return nil, &api.Failure{Code: api.CodeInvalid, Message: fmt.Sprintf("reading label selector %q: %s", request.LabelSelector, err)}

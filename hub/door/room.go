@@ -88,13 +88,13 @@ func (d *Door) withRoom(verb string, handler bus.Handler) bus.Handler {
 	if !stores {
 		return handler
 	}
-	return func(ctx context.Context, body []byte) (any, error) {
+	return func(ctx context.Context, by api.Caller, body []byte) (any, error) {
 		room := d.room()
 		refuse := room.Short() && more || room.Stopped != "" && room.Restarts
 		if failure := refused(room); failure != nil && refuse && !dry(body) {
 			return nil, failure
 		}
-		answer, err := handler(ctx, body)
+		answer, err := handler(ctx, by, body)
 		if err == nil {
 			return answer, nil
 		}

@@ -20,7 +20,7 @@ func TestSweepTakesOrphansAndNothingElse(t *testing.T) {
 	ctx := bustest.Context(t)
 	d := New(bustest.Start(t).Lead(t), Options{Log: zerolog.Nop()})
 	apply := func(document string) {
-		_, err := d.apply(ctx, &api.ApplyRequest{Documents: []json.RawMessage{json.RawMessage(document)}})
+		_, err := d.apply(ctx, &api.ApplyRequest{Asked: api.Asked{By: door}, Documents: []json.RawMessage{json.RawMessage(document)}})
 		require.NoError(t, err)
 	}
 	apply(`{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"shop"}}`)

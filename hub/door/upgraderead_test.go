@@ -114,7 +114,7 @@ func TestStatusListsWhatRunsNeedOfPeople(t *testing.T) {
 
 func TestOtherRoomsAnswerTheirVerbs(t *testing.T) {
 	h := open(t, door.Options{More: map[string]bus.Handler{
-		api.VerbRunStart: func(_ context.Context, body []byte) (any, error) {
+		api.VerbRunStart: func(_ context.Context, _ api.Caller, body []byte) (any, error) {
 			var request api.RunRequest
 			if err := json.Unmarshal(body, &request); err != nil {
 				return nil, err

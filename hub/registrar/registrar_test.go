@@ -138,7 +138,7 @@ func TestStates(t *testing.T) {
 
 // told waits until the audit stream holds exactly these reasons about a member.
 func (h *house) told(t *testing.T, member string, want ...string) {
-	client := h.server.Client(t)
+	client := h.server.Inspector(t)
 	bustest.Eventually(t, func() error {
 		events, err := bus.ReadAudit(bustest.Context(t), client, bus.AuditQuery{Object: "member/" + member})
 		var reasons []string

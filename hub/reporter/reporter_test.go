@@ -173,7 +173,7 @@ func TestStatusFollowsResults(t *testing.T) {
 // told waits until the audit stream holds these reasons, in this order, and possibly others that were
 // passed through on the way.
 func (h *house) told(t *testing.T, want []string) {
-	client := h.server.Client(t)
+	client := h.server.Inspector(t)
 	bustest.Eventually(t, func() error {
 		events, err := bus.ReadAudit(bustest.Context(t), client, bus.AuditQuery{Object: "placement/web"})
 		var reasons []string

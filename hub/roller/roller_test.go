@@ -173,7 +173,7 @@ func TestRollout(t *testing.T) {
 	h.answer(t, "paris")
 	h.eventually(t, "berlin:2 oslo:2")
 
-	client := h.server.Client(t)
+	client := h.server.Inspector(t)
 	bustest.Eventually(t, func() error {
 		events, err := bus.ReadAudit(bustest.Context(t), client, bus.AuditQuery{Object: "placement/web"})
 		var told []string

@@ -49,7 +49,7 @@ func (r *Runner) followProfile(ctx context.Context, name string) (time.Time, err
 	}
 	switch {
 	case d.Create != nil:
-		err = r.adopt(ctx, d.Create, d.Start != "", who, told, ops...)
+		err = r.adopt(ctx, d.Create, d.Start != "", api.Caller{Name: who}, told, ops...)
 	case len(ops) > 0:
 		_, err = r.store.WriteTold(ctx, told, ops...)
 	}
@@ -128,7 +128,7 @@ func (r *Runner) heads() ([]upgrade.RunHead, error) {
 // adopt writes a run that a profile made, spec and status, and starts it in the same write when start is
 // set: a hub that ends in between leaves no run that nobody starts. With it goes what told and ops say,
 // which led to the run.
-func (r *Runner) adopt(ctx context.Context, made *upgrade.NewRun, start bool, who string, told []api.Audit, ops ...bus.Op) error {
+func (r *Runner) adopt(ctx context.Context, made *upgrade.NewRun, start bool, by api.Caller, told []api.Audit, ops ...bus.Op) error {
 	run, status := &made.Run, made.Status
 	run.UID = uuid.NewUUID()
 	status.UID = string(run.UID)
@@ -153,11 +153,11 @@ func (r *Runner) adopt(ctx context.Context, made *upgrade.NewRun, start bool, wh
 		}
 	}
 	ops = append(ops, bus.Put(r.records.runs.Key(run.Name), status, 0))
-	told = append(told, api.Audit{
-		Object: runObject(run.Name), Type: "Normal", Reason: "Created", By: who,
+	told = append(told, by.Audit(api.Audit{
+		Object: runObject(run.Name), Type: "Normal", Reason: "Created",
 		Message: fmt.Sprintf("%d members in %d stages", status.Members, len(status.Stages)),
-	})
-	if _, err := r.store.WriteTold(ctx, append(told, audits(step.Events, who)...), ops...); err != nil {
+	}))
+	if _, err := r.store.WriteTold(ctx, append(told, audits(step.Events, by)...), ops...); err != nil {
 		return fmt.Errorf("making run %s: %w", run.Name, err)
 	}
 	return nil
@@ -191,7 +191,7 @@ func (r *Runner) act(ctx context.Context, run, verb, who string) error {
 		return nil
 	}
 	r.queue.Add(runKey + run)
-	return r.carry(ctx, s, &step, who)
+	return r.carry(ctx, s, &step, api.Caller{Name: who})
 }
 
 // remove deletes a run that waited in vain, spec and status.
@@ -227,7 +227,7 @@ func (r *Runner) generate(ctx context.Context, ask *api.RunRequest) (*api.RunRes
 		return nil, refusal
 	}
 	if made != nil {
-		if err := r.adopt(ctx, made, false, "user", nil); err != nil {
+		if err := r.adopt(ctx, made, false, ask.By, nil); err != nil {
 			return nil, err
 		}
 	}

@@ -33,7 +33,7 @@ func (r *Runner) followRun(ctx context.Context, name string) (time.Time, error) 
 		return time.Time{}, r.create(ctx, s)
 	}
 	step := upgrade.Step(s.run, s.status, s.view, s.now)
-	if err := r.carry(ctx, s, &step, by); err != nil {
+	if err := r.carry(ctx, s, &step, api.Caller{Name: by}); err != nil {
 		return time.Time{}, err
 	}
 	return r.recheck(&step), nil
@@ -125,13 +125,13 @@ func runObject(name string) string { return subjects.KindRun + "/" + name }
 
 // carry writes what was decided about a run: its status with the locks it gives back and takes, all or
 // nothing. A decision that changes nothing writes nothing. What was asked for is told first.
-func (r *Runner) carry(ctx context.Context, s *situation, step *upgrade.Decision, who string, asked ...api.Audit) error {
+func (r *Runner) carry(ctx context.Context, s *situation, step *upgrade.Decision, by api.Caller, asked ...api.Audit) error {
 	r.waiters.set(s.name, &step.Status)
 	if !step.Changed {
 		r.store.Audit.Record(asked...)
 		return nil
 	}
-	revision, err := r.fit(ctx, s, step, append(asked, audits(step.Events, who)...))
+	revision, err := r.fit(ctx, s, step, append(asked, audits(step.Events, by)...))
 	if err != nil {
 		return fmt.Errorf("writing run %s: %w", s.name, err)
 	}
@@ -159,10 +159,10 @@ func (r *Runner) fit(ctx context.Context, s *situation, step *upgrade.Decision, 
 	}
 }
 
-func audits(events []upgrade.Event, who string) []api.Audit {
+func audits(events []upgrade.Event, by api.Caller) []api.Audit {
 	out := make([]api.Audit, len(events))
 	for i := range events {
-		out[i] = events[i].Audit(who)
+		out[i] = by.Audit(events[i].Audit(by.Name))
 	}
 	return out
 }

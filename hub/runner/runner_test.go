@@ -41,7 +41,7 @@ func TestARunGoesFromMemberToMember(t *testing.T) {
 	y.eventually("r1", "Completed: berlin Completed, oslo Completed")
 	y.held()
 	y.told("run/r1", "Created", "2 members in 1 stages", "by runner")
-	y.told("run/r1", "Asked", "run-start", "by user")
+	y.told("run/r1", "Asked", "run-start", "by anna")
 	y.told("run/r1", "member oslo NotStarted -> Running")
 	y.told("run/r1", "Completed: run Running -> Completed")
 }

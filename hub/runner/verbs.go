@@ -33,8 +33,8 @@ func (r *Runner) Verbs() map[string]bus.Handler {
 }
 
 func (r *Runner) handler(decide func(context.Context, *api.RunRequest) (*api.RunResponse, error)) bus.Handler {
-	return func(ctx context.Context, body []byte) (any, error) {
-		var ask api.RunRequest
+	return func(ctx context.Context, by api.Caller, body []byte) (any, error) {
+		ask := api.RunRequest{Asked: api.Asked{By: by}}
 		if err := json.Unmarshal(body, &ask); err != nil {
 			return nil, &api.Failure{Code: api.CodeInvalid, Message: "reading the request: " + err.Error()}
 		}
@@ -115,7 +115,7 @@ func (r *Runner) decideOperation(ctx context.Context, s *situation, verb string,
 	if !step.Noop {
 		asked = append(asked, asking(s.name, verb, ask))
 	}
-	if err := r.carry(ctx, s, &step, "user", asked...); err != nil {
+	if err := r.carry(ctx, s, &step, ask.By, asked...); err != nil {
 		return nil, err
 	}
 	if at := r.recheck(&step); !at.IsZero() {
@@ -174,5 +174,5 @@ func asking(run, verb string, ask *api.RunRequest) api.Audit {
 	if ask.Reason != "" {
 		message += ": " + ask.Reason
 	}
-	return api.Audit{Object: runObject(run), Type: "Normal", Reason: "Asked", Message: message, By: "user"}
+	return ask.By.Audit(api.Audit{Object: runObject(run), Type: "Normal", Reason: "Asked", Message: message})
 }

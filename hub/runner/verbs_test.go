@@ -124,7 +124,7 @@ func TestOperationsOnWhatIsNotThere(t *testing.T) {
 		require.Contains(t, failure.Message, `"nope"`, verb)
 		require.NotEmpty(t, failure.Next, verb)
 	}
-	_, err := y.room.Verbs()[api.VerbRunStart](bustest.Context(t), []byte("{"))
+	_, err := y.room.Verbs()[api.VerbRunStart](bustest.Context(t), anna, []byte("{"))
 	require.Equal(t, api.CodeInvalid, refusal(t, err).Code)
 }
 

@@ -71,6 +71,9 @@ func (c *clock) set(t *testing.T, at string) {
 	c.now = now
 }
 
+// anna is who asks.
+var anna = api.Caller{Name: "anna", Role: api.RoleAdmin}
+
 // yard is a leader's store with a runner on it; the test plays door, registrar and agents.
 type yard struct {
 	t       testing.TB
@@ -189,7 +192,7 @@ func (y *yard) ask(verb string, request api.RunRequest) (*api.RunResponse, error
 	y.t.Helper()
 	body, err := json.Marshal(request)
 	require.NoError(y.t, err)
-	answer, err := y.room.Verbs()[verb](bustest.Context(y.t), body)
+	answer, err := y.room.Verbs()[verb](bustest.Context(y.t), anna, body)
 	if err != nil {
 		return nil, err
 	}
@@ -298,7 +301,7 @@ func (y *yard) held(want ...string) {
 // told waits until the audit stream has an event about an object that holds all words.
 func (y *yard) told(object string, words ...string) {
 	y.t.Helper()
-	client := y.server.Client(y.t)
+	client := y.server.Inspector(y.t)
 	bustest.Eventually(y.t, func() error {
 		events, err := bus.ReadAudit(bustest.Context(y.t), client, bus.AuditQuery{Object: object})
 		var all []string

@@ -49,7 +49,7 @@ func TestPickAllFollowsTheFleet(t *testing.T) {
 // told waits until the audit stream holds exactly these reasons about a placement.
 func (h *house) told(t *testing.T, placement string, want ...string) {
 	t.Helper()
-	client := h.server.Client(t)
+	client := h.server.Inspector(t)
 	bustest.Eventually(t, func() error {
 		events, err := bus.ReadAudit(bustest.Context(t), client, bus.AuditQuery{Object: "placement/" + placement})
 		var reasons []string
@@ -72,7 +72,7 @@ func TestARemovalSaysWhy(t *testing.T) {
 	h.place(t, "web", "u1", 2, api.Placement{ObjectMeta: metav1.ObjectMeta{DeletionTimestamp: &metav1.Time{Time: elsewhen.Now()}}})
 	h.eventually(t, "web")
 	h.told(t, "web", "MemberPicked", "MemberRemoved")
-	events, err := bus.ReadAudit(bustest.Context(t), h.server.Client(t), bus.AuditQuery{Object: "placement/web"})
+	events, err := bus.ReadAudit(bustest.Context(t), h.server.Inspector(t), bus.AuditQuery{Object: "placement/web"})
 	require.NoError(t, err)
 	require.Equal(t, "berlin: the placement is being deleted", events[1].Message)
 	require.Equal(t, "berlin", events[1].Member)

@@ -2,9 +2,9 @@ package hostile
 
 import (
 	"fmt"
-	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/nats-io/jwt/v2"
 	"github.com/nats-io/nats.go"
@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"flotilla/bus/bustest"
+	"flotilla/core/api"
 	"flotilla/subjects"
 )
 
@@ -53,8 +54,11 @@ func credsOf(t *testing.T, server *bustest.Server, party string) nats.Option {
 	switch party {
 	case subjects.HubUser:
 		return nats.UserCredentials(server.HubCreds())
-	case subjects.OperatorUser:
-		text, err := os.ReadFile(server.OperatorCreds())
+	case subjects.InspectorUser:
+		return nats.UserCredentials(server.InspectorCreds())
+	}
+	if role, err := api.ParseRole(party); err == nil {
+		text, _, err := server.PersonCreds(attacker, role, time.Time{})
 		require.NoError(t, err)
 		return nats.UserCredentialBytes(text)
 	}

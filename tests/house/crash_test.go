@@ -66,7 +66,7 @@ func TestNothingAcceptedIsLost(t *testing.T) {
 				Generation int64
 			}
 		}
-		require.NoError(t, h.request(t, api.VerbGet, api.GetRequest(want.Object), &got), want.Object.String())
+		require.NoError(t, h.request(t, api.VerbGet, api.GetRequest{APIVersion: want.Object.APIVersion, Kind: want.Object.Kind, Namespace: want.Object.Namespace, Name: want.Object.Name}, &got), want.Object.String())
 		require.Equal(t, want.UID, got.Metadata.UID, want.Object.String())
 		require.Equal(t, want.Generation, got.Metadata.Generation, want.Object.String())
 	}

@@ -151,7 +151,7 @@ func TestAThousandMembersGoThroughARun(t *testing.T) {
 	defer rooms.Wait()
 	defer cancel()
 	began := elsewhen.Now()
-	_, err = upgrades.Verbs()[api.VerbRunStart](t.Context(), []byte(`{"run":"big","request":"start"}`))
+	_, err = upgrades.Verbs()[api.VerbRunStart](t.Context(), api.Caller{Name: "anna", Role: api.RoleAdmin}, []byte(`{"run":"big","request":"start"}`))
 	require.NoError(t, err)
 	runs := bus.TableOf[api.UpdateRunStatus](store.State, subjects.Runs)
 	var status api.UpdateRunStatus

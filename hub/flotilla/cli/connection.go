@@ -60,7 +60,5 @@ func (c *Connection) configured(getenv func(string) string) bool {
 // *Failure with ExitUnreachable when none answered.
 type Hub interface {
 	Call(ctx context.Context, verb string, request, response any) error
-	// Record reads the JSON of one key of a bucket, nil when there is none.
-	Record(ctx context.Context, bucket, key string) ([]byte, error)
 	Close()
 }

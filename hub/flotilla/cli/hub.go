@@ -3,11 +3,9 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
-	"github.com/nats-io/nats.go/jetstream"
 	"github.com/rs/zerolog"
 
 	"flotilla/bus"
@@ -60,22 +58,6 @@ func (h *busHub) Call(ctx context.Context, verb string, request, response any) e
 
 // URL is where the hub was reached.
 func (h *busHub) URL() string { return h.conn.URL() }
-
-// Record reads one stored value, unpacked.
-func (h *busHub) Record(ctx context.Context, bucket, key string) ([]byte, error) {
-	kv, err := h.conn.JS.KeyValue(ctx, h.conn.Fleet.Bucket(bucket))
-	if err != nil {
-		return nil, fmt.Errorf("opening bucket %s: %w", bucket, err)
-	}
-	entry, err := kv.Get(ctx, key)
-	if errors.Is(err, jetstream.ErrKeyNotFound) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("reading %s of bucket %s: %w", key, bucket, err)
-	}
-	return bus.Unpack(entry.Value())
-}
 
 // Close ends the connection.
 func (h *busHub) Close() { h.conn.Close() }

@@ -36,8 +36,6 @@ func (c *canned) Call(_ context.Context, verb string, request, response any) err
 	return json.Unmarshal(text, response)
 }
 
-func (c *canned) Record(context.Context, string, string) ([]byte, error) { return nil, nil }
-
 func (c *canned) Close() {}
 
 // typed runs one command line against a canned hub.

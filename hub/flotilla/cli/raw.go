@@ -27,9 +27,6 @@ func (a *app) getRaw(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	if err := a.connect(ctx); err != nil {
-		return err
-	}
 	records := map[string]json.RawMessage{}
 	for _, k := range keys {
 		value, err := a.record(ctx, k)
@@ -50,9 +47,9 @@ func (a *app) getRaw(ctx context.Context, args []string) error {
 func (a *app) record(ctx context.Context, k recordKey) (json.RawMessage, error) {
 	member, kind, name, single := subjects.ParseResultKey(k.key)
 	if k.bucket != subjects.Result || !single {
-		return a.hub.Record(ctx, k.bucket, k.key)
+		return a.stored(ctx, k.bucket, k.key)
 	}
-	value, err := a.hub.Record(ctx, k.bucket, subjects.ResultSlotKey(member, subjects.ResultSlot(kind, name)))
+	value, err := a.stored(ctx, k.bucket, subjects.ResultSlotKey(member, subjects.ResultSlot(kind, name)))
 	if err != nil || value == nil {
 		return nil, err
 	}
@@ -66,6 +63,13 @@ func (a *app) record(ctx context.Context, k recordKey) (json.RawMessage, error) 
 		}
 	}
 	return nil, nil
+}
+
+// stored reads the JSON of one key of a bucket, nil when there is none.
+func (a *app) stored(ctx context.Context, bucket, key string) ([]byte, error) {
+	var reply api.RawResponse
+	err := a.call(ctx, api.VerbRaw, api.RawRequest{Bucket: bucket, Key: key}, &reply)
+	return reply.Value, err
 }
 
 // recordKeys reads objects (TYPE/NAME, TYPE NAME…), or keys with or without their bucket.

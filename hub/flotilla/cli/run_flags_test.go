@@ -156,8 +156,7 @@ func (h answering) Call(_ context.Context, verb string, request, response any) e
 	return json.Unmarshal(body, response)
 }
 
-func (answering) Record(context.Context, string, string) ([]byte, error) { return nil, nil }
-func (answering) Close()                                                 {}
+func (answering) Close() {}
 
 func TestApproveWantsToKnowWhichGate(t *testing.T) {
 	gates := func(states ...api.UpdateState) answering {

@@ -1,0 +1,92 @@
+package bus
+
+import (
+	"fmt"
+	"time"
+
+	"flotilla/core/api"
+	"flotilla/subjects"
+
+	"github.com/nats-io/jwt/v2"
+	"github.com/nats-io/nkeys"
+)
+
+// peopleAccount has no JetStream: inside HUB the reply subject of a request would be written to by whoever
+// answers, and answers to others could be read.
+func (r *realm) peopleAccount() *jwt.AccountClaims {
+	a := jwt.NewAccountClaims(r.public("people"))
+	a.Name = subjects.AccountPeople
+	for _, e := range r.fleet.PeopleExports() {
+		a.Imports.Add(&jwt.Import{
+			Name: e.Name, Account: r.public("hub"), Type: exportType(e), Share: !e.Stream,
+			Subject: jwt.Subject(e.Subject), LocalSubject: jwt.RenamingSubject(e.Subject),
+		})
+	}
+	a.SigningKeys.Add(r.public("peopleSigning"))
+	return a
+}
+
+// writeFirstPerson writes the creds of the admin who is there before any other.
+func (r *realm) writeFirstPerson(path string) error {
+	text, err := r.people().creds(r.keys["firstPerson"], subjects.FirstPerson, api.RoleAdmin, time.Time{})
+	if err != nil {
+		return err
+	}
+	return writePrivate(path, text)
+}
+
+func (r *realm) people() *PeopleIssuer {
+	return &PeopleIssuer{fleet: r.fleet, account: r.public("people"), signing: r.keys["peopleSigning"]}
+}
+
+// PeopleIssuer mints credentials of people with a signing key of the account PEOPLE. They give each person
+// exactly subjects.Fleet.PersonPermissions.
+type PeopleIssuer struct {
+	fleet   subjects.Fleet
+	account string
+	signing nkeys.KeyPair
+}
+
+// PersonCreds mints the text of a .creds file for a person, with a new key each time, and returns the public
+// key too. A zero end is none.
+func (i *PeopleIssuer) PersonCreds(person string, role api.Role, ends time.Time) (text []byte, key string, err error) {
+	if err := api.CheckUser(person); err != nil {
+		return nil, "", err
+	}
+	user, err := nkeys.CreateUser()
+	if err != nil {
+		return nil, "", err
+	}
+	if key, err = user.PublicKey(); err != nil {
+		return nil, "", err
+	}
+	text, err = i.creds(user, person, role, ends)
+	return text, key, err
+}
+
+func (i *PeopleIssuer) creds(user nkeys.KeyPair, person string, role api.Role, ends time.Time) ([]byte, error) {
+	key, err := user.PublicKey()
+	if err != nil {
+		return nil, err
+	}
+	claims := jwt.NewUserClaims(key)
+	claims.Name = person
+	claims.IssuerAccount = i.account
+	if !ends.IsZero() {
+		claims.Expires = ends.Unix()
+	}
+	permit(&claims.Permissions, i.fleet.PersonPermissions(person, role))
+	token, err := claims.Encode(i.signing)
+	if err != nil {
+		return nil, fmt.Errorf("signing the credentials of %s: %w", person, err)
+	}
+	return credsText(token, user)
+}
+
+// PersonCreds mints the text of a .creds file for a person, see PeopleIssuer.
+func (s *Server) PersonCreds(person string, role api.Role, ends time.Time) (text []byte, key string, err error) {
+	return s.realm.people().PersonCreds(person, role, ends)
+}
+
+// FirstPerson is the public key of the admin who is there before any other.
+func (s *Server) FirstPerson() string { return s.realm.public("firstPerson") }

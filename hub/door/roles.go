@@ -1,0 +1,52 @@
+package door
+
+import (
+	"fmt"
+
+	"flotilla/core/api"
+)
+
+// door is the door itself where it does what nobody asked for.
+var door = api.Caller{Name: "door", Role: api.RoleAdmin}
+
+// forbidden refuses to let somebody change objects beyond their role, and names every one of them.
+func forbidden(by api.Caller, refs []api.ObjectRef) *api.Failure {
+	var faults api.Faults
+	needed := api.RoleViewer
+	for _, ref := range refs {
+		role := api.NeededToWrite(ref.Kind)
+		if by.Role.Covers(role) {
+			continue
+		}
+		needed = role
+		faults = append(faults, api.Fault{
+			Object: ref.String(), Path: "kind", Found: ref.Kind + ", asked for by " + by.Name + " who is " + string(by.Role),
+			Expected: "the role " + string(role),
+		})
+	}
+	if len(faults) == 0 {
+		return nil
+	}
+	failure := api.Forbidden(by, needed, fmt.Sprintf("changing %s of %d", count(len(faults), "object"), len(refs)))
+	failure.Message, failure.Faults = "nothing was changed: "+failure.Message, faults
+	return failure
+}
+
+// refsOf are the objects of documents that could be read.
+func refsOf(documents []document) []api.ObjectRef {
+	var refs []api.ObjectRef
+	for i := range documents {
+		if documents[i].Object.Kind != "" {
+			refs = append(refs, documents[i].Object)
+		}
+	}
+	return refs
+}
+
+// unseen refuses to let somebody read a kind beyond their role.
+func unseen(by api.Caller, apiVersion, kind string) error {
+	if needed := api.NeededToRead(apiVersion, kind); !by.Role.Covers(needed) {
+		return api.Forbidden(by, needed, "reading objects of kind "+kind)
+	}
+	return nil
+}
