@@ -46,7 +46,9 @@ func everyVerb(t *testing.T, server *bustest.Server) *heard {
 	for _, v := range api.VerbTable() {
 		verbs[v.Verb] = h.handler(v.Verb)
 	}
-	serve(t, server.Hub(t), verbs)
+	hub := server.Hub(t)
+	serve(t, hub, verbs)
+	require.NoError(t, hub.NC.Flush())
 	return h
 }
 

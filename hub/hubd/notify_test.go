@@ -60,7 +60,7 @@ func TestNotificationsGoOnWhenAnotherHubTakesOver(t *testing.T) {
 			},
 		}},
 	}
-	c := server.Client(t)
+	c, inspector := server.Client(t), server.Inspector(t)
 	apply := func(name string) {
 		t.Helper()
 		document := fmt.Sprintf(`{"apiVersion":"flotilla.io/v1alpha1","kind":"UpdateStrategy","metadata":{"name":%q},
@@ -72,7 +72,7 @@ func TestNotificationsGoOnWhenAnotherHubTakesOver(t *testing.T) {
 	first := start(t, o)
 	leading(t, first)
 	bustest.Eventually(t, func() error { // what happens from here on counts
-		stream, err := c.JS.Stream(t.Context(), c.Fleet.BucketStream(subjects.State))
+		stream, err := inspector.JS.Stream(t.Context(), c.Fleet.BucketStream(subjects.State))
 		if err != nil {
 			return err
 		}

@@ -96,7 +96,7 @@ func TestAPoisonousAmountOfOneMember(t *testing.T) {
 	}
 	p.beat(good, "2")
 	p.beat(evil, "1e-999999999")
-	bustest.EventsUntil(t, p.client, "member/evil", `PropertyUnreadable: cost is "1e-999999999": not within 40 characters, ±1e30 and 18 digits `+
+	bustest.EventsUntil(t, server.Inspector(t), "member/evil", `PropertyUnreadable: cost is "1e-999999999": not within 40 characters, ±1e30 and 18 digits `+
 		"behind the point, so it counts as no number; the agent has to report another value")
 	p.scheduled("web")
 	require.Contains(t, scraped(t, first), "flotilla_unreadable_properties 1")

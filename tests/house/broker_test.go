@@ -34,7 +34,7 @@ func newBrokerHouse(t *testing.T, members ...string) (*house, *bustest.Server, [
 		t.Cleanup(hub.Stop)
 		hubs = append(hubs, hub)
 	}
-	h := &house{now: elsewhen.Now, dir: t.TempDir(), url: broker.URL(), members: map[string]*memory.Member{}, agents: map[string]*agentd.Agent{}}
+	h := &house{now: elsewhen.Now, dir: t.TempDir(), url: broker.URL(), inspects: broker.InspectorCreds(), members: map[string]*memory.Member{}, agents: map[string]*agentd.Agent{}}
 	client, err := bus.ConnectClient(bustest.Context(t), bus.Options{
 		URL: broker.URL(), Creds: broker.OperatorCreds(), Name: "test", Log: zerolog.Nop(), ReconnectWait: 50 * time.Millisecond,
 	})

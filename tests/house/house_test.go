@@ -61,6 +61,7 @@ func newProcess(t *testing.T, path string, args ...string) *rig.Process {
 // house is a hub in a child process with agents and members in this one.
 type house struct {
 	dir, url string
+	inspects string // credentials to look at streams with, those of the hub in dir when empty
 	hub      *rig.Process
 	client   *bus.Conn
 	members  map[string]*memory.Member

@@ -1,10 +1,12 @@
 package house
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"maps"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -49,8 +51,13 @@ func (h *house) upgradable(t *testing.T, names ...string) {
 // inventoried waits until the hub knows what runs on a member: a run over it would not wait for that.
 func (h *house) inventoried(t *testing.T, name string) {
 	t.Helper()
+	inspector, err := bus.ConnectClient(bustest.Context(t), bus.Options{
+		URL: h.url, Creds: cmp.Or(h.inspects, filepath.Join(h.dir, "hub", "inspector.creds")), Log: zerolog.Nop(),
+	})
+	require.NoError(t, err)
+	defer inspector.Close()
 	bustest.EventuallyIn(t, patience, func() error {
-		stream, err := h.client.JS.Stream(t.Context(), h.client.Fleet.Stream("EVENTS"))
+		stream, err := inspector.JS.Stream(t.Context(), h.client.Fleet.Stream("EVENTS"))
 		if err != nil {
 			return err
 		}
@@ -175,7 +182,7 @@ type term struct {
 func newTermHouse(t *testing.T) (*house, *bustest.Server) {
 	t.Helper()
 	broker := bustest.Start(t, func(o *bus.ServerOptions) { o.Fleet = "default" })
-	h := &house{now: elsewhen.Now, dir: t.TempDir(), url: broker.URL(), members: map[string]*memory.Member{}, agents: map[string]*agentd.Agent{}}
+	h := &house{now: elsewhen.Now, dir: t.TempDir(), url: broker.URL(), inspects: broker.InspectorCreds(), members: map[string]*memory.Member{}, agents: map[string]*agentd.Agent{}}
 	client, err := bus.ConnectClient(bustest.Context(t), bus.Options{
 		URL: broker.URL(), Creds: broker.OperatorCreds(), Name: "test", Log: zerolog.Nop(), ReconnectWait: 50 * time.Millisecond,
 	})

@@ -73,7 +73,7 @@ func notConnected(err error, fleet string) *Failure {
 	case errors.Is(err, bus.ErrDenied):
 		return &Failure{
 			Code: ExitUsage, Next: "flotilla --help",
-			Message: err.Error() + "; name credentials of an operator of fleet " + fleet + " with --creds <data>/operator.creds (NATS_CREDS), or another fleet with --fleet",
+			Message: err.Error() + "; name credentials of a person of fleet " + fleet + " with --creds <data>/operator.creds (NATS_CREDS), or another fleet with --fleet",
 		}
 	}
 	return &Failure{
