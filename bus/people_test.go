@@ -18,14 +18,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// heard are the requests that handlers were given.
-type heard struct {
+// askings are the requests that handlers were given.
+type askings struct {
 	mu    sync.Mutex
 	calls []string
 	by    api.Caller
 }
 
-func (h *heard) handler(verb string) bus.Handler {
+func (h *askings) handler(verb string) bus.Handler {
 	return func(_ context.Context, by api.Caller, body []byte) (any, error) {
 		h.mu.Lock()
 		defer h.mu.Unlock()
@@ -34,15 +34,15 @@ func (h *heard) handler(verb string) bus.Handler {
 	}
 }
 
-func (h *heard) taken() ([]string, api.Caller) {
+func (h *askings) taken() ([]string, api.Caller) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return slices.Clone(h.calls), h.by
 }
 
 // everyVerb serves all verbs of people.
-func everyVerb(t *testing.T, server *bustest.Server) *heard {
-	h, verbs := &heard{}, map[string]bus.Handler{}
+func everyVerb(t *testing.T, server *bustest.Server) *askings {
+	h, verbs := &askings{}, map[string]bus.Handler{}
 	for _, v := range api.VerbTable() {
 		verbs[v.Verb] = h.handler(v.Verb)
 	}

@@ -26,8 +26,8 @@ func (g *ground) foreign() []string {
 		f.BucketSubject(subjects.State, subjects.LayoutKey), f.BucketSubject(subjects.Lease, subjects.LeaseKey),
 		f.BucketSubject(subjects.Content, strings.Repeat("0", 64)), f.Command(attacker, "placement"), f.Command(victim, "placement"),
 		f.Hint(victim, "placement"), f.Hint(attacker, "placement"), f.NodeEvent(victim, "n1"), f.NodeInventory(victim), f.Inventory(victim),
-		f.AuditEvent("placement", "web"), f.Leads(), f.API(api.VerbApply), f.API(api.VerbGet), f.API(api.VerbAdmit),
-		subjects.Inbox(victim) + ".x", subjects.Inbox(subjects.OperatorUser) + ".x", "_INBOX.x", "$SRV.PING", "$SRV.INFO.flotilla-hub",
+		f.AuditEvent("placement", "web"), f.Leads(), f.API(api.RoleAdmin, "admin", api.VerbApply), f.API(api.RoleAdmin, "admin", api.VerbGet), f.API(api.RoleAdmin, "admin", api.VerbAdmit),
+		subjects.Inbox(victim) + ".x", subjects.PersonInbox(subjects.FirstPerson) + ".x", "_INBOX.x", "$SRV.PING", "$SRV.INFO.flotilla-hub",
 		"$SYS.REQ.SERVER.PING", "$SYS.REQ.ACCOUNT.PING.CONNZ", "$JS.API.INFO", "$JS.API.STREAM.NAMES", "$JS.API.STREAM.CREATE.MINE",
 		"$JS.API.ACCOUNT.PURGE.X", "$JS.API.META.LEADER.STEPDOWN", "$JS.ACK.x.y.1.1.1.1.1", "$JS.FC.x",
 		subjects.DirectGet(f.Stream(subjects.Commands), f.Command(victim, "placement")),
@@ -78,7 +78,7 @@ func TestAnswersBounceNowhere(t *testing.T) {
 	for _, target := range []string{
 		f.BucketSubject(subjects.Heartbeat, victim), f.BucketSubject(subjects.State, "schedule.web"), f.BucketSubject(subjects.State, subjects.TermKey),
 		f.BucketSubject(subjects.Lease, subjects.LeaseKey), f.BucketSubject(subjects.Content, strings.Repeat("a", 64)), f.Command(victim, "placement"),
-		f.NodeInventory(victim), f.API(api.VerbApply), f.Hint(victim, "placement"), subjects.Inbox(victim) + ".x", "$JS.API.STREAM.PURGE." + f.BucketStream(subjects.State),
+		f.NodeInventory(victim), f.API(api.RoleAdmin, "admin", api.VerbApply), f.Hint(victim, "placement"), subjects.Inbox(victim) + ".x", "$JS.API.STREAM.PURGE." + f.BucketStream(subjects.State),
 	} {
 		require.NoError(t, g.mallory.PublishRequest(own, target, []byte(`{"boot":"`+marker+`"}`)))
 	}
