@@ -96,6 +96,7 @@ func VerbTable() []VerbAccess {
 		{VerbRaw, RoleOperator, "reads records as the hub keeps them"},
 		{VerbAdmit, RoleAdmin, "admits members"},
 		{VerbEnrol, RoleAdmin, "makes credentials for members"},
+		{VerbRestore, RoleAdmin, "goes on after state was lost"},
 	}
 }
 

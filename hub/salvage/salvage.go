@@ -56,22 +56,15 @@ func (s *Salvage) Run(ctx context.Context) error {
 	return nil
 }
 
-// refused are the verbs that need a whole state.
-var refused = []string{
-	api.VerbApply, api.VerbGet, api.VerbList, api.VerbDelete, api.VerbPatch, api.VerbAdmit, api.VerbEnrol, api.VerbPlan, api.VerbWhy,
-	api.VerbEvents, api.VerbUnconfirmed, api.VerbNodes, api.VerbDisruptions, api.VerbPlanNodes, api.VerbWhyNode, api.VerbBudgets,
-	api.VerbDeleteNode, api.VerbRunStart, api.VerbRunStop, api.VerbRunSkip, api.VerbRunApprove, api.VerbRunRerun, api.VerbRunGenerate,
-}
-
+// verbs are those that say what is wrong or mend it; all others need a whole state.
 func (s *Salvage) verbs() map[string]bus.Handler {
-	verbs := map[string]bus.Handler{
-		api.VerbStatus:  func(context.Context, []byte) (any, error) { return s.status(), nil },
-		api.VerbVersion: func(context.Context, []byte) (any, error) { return s.version(), nil },
-		api.VerbRestore: s.restore,
+	verbs := map[string]bus.Handler{}
+	for _, v := range api.VerbTable() {
+		verbs[v.Verb] = func(context.Context, api.Caller, []byte) (any, error) { return nil, s.refusal() }
 	}
-	for _, verb := range refused {
-		verbs[verb] = func(context.Context, []byte) (any, error) { return nil, s.refusal() }
-	}
+	verbs[api.VerbStatus] = func(context.Context, api.Caller, []byte) (any, error) { return s.status(), nil }
+	verbs[api.VerbVersion] = func(context.Context, api.Caller, []byte) (any, error) { return s.version(), nil }
+	verbs[api.VerbRestore] = s.restore
 	return verbs
 }
 
@@ -109,7 +102,7 @@ func (s *Salvage) version() *api.VersionResponse {
 }
 
 // restore decides how to go on. A request that is repeated gets the first answer.
-func (s *Salvage) restore(ctx context.Context, body []byte) (any, error) {
+func (s *Salvage) restore(ctx context.Context, _ api.Caller, body []byte) (any, error) {
 	var request api.RestoreRequest
 	if err := json.Unmarshal(body, &request); err != nil {
 		return nil, &api.Failure{Code: api.CodeInvalid, Message: "reading the request: " + err.Error()}

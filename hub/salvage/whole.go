@@ -12,6 +12,6 @@ func Whole() map[string]bus.Handler {
 	return map[string]bus.Handler{api.VerbRestore: whole}
 }
 
-func whole(context.Context, []byte) (any, error) {
+func whole(context.Context, api.Caller, []byte) (any, error) {
 	return nil, &api.Failure{Code: api.CodeRefused, Message: "state is whole: nothing was lost that could be accepted", Next: "flotilla status"}
 }

@@ -67,7 +67,7 @@ type object struct {
 // read reads an object and takes down what it was told; errors say that it was told nothing.
 func (r *reader) read(ctx context.Context, ref api.ObjectRef) (found object, there bool, err error) {
 	began := r.since()
-	err = bus.Request(ctx, r.conn, api.VerbGet, api.GetRequest(ref), &found,
+	err = bus.Request(ctx, r.conn, api.VerbGet, api.GetRequest{APIVersion: ref.APIVersion, Kind: ref.Kind, Namespace: ref.Namespace, Name: ref.Name}, &found,
 		bus.RequestOptions{Try: clientTry, Total: clientTotal})
 	read := Read{Span: Span{began, r.since()}, State: State{Object: ref.String()}}
 	failure := (*api.Failure)(nil)
