@@ -63,5 +63,5 @@ func recordNames(keys []string) string {
 
 // lossEvent tells of what is lost, in the audit stream.
 func lossEvent(reason, text string) api.Audit {
-	return api.Audit{Object: "fleet/state", Reason: reason, Message: text}
+	return api.Audit{Object: "fleet/state", Type: "Warning", Reason: reason, By: "hub", Message: text}
 }
