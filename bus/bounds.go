@@ -2,6 +2,7 @@ package bus
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 
@@ -17,9 +18,14 @@ type bounds struct {
 	depth  int // of objects and lists within each other
 	length int // of one list or object
 	values int // of all together
+	gzip   int // size from which it is stored compressed; 0: GzipAbove
 }
 
-const maxDepth = 64
+const (
+	maxDepth = 64
+	// gzipNodesAbove is that of states of nodes, which are many and have a share.
+	gzipNodesAbove = 4 << 10
+)
 
 // Bounds by what is read. What a hub wrote is bounded in bytes alone.
 var (
@@ -30,7 +36,7 @@ var (
 	heartbeatBounds = bounds{bytes: MaxHeartbeat, depth: maxDepth, length: 1 << 12, values: 1 << 14}
 	resultBounds    = bounds{bytes: 1 << 20, depth: maxDepth, length: 1 << 12, values: 1 << 15}
 	batchBounds     = bounds{bytes: 1 << 20, depth: 2 * maxDepth, length: 1 << 12, values: 1 << 17}
-	nodeBounds      = bounds{bytes: 4 << 20, depth: maxDepth, length: MaxPodsOfANode, values: 1 << 18}
+	nodeBounds      = bounds{bytes: 4 << 20, depth: maxDepth, length: MaxPodsOfANode, values: 1 << 18, gzip: gzipNodesAbove}
 	// 5,000 nodes and 10,000 pods that wait.
 	inventoryBounds = bounds{bytes: 32 << 20, depth: maxDepth, length: 1 << 14, values: 2 << 20}
 )
@@ -51,7 +57,7 @@ func boundsOf(name string) bounds {
 // pack returns the stored form of a value: as it is, or gzipped behind the byte packed. What its readers
 // would refuse is refused.
 func (b bounds) pack(value []byte) ([]byte, error) {
-	if err := b.check(value); err != nil || len(value) <= GzipAbove {
+	if err := b.check(value); err != nil || len(value) <= cmp.Or(b.gzip, GzipAbove) {
 		return value, err
 	}
 	var out bytes.Buffer

@@ -35,6 +35,7 @@ func (n *NodeFeed) Relist() { n.feed.relist("a test asks") }
 // Deliver is what the feed does with a message of the stream.
 func (n *NodeFeed) Deliver(subject string, body []byte, sequence uint64) {
 	n.message(message{key: subject, value: body, sequence: sequence})
+	n.turns.drain()
 }
 
 // Forget is what the feed does when states of nodes are purged up to a sequence.

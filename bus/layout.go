@@ -1,6 +1,7 @@
 package bus
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -38,22 +39,26 @@ type Difference struct {
 // String is one line for logs, with the command that changes replicas.
 func (d Difference) String() string {
 	text := fmt.Sprintf("stream %s: %s is %s, this hub would make it %s", d.Stream, d.Field, d.Found, d.Wanted)
-	if d.Field == fieldReplicas {
+	if d.command() != "" {
 		text += ": " + d.Command()
 	}
 	return text
 }
 
-// Command changes replicas, and shows the stream where more is to be thought of.
+// Command changes what can be changed by one, and shows the stream where more is to be thought of.
 func (d Difference) Command() string {
-	if d.Field == fieldReplicas {
-		return fmt.Sprintf("nats stream edit %s --replicas=%s", d.Stream, d.Wanted)
-	}
-	return "nats stream info " + d.Stream
+	return cmp.Or(d.command(), "nats stream info "+d.Stream)
 }
 
-// fieldReplicas is the number of replicas in a stream's JSON.
-const fieldReplicas = "num_replicas"
+func (d Difference) command() string {
+	if flag := flagOf[d.Field]; flag != "" {
+		return fmt.Sprintf("nats stream edit %s %s=%s", d.Stream, flag, d.Wanted)
+	}
+	return ""
+}
+
+// flagOf is the flag of `nats stream edit` for fields of a stream's JSON that can be changed as they are.
+var flagOf = map[string]string{"num_replicas": "--replicas", "max_bytes": "--max-bytes", "max_msg_size": "--max-msg-size"}
 
 // LayoutReport says what EnsureLayout found and did.
 type LayoutReport struct {
@@ -61,6 +66,8 @@ type LayoutReport struct {
 	Made        []string // full names of streams that were created
 	Updated     []string // "stream: field" of owned fields that were applied
 	Differences []Difference
+	// Sizes are the max_bytes of streams by short name, as they are; not positive without a limit.
+	Sizes map[string]int64
 }
 
 // step is one numbered change of the layout. Numbers are never reused; new steps are appended.
@@ -144,6 +151,7 @@ func (s step) ensure(ctx context.Context, c *Conn, o LayoutOptions, report *Layo
 		return err
 	}
 	found := stream.CachedInfo().Config
+	report.size(s.asset.Short, found.MaxBytes)
 	o.Replicas = replicasBeside(c, o.Replicas, found.Replicas)
 	wanted := s.wanted(c.Fleet, o)
 	report.Differences = append(report.Differences, differences(found, wanted)...)
@@ -160,6 +168,13 @@ func (s step) ensure(ctx context.Context, c *Conn, o LayoutOptions, report *Layo
 	return nil
 }
 
+func (r *LayoutReport) size(short string, bytes int64) {
+	if r.Sizes == nil {
+		r.Sizes = map[string]int64{}
+	}
+	r.Sizes[short] = bytes
+}
+
 // make makes the stream, with as many replicas as there are servers for.
 func (s step) make(ctx context.Context, c *Conn, o LayoutOptions, report *LayoutReport) error {
 	var err error
@@ -168,6 +183,7 @@ func (s step) make(ctx context.Context, c *Conn, o LayoutOptions, report *Layout
 		wanted := s.wanted(c.Fleet, o)
 		if _, err = c.JS.CreateStream(ctx, wanted); err == nil {
 			report.Made = append(report.Made, wanted.Name)
+			report.size(s.asset.Short, wanted.MaxBytes)
 		}
 		if err == nil && i > 0 {
 			c.Log.Warn().Str("stream", wanted.Name).Msgf("the cluster had no %d servers that could take a replica: there is one, until `nats stream edit` makes it more", clustered)

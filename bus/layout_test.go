@@ -26,7 +26,7 @@ func TestLayoutIsMadeOnceAndCompared(t *testing.T) {
 	require.Equal(t, bus.LayoutStep(), report.Step)
 	again, err := bus.EnsureLayout(bustest.Context(t), c, bus.LayoutOptions{})
 	require.NoError(t, err)
-	require.Equal(t, bus.LayoutReport{Step: report.Step}, again)
+	require.Equal(t, bus.LayoutReport{Step: report.Step, Sizes: report.Sizes}, again)
 }
 
 // Somebody edits a stream with another tool. What is theirs to choose stays and is reported; what is

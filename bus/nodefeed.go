@@ -41,25 +41,31 @@ var errMarker = errors.New("found a marker of deletion, which no agent of ours w
 type nodeMark struct {
 	sequence uint64
 	round    uint64 // of the last listing that had it
+	bytes    int64  // as stored
 	// purged marks stay for the rest of the listing: what is still on its way must not bring them back.
 	purged bool
 }
 
 // NodeFeed follows the nodes and the inventories of nodes of all members. It keeps no bodies: what it
-// knows of a subject is that it exists.
+// knows of a subject is that it exists, and how large what is stored of it is.
 type NodeFeed struct {
-	conn *Conn
-	sink NodeSink
-	feed *feed
+	conn  *Conn
+	sink  NodeSink
+	feed  *feed
+	turns *turns
+	limit nodeLimit
 
 	mu sync.RWMutex // guards what follows; never held while the sink is called
 	passes
-	marks map[string]map[string]nodeMark // by member and node
+	marks   map[string]map[string]nodeMark // by member and node
+	ledgers map[string]*nodeLedger         // by member
+	listing bool
 }
 
 // NewNodeFeed returns a feed of the connection's fleet; Run fills the sink.
 func NewNodeFeed(c *Conn, s NodeSink) *NodeFeed {
-	n := &NodeFeed{conn: c, sink: s, passes: newPasses(), marks: map[string]map[string]nodeMark{}}
+	n := &NodeFeed{conn: c, sink: s, passes: newPasses(), marks: map[string]map[string]nodeMark{}, ledgers: map[string]*nodeLedger{}}
+	n.turns = newTurns(n.deliver)
 	n.feed = newFeed(c, source{
 		name: subjects.Events, stream: c.Fleet.Stream(subjects.Events),
 		filters: []string{c.Fleet.AllNodeEvents("*"), c.Fleet.NodeInventory("*")},
@@ -69,7 +75,12 @@ func NewNodeFeed(c *Conn, s NodeSink) *NodeFeed {
 }
 
 // Run follows until ctx ends: it lists anew after each reconnect, gap and dropped message, and hourly.
-func (n *NodeFeed) Run(ctx context.Context) { n.feed.run(ctx) }
+func (n *NodeFeed) Run(ctx context.Context) {
+	var running sync.WaitGroup
+	running.Go(func() { n.turns.run(ctx, &n.feed.mu) })
+	n.feed.run(ctx)
+	running.Wait()
+}
 
 // Synced says that the sink has everything since the last (re)connect.
 func (n *NodeFeed) Synced() bool {
@@ -113,8 +124,13 @@ func (n *NodeFeed) Nodes(member string) []string {
 }
 
 func (n *NodeFeed) begin() {
+	n.turns.drain()
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	n.listing = true
+	for _, l := range n.ledgers {
+		l.purged(l.newest) // what is stored comes again
+	}
 	n.next()
 }
 
@@ -132,13 +148,41 @@ func (n *NodeFeed) opened(l listing) {
 	}
 }
 
+// message counts what is stored, and has it taken in where its member has a share left for it.
 func (n *NodeFeed) message(m message) {
-	member, node, ok := n.conn.Fleet.ParseNodeEvent(m.key)
-	if !ok {
-		node = inventoryMark
-		member, ok = n.conn.Fleet.ParseNodeInventory(m.key)
+	member, node, ok := n.parse(m.key)
+	switch {
+	case member == "":
+	case !ok:
+		n.refuse(member, m)
+	case !n.note(member, node, m):
+	case m.replayed:
+		n.deliver(m)
+	default:
+		n.turns.add(member, m)
 	}
-	if !ok || !n.note(member, node, m.sequence) {
+}
+
+// parse is whose the message of a subject is, and of which node, or inventoryMark. It is not ok when an agent
+// should not have written it.
+func (n *NodeFeed) parse(subject string) (member, node string, ok bool) {
+	if member, node, ok = n.conn.Fleet.ParseNodeEvent(subject); ok {
+		return member, node, true
+	}
+	if member, ok = n.conn.Fleet.ParseNodeInventory(subject); ok {
+		return member, inventoryMark, true
+	}
+	member, _ = n.conn.Fleet.EventMember(subject)
+	return member, "", false
+}
+
+// deliver hands the newest message of a subject to the sink.
+func (n *NodeFeed) deliver(m message) {
+	member, node, _ := n.parse(m.key)
+	n.mu.RLock()
+	mark := n.marks[member][node]
+	n.mu.RUnlock()
+	if mark.sequence != m.sequence || mark.purged {
 		return
 	}
 	within := nodeBounds
@@ -169,10 +213,27 @@ func (n *NodeFeed) age(m message) time.Duration {
 	return n.current.age(m.stored, time.Now())
 }
 
-// note marks a subject as stored and says whether the message is newer than what was delivered of it.
-func (n *NodeFeed) note(member, node string, sequence uint64) bool {
+// note marks a subject as stored and says whether the message is to be delivered: it is newer than what was
+// delivered of it, and its member has a share left for it.
+func (n *NodeFeed) note(member, node string, m message) bool {
+	fresh, beyond, gone := n.enter(member, node, m)
+	if gone {
+		n.report(member, []string{node})
+	}
+	if beyond && n.limit.beyond != nil {
+		n.limit.beyond(member)
+	}
+	return fresh && !beyond
+}
+
+// enter is note, and says whether what was delivered before is gone by it.
+func (n *NodeFeed) enter(member, node string, m message) (fresh, beyond, gone bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	sequence := m.sequence
+	if !n.listing && sequence <= n.newest {
+		return false, false, false // it was purged since
+	}
 	marks := n.marks[member]
 	if marks == nil {
 		marks = map[string]nodeMark{}
@@ -184,16 +245,25 @@ func (n *NodeFeed) note(member, node string, sequence uint64) bool {
 			old.round = n.round
 			marks[node] = old
 		}
-		return false
+		return false, false, false
 	}
-	marks[node] = nodeMark{sequence: sequence, round: n.round}
 	n.newest = max(n.newest, sequence)
-	return true
+	l, size := n.ledger(member), storedSize(m)
+	if node != inventoryMark && n.limit.exceeded(l, old, size) {
+		l.refuse(m, size, time.Now(), n.limit.bytes)
+		l.leave(old)
+		delete(marks, node)
+		return true, true, old.sequence > 0 && !old.purged
+	}
+	l.admit(m.key, old, size)
+	marks[node] = nodeMark{sequence: sequence, round: n.round, bytes: size}
+	return true, false, false
 }
 
 func (n *NodeFeed) listed() {
 	n.mu.Lock()
 	gone := n.sweep()
+	n.listing = false
 	n.end()
 	whole := n.synced
 	n.mu.Unlock()
@@ -217,6 +287,7 @@ func (n *NodeFeed) sweep() map[string][]string {
 				continue
 			}
 			delete(marks, node)
+			n.ledger(member).leave(m)
 			if !m.purged {
 				gone[member] = append(gone[member], node)
 			}

@@ -35,6 +35,8 @@ type seen struct {
 	bodies []weak.Pointer[byte]
 }
 
+func newSeen() *seen { return &seen{ages: map[string]time.Duration{}, stored: map[string]time.Time{}} }
+
 func (s *seen) Node(member, node string, body []byte, stored time.Time) {
 	var e api.NodeEvent
 	text := fmt.Sprintf("node %s/%s", member, node)
@@ -109,7 +111,7 @@ func (s *seen) until(t *testing.T, last string) []string {
 // feed follows the nodes on a connection of its own and waits until everything is listed.
 func feed(t *testing.T, c *bus.Conn) (*bus.NodeFeed, *seen) {
 	t.Helper()
-	s := &seen{ages: map[string]time.Duration{}, stored: map[string]time.Time{}}
+	s := newSeen()
 	n := bus.NewNodeFeed(c, s)
 	require.False(t, n.Synced())
 	runInBackground(t, n.Run)

@@ -27,6 +27,7 @@ func (n *NodeFeed) PurgeNode(ctx context.Context, member, node string, still fun
 func (n *NodeFeed) purgeable(member, node string, still func() bool) (sequence uint64, ok bool) {
 	n.feed.mu.Lock()
 	defer n.feed.mu.Unlock()
+	n.turns.hasten(member, n.conn.Fleet.NodeEvent(member, node))
 	n.mu.RLock()
 	m, ok := n.marks[member][node]
 	n.mu.RUnlock()
@@ -43,8 +44,11 @@ func (n *NodeFeed) PurgeMember(ctx context.Context, member string) error {
 		newest = max(newest, m.sequence)
 		all = append(all, node)
 	}
+	if l := n.ledgers[member]; l != nil {
+		newest = max(newest, l.newest)
+	}
 	n.mu.RUnlock()
-	if len(all) == 0 {
+	if newest == 0 {
 		return nil
 	}
 	for _, subject := range []string{n.conn.Fleet.NodeInventory(member), n.conn.Fleet.AllNodeEvents(member)} {
@@ -53,6 +57,9 @@ func (n *NodeFeed) PurgeMember(ctx context.Context, member string) error {
 		}
 	}
 	n.forget(member, newest, all...)
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.ledger(member).purged(newest)
 	return nil
 }
 
@@ -78,7 +85,11 @@ func (n *NodeFeed) forget(member string, sequence uint64, nodes ...string) {
 		if !ok || m.purged || m.sequence > sequence {
 			continue
 		}
+		n.ledger(member).leave(m)
 		n.marks[member][node] = nodeMark{sequence: sequence, round: n.round, purged: true}
+		if !n.listing { // what is on its way is newer
+			delete(n.marks[member], node)
+		}
 		gone = append(gone, node)
 	}
 	n.mu.Unlock()

@@ -32,6 +32,9 @@ type Store struct {
 	// is left, and to say how to go on.
 	Damage *Damage
 
+	// Share is what one member may store.
+	Share Share
+
 	layout  LayoutOptions
 	leads   func() bool
 	running sync.WaitGroup

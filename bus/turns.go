@@ -30,7 +30,6 @@ type turns struct {
 type line struct {
 	keys   []string // first come first
 	newest map[string]message
-	bytes  int
 	rests  time.Time // until then
 }
 
@@ -48,15 +47,29 @@ func (t *turns) add(member string, m message) {
 		t.lines[member] = l
 		t.ring = append(t.ring, member)
 	}
-	old, waits := l.newest[m.key]
-	if !waits {
+	if _, waits := l.newest[m.key]; !waits {
 		l.keys = append(l.keys, m.key)
 	}
 	l.newest[m.key] = m
-	l.bytes += len(m.value) - len(old.value)
 	select {
 	case t.wake <- struct{}{}:
 	default:
+	}
+}
+
+// hasten takes in what waits of a key.
+func (t *turns) hasten(member, key string) {
+	t.mu.Lock()
+	var m message
+	l, ok := t.lines[member]
+	if ok {
+		if m, ok = l.newest[key]; ok {
+			delete(l.newest, key)
+		}
+	}
+	t.mu.Unlock()
+	if ok {
+		t.take(m)
 	}
 }
 
@@ -104,7 +117,6 @@ func (l *line) pop() (message, bool) {
 		l.keys = l.keys[1:]
 		if m, ok := l.newest[key]; ok {
 			delete(l.newest, key)
-			l.bytes -= len(m.value)
 			return m, true
 		}
 	}

@@ -46,6 +46,10 @@ type Hub struct {
 	ManageStreams bool `json:"manageStreams,omitempty"`
 	// Replicas of every stream; 0: three where the servers are a cluster of three or more, else one.
 	Replicas int `json:"replicas,omitempty"`
+	// MemberShare is what one member may store in the streams that agents write.
+	MemberShare MemberShare `json:"memberShare,omitzero"`
+	// Streams are the sizes of the streams that hold the shares of all members.
+	Streams Streams `json:"streams,omitzero"`
 	// MetricsAddress serves metrics under /metrics; empty for none.
 	MetricsAddress string `json:"metricsAddress,omitempty"`
 	Log            Log    `json:"log,omitzero"`
@@ -69,6 +73,20 @@ type Disruption struct {
 	SpotToSpot bool `json:"spotToSpot,omitempty"`
 	// IgnorePreferences leaves out what pods only prefer.
 	IgnorePreferences bool `json:"ignorePreferences,omitempty"`
+}
+
+// MemberShare is what one member may store, as amounts of bytes.
+type MemberShare struct {
+	// Results is for its results, "1Mi".
+	Results string `json:"results,omitempty"`
+	// Events is for the states of its nodes, "4Mi".
+	Events string `json:"events,omitempty"`
+}
+
+// Streams are sizes of streams, as amounts of bytes.
+type Streams struct {
+	Results string `json:"results,omitempty"`
+	Events  string `json:"events,omitempty"`
 }
 
 // Listen is an address to listen at. Port 0 takes any free port.
@@ -102,6 +120,7 @@ func DefaultHub() Hub {
 	return Hub{
 		Fleet: "default", DataDir: "flotilla-data", Listen: Listen{Host: "127.0.0.1", Port: 4222},
 		Durability: DurabilityInterval, ManageStreams: true,
+		MemberShare: MemberShare{Results: "1Mi", Events: "4Mi"}, Streams: Streams{Results: "2Gi", Events: "8Gi"},
 		MemberTimeout: Duration(5 * time.Minute), DeletionTimeout: Duration(time.Minute),
 		Log:        Log{Level: "info", Format: "text"},
 		Disruption: Disruption{Enabled: true, ValidationWait: Duration(15 * time.Second), Interval: Duration(10 * time.Second)},
@@ -133,6 +152,10 @@ func (h *Hub) Validate() api.Faults {
 	c.unless(sized, "diskReserve", strconv.Quote(h.DiskReserve), `an amount of bytes, like "512Mi" or "2Gi", or "0" for none`)
 	c.positive("deletionTimeout", h.DeletionTimeout, Duration(time.Second), Duration(24*time.Hour))
 	c.unless(h.Replicas >= 0 && h.Replicas <= maxReplicas, "replicas", strconv.Itoa(h.Replicas), "0 for as many as the servers suggest, or a number from 1 to 5")
+	results := c.amount("memberShare.results", h.MemberShare.Results, 512<<10, 8<<20)
+	events := c.amount("memberShare.events", h.MemberShare.Events, 2<<20, 1<<30)
+	c.amount("streams.results", h.Streams.Results, results, 1<<40)
+	c.amount("streams.events", h.Streams.Events, events, 1<<40)
 	c.address("metricsAddress", h.MetricsAddress)
 	c.log(h.Log)
 	for i, name := range h.SkippedNamespaces {

@@ -127,6 +127,30 @@ func (c *checks) log(l Log) {
 	c.choice("log.format", l.Format, logFormats)
 }
 
+// amount checks an amount of bytes and returns it, or the least one where it is wrong.
+func (c *checks) amount(path, text string, least, most int64) int64 {
+	bytes, ok := ParseSize(text)
+	ok = ok && bytes >= least && bytes <= most
+	c.unless(ok, path, strconv.Quote(text), fmt.Sprintf("an amount of bytes from %s to %s", shownSize(least), shownSize(most)))
+	if !ok {
+		return least
+	}
+	return bytes
+}
+
+// shownSize is an amount of bytes as it is written.
+func shownSize(bytes int64) string {
+	for _, unit := range []struct {
+		name string
+		size int64
+	}{{"Ti", 1 << 40}, {"Gi", 1 << 30}, {"Mi", 1 << 20}, {"Ki", 1 << 10}} {
+		if bytes%unit.size == 0 {
+			return strconv.FormatInt(bytes/unit.size, 10) + unit.name
+		}
+	}
+	return strconv.FormatInt(bytes, 10)
+}
+
 func (c *checks) address(path, address string) {
 	if address == "" {
 		return

@@ -82,6 +82,10 @@ own whatever the environment says. Interrupt stops it at once; SIGTERM sends its
 	s.BoolVar(&config.PlaintextSecrets, "plaintext-secrets", config.PlaintextSecrets, "accept Secrets though the broker listens beyond loopback")
 	s.BoolVar(&config.ManageStreams, "manage-streams", config.ManageStreams, "make streams and buckets that are missing")
 	s.IntVar(&config.Replicas, "replicas", config.Replicas, "copies of every stream; 0: 3 where the servers are a cluster of three or more, else 1")
+	s.StringVar(&config.MemberShare.Results, "member-results", config.MemberShare.Results, "what one member may store of results")
+	s.StringVar(&config.MemberShare.Events, "member-events", config.MemberShare.Events, "what one member may store of the states of its nodes")
+	s.StringVar(&config.Streams.Results, "stream-results", config.Streams.Results, "size of the stream of all results")
+	s.StringVar(&config.Streams.Events, "stream-events", config.Streams.Events, "size of the stream of all node states")
 	s.StringVar(&config.MetricsAddress, "metrics-address", config.MetricsAddress, "serve /metrics, /healthz and /readyz at HOST:PORT")
 	s.StringVar(&config.Log.Level, "log-level", config.Log.Level, "trace, debug, info, warn or error")
 	return c
@@ -168,6 +172,12 @@ func ownInstead(err error, config *configs.Hub, getenv func(string) string) erro
 		"unset them for a server of its own in %s, or name it with --data", err, config.DataDir)
 }
 
+// bytesOf is an amount that was checked.
+func bytesOf(text string) int64 {
+	bytes, _ := configs.ParseSize(text)
+	return bytes
+}
+
 // options are the hub's, from its configuration.
 func options(config *configs.Hub, log zerolog.Logger, getenv func(string) string) hubd.Options {
 	reserve, _ := configs.ParseSize(config.DiskReserve) // was checked
@@ -177,6 +187,8 @@ func options(config *configs.Hub, log zerolog.Logger, getenv func(string) string
 		SkippedNamespaces: config.SkippedNamespaces, Notifications: config.Notifications, Disruption: config.Disruption, Log: log,
 		Lead: bus.LeadOptions{Layout: bus.LayoutOptions{
 			Unmanaged: !config.ManageStreams, Durability: config.Durability, Replicas: config.Replicas,
+			Share:       bus.Share{Results: bytesOf(config.MemberShare.Results), Events: bytesOf(config.MemberShare.Events)},
+			ResultBytes: bytesOf(config.Streams.Results), EventBytes: bytesOf(config.Streams.Events),
 		}},
 		Bus: bus.Options{
 			URL: config.Bus.URL, Creds: config.Bus.Creds, Context: config.Bus.Context, CA: cmp.Or(config.Bus.TLS.CA, config.Listen.TLS.CA),

@@ -53,6 +53,16 @@ func (f Fleet) ParseNodeEvent(subject string) (member, node string, ok bool) {
 	return member, node, err == nil && node != ""
 }
 
+// EventMember is the member that a subject of events is of, whatever it tells.
+func (f Fleet) EventMember(subject string) (member string, ok bool) {
+	rest, ok := cutPrefix(subject, f.Prefix()+".event.")
+	if !ok {
+		return "", false
+	}
+	member, _, ok = strings.Cut(rest, ".")
+	return member, ok && CheckLabel("member", member) == nil
+}
+
 // AllNodeEvents is the state of every node of a member; "*" stands for any member.
 func (f Fleet) AllNodeEvents(member string) string { return f.nodeEvents(member) + "*" }
 

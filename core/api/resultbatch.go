@@ -9,6 +9,9 @@ import (
 // KindResultBatch is the kind of ResultBatch.
 const KindResultBatch = "ResultBatch"
 
+// ReasonShareExceeded is of a member that stores more than its share.
+const ReasonShareExceeded = "ShareExceeded"
+
 // ResultBatch is the value of <member>.<slot> in bucket result, written by that agent: its newest results
 // of all kinds and names that fall in the slot, sorted by them.
 type ResultBatch struct {

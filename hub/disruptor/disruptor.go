@@ -104,6 +104,7 @@ func New(store *bus.Store, o Options) *Disruptor {
 	}
 	d.market = newMarket(d.records, store.Content)
 	d.feed = bus.NewNodeFeed(store.Conn, sink{d})
+	d.feed.Limit(store.Share.WithDefaults().Events, d.beyond)
 	d.queue = loop.New(loop.Options{Workers: workers, Now: o.Now, Failed: d.failed})
 	return d
 }

@@ -65,6 +65,11 @@ func (in *inbox) empty() bool {
 // fold takes what arrived into the view of a member; its deciding is held. Where something newer cannot be
 // read, what was known before is not acted on.
 func (d *Disruptor) fold(m *member) {
+	began := d.options.Now()
+	defer func() {
+		now := d.options.Now()
+		m.rests.Store(now.Add(min(restShare*now.Sub(began), mostRest)).UnixNano())
+	}()
 	for _, a := range m.inbox.take() {
 		if err := d.foldOne(m, &a); err != nil {
 			d.tellUnreadable(m, a.node, err)
@@ -73,6 +78,13 @@ func (d *Disruptor) fold(m *member) {
 		}
 	}
 }
+
+// A member whose news took some time to take in is left alone for so many times that: one that tells much
+// waits for itself and for no other.
+const (
+	restShare = 4
+	mostRest  = 2 * time.Second
+)
 
 func (d *Disruptor) foldOne(m *member, a *arrival) error {
 	switch {

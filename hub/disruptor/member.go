@@ -26,13 +26,18 @@ type member struct {
 	// listed says that an inventory came of which the stored states have not been compared.
 	listed  bool
 	waiting []disruption.Waiting
-	// warned is when it was last told that something of it cannot be read.
-	warned time.Time
-	pace   pace
+	// warned is when it was last told that something of it cannot be read, warnedShare that it has more than
+	// its share.
+	warned, warnedShare time.Time
+	pace                pace
 	// free is since when nobody is known to hold the member, zero while somebody does.
 	free time.Time
 
 	// decision is the newest that was made; short says that it left nodes because budgets are spent.
+	// over says that it has stored more than its share; rests is until when what it tells is left alone, in
+	// nanoseconds since 1970 by the hub's clock.
+	over     atomic.Bool
+	rests    atomic.Int64
 	decision atomic.Pointer[disruption.Decision]
 	short    atomic.Bool
 }

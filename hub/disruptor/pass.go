@@ -22,6 +22,9 @@ func (d *Disruptor) pass(ctx context.Context, name string) (time.Time, error) {
 	m := d.roster.get(name)
 	m.deciding.Lock()
 	defer m.deciding.Unlock()
+	if err := d.relieve(ctx, m); err != nil {
+		return time.Time{}, err
+	}
 	out, s, err := d.step(ctx, m, nil)
 	if errors.Is(err, bus.ErrConflict) {
 		return d.options.Now().Add(settle), nil
@@ -229,11 +232,7 @@ func (d *Disruptor) tidy(ctx context.Context, m *member) error {
 		return nil
 	}
 	for _, node := range m.view.Unlisted(d.feed.Nodes(m.name)) {
-		still := func() bool {
-			d.fold(m)
-			return len(m.view.Unlisted([]string{node})) > 0
-		}
-		if err := d.feed.PurgeNode(ctx, m.name, node, still); err != nil {
+		if err := d.purgeNode(ctx, m, node); err != nil {
 			return err
 		}
 	}

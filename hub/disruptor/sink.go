@@ -27,5 +27,9 @@ func (s sink) Listed() { s.d.wakeAll() }
 
 func (d *Disruptor) arrived(member string, a arrival) {
 	d.roster.push(member, a)
-	d.queue.AddAt(member, d.options.Now().Add(settle))
+	at := d.options.Now().Add(settle)
+	if rests := time.Unix(0, d.roster.get(member).rests.Load()); rests.After(at) {
+		at = rests
+	}
+	d.queue.AddAt(member, at)
 }

@@ -72,6 +72,7 @@ func (f *draft) applyAll(documents []document, all func() []*api.Placement) erro
 			return err
 		}
 	}
+	f.crowded = f.crowd(f)
 	if f.isRefused() {
 		return nil
 	}
@@ -84,13 +85,16 @@ func (f *draft) applyAll(documents []document, all func() []*api.Placement) erro
 
 // isRefused says that the draft must not be committed.
 func (f *draft) isRefused() bool {
-	return len(f.refused.faults) > 0 || len(f.conflict) > 0 || len(f.refusals) > 0
+	return f.crowded != nil || len(f.refused.faults) > 0 || len(f.conflict) > 0 || len(f.refusals) > 0
 }
 
 // failure says why the draft must not be committed, nil when it may.
 func (f *draft) failure(documents int) *api.Failure {
 	if failure := f.refused.failure(documents); failure != nil {
 		return failure
+	}
+	if f.crowded != nil {
+		return f.crowded
 	}
 	if len(f.refusals) > 0 {
 		return refusedUpgrades(f.refusals)

@@ -30,6 +30,9 @@ type draft struct {
 	conflict api.Faults
 	// refusals are rules about upgrades that the request breaks.
 	refusals []*api.Refusal
+	// crowd says why members are not admitted, nil when they are.
+	crowd   func(*draft) *api.Failure
+	crowded *api.Failure
 	// typed are the documents of known kinds that the request writes.
 	typed []*document
 	// judge adds what is wrong with the documents of known kinds as a whole, and what is remarkable.
@@ -69,7 +72,7 @@ func (d *Door) newDraft(by api.Caller, request string) *draft {
 		now: metav1.NewTime(d.store.Now().UTC().Truncate(time.Second)), index: d.shelf.current(),
 		placements: map[string]*api.Placement{}, named: map[string]struct{}{}, written: map[int]int{}, erased: map[int]api.ObjectRef{},
 		going: map[api.ObjectRef]bool{}, cuts: map[string]*api.Snapshot{},
-		judge: d.judge,
+		judge: d.judge, crowd: d.crowd,
 	}
 	f.fleet = func(documents []document) ([]api.Member, error) { return d.membersAfter(documents, f.now.Time) }
 	return f

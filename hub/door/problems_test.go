@@ -102,8 +102,8 @@ func TestStreamsThatDifferAreAProblem(t *testing.T) {
 	h.store.Layout.Differences = []bus.Difference{{Stream: name, Field: "max_bytes"}}
 	h.run(door.Options{})
 	problem := h.problems()["stream/"+name+" StreamDiffers"]
-	require.Equal(t, "stream "+name+": max_bytes is 5242880, this hub would make it 2147483648", problem.Message)
-	require.Equal(t, "nats stream info "+name, problem.Next)
+	require.Equal(t, "stream "+name+": max_bytes is 5242880, this hub would make it 2147483648: nats stream edit "+name+" --max-bytes=2147483648", problem.Message)
+	require.Equal(t, "nats stream edit "+name+" --max-bytes=2147483648", problem.Next)
 	require.False(t, problem.Since.IsZero())
 
 	_, err = h.store.Conn.JS.UpdateStream(t.Context(), made)

@@ -1,0 +1,81 @@
+package disruptor
+
+import (
+	"context"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"flotilla/bus"
+	"flotilla/core/api"
+	"flotilla/subjects"
+)
+
+const (
+	// mostUnlisted is how many nodes are purged at once because no inventory names them.
+	mostUnlisted = 1000
+	// shareWarnEvery is the least time between two warnings that a member has more than its share.
+	shareWarnEvery = 10 * time.Minute
+)
+
+// beyond notes that a member has stored more than its share.
+func (d *Disruptor) beyond(member string) {
+	if m := d.roster.get(member); !m.over.Swap(true) {
+		d.queue.AddAt(member, d.options.Now().Add(settle))
+	}
+}
+
+// relieve purges what a member has beyond its share: first the nodes that its inventory does not name, which
+// makes room for those that it does; m's deciding is held.
+func (d *Disruptor) relieve(ctx context.Context, m *member) error {
+	if !d.feed.Synced() || !m.over.Swap(false) {
+		return nil
+	}
+	err := d.purgeUnlisted(ctx, m)
+	if err == nil {
+		err = d.feed.Relieve(ctx, m.name)
+	}
+	if err != nil {
+		m.over.Store(true)
+		return err
+	}
+	d.tellShare(m)
+	return nil
+}
+
+func (d *Disruptor) purgeUnlisted(ctx context.Context, m *member) error {
+	d.fold(m)
+	unlisted := m.view.Unlisted(d.feed.Nodes(m.name))
+	for _, node := range unlisted[:min(len(unlisted), mostUnlisted)] {
+		if err := d.purgeNode(ctx, m, node); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// purgeNode purges the state of a node, if still no inventory names it.
+func (d *Disruptor) purgeNode(ctx context.Context, m *member, node string) error {
+	return d.feed.PurgeNode(ctx, m.name, node, func() bool {
+		d.fold(m)
+		return len(m.view.Unlisted([]string{node})) > 0
+	})
+}
+
+// tellShare warns, once in a while, that a member has more than its share.
+func (d *Disruptor) tellShare(m *member) {
+	now := d.options.Now()
+	use := d.feed.Uses()[m.name]
+	if use.Refused == 0 || now.Before(m.warnedShare.Add(shareWarnEvery)) {
+		return
+	}
+	m.warnedShare = now
+	d.options.Log.Warn().Str("member", m.name).Int64("refused", use.Refused).Int64("bytes", use.RefusedBytes).Msg("a member tells of more nodes than its share holds")
+	d.store.Audit.Record(api.Audit{
+		Header: api.NewHeader(api.KindAudit), At: metav1.NewTime(now), Object: subjects.KindMember + "/" + m.name, Member: m.name,
+		Type: "Warning", Reason: api.ReasonShareExceeded, By: by, Message: use.Text(d.store.Share),
+	})
+}
+
+// Uses is what the states of the nodes of each member take.
+func (d *Disruptor) Uses() map[string]bus.EventUse { return d.feed.Uses() }
