@@ -36,6 +36,19 @@ type Spec struct {
 	// Request is the id of the request that last wrote this record, Action what it did.
 	Request string `json:"request,omitempty"`
 	Action  string `json:"action,omitempty"`
+	// Earlier are the requests of the last minutes before that one, oldest first: their clients may still ask again.
+	Earlier []EarlierRequest `json:"earlier,omitempty"`
+}
+
+// EarlierRequest is a request that wrote an object, and what it was answered.
+type EarlierRequest struct {
+	Request         string `json:"request"`
+	Action          string `json:"action"`
+	UID             string `json:"uid,omitempty"`
+	Generation      int64  `json:"generation,omitempty"`
+	ResourceVersion string `json:"resourceVersion,omitempty"`
+	// At is when another request followed it.
+	At metav1.Time `json:"at"`
 }
 
 // ManifestDigest is the digest under which snapshots refer to content.

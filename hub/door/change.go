@@ -19,6 +19,14 @@ func (f *draft) apply(doc *document) error {
 	if stored.UID == "" { // nothing is known of it
 		stored, found = api.Spec{}, false
 	}
+	if !found {
+		stored.Earlier = f.records.epitaph(doc.Object).past(f.now)
+	}
+	if first := f.earlier(doc.Object, stored.Earlier); first != nil {
+		f.touched = true
+		f.results = append(f.results, *first)
+		return nil
+	}
 	result := api.ApplyResult{Object: doc.Object, Notes: doc.notes, Action: api.ActionCreated}
 	if table == f.records.placements {
 		f.named[name] = struct{}{}
@@ -45,7 +53,7 @@ func (f *draft) apply(doc *document) error {
 		f.results = append(f.results, f.repeated(result, &stored, revision))
 		return nil
 	}
-	next.Request, next.Action = f.request, result.Action
+	next.Request, next.Action, next.Earlier = f.request, result.Action, f.past(&stored, revision)
 	result.UID, result.Generation = next.UID, next.Generation
 	if result.Body, err = f.shown(doc, &next); err != nil {
 		return err

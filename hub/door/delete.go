@@ -83,7 +83,11 @@ func (d *Door) going(request *api.DeleteRequest, refs []api.ObjectRef, f *draft,
 		}
 		_, name := d.records.place(ref)
 		stored, revision, found := d.records.stored(ref)
-		if first := d.repeated(ref, request.Request); !found && first != nil {
+		first := d.repeated(ref, request.Request)
+		if found {
+			first = f.earlier(ref, stored.Earlier)
+		}
+		if first != nil {
 			f.results = append(f.results, *first)
 			continue
 		}
@@ -187,7 +191,7 @@ func (f *draft) mark(stored *api.Spec, revision uint64) error {
 		return nil
 	}
 	next := *stored
-	next.Deleted, next.Request, next.Action = &f.now, f.request, api.ActionDeleting
+	next.Deleted, next.Request, next.Action, next.Earlier = &f.now, f.request, api.ActionDeleting, f.past(stored, revision)
 	if !readable(stored) {
 		next.Body = bareBody(stored)
 		f.noteOn(stored.Object.Kind, stored.Object.Name, notedBare(stored.Object.Kind))

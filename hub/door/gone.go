@@ -3,6 +3,8 @@ package door
 import (
 	"encoding/json"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"flotilla/core/api"
 )
 
@@ -11,6 +13,42 @@ import (
 type epitaph struct {
 	Request string          `json:"request"`
 	Result  api.ApplyResult `json:"result"`
+	// Earlier are the requests before it, as api.Spec has them.
+	Earlier []api.EarlierRequest `json:"earlier,omitempty"`
+}
+
+// past is what the record of an object that is made again is to remember.
+func (e *epitaph) past(at metav1.Time) []api.EarlierRequest {
+	if e.Request == "" {
+		return nil
+	}
+	r := &e.Result
+	return append(e.Earlier, api.EarlierRequest{
+		Request: e.Request, Action: r.Action, UID: r.UID, Generation: r.Generation, ResourceVersion: r.ResourceVersion, At: at,
+	})
+}
+
+// text is the note, with as many earlier requests as find room.
+func (e epitaph) text() string {
+	for ; ; e.Earlier = e.Earlier[(len(e.Earlier)+1)/2:] {
+		note, err := json.Marshal(e)
+		switch {
+		case err == nil && len(note) <= maxEpitaph:
+			return string(note)
+		case len(e.Earlier) == 0:
+			return ""
+		}
+	}
+}
+
+// epitaph is what the deleted record of an object left behind; empty when there is none.
+func (r *records) epitaph(ref api.ObjectRef) *epitaph {
+	table, name := r.place(ref)
+	left := &epitaph{}
+	if json.Unmarshal([]byte(r.state.Gone(table.Key(name))), left) != nil {
+		return &epitaph{}
+	}
+	return left
 }
 
 // noteDeletions adds to each removal of a spec what its request is answered.
@@ -23,9 +61,8 @@ func (f *draft) noteDeletions() {
 			if f.results[i].Object != ref {
 				continue
 			}
-			if note, err := json.Marshal(epitaph{f.request, f.results[i]}); err == nil && len(note) <= maxEpitaph {
-				f.ops[at].Note = string(note)
-			}
+			stored, revision, _ := f.records.stored(ref)
+			f.ops[at].Note = epitaph{f.request, f.results[i], f.past(&stored, revision)}.text()
 		}
 	}
 }
@@ -35,9 +72,8 @@ const maxEpitaph = 2 << 10
 
 // repeated is what a deletion was answered that came with the same request id before, nil when none did.
 func (d *Door) repeated(ref api.ObjectRef, request string) *api.ApplyResult {
-	table, name := d.records.place(ref)
-	var left epitaph
-	if json.Unmarshal([]byte(d.store.State.Gone(table.Key(name))), &left) != nil || request == "" || left.Request != request {
+	left := d.records.epitaph(ref)
+	if request == "" || left.Request != request {
 		return nil
 	}
 	return &left.Result

@@ -27,6 +27,9 @@ func (d *Door) patch(ctx context.Context, request *api.PatchRequest) (*api.Apply
 		result := f.repeated(api.ApplyResult{Object: stored.Object}, &stored, revision)
 		return &result, nil
 	}
+	if first := f.earlier(stored.Object, stored.Earlier); first != nil {
+		return first, nil
+	}
 	body, err := d.bodyOf(ctx, &stored)
 	if err != nil {
 		return nil, err
