@@ -79,7 +79,7 @@ func (w *Writer) sendBatch(ctx context.Context, writes []*write) {
 func (w *Writer) publishBatch(ctx context.Context, messages []*nats.Msg, writes []*write) (ack *jetstream.PubAck, err error) {
 	ctx, cancel := w.conn.answerable(ctx, publishTimeout)
 	defer cancel()
-	expectOf(messages[0], w.termSubject(), w.fence)
+	w.guard(messages[0])
 	for try := range busyTries {
 		commit, err := w.launchBatch(messages, writes, try == 0)
 		if err != nil {

@@ -58,7 +58,7 @@ func (c *chain) resume() {
 
 // number gives m its place: before is the revision that it replaces.
 func (c *chain) number(m *nats.Msg, key string, before uint64, gone bool) {
-	expectLast(m, c.last)
+	c.guard(m)
 	c.last++
 	next := change{key: key, sequence: c.last}
 	if !gone {

@@ -240,7 +240,7 @@ func (w *Writer) sendOne(ctx context.Context, out *write) error {
 	ctx, cancel := w.conn.answerable(ctx, publishTimeout)
 	defer cancel()
 	messages := w.messages(out)
-	expectOf(messages[0], w.termSubject(), w.fence)
+	w.guard(messages[0])
 	under, err := w.launch(messages, out)
 	if err != nil {
 		return explain(err, out)

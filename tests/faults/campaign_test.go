@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -79,15 +80,29 @@ func TestCampaign(t *testing.T) {
 			if *soakFlag == 0 {
 				t.Parallel()
 			}
-			campaign(t, mode, seed+n)
+			random := rand.New(rand.NewPCG(uint64(seed+n), 0))
+			campaign(t, mode, seed+n, draw(random, mode, *forFlag))
+		})
+	}
+}
+
+// TestStoppedLeaders stops the process that leads for longer than its lease, again and again, with writes under
+// way: it goes on to find that another one leads.
+func TestStoppedLeaders(t *testing.T) {
+	for n := range max(*runsFlag, 1) {
+		t.Run(strconv.Itoa(n), func(t *testing.T) {
+			t.Parallel()
+			campaign(t, modeCluster, *seedFlag+int64(n), plan{
+				{time.Second, 4500 * time.Millisecond, stop, leader},
+				{7 * time.Second, 4500 * time.Millisecond, stop, leader},
+			})
 		})
 	}
 }
 
 // campaign is one fleet and what happens to it.
-func campaign(t *testing.T, mode string, seed int64) {
-	random := rand.New(rand.NewPCG(uint64(seed), 0))
-	steps := draw(random, mode, *forFlag)
+func campaign(t *testing.T, mode string, seed int64, steps plan) {
+	t.Helper()
 	again := fmt.Sprintf("go test ./tests/faults -run TestCampaign -faults.seed=%d -faults.runs=1 -faults.mode=%s -faults.for=%s -v", seed, mode, *forFlag)
 	t.Logf("%s\n%s", again, steps)
 	c := &run{fleet: startFleet(t, mode), began: elsewhen.Now(), take: &Recorder{}}

@@ -10,7 +10,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"flotilla/bus"
 	"flotilla/bus/bustest"
+	"flotilla/core/api"
 )
 
 // inflict does to a fleet what a plan says, and returns when all of it is over.
@@ -20,7 +22,7 @@ func (f *fleet) inflict(t *testing.T, p plan, take *Recorder, since func() time.
 	for _, s := range p {
 		wait(t.Context(), s.At-since())
 		running.Go(func() {
-			if v := f.processes[s.Whom]; v != nil {
+			if v := f.victim(t, s.Whom); v != nil {
 				v.mu.Lock()
 				defer v.mu.Unlock()
 				f.harm(t, v, s, take, since)
@@ -35,6 +37,28 @@ func (f *fleet) inflict(t *testing.T, p plan, take *Recorder, since func() time.
 	}
 	running.Wait()
 	f.heal()
+}
+
+// victim is a process by its name, nil where it names none.
+func (f *fleet) victim(t *testing.T, name string) *victim {
+	if name == leader {
+		name = f.leader(t)
+	}
+	return f.processes[name]
+}
+
+// leader is the process that leads, or where nobody says so some hub.
+func (f *fleet) leader(t *testing.T) string {
+	client := f.connect(t, "plan")
+	defer client.Close()
+	var status api.FleetStatus
+	_ = bus.Request(t.Context(), client, api.VerbStatus, struct{}{}, &status, bus.RequestOptions{Total: clientTry})
+	for _, name := range []string{"hub-0", "hub-1"} {
+		if v := f.processes[name]; status.Leader != "" && v.Says("hub="+status.Leader) == nil {
+			return name
+		}
+	}
+	return "hub-0"
 }
 
 // harm does something to a process.

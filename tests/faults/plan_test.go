@@ -32,6 +32,9 @@ const (
 	sideAgents  = "agents"
 )
 
+// leader is the hub that leads when a step begins.
+const leader = "leader"
+
 // step is one fault.
 type step struct {
 	At, For    time.Duration
@@ -57,7 +60,7 @@ func (p plan) String() string {
 func draw(random *rand.Rand, mode string, within time.Duration) plan {
 	processes := []string{"hub-0"}
 	if mode == modeCluster {
-		processes = []string{"hub-0", "hub-1", "broker-0", "broker-1", "broker-2"}
+		processes = []string{leader, leader, leader, "hub-0", "hub-1", "broker-0", "broker-1", "broker-2"}
 	}
 	p := make(plan, 2+random.IntN(4))
 	for i := range p {

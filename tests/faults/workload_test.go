@@ -17,7 +17,7 @@ import (
 
 const (
 	apps      = 3
-	clients   = 3
+	clients   = 6
 	pace      = 25 * time.Millisecond // of each client and reader
 	mark      = "example.com/request" // annotation that says which request wrote an object
 	placement = "placement.kubernetes-fleet.io/v1"
