@@ -3,6 +3,8 @@ package bus
 import (
 	"cmp"
 	"slices"
+
+	"flotilla/subjects"
 )
 
 // book is what the ledger knows of state: each record that was stored, by key, with its revision.
@@ -55,6 +57,8 @@ type Damage struct {
 	// Recent says that nothing is lost but the newest writes, and those were not yet on disk for good: a power
 	// cut takes them, and the fleet goes on from what is left.
 	Recent bool
+	// Interrupted says that a restore was broken off.
+	Interrupted bool
 }
 
 // named says that the damage is known by name.
@@ -63,6 +67,9 @@ func (d *Damage) named() bool { return len(d.Gone)+len(d.Older)+len(d.Deleted) >
 // judge compares what state holds with what its newest message and the ledger say of it, and returns nil when
 // it is whole. settled is what a lease says, see book.settled.
 func judge(cells map[string]cell, b *book, settled uint64) *Damage {
+	if mark, found := cells[subjects.RestoringKey]; found && !mark.deleted {
+		return &Damage{Interrupted: true}
+	}
 	claim, vouched := newestTally(cells)
 	live := tallyOf(cells)
 	known := max(b.tally.at, settled)

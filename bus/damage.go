@@ -13,6 +13,9 @@ const shownRecords = 20
 
 // String is one line for people: "2 records gone: placement web, member oslo".
 func (d *Damage) String() string {
+	if d.Interrupted {
+		return "a restore was broken off"
+	}
 	var parts []string
 	for _, part := range []struct {
 		keys []string

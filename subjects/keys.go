@@ -12,6 +12,8 @@ const (
 	TallyKey  = "tally"
 	LayoutKey = "layout"
 	LeaseKey  = "hub"
+	// RestoringKey is there while a restore puts other records in the place of those that are there.
+	RestoringKey = "restoring"
 )
 
 // CensusHead is the key of bucket census that says which pages count.

@@ -107,6 +107,7 @@ func (f Fleet) records() []Address {
 		record(Users, "<person>", "who a person is: role, public key, end and revocation of the credentials", "door", "door"),
 		{in, TermKey, "who leads; fences every other write", "leader", "hubs"},
 		{in, TallyKey, "nothing: its header counts all records, as that of every other write does, after a deletion", "leader", "leader"},
+		{in, RestoringKey, "a restore is under way", "leader", "hubs"},
 		{in, LayoutKey, "number of the last layout step", "leader", "hubs"},
 	}
 }

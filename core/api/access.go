@@ -96,7 +96,8 @@ func VerbTable() []VerbAccess {
 		{VerbRaw, RoleOperator, "reads records as the hub keeps them"},
 		{VerbAdmit, RoleAdmin, "admits members"},
 		{VerbEnrol, RoleAdmin, "makes credentials for members"},
-		{VerbRestore, RoleAdmin, "goes on after state was lost"},
+		{VerbBackup, RoleAdmin, "reads all of state, for a backup"},
+		{VerbRestore, RoleAdmin, "goes on after state was lost, or with a backup"},
 	}
 }
 

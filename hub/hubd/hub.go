@@ -39,7 +39,11 @@ type Hub struct {
 
 	mu      sync.Mutex
 	leading *bus.Store
-	changed chan struct{} // closed and replaced when leading changes
+	// damaged is why this hub serves what is left of state, and does not lead.
+	damaged error
+	// standing ends the rooms of the term.
+	standing context.CancelCauseFunc
+	changed  chan struct{} // closed and replaced when leading changes
 }
 
 // cleanup undoes one thing that Start did.

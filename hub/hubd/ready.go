@@ -13,6 +13,7 @@ func (h *Hub) readiness() []probe.Check {
 	return []probe.Check{
 		{Name: "connection", Run: func(context.Context) error { return h.conn.Up() }},
 		{Name: "leader", Run: h.led},
+		{Name: "state", Run: func(context.Context) error { return h.counted() }},
 		{Name: "layout", Run: func(ctx context.Context) error { return bus.LayoutThere(ctx, h.conn) }},
 		{Name: "disk", Run: h.roomy},
 	}
@@ -25,6 +26,13 @@ func (h *Hub) led(ctx context.Context) error {
 	}
 	_, err := h.conn.Leader(ctx)
 	return err
+}
+
+// counted is nil unless this hub would lead and found records of state gone.
+func (h *Hub) counted() error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.damaged
 }
 
 func (h *Hub) roomy(context.Context) error {

@@ -30,7 +30,7 @@ func TestReadiness(t *testing.T) {
 	require.Equal(t, http.StatusOK, code, body)
 	require.Equal(t, "ok\n", body)
 	_, body = bustest.Get(t, at+"/readyz?verbose")
-	require.Equal(t, "[+]connection ok\n[+]leader ok\n[+]layout ok\n[+]disk ok\nreadyz check passed\n", body)
+	require.Equal(t, "[+]connection ok\n[+]leader ok\n[+]state ok\n[+]layout ok\n[+]disk ok\nreadyz check passed\n", body)
 	free.Store(1000)
 	code, body = bustest.Get(t, at+"/readyz")
 	require.Equal(t, http.StatusServiceUnavailable, code)

@@ -43,7 +43,7 @@ func (h *Hub) allRooms(s *bus.Store) []room {
 	entrance.Nodes = disruptions.Nodes
 	entrance.More = upgrades.Verbs()
 	maps.Copy(entrance.More, disruptions.Verbs())
-	maps.Copy(entrance.More, salvage.Whole())
+	maps.Copy(entrance.More, salvage.Whole(s, h.stand))
 	return []room{
 		{"registrar", registrar.New(s, registrar.Options{
 			Thresholds: liveness.Thresholds{Timeout: h.options.MemberTimeout, Grace: h.options.Grace}, Log: log,
@@ -88,11 +88,43 @@ func (h *Hub) doorOptions() door.Options {
 // act runs all rooms until ctx ends or one of them fails, and returns when all have ended. While state is damaged
 // it runs none of them, and serves what is left.
 func (h *Hub) act(ctx context.Context, s *bus.Store) error {
-	if s.Damage != nil {
-		return salvage.New(s, salvage.Options{Replica: h.options.Name, Version: h.options.Version, Log: h.options.Log}).Run(ctx)
+	if s.Damage == nil {
+		err := h.actWhole(ctx, s)
+		if !errors.Is(err, errStand) {
+			return err
+		}
 	}
+	h.setDamaged(s.Damage)
+	defer h.setDamaged(nil)
+	return salvage.New(s, salvage.Options{Replica: h.options.Name, Version: h.options.Version, Log: h.options.Log}).Run(ctx)
+}
+
+func (h *Hub) setDamaged(d *bus.Damage) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.damaged = nil; d != nil {
+		h.damaged = fmt.Errorf("%w: %s; restore with `flotilla restore FILE`, or go on without them with `flotilla restore --accept-loss`", bus.ErrDamaged, d)
+	}
+}
+
+// errStand is why rooms end when a restore begins.
+var errStand = errors.New("a restore begins")
+
+// stand ends all rooms for a restore.
+func (h *Hub) stand() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.standing != nil {
+		h.standing(errStand)
+	}
+}
+
+func (h *Hub) actWhole(ctx context.Context, s *bus.Store) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
+	h.mu.Lock()
+	h.standing = cancel
+	h.mu.Unlock()
 	h.lead(s)
 	defer h.lead(nil)
 	h.options.Log.Debug().Uint64("term", s.Term.Term).Msg("starting the rooms")

@@ -17,14 +17,14 @@ const reasonLossAccepted = "LossAccepted"
 // acceptLoss goes on with what is left. What was decided for objects that are gone goes too: a hub that found it
 // without them would withdraw from members what they run. So it is merely not listed any more, which
 // agents keep and report.
-func (s *Salvage) acceptLoss(ctx context.Context) (any, error) {
+func (s *Salvage) acceptLoss(ctx context.Context, by api.Caller) (any, error) {
 	damage := s.store.Damage
 	lost := lostOf(s.store, damage)
 	if err := s.store.AcceptLoss(ctx, lost.ops()); err != nil {
 		return nil, fmt.Errorf("going on without what is gone: %w", err)
 	}
 	s.store.Audit.Record(api.Audit{
-		Object: "fleet/state", Type: "Warning", Reason: reasonLossAccepted, By: "operator", Message: "gone on without what state lost: " + damage.String(),
+		Object: "fleet/state", Type: "Warning", Reason: reasonLossAccepted, By: by.Name, Message: "gone on without what state lost: " + damage.String(),
 	})
 	s.options.Log.Warn().Str("damage", damage.String()).Strs("gone", damage.Gone).Msg("the loss is accepted")
 	s.answer = &api.RestoreResponse{Damage: damage.String(), Records: s.store.Records()}

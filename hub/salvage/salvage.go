@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/rs/zerolog"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -33,14 +34,20 @@ type Salvage struct {
 	deciding sync.Mutex
 	decided  chan struct{} // closed once state is whole again
 	answer   *api.RestoreResponse
+	incoming *incoming
+	heard    chan struct{} // receives when a restore goes on
 }
 
-// New returns a salvage of a store that is damaged; it answers nothing before Run.
+// patience is how long a hub that could lead waits for the next step of a restore.
+const patience = time.Minute
+
+// New returns a salvage of a store that is damaged, or to be restored; it answers nothing before Run.
 func New(store *bus.Store, o Options) *Salvage {
-	return &Salvage{store: store, options: o, since: metav1.NewTime(store.Now()), decided: make(chan struct{})}
+	return &Salvage{store: store, options: o, since: metav1.NewTime(store.Now()), decided: make(chan struct{}), heard: make(chan struct{}, 1)}
 }
 
-// Run answers requests until ctx ends, or state is whole again.
+// Run answers requests until ctx ends, or state is whole again. Where it is not damaged, Run ends a minute after
+// the last step of a restore.
 func (s *Salvage) Run(ctx context.Context) error {
 	service, err := bus.Serve(context.WithoutCancel(ctx), s.store.Conn, bus.ServiceOptions{
 		Replica: s.options.Replica, Leads: s.store.Leads,
@@ -49,11 +56,23 @@ func (s *Salvage) Run(ctx context.Context) error {
 		return fmt.Errorf("serving what is left: %w", err)
 	}
 	defer service.Stop()
-	select {
-	case <-ctx.Done():
-	case <-s.decided:
+	silence := time.NewTimer(patience)
+	defer silence.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-s.decided:
+			return nil
+		case <-s.heard:
+		case <-silence.C:
+			if s.store.Damage == nil {
+				s.options.Log.Warn().Msg("the restore does not go on: nothing was changed")
+				return nil
+			}
+		}
+		silence.Reset(patience)
 	}
-	return nil
 }
 
 // verbs are those that say what is wrong or mend it; all others need a whole state.
@@ -65,10 +84,22 @@ func (s *Salvage) verbs() map[string]bus.Handler {
 	verbs[api.VerbStatus] = func(context.Context, api.Caller, []byte) (any, error) { return s.status(), nil }
 	verbs[api.VerbVersion] = func(context.Context, api.Caller, []byte) (any, error) { return s.version(), nil }
 	verbs[api.VerbRestore] = s.restore
+	verbs[api.VerbBackup] = newBackups(s.store).answer
 	return verbs
 }
 
+// damage is what state has lost, empty when it is whole.
+func (s *Salvage) damage() string {
+	if s.store.Damage == nil {
+		return ""
+	}
+	return s.store.Damage.String()
+}
+
 func (s *Salvage) refusal() error {
+	if s.store.Damage == nil {
+		return &api.Failure{Code: api.CodeUnavailable, Message: "state is being restored: ask again"}
+	}
 	return &api.Failure{
 		Code: api.CodeDamaged, Message: fmt.Sprintf("%s: %s; nothing is decided until that is mended", bus.ErrDamaged, s.store.Damage), Next: next,
 	}
@@ -76,15 +107,17 @@ func (s *Salvage) refusal() error {
 
 // status is what is left of the fleet, and what is gone.
 func (s *Salvage) status() *api.FleetStatus {
-	damage := s.store.Damage.String()
+	damage := s.damage()
 	fleet := &api.FleetStatus{
 		Fleet: s.store.Conn.Fleet.Name, Leader: s.store.Term.Holder, Term: s.store.Term.Term, Members: map[string]int{},
 		Placements: len(s.store.State.Keys(subjects.PlacementSpecs.Prefix())), Damage: damage,
-		Problems: []api.Problem{{
-			Object: "fleet/state", Reason: api.ReasonStateDamaged, Since: s.since, Next: "flotilla restore FILE",
-			Message: fmt.Sprintf("%s: %s; %s", bus.ErrDamaged, damage, next),
-		}},
 	}
+	problem := api.Problem{Object: "fleet/state", Reason: "Restoring", Since: s.since, Message: "state is being restored", Next: "flotilla status"}
+	if damage != "" {
+		problem.Reason, problem.Next = api.ReasonStateDamaged, "flotilla restore FILE"
+		problem.Message = fmt.Sprintf("%s: %s; %s", bus.ErrDamaged, damage, next)
+	}
+	fleet.Problems = []api.Problem{problem}
 	for _, member := range bus.TableOf[api.MemberRecord](s.store.State, subjects.Members).All() {
 		fleet.Members[string(member.Value.State)]++
 	}
@@ -102,18 +135,28 @@ func (s *Salvage) version() *api.VersionResponse {
 }
 
 // restore decides how to go on. A request that is repeated gets the first answer.
-func (s *Salvage) restore(ctx context.Context, _ api.Caller, body []byte) (any, error) {
+func (s *Salvage) restore(ctx context.Context, by api.Caller, body []byte) (any, error) {
 	var request api.RestoreRequest
 	if err := json.Unmarshal(body, &request); err != nil {
-		return nil, &api.Failure{Code: api.CodeInvalid, Message: "reading the request: " + err.Error()}
+		return nil, unreadable(err)
 	}
 	s.deciding.Lock()
 	defer s.deciding.Unlock()
-	if s.answer != nil {
+	select {
+	case s.heard <- struct{}{}:
+	default:
+	}
+	switch {
+	case s.answer != nil:
 		return s.answer, nil
-	}
-	if !request.AcceptLoss {
+	case !request.AcceptLoss:
+		return s.receive(ctx, by, &request)
+	case s.store.Damage == nil:
 		return nil, s.refusal()
+	case s.store.Damage.Interrupted:
+		return nil, &api.Failure{
+			Code: api.CodeRefused, Message: "a restore was broken off: what is left is part of the state before it and part of the backup", Next: "flotilla restore FILE",
+		}
 	}
-	return s.acceptLoss(ctx)
+	return s.acceptLoss(ctx, by)
 }

@@ -2,34 +2,51 @@ package cli
 
 import (
 	"context"
+	"fmt"
+	"os"
 
 	"github.com/spf13/cobra"
 
 	"flotilla/core/api"
 )
 
-func (a *app) restoreCommand() *cobra.Command {
-	var accept bool
-	cmd := &cobra.Command{
-		Use:   "restore --accept-loss",
-		Short: "Go on when state is damaged",
-		Long: `Go on when records of state are gone. Until then no hub leads, members keep what they run, and
-flotilla status says what is gone.
+// restoreFlags are those of `flotilla restore`.
+type restoreFlags struct {
+	accept, replace bool
+}
 
-With --accept-loss the fleet goes on with what is left: the event LossAccepted of fleet/state names what was given up. Nothing is
-withdrawn from members on account of it: placements that are gone go on running, and are reported as
-unlisted until they are applied again; members that are gone go on with what they run until they are admitted again.`,
-		Example: `  flotilla status
+func (a *app) restoreCommand() *cobra.Command {
+	var flags restoreFlags
+	cmd := &cobra.Command{
+		Use:   "restore (FILE | --accept-loss)",
+		Short: "Put a backup in the place of state, or go on without what is lost",
+		Long: `Put a backup in the place of state, or go on when records of state are gone.
+
+A backup of this fleet is restored into a damaged state or an empty fleet; --replace lets it take the place of a state that is
+whole. The file is checked to its end before anything is changed. The fleet goes on in a new epoch, so that members follow it
+whatever they were told since. Nothing is taken from members: what they run that the backup does not know goes on, and is reported
+as unlisted; withdrawals and disruptions of nodes that were under way are forgotten.
+
+With --accept-loss a damaged fleet goes on with what is left: the event LossAccepted of fleet/state names what was given up. Nothing
+is withdrawn from members on account of it: placements that are gone go on running, and are reported as unlisted until they
+are applied again; members that are gone go on with what they run until they are admitted again.`,
+		Example: `  flotilla restore fleet.backup
   flotilla restore --accept-loss`,
-		Args: noArgs,
-		RunE: a.run(func(ctx context.Context, _ []string) error {
-			if !accept {
-				return usagef("say how to go on: --accept-loss goes on without what is gone")
+		Args: cobra.MaximumNArgs(1),
+		RunE: a.run(func(ctx context.Context, args []string) error {
+			switch {
+			case flags.accept && (len(args) > 0 || flags.replace):
+				return usagef("--accept-loss goes on without a backup: give no FILE and no --replace")
+			case flags.accept:
+				return a.acceptLoss(ctx)
+			case len(args) == 0:
+				return usagef("say how to go on: FILE is a backup, --accept-loss goes on without what is gone")
 			}
-			return a.acceptLoss(ctx)
+			return a.restore(ctx, args[0], flags.replace)
 		}),
 	}
-	cmd.Flags().BoolVar(&accept, "accept-loss", false, "go on without what is gone")
+	cmd.Flags().BoolVar(&flags.accept, "accept-loss", false, "go on without what is gone")
+	cmd.Flags().BoolVar(&flags.replace, "replace", false, "also where state is whole and holds objects")
 	return cmd
 }
 
@@ -40,5 +57,77 @@ func (a *app) acceptLoss(ctx context.Context) error {
 	}
 	a.printf("gone on with %d records, without: %s\n", answer.Records, answer.Damage)
 	a.next("flotilla status")
+	return nil
+}
+
+func (a *app) restore(ctx context.Context, path string, replace bool) error {
+	head, err := readBackup(path, func(api.BackupEntry) error { return nil })
+	if err != nil {
+		return err
+	}
+	session := randomToken()
+	begin := api.RestoreRequest{Session: session, Step: api.RestoreBegin, Replace: replace, Head: head}
+	if err := a.call(ctx, api.VerbRestore, &begin, nil); err != nil {
+		return err
+	}
+	up := &upload{
+		page: api.RestoreRequest{Session: session, Step: api.RestorePage},
+		call: func(r *api.RestoreRequest) error { return a.call(ctx, api.VerbRestore, r, nil) },
+	}
+	if _, err := readBackup(path, up.add); err != nil {
+		return err
+	}
+	if err := up.send(); err != nil {
+		return err
+	}
+	var answer api.RestoreResponse
+	if err := a.call(ctx, api.VerbRestore, api.RestoreRequest{Session: session, Step: api.RestoreCommit}, &answer); err != nil {
+		return err
+	}
+	a.printf("restored %d records as of %s; epoch %d begins\n", answer.Records, head.At.UTC().Format("2006-01-02 15:04:05Z"), answer.Epoch)
+	a.next("flotilla status")
+	return nil
+}
+
+func readBackup(path string, take func(api.BackupEntry) error) (*api.BackupHead, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("restore: %w", err)
+	}
+	defer func() { _ = file.Close() }()
+	head, err := readArchive(file, take)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w; nothing was changed", path, err)
+	}
+	return head, nil
+}
+
+// uploadBytes is from which size on a page is sent.
+const uploadBytes = 1 << 20
+
+// upload sends the entries of a backup in pages.
+type upload struct {
+	page api.RestoreRequest
+	size int
+	call func(*api.RestoreRequest) error
+}
+
+func (u *upload) add(entry api.BackupEntry) error {
+	u.page.Entries = append(u.page.Entries, entry)
+	if u.size += len(entry.Value); u.size < uploadBytes {
+		return nil
+	}
+	return u.send()
+}
+
+func (u *upload) send() error {
+	if len(u.page.Entries) == 0 {
+		return nil
+	}
+	if err := u.call(&u.page); err != nil {
+		return err
+	}
+	u.page.From += len(u.page.Entries)
+	u.page.Entries, u.size = nil, 0
 	return nil
 }

@@ -1,0 +1,167 @@
+package bus
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"flotilla/core/api"
+	"flotilla/subjects"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// Bounds of one batch of a replacement.
+const (
+	replaceOps   = 500
+	replaceBytes = 4 << 20
+)
+
+// Snapshot is every record of state at one moment, by key, as JSON, without those that only its leader is
+// concerned with.
+func (s *Store) Snapshot() (map[string][]byte, error) {
+	s.Writer.gate.Lock() // no write is under way
+	cells := s.State.mirror.snapshot()
+	s.Writer.gate.Unlock()
+	records := make(map[string][]byte, len(cells))
+	for key, c := range cells {
+		if !replaceable(key) {
+			continue
+		}
+		value, err := Unpack(c.value)
+		if err != nil {
+			return nil, fmt.Errorf("record %s: %w", key, err)
+		}
+		records[key] = value
+	}
+	return records, nil
+}
+
+// replaceable says that a record is part of snapshots.
+func replaceable(key string) bool {
+	return counted(key) && key != subjects.LayoutKey && key != subjects.RestoringKey && !strings.HasPrefix(key, subjects.Notifications.Prefix())
+}
+
+// Replace puts records, by key and as JSON, in the place of all there are, under a new epoch above the one given.
+// While it is under way, and when it is broken off, no hub leads. The store is not to be used after it.
+func (s *Store) Replace(ctx context.Context, records map[string][]byte, above uint64) (epoch uint64, err error) {
+	if s.Damage == nil {
+		s.closeLedger()
+	}
+	s.Writer.begin(s.State.mirror.all())
+	mark := Put(subjects.RestoringKey, struct{}{}, s.State.Revision(subjects.RestoringKey))
+	marked, err := s.Writer.Write(ctx, mark)
+	if err != nil {
+		return 0, err
+	}
+	if epoch, err = s.Writer.newEpoch(ctx, above); err != nil {
+		return 0, err
+	}
+	for _, batch := range s.replacement(records) {
+		if _, err := s.Writer.Write(ctx, batch...); err != nil {
+			return 0, err
+		}
+	}
+	if _, err := s.Writer.Write(ctx, Delete(subjects.RestoringKey, marked[0])); err != nil {
+		return 0, err
+	}
+	s.Writer.takeFresh() // the ledger is begun anew
+	return epoch, s.ledger.begin(ctx, s.State.mirror.all(), s.Writer.tally())
+}
+
+// replacement are the changes from what there is to records.
+func (s *Store) replacement(records map[string][]byte) (batches [][]Op) {
+	var batch []Op
+	size := 0
+	add := func(op Op, bytes int) {
+		if len(batch) == replaceOps || size+bytes > replaceBytes {
+			batches, batch, size = append(batches, batch), nil, 0
+		}
+		batch, size = append(batch, op), size+bytes
+	}
+	for _, key := range slices.Sorted(maps.Keys(records)) {
+		if value := records[key]; replaceable(key) {
+			add(Put(key, json.RawMessage(value), s.State.Revision(key)), len(value))
+		}
+	}
+	for _, key := range s.State.Keys("") {
+		if _, kept := records[key]; !kept && replaceable(key) {
+			add(Delete(key, s.State.Revision(key)), 0)
+		}
+	}
+	if len(batch) > 0 {
+		batches = append(batches, batch)
+	}
+	return batches
+}
+
+// newEpoch writes the term anew, in an epoch above the one given and its own.
+func (w *Writer) newEpoch(ctx context.Context, above uint64) (uint64, error) {
+	w.gate.Lock()
+	defer w.gate.Unlock()
+	w.term.Epoch = max(w.term.Epoch, above) + 1
+	on, fence, err := w.rewriteTerm(ctx)
+	if err != nil {
+		return 0, fmt.Errorf("beginning epoch %d: %w", w.term.Epoch, err)
+	}
+	w.fence = fence
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.chain.begin(fence, on.tally)
+	return w.term.Epoch, nil
+}
+
+// Stored lists the digests of all content, sorted.
+func (c *Content) Stored(ctx context.Context) ([]string, error) {
+	stream, err := c.conn.JS.Stream(ctx, c.conn.Fleet.BucketStream(subjects.Content))
+	if err != nil {
+		return nil, fmt.Errorf("listing content: %w", err)
+	}
+	info, err := stream.Info(ctx, jetstream.WithSubjectFilter(c.subject("*")))
+	if err != nil {
+		return nil, fmt.Errorf("listing content: %w", err)
+	}
+	var digests []string
+	for subject := range info.State.Subjects {
+		if digest, ok := c.conn.Fleet.BucketKey(subjects.Content, subject); ok {
+			digests = append(digests, digest)
+		}
+	}
+	slices.Sort(digests)
+	return digests, nil
+}
+
+// Raw reads content as it is stored. ErrNotFound.
+func (c *Content) Raw(ctx context.Context, digest string) ([]byte, error) {
+	m, err := c.conn.direct(ctx, c.conn.Fleet.BucketStream(subjects.Content), c.subject(digest))
+	if err != nil {
+		return nil, fmt.Errorf("reading content %s: %w", digest, err)
+	}
+	return m.value, nil
+}
+
+// PutRaw stores content that Raw read, under the same digest.
+func (c *Content) PutRaw(ctx context.Context, digest string, stored []byte) error {
+	m := nats.NewMsg(c.subject(digest))
+	m.Data = stored
+	_, err := c.conn.publish(ctx, m)
+	if refused := (*jetstream.APIError)(nil); errors.As(err, &refused) && strings.Contains(refused.Description, alreadyStored) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("storing content %s: %w", digest, err)
+	}
+	return nil
+}
+
+// HeldEpoch is the newest epoch that any member says to hold.
+func (s *Store) HeldEpoch(ctx context.Context) (uint64, error) {
+	held, err := highestHeld(ctx, s.Conn, api.Term{Epoch: s.Term.Epoch, Term: s.Term.Term}, time.Now())
+	return held.Epoch, err
+}

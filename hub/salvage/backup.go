@@ -1,0 +1,134 @@
+package salvage
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"flotilla/bus"
+	"flotilla/core/api"
+)
+
+const (
+	// pageBytes is from which size on a page is full; its last entry may be a whole body.
+	pageBytes = 1 << 20
+	// sessions is how many backups may be under way.
+	sessions = 4
+)
+
+// moment is what a backup is of.
+type moment struct {
+	head     api.BackupHead
+	records  map[string][]byte
+	keys     []string // of records
+	contents []string
+}
+
+// backups hands out state, page by page.
+type backups struct {
+	store *bus.Store
+
+	mu    sync.Mutex
+	known map[string]*moment
+	order []string // sessions, oldest first
+}
+
+func newBackups(store *bus.Store) *backups {
+	return &backups{store: store, known: map[string]*moment{}}
+}
+
+func (b *backups) answer(ctx context.Context, _ api.Caller, body []byte) (any, error) {
+	var request api.BackupRequest
+	if err := json.Unmarshal(body, &request); err != nil {
+		return nil, unreadable(err)
+	}
+	m, err := b.moment(ctx, &request)
+	if err != nil {
+		return nil, err
+	}
+	return b.page(ctx, m, request.From)
+}
+
+// moment is that of a session, taken with its first page.
+func (b *backups) moment(ctx context.Context, request *api.BackupRequest) (*moment, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if m := b.known[request.Session]; m != nil {
+		return m, nil
+	}
+	if request.From > 0 || request.Session == "" {
+		return nil, &api.Failure{Code: api.CodeConflict, Message: "the hub that began this backup does not lead any more", Next: "flotilla backup FILE"}
+	}
+	m, err := b.take(ctx)
+	if err != nil {
+		return nil, err
+	}
+	b.known[request.Session] = m
+	if b.order = append(b.order, request.Session); len(b.order) > sessions {
+		delete(b.known, b.order[0])
+		b.order = b.order[1:]
+	}
+	return m, nil
+}
+
+// take notes state as it is now. Content is only ever added, and what records refer to stays for an hour after
+// they do not any more.
+func (b *backups) take(ctx context.Context) (*moment, error) {
+	records, err := b.store.Snapshot()
+	if err != nil {
+		return nil, fmt.Errorf("reading state: %w", err)
+	}
+	contents, err := b.store.Content.Stored(ctx)
+	if err != nil {
+		return nil, err
+	}
+	m := &moment{records: records, keys: slices.Sorted(maps.Keys(records)), contents: contents}
+	m.head = api.BackupHead{
+		Kind: api.KindBackup, Version: api.BackupVersion, Fleet: b.store.Conn.Fleet.Name, At: metav1.NewTime(b.store.Now()),
+		Epoch: b.store.Term.Epoch, Term: b.store.Term.Term, Records: len(records), Contents: len(contents),
+	}
+	return m, nil
+}
+
+// page is what begins with an entry: records first, then content.
+func (b *backups) page(ctx context.Context, m *moment, from int) (*api.BackupPage, error) {
+	page := &api.BackupPage{Head: m.head}
+	all := len(m.keys) + len(m.contents)
+	size := 0
+	for at := max(from, 0); at < all; at++ {
+		if size >= pageBytes {
+			page.Next = at
+			break
+		}
+		entry, err := b.entry(ctx, m, at)
+		if errors.Is(err, bus.ErrNotFound) { // swept since
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		size += len(entry.Value)
+		page.Entries = append(page.Entries, entry)
+	}
+	return page, nil
+}
+
+func (b *backups) entry(ctx context.Context, m *moment, at int) (api.BackupEntry, error) {
+	if at < len(m.keys) {
+		key := m.keys[at]
+		return api.BackupEntry{Record: key, Value: m.records[key]}, nil
+	}
+	digest := m.contents[at-len(m.keys)]
+	body, err := b.store.Content.Raw(ctx, digest)
+	return api.BackupEntry{Content: digest, Value: body}, err
+}
+
+func unreadable(err error) error {
+	return &api.Failure{Code: api.CodeInvalid, Message: "reading the request: " + err.Error()}
+}

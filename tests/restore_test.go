@@ -1,0 +1,140 @@
+package tests
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/util/uuid"
+
+	"flotilla/bus"
+	"flotilla/bus/bustest"
+	"flotilla/core/api"
+	"flotilla/subjects"
+)
+
+// backup is all of a fleet, in pages.
+func (s *slice) backup() (head api.BackupHead, entries []api.BackupEntry) {
+	s.t.Helper()
+	request := api.BackupRequest{Session: string(uuid.NewUUID())}
+	for {
+		var page api.BackupPage
+		s.ask(api.VerbBackup, request, &page)
+		entries = append(entries, page.Entries...)
+		if page.Next == 0 {
+			return page.Head, entries
+		}
+		request.From = page.Next
+	}
+}
+
+// begin begins a restore, and returns its session.
+func (s *slice) begin(head api.BackupHead, replace bool) (session string, err error) {
+	session = string(uuid.NewUUID())
+	r := api.RestoreRequest{Session: session, Step: api.RestoreBegin, Head: &head, Replace: replace}
+	return session, bus.Request(s.t.Context(), s.fleet.Client, api.VerbRestore, r, nil, bus.RequestOptions{})
+}
+
+func (s *slice) restore(head api.BackupHead, entries []api.BackupEntry, replace bool) *api.RestoreResponse {
+	s.t.Helper()
+	session, err := s.begin(head, replace)
+	require.NoError(s.t, err)
+	from := 0
+	for page := range slices.Chunk(entries, 3) {
+		r := api.RestoreRequest{Session: session, Step: api.RestorePage, From: from, Entries: page}
+		s.ask(api.VerbRestore, r, nil)
+		s.ask(api.VerbRestore, r, nil) // whose answer was lost
+		from += len(page)
+	}
+	var answer api.RestoreResponse
+	s.ask(api.VerbRestore, api.RestoreRequest{Session: session, Step: api.RestoreCommit}, &answer)
+	return &answer
+}
+
+// reportsUnlisted waits until a hub leads to which a member reports that it runs a placement that is not known.
+func (s *slice) reportsUnlisted(member, placement string) {
+	s.t.Helper()
+	s.fleetStatus(func(status *api.FleetStatus) error {
+		for _, p := range status.Problems {
+			if p.Reason == "Unlisted" && p.Object == "member/"+member && p.Message == "it runs placements the hub does not know: "+placement {
+				return nil
+			}
+		}
+		return fmt.Errorf("%s reports no %s: %+v", member, placement, status.Problems)
+	})
+}
+
+// A damaged state gets a backup in its place under running agents: what the backup has is as it was, what came
+// later is gone from the hub and goes on at members, which report it, and nothing is taken away.
+func TestARestoreTearsNothingDown(t *testing.T) {
+	s := newSlice(t, "berlin", "oslo")
+	for _, name := range []string{"web", "shop"} {
+		s.apply(fmt.Sprintf(toFailOver, name, pickAll, ""))
+		s.converges(name, 2, "1")
+	}
+	head, entries := s.backup()
+	require.Equal(t, head.Records+head.Contents, len(entries))
+	s.apply(fmt.Sprintf(toFailOver, "late", pickAll, ""))
+	s.converges("late", 2, "1")
+
+	s.damage(subjects.PlacementSpecs.Key("web"), subjects.Releases.Key("shop"))
+	s.fleetStatus(damaged)
+	answer := s.restore(head, entries, false)
+	require.EqualValues(t, head.Epoch+1, answer.Epoch)
+	s.reportsUnlisted("oslo", "late")
+	s.converges("web", 2, "1")
+	s.converges("shop", 2, "1")
+	for _, member := range []string{"berlin", "oslo"} {
+		require.Subset(t, s.namespaces(member), []string{"web", "shop", "late"}, member)
+	}
+	var version api.VersionResponse
+	s.ask(api.VerbVersion, nil, &version)
+	require.Equal(t, answer.Epoch, version.Epoch)
+
+	s.apply(fmt.Sprintf(toFailOver, "late", pickAll, ""))
+	s.converges("late", 2, "1")
+}
+
+// A backup goes into a fleet that has nothing yet, and nothing else is refused after it has begun: what is
+// refused is refused before anything is changed.
+func TestABackupIsRestoredIntoAnEmptyFleet(t *testing.T) {
+	first := newSlice(t, "berlin")
+	first.apply(fmt.Sprintf(toFailOver, "web", pickAll, ""))
+	first.converges("web", 1, "1")
+	head, entries := first.backup()
+
+	_, err := first.begin(head, false)
+	var refused *api.Failure
+	require.ErrorAs(t, err, &refused)
+	require.Equal(t, api.CodeRefused, refused.Code)
+	require.Contains(t, refused.Message, "state is whole and holds 3 objects")
+	require.Equal(t, "flotilla restore FILE --replace", refused.Next)
+	other, newer := head, head
+	other.Fleet, newer.Version = "other", api.BackupVersion+1
+	for text, wrong := range map[string]api.BackupHead{"the backup is of fleet other": other, "the backup has version 2": newer} {
+		_, err := first.begin(wrong, true)
+		require.ErrorAs(t, err, &refused)
+		require.Contains(t, refused.Message, text)
+	}
+	first.converges("web", 1, "1")
+
+	second := newSlice(t)
+	second.restore(head, entries, false)
+	bustest.EventuallyIn(t, 30*time.Second, func() error {
+		var shown map[string]any
+		for kind, name := range map[string]string{api.KindClusterResourcePlacement: "web", api.KindMemberCluster: "berlin"} {
+			r := api.GetRequest{Kind: kind, Name: name}
+			if err := bus.Request(t.Context(), second.fleet.Client, api.VerbGet, r, &shown, bus.RequestOptions{}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	again, whole := second.backup()
+	require.Equal(t, head.Contents, again.Contents)
+	require.GreaterOrEqual(t, len(whole), len(entries)-5, "what rooms write anew may not be there yet")
+	first.restore(head, entries, true)
+	first.converges("web", 1, "1")
+}
