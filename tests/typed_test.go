@@ -30,6 +30,7 @@ var untyped = map[string]string{
 	"agent --member berlin --url nats://hub:4222 --creds berlin.creds --label region=eu":                                   "a host of another machine; agent/agentd starts one",
 	"flotilla member admit berlin                              # Joining until somebody says so":                           "tests/cli admits members",
 	"flotilla member admit berlin                    # or apply a MemberCluster called berlin":                             "tests/cli admits members",
+	"export NATS_CREDS=/var/lib/flotilla/inspector.creds":                                                                  "sets a variable for the lines of nats below it",
 	"NATS_URL=nats://a:4222,nats://b:4222 NATS_CREDS=hub.creds go run ./hub":                                               "hosts of other machines; tests/house runs hubs on one broker",
 	"go run ./hub --context prod          # a context of the nats command line":                                            "a context of a person; configs/terminal reads one",
 	"FLOTILLA_CLOCK_AHEAD=48h go run ./hub --dev":                                                                          "goes on for ever; configs/terminal reads the variable",
