@@ -54,7 +54,7 @@ type EventUse struct {
 	Messages int
 	Bytes    int64
 	// Refused counts messages beyond the share since this hub leads, which are purged, and RefusedBytes what
-	// they took; Last is when, by the machine's clock.
+	// they took; Last is when, by the connection's clock.
 	Refused, RefusedBytes int64
 	Last                  time.Time
 }
@@ -72,7 +72,7 @@ func (n *NodeFeed) Uses() map[string]EventUse {
 	defer n.mu.RUnlock()
 	out := make(map[string]EventUse, len(n.ledgers))
 	for member, l := range n.ledgers {
-		out[member] = EventUse{l.messages, l.bytes + l.excessBytes, l.refused, l.refusedBytes, l.last}
+		out[member] = EventUse{l.messages, l.bytes + l.excessBytes, l.refused, l.refusedBytes, n.conn.ours(l.last)}
 	}
 	return out
 }

@@ -2,12 +2,15 @@ package door_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"flotilla/bus"
 	"flotilla/core/api"
 	"flotilla/hub/door"
 	"flotilla/subjects"
+	"flotilla/tests/elsewhen"
 )
 
 // A member is admitted only while the streams have room for its whole share, whoever admits it; those that are
@@ -31,4 +34,18 @@ func TestMembersBeyondTheStreamsAreNotAdmitted(t *testing.T) {
 	require.Contains(t, failure.Message, "member later is not admitted")
 	must[api.ApplyResult](h, api.VerbAdmit, api.AdmitRequest{Request: h.id(), Name: "a", Labels: map[string]string{"x": "y"}})
 	h.missing(api.KindMemberCluster, "", "late")
+}
+
+// The status names who stores more than its share, for a while after it last did.
+func TestAMemberBeyondItsShareIsAProblem(t *testing.T) {
+	now := elsewhen.Now()
+	h := open(t, door.Options{Uses: func() map[string]bus.EventUse {
+		return map[string]bus.EventUse{
+			"berlin": {Refused: 7, RefusedBytes: 7 << 20, Last: now}, "oslo": {Messages: 3}, "rome": {Refused: 1, Last: now.Add(-time.Hour)},
+		}
+	}})
+	found := h.problems()
+	require.Contains(t, found["member/berlin ShareExceeded"].Message, "7 messages of 7.0 MiB were purged")
+	require.NotContains(t, found, "member/oslo ShareExceeded")
+	require.NotContains(t, found, "member/rome ShareExceeded")
 }

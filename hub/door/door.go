@@ -47,6 +47,8 @@ type Options struct {
 	// default when 0.
 	Grace time.Duration
 
+	// Uses are what the states of the nodes of each member take; nil is nobody knows.
+	Uses func() map[string]bus.EventUse
 	// Nodes are those of all members that belong to NodePools, by member, as the room that follows them knows
 	// them; nil when none does.
 	Nodes func() map[string][]*api.NodeState

@@ -46,6 +46,7 @@ func (d *Door) status(ctx context.Context, _ *struct{}) (any, error) {
 		}
 	}
 	fleet.Problems = append(fleet.Problems, d.roomProblems()...)
+	fleet.Problems = append(fleet.Problems, d.shareProblems()...)
 	fleet.Problems = append(fleet.Problems, d.unconfirmed(d.store.Now())...)
 	fleet.Problems = append(fleet.Problems, d.unreadableProblems()...)
 	fleet.Problems = append(fleet.Problems, d.layoutProblems(ctx)...)

@@ -40,7 +40,7 @@ func (h *Hub) allRooms(s *bus.Store) []room {
 	upgrades := runner.New(s, runner.Options{Log: log})
 	disruptions := disruptor.New(s, h.disruptorOptions())
 	entrance := h.doorOptions()
-	entrance.Nodes = disruptions.Nodes
+	entrance.Nodes, entrance.Uses = disruptions.Nodes, disruptions.Uses
 	entrance.More = upgrades.Verbs()
 	maps.Copy(entrance.More, disruptions.Verbs())
 	maps.Copy(entrance.More, salvage.Whole(s, h.stand))
