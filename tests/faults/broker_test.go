@@ -28,7 +28,7 @@ type broker struct {
 	Routes      []int // of all servers
 }
 
-func newBrokers(t *testing.T, dir string) []broker {
+func newBrokers(t testing.TB, dir string) []broker {
 	t.Helper()
 	port := func() int {
 		n, err := strconv.Atoi(bustest.FreePort(t))

@@ -105,7 +105,7 @@ func campaign(t *testing.T, mode string, seed int64, steps plan) {
 	t.Helper()
 	again := fmt.Sprintf("go test ./tests/faults -run TestCampaign -faults.seed=%d -faults.runs=1 -faults.mode=%s -faults.for=%s -v", seed, mode, *forFlag)
 	t.Logf("%s\n%s", again, steps)
-	c := &run{fleet: startFleet(t, mode), began: elsewhen.Now(), take: &Recorder{}}
+	c := &run{fleet: startFleet(t, mode, rehearsal), began: elsewhen.Now(), take: &Recorder{}}
 	c.setUp(t)
 	working, rest := context.WithCancel(context.WithoutCancel(t.Context()))
 	defer rest()

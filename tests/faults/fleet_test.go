@@ -36,6 +36,7 @@ nodes: {enabled: false}
 // fleet is a hub or two, brokers, and three members, all of them processes.
 type fleet struct {
 	dir string
+	env []string // of hubs and agents
 	// processes by name: hub-0, hub-1, broker-0 to broker-2, agent-berlin and so on.
 	processes map[string]*victim
 	clients   *bustest.Proxy
@@ -52,10 +53,10 @@ type victim struct {
 // rehearsal are waits of campaigns: long enough for machines that are busy, short for who looks on.
 var rehearsal = []string{terminal.Lease + "=3s", terminal.Reconnect + "=200ms"}
 
-// startFleet starts a fleet in a mode, admits its members, and returns when they are ready.
-func startFleet(t *testing.T, mode string) *fleet {
+// startFleet starts a fleet in a mode, with variables for its programs, admits its members, and returns when they are ready.
+func startFleet(t testing.TB, mode string, env []string) *fleet {
 	t.Helper()
-	f := &fleet{dir: t.TempDir(), processes: map[string]*victim{}}
+	f := &fleet{dir: t.TempDir(), env: env, processes: map[string]*victim{}}
 	if mode == modeCluster {
 		f.startCluster(t)
 	} else {
@@ -72,13 +73,13 @@ func startFleet(t *testing.T, mode string) *fleet {
 	return f
 }
 
-func (f *fleet) run(t *testing.T, name, binary string, args ...string) {
+func (f *fleet) run(t testing.TB, name, binary string, args ...string) {
 	t.Helper()
-	f.processes[name] = &victim{Process: rig.Start(t, rehearsal, binary, args...)}
+	f.processes[name] = &victim{Process: rig.Start(t, f.env, binary, args...)}
 }
 
 // startSingle starts one hub with a server of its own.
-func (f *fleet) startSingle(t *testing.T) {
+func (f *fleet) startSingle(t testing.TB) {
 	t.Helper()
 	port := bustest.FreePort(t)
 	f.run(t, "hub-0", hubBinary, "--data", f.data(), "--port", port, "--log-level", "info", "--deletion-timeout", "5s")
@@ -89,7 +90,7 @@ func (f *fleet) startSingle(t *testing.T) {
 func (f *fleet) data() string { return filepath.Join(f.dir, "hub") }
 
 // startCluster starts three servers and two hubs.
-func (f *fleet) startCluster(t *testing.T) {
+func (f *fleet) startCluster(t testing.TB) {
 	t.Helper()
 	var urls, addresses []string
 	for _, b := range newBrokers(t, f.dir) {
@@ -114,7 +115,7 @@ func (f *fleet) connect(t testing.TB, name string) *bus.Conn {
 	return client
 }
 
-func (f *fleet) startAgent(t *testing.T, client *bus.Conn, member string) {
+func (f *fleet) startAgent(t testing.TB, client *bus.Conn, member string) {
 	t.Helper()
 	config := filepath.Join(f.dir, member+".yaml")
 	require.NoError(t, os.WriteFile(config, fmt.Appendf(nil, agentConfig, member), 0o600))
@@ -138,7 +139,7 @@ func (f *fleet) startAgent(t *testing.T, client *bus.Conn, member string) {
 func (f *fleet) folder(member string) string { return filepath.Join(f.dir, "agents", member) }
 
 // ready waits until the hub takes a member for ready.
-func (f *fleet) ready(t *testing.T, client *bus.Conn, member string) {
+func (f *fleet) ready(t testing.TB, client *bus.Conn, member string) {
 	t.Helper()
 	bustest.EventuallyIn(t, patience, func() error {
 		var m api.MemberCluster

@@ -40,7 +40,7 @@ func (f *fleet) inflict(t *testing.T, p plan, take *Recorder, since func() time.
 }
 
 // victim is a process by its name, nil where it names none.
-func (f *fleet) victim(t *testing.T, name string) *victim {
+func (f *fleet) victim(t testing.TB, name string) *victim {
 	if name == leader {
 		name = f.leader(t)
 	}
@@ -48,7 +48,7 @@ func (f *fleet) victim(t *testing.T, name string) *victim {
 }
 
 // leader is the process that leads, or where nobody says so some hub.
-func (f *fleet) leader(t *testing.T) string {
+func (f *fleet) leader(t testing.TB) string {
 	client := f.connect(t, "plan")
 	defer client.Close()
 	var status api.FleetStatus
@@ -62,7 +62,7 @@ func (f *fleet) leader(t *testing.T) string {
 }
 
 // harm does something to a process.
-func (f *fleet) harm(t *testing.T, v *victim, s step, take *Recorder, since func() time.Duration) {
+func (f *fleet) harm(t testing.TB, v *victim, s step, take *Recorder, since func() time.Duration) {
 	switch s.What {
 	case kill:
 		v.Kill()
