@@ -55,7 +55,7 @@ func everyVerb(t *testing.T, server *bustest.Server) *askings {
 // bare is a connection with somebody's credentials that no client of ours holds back, and what its server refuses.
 func bare(t *testing.T, server *bustest.Server, name string, role api.Role) (*nats.Conn, <-chan error) {
 	t.Helper()
-	creds, _, err := server.PersonCreds(name, role, time.Time{})
+	creds, _, err := server.PersonCreds(name, role, 0)
 	require.NoError(t, err)
 	refusals := make(chan error, 256)
 	nc, err := nats.Connect(server.URL(), nats.UserCredentialBytes(creds), nats.CustomInboxPrefix(subjects.PersonInbox(name)),
@@ -183,7 +183,7 @@ func TestAnAnswerIsNoRequest(t *testing.T) {
 func TestHandlersKnowWhoAsks(t *testing.T) {
 	server := bustest.Start(t)
 	h := everyVerb(t, server)
-	creds, key, err := server.PersonCreds("anna@example.com", api.RoleOperator, time.Time{})
+	creds, key, err := server.PersonCreds("anna@example.com", api.RoleOperator, 0)
 	require.NoError(t, err)
 	o := server.TCP()
 	o.Creds, o.CredsText = "", creds

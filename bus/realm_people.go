@@ -1,7 +1,9 @@
 package bus
 
 import (
+	"errors"
 	"fmt"
+	"os"
 	"time"
 
 	"flotilla/core/api"
@@ -26,9 +28,15 @@ func (r *realm) peopleAccount() *jwt.AccountClaims {
 	return a
 }
 
-// writeFirstPerson writes the creds of the admin who is there before any other.
+// writeFirstPerson writes the creds of the admin who is there before any other, unless they were revoked.
 func (r *realm) writeFirstPerson(path string) error {
-	text, err := r.people().creds(r.keys["firstPerson"], subjects.FirstPerson, api.RoleAdmin, time.Time{})
+	if _, revoked := r.revoked.of(subjects.AccountPeople)[r.public("firstPerson")]; revoked {
+		if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+		return nil
+	}
+	text, err := r.people().creds(r.keys["firstPerson"], subjects.FirstPerson, api.RoleAdmin, 0)
 	if err != nil {
 		return err
 	}
@@ -48,8 +56,8 @@ type PeopleIssuer struct {
 }
 
 // PersonCreds mints the text of a .creds file for a person, with a new key each time, and returns the public
-// key too. A zero end is none.
-func (i *PeopleIssuer) PersonCreds(person string, role api.Role, ends time.Time) (text []byte, key string, err error) {
+// key too. They hold for a life, for ever when 0.
+func (i *PeopleIssuer) PersonCreds(person string, role api.Role, life time.Duration) (text []byte, key string, err error) {
 	if err := api.CheckUser(person); err != nil {
 		return nil, "", err
 	}
@@ -60,11 +68,11 @@ func (i *PeopleIssuer) PersonCreds(person string, role api.Role, ends time.Time)
 	if key, err = user.PublicKey(); err != nil {
 		return nil, "", err
 	}
-	text, err = i.creds(user, person, role, ends)
+	text, err = i.creds(user, person, role, life)
 	return text, key, err
 }
 
-func (i *PeopleIssuer) creds(user nkeys.KeyPair, person string, role api.Role, ends time.Time) ([]byte, error) {
+func (i *PeopleIssuer) creds(user nkeys.KeyPair, person string, role api.Role, life time.Duration) ([]byte, error) {
 	key, err := user.PublicKey()
 	if err != nil {
 		return nil, err
@@ -72,8 +80,8 @@ func (i *PeopleIssuer) creds(user nkeys.KeyPair, person string, role api.Role, e
 	claims := jwt.NewUserClaims(key)
 	claims.Name = person
 	claims.IssuerAccount = i.account
-	if !ends.IsZero() {
-		claims.Expires = ends.Unix()
+	if life > 0 {
+		claims.Expires = time.Now().Add(life).Unix()
 	}
 	permit(&claims.Permissions, i.fleet.PersonPermissions(person, role))
 	token, err := claims.Encode(i.signing)
@@ -84,8 +92,8 @@ func (i *PeopleIssuer) creds(user nkeys.KeyPair, person string, role api.Role, e
 }
 
 // PersonCreds mints the text of a .creds file for a person, see PeopleIssuer.
-func (s *Server) PersonCreds(person string, role api.Role, ends time.Time) (text []byte, key string, err error) {
-	return s.realm.people().PersonCreds(person, role, ends)
+func (s *Server) PersonCreds(person string, role api.Role, life time.Duration) (text []byte, key string, err error) {
+	return s.realm.people().PersonCreds(person, role, life)
 }
 
 // FirstPerson is the public key of the admin who is there before any other.

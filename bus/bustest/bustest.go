@@ -106,7 +106,7 @@ func (s *Server) Inspector(t testing.TB) *bus.Conn { return s.client(t, s.Inspec
 // Person connects as a person of a role, over TCP, with credentials of their own.
 func (s *Server) Person(t testing.TB, name string, role api.Role) *bus.Conn {
 	t.Helper()
-	creds, _, err := s.PersonCreds(name, role, time.Time{})
+	creds, _, err := s.PersonCreds(name, role, 0)
 	require.NoError(t, err)
 	return s.client(t, "", creds)
 }

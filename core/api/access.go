@@ -96,6 +96,9 @@ func VerbTable() []VerbAccess {
 		{VerbRaw, RoleOperator, "reads records as the hub keeps them"},
 		{VerbAdmit, RoleAdmin, "admits members"},
 		{VerbEnrol, RoleAdmin, "makes credentials for members"},
+		{VerbUserAdd, RoleAdmin, "makes credentials for people"},
+		{VerbUserList, RoleAdmin, "lists people"},
+		{VerbUserRevoke, RoleAdmin, "revokes credentials of people"},
 		{VerbBackup, RoleAdmin, "reads all of state, for a backup"},
 		{VerbRestore, RoleAdmin, "goes on after state was lost, or with a backup"},
 	}
@@ -131,9 +134,10 @@ func NeededToRead(apiVersion, kind string) Role {
 // Forbidden is the refusal of what needs another role: what is what was asked, as in "applying members".
 func Forbidden(by Caller, needed Role, what string) *Failure {
 	return &Failure{
-		Code:    CodeRefused,
-		Message: fmt.Sprintf("%s needs the role %s: %s is %s; an admin gives it", what, needed, by.Name, by.Role),
-		Next:    "flotilla whoami",
+		Code: CodeRefused,
+		Message: fmt.Sprintf("%s needs the role %s: %s is %s; an admin gives it: flotilla user renew %s --role %s",
+			what, needed, by.Name, by.Role, by.Name, needed),
+		Next: "flotilla whoami",
 	}
 }
 

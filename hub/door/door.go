@@ -26,12 +26,24 @@ type Issuer interface {
 	AgentCreds(member string) ([]byte, error)
 }
 
+// People mints and revokes credentials of people.
+type People interface {
+	// PersonCreds mints the text of a .creds file with a new key, and returns its public part.
+	PersonCreds(person string, role api.Role, life time.Duration) (creds []byte, key string, err error)
+	// Revoke refuses a public key of an account from now on, and cuts its connections.
+	Revoke(account, key string) error
+	// FirstPerson is the public key of the admin who is there before any other.
+	FirstPerson() string
+}
+
 // Options of a Door. The zero value refuses to enrol and allows Secrets.
 type Options struct {
 	Replica string // of the hub, for people
 	Version string // of the hub
 	// Issuer mints credentials; nil when somebody else does.
 	Issuer Issuer
+	// People mints and revokes credentials of people; nil when somebody else does.
+	People People
 	// AgentURL is where agents connect; it is told to those who enrol.
 	AgentURL string
 	// RefuseSecrets is set when the broker listens beyond loopback and nobody allowed Secrets in clear.
@@ -149,9 +161,12 @@ func (d *Door) verbs() map[string]bus.Handler {
 		api.VerbUnconfirmed: reading(d, d.unconfirmedBy),
 		api.VerbRaw:         reading(d, d.raw),
 		api.VerbWhoami:      reading(d, d.whoami),
+		api.VerbUserAdd:     writing(d, d.addUser),
+		api.VerbUserList:    reading(d, d.listUsers),
+		api.VerbUserRevoke:  writing(d, d.revokeUser),
 	})
 	for verb, handler := range verbs {
-		verbs[verb] = d.withRoom(verb, handler)
+		verbs[verb] = d.withCaller(d.withRoom(verb, handler))
 	}
 	return verbs
 }

@@ -84,6 +84,8 @@ func requestID(request any) string {
 		return unlessDry(r.Request, r.DryRun)
 	case *api.AdmitRequest:
 		return r.Request
+	case *api.UserAddRequest:
+		return r.By.Request
 	}
 	return ""
 }

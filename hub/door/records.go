@@ -21,6 +21,7 @@ type records struct {
 	verdicts   *bus.Table[api.Verdicts]
 	statuses   *bus.Table[api.PlacementStatus]
 	seen       *bus.Table[api.MemberRecord]
+	users      *bus.Table[api.User]
 	upgrades   *upgrades
 	// specs are those of named kinds, by kind.
 	specs map[string]*bus.Table[api.Spec]
@@ -42,6 +43,7 @@ func newRecords(s *bus.State) *records {
 		verdicts:   bus.TableOf[api.Verdicts](s, subjects.Verdicts),
 		statuses:   bus.TableOf[api.PlacementStatus](s, subjects.Statuses),
 		seen:       bus.TableOf[api.MemberRecord](s, subjects.Members),
+		users:      bus.TableOf[api.User](s, subjects.Users),
 		upgrades:   newUpgrades(s),
 		specs:      specsOf(s),
 		pools:      bus.TableOf[api.PoolRecord](s, subjects.Pools),

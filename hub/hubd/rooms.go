@@ -77,7 +77,7 @@ func (h *Hub) doorOptions() door.Options {
 		UnhealthyTimeout: h.options.UnhealthyTimeout, SkippedNamespaces: h.options.SkippedNamespaces, Room: h.warden.room, Log: h.options.Log,
 	}
 	if h.server != nil {
-		o.Issuer, o.AgentURL = h.server, h.server.URL()
+		o.Issuer, o.AgentURL, o.People = h.server, h.server.URL(), h.server
 		o.RefuseSecrets = !h.server.Loopback() && !h.options.PlaintextSecrets
 	} else {
 		o.RefuseSecrets = !h.options.PlaintextSecrets

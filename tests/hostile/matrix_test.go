@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/nats-io/jwt/v2"
 	"github.com/nats-io/nats.go"
@@ -58,7 +57,7 @@ func credsOf(t *testing.T, server *bustest.Server, party string) nats.Option {
 		return nats.UserCredentials(server.InspectorCreds())
 	}
 	if role, err := api.ParseRole(party); err == nil {
-		text, _, err := server.PersonCreds(attacker, role, time.Time{})
+		text, _, err := server.PersonCreds(attacker, role, 0)
 		require.NoError(t, err)
 		return nats.UserCredentialBytes(text)
 	}

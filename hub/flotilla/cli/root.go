@@ -54,8 +54,8 @@ func (a *app) root() *cobra.Command {
 		a.deleteCommand(), a.waitCommand(), a.editCommand(), a.scaleCommand(), a.labelCommand(), a.annotateCommand())
 	a.addCommands(root, groupPlan, a.planCommand(), a.budgetsCommand(), a.whyCommand(), a.rolloutCommand(), a.eventsCommand())
 	a.addCommands(root, groupUpgrade, a.runCommand(), a.windowsCommand())
-	a.addCommands(root, groupFleet, a.statusCommand(), a.memberCommand(), a.taintCommand(), a.cordonCommand(), a.uncordonCommand(), a.backupCommand(), a.restoreCommand())
-	a.addCommands(root, groupOther, a.correctCommand(), a.explainCommand(), a.schemaCommand(), a.versionCommand())
+	a.addCommands(root, groupFleet, a.statusCommand(), a.memberCommand(), a.userCommand(), a.taintCommand(), a.cordonCommand(), a.uncordonCommand(), a.backupCommand(), a.restoreCommand())
+	a.addCommands(root, groupOther, a.correctCommand(), a.explainCommand(), a.schemaCommand(), a.whoamiCommand(), a.versionCommand())
 	for _, c := range root.Commands() {
 		if slices.Contains(targeted, c.Name()) {
 			c.ValidArgsFunction = a.completeTarget

@@ -1,0 +1,157 @@
+package door
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"flotilla/bus"
+	"flotilla/core/api"
+	"flotilla/subjects"
+)
+
+// addUser makes credentials for somebody new, or new ones for somebody known, whose former ones are revoked.
+func (d *Door) addUser(ctx context.Context, request *api.UserAddRequest) (*api.UserAddResponse, error) {
+	stored, revision, found := d.user(request.Name)
+	if failure := d.checkUser(request, &stored, found); failure != nil {
+		return nil, failure
+	}
+	now := metav1.NewTime(d.store.Now().UTC().Truncate(time.Second))
+	next := api.User{
+		Header: api.NewHeader(api.KindUser), Name: request.Name, Role: request.Role, Issued: now,
+		Ends: metav1.NewTime(now.Add(request.Life.Duration)), By: request.By.Name,
+	}
+	if next.Role == "" {
+		next.Role = stored.Role
+	}
+	creds, key, err := d.options.People.PersonCreds(next.Name, next.Role, request.Life.Duration)
+	if err != nil {
+		return nil, fmt.Errorf("making credentials for %s: %w", next.Name, err)
+	}
+	next.Key = key
+	did := "Added"
+	if found {
+		did = "Renewed"
+	}
+	told := request.By.Audit(userEvent(next.Name, did, "credentials of role "+string(next.Role)+" until "+next.Ends.UTC().Format(time.RFC3339)))
+	if _, err := d.store.WriteTold(ctx, []api.Audit{told}, bus.Put(d.records.users.Key(next.Name), next, revision)); err != nil {
+		return nil, err
+	}
+	// Whoever renews their own still waits for this answer: what was theirs is refused by the door alone.
+	if found && request.By.Name != next.Name {
+		if err := d.options.People.Revoke(subjects.AccountPeople, stored.Key); err != nil {
+			return nil, fmt.Errorf("revoking the former credentials of %s: %w", next.Name, err)
+		}
+	}
+	return &api.UserAddResponse{User: next, Creds: string(creds), URL: d.options.AgentURL}, nil
+}
+
+// checkUser says why credentials cannot be made; nil when they can.
+func (d *Door) checkUser(request *api.UserAddRequest, stored *api.User, found bool) *api.Failure {
+	if err := api.CheckUser(request.Name); err != nil {
+		return &api.Failure{Code: api.CodeInvalid, Message: err.Error()}
+	}
+	if _, err := api.ParseRole(string(request.Role)); err != nil && !(request.Role == "" && found) {
+		return &api.Failure{Code: api.CodeInvalid, Message: err.Error()}
+	}
+	if life := request.Life.Duration; life < time.Minute || life > api.MaxUserLife {
+		return &api.Failure{Code: api.CodeInvalid, Message: fmt.Sprintf("credentials for %s: expected from a minute to 366 days", life)}
+	}
+	switch {
+	case found && !request.Renew && stored.Revoked == nil:
+		return &api.Failure{
+			Code: api.CodeConflict, Message: fmt.Sprintf("user %s is there already, as %s: renewing makes new credentials and revokes the former ones", stored.Name, stored.Role),
+			Next: "flotilla user renew " + stored.Name,
+		}
+	case !found && request.Renew:
+		return d.noUser(request.Name)
+	case d.options.People == nil:
+		return &api.Failure{
+			Code:    api.CodeRefused,
+			Message: "this hub cannot make credentials of people: its servers are others', make the user in account PEOPLE there, with the permissions that subjects/SUBJECTS.md lists",
+			Next:    "nsc add user --account PEOPLE --name " + request.Name,
+		}
+	}
+	return nil
+}
+
+func (d *Door) noUser(name string) *api.Failure {
+	return &api.Failure{Code: api.CodeNotFound, Message: fmt.Sprintf("there is no user %q", name), Next: "flotilla user list"}
+}
+
+// user is the record of a person. The first one needs none.
+func (d *Door) user(name string) (stored api.User, revision uint64, found bool) {
+	stored, revision, found = d.records.users.Get(name)
+	if !found && name == subjects.FirstPerson && d.options.People != nil {
+		return api.User{
+			Header: api.NewHeader(api.KindUser), Name: name, Role: api.RoleAdmin, Key: d.options.People.FirstPerson(),
+		}, 0, true
+	}
+	return stored, revision, found
+}
+
+func (d *Door) listUsers(_ context.Context, _ *struct{}) (any, error) {
+	out := &api.UserListResponse{Users: []api.User{}}
+	for _, entry := range d.records.users.All() {
+		out.Users = append(out.Users, entry.Value)
+	}
+	if _, revision, found := d.user(subjects.FirstPerson); found && revision == 0 {
+		first, _, _ := d.user(subjects.FirstPerson)
+		out.Users = append(out.Users, first)
+	}
+	slices.SortFunc(out.Users, func(a, b api.User) int { return strings.Compare(a.Name, b.Name) })
+	return out, nil
+}
+
+// revokeUser refuses the credentials of a person from now on, and cuts their connections.
+func (d *Door) revokeUser(ctx context.Context, request *api.UserRevokeRequest) (*api.UserRevokeResponse, error) {
+	stored, revision, found := d.user(request.Name)
+	switch {
+	case !found:
+		return nil, d.noUser(request.Name)
+	case d.options.People == nil:
+		return nil, &api.Failure{
+			Code:    api.CodeRefused,
+			Message: "this hub cannot revoke credentials: its servers are others', revoke them there and push the account",
+			Next:    "nsc revocations add-user --account PEOPLE --user-public-key " + stored.Key,
+		}
+	case request.By.Name == stored.Name:
+		return nil, &api.Failure{
+			Code: api.CodeRefused, Message: "nobody revokes their own credentials: another admin does, or who runs the hub, with its hub.creds",
+			Next: "flotilla user list",
+		}
+	case stored.Revoked != nil:
+		return &api.UserRevokeResponse{User: stored, Unchanged: true}, nil
+	}
+	now := metav1.NewTime(d.store.Now().UTC().Truncate(time.Second))
+	stored.Revoked, stored.By = &now, request.By.Name
+	told := request.By.Audit(userEvent(stored.Name, "Revoked", "credentials of role "+string(stored.Role)))
+	if _, err := d.store.WriteTold(ctx, []api.Audit{told}, bus.Put(d.records.users.Key(stored.Name), stored, revision)); err != nil {
+		return nil, err
+	}
+	if err := d.options.People.Revoke(subjects.AccountPeople, stored.Key); err != nil {
+		return nil, fmt.Errorf("revoking %s: %w; its requests are refused all the same", stored.Name, err)
+	}
+	return &api.UserRevokeResponse{User: stored}, nil
+}
+
+func userEvent(name, reason, message string) api.Audit {
+	return api.Audit{Object: subjects.KindUser + "/" + name, Type: "Normal", Reason: reason, Message: message}
+}
+
+// withCaller refuses who was revoked, also where servers do not know it.
+func (d *Door) withCaller(handler bus.Handler) bus.Handler {
+	return func(ctx context.Context, by api.Caller, body []byte) (any, error) {
+		stored, _, found := d.records.users.Get(by.Name)
+		if found && (stored.Revoked != nil || by.Key != "" && by.Key != stored.Key) {
+			return nil, &api.Failure{
+				Code: api.CodeRefused, Message: fmt.Sprintf("these credentials of %s were revoked; an admin makes new ones: flotilla user renew %s", by.Name, by.Name),
+			}
+		}
+		return handler(ctx, by, body)
+	}
+}

@@ -1,0 +1,165 @@
+package cli
+
+import (
+	"context"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"flotilla/core/api"
+)
+
+func (a *app) userCommand() *cobra.Command {
+	return group("user", "Give people credentials with a role, list and revoke them",
+		a.userAddCommand(), a.userRenewCommand(), a.userListCommand(), a.userRevokeCommand())
+}
+
+type userOptions struct {
+	role    string
+	expires time.Duration
+}
+
+const rolesHelp = "viewer reads everything but Secrets; operator also applies, runs and approves; admin also\nkeeps members and people."
+
+func (a *app) userAddCommand() *cobra.Command {
+	o := &userOptions{}
+	cmd := &cobra.Command{
+		Use:   "add NAME --role ROLE",
+		Short: "Print credentials for a person",
+		Long: "Print a .creds file for a person, who may do what the role says and nothing else, under that name:\n" + rolesHelp +
+			"\nKeep the file secret.",
+		Example: `  flotilla user add anna@example.com --role operator > anna.creds`,
+		Args:    oneUser,
+		RunE:    a.run(func(ctx context.Context, args []string) error { return a.userCreds(ctx, o, args[0], false) }),
+	}
+	o.flags(cmd, string(api.RoleViewer))
+	return cmd
+}
+
+func (a *app) userRenewCommand() *cobra.Command {
+	o := &userOptions{}
+	cmd := &cobra.Command{
+		Use:     "renew NAME",
+		Short:   "Print new credentials for a person and revoke the former ones; also to give another role",
+		Long:    "Print new credentials for a person and revoke the former ones at once. Without --role the role stays.\n" + rolesHelp,
+		Example: `  flotilla user renew anna@example.com --role admin > anna.creds`,
+		Args:    oneUser,
+		RunE:    a.run(func(ctx context.Context, args []string) error { return a.userCreds(ctx, o, args[0], true) }),
+	}
+	o.flags(cmd, "")
+	return cmd
+}
+
+func (o *userOptions) flags(cmd *cobra.Command, role string) {
+	cmd.Flags().StringVar(&o.role, "role", role, "viewer, operator or admin")
+	cmd.Flags().DurationVar(&o.expires, "expires", api.UserLife, "for how long the credentials hold, at most 8784h")
+}
+
+func oneUser(_ *cobra.Command, args []string) error {
+	if len(args) != 1 {
+		return usagef("found %d arguments, expected the name of one person", len(args))
+	}
+	if err := api.CheckUser(args[0]); err != nil {
+		return usagef("%s", err)
+	}
+	return nil
+}
+
+func (a *app) userCreds(ctx context.Context, o *userOptions, name string, renew bool) error {
+	a.machine = true
+	request := api.UserAddRequest{Name: name, Role: api.Role(o.role), Life: metav1.Duration{Duration: o.expires}, Renew: renew}
+	if o.role != "" || !renew {
+		if _, err := api.ParseRole(o.role); err != nil {
+			return usagef("--role: %s", err)
+		}
+	}
+	var reply api.UserAddResponse
+	if err := a.call(ctx, api.VerbUserAdd, request, &reply); err != nil {
+		return err
+	}
+	a.printf("%s\n", strings.TrimRight(reply.Creds, "\n"))
+	a.note("%s is %s until %s", name, reply.User.Role, reply.User.Ends.UTC().Format(time.RFC3339))
+	a.next("flotilla whoami --creds FILE")
+	return nil
+}
+
+func (a *app) userListCommand() *cobra.Command {
+	var format string
+	cmd := &cobra.Command{
+		Use:     "list",
+		Short:   "List people with their roles and the ends of their credentials",
+		Example: `  flotilla user list`,
+		Args:    noArgs,
+		RunE: a.run(func(ctx context.Context, _ []string) error {
+			if format != "" && format != "json" {
+				return usagef("unknown output format %q, expected json", format)
+			}
+			var reply api.UserListResponse
+			if err := a.call(ctx, api.VerbUserList, struct{}{}, &reply); err != nil {
+				return err
+			}
+			if format == "json" {
+				a.machine = true
+				return printJSON(a.Out, reply)
+			}
+			return a.printUsers(reply.Users)
+		}),
+	}
+	cmd.Flags().StringVarP(&format, "output", "o", "", "json")
+	return cmd
+}
+
+func (a *app) printUsers(users []api.User) error {
+	w := tabwriter.NewWriter(a.Out, 0, 8, 2, ' ', 0)
+	say(w, "NAME\tROLE\tSTANDING\tENDS\tBY\n")
+	for i := range users {
+		ends := "never"
+		if u := &users[i]; !u.Ends.IsZero() {
+			ends = u.Ends.UTC().Format(time.RFC3339)
+		}
+		say(w, "%s\t%s\t%s\t%s\t%s\n", users[i].Name, users[i].Role, users[i].Standing(a.Now()), ends, orDash(users[i].By))
+	}
+	return w.Flush()
+}
+
+func (a *app) userRevokeCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:     "revoke NAME",
+		Short:   "Refuse the credentials of a person from now on",
+		Long:    "Refuse the credentials of a person from now on: their connections are cut at once, also those of commands that run.",
+		Example: `  flotilla user revoke anna@example.com`,
+		Args:    oneUser,
+		RunE: a.run(func(ctx context.Context, args []string) error {
+			var reply api.UserRevokeResponse
+			if err := a.call(ctx, api.VerbUserRevoke, api.UserRevokeRequest{Name: args[0]}, &reply); err != nil {
+				return err
+			}
+			if reply.Unchanged {
+				a.printf("user %s unchanged\n", args[0])
+				return nil
+			}
+			a.printf("user %s revoked\n", args[0])
+			return nil
+		}),
+	}
+}
+
+func (a *app) whoamiCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:     "whoami",
+		Short:   "Show who the hub takes you for, and your role",
+		Example: `  flotilla whoami`,
+		Args:    noArgs,
+		RunE: a.run(func(ctx context.Context, _ []string) error {
+			var reply api.WhoamiResponse
+			if err := a.call(ctx, api.VerbWhoami, api.WhoamiRequest{}, &reply); err != nil {
+				return err
+			}
+			a.printf("%s, %s\n", reply.Name, reply.Role)
+			return nil
+		}),
+	}
+}
