@@ -55,7 +55,7 @@ func (d *Door) checkUser(request *api.UserAddRequest, stored *api.User, found bo
 	if err := api.CheckUser(request.Name); err != nil {
 		return &api.Failure{Code: api.CodeInvalid, Message: err.Error()}
 	}
-	if _, err := api.ParseRole(string(request.Role)); err != nil && !(request.Role == "" && found) {
+	if _, err := api.ParseRole(string(request.Role)); err != nil && (request.Role != "" || !found) {
 		return &api.Failure{Code: api.CodeInvalid, Message: err.Error()}
 	}
 	if life := request.Life.Duration; life < time.Minute || life > api.MaxUserLife {
