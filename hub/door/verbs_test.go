@@ -241,7 +241,8 @@ func TestStatusPutsProblemsFirst(t *testing.T) {
 	h.apply(shopNamespace, web, berlin)
 	record := beat(elsewhen.Now(), "paris", nil)
 	write(h, subjects.Members, "paris", record)
-	record.Name, record.UID, record.State, record.Message = "rome", "u", api.MemberUnknown, "no heartbeat for 6m0s"
+	uid := h.apply(strings.ReplaceAll(berlin, "berlin", "rome"))[0].UID
+	record.Name, record.UID, record.State, record.Message = "rome", uid, api.MemberUnknown, "no heartbeat for 6m0s"
 	write(h, subjects.Members, "rome", record)
 
 	fleet := must[api.FleetStatus](h, api.VerbStatus, nil)
