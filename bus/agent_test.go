@@ -117,7 +117,7 @@ func TestAnAgentCannotLeaveItsPermissions(t *testing.T) {
 	for name, subject := range map[string]string{
 		"another's heartbeat":       f.BucketSubject(subjects.Heartbeat, "paris"),
 		"all heartbeats":            f.BucketSubject(subjects.Heartbeat, "*"),
-		"another's result":          f.BucketSubject(subjects.Result, subjects.ResultKey("paris", "placement", "web")),
+		"another's result":          f.BucketSubject(subjects.Result, subjects.ResultSlotKey("paris", 0)),
 		"records":                   f.BucketSubject(subjects.State, "schedule.web"),
 		"the term":                  f.BucketSubject(subjects.State, subjects.TermKey),
 		"the lease":                 f.BucketSubject(subjects.Lease, subjects.LeaseKey),

@@ -200,7 +200,7 @@ func TestHandlersKnowWhoAsks(t *testing.T) {
 	err = bus.Request(bustest.Context(t), client, api.VerbEnrol, api.EnrolRequest{Name: "berlin"}, nil, bus.RequestOptions{})
 	require.ErrorAs(t, err, &failure)
 	require.Equal(t, api.CodeRefused, failure.Code)
-	require.Equal(t, "enrol needs the role admin: anna@example.com is operator; an admin gives it", failure.Message)
+	require.Equal(t, "enrol needs the role admin: anna@example.com is operator; an admin gives it: flotilla user renew anna@example.com --role admin", failure.Message)
 }
 
 // Hubs take requests through any of their connections; the owner of the data folder needs no person's credentials.

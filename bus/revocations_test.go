@@ -121,7 +121,7 @@ func foreignTo(f subjects.Fleet) map[string]string {
 	return map[string]string{
 		"another's heartbeat":   f.BucketSubject(subjects.Heartbeat, "paris"),
 		"all heartbeats":        f.BucketSubject(subjects.Heartbeat, "*"),
-		"its result":            f.BucketSubject(subjects.Result, subjects.ResultKey("berlin", "placement", "web")),
+		"its result":            f.BucketSubject(subjects.Result, subjects.ResultSlotKey("berlin", 0)),
 		"its node":              f.NodeEvent("berlin", "n1"),
 		"its inventory":         f.Inventory("berlin"),
 		"its command":           subjects.DirectGet(f.Stream(subjects.Commands), f.Command("berlin", "placement")),

@@ -64,6 +64,18 @@ own whatever the environment says. Interrupt stops it at once; SIGTERM sends its
 	s.StringVar(&file, "config", "", "configuration file; flags win over it")
 	s.BoolVar(&config.Dev, "dev", config.Dev, "run eight members in memory beside the hub")
 	s.StringVar(&config.Fleet, "fleet", config.Fleet, "name of the fleet, a DNS label")
+	s.DurationVar((*time.Duration)(&config.MemberTimeout), "member-timeout", time.Duration(config.MemberTimeout), "how long a member may be silent before it is Unknown")
+	s.DurationVar((*time.Duration)(&config.DeletionTimeout), "deletion-timeout", time.Duration(config.DeletionTimeout), "how long a deletion waits for members to confirm")
+	s.BoolVar(&config.PlaintextSecrets, "plaintext-secrets", config.PlaintextSecrets, "accept Secrets though the broker listens beyond loopback")
+	s.StringVar(&config.MetricsAddress, "metrics-address", config.MetricsAddress, "serve /metrics, /healthz and /readyz at HOST:PORT")
+	s.StringVar(&config.Log.Level, "log-level", config.Log.Level, "trace, debug, info, warn or error")
+	ownFlags(s, &config)
+	streamFlags(s, &config)
+	return c
+}
+
+// ownFlags are about the NATS server in this process.
+func ownFlags(s *pflag.FlagSet, config *configs.Hub) {
 	s.StringVar(&config.DataDir, "data", config.DataDir, "data directory of the NATS server in this process")
 	s.StringVar(&config.Listen.Host, "host", config.Listen.Host, "address that the NATS server listens on")
 	s.IntVar(&config.Listen.Port, "port", config.Listen.Port, "port that the NATS server listens on; 0: any free one")
@@ -74,21 +86,19 @@ own whatever the environment says. Interrupt stops it at once; SIGTERM sends its
 	s.StringArrayVar(&config.Listen.TLS.Names, "tls-name", config.Listen.TLS.Names, "name or address of a self-signed certificate beside those of the machine; may be repeated")
 	s.StringVar(&config.Durability, "durability", config.Durability, "interval: fsync every second; always: before every acknowledgement")
 	s.StringVar(&config.DiskReserve, "disk-reserve", config.DiskReserve, "free room below which nothing more is accepted, like 512Mi; 0: none (default 256Mi, or a fiftieth of what there is)")
+}
+
+// streamFlags are about servers that others run, and about streams wherever they are.
+func streamFlags(s *pflag.FlagSet, config *configs.Hub) {
 	s.StringVar(&config.Bus.URL, "url", config.Bus.URL, "URL of NATS servers that others run, comma separated")
 	s.StringVar(&config.Bus.Creds, "creds", config.Bus.Creds, "credentials of the hub on NATS servers that others run")
 	s.StringVar(&config.Bus.Context, "context", config.Bus.Context, "NATS context")
-	s.DurationVar((*time.Duration)(&config.MemberTimeout), "member-timeout", time.Duration(config.MemberTimeout), "how long a member may be silent before it is Unknown")
-	s.DurationVar((*time.Duration)(&config.DeletionTimeout), "deletion-timeout", time.Duration(config.DeletionTimeout), "how long a deletion waits for members to confirm")
-	s.BoolVar(&config.PlaintextSecrets, "plaintext-secrets", config.PlaintextSecrets, "accept Secrets though the broker listens beyond loopback")
 	s.BoolVar(&config.ManageStreams, "manage-streams", config.ManageStreams, "make streams and buckets that are missing")
 	s.IntVar(&config.Replicas, "replicas", config.Replicas, "copies of every stream; 0: 3 where the servers are a cluster of three or more, else 1")
 	s.StringVar(&config.MemberShare.Results, "member-results", config.MemberShare.Results, "what one member may store of results")
 	s.StringVar(&config.MemberShare.Events, "member-events", config.MemberShare.Events, "what one member may store of the states of its nodes")
 	s.StringVar(&config.Streams.Results, "stream-results", config.Streams.Results, "size of the stream of all results")
 	s.StringVar(&config.Streams.Events, "stream-events", config.Streams.Events, "size of the stream of all node states")
-	s.StringVar(&config.MetricsAddress, "metrics-address", config.MetricsAddress, "serve /metrics, /healthz and /readyz at HOST:PORT")
-	s.StringVar(&config.Log.Level, "log-level", config.Log.Level, "trace, debug, info, warn or error")
-	return c
 }
 
 // load reads the configuration file, if any, puts the flags that were given over it, and checks all.

@@ -75,14 +75,14 @@ func TestARestoreTearsNothingDown(t *testing.T) {
 		s.converges(name, 2, "1")
 	}
 	head, entries := s.backup()
-	require.Equal(t, head.Records+head.Contents, len(entries))
+	require.Len(t, entries, head.Records+head.Contents)
 	s.apply(fmt.Sprintf(toFailOver, "late", pickAll, ""))
 	s.converges("late", 2, "1")
 
 	s.damage(subjects.PlacementSpecs.Key("web"), subjects.Releases.Key("shop"))
 	s.fleetStatus(damaged)
 	answer := s.restore(head, entries, false)
-	require.EqualValues(t, head.Epoch+1, answer.Epoch)
+	require.Equal(t, head.Epoch+1, answer.Epoch)
 	s.reportsUnlisted("oslo", "late")
 	s.converges("web", 2, "1")
 	s.converges("shop", 2, "1")
@@ -110,7 +110,7 @@ func TestABackupIsRestoredIntoAnEmptyFleet(t *testing.T) {
 	require.ErrorAs(t, err, &refused)
 	require.Equal(t, api.CodeRefused, refused.Code)
 	require.Contains(t, refused.Message, "state is whole and holds 3 objects")
-	require.Equal(t, "flotilla restore FILE --replace", refused.Next)
+	require.Equal(t, "flotilla restore --help", refused.Next)
 	other, newer := head, head
 	other.Fleet, newer.Version = "other", api.BackupVersion+1
 	for text, wrong := range map[string]api.BackupHead{"the backup is of fleet other": other, "the backup has version 2": newer} {

@@ -245,9 +245,9 @@ func TestResultsThatCannotBeReadAreToldOf(t *testing.T) {
 		_, err := h.store.Conn.JS.Publish(bustest.Context(t), h.store.Conn.Fleet.BucketSubject(subjects.Result, "berlin.7"), []byte("zpoison"))
 		require.NoError(t, err)
 	}
-	client := h.server.Client(t)
+	inspector := h.server.Inspector(t)
 	bustest.Eventually(t, func() error {
-		events, err := bus.ReadAudit(bustest.Context(t), client, bus.AuditQuery{Object: "member/berlin"})
+		events, err := bus.ReadAudit(bustest.Context(t), inspector, bus.AuditQuery{Object: "member/berlin"})
 		if err != nil || len(events) != 1 || events[0].Reason != "ResultUnreadable" || !strings.Contains(events[0].Message, "key berlin.7 of bucket result") {
 			return fmt.Errorf("told %+v, %w", events, err)
 		}

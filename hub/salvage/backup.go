@@ -63,7 +63,7 @@ func (b *backups) moment(ctx context.Context, request *api.BackupRequest) (*mome
 		return m, nil
 	}
 	if request.From > 0 || request.Session == "" {
-		return nil, &api.Failure{Code: api.CodeConflict, Message: "the hub that began this backup does not lead any more", Next: "flotilla backup FILE"}
+		return nil, &api.Failure{Code: api.CodeConflict, Message: "the hub that began this backup does not lead any more", Next: "flotilla backup --help"}
 	}
 	m, err := b.take(ctx)
 	if err != nil {

@@ -36,10 +36,10 @@ func mayRestore(store *bus.Store, r *api.RestoreRequest) error {
 	case r.Head.Version > api.BackupVersion:
 		return refuse(fmt.Sprintf("the backup has version %d, this hub reads up to %d", r.Head.Version, api.BackupVersion), "run the newer hub")
 	case r.Head.Fleet != fleet:
-		return refuse(fmt.Sprintf("the backup is of fleet %s, this is fleet %s", r.Head.Fleet, fleet), "flotilla restore FILE, with a backup of this fleet")
+		return refuse(fmt.Sprintf("the backup is of fleet %s, this is fleet %s", r.Head.Fleet, fleet), "flotilla backup --help")
 	}
 	if objects := len(store.State.Keys(subjects.SpecPrefix)); store.Damage == nil && objects > 0 && !r.Replace {
-		return refuse(fmt.Sprintf("state is whole and holds %d objects", objects), "flotilla restore FILE --replace")
+		return refuse(fmt.Sprintf("state is whole and holds %d objects", objects), "flotilla restore --help")
 	}
 	return nil
 }
@@ -57,7 +57,7 @@ func (s *Salvage) receive(ctx context.Context, by api.Caller, r *api.RestoreRequ
 	}
 	in := s.incoming
 	if in == nil || in.session != r.Session {
-		return nil, &api.Failure{Code: api.CodeConflict, Message: "the hub does not know this restore, or another one began; nothing was changed", Next: "flotilla restore FILE"}
+		return nil, &api.Failure{Code: api.CodeConflict, Message: "the hub does not know this restore, or another one began; nothing was changed", Next: "flotilla restore --help"}
 	}
 	switch r.Step {
 	case api.RestorePage:
@@ -71,7 +71,7 @@ func (s *Salvage) receive(ctx context.Context, by api.Caller, r *api.RestoreRequ
 // page keeps records, and stores bodies, which nothing refers to yet. A page that was taken is not taken again.
 func (s *Salvage) page(ctx context.Context, in *incoming, r *api.RestoreRequest) (any, error) {
 	if r.From > in.next {
-		return nil, &api.Failure{Code: api.CodeConflict, Message: fmt.Sprintf("entry %d came for %d; nothing was changed", r.From, in.next), Next: "flotilla restore FILE"}
+		return nil, &api.Failure{Code: api.CodeConflict, Message: fmt.Sprintf("entry %d came for %d; nothing was changed", r.From, in.next), Next: "flotilla restore --help"}
 	}
 	if r.From == in.next {
 		for i := range r.Entries {

@@ -114,7 +114,7 @@ func (s *Salvage) status() *api.FleetStatus {
 	}
 	problem := api.Problem{Object: "fleet/state", Reason: "Restoring", Since: s.since, Message: "state is being restored", Next: "flotilla status"}
 	if damage != "" {
-		problem.Reason, problem.Next = api.ReasonStateDamaged, "flotilla restore FILE"
+		problem.Reason, problem.Next = api.ReasonStateDamaged, "flotilla restore --help"
 		problem.Message = fmt.Sprintf("%s: %s; %s", bus.ErrDamaged, damage, next)
 	}
 	fleet.Problems = []api.Problem{problem}
@@ -155,7 +155,7 @@ func (s *Salvage) restore(ctx context.Context, by api.Caller, body []byte) (any,
 		return nil, s.refusal()
 	case s.store.Damage.Interrupted:
 		return nil, &api.Failure{
-			Code: api.CodeRefused, Message: "a restore was broken off: what is left is part of the state before it and part of the backup", Next: "flotilla restore FILE",
+			Code: api.CodeRefused, Message: "a restore was broken off: what is left is part of the state before it and part of the backup", Next: "flotilla restore --help",
 		}
 	}
 	return s.acceptLoss(ctx, by)

@@ -3,6 +3,7 @@ package conformance
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -367,13 +368,15 @@ func pairs(a, b any, key string) [][2]any {
 	return out
 }
 
-// eventLines renders the events of an answer one a line, so that differences read well.
+// eventLines renders the events of an answer one a line, so that differences read well. Those of one instant
+// come in the order of their text: recordings tell a run before its members, Flotilla causes before effects.
 func eventLines(answer map[string]any) string {
 	events, _ := answer["events"].([]any)
-	var b strings.Builder
-	for _, event := range events {
+	lines := make([]string, len(events))
+	for i, event := range events {
 		e := event.(map[string]any)
-		b.WriteString(strings.TrimSpace(fmt.Sprintf("%s %s %s %s %s", e["at"], e["scope"], e["name"], e["state"], e["reason"])) + "\n")
+		lines[i] = strings.TrimSpace(fmt.Sprintf("%s %s %s %s %s", e["at"], e["scope"], e["name"], e["state"], e["reason"]))
 	}
-	return b.String() + strconv.Itoa(len(events)) + " events"
+	slices.Sort(lines) // by time first
+	return strings.Join(append(lines, strconv.Itoa(len(events))+" events"), "\n")
 }

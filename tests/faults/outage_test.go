@@ -1,6 +1,7 @@
 package faults
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"sync/atomic"
@@ -54,14 +55,18 @@ func (f *fleet) outageWriter(b *testing.B) *writer {
 func (f *fleet) outage(b *testing.B, w *writer, s step) time.Duration {
 	b.Helper()
 	v := f.victim(b, s.Whom)
-	harmed := make(chan struct{})
-	go func() {
-		defer close(harmed)
-		f.harm(b, v, s, w.take, w.since)
-	}()
+	harmed, outages := make(chan struct{}), make(chan time.Duration, 1)
+	go func() { outages <- w.outage(b.Context(), harmed) }()
+	f.harm(b, v, s, w.take, w.since)
+	close(harmed)
+	return <-outages
+}
+
+// outage writes until a write is acknowledged after harmed was closed, or ctx ends, and returns how long none was.
+func (w *writer) outage(ctx context.Context, harmed <-chan struct{}) time.Duration {
 	longest, last := time.Duration(0), w.since()
-	for over := false; ; {
-		if w.apply(b.Context(), appName(0)) == nil {
+	for over := false; ctx.Err() == nil; {
+		if w.apply(ctx, appName(0)) == nil {
 			longest, last = max(longest, w.since()-last), w.since()
 			if over {
 				return longest
@@ -73,4 +78,5 @@ func (f *fleet) outage(b *testing.B, w *writer, s step) time.Duration {
 		default:
 		}
 	}
+	return longest
 }

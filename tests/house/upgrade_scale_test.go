@@ -94,8 +94,16 @@ func (f *flock) carryOut(member string, op *api.UpgradeOperation) {
 	f.now--
 	f.mu.Unlock()
 	f.report(member, op.ControlPlaneVersion)
-	f.publish(f.conn.Fleet.BucketSubject(subjects.Result, subjects.ResultKey(member, subjects.CommandUpgrade, op.Run)), api.UpgradeResult{
+	result, err := json.Marshal(api.UpgradeResult{
 		Header: api.NewHeader(api.KindUpgradeResult), Member: member, Run: op.Run, Operation: op.ID, Outcome: api.OutcomeSucceeded,
+	})
+	if err != nil {
+		f.t.Errorf("the result of %s: %v", member, err)
+	}
+	slot := subjects.ResultSlotKey(member, subjects.ResultSlot(subjects.CommandUpgrade, op.Run))
+	f.publish(f.conn.Fleet.BucketSubject(subjects.Result, slot), api.ResultBatch{
+		Header: api.NewHeader(api.KindResultBatch), Member: member,
+		Results: []api.BatchedResult{{Kind: subjects.CommandUpgrade, Name: op.Run, Result: result}},
 	})
 }
 
