@@ -58,8 +58,8 @@ func (l *lost) ops() []bus.Op {
 	for _, key := range l.returned {
 		ops[key] = bus.Delete(key, l.store.State.Revision(key))
 	}
-	l.cutSchedules(ops)
-	l.cutReleases(ops)
+	cut(l, ops, subjects.Schedules, l.unscheduled)
+	cut(l, ops, subjects.Releases, l.unreleased)
 	for _, family := range []subjects.Family{
 		subjects.Schedules, subjects.Verdicts, subjects.Releases, subjects.Statuses, subjects.Snapshots,
 	} {
@@ -76,28 +76,27 @@ func (l *lost) ops() []bus.Op {
 	return sorted
 }
 
-// cutSchedules takes members that are gone out of schedules, so that nothing is moved away from them.
-func (l *lost) cutSchedules(ops map[string]bus.Op) {
-	table := bus.TableOf[api.Schedule](l.store.State, subjects.Schedules)
+// cut writes the records of a family anew of which without takes something away.
+func cut[T any](l *lost, ops map[string]bus.Op, family subjects.Family, without func(*T) bool) {
+	table := bus.TableOf[T](l.store.State, family)
 	for _, entry := range table.All() {
-		next := entry.Value
-		next.Bindings = slices.DeleteFunc(slices.Clone(next.Bindings), func(b api.Binding) bool { return l.member(b.Member) })
-		if len(next.Bindings) < len(entry.Value.Bindings) {
+		if next := entry.Value; without(&next) {
 			key := table.Key(entry.Name)
 			ops[key] = bus.Put(key, &next, entry.Revision)
 		}
 	}
 }
 
-// cutReleases takes them out of releases, so that nothing is withdrawn from them.
-func (l *lost) cutReleases(ops map[string]bus.Op) {
-	table := bus.TableOf[api.Release](l.store.State, subjects.Releases)
-	for _, entry := range table.All() {
-		next := entry.Value
-		next.Entries = slices.DeleteFunc(slices.Clone(next.Entries), func(e api.ReleaseEntry) bool { return l.member(e.Member) })
-		if len(next.Entries) < len(entry.Value.Entries) {
-			key := table.Key(entry.Name)
-			ops[key] = bus.Put(key, &next, entry.Revision)
-		}
-	}
+// unscheduled takes members that are gone out of a schedule, so that nothing is moved away from them.
+func (l *lost) unscheduled(s *api.Schedule) bool {
+	before := len(s.Bindings)
+	s.Bindings = slices.DeleteFunc(slices.Clone(s.Bindings), func(b api.Binding) bool { return l.member(b.Member) })
+	return len(s.Bindings) < before
+}
+
+// unreleased takes them out of a release, so that nothing is withdrawn from them.
+func (l *lost) unreleased(r *api.Release) bool {
+	before := len(r.Entries)
+	r.Entries = slices.DeleteFunc(slices.Clone(r.Entries), func(e api.ReleaseEntry) bool { return l.member(e.Member) })
+	return len(r.Entries) < before
 }
