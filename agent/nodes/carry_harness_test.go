@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rs/zerolog"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -97,7 +96,7 @@ func (s *scene) start(change ...func(*Options)) *actor {
 	require.NoError(s.t, err)
 	o := Options{
 		Member: "berlin", Hub: conn, Target: s.member, Provider: s.provider, Data: s.data, Interval: 10 * time.Millisecond,
-		PollEvery: time.Second, LeastDrain: time.Millisecond, Log: zerolog.Nop(),
+		PollEvery: time.Second, LeastDrain: time.Millisecond, Log: s.server.Log(),
 	}
 	for _, f := range change {
 		f(&o)

@@ -78,6 +78,9 @@ func (s *Server) Copied(t testing.TB, change func(dir string)) *Server {
 	return Start(t, func(o *bus.ServerOptions) { o.Dir, o.Fleet = dir, s.options.Fleet })
 }
 
+// Log is what is shown when the test failed.
+func (s *Server) Log() zerolog.Logger { return s.log.logger() }
+
 // Options are bus options for a connection in process. Such a connection does not survive Restart.
 func (s *Server) Options() bus.Options {
 	return bus.Options{Fleet: s.options.Fleet, Server: s.Server, Log: s.log.logger(), Now: elsewhen.Now}
