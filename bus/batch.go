@@ -21,6 +21,7 @@ const (
 // sendShared puts a write into the queue and sees to it that the queue goes out. Whoever comes while a
 // batch is out shares the next one: an atomic batch costs the same whatever its size.
 func (w *Writer) sendShared(ctx context.Context, out *write) error {
+	out.done, out.err = false, nil // it may have been out before
 	w.mu.Lock()
 	w.queue = append(w.queue, out)
 	w.mu.Unlock()

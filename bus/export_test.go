@@ -60,3 +60,6 @@ func LedgerSettled(s *Store) bool {
 	defer s.Writer.mu.Unlock()
 	return len(s.Writer.chain.pending)+len(s.Writer.chain.fresh) == 0 && s.ledger.settled.Load() == s.Writer.chain.sure.at
 }
+
+// Whole says that what is there is what the newest write said would be.
+func Whole(s *Store) bool { return tallyOf(s.State.mirror.all()).same(s.Writer.tally()) }

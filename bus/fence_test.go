@@ -9,6 +9,7 @@ import (
 
 	"flotilla/bus"
 	"flotilla/bus/bustest"
+	"flotilla/core/api"
 	"flotilla/subjects"
 
 	"github.com/nats-io/nats.go"
@@ -59,6 +60,35 @@ func TestAnAnswerThatWasLostIsFoundOut(t *testing.T) {
 	require.Greater(t, termSequence(t, direct), fence, "the term was written anew")
 
 	write(t, store, bus.Put("schedule.a", schedule("a", 2), result.revisions[0]))
+}
+
+// A batch waits behind one whose answer is lost: it is not stored because of that one, and goes out again, once.
+func TestABatchBehindALostAnswerIsStoredOnce(t *testing.T) {
+	proxy, store, direct := throughProxy(t)
+	proxy.HoldReplies()
+	first := writeInBackground(t, store, bus.Put("schedule.a", schedule("a", 1), 0), bus.Put("schedule.b", schedule("b", 1), 0))
+	bustest.Eventually(t, func() error { return underWay(store, "schedule.a", 0) })
+	second := writeInBackground(t, store, bus.Put("schedule.c", schedule("c", 1), 0), bus.Put("schedule.d", schedule("d", 1), 0))
+	bustest.Eventually(t, func() error { return underWay(store, "schedule.c", 0) })
+	bustest.Eventually(t, func() error {
+		if n := len(storedKeys(t, direct, "schedule.*")); n != 2 {
+			return fmt.Errorf("%d schedules are stored", n)
+		}
+		return nil
+	})
+	proxy.Cut()
+	require.NoError(t, (<-first).err)
+	behind := <-second
+	require.NoError(t, behind.err)
+
+	write(t, store, bus.Put("schedule.c", schedule("c", 2), behind.revisions[0]), bus.Put("schedule.d", schedule("d", 2), behind.revisions[1]))
+	write(t, store, bus.Put("schedule.e", schedule("e", 1), 0), bus.Put("schedule.f", schedule("f", 1), 0))
+	require.NoError(t, store.State.Relist(bustest.Context(t)))
+	for _, name := range []string{"c", "d"} {
+		found, _, _ := bus.TableOf[api.Schedule](store.State, subjects.Schedules).Get(name)
+		require.EqualValues(t, 2, found.Generation, name)
+	}
+	require.True(t, bus.Whole(store), "the tally is that of what is stored")
 }
 
 // A write is lost with the connection before it reached the server. The writer must find out that it
