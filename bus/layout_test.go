@@ -3,6 +3,7 @@ package bus_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"flotilla/bus"
 	"flotilla/bus/bustest"
@@ -83,4 +84,15 @@ func TestStreamsAreDescribedAndBounded(t *testing.T) {
 	}
 	require.NoError(t, streams.Err())
 	require.Equal(t, len(subjects.Assets()), n)
+}
+
+// The audit stream reaches back as far as docs/notifications.md says.
+func TestTheAuditStreamKeepsNinetyDaysOrAGibibyte(t *testing.T) {
+	server := bustest.Start(t)
+	server.Lead(t)
+	c := server.Hub(t)
+	stream, err := c.JS.Stream(bustest.Context(t), c.Fleet.Stream(subjects.Audit))
+	require.NoError(t, err)
+	require.Equal(t, 90*24*time.Hour, stream.CachedInfo().Config.MaxAge)
+	require.EqualValues(t, 1<<30, stream.CachedInfo().Config.MaxBytes)
 }

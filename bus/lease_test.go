@@ -92,6 +92,26 @@ func watchers(t *testing.T, s *bustest.Server, bucket string, want int) error {
 	return nil
 }
 
+// The lease of a hub that was told nothing lasts for the 20 s that the documents promise.
+func TestTheLeaseOfProduction(t *testing.T) {
+	server := bustest.Start(t)
+	c := server.Hub(t)
+	ctx, cancel := context.WithCancel(bustest.Context(t))
+	defer cancel()
+	require.NoError(t, bus.Lead(ctx, c, "hub-0", bus.LeadOptions{}, func(ctx context.Context, _ *bus.Store) error {
+		defer cancel()
+		stream, err := c.JS.Stream(ctx, c.Fleet.BucketStream(subjects.Lease))
+		if err != nil {
+			return err
+		}
+		held, err := stream.GetLastMsgForSubject(ctx, c.Fleet.BucketSubject(subjects.Lease, subjects.LeaseKey))
+		if err == nil {
+			require.Equal(t, "20s", held.Header.Get("Nats-TTL"))
+		}
+		return err
+	}))
+}
+
 // A leader that cannot renew must stop before its lease ends, and another follows when it has ended.
 func TestALeaderThatIsCutOffStopsInTime(t *testing.T) {
 	server := bustest.Start(t)

@@ -44,8 +44,8 @@ func TestNotificationsTakeTheirDefaults(t *testing.T) {
 	h, err := LoadHub("hub.yaml", []byte("notifications: [{name: a, webhook: {url: \"http://x\"}}, {name: b, command: {argv: [a]}}]"))
 	require.NoError(t, err)
 	require.Equal(t, []Notification{
-		{Name: "a", RetryFor: DefaultRetryFor, Webhook: &Webhook{URL: "http://x", Timeout: DefaultWebhookTimeout}},
-		{Name: "b", RetryFor: DefaultRetryFor, Command: &Command{Argv: []string{"a"}, Timeout: DefaultCommandTimeout}},
+		{Name: "a", RetryFor: Duration(24 * time.Hour), Webhook: &Webhook{URL: "http://x", Timeout: Duration(10 * time.Second)}},
+		{Name: "b", RetryFor: Duration(24 * time.Hour), Command: &Command{Argv: []string{"a"}, Timeout: Duration(30 * time.Second)}},
 	}, h.Notifications)
 }
 

@@ -56,7 +56,9 @@ func (e *expansion) text(path, text string) string {
 
 func (e *expansion) webhook(w *configs.Webhook) sender {
 	before := len(e.missing)
-	hook := &webhook{url: e.text("webhook.url", w.URL), template: w, timeout: time.Duration(w.Timeout), headers: map[string]string{}}
+	hook := &webhook{
+		url: e.text("webhook.url", w.URL), template: w, timeout: time.Duration(w.Timeout), headers: map[string]string{}, client: newClient(),
+	}
 	at, err := url.Parse(hook.url)
 	if len(e.missing) == before && (err != nil || at.Host == "" || !strings.HasPrefix(at.Scheme, "http")) {
 		e.missing = append(e.missing, fmt.Errorf("%s.webhook.url: found no http or https URL once its variables are in place", e.at))

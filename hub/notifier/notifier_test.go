@@ -16,6 +16,7 @@ import (
 	"flotilla/bus/bustest"
 	"flotilla/configs"
 	"flotilla/core/api"
+	"flotilla/subjects"
 )
 
 func TestEventsAreSentOnceEachInOrderAndFiltered(t *testing.T) {
@@ -101,6 +102,24 @@ func TestAnEventIsGivenUp(t *testing.T) {
 	require.Contains(t, told[0].Message, "Running of run/spring, is given up: refused: ")
 	happen(store, "last")
 	r.until(t, `"refused"`, `"too old"`, `"too old"`, `"too old"`, `"fine"`, `"last"`)
+}
+
+// A hub that dies between a delivery and the note of it is followed by one that sends the event again, under the
+// same id.
+func TestAnEventThatComesAgainHasTheSameID(t *testing.T) {
+	store := bustest.Start(t).Lead(t)
+	r := newReceiver(t)
+	stop := serve(t, store, hook(r.URL))
+	before := untilPosition(t, store, func(p api.NotificationPosition) bool { return p.Notification == "hook" })
+	happen(store, "a")
+	untilPosition(t, store, func(p api.NotificationPosition) bool { return p.Sent == 1 })
+	stop()
+	key := subjects.Notifications.Key("hook")
+	_, err := store.Writer.Write(t.Context(), bus.Put(key, before, store.State.Revision(key)))
+	require.NoError(t, err)
+	serve(t, store, hook(r.URL))
+	r.until(t, `"a"`, `"a"`)
+	require.Equal(t, r.got[0].header.Get("Flotilla-Event"), r.got[1].header.Get("Flotilla-Event"))
 }
 
 // A hub that stops, or dies, loses nothing: the next one goes on where its predecessor came to.

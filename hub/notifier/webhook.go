@@ -41,6 +41,11 @@ type webhook struct {
 	client    http.Client
 }
 
+// newClient is a client that follows no redirection: what is in the headers is for the host of the URL alone.
+func newClient() http.Client {
+	return http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+}
+
 func (w *webhook) send(ctx context.Context, e configs.EventView) error {
 	body, err := w.template.Render(e)
 	if err != nil {
@@ -69,8 +74,7 @@ func (w *webhook) send(ctx context.Context, e configs.EventView) error {
 	return w.answered(response)
 }
 
-// answered says what an answer means. A redirection is not followed: what is in the headers is for this
-// host alone.
+// answered says what an answer means.
 func (w *webhook) answered(response *http.Response) error {
 	said, err := io.ReadAll(io.LimitReader(response.Body, answerShown))
 	if response.StatusCode >= 200 && response.StatusCode < 300 {

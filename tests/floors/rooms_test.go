@@ -1,0 +1,52 @@
+package floors
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"flotilla/tests/documented"
+)
+
+// decides is a package of the core in a cell.
+var decides = regexp.MustCompile(`\bcore/[a-z]+`)
+
+// shared are the packages of the core that every room speaks and none decides with.
+var shared = []string{"core/api"}
+
+// TestRoomsAskWhatTheDocumentSays holds the table of rooms against the packages: each room is there, and asks those
+// packages of the core that it imports and no other.
+func TestRoomsAskWhatTheDocumentSays(t *testing.T) {
+	asked := map[string][]string{}
+	for _, row := range documented.Table(t, "../../docs/architecture.md", "## Rooms") {
+		asked[strings.Trim(row[0], "`")] = sorted(decides.FindAllString(row[2], -1))
+	}
+	for _, p := range list(t) {
+		path := strings.TrimPrefix(p.ImportPath, module+"/")
+		if r := ruleOf(path); path != r.under && (r.under == "hub" || r.under == "agent") && strings.Count(path, "/") == 1 {
+			require.Contains(t, asked, path, "docs/architecture.md has no row for this room")
+		}
+		wanted, found := asked[path]
+		if !found {
+			continue
+		}
+		delete(asked, path)
+		var imported []string
+		for _, i := range p.Imports {
+			if ours, is := strings.CutPrefix(i, module+"/"); is {
+				imported = append(imported, decides.FindAllString(ours, -1)...)
+			}
+		}
+		require.ElementsMatch(t, sorted(imported), wanted, "what %s asks of the core", path)
+	}
+	require.Empty(t, asked, "docs/architecture.md has rooms that are not there")
+}
+
+func sorted(paths []string) []string {
+	paths = slices.DeleteFunc(paths, func(path string) bool { return slices.Contains(shared, path) })
+	slices.Sort(paths)
+	return slices.Compact(paths)
+}
