@@ -170,7 +170,7 @@ func (a *AgentConn) Command(ctx context.Context, kind string) (body []byte, sequ
 
 // Content reads and verifies a body. ErrNotFound (not there yet), ErrCorrupt.
 func (a *AgentConn) Content(ctx context.Context, digest string) ([]byte, error) {
-	return getContent(ctx, a.conn, digest)
+	return getContent(ctx, a.conn, digest, a.conn.direct)
 }
 
 // OnHint calls f, on a goroutine of the connection, when a newer command is announced, until the returned

@@ -240,3 +240,47 @@ func TestAnAgentConnectsWhenTheServerComes(t *testing.T) {
 	within(t, came, "the agent comes back")
 	require.NoError(t, agent.PutHeartbeat(bustest.Context(t), api.Heartbeat{}))
 }
+
+// A replica may be behind: what a hub goes by it reads from the leader of the stream, and what it does not find with a
+// replica it asks the leader for. Agents ask replicas alone.
+func TestHubsReadFromTheLeaderOfAStream(t *testing.T) {
+	server := bustest.Start(t)
+	store := server.Lead(t)
+	member := "berlin"
+	asked := func(subject string) *nats.Subscription {
+		asked, err := store.Conn.NC.SubscribeSync(subject)
+		require.NoError(t, err)
+		require.NoError(t, store.Conn.NC.Flush())
+		return asked
+	}
+	count := func(s *nats.Subscription) int {
+		t.Helper()
+		require.NoError(t, store.Conn.NC.Flush())
+		n, _, err := s.Pending()
+		require.NoError(t, err)
+		return n
+	}
+	fleet := store.Conn.Fleet
+	_, err := store.Commands.Publish(bustest.Context(t), bus.CommandHead{Member: member, Kind: subjects.CommandPlacement}, api.PlacementCommand{}, 0)
+	require.NoError(t, err)
+	leader := asked(subjects.LastMessage("", fleet.Stream(subjects.Commands)))
+	_, _, err = store.Commands.Get(bustest.Context(t), member, subjects.CommandPlacement)
+	require.NoError(t, err)
+	require.Equal(t, 1, count(leader))
+	_, _, err = store.Commands.Get(bustest.Context(t), member, subjects.CommandUpgrade)
+	require.ErrorIs(t, err, bus.ErrNotFound)
+
+	digest, err := store.Content.Put(bustest.Context(t), []byte("a body"))
+	require.NoError(t, err)
+	leader = asked(subjects.LastMessage("", fleet.BucketStream(subjects.Content)))
+	_, err = store.Content.Get(bustest.Context(t), digest)
+	require.NoError(t, err)
+	require.Zero(t, count(leader), "content never changes: whoever has it may answer")
+	_, err = store.Content.Get(bustest.Context(t), bus.Digest([]byte("another body")))
+	require.ErrorIs(t, err, bus.ErrNotFound)
+	require.Equal(t, 1, count(leader))
+	agent := server.Agent(t, member)
+	_, err = agent.Content(bustest.Context(t), bus.Digest([]byte("another body")))
+	require.ErrorIs(t, err, bus.ErrNotFound)
+	require.Equal(t, 1, count(leader))
+}

@@ -96,7 +96,7 @@ func (c *Commands) Publish(ctx context.Context, h CommandHead, command any, last
 // Get reads one stored command. ErrNotFound.
 func (c *Commands) Get(ctx context.Context, member, kind string) (body []byte, h CommandHead, err error) {
 	subject := c.conn.Fleet.Command(member, kind)
-	m, err := c.conn.direct(ctx, c.conn.Fleet.Stream(subjects.Commands), subject)
+	m, err := c.conn.fromLeader(ctx, c.conn.Fleet.Stream(subjects.Commands), subject)
 	if err != nil {
 		return nil, h, fmt.Errorf("reading command %s of %s: %w", kind, member, err)
 	}

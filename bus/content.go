@@ -73,15 +73,18 @@ func (c *Content) Put(ctx context.Context, body []byte) (digest string, err erro
 
 // Get reads and verifies a body. ErrNotFound, ErrCorrupt.
 func (c *Content) Get(ctx context.Context, digest string) ([]byte, error) {
-	return getContent(ctx, c.conn, digest)
+	return getContent(ctx, c.conn, digest, c.conn.found)
 }
 
-func getContent(ctx context.Context, c *Conn, digest string) ([]byte, error) {
+// reader reads the newest message of a subject of a stream.
+type reader func(ctx context.Context, stream, subject string) (directMessage, error)
+
+func getContent(ctx context.Context, c *Conn, digest string, read reader) ([]byte, error) {
 	if len(digest) != 2*sha256.Size || strings.Trim(digest, "0123456789abcdef") != "" {
 		return nil, fmt.Errorf("content %q: expected a sha256 in lower-case hex", digest)
 	}
 	f := c.Fleet
-	m, err := c.direct(ctx, f.BucketStream(subjects.Content), f.BucketSubject(subjects.Content, digest))
+	m, err := read(ctx, f.BucketStream(subjects.Content), f.BucketSubject(subjects.Content, digest))
 	if err != nil {
 		return nil, fmt.Errorf("reading content %s: %w", digest, err)
 	}

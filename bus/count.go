@@ -19,7 +19,10 @@ const (
 // count compares state with what was said of it, notes what is gone, and, when nothing is, keeps the
 // ledger from here on. lose is called when something is found to be gone later.
 func (s *Store) count(ctx context.Context, lease *lease, lose context.CancelCauseFunc) error {
-	var err error
+	err := s.State.reach(ctx, s.Writer.fence, reachTries, reachWait)
+	if err != nil {
+		return err
+	}
 	if s.ledger, err = openLedger(ctx, s.Conn); err != nil {
 		return err
 	}

@@ -50,3 +50,24 @@ func (c *Conn) direct(ctx context.Context, stream, subject string) (directMessag
 	}
 	return directMessage{value: m.Data, header: m.Header, sequence: sequence}, nil
 }
+
+// fromLeader is direct by the leader of the stream, which no replica is ahead of. Agents may not ask it.
+func (c *Conn) fromLeader(ctx context.Context, stream, subject string) (directMessage, error) {
+	m, err := c.last(ctx, stream, subject)
+	switch {
+	case err != nil:
+		return directMessage{}, err
+	case m == nil || isMarker(m.Header):
+		return directMessage{}, ErrNotFound
+	}
+	return directMessage{value: m.Data, header: m.Header, sequence: m.Sequence}, nil
+}
+
+// found is direct, and asks the leader for what a replica does not have, which may be behind.
+func (c *Conn) found(ctx context.Context, stream, subject string) (directMessage, error) {
+	m, err := c.direct(ctx, stream, subject)
+	if errors.Is(err, ErrNotFound) {
+		return c.fromLeader(ctx, stream, subject)
+	}
+	return m, err
+}

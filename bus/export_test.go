@@ -63,3 +63,21 @@ func LedgerSettled(s *Store) bool {
 
 // Whole says that what is there is what the newest write said would be.
 func Whole(s *Store) bool { return tallyOf(s.State.mirror.all()).same(s.Writer.tally()) }
+
+// TakeOver opens a store as a hub does that leads in a term, which was stored with a sequence. Listed is called
+// each time state was listed again.
+func TakeOver(ctx context.Context, c *Conn, term api.Term, sequence uint64, listed func()) (*Store, error) {
+	s, err := OpenStore(ctx, c, Taken{Term: term, fence: sequence})
+	if err != nil {
+		return nil, err
+	}
+	s.State.mirror.onWhole(listed)
+	if err := s.count(ctx, &lease{conn: c}, func(error) {}); err != nil {
+		return nil, err
+	}
+	s.closeLedger()
+	return s, nil
+}
+
+// Reach waits a moment for state to have seen a message.
+func Reach(ctx context.Context, s *State, sequence uint64) error { return s.reach(ctx, sequence, 2, 0) }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"sync"
 	"testing"
 	"time"
 
@@ -223,4 +224,27 @@ func TestAnErrorWhileLeadingEndsLead(t *testing.T) {
 	require.NoError(t, err)
 	var held api.Lease
 	require.Error(t, json.Unmarshal(m.Data, &held), "the lease was given up")
+}
+
+// The server that answers a new leader is behind: it waits until it has seen what its term was written on.
+func TestWhoTakesOverWaitsForAllThatWasStored(t *testing.T) {
+	server := bustest.Start(t)
+	before := server.Lead(t)
+	last := write(t, before, bus.Put("schedule.a", schedule("a", 1), 0))[0]
+	late := sync.OnceFunc(func() { writeInBackground(t, before, bus.Put("schedule.b", schedule("b", 1), 0)) })
+	ctx, cancel := context.WithCancel(bustest.Context(t))
+	after, err := bus.TakeOver(ctx, server.Hub(t), before.Term, last+1, late)
+	require.NoError(t, err)
+	defer after.Wait()
+	defer cancel()
+	require.Equal(t, last+1, after.State.Revision("schedule.b"))
+}
+
+// What is never seen is told of: nobody leads on less.
+func TestNobodyTakesOverWithoutWhatWasStored(t *testing.T) {
+	server := bustest.Start(t)
+	before := server.Lead(t)
+	last := write(t, before, bus.Put("schedule.a", schedule("a", 1), 0))[0]
+	err := bus.Reach(bustest.Context(t), before.State, last+1)
+	require.EqualError(t, err, fmt.Sprintf("state is listed up to message %d, and %d was stored: the server that was asked is behind, or lost it", last, last+1))
 }

@@ -187,6 +187,13 @@ func (m *mirror) isSynced() bool {
 	return m.synced
 }
 
+// seen is the newest sequence that was taken in.
+func (m *mirror) seen() uint64 {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	return m.newest
+}
+
 func (m *mirror) waitSynced(ctx context.Context) error { return m.waitWhole(ctx, m.mu.RLocker()) }
 
 // snapshot is all that is there now, by key.

@@ -1,6 +1,7 @@
 package bus
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -22,6 +23,31 @@ func TestAListingThatBeganTooEarlyDoesNotCount(t *testing.T) {
 	require.True(t, m.isSynced())
 	m.lost()
 	require.False(t, m.isSynced())
+}
+
+// A stream that has fewer messages than were seen of it is believed, also when only a replica says so that is behind:
+// what it lists counts once all of it came, and nobody decides on the half of it.
+func TestAListingThatGoesBackIsNotWholeBeforeItsEnd(t *testing.T) {
+	m := newMirror(func(string) {})
+	m.begin()
+	m.opened(listing{last: 0})
+	m.listed()
+	m.take(message{key: "a", value: []byte("new"), sequence: 5})
+	require.True(t, m.isSynced())
+
+	m.begin()
+	m.opened(listing{last: 3})
+	m.take(message{key: "a", value: []byte("old"), sequence: 2, replayed: true})
+	found, _ := m.get("a")
+	require.Equal(t, "old", string(found.value))
+	require.False(t, m.isSynced())
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	require.ErrorIs(t, m.waitSynced(ctx), context.Canceled)
+	m.take(message{key: "a", value: []byte("new"), sequence: 5})
+	m.listed()
+	require.True(t, m.isSynced())
+	require.NoError(t, m.waitSynced(t.Context()))
 }
 
 func TestOlderMessagesAreIgnored(t *testing.T) {

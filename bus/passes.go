@@ -32,13 +32,15 @@ func (p *passes) next() {
 }
 
 // against notes the listing. It returns true when the stream's newest sequence is below what was seen of
-// it: it has lost writes, and whatever it lists now counts, however low its sequence.
+// it: it has lost writes, and whatever it lists now counts, however low its sequence. Until all of that came, the
+// sink holds what was once beside what is.
 func (p *passes) against(l listing) (lostWrites bool) {
 	p.current = l
 	if l.last >= p.before {
 		return false
 	}
 	p.newest = l.last
+	p.doubt(p.round)
 	return true
 }
 
@@ -59,8 +61,11 @@ func (p *passes) tell() {
 }
 
 // miss says that something may be missed until a listing that is yet to begin.
-func (p *passes) miss() {
-	p.needed = p.round + 1
+func (p *passes) miss() { p.doubt(p.round + 1) }
+
+// doubt says that the sink is not whole before the listing of a round came.
+func (p *passes) doubt(round uint64) {
+	p.needed = max(p.needed, round)
 	p.synced = false
 	if p.told {
 		p.told = false

@@ -139,7 +139,7 @@ func (c *Content) Stored(ctx context.Context) ([]string, error) {
 
 // Raw reads content as it is stored. ErrNotFound.
 func (c *Content) Raw(ctx context.Context, digest string) ([]byte, error) {
-	m, err := c.conn.direct(ctx, c.conn.Fleet.BucketStream(subjects.Content), c.subject(digest))
+	m, err := c.conn.found(ctx, c.conn.Fleet.BucketStream(subjects.Content), c.subject(digest))
 	if err != nil {
 		return nil, fmt.Errorf("reading content %s: %w", digest, err)
 	}

@@ -2,8 +2,10 @@ package bus
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"sync"
+	"time"
 
 	"flotilla/subjects"
 )
@@ -53,6 +55,27 @@ func (s *State) Synced() bool { return s.mirror.isSynced() }
 
 // WaitSynced returns when Synced, or with ctx's error.
 func (s *State) WaitSynced(ctx context.Context) error { return s.mirror.waitSynced(ctx) }
+
+// A replica that is behind by more than a moment is asked again for a while.
+const (
+	reachTries = 10
+	reachWait  = time.Second
+)
+
+// reach returns when all that was stored up to a message is listed: who leads must not decide on less than its own
+// term was written on.
+func (s *State) reach(ctx context.Context, sequence uint64, tries int, wait time.Duration) error {
+	for try := 0; s.mirror.seen() < sequence; try++ {
+		if try == tries {
+			return fmt.Errorf("state is listed up to message %d, and %d was stored: the server that was asked is behind, or lost it", s.mirror.seen(), sequence)
+		}
+		pause(ctx, wait)
+		if err := s.Relist(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
 
 // Revision of a key, 0 when it does not exist.
 func (s *State) Revision(key string) uint64 {

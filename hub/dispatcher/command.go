@@ -32,6 +32,10 @@ func (d *Dispatcher) wanted(to address) (command, error) {
 }
 
 func (d *Dispatcher) placements(member string) (command, error) {
+	// What the queue has yet to take over is taken over now: a command must not say again what was before.
+	for _, placement := range d.index.behind(member, func(name string) uint64 { return d.store.State.Revision(d.releases.Key(name)) }) {
+		_ = d.follow(placement) // the queue tells of what cannot be read
+	}
 	message := api.PlacementCommand{
 		Header: api.Header{Kind: api.KindPlacementCommand, Level: d.options.Level}, Member: member, Entries: d.index.entries(member),
 	}

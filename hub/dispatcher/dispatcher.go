@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -47,6 +48,7 @@ type Dispatcher struct {
 	index      *index
 	operations *operations
 	sent       *sent
+	following  sync.Mutex // from reading a release to its place in the index
 }
 
 // Keys of the queue are "release:<placement>", "run:<run>", "placement:<member>", "upgrade:<member>",
@@ -160,15 +162,18 @@ func (d *Dispatcher) work(ctx context.Context, key string) (time.Time, error) {
 
 // follow takes a release into the index and wakes the members it changed.
 func (d *Dispatcher) follow(placement string) error {
+	d.following.Lock()
+	defer d.following.Unlock()
 	var current *api.Release
-	release, _, found, err := d.releases.Find(placement)
+	release, revision, found, err := d.releases.Find(placement)
 	if err != nil {
-		return err // its entries stay as they were
+		d.index.unread(placement, revision) // its entries stay as they were
+		return err
 	}
 	if found {
 		current = &release
 	}
-	for _, member := range d.index.set(placement, current) {
+	for _, member := range d.index.set(placement, current, revision) {
 		d.queue.Add(address{member, subjects.CommandPlacement}.key())
 	}
 	return nil

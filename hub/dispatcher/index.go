@@ -14,17 +14,20 @@ type index struct {
 	mu       sync.Mutex
 	byMember map[string]map[string]api.IndexEntry // member, placement
 	members  map[string][]string                  // placement, its members
+	// revisions are those of the releases that were taken over, by placement; 0 for one that is gone.
+	revisions map[string]uint64
 }
 
 func newIndex() *index {
-	return &index{byMember: map[string]map[string]api.IndexEntry{}, members: map[string][]string{}}
+	return &index{byMember: map[string]map[string]api.IndexEntry{}, members: map[string][]string{}, revisions: map[string]uint64{}}
 }
 
-// set takes over the release of a placement, nil when there is none any more, and returns the members
+// set takes over the release of a placement in a revision, nil when there is none any more, and returns the members
 // whose index changed.
-func (x *index) set(placement string, release *api.Release) []string {
+func (x *index) set(placement string, release *api.Release, revision uint64) []string {
 	x.mu.Lock()
 	defer x.mu.Unlock()
+	x.revisions[placement] = revision
 	wanted := map[string]api.IndexEntry{}
 	if release != nil {
 		for i := range release.Entries {
@@ -57,7 +60,30 @@ func (x *index) set(placement string, release *api.Release) []string {
 	if len(members) == 0 {
 		delete(x.members, placement)
 	}
+	if revision == 0 {
+		delete(x.revisions, placement)
+	}
 	return changed
+}
+
+// unread says that the release of a placement cannot be read in a revision: what it said before stands.
+func (x *index) unread(placement string, revision uint64) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.revisions[placement] = revision
+}
+
+// behind lists the placements of a member whose release is not of the revision that there is.
+func (x *index) behind(member string, revision func(placement string) uint64) []string {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	var placements []string
+	for placement := range x.byMember[member] {
+		if x.revisions[placement] != revision(placement) {
+			placements = append(placements, placement)
+		}
+	}
+	return placements
 }
 
 // entries returns the index of a member, sorted by placement; never nil.

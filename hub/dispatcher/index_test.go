@@ -6,6 +6,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"flotilla/bus"
+	"flotilla/bus/bustest"
 	"flotilla/core/api"
 )
 
@@ -14,7 +16,7 @@ func released(entries ...api.ReleaseEntry) *api.Release { return &api.Release{En
 func TestIndexTellsWhomAReleaseChanged(t *testing.T) {
 	x := newIndex()
 	set := func(placement string, release *api.Release) []string {
-		changed := x.set(placement, release)
+		changed := x.set(placement, release, 1)
 		slices.Sort(changed)
 		return changed
 	}
@@ -43,6 +45,35 @@ func TestIndexTellsWhomAReleaseChanged(t *testing.T) {
 	require.Equal(t, []string{"berlin"}, set("web", nil))
 	require.Equal(t, []api.IndexEntry{}, x.entries("paris"))
 	require.Len(t, x.entries("berlin"), 1, "blog is still there")
+}
+
+// A release came, and went back to what it was before, faster than the queue: the command of its member is of the
+// one that there is.
+func TestACommandIsOfTheReleasesThatThereAre(t *testing.T) {
+	store := bustest.Start(t).Lead(t)
+	d := New(store, Options{})
+	key, revision := d.releases.Key("web"), uint64(0)
+	write := func(value any) {
+		t.Helper()
+		revisions, err := store.Writer.Write(bustest.Context(t), bus.Put(key, value, revision))
+		require.NoError(t, err)
+		revision = revisions[0]
+	}
+	snapshot := func() int64 {
+		t.Helper()
+		wanted, err := d.placements("berlin")
+		require.NoError(t, err)
+		return wanted.ordered(api.Order{}).(api.PlacementCommand).Entries[0].Snapshot
+	}
+	write(api.Release{Placement: "web", Entries: []api.ReleaseEntry{{Member: "berlin", UID: "u", Snapshot: 1}}})
+	require.NoError(t, d.follow("web"))
+	require.EqualValues(t, 1, snapshot())
+	write(api.Release{Placement: "web", Entries: []api.ReleaseEntry{{Member: "berlin", UID: "u", Snapshot: 2}}})
+	require.EqualValues(t, 2, snapshot(), "though nobody followed it")
+
+	write("no release")
+	require.EqualValues(t, 2, snapshot(), "what cannot be read changes nothing")
+	require.Error(t, d.follow("web"))
 }
 
 func TestFollowing(t *testing.T) {

@@ -41,6 +41,9 @@ func writing[Q any, R any](d *Door, decide func(context.Context, *Q) (R, error))
 		if first, found := d.answers.get(id); found {
 			return first, nil
 		}
+		if !d.store.State.Synced() { // it was, before this one waited for others
+			return nil, unavailable(bus.ErrNotSynced)
+		}
 		var answer R
 		var err error
 		for range tries {
