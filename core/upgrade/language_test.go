@@ -24,7 +24,7 @@ import (
 //	                             a pool may end in !system or !snapshot
 //	set NAME key=value …         changes a member now
 //	remove NAME                  takes it out of the fleet
-//	publish                      one a line: kubernetes VERSION STATE REGION… or image NAME REGION…
+//	publish                      one a line: kubernetes VERSION STATE REGION…, image NAME REGION… or tracker URL
 //	strategy|profile|window NAME YAML of its spec
 //	drop-strategy NAME
 //	create|edit NAME             YAML of an UpdateRun's spec
@@ -219,8 +219,12 @@ func (s *stage) addImage(short string, regions []string) {
 func (s *stage) publish(_ []string, input string) string {
 	for line := range strings.Lines(input) {
 		words := strings.Fields(line)
-		if words[0] == "image" {
+		switch words[0] {
+		case "image":
 			s.publishImage(words[1], words[2:])
+			continue
+		case "tracker":
+			s.catalog.TrackerURL = words[1]
 			continue
 		}
 		i := slices.IndexFunc(s.catalog.Kubernetes, func(r api.KubernetesRelease) bool { return r.Version == words[1] })
