@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"flotilla/subjects"
 
@@ -21,33 +22,36 @@ const (
 	inspectorFile     = "inspector.creds"
 )
 
-// seeds are the private keys of an embedded server, as kept in <dir>/keys.json.
+// seeds are the private keys of an operator and its accounts, as kept in <dir>/keys.json; a public key stands where
+// the private one is kept elsewhere.
 type seeds struct {
-	Operator string `json:"operator"`
-	System   string `json:"system"`
-	Hub      string `json:"hub"`
-	Agents   string `json:"agents"`
+	// Operator vouches for OperatorSigning, which signs the accounts.
+	Operator        string `json:"operator"`
+	OperatorSigning string `json:"operatorSigning"`
+	System          string `json:"system"`
+	Hub             string `json:"hub"`
+	Agents          string `json:"agents"`
 	// Signing, Joining and Enrolling sign the users of account AGENTS, one for each role, and nothing else.
 	Signing   string `json:"signing"`
 	Joining   string `json:"joining"`
 	Enrolling string `json:"enrolling"`
-	// HubUser and Inspector are users of account HUB.
-	HubUser   string `json:"hubUser"`
-	Inspector string `json:"inspector"`
+	// HubUser and Inspector are users of account HUB, ClaimsUser one of SYS.
+	HubUser    string `json:"hubUser"`
+	Inspector  string `json:"inspector"`
+	ClaimsUser string `json:"claimsUser"`
 	// People is the account of people, PeopleSigning what signs them, and FirstPerson the first of them.
 	People        string `json:"people"`
 	PeopleSigning string `json:"peopleSigning"`
 	FirstPerson   string `json:"firstPerson"`
 }
 
-// realm is the operator of an embedded server with its accounts. Keys are made once and kept; the
-// signed documents are made anew at each start, so that they follow the address book.
+// realm is an operator with its accounts. Keys are made once and kept; the documents that an embedded server goes by
+// are signed anew at each start, so that they follow the address book.
 type realm struct {
 	fleet    subjects.Fleet
 	keys     map[string]nkeys.KeyPair // by field of seeds
-	operator *jwt.OperatorClaims
-	system   string            // public key of SYS
-	accounts map[string]string // signed claims by public key
+	operator string                   // signed claims
+	accounts map[string]string        // signed claims by public key
 	revoked  *revocations
 }
 
@@ -61,11 +65,9 @@ func openRealm(dir string, fleet subjects.Fleet) (*realm, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &realm{fleet: fleet, keys: map[string]nkeys.KeyPair{}, accounts: map[string]string{}}
-	for name, seed := range s.byName() {
-		if r.keys[name], err = nkeys.FromSeed([]byte(*seed)); err != nil {
-			return nil, fmt.Errorf("key %s of %s: %w", name, keysFile, err)
-		}
+	r, err := newRealm(s, fleet)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", filepath.Join(dir, keysFile), err)
 	}
 	if r.revoked, err = loadRevocations(filepath.Join(dir, revocationsFile)); err != nil {
 		return nil, err
@@ -73,20 +75,45 @@ func openRealm(dir string, fleet subjects.Fleet) (*realm, error) {
 	if err := r.sign(); err != nil {
 		return nil, fmt.Errorf("signing the accounts: %w", err)
 	}
-	if err := r.writeCreds(filepath.Join(dir, hubCredsFile), "hubUser", subjects.HubUser, fleet.HubPermissions()); err != nil {
-		return nil, err
-	}
-	if err := r.writeCreds(filepath.Join(dir, inspectorFile), "inspector", subjects.InspectorUser, fleet.InspectorPermissions()); err != nil {
+	if err := r.writeUsers(dir); err != nil {
 		return nil, err
 	}
 	return r, r.writeFirstPerson(filepath.Join(dir, operatorCredsFile))
 }
 
+// newRealm reads keys; nothing is signed yet.
+func newRealm(s *seeds, fleet subjects.Fleet) (*realm, error) {
+	r := &realm{fleet: fleet, keys: map[string]nkeys.KeyPair{}, accounts: map[string]string{}, revoked: &revocations{}}
+	for name, text := range s.byName() {
+		read := nkeys.FromPublicKey
+		if *text == "" {
+			return nil, fmt.Errorf("there is no key %s: another version made the folder, make a new one", name)
+		}
+		if strings.HasPrefix(*text, "S") { // so do private keys alone
+			read = func(seed string) (nkeys.KeyPair, error) { return nkeys.FromSeed([]byte(seed)) }
+		}
+		var err error
+		if r.keys[name], err = read(*text); err != nil {
+			return nil, fmt.Errorf("key %s: %w", name, err)
+		}
+	}
+	return r, nil
+}
+
+// writeUsers writes the creds files of the users of account HUB.
+func (r *realm) writeUsers(dir string) error {
+	if err := r.writeCreds(filepath.Join(dir, hubCredsFile), "hub", "hubUser", subjects.HubUser, r.fleet.HubPermissions()); err != nil {
+		return err
+	}
+	return r.writeCreds(filepath.Join(dir, inspectorFile), "hub", "inspector", subjects.InspectorUser, r.fleet.InspectorPermissions())
+}
+
 func (s *seeds) byName() map[string]*string {
 	return map[string]*string{
-		"operator": &s.Operator, "system": &s.System, "hub": &s.Hub, "agents": &s.Agents,
+		"operator": &s.Operator, "operatorSigning": &s.OperatorSigning, "system": &s.System, "hub": &s.Hub, "agents": &s.Agents,
 		"signing": &s.Signing, "joining": &s.Joining, "enrolling": &s.Enrolling, "hubUser": &s.HubUser, "inspector": &s.Inspector,
-		"people": &s.People, "peopleSigning": &s.PeopleSigning, "firstPerson": &s.FirstPerson,
+		"claimsUser": &s.ClaimsUser,
+		"people":     &s.People, "peopleSigning": &s.PeopleSigning, "firstPerson": &s.FirstPerson,
 	}
 }
 
@@ -103,10 +130,8 @@ func loadSeeds(path string) (*seeds, error) {
 	case !errors.Is(err, os.ErrNotExist):
 		return nil, err
 	}
-	for name, seed := range s.byName() {
-		if *seed, err = newSeed(name); err != nil {
-			return nil, err
-		}
+	if s, err = newSeeds(); err != nil {
+		return nil, err
 	}
 	if text, err = json.MarshalIndent(s, "", "  "); err != nil {
 		return nil, err
@@ -114,12 +139,23 @@ func loadSeeds(path string) (*seeds, error) {
 	return s, writePrivate(path, text)
 }
 
+func newSeeds() (*seeds, error) {
+	s := &seeds{}
+	for name, seed := range s.byName() {
+		var err error
+		if *seed, err = newSeed(name); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
 func newSeed(name string) (string, error) {
 	create := nkeys.CreateAccount
 	switch name {
-	case "operator":
+	case "operator", "operatorSigning":
 		create = nkeys.CreateOperator
-	case "hubUser", "inspector", "firstPerson":
+	case "hubUser", "inspector", "claimsUser", "firstPerson":
 		create = nkeys.CreateUser
 	}
 	pair, err := create()
@@ -131,7 +167,7 @@ func newSeed(name string) (string, error) {
 }
 
 func (r *realm) public(name string) string {
-	key, _ := r.keys[name].PublicKey() // of a key pair with a seed there always is one
+	key, _ := r.keys[name].PublicKey() // there always is one
 	return key
 }
 
@@ -139,14 +175,11 @@ func (r *realm) sign() error {
 	operator := jwt.NewOperatorClaims(r.public("operator"))
 	operator.Name = "flotilla"
 	operator.SystemAccount = r.public("system")
-	token, err := operator.Encode(r.keys["operator"])
-	if err != nil {
+	operator.SigningKeys.Add(r.public("operatorSigning"))
+	var err error
+	if r.operator, err = operator.Encode(r.keys["operator"]); err != nil {
 		return err
 	}
-	if r.operator, err = jwt.DecodeOperatorClaims(token); err != nil {
-		return err
-	}
-	r.system = r.public("system")
 	for _, claims := range r.accountClaims() {
 		if r.accounts[claims.Subject], err = r.signAccount(claims); err != nil {
 			return err
@@ -163,7 +196,7 @@ func (r *realm) accountClaims() []*jwt.AccountClaims {
 // signAccount signs the claims of an account with the keys that it has revoked.
 func (r *realm) signAccount(claims *jwt.AccountClaims) (string, error) {
 	claims.Revocations = r.revoked.of(claims.Name)
-	token, err := claims.Encode(r.keys["operator"])
+	token, err := claims.Encode(r.keys["operatorSigning"])
 	if err != nil {
 		return "", fmt.Errorf("account %s: %w", claims.Name, err)
 	}
@@ -220,12 +253,12 @@ func permit(to *jwt.Permissions, p subjects.Permissions) {
 	to.Sub.Allow.Add(p.Subscribe...)
 }
 
-// writeCreds signs a user of account HUB and writes its creds file.
-func (r *realm) writeCreds(path, key, user string, p subjects.Permissions) error {
+// writeCreds signs a user with the key of an account and writes its creds file.
+func (r *realm) writeCreds(path, account, key, user string, p subjects.Permissions) error {
 	claims := jwt.NewUserClaims(r.public(key))
 	claims.Name = user
 	permit(&claims.Permissions, p)
-	token, err := claims.Encode(r.keys["hub"])
+	token, err := claims.Encode(r.keys[account])
 	if err != nil {
 		return fmt.Errorf("signing user %s: %w", user, err)
 	}

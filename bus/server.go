@@ -175,6 +175,10 @@ func (s *Server) options() (*server.Options, error) {
 			return nil, err
 		}
 	}
+	operator, err := jwt.DecodeOperatorClaims(s.realm.operator)
+	if err != nil {
+		return nil, err
+	}
 	grace := min(10*time.Second, s.o.LameDuck/3)
 	o := &server.Options{
 		ServerName:             "flotilla-" + s.o.Fleet,
@@ -187,8 +191,8 @@ func (s *Server) options() (*server.Options, error) {
 		AuthTimeout:            slowClient.Seconds(),
 		LameDuckDuration:       s.o.LameDuck,
 		LameDuckGracePeriod:    grace,
-		TrustedOperators:       []*jwt.OperatorClaims{s.realm.operator},
-		SystemAccount:          s.realm.system,
+		TrustedOperators:       []*jwt.OperatorClaims{operator},
+		SystemAccount:          s.realm.public("system"),
 		AccountResolver:        resolver,
 		JetStream:              true,
 		StoreDir:               filepath.Join(s.o.Dir, "streams"),
@@ -199,7 +203,6 @@ func (s *Server) options() (*server.Options, error) {
 		DisableJetStreamBanner: true,
 	}
 	o.JetStreamLimits.DefaultMaxConsumers = -1
-	var err error
 	if o.TLSConfig, err = s.tlsConfig(); err != nil {
 		return nil, err
 	}

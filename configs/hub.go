@@ -36,6 +36,9 @@ type Hub struct {
 	Durability string `json:"durability,omitempty"`
 	// Bus names external servers; when set, no embedded one is started.
 	Bus Bus `json:"bus,omitzero"`
+	// Accounts is a folder that `hub accounts` made, with the keys of the accounts on external servers; without it
+	// others make credentials there.
+	Accounts string `json:"accounts,omitempty"`
 	// MemberTimeout is how long a member may be silent before it is Unknown (D21).
 	MemberTimeout Duration `json:"memberTimeout,omitempty"`
 	// DeletionTimeout is how long a deletion waits for members to confirm.

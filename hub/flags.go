@@ -29,7 +29,8 @@ func command() *cobra.Command {
 own whatever the environment says. Interrupt stops it at once; SIGTERM sends its clients away first.`,
 		Example: `  hub --dev
   hub --data /var/lib/flotilla --host 0.0.0.0 --tls-self-signed
-  hub --config configs/hub.yaml`,
+  hub --config configs/hub.yaml
+  hub --url nats://n1,nats://n2,nats://n3 --accounts accounts`,
 		Version: api.Version, Args: cobra.NoArgs, SilenceUsage: true, SilenceErrors: true,
 	}
 	// The file is read before the flags are, so that they win over it.
@@ -53,6 +54,9 @@ own whatever the environment says. Interrupt stops it at once; SIGTERM sends its
 		getenv := environment(c)
 		o := options(&config, log, getenv)
 		o.Now = now
+		if o.Server != nil && o.Accounts != "" {
+			return errors.New("found --accounts without servers that others run, expected both: name them with --url, or NATS_URL")
+		}
 		if err := shorten(&o.Lead); err != nil {
 			return err
 		}
@@ -71,6 +75,7 @@ own whatever the environment says. Interrupt stops it at once; SIGTERM sends its
 	s.StringVar(&config.Log.Level, "log-level", config.Log.Level, "trace, debug, info, warn or error")
 	ownFlags(s, &config)
 	streamFlags(s, &config)
+	c.AddCommand(accountsCommand())
 	return c
 }
 
@@ -93,6 +98,7 @@ func streamFlags(s *pflag.FlagSet, config *configs.Hub) {
 	s.StringVar(&config.Bus.URL, "url", config.Bus.URL, "URL of NATS servers that others run, comma separated")
 	s.StringVar(&config.Bus.Creds, "creds", config.Bus.Creds, "credentials of the hub on NATS servers that others run")
 	s.StringVar(&config.Bus.Context, "context", config.Bus.Context, "NATS context")
+	s.StringVar(&config.Accounts, "accounts", config.Accounts, "folder of `hub accounts`: make and revoke credentials on servers that others run")
 	s.BoolVar(&config.ManageStreams, "manage-streams", config.ManageStreams, "make streams and buckets that are missing")
 	s.IntVar(&config.Replicas, "replicas", config.Replicas, "copies of every stream; 0: 3 where the servers are a cluster of three or more, else 1")
 	s.StringVar(&config.MemberShare.Results, "member-results", config.MemberShare.Results, "what one member may store of results")
@@ -192,7 +198,7 @@ func bytesOf(text string) int64 {
 func options(config *configs.Hub, log zerolog.Logger, getenv func(string) string) hubd.Options {
 	reserve, _ := configs.ParseSize(config.DiskReserve) // was checked
 	o := hubd.Options{
-		Fleet: config.Fleet, DiskReserve: reserve, PlaintextSecrets: config.PlaintextSecrets, Metrics: config.MetricsAddress,
+		Fleet: config.Fleet, Accounts: config.Accounts, DiskReserve: reserve, PlaintextSecrets: config.PlaintextSecrets, Metrics: config.MetricsAddress,
 		MemberTimeout: time.Duration(config.MemberTimeout), DeleteTimeout: time.Duration(config.DeletionTimeout),
 		SkippedNamespaces: config.SkippedNamespaces, Notifications: config.Notifications, Disruption: config.Disruption, Log: log,
 		Lead: bus.LeadOptions{Layout: bus.LayoutOptions{

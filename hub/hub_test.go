@@ -129,3 +129,37 @@ func TestAMistypedFlagIsSuggested(t *testing.T) {
 	c.SetArgs([]string{"--durabilty", "always"})
 	require.EqualError(t, c.Execute(), "unknown flag: --durabilty, did you mean --durability? See hub --help")
 }
+
+func TestAccountsAreMadeAndNamed(t *testing.T) {
+	dir := t.TempDir() + "/accounts"
+	said := func(args ...string) (string, error) {
+		var out bytes.Buffer
+		c := command()
+		c.SetOut(&out)
+		c.SetArgs(append([]string{"accounts"}, args...))
+		err := c.Execute()
+		return out.String(), err
+	}
+	text, err := said("--out", dir, "--fleet", "shop")
+	require.NoError(t, err)
+	for _, want := range []string{dir + "/accounts.conf ", " servers ", dir + "/keys.json ", " hubs ", dir + "/offline/HUB.nk "} {
+		require.Contains(t, text, want)
+	}
+	_, err = said("--out", dir)
+	require.ErrorContains(t, err, "keys are never overwritten")
+	_, err = said()
+	require.EqualError(t, err, "found no --out, expected a folder to write to: hub accounts --out accounts")
+	_, err = said("--outt", dir)
+	require.ErrorContains(t, err, "did you mean --out?")
+}
+
+func TestAccountsNeedServersThatOthersRun(t *testing.T) {
+	t.Setenv("NATS_CONTEXT", "")
+	t.Setenv("NATS_URL", "")
+	c := command()
+	c.SetArgs([]string{"--data=" + t.TempDir(), "--accounts=accounts"})
+	require.EqualError(t, c.ExecuteContext(t.Context()), "found --accounts without servers that others run, expected both: name them with --url, or NATS_URL")
+	c = command()
+	c.SetArgs([]string{"--url=nats://127.0.0.1:1", "--accounts=" + t.TempDir()})
+	require.ErrorContains(t, c.ExecuteContext(t.Context()), "`hub accounts --out ")
+}

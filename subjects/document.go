@@ -40,6 +40,7 @@ func Document(f Fleet) string {
 	}
 	writePermissions(&b, "the inspector", f.InspectorPermissions())
 	writePermissions(&b, "the hub", f.HubPermissions())
+	writePermissions(&b, "the user `"+ClaimsUser+"` of `"+AccountSystem+"`, by whom a hub revokes on servers of others", ClaimsPermissions())
 	writeMatrix(&b, f)
 	return b.String()
 }

@@ -45,6 +45,24 @@ const (
 	InspectorUser = "inspector"
 )
 
+// ClaimsUser is the name of the user of account SYS by which a hub has servers of others go by changed accounts.
+const ClaimsUser = "claims"
+
+// PushAccount is where account SYS takes the signed claims of an account; every server whose resolver keeps
+// accounts answers.
+const PushAccount = "$SYS.REQ.CLAIMS.UPDATE"
+
+// LookUpAccount is where servers are asked for the signed claims of an account, by its public key.
+func LookUpAccount(key string) string { return "$SYS.REQ.ACCOUNT." + key + ".CLAIMS.LOOKUP" }
+
+// ClaimsPermissions are what ClaimsUser may do in account SYS: read and push accounts.
+func ClaimsPermissions() Permissions {
+	return Permissions{
+		Publish:   []string{LookUpAccount("*"), PushAccount},
+		Subscribe: []string{Inbox(ClaimsUser) + ".>"},
+	}
+}
+
 // FirstPerson is the name of the admin whom the hub that runs a server of its own makes.
 const FirstPerson = "admin"
 

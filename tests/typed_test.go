@@ -31,14 +31,17 @@ var untyped = map[string]string{
 	"flotilla member admit berlin                              # Joining until somebody says so":                           "tests/cli admits members",
 	"flotilla member admit berlin                    # or apply a MemberCluster called berlin":                             "tests/cli admits members",
 	"export NATS_CREDS=/var/lib/flotilla/inspector.creds":                                                                  "sets a variable for the lines of nats below it",
-	"NATS_URL=nats://a:4222,nats://b:4222 NATS_CREDS=hub.creds go run ./hub":                                               "hosts of other machines; tests/house runs hubs on one broker",
-	"go run ./hub --context prod          # a context of the nats command line":                                            "a context of a person; configs/terminal reads one",
-	"FLOTILLA_CLOCK_AHEAD=48h go run ./hub --dev":                                                                          "goes on for ever; configs/terminal reads the variable",
-	"FLOTILLA_CLOCK_AHEAD=48h go run ./hub/flotilla windows berlin":                                                        "configs/terminal reads the variable",
+	"hub accounts --out accounts": "hub types it into a folder of its own",
+	"nats-server -c single.conf      # configs/nats/single.conf and server.conf, beside them accounts/accounts.conf": "goes on for ever; tests/brokers starts it",
+	"hub --url nats://n1:4222 --accounts accounts":                                                                   "goes on for ever; tests/brokers starts it",
+	"NATS_URL=nats://a:4222,nats://b:4222 NATS_CREDS=hub.creds go run ./hub":                                         "hosts of other machines; tests/house runs hubs on one broker",
+	"go run ./hub --context prod          # a context of the nats command line":                                      "a context of a person; configs/terminal reads one",
+	"FLOTILLA_CLOCK_AHEAD=48h go run ./hub --dev":                                                                    "goes on for ever; configs/terminal reads the variable",
+	"FLOTILLA_CLOCK_AHEAD=48h go run ./hub/flotilla windows berlin":                                                  "configs/terminal reads the variable",
 }
 
 // programs are what a line that is typed begins with, behind the variables that it sets.
-var programs = regexp.MustCompile(`^\s*([A-Z_]+=\S+ )*(flotilla|hub|agent|go|make|kubectl|kustomize|nats|nsc|sed|cat|echo|export|cp|curl|\./\S+|bin/\S+) `)
+var programs = regexp.MustCompile(`^\s*([A-Z_]+=\S+ )*(flotilla|hub|agent|go|make|kubectl|kustomize|nats|nats-server|nsc|sed|cat|echo|export|cp|curl|\./\S+|bin/\S+) `)
 
 // blocks are what stands between lines of three ticks.
 var blocks = regexp.MustCompile("(?ms)^```[a-z]*\n(.*?)^```")

@@ -58,6 +58,8 @@ type UserAddResponse struct {
 	User  User   `json:"user"`
 	Creds string `json:"creds"`
 	URL   string `json:"url,omitempty"`
+	// Left is why servers go on to take the former credentials, with the command that is left to be typed.
+	Left *Failure `json:"left,omitempty"`
 }
 
 // UserListResponse lists people by name.
@@ -76,6 +78,8 @@ type UserRevokeResponse struct {
 	User User `json:"user"`
 	// Unchanged says that they were revoked before.
 	Unchanged bool `json:"unchanged,omitempty"`
+	// Left is why servers go on to take their credentials, with the command that is left to be typed.
+	Left *Failure `json:"left,omitempty"`
 }
 
 // MaxUserLife is the longest life of credentials of a person.

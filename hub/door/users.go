@@ -2,6 +2,7 @@ package door
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -41,13 +42,27 @@ func (d *Door) addUser(ctx context.Context, request *api.UserAddRequest) (*api.U
 	if _, err := d.store.WriteTold(ctx, []api.Audit{told}, bus.Put(d.records.users.Key(next.Name), next, revision)); err != nil {
 		return nil, err
 	}
+	answer := &api.UserAddResponse{User: next, Creds: string(creds), URL: d.options.AgentURL}
 	// Whoever renews their own still waits for this answer: what was theirs is refused by the door alone.
 	if found && request.By.Name != next.Name {
-		if err := d.options.People.Revoke(subjects.AccountPeople, stored.Key); err != nil {
-			return nil, fmt.Errorf("revoking the former credentials of %s: %w", next.Name, err)
-		}
+		answer.Left = d.refuse(&stored, bus.RevokeCommand(subjects.AccountPeople, stored.Key))
 	}
-	return &api.UserAddResponse{User: next, Creds: string(creds), URL: d.options.AgentURL}, nil
+	return answer, nil
+}
+
+// refuse has servers refuse a person, or says why they do not, and what to type then.
+func (d *Door) refuse(person *api.User, again string) *api.Failure {
+	err := d.options.People.Revoke(subjects.AccountPeople, person.Key)
+	if err == nil {
+		return nil
+	}
+	if elsewhere, ok := errors.AsType[*bus.NotRevokedError](err); ok {
+		again = bus.RevokeCommand(elsewhere.Account, elsewhere.Key)
+	}
+	return &api.Failure{
+		Code:    api.CodeInternal,
+		Message: fmt.Sprintf("the hub refuses key %s of %s, and its servers do not know yet: %v", person.Key, person.Name, err), Next: again,
+	}
 }
 
 // checkUser says why credentials cannot be made; nil when they can.
@@ -124,8 +139,8 @@ func (d *Door) revokeUser(ctx context.Context, request *api.UserRevokeRequest) (
 			Code: api.CodeRefused, Message: "nobody revokes their own credentials: another admin does, or who runs the hub, with its hub.creds",
 			Next: "flotilla user list",
 		}
-	case stored.Revoked != nil:
-		return &api.UserRevokeResponse{User: stored, Unchanged: true}, nil
+	case stored.Revoked != nil: // servers may have been told of it no more
+		return &api.UserRevokeResponse{User: stored, Unchanged: true, Left: d.refuse(&stored, "flotilla user revoke "+stored.Name)}, nil
 	}
 	now := metav1.NewTime(d.store.Now().UTC().Truncate(time.Second))
 	stored.Revoked, stored.By = &now, request.By.Name
@@ -133,10 +148,7 @@ func (d *Door) revokeUser(ctx context.Context, request *api.UserRevokeRequest) (
 	if _, err := d.store.WriteTold(ctx, []api.Audit{told}, bus.Put(d.records.users.Key(stored.Name), stored, revision)); err != nil {
 		return nil, err
 	}
-	if err := d.options.People.Revoke(subjects.AccountPeople, stored.Key); err != nil {
-		return nil, fmt.Errorf("revoking %s: %w; its requests are refused all the same", stored.Name, err)
-	}
-	return &api.UserRevokeResponse{User: stored}, nil
+	return &api.UserRevokeResponse{User: stored, Left: d.refuse(&stored, "flotilla user revoke "+stored.Name)}, nil
 }
 
 func userEvent(name, reason, message string) api.Audit {

@@ -1,6 +1,7 @@
 package hubd
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -28,6 +29,7 @@ type Hub struct {
 	options  Options
 	channels []notifier.Channel
 	server   *bus.Server
+	accounts *bus.Accounts // on servers that others run, nil where their keys are others' too
 	conn     *bus.Conn
 	cleanups []cleanup
 	failed   chan error
@@ -157,6 +159,9 @@ func (h *Hub) connect(ctx context.Context) (func(bool), error) {
 	o := h.options.Bus
 	o.Fleet, o.Name, o.Version, o.Log, o.Server, o.Now = h.options.Fleet, h.options.Name, h.options.Version, h.options.Log, h.server, h.options.Now
 	if h.server == nil {
+		if err := h.openAccounts(&o); err != nil {
+			return nil, err
+		}
 		h.options.Log.Info().Stringer("broker", o).Msg("connecting to NATS servers that others run")
 	}
 	conn, err := bus.ConnectHub(ctx, o)
@@ -166,6 +171,20 @@ func (h *Hub) connect(ctx context.Context) (func(bool), error) {
 	h.conn = conn
 	h.options.Log.Info().Str("url", conn.URL()).Msg("connected to NATS")
 	return func(bool) { conn.Close() }, nil
+}
+
+// openAccounts reads the keys of the accounts, if there are any, and connects as the hub that they know.
+func (h *Hub) openAccounts(o *bus.Options) error {
+	if h.options.Accounts == "" {
+		return nil
+	}
+	accounts, err := bus.OpenAccounts(h.options.Accounts, *o)
+	if err != nil {
+		return err
+	}
+	h.accounts = accounts
+	o.Creds = cmp.Or(o.Creds, accounts.HubCreds())
+	return nil
 }
 
 func (h *Hub) compete(context.Context) (func(bool), error) {

@@ -32,8 +32,11 @@ type Options struct {
 	Bus bus.Options
 	// Lead tunes the competition for the lease; the zero value is for production.
 	Lead bus.LeadOptions
-	// Issuer mints credentials of agents on a broker that others run; an embedded server brings its own.
+	// Issuer mints credentials of agents on a broker that others run; an embedded server, and Accounts, bring their own.
 	Issuer door.Issuer
+	// Accounts is a folder of bus.MakeAccounts: its keys make and revoke credentials on a broker that others run.
+	// Empty: somebody else does; an embedded server brings its own.
+	Accounts string
 	// DiskReserve is below how many free bytes nothing more is accepted: of the file system of an embedded
 	// server, or of what the account of the hub may store. 0: 256 MiB or a fiftieth of what there is,
 	// whichever is less; negative: none.

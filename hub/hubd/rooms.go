@@ -82,6 +82,9 @@ func (h *Hub) doorOptions() door.Options {
 	} else {
 		o.RefuseSecrets = !h.options.PlaintextSecrets
 	}
+	if h.accounts != nil {
+		o.Issuer, o.People = h.accounts.Issuer(), h.accounts
+	}
 	return o
 }
 

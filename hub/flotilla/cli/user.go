@@ -82,6 +82,9 @@ func (a *app) userCreds(ctx context.Context, o *userOptions, name string, renew 
 	}
 	a.printf("%s\n", strings.TrimRight(reply.Creds, "\n"))
 	a.note("%s is %s until %s", name, reply.User.Role, reply.User.Ends.UTC().Format(time.RFC3339))
+	if reply.Left != nil {
+		return reply.Left
+	}
 	a.next("flotilla whoami --creds FILE")
 	return nil
 }
@@ -137,11 +140,14 @@ func (a *app) userRevokeCommand() *cobra.Command {
 			if err := a.call(ctx, api.VerbUserRevoke, api.UserRevokeRequest{Name: args[0]}, &reply); err != nil {
 				return err
 			}
+			did := "revoked"
 			if reply.Unchanged {
-				a.printf("user %s unchanged\n", args[0])
-				return nil
+				did = "unchanged"
 			}
-			a.printf("user %s revoked\n", args[0])
+			a.printf("user %s %s\n", args[0], did)
+			if reply.Left != nil {
+				return reply.Left
+			}
 			return nil
 		}),
 	}

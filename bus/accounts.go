@@ -1,0 +1,124 @@
+package bus
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"flotilla/core/api"
+	"flotilla/subjects"
+
+	"github.com/nats-io/nkeys"
+)
+
+// Accounts are the keys of the accounts of a fleet on NATS servers in operator mode that others run, from a folder
+// that MakeAccounts wrote. Its methods may be called from any goroutine.
+type Accounts struct {
+	dir   string
+	realm *realm
+	reach Options // the servers
+
+	revoking sync.Mutex
+}
+
+// OpenAccounts reads a folder of accounts; o says how to reach the servers, its credentials are not used. Without
+// claims.creds in the folder, or with a public key as operatorSigning in its keys.json, nothing can be revoked.
+func OpenAccounts(dir string, o Options) (*Accounts, error) {
+	text, err := os.ReadFile(filepath.Join(dir, keysFile))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("%w: accounts %s: there is no %s in it; `hub accounts --out %s` makes them", ErrSetup, dir, keysFile, dir)
+	}
+	var keys accountKeys
+	if err == nil {
+		err = json.Unmarshal(text, &keys)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: accounts %s: %w", ErrSetup, dir, err)
+	}
+	fleet := cmp.Or(o.Fleet, subjects.DefaultFleet)
+	if keys.Fleet != fleet {
+		return nil, fmt.Errorf("%w: accounts %s: found those of fleet %q, expected those of fleet %q", ErrSetup, dir, keys.Fleet, fleet)
+	}
+	a := &Accounts{dir: dir, reach: o}
+	if a.realm, err = newRealm(&keys.seeds, subjects.Fleet{Name: fleet}); err != nil {
+		return nil, fmt.Errorf("%w: accounts %s: %s: %w", ErrSetup, dir, keysFile, err)
+	}
+	return a, nil
+}
+
+// HubCreds is the path of the creds file of hubs.
+func (a *Accounts) HubCreds() string { return filepath.Join(a.dir, hubCredsFile) }
+
+// Issuer mints credentials of agents.
+func (a *Accounts) Issuer() *Issuer { return a.realm.issuer() }
+
+// PersonCreds mints the text of a .creds file for a person, see PeopleIssuer.
+func (a *Accounts) PersonCreds(person string, role api.Role, life time.Duration) (text []byte, key string, err error) {
+	return a.realm.people().PersonCreds(person, role, life)
+}
+
+// FirstPerson is the public key of the admin who is there before any other.
+func (a *Accounts) FirstPerson() string { return a.realm.public("firstPerson") }
+
+// NotRevokedError says that servers of others go on to take a key, which the hub may not change.
+type NotRevokedError struct {
+	Account, Key, Why string
+}
+
+// Error says why.
+func (e *NotRevokedError) Error() string {
+	return fmt.Sprintf("servers go on to take key %s of account %s: %s", e.Key, e.Account, e.Why)
+}
+
+// RevokeCommand is what has servers refuse a key, for whoever keeps the operator with nsc.
+func RevokeCommand(account, key string) string {
+	return fmt.Sprintf("nsc revocations add-user --account %s --user-public-key %s && nsc push --account %s", account, key, account)
+}
+
+// Revoke refuses a user for ever, as Server.Revoke does: all servers that answer go by it when it returns, those that
+// were away learn it from the others. A *NotRevokedError says that the folder does not have what it takes.
+func (a *Accounts) Revoke(account, key string) error {
+	if !nkeys.IsValidPublicUserKey(key) {
+		return fmt.Errorf("revoking %q: expected the public key of a user, which begins with U", key)
+	}
+	public := a.keyOf(account)
+	if public == "" {
+		return fmt.Errorf("revoking %s: there is no account %q", key, account)
+	}
+	if why := a.powerless(); why != "" {
+		return &NotRevokedError{Account: account, Key: key, Why: why}
+	}
+	a.revoking.Lock()
+	defer a.revoking.Unlock()
+	return a.push(public, key)
+}
+
+// keyOf is the public key of the account of a name, empty when there is none.
+func (a *Accounts) keyOf(account string) string {
+	for name, key := range map[string]string{
+		subjects.AccountHub: "hub", subjects.AccountAgents: "agents", subjects.AccountPeople: "people", subjects.AccountSystem: "system",
+	} {
+		if name == account {
+			return a.realm.public(key)
+		}
+	}
+	return ""
+}
+
+// powerless says what is missing to change accounts; empty when nothing is.
+func (a *Accounts) powerless() string {
+	if _, err := a.realm.keys["operatorSigning"].Seed(); err != nil {
+		return keysFile + " in " + a.dir + " has no seed as operatorSigning"
+	}
+	if _, err := os.Stat(a.claimsCreds()); err != nil {
+		return claimsCredsFile + " is not in " + a.dir
+	}
+	return ""
+}
+
+func (a *Accounts) claimsCreds() string { return filepath.Join(a.dir, claimsCredsFile) }

@@ -1,0 +1,130 @@
+package bus
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"flotilla/subjects"
+
+	"github.com/nats-io/jwt/v2"
+	"github.com/nats-io/nats.go"
+)
+
+// How long answers of servers are waited for: until none came for a while.
+const (
+	firstAnswer = 5 * time.Second
+	nextAnswer  = 500 * time.Millisecond
+)
+
+// push adds a key to those that the account refuses, on the claims that the servers have.
+func (a *Accounts) push(account, key string) error {
+	o := a.reach
+	o.Creds, o.CredsText, o.Server = a.claimsCreds(), nil, nil
+	conn, err := o.connect("flotilla-hub/"+subjects.ClaimsUser, nats.Timeout(clientTimeout), nats.CustomInboxPrefix(subjects.Inbox(subjects.ClaimsUser)))
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	claims, err := lookUp(conn.NC, account)
+	if err != nil {
+		return err
+	}
+	if _, there := claims.Revocations[key]; there {
+		return nil
+	}
+	claims.Revoke(key)
+	waitOut(claims.IssuedAt)
+	token, err := claims.Encode(a.realm.keys["operatorSigning"])
+	if err != nil {
+		return fmt.Errorf("account %s: %w", claims.Name, err)
+	}
+	answers, err := gather(conn.NC, subjects.PushAccount, []byte(token))
+	if err != nil {
+		return err
+	}
+	return taken(answers)
+}
+
+// waitOut waits until another second than that of claims: of two of one second servers do not know the newer one.
+func waitOut(second int64) {
+	if wait := time.Until(time.Unix(second+1, 0)); wait > 0 && wait <= 2*time.Second {
+		<-time.After(wait)
+	}
+}
+
+// lookUp is the newest of the claims that servers have of an account, with the keys that any of them refuses.
+func lookUp(nc *nats.Conn, account string) (*jwt.AccountClaims, error) {
+	answers, err := gather(nc, subjects.LookUpAccount(account), nil)
+	if err != nil {
+		return nil, err
+	}
+	var newest *jwt.AccountClaims
+	refused := jwt.RevocationList{}
+	for _, answer := range answers {
+		claims, err := jwt.DecodeAccountClaims(string(answer))
+		if err != nil {
+			continue // servers that do not have it answer nothing
+		}
+		for key, at := range claims.Revocations {
+			refused[key] = max(refused[key], at)
+		}
+		if newest == nil || claims.IssuedAt > newest.IssuedAt {
+			newest = claims
+		}
+	}
+	if newest == nil {
+		return nil, fmt.Errorf("no server has account %s: they need the accounts.conf of this folder, and a resolver of type full", account)
+	}
+	newest.Revocations = refused
+	return newest, nil
+}
+
+// taken reads what servers say to claims.
+func taken(answers [][]byte) error {
+	var faults []error
+	for _, text := range answers {
+		var answer struct {
+			Server struct {
+				Name string `json:"name"`
+			} `json:"server"`
+			Error struct {
+				Description string `json:"description"`
+			} `json:"error"`
+		}
+		if err := json.Unmarshal(text, &answer); err != nil {
+			faults = append(faults, fmt.Errorf("the answer of a server: %w", err))
+		} else if answer.Error.Description != "" {
+			faults = append(faults, fmt.Errorf("server %s: %s", answer.Server.Name, answer.Error.Description))
+		}
+	}
+	return errors.Join(faults...)
+}
+
+// gather asks all servers and returns what they answer, one at least.
+func gather(nc *nats.Conn, subject string, request []byte) ([][]byte, error) {
+	inbox := nc.NewInbox()
+	heard, err := nc.SubscribeSync(inbox)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = heard.Unsubscribe() }()
+	if err := nc.PublishRequest(subject, inbox, request); err != nil {
+		return nil, err
+	}
+	var answers [][]byte
+	for patience := firstAnswer; ; patience = nextAnswer {
+		answer, err := heard.NextMsg(patience)
+		switch {
+		case err == nil && answer.Header.Get("Status") != statusNoResponders:
+			answers = append(answers, answer.Data)
+		case len(answers) > 0:
+			return answers, nil
+		case err == nil || errors.Is(err, nats.ErrTimeout) || errors.Is(err, nats.ErrNoResponders):
+			return nil, fmt.Errorf("no server answers on %s: they need a resolver of type full", subject)
+		default:
+			return nil, err
+		}
+	}
+}

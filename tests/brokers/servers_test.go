@@ -1,0 +1,110 @@
+// Package brokers runs hubs and agents on NATS servers that are configured as an operator would, from
+// configs/nats and the folder that `hub accounts` makes.
+package brokers
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/stretchr/testify/require"
+
+	"flotilla/bus"
+	"flotilla/bus/bustest"
+)
+
+// fleetName is that of every fleet here.
+const fleetName = "shop"
+
+// system is some servers with the accounts of a fleet.
+type system struct {
+	*testing.T
+	accounts string            // folder of hub accounts
+	folders  map[string]string // of configurations, by server
+	running  map[string]*server.Server
+	urls     map[string]string
+}
+
+// newSystem makes accounts and starts a server for each of the configurations of configs/nats that are named.
+func newSystem(t *testing.T, names ...string) *system {
+	t.Helper()
+	s := &system{
+		T: t, accounts: filepath.Join(t.TempDir(), "accounts"), folders: map[string]string{}, running: map[string]*server.Server{}, urls: map[string]string{},
+	}
+	_, err := bus.MakeAccounts(s.accounts, fleetName)
+	require.NoError(t, err)
+	routes := map[string]string{}
+	var places []string
+	for _, name := range names {
+		routes[name] = local(bustest.FreePort(t))
+		places = append(places, "nats://"+name+":6222", "nats://"+routes[name])
+	}
+	for _, name := range names {
+		s.place(name, append(places,
+			"0.0.0.0:4222", local(bustest.FreePort(t)), "127.0.0.1:8222", local("-1"), "0.0.0.0:6222", routes[name], "/var/lib/nats", t.TempDir()))
+	}
+	for _, name := range names {
+		s.start(name)
+	}
+	return s
+}
+
+func local(port string) string { return net.JoinHostPort("127.0.0.1", port) }
+
+// place puts the configurations where the server of a name finds them, with addresses and folders of the test in
+// the place of theirs.
+func (s *system) place(name string, places []string) {
+	s.Helper()
+	folder := s.TempDir()
+	files, err := filepath.Glob("../../configs/nats/*.conf")
+	require.NoError(s, err)
+	whole := ""
+	for _, file := range append(files, filepath.Join(s.accounts, "accounts.conf")) {
+		text, err := os.ReadFile(file)
+		require.NoError(s, err)
+		whole += string(text)
+		placed := strings.NewReplacer(places...).Replace(string(text))
+		require.NoError(s, os.WriteFile(filepath.Join(folder, filepath.Base(file)), []byte(placed), 0o600))
+	}
+	for i := 0; i < len(places); i += 2 {
+		require.Contains(s, whole+"nats://single:6222", places[i], "the configurations have moved")
+	}
+	s.folders[name] = folder
+}
+
+// start starts a server, also again.
+func (s *system) start(name string) {
+	s.Helper()
+	options, err := server.ProcessConfigFile(filepath.Join(s.folders[name], name+".conf"))
+	require.NoError(s, err)
+	options.NoSigs, options.NoLog = true, true
+	started, err := server.NewServer(options)
+	require.NoError(s, err)
+	started.Start()
+	s.running[name] = started
+	s.Cleanup(func() { s.stop(name) })
+	require.True(s, started.ReadyForConnections(20*time.Second), name)
+	s.urls[name] = started.ClientURL()
+}
+
+// stop stops a server at once.
+func (s *system) stop(name string) {
+	s.running[name].Shutdown()
+	s.running[name].WaitForShutdown()
+}
+
+// url names servers, all of them without a name.
+func (s *system) url(names ...string) string {
+	var all []string
+	for name, url := range s.urls {
+		if len(names) == 0 || strings.Contains(fmt.Sprint(names), name) {
+			all = append(all, url)
+		}
+	}
+	return strings.Join(all, ",")
+}
