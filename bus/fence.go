@@ -47,6 +47,10 @@ func readStanding(ctx context.Context, c *Conn) (standing, error) {
 	return found, nil
 }
 
+// mostBetween is how many writes that were in flight may come between one of the term and the look before it.
+// A stream that refuses more often refuses what it says itself, as one does that cannot write any more.
+const mostBetween = 16
+
 // writeTerm stores a term record whose last sequence must be expected, on top of a standing that must not have
 // changed, and returns its new one.
 func writeTerm(ctx context.Context, c *Conn, term api.Term, expected uint64, on standing) (uint64, error) {
@@ -117,6 +121,7 @@ func (w *Writer) giveUp(err error) {
 // refence writes the term anew, which fences whatever is in flight, and lists; the gate is held.
 func (w *Writer) refence(ctx context.Context) error {
 	w.conn.Log.Warn().Uint64("term", w.term.Term).Msg("a write has no known outcome: writing the term anew and listing")
+	between := 0
 	for delay := firstRetry; ; delay = min(2*delay, lastRetry) {
 		on, fence, err := w.rewriteTerm(ctx)
 		if err == nil {
@@ -129,7 +134,7 @@ func (w *Writer) refence(ctx context.Context) error {
 		if w.conn.NC.IsClosed() {
 			return fmt.Errorf("writing the term anew: %w", nats.ErrConnectionClosed)
 		}
-		if outcomeOf(err) != mismatched { // else a write that was in flight came between
+		if between++; outcomeOf(err) != mismatched || between > mostBetween {
 			w.conn.Log.Warn().Err(err).Msg("writing the term anew, trying again")
 			pause(ctx, delay)
 		}

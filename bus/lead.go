@@ -188,9 +188,9 @@ type Taken struct {
 // takeTerm writes a new term above everything recorded and everything any member holds. A write of the one
 // before, which comes between, is counted in.
 func takeTerm(ctx context.Context, c *Conn, id string) (Taken, error) {
-	for {
+	for between := 0; ; between++ {
 		taken, err := tryTerm(ctx, c, id)
-		if outcomeOf(err) != mismatched || ctx.Err() != nil {
+		if outcomeOf(err) != mismatched || between == mostBetween || ctx.Err() != nil {
 			return taken, err
 		}
 	}
