@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"testing"
 	"time"
@@ -107,6 +108,26 @@ func raw(t *testing.T, server *bustest.Server, member string, more ...nats.Optio
 	require.NoError(t, err)
 	t.Cleanup(nc.Close)
 	return nc, refusals
+}
+
+// What is larger than a member's share allows is refused by the server, whatever the agent looks at.
+func TestMessagesBeyondTheirSizeAreRefusedByTheServer(t *testing.T) {
+	server := bustest.Start(t)
+	f := server.Lead(t).Conn.Fleet
+	nc, _ := raw(t, server, "berlin")
+	for subject, most := range map[string]int{
+		f.BucketSubject(subjects.Heartbeat, "berlin"): 65 << 10, f.Inventory("berlin"): 1 << 20, f.NodeInventory("berlin"): 1 << 20, f.NodeEvent("berlin", "n1"): 1 << 20,
+	} {
+		for size, refused := range map[int]bool{most - 1<<10: false, most + 1: true} {
+			answer, err := nc.RequestWithContext(bustest.Context(t), subject, make([]byte, size))
+			require.NoError(t, err, subject)
+			require.Equal(t, refused, strings.Contains(string(answer.Data), "message size exceeds maximum allowed"), "%s of %d bytes: %s", subject, size, answer.Data)
+		}
+	}
+	agent := server.Agent(t, "berlin")
+	require.ErrorIs(t, agent.PutHeartbeat(bustest.Context(t), api.Heartbeat{Message: strings.Repeat("x", 64<<10)}), bus.ErrTooLarge)
+	babble := &babble{rand.New(rand.NewPCG(1, 2))}
+	require.ErrorIs(t, agent.PutInventory(bustest.Context(t), api.MemberInventory{Region: babble.text(400 << 10)}), bus.ErrTooLarge)
 }
 
 func TestAnAgentCannotLeaveItsPermissions(t *testing.T) {

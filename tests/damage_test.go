@@ -3,6 +3,7 @@ package tests
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -77,6 +78,11 @@ func TestDamagedStateIsNamedAndTearsNothingDown(t *testing.T) {
 	require.ErrorAs(t, s.tryToApply(web), &refused)
 	require.Equal(t, api.CodeDamaged, refused.Code)
 	require.Contains(t, refused.Message, "placement web")
+	for _, v := range api.VerbTable() {
+		err := bus.Request(t.Context(), s.fleet.Client, v.Verb, struct{}{}, nil, bus.RequestOptions{})
+		answered := slices.Contains([]string{api.VerbStatus, api.VerbVersion, api.VerbBackup, api.VerbRestore}, v.Verb)
+		require.Equal(t, !answered, errors.As(err, &refused) && refused.Code == api.CodeDamaged, "%s: %v", v.Verb, err)
+	}
 
 	var answer api.RestoreResponse
 	s.ask(api.VerbRestore, api.RestoreRequest{AcceptLoss: true}, &answer)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 	"flotilla/bus"
 	"flotilla/bus/bustest"
 	"flotilla/core/api"
+	"flotilla/hub/dev"
 )
 
 // settles waits until a member holds exactly these objects under namespace shop.
@@ -147,4 +149,29 @@ func TestADeletionDoesNotWaitForAMemberThatIsDown(t *testing.T) {
 	require.Equal(t, placed, s.holds("berlin", "shop"))
 	s.memory("berlin").SetFaults(memory.Faults{})
 	s.settles("berlin", map[string]string{})
+}
+
+// When there is no room any more, what was accepted before goes on: a rollout reaches its members, and a deletion ends.
+func TestWhatWasAcceptedGoesOnWithoutRoom(t *testing.T) {
+	var free atomic.Int64
+	free.Store(1 << 40)
+	s := newSliceWith(t, func(o *dev.Options) {
+		o.Hub.DiskReserve = 1 << 20
+		o.Hub.Statfs = func(string) (int64, int64, error) { return free.Load(), 1 << 40, nil }
+	}, "berlin", "oslo")
+	s.apply(fmt.Sprintf(toFailOver, "old", pickAll, ""))
+	s.converges("old", 2, "1")
+	s.memory("oslo").SetFaults(memory.Faults{Down: true})
+	s.apply(fmt.Sprintf(shop, "1", 2))
+	free.Store(0)
+	var refused *api.Failure
+	require.ErrorAs(t, s.tryToApply(fmt.Sprintf(shop, "2", 2)), &refused)
+	require.Equal(t, api.CodeNoRoom, refused.Code)
+	s.ask(api.VerbPlan, api.PlanRequest{}, nil)
+	s.memory("oslo").SetFaults(memory.Faults{})
+	s.settles("oslo", placed)
+	s.converges("web", 2, "1")
+	s.leaves(api.KindClusterResourcePlacement, "old")
+	free.Store(1 << 40)
+	s.apply(fmt.Sprintf(shop, "2", 2))
 }

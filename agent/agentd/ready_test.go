@@ -57,3 +57,21 @@ func TestAnAgentIsNotReadyWithCredentialsOfAnotherBroker(t *testing.T) {
 	require.Equal(t, http.StatusOK, code)
 	require.Equal(t, "ok\n", body)
 }
+
+// An agent whose heartbeats are not stored any more is not ready once three are missing.
+func TestAnAgentWhoseHeartbeatsAreNotStoredIsNotReady(t *testing.T) {
+	server := bustest.Start(t)
+	server.Lead(t)
+	o := options(t, server, "berlin")
+	o.Config.MetricsAddress = "127.0.0.1:0"
+	a := start(t, o)
+	probed(t, a, http.StatusOK)
+	server.Stop(t)
+	bustest.Eventually(t, func() error {
+		if body := probed(t, a, http.StatusServiceUnavailable); !strings.Contains(body, "[-]connection failed: ") ||
+			!strings.Contains(body, " ago, the limit is 3s") {
+			return errors.New(body)
+		}
+		return nil
+	})
+}

@@ -90,7 +90,7 @@ func VerbTable() []VerbAccess {
 		{VerbRunStop, RoleOperator, "stops a run"},
 		{VerbRunSkip, RoleOperator, "skips parts of a run"},
 		{VerbRunApprove, RoleOperator, "approves a gate of a run"},
-		{VerbRunRerun, RoleOperator, "makes a run of what failed in another"},
+		{VerbRunRerun, RoleOperator, "takes up members of a run again"},
 		{VerbRunGenerate, RoleOperator, "makes a run of an auto-upgrade profile"},
 		{VerbDeleteNode, RoleOperator, "deletes a node of a member"},
 		{VerbRaw, RoleOperator, "reads records as the hub keeps them"},

@@ -16,7 +16,8 @@ const reasonNoRoom = "NoRoom"
 var needsRoom = map[string]bool{
 	api.VerbApply: true, api.VerbPatch: true, api.VerbAdmit: true, api.VerbDelete: false,
 	api.VerbRunGenerate: true, api.VerbRunStart: true, api.VerbRunApprove: true, api.VerbRunRerun: true, api.VerbRunSkip: true,
-	api.VerbRunStop: false, api.VerbDeleteNode: true,
+	api.VerbRunStop: false, api.VerbDeleteNode: false, api.VerbUserAdd: true, api.VerbUserRevoke: false,
+	api.VerbRestore: true,
 }
 
 // NoRoom is the reason why nothing is stored and what to do; nil when there is room.

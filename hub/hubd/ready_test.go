@@ -11,6 +11,7 @@ import (
 	"flotilla/bus"
 	"flotilla/bus/bustest"
 	"flotilla/hub/hubd"
+	"flotilla/subjects"
 )
 
 // A hub is ready when it leads, and beside one that leads. It is not when its disk is nearly full, when nobody
@@ -31,6 +32,14 @@ func TestReadiness(t *testing.T) {
 	require.Equal(t, "ok\n", body)
 	_, body = bustest.Get(t, at+"/readyz?verbose")
 	require.Equal(t, "[+]connection ok\n[+]leader ok\n[+]state ok\n[+]layout ok\n[+]disk ok\nreadyz check passed\n", body)
+	hub, err := bus.ConnectHub(bustest.Context(t), bus.Options{Fleet: bustest.Fleet, URL: one.Server().URL(), Creds: one.Server().HubCreds(), Log: o.Log})
+	require.NoError(t, err)
+	t.Cleanup(hub.Close)
+	require.NoError(t, hub.JS.DeleteStream(t.Context(), hub.Fleet.Stream(subjects.Audit)))
+	code, body = bustest.Get(t, at+"/readyz")
+	require.Equal(t, http.StatusServiceUnavailable, code)
+	require.Contains(t, body, "[-]layout failed: ")
+	require.Contains(t, body, hub.Fleet.Stream(subjects.Audit))
 	free.Store(1000)
 	code, body = bustest.Get(t, at+"/readyz")
 	require.Equal(t, http.StatusServiceUnavailable, code)

@@ -1,0 +1,46 @@
+package door
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+
+	"github.com/rs/zerolog"
+	"github.com/stretchr/testify/require"
+
+	"flotilla/bus"
+	"flotilla/bus/bustest"
+	"flotilla/core/api"
+)
+
+// readOnly are the verbs that store nothing of the fleet's.
+var readOnly = []string{
+	api.VerbGet, api.VerbList, api.VerbPlan, api.VerbWhy, api.VerbEvents, api.VerbStatus, api.VerbVersion, api.VerbUnconfirmed, api.VerbRaw, api.VerbWhoami,
+	api.VerbUserList, api.VerbNodes, api.VerbDisruptions, api.VerbPlanNodes, api.VerbWhyNode, api.VerbBudgets, api.VerbBackup,
+}
+
+// goOn are the verbs that end or remove something, or make credentials alone: they are answered out of the reserve.
+var goOn = []string{api.VerbDelete, api.VerbRunStop, api.VerbDeleteNode, api.VerbUserRevoke, api.VerbEnrol}
+
+// Without room every verb is refused but those that store nothing, end or remove something. What is asked as a dry run
+// is answered.
+func TestVerbsWithoutRoom(t *testing.T) {
+	d := New(bustest.Start(t).Lead(t), Options{Log: zerolog.Nop(), Room: func() bus.Room {
+		return bus.Room{Where: "/data", Own: true, Free: 1, Total: 100, Reserve: 10}
+	}})
+	reached := errors.New("reached")
+	handler := func(context.Context, api.Caller, []byte) (any, error) { return nil, reached }
+	var answered []string
+	for _, v := range api.VerbTable() {
+		_, err := d.withRoom(v.Verb, handler)(t.Context(), api.Caller{}, []byte("{}"))
+		if failure, refused := errors.AsType[*api.Failure](err); refused {
+			require.Equal(t, api.CodeNoRoom, failure.Code, v.Verb)
+			_, err = d.withRoom(v.Verb, handler)(t.Context(), api.Caller{}, []byte(`{"dryRun":true}`))
+		} else {
+			answered = append(answered, v.Verb)
+		}
+		require.ErrorIs(t, err, reached, v.Verb)
+	}
+	require.ElementsMatch(t, slices.Concat(readOnly, goOn), answered)
+}
