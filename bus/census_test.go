@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"flotilla/bus"
@@ -11,6 +12,7 @@ import (
 	"flotilla/core/api"
 	"flotilla/subjects"
 
+	"github.com/nats-io/nats.go/jetstream"
 	"github.com/stretchr/testify/require"
 )
 
@@ -114,4 +116,95 @@ func TestAHoleInStateIsNamed(t *testing.T) {
 		})
 	}
 	require.Positive(t, damaged)
+}
+
+// A hub that leads finds out when it lists state anew that a record is gone, and stops.
+func TestALeaderFindsAHoleWhenItListsAnew(t *testing.T) {
+	server := bustest.Start(t)
+	direct := server.Hub(t)
+	leader := compete(t, server.Hub(t), "hub-0")
+	store := within(t, leader.led, "hub-0 leads")
+	filled(t, store, 20)
+	settledWith(t, store)
+	stream, err := direct.JS.Stream(bustest.Context(t), direct.Fleet.BucketStream(subjects.State))
+	require.NoError(t, err)
+	gone := direct.Fleet.BucketSubject(subjects.State, subjects.Schedules.Key("p1"))
+	require.NoError(t, stream.Purge(bustest.Context(t), jetstream.WithPurgeSubject(gone)))
+	require.Empty(t, leader.lost)
+	require.NoError(t, store.State.Relist(bustest.Context(t)))
+	require.ErrorIs(t, within(t, leader.lost, "hub-0 stops"), bus.ErrDamaged)
+	again := within(t, leader.led, "hub-0 says what is gone")
+	require.Equal(t, []string{subjects.Schedules.Key("p1")}, again.Damage.Gone)
+}
+
+// The newest writes are gone that were not yet on disk for good, as after a power cut: the hub leads all the same, and
+// says what they were.
+func TestNewestWritesThatAPowerCutTook(t *testing.T) {
+	server := bustest.Start(t)
+	store := server.Lead(t)
+	filled(t, store, 20)
+	settledWith(t, store)
+	before, name := t.TempDir(), store.Conn.Fleet.BucketStream(subjects.State)
+	require.NoError(t, os.CopyFS(before, os.DirFS(server.Dir())))
+	var cut *bustest.Server
+	for revision := uint64(0); cut == nil; { // until it is copied before the write comes of age
+		revision = write(t, store, bus.Put(subjects.Schedules.Key("young"), schedule("young", 1), revision))[0]
+		bustest.Eventually(t, func() error {
+			if !bus.LedgerHolds(bustest.Context(t), store) {
+				return fmt.Errorf("the ledger is behind")
+			}
+			return nil
+		})
+		copied := server.Copied(t, func(dir string) { rollBack(t, before, dir, name) })
+		if !bus.LedgerSettled(store) {
+			cut = copied
+		}
+	}
+	found := bustest.Lead(t, cut.Hub(t), "hub-test", bus.LeadOptions{})
+	require.Nil(t, found.Damage)
+	bustest.Eventually(t, func() error {
+		events, err := bus.ReadAudit(bustest.Context(t), found.Conn, bus.AuditQuery{Object: "fleet/state"})
+		if err != nil {
+			return err
+		}
+		if len(events) != 1 || events[0].Reason != "StateLost" || !strings.Contains(events[0].Message, "schedule of young") {
+			return fmt.Errorf("told %+v", events)
+		}
+		return nil
+	})
+}
+
+// Records that are gone before the ledger had them are counted, though nobody knows their names.
+func TestAHoleThatNobodyCanNameIsCounted(t *testing.T) {
+	server := bustest.Start(t)
+	store := server.Lead(t)
+	filled(t, store, 10)
+	settledWith(t, store)
+	for i := 0; ; i++ { // until it is copied before the ledger has the write
+		young := subjects.Schedules.Key(fmt.Sprintf("young%d", i))
+		write(t, store, bus.Put(young, schedule("young", 1), 0))
+		write(t, store, bus.Put(subjects.Schedules.Key(fmt.Sprintf("last%d", i)), schedule("last", 1), 0))
+		copied := server.Copied(t, func(string) {})
+		c := copied.Hub(t)
+		if bus.LedgerNames(bustest.Context(t), c, young) {
+			require.Less(t, i, 50)
+			continue
+		}
+		stream, err := c.JS.Stream(bustest.Context(t), c.Fleet.BucketStream(subjects.State))
+		require.NoError(t, err)
+		require.NoError(t, stream.Purge(bustest.Context(t), jetstream.WithPurgeSubject(c.Fleet.BucketSubject(subjects.State, young))))
+		found := bustest.Lead(t, c, "hub-test", bus.LeadOptions{})
+		require.NotNil(t, found.Damage)
+		require.Equal(t, 1, found.Damage.Unnamed)
+		require.Contains(t, found.Damage.String(), "1 record gone whose names were not noted yet")
+		return
+	}
+}
+
+// rollBack puts the files of a stream from one data folder into another.
+func rollBack(t *testing.T, from, to, stream string) {
+	t.Helper()
+	old, kept := filepath.Dir(filepath.Dir(blocksOf(t, to, stream)[0])), filepath.Dir(filepath.Dir(blocksOf(t, from, stream)[0]))
+	require.NoError(t, os.RemoveAll(old))
+	require.NoError(t, os.CopyFS(old, os.DirFS(kept)))
 }

@@ -61,6 +61,22 @@ func LedgerSettled(s *Store) bool {
 	return len(s.Writer.chain.pending)+len(s.Writer.chain.fresh) == 0 && s.ledger.settled.Load() == s.Writer.chain.sure.at
 }
 
+// LedgerHolds says that every write is stored in the ledger, whether it is known to be on disk for good or not.
+func LedgerHolds(ctx context.Context, s *Store) bool {
+	l, err := openLedger(ctx, s.Conn)
+	return err == nil && l.book.tally.at == s.Writer.tally().at
+}
+
+// LedgerNames says that the ledger has a record.
+func LedgerNames(ctx context.Context, c *Conn, key string) bool {
+	l, err := openLedger(ctx, c)
+	if err != nil {
+		return true
+	}
+	_, found := l.book.records[key]
+	return found
+}
+
 // Whole says that what is there is what the newest write said would be.
 func Whole(s *Store) bool { return tallyOf(s.State.mirror.all()).same(s.Writer.tally()) }
 

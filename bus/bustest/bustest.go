@@ -68,6 +68,9 @@ func (s *Server) Restart(t testing.TB) {
 	s.start(t)
 }
 
+// Dir is the data folder of the server.
+func (s *Server) Dir() string { return s.options.Dir }
+
 // Copied starts a server on a copy of the data of this one as they are now, which is what a kill leaves.
 // Change is given the folder of the copy before the server starts.
 func (s *Server) Copied(t testing.TB, change func(dir string)) *Server {

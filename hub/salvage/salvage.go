@@ -1,6 +1,7 @@
 package salvage
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -22,7 +23,9 @@ const next = "restore with `flotilla restore FILE`, or go on without them with `
 type Options struct {
 	Replica string // of the hub, for people
 	Version string // of the hub
-	Log     zerolog.Logger
+	// Patience is how long a hub that could lead waits for the next step of a restore, a minute when 0.
+	Patience time.Duration
+	Log      zerolog.Logger
 }
 
 // Salvage answers requests on behalf of a hub that holds the lease and does not lead.
@@ -38,16 +41,16 @@ type Salvage struct {
 	heard    chan struct{} // receives when a restore goes on
 }
 
-// patience is how long a hub that could lead waits for the next step of a restore.
-const patience = time.Minute
+const defaultPatience = time.Minute
 
 // New returns a salvage of a store that is damaged, or to be restored; it answers nothing before Run.
 func New(store *bus.Store, o Options) *Salvage {
+	o.Patience = cmp.Or(o.Patience, defaultPatience)
 	return &Salvage{store: store, options: o, since: metav1.NewTime(store.Now()), decided: make(chan struct{}), heard: make(chan struct{}, 1)}
 }
 
-// Run answers requests until ctx ends, or state is whole again. Where it is not damaged, Run ends a minute after
-// the last step of a restore.
+// Run answers requests until ctx ends, or state is whole again. Where it is not damaged, Run ends when the last
+// step of a restore is longer ago than Options.Patience.
 func (s *Salvage) Run(ctx context.Context) error {
 	service, err := bus.Serve(context.WithoutCancel(ctx), s.store.Conn, bus.ServiceOptions{
 		Replica: s.options.Replica, Leads: s.store.Leads,
@@ -56,7 +59,7 @@ func (s *Salvage) Run(ctx context.Context) error {
 		return fmt.Errorf("serving what is left: %w", err)
 	}
 	defer service.Stop()
-	silence := time.NewTimer(patience)
+	silence := time.NewTimer(s.options.Patience)
 	defer silence.Stop()
 	for {
 		select {
@@ -71,7 +74,7 @@ func (s *Salvage) Run(ctx context.Context) error {
 				return nil
 			}
 		}
-		silence.Reset(patience)
+		silence.Reset(s.options.Patience)
 	}
 }
 

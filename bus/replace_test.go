@@ -1,0 +1,43 @@
+package bus_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"flotilla/bus"
+	"flotilla/bus/bustest"
+	"flotilla/core/api"
+)
+
+// A restore that is broken off while it writes leaves state that nobody leads on, until it is restored again.
+func TestARestoreThatIsBrokenOff(t *testing.T) {
+	server := bustest.Start(t)
+	store := server.Lead(t)
+	_, err := store.Writer.Write(bustest.Context(t), bus.Put("schedule.old", schedule("old", 1), 0))
+	require.NoError(t, err)
+	records := map[string][]byte{}
+	for i := range 600 { // more than one batch
+		records[fmt.Sprintf("schedule.p%d", i)] = []byte("{}")
+	}
+	babble := &babble{rand.New(rand.NewPCG(1, 2))}
+	records["status.web"] = fmt.Appendf(nil, "%q", babble.text(3*bus.MaxValue))
+	_, err = store.Replace(bustest.Context(t), records, 7)
+	require.ErrorIs(t, err, bus.ErrTooLarge)
+
+	found := bustest.Lead(t, server.Hub(t), "hub-test", bus.LeadOptions{})
+	require.NotNil(t, found.Damage)
+	require.Equal(t, "a restore was broken off", found.Damage.String())
+	_, err = found.Writer.Write(bustest.Context(t), bus.Put("schedule.new", api.Schedule{}, 0))
+	require.ErrorIs(t, err, bus.ErrDamaged)
+
+	delete(records, "status.web")
+	epoch, err := found.Replace(bustest.Context(t), records, 7)
+	require.NoError(t, err)
+	require.Greater(t, epoch, uint64(7))
+	whole := bustest.Lead(t, server.Hub(t), "hub-test", bus.LeadOptions{})
+	require.Nil(t, whole.Damage)
+	require.Len(t, whole.State.Keys("schedule."), 600)
+}
