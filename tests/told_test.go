@@ -25,7 +25,7 @@ import (
 var computed = map[string][]string{
 	"door strings.ToUpper(result.Action[:1]) + result.Action[1:]": {"Normal Created", "Normal Configured"},
 	"status c.Reason": {
-		"Warning OverriddenFailed", "Warning SchedulingPolicyUnfulfilled", "Warning InvalidResourceSelectors", "Warning ProgressDeadlineExceeded",
+		"Warning SchedulingPolicyUnfulfilled", "Warning InvalidResourceSelectors", "Warning ProgressDeadlineExceeded",
 		"Normal RolloutProgressing", "Normal RolloutCompleted",
 	},
 	"status a.Reason": {"Warning ApplyFailed", "Warning DriftFound", "Warning DriftCorrected", "Warning WithdrawalUnconfirmed"},

@@ -23,7 +23,7 @@ var turned = []struct{ condition, event string }{
 // troubling are the reasons that are told as warnings when a condition comes to have them. Members that
 // cannot apply are told of by alarms.
 var troubling = map[string]bool{
-	reasonOverriddenFailed: true, reasonPolicyUnfulfilled: true, reasonInvalidSelectors: true, reasonDeadlineExceeded: true,
+	reasonPolicyUnfulfilled: true, reasonInvalidSelectors: true, reasonDeadlineExceeded: true,
 }
 
 // Events are what turned between two records of a placement: conditions that became True, with the

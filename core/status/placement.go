@@ -23,10 +23,8 @@ var conditionTexts = []texts{
 		api.ConditionRolloutStarted, reasonRolloutUnknown, reasonRolloutNotStarted, reasonRolloutStarted,
 		"the rollout to %s is not decided yet", "%s must wait because of the rollout strategy", "the newest snapshot is released to %s",
 	},
-	{
-		api.ConditionOverridden, reasonOverridePending, reasonOverriddenFailed, reasonNoOverride,
-		"overrides for %s are not decided yet", "overrides failed for %s", "no override is specified for the objects on %s",
-	},
+	// Nobody can specify overrides yet, so this is never anything but True.
+	{kind: api.ConditionOverridden, yes: reasonNoOverride, text: "no override is specified for the objects on %s"},
 	{
 		api.ConditionWorkSynchronized, reasonSyncUnknown, reasonSyncNotYet, reasonSynchronized,
 		"no heartbeat tells whether the snapshot was read by %s", "the snapshot has not been read yet by %s", "the snapshot has been read by %s",

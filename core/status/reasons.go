@@ -16,9 +16,7 @@ const (
 	reasonRolloutNotStarted = "RolloutNotStartedYet"
 	reasonRolloutStarted    = "RolloutStarted"
 
-	reasonNoOverride       = "NoOverrideSpecified"
-	reasonOverridePending  = "OverriddenPending"
-	reasonOverriddenFailed = "OverriddenFailed"
+	reasonNoOverride = "NoOverrideSpecified"
 
 	reasonSyncUnknown   = "WorkSynchronizedUnknown"
 	reasonSyncNotYet    = "WorkNotSynchronizedYet"
