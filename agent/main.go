@@ -1,15 +1,18 @@
 // Command agent stands beside one member and makes it hold what the hub wants there.
 //
-//	agent --member berlin --creds berlin.creds
+//	agent --token @berlin.token
 package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"os/signal"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 
@@ -18,6 +21,7 @@ import (
 	"flotilla/agent/agentd"
 	"flotilla/agent/target/memory"
 	"flotilla/agent/upgrader/command"
+	"flotilla/bus"
 	"flotilla/configs"
 	"flotilla/configs/terminal"
 	"flotilla/core/api"
@@ -38,24 +42,26 @@ func main() {
 
 // flags are what the command line may say; what it does not say is the configuration file's.
 type flags struct {
-	config, member, fleet, url, creds, ca, context, data, logLevel, metrics string
-	location, resourceGroup, subscription                                   string
-	labels, properties                                                      map[string]string
-	faults, upgrade                                                         []string
-	interval                                                                time.Duration
+	config, member, token, fleet, url, creds, ca, context, data, logLevel, metrics string
+	location, resourceGroup, subscription                                          string
+	labels, properties                                                             map[string]string
+	faults, upgrade                                                                []string
+	interval                                                                       time.Duration
 }
 
 func (f *flags) command() *cobra.Command {
 	c := &cobra.Command{
-		Use:   "agent --member NAME",
+		Use:   "agent --token @FILE",
 		Short: "The agent of one member of a Flotilla fleet",
 		Long: `The agent of one member: it reports how the member does and makes it hold what the hub places there.
-It dials out to NATS (--url, --creds, --context, or NATS_URL, NATS_CREDS, NATS_CONTEXT) and keeps what it needs in --data.
+It makes a key of its own, which never leaves --data, and trades a token for credentials once; from then on
+--member NAME is enough. It dials out to NATS where the token says, or --url. Where others make the credentials
+of agents, --creds, --context, NATS_URL, NATS_CREDS and NATS_CONTEXT name them.
 
 The member is one in memory. To break it while the agent runs, write faults into the file "faults" of the data directory
 (` + memory.FaultForms + `); remove the file to mend it.`,
-		Example: `  flotilla member enrol berlin > berlin.creds
-  agent --member berlin --creds berlin.creds
+		Example: `  flotilla member enrol berlin > berlin.token
+  agent --token @berlin.token
   flotilla member admit berlin
   echo down > flotilla-agent/berlin/faults`,
 		Version:       api.Version,
@@ -63,7 +69,7 @@ The member is one in memory. To break it while the agent runs, write faults into
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		RunE: func(c *cobra.Command, _ []string) error {
-			config, err := f.load(c)
+			config, token, err := f.load(c)
 			if err != nil {
 				return err
 			}
@@ -82,7 +88,7 @@ The member is one in memory. To break it while the agent runs, write faults into
 			log := terminal.Logger(config.Log, os.Stderr)
 			terminal.TellClock(log)
 			return agentd.Run(c.Context(), agentd.Options{
-				Config: config, Shepherd: program, Log: log, Now: now, ReconnectWait: reconnect, ReconnectJitter: reconnect,
+				Config: config, Token: token, Shepherd: program, Log: log, Now: now, ReconnectWait: reconnect, ReconnectJitter: reconnect,
 			})
 		},
 	}
@@ -90,9 +96,10 @@ The member is one in memory. To break it while the agent runs, write faults into
 	s := c.Flags()
 	s.StringVar(&f.config, "config", "", "configuration file; flags win over it")
 	s.StringVar(&f.member, "member", "", "name of the member, a DNS label")
-	s.StringVar(&f.fleet, "fleet", "", "name of the fleet (default \"default\")")
+	s.StringVar(&f.token, "token", "", "token of \"flotilla member enrol\", or @ and the path of a file that holds it")
+	s.StringVar(&f.fleet, "fleet", "", "name of the fleet (default that of the token, or \"default\")")
 	s.StringVar(&f.url, "url", "", "URL of the NATS servers, comma separated")
-	s.StringVar(&f.creds, "creds", "", "credentials of the member's agent, from \"flotilla member enrol\"")
+	s.StringVar(&f.creds, "creds", "", "credentials of the member's agent, where others make them")
 	s.StringVar(&f.context, "context", "", "NATS context")
 	s.StringVar(&f.ca, "tls-ca", "", "authority of the servers' certificates, PEM (default $NATS_CA)")
 	s.StringVar(&f.data, "data", "", "data directory (default \"flotilla-agent/MEMBER\")")
@@ -109,16 +116,16 @@ The member is one in memory. To break it while the agent runs, write faults into
 	return c
 }
 
-// load reads the configuration file, if any, and puts the flags over it.
-func (f *flags) load(c *cobra.Command) (configs.Agent, error) {
+// load reads the configuration file, if any, puts the flags over it, and reads the token, if any.
+func (f *flags) load(c *cobra.Command) (configs.Agent, *api.Token, error) {
 	config := configs.DefaultAgent()
 	if f.config != "" {
 		text, err := os.ReadFile(f.config)
 		if err != nil {
-			return config, fmt.Errorf("reading the configuration: %w", err)
+			return config, nil, fmt.Errorf("reading the configuration: %w", err)
 		}
 		if config, err = configs.LoadAgent(f.config, text); err != nil {
-			return config, err
+			return config, nil, err
 		}
 	}
 	for _, set := range []struct {
@@ -127,6 +134,7 @@ func (f *flags) load(c *cobra.Command) (configs.Agent, error) {
 		from string
 	}{
 		{"member", &config.Member, f.member},
+		{"token", &config.Token, f.token},
 		{"fleet", &config.Fleet, f.fleet},
 		{"url", &config.Bus.URL, f.url},
 		{"creds", &config.Bus.Creds, f.creds},
@@ -152,10 +160,39 @@ func (f *flags) load(c *cobra.Command) (configs.Agent, error) {
 	if c.Flags().Changed("heartbeat-interval") {
 		config.HeartbeatInterval = configs.Duration(f.interval)
 	}
+	token, err := readToken(config.Token)
+	if token != nil && config.Member == "" {
+		config.Member = token.Member
+	}
 	if config.DataDir == configs.DefaultAgent().DataDir && config.Member != "" {
 		config.DataDir = filepath.Join(config.DataDir, config.Member)
 	}
-	return config, nil
+	if errors.Is(err, fs.ErrNotExist) {
+		if bus.Enrolled(config.DataDir) {
+			return config, nil, nil // it was used, and removed
+		}
+		err = fmt.Errorf("%w; the agent of a member that has enrolled is found by --member or --data, without a token", err)
+	}
+	return config, token, err
+}
+
+// readToken reads a token, or the file that holds it behind an @; nil when there is none.
+func readToken(text string) (*api.Token, error) {
+	if text == "" {
+		return nil, nil
+	}
+	if path, ok := strings.CutPrefix(text, "@"); ok {
+		read, err := os.ReadFile(path)
+		if err != nil {
+			return nil, fmt.Errorf("token: %w", err)
+		}
+		text = string(read)
+	}
+	token, err := api.ParseToken(text)
+	if err != nil {
+		return nil, fmt.Errorf("token: %w", err)
+	}
+	return &token, nil
 }
 
 func over(base, more map[string]string) map[string]string {

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"flotilla/configs"
+	"flotilla/core/api"
 )
 
 func TestFlagsWinOverTheFile(t *testing.T) {
@@ -56,8 +57,9 @@ target: {memory: {faults: ["fail=Job"]}}
 			var f flags
 			parsed := f.command()
 			require.NoError(t, parsed.ParseFlags(c.args))
-			got, err := f.load(parsed)
+			got, token, err := f.load(parsed)
 			require.NoError(t, err)
+			require.Nil(t, token)
 			want := configs.DefaultAgent()
 			c.want(&want)
 			require.Equal(t, want, got)
@@ -70,15 +72,17 @@ func TestMistakesAreSaid(t *testing.T) {
 	bad := filepath.Join(dir, "bad.yaml")
 	require.NoError(t, os.WriteFile(bad, []byte("membr: paris\nheartbeatInterval: soon\n"), 0o600))
 	for want, args := range map[string][]string{
-		"--member NAME":         nil,
-		"membr":                 {"--config", bad},
-		"heartbeatInterval":     {"--config", bad},
-		"no such file":          {"--config", filepath.Join(dir, "none.yaml")},
-		"unknown flag":          {"--nonsense"},
-		"unknown command":       {"berlin"},
-		"is not a duration":     {"--member", "berlin", "--data", dir, "--fault", "slow=now"},
-		"log.level":             {"--member", "berlin", "--data", dir, "--log-level", "loud"},
-		"flotilla member enrol": {"--member", "berlin", "--data", dir, "--creds", filepath.Join(dir, "none.creds")},
+		"--member NAME":                 nil,
+		"membr":                         {"--config", bad},
+		"heartbeatInterval":             {"--config", bad},
+		"no such file":                  {"--config", filepath.Join(dir, "none.yaml")},
+		"unknown flag":                  {"--nonsense"},
+		"unknown command":               {"berlin"},
+		"is not a duration":             {"--member", "berlin", "--data", dir, "--fault", "slow=now"},
+		"log.level":                     {"--member", "berlin", "--data", dir, "--log-level", "loud"},
+		"flotilla member enrol":         {"--member", "berlin", "--data", dir, "--creds", filepath.Join(dir, "none.creds")},
+		"that has enrolled is found by": {"--token", "@" + filepath.Join(dir, "none.token")},
+		"that are no token":             {"--token", "berlin"},
 	} {
 		c := new(flags).command()
 		c.SetArgs(args)
@@ -94,4 +98,43 @@ func TestAMistypedFlagIsSuggested(t *testing.T) {
 	c := new(flags).command()
 	c.SetArgs([]string{"--membr", "oslo"})
 	require.EqualError(t, c.Execute(), "unknown flag: --membr, did you mean --member? See agent --help")
+}
+
+// A token names its member; its file may go once the agent has enrolled.
+func TestATokenNamesItsMember(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "berlin.token")
+	given := api.Token{Fleet: "shop", Member: "berlin", Seed: "SU"}
+	require.NoError(t, os.WriteFile(path, []byte(given.String()+"\n"), 0o600))
+	load := func(args ...string) (configs.Agent, *api.Token, error) {
+		var f flags
+		parsed := f.command()
+		require.NoError(t, parsed.ParseFlags(args))
+		return f.load(parsed)
+	}
+	config, token, err := load("--token", "@"+path)
+	require.NoError(t, err)
+	require.Equal(t, &given, token)
+	require.Equal(t, "berlin", config.Member)
+	require.Equal(t, filepath.Join("flotilla-agent", "berlin"), config.DataDir)
+
+	require.NoError(t, os.Remove(path))
+	_, _, err = load("--token", "@"+path, "--member", "berlin", "--data", dir)
+	require.Error(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "identity.json"), nil, 0o600))
+	_, token, err = load("--token", "@"+path, "--member", "berlin", "--data", dir)
+	require.NoError(t, err)
+	require.Nil(t, token)
+}
+
+// The member of a configuration may come from a flag.
+func TestTheMemberMayBeAFlagBesideAConfiguration(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "agent.yaml")
+	require.NoError(t, os.WriteFile(file, []byte("location: westeurope\n"), 0o600))
+	var f flags
+	parsed := f.command()
+	require.NoError(t, parsed.ParseFlags([]string{"--config", file, "--member", "berlin"}))
+	config, _, err := f.load(parsed)
+	require.NoError(t, err)
+	require.Equal(t, "berlin", config.Member)
 }

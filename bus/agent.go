@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strconv"
 
 	"flotilla/core/api"
 	"flotilla/subjects"
@@ -20,6 +19,11 @@ type AgentConn struct {
 	conn    *Conn
 	member  string
 	results *results
+	wallet  *Wallet
+	// brings says that the wallet has the credentials of the connection.
+	brings bool
+
+	hints hints
 }
 
 // ConnectAgent connects as the agent of member ("flotilla-agent/<member>/<version>") and returns at
@@ -31,13 +35,6 @@ func ConnectAgent(ctx context.Context, o Options, member string) (*AgentConn, er
 	}
 	if err := subjects.CheckLabel("member", member); err != nil {
 		return nil, err
-	}
-	if o.Server != nil && len(o.CredsText) == 0 {
-		text, err := o.Server.AgentCreds(member)
-		if err != nil {
-			return nil, err
-		}
-		o.CredsText = text
 	}
 	name := "flotilla-agent/" + member
 	if o.Version != "" {
@@ -55,8 +52,9 @@ func ConnectAgent(ctx context.Context, o Options, member string) (*AgentConn, er
 	if err != nil {
 		return nil, err
 	}
-	a := &AgentConn{conn: c, member: member}
+	a := &AgentConn{conn: c, member: member, wallet: o.Wallet, brings: o.brings()}
 	a.results = newResultSlots(a)
+	a.OnConnect(func() { _ = a.hear() }) // else the connection is closed
 	a.OnConnect(func() { a.results.doubt(true) })
 	return a, nil
 }
@@ -67,8 +65,13 @@ func (a *AgentConn) Member() string { return a.member }
 // URL is where the connection was told to go.
 func (a *AgentConn) URL() string { return a.conn.url }
 
-// Connected says that the connection is up now.
-func (a *AgentConn) Connected() bool { return a.conn.NC.IsConnected() }
+// Connected says that the connection is up now and that the agent may work with it.
+func (a *AgentConn) Connected() bool {
+	return a.conn.NC.IsConnected() && a.may(api.AgentAdmitted) == nil
+}
+
+// Heard says that the connection is up now and that heartbeats are taken.
+func (a *AgentConn) Heard() bool { return a.conn.NC.IsConnected() && a.may(api.AgentJoining) == nil }
 
 // OnConnect calls f, on a goroutine of the connection, each time the connection came up, until the
 // returned function is called. When it is up already f is called at once.
@@ -90,7 +93,14 @@ func (a *AgentConn) Close() {
 func (a *AgentConn) PutHeartbeat(ctx context.Context, h api.Heartbeat) error {
 	h.Header = api.NewHeader(api.KindHeartbeat)
 	h.Member = a.member
-	return a.put(ctx, "heartbeat", subjects.Heartbeat, a.member, h, MaxHeartbeat)
+	if err := a.may(api.AgentJoining); err != nil {
+		return fmt.Errorf("heartbeat: %w", err)
+	}
+	text, err := json.Marshal(h)
+	if err != nil {
+		return fmt.Errorf("heartbeat: %w", err)
+	}
+	return a.send(ctx, "heartbeat", a.conn.Fleet.BucketSubject(subjects.Heartbeat, a.member), text, MaxHeartbeat)
 }
 
 // PutInventory stores the member's inventory and returns when the server has it. ErrTooLarge above
@@ -116,12 +126,11 @@ func (a *AgentConn) PutNodeInventory(ctx context.Context, i api.NodeInventory) e
 	return a.publishPacked(ctx, inventoryBounds, "inventory of nodes", a.conn.Fleet.NodeInventory(a.member), i)
 }
 
-func (a *AgentConn) put(ctx context.Context, what, bucket, key string, value any, limit int) error {
-	return a.publish(ctx, what, a.conn.Fleet.BucketSubject(bucket, key), value, limit)
-}
-
 func (a *AgentConn) publish(ctx context.Context, what, subject string, value any, limit int) error {
 	text, err := json.Marshal(value)
+	if err == nil {
+		err = a.may(api.AgentAdmitted)
+	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", what, err)
 	}
@@ -133,6 +142,9 @@ func (a *AgentConn) publishPacked(ctx context.Context, within bounds, what, subj
 	text, err := json.Marshal(value)
 	if err == nil {
 		text, err = within.pack(text)
+	}
+	if err == nil {
+		err = a.may(api.AgentAdmitted)
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", what, err)
@@ -158,7 +170,7 @@ func (a *AgentConn) send(ctx context.Context, what, subject string, body []byte,
 // was one.
 func (a *AgentConn) Command(ctx context.Context, kind string) (body []byte, sequence uint64, err error) {
 	f := a.conn.Fleet
-	m, err := a.conn.direct(ctx, f.Stream(subjects.Commands), f.Command(a.member, kind))
+	m, err := a.direct(ctx, f.Stream(subjects.Commands), f.Command(a.member, kind))
 	if err == nil {
 		body, err = commandBounds.unpack(m.value)
 	}
@@ -168,31 +180,21 @@ func (a *AgentConn) Command(ctx context.Context, kind string) (body []byte, sequ
 	return body, m.sequence, nil
 }
 
+// direct is that of Conn, for who may work.
+func (a *AgentConn) direct(ctx context.Context, stream, subject string) (directMessage, error) {
+	if err := a.may(api.AgentAdmitted); err != nil {
+		return directMessage{}, err
+	}
+	return a.conn.direct(ctx, stream, subject)
+}
+
 // Content reads and verifies a body. ErrNotFound (not there yet), ErrCorrupt.
 func (a *AgentConn) Content(ctx context.Context, digest string) ([]byte, error) {
-	return getContent(ctx, a.conn, digest, a.conn.direct)
+	return getContent(ctx, a.conn, digest, a.direct)
 }
 
-// OnHint calls f, on a goroutine of the connection, when a newer command is announced, until the returned
-// function is called. Hints may be lost, doubled or forged: f must only look at the stored command.
-func (a *AgentConn) OnHint(f func(kind string, sequence uint64)) (cancel func(), err error) {
-	subscription, err := a.conn.NC.Subscribe(a.conn.Fleet.Hint(a.member, "*"), func(m *nats.Msg) {
-		_, kind, ok := a.conn.Fleet.ParseHint(m.Subject)
-		sequence, err := strconv.ParseUint(m.Header.Get(headerSequence), 10, 64)
-		if !ok || err != nil {
-			a.conn.Log.Warn().Str("subject", m.Subject).Msg("hint cannot be read")
-			return
-		}
-		f(kind, sequence)
-	})
-	if err != nil {
-		return nil, fmt.Errorf("subscribing to hints: %w", err)
-	}
-	return func() { _ = subscription.Unsubscribe() }, nil // else the connection is closed, and hears nothing either
-}
-
-// IsDisconnected says that an error only means that the server cannot be reached now.
+// IsDisconnected says that an error only means that the server cannot be reached now, or that an agent may not work yet.
 func IsDisconnected(err error) bool {
 	return errors.Is(err, nats.ErrReconnectBufExceeded) || errors.Is(err, nats.ErrDisconnected) ||
-		errors.Is(err, nats.ErrNoResponders) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, nats.ErrTimeout)
+		errors.Is(err, ErrNotEnrolled) || errors.Is(err, ErrNotAdmitted) || errors.Is(err, nats.ErrNoResponders) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, nats.ErrTimeout)
 }

@@ -100,8 +100,7 @@ func TestACommandReachesItsAgent(t *testing.T) {
 // raw connects with the credentials of a member's agent and no manners.
 func raw(t *testing.T, server *bustest.Server, member string, more ...nats.Option) (*nats.Conn, <-chan error) {
 	t.Helper()
-	creds, err := server.AgentCreds(member)
-	require.NoError(t, err)
+	creds := bustest.AgentCreds(t, server.Server, member)
 	refusals := make(chan error, 64)
 	nc, err := nats.Connect(server.URL(), append(more, nats.UserCredentialBytes(creds), nats.CustomInboxPrefix(subjects.Inbox(member)),
 		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { refusals <- err }))...)

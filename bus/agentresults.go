@@ -320,7 +320,7 @@ func (s *slot) tell() {
 // read is what the server has of a slot, nil when it has nothing.
 func (r *results) read(s *slot) ([]byte, error) {
 	f := r.agent.conn.Fleet
-	m, err := r.agent.conn.direct(r.ctx, f.BucketStream(subjects.Result), f.BucketSubject(subjects.Result, subjects.ResultSlotKey(r.agent.member, s.number)))
+	m, err := r.agent.direct(r.ctx, f.BucketStream(subjects.Result), f.BucketSubject(subjects.Result, subjects.ResultSlotKey(r.agent.member, s.number)))
 	if errors.Is(err, ErrNotFound) {
 		return nil, nil
 	}

@@ -43,6 +43,7 @@ type Conn struct {
 	domain string // of JetStream
 	holder holder
 	person person
+	wallet *Wallet          // nil where it does not bring the credentials
 	now    func() time.Time // nil is the machine's clock
 	stalls stalls
 
@@ -126,6 +127,9 @@ func (o Options) connect(name string, more ...nats.Option) (*Conn, error) {
 		Fleet: fleet, Log: o.Log, domain: e.domain, url: e.shown(), holder: e.holder, person: e.personOf(fleet), now: o.Now,
 		listeners: map[int]*listener{}, denials: map[int]func(error){},
 	}
+	if o.brings() {
+		c.wallet = o.Wallet
+	}
 	options := append(c.handlers(), nats.Name(name), nats.MaxReconnects(-1), nats.IgnoreAuthErrorAbort(),
 		nats.PingInterval(clientPing), nats.MaxPingsOutstanding(maxPingsOut), nats.ReconnectBufSize(stateReconnects))
 	if prefix := cmp.Or(c.inbox(), e.inboxPrefix); prefix != "" {
@@ -156,7 +160,7 @@ func (c *Conn) inbox() string {
 
 func connectError(e endpoint, err error) error {
 	kind, next := ErrUnreachable, "start a hub with `go run ./hub --dev`, or say where yours is with NATS_URL or NATS_CONTEXT"
-	if errors.Is(err, nats.ErrAuthorization) || errors.Is(err, nats.ErrAuthExpired) || errors.Is(err, nats.ErrAuthRevoked) {
+	if ofCredentials(err) {
 		kind, next = ErrDenied, "give credentials of this server, NATS_CREDS=<data>/operator.creds"
 	}
 	if untrusted(err) {
@@ -172,6 +176,7 @@ func untrusted(err error) bool {
 }
 
 func (c *Conn) handlers() []nats.Option {
+	report := c.reportRetries()
 	return []nats.Option{
 		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
 			if err != nil {
@@ -186,8 +191,12 @@ func (c *Conn) handlers() []nats.Option {
 			c.admit(nil)
 			c.disturb(restored)
 		}),
-		nats.ReconnectErrHandler(c.reportRetries()),
-		nats.ErrorHandler(func(_ *nats.Conn, sub *nats.Subscription, err error) {
+		nats.ReconnectErrHandler(report),
+		nats.ErrorHandler(func(nc *nats.Conn, sub *nats.Subscription, err error) {
+			if ofCredentials(err) { // each time that they are shown
+				report(nc, err)
+				return
+			}
 			line := c.Log.Error().Err(err)
 			if sub != nil {
 				line = line.Str("subject", sub.Subject)
@@ -205,14 +214,18 @@ func (c *Conn) handlers() []nats.Option {
 
 // reportRetries logs why connecting fails, the first time and then once in a while.
 func (c *Conn) reportRetries() nats.ConnErrHandler {
-	var last time.Time // the library calls on one goroutine
+	var last time.Time // the library calls all handlers on one goroutine
 	return func(_ *nats.Conn, err error) {
 		c.admit(err)
 		if time.Since(last) < retryReport {
 			return
 		}
 		last = time.Now()
-		c.Log.Warn().Err(err).Str("url", c.url).Msg("NATS does not answer, trying again until it does")
+		text := "NATS does not answer, trying again until it does"
+		if ofCredentials(err) {
+			text = "NATS does not take the credentials, trying again until it does"
+		}
+		c.Log.Warn().Err(err).Str("url", c.url).Msg(text)
 	}
 }
 

@@ -2,6 +2,7 @@ package bus
 
 import (
 	"cmp"
+	"crypto/tls"
 	"crypto/x509"
 	"fmt"
 	"net/url"
@@ -35,6 +36,9 @@ func (o Options) resolve() (endpoint, error) {
 		return e, nil
 	}
 	env := o.getenv
+	if o.brings() {
+		return o.resolveWallet(env)
+	}
 	where, from, creds, ca := o.URL, "given", o.Creds, o.CA
 	if o.Context == "" {
 		if where == "" {
@@ -75,6 +79,34 @@ func (o Options) resolve() (endpoint, error) {
 	found, err := credsFile(creds)
 	e.auth, e.holder = append(e.auth, found.auth), found.holder
 	return e, err
+}
+
+// brings says that the wallet is what the connection proves with who it is.
+func (o Options) brings() bool {
+	return o.Wallet != nil && o.Wallet.brings() && len(o.CredsText) == 0 && o.Creds == "" && o.Context == "" && o.Server == nil
+}
+
+// resolveWallet finds the endpoint of an agent that was enrolled: where its token said unless that is given.
+func (o Options) resolveWallet(env func(string) string) (endpoint, error) {
+	_, member, told, authority := o.Wallet.where()
+	e := endpoint{url: told, from: "the token", holder: holder{name: member, agent: true}, auth: []nats.Option{o.Wallet.auth()}}
+	switch {
+	case o.URL != "":
+		e.url, e.from = o.URL, "given"
+	case told == "":
+		e.url, e.from = cmp.Or(env("NATS_URL"), nats.DefaultURL), "NATS_URL or the default"
+	}
+	if err := checkURL(e); err != nil {
+		return e, err
+	}
+	if ca := cmp.Or(o.CA, env("NATS_CA")); ca != "" && (o.CA != "" || authority == nil) {
+		e.auth = append(e.auth, nats.RootCAs(ca))
+		return e, checkCA(ca)
+	}
+	if authority != nil {
+		e.auth = append(e.auth, nats.Secure(&tls.Config{MinVersion: tls.VersionTLS12, RootCAs: authority}))
+	}
+	return e, nil
 }
 
 // checkURL finds what no server can be reached by.

@@ -59,15 +59,15 @@ func credsFile(path string) (identity, error) {
 	switch {
 	case errors.Is(err, os.ErrNotExist):
 		return identity{}, fmt.Errorf("%w: credentials %s: no such file; the hub keeps those of its first admin in <data>/operator.creds, "+
-			"people get theirs with `flotilla user add NAME > NAME.creds`, a member's agent gets its own with `flotilla member enrol NAME > NAME.creds`", ErrSetup, path)
+			"people get theirs with `flotilla user add NAME > NAME.creds`, an agent needs none but a token of `flotilla member enrol NAME`", ErrSetup, path)
 	case err != nil:
 		return identity{}, fmt.Errorf("%w: credentials: %w", ErrSetup, err)
 	case len(strings.TrimSpace(string(text))) == 0:
-		return identity{}, fmt.Errorf("%w: credentials %s: the file is empty, as when `flotilla member enrol` failed; make it again", ErrSetup, path)
+		return identity{}, fmt.Errorf("%w: credentials %s: the file is empty, as when `flotilla user add` failed; make it again", ErrSetup, path)
 	}
 	of, err := holderOf(text)
 	if err != nil {
-		return identity{}, fmt.Errorf("%w: credentials %s: found no user JWT and key, expected what `flotilla member enrol` or nsc writes (%w)", ErrSetup, path, err)
+		return identity{}, fmt.Errorf("%w: credentials %s: found no user JWT and key, expected what `flotilla user add` or nsc writes (%w)", ErrSetup, path, err)
 	}
 	return identity{of, nats.UserCredentials(path)}, nil
 }
@@ -77,7 +77,7 @@ func (e endpoint) otherMember(member string) error {
 	if !e.holder.agent || e.holder.name == member {
 		return nil
 	}
-	return fmt.Errorf("%w: these credentials are those of %s, not of member %s: flotilla member enrol %s > %s.creds",
+	return fmt.Errorf("%w: these credentials are those of %s, not of member %s: flotilla member enrol %s > %s.token",
 		ErrSetup, e.holder, member, member, member)
 }
 

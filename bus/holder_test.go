@@ -16,8 +16,7 @@ import (
 
 func credsOfMember(t *testing.T, server *bustest.Server, member string) string {
 	t.Helper()
-	text, err := server.AgentCreds(member)
-	require.NoError(t, err)
+	text := bustest.AgentCreds(t, server.Server, member)
 	path := filepath.Join(t.TempDir(), member+".creds")
 	require.NoError(t, os.WriteFile(path, text, 0o600))
 	return path
@@ -41,7 +40,7 @@ func TestAnAgentWithCredentialsOfAnotherMemberDoesNotStart(t *testing.T) {
 	o := bus.Options{Fleet: bustest.Fleet, URL: server.URL(), Creds: credsOfMember(t, server, "berlin"), Log: zerolog.Nop()}
 	_, err := bus.ConnectAgent(t.Context(), o, "oslo")
 	require.ErrorIs(t, err, bus.ErrSetup)
-	require.ErrorContains(t, err, "those of member berlin, not of member oslo: flotilla member enrol oslo > oslo.creds")
+	require.ErrorContains(t, err, "those of member berlin, not of member oslo: flotilla member enrol oslo > oslo.token")
 	own, err := bus.ConnectAgent(t.Context(), o, "berlin")
 	require.NoError(t, err)
 	own.Close()

@@ -65,21 +65,27 @@ func (i *Issuer) Sign(role, member, key string, life time.Duration) (token strin
 // roleTag opens the tag of a user that says its role.
 const roleTag = "flotilla-role:"
 
-// AgentCreds mints the text of a .creds file for a member's agent, with a new key each time, that never ends.
-func (i *Issuer) AgentCreds(member string) ([]byte, error) {
+// Token makes a key that may ask to enrol as a member until life has passed: its seed, its public part, and its
+// user JWT.
+func (i *Issuer) Token(member string, life time.Duration) (seed, key, token string, err error) {
+	if seed, key, err = NewTokenKey(); err != nil {
+		return "", "", "", err
+	}
+	token, _, err = i.Sign(subjects.RoleEnrolling, member, key, life)
+	return seed, key, token, err
+}
+
+// NewTokenKey makes the key of a token, for hubs that sign no credentials.
+func NewTokenKey() (seed, key string, err error) {
 	user, err := nkeys.CreateUser()
 	if err != nil {
-		return nil, err
+		return "", "", err
 	}
-	public, err := user.PublicKey()
-	if err != nil {
-		return nil, err
+	if key, err = user.PublicKey(); err != nil {
+		return "", "", err
 	}
-	token, _, err := i.Sign(subjects.RoleAgent, member, public, 0)
-	if err != nil {
-		return nil, err
-	}
-	return credsText(token, user)
+	text, err := user.Seed()
+	return string(text), key, err
 }
 
 // roleOf is the role of an agent's credentials, empty for those of others.

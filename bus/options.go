@@ -20,6 +20,9 @@ type Options struct {
 	CA string
 	// CredsText is the text of a .creds file; it wins over Creds.
 	CredsText []byte
+	// Wallet is how an agent proves who it is, unless CredsText, Creds or Context do; NATS_CREDS and NATS_CONTEXT
+	// are not for an agent that has one.
+	Wallet *Wallet
 	// Context names a NATS context, ~/.config/nats/context/<name>.json; it wins over NATS_CONTEXT.
 	Context string
 	// Server, when set, is connected to in process; URL, Creds and Context are then ignored.

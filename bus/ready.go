@@ -27,11 +27,19 @@ func (c *Conn) Refused() error {
 	return c.refused
 }
 
+// ofCredentials says that servers did not take the credentials, or do not any more.
+func ofCredentials(err error) bool {
+	return errors.Is(err, nats.ErrAuthorization) || errors.Is(err, nats.ErrAuthExpired) || errors.Is(err, nats.ErrAuthRevoked)
+}
+
 // admit takes in how an attempt to connect ended.
 func (c *Conn) admit(err error) {
 	var refused error
-	if errors.Is(err, nats.ErrAuthorization) || errors.Is(err, nats.ErrAuthExpired) || errors.Is(err, nats.ErrAuthRevoked) {
+	if ofCredentials(err) {
 		refused = fmt.Errorf("%s refuses the credentials of %s: %w", c.url, c.holder, err)
+	}
+	if c.wallet != nil && (refused != nil || err == nil) {
+		c.wallet.admitted(err == nil)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()

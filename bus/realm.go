@@ -227,7 +227,7 @@ func (r *realm) agentsAccount() *jwt.AccountClaims {
 	a.Name = subjects.AccountAgents
 	for _, e := range r.fleet.Exports() {
 		a.Imports.Add(&jwt.Import{
-			Name: e.Name, Account: r.public("hub"), Type: exportType(e),
+			Name: e.Name, Account: r.public("hub"), Type: exportType(e), Share: e.Tells,
 			Subject: jwt.Subject(e.Subject), LocalSubject: jwt.RenamingSubject(e.Subject),
 		})
 	}

@@ -20,7 +20,7 @@ func (r *realm) peopleAccount() *jwt.AccountClaims {
 	a.Name = subjects.AccountPeople
 	for _, e := range r.fleet.PeopleExports() {
 		a.Imports.Add(&jwt.Import{
-			Name: e.Name, Account: r.public("hub"), Type: exportType(e), Share: !e.Stream,
+			Name: e.Name, Account: r.public("hub"), Type: exportType(e), Share: e.Tells,
 			Subject: jwt.Subject(e.Subject), LocalSubject: jwt.RenamingSubject(e.Subject),
 		})
 	}

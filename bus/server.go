@@ -253,9 +253,6 @@ func (s *Server) HubCreds() string { return filepath.Join(s.o.Dir, hubCredsFile)
 // InspectorCreds is the path of the creds file for tools of NATS, <dir>/inspector.creds.
 func (s *Server) InspectorCreds() string { return filepath.Join(s.o.Dir, inspectorFile) }
 
-// AgentCreds mints the text of a .creds file for a member's agent.
-func (s *Server) AgentCreds(member string) ([]byte, error) { return s.issuer.AgentCreds(member) }
-
 // Issuer mints credentials of agents with the server's signing key.
 func (s *Server) Issuer() *Issuer { return s.issuer }
 

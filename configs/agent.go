@@ -28,7 +28,10 @@ type Agent struct {
 	Fleet string `json:"fleet,omitempty"`
 	// Member is the name of the member, a DNS label.
 	Member string `json:"member,omitempty"`
-	// Bus names the servers and the member's credentials.
+	// Token, or @ and the path of a file that holds it, is what the agent enrols with once; without a member it is
+	// for the one that it names.
+	Token string `json:"token,omitempty"`
+	// Bus names the servers, and credentials that somebody else made.
 	Bus Bus `json:"bus,omitzero"`
 	// DataDir is where the agent keeps its index and the content it was given.
 	DataDir string `json:"dataDir,omitempty"`
@@ -210,7 +213,9 @@ func LoadAgent(source string, text []byte) (Agent, error) {
 func (a *Agent) Validate() api.Faults {
 	c := checks{}
 	c.faults = append(c.faults, api.CheckMember("fleet", a.Fleet)...)
-	c.faults = append(c.faults, api.CheckMember("member", a.Member)...)
+	if a.Member != "" {
+		c.faults = append(c.faults, api.CheckMember("member", a.Member)...)
+	}
 	c.faults = append(c.faults, api.CheckLabels("labels", a.Labels)...)
 	c.labelValue("location", a.Location)
 	c.labelValue("resourceGroup", a.ResourceGroup)

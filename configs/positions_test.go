@@ -77,8 +77,8 @@ func TestFaultsOfConfigurationFilesNameTheirLine(t *testing.T) {
 		`hub.yaml:4:3: listen.port: found 70000, expected a number from 0 to 65535`,
 		`hub.yaml:5:7: log.level: found "loud", expected one of trace, debug, info, warn, error`,
 	}, strings.Split(err.Error(), "\n"))
-	_, err = LoadAgent("", nil)
-	require.ErrorContains(t, err, "member: found nothing")
+	_, err = LoadAgent("", []byte("member: Berlin\n"))
+	require.ErrorContains(t, err, `member: found "Berlin"`)
 	var faults api.Faults
 	require.ErrorAs(t, err, &faults)
 }

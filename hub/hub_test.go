@@ -87,7 +87,7 @@ func TestAHubWithItsOwnServerSaysHowToReachIt(t *testing.T) {
 	require.NoError(t, serve(ctx, hub, "shop", &out))
 	for _, want := range []string{
 		"export NATS_URL=tls://127.0.0.1:", "export NATS_CA=" + dir + "/tls/ca.pem\n", "export NATS_CREDS=" + dir + "/operator.creds\n", "export FLOTILLA_FLEET=shop\n",
-		"member enrol berlin > berlin.creds", "--creds berlin.creds --tls-ca " + dir + "/tls/ca.pem --fleet shop\n", "member admit berlin",
+		"member enrol berlin > berlin.token", "--token @berlin.token\n", "member admit berlin",
 	} {
 		require.Contains(t, out.String(), want)
 	}

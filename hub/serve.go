@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"strings"
 
 	"flotilla/bus"
 	"flotilla/hub/hubd"
@@ -41,12 +40,12 @@ The hub of fleet %s is running, with a NATS server of its own. In another termin
 
 Members, each with an agent:
 
-  go run ./hub/flotilla member enrol berlin > berlin.creds
-  go run ./agent --member berlin --creds berlin.creds%s%s
+  go run ./hub/flotilla member enrol berlin > berlin.token
+  go run ./agent --token @berlin.token
   go run ./hub/flotilla member admit berlin
 
 Ctrl-C stops the hub.
-`, fleet, server.URL(), absolute(server.OperatorCreds()), caLine(server), fleetLine(fleet), caFlag(server), fleetFlag(fleet))
+`, fleet, server.URL(), absolute(server.OperatorCreds()), caLine(server), fleetLine(fleet))
 }
 
 func caLine(server *bus.Server) string {
@@ -56,20 +55,9 @@ func caLine(server *bus.Server) string {
 	return "  export NATS_CA=" + absolute(server.CAFile()) + "\n"
 }
 
-func caFlag(server *bus.Server) string {
-	if server.CAFile() == "" {
-		return ""
-	}
-	return " --tls-ca " + absolute(server.CAFile())
-}
-
 func fleetLine(fleet string) string {
 	if fleet == "default" {
 		return ""
 	}
 	return "  export FLOTILLA_FLEET=" + fleet + "\n"
-}
-
-func fleetFlag(fleet string) string {
-	return strings.TrimSuffix(" --fleet "+fleet, " --fleet default")
 }

@@ -1,15 +1,17 @@
 package subjects
 
+import "flotilla/core/api"
+
 // Roles of the credentials of a member's agent. Account AGENTS has a signing key for each, which gives exactly the
 // permissions of the role to the member that is the name of the user.
 const (
 	// RoleEnrolling may ask to be enrolled and nothing else: a token carries such credentials, and a registered agent
 	// keeps some for when its others have ended.
-	RoleEnrolling = "enrolling"
+	RoleEnrolling = api.AgentEnrolling
 	// RoleJoining is that of an agent whose member nobody admitted yet: it is heard of.
-	RoleJoining = "joining"
+	RoleJoining = api.AgentJoining
 	// RoleAgent is that of the agent of a member of the fleet.
-	RoleAgent = "agent"
+	RoleAgent = api.AgentAdmitted
 )
 
 // AgentRoles are the roles from the least to the most that they may do.

@@ -102,6 +102,7 @@ var (
 	Pools                = Family{prefix: "pool."}
 	Notifications        = Family{prefix: "notification."}
 	Users                = Family{prefix: "user."}
+	Identities           = Family{prefix: "identity."}
 )
 
 // Prefix is what every key of the family begins with, final dot included.

@@ -89,7 +89,7 @@ func (f Fleet) PersonIn(publish []string) (person string, role api.Role, ok bool
 func (f Fleet) PeopleExports() []Export {
 	var all []Export
 	for _, role := range api.Roles() {
-		all = append(all, Export{Name: "requests in the role " + string(role), Subject: f.apiOf(role, "*") + ".*.*"})
+		all = append(all, Export{Name: "requests in the role " + string(role), Subject: f.apiOf(role, "*") + ".*.*", Tells: true})
 	}
 	return append(all, Export{Name: "which hub leads", Subject: f.Leads(), Stream: true})
 }

@@ -80,12 +80,14 @@ type Export struct {
 	Subject string
 	// Stream is true when messages flow from HUB to the other account, false for requests to HUB.
 	Stream bool
+	// Tells says that servers tell HUB who sent a request, and from where.
+	Tells bool
 }
 
 // Exports is all that crosses the border between the accounts HUB and AGENTS.
 func (f Fleet) Exports() []Export {
 	return []Export{
-		{Name: "enrolment", Subject: f.Enrolment("*")},
+		{Name: "enrolment", Subject: f.Enrolment("*"), Tells: true},
 		{Name: "heartbeats", Subject: f.BucketSubject(Heartbeat, ">")},
 		{Name: "results", Subject: f.BucketSubject(Result, ">")},
 		{Name: "node events", Subject: f.AllEvents()},

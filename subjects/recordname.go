@@ -31,6 +31,7 @@ var recordWords = []struct {
 	{Disruptions, "disruptions of member"},
 	{Pools, "state of node pool"},
 	{Notifications, "notification"},
+	{Identities, "identity of member"},
 }
 
 // RecordName is a record of bucket state as people know it, "placement web", by its key.

@@ -105,6 +105,7 @@ func (f Fleet) records() []Address {
 		record(Pools, "<pool>", "state and lint of a node pool over its members", "disruptor", "door, clients"),
 		record(Notifications, "<notification>", "how far into the audit stream a notification has come", "notifier", "notifier"),
 		record(Users, "<person>", "who a person is: role, public key, end and revocation of the credentials", "door", "door"),
+		record(Identities, "<member>", "keys of a member's agent, ends of its credentials, tokens that were made for it", "enroller", "enroller"),
 		{in, TermKey, "who leads; fences every other write", "leader", "hubs"},
 		{in, TallyKey, "nothing: its header counts all records, as that of every other write does, after a deletion", "leader", "leader"},
 		{in, RestoringKey, "a restore is under way", "leader", "hubs"},
@@ -132,7 +133,7 @@ func (f Fleet) plain() []Address {
 		{f.Stream(Commands), f.Command("<member>", "<kind>"), "wanted state; kind is placement, upgrade or disruption", "dispatcher", "that agent, by direct get"},
 		{"", f.Hint("<member>", "<kind>"), "a newer command is stored; headers only", "the server", "that agent"},
 		{f.Stream(Audit), f.Prefix() + ".audit.<kind>." + each, "what happened to an object", "rooms", "clients"},
-		{"", f.Enrolment("<member>"), "an agent asks for credentials", "that agent", "the leading hub"},
+		{"", f.Enrolment("<member>"), "an agent asks for credentials", "that agent", "enroller"},
 		{"", f.apiOf("<role>", "<person>") + ".<access>.<verb>", "requests to the hub", "that person", "door"},
 		{"", f.Leads(), "the sender leads now and answers requests", "leader", "clients that wait for an answer"},
 	}

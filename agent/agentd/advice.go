@@ -20,7 +20,7 @@ const (
 // aside is how what a person at a terminal wants to know is said: not at all where many agents share
 // the process of a hub.
 func (a *Agent) aside() zerolog.Level {
-	if a.o.Server != nil {
+	if a.o.Aside {
 		return zerolog.DebugLevel
 	}
 	return zerolog.InfoLevel
@@ -63,8 +63,9 @@ func (a *Agent) advise(conn *bus.AgentConn) func(context.Context) error {
 				return nil
 			case <-timer.C:
 			}
-			a.o.Log.Warn().Msgf("no connection to %s yet: is the hub running there, and are --creds of its broker? "+
-				"If it refuses the credentials, make new ones: flotilla member enrol %s > %s.creds", conn.URL(), a.Member(), a.Member())
+			a.o.Log.Warn().Msgf("no connection to %s yet: is the hub running there, and was the agent enrolled with it? "+
+				"If it refuses the credentials, enrol anew, with --token @%s.token: flotilla member enrol %s > %s.token",
+				conn.URL(), a.Member(), a.Member(), a.Member())
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"flotilla/agent/beat"
+	"flotilla/agent/keeper"
 	"flotilla/agent/target"
 	"flotilla/agent/target/memory"
 	"flotilla/agent/worker"
@@ -22,6 +23,7 @@ type Agent struct {
 	o      Options
 	target target.Target
 	memory *memory.Member // nil when the target is another one
+	wallet *bus.Wallet    // nil when others make the credentials
 
 	mu      sync.Mutex
 	started bool
@@ -40,6 +42,9 @@ func New(o Options) (*Agent, error) {
 	}
 	o.Now = bus.Clock(o.Now)
 	a := &Agent{o: o, target: o.Target}
+	if err := a.openWallet(); err != nil {
+		return nil, err
+	}
 	if m, ok := o.Target.(*memory.Member); ok {
 		a.memory = m
 	}
@@ -81,7 +86,7 @@ func (a *Agent) Start(ctx context.Context) (err error) {
 			err = errors.Join(err, a.unwind())
 		}
 	}()
-	conn, err := bus.ConnectAgent(ctx, a.o.bus(), a.Member())
+	conn, err := bus.ConnectAgent(ctx, a.o.bus(a.wallet), a.Member())
 	if err != nil {
 		return err
 	}
@@ -97,6 +102,9 @@ func (a *Agent) Start(ctx context.Context) (err error) {
 		return err
 	}
 	a.greet(conn)
+	if a.wallet != nil {
+		a.run(keeper.New(keeper.Options{Member: a.Member(), Hub: conn, Log: a.o.Log}).Run)
+	}
 	a.run(w.Run)
 	up, err := a.upgrader(conn)
 	if err != nil {

@@ -26,9 +26,13 @@ type Options struct {
 	// Config is what the configuration file and the flags say; configs.DefaultAgent with a Member is
 	// enough.
 	Config configs.Agent
-	// Server, when set, is connected to in process with CredsText; Config.Bus is then ignored.
-	Server    *bus.Server
+	// Token, when set, is what the agent enrols with, unless it did already.
+	Token *api.Token
+	// CredsText are credentials that somebody else made; they win over those that the agent enrolled for.
 	CredsText []byte
+	// Aside says that many agents share the process of a hub, and what a person at a terminal wants to know of
+	// one of them is not to be said.
+	Aside bool
 	// Target replaces the one that Config describes.
 	Target target.Target
 	// Shepherd is a program whose main calls command.Shepherd first, for the upgrade driver exec; empty
@@ -45,11 +49,11 @@ type Options struct {
 	Now func() time.Time
 }
 
-func (o *Options) bus() bus.Options {
+func (o *Options) bus(wallet *bus.Wallet) bus.Options {
 	return bus.Options{
 		Fleet: o.Config.Fleet, URL: o.Config.Bus.URL, Creds: o.Config.Bus.Creds, Context: o.Config.Bus.Context,
 		CA:        o.Config.Bus.TLS.CA,
-		CredsText: o.CredsText, Server: o.Server, Version: cmp.Or(o.Version, api.Version), Log: o.Log,
+		CredsText: o.CredsText, Wallet: wallet, Version: cmp.Or(o.Version, api.Version), Log: o.Log,
 		ReconnectWait: o.ReconnectWait, ReconnectJitter: o.ReconnectJitter, Now: o.Now,
 	}
 }

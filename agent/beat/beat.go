@@ -142,19 +142,22 @@ func (b *Beat) rest(ctx context.Context, changes <-chan target.Change) bool {
 }
 
 func (b *Beat) send(ctx context.Context) {
-	if !b.o.Hub.Connected() {
+	if !b.o.Hub.Heard() {
 		return
 	}
 	h := b.next(ctx)
 	ctx, cancel := context.WithTimeout(ctx, sendTimeout)
 	defer cancel()
 	err := b.o.Hub.PutHeartbeat(ctx, h)
+	if err != nil && !b.o.Hub.Heard() {
+		return // the connection went away meanwhile
+	}
 	switch {
 	case err == nil && b.silenced:
 		b.o.Log.Info().Msg("heartbeats are heard again")
 	case err != nil && !b.silenced && ctx.Err() == nil:
 		b.o.Log.Warn().Err(err).Msgf("the heartbeat was not taken; if the broker speaks of a permissions violation, the credentials are not "+
-			"those of %s: flotilla member enrol %s > %s.creds", b.o.Member, b.o.Member, b.o.Member)
+			"those of %s: flotilla member enrol %s > %s.token", b.o.Member, b.o.Member, b.o.Member)
 	}
 	b.silenced = err != nil
 	if now := b.o.Hub.Now(); err == nil {

@@ -15,8 +15,11 @@ import (
 
 	"flotilla/bus"
 	"flotilla/core/api"
+	"flotilla/subjects"
 	"flotilla/tests/elsewhen"
 
+	"github.com/nats-io/jwt/v2"
+	"github.com/nats-io/nkeys"
 	"github.com/rs/zerolog"
 	"github.com/stretchr/testify/require"
 )
@@ -146,12 +149,26 @@ func (s *Server) Agent(t testing.TB, member string) *bus.AgentConn {
 // sooner than one in production.
 func (s *Server) AgentOptions(t testing.TB, member string) bus.Options {
 	t.Helper()
-	creds, err := s.AgentCreds(member)
-	require.NoError(t, err)
 	o := s.TCP()
-	o.Creds, o.CredsText = "", creds
+	o.Creds, o.CredsText = "", AgentCreds(t, s.Server, member)
 	o.ReconnectWait, o.ReconnectJitter = 50*time.Millisecond, 50*time.Millisecond
 	return o
+}
+
+// AgentCreds are the text of a .creds file for an agent that works, with a key that the hub knows nothing of.
+func AgentCreds(t testing.TB, server *bus.Server, member string) []byte {
+	t.Helper()
+	user, err := nkeys.CreateUser()
+	require.NoError(t, err)
+	key, err := user.PublicKey()
+	require.NoError(t, err)
+	token, _, err := server.Issuer().Sign(subjects.RoleAgent, member, key, 0)
+	require.NoError(t, err)
+	seed, err := user.Seed()
+	require.NoError(t, err)
+	text, err := jwt.FormatUserConfig(token, seed)
+	require.NoError(t, err)
+	return text
 }
 
 // Lead makes the layout, takes the lease as "hub-test" over TCP and returns a synced store. The lease

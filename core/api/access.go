@@ -95,7 +95,7 @@ func VerbTable() []VerbAccess {
 		{VerbDeleteNode, RoleOperator, "deletes a node of a member"},
 		{VerbRaw, RoleOperator, "reads records as the hub keeps them"},
 		{VerbAdmit, RoleAdmin, "admits members"},
-		{VerbEnrol, RoleAdmin, "makes credentials for members"},
+		{VerbEnrol, RoleAdmin, "makes tokens with which agents of members enrol"},
 		{VerbUserAdd, RoleAdmin, "makes credentials for people"},
 		{VerbUserList, RoleAdmin, "lists people"},
 		{VerbUserRevoke, RoleAdmin, "revokes credentials of people"},
@@ -171,7 +171,7 @@ type RawResponse struct {
 const maxUserName = 63
 
 // rooms are the parts of the hub whose names stand in events where those of people do.
-var rooms = []string{"hub", "door", "registrar", "scheduler", "roller", "runner", "disruptor", "dispatcher", "reporter", "notifier", "agent", "user"}
+var rooms = []string{"hub", "door", "registrar", "enroller", "scheduler", "roller", "runner", "disruptor", "dispatcher", "reporter", "notifier", "agent", "user"}
 
 // CheckUser says what is wrong with the name of a person: 1 to 63 of a-z, A-Z, 0-9 and . _ @ + -, a letter or
 // digit first, and not the name of a part of the hub.

@@ -36,6 +36,9 @@ var goldenKinds = map[string]func() any{
 	KindPlacementResult:  filled[PlacementResult],
 	KindWork:             filled[Work],
 	KindAudit:            filled[Audit],
+	KindIdentity:         filled[Identity],
+	KindEnrolmentRequest: filled[EnrolmentRequest],
+	KindEnrolmentAnswer:  filled[EnrolmentAnswer],
 }
 
 // Every kind has a golden file of every level it was ever written at. They are kept for ever: what
@@ -128,6 +131,9 @@ func fillAll(v reflect.Value) {
 		return
 	case json.RawMessage:
 		v.SetBytes([]byte(`{"spec":{}}`))
+		return
+	case []byte:
+		v.SetBytes([]byte("bytes"))
 		return
 	case intstr.IntOrString:
 		v.Set(reflect.ValueOf(intstr.FromString("25%")))

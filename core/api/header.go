@@ -25,6 +25,9 @@ const (
 	KindWork             = "Work"
 	KindAudit            = "Audit"
 	KindUser             = "User"
+	KindIdentity         = "Identity"
+	KindEnrolmentRequest = "EnrolmentRequest"
+	KindEnrolmentAnswer  = "EnrolmentAnswer"
 )
 
 // Header opens every record and message.

@@ -177,19 +177,6 @@ type AdmitRequest struct {
 	Labels      map[string]string `json:"labels,omitempty"`
 }
 
-// EnrolRequest asks for credentials of a member's agent; only a hub with an embedded server, or with
-// a signing key, can give them.
-type EnrolRequest struct {
-	Asked
-	Name string `json:"name"`
-}
-
-// EnrolResponse holds the text of a .creds file.
-type EnrolResponse struct {
-	Creds string `json:"creds"`
-	URL   string `json:"url,omitempty"`
-}
-
 // PlanRequest asks what documents would change, without changing anything.
 type PlanRequest struct {
 	Documents []json.RawMessage `json:"documents"`

@@ -45,7 +45,7 @@ func memberNotes(s *MemberClusterSpec) []string {
 		notes = append(notes, "spec.heartbeatPeriodSeconds is not used: how often an agent beats is set where it runs, with heartbeatInterval in its configuration")
 	}
 	if s.Identity != nil {
-		notes = append(notes, "spec.identity is not used: an agent is known by the credentials that `flotilla member enrol` made")
+		notes = append(notes, "spec.identity is not used: an agent is known by the key that it enrolled with")
 	}
 	if o := s.DeleteOptions; o != nil && o.ValidationMode != "" && o.ValidationMode != ValidationStrict {
 		notes = append(notes, "spec.deleteOptions.validationMode is not used: what a leaving member holds is set by whenLeaving")

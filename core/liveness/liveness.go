@@ -75,7 +75,7 @@ func Judge(in Input) Verdict {
 	case !in.everSeen():
 		return Verdict{
 			State: api.MemberJoining, Reason: ReasonNeverSeen,
-			Message: fmt.Sprintf("no heartbeat yet; its agent needs credentials: flotilla member enrol %s > %s.creds", in.Name, in.Name),
+			Message: fmt.Sprintf("no heartbeat yet; its agent enrols with a token: flotilla member enrol %s > %s.token", in.Name, in.Name),
 		}
 	case in.silent():
 		return in.judgeSilent()

@@ -60,7 +60,7 @@ func TestJudge(t *testing.T) {
 		}},
 		"never seen": {member(func(in *Input) { in.Heartbeat = nil }), Verdict{
 			State: api.MemberJoining, Reason: ReasonNeverSeen,
-			Message: "no heartbeat yet; its agent needs credentials: flotilla member enrol berlin > berlin.creds",
+			Message: "no heartbeat yet; its agent enrols with a token: flotilla member enrol berlin > berlin.token",
 		}},
 		"unhealthy": {member(func(in *Input) { in.Heartbeat.Healthy, in.Heartbeat.Message = false, "api server says 500" }), Verdict{
 			State: api.MemberNotReady, Reason: ReasonUnhealthy, Message: "its agent says: api server says 500", Recheck: now.Add(timeout + time.Millisecond),

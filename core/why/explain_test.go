@@ -135,7 +135,7 @@ func TestSmallestFlip(t *testing.T) {
 			input(&api.Policy{PlacementType: api.PickFixed, ClusterNames: []string{"m", "n"}}, member("m"), member("n")),
 			why.FlipNames, "m removed from spec.policy.clusterNames", "flotilla edit placement/web",
 		},
-		"not a member":    {input(nil, member("n")), why.FlipJoin, "a healthy member named m joins: its agent gets credentials and starts, then it is admitted", "flotilla member enrol m > m.creds"},
+		"not a member":    {input(nil, member("n")), why.FlipJoin, "a healthy member named m joins: its agent enrols with a token, then it is admitted", "flotilla member enrol m > m.token"},
 		"picked of many":  {input(pickN(1, nil), member("m")), why.FlipScale, "numberOfClusters 0 instead of 1", "flotilla scale placement/web --clusters 0"},
 		"picked of all":   {input(nil, member("m")), why.FlipTaint, "taint flotilla.io/keep-off=m:NoSchedule on member m", "flotilla taint member m flotilla.io/keep-off=m:NoSchedule"},
 		"picked by label": {input(required(region("Exists")), member("m", label("region", "eu"))), why.FlipLabel, "label region removed from member m", "flotilla label member m region-"},

@@ -12,8 +12,8 @@ func (s *search) join() candidate {
 	m := &api.Member{Name: s.name, Labels: map[string]string{api.LabelMemberName: s.name}}
 	s.heal(m)
 	return s.single(costJoin, Flip{
-		Kind: FlipJoin, member: m, Text: fmt.Sprintf("a healthy member named %s joins: its agent gets credentials and starts, then it is admitted", s.name),
-		Command: fmt.Sprintf("flotilla member enrol %s > %s.creds", s.name, s.name),
+		Kind: FlipJoin, member: m, Text: fmt.Sprintf("a healthy member named %s joins: its agent enrols with a token, then it is admitted", s.name),
+		Command: fmt.Sprintf("flotilla member enrol %s > %s.token", s.name, s.name),
 	})
 }
 

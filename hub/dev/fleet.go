@@ -18,6 +18,7 @@ import (
 	"flotilla/agent/agentd"
 	"flotilla/bus"
 	"flotilla/configs"
+	"flotilla/core/api"
 	"flotilla/hub/hubd"
 	"flotilla/subjects"
 )
@@ -91,15 +92,15 @@ func (f *Fleet) StartAgent(ctx context.Context, config configs.Agent) error {
 	if _, there := f.agents[config.Member]; there {
 		return fmt.Errorf("the agent of %s runs already", config.Member)
 	}
-	creds, err := f.Hub.Server().AgentCreds(config.Member)
-	if err != nil {
-		return fmt.Errorf("starting member %s: %w", config.Member, err)
-	}
 	config.Fleet = f.options.Hub.Fleet
 	config.Bus = configs.Bus{URL: f.Hub.Server().URL(), TLS: configs.BusTLS{CA: f.Hub.Server().CAFile()}}
 	config.DataDir = filepath.Join(f.options.Hub.Server.Dir, "members", config.Member)
+	token, err := f.token(ctx, &config)
+	if err != nil {
+		return fmt.Errorf("starting member %s: %w", config.Member, err)
+	}
 	agent, err := agentd.New(agentd.Options{
-		Config: config, CredsText: creds, Log: f.options.Log.With().Str("member", config.Member).Logger(),
+		Config: config, Token: token, Aside: true, Log: f.options.Log.With().Str("member", config.Member).Logger(),
 		Now: f.options.Hub.Now,
 	})
 	if err == nil {
@@ -110,6 +111,16 @@ func (f *Fleet) StartAgent(ctx context.Context, config configs.Agent) error {
 	}
 	f.agents[config.Member] = agent
 	return nil
+}
+
+// token is what an agent enrols with that did not yet, nil for others.
+func (f *Fleet) token(ctx context.Context, config *configs.Agent) (*api.Token, error) {
+	if bus.Enrolled(config.DataDir) {
+		return nil, nil
+	}
+	var answer api.EnrolResponse
+	err := bus.Request(ctx, f.Client, api.VerbEnrol, api.EnrolRequest{Name: config.Member}, &answer, bus.RequestOptions{})
+	return &answer.Token, err
 }
 
 // StopAgent stops one agent; its data directory stays, and its member in memory if that is kept there.

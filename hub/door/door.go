@@ -21,11 +21,6 @@ import (
 // DefaultDeleteTimeout is how long a deletion waits for members to confirm.
 const DefaultDeleteTimeout = time.Minute
 
-// Issuer mints the text of a .creds file for a member's agent.
-type Issuer interface {
-	AgentCreds(member string) ([]byte, error)
-}
-
 // People mints and revokes credentials of people.
 type People interface {
 	// PersonCreds mints the text of a .creds file with a new key, and returns its public part.
@@ -36,15 +31,13 @@ type People interface {
 	FirstPerson() string
 }
 
-// Options of a Door. The zero value refuses to enrol and allows Secrets.
+// Options of a Door. The zero value allows Secrets.
 type Options struct {
 	Replica string // of the hub, for people
 	Version string // of the hub
-	// Issuer mints credentials; nil when somebody else does.
-	Issuer Issuer
 	// People mints and revokes credentials of people; nil when somebody else does.
 	People People
-	// AgentURL is where agents connect; it is told to those who enrol.
+	// AgentURL is where the servers are, for whom credentials are made for.
 	AgentURL string
 	// RefuseSecrets is set when the broker listens beyond loopback and nobody allowed Secrets in clear.
 	RefuseSecrets bool
@@ -152,7 +145,6 @@ func (d *Door) verbs() map[string]bus.Handler {
 		api.VerbAdmit:       writing(d, d.admit),
 		api.VerbGet:         reading(d, d.get),
 		api.VerbList:        reading(d, d.list),
-		api.VerbEnrol:       reading(d, d.enrol),
 		api.VerbPlan:        reading(d, d.plan),
 		api.VerbWhy:         reading(d, d.why),
 		api.VerbEvents:      reading(d, d.events),

@@ -126,6 +126,6 @@ func (d *Door) layoutProblems(ctx context.Context) []api.Problem {
 func silent(entry *bus.Entry[api.Spec]) api.Problem {
 	return api.Problem{
 		Object: subjects.KindMember + "/" + entry.Name, Reason: string(api.MemberJoining), Since: entry.Value.Created,
-		Message: "admitted, but its agent never reported", Next: "flotilla member enrol " + entry.Name + " > " + entry.Name + ".creds",
+		Message: "admitted, but its agent never reported", Next: "flotilla member enrol " + entry.Name + " > " + entry.Name + ".token",
 	}
 }

@@ -149,26 +149,3 @@ func widened(stored *api.Spec, offered []string) ([]string, error) {
 	slices.Sort(keys)
 	return keys, nil
 }
-
-// enrol mints credentials for a member's agent.
-func (d *Door) enrol(_ context.Context, request *api.EnrolRequest) (any, error) {
-	if err := subjects.CheckLabel("member", request.Name); err != nil {
-		return nil, &api.Failure{Code: api.CodeInvalid, Message: err.Error()}
-	}
-	if d.options.Issuer == nil {
-		return nil, &api.Failure{
-			Code:    api.CodeRefused,
-			Message: "this hub cannot make credentials: its broker is external and the hub has no signing key of the account AGENTS",
-			Next:    "nsc add user --account AGENTS --name " + request.Name,
-		}
-	}
-	creds, err := d.options.Issuer.AgentCreds(request.Name)
-	if err != nil {
-		return nil, fmt.Errorf("enrolling %s: %w", request.Name, err)
-	}
-	d.store.Audit.Record(request.By.Audit(api.Audit{
-		Header: api.NewHeader(api.KindAudit), At: metav1.NewTime(d.store.Now()), Object: subjects.KindMember + "/" + request.Name,
-		Type: "Normal", Reason: "Enrolled", Message: "credentials were made for its agent",
-	}))
-	return &api.EnrolResponse{Creds: string(creds), URL: d.options.AgentURL}, nil
-}

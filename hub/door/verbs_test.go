@@ -156,22 +156,6 @@ func TestMembersAreShownAsKubeFleetShowsThem(t *testing.T) {
 	require.Equal(t, "eu", member.Labels["region"])
 }
 
-func TestEnrol(t *testing.T) {
-	h := closed(t)
-	stop := h.run(door.Options{Issuer: h.server, AgentURL: "nats://hub:4222"})
-	answer := must[api.EnrolResponse](h, api.VerbEnrol, api.EnrolRequest{Name: "berlin"})
-	require.Contains(t, answer.Creds, "NATS USER JWT")
-	require.Equal(t, "nats://hub:4222", answer.URL)
-	_, failure := ask[api.EnrolResponse](h, api.VerbEnrol, api.EnrolRequest{Name: "a.b"})
-	require.Equal(t, api.CodeInvalid, failure.Code)
-	stop()
-
-	h.run(door.Options{})
-	_, failure = ask[api.EnrolResponse](h, api.VerbEnrol, api.EnrolRequest{Name: "berlin"})
-	require.Equal(t, api.CodeRefused, failure.Code)
-	require.NotEmpty(t, failure.Next)
-}
-
 func (h *house) list(request api.ListRequest) (names []string, next string) {
 	h.t.Helper()
 	answer := must[api.ListResponse](h, api.VerbList, request)

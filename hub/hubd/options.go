@@ -14,6 +14,7 @@ import (
 	"flotilla/configs"
 	"flotilla/core/api"
 	"flotilla/hub/door"
+	"flotilla/hub/enroller"
 	"flotilla/subjects"
 )
 
@@ -32,8 +33,10 @@ type Options struct {
 	Bus bus.Options
 	// Lead tunes the competition for the lease; the zero value is for production.
 	Lead bus.LeadOptions
-	// Issuer mints credentials of agents on a broker that others run; an embedded server, and Accounts, bring their own.
-	Issuer door.Issuer
+	// Issuer signs credentials of agents on a broker that others run; an embedded server, and Accounts, bring their own.
+	Issuer enroller.Issuer
+	// CredentialsLife is for how long agents are given credentials, api.CredentialsLife when 0.
+	CredentialsLife time.Duration
 	// Accounts is a folder of bus.MakeAccounts: its keys make and revoke credentials on a broker that others run.
 	// Empty: somebody else does; an embedded server brings its own.
 	Accounts string

@@ -15,6 +15,7 @@ import (
 	"flotilla/hub/dispatcher"
 	"flotilla/hub/disruptor"
 	"flotilla/hub/door"
+	"flotilla/hub/enroller"
 	"flotilla/hub/notifier"
 	"flotilla/hub/registrar"
 	"flotilla/hub/reporter"
@@ -43,6 +44,8 @@ func (h *Hub) allRooms(s *bus.Store) []room {
 	entrance.Nodes, entrance.Uses = disruptions.Nodes, disruptions.Uses
 	entrance.More = upgrades.Verbs()
 	maps.Copy(entrance.More, disruptions.Verbs())
+	enrolments := enroller.New(s, h.enrollerOptions())
+	maps.Copy(entrance.More, enrolments.Verbs())
 	maps.Copy(entrance.More, salvage.Whole(s, h.stand))
 	return []room{
 		{"registrar", registrar.New(s, registrar.Options{
@@ -55,6 +58,7 @@ func (h *Hub) allRooms(s *bus.Store) []room {
 		{"reporter", reporter.New(s, reporter.Options{Grace: h.options.Grace, Log: log}).Run},
 		{"runner", upgrades.Run},
 		{"disruptor", disruptions.Run},
+		{"enroller", enrolments.Run},
 		{"notifier", notifier.New(s, notifier.Options{Channels: h.channels, Log: log}).Run},
 		{"dispatcher", dispatcher.New(s, dispatcher.Options{Log: log}).Run},
 		{"door", door.New(s, entrance).Run},
@@ -70,20 +74,31 @@ func (h *Hub) disruptorOptions() disruptor.Options {
 	}
 }
 
+func (h *Hub) enrollerOptions() enroller.Options {
+	o := enroller.Options{Issuer: h.options.Issuer, URL: h.options.Bus.URL, Life: h.options.CredentialsLife, Log: h.options.Log}
+	if h.server != nil {
+		o.Issuer, o.Revoke, o.URL, o.CA = h.server.Issuer(), h.server.Revoke, h.server.URL(), h.server.CA
+	}
+	if h.accounts != nil {
+		o.Issuer, o.Revoke = h.accounts.Issuer(), h.accounts.Revoke
+	}
+	return o
+}
+
 func (h *Hub) doorOptions() door.Options {
 	o := door.Options{
-		Replica: h.options.Name, Version: h.options.Version, Issuer: h.options.Issuer, AgentURL: h.options.Bus.URL,
+		Replica: h.options.Name, Version: h.options.Version, AgentURL: h.options.Bus.URL,
 		DeleteTimeout: h.options.DeleteTimeout, Grace: h.options.Grace, MemberTimeout: h.options.MemberTimeout,
 		UnhealthyTimeout: h.options.UnhealthyTimeout, SkippedNamespaces: h.options.SkippedNamespaces, Room: h.warden.room, Log: h.options.Log,
 	}
 	if h.server != nil {
-		o.Issuer, o.AgentURL, o.People = h.server, h.server.URL(), h.server
+		o.AgentURL, o.People = h.server.URL(), h.server
 		o.RefuseSecrets = !h.server.Loopback() && !h.options.PlaintextSecrets
 	} else {
 		o.RefuseSecrets = !h.options.PlaintextSecrets
 	}
 	if h.accounts != nil {
-		o.Issuer, o.People = h.accounts.Issuer(), h.accounts
+		o.People = h.accounts
 	}
 	return o
 }

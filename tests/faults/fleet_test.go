@@ -126,9 +126,7 @@ func (f *fleet) startAgent(t testing.TB, client *bus.Conn, member string) {
 	if f.creds != "" {
 		var enrolled api.EnrolResponse
 		require.NoError(t, bus.Request(t.Context(), client, api.VerbEnrol, api.EnrolRequest{Name: member}, &enrolled, bus.RequestOptions{}))
-		creds := filepath.Join(f.dir, member+".creds")
-		require.NoError(t, os.WriteFile(creds, []byte(enrolled.Creds), 0o600))
-		args = append(args, "--creds", creds)
+		args = append(args, "--token", enrolled.Token.String())
 	}
 	f.run(t, "agent-"+member, agentBinary, args...)
 	admitted := fmt.Sprintf(`{"apiVersion":"cluster.kubernetes-fleet.io/v1","kind":"MemberCluster","metadata":{"name":%q}}`, member)

@@ -77,8 +77,7 @@ func newGround(t *testing.T) *ground {
 // attack connects with nothing but the credentials of the attacker's agent.
 func (g *ground) attack(server *bus.Server) *nats.Conn {
 	g.Helper()
-	creds, err := server.AgentCreds(attacker)
-	require.NoError(g, err)
+	creds := bustest.AgentCreds(g, server, attacker)
 	nc, err := nats.Connect(server.URL(), nats.UserCredentialBytes(creds), nats.CustomInboxPrefix(subjects.Inbox(attacker)),
 		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { g.refusals <- err }))
 	require.NoError(g, err)

@@ -25,7 +25,7 @@ func newBrokerHouse(t *testing.T, members ...string) (*house, *bustest.Server, [
 	var hubs []*hubd.Hub
 	for _, name := range []string{"hub-a", "hub-b"} {
 		hub, err := hubd.New(hubd.Options{
-			Name: name, Issuer: broker.Server, Log: zerolog.Nop(), Now: elsewhen.Now,
+			Name: name, Issuer: broker.Issuer(), Log: zerolog.Nop(), Now: elsewhen.Now,
 			Bus:  bus.Options{URL: broker.URL(), Creds: broker.HubCreds(), ReconnectWait: 50 * time.Millisecond},
 			Lead: bus.LeadOptions{TTL: 2 * time.Second, Renew: 500 * time.Millisecond, Margin: 500 * time.Millisecond, Poll: 200 * time.Millisecond},
 		})
@@ -115,10 +115,10 @@ func leader(t *testing.T, hubs []*hubd.Hub) *hubd.Hub {
 func TestAgentProcessIsKilled(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
-	creds := filepath.Join(h.dir, "berlin.creds")
-	require.NoError(t, writeFile(creds, h.creds(t, "berlin")))
+	token := filepath.Join(h.dir, "berlin.token")
+	require.NoError(t, writeFile(token, []byte(h.token(t, "berlin").String())))
 	metrics := "127.0.0.1:" + bustest.FreePort(t)
-	agent := newProcess(t, agentBinary, "--member", "berlin", "--url", h.url, "--creds", creds,
+	agent := newProcess(t, agentBinary, "--token", "@"+token,
 		"--data", filepath.Join(h.dir, "berlin"), "--heartbeat-interval", "1s", "--metrics-address", metrics)
 	h.apply(t, "apiVersion: cluster.kubernetes-fleet.io/v1\nkind: MemberCluster\nmetadata: {name: berlin}\n")
 	h.apply(t, content("shop", "one")+pickAll("shop"))

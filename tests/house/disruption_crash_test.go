@@ -84,7 +84,6 @@ func TestHubKilledBetweenCommandAndResult(t *testing.T) {
 // The agent dies in the middle of a drain and goes on where it was.
 func TestAgentKilledWhileANodeDrains(t *testing.T) {
 	h := newNodeHouse(t, machine(t, "n1", "d4"), machine(t, "n2", "d4"))
-	creds := h.creds(t, city)
 	h.put("web", 2, "500m", "n1")
 	h.guard("web", 0)
 	h.pool(anyMachine + "\n  disruption: {budgets: [{nodes: \"0\"}]}")
@@ -101,7 +100,7 @@ func TestAgentKilledWhileANodeDrains(t *testing.T) {
 	h.stopAgent(t, city)
 	h.guard("web", 1)
 	require.Equal(t, []string{"n1", "n2"}, h.nodes())
-	h.startAgentWith(t, city, creds)
+	h.startAgentWith(t, city, nil)
 	h.until("manual Deleted Done [n1]")
 	h.settled("web", map[string]int{"n2": 2})
 }

@@ -166,31 +166,38 @@ func (h *house) apply(t *testing.T, yaml string) api.ApplyResponse {
 	return response
 }
 
-func (h *house) creds(t *testing.T, member string) []byte {
+// folder is where the agent of a member keeps what it needs.
+func (h *house) folder(member string) string { return filepath.Join(h.dir, "agents", member) }
+
+// token is what an agent enrols with that did not yet, nil for others.
+func (h *house) token(t *testing.T, member string) *api.Token {
 	t.Helper()
-	var enrolled api.EnrolResponse
-	require.NoError(t, h.request(t, api.VerbEnrol, api.EnrolRequest{Name: member}, &enrolled))
-	return []byte(enrolled.Creds)
+	if bus.Enrolled(h.folder(member)) {
+		return nil
+	}
+	var answer api.EnrolResponse
+	require.NoError(t, h.request(t, api.VerbEnrol, api.EnrolRequest{Name: member}, &answer))
+	return &answer.Token
 }
 
 // startAgent starts the agent of a member, for the first time or again, and admits the member.
 func (h *house) startAgent(t *testing.T, name string) {
 	t.Helper()
-	h.startAgentWith(t, name, h.creds(t, name))
+	h.startAgentWith(t, name, h.token(t, name))
 	h.apply(t, "apiVersion: cluster.kubernetes-fleet.io/v1\nkind: MemberCluster\nmetadata: {name: "+name+"}\n")
 }
 
-func (h *house) startAgentWith(t *testing.T, name string, creds []byte) {
+func (h *house) startAgentWith(t *testing.T, name string, token *api.Token) {
 	t.Helper()
 	config := configs.DefaultAgent()
 	config.Member, config.Bus = name, configs.Bus{URL: h.url}
-	config.DataDir = filepath.Join(h.dir, "agents", name)
+	config.DataDir = h.folder(name)
 	config.HeartbeatInterval = configs.Duration(time.Second)
 	config.Upgrade.Memory.ControlPlane = configs.Duration(10 * time.Millisecond)
 	config.Upgrade.Memory.NodePool = configs.Duration(10 * time.Millisecond)
 	quickNodes(&config.Nodes)
 	agent, err := agentd.New(agentd.Options{
-		Config: config, CredsText: creds, Target: h.members[name], PollEvery: 2 * time.Second, Log: zerolog.Nop(), Now: h.now,
+		Config: config, Token: token, Target: h.members[name], PollEvery: 2 * time.Second, Log: zerolog.Nop(), Now: h.now,
 	})
 	require.NoError(t, err)
 	require.NoError(t, agent.Start(context.WithoutCancel(t.Context())))

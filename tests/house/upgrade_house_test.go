@@ -25,6 +25,7 @@ import (
 	"flotilla/hub/dispatcher"
 	"flotilla/hub/disruptor"
 	"flotilla/hub/door"
+	"flotilla/hub/enroller"
 	"flotilla/hub/registrar"
 	"flotilla/hub/runner"
 	"flotilla/tests/elsewhen"
@@ -241,7 +242,9 @@ func act(ctx context.Context, s *bus.Store, broker *bustest.Server, with rooms) 
 		maps.Copy(verbs, disruptions.Verbs())
 		run = append(run, disruptions.Run)
 	}
-	run = append(run, door.New(s, door.Options{Issuer: broker, Log: log, More: verbs}).Run)
+	enrolments := enroller.New(s, enroller.Options{Issuer: broker.Issuer(), URL: broker.URL(), Log: log})
+	maps.Copy(verbs, enrolments.Verbs())
+	run = append(run, enrolments.Run, door.New(s, door.Options{Log: log, More: verbs}).Run)
 	if !with.withoutRunner {
 		run = append(run, upgrades.Run)
 	}

@@ -122,7 +122,7 @@ func (h *house) paced(t *testing.T, clock *fleetClock, name, version, group stri
 	config.HeartbeatInterval = configs.Duration(time.Second)
 	config.Upgrade.Memory.ControlPlane, config.Upgrade.Memory.NodePool = configs.Duration(3*time.Minute), configs.Duration(2*time.Minute)
 	agent, err := agentd.New(agentd.Options{
-		Config: config, CredsText: h.creds(t, name), Target: h.members[name], PollEvery: 2 * time.Second, Log: zerolog.Nop(), Now: clock.Now,
+		Config: config, Token: h.token(t, name), Target: h.members[name], PollEvery: 2 * time.Second, Log: zerolog.Nop(), Now: clock.Now,
 	})
 	require.NoError(t, err)
 	require.NoError(t, agent.Start(context.WithoutCancel(t.Context())))

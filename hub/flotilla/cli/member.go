@@ -6,17 +6,17 @@ import (
 	"fmt"
 	"net"
 	"net/url"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"flotilla/core/api"
 )
 
 func (a *app) memberCommand() *cobra.Command {
-	return group("member", "Admit members, give them credentials, label, taint and let them leave",
+	return group("member", "Admit members, enrol their agents, label, taint and let them leave",
 		a.memberAdmitCommand(), a.memberEnrolCommand(), a.memberLeaveCommand(),
 		a.memberLabelCommand(), a.memberTaintCommand(),
 		a.memberCordonCommand("cordon", "Keep every new placement off a member", false),
@@ -77,26 +77,32 @@ func (a *app) admit(ctx context.Context, o *admitOptions, name string) error {
 }
 
 func (a *app) memberEnrolCommand() *cobra.Command {
-	return &cobra.Command{
+	var expires time.Duration
+	cmd := &cobra.Command{
 		Use:     "enrol NAME",
 		Aliases: []string{"enroll"},
-		Short:   "Print credentials for a member's agent",
-		Long: `Print a .creds file for the agent of a member: it may write and read what concerns that member and
-nothing else. Keep the file secret.`,
-		Example: `  flotilla member enrol berlin > berlin.creds`,
+		Short:   "Print a token with which a member's agent enrols",
+		Long: `Print a token with which the agent of a member enrols, once: it makes a key of its own, and gets credentials for
+what concerns that member and nothing else. Where the member has an agent, the new one takes its place, and
+the key of the former is refused. Keep the token secret until it was used.`,
+		Example: `  flotilla member enrol berlin > berlin.token`,
 		Args:    oneName,
 		RunE: a.run(func(ctx context.Context, args []string) error {
 			a.machine = true
 			var reply api.EnrolResponse
-			if err := a.call(ctx, api.VerbEnrol, api.EnrolRequest{Name: args[0]}, &reply); err != nil {
+			if err := a.call(ctx, api.VerbEnrol, api.EnrolRequest{Name: args[0], Life: metav1.Duration{Duration: expires}}, &reply); err != nil {
 				return err
 			}
-			a.printf("%s\n", strings.TrimRight(reply.Creds, "\n"))
-			a.note("admit the member once its agent runs: flotilla member admit %s", args[0])
-			a.next("agent --member %s --url %s --creds %s.creds", args[0], a.agentURL(reply.URL), args[0])
+			reply.Token.URL = a.agentURL(reply.Token.URL)
+			a.printf("%s\n", reply.Token)
+			a.note("the token may be used once, until %s; admit the member once its agent runs: flotilla member admit %s",
+				reply.Ends.UTC().Format(time.RFC3339), args[0])
+			a.next("agent --token @%s.token", args[0])
 			return nil
 		}),
 	}
+	cmd.Flags().DurationVar(&expires, "expires", api.TokenLife, "for how long the token may be used, at most 720h")
+	return cmd
 }
 
 // agentURL is where an agent reaches the servers: where this command did, unless the hub was told better.
@@ -109,7 +115,7 @@ func (a *app) agentURL(told string) string {
 		}
 	}
 	if !known {
-		return "URL"
+		return told
 	}
 	return reached.URL()
 }

@@ -1,0 +1,166 @@
+package bus
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"sync"
+
+	"flotilla/core/api"
+	"flotilla/subjects"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nkeys"
+)
+
+// Bounds of what asks to be enrolled, so that a flood costs the others nothing.
+const (
+	maxStatement     = 4 << 10
+	statementsQueued = 4096
+)
+
+// Enrolment is the statement of an agent, whose signatures hold, and the way back to it.
+type Enrolment struct {
+	Member string
+	Ask    api.EnrolmentRequest
+	// Address is where the agent connected from, empty where the server does not tell.
+	Address string
+
+	conn  *Conn
+	reply string
+}
+
+// Answer sends an answer. Who does not get it asks again.
+func (e *Enrolment) Answer(a api.EnrolmentAnswer) {
+	a.Header = api.NewHeader(api.KindEnrolmentAnswer)
+	text, err := json.Marshal(a)
+	if err == nil {
+		err = e.conn.NC.Publish(e.reply, text)
+	}
+	if err != nil {
+		e.conn.Log.Warn().Err(err).Str("member", e.Member).Msg("answering an enrolment")
+	}
+}
+
+// Enrolments hands over what agents state, one after the other. Statements that are no such thing, that are not
+// signed by the keys they name, or that come too often of one member, are dropped.
+type Enrolments struct {
+	conn         *Conn
+	leads        func() bool
+	subscription *nats.Subscription
+	hand         func(*Enrolment)
+
+	mu   sync.Mutex
+	pace map[string]*allowance // by member
+	// Dropped counts statements by why they were dropped.
+	dropped map[string]uint64
+}
+
+// ServeEnrolments calls hand, on a goroutine of the connection, until Stop. Like requests of people, statements
+// come to every hub, and whoever does not lead says nothing.
+func ServeEnrolments(c *Conn, leads func() bool, hand func(*Enrolment)) (*Enrolments, error) {
+	s := &Enrolments{conn: c, leads: leads, hand: hand, pace: map[string]*allowance{}, dropped: map[string]uint64{}}
+	var err error
+	if s.subscription, err = c.NC.Subscribe(c.Fleet.Enrolment("*"), s.arrived); err != nil {
+		return nil, fmt.Errorf("listening to enrolments: %w", err)
+	}
+	if err := s.subscription.SetPendingLimits(statementsQueued, statementsQueued*maxStatement); err != nil {
+		return nil, fmt.Errorf("listening to enrolments: %w", err)
+	}
+	return s, nil
+}
+
+// Stop ends it; what is being answered is answered first.
+func (s *Enrolments) Stop(ctx context.Context) {
+	closed := make(chan struct{})
+	s.subscription.SetClosedHandler(func(string) { close(closed) })
+	if err := s.subscription.Drain(); err != nil {
+		return // the connection is closed, and hears nothing either
+	}
+	select {
+	case <-closed:
+	case <-ctx.Done():
+	}
+}
+
+// Reasons why statements are dropped.
+const (
+	DroppedTooOften   = "TooOften"
+	DroppedUnreadable = "Unreadable"
+	DroppedUnsigned   = "Unsigned"
+)
+
+// Dropped are how many statements were dropped, by reason.
+func (s *Enrolments) Dropped() map[string]uint64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out := map[string]uint64{}
+	for _, reason := range []string{DroppedTooOften, DroppedUnreadable, DroppedUnsigned} {
+		out[reason] = s.dropped[reason]
+	}
+	return out
+}
+
+func (s *Enrolments) drop(reason string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.dropped[reason]++
+}
+
+func (s *Enrolments) arrived(m *nats.Msg) {
+	member, ok := s.conn.Fleet.ParseEnrolment(m.Subject)
+	switch {
+	case !s.leads():
+		return
+	case !ok || m.Reply == "" || len(m.Data) > maxStatement:
+		s.drop(DroppedUnreadable)
+		return
+	case !s.allows(member):
+		s.drop(DroppedTooOften)
+		return
+	}
+	e := &Enrolment{Member: member, conn: s.conn, reply: m.Reply}
+	_, e.Address = told(m.Header.Get(headerInfo))
+	if err := json.Unmarshal(m.Data, &e.Ask); err != nil || e.Ask.Kind != api.KindEnrolmentRequest {
+		s.drop(DroppedUnreadable)
+		return
+	}
+	if err := verified(s.conn.Fleet, member, &e.Ask); err != nil {
+		s.drop(DroppedUnsigned)
+		e.Answer(api.EnrolmentAnswer{Refused: &api.EnrolmentRefusal{Reason: DroppedUnsigned, Message: err.Error()}})
+		return
+	}
+	s.hand(e)
+}
+
+// verified says that a statement is signed by the keys that it names.
+func verified(fleet subjects.Fleet, member string, ask *api.EnrolmentRequest) error {
+	statement := ask.Statement(fleet.Name, member)
+	if !nkeys.IsValidPublicCurveKey(ask.SealingKey) {
+		return fmt.Errorf("sealing key %.60q: expected a public curve key, which begins with X", ask.SealingKey)
+	}
+	if err := signedBy(ask.Key, statement, ask.Signature); err != nil {
+		return fmt.Errorf("the key of the agent: %w", err)
+	}
+	if ask.Token == "" {
+		return nil
+	}
+	if err := signedBy(ask.Token, statement, ask.TokenSignature); err != nil {
+		return fmt.Errorf("the token: %w", err)
+	}
+	return nil
+}
+
+func signedBy(key string, statement, signature []byte) error {
+	if !nkeys.IsValidPublicUserKey(key) {
+		return fmt.Errorf("%.60q: expected the public key of a user, which begins with U", key)
+	}
+	public, err := nkeys.FromPublicKey(key)
+	if err == nil {
+		err = public.Verify(statement, signature)
+	}
+	if err != nil {
+		return fmt.Errorf("%s did not sign this statement", key)
+	}
+	return nil
+}

@@ -1,0 +1,81 @@
+package bus
+
+import (
+	"time"
+
+	"flotilla/core/api"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nkeys"
+)
+
+// presented is what a connection is made with: the user JWT of a key, and what it may do.
+type presented struct {
+	role  string
+	token string
+	key   nkeys.KeyPair
+}
+
+// brings says that the wallet holds credentials, which is not so where somebody else makes them.
+func (w *Wallet) brings() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.choose().token != ""
+}
+
+// choose is what to show to a server: a token that is to be traded, else the credentials for work while they hold,
+// else those that ask for others. After a refusal it is the next of them; the lock is held.
+func (w *Wallet) choose() presented {
+	if w.next != nil && (w.held == nil || !w.refused) {
+		return presented{api.AgentEnrolling, w.token.Credentials, w.tokenKey}
+	}
+	p := w.held
+	work := presented{p.Role, p.Credentials, p.key}
+	ask := presented{api.AgentEnrolling, p.Returning, p.key}
+	holds := p.Ends.IsZero() || time.Now().Before(p.Ends)
+	if p.Returning != "" && (!holds || w.refused && w.shown.role != api.AgentEnrolling) {
+		return ask
+	}
+	return work
+}
+
+// auth has a connection show what the wallet holds at the time.
+func (w *Wallet) auth() nats.Option {
+	return nats.UserJWT(func() (string, error) {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.shown = w.choose()
+		return w.shown.token, nil
+	}, func(nonce []byte) ([]byte, error) {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		return w.shown.key.Sign(nonce)
+	})
+}
+
+// admitted takes in whether the servers took what was shown last.
+func (w *Wallet) admitted(taken bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.refused = !taken
+}
+
+// role is that of the credentials that the connection was made with.
+func (w *Wallet) role() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.shown.role
+}
+
+// renewBy is when to ask for credentials; false when there is no need to.
+func (w *Wallet) renewBy() (at time.Time, ok bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	switch {
+	case w.next != nil, w.shown.role == api.AgentEnrolling, w.shown.role == api.AgentJoining:
+		return time.Time{}, true
+	case w.held.Ends.IsZero():
+		return time.Time{}, false
+	}
+	return w.held.Issued.Add(w.held.Ends.Sub(w.held.Issued) / 2), true
+}
