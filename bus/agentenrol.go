@@ -76,7 +76,6 @@ func (a *AgentConn) Enrol(ctx context.Context) (Given, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	sent := time.Now()
 	m, err := a.conn.NC.RequestWithContext(ctx, a.conn.Fleet.Enrolment(a.member), text)
 	if err != nil {
 		return Given{}, fmt.Errorf("asking for credentials: %w", err)
@@ -88,7 +87,7 @@ func (a *AgentConn) Enrol(ctx context.Context) (Given, error) {
 	if answer.Refused != nil {
 		return Given{}, a.wallet.refuse(answer.Refused)
 	}
-	if err := a.wallet.keep(&answer, sent); err != nil {
+	if err := a.wallet.keep(&answer); err != nil {
 		return Given{}, err
 	}
 	given := Given{Role: answer.Role}
@@ -143,13 +142,13 @@ func (w *Wallet) refuse(refusal *api.EnrolmentRefusal) error {
 }
 
 // keep puts what was given in the place of what there was.
-func (w *Wallet) keep(answer *api.EnrolmentAnswer, at time.Time) error {
+func (w *Wallet) keep(answer *api.EnrolmentAnswer) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	p := *w.current()
-	p.Credentials, p.Returning, p.Role, p.Issued, p.Ends = answer.Credentials, answer.Returning, answer.Role, at, time.Time{}
-	if answer.Holds.Duration > 0 {
-		p.Ends = at.Add(answer.Holds.Duration)
+	p.Credentials, p.Returning, p.Role = answer.Credentials, answer.Returning, answer.Role
+	if err := p.date(); err != nil {
+		return err
 	}
 	if err := w.write(walletFile, &p); err != nil {
 		return err

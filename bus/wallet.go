@@ -13,6 +13,7 @@ import (
 
 	"flotilla/core/api"
 
+	"github.com/nats-io/jwt/v2"
 	"github.com/nats-io/nkeys"
 )
 
@@ -51,14 +52,14 @@ type papers struct {
 	// Seed and SealingSeed are the keys of the agent.
 	Seed        string `json:"seed"`
 	SealingSeed string `json:"sealingSeed"`
-	// Credentials are for work, of a role, from Issued to Ends by the clock of the machine; Returning asks for others.
-	Credentials string    `json:"credentials,omitempty"`
-	Returning   string    `json:"returning,omitempty"`
-	Role        string    `json:"role,omitempty"`
-	Issued      time.Time `json:"issued,omitzero"`
-	Ends        time.Time `json:"ends,omitzero"`
+	// Credentials are for work, of a role; Returning asks for others.
+	Credentials string `json:"credentials,omitempty"`
+	Returning   string `json:"returning,omitempty"`
+	Role        string `json:"role,omitempty"`
 
 	key, sealing nkeys.KeyPair
+	// issued and ends are those of Credentials, by the clock of machines; zero is never.
+	issued, ends time.Time
 }
 
 // Enrolled says that a folder of an agent holds what a hub agreed to.
@@ -167,10 +168,29 @@ func readPapers(path string) (*papers, error) {
 	if err == nil {
 		p.sealing, err = nkeys.FromCurveSeed([]byte(p.SealingSeed))
 	}
+	if err == nil {
+		err = p.date()
+	}
 	if err != nil {
 		return nil, fmt.Errorf("the agent's keys cannot be read, %s: %w; remove the file and enrol anew", path, err)
 	}
 	return p, nil
+}
+
+// date reads from when until when the credentials hold.
+func (p *papers) date() error {
+	if p.Credentials == "" {
+		return nil
+	}
+	claims, err := jwt.DecodeUserClaims(p.Credentials)
+	if err != nil {
+		return fmt.Errorf("credentials: %w", err)
+	}
+	p.issued, p.ends = time.Unix(claims.IssuedAt, 0), time.Time{}
+	if claims.Expires != 0 {
+		p.ends = time.Unix(claims.Expires, 0)
+	}
+	return nil
 }
 
 // write puts papers on the disk before it returns.

@@ -32,7 +32,7 @@ func (w *Wallet) choose() presented {
 	p := w.held
 	work := presented{p.Role, p.Credentials, p.key}
 	ask := presented{api.AgentEnrolling, p.Returning, p.key}
-	holds := p.Ends.IsZero() || time.Now().Before(p.Ends)
+	holds := p.ends.IsZero() || time.Now().Before(p.ends)
 	if p.Returning != "" && (!holds || w.refused && w.shown.role != api.AgentEnrolling) {
 		return ask
 	}
@@ -74,8 +74,8 @@ func (w *Wallet) renewBy() (at time.Time, ok bool) {
 	switch {
 	case w.next != nil, w.shown.role == api.AgentEnrolling, w.shown.role == api.AgentJoining:
 		return time.Time{}, true
-	case w.held.Ends.IsZero():
+	case w.held.ends.IsZero():
 		return time.Time{}, false
 	}
-	return w.held.Issued.Add(w.held.Ends.Sub(w.held.Issued) / 2), true
+	return w.held.issued.Add(w.held.ends.Sub(w.held.issued) / 2), true
 }

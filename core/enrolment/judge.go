@@ -116,11 +116,8 @@ func (in *Input) trade(record api.Identity) Verdict {
 
 func (in *Input) used(token *api.IssuedToken) Verdict {
 	v := refuse(ReasonTokenUsed, "the token was used at %s by key %s, and a token is used once: %s", text(*token.Used), token.UsedBy, again(in.Member))
-	v.Events = []api.Audit{{
-		Type: "Warning", Reason: "TokenReused",
-		Message: fmt.Sprintf("key %s came with the token that key %s used at %s: somebody else has it; where that was not meant, enrol anew",
-			in.Ask.Key, token.UsedBy, text(*token.Used)),
-	}}
+	v.Events = tell("Warning", "TokenReused", fmt.Sprintf("key %s came with the token that key %s used at %s: somebody else has it; where that was not meant, enrol anew",
+		in.Ask.Key, token.UsedBy, text(*token.Used)))
 	return v
 }
 
@@ -175,7 +172,7 @@ func (in *Input) give(record api.Identity, reason, did string) Verdict {
 	record.Role, record.Issued, record.Ends, record.Serial = in.role(), metav1.NewTime(now), metav1.NewTime(ends), in.Ask.Serial
 	return Verdict{
 		Role: record.Role, Ends: ends, Record: record, Write: true,
-		Events: []api.Audit{{Type: "Normal", Reason: reason, Message: did + ", until " + text(record.Ends)}},
+		Events: tell("Normal", reason, did+", until "+text(record.Ends)),
 	}
 }
 
@@ -183,8 +180,14 @@ func refuse(reason, format string, args ...any) Verdict {
 	message := fmt.Sprintf(format, args...)
 	return Verdict{
 		Refused: &api.EnrolmentRefusal{Reason: reason, Message: message},
-		Events:  []api.Audit{{Type: "Warning", Reason: "EnrolmentRefused", Message: reason + ": " + message}},
+		Events:  tell("Warning", "EnrolmentRefused", reason+": "+message),
 	}
+}
+
+// tell makes one event.
+func tell(kind, reason, message string) []api.Audit {
+	event := api.Audit{Type: kind, Reason: reason, Message: message}
+	return []api.Audit{event}
 }
 
 // again is the command that makes another token.
