@@ -36,10 +36,10 @@ func (a *AgentConn) Role() string {
 
 // may says whether the agent may do now what a role may.
 func (a *AgentConn) may(role string) error {
-	switch own := a.Role(); {
-	case own == api.AgentAdmitted || own == role:
+	switch a.Role() {
+	case api.AgentAdmitted, role:
 		return nil
-	case own == api.AgentJoining:
+	case api.AgentJoining:
 		return ErrNotAdmitted
 	}
 	return ErrNotEnrolled

@@ -16,6 +16,7 @@ import (
 	"flotilla/agent/keeper"
 	"flotilla/bus"
 	"flotilla/core/api"
+	"flotilla/tests/elsewhen"
 )
 
 // hub is a connection whose answers a test makes.
@@ -42,7 +43,7 @@ func (h *hub) OnConnect(f func()) func() {
 func (h *hub) Enrol(context.Context) (bus.Given, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.asked = append(h.asked, time.Now())
+	h.asked = append(h.asked, elsewhen.Now())
 	err := h.answers[0]
 	if len(h.answers) > 1 {
 		h.answers = h.answers[1:]
@@ -74,7 +75,7 @@ func TestItAsksUntilItIsAnswered(t *testing.T) {
 
 func TestItAsksWhenHalfOfTheTimeHasPassed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		began := time.Now()
+		began := elsewhen.Now()
 		h := &hub{after: 10 * time.Minute, answers: []error{nil}}
 		time.AfterFunc(5*time.Minute, func() { h.after = 0 })
 		keep(t, h, time.Hour)
@@ -98,7 +99,7 @@ func TestNobodyIsAskedWithoutAConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := &hub{down: errors.New("down"), answers: []error{nil}}
 		time.AfterFunc(time.Minute, func() { h.down = nil; h.connect() })
-		began := time.Now()
+		began := elsewhen.Now()
 		keep(t, h, 10*time.Minute)
 		require.Len(t, h.asked, 1)
 		require.Equal(t, time.Minute, h.asked[0].Sub(began))
