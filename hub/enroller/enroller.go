@@ -56,6 +56,8 @@ type Enroller struct {
 	specs   *bus.Table[api.Spec]
 	records *bus.Table[api.Identity]
 	queue   *loop.Queue
+	// refused are keys that servers were told of; the queue has one worker.
+	refused map[string]bool
 
 	// mu is held from the look at a record to the answer; it guards the fields below.
 	mu sync.Mutex
@@ -79,7 +81,7 @@ func New(store *bus.Store, o Options) *Enroller {
 		store: store, options: o,
 		specs:   bus.TableOf[api.Spec](store.State, subjects.MemberSpecs),
 		records: bus.TableOf[api.Identity](store.State, subjects.Identities),
-		heard:   map[string]statement{}, waiting: map[string]*bus.Enrolment{}, told: map[string]time.Time{},
+		refused: map[string]bool{}, heard: map[string]statement{}, waiting: map[string]*bus.Enrolment{}, told: map[string]time.Time{},
 	}
 	e.queue = loop.New(loop.Options{Now: store.Now, Failed: e.failed})
 	return e
@@ -114,10 +116,7 @@ func (e *Enroller) work(ctx context.Context, member string) (time.Time, error) {
 		return time.Time{}, err
 	}
 	for _, key := range record.Former {
-		if e.options.Revoke == nil {
-			break
-		}
-		if err := e.options.Revoke(subjects.AccountAgents, key); err != nil {
+		if err := e.refuse(member, key); err != nil {
 			return time.Time{}, fmt.Errorf("refusing a former key: %w", err)
 		}
 	}
@@ -128,6 +127,20 @@ func (e *Enroller) work(ctx context.Context, member string) (time.Time, error) {
 		e.answer(ctx, asked, 0)
 	}
 	return time.Time{}, nil
+}
+
+// refuse has servers refuse a key, once in a term. Where they are not to be told by the hub, the log says so.
+func (e *Enroller) refuse(member, key string) error {
+	if e.options.Revoke == nil || e.refused[key] {
+		return nil
+	}
+	err := e.options.Revoke(subjects.AccountAgents, key)
+	if elsewhere, ok := errors.AsType[*bus.NotRevokedError](err); ok {
+		e.options.Log.Warn().Str("member", member).Str("next", bus.RevokeCommand(elsewhere.Account, elsewhere.Key)).Msg(elsewhere.Error())
+		err = nil
+	}
+	e.refused[key] = err == nil
+	return err
 }
 
 // hear judges a statement and answers it.

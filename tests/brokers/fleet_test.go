@@ -65,10 +65,11 @@ func ask[R any](t *testing.T, c *bus.Conn, verb string, request any) (answer R) 
 	return answer
 }
 
-// enrol makes credentials for the agent of a member.
-func (s *system) enrol(admin *bus.Conn, member string) string {
+// enrol makes a token for the agent of a member.
+func (s *system) enrol(admin *bus.Conn, member string) *api.Token {
 	s.Helper()
-	return ask[api.EnrolResponse](s.T, admin, api.VerbEnrol, api.EnrolRequest{Name: member}).Creds
+	token := ask[api.EnrolResponse](s.T, admin, api.VerbEnrol, api.EnrolRequest{Name: member}).Token
+	return &token
 }
 
 // join enrols a member, starts its agent at some servers and admits it.
@@ -79,7 +80,7 @@ func (s *system) join(admin *bus.Conn, member, url string) *agentd.Agent {
 	config.Target.Memory.ReadyAfter = configs.Duration(10 * time.Millisecond)
 	config.HeartbeatInterval = configs.Duration(time.Second)
 	agent, err := agentd.New(agentd.Options{
-		Config: config, CredsText: []byte(s.enrol(admin, member)), Now: elsewhen.Now,
+		Config: config, Token: s.enrol(admin, member), Now: elsewhen.Now,
 		Log: zerolog.New(zerolog.NewTestWriter(s)).Level(zerolog.WarnLevel).With().Str("member", member).Logger(),
 	})
 	require.NoError(s, err)
