@@ -28,7 +28,7 @@ func Logger(l configs.Log, to io.Writer) zerolog.Logger {
 	if l.Format != "json" {
 		file, isFile := to.(*os.File)
 		plain := os.Getenv("NO_COLOR") != "" || !isFile || !isatty.IsTerminal(file.Fd())
-		to = zerolog.ConsoleWriter{Out: to, TimeFormat: time.TimeOnly, NoColor: plain}
+		to = zerolog.ConsoleWriter{Out: to, TimeFormat: time.TimeOnly, NoColor: plain, FormatPrepare: harmless}
 	}
 	return zerolog.New(to).Level(level).With().Timestamp().Logger()
 }

@@ -2,8 +2,10 @@ package terminal_test
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/rs/zerolog"
@@ -55,5 +57,24 @@ func TestAMistypedFlagIsSuggested(t *testing.T) {
 		c.SetFlagErrorFunc(terminal.SuggestFlag)
 		c.SetArgs([]string{args})
 		require.EqualError(t, c.Execute(), want)
+	}
+}
+
+// What others wrote cannot command a terminal, nor make lines of its own, wherever it stands in a line of the log.
+func TestLinesOfTheLogAreOneLine(t *testing.T) {
+	const foreign = "a\x1b[2J\u202eb\r\nERR forged\tc"
+	for _, format := range []string{"text", "json"} {
+		var out bytes.Buffer
+		log := terminal.Logger(configs.Log{Level: "info", Format: format}, &out)
+		log.Error().Err(errors.New(foreign)).Str("text", foreign).Strs("list", []string{foreign}).Any("any", map[string]string{foreign: foreign}).Msg(foreign)
+		log.Info().Msg(`as it is, with "quotes" and umläuts`)
+		lines := strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")
+		require.Len(t, lines, 2, "%s: %q", format, out.String())
+		require.NotContains(t, lines[0], "\x1b")
+		require.NotContains(t, lines[0], "\r")
+		if format == "text" { // JSON is read by machines, which keep what it says
+			require.NotContains(t, lines[0], "\u202e")
+			require.Contains(t, lines[1], `as it is, with "quotes" and umläuts`)
+		}
 	}
 }
