@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -143,7 +144,22 @@ func (a *app) note(format string, args ...any) {
 
 // say writes to one of the process's streams, or to a table that is on its way there. Whoever reads
 // them may go away, as head does; there is nobody to tell.
-func say(w io.Writer, format string, args ...any) { _, _ = fmt.Fprintf(w, format, args...) }
+// say writes a line. Of a table each argument is a cell: what others wrote into it makes no columns or rows.
+func say(w io.Writer, format string, args ...any) {
+	if _, table := w.(*tabwriter.Writer); table {
+		for i, arg := range args {
+			if text, is := arg.(string); is {
+				args[i] = cell(text)
+			}
+		}
+	}
+	_, _ = fmt.Fprintf(w, format, args...)
+}
+
+// cell is a text as it stands in one row and one column.
+func cell(text string) string { return breaks.Replace(text) }
+
+var breaks = strings.NewReplacer("\n", `\n`, "\t", `\t`)
 
 func (a *app) printf(format string, args ...any) { say(a.Out, format, args...) }
 

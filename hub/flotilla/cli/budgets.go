@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"io"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -169,7 +170,7 @@ func (a *app) printBudgets(r *disruption.BudgetReport) error {
 	idle := 0
 	for i := range r.Pools {
 		p := &r.Pools[i]
-		head := p.Name
+		head := cell(p.Name)
 		if live {
 			head += "\t" + orDash(p.Member)
 		}
@@ -178,7 +179,7 @@ func (a *app) printBudgets(r *disruption.BudgetReport) error {
 			continue
 		}
 		for _, row := range budgetRows(p) {
-			say(w, "%s\t%s\n", head, row)
+			_, _ = io.WriteString(w, head+"\t"+row+"\n")
 		}
 	}
 	if err := w.Flush(); err != nil {

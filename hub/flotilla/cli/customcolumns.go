@@ -77,7 +77,7 @@ func (c *customColumns) PrintObj(obj runtime.Object, out io.Writer) error {
 			if err := p.PrintObj(&items[i], &cell); err != nil {
 				return err
 			}
-			cells[j] = cell.String()
+			cells[j] = breaks.Replace(cell.String())
 			if cells[j] == "" {
 				cells[j] = "<none>"
 			}

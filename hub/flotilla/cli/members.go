@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -133,11 +134,11 @@ func (t *lineTable) print(lines []memberLine) error {
 	}
 	all := slices.Clip(t.widest)
 	for _, line := range lines {
-		all = append(all, strings.Join([]string{line.member, line.snapshot, line.state, since(t.app.Now(), line.since), orDash(line.message)}, "\t"))
+		all = append(all, strings.Join([]string{line.member, line.snapshot, line.state, since(t.app.Now(), line.since), cell(orDash(line.message))}, "\t"))
 	}
 	var text bytes.Buffer
 	w := tabwriter.NewWriter(&text, 0, 8, 3, ' ', 0)
-	say(w, "MEMBER\tSNAPSHOT\tSTATE\tSINCE\tMESSAGE\n%s\n", strings.Join(all, "\n"))
+	_, _ = io.WriteString(w, "MEMBER\tSNAPSHOT\tSTATE\tSINCE\tMESSAGE\n"+strings.Join(all, "\n")+"\n")
 	if err := w.Flush(); err != nil {
 		return fmt.Errorf("printing: %w", err)
 	}

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"text/tabwriter"
 
 	"github.com/stretchr/testify/require"
 )
@@ -17,6 +18,19 @@ func TestEscaped(t *testing.T) {
 	} {
 		require.Equal(t, want, escaped(text), "%q", text)
 	}
+}
+
+// What others wrote into a cell makes no rows and no columns.
+func TestACellStaysOne(t *testing.T) {
+	var out bytes.Buffer
+	w := tabwriter.NewWriter(&out, 0, 8, 1, ' ', 0)
+	say(w, "NAME\tMESSAGE\tN\n")
+	say(w, "%s\t%s\t%d\n", "web", "no\nforged\tReady", 3)
+	require.NoError(t, w.Flush())
+	require.Equal(t, "NAME MESSAGE           N\nweb  no\\nforged\\tReady 3\n", out.String())
+	out.Reset()
+	say(&out, "%s\n", "a\nb")
+	require.Equal(t, "a\nb\n", out.String(), "text that is no table keeps its lines")
 }
 
 // Whatever a command prints of a file goes through one place.
