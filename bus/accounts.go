@@ -29,16 +29,9 @@ type Accounts struct {
 // OpenAccounts reads a folder of accounts; o says how to reach the servers, its credentials are not used. Without
 // claims.creds in the folder, or with a public key as operatorSigning in its keys.json, nothing can be revoked.
 func OpenAccounts(dir string, o Options) (*Accounts, error) {
-	text, err := os.ReadFile(filepath.Join(dir, keysFile))
-	if errors.Is(err, os.ErrNotExist) {
-		return nil, fmt.Errorf("%w: accounts %s: there is no %s in it; `hub accounts --out %s` makes them", ErrSetup, dir, keysFile, dir)
-	}
-	var keys accountKeys
-	if err == nil {
-		err = json.Unmarshal(text, &keys)
-	}
+	keys, err := readAccountKeys(dir)
 	if err != nil {
-		return nil, fmt.Errorf("%w: accounts %s: %w", ErrSetup, dir, err)
+		return nil, err
 	}
 	fleet := cmp.Or(o.Fleet, subjects.DefaultFleet)
 	if keys.Fleet != fleet {
@@ -49,6 +42,20 @@ func OpenAccounts(dir string, o Options) (*Accounts, error) {
 		return nil, fmt.Errorf("%w: accounts %s: %s: %w", ErrSetup, dir, keysFile, err)
 	}
 	return a, nil
+}
+
+func readAccountKeys(dir string) (keys accountKeys, err error) {
+	text, err := os.ReadFile(filepath.Join(dir, keysFile))
+	if errors.Is(err, os.ErrNotExist) {
+		return keys, fmt.Errorf("%w: accounts %s: there is no %s in it; `hub accounts --out %s` makes them", ErrSetup, dir, keysFile, dir)
+	}
+	if err == nil {
+		err = json.Unmarshal(text, &keys)
+	}
+	if err != nil {
+		return keys, fmt.Errorf("%w: accounts %s: %w", ErrSetup, dir, err)
+	}
+	return keys, nil
 }
 
 // HubCreds is the path of the creds file of hubs.

@@ -39,27 +39,36 @@ func MakeAccounts(dir, fleet string) ([]AccountsFile, error) {
 	if err := subjects.CheckLabel("fleet", fleet); err != nil {
 		return nil, err
 	}
+	var files []AccountsFile
+	err := makeFolder(dir, func(dir string) (err error) {
+		files, err = writeAccounts(dir, subjects.Fleet{Name: fleet})
+		return err
+	})
+	return files, err
+}
+
+// makeFolder has a folder written that is missing or empty: it is there as a whole or not at all.
+func makeFolder(dir string, write func(dir string) error) error {
 	held, err := os.ReadDir(dir)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		return nil, fmt.Errorf("making accounts: %w", err)
+		return fmt.Errorf("making accounts: %w", err)
 	}
 	if len(held) > 0 {
-		return nil, fmt.Errorf("making accounts: found %s, expected an empty folder or none: keys are never overwritten", filepath.Join(dir, held[0].Name()))
+		return fmt.Errorf("making accounts: found %s, expected an empty folder or none: keys are never overwritten", filepath.Join(dir, held[0].Name()))
 	}
 	whole := filepath.Clean(dir) + ".next"
-	if err := os.MkdirAll(filepath.Join(whole, offlineFolder), 0o700); err != nil {
-		return nil, fmt.Errorf("making accounts: %w", err)
+	if err := os.MkdirAll(whole, 0o700); err != nil {
+		return fmt.Errorf("making accounts: %w", err)
 	}
 	defer func() { _ = os.RemoveAll(whole) }()
-	files, err := writeAccounts(whole, subjects.Fleet{Name: fleet})
-	if err == nil {
+	if err = write(whole); err == nil {
 		_ = os.Remove(dir) // an empty one
 		err = os.Rename(whole, filepath.Clean(dir))
 	}
 	if err != nil {
-		return nil, fmt.Errorf("making accounts: %w", err)
+		return fmt.Errorf("making accounts: %w", err)
 	}
-	return files, nil
+	return nil
 }
 
 func writeAccounts(dir string, fleet subjects.Fleet) ([]AccountsFile, error) {
@@ -72,6 +81,9 @@ func writeAccounts(dir string, fleet subjects.Fleet) ([]AccountsFile, error) {
 		return nil, err
 	}
 	if err := r.sign(); err != nil {
+		return nil, err
+	}
+	if err := os.Mkdir(filepath.Join(dir, offlineFolder), 0o700); err != nil {
 		return nil, err
 	}
 	offline, err := r.putAway(dir, s)
@@ -137,6 +149,7 @@ func (r *realm) accountsConf() []byte {
 	for _, claims := range slices.Backward(r.accountClaims()) {
 		fmt.Fprintf(&b, "  # %s\n  %s: %s\n", claims.Name, claims.Subject, r.accounts[claims.Subject])
 	}
-	b.WriteString("}\n")
+	// Links of leaf nodes let names of JetStream pass in accounts that have an empty default domain alone.
+	fmt.Fprintf(&b, "}\ndefault_js_domain: { %s: \"\" }\n", r.public("agents"))
 	return []byte(b.String())
 }

@@ -36,6 +36,7 @@ what servers, hubs and people need of them. Nothing is overwritten: the folder m
 		},
 	}
 	c.SetFlagErrorFunc(terminal.SuggestFlag)
+	c.AddCommand(leafCommand())
 	c.Flags().StringVar(&fleet, "fleet", fleet, "name of the fleet, a DNS label")
 	c.Flags().StringVar(&out, "out", out, "folder to write to, missing or empty")
 	return c

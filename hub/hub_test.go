@@ -145,6 +145,12 @@ func TestAccountsAreMadeAndNamed(t *testing.T) {
 	for _, want := range []string{dir + "/accounts.conf ", " servers ", dir + "/keys.json ", " hubs ", dir + "/offline/HUB.nk "} {
 		require.Contains(t, text, want)
 	}
+	edge := t.TempDir() + "/edge"
+	text, err = said("leaf", "edge", "--accounts", dir, "--url", "nats://n1:7422", "--member", "oslo", "--out", edge)
+	require.NoError(t, err)
+	require.Contains(t, text, edge+"/remotes.conf ")
+	_, err = said("leaf", "edge", "--url", "nats://n1:7422", "--member", "oslo")
+	require.EqualError(t, err, "found no --accounts or no --out, expected both: the folder of hub accounts, and one to write to")
 	_, err = said("--out", dir)
 	require.ErrorContains(t, err, "keys are never overwritten")
 	_, err = said()

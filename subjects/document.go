@@ -41,6 +41,7 @@ func Document(f Fleet) string {
 	writePermissions(&b, "the inspector", f.InspectorPermissions())
 	writePermissions(&b, "the hub", f.HubPermissions())
 	writePermissions(&b, "the user `"+ClaimsUser+"` of `"+AccountSystem+"`, by whom a hub revokes on servers of others", ClaimsPermissions())
+	writePermissions(&b, "the leaf node `edge` in `"+AccountSystem+"`; in `"+AccountAgents+"` it has those of the agents of its members together", LeafPermissions("edge"))
 	writeMatrix(&b, f)
 	return b.String()
 }

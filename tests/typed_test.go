@@ -32,6 +32,7 @@ var untyped = map[string]string{
 	"flotilla member admit berlin                    # or apply a MemberCluster called berlin":                             "tests/cli admits members",
 	"export NATS_CREDS=/var/lib/flotilla/inspector.creds":                                                                  "sets a variable for the lines of nats below it",
 	"hub accounts --out accounts": "hub types it into a folder of its own",
+	"hub accounts leaf edge --accounts accounts --url nats://n1:7422 --member oslo --out edge":                       "hub types it into folders of its own",
 	"nats-server -c single.conf      # configs/nats/single.conf and server.conf, beside them accounts/accounts.conf": "goes on for ever; tests/brokers starts it",
 	"hub --url nats://n1:4222 --accounts accounts":                                                                   "goes on for ever; tests/brokers starts it",
 	"NATS_URL=nats://a:4222,nats://b:4222 NATS_CREDS=hub.creds go run ./hub":                                         "hosts of other machines; tests/house runs hubs on one broker",

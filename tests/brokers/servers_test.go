@@ -4,6 +4,7 @@ package brokers
 
 import (
 	"fmt"
+	"maps"
 	"net"
 	"os"
 	"path/filepath"
@@ -25,7 +26,8 @@ const fleetName = "shop"
 type system struct {
 	*testing.T
 	accounts string            // folder of hub accounts
-	folders  map[string]string // of configurations, by server
+	configs  map[string]string // paths, by server
+	links    map[string]string // addresses for leaf nodes, by server
 	running  map[string]*server.Server
 	urls     map[string]string
 }
@@ -34,7 +36,7 @@ type system struct {
 func newSystem(t *testing.T, names ...string) *system {
 	t.Helper()
 	s := &system{
-		T: t, accounts: filepath.Join(t.TempDir(), "accounts"), folders: map[string]string{}, running: map[string]*server.Server{}, urls: map[string]string{},
+		T: t, accounts: filepath.Join(t.TempDir(), "accounts"), configs: map[string]string{}, links: map[string]string{}, running: map[string]*server.Server{}, urls: map[string]string{},
 	}
 	_, err := bus.MakeAccounts(s.accounts, fleetName)
 	require.NoError(t, err)
@@ -45,8 +47,8 @@ func newSystem(t *testing.T, names ...string) *system {
 		places = append(places, "nats://"+name+":6222", "nats://"+routes[name])
 	}
 	for _, name := range names {
-		s.place(name, append(places,
-			"0.0.0.0:4222", local(bustest.FreePort(t)), "127.0.0.1:8222", local("-1"), "0.0.0.0:6222", routes[name], "/var/lib/nats", t.TempDir()))
+		s.links[name] = local(bustest.FreePort(t))
+		s.configs[name] = s.place(name+".conf", s.accounts, append(places, "0.0.0.0:6222", routes[name], "0.0.0.0:7422", s.links[name]))
 	}
 	for _, name := range names {
 		s.start(name)
@@ -56,15 +58,18 @@ func newSystem(t *testing.T, names ...string) *system {
 
 func local(port string) string { return net.JoinHostPort("127.0.0.1", port) }
 
-// place puts the configurations where the server of a name finds them, with addresses and folders of the test in
-// the place of theirs.
-func (s *system) place(name string, places []string) {
+// place puts the configurations, and what was made beside them, into a folder, with addresses and folders of the test
+// in the place of theirs, and returns the path of one.
+func (s *system) place(config, made string, places []string) string {
 	s.Helper()
 	folder := s.TempDir()
 	files, err := filepath.Glob("../../configs/nats/*.conf")
 	require.NoError(s, err)
-	whole := ""
-	for _, file := range append(files, filepath.Join(s.accounts, "accounts.conf")) {
+	own, err := filepath.Glob(filepath.Join(made, "*.conf"))
+	require.NoError(s, err)
+	places = append(places, "0.0.0.0:4222", local(bustest.FreePort(s)), "127.0.0.1:8222", local("-1"), "/var/lib/nats", s.TempDir(), "interval: 15s", "interval: 1s")
+	whole := "nats://single:6222"
+	for _, file := range append(files, own...) {
 		text, err := os.ReadFile(file)
 		require.NoError(s, err)
 		whole += string(text)
@@ -72,15 +77,31 @@ func (s *system) place(name string, places []string) {
 		require.NoError(s, os.WriteFile(filepath.Join(folder, filepath.Base(file)), []byte(placed), 0o600))
 	}
 	for i := 0; i < len(places); i += 2 {
-		require.Contains(s, whole+"nats://single:6222", places[i], "the configurations have moved")
+		require.Contains(s, whole, places[i], "the configurations have moved")
 	}
-	s.folders[name] = folder
+	return filepath.Join(folder, config)
+}
+
+// leaf starts a leaf node for members, linked through a proxy to a server, and returns its URL.
+func (s *system) leaf(to string, members ...string) (url string, link *bustest.Proxy) {
+	s.Helper()
+	link = bustest.ProxyTo(s, s.links[to])
+	made := filepath.Join(s.TempDir(), "edge")
+	_, err := bus.MakeLeaf(s.accounts, made, bus.Leaf{Name: "edge", URLs: []string{link.URL()}, Members: members})
+	require.NoError(s, err)
+	s.configs["edge"] = s.place("leaf.conf", made, []string{
+		" agents.creds", " " + filepath.Join(made, "agents.creds"), " claims.creds", " " + filepath.Join(made, "claims.creds"),
+	})
+	servers := maps.Clone(s.urls)
+	s.start("edge")
+	url, s.urls = s.urls["edge"], servers
+	return url, link
 }
 
 // start starts a server, also again.
 func (s *system) start(name string) {
 	s.Helper()
-	options, err := server.ProcessConfigFile(filepath.Join(s.folders[name], name+".conf"))
+	options, err := server.ProcessConfigFile(s.configs[name])
 	require.NoError(s, err)
 	options.NoSigs, options.NoLog = true, true
 	started, err := server.NewServer(options)
