@@ -244,8 +244,14 @@ func (s *Server) URL() string {
 // Loopback says that the server listens on a loopback address only.
 func (s *Server) Loopback() bool { return loopback(s.o.Host) }
 
-// OperatorCreds is the path of the creds file of the first person, an admin, <dir>/operator.creds.
-func (s *Server) OperatorCreds() string { return filepath.Join(s.o.Dir, operatorCredsFile) }
+// OperatorCreds is the path of the creds file of the first person, an admin, <dir>/operator.creds; empty once they
+// were revoked.
+func (s *Server) OperatorCreds() string {
+	if s.Revoked(subjects.AccountPeople, s.FirstPerson()) {
+		return ""
+	}
+	return filepath.Join(s.o.Dir, operatorCredsFile)
+}
 
 // HubCreds is the path of the creds file of the hub, for hubs in other processes, <dir>/hub.creds.
 func (s *Server) HubCreds() string { return filepath.Join(s.o.Dir, hubCredsFile) }

@@ -64,13 +64,12 @@ func printNext(out io.Writer, hub *hubd.Hub, fleet string) {
 A hub and eight members in memory are running. In another terminal:
 
   export NATS_URL=%s
-  export NATS_CREDS=%s
-%s%s  go run ./hub/flotilla get members
+%s%s%s  go run ./hub/flotilla get members
   go run ./hub/flotilla apply -f configs/examples/
   go run ./hub/flotilla get placements -w
 
 Ctrl-C stops everything.
-`, hub.Server().URL(), absolute(hub.Server().OperatorCreds()), caLine(hub.Server()), fleetLine(fleet))
+`, hub.Server().URL(), credsLine(hub.Server()), caLine(hub.Server()), fleetLine(fleet))
 }
 
 func absolute(file string) string {

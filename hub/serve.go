@@ -35,8 +35,7 @@ func printOwn(out io.Writer, server *bus.Server, fleet string) {
 The hub of fleet %s is running, with a NATS server of its own. In another terminal:
 
   export NATS_URL=%s
-  export NATS_CREDS=%s
-%s%s  go run ./hub/flotilla version
+%s%s%s  go run ./hub/flotilla version
 
 Members, each with an agent:
 
@@ -45,7 +44,15 @@ Members, each with an agent:
   go run ./hub/flotilla member admit berlin
 
 Ctrl-C stops the hub.
-`, fleet, server.URL(), absolute(server.OperatorCreds()), caLine(server), fleetLine(fleet))
+`, fleet, server.URL(), credsLine(server), caLine(server), fleetLine(fleet))
+}
+
+// credsLine says with which credentials to connect.
+func credsLine(server *bus.Server) string {
+	if server.OperatorCreds() == "" {
+		return "  (those of the first admin were revoked: set NATS_CREDS to your own)\n"
+	}
+	return "  export NATS_CREDS=" + absolute(server.OperatorCreds()) + "\n"
 }
 
 func caLine(server *bus.Server) string {

@@ -36,7 +36,7 @@ type Options struct {
 // Fleet is a running hub with its members.
 type Fleet struct {
 	Hub *hubd.Hub
-	// Client is connected as the operator, as the command line is.
+	// Client is connected as the first admin, as the command line is, or as the hub once that one was revoked.
 	Client *bus.Conn
 
 	options Options
@@ -82,7 +82,7 @@ func Start(ctx context.Context, o Options) (_ *Fleet, err error) {
 
 func (f *Fleet) clientOptions() bus.Options {
 	return bus.Options{
-		Fleet: f.options.Hub.Fleet, URL: f.Hub.Server().URL(), Creds: f.Hub.Server().OperatorCreds(), CA: f.Hub.Server().CAFile(),
+		Fleet: f.options.Hub.Fleet, URL: f.Hub.Server().URL(), Creds: cmp.Or(f.Hub.Server().OperatorCreds(), f.Hub.Server().HubCreds()), CA: f.Hub.Server().CAFile(),
 		Name: "dev", Log: f.options.Log, Now: f.options.Hub.Now,
 	}
 }

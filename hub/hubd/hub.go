@@ -142,8 +142,11 @@ func (h *Hub) startServer(context.Context) (func(bool), error) {
 		return nil, err
 	}
 	h.server = server
-	h.options.Log.Info().Str("NATS_URL", server.URL()).Str("NATS_CREDS", server.OperatorCreds()).
-		Msg("the NATS server is ready; set these two for the command line")
+	line := h.options.Log.Info().Str("NATS_URL", server.URL())
+	if creds := server.OperatorCreds(); creds != "" {
+		line = line.Str("NATS_CREDS", creds)
+	}
+	line.Msg("the NATS server is ready; set these for the command line")
 	return func(lameDuck bool) {
 		if lameDuck {
 			h.options.Log.Info().Stringer("over", server.LameDuck()).

@@ -8,6 +8,7 @@ import (
 
 	"github.com/nats-io/jwt/v2"
 	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nkeys"
 	"github.com/stretchr/testify/require"
 
 	"flotilla/bus"
@@ -44,8 +45,6 @@ func TestAnAgentBehindALeafNode(t *testing.T) {
 // A key that is revoked is refused by the leaf node, also when the link was cut meanwhile.
 func TestALeafNodeRefusesWhoWasRevoked(t *testing.T) {
 	s := newSystem(t, "single")
-	s.hub("hub-1")
-	s.admin()
 	edge, link := s.leaf("single", "oslo", "bergen")
 	accounts, err := bus.OpenAccounts(s.accounts, s.reach(s.url(), "", ""))
 	require.NoError(t, err)
@@ -70,10 +69,22 @@ func TestALeafNodeRefusesWhoWasRevoked(t *testing.T) {
 	}
 }
 
-// agentCreds are credentials of the agent of a member.
+// agentCreds are credentials of the agent of a member that was admitted.
 func (s *system) agentCreds(t *testing.T, member string) string {
 	t.Helper()
-	return s.enrol(s.admin(), member)
+	accounts, err := bus.OpenAccounts(s.accounts, s.reach("", "", ""))
+	require.NoError(t, err)
+	user, err := nkeys.CreateUser()
+	require.NoError(t, err)
+	key, err := user.PublicKey()
+	require.NoError(t, err)
+	token, _, err := accounts.Issuer().Sign(subjects.RoleAgent, member, key, 0)
+	require.NoError(t, err)
+	seed, err := user.Seed()
+	require.NoError(t, err)
+	text, err := jwt.FormatUserConfig(token, seed)
+	require.NoError(t, err)
+	return string(text)
 }
 
 // agent connects with nothing but the credentials of an agent, once its server is linked.
