@@ -43,6 +43,9 @@ type Salvage struct {
 
 const defaultPatience = time.Minute
 
+// lingers is far longer than a client waits before it asks again.
+const lingers = time.Second
+
 // New returns a salvage of a store that is damaged, or to be restored; it answers nothing before Run.
 func New(store *bus.Store, o Options) *Salvage {
 	o.Patience = cmp.Or(o.Patience, defaultPatience)
@@ -66,6 +69,7 @@ func (s *Salvage) Run(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case <-s.decided:
+			s.linger(ctx)
 			return nil
 		case <-s.heard:
 		case <-silence.C:
@@ -75,6 +79,17 @@ func (s *Salvage) Run(ctx context.Context) error {
 			}
 		}
 		silence.Reset(s.options.Patience)
+	}
+}
+
+// linger goes on to answer for a moment: who asked when this hub had just begun to answer asks again, and is to be
+// told what was done rather than, by whoever leads next, that there is nothing to be done.
+func (s *Salvage) linger(ctx context.Context) {
+	over := time.NewTimer(lingers)
+	defer over.Stop()
+	select {
+	case <-ctx.Done():
+	case <-over.C:
 	}
 }
 
