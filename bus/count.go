@@ -57,7 +57,7 @@ func (s *Store) judge(ctx context.Context, settled uint64) (*Damage, error) {
 		tries, wait = judgeTries, judgeWait
 	}
 	for try := 1; ; try++ {
-		found := judge(s.State.mirror.all(), &s.ledger.book, settled)
+		found := holes(s.State.mirror.all(), &s.ledger.book, settled)
 		if found == nil || try == tries {
 			if found != nil {
 				found.Blocks = lostMessages(ctx, s.Conn)

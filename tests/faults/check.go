@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"time"
 )
 
 // Rules that a history can break.
@@ -12,6 +13,7 @@ const (
 	Doubled      = "doubled"      // one request was carried out twice
 	Backwards    = "backwards"    // something older was seen after something newer
 	Phantom      = "phantom"      // what nobody asked for, or what was refused, is there
+	Unnoticed    = "unnoticed"    // what was acknowledged is gone, and the hub did not say so
 	Interleaved  = "interleaved"  // two hubs led at once
 	Unavailable  = "unavailable"  // more members at once than the strategy allows
 	NotConverged = "notConverged" // a member holds something else than is placed there
@@ -41,6 +43,7 @@ func Check(h *History, limits Limits) []Violation {
 	c.checkGenerations()
 	c.checkMembers()
 	c.checkReigns()
+	c.checkLosses()
 	c.checkSpells()
 	c.checkEnd()
 	slices.SortFunc(c.found, func(a, b Violation) int {
@@ -79,16 +82,24 @@ func (c *checker) report(rule, object, format string, arguments ...any) {
 	c.found = append(c.found, Violation{rule, object, fmt.Sprintf(format, arguments...)})
 }
 
-// era is how many restores there were before s; false when one was meanwhile.
+// era is how many restores and losses there were before s; false when one was meanwhile.
 func (c *checker) era(s Span) (n int, whole bool) {
-	for _, r := range c.Restores {
-		if r.Restored <= s.Began {
+	whole = true
+	count := func(from, to time.Duration) {
+		switch {
+		case to <= s.Began:
 			n++
-		} else if r.Copied <= s.Ended {
-			return n, false
+		case from <= s.Ended:
+			whole = false
 		}
 	}
-	return n, true
+	for _, r := range c.Restores {
+		count(r.Copied, r.Restored)
+	}
+	for i := range c.Losses {
+		count(c.Losses[i].Began, c.Losses[i].Ended)
+	}
+	return n, whole
 }
 
 // binding says that a write that was acknowledged must be seen by who asks from began on: it was answered before
@@ -99,6 +110,13 @@ func (c *checker) binding(w *Write, began Span) bool {
 	}
 	for _, r := range c.Restores {
 		if w.Ended > r.Copied && w.Began < r.Restored && r.Restored <= began.Began {
+			return false
+		}
+	}
+	for i := range c.Losses {
+		l := &c.Losses[i]
+		unnoted := w.Ended+notedWithin > l.Began
+		if (unnoted || slices.Contains(l.Objects, w.Object)) && w.Began < l.Ended && l.Ended <= began.Began {
 			return false
 		}
 	}
@@ -310,9 +328,30 @@ func (c *checker) checkReigns() {
 	}
 }
 
+// notedWithin is how long after its acknowledgement a write is known to the hub's ledger, on a machine that is busy.
+const notedWithin = 700 * time.Millisecond
+
+// checkLosses wants the hub to have said what is gone.
+func (c *checker) checkLosses() {
+	for i := range c.Losses {
+		l := &c.Losses[i]
+		if !l.Tail || l.Told != "" {
+			continue
+		}
+		for _, w := range c.Writes {
+			if w.Outcome == Acknowledged && w.Began > l.Began && w.Ended+notedWithin < l.Ended {
+				c.report(Unnoticed, w.Object, "%s was acknowledged at %s and is gone since %s, of which the hub said nothing", w.State, w.Ended, l.Ended)
+			}
+		}
+	}
+}
+
 // checkSpells wants no more members at once without a placement than its strategy allows.
 func (c *checker) checkSpells() {
 	for i, s := range c.Spells {
+		if c.lostBefore(s.From) {
+			continue
+		}
 		members := map[string]bool{s.Member: true}
 		for j, other := range c.Spells {
 			if i != j && other.Placement == s.Placement && other.From <= s.From && s.From < other.To {
@@ -323,6 +362,13 @@ func (c *checker) checkSpells() {
 			c.report(Unavailable, s.Placement, "not available on %d members at %s, at most %d may be", len(members), s.From, most)
 		}
 	}
+}
+
+// recovers is for how long after a loss what was decided may be decided anew, for all members at once.
+const recovers = 30 * time.Second
+
+func (c *checker) lostBefore(at time.Duration) bool {
+	return slices.ContainsFunc(c.Losses, func(l Loss) bool { return l.Began <= at && at <= l.Ended+recovers })
 }
 
 // checkEnd wants every member to hold exactly what is placed.

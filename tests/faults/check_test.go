@@ -166,6 +166,39 @@ func TestCheck(t *testing.T) {
 			history: History{Writes: []Write{one}, Restores: []Restore{{2 * second, 8 * second}}, Reads: []Read{sawNothing(9 * second)}},
 			want:    []string{Lost},
 		},
+		"the hub names what is gone": {
+			history: History{
+				Writes: []Write{one, two}, Losses: []Loss{{Span: Span{5 * second, 6 * second}, Told: "ConfigMap a", Objects: []string{"a"}}},
+				Reads: []Read{saw(4*second, two), saw(7*second, one)},
+			},
+		},
+		"the hub names something else": {
+			history: History{
+				Writes: []Write{one, two}, Losses: []Loss{{Span: Span{5 * second, 6 * second}, Told: "ConfigMap b", Objects: []string{"b"}}},
+				Reads: []Read{saw(4*second, two), saw(7*second, one)},
+			},
+			want: []string{Lost},
+		},
+		"a power cut takes what was acknowledged, and the hub says so": {
+			history: History{
+				Writes: []Write{one, two}, Losses: []Loss{{Span: Span{2 * second, 6 * second}, Told: "1 record gone", Tail: true}},
+				Reads: []Read{saw(4*second, two), saw(7*second, one)},
+			},
+		},
+		"and says nothing": {
+			history: History{
+				Writes: []Write{one, two}, Losses: []Loss{{Span: Span{second, 6 * second}, Tail: true}},
+				Reads: []Read{saw(7*second, one)},
+			},
+			want: []string{Unnoticed},
+		},
+		"a power cut takes what was there long before": {
+			history: History{
+				Writes: []Write{one}, Losses: []Loss{{Span: Span{5 * second, 6 * second}, Told: "1 record gone", Tail: true}},
+				Reads: []Read{sawNothing(7 * second)},
+			},
+			want: []string{Lost},
+		},
 		"what was acknowledged after the restore is gone": {
 			history: History{Writes: []Write{one, wrote(9*second, "r3", 2, 20)}, Restores: []Restore{{2 * second, 8 * second}}, Reads: []Read{saw(11*second, one)}},
 			want:    []string{Backwards, Lost},

@@ -1,6 +1,7 @@
 package faults
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -42,6 +43,9 @@ type fleet struct {
 	clients   *bustest.Proxy
 	agents    *bustest.Proxy
 	creds     string // of the operator; empty where the servers ask for none
+	// mend makes everything again that the hub may have lost: what members hold of it would stay there otherwise,
+	// because a hub takes away only what it knows of.
+	mend func(ctx context.Context)
 }
 
 // victim is a process, for one fault at a time.
@@ -129,9 +133,13 @@ func (f *fleet) startAgent(t testing.TB, client *bus.Conn, member string) {
 		args = append(args, "--token", enrolled.Token.String())
 	}
 	f.run(t, "agent-"+member, agentBinary, args...)
+	require.NoError(t, admit(t.Context(), client, member, "admit-"+member))
+}
+
+func admit(ctx context.Context, client *bus.Conn, member, request string) error {
 	admitted := fmt.Sprintf(`{"apiVersion":"cluster.kubernetes-fleet.io/v1","kind":"MemberCluster","metadata":{"name":%q}}`, member)
-	request := api.ApplyRequest{Request: "admit-" + member, Documents: []json.RawMessage{json.RawMessage(admitted)}}
-	require.NoError(t, bus.Request(t.Context(), client, api.VerbApply, request, nil, bus.RequestOptions{}))
+	r := api.ApplyRequest{Request: request, Documents: []json.RawMessage{json.RawMessage(admitted)}}
+	return bus.Request(ctx, client, api.VerbApply, r, nil, bus.RequestOptions{})
 }
 
 func (f *fleet) folder(member string) string { return filepath.Join(f.dir, "agents", member) }

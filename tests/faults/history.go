@@ -22,6 +22,7 @@ type History struct {
 	Spells []Spell
 	// Restores are in their order.
 	Restores []Restore
+	Losses   []Loss
 	End      End
 }
 
@@ -104,6 +105,17 @@ type Spell struct {
 
 // Restore is older data put in the place of newer: what was acknowledged between the two is known to be gone.
 type Restore struct{ Copied, Restored time.Duration }
+
+// Loss is damage that was done to what the hub keeps, and what the hub said of it before anything was decided again.
+type Loss struct {
+	Span
+	// Told is what the hub said is gone, empty when it said nothing.
+	Told string
+	// Objects are those among it.
+	Objects []string
+	// Tail says that all writes from Began on are gone, as after a power cut, and no others.
+	Tail bool
+}
 
 // End is what is there once all faults are over and the fleet had time to settle.
 type End struct {

@@ -24,6 +24,8 @@ const (
 	forget = "forget" // answers are held back, and then lost with their connections
 	double = "double" // whatever is published arrives twice, for a while
 	older  = "older"  // the hub's data is replaced by a copy that is a while older
+	flip   = "flip"   // SIGTERM, 64 bytes in the files of state are turned over, started again
+	tear   = "tear"   // SIGKILL, and what was written to state since a while before is gone, started again
 )
 
 // Sides of a fleet whose connections can be disturbed.
@@ -71,7 +73,9 @@ func draw(random *rand.Rand, mode string, within time.Duration) plan {
 		case n < 11:
 			s.What, s.Whom = pick(random, kill, stop, end), "agent-"+pick(random, memberNames...)
 		case n < 13 && mode == modeSingle:
-			s.What, s.Whom = older, "hub-0"
+			s.What, s.Whom = pick(random, older, flip, tear), "hub-0"
+		case n < 12:
+			s.What, s.Whom = flip, "broker-1" // always the same: of three replicas one may be damaged
 		default:
 			s.What, s.Whom = pick(random, cut, delay, forget, double, double), pick(random, sideClients, sideAgents)
 		}

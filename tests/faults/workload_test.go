@@ -113,7 +113,7 @@ func (w *writer) work(ctx context.Context, random *rand.Rand) {
 
 // setUp makes an app, with whatever it needs.
 func (w *writer) setUp(ctx context.Context, app string) error {
-	ns := api.ApplyRequest{Request: "namespace-" + app, Documents: []json.RawMessage{namespace(app)}}
+	ns := api.ApplyRequest{Request: w.request(), Documents: []json.RawMessage{namespace(app)}}
 	if err := bus.Request(ctx, w.conn, api.VerbApply, ns, nil, bus.RequestOptions{}); err != nil {
 		return err
 	}
