@@ -35,8 +35,9 @@ type RequestOptions struct {
 
 // Request sends request as JSON to a verb and decodes the answer into response (nil: ignored). It
 // sends the same payload again on time-outs, no responders and CodeUnavailable, and at once when the
-// connection was lost or another hub leads, so a request that changes something carries an id. A refusal is an *api.Failure (errors.As); a hub that never answered
-// is ErrUnreachable.
+// connection was lost or another hub leads, and on CodeNoRoom and CodeDamaged once a try was not answered, so a
+// request that changes something carries an id. A refusal is an *api.Failure (errors.As); a hub that never answered,
+// or refused no more than later tries, is ErrUnreachable.
 func Request(ctx context.Context, c *Conn, verb string, request, response any, o RequestOptions) error {
 	if err := c.may(verb); err != nil {
 		return err
@@ -75,17 +76,23 @@ func (c *Conn) ask(ctx context.Context, m *nats.Msg, o RequestOptions) ([]byte, 
 	turns, end := c.turns()
 	defer end()
 	var last error
+	unanswered := false
 	for delay := requestWait; ; delay = min(2*delay, requestPause) {
 		body, err := c.askOnce(bounded, m, cmp.Or(o.Try, requestTry), turns)
-		if err == nil || !again(err) {
+		if err == nil || !again(err) && (!unanswered || !passing(err)) {
 			return body, err
 		}
+		unanswered = unanswered || !isAnswer(err) && !errors.Is(err, nats.ErrNoResponders)
 		if last == nil || bounded.Err() == nil {
 			last = err
 		}
 		pauseUnless(bounded, delay/2+mathrand.N(delay/2), turns)
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
+		}
+		if bounded.Err() != nil && isAnswer(last) && unanswered {
+			return nil, fmt.Errorf("%w on %s within %s; a try that was not answered may have been carried out, later ones were refused: %s",
+				ErrUnreachable, m.Subject, total, last.Error()) // which is no refusal of the request
 		}
 		if bounded.Err() != nil {
 			return nil, fmt.Errorf("%w: %s on %s within %s: %w; see whether a hub leads fleet %s with `nats micro ls`",
@@ -100,6 +107,19 @@ func again(err error) bool {
 		return failure.Code == api.CodeUnavailable
 	}
 	return errors.Is(err, errTurned) || IsDisconnected(err)
+}
+
+// isAnswer says that a hub answered.
+func isAnswer(err error) bool {
+	failure := (*api.Failure)(nil)
+	return errors.As(err, &failure)
+}
+
+// passing says that a try was refused for what has nothing to do with the request: an earlier one, of which nobody
+// knows, may have been carried out before.
+func passing(err error) bool {
+	failure := (*api.Failure)(nil)
+	return errors.As(err, &failure) && (failure.Code == api.CodeNoRoom || failure.Code == api.CodeDamaged)
 }
 
 // errTurned says that whoever was asked will not answer any more.

@@ -198,6 +198,37 @@ func TestAClientAsksAgainWhenAnotherHubLeads(t *testing.T) {
 	require.NoError(t, within(t, answered, "an answer"))
 }
 
+// A try that nobody answered may be carried out yet. That there is no room says nothing of it, and is no answer to the
+// request; where no try was lost, it is.
+func TestARefusalOfALaterTryIsNoAnswer(t *testing.T) {
+	server := bustest.Start(t)
+	hub, client := server.Hub(t), server.Client(t)
+	full := &api.Failure{Code: api.CodeNoRoom, Message: "nothing was stored"}
+	var tries atomic.Int64
+	carriedOut := make(chan struct{})
+	serve(t, hub, map[string]bus.Handler{
+		api.VerbApply: func(context.Context, api.Caller, []byte) (any, error) { return nil, full },
+		api.VerbGet: func(context.Context, api.Caller, []byte) (any, error) {
+			switch tries.Add(1) {
+			case 1:
+				err := hub.NC.Publish(hub.Fleet.Leads(), nil) // so that the client waits no longer
+				<-carriedOut
+				return nil, err
+			case 2:
+				return nil, full
+			}
+			return nil, nil
+		},
+	})
+	t.Cleanup(func() { close(carriedOut) })
+	patient := bus.RequestOptions{Total: time.Minute, Try: time.Minute}
+	require.NoError(t, bus.Request(bustest.Context(t), client, api.VerbGet, api.GetRequest{}, nil, patient))
+	require.EqualValues(t, 3, tries.Load())
+	var refused *api.Failure
+	require.ErrorAs(t, bus.Request(bustest.Context(t), client, api.VerbApply, api.ApplyRequest{}, nil, patient), &refused)
+	require.Equal(t, api.CodeNoRoom, refused.Code)
+}
+
 // The answer to what was asked before the connection was lost will not come.
 func TestAClientAsksAgainWhenItsConnectionIsBack(t *testing.T) {
 	server := bustest.Start(t)

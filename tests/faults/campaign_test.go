@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"flotilla/bus"
+	"flotilla/bus/bustest"
 	"flotilla/tests/elsewhen"
 	"flotilla/tests/rig"
 )
@@ -103,10 +104,16 @@ func TestStoppedLeaders(t *testing.T) {
 // campaign is one fleet and what happens to it.
 func campaign(t *testing.T, mode string, seed int64, steps plan) {
 	t.Helper()
+	campaignOn(t, nil, mode, seed, steps)
+}
+
+// campaignOn is a campaign whose hub keeps its data on a disk.
+func campaignOn(t *testing.T, disk *bustest.Disk, mode string, seed int64, steps plan) {
+	t.Helper()
 	test, _, _ := strings.Cut(t.Name(), "/")
 	again := fmt.Sprintf("go test ./tests/faults -run %s -faults.seed=%d -faults.runs=1 -faults.mode=%s -faults.for=%s -v", test, seed, mode, *forFlag)
 	t.Logf("%s\n%s", again, steps)
-	c := &run{fleet: startFleet(t, mode, rehearsal), began: elsewhen.Now(), take: &Recorder{}}
+	c := &run{fleet: startFleet(t, mode, rehearsal, disk), began: elsewhen.Now(), take: &Recorder{}}
 	c.setUp(t)
 	working, rest := context.WithCancel(context.WithoutCancel(t.Context()))
 	defer rest()

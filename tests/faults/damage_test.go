@@ -38,6 +38,16 @@ func TestFlippedBytes(t *testing.T) {
 	}
 }
 
+// TestAFullDisk fills the disk of the hub up under its clients, twice: what is refused is not there, what was
+// acknowledged stays, and the hub goes on once there is room.
+func TestAFullDisk(t *testing.T) {
+	bustest.OnSmallDisk(t, func(t *testing.T, disk *bustest.Disk) {
+		campaignOn(t, disk, modeSingle, *seedFlag, plan{
+			{2 * time.Second, 4 * time.Second, full, "hub-0"}, {9 * time.Second, 2 * time.Second, full, "hub-0"},
+		})
+	})
+}
+
 // TestADamagedReplica turns bytes over on one of three servers: nothing is gone.
 func TestADamagedReplica(t *testing.T) {
 	for n := range max(1, *runsFlag) {

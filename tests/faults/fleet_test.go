@@ -42,7 +42,8 @@ type fleet struct {
 	processes map[string]*victim
 	clients   *bustest.Proxy
 	agents    *bustest.Proxy
-	creds     string // of the operator; empty where the servers ask for none
+	creds     string        // of the operator; empty where the servers ask for none
+	disk      *bustest.Disk // of the hub; nil for any
 	// mend makes everything again that the hub may have lost: what members hold of it would stay there otherwise,
 	// because a hub takes away only what it knows of.
 	mend func(ctx context.Context)
@@ -57,10 +58,11 @@ type victim struct {
 // rehearsal are waits of campaigns: long enough for machines that are busy, short for who looks on.
 var rehearsal = []string{terminal.Lease + "=3s", terminal.Reconnect + "=200ms"}
 
-// startFleet starts a fleet in a mode, with variables for its programs, admits its members, and returns when they are ready.
-func startFleet(t testing.TB, mode string, env []string) *fleet {
+// startFleet starts a fleet in a mode, with variables for its programs, its hub on a disk where one is given, admits its
+// members, and returns when they are ready.
+func startFleet(t testing.TB, mode string, env []string, disk *bustest.Disk) *fleet {
 	t.Helper()
-	f := &fleet{dir: t.TempDir(), env: env, processes: map[string]*victim{}}
+	f := &fleet{dir: t.TempDir(), env: env, processes: map[string]*victim{}, disk: disk}
 	if mode == modeCluster {
 		f.startCluster(t)
 	} else {
@@ -91,7 +93,12 @@ func (f *fleet) startSingle(t testing.TB) {
 	f.clients, f.agents = bustest.ProxyTo(t, "127.0.0.1:"+port), bustest.ProxyTo(t, "127.0.0.1:"+port)
 }
 
-func (f *fleet) data() string { return filepath.Join(f.dir, "hub") }
+func (f *fleet) data() string {
+	if f.disk != nil {
+		return filepath.Join(f.disk.Dir, "hub")
+	}
+	return filepath.Join(f.dir, "hub")
+}
 
 // startCluster starts three servers and two hubs.
 func (f *fleet) startCluster(t testing.TB) {

@@ -22,6 +22,12 @@ func (f *fleet) inflict(t *testing.T, p plan, take *Recorder, since func() time.
 	for _, s := range p {
 		wait(t.Context(), s.At-since())
 		running.Go(func() {
+			if s.What == full {
+				f.disk.Fill()
+				wait(t.Context(), s.For)
+				f.disk.Free()
+				return
+			}
 			if v := f.victim(t, s.Whom); v != nil {
 				v.mu.Lock()
 				defer v.mu.Unlock()

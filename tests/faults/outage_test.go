@@ -23,7 +23,7 @@ func BenchmarkOutage(b *testing.B) {
 		{What: kill, Whom: "broker", For: time.Second},
 	} {
 		b.Run(fault.What+"-"+fault.Whom, func(b *testing.B) {
-			f := startFleet(b, modeCluster, nil)
+			f := startFleet(b, modeCluster, nil, nil)
 			w := f.outageWriter(b)
 			var gaps []time.Duration
 			for n := 0; b.Loop(); n++ {

@@ -25,6 +25,7 @@ const (
 	double = "double" // whatever is published arrives twice, for a while
 	older  = "older"  // the hub's data is replaced by a copy that is a while older
 	flip   = "flip"   // SIGTERM, 64 bytes in the files of state are turned over, started again
+	full   = "full"   // the disk of the hub is full, for a while
 	tear   = "tear"   // SIGKILL, and what was written to state since a while before is gone, started again
 )
 
