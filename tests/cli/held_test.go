@@ -83,17 +83,21 @@ func startHurried(t *testing.T, faults ...string) *dev.Fleet {
 
 func admitAll(t *testing.T, fleet *dev.Fleet) {
 	t.Helper()
+	all := func(state api.MemberState) func() bool {
+		return func() bool {
+			var s api.FleetStatus
+			err := bus.Request(t.Context(), fleet.Client, api.VerbStatus, struct{}{}, &s, bus.RequestOptions{})
+			return err == nil && s.Members[string(state)] == len(fleet.Members())
+		}
+	}
+	until(t, all(api.MemberJoining)) // from then on it is known which labels they offer
 	for _, name := range fleet.Members() {
 		bustest.Eventually(t, func() error {
 			request := api.AdmitRequest{Request: name, Name: name}
 			return bus.Request(t.Context(), fleet.Client, api.VerbAdmit, request, nil, bus.RequestOptions{})
 		})
 	}
-	until(t, func() bool {
-		var s api.FleetStatus
-		err := bus.Request(t.Context(), fleet.Client, api.VerbStatus, struct{}{}, &s, bus.RequestOptions{})
-		return err == nil && s.Members[string(api.MemberReady)] == len(fleet.Members())
-	})
+	until(t, all(api.MemberReady))
 }
 
 func applyAll(t *testing.T, fleet *dev.Fleet, documents string) {
