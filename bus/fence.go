@@ -94,18 +94,37 @@ func (w *Writer) repair(ctx context.Context, generation int) error {
 		return w.lost
 	}
 	w.mu.Lock()
-	done := w.chain.generation != generation || !w.chain.broken()
+	mended := w.chain.generation != generation || !w.chain.broken()
 	explained := w.chain.explained()
-	if !done && explained {
+	if !mended && explained {
 		w.chain.resume()
 	}
 	w.mu.Unlock()
-	if done || explained {
+	if mended || explained {
 		return nil
 	}
-	err := w.refence(ctx)
+	err := w.refenceInTime(ctx)
 	if errors.Is(err, ErrDeposed) || errors.Is(err, ErrDamaged) {
 		w.giveUp(err)
+	}
+	return err
+}
+
+// refenceInTime is refence for as long as somebody follows state: whoever waits for a listing after that waits for
+// ever, and a hub that is to stop leading waits for them.
+func (w *Writer) refenceInTime(ctx context.Context) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	go func() {
+		select {
+		case <-w.over:
+			cancel(fmt.Errorf("%w: the hub stopped leading before it knew whether a write was stored", ErrDeposed))
+		case <-ctx.Done():
+		}
+	}()
+	err := w.refence(ctx)
+	if cause := context.Cause(ctx); err != nil && errors.Is(cause, ErrDeposed) {
+		return cause
 	}
 	return err
 }

@@ -168,6 +168,27 @@ func TestAnUnknownOutcomeWaitsForAListing(t *testing.T) {
 	require.ErrorIs(t, within(t, done, "an answer"), context.DeadlineExceeded)
 }
 
+// The answer of a write is lost, and the hub stops leading before it can find out: the write must return, because the
+// hub waits for it before it leads again.
+func TestALostAnswerAndAHubThatStopsLeading(t *testing.T) {
+	server := bustest.Start(t)
+	proxy, c := server.ProxiedHub(t)
+	leader := compete(t, c, "hub-0")
+	store, direct := within(t, leader.led, "hub-0 leads"), server.Hub(t)
+	proxy.HoldReplies()
+	done := writeInBackground(t, store, bus.Put("schedule.a", schedule("a", 1), 0))
+	bustest.Eventually(t, func() error {
+		if n := len(storedKeys(t, direct, "schedule.*")); n != 1 {
+			return fmt.Errorf("%d schedules are stored", n)
+		}
+		return nil
+	})
+	require.ErrorIs(t, within(t, leader.lost, "hub-0 stops acting"), bus.ErrDeposed)
+	proxy.Cut()
+	require.ErrorIs(t, within(t, done, "an answer").err, bus.ErrDeposed)
+	within(t, leader.led, "hub-0 leads again")
+}
+
 // The connection is closed under a write, as when a process ends in the wrong order: the write must
 // return, not wait for a connection that will not come back.
 func TestAWriteOnAClosedConnectionReturns(t *testing.T) {

@@ -59,6 +59,7 @@ func OpenStore(ctx context.Context, c *Conn, taken Taken) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("opening the store: %w", err)
 	}
+	writer.over = ctx.Done()
 	s := &Store{
 		Conn: c, Term: taken.Term, State: state,
 		Writer:      writer,

@@ -56,6 +56,8 @@ type Writer struct {
 	// written any more.
 	confirmed func()
 	lose      func(error)
+	// over is closed once nobody follows state for this writer any more; nil: never.
+	over <-chan struct{}
 
 	// gate is held shared by writes and alone while the term is written anew.
 	gate  sync.RWMutex

@@ -31,13 +31,41 @@ type hub struct {
 	connect func()
 }
 
-func (h *hub) EnrolIn() (time.Duration, bool) { return h.after, !h.never }
-func (h *hub) Up() error                      { return h.down }
-func (h *hub) Role() string                   { return h.role }
+func (h *hub) EnrolIn() (time.Duration, bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.after, !h.never
+}
+
+func (h *hub) Up() error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.down
+}
+
+func (h *hub) Role() string { return h.role }
 
 func (h *hub) OnConnect(f func()) func() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
 	h.connect = f
 	return func() {}
+}
+
+// due says that credentials are to be asked for at once.
+func (h *hub) due() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.after = 0
+}
+
+// back says that the connection is there again.
+func (h *hub) back() {
+	h.mu.Lock()
+	h.down = nil
+	connect := h.connect
+	h.mu.Unlock()
+	connect()
 }
 
 func (h *hub) Enrol(context.Context) (bus.Given, error) {
@@ -77,7 +105,7 @@ func TestItAsksWhenHalfOfTheTimeHasPassed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := elsewhen.Now()
 		h := &hub{after: 10 * time.Minute, answers: []error{nil}}
-		time.AfterFunc(5*time.Minute, func() { h.after = 0 })
+		time.AfterFunc(5*time.Minute, h.due)
 		keep(t, h, time.Hour)
 		require.Len(t, h.asked, 1)
 		require.GreaterOrEqual(t, h.asked[0].Sub(began), 10*time.Minute)
@@ -98,7 +126,7 @@ func TestARefusalIsSaidOnce(t *testing.T) {
 func TestNobodyIsAskedWithoutAConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := &hub{down: errors.New("down"), answers: []error{nil}}
-		time.AfterFunc(time.Minute, func() { h.down = nil; h.connect() })
+		time.AfterFunc(time.Minute, h.back)
 		began := elsewhen.Now()
 		keep(t, h, 10*time.Minute)
 		require.Len(t, h.asked, 1)
