@@ -160,7 +160,7 @@ func (a *AgentConn) send(ctx context.Context, what, subject string, body []byte,
 	m.Data = body
 	ctx, cancel := context.WithTimeout(ctx, publishTimeout)
 	defer cancel()
-	if _, err := a.conn.JS.PublishMsg(ctx, m); err != nil {
+	if _, err := a.conn.publishAmong(ctx, m); err != nil {
 		return fmt.Errorf("putting %s: %w", what, err)
 	}
 	return nil

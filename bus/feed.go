@@ -69,12 +69,15 @@ type source struct {
 	key     func(subject string) (string, bool)
 	// subject is the inverse of key.
 	subject func(key string) string
+	// window is how many bytes are on their way at most, of what many write. What is replaced before its turn
+	// to be sent comes has never to be read. 0: as many as the server sends.
+	window int
 }
 
 // bucketSource is a whole bucket, by short name.
 func bucketSource(f subjects.Fleet, bucket string) source {
 	return source{
-		name: bucket, stream: f.BucketStream(bucket), filters: []string{f.BucketSubject(bucket, ">")},
+		name: bucket, stream: f.BucketStream(bucket), window: windowOf(bucket), filters: []string{f.BucketSubject(bucket, ">")},
 		key:     func(subject string) (string, bool) { return f.BucketKey(bucket, subject) },
 		subject: func(key string) string { return f.BucketSubject(bucket, key) },
 	}
@@ -83,12 +86,12 @@ func bucketSource(f subjects.Fleet, bucket string) source {
 // inventorySource is the newest inventory of every member, by member.
 func inventorySource(f subjects.Fleet) source {
 	return source{
-		name: subjects.Events, stream: f.Stream(subjects.Events), filters: []string{f.Inventory("*")},
+		name: subjects.Events, stream: f.Stream(subjects.Events), window: windowOf(subjects.Events), filters: []string{f.Inventory("*")},
 		key: f.ParseInventory, subject: f.Inventory,
 	}
 }
 
-// feed follows a source with one push consumer: newest value of every key, then every change. It
+// feed follows a source with one consumer: newest value of every key, then every change. It
 // lists anew after each reconnect, gap, consumer loss and slow-consumer drop, and every hour, because
 // a watcher that only resumes may miss deletions.
 type feed struct {
@@ -168,9 +171,9 @@ func (f *feed) follow(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	consuming, err := consumer.Consume(w.handle, jetstream.ConsumeErrHandler(func(_ jetstream.ConsumeContext, err error) {
+	consuming, err := consumer.consume(w.handle, func(_ jetstream.ConsumeContext, err error) {
 		w.leave(fmt.Sprintf("watcher reports: %v", err))
-	}))
+	})
 	if err != nil {
 		return "", fmt.Errorf("following: %w", err)
 	}
@@ -190,7 +193,7 @@ type watcher struct {
 	closed bool
 }
 
-func (w *watcher) open(ctx context.Context) (jetstream.PushConsumer, error) {
+func (w *watcher) open(ctx context.Context) (feedConsumer, error) {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
 	f := w.feed
@@ -207,19 +210,7 @@ func (w *watcher) open(ctx context.Context) (jetstream.PushConsumer, error) {
 	if err != nil {
 		return nil, err
 	}
-	consumer, err := stream.CreatePushConsumer(ctx, jetstream.ConsumerConfig{
-		Description:       "watcher of " + f.conn.NC.Opts.Name,
-		DeliverSubject:    f.conn.NC.NewInbox(),
-		DeliverPolicy:     jetstream.DeliverLastPerSubjectPolicy,
-		FilterSubjects:    f.from.filters,
-		AckPolicy:         jetstream.AckNonePolicy,
-		MaxDeliver:        1,
-		FlowControl:       true,
-		IdleHeartbeat:     idleBeat,
-		InactiveThreshold: inactiveAfter,
-		MemoryStorage:     true,
-		Replicas:          1,
-	})
+	consumer, err := f.consumer(ctx, stream)
 	if err != nil {
 		return nil, fmt.Errorf("making the watcher: %w", err)
 	}
@@ -299,7 +290,7 @@ func (w *watcher) leave(reason string) {
 	}
 }
 
-func (w *watcher) wait(ctx context.Context, consumer jetstream.PushConsumer) (string, error) {
+func (w *watcher) wait(ctx context.Context, consumer feedConsumer) (string, error) {
 	hourly := time.NewTimer(relistEvery)
 	defer hourly.Stop()
 	stall := time.NewTicker(stallCheck)
@@ -328,7 +319,7 @@ func (w *watcher) wait(ctx context.Context, consumer jetstream.PushConsumer) (st
 
 // checkStall ends a listing whose last message was replaced or purged before it was delivered: then no
 // message says that none is pending.
-func (w *watcher) checkStall(ctx context.Context, consumer jetstream.PushConsumer) (bool, error) {
+func (w *watcher) checkStall(ctx context.Context, consumer feedConsumer) (bool, error) {
 	w.feed.mu.Lock()
 	listed := w.listed
 	w.feed.mu.Unlock()

@@ -67,7 +67,7 @@ func NewNodeFeed(c *Conn, s NodeSink) *NodeFeed {
 	n := &NodeFeed{conn: c, sink: s, passes: newPasses(), marks: map[string]map[string]nodeMark{}, ledgers: map[string]*nodeLedger{}}
 	n.turns = newTurns(n.deliver)
 	n.feed = newFeed(c, source{
-		name: subjects.Events, stream: c.Fleet.Stream(subjects.Events),
+		name: subjects.Events, stream: c.Fleet.Stream(subjects.Events), window: windowOf(subjects.Events),
 		filters: []string{c.Fleet.AllNodeEvents("*"), c.Fleet.NodeInventory("*")},
 		key:     func(subject string) (string, bool) { return subject, true },
 	}, n)

@@ -74,7 +74,7 @@ func (c *Conn) publishWithin(ctx context.Context, m *nats.Msg, limit time.Durati
 	ctx, cancel := c.answerable(ctx, limit)
 	defer cancel()
 	began := time.Now()
-	ack, err := c.JS.PublishMsg(ctx, m)
+	ack, err := c.publishAmong(ctx, m)
 	c.stalls.note(func() string { return c.streamOf(m.Subject) }, began, err)
 	return ack, c.tooLarge(m, err)
 }

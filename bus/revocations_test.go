@@ -1,6 +1,8 @@
 package bus_test
 
 import (
+	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -111,9 +113,14 @@ func TestAnAgentThatNobodyAdmittedCanOnlyBeHeard(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, role, string(request.Data))
 	}
+	bustest.Eventually(t, func() error {
+		if heard := store.Heartbeats.Keys(""); !slices.Equal(heard, []string{"berlin"}) {
+			return fmt.Errorf("heartbeats of %q", heard)
+		}
+		return nil
+	})
 	require.Empty(t, store.Results.Keys(""))
 	require.Empty(t, store.Inventories.Keys(""))
-	require.Equal(t, []string{"berlin"}, store.Heartbeats.Keys(""))
 }
 
 // foreignTo are subjects that an agent whom nobody admitted has no business with, its own among them.

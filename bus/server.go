@@ -200,6 +200,7 @@ func (s *Server) options() (*server.Options, error) {
 		JetStreamMaxMemory:     s.o.MaxMemory,
 		SyncInterval:           syncInterval,
 		SyncAlways:             s.o.Durability == DurabilityAlways,
+		StreamMaxBufferedSize:  maxBuffered,
 		DisableJetStreamBanner: true,
 	}
 	o.JetStreamLimits.DefaultMaxConsumers = -1

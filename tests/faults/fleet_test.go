@@ -42,6 +42,7 @@ type fleet struct {
 	processes map[string]*victim
 	clients   *bustest.Proxy
 	agents    *bustest.Proxy
+	address   string        // of the only hub's server, beside all proxies
 	creds     string        // of the operator; empty where the servers ask for none
 	disk      *bustest.Disk // of the hub; nil for any
 	// mend makes everything again that the hub may have lost: what members hold of it would stay there otherwise,
@@ -90,7 +91,8 @@ func (f *fleet) startSingle(t testing.TB) {
 	port := bustest.FreePort(t)
 	f.run(t, "hub-0", hubBinary, "--data", f.data(), "--port", port, "--log-level", "info", "--deletion-timeout", "5s")
 	f.creds = filepath.Join(f.data(), "operator.creds")
-	f.clients, f.agents = bustest.ProxyTo(t, "127.0.0.1:"+port), bustest.ProxyTo(t, "127.0.0.1:"+port)
+	f.address = "127.0.0.1:" + port
+	f.clients, f.agents = bustest.ProxyTo(t, f.address), bustest.ProxyTo(t, f.address)
 }
 
 func (f *fleet) data() string {

@@ -60,6 +60,9 @@ func (p *Process) Start(t testing.TB) {
 	require.NoError(t, p.command.Start())
 }
 
+// PID is the number of the process, which runs.
+func (p *Process) PID() int { return p.command.Process.Pid }
+
 // Kill is SIGKILL: nothing is flushed, nothing is said.
 func (p *Process) Kill() {
 	if p.command == nil {

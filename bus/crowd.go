@@ -1,0 +1,43 @@
+package bus
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+const (
+	// maxBuffered is how many bytes wait to be stored in one stream of an embedded server, at most; more is
+	// refused. It is a request of the largest size with what comes beside it: what one member sends without
+	// waiting for answers takes no more of the hub, and nobody else waits behind more.
+	maxBuffered = 24 << 20
+	// crowdedWait is about how soon what was refused for that is sent again.
+	crowdedWait = 20 * time.Millisecond
+	// tooManyRequests is the server's code for a message beyond what waits to be stored.
+	tooManyRequests = 10167
+)
+
+// publishAmong stores a message in a stream that others fill too. While more waits there to be stored than the
+// server keeps, it comes again soon, until ctx ends: room is made as fast as messages are stored, and who waits
+// longer than others gets none of it.
+func (c *Conn) publishAmong(ctx context.Context, m *nats.Msg) (*jetstream.PubAck, error) {
+	for {
+		ack, err := c.JS.PublishMsg(ctx, m)
+		if !crowded(err) || ctx.Err() != nil {
+			return ack, err
+		}
+		pause(ctx, crowdedWait/2+rand.N(crowdedWait))
+	}
+}
+
+// A batch of state fits, with more writes behind it.
+const _ = uint(maxBuffered - maxBatchBytes - 4*MaxValue)
+
+func crowded(err error) bool {
+	refused := (*jetstream.APIError)(nil)
+	return errors.As(err, &refused) && refused.ErrorCode == tooManyRequests
+}
