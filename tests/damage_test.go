@@ -80,9 +80,12 @@ func TestDamagedStateIsNamedAndTearsNothingDown(t *testing.T) {
 	require.Contains(t, refused.Message, "placement web")
 	for _, v := range api.VerbTable() {
 		err := bus.Request(t.Context(), s.fleet.Client, v.Verb, struct{}{}, nil, bus.RequestOptions{})
-		answered := slices.Contains([]string{api.VerbStatus, api.VerbVersion, api.VerbBackup, api.VerbRestore}, v.Verb)
+		answered := slices.Contains([]string{api.VerbStatus, api.VerbVersion, api.VerbBackup, api.VerbRestore, api.VerbRaw}, v.Verb)
 		require.Equal(t, !answered, errors.As(err, &refused) && refused.Code == api.CodeDamaged, "%s: %v", v.Verb, err)
 	}
+	var left api.RawResponse
+	s.ask(api.VerbRaw, api.RawRequest{Bucket: subjects.State, Key: subjects.Schedules.Key("shop")}, &left)
+	require.Contains(t, string(left.Value), `"berlin"`, "what is left can be looked at")
 
 	var answer api.RestoreResponse
 	s.ask(api.VerbRestore, api.RestoreRequest{AcceptLoss: true}, &answer)
@@ -104,6 +107,8 @@ func TestDamagedStateIsNamedAndTearsNothingDown(t *testing.T) {
 	s.ask(api.VerbEvents, api.EventsRequest{Object: "fleet/state"}, &events)
 	require.Len(t, events.Events, 1)
 	require.Contains(t, events.Events[0].Message, "placement web")
+	require.Equal(t, subjects.FirstPerson, events.Events[0].By)
+	require.NotEmpty(t, events.Events[0].From, "the address")
 
 	s.ask(api.VerbAdmit, api.AdmitRequest{Request: "again", Name: "oslo"}, nil)
 	s.apply(web)

@@ -31,6 +31,11 @@ type User struct {
 	By string `json:"by,omitempty"`
 }
 
+// Refuses says that whoever asks shows credentials of the person that were revoked.
+func (u *User) Refuses(by Caller) bool {
+	return u.Revoked != nil || by.Key != "" && by.Key != u.Key
+}
+
 // Standing is "Valid", "Ended" or "Revoked" at a time.
 func (u *User) Standing(now time.Time) string {
 	switch {

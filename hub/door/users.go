@@ -159,7 +159,7 @@ func userEvent(name, reason, message string) api.Audit {
 func (d *Door) withCaller(handler bus.Handler) bus.Handler {
 	return func(ctx context.Context, by api.Caller, body []byte) (any, error) {
 		stored, _, found := d.records.users.Get(by.Name)
-		if found && (stored.Revoked != nil || by.Key != "" && by.Key != stored.Key) {
+		if found && stored.Refuses(by) {
 			return nil, &api.Failure{
 				Code: api.CodeRefused, Message: fmt.Sprintf("these credentials of %s were revoked; an admin makes new ones: flotilla user renew %s", by.Name, by.Name),
 			}

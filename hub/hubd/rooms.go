@@ -23,6 +23,7 @@ import (
 	"flotilla/hub/runner"
 	"flotilla/hub/salvage"
 	"flotilla/hub/scheduler"
+	"flotilla/subjects"
 )
 
 // room is one part of the hub that runs while it leads. Run returns nil when its context ends.
@@ -114,7 +115,11 @@ func (h *Hub) act(ctx context.Context, s *bus.Store) error {
 	}
 	h.setDamaged(s.Damage)
 	defer h.setDamaged(nil)
-	return salvage.New(s, salvage.Options{Replica: h.options.Name, Version: h.options.Version, Log: h.options.Log}).Run(ctx)
+	o := salvage.Options{Replica: h.options.Name, Version: h.options.Version, Log: h.options.Log}
+	if h.server != nil {
+		o.Revoked = func(key string) bool { return h.server.Revoked(subjects.AccountPeople, key) }
+	}
+	return salvage.New(s, o).Run(ctx)
 }
 
 func (h *Hub) setDamaged(d *bus.Damage) {

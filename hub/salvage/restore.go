@@ -104,6 +104,7 @@ func (s *Salvage) commit(ctx context.Context, by api.Caller, in *incoming) (any,
 	if err != nil {
 		return nil, &api.Failure{Code: api.CodeInvalid, Message: err.Error() + "; nothing was changed"}
 	}
+	s.people(records)
 	held, err := s.store.HeldEpoch(ctx)
 	if err != nil {
 		return nil, err
@@ -113,10 +114,10 @@ func (s *Salvage) commit(ctx context.Context, by api.Caller, in *incoming) (any,
 		return nil, fmt.Errorf("restoring: %w; it is safe to restore again", err)
 	}
 	s.answer = &api.RestoreResponse{Damage: s.damage(), Records: len(records), Epoch: epoch}
-	s.store.Audit.Record(api.Audit{
-		Object: "fleet/state", Type: "Normal", Reason: reasonRestored, By: by.Name,
+	s.store.Audit.Record(by.Audit(api.Audit{
+		Object: "fleet/state", Type: "Normal", Reason: reasonRestored,
 		Message: fmt.Sprintf("restored %d records as of %s; epoch %d begins", len(records), in.head.At.UTC().Format("2006-01-02T15:04:05Z"), epoch),
-	})
+	}))
 	s.options.Log.Warn().Int("records", len(records)).Time("of", in.head.At.Time).Uint64("epoch", epoch).Msg("restored")
 	close(s.decided)
 	return s.answer, nil

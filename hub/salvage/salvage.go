@@ -25,7 +25,9 @@ type Options struct {
 	Version string // of the hub
 	// Patience is how long a hub that could lead waits for the next step of a restore, a minute when 0.
 	Patience time.Duration
-	Log      zerolog.Logger
+	// Revoked says that servers refuse the key of a person; nil where nobody knows.
+	Revoked func(key string) bool
+	Log     zerolog.Logger
 }
 
 // Salvage answers requests on behalf of a hub that holds the lease and does not lead.
@@ -103,7 +105,24 @@ func (s *Salvage) verbs() map[string]bus.Handler {
 	verbs[api.VerbVersion] = func(context.Context, api.Caller, []byte) (any, error) { return s.version(), nil }
 	verbs[api.VerbRestore] = s.restore
 	verbs[api.VerbBackup] = newBackups(s.store).answer
+	verbs[api.VerbRaw] = s.raw
+	for verb, handler := range verbs {
+		verbs[verb] = s.withCaller(handler)
+	}
 	return verbs
+}
+
+// raw reads a record as it is stored, so that people can see what is left.
+func (s *Salvage) raw(ctx context.Context, _ api.Caller, body []byte) (any, error) {
+	var request api.RawRequest
+	if err := json.Unmarshal(body, &request); err != nil {
+		return nil, unreadable(err)
+	}
+	value, err := bus.RawRecord(ctx, s.store.Conn, request.Bucket, request.Key)
+	if err != nil {
+		return nil, err
+	}
+	return &api.RawResponse{Value: value}, nil
 }
 
 // damage is what state has lost, empty when it is whole.

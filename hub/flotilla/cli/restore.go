@@ -25,7 +25,8 @@ func (a *app) restoreCommand() *cobra.Command {
 A backup of this fleet is restored into a damaged state or an empty fleet; --replace lets it take the place of a state that is
 whole. The file is checked to its end before anything is changed. The fleet goes on in a new epoch, so that members follow it
 whatever they were told since. Nothing is taken from members: what they run that the backup does not know goes on, and is reported
-as unlisted; withdrawals and disruptions of nodes that were under way are forgotten.
+as unlisted; withdrawals and disruptions of nodes that were under way are forgotten. Of people what is known now stays: a restore
+gives nobody back credentials that were revoked since.
 
 With --accept-loss a damaged fleet goes on with what is left: the event LossAccepted of fleet/state names what was given up. Nothing
 is withdrawn from members on account of it: placements that are gone go on running, and are reported as unlisted until they

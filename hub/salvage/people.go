@@ -1,0 +1,48 @@
+package salvage
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"flotilla/bus"
+	"flotilla/core/api"
+	"flotilla/subjects"
+)
+
+// people lets no restore give anybody back what was taken from them since the backup: of a person whom state knows
+// the record stays as it is, new ones too. Whom only the backup knows is revoked if servers refuse the key.
+func (s *Salvage) people(records map[string][]byte) {
+	prefix := subjects.Users.Prefix()
+	for key, value := range records {
+		var user api.User
+		if !strings.HasPrefix(key, prefix) || json.Unmarshal(value, &user) != nil || user.Revoked != nil {
+			continue
+		}
+		if s.options.Revoked != nil && s.options.Revoked(user.Key) {
+			user.Revoked = &metav1.Time{Time: s.store.Now().UTC()}
+			if text, err := json.Marshal(&user); err == nil { // always
+				records[key] = text
+			}
+		}
+	}
+	for _, key := range s.store.State.Keys(prefix) {
+		if value, _, known := s.store.State.Raw(key); known {
+			records[key] = value
+		}
+	}
+}
+
+// withCaller refuses who was revoked, as far as what is left of state says, also where servers do not know it.
+func (s *Salvage) withCaller(handler bus.Handler) bus.Handler {
+	users := bus.TableOf[api.User](s.store.State, subjects.Users)
+	return func(ctx context.Context, by api.Caller, body []byte) (any, error) {
+		if user, _, known := users.Get(by.Name); known && user.Refuses(by) {
+			return nil, &api.Failure{Code: api.CodeRefused, Message: fmt.Sprintf("these credentials of %s were revoked", by.Name)}
+		}
+		return handler(ctx, by, body)
+	}
+}

@@ -1,0 +1,54 @@
+package tests
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"flotilla/core/api"
+	"flotilla/subjects"
+)
+
+func (s *slice) addUser(name string, renew bool) api.User {
+	s.t.Helper()
+	var added api.UserAddResponse
+	s.ask(api.VerbUserAdd, api.UserAddRequest{Name: name, Role: api.RoleAdmin, Life: metav1.Duration{Duration: time.Hour}, Renew: renew}, &added)
+	return added.User
+}
+
+// people are the standing and the key of each person.
+func (s *slice) people() map[string]string {
+	s.t.Helper()
+	var list api.UserListResponse
+	s.ask(api.VerbUserList, nil, &list)
+	found := map[string]string{}
+	for i := range list.Users {
+		found[list.Users[i].Name] = list.Users[i].Standing(list.Users[i].Issued.Time) + " " + list.Users[i].Key
+	}
+	delete(found, subjects.FirstPerson)
+	return found
+}
+
+// A restore gives nobody back what was taken from them since the backup: who was revoked stays revoked, also where
+// the record of it is gone and the servers alone know; former credentials stay refused, and new people stay.
+func TestARevocationSurvivesARestore(t *testing.T) {
+	s := newSlice(t)
+	for _, name := range []string{"anna", "bert", "carla"} {
+		s.addUser(name, false)
+	}
+	head, entries := s.backup()
+	s.ask(api.VerbUserRevoke, api.UserRevokeRequest{Name: "anna"}, nil)
+	s.ask(api.VerbUserRevoke, api.UserRevokeRequest{Name: "carla"}, nil)
+	s.addUser("bert", true)
+	s.addUser("dora", false)
+	before := s.people()
+	s.restore(head, entries, true)
+	require.Equal(t, before, s.people())
+
+	s.damage(subjects.Users.Key("carla"))
+	s.fleetStatus(damaged)
+	s.restore(head, entries, false)
+	require.Equal(t, before, s.people())
+}
