@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 
+	"flotilla/core/api"
+
 	"flotilla/subjects"
 )
 

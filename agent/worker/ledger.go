@@ -20,6 +20,8 @@ type ledger struct {
 	mu   sync.Mutex
 	last map[string]api.PlacementResult
 	told map[string]bool // by this process
+	// unsaved are placements whose last result is not on disk.
+	unsaved map[string]bool
 }
 
 func loadLedger(s *store, hub *bus.AgentConn) (*ledger, error) {
@@ -27,7 +29,7 @@ func loadLedger(s *store, hub *bus.AgentConn) (*ledger, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &ledger{store: s, hub: hub, last: last, told: map[string]bool{}}, nil
+	return &ledger{store: s, hub: hub, last: last, told: map[string]bool{}, unsaved: map[string]bool{}}, nil
 }
 
 // of returns the last result of a placement.
@@ -39,7 +41,7 @@ func (l *ledger) of(placement string) (api.PlacementResult, bool) {
 }
 
 // put makes r the result of its placement. The hub is told when r differs from what it has; each
-// process tells it once in any case.
+// process tells it once in any case. What could not be saved is saved with the next put, news or not.
 func (l *ledger) put(r api.PlacementResult, now time.Time) error {
 	l.mu.Lock()
 	last, ok := l.last[r.Placement]
@@ -55,8 +57,22 @@ func (l *ledger) put(r api.PlacementResult, now time.Time) error {
 	if fresh || !told {
 		err = l.hub.TellResult(subjects.CommandPlacement, r.Placement, r)
 	}
-	if fresh {
-		err = errors.Join(err, l.store.saveResult(r))
+	return errors.Join(err, l.save(r, fresh))
+}
+
+// save brings a result to the disk that is not there.
+func (l *ledger) save(r api.PlacementResult, fresh bool) error {
+	l.mu.Lock()
+	wanted := fresh || l.unsaved[r.Placement]
+	l.mu.Unlock()
+	if !wanted {
+		return nil
+	}
+	err := l.store.saveResult(r)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if delete(l.unsaved, r.Placement); err != nil {
+		l.unsaved[r.Placement] = true
 	}
 	return err
 }
@@ -67,6 +83,7 @@ func (l *ledger) forget(placement string) error {
 	defer l.mu.Unlock()
 	delete(l.last, placement)
 	delete(l.told, placement)
+	delete(l.unsaved, placement)
 	l.hub.DropResult(subjects.CommandPlacement, placement)
 	return l.store.forgetResult(placement)
 }
