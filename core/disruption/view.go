@@ -122,6 +122,20 @@ func (v *View) Unlisted(stored []string) []string {
 	return out
 }
 
+// Unconfirmed are the nodes of which something is stored and that the inventory does not name, told of since or not;
+// sorted. An agent names a node within seconds of telling of it first.
+func (v *View) Unconfirmed(stored []string) []string {
+	if v.inventory == nil {
+		return nil
+	}
+	out := slices.DeleteFunc(slices.Clone(stored), func(name string) bool {
+		_, listed := v.inventory.Nodes[name]
+		return listed
+	})
+	slices.Sort(out)
+	return out
+}
+
 // Stale says why the view is not to be acted on, "" when it may be: no inventory yet or for longer than
 // most, events missing that the inventory counts, or states that the agent could not tell.
 func (v *View) Stale(now time.Time, most time.Duration) string {

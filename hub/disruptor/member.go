@@ -29,7 +29,9 @@ type member struct {
 	// warned is when it was last told that something of it cannot be read, warnedShare that it has more than
 	// its share.
 	warned, warnedShare time.Time
-	pace                pace
+	// suspects are nodes that no inventory has named, since when that was noticed of a member beyond its share.
+	suspects map[string]time.Time
+	pace     pace
 	// free is since when nobody is known to hold the member, zero while somebody does.
 	free time.Time
 

@@ -16,6 +16,8 @@ const (
 	mostUnlisted = 1000
 	// shareWarnEvery is the least time between two warnings that a member has more than its share.
 	shareWarnEvery = 10 * time.Minute
+	// unconfirmedFor is how long nodes of a member beyond its share may go without an inventory that names them.
+	unconfirmedFor = 2 * time.Minute
 )
 
 // beyond notes that a member has stored more than its share.
@@ -32,6 +34,9 @@ func (d *Disruptor) relieve(ctx context.Context, m *member) error {
 		return nil
 	}
 	err := d.purgeUnlisted(ctx, m)
+	if err == nil {
+		err = d.purgeSuspects(ctx, m)
+	}
 	if err == nil {
 		err = d.feed.Relieve(ctx, m.name)
 	}
@@ -50,6 +55,36 @@ func (d *Disruptor) purgeUnlisted(ctx context.Context, m *member) error {
 		if err := d.purgeNode(ctx, m, node); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// purgeSuspects purges nodes that were told of since the inventory, and that no inventory has named for a while: they
+// hold the room of those that are there.
+func (d *Disruptor) purgeSuspects(ctx context.Context, m *member) error {
+	now, before := d.options.Now(), m.suspects
+	m.suspects = map[string]time.Time{}
+	purged := 0
+	for _, node := range m.view.Unconfirmed(d.feed.Nodes(m.name)) {
+		since, known := before[node]
+		if !known {
+			since = now
+		}
+		if now.Sub(since) < unconfirmedFor || purged == mostUnlisted {
+			m.suspects[node] = since
+			continue
+		}
+		purged++
+		if err := d.feed.PurgeNode(ctx, m.name, node, func() bool {
+			d.fold(m)
+			return len(m.view.Unconfirmed([]string{node})) > 0
+		}); err != nil {
+			return err
+		}
+	}
+	if len(m.suspects) > 0 {
+		m.over.Store(true)
+		d.queue.AddAt(m.name, now.Add(unconfirmedFor))
 	}
 	return nil
 }
