@@ -8,8 +8,6 @@ import (
 	"path/filepath"
 	"syscall"
 
-	"flotilla/core/api"
-
 	"github.com/nats-io/nats.go/jetstream"
 	"golang.org/x/sys/unix"
 )

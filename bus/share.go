@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"fmt"
 
-	"flotilla/core/api"
-
 	"flotilla/subjects"
 )
 

@@ -46,6 +46,12 @@ func TestARevocationSurvivesARestore(t *testing.T) {
 	before := s.people()
 	s.restore(head, entries, true)
 	require.Equal(t, before, s.people())
+	var events api.EventsResponse
+	s.ask(api.VerbEvents, api.EventsRequest{Object: subjects.KindUser + "/anna"}, &events)
+	require.Equal(t, "Revoked", events.Events[len(events.Events)-1].Reason, "events are those of the fleet, not of the backup")
+	s.ask(api.VerbEvents, api.EventsRequest{Object: "fleet/state"}, &events)
+	require.Equal(t, "Restored", events.Events[0].Reason)
+	require.Equal(t, subjects.FirstPerson, events.Events[0].By)
 
 	s.damage(subjects.Users.Key("carla"))
 	s.fleetStatus(damaged)
