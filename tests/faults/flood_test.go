@@ -58,8 +58,12 @@ func newFlood(b *testing.B) *flood {
 	f.processes["agent-"+flooder].Kill()
 	f.writer = f.outageWriter(b)
 	f.reader = &reader{conn: f.writer.conn, take: f.writer.take, since: f.writer.since}
+	var stolen struct{ Credentials, Seed string }
+	text, err := os.ReadFile(filepath.Join(f.folder(flooder), "identity.json"))
+	require.NoError(b, err)
+	require.NoError(b, json.Unmarshal(text, &stolen))
 	for i := range f.enemies {
-		enemy, err := nats.Connect(f.address, nats.UserCredentials(filepath.Join(f.dir, flooder+".creds")),
+		enemy, err := nats.Connect(f.address, nats.UserJWTAndSeed(stolen.Credentials, stolen.Seed),
 			nats.CustomInboxPrefix(subjects.Inbox(flooder)))
 		require.NoError(b, err)
 		b.Cleanup(enemy.Close)
