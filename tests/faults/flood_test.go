@@ -54,7 +54,7 @@ type flood struct {
 
 func newFlood(b *testing.B) *flood {
 	b.Helper()
-	f := &flood{fleet: startFleet(b, modeSingle, nil), names: subjects.Fleet{Name: subjects.DefaultFleet}}
+	f := &flood{fleet: startFleet(b, modeSingle, nil, nil), names: subjects.Fleet{Name: subjects.DefaultFleet}}
 	f.processes["agent-"+flooder].Kill()
 	f.writer = f.outageWriter(b)
 	f.reader = &reader{conn: f.writer.conn, take: f.writer.take, since: f.writer.since}
