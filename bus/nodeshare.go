@@ -2,6 +2,7 @@ package bus
 
 import (
 	"context"
+	"flotilla/core/api"
 	"fmt"
 	"maps"
 	"slices"
@@ -63,7 +64,7 @@ type EventUse struct {
 func (u EventUse) Text(share Share) string {
 	return fmt.Sprintf("its agent tells of more nodes than its share of %s and %d nodes holds: %d messages of %s were purged, and their nodes are unknown; "+
 		"look at what writes with its credentials, or give every member more: memberShare.events of the hub",
-		size(share.WithDefaults().Events), MaxNodesOfAMember, u.Refused, size(u.RefusedBytes))
+		api.Size(share.WithDefaults().Events), MaxNodesOfAMember, u.Refused, api.Size(u.RefusedBytes))
 }
 
 // Uses is what each member takes.

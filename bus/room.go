@@ -3,6 +3,7 @@ package bus
 import (
 	"context"
 	"errors"
+	"flotilla/core/api"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -38,20 +39,7 @@ func (r Room) Short() bool { return r.Total > 0 && r.Free < r.Reserve }
 
 // String is "/var/lib/flotilla has 12 MiB free of 20 GiB, 256 MiB are kept in reserve".
 func (r Room) String() string {
-	return fmt.Sprintf("%s has %s free of %s, %s are kept in reserve", r.Where, size(r.Free), size(r.Total), size(r.Reserve))
-}
-
-// size is a number of bytes for people.
-func size(n int64) string {
-	units := []string{"bytes", "KiB", "MiB", "GiB", "TiB"}
-	value, unit := float64(n), 0
-	for value >= 1024 && unit < len(units)-1 {
-		value, unit = value/1024, unit+1
-	}
-	if unit == 0 || value >= 10 {
-		return fmt.Sprintf("%.0f %s", value, units[unit])
-	}
-	return fmt.Sprintf("%.1f %s", value, units[unit])
+	return fmt.Sprintf("%s has %s free of %s, %s are kept in reserve", r.Where, api.Size(r.Free), api.Size(r.Total), api.Size(r.Reserve))
 }
 
 // Statfs says how much of the file system of a folder a process without privileges may still write, and how

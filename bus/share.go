@@ -2,6 +2,7 @@ package bus
 
 import (
 	"cmp"
+	"flotilla/core/api"
 	"fmt"
 
 	"flotilla/subjects"
@@ -42,7 +43,7 @@ type Capacity struct {
 // String says how many members fit, and what to raise for more.
 func (c Capacity) String() string {
 	return fmt.Sprintf("stream %s of %s holds the shares of %d members, %s each: raise %s of the hub and `nats stream edit %s --max-bytes`, or lower memberShare",
-		c.Stream, size(c.Size), c.Members, size(c.Share), c.Setting, c.Stream)
+		c.Stream, api.Size(c.Size), c.Members, api.Size(c.Share), c.Setting, c.Stream)
 }
 
 // Capacity is by the streams as they were when this hub began to lead.

@@ -12,6 +12,12 @@ const KindResultBatch = "ResultBatch"
 // ReasonShareExceeded is of a member that stores more than its share.
 const ReasonShareExceeded = "ShareExceeded"
 
+// ReasonStreamFilling is of a stream that is nearly full, ReasonStreamHasRoom of one that no longer is.
+const (
+	ReasonStreamFilling = "StreamFilling"
+	ReasonStreamHasRoom = "StreamHasRoom"
+)
+
 // ResultBatch is the value of <member>.<slot> in bucket result, written by that agent: its newest results
 // of all kinds and names that fall in the slot, sorted by them.
 type ResultBatch struct {

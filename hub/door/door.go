@@ -54,6 +54,8 @@ type Options struct {
 
 	// Uses are what the states of the nodes of each member take; nil is nobody knows.
 	Uses func() map[string]bus.EventUse
+	// Streams are those that fill up, as problems; nil is nobody knows.
+	Streams func() []api.Problem
 	// Nodes are those of all members that belong to NodePools, by member, as the room that follows them knows
 	// them; nil when none does.
 	Nodes func() map[string][]*api.NodeState

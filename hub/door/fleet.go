@@ -47,6 +47,9 @@ func (d *Door) status(ctx context.Context, _ *struct{}) (any, error) {
 	}
 	fleet.Problems = append(fleet.Problems, d.roomProblems()...)
 	fleet.Problems = append(fleet.Problems, d.shareProblems()...)
+	if d.options.Streams != nil {
+		fleet.Problems = append(fleet.Problems, d.options.Streams()...)
+	}
 	fleet.Problems = append(fleet.Problems, d.unconfirmed(d.store.Now())...)
 	fleet.Problems = append(fleet.Problems, d.unreadableProblems()...)
 	fleet.Problems = append(fleet.Problems, d.layoutProblems(ctx)...)
@@ -69,7 +72,7 @@ func (d *Door) status(ctx context.Context, _ *struct{}) (any, error) {
 // severity orders problems: what stops work, what failed, what stands still, what is missing, what only waits.
 func severity(reason string) int {
 	switch reason {
-	case string(api.MemberUnknown), string(api.MemberNotReady), "LevelTooLow", reasonRunFailed, reasonUnreadable, reasonNoRoom:
+	case string(api.MemberUnknown), string(api.MemberNotReady), "LevelTooLow", reasonRunFailed, reasonUnreadable, reasonNoRoom, api.ReasonStreamFilling:
 		return 0
 	case reasonFailed, reasonInvalid, reasonFailedDisruption, api.ReasonDeadlineExceeded:
 		return 1

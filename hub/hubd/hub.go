@@ -11,6 +11,7 @@ import (
 
 	"flotilla/bus"
 	"flotilla/hub/disruptor"
+	"flotilla/hub/gauger"
 	"flotilla/hub/notifier"
 )
 
@@ -37,6 +38,7 @@ type Hub struct {
 	rooms      func(*bus.Store) []room
 	metrics    string
 	disruption *disruptor.Metrics
+	streams    *gauger.Metrics
 	warden     *warden
 
 	mu      sync.Mutex
@@ -64,7 +66,7 @@ func New(o Options) (*Hub, error) {
 	if err != nil {
 		return nil, fmt.Errorf("options of the hub: %w", err)
 	}
-	h := &Hub{options: o, channels: channels, failed: make(chan error, 1), changed: make(chan struct{}), disruption: disruptor.NewMetrics()}
+	h := &Hub{options: o, channels: channels, failed: make(chan error, 1), changed: make(chan struct{}), disruption: disruptor.NewMetrics(), streams: gauger.NewMetrics()}
 	h.rooms, h.warden = h.allRooms, &warden{hub: h}
 	return h, nil
 }

@@ -16,6 +16,7 @@ import (
 	"flotilla/hub/disruptor"
 	"flotilla/hub/door"
 	"flotilla/hub/enroller"
+	"flotilla/hub/gauger"
 	"flotilla/hub/notifier"
 	"flotilla/hub/registrar"
 	"flotilla/hub/reporter"
@@ -41,8 +42,9 @@ func (h *Hub) allRooms(s *bus.Store) []room {
 	log := h.options.Log
 	upgrades := runner.New(s, runner.Options{Log: log})
 	disruptions := disruptor.New(s, h.disruptorOptions())
+	gauges := gauger.New(s, gauger.Options{Events: disruptions.Uses, Metrics: h.streams, Log: log})
 	entrance := h.doorOptions()
-	entrance.Nodes, entrance.Uses = disruptions.Nodes, disruptions.Uses
+	entrance.Nodes, entrance.Uses, entrance.Streams = disruptions.Nodes, disruptions.Uses, gauges.Problems
 	entrance.More = upgrades.Verbs()
 	maps.Copy(entrance.More, disruptions.Verbs())
 	enrolments := enroller.New(s, h.enrollerOptions())
@@ -60,6 +62,7 @@ func (h *Hub) allRooms(s *bus.Store) []room {
 		{"runner", upgrades.Run},
 		{"disruptor", disruptions.Run},
 		{"enroller", enrolments.Run},
+		{"gauger", gauges.Run},
 		{"notifier", notifier.New(s, notifier.Options{Channels: h.channels, Log: log}).Run},
 		{"dispatcher", dispatcher.New(s, dispatcher.Options{Log: log}).Run},
 		{"door", door.New(s, entrance).Run},

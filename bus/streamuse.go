@@ -1,0 +1,62 @@
+package bus
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"flotilla/subjects"
+
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// StreamUse is what a stream holds now.
+type StreamUse struct {
+	// Short is the constant of subjects that names it, Name its full name.
+	Short, Name string
+	// Bytes and Messages are what it holds, MostBytes and MostMessages what it may; 0: without limit.
+	Bytes, MostBytes       int64
+	Messages, MostMessages int64
+	// Rolls says that the oldest gives way where there is no room.
+	Rolls bool
+}
+
+// StreamUses asks the servers what each stream of the fleet holds.
+func (s *Store) StreamUses(ctx context.Context) ([]StreamUse, error) {
+	var uses []StreamUse
+	for _, asset := range subjects.Assets() {
+		use, err := s.streamUse(ctx, asset)
+		if err != nil {
+			return nil, err
+		}
+		uses = append(uses, use)
+	}
+	return uses, nil
+}
+
+func (s *Store) streamUse(ctx context.Context, asset subjects.Asset) (StreamUse, error) {
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
+	name := asset.StreamName(s.Conn.Fleet)
+	stream, err := s.Conn.JS.Stream(ctx, name)
+	if err != nil {
+		return StreamUse{}, fmt.Errorf("asking how full %s is: %w", name, err)
+	}
+	info := stream.CachedInfo()
+	return StreamUse{
+		Short: asset.Short, Name: name,
+		Bytes: int64(info.State.Bytes), MostBytes: max(0, info.Config.MaxBytes),
+		Messages: int64(info.State.Msgs), MostMessages: max(0, info.Config.MaxMsgs),
+		Rolls: info.Config.Discard == jetstream.DiscardOld,
+	}, nil
+}
+
+// HeartbeatBytes is what the heartbeat of each member takes.
+func (s *Store) HeartbeatBytes() map[string]int64 {
+	out := map[string]int64{}
+	for key, c := range s.Heartbeats.mirror.snapshot() {
+		member, _, _ := strings.Cut(key, ".")
+		out[member] += int64(len(c.value))
+	}
+	return out
+}

@@ -1,0 +1,123 @@
+package gauger_test
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/stretchr/testify/require"
+
+	"flotilla/bus"
+	"flotilla/bus/bustest"
+	"flotilla/hub/gauger"
+	"flotilla/subjects"
+)
+
+// fill has the agent of a member report so many results of nearly 16 KiB that do not compress.
+func fill(t *testing.T, agent *bus.AgentConn, results int) {
+	t.Helper()
+	for n := range results {
+		body := make([]byte, 15<<9)
+		_, err := rand.Read(body)
+		require.NoError(t, err)
+		require.NoError(t, agent.PutResult(bustest.Context(t), subjects.CommandPlacement, fmt.Sprintf("web-%d", n), hex.EncodeToString(body)))
+	}
+}
+
+// start runs a gauger until the end of the test.
+func start(t *testing.T, store *bus.Store, metrics *gauger.Metrics) *gauger.Gauger {
+	t.Helper()
+	g := gauger.New(store, gauger.Options{Interval: 20 * time.Millisecond, Metrics: metrics, Log: store.Conn.Log})
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
+	var running sync.WaitGroup
+	running.Go(func() {
+		if err := g.Run(ctx); err != nil {
+			t.Errorf("gauger: %v", err)
+		}
+	})
+	t.Cleanup(func() { cancel(); running.Wait() })
+	return g
+}
+
+// A stream that fills up is told of with who fills it, shown while it is full, and told of again once there is room.
+func TestAStreamThatFillsUpIsToldOfUntilThereIsRoom(t *testing.T) {
+	server := bustest.Start(t)
+	store := bustest.Lead(t, server.Hub(t), "hub-test", bus.LeadOptions{Layout: bus.LayoutOptions{ResultBytes: 400 << 10}})
+	metrics := gauger.NewMetrics()
+	g := start(t, store, metrics)
+	fill(t, server.Agent(t, "oslo"), 2)
+	require.Empty(t, g.Problems())
+	fill(t, server.Agent(t, "paris"), 22)
+
+	name := store.Conn.Fleet.BucketStream(subjects.Result)
+	bustest.Eventually(t, func() error {
+		if len(g.Problems()) == 0 {
+			return errors.New("no problem")
+		}
+		return nil
+	})
+	problem := g.Problems()[0]
+	require.Equal(t, "stream/"+name, problem.Object)
+	require.Equal(t, "flotilla describe member paris", problem.Next)
+	require.Regexp(t, `^it is \d\d % full, \d+ KiB of 400 KiB; what does not fit is refused; of 2 members most is of paris \(\d+ KiB\), oslo \(\d+ KiB\): `+
+		"revoke members that are none, or raise streams.results of the hub and `nats stream edit "+name+" --max-bytes=819200`$", problem.Message)
+	bustest.EventsUntil(t, server.Inspector(t), "stream/"+name, "StreamFilling: "+problem.Message)
+	require.Equal(t, len(subjects.Assets()), series(t, metrics)["flotilla_stream_limit_bytes"])
+
+	require.NoError(t, store.ResultBatches.PurgeMember(bustest.Context(t), "paris"))
+	bustest.Eventually(t, func() error {
+		if problems := g.Problems(); len(problems) > 0 {
+			return fmt.Errorf("still %+v", problems)
+		}
+		return nil
+	})
+	var last string
+	bustest.Eventually(t, func() error {
+		events, err := bus.ReadAudit(bustest.Context(t), server.Inspector(t), bus.AuditQuery{Object: "stream/" + name})
+		if err != nil || len(events) < 2 {
+			return fmt.Errorf("%d events: %w", len(events), err)
+		}
+		last = events[len(events)-1].Type + " " + events[len(events)-1].Reason + ": " + events[len(events)-1].Message
+		return nil
+	})
+	require.Regexp(t, `^Normal StreamHasRoom: there is room again: it is \d % full, \d+ KiB of 400 KiB$`, last)
+}
+
+// series are how many each metric has.
+func series(t *testing.T, metrics *gauger.Metrics) map[string]int {
+	t.Helper()
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(metrics)
+	families, err := registry.Gather()
+	require.NoError(t, err)
+	found := map[string]int{}
+	for _, family := range families {
+		found[family.GetName()] = len(family.GetMetric())
+	}
+	return found
+}
+
+// Members that use half of their share or more have a series, at most so many, and none once nobody leads.
+func TestMembersNearTheirShareHaveASeries(t *testing.T) {
+	server := bustest.Start(t)
+	store := bustest.Lead(t, server.Hub(t), "hub-test", bus.LeadOptions{Layout: bus.LayoutOptions{Share: bus.Share{Results: 512 << 10}}})
+	metrics := gauger.NewMetrics()
+	fill(t, server.Agent(t, "oslo"), 2)
+	fill(t, server.Agent(t, "paris"), 20)
+	t.Run("while a hub leads", func(t *testing.T) {
+		start(t, store, metrics)
+		bustest.Eventually(t, func() error {
+			if n := series(t, metrics)["flotilla_member_share_used"]; n != 1 {
+				return fmt.Errorf("%d series", n)
+			}
+			return nil
+		})
+	})
+	require.Empty(t, series(t, metrics))
+}

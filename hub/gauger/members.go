@@ -1,0 +1,46 @@
+package gauger
+
+import (
+	"fmt"
+
+	"flotilla/bus"
+	"flotilla/core/fullness"
+	"flotilla/subjects"
+)
+
+// members are what each member has in the streams that members write, by short name of the stream.
+func (g *Gauger) members() map[string]map[string]int64 {
+	held := map[string]map[string]int64{subjects.Result: g.store.ResultBatches.Bytes(), subjects.Heartbeat: g.store.HeartbeatBytes()}
+	if g.options.Events != nil {
+		held[subjects.Events] = map[string]int64{}
+		for member, use := range g.options.Events() {
+			held[subjects.Events][member] = use.Bytes
+		}
+	}
+	return held
+}
+
+// stream is what the core judges.
+func (g *Gauger) stream(use bus.StreamUse, members map[string]int64) fullness.Stream {
+	return fullness.Stream{
+		Name: use.Name, Bytes: use.Bytes, MostBytes: use.MostBytes, Messages: use.Messages, MostMessages: use.MostMessages,
+		Members: members, Help: help(use),
+	}
+}
+
+// help is what makes room in a stream.
+func help(use bus.StreamUse) string {
+	larger := fmt.Sprintf("`nats stream edit %s --max-bytes=%d`", use.Name, 2*use.MostBytes)
+	switch use.Short {
+	case subjects.Result:
+		return "revoke members that are none, or raise streams.results of the hub and " + larger
+	case subjects.Events:
+		return "revoke members that are none, or raise streams.events of the hub and " + larger
+	case subjects.Heartbeat:
+		return "revoke members that are none, or " + larger
+	case subjects.Commands:
+		return "delete placements, or " + larger
+	default:
+		return "delete objects and placements, or lower their revisionHistoryLimit; more room gives " + larger
+	}
+}
