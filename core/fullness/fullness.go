@@ -15,9 +15,9 @@ import (
 )
 
 const (
-	// Begins and Ends are between which percentages a stream that fills up stays one.
-	Begins = 80
-	Ends   = 75
+	// begins and ends are between which percentages a stream that fills up stays one.
+	begins = 80
+	ends   = 75
 	// mostNamed is how many of those who fill a stream are named.
 	mostNamed = 3
 )
@@ -88,12 +88,12 @@ func Judge(before []Filling, streams []Stream, now time.Time) (after []Filling, 
 	for _, s := range streams {
 		at := slices.IndexFunc(before, func(f Filling) bool { return f.Name == s.Name })
 		switch {
-		case at >= 0 && s.Percent() >= Ends:
+		case at >= 0 && s.Percent() >= ends:
 			after = append(after, Filling{s, before[at].Since})
 		case at >= 0:
 			events = append(events, event(&s, now, "Normal", api.ReasonStreamHasRoom,
 				fmt.Sprintf("there is room again: it is %d %% full, %s of %s", s.Percent(), api.Size(s.Bytes), api.Size(s.MostBytes))))
-		case s.Percent() >= Begins:
+		case s.Percent() >= begins:
 			f := Filling{s, now}
 			after = append(after, f)
 			events = append(events, event(&s, now, "Warning", api.ReasonStreamFilling, f.Text()))
