@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -19,14 +20,25 @@ import (
 	"flotilla/subjects"
 )
 
-// fill has the agent of a member report so many results of nearly 16 KiB that do not compress.
-func fill(t *testing.T, agent *bus.AgentConn, results int) {
+// fill has the agent of a member report results of nearly 16 KiB until enough says so.
+func fill(t *testing.T, agent *bus.AgentConn, enough func() bool) {
 	t.Helper()
-	for n := range results {
+	for n := 0; !enough(); n++ {
 		body := make([]byte, 15<<9)
 		_, err := rand.Read(body)
 		require.NoError(t, err)
 		require.NoError(t, agent.PutResult(bustest.Context(t), subjects.CommandPlacement, fmt.Sprintf("web-%d", n), hex.EncodeToString(body)))
+	}
+}
+
+// stored says that the results of all take so many bytes.
+func stored(t *testing.T, store *bus.Store, bytes int64) func() bool {
+	t.Helper()
+	return func() bool {
+		uses, err := store.StreamUses(bustest.Context(t))
+		require.NoError(t, err)
+		at := slices.IndexFunc(uses, func(u bus.StreamUse) bool { return u.Short == subjects.Result })
+		return uses[at].Bytes >= bytes
 	}
 }
 
@@ -51,9 +63,9 @@ func TestAStreamThatFillsUpIsToldOfUntilThereIsRoom(t *testing.T) {
 	store := bustest.Lead(t, server.Hub(t), "hub-test", bus.LeadOptions{Layout: bus.LayoutOptions{ResultBytes: 400 << 10}})
 	metrics := gauger.NewMetrics()
 	g := start(t, store, metrics)
-	fill(t, server.Agent(t, "oslo"), 2)
+	fill(t, server.Agent(t, "oslo"), stored(t, store, 20<<10))
 	require.Empty(t, g.Problems())
-	fill(t, server.Agent(t, "paris"), 22)
+	fill(t, server.Agent(t, "paris"), stored(t, store, 330<<10))
 
 	name := store.Conn.Fleet.BucketStream(subjects.Result)
 	bustest.Eventually(t, func() error {
@@ -108,8 +120,8 @@ func TestMembersNearTheirShareHaveASeries(t *testing.T) {
 	server := bustest.Start(t)
 	store := bustest.Lead(t, server.Hub(t), "hub-test", bus.LeadOptions{Layout: bus.LayoutOptions{Share: bus.Share{Results: 512 << 10}}})
 	metrics := gauger.NewMetrics()
-	fill(t, server.Agent(t, "oslo"), 2)
-	fill(t, server.Agent(t, "paris"), 20)
+	fill(t, server.Agent(t, "oslo"), stored(t, store, 20<<10))
+	fill(t, server.Agent(t, "paris"), stored(t, store, 320<<10))
 	t.Run("while a hub leads", func(t *testing.T) {
 		start(t, store, metrics)
 		bustest.Eventually(t, func() error {
