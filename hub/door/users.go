@@ -70,6 +70,9 @@ func (d *Door) checkUser(request *api.UserAddRequest, stored *api.User, found bo
 	if err := api.CheckUser(request.Name); err != nil {
 		return &api.Failure{Code: api.CodeInvalid, Message: err.Error()}
 	}
+	if !found && request.Renew {
+		return d.noUser(request.Name)
+	}
 	if _, err := api.ParseRole(string(request.Role)); err != nil && (request.Role != "" || !found) {
 		return &api.Failure{Code: api.CodeInvalid, Message: err.Error()}
 	}
@@ -82,8 +85,6 @@ func (d *Door) checkUser(request *api.UserAddRequest, stored *api.User, found bo
 			Code: api.CodeConflict, Message: fmt.Sprintf("user %s is there already, as %s: renewing makes new credentials and revokes the former ones", stored.Name, stored.Role),
 			Next: "flotilla user renew " + stored.Name,
 		}
-	case !found && request.Renew:
-		return d.noUser(request.Name)
 	case d.options.People == nil:
 		return &api.Failure{
 			Code:    api.CodeRefused,

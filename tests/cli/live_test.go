@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -26,7 +27,28 @@ import (
 // server and three members in memory that are not admitted yet.
 func TestLive(t *testing.T) {
 	runScripts(t, "live", func(t *testing.T) *runner {
+		t.Cleanup(func() { _ = os.Remove("fleet.backup") })
 		return &runner{env: liveEnvironment(startFleet(t)), mask: maskLive}
+	})
+}
+
+// TestViewer runs the scripts of somebody who may only look.
+func TestViewer(t *testing.T) {
+	runScripts(t, "viewer", func(t *testing.T) *runner {
+		fleet := startFleet(t)
+		creds, _, err := fleet.Hub.Server().PersonCreds("vera", api.RoleViewer, time.Hour)
+		require.NoError(t, err)
+		path := filepath.Join(t.TempDir(), "vera.creds")
+		require.NoError(t, os.WriteFile(path, creds, 0o600))
+		env := liveEnvironment(fleet)
+		admin := env.Getenv
+		env.Getenv = func(name string) string {
+			if name == "NATS_CREDS" {
+				return path
+			}
+			return admin(name)
+		}
+		return &runner{env: env, mask: maskLive}
 	})
 }
 
@@ -102,6 +124,8 @@ var masks = []struct {
 	pattern *regexp.Regexp
 	with    string
 }{
+	{regexp.MustCompile(`(?s)-----BEGIN NATS USER JWT-----.*------END USER NKEY SEED------`), "CREDENTIALS"},
+	{regexp.MustCompile(`\b\d+ (records|bodies|bytes)\b`), "N $1"},
 	{regexp.MustCompile(`(?m)^placement/\S+: (\d|waiting).*\n`), ""}, // how far a rollout is on the way
 	{regexp.MustCompile(`([^ \n]) {2,}`), "$1  "},
 	{regexp.MustCompile(`\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b`), "UID"},

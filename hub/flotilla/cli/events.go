@@ -29,6 +29,7 @@ func (a *app) eventsCommand() *cobra.Command {
 		Example: `  flotilla events
   flotilla events placement/web -w
   flotilla events node/berlin/node-7
+  flotilla events fleet/state
   flotilla events --member berlin --limit 20`,
 		RunE: a.run(func(ctx context.Context, args []string) error { return a.events(ctx, o, args) }),
 	}
@@ -49,26 +50,8 @@ func (a *app) events(ctx context.Context, o *eventsOptions, args []string) error
 	}
 	a.machine = o.format == "json"
 	request := api.EventsRequest{Member: o.member, Limit: o.limit}
-	if len(args) > 0 {
-		r, err := oneRef(args, a.namespace)
-		if err != nil {
-			return err
-		}
-		obj := &unstructured.Unstructured{Object: map[string]any{}}
-		if onMembers(r.kind) {
-			a.member = o.member
-			if err := a.takeMember(r); err != nil {
-				return err
-			}
-			if obj, err = a.eventsOf(ctx, r); err != nil {
-				return err
-			}
-		}
-		obj.SetAPIVersion(r.apiVersion)
-		obj.SetKind(r.kind)
-		obj.SetNamespace(r.namespace)
-		obj.SetName(r.name)
-		request.Object = eventObject(obj)
+	if err := a.eventsAbout(ctx, o, args, &request); err != nil {
+		return err
 	}
 	var last []api.Audit
 	for {
@@ -93,6 +76,46 @@ func (a *app) events(ctx context.Context, o *eventsOptions, args []string) error
 	}
 }
 
+// eventsAbout asks for events of what the arguments name.
+func (a *app) eventsAbout(ctx context.Context, o *eventsOptions, args []string, request *api.EventsRequest) error {
+	if len(args) == 0 {
+		return nil
+	}
+	if isPlain(args) {
+		request.Object = args[0]
+		return nil
+	}
+	r, err := oneRef(args, a.namespace)
+	if err != nil {
+		return err
+	}
+	obj := &unstructured.Unstructured{Object: map[string]any{}}
+	if onMembers(r.kind) {
+		a.member = o.member
+		if err := a.takeMember(r); err != nil {
+			return err
+		}
+		if obj, err = a.eventsOf(ctx, r); err != nil {
+			return err
+		}
+	}
+	obj.SetAPIVersion(r.apiVersion)
+	obj.SetKind(r.kind)
+	obj.SetNamespace(r.namespace)
+	obj.SetName(r.name)
+	request.Object = eventObject(obj)
+	return nil
+}
+
+// isPlain says that the argument is TYPE/NAME of what events are told of though it is no object.
+func isPlain(args []string) bool {
+	if len(args) != 1 {
+		return false
+	}
+	kind, name, _ := strings.Cut(args[0], "/")
+	return name != "" && slices.Contains([]string{"fleet", "stream", "user", "notification"}, kind)
+}
+
 // eventsOf is the node or disruption that events are asked of. A node may be gone: its events are not.
 func (a *app) eventsOf(ctx context.Context, r ref) (*unstructured.Unstructured, error) {
 	obj, err := a.fetch(ctx, r)
@@ -105,7 +128,7 @@ func (a *app) eventsOf(ctx context.Context, r ref) (*unstructured.Unstructured, 
 
 // noEvents tells an object to which nothing happened from one that is not there.
 func (a *app) noEvents(ctx context.Context, o *eventsOptions, args []string) error {
-	if len(args) > 0 && o.member == "" {
+	if len(args) > 0 && o.member == "" && !isPlain(args) {
 		r, err := oneRef(args, a.namespace)
 		if err != nil {
 			return err

@@ -93,7 +93,7 @@ func (a *app) restore(ctx context.Context, path string, replace bool) error {
 func readBackup(path string, take func(api.BackupEntry) error) (*api.BackupHead, error) {
 	file, err := os.Open(path)
 	if err != nil {
-		return nil, fmt.Errorf("restore: %w", err)
+		return nil, usagef("%s", err)
 	}
 	defer func() { _ = file.Close() }()
 	head, err := readArchive(file, take)

@@ -85,7 +85,7 @@ func (a *app) userCreds(ctx context.Context, o *userOptions, name string, renew 
 	if reply.Left != nil {
 		return reply.Left
 	}
-	a.next("flotilla whoami --creds FILE")
+	a.next("flotilla user list")
 	return nil
 }
 
@@ -160,12 +160,18 @@ func (a *app) whoamiCommand() *cobra.Command {
 		Example: `  flotilla whoami`,
 		Args:    noArgs,
 		RunE: a.run(func(ctx context.Context, _ []string) error {
-			var reply api.WhoamiResponse
-			if err := a.call(ctx, api.VerbWhoami, api.WhoamiRequest{}, &reply); err != nil {
+			me, err := a.whoami(ctx)
+			if err != nil {
 				return err
 			}
-			a.printf("%s, %s\n", reply.Name, reply.Role)
+			a.printf("%s, %s\n", me.Name, me.Role)
 			return nil
 		}),
 	}
+}
+
+// whoami is who the hub takes the caller for.
+func (a *app) whoami(ctx context.Context) (me api.WhoamiResponse, err error) {
+	err = a.call(ctx, api.VerbWhoami, api.WhoamiRequest{}, &me)
+	return me, err
 }
