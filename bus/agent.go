@@ -188,9 +188,9 @@ func (a *AgentConn) direct(ctx context.Context, stream, subject string) (directM
 	return a.conn.direct(ctx, stream, subject)
 }
 
-// Content reads and verifies a body. ErrNotFound (not there yet), ErrCorrupt.
-func (a *AgentConn) Content(ctx context.Context, digest string) ([]byte, error) {
-	return getContent(ctx, a.conn, digest, a.direct)
+// Content reads a piece of content as it is stored, sealed. ErrNotFound (not there yet).
+func (a *AgentConn) Content(ctx context.Context, at string) (sealed []byte, err error) {
+	return getSealed(ctx, a.conn, at, a.direct)
 }
 
 // IsDisconnected says that an error only means that the server cannot be reached now, or that an agent may not work yet.

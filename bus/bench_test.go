@@ -18,7 +18,7 @@ import (
 func BenchmarkWrite(b *testing.B) {
 	record := schedule("web", 1)
 	for i := range 8 {
-		record.Bindings = append(record.Bindings, api.Binding{Member: fmt.Sprintf("member-%d", i), Policy: bus.Digest(nil), Reason: "picked"})
+		record.Bindings = append(record.Bindings, api.Binding{Member: fmt.Sprintf("member-%d", i), Policy: bustest.Keys().Digest(nil), Reason: "picked"})
 	}
 	change := func(b *testing.B, store *bus.Store, keys ...string) {
 		b.Helper()

@@ -2,8 +2,6 @@ package bus
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"slices"
@@ -11,9 +9,10 @@ import (
 	"sync"
 	"time"
 
+	"flotilla/core/api"
+	"flotilla/core/seal"
 	"flotilla/subjects"
 
-	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 )
 
@@ -24,23 +23,24 @@ const sweepAfter = time.Hour
 // full store too, which must not be taken for success.
 const alreadyStored = "maximum messages per subject exceeded"
 
-// Content is the write-once store of bodies and work documents, addressed by sha256 in hex.
+// placeDigits is the length of where a piece lies.
+const placeDigits = 64
+
+// Content is the write-once store of bodies and work documents, all of them sealed. Callers name them by their
+// keyed digests; where each lies follows from the digest and the secrets.
 type Content struct {
 	conn *Conn
+	keys *seal.Keyring
 
 	hold sync.RWMutex // shared from a Put to the commit of what refers to it, alone by Sweep
 
 	mu     sync.Mutex
-	unused map[string]time.Time // digests no root named, since when
+	unused map[string]time.Time // places of pieces no root named, since when
 }
 
-// NewContent returns the content store of the connection's fleet.
-func NewContent(c *Conn) *Content { return &Content{conn: c, unused: map[string]time.Time{}} }
-
-// Digest of a body: sha256 in lower-case hex.
-func Digest(body []byte) string {
-	sum := sha256.Sum256(body)
-	return hex.EncodeToString(sum[:])
+// NewContent returns the content store of the connection's fleet, sealed with keys.
+func NewContent(c *Conn, keys *seal.Keyring) *Content {
+	return &Content{conn: c, keys: keys, unused: map[string]time.Time{}}
 }
 
 // Hold keeps Sweep away from the first Put until what refers to it is committed; call release then.
@@ -49,53 +49,72 @@ func (c *Content) Hold() (release func()) {
 	return c.hold.RUnlock
 }
 
-// Put stores body under its digest, which it returns; storing it again changes nothing. Bodies above
-// 4 MiB are ErrTooLarge.
-func (c *Content) Put(ctx context.Context, body []byte) (digest string, err error) {
-	digest = Digest(body)
+// Put seals body and stores it for its digest; storing it again changes nothing. Bodies above 4 MiB are
+// ErrTooLarge.
+func (c *Content) Put(ctx context.Context, digest string, body []byte) error {
 	if len(body) > MaxContent {
-		return digest, fmt.Errorf("content %s: %w: %d bytes, at most %d", digest, ErrTooLarge, len(body), MaxContent)
+		return fmt.Errorf("content %s: %w: %d bytes, at most %d", digest, ErrTooLarge, len(body), MaxContent)
 	}
+	piece := c.keys.Piece(digest)
 	c.mu.Lock()
-	delete(c.unused, digest)
+	delete(c.unused, piece.At)
 	c.mu.Unlock()
-	m := nats.NewMsg(c.subject(digest))
-	m.Data = body
-	_, err = c.conn.publish(ctx, m)
-	if api := (*jetstream.APIError)(nil); errors.As(err, &api) && strings.Contains(api.Description, alreadyStored) {
-		return digest, nil
-	}
+	sealed, err := seal.Seal(piece, body)
 	if err != nil {
-		return digest, fmt.Errorf("storing content %s: %w", digest, err)
+		return fmt.Errorf("sealing content %s: %w", digest, err)
 	}
-	return digest, nil
+	if err := c.PutRaw(ctx, piece.At, sealed); err != nil {
+		return fmt.Errorf("storing content %s: %w", digest, err)
+	}
+	return nil
 }
 
-// Get reads and verifies a body. ErrNotFound, ErrCorrupt.
+// Get reads and opens the body of a digest, sealed with whichever secret. ErrNotFound, ErrCorrupt.
 func (c *Content) Get(ctx context.Context, digest string) ([]byte, error) {
-	return getContent(ctx, c.conn, digest, c.conn.found)
+	var missing error
+	for _, piece := range c.keys.Pieces(digest) {
+		body, err := c.getPiece(ctx, piece)
+		if err == nil {
+			return body, nil
+		}
+		if !errors.Is(err, ErrNotFound) {
+			return nil, fmt.Errorf("reading content %s: %w", digest, err)
+		}
+		missing = err
+	}
+	return nil, fmt.Errorf("reading content %s: %w", digest, missing)
+}
+
+func (c *Content) getPiece(ctx context.Context, piece api.Piece) ([]byte, error) {
+	stored, err := getSealed(ctx, c.conn, piece.At, c.conn.found)
+	if err != nil {
+		return nil, err
+	}
+	body, err := seal.Open(piece, stored, MaxContent)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrCorrupt, err)
+	}
+	return body, nil
 }
 
 // reader reads the newest message of a subject of a stream.
 type reader func(ctx context.Context, stream, subject string) (directMessage, error)
 
-func getContent(ctx context.Context, c *Conn, digest string, read reader) ([]byte, error) {
-	if len(digest) != 2*sha256.Size || strings.Trim(digest, "0123456789abcdef") != "" {
-		return nil, fmt.Errorf("content %q: expected a sha256 in lower-case hex", digest)
+// getSealed reads what is stored at a place. ErrNotFound.
+func getSealed(ctx context.Context, c *Conn, at string, read reader) ([]byte, error) {
+	if len(at) != placeDigits || strings.Trim(at, "0123456789abcdef") != "" {
+		return nil, fmt.Errorf("place %q of content: expected %d hexadecimal digits", at, placeDigits)
 	}
 	f := c.Fleet
-	m, err := read(ctx, f.BucketStream(subjects.Content), f.BucketSubject(subjects.Content, digest))
+	m, err := read(ctx, f.BucketStream(subjects.Content), f.BucketSubject(subjects.Content, at))
 	if err != nil {
-		return nil, fmt.Errorf("reading content %s: %w", digest, err)
-	}
-	if Digest(m.value) != digest {
-		return nil, fmt.Errorf("reading content %s: %w", digest, ErrCorrupt)
+		return nil, err
 	}
 	return m.value, nil
 }
 
-// Sweep removes what was not in roots in two passes at least an hour apart, and returns the digests it
-// removed, sorted. roots is called while no Hold is held, and no Put begins until it returned; between
+// Sweep removes what is of none of the digests in roots, in two passes at least an hour apart, and returns the
+// places of what it removed, sorted. roots is called while no Hold is held, and no Put begins until it returned; between
 // removals, of which there may be many, Puts go on.
 func (c *Content) Sweep(ctx context.Context, now time.Time, roots func() (map[string]bool, error)) ([]string, error) {
 	stream, err := c.conn.JS.Stream(ctx, c.conn.Fleet.BucketStream(subjects.Content))
@@ -111,33 +130,33 @@ func (c *Content) Sweep(ctx context.Context, now time.Time, roots func() (map[st
 		return nil, fmt.Errorf("sweeping content: %w", err)
 	}
 	var removed []string
-	for _, digest := range expired {
-		gone, err := c.remove(ctx, stream, digest)
+	for _, at := range expired {
+		gone, err := c.remove(ctx, stream, at)
 		if err != nil {
-			return removed, fmt.Errorf("sweeping content %s: %w", digest, err)
+			return removed, fmt.Errorf("sweeping content %s: %w", at, err)
 		}
 		if gone {
-			removed = append(removed, digest)
+			removed = append(removed, at)
 		}
 	}
 	return removed, nil
 }
 
 // remove purges a body, unless somebody put it again since it was found expired.
-func (c *Content) remove(ctx context.Context, stream jetstream.Stream, digest string) (bool, error) {
+func (c *Content) remove(ctx context.Context, stream jetstream.Stream, at string) (bool, error) {
 	c.hold.Lock()
 	defer c.hold.Unlock()
 	c.mu.Lock()
-	_, unused := c.unused[digest]
+	_, unused := c.unused[at]
 	c.mu.Unlock()
 	if !unused {
 		return false, nil
 	}
-	if err := stream.Purge(ctx, jetstream.WithPurgeSubject(c.subject(digest))); err != nil {
+	if err := stream.Purge(ctx, jetstream.WithPurgeSubject(c.subject(at))); err != nil {
 		return false, err
 	}
 	c.mu.Lock()
-	delete(c.unused, digest)
+	delete(c.unused, at)
 	c.mu.Unlock()
 	return true, nil
 }
@@ -146,26 +165,30 @@ func (c *Content) remove(ctx context.Context, stream jetstream.Stream, digest st
 func (c *Content) expired(stored map[string]uint64, roots func() (map[string]bool, error), now time.Time) ([]string, error) {
 	c.hold.Lock()
 	defer c.hold.Unlock()
-	used, err := roots()
+	digests, err := roots()
 	if err != nil {
 		return nil, err
+	}
+	used := make(map[string]bool, len(digests))
+	for digest := range digests {
+		used[c.keys.Piece(digest).At] = true
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	unused := map[string]time.Time{}
 	var out []string
 	for subject := range stored {
-		digest, ok := c.conn.Fleet.BucketKey(subjects.Content, subject)
-		if !ok || used[digest] {
+		at, ok := c.conn.Fleet.BucketKey(subjects.Content, subject)
+		if !ok || used[at] {
 			continue
 		}
-		since, known := c.unused[digest]
+		since, known := c.unused[at]
 		if !known {
 			since = now
 		}
-		unused[digest] = since
+		unused[at] = since
 		if now.Sub(since) >= sweepAfter {
-			out = append(out, digest)
+			out = append(out, at)
 		}
 	}
 	c.unused = unused
@@ -173,6 +196,6 @@ func (c *Content) expired(stored map[string]uint64, roots func() (map[string]boo
 	return out, nil
 }
 
-func (c *Content) subject(digest string) string {
-	return c.conn.Fleet.BucketSubject(subjects.Content, digest)
+func (c *Content) subject(at string) string {
+	return c.conn.Fleet.BucketSubject(subjects.Content, at)
 }

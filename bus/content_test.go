@@ -1,6 +1,7 @@
 package bus_test
 
 import (
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"strings"
@@ -9,6 +10,7 @@ import (
 
 	"flotilla/bus"
 	"flotilla/bus/bustest"
+	"flotilla/core/seal"
 	"flotilla/subjects"
 
 	"github.com/stretchr/testify/require"
@@ -19,23 +21,21 @@ func TestContentIsWrittenOnce(t *testing.T) {
 	store := server.Lead(t)
 	agent := server.Agent(t, "berlin")
 	body := []byte(`{"kind":"ConfigMap"}`)
-	digest, err := store.Content.Put(bustest.Context(t), body)
-	require.NoError(t, err)
-	require.Equal(t, bus.Digest(body), digest)
-	again, err := store.Content.Put(bustest.Context(t), body)
-	require.NoError(t, err)
-	require.Equal(t, digest, again)
+	digest := bustest.Put(t, store, body)
+	require.Equal(t, digest, bustest.Put(t, store, body))
+	piece := store.Keys.Piece(digest)
 
-	_, err = store.Conn.JS.Publish(bustest.Context(t), store.Conn.Fleet.BucketSubject(subjects.Content, digest), []byte("forged"))
+	_, err := store.Conn.JS.Publish(bustest.Context(t), store.Conn.Fleet.BucketSubject(subjects.Content, piece.At), []byte("forged"))
 	require.Error(t, err, "the server refuses a second write of a key")
-	for _, get := range []func() ([]byte, error){
-		func() ([]byte, error) { return store.Content.Get(bustest.Context(t), digest) },
-		func() ([]byte, error) { return agent.Content(bustest.Context(t), digest) },
-	} {
-		found, err := get()
-		require.NoError(t, err)
-		require.Equal(t, body, found)
-	}
+	found, err := store.Content.Get(bustest.Context(t), digest)
+	require.NoError(t, err)
+	require.Equal(t, body, found)
+	sealed, err := agent.Content(bustest.Context(t), piece.At)
+	require.NoError(t, err)
+	require.NotContains(t, string(sealed), "ConfigMap")
+	found, err = seal.Open(piece, sealed, bus.MaxContent)
+	require.NoError(t, err)
+	require.Equal(t, body, found)
 	stream, err := store.Conn.JS.Stream(t.Context(), store.Conn.Fleet.BucketStream(subjects.Content))
 	require.NoError(t, err)
 	require.EqualValues(t, 1, stream.CachedInfo().State.Msgs)
@@ -45,18 +45,20 @@ func TestContentThatIsMissingWrongOrTooLong(t *testing.T) {
 	server := bustest.Start(t)
 	store := server.Lead(t)
 	agent := server.Agent(t, "berlin")
-	digest := bus.Digest([]byte("a"))
-	_, err := agent.Content(bustest.Context(t), digest)
+	digest := store.Keys.Digest([]byte("a"))
+	at := store.Keys.Piece(digest).At
+	_, err := agent.Content(bustest.Context(t), at)
 	require.ErrorIs(t, err, bus.ErrNotFound)
 	_, err = agent.Content(bustest.Context(t), "*")
-	require.ErrorContains(t, err, "expected a sha256")
+	require.ErrorContains(t, err, "expected 64 hexadecimal digits")
+	_, err = store.Content.Get(bustest.Context(t), digest)
+	require.ErrorIs(t, err, bus.ErrNotFound)
 
-	_, err = store.Conn.JS.Publish(bustest.Context(t), store.Conn.Fleet.BucketSubject(subjects.Content, digest), []byte("b"))
+	_, err = store.Conn.JS.Publish(bustest.Context(t), store.Conn.Fleet.BucketSubject(subjects.Content, at), []byte("b"))
 	require.NoError(t, err)
-	_, err = agent.Content(bustest.Context(t), digest)
+	_, err = store.Content.Get(bustest.Context(t), digest)
 	require.ErrorIs(t, err, bus.ErrCorrupt)
-	_, err = store.Content.Put(bustest.Context(t), []byte(strings.Repeat("x", bus.MaxContent+1)))
-	require.ErrorIs(t, err, bus.ErrTooLarge)
+	require.ErrorIs(t, store.Content.Put(bustest.Context(t), digest, []byte(strings.Repeat("x", bus.MaxContent+1))), bus.ErrTooLarge)
 }
 
 // A full store answers under the same code as a second write of a key; it must not be taken for success.
@@ -68,17 +70,16 @@ func TestAFullContentStoreIsAnError(t *testing.T) {
 	config.MaxBytes = 4 << 10
 	_, err = store.Conn.JS.UpdateStream(t.Context(), config)
 	require.NoError(t, err)
-	_, err = store.Content.Put(bustest.Context(t), []byte(strings.Repeat("x", 8<<10)))
-	require.ErrorContains(t, err, "maximum bytes exceeded")
+	noise := make([]byte, 8<<10)
+	_, _ = rand.Read(noise)
+	require.ErrorContains(t, store.Content.Put(bustest.Context(t), store.Keys.Digest(noise), noise), "maximum bytes exceeded")
 }
 
 func TestSweepTakesTwoPassesAnHourApart(t *testing.T) {
 	store := bustest.Start(t).Lead(t)
 	digests := map[string]string{}
 	for _, body := range []string{"kept", "dropped", "used late", "put again"} {
-		digest, err := store.Content.Put(bustest.Context(t), []byte(body))
-		require.NoError(t, err)
-		digests[body] = digest
+		digests[body] = bustest.Put(t, store, []byte(body))
 	}
 	now := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 	sweep := func(after time.Duration, used ...string) []string {
@@ -95,10 +96,9 @@ func TestSweepTakesTwoPassesAnHourApart(t *testing.T) {
 	}
 	require.Empty(t, sweep(0, "kept"))
 	require.Empty(t, sweep(59*time.Minute, "kept", "used late"))
-	_, err := store.Content.Put(bustest.Context(t), []byte("put again"))
-	require.NoError(t, err)
-	require.Equal(t, []string{digests["dropped"]}, sweep(61*time.Minute, "kept"), "the others were in use or put since")
-	_, err = store.Content.Get(bustest.Context(t), digests["dropped"])
+	bustest.Put(t, store, []byte("put again"))
+	require.Equal(t, []string{store.Keys.Piece(digests["dropped"]).At}, sweep(61*time.Minute, "kept"), "the others were in use or put since")
+	_, err := store.Content.Get(bustest.Context(t), digests["dropped"])
 	require.ErrorIs(t, err, bus.ErrNotFound)
 	for _, body := range []string{"kept", "used late", "put again"} {
 		_, err := store.Content.Get(bustest.Context(t), digests[body])
@@ -116,9 +116,7 @@ func TestSweepSparesWhatIsPutWhileItRemoves(t *testing.T) {
 	const bodies = 40
 	var digests []string
 	for i := range bodies {
-		digest, err := store.Content.Put(bustest.Context(t), []byte(fmt.Sprint("body ", i)))
-		require.NoError(t, err)
-		digests = append(digests, digest)
+		digests = append(digests, bustest.Put(t, store, []byte(fmt.Sprint("body ", i))))
 	}
 	now := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 	none := func() (map[string]bool, error) { return nil, nil }
@@ -130,7 +128,7 @@ func TestSweepSparesWhatIsPutWhileItRemoves(t *testing.T) {
 			defer store.Content.Hold()()
 			var err error
 			for i := range bodies {
-				if _, e := store.Content.Put(bustest.Context(t), []byte(fmt.Sprint("body ", i))); e != nil {
+				if e := store.Content.Put(bustest.Context(t), digests[i], []byte(fmt.Sprint("body ", i))); e != nil {
 					err = e
 				}
 			}
@@ -156,8 +154,7 @@ func TestSweepWaitsForTheHold(t *testing.T) {
 		_, err := store.Content.Sweep(bustest.Context(t), time.Now(), func() (map[string]bool, error) { close(asked); return nil, nil })
 		swept <- err
 	}()
-	_, err := store.Content.Put(bustest.Context(t), []byte("a"))
-	require.NoError(t, err)
+	bustest.Put(t, store, []byte("a"))
 	select {
 	case <-asked:
 		require.Fail(t, "roots were read under a hold")

@@ -19,8 +19,8 @@ var (
 	ErrBroken = errors.New("the record cannot be decoded: apply or delete the object again, or update this hub")
 	// ErrNotSynced: a cache has not been filled since the connection was made or lost.
 	ErrNotSynced = errors.New("not synchronised yet")
-	// ErrCorrupt: the content does not have the digest it is stored under.
-	ErrCorrupt = errors.New("content does not match its digest")
+	// ErrCorrupt: what is stored of the content is not what was sealed.
+	ErrCorrupt = errors.New("content was changed since it was stored")
 	// ErrLayoutNewer: the stored layout was made by a newer hub. Do not campaign.
 	ErrLayoutNewer = errors.New("the stored layout is newer than this hub")
 	// ErrUnreachable: no hub answered in time.

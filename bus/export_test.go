@@ -2,9 +2,11 @@ package bus
 
 import (
 	"context"
+	"crypto/rand"
 	"time"
 
 	"flotilla/core/api"
+	"flotilla/core/seal"
 )
 
 // NewWriter is a writer of a term that was written with that sequence.
@@ -83,7 +85,11 @@ func Whole(s *Store) bool { return tallyOf(s.State.mirror.all()).same(s.Writer.t
 // TakeOver opens a store as a hub does that leads in a term, which was stored with a sequence. Listed is called
 // each time state was listed again.
 func TakeOver(ctx context.Context, c *Conn, term api.Term, sequence uint64, listed func()) (*Store, error) {
-	s, err := OpenStore(ctx, c, Taken{Term: term, fence: sequence})
+	keys, err := seal.NewKeyring(rand.Reader)
+	if err != nil {
+		return nil, err
+	}
+	s, err := OpenStore(ctx, c, Taken{Term: term, fence: sequence}, keys)
 	if err != nil {
 		return nil, err
 	}

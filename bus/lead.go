@@ -9,13 +9,15 @@ import (
 	"time"
 
 	"flotilla/core/api"
+	"flotilla/core/seal"
 	"flotilla/subjects"
 )
 
 // Lead competes for the lease as id, which no other hub may use, until ctx ends. While id holds it,
 // act runs with a Store that is open and synced; its context ends when the lease is in danger or the
 // Store is deposed, and Lead waits for act to return before it competes again. It returns when ctx
-// ends (nil), when act returns an error that is not caused by losing the lease, or with ErrLayoutNewer.
+// ends (nil), when act returns an error that is not caused by losing the lease, or with ErrLayoutNewer,
+// ErrSecrets or ErrUnsealed.
 func Lead(ctx context.Context, c *Conn, id string, o LeadOptions, act func(ctx context.Context, s *Store) error) error {
 	o = o.withDefaults()
 	l := &leadership{conn: c, id: id, options: o, act: act, wake: make(chan struct{}, 1)}
@@ -27,7 +29,7 @@ func Lead(ctx context.Context, c *Conn, id string, o LeadOptions, act func(ctx c
 		case err == nil || errors.Is(err, ErrDeposed) || errors.Is(err, ErrDamaged):
 			c.Log.Warn().Err(err).Str("hub", id).Msg("not leading any more, competing again")
 			delay = firstRetry
-		case errors.Is(err, errActed) || errors.Is(err, ErrLayoutNewer) || errors.Is(err, ErrNotFound):
+		case errors.Is(err, errActed) || errors.Is(err, ErrLayoutNewer) || errors.Is(err, ErrNotFound) || errors.Is(err, ErrSecrets) || errors.Is(err, ErrUnsealed):
 			return err
 		default:
 			c.Log.Warn().Err(err).Str("hub", id).Dur("delay", delay).Msg("competing for the lease, trying again")
@@ -55,7 +57,11 @@ func (l *leadership) once(ctx context.Context) error {
 	if _, err := ensureSteps(ctx, l.conn, l.options.Layout, layoutSteps()[:firstSteps]); err != nil {
 		return err
 	}
-	if err := checkLayout(ctx, l.conn); err != nil {
+	keys, err := l.options.Secrets()
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrSecrets, err)
+	}
+	if err := checkLayout(ctx, l.conn, keys); err != nil {
 		return err
 	}
 	lease, err := l.compete(ctx)
@@ -81,8 +87,8 @@ func (l *leadership) once(ctx context.Context) error {
 	return err
 }
 
-// checkLayout refuses to compete when a newer hub has made the layout.
-func checkLayout(ctx context.Context, c *Conn) error {
+// checkLayout refuses to compete when a newer hub has made the layout, and with secrets that are not the fleet's.
+func checkLayout(ctx context.Context, c *Conn, keys *seal.Keyring) error {
 	m, err := c.last(ctx, c.Fleet.BucketStream(subjects.State), c.Fleet.BucketSubject(subjects.State, subjects.LayoutKey))
 	if err != nil || m == nil || isMarker(m.Header) {
 		return err
@@ -94,7 +100,7 @@ func checkLayout(ctx context.Context, c *Conn) error {
 	if found.Step > LayoutStep() {
 		return fmt.Errorf("%w: step %d is stored, this hub knows %d: run the newer hub", ErrLayoutNewer, found.Step, LayoutStep())
 	}
-	return nil
+	return checkSecrets(&found, keys)
 }
 
 // compete waits until the lease is ours: it looks when the bucket changes, and polls because the end
@@ -150,7 +156,11 @@ func (l *leadership) lead(ctx context.Context, lease *lease) error {
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	store, err := OpenStore(ctx, l.conn, taken)
+	keys, err := l.options.Secrets() // they may have been rotated while another hub led
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrSecrets, err)
+	}
+	store, err := OpenStore(ctx, l.conn, taken, keys)
 	if err != nil {
 		return err
 	}

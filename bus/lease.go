@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"flotilla/core/api"
+	"flotilla/core/seal"
 	"flotilla/subjects"
 
 	"github.com/nats-io/nats.go"
@@ -167,6 +168,8 @@ type LeadOptions struct {
 	TTL, Renew, Margin, Poll time.Duration
 	// Layout is applied after the term is written.
 	Layout LayoutOptions
+	// Secrets are those that content is sealed with, read anew for each term.
+	Secrets func() (*seal.Keyring, error)
 }
 
 func (o LeadOptions) withDefaults() LeadOptions {
@@ -174,5 +177,8 @@ func (o LeadOptions) withDefaults() LeadOptions {
 	o.Renew = cmp.Or(o.Renew, leaseRenew)
 	o.Margin = cmp.Or(o.Margin, leaseMargin)
 	o.Poll = cmp.Or(o.Poll, leasePoll)
+	if o.Secrets == nil {
+		o.Secrets = func() (*seal.Keyring, error) { return nil, errors.New("none were given") }
+	}
 	return o
 }

@@ -19,7 +19,7 @@ import (
 )
 
 // short makes leases that end while a test waits.
-var short = bus.LeadOptions{TTL: time.Second, Renew: 200 * time.Millisecond, Margin: 300 * time.Millisecond, Poll: 100 * time.Millisecond}
+var short = bus.LeadOptions{Secrets: bustest.ReadKeys, TTL: time.Second, Renew: 200 * time.Millisecond, Margin: 300 * time.Millisecond, Poll: 100 * time.Millisecond}
 
 // candidate competes in the background; led gets its stores, ended its result.
 type candidate struct {
@@ -99,7 +99,7 @@ func TestTheLeaseOfProduction(t *testing.T) {
 	c := server.Hub(t)
 	ctx, cancel := context.WithCancel(bustest.Context(t))
 	defer cancel()
-	require.NoError(t, bus.Lead(ctx, c, "hub-0", bus.LeadOptions{}, func(ctx context.Context, _ *bus.Store) error {
+	require.NoError(t, bus.Lead(ctx, c, "hub-0", bus.LeadOptions{Secrets: bustest.ReadKeys}, func(ctx context.Context, _ *bus.Store) error {
 		defer cancel()
 		stream, err := c.JS.Stream(ctx, c.Fleet.BucketStream(subjects.Lease))
 		if err != nil {

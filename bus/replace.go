@@ -117,7 +117,7 @@ func (w *Writer) newEpoch(ctx context.Context, above uint64) (uint64, error) {
 	return w.term.Epoch, nil
 }
 
-// Stored lists the digests of all content, sorted.
+// Stored lists the places of all content, sorted.
 func (c *Content) Stored(ctx context.Context) ([]string, error) {
 	stream, err := c.conn.JS.Stream(ctx, c.conn.Fleet.BucketStream(subjects.Content))
 	if err != nil {
@@ -127,37 +127,34 @@ func (c *Content) Stored(ctx context.Context) ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listing content: %w", err)
 	}
-	var digests []string
+	var places []string
 	for subject := range info.State.Subjects {
-		if digest, ok := c.conn.Fleet.BucketKey(subjects.Content, subject); ok {
-			digests = append(digests, digest)
+		if at, ok := c.conn.Fleet.BucketKey(subjects.Content, subject); ok {
+			places = append(places, at)
 		}
 	}
-	slices.Sort(digests)
-	return digests, nil
+	slices.Sort(places)
+	return places, nil
 }
 
-// Raw reads content as it is stored. ErrNotFound.
-func (c *Content) Raw(ctx context.Context, digest string) ([]byte, error) {
-	m, err := c.conn.found(ctx, c.conn.Fleet.BucketStream(subjects.Content), c.subject(digest))
+// Raw reads content at a place as it is stored, sealed. ErrNotFound.
+func (c *Content) Raw(ctx context.Context, at string) ([]byte, error) {
+	stored, err := getSealed(ctx, c.conn, at, c.conn.found)
 	if err != nil {
-		return nil, fmt.Errorf("reading content %s: %w", digest, err)
+		return nil, fmt.Errorf("reading content %s: %w", at, err)
 	}
-	return m.value, nil
+	return stored, nil
 }
 
-// PutRaw stores content that Raw read, under the same digest.
-func (c *Content) PutRaw(ctx context.Context, digest string, stored []byte) error {
-	m := nats.NewMsg(c.subject(digest))
-	m.Data = stored
+// PutRaw stores content that is sealed at its place; storing it again changes nothing.
+func (c *Content) PutRaw(ctx context.Context, at string, sealed []byte) error {
+	m := nats.NewMsg(c.subject(at))
+	m.Data = sealed
 	_, err := c.conn.publish(ctx, m)
 	if refused := (*jetstream.APIError)(nil); errors.As(err, &refused) && strings.Contains(refused.Description, alreadyStored) {
 		return nil
 	}
-	if err != nil {
-		return fmt.Errorf("storing content %s: %w", digest, err)
-	}
-	return nil
+	return err
 }
 
 // HeldEpoch is the newest epoch that any member says to hold.

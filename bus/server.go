@@ -24,6 +24,15 @@ const (
 	DurabilityAlways   = "always"   // fsync before every acknowledgement
 )
 
+// streamsFolder is where a server keeps streams, inside its data directory.
+const streamsFolder = "streams"
+
+// Stores says that a data directory holds streams.
+func Stores(dir string) bool {
+	_, err := os.Stat(filepath.Join(dir, streamsFolder))
+	return err == nil
+}
+
 // DefaultPort is the port of NATS.
 const DefaultPort = 4222
 
@@ -195,7 +204,7 @@ func (s *Server) options() (*server.Options, error) {
 		SystemAccount:          s.realm.public("system"),
 		AccountResolver:        resolver,
 		JetStream:              true,
-		StoreDir:               filepath.Join(s.o.Dir, "streams"),
+		StoreDir:               filepath.Join(s.o.Dir, streamsFolder),
 		JetStreamMaxStore:      s.o.MaxStore,
 		JetStreamMaxMemory:     s.o.MaxMemory,
 		SyncInterval:           syncInterval,

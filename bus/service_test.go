@@ -80,7 +80,7 @@ func TestFailuresArrive(t *testing.T) {
 		api.VerbPlan: func(context.Context, api.Caller, []byte) (any, error) { return nil, errors.New("out of luck") },
 		api.VerbWhy:  func(context.Context, api.Caller, []byte) (any, error) { panic("oh") },
 		api.VerbStatus: func(context.Context, api.Caller, []byte) (any, error) {
-			return strings.Repeat(bus.Digest(nil), 1<<18), nil
+			return strings.Repeat(bustest.Keys().Digest(nil), 1<<18), nil
 		},
 	})
 	client := server.Client(t)

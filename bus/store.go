@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"sync"
 
 	"flotilla/core/api"
+	"flotilla/core/seal"
 	"flotilla/subjects"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -25,9 +27,11 @@ type Store struct {
 	// Inventories by member; Decode[api.MemberInventory].
 	Inventories *Cache
 	Content     *Content
-	Commands    *Commands
-	Audit       *Audit
-	Layout      LayoutReport
+	// Keys are the secrets of this term.
+	Keys     *seal.Keyring
+	Commands *Commands
+	Audit    *Audit
+	Layout   LayoutReport
 	// Damage is set when records of state are gone. Then nothing may be done with the store but to show what
 	// is left, and to say how to go on.
 	Damage *Damage
@@ -49,7 +53,7 @@ func (s *Store) Leads() bool { return s.leads() }
 
 // OpenStore opens a store under a term that is already written, and runs its watchers until ctx ends; Lead calls
 // it. It returns when everything is synced.
-func OpenStore(ctx context.Context, c *Conn, taken Taken) (*Store, error) {
+func OpenStore(ctx context.Context, c *Conn, taken Taken, keys *seal.Keyring) (*Store, error) {
 	replicas, err := streamReplicas(ctx, c)
 	if err != nil {
 		return nil, fmt.Errorf("opening the store: %w", err)
@@ -65,7 +69,8 @@ func OpenStore(ctx context.Context, c *Conn, taken Taken) (*Store, error) {
 		Writer:      writer,
 		Heartbeats:  NewCache(c, subjects.Heartbeat),
 		Inventories: NewInventories(c),
-		Content:     NewContent(c),
+		Content:     NewContent(c, keys),
+		Keys:        keys,
 		Commands:    NewCommands(c),
 		Audit:       NewAudit(c),
 	}
@@ -100,7 +105,8 @@ func (s *Store) Synced() bool {
 // Wait returns when all goroutines of the store ended, after its context did.
 func (s *Store) Wait() { s.running.Wait() }
 
-// recordLayout keeps the number of the layout, so that an older hub does not compete.
+// recordLayout keeps the number of the layout and the names of the secrets, so that neither an older hub
+// competes nor one that could not open what is stored.
 func (s *Store) recordLayout(ctx context.Context) error {
 	raw, revision, ok := s.State.Raw(subjects.LayoutKey)
 	var found api.Layout
@@ -109,10 +115,14 @@ func (s *Store) recordLayout(ctx context.Context) error {
 			return fmt.Errorf("the layout record: %w", err)
 		}
 	}
-	if ok && found.Step >= s.Layout.Step {
+	if err := checkSecrets(&found, s.Keys); err != nil {
+		return err
+	}
+	wanted := api.Layout{Header: api.NewHeader(api.KindLayout), Step: max(found.Step, s.Layout.Step), Sealing: Sealing(s.Keys)}
+	if reflect.DeepEqual(found, wanted) {
 		return nil
 	}
-	_, err := s.Writer.Write(ctx, Put(subjects.LayoutKey, api.Layout{Header: api.NewHeader(api.KindLayout), Step: s.Layout.Step}, revision))
+	_, err := s.Writer.Write(ctx, Put(subjects.LayoutKey, wanted, revision))
 	return err
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"flotilla/core/seal"
 	"flotilla/subjects"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -15,7 +16,7 @@ import (
 // Sizes of streams and of their messages, in bytes.
 const (
 	maxStateMessage     = MaxValue + 4<<10
-	maxContentMessage   = MaxContent + 1<<10
+	maxContentMessage   = MaxContent + seal.Overhead + 1<<10
 	maxHeartbeatMessage = MaxHeartbeat + 1<<10
 	maxEventMessage     = 1 << 20
 	maxCommandMessage   = 1 << 20
@@ -75,8 +76,7 @@ func censusStream(c *jetstream.StreamConfig, _ subjects.Fleet, _ LayoutOptions) 
 
 func contentStream(c *jetstream.StreamConfig, _ subjects.Fleet, _ LayoutOptions) {
 	c.MaxBytes, c.MaxMsgSize = maxContentBytes, maxContentMessage
-	c.DiscardNewPerSubject = true // written once
-	c.Compression = jetstream.S2Compression
+	c.DiscardNewPerSubject = true // written once; compressed before it was sealed
 }
 
 func heartbeatStream(c *jetstream.StreamConfig, _ subjects.Fleet, o LayoutOptions) {

@@ -43,6 +43,10 @@ type Hub struct {
 	MemberTimeout Duration `json:"memberTimeout,omitempty"`
 	// DeletionTimeout is how long a deletion waits for members to confirm.
 	DeletionTimeout Duration `json:"deletionTimeout,omitempty"`
+	// Secrets is the file that holds what content is sealed with, of mode 0600; SecretsCommand prints it
+	// instead. Without either it is FLOTILLA_SECRETS, or a file in DataDir.
+	Secrets        string `json:"secrets,omitempty"`
+	SecretsCommand string `json:"secretsCommand,omitempty"`
 	// PlaintextSecrets accepts Secrets though the broker listens beyond loopback.
 	PlaintextSecrets bool `json:"plaintextSecrets,omitempty"`
 	// ManageStreams lets the hub create streams and buckets; without it they must be there.
@@ -153,6 +157,7 @@ func (h *Hub) Validate() api.Faults {
 		strconv.Quote(time.Duration(h.MemberTimeout).String()), "a duration from 2s, two heartbeats of an agent that reports as often as it can, to 24h0m0s")
 	_, sized := ParseSize(h.DiskReserve)
 	c.unless(sized, "diskReserve", strconv.Quote(h.DiskReserve), `an amount of bytes, like "512Mi" or "2Gi", or "0" for none`)
+	c.unless(h.Secrets == "" || h.SecretsCommand == "", "secretsCommand", "secrets too", "one of secrets and secretsCommand")
 	c.positive("deletionTimeout", h.DeletionTimeout, Duration(time.Second), Duration(24*time.Hour))
 	c.unless(h.Replicas >= 0 && h.Replicas <= maxReplicas, "replicas", strconv.Itoa(h.Replicas), "0 for as many as the servers suggest, or a number from 1 to 5")
 	results := c.amount("memberShare.results", h.MemberShare.Results, 512<<10, 8<<20)

@@ -13,6 +13,7 @@ import (
 
 	"flotilla/bus"
 	"flotilla/configs"
+	"flotilla/configs/secrets"
 	"flotilla/configs/terminal"
 	"flotilla/core/api"
 	"flotilla/hub/hubd"
@@ -70,6 +71,8 @@ own whatever the environment says. Interrupt stops it at once; SIGTERM sends its
 	s.StringVar(&config.Fleet, "fleet", config.Fleet, "name of the fleet, a DNS label")
 	s.DurationVar((*time.Duration)(&config.MemberTimeout), "member-timeout", time.Duration(config.MemberTimeout), "how long a member may be silent before it is Unknown")
 	s.DurationVar((*time.Duration)(&config.DeletionTimeout), "deletion-timeout", time.Duration(config.DeletionTimeout), "how long a deletion waits for members to confirm")
+	s.StringVar(&config.Secrets, "secrets", config.Secrets, "file of mode 0600 with the secrets that content is sealed with (default $FLOTILLA_SECRETS, or DATA/secrets.json)")
+	s.StringVar(&config.SecretsCommand, "secrets-command", config.SecretsCommand, "command that prints what would stand in that file")
 	s.BoolVar(&config.PlaintextSecrets, "plaintext-secrets", config.PlaintextSecrets, "accept Secrets though the broker listens beyond loopback")
 	s.StringVar(&config.MetricsAddress, "metrics-address", config.MetricsAddress, "serve /metrics, /healthz and /readyz at HOST:PORT")
 	s.StringVar(&config.Log.Level, "log-level", config.Log.Level, "trace, debug, info, warn or error")
@@ -194,11 +197,21 @@ func bytesOf(text string) int64 {
 	return bytes
 }
 
+// secretsOf is where the hub's secrets come from: its configuration, or else the environment.
+func secretsOf(config *configs.Hub) secrets.Source {
+	source := secrets.Source{File: config.Secrets, Command: config.SecretsCommand}
+	if !source.Given() {
+		source.Text = os.Getenv(secrets.Variable)
+	}
+	return source
+}
+
 // options are the hub's, from its configuration.
 func options(config *configs.Hub, log zerolog.Logger, getenv func(string) string) hubd.Options {
 	reserve, _ := configs.ParseSize(config.DiskReserve) // was checked
 	o := hubd.Options{
-		Fleet: config.Fleet, Accounts: config.Accounts, DiskReserve: reserve, PlaintextSecrets: config.PlaintextSecrets, Metrics: config.MetricsAddress,
+		Fleet: config.Fleet, Accounts: config.Accounts, DiskReserve: reserve, PlaintextSecrets: config.PlaintextSecrets,
+		Secrets: secretsOf(config), Metrics: config.MetricsAddress,
 		MemberTimeout: time.Duration(config.MemberTimeout), DeleteTimeout: time.Duration(config.DeletionTimeout),
 		SkippedNamespaces: config.SkippedNamespaces, Notifications: config.Notifications, Disruption: config.Disruption, Log: log,
 		Lead: bus.LeadOptions{Layout: bus.LayoutOptions{

@@ -13,6 +13,7 @@ import (
 	"flotilla/bus"
 	"flotilla/bus/bustest"
 	"flotilla/configs"
+	"flotilla/configs/secrets"
 	"flotilla/hub/hubd"
 	"flotilla/tests/elsewhen"
 )
@@ -115,7 +116,7 @@ func TestAHubSaysAtItsStartThatItExpectsHeartbeatsTooOften(t *testing.T) {
 func TestAHubOnServersThatOthersRunIsSilentOnStandardOutput(t *testing.T) {
 	server := bustest.Start(t)
 	ctx, cancel := context.WithCancel(t.Context())
-	hub, err := hubd.New(hubd.Options{Fleet: bustest.Fleet, Log: zerolog.Nop(), Bus: server.TCP()})
+	hub, err := hubd.New(hubd.Options{Fleet: bustest.Fleet, Log: zerolog.Nop(), Bus: server.TCP(), Secrets: secrets.Source{Text: bustest.Secrets}})
 	require.NoError(t, err)
 	require.NoError(t, hub.Start(ctx))
 	cancel()

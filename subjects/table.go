@@ -47,7 +47,7 @@ func Assets() []Asset {
 		{State, true, "Records of the hub: specs, snapshots, members, schedules, releases, statuses. Written by the leading hub alone."},
 		{Lease, true, "Who leads: key hub, with a time to live."},
 		{Census, true, "Which records bucket state holds, with their revisions: names what a damaged file took away."},
-		{Content, true, "Bodies of objects and work documents by sha256, written once."},
+		{Content, true, "Bodies of objects and work documents, sealed, written once."},
 		{Heartbeat, true, "Newest heartbeat of each member, written by its agent."},
 		{Result, true, "Newest results of each member in a fixed number of batches, written by its agent."},
 		{Events, false, "Newest state of each node of each member, and its inventories, written by its agent."},
@@ -109,7 +109,7 @@ func (f Fleet) records() []Address {
 		{in, TermKey, "who leads; fences every other write", "leader", "hubs"},
 		{in, TallyKey, "nothing: its header counts all records, as that of every other write does, after a deletion", "leader", "leader"},
 		{in, RestoringKey, "a restore is under way", "leader", "hubs"},
-		{in, LayoutKey, "number of the last layout step", "leader", "hubs"},
+		{in, LayoutKey, "number of the last layout step; names of the secrets that content is sealed with", "leader", "hubs"},
 	}
 }
 
@@ -119,7 +119,7 @@ func (f Fleet) otherBuckets() []Address {
 		{f.Bucket(Census), CensusHead, "which pages count, and how far they reach", "leader", "hubs"},
 		{f.Bucket(Census), "page.<generation>.<n>", "all records with their revisions", "leader", "hubs"},
 		{f.Bucket(Census), "entry.<generation>.<n>", "what changed since", "leader", "hubs"},
-		{f.Bucket(Content), "<sha256>", "a body or a work document", "leader", "agents"},
+		{f.Bucket(Content), "<place>", "a body or a work document, sealed; the place is a keyed digest", "leader", "agents"},
 		{f.Bucket(Heartbeat), "<member>", "the newest heartbeat", "that agent", "registrar"},
 		{f.Bucket(Result), "<member>.<slot>", fmt.Sprintf("the newest results of those kinds and names that fall in slot 0 to %d", ResultSlots-1), "that agent", "roller, reporter, runner, disruptor"},
 	}

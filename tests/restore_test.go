@@ -125,9 +125,15 @@ func TestABackupIsRestoredIntoAnEmptyFleet(t *testing.T) {
 	require.Equal(t, api.CodeRefused, refused.Code)
 	require.Contains(t, refused.Message, "state is whole and holds 3 objects")
 	require.Equal(t, "flotilla restore --help", refused.Next)
-	other, newer := head, head
-	other.Fleet, newer.Version = "other", api.BackupVersion+1
-	for text, wrong := range map[string]api.BackupHead{"the backup is of fleet other": other, "the backup has version 2": newer} {
+	other, newer, older, sealed, digested := head, head, head, head, head
+	other.Fleet, newer.Version, older.Version = "other", api.BackupVersion+1, api.BackupVersion-1
+	sealed.Sealing.Content = []string{"0123456789ab"}
+	digested.Sealing.Digests = "0123456789ab"
+	for text, wrong := range map[string]api.BackupHead{
+		"the backup is of fleet other": other, "the backup has version 3": newer, "of a build that did not seal content": older,
+		"content is sealed with secret 0123456789ab, which this hub does not hold": sealed,
+		"its digests are made with secret 0123456789ab":                            digested,
+	} {
 		_, err := first.begin(wrong, true)
 		require.ErrorAs(t, err, &refused)
 		require.Contains(t, refused.Message, text)

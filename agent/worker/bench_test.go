@@ -16,6 +16,7 @@ import (
 	"flotilla/bus"
 	"flotilla/bus/bustest"
 	"flotilla/core/api"
+	"flotilla/core/content"
 	"flotilla/subjects"
 	"flotilla/tests/elsewhen"
 )
@@ -50,7 +51,7 @@ func fanOut(b *testing.B, agents int) {
 		round++
 		work := putWork(b, store, round)
 		for i, name := range names {
-			entry := api.IndexEntry{Placement: "web", UID: "u", Generation: round, Snapshot: round, Work: work}
+			entry := api.IndexEntry{Placement: "web", UID: "u", Generation: round, Snapshot: round, Work: work, Piece: store.Keys.Piece(work)}
 			c := api.PlacementCommand{
 				Header: api.NewHeader(api.KindPlacementCommand), Member: name,
 				Order: api.Order{Term: 1, Generation: uint64(round)}, Entries: []api.IndexEntry{entry},
@@ -67,19 +68,17 @@ func fanOut(b *testing.B, agents int) {
 
 func putWork(b *testing.B, store *bus.Store, round int64) string {
 	b.Helper()
-	w := api.Work{Header: api.NewHeader(api.KindWork)}
+	var manifests []api.Manifest
 	for i := range 3 {
 		body := fmt.Sprintf(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"c%d","namespace":"default"},"data":{"round":"%d"}}`, i, round)
-		digest, err := store.Content.Put(b.Context(), []byte(body))
-		require.NoError(b, err)
-		w.Manifests = append(w.Manifests, api.Manifest{
+		digest := bustest.Put(b, store, []byte(body))
+		manifests = append(manifests, api.Manifest{
 			ObjectRef: api.ObjectRef{APIVersion: "v1", Kind: "ConfigMap", Namespace: "default", Name: fmt.Sprintf("c%d", i)}, Digest: digest,
 		})
 	}
-	body, err := json.Marshal(w)
+	body, digest, err := content.Work(manifests, store.Keys)
 	require.NoError(b, err)
-	digest, err := store.Content.Put(b.Context(), body)
-	require.NoError(b, err)
+	require.NoError(b, store.Content.Put(b.Context(), digest, body))
 	return digest
 }
 

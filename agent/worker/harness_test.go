@@ -20,6 +20,7 @@ import (
 	"flotilla/bus/bustest"
 	"flotilla/core/api"
 	"flotilla/core/apply"
+	"flotilla/core/content"
 	"flotilla/subjects"
 	"flotilla/tests/elsewhen"
 )
@@ -41,9 +42,7 @@ func newHub(t *testing.T) *hub {
 
 func (h *hub) put(body []byte) string {
 	h.t.Helper()
-	digest, err := h.store.Content.Put(h.t.Context(), body)
-	require.NoError(h.t, err)
-	return digest
+	return bustest.Put(h.t, h.store, body)
 }
 
 type lateBody struct {
@@ -53,24 +52,25 @@ type lateBody struct {
 // late names an object whose body is not on the hub.
 func (h *hub) late(text string) lateBody {
 	h.t.Helper()
-	return lateBody{api.Manifest{ObjectRef: ref(text), Digest: bus.Digest(strip(h.t, text))}}
+	return lateBody{api.Manifest{ObjectRef: ref(text), Digest: h.store.Keys.Digest(strip(h.t, text))}}
 }
 
 // work stores a work of YAML texts and of objects whose bodies come later.
 func (h *hub) work(objects ...any) string {
 	h.t.Helper()
-	w := api.Work{Header: api.NewHeader(api.KindWork)}
+	var manifests []api.Manifest
 	for _, o := range objects {
 		switch o := o.(type) {
 		case string:
-			w.Manifests = append(w.Manifests, api.Manifest{ObjectRef: ref(o), Digest: h.put(strip(h.t, o))})
+			manifests = append(manifests, api.Manifest{ObjectRef: ref(o), Digest: h.put(strip(h.t, o))})
 		case lateBody:
-			w.Manifests = append(w.Manifests, o.Manifest)
+			manifests = append(manifests, o.Manifest)
 		}
 	}
-	body, err := json.Marshal(w)
+	body, digest, err := content.Work(manifests, h.store.Keys)
 	require.NoError(h.t, err)
-	return h.put(body)
+	require.NoError(h.t, h.store.Content.Put(h.t.Context(), digest, body))
+	return digest
 }
 
 func (h *hub) entry(placement string, generation int64, texts ...string) api.IndexEntry {
@@ -79,7 +79,13 @@ func (h *hub) entry(placement string, generation int64, texts ...string) api.Ind
 	for i := range texts {
 		objects[i] = texts[i]
 	}
-	return api.IndexEntry{Placement: placement, UID: "uid-" + placement, Generation: generation, Snapshot: generation, Work: h.work(objects...)}
+	return h.entryOf(placement, generation, h.work(objects...))
+}
+
+func (h *hub) entryOf(placement string, generation int64, work string) api.IndexEntry {
+	return api.IndexEntry{
+		Placement: placement, UID: "uid-" + placement, Generation: generation, Snapshot: generation, Work: work, Piece: h.store.Keys.Piece(work),
+	}
 }
 
 func (h *hub) command(entries ...api.IndexEntry) {

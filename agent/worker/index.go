@@ -90,14 +90,14 @@ func (x *index) lists(owner apply.Owner) bool {
 }
 
 // works lists the works that the current and the previous command name.
-func (x *index) works() []string {
+func (x *index) works() []api.Piece {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	var out []string
+	var out []api.Piece
 	for _, entries := range [][]api.IndexEntry{x.current(), x.previous} {
 		for i := range entries {
-			if entries[i].Work != "" {
-				out = append(out, entries[i].Work)
+			if entries[i].At != "" {
+				out = append(out, entries[i].Piece)
 			}
 		}
 	}

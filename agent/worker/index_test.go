@@ -67,15 +67,15 @@ func TestIndexRefusesWhatIsNotItsOwn(t *testing.T) {
 func TestWithdrawalsComeFirst(t *testing.T) {
 	x, err := loadIndex("berlin", open(t, t.TempDir(), "berlin"))
 	require.NoError(t, err)
-	wanted := api.IndexEntry{Placement: "web", UID: "u2", Work: "a"}
+	wanted := api.IndexEntry{Placement: "web", UID: "u2", Work: "a", Piece: api.Piece{At: "here", Key: []byte("key")}}
 	gone := api.IndexEntry{Placement: "web", UID: "u1", Withdrawn: true}
 	_, err = x.accept(command(t, "berlin", api.Order{Term: 1}, wanted, gone), elsewhen.Now())
 	require.NoError(t, err)
 	require.Equal(t, []api.IndexEntry{gone, wanted}, x.of("web"))
-	require.Equal(t, []string{"a"}, x.works())
+	require.Equal(t, []api.Piece{wanted.Piece}, x.works())
 	_, err = x.accept(command(t, "berlin", api.Order{Term: 2}), elsewhen.Now())
 	require.NoError(t, err)
-	require.Equal(t, []string{"a"}, x.works(), "the content of the previous command may be needed again")
+	require.Equal(t, []api.Piece{wanted.Piece}, x.works(), "the content of the previous command may be needed again")
 }
 
 func command(t *testing.T, member string, order api.Order, entries ...api.IndexEntry) []byte {

@@ -88,7 +88,7 @@ func (w *Worker) entry(ctx context.Context, e api.IndexEntry) (outcome, error) {
 // hold makes the member hold what the entry says and fills in the result. The error says why that
 // cannot be told now.
 func (w *Worker) hold(ctx context.Context, owner apply.Owner, e api.IndexEntry, from target.Origin, r *api.PlacementResult) (wait, error) {
-	manifests, err := w.shelf.manifests(ctx, e.Placement, e.Work)
+	manifests, err := w.shelf.manifests(ctx, e)
 	if err != nil {
 		if errors.Is(err, errNotYet) {
 			w.commands.Look()

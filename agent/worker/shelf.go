@@ -13,12 +13,13 @@ import (
 	"flotilla/bus"
 	"flotilla/core/api"
 	"flotilla/core/apply"
+	"flotilla/core/seal"
 )
 
 // errNotYet says that content is missing here and cannot be had from the hub now.
 var errNotYet = errors.New("not to be had yet")
 
-// shelf holds content: on disk what the index needs, in memory what placements run now.
+// shelf holds content: on disk, sealed, what the index needs; in memory what placements run now.
 type shelf struct {
 	store *store
 	hub   *bus.AgentConn
@@ -32,33 +33,33 @@ type readWork struct {
 	manifests []apply.Manifest
 }
 
-// manifests returns the content of a work, fetched where it is not on disk. The error wraps errNotYet
-// when something is missing that may come.
-func (s *shelf) manifests(ctx context.Context, placement, work string) ([]apply.Manifest, error) {
+// manifests returns the content of the work of an entry, fetched where it is not on disk. The error wraps
+// errNotYet when something is missing that may come.
+func (s *shelf) manifests(ctx context.Context, e api.IndexEntry) ([]apply.Manifest, error) {
 	s.mu.Lock()
-	found := s.read[placement]
+	found := s.read[e.Placement]
 	s.mu.Unlock()
-	if found.digest == work {
+	if found.digest == e.Work {
 		return found.manifests, nil
 	}
-	body, err := s.body(ctx, work)
+	body, err := s.body(ctx, e.Piece)
 	if err != nil {
 		return nil, err
 	}
 	var w api.Work
 	if err := json.Unmarshal(body, &w); err != nil || w.Kind != api.KindWork {
-		return nil, fmt.Errorf("content %s is not a work of this or an earlier level: %w", short(work), errors.Join(err, errNotYet))
+		return nil, fmt.Errorf("content %s is not a work of this or an earlier level: %w", short(e.At), errors.Join(err, errNotYet))
 	}
 	manifests := make([]apply.Manifest, len(w.Manifests))
 	for i, m := range w.Manifests {
-		if body, err = s.body(ctx, m.Digest); err != nil {
+		if body, err = s.body(ctx, m.Piece); err != nil {
 			return nil, fmt.Errorf("%s: %w", m.ObjectRef, err)
 		}
-		manifests[i] = decode(m, body)
+		manifests[i] = decode(m.Manifest, body)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.read[placement] = readWork{digest: work, manifests: manifests}
+	s.read[e.Placement] = readWork{digest: e.Work, manifests: manifests}
 	return manifests, nil
 }
 
@@ -69,45 +70,61 @@ func (s *shelf) forget(placement string) {
 	delete(s.read, placement)
 }
 
-// body reads one body from disk or, if it is not there, from the hub.
-func (s *shelf) body(ctx context.Context, digest string) ([]byte, error) {
-	body, err := s.store.content(digest)
+// body opens one piece from disk or, if it is not there, from the hub. What cannot be opened is dropped: it may
+// come again.
+func (s *shelf) body(ctx context.Context, piece api.Piece) ([]byte, error) {
+	sealed, err := s.store.content(piece.At)
 	if err == nil {
-		return body, nil
-	}
-	if !errors.Is(err, fs.ErrNotExist) {
+		body, err := seal.Open(piece, sealed, bus.MaxContent)
+		if err == nil {
+			return body, nil
+		}
+		if err := s.store.dropContent(piece.At); err != nil {
+			return nil, err
+		}
+	} else if !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
+	return s.fetch(ctx, piece)
+}
+
+func (s *shelf) fetch(ctx context.Context, piece api.Piece) ([]byte, error) {
 	if !s.hub.Connected() {
-		return nil, fmt.Errorf("content %s is not on disk and the hub is away: %w", short(digest), errNotYet)
+		return nil, fmt.Errorf("content %s is not on disk and the hub is away: %w", short(piece.At), errNotYet)
 	}
-	body, err = s.hub.Content(ctx, digest)
+	sealed, err := s.hub.Content(ctx, piece.At)
 	switch {
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case errors.Is(err, bus.ErrNotFound):
-		return nil, fmt.Errorf("content %s is not on the hub: %w", short(digest), errNotYet)
+		return nil, fmt.Errorf("content %s is not on the hub: %w", short(piece.At), errNotYet)
 	case err != nil:
-		return nil, fmt.Errorf("fetching content %s: %w: %w", short(digest), err, errNotYet)
+		return nil, fmt.Errorf("fetching content %s: %w: %w", short(piece.At), err, errNotYet)
 	}
-	return body, s.store.keepContent(digest, body)
+	body, err := seal.Open(piece, sealed, bus.MaxContent)
+	if err != nil {
+		return nil, fmt.Errorf("content %s %w: %w", short(piece.At), err, errNotYet)
+	}
+	s.store.keepContent(piece.At, sealed)
+	return body, nil
 }
 
-// inUse lists the digests of works and of the bodies they name, as far as the works are on disk.
-func (s *shelf) inUse(works []string) map[string]bool {
+// inUse lists the places of works and of the bodies they name, as far as the works are on disk.
+func (s *shelf) inUse(works []api.Piece) map[string]bool {
 	out := map[string]bool{}
 	for _, work := range works {
-		out[work] = true
-		body, err := s.store.content(work)
+		out[work.At] = true
+		var w api.Work
+		sealed, err := s.store.content(work.At)
 		if err != nil {
 			continue
 		}
-		var w api.Work
-		if err := json.Unmarshal(body, &w); err != nil {
+		body, err := seal.Open(work, sealed, bus.MaxContent)
+		if err != nil || json.Unmarshal(body, &w) != nil {
 			continue
 		}
 		for _, m := range w.Manifests {
-			out[m.Digest] = true
+			out[m.At] = true
 		}
 	}
 	return out
@@ -126,5 +143,5 @@ func decode(m api.Manifest, body []byte) apply.Manifest {
 	return apply.Manifest{Manifest: m, Object: object}
 }
 
-// short is enough of a digest to find it.
-func short(digest string) string { return digest[:min(12, len(digest))] }
+// short is enough of a digest or a place to find it.
+func short(text string) string { return text[:min(12, len(text))] }

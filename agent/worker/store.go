@@ -1,8 +1,6 @@
 package worker
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -20,7 +18,7 @@ import (
 )
 
 // stateVersion is the layout of the data directory this build writes and reads.
-const stateVersion = 1
+const stateVersion = 2
 
 // sweepAge keeps content that nothing refers to for a while, in case a command brings it back.
 const sweepAge = 10 * time.Minute
@@ -33,7 +31,7 @@ type store struct {
 	lock *os.File
 
 	mu      sync.Mutex
-	pending map[string][]byte // content that is not on the disk yet
+	pending map[string][]byte // sealed content that is not on the disk yet, by place
 }
 
 // stateFile says whose directory it is.
@@ -82,6 +80,9 @@ func (s *store) claim(member string) error {
 		return fmt.Errorf("%w; give another directory with --data", err)
 	case found.Member != member:
 		return fmt.Errorf("data directory %s belongs to member %s, not %s: give another directory with --data", s.dir, found.Member, member)
+	case found.Version < stateVersion:
+		return fmt.Errorf("data directory %s has version %d, this agent reads %d: it was made by an older agent, which did not seal content; "+
+			"move it away and start again, what runs on the member stays", s.dir, found.Version, stateVersion)
 	case found.Version > stateVersion:
 		return fmt.Errorf("data directory %s has version %d, this agent reads up to %d: run the newer agent, or give another directory with --data",
 			s.dir, found.Version, stateVersion)
@@ -96,36 +97,34 @@ func (s *store) commands(member string) (*disk.Newest[api.PlacementCommand], err
 	return disk.OpenNewest[api.PlacementCommand](filepath.Join(s.dir, "index.json"), api.KindPlacementCommand, member)
 }
 
-// content reads a body; fs.ErrNotExist when it is not cached. A body that does not have its digest,
-// such as a file cut short by a power failure, is dropped.
-func (s *store) content(digest string) ([]byte, error) {
+// content reads a piece as it is sealed; fs.ErrNotExist when it is not cached.
+func (s *store) content(at string) ([]byte, error) {
 	s.mu.Lock()
-	body, ok := s.pending[digest]
+	sealed, ok := s.pending[at]
 	s.mu.Unlock()
 	if ok {
-		return body, nil
+		return sealed, nil
 	}
-	path := s.contentPath(digest)
-	body, err := os.ReadFile(path)
-	if err != nil {
-		return nil, err
-	}
-	if hexDigest(body) != digest {
-		return nil, errors.Join(fs.ErrNotExist, os.Remove(path))
-	}
-	return body, nil
+	return os.ReadFile(s.contentPath(at))
 }
 
-// keepContent caches a body that has its digest. It is on the disk after the next flush, so that a
-// result need not wait for the disk: content that a crash takes along is fetched again.
-func (s *store) keepContent(digest string, body []byte) error {
-	if got := hexDigest(body); got != digest {
-		return fmt.Errorf("content %s has digest %s", digest, got)
+// dropContent forgets a piece that cannot be opened, such as a file cut short by a power failure.
+func (s *store) dropContent(at string) error {
+	s.mu.Lock()
+	delete(s.pending, at)
+	s.mu.Unlock()
+	if err := os.Remove(s.contentPath(at)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
 	}
+	return nil
+}
+
+// keepContent caches a piece that could be opened, as it is sealed. It is on the disk after the next flush, so
+// that a result need not wait for the disk: content that a crash takes along is fetched again.
+func (s *store) keepContent(at string, sealed []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.pending[digest] = body
-	return nil
+	s.pending[at] = sealed
 }
 
 // flush brings cached content to the disk.
@@ -136,12 +135,12 @@ func (s *store) flush() error {
 	if len(pending) == 0 {
 		return nil
 	}
-	for digest, body := range pending {
-		if err := disk.Replace(s.contentPath(digest), body, true); err != nil {
+	for at, sealed := range pending {
+		if err := disk.Replace(s.contentPath(at), sealed, true); err != nil {
 			return err
 		}
 		s.mu.Lock()
-		delete(s.pending, digest)
+		delete(s.pending, at)
 		s.mu.Unlock()
 	}
 	return disk.Sync(filepath.Join(s.dir, "content"))
@@ -204,11 +203,6 @@ func resultName(placement string) string {
 	return filepath.Join("results", url.PathEscape(placement)+".json")
 }
 
-func (s *store) contentPath(digest string) string {
-	return filepath.Join(s.dir, "content", filepath.Base(digest))
-}
-
-func hexDigest(body []byte) string {
-	sum := sha256.Sum256(body)
-	return hex.EncodeToString(sum[:])
+func (s *store) contentPath(at string) string {
+	return filepath.Join(s.dir, "content", filepath.Base(at))
 }

@@ -407,16 +407,15 @@ func TestContentThatIsNotThereYetIsWaitedFor(t *testing.T) {
 	h := newHub(t)
 	m := member(t, 0)
 	start(t, h, m, t.TempDir())
-	entry := h.entry("web", 1, shop, config)
 	late := h.late(other)
-	entry.Work = h.work(shop, late)
+	entry := h.entryOf("web", 1, h.work(shop, late))
 	h.command(entry)
 	r := h.expect("web", func(r api.PlacementResult) bool { return r.Applied == unknown })
 	require.Contains(t, r.AppliedMessage, "is not on the hub")
 	require.Empty(t, m.History(0), "half of a work is not applied")
 	h.put(strip(t, other))
 	h.expect("web", func(r api.PlacementResult) bool { return r.Available == yes })
-	require.NotNil(t, live(m, config))
+	require.NotNil(t, live(m, other))
 }
 
 func TestPlacementsWithTheSameObjectDoNotFight(t *testing.T) {

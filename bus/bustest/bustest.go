@@ -4,10 +4,12 @@
 package bustest
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"net/url"
 	"os"
+	"path/filepath"
 	"strconv"
 	"sync"
 	"testing"
@@ -15,6 +17,7 @@ import (
 
 	"flotilla/bus"
 	"flotilla/core/api"
+	"flotilla/core/seal"
 	"flotilla/subjects"
 	"flotilla/tests/elsewhen"
 
@@ -178,10 +181,40 @@ func (s *Server) Lead(t testing.TB) *bus.Store {
 	return Lead(t, s.Hub(t), "hub-test", bus.LeadOptions{})
 }
 
+// Secrets are those of test fleets, as they stand in a file.
+const Secrets = `{"kind":"Secrets","version":1,"digests":"AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQE=","content":["AgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgI="]}`
+
+// SecretsFile is a file of Secrets.
+func SecretsFile(t testing.TB) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "secrets.json")
+	require.NoError(t, os.WriteFile(path, []byte(Secrets), 0o600))
+	return path
+}
+
+// Keys are what Secrets holds.
+func Keys() *seal.Keyring {
+	return &seal.Keyring{Digests: bytes.Repeat([]byte{1}, seal.KeyBytes), Content: [][]byte{bytes.Repeat([]byte{2}, seal.KeyBytes)}}
+}
+
+// ReadKeys are Keys, as hubs read theirs.
+func ReadKeys() (*seal.Keyring, error) { return Keys(), nil }
+
+// Put stores a body with the secrets of a store and returns its digest.
+func Put(t testing.TB, s *bus.Store, body []byte) string {
+	t.Helper()
+	digest := s.Keys.Digest(body)
+	require.NoError(t, s.Content.Put(Context(t), digest, body))
+	return digest
+}
+
 // Lead takes the lease as id and returns the store; it leads until the end of the test, or until the
 // lease is lost.
 func Lead(t testing.TB, c *bus.Conn, id string, o bus.LeadOptions) *bus.Store {
 	t.Helper()
+	if o.Secrets == nil {
+		o.Secrets = ReadKeys
+	}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	stores := make(chan *bus.Store)
 	ended := make(chan error, 1)

@@ -146,7 +146,7 @@ func fillAll(v reflect.Value) {
 		v.SetBool(true)
 	case reflect.Int, reflect.Int32, reflect.Int64:
 		v.SetInt(7)
-	case reflect.Uint64:
+	case reflect.Uint64, reflect.Uint8:
 		v.SetUint(7)
 	case reflect.Float64:
 		v.SetFloat(0.5)

@@ -38,14 +38,16 @@ type PlacementCommand struct {
 
 // IndexEntry is what a member is to hold of one placement.
 type IndexEntry struct {
-	Placement  string         `json:"placement"`
-	UID        string         `json:"uid"`
-	Generation int64          `json:"generation"` // of the release entry
-	Snapshot   int64          `json:"snapshot"`
-	Work       string         `json:"work,omitempty"`
-	Apply      *ApplyStrategy `json:"apply,omitempty"`
-	Withdrawn  bool           `json:"withdrawn,omitempty"`
-	Abandon    bool           `json:"abandon,omitempty"`
+	Placement  string `json:"placement"`
+	UID        string `json:"uid"`
+	Generation int64  `json:"generation"` // of the release entry
+	Snapshot   int64  `json:"snapshot"`
+	Work       string `json:"work,omitempty"`
+	// Piece opens the Work.
+	Piece
+	Apply     *ApplyStrategy `json:"apply,omitempty"`
+	Withdrawn bool           `json:"withdrawn,omitempty"`
+	Abandon   bool           `json:"abandon,omitempty"`
 }
 
 // PlacementResult is a result of kind placement, named by the placement, in a ResultBatch. It is at most 16 KiB: failures are cut, their number is not.

@@ -21,18 +21,20 @@ type Spec struct {
 	Deleted *metav1.Time `json:"deleted,omitempty"`
 	// Body is the whole object of a known kind, server-set metadata included, status not.
 	Body json.RawMessage `json:"body,omitempty"`
-	// Digest addresses the body in bucket content.
+	// Digest is the keyed digest of the body, which lies sealed in bucket content.
 	Digest string `json:"digest,omitempty"`
 	// Size is the length of the body in bytes.
 	Size int `json:"size,omitempty"`
-	// Manifest addresses the body as snapshots hold it, when that is not the one of Digest.
+	// Manifest is the digest of the body as snapshots hold it, when that is not the one of Digest.
 	Manifest string `json:"manifest,omitempty"`
 	// Bare is the digest of the body without metadata; Generation counts its changes.
 	Bare string `json:"bare,omitempty"`
 	// Excluded says why no placement selects this object; empty for most.
 	Excluded string `json:"excluded,omitempty"`
-	// Overlay is what patches set and applied documents do not; an apply keeps it.
-	Overlay json.RawMessage `json:"overlay,omitempty"`
+	// Overlay is what patches set and applied documents do not; an apply keeps it. Of content it lies in
+	// bucket content, by its digest in SealedOverlay.
+	Overlay       json.RawMessage `json:"overlay,omitempty"`
+	SealedOverlay string          `json:"sealedOverlay,omitempty"`
 	// Request is the id of the request that last wrote this record, Action what it did.
 	Request string `json:"request,omitempty"`
 	Action  string `json:"action,omitempty"`
@@ -75,7 +77,7 @@ func (r ObjectRef) String() string {
 	return r.Kind + "/" + r.Namespace + "/" + r.Name
 }
 
-// Manifest is one object of a snapshot or work: its name and the digest of its stripped body.
+// Manifest is one object of a snapshot or work: its name and the keyed digest of its stripped body.
 type Manifest struct {
 	ObjectRef
 	Digest string `json:"digest"`
@@ -97,10 +99,22 @@ type Snapshot struct {
 }
 
 // Work is a document in bucket content: what one member is to hold for one placement, in apply
-// order. It is addressed by its digest; members that want the same share it.
+// order. Its digest is of the names and digests alone; members that want the same share it.
 type Work struct {
 	Header
-	Manifests []Manifest `json:"manifests"`
+	Manifests []WorkManifest `json:"manifests"`
+}
+
+// WorkManifest is one object of a work, with what its reader opens it with.
+type WorkManifest struct {
+	Manifest
+	Piece
+}
+
+// Piece is one sealed body: where it lies in bucket content, and its key, which opens nothing else.
+type Piece struct {
+	At  string `json:"at,omitempty"`
+	Key []byte `json:"key,omitempty"`
 }
 
 // BindingState says how far a binding has come.
@@ -202,10 +216,18 @@ type Term struct {
 	Since  metav1.Time `json:"since"`
 }
 
-// Layout is the record layout: the number of the last layout step that was applied.
+// Layout is the record layout: the number of the last layout step that was applied, and what content is sealed
+// with.
 type Layout struct {
 	Header
-	Step int `json:"step"`
+	Step    int     `json:"step"`
+	Sealing Sealing `json:"sealing,omitzero"`
+}
+
+// Sealing names the secrets that digests are made with and that content is sealed with, the newest first.
+type Sealing struct {
+	Digests string   `json:"digests"`
+	Content []string `json:"content"`
 }
 
 // Lease is the value of key hub in bucket lease.

@@ -11,8 +11,8 @@ const (
 // ReasonStateDamaged is the reason of the problem that records of state are gone.
 const ReasonStateDamaged = "StateDamaged"
 
-// BackupVersion is the newest version of backups that this build reads and writes.
-const BackupVersion = 1
+// BackupVersion is the version of backups that this build reads and writes.
+const BackupVersion = 2
 
 // BackupHead says what a backup is of.
 type BackupHead struct {
@@ -22,6 +22,8 @@ type BackupHead struct {
 	At      metav1.Time `json:"at"`
 	Epoch   uint64      `json:"epoch"`
 	Term    uint64      `json:"term"`
+	// Sealing names the secrets that the bodies are sealed with.
+	Sealing Sealing `json:"sealing"`
 	// Records of state, Contents of the bucket of bodies.
 	Records  int `json:"records"`
 	Contents int `json:"contents"`
@@ -30,7 +32,7 @@ type BackupHead struct {
 // KindBackup is the kind of a BackupHead.
 const KindBackup = "FlotillaBackup"
 
-// BackupEntry is one record of state, by key, or one stored body, by digest.
+// BackupEntry is one record of state, by key, or one sealed body, by place.
 type BackupEntry struct {
 	Record  string `json:"record,omitempty"`
 	Content string `json:"content,omitempty"`

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"flotilla/core/api"
+	"flotilla/core/seal"
 )
 
 // Object is one content document made ready for the hub.
@@ -20,9 +21,9 @@ type Object struct {
 	Ignored []string
 }
 
-// New reads a document that carries apiVersion, kind and metadata.name. It errs only when the document
-// is not JSON-like.
-func New(document map[string]any) (Object, error) {
+// New reads a document that carries apiVersion, kind and metadata.name, and digests it with keys. It errs only
+// when the document is not JSON-like.
+func New(document map[string]any, keys *seal.Keyring) (Object, error) {
 	ref := RefOf(document)
 	stored, ignored := StripServerSet(document)
 	body, err := Canonical(stored)
@@ -42,12 +43,12 @@ func New(document map[string]any) (Object, error) {
 		Header:   api.NewHeader(api.KindSpec),
 		Object:   ref,
 		Labels:   labelsOf(document),
-		Digest:   Digest(body),
+		Digest:   keys.Digest(body),
 		Size:     len(body),
-		Bare:     Digest(bare),
+		Bare:     keys.Digest(bare),
 		Excluded: excluded(document),
 	}
-	if digest := Digest(manifest); digest != head.Digest {
+	if digest := keys.Digest(manifest); digest != head.Digest {
 		head.Manifest = digest
 	}
 	return Object{Head: head, Body: body, Manifest: manifest, Ignored: ignored}, nil

@@ -32,7 +32,7 @@ func indexOf(t *testing.T, documents ...string) *content.Index {
 	t.Helper()
 	index := content.NewIndex()
 	for _, document := range documents {
-		made, err := content.New(object(t, document))
+		made, err := content.New(object(t, document), keys)
 		require.NoError(t, err)
 		index.Set(made.Head)
 	}
@@ -271,9 +271,9 @@ func TestSelectTakesWhatOnlyLooksLeftBehind(t *testing.T) {
 
 func TestSelectFollowsTheIndex(t *testing.T) {
 	index := indexOf(t, hub...)
-	endpoints, err := content.New(object(t, `{apiVersion: v1, kind: Endpoints, metadata: {name: web, namespace: blog}}`))
+	endpoints, err := content.New(object(t, `{apiVersion: v1, kind: Endpoints, metadata: {name: web, namespace: blog}}`), keys)
 	require.NoError(t, err)
-	service, err := content.New(object(t, `{apiVersion: v1, kind: Service, metadata: {name: web, namespace: blog}}`))
+	service, err := content.New(object(t, `{apiVersion: v1, kind: Service, metadata: {name: web, namespace: blog}}`), keys)
 	require.NoError(t, err)
 	blog := selectors(t, `[{group: "", version: v1, kind: Namespace, name: blog}]`)
 	selected := func(index *content.Index) []string {
@@ -316,10 +316,10 @@ func TestSelectDoesNotDependOnTheOrderOfArrival(t *testing.T) {
 }
 
 func TestSelectRefersToStrippedBodies(t *testing.T) {
-	made, err := content.New(object(t, `{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: a, ownerReferences: [{name: o}]}}`))
+	made, err := content.New(object(t, `{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: a, ownerReferences: [{name: o}]}}`), keys)
 	require.NoError(t, err)
 	found, err := content.Select(selectors(t, `[{group: rbac.authorization.k8s.io, version: v1, kind: ClusterRole}]`), "", content.NewIndex(made.Head))
 	require.NoError(t, err)
-	require.Equal(t, content.Digest(made.Manifest), found[0].Digest)
+	require.Equal(t, keys.Digest(made.Manifest), found[0].Digest)
 	require.NotEqual(t, made.Head.Digest, found[0].Digest)
 }

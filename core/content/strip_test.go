@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"flotilla/core/content"
+	"flotilla/core/seal"
 )
 
 // object reads one YAML document as the hub's decoder does: integers stay integers.
@@ -112,16 +113,19 @@ func TestStripLeavesNothingOfTheOldPlace(t *testing.T) {
 	}
 }
 
+// keys are the secrets of these tests.
+var keys = &seal.Keyring{Digests: []byte("digests"), Content: [][]byte{[]byte("content")}}
+
 func TestNewGivesEqualDocumentsEqualDigests(t *testing.T) {
-	one, err := content.New(object(t, `{apiVersion: v1, kind: ConfigMap, metadata: {name: a, labels: {x: z}}, data: {b: "1", a: "<&>"}}`))
+	one, err := content.New(object(t, `{apiVersion: v1, kind: ConfigMap, metadata: {name: a, labels: {x: z}}, data: {b: "1", a: "<&>"}}`), keys)
 	require.NoError(t, err)
-	two, err := content.New(object(t, `{kind: ConfigMap, data: {a: "<&>", b: "1"}, metadata: {uid: z, labels: {x: z}, name: a}, apiVersion: v1}`))
+	two, err := content.New(object(t, `{kind: ConfigMap, data: {a: "<&>", b: "1"}, metadata: {uid: z, labels: {x: z}, name: a}, apiVersion: v1}`), keys)
 	require.NoError(t, err)
 
 	require.Equal(t, one.Head, two.Head)
 	require.Equal(t, two.Body, one.Body, "keys are sorted")
 	require.Contains(t, string(one.Body), `"a":"<&>"`, "and nothing is escaped for HTML")
-	require.Equal(t, content.Digest(one.Body), one.Head.Digest)
+	require.Equal(t, keys.Digest(one.Body), one.Head.Digest)
 	require.Len(t, one.Head.Digest, 64)
 	require.Empty(t, one.Head.Manifest, "nothing more to strip: one body serves both")
 	require.Equal(t, one.Head.Digest, one.Head.ManifestDigest())
@@ -132,16 +136,16 @@ func TestNewGivesEqualDocumentsEqualDigests(t *testing.T) {
 
 func TestNewKeepsBothBodiesWhenTheyDiffer(t *testing.T) {
 	given := object(t, `{apiVersion: v1, kind: Service, metadata: {name: a, namespace: n}, spec: {clusterIP: 10.0.0.1, ports: [{port: 80}]}}`)
-	made, err := content.New(given)
+	made, err := content.New(given, keys)
 	require.NoError(t, err)
 	require.Contains(t, string(made.Body), "10.0.0.1", "what the user reads back")
 	require.NotContains(t, string(made.Manifest), "10.0.0.1", "what members get")
-	require.Equal(t, content.Digest(made.Manifest), made.Head.ManifestDigest())
+	require.Equal(t, keys.Digest(made.Manifest), made.Head.ManifestDigest())
 }
 
 func TestBareTellsMetadataFromTheRest(t *testing.T) {
 	bare := func(text string) string {
-		made, err := content.New(object(t, text))
+		made, err := content.New(object(t, text), keys)
 		require.NoError(t, err)
 		return made.Head.Bare
 	}
@@ -151,7 +155,7 @@ func TestBareTellsMetadataFromTheRest(t *testing.T) {
 }
 
 func TestNewKeepsLargeIntegers(t *testing.T) {
-	made, err := content.New(object(t, `{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, limit: 9007199254740993}`))
+	made, err := content.New(object(t, `{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, limit: 9007199254740993}`), keys)
 	require.NoError(t, err)
 	require.Contains(t, string(made.Body), "9007199254740993")
 }

@@ -13,6 +13,7 @@ import (
 	"flotilla/core/content"
 	"flotilla/core/plan"
 	"flotilla/core/schedule"
+	"flotilla/core/seal"
 )
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
@@ -115,7 +116,7 @@ func TestCompareTellsAddedChangedAndRemovedContent(t *testing.T) {
 	cm := func(name, value string) content.Object {
 		o, err := content.New(map[string]any{
 			"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": name, "namespace": "web"}, "data": map[string]any{"k": value},
-		})
+		}, &seal.Keyring{})
 		require.NoError(t, err)
 		return o
 	}

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"flotilla/bus"
 	"flotilla/core/api"
 	"flotilla/subjects"
 )
@@ -39,7 +38,12 @@ func (d *Dispatcher) placements(member string) (command, error) {
 	message := api.PlacementCommand{
 		Header: api.Header{Kind: api.KindPlacementCommand, Level: d.options.Level}, Member: member, Entries: d.index.entries(member),
 	}
-	digest, err := digestOf(message)
+	for i := range message.Entries {
+		if entry := &message.Entries[i]; entry.Work != "" && !entry.Withdrawn {
+			entry.Piece = d.store.Keys.Piece(entry.Work)
+		}
+	}
+	digest, err := d.digestOf(message)
 	return command{empty: len(message.Entries) == 0, digest: digest, ordered: func(o api.Order) any {
 		message.Order = o
 		return message
@@ -55,18 +59,18 @@ func (d *Dispatcher) upgrades(member string) (command, error) {
 			return command{}, err // it may command one: an upgrade that runs is not taken back
 		}
 	}
-	digest, err := digestOf(message)
+	digest, err := d.digestOf(message)
 	return command{empty: message.Operation == nil, digest: digest, ordered: func(o api.Order) any {
 		message.Order = o
 		return message
 	}}, err
 }
 
-// digestOf is the digest of a command that has no order yet.
-func digestOf(message any) (string, error) {
+// digestOf is the keyed digest of a command that has no order yet.
+func (d *Dispatcher) digestOf(message any) (string, error) {
 	body, err := json.Marshal(message)
 	if err != nil {
 		return "", fmt.Errorf("encoding a command: %w", err)
 	}
-	return bus.Digest(body), nil
+	return d.store.Keys.Digest(body), nil
 }

@@ -27,7 +27,7 @@ func (d *Dispatcher) disruptions(member string) (command, error) {
 	if !message.Leaving {
 		message.Disruptions, message.Pools, message.Stamps = onTheirWay(record.Disruptions), record.Pools, record.Stamps
 	}
-	digest, err := digestOf(message)
+	digest, err := d.digestOf(message)
 	return command{
 		empty: len(message.Disruptions)+len(message.Stamps) == 0 && (!message.Leaving || !admitted), lasting: message.Leaving, digest: digest,
 		ordered: func(o api.Order) any {

@@ -427,8 +427,7 @@ func TestNodeClassDrift(t *testing.T) {
 	y := newYard(t, quick(), "berlin")
 	class := func(image string) {
 		body := fmt.Sprintf(`{"apiVersion":"karpenter.azure.com/v1beta1","kind":"AKSNodeClass","metadata":{"name":"std"},"spec":{"imageFamily":%q}}`, image)
-		digest, err := y.store.Content.Put(bustest.Context(t), []byte(body))
-		require.NoError(t, err)
+		digest := bustest.Put(t, y.store, []byte(body))
 		y.put(subjects.ObjectSpecs.Key("karpenter.azure.com|AKSNodeClass||std"), api.Spec{
 			Object: api.ObjectRef{APIVersion: "karpenter.azure.com/v1beta1", Kind: "AKSNodeClass", Name: "std"}, Digest: digest,
 		})

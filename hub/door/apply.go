@@ -17,7 +17,10 @@ func (d *Door) apply(ctx context.Context, request *api.ApplyRequest) (*api.Apply
 	if n := len(request.Documents); n == 0 || n > maxDocuments {
 		return nil, tooMany(n)
 	}
-	documents, wrong := d.readDocuments(request.Documents)
+	documents, wrong, err := d.readDocuments(ctx, request.Documents)
+	if err != nil {
+		return nil, err
+	}
 	if failure := forbidden(request.By, refsOf(documents)); failure != nil {
 		return nil, failure
 	}
@@ -117,8 +120,8 @@ func (d *Door) commit(ctx context.Context, f *draft) error {
 	f.noteDeletions()
 	release := d.store.Content.Hold()
 	defer release()
-	for _, body := range f.bodies {
-		if _, err := d.store.Content.Put(ctx, body); err != nil {
+	for _, one := range f.bodies {
+		if err := d.store.Content.Put(ctx, one.digest, one.body); err != nil {
 			return fmt.Errorf("storing content: %w", err)
 		}
 	}

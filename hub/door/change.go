@@ -122,12 +122,8 @@ func (f *draft) next(doc *document, stored *api.Spec, found bool) (api.Spec, err
 		next = doc.object.Head
 	}
 	next.Object = doc.Object
-	if len(doc.overlay) > 0 {
-		overlay, err := json.Marshal(doc.overlay)
-		if err != nil {
-			return next, fmt.Errorf("encoding %s: %w", doc.Object, err)
-		}
-		next.Overlay = overlay
+	if err := f.keepOverlay(doc, &next); err != nil {
+		return next, err
 	}
 	next.UID, next.Generation, next.Created = stored.UID, stored.Generation, stored.Created
 	if !found {
@@ -216,7 +212,8 @@ func specChanged(spec any, stored *api.Spec, found bool) (bool, error) {
 // same says that storing next would change nothing.
 func same(stored, next *api.Spec) bool {
 	return stored.Deleted == nil && stored.Digest == next.Digest && string(stored.Body) == string(next.Body) &&
-		stored.Object == next.Object && string(stored.Overlay) == string(next.Overlay)
+		stored.Object == next.Object && string(stored.Overlay) == string(next.Overlay) &&
+		stored.SealedOverlay == next.SealedOverlay
 }
 
 // checkUpdate adds what a rule forbids about changing the stored object into doc.
@@ -242,9 +239,9 @@ func (f *draft) remember(doc *document, next *api.Spec) {
 	case doc.Placement != nil:
 		f.placements[doc.Placement.Key()] = doc.Placement
 	case doc.IsContent():
-		f.bodies = append(f.bodies, doc.object.Body)
+		f.bodies = append(f.bodies, sealable{next.Digest, doc.object.Body})
 		if next.Manifest != "" {
-			f.bodies = append(f.bodies, doc.object.Manifest)
+			f.bodies = append(f.bodies, sealable{next.Manifest, doc.object.Manifest})
 		}
 		f.index.Set(*next)
 		f.touched = true

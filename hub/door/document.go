@@ -1,6 +1,7 @@
 package door
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"time"
@@ -28,10 +29,13 @@ type document struct {
 
 // readDocuments reads all documents, each with the overlay of its object, and collects what is wrong
 // with any of them.
-func (d *Door) readDocuments(raw []json.RawMessage) ([]document, *refusal) {
+func (d *Door) readDocuments(ctx context.Context, raw []json.RawMessage) ([]document, *refusal, error) {
 	bodies, overlays := make([]json.RawMessage, len(raw)), make([]map[string]any, len(raw))
 	for i := range raw {
-		bodies[i], overlays[i] = d.overlaid(raw[i])
+		var err error
+		if bodies[i], overlays[i], err = d.overlaid(ctx, raw[i]); err != nil {
+			return nil, nil, err
+		}
 	}
 	documents, wrong := d.readAll(bodies)
 	for i := range documents {
@@ -39,7 +43,7 @@ func (d *Door) readDocuments(raw []json.RawMessage) ([]document, *refusal) {
 			documents[i].notes = append(documents[i].notes, keptNote(overlays[i]))
 		}
 	}
-	return documents, wrong
+	return documents, wrong, nil
 }
 
 func (d *Door) readAll(raw []json.RawMessage) ([]document, *refusal) {
@@ -106,7 +110,7 @@ func (d *Door) readContent(read document, wrong *refusal) (document, api.Faults)
 		}}
 	}
 	read.placeInNamespace(tree)
-	made, err := content.New(tree)
+	made, err := content.New(tree, d.store.Keys)
 	if err != nil {
 		return read, api.Faults{{Object: read.Object.String(), Found: err.Error(), Expected: "one JSON object"}}
 	}

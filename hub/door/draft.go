@@ -10,20 +10,28 @@ import (
 	"flotilla/bus"
 	"flotilla/core/api"
 	"flotilla/core/content"
+	"flotilla/core/seal"
 	"flotilla/subjects"
 )
+
+// sealable is a body to be stored, sealed, for its digest.
+type sealable struct {
+	digest string
+	body   []byte
+}
 
 // draft is everything one request would change. It is filled by deciding and then committed, or, on a
 // dry run, only shown.
 type draft struct {
 	records *records
+	keys    *seal.Keyring
 	by      api.Caller
 	request string
 	epoch   uint64
 	now     metav1.Time
 
 	ops      []bus.Op
-	bodies   [][]byte
+	bodies   []sealable
 	events   []api.Audit
 	results  []api.ApplyResult
 	refused  refusal
@@ -68,7 +76,7 @@ type draft struct {
 
 func (d *Door) newDraft(by api.Caller, request string) *draft {
 	f := &draft{
-		records: d.records, by: by, request: request, epoch: d.store.Term.Epoch,
+		records: d.records, keys: d.store.Keys, by: by, request: request, epoch: d.store.Term.Epoch,
 		now: metav1.NewTime(d.store.Now().UTC().Truncate(time.Second)), index: d.shelf.current(),
 		placements: map[string]*api.Placement{}, named: map[string]struct{}{}, written: map[int]int{}, erased: map[int]api.ObjectRef{},
 		going: map[api.ObjectRef]bool{}, cuts: map[string]*api.Snapshot{},

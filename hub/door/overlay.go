@@ -1,7 +1,9 @@
 package door
 
 import (
+	"context"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -18,28 +20,59 @@ import (
 // again.
 
 // overlaid returns raw with the stored object's overlay in it, and what is left of the overlay.
-func (d *Door) overlaid(raw json.RawMessage) (merged json.RawMessage, left map[string]any) {
-	var document map[string]any
+func (d *Door) overlaid(ctx context.Context, raw json.RawMessage) (merged json.RawMessage, left map[string]any, err error) {
+	var document, overlay map[string]any
 	if kjson.Unmarshal(raw, &document) != nil {
-		return raw, nil
+		return raw, nil, nil
 	}
 	stored, _, found := d.storedOf(content.RefOf(document))
-	if !found || len(stored.Overlay) == 0 || stored.Deleted != nil {
-		return raw, nil
+	if !found || stored.Deleted != nil {
+		return raw, nil, nil
 	}
-	var overlay map[string]any
-	if kjson.Unmarshal(stored.Overlay, &overlay) != nil {
-		return raw, nil
-	}
-	left = unset(overlay, document)
-	if len(left) == 0 {
-		return raw, nil
-	}
-	merged, err := json.Marshal(merge(document, left))
+	text, err := d.overlayOf(ctx, &stored)
 	if err != nil {
-		return raw, nil
+		return nil, nil, err
 	}
-	return merged, left
+	if len(text) == 0 || kjson.Unmarshal(text, &overlay) != nil {
+		return raw, nil, nil
+	}
+	if left = unset(overlay, document); len(left) == 0 {
+		return raw, nil, nil
+	}
+	if merged, err = json.Marshal(merge(document, left)); err != nil {
+		return raw, nil, nil //nolint:nilerror // what cannot be written cannot have been read: the document stays as it is
+	}
+	return merged, left, nil
+}
+
+// overlayOf is the overlay of a stored object, empty without one. That of content is content too.
+func (d *Door) overlayOf(ctx context.Context, stored *api.Spec) (json.RawMessage, error) {
+	if stored.SealedOverlay == "" {
+		return stored.Overlay, nil
+	}
+	text, err := d.store.Content.Get(ctx, stored.SealedOverlay)
+	if err != nil {
+		return nil, fmt.Errorf("reading what was changed of %s: %w", stored.Object, err)
+	}
+	return text, nil
+}
+
+// keepOverlay puts the overlay of a document into the spec that would be stored, or, of content, beside its body.
+func (f *draft) keepOverlay(doc *document, next *api.Spec) error {
+	if len(doc.overlay) == 0 {
+		return nil
+	}
+	overlay, err := json.Marshal(doc.overlay)
+	if err != nil {
+		return fmt.Errorf("encoding %s: %w", doc.Object, err)
+	}
+	if !doc.IsContent() {
+		next.Overlay = overlay
+		return nil
+	}
+	next.SealedOverlay = f.keys.Digest(overlay)
+	f.bodies = append(f.bodies, sealable{next.SealedOverlay, overlay})
+	return nil
 }
 
 // storedOf is what is stored under the name that a document gives itself.

@@ -38,7 +38,11 @@ func (d *Door) patch(ctx context.Context, request *api.PatchRequest) (*api.Apply
 	if err != nil {
 		return nil, &api.Failure{Code: api.CodeInvalid, Message: fmt.Sprintf("patching %s: %s", stored.Object, err)}
 	}
-	overlay, err := extend(stored.Overlay, request.Patch)
+	held, err := d.overlayOf(ctx, &stored)
+	if err != nil {
+		return nil, err
+	}
+	overlay, err := extend(held, request.Patch)
 	if err != nil {
 		return nil, fmt.Errorf("patching %s: %w", stored.Object, err)
 	}

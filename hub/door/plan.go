@@ -77,7 +77,10 @@ func picksOf(answer *plan.Answer) int {
 func (d *Door) planned(ctx context.Context, request *api.PlanRequest) (*draft, []document, error) {
 	d.writing.Lock()
 	defer d.writing.Unlock()
-	documents, wrong := d.readDocuments(request.Documents)
+	documents, wrong, err := d.readDocuments(ctx, request.Documents)
+	if err != nil {
+		return nil, nil, err
+	}
 	f := d.newDraft(door, "")
 	f.refused, f.planning = *wrong, true
 	if err := d.noteClasses(ctx, f, documents); err != nil {

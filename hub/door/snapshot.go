@@ -20,7 +20,7 @@ func (f *draft) cutOne(p *api.Placement) error {
 	if last := newest(kept, next.UID); len(broken) == 0 && last != nil && last.Error == next.Error && slices.Equal(last.Manifests, next.Manifests) {
 		return nil
 	}
-	body, digest, err := content.Work(next.Manifests)
+	body, digest, err := content.Work(next.Manifests, f.keys)
 	if err != nil {
 		return fmt.Errorf("cutting a snapshot of %s: %w", p.Key(), err)
 	}
@@ -34,7 +34,7 @@ func (f *draft) cutOne(p *api.Placement) error {
 		key := f.records.snapshots.Key(name)
 		f.ops = append(f.ops, bus.Delete(key, f.records.state.Revision(key)))
 	}
-	f.bodies = append(f.bodies, body)
+	f.bodies = append(f.bodies, sealable{digest, body})
 	f.ops = append(f.ops, bus.Put(f.records.snapshots.Key(subjects.SnapshotName(p.Key(), next.Index)), next, 0))
 	f.cuts[p.Key()] = &next
 	f.auditSnapshot(p, &next)

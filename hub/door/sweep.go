@@ -58,6 +58,7 @@ func (d *Door) roots() (map[string]bool, error) {
 	for _, head := range objects {
 		roots[head.Value.Digest] = true
 		roots[head.Value.ManifestDigest()] = true
+		roots[head.Value.SealedOverlay] = true
 	}
 	for _, snapshot := range snapshots {
 		roots[snapshot.Value.Work] = true
@@ -70,5 +71,6 @@ func (d *Door) roots() (map[string]bool, error) {
 			roots[release.Value.Entries[i].Work] = true
 		}
 	}
+	delete(roots, "") // of those without
 	return roots, nil
 }

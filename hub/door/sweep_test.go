@@ -28,12 +28,11 @@ func TestSweepTakesOrphansAndNothingElse(t *testing.T) {
 	apply(`{"apiVersion":"placement.kubernetes-fleet.io/v1","kind":"ClusterResourcePlacement","metadata":{"name":"web"},
 	  "spec":{"resourceSelectors":[{"group":"","version":"v1","kind":"Namespace","name":"shop"}]}}`)
 	apply(`{"apiVersion":"v1","kind":"Service","metadata":{"name":"a","namespace":"shop"},"spec":{"clusterIP":"10.0.0.2","type":"NodePort"}}`)
-	orphan, err := d.store.Content.Put(ctx, []byte("nothing refers to this"))
-	require.NoError(t, err)
+	orphan := bustest.Put(t, d.store, []byte("nothing refers to this"))
 
 	now := elsewhen.Now()
 	d.sweepOnce(ctx, now)
-	_, err = d.store.Content.Get(ctx, orphan)
+	_, err := d.store.Content.Get(ctx, orphan)
 	require.NoError(t, err, "one pass removes nothing")
 	d.sweepOnce(ctx, now.Add(2*time.Hour))
 	_, err = d.store.Content.Get(ctx, orphan)

@@ -102,8 +102,10 @@ func (h *Hub) Start(ctx context.Context) error {
 		name string
 		run  func(context.Context) (func(bool), error)
 	}{
+		{"secrets", h.ownSecrets},
 		{"server", h.startServer},
 		{"connection", h.connect},
+		{"secrets", h.openSecrets},
 		{"room", h.startWarden},
 		{"metrics", h.startMetrics},
 		{"leadership", h.compete},

@@ -17,6 +17,7 @@ import (
 
 	"flotilla/bus"
 	"flotilla/bus/bustest"
+	"flotilla/configs/secrets"
 	"flotilla/core/api"
 	"flotilla/hub/hubd"
 	"flotilla/tests/elsewhen"
@@ -76,7 +77,7 @@ func TestTwoHubsInOneProcess(t *testing.T) {
 func TestAHubTakesOverWhenTheLeaderStops(t *testing.T) {
 	server := bustest.Start(t)
 	o := hubd.Options{
-		Fleet: bustest.Fleet, Log: zerolog.Nop(), Bus: server.TCP(),
+		Fleet: bustest.Fleet, Log: zerolog.Nop(), Bus: server.TCP(), Secrets: secrets.Source{Text: bustest.Secrets},
 		Lead: bus.LeadOptions{
 			TTL: 2 * time.Second, Renew: 300 * time.Millisecond, Margin: 500 * time.Millisecond, Poll: 100 * time.Millisecond,
 		},

@@ -16,6 +16,7 @@ import (
 	"flotilla/bus"
 	"flotilla/bus/bustest"
 	"flotilla/configs"
+	"flotilla/configs/secrets"
 	"flotilla/core/api"
 	"flotilla/hub/hubd"
 	"flotilla/subjects"
@@ -48,7 +49,7 @@ func TestNotificationsGoOnWhenAnotherHubTakesOver(t *testing.T) {
 	t.Setenv("HOOK_TOKEN", "s3cret")
 	server := bustest.Start(t)
 	o := hubd.Options{
-		Fleet: bustest.Fleet, Log: zerolog.Nop(), Bus: server.TCP(),
+		Fleet: bustest.Fleet, Log: zerolog.Nop(), Bus: server.TCP(), Secrets: secrets.Source{Text: bustest.Secrets},
 		Lead: bus.LeadOptions{
 			TTL: 2 * time.Second, Renew: 300 * time.Millisecond, Margin: 500 * time.Millisecond, Poll: 100 * time.Millisecond,
 		},

@@ -12,6 +12,7 @@ import (
 
 	"flotilla/bus"
 	"flotilla/configs"
+	"flotilla/configs/secrets"
 	"flotilla/core/api"
 	"flotilla/hub/door"
 	"flotilla/hub/enroller"
@@ -46,6 +47,8 @@ type Options struct {
 	DiskReserve int64
 	// Statfs looks how much room there is, that of the machine when nil.
 	Statfs bus.Statfs
+	// Secrets are what content is sealed with; when none are given those in the folder of an embedded server.
+	Secrets secrets.Source
 	// PlaintextSecrets accepts Secrets though the broker listens beyond loopback.
 	PlaintextSecrets bool
 	// DeleteTimeout bounds how long a deletion waits for members, door.DefaultDeleteTimeout when 0.

@@ -14,6 +14,7 @@ import (
 
 	"flotilla/bus"
 	"flotilla/bus/bustest"
+	"flotilla/configs/secrets"
 	"flotilla/core/api"
 	"flotilla/hub/hubd"
 )
@@ -84,7 +85,7 @@ func (p *poisoned) scheduled(name string) {
 func TestAPoisonousAmountOfOneMember(t *testing.T) {
 	server := bustest.Start(t)
 	o := hubd.Options{
-		Fleet: bustest.Fleet, Log: zerolog.Nop(), Bus: server.TCP(), Name: "first", Metrics: "127.0.0.1:0",
+		Fleet: bustest.Fleet, Log: zerolog.Nop(), Bus: server.TCP(), Secrets: secrets.Source{Text: bustest.Secrets}, Name: "first", Metrics: "127.0.0.1:0",
 		Lead: bus.LeadOptions{TTL: 2 * time.Second, Renew: 300 * time.Millisecond, Margin: 500 * time.Millisecond, Poll: 100 * time.Millisecond},
 	}
 	first := start(t, o)

@@ -10,6 +10,7 @@ import (
 
 	"flotilla/bus"
 	"flotilla/bus/bustest"
+	"flotilla/configs/secrets"
 	"flotilla/hub/hubd"
 	"flotilla/subjects"
 )
@@ -45,7 +46,7 @@ func TestReadiness(t *testing.T) {
 	require.Equal(t, http.StatusServiceUnavailable, code)
 	require.Contains(t, body, "[-]disk failed: "+o.Server.Dir+" has 1000 bytes free of 1.0 TiB, 1.0 MiB are kept in reserve")
 
-	o.Server, o.Bus, o.Name = nil, server.TCP(), "first"
+	o.Server, o.Bus, o.Name, o.Secrets = nil, server.TCP(), "first", secrets.Source{Text: bustest.Secrets}
 	first := start(t, o)
 	leading(t, first)
 	o.Name = "second"

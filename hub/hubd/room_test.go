@@ -2,6 +2,8 @@ package hubd_test
 
 import (
 	"context"
+	"crypto/rand"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -15,6 +17,7 @@ import (
 
 	"flotilla/bus"
 	"flotilla/bus/bustest"
+	"flotilla/configs/secrets"
 	"flotilla/core/api"
 	"flotilla/hub/hubd"
 )
@@ -22,8 +25,10 @@ import (
 // keptBy asks a hub to keep a ConfigMap.
 func keptBy(t *testing.T, c *bus.Conn, name string, dry bool) error {
 	t.Helper()
+	weight := make([]byte, 10<<10)
+	_, _ = rand.Read(weight)
 	document := fmt.Sprintf(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":%q,"namespace":"shop"},"data":{"of":%q,"weight":%q}}`,
-		name, name, strings.Repeat(name, 10<<10)) // more than the rest of a page
+		name, name, hex.EncodeToString(weight)) // more than the rest of a page, also once it is compressed
 	request := api.ApplyRequest{Request: name, Documents: []json.RawMessage{json.RawMessage(document)}, DryRun: dry}
 	return bus.Request(t.Context(), c, api.VerbApply, request, nil, bus.RequestOptions{Total: 15 * time.Second, Try: 6 * time.Second})
 }
@@ -125,7 +130,7 @@ func requireNotLeading(t *testing.T, h *hubd.Hub) {
 func TestAServerOfOthersThatStoppedIsNamed(t *testing.T) {
 	bustest.OnDisks(t, func(t *testing.T, disk *bustest.Disk) {
 		server := bustest.Start(t, func(o *bus.ServerOptions) { o.Dir = filepath.Join(disk.Dir, "nats") })
-		h := start(t, hubd.Options{Fleet: bustest.Fleet, Name: "hub", Log: embedded(t, "").Log, Bus: server.TCP()})
+		h := start(t, hubd.Options{Fleet: bustest.Fleet, Name: "hub", Log: embedded(t, "").Log, Bus: server.TCP(), Secrets: secrets.Source{Text: bustest.Secrets}})
 		leading(t, h)
 		c := server.Client(t)
 		require.NoError(t, keptBy(t, c, "a", false))

@@ -91,7 +91,7 @@ func (b *backups) take(ctx context.Context) (*moment, error) {
 	m := &moment{records: records, keys: slices.Sorted(maps.Keys(records)), contents: contents}
 	m.head = api.BackupHead{
 		Kind: api.KindBackup, Version: api.BackupVersion, Fleet: b.store.Conn.Fleet.Name, At: metav1.NewTime(b.store.Now()),
-		Epoch: b.store.Term.Epoch, Term: b.store.Term.Term, Records: len(records), Contents: len(contents),
+		Sealing: bus.Sealing(b.store.Keys), Epoch: b.store.Term.Epoch, Term: b.store.Term.Term, Records: len(records), Contents: len(contents),
 	}
 	return m, nil
 }

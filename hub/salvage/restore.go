@@ -35,8 +35,13 @@ func mayRestore(store *bus.Store, r *api.RestoreRequest) error {
 		return &api.Failure{Code: api.CodeInvalid, Message: "a restore begins with the head of a backup and a session"}
 	case r.Head.Version > api.BackupVersion:
 		return refuse(fmt.Sprintf("the backup has version %d, this hub reads up to %d", r.Head.Version, api.BackupVersion), "run the newer hub")
+	case r.Head.Version < api.BackupVersion:
+		return refuse(fmt.Sprintf("the backup has version %d, of a build that did not seal content; this hub reads %d", r.Head.Version, api.BackupVersion), "flotilla apply --help")
 	case r.Head.Fleet != fleet:
 		return refuse(fmt.Sprintf("the backup is of fleet %s, this is fleet %s", r.Head.Fleet, fleet), "flotilla backup --help")
+	}
+	if err := bus.CheckSealing(&r.Head.Sealing, store.Keys); err != nil {
+		return refuse("the backup cannot be opened: "+err.Error(), "flotilla secrets --help")
 	}
 	if objects := len(store.State.Keys(subjects.SpecPrefix)); store.Damage == nil && objects > 0 && !r.Replace {
 		return refuse(fmt.Sprintf("state is whole and holds %d objects", objects), "flotilla restore --help")
@@ -89,10 +94,10 @@ func (s *Salvage) keep(ctx context.Context, in *incoming, e *api.BackupEntry) er
 		in.records[e.Record] = e.Value
 		return nil
 	}
-	if bus.Digest(e.Value) != e.Content {
-		return &api.Failure{Code: api.CodeInvalid, Message: fmt.Sprintf("content %s: %s; nothing was changed", e.Content, bus.ErrCorrupt)}
+	if err := s.store.Content.PutRaw(ctx, e.Content, e.Value); err != nil {
+		return fmt.Errorf("storing content %s: %w", e.Content, err)
 	}
-	return s.store.Content.PutRaw(ctx, e.Content, e.Value)
+	return nil
 }
 
 // commit puts the records in the place of state. It is done once.

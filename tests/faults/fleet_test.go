@@ -111,8 +111,9 @@ func (f *fleet) startCluster(t testing.TB) {
 		addresses = append(addresses, b.address())
 		urls = append(urls, "nats://"+b.address())
 	}
+	secrets := bustest.SecretsFile(t)
 	for _, name := range []string{"hub-0", "hub-1"} {
-		f.run(t, name, hubBinary, "--url", strings.Join(urls, ","), "--log-level", "info", "--deletion-timeout", "5s")
+		f.run(t, name, hubBinary, "--url", strings.Join(urls, ","), "--secrets", secrets, "--log-level", "info", "--deletion-timeout", "5s")
 	}
 	f.clients, f.agents = bustest.ProxyTo(t, addresses...), bustest.ProxyTo(t, slices.Concat(addresses[1:], addresses[:1])...)
 }

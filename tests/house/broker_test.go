@@ -14,6 +14,7 @@ import (
 	"flotilla/agent/target/memory"
 	"flotilla/bus"
 	"flotilla/bus/bustest"
+	"flotilla/configs/secrets"
 	"flotilla/hub/hubd"
 	"flotilla/tests/elsewhen"
 )
@@ -25,7 +26,7 @@ func newBrokerHouse(t *testing.T, members ...string) (*house, *bustest.Server, [
 	var hubs []*hubd.Hub
 	for _, name := range []string{"hub-a", "hub-b"} {
 		hub, err := hubd.New(hubd.Options{
-			Name: name, Issuer: broker.Issuer(), Log: zerolog.Nop(), Now: elsewhen.Now,
+			Name: name, Issuer: broker.Issuer(), Secrets: secrets.Source{Text: bustest.Secrets}, Log: zerolog.Nop(), Now: elsewhen.Now,
 			Bus:  bus.Options{URL: broker.URL(), Creds: broker.HubCreds(), ReconnectWait: 50 * time.Millisecond},
 			Lead: bus.LeadOptions{TTL: 2 * time.Second, Renew: 500 * time.Millisecond, Margin: 500 * time.Millisecond, Poll: 200 * time.Millisecond},
 		})

@@ -25,7 +25,7 @@ func newRivals(t *testing.T) (first, second *rig.Process, h *house) {
 	require.NoError(t, err)
 	t.Cleanup(client.Close)
 	h = &house{dir: t.TempDir(), url: broker.URL(), client: client}
-	arguments := []string{"--url", broker.URL(), "--creds", broker.HubCreds(), "--log-level", "info"}
+	arguments := []string{"--url", broker.URL(), "--creds", broker.HubCreds(), "--secrets", bustest.SecretsFile(t), "--log-level", "info"}
 	first = newProcess(t, hubBinary, arguments...)
 	h.leader(t, "")
 	return first, newProcess(t, hubBinary, arguments...), h

@@ -212,7 +212,7 @@ func lead(t *testing.T, broker *bustest.Server, with rooms) *term {
 	led := make(chan *bus.Store, 1)
 	var running sync.WaitGroup
 	running.Go(func() {
-		err := bus.Lead(ctx, conn, "hub-"+string(uuid.NewUUID())[:8], bus.LeadOptions{Poll: 50 * time.Millisecond}, func(ctx context.Context, s *bus.Store) error {
+		err := bus.Lead(ctx, conn, "hub-"+string(uuid.NewUUID())[:8], bus.LeadOptions{Poll: 50 * time.Millisecond, Secrets: bustest.ReadKeys}, func(ctx context.Context, s *bus.Store) error {
 			led <- s
 			return act(ctx, s, broker, with)
 		})

@@ -47,5 +47,5 @@ func TestABackupFileIsReadWholeOrNotAtAll(t *testing.T) {
 	require.ErrorContains(t, err, "1 of 2 records are there")
 	head.Version++
 	_, err = readArchive(bytes.NewReader(archived(t, head, entries...)), take)
-	require.ErrorContains(t, err, "it has version 2, this build reads up to 1")
+	require.ErrorContains(t, err, "it has version 3, this build reads up to 2")
 }

@@ -54,7 +54,7 @@ func (a *app) root() *cobra.Command {
 		a.deleteCommand(), a.waitCommand(), a.editCommand(), a.scaleCommand(), a.labelCommand(), a.annotateCommand())
 	a.addCommands(root, groupPlan, a.planCommand(), a.budgetsCommand(), a.whyCommand(), a.rolloutCommand(), a.eventsCommand())
 	a.addCommands(root, groupUpgrade, a.runCommand(), a.windowsCommand())
-	a.addCommands(root, groupFleet, a.statusCommand(), a.memberCommand(), a.userCommand(), a.taintCommand(), a.cordonCommand(), a.uncordonCommand(), a.backupCommand(), a.restoreCommand())
+	a.addCommands(root, groupFleet, a.statusCommand(), a.memberCommand(), a.userCommand(), a.taintCommand(), a.cordonCommand(), a.uncordonCommand(), a.backupCommand(), a.restoreCommand(), a.secretsCommand())
 	a.addCommands(root, groupOther, a.correctCommand(), a.explainCommand(), a.schemaCommand(), a.whoamiCommand(), a.authCommand(), a.versionCommand())
 	for _, c := range root.Commands() {
 		if slices.Contains(targeted, c.Name()) {

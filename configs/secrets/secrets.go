@@ -1,0 +1,80 @@
+// Package secrets reads and writes the file that a hub keeps its secrets in (security.md H10): from a file that
+// its owner alone may read, from what a command prints, or from the environment. The hub reads it, the command
+// line makes it.
+package secrets
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"flotilla/core/seal"
+)
+
+// Variable is the environment variable that holds secrets as they stand in the file.
+const Variable = "FLOTILLA_SECRETS"
+
+// File is the name of the file inside a data folder.
+const File = "secrets.json"
+
+// kind opens every file of secrets; version is that of its fields.
+const (
+	kind    = "Secrets"
+	version = 1
+)
+
+// maxBytes bounds what is read: a rotation adds a hundred.
+const maxBytes = 64 << 10
+
+// document is what the file holds; secrets are in base64.
+type document struct {
+	Kind    string   `json:"kind"`
+	Version int      `json:"version"`
+	Digests []byte   `json:"digests"`
+	Content [][]byte `json:"content"`
+}
+
+// Parse reads the text of a file. Errors say what is wrong without showing any of it.
+func Parse(text []byte) (*seal.Keyring, error) {
+	var d document
+	if err := json.Unmarshal(text, &d); err != nil {
+		return nil, errors.New("found text that is no JSON object of secrets; make one with `flotilla secrets create secrets.json`")
+	}
+	if d.Kind != kind {
+		return nil, fmt.Errorf("kind: found %q, expected %q", d.Kind, kind)
+	}
+	if d.Version != version {
+		return nil, fmt.Errorf("version: found %d, this build reads %d", d.Version, version)
+	}
+	keys := &seal.Keyring{Digests: d.Digests, Content: d.Content}
+	return keys, keys.Check()
+}
+
+// Text is the text of a file.
+func Text(keys *seal.Keyring) ([]byte, error) {
+	text, err := json.MarshalIndent(document{Kind: kind, Version: version, Digests: keys.Digests, Content: keys.Content}, "", "  ")
+	return append(text, '\n'), err
+}
+
+// Create makes new secrets in a file that does not exist yet.
+func Create(path string, random io.Reader) error {
+	keys, err := seal.NewKeyring(random)
+	if err != nil {
+		return err
+	}
+	text, err := Text(keys)
+	if err != nil {
+		return err
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, os.ErrExist) {
+		return fmt.Errorf("%s is there already and may be what a fleet is sealed with: name another file, or move it away", path)
+	}
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text)
+	return errors.Join(err, f.Sync(), f.Close())
+}

@@ -1,0 +1,96 @@
+package seal
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"flotilla/core/api"
+)
+
+// KeyBytes is the length of every secret and key.
+const KeyBytes = 32
+
+// What one secret is used for, so that no use tells anything of another.
+const (
+	useDigest = "flotilla digest\x00"
+	useKey    = "flotilla content key\x00"
+	usePlace  = "flotilla content place\x00"
+	useName   = "flotilla name of a secret\x00"
+	useNonce  = "flotilla nonce\x00"
+)
+
+// Keyring holds the secrets that content is sealed with. It is not changed once made.
+type Keyring struct {
+	// Digests is what digests are keyed with. It stays as it is for as long as the fleet lives, so that a
+	// rotation of the others changes no digest, and nothing is applied anew.
+	Digests []byte
+	// Content are the secrets that content was sealed with; the first one seals, all of them open.
+	Content [][]byte
+}
+
+// NewKeyring makes one with secrets of its own.
+func NewKeyring(random io.Reader) (*Keyring, error) {
+	k := &Keyring{Digests: make([]byte, KeyBytes), Content: [][]byte{make([]byte, KeyBytes)}}
+	for _, secret := range [][]byte{k.Digests, k.Content[0]} {
+		if _, err := io.ReadFull(random, secret); err != nil {
+			return nil, fmt.Errorf("making secrets: %w", err)
+		}
+	}
+	return k, nil
+}
+
+// Check says what is wrong with the secrets, without showing any.
+func (k *Keyring) Check() error {
+	if len(k.Digests) != KeyBytes {
+		return fmt.Errorf("digests: found %d bytes, expected %d", len(k.Digests), KeyBytes)
+	}
+	if len(k.Content) == 0 {
+		return errors.New("content: found no secret, expected one or more")
+	}
+	for i, secret := range k.Content {
+		if len(secret) != KeyBytes {
+			return fmt.Errorf("content[%d]: found %d bytes, expected %d", i, len(secret), KeyBytes)
+		}
+		if slices.ContainsFunc(k.Content[:i], func(other []byte) bool { return hmac.Equal(other, secret) }) {
+			return fmt.Errorf("content[%d]: found a secret twice, expected each once", i)
+		}
+	}
+	return nil
+}
+
+// Digest is that of a body: 64 hexadecimal digits that only who holds the secrets can compute.
+func (k *Keyring) Digest(body []byte) string {
+	sum := sha256.Sum256(body)
+	return hex.EncodeToString(derive(k.Digests, useDigest, sum[:]))
+}
+
+// Piece is where the body of a digest lies, and its key, as it is sealed now.
+func (k *Keyring) Piece(digest string) api.Piece { return pieceOf(k.Content[0], digest) }
+
+// Pieces are where the body of a digest may lie, sealed now or before a rotation.
+func (k *Keyring) Pieces(digest string) []api.Piece {
+	pieces := make([]api.Piece, len(k.Content))
+	for i, secret := range k.Content {
+		pieces[i] = pieceOf(secret, digest)
+	}
+	return pieces
+}
+
+func pieceOf(secret []byte, digest string) api.Piece {
+	return api.Piece{At: hex.EncodeToString(derive(secret, usePlace, []byte(digest))), Key: derive(secret, useKey, []byte(digest))}
+}
+
+// Name is what a secret is called where it must not be shown: 12 hexadecimal digits.
+func Name(secret []byte) string { return hex.EncodeToString(derive(secret, useName, nil)[:6]) }
+
+func derive(secret []byte, use string, of []byte) []byte {
+	mac := hmac.New(sha256.New, secret)
+	mac.Write([]byte(use))
+	mac.Write(of)
+	return mac.Sum(nil)
+}

@@ -1,0 +1,95 @@
+package hubd_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/rs/zerolog"
+	"github.com/stretchr/testify/require"
+
+	"flotilla/bus"
+	"flotilla/bus/bustest"
+	"flotilla/configs/secrets"
+	"flotilla/core/api"
+	"flotilla/hub/hubd"
+	"flotilla/subjects"
+)
+
+// A hub with a server of its own makes its secrets once, and never again beside what is sealed with others.
+func TestAHubKeepsTheSecretsOfItsFolder(t *testing.T) {
+	dir := t.TempDir()
+	h := start(t, inFolder(t, dir))
+	leading(t, h)
+	h.Stop()
+	path := filepath.Join(dir, secrets.File)
+	made, err := os.ReadFile(path)
+	require.NoError(t, err)
+
+	again := start(t, inFolder(t, dir))
+	leading(t, again)
+	again.Stop()
+	kept, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.Equal(t, string(made), string(kept))
+
+	require.NoError(t, os.Chmod(path, 0o644))
+	require.ErrorContains(t, startError(t, inFolder(t, dir)), "may be read by others")
+	require.NoError(t, os.Remove(path))
+	err = startError(t, inFolder(t, dir))
+	require.ErrorContains(t, err, "is not there, but "+dir+" holds streams")
+	require.ErrorContains(t, err, "flotilla get -o yaml")
+	require.NoFileExists(t, path)
+}
+
+func TestAHubOnServersOfOthersNeedsSecrets(t *testing.T) {
+	server := bustest.Start(t)
+	err := startError(t, hubd.Options{Fleet: bustest.Fleet, Log: zerolog.Nop(), Bus: server.TCP()})
+	require.ErrorContains(t, err, "flotilla secrets create secrets.json")
+}
+
+// Whoever does not hold what the fleet is sealed with does not lead, and says which secret is lacking.
+func TestAHubWithOtherSecretsDoesNotLead(t *testing.T) {
+	server := bustest.Start(t)
+	server.Lead(t)
+	path := filepath.Join(t.TempDir(), "other.json")
+	require.NoError(t, secrets.Create(path, zeros{}))
+	h := start(t, hubd.Options{Fleet: bustest.Fleet, Name: "other", Log: zerolog.Nop(), Bus: server.TCP(), Secrets: secrets.Source{File: path}})
+	require.ErrorIs(t, <-h.Failed(), bus.ErrSecrets)
+}
+
+// A folder of a build that did not seal is refused, with how to start anew.
+func TestStateOfAnOlderBuildIsRefused(t *testing.T) {
+	server := bustest.Start(t)
+	store := server.Lead(t)
+	older := api.Layout{Header: api.NewHeader(api.KindLayout), Step: bus.LayoutStep()}
+	_, err := store.Writer.Write(bustest.Context(t), bus.Put(subjects.LayoutKey, older, store.State.Revision(subjects.LayoutKey)))
+	require.NoError(t, err)
+	h := start(t, hubd.Options{Fleet: bustest.Fleet, Name: "newer", Log: zerolog.Nop(), Bus: server.TCP(), Secrets: secrets.Source{Text: bustest.Secrets}})
+	err = <-h.Failed()
+	require.ErrorIs(t, err, bus.ErrUnsealed)
+	require.ErrorContains(t, err, "flotilla get -o yaml")
+	require.ErrorContains(t, err, "flotilla apply")
+}
+
+func inFolder(t *testing.T, dir string) hubd.Options {
+	t.Helper()
+	o := embedded(t, "hub")
+	o.Server.Dir = dir
+	return o
+}
+
+// zeros is what no secret is to be made of.
+type zeros struct{}
+
+func (zeros) Read(p []byte) (int, error) { return len(p), nil }
+
+func startError(t *testing.T, o hubd.Options) error {
+	t.Helper()
+	h, err := hubd.New(o)
+	require.NoError(t, err)
+	t.Cleanup(h.Stop)
+	err = h.Start(bustest.Context(t))
+	require.Error(t, err)
+	return err
+}
