@@ -2,8 +2,12 @@ package tests
 
 import (
 	"fmt"
+	"strings"
+	"syscall"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/require"
 
 	"flotilla/bus/bustest"
 	"flotilla/tests/elsewhen"
@@ -80,15 +84,50 @@ func TestTwoHundredAgents(t *testing.T) {
 	}
 }
 
-// BenchmarkApply is the time from an apply to the last result of 200 agents over TCP.
+// BenchmarkApply is the time from an apply to the last result of 200 agents over TCP, and what it takes of the
+// processors, of hub, servers and agents together.
 func BenchmarkApply(b *testing.B) {
 	const members = 200
 	s := scaled(b, members)
-	i := 0
+	s.rounds(b, members, func(round int) { s.apply(fmt.Sprintf(everywhere, round)) })
+}
+
+// BenchmarkApplyLarge is BenchmarkApply of 100 objects of 64 KiB, on 20 agents.
+func BenchmarkApplyLarge(b *testing.B) {
+	const members = 20
+	s := scaled(b, members)
+	s.rounds(b, members, func(round int) { s.apply(fmt.Sprintf(everywhere, round) + large(round)) })
+}
+
+// rounds applies and waits for the last result, again and again.
+func (s *slice) rounds(b *testing.B, members int, apply func(round int)) {
+	b.Helper()
+	before, round := processor(b), 0
 	for b.Loop() {
-		i++
+		round++
 		start := elsewhen.Now()
-		s.apply(fmt.Sprintf(everywhere, i))
-		s.arrives(members, fmt.Sprint(i), start)
+		apply(round)
+		s.arrives(members, fmt.Sprint(round), start)
 	}
+	b.ReportMetric((processor(b)-before).Seconds()/float64(round), "cpu-s/op")
+}
+
+// large are 100 objects of 64 KiB of lines, all of which differ from those of another round.
+func large(round int) string {
+	var documents strings.Builder
+	for i := range 100 {
+		fmt.Fprintf(&documents, "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: large-%d, namespace: shop}\ndata:\n  lines: |\n", i)
+		for line := range 1024 {
+			fmt.Fprintf(&documents, "    key-%d-%d-%d = value %x of a setting with a long name\n", round, i, line, i*line*7919)
+		}
+	}
+	return documents.String()
+}
+
+// processor is what the process took of the processors so far.
+func processor(b *testing.B) time.Duration {
+	b.Helper()
+	var used syscall.Rusage
+	require.NoError(b, syscall.Getrusage(syscall.RUSAGE_SELF, &used))
+	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }
