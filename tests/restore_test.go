@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -118,6 +119,11 @@ func TestABackupIsRestoredIntoAnEmptyFleet(t *testing.T) {
 	first.apply(fmt.Sprintf(toFailOver, "web", pickAll, ""))
 	first.converges("web", 1, "1")
 	head, entries := first.backup()
+	require.Positive(t, head.Contents)
+	for _, entry := range entries {
+		require.False(t, entry.Content != "" && strings.Contains(string(entry.Value), "kind"), "content is in it as it is sealed")
+		require.NotContains(t, string(entry.Value), "\"seed\"", "keys are not in it")
+	}
 
 	_, err := first.begin(head, false)
 	var refused *api.Failure
