@@ -103,13 +103,25 @@ func (s *Salvage) verbs() map[string]bus.Handler {
 	}
 	verbs[api.VerbStatus] = func(context.Context, api.Caller, []byte) (any, error) { return s.status(), nil }
 	verbs[api.VerbVersion] = func(context.Context, api.Caller, []byte) (any, error) { return s.version(), nil }
-	verbs[api.VerbRestore] = s.restore
 	verbs[api.VerbBackup] = newBackups(s.store).answer
 	verbs[api.VerbRaw] = s.raw
 	for verb, handler := range verbs {
-		verbs[verb] = s.withCaller(handler)
+		verbs[verb] = s.withCaller(s.untilDecided(handler))
 	}
+	verbs[api.VerbRestore] = s.withCaller(s.restore)
 	return verbs
+}
+
+// untilDecided leaves to who leads next what is asked once state is whole again.
+func (s *Salvage) untilDecided(handler bus.Handler) bus.Handler {
+	return func(ctx context.Context, by api.Caller, body []byte) (any, error) {
+		select {
+		case <-s.decided:
+			return nil, &api.Failure{Code: api.CodeUnavailable, Message: "state is whole again, and nobody leads yet: ask again"}
+		default:
+			return handler(ctx, by, body)
+		}
+	}
 }
 
 // raw reads a record as it is stored, so that people can see what is left.
