@@ -2,11 +2,12 @@ package bus
 
 import (
 	"context"
-	"flotilla/core/api"
 	"fmt"
 	"maps"
 	"slices"
 	"time"
+
+	"flotilla/core/api"
 )
 
 const (

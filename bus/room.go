@@ -3,11 +3,12 @@ package bus
 import (
 	"context"
 	"errors"
-	"flotilla/core/api"
 	"fmt"
 	"os"
 	"path/filepath"
 	"syscall"
+
+	"flotilla/core/api"
 
 	"github.com/nats-io/nats.go/jetstream"
 	"golang.org/x/sys/unix"

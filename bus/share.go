@@ -2,8 +2,9 @@ package bus
 
 import (
 	"cmp"
-	"flotilla/core/api"
 	"fmt"
+
+	"flotilla/core/api"
 
 	"flotilla/subjects"
 )
