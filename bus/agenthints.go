@@ -67,3 +67,9 @@ func (a *AgentConn) hint(m *nats.Msg) {
 		(*f)(kind, sequence)
 	}
 }
+
+// beyondLink says whether the server of the connection stores nothing itself, as leaf nodes do.
+func (a *AgentConn) beyondLink() bool {
+	stores, _ := a.conn.NC.ConnectedServerJetStream()
+	return !stores && a.conn.NC.IsConnected()
+}

@@ -17,6 +17,9 @@ const (
 	pursuitMost  = 2 * time.Second
 	// pursuitEvery is how often a command is read without a hint.
 	pursuitEvery = 3 * time.Minute
+	// pursuitBeyondLink is how often where hints come over the link of a leaf node: they are lost while it is cut,
+	// and nothing tells the agent that it was.
+	pursuitBeyondLink = 20 * time.Second
 )
 
 // PursuitOptions say which command of a member is followed. Hub, Kind and Take are needed. The
@@ -25,8 +28,8 @@ type PursuitOptions struct {
 	Hub *AgentConn
 	// Kind is one of subjects.CommandKinds.
 	Kind string
-	// Every is how often the command is read without being hinted, 3 min when 0; up to a quarter is
-	// taken off at random.
+	// Every is how often the command is read without being hinted, 3 min when 0, 20 s at most at a leaf node;
+	// up to a quarter is taken off at random.
 	Every time.Duration
 	// Take is given the stored command each time it was read: the same one many times, and an older one
 	// when the broker lost its last writes.
@@ -80,7 +83,8 @@ func (p *Pursuit) Run(ctx context.Context) error {
 	defer p.o.Hub.OnConnect(p.Look)()
 	for {
 		p.catchUp(ctx)
-		idle := time.NewTimer(p.o.Every - time.Duration(rand.Float64()*float64(p.o.Every)/4))
+		every := p.every()
+		idle := time.NewTimer(every - time.Duration(rand.Float64()*float64(every)/4))
 		select {
 		case <-ctx.Done():
 			idle.Stop()
@@ -91,6 +95,13 @@ func (p *Pursuit) Run(ctx context.Context) error {
 			p.o.Idle(ctx)
 		}
 	}
+}
+
+func (p *Pursuit) every() time.Duration {
+	if p.o.Hub.beyondLink() {
+		return min(p.o.Every, pursuitBeyondLink)
+	}
+	return p.o.Every
 }
 
 // hint notes that a command with that sequence was announced.
