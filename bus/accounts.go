@@ -87,6 +87,11 @@ func RevokeCommand(account, key string) string {
 	return fmt.Sprintf("nsc revocations add-user --account %s --user-public-key %s && nsc push --account %s", account, key, account)
 }
 
+// RevokeCommandOf is RevokeCommand for a user whose name alone is known, as whoever keeps the operator calls it.
+func RevokeCommandOf(account, name string) string {
+	return fmt.Sprintf("nsc revocations add-user --account %s --name %s && nsc push --account %s", account, name, account)
+}
+
 // Revoke refuses a user for ever, as Server.Revoke does: all servers that answer go by it when it returns, those that
 // were away learn it from the others. A *NotRevokedError says that the folder does not have what it takes.
 func (a *Accounts) Revoke(account, key string) error {

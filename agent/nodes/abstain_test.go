@@ -87,6 +87,12 @@ func TestNodesAreLeftAloneOnceTheMemberAnswers(t *testing.T) {
 		return nil
 	})
 	m.SetFaults(targetmemory.Faults{})
+	released(t, m)
+}
+
+// released waits until no finalizer of ours is on the first node of a member.
+func released(t *testing.T, m *targetmemory.Member) {
+	t.Helper()
 	bustest.Eventually(t, func() error {
 		s, err := m.Survey(t.Context())
 		if err == nil && len(s.Nodes[0].Finalizers) != 0 {
@@ -94,6 +100,16 @@ func TestNodesAreLeftAloneOnceTheMemberAnswers(t *testing.T) {
 		}
 		return err
 	})
+}
+
+// A member is released by an agent that hubs do not hear, because it was revoked.
+func TestNodesAreLeftAloneWithoutAHub(t *testing.T) {
+	hub, m := listen(t), poolMember(t, "n1")
+	require.NoError(t, m.UpdateNode(t.Context(), "n1", func(n *corev1.Node) { n.Finalizers = []string{api.FinalizerTermination} }))
+	o := hub.options(m)
+	hub.server.Stop(t)
+	abstain(t, o, "no")
+	released(t, m)
 }
 
 // What was begun and is not over is at least said.

@@ -96,6 +96,7 @@ func VerbTable() []VerbAccess {
 		{VerbRaw, RoleOperator, "reads records as the hub keeps them"},
 		{VerbAdmit, RoleAdmin, "admits members"},
 		{VerbEnrol, RoleAdmin, "makes tokens with which agents of members enrol"},
+		{VerbMemberRevoke, RoleAdmin, "refuses agents of members"},
 		{VerbUserAdd, RoleAdmin, "makes credentials for people"},
 		{VerbUserList, RoleAdmin, "lists people"},
 		{VerbUserRevoke, RoleAdmin, "revokes credentials of people"},

@@ -36,6 +36,13 @@ type Identity struct {
 	Serial int64 `json:"serial,omitempty"`
 	// Former are keys that were the agent's and are refused, the newest last.
 	Former []string `json:"former,omitempty"`
+	// Admitted says that the member was part of the fleet when the record was written, and Left is since when it is
+	// not any more, until its agent is revoked for that.
+	Admitted bool         `json:"admitted,omitempty"`
+	Left     *metav1.Time `json:"left,omitempty"`
+	// Revoked is when the last agent was, and RevokedBy who did; empty while there is one.
+	Revoked   *metav1.Time `json:"revoked,omitempty"`
+	RevokedBy string       `json:"revokedBy,omitempty"`
 	// Tokens that were made for the member, the newest last.
 	Tokens []IssuedToken `json:"tokens,omitempty"`
 }
@@ -71,6 +78,23 @@ const (
 type EnrolResponse struct {
 	Token Token       `json:"token"`
 	Ends  metav1.Time `json:"ends"`
+}
+
+// VerbMemberRevoke refuses the agent of a member.
+const VerbMemberRevoke = "member-revoke"
+
+// MemberRevokeRequest refuses the agent of a member from now on.
+type MemberRevokeRequest struct {
+	Asked
+	Name string `json:"name"`
+}
+
+// MemberRevokeResponse says what became of it.
+type MemberRevokeResponse struct {
+	// Unchanged says that it was refused before.
+	Unchanged bool `json:"unchanged,omitempty"`
+	// Left is why servers go on to take its credentials, with the command that is left to be typed.
+	Left *Failure `json:"left,omitempty"`
 }
 
 // EnrolmentRequest is the statement of an agent, on the subject of its member, that it holds a key. It asks for

@@ -131,6 +131,7 @@ func (in *Input) register(record api.Identity, at int) Verdict {
 	record.Tokens = slices.Clone(record.Tokens)
 	record.Tokens[at].Used, record.Tokens[at].UsedBy = &now, in.Ask.Key
 	record.Key, record.SealingKey, record.Enrolled = in.Ask.Key, in.Ask.SealingKey, now
+	record.Revoked, record.RevokedBy, record.Left = nil, "", nil
 	return in.give(record, "Enrolled", did)
 }
 
@@ -169,6 +170,9 @@ func (in *Input) role() string {
 func (in *Input) give(record api.Identity, reason, did string) Verdict {
 	now := in.Now.UTC().Truncate(time.Second)
 	ends := now.Add(in.Life)
+	if in.Admitted {
+		record.Admitted, record.Left = true, nil
+	}
 	record.Role, record.Issued, record.Ends, record.Serial = in.role(), metav1.NewTime(now), metav1.NewTime(ends), in.Ask.Serial
 	return Verdict{
 		Role: record.Role, Ends: ends, Record: record, Write: true,

@@ -51,7 +51,7 @@ func TestATokenRegistersOneKeyOnce(t *testing.T) {
 		Role: api.AgentAdmitted, Ends: noon.Add(time.Minute + life), Write: true,
 		Record: api.Identity{
 			Header: api.NewHeader(api.KindIdentity), Name: "berlin", Key: "K", SealingKey: "XK", Enrolled: used, Role: api.AgentAdmitted,
-			Issued: used, Ends: at(time.Minute + life), Serial: 10 + int64(time.Minute),
+			Issued: used, Ends: at(time.Minute + life), Serial: 10 + int64(time.Minute), Admitted: true,
 			Tokens: []api.IssuedToken{{Key: "T", Made: at(0), Ends: at(time.Hour), By: "anna", Used: &used, UsedBy: "K"}},
 		},
 		Events: []api.Audit{{Type: "Normal", Reason: "Enrolled", Message: "its agent registered key K, until 2026-12-22T12:01:00Z"}},
@@ -200,4 +200,30 @@ func TestTheLifeOfATokenIsBounded(t *testing.T) {
 	} {
 		require.Equal(t, ok, enrolment.CheckLife(life) == nil, life)
 	}
+}
+
+// What is revoked gets nothing more: neither the key nor tokens that were not used; a token that is made later does.
+func TestRevoke(t *testing.T) {
+	record := enrolled(t)
+	record = enrolment.Issue(record, "berlin", api.IssuedToken{Key: "OPEN", Made: at(0), Ends: at(time.Hour)})
+	revoked, changed := enrolment.Revoke(record, "anna", noon.Add(time.Minute))
+	require.True(t, changed)
+	require.Equal(t, "K", record.Key, "what was given is not changed")
+	when, used := at(time.Minute), at(0)
+	require.Equal(t, api.Identity{
+		Header: api.NewHeader(api.KindIdentity), Name: "berlin", Former: []string{"K"}, Revoked: &when, RevokedBy: "anna", Admitted: true,
+		Tokens: []api.IssuedToken{{Key: "T", Made: at(0), Ends: at(time.Hour), By: "anna", Used: &used, UsedBy: "K"}},
+	}, revoked)
+	for _, in := range []enrolment.Input{
+		ask(&revoked, "", "K", time.Hour), ask(&revoked, "T", "K", time.Hour), ask(&revoked, "OPEN", "K2", time.Minute), ask(&revoked, "T", "K2", time.Minute),
+	} {
+		require.NotNil(t, enrolment.Judge(in).Refused)
+	}
+	_, changed = enrolment.Revoke(revoked, "anna", noon)
+	require.False(t, changed)
+	anew := enrolment.Issue(revoked, "berlin", api.IssuedToken{Key: "NEW", Made: at(0), Ends: at(time.Hour)})
+	v := enrolment.Judge(ask(&anew, "NEW", "K2", time.Minute))
+	require.Nil(t, v.Refused)
+	require.Nil(t, v.Record.Revoked)
+	require.Equal(t, []string{"K"}, v.Record.Former)
 }

@@ -226,6 +226,14 @@ func (d *Disruptor) part(ctx context.Context, m *member) error {
 	return nil
 }
 
+// PurgeMember removes the stored states of all nodes of a member.
+func (d *Disruptor) PurgeMember(ctx context.Context, member string) error {
+	if !d.feed.Synced() {
+		return bus.ErrNotSynced
+	}
+	return d.feed.PurgeMember(ctx, member)
+}
+
 // tidy purges the stored states of nodes that have left, once a new inventory says so.
 func (d *Disruptor) tidy(ctx context.Context, m *member) error {
 	if !m.listed || !d.feed.Synced() {

@@ -53,9 +53,6 @@ func (r *records) epitaph(ref api.ObjectRef) *epitaph {
 
 // noteDeletions adds to each removal of a spec what its request is answered.
 func (f *draft) noteDeletions() {
-	if f.request == "" {
-		return
-	}
 	for at, ref := range f.erased {
 		for i := range f.results {
 			if f.results[i].Object != ref {

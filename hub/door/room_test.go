@@ -21,7 +21,7 @@ var readOnly = []string{
 }
 
 // goOn are the verbs that end or remove something, or make credentials alone: they are answered out of the reserve.
-var goOn = []string{api.VerbDelete, api.VerbRunStop, api.VerbDeleteNode, api.VerbUserRevoke, api.VerbEnrol}
+var goOn = []string{api.VerbDelete, api.VerbMemberRevoke, api.VerbRunStop, api.VerbDeleteNode, api.VerbUserRevoke, api.VerbEnrol}
 
 // Without room every verb is refused but those that store nothing, end or remove something. What is asked as a dry run
 // is answered.

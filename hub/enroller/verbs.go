@@ -18,7 +18,7 @@ import (
 
 // Verbs are what people ask about identities of members, for the door's service.
 func (e *Enroller) Verbs() map[string]bus.Handler {
-	return map[string]bus.Handler{api.VerbEnrol: verb(e, e.enrol)}
+	return map[string]bus.Handler{api.VerbEnrol: verb(e, e.enrol), api.VerbMemberRevoke: e.revoking()}
 }
 
 // verb wraps what changes a record: under the lock, and decided again when the record changed meanwhile.

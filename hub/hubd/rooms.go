@@ -47,7 +47,7 @@ func (h *Hub) allRooms(s *bus.Store) []room {
 	entrance.Nodes, entrance.Uses, entrance.Streams = disruptions.Nodes, disruptions.Uses, gauges.Problems
 	entrance.More = upgrades.Verbs()
 	maps.Copy(entrance.More, disruptions.Verbs())
-	enrolments := enroller.New(s, h.enrollerOptions())
+	enrolments := enroller.New(s, h.enrollerOptions(disruptions.PurgeMember))
 	maps.Copy(entrance.More, enrolments.Verbs())
 	maps.Copy(entrance.More, salvage.Whole(s, h.stand))
 	return []room{
@@ -78,8 +78,11 @@ func (h *Hub) disruptorOptions() disruptor.Options {
 	}
 }
 
-func (h *Hub) enrollerOptions() enroller.Options {
-	o := enroller.Options{Issuer: h.options.Issuer, URL: h.options.Bus.URL, Life: h.options.CredentialsLife, Log: h.options.Log}
+func (h *Hub) enrollerOptions(purgeNodes func(context.Context, string) error) enroller.Options {
+	o := enroller.Options{
+		PurgeNodes: purgeNodes, Issuer: h.options.Issuer, URL: h.options.Bus.URL, Life: h.options.CredentialsLife,
+		Farewell: h.options.DeleteTimeout, Log: h.options.Log,
+	}
 	if h.server != nil {
 		o.Issuer, o.Revoke, o.URL, o.CA = h.server.Issuer(), h.server.Revoke, h.server.URL(), h.server.CA
 	}

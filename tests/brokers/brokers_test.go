@@ -36,6 +36,9 @@ func TestOneServer(t *testing.T) {
 	s.start("single")
 	refused(t, s, s.url(), creds)
 	s.placed(admin, 2, 1)
+
+	require.Nil(t, ask[api.MemberRevokeResponse](t, admin, api.VerbMemberRevoke, api.MemberRevokeRequest{Name: "oslo"}).Left)
+	s.parted(t, "oslo")
 }
 
 // Three hubs on three servers keep three copies of everything; the next hub and the other servers go on when one
@@ -64,14 +67,29 @@ func TestThreeHubsOnThreeServers(t *testing.T) {
 	for at := range people {
 		refused(t, s, s.url(at), creds)
 	}
+	require.Nil(t, ask[api.MemberRevokeResponse](t, admin, api.VerbMemberRevoke, api.MemberRevokeRequest{Name: "rome"}).Left)
+	s.parted(t, "rome")
+	s.join(admin, "rome", s.url("n2"))
+	s.placed(admin, 2, 2)
 	first := ask[api.VersionResponse](t, admin, api.VerbVersion, nil).Leader
 	hubs[first].Stop()
-	s.placed(admin, 2, 2)
+	s.placed(admin, 3, 2)
 	require.NotEqual(t, first, ask[api.VersionResponse](t, admin, api.VerbVersion, nil).Leader)
 	s.stop("n3")
-	s.placed(admin, 3, 2)
+	s.placed(admin, 4, 2)
 	s.start("n3")
 	refused(t, s, s.url("n3"), creds)
+}
+
+// parted waits until the agent of a member is connected to no server.
+func (s *system) parted(t *testing.T, member string) {
+	t.Helper()
+	bustest.Eventually(t, func() error {
+		if s.hasAgent(member) {
+			return errors.New("the agent works on")
+		}
+		return nil
+	})
 }
 
 // whole waits until the servers are one cluster.

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nats-io/nats-server/v2/server"
 	"github.com/stretchr/testify/require"
 
 	"flotilla/bus"
@@ -49,6 +50,47 @@ func TestRevokingWithoutTheKeysForIt(t *testing.T) {
 	require.Equal(t, "user bert unchanged\n", out)
 	cut(t, bert)
 	refused(t, s, s.url(), bertCreds)
+}
+
+// The same for the agent of a member: the hub answers it no more, and its servers are told once that can be done.
+func TestRevokingAnAgentWithoutTheKeysForIt(t *testing.T) {
+	s := newSystem(t, "single")
+	s.hub("hub-1")
+	admin := s.admin()
+	s.join(admin, "oslo", s.url())
+	s.placed(admin, 1, 1)
+	claims := filepath.Join(s.accounts, "claims.creds")
+	require.NoError(t, os.Rename(claims, claims+".away"))
+
+	for _, did := range []string{"revoked", "unchanged"} {
+		code, out, said := s.flotilla("member", "revoke", "oslo")
+		require.Equal(t, cli.ExitPartial, code, said)
+		require.Equal(t, "agent of member oslo "+did+"\n", out)
+		require.Contains(t, said, "its servers do not know yet")
+		require.Regexp(t, `nsc revocations add-user --account AGENTS --user-public-key U\w{55} && nsc push --account AGENTS`, said)
+	}
+	require.True(t, s.hasAgent("oslo"))
+
+	require.NoError(t, os.Rename(claims+".away", claims))
+	code, out, said := s.flotilla("member", "revoke", "oslo")
+	require.Zero(t, code, said)
+	require.Equal(t, "agent of member oslo unchanged\n", out)
+	s.parted(t, "oslo")
+}
+
+// hasAgent says whether the agent of a member is connected to any server.
+func (s *system) hasAgent(member string) bool {
+	s.Helper()
+	for _, one := range s.running {
+		connections, err := one.Connz(&server.ConnzOptions{})
+		require.NoError(s, err)
+		for _, c := range connections.Conns {
+			if strings.HasPrefix(c.Name, "flotilla-agent/"+member) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // flotilla types a command as the first admin.

@@ -16,8 +16,8 @@ import (
 )
 
 func (a *app) memberCommand() *cobra.Command {
-	return group("member", "Admit members, enrol their agents, label, taint and let them leave",
-		a.memberAdmitCommand(), a.memberEnrolCommand(), a.memberLeaveCommand(),
+	return group("member", "Admit members, enrol and revoke their agents, label, taint and let them leave",
+		a.memberAdmitCommand(), a.memberEnrolCommand(), a.memberRevokeCommand(), a.memberLeaveCommand(),
 		a.memberLabelCommand(), a.memberTaintCommand(),
 		a.memberCordonCommand("cordon", "Keep every new placement off a member", false),
 		a.memberCordonCommand("uncordon", "Let placements onto a member again", true))
@@ -105,6 +105,33 @@ the key of the former is refused. Keep the token secret until it was used.`,
 	return cmd
 }
 
+func (a *app) memberRevokeCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "revoke NAME",
+		Short: "Refuse the agent of a member from now on",
+		Long: `Refuse the agent of a member from now on: its connection is cut at once, its credentials and tokens that were not
+used are good for nothing, and what it stored is removed. The member stays in the fleet until it leaves; another
+agent of it needs a token of its own.`,
+		Example: `  flotilla member revoke dublin`,
+		Args:    oneName,
+		RunE: a.run(func(ctx context.Context, args []string) error {
+			var reply api.MemberRevokeResponse
+			if err := a.call(ctx, api.VerbMemberRevoke, api.MemberRevokeRequest{Name: args[0]}, &reply); err != nil {
+				return err
+			}
+			did := "revoked"
+			if reply.Unchanged {
+				did = "unchanged"
+			}
+			a.printf("agent of member %s %s\n", args[0], did)
+			if reply.Left != nil {
+				return reply.Left
+			}
+			return nil
+		}),
+	}
+}
+
 // agentURL is where an agent reaches the servers: where this command did, unless the hub was told better.
 func (a *app) agentURL(told string) string {
 	reached, known := a.hub.(interface{ URL() string })
@@ -134,7 +161,7 @@ func (a *app) memberLeaveCommand() *cobra.Command {
 		Long: `Take a member out of the fleet. What was placed on it stays there (Retain) unless its MemberCluster
 or --when-leaving says Delete. PickN placements find another member for what it held.
 Interrupted, the command says how far it came: what was asked of the hub goes on.`,
-		Example: `  flotilla member leave berlin --when-leaving Delete`,
+		Example: `  flotilla member leave dublin --when-leaving Delete`,
 		Args:    oneName,
 		RunE:    a.run(func(ctx context.Context, args []string) error { return a.leave(ctx, o, args[0]) }),
 	}
@@ -183,7 +210,7 @@ func (a *app) leave(ctx context.Context, o *leaveOptions, name string) error {
 		kept = "what was placed on it was withdrawn, as far as its agent confirmed"
 	}
 	a.printf("member %s left the fleet; %s\n", name, kept)
-	a.note("stop its agent, which would show as Joining")
+	a.note("its agent lets go of its nodes and is refused then; to refuse it now: flotilla member revoke %s", name)
 	a.next("flotilla get placements")
 	return nil
 }
