@@ -1,0 +1,81 @@
+package lab
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+)
+
+// starter is set where the test binary is to start a process with a log, and to wait until it is killed.
+const starter = "FLOTILLA_LAB_STARTER"
+
+func TestMain(m *testing.M) {
+	if log := os.Getenv(starter); log != "" {
+		if _, err := startProcess(log, "sh", "-c", "echo runs; cat"); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// TestAProcessEndsWithItsStarter gives the process a pipe as its log, which closes when nobody writes into it any more.
+func TestAProcessEndsWithItsStarter(t *testing.T) {
+	log := filepath.Join(t.TempDir(), "log")
+	require.NoError(t, unix.Mkfifo(log, 0o600))
+	command := exec.CommandContext(t.Context(), os.Args[0])
+	command.Env = append(os.Environ(), starter+"="+log)
+	stdin, err := command.StdinPipe()
+	require.NoError(t, err)
+	defer func() { _ = stdin.Close() }()
+	require.NoError(t, command.Start())
+	file, err := os.Open(log)
+	require.NoError(t, err)
+	said := bufio.NewReader(file)
+	line, err := said.ReadString('\n')
+	require.NoError(t, err)
+	require.Equal(t, "runs\n", line)
+	require.NoError(t, command.Process.Kill())
+	_, err = said.ReadString('\n')
+	require.ErrorIs(t, err, io.EOF)
+	require.Error(t, command.Wait())
+}
+
+func TestOnlyWhatEndedByItselfIsAFault(t *testing.T) {
+	log := filepath.Join(t.TempDir(), "m1-program")
+	p, err := startProcess(log, "cat")
+	require.NoError(t, err)
+	require.NoError(t, p.fault())
+	p.kill()
+	require.NoError(t, p.fault())
+	p, err = startProcess(log, "sh", "-c", "echo no room; exit 3")
+	require.NoError(t, err)
+	<-p.ended
+	require.EqualError(t, p.fault(), "m1-program has ended: exit status 3; the end of its log:\nno room")
+	p.kill()
+}
+
+// TestKillReachesTheGroup kills a shell that has started another program, both of which hold the log.
+func TestKillReachesTheGroup(t *testing.T) {
+	log := filepath.Join(t.TempDir(), "log")
+	require.NoError(t, unix.Mkfifo(log, 0o600))
+	file, err := os.OpenFile(log, os.O_RDONLY|unix.O_NONBLOCK, 0)
+	require.NoError(t, err)
+	p, err := startProcess(log, "sh", "-c", "exec 3<&0; cat <&3 & echo runs; wait")
+	require.NoError(t, err)
+	said := bufio.NewReader(file)
+	_, err = said.ReadString('\n')
+	require.NoError(t, err)
+	p.kill()
+	_, err = said.ReadString('\n')
+	require.ErrorIs(t, err, io.EOF)
+}
