@@ -7,7 +7,7 @@ LDFLAGS := -ldflags "-X flotilla/core/api.Version=$(VERSION)"
 
 .PHONY: help
 help: ## Show the targets
-	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  %-19s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z0-9-]+:.*## / {printf "  %-19s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: build
 build: ## Build hub, agent and flotilla into bin/
@@ -67,6 +67,20 @@ faults: ## Break fleets of real processes in RUNS=200 short campaigns, and check
 .PHONY: soak
 soak: ## Break fleets of real processes for SOAK=8h
 	$(GO) test ./tests/faults -count=1 -run TestCampaign -faults.soak=$(SOAK) -faults.for=20s -timeout 0 -v
+
+# The control plane of tests/e2e/kube is built once, about 6 minutes on two cores, and kept in the user's cache folder;
+# docs/testing.md says more.
+.PHONY: e2e-build
+e2e-build: ## Build the Kubernetes control plane of the tests, unless it is there
+	@$(GO) run ./tests/e2e/up build
+
+.PHONY: e2e
+e2e: e2e-build ## Run the tests against three real Kubernetes clusters
+	$(GO) test -tags e2e -count=1 -timeout 25m ./tests/e2e/...
+
+.PHONY: e2e-clusters
+e2e-clusters: ## Leave three real Kubernetes clusters running, and say how to reach them
+	@$(GO) run ./tests/e2e/up
 
 .PHONY: lint
 lint: ## Run the linters

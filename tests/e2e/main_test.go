@@ -1,0 +1,106 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"flotilla/tests/e2e/binaries"
+	"flotilla/tests/e2e/lab"
+)
+
+// patience is for machines that do much else.
+const patience = 2 * time.Minute
+
+var folder = flag.String("e2e.folder", "", "where certificates, data and logs go and stay; empty: a folder that goes with the tests")
+
+// clusters are what all tests share; each works in namespaces and with users of its own.
+var (
+	clusters *lab.Lab
+	programs binaries.Set
+)
+
+func TestMain(m *testing.M) {
+	if os.Getenv(holder) != "" {
+		hold()
+		return
+	}
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	code, err := run(ctx, m)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+	}
+	os.Exit(code)
+}
+
+func run(ctx context.Context, m *testing.M) (code int, err error) {
+	if programs, err = binaries.Ensure(ctx, os.Stderr); err != nil {
+		return 1, err
+	}
+	clusters, err = lab.Start(ctx, lab.Options{
+		Binaries: programs, Folder: *folder, Clusters: []string{"m1", "m2", "m3"}, Nodes: 2, Audit: true,
+	})
+	if err != nil {
+		return 1, err
+	}
+	defer func() { err = errors.Join(err, clusters.Stop()) }()
+	ended := make(chan int, 1)
+	go func() { ended <- m.Run() }()
+	select {
+	case code := <-ended:
+		return code, nil
+	case <-ctx.Done():
+		return 130, errors.New("interrupted")
+	}
+}
+
+// clusterOf is one of m1, m2, m3. The test fails if a process of any cluster ends meanwhile, and shows what the logs of
+// this one said if it fails.
+func clusterOf(t *testing.T, name string) *lab.Cluster {
+	t.Helper()
+	c := clusters.Cluster(name)
+	began := c.Mark()
+	t.Cleanup(func() {
+		if err := clusters.Err(); err != nil {
+			t.Error(err)
+		}
+		if t.Failed() {
+			t.Logf("what %s said meanwhile:\n%s", name, c.Tails(began))
+		}
+	})
+	return c
+}
+
+// namespace makes one with a name of its own, and deletes it at the end of the test without waiting for it.
+func namespace(t *testing.T, c *lab.Cluster) string {
+	t.Helper()
+	template := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "test-"}}
+	made, err := c.Clients().CoreV1().Namespaces().Create(t.Context(), template, metav1.CreateOptions{})
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		_ = c.Clients().CoreV1().Namespaces().Delete(context.Background(), made.Name, metav1.DeleteOptions{})
+	})
+	return made.Name
+}
+
+// eventually waits for a condition, which should say what the state is.
+func eventually(t *testing.T, condition func(context.Context) error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeoutCause(t.Context(), patience, fmt.Errorf("not within %s", patience))
+	defer cancel()
+	require.NoError(t, lab.Until(ctx, condition))
+}

@@ -1,0 +1,29 @@
+package e2e
+
+import (
+	"os"
+	"regexp"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"flotilla/tests/documented"
+)
+
+// TestTheDocumentNamesWhatIsBuilt holds versions against the go.mod of the control plane, those that nodes say too.
+func TestTheDocumentNamesWhatIsBuilt(t *testing.T) {
+	module, err := os.ReadFile("kube/go.mod")
+	require.NoError(t, err)
+	required := map[string]string{}
+	for _, line := range regexp.MustCompile(`(?m)^\s+(\S+) (v\S+)$`).FindAllStringSubmatch(string(module), -1) {
+		required[line[1]] = line[2]
+	}
+	rows := documented.Table(t, "../../docs/testing.md", "## What is built")
+	for i, path := range []string{"k8s.io/kubernetes", "go.etcd.io/etcd/server/v3", "sigs.k8s.io/kwok"} {
+		require.NotEmpty(t, required[path], path)
+		require.Regexp(t, "^"+regexp.QuoteMeta(required[path])+"( |$)", rows[i][1], path)
+	}
+	stages, err := os.ReadFile("lab/stages.yaml")
+	require.NoError(t, err)
+	require.Contains(t, string(stages), `"`+required["k8s.io/kubernetes"]+`"`)
+}
