@@ -65,12 +65,21 @@ func (a *Audit) Announce(events ...api.Audit) (settle func(made bool)) {
 	}
 }
 
+// Tell publishes an event and returns when it is stored, or dropped because the server does not take it.
+func (a *Audit) Tell(ctx context.Context, e api.Audit) { a.publish(ctx, a.complete(e)) }
+
+// complete fills in what an event says of itself.
+func (a *Audit) complete(e api.Audit) api.Audit {
+	e.Header = api.NewHeader(api.KindAudit)
+	if e.At.IsZero() {
+		e.At.Time = a.conn.Now()
+	}
+	return e
+}
+
 func (a *Audit) put(happened <-chan bool, events []api.Audit) {
 	for _, e := range events {
-		e.Header = api.NewHeader(api.KindAudit)
-		if e.At.IsZero() {
-			e.At.Time = a.conn.Now()
-		}
+		e = a.complete(e)
 		select {
 		case a.queue <- queued{e, happened}:
 		default:

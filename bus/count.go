@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"flotilla/core/api"
 	"flotilla/subjects"
 )
 
@@ -40,7 +41,9 @@ func (s *Store) count(ctx context.Context, lease *lease, lose context.CancelCaus
 	}
 	if found != nil {
 		s.Conn.Log.Error().Str("lost", found.String()).Strs("gone", found.Gone).Msg("the newest writes are gone, as after a power cut: going on without them")
-		s.Audit.Record(lossEvent("StateLost", found.String()))
+		for _, line := range found.Lines() { // before anything is counted anew, which forgets them
+			s.Audit.Tell(ctx, api.Audit{Object: "fleet/state", Type: "Warning", Reason: "StateLost", By: "hub", Message: line})
+		}
 	}
 	cells := s.State.mirror.all()
 	if err := s.ledger.begin(ctx, cells, s.Writer.settleTally(cells)); err != nil {
@@ -77,6 +80,9 @@ func (s *Store) keepCount(ctx context.Context, settled *atomic.Uint64, lose cont
 	s.close = closing
 	s.ledger.settled = settled
 	s.Writer.confirmed, s.Writer.lose = s.ledger.nudge, lose
+	if s.Writer.replicas <= 1 {
+		s.ledger.pause, s.Writer.noted = 0, s.ledger.await
+	}
 	go func() {
 		defer close(s.keeping)
 		s.ledger.keep(keeping, s.Writer)

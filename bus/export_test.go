@@ -69,16 +69,6 @@ func LedgerHolds(ctx context.Context, s *Store) bool {
 	return err == nil && l.book.tally.at == s.Writer.tally().at
 }
 
-// LedgerNames says that the ledger has a record.
-func LedgerNames(ctx context.Context, c *Conn, key string) bool {
-	l, err := openLedger(ctx, c)
-	if err != nil {
-		return true
-	}
-	_, found := l.book.records[key]
-	return found
-}
-
 // Whole says that what is there is what the newest write said would be.
 func Whole(s *Store) bool { return tallyOf(s.State.mirror.all()).same(s.Writer.tally()) }
 

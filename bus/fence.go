@@ -198,6 +198,7 @@ func (w *Writer) listAnew(ctx context.Context, on standing) error {
 	}
 	w.chain.begin(w.fence, on.tally)
 	w.chain.fresh = fresh
+	w.confirmed()
 	return nil
 }
 

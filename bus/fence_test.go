@@ -47,12 +47,7 @@ func TestAnAnswerThatWasLostIsFoundOut(t *testing.T) {
 	fence := termSequence(t, direct)
 	proxy.HoldReplies()
 	done := writeInBackground(t, store, bus.Put("schedule.a", schedule("a", 1), 0), bus.Put("schedule.b", schedule("b", 1), 0))
-	bustest.Eventually(t, func() error {
-		if n := len(storedKeys(t, direct, "schedule.*")); n != 2 {
-			return fmt.Errorf("%d schedules are stored", n)
-		}
-		return nil
-	})
+	schedulesStored(t, direct, 2)
 	proxy.Cut()
 	result := <-done
 	require.NoError(t, result.err)
@@ -70,12 +65,7 @@ func TestABatchBehindALostAnswerIsStoredOnce(t *testing.T) {
 	bustest.Eventually(t, func() error { return underWay(store, "schedule.a", 0) })
 	second := writeInBackground(t, store, bus.Put("schedule.c", schedule("c", 1), 0), bus.Put("schedule.d", schedule("d", 1), 0))
 	bustest.Eventually(t, func() error { return underWay(store, "schedule.c", 0) })
-	bustest.Eventually(t, func() error {
-		if n := len(storedKeys(t, direct, "schedule.*")); n != 2 {
-			return fmt.Errorf("%d schedules are stored", n)
-		}
-		return nil
-	})
+	schedulesStored(t, direct, 2)
 	proxy.Cut()
 	require.NoError(t, (<-first).err)
 	behind := <-second
@@ -118,17 +108,23 @@ func underWay(store *bus.Store, key string, revision uint64) error {
 	return nil
 }
 
+// schedulesStored waits until the server has stored so many schedules.
+func schedulesStored(t *testing.T, c *bus.Conn, want int) {
+	t.Helper()
+	bustest.Eventually(t, func() error {
+		if n := len(storedKeys(t, c, "schedule.*")); n != want {
+			return fmt.Errorf("%d schedules are stored", n)
+		}
+		return nil
+	})
+}
+
 // An answer is lost, and before the writer can find out another hub has taken over: it must give up.
 func TestALostAnswerAndATakeOver(t *testing.T) {
 	proxy, store, direct := throughProxy(t)
 	proxy.HoldReplies()
 	done := writeInBackground(t, store, bus.Put("schedule.a", schedule("a", 1), 0))
-	bustest.Eventually(t, func() error {
-		if n := len(storedKeys(t, direct, "schedule.*")); n != 1 {
-			return fmt.Errorf("%d schedules are stored", n)
-		}
-		return nil
-	})
+	schedulesStored(t, direct, 1)
 	takeOver(t, direct)
 	proxy.Cut()
 	require.ErrorIs(t, (<-done).err, bus.ErrDeposed)
@@ -158,12 +154,7 @@ func TestAnUnknownOutcomeWaitsForAListing(t *testing.T) {
 		_, err := writer.Write(ctx, bus.Put("schedule.a", schedule("a", 1), 0))
 		done <- err
 	}()
-	bustest.Eventually(t, func() error {
-		if n := len(storedKeys(t, direct, "schedule.*")); n != 1 {
-			return fmt.Errorf("%d schedules are stored", n)
-		}
-		return nil
-	})
+	schedulesStored(t, direct, 1)
 	proxy.Cut()
 	require.ErrorIs(t, within(t, done, "an answer"), context.DeadlineExceeded)
 }
@@ -177,12 +168,7 @@ func TestALostAnswerAndAHubThatStopsLeading(t *testing.T) {
 	store, direct := within(t, leader.led, "hub-0 leads"), server.Hub(t)
 	proxy.HoldReplies()
 	done := writeInBackground(t, store, bus.Put("schedule.a", schedule("a", 1), 0))
-	bustest.Eventually(t, func() error {
-		if n := len(storedKeys(t, direct, "schedule.*")); n != 1 {
-			return fmt.Errorf("%d schedules are stored", n)
-		}
-		return nil
-	})
+	schedulesStored(t, direct, 1)
 	require.ErrorIs(t, within(t, leader.lost, "hub-0 stops acting"), bus.ErrDeposed)
 	proxy.Cut()
 	require.ErrorIs(t, within(t, done, "an answer").err, bus.ErrDeposed)

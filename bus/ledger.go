@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	// ledgerEvery is how long a write that was acknowledged waits at most to be entered.
+	// ledgerEvery is how long a write waits at most to be entered where it is acknowledged before it is.
 	ledgerEvery = 100 * time.Millisecond
 	// settleAfter is how long after its acknowledgement a write is on disk for good: a server syncs every second.
 	settleAfter = 3 * time.Second
@@ -44,7 +44,10 @@ type ledger struct {
 	torn       bool   // an entry was not written: everything is to be listed anew
 	marks      []mark
 	wake       chan struct{}
+	pause      time.Duration  // before what is new is entered
 	settled    *atomic.Uint64 // told what is settled
+	entered    uint64         // newest write that the book has taken in
+	noted      noted
 }
 
 // mark is when which write was known to be acknowledged.
@@ -55,7 +58,7 @@ type mark struct {
 
 // openLedger reads the ledger.
 func openLedger(ctx context.Context, c *Conn) (*ledger, error) {
-	l := &ledger{conn: c, book: newBook(), wake: make(chan struct{}, 1)}
+	l := &ledger{conn: c, book: newBook(), wake: make(chan struct{}, 1), pause: ledgerEvery, noted: newNoted()}
 	cells, err := readBucket(ctx, c, subjects.Census)
 	if err != nil {
 		return nil, fmt.Errorf("reading the ledger: %w", err)
@@ -221,6 +224,7 @@ func (l *ledger) nudge() {
 
 // keep enters what the writer knows to be stored until ctx ends, and then what is left.
 func (l *ledger) keep(ctx context.Context, w *Writer) {
+	defer l.noted.end()
 	rest := time.NewTimer(settleAfter)
 	defer rest.Stop()
 	for {
@@ -233,7 +237,7 @@ func (l *ledger) keep(ctx context.Context, w *Writer) {
 			}
 			return
 		case <-l.wake:
-			pause(ctx, ledgerEvery)
+			pause(ctx, l.pause)
 		case <-rest.C:
 		}
 		if err := l.take(ctx, w, settleAfter); errors.Is(err, ErrDeposed) {
@@ -261,7 +265,7 @@ func (l *ledger) take(ctx context.Context, w *Writer, settle time.Duration) erro
 				records[fresh[n].key] = fresh[n].revision
 				size += len(fresh[n].key) + revisionLen
 			}
-			l.book.tally = fresh[n].after
+			l.book.tally, l.entered = fresh[n].after, fresh[n].sequence
 		}
 		if fresh = fresh[n:]; len(fresh) == 0 {
 			l.book.settled = settled
@@ -274,6 +278,7 @@ func (l *ledger) take(ctx context.Context, w *Writer, settle time.Duration) erro
 			w.returnFresh(fresh)
 			return err
 		}
+		l.noted.upTo(l.entered)
 		if len(fresh) == 0 {
 			return nil
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -56,6 +57,8 @@ type Writer struct {
 	// written any more.
 	confirmed func()
 	lose      func(error)
+	// noted waits until the ledger holds the write with a sequence, where it is not acknowledged before.
+	noted func(ctx context.Context, sequence uint64)
 	// over is closed once nobody follows state for this writer any more; nil: never.
 	over <-chan struct{}
 
@@ -90,7 +93,7 @@ func newWriter(state *State, taken Taken, replicas int) (*Writer, error) {
 		return nil, err
 	}
 	w := &Writer{
-		conn: state.conn, state: state, replicas: replicas, acks: acks, confirmed: func() {}, lose: func(error) {},
+		conn: state.conn, state: state, replicas: replicas, acks: acks, confirmed: func() {}, lose: func(error) {}, noted: func(context.Context, uint64) {},
 		term: taken.Term, fence: taken.fence, writing: map[string]struct{}{},
 	}
 	w.chain.begin(taken.fence, taken.on.tally)
@@ -119,6 +122,7 @@ func (w *Writer) Write(ctx context.Context, ops ...Op) ([]uint64, error) {
 	if err := w.deliver(ctx, out); err != nil {
 		return nil, err
 	}
+	w.noted(ctx, slices.Max(out.revisions))
 	return out.revisions, nil
 }
 

@@ -23,9 +23,11 @@ func (s *Salvage) acceptLoss(ctx context.Context, by api.Caller) (any, error) {
 	if err := s.store.AcceptLoss(ctx, lost.ops()); err != nil {
 		return nil, fmt.Errorf("going on without what is gone: %w", err)
 	}
-	s.store.Audit.Record(by.Audit(api.Audit{
-		Object: "fleet/state", Type: "Warning", Reason: reasonLossAccepted, Message: "gone on without what state lost: " + damage.String(),
-	}))
+	for _, line := range damage.Lines() {
+		s.store.Audit.Tell(ctx, by.Audit(api.Audit{
+			Object: "fleet/state", Type: "Warning", Reason: reasonLossAccepted, Message: "gone on without what state lost: " + line,
+		}))
+	}
 	s.options.Log.Warn().Str("damage", damage.String()).Strs("gone", damage.Gone).Msg("the loss is accepted")
 	s.answer = &api.RestoreResponse{Damage: damage.String(), Records: s.store.Records()}
 	close(s.decided)

@@ -181,20 +181,27 @@ func TestCheck(t *testing.T) {
 		},
 		"a power cut takes what was acknowledged, and the hub says so": {
 			history: History{
-				Writes: []Write{one, two}, Losses: []Loss{{Span: Span{2 * second, 6 * second}, Told: "1 record gone", Tail: true}},
+				Writes: []Write{one, two}, Losses: []Loss{{Span: Span{2 * second, 6 * second}, Told: "ConfigMap a", Objects: []string{"a"}, Tail: true}},
 				Reads: []Read{saw(4*second, two), saw(7*second, one)},
 			},
+		},
+		"and names something else": {
+			history: History{
+				Writes: []Write{one, two}, Losses: []Loss{{Span: Span{second, 6 * second}, Told: "ConfigMap b", Objects: []string{"b"}, Tail: true}},
+				Reads: []Read{saw(7*second, one)},
+			},
+			want: []string{Lost, Unnoticed},
 		},
 		"and says nothing": {
 			history: History{
 				Writes: []Write{one, two}, Losses: []Loss{{Span: Span{second, 6 * second}, Tail: true}},
 				Reads: []Read{saw(7*second, one)},
 			},
-			want: []string{Unnoticed},
+			want: []string{Lost, Unnoticed},
 		},
 		"a power cut takes what was there long before": {
 			history: History{
-				Writes: []Write{one}, Losses: []Loss{{Span: Span{5 * second, 6 * second}, Told: "1 record gone", Tail: true}},
+				Writes: []Write{one}, Losses: []Loss{{Span: Span{5 * second, 6 * second}, Told: "ConfigMap a", Objects: []string{"a"}, Tail: true}},
 				Reads: []Read{sawNothing(7 * second)},
 			},
 			want: []string{Lost},

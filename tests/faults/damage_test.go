@@ -111,7 +111,7 @@ func (f *fleet) tear(t testing.TB, v *victim, s step, take *Recorder, since func
 func (f *fleet) told(t testing.TB, since time.Time) string {
 	client := f.connect(t, "told")
 	defer client.Close()
-	text, looks := "", 0
+	text := ""
 	bustest.EventuallyIn(t, patience, func() error {
 		var status api.FleetStatus
 		var found api.EventsResponse
@@ -121,21 +121,16 @@ func (f *fleet) told(t testing.TB, since time.Time) string {
 		if err := bus.Request(t.Context(), client, api.VerbEvents, api.EventsRequest{Object: "fleet/state"}, &found, bus.RequestOptions{}); err != nil {
 			return err
 		}
+		text = ""
 		for _, e := range found.Events {
 			if !e.At.Time.Before(since.Truncate(time.Second)) {
-				text = e.Message
+				text += e.Message + "\n"
 			}
-		}
-		if looks++; text == "" && looks < mostLooks {
-			return errors.New("nothing is told yet")
 		}
 		return nil
 	})
 	return text
 }
-
-// mostLooks is how often who waits for an event looks: events are stored after what they tell of.
-const mostLooks = 20
 
 // operate is a person who looks after the fleet: when the hub says that something is gone, its loss is accepted, and
 // what may be gone is made again.
