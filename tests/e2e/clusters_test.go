@@ -153,6 +153,18 @@ func TestKubectlIsThere(t *testing.T) {
 	}
 }
 
+// TestNodesRenewTheirLeases looks at what keeps a node Ready beyond 40 s.
+func TestNodesRenewTheirLeases(t *testing.T) {
+	c := clusterOf(t, "m1")
+	eventually(t, func(ctx context.Context) error {
+		lease, err := c.Clients().CoordinationV1().Leases(corev1.NamespaceNodeLease).Get(ctx, "node-1", metav1.GetOptions{})
+		if err == nil && (lease.Spec.RenewTime == nil || *lease.Spec.LeaseDurationSeconds != 40) {
+			err = fmt.Errorf("found %+v", lease.Spec)
+		}
+		return err
+	})
+}
+
 // available is an error until all replicas of a Deployment are.
 func available(ctx context.Context, c *lab.Cluster, ns, name string) error {
 	d, err := c.Clients().AppsV1().Deployments(ns).Get(ctx, name, metav1.GetOptions{})

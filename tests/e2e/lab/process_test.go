@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
@@ -70,8 +71,9 @@ func TestKillReachesTheGroup(t *testing.T) {
 	require.NoError(t, unix.Mkfifo(log, 0o600))
 	file, err := os.OpenFile(log, os.O_RDONLY|unix.O_NONBLOCK, 0)
 	require.NoError(t, err)
-	p, err := startProcess(log, "sh", "-c", "exec 3<&0; cat <&3 & echo runs; wait")
+	p, err := startProcess(log, "sh", "-c", "sleep 300 & echo runs; wait")
 	require.NoError(t, err)
+	defer time.AfterFunc(20*time.Second, func() { _ = file.Close() }).Stop()
 	said := bufio.NewReader(file)
 	_, err = said.ReadString('\n')
 	require.NoError(t, err)
