@@ -129,9 +129,10 @@ func TestWaitingEndsWithWhatIsNeeded(t *testing.T) {
 	enough := errors.New("enough")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	polls := 0
-	err = Until(ctx, func(context.Context) error {
+	err = Until(ctx, func(ctx context.Context) error {
 		if polls++; polls == 2 {
 			cancel(enough)
+			return ctx.Err()
 		}
 		return never
 	})

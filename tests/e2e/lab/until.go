@@ -19,10 +19,14 @@ func Until(ctx context.Context, condition func(context.Context) error) error {
 func until(ctx context.Context, needed []*process, condition func(context.Context) error) error {
 	tick := time.NewTicker(pollEvery)
 	defer tick.Stop()
+	var last error
 	for {
 		err := condition(ctx)
 		if err == nil {
 			return nil
+		}
+		if last == nil || ctx.Err() == nil { // else it says only that there is no time left
+			last = err
 		}
 		for _, p := range needed {
 			if fault := p.fault(); fault != nil {
@@ -32,7 +36,7 @@ func until(ctx context.Context, needed []*process, condition func(context.Contex
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
-			faults := []error{fmt.Errorf("%w; last: %w", context.Cause(ctx), err)}
+			faults := []error{fmt.Errorf("%w; last: %w", context.Cause(ctx), last)}
 			for _, p := range needed {
 				faults = append(faults, fmt.Errorf("the end of log %s:\n%s", p.log, tail(p.log, 0)))
 			}
