@@ -45,6 +45,7 @@ type flags struct {
 	config, member, token, fleet, url, creds, ca, context, data, logLevel, metrics string
 	location, resourceGroup, subscription                                          string
 	labels, properties                                                             map[string]string
+	kubeconfig, kubeContext                                                        string
 	faults, upgrade                                                                []string
 	interval                                                                       time.Duration
 }
@@ -58,7 +59,7 @@ It makes a key of its own, which never leaves --data, and trades a token for cre
 --member NAME is enough. It dials out to NATS where the token says, or --url. Where others make the credentials
 of agents, --creds, --context, NATS_URL, NATS_CREDS and NATS_CONTEXT name them.
 
-The member is one in memory. To break it while the agent runs, write faults into the file "faults" of the data directory
+The member is the Kubernetes cluster that --kubeconfig names, or, without it, one in memory. To break one in memory while the agent runs, write faults into the file "faults" of the data directory
 (` + memory.FaultForms + `); remove the file to mend it.`,
 		Example: `  flotilla member enrol berlin > berlin.token
   agent --token @berlin.token
@@ -109,6 +110,8 @@ The member is one in memory. To break it while the agent runs, write faults into
 	s.StringVar(&f.resourceGroup, "resource-group", "", "resource group, for the label "+api.LabelResourceGroup)
 	s.StringVar(&f.subscription, "subscription-id", "", "subscription, for the label "+api.LabelSubscriptionID)
 	s.DurationVar(&f.interval, "heartbeat-interval", 0, "time between heartbeats (default 15s)")
+	s.StringVar(&f.kubeconfig, "kubeconfig", "", "the member is the Kubernetes cluster that this file names")
+	s.StringVar(&f.kubeContext, "kube-context", "", "context of the kubeconfig (default its current one)")
 	s.StringArrayVar(&f.faults, "fault", nil, "fault of the member in memory: "+memory.FaultForms+"; may be repeated")
 	s.StringArrayVar(&f.upgrade, "upgrade-command", nil, "command that upgrades the member, see upgrade.exec in configs/agent.yaml; may be repeated, once for each argument")
 	s.StringVar(&f.logLevel, "log-level", "", "trace, debug, info, warn or error (default \"info\")")
@@ -144,12 +147,17 @@ func (f *flags) load(c *cobra.Command) (configs.Agent, *api.Token, error) {
 		{"location", &config.Location, f.location},
 		{"resource-group", &config.ResourceGroup, f.resourceGroup},
 		{"subscription-id", &config.SubscriptionID, f.subscription},
+		{"kubeconfig", &config.Target.Kubernetes.Kubeconfig, f.kubeconfig},
+		{"kube-context", &config.Target.Kubernetes.Context, f.kubeContext},
 		{"log-level", &config.Log.Level, f.logLevel},
 		{"metrics-address", &config.MetricsAddress, f.metrics},
 	} {
 		if c.Flags().Changed(set.flag) {
 			*set.to = set.from
 		}
+	}
+	if c.Flags().Changed("kubeconfig") || c.Flags().Changed("kube-context") {
+		config.Target.Type = configs.TargetKubernetes
 	}
 	config.Labels = over(config.Labels, f.labels)
 	config.Properties = over(config.Properties, f.properties)

@@ -10,8 +10,11 @@ import (
 	"flotilla/core/api"
 )
 
-// TargetMemory is the target type of a member in memory.
-const TargetMemory = "memory"
+// Types of targets: a member in memory, and a Kubernetes cluster.
+const (
+	TargetMemory     = "memory"
+	TargetKubernetes = "kubernetes"
+)
 
 // maxNodes bounds the nodes of one entry.
 const maxNodes = 10000
@@ -70,9 +73,18 @@ type Cost struct {
 
 // Target is the cluster that the agent stands beside.
 type Target struct {
-	// Type is memory.
-	Type   string `json:"type,omitempty"`
-	Memory Memory `json:"memory,omitzero"`
+	// Type is memory, or kubernetes.
+	Type       string     `json:"type,omitempty"`
+	Kubernetes Kubernetes `json:"kubernetes,omitzero"`
+	Memory     Memory     `json:"memory,omitzero"`
+}
+
+// Kubernetes is a Kubernetes cluster. Without a kubeconfig the agent runs in a pod of it.
+type Kubernetes struct {
+	// Kubeconfig is a file that says where the API server is and who the agent is to it.
+	Kubeconfig string `json:"kubeconfig,omitempty"`
+	// Context of the kubeconfig, its current one when empty.
+	Context string `json:"context,omitempty"`
 }
 
 // Memory is a member in memory.
@@ -227,7 +239,10 @@ func (a *Agent) Validate() api.Faults {
 	c.positive("heartbeatInterval", a.HeartbeatInterval, leastHeartbeat, Duration(10*time.Minute))
 	c.address("metricsAddress", a.MetricsAddress)
 	c.log(a.Log)
-	c.choice("target.type", a.Target.Type, []string{TargetMemory})
+	c.choice("target.type", a.Target.Type, []string{TargetMemory, TargetKubernetes})
+	k := &a.Target.Kubernetes
+	c.unless(a.Target.Type == TargetKubernetes || *k == Kubernetes{}, "target.kubernetes", "a cluster", "nothing, because target.type is "+a.Target.Type)
+	c.unless(k.Kubeconfig != "" || k.Context == "", "target.kubernetes.context", strconv.Quote(k.Context), "nothing, because there is no kubeconfig")
 	c.memory(&a.Target.Memory)
 	c.maintenance(a.Maintenance)
 	c.upgrade(&a.Upgrade)

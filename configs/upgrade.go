@@ -13,11 +13,13 @@ import (
 const (
 	DriverMemory = "memory"
 	DriverExec   = "exec"
+	DriverNone   = "none"
 )
 
 // Upgrade says how the member is upgraded when an update run asks for it.
 type Upgrade struct {
-	// Driver is memory, for a member in memory, or exec.
+	// Driver is memory, for a member in memory, exec, or none, for a member that others upgrade; empty is memory for a
+	// member in memory, and none for another.
 	Driver string        `json:"driver,omitempty"`
 	Memory UpgradeMemory `json:"memory,omitzero"`
 	Exec   UpgradeExec   `json:"exec,omitzero"`
@@ -64,7 +66,6 @@ type UpgradeChecks struct {
 // DefaultUpgrade is how a member is upgraded by an agent that was told nothing.
 func DefaultUpgrade() Upgrade {
 	return Upgrade{
-		Driver: DriverMemory,
 		Memory: UpgradeMemory{
 			ControlPlane: Duration(3 * time.Second), NodePool: Duration(2 * time.Second),
 			Images: []string{"AKSUbuntu-2204gen2containerd-202401.17.1"},
@@ -106,7 +107,7 @@ func (c *checks) maintenance(m *api.MaintenanceConfiguration) {
 }
 
 func (c *checks) upgrade(u *Upgrade) {
-	c.choice("upgrade.driver", u.Driver, []string{DriverMemory, DriverExec})
+	c.optional("upgrade.driver", u.Driver, DriverMemory, DriverExec, DriverNone)
 	c.positive("upgrade.memory.controlPlane", u.Memory.ControlPlane, 0, Duration(24*time.Hour))
 	c.positive("upgrade.memory.nodePool", u.Memory.NodePool, 0, Duration(24*time.Hour))
 	for i, image := range u.Memory.Images {

@@ -2,6 +2,7 @@ package agentd
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"time"
 
@@ -29,8 +30,8 @@ func (a *Agent) aside() zerolog.Level {
 // greet says what starts, and where a person finds its things.
 func (a *Agent) greet(conn *bus.AgentConn) {
 	line := a.o.Log.WithLevel(a.aside()).Str("data", a.o.Config.DataDir).Str("url", conn.URL())
-	if a.memory != nil {
-		line = line.Stringer("target", a.memory)
+	if known, able := a.target.(fmt.Stringer); able {
+		line = line.Stringer("target", known)
 	}
 	line.Msgf("the agent of %s starts; it works with what is on disk until the hub answers", a.Member())
 	conn.OnConnect(sync.OnceFunc(func() { a.o.Log.WithLevel(a.aside()).Msgf("the agent of %s is connected", a.Member()) }))

@@ -41,21 +41,11 @@ func New(o Options) (*Agent, error) {
 		return nil, faults
 	}
 	o.Now = bus.Clock(o.Now)
-	a := &Agent{o: o, target: o.Target}
+	a := &Agent{o: o}
 	if err := a.openWallet(); err != nil {
 		return nil, err
 	}
-	if m, ok := o.Target.(*memory.Member); ok {
-		a.memory = m
-	}
-	if o.Target == nil {
-		m, err := inMemory(&o.Config, o.Now)
-		if err != nil {
-			return nil, err
-		}
-		a.memory, a.target = m, m
-	}
-	return a, nil
+	return a, a.openTarget()
 }
 
 // Member is the name of the member.
@@ -91,9 +81,7 @@ func (a *Agent) Start(ctx context.Context) (err error) {
 		return err
 	}
 	a.onStop(func() error { conn.Close(); return nil })
-	if a.memory != nil && a.o.Target == nil {
-		a.onStop(func() error { a.memory.Close(); return nil })
-	}
+	a.onStop(a.closeTarget)
 	w, err := worker.New(worker.Options{
 		Member: a.Member(), Hub: conn, Target: a.target, Data: a.o.Config.DataDir, PollEvery: a.o.PollEvery,
 		Blank: a.blank, Log: a.o.Log,

@@ -9,6 +9,7 @@ import (
 	"flotilla/agent/upgrader"
 	"flotilla/agent/upgrader/command"
 	"flotilla/agent/upgrader/memory"
+	"flotilla/agent/upgrader/none"
 	"flotilla/bus"
 	"flotilla/configs"
 	"flotilla/core/api"
@@ -34,6 +35,8 @@ func (a *Agent) upgrader(conn *bus.AgentConn) (*upgrader.Upgrader, error) {
 func (a *Agent) driver() (upgrader.Driver, error) {
 	u := &a.o.Config.Upgrade
 	switch {
+	case u.Driver == configs.DriverNone || u.Driver == "" && a.memory == nil:
+		return none.Driver{}, nil
 	case u.Driver == configs.DriverExec && a.o.Shepherd == "":
 		return nil, fmt.Errorf("upgrade.driver: %s needs the agent's own program: go run ./agent --member %s", u.Driver, a.Member())
 	case u.Driver == configs.DriverExec:

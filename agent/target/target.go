@@ -20,6 +20,9 @@ import (
 type Target interface {
 	// Owners lists, sorted, the owners (values of api.AnnotationOwner) that have objects here.
 	Owners(ctx context.Context) ([]string, error)
+	// Intend says which objects an owner may have here from now on, before any of them is written: the target
+	// remembers it beside them, so that an agent that lost its disk forgets nothing. None forgets the owner.
+	Intend(ctx context.Context, owner string, refs []api.ObjectRef) error
 	// Owned lists the objects of one owner with their status.
 	Owned(ctx context.Context, owner string) ([]*unstructured.Unstructured, error)
 	// Get reads one object with its status. IsNotFound when there is none.
@@ -53,6 +56,8 @@ type Write struct {
 	UID string
 	// Disown is set when the write only takes our annotations off.
 	Disown bool
+	// Force takes fields over that others own; without it they are a conflict that names them.
+	Force  bool
 	Origin Origin
 }
 

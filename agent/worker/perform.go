@@ -27,14 +27,14 @@ type performed struct {
 // perform carries a plan out, wave by wave. What fails does not keep the rest from being tried, but
 // nothing is deleted while something wanted could not be written: what is there may still be needed.
 // The error is set when the member cannot be reached, or ctx ended; then it stopped halfway.
-func (w *Worker) perform(ctx context.Context, plan apply.Plan, from target.Origin) ([]performed, error) {
+func (w *Worker) perform(ctx context.Context, plan apply.Plan, from target.Origin, force bool) ([]performed, error) {
 	var all []performed
 	failed := false
 	for _, wave := range plan.Waves {
 		if failed && wave[0].Verb == apply.Delete {
 			break
 		}
-		done := w.wave(ctx, wave, from)
+		done := w.wave(ctx, wave, from, force)
 		for i := range done {
 			if away(done[i].err) || ctx.Err() != nil {
 				return all, errors.Join(done[i].err, ctx.Err())
@@ -46,7 +46,7 @@ func (w *Worker) perform(ctx context.Context, plan apply.Plan, from target.Origi
 	return all, nil
 }
 
-func (w *Worker) wave(ctx context.Context, ops []apply.Op, from target.Origin) []performed {
+func (w *Worker) wave(ctx context.Context, ops []apply.Op, from target.Origin, force bool) []performed {
 	done := make([]performed, len(ops))
 	places := make(chan struct{}, atOnce)
 	var running sync.WaitGroup
@@ -59,19 +59,19 @@ func (w *Worker) wave(ctx context.Context, ops []apply.Op, from target.Origin) [
 		places <- struct{}{}
 		running.Go(func() {
 			defer func() { <-places }()
-			done[i].live, done[i].err = w.operate(ctx, &ops[i], from)
+			done[i].live, done[i].err = w.operate(ctx, &ops[i], from, force)
 		})
 	}
 	running.Wait()
 	return done
 }
 
-func (w *Worker) operate(ctx context.Context, op *apply.Op, from target.Origin) (*unstructured.Unstructured, error) {
+func (w *Worker) operate(ctx context.Context, op *apply.Op, from target.Origin, force bool) (*unstructured.Unstructured, error) {
 	if op.Verb == apply.Delete {
 		return nil, w.o.Target.Delete(ctx, target.Removal{ObjectRef: op.ObjectRef, UID: op.UID, Origin: from})
 	}
 	live, err := w.o.Target.Apply(ctx, target.Write{
-		Object: op.Object, UID: op.UID, Disown: op.Verb == apply.Disown, Origin: from,
+		Object: op.Object, UID: op.UID, Disown: op.Verb == apply.Disown, Force: force, Origin: from,
 	})
 	if op.Verb == apply.Disown && apierrors.IsNotFound(err) {
 		return nil, nil

@@ -101,7 +101,10 @@ func (w *Worker) hold(ctx context.Context, owner apply.Owner, e api.IndexEntry, 
 	}
 	plan := apply.Diff(apply.Wanted{Owner: owner, Strategy: e.Apply, Manifests: manifests}, live)
 	w.say(e.Placement, plan)
-	done, err := w.perform(ctx, plan, from)
+	if err := w.o.Target.Intend(ctx, owner.String(), intended(owner, manifests, live)); err != nil {
+		return retrying, fmt.Errorf("noting what is to be written: %w", err)
+	}
+	done, err := w.perform(ctx, plan, from, apply.Forced(e.Apply))
 	if err != nil {
 		return retrying, fmt.Errorf("writing: %w", err)
 	}
@@ -127,7 +130,7 @@ func (w *Worker) withdraw(ctx context.Context, owner apply.Owner, e api.IndexEnt
 	}
 	plan := apply.Withdraw(owner, live, e.Abandon)
 	w.say(e.Placement, plan)
-	done, err := w.perform(ctx, plan, from)
+	done, err := w.perform(ctx, plan, from, false)
 	if err != nil {
 		return retrying, fmt.Errorf("withdrawing: %w", err)
 	}
@@ -142,12 +145,34 @@ func (w *Worker) withdraw(ctx context.Context, owner apply.Owner, e api.IndexEnt
 	if len(left) > 0 {
 		return watching, fmt.Errorf("%d objects are still being deleted, first %s", len(left), apply.RefOf(left[0]))
 	}
+	if err := w.o.Target.Intend(ctx, owner.String(), nil); err != nil {
+		return retrying, fmt.Errorf("noting that nothing is left: %w", err)
+	}
 	r.Withdrawn, r.Applied, r.AppliedReason = true, yes, reasonApplied
 	r.AppliedMessage = "nothing of it is left"
 	if e.Abandon {
 		r.AppliedMessage = "its objects were left in place and belong to nobody now"
 	}
 	return steady, nil
+}
+
+// intended are the objects that the owner may have once its manifests are written: those, and what it has now.
+func intended(owner apply.Owner, manifests []apply.Manifest, live []*unstructured.Unstructured) []api.ObjectRef {
+	var refs []api.ObjectRef
+	named := map[apply.Identity]bool{}
+	for i := range manifests {
+		if id := apply.IdentityOf(manifests[i].ObjectRef); manifests[i].Name != "" && !named[id] {
+			named[id] = true
+			refs = append(refs, manifests[i].ObjectRef)
+		}
+	}
+	for _, object := range live {
+		ref := apply.RefOf(object)
+		if found, owned := apply.OwnerOf(object); owned && found == owner && !named[apply.IdentityOf(ref)] {
+			refs = append(refs, ref)
+		}
+	}
+	return refs
 }
 
 // inProgress is the result while the answer is not known. What is known of the same work stays said,

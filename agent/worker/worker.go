@@ -22,6 +22,7 @@ import (
 // Objects is what the worker asks of the member; package target says what each promises.
 type Objects interface {
 	Owners(ctx context.Context) ([]string, error)
+	Intend(ctx context.Context, owner string, refs []api.ObjectRef) error
 	Owned(ctx context.Context, owner string) ([]*unstructured.Unstructured, error)
 	Get(ctx context.Context, ref api.ObjectRef) (*unstructured.Unstructured, error)
 	Apply(ctx context.Context, w target.Write) (*unstructured.Unstructured, error)

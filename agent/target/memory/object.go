@@ -60,6 +60,13 @@ func (m *Member) Owners(context.Context) ([]string, error) {
 	return slices.Sorted(maps.Keys(m.owners)), nil
 }
 
+// Intend does nothing: who owns an object is written on it, and the member lists them by that.
+func (m *Member) Intend(context.Context, string, []api.ObjectRef) error {
+	m.mu.Lock()
+	defer m.unlock()
+	return m.down()
+}
+
 // Owned lists the objects of one owner, in order of creation.
 func (m *Member) Owned(_ context.Context, owner string) ([]*unstructured.Unstructured, error) {
 	m.mu.Lock()

@@ -1,0 +1,47 @@
+package agentd
+
+import (
+	"fmt"
+
+	"flotilla/agent/target"
+	"flotilla/agent/target/kube"
+	"flotilla/agent/target/memory"
+	"flotilla/configs"
+)
+
+// targets make the member that a configuration describes, by its target.type.
+var targets = map[string]func(*Options) (target.Target, error){
+	configs.TargetMemory:     func(o *Options) (target.Target, error) { return inMemory(&o.Config, o.Now) },
+	configs.TargetKubernetes: onKubernetes,
+}
+
+func onKubernetes(o *Options) (target.Target, error) {
+	k := &o.Config.Target.Kubernetes
+	config, err := kube.Load(k.Kubeconfig, k.Context)
+	if err != nil {
+		return nil, err
+	}
+	return kube.New(kube.Options{Config: config, Log: o.Log})
+}
+
+// openTarget takes the target that was given, or makes the one that is described.
+func (a *Agent) openTarget() error {
+	a.target = a.o.Target
+	if a.target == nil {
+		made, err := targets[a.o.Config.Target.Type](&a.o)
+		if err != nil {
+			return fmt.Errorf("target: %w", err)
+		}
+		a.target = made
+	}
+	a.memory, _ = a.target.(*memory.Member)
+	return nil
+}
+
+// closeTarget ends what was made, not what was given.
+func (a *Agent) closeTarget() error {
+	if closer, able := a.target.(interface{ Close() }); able && a.o.Target == nil {
+		closer.Close()
+	}
+	return nil
+}

@@ -1,0 +1,116 @@
+// Package kube is a member that is a Kubernetes cluster: it writes by server-side apply, keeps beside what it wrote
+// an inventory of it, and watches what it owns.
+//
+// Package agentd makes it where target.type is kubernetes. It asks the API server for what the kinds that it owns
+// need and nothing else; a list that the API server refuses is an error that names verb and resource, never an
+// empty list.
+package kube
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/rs/zerolog"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"flotilla/agent/target"
+)
+
+const (
+	// FieldManager is under which name fields are owned.
+	FieldManager = "flotilla"
+	// SystemNamespace holds what the agent keeps on a member.
+	SystemNamespace = "flotilla-system"
+
+	// requestsPerSecond and burst bound what one agent asks of its API server.
+	requestsPerSecond = 50
+	burst             = 100
+)
+
+// Options of a Target.
+type Options struct {
+	// Config says where the API server is and who the agent is to it; Load makes one.
+	Config *rest.Config
+	Log    zerolog.Logger
+}
+
+// Target is one Kubernetes cluster.
+type Target struct {
+	host      string
+	dynamic   dynamic.Interface
+	clients   kubernetes.Interface
+	kinds     *kinds
+	inventory *inventory
+	views     *views
+	census    *census
+	changes   *changes
+	stop      context.CancelFunc
+
+	mu      sync.Mutex
+	version string
+}
+
+var _ target.Target = (*Target)(nil)
+
+// New returns a target that watches until Close. The API server may be away.
+func New(o Options) (*Target, error) {
+	config := rest.CopyConfig(o.Config)
+	config.QPS, config.Burst, config.UserAgent = requestsPerSecond, burst, "flotilla-agent"
+	objects, err := dynamic.NewForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("speaking to %s: %w", config.Host, err)
+	}
+	clients, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("speaking to %s: %w", config.Host, err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	t := &Target{host: config.Host, dynamic: objects, clients: clients, kinds: newKinds(clients.Discovery()), changes: &changes{}, stop: stop}
+	t.inventory = newInventory(clients.CoreV1())
+	t.views = newViews(ctx, objects, t.changes, o.Log)
+	t.census = newCensus(ctx, clients, t.changes, o.Log)
+	return t, nil
+}
+
+// String is "the cluster at https://127.0.0.1:6443".
+func (t *Target) String() string { return "the cluster at " + t.host }
+
+// Close ends all watches and waits for them.
+func (t *Target) Close() {
+	t.stop()
+	t.views.wait()
+	t.census.wait()
+}
+
+// Ready asks the API server whether it is.
+func (t *Target) Ready(ctx context.Context) error {
+	_, err := t.clients.Discovery().RESTClient().Get().AbsPath("/readyz").DoRaw(ctx)
+	if err == nil {
+		return nil
+	}
+	t.mu.Lock()
+	t.version = "" // it may come back as another
+	t.mu.Unlock()
+	return fmt.Errorf("the API server is not ready: %w", err)
+}
+
+// Version is that of the API server, asked for again after it was away.
+func (t *Target) Version(context.Context) (string, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.version != "" {
+		return t.version, nil
+	}
+	info, err := t.clients.Discovery().ServerVersion()
+	if err != nil {
+		return "", fmt.Errorf("asking for the version: %w", err)
+	}
+	t.version = info.GitVersion
+	return t.version, nil
+}
+
+// Watch reports what changes until ctx ends.
+func (t *Target) Watch(ctx context.Context) <-chan target.Change { return t.changes.watch(ctx) }

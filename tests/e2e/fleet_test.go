@@ -1,0 +1,104 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"flotilla/bus/bustest"
+	"flotilla/tests/e2e/lab"
+	"flotilla/tests/rig"
+)
+
+// fleet is a hub and an agent beside each cluster, as processes.
+type fleet struct {
+	*testing.T
+	folder string
+	env    []string
+	hub    *rig.Process
+	agents map[string]*rig.Process
+}
+
+// newFleet returns a fleet whose members are admitted.
+func newFleet(t *testing.T, members ...string) *fleet {
+	t.Helper()
+	f := &fleet{T: t, folder: t.TempDir(), agents: map[string]*rig.Process{}}
+	require.NoError(t, rig.Build(filepath.Join(f.folder, "bin")+"/", nil, "flotilla/hub", "flotilla/agent", "flotilla/hub/flotilla"))
+	port := bustest.FreePort(t)
+	f.hub = rig.Start(t, nil, f.program("hub"), "--data", f.path("hub"), "--port", port)
+	f.env = []string{"NATS_URL=nats://" + net.JoinHostPort("127.0.0.1", port), "NATS_CREDS=" + f.path("hub", "operator.creds")}
+	f.until(func(context.Context) error {
+		_, err := f.try("status")
+		return err
+	})
+	for _, member := range members {
+		f.join(member, clusterOf(t, member))
+	}
+	return f
+}
+
+func (f *fleet) path(words ...string) string {
+	return filepath.Join(append([]string{f.folder}, words...)...)
+}
+
+func (f *fleet) program(name string) string { return f.path("bin", name) }
+
+func (f *fleet) until(condition func(context.Context) error) {
+	f.Helper()
+	eventually(f.T, condition)
+}
+
+// join starts the agent of a member beside a cluster, and admits it.
+func (f *fleet) join(member string, c *lab.Cluster) {
+	f.Helper()
+	kubeconfig, err := c.Kubeconfig("flotilla-agent", "system:masters")
+	require.NoError(f, err)
+	token := f.path(member + ".token")
+	require.NoError(f, os.WriteFile(token, []byte(f.run("member", "enrol", member)), 0o600))
+	f.agents[member] = rig.Start(f, nil, f.program("agent"), "--token", "@"+token, "--data", f.path(member), "--kubeconfig", kubeconfig)
+	f.until(func(context.Context) error {
+		_, err := f.try("member", "admit", member)
+		return err
+	})
+	f.run("wait", "member/"+member, "--for=jsonpath={.status.state}=Ready", "--timeout=2m")
+}
+
+// try types a command of flotilla.
+func (f *fleet) try(words ...string) (string, error) {
+	ctx, cancel := context.WithTimeout(f.Context(), patience+30*time.Second)
+	defer cancel()
+	command := exec.CommandContext(ctx, f.program("flotilla"), words...)
+	command.Env = append(os.Environ(), append(f.env, "NO_COLOR=1")...)
+	var said strings.Builder
+	command.Stderr = &said
+	out, err := command.Output()
+	if err != nil {
+		return "", fmt.Errorf("$ flotilla %s: %w\n%s%s", strings.Join(words, " "), err, out, said.String())
+	}
+	return string(out), nil
+}
+
+func (f *fleet) run(words ...string) string {
+	f.Helper()
+	out, err := f.try(words...)
+	require.NoError(f, err)
+	return out
+}
+
+// apply applies a text.
+func (f *fleet) apply(text string) {
+	f.Helper()
+	path := f.path("applied.yaml")
+	require.NoError(f, os.WriteFile(path, []byte(text), 0o600))
+	f.run("apply", "-f", path)
+}
