@@ -21,7 +21,9 @@ func onKubernetes(o *Options) (target.Target, error) {
 	if err != nil {
 		return nil, err
 	}
-	return kube.New(kube.Options{Config: config, Log: o.Log})
+	return kube.New(kube.Options{Config: config, Failed: func(resource string, err error) {
+		o.Log.Debug().Err(err).Str("resource", resource).Msg("watching the cluster")
+	}})
 }
 
 // openTarget takes the target that was given, or makes the one that is described.

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/rs/zerolog"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -35,14 +34,14 @@ type list struct {
 	fault error
 }
 
-func newCensus(ctx context.Context, clients kubernetes.Interface, c *changes, log zerolog.Logger) *census {
+func newCensus(ctx context.Context, clients kubernetes.Interface, c *changes, failed func(string, error)) *census {
 	factory := informers.NewSharedInformerFactoryWithOptions(clients, 0, informers.WithTransform(withoutManagers))
 	n := &census{factory: factory}
 	open := func(what string, informer cache.SharedIndexInformer, change target.Change) *list {
 		l := &list{what: what, informer: informer}
 		_ = informer.SetWatchErrorHandler(func(_ *cache.Reflector, err error) { // else it runs already
 			l.failed(err)
-			log.Debug().Err(err).Str("kind", what).Msg("watching the cluster")
+			failed(what, err)
 		})
 		tell := func() { c.tell(change) }
 		_, _ = informer.AddEventHandler(cache.ResourceEventHandlerFuncs{

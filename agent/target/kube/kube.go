@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/rs/zerolog"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
@@ -34,7 +33,8 @@ const (
 type Options struct {
 	// Config says where the API server is and who the agent is to it; Load makes one.
 	Config *rest.Config
-	Log    zerolog.Logger
+	// Failed is told, often, of a watch that the API server does not give, and of which resource; nil is not.
+	Failed func(resource string, err error)
 }
 
 // Target is one Kubernetes cluster.
@@ -48,6 +48,8 @@ type Target struct {
 	census    *census
 	changes   *changes
 	stop      context.CancelFunc
+	run       func(func(context.Context)) // until Close
+	running   sync.WaitGroup
 
 	mu      sync.Mutex
 	version string
@@ -69,9 +71,14 @@ func New(o Options) (*Target, error) {
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	t := &Target{host: config.Host, dynamic: objects, clients: clients, kinds: newKinds(clients.Discovery()), changes: &changes{}, stop: stop}
+	t.run = func(f func(context.Context)) { t.running.Go(func() { f(ctx) }) }
+	failed := o.Failed
+	if failed == nil {
+		failed = func(string, error) {}
+	}
 	t.inventory = newInventory(clients.CoreV1())
-	t.views = newViews(ctx, objects, t.changes, o.Log)
-	t.census = newCensus(ctx, clients, t.changes, o.Log)
+	t.views = newViews(objects, t, failed)
+	t.census = newCensus(ctx, clients, t.changes, failed)
 	return t, nil
 }
 
@@ -81,7 +88,7 @@ func (t *Target) String() string { return "the cluster at " + t.host }
 // Close ends all watches and waits for them.
 func (t *Target) Close() {
 	t.stop()
-	t.views.wait()
+	t.running.Wait()
 	t.census.wait()
 }
 

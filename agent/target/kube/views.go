@@ -5,7 +5,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/rs/zerolog"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -23,14 +22,13 @@ const patience = 10 * time.Second
 // views watch what was written here, one view a kind. Where a watch is refused nothing is in its view: objects are
 // then read from the API server each time.
 type views struct {
-	ctx     context.Context
 	client  dynamic.Interface
 	changes *changes
-	log     zerolog.Logger
+	failed  func(what string, err error)
+	run     func(func(context.Context)) // until the target is closed
 
-	mu      sync.Mutex
-	opened  map[schema.GroupVersionResource]*view
-	running sync.WaitGroup
+	mu     sync.Mutex
+	opened map[schema.GroupVersionResource]*view
 }
 
 // view is what was written here of one kind, as its watch last told.
@@ -40,8 +38,8 @@ type view struct {
 	settled chan struct{}
 }
 
-func newViews(ctx context.Context, client dynamic.Interface, c *changes, log zerolog.Logger) *views {
-	return &views{ctx: ctx, client: client, changes: c, log: log, opened: map[schema.GroupVersionResource]*view{}}
+func newViews(client dynamic.Interface, t *Target, failed func(string, error)) *views {
+	return &views{client: client, changes: t.changes, failed: failed, run: t.run, opened: map[schema.GroupVersionResource]*view{}}
 }
 
 // open begins to watch a kind, once.
@@ -57,13 +55,13 @@ func (v *views) open(kind schema.GroupVersionResource) *view {
 	settle := sync.OnceFunc(func() { close(made.settled) })
 	_ = made.informer.SetWatchErrorHandler(func(_ *cache.Reflector, err error) { // else it runs already
 		settle()
-		v.log.Debug().Err(err).Str("kind", kind.GroupResource().String()).Msg("watching what was placed")
+		v.failed(kind.GroupResource().String(), err)
 	})
 	registered, err := made.informer.AddEventHandler(v.handler())
-	v.running.Go(func() { made.informer.RunWithContext(v.ctx) })
-	v.running.Go(func() {
+	v.run(made.informer.RunWithContext)
+	v.run(func(ctx context.Context) {
 		if err == nil {
-			cache.WaitForCacheSync(v.ctx.Done(), registered.HasSynced)
+			cache.WaitForCacheSync(ctx.Done(), registered.HasSynced)
 		}
 		settle()
 	})
@@ -112,6 +110,3 @@ func (v *view) find(ctx context.Context, namespace, name string) *unstructured.U
 	object, _ := found.(*unstructured.Unstructured)
 	return object
 }
-
-// wait waits for all views to end.
-func (v *views) wait() { v.running.Wait() }

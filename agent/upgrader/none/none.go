@@ -30,4 +30,6 @@ func (Driver) Resume(context.Context, api.UpgradeOperation, func(api.UpgradeResu
 }
 
 // Inventory leaves all of it to the API server.
-func (Driver) Inventory(context.Context) (api.MemberInventory, error) { return api.MemberInventory{}, nil }
+func (Driver) Inventory(context.Context) (api.MemberInventory, error) {
+	return api.MemberInventory{}, nil
+}
