@@ -70,7 +70,13 @@ func ensure(ctx context.Context, settings settings, source, cache string, say io
 // used is touched by every use, so that those used longest ago can be swept.
 const used = "used"
 
-// use fails unless the set is there.
+// use fails unless the set is there, whole.
 func (s Set) use() error {
-	return os.WriteFile(filepath.Join(s.Folder, used), nil, 0o600)
+	for _, program := range []string{s.Kubelab(), s.Kwok(), s.Kubectl()} {
+		if _, err := os.Stat(program); err != nil {
+			return err
+		}
+	}
+	_ = os.WriteFile(filepath.Join(s.Folder, used), nil, 0o600) // who may only read the cache uses it all the same
+	return nil
 }

@@ -56,6 +56,18 @@ func TestProgramsAreBuiltOnceAndFoundFromThenOn(t *testing.T) {
 	require.Empty(t, said.String())
 }
 
+func TestASetThatLacksAProgramIsBuiltAnew(t *testing.T) {
+	source, cache := module(t), t.TempDir()
+	set, err := ensure(t.Context(), here(t), source, cache, &strings.Builder{})
+	require.NoError(t, err)
+	require.NoError(t, os.Remove(set.Kwok()))
+	var said strings.Builder
+	set, err = ensure(t.Context(), here(t), source, cache, &said)
+	require.NoError(t, err)
+	require.Contains(t, said.String(), "built the control plane")
+	require.FileExists(t, set.Kwok())
+}
+
 func TestEveryInputMakesAnotherSet(t *testing.T) {
 	source := module(t)
 	was, err := readInputs(here(t), source)

@@ -31,7 +31,7 @@ func build(ctx context.Context, in inputs, source, cache, finished string, say i
 	if err := os.Symlink("kubelab", filepath.Join(folder, "kubectl")); err != nil {
 		return err
 	}
-	if err := os.Rename(folder, finished); err != nil {
+	if err := errors.Join(os.RemoveAll(finished), os.Rename(folder, finished)); err != nil { // what lacks a program is no set
 		return err
 	}
 	_, _ = fmt.Fprintln(say, "built the control plane")

@@ -98,8 +98,11 @@ func (c *Cluster) start(ctx context.Context) error {
 // Kill ends the API server at once, as kill -9 does. The rest of the cluster goes on without it.
 func (c *Cluster) Kill() { c.server.kill() }
 
-// Restart starts the API server, which does not run, and returns when it is ready.
+// Restart starts the API server, after it ended one that runs, and returns when it is ready.
 func (c *Cluster) Restart(ctx context.Context) (err error) {
+	if c.server != nil {
+		c.server.kill() // two of them would share the port
+	}
 	if c.server, err = c.startServer(); err != nil {
 		return err
 	}
