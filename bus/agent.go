@@ -167,12 +167,15 @@ func (a *AgentConn) send(ctx context.Context, what, subject string, body []byte,
 }
 
 // Command reads the member's newest command of a kind and its sequence. ErrNotFound when there never
-// was one.
+// was one, ErrNotOfHub for an index that the hub did not seal for this agent.
 func (a *AgentConn) Command(ctx context.Context, kind string) (body []byte, sequence uint64, err error) {
 	f := a.conn.Fleet
 	m, err := a.direct(ctx, f.Stream(subjects.Commands), f.Command(a.member, kind))
 	if err == nil {
-		body, err = commandBounds.unpack(m.value)
+		body, err = a.opened(kind, m.value)
+	}
+	if err == nil {
+		body, err = commandBounds.unpack(body)
 	}
 	if err != nil {
 		return nil, 0, fmt.Errorf("reading command %s: %w", kind, err)

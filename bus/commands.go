@@ -8,10 +8,12 @@ import (
 	"strings"
 
 	"flotilla/core/api"
+	"flotilla/core/seal"
 	"flotilla/subjects"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+	"github.com/nats-io/nkeys"
 )
 
 // Headers of commands, so that they can be compared without their bodies.
@@ -22,7 +24,8 @@ const (
 
 // Commands publishes the wanted state of members; the dispatcher alone calls it.
 type Commands struct {
-	conn *Conn
+	conn  *Conn
+	curve nkeys.KeyPair // the hub's own
 }
 
 // CommandHead is what is known of a stored command without its body.
@@ -31,10 +34,15 @@ type CommandHead struct {
 	Sequence     uint64
 	Digest       string // of the body without its order, as the publisher defined it
 	Order        api.Order
+	// To is the public curve key that the command is sealed to when it is published; empty: it is not.
+	To string
 }
 
-// NewCommands returns the commands of the connection's fleet.
-func NewCommands(c *Conn) *Commands { return &Commands{conn: c} }
+// NewCommands returns the commands of the connection's fleet, sealed by the hub that holds the keys.
+func NewCommands(c *Conn, keys *seal.Keyring) (*Commands, error) {
+	curve, err := curveOf(keys)
+	return &Commands{conn: c, curve: curve}, err
+}
 
 // List reads the heads of all stored commands, sorted by member and kind.
 func (c *Commands) List(ctx context.Context) ([]CommandHead, error) {
@@ -80,6 +88,9 @@ func (c *Commands) Publish(ctx context.Context, h CommandHead, command any, last
 	if len(m.Data) > MaxValue {
 		return 0, fmt.Errorf("%s: %w: %d bytes compressed, at most %d", what, ErrTooLarge, len(m.Data), MaxValue)
 	}
+	if m.Data, err = c.sealTo(m.Data, h.To); err != nil {
+		return 0, fmt.Errorf("%s: sealing it: %w", what, err)
+	}
 	m.Header.Set(headerDigest, h.Digest)
 	m.Header.Set(headerOrder, formatOrder(h.Order))
 	expect(m, last)
@@ -93,7 +104,7 @@ func (c *Commands) Publish(ctx context.Context, h CommandHead, command any, last
 	return ack.Sequence, nil
 }
 
-// Get reads one stored command. ErrNotFound.
+// Get reads one stored command, as it is sealed if it is. ErrNotFound.
 func (c *Commands) Get(ctx context.Context, member, kind string) (body []byte, h CommandHead, err error) {
 	subject := c.conn.Fleet.Command(member, kind)
 	m, err := c.conn.fromLeader(ctx, c.conn.Fleet.Stream(subjects.Commands), subject)

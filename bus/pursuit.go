@@ -34,6 +34,8 @@ type PursuitOptions struct {
 	// Take is given the stored command each time it was read: the same one many times, and an older one
 	// when the broker lost its last writes.
 	Take func(ctx context.Context, body []byte, sequence uint64)
+	// Refused is told why a stored command is not one to take, an ErrNotOfHub; nil is not.
+	Refused func(err error)
 	// None is called each time the hub has no such command; nil is not.
 	None func()
 	// Idle is called when nothing was heard for Every, before the command is read again; nil is not.
@@ -55,6 +57,9 @@ type Pursuit struct {
 func NewPursuit(o PursuitOptions) *Pursuit {
 	if o.Every <= 0 {
 		o.Every = pursuitEvery
+	}
+	if o.Refused == nil {
+		o.Refused = func(error) {}
 	}
 	if o.None == nil {
 		o.None = func() {}
@@ -167,6 +172,8 @@ func (p *Pursuit) read(ctx context.Context) (uint64, error) {
 		p.o.Take(ctx, body, sequence)
 	case errors.Is(err, ErrNotFound):
 		p.o.None()
+	case errors.Is(err, ErrNotOfHub):
+		p.o.Refused(err)
 	}
 	return sequence, err
 }

@@ -64,6 +64,10 @@ func OpenStore(ctx context.Context, c *Conn, taken Taken, keys *seal.Keyring) (*
 		return nil, fmt.Errorf("opening the store: %w", err)
 	}
 	writer.over = ctx.Done()
+	commands, err := NewCommands(c, keys)
+	if err != nil {
+		return nil, fmt.Errorf("opening the store: %w", err)
+	}
 	s := &Store{
 		Conn: c, Term: taken.Term, State: state,
 		Writer:      writer,
@@ -71,7 +75,7 @@ func OpenStore(ctx context.Context, c *Conn, taken Taken, keys *seal.Keyring) (*
 		Inventories: NewInventories(c),
 		Content:     NewContent(c, keys),
 		Keys:        keys,
-		Commands:    NewCommands(c),
+		Commands:    commands,
 		Audit:       NewAudit(c),
 	}
 	s.Results, s.ResultBatches = newResults(c)

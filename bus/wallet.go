@@ -56,6 +56,8 @@ type papers struct {
 	Credentials string `json:"credentials,omitempty"`
 	Returning   string `json:"returning,omitempty"`
 	Role        string `json:"role,omitempty"`
+	// HubKey is the public curve key of the hub that made the token.
+	HubKey string `json:"hubKey,omitempty"`
 
 	key, sealing nkeys.KeyPair
 	// issued and ends are those of Credentials, by the clock of machines; zero is never.
@@ -131,7 +133,7 @@ func (w *Wallet) take(token api.Token) error {
 }
 
 func newPapers(token api.Token, public string) (*papers, error) {
-	p := &papers{Fleet: token.Fleet, Member: token.Member, URL: token.URL, CA: token.CA, Token: public}
+	p := &papers{Fleet: token.Fleet, Member: token.Member, URL: token.URL, CA: token.CA, HubKey: token.HubKey, Token: public}
 	var err error
 	if p.key, err = nkeys.CreateUser(); err != nil {
 		return nil, err
@@ -271,12 +273,4 @@ func (w *Wallet) public(of func(*papers) nkeys.KeyPair) string {
 	defer w.mu.Unlock()
 	key, _ := of(w.current()).PublicKey() // of a key pair with a seed there always is one
 	return key
-}
-
-// Open opens what was sealed to SealingKey by the holder of a public curve key.
-func (w *Wallet) Open(sealed []byte, sender string) ([]byte, error) {
-	w.mu.Lock()
-	pair := w.current().sealing
-	w.mu.Unlock()
-	return pair.Open(sealed, sender)
 }

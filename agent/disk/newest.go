@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path/filepath"
 	"time"
 
 	"flotilla/core/api"
@@ -19,6 +20,7 @@ var ErrOlder = errors.New("the stored command is older than the one that is foll
 // Newest is the newest command of one kind that was accepted, in a file. The lock of its owner guards it.
 type Newest[C api.Command] struct {
 	path, kind, member string
+	key                []byte // that the file is sealed with
 
 	have bool
 	kept kept[C]
@@ -31,11 +33,15 @@ type kept[C any] struct {
 	Command  C         `json:"command"`
 }
 
-// OpenNewest goes on with the command in a file, if there is one. Kind is that of the messages,
-// api.KindUpgradeCommand.
+// OpenNewest goes on with the command in a file, if there is one, which is sealed with the key of its folder. Kind
+// is that of the messages, api.KindUpgradeCommand.
 func OpenNewest[C api.Command](path, kind, member string) (*Newest[C], error) {
-	n := &Newest[C]{path: path, kind: kind, member: member}
-	err := Read(path, &n.kept)
+	key, err := Key(filepath.Dir(path))
+	if err != nil {
+		return nil, fmt.Errorf("the key that the agent's files are sealed with: %w", err)
+	}
+	n := &Newest[C]{path: path, kind: kind, member: member, key: key}
+	err = ReadSealed(path, key, &n.kept)
 	if errors.Is(err, fs.ErrNotExist) {
 		return n, nil
 	}
@@ -64,7 +70,7 @@ func (n *Newest[C]) Accept(body []byte, now time.Time) (changed bool, err error)
 		return false, ErrOlder
 	}
 	next := kept[C]{Received: now, Digest: digest, Command: c}
-	if err := Write(n.path, next); err != nil {
+	if err := WriteSealed(n.path, n.key, next); err != nil {
 		return false, fmt.Errorf("keeping the %s: %w", n.kind, err)
 	}
 	n.have, n.kept = true, next

@@ -88,7 +88,10 @@ func TestWhatIsNoCommandOfTheMemberIsRefused(t *testing.T) {
 }
 
 func TestACommandThatCannotBeKeptIsNotFollowed(t *testing.T) {
-	n := newest(t, filepath.Join(t.TempDir(), "none", "command.json"))
+	folder := filepath.Join(t.TempDir(), "gone")
+	require.NoError(t, os.Mkdir(folder, 0o700))
+	n := newest(t, filepath.Join(folder, "command.json"))
+	require.NoError(t, os.RemoveAll(folder))
 	_, err := n.Accept(command(t, api.Order{Epoch: 1}, "a"), elsewhen.Now())
 	require.ErrorContains(t, err, "keeping the UpgradeCommand")
 	_, have := n.Command()

@@ -12,7 +12,7 @@ import (
 // pursuit follows the member's index.
 func (w *Worker) pursuit() *bus.Pursuit {
 	return bus.NewPursuit(bus.PursuitOptions{
-		Hub: w.o.Hub, Kind: subjects.CommandPlacement, Every: w.o.PollEvery, Take: w.take, None: w.blank, Idle: w.housekeep,
+		Hub: w.o.Hub, Kind: subjects.CommandPlacement, Every: w.o.PollEvery, Take: w.take, Refused: w.refuse, None: w.blank, Idle: w.housekeep,
 	})
 }
 
@@ -44,6 +44,9 @@ func (w *Worker) take(ctx context.Context, body []byte, sequence uint64) {
 		w.survey(ctx)
 	}
 }
+
+// refuse says that the stored index is not followed; what was followed before goes on.
+func (w *Worker) refuse(err error) { w.setTrouble("the stored index is not followed: " + err.Error()) }
 
 // blank tells, once, that nothing was ever placed on this member.
 func (w *Worker) blank() {

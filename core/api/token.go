@@ -16,6 +16,8 @@ type Token struct {
 	URL string `json:"url,omitempty"`
 	// CA is the authority of the servers' certificates in PEM; empty where machines know it.
 	CA string `json:"ca,omitempty"`
+	// HubKey is the public curve key (X…) of the hub: what it seals to the agent opens with that key alone.
+	HubKey string `json:"hubKey,omitempty"`
 	// Seed is the key (SU…) that the hub knows the public part of.
 	Seed string `json:"seed"`
 	// Credentials is the user JWT of that key, which may ask to be enrolled and nothing else; empty where

@@ -22,6 +22,7 @@ const (
 	usePlace  = "flotilla content place\x00"
 	useName   = "flotilla name of a secret\x00"
 	useNonce  = "flotilla nonce\x00"
+	useSeed   = "flotilla hub seed\x00"
 )
 
 // Keyring holds the secrets that content is sealed with. It is not changed once made.
@@ -87,6 +88,9 @@ func pieceOf(secret []byte, digest string) api.Piece {
 
 // Name is what a secret is called where it must not be shown: 12 hexadecimal digits.
 func Name(secret []byte) string { return hex.EncodeToString(derive(secret, useName, nil)[:6]) }
+
+// Seed is what the hub's own key pair is made of. A rotation does not change it: members know its public part.
+func (k *Keyring) Seed() []byte { return derive(k.Digests, useSeed, nil) }
 
 func derive(secret []byte, use string, of []byte) []byte {
 	mac := hmac.New(sha256.New, secret)

@@ -15,6 +15,8 @@ type command struct {
 	// lasting ones stay when their member has left.
 	lasting bool
 	digest  string
+	// to is the public curve key that it is sealed to; empty: it is not.
+	to string
 	// ordered is the message to store.
 	ordered func(api.Order) any
 }
@@ -43,8 +45,12 @@ func (d *Dispatcher) placements(member string) (command, error) {
 			entry.Piece = d.store.Keys.Piece(entry.Work)
 		}
 	}
-	digest, err := d.digestOf(message)
-	return command{empty: len(message.Entries) == 0, digest: digest, ordered: func(o api.Order) any {
+	to, err := d.sealingKey(member)
+	if err != nil {
+		return command{}, err
+	}
+	digest, err := d.digestOf([]any{to, message})
+	return command{empty: len(message.Entries) == 0, digest: digest, to: to, ordered: func(o api.Order) any {
 		message.Order = o
 		return message
 	}}, err
@@ -64,6 +70,13 @@ func (d *Dispatcher) upgrades(member string) (command, error) {
 		message.Order = o
 		return message
 	}}, err
+}
+
+// sealingKey is the key that a member's index is sealed to, empty where its agent made none. A record that cannot be
+// read is no reason to send an index in clear.
+func (d *Dispatcher) sealingKey(member string) (string, error) {
+	identity, _, _, err := d.identities.Find(member)
+	return identity.SealingKey, err
 }
 
 // digestOf is the keyed digest of a command that has no order yet.

@@ -44,6 +44,7 @@ type Dispatcher struct {
 	members    *bus.Table[api.Spec]
 	seen       *bus.Table[api.MemberRecord]
 	records    *bus.Table[api.DisruptionRecord]
+	identities *bus.Table[api.Identity]
 	queue      *loop.Queue
 	index      *index
 	operations *operations
@@ -77,6 +78,8 @@ func New(store *bus.Store, o Options) *Dispatcher {
 		members:  bus.TableOf[api.Spec](store.State, subjects.MemberSpecs),
 		seen:     bus.TableOf[api.MemberRecord](store.State, subjects.Members),
 		records:  bus.TableOf[api.DisruptionRecord](store.State, subjects.Disruptions),
+
+		identities: bus.TableOf[api.Identity](store.State, subjects.Identities),
 	}
 	d.queue = loop.New(loop.Options{Workers: workers, Now: store.Now, Failed: d.failed})
 	return d
@@ -100,6 +103,7 @@ func (d *Dispatcher) Run(ctx context.Context) error {
 	d.runs.OnChange(func(name string) { d.queue.Add(runKey + name) })
 	d.seen.OnChange(d.noteRecord)
 	d.members.OnChange(d.noteMember)
+	d.identities.OnChange(func(member string) { d.queue.Add(address{member, subjects.CommandPlacement}.key()) })
 	d.records.OnChange(func(member string) { d.queue.Add(address{member, subjects.CommandDisruption}.key()) })
 	// Every release and run is in before the first command goes out: a command made of half of them
 	// would lack placements, or take back an upgrade that runs.
@@ -256,7 +260,7 @@ func (d *Dispatcher) held(to address, record *api.MemberRecord) api.Order {
 }
 
 func (d *Dispatcher) publish(ctx context.Context, to address, wanted *command, order api.Order, now time.Time) error {
-	head := bus.CommandHead{Member: to.member, Kind: to.kind, Digest: wanted.digest, Order: order}
+	head := bus.CommandHead{Member: to.member, Kind: to.kind, Digest: wanted.digest, Order: order, To: wanted.to}
 	sequence, err := d.store.Commands.Publish(ctx, head, wanted.ordered(order), d.sent.head(to).Sequence)
 	if errors.Is(err, bus.ErrConflict) {
 		d.sent.doubt(to)

@@ -114,7 +114,7 @@ func TestAThousandMembersGoThroughARun(t *testing.T) {
 	broker := bustest.Start(t)
 	store := broker.Lead(t)
 	f := &flock{t: t, conn: broker.Hub(t), executed: map[string]int{}}
-	f.commands = bus.NewCommands(f.conn)
+	f.commands = store.Commands
 	subscription, err := f.conn.NC.Subscribe(f.conn.Fleet.Hint("*", subjects.CommandUpgrade), f.follow)
 	require.NoError(t, err)
 	run := api.UpdateRunSpec{Strategy: &api.RunStrategy{}, Upgrade: api.Upgrade{Type: api.UpgradeFull, KubernetesVersion: "1.29.9"}}

@@ -1,0 +1,44 @@
+package disk_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"flotilla/agent/disk"
+)
+
+func TestASealedFileIsReadWithTheKeyOfItsFolderAlone(t *testing.T) {
+	folder, elsewhere := t.TempDir(), t.TempDir()
+	path := filepath.Join(folder, "index.json")
+	key, err := disk.Key(folder)
+	require.NoError(t, err)
+	again, err := disk.Key(folder)
+	require.NoError(t, err)
+	require.Equal(t, key, again)
+	other, err := disk.Key(elsewhere)
+	require.NoError(t, err)
+	require.NotEqual(t, key, other)
+	info, err := os.Stat(filepath.Join(folder, "key"))
+	require.NoError(t, err)
+	require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
+
+	given := map[string]string{"key": "of a piece"}
+	require.NoError(t, disk.WriteSealed(path, key, given))
+	stored, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.NotContains(t, string(stored), "piece")
+	var found map[string]string
+	require.NoError(t, disk.ReadSealed(path, key, &found))
+	require.Equal(t, given, found)
+	require.ErrorContains(t, disk.ReadSealed(path, other, &found), "reading "+path)
+
+	moved := filepath.Join(folder, "other.json")
+	require.NoError(t, os.Rename(path, moved))
+	require.Error(t, disk.ReadSealed(moved, key, &found), "a file is not taken for another")
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "key"), []byte("cut"), 0o600))
+	_, err = disk.Key(folder)
+	require.ErrorContains(t, err, "found 3 bytes, expected 32")
+}
