@@ -68,7 +68,7 @@ func TestACommandReachesItsAgent(t *testing.T) {
 	_, _, err = agent.Command(bustest.Context(t), subjects.CommandPlacement)
 	require.ErrorIs(t, err, bus.ErrNotFound)
 
-	head := bus.CommandHead{Member: "berlin", Kind: subjects.CommandPlacement, Digest: "d1", Order: api.Order{Epoch: 1, Term: 2, Generation: 3}}
+	head := bus.CommandHead{Member: "berlin", Kind: subjects.CommandPlacement, Digest: "d1", Order: api.Order{Epoch: 1, Term: 2, Generation: 3}, To: server.SealingKey(t, "berlin")}
 	long := api.PlacementCommand{Member: "berlin", Entries: []api.IndexEntry{{Placement: strings.Repeat("w", 2*bus.GzipAbove)}}}
 	sequence, err := store.Commands.Publish(bustest.Context(t), head, long, 0)
 	require.NoError(t, err)
@@ -84,7 +84,7 @@ func TestACommandReachesItsAgent(t *testing.T) {
 	require.ErrorIs(t, err, bus.ErrConflict)
 	next, err := store.Commands.Publish(bustest.Context(t), head, long, sequence)
 	require.NoError(t, err)
-	head.Sequence = next
+	head.Sequence, head.To = next, ""
 	heads, err := store.Commands.List(bustest.Context(t))
 	require.NoError(t, err)
 	require.Equal(t, []bus.CommandHead{head}, heads)

@@ -34,7 +34,7 @@ type CommandHead struct {
 	Sequence     uint64
 	Digest       string // of the body without its order, as the publisher defined it
 	Order        api.Order
-	// To is the public curve key that the command is sealed to when it is published; empty: it is not.
+	// To is the public curve key that the command is sealed to when it is published; empty: it is not sealed.
 	To string
 }
 

@@ -22,10 +22,13 @@ func curveOf(keys *seal.Keyring) (nkeys.KeyPair, error) {
 	return nkeys.FromCurveSeed(seed)
 }
 
-// HubKey is the public curve key of the hub (X…), by which members know what it sealed.
-func (s *Store) HubKey() string {
-	key, _ := s.Commands.curve.PublicKey() // of a key pair with a seed there always is one
-	return key
+// HubKey is the public curve key (X…) of the hub that holds the keys: members know by it what the hub sealed.
+func HubKey(keys *seal.Keyring) (string, error) {
+	curve, err := curveOf(keys)
+	if err != nil {
+		return "", err
+	}
+	return curve.PublicKey()
 }
 
 // sealTo seals a command to a public curve key, under which alone it can be opened, and as the hub's.
@@ -36,11 +39,14 @@ func (c *Commands) sealTo(value []byte, key string) ([]byte, error) {
 	return c.curve.Seal(value, key)
 }
 
-// opened is a stored command of a kind as the hub packed it. An index is sealed to who enrolled; one that is not,
-// or not by the hub that the agent enrolled with, is ErrNotOfHub.
+// opened is a stored command of a kind as the hub packed it. An index that is not sealed to this agent, by the hub
+// that made its token, is ErrNotOfHub.
 func (a *AgentConn) opened(kind string, stored []byte) ([]byte, error) {
-	if a.wallet == nil || kind != subjects.CommandPlacement {
+	switch {
+	case kind != subjects.CommandPlacement:
 		return stored, nil
+	case a.wallet == nil:
+		return nil, fmt.Errorf("%w: the agent registered no key; `flotilla member enrol %s` makes a token for --token", ErrNotOfHub, a.member)
 	}
 	return a.wallet.openIndex(stored)
 }

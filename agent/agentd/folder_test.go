@@ -33,13 +33,15 @@ func TestAnAgentThatCannotWriteSaysSo(t *testing.T) {
 	expect(t, store, "berlin", fit)
 }
 
-// commanded gives a member a command that places nothing.
-func commanded(t *testing.T, store *bus.Store, generation, last uint64) (api.Order, uint64) {
+// commanded gives an agent a command that places nothing.
+func commanded(t *testing.T, store *bus.Store, o *Options, generation, last uint64) (api.Order, uint64) {
 	t.Helper()
 	order := api.Order{Epoch: store.Term.Epoch, Term: store.Term.Term, Generation: generation}
 	command := api.PlacementCommand{Header: api.NewHeader(api.KindPlacementCommand), Member: "berlin", Order: order}
-	head := bus.CommandHead{Member: "berlin", Kind: subjects.CommandPlacement, Order: order}
-	last, err := store.Commands.Publish(bustest.Context(t), head, command, last)
+	wallet, err := bus.OpenWallet(o.Config.DataDir, o.Token)
+	require.NoError(t, err)
+	head := bus.CommandHead{Member: "berlin", Kind: subjects.CommandPlacement, Order: order, To: wallet.SealingKey()}
+	last, err = store.Commands.Publish(bustest.Context(t), head, command, last)
 	require.NoError(t, err)
 	return order, last
 }
@@ -51,17 +53,19 @@ func TestAnAgentWhoseDiskIsFullGoesOnOnceThereIsRoom(t *testing.T) {
 		server := bustest.Start(t)
 		store := server.Lead(t)
 		o := options(t, server, "berlin")
-		o.Config.DataDir = filepath.Join(full.Dir, "berlin")
+		o.Config.DataDir, o.Token = filepath.Join(full.Dir, "berlin"), bustest.Token(t, "berlin")
 		start(t, o)
-		first, last := commanded(t, store, 1, 0)
+		first, last := commanded(t, store, &o, 1, 0)
 		expect(t, store, "berlin", func(h api.Heartbeat) bool { return h.Healthy && h.Holds == first })
 
 		full.Fill()
 		require.Contains(t, expect(t, store, "berlin", unfit).Message, "no space left on device: make room there")
-		second, _ := commanded(t, store, 2, last)
+		second, _ := commanded(t, store, &o, 2, last)
 		require.Equal(t, first, expect(t, store, "berlin", unfit).Holds)
 		var kept struct{ Command api.PlacementCommand }
-		require.NoError(t, disk.Read(filepath.Join(o.Config.DataDir, "index.json"), &kept))
+		key, err := disk.Key(o.Config.DataDir)
+		require.NoError(t, err)
+		require.NoError(t, disk.ReadSealed(filepath.Join(o.Config.DataDir, "index.json"), key, &kept))
 		require.Equal(t, first, kept.Command.Order)
 
 		full.Free()

@@ -14,6 +14,9 @@ import (
 	"flotilla/core/seal"
 )
 
+// remedy says how an agent goes on whose key or sealed file is damaged: the hub has what the file held.
+const remedy = "if it is not to be had from a backup of the folder, with the file key beside it, remove both: the agent reads its command from the hub again"
+
 // maxSealed bounds what is read of a sealed file, unpacked.
 const maxSealed = 64 << 20
 
@@ -33,7 +36,7 @@ func Key(folder string) ([]byte, error) {
 		}
 		return key, Sync(folder)
 	case err == nil && len(key) != seal.KeyBytes:
-		return nil, fmt.Errorf("reading %s: found %d bytes, expected %d", path, len(key), seal.KeyBytes)
+		return nil, fmt.Errorf("reading %s: found %d bytes, expected %d; %s", path, len(key), seal.KeyBytes, remedy)
 	}
 	return key, err
 }
@@ -64,7 +67,7 @@ func ReadSealed(path string, key []byte, into any) error {
 		err = json.Unmarshal(text, into)
 	}
 	if err != nil {
-		return fmt.Errorf("reading %s: %w", path, err)
+		return fmt.Errorf("reading %s: %w; %s", path, err, remedy)
 	}
 	return nil
 }

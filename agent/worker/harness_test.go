@@ -96,7 +96,7 @@ func (h *hub) command(entries ...api.IndexEntry) {
 		Header: api.NewHeader(api.KindPlacementCommand), Member: "berlin",
 		Order: api.Order{Epoch: 1, Term: 1, Generation: h.generation}, Entries: entries,
 	}
-	head := bus.CommandHead{Member: "berlin", Kind: subjects.CommandPlacement, Digest: fmt.Sprint(h.generation), Order: c.Order}
+	head := bus.CommandHead{Member: "berlin", Kind: subjects.CommandPlacement, Digest: fmt.Sprint(h.generation), Order: c.Order, To: h.server.SealingKey(h.t, "berlin")}
 	sequence, err := h.store.Commands.Publish(h.t.Context(), head, c, h.last)
 	require.NoError(h.t, err)
 	h.last = sequence

@@ -18,7 +18,7 @@ import (
 )
 
 // stateVersion is the layout of the data directory this build writes and reads.
-const stateVersion = 2
+const stateVersion = 3
 
 // sweepAge keeps content that nothing refers to for a while, in case a command brings it back.
 const sweepAge = 10 * time.Minute
@@ -81,7 +81,7 @@ func (s *store) claim(member string) error {
 	case found.Member != member:
 		return fmt.Errorf("data directory %s belongs to member %s, not %s: give another directory with --data", s.dir, found.Member, member)
 	case found.Version < stateVersion:
-		return fmt.Errorf("data directory %s has version %d, this agent reads %d: it was made by an older agent, which did not seal content; "+
+		return fmt.Errorf("data directory %s has version %d, this agent reads %d: it was made by an older agent, which did not seal what it kept; "+
 			"move it away and start again, what runs on the member stays", s.dir, found.Version, stateVersion)
 	case found.Version > stateVersion:
 		return fmt.Errorf("data directory %s has version %d, this agent reads up to %d: run the newer agent, or give another directory with --data",

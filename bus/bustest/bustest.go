@@ -35,6 +35,7 @@ type Server struct {
 	*bus.Server
 	options bus.ServerOptions
 	log     *journal
+	wallets wallets
 }
 
 // Start starts a server on any free port. Options may change how.
@@ -153,7 +154,7 @@ func (s *Server) Agent(t testing.TB, member string) *bus.AgentConn {
 func (s *Server) AgentOptions(t testing.TB, member string) bus.Options {
 	t.Helper()
 	o := s.TCP()
-	o.Creds, o.CredsText = "", AgentCreds(t, s.Server, member)
+	o.Creds, o.CredsText, o.Wallet = "", AgentCreds(t, s.Server, member), s.wallets.of(t, member)
 	o.ReconnectWait, o.ReconnectJitter = 50*time.Millisecond, 50*time.Millisecond
 	return o
 }

@@ -18,6 +18,17 @@ const (
 	AgentAdmitted  = "agent"
 )
 
+// ReasonNoKey and KeylessMessage say that nothing can be placed on a member, because there is nobody to seal it to.
+const (
+	ReasonNoKey    = "NoKey"
+	KeylessMessage = "its agent registered no key that its placements could be sealed to, so that it is given none"
+)
+
+// EnrolCommand makes a token for the agent of a member.
+func EnrolCommand(member string) string {
+	return "flotilla member enrol " + member + " > " + member + ".token"
+}
+
 // Identity is the record of how the agent of a member proves who it is.
 type Identity struct {
 	Header

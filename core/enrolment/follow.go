@@ -65,5 +65,5 @@ const ReasonRevoked = "Revoked"
 
 // Refused says what revoking the agent of a member comes to.
 func Refused(member string) string {
-	return "its agent is refused, and tokens that were not used; for a new one: " + again(member)
+	return "its agent is refused, and tokens that were not used; for a new one: " + api.EnrolCommand(member)
 }

@@ -64,11 +64,11 @@ func Judge(in Input) Verdict {
 	case in.Ask.Serial <= max(in.Heard, serialOf(&record, in.Ask.Key)):
 		return in.replayed(&record)
 	case slices.Contains(record.Former, in.Ask.Key):
-		return refuse(ReasonRefusedKey, "this key of member %s is refused since another took its place or it was revoked; for a new one: %s", in.Member, again(in.Member))
+		return refuse(ReasonRefusedKey, "this key of member %s is refused since another took its place or it was revoked; for a new one: %s", in.Member, api.EnrolCommand(in.Member))
 	case in.Ask.Token != "":
 		return in.trade(record)
 	case record.Key == "":
-		return refuse(ReasonNotEnrolled, "no agent of member %s is enrolled: %s", in.Member, again(in.Member))
+		return refuse(ReasonNotEnrolled, "no agent of member %s is enrolled: %s", in.Member, api.EnrolCommand(in.Member))
 	case record.Key != in.Ask.Key || record.SealingKey != in.Ask.SealingKey:
 		return in.otherKey(&record)
 	}
@@ -91,14 +91,14 @@ func (in *Input) replayed(record *api.Identity) Verdict {
 
 func (in *Input) otherKey(record *api.Identity) Verdict {
 	return refuse(ReasonOtherKey, "member %s has an agent with another key, enrolled at %s; to let this one take its place: %s",
-		in.Member, text(record.Enrolled), again(in.Member))
+		in.Member, text(record.Enrolled), api.EnrolCommand(in.Member))
 }
 
 // trade registers the key that a token is traded for.
 func (in *Input) trade(record api.Identity) Verdict {
 	at := slices.IndexFunc(record.Tokens, func(t api.IssuedToken) bool { return t.Key == in.Ask.Token })
 	if at < 0 {
-		return refuse(ReasonUnknownToken, "no such token was made for member %s, or it is forgotten: %s", in.Member, again(in.Member))
+		return refuse(ReasonUnknownToken, "no such token was made for member %s, or it is forgotten: %s", in.Member, api.EnrolCommand(in.Member))
 	}
 	token := record.Tokens[at]
 	switch {
@@ -109,13 +109,13 @@ func (in *Input) trade(record api.Identity) Verdict {
 	case token.Used != nil:
 		return in.renew(record)
 	case !in.Now.Before(token.Ends.Time):
-		return refuse(ReasonTokenEnded, "the token ended at %s: %s", text(token.Ends), again(in.Member))
+		return refuse(ReasonTokenEnded, "the token ended at %s: %s", text(token.Ends), api.EnrolCommand(in.Member))
 	}
 	return in.register(record, at)
 }
 
 func (in *Input) used(token *api.IssuedToken) Verdict {
-	v := refuse(ReasonTokenUsed, "the token was used at %s by key %s, and a token is used once: %s", text(*token.Used), token.UsedBy, again(in.Member))
+	v := refuse(ReasonTokenUsed, "the token was used at %s by key %s, and a token is used once: %s", text(*token.Used), token.UsedBy, api.EnrolCommand(in.Member))
 	v.Events = tell("Warning", "TokenReused", fmt.Sprintf("key %s came with the token that key %s used at %s: somebody else has it; where that was not meant, enrol anew",
 		in.Ask.Key, token.UsedBy, text(*token.Used)))
 	return v
@@ -192,9 +192,4 @@ func refuse(reason, format string, args ...any) Verdict {
 func tell(kind, reason, message string) []api.Audit {
 	event := api.Audit{Type: kind, Reason: reason, Message: message}
 	return []api.Audit{event}
-}
-
-// again is the command that makes another token.
-func again(member string) string {
-	return "flotilla member enrol " + member + " > " + member + ".token"
 }

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/rs/zerolog"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"flotilla/bus"
 	"flotilla/bus/loop"
@@ -238,8 +237,7 @@ func (d *Dispatcher) dispatch(ctx context.Context, to address) (time.Time, error
 	if stored && wanted.digest == head.Digest && !behind || !stored && wanted.empty {
 		return time.Time{}, nil
 	}
-	if record.AgentLevel > 0 && record.AgentLevel < d.options.Level {
-		d.reportLevel(to.member, record.AgentLevel)
+	if !d.readable(to, &wanted, record.AgentLevel) {
 		return time.Time{}, nil
 	}
 	order := following(d.store.Term, head.Order, held)
@@ -272,17 +270,4 @@ func (d *Dispatcher) publish(ctx context.Context, to address, wanted *command, o
 	d.sent.remember(head)
 	d.sent.at(to, now)
 	return nil
-}
-
-// reportLevel tells once that a member's agent cannot read what it would be sent.
-func (d *Dispatcher) reportLevel(member string, level int) {
-	if !d.sent.firstReport(member, level) {
-		return
-	}
-	d.store.Audit.Record(api.Audit{
-		Header: api.NewHeader(api.KindAudit), At: metav1.NewTime(d.store.Now()), Object: subjects.KindMember + "/" + member, Member: member,
-		Type: "Warning", Reason: "LevelTooLow", By: "dispatcher",
-		Message: fmt.Sprintf("its agent reads level %d, its commands are of level %d: update the agent", level, d.options.Level),
-	})
-	d.options.Log.Warn().Str("member", member).Int("level", level).Msg("agent is too old for its commands")
 }

@@ -2,12 +2,12 @@ package dispatcher_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"testing"
 	"time"
 
+	"github.com/nats-io/nkeys"
 	"github.com/stretchr/testify/require"
 
 	"flotilla/bus"
@@ -24,14 +24,17 @@ type yard struct {
 	server *bustest.Server
 	store  *bus.Store
 	stop   func()
+	// keys are those of the agents of members.
+	keys map[string]nkeys.KeyPair
 }
 
 func newYard(t *testing.T) *yard {
 	t.Helper()
 	server := bustest.Start(t)
-	y := &yard{t: t, server: server, store: server.Lead(t)}
+	y := &yard{t: t, server: server, store: server.Lead(t), keys: map[string]nkeys.KeyPair{}}
 	for _, name := range []string{"berlin", "oslo", "paris"} {
 		y.member(name)
+		y.enrol(name)
 	}
 	return y
 }
@@ -63,8 +66,7 @@ func (y *yard) runOn(store *bus.Store, o dispatcher.Options) (stop func()) {
 func put[T any](y *yard, family subjects.Family, name string, value T) {
 	y.t.Helper()
 	table := bus.TableOf[T](y.store.State, family)
-	_, revision, _ := table.Get(name)
-	_, err := y.store.Writer.Write(bustest.Context(y.t), bus.Put(table.Key(name), value, revision))
+	_, err := y.store.Writer.Write(bustest.Context(y.t), bus.Put(table.Key(name), value, y.store.State.Revision(table.Key(name))))
 	require.NoError(y.t, err)
 }
 
@@ -83,9 +85,8 @@ func (y *yard) command(member string) (api.PlacementCommand, bus.CommandHead, er
 	if err != nil {
 		return api.PlacementCommand{}, head, err
 	}
-	var command api.PlacementCommand
-	require.NoError(y.t, json.Unmarshal(body, &command))
-	return command, head, nil
+	command, err := y.opened(member, body)
+	return command, head, err
 }
 
 // awaits polls until a member's command satisfies want, and returns it.
@@ -104,8 +105,8 @@ func (y *yard) awaits(member string, want func(api.PlacementCommand) bool) (got 
 	return got, head
 }
 
-// reported waits until it is told that the agent of a member is too old.
-func (y *yard) reported(member string) {
+// told waits until there is an event about a member for a reason.
+func (y *yard) told(member, reason string) {
 	y.t.Helper()
 	bustest.Eventually(y.t, func() error {
 		events, err := bus.ReadAudit(bustest.Context(y.t), y.store.Conn, bus.AuditQuery{Object: "member/" + member})
@@ -113,11 +114,11 @@ func (y *yard) reported(member string) {
 			return err
 		}
 		for _, event := range events {
-			if event.Reason == "LevelTooLow" {
+			if event.Reason == reason {
 				return nil
 			}
 		}
-		return errors.New("not reported")
+		return errors.New("not told")
 	})
 }
 
@@ -236,7 +237,7 @@ func TestAnAgentThatIsTooOldIsReportedInsteadOfSent(t *testing.T) {
 	y.run(dispatcher.Options{Level: 2})
 	y.release("web", entry("berlin", 1), entry("paris", 1))
 	y.awaits("paris", holds(1))
-	y.reported("berlin")
+	y.told("berlin", "LevelTooLow")
 	_, _, err := y.command("berlin")
 	require.ErrorIs(t, err, bus.ErrNotFound)
 
@@ -262,7 +263,9 @@ func TestTwoHundredMembersAreAllCommanded(t *testing.T) {
 	y.run(dispatcher.Options{})
 	var entries []api.ReleaseEntry
 	for i := range 200 {
-		entries = append(entries, entry(fmt.Sprintf("member-%03d", i), 1))
+		name := fmt.Sprintf("member-%03d", i)
+		y.enrol(name)
+		entries = append(entries, entry(name, 1))
 	}
 	start := elsewhen.Now()
 	y.release("web", entries...)

@@ -255,7 +255,7 @@ func TestDisruptionsWaitForAnAgentThatCanReadThem(t *testing.T) {
 	put(y, subjects.Members, "berlin", record)
 	y.run(dispatcher.Options{Level: 2})
 	y.disrupt("berlin", disrupted("d1", api.PhaseDraining))
-	y.reported("berlin")
+	y.told("berlin", "LevelTooLow")
 	_, _, err := y.disruption("berlin")
 	require.ErrorIs(t, err, bus.ErrNotFound)
 	record.AgentLevel = 2

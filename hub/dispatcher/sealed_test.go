@@ -2,94 +2,89 @@ package dispatcher_test
 
 import (
 	"encoding/json"
-	"errors"
-	"fmt"
 	"testing"
 
 	"github.com/nats-io/nkeys"
 	"github.com/stretchr/testify/require"
 
 	"flotilla/bus"
-	"flotilla/bus/bustest"
 	"flotilla/core/api"
 	"flotilla/hub/dispatcher"
 	"flotilla/subjects"
 )
 
-// sealedTo makes a member one whose agent registered a key, and returns what reads what the member would.
-func (y *yard) sealedTo(member string) (read func() (api.PlacementCommand, error)) {
+// enrol makes an agent of a member that registered a key, in place of the one before.
+func (y *yard) enrol(member string) {
 	y.t.Helper()
 	pair, err := nkeys.CreateCurveKeys()
 	require.NoError(y.t, err)
 	key, err := pair.PublicKey()
 	require.NoError(y.t, err)
-	at := subjects.Identities.Key(member)
-	_, err = y.store.Writer.Write(bustest.Context(y.t), bus.Put(at, api.Identity{Name: member, SealingKey: key}, y.store.State.Revision(at)))
-	require.NoError(y.t, err)
-	return func() (command api.PlacementCommand, err error) {
-		stored, _, err := y.store.Commands.Get(bustest.Context(y.t), member, subjects.CommandPlacement)
-		if err == nil {
-			stored, err = pair.Open(stored, y.store.HubKey())
-		}
-		if err == nil {
-			err = json.Unmarshal(stored, &command)
-		}
-		return command, err
-	}
+	y.keys[member] = pair
+	put(y, subjects.Identities, member, api.Identity{Name: member, SealingKey: key})
 }
 
-// The index of a member whose agent has a key is sealed to it, with what opens the content that it is to hold; it is
-// sealed anew when the agent enrols anew, and not sent again by the next hub.
+// opened is a stored index as the agent of a member reads it.
+func (y *yard) opened(member string, stored []byte) (command api.PlacementCommand, err error) {
+	hub, err := bus.HubKey(y.store.Keys)
+	require.NoError(y.t, err)
+	if stored, err = y.keys[member].Open(stored, hub); err == nil {
+		err = json.Unmarshal(stored, &command)
+	}
+	return command, err
+}
+
+// An index is sealed to the key of its member's agent, with what opens the content that it is to hold; it is sealed
+// anew when another agent takes the place of that one, and not sent again by the next hub. What is withdrawn has no
+// key in it.
 func TestAnIndexIsSealedToTheKeyOfItsMember(t *testing.T) {
 	y := newYard(t)
-	first := y.sealedTo("berlin")
 	y.run(dispatcher.Options{})
+	gone := entry("berlin", 2)
+	gone.Withdrawn = true
+	y.release("gone", gone)
 	y.release("web", entry("berlin", 1))
-	reads := func(read func() (api.PlacementCommand, error)) {
-		t.Helper()
-		bustest.Eventually(t, func() error {
-			command, err := read()
-			if err == nil && len(command.Entries) != 1 {
-				err = fmt.Errorf("%+v", command)
-			}
-			if err == nil {
-				require.Equal(t, y.store.Keys.Piece("work-1"), command.Entries[0].Piece)
-			}
-			return err
-		})
+	command, _ := y.awaits("berlin", func(c api.PlacementCommand) bool { return len(c.Entries) == 2 })
+	for _, e := range command.Entries {
+		if e.Withdrawn {
+			require.Empty(t, e.Piece)
+		} else {
+			require.Equal(t, y.store.Keys.Piece("work-1"), e.Piece)
+		}
 	}
-	reads(first)
-	second := y.sealedTo("berlin")
-	reads(second)
-	_, err := first()
+	former := y.keys["berlin"]
+	y.enrol("berlin")
+	_, before := y.awaits("berlin", func(c api.PlacementCommand) bool { return len(c.Entries) == 2 })
+	y.keys["berlin"], former = former, y.keys["berlin"]
+	_, _, err := y.command("berlin")
 	require.Error(t, err, "the former key opens nothing any more")
+	y.keys["berlin"] = former
 
-	_, before, err := y.store.Commands.Get(bustest.Context(t), "berlin", subjects.CommandPlacement)
-	require.NoError(t, err)
 	y.stop()
 	y.run(dispatcher.Options{})
 	y.release("web", entry("berlin", 1), entry("paris", 1))
 	y.awaits("paris", holds(1))
-	_, after, err := y.store.Commands.Get(bustest.Context(t), "berlin", subjects.CommandPlacement)
+	_, after, err := y.command("berlin")
 	require.NoError(t, err)
 	require.Equal(t, before.Sequence, after.Sequence)
 }
 
-// While it cannot be read to whom an index is to be sealed, none is sent: least of all in clear.
-func TestAnIndexIsNotSentInClearBecauseAnIdentityIsBroken(t *testing.T) {
-	y := newYard(t)
-	put(y, subjects.Identities, "berlin", json.RawMessage(`{"sealingKey": 7}`))
-	y.run(dispatcher.Options{})
-	y.release("web", entry("berlin", 1), entry("paris", 1))
-	y.awaits("paris", holds(1))
-	_, _, err := y.command("berlin")
-	require.ErrorIs(t, err, bus.ErrNotFound)
-	read := y.sealedTo("berlin")
-	bustest.Eventually(t, func() error {
-		command, err := read()
-		if err == nil && len(command.Entries) != 1 {
-			err = errors.New("no entry yet")
-		}
-		return err
-	})
+// While it is not known to whom an index is to be sealed none is sent, least of all in clear; that is told once.
+func TestNoIndexIsSentInClear(t *testing.T) {
+	for name, identity := range map[string]any{"broken": json.RawMessage(`{"sealingKey": 7}`), "without a key": api.Identity{Name: "berlin"}} {
+		t.Run(name, func(t *testing.T) {
+			y := newYard(t)
+			put(y, subjects.Identities, "berlin", identity)
+			y.run(dispatcher.Options{})
+			y.release("web", entry("berlin", 1), entry("paris", 1))
+			y.awaits("paris", holds(1))
+			_, _, err := y.command("berlin")
+			require.ErrorIs(t, err, bus.ErrNotFound)
+			if name == "without a key" {
+				y.told("berlin", api.ReasonNoKey)
+			}
+			y.enrol("berlin")
+			y.awaits("berlin", holds(1))
+		})
+	}
 }

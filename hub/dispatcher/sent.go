@@ -17,16 +17,20 @@ type sent struct {
 	times    map[address]time.Time
 	doubts   map[address]struct{} // what is stored there may be something else
 	reported map[string]int       // by member
+	keyless  map[string]struct{}  // members whose agent has no key that a command can be sealed to
 }
 
 func newSent() *sent {
-	return &sent{heads: map[address]bus.CommandHead{}, times: map[address]time.Time{}, doubts: map[address]struct{}{}, reported: map[string]int{}}
+	return &sent{heads: map[address]bus.CommandHead{}, times: map[address]time.Time{}, doubts: map[address]struct{}{}, reported: map[string]int{}, keyless: map[string]struct{}{}}
 }
 
 func (s *sent) remember(head bus.CommandHead) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.heads[address{head.Member, head.Kind}] = head
+	if head.To != "" {
+		delete(s.keyless, head.Member)
+	}
 }
 
 // doubt remembers that what is stored at an address must be read before anything is sent there.
@@ -89,6 +93,7 @@ func (s *sent) forget(to address) {
 	delete(s.times, to)
 	delete(s.doubts, to)
 	delete(s.reported, to.member)
+	delete(s.keyless, to.member)
 }
 
 func (s *sent) head(to address) bus.CommandHead {
@@ -122,6 +127,15 @@ func (s *sent) firstReport(member string, level int) bool {
 	}
 	s.reported[member] = level
 	return true
+}
+
+// firstKeyless says whether it has not been reported yet that a member has no key.
+func (s *sent) firstKeyless(member string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, reported := s.keyless[member]
+	s.keyless[member] = struct{}{}
+	return !reported
 }
 
 // outdated says whether a member was reported at another level than this one.

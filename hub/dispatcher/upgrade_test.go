@@ -213,7 +213,7 @@ func TestUpgradesWaitForAnAgentThatCanReadThem(t *testing.T) {
 	y.run(dispatcher.Options{Level: 2})
 	y.spec("r1", "u1")
 	y.upgrading("r1", "u1", map[string]api.UpdateState{"berlin": running}, 1)
-	y.reported("berlin")
+	y.told("berlin", "LevelTooLow")
 	_, _, err := y.upgrade("berlin")
 	require.ErrorIs(t, err, bus.ErrNotFound)
 	record.AgentLevel = 2

@@ -64,6 +64,12 @@ func (h *house) release(placement, uid string, snapshot int64, members ...string
 	write(h, subjects.Releases, placement, release)
 }
 
+// enrolled plays the enroller: the agent of a member registered its keys.
+func (h *house) enrolled(member string) {
+	h.t.Helper()
+	write(h, subjects.Identities, member, api.Identity{Header: api.NewHeader(api.KindIdentity), Name: member, SealingKey: h.server.SealingKey(h.t, member)})
+}
+
 func beat(at time.Time, member string, labels map[string]string) api.MemberRecord {
 	return api.MemberRecord{
 		Header: api.NewHeader(api.KindMemberRecord), Name: member, State: api.MemberJoining,

@@ -30,7 +30,7 @@ func (d *Door) status(ctx context.Context, _ *struct{}) (any, error) {
 			continue
 		}
 		fleet.Members[string(member.Value.State)]++
-		fleet.Problems = append(fleet.Problems, memberProblems(&member.Value)...)
+		fleet.Problems = append(fleet.Problems, d.memberProblems(&member.Value)...)
 	}
 	for _, entry := range d.records.members.All() {
 		if _, _, seen := d.records.seen.Get(entry.Name); !seen {
@@ -72,7 +72,7 @@ func (d *Door) status(ctx context.Context, _ *struct{}) (any, error) {
 // severity orders problems: what stops work, what failed, what stands still, what is missing, what only waits.
 func severity(reason string) int {
 	switch reason {
-	case string(api.MemberUnknown), string(api.MemberNotReady), "LevelTooLow", reasonRunFailed, reasonUnreadable, reasonNoRoom, api.ReasonStreamFilling:
+	case string(api.MemberUnknown), string(api.MemberNotReady), "LevelTooLow", api.ReasonNoKey, reasonRunFailed, reasonUnreadable, reasonNoRoom, api.ReasonStreamFilling:
 		return 0
 	case reasonFailed, reasonInvalid, reasonFailedDisruption, api.ReasonDeadlineExceeded:
 		return 1
@@ -84,7 +84,7 @@ func severity(reason string) int {
 	return 2
 }
 
-func memberProblems(record *api.MemberRecord) []api.Problem {
+func (d *Door) memberProblems(record *api.MemberRecord) []api.Problem {
 	problem := api.Problem{
 		Object: subjects.KindMember + "/" + record.Name, Reason: string(record.State), Message: record.Message,
 		Since: record.Since, Next: "flotilla describe member " + record.Name,
@@ -102,6 +102,11 @@ func memberProblems(record *api.MemberRecord) []api.Problem {
 		problem.Reason = "LevelTooLow"
 		problem.Message = fmt.Sprintf("its agent speaks level %d, this hub %d: it gets no commands it cannot read", record.AgentLevel, api.Level)
 		problems = append(problems, problem)
+	}
+	if identity, _, _, err := d.records.identities.Find(record.Name); err == nil && record.UID != "" && identity.SealingKey == "" {
+		keyless := problem
+		keyless.Reason, keyless.Message, keyless.Next = api.ReasonNoKey, api.KeylessMessage, api.EnrolCommand(record.Name)
+		problems = append(problems, keyless)
 	}
 	if len(record.Unlisted) > 0 {
 		problem.Reason, problem.Message = "Unlisted", "it runs placements the hub does not know: "+enumerate(record.Unlisted)
@@ -129,6 +134,6 @@ func (d *Door) layoutProblems(ctx context.Context) []api.Problem {
 func silent(entry *bus.Entry[api.Spec]) api.Problem {
 	return api.Problem{
 		Object: subjects.KindMember + "/" + entry.Name, Reason: string(api.MemberJoining), Since: entry.Value.Created,
-		Message: "admitted, but its agent never reported", Next: "flotilla member enrol " + entry.Name + " > " + entry.Name + ".token",
+		Message: "admitted, but its agent never reported", Next: api.EnrolCommand(entry.Name),
 	}
 }

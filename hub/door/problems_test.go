@@ -56,6 +56,19 @@ func TestAWithdrawalIsAProblemUntilItIsConfirmed(t *testing.T) {
 	require.NotContains(t, h.problems(), "placement/gone Unconfirmed", "it is on its way")
 }
 
+// A member whose agent registered no key is given nothing, which is said until it has one.
+func TestAMemberWithoutAKeyIsAProblem(t *testing.T) {
+	h := open(t, door.Options{})
+	record := beat(elsewhen.Now(), "berlin", nil)
+	record.UID, record.State = h.apply(berlin)[0].UID, api.MemberReady
+	write(h, subjects.Members, "berlin", record)
+	problem := h.problems()["member/berlin NoKey"]
+	require.Equal(t, "flotilla member enrol berlin > berlin.token", problem.Next)
+	require.Equal(t, api.KeylessMessage, problem.Message)
+	h.enrolled("berlin")
+	require.NotContains(t, h.problems(), "member/berlin NoKey")
+}
+
 // A rollout that stands still comes before a PickN that lacks members, and neither hides the other.
 func TestARolloutThatStandsStillComesFirst(t *testing.T) {
 	h := open(t, door.Options{Grace: time.Nanosecond})

@@ -22,6 +22,7 @@ type records struct {
 	statuses   *bus.Table[api.PlacementStatus]
 	seen       *bus.Table[api.MemberRecord]
 	users      *bus.Table[api.User]
+	identities *bus.Table[api.Identity]
 	upgrades   *upgrades
 	// specs are those of named kinds, by kind.
 	specs map[string]*bus.Table[api.Spec]
@@ -44,6 +45,7 @@ func newRecords(s *bus.State) *records {
 		statuses:   bus.TableOf[api.PlacementStatus](s, subjects.Statuses),
 		seen:       bus.TableOf[api.MemberRecord](s, subjects.Members),
 		users:      bus.TableOf[api.User](s, subjects.Users),
+		identities: bus.TableOf[api.Identity](s, subjects.Identities),
 		upgrades:   newUpgrades(s),
 		specs:      specsOf(s),
 		pools:      bus.TableOf[api.PoolRecord](s, subjects.Pools),

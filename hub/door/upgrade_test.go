@@ -38,6 +38,7 @@ func (h *house) member(name, group, version string) {
 	record := beat(elsewhen.Now(), name, nil)
 	record.UID, record.State = uid, api.MemberReady
 	write(h, subjects.Members, name, record)
+	h.enrolled(name)
 	require.NoError(h.t, h.server.Agent(h.t, name).PutInventory(bustest.Context(h.t), api.MemberInventory{ClusterResourceID: name, Region: "weu", ControlPlaneVersion: version}))
 	bustest.Eventually(h.t, func() error {
 		if _, found := h.store.Inventories.Get(name); !found {

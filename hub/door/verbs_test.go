@@ -228,6 +228,7 @@ func TestStatusPutsProblemsFirst(t *testing.T) {
 	uid := h.apply(strings.ReplaceAll(berlin, "berlin", "rome"))[0].UID
 	record.Name, record.UID, record.State, record.Message = "rome", uid, api.MemberUnknown, "no heartbeat for 6m0s"
 	write(h, subjects.Members, "rome", record)
+	h.enrolled("rome")
 
 	fleet := must[api.FleetStatus](h, api.VerbStatus, nil)
 	require.Equal(t, map[string]int{"Joining": 2, "Unknown": 1}, fleet.Members)

@@ -83,7 +83,10 @@ func (e *Enroller) enrol(ctx context.Context, request *api.EnrolRequest) (*api.E
 }
 
 func (e *Enroller) token(member string, life time.Duration) (token api.Token, key string, err error) {
-	token = api.Token{Fleet: e.store.Conn.Fleet.Name, Member: member, URL: e.options.URL, HubKey: e.store.HubKey()}
+	token = api.Token{Fleet: e.store.Conn.Fleet.Name, Member: member, URL: e.options.URL}
+	if token.HubKey, err = bus.HubKey(e.store.Keys); err != nil {
+		return token, "", err
+	}
 	if e.options.CA != nil {
 		text, err := e.options.CA()
 		if err != nil {
