@@ -47,6 +47,8 @@ type Conn struct {
 	now    func() time.Time // nil is the machine's clock
 	stalls stalls
 
+	confidence confidence
+
 	mu        sync.Mutex
 	refused   error // of the credentials, when last they were shown
 	announced bool  // listeners were told that the connection is up

@@ -10,7 +10,7 @@ import (
 	"github.com/nats-io/nkeys"
 )
 
-// ErrNotOfHub: a command is not what the hub sealed for this member.
+// ErrNotOfHub says that a command is not what the hub sealed for this member.
 var ErrNotOfHub = errors.New("it is not sealed by the hub for this member")
 
 // curveOf is the hub's own curve key, which stays for as long as the fleet lives.

@@ -89,6 +89,10 @@ func TestServersEnforceVerbsByRole(t *testing.T) {
 			if role.Covers(v.Needs) {
 				answer, err := nc.RequestMsg(m, 10*time.Second)
 				require.NoError(t, err, "%s %s", role, v.Verb)
+				if v.Verb == api.VerbKey { // which the service answers itself
+					require.Contains(t, string(answer.Data), `{"key":"X`)
+					continue
+				}
 				require.JSONEq(t, `"hello"`, string(answer.Data), "%s %s", role, v.Verb)
 				continue
 			}

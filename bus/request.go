@@ -33,16 +33,23 @@ type RequestOptions struct {
 	Total, Try time.Duration
 }
 
-// Request sends request as JSON to a verb and decodes the answer into response (nil: ignored). It
+// Request sends request as JSON, sealed to the hub, to a verb and decodes the answer into response (nil: ignored). It
 // sends the same payload again on time-outs, no responders and CodeUnavailable, and at once when the
 // connection was lost or another hub leads, and on CodeNoRoom and CodeDamaged once a try was not answered, so a
 // request that changes something carries an id. A refusal is an *api.Failure (errors.As); a hub that never answered,
 // or refused no more than later tries, is ErrUnreachable.
-func Request(ctx context.Context, c *Conn, verb string, request, response any, o RequestOptions) error {
+func Request(ctx context.Context, c *Conn, verb string, question, response any, o RequestOptions) error {
 	if err := c.may(verb); err != nil {
 		return err
 	}
-	text, err := encode(request)
+	return request(ctx, c, verb, question, response, o, c.askSealed)
+}
+
+// request packs a question, has it asked and decodes the answer.
+func request(ctx context.Context, c *Conn, verb string, question, response any, o RequestOptions,
+	ask func(context.Context, *nats.Msg, RequestOptions) ([]byte, error),
+) error {
+	text, err := encode(question)
 	if err != nil {
 		return fmt.Errorf("request %s: %w", verb, err)
 	}
@@ -58,7 +65,7 @@ func Request(ctx context.Context, c *Conn, verb string, request, response any, o
 			Next: "send fewer documents at once",
 		}
 	}
-	body, err := c.ask(ctx, m, o)
+	body, err := ask(ctx, m, o)
 	if err != nil || response == nil {
 		return err
 	}
@@ -68,8 +75,8 @@ func Request(ctx context.Context, c *Conn, verb string, request, response any, o
 	return nil
 }
 
-// ask sends m until it is answered for good.
-func (c *Conn) ask(ctx context.Context, m *nats.Msg, o RequestOptions) ([]byte, error) {
+// ask sends m until it is answered for good; open opens answers in place.
+func (c *Conn) ask(ctx context.Context, m *nats.Msg, o RequestOptions, open func(*nats.Msg) error) ([]byte, error) {
 	total := cmp.Or(o.Total, requestTotal)
 	bounded, cancel := context.WithTimeout(ctx, total)
 	defer cancel()
@@ -78,7 +85,7 @@ func (c *Conn) ask(ctx context.Context, m *nats.Msg, o RequestOptions) ([]byte, 
 	var last error
 	unanswered := false
 	for delay := requestWait; ; delay = min(2*delay, requestPause) {
-		body, err := c.askOnce(bounded, m, cmp.Or(o.Try, requestTry), turns)
+		body, err := c.askOnce(bounded, m, cmp.Or(o.Try, requestTry), turns, open)
 		if err == nil || !again(err) && (!unanswered || !passing(err)) {
 			return body, err
 		}
@@ -160,7 +167,7 @@ func pauseUnless(ctx context.Context, d time.Duration, turns <-chan struct{}) {
 	}
 }
 
-func (c *Conn) askOnce(ctx context.Context, m *nats.Msg, limit time.Duration, turns <-chan struct{}) ([]byte, error) {
+func (c *Conn) askOnce(ctx context.Context, m *nats.Msg, limit time.Duration, turns <-chan struct{}, open func(*nats.Msg) error) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	ctx, abort := context.WithCancelCause(ctx)
@@ -178,6 +185,9 @@ func (c *Conn) askOnce(ctx context.Context, m *nats.Msg, limit time.Duration, tu
 		return nil, cause
 	}
 	if err != nil {
+		return nil, err
+	}
+	if err := open(answer); err != nil {
 		return nil, err
 	}
 	body := answer.Data

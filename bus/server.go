@@ -251,9 +251,6 @@ func (s *Server) URL() string {
 	return at.String()
 }
 
-// Loopback says that the server listens on a loopback address only.
-func (s *Server) Loopback() bool { return loopback(s.o.Host) }
-
 // OperatorCreds is the path of the creds file of the first person, an admin, <dir>/operator.creds; empty once they
 // were revoked.
 func (s *Server) OperatorCreds() string {

@@ -14,9 +14,11 @@ import (
 	"time"
 
 	"flotilla/core/api"
+	"flotilla/core/seal"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/micro"
+	"github.com/nats-io/nkeys"
 )
 
 // serviceName is what `nats micro ls` shows.
@@ -32,6 +34,8 @@ const (
 type ServiceOptions struct {
 	// Version is semver; Replica goes into the service's metadata.
 	Version, Replica string
+	// Keys are the hub's secrets, of which its own key is made: what is sealed to it is opened, and answered sealed.
+	Keys *seal.Keyring
 	// Leads says whether the hub leads at this moment; nil: always. A hub that was stopped and goes on
 	// answers nothing: the one that leads now got the requests too.
 	Leads func() bool
@@ -49,6 +53,7 @@ type Service struct {
 	conn  *Conn
 	leads func() bool
 	micro micro.Service
+	curve nkeys.KeyPair
 	slots chan struct{}
 	stats map[string]*verbStats
 
@@ -67,10 +72,15 @@ type verbStats struct {
 // that serves gets every request, so that one whose process is stopped takes none away from the leader.
 func Serve(ctx context.Context, c *Conn, o ServiceOptions, verbs map[string]Handler) (*Service, error) {
 	s := &Service{conn: c, leads: o.Leads, slots: make(chan struct{}, cmp.Or(o.Workers, defaultWorkers)), stats: map[string]*verbStats{}}
+	var err error
+	if s.curve, err = curveOf(o.Keys); err != nil {
+		return nil, fmt.Errorf("starting the service: %w", err)
+	}
+	verbs = maps.Clone(verbs)
+	verbs[api.VerbKey] = s.tellKey
 	for verb := range verbs {
 		s.stats[verb] = &verbStats{}
 	}
-	var err error
 	s.micro, err = micro.AddService(c.NC, micro.Config{
 		Name: serviceName, Version: cmp.Or(o.Version, "0.0.0"), Description: "The leading hub of fleet " + c.Fleet.Name,
 		Metadata:     map[string]string{"fleet": c.Fleet.Name, "replica": o.Replica},
@@ -124,7 +134,7 @@ func (s *Service) endpoint(ctx context.Context, verb string, h Handler) micro.Ha
 			return
 		}
 		if !s.open() {
-			s.answer(verb, r, nil, notLeading())
+			s.answer(verb, r, "", nil, notLeading())
 			return
 		}
 		s.slots <- struct{}{}
@@ -132,8 +142,12 @@ func (s *Service) endpoint(ctx context.Context, verb string, h Handler) micro.Ha
 			defer s.running.Done()
 			defer func() { <-s.slots }()
 			began := time.Now()
-			value, err := s.run(ctx, h, r)
-			s.answer(verb, r, value, err)
+			text, to, err := s.requestText(r)
+			var value any
+			if err == nil {
+				value, err = s.run(ctx, h, r, text)
+			}
+			s.answer(verb, r, to, value, err)
 			s.stats[verb].nanoseconds.Add(int64(time.Since(began)))
 		}()
 	})
@@ -153,7 +167,7 @@ func notLeading() error {
 	return &api.Failure{Code: api.CodeUnavailable, Message: "this hub does not lead any more: ask again"}
 }
 
-func (s *Service) run(ctx context.Context, h Handler, r micro.Request) (value any, err error) {
+func (s *Service) run(ctx context.Context, h Handler, r micro.Request, text []byte) (value any, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			s.conn.Log.Error().Str("subject", r.Subject()).Msgf("request panicked: %v", p)
@@ -164,7 +178,7 @@ func (s *Service) run(ctx context.Context, h Handler, r micro.Request) (value an
 	if err != nil {
 		return nil, err
 	}
-	body, err := requestBody(r)
+	body, err := requestBody(r, text)
 	if err != nil {
 		return nil, unreadable(err)
 	}
@@ -179,15 +193,15 @@ func unreadable(err error) *api.Failure {
 	return failure
 }
 
-func requestBody(r micro.Request) ([]byte, error) {
+func requestBody(r micro.Request, text []byte) ([]byte, error) {
 	if r.Headers().Get(headerEncoding) == encodingGzip {
-		return requestBounds.gunzip(r.Data())
+		return requestBounds.gunzip(text)
 	}
-	return r.Data(), requestBounds.check(r.Data())
+	return text, requestBounds.check(text)
 }
 
-// answer sends a value or a failure to who asked.
-func (s *Service) answer(verb string, r micro.Request, value any, err error) {
+// answer sends a value or a failure to who asked, sealed to a key unless that is empty.
+func (s *Service) answer(verb string, r micro.Request, to string, value any, err error) {
 	m := nats.NewMsg(r.Reply())
 	if err == nil {
 		err = s.fill(m, r, value)
@@ -196,6 +210,9 @@ func (s *Service) answer(verb string, r micro.Request, value any, err error) {
 	st.answered.Add(1)
 	if err != nil {
 		st.failed.Add(1)
+		fail(m, err)
+	}
+	if err := s.seal(m, to); err != nil {
 		fail(m, err)
 	}
 	if err := s.conn.NC.PublishMsg(m); err != nil {

@@ -22,7 +22,7 @@ import (
 // serve answers verbs until the end of the test.
 func serve(t *testing.T, c *bus.Conn, verbs map[string]bus.Handler) *bus.Service {
 	t.Helper()
-	s, err := bus.Serve(context.WithoutCancel(t.Context()), c, bus.ServiceOptions{Version: "1.2.3", Replica: "hub-0"}, verbs)
+	s, err := bus.Serve(context.WithoutCancel(t.Context()), c, bus.ServiceOptions{Version: "1.2.3", Replica: "hub-0", Keys: bustest.Keys()}, verbs)
 	require.NoError(t, err)
 	t.Cleanup(s.Stop)
 	return s
@@ -67,7 +67,7 @@ func TestPeopleWithNATSToolsGetPlainJSON(t *testing.T) {
 	require.NoError(t, json.Unmarshal(found.Data, &info))
 	require.Equal(t, "1.2.3", info.Version)
 	require.Equal(t, "hub-0", info.Metadata["replica"])
-	require.Equal(t, "flotilla.test.api.*.*.view.list", info.Endpoints[0].Subject)
+	require.Equal(t, "flotilla.test.api.*.*.view.list", info.Endpoints[1].Subject)
 }
 
 func TestFailuresArrive(t *testing.T) {
@@ -114,7 +114,7 @@ func TestRequestsAreSentAgain(t *testing.T) {
 		answered <- bus.Request(bustest.Context(t), client, api.VerbGet, api.GetRequest{Name: "web"}, &got, bus.RequestOptions{Try: 200 * time.Millisecond})
 	}()
 	hub := server.Hub(t)
-	mute, err := hub.NC.Subscribe(hub.Fleet.API("*", "*", api.VerbGet), func(*nats.Msg) { asked.Add(1) })
+	mute, err := hub.NC.Subscribe(hub.Fleet.API("*", "*", api.VerbKey), func(*nats.Msg) { asked.Add(1) })
 	require.NoError(t, err)
 	bustest.Eventually(t, func() error {
 		if asked.Load() < 2 {
@@ -159,7 +159,7 @@ func TestAHubThatDoesNotLeadAnswersNothing(t *testing.T) {
 	server := bustest.Start(t)
 	var leads atomic.Bool
 	hub := server.Hub(t)
-	s, err := bus.Serve(context.WithoutCancel(t.Context()), hub, bus.ServiceOptions{Leads: leads.Load}, map[string]bus.Handler{api.VerbGet: echo})
+	s, err := bus.Serve(context.WithoutCancel(t.Context()), hub, bus.ServiceOptions{Leads: leads.Load, Keys: bustest.Keys()}, map[string]bus.Handler{api.VerbGet: echo})
 	require.NoError(t, err)
 	t.Cleanup(s.Stop)
 	client := server.Client(t)
@@ -168,11 +168,11 @@ func TestAHubThatDoesNotLeadAnswersNothing(t *testing.T) {
 	require.NoError(t, bus.Request(bustest.Context(t), client, api.VerbGet, api.GetRequest{}, nil, bus.RequestOptions{}))
 }
 
-// muteHub takes one request and never answers it.
+// muteHub takes the question that comes before any request, and never answers it.
 func muteHub(t *testing.T, hub *bus.Conn) (asked <-chan struct{}) {
 	t.Helper()
 	taken := make(chan struct{}, 16)
-	_, err := hub.NC.Subscribe(hub.Fleet.API("*", "*", api.VerbGet), func(*nats.Msg) { taken <- struct{}{} })
+	_, err := hub.NC.Subscribe(hub.Fleet.API("*", "*", api.VerbKey), func(*nats.Msg) { taken <- struct{}{} })
 	require.NoError(t, err)
 	require.NoError(t, hub.NC.Flush())
 	return taken
@@ -233,18 +233,16 @@ func TestARefusalOfALaterTryIsNoAnswer(t *testing.T) {
 func TestAClientAsksAgainWhenItsConnectionIsBack(t *testing.T) {
 	server := bustest.Start(t)
 	client := server.Client(t)
-	hub := server.Hub(t)
-	asked := make(chan struct{})
+	asked, over := make(chan struct{}), make(chan struct{})
 	var first atomic.Bool
-	_, err := hub.NC.Subscribe(hub.Fleet.API("*", "*", api.VerbGet), func(m *nats.Msg) {
+	serve(t, server.Hub(t), map[string]bus.Handler{api.VerbGet: func(_ context.Context, _ api.Caller, body []byte) (any, error) {
 		if first.CompareAndSwap(false, true) {
 			close(asked)
-			return
+			<-over
 		}
-		_ = m.Respond([]byte("{}"))
-	})
-	require.NoError(t, err)
-	require.NoError(t, hub.NC.Flush())
+		return json.RawMessage(body), nil
+	}})
+	t.Cleanup(func() { close(over) })
 	answered := ask(t, client)
 	within(t, asked, "the request arrives")
 	server.Restart(t)

@@ -47,8 +47,6 @@ type Hub struct {
 	// instead. Without either it is FLOTILLA_SECRETS, or a file in DataDir.
 	Secrets        string `json:"secrets,omitempty"`
 	SecretsCommand string `json:"secretsCommand,omitempty"`
-	// PlaintextSecrets accepts Secrets though the broker listens beyond loopback.
-	PlaintextSecrets bool `json:"plaintextSecrets,omitempty"`
 	// ManageStreams lets the hub create streams and buckets; without it they must be there.
 	ManageStreams bool `json:"manageStreams,omitempty"`
 	// Replicas of every stream; 0: three where the servers are a cluster of three or more, else one.

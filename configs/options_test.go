@@ -139,7 +139,7 @@ listen: {host: "", port: 70000}
 durability: sometimes
 memberTimeout: 5
 deletionTimeout: 0s
-plaintextSecrets: "true"
+dev: "true"
 metricsAddress: localhost
 log: {level: loud}
 skippedNamespaces: [ok, Not_Ok]
@@ -148,7 +148,7 @@ disruption: {validationWait: 0s, interval: 1h, spots: true}
 	requireFaults(t, err, []string{
 		`hub.yaml: dataDirectory: found an unknown field, expected one of fleet, dataDir,`,
 		`hub.yaml: memberTimeout: found number 5, expected a duration, like "15s" or "5m"`,
-		`hub.yaml: plaintextSecrets: found "true", expected true or false, without quotes`,
+		`hub.yaml: dev: found "true", expected true or false, without quotes`,
 		`hub.yaml: disruption.spots: found an unknown field, expected one of enabled, validationWait,`,
 		`hub.yaml: fleet: found "My_Fleet", expected lower-case letters`,
 		`hub.yaml: listen.host: found nothing, expected an address`,

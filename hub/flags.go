@@ -73,7 +73,6 @@ own whatever the environment says. Interrupt stops it at once; SIGTERM sends its
 	s.DurationVar((*time.Duration)(&config.DeletionTimeout), "deletion-timeout", time.Duration(config.DeletionTimeout), "how long a deletion waits for members to confirm")
 	s.StringVar(&config.Secrets, "secrets", config.Secrets, "file of mode 0600 with the secrets that content is sealed with (default $FLOTILLA_SECRETS, or DATA/secrets.json)")
 	s.StringVar(&config.SecretsCommand, "secrets-command", config.SecretsCommand, "command that prints what would stand in that file")
-	s.BoolVar(&config.PlaintextSecrets, "plaintext-secrets", config.PlaintextSecrets, "accept Secrets though the broker listens beyond loopback")
 	s.StringVar(&config.MetricsAddress, "metrics-address", config.MetricsAddress, "serve /metrics, /healthz and /readyz at HOST:PORT")
 	s.StringVar(&config.Log.Level, "log-level", config.Log.Level, "trace, debug, info, warn or error")
 	ownFlags(s, &config)
@@ -210,7 +209,7 @@ func secretsOf(config *configs.Hub) secrets.Source {
 func options(config *configs.Hub, log zerolog.Logger, getenv func(string) string) hubd.Options {
 	reserve, _ := configs.ParseSize(config.DiskReserve) // was checked
 	o := hubd.Options{
-		Fleet: config.Fleet, Accounts: config.Accounts, DiskReserve: reserve, PlaintextSecrets: config.PlaintextSecrets,
+		Fleet: config.Fleet, Accounts: config.Accounts, DiskReserve: reserve,
 		Secrets: secretsOf(config), Metrics: config.MetricsAddress,
 		MemberTimeout: time.Duration(config.MemberTimeout), DeleteTimeout: time.Duration(config.DeletionTimeout),
 		SkippedNamespaces: config.SkippedNamespaces, Notifications: config.Notifications, Disruption: config.Disruption, Log: log,

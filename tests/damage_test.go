@@ -80,7 +80,7 @@ func TestDamagedStateIsNamedAndTearsNothingDown(t *testing.T) {
 	require.Contains(t, refused.Message, "placement web")
 	for _, v := range api.VerbTable() {
 		err := bus.Request(t.Context(), s.fleet.Client, v.Verb, struct{}{}, nil, bus.RequestOptions{})
-		answered := slices.Contains([]string{api.VerbStatus, api.VerbVersion, api.VerbBackup, api.VerbRestore, api.VerbRaw}, v.Verb)
+		answered := slices.Contains([]string{api.VerbStatus, api.VerbVersion, api.VerbBackup, api.VerbRestore, api.VerbRaw, api.VerbKey}, v.Verb)
 		require.Equal(t, !answered, errors.As(err, &refused) && refused.Code == api.CodeDamaged, "%s: %v", v.Verb, err)
 	}
 	var left api.RawResponse

@@ -62,10 +62,10 @@ func TestStoreBelongsToOneAgentOfOneMember(t *testing.T) {
 	require.ErrorContains(t, err, "belongs to member berlin, not paris")
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "state.json"), []byte(`{"version":9,"member":"berlin"}`), 0o600))
 	_, err = openStore(dir, "berlin")
-	require.ErrorContains(t, err, "has version 9, this agent reads up to 2")
+	require.ErrorContains(t, err, "has version 9, this agent reads up to 3")
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "state.json"), []byte(`{"version":1,"member":"berlin"}`), 0o600))
 	_, err = openStore(dir, "berlin")
-	require.ErrorContains(t, err, "made by an older agent, which did not seal content; move it away")
+	require.ErrorContains(t, err, "made by an older agent, which did not seal what it kept; move it away")
 }
 
 // A kill or a power failure leaves half-written files behind; none of them may be taken for the truth.

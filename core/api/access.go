@@ -83,6 +83,7 @@ func VerbTable() []VerbAccess {
 		{VerbWhyNode, RoleViewer, "explains what is decided about a node"},
 		{VerbBudgets, RoleViewer, "reads budgets of node pools"},
 		{VerbWhoami, RoleViewer, "reads who one is"},
+		{VerbKey, RoleViewer, "reads the key that requests are sealed to"},
 		{VerbApply, RoleOperator, "creates and changes objects"},
 		{VerbPatch, RoleOperator, "changes one object"},
 		{VerbDelete, RoleOperator, "deletes objects"},
@@ -146,7 +147,13 @@ func Forbidden(by Caller, needed Role, what string) *Failure {
 const (
 	VerbWhoami = "whoami"
 	VerbRaw    = "raw"
+	VerbKey    = "key"
 )
+
+// KeyResponse has the public curve key (X…) of the hub, which requests are sealed to.
+type KeyResponse struct {
+	Key string `json:"key"`
+}
 
 // WhoamiResponse says who sent the request.
 type WhoamiResponse struct {

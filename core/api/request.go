@@ -29,6 +29,7 @@ const (
 	CodeInvalid      = "400" // documents with faults
 	CodeRefused      = "403" // well-formed, but a rule forbids it
 	CodeNotFound     = "404"
+	CodeOtherKey     = "421" // the request was sealed to another key than the hub's
 	CodeConflict     = "409" // the object changed since it was read
 	CodePrecondition = "412" // the object is at another revision than the request was made from
 	CodeTooLarge     = "413"

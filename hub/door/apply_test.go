@@ -199,17 +199,6 @@ func TestApplyRefusesWhatIsTooMuch(t *testing.T) {
 	require.Len(t, h.apply(many[:500]...), 500)
 }
 
-func TestSecretsAreRefusedBeyondLoopback(t *testing.T) {
-	secret := `{apiVersion: v1, kind: Secret, metadata: {name: key, namespace: shop}, stringData: {k: v}}`
-	h := open(t, door.Options{RefuseSecrets: true})
-	failure := h.refuse(secret, settings)
-	require.Equal(t, api.CodeRefused, failure.Code)
-	require.Contains(t, failure.Error(), "--plaintext-secrets")
-	h.missing("ConfigMap", "shop", "settings")
-
-	open(t, door.Options{}).apply(secret)
-}
-
 func TestContentFindsItsNamespace(t *testing.T) {
 	h := open(t, door.Options{})
 	results := h.apply(

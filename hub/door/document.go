@@ -89,25 +89,17 @@ func (d *Door) readDocument(raw json.RawMessage, wrong *refusal) (document, api.
 		read.notes = append(read.notes, note)
 	}
 	if read.IsContent() {
-		return d.readContent(read, wrong)
+		return d.readContent(read)
 	}
 	return read, nil
 }
 
 // readContent makes content of a document: an object of a namespaced kind without namespace lies in
 // namespace "default", as everywhere in Kubernetes.
-func (d *Door) readContent(read document, wrong *refusal) (document, api.Faults) {
+func (d *Door) readContent(read document) (document, api.Faults) {
 	var tree map[string]any
 	if err := kjson.Unmarshal(read.Body, &tree); err != nil {
 		return read, api.Faults{{Object: read.Object.String(), Found: err.Error(), Expected: "one JSON object"}}
-	}
-	if d.options.RefuseSecrets && read.Object.Kind == "Secret" && read.Object.APIVersion == "v1" {
-		wrong.forbidden++
-		return read, api.Faults{{
-			Object: read.Object.String(), Path: "kind", Found: "Secret",
-			Expected: "no Secrets while the broker listens beyond loopback, because they would lie in it in clear; " +
-				"start the hub with --plaintext-secrets to accept that",
-		}}
 	}
 	read.placeInNamespace(tree)
 	made, err := content.New(tree, d.store.Keys)

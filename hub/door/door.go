@@ -39,8 +39,6 @@ type Options struct {
 	People People
 	// AgentURL is where the servers are, for whom credentials are made for.
 	AgentURL string
-	// RefuseSecrets is set when the broker listens beyond loopback and nobody allowed Secrets in clear.
-	RefuseSecrets bool
 	// SkippedNamespaces are reserved beside those that always are.
 	SkippedNamespaces []string
 	// DeleteTimeout is DefaultDeleteTimeout when 0.
@@ -121,7 +119,7 @@ func (d *Door) Run(ctx context.Context) error {
 	d.judgeFrom = d.store.Now().Add(d.options.Grace)
 	// Requests that are being answered when ctx ends may finish: leadership outlives it by a margin.
 	service, err := bus.Serve(context.WithoutCancel(ctx), d.store.Conn, bus.ServiceOptions{
-		Version: semantic(d.options.Version), Replica: d.options.Replica, Leads: d.store.Leads,
+		Version: semantic(d.options.Version), Replica: d.options.Replica, Leads: d.store.Leads, Keys: d.store.Keys,
 	}, d.verbs())
 	if err != nil {
 		return fmt.Errorf("opening the door: %w", err)

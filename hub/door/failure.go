@@ -61,8 +61,8 @@ func listing(ref api.ObjectRef) string {
 // type next only the client knows, who knows the files.
 type refusal struct {
 	faults api.Faults
-	// tooLarge and forbidden count faults that are not about the form of a document.
-	tooLarge, forbidden int
+	// tooLarge counts faults that are not about the form of a document.
+	tooLarge int
 }
 
 func (r *refusal) failure(documents int) *api.Failure {
@@ -70,11 +70,8 @@ func (r *refusal) failure(documents int) *api.Failure {
 		return nil
 	}
 	code := api.CodeInvalid
-	switch len(r.faults) {
-	case r.tooLarge:
+	if len(r.faults) == r.tooLarge {
 		code = api.CodeTooLarge
-	case r.forbidden:
-		code = api.CodeRefused
 	}
 	return &api.Failure{
 		Code: code, Faults: r.faults,

@@ -49,8 +49,6 @@ type Options struct {
 	Statfs bus.Statfs
 	// Secrets are what content is sealed with; when none are given those in the folder of an embedded server.
 	Secrets secrets.Source
-	// PlaintextSecrets accepts Secrets though the broker listens beyond loopback.
-	PlaintextSecrets bool
 	// DeleteTimeout bounds how long a deletion waits for members, door.DefaultDeleteTimeout when 0.
 	DeleteTimeout time.Duration
 	// MemberTimeout is after how long without a heartbeat a member is Unknown, 5 minutes when 0 (D21).

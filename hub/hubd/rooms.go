@@ -100,9 +100,6 @@ func (h *Hub) doorOptions() door.Options {
 	}
 	if h.server != nil {
 		o.AgentURL, o.People = h.server.URL(), h.server
-		o.RefuseSecrets = !h.server.Loopback() && !h.options.PlaintextSecrets
-	} else {
-		o.RefuseSecrets = !h.options.PlaintextSecrets
 	}
 	if h.accounts != nil {
 		o.People = h.accounts

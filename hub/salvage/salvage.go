@@ -58,7 +58,7 @@ func New(store *bus.Store, o Options) *Salvage {
 // step of a restore is longer ago than Options.Patience.
 func (s *Salvage) Run(ctx context.Context) error {
 	service, err := bus.Serve(context.WithoutCancel(ctx), s.store.Conn, bus.ServiceOptions{
-		Replica: s.options.Replica, Leads: s.store.Leads,
+		Replica: s.options.Replica, Leads: s.store.Leads, Keys: s.store.Keys,
 	}, s.verbs())
 	if err != nil {
 		return fmt.Errorf("serving what is left: %w", err)

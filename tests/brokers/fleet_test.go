@@ -33,7 +33,7 @@ func (s *system) reach(url, creds, text string) bus.Options {
 func (s *system) hub(name string) *hubd.Hub {
 	s.Helper()
 	h, err := hubd.New(hubd.Options{
-		Fleet: fleetName, Name: name, Accounts: s.accounts, Bus: s.reach(s.url(), "", ""), Secrets: secrets.Source{Text: bustest.Secrets}, PlaintextSecrets: true,
+		Fleet: fleetName, Name: name, Accounts: s.accounts, Bus: s.reach(s.url(), "", ""), Secrets: secrets.Source{Text: bustest.Secrets},
 		Log: zerolog.New(zerolog.NewTestWriter(s)).Level(zerolog.WarnLevel),
 		Lead: bus.LeadOptions{
 			TTL: 3 * time.Second, Renew: 600 * time.Millisecond, Margin: 600 * time.Millisecond, Poll: 300 * time.Millisecond,

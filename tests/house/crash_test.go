@@ -124,7 +124,8 @@ func TestAgentRestartsWithTheHubAway(t *testing.T) {
 	h.converged(t, "shop", 1)
 }
 
-// An agent whose command is gone from the hub keeps what runs.
+// An agent whose command is gone from the hub keeps what runs. A hub that knows nothing of its keys gives it nothing
+// more before it is enrolled anew.
 func TestMissingIndexTearsNothingDown(t *testing.T) {
 	h := newHouse(t, "berlin")
 	h.apply(t, content("shop", "one")+pickAll("shop"))
@@ -143,6 +144,8 @@ func TestMissingIndexTearsNothingDown(t *testing.T) {
 	h.memberIs(t, "berlin", func(status *api.MemberClusterStatus) bool { return status.State == api.MemberReady })
 	require.NoError(t, holds(h.members["berlin"], "shop", "one"))
 	require.Len(t, h.members["berlin"].History(0), before, "an empty hub made the agent write")
+	h.stopAgent(t, "berlin")
+	h.startAgentWith(t, "berlin", h.newToken(t, "berlin"))
 
 	h.apply(t, content("other", "one")+pickAll("other"))
 	h.converged(t, "other", 1)

@@ -175,6 +175,11 @@ func (h *house) token(t *testing.T, member string) *api.Token {
 	if bus.Enrolled(h.folder(member)) {
 		return nil
 	}
+	return h.newToken(t, member)
+}
+
+func (h *house) newToken(t *testing.T, member string) *api.Token {
+	t.Helper()
 	var answer api.EnrolResponse
 	require.NoError(t, h.request(t, api.VerbEnrol, api.EnrolRequest{Name: member}, &answer))
 	return &answer.Token
