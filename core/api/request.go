@@ -101,6 +101,8 @@ type GetRequest struct {
 	Kind       string `json:"kind"`
 	Namespace  string `json:"namespace,omitempty"`
 	Name       string `json:"name"`
+	// ShowSecrets asks for values of Secrets, in whose place stand digests otherwise.
+	ShowSecrets bool `json:"showSecrets,omitempty"`
 }
 
 // ListRequest reads objects of a kind, sorted by namespace and name, in pages.
@@ -115,6 +117,8 @@ type ListRequest struct {
 	// Brief leaves the entry of each member out of the status of placements, and of runs all members
 	// but those that run, wait or failed: tables need the counts.
 	Brief bool `json:"brief,omitempty"`
+	// ShowSecrets asks for values of Secrets, in whose place stand digests otherwise.
+	ShowSecrets bool `json:"showSecrets,omitempty"`
 }
 
 // ListResponse is one page.

@@ -70,7 +70,7 @@ func (f *draft) shown(doc *document, next *api.Spec) (json.RawMessage, error) {
 	case !f.show:
 		return nil, nil
 	case doc.IsContent():
-		return doc.object.Body, nil
+		return f.redacted(doc.object.Body)
 	}
 	return withoutServerSet(next.Body)
 }

@@ -37,7 +37,17 @@ func (d *Door) readDocuments(ctx context.Context, raw []json.RawMessage) ([]docu
 			return nil, nil, err
 		}
 	}
+	unknown := make([][]string, len(raw))
+	for i := range bodies {
+		var err error
+		if bodies[i], unknown[i], err = d.unredacted(ctx, bodies[i]); err != nil {
+			return nil, nil, err
+		}
+	}
 	documents, wrong := d.readAll(bodies)
+	for i := range documents {
+		wrong.refuseDigests(i+1, &documents[i], unknown[i])
+	}
 	for i := range documents {
 		if documents[i].overlay = overlays[i]; len(overlays[i]) > 0 {
 			documents[i].notes = append(documents[i].notes, keptNote(overlays[i]))

@@ -67,6 +67,11 @@ func (d *Door) fillDraft(ctx context.Context, f *draft, body json.RawMessage, ov
 			Message: fmt.Sprintf("patching %s: found a patch that makes it %s, expected apiVersion, kind, name and namespace to stay", stored.Object, documents[0].Object),
 		}
 	}
+	_, digests, err := unredacted(body, nil, f.keys)
+	if err != nil {
+		return err
+	}
+	f.refused.refuseDigests(1, &documents[0], digests)
 	documents[0].ResourceVersion, documents[0].overlay = version, overlay
 	if err := d.noteClasses(ctx, f, documents); err != nil {
 		return err

@@ -26,6 +26,9 @@ func (d *Door) get(ctx context.Context, request *api.GetRequest) (any, error) {
 	if err := unseen(request.By, ref.APIVersion, ref.Kind); err != nil {
 		return nil, err
 	}
+	if err := seeing(request.By, request.ShowSecrets); err != nil {
+		return nil, err
+	}
 	if ourGate(ref) {
 		if gate, err := d.gate(ctx, ref.Name); gate != nil || err != nil {
 			return gate, err
@@ -36,7 +39,7 @@ func (d *Door) get(ctx context.Context, request *api.GetRequest) (any, error) {
 		return nil, err
 	}
 	if found {
-		return d.render(ctx, &entry, false)
+		return d.render(ctx, &entry, rendering{values: request.ShowSecrets})
 	}
 	if record, _, seen := d.records.seen.Get(ref.Name); seen && ref.Kind == api.KindMemberCluster && !d.records.lingers(&record) {
 		return d.renderUnadmitted(&record)
@@ -89,6 +92,9 @@ func (i *item) key() string { return i.ref.Namespace + "/" + i.ref.Name + "/" + 
 
 func (d *Door) list(ctx context.Context, request *api.ListRequest) (any, error) {
 	if err := unseen(request.By, request.APIVersion, request.Kind); err != nil {
+		return nil, err
+	}
+	if err := seeing(request.By, request.ShowSecrets); err != nil {
 		return nil, err
 	}
 	selector, err := labels.Parse(request.LabelSelector)
@@ -151,7 +157,9 @@ func (d *Door) itemsOf(request *api.ListRequest) []item {
 		}
 		items = append(items, item{
 			ref: object, labels: entry.Value.Labels,
-			render: func(ctx context.Context) (json.RawMessage, error) { return d.render(ctx, &entry, request.Brief) },
+			render: func(ctx context.Context) (json.RawMessage, error) {
+				return d.render(ctx, &entry, rendering{request.Brief, request.ShowSecrets})
+			},
 		})
 	}
 	return items

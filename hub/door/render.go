@@ -9,28 +9,48 @@ import (
 
 	"flotilla/bus"
 	"flotilla/core/api"
+	"flotilla/core/content"
 	"flotilla/core/status"
 	"flotilla/subjects"
 )
 
+// rendering is how objects are shown.
+type rendering struct {
+	brief  bool // without the entries of members
+	values bool // of Secrets
+}
+
 // render returns an object as Kubernetes would show it: body, metadata that the hub sets, status.
-func (d *Door) render(ctx context.Context, entry *bus.Entry[api.Spec], brief bool) (json.RawMessage, error) {
+func (d *Door) render(ctx context.Context, entry *bus.Entry[api.Spec], as rendering) (json.RawMessage, error) {
 	table, name := d.records.place(entry.Value.Object)
 	switch table {
 	case d.records.members:
 		return d.renderMember(&entry.Value, entry.Revision, d.placedByMember()[name])
 	case d.records.placements:
-		return d.renderPlacement(entry, brief)
+		return d.renderPlacement(entry, as.brief)
 	case d.records.specs[api.KindNodePool]:
 		return d.renderPool(entry)
 	case d.records.specs[entry.Value.Object.Kind]:
-		return d.renderUpgrade(entry, brief)
+		return d.renderUpgrade(entry, as.brief)
 	}
 	body, err := d.store.Content.Get(ctx, entry.Value.Digest)
 	if err != nil {
 		return nil, fmt.Errorf("reading %s: %w", entry.Value.Object, err)
 	}
-	return d.complete(&entry.Value, entry.Revision, body, nil)
+	return d.completeContent(&entry.Value, entry.Revision, body, as.values)
+}
+
+// completeContent shows a body that is placed, with digests in the place of values of Secrets unless they are wanted.
+func (d *Door) completeContent(spec *api.Spec, revision uint64, body json.RawMessage, values bool) (json.RawMessage, error) {
+	if values {
+		return d.complete(spec, revision, body, nil)
+	}
+	var tree map[string]any
+	if err := kjson.Unmarshal(body, &tree); err != nil {
+		return nil, fmt.Errorf("decoding %s: %w", spec.Object, err)
+	}
+	content.Redact(tree, d.store.Keys)
+	return d.completeTree(spec, revision, tree, nil)
 }
 
 // complete adds to a stored body the metadata that the hub sets, and a status.
@@ -39,6 +59,10 @@ func (d *Door) complete(spec *api.Spec, revision uint64, body json.RawMessage, s
 	if err := kjson.Unmarshal(body, &tree); err != nil {
 		return nil, fmt.Errorf("decoding %s: %w", spec.Object, err)
 	}
+	return d.completeTree(spec, revision, tree, status)
+}
+
+func (d *Door) completeTree(spec *api.Spec, revision uint64, tree map[string]any, status any) (json.RawMessage, error) {
 	metadata, _ := tree["metadata"].(map[string]any)
 	if metadata == nil {
 		metadata = map[string]any{"name": spec.Object.Name}

@@ -28,7 +28,9 @@ type app struct {
 	noted map[string]bool
 	// machine is set when standard output is for machines; people read standard error then.
 	machine bool
-	colour  string // when output is coloured
+	// showSecrets asks for values of Secrets.
+	showSecrets bool
+	colour      string // when output is coloured
 }
 
 // Main runs one command line and returns its exit code.

@@ -19,7 +19,7 @@ func (a *app) fetch(ctx context.Context, r ref) (*unstructured.Unstructured, err
 		return a.fetchOne(ctx, r, selection{})
 	}
 	var raw json.RawMessage
-	request := api.GetRequest{APIVersion: r.apiVersion, Kind: r.kind, Namespace: r.namespace, Name: r.name}
+	request := api.GetRequest{APIVersion: r.apiVersion, Kind: r.kind, Namespace: r.namespace, Name: r.name, ShowSecrets: a.showSecrets}
 	if err := a.call(ctx, api.VerbGet, request, &raw); err != nil {
 		return nil, err
 	}
@@ -48,7 +48,7 @@ func (a *app) fetchAll(ctx context.Context, k resourceKind, s selection) ([]*uns
 		objects, err := a.fetchOnMembers(ctx, k.kind, "", s)
 		return slices.DeleteFunc(objects, func(obj *unstructured.Unstructured) bool { return !chosen(obj) }), err
 	}
-	request := api.ListRequest{APIVersion: k.apiVersion, Kind: k.kind, LabelSelector: s.labels, Brief: s.brief}
+	request := api.ListRequest{APIVersion: k.apiVersion, Kind: k.kind, LabelSelector: s.labels, Brief: s.brief, ShowSecrets: a.showSecrets}
 	if k.namespaced && !s.allNamespaces {
 		request.Namespace = namespaceOr(a.namespace)
 	}

@@ -29,12 +29,16 @@ func (a *app) getCommand() *cobra.Command {
 Types are named in plural, singular or short (placements, placement, crp; members, mc; runs, ur; strategies,
 profiles, catalogs, maintenance, gates; nodes, disruptions, nodepools, pools, np; instancecatalogs, ic; deploy).
 Nodes and disruptions are those of the member of -m, or of all; the hub keeps no pods.
-Any other kind that the hub holds is named in capitals: Widget.v1.example.com.`,
+Any other kind that the hub holds is named in capitals: Widget.v1.example.com.
+
+In the place of values of Secrets stand digests, which change when the values do. What is shown so can be
+applied again: a digest stands for the value that the hub holds.`,
 		Example: `  flotilla get placements
   flotilla get members -o wide --sort-by .status.placed
   flotilla get placement/web -o jsonpath='{.status.counts.available}'
   flotilla get placement web --members
   flotilla get members --field-selector status.state!=Ready
+  flotilla get secret tls -n web -o yaml --show-secrets
   flotilla get runs
   flotilla get nodes -m berlin -o wide
   flotilla get disruptions -w
@@ -51,6 +55,7 @@ Any other kind that the hub holds is named in capitals: Widget.v1.example.com.`,
 	cmd.Flags().BoolVar(&o.watchOnly, "watch-only", false, "show only changes")
 	cmd.Flags().BoolVar(&o.ignoreGone, "ignore-not-found", false, "a missing object is not an error")
 	cmd.Flags().BoolVar(&o.members, "members", false, "show the members of one placement, a line each: snapshot, state, since when, and what is wrong")
+	cmd.Flags().BoolVar(&a.showSecrets, "show-secrets", false, "show values of Secrets, in whose place stand digests otherwise (operators)")
 	cmd.Flags().BoolVar(&o.raw, "raw", false, "show the records that the hub keeps of an object, or of a key such as schedule.web or result/berlin.placement.web")
 	return cmd
 }

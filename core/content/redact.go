@@ -1,0 +1,93 @@
+package content
+
+import (
+	"encoding/json"
+	"maps"
+	"regexp"
+	"slices"
+
+	"flotilla/core/api"
+	"flotilla/core/seal"
+)
+
+// redactedDigits is how much of its digest stands in the place of a value.
+const redactedDigits = 16
+
+// RedactedBegin is what every digest in the place of a value begins with; no base64 does.
+const RedactedBegin = "digest:"
+
+var redactedValue = regexp.MustCompile(`^` + RedactedBegin + `[0-9a-f]{16}$`)
+
+// Redact puts digests in the place of the values of a Secret, and of the Secrets in an envelope. Equal values of equal
+// names have equal digests, which nobody can compute without the keys.
+func Redact(object map[string]any, keys *seal.Keyring) {
+	eachValue(object, func(name string, value any) any { return redacted(name, value, keys) })
+}
+
+// Unredact puts the values of stored, which is the same object, in the place of their digests. It lists the paths of
+// digests that are not of stored values, sorted: nobody can have meant them.
+func Unredact(object, stored map[string]any, keys *seal.Keyring) (left []string) {
+	held := map[string]any{}
+	eachValue(stored, func(name string, value any) any {
+		held[name] = value
+		return value
+	})
+	eachValue(object, func(name string, value any) any {
+		if text, isText := value.(string); !isText || !redactedValue.MatchString(text) {
+			return value
+		}
+		if before, known := held[name]; known && redacted(name, before, keys) == value {
+			return before
+		}
+		left = append(left, name)
+		return value
+	})
+	slices.Sort(left)
+	return left
+}
+
+// redacted is what stands in the place of a value of a name.
+func redacted(name string, value any, keys *seal.Keyring) any {
+	text, err := json.Marshal([]any{"a value of a Secret", name, value})
+	if err != nil {
+		text = []byte(name) // no JSON: then it is nothing that was read
+	}
+	return RedactedBegin + keys.Digest(text)[:redactedDigits]
+}
+
+// eachValue replaces the values of a Secret, and of the Secrets in an envelope, by what change makes of them; their
+// names are paths in object.
+func eachValue(object map[string]any, change func(path string, value any) any) {
+	switch gk := groupKindOf(object); {
+	case gk == groupKind{"", "Secret"}:
+		valuesOf(object, "", change)
+	case gk.group == api.GroupPlacement && placeable[gk.kind]:
+		held, _ := object["data"].(map[string]any)
+		for _, name := range slices.Sorted(maps.Keys(held)) {
+			if inner, isMap := held[name].(map[string]any); isMap && groupKindOf(inner) == (groupKind{"", "Secret"}) {
+				valuesOf(inner, "data."+name+".", change)
+			}
+		}
+	}
+}
+
+func valuesOf(secret map[string]any, prefix string, change func(string, any) any) {
+	for _, field := range []string{"data", "stringData"} {
+		switch held := secret[field].(type) {
+		case nil:
+		case map[string]any:
+			for _, name := range slices.Sorted(maps.Keys(held)) {
+				held[name] = change(prefix+field+"."+name, held[name])
+			}
+		default:
+			secret[field] = change(prefix+field, held)
+		}
+	}
+	// What kubectl keeps of the last apply has the values once more.
+	metadata, _ := secret["metadata"].(map[string]any)
+	annotations, _ := metadata["annotations"].(map[string]any)
+	const kept = "kubectl.kubernetes.io/last-applied-configuration"
+	if value, found := annotations[kept]; found {
+		annotations[kept] = change(prefix+"metadata.annotations."+kept, value)
+	}
+}
