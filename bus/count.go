@@ -3,7 +3,6 @@ package bus
 import (
 	"context"
 	"fmt"
-	"slices"
 	"sync/atomic"
 	"time"
 
@@ -20,19 +19,26 @@ const (
 // count compares state with what was said of it, notes what is gone, and, when nothing is, keeps the
 // ledger from here on. lose is called when something is found to be gone later.
 func (s *Store) count(ctx context.Context, lease *lease, lose context.CancelCauseFunc) error {
-	err := s.State.reach(ctx, s.Writer.fence, reachTries, reachWait)
-	if err != nil {
-		return err
+	unread := s.State.reach(ctx, s.Writer.fence, reachTries, reachWait)
+	if unread != nil && (s.Writer.replicas > 1 || ctx.Err() != nil) {
+		return unread
 	}
+	var err error
 	if s.ledger, err = openLedger(ctx, s.Conn); err != nil {
 		return err
 	}
 	s.keeping, s.close = make(chan struct{}), func() {}
+	if err := s.resume(ctx); err != nil {
+		return err
+	}
 	found, err := s.judge(ctx, lease.settled.Load())
 	if err != nil {
 		return err
 	}
-	if found != nil && !found.Recent {
+	if found == nil && unread != nil {
+		return unread
+	}
+	if found != nil && (!found.Recent || unread != nil) {
 		s.Damage = found
 		s.Writer.refuse(fmt.Errorf("%w: %s", ErrDamaged, found))
 		s.Conn.Log.Error().Str("damage", found.String()).Strs("gone", found.Gone).Msg("state is damaged: this hub does not lead")
@@ -112,37 +118,26 @@ func (s *Store) closeLedger() {
 	<-s.keeping
 }
 
-// AcceptLoss counts anew what is left of a damaged state, and then makes ops, which clear up behind what is gone.
-// The store is not to be used after it: whoever leads next finds state whole.
+// AcceptLoss goes on with what is left of a damaged state, after ops, which clear up behind what is gone. The store is
+// not to be used after it: whoever leads next finds state whole.
 func (s *Store) AcceptLoss(ctx context.Context, ops []Op) error {
-	cells := s.State.mirror.all()
-	s.Writer.begin(cells)
-	if err := s.Writer.writeTally(ctx); err != nil {
+	if s.ledger.rescued != nil { // it was broken off
+		return s.refill(ctx, s.ledger.rescued)
+	}
+	records, err := s.left(func(string) bool { return true })
+	if err != nil {
 		return err
 	}
-	for chunk := range slices.Chunk(ops, maxOps) {
-		if _, err := s.Writer.Write(ctx, chunk...); err != nil {
-			return err
+	for _, op := range ops {
+		if op.Value == nil {
+			delete(records, op.Key)
+			continue
+		}
+		if records[op.Key], err = encode(op.Value); err != nil {
+			return fmt.Errorf("record %s: %w", op.Key, err)
 		}
 	}
-	return s.ledger.begin(ctx, s.State.mirror.all(), s.Writer.tally())
-}
-
-// begin lets a writer that refused go on from what cells hold.
-func (w *Writer) begin(cells map[string]cell) {
-	w.gate.Lock()
-	defer w.gate.Unlock()
-	w.lost = nil
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.chain.begin(w.chain.last, tallyOf(cells))
-}
-
-// writeTally stores a message that says how many records there are.
-func (w *Writer) writeTally(ctx context.Context) error {
-	key := subjects.TallyKey
-	_, err := w.Write(ctx, Put(key, struct{}{}, w.state.Revision(key)))
-	return err
+	return s.renew(ctx, records)
 }
 
 // tally is that of all that is known to be stored.

@@ -3,6 +3,9 @@ package bus
 import (
 	"context"
 	"crypto/rand"
+	"encoding/json"
+	"maps"
+	"slices"
 	"time"
 
 	"flotilla/core/api"
@@ -67,6 +70,30 @@ func LedgerSettled(s *Store) bool {
 func LedgerHolds(ctx context.Context, s *Store) bool {
 	l, err := openLedger(ctx, s.Conn)
 	return err == nil && l.book.tally.at == s.Writer.tally().at
+}
+
+// Steps of making the stream of state anew.
+const (
+	Kept = iota
+	Emptied
+	HalfWritten
+)
+
+// BreakOff makes the stream of state anew, and goes no further than a step.
+func BreakOff(ctx context.Context, s *Store, step int) error {
+	records, err := s.left(func(string) bool { return true })
+	if err == nil {
+		err = s.ledger.rescue(ctx, records, s.Writer.Term())
+	}
+	if err == nil && step >= Emptied {
+		err = s.Writer.empty(ctx)
+	}
+	for _, key := range slices.Sorted(maps.Keys(records))[:len(records)/2] {
+		if err == nil && step >= HalfWritten && counted(key) {
+			_, err = s.Writer.Write(ctx, Put(key, json.RawMessage(records[key]), 0))
+		}
+	}
+	return err
 }
 
 // Whole says that what is there is what the newest write said would be.

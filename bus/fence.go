@@ -12,6 +12,7 @@ import (
 	"flotilla/subjects"
 
 	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 )
 
 // standing is where the stream of state stands: the sequence that it gave last, and what its newest message
@@ -45,6 +46,21 @@ func readStanding(ctx context.Context, c *Conn) (standing, error) {
 	found.tally, counted = parseTally(newest.Header.Get(headerTally))
 	found.uncounted = !counted
 	return found, nil
+}
+
+// lastSaid is the sequence that a server refused a message with, because it is the last one, 0 for other errors.
+func lastSaid(err error) (sequence uint64) {
+	if refused := (*jetstream.APIError)(nil); errors.As(err, &refused) {
+		_, _ = fmt.Sscanf(refused.Description, "wrong last sequence: %d", &sequence)
+	}
+	return sequence
+}
+
+// atLeast corrects the sequence of a stream that had to leave damaged messages out since it was started: it goes on to
+// refuse by the number that it had given last, and tells another one who asks.
+func (s standing) atLeast(said uint64) standing {
+	s.last = max(s.last, said)
+	return s
 }
 
 // mostBetween is how many writes that were in flight may come between one of the term and the look before it.
@@ -140,9 +156,9 @@ func (w *Writer) giveUp(err error) {
 // refence writes the term anew, which fences whatever is in flight, and lists; the gate is held.
 func (w *Writer) refence(ctx context.Context) error {
 	w.conn.Log.Warn().Uint64("term", w.term.Term).Msg("a write has no known outcome: writing the term anew and listing")
-	between := 0
+	between, said := 0, uint64(0)
 	for delay := firstRetry; ; delay = min(2*delay, lastRetry) {
-		on, fence, err := w.rewriteTerm(ctx)
+		on, fence, err := w.rewriteTerm(ctx, said)
 		if err == nil {
 			w.fence = fence
 			return w.listAnew(ctx, on)
@@ -153,6 +169,7 @@ func (w *Writer) refence(ctx context.Context) error {
 		if w.conn.NC.IsClosed() {
 			return fmt.Errorf("writing the term anew: %w", nats.ErrConnectionClosed)
 		}
+		said = lastSaid(err)
 		if between++; outcomeOf(err) != mismatched || between > mostBetween {
 			w.conn.Log.Warn().Err(err).Msg("writing the term anew, trying again")
 			pause(ctx, delay)
@@ -163,8 +180,9 @@ func (w *Writer) refence(ctx context.Context) error {
 	}
 }
 
-// rewriteTerm stores the term once more on top of whatever was stored last, provided it is still ours.
-func (w *Writer) rewriteTerm(ctx context.Context) (on standing, fence uint64, err error) {
+// rewriteTerm stores the term once more on top of whatever was stored last, provided it is still ours; said is
+// what a try before was refused with.
+func (w *Writer) rewriteTerm(ctx context.Context, said uint64) (on standing, fence uint64, err error) {
 	if on, err = readStanding(ctx, w.conn); err != nil {
 		return on, 0, err
 	}
@@ -175,6 +193,7 @@ func (w *Writer) rewriteTerm(ctx context.Context) (on standing, fence uint64, er
 	if found.Term != w.term.Term || found.Holder != w.term.Holder {
 		return on, 0, fmt.Errorf("%w: term %d of %s", ErrDeposed, found.Term, found.Holder)
 	}
+	on = on.atLeast(said)
 	fence, err = writeTerm(ctx, w.conn, w.term, sequence, on)
 	return on, fence, err
 }

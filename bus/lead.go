@@ -198,15 +198,17 @@ type Taken struct {
 // takeTerm writes a new term above everything recorded and everything any member holds. A write of the one
 // before, which comes between, is counted in.
 func takeTerm(ctx context.Context, c *Conn, id string) (Taken, error) {
+	said := uint64(0)
 	for between := 0; ; between++ {
-		taken, err := tryTerm(ctx, c, id)
+		taken, err := tryTerm(ctx, c, id, said)
+		said = lastSaid(err)
 		if outcomeOf(err) != mismatched || between == mostBetween || ctx.Err() != nil {
 			return taken, err
 		}
 	}
 }
 
-func tryTerm(ctx context.Context, c *Conn, id string) (taken Taken, err error) {
+func tryTerm(ctx context.Context, c *Conn, id string, said uint64) (taken Taken, err error) {
 	recorded, sequence, err := readTerm(ctx, c)
 	if err != nil {
 		return taken, err
@@ -218,6 +220,7 @@ func tryTerm(ctx context.Context, c *Conn, id string) (taken Taken, err error) {
 	if taken.on, err = readStanding(ctx, c); err != nil {
 		return taken, err
 	}
+	taken.on = taken.on.atLeast(said)
 	taken.Term = newTerm(recorded, held, id, c.Now())
 	taken.fence, err = writeTerm(ctx, c, taken.Term, sequence, taken.on)
 	return taken, err

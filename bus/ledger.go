@@ -44,9 +44,10 @@ type ledger struct {
 	torn       bool   // an entry was not written: everything is to be listed anew
 	marks      []mark
 	wake       chan struct{}
-	pause      time.Duration  // before what is new is entered
-	settled    *atomic.Uint64 // told what is settled
-	entered    uint64         // newest write that the book has taken in
+	pause      time.Duration     // before what is new is entered
+	settled    *atomic.Uint64    // told what is settled
+	rescued    map[string][]byte // records of state that are kept while its stream is made anew, by key; nil: it is not
+	entered    uint64            // newest write that the book has taken in
 	noted      noted
 }
 
@@ -61,6 +62,9 @@ func openLedger(ctx context.Context, c *Conn) (*ledger, error) {
 	l := &ledger{conn: c, book: newBook(), wake: make(chan struct{}, 1), pause: ledgerEvery, noted: newNoted()}
 	cells, err := readBucket(ctx, c, subjects.Census)
 	if err != nil {
+		return nil, fmt.Errorf("reading the ledger: %w", err)
+	}
+	if l.rescued, err = l.rescuedOf(cells); err != nil {
 		return nil, fmt.Errorf("reading the ledger: %w", err)
 	}
 	head, found := cells[subjects.CensusHead]
@@ -199,6 +203,11 @@ func (l *ledger) write(ctx context.Context, key string, entry *api.Census) (uint
 	if err != nil {
 		return 0, err
 	}
+	return l.store(ctx, key, text)
+}
+
+// store is write for any JSON.
+func (l *ledger) store(ctx context.Context, key string, text []byte) (sequence uint64, err error) {
 	m := nats.NewMsg(l.conn.Fleet.BucketSubject(subjects.Census, key))
 	if m.Data, err = recordBounds.pack(text); err != nil {
 		return 0, err

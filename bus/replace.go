@@ -27,20 +27,8 @@ const (
 // concerned with.
 func (s *Store) Snapshot() (map[string][]byte, error) {
 	s.Writer.gate.Lock() // no write is under way
-	cells := s.State.mirror.snapshot()
-	s.Writer.gate.Unlock()
-	records := make(map[string][]byte, len(cells))
-	for key, c := range cells {
-		if !replaceable(key) {
-			continue
-		}
-		value, err := Unpack(c.value)
-		if err != nil {
-			return nil, fmt.Errorf("record %s: %w", key, err)
-		}
-		records[key] = value
-	}
-	return records, nil
+	defer s.Writer.gate.Unlock()
+	return s.left(replaceable)
 }
 
 // replaceable says that a record is part of snapshots.
@@ -51,10 +39,10 @@ func replaceable(key string) bool {
 // Replace puts records, by key and as JSON, in the place of all there are, under a new epoch above the one given.
 // While it is under way, and when it is broken off, no hub leads. The store is not to be used after it.
 func (s *Store) Replace(ctx context.Context, records map[string][]byte, above uint64) (epoch uint64, err error) {
-	if s.Damage == nil {
-		s.closeLedger()
+	if s.Damage != nil {
+		return s.replaceAll(ctx, records, above)
 	}
-	s.Writer.begin(s.State.mirror.all())
+	s.closeLedger()
 	mark := Put(subjects.RestoringKey, struct{}{}, s.State.Revision(subjects.RestoringKey))
 	marked, err := s.Writer.Write(ctx, mark)
 	if err != nil {
@@ -63,7 +51,7 @@ func (s *Store) Replace(ctx context.Context, records map[string][]byte, above ui
 	if epoch, err = s.Writer.newEpoch(ctx, above); err != nil {
 		return 0, err
 	}
-	for _, batch := range s.replacement(records) {
+	for _, batch := range batched(s.replacement(records)) {
 		if _, err := s.Writer.Write(ctx, batch...); err != nil {
 			return 0, err
 		}
@@ -75,28 +63,62 @@ func (s *Store) Replace(ctx context.Context, records map[string][]byte, above ui
 	return epoch, s.ledger.begin(ctx, s.State.mirror.all(), s.Writer.tally())
 }
 
-// replacement are the changes from what there is to records.
-func (s *Store) replacement(records map[string][]byte) (batches [][]Op) {
-	var batch []Op
-	size := 0
-	add := func(op Op, bytes int) {
-		if len(batch) == replaceOps || size+bytes > replaceBytes {
-			batches, batch, size = append(batches, batch), nil, 0
-		}
-		batch, size = append(batch, op), size+bytes
+// replaceAll is Replace where what there is is damaged.
+func (s *Store) replaceAll(ctx context.Context, records map[string][]byte, above uint64) (epoch uint64, err error) {
+	left, err := s.left(func(key string) bool { return !replaceable(key) && key != subjects.RestoringKey })
+	if err != nil {
+		return 0, err
 	}
+	for key, value := range records {
+		if replaceable(key) {
+			left[key] = value
+		}
+	}
+	s.Writer.raise(api.Term{Epoch: max(s.Term.Epoch, above) + 1})
+	return s.Writer.Term().Epoch, s.renew(ctx, left)
+}
+
+// left are the counted records that are there, of those that are to be had.
+func (s *Store) left(had func(key string) bool) (map[string][]byte, error) {
+	records := map[string][]byte{}
+	for key, c := range s.State.mirror.snapshot() {
+		if !counted(key) || !had(key) {
+			continue
+		}
+		value, err := Unpack(c.value)
+		if err != nil {
+			return nil, fmt.Errorf("record %s: %w", key, err)
+		}
+		records[key] = value
+	}
+	return records, nil
+}
+
+// replacement are the changes from what there is to records.
+func (s *Store) replacement(records map[string][]byte) (ops []Op) {
 	for _, key := range slices.Sorted(maps.Keys(records)) {
-		if value := records[key]; replaceable(key) {
-			add(Put(key, json.RawMessage(value), s.State.Revision(key)), len(value))
+		if replaceable(key) {
+			ops = append(ops, Put(key, json.RawMessage(records[key]), s.State.Revision(key)))
 		}
 	}
 	for _, key := range s.State.Keys("") {
 		if _, kept := records[key]; !kept && replaceable(key) {
-			add(Delete(key, s.State.Revision(key)), 0)
+			ops = append(ops, Delete(key, s.State.Revision(key)))
 		}
 	}
-	if len(batch) > 0 {
-		batches = append(batches, batch)
+	return ops
+}
+
+// batched cuts changes, whose values are JSON, into pieces that the server takes at once.
+func batched(ops []Op) (batches [][]Op) {
+	size := 0
+	for _, op := range ops {
+		value, _ := op.Value.(json.RawMessage)
+		size += len(value)
+		if n := len(batches); n == 0 || len(batches[n-1]) == replaceOps || size > replaceBytes {
+			batches, size = append(batches, nil), len(value)
+		}
+		batches[len(batches)-1] = append(batches[len(batches)-1], op)
 	}
 	return batches
 }
@@ -106,7 +128,7 @@ func (w *Writer) newEpoch(ctx context.Context, above uint64) (uint64, error) {
 	w.gate.Lock()
 	defer w.gate.Unlock()
 	w.term.Epoch = max(w.term.Epoch, above) + 1
-	on, fence, err := w.rewriteTerm(ctx)
+	on, fence, err := w.rewriteTerm(ctx, 0)
 	if err != nil {
 		return 0, fmt.Errorf("beginning epoch %d: %w", w.term.Epoch, err)
 	}

@@ -19,6 +19,13 @@ const (
 // CensusHead is the key of bucket census that says which pages count.
 const CensusHead = "head"
 
+// RescueHead is the key of bucket census that says that all records of state are kept there, while its stream is made
+// anew.
+const RescueHead = "rescue"
+
+// RescuePrefix is that of the keys of such records: behind it stands the key of each.
+const RescuePrefix = "rescue."
+
 // CensusPage is the key of one page of all records, of a generation, from 0.
 func CensusPage(generation uint64, page int) string {
 	return fmt.Sprintf("page.%d.%d", generation, page)

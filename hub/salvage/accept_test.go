@@ -12,7 +12,6 @@ import (
 	"flotilla/bus"
 	"flotilla/bus/bustest"
 	"flotilla/core/api"
-	"flotilla/hub/salvage"
 	"flotilla/subjects"
 )
 
@@ -53,12 +52,7 @@ func accepted(t *testing.T, server *bustest.Server, keys ...string) *bus.State {
 	}
 	store := bustest.Lead(t, c, "hub-test", bus.LeadOptions{})
 	require.NotNil(t, store.Damage)
-	ended := make(chan error, 1)
-	go func() {
-		ended <- salvage.New(store, salvage.Options{Log: c.Log}).Run(context.WithoutCancel(t.Context()))
-	}()
-	require.NoError(t, bus.Request(bustest.Context(t), copied.Client(t), api.VerbRestore, api.RestoreRequest{AcceptLoss: true}, nil, bus.RequestOptions{}))
-	require.NoError(t, <-ended)
+	goOn(t, copied, store)
 	left := bus.NewState(copied.Hub(t))
 	watching, stop := context.WithCancel(context.WithoutCancel(t.Context()))
 	stopped := make(chan struct{})
