@@ -78,9 +78,13 @@ e2e-build: ## Build the Kubernetes control plane of the tests, unless it is ther
 e2e: e2e-build ## Run the tests against three real Kubernetes clusters
 	$(GO) test -tags e2e -count=1 -timeout 25m ./tests/e2e/...
 
+.PHONY: e2e-up
+e2e-up: ## Leave a hub and agents running beside three real Kubernetes clusters, and say what to type
+	@$(GO) run ./tests/e2e/up
+
 .PHONY: e2e-clusters
 e2e-clusters: ## Leave three real Kubernetes clusters running, and say how to reach them
-	@$(GO) run ./tests/e2e/up
+	@$(GO) run ./tests/e2e/up clusters
 
 .PHONY: lint
 lint: ## Run the linters

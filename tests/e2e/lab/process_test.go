@@ -81,3 +81,28 @@ func TestKillReachesTheGroup(t *testing.T) {
 	_, err = said.ReadString('\n')
 	require.ErrorIs(t, err, io.EOF)
 }
+
+// TestAnyProgramEndsWithItsStarter closes what a program that reads nothing is held by.
+func TestAnyProgramEndsWithItsStarter(t *testing.T) {
+	l := &Lab{options: Options{Folder: t.TempDir()}}
+	logs := filepath.Join(l.options.Folder, "logs")
+	require.NoError(t, os.Mkdir(logs, 0o700))
+	log := filepath.Join(logs, "hub")
+	require.NoError(t, unix.Mkfifo(log, 0o600))
+	file, err := os.OpenFile(log, os.O_RDONLY|unix.O_NONBLOCK, 0)
+	require.NoError(t, err)
+	require.NoError(t, l.Run("hub", "sh", "-c", "echo runs; exec sleep 300"))
+	defer time.AfterFunc(20*time.Second, func() { _ = file.Close() }).Stop()
+	said := bufio.NewReader(file)
+	_, err = said.ReadString('\n')
+	require.NoError(t, err)
+	require.NoError(t, l.Err())
+	require.NoError(t, l.processes[0].leash.Close())
+	_, err = said.ReadString('\n')
+	require.ErrorIs(t, err, io.EOF)
+
+	require.NoError(t, l.Run("agent", "sh", "-c", "echo no token; exit 3"))
+	<-l.processes[1].ended
+	require.ErrorContains(t, l.processes[1].fault(), "agent has ended: exit status 3; the end of its log:\nno token")
+	require.NoError(t, l.Stop())
+}
