@@ -113,10 +113,14 @@ func getSealed(ctx context.Context, c *Conn, at string, read reader) ([]byte, er
 	return m.value, nil
 }
 
+// Roots are the digests of all that something refers to, and whether all of it is sealed with the secret that seals now:
+// else what it was sealed with before is needed yet, by works that name where it lies.
+type Roots func() (digests map[string]bool, resealed bool, err error)
+
 // Sweep removes what is of none of the digests in roots, in two passes at least an hour apart, and returns the
 // places of what it removed, sorted. roots is called while no Hold is held, and no Put begins until it returned; between
 // removals, of which there may be many, Puts go on.
-func (c *Content) Sweep(ctx context.Context, now time.Time, roots func() (map[string]bool, error)) ([]string, error) {
+func (c *Content) Sweep(ctx context.Context, now time.Time, roots Roots) ([]string, error) {
 	stream, err := c.conn.JS.Stream(ctx, c.conn.Fleet.BucketStream(subjects.Content))
 	if err != nil {
 		return nil, fmt.Errorf("sweeping content: %w", err)
@@ -162,16 +166,22 @@ func (c *Content) remove(ctx context.Context, stream jetstream.Stream, at string
 }
 
 // expired notes what is unused now and returns, sorted, what has been for long enough.
-func (c *Content) expired(stored map[string]uint64, roots func() (map[string]bool, error), now time.Time) ([]string, error) {
+func (c *Content) expired(stored map[string]uint64, roots Roots, now time.Time) ([]string, error) {
 	c.hold.Lock()
 	defer c.hold.Unlock()
-	digests, err := roots()
+	digests, resealed, err := roots()
 	if err != nil {
 		return nil, err
 	}
+	secrets := len(c.keys.Content)
+	if resealed {
+		secrets = 1
+	}
 	used := make(map[string]bool, len(digests))
 	for digest := range digests {
-		used[c.keys.Piece(digest).At] = true
+		for _, piece := range c.keys.Pieces(digest)[:secrets] {
+			used[piece.At] = true
+		}
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()

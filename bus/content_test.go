@@ -84,12 +84,12 @@ func TestSweepTakesTwoPassesAnHourApart(t *testing.T) {
 	now := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 	sweep := func(after time.Duration, used ...string) []string {
 		t.Helper()
-		removed, err := store.Content.Sweep(bustest.Context(t), now.Add(after), func() (map[string]bool, error) {
+		removed, err := store.Content.Sweep(bustest.Context(t), now.Add(after), func() (map[string]bool, bool, error) {
 			roots := map[string]bool{}
 			for _, body := range used {
 				roots[digests[body]] = true
 			}
-			return roots, nil
+			return roots, true, nil
 		})
 		require.NoError(t, err)
 		return removed
@@ -104,7 +104,7 @@ func TestSweepTakesTwoPassesAnHourApart(t *testing.T) {
 		_, err := store.Content.Get(bustest.Context(t), digests[body])
 		require.NoError(t, err, body)
 	}
-	_, err = store.Content.Sweep(bustest.Context(t), now.Add(5*time.Hour), func() (map[string]bool, error) { return nil, errors.New("not synced") })
+	_, err = store.Content.Sweep(bustest.Context(t), now.Add(5*time.Hour), func() (map[string]bool, bool, error) { return nil, true, errors.New("not synced") })
 	require.ErrorContains(t, err, "not synced")
 	_, err = store.Content.Get(bustest.Context(t), digests["kept"])
 	require.NoError(t, err, "a sweep without roots removes nothing")
@@ -119,11 +119,11 @@ func TestSweepSparesWhatIsPutWhileItRemoves(t *testing.T) {
 		digests = append(digests, bustest.Put(t, store, []byte(fmt.Sprint("body ", i))))
 	}
 	now := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
-	none := func() (map[string]bool, error) { return nil, nil }
+	none := func() (map[string]bool, bool, error) { return nil, true, nil }
 	_, err := store.Content.Sweep(bustest.Context(t), now, none)
 	require.NoError(t, err)
 	put := make(chan error, 1)
-	removed, err := store.Content.Sweep(bustest.Context(t), now.Add(2*time.Hour), func() (map[string]bool, error) {
+	removed, err := store.Content.Sweep(bustest.Context(t), now.Add(2*time.Hour), func() (map[string]bool, bool, error) {
 		go func() { // it waits for the roots to be read, and for no more than one removal
 			defer store.Content.Hold()()
 			var err error
@@ -134,7 +134,7 @@ func TestSweepSparesWhatIsPutWhileItRemoves(t *testing.T) {
 			}
 			put <- err
 		}()
-		return nil, nil
+		return nil, true, nil
 	})
 	require.NoError(t, err)
 	require.NoError(t, within(t, put, "the bodies are put again"))
@@ -151,7 +151,7 @@ func TestSweepWaitsForTheHold(t *testing.T) {
 	swept := make(chan error, 1)
 	asked := make(chan struct{})
 	go func() {
-		_, err := store.Content.Sweep(bustest.Context(t), time.Now(), func() (map[string]bool, error) { close(asked); return nil, nil })
+		_, err := store.Content.Sweep(bustest.Context(t), time.Now(), func() (map[string]bool, bool, error) { close(asked); return nil, true, nil })
 		swept <- err
 	}()
 	bustest.Put(t, store, []byte("a"))

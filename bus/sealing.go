@@ -31,6 +31,19 @@ func Sealing(keys *seal.Keyring) api.Sealing {
 	return record
 }
 
+// sealingInUse is what the record layout says while content is sealed with secrets of another record too: those stay
+// named until everything was sealed anew.
+func sealingInUse(found *api.Sealing, keys *seal.Keyring) api.Sealing {
+	record := Sealing(keys)
+	record.Content = record.Content[:1]
+	for _, name := range found.Content {
+		if name != record.Content[0] {
+			record.Content = append(record.Content, name)
+		}
+	}
+	return record
+}
+
 // CheckSealing says whether secrets are those that a record tells of: the same for digests, and at least all that
 // content is sealed with. ErrSecrets.
 func CheckSealing(record *api.Sealing, keys *seal.Keyring) error {

@@ -109,24 +109,50 @@ func (s *Store) Synced() bool {
 // Wait returns when all goroutines of the store ended, after its context did.
 func (s *Store) Wait() { s.running.Wait() }
 
+// Sealing says which secrets stored content is sealed with: the first seals now, there are others while content is
+// sealed anew.
+func (s *Store) Sealing() (api.Sealing, error) {
+	found, _, err := s.layoutRecord()
+	return found.Sealing, err
+}
+
+// Resealed notes that all content is sealed with the secret that seals now, so that the others are not needed any more.
+func (s *Store) Resealed(ctx context.Context) error {
+	found, revision, err := s.layoutRecord()
+	if err != nil {
+		return err
+	}
+	found.Sealing.Content = Sealing(s.Keys).Content[:1]
+	_, err = s.Writer.Write(ctx, Put(subjects.LayoutKey, found, revision))
+	return err
+}
+
+// layoutRecord reads the record of the layout, empty where there is none.
+func (s *Store) layoutRecord() (found api.Layout, revision uint64, err error) {
+	raw, revision, ok := s.State.Raw(subjects.LayoutKey)
+	if ok {
+		if err := decode(raw, recordBounds, &found); err != nil {
+			return found, revision, fmt.Errorf("the layout record: %w", err)
+		}
+	}
+	return found, revision, nil
+}
+
 // recordLayout keeps the number of the layout and the names of the secrets, so that neither an older hub
 // competes nor one that could not open what is stored.
 func (s *Store) recordLayout(ctx context.Context) error {
-	raw, revision, ok := s.State.Raw(subjects.LayoutKey)
-	var found api.Layout
-	if ok {
-		if err := decode(raw, recordBounds, &found); err != nil {
-			return fmt.Errorf("the layout record: %w", err)
-		}
+	found, revision, err := s.layoutRecord()
+	if err != nil {
+		return err
 	}
 	if err := checkSecrets(&found, s.Keys); err != nil {
 		return err
 	}
-	wanted := api.Layout{Header: api.NewHeader(api.KindLayout), Step: max(found.Step, s.Layout.Step), Sealing: Sealing(s.Keys)}
+	wanted := api.Layout{Header: api.NewHeader(api.KindLayout), Step: max(found.Step, s.Layout.Step), Sealing: sealingInUse(&found.Sealing, s.Keys)}
 	if reflect.DeepEqual(found, wanted) {
 		return nil
 	}
-	_, err := s.Writer.Write(ctx, Put(subjects.LayoutKey, wanted, revision))
+	_, err = s.Writer.Write(ctx, Put(subjects.LayoutKey, wanted, revision))
 	return err
 }
 

@@ -30,6 +30,7 @@ type shelf struct {
 
 type readWork struct {
 	digest    string
+	at        string // where it lies
 	manifests []apply.Manifest
 }
 
@@ -39,9 +40,18 @@ func (s *shelf) manifests(ctx context.Context, e api.IndexEntry) ([]apply.Manife
 	s.mu.Lock()
 	found := s.read[e.Placement]
 	s.mu.Unlock()
-	if found.digest == e.Work {
+	if found.digest == e.Work && found.at == e.At {
 		return found.manifests, nil
 	}
+	manifests, err := s.manifestsAt(ctx, e)
+	if err != nil && found.digest == e.Work {
+		return found.manifests, nil // they are sealed anew, and not all there yet
+	}
+	return manifests, err
+}
+
+// manifestsAt reads the work of an entry and what it names.
+func (s *shelf) manifestsAt(ctx context.Context, e api.IndexEntry) ([]apply.Manifest, error) {
 	body, err := s.body(ctx, e.Piece)
 	if err != nil {
 		return nil, err
@@ -59,7 +69,7 @@ func (s *shelf) manifests(ctx context.Context, e api.IndexEntry) ([]apply.Manife
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.read[e.Placement] = readWork{digest: e.Work, manifests: manifests}
+	s.read[e.Placement] = readWork{digest: e.Work, at: e.At, manifests: manifests}
 	return manifests, nil
 }
 

@@ -6,7 +6,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"flotilla/bus"
 	"flotilla/core/api"
+	"flotilla/core/content"
 	"flotilla/core/seal"
 )
 
@@ -48,4 +50,35 @@ func TestContentOnTheDiskIsSealedAndFetchedAgainWhenItWasChanged(t *testing.T) {
 	_, err := shelf.manifests(t.Context(), foreign)
 	require.ErrorIs(t, err, errNotYet, "the index that is stored may say otherwise")
 	require.ErrorIs(t, err, seal.ErrSealed)
+}
+
+// What is sealed anew is fetched to the disk from where it lies now; until all of it is there, what was read holds.
+func TestContentThatIsSealedAnewIsFetchedAgain(t *testing.T) {
+	h := newHub(t)
+	before := h.entry("web", 1, quiet)
+	s := open(t, t.TempDir(), "berlin")
+	shelf := &shelf{store: s, hub: h.server.Agent(t, "berlin"), read: map[string]readWork{}}
+	manifests, err := shelf.manifests(t.Context(), before)
+	require.NoError(t, err)
+
+	keys := &seal.Keyring{Digests: h.store.Keys.Digests, Content: [][]byte{make([]byte, seal.KeyBytes)}}
+	after := before
+	after.Piece = keys.Piece(before.Work)
+	held, err := shelf.manifests(t.Context(), after)
+	require.NoError(t, err)
+	require.Equal(t, manifests, held)
+
+	body := keys.Piece(manifests[0].Digest)
+	anew := bus.NewContent(h.store.Conn, keys)
+	text, digest, err := content.Work([]api.Manifest{manifests[0].Manifest}, keys)
+	require.NoError(t, err)
+	require.Equal(t, before.Work, digest)
+	require.NoError(t, anew.Put(t.Context(), digest, text))
+	require.NoError(t, anew.Put(t.Context(), manifests[0].Digest, strip(t, quiet)))
+	held, err = shelf.manifests(t.Context(), after)
+	require.NoError(t, err)
+	require.Equal(t, manifests, held)
+	require.NoError(t, s.flush())
+	require.FileExists(t, s.contentPath(after.At))
+	require.FileExists(t, s.contentPath(body.At))
 }

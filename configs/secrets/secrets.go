@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 
 	"flotilla/core/seal"
 )
@@ -77,4 +78,65 @@ func Create(path string, random io.Reader) error {
 	}
 	_, err = f.Write(text)
 	return errors.Join(err, f.Sync(), f.Close())
+}
+
+// Rotate puts a new secret for content in front of those of a file, which open what they sealed, and returns its name.
+func Rotate(path string, random io.Reader) (name string, err error) {
+	err = change(path, func(keys *seal.Keyring) error {
+		next, err := seal.NewKeyring(random)
+		if err != nil {
+			return err
+		}
+		keys.Content = append(next.Content, keys.Content...)
+		name = seal.Name(keys.Content[0])
+		return nil
+	})
+	return name, err
+}
+
+// Prune takes all secrets for content but the newest out of a file, and returns how many it took. Needed are the names
+// of those that content is sealed with.
+func Prune(path string, needed []string) (gone int, err error) {
+	err = change(path, func(keys *seal.Keyring) error {
+		newest := seal.Name(keys.Content[0])
+		for _, name := range needed {
+			if name != newest {
+				return fmt.Errorf("content is sealed with secret %s, and the newest of %s is %s: wait until everything is sealed with that one", name, path, newest)
+			}
+		}
+		gone = len(keys.Content) - 1
+		keys.Content = keys.Content[:1]
+		return nil
+	})
+	return gone, err
+}
+
+// change replaces a file whole, so that a kill leaves the old one or the new one.
+func change(path string, how func(*seal.Keyring) error) error {
+	text, err := readFile(path)
+	if err != nil {
+		return err
+	}
+	keys, err := Parse(text)
+	if err == nil {
+		err = how(keys)
+	}
+	if err != nil {
+		return err
+	}
+	if text, err = Text(keys); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*") // of mode 0600
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text)
+	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(f.Name()))
+	}
+	return nil
 }

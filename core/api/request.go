@@ -251,12 +251,14 @@ type Problem struct {
 
 // VersionResponse describes the hub that answered.
 type VersionResponse struct {
-	Version string      `json:"version"`
-	Level   int         `json:"level"`
-	Fleet   string      `json:"fleet"`
-	Leader  string      `json:"leader"`
-	Epoch   uint64      `json:"epoch"`
-	Term    uint64      `json:"term"`
-	Server  string      `json:"server"` // of NATS
+	Version string `json:"version"`
+	Level   int    `json:"level"`
+	Fleet   string `json:"fleet"`
+	Leader  string `json:"leader"`
+	Epoch   uint64 `json:"epoch"`
+	Term    uint64 `json:"term"`
+	Server  string `json:"server"` // of NATS
+	// Sealing are the secrets that stored content is sealed with: one, or more while it is sealed anew.
+	Sealing Sealing     `json:"sealing,omitzero"`
 	Now     metav1.Time `json:"now"`
 }

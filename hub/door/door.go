@@ -89,6 +89,8 @@ type Door struct {
 	inventories *bus.Values[api.MemberInventory]
 	// drains are what they say of disruptions of nodes.
 	drains *bus.Values[api.DisruptionResult]
+
+	resealing resealing
 }
 
 // New returns a door on an open store; it answers nothing before Run.
@@ -127,6 +129,7 @@ func (d *Door) Run(ctx context.Context) error {
 	var background sync.WaitGroup
 	background.Go(func() { d.finisher.Run(ctx, d.finish) })
 	background.Go(func() { d.sweep(ctx) })
+	background.Go(func() { d.reseal(ctx) })
 	<-ctx.Done()
 	service.Stop()
 	background.Wait()

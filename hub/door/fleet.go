@@ -52,6 +52,7 @@ func (d *Door) status(ctx context.Context, _ *struct{}) (any, error) {
 	}
 	fleet.Problems = append(fleet.Problems, d.unconfirmed(d.store.Now())...)
 	fleet.Problems = append(fleet.Problems, d.unreadableProblems()...)
+	fleet.Problems = append(fleet.Problems, d.sealingProblems()...)
 	fleet.Problems = append(fleet.Problems, d.layoutProblems(ctx)...)
 	fleet.Problems = append(fleet.Problems, d.poolProblems()...)
 	problems, runs := d.upgradeProblems(d.store.Now())
@@ -78,7 +79,7 @@ func severity(reason string) int {
 		return 1
 	case reasonUnfulfilled, reasonNothing:
 		return 3
-	case string(api.MemberJoining), "Unlisted", reasonDeleting, reasonUnconfirmed, api.ReasonLockedByRun, api.ReasonOperationInProgress:
+	case string(api.MemberJoining), "Unlisted", reasonResealing, reasonDeleting, reasonUnconfirmed, api.ReasonLockedByRun, api.ReasonOperationInProgress:
 		return 4
 	}
 	return 2

@@ -212,7 +212,12 @@ func (d *Door) placedByMember() map[string]int {
 }
 
 func (d *Door) version(context.Context, *struct{}) (any, error) {
+	sealing, err := d.store.Sealing()
+	if err != nil {
+		return nil, err
+	}
 	return &api.VersionResponse{
+		Sealing: sealing,
 		Version: d.options.Version, Level: api.Level, Fleet: d.store.Conn.Fleet.Name, Leader: d.store.Term.Holder,
 		Epoch: d.store.Term.Epoch, Term: d.store.Term.Term,
 		Server: d.store.Conn.NC.ConnectedServerVersion(), Now: metav1.NewTime(d.store.Now()),

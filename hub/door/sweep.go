@@ -2,6 +2,7 @@ package door
 
 import (
 	"context"
+	"maps"
 	"time"
 
 	"flotilla/bus"
@@ -25,7 +26,7 @@ func (d *Door) sweep(ctx context.Context) {
 }
 
 func (d *Door) sweepOnce(ctx context.Context, now time.Time) {
-	removed, err := d.store.Content.Sweep(ctx, now, d.roots)
+	removed, err := d.store.Content.Sweep(ctx, now, d.needed)
 	if err != nil {
 		d.options.Log.Warn().Err(err).Msg("sweeping content")
 		return
@@ -35,42 +36,60 @@ func (d *Door) sweepOnce(ctx context.Context, now time.Time) {
 	}
 }
 
+// needed are roots, and whether all of them are sealed with the newest secret.
+func (d *Door) needed() (map[string]bool, bool, error) {
+	in, err := d.store.Sealing()
+	if err != nil {
+		return nil, false, err
+	}
+	roots, err := d.roots()
+	return roots, len(in.Content) == 1, err
+}
+
 // roots are the digests of all content that something refers to: heads, retained snapshots, and what a
 // release lets members run.
 func (d *Door) roots() (map[string]bool, error) {
+	roots, works, err := d.referred()
+	maps.Copy(roots, works)
+	return roots, err
+}
+
+// referred are the digests of bodies and of works that something refers to.
+func (d *Door) referred() (bodies, works map[string]bool, err error) {
+	bodies, works = map[string]bool{}, map[string]bool{}
 	if !d.store.State.Synced() {
-		return nil, bus.ErrNotSynced
+		return bodies, works, bus.ErrNotSynced
 	}
 	// What cannot be read may refer to anything.
 	objects, err := d.records.objects.FindAll()
 	if err != nil {
-		return nil, err
+		return bodies, works, err
 	}
 	snapshots, err := d.records.snapshots.FindAll()
 	if err != nil {
-		return nil, err
+		return bodies, works, err
 	}
 	releases, err := d.records.releases.FindAll()
 	if err != nil {
-		return nil, err
+		return bodies, works, err
 	}
-	roots := map[string]bool{}
 	for _, head := range objects {
-		roots[head.Value.Digest] = true
-		roots[head.Value.ManifestDigest()] = true
-		roots[head.Value.SealedOverlay] = true
+		bodies[head.Value.Digest] = true
+		bodies[head.Value.ManifestDigest()] = true
+		bodies[head.Value.SealedOverlay] = true
 	}
 	for _, snapshot := range snapshots {
-		roots[snapshot.Value.Work] = true
+		works[snapshot.Value.Work] = true
 		for i := range snapshot.Value.Manifests {
-			roots[snapshot.Value.Manifests[i].Digest] = true
+			bodies[snapshot.Value.Manifests[i].Digest] = true
 		}
 	}
 	for _, release := range releases {
 		for i := range release.Value.Entries {
-			roots[release.Value.Entries[i].Work] = true
+			works[release.Value.Entries[i].Work] = true
 		}
 	}
-	delete(roots, "") // of those without
-	return roots, nil
+	delete(bodies, "") // of those without
+	delete(works, "")
+	return bodies, works, nil
 }

@@ -11,7 +11,7 @@ import (
 )
 
 func (a *app) secretsCommand() *cobra.Command {
-	return group("secrets", "Make the secrets that a hub seals content with", a.secretsCreateCommand())
+	return group("secrets", "Make and rotate the secrets that a hub seals content with", a.secretsCreateCommand(), a.secretsRotateCommand(), a.secretsPruneCommand())
 }
 
 func (a *app) secretsCreateCommand() *cobra.Command {

@@ -1,0 +1,127 @@
+package door
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"flotilla/bus"
+	"flotilla/core/api"
+	"flotilla/core/content"
+	"flotilla/core/seal"
+)
+
+// Pauses between tries to seal content anew.
+const (
+	resealFirst = time.Second
+	resealLast  = 5 * time.Minute
+)
+
+// reasonResealing is that of the problem that content is not all sealed with the newest secret.
+const reasonResealing = "Resealing"
+
+// resealing is how far content has been sealed anew.
+type resealing struct{ done, of atomic.Int64 }
+
+// reseal seals content anew, after a rotation of secrets, until all of it is sealed with the newest. A hub that is
+// stopped on the way leaves the rest to the next.
+func (d *Door) reseal(ctx context.Context) {
+	for delay := resealFirst; ctx.Err() == nil; delay = min(2*delay, resealLast) {
+		err := d.resealAll(ctx)
+		if err == nil || ctx.Err() != nil {
+			return
+		}
+		d.options.Log.Warn().Err(err).Dur("retry", delay).Msg("sealing content with the newest secret")
+		again := time.NewTimer(delay)
+		select {
+		case <-ctx.Done():
+		case <-again.C:
+		}
+		again.Stop()
+	}
+}
+
+func (d *Door) resealAll(ctx context.Context) error {
+	in, err := d.store.Sealing()
+	if err != nil || len(in.Content) < 2 {
+		return err
+	}
+	bodies, works, err := d.referred()
+	if err != nil {
+		return err
+	}
+	sealed, err := d.store.Content.Sealed(ctx)
+	if err != nil {
+		return err
+	}
+	d.resealing.done.Store(0)
+	d.resealing.of.Store(int64(len(bodies) + len(works)))
+	// Bodies before the works that name where they lie.
+	if err := d.resealThose(ctx, bodies, sealed, func(string) func([]byte) ([]byte, error) { return nil }); err != nil {
+		return err
+	}
+	if err := d.resealThose(ctx, works, sealed, func(digest string) func([]byte) ([]byte, error) {
+		return func(body []byte) ([]byte, error) { return workAnew(digest, body, d.store.Keys) }
+	}); err != nil {
+		return err
+	}
+	if err := d.store.Resealed(ctx); err != nil {
+		return err
+	}
+	d.options.Log.Info().Str("secret", in.Content[0]).Int64("bodies", d.resealing.of.Load()).
+		Msg("all content is sealed with the newest secret; those before may go: flotilla secrets prune")
+	return nil
+}
+
+// resealThose seals what is not sealed with the newest secret yet. What is gone or damaged stays so.
+func (d *Door) resealThose(ctx context.Context, digests map[string]bool, sealed func(string) bool, changed func(string) func([]byte) ([]byte, error)) error {
+	for _, digest := range slices.Sorted(maps.Keys(digests)) {
+		if !sealed(digest) {
+			err := d.store.Content.Reseal(ctx, digest, changed(digest))
+			if errors.Is(err, bus.ErrNotFound) || errors.Is(err, bus.ErrCorrupt) {
+				d.options.Log.Warn().Err(err).Msg("content that cannot be read is not sealed anew")
+				err = nil
+			}
+			if err != nil {
+				return err
+			}
+		}
+		d.resealing.done.Add(1)
+	}
+	return nil
+}
+
+// workAnew is a work with what opens its manifests now.
+func workAnew(digest string, body []byte, keys *seal.Keyring) ([]byte, error) {
+	var work api.Work
+	if err := json.Unmarshal(body, &work); err != nil {
+		return nil, fmt.Errorf("decoding: %w", err)
+	}
+	manifests := make([]api.Manifest, len(work.Manifests))
+	for i := range work.Manifests {
+		manifests[i] = work.Manifests[i].Manifest
+	}
+	anew, same, err := content.Work(manifests, keys)
+	if err == nil && same != digest {
+		err = fmt.Errorf("it is the work %s: %w", same, bus.ErrCorrupt)
+	}
+	return anew, err
+}
+
+// sealingProblems says how far content has been sealed anew, while it is.
+func (d *Door) sealingProblems() []api.Problem {
+	in, err := d.store.Sealing()
+	if err != nil || len(in.Content) < 2 {
+		return nil
+	}
+	return []api.Problem{{
+		Object: "fleet/" + d.store.Conn.Fleet.Name, Reason: reasonResealing, Next: "flotilla status",
+		Message: fmt.Sprintf("%d of %d bodies are sealed with secret %s; until all are every hub needs those before it too",
+			d.resealing.done.Load(), d.resealing.of.Load(), in.Content[0]),
+	}}
+}
