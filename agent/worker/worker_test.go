@@ -450,3 +450,16 @@ func TestRunLeavesNothingBehind(t *testing.T) {
 		goleak.IgnoreAnyFunction("github.com/nats-io/nats.go/jetstream.(*pushConsumer).Consume.func3"),
 		goleak.IgnoreAnyFunction("github.com/nats-io/nats%2ego.(*Conn).waitForMsgs"))
 }
+
+// What an API server keeps otherwise than it was given, such as stringData of a Secret, is no drift: it is written once.
+func TestStringDataOfASecretIsWrittenOnce(t *testing.T) {
+	h, m := newHub(t), member(t, 0)
+	start(t, h, m, t.TempDir())
+	h.command(h.entry("web", 1, shop, "apiVersion: v1\nkind: Secret\nmetadata: {name: key, namespace: shop}\nstringData: {password: hunter2}"))
+	applied := func(r api.PlacementResult) bool { return r.Applied == "True" }
+	h.expect("web", applied)
+	written := len(m.History(0))
+	h.command(h.entry("web", 2, shop, "apiVersion: v1\nkind: Secret\nmetadata: {name: key, namespace: shop}\nstringData: {password: hunter2}"))
+	h.expect("web", func(r api.PlacementResult) bool { return applied(r) && r.Generation == 2 })
+	require.Len(t, m.History(0), written)
+}

@@ -102,6 +102,7 @@ func (m *Member) Apply(ctx context.Context, w target.Write) (*unstructured.Unstr
 	if err := m.hinder(ctx, ref); err != nil {
 		return nil, err
 	}
+	w.Object = encoded(w.Object)
 	m.mu.Lock()
 	defer m.unlock()
 	s := m.objects[apply.IdentityOf(ref)]
