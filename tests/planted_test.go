@@ -1,170 +1,109 @@
 package tests
 
 import (
-	"bytes"
-	"context"
-	"crypto/rand"
 	"encoding/base64"
+	"encoding/json"
 	"fmt"
-	"io"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
+	"time"
 
-	"github.com/klauspost/compress/gzip"
-	"github.com/klauspost/compress/s2"
-	"github.com/nats-io/nats.go/jetstream"
+	"github.com/nats-io/nats.go"
 	"github.com/rs/zerolog"
 	"github.com/stretchr/testify/require"
+	"sigs.k8s.io/yaml"
 
 	"flotilla/bus"
+	"flotilla/bus/bustest"
+	"flotilla/core/api"
+	"flotilla/core/content"
 	"flotilla/hub/dev"
+	"flotilla/subjects"
+	"flotilla/tests/planted"
 )
 
-// planted is a value that may not be found.
-type planted struct {
-	value string
-	forms [][]byte // what it looks like, raw and in base64 at each alignment
+// plantedSecret holds a value as it is, and encoded.
+func plantedSecret(p *planted.Value) string {
+	return fmt.Sprintf("apiVersion: v1\nkind: Secret\nmetadata: {name: key, namespace: web}\nstringData: {raw: %s}\ndata: {encoded: %s}\n",
+		p.Text, base64.StdEncoding.EncodeToString([]byte("x"+p.Text+strings.Repeat("y", 100))))
 }
 
-func plant() *planted {
-	p := &planted{value: "planted-" + rand.Text()}
-	p.forms = [][]byte{[]byte(p.value)}
-	for shift := range 3 {
-		text := base64.RawStdEncoding.EncodeToString(append(make([]byte, shift), p.value...))
-		from := (8*shift + 5) / 6 // digits that hold bits of what stands before
-		p.forms = append(p.forms, []byte(text[from:len(text)-1]))
-	}
-	return p
-}
-
-// in says whether the value is in bytes, or in anything that is packed in them.
-func (p *planted) in(data []byte) bool {
-	for _, form := range p.forms {
-		if bytes.Contains(data, form) {
-			return true
-		}
-	}
-	for _, magic := range [][]byte{{0x1f, 0x8b, 8}, []byte("\xff\x06\x00\x00S2sTwO"), []byte("\xff\x06\x00\x00sNaPpY")} {
-		for rest := data; ; {
-			at := bytes.Index(rest, magic)
-			if at < 0 {
-				break
-			}
-			if p.in(unpacked(magic[0], rest[at:])) {
-				return true
-			}
-			rest = rest[at+len(magic):]
-		}
-	}
-	return false
-}
-
-// unpacked is as much as can be read.
-func unpacked(magic byte, data []byte) []byte {
-	var from io.Reader = s2.NewReader(bytes.NewReader(data))
-	if magic == 0x1f {
-		zipped, err := gzip.NewReader(bytes.NewReader(data))
-		if err != nil {
-			return nil
-		}
-		zipped.Multistream(false)
-		from = zipped
-	}
-	text, _ := io.ReadAll(io.LimitReader(from, 64<<20)) // what comes before an error counts
-	return text
-}
-
-// messages lists where the value is in what streams hold.
-func (p *planted) messages(t *testing.T, c *bus.Conn) (found []string, seen int) {
+// keyOf is what opens the body of a document.
+func keyOf(t *testing.T, document string) *planted.Value {
 	t.Helper()
-	streams := c.JS.ListStreams(t.Context())
-	for info := range streams.Info() {
-		stream, err := c.JS.Stream(t.Context(), info.Config.Name)
-		require.NoError(t, err)
-		for at := info.State.FirstSeq; at <= info.State.LastSeq; at++ {
-			m, err := stream.GetMsg(t.Context(), at)
-			if err != nil {
-				require.ErrorIs(t, err, jetstream.ErrMsgNotFound)
-				continue
-			}
-			seen++
-			if p.in(append([]byte(fmt.Sprint(m.Header)), m.Data...)) {
-				found = append(found, m.Subject)
-			}
-		}
-	}
-	require.NoError(t, streams.Err())
-	return found, seen
+	keys := bustest.Keys()
+	var tree map[string]any
+	require.NoError(t, yaml.Unmarshal([]byte(document), &tree))
+	object, err := content.New(tree, keys)
+	require.NoError(t, err)
+	return planted.Of(string(keys.Piece(object.Head.ManifestDigest()).Key))
 }
 
-// files lists the files of a folder that hold the value. Members in memory are clusters, which hold what was applied.
-func (p *planted) files(t *testing.T, dir string) (found []string, seen int) {
+// keyOfWork is what opens the work that members run, which an index carries.
+func keyOfWork(t *testing.T, s *slice) *planted.Value {
 	t.Helper()
-	require.NoError(t, filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
-		if err != nil || !entry.Type().IsRegular() {
-			return err
-		}
-		text, err := os.ReadFile(path)
-		seen++
-		if p.in(text) {
-			found = append(found, path)
-		}
-		return err
-	}))
-	return found, seen
+	var raw api.RawResponse
+	s.ask(api.VerbRaw, api.RawRequest{Bucket: subjects.State, Key: subjects.Releases.Key("web")}, &raw)
+	var release api.Release
+	require.NoError(t, json.Unmarshal(raw.Value, &release))
+	require.NotEmpty(t, release.Entries)
+	return planted.Of(string(bustest.Keys().Piece(release.Entries[0].Work).Key))
 }
 
-// lines is a log that can be searched.
-type lines struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (l *lines) Write(line []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(line)
-}
-
-func (l *lines) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.String()
-}
-
-// A value of a Secret is in no message that a stream keeps, in no file of the broker or of an agent, and in no log,
-// however it is packed: neither as it was applied, nor after it was changed, placed, taken over and deleted.
+// A value of a Secret is in no message that a stream keeps, in no file of the broker or of an agent, in no log, and in
+// nothing that is heard by who listens on the servers, however it is packed: neither as it was applied, read and
+// planned, nor after it was changed, placed and taken over; and neither is what opens it. What is not sealed is found by the same search.
 func TestAPlantedValueIsFoundNowhere(t *testing.T) {
-	dir, log := t.TempDir(), &lines{}
+	dir, log := t.TempDir(), &planted.Log{}
 	s := newSliceWith(t, func(o *dev.Options) {
 		o.Hub.Server.Dir = dir
 		o.Hub.Log, o.Log = zerolog.New(log), zerolog.New(log)
 	}, "berlin", "paris")
-	p, later := plant(), plant()
-	secret := func(p *planted) string {
-		return fmt.Sprintf("apiVersion: v1\nkind: Secret\nmetadata: {name: key, namespace: web}\nstringData: {raw: %s}\ndata: {encoded: %s}\n",
-			p.value, base64.StdEncoding.EncodeToString([]byte("x"+p.value+strings.Repeat("y", 100))))
-	}
-	s.apply("apiVersion: v1\nkind: Namespace\nmetadata: {name: web}\n---\n" + secret(p) + "---\n" + placedEverywhere("web"))
+	ear := planted.Listen(t, connected(t, s, s.fleet.Hub.Server().HubCreds()).NC)
+	p, later := planted.New(), planted.New()
+	s.apply("apiVersion: v1\nkind: Namespace\nmetadata: {name: web}\n---\n" + plantedSecret(p) + "---\n" + placedEverywhere("web"))
 	s.converges("web", 2, "1")
-	s.apply(secret(later))
+	s.apply(plantedSecret(later))
 	s.converges("web", 2, "2")
+	var shown json.RawMessage
+	s.ask(api.VerbGet, api.GetRequest{Kind: "Secret", Namespace: "web", Name: "key", ShowSecrets: true}, &shown)
+	require.True(t, later.In(shown), "who may read it does")
 
-	inspector := inspector(t, s)
-	for _, value := range []*planted{p, later} {
-		require.True(t, value.in([]byte(value.value)))
-		found, seen := value.messages(t, inspector)
+	inspector := connected(t, s, s.fleet.Hub.Server().InspectorCreds())
+	for _, value := range []*planted.Value{p, later, keyOf(t, plantedSecret(p)), keyOf(t, plantedSecret(later)), keyOfWork(t, s)} {
+		found, seen := value.Messages(t, inspector)
 		require.Greater(t, seen, 20)
 		require.Empty(t, found, "messages")
-		found, seen = value.files(t, dir)
+		found, seen = value.Files(t, dir)
 		require.Greater(t, seen, 20)
 		require.Empty(t, found, "files")
-		require.NotContains(t, log.String(), value.value)
+		found, seen = ear.Heard(t, value)
+		require.Greater(t, seen, 50)
+		require.Empty(t, found, "heard")
+		require.False(t, value.In(log.Text()))
 	}
+	unsealed(t, s, dir, ear, later)
+}
+
+// unsealed sends and keeps a value as tools of NATS do, and finds it everywhere.
+func unsealed(t *testing.T, s *slice, dir string, ear *planted.Ear, p *planted.Value) {
+	t.Helper()
+	hub := connected(t, s, s.fleet.Hub.Server().HubCreds())
+	_, err := hub.JS.Publish(t.Context(), hub.Fleet.AuditEvent("test", "planted"), []byte(p.Text))
+	require.NoError(t, err)
+	m := nats.NewMsg(s.fleet.Client.API(api.VerbGet))
+	m.Header.Set(bus.HeaderRequest, "unsealed")
+	m.Data = []byte(`{"kind":"Secret","namespace":"web","name":"key","showSecrets":true}`)
+	answer, err := s.fleet.Client.NC.RequestMsg(m, 10*time.Second)
+	require.NoError(t, err)
+	require.True(t, p.In(answer.Data))
+
+	found, _ := p.Messages(t, connected(t, s, s.fleet.Hub.Server().InspectorCreds()))
+	require.Equal(t, []string{hub.Fleet.AuditEvent("test", "planted")}, found)
+	found, _ = p.Files(t, dir)
+	require.NotEmpty(t, found, "the stream that holds it is among the files")
+	found, _ = ear.Heard(t, p)
+	require.Greater(t, len(found), 1, "the event and the answer")
 }
 
 // placedEverywhere is a placement of a namespace on every member.
@@ -173,34 +112,11 @@ func placedEverywhere(namespace string) string {
 		"  policy: {placementType: PickAll}\n  resourceSelectors: [{group: \"\", version: v1, kind: Namespace, name: %s}]\n", namespace)
 }
 
-func inspector(t *testing.T, s *slice) *bus.Conn {
+// connected connects to the hub's own server with a file of credentials.
+func connected(t *testing.T, s *slice, creds string) *bus.Conn {
 	t.Helper()
-	ctx, cancel := context.WithCancel(t.Context())
-	t.Cleanup(cancel)
-	server := s.fleet.Hub.Server()
-	c, err := bus.ConnectClient(ctx, bus.Options{Fleet: "test", URL: server.URL(), Creds: server.InspectorCreds(), Log: zerolog.Nop()})
+	c, err := bus.ConnectClient(t.Context(), bus.Options{Fleet: "test", URL: s.fleet.Hub.Server().URL(), Creds: creds, Log: zerolog.Nop()})
 	require.NoError(t, err)
 	t.Cleanup(c.Close)
 	return c
-}
-
-// What is searched for is found where it is, as it is and packed.
-func TestAPlantedValueIsFoundWhereItIs(t *testing.T) {
-	p := plant()
-	for shift := range 3 {
-		text := base64.StdEncoding.EncodeToString([]byte(strings.Repeat("a", shift) + p.value + "tail"))
-		require.True(t, p.in([]byte("{"+text+"}")), "base64 behind %d bytes", shift)
-		var zipped, packed bytes.Buffer
-		z := gzip.NewWriter(&zipped)
-		_, err := z.Write([]byte(text))
-		require.NoError(t, err)
-		require.NoError(t, z.Close())
-		w := s2.NewWriter(&packed)
-		_, err = w.Write([]byte(text))
-		require.NoError(t, err)
-		require.NoError(t, w.Close())
-		require.True(t, p.in(append([]byte("before"), zipped.Bytes()...)))
-		require.True(t, p.in(append([]byte("before"), packed.Bytes()...)))
-	}
-	require.False(t, p.in([]byte("nothing of it")))
 }

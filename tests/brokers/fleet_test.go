@@ -34,7 +34,7 @@ func (s *system) hub(name string) *hubd.Hub {
 	s.Helper()
 	h, err := hubd.New(hubd.Options{
 		Fleet: fleetName, Name: name, Accounts: s.accounts, Bus: s.reach(s.url(), "", ""), Secrets: secrets.Source{Text: bustest.Secrets},
-		Log: zerolog.New(zerolog.NewTestWriter(s)).Level(zerolog.WarnLevel),
+		Log: zerolog.New(zerolog.MultiLevelWriter(zerolog.NewTestWriter(s), &s.log)).Level(zerolog.WarnLevel),
 		Lead: bus.LeadOptions{
 			TTL: 3 * time.Second, Renew: 600 * time.Millisecond, Margin: 600 * time.Millisecond, Poll: 300 * time.Millisecond,
 		},
@@ -77,12 +77,12 @@ func (s *system) enrol(admin *bus.Conn, member string) *api.Token {
 func (s *system) join(admin *bus.Conn, member, url string) *agentd.Agent {
 	s.Helper()
 	config := configs.DefaultAgent()
-	config.Fleet, config.Member, config.DataDir, config.Bus = fleetName, member, s.TempDir(), configs.Bus{URL: url}
+	config.Fleet, config.Member, config.DataDir, config.Bus = fleetName, member, filepath.Join(s.agents, member+"-"+string(uuid.NewUUID())), configs.Bus{URL: url}
 	config.Target.Memory.ReadyAfter = configs.Duration(10 * time.Millisecond)
 	config.HeartbeatInterval = configs.Duration(time.Second)
 	agent, err := agentd.New(agentd.Options{
 		Config: config, Token: s.enrol(admin, member), Now: elsewhen.Now,
-		Log: zerolog.New(zerolog.NewTestWriter(s)).Level(zerolog.WarnLevel).With().Str("member", member).Logger(),
+		Log: zerolog.New(zerolog.MultiLevelWriter(zerolog.NewTestWriter(s), &s.log)).Level(zerolog.WarnLevel).With().Str("member", member).Logger(),
 	})
 	require.NoError(s, err)
 	require.NoError(s, agent.Start(bustest.Context(s)))
@@ -101,6 +101,11 @@ metadata: {name: web, namespace: shop}
 data: {version: "%d"}
 ---
 apiVersion: v1
+kind: Secret
+metadata: {name: web, namespace: shop}
+stringData: {password: %s}
+---
+apiVersion: v1
 kind: Namespace
 metadata: {name: shop}
 ---
@@ -111,7 +116,7 @@ spec:
   resourceSelectors: [{group: "", version: v1, kind: Namespace, name: shop}]
   policy: {placementType: PickAll}
   strategy: {rollingUpdate: {maxUnavailable: 100%%, unavailablePeriodSeconds: 0}}
-`, version))
+`, version, s.secret.Text))
 	require.NoError(s, err)
 	request := api.ApplyRequest{Request: string(uuid.NewUUID())}
 	for _, d := range documents {

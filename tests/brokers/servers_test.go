@@ -17,6 +17,7 @@ import (
 
 	"flotilla/bus"
 	"flotilla/bus/bustest"
+	"flotilla/tests/planted"
 )
 
 // fleetName is that of every fleet here.
@@ -30,6 +31,9 @@ type system struct {
 	links    map[string]string // addresses for leaf nodes, by server
 	running  map[string]*server.Server
 	urls     map[string]string
+	agents   string         // their folders
+	log      planted.Log    // of hubs and agents
+	secret   *planted.Value // what is placed holds it
 }
 
 // newSystem makes accounts and starts a server for each of the configurations of configs/nats that are named.
@@ -37,6 +41,7 @@ func newSystem(t *testing.T, names ...string) *system {
 	t.Helper()
 	s := &system{
 		T: t, accounts: filepath.Join(t.TempDir(), "accounts"), configs: map[string]string{}, links: map[string]string{}, running: map[string]*server.Server{}, urls: map[string]string{},
+		agents: t.TempDir(), secret: planted.New(),
 	}
 	_, err := bus.MakeAccounts(s.accounts, fleetName)
 	require.NoError(t, err)
