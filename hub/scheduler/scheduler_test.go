@@ -172,6 +172,7 @@ func TestPropertiesWakeThoseWhoNameThem(t *testing.T) {
 	}
 	h.join(t, "a", nil, nodes("4"))
 	h.judged(t, "big", "a", api.FilterAffinity, "is 4, wanted >= 5")
+	h.settled(t, "big") // what the hub wrote itself has woken whom it wakes
 	h.join(t, "a", nil, nodes("5"))
 	h.settled(t, "big")
 	h.judged(t, "big", "a", api.FilterAffinity, "is 4, wanted >= 5")
