@@ -225,10 +225,19 @@ func (c *Conn) reportRetries() nats.ConnErrHandler {
 		last = time.Now()
 		text := "NATS does not answer, trying again until it does"
 		if ofCredentials(err) {
-			text = "NATS does not take the credentials, trying again until it does"
+			text = "NATS does not take the credentials, trying again until it does" + c.remedy()
 		}
 		c.Log.Warn().Err(err).Str("url", c.url).Msg(text)
 	}
+}
+
+// remedy is what helps an agent whose credentials are not taken; empty for others.
+func (c *Conn) remedy() string {
+	if c.wallet == nil {
+		return ""
+	}
+	member := c.wallet.Member()
+	return fmt.Sprintf("; if the agent was revoked, or another took its place, it needs a token: flotilla member enrol %s > %s.token", member, member)
 }
 
 // waitConnected waits for a connection that is being retried.

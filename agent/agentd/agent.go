@@ -90,8 +90,11 @@ func (a *Agent) Start(ctx context.Context) (err error) {
 		return err
 	}
 	a.greet(conn)
+	var renewal func() string
 	if a.wallet != nil {
-		a.run(keeper.New(keeper.Options{Member: a.Member(), Hub: conn, Log: a.o.Log}).Run)
+		k := keeper.New(keeper.Options{Member: a.Member(), Hub: conn, Log: a.o.Log})
+		renewal = k.Failing
+		a.run(k.Run)
 	}
 	a.run(w.Run)
 	up, err := a.upgrader(conn)
@@ -113,7 +116,7 @@ func (a *Agent) Start(ctx context.Context) (err error) {
 		Member: a.Member(), Hub: conn, Target: a.target, Version: cmp.Or(a.o.Version, api.Version),
 		Interval: time.Duration(a.o.Config.HeartbeatInterval), Labels: a.o.Config.AllLabels(), Properties: a.o.Config.AllProperties(),
 		Namespaces: true, Holds: w.Holds, Unlisted: w.Unlisted, Trouble: func() string { return cmp.Or(w.Trouble(), up.Trouble(), troubleOf(room)) },
-		Fit: folder.writable, Log: a.o.Log,
+		Renewal: renewal, Fit: folder.writable, Log: a.o.Log,
 	})
 	a.run(a.advise(conn))
 	a.run(up.Run)

@@ -63,6 +63,8 @@ type Options struct {
 	Holds    func() api.Order
 	Unlisted func() []string
 	Trouble  func() string
+	// Renewal says why credentials cannot be renewed; nil says nothing.
+	Renewal func() string
 	// Fit says why the agent cannot work, which makes its member unhealthy; nil when it can.
 	Fit func() error
 	Log zerolog.Logger
@@ -185,6 +187,9 @@ func (b *Beat) next(ctx context.Context) api.Heartbeat {
 	}
 	if b.o.Trouble != nil && h.Message == "" {
 		h.Message = b.o.Trouble()
+	}
+	if b.o.Renewal != nil {
+		h.Renewal = b.o.Renewal()
 	}
 	if b.o.Holds != nil {
 		h.Holds = b.o.Holds()

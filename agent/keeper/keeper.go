@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"sync/atomic"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -48,6 +49,16 @@ type Keeper struct {
 	pause time.Duration
 	// said is what was said last to a person.
 	said string
+	// failing is why there were no credentials the last time, nil when there were.
+	failing atomic.Pointer[string]
+}
+
+// Failing says why the agent gets no credentials; empty while it does, or needs none.
+func (k *Keeper) Failing() string {
+	if why := k.failing.Load(); why != nil {
+		return *why
+	}
+	return ""
 }
 
 // New returns a keeper that does nothing before Run.
@@ -98,6 +109,7 @@ func (k *Keeper) once(ctx context.Context) time.Duration {
 
 func (k *Keeper) tell(given bus.Given) {
 	k.said = ""
+	k.failing.Store(nil)
 	line := k.o.Log.Info()
 	if !given.Ends.IsZero() {
 		line = line.Time("until", given.Ends.UTC())
@@ -111,6 +123,11 @@ func (k *Keeper) tell(given bus.Given) {
 
 // failed says why there are no credentials, once, and when to try again.
 func (k *Keeper) failed(err error) time.Duration {
+	why := err.Error()
+	if bus.IsDisconnected(err) {
+		why = "no hub answers what it asks"
+	}
+	k.failing.Store(&why)
 	refusal, refused := errors.AsType[*api.EnrolmentRefusal](err)
 	switch {
 	case refused && !refusal.Later:

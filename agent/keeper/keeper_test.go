@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"sync"
 	"testing"
@@ -80,6 +81,29 @@ func (h *hub) Enrol(context.Context) (bus.Given, error) {
 		h.never = true
 	}
 	return bus.Given{Role: api.AgentAdmitted}, err
+}
+
+// What fails is told for as long as it does.
+func TestItSaysWhyThereAreNoCredentials(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for want, err := range map[string]error{
+			"TokenUsed: used at noon by key U": &api.EnrolmentRefusal{Reason: "TokenUsed", Message: "used at noon by key U"},
+			"no hub answers what it asks":      fmt.Errorf("asking for credentials: %w", context.DeadlineExceeded),
+			"disk full":                        errors.New("disk full"),
+		} {
+			h := &hub{role: api.AgentAdmitted, answers: []error{err, err, nil}}
+			k := keeper.New(keeper.Options{Member: "berlin", Hub: h, Log: zerolog.Nop()})
+			ctx, cancel := context.WithCancel(t.Context())
+			ended := make(chan error, 1)
+			go func() { ended <- k.Run(ctx) }()
+			synctest.Wait()
+			require.Equal(t, want, k.Failing())
+			<-time.After(10 * time.Minute)
+			require.Empty(t, k.Failing())
+			cancel()
+			require.NoError(t, <-ended)
+		}
+	})
 }
 
 // keep runs a keeper for so long and returns what it logged.

@@ -43,6 +43,8 @@ type Identity struct {
 	Role   string      `json:"role,omitempty"`
 	Issued metav1.Time `json:"issued,omitzero"`
 	Ends   metav1.Time `json:"ends,omitzero"`
+	// Overdue says that it was told that the agent is late with renewing them.
+	Overdue bool `json:"overdue,omitempty"`
 	// Serial is that of the newest statement that changed the record.
 	Serial int64 `json:"serial,omitempty"`
 	// Former are keys that were the agent's and are refused, the newest last.
@@ -68,6 +70,32 @@ type IssuedToken struct {
 	// Used is when the token was traded, and UsedBy the key that was registered with it.
 	Used   *metav1.Time `json:"used,omitempty"`
 	UsedBy string       `json:"usedBy,omitempty"`
+}
+
+// Standings of an agent's credentials.
+const (
+	CredentialsValid       = "Valid"
+	CredentialsOverdue     = "RenewalOverdue"
+	CredentialsEnded       = "CredentialsEnded"
+	CredentialsRevoked     = "AgentRevoked"
+	CredentialsNotEnrolled = "NotEnrolled"
+)
+
+// AgentCredentials are how the credentials of a member's agent stand.
+type AgentCredentials struct {
+	// State is one of the words above, and Message explains it.
+	State   string `json:"state"`
+	Message string `json:"message,omitempty"`
+	// Key is the public key that the agent registered, empty while there is none.
+	Key      string      `json:"key,omitempty"`
+	Enrolled metav1.Time `json:"enrolled,omitzero"`
+	// Ends is when they end unless they are renewed; zero is not known.
+	Ends metav1.Time `json:"ends,omitzero"`
+	// Revoked is when the last agent was, and RevokedBy who did; only while there is no other.
+	Revoked   *metav1.Time `json:"revoked,omitempty"`
+	RevokedBy string       `json:"revokedBy,omitempty"`
+	// Renewal is why the agent cannot renew them, as it says itself; empty while it can.
+	Renewal string `json:"renewal,omitempty"`
 }
 
 // EnrolRequest asks for a token with which the agent of a member enrols once.

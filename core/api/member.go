@@ -66,6 +66,8 @@ type MemberClusterStatus struct {
 	Nodes             int               `json:"nodes,omitempty"`
 	Placed            int               `json:"placed,omitempty"`
 	Unlisted          []string          `json:"unlisted,omitempty"`
+	// Credentials are those of its agent, nil where others made them.
+	Credentials *AgentCredentials `json:"credentials,omitempty"`
 	// Inventory is what upgrades depend on, as the agent last reported it.
 	Inventory *MemberInventory `json:"inventory,omitempty"`
 }
@@ -87,11 +89,12 @@ type ResourceUsage struct {
 // AgentTypeMember is the agent type whose status decides eligibility.
 const AgentTypeMember = "MemberAgent"
 
-// Conditions of a MemberCluster's status: the first two of its MemberAgent, the third of itself.
+// Conditions of a MemberCluster's status: the first two of its MemberAgent, the others of itself.
 const (
 	ConditionJoined              = "Joined"
 	ConditionHealthy             = "Healthy"
 	ConditionNamespacesCollected = "NamespaceCollectionSucceeded"
+	ConditionCredentialsValid    = "CredentialsValid"
 )
 
 // AgentStatus is what one agent of a member last said.
@@ -148,6 +151,8 @@ type MemberRecord struct {
 	Holds Order `json:"holds,omitzero"`
 	// Unlisted are placements that run on the member and that no command mentions.
 	Unlisted []string `json:"unlisted,omitempty"`
+	// Renewal is why the agent cannot renew its credentials, empty while it can.
+	Renewal string `json:"renewal,omitempty"`
 }
 
 // Member is one member as the core sees it: the user's side and the hub's side in one value.

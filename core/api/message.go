@@ -24,6 +24,8 @@ type Heartbeat struct {
 	Holds Order `json:"holds,omitzero"`
 	// Unlisted are placements it runs that the command does not mention.
 	Unlisted []string `json:"unlisted,omitempty"`
+	// Renewal is why it cannot renew its credentials, empty while it can.
+	Renewal string `json:"renewal,omitempty"`
 }
 
 // PlacementCommand is the whole wanted state of one member's placements: its index. The dispatcher

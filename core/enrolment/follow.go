@@ -8,7 +8,7 @@ import (
 	"flotilla/core/api"
 )
 
-// Followed is what a record becomes because its member is part of the fleet, or not any more.
+// Followed is what a record becomes because its member is part of the fleet or not any more, or time has passed.
 type Followed struct {
 	// Record is to be written when Write.
 	Record api.Identity
@@ -37,7 +37,7 @@ const (
 func Follow(record api.Identity, standing Standing, farewell time.Duration, now time.Time) Followed {
 	switch {
 	case standing == Present && record.Admitted && record.Left == nil:
-		return Followed{}
+		return remind(record, now)
 	case standing == Present:
 		record.Admitted, record.Left = true, nil
 		return Followed{Record: record, Write: true}
@@ -58,6 +58,20 @@ func Follow(record api.Identity, standing Standing, farewell time.Duration, now 
 		out.Events = tell("Normal", ReasonRevoked, "its member left the fleet: "+Refused(record.Name))
 	}
 	return out
+}
+
+// remind tells once that an agent is late with renewing its credentials.
+func remind(record api.Identity, now time.Time) Followed {
+	due := Overdue(&record)
+	switch {
+	case record.Key == "" || record.Overdue || due.IsZero():
+		return Followed{}
+	case now.Before(due):
+		return Followed{Recheck: due}
+	}
+	c := Credentials(&record, now)
+	record.Overdue = true
+	return Followed{Record: record, Write: true, Events: tell("Warning", api.CredentialsOverdue, "the credentials of its agent: "+c.Message)}
 }
 
 // ReasonRevoked is that of the event.

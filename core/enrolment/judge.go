@@ -35,7 +35,7 @@ type Input struct {
 	Ask *api.EnrolmentRequest
 	// Heard is the serial of the newest statement with the key.
 	Heard int64
-	// Life is for how long credentials are given.
+	// Life is for how long credentials are given; 0 where others give them.
 	Life time.Duration
 	Now  time.Time
 }
@@ -143,7 +143,7 @@ func former(keys []string, key string) []string {
 
 // renew answers a registered key: with the same again while that is fresh, which may have been lost on its way.
 func (in *Input) renew(record api.Identity) Verdict {
-	switch fresh := in.Now.Before(Half(&record)); {
+	switch fresh := record.Ends.IsZero() || in.Now.Before(Half(&record)); {
 	case in.role() != record.Role:
 		return in.give(record, "CredentialsRenewed", "credentials of role "+in.role())
 	case fresh && in.Ask.Holds == api.AgentJoining && record.Role == api.AgentJoining:
@@ -169,15 +169,15 @@ func (in *Input) role() string {
 // give has credentials given that begin now.
 func (in *Input) give(record api.Identity, reason, did string) Verdict {
 	now := in.Now.UTC().Truncate(time.Second)
-	ends := now.Add(in.Life)
 	if in.Admitted {
 		record.Admitted, record.Left = true, nil
 	}
-	record.Role, record.Issued, record.Ends, record.Serial = in.role(), metav1.NewTime(now), metav1.NewTime(ends), in.Ask.Serial
-	return Verdict{
-		Role: record.Role, Ends: ends, Record: record, Write: true,
-		Events: tell("Normal", reason, did+", until "+text(record.Ends)),
+	record.Role, record.Issued, record.Ends, record.Serial, record.Overdue = in.role(), metav1.NewTime(now), metav1.Time{}, in.Ask.Serial, false
+	if in.Life > 0 {
+		record.Ends = metav1.NewTime(now.Add(in.Life))
+		did += ", until " + text(record.Ends)
 	}
+	return Verdict{Role: record.Role, Ends: record.Ends.Time, Record: record, Write: true, Events: tell("Normal", reason, did)}
 }
 
 func refuse(reason, format string, args ...any) Verdict {

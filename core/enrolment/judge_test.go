@@ -227,3 +227,14 @@ func TestRevoke(t *testing.T) {
 	require.Nil(t, v.Record.Revoked)
 	require.Equal(t, []string{"K"}, v.Record.Former)
 }
+
+// What comes back from a backup brings no token, and no key that servers refuse.
+func TestRecall(t *testing.T) {
+	record := enrolment.Issue(enrolled(t), "berlin", api.IssuedToken{Key: "OPEN", Made: at(0), Ends: at(time.Hour)})
+	back := enrolment.Recall(record, false, noon)
+	require.Equal(t, enrolled(t), back)
+	require.Len(t, record.Tokens, 2, "what was given is not changed")
+	gone := enrolment.Recall(record, true, noon)
+	require.Equal(t, []string{"K"}, gone.Former)
+	require.NotNil(t, gone.Revoked)
+}

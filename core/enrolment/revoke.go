@@ -31,3 +31,13 @@ func revoke(record api.Identity, by string, now time.Time, void func(*api.Issued
 	record.Revoked, record.RevokedBy = &at, by
 	return record, true
 }
+
+// Recall is a record of a backup, as it may come back: without tokens that were not used then, because they may have
+// been since, and revoked if servers refuse its key.
+func Recall(record api.Identity, refused bool, now time.Time) api.Identity {
+	record.Tokens = slices.DeleteFunc(slices.Clone(record.Tokens), func(t api.IssuedToken) bool { return t.Used == nil })
+	if refused {
+		record, _ = Revoke(record, "a restore, because servers refuse its key", now)
+	}
+	return record
+}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"flotilla/core/api"
+	"flotilla/core/enrolment"
 )
 
 // Reasons of the states.
@@ -15,6 +16,7 @@ const (
 	ReasonUnhealthy   = "Unhealthy"
 	ReasonNoHeartbeat = "NoHeartbeat"
 	ReasonLeaving     = "Leaving"
+	ReasonRevoked     = api.CredentialsRevoked
 )
 
 // Thresholds are the ages that decide.
@@ -45,6 +47,8 @@ type Input struct {
 	Age       time.Duration
 	// Previous is the record as it stands, nil when there is none.
 	Previous *api.MemberRecord
+	// Identity is how its agent proves who it is, nil where the hub does not know.
+	Identity *api.Identity
 	// ReadableSince is when heartbeats became readable; zero while they are not.
 	ReadableSince time.Time
 	// Written is when the record was last written by this process; zero when it was not.
@@ -77,6 +81,8 @@ func Judge(in Input) Verdict {
 			State: api.MemberJoining, Reason: ReasonNeverSeen,
 			Message: fmt.Sprintf("no heartbeat yet; its agent enrols with a token: flotilla member enrol %s > %s.token", in.Name, in.Name),
 		}
+	case in.Heartbeat == nil && in.Identity != nil && in.Identity.Revoked != nil:
+		return Verdict{State: api.MemberUnknown, Reason: ReasonRevoked, Message: enrolment.RevokedText(in.Identity)}
 	case in.silent():
 		return in.judgeSilent()
 	case !in.Heartbeat.Healthy:

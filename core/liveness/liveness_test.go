@@ -54,6 +54,20 @@ func TestJudge(t *testing.T) {
 		"healthy": {member(nil), Verdict{
 			State: api.MemberReady, Reason: ReasonHealthy, Message: "sends heartbeats and is healthy", Recheck: now.Add(timeout + time.Millisecond),
 		}},
+		"revoked": {member(func(in *Input) {
+			in.Heartbeat, in.Previous, in.ReadableSince = nil, recorded(api.MemberReady), now
+			at := metav1.NewTime(now)
+			in.Identity = &api.Identity{Name: "berlin", Revoked: &at, RevokedBy: "anna"}
+		}), Verdict{
+			State: api.MemberUnknown, Reason: ReasonRevoked,
+			Message: "its agent was revoked at 2026-11-20T12:00:00Z by anna; for another: flotilla member enrol berlin > berlin.token",
+		}},
+		"revoked and heard all the same": {member(func(in *Input) {
+			at := metav1.NewTime(now)
+			in.Identity = &api.Identity{Name: "berlin", Revoked: &at, RevokedBy: "anna"}
+		}), Verdict{
+			State: api.MemberReady, Reason: ReasonHealthy, Message: "sends heartbeats and is healthy", Recheck: now.Add(timeout + time.Millisecond),
+		}},
 		"not admitted": {member(func(in *Input) { in.Spec = nil }), Verdict{
 			State: api.MemberJoining, Reason: ReasonNotAdmitted, Recheck: now.Add(timeout + time.Millisecond),
 			Message: "its agent sends heartbeats, but nobody admitted it; to admit it: flotilla member admit berlin",

@@ -128,6 +128,7 @@ func (in *Input) hear(r *api.MemberRecord) {
 	r.KubernetesVersion, r.Nodes = h.KubernetesVersion, h.Nodes
 	r.Holds = h.Holds
 	r.Unlisted = slices.Sorted(slices.Values(h.Unlisted))
+	r.Renewal = h.Renewal
 }
 
 // difference grades a change of a record.
@@ -145,7 +146,7 @@ func (in *Input) compare(r *api.MemberRecord) difference {
 	case p == nil:
 		return differs
 	case p.UID != r.UID, p.State != r.State, p.Reason != r.Reason, p.Message != r.Message, p.Healthy != r.Healthy,
-		p.AgentVersion != r.AgentVersion, p.AgentLevel != r.AgentLevel, p.KubernetesVersion != r.KubernetesVersion,
+		p.Renewal != r.Renewal, p.AgentVersion != r.AgentVersion, p.AgentLevel != r.AgentLevel, p.KubernetesVersion != r.KubernetesVersion,
 		!maps.Equal(p.Labels, r.Labels), !maps.Equal(p.OfferedLabels, r.OfferedLabels),
 		!slices.Equal(p.Namespaces, r.Namespaces), !slices.Equal(p.Unlisted, r.Unlisted):
 		return differs

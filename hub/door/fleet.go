@@ -10,6 +10,7 @@ import (
 
 	"flotilla/bus"
 	"flotilla/core/api"
+	"flotilla/core/liveness"
 	"flotilla/subjects"
 )
 
@@ -31,6 +32,7 @@ func (d *Door) status(ctx context.Context, _ *struct{}) (any, error) {
 		}
 		fleet.Members[string(member.Value.State)]++
 		fleet.Problems = append(fleet.Problems, d.memberProblems(&member.Value)...)
+		fleet.Problems = append(fleet.Problems, d.credentialProblems(&member.Value)...)
 	}
 	for _, entry := range d.records.members.All() {
 		if _, _, seen := d.records.seen.Get(entry.Name); !seen {
@@ -96,6 +98,9 @@ func (d *Door) memberProblems(record *api.MemberRecord) []api.Problem {
 		problem.Message = "its agent runs, but it is no member: nobody admitted it, or it left and its agent is to be stopped"
 		problem.Next = "flotilla member admit " + record.Name
 		problems = append(problems, problem)
+	case record.Reason == liveness.ReasonRevoked:
+		problem.Next = "flotilla member enrol " + record.Name + " > " + record.Name + ".token"
+		problems = append(problems, problem)
 	case record.State != api.MemberReady:
 		problems = append(problems, problem)
 	}
@@ -104,7 +109,7 @@ func (d *Door) memberProblems(record *api.MemberRecord) []api.Problem {
 		problem.Message = fmt.Sprintf("its agent speaks level %d, this hub %d: it gets no commands it cannot read", record.AgentLevel, api.Level)
 		problems = append(problems, problem)
 	}
-	if identity, _, _, err := d.records.identities.Find(record.Name); err == nil && record.UID != "" && identity.SealingKey == "" {
+	if identity, _, _, err := d.records.identities.Find(record.Name); err == nil && record.UID != "" && identity.SealingKey == "" && identity.Revoked == nil {
 		keyless := problem
 		keyless.Reason, keyless.Message, keyless.Next = api.ReasonNoKey, api.KeylessMessage, api.EnrolCommand(record.Name)
 		problems = append(problems, keyless)

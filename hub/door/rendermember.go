@@ -62,6 +62,7 @@ func (d *Door) memberStatus(record *api.MemberRecord) *api.MemberClusterStatus {
 	if record.Namespaces != nil {
 		addNamespaces(status, record)
 	}
+	d.addCredentials(status, record)
 	return status
 }
 

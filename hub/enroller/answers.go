@@ -80,7 +80,10 @@ func (e *Enroller) judge(asked *bus.Enrolment, heard int64) (enrolment.Verdict, 
 		return enrolment.Verdict{}, 0, err
 	}
 	in := enrolment.Input{
-		Member: asked.Member, Admitted: admitted, Ask: &asked.Ask, Heard: heard, Life: e.options.Life, Now: e.store.Now(),
+		Member: asked.Member, Admitted: admitted, Ask: &asked.Ask, Heard: heard, Now: e.store.Now(),
+	}
+	if e.options.Issuer != nil {
+		in.Life = e.options.Life
 	}
 	if found {
 		in.Record = &record
@@ -105,11 +108,14 @@ func (e *Enroller) credentials(asked *bus.Enrolment, v *enrolment.Verdict) (*api
 
 // tell tells of a refusal, unless that was done a moment ago.
 func (e *Enroller) tell(asked *bus.Enrolment, events []api.Audit) {
-	now := e.store.Now()
-	if len(events) == 0 || now.Sub(e.told[asked.Member]) < tellEvery {
+	if len(events) == 0 {
 		return
 	}
-	e.told[asked.Member] = now
+	now, about := e.store.Now(), asked.Member+" "+events[0].Reason
+	if now.Sub(e.told[about]) < tellEvery {
+		return
+	}
+	e.told[about] = now
 	for _, event := range e.events(asked.Member, asked.Address, events) {
 		e.store.Audit.Record(event)
 	}

@@ -21,7 +21,7 @@ const (
 	tries = 3
 	// patience bounds how long one statement may take.
 	patience = 10 * time.Second
-	// tellEvery is the least time between two events about statements of one member that were refused.
+	// tellEvery is the least time between two events of one kind about statements of one member that were refused.
 	tellEvery = time.Minute
 )
 
@@ -67,7 +67,8 @@ type Enroller struct {
 	heard map[string]statement
 	// waiting are those whose members nobody admitted yet, by member.
 	waiting map[string]*bus.Enrolment
-	told    map[string]time.Time
+	// told is when a refusal was told of, by member and reason: none of one kind hides another.
+	told map[string]time.Time
 }
 
 // statement is the newest of a key.

@@ -182,6 +182,7 @@ func TestMetrics(t *testing.T) {
 	require.Contains(t, body, "flotilla_leading 1")
 	require.Contains(t, body, `flotilla_members{state="Ready"} 0`)
 	require.Contains(t, body, `flotilla_update_runs{state="Running"} 0`)
+	require.Contains(t, body, `flotilla_member_credentials{state="RenewalOverdue"} 0`)
 }
 
 // scraped are the metrics of a hub.

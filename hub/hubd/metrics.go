@@ -72,7 +72,7 @@ type fleetCollector struct{ hub *Hub }
 func (c fleetCollector) Describe(out chan<- *prometheus.Desc) {
 	for _, desc := range []*prometheus.Desc{
 		leadingMetric, termMetric, membersMetric, beyondMetric, placementsMetric, bindingsMetric, runsMetric, auditMetric,
-		placementMembersMetric, placementStalledMetric, memberTroubleMetric,
+		placementMembersMetric, placementStalledMetric, memberTroubleMetric, credentialsMetric, endMetric,
 	} {
 		out <- desc
 	}
@@ -113,5 +113,6 @@ func (c fleetCollector) Collect(out chan<- prometheus.Metric) {
 		gauge(runsMetric, float64(runs[state]), string(state))
 	}
 	c.collectPlacements(s, gauge)
+	c.collectCredentials(s, gauge)
 	out <- prometheus.MustNewConstMetric(auditMetric, prometheus.CounterValue, float64(s.Audit.Dropped()))
 }

@@ -24,7 +24,6 @@ import (
 	"flotilla/hub/runner"
 	"flotilla/hub/salvage"
 	"flotilla/hub/scheduler"
-	"flotilla/subjects"
 )
 
 // room is one part of the hub that runs while it leads. Run returns nil when its context ends.
@@ -120,7 +119,7 @@ func (h *Hub) act(ctx context.Context, s *bus.Store) error {
 	defer h.setDamaged(nil)
 	o := salvage.Options{Replica: h.options.Name, Version: h.options.Version, Log: h.options.Log}
 	if h.server != nil {
-		o.Revoked = func(key string) bool { return h.server.Revoked(subjects.AccountPeople, key) }
+		o.Revoked = h.server.Revoked
 	}
 	return salvage.New(s, o).Run(ctx)
 }

@@ -35,6 +35,7 @@ type Registrar struct {
 	options    Options
 	specs      *bus.Table[api.Spec]
 	records    *bus.Table[api.MemberRecord]
+	identities *bus.Table[api.Identity]
 	heartbeats *bus.Values[api.Heartbeat]
 	queue      *loop.Queue
 
@@ -57,6 +58,7 @@ func New(store *bus.Store, o Options) *Registrar {
 		store: store, options: o,
 		specs:      bus.TableOf[api.Spec](store.State, subjects.MemberSpecs),
 		records:    bus.TableOf[api.MemberRecord](store.State, subjects.Members),
+		identities: bus.TableOf[api.Identity](store.State, subjects.Identities),
 		heartbeats: bus.ValuesOf[api.Heartbeat](store.Heartbeats),
 		written:    map[string]time.Time{}, garbled: map[string]bool{},
 	}
@@ -74,6 +76,7 @@ func (r *Registrar) Run(ctx context.Context) error {
 	}
 	r.specs.OnChange(r.queue.Add)
 	r.records.OnChange(r.queue.Add)
+	r.identities.OnChange(r.queue.Add)
 	r.store.Heartbeats.OnChange(r.queue.Add)
 	r.queue.Run(ctx, r.work)
 	return nil
@@ -115,6 +118,13 @@ func (r *Registrar) gather(member string) (liveness.Input, uint64, error) {
 			return in, 0, err
 		}
 		in.Spec = mc
+	}
+	identity, _, known, err := r.identities.Find(member)
+	if err != nil {
+		return in, 0, err
+	}
+	if known {
+		in.Identity = &identity
 	}
 	heartbeat, entry := r.heartbeats.Get(member)
 	if heartbeat != nil {

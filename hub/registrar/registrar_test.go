@@ -109,6 +109,31 @@ func (h *house) seen(t *testing.T, member string, sequence uint64) {
 	})
 }
 
+// A member whose agent was revoked is Unknown at once, and says so.
+func TestARevokedAgentIsNotWaitedFor(t *testing.T) {
+	h := start(t, liveness.Thresholds{})
+	berlin := h.server.Agent(t, "berlin")
+	h.admit(t, "berlin", asItIs)
+	beat(t, berlin, func(b *api.Heartbeat) { b.Sequence = 1 })
+	h.eventually(t, "berlin", api.MemberReady)
+	at := metav1.NewTime(elsewhen.Now())
+	record := api.Identity{Header: api.NewHeader(api.KindIdentity), Name: "berlin", Revoked: &at, RevokedBy: "anna"}
+	_, err := h.store.Writer.Write(bustest.Context(t), bus.Put(subjects.Identities.Key("berlin"), record, 0))
+	require.NoError(t, err)
+	require.NoError(t, h.store.Heartbeats.Purge(bustest.Context(t), "berlin"))
+	require.Equal(t, liveness.ReasonRevoked, h.eventually(t, "berlin", api.MemberUnknown).Reason)
+	beat(t, berlin, func(b *api.Heartbeat) { b.Sequence = 2; b.Renewal = "no hub answers" })
+	require.Equal(t, "no hub answers", h.eventually(t, "berlin", api.MemberReady).Renewal)
+	beat(t, berlin, func(b *api.Heartbeat) { b.Sequence = 3 })
+	bustest.Eventually(t, func() error {
+		record, _, _ := h.records.Get("berlin")
+		if record.Renewal != "" {
+			return fmt.Errorf("it says %q", record.Renewal)
+		}
+		return nil
+	})
+}
+
 func TestStates(t *testing.T) {
 	h := start(t, liveness.Thresholds{})
 	berlin := h.server.Agent(t, "berlin")

@@ -22,13 +22,18 @@ func (s *Salvage) people(records map[string][]byte) {
 		if !strings.HasPrefix(key, prefix) || json.Unmarshal(value, &user) != nil || user.Revoked != nil {
 			continue
 		}
-		if s.options.Revoked != nil && s.options.Revoked(user.Key) {
+		if s.options.Revoked != nil && s.options.Revoked(subjects.AccountPeople, user.Key) {
 			user.Revoked = &metav1.Time{Time: s.store.Now().UTC()}
 			if text, err := json.Marshal(&user); err == nil { // always
 				records[key] = text
 			}
 		}
 	}
+	s.stay(prefix, records)
+}
+
+// stay lets what state knows below a prefix stay as it is.
+func (s *Salvage) stay(prefix string, records map[string][]byte) {
 	for _, key := range s.store.State.Keys(prefix) {
 		if value, _, known := s.store.State.Raw(key); known {
 			records[key] = value

@@ -110,6 +110,7 @@ func (s *Salvage) commit(ctx context.Context, by api.Caller, in *incoming) (any,
 		return nil, &api.Failure{Code: api.CodeInvalid, Message: err.Error() + "; nothing was changed"}
 	}
 	s.people(records)
+	s.agents(records)
 	held, err := s.store.HeldEpoch(ctx)
 	if err != nil {
 		return nil, err

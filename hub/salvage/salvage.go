@@ -25,8 +25,8 @@ type Options struct {
 	Version string // of the hub
 	// Patience is how long a hub that could lead waits for the next step of a restore, a minute when 0.
 	Patience time.Duration
-	// Revoked says that servers refuse the key of a person; nil where nobody knows.
-	Revoked func(key string) bool
+	// Revoked says that servers refuse a key of an account; nil where nobody knows.
+	Revoked func(account, key string) bool
 	Log     zerolog.Logger
 }
 

@@ -45,7 +45,7 @@ const (
 	attacker = "mallory"
 )
 
-func newGround(t *testing.T) *ground {
+func newGround(t *testing.T, change ...func(*dev.Options)) *ground {
 	t.Helper()
 	log := zerolog.New(zerolog.NewTestWriter(t)).Level(zerolog.ErrorLevel)
 	o := dev.Options{Log: log, Hub: hubd.Options{
@@ -56,6 +56,9 @@ func newGround(t *testing.T) *ground {
 		agent.Member = name
 		agent.Target.Memory.ReadyAfter = configs.Duration(10 * time.Millisecond)
 		o.Members = append(o.Members, agent)
+	}
+	for _, f := range change {
+		f(&o)
 	}
 	fleet, err := dev.Start(bustest.Context(t), o)
 	require.NoError(t, err)

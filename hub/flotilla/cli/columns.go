@@ -56,6 +56,7 @@ var memberColumns = []column{
 	{"Taints", true, memberTaints},
 	{"Agent", true, func(v view) any { return orDash(v.text("status", "agentVersion")) }},
 	{"Heartbeat", true, memberHeartbeat},
+	{"Credentials", true, memberCredentials},
 	{"Labels", false, memberLabels},
 	{"Fleet-Labels", true, fleetLabels},
 }
@@ -98,6 +99,19 @@ func since(now, then time.Time) string {
 		return "-"
 	}
 	return duration.HumanDuration(max(0, now.Sub(then)))
+}
+
+// memberCredentials is for how long the credentials of an agent hold, or what is wrong with them.
+func memberCredentials(v view) any {
+	state, ends := v.text("status", "credentials", "state"), v.text("status", "credentials", "ends")
+	at, err := time.Parse(time.RFC3339, ends)
+	switch {
+	case err != nil || state != api.CredentialsValid && state != api.CredentialsOverdue:
+		return orDash(state)
+	case state == api.CredentialsOverdue:
+		return fmt.Sprintf("%s, %s left", state, duration.HumanDuration(at.Sub(v.now)))
+	}
+	return duration.HumanDuration(at.Sub(v.now)) + " left"
 }
 
 func memberState(v view) any {

@@ -42,6 +42,7 @@ status:
   properties: {kubernetes-fleet.io/node-count: {value: "7"}}
   resourceUsage: {available: {cpu: 14050m, memory: 55398Mi}}
   agentStatus: [{type: MemberAgent, lastReceivedHeartbeat: "2026-03-01T11:59:48Z"}]
+  credentials: {state: Valid, ends: "2026-03-30T13:00:00Z"}
 `
 
 const oslo = `
@@ -86,14 +87,28 @@ func printed(t *testing.T, o output, single bool, objects ...*unstructured.Unstr
 	return out.String()
 }
 
+func TestCredentialsInTables(t *testing.T) {
+	for want, status := range map[string]string{
+		"29d left":                 `{state: Valid, ends: "2026-03-30T13:00:00Z"}`,
+		"RenewalOverdue, 25h left": `{state: RenewalOverdue, ends: "2026-03-02T13:00:00Z"}`,
+		"CredentialsEnded":         `{state: CredentialsEnded, ends: "2026-03-01T11:00:00Z"}`,
+		"AgentRevoked":             "{state: AgentRevoked}",
+		"Valid":                    "{state: Valid}",
+		"-":                        "{}",
+	} {
+		obj := objectsOf(t, "{apiVersion: cluster.kubernetes-fleet.io/v1, kind: MemberCluster, metadata: {name: berlin}, status: {credentials: "+status+"}}")[0]
+		require.Equal(t, want, memberCredentials(view{object: obj, now: tableNow}))
+	}
+}
+
 func TestTables(t *testing.T) {
 	members, placements := objectsOf(t, berlin, oslo), objectsOf(t, web, everywhere)
 	require.Equal(t, `NAME     STATE            AGE   VERSION   NODES   CPU-FREE   MEM-FREE   PLACED   LABELS
 berlin   Ready,Cordoned   3h    v1.33.1   7       14         54Gi       3        region=eu,ring=1
 oslo     Joining          -     -         2       -          -          0        -
 `, printed(t, output{}, false, members...))
-	require.Equal(t, `NAME     STATE            AGE   VERSION   NODES   CPU-FREE   MEM-FREE   PLACED   TAINTS                                                AGENT    HEARTBEAT   LABELS             FLEET-LABELS
-berlin   Ready,Cordoned   3h    v1.33.1   7       14         54Gi       3        flotilla.io/cordoned:NoSchedule,gpu=a100:NoSchedule   v0.2.0   12s ago     region=eu,ring=1   -
+	require.Equal(t, `NAME     STATE            AGE   VERSION   NODES   CPU-FREE   MEM-FREE   PLACED   TAINTS                                                AGENT    HEARTBEAT   CREDENTIALS   LABELS             FLEET-LABELS
+berlin   Ready,Cordoned   3h    v1.33.1   7       14         54Gi       3        flotilla.io/cordoned:NoSchedule,gpu=a100:NoSchedule   v0.2.0   12s ago     29d left      region=eu,ring=1   -
 `, printed(t, output{format: "wide"}, false, members[0]))
 	require.Equal(t, `NAME         GEN   WANT   PICKED   APPLIED   AVAILABLE   DRIFT   FAILED   AGE
 everywhere   1     all    2        2         2           0       0        60s
