@@ -20,6 +20,9 @@ const (
 	// pursuitBeyondLink is how often where hints come over the link of a leaf node: they are lost while it is cut,
 	// and nothing tells the agent that it was.
 	pursuitBeyondLink = 20 * time.Second
+	// pursuitConnected is how soon it is read again after the connection came up, each time after twice as long: what
+	// was announced meanwhile was not heard, and a replica that answers may be behind.
+	pursuitConnected = time.Second
 )
 
 // PursuitOptions say which command of a member is followed. Hub, Kind and Take are needed. The
@@ -51,6 +54,8 @@ type Pursuit struct {
 	patience time.Duration
 	nudges   chan struct{}
 	hinted   atomic.Uint64
+	// soon is after how many nanoseconds the command is read without a hint while that is less than usual.
+	soon atomic.Int64
 }
 
 // NewPursuit returns a pursuit; Run it once.
@@ -85,7 +90,10 @@ func (p *Pursuit) Run(ctx context.Context) error {
 		return fmt.Errorf("following command %s: %w", p.o.Kind, err)
 	}
 	defer deaf()
-	defer p.o.Hub.OnConnect(p.Look)()
+	defer p.o.Hub.OnConnect(func() {
+		p.soon.Store(int64(pursuitConnected))
+		p.Look()
+	})()
 	for {
 		p.catchUp(ctx)
 		every := p.every()
@@ -102,11 +110,18 @@ func (p *Pursuit) Run(ctx context.Context) error {
 	}
 }
 
+// every is how long to wait for a hint before the command is read anyway.
 func (p *Pursuit) every() time.Duration {
+	every := p.o.Every
 	if p.o.Hub.beyondLink() {
-		return min(p.o.Every, pursuitBeyondLink)
+		every = min(every, pursuitBeyondLink)
 	}
-	return p.o.Every
+	soon := time.Duration(p.soon.Load())
+	if soon == 0 || soon >= every {
+		return every
+	}
+	p.soon.CompareAndSwap(int64(soon), int64(2*soon))
+	return soon
 }
 
 // hint notes that a command with that sequence was announced.
