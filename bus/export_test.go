@@ -72,6 +72,17 @@ func LedgerHolds(ctx context.Context, s *Store) bool {
 	return err == nil && l.book.tally.at == s.Writer.tally().at
 }
 
+// Patience is for how long an answer is waited for at first, and after each of these outcomes.
+func Patience(outcomes ...error) (waits []time.Duration) {
+	p := newPatience()
+	waits = append(waits, p.now)
+	for _, err := range outcomes {
+		p.learn(err)
+		waits = append(waits, p.now)
+	}
+	return waits
+}
+
 // Steps of making the stream of state anew.
 const (
 	Kept = iota

@@ -101,10 +101,12 @@ type feed struct {
 
 	mu    sync.Mutex // guards the sink against a watcher that was left
 	again chan string
+	// patience is that of run alone.
+	patience patience
 }
 
 func newFeed(c *Conn, from source, s sink) *feed {
-	return &feed{conn: c, from: from, sink: s, again: make(chan string, 1)}
+	return &feed{conn: c, from: from, sink: s, again: make(chan string, 1), patience: newPatience()}
 }
 
 // run follows until ctx ends.
@@ -123,7 +125,7 @@ func (f *feed) run(ctx context.Context) {
 		}
 		f.conn.Log.Warn().Err(err).Str("bucket", f.from.name).Dur("delay", delay).Msg("watching stopped, trying again")
 		pause(ctx, delay/2+rand.N(delay/2))
-		if delay = min(2*delay, lastRetry); time.Since(began) > lastRetry {
+		if delay = min(2*delay, waitedFor); time.Since(began) > lastRetry {
 			delay = firstRetry
 		}
 	}
@@ -168,6 +170,7 @@ func (f *feed) follow(ctx context.Context) (string, error) {
 	}
 	w := &watcher{feed: f, stop: make(chan string, 1), next: 1}
 	consumer, err := w.open(ctx)
+	f.patience.learn(err)
 	if err != nil {
 		return "", err
 	}
@@ -194,9 +197,9 @@ type watcher struct {
 }
 
 func (w *watcher) open(ctx context.Context) (feedConsumer, error) {
-	ctx, cancel := context.WithTimeout(ctx, askTimeout)
-	defer cancel()
 	f := w.feed
+	ctx, cancel := f.patience.within(ctx)
+	defer cancel()
 	f.mu.Lock()
 	f.sink.begin()
 	f.mu.Unlock()

@@ -68,8 +68,8 @@ func (s standing) atLeast(said uint64) standing {
 const mostBetween = 16
 
 // writeTerm stores a term record whose last sequence must be expected, on top of a standing that must not have
-// changed, and returns its new one.
-func writeTerm(ctx context.Context, c *Conn, term api.Term, expected uint64, on standing) (uint64, error) {
+// changed, waiting at most limit, and returns its new one.
+func writeTerm(ctx context.Context, c *Conn, term api.Term, expected uint64, on standing, limit time.Duration) (uint64, error) {
 	value, err := json.Marshal(term)
 	if err != nil {
 		return 0, err
@@ -81,7 +81,7 @@ func writeTerm(ctx context.Context, c *Conn, term api.Term, expected uint64, on 
 	if !on.uncounted {
 		m.Header.Set(headerTally, on.tally.String())
 	}
-	ack, err := c.publish(ctx, m)
+	ack, err := c.publishWithin(ctx, m, limit)
 	if err != nil {
 		return 0, err
 	}
@@ -156,9 +156,12 @@ func (w *Writer) giveUp(err error) {
 // refence writes the term anew, which fences whatever is in flight, and lists; the gate is held.
 func (w *Writer) refence(ctx context.Context) error {
 	w.conn.Log.Warn().Uint64("term", w.term.Term).Msg("a write has no known outcome: writing the term anew and listing")
-	between, said := 0, uint64(0)
-	for delay := firstRetry; ; delay = min(2*delay, lastRetry) {
-		on, fence, err := w.rewriteTerm(ctx, said)
+	between, said, patience := 0, uint64(0), newPatience()
+	for delay := firstRetry; ; delay = min(2*delay, waitedFor) {
+		trying, cancel := patience.within(ctx)
+		on, fence, err := w.rewriteTerm(trying, said, patience.now)
+		cancel()
+		patience.learn(err)
 		if err == nil {
 			w.fence = fence
 			return w.listAnew(ctx, on)
@@ -181,8 +184,8 @@ func (w *Writer) refence(ctx context.Context) error {
 }
 
 // rewriteTerm stores the term once more on top of whatever was stored last, provided it is still ours; said is
-// what a try before was refused with.
-func (w *Writer) rewriteTerm(ctx context.Context, said uint64) (on standing, fence uint64, err error) {
+// what a try before was refused with, limit how long the server may take.
+func (w *Writer) rewriteTerm(ctx context.Context, said uint64, limit time.Duration) (on standing, fence uint64, err error) {
 	if on, err = readStanding(ctx, w.conn); err != nil {
 		return on, 0, err
 	}
@@ -194,7 +197,7 @@ func (w *Writer) rewriteTerm(ctx context.Context, said uint64) (on standing, fen
 		return on, 0, fmt.Errorf("%w: term %d of %s", ErrDeposed, found.Term, found.Holder)
 	}
 	on = on.atLeast(said)
-	fence, err = writeTerm(ctx, w.conn, w.term, sequence, on)
+	fence, err = writeTerm(ctx, w.conn, w.term, sequence, on, limit)
 	return on, fence, err
 }
 

@@ -222,7 +222,7 @@ func tryTerm(ctx context.Context, c *Conn, id string, said uint64) (taken Taken,
 	}
 	taken.on = taken.on.atLeast(said)
 	taken.Term = newTerm(recorded, held, id, c.Now())
-	taken.fence, err = writeTerm(ctx, c, taken.Term, sequence, taken.on)
+	taken.fence, err = writeTerm(ctx, c, taken.Term, sequence, taken.on, publishTimeout)
 	return taken, err
 }
 

@@ -236,6 +236,7 @@ func (l *ledger) keep(ctx context.Context, w *Writer) {
 	defer l.noted.end()
 	rest := time.NewTimer(settleAfter)
 	defer rest.Stop()
+	delay := firstRetry
 	for {
 		select {
 		case <-ctx.Done():
@@ -253,8 +254,11 @@ func (l *ledger) keep(ctx context.Context, w *Writer) {
 			return
 		} else if err != nil && ctx.Err() == nil {
 			l.conn.Log.Warn().Err(err).Msg("entering writes into the ledger, trying again")
-			pause(ctx, lastRetry)
+			pause(ctx, delay)
+			delay = min(2*delay, waitedFor)
 			l.nudge()
+		} else {
+			delay = firstRetry
 		}
 		rest.Reset(settleAfter)
 	}

@@ -128,7 +128,7 @@ func (w *Writer) newEpoch(ctx context.Context, above uint64) (uint64, error) {
 	w.gate.Lock()
 	defer w.gate.Unlock()
 	w.term.Epoch = max(w.term.Epoch, above) + 1
-	on, fence, err := w.rewriteTerm(ctx, 0)
+	on, fence, err := w.rewriteTerm(ctx, 0, publishTimeout)
 	if err != nil {
 		return 0, fmt.Errorf("beginning epoch %d: %w", w.term.Epoch, err)
 	}

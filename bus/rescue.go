@@ -96,7 +96,7 @@ func (w *Writer) empty(ctx context.Context) error {
 	if err := stream.Purge(ctx, jetstream.WithPurgeSequence(on.last+1)); err != nil {
 		return err
 	}
-	fence, err := writeTerm(ctx, w.conn, w.term, 0, on)
+	fence, err := writeTerm(ctx, w.conn, w.term, 0, on, publishTimeout)
 	if err != nil {
 		return err
 	}

@@ -25,6 +25,7 @@ func serve(t *testing.T, c *bus.Conn, verbs map[string]bus.Handler) *bus.Service
 	s, err := bus.Serve(context.WithoutCancel(t.Context()), c, bus.ServiceOptions{Version: "1.2.3", Replica: "hub-0", Keys: bustest.Keys()}, verbs)
 	require.NoError(t, err)
 	t.Cleanup(s.Stop)
+	require.NoError(t, c.NC.Flush()) // who asks over another connection finds it
 	return s
 }
 
