@@ -43,7 +43,7 @@ type fleet struct {
 	clients   *bustest.Proxy
 	agents    *bustest.Proxy
 	address   string        // of the only hub's server, beside all proxies
-	creds     string        // of the operator; empty where the servers ask for none
+	creds     string        // of the operator
 	disk      *bustest.Disk // of the hub; nil for any
 	// mend makes everything again that the hub may have lost: what members hold of it would stay there otherwise,
 	// because a hub takes away only what it knows of.
@@ -107,14 +107,15 @@ func (f *fleet) startCluster(t testing.TB) {
 	t.Helper()
 	var urls, addresses []string
 	for _, b := range newBrokers(t, f.dir) {
-		f.processes[b.Name] = &victim{Process: rig.Start(t, []string{brokerVariable + "=" + b.String()}, os.Args[0])}
-		addresses = append(addresses, b.address())
-		urls = append(urls, "nats://"+b.address())
+		f.processes[b.Name] = &victim{Process: rig.Start(t, []string{brokerVariable + "=" + b.Config}, os.Args[0])}
+		addresses = append(addresses, b.Address)
+		urls = append(urls, "nats://"+b.Address)
 	}
-	secrets := bustest.SecretsFile(t)
+	secrets, accounts := bustest.SecretsFile(t), filepath.Join(f.dir, "accounts")
 	for _, name := range []string{"hub-0", "hub-1"} {
-		f.run(t, name, hubBinary, "--url", strings.Join(urls, ","), "--secrets", secrets, "--log-level", "info", "--deletion-timeout", "5s")
+		f.run(t, name, hubBinary, "--url", strings.Join(urls, ","), "--accounts", accounts, "--secrets", secrets, "--log-level", "info", "--deletion-timeout", "5s")
 	}
+	f.creds = filepath.Join(accounts, "operator.creds")
 	f.clients, f.agents = bustest.ProxyTo(t, addresses...), bustest.ProxyTo(t, slices.Concat(addresses[1:], addresses[:1])...)
 }
 
@@ -137,11 +138,9 @@ func (f *fleet) startAgent(t testing.TB, client *bus.Conn, member string) {
 		"--config", config, "--url", f.agents.URL(),
 		"--data", f.folder(member), "--heartbeat-interval", "1s", "--log-level", "info",
 	}
-	if f.creds != "" {
-		var enrolled api.EnrolResponse
-		require.NoError(t, bus.Request(t.Context(), client, api.VerbEnrol, api.EnrolRequest{Name: member}, &enrolled, bus.RequestOptions{}))
-		args = append(args, "--token", enrolled.Token.String())
-	}
+	var enrolled api.EnrolResponse
+	require.NoError(t, bus.Request(t.Context(), client, api.VerbEnrol, api.EnrolRequest{Name: member}, &enrolled, bus.RequestOptions{}))
+	args = append(args, "--token", enrolled.Token.String())
 	f.run(t, "agent-"+member, agentBinary, args...)
 	require.NoError(t, admit(t.Context(), client, member, "admit-"+member))
 }
