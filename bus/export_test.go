@@ -131,3 +131,12 @@ func TakeOver(ctx context.Context, c *Conn, term api.Term, sequence uint64, list
 
 // Reach waits a moment for state to have seen a message.
 func Reach(ctx context.Context, s *State, sequence uint64) error { return s.reach(ctx, sequence, 2, 0) }
+
+// WaitsOnceConnected are the first waits of a pursuit for a hint after its connection came up.
+func WaitsOnceConnected(p *Pursuit, n int) (waits []time.Duration) {
+	p.connected()
+	for range n {
+		waits = append(waits, p.every())
+	}
+	return waits
+}

@@ -90,10 +90,7 @@ func (p *Pursuit) Run(ctx context.Context) error {
 		return fmt.Errorf("following command %s: %w", p.o.Kind, err)
 	}
 	defer deaf()
-	defer p.o.Hub.OnConnect(func() {
-		p.soon.Store(int64(pursuitConnected))
-		p.Look()
-	})()
+	defer p.o.Hub.OnConnect(p.connected)()
 	for {
 		p.catchUp(ctx)
 		every := p.every()
@@ -108,6 +105,12 @@ func (p *Pursuit) Run(ctx context.Context) error {
 			p.o.Idle(ctx)
 		}
 	}
+}
+
+// connected has the command read now, and soon again.
+func (p *Pursuit) connected() {
+	p.soon.Store(int64(pursuitConnected))
+	p.Look()
 }
 
 // every is how long to wait for a hint before the command is read anyway.

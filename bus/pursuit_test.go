@@ -212,3 +212,13 @@ func TestACommandIsReadAgainWhenAskedForAndAfterAReconnect(t *testing.T) {
 	server.Restart(t)
 	p.until(t, "read after the reconnect", func(now handed) bool { return now.reads > before })
 }
+
+// An agent that comes back reads its command again soon: what was announced meanwhile was not heard, and the replica
+// that answers first may be behind. Then it waits for hints as before.
+func TestACommandIsReadAgainSoonAfterTheConnectionCameUp(t *testing.T) {
+	var p pursued
+	pursuit := bus.NewPursuit(p.options(bustest.Start(t).Agent(t, "berlin"), 10*time.Second))
+	wanted := []time.Duration{time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second, 10 * time.Second, 10 * time.Second}
+	require.Equal(t, wanted, bus.WaitsOnceConnected(pursuit, 6))
+	require.Equal(t, wanted, bus.WaitsOnceConnected(pursuit, 6), "again after the next connection")
+}
