@@ -3,6 +3,8 @@ package bus_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -34,7 +36,7 @@ func sniff(t *testing.T, server *bustest.Server) (heard func() []*nats.Msg) {
 		require.NoError(t, hub.Flush())
 		mu.Lock()
 		defer mu.Unlock()
-		return all
+		return slices.Clone(all)
 	}
 }
 
@@ -58,13 +60,24 @@ func TestNobodyElseReadsRequestsAndAnswers(t *testing.T) {
 	require.Len(t, answer, len(told)*bus.GzipAbove)
 	require.ErrorContains(t, bus.Request(bustest.Context(t), client, api.VerbApply, nil, nil, bus.RequestOptions{}), refused)
 
-	questions, answers := 0, 0
+	bustest.Eventually(t, func() error {
+		if questions, answers := sealedOf(heard()); questions != 2 || answers != 2 {
+			return fmt.Errorf("heard %d sealed questions and %d sealed answers, wanted 2 of each", questions, answers)
+		}
+		return nil
+	})
 	for _, m := range heard() {
 		text, err := json.Marshal(m)
 		require.NoError(t, err)
 		for _, planted := range []string{asked, told, refused} {
 			require.NotContains(t, string(text)+string(m.Data), planted, m.Subject)
 		}
+	}
+}
+
+// sealedOf counts what is sealed of messages.
+func sealedOf(messages []*nats.Msg) (questions, answers int) {
+	for _, m := range messages {
 		switch {
 		case m.Header.Get("Flotilla-Sealed") == "":
 		case m.Header.Get(bus.HeaderRequest) != "":
@@ -73,7 +86,7 @@ func TestNobodyElseReadsRequestsAndAnswers(t *testing.T) {
 			answers++
 		}
 	}
-	require.Equal(t, []int{2, 2}, []int{questions, answers}, "and all were heard")
+	return questions, answers
 }
 
 // An answer that is not sealed by the hub that was asked is not taken, and a request that cannot be opened is refused.

@@ -31,7 +31,7 @@ type Agent struct {
 	undo    []func() error // done by Stop, the last one first
 }
 
-// New checks the options and makes the target; nothing runs yet. The error is api.Faults when the
+// New checks the options and opens the target, which Stop closes; nothing else runs yet. The error is api.Faults when the
 // configuration is wrong.
 func New(o Options) (*Agent, error) {
 	if o.Config.Member == "" {
@@ -45,7 +45,11 @@ func New(o Options) (*Agent, error) {
 	if err := a.openWallet(); err != nil {
 		return nil, err
 	}
-	return a, a.openTarget()
+	if err := a.openTarget(); err != nil {
+		return nil, err
+	}
+	a.onStop(a.closeTarget)
+	return a, nil
 }
 
 // Member is the name of the member.
@@ -81,7 +85,6 @@ func (a *Agent) Start(ctx context.Context) (err error) {
 		return err
 	}
 	a.onStop(func() error { conn.Close(); return nil })
-	a.onStop(a.closeTarget)
 	w, err := worker.New(worker.Options{
 		Member: a.Member(), Hub: conn, Target: a.target, Data: a.o.Config.DataDir, PollEvery: a.o.PollEvery,
 		Blank: a.blank, Log: a.o.Log,
@@ -146,7 +149,7 @@ func (a *Agent) run(f func(context.Context) error) {
 
 func (a *Agent) onStop(f func() error) { a.undo = append(a.undo, f) }
 
-// Stop ends everything and waits for it. Calling it again, or without Start, does nothing.
+// Stop ends everything and waits for it. Calling it again does nothing.
 func (a *Agent) Stop() error {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -33,7 +33,7 @@ type Target interface {
 	// Delete removes one object with that uid, and with a namespace all that is in it. It is no error
 	// when there is none; IsConflict when the name now belongs to another uid.
 	Delete(ctx context.Context, r Removal) error
-	// Watch reports what changes until ctx ends. A target that cannot watch returns nil. Reports may
+	// Watch reports what changes until ctx ends; then the channel is closed. A target that cannot watch returns nil. Reports may
 	// be lost when they are not read in time, so a reader still looks by itself now and then.
 	Watch(ctx context.Context) <-chan Change
 

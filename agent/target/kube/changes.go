@@ -28,6 +28,7 @@ func (c *changes) watch(ctx context.Context) <-chan target.Change {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		delete(c.watchers, told)
+		close(told)
 	})
 	return told
 }

@@ -37,7 +37,7 @@ func (t *Target) objects(ref api.ObjectRef) (dynamic.ResourceInterface, served, 
 func (t *Target) Get(ctx context.Context, ref api.ObjectRef) (*unstructured.Unstructured, error) {
 	at, _, err := t.objects(ref)
 	if meta.IsNoMatchError(err) {
-		return nil, apierrors.NewNotFound(groupResource(ref), ref.Name)
+		return nil, apierrors.NewNotFound(target.GroupResource(ref), ref.Name)
 	}
 	if err != nil {
 		return nil, err
@@ -98,7 +98,7 @@ func disown(ctx context.Context, at dynamic.ResourceInterface, w target.Write) (
 	}
 	if string(live.GetUID()) != w.UID {
 		ref := apply.RefOf(w.Object)
-		return nil, apierrors.NewConflict(groupResource(ref), name, fmt.Errorf("uid is %s, not %s", live.GetUID(), w.UID))
+		return nil, apierrors.NewConflict(target.GroupResource(ref), name, fmt.Errorf("uid is %s, not %s", live.GetUID(), w.UID))
 	}
 	others := slices.DeleteFunc(live.GetManagedFields(), func(m metav1.ManagedFieldsEntry) bool { return m.Manager == FieldManager })
 	if len(others) == 0 {

@@ -242,7 +242,7 @@ func (m *Member) hinder(ctx context.Context, ref api.ObjectRef) error {
 		return err
 	}
 	if named(m.faults.Fail, ref) {
-		return apierrors.NewForbidden(groupResource(ref), ref.Name, fmt.Errorf("member %s refuses %s on request", m.name, ref))
+		return apierrors.NewForbidden(target.GroupResource(ref), ref.Name, fmt.Errorf("member %s refuses %s on request", m.name, ref))
 	}
 	return nil
 }

@@ -8,13 +8,11 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	"flotilla/agent/target"
@@ -132,9 +130,9 @@ func (m *Member) admit(w target.Write, ref api.ObjectRef, live *stored) error {
 	case live == nil && w.UID != "":
 		return notFound(ref)
 	case live != nil && w.UID == "":
-		return apierrors.NewAlreadyExists(groupResource(ref), ref.Name)
+		return apierrors.NewAlreadyExists(target.GroupResource(ref), ref.Name)
 	case live != nil && w.UID != string(live.object.GetUID()):
-		return apierrors.NewConflict(groupResource(ref), ref.Name, fmt.Errorf("uid is %s, not %s", live.object.GetUID(), w.UID))
+		return apierrors.NewConflict(target.GroupResource(ref), ref.Name, fmt.Errorf("uid is %s, not %s", live.object.GetUID(), w.UID))
 	}
 	if ref.Namespace == "" {
 		return nil
@@ -157,7 +155,7 @@ func (m *Member) Delete(ctx context.Context, r target.Removal) error {
 		return nil
 	}
 	if uid := string(s.object.GetUID()); uid != r.UID {
-		return apierrors.NewConflict(groupResource(r.ObjectRef), r.Name, fmt.Errorf("uid is %s, not %s", uid, r.UID))
+		return apierrors.NewConflict(target.GroupResource(r.ObjectRef), r.Name, fmt.Errorf("uid is %s, not %s", uid, r.UID))
 	}
 	m.record(apply.Delete, s.object, r.ObjectRef, r.Origin)
 	m.remove(s)
@@ -278,12 +276,6 @@ func sameContent(a, b *unstructured.Unstructured) bool {
 	return reflect.DeepEqual(strip(a), strip(b))
 }
 
-func groupResource(ref api.ObjectRef) schema.GroupResource {
-	version, err := schema.ParseGroupVersion(ref.APIVersion)
-	if err != nil {
-		version = schema.GroupVersion{Version: ref.APIVersion}
-	}
-	return schema.GroupResource{Group: version.Group, Resource: strings.ToLower(ref.Kind) + "s"}
+func notFound(ref api.ObjectRef) error {
+	return apierrors.NewNotFound(target.GroupResource(ref), ref.Name)
 }
-
-func notFound(ref api.ObjectRef) error { return apierrors.NewNotFound(groupResource(ref), ref.Name) }
