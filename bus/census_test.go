@@ -144,7 +144,7 @@ func TestNewestWritesThatAPowerCutTook(t *testing.T) {
 	filled(t, store, 20)
 	settledWith(t, store)
 	before, name := t.TempDir(), store.Conn.Fleet.BucketStream(subjects.State)
-	require.NoError(t, os.CopyFS(before, os.DirFS(server.Dir())))
+	bustest.CopyFolder(t, before, server.Dir())
 	var cut *bustest.Server
 	for revision := uint64(0); cut == nil; { // until it is copied before the write comes of age
 		revision = write(t, store, bus.Put(subjects.Schedules.Key("young"), schedule("young", 1), revision))[0]
@@ -163,6 +163,7 @@ func TestNewestWritesThatAPowerCutTook(t *testing.T) {
 	told := toldOf(t, found)
 	require.Contains(t, told, "schedule of young")
 	require.Contains(t, told, "all writes after sequence")
+	require.Equal(t, store.Term.Epoch+1, found.Term.Epoch, "the server gives numbers twice, so versions are told apart by their epoch")
 }
 
 // Whatever was acknowledged is named when a damaged file takes it away, however soon after that.
@@ -228,7 +229,7 @@ func TestAHoleThatNobodyCanNameIsCounted(t *testing.T) {
 	filled(t, store, 10)
 	settledWith(t, store)
 	before := t.TempDir()
-	require.NoError(t, os.CopyFS(before, os.DirFS(server.Dir())))
+	bustest.CopyFolder(t, before, server.Dir())
 	young := subjects.Schedules.Key("young")
 	write(t, store, bus.Put(young, schedule("young", 1), 0))
 	write(t, store, bus.Put(subjects.Schedules.Key("last"), schedule("last", 1), 0))

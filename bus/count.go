@@ -50,6 +50,10 @@ func (s *Store) count(ctx context.Context, lease *lease, lose context.CancelCaus
 		for _, line := range found.Lines() { // before anything is counted anew, which forgets them
 			s.Audit.Tell(ctx, api.Audit{Object: "fleet/state", Type: "Warning", Reason: "StateLost", By: "hub", Message: line})
 		}
+		if _, err := s.Writer.newEpoch(ctx, 0); err != nil { // the server gives the numbers of what is gone again
+			return err
+		}
+		s.Term = s.Writer.Term()
 	}
 	cells := s.State.mirror.all()
 	if err := s.ledger.begin(ctx, cells, s.Writer.settleTally(cells)); err != nil {
@@ -118,8 +122,9 @@ func (s *Store) closeLedger() {
 	<-s.keeping
 }
 
-// AcceptLoss goes on with what is left of a damaged state, after ops, which clear up behind what is gone. The store is
-// not to be used after it: whoever leads next finds state whole.
+// AcceptLoss goes on with what is left of a damaged state, after ops, which clear up behind what is gone, under a new
+// epoch: the server may give the numbers of what is gone again. The store is not to be used after it: whoever leads
+// next finds state whole.
 func (s *Store) AcceptLoss(ctx context.Context, ops []Op) error {
 	if s.ledger.rescued != nil { // it was broken off
 		return s.refill(ctx, s.ledger.rescued)
@@ -137,6 +142,7 @@ func (s *Store) AcceptLoss(ctx context.Context, ops []Op) error {
 			return fmt.Errorf("record %s: %w", op.Key, err)
 		}
 	}
+	s.Writer.raise(api.Term{Epoch: s.Term.Epoch + 1})
 	return s.renew(ctx, records)
 }
 

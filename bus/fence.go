@@ -266,13 +266,17 @@ func credible(held api.Order, recorded api.Term, now time.Time) bool {
 }
 
 // newTerm is the term of a leader that takes over, since a time of its process's clock: above everything
-// recorded anywhere.
+// recorded anywhere. Where members hold orders of a term that is not recorded, state is older than they are: a new
+// epoch tells its versions from those that were given out before.
 func newTerm(recorded api.Term, held api.Order, holder string, since time.Time) api.Term {
 	t := api.Term{
 		Header: api.NewHeader(api.KindTerm),
 		Epoch:  max(recorded.Epoch, held.Epoch, 1),
 		Term:   max(recorded.Term+1, held.Term+1, uint64(time.Now().Unix())),
 		Holder: holder,
+	}
+	if recorded.Term > 0 && (held.Epoch > recorded.Epoch || held.Term > recorded.Term) {
+		t.Epoch++
 	}
 	t.Since.Time = since.UTC().Truncate(time.Second)
 	return t

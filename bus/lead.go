@@ -176,7 +176,7 @@ func (l *leadership) lead(ctx context.Context, lease *lease) error {
 		if err := store.recordLayout(ctx); err != nil {
 			return err
 		}
-		l.conn.Log.Info().Str("hub", l.id).Uint64("term", taken.Term.Term).Uint64("epoch", taken.Term.Epoch).Msg("leading")
+		l.conn.Log.Info().Str("hub", l.id).Uint64("term", store.Term.Term).Uint64("epoch", store.Term.Epoch).Msg("leading")
 	}
 	err = l.act(ctx, store)
 	if cause := context.Cause(ctx); errors.Is(cause, ErrDamaged) {

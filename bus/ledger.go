@@ -282,7 +282,6 @@ func (l *ledger) take(ctx context.Context, w *Writer, settle time.Duration) erro
 		}
 		if fresh = fresh[n:]; len(fresh) == 0 {
 			l.book.settled = settled
-			l.settled.Store(settled)
 		}
 		for key, revision := range records {
 			l.book.note(key, revision)
@@ -293,6 +292,7 @@ func (l *ledger) take(ctx context.Context, w *Writer, settle time.Duration) erro
 		}
 		l.noted.upTo(l.entered)
 		if len(fresh) == 0 {
+			l.settled.Store(settled)
 			return nil
 		}
 	}

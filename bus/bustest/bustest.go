@@ -83,7 +83,7 @@ func (s *Server) Dir() string { return s.options.Dir }
 func (s *Server) Copied(t testing.TB, change func(dir string)) *Server {
 	t.Helper()
 	dir := t.TempDir()
-	require.NoError(t, os.CopyFS(dir, os.DirFS(s.options.Dir)))
+	CopyFolder(t, dir, s.options.Dir)
 	change(dir)
 	return Start(t, func(o *bus.ServerOptions) { o.Dir, o.Fleet = dir, s.options.Fleet })
 }

@@ -42,8 +42,8 @@ type Header struct {
 func NewHeader(kind string) Header { return Header{Kind: kind, Level: Level} }
 
 // Order is the total order of commands and of the results that answer them: epoch first, then term,
-// then generation. A restore of the hub's data starts a new epoch, a takeover a new term, and each
-// command of one subject a new generation.
+// then generation. A restore of the hub's data starts a new epoch, and so does a loss of its newest writes, a
+// takeover a new term, and each command of one subject a new generation.
 type Order struct {
 	Epoch      uint64 `json:"epoch"`
 	Term       uint64 `json:"term"`

@@ -220,7 +220,7 @@ func TestAnAnswerThatWasLostIsGivenAgain(t *testing.T) {
 	first, err := h.agent(dir, "berlin", token)
 	require.NoError(t, err)
 	before := t.TempDir()
-	require.NoError(t, os.CopyFS(before, os.DirFS(dir)))
+	bustest.CopyFolder(t, before, dir)
 	bustest.Eventually(t, func() error {
 		_, err := first.Enrol(t.Context())
 		return err

@@ -53,7 +53,9 @@ func accept(t *testing.T, server *bustest.Server) *bus.Store {
 		return store
 	}
 	goOn(t, server, store)
-	return bustest.Lead(t, server.Hub(t), "hub-test", bus.LeadOptions{})
+	again := bustest.Lead(t, server.Hub(t), "hub-test", bus.LeadOptions{})
+	require.Greater(t, again.Term.Epoch, store.Term.Epoch, "numbers of what is gone are given again")
+	return again
 }
 
 // goOn accepts the loss.

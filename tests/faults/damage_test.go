@@ -90,7 +90,7 @@ func (f *fleet) tear(t testing.TB, v *victim, s step, take *Recorder, since func
 	state := stateFolder(t, f.folderOf(s.Whom))
 	copied := filepath.Join(t.TempDir(), "torn")
 	v.Stop(t) // the files are those of one moment
-	require.NoError(t, os.CopyFS(copied, os.DirFS(state)))
+	bustest.CopyFolder(t, copied, state)
 	v.Continue(t)
 	wait(t.Context(), time.Second+s.For/4)
 	v.Kill()

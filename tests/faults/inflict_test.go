@@ -85,7 +85,7 @@ func (f *fleet) harm(t testing.TB, v *victim, s step, take *Recorder, since func
 		v.Kill()
 		restore := Restore{Copied: since()}
 		copied := filepath.Join(t.TempDir(), "older")
-		require.NoError(t, os.CopyFS(copied, os.DirFS(f.data())))
+		bustest.CopyFolder(t, copied, f.data())
 		v.Start(t)
 		wait(t.Context(), s.For)
 		v.Kill()
