@@ -56,17 +56,18 @@ fuzz: ## Fuzz every reader of foreign bytes, FUZZTIME=30s each
 		done; \
 	done
 
-# Campaigns against fleets of real processes; docs/faults.md says what they do, and how one is repeated.
+# Campaigns against fleets of real processes; docs/faults.md says what they do, and how one is repeated. Run in their own
+# folder they print each campaign as it ends, and the table at the end also where all held.
 RUNS := 200
 SOAK := 8h
 
 .PHONY: faults
 faults: ## Break fleets of real processes in RUNS=200 short campaigns, and check what everybody saw
-	$(GO) test ./tests/faults -count=1 -run TestCampaign -faults.runs=$(RUNS) -parallel 4 -timeout 2h
+	$(GO) -C tests/faults test -count=1 -run TestCampaign -faults.runs=$(RUNS) -parallel 4 -timeout 2h
 
 .PHONY: soak
 soak: ## Break fleets of real processes for SOAK=8h
-	$(GO) test ./tests/faults -count=1 -run TestCampaign -faults.soak=$(SOAK) -faults.for=20s -timeout 0 -v
+	$(GO) -C tests/faults test -count=1 -run TestCampaign -faults.soak=$(SOAK) -faults.for=20s -timeout 0 -v
 
 # The control plane of tests/e2e/kube is built once, about 6 minutes on two cores, and kept in the user's cache folder;
 # docs/testing.md says more.

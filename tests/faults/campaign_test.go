@@ -7,11 +7,13 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -53,9 +55,31 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, "building the programs under test:", err)
 		os.Exit(1)
 	}
+	began := elsewhen.Now()
+	report := func() { fmt.Print(campaigns.Report(elsewhen.Since(began), kinds())) }
+	stopped := reportWhenStopped(report)
 	code := m.Run()
+	stopped()
+	report()
 	_ = os.RemoveAll(folder)
 	os.Exit(code)
+}
+
+// campaigns are those of TestCampaign, reported after all else that tests print.
+var campaigns Summary
+
+// reportWhenStopped reports what there is when the process is interrupted or ended, before it ends as it would have.
+func reportWhenStopped(report func()) (done func()) {
+	stopped := make(chan os.Signal, 1)
+	signal.Notify(stopped, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		if s, was := (<-stopped).(syscall.Signal); was {
+			report()
+			signal.Reset(s)
+			_ = syscall.Kill(os.Getpid(), s)
+		}
+	}()
+	return func() { signal.Stop(stopped); close(stopped) }
 }
 
 // TestCampaign runs fleets, breaks them, and checks what everybody saw. One of them is repeated with
@@ -77,12 +101,19 @@ func TestCampaign(t *testing.T) {
 				mode = modeCluster
 			}
 		}
-		t.Run(fmt.Sprintf("%s-%d", mode, seed+n), func(t *testing.T) {
+		name := fmt.Sprintf("%s-%d", mode, seed+n)
+		t.Run(name, func(t *testing.T) {
 			if *soakFlag == 0 {
 				t.Parallel()
 			}
 			random := rand.New(rand.NewPCG(uint64(seed+n), 0))
-			campaign(t, mode, seed+n, draw(random, mode, *forFlag))
+			steps := draw(random, mode, *forFlag)
+			r := Result{Name: name, Again: again(t, mode, seed+n), Faults: steps.kinds()}
+			defer func() {
+				r.Failed = t.Failed()
+				fmt.Println(campaigns.Add(r))
+			}()
+			r.History, r.Broken = campaign(t, mode, seed+n, steps)
 		})
 	}
 }
@@ -102,17 +133,21 @@ func TestStoppedLeaders(t *testing.T) {
 }
 
 // campaign is one fleet and what happens to it.
-func campaign(t *testing.T, mode string, seed int64, steps plan) {
+func campaign(t *testing.T, mode string, seed int64, steps plan) (*History, []Violation) {
 	t.Helper()
-	campaignOn(t, nil, mode, seed, steps)
+	return campaignOn(t, nil, mode, seed, steps)
+}
+
+// again is what repeats a campaign.
+func again(t *testing.T, mode string, seed int64) string {
+	test, _, _ := strings.Cut(t.Name(), "/")
+	return fmt.Sprintf("go test ./tests/faults -run %s -faults.seed=%d -faults.runs=1 -faults.mode=%s -faults.for=%s -v", test, seed, mode, *forFlag)
 }
 
 // campaignOn is a campaign whose hub keeps its data on a disk.
-func campaignOn(t *testing.T, disk *bustest.Disk, mode string, seed int64, steps plan) {
+func campaignOn(t *testing.T, disk *bustest.Disk, mode string, seed int64, steps plan) (*History, []Violation) {
 	t.Helper()
-	test, _, _ := strings.Cut(t.Name(), "/")
-	again := fmt.Sprintf("go test ./tests/faults -run %s -faults.seed=%d -faults.runs=1 -faults.mode=%s -faults.for=%s -v", test, seed, mode, *forFlag)
-	t.Logf("%s\n%s", again, steps)
+	t.Logf("%s\n%s", again(t, mode, seed), steps)
 	c := &run{fleet: startFleet(t, mode, rehearsal, disk), began: elsewhen.Now(), take: &Recorder{}}
 	c.setUp(t)
 	working, rest := context.WithCancel(context.WithoutCancel(t.Context()))
@@ -131,9 +166,11 @@ func campaignOn(t *testing.T, disk *bustest.Disk, mode string, seed int64, steps
 	history := c.take.History()
 	t.Logf("%d writes, %d readings, %d changes of members, %d updates in %s",
 		len(history.Writes), len(history.Reads), len(history.Shown), len(history.Spells), c.since().Round(time.Millisecond))
-	for _, violation := range Check(history, limits()) {
+	broken := Check(history, limits())
+	for _, violation := range broken {
 		t.Errorf("seed %d: %s", seed, violation)
 	}
+	return history, broken
 }
 
 // limits are what placed allows.

@@ -3,7 +3,7 @@
 //
 // A campaign runs a fleet, has clients write to it and readers look at it, and does to its processes and
 // connections what a seed says. All that anybody saw goes into a History; Check says which promises it breaks.
-// `make faults` runs many short campaigns, `make soak` runs until it is stopped; docs/operations.md says what
+// `make faults` runs many short campaigns, `make soak` runs until it is stopped; docs/faults.md says what
 // is done and what is promised.
 package faults
 

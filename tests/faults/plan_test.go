@@ -2,6 +2,7 @@ package faults
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -48,6 +49,18 @@ func (s step) String() string {
 	return fmt.Sprintf("%s %s %s for %s", s.At.Round(time.Millisecond), s.What, s.Whom, s.For.Round(time.Millisecond))
 }
 
+// kind names a fault and what it was done to, whichever of them that was.
+func (s step) kind() string {
+	whom, _, _ := strings.Cut(s.Whom, "-")
+	switch whom {
+	case leader:
+		whom = "hub"
+	case "broker":
+		whom = "server"
+	}
+	return s.What + " " + whom
+}
+
 // plan is what happens to a fleet, in the order in which it begins.
 type plan []step
 
@@ -57,6 +70,28 @@ func (p plan) String() string {
 		lines[i] = s.String()
 	}
 	return strings.Join(lines, "\n")
+}
+
+func (p plan) kinds() []string {
+	kinds := make([]string, len(p))
+	for i, s := range p {
+		kinds[i] = s.kind()
+	}
+	return kinds
+}
+
+// kinds are all that draw may draw.
+func kinds() []string {
+	found := map[string]bool{}
+	random := rand.New(rand.NewPCG(1, 1))
+	for range 1000 {
+		for _, mode := range []string{modeSingle, modeCluster} {
+			for _, kind := range draw(random, mode, time.Second).kinds() {
+				found[kind] = true
+			}
+		}
+	}
+	return slices.Sorted(maps.Keys(found))
 }
 
 // draw draws what happens to a fleet within a time.
