@@ -29,7 +29,8 @@ type MemberNodes struct {
 	Resync Duration `json:"resync,omitempty"`
 	// LeastDrain is the least time between the taint of a node and the end of its machine.
 	LeastDrain Duration `json:"leastDrain,omitempty"`
-	// Provider is memory, for a member in memory, or exec.
+	// Provider is memory, for a member in memory, or exec; empty is memory for a member in memory, and leaves the nodes
+	// of another alone.
 	Provider string       `json:"provider,omitempty"`
 	Memory   NodesMemory  `json:"memory,omitzero"`
 	Exec     NodesCommand `json:"exec,omitzero"`
@@ -64,7 +65,7 @@ type NodesCommand struct {
 // DefaultMemberNodes is what an agent does that was told nothing about nodes.
 func DefaultMemberNodes() MemberNodes {
 	return MemberNodes{
-		Enabled: true, Interval: Duration(5 * time.Second), Resync: Duration(time.Hour), LeastDrain: Duration(5 * time.Second), Provider: ProviderMemory,
+		Enabled: true, Interval: Duration(5 * time.Second), Resync: Duration(time.Hour), LeastDrain: Duration(5 * time.Second),
 		Memory: NodesMemory{LaunchTime: Duration(3 * time.Second), ReadyAfter: Duration(2 * time.Second), DeleteTime: Duration(2 * time.Second)},
 		Exec:   NodesCommand{Timeout: Duration(15 * time.Minute), Grace: Duration(30 * time.Second)},
 	}
@@ -74,7 +75,7 @@ func (c *checks) memberNodes(n *MemberNodes) {
 	c.positive("nodes.interval", n.Interval, Duration(10*time.Millisecond), Duration(10*time.Minute))
 	c.positive("nodes.resync", n.Resync, Duration(time.Second), Duration(time.Hour))
 	c.positive("nodes.leastDrain", n.LeastDrain, Duration(time.Millisecond), Duration(time.Hour))
-	c.choice("nodes.provider", n.Provider, []string{ProviderMemory, ProviderExec})
+	c.optional("nodes.provider", n.Provider, ProviderMemory, ProviderExec)
 	c.positive("nodes.memory.launchTime", n.Memory.LaunchTime, 0, Duration(time.Hour))
 	c.positive("nodes.memory.readyAfter", n.Memory.ReadyAfter, 0, Duration(time.Hour))
 	c.positive("nodes.memory.deleteTime", n.Memory.DeleteTime, 0, Duration(time.Hour))

@@ -13,8 +13,17 @@ import (
 	"flotilla/configs"
 )
 
-// leftAlone is what the hub is told of a member whose nodes are nobody's business.
-const leftAlone = "nodes.enabled is false in the configuration of its agent"
+// Why the hub is told of no nodes of a member.
+const (
+	leftAlone   = "nodes.enabled is false in the configuration of its agent"
+	nobodyMakes = "nodes.provider is not set in the configuration of its agent"
+)
+
+// providers make what makes and takes away machines, by nodes.provider.
+var providers = map[string]func(*Agent) (nodes.Provider, error){
+	configs.ProviderMemory: machinesInMemory,
+	configs.ProviderExec:   machinesByCommand,
+}
 
 // nodes makes what tells the hub the state of the member's nodes and carries out their disruption; nil
 // when the configuration turns that off, or the target knows nothing of nodes.
@@ -29,32 +38,49 @@ func (a *Agent) nodes(conn *bus.AgentConn) (*nodes.Nodes, error) {
 		Interval: time.Duration(n.Interval), Resync: time.Duration(n.Resync), LeastDrain: time.Duration(n.LeastDrain), PollEvery: a.o.PollEvery,
 		Log: a.o.Log,
 	}
-	if !n.Enabled {
-		a.run(func(ctx context.Context) error { return nodes.Abstain(ctx, o, leftAlone) })
+	kind := n.Provider
+	if kind == "" && a.memory != nil {
+		kind = configs.ProviderMemory
+	}
+	if why := a.abstains(kind); why != "" {
+		a.run(func(ctx context.Context) error { return nodes.Abstain(ctx, o, why) })
 		return nil, nil
 	}
-	provider, err := a.provider()
+	provider, err := providers[kind](a)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("nodes.provider: %w", err)
 	}
 	o.Provider = provider
 	return nodes.New(o)
 }
 
-func (a *Agent) provider() (nodes.Provider, error) {
-	n := &a.o.Config.Nodes
-	if n.Provider == configs.ProviderExec {
-		return command.New(command.Options{
-			Member: a.Member(), Launch: n.Exec.Launch, Delete: n.Exec.Delete, Exists: n.Exec.Exists, Environment: n.Exec.Environment,
-			Directory: n.Exec.Directory, Timeout: time.Duration(n.Exec.Timeout), Grace: time.Duration(n.Exec.Grace),
-		})
+// abstains says why the nodes of the member are left alone, empty when they are not.
+func (a *Agent) abstains(provider string) string {
+	switch {
+	case !a.o.Config.Nodes.Enabled:
+		return leftAlone
+	case provider == "":
+		return nobodyMakes
 	}
+	return ""
+}
+
+func machinesInMemory(a *Agent) (nodes.Provider, error) {
 	if a.memory == nil {
-		return nil, fmt.Errorf("nodes.provider: found %q, expected %s, because the member is not one in memory", n.Provider, configs.ProviderExec)
+		return nil, errNotInMemory()
 	}
+	m := &a.o.Config.Nodes.Memory
 	return memory.New(a.memory, memory.Options{
-		LaunchTime: time.Duration(n.Memory.LaunchTime), ReadyAfter: time.Duration(n.Memory.ReadyAfter), DeleteTime: time.Duration(n.Memory.DeleteTime),
+		LaunchTime: time.Duration(m.LaunchTime), ReadyAfter: time.Duration(m.ReadyAfter), DeleteTime: time.Duration(m.DeleteTime),
 	}), nil
+}
+
+func machinesByCommand(a *Agent) (nodes.Provider, error) {
+	c := &a.o.Config.Nodes.Exec
+	return command.New(command.Options{
+		Member: a.Member(), Launch: c.Launch, Delete: c.Delete, Exists: c.Exists, Environment: c.Environment,
+		Directory: c.Directory, Timeout: time.Duration(c.Timeout), Grace: time.Duration(c.Grace),
+	})
 }
 
 // troubleOf is what keeps the hub from acting on the member's nodes.

@@ -4,7 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -97,4 +101,76 @@ func TestNodesAreNobodysBusinessWhereTheConfigurationSaysSo(t *testing.T) {
 	info, err := stream.Info(t.Context())
 	require.NoError(t, err)
 	require.EqualValues(t, 2, info.State.Msgs, "the versions, and that nothing is told")
+}
+
+// unreachable is the configuration of a Kubernetes cluster that does not answer.
+func unreachable(t *testing.T, o *Options) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "kubeconfig")
+	require.NoError(t, os.WriteFile(path, []byte(`apiVersion: v1
+kind: Config
+clusters: [{name: c, cluster: {server: "https://127.0.0.1:1"}}]
+users: [{name: u, user: {}}]
+contexts: [{name: x, context: {cluster: c, user: u}}]
+current-context: x
+`), 0o600))
+	o.Config.Target.Type, o.Config.Target.Kubernetes.Kubeconfig = configs.TargetKubernetes, path
+}
+
+// Nobody's machines are touched on a cluster before it is said who makes them.
+func TestNodesOfAClusterNeedAProvider(t *testing.T) {
+	server := bustest.Start(t)
+	server.Lead(t)
+	o := options(t, server, "berlin")
+	unreachable(t, &o)
+	start(t, o)
+	bustest.Eventually(t, func() error {
+		inventory, err := server.Agent(t, "berlin").NodeInventory(t.Context())
+		if err == nil && inventory.Withheld != nobodyMakes {
+			err = fmt.Errorf("the inventory is %+v", inventory)
+		}
+		return err
+	})
+	for provider, wanted := range map[string]string{
+		configs.ProviderMemory: `nodes.provider: found "memory", expected another, because the member is not one in memory`,
+		configs.ProviderExec:   `nodes.provider: nodes.exec.delete: the command "no-such-program" cannot be run`,
+	} {
+		o := options(t, server, "oslo")
+		unreachable(t, &o)
+		o.Config.Nodes.Provider = provider
+		o.Config.Nodes.Exec.Launch, o.Config.Nodes.Exec.Delete = []string{"true"}, []string{"no-such-program"}
+		a, err := New(o)
+		require.NoError(t, err)
+		require.ErrorContains(t, a.Start(t.Context()), wanted)
+		require.NoError(t, a.Stop())
+	}
+}
+
+// What the configuration may name is in the tables.
+func TestEveryTypeIsInItsTable(t *testing.T) {
+	for field, table := range map[string][]string{
+		"nodes.provider": slices.Collect(maps.Keys(providers)), "upgrade.driver": slices.Collect(maps.Keys(drivers)), "target.type": slices.Collect(maps.Keys(targets)),
+	} {
+		o := configs.DefaultAgent()
+		for _, kind := range append(table, "magic") {
+			switch field {
+			case "nodes.provider":
+				o.Nodes.Provider = kind
+			case "upgrade.driver":
+				o.Upgrade.Driver = kind
+			case "target.type":
+				o.Target.Type = kind
+			}
+			for _, f := range o.Validate() {
+				if f.Path != field {
+					continue
+				}
+				require.Equal(t, "magic", kind, "%v", f)
+				for _, known := range table {
+					require.Contains(t, f.Expected, known)
+				}
+				require.Len(t, strings.Split(strings.TrimPrefix(f.Expected, "one of "), ", "), len(table), f.Expected)
+			}
+		}
+	}
 }

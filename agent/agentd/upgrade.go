@@ -32,23 +32,51 @@ func (a *Agent) upgrader(conn *bus.AgentConn) (*upgrader.Upgrader, error) {
 	})
 }
 
+// drivers make what upgrades a member, by upgrade.driver.
+var drivers = map[string]func(*Agent) (upgrader.Driver, error){
+	configs.DriverMemory: upgradesInMemory,
+	configs.DriverExec:   upgradesByCommand,
+	configs.DriverNone:   func(*Agent) (upgrader.Driver, error) { return none.Driver{}, nil },
+}
+
 func (a *Agent) driver() (upgrader.Driver, error) {
-	u := &a.o.Config.Upgrade
+	kind := a.o.Config.Upgrade.Driver
 	switch {
-	case u.Driver == configs.DriverNone || u.Driver == "" && a.memory == nil:
-		return none.Driver{}, nil
-	case u.Driver == configs.DriverExec && a.o.Shepherd == "":
-		return nil, fmt.Errorf("upgrade.driver: %s needs the agent's own program: go run ./agent --member %s", u.Driver, a.Member())
-	case u.Driver == configs.DriverExec:
-		return command.New(command.Options{
-			Dir: filepath.Join(a.o.Config.DataDir, "upgrades", "commands"), Program: a.o.Shepherd, Member: a.Member(),
-			Command: u.Exec.Command, Inventory: u.Exec.Inventory, Environment: u.Exec.Environment, Directory: u.Exec.Directory,
-			Timeout: time.Duration(u.Exec.Timeout), Grace: time.Duration(u.Exec.Grace),
-		})
-	case a.memory == nil:
-		return nil, fmt.Errorf("upgrade.driver: found %q, expected %s, because the member is not one in memory", u.Driver, configs.DriverExec)
+	case kind == "" && a.memory != nil:
+		kind = configs.DriverMemory
+	case kind == "":
+		kind = configs.DriverNone
 	}
+	made, err := drivers[kind](a)
+	if err != nil {
+		return nil, fmt.Errorf("upgrade.driver: %w", err)
+	}
+	return made, nil
+}
+
+// errNotInMemory says that what is called memory is only for members in memory.
+func errNotInMemory() error {
+	return fmt.Errorf("found %q, expected another, because the member is not one in memory", configs.TargetMemory)
+}
+
+func upgradesInMemory(a *Agent) (upgrader.Driver, error) {
+	if a.memory == nil {
+		return nil, errNotInMemory()
+	}
+	m := &a.o.Config.Upgrade.Memory
 	return memory.New(a.memory, targetmemory.Pace{
-		ControlPlane: time.Duration(u.Memory.ControlPlane), NodePool: time.Duration(u.Memory.NodePool), Images: u.Memory.Images,
+		ControlPlane: time.Duration(m.ControlPlane), NodePool: time.Duration(m.NodePool), Images: m.Images,
 	}), nil
+}
+
+func upgradesByCommand(a *Agent) (upgrader.Driver, error) {
+	if a.o.Shepherd == "" {
+		return nil, fmt.Errorf("%s needs the agent's own program: go run ./agent --member %s", configs.DriverExec, a.Member())
+	}
+	c := &a.o.Config.Upgrade.Exec
+	return command.New(command.Options{
+		Dir: filepath.Join(a.o.Config.DataDir, "upgrades", "commands"), Program: a.o.Shepherd, Member: a.Member(),
+		Command: c.Command, Inventory: c.Inventory, Environment: c.Environment, Directory: c.Directory,
+		Timeout: time.Duration(c.Timeout), Grace: time.Duration(c.Grace),
+	})
 }

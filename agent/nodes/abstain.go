@@ -71,13 +71,13 @@ func warnOfLaunches(o *Options) {
 func releaseAll(ctx context.Context, o *Options) error {
 	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
 	defer cancel()
-	s, err := o.Target.Survey(ctx)
+	all, err := o.Target.NodeObjects(ctx)
 	if err != nil {
 		return err
 	}
 	var faults []error
 	leaving := care{leaving: true}
-	for _, n := range s.Nodes {
+	for _, n := range all {
 		if _, tagged := n.Annotations[api.AnnotationDisruption]; !tagged && !ours(n) {
 			continue
 		}

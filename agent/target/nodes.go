@@ -19,6 +19,8 @@ type Nodes interface {
 	// list could not be read, or is not whole yet. The caller owns the lists, not the objects in them: they
 	// may be shared with other callers and must not be changed.
 	Survey(ctx context.Context) (*Survey, error)
+	// NodeObjects lists the nodes as Survey does, sorted by name, for those who need nothing else.
+	NodeObjects(ctx context.Context) ([]*corev1.Node, error)
 	// Watch is Target's.
 	Watch(ctx context.Context) <-chan Change
 	// UpdateNode changes the labels, annotations, taints, finalizers or spec.unschedulable of a node;

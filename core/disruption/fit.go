@@ -5,52 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	corev1 "k8s.io/api/core/v1"
-
-	"flotilla/core/api"
 )
-
-// FitInput is a member with pods that look for room.
-type FitInput struct {
-	// Cluster holds the nodes as they are. Its pending pods, daemons and budgets do not count.
-	Cluster *Cluster
-	// Order names the nodes that may take pods, the first to be tried first; unknown names are skipped.
-	Order []string
-	// Pods are tried one after another; one that is placed counts for those after it.
-	Pods []api.PodState
-}
-
-// Fitted is where one pod goes: a node, or why none takes it.
-type Fitted struct {
-	Node string
-	Why  string
-}
-
-// Fit places pods as a member's scheduler does that puts each on the first node which satisfies all
-// that simulations honour (section 7.1), soft constraints as long as they can be. Other than a
-// simulation it takes every taint of a node at its word, moves no other pod and makes no new node. The
-// member in memory calls it, so that what a simulation foresees is what happens there. The result has
-// one entry for each pod.
-func Fit(in FitInput) []Fitted {
-	c := *in.Cluster
-	c.pending, c.daemons, c.budgets, c.placing = nil, nil, nil, true
-	for i := range in.Pods {
-		c.pending = append(c.pending, c.newPod(&in.Pods[i]))
-	}
-	x := NewIndex(&State{Cluster: &c})
-	x.tryInOrder(in.Order)
-	byPod := make(map[*pod]*moving, len(x.waiting))
-	for _, m := range x.waiting {
-		byPod[m.pod] = m
-	}
-	r := &run{x: x, out: &outcome{}}
-	out := make([]Fitted, len(in.Pods))
-	for i, p := range c.pending {
-		out[i] = r.fitOne(byPod[p])
-	}
-	return out
-}
 
 // tryInOrder makes the nodes of a list, in its order, those that pods are tried on.
 func (x *Index) tryInOrder(names []string) {
@@ -65,21 +20,6 @@ func (x *Index) tryInOrder(names []string) {
 
 // noClaim is why a pod fits nowhere one of whose volumes is not there.
 const noClaim = "a volume claim that does not exist"
-
-func (r *run) fitOne(m *moving) Fitted {
-	if m == nil {
-		return Fitted{Why: noClaim}
-	}
-	var last *variant
-	for v := m.links.variant; v != nil; v = v.softer {
-		if n := r.firstFit(m, v); n != nil {
-			r.settle(m, n)
-			return Fitted{Node: n.state.Name}
-		}
-		last = v
-	}
-	return Fitted{Why: r.obstacles(r.x.order, m, last)}
-}
 
 // obstacles tells how many nodes refuse a pod for which reason, the most frequent first.
 func (r *run) obstacles(nodes []*inode, m *moving, v *variant) string {
@@ -133,29 +73,4 @@ func (x *Index) lacking(n *inode, m *moving) string {
 	}
 	slices.Sort(names)
 	return strings.Join(names, " and ")
-}
-
-// DaemonNodes reports for each node whether a DaemonSet puts its pod there: selector and affinity match,
-// and it tolerates the taints that keep pods off. Room does not matter.
-func DaemonNodes(daemon *api.PodState, nodes []*api.NodeState) []bool {
-	c := NewCluster()
-	x := &Index{state: &State{Cluster: c}}
-	p := c.newPod(daemon)
-	out := make([]bool, len(nodes))
-	for i, s := range nodes {
-		host, labelled := cmp.Or(s.Labels[corev1.LabelHostname], s.Name), canonicalLabels(s.Labels)
-		out[i] = Untolerated(daemon.Tolerations, s.Taints) == nil && x.daemonFits(p, func(t needs) bool { return t.admits(labelled, host) })
-	}
-	return out
-}
-
-// Untolerated returns the first taint that keeps a pod with these tolerations off a node, nil when none
-// does. PreferNoSchedule keeps none off.
-func Untolerated(tolerations []corev1.Toleration, taints []corev1.Taint) *corev1.Taint {
-	for i := range taints {
-		if t := &taints[i]; !prefersNone(*t) && !tolerated(tolerations, t) {
-			return t
-		}
-	}
-	return nil
 }

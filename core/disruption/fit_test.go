@@ -9,6 +9,61 @@ import (
 	"flotilla/core/api"
 )
 
+// FitInput is a member with pods that look for room.
+type FitInput struct {
+	// Cluster holds the nodes as they are. Its pending pods, daemons and budgets do not count.
+	Cluster *Cluster
+	// Order names the nodes that may take pods, the first to be tried first; unknown names are skipped.
+	Order []string
+	// Pods are tried one after another; one that is placed counts for those after it.
+	Pods []api.PodState
+}
+
+// Fitted is where one pod goes: a node, or why none takes it.
+type Fitted struct {
+	Node string
+	Why  string
+}
+
+// Fit places pods as a member's scheduler does that puts each on the first node which satisfies all
+// that simulations honour (section 7.1), soft constraints as long as they can be. Other than a
+// simulation it takes every taint of a node at its word, moves no other pod and makes no new node. The
+// result has one entry for each pod.
+func Fit(in FitInput) []Fitted {
+	c := *in.Cluster
+	c.pending, c.daemons, c.budgets, c.placing = nil, nil, nil, true
+	for i := range in.Pods {
+		c.pending = append(c.pending, c.newPod(&in.Pods[i]))
+	}
+	x := NewIndex(&State{Cluster: &c})
+	x.tryInOrder(in.Order)
+	byPod := make(map[*pod]*moving, len(x.waiting))
+	for _, m := range x.waiting {
+		byPod[m.pod] = m
+	}
+	r := &run{x: x, out: &outcome{}}
+	out := make([]Fitted, len(in.Pods))
+	for i, p := range c.pending {
+		out[i] = r.fitOne(byPod[p])
+	}
+	return out
+}
+
+func (r *run) fitOne(m *moving) Fitted {
+	if m == nil {
+		return Fitted{Why: noClaim}
+	}
+	var last *variant
+	for v := m.links.variant; v != nil; v = v.softer {
+		if n := r.firstFit(m, v); n != nil {
+			r.settle(m, n)
+			return Fitted{Node: n.state.Name}
+		}
+		last = v
+	}
+	return Fitted{Why: r.obstacles(r.x.order, m, last)}
+}
+
 // placedOn fits pods on the nodes of a fixture and returns where each goes, "" for nowhere.
 func placedOn(f *fixture, order []string, pods ...api.PodState) (to []string, why []string) {
 	s := f.state()
@@ -103,28 +158,4 @@ func TestFitChangesNothing(t *testing.T) {
 		require.Equal(t, []Fitted{{Node: "a"}}, Fit(in))
 	}
 	require.Len(t, s.Cluster.pending, 1)
-}
-
-func TestDaemonNodes(t *testing.T) {
-	ssd, tainted, soft := aNode("a", "d2", "z1", ""), aNode("b", "d2", "z2", ""), aNode("c", "d2", "z1", "")
-	ssd.Labels["disk"] = "ssd"
-	tainted.Taints = []corev1.Taint{{Key: "k", Effect: corev1.TaintEffectNoExecute}}
-	soft.Taints = []corev1.Taint{{Key: "s", Effect: corev1.TaintEffectPreferNoSchedule}}
-	all := []*api.NodeState{ssd, tainted, soft}
-	for name, c := range map[string]struct {
-		pod  api.PodState
-		want []bool
-	}{
-		"anywhere":  {aPod("d", 90000), []bool{true, false, true}},
-		"selected":  {aPod("d", 1, func(p *api.PodState) { p.NodeSelector = map[string]string{"disk": "ssd"} }), []bool{true, false, false}},
-		"tolerates": {aPod("d", 1, func(p *api.PodState) { p.Tolerations = []corev1.Toleration{{Operator: corev1.TolerationOpExists}} }), []bool{true, true, true}},
-		"by a term": {aPod("d", 1, func(p *api.PodState) {
-			p.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{
-				{MatchFields: []corev1.NodeSelectorRequirement{{Key: "metadata.name", Operator: corev1.NodeSelectorOpIn, Values: []string{"c"}}}},
-				{MatchExpressions: []corev1.NodeSelectorRequirement{{Key: "disk", Operator: corev1.NodeSelectorOpExists}}},
-			}}}}
-		}), []bool{true, false, true}},
-	} {
-		require.Equal(t, c.want, DaemonNodes(&c.pod, all), name)
-	}
 }

@@ -1,68 +1,36 @@
 package kube
 
 import (
-	"cmp"
 	"context"
-	"errors"
-	"fmt"
-	"slices"
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/client-go/informers"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/tools/cache"
 
 	"flotilla/agent/target"
 )
 
-// census watches what an agent tells of its member: nodes, pods, namespaces and disruption budgets.
+// census watches what an agent tells of its member: nodes, pods, namespaces and disruption budgets, and, once somebody
+// surveys the member, what else decides where pods may go.
 type census struct {
-	factory                         informers.SharedInformerFactory
 	nodes, pods, namespaces, budget *list
+	surveyed                        func() *surveyed
 }
 
-// list is all of one kind, or why it could not be read.
-type list struct {
-	what     string
-	informer cache.SharedIndexInformer
-
-	mu    sync.Mutex
-	fault error
-}
-
-func newCensus(ctx context.Context, clients kubernetes.Interface, c *changes, failed func(string, error)) *census {
-	factory := informers.NewSharedInformerFactoryWithOptions(clients, 0, informers.WithTransform(withoutManagers))
-	n := &census{factory: factory}
-	open := func(what string, informer cache.SharedIndexInformer, change target.Change) *list {
-		l := &list{what: what, informer: informer}
-		_ = informer.SetWatchErrorHandler(func(_ *cache.Reflector, err error) { // else it runs already
-			l.failed(err)
-			failed(what, err)
-		})
-		tell := func() { c.tell(change) }
-		_, _ = informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
-			AddFunc: func(any) { tell() }, UpdateFunc: func(before, after any) {
-				if !same(before, after) {
-					tell()
-				}
-			}, DeleteFunc: func(any) { tell() },
-		}) // else it has stopped
-		return l
+func newCensus(o *lists, clients kubernetes.Interface, claims lister[*unstructured.UnstructuredList]) *census {
+	core := clients.CoreV1()
+	return &census{
+		nodes:      openList(o, "nodes", core.Nodes(), &corev1.Node{}, withoutManagers, target.Change{Nodes: true}),
+		pods:       openList(o, "pods", core.Pods(metav1.NamespaceAll), &corev1.Pod{}, thinPod, target.Change{Pods: true}),
+		namespaces: openList(o, "namespaces", core.Namespaces(), &corev1.Namespace{}, withoutManagers, target.Change{}),
+		budget:     openList(o, "poddisruptionbudgets", clients.PolicyV1().PodDisruptionBudgets(metav1.NamespaceAll), &policyv1.PodDisruptionBudget{}, withoutManagers, target.Change{Pods: true}),
+		surveyed:   sync.OnceValue(func() *surveyed { return newSurveyed(o, clients, claims) }),
 	}
-	core := factory.Core().V1()
-	n.nodes = open("nodes", core.Nodes().Informer(), target.Change{Nodes: true})
-	n.pods = open("pods", core.Pods().Informer(), target.Change{Pods: true})
-	n.namespaces = open("namespaces", core.Namespaces().Informer(), target.Change{})
-	n.budget = open("poddisruptionbudgets", factory.Policy().V1().PodDisruptionBudgets().Informer(), target.Change{Pods: true})
-	factory.StartWithContext(ctx)
-	return n
 }
-
-func (n *census) wait() { n.factory.Shutdown() }
 
 // withoutManagers drops what takes room and nobody reads.
 func withoutManagers(object any) (any, error) {
@@ -72,36 +40,20 @@ func withoutManagers(object any) (any, error) {
 	return object, nil
 }
 
-// same says that nothing but a resync came.
-func same(before, after any) bool {
-	a, aErr := meta.Accessor(before)
-	b, bErr := meta.Accessor(after)
-	return aErr == nil && bErr == nil && a.GetResourceVersion() == b.GetResourceVersion()
-}
-
-func (l *list) failed(err error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.fault = err
-}
-
-// objects lists what is there, sorted by namespace and name. The error says why it is not known, and names verb and
-// resource where the API server refused.
-func objects[T runtime.Object](l *list) ([]T, error) {
-	if !l.informer.HasSynced() {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		return nil, fmt.Errorf("reading %s of the cluster: %w", l.what, cmp.Or(l.fault, errors.New("not all are read yet")))
+// thinPod leaves of a pod what says where it may run, what it takes there, and how it is.
+func thinPod(object any) (any, error) {
+	pod, is := object.(*corev1.Pod)
+	if !is {
+		return object, nil
 	}
-	keys := l.informer.GetStore().ListKeys()
-	slices.Sort(keys)
-	found := make([]T, 0, len(keys))
-	for _, key := range keys {
-		if object, known, err := l.informer.GetStore().GetByKey(key); err == nil && known {
-			found = append(found, object.(T))
+	pod.ManagedFields = nil
+	for _, containers := range [][]corev1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
+		for i := range containers {
+			c := &containers[i]
+			*c = corev1.Container{Name: c.Name, Image: c.Image, Ports: c.Ports, Resources: c.Resources, RestartPolicy: c.RestartPolicy}
 		}
 	}
-	return found, nil
+	return pod, nil
 }
 
 // Namespaces lists the names of the namespaces.

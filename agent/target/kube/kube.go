@@ -78,7 +78,7 @@ func New(o Options) (*Target, error) {
 	}
 	t.inventory = newInventory(clients.CoreV1())
 	t.views = newViews(objects, t, failed)
-	t.census = newCensus(ctx, clients, t.changes, failed)
+	t.census = newCensus(&lists{changes: t.changes, failed: failed, run: t.run}, clients, objects.Resource(nodeClaims))
 	return t, nil
 }
 
@@ -89,7 +89,6 @@ func (t *Target) String() string { return "the cluster at " + t.host }
 func (t *Target) Close() {
 	t.stop()
 	t.running.Wait()
-	t.census.wait()
 }
 
 // Ready asks the API server whether it is.

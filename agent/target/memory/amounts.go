@@ -6,32 +6,29 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
-
-	"flotilla/core/api"
-	"flotilla/core/disruption"
 )
 
-// amounts are resources: millicores, bytes, pods, and the rest by name in the units of api.Amounts.
+// amounts are resources: millicores, bytes, pods, and the rest by name.
 type amounts struct {
 	cpu, memory, pods int64
 	more              map[string]int64
 }
 
-func newAmounts(from api.Amounts) amounts {
+func amountsOf(list corev1.ResourceList) amounts {
 	a := amounts{}
-	for name, n := range from {
-		switch corev1.ResourceName(name) {
+	for name, q := range list {
+		switch name {
 		case corev1.ResourceCPU:
-			a.cpu = n
+			a.cpu = q.MilliValue()
 		case corev1.ResourceMemory:
-			a.memory = n
+			a.memory = q.Value()
 		case corev1.ResourcePods:
-			a.pods = n
+			a.pods = q.Value()
 		default:
 			if a.more == nil {
 				a.more = map[string]int64{}
 			}
-			a.more[name] = n
+			a.more[string(name)] = q.Value()
 		}
 	}
 	return a
@@ -68,13 +65,6 @@ func (a *amounts) short(b *amounts) string {
 	return ""
 }
 
-// api writes amounts as messages do.
-func (a *amounts) api() api.Amounts {
-	out := api.Amounts{string(corev1.ResourceCPU): a.cpu, string(corev1.ResourceMemory): a.memory, string(corev1.ResourcePods): a.pods}
-	maps.Copy(out, a.more)
-	return out
-}
-
 // list writes amounts as Kubernetes does, pods left out.
 func (a *amounts) list() corev1.ResourceList {
 	out := corev1.ResourceList{
@@ -109,5 +99,3 @@ const (
 	defaultPods    = 110
 	defaultStorage = 128 << 30
 )
-
-func amountsOf(list corev1.ResourceList) amounts { return newAmounts(disruption.Amounts(list)) }

@@ -7,9 +7,7 @@ import (
 	"slices"
 
 	"flotilla/agent/target"
-	"flotilla/core/api"
 	"flotilla/core/apply"
-	"flotilla/core/disruption"
 )
 
 // reconcile gives a workload the pods it wants: a changed template replaces all of them at once.
@@ -78,14 +76,9 @@ func (m *Member) reconcileOrdinals(s *stored) {
 
 // reconcileDaemons keeps one pod on every node of some that a DaemonSet is for.
 func (m *Member) reconcileDaemons(s *stored, among []*node) {
-	states := make([]*api.NodeState, len(among))
-	for i, n := range among {
-		states[i] = n.state()
-	}
-	daemon := disruption.ObservePod(&s.template().pod, nil)
-	wanted := make(map[string]bool, len(among))
-	for i, on := range disruption.DaemonNodes(&daemon, states) {
-		wanted[states[i].Name] = on
+	spec, wanted := &s.template().pod.Spec, make(map[string]bool, len(among))
+	for _, n := range among {
+		wanted[n.Name] = n.selected(spec) && untolerated(spec.Tolerations, n.taints) == nil
 	}
 	for _, p := range slices.Clone(s.pods) {
 		here, asked := wanted[p.slot.node]

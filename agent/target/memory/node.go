@@ -39,7 +39,6 @@ type node struct {
 	room, free amounts
 	pods       map[*pod]struct{}
 	look       *corev1.Node // as it was last shown
-	dirty      bool         // the scheduler's copy is older
 }
 
 // disrupted reports a node that is on its way out.
@@ -52,13 +51,6 @@ func (n *node) managed() bool { return n.labels[api.LabelNodePool] != "" }
 // initialized reports a node that pods are put on before others.
 func (n *node) initialized() bool { return !n.managed() || n.labels[api.LabelInitialized] == "true" }
 
-// state is the node without its pods as the scheduler sees it.
-func (n *node) state() *api.NodeState {
-	return &api.NodeState{
-		Name: n.Name, Labels: n.labels, Taints: n.taints, Allocatable: n.room.api(), Initialized: true,
-	}
-}
-
 // newNode makes a node of what was given, with the labels that every node has.
 func (m *Member) newNode(given target.Node) *node {
 	given.Capacity = given.Capacity.DeepCopy()
@@ -68,7 +60,7 @@ func (m *Member) newNode(given target.Node) *node {
 	m.counts.Joined++
 	n := &node{
 		Node: given, number: m.counts.Joined, uid: types.UID(fmt.Sprintf("%s-node-%x-%08d", m.name, m.began, m.counts.Joined)), created: m.clock.Now(),
-		notes: maps.Clone(given.Annotations), own: slices.Clone(given.Taints), pods: map[*pod]struct{}{}, dirty: true,
+		notes: maps.Clone(given.Annotations), own: slices.Clone(given.Taints), pods: map[*pod]struct{}{},
 	}
 	n.labels = map[string]string{
 		corev1.LabelHostname: given.Name, corev1.LabelOSStable: "linux", corev1.LabelArchStable: "amd64",
@@ -131,7 +123,7 @@ func (m *Member) judge(n *node) {
 	if out := n.disrupted(); out != n.out {
 		n.out, n.outSince = out, m.counts.Joined
 	}
-	n.look, n.dirty, m.schedule.order = nil, true, nil
+	n.look, m.schedule.order = nil, nil
 	m.keep.stale()
 }
 
@@ -140,9 +132,6 @@ func (m *Member) leave(n *node) {
 	m.nodes = slices.DeleteFunc(m.nodes, func(other *node) bool { return other == n })
 	m.schedule.order = nil
 	m.keep.stale()
-	if m.schedule.mirror != nil {
-		m.schedule.mirror.Remove(n.Name)
-	}
 	m.lose(n.pods)
 }
 

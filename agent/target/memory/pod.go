@@ -120,7 +120,6 @@ func (m *Member) bind(p *pod, n *node) {
 	delete(m.schedule.waiting, p)
 	n.pods[p] = struct{}{}
 	n.free.add(&p.made.needs, -1)
-	n.dirty = true
 	m.touch(p.of)
 	m.placed[p.of] = struct{}{}
 }
@@ -131,7 +130,6 @@ func (m *Member) end(p *pod) {
 	if n := p.on; n != nil {
 		delete(n.pods, p)
 		n.free.add(&p.made.needs, 1)
-		n.dirty = true
 	}
 	delete(m.schedule.waiting, p)
 	delete(m.pods, p.key())
@@ -179,7 +177,6 @@ func (m *Member) terminate(p *pod, grace time.Duration) {
 		m.ended(p)
 		return
 	}
-	p.on.dirty = true
 	m.touch(p.of)
 	m.awaitEnd(p)
 }

@@ -8,14 +8,10 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-
-	"flotilla/core/api"
-	"flotilla/core/disruption"
 )
 
-// The scheduler puts each waiting pod on the first node that takes it, as simulations of disruptions do:
-// the largest pod first, nodes that are up before others, then by name. Pods that restrict more than
-// room and taints go through disruption.Fit.
+// The scheduler puts each waiting pod on the first node that takes it: the largest pod first, nodes that are up before
+// others, then by name. It is what simulations of disruptions foretell, and has nothing of them.
 
 // scheduler is what the member knows of pods without a node.
 type scheduler struct {
@@ -23,10 +19,8 @@ type scheduler struct {
 	keepers int // pods that keep others away
 	after   time.Duration
 	due     bool // a pass is
-	// order are the nodes in the order in which they are tried, nil when it must be made anew; mirror is
-	// the member as disruption.Fit reads it.
-	order  []*node
-	mirror *disruption.Cluster
+	// order are the nodes in the order in which they are tried, nil when it must be made anew.
+	order []*node
 }
 
 // passSoon lets waiting pods look for room once those that end at the same time have ended, too.
@@ -93,7 +87,7 @@ func (m *Member) firstFit(queue []*pod) {
 		}
 		for ; at < len(order); at++ {
 			n := order[at]
-			if taint := disruption.Untolerated(p.made.pod.Spec.Tolerations, n.taints); taint != nil {
+			if taint := untolerated(p.made.pod.Spec.Tolerations, n.taints); taint != nil {
 				why = "untolerated taint " + taint.Key
 				continue
 			}
@@ -109,61 +103,6 @@ func (m *Member) firstFit(queue []*pod) {
 		}
 		m.bind(p, order[at])
 	}
-}
-
-// fit places pods that ask for more.
-func (m *Member) fit(queue []*pod) {
-	m.refresh()
-	in := disruption.FitInput{Cluster: m.schedule.mirror}
-	for _, n := range m.inOrder() {
-		in.Order = append(in.Order, n.Name)
-	}
-	volumes := m.claims()
-	for _, p := range queue {
-		in.Pods = append(in.Pods, disruption.ObservePod(m.show(p), volumes))
-	}
-	for i, f := range disruption.Fit(in) {
-		if f.Node == "" {
-			m.wait(queue[i], cmp.Or(f.Why, "insufficient nodes"))
-			continue
-		}
-		m.bind(queue[i], m.nodeNamed(f.Node))
-	}
-}
-
-// refresh brings the copy of the member that disruption.Fit reads up to date.
-func (m *Member) refresh() {
-	if m.schedule.mirror == nil {
-		m.schedule.mirror = disruption.NewCluster()
-		for _, n := range m.nodes {
-			n.dirty = true
-		}
-	}
-	var volumes *disruption.Volumes
-	for _, n := range m.nodes {
-		if !n.dirty {
-			continue
-		}
-		if volumes == nil {
-			volumes = m.claims()
-		}
-		s := n.state()
-		for p := range n.pods {
-			s.Pods = append(s.Pods, disruption.ObservePod(m.show(p), volumes))
-		}
-		slices.SortFunc(s.Pods, func(a, b api.PodState) int {
-			return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
-		})
-		m.schedule.mirror.Set(s)
-		n.dirty = false
-	}
-	spaces := map[string]map[string]string{}
-	for id, s := range m.objects {
-		if id.Group == "" && id.Kind == "Namespace" {
-			spaces[id.Name] = spaceLabels(s)
-		}
-	}
-	m.schedule.mirror.SetInventory(&api.NodeInventory{Namespaces: spaces})
 }
 
 // inOrder lists the nodes that may take pods, in the order in which they are tried: those that are up,

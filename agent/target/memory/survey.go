@@ -14,7 +14,6 @@ import (
 
 	"flotilla/agent/target"
 	"flotilla/core/api"
-	"flotilla/core/disruption"
 )
 
 var _ target.Nodes = (*Member)(nil)
@@ -35,9 +34,7 @@ func (m *Member) Survey(context.Context) (*target.Survey, error) {
 		Classes:    typed[storagev1.StorageClass](m, "StorageClass.storage.k8s.io"),
 		CSINodes:   typed[storagev1.CSINode](m, "CSINode.storage.k8s.io"),
 	}
-	for _, n := range m.nodes {
-		s.Nodes = append(s.Nodes, m.showNode(n))
-	}
+	s.Nodes = m.showNodes()
 	if m.listed == nil {
 		m.listed = slices.SortedFunc(maps.Values(m.pods), byName)
 	}
@@ -48,6 +45,24 @@ func (m *Member) Survey(context.Context) (*target.Survey, error) {
 	s.Attachments = m.attachments(s)
 	s.NodeClaims = m.nodeClaims()
 	return s, nil
+}
+
+// NodeObjects lists the nodes.
+func (m *Member) NodeObjects(context.Context) ([]*corev1.Node, error) {
+	m.mu.Lock()
+	defer m.unlock()
+	if err := m.down(); err != nil {
+		return nil, err
+	}
+	return m.showNodes(), nil
+}
+
+func (m *Member) showNodes() []*corev1.Node {
+	var out []*corev1.Node
+	for _, n := range m.nodes {
+		out = append(out, m.showNode(n))
+	}
+	return out
 }
 
 func byNamespaceAndName[T metav1.Object](a, b T) int {
@@ -113,30 +128,13 @@ func (m *Member) showBudgets() []*policyv1.PodDisruptionBudget {
 	return list
 }
 
-// claims resolves the volumes of pods.
-func (m *Member) claims() *disruption.Volumes {
-	v := &disruption.Volumes{
-		Claims: map[string]*corev1.PersistentVolumeClaim{}, Volumes: map[string]*corev1.PersistentVolume{}, Classes: map[string]*storagev1.StorageClass{},
-	}
-	for _, c := range typed[corev1.PersistentVolumeClaim](m, "PersistentVolumeClaim") {
-		v.Claims[c.Namespace+"/"+c.Name] = c
-	}
-	for _, pv := range typed[corev1.PersistentVolume](m, "PersistentVolume") {
-		v.Volumes[pv.Name] = pv
-	}
-	for _, class := range typed[storagev1.StorageClass](m, "StorageClass.storage.k8s.io") {
-		v.Classes[class.Name] = class
-	}
-	return v
-}
-
 // attachments are the volumes of CSI drivers that the nodes of pods have attached: a pod's volumes are
 // detached when it is gone.
 func (m *Member) attachments(s *target.Survey) []*storagev1.VolumeAttachment {
 	if len(s.Volumes) == 0 {
 		return nil
 	}
-	claims := m.claims()
+	claims := m.volumes()
 	made := map[string]*storagev1.VolumeAttachment{}
 	for _, p := range s.Pods {
 		for i := range p.Spec.Volumes {
@@ -144,8 +142,8 @@ func (m *Member) attachments(s *target.Survey) []*storagev1.VolumeAttachment {
 			if from == nil || p.Spec.NodeName == "" {
 				continue
 			}
-			if c := claims.Claims[p.Namespace+"/"+from.ClaimName]; c != nil {
-				if pv := claims.Volumes[c.Spec.VolumeName]; pv != nil && pv.Spec.CSI != nil {
+			if c := claims.claims[p.Namespace+"/"+from.ClaimName]; c != nil {
+				if pv := claims.volumes[c.Spec.VolumeName]; pv != nil && pv.Spec.CSI != nil {
 					a := attachment(pv, p.Spec.NodeName)
 					made[a.Name] = a
 				}

@@ -11,7 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"flotilla/core/api"
-	"flotilla/core/disruption"
 )
 
 // Kinds that run pods.
@@ -61,7 +60,7 @@ func (s *stored) template() *template {
 	t.node, t.pod.Spec.NodeName = t.pod.Spec.NodeName, ""
 	t.hash = suffix(t.text, 10)
 	s.own(t)
-	t.needs = newAmounts(disruption.Requests(&t.pod))
+	t.needs = amountsOf(requests(&t.pod.Spec))
 	t.needs.pods = 1
 	t.grace = defaultGrace
 	if g := t.pod.Spec.TerminationGracePeriodSeconds; g != nil {

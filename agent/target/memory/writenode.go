@@ -12,7 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"flotilla/agent/target"
-	"flotilla/core/disruption"
 )
 
 // UpdateNode changes what others may write of a node. Taints that follow from its condition come back by
@@ -102,7 +101,7 @@ func (m *Member) banish(n *node) {
 		return
 	}
 	for _, p := range slices.SortedFunc(maps.Keys(n.pods), byName) {
-		if disruption.Untolerated(p.made.pod.Spec.Tolerations, hard) != nil {
+		if untolerated(p.made.pod.Spec.Tolerations, hard) != nil {
 			m.terminate(p, p.made.grace)
 		}
 	}
