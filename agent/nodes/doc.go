@@ -16,6 +16,9 @@
 // that as a pod event now; one that lost its data directory knows only what nodes and pods say of
 // themselves.
 //
+// A pod that left a node which goes is told as one without a node until its successor is seen: the room that it was
+// promised is not given to others meanwhile.
+//
 // Where the configuration wants nodes left alone Abstain runs instead: it takes off them what was put
 // there, and tells the hub so.
 //

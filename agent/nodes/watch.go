@@ -50,6 +50,7 @@ type watcher struct {
 	memory    *recollections
 	written   time.Time
 	beside    beside
+	between   between
 	sequence  uint64 // of the newest event or inventory that was tried
 	newest    string // the node told last, empty when it is gone
 	floor     time.Time

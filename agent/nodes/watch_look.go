@@ -30,6 +30,9 @@ func (w *watcher) look(ctx context.Context) error {
 		w.memory.complete(&seen.Nodes[i], began.UTC().Truncate(time.Second))
 	}
 	w.memory.only(seen.Nodes)
+	if w.between.look(w.nodes, &seen, began) {
+		time.AfterFunc(successorTime+gatherTime, w.wake)
+	}
 	w.merge(seen.Nodes, began)
 	w.beside.seen(seen.Inventory, began)
 	w.lookTime = w.now().Sub(began)

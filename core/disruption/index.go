@@ -265,6 +265,7 @@ func (x *Index) addWaiting() {
 			x.waiting = append(x.waiting, &moving{pod: p, links: plainLinks})
 		}
 	}
+	x.pin(x.waiting)
 	for _, n := range x.nodes {
 		if n.deleting {
 			x.waiting = append(x.waiting, n.movable...)

@@ -109,7 +109,7 @@ func TestAgentKilledWhileANodeDrains(t *testing.T) {
 // and the node is left alone until the back-off is over. Then it is tried again.
 func TestReplacementThatNeverBecomesReady(t *testing.T) {
 	base, broker := newTermHouse(t)
-	h := &nodeHouse{house: base, t: t}
+	h := &nodeHouse{house: base, t: t, mostGrace: 100 * time.Millisecond}
 	var ahead atomic.Int64
 	now := func() time.Time { return elsewhen.Now().Add(time.Duration(ahead.Load())) }
 	lead(t, broker, rooms{nodes: &disruptor.Options{Now: now, Interval: 100 * time.Millisecond, ValidationWait: 200 * time.Millisecond}})

@@ -35,6 +35,8 @@ type nodeHouse struct {
 	*house
 	t      *testing.T
 	member *memory.Member
+	// mostGrace is how long its pods take to end.
+	mostGrace time.Duration
 }
 
 const city = "berlin"
@@ -56,7 +58,13 @@ func newNodeHouse(t *testing.T, nodes ...target.Node) *nodeHouse {
 // its pools call for.
 func newNodeHouseAt(t *testing.T, interval time.Duration, nodes ...target.Node) *nodeHouse {
 	t.Helper()
-	h := &nodeHouse{t: t}
+	return newNodeHouseOf(t, interval, 100*time.Millisecond, nodes...)
+}
+
+// newNodeHouseOf has a member whose pods take so long to end.
+func newNodeHouseOf(t *testing.T, interval, mostGrace time.Duration, nodes ...target.Node) *nodeHouse {
+	t.Helper()
+	h := &nodeHouse{t: t, mostGrace: mostGrace}
 	config := filepath.Join(t.TempDir(), "hub.yaml")
 	require.NoError(t, os.WriteFile(config, []byte(fmt.Sprintf("disruption: {validationWait: 200ms, interval: %s}\n", interval)), 0o600))
 	h.house = newHouseWith(t, []string{"--config", config})
@@ -68,7 +76,7 @@ func newNodeHouseAt(t *testing.T, interval time.Duration, nodes ...target.Node) 
 func (h *nodeHouse) inhabit(nodes []target.Node) {
 	h.t.Helper()
 	h.member = memory.New(memory.Options{
-		Clock: memory.Running(h.now), Name: city, KubernetesVersion: "v1.29.2", Nodes: nodes, ReadyAfter: 10 * time.Millisecond, MostGrace: 100 * time.Millisecond, ScheduleAfter: 50 * time.Millisecond,
+		Clock: memory.Running(h.now), Name: city, KubernetesVersion: "v1.29.2", Nodes: nodes, ReadyAfter: 10 * time.Millisecond, MostGrace: h.mostGrace, ScheduleAfter: 50 * time.Millisecond,
 	})
 	h.members[city] = h.member
 	h.startAgent(h.t, city)
