@@ -32,18 +32,25 @@ type fleet struct {
 // newFleet returns a fleet whose members are admitted.
 func newFleet(t *testing.T, members ...string) *fleet {
 	t.Helper()
+	f := newHub(t)
+	for _, member := range members {
+		f.join(member, clusterOf(t, member))
+	}
+	return f
+}
+
+// newHub returns a fleet without members, whose hub has more arguments.
+func newHub(t *testing.T, arguments ...string) *fleet {
+	t.Helper()
 	f := &fleet{T: t, folder: t.TempDir(), agents: map[string]*rig.Process{}}
 	require.NoError(t, rig.Build(filepath.Join(f.folder, "bin")+"/", nil, "flotilla/hub", "flotilla/agent", "flotilla/hub/flotilla"))
 	port := bustest.FreePort(t)
-	f.hub = rig.Start(t, nil, f.program("hub"), "--data", f.path("hub"), "--port", port)
+	f.hub = rig.Start(t, nil, f.program("hub"), append([]string{"--data", f.path("hub"), "--port", port}, arguments...)...)
 	f.env = []string{"NATS_URL=nats://" + net.JoinHostPort("127.0.0.1", port), "NATS_CREDS=" + f.path("hub", "operator.creds")}
 	f.until(func(context.Context) error {
 		_, err := f.try("status")
 		return err
 	})
-	for _, member := range members {
-		f.join(member, clusterOf(t, member))
-	}
 	return f
 }
 
@@ -58,14 +65,15 @@ func (f *fleet) until(condition func(context.Context) error) {
 	eventually(f.T, condition)
 }
 
-// join starts the agent of a member beside a cluster, and admits it.
-func (f *fleet) join(member string, c *lab.Cluster) {
+// join starts the agent of a member beside a cluster, with more arguments, and admits it.
+func (f *fleet) join(member string, c *lab.Cluster, arguments ...string) {
 	f.Helper()
 	kubeconfig, err := c.Kubeconfig("flotilla-agent", "system:masters")
 	require.NoError(f, err)
 	token := f.path(member + ".token")
 	require.NoError(f, os.WriteFile(token, []byte(f.run("member", "enrol", member)), 0o600))
-	f.agents[member] = rig.Start(f, nil, f.program("agent"), "--token", "@"+token, "--data", f.path(member), "--kubeconfig", kubeconfig)
+	arguments = append([]string{"--token", "@" + token, "--data", f.path(member), "--kubeconfig", kubeconfig}, arguments...)
+	f.agents[member] = rig.Start(f, nil, f.program("agent"), arguments...)
 	f.until(func(context.Context) error {
 		_, err := f.try("member", "admit", member)
 		return err
