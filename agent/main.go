@@ -4,6 +4,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,8 +18,10 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	_ "golang.org/x/crypto/x509roots/fallback" // authorities, in images that hold nothing else
 
 	"flotilla/agent/agentd"
+	"flotilla/agent/pod"
 	"flotilla/agent/target/memory"
 	"flotilla/agent/upgrader/command"
 	"flotilla/bus"
@@ -55,12 +58,13 @@ func (f *flags) command() *cobra.Command {
 		Use:   "agent --token @FILE",
 		Short: "The agent of one member of a Flotilla fleet",
 		Long: `The agent of one member: it reports how the member does and makes it hold what the hub places there.
-It makes a key of its own, which never leaves --data, and trades a token for credentials once; from then on
---member NAME is enough. It dials out to NATS where the token says, or --url. Where others make the credentials
+It makes a key of its own, which never leaves --data (in a pod, a Secret of the pod's namespace), and trades a token
+for credentials once; from then on --member NAME is enough. It dials out to NATS where the token says, or --url. Where others make the credentials
 of agents, --creds, --context, NATS_URL, NATS_CREDS and NATS_CONTEXT name them.
 
-The member is the Kubernetes cluster that --kubeconfig names, or, without it, one in memory. To break one in memory while the agent runs, write faults into the file "faults" of the data directory
-(` + memory.FaultForms + `); remove the file to mend it.`,
+The member is the Kubernetes cluster that --kubeconfig names; without it, in a pod, the cluster of the pod, and elsewhere
+one in memory. To break one in memory while the agent runs, write faults into the file "faults" of the data directory (` + memory.FaultForms + `);
+remove the file to mend it.`,
 		Example: `  flotilla member enrol berlin > berlin.token
   agent --token @berlin.token
   flotilla member admit berlin
@@ -70,27 +74,23 @@ The member is the Kubernetes cluster that --kubeconfig names, or, without it, on
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		RunE: func(c *cobra.Command, _ []string) error {
-			config, token, err := f.load(c)
+			o, err := f.load(c)
 			if err != nil {
 				return err
 			}
-			program, err := os.Executable()
-			if err != nil {
+			if o.Shepherd, err = os.Executable(); err != nil {
 				return fmt.Errorf("finding the agent's own program: %w", err)
 			}
-			now, err := terminal.Clock()
-			if err != nil {
+			if o.Now, err = terminal.Clock(); err != nil {
 				return err
 			}
-			reconnect, err := terminal.Rehearsal(terminal.Reconnect)
-			if err != nil {
+			if o.ReconnectWait, err = terminal.Rehearsal(terminal.Reconnect); err != nil {
 				return err
 			}
-			log := terminal.Logger(config.Log, os.Stderr)
-			terminal.TellClock(log)
-			return agentd.Run(c.Context(), agentd.Options{
-				Config: config, Token: token, Shepherd: program, Log: log, Now: now, ReconnectWait: reconnect, ReconnectJitter: reconnect,
-			})
+			o.ReconnectJitter = o.ReconnectWait
+			o.Log = terminal.Logger(o.Config.Log, os.Stderr)
+			terminal.TellClock(o.Log)
+			return agentd.Run(c.Context(), o)
 		},
 	}
 	c.SetFlagErrorFunc(terminal.SuggestFlag)
@@ -119,18 +119,67 @@ The member is the Kubernetes cluster that --kubeconfig names, or, without it, on
 	return c
 }
 
-// load reads the configuration file, if any, puts the flags over it, and reads the token, if any.
-func (f *flags) load(c *cobra.Command) (configs.Agent, *api.Token, error) {
-	config := configs.DefaultAgent()
+// load reads the configuration file, if any, puts the flags over it, and finds the token, if any, and the pod.
+func (f *flags) load(c *cobra.Command) (agentd.Options, error) {
+	o := agentd.Options{Config: configs.DefaultAgent()}
+	config := &o.Config
 	if f.config != "" {
 		text, err := os.ReadFile(f.config)
 		if err != nil {
-			return config, nil, fmt.Errorf("reading the configuration: %w", err)
+			return o, fmt.Errorf("reading the configuration: %w", err)
 		}
-		if config, err = configs.LoadAgent(f.config, text); err != nil {
-			return config, nil, err
+		if *config, err = configs.LoadAgent(f.config, text); err != nil {
+			return o, err
 		}
 	}
+	f.over(c, config)
+	var err error
+	if o.Pod, err = pod.Find(config.Pod.ServiceAccount, os.Getenv); err != nil {
+		return o, err
+	}
+	o.Token, err = readToken(config.Token)
+	return o, identify(&o, err)
+}
+
+// identify finds out whose agent this is: what --member says, the token, or what the agent enrolled for. A token that is
+// gone, which missing is then about, was used by an agent that has enrolled.
+func identify(o *agentd.Options, missing error) error {
+	config, folder := &o.Config, configs.DefaultAgent().DataDir
+	isDefault := config.DataDir == folder
+	settle := func(member string) {
+		config.Member = cmp.Or(config.Member, member)
+		if isDefault && config.Member != "" {
+			config.DataDir = filepath.Join(folder, config.Member)
+		}
+	}
+	switch {
+	case missing != nil && !errors.Is(missing, fs.ErrNotExist):
+		return missing
+	case o.Token != nil:
+		settle(o.Token.Member)
+		return nil
+	}
+	settle("")
+	if config.Member != "" && missing == nil {
+		return nil
+	}
+	vault, err := agentd.Vault(config, o.Pod)
+	if err != nil {
+		return err
+	}
+	enrolled, err := bus.Enrolled(vault)
+	switch {
+	case err != nil:
+		return err
+	case enrolled == "" && missing != nil:
+		return fmt.Errorf("%w, and %s is that of none; the agent of a member that has enrolled is found by --member or --data, without a token", missing, vault)
+	}
+	settle(enrolled)
+	return nil
+}
+
+// over puts what the command line says over the configuration.
+func (f *flags) over(c *cobra.Command, config *configs.Agent) {
 	for _, set := range []struct {
 		flag string
 		to   *string
@@ -168,20 +217,6 @@ func (f *flags) load(c *cobra.Command) (configs.Agent, *api.Token, error) {
 	if c.Flags().Changed("heartbeat-interval") {
 		config.HeartbeatInterval = configs.Duration(f.interval)
 	}
-	token, err := readToken(config.Token)
-	if token != nil && config.Member == "" {
-		config.Member = token.Member
-	}
-	if config.DataDir == configs.DefaultAgent().DataDir && config.Member != "" {
-		config.DataDir = filepath.Join(config.DataDir, config.Member)
-	}
-	if errors.Is(err, fs.ErrNotExist) {
-		if bus.Enrolled(config.DataDir) {
-			return config, nil, nil // it was used, and removed
-		}
-		err = fmt.Errorf("%w; the agent of a member that has enrolled is found by --member or --data, without a token", err)
-	}
-	return config, token, err
 }
 
 // readToken reads a token, or the file that holds it behind an @; nil when there is none.

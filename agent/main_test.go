@@ -10,9 +10,17 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"flotilla/agent/agentd"
+	"flotilla/bus"
+	"flotilla/bus/bustest"
 	"flotilla/configs"
 	"flotilla/core/api"
 )
+
+func TestMain(m *testing.M) {
+	_ = os.Unsetenv("KUBERNETES_SERVICE_HOST") // the tests may run in a pod
+	os.Exit(m.Run())
+}
 
 func TestFlagsWinOverTheFile(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "agent.yaml")
@@ -57,12 +65,13 @@ target: {memory: {faults: ["fail=Job"]}}
 			var f flags
 			parsed := f.command()
 			require.NoError(t, parsed.ParseFlags(c.args))
-			got, token, err := f.load(parsed)
+			got, err := f.load(parsed)
 			require.NoError(t, err)
-			require.Nil(t, token)
+			require.Nil(t, got.Token)
+			require.Nil(t, got.Pod)
 			want := configs.DefaultAgent()
 			c.want(&want)
-			require.Equal(t, want, got)
+			require.Equal(t, want, got.Config)
 		})
 	}
 }
@@ -106,25 +115,31 @@ func TestATokenNamesItsMember(t *testing.T) {
 	path := filepath.Join(dir, "berlin.token")
 	given := api.Token{Fleet: "shop", Member: "berlin", Seed: "SU"}
 	require.NoError(t, os.WriteFile(path, []byte(given.String()+"\n"), 0o600))
-	load := func(args ...string) (configs.Agent, *api.Token, error) {
+	load := func(args ...string) (agentd.Options, error) {
 		var f flags
 		parsed := f.command()
 		require.NoError(t, parsed.ParseFlags(args))
 		return f.load(parsed)
 	}
-	config, token, err := load("--token", "@"+path)
+	o, err := load("--token", "@"+path)
 	require.NoError(t, err)
-	require.Equal(t, &given, token)
-	require.Equal(t, "berlin", config.Member)
-	require.Equal(t, filepath.Join("flotilla-agent", "berlin"), config.DataDir)
+	require.Equal(t, &given, o.Token)
+	require.Equal(t, "berlin", o.Config.Member)
+	require.Equal(t, filepath.Join("flotilla-agent", "berlin"), o.Config.DataDir)
 
 	require.NoError(t, os.Remove(path))
-	_, _, err = load("--token", "@"+path, "--member", "berlin", "--data", dir)
-	require.Error(t, err)
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "identity.json"), nil, 0o600))
-	_, token, err = load("--token", "@"+path, "--member", "berlin", "--data", dir)
+	_, err = load("--token", "@"+path, "--member", "berlin", "--data", dir)
+	require.ErrorContains(t, err, "is found by --member or --data, without a token")
+	_, err = bus.OpenWallet(bus.Folder(dir), bustest.Token(t, "berlin"))
 	require.NoError(t, err)
-	require.Nil(t, token)
+	require.NoError(t, os.Rename(filepath.Join(dir, "identity.enrolling.json"), filepath.Join(dir, "identity.json")))
+	for _, args := range [][]string{{"--token", "@" + path, "--member", "berlin"}, {"--token", "@" + path}, nil} {
+		o, err = load(append(args, "--data", dir)...)
+		require.NoError(t, err)
+		require.Nil(t, o.Token)
+		require.Equal(t, "berlin", o.Config.Member)
+		require.Equal(t, dir, o.Config.DataDir)
+	}
 }
 
 // The member of a configuration may come from a flag.
@@ -134,7 +149,7 @@ func TestTheMemberMayBeAFlagBesideAConfiguration(t *testing.T) {
 	var f flags
 	parsed := f.command()
 	require.NoError(t, parsed.ParseFlags([]string{"--config", file, "--member", "berlin"}))
-	config, _, err := f.load(parsed)
+	o, err := f.load(parsed)
 	require.NoError(t, err)
-	require.Equal(t, "berlin", config.Member)
+	require.Equal(t, "berlin", o.Config.Member)
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"time"
 
 	"flotilla/core/api"
@@ -138,7 +137,7 @@ func (w *Wallet) refuse(refusal *api.EnrolmentRefusal) error {
 		return refusal
 	}
 	w.next = nil
-	return errors.Join(refusal, os.Remove(w.path(enrollingFile)))
+	return errors.Join(refusal, w.vault.Remove(enrollingFile))
 }
 
 // keep puts what was given in the place of what there was.
@@ -158,5 +157,5 @@ func (w *Wallet) keep(answer *api.EnrolmentAnswer) error {
 		return nil
 	}
 	w.next = nil
-	return os.Remove(w.path(enrollingFile))
+	return w.vault.Remove(enrollingFile)
 }

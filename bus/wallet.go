@@ -3,11 +3,7 @@ package bus
 import (
 	"crypto/x509"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"sync"
 	"time"
 
@@ -17,17 +13,16 @@ import (
 	"github.com/nats-io/nkeys"
 )
 
-// Files of a wallet in the folder of an agent. What is being enrolled takes the place of what was once the hub
-// agreed.
+// What a wallet keeps in its vault. What is being enrolled takes the place of what was once the hub agreed.
 const (
 	walletFile    = "identity.json"
 	enrollingFile = "identity.enrolling.json"
 )
 
-// Wallet is how the agent of a member proves who it is: keys that it made itself and that never leave its folder,
+// Wallet is how the agent of a member proves who it is: keys that it made itself and that never leave its vault,
 // and the credentials that the hub gave for them.
 type Wallet struct {
-	dir string
+	vault Vault
 
 	mu   sync.Mutex
 	held *papers // nil before the first enrolment
@@ -41,7 +36,7 @@ type Wallet struct {
 	serial  int64
 }
 
-// papers are what a wallet keeps on disk.
+// papers are what a wallet keeps.
 type papers struct {
 	Fleet  string `json:"fleet"`
 	Member string `json:"member"`
@@ -64,18 +59,21 @@ type papers struct {
 	issued, ends time.Time
 }
 
-// Enrolled says that a folder of an agent holds what a hub agreed to.
-func Enrolled(dir string) bool {
-	_, err := os.Stat(filepath.Join(dir, walletFile))
-	return err == nil
+// Enrolled is the member whose agent a hub agreed to and kept that in a vault; empty when there is none.
+func Enrolled(vault Vault) (member string, err error) {
+	p, err := readPapers(vault, walletFile)
+	if err != nil || p == nil {
+		return "", err
+	}
+	return p.Member, nil
 }
 
-// OpenWallet opens the wallet in the folder of an agent. With a token that it does not know it makes keys for it;
-// nil when there is neither a token nor anything in the folder.
-func OpenWallet(dir string, token *api.Token) (*Wallet, error) {
-	w := &Wallet{dir: dir}
+// OpenWallet opens the wallet in the vault of an agent. With a token that it does not know it makes keys for it;
+// nil when there is neither a token nor anything in the vault.
+func OpenWallet(vault Vault, token *api.Token) (*Wallet, error) {
+	w := &Wallet{vault: vault}
 	var err error
-	if w.held, err = readPapers(w.path(walletFile)); err != nil {
+	if w.held, err = readPapers(vault, walletFile); err != nil {
 		return nil, err
 	}
 	if err := w.clear(); err != nil {
@@ -94,14 +92,12 @@ func OpenWallet(dir string, token *api.Token) (*Wallet, error) {
 
 // clear removes keys of a token that was traded, which a kill left behind.
 func (w *Wallet) clear() error {
-	left, err := readPapers(w.path(enrollingFile))
+	left, err := readPapers(w.vault, enrollingFile)
 	if err != nil || left == nil || w.held == nil || left.Token != w.held.Token {
 		return err
 	}
-	return os.Remove(w.path(enrollingFile))
+	return w.vault.Remove(enrollingFile)
 }
-
-func (w *Wallet) path(name string) string { return filepath.Join(w.dir, name) }
 
 // take prepares to trade a token, with the keys that were made for it before, if any: then an answer was lost.
 func (w *Wallet) take(token api.Token) error {
@@ -117,9 +113,9 @@ func (w *Wallet) take(token api.Token) error {
 		return nil // it was traded
 	}
 	if w.held != nil && w.held.Member != token.Member {
-		return fmt.Errorf("%w: the folder %s is that of member %s and the token of member %s: give each its own with --data", ErrSetup, w.dir, w.held.Member, token.Member)
+		return fmt.Errorf("%w: %s is that of member %s and the token of member %s: give each its own with --data", ErrSetup, w.vault, w.held.Member, token.Member)
 	}
-	if w.next, err = readPapers(w.path(enrollingFile)); err != nil {
+	if w.next, err = readPapers(w.vault, enrollingFile); err != nil {
 		return err
 	}
 	w.token, w.tokenKey = token, user
@@ -154,16 +150,17 @@ func newPapers(token api.Token, public string) (*papers, error) {
 	return p, nil
 }
 
-// readPapers are nil when there is no such file.
-func readPapers(path string) (*papers, error) {
-	text, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
+// readPapers are nil when there are none of that name.
+func readPapers(vault Vault, name string) (*papers, error) {
+	text, err := vault.Read(name)
+	if err != nil {
+		return nil, fmt.Errorf("reading the agent's keys, %s of %s: %w", name, vault, err)
+	}
+	if text == nil {
 		return nil, nil
 	}
 	p := &papers{}
-	if err == nil {
-		err = json.Unmarshal(text, p)
-	}
+	err = json.Unmarshal(text, p)
 	if err == nil {
 		p.key, err = nkeys.FromSeed([]byte(p.Seed))
 	}
@@ -174,7 +171,7 @@ func readPapers(path string) (*papers, error) {
 		err = p.date()
 	}
 	if err != nil {
-		return nil, fmt.Errorf("the agent's keys cannot be read, %s: %w; remove the file and enrol anew", path, err)
+		return nil, fmt.Errorf("the agent's keys cannot be read, %s of %s: %w; remove it and enrol anew", name, vault, err)
 	}
 	return p, nil
 }
@@ -195,43 +192,16 @@ func (p *papers) date() error {
 	return nil
 }
 
-// write puts papers on the disk before it returns.
+// write has put papers into the vault when it returns.
 func (w *Wallet) write(name string, p *papers) error {
 	text, err := json.MarshalIndent(p, "", "  ")
 	if err == nil {
-		err = os.MkdirAll(w.dir, 0o700)
-	}
-	if err == nil {
-		err = writeSynced(w.path(name), text)
+		err = w.vault.Write(name, text)
 	}
 	if err != nil {
-		return fmt.Errorf("keeping the agent's keys in %s: %w", w.dir, err)
+		return fmt.Errorf("keeping the agent's keys in %s: %w", w.vault, err)
 	}
 	return nil
-}
-
-// writeSynced is writePrivate, with the file and its folder on the disk when it returns.
-func writeSynced(path string, text []byte) error {
-	f, err := os.OpenFile(path+".next", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(text)
-	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		return err
-	}
-	return syncFolder(filepath.Dir(path))
-}
-
-func syncFolder(path string) error {
-	folder, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(folder.Sync(), folder.Close())
 }
 
 // current are the papers that a connection is made with; the lock is held.

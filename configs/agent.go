@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"reflect"
+	"regexp"
 	"strconv"
 	"time"
 
@@ -15,6 +17,9 @@ const (
 	TargetMemory     = "memory"
 	TargetKubernetes = "kubernetes"
 )
+
+// secretName is what names a Secret.
+var secretName = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`)
 
 // maxNodes bounds the nodes of one entry.
 const maxNodes = 10000
@@ -38,6 +43,8 @@ type Agent struct {
 	Bus Bus `json:"bus,omitzero"`
 	// DataDir is where the agent keeps its index and the content it was given.
 	DataDir string `json:"dataDir,omitempty"`
+	// Pod is what there is of the agent where it runs in a pod of a Kubernetes cluster.
+	Pod Pod `json:"pod,omitzero"`
 	// Labels that the agent offers; the hub takes those whose keys the member's spec allows.
 	Labels map[string]string `json:"labels,omitempty"`
 	// Location, ResourceGroup and SubscriptionID become the labels fleet.azure.com/location,
@@ -65,6 +72,14 @@ type Agent struct {
 	Nodes       MemberNodes                   `json:"nodes,omitzero"`
 }
 
+// Pod is a pod that an agent runs in.
+type Pod struct {
+	// ServiceAccount is the folder of its service account, where kubelets put it when empty.
+	ServiceAccount string `json:"serviceAccount,omitempty"`
+	// Secret of its namespace in which the agent keeps its keys and credentials.
+	Secret string `json:"secret,omitempty"`
+}
+
 // Cost is in US dollars per hour, as decimal text: "0.022".
 type Cost struct {
 	PerCPUCore  string `json:"perCPUCore,omitempty"`
@@ -73,10 +88,22 @@ type Cost struct {
 
 // Target is the cluster that the agent stands beside.
 type Target struct {
-	// Type is memory, or kubernetes.
+	// Type is memory, or kubernetes; TypeIn says what it is when empty.
 	Type       string     `json:"type,omitempty"`
 	Kubernetes Kubernetes `json:"kubernetes,omitzero"`
 	Memory     Memory     `json:"memory,omitzero"`
+}
+
+// TypeIn is Type, and where that is empty a Kubernetes cluster for an agent that runs in a pod and was told nothing of a
+// member in memory.
+func (t *Target) TypeIn(pod bool) string {
+	switch {
+	case t.Type != "":
+		return t.Type
+	case pod && reflect.DeepEqual(t.Memory, DefaultAgent().Target.Memory):
+		return TargetKubernetes
+	}
+	return TargetMemory
 }
 
 // Kubernetes is a Kubernetes cluster. Without a kubeconfig the agent runs in a pod of it.
@@ -203,7 +230,8 @@ func DefaultAgent() Agent {
 	return Agent{
 		Fleet: "default", DataDir: "flotilla-agent", HeartbeatInterval: usualHeartbeat,
 		Log: Log{Level: "info", Format: "text"},
-		Target: Target{Type: TargetMemory, Memory: Memory{
+		Pod: Pod{Secret: "flotilla-agent"},
+		Target: Target{Memory: Memory{
 			KubernetesVersion: "v1.36.3", ReadyAfter: Duration(2 * time.Second), MostGrace: Duration(time.Second), ScheduleAfter: Duration(50 * time.Millisecond),
 		}},
 		Upgrade: DefaultUpgrade(), Nodes: DefaultMemberNodes(),
@@ -234,14 +262,15 @@ func (a *Agent) Validate() api.Faults {
 	c.labelValue("subscriptionID", a.SubscriptionID)
 	c.faults = append(c.faults, api.CheckProperties("properties", a.Properties)...)
 	c.unless(a.DataDir != "", "dataDir", "nothing", "a folder")
+	c.unless(secretName.MatchString(a.Pod.Secret) && len(a.Pod.Secret) <= 253, "pod.secret", strconv.Quote(a.Pod.Secret), "the name of a Secret, like flotilla-agent")
 	c.decimal("cost.perCPUCore", a.Cost.PerCPUCore)
 	c.decimal("cost.perGBMemory", a.Cost.PerGBMemory)
 	c.positive("heartbeatInterval", a.HeartbeatInterval, leastHeartbeat, Duration(10*time.Minute))
 	c.address("metricsAddress", a.MetricsAddress)
 	c.log(a.Log)
-	c.choice("target.type", a.Target.Type, []string{TargetMemory, TargetKubernetes})
+	c.optional("target.type", a.Target.Type, TargetMemory, TargetKubernetes)
 	k := &a.Target.Kubernetes
-	c.unless(a.Target.Type == TargetKubernetes || *k == Kubernetes{}, "target.kubernetes", "a cluster", "nothing, because target.type is "+a.Target.Type)
+	c.unless(a.Target.Type == TargetKubernetes || *k == Kubernetes{}, "target.kubernetes", "a cluster", "nothing, because target.type is not "+TargetKubernetes)
 	c.unless(k.Kubeconfig != "" || k.Context == "", "target.kubernetes.context", strconv.Quote(k.Context), "nothing, because there is no kubeconfig")
 	c.memory(&a.Target.Memory)
 	c.maintenance(a.Maintenance)

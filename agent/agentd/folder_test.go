@@ -38,7 +38,7 @@ func commanded(t *testing.T, store *bus.Store, o *Options, generation, last uint
 	t.Helper()
 	order := api.Order{Epoch: store.Term.Epoch, Term: store.Term.Term, Generation: generation}
 	command := api.PlacementCommand{Header: api.NewHeader(api.KindPlacementCommand), Member: "berlin", Order: order}
-	wallet, err := bus.OpenWallet(o.Config.DataDir, o.Token)
+	wallet, err := bus.OpenWallet(bus.Folder(o.Config.DataDir), o.Token)
 	require.NoError(t, err)
 	head := bus.CommandHead{Member: "berlin", Kind: subjects.CommandPlacement, Order: order, To: wallet.SealingKey()}
 	last, err = store.Commands.Publish(bustest.Context(t), head, command, last)

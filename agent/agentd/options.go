@@ -14,6 +14,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"flotilla/agent/pod"
 	"flotilla/agent/target"
 	"flotilla/agent/target/memory"
 	"flotilla/bus"
@@ -33,6 +34,8 @@ type Options struct {
 	// Aside says that many agents share the process of a hub, and what a person at a terminal wants to know of
 	// one of them is not to be said.
 	Aside bool
+	// Pod is the pod of a Kubernetes cluster that the agent runs in, nil when it runs in none or is to take no notice.
+	Pod *pod.Pod
 	// Target replaces the one that Config describes.
 	Target target.Target
 	// Shepherd is a program whose main calls command.Shepherd first, for the upgrade driver exec; empty

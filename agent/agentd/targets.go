@@ -1,6 +1,7 @@
 package agentd
 
 import (
+	"errors"
 	"fmt"
 
 	"flotilla/agent/target"
@@ -17,20 +18,31 @@ var targets = map[string]func(*Options) (target.Target, error){
 
 func onKubernetes(o *Options) (target.Target, error) {
 	k := &o.Config.Target.Kubernetes
-	config, err := kube.Load(k.Kubeconfig, k.Context)
-	if err != nil {
-		return nil, err
+	switch {
+	case k.Kubeconfig != "":
+		config, err := kube.Load(k.Kubeconfig, k.Context)
+		if err != nil {
+			return nil, err
+		}
+		return cluster(o, kube.Options{Config: config})
+	case o.Pod == nil:
+		return nil, errors.New("the agent does not run in a pod that has a service account: name a kubeconfig, --kubeconfig FILE or target.kubernetes.kubeconfig")
 	}
-	return kube.New(kube.Options{Config: config, Failed: func(resource string, err error) {
+	return cluster(o, kube.Options{Config: o.Pod.Config()})
+}
+
+func cluster(o *Options, k kube.Options) (target.Target, error) {
+	k.Failed = func(resource string, err error) {
 		o.Log.Debug().Err(err).Str("resource", resource).Msg("watching the cluster")
-	}})
+	}
+	return kube.New(k)
 }
 
 // openTarget takes the target that was given, or makes the one that is described.
 func (a *Agent) openTarget() error {
 	a.target = a.o.Target
 	if a.target == nil {
-		made, err := targets[a.o.Config.Target.Type](&a.o)
+		made, err := targets[a.o.Config.Target.TypeIn(a.o.Pod != nil)](&a.o)
 		if err != nil {
 			return fmt.Errorf("target: %w", err)
 		}

@@ -1,16 +1,31 @@
 package agentd
 
 import (
+	"cmp"
 	"fmt"
 
+	"flotilla/agent/pod"
 	"flotilla/bus"
 	"flotilla/configs"
 )
 
+// Vault is where an agent keeps how it proves who it is: a Secret of the pod it runs in, or its data directory where it
+// runs in none (p is nil).
+func Vault(c *configs.Agent, p *pod.Pod) (bus.Vault, error) {
+	if p == nil {
+		return bus.Folder(c.DataDir), nil
+	}
+	return p.Secret(cmp.Or(c.Pod.Secret, configs.DefaultAgent().Pod.Secret))
+}
+
 // openWallet opens how the agent proves who it is, and goes by the fleet that this was made for.
 func (a *Agent) openWallet() error {
 	c := &a.o.Config
-	wallet, err := bus.OpenWallet(c.DataDir, a.o.Token)
+	vault, err := Vault(c, a.o.Pod)
+	if err != nil {
+		return err
+	}
+	wallet, err := bus.OpenWallet(vault, a.o.Token)
 	if err != nil || wallet == nil {
 		return err
 	}

@@ -23,7 +23,7 @@ func (w *wallets) of(t testing.TB, member string) *bus.Wallet {
 	if known, ok := w.known[member]; ok {
 		return known
 	}
-	made, err := bus.OpenWallet(t.TempDir(), Token(t, member))
+	made, err := bus.OpenWallet(bus.Folder(t.TempDir()), Token(t, member))
 	require.NoError(t, err)
 	if w.known == nil {
 		w.known = map[string]*bus.Wallet{}

@@ -115,8 +115,8 @@ func (f *Fleet) StartAgent(ctx context.Context, config configs.Agent) error {
 
 // token is what an agent enrols with that did not yet, nil for others.
 func (f *Fleet) token(ctx context.Context, config *configs.Agent) (*api.Token, error) {
-	if bus.Enrolled(config.DataDir) {
-		return nil, nil
+	if enrolled, err := bus.Enrolled(bus.Folder(config.DataDir)); enrolled != "" || err != nil {
+		return nil, err
 	}
 	var answer api.EnrolResponse
 	err := bus.Request(ctx, f.Client, api.VerbEnrol, api.EnrolRequest{Name: config.Member}, &answer, bus.RequestOptions{})

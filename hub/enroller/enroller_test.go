@@ -87,7 +87,7 @@ func (h *house) admit(member string) {
 // agent connects with the wallet of a folder, and a token if there is one.
 func (h *house) agent(dir, member string, token *api.Token) (*bus.AgentConn, error) {
 	h.Helper()
-	wallet, err := bus.OpenWallet(dir, token)
+	wallet, err := bus.OpenWallet(bus.Folder(dir), token)
 	require.NoError(h, err)
 	o := bus.Options{
 		Fleet: bustest.Fleet, Wallet: wallet, Log: h.store.Conn.Log, Now: elsewhen.Now,
@@ -315,7 +315,7 @@ func TestStatementsAreSignedAndPaced(t *testing.T) {
 // Where somebody else makes the credentials an agent registers its keys alone.
 func TestKeysAreRegisteredWithoutCredentials(t *testing.T) {
 	h := start(t, func(o *enroller.Options) { o.Issuer = nil })
-	wallet, err := bus.OpenWallet(t.TempDir(), h.token("berlin"))
+	wallet, err := bus.OpenWallet(bus.Folder(t.TempDir()), h.token("berlin"))
 	require.NoError(t, err)
 	o := h.server.AgentOptions(t, "berlin")
 	o.Wallet = wallet

@@ -172,7 +172,9 @@ func (h *house) folder(member string) string { return filepath.Join(h.dir, "agen
 // token is what an agent enrols with that did not yet, nil for others.
 func (h *house) token(t *testing.T, member string) *api.Token {
 	t.Helper()
-	if bus.Enrolled(h.folder(member)) {
+	enrolled, err := bus.Enrolled(bus.Folder(h.folder(member)))
+	require.NoError(t, err)
+	if enrolled != "" {
 		return nil
 	}
 	return h.newToken(t, member)

@@ -55,7 +55,7 @@ func (p *Process) Start(t testing.TB) {
 	t.Helper()
 	p.command = exec.Command(p.path, p.args...)
 	p.command.Stdout, p.command.Stderr = p.log, p.log
-	p.command.Env = append(os.Environ(), "NO_COLOR=1", "NATS_URL=", "NATS_CREDS=", "NATS_CONTEXT=")
+	p.command.Env = append(os.Environ(), "NO_COLOR=1", "NATS_URL=", "NATS_CREDS=", "NATS_CONTEXT=", "KUBERNETES_SERVICE_HOST=")
 	p.command.Env = append(p.command.Env, p.env...)
 	require.NoError(t, p.command.Start())
 }
