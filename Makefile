@@ -15,6 +15,19 @@ build: ## Build hub, agent and flotilla into bin/
 	$(GO) build $(LDFLAGS) -o bin/agent ./agent
 	$(GO) build $(LDFLAGS) -o bin/flotilla ./hub/flotilla
 
+# For images, which hold nothing but these: no library, no shell, no time zones.
+.PHONY: static
+static: ## Build hub, agent and flotilla into bin/static/, linked to nothing
+	CGO_ENABLED=0 GOOS=linux $(GO) build -trimpath $(LDFLAGS) -o bin/static/ ./hub ./agent ./hub/flotilla
+
+# What builds images: docker, podman.
+DOCKER := docker
+
+.PHONY: images
+images: static ## Build the images flotilla-agent and flotilla-hub, DOCKER=podman with podman
+	$(DOCKER) build -f configs/kubernetes/Dockerfile --target agent -t flotilla-agent bin/static
+	$(DOCKER) build -f configs/kubernetes/Dockerfile --target hub -t flotilla-hub bin/static
+
 .PHONY: test
 test: ## Run every test
 	$(GO) test ./...

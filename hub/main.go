@@ -13,6 +13,8 @@ import (
 
 	_ "time/tzdata" // zones of maintenance windows, wherever the hub runs
 
+	_ "golang.org/x/crypto/x509roots/fallback" // authorities, in images that hold nothing else
+
 	"flotilla/hub/hubd"
 )
 

@@ -36,13 +36,35 @@ var untyped = map[string]string{
 	"flotilla member admit berlin                    # or apply a MemberCluster called berlin":                           "tests/cli admits members",
 	"export NATS_CREDS=/var/lib/flotilla/inspector.creds":                                                                "sets a variable for the lines of nats below it",
 	"hub accounts --out accounts": "hub types it into a folder of its own",
-	"hub accounts leaf edge --accounts accounts --url nats://n1:7422 --member oslo --out edge":                       "hub types it into folders of its own",
-	"nats-server -c single.conf      # configs/nats/single.conf and server.conf, beside them accounts/accounts.conf": "goes on for ever; tests/brokers starts it",
-	"hub --url nats://n1:4222 --accounts accounts --secrets secrets.json":                                            "goes on for ever; tests/brokers starts it",
-	"NATS_URL=nats://a:4222,nats://b:4222 NATS_CREDS=hub.creds go run ./hub --secrets secrets.json":                  "hosts of other machines; tests/house runs hubs on one broker",
-	"go run ./hub --context prod --secrets secrets.json   # a context of the nats command line":                      "a context of a person; configs/terminal reads one",
-	"FLOTILLA_CLOCK_AHEAD=48h go run ./hub --dev":                                                                    "goes on for ever; configs/terminal reads the variable",
-	"FLOTILLA_CLOCK_AHEAD=48h go run ./hub/flotilla windows berlin":                                                  "configs/terminal reads the variable",
+	"hub accounts leaf edge --accounts accounts --url nats://n1:7422 --member oslo --out edge":                                                        "hub types it into folders of its own",
+	"nats-server -c single.conf      # configs/nats/single.conf and server.conf, beside them accounts/accounts.conf":                                  "goes on for ever; tests/brokers starts it",
+	"hub --url nats://n1:4222 --accounts accounts --secrets secrets.json":                                                                             "goes on for ever; tests/brokers starts it",
+	"NATS_URL=nats://a:4222,nats://b:4222 NATS_CREDS=hub.creds go run ./hub --secrets secrets.json":                                                   "hosts of other machines; tests/house runs hubs on one broker",
+	"go run ./hub --context prod --secrets secrets.json   # a context of the nats command line":                                                       "a context of a person; configs/terminal reads one",
+	"FLOTILLA_CLOCK_AHEAD=48h go run ./hub --dev":                                                                                                     "goes on for ever; configs/terminal reads the variable",
+	"FLOTILLA_CLOCK_AHEAD=48h go run ./hub/flotilla windows berlin":                                                                                   "configs/terminal reads the variable",
+	"hub --data /var/lib/flotilla --host 0.0.0.0 --tls-self-signed --tls-name hub.example.com":                                                        "goes on for ever; bus starts such a server",
+	"make images                                                     # flotilla-agent and flotilla-hub, with docker or DOCKER=podman":                 "needs docker",
+	"make images                                                     # needs docker, or podman with DOCKER=podman":                                    "needs docker",
+	"kind load docker-image flotilla-agent --name berlin             # elsewhere: push it to a registry of yours, and name it with --image":           "needs docker",
+	"kind load docker-image flotilla-agent --name berlin":                                                                                             "needs docker",
+	"flotilla member manifest berlin --agent-url nats://hub.example.com:4222 > berlin.yaml":                                                           "an example of docs/cli.md is the same; tests/e2e types it for a cluster",
+	"kubectl --context kind-berlin apply -f berlin.yaml":                                                                                              "a cluster of kind; tests/e2e types it for another",
+	"flotilla member admit berlin                                    # once its agent is heard: flotilla get members":                                 "tests/cli admits members",
+	"docker save flotilla-agent -o flotilla-agent.tar":                                                                                                "needs docker",
+	"k3s ctr images import flotilla-agent.tar":                                                                                                        "needs a machine that runs k3s",
+	"flotilla member manifest oslo --agent-url nats://hub.example.com:4222 --toleration node-role.kubernetes.io/control-plane:NoSchedule > oslo.yaml": "an example of docs/cli.md",
+	"k3s kubectl apply -f oslo.yaml":       "needs a machine that runs k3s; tests/e2e types it for another cluster",
+	"flotilla member enrol berlin > token": "an example of docs/cli.md is the same",
+	"helm install flotilla-agent configs/kubernetes/agent --namespace flotilla-system --create-namespace --set-file token=berlin.token":                                   "needs helm; configs/kubernetes renders the chart, tests/e2e has it taken by an API server",
+	"kubectl apply -k configs/kubernetes/kustomize/agent":                                                                                                                 "tests/e2e types it as a dry run",
+	"kubectl create secret generic flotilla-agent-token --namespace flotilla-system --from-file token":                                                                    "needs a cluster; tests/e2e has such a Secret made by the manifest",
+	"flotilla member leave berlin --when-leaving Delete":                                                                                                                  "an example of docs/cli.md is the same; tests/e2e types it for a cluster",
+	"kubectl --context kind-berlin delete -f berlin.yaml":                                                                                                                 "a cluster of kind; tests/e2e types it for another",
+	"helm install flotilla-hub configs/kubernetes/hub --namespace flotilla-system --create-namespace --set service.type=LoadBalancer --set 'tls.names={hub.example.com}'": "needs helm; configs/kubernetes renders the chart, tests/e2e has it taken by an API server",
+	"kubectl exec -n flotilla-system flotilla-hub-0 -- /flotilla --url nats://127.0.0.1:4222 --creds /var/lib/flotilla/operator.creds --tls-ca /var/lib/flotilla/tls/ca.pem user add anna --role admin > anna.creds": "needs a cluster whose nodes run images",
+	"kubectl create secret generic flotilla-hub --namespace flotilla-system --from-file accounts --from-file secrets.json":                                                                                           "needs a cluster",
+	"helm install flotilla-hub configs/kubernetes/hub --namespace flotilla-system --set natsURL=nats://n1:4222":                                                                                                      "needs helm; configs/kubernetes renders the chart, tests/e2e has it taken by an API server",
 }
 
 // grown are the lines that tests/brokers types.
@@ -63,7 +85,7 @@ func grown(t *testing.T) []string {
 }
 
 // programs are what a line that is typed begins with, behind the variables that it sets.
-var programs = regexp.MustCompile(`^\s*([A-Z_]+=\S+ )*(flotilla|hub|agent|go|make|kubectl|kustomize|nats|nats-server|nsc|sed|cat|echo|export|cp|curl|\./\S+|bin/\S+) `)
+var programs = regexp.MustCompile(`^\s*([A-Z_]+=\S+ )*(flotilla|hub|agent|go|make|docker|kind|k3s|helm|kubectl|kustomize|nats|nats-server|nsc|sed|cat|echo|export|cp|curl|\./\S+|bin/\S+) `)
 
 // blocks are what stands between lines of three ticks.
 var blocks = regexp.MustCompile("(?ms)^```[a-z]*\n(.*?)^```")

@@ -10,6 +10,8 @@ import (
 	"syscall"
 	_ "time/tzdata" // zones of maintenance schedules, on machines that have none installed
 
+	_ "golang.org/x/crypto/x509roots/fallback" // authorities, in images that hold nothing else
+
 	"flotilla/configs/terminal"
 	"flotilla/hub/flotilla/cli"
 )

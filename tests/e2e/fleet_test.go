@@ -74,6 +74,12 @@ func (f *fleet) join(member string, c *lab.Cluster, arguments ...string) {
 	require.NoError(f, os.WriteFile(token, []byte(f.run("member", "enrol", member)), 0o600))
 	arguments = append([]string{"--token", "@" + token, "--data", f.path(member), "--kubeconfig", kubeconfig}, arguments...)
 	f.agents[member] = rig.Start(f, nil, f.program("agent"), arguments...)
+	f.admit(member)
+}
+
+// admit admits a member as soon as its agent is heard, and waits until it is Ready.
+func (f *fleet) admit(member string) {
+	f.Helper()
 	f.until(func(context.Context) error {
 		_, err := f.try("member", "admit", member)
 		return err

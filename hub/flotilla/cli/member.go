@@ -4,12 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
-	"net/url"
 	"time"
 
 	"github.com/spf13/cobra"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"flotilla/core/api"
@@ -17,7 +14,7 @@ import (
 
 func (a *app) memberCommand() *cobra.Command {
 	return group("member", "Admit members, enrol and revoke their agents, label, taint and let them leave",
-		a.memberAdmitCommand(), a.memberEnrolCommand(), a.memberRevokeCommand(), a.memberLeaveCommand(),
+		a.memberAdmitCommand(), a.memberEnrolCommand(), a.memberManifestCommand(), a.memberRevokeCommand(), a.memberLeaveCommand(),
 		a.memberLabelCommand(), a.memberTaintCommand(),
 		a.memberCordonCommand("cordon", "Keep every new placement off a member", false),
 		a.memberCordonCommand("uncordon", "Let placements onto a member again", true))
@@ -76,35 +73,6 @@ func (a *app) admit(ctx context.Context, o *admitOptions, name string) error {
 	return nil
 }
 
-func (a *app) memberEnrolCommand() *cobra.Command {
-	var expires time.Duration
-	cmd := &cobra.Command{
-		Use:     "enrol NAME",
-		Aliases: []string{"enroll"},
-		Short:   "Print a token with which a member's agent enrols",
-		Long: `Print a token with which the agent of a member enrols, once: it makes a key of its own, and gets credentials for
-what concerns that member and nothing else. Where the member has an agent, the new one takes its place, and
-the key of the former is refused. Keep the token secret until it was used.`,
-		Example: `  flotilla member enrol berlin > berlin.token`,
-		Args:    oneName,
-		RunE: a.run(func(ctx context.Context, args []string) error {
-			a.machine = true
-			var reply api.EnrolResponse
-			if err := a.call(ctx, api.VerbEnrol, api.EnrolRequest{Name: args[0], Life: metav1.Duration{Duration: expires}}, &reply); err != nil {
-				return err
-			}
-			reply.Token.URL = a.agentURL(reply.Token.URL)
-			a.printf("%s\n", reply.Token)
-			a.note("the token may be used once, until %s; admit the member once its agent runs: flotilla member admit %s",
-				reply.Ends.UTC().Format(time.RFC3339), args[0])
-			a.next("agent --token @%s.token", args[0])
-			return nil
-		}),
-	}
-	cmd.Flags().DurationVar(&expires, "expires", api.TokenLife, "for how long the token may be used, at most 720h")
-	return cmd
-}
-
 func (a *app) memberRevokeCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "revoke NAME",
@@ -130,21 +98,6 @@ agent of it needs a token of its own.`,
 			return nil
 		}),
 	}
-}
-
-// agentURL is where an agent reaches the servers: where this command did, unless the hub was told better.
-func (a *app) agentURL(told string) string {
-	reached, known := a.hub.(interface{ URL() string })
-	if at, err := url.Parse(told); err == nil && told != "" {
-		ip := net.ParseIP(at.Hostname())
-		if !known || ip == nil || !ip.IsUnspecified() && !ip.IsLoopback() {
-			return told
-		}
-	}
-	if !known {
-		return told
-	}
-	return reached.URL()
 }
 
 type leaveOptions struct {

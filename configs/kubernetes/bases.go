@@ -1,0 +1,44 @@
+package kubernetes
+
+import (
+	"fmt"
+	"path"
+	"strings"
+)
+
+// head opens what is generated.
+const head = "# Made by `go generate ./configs/kubernetes` of the templates of configs/kubernetes/%s; change those.\n"
+
+// base is a folder that kustomize builds from.
+type base struct {
+	chart  string
+	values map[string]any
+}
+
+// bases are the kustomize bases by the names of their folders: an agent, a hub with a server of its own, and hubs on
+// servers of somebody's own, whose overlay names the servers.
+var bases = map[string]base{
+	"agent":    {Agent, nil},
+	"hub":      {Hub, nil},
+	"hub-nats": {Hub, map[string]any{"natsURL": "nats://nats:4222"}},
+}
+
+// Bases are the files of the kustomize bases by their paths, "agent/kustomization.yaml".
+func Bases() (map[string]string, error) {
+	all := map[string]string{}
+	for name, b := range bases {
+		values := map[string]any{"createNamespace": true}
+		merge(values, b.values)
+		files, err := Render(b.chart, DefaultNamespace, values)
+		if err != nil {
+			return nil, err
+		}
+		lines := []string{fmt.Sprintf(head, b.chart) + "apiVersion: kustomize.config.k8s.io/v1beta1", "kind: Kustomization", "resources:"}
+		for _, f := range files {
+			all[path.Join(name, f.Name)] = fmt.Sprintf(head, b.chart) + f.Text
+			lines = append(lines, "- "+f.Name)
+		}
+		all[path.Join(name, "kustomization.yaml")] = strings.Join(lines, "\n") + "\n"
+	}
+	return all, nil
+}

@@ -1,0 +1,205 @@
+package kubernetes
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"sigs.k8s.io/yaml"
+
+	"flotilla/configs"
+)
+
+// object is one document, as far as tests read it.
+type object struct {
+	Kind     string
+	Metadata struct{ Name, Namespace string }
+	Rules    []struct {
+		APIGroups, Resources, ResourceNames, Verbs []string
+	}
+	Data, StringData map[string]string
+	Spec             struct {
+		Replicas int
+		Template struct{ Spec podSpec }
+	}
+}
+
+type podSpec struct {
+	AutomountServiceAccountToken *bool
+	Tolerations                  []map[string]string
+	SecurityContext              struct {
+		RunAsNonRoot   bool
+		RunAsUser      int
+		SeccompProfile struct{ Type string }
+	}
+	Containers []struct {
+		Image, ImagePullPolicy        string
+		Args                          []string
+		LivenessProbe, ReadinessProbe struct {
+			HTTPGet struct{ Path, Port string }
+		}
+		Resources       struct{ Requests, Limits map[string]string }
+		SecurityContext struct {
+			AllowPrivilegeEscalation, ReadOnlyRootFilesystem *bool
+			Capabilities                                     struct{ Drop []string }
+		}
+	}
+}
+
+func rendered(t *testing.T, chart, namespace string, values map[string]any) []object {
+	t.Helper()
+	files, err := Render(chart, namespace, values)
+	require.NoError(t, err)
+	var objects []object
+	for text := range strings.SplitSeq(Text(files), "\n---\n") {
+		var o object
+		require.NoError(t, yaml.UnmarshalStrict([]byte(text), new(map[string]any)), text)
+		require.NoError(t, yaml.Unmarshal([]byte(text), &o), text)
+		require.NotEmpty(t, o.Kind, text)
+		objects = append(objects, o)
+	}
+	return objects
+}
+
+func find(t *testing.T, objects []object, kind, name string) object {
+	t.Helper()
+	i := slices.IndexFunc(objects, func(o object) bool { return o.Kind == kind && o.Metadata.Name == name })
+	require.GreaterOrEqual(t, i, 0, "%s %s", kind, name)
+	return objects[i]
+}
+
+// The kustomize bases on disk are what the templates of the charts make, file for file.
+func TestTheBasesAreThoseOfTheTemplates(t *testing.T) {
+	want, err := Bases()
+	require.NoError(t, err)
+	found := map[string]string{}
+	require.NoError(t, filepath.WalkDir("kustomize", func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		found[strings.TrimPrefix(filepath.ToSlash(path), "kustomize/")] = string(text)
+		return err
+	}))
+	require.Equal(t, want, found, "go generate ./configs/kubernetes")
+}
+
+// Whatever runs needs no root, writes nothing but its volumes, and says how it does.
+func TestPodsAreRestricted(t *testing.T) {
+	for name, objects := range map[string][]object{
+		"agent":                       rendered(t, Agent, DefaultNamespace, nil),
+		"hub":                         rendered(t, Hub, DefaultNamespace, nil),
+		"hubs on servers of your own": rendered(t, Hub, DefaultNamespace, map[string]any{"natsURL": "nats://a:4222"}),
+	} {
+		pods := 0
+		for _, o := range objects {
+			pod := o.Spec.Template.Spec
+			if len(pod.Containers) == 0 {
+				continue
+			}
+			pods++
+			require.True(t, pod.SecurityContext.RunAsNonRoot, name)
+			require.Equal(t, 65532, pod.SecurityContext.RunAsUser, name)
+			require.Equal(t, "RuntimeDefault", pod.SecurityContext.SeccompProfile.Type, name)
+			for _, c := range pod.Containers {
+				require.True(t, *c.SecurityContext.ReadOnlyRootFilesystem, name)
+				require.False(t, *c.SecurityContext.AllowPrivilegeEscalation, name)
+				require.Equal(t, []string{"ALL"}, c.SecurityContext.Capabilities.Drop, name)
+				require.Equal(t, "/healthz", c.LivenessProbe.HTTPGet.Path, name)
+				require.Equal(t, "/readyz", c.ReadinessProbe.HTTPGet.Path, name)
+				require.NotEmpty(t, c.Resources.Requests["cpu"], name)
+				require.NotEmpty(t, c.Resources.Limits["memory"], name)
+			}
+			if name != "agent" {
+				require.False(t, *pod.AutomountServiceAccountToken, name)
+			}
+		}
+		require.Equal(t, 1, pods, name)
+	}
+}
+
+// No rule says "all": what the agent may do is what is written down.
+func TestTheAgentMayDoWhatIsNamed(t *testing.T) {
+	rules := 0
+	for _, o := range rendered(t, Agent, DefaultNamespace, nil) {
+		for _, r := range o.Rules {
+			rules++
+			require.NotContains(t, slices.Concat(r.APIGroups, r.Resources, r.Verbs), "*", o.Metadata.Name)
+			for _, refused := range []string{"escalate", "bind", "impersonate"} {
+				require.NotContains(t, r.Verbs, refused, o.Metadata.Name)
+			}
+		}
+	}
+	require.Greater(t, rules, 15)
+	keys := find(t, rendered(t, Agent, DefaultNamespace, nil), "Role", "flotilla-agent-keys")
+	require.Equal(t, []string{"flotilla-agent"}, keys.Rules[0].ResourceNames, "of Secrets it needs its own alone")
+
+	least := rendered(t, Agent, DefaultNamespace, map[string]any{"permissions": map[string]any{"workloads": false, "nodes": false}})
+	for _, o := range least {
+		if o.Kind == "ClusterRole" {
+			for _, r := range o.Rules {
+				require.Subset(t, []string{"get", "list", "watch"}, r.Verbs, o.Metadata.Name)
+			}
+		}
+	}
+}
+
+// Values get where they belong, whatever is in them.
+func TestValuesAreSetWhole(t *testing.T) {
+	token := "a\"b: {{ c }}\n---\n"
+	objects := rendered(t, Agent, "edge", map[string]any{
+		"createNamespace": true, "image": "registry.example/agent:v1", "token": token, "imagePullPolicy": "Always",
+		"tolerations": []map[string]string{{"key": "dedicated", "operator": "Exists"}},
+		"config":      map[string]any{"location": "east", "nodes": map[string]any{"enabled": false}},
+	})
+	find(t, objects, "Namespace", "edge")
+	find(t, objects, "Namespace", "flotilla-system")
+	require.Equal(t, token, find(t, objects, "Secret", "flotilla-agent-token").StringData["token"])
+	for _, o := range objects {
+		switch o.Metadata.Name {
+		case "flotilla-agent-inventory":
+			require.Equal(t, "flotilla-system", o.Metadata.Namespace)
+		case "flotilla-agent", "flotilla-agent-keys", "flotilla-agent-token":
+			if o.Kind != "ClusterRole" && o.Kind != "ClusterRoleBinding" {
+				require.Equal(t, "edge", o.Metadata.Namespace, o.Kind)
+			}
+		}
+	}
+	container := find(t, objects, "Deployment", "flotilla-agent").Spec.Template.Spec.Containers[0]
+	require.Equal(t, "registry.example/agent:v1", container.Image)
+	require.Equal(t, "Always", container.ImagePullPolicy)
+	require.Equal(t, []map[string]string{{"key": "dedicated", "operator": "Exists"}}, find(t, objects, "Deployment", "flotilla-agent").Spec.Template.Spec.Tolerations)
+
+	text := find(t, objects, "ConfigMap", "flotilla-agent").Data["agent.yaml"]
+	config, err := configs.LoadAgent("agent.yaml", []byte(text))
+	require.NoError(t, err)
+	require.Equal(t, "east", config.Location)
+	require.False(t, config.Nodes.Enabled)
+	require.Equal(t, "json", config.Log.Format, "what is not said stays as it was")
+}
+
+// Without anything said the settings are those that agents and hubs take, and no token is made.
+func TestDefaultsAreTaken(t *testing.T) {
+	agent := rendered(t, Agent, DefaultNamespace, nil)
+	_, err := configs.LoadAgent("agent.yaml", []byte(find(t, agent, "ConfigMap", "flotilla-agent").Data["agent.yaml"]))
+	require.NoError(t, err)
+	hub := rendered(t, Hub, DefaultNamespace, nil)
+	_, err = configs.LoadHub("hub.yaml", []byte(find(t, hub, "ConfigMap", "flotilla-hub").Data["hub.yaml"]))
+	require.NoError(t, err)
+	require.Equal(t, 1, find(t, hub, "StatefulSet", "flotilla-hub").Spec.Replicas)
+	several := rendered(t, Hub, DefaultNamespace, map[string]any{"natsURL": "nats://a:4222"})
+	require.Equal(t, 3, find(t, several, "Deployment", "flotilla-hub").Spec.Replicas)
+	require.Contains(t, find(t, several, "Deployment", "flotilla-hub").Spec.Template.Spec.Containers[0].Args, "nats://a:4222")
+	for _, o := range agent {
+		require.NotContains(t, []string{"flotilla-agent-token", DefaultNamespace}, o.Metadata.Name, o.Kind)
+	}
+}
+
+func TestAChartThatIsNotThereIsSaid(t *testing.T) {
+	_, err := Render("leaf", DefaultNamespace, nil)
+	require.ErrorContains(t, err, "chart leaf: ")
+}

@@ -1,0 +1,68 @@
+package cli
+
+import (
+	"context"
+	"net"
+	"net/url"
+	"time"
+
+	"github.com/spf13/cobra"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"flotilla/core/api"
+)
+
+func (a *app) memberEnrolCommand() *cobra.Command {
+	var expires time.Duration
+	cmd := &cobra.Command{
+		Use:     "enrol NAME",
+		Aliases: []string{"enroll"},
+		Short:   "Print a token with which a member's agent enrols",
+		Long: `Print a token with which the agent of a member enrols, once: it makes a key of its own, and gets credentials for
+what concerns that member and nothing else. Where the member has an agent, the new one takes its place, and
+the key of the former is refused. Keep the token secret until it was used.`,
+		Example: `  flotilla member enrol berlin > berlin.token`,
+		Args:    oneName,
+		RunE: a.run(func(ctx context.Context, args []string) error {
+			a.machine = true
+			reply, err := a.enrol(ctx, args[0], expires)
+			if err != nil {
+				return err
+			}
+			a.printf("%s\n", reply.Token)
+			a.note("the token may be used once, until %s; admit the member once its agent runs: flotilla member admit %s",
+				reply.Ends.UTC().Format(time.RFC3339), args[0])
+			a.next("agent --token @%s.token", args[0])
+			return nil
+		}),
+	}
+	expiresFlag(cmd, &expires)
+	return cmd
+}
+
+func expiresFlag(cmd *cobra.Command, expires *time.Duration) {
+	cmd.Flags().DurationVar(expires, "expires", api.TokenLife, "for how long the token may be used, at most 720h")
+}
+
+// enrol asks for a token, which leads to where agents reach the servers.
+func (a *app) enrol(ctx context.Context, member string, expires time.Duration) (api.EnrolResponse, error) {
+	var reply api.EnrolResponse
+	err := a.call(ctx, api.VerbEnrol, api.EnrolRequest{Name: member, Life: metav1.Duration{Duration: expires}}, &reply)
+	reply.Token.URL = a.agentURL(reply.Token.URL)
+	return reply, err
+}
+
+// agentURL is where an agent reaches the servers: where this command did, unless the hub was told better.
+func (a *app) agentURL(told string) string {
+	reached, known := a.hub.(interface{ URL() string })
+	if at, err := url.Parse(told); err == nil && told != "" {
+		ip := net.ParseIP(at.Hostname())
+		if !known || ip == nil || !ip.IsUnspecified() && !ip.IsLoopback() {
+			return told
+		}
+	}
+	if !known {
+		return told
+	}
+	return reached.URL()
+}
