@@ -47,9 +47,10 @@ func imprint(t *testing.T, c *lab.Cluster) map[string]string {
 		all, err := client.Resource(kind).List(t.Context(), metav1.ListOptions{})
 		require.NoError(t, err, kind)
 		for _, o := range all.Items {
-			if !going[o.GetNamespace()] && !(kind.Resource == "namespaces" && going[o.GetName()]) {
-				found[fmt.Sprintf("%s %s/%s", kind.GroupResource(), o.GetNamespace(), o.GetName())] = marks(&o)
+			if going[o.GetNamespace()] || kind.Resource == "namespaces" && going[o.GetName()] {
+				continue
 			}
+			found[fmt.Sprintf("%s %s/%s", kind.GroupResource(), o.GetNamespace(), o.GetName())] = marks(&o)
 		}
 	}
 	return found
