@@ -137,7 +137,7 @@ var masks = []struct {
 	{regexp.MustCompile(`\bterm \d+`), "term TERM"},
 	{regexp.MustCompile(`\d+\.\d\d minutes`), "N minutes"},
 	{regexp.MustCompile(`\d+s ago`), "AGE ago"},
-	{regexp.MustCompile(`nats://127\.0\.0\.1:\d+`), "nats://127.0.0.1:PORT"},
+	{regexp.MustCompile(`nats://127\.0\.0\.1:\d{4,5}`), "nats://127.0.0.1:PORT"},
 }
 
 func maskLive(text string) string {
