@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"slices"
 	"testing"
 	"time"
@@ -77,7 +78,8 @@ func TestNothingAcceptedIsLost(t *testing.T) {
 // An agent that was away takes up what changed meanwhile, and only the last of it.
 func TestAgentIsAwayWhileThingsChange(t *testing.T) {
 	h := newHouse(t, "berlin", "paris")
-	h.apply(t, content("shop", "one")+pickAll("shop")+"---"+content("old", "one")+pickAll("old"))
+	both := strings.Replace(pickAll("shop"), "maxUnavailable: 1", "maxUnavailable: 2", 1) // berlin does not wait for paris
+	h.apply(t, content("shop", "one")+both+"---"+content("old", "one")+pickAll("old"))
 	h.converged(t, "shop", 2)
 	h.converged(t, "old", 2)
 
