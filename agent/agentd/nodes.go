@@ -7,8 +7,10 @@ import (
 
 	"flotilla/agent/nodes"
 	"flotilla/agent/nodes/command"
+	"flotilla/agent/nodes/karpenter"
 	"flotilla/agent/nodes/memory"
 	"flotilla/agent/target"
+	"flotilla/agent/target/kube"
 	"flotilla/bus"
 	"flotilla/configs"
 )
@@ -21,13 +23,14 @@ const (
 
 // providers make what makes and takes away machines, by nodes.provider.
 var providers = map[string]func(*Agent) (nodes.Provider, error){
-	configs.ProviderMemory: machinesInMemory,
-	configs.ProviderExec:   machinesByCommand,
+	configs.ProviderMemory:    machinesInMemory,
+	configs.ProviderExec:      machinesByCommand,
+	configs.ProviderKarpenter: machinesByKarpenter,
 }
 
 // nodes makes what tells the hub the state of the member's nodes and carries out their disruption; nil
 // when the configuration turns that off, or the target knows nothing of nodes.
-func (a *Agent) nodes(conn *bus.AgentConn) (*nodes.Nodes, error) {
+func (a *Agent) nodes(conn *bus.AgentConn) (room *nodes.Nodes, err error) {
 	n := &a.o.Config.Nodes
 	member, able := a.target.(target.Nodes)
 	if !able {
@@ -43,15 +46,28 @@ func (a *Agent) nodes(conn *bus.AgentConn) (*nodes.Nodes, error) {
 		kind = configs.ProviderMemory
 	}
 	if why := a.abstains(kind); why != "" {
+		if made, err := a.provider(kind); err == nil {
+			o.Provider = made
+		}
 		a.run(func(ctx context.Context) error { return nodes.Abstain(ctx, o, why) })
 		return nil, nil
 	}
-	provider, err := providers[kind](a)
+	if o.Provider, err = a.provider(kind); err != nil {
+		return nil, err
+	}
+	return nodes.New(o)
+}
+
+// provider makes the one of a kind, nil for none.
+func (a *Agent) provider(kind string) (nodes.Provider, error) {
+	if kind == "" {
+		return nil, nil
+	}
+	made, err := providers[kind](a)
 	if err != nil {
 		return nil, fmt.Errorf("nodes.provider: %w", err)
 	}
-	o.Provider = provider
-	return nodes.New(o)
+	return made, nil
 }
 
 // abstains says why the nodes of the member are left alone, empty when they are not.
@@ -81,6 +97,14 @@ func machinesByCommand(a *Agent) (nodes.Provider, error) {
 		Member: a.Member(), Launch: c.Launch, Delete: c.Delete, Exists: c.Exists, Environment: c.Environment,
 		Directory: c.Directory, Timeout: time.Duration(c.Timeout), Grace: time.Duration(c.Grace),
 	})
+}
+
+func machinesByKarpenter(a *Agent) (nodes.Provider, error) {
+	cluster, is := a.target.(*kube.Target)
+	if !is {
+		return nil, fmt.Errorf("found %q, expected another, because the member is not a Kubernetes cluster", configs.ProviderKarpenter)
+	}
+	return karpenter.New(karpenter.Options{Objects: cluster.Objects()}), nil
 }
 
 // troubleOf is what keeps the hub from acting on the member's nodes.

@@ -19,7 +19,8 @@ import (
 // after them put there, so that they can go without one, and tells the hub that it is told of no nodes,
 // and why, in place of what it was told before. A node that is being deleted already keeps our finalizer:
 // without it its pods would be lost, and its machine left to be paid for. Launches that are not over are
-// named in the log alone. Of the options it reads Member, Hub, Target, Data and Log.
+// named in the log alone. What a Provider keeps others from is given back. Of the options it reads Member, Hub, Target,
+// Provider, if any, Data and Log.
 func Abstain(ctx context.Context, o Options, why string) error {
 	connected := make(chan struct{}, 1)
 	defer o.Hub.OnConnect(func() { wake(connected) })()
@@ -28,7 +29,7 @@ func Abstain(ctx context.Context, o Options, why string) error {
 	for wait := firstRetry; ; wait = min(2*wait, mostRetry) {
 		var faults []error
 		if !released {
-			err := releaseAll(ctx, &o)
+			err := errors.Join(releaseAll(ctx, &o), releaseHolder(ctx, &o))
 			released = err == nil
 			faults = append(faults, err)
 		}
@@ -51,6 +52,13 @@ func Abstain(ctx context.Context, o Options, why string) error {
 			wait = firstRetry
 		}
 	}
+}
+
+func releaseHolder(ctx context.Context, o *Options) error {
+	if by, able := o.Provider.(Holder); able {
+		return release(ctx, by)
+	}
+	return nil
 }
 
 // warnOfLaunches names the machines that an agent which looked after the nodes has begun to launch: nobody

@@ -91,7 +91,7 @@ func gone(t *tracked, now *api.NodeState) []api.PodState {
 
 // going says that a node is being disrupted, or deleted.
 func going(n *api.NodeState) bool {
-	return n.Deleting || slices.ContainsFunc(n.Taints, func(t corev1.Taint) bool { return t.MatchTaint(&disrupted) })
+	return n.Deleting || outgoing(n.Taints)
 }
 
 func (b *between) depart(p *api.PodState, now time.Time) {

@@ -91,6 +91,7 @@ func (c *carrier) run(ctx context.Context) error {
 	defer cancel()
 	var failed error
 	var running sync.WaitGroup
+	c.machines.Add(holdKey)
 	running.Go(func() {
 		defer cancel()
 		failed = c.pursuit.Run(ctx)
@@ -140,6 +141,7 @@ func (c *carrier) take(_ context.Context, body []byte, sequence uint64) {
 		c.setTrouble("")
 	}
 	if changed {
+		c.machines.Add(holdKey)
 		c.looker.spoil() // the hub may know of nodes that came after the last look
 		for i := range before.Disruptions {
 			c.disruptions.Add(before.Disruptions[i].ID)
@@ -246,6 +248,9 @@ const (
 
 // machine works on one key of the queue of machines.
 func (c *carrier) machine(ctx context.Context, key string) (time.Time, error) {
+	if key == holdKey {
+		return c.hold(ctx)
+	}
 	if name, ok := strings.CutPrefix(key, launchKey); ok {
 		return c.launch(ctx, name)
 	}

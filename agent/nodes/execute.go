@@ -203,5 +203,5 @@ func nodesOf(d *api.Disruption, l *look) []*corev1.Node {
 }
 
 func tainted(n *corev1.Node) bool {
-	return slices.ContainsFunc(n.Spec.Taints, func(t corev1.Taint) bool { return t.MatchTaint(&disrupted) })
+	return outgoing(n.Spec.Taints)
 }

@@ -11,8 +11,24 @@ import (
 	"flotilla/core/api"
 )
 
-// disrupted keeps new pods from a node that is to go.
-var disrupted = corev1.Taint{Key: api.TaintDisrupted, Effect: corev1.TaintEffectNoSchedule}
+// disrupted keeps new pods from a node that is to go, disruptedBeside from one that others look after.
+var (
+	disrupted       = corev1.Taint{Key: api.TaintDisrupted, Effect: corev1.TaintEffectNoSchedule}
+	disruptedBeside = corev1.Taint{Key: api.TaintDisruptedBeside, Effect: corev1.TaintEffectNoSchedule}
+)
+
+// markOf is the taint of a node that is to go.
+func markOf(others bool) *corev1.Taint {
+	if others {
+		return &disruptedBeside
+	}
+	return &disrupted
+}
+
+// outgoing reports whether some taints are those of a node that is to go.
+func outgoing(taints []corev1.Taint) bool {
+	return slices.ContainsFunc(taints, func(t corev1.Taint) bool { return t.MatchTaint(&disrupted) || t.MatchTaint(&disruptedBeside) })
+}
 
 // excluded is the value of the label that takes a node out of load balancers.
 const excluded = "flotilla"
@@ -58,7 +74,7 @@ func (c *care) rise(n *corev1.Node, others bool) {
 	if c.launch != nil && c.launch.Launched == nil {
 		return
 	}
-	if c.launch != nil && n.Labels[api.LabelRegistered] != "true" {
+	if c.launch != nil && !others && n.Labels[api.LabelRegistered] != "true" {
 		register(n, c.launch)
 	}
 	if !pooled(n) || others {
@@ -84,7 +100,8 @@ func (c *care) finalize(n *corev1.Node, others bool) {
 // taint taints a node that is to go, and takes the taint off one that is not, such as after a crash or
 // an abort. On nodes of Karpenter, and on those of no NodePool, only a taint of our own is taken off.
 func (c *care) taint(n *corev1.Node, others bool) {
-	at := slices.IndexFunc(n.Spec.Taints, func(t corev1.Taint) bool { return t.MatchTaint(&disrupted) })
+	mark := markOf(others)
+	at := slices.IndexFunc(n.Spec.Taints, func(t corev1.Taint) bool { return t.MatchTaint(mark) })
 	_, tagged := n.Annotations[api.AnnotationDisruption]
 	switch {
 	case c.id != "":
@@ -92,7 +109,7 @@ func (c *care) taint(n *corev1.Node, others bool) {
 		fallthrough
 	case n.DeletionTimestamp != nil && ours(n):
 		if at < 0 {
-			n.Spec.Taints = append(n.Spec.Taints, disrupted)
+			n.Spec.Taints = append(n.Spec.Taints, *mark)
 		}
 	case n.DeletionTimestamp == nil && c.commanded && (tagged || pooled(n) && !others):
 		untaint(n, at)
@@ -104,7 +121,8 @@ func (c *care) release(n *corev1.Node, others bool) {
 	drop(n, api.FinalizerTermination)
 	disown(n)
 	if _, tagged := n.Annotations[api.AnnotationDisruption]; tagged || pooled(n) && !others {
-		untaint(n, slices.IndexFunc(n.Spec.Taints, func(t corev1.Taint) bool { return t.MatchTaint(&disrupted) }))
+		mark := markOf(others)
+		untaint(n, slices.IndexFunc(n.Spec.Taints, func(t corev1.Taint) bool { return t.MatchTaint(mark) }))
 	}
 }
 
@@ -124,6 +142,9 @@ func ours(n *corev1.Node) bool { return slices.Contains(n.Finalizers, api.Finali
 // foreign reports whether Karpenter looks after a node, or is about to: a node that nobody registered
 // and we did not launch is one that it has just made.
 func foreign(n *corev1.Node, by *launch) bool {
+	if by != nil && by.Launched != nil && by.Launched.KeptBy != "" {
+		return true
+	}
 	if slices.Contains(n.Finalizers, api.FinalizerKarpenter) {
 		return true
 	}

@@ -7,6 +7,14 @@ import (
 	"flotilla/core/api"
 )
 
+// Holder is a Provider of a cluster in which somebody else decides about nodes too.
+type Holder interface {
+	// Hold has them disrupt no node by themselves. It is called again and again, since others may undo it.
+	Hold(ctx context.Context) error
+	// Release gives back what Hold took.
+	Release(ctx context.Context) error
+}
+
 // Provider makes and takes away the machines of nodes. Its methods are called at once from several
 // goroutines, never twice at once for one launch or one machine. An error says that the answer is not
 // known; the provider is asked again, with growing delays. It bounds by itself how long an answer takes.

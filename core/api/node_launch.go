@@ -34,6 +34,9 @@ type LaunchedNode struct {
 	// Labels are what the machine is, where its Node does not say so itself: instance type, zone,
 	// capacity type.
 	Labels map[string]string `json:"labels,omitempty"`
+	// KeptBy names who registers the node, drains it and takes its machine away in place of the agent,
+	// such as Karpenter; empty for the agent.
+	KeptBy string `json:"keptBy,omitempty"`
 	// Failed says why there will be no such node: the disruption is given up. What may succeed later is
 	// an error instead.
 	Failed string `json:"failed,omitempty"`

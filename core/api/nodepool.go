@@ -15,14 +15,16 @@ const (
 
 // Labels, annotations and taints of Karpenter that Flotilla reads and writes (disruption.md).
 const (
-	LabelNodePool            = "karpenter.sh/nodepool"
-	LabelCapacityType        = "karpenter.sh/capacity-type"
-	LabelRegistered          = "karpenter.sh/registered"
-	LabelInitialized         = "karpenter.sh/initialized"
-	AnnotationDoNotDisrupt   = "karpenter.sh/do-not-disrupt"
-	AnnotationPoolHash       = "karpenter.sh/nodepool-hash"
-	AnnotationPoolHashLevel  = "karpenter.sh/nodepool-hash-version"
-	TaintDisrupted           = "karpenter.sh/disrupted"
+	LabelNodePool           = "karpenter.sh/nodepool"
+	LabelCapacityType       = "karpenter.sh/capacity-type"
+	LabelRegistered         = "karpenter.sh/registered"
+	LabelInitialized        = "karpenter.sh/initialized"
+	AnnotationDoNotDisrupt  = "karpenter.sh/do-not-disrupt"
+	AnnotationPoolHash      = "karpenter.sh/nodepool-hash"
+	AnnotationPoolHashLevel = "karpenter.sh/nodepool-hash-version"
+	TaintDisrupted          = "karpenter.sh/disrupted"
+	// TaintDisruptedBeside is on nodes of Karpenter, which takes a taint TaintDisrupted off that it did not put there.
+	TaintDisruptedBeside     = "flotilla.io/disrupted"
 	FinalizerKarpenter       = "karpenter.sh/termination"
 	AnnotationDeletionCost   = "controller.kubernetes.io/pod-deletion-cost"
 	AnnotationDisruptionCost = "karpenter.sh/disruption-cost"

@@ -85,6 +85,9 @@ func New(o Options) (*Target, error) {
 // String is "the cluster at https://127.0.0.1:6443".
 func (t *Target) String() string { return "the cluster at " + t.host }
 
+// Objects are those of the cluster, for those who make its machines by objects in it.
+func (t *Target) Objects() dynamic.Interface { return t.dynamic }
+
 // Close ends all watches and waits for them.
 func (t *Target) Close() {
 	t.stop()
