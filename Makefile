@@ -92,6 +92,10 @@ e2e-build: ## Build the Kubernetes control plane of the tests, unless it is ther
 e2e: e2e-build ## Run the tests against three real Kubernetes clusters
 	$(GO) test -tags e2e -count=1 -timeout 25m ./tests/e2e/...
 
+.PHONY: e2e-drivers
+e2e-drivers: e2e-build ## Run what makes machines against the real thing: Karpenter
+	$(GO) test -tags e2e,drivers -count=1 -timeout 40m -run TestKarpenter ./tests/e2e
+
 .PHONY: e2e-up
 e2e-up: ## Leave a hub and agents running beside three real Kubernetes clusters, and say what to type
 	@$(GO) run ./tests/e2e/up
