@@ -38,13 +38,13 @@ func TestARevocationSurvivesARestore(t *testing.T) {
 	for _, name := range []string{"anna", "bert", "carla"} {
 		s.addUser(name, false)
 	}
-	head, entries := s.backup()
+	head, pages := s.backup()
 	s.ask(api.VerbUserRevoke, api.UserRevokeRequest{Name: "anna"}, nil)
 	s.ask(api.VerbUserRevoke, api.UserRevokeRequest{Name: "carla"}, nil)
 	s.addUser("bert", true)
 	s.addUser("dora", false)
 	before := s.people()
-	s.restore(head, entries, true)
+	s.restore(head, pages, true)
 	require.Equal(t, before, s.people())
 	var events api.EventsResponse
 	s.ask(api.VerbEvents, api.EventsRequest{Object: subjects.KindUser + "/anna"}, &events)
@@ -55,6 +55,6 @@ func TestARevocationSurvivesARestore(t *testing.T) {
 
 	s.damage(subjects.Users.Key("carla"))
 	s.fleetStatus(damaged)
-	s.restore(head, entries, false)
+	s.restore(head, pages, false)
 	require.Equal(t, before, s.people())
 }

@@ -5,7 +5,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -21,18 +20,29 @@ import (
 )
 
 // backup is all of a fleet, in pages.
-func (s *slice) backup() (head api.BackupHead, entries []api.BackupEntry) {
+func (s *slice) backup() (head api.BackupHead, pages []api.BackupPage) {
 	s.t.Helper()
 	request := api.BackupRequest{Session: string(uuid.NewUUID())}
 	for {
-		var page api.BackupPage
-		s.ask(api.VerbBackup, request, &page)
-		entries = append(entries, page.Entries...)
-		if page.Next == 0 {
-			return page.Head, entries
+		var answer api.BackupResponse
+		s.ask(api.VerbBackup, request, &answer)
+		pages = append(pages, answer.Page)
+		if answer.Page.Next == 0 {
+			return answer.Head, pages
 		}
-		request.From = page.Next
+		request.From = answer.Page.Next
 	}
+}
+
+// opened is what a backup holds.
+func opened(t testing.TB, head *api.BackupHead, pages []api.BackupPage) (entries []api.BackupEntry) {
+	t.Helper()
+	for i := range pages {
+		found, err := bustest.Keys().OpenPage(head, &pages[i])
+		require.NoError(t, err)
+		entries = append(entries, found...)
+	}
+	return entries
 }
 
 // begin begins a restore, and returns its session.
@@ -42,16 +52,22 @@ func (s *slice) begin(head api.BackupHead, replace bool) (session string, err er
 	return session, bus.Request(s.t.Context(), s.fleet.Client, api.VerbRestore, r, nil, bus.RequestOptions{})
 }
 
-func (s *slice) restore(head api.BackupHead, entries []api.BackupEntry, replace bool) *api.RestoreResponse {
+// restore restores what a backup holds, in pages of three entries, so that there are many.
+func (s *slice) restore(head api.BackupHead, pages []api.BackupPage, replace bool) *api.RestoreResponse {
 	s.t.Helper()
 	session, err := s.begin(head, replace)
 	require.NoError(s.t, err)
-	from := 0
-	for page := range slices.Chunk(entries, 3) {
-		r := api.RestoreRequest{Session: session, Step: api.RestorePage, From: from, Entries: page}
+	entries := opened(s.t, &head, pages)
+	for from := 0; from < len(entries); from += 3 {
+		next := from + 3
+		if next >= len(entries) {
+			next = 0
+		}
+		page, err := bustest.Keys().SealPage(&head, from, next, entries[from:min(from+3, len(entries))])
+		require.NoError(s.t, err)
+		r := api.RestoreRequest{Session: session, Step: api.RestorePage, Page: &page}
 		s.ask(api.VerbRestore, r, nil)
 		s.ask(api.VerbRestore, r, nil) // whose answer was lost
-		from += len(page)
 	}
 	var answer api.RestoreResponse
 	s.ask(api.VerbRestore, api.RestoreRequest{Session: session, Step: api.RestoreCommit}, &answer)
@@ -79,15 +95,15 @@ func TestARestoreTearsNothingDown(t *testing.T) {
 		s.apply(fmt.Sprintf(toFailOver, name, pickAll, ""))
 		s.converges(name, 2, "1")
 	}
-	head, entries := s.backup()
-	require.Len(t, entries, head.Records+head.Contents)
+	head, pages := s.backup()
+	require.Len(t, opened(t, &head, pages), head.Records+head.Contents)
 	s.admit("tampa")
 	s.apply(fmt.Sprintf(toFailOver, "late", pickAll, ""))
 	s.converges("late", 3, "1")
 
 	s.damage(subjects.PlacementSpecs.Key("web"), subjects.Releases.Key("shop"))
 	s.fleetStatus(damaged)
-	answer := s.restore(head, entries, false)
+	answer := s.restore(head, pages, false)
 	require.Equal(t, head.Epoch+1, answer.Epoch)
 	s.reportsUnlisted("oslo", "late")
 	s.converges("web", 2, "1")
@@ -118,7 +134,8 @@ func TestABackupIsRestoredIntoAnEmptyFleet(t *testing.T) {
 	first := newSlice(t, "berlin")
 	first.apply(fmt.Sprintf(toFailOver, "web", pickAll, ""))
 	first.converges("web", 1, "1")
-	head, entries := first.backup()
+	head, pages := first.backup()
+	entries := opened(t, &head, pages)
 	require.Positive(t, head.Contents)
 	for _, entry := range entries {
 		require.False(t, entry.Content != "" && strings.Contains(string(entry.Value), "kind"), "content is in it as it is sealed")
@@ -136,7 +153,7 @@ func TestABackupIsRestoredIntoAnEmptyFleet(t *testing.T) {
 	sealed.Sealing.Content = []string{"0123456789ab"}
 	digested.Sealing.Digests = "0123456789ab"
 	for text, wrong := range map[string]api.BackupHead{
-		"the backup is of fleet other": other, "the backup has version 3": newer, "of a build that did not seal content": older,
+		"the backup is of fleet other": other, "of a newer build": newer, "of an older build, which did not seal records": older,
 		"content is sealed with secret 0123456789ab, which this hub does not hold": sealed,
 		"its digests are made with secret 0123456789ab":                            digested,
 	} {
@@ -148,7 +165,7 @@ func TestABackupIsRestoredIntoAnEmptyFleet(t *testing.T) {
 	requireNoSeeds(t, filepath.Dir(first.fleet.Hub.Server().HubCreds()), entries)
 
 	second := newSlice(t)
-	second.restore(head, entries, false)
+	second.restore(head, pages, false)
 	bustest.EventuallyIn(t, 30*time.Second, func() error {
 		var shown map[string]any
 		for kind, name := range map[string]string{api.KindClusterResourcePlacement: "web", api.KindMemberCluster: "berlin"} {
@@ -161,8 +178,8 @@ func TestABackupIsRestoredIntoAnEmptyFleet(t *testing.T) {
 	})
 	again, whole := second.backup()
 	require.Equal(t, head.Contents, again.Contents)
-	require.GreaterOrEqual(t, len(whole), len(entries)-5, "what rooms write anew may not be there yet")
-	first.restore(head, entries, true)
+	require.GreaterOrEqual(t, len(opened(t, &again, whole)), len(entries)-5, "what rooms write anew may not be there yet")
+	first.restore(head, pages, true)
 	first.converges("web", 1, "1")
 }
 

@@ -1,6 +1,10 @@
 package api
 
-import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+import (
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
 
 // Verbs about state as a whole.
 const (
@@ -12,7 +16,7 @@ const (
 const ReasonStateDamaged = "StateDamaged"
 
 // BackupVersion is the version of backups that this build reads and writes.
-const BackupVersion = 2
+const BackupVersion = 3
 
 // BackupHead says what a backup is of.
 type BackupHead struct {
@@ -22,11 +26,32 @@ type BackupHead struct {
 	At      metav1.Time `json:"at"`
 	Epoch   uint64      `json:"epoch"`
 	Term    uint64      `json:"term"`
-	// Sealing names the secrets that the bodies are sealed with.
+	// Sealing names the secrets that the bodies are sealed with; the first of Content seals the pages too.
 	Sealing Sealing `json:"sealing"`
+	// Salt makes the key of each backup another one.
+	Salt []byte `json:"salt"`
 	// Records of state, Contents of the bucket of bodies.
 	Records  int `json:"records"`
 	Contents int `json:"contents"`
+}
+
+// Secret is the name of the one that the pages are sealed with.
+func (h *BackupHead) Secret() string {
+	if len(h.Sealing.Content) == 0 {
+		return ""
+	}
+	return h.Sealing.Content[0]
+}
+
+// Readable refuses versions that this build does not read.
+func (h *BackupHead) Readable() error {
+	switch {
+	case h.Version > BackupVersion:
+		return fmt.Errorf("the backup has version %d, of a newer build; this one reads version %d", h.Version, BackupVersion)
+	case h.Version < BackupVersion:
+		return fmt.Errorf("the backup has version %d, of an older build, which did not seal records; this one reads version %d", h.Version, BackupVersion)
+	}
+	return nil
 }
 
 // KindBackup is the kind of a BackupHead.
@@ -46,12 +71,19 @@ type BackupRequest struct {
 	From    int    `json:"from"`    // entry to begin with
 }
 
-// BackupPage is a part of a backup. Next is where the next one begins, 0 when this is the last. A body that is not
-// in use any more may be missing, so that there can be fewer than the head says.
+// BackupPage is a part of a backup: entries From and on, until Next, which is 0 when this is the last. A body that is
+// not in use any more may be missing, so that there can be fewer than the head says.
 type BackupPage struct {
-	Head    BackupHead    `json:"head"`
-	Entries []BackupEntry `json:"entries"`
-	Next    int           `json:"next,omitempty"`
+	From int `json:"from"`
+	Next int `json:"next,omitempty"`
+	// Sealed is a list of BackupEntry, for a hub that holds the secret: it vouches for the head and for From and Next.
+	Sealed []byte `json:"sealed"`
+}
+
+// BackupResponse is one page, and the head of all.
+type BackupResponse struct {
+	Head BackupHead `json:"head"`
+	Page BackupPage `json:"page"`
 }
 
 // Steps of a restore, in their order.
@@ -69,10 +101,9 @@ type RestoreRequest struct {
 	Session string `json:"session,omitempty"` // chosen by the client
 	Step    string `json:"step,omitempty"`
 	// Replace lets a state that is whole and holds objects be replaced.
-	Replace bool          `json:"replace,omitempty"`
-	Head    *BackupHead   `json:"head,omitempty"`    // with RestoreBegin
-	From    int           `json:"from,omitempty"`    // number of the first entry of a page
-	Entries []BackupEntry `json:"entries,omitempty"` // with RestorePage
+	Replace bool        `json:"replace,omitempty"`
+	Head    *BackupHead `json:"head,omitempty"` // with RestoreBegin
+	Page    *BackupPage `json:"page,omitempty"` // with RestorePage
 }
 
 // RestoreResponse says what was done.

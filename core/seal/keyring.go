@@ -23,6 +23,7 @@ const (
 	useName   = "flotilla name of a secret\x00"
 	useNonce  = "flotilla nonce\x00"
 	useSeed   = "flotilla hub seed\x00"
+	useBackup = "flotilla backup\x00"
 )
 
 // Keyring holds the secrets that content is sealed with. It is not changed once made.

@@ -2,6 +2,7 @@ package salvage
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,10 +14,11 @@ import (
 
 	"flotilla/bus"
 	"flotilla/core/api"
+	"flotilla/core/seal"
 )
 
 const (
-	// pageBytes is from which size on a page is full; its last entry may be a whole body.
+	// pageBytes is how much a page holds, unless it is a single entry, which may be a whole body.
 	pageBytes = 1 << 20
 	// sessions is how many backups may be under way.
 	sessions = 4
@@ -52,7 +54,8 @@ func (b *backups) answer(ctx context.Context, _ api.Caller, body []byte) (any, e
 	if err != nil {
 		return nil, err
 	}
-	return b.page(ctx, m, request.From)
+	page, err := b.page(ctx, m, request.From)
+	return &api.BackupResponse{Head: m.head, Page: page}, err
 }
 
 // moment is that of a session, taken with its first page.
@@ -89,34 +92,40 @@ func (b *backups) take(ctx context.Context) (*moment, error) {
 		return nil, err
 	}
 	m := &moment{records: records, keys: slices.Sorted(maps.Keys(records)), contents: contents}
+	salt := make([]byte, seal.KeyBytes)
+	if _, err := rand.Read(salt); err != nil {
+		return nil, err
+	}
 	m.head = api.BackupHead{
 		Kind: api.KindBackup, Version: api.BackupVersion, Fleet: b.store.Conn.Fleet.Name, At: metav1.NewTime(b.store.Now()),
-		Sealing: bus.Sealing(b.store.Keys), Epoch: b.store.Term.Epoch, Term: b.store.Term.Term, Records: len(records), Contents: len(contents),
+		Sealing: bus.Sealing(b.store.Keys), Salt: salt, Epoch: b.store.Term.Epoch, Term: b.store.Term.Term, Records: len(records), Contents: len(contents),
 	}
 	return m, nil
 }
 
-// page is what begins with an entry: records first, then content.
-func (b *backups) page(ctx context.Context, m *moment, from int) (*api.BackupPage, error) {
-	page := &api.BackupPage{Head: m.head}
+// page is what begins with an entry, sealed: records first, then content.
+func (b *backups) page(ctx context.Context, m *moment, from int) (page api.BackupPage, err error) {
+	from = max(from, 0)
 	all := len(m.keys) + len(m.contents)
-	size := 0
-	for at := max(from, 0); at < all; at++ {
-		if size >= pageBytes {
-			page.Next = at
-			break
-		}
+	at, size := from, 0
+	var entries []api.BackupEntry
+	for ; at < all; at++ {
 		entry, err := b.entry(ctx, m, at)
 		if errors.Is(err, bus.ErrNotFound) { // swept since
 			continue
 		}
 		if err != nil {
-			return nil, err
+			return page, err
 		}
-		size += len(entry.Value)
-		page.Entries = append(page.Entries, entry)
+		if size += len(entry.Value); size > pageBytes && len(entries) > 0 {
+			break
+		}
+		entries = append(entries, entry)
 	}
-	return page, nil
+	if at >= all {
+		at = 0
+	}
+	return b.store.Keys.SealPage(&m.head, from, at, entries)
 }
 
 func (b *backups) entry(ctx context.Context, m *moment, at int) (api.BackupEntry, error) {

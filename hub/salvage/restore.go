@@ -21,7 +21,8 @@ type incoming struct {
 	session string
 	head    api.BackupHead
 	records map[string][]byte
-	next    int // entry to come
+	next    int  // entry to come
+	whole   bool // none is to come
 }
 
 // mayRestore says whether a backup may take the place of the state of a store.
@@ -33,10 +34,8 @@ func mayRestore(store *bus.Store, r *api.RestoreRequest) error {
 	switch {
 	case r.Head == nil || r.Head.Kind != api.KindBackup || r.Session == "":
 		return &api.Failure{Code: api.CodeInvalid, Message: "a restore begins with the head of a backup and a session"}
-	case r.Head.Version > api.BackupVersion:
-		return refuse(fmt.Sprintf("the backup has version %d, this hub reads up to %d", r.Head.Version, api.BackupVersion), "run the newer hub")
-	case r.Head.Version < api.BackupVersion:
-		return refuse(fmt.Sprintf("the backup has version %d, of a build that did not seal content; this hub reads %d", r.Head.Version, api.BackupVersion), "flotilla apply --help")
+	case r.Head.Readable() != nil:
+		return refuse(r.Head.Readable().Error(), "flotilla version")
 	case r.Head.Fleet != fleet:
 		return refuse(fmt.Sprintf("the backup is of fleet %s, this is fleet %s", r.Head.Fleet, fleet), "flotilla backup --help")
 	}
@@ -66,26 +65,34 @@ func (s *Salvage) receive(ctx context.Context, by api.Caller, r *api.RestoreRequ
 	}
 	switch r.Step {
 	case api.RestorePage:
-		return s.page(ctx, in, r)
+		return s.page(ctx, in, r.Page)
 	case api.RestoreCommit:
 		return s.commit(ctx, by, in)
 	}
 	return nil, &api.Failure{Code: api.CodeInvalid, Message: fmt.Sprintf("step %q of a restore, expected begin, page or commit", r.Step)}
 }
 
-// page keeps records, and stores bodies, which nothing refers to yet. A page that was taken is not taken again.
-func (s *Salvage) page(ctx context.Context, in *incoming, r *api.RestoreRequest) (any, error) {
-	if r.From > in.next {
-		return nil, &api.Failure{Code: api.CodeConflict, Message: fmt.Sprintf("entry %d came for %d; nothing was changed", r.From, in.next), Next: "flotilla restore --help"}
+// page opens a page, keeps its records, and stores its bodies, which nothing refers to yet. A page that was taken is not
+// taken again.
+func (s *Salvage) page(ctx context.Context, in *incoming, page *api.BackupPage) (any, error) {
+	switch {
+	case page == nil:
+		return nil, &api.Failure{Code: api.CodeInvalid, Message: "found no page of a backup; nothing was changed"}
+	case in.whole || page.From < in.next:
+		return &api.RestoreResponse{Records: len(in.records)}, nil
+	case page.From > in.next:
+		return nil, &api.Failure{Code: api.CodeConflict, Message: fmt.Sprintf("entry %d came for %d; nothing was changed", page.From, in.next), Next: "flotilla restore --help"}
 	}
-	if r.From == in.next {
-		for i := range r.Entries {
-			if err := s.keep(ctx, in, &r.Entries[i]); err != nil {
-				return nil, err
-			}
+	entries, err := s.store.Keys.OpenPage(&in.head, page)
+	if err != nil {
+		return nil, &api.Failure{Code: api.CodeInvalid, Message: fmt.Sprintf("entry %d and on of the backup: %s; nothing was changed", page.From, err), Next: "flotilla restore --help"}
+	}
+	for i := range entries {
+		if err := s.keep(ctx, in, &entries[i]); err != nil {
+			return nil, err
 		}
-		in.next += len(r.Entries)
 	}
+	in.next, in.whole = page.Next, page.Next == 0
 	return &api.RestoreResponse{Records: len(in.records)}, nil
 }
 
@@ -102,7 +109,7 @@ func (s *Salvage) keep(ctx context.Context, in *incoming, e *api.BackupEntry) er
 
 // commit puts the records in the place of state. It is done once.
 func (s *Salvage) commit(ctx context.Context, by api.Caller, in *incoming) (any, error) {
-	if len(in.records) != in.head.Records {
+	if !in.whole || len(in.records) != in.head.Records {
 		return nil, &api.Failure{Code: api.CodeInvalid, Message: fmt.Sprintf("%d of %d records came; nothing was changed", len(in.records), in.head.Records)}
 	}
 	records, err := gently(in.records)

@@ -18,11 +18,12 @@ func TestARestoreThatDoesNotGoOn(t *testing.T) {
 	_, err := store.Writer.Write(t.Context(), bus.Put("schedule.web", api.Schedule{Placement: "web"}, 0))
 	require.NoError(t, err)
 	s := New(store, Options{Patience: 50 * time.Millisecond, Log: zerolog.Nop()})
-	head := api.BackupHead{Kind: api.KindBackup, Version: api.BackupVersion, Fleet: bustest.Fleet, Sealing: bus.Sealing(store.Keys), Records: 2}
+	head := api.BackupHead{Kind: api.KindBackup, Version: api.BackupVersion, Fleet: bustest.Fleet, Sealing: bus.Sealing(store.Keys), Salt: make([]byte, 32), Records: 2}
 	_, err = s.receive(t.Context(), api.Caller{}, &api.RestoreRequest{Session: "a", Step: api.RestoreBegin, Head: &head})
 	require.NoError(t, err)
-	page := api.RestoreRequest{Session: "a", Step: api.RestorePage, Entries: []api.BackupEntry{{Record: "schedule.other", Value: []byte("{}")}}}
-	_, err = s.receive(t.Context(), api.Caller{}, &page)
+	page, err := store.Keys.SealPage(&head, 0, 0, []api.BackupEntry{{Record: "schedule.other", Value: []byte("{}")}})
+	require.NoError(t, err)
+	_, err = s.receive(t.Context(), api.Caller{}, &api.RestoreRequest{Session: "a", Step: api.RestorePage, Page: &page})
 	require.NoError(t, err)
 	_, err = s.receive(t.Context(), api.Caller{}, &api.RestoreRequest{Session: "a", Step: api.RestoreCommit})
 	require.ErrorContains(t, err, "1 of 2 records came; nothing was changed")

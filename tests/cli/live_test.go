@@ -126,6 +126,7 @@ var masks = []struct {
 }{
 	{regexp.MustCompile(`(?s)-----BEGIN NATS USER JWT-----.*------END USER NKEY SEED------`), "CREDENTIALS"},
 	{regexp.MustCompile(`\b\d+ (records|bodies|bytes)\b`), "N $1"},
+	{regexp.MustCompile(`\bsecret [0-9a-f]{12}\b`), "secret NAME"},
 	{regexp.MustCompile(`(?m)^placement/\S+: (\d|waiting).*\n`), ""}, // how far a rollout is on the way
 	{regexp.MustCompile(`([^ \n]) {2,}`), "$1  "},
 	{regexp.MustCompile(`\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b`), "UID"},

@@ -15,17 +15,17 @@ import (
 	"flotilla/core/api"
 )
 
-// A backup file is gzip over lines of JSON: a BackupHead, the entries, and an archiveEnd over all lines before it.
+// A backup file is gzip over lines of JSON: a BackupHead, its pages, which are sealed, and an archiveEnd over all lines
+// before it.
 
 // archiveEnd is the last line of a backup file.
 type archiveEnd struct {
-	End      bool   `json:"end"`
-	Records  int    `json:"records"`
-	Contents int    `json:"contents"`
-	SHA256   string `json:"sha256"` // of all lines before, in hex
+	End    bool   `json:"end"`
+	Pages  int    `json:"pages"`
+	SHA256 string `json:"sha256"` // of all lines before, in hex
 }
 
-// maxArchiveLine is longer than any line: a body of 4 MiB, in base64.
+// maxArchiveLine is longer than any line: a body of 4 MiB, in base64, sealed, in base64.
 const maxArchiveLine = 16 << 20
 
 // archiveWriter writes a backup file.
@@ -49,18 +49,9 @@ func (a *archiveWriter) line(value any) error {
 	return err
 }
 
-func (a *archiveWriter) add(entries []api.BackupEntry) error {
-	for i := range entries {
-		if entries[i].Record != "" {
-			a.end.Records++
-		} else {
-			a.end.Contents++
-		}
-		if err := a.line(&entries[i]); err != nil {
-			return err
-		}
-	}
-	return nil
+func (a *archiveWriter) add(page *api.BackupPage) error {
+	a.end.Pages++
+	return a.line(page)
 }
 
 func (a *archiveWriter) close() error {
@@ -74,8 +65,8 @@ func (a *archiveWriter) close() error {
 // errArchive says that a file is no backup, or not whole.
 var errArchive = errors.New("not a whole backup")
 
-// readArchive reads a backup file to its end, and hands out its entries as they come.
-func readArchive(r io.Reader, take func(api.BackupEntry) error) (*api.BackupHead, error) {
+// readArchive reads a backup file to its end, and hands out its pages as they come.
+func readArchive(r io.Reader, take func(*api.BackupPage) error) (*api.BackupHead, error) {
 	zip, err := gzip.NewReader(r)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errArchive, err)
@@ -89,8 +80,8 @@ func readArchive(r io.Reader, take func(api.BackupEntry) error) (*api.BackupHead
 	if err := json.Unmarshal(lines.Bytes(), head); err != nil || head.Kind != api.KindBackup {
 		return nil, fmt.Errorf("%w: it does not begin with the head of one", errArchive)
 	}
-	if head.Version > api.BackupVersion {
-		return head, fmt.Errorf("it has version %d, this build reads up to %d", head.Version, api.BackupVersion)
+	if err := head.Readable(); err != nil {
+		return head, err
 	}
 	sum := sha256.New()
 	seen := archiveEnd{End: true}
@@ -99,36 +90,30 @@ func readArchive(r io.Reader, take func(api.BackupEntry) error) (*api.BackupHead
 		_, _ = sum.Write(line) // never errs
 		seen.SHA256 = hex.EncodeToString(sum.Sum(nil))
 		if !lines.Scan() {
-			return head, fmt.Errorf("%w: it ends after %d records and %d bodies: %w", errArchive, seen.Records, seen.Contents, errors.Join(lines.Err(), io.ErrUnexpectedEOF))
+			return head, fmt.Errorf("%w: it ends after %d pages: %w", errArchive, seen.Pages, errors.Join(lines.Err(), io.ErrUnexpectedEOF))
 		}
-		var entry struct {
-			api.BackupEntry
+		var page struct {
+			api.BackupPage
 			archiveEnd
 		}
-		if err := json.Unmarshal(lines.Bytes(), &entry); err != nil {
+		if err := json.Unmarshal(lines.Bytes(), &page); err != nil {
 			return head, fmt.Errorf("%w: %w", errArchive, err)
 		}
-		if entry.End {
-			return head, checkEnd(lines, head, &entry.archiveEnd, &seen)
+		if page.End {
+			return head, checkEnd(lines, &page.archiveEnd, &seen)
 		}
-		if entry.Record != "" {
-			seen.Records++
-		} else {
-			seen.Contents++
-		}
-		if err := take(entry.BackupEntry); err != nil {
+		seen.Pages++
+		if err := take(&page.BackupPage); err != nil {
 			return head, err
 		}
 	}
 }
 
 // checkEnd says whether the last line is that of what was read, and the last.
-func checkEnd(lines *bufio.Scanner, head *api.BackupHead, end, seen *archiveEnd) error {
+func checkEnd(lines *bufio.Scanner, end, seen *archiveEnd) error {
 	switch {
 	case *end != *seen:
 		return fmt.Errorf("%w: its checksum is that of another content", errArchive)
-	case seen.Records != head.Records:
-		return fmt.Errorf("%w: %d of %d records are there", errArchive, seen.Records, head.Records)
 	case lines.Scan() || lines.Err() != nil:
 		return fmt.Errorf("%w: something follows its end", errArchive)
 	}

@@ -9,12 +9,14 @@ import (
 	"flotilla/core/api"
 )
 
-func archived(t *testing.T, head api.BackupHead, entries ...api.BackupEntry) []byte {
+func archived(t *testing.T, head api.BackupHead, pages ...api.BackupPage) []byte {
 	t.Helper()
 	var file bytes.Buffer
 	w, err := newArchive(&file, &head)
 	require.NoError(t, err)
-	require.NoError(t, w.add(entries))
+	for i := range pages {
+		require.NoError(t, w.add(&pages[i]))
+	}
 	require.NoError(t, w.close())
 	return file.Bytes()
 }
@@ -22,16 +24,14 @@ func archived(t *testing.T, head api.BackupHead, entries ...api.BackupEntry) []b
 // A backup file is read as it was written, and whatever is cut off or turned over in it is found.
 func TestABackupFileIsReadWholeOrNotAtAll(t *testing.T) {
 	head := api.BackupHead{Kind: api.KindBackup, Version: api.BackupVersion, Fleet: "test", Records: 2, Contents: 1}
-	entries := []api.BackupEntry{
-		{Record: "spec.placement.web", Value: []byte(`{"a":1}`)}, {Record: "layout", Value: []byte(`{}`)}, {Content: "abc", Value: []byte{0, 1, 2}},
-	}
-	file := archived(t, head, entries...)
-	var got []api.BackupEntry
-	take := func(e api.BackupEntry) error { got = append(got, e); return nil }
+	pages := []api.BackupPage{{Next: 2, Sealed: []byte{1, 2, 3}}, {From: 2, Sealed: []byte{4, 5}}}
+	file := archived(t, head, pages...)
+	var got []api.BackupPage
+	take := func(p *api.BackupPage) error { got = append(got, *p); return nil }
 	read, err := readArchive(bytes.NewReader(file), take)
 	require.NoError(t, err)
 	require.Equal(t, &head, read)
-	require.Equal(t, entries, got)
+	require.Equal(t, pages, got)
 
 	for at := range file {
 		_, err := readArchive(bytes.NewReader(file[:at]), take)
@@ -43,9 +43,9 @@ func TestABackupFileIsReadWholeOrNotAtAll(t *testing.T) {
 		_, err := readArchive(bytes.NewReader(turned), take)
 		require.Error(t, err, "byte %d of %d", at, len(file))
 	}
-	_, err = readArchive(bytes.NewReader(archived(t, head, entries[0])), take)
-	require.ErrorContains(t, err, "1 of 2 records are there")
-	head.Version++
-	_, err = readArchive(bytes.NewReader(archived(t, head, entries...)), take)
-	require.ErrorContains(t, err, "it has version 3, this build reads up to 2")
+	for by, text := range map[int]string{+1: "of a newer build", -1: "of an older build, which did not seal records"} {
+		head.Version = api.BackupVersion + by
+		_, err = readArchive(bytes.NewReader(archived(t, head, pages...)), take)
+		require.ErrorContains(t, err, text)
+	}
 }

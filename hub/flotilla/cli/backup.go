@@ -16,9 +16,9 @@ func (a *app) backupCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "backup FILE",
 		Short: "Write all state of the fleet to a file",
-		Long: `Write all state of the fleet to a file: every record as of one moment, and all content as it is stored, with a
-checksum. The fleet goes on meanwhile; members, results and events are not in it. The file has mode 0600; one that is there
-is not replaced.`,
+		Long: `Write all state of the fleet to a file: every record as of one moment, and all content, with a checksum. The hub
+seals all of it with its newest secret, so that whoever finds the file sees the name of the fleet, a date and sizes. The fleet
+goes on meanwhile; members, results and events are not in it. The file has mode 0600; one that is there is not replaced.`,
 		Example: `  flotilla backup fleet.backup`,
 		Args:    cobra.MaximumNArgs(1),
 		RunE: a.run(func(ctx context.Context, args []string) error {
@@ -46,7 +46,7 @@ func (a *app) backup(ctx context.Context, path string) error {
 	if err := os.Rename(part.Name(), path); err != nil {
 		return fmt.Errorf("backup: %w", err)
 	}
-	a.printf("%s written: %d records and %d bodies of fleet %s\n", path, head.Records, head.Contents, head.Fleet)
+	a.printf("%s written: %d records and %d bodies of fleet %s, which a hub with secret %s opens\n", path, head.Records, head.Contents, head.Fleet, head.Secret())
 	return nil
 }
 
@@ -55,22 +55,22 @@ func (a *app) writeBackup(ctx context.Context, file *os.File) (*api.BackupHead, 
 	request := api.BackupRequest{Session: randomToken()}
 	var archive *archiveWriter
 	for {
-		var page api.BackupPage
-		if err := a.call(ctx, api.VerbBackup, &request, &page); err != nil {
+		var answer api.BackupResponse
+		if err := a.call(ctx, api.VerbBackup, &request, &answer); err != nil {
 			return nil, err
 		}
 		if archive == nil {
 			var err error
-			if archive, err = newArchive(file, &page.Head); err != nil {
+			if archive, err = newArchive(file, &answer.Head); err != nil {
 				return nil, fmt.Errorf("backup: %w", err)
 			}
 		}
-		if err := archive.add(page.Entries); err != nil {
+		if err := archive.add(&answer.Page); err != nil {
 			return nil, fmt.Errorf("backup: %w", err)
 		}
-		if page.Next == 0 {
-			return &page.Head, archive.close()
+		if answer.Page.Next == 0 {
+			return &answer.Head, archive.close()
 		}
-		request.From = page.Next
+		request.From = answer.Page.Next
 	}
 }

@@ -62,7 +62,7 @@ func (a *app) acceptLoss(ctx context.Context) error {
 }
 
 func (a *app) restore(ctx context.Context, path string, replace bool) error {
-	head, err := readBackup(path, func(api.BackupEntry) error { return nil })
+	head, err := readBackup(path, func(*api.BackupPage) error { return nil })
 	if err != nil {
 		return err
 	}
@@ -71,14 +71,10 @@ func (a *app) restore(ctx context.Context, path string, replace bool) error {
 	if err := a.call(ctx, api.VerbRestore, &begin, nil); err != nil {
 		return err
 	}
-	up := &upload{
-		page: api.RestoreRequest{Session: session, Step: api.RestorePage},
-		call: func(r *api.RestoreRequest) error { return a.call(ctx, api.VerbRestore, r, nil) },
+	send := func(page *api.BackupPage) error {
+		return a.call(ctx, api.VerbRestore, &api.RestoreRequest{Session: session, Step: api.RestorePage, Page: page}, nil)
 	}
-	if _, err := readBackup(path, up.add); err != nil {
-		return err
-	}
-	if err := up.send(); err != nil {
+	if _, err := readBackup(path, send); err != nil {
 		return err
 	}
 	var answer api.RestoreResponse
@@ -90,7 +86,8 @@ func (a *app) restore(ctx context.Context, path string, replace bool) error {
 	return nil
 }
 
-func readBackup(path string, take func(api.BackupEntry) error) (*api.BackupHead, error) {
+// readBackup checks a backup file to its end, and hands out its pages as they come.
+func readBackup(path string, take func(*api.BackupPage) error) (*api.BackupHead, error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, usagef("%s", err)
@@ -101,34 +98,4 @@ func readBackup(path string, take func(api.BackupEntry) error) (*api.BackupHead,
 		return nil, fmt.Errorf("%s: %w; nothing was changed", path, err)
 	}
 	return head, nil
-}
-
-// uploadBytes is from which size on a page is sent.
-const uploadBytes = 1 << 20
-
-// upload sends the entries of a backup in pages.
-type upload struct {
-	page api.RestoreRequest
-	size int
-	call func(*api.RestoreRequest) error
-}
-
-func (u *upload) add(entry api.BackupEntry) error {
-	u.page.Entries = append(u.page.Entries, entry)
-	if u.size += len(entry.Value); u.size < uploadBytes {
-		return nil
-	}
-	return u.send()
-}
-
-func (u *upload) send() error {
-	if len(u.page.Entries) == 0 {
-		return nil
-	}
-	if err := u.call(&u.page); err != nil {
-		return err
-	}
-	u.page.From += len(u.page.Entries)
-	u.page.Entries, u.size = nil, 0
-	return nil
 }
