@@ -36,6 +36,7 @@ type Audit struct {
 	conn    *Conn
 	queue   chan queued
 	dropped atomic.Uint64
+	stored  atomic.Pointer[func()]
 }
 
 // queued is an event that waits to be published, and, unless nil, for whether it happened.
@@ -46,6 +47,9 @@ type queued struct {
 
 // NewAudit returns the audit stream of the connection's fleet; Run publishes.
 func NewAudit(c *Conn) *Audit { return &Audit{conn: c, queue: make(chan queued, auditQueue)} }
+
+// OnStored has f called whenever an event was stored; it must not block.
+func (a *Audit) OnStored(f func()) { a.stored.Store(&f) }
 
 // Record publishes events in the background; it never blocks, and drops (with a log line and a count)
 // when thousands are waiting. Object is "<kind>/<name>", "placement/web". The header is filled in, At
@@ -154,6 +158,9 @@ func (a *Audit) publish(ctx context.Context, e api.Audit) {
 	for delay := firstRetry; ; delay = min(2*delay, auditRetry) {
 		_, err = a.conn.publish(ctx, m)
 		if err == nil {
+			if stored := a.stored.Load(); stored != nil {
+				(*stored)()
+			}
 			return
 		}
 		if !a.conn.NC.IsConnected() {

@@ -138,9 +138,11 @@ func (s *Service) endpoint(ctx context.Context, verb string, h Handler) micro.Ha
 			return
 		}
 		s.slots <- struct{}{}
+		leave := sync.OnceFunc(func() { <-s.slots })
+		ctx := context.WithValue(ctx, place{}, leave)
 		go func() {
 			defer s.running.Done()
-			defer func() { <-s.slots }()
+			defer leave()
 			began := time.Now()
 			text, to, err := s.requestText(r)
 			var value any
@@ -151,6 +153,16 @@ func (s *Service) endpoint(ctx context.Context, verb string, h Handler) micro.Ha
 			s.stats[verb].nanoseconds.Add(int64(time.Since(began)))
 		}()
 	})
+}
+
+// place is the key of that of a request among those that run at once.
+type place struct{}
+
+// Aside gives that place up: a Handler calls it before it waits for long, and bounds by itself how many wait.
+func Aside(ctx context.Context) {
+	if leave, running := ctx.Value(place{}).(func()); running {
+		leave()
+	}
 }
 
 // open counts a request in, unless the service stopped.

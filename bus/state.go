@@ -3,6 +3,7 @@ package bus
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -17,8 +18,9 @@ type State struct {
 	mirror *mirror
 	feed   *feed
 
-	mu     sync.RWMutex
-	tables []view
+	mu        sync.RWMutex
+	tables    []view
+	listeners []func(key string)
 }
 
 // view is a table without its type.
@@ -102,6 +104,14 @@ func (s *State) Keys(prefix string) []string { return s.mirror.keys(prefix) }
 // Gone is the note that a record was deleted with, within 24 h; empty when there is none.
 func (s *State) Gone(key string) (note string) { return s.mirror.gone(key) }
 
+// OnChange registers f, called with the key of each record that came, changed or went, after tables hold the change.
+// It must not block.
+func (s *State) OnChange(f func(key string)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.listeners = append(slices.Clip(s.listeners), f)
+}
+
 // written enters an own acknowledged write into the cache; a nil value is a delete.
 func (s *State) written(m message) { s.mirror.own(m) }
 
@@ -124,5 +134,11 @@ func (s *State) changed(key string) {
 		if strings.HasPrefix(key, v.prefix()) {
 			v.notify(key)
 		}
+	}
+	s.mu.RLock()
+	listeners := s.listeners
+	s.mu.RUnlock()
+	for _, f := range listeners {
+		f(key)
 	}
 }

@@ -71,6 +71,7 @@ func VerbTable() []VerbAccess {
 	return []VerbAccess{
 		{VerbGet, RoleViewer, "reads one object"},
 		{VerbList, RoleViewer, "lists objects"},
+		{VerbWatch, RoleViewer, "waits until objects change"},
 		{VerbPlan, RoleViewer, "plans documents and runs without changing anything"},
 		{VerbWhy, RoleViewer, "explains where a placement goes"},
 		{VerbEvents, RoleViewer, "reads what happened"},

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -91,6 +92,16 @@ type Disruptor struct {
 	awaited  *awaited
 	// written is when the record of each pool was written last.
 	written sync.Map
+	news    atomic.Pointer[func()]
+}
+
+// OnNews has f called whenever something was heard of nodes, or decided about them; it must not block.
+func (d *Disruptor) OnNews(f func()) { d.news.Store(&f) }
+
+func (d *Disruptor) tell() {
+	if news := d.news.Load(); news != nil {
+		(*news)()
+	}
 }
 
 // New returns a disruptor on an open store. Before Run it writes only what its verbs are asked for.
@@ -186,6 +197,7 @@ func (d *Disruptor) work(ctx context.Context, key string) (time.Time, error) {
 	if pool, ok := strings.CutPrefix(key, poolKeyPrefix); ok {
 		return d.followPool(ctx, pool)
 	}
+	defer d.tell()
 	return d.pass(ctx, key)
 }
 

@@ -57,6 +57,8 @@ type Options struct {
 	// Nodes are those of all members that belong to NodePools, by member, as the room that follows them knows
 	// them; nil when none does.
 	Nodes func() map[string][]*api.NodeState
+	// OnNodes registers what is called when anything about them may have changed; nil: nobody knows.
+	OnNodes func(func())
 
 	// Room is how much room the servers have to store more; nil: enough.
 	Room func() bus.Room
@@ -91,6 +93,7 @@ type Door struct {
 	drains *bus.Values[api.DisruptionResult]
 
 	resealing resealing
+	news      *news
 }
 
 // New returns a door on an open store; it answers nothing before Run.
@@ -100,12 +103,13 @@ func New(store *bus.Store, o Options) *Door {
 	}
 	usual := liveness.DefaultThresholds()
 	o.Grace, o.MemberTimeout = cmp.Or(o.Grace, usual.Grace), cmp.Or(o.MemberTimeout, usual.Timeout)
-	d := &Door{store: store, options: o, records: newRecords(store.State), answers: newAnswers(), leaving: newLeaving(), departed: newDeparted()}
+	d := &Door{store: store, options: o, records: newRecords(store.State), answers: newAnswers(), leaving: newLeaving(), departed: newDeparted(), news: newNews()}
 	d.inventories = bus.ValuesOf[api.MemberInventory](store.Inventories)
 	d.drains = bus.ValuesOf[api.DisruptionResult](store.Results)
 	d.shelf, d.decoded = newShelf(d.records.objects, o.SkippedNamespaces), newDecoded()
 	d.finisher = loop.New(loop.Options{Now: store.Now, Failed: d.finishFailed})
 	d.watchDeletions()
+	d.listen()
 	return d
 }
 
@@ -131,6 +135,7 @@ func (d *Door) Run(ctx context.Context) error {
 	background.Go(func() { d.sweep(ctx) })
 	background.Go(func() { d.reseal(ctx) })
 	<-ctx.Done()
+	d.news.end()
 	service.Stop()
 	background.Wait()
 	return nil
@@ -148,6 +153,7 @@ func (d *Door) verbs() map[string]bus.Handler {
 		api.VerbAdmit:       writing(d, d.admit),
 		api.VerbGet:         reading(d, d.get),
 		api.VerbList:        reading(d, d.list),
+		api.VerbWatch:       reading(d, d.watch),
 		api.VerbPlan:        reading(d, d.plan),
 		api.VerbWhy:         reading(d, d.why),
 		api.VerbEvents:      reading(d, d.events),

@@ -43,7 +43,7 @@ func (h *Hub) allRooms(s *bus.Store) []room {
 	disruptions := disruptor.New(s, h.disruptorOptions())
 	gauges := gauger.New(s, gauger.Options{Events: disruptions.Uses, Metrics: h.streams, Log: log})
 	entrance := h.doorOptions()
-	entrance.Nodes, entrance.Uses, entrance.Streams = disruptions.Nodes, disruptions.Uses, gauges.Problems
+	entrance.Nodes, entrance.OnNodes, entrance.Uses, entrance.Streams = disruptions.Nodes, disruptions.OnNews, disruptions.Uses, gauges.Problems
 	entrance.More = upgrades.Verbs()
 	maps.Copy(entrance.More, disruptions.Verbs())
 	enrolments := enroller.New(s, h.enrollerOptions(disruptions.PurgeMember))

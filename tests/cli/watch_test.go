@@ -77,6 +77,75 @@ func TestWatchShowsChangesAndEndsWhenInterrupted(t *testing.T) {
 	require.Equal(t, 2, strings.Count(out.String(), "first"), "once as it was found, once when it changed:\n%s", out.String())
 }
 
+// held is a hub that lets no watch through until it is told to, and counts what else it is asked.
+type held struct {
+	cli.Hub
+	watches chan chan struct{}
+	mu      sync.Mutex
+	asked   map[string]int
+}
+
+func (h *held) Call(ctx context.Context, verb string, request, response any) error {
+	if verb == api.VerbWatch && request.(*api.WatchRequest).After != "" {
+		through := make(chan struct{})
+		select {
+		case h.watches <- through:
+			<-through
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	h.mu.Lock()
+	h.asked[verb]++
+	h.mu.Unlock()
+	return h.Hub.Call(ctx, verb, request, response)
+}
+
+func (h *held) count(verb string) int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.asked[verb]
+}
+
+// Nothing is looked at while nothing changes: every command with -w asks the hub to say when.
+func TestWatchingAsksNothingWhileNothingChanges(t *testing.T) {
+	fleet := startFleet(t)
+	env := liveEnvironment(fleet)
+	dial := env.Dial
+	for _, test := range []struct{ args, verb, shows, change string }{
+		{"get members -w", api.VerbList, "berlin", "member admit berlin"},
+		{"get ns -w", api.VerbList, "", "apply -f -"},
+		{"events -w", api.VerbEvents, "Created", "member admit oslo"},
+		{"get nodes -w", api.VerbNodes, "berlin", "member admit tampa"},
+	} {
+		h := &held{watches: make(chan chan struct{}), asked: map[string]int{}}
+		watching, out := env, &screen{}
+		watching.Out, watching.Err = out, out
+		watching.Dial = func(ctx context.Context, c cli.Connection) (hub cli.Hub, err error) {
+			h.Hub, err = dial(ctx, c)
+			return h, err
+		}
+		ctx, interrupt := context.WithCancel(t.Context())
+		ended := make(chan int, 1)
+		go func() { ended <- cli.Main(ctx, strings.Fields(test.args), watching) }()
+		through := <-h.watches
+		require.NoError(t, out.shows(test.shows)(), test.args)
+		looked := h.count(test.verb)
+		require.Equal(t, 1, looked, test.args)
+		e := env
+		var said bytes.Buffer
+		e.In, e.Out, e.Err = strings.NewReader("apiVersion: v1\nkind: Namespace\nmetadata: {name: first}\n"), &said, &said
+		require.Equal(t, cli.ExitDone, cli.Main(t.Context(), strings.Fields(test.change), e), said.String())
+		require.Equal(t, 1, h.count(test.verb), test.args)
+		close(through)
+		through = <-h.watches
+		require.Equal(t, 2, h.count(test.verb), test.args)
+		close(through)
+		interrupt()
+		require.Equal(t, cli.ExitDone, <-ended)
+	}
+}
+
 // TestRawShowsTheRecordsOfAnObject reads what the hub keeps, by object and by key.
 func TestRawShowsTheRecordsOfAnObject(t *testing.T) {
 	env := liveEnvironment(startFleet(t))

@@ -53,6 +53,13 @@ func (a *app) events(ctx context.Context, o *eventsOptions, args []string) error
 	if err := a.eventsAbout(ctx, o, args, &request); err != nil {
 		return err
 	}
+	var news *changes
+	if o.watch {
+		var err error
+		if news, err = a.watching(ctx, api.WatchRequest{Events: true}); err != nil {
+			return stoppedOr(ctx, err)
+		}
+	}
 	var last []api.Audit
 	for {
 		var reply api.EventsResponse
@@ -70,8 +77,8 @@ func (a *app) events(ctx context.Context, o *eventsOptions, args []string) error
 			}
 			return nil
 		}
-		if !pause(ctx, time.Second) {
-			return nil
+		if more, err := news.next(ctx); !more || err != nil {
+			return err
 		}
 	}
 }

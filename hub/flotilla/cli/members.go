@@ -76,6 +76,10 @@ func (a *app) membersOf(ctx context.Context, o *getOptions, args []string) error
 
 // watchMembers shows members again whenever they change, until the command is interrupted.
 func (a *app) watchMembers(ctx context.Context, r ref, table *lineTable, onlyChanges bool) error {
+	news, err := a.changesOf(ctx, api.WatchedKind{APIVersion: r.apiVersion, Kind: r.kind})
+	if err != nil {
+		return err
+	}
 	var seen []memberLine
 	for first := true; ; first = false {
 		obj, err := a.fetch(ctx, r)
@@ -88,8 +92,9 @@ func (a *app) watchMembers(ctx context.Context, r ref, table *lineTable, onlyCha
 				return err
 			}
 		}
-		if seen = lines; !pause(ctx, time.Second) {
-			return nil
+		seen = lines
+		if more, err := news.next(ctx); !more || err != nil {
+			return err
 		}
 	}
 }

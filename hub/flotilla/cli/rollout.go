@@ -51,6 +51,13 @@ func (a *app) rolloutStatus(ctx context.Context, o *rolloutOptions, args []strin
 	}
 	ctx, cancel := withTimeout(ctx, o.timeout)
 	defer cancel()
+	var news *changes
+	if o.watch {
+		if news, err = a.changesOf(ctx, api.WatchedKind{APIVersion: r.apiVersion, Kind: r.kind}); err != nil {
+			return err
+		}
+		news.hurry()
+	}
 	last := ""
 	for {
 		obj, err := a.fetch(ctx, r)
@@ -79,7 +86,11 @@ func (a *app) rolloutStatus(ctx context.Context, o *rolloutOptions, args []strin
 			a.next("flotilla get %s --members", r)
 			return different()
 		}
-		if !pause(ctx, pollInterval) {
+		more, err := news.next(ctx)
+		if err != nil {
+			return err
+		}
+		if !more {
 			return rolloutTimeout(ctx, r, o.timeout, last)
 		}
 	}

@@ -59,6 +59,14 @@ func (a *app) runStatus(ctx context.Context, o *statusOptions, name string) erro
 	ctx, cancel := withTimeout(ctx, o.timeout)
 	defer cancel()
 	f := &following{shown: &screen{app: a, redraws: o.watch && a.Terminal}}
+	var news *changes
+	if o.watch {
+		var err error
+		if news, err = a.changesOf(ctx, api.WatchedKind{APIVersion: api.VersionFlotilla, Kind: api.KindUpdateRun}); err != nil {
+			return err
+		}
+		news.hurry()
+	}
 	for {
 		run, err := a.fetchRun(ctx, name)
 		if err != nil {
@@ -73,7 +81,11 @@ func (a *app) runStatus(ctx context.Context, o *statusOptions, name string) erro
 		if !o.watch || runEnded(run) {
 			return a.runOutcome(run)
 		}
-		if !pause(ctx, pollInterval) {
+		more, err := news.nextWhile(ctx, func() { f.shown.show(f, a.Now()) })
+		if err != nil {
+			return err
+		}
+		if !more {
 			return o.ended(ctx, run)
 		}
 	}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -16,8 +15,12 @@ import (
 	"flotilla/core/api"
 )
 
-// watch lists every second and shows what changed since, until the command is interrupted.
+// watch lists again whenever something changed, and shows what, until the command is interrupted.
 func (a *app) watch(ctx context.Context, o *getOptions, t target) error {
+	news, err := a.changesOf(ctx, a.watchedKinds(&t, o.selection)...)
+	if err != nil {
+		return stoppedOr(ctx, err)
+	}
 	seen := map[string]string{}
 	w := &watchPrinter{app: a, output: &o.output, tables: map[string]*watchTable{}}
 	for first := true; ; first = false {
@@ -35,8 +38,8 @@ func (a *app) watch(ctx context.Context, o *getOptions, t target) error {
 		if err := w.print(changed, first && o.watchOnly); err != nil {
 			return err
 		}
-		if !pause(ctx, time.Second) {
-			return nil
+		if more, err := news.next(ctx); !more || err != nil {
+			return err
 		}
 	}
 }

@@ -1,0 +1,155 @@
+package door
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"flotilla/bus"
+	"flotilla/core/api"
+	"flotilla/core/content"
+	"flotilla/subjects"
+)
+
+// Bounds of a watch.
+const (
+	defaultWatch     = 5 * time.Second
+	longestWatch     = 30 * time.Second
+	mostWatchedKinds = 32
+)
+
+// Topics beside those of records.
+const (
+	topicResults = "results" // of members
+	topicNodes   = "nodes"   // of members, and what is decided about them
+	topicEvents  = "events"
+)
+
+// listen has all that changes told as news.
+func (d *Door) listen() {
+	d.store.State.OnChange(func(key string) { d.news.tell(topicsOf(key)...) })
+	d.store.Results.OnChange(func(string) { d.news.tell(topicResults) })
+	d.store.Audit.OnStored(func() { d.news.tell(topicEvents) })
+	if d.options.OnNodes != nil {
+		d.options.OnNodes(func() { d.news.tell(topicNodes) })
+	}
+}
+
+// topicsOf are those that a record concerns: its family or, of content, its kind in its group, and in any.
+func topicsOf(key string) []string {
+	if name, is := subjects.ObjectSpecs.Name(key); is {
+		group, rest, _ := strings.Cut(name, "|")
+		kind, _, _ := strings.Cut(rest, "|")
+		return []string{objectTopic(group, kind), objectTopic("*", kind)}
+	}
+	family, rest, _ := strings.Cut(key, ".")
+	if family == "spec" {
+		kind, _, _ := strings.Cut(rest, ".")
+		family += "." + kind
+	}
+	return []string{family + "."}
+}
+
+func objectTopic(group, kind string) string { return "object " + group + "|" + kind }
+
+// topicsOfKind are those that may change how objects of a kind are shown.
+func topicsOfKind(k api.WatchedKind) []string {
+	var families []subjects.Family
+	var more []string
+	switch named, is := namedKinds[k.Kind]; {
+	case k.APIVersion != "" && !api.Known(k.APIVersion, k.Kind) && !shownKind(k):
+		return []string{objectTopic(content.GroupOf(k.APIVersion), k.Kind)}
+	case k.Kind == api.KindMemberCluster:
+		families = []subjects.Family{subjects.MemberSpecs, subjects.Members, subjects.Releases, subjects.Identities}
+	case k.Kind == api.KindClusterResourcePlacement, k.Kind == api.KindResourcePlacement:
+		families = []subjects.Family{
+			subjects.PlacementSpecs, subjects.Snapshots, subjects.Schedules, subjects.Releases, subjects.Statuses, subjects.Members,
+		}
+		more = []string{topicResults}
+	case k.Kind == api.KindGate:
+		families = []subjects.Family{subjects.RunSpecs, subjects.Runs}
+	case shownKind(k):
+		families = []subjects.Family{subjects.Disruptions, subjects.Locks}
+		more = []string{topicNodes, topicResults}
+	case is:
+		families = []subjects.Family{named.family, subjects.Runs, subjects.Profiles, subjects.Pools}
+		if k.Kind == api.KindNodePool {
+			more = []string{topicNodes}
+		}
+	default:
+		return []string{objectTopic("*", k.Kind)}
+	}
+	for _, family := range families {
+		more = append(more, family.Prefix())
+	}
+	return more
+}
+
+// shownKind says that objects of a kind are shown and nowhere stored as such.
+func shownKind(k api.WatchedKind) bool {
+	return (k.Kind == api.KindMemberNode || k.Kind == api.KindNodeDisruption) &&
+		(k.APIVersion == "" || content.GroupOf(k.APIVersion) == api.GroupFlotilla)
+}
+
+// watch answers when what is watched has changed, or when its time is up.
+func (d *Door) watch(ctx context.Context, request *api.WatchRequest) (any, error) {
+	topics, err := d.watched(request)
+	if err != nil {
+		return nil, err
+	}
+	after, known := d.parseMark(request.After)
+	if !known {
+		now, _ := d.news.since(nil, 0)
+		return &api.WatchResponse{Mark: d.mark(now), Changed: true}, nil
+	}
+	patience := request.Wait.Duration
+	if patience <= 0 {
+		patience = defaultWatch
+	}
+	bus.Aside(ctx)
+	ctx, cancel := context.WithTimeout(ctx, min(patience, longestWatch))
+	defer cancel()
+	now, changed, err := d.news.wait(ctx, request.By.Name, topics, after)
+	if err != nil {
+		return nil, err
+	}
+	return &api.WatchResponse{Mark: d.mark(now), Changed: changed}, nil
+}
+
+// watched are the topics that a person asks for, and may ask for, all of them or none.
+func (d *Door) watched(request *api.WatchRequest) ([]string, error) {
+	if n := len(request.Kinds); n > mostWatchedKinds || n == 0 && !request.Events {
+		return nil, &api.Failure{Code: api.CodeInvalid, Message: fmt.Sprintf("kinds: found %d, expected 1 to %d, or events", n, mostWatchedKinds)}
+	}
+	var topics []string
+	for _, k := range request.Kinds {
+		if err := unseen(request.By, k.APIVersion, k.Kind); err != nil {
+			return nil, err
+		}
+		topics = append(topics, topicsOfKind(k)...)
+	}
+	if request.Events {
+		topics = append(topics, topicEvents)
+	}
+	slices.Sort(topics)
+	return slices.Compact(topics), nil
+}
+
+// mark names a count within this term: another hub counts anew.
+func (d *Door) mark(count uint64) string {
+	return fmt.Sprintf("%d.%d.%d", d.store.Term.Epoch, d.store.Term.Term, count)
+}
+
+// parseMark reads a mark of this term.
+func (d *Door) parseMark(text string) (count uint64, known bool) {
+	digits, known := strings.CutPrefix(text, strings.TrimSuffix(d.mark(0), "0"))
+	if !known {
+		return 0, false
+	}
+	count, err := strconv.ParseUint(digits, 10, 64)
+	now, _ := d.news.since(nil, 0)
+	return count, err == nil && count <= now
+}
