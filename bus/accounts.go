@@ -98,8 +98,7 @@ func (a *Accounts) Revoke(account, key string) error {
 	if !nkeys.IsValidPublicUserKey(key) {
 		return fmt.Errorf("revoking %q: expected the public key of a user, which begins with U", key)
 	}
-	public := a.keyOf(account)
-	if public == "" {
+	if a.keyOf(account) == "" {
 		return fmt.Errorf("revoking %s: there is no account %q", key, account)
 	}
 	if why := a.powerless(); why != "" {
@@ -107,7 +106,7 @@ func (a *Accounts) Revoke(account, key string) error {
 	}
 	a.revoking.Lock()
 	defer a.revoking.Unlock()
-	return a.push(public, key)
+	return a.push(account, key)
 }
 
 // keyOf is the public key of the account of a name, empty when there is none.

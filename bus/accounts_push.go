@@ -18,29 +18,52 @@ const (
 	nextAnswer  = 500 * time.Millisecond
 )
 
-// push adds a key to those that the account refuses, on the claims that the servers have.
-func (a *Accounts) push(account, key string) error {
+// connect connects as who changes accounts.
+func (a *Accounts) connect(more ...nats.Option) (*Conn, error) {
 	o := a.reach
 	o.Creds, o.CredsText, o.Server = a.claimsCreds(), nil, nil
-	conn, err := o.connect("flotilla-hub/"+subjects.ClaimsUser, nats.Timeout(clientTimeout), nats.CustomInboxPrefix(subjects.Inbox(subjects.ClaimsUser)))
+	return o.connect("flotilla-hub/"+subjects.ClaimsUser,
+		append(more, nats.Timeout(clientTimeout), nats.CustomInboxPrefix(subjects.Inbox(subjects.ClaimsUser)))...)
+}
+
+// push adds a key to those that the account of a name refuses, on the claims that the servers have.
+func (a *Accounts) push(account, key string) error {
+	conn, err := a.connect()
 	if err != nil {
 		return err
 	}
 	defer conn.Close()
-	claims, err := lookUp(conn.NC, account)
+	return a.settle(conn.NC, account, []string{key}, false)
+}
+
+// settle has all servers go by the claims of an account that are the newest among them, as the address book has them
+// and with keys that it refuses. Where all that answer do already they are told anyhow if told says so.
+func (a *Accounts) settle(nc *nats.Conn, account string, refused []string, told bool) error {
+	claims, token, same, err := lookUp(nc, a.keyOf(account))
 	if err != nil {
 		return err
 	}
-	if _, there := claims.Revocations[key]; there {
+	changed, err := a.realm.follow(claims)
+	if err != nil {
+		return err
+	}
+	for _, key := range refused {
+		if _, there := claims.Revocations[key]; !there {
+			claims.Revoke(key)
+			changed = true
+		}
+	}
+	switch {
+	case changed || !same:
+		waitOut(claims.IssuedAt)
+		if token, err = claims.Encode(a.realm.keys["operatorSigning"]); err != nil {
+			return fmt.Errorf("account %s: %w", claims.Name, err)
+		}
+		a.reach.Log.Info().Str("account", account).Int("refused", len(claims.Revocations)).Msg("servers are told of an account")
+	case !told:
 		return nil
 	}
-	claims.Revoke(key)
-	waitOut(claims.IssuedAt)
-	token, err := claims.Encode(a.realm.keys["operatorSigning"])
-	if err != nil {
-		return fmt.Errorf("account %s: %w", claims.Name, err)
-	}
-	answers, err := gather(conn.NC, subjects.PushAccount, []byte(token))
+	answers, err := gather(nc, subjects.PushAccount, []byte(token))
 	if err != nil {
 		return err
 	}
@@ -54,31 +77,34 @@ func waitOut(second int64) {
 	}
 }
 
-// lookUp is the newest of the claims that servers have of an account, with the keys that any of them refuses.
-func lookUp(nc *nats.Conn, account string) (*jwt.AccountClaims, error) {
+// lookUp is the newest of the claims that servers have of an account, with the keys that any of them refuses; same
+// says that all of them have the same, which is token.
+func lookUp(nc *nats.Conn, account string) (newest *jwt.AccountClaims, token string, same bool, err error) {
 	answers, err := gather(nc, subjects.LookUpAccount(account), nil)
 	if err != nil {
-		return nil, err
+		return nil, "", false, err
 	}
-	var newest *jwt.AccountClaims
 	refused := jwt.RevocationList{}
+	same = true
 	for _, answer := range answers {
 		claims, err := jwt.DecodeAccountClaims(string(answer))
 		if err != nil {
-			continue // servers that do not have it answer nothing
+			same = false // servers that do not have it answer nothing
+			continue
 		}
 		for key, at := range claims.Revocations {
 			refused[key] = max(refused[key], at)
 		}
+		same = same && (token == "" || token == string(answer))
 		if newest == nil || claims.IssuedAt > newest.IssuedAt {
-			newest = claims
+			newest, token = claims, string(answer)
 		}
 	}
 	if newest == nil {
-		return nil, fmt.Errorf("no server has account %s: they need the accounts.conf of this folder, and a resolver of type full", account)
+		return nil, "", false, fmt.Errorf("no server has account %s: they need the accounts.conf of this folder, and a resolver of type full", account)
 	}
 	newest.Revocations = refused
-	return newest, nil
+	return newest, token, same, nil
 }
 
 // taken reads what servers say to claims.

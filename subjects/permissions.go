@@ -55,11 +55,18 @@ const PushAccount = "$SYS.REQ.CLAIMS.UPDATE"
 // LookUpAccount is where servers are asked for the signed claims of an account, by its public key.
 func LookUpAccount(key string) string { return "$SYS.REQ.ACCOUNT." + key + ".CLAIMS.LOOKUP" }
 
-// ClaimsPermissions are what ClaimsUser may do in account SYS: read and push accounts.
+// ServerHeard is where each server of account SYS says that it is there, first within a second of its start, and
+// LeafLinked where it says that a leaf node linked up.
+const (
+	ServerHeard = "$SYS.SERVER.*.STATSZ"
+	LeafLinked  = "$SYS.ACCOUNT.*.LEAFNODE.CONNECT"
+)
+
+// ClaimsPermissions are what ClaimsUser may do in account SYS: read and push accounts, and hear which servers come.
 func ClaimsPermissions() Permissions {
 	return Permissions{
 		Publish:   []string{LookUpAccount("*"), PushAccount},
-		Subscribe: []string{Inbox(ClaimsUser) + ".>"},
+		Subscribe: []string{Inbox(ClaimsUser) + ".>", ServerHeard, LeafLinked},
 	}
 }
 

@@ -50,6 +50,7 @@ func (h *Hub) allRooms(s *bus.Store) []room {
 	maps.Copy(entrance.More, enrolments.Verbs())
 	maps.Copy(entrance.More, salvage.Whole(s, h.stand))
 	return []room{
+		{"accounts", func(ctx context.Context) error { return h.keepAccounts(ctx, s) }},
 		{"registrar", registrar.New(s, registrar.Options{
 			Thresholds: liveness.Thresholds{Timeout: h.options.MemberTimeout, Grace: h.options.Grace}, Log: log,
 		}).Run},

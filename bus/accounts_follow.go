@@ -1,0 +1,55 @@
+package bus
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/nats-io/jwt/v2"
+)
+
+// follow makes what crosses the border of an account, and what its users may do, that of the address book of this
+// build. Limits, revocations and keys that others added stay. It says whether that changed anything.
+func (r *realm) follow(claims *jwt.AccountClaims) (changed bool, err error) {
+	all := r.accountClaims()
+	at := slices.IndexFunc(all, func(c *jwt.AccountClaims) bool { return c.Subject == claims.Subject })
+	if at < 0 {
+		return false, fmt.Errorf("there is no account %s", claims.Subject)
+	}
+	// As servers have it: signing sorts and fills in.
+	token, err := all[at].Encode(r.keys["operatorSigning"])
+	if err != nil {
+		return false, err
+	}
+	wanted, err := jwt.DecodeAccountClaims(token)
+	if err != nil {
+		return false, err
+	}
+	if !sameAs(claims.Exports, wanted.Exports) || !sameAs(claims.Imports, wanted.Imports) {
+		claims.Exports, claims.Imports, changed = wanted.Exports, wanted.Imports, true
+	}
+	for _, key := range slices.Sorted(maps.Keys(wanted.SigningKeys)) {
+		if !sameText(claims.SigningKeys[key], wanted.SigningKeys[key]) {
+			claims.SigningKeys[key], changed = wanted.SigningKeys[key], true
+		}
+	}
+	return changed, nil
+}
+
+// sameAs compares lists whatever their order.
+func sameAs[T any](a, b []T) bool {
+	return slices.Equal(texts(a), texts(b))
+}
+
+func texts[T any](list []T) []string {
+	out := make([]string, len(list))
+	for i := range list {
+		text, _ := json.Marshal(list[i]) // claims were JSON
+		out[i] = string(text)
+	}
+	slices.Sort(out)
+	return out
+}
+
+func sameText(a, b any) bool { return slices.Equal(texts([]any{a}), texts([]any{b})) }

@@ -1,0 +1,135 @@
+package bus
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"time"
+
+	"flotilla/subjects"
+
+	"github.com/nats-io/nats.go"
+)
+
+const (
+	// keepEvery is how often servers are looked after anyhow.
+	keepEvery = time.Minute
+	// keepAgain is how long after a server was heard of first it is looked after once more: what it asks the others
+	// for, and what it is asked, may cross.
+	keepAgain = time.Second
+)
+
+// Keep has all servers go by the accounts of this build and refuse the keys that records say are refused, until ctx
+// ends: when a server is heard of that was not there, or one whose leaf node links up, when the connection is back,
+// and every minute. Without what it takes to change accounts it does nothing.
+func (a *Accounts) Keep(ctx context.Context, refused func(account string) []string) error {
+	if a.powerless() != "" {
+		return nil
+	}
+	for delay := firstRetry; ctx.Err() == nil; delay = min(2*delay, lastRetry) {
+		err := a.keep(ctx, refused)
+		if ctx.Err() == nil {
+			a.reach.Log.Warn().Err(err).Dur("delay", delay).Msg("keeping the accounts of the servers, trying again")
+			pause(ctx, delay)
+		}
+	}
+	return nil
+}
+
+// keep is Keep over one connection, until that is closed.
+func (a *Accounts) keep(ctx context.Context, refused func(account string) []string) error {
+	k := &keeper{accounts: a, refused: refused, known: map[string]bool{}, wake: make(chan bool, 1)}
+	closed := make(chan struct{})
+	conn, err := a.connect(nats.ReconnectHandler(func(*nats.Conn) { k.nudge(false) }), nats.ClosedHandler(func(*nats.Conn) { close(closed) }))
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	for subject, handle := range map[string]nats.MsgHandler{subjects.ServerHeard: k.heard, subjects.LeafLinked: k.linked} {
+		if _, err := conn.NC.Subscribe(subject, handle); err != nil {
+			return err
+		}
+	}
+	k.nudge(false)
+	return k.run(ctx, conn.NC, closed)
+}
+
+// keeper looks after servers that come.
+type keeper struct {
+	accounts *Accounts
+	refused  func(account string) []string
+	wake     chan bool // true: also where all that answer agree
+
+	mu    sync.Mutex
+	known map[string]bool // servers, by the id that each start gives them
+}
+
+// heard takes note of a server.
+func (k *keeper) heard(m *nats.Msg) {
+	id := strings.Split(m.Subject, ".")[2]
+	k.mu.Lock()
+	known := k.known[id]
+	k.known[id] = true
+	k.mu.Unlock()
+	if !known {
+		k.nudge(false)
+		time.AfterFunc(keepAgain, func() { k.nudge(false) })
+	}
+}
+
+// linked takes note of a leaf node, which is told and does not answer.
+func (k *keeper) linked(*nats.Msg) {
+	k.nudge(true)
+	time.AfterFunc(keepAgain, func() { k.nudge(true) })
+}
+
+// nudge has servers looked after soon.
+func (k *keeper) nudge(all bool) {
+	for {
+		select {
+		case k.wake <- all:
+			return
+		default:
+		}
+		select {
+		case before := <-k.wake:
+			all = all || before
+		default:
+		}
+	}
+}
+
+func (k *keeper) run(ctx context.Context, nc *nats.Conn, closed <-chan struct{}) error {
+	every := time.NewTicker(keepEvery)
+	defer every.Stop()
+	for {
+		all := false
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-closed:
+			return nats.ErrConnectionClosed
+		case <-every.C:
+		case all = <-k.wake:
+		}
+		if err := k.accounts.align(nc, k.refused, all); err != nil {
+			k.accounts.reach.Log.Warn().Err(err).Msg("having servers go by the accounts, trying again")
+			time.AfterFunc(keepAgain, func() { k.nudge(all) })
+		}
+	}
+}
+
+// align has all servers go by the same accounts; told: also those that do not answer.
+func (a *Accounts) align(nc *nats.Conn, refused func(account string) []string, told bool) error {
+	a.revoking.Lock()
+	defer a.revoking.Unlock()
+	names := []string{subjects.AccountAgents, subjects.AccountPeople, subjects.AccountHub}
+	faults := make([]error, len(names))
+	var asking sync.WaitGroup
+	for i, name := range names {
+		asking.Go(func() { faults[i] = a.settle(nc, name, refused(name), told) })
+	}
+	asking.Wait()
+	return errors.Join(faults...)
+}

@@ -1,0 +1,32 @@
+package hubd
+
+import (
+	"context"
+
+	"flotilla/bus"
+	"flotilla/core/api"
+	"flotilla/subjects"
+)
+
+// keepAccounts has servers that others run go by the accounts, also those that come later.
+func (h *Hub) keepAccounts(ctx context.Context, s *bus.Store) error {
+	if h.accounts == nil {
+		return nil
+	}
+	users, agents := bus.TableOf[api.User](s.State, subjects.Users), bus.TableOf[api.Identity](s.State, subjects.Identities)
+	return h.accounts.Keep(ctx, func(account string) (refused []string) {
+		switch account {
+		case subjects.AccountPeople:
+			for _, user := range users.All() {
+				if user.Value.Revoked != nil {
+					refused = append(refused, user.Value.Key)
+				}
+			}
+		case subjects.AccountAgents:
+			for _, agent := range agents.All() {
+				refused = append(refused, agent.Value.Former...)
+			}
+		}
+		return refused
+	})
+}
