@@ -18,8 +18,9 @@ const RedactedBegin = "digest:"
 
 var redactedValue = regexp.MustCompile(`^` + RedactedBegin + `[0-9a-f]{16}$`)
 
-// Redact puts digests in the place of the values of a Secret, and of the Secrets in an envelope. Equal values of equal
-// names have equal digests, which nobody can compute without the keys.
+// Redact puts digests in the place of the values of a Secret, of the Secrets in an envelope, of texts in a ConfigMap that
+// are Secrets, and of what an override puts into Secrets. Equal values of equal names have equal digests, which nobody
+// can compute without the keys.
 func Redact(object map[string]any, keys *seal.Keyring) {
 	eachValue(object, func(name string, value any) any { return redacted(name, value, keys) })
 }
@@ -55,19 +56,28 @@ func redacted(name string, value any, keys *seal.Keyring) any {
 	return RedactedBegin + keys.Digest(text)[:redactedDigits]
 }
 
-// eachValue replaces the values of a Secret, and of the Secrets in an envelope, by what change makes of them; their
-// names are paths in object.
+// eachValue replaces the values of Secrets in an object by what change makes of them; their names are paths in object.
 func eachValue(object map[string]any, change func(path string, value any) any) {
+	eachValueBelow(object, "", change)
+}
+
+func eachValueBelow(object map[string]any, prefix string, change func(path string, value any) any) {
 	switch gk := groupKindOf(object); {
 	case gk == groupKind{"", "Secret"}:
-		valuesOf(object, "", change)
+		valuesOf(object, prefix, change)
+	case gk == groupKind{"", "ConfigMap"}:
+		textsOf(object, prefix, change)
 	case gk.group == api.GroupPlacement && placeable[gk.kind]:
 		held, _ := object["data"].(map[string]any)
 		for _, name := range slices.Sorted(maps.Keys(held)) {
-			if inner, isMap := held[name].(map[string]any); isMap && groupKindOf(inner) == (groupKind{"", "Secret"}) {
-				valuesOf(inner, "data."+name+".", change)
+			if inner, isMap := held[name].(map[string]any); isMap {
+				eachValueBelow(inner, prefix+"data."+name+".", change)
 			}
 		}
+		keptText(object, prefix, change)
+	case gk.group == api.GroupPlacement && overrides[gk.kind] != "":
+		patchesOf(object, prefix, change)
+		keptText(object, prefix, change)
 	}
 }
 
@@ -84,10 +94,15 @@ func valuesOf(secret map[string]any, prefix string, change func(string, any) any
 		}
 	}
 	// What kubectl keeps of the last apply has the values once more.
-	metadata, _ := secret["metadata"].(map[string]any)
-	annotations, _ := metadata["annotations"].(map[string]any)
-	const kept = "kubectl.kubernetes.io/last-applied-configuration"
-	if value, found := annotations[kept]; found {
-		annotations[kept] = change(prefix+"metadata.annotations."+kept, value)
+	if annotations := annotationsOf(secret); annotations[lastApplied] != nil {
+		annotations[lastApplied] = change(prefix+"metadata.annotations."+lastApplied, annotations[lastApplied])
 	}
+}
+
+const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
+
+func annotationsOf(object map[string]any) map[string]any {
+	metadata, _ := object["metadata"].(map[string]any)
+	annotations, _ := metadata["annotations"].(map[string]any)
+	return annotations
 }

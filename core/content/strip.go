@@ -15,7 +15,7 @@ var serverSet = []string{
 
 // droppedAnnotations say where an object came from, not what it is to be.
 var droppedAnnotations = []string{
-	"kubectl.kubernetes.io/last-applied-configuration",
+	lastApplied,
 	"deployment.kubernetes.io/revision",
 }
 

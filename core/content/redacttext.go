@@ -1,0 +1,88 @@
+package content
+
+import (
+	"encoding/base64"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// overrides are the kinds that change what is placed, and where each names what it changes.
+var overrides = map[string]string{"ClusterResourceOverride": "clusterResourceSelectors", "ResourceOverride": "resourceSelectors"}
+
+// secretText finds a document of kind Secret in a text, YAML or JSON, whatever stands around it.
+var secretText = regexp.MustCompile(`["']?\bkind["']?\s*:\s*(?:[!&]\S*\s+)*["']?Secret["']?\s*(?:[,}#\n]|$)`)
+
+// textShown follows the digest of a text, so that nobody has written it for something else.
+const textShown = " in the place of a Secret"
+
+// textsOf replaces texts of a ConfigMap that are Secrets, as in the envelopes of before there were kinds for them.
+func textsOf(config map[string]any, prefix string, change func(string, any) any) {
+	for _, field := range []string{"data", "binaryData"} {
+		held, _ := config[field].(map[string]any)
+		for _, name := range slices.Sorted(maps.Keys(held)) {
+			plain := func(text string) string { return text }
+			if field == "binaryData" {
+				plain = decoded
+			}
+			held[name] = changeText(prefix+field+"."+name, held[name], plain, change)
+		}
+	}
+	keptText(config, prefix, change)
+}
+
+func decoded(text string) string {
+	plain, err := base64.StdEncoding.DecodeString(text)
+	if err != nil {
+		return text
+	}
+	return string(plain)
+}
+
+// keptText replaces what kubectl keeps of the last apply, where that holds a Secret.
+func keptText(object map[string]any, prefix string, change func(string, any) any) {
+	if annotations := annotationsOf(object); annotations[lastApplied] != nil {
+		plain := func(text string) string { return text }
+		annotations[lastApplied] = changeText(prefix+"metadata.annotations."+lastApplied, annotations[lastApplied], plain, change)
+	}
+}
+
+// changeText changes a text that holds a Secret, or a digest that is shown for one.
+func changeText(path string, value any, plain func(string) string, change func(string, any) any) any {
+	text, isText := value.(string)
+	digest, shown := strings.CutSuffix(text, textShown)
+	switch {
+	case !isText:
+	case shown && redactedValue.MatchString(digest):
+		if whole := change(path, digest); whole != digest {
+			return whole
+		}
+	case secretText.MatchString(plain(text)):
+		if digest := change(path, text); digest != value {
+			return fmt.Sprint(digest) + textShown
+		}
+	}
+	return value
+}
+
+// patchesOf replaces what an override puts into objects, where Secrets are among those.
+func patchesOf(override map[string]any, prefix string, change func(string, any) any) {
+	spec, _ := override["spec"].(map[string]any)
+	selectors, _ := spec[overrides[groupKindOf(override).kind]].([]any)
+	if !slices.ContainsFunc(selectors, func(s any) bool { selector, _ := s.(map[string]any); return selector["kind"] == "Secret" }) {
+		return
+	}
+	policy, _ := spec["policy"].(map[string]any)
+	rules, _ := policy["overrideRules"].([]any)
+	for i := range rules {
+		rule, _ := rules[i].(map[string]any)
+		patches, _ := rule["jsonPatchOverrides"].([]any)
+		for j := range patches {
+			if patch, _ := patches[j].(map[string]any); patch["value"] != nil {
+				patch["value"] = change(fmt.Sprintf("%sspec.policy.overrideRules[%d].jsonPatchOverrides[%d].value", prefix, i, j), patch["value"])
+			}
+		}
+	}
+}
