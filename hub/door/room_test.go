@@ -16,7 +16,7 @@ import (
 
 // readOnly are the verbs that store nothing of the fleet's.
 var readOnly = []string{
-	api.VerbGet, api.VerbList, api.VerbPlan, api.VerbWhy, api.VerbEvents, api.VerbStatus, api.VerbVersion, api.VerbUnconfirmed, api.VerbRaw, api.VerbWhoami, api.VerbKey,
+	api.VerbGet, api.VerbList, api.VerbWatch, api.VerbPlan, api.VerbWhy, api.VerbEvents, api.VerbStatus, api.VerbVersion, api.VerbUnconfirmed, api.VerbRaw, api.VerbWhoami, api.VerbKey,
 	api.VerbUserList, api.VerbNodes, api.VerbDisruptions, api.VerbPlanNodes, api.VerbWhyNode, api.VerbBudgets, api.VerbBackup,
 }
 
