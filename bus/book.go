@@ -52,13 +52,19 @@ type Damage struct {
 	// After and UpTo bound the sequences of the newest writes, all of which are gone; 0: there are such
 	// that are not.
 	After, UpTo uint64
-	// Blocks is how many messages the server says to have lost in damaged files.
-	Blocks int
+	// Lost is what the server says to have lost in damaged files.
+	Lost Lost
 	// Recent says that nothing is lost but the newest writes, and those were not yet on disk for good: a power
 	// cut takes them, and the fleet goes on from what is left.
 	Recent bool
 	// Interrupted says that a restore was broken off.
 	Interrupted bool
+}
+
+// Lost is what a server left out of damaged files: so many messages as it knows of, and all bytes of them.
+type Lost struct {
+	Messages int
+	Bytes    uint64
 }
 
 // named says that the damage is known by name.

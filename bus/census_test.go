@@ -90,7 +90,7 @@ func TestAHoleInStateIsNamed(t *testing.T) {
 	there := filled(t, store, 60)
 	settledWith(t, store)
 	const cuts = 12
-	damaged := 0
+	damaged, told := 0, 0
 	for cut := range cuts {
 		t.Run(fmt.Sprint(cut), func(t *testing.T) {
 			copied := server.Copied(t, func(dir string) {
@@ -110,11 +110,16 @@ func TestAHoleInStateIsNamed(t *testing.T) {
 			require.NotNil(t, found.Damage, "%d records are gone", len(gone))
 			require.Subset(t, append(found.Damage.Gone, found.Damage.Older...), gone)
 			require.Zero(t, found.Damage.Unnamed)
+			if lost := found.Damage.Lost; lost.Bytes > 0 {
+				told++
+				require.Contains(t, found.Damage.String(), fmt.Sprintf("%d bytes", lost.Bytes))
+			}
 			_, err := found.Writer.Write(t.Context(), bus.Put("schedule.new", api.Schedule{}, 0))
 			require.ErrorIs(t, err, bus.ErrDamaged)
 		})
 	}
 	require.Positive(t, damaged)
+	require.Positive(t, told, "what the server says of it is told too")
 }
 
 // A hub that leads finds out when it lists state anew that a record is gone, and stops.

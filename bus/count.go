@@ -8,12 +8,17 @@ import (
 
 	"flotilla/core/api"
 	"flotilla/subjects"
+
+	"github.com/nats-io/nats.go/jetstream"
 )
 
 // A replica may be behind, or damaged alone: then it is asked again for a while, and another one may answer.
 const (
 	judgeTries = 10
 	judgeWait  = 2 * time.Second
+	// judgeElsewhere is after how many tries another replica is to lead the stream: nobody but the one that leads says
+	// what is stored, and it may be the one that is damaged.
+	judgeElsewhere = 3
 )
 
 // count compares state with what was said of it, notes what is gone, and, when nothing is, keeps the
@@ -73,15 +78,30 @@ func (s *Store) judge(ctx context.Context, settled uint64) (*Damage, error) {
 		found := holes(s.State.mirror.all(), &s.ledger.book, settled)
 		if found == nil || try == tries {
 			if found != nil {
-				found.Blocks = lostMessages(ctx, s.Conn)
+				found.Lost = lostOf(ctx, s.Conn)
 			}
 			return found, nil
+		}
+		if s.Writer.replicas > 1 && try%judgeElsewhere == 0 {
+			s.elsewhere(ctx)
 		}
 		pause(ctx, wait)
 		if err := s.State.Relist(ctx); err != nil {
 			return nil, err
 		}
 	}
+}
+
+// elsewhere has another replica lead the stream of state.
+func (s *Store) elsewhere(ctx context.Context) {
+	var answer struct {
+		Error *jetstream.APIError `json:"error"`
+	}
+	err := s.Conn.askServer(ctx, subjects.StreamStepDown(s.Conn.domain, s.Conn.Fleet.BucketStream(subjects.State)), nil, &answer)
+	if err == nil && answer.Error != nil {
+		err = answer.Error
+	}
+	s.Conn.Log.Warn().Err(err).Msg("state is not what was written: asking for another server to lead its stream")
 }
 
 // keepCount keeps the ledger, and compares after each listing, until the store is closed.
@@ -143,7 +163,7 @@ func (s *Store) AcceptLoss(ctx context.Context, ops []Op) error {
 		}
 	}
 	s.Writer.raise(api.Term{Epoch: s.Term.Epoch + 1})
-	return s.renew(ctx, records)
+	return s.renew(ctx, s.renewed(records))
 }
 
 // tally is that of all that is known to be stored.
@@ -202,17 +222,22 @@ func miscounted(wanted, live tally) error {
 	return fmt.Errorf("%w: %d records were stored, and %d are there, or others", ErrDamaged, wanted.count, live.count)
 }
 
-// lostMessages is how many messages of state the server says to have lost; it forgets with a restart.
-func lostMessages(ctx context.Context, c *Conn) int {
+// detailed asks a server for all that it knows of a stream: only then it says what it lost.
+var detailed = []byte(`{"deleted_details":true}`)
+
+// lostOf is what the server says to have lost of state; it forgets with a restart.
+func lostOf(ctx context.Context, c *Conn) Lost {
 	var answer struct {
 		State struct {
 			Lost struct {
-				Messages []uint64 `json:"msgs"`
+				Messages []uint64 `json:"msgs"` // none where it does not know how many there were
+				Bytes    uint64   `json:"bytes"`
 			} `json:"lost"`
 		} `json:"state"`
 	}
-	if err := c.askServer(ctx, subjects.StreamInfo(c.domain, c.Fleet.BucketStream(subjects.State)), nil, &answer); err != nil {
+	if err := c.askServer(ctx, subjects.StreamInfo(c.domain, c.Fleet.BucketStream(subjects.State)), detailed, &answer); err != nil {
 		c.Log.Warn().Err(err).Msg("asking the server what it lost")
 	}
-	return len(answer.State.Lost.Messages)
+	lost := answer.State.Lost
+	return Lost{Messages: len(lost.Messages), Bytes: lost.Bytes}
 }

@@ -91,8 +91,11 @@ func (d *Damage) rest() (parts []string) {
 	if d.UpTo > 0 {
 		parts = append(parts, fmt.Sprintf("all writes after sequence %d, up to %d, are gone", d.After, d.UpTo))
 	}
-	if d.Blocks > 0 {
-		parts = append(parts, fmt.Sprintf("the server says that it lost %d messages of damaged files", d.Blocks))
+	switch l := d.Lost; {
+	case l.Messages > 0:
+		parts = append(parts, fmt.Sprintf("the server says that it left %d messages out of damaged files, %d bytes", l.Messages, l.Bytes))
+	case l.Bytes > 0:
+		parts = append(parts, fmt.Sprintf("the server says that it left %d bytes out of damaged files", l.Bytes))
 	}
 	return parts
 }

@@ -94,7 +94,7 @@ const (
 func BreakOff(ctx context.Context, s *Store, step int) error {
 	records, err := s.left(func(string) bool { return true })
 	if err == nil {
-		err = s.ledger.rescue(ctx, records, s.Writer.Term())
+		err = s.ledger.rescue(ctx, s.renewed(records), s.Writer.Term())
 	}
 	if err == nil && step >= Emptied {
 		err = s.Writer.empty(ctx)

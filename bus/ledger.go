@@ -44,10 +44,10 @@ type ledger struct {
 	torn       bool   // an entry was not written: everything is to be listed anew
 	marks      []mark
 	wake       chan struct{}
-	pause      time.Duration     // before what is new is entered
-	settled    *atomic.Uint64    // told what is settled
-	rescued    map[string][]byte // records of state that are kept while its stream is made anew, by key; nil: it is not
-	entered    uint64            // newest write that the book has taken in
+	pause      time.Duration  // before what is new is entered
+	settled    *atomic.Uint64 // told what is settled
+	rescued    *rescued       // what is kept while the stream of state is made anew; nil: it is not
+	entered    uint64         // newest write that the book has taken in
 	noted      noted
 }
 

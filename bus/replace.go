@@ -75,7 +75,7 @@ func (s *Store) replaceAll(ctx context.Context, records map[string][]byte, above
 		}
 	}
 	s.Writer.raise(api.Term{Epoch: max(s.Term.Epoch, above) + 1})
-	return s.Writer.Term().Epoch, s.renew(ctx, left)
+	return s.Writer.Term().Epoch, s.renew(ctx, s.renewed(left))
 }
 
 // left are the counted records that are there, of those that are to be had.

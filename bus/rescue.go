@@ -15,11 +15,29 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// renew makes the stream of state anew, with these records, by key and as JSON, and nothing else. A server takes no
-// write any more that would replace a message which it cannot read, and loses those behind it when it reads its files
+// rescued is what a stream of state that is made anew begins with.
+type rescued struct {
+	records map[string][]byte // by key, as JSON
+	notes   map[string]string // of records that were deleted, by key
+}
+
+// renewed are records with the notes of those that were deleted, as far as they can be read: whether a record was
+// deleted or is lost makes a difference to who looks for it.
+func (s *Store) renewed(records map[string][]byte) *rescued {
+	kept := &rescued{records: records, notes: map[string]string{}}
+	for key, c := range s.State.mirror.all() {
+		if _, there := records[key]; !there && c.deleted && c.note != "" {
+			kept.notes[key] = c.note
+		}
+	}
+	return kept
+}
+
+// renew makes the stream of state anew, with these records and notes, and nothing else. A server takes no write any
+// more that would replace a message which it cannot read, and loses those behind it when it reads its files
 // anew, so a stream that was damaged once is not to be kept. Meanwhile the records are kept beside it: when this is
 // broken off, whoever leads next goes on with it.
-func (s *Store) renew(ctx context.Context, records map[string][]byte) error {
+func (s *Store) renew(ctx context.Context, records *rescued) error {
 	if s.ledger.rescued != nil { // an earlier one was broken off, and nothing else may be left
 		if err := s.refill(ctx, s.ledger.rescued); err != nil {
 			return err
@@ -38,17 +56,17 @@ func (s *Store) resume(ctx context.Context) error {
 		return nil
 	}
 	var before api.Term
-	if err := json.Unmarshal(records[subjects.TermKey], &before); err != nil {
+	if err := json.Unmarshal(records.records[subjects.TermKey], &before); err != nil {
 		return fmt.Errorf("the term that state was renewed in: %w", err)
 	}
 	s.Writer.raise(before)
 	s.Term = s.Writer.Term()
-	s.Conn.Log.Warn().Int("records", len(records)).Msg("making the stream of state anew was broken off: going on with it")
+	s.Conn.Log.Warn().Int("records", len(records.records)).Msg("making the stream of state anew was broken off: going on with it")
 	return s.refill(ctx, records)
 }
 
-// refill empties the stream of state and writes records.
-func (s *Store) refill(ctx context.Context, records map[string][]byte) error {
+// refill empties the stream of state and writes records and notes.
+func (s *Store) refill(ctx context.Context, kept *rescued) error {
 	if !s.Leads() {
 		return fmt.Errorf("%w: the lease ran out", ErrDeposed)
 	}
@@ -56,10 +74,13 @@ func (s *Store) refill(ctx context.Context, records map[string][]byte) error {
 		return fmt.Errorf("emptying the stream of state: %w", err)
 	}
 	var ops []Op
-	for _, key := range slices.Sorted(maps.Keys(records)) {
+	for _, key := range slices.Sorted(maps.Keys(kept.records)) {
 		if counted(key) {
-			ops = append(ops, Put(key, json.RawMessage(records[key]), 0))
+			ops = append(ops, Put(key, json.RawMessage(kept.records[key]), 0))
 		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(kept.notes)) {
+		ops = append(ops, Op{Key: key, Note: kept.notes[key]})
 	}
 	for _, batch := range batched(ops) {
 		if _, err := s.Writer.Write(ctx, batch...); err != nil {
@@ -110,8 +131,8 @@ func (w *Writer) empty(ctx context.Context) error {
 	return nil
 }
 
-// rescue keeps records beside state, with the term. They count once the last thing, the head, is written.
-func (l *ledger) rescue(ctx context.Context, records map[string][]byte, term api.Term) error {
+// rescue keeps records and notes beside state, with the term. They count once the last thing, the head, is written.
+func (l *ledger) rescue(ctx context.Context, kept *rescued, term api.Term) error {
 	if err := l.forget(ctx); err != nil { // what one kept that was broken off
 		return err
 	}
@@ -119,15 +140,25 @@ func (l *ledger) rescue(ctx context.Context, records map[string][]byte, term api
 	if err != nil {
 		return err
 	}
-	records = maps.Clone(records)
-	records[subjects.TermKey] = text
-	for key, value := range records {
+	kept = &rescued{records: maps.Clone(kept.records), notes: kept.notes}
+	kept.records[subjects.TermKey] = text
+	for key, value := range kept.records {
 		if _, err := l.store(ctx, subjects.RescuePrefix+key, value); err != nil {
 			return err
 		}
 	}
-	if _, err = l.write(ctx, subjects.RescueHead, &api.Census{Header: api.NewHeader(api.KindCensus), Pages: len(records)}); err == nil {
-		l.rescued = records
+	for key, note := range kept.notes {
+		text, err := json.Marshal(note)
+		if err != nil {
+			return err
+		}
+		if _, err := l.store(ctx, subjects.RescueGonePrefix+key, text); err != nil {
+			return err
+		}
+	}
+	head := &api.Census{Header: api.NewHeader(api.KindCensus), Pages: len(kept.records) + len(kept.notes)}
+	if _, err = l.write(ctx, subjects.RescueHead, head); err == nil {
+		l.rescued = kept
 	}
 	return err
 }
@@ -138,7 +169,7 @@ func (l *ledger) forget(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, key := range []string{subjects.RescueHead, subjects.RescuePrefix + ">"} {
+	for _, key := range []string{subjects.RescueHead, subjects.RescuePrefix + ">", subjects.RescueGonePrefix + ">"} {
 		if err := stream.Purge(ctx, jetstream.WithPurgeSubject(l.conn.Fleet.BucketSubject(subjects.Census, key))); err != nil {
 			return err
 		}
@@ -147,26 +178,41 @@ func (l *ledger) forget(ctx context.Context) error {
 	return nil
 }
 
-// rescuedOf are the records that rescue kept, with the term, nil where it did not come to its end.
-func (l *ledger) rescuedOf(cells map[string]cell) (map[string][]byte, error) {
+// rescuedOf is what rescue kept, with the term, nil where it did not come to its end.
+func (l *ledger) rescuedOf(cells map[string]cell) (*rescued, error) {
 	var head api.Census
 	if err := l.read(cells, subjects.RescueHead, &head); errors.Is(err, ErrNotFound) {
 		return nil, nil
 	} else if err != nil {
 		return nil, err
 	}
-	records := map[string][]byte{}
+	kept := &rescued{records: map[string][]byte{}, notes: map[string]string{}}
 	for key, c := range cells {
-		if of, found := strings.CutPrefix(key, subjects.RescuePrefix); found {
-			value, err := recordBounds.unpack(c.value)
-			if err != nil {
-				return nil, fmt.Errorf("record %s, which was kept while state is renewed: %w", of, err)
-			}
-			records[of] = value
+		if err := kept.take(key, c.value); err != nil {
+			return nil, fmt.Errorf("%s, which was kept while state is renewed: %w", key, err)
 		}
 	}
-	if len(records) != head.Pages {
-		return nil, fmt.Errorf("%d of %d records are there that were kept while state is renewed", len(records), head.Pages)
+	if found := len(kept.records) + len(kept.notes); found != head.Pages {
+		return nil, fmt.Errorf("%d of %d records are there that were kept while state is renewed", found, head.Pages)
 	}
-	return records, nil
+	return kept, nil
+}
+
+// take takes in what lies at a key, unless that is something else.
+func (r *rescued) take(key string, stored []byte) error {
+	if of, found := strings.CutPrefix(key, subjects.RescueGonePrefix); found {
+		var note string
+		if err := decode(stored, recordBounds, &note); err != nil {
+			return err
+		}
+		r.notes[of] = note
+		return nil
+	}
+	of, found := strings.CutPrefix(key, subjects.RescuePrefix)
+	if !found {
+		return nil
+	}
+	value, err := recordBounds.unpack(stored)
+	r.records[of] = value
+	return err
 }

@@ -59,6 +59,11 @@ func LastMessage(domain, stream string) string { return apiPrefix(domain) + "STR
 // StreamInfo is the API request for the state of a stream, as LastMessage.
 func StreamInfo(domain, stream string) string { return apiPrefix(domain) + "STREAM.INFO." + stream }
 
+// StreamStepDown is the API request that has another replica of a stream lead it.
+func StreamStepDown(domain, stream string) string {
+	return apiPrefix(domain) + "STREAM.LEADER.STEPDOWN." + stream
+}
+
 func apiPrefix(domain string) string {
 	if domain != "" {
 		return "$JS." + domain + ".API."

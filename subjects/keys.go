@@ -26,6 +26,9 @@ const RescueHead = "rescue"
 // RescuePrefix is that of the keys of such records: behind it stands the key of each.
 const RescuePrefix = "rescue."
 
+// RescueGonePrefix is that of the keys of notes with which records were deleted.
+const RescueGonePrefix = "rescuegone."
+
 // CensusPage is the key of one page of all records, of a generation, from 0.
 func CensusPage(generation uint64, page int) string {
 	return fmt.Sprintf("page.%d.%d", generation, page)

@@ -121,6 +121,7 @@ func (f Fleet) otherBuckets() []Address {
 		{f.Bucket(Census), "entry.<generation>.<n>", "what changed since", "leader", "hubs"},
 		{f.Bucket(Census), RescueHead, "all records are kept here: the stream of state is being made anew without what is damaged", "leader", "hubs"},
 		{f.Bucket(Census), RescuePrefix + "<key>", "a record of state, while that is so", "leader", "hubs"},
+		{f.Bucket(Census), RescueGonePrefix + "<key>", "the note that a record was deleted with, while that is so", "leader", "hubs"},
 		{f.Bucket(Content), "<place>", "a body or a work document, sealed; the place is a keyed digest", "leader", "agents"},
 		{f.Bucket(Heartbeat), "<member>", "the newest heartbeat", "that agent", "registrar"},
 		{f.Bucket(Result), "<member>.<slot>", fmt.Sprintf("the newest results of those kinds and names that fall in slot 0 to %d", ResultSlots-1), "that agent", "roller, reporter, runner, disruptor"},
