@@ -119,7 +119,7 @@ func (a *Agent) Start(ctx context.Context) (err error) {
 		Member: a.Member(), Hub: conn, Target: a.target, Version: cmp.Or(a.o.Version, api.Version),
 		Interval: time.Duration(a.o.Config.HeartbeatInterval), Labels: a.o.Config.AllLabels(), Properties: a.o.Config.AllProperties(),
 		Namespaces: true, Holds: w.Holds, Unlisted: w.Unlisted, Trouble: func() string { return cmp.Or(w.Trouble(), up.Trouble(), troubleOf(room)) },
-		Renewal: renewal, Fit: folder.writable, Log: a.o.Log,
+		Renewal: renewal, Forbidden: a.forbidden(), Fit: folder.writable, Log: a.o.Log,
 	})
 	a.run(a.advise(conn))
 	a.run(up.Run)

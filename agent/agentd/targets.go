@@ -35,7 +35,19 @@ func cluster(o *Options, k kube.Options) (target.Target, error) {
 	k.Failed = func(resource string, err error) {
 		o.Log.Debug().Err(err).Str("resource", resource).Msg("watching the cluster")
 	}
+	k.Refused = func(missing kube.Permission) {
+		o.Log.Warn().Str("verb", missing.Verb).Str("group", missing.Group).Str("resource", missing.Resource).Str("namespace", missing.Namespace).
+			Msg("the API server does not permit this; give the agent's role this verb")
+	}
 	return kube.New(k)
+}
+
+// forbidden is what the member does not permit, of a member that tells; else nil.
+func (a *Agent) forbidden() func() []string {
+	if guarded, tells := a.target.(interface{ Refused() []string }); tells {
+		return guarded.Refused
+	}
+	return nil
 }
 
 // openTarget takes the target that was given, or makes the one that is described.

@@ -34,6 +34,8 @@ const (
 	// maxNames is how many namespaces a heartbeat lists, as KubeFleet does, and how many unlisted
 	// placements, so that it stays small.
 	maxNames = 200
+	// maxForbidden is how many missing permissions it lists.
+	maxForbidden = 20
 )
 
 // Census is what a heartbeat asks of the member; package target says what each promises.
@@ -65,6 +67,8 @@ type Options struct {
 	Trouble  func() string
 	// Renewal says why credentials cannot be renewed; nil says nothing.
 	Renewal func() string
+	// Forbidden lists what the member does not permit the agent; nil says nothing.
+	Forbidden func() []string
 	// Fit says why the agent cannot work, which makes its member unhealthy; nil when it can.
 	Fit func() error
 	Log zerolog.Logger
@@ -193,6 +197,10 @@ func (b *Beat) next(ctx context.Context) api.Heartbeat {
 	}
 	if b.o.Holds != nil {
 		h.Holds = b.o.Holds()
+	}
+	if b.o.Forbidden != nil {
+		forbidden := b.o.Forbidden()
+		h.Forbidden = forbidden[:min(len(forbidden), maxForbidden)]
 	}
 	if b.o.Unlisted != nil {
 		unlisted := b.o.Unlisted()

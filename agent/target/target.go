@@ -27,11 +27,15 @@ type Target interface {
 	Owned(ctx context.Context, owner string) ([]*unstructured.Unstructured, error)
 	// Get reads one object with its status. IsNotFound when there is none.
 	Get(ctx context.Context, ref api.ObjectRef) (*unstructured.Unstructured, error)
-	// Apply writes one object and returns it as it then lives. IsAlreadyExists and IsConflict when the
-	// live object is not the one that the write expects.
+	// Apply writes one object and returns it as it then lives: fields that the last write had and this one has not
+	// go, what others wrote stays. IsAlreadyExists and IsConflict when the live object is not the one that the write
+	// expects; IsConflict with a cause for each field that others own, unless the write is forced.
 	Apply(ctx context.Context, w Write) (*unstructured.Unstructured, error)
-	// Delete removes one object with that uid, and with a namespace all that is in it. It is no error
-	// when there is none; IsConflict when the name now belongs to another uid.
+	// Preview is what Apply would return if it were forced; nothing is written.
+	Preview(ctx context.Context, w Write) (*unstructured.Unstructured, error)
+	// Delete removes one object with that uid, and with a namespace all that is in it, as long as the owner that
+	// the removal comes from owns it. It is no error when there is none; IsConflict when the name now belongs to
+	// another uid or another owner.
 	Delete(ctx context.Context, r Removal) error
 	// Watch reports what changes until ctx ends; then the channel is closed. A target that cannot watch returns nil. Reports may
 	// be lost when they are not read in time, so a reader still looks by itself now and then.
@@ -54,6 +58,11 @@ type Write struct {
 	Object *unstructured.Unstructured
 	// UID of the live object to replace; empty to create one.
 	UID string
+	// Version is the resourceVersion that the live object must have, empty for any.
+	Version string
+	// Exclusive has a creation fail with IsAlreadyExists where there is such an object by then, whatever is in it;
+	// without it that object is written.
+	Exclusive bool
 	// Disown is set when the write only takes our annotations off.
 	Disown bool
 	// Force takes fields over that others own; without it they are a conflict that names them.
@@ -64,8 +73,11 @@ type Write struct {
 // Removal is one object to delete.
 type Removal struct {
 	api.ObjectRef
-	UID    string
-	Origin Origin
+	UID string
+	// Version is the resourceVersion that was seen, empty for any. Where it is another by now, the object is
+	// deleted all the same if it still belongs to the owner of Origin.
+	Version string
+	Origin  Origin
 }
 
 // Origin is what made the agent write: which placement, by which command.
@@ -86,6 +98,8 @@ type Change struct {
 	Pods bool
 	// Health is set when what Ready answers may have changed.
 	Health bool
+	// Kinds is set when the member serves other kinds than before.
+	Kinds bool
 }
 
 // Node is one node as the agent counts it.

@@ -19,6 +19,10 @@ const (
 	// maxCorrected bounds the corrected objects that a result lists, maxFields where each had been changed.
 	maxCorrected = 10
 	maxFields    = 256
+	// foughtAfter is how often an object is written over within correctedFor until it counts as fought over; from
+	// then on it is written over no more often than foughtPause.
+	foughtAfter = 5
+	foughtPause = time.Minute
 )
 
 // corrections are the objects of each placement that were changed on the member and written over of late.
@@ -36,7 +40,9 @@ type corrected struct {
 // correction is one object, told of as it was when it was corrected first.
 type correction struct {
 	api.Correction
-	last time.Time
+	last  time.Time
+	times []time.Time // of the last writes, the newest last
+	held  bool        // it is changed, and not to be written over yet
 }
 
 // newCorrections goes on with what the last results told of.
@@ -44,7 +50,7 @@ func newCorrections(results map[string]api.PlacementResult, now time.Time) *corr
 	c := &corrections{byPlacement: map[string]*corrected{}}
 	for placement, r := range results {
 		for _, one := range r.Corrected {
-			c.of(placement, r.UID).objects[apply.IdentityOf(one.ObjectRef)] = &correction{one, now}
+			c.of(placement, r.UID).objects[apply.IdentityOf(one.ObjectRef)] = &correction{Correction: one, last: now}
 		}
 	}
 	return c
@@ -74,7 +80,36 @@ func (c *corrections) note(e api.IndexEntry, done []performed, now time.Time) {
 			since := metav1.NewTime(now.Truncate(time.Second))
 			own.objects[id] = &correction{Correction: api.Correction{ObjectRef: op.ObjectRef, Fields: shorten(op.Drifted, maxFields), Since: since}}
 		}
-		own.objects[id].last = now
+		own.objects[id].written(now)
+	}
+}
+
+// written counts one more time that the object was written over.
+func (c *correction) written(now time.Time) {
+	c.last, c.held = now, false
+	c.times = append(c.times, now)
+	c.times = slices.DeleteFunc(c.times, func(at time.Time) bool { return !now.Before(at.Add(correctedFor)) })
+	c.times = c.times[max(0, len(c.times)-foughtAfter):]
+	c.Fought = c.Fought || len(c.times) == foughtAfter
+}
+
+// calm has a plan leave alone for now what is fought over and was written over just before.
+func (c *corrections) calm(e api.IndexEntry, plan apply.Plan, now time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	own := c.of(e.Placement, e.UID)
+	for _, wave := range plan.Waves {
+		for i := range wave {
+			op := &wave[i]
+			one := own.objects[apply.IdentityOf(op.ObjectRef)]
+			if one == nil {
+				continue
+			}
+			one.held = op.Drifted != "" && one.Fought && now.Before(one.last.Add(foughtPause))
+			if one.held {
+				op.Verb, op.Object, op.Drifted = apply.Keep, op.Live, ""
+			}
+		}
 	}
 }
 
@@ -91,7 +126,11 @@ func (c *corrections) tell(r *api.PlacementResult, now time.Time) (over time.Tim
 	r.Corrected, r.CorrectedTotal = nil, len(own.objects)
 	for _, one := range own.objects {
 		r.Corrected = append(r.Corrected, one.Correction)
-		if until := one.last.Add(correctedFor); over.IsZero() || until.Before(over) {
+		until := one.last.Add(correctedFor)
+		if one.held {
+			until = one.last.Add(foughtPause)
+		}
+		if over.IsZero() || until.Before(over) {
 			over = until
 		}
 	}

@@ -104,7 +104,7 @@ func (l *ledger) unreported() int {
 // changed is when the content or one of the two answers last turned.
 func changed(last, r api.PlacementResult, now time.Time) metav1.Time {
 	if last.UID == r.UID && last.Work == r.Work && last.Applied == r.Applied && last.Available == r.Available &&
-		last.Withdrawn == r.Withdrawn && !last.Changed.IsZero() {
+		last.DiffReported == r.DiffReported && last.Withdrawn == r.Withdrawn && !last.Changed.IsZero() {
 		return last.Changed
 	}
 	return metav1.NewTime(now.Truncate(time.Second))

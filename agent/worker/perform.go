@@ -36,7 +36,7 @@ func (w *Worker) perform(ctx context.Context, plan apply.Plan, from target.Origi
 		}
 		done := w.wave(ctx, wave, from, force)
 		for i := range done {
-			if away(done[i].err) || ctx.Err() != nil {
+			if away(done[i].err) || meanwhile(done[i].err) || ctx.Err() != nil {
 				return all, errors.Join(done[i].err, ctx.Err())
 			}
 			failed = failed || done[i].err != nil
@@ -68,10 +68,11 @@ func (w *Worker) wave(ctx context.Context, ops []apply.Op, from target.Origin, f
 
 func (w *Worker) operate(ctx context.Context, op *apply.Op, from target.Origin, force bool) (*unstructured.Unstructured, error) {
 	if op.Verb == apply.Delete {
-		return nil, w.o.Target.Delete(ctx, target.Removal{ObjectRef: op.ObjectRef, UID: op.UID, Origin: from})
+		return nil, w.o.Target.Delete(ctx, target.Removal{ObjectRef: op.ObjectRef, UID: op.UID, Version: op.Version, Origin: from})
 	}
 	live, err := w.o.Target.Apply(ctx, target.Write{
-		Object: op.Object, UID: op.UID, Disown: op.Verb == apply.Disown, Force: force, Origin: from,
+		Object: op.Object, UID: op.UID, Version: op.Version, Exclusive: op.Exclusive, Disown: op.Verb == apply.Disown,
+		Force: force, Origin: from,
 	})
 	if op.Verb == apply.Disown && apierrors.IsNotFound(err) {
 		return nil, nil
@@ -87,9 +88,19 @@ func away(err error) bool {
 		apierrors.IsTooManyRequests(err) || apierrors.IsInternalError(err) || errors.As(err, &network)
 }
 
+// meanwhile reports errors that say that the live object is not the one that the plan was made for: a new plan
+// is to be made.
+func meanwhile(err error) bool {
+	if apierrors.IsAlreadyExists(err) {
+		return true
+	}
+	var status apierrors.APIStatus
+	return apierrors.IsConflict(err) && errors.As(err, &status) && len(apply.Contested(status.Status().Details)) == 0
+}
+
 // count turns what became of the operations, and the conflicts, into a tally.
 func count(plan apply.Plan, done []performed, total int) tally {
-	t := tally{total: total}
+	t := tally{total: total, differing: plan.Differing}
 	for _, c := range plan.Conflicts {
 		t.failures = append(t.failures, api.ManifestFailure{
 			ObjectRef: c.ObjectRef, Condition: conditionApplied, Reason: c.Reason, Message: c.Message,
@@ -99,7 +110,7 @@ func count(plan apply.Plan, done []performed, total int) tally {
 		switch d := &done[i]; {
 		case d.err != nil:
 			t.failures = append(t.failures, api.ManifestFailure{
-				ObjectRef: d.op.ObjectRef, Condition: conditionApplied, Reason: apply.ReasonApplyFailed, Message: d.err.Error(),
+				ObjectRef: d.op.ObjectRef, Condition: conditionApplied, Reason: apply.ReasonApplyFailed, Message: complaint(d.op.ObjectRef, d.err),
 			})
 		case d.live != nil:
 			t.judge(d.op.ObjectRef, d.live)

@@ -99,7 +99,16 @@ func (w *Worker) hold(ctx context.Context, owner apply.Owner, e api.IndexEntry, 
 	if err != nil {
 		return retrying, err
 	}
-	plan := apply.Diff(apply.Wanted{Owner: owner, Strategy: e.Apply, Manifests: manifests}, live)
+	plan, err := w.compare(ctx, apply.Wanted{Owner: owner, Strategy: e.Apply, Manifests: manifests}, live, from)
+	if err != nil {
+		return retrying, err
+	}
+	if e.Apply != nil && e.Apply.Type == api.ApplyReportDiff {
+		t := count(plan, nil, len(manifests))
+		t.report(r)
+		return steady, nil
+	}
+	w.corrections.calm(e, plan, w.o.Hub.Now())
 	w.say(e.Placement, plan)
 	if err := w.o.Target.Intend(ctx, owner.String(), intended(owner, manifests, live)); err != nil {
 		return retrying, fmt.Errorf("noting what is to be written: %w", err)
@@ -220,6 +229,7 @@ func (w *Worker) forget(placement string) error {
 	w.shelf.forget(placement)
 	w.pace.forget(placement)
 	w.corrections.forget(placement)
+	w.previews.forget(placement)
 	return w.ledger.forget(placement)
 }
 

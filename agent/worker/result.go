@@ -23,6 +23,8 @@ const (
 	reasonAvailable   = "AllWorkAreAvailable"
 	reasonUnavailable = "NotAllWorkAreAvailable"
 	reasonUntracked   = "NotAllWorkAreAvailabilityTrackable"
+	reasonReported    = "AllWorkHaveDiffReported"
+	reasonUnreported  = "NotAllWorkHaveDiffReported"
 
 	conditionApplied   = "Applied"
 	conditionAvailable = "Available"
@@ -35,6 +37,9 @@ const (
 	maxFailures = 100
 	// maxMessage bounds each message.
 	maxMessage = 512
+	// maxDiffering bounds the differing objects that a result lists, maxDifferences the places of each.
+	maxDiffering   = 100
+	maxDifferences = 10
 )
 
 // sameResult compares two results but for the command that they answer and the time.
@@ -58,12 +63,44 @@ type tally struct {
 	failures  []api.ManifestFailure // could not be applied
 	waiting   []api.ManifestFailure // applied, not available yet
 	untracked int
+	differing []api.DifferingObject // left so
+}
+
+// report fills in what differs, where nothing is written.
+func (t *tally) report(r *api.PlacementResult) {
+	t.fill(r)
+	r.Applied, r.DiffReported, r.DiffReportedReason = unknown, yes, reasonReported
+	switch {
+	case len(t.failures) > 0:
+		r.DiffReported, r.DiffReportedReason = no, reasonUnreported
+		r.DiffReportedMessage = fmt.Sprintf("%d of %d objects could not be compared, first %s: %s",
+			len(t.failures), t.total, r.Failures[0].ObjectRef, r.Failures[0].Message)
+	case len(t.differing) == 0:
+		r.DiffReportedMessage = fmt.Sprintf("all %d objects are as they are wanted", t.total)
+	default:
+		first := &t.differing[0]
+		r.DiffReportedMessage = fmt.Sprintf("%d of %d objects differ, first %s at %s", len(t.differing), t.total, first.ObjectRef, first.Differences[0])
+	}
+	cut(r)
+}
+
+// fill fills in what is in trouble, and what differs.
+func (t *tally) fill(r *api.PlacementResult) {
+	r.Total, r.Failed = t.total, len(t.failures)+len(t.waiting)
+	r.Failures = slices.Concat(sorted(t.failures), sorted(t.waiting))
+	r.DifferingTotal = len(t.differing)
+	for _, d := range t.differing[:min(len(t.differing), maxDiffering)] {
+		d.Differences = slices.Clone(d.Differences[:min(len(d.Differences), maxDifferences)])
+		for i := range d.Differences {
+			d.Differences[i].Path = shorten(d.Differences[i].Path, maxFields)
+		}
+		r.Differing = append(r.Differing, d)
+	}
 }
 
 // answer fills in the two answers and what is in trouble.
 func (t *tally) answer(r *api.PlacementResult) {
-	r.Total, r.Failed = t.total, len(t.failures)+len(t.waiting)
-	r.Failures = slices.Concat(sorted(t.failures), sorted(t.waiting))
+	t.fill(r)
 	switch {
 	case len(t.failures) > 0:
 		r.Applied, r.AppliedReason = no, reasonNotApplied
@@ -98,16 +135,18 @@ func sorted(failures []api.ManifestFailure) []api.ManifestFailure {
 // cut makes a result small enough to be sent. Failed keeps the true number.
 func cut(r *api.PlacementResult) {
 	r.AppliedMessage, r.AvailableMessage = clip(r.AppliedMessage), clip(r.AvailableMessage)
+	r.DiffReportedMessage = clip(r.DiffReportedMessage)
 	r.Failures = r.Failures[:min(len(r.Failures), maxFailures)]
 	for i := range r.Failures {
 		r.Failures[i].Message = clip(r.Failures[i].Message)
 	}
-	for len(r.Failures)+len(r.Corrected) > 0 {
+	for len(r.Failures)+len(r.Corrected)+len(r.Differing) > 0 {
 		body, err := json.Marshal(r)
 		if err == nil && len(body) <= maxResult {
 			return
 		}
 		r.Corrected = r.Corrected[:len(r.Corrected)/2]
+		r.Differing = r.Differing[:len(r.Differing)/2]
 		r.Failures = r.Failures[:len(r.Failures)/2]
 	}
 }

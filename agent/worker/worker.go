@@ -26,6 +26,7 @@ type Objects interface {
 	Owned(ctx context.Context, owner string) ([]*unstructured.Unstructured, error)
 	Get(ctx context.Context, ref api.ObjectRef) (*unstructured.Unstructured, error)
 	Apply(ctx context.Context, w target.Write) (*unstructured.Unstructured, error)
+	Preview(ctx context.Context, w target.Write) (*unstructured.Unstructured, error)
 	Delete(ctx context.Context, r target.Removal) error
 	Watch(ctx context.Context) <-chan target.Change
 }
@@ -65,6 +66,7 @@ type Worker struct {
 	pace        *pace
 	queue       *loop.Queue
 	corrections *corrections
+	previews    previews
 
 	commands  *bus.Pursuit
 	blankOnce sync.Once
@@ -159,7 +161,7 @@ func (w *Worker) changed(ctx context.Context, c target.Change) {
 	if strangers {
 		w.survey(ctx)
 	}
-	if c.Health {
+	if c.Health || c.Kinds {
 		for _, placement := range w.index.placements() {
 			w.queue.AddAt(placement, w.o.Hub.Now().Add(settleTime))
 		}

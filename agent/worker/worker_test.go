@@ -2,6 +2,7 @@ package worker
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -148,13 +149,27 @@ func TestCorrectionsAreToldOfOnce(t *testing.T) {
 	tamper()
 	r := h.expect("web", func(r api.PlacementResult) bool { return r.CorrectedTotal == 1 && r.Available == yes })
 	require.Equal(t, ref(config), r.Corrected[0].ObjectRef)
-	require.Equal(t, "/data/a", r.Corrected[0].Fields)
+	require.Equal(t, "/data/a (kubectl-edit)", r.Corrected[0].Fields)
 	require.WithinDuration(t, elsewhen.Now(), r.Corrected[0].Since.Time, time.Minute)
 	told := h.resultSequence("web")
-	for range 20 {
+	for range foughtAfter - 2 {
 		tamper()
 	}
+	require.Equal(t, told, h.resultSequence("web"))
+	tamper()
+	r = h.expect("web", func(r api.PlacementResult) bool { return r.CorrectedTotal == 1 && r.Corrected[0].Fought })
+	require.True(t, m.Edit(ref(config), func(o *unstructured.Unstructured) { o.Object["data"] = map[string]any{"a": "tampered"} }))
+	bustest.Eventually(t, func() error {
+		w.corrections.mu.Lock()
+		defer w.corrections.mu.Unlock()
+		if !w.corrections.byPlacement["web"].objects[apply.IdentityOf(ref(config))].held {
+			return errors.New("the object was not looked at")
+		}
+		return nil
+	})
 	stop()
+	require.Equal(t, "map[a:tampered]", fmt.Sprint(live(m, config).Object["data"]), "it is left for a minute")
+	told++
 	require.Equal(t, told, h.resultSequence("web"))
 
 	w = newWorker(t, h, m, dir)

@@ -66,6 +66,8 @@ type MemberClusterStatus struct {
 	Nodes             int               `json:"nodes,omitempty"`
 	Placed            int               `json:"placed,omitempty"`
 	Unlisted          []string          `json:"unlisted,omitempty"`
+	// Forbidden is what the member's API server did not permit the agent of late, "list secrets in namespace shop".
+	Forbidden []string `json:"forbidden,omitempty"`
 	// Credentials are those of its agent, nil where others made them.
 	Credentials *AgentCredentials `json:"credentials,omitempty"`
 	// Inventory is what upgrades depend on, as the agent last reported it.
@@ -153,6 +155,8 @@ type MemberRecord struct {
 	Unlisted []string `json:"unlisted,omitempty"`
 	// Renewal is why the agent cannot renew its credentials, empty while it can.
 	Renewal string `json:"renewal,omitempty"`
+	// Forbidden is what the member's API server did not permit the agent of late.
+	Forbidden []string `json:"forbidden,omitempty"`
 }
 
 // Member is one member as the core sees it: the user's side and the hub's side in one value.

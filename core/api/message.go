@@ -26,6 +26,8 @@ type Heartbeat struct {
 	Unlisted []string `json:"unlisted,omitempty"`
 	// Renewal is why it cannot renew its credentials, empty while it can.
 	Renewal string `json:"renewal,omitempty"`
+	// Forbidden is what the member's API server did not permit the agent of late, "list secrets in namespace shop".
+	Forbidden []string `json:"forbidden,omitempty"`
 }
 
 // PlacementCommand is the whole wanted state of one member's placements: its index. The dispatcher
@@ -82,15 +84,52 @@ type PlacementResult struct {
 	// whenToApply is Always; CorrectedTotal counts them.
 	Corrected      []Correction `json:"corrected,omitempty"`
 	CorrectedTotal int          `json:"correctedTotal,omitempty"`
+	// DiffReported is "True" or "False" where the strategy is ReportDiff, which writes nothing; Applied is then
+	// Unknown and Available empty.
+	DiffReported        string `json:"diffReported,omitempty"`
+	DiffReportedReason  string `json:"diffReportedReason,omitempty"`
+	DiffReportedMessage string `json:"diffReportedMessage,omitempty"`
+	// Differing lists the first objects that are not as they are wanted and are left so; DifferingTotal counts
+	// them.
+	Differing      []DifferingObject `json:"differing,omitempty"`
+	DifferingTotal int               `json:"differingTotal,omitempty"`
+}
+
+// DifferingObject is one object on a member that is not as it is wanted.
+type DifferingObject struct {
+	ObjectRef
+	// Differences are the first places at which it differs, sorted; Total counts them.
+	Differences []Difference `json:"differences"`
+	Total       int          `json:"total"`
+}
+
+// Difference is one place at which a live object is not as it is wanted.
+type Difference struct {
+	// Path is a JSON pointer, "/spec/replicas", or "/" for the whole object.
+	Path string `json:"path"`
+	// Manager is who wrote what is there, as the member's API server knows; empty when it is not known, or when
+	// nothing is there.
+	Manager string `json:"manager,omitempty"`
+}
+
+// String is "/spec/replicas (kubectl-edit)".
+func (d Difference) String() string {
+	if d.Manager == "" {
+		return d.Path
+	}
+	return d.Path + " (" + d.Manager + ")"
 }
 
 // Correction is one object that was changed on a member, be it again and again, and written over.
 type Correction struct {
 	ObjectRef
-	// Fields says where it had been changed, "/spec/replicas".
+	// Fields says where it had been changed, and by whom, "/spec/replicas (kubectl-edit)".
 	Fields string `json:"fields"`
 	// Since is when it was written over first, by the agent's clock.
 	Since metav1.Time `json:"since"`
+	// Fought says that it was written over five times within ten minutes: somebody on the member wants it
+	// otherwise. From then on it is written over once a minute at most.
+	Fought bool `json:"fought,omitempty"`
 }
 
 // ManifestFailure is one object that could not be applied or is not available.

@@ -66,8 +66,10 @@ func (b *BatchedResult) shorten(into interface{ shorten() }) {
 }
 
 func (r *PlacementResult) shorten() {
-	r.Failures, r.Corrected = nil, nil
+	r.Failures, r.Corrected, r.Differing = nil, nil, nil
 	switch {
+	case r.DiffReportedMessage != "":
+		r.AppliedMessage, r.DiffReportedMessage = "", cutMessage(r.DiffReportedMessage, shortened)
 	case r.AvailableMessage != "":
 		r.AppliedMessage, r.AvailableMessage = cutMessage(r.AppliedMessage, ""), cutMessage(r.AvailableMessage, shortened)
 	default:

@@ -39,6 +39,8 @@ type PlacementCounts struct {
 	Drifted   int `json:"drifted"`
 	// Corrected counts members on which objects were changed of late and written over.
 	Corrected int `json:"corrected,omitempty"`
+	// Differing counts members on which objects differ and are left so.
+	Differing int `json:"differing,omitempty"`
 	// Unconfirmed counts members that have not confirmed a withdrawal.
 	Unconfirmed int `json:"unconfirmed,omitempty"`
 }
@@ -63,6 +65,17 @@ type PerMemberStatus struct {
 	Message          string             `json:"message,omitempty"`
 	Conditions       []metav1.Condition `json:"conditions,omitempty"`
 	FailedPlacements []FailedPlacement  `json:"failedPlacements,omitempty"`
+	// DiffedPlacements are objects that differ and are left so, by ReportDiff or because nothing but a full
+	// comparison finds the difference.
+	DiffedPlacements []DiffedPlacement `json:"diffedPlacements,omitempty"`
+}
+
+// DiffedPlacement is one object on one member that is not as it is wanted.
+type DiffedPlacement struct {
+	ResourceIdentifier `json:",inline"`
+	ObservedDiffs      []Difference `json:"observedDiffs"`
+	// Total counts differences when not all are listed.
+	Total int `json:"total,omitempty"`
 }
 
 // FailedPlacement is one object in trouble on one member.
@@ -80,6 +93,8 @@ const (
 	ConditionWorkSynchronized = "WorkSynchronized"
 	ConditionApplied          = "Applied"
 	ConditionAvailable        = "Available"
+	// ConditionDiffReported takes the place of the last two where the strategy is ReportDiff.
+	ConditionDiffReported = "DiffReported"
 	// ConditionRolloutProgressing is of the placement alone, and no part of the chain of the others.
 	ConditionRolloutProgressing = "RolloutProgressing"
 )

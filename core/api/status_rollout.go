@@ -103,6 +103,8 @@ const (
 	EntryAvailable    = "Available"
 	EntryDrifted      = "Drifted" // changed on the member, and left so
 	EntryFailed       = "Failed"  // could not be applied
+	EntryDiffers      = "Differs" // ReportDiff: an object is not as it is wanted
+	EntrySame         = "Same"    // ReportDiff: all objects are
 	EntryUnknown      = "Unknown" // no heartbeat
 	EntryWithdrawing  = "Withdrawing"
 )

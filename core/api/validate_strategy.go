@@ -87,7 +87,7 @@ func placementNotes(p *Placement) []string {
 		notes = append(notes, "spec.strategy.rollingUpdate.maxUnavailable is 0: members that hold this placement never receive changed content")
 	}
 	if a := p.Spec.Strategy.ApplyStrategy; a != nil && a.Type == ApplyReportDiff {
-		notes = append(notes, "spec.strategy.applyStrategy.type: agents do not report differences yet; nothing is written and members say FailedToReportDiff")
+		notes = append(notes, "spec.strategy.applyStrategy.type is ReportDiff: nothing is written, differences are reported; what an earlier strategy wrote stays as it is")
 	}
 	if p.Spec.StatusReportingScope == StatusScopeNamespace {
 		notes = append(notes, "spec.statusReportingScope: no copy of the status is made in the namespace; `flotilla describe placement` shows it")

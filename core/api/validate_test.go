@@ -232,7 +232,7 @@ func TestNotesOfAPlacement(t *testing.T) {
 	require.Empty(t, faults)
 	require.Len(t, d.Notes, 3)
 	require.Contains(t, d.Notes[0], "maxUnavailable is 0: members that hold this placement never receive changed content")
-	require.Contains(t, d.Notes[1], "agents do not report differences yet")
+	require.Contains(t, d.Notes[1], "nothing is written, differences are reported")
 	require.Contains(t, d.Notes[2], "no copy of the status is made")
 }
 

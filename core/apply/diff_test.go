@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/yaml"
@@ -134,12 +135,60 @@ func TestDiff(t *testing.T) {
 			live:   []*unstructured.Unstructured{edited(owned(t, web, config), "2026-01-01T00:00:00Z", "metadata", "deletionTimestamp")},
 			want:   "- ConfigMap/shop/c: ManifestApplyFailed: the live object is being deleted; it is made again once it is gone\n",
 		},
-		"a strategy that must not write does not": {
+		"a strategy that must not write lists what differs": {
 			strategy: &api.ApplyStrategy{Type: "ReportDiff"},
+			wanted: []Manifest{
+				manifest(t, config),
+				manifest(t, "{apiVersion: v1, kind: Secret, metadata: {name: other, namespace: shop}, data: {a: MQ==}}"),
+				manifest(t, "{apiVersion: v1, kind: Secret, metadata: {name: same, namespace: shop}}"),
+			},
+			live: []*unstructured.Unstructured{
+				owned(t, web, "{apiVersion: v1, kind: Secret, metadata: {name: old, namespace: shop}}"),
+				owned(t, Owner{"x", "u7"}, "{apiVersion: v1, kind: Secret, metadata: {name: other, namespace: shop}, data: {a: Mg==}}"),
+				object(t, "{apiVersion: v1, kind: Secret, metadata: {name: same, namespace: shop}, data: {more: MQ==}}"),
+			},
+			want: "~ ConfigMap/shop/c: /\n~ Secret/shop/old: / (flotilla)\n~ Secret/shop/other: /data/a\n",
+		},
+		"what has other owners is not taken over": {
+			wanted: []Manifest{manifest(t, config)},
+			live:   []*unstructured.Unstructured{referring(object(t, config))},
+			want: "- ConfigMap/shop/c: FailedToTakeOver: the member has this object already, owned by Widget w and 1 more, " +
+				"and allowCoOwnership is false\n",
+		},
+		"unless owners may be several": {
+			strategy: &api.ApplyStrategy{AllowCoOwnership: true},
 			wanted:   []Manifest{manifest(t, config)},
-			live:     []*unstructured.Unstructured{owned(t, web, "{apiVersion: v1, kind: Secret, metadata: {name: s}}")},
-			want: "- ConfigMap/shop/c: FailedToReportDiff: apply strategy ReportDiff is not supported by this agent; " +
-				"nothing was written\n",
+			live:     []*unstructured.Unstructured{referring(object(t, config))},
+			want:     "0 replace ConfigMap/shop/c: taken over, nobody owned it\n",
+		},
+		"nor is written what somebody else came to own": {
+			wanted: []Manifest{manifest(t, changed)},
+			live:   []*unstructured.Unstructured{referring(owned(t, web, config))},
+			want: "- ConfigMap/shop/c: ManifestApplyFailed: the live object is owned by Widget w and 1 more too, " +
+				"and allowCoOwnership is false\n",
+		},
+		"what others own too is let go of": {
+			live: []*unstructured.Unstructured{referring(owned(t, web, config))},
+			want: "0 disown ConfigMap/shop/c: no longer part of the work, owned by Widget w and 1 more too\n",
+		},
+		"a full comparison sees what the manifest does not mention, and leaves it": {
+			strategy: &api.ApplyStrategy{ComparisonOption: "FullComparison"},
+			wanted:   []Manifest{manifest(t, config)},
+			live:     []*unstructured.Unstructured{edited(owned(t, web, config), "x", "data", "more")},
+			want:     "0 keep ConfigMap/shop/c\n~ ConfigMap/shop/c: /data/more\n",
+		},
+		"a full comparison does not write over what may not drift": {
+			strategy: &api.ApplyStrategy{ComparisonOption: "FullComparison", WhenToApply: "IfNotDrifted"},
+			wanted:   []Manifest{manifest(t, config)},
+			live:     []*unstructured.Unstructured{edited(owned(t, web, config), "x", "immutable")},
+			want:     "- ConfigMap/shop/c: FoundDrifts: changed on the member at /immutable, and whenToApply is IfNotDrifted\n",
+		},
+		"a full comparison takes over only what is equal in all": {
+			strategy: &api.ApplyStrategy{ComparisonOption: "FullComparison", WhenToTakeOver: "IfNoDiff"},
+			wanted:   []Manifest{manifest(t, config)},
+			live:     []*unstructured.Unstructured{edited(object(t, config), "x", "data", "more")},
+			want: "- ConfigMap/shop/c: FailedToTakeOver: the member has this object already, different at /data/more, " +
+				"and whenToTakeOver is IfNoDiff\n",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -147,6 +196,60 @@ func TestDiff(t *testing.T) {
 			require.Equal(t, c.want, got.String())
 		})
 	}
+}
+
+// referring is an object that says itself who owns it.
+func referring(o *unstructured.Unstructured) *unstructured.Unstructured {
+	o.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: "example.org/v1", Kind: "Widget", Name: "w"}, {Kind: "Widget", Name: "v"}})
+	return o
+}
+
+// What must not be taken over unseen is written only if it is as it was seen.
+func TestWritesExpectWhatWasSeen(t *testing.T) {
+	m := manifest(t, "{apiVersion: v1, kind: ConfigMap, metadata: {name: c}, data: {a: '2'}}")
+	unowned, older := object(t, "{apiVersion: v1, kind: ConfigMap, metadata: {name: c, resourceVersion: '7'}, data: {a: '2'}}"),
+		owned(t, web, "{apiVersion: v1, kind: ConfigMap, metadata: {name: c, resourceVersion: '8'}}")
+	for name, c := range map[string]struct {
+		strategy  *api.ApplyStrategy
+		live      []*unstructured.Unstructured
+		exclusive bool
+		version   string
+	}{
+		"made, whatever is there":            {nil, nil, false, ""},
+		"made where nothing is":              {&api.ApplyStrategy{WhenToTakeOver: "Never"}, nil, true, ""},
+		"made where nothing different is":    {&api.ApplyStrategy{WhenToTakeOver: "IfNoDiff"}, nil, true, ""},
+		"taken over, whatever it became":     {nil, []*unstructured.Unstructured{unowned}, false, ""},
+		"taken over as long as it is equal":  {&api.ApplyStrategy{WhenToTakeOver: "IfNoDiff"}, []*unstructured.Unstructured{unowned}, false, "7"},
+		"changed, whatever it became":        {nil, []*unstructured.Unstructured{older}, false, ""},
+		"changed as long as it has not done": {&api.ApplyStrategy{WhenToApply: "IfNotDrifted"}, []*unstructured.Unstructured{older}, false, "8"},
+	} {
+		op := Diff(Wanted{Owner: web, Strategy: c.strategy, Manifests: []Manifest{m}}, c.live).Waves[0][0]
+		require.Equal(t, c.exclusive, op.Exclusive, name)
+		require.Equal(t, c.version, op.Version, name)
+	}
+	require.Equal(t, "8", Withdraw(web, []*unstructured.Unstructured{older}, false).Waves[0][0].Version)
+}
+
+// A preview says what the API server would make of a manifest: what it would not change is no drift.
+func TestPreviewsSettleWhatSeemsToDiffer(t *testing.T) {
+	m := manifest(t, "{apiVersion: v1, kind: Service, metadata: {name: s}, spec: {ports: [{port: 80}]}}")
+	live := owned(t, web, "{apiVersion: v1, kind: Service, metadata: {name: s}, spec: {ports: [{port: 80}, {port: 81}]}}")
+	live.SetAnnotations(map[string]string{api.AnnotationOwner: web.String(), api.AnnotationDigest: m.Digest})
+	wanted := Wanted{Owner: web, Manifests: []Manifest{m}}
+	plan := Diff(wanted, []*unstructured.Unstructured{live})
+	require.Equal(t, "0 replace Service/s: drifted at /spec/ports\n", plan.String())
+	require.Equal(t, []api.ObjectRef{m.ObjectRef}, plan.Suspects)
+
+	wanted.Previews = map[Identity]*unstructured.Unstructured{IdentityOf(m.ObjectRef): live.DeepCopy()}
+	plan = Diff(wanted, []*unstructured.Unstructured{live})
+	require.Equal(t, "0 keep Service/s\n", plan.String())
+	require.Empty(t, plan.Suspects)
+
+	wanted.Previews[IdentityOf(m.ObjectRef)] = edited(live, "ClusterIP", "spec", "type")
+	require.Equal(t, "0 replace Service/s: drifted at /spec/type\n", Diff(wanted, []*unstructured.Unstructured{live}).String())
+
+	reporting := Wanted{Owner: web, Strategy: &api.ApplyStrategy{Type: "ReportDiff"}, Manifests: []Manifest{m}, Refused: map[Identity]string{IdentityOf(m.ObjectRef): "no"}}
+	require.Equal(t, "- Service/s: FailedToReportDiff: no\n", Diff(reporting, []*unstructured.Unstructured{live}).String())
 }
 
 func TestWithdraw(t *testing.T) {
@@ -300,7 +403,8 @@ func digest(text string) string { return "sha256:" + text }
 
 func owned(t *testing.T, owner Owner, text string) *unstructured.Unstructured {
 	t.Helper()
-	out := stamp(object(t, text), owner, digest(text))
+	m := manifest(t, text)
+	out := Stamped(&m, owner)
 	out.SetUID(types.UID("uid-of-" + out.GetName()))
 	return out
 }

@@ -23,7 +23,22 @@ const maxDrifts = 100
 // quantities are compared by value, absent and empty are equal; the data of a ConfigMap or a Secret is
 // compared to the letter. A list must match in length and order.
 func Drifts(wanted, live *unstructured.Unstructured) []string {
-	var c comparison
+	return (&comparison{}).objects(wanted, live)
+}
+
+// Beyond lists what Drifts does, and the fields of the live object that wanted does not have: KubeFleet's full
+// comparison.
+func Beyond(wanted, live *unstructured.Unstructured) []string {
+	return (&comparison{full: true}).objects(wanted, live)
+}
+
+// comparison gathers where two objects differ.
+type comparison struct {
+	found []string
+	full  bool // what only the second has counts, too
+}
+
+func (c *comparison) objects(wanted, live *unstructured.Unstructured) []string {
 	text := holdsData(wanted)
 	for key, value := range wanted.Object {
 		switch key {
@@ -39,16 +54,22 @@ func Drifts(wanted, live *unstructured.Unstructured) []string {
 	if text {
 		c.letters("/data", dataOf(wanted), live.Object["data"])
 	}
-	c.marks("/metadata/labels", wanted.GetLabels(), live.GetLabels())
-	c.marks("/metadata/annotations", wanted.GetAnnotations(), live.GetAnnotations())
+	if c.full {
+		for key, value := range live.Object {
+			if _, mentioned := wanted.Object[key]; !mentioned && !(text && key == "data") && key != "status" && key != "metadata" {
+				c.value("/"+escape(key), nil, value)
+			}
+		}
+	}
+	for _, kind := range []string{"labels", "annotations"} {
+		c.marks("/metadata/"+kind, marksOf(wanted, kind), marksOf(live, kind))
+	}
 	slices.Sort(c.found)
 	if len(c.found) > maxDrifts {
 		c.found = c.found[:maxDrifts]
 	}
 	return c.found
 }
-
-type comparison struct{ found []string }
 
 // holdsData says that an object's data is text of its users, not of Kubernetes.
 func holdsData(object *unstructured.Unstructured) bool {
@@ -80,15 +101,29 @@ func (c *comparison) letters(at string, wanted map[string]any, live any) {
 			c.found = append(c.found, at+"/"+escape(key))
 		}
 	}
+	if c.full {
+		for key := range have {
+			if _, mentioned := wanted[key]; !mentioned {
+				c.found = append(c.found, at+"/"+escape(key))
+			}
+		}
+	}
 }
 
-func (c *comparison) marks(at string, wanted, live map[string]string) {
+func (c *comparison) marks(at string, wanted, live map[string]any) {
 	for key, value := range wanted {
 		if ignoredMark(key) {
 			continue
 		}
 		if got, ok := live[key]; !ok || got != value {
 			c.found = append(c.found, at+"/"+escape(key))
+		}
+	}
+	if c.full {
+		for key := range live {
+			if _, mentioned := wanted[key]; !mentioned && !ignoredMark(key) {
+				c.found = append(c.found, at+"/"+escape(key))
+			}
 		}
 	}
 }
@@ -125,6 +160,13 @@ func (c *comparison) object(at string, wanted map[string]any, live any) {
 	}
 	for key, value := range wanted {
 		c.value(at+"/"+escape(key), value, have[key])
+	}
+	if c.full {
+		for key, value := range have {
+			if _, mentioned := wanted[key]; !mentioned {
+				c.value(at+"/"+escape(key), nil, value)
+			}
+		}
 	}
 }
 

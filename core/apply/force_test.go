@@ -14,7 +14,7 @@ func TestForced(t *testing.T) {
 		strategy *api.ApplyStrategy
 		forced   bool
 	}{
-		{"nothing is said", nil, false},
+		{"nothing is said", nil, true},
 		{"ClientSideApply knows no owners", &api.ApplyStrategy{Type: api.ApplyClientSide}, true},
 		{"ServerSideApply respects them", &api.ApplyStrategy{Type: api.ApplyServerSide}, false},
 		{"also when it is configured", &api.ApplyStrategy{Type: api.ApplyServerSide, ServerSideApplyConfig: &api.ServerSideApplyConfig{}}, false},

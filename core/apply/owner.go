@@ -29,12 +29,21 @@ func ParseOwner(s string) (Owner, bool) {
 
 // OwnerOf reads the owner of a live object. It reports false when no placement owns it.
 func OwnerOf(object *unstructured.Unstructured) (Owner, bool) {
-	return ParseOwner(object.GetAnnotations()[api.AnnotationOwner])
+	text, _ := marksOf(object, "annotations")[api.AnnotationOwner].(string)
+	return ParseOwner(text)
 }
 
 // DigestOf is the digest of the manifest that a live object was made from, empty when unknown.
 func DigestOf(object *unstructured.Unstructured) string {
-	return object.GetAnnotations()[api.AnnotationDigest]
+	digest, _ := marksOf(object, "annotations")[api.AnnotationDigest].(string)
+	return digest
+}
+
+// marksOf are the labels or annotations of an object; they must not be changed.
+func marksOf(object *unstructured.Unstructured, kind string) map[string]any {
+	metadata, _ := object.Object["metadata"].(map[string]any)
+	marks, _ := metadata[kind].(map[string]any)
+	return marks
 }
 
 // RefOf names an object.
@@ -64,15 +73,15 @@ func group(apiVersion string) string {
 	return name
 }
 
-// stamp returns a copy of object that says whose it is and what it was made from.
-func stamp(object *unstructured.Unstructured, owner Owner, digest string) *unstructured.Unstructured {
-	out := object.DeepCopy()
+// Stamped returns a copy of the object of a manifest that says whose it is and what it was made from.
+func Stamped(m *Manifest, owner Owner) *unstructured.Unstructured {
+	out := m.Object.DeepCopy()
 	annotations := out.GetAnnotations()
 	if annotations == nil {
 		annotations = map[string]string{}
 	}
 	annotations[api.AnnotationOwner] = owner.String()
-	annotations[api.AnnotationDigest] = digest
+	annotations[api.AnnotationDigest] = m.Digest
 	out.SetAnnotations(annotations)
 	return out
 }

@@ -3,6 +3,7 @@ package apply
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -32,6 +33,10 @@ type Op struct {
 	// UID of the live object that Replace, Delete, Disown and Keep are about; a write must not touch
 	// an object of the same name with another uid.
 	UID string
+	// Version is the resourceVersion that the live object must still have, empty for any.
+	Version string
+	// Exclusive has a Create fail where there is such an object by then: it must not be taken over unseen.
+	Exclusive bool
 	// Object is what Create, Replace and Disown write, complete with its annotations; what Keep
 	// found; nil for Delete.
 	Object *unstructured.Unstructured
@@ -39,6 +44,8 @@ type Op struct {
 	Reason string
 	// Drifted says where the live object had been changed, "/spec/replicas", when a Replace undoes that.
 	Drifted string
+	// Live is the object as it was found, of such a Replace.
+	Live *unstructured.Unstructured
 }
 
 // Conflict is one manifest that is left alone.
@@ -54,6 +61,11 @@ type Conflict struct {
 type Plan struct {
 	Waves     [][]Op
 	Conflicts []Conflict
+	// Differing are the objects that are not as they are wanted and are left so without being in conflict.
+	Differing []api.DifferingObject
+	// Suspects are the objects that were found to differ without a preview of them: with one it may turn out
+	// that the member's API server would change nothing.
+	Suspects []api.ObjectRef
 }
 
 // Writes counts the operations that change something.
@@ -80,6 +92,9 @@ func (p Plan) String() string {
 	for _, c := range p.Conflicts {
 		fmt.Fprintf(&b, "- %s: %s: %s\n", c.ObjectRef, c.Reason, c.Message)
 	}
+	for i := range p.Differing {
+		fmt.Fprintf(&b, "~ %s: %s\n", p.Differing[i].ObjectRef, paths(p.Differing[i].Differences))
+	}
 	return b.String()
 }
 
@@ -94,20 +109,20 @@ func (o Op) String() string {
 // layered sorts operations into waves: writes and keeps by rising wave of their kind, then deletions
 // and disownings by falling wave.
 func layered(ops []Op) [][]Op {
-	slices.SortFunc(ops, func(a, b Op) int {
-		return cmp.Or(cmp.Compare(layer(a), layer(b)), CompareRefs(a.ObjectRef, b.ObjectRef))
-	})
-	var waves [][]Op
+	byLayer := map[int][]Op{}
 	for i := range ops {
-		if i == 0 || layer(ops[i]) != layer(ops[i-1]) {
-			waves = append(waves, nil)
-		}
-		waves[len(waves)-1] = append(waves[len(waves)-1], ops[i])
+		at := layer(&ops[i])
+		byLayer[at] = append(byLayer[at], ops[i])
+	}
+	var waves [][]Op
+	for _, at := range slices.Sorted(maps.Keys(byLayer)) {
+		slices.SortFunc(byLayer[at], func(a, b Op) int { return CompareRefs(a.ObjectRef, b.ObjectRef) })
+		waves = append(waves, byLayer[at])
 	}
 	return waves
 }
 
-func layer(o Op) int {
+func layer(o *Op) int {
 	wave := Wave(o.ObjectRef)
 	if o.Verb == Delete || o.Verb == Disown {
 		return 2*lastWave + 1 - wave

@@ -49,6 +49,7 @@ func Record(in Input) Plan {
 	}
 	if p.Write {
 		p.Events = append(p.Events, in.unreadableProperties(&r)...)
+		p.Events = append(p.Events, in.missingPermissions(&r)...)
 	}
 	return p
 }
@@ -129,6 +130,7 @@ func (in *Input) hear(r *api.MemberRecord) {
 	r.Holds = h.Holds
 	r.Unlisted = slices.Sorted(slices.Values(h.Unlisted))
 	r.Renewal = h.Renewal
+	r.Forbidden = slices.Sorted(slices.Values(h.Forbidden))
 }
 
 // difference grades a change of a record.
@@ -148,7 +150,7 @@ func (in *Input) compare(r *api.MemberRecord) difference {
 	case p.UID != r.UID, p.State != r.State, p.Reason != r.Reason, p.Message != r.Message, p.Healthy != r.Healthy,
 		p.Renewal != r.Renewal, p.AgentVersion != r.AgentVersion, p.AgentLevel != r.AgentLevel, p.KubernetesVersion != r.KubernetesVersion,
 		!maps.Equal(p.Labels, r.Labels), !maps.Equal(p.OfferedLabels, r.OfferedLabels),
-		!slices.Equal(p.Namespaces, r.Namespaces), !slices.Equal(p.Unlisted, r.Unlisted):
+		!slices.Equal(p.Namespaces, r.Namespaces), !slices.Equal(p.Unlisted, r.Unlisted), !slices.Equal(p.Forbidden, r.Forbidden):
 		return differs
 	case p.Nodes != r.Nodes, p.Holds != r.Holds, !maps.Equal(p.Properties, r.Properties):
 		return moves

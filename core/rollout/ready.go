@@ -13,11 +13,15 @@ const (
 	reasonPending     = "ApplyPending"
 )
 
-// Available says whether a result makes its member ready. What cannot be tracked is ready once it
+// Available says whether a result makes its member ready. A member that reported all differences, where nothing
+// is to be written, is. What cannot be tracked is ready once it
 // has been available for longer than the period (D18); readyAt is then the time to look again.
 // Transitions are by the agent's clock. The time of the release, by ours, is their lower bound, and what
 // they are taken for when the agent's clock is ahead of ours: it must not hold a rollout up.
 func Available(result *api.PlacementResult, released time.Time, period time.Duration, now time.Time) (ready bool, readyAt time.Time) {
+	if !result.Withdrawn && result.DiffReported == "True" {
+		return true, time.Time{}
+	}
 	if result.Withdrawn || result.Available != "True" {
 		return false, time.Time{}
 	}

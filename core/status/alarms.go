@@ -14,6 +14,7 @@ const (
 	AlarmApplyFailed = reasonApplyFailed
 	AlarmDrifted     = "DriftFound"
 	AlarmCorrected   = "DriftCorrected"
+	AlarmFought      = "DriftFought"
 	AlarmUnconfirmed = "WithdrawalUnconfirmed"
 )
 
@@ -30,7 +31,7 @@ type trouble struct {
 // of now. A kind that came up once stays, so that the next one keeps its distance.
 func (e *evaluation) alarms() []api.Alarm {
 	var out []api.Alarm
-	for _, reason := range []string{AlarmApplyFailed, AlarmDrifted, AlarmCorrected, AlarmUnconfirmed} {
+	for _, reason := range []string{AlarmApplyFailed, AlarmDrifted, AlarmCorrected, AlarmFought, AlarmUnconfirmed} {
 		if a := e.alarm(reason, e.troubled(reason)); a != nil {
 			out = append(out, *a)
 		}
@@ -101,6 +102,9 @@ func (e *evaluation) troubled(reason string) []trouble {
 		if reason == AlarmCorrected && v.corrected() {
 			out = append(out, trouble{v.member, correctedText(v.last)})
 		}
+		if reason == AlarmFought && v.fought() {
+			out = append(out, trouble{v.member, correctedText(v.last)})
+		}
 		if reason == AlarmApplyFailed && v.otherFailure() {
 			var h api.HeldUp
 			e.trouble(&h, v.result)
@@ -119,8 +123,11 @@ func correctedText(r *api.PlacementResult) string {
 	default:
 		return fmt.Sprintf("%d objects were changed on the member and written over", r.CorrectedTotal)
 	}
-	first := &r.Corrected[0]
+	first := &r.Corrected[max(0, slices.IndexFunc(r.Corrected, func(c api.Correction) bool { return c.Fought }))]
 	text := fmt.Sprintf("%s was changed on the member at %s and written over", nameText(first.ObjectRef), oneLine(first.Fields))
+	if first.Fought {
+		text += " five times within ten minutes, from now on once a minute: somebody there wants it otherwise"
+	}
 	switch more := r.CorrectedTotal - 1; more {
 	case 0:
 		return text

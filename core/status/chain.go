@@ -12,7 +12,11 @@ import (
 // chain finds the conditions of one member, in their order, up to the first that is not True.
 func (e *evaluation) chain(v *view) []finding {
 	var out []finding
-	for _, find := range []func(*view) finding{e.scheduled, e.rolloutStarted, e.overridden, e.synchronized, e.applied, e.available} {
+	finders := []func(*view) finding{e.scheduled, e.rolloutStarted, e.overridden, e.synchronized, e.applied, e.available}
+	if e.reportsDiff() {
+		finders = append(finders[:4], e.diffReported)
+	}
+	for _, find := range finders {
 		f := find(v)
 		out = append(out, f)
 		if f.status != metav1.ConditionTrue {

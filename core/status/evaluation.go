@@ -111,6 +111,7 @@ func (e *evaluation) entries() []api.PerMemberStatus {
 			ClusterName:      v.member,
 			Conditions:       e.dated("", v.chain, before[v.member]),
 			FailedPlacements: e.failures(v),
+			DiffedPlacements: e.diffed(v),
 		}
 		m.State, m.Message = e.state(v)
 		m.Since = m.Conditions[len(m.Conditions)-1].LastTransitionTime

@@ -18,6 +18,7 @@ var turned = []struct{ condition, event string }{
 	{api.ConditionWorkSynchronized, "PlacementWorkSynchronized"},
 	{api.ConditionApplied, "PlacementApplied"},
 	{api.ConditionAvailable, "PlacementAvailable"},
+	{api.ConditionDiffReported, "PlacementDiffReported"},
 }
 
 // troubling are the reasons that are told as warnings when a condition comes to have them. Members that
@@ -48,7 +49,7 @@ func Events(previous *api.PlacementStatus, current api.PlacementStatus, now time
 		}
 	}
 	if completed(&current) && (previous == nil || previous.ObservedSnapshot != current.ObservedSnapshot || !completed(previous)) {
-		tell("Normal", EventCompleted, "snapshot "+current.ObservedSnapshot+": "+find(current.Conditions, api.ConditionAvailable).Message)
+		tell("Normal", EventCompleted, "snapshot "+current.ObservedSnapshot+": "+ended(&current).Message)
 	}
 	for i := range current.Conditions {
 		c := &current.Conditions[i]
@@ -89,9 +90,17 @@ func wasTrue(previous *api.PlacementStatus, snapshot, condition string) bool {
 	return previous != nil && previous.ObservedSnapshot == snapshot && isTrue(find(previous.Conditions, condition))
 }
 
-// completed says that the placement is scheduled as wished and available.
+// completed says that the placement is scheduled as wished and available, or compared.
 func completed(st *api.PlacementStatus) bool {
-	return isTrue(find(st.Conditions, api.ConditionScheduled)) && isTrue(find(st.Conditions, api.ConditionAvailable))
+	return isTrue(find(st.Conditions, api.ConditionScheduled)) && isTrue(ended(st))
+}
+
+// ended is the condition that the chain of a placement ends with, nil before it gets there.
+func ended(st *api.PlacementStatus) *metav1.Condition {
+	if reported := find(st.Conditions, api.ConditionDiffReported); reported != nil {
+		return reported
+	}
+	return find(st.Conditions, api.ConditionAvailable)
 }
 
 func reasonOf(st *api.PlacementStatus, kind string) string {

@@ -14,7 +14,7 @@ func (e *evaluation) failures(v *view) []api.FailedPlacement {
 	if v.result == nil || len(v.result.Failures) == 0 {
 		return nil
 	}
-	if applied, _ := appliedOf(v.result); applied != metav1.ConditionFalse && v.result.Available != "False" {
+	if applied, _ := appliedOf(v.result); applied != metav1.ConditionFalse && v.result.Available != "False" && v.result.DiffReported != "False" {
 		return nil
 	}
 	n := min(len(v.result.Failures), shown)

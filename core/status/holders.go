@@ -141,6 +141,8 @@ func objectText(f *api.ManifestFailure) string {
 		return text + oneLine(orElse(f.Message, "is not available yet"))
 	case f.Reason == reasonFoundDrifts:
 		return text + "drifted: " + oneLine(f.Message)
+	case f.Reason == reasonNoDiffReporting:
+		return text + "cannot be compared: " + oneLine(f.Message)
 	}
 	return text + "cannot be applied: " + oneLine(orElse(f.Message, f.Reason))
 }

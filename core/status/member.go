@@ -22,6 +22,8 @@ func (e *evaluation) state(v *view) (state, message string) {
 		return api.EntryWaiting, oneLine(last.message)
 	case v.result == nil:
 		return api.EntryApplying, e.lacks(v).Message
+	case e.reportsDiff():
+		return e.reported(v)
 	}
 	switch applied, _ := appliedOf(v.result); {
 	case applied == metav1.ConditionUnknown:
@@ -30,10 +32,30 @@ func (e *evaluation) state(v *view) (state, message string) {
 		return api.EntryDrifted, e.lacks(v).Message
 	case applied == metav1.ConditionFalse:
 		return api.EntryFailed, e.lacks(v).Message
+	case v.result.Available == "True" && v.fought():
+		return api.EntryAvailable, correctedText(v.last)
 	case v.result.Available == "True":
 		return api.EntryAvailable, ""
 	}
 	return api.EntryNotAvailable, e.lacks(v).Message
+}
+
+// reported is the state of a member that writes nothing.
+func (e *evaluation) reported(v *view) (state, message string) {
+	switch {
+	case v.result.DiffReported == "False":
+		return api.EntryFailed, e.lacks(v).Message
+	case v.result.DiffReported != "True":
+		return api.EntryApplying, e.lacks(v).Message
+	case v.differing():
+		return api.EntryDiffers, differingText(v.result)
+	}
+	return api.EntrySame, ""
+}
+
+// fought says that an object on the member is changed and written over again and again.
+func (v *view) fought() bool {
+	return v.last != nil && slices.ContainsFunc(v.last.Corrected, func(c api.Correction) bool { return c.Fought })
 }
 
 // drifted says that objects were changed on the member and left so.

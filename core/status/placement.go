@@ -2,6 +2,7 @@ package status
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -110,7 +111,11 @@ func (e *evaluation) rest(going *api.Rollout) []finding {
 		return nil
 	}
 	var out []finding
-	for i, t := range conditionTexts {
+	chain := conditionTexts
+	if e.reportsDiff() {
+		chain = append(slices.Clone(chain[:3]), diffTexts)
+	}
+	for i, t := range chain {
 		f := t.over(picked, i+1)
 		if f.status == metav1.ConditionFalse {
 			f.message += e.because(f.kind, going)

@@ -36,9 +36,17 @@ const (
 	reasonAllAvailable     = "AllWorkAreAvailable"
 	reasonNotAllAvailable  = "NotAllWorkAreAvailable"
 
+	reasonDiffPending    = "DiffReportingPending"
+	reasonDiffFailed     = "DiffReportingIncompleteOrFailed"
+	reasonDiffCompleted  = "DiffReportingCompleted"
+	reasonDiffInProgress = "DiffReportInProgress"
+	reasonAllReported    = "AllWorkHaveDiffReported"
+	reasonNotAllReported = "NotAllWorkHaveDiffReported"
+
 	reasonProgressing      = "RolloutProgressing"
 	reasonCompleted        = "RolloutCompleted"
 	reasonDeadlineExceeded = api.ReasonDeadlineExceeded
 
-	reasonFoundDrifts = "FoundDrifts" // of an object
+	reasonFoundDrifts     = "FoundDrifts" // of an object
+	reasonNoDiffReporting = "FailedToReportDiff"
 )

@@ -180,6 +180,26 @@ func (w *world) hold(_ *testing.T, args []string) string {
 }
 
 // report WHAT MEMBER….
+// reported is the answer to ReportDiff, which the placement then has.
+func (w *world) reported(r *api.PlacementResult, how string, failure api.ManifestFailure) {
+	w.in.Placement.Spec.Strategy.ApplyStrategy = &api.ApplyStrategy{Type: api.ApplyReportDiff}
+	r.Applied, r.AppliedReason, r.DiffReported, r.DiffReportedReason = "Unknown", "", "True", "AllWorkHaveDiffReported"
+	switch how {
+	case "same":
+		r.DiffReportedMessage = "all 2 objects are as they are wanted"
+	case "differs":
+		r.DiffReportedMessage = "2 of 2 objects differ"
+		r.DifferingTotal = 2
+		r.Differing = []api.DifferingObject{{
+			ObjectRef: failure.ObjectRef, Differences: []api.Difference{{Path: "/spec/replicas", Manager: "hpa"}, {Path: "/spec/paused"}}, Total: 2,
+		}, {ObjectRef: api.ObjectRef{APIVersion: "v1", Kind: "ConfigMap", Namespace: "shop", Name: "c"}, Differences: []api.Difference{{Path: "/"}}, Total: 1}}
+	case "incomparable":
+		r.DiffReported, r.DiffReportedReason, r.Failed = "False", "NotAllWorkHaveDiffReported", 1
+		failure.Condition, failure.Reason, failure.Message = "Applied", "FailedToReportDiff", "spec.replicas is no number"
+		r.Failures = []api.ManifestFailure{failure}
+	}
+}
+
 func (w *world) report(_ *testing.T, args []string) string {
 	for _, member := range args[1:] {
 		e := w.entry(member)
@@ -208,6 +228,12 @@ func (w *world) report(_ *testing.T, args []string) string {
 		case "corrected":
 			r.Available, r.AvailableReason, r.CorrectedTotal = "True", "AllWorkAreAvailable", 2
 			r.Corrected = []api.Correction{{ObjectRef: failure.ObjectRef, Fields: "/spec/replicas", Since: metav1.NewTime(w.in.Now)}}
+		case "fought":
+			w.in.Placement.Spec.Strategy.ApplyStrategy = nil
+			r.Available, r.AvailableReason, r.CorrectedTotal = "True", "AllWorkAreAvailable", 1
+			r.Corrected = []api.Correction{{ObjectRef: failure.ObjectRef, Fields: "/spec/replicas (hpa)", Since: metav1.NewTime(w.in.Now), Fought: true}}
+		case "differs", "same", "incomparable":
+			w.reported(r, args[0], failure)
 		case "crashing":
 			r.Available, r.AvailableReason, r.Failed = "False", "NotAllWorkAreAvailable", 1
 			failure.Condition, failure.Reason = "Available", "ManifestNotAvailableYet"

@@ -166,6 +166,9 @@ func (e *evaluation) counts() api.PlacementCounts {
 		if v.drifted() {
 			c.Drifted++
 		}
+		if v.differing() {
+			c.Differing++
+		}
 		if v.result.Available == "True" && !v.offline() {
 			c.Available++
 		}

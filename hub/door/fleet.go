@@ -114,6 +114,10 @@ func (d *Door) memberProblems(record *api.MemberRecord) []api.Problem {
 		keyless.Reason, keyless.Message, keyless.Next = api.ReasonNoKey, api.KeylessMessage, api.EnrolCommand(record.Name)
 		problems = append(problems, keyless)
 	}
+	if len(record.Forbidden) > 0 {
+		problem.Reason, problem.Message = liveness.ReasonForbidden, liveness.ForbiddenText(record.Forbidden)
+		problems = append(problems, problem)
+	}
 	if len(record.Unlisted) > 0 {
 		problem.Reason, problem.Message = "Unlisted", "it runs placements the hub does not know: "+enumerate(record.Unlisted)
 		problems = append(problems, problem)

@@ -41,7 +41,7 @@ func (d *Door) memberStatus(record *api.MemberRecord) *api.MemberClusterStatus {
 	status := &api.MemberClusterStatus{
 		State: record.State, Message: record.Message, Labels: record.Labels, OfferedLabels: record.OfferedLabels,
 		AgentVersion: record.AgentVersion, KubernetesVersion: record.KubernetesVersion, Nodes: record.Nodes,
-		Unlisted: record.Unlisted, Properties: map[string]api.PropertyValue{},
+		Unlisted: record.Unlisted, Forbidden: record.Forbidden, Properties: map[string]api.PropertyValue{},
 	}
 	status.Inventory, _ = d.inventories.Get(record.Name)
 	addProperties(status, record.Properties, seen)

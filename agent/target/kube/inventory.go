@@ -2,12 +2,9 @@ package kube
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
@@ -28,148 +25,187 @@ const (
 )
 
 // inventory says, on the member, which objects an owner may have there: one ConfigMap an owner, written before
-// anything that is in it. An agent that lost its disk reads it and forgets nothing.
+// anything that is in it. An agent that lost its disk reads it and forgets nothing. No lock but that of one owner, or
+// of who reads for the first time, is held while the API server is asked.
 type inventory struct {
 	client typedcorev1.CoreV1Interface
 
+	loading sync.Mutex
+
 	mu     sync.Mutex
 	read   bool
-	owners map[string][]api.ObjectRef
+	owners map[string]*entry
 	made   bool // the namespace is there
 }
 
+// entry is the inventory of one owner.
+type entry struct {
+	writing sync.Mutex
+
+	refs []api.ObjectRef
+	// lost says that the ConfigMap is not as it was written.
+	lost bool
+}
+
 func newInventory(client typedcorev1.CoreV1Interface) *inventory {
-	return &inventory{client: client, owners: map[string][]api.ObjectRef{}}
+	return &inventory{client: client, owners: map[string]*entry{}}
 }
 
 // load reads what an earlier process left, once.
 func (i *inventory) load(ctx context.Context) error {
-	if i.read {
+	i.loading.Lock()
+	defer i.loading.Unlock()
+	i.mu.Lock()
+	read := i.read
+	i.mu.Unlock()
+	if read {
 		return nil
 	}
 	list, err := i.client.ConfigMaps(SystemNamespace).List(ctx, metav1.ListOptions{LabelSelector: labelInventory + "=true"})
 	if err != nil {
 		return fmt.Errorf("reading the inventory: %w", err)
 	}
+	owners := map[string]*entry{}
 	for n := range list.Items {
 		data := list.Items[n].Data
 		refs, err := readRefs(data[keyObjects])
 		if err != nil {
 			return fmt.Errorf("the inventory of %s, ConfigMap %s/%s: %w", data[keyOwner], SystemNamespace, list.Items[n].Name, err)
 		}
-		i.owners[data[keyOwner]] = refs
+		owners[data[keyOwner]] = &entry{refs: refs}
 	}
-	i.read = true
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.owners, i.read = owners, true
 	return nil
 }
 
 func (i *inventory) names(ctx context.Context) ([]string, error) {
-	i.mu.Lock()
-	defer i.mu.Unlock()
 	if err := i.load(ctx); err != nil {
 		return nil, err
 	}
-	return slices.Sorted(maps.Keys(i.owners)), nil
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	var names []string
+	for _, owner := range slices.Sorted(maps.Keys(i.owners)) {
+		if len(i.owners[owner].refs) > 0 {
+			names = append(names, owner)
+		}
+	}
+	return names, nil
 }
 
 func (i *inventory) of(ctx context.Context, owner string) ([]api.ObjectRef, error) {
-	i.mu.Lock()
-	defer i.mu.Unlock()
 	if err := i.load(ctx); err != nil {
 		return nil, err
 	}
-	return i.owners[owner], nil
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if known := i.owners[owner]; known != nil {
+		return known.refs, nil
+	}
+	return nil, nil
 }
 
 // put makes the inventory of an owner list refs; without any it is removed.
 func (i *inventory) put(ctx context.Context, owner string, refs []api.ObjectRef) error {
-	i.mu.Lock()
-	defer i.mu.Unlock()
 	if err := i.load(ctx); err != nil {
 		return err
 	}
-	refs = slices.SortedFunc(slices.Values(refs), apply.CompareRefs)
-	refs = slices.Compact(refs)
-	known, listed := i.owners[owner]
-	if slices.Equal(known, refs) && listed == (len(refs) > 0) {
+	refs = slices.Compact(slices.SortedFunc(slices.Values(refs), apply.CompareRefs))
+	known := i.entry(owner)
+	known.writing.Lock()
+	defer known.writing.Unlock()
+	i.mu.Lock()
+	known.lost = known.lost || !slices.Equal(known.refs, refs)
+	known.refs = refs // from here on a ConfigMap that lists others is not what it should be
+	i.mu.Unlock()
+	return i.mend(ctx, owner, known)
+}
+
+// mend writes the ConfigMap of an owner if it is not as it should be. The entry is held for writing.
+func (i *inventory) mend(ctx context.Context, owner string, known *entry) error {
+	i.mu.Lock()
+	refs, lost := known.refs, known.lost
+	i.mu.Unlock()
+	if lost {
+		if err := i.write(ctx, owner, refs); err != nil {
+			return err
+		}
+	}
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if known.lost = false; len(refs) == 0 {
+		delete(i.owners, owner)
+	}
+	return nil
+}
+
+func (i *inventory) entry(owner string) *entry {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	known := i.owners[owner]
+	if known == nil {
+		known = &entry{}
+		i.owners[owner] = known
+	}
+	return known
+}
+
+// lose notes that the ConfigMap of an owner is not as it was written; nil when it is not to be there.
+func (i *inventory) lose(owner string) *entry {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	known := i.owners[owner]
+	if known == nil || len(known.refs) == 0 {
 		return nil
 	}
+	known.lost = true
+	return known
+}
+
+func (i *inventory) write(ctx context.Context, owner string, refs []api.ObjectRef) error {
 	if len(refs) == 0 {
 		err := i.client.ConfigMaps(SystemNamespace).Delete(ctx, mapName(owner), metav1.DeleteOptions{})
 		if err != nil && !apierrors.IsNotFound(err) {
 			return fmt.Errorf("removing the inventory of %s: %w", owner, err)
 		}
-		delete(i.owners, owner)
 		return nil
 	}
-	if err := i.write(ctx, owner, refs); err != nil {
-		return fmt.Errorf("writing the inventory of %s: %w", owner, err)
-	}
-	i.owners[owner] = refs
-	return nil
-}
-
-func (i *inventory) write(ctx context.Context, owner string, refs []api.ObjectRef) error {
 	if err := i.namespace(ctx); err != nil {
-		return err
+		return fmt.Errorf("writing the inventory of %s: %w", owner, err)
 	}
 	content := acorev1.ConfigMap(mapName(owner), SystemNamespace).
 		WithLabels(map[string]string{labelInventory: "true"}).
 		WithData(map[string]string{keyOwner: owner, keyObjects: writeRefs(refs)})
-	_, err := i.client.ConfigMaps(SystemNamespace).Apply(ctx, content, metav1.ApplyOptions{FieldManager: FieldManager, Force: true})
-	if apierrors.IsNotFound(err) {
-		i.made = false // somebody deleted it
+	_, err := i.client.ConfigMaps(SystemNamespace).Apply(ctx, content, metav1.ApplyOptions{FieldManager: apply.FieldManager, Force: true})
+	if err != nil {
+		i.has(false) // somebody may have deleted it
+		return fmt.Errorf("writing the inventory of %s: %w", owner, err)
 	}
-	return err
+	return nil
+}
+
+func (i *inventory) has(namespace bool) (before bool) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	before, i.made = i.made, namespace
+	return before
 }
 
 // namespace makes the namespace of the inventory where it is missing.
 func (i *inventory) namespace(ctx context.Context) error {
-	if i.made {
+	if i.has(true) {
 		return nil
 	}
 	_, err := i.client.Namespaces().Get(ctx, SystemNamespace, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		_, err = i.client.Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: SystemNamespace}},
-			metav1.CreateOptions{FieldManager: FieldManager})
+			metav1.CreateOptions{FieldManager: apply.FieldManager})
 	}
 	if err != nil && !apierrors.IsAlreadyExists(err) {
+		i.has(false)
 		return err
 	}
-	i.made = true
 	return nil
-}
-
-// mapName is the name of the ConfigMap of an owner.
-func mapName(owner string) string {
-	sum := sha256.Sum256([]byte(owner))
-	return "placement-" + hex.EncodeToString(sum[:10])
-}
-
-func writeRefs(refs []api.ObjectRef) string {
-	var b strings.Builder
-	for _, ref := range refs {
-		fmt.Fprintf(&b, "%s %s %s %s\n", ref.APIVersion, ref.Kind, dash(ref.Namespace), ref.Name)
-	}
-	return b.String()
-}
-
-func readRefs(text string) ([]api.ObjectRef, error) {
-	var refs []api.ObjectRef
-	for line := range strings.Lines(text) {
-		words := strings.Fields(line)
-		if len(words) != 4 {
-			return nil, fmt.Errorf("found %q, expected APIVERSION KIND NAMESPACE NAME; delete what it names by hand, then the ConfigMap", line)
-		}
-		refs = append(refs, api.ObjectRef{APIVersion: words[0], Kind: words[1], Namespace: strings.TrimPrefix(words[2], "-"), Name: words[3]})
-	}
-	return refs, nil
-}
-
-// dash stands for no namespace.
-func dash(namespace string) string {
-	if namespace == "" {
-		return "-"
-	}
-	return namespace
 }

@@ -19,8 +19,6 @@ import (
 )
 
 const (
-	// FieldManager is under which name fields are owned.
-	FieldManager = "flotilla"
 	// SystemNamespace holds what the agent keeps on a member.
 	SystemNamespace = "flotilla-system"
 
@@ -35,6 +33,8 @@ type Options struct {
 	Config *rest.Config
 	// Failed is told, often, of a watch that the API server does not give, and of which resource; nil is not.
 	Failed func(resource string, err error)
+	// Refused is told, once each, what the API server does not permit the agent; nil is not.
+	Refused func(Permission)
 }
 
 // Target is one Kubernetes cluster.
@@ -47,6 +47,7 @@ type Target struct {
 	views     *views
 	census    *census
 	changes   *changes
+	refusals  *refusals
 	stop      context.CancelFunc
 	run       func(func(context.Context)) // until Close
 	running   sync.WaitGroup
@@ -61,6 +62,8 @@ var _ target.Target = (*Target)(nil)
 func New(o Options) (*Target, error) {
 	config := rest.CopyConfig(o.Config)
 	config.QPS, config.Burst, config.UserAgent = requestsPerSecond, burst, "flotilla-agent"
+	refusals := newRefusals(o.Refused)
+	config.Wrap(refusals.listen)
 	objects, err := dynamic.NewForConfig(config)
 	if err != nil {
 		return nil, fmt.Errorf("speaking to %s: %w", config.Host, err)
@@ -70,7 +73,7 @@ func New(o Options) (*Target, error) {
 		return nil, fmt.Errorf("speaking to %s: %w", config.Host, err)
 	}
 	ctx, stop := context.WithCancel(context.Background())
-	t := &Target{host: config.Host, dynamic: objects, clients: clients, kinds: newKinds(clients.Discovery()), changes: &changes{}, stop: stop}
+	t := &Target{host: config.Host, dynamic: objects, clients: clients, kinds: newKinds(clients.Discovery()), changes: &changes{}, refusals: refusals, stop: stop}
 	t.run = func(f func(context.Context)) { t.running.Go(func() { f(ctx) }) }
 	failed := o.Failed
 	if failed == nil {
@@ -79,6 +82,9 @@ func New(o Options) (*Target, error) {
 	t.inventory = newInventory(clients.CoreV1())
 	t.views = newViews(objects, t, failed)
 	t.census = newCensus(&lists{changes: t.changes, failed: failed, run: t.run}, clients, objects.Resource(nodeClaims))
+	t.watchDefinitions(failed)
+	t.watchInventory(ctx, failed)
+	t.run(t.poll)
 	return t, nil
 }
 
@@ -92,6 +98,7 @@ func (t *Target) Objects() dynamic.Interface { return t.dynamic }
 func (t *Target) Close() {
 	t.stop()
 	t.running.Wait()
+	t.refusals.close()
 }
 
 // Ready asks the API server whether it is.

@@ -2,9 +2,7 @@ package kube
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -24,13 +22,14 @@ const labelPlaced = "flotilla.io/placed"
 // objects is where objects of the kind and the namespace of ref are.
 func (t *Target) objects(ref api.ObjectRef) (dynamic.ResourceInterface, served, error) {
 	kind, err := t.kinds.of(ref)
-	if err != nil {
-		return nil, served{}, err
-	}
+	return t.at(kind, ref), kind, err
+}
+
+func (t *Target) at(kind served, ref api.ObjectRef) dynamic.ResourceInterface {
 	if !kind.namespaced {
-		return t.dynamic.Resource(kind.GroupVersionResource), kind, nil
+		return t.dynamic.Resource(kind.GroupVersionResource)
 	}
-	return t.dynamic.Resource(kind.GroupVersionResource).Namespace(ref.Namespace), kind, nil
+	return t.dynamic.Resource(kind.GroupVersionResource).Namespace(ref.Namespace)
 }
 
 // Get reads one object from the API server. A kind that is not served has none.
@@ -45,15 +44,10 @@ func (t *Target) Get(ctx context.Context, ref api.ObjectRef) (*unstructured.Unst
 	return at.Get(ctx, ref.Name, metav1.GetOptions{})
 }
 
-// Apply writes one object by server-side apply. What others own is a conflict that names field and manager, unless
-// the write is forced.
+// Apply writes one object by server-side apply. A CustomResourceDefinition is waited for until its kind is served.
 func (t *Target) Apply(ctx context.Context, w target.Write) (*unstructured.Unstructured, error) {
 	ref := apply.RefOf(w.Object)
 	at, kind, err := t.objects(ref)
-	if meta.IsNoMatchError(err) {
-		t.kinds.forget()
-		at, kind, err = t.objects(ref)
-	}
 	if err != nil {
 		return nil, err
 	}
@@ -61,18 +55,86 @@ func (t *Target) Apply(ctx context.Context, w target.Write) (*unstructured.Unstr
 		return disown(ctx, at, w)
 	}
 	t.views.open(kind.GroupVersionResource)
-	written, err := at.Apply(ctx, ref.Name, applied(w), metav1.ApplyOptions{FieldManager: FieldManager, Force: w.Force})
-	if err == nil && ref.Kind == "CustomResourceDefinition" {
-		t.kinds.forget()
+	written, err := write(ctx, at, w)
+	if err != nil || !definesKind(ref) {
+		return written, err
 	}
-	return written, err
+	return t.established(ctx, at, written)
+}
+
+// write applies an object, and creates it first where it must not be there.
+func write(ctx context.Context, at dynamic.ResourceInterface, w target.Write) (*unstructured.Unstructured, error) {
+	object, options := applied(w), metav1.ApplyOptions{FieldManager: apply.FieldManager, Force: w.Force}
+	if w.Exclusive && w.UID == "" {
+		made, err := at.Create(ctx, object, metav1.CreateOptions{FieldManager: apply.Creator})
+		if err != nil {
+			return nil, err
+		}
+		object.SetUID(made.GetUID())
+		options.Force = true // over its own creator
+	}
+	written, err := at.Apply(ctx, object.GetName(), object, options)
+	if !options.Force && uncontended(err) {
+		options.Force = true
+		written, err = at.Apply(ctx, object.GetName(), object, options)
+	}
+	if err != nil {
+		return nil, otherUID(err, w)
+	}
+	return released(ctx, at, written), nil
+}
+
+// otherUID is the conflict that an API server calls an invalid change of metadata.uid.
+func otherUID(err error, w target.Write) error {
+	status, is := err.(apierrors.APIStatus)
+	if !is || !apierrors.IsInvalid(err) || status.Status().Details == nil {
+		return err
+	}
+	for _, cause := range status.Status().Details.Causes {
+		if cause.Field == "metadata.uid" {
+			ref := apply.RefOf(w.Object)
+			return apierrors.NewConflict(target.GroupResource(ref), ref.Name, fmt.Errorf("uid is not %s", w.UID))
+		}
+	}
+	return err
+}
+
+// uncontended says that a write was refused over fields that nobody else owns.
+func uncontended(err error) bool {
+	status, is := err.(apierrors.APIStatus)
+	return is && apply.Uncontended(apply.Contested(status.Status().Details))
+}
+
+// released takes the share that the creator had off an object, so that the fields belong to who applies alone. What
+// fails is done with the next write.
+func released(ctx context.Context, at dynamic.ResourceInterface, live *unstructured.Unstructured) *unstructured.Unstructured {
+	others, had := without(live, apply.Creator)
+	if !had {
+		return live
+	}
+	patched, err := patch(ctx, at, live, map[string]any{"managedFields": others})
+	if err != nil {
+		return live
+	}
+	return patched
+}
+
+// Preview is what a forced Apply would return.
+func (t *Target) Preview(ctx context.Context, w target.Write) (*unstructured.Unstructured, error) {
+	at, _, err := t.objects(apply.RefOf(w.Object))
+	if err != nil {
+		return nil, err
+	}
+	return at.Apply(ctx, w.Object.GetName(), applied(w), metav1.ApplyOptions{
+		FieldManager: apply.FieldManager, Force: true, DryRun: []string{metav1.DryRunAll},
+	})
 }
 
 // applied is what is sent to the API server: what is wanted, for the object with that uid and no other.
 func applied(w target.Write) *unstructured.Unstructured {
 	object := w.Object.DeepCopy()
 	unstructured.RemoveNestedField(object.Object, "status")
-	for _, field := range []string{"managedFields", "resourceVersion", "creationTimestamp", "generation", "selfLink"} {
+	for _, field := range []string{"managedFields", "resourceVersion", "creationTimestamp", "generation", "selfLink", "uid"} {
 		unstructured.RemoveNestedField(object.Object, "metadata", field)
 	}
 	labels := object.GetLabels()
@@ -81,55 +143,11 @@ func applied(w target.Write) *unstructured.Unstructured {
 	}
 	labels[labelPlaced] = "true"
 	object.SetLabels(labels)
-	object.SetUID(types.UID(w.UID))
-	if w.UID == "" {
-		unstructured.RemoveNestedField(object.Object, "metadata", "uid")
+	if w.UID != "" {
+		object.SetUID(types.UID(w.UID))
+	}
+	if w.Version != "" {
+		object.SetResourceVersion(w.Version)
 	}
 	return object
-}
-
-// disown takes our marks and our share of the fields off an object and leaves all else: what was applied belongs to
-// nobody from then on.
-func disown(ctx context.Context, at dynamic.ResourceInterface, w target.Write) (*unstructured.Unstructured, error) {
-	name := w.Object.GetName()
-	live, err := at.Get(ctx, name, metav1.GetOptions{})
-	if err != nil {
-		return nil, err
-	}
-	if string(live.GetUID()) != w.UID {
-		ref := apply.RefOf(w.Object)
-		return nil, apierrors.NewConflict(target.GroupResource(ref), name, fmt.Errorf("uid is %s, not %s", live.GetUID(), w.UID))
-	}
-	others := slices.DeleteFunc(live.GetManagedFields(), func(m metav1.ManagedFieldsEntry) bool { return m.Manager == FieldManager })
-	if len(others) == 0 {
-		others = []metav1.ManagedFieldsEntry{{}} // how managed fields are emptied
-	}
-	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
-		"annotations":     map[string]any{api.AnnotationOwner: nil, api.AnnotationDigest: nil},
-		"labels":          map[string]any{labelPlaced: nil},
-		"managedFields":   others,
-		"uid":             w.UID,
-		"resourceVersion": live.GetResourceVersion(),
-	}})
-	if err != nil {
-		return nil, err
-	}
-	return at.Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: FieldManager})
-}
-
-// Delete removes one object with that uid. Its dependents are deleted in the background, as kubectl does.
-func (t *Target) Delete(ctx context.Context, r target.Removal) error {
-	at, _, err := t.objects(r.ObjectRef)
-	if meta.IsNoMatchError(err) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	uid, background := types.UID(r.UID), metav1.DeletePropagationBackground
-	err = at.Delete(ctx, r.Name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}, PropagationPolicy: &background})
-	if apierrors.IsNotFound(err) {
-		return nil
-	}
-	return err
 }

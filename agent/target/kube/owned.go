@@ -41,12 +41,12 @@ func (t *Target) Owned(ctx context.Context, owner string) ([]*unstructured.Unstr
 
 // look finds an object in what is watched of its kind, or reads it.
 func (t *Target) look(ctx context.Context, ref api.ObjectRef) (*unstructured.Unstructured, error) {
-	at, kind, err := t.objects(ref)
+	kind, err := t.kinds.inAnyVersion(ctx, ref)
 	if err != nil {
 		return nil, err
 	}
 	if object := t.views.open(kind.GroupVersionResource).find(ctx, ref.Namespace, ref.Name); object != nil {
 		return object.DeepCopy(), nil
 	}
-	return at.Get(ctx, ref.Name, metav1.GetOptions{})
+	return t.at(kind, ref).Get(ctx, ref.Name, metav1.GetOptions{})
 }

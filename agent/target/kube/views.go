@@ -2,25 +2,32 @@ package kube
 
 import (
 	"context"
+	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/dynamic/dynamicinformer"
 	"k8s.io/client-go/tools/cache"
 
 	"flotilla/agent/target"
 	"flotilla/core/api"
 )
 
-// patience is how long a first list is waited for, before objects are read one by one.
-const patience = 10 * time.Second
+const (
+	// patience is how long a first list is waited for, before objects are read one by one.
+	patience = 10 * time.Second
+	// polling is how often what cannot be watched is to be looked at.
+	polling = time.Minute
+)
 
-// views watch what was written here, one view a kind. Where a watch is refused nothing is in its view: objects are
-// then read from the API server each time.
+// views watch what was written here, one view a kind. What is in a view counts only while its watch is open: while
+// one is refused, or broken, objects are read from the API server each time, and owners are woken to look at theirs.
 type views struct {
 	client  dynamic.Interface
 	changes *changes
@@ -36,6 +43,8 @@ type view struct {
 	informer cache.SharedIndexInformer
 	// settled is closed once the first list is there, or was refused.
 	settled chan struct{}
+	// open says that the watch is.
+	open atomic.Bool
 }
 
 func newViews(client dynamic.Interface, t *Target, failed func(string, error)) *views {
@@ -50,10 +59,10 @@ func (v *views) open(kind schema.GroupVersionResource) *view {
 		return known
 	}
 	made := &view{settled: make(chan struct{})}
-	made.informer = dynamicinformer.NewFilteredDynamicInformer(v.client, kind, metav1.NamespaceAll, 0, cache.Indexers{},
-		func(o *metav1.ListOptions) { o.LabelSelector = labelPlaced + "=true" }).Informer()
+	made.informer = cache.NewSharedIndexInformer(made.watching(v.client.Resource(kind)), &unstructured.Unstructured{}, 0, cache.Indexers{})
 	settle := sync.OnceFunc(func() { close(made.settled) })
 	_ = made.informer.SetWatchErrorHandler(func(_ *cache.Reflector, err error) { // else it runs already
+		made.open.Store(false)
 		settle()
 		v.failed(kind.GroupResource().String(), err)
 	})
@@ -67,6 +76,22 @@ func (v *views) open(kind schema.GroupVersionResource) *view {
 	})
 	v.opened[kind] = made
 	return made
+}
+
+// watching lists and watches what is placed of a kind, and notes whether that is granted.
+func (v *view) watching(of dynamic.NamespaceableResourceInterface) cache.ListerWatcher {
+	return &cache.ListWatch{
+		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+			o.LabelSelector = labelPlaced + "=true"
+			return of.List(ctx, o)
+		},
+		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
+			o.LabelSelector = labelPlaced + "=true"
+			w, err := of.Watch(ctx, o)
+			v.open.Store(err == nil)
+			return w, err
+		},
+	}
 }
 
 func (v *views) handler() cache.ResourceEventHandler {
@@ -91,13 +116,58 @@ func (v *views) handler() cache.ResourceEventHandler {
 	}
 }
 
-// find returns an object of the view, nil when it is not in it. The caller must not change it.
+// blind says that a kind is not watched.
+func (v *views) blind() bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	for _, one := range v.opened {
+		if one.waited() && !one.open.Load() {
+			return true
+		}
+	}
+	return false
+}
+
+func (v *view) waited() bool {
+	select {
+	case <-v.settled:
+		return true
+	default:
+		return false
+	}
+}
+
+// poll wakes all owners now and then, as long as a kind is not watched.
+func (t *Target) poll(ctx context.Context) {
+	ticks := time.NewTicker(polling)
+	defer ticks.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticks.C:
+		}
+		if !t.views.blind() {
+			continue
+		}
+		if owners, err := t.inventory.names(ctx); err == nil {
+			for some := range slices.Chunk(owners, unread/4) {
+				t.changes.tell(target.Change{Owners: some})
+			}
+		}
+	}
+}
+
+// find returns an object of the view, nil when it is not in it or the view may be old. The caller must not change it.
 func (v *view) find(ctx context.Context, namespace, name string) *unstructured.Unstructured {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	select {
 	case <-v.settled:
 	case <-ctx.Done():
+	}
+	if !v.open.Load() {
+		return nil
 	}
 	key := name
 	if namespace != "" {

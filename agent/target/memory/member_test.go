@@ -40,7 +40,7 @@ func TestObjectsLiveAsInAnAPIServer(t *testing.T) {
 	require.EqualValues(t, 1, first.GetGeneration())
 	require.NotEmpty(t, first.GetUID())
 
-	_, err = m.Apply(t.Context(), target.Write{Object: object(t, deployment)})
+	_, err = m.Apply(t.Context(), target.Write{Object: object(t, deployment), Exclusive: true})
 	require.True(t, apierrors.IsAlreadyExists(err), "%v", err)
 	_, err = m.Apply(t.Context(), target.Write{Object: object(t, deployment), UID: "another"})
 	require.True(t, apierrors.IsConflict(err), "%v", err)

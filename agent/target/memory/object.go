@@ -100,26 +100,58 @@ func (m *Member) Apply(ctx context.Context, w target.Write) (*unstructured.Unstr
 	if err := m.hinder(ctx, ref); err != nil {
 		return nil, err
 	}
-	w.Object = encoded(w.Object)
 	m.mu.Lock()
 	defer m.unlock()
 	s := m.objects[apply.IdentityOf(ref)]
-	if err := m.admit(w, ref, s); err != nil {
+	object, err := m.resulting(w, ref, s)
+	if err != nil {
 		return nil, err
 	}
 	verb := apply.Replace
 	switch {
 	case s == nil:
 		verb = apply.Create
-		s = m.store(w.Object)
+		s = m.store(object)
 	case w.Disown:
 		verb = apply.Disown
-		m.replace(s, w.Object)
+		m.replace(s, object)
 	default:
-		m.replace(s, w.Object)
+		m.replace(s, object)
 	}
 	m.record(verb, s.object, ref, w.Origin)
 	return m.read(s), nil
+}
+
+// resulting is what a write makes of a live object, nil when there is none.
+func (m *Member) resulting(w target.Write, ref api.ObjectRef, live *stored) (*unstructured.Unstructured, error) {
+	if err := m.admit(w, ref, live); err != nil {
+		return nil, err
+	}
+	w.Object = encoded(w.Object)
+	if live == nil {
+		return w.Object, nil
+	}
+	return m.merged(w, live.object)
+}
+
+// Preview is what a forced Apply would return.
+func (m *Member) Preview(_ context.Context, w target.Write) (*unstructured.Unstructured, error) {
+	m.mu.Lock()
+	defer m.unlock()
+	if err := m.down(); err != nil {
+		return nil, err
+	}
+	ref := apply.RefOf(w.Object)
+	s := m.objects[apply.IdentityOf(ref)]
+	w.Force = true
+	object, err := m.resulting(w, ref, s)
+	if err != nil || s == nil {
+		return object, err
+	}
+	made := *s
+	made.object = object.DeepCopy()
+	kept(made.object, s.object)
+	return m.read(&made), nil
 }
 
 // admit refuses what an API server would.
@@ -129,10 +161,12 @@ func (m *Member) admit(w target.Write, ref api.ObjectRef, live *stored) error {
 		return apierrors.NewBadRequest(fmt.Sprintf("object %q needs apiVersion, kind and metadata.name", ref))
 	case live == nil && w.UID != "":
 		return notFound(ref)
-	case live != nil && w.UID == "":
+	case live != nil && w.UID == "" && w.Exclusive:
 		return apierrors.NewAlreadyExists(target.GroupResource(ref), ref.Name)
-	case live != nil && w.UID != string(live.object.GetUID()):
+	case live != nil && w.UID != "" && w.UID != string(live.object.GetUID()):
 		return apierrors.NewConflict(target.GroupResource(ref), ref.Name, fmt.Errorf("uid is %s, not %s", live.object.GetUID(), w.UID))
+	case live != nil && w.Version != "" && w.Version != live.object.GetResourceVersion():
+		return apierrors.NewConflict(target.GroupResource(ref), ref.Name, fmt.Errorf("version is %s, not %s", live.object.GetResourceVersion(), w.Version))
 	}
 	if ref.Namespace == "" {
 		return nil
@@ -156,6 +190,9 @@ func (m *Member) Delete(ctx context.Context, r target.Removal) error {
 	}
 	if uid := string(s.object.GetUID()); uid != r.UID {
 		return apierrors.NewConflict(target.GroupResource(r.ObjectRef), r.Name, fmt.Errorf("uid is %s, not %s", uid, r.UID))
+	}
+	if owner := s.owner(); r.Origin.Owner != "" && owner != r.Origin.Owner {
+		return apierrors.NewConflict(target.GroupResource(r.ObjectRef), r.Name, fmt.Errorf("owner is %q, not %q", owner, r.Origin.Owner))
 	}
 	m.record(apply.Delete, s.object, r.ObjectRef, r.Origin)
 	m.remove(s)
@@ -182,18 +219,23 @@ func (m *Member) replace(s *stored, object *unstructured.Unstructured) {
 	before, owner := s.object, s.owner()
 	m.unindex(s)
 	s.object = object.DeepCopy()
-	unstructured.RemoveNestedField(s.object.Object, "status")
-	s.object.SetUID(before.GetUID())
-	s.object.SetCreationTimestamp(before.GetCreationTimestamp())
-	s.object.SetGeneration(before.GetGeneration())
-	s.object.SetResourceVersion(before.GetResourceVersion())
-	keepAddress(s.object, before)
+	kept(s.object, before)
 	if !sameContent(before, s.object) {
 		s.object.SetGeneration(before.GetGeneration() + 1)
 		s.changed = m.clock.Now()
 	}
 	m.index(s)
 	m.settle(s, owner)
+}
+
+// kept gives an object what no write changes.
+func kept(object, before *unstructured.Unstructured) {
+	unstructured.RemoveNestedField(object.Object, "status")
+	object.SetUID(before.GetUID())
+	object.SetCreationTimestamp(before.GetCreationTimestamp())
+	object.SetGeneration(before.GetGeneration())
+	object.SetResourceVersion(before.GetResourceVersion())
+	keepAddress(object, before)
 }
 
 // settle gives a new or changed object what the member itself adds, and tells watchers.

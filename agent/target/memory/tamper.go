@@ -7,18 +7,22 @@ import (
 	"flotilla/core/apply"
 )
 
-// Plant makes or replaces an object by another hand than the agent's. It is not in the history.
+// Plant makes or replaces an object by another hand than the agent's, that of kubectl-create. It is not in the history.
 func (m *Member) Plant(object *unstructured.Unstructured) {
 	m.mu.Lock()
 	defer m.unlock()
-	if s := m.objects[apply.IdentityOf(apply.RefOf(object))]; s != nil {
-		m.replace(s, object)
+	object = object.DeepCopy()
+	s := m.objects[apply.IdentityOf(apply.RefOf(object))]
+	if s == nil {
+		m.written(planter, nil, object)
+		m.store(object)
 		return
 	}
-	m.store(object)
+	m.written(planter, s.object, object)
+	m.replace(s, object)
 }
 
-// Edit changes a live object by another hand than the agent's; change gets a copy to work on. It
+// Edit changes a live object by another hand than the agent's, that of kubectl-edit; change gets a copy to work on. It
 // reports whether there is such an object.
 func (m *Member) Edit(ref api.ObjectRef, change func(*unstructured.Unstructured)) bool {
 	m.mu.Lock()
@@ -29,6 +33,7 @@ func (m *Member) Edit(ref api.ObjectRef, change func(*unstructured.Unstructured)
 	}
 	edited := s.object.DeepCopy()
 	change(edited)
+	m.written(editor, s.object, edited)
 	m.replace(s, edited)
 	return true
 }

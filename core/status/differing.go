@@ -1,0 +1,84 @@
+package status
+
+import (
+	"fmt"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"flotilla/core/api"
+)
+
+// reportsDiff says that the placement writes nothing and has members report what differs.
+func (e *evaluation) reportsDiff() bool {
+	s := e.in.Placement.Spec.Strategy.ApplyStrategy
+	return s != nil && s.Type == api.ApplyReportDiff
+}
+
+// diffReported is True once a member has compared every object, whatever it found.
+func (e *evaluation) diffReported(v *view) finding {
+	f := finding{kind: api.ConditionDiffReported, since: v.result.Changed.Time, message: v.result.DiffReportedMessage}
+	switch {
+	case v.offline():
+		f.status, f.reason, f.message, f.since = metav1.ConditionUnknown, reasonDiffPending, silence(v), time.Time{}
+	case v.result.DiffReported == "True":
+		f.status, f.reason = metav1.ConditionTrue, orElse(v.result.DiffReportedReason, reasonAllReported)
+	case v.result.DiffReported == "False":
+		f.status, f.reason = metav1.ConditionFalse, orElse(v.result.DiffReportedReason, reasonNotAllReported)
+	default:
+		f.status, f.reason = metav1.ConditionUnknown, reasonDiffInProgress
+	}
+	if f.message == "" {
+		f.message = fmt.Sprintf("comparing %d objects", v.result.Total)
+	}
+	return f
+}
+
+// diffTexts are of the condition that takes the place of Applied and Available.
+var diffTexts = texts{
+	api.ConditionDiffReported, reasonDiffPending, reasonDiffFailed, reasonDiffCompleted,
+	"it is not known yet what differs on %s", "objects could not be compared on %s", "all objects are compared on %s",
+}
+
+// differing says that objects on a member differ and are left so.
+func (v *view) differing() bool { return v.result != nil && v.result.DifferingTotal > 0 }
+
+// diffed lists the objects that differ on a member, the first 100 of them.
+func (e *evaluation) diffed(v *view) []api.DiffedPlacement {
+	if v.result == nil {
+		return nil
+	}
+	var out []api.DiffedPlacement
+	for _, d := range v.result.Differing[:min(len(v.result.Differing), shown)] {
+		one := api.DiffedPlacement{ResourceIdentifier: identifier(d.ObjectRef), ObservedDiffs: d.Differences}
+		if d.Total > len(d.Differences) {
+			one.Total = d.Total
+		}
+		out = append(out, one)
+	}
+	return out
+}
+
+// differingText names the first object that differs, and where.
+func differingText(r *api.PlacementResult) string {
+	if len(r.Differing) == 0 {
+		return oneLine(r.DiffReportedMessage)
+	}
+	first := &r.Differing[0]
+	text := nameText(first.ObjectRef)
+	switch d := first.Differences; {
+	case len(d) > 0 && d[0].Path != "/":
+		text += " differs at " + oneLine(d[0].String())
+		if more := first.Total - 1; more > 0 {
+			text += fmt.Sprintf(" and %d more %s", more, plural(more, "place", "places"))
+		}
+	case len(d) > 0 && d[0].Manager != "":
+		text += " is not wanted any more"
+	default:
+		text += " is not there"
+	}
+	if more := r.DifferingTotal - 1; more > 0 {
+		text += fmt.Sprintf(" (and %d more %s)", more, plural(more, "object", "objects"))
+	}
+	return text
+}
