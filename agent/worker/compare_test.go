@@ -36,7 +36,7 @@ func TestReportDiffWritesNothing(t *testing.T) {
 		{ObjectRef: ref(config), Differences: []api.Difference{{Path: "/data/a", Manager: "kubectl-edit"}}, Total: 1},
 		{ObjectRef: ref("{apiVersion: v1, kind: Secret, metadata: {name: new, namespace: shop}}"), Differences: []api.Difference{{Path: "/"}}, Total: 1},
 	}, r.Differing)
-	require.Equal(t, "2 of 3 objects differ, first ConfigMap/shop/c at /data/a (kubectl-edit)", r.DiffReportedMessage)
+	require.Equal(t, "2 of 3 objects differ, first ConfigMap/shop/config at /data/a (kubectl-edit)", r.DiffReportedMessage)
 	require.Equal(t, reasonReported, r.DiffReportedReason)
 	require.Empty(t, r.Available)
 	require.Equal(t, unknown, r.Applied)
