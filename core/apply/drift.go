@@ -56,7 +56,7 @@ func (c *comparison) objects(wanted, live *unstructured.Unstructured) []string {
 	}
 	if c.full {
 		for key, value := range live.Object {
-			if _, mentioned := wanted.Object[key]; !mentioned && !(text && key == "data") && key != "status" && key != "metadata" {
+			if _, mentioned := wanted.Object[key]; !mentioned && (!text || key != "data") && key != "status" && key != "metadata" {
 				c.value("/"+escape(key), nil, value)
 			}
 		}

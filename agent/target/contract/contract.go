@@ -53,32 +53,21 @@ type suite struct {
 	owner apply.Owner
 }
 
-// objectCases are those about objects, by what holds.
-var objectCases = map[string]func(*suite){}
-
 // Objects runs the cases about objects. Begin makes the fixture of a case and skips none; cases run at once when
 // parallel says so.
 func Objects(t *testing.T, parallel bool, begin func(t *testing.T) Fixture) {
 	t.Helper()
-	for name, run := range objectCases {
-		t.Run(name, func(t *testing.T) {
-			if parallel {
-				t.Parallel()
-			}
-			f := begin(t)
-			ns := f.Namespace()
-			run(&suite{T: t, Fixture: f, ns: ns, owner: apply.Owner{Placement: ns, UID: "uid-" + ns}})
-		})
-	}
-}
-
-// add joins cases to the suite.
-func add(cases map[string]func(*suite)) {
-	for name, run := range cases {
-		if objectCases[name] != nil {
-			panic("two cases are called " + name)
+	for _, cases := range []map[string]func(*suite){writeCases, driftCases, removalCases} {
+		for name, run := range cases {
+			t.Run(name, func(t *testing.T) {
+				if parallel {
+					t.Parallel()
+				}
+				f := begin(t)
+				ns := f.Namespace()
+				run(&suite{T: t, Fixture: f, ns: ns, owner: apply.Owner{Placement: ns, UID: "uid-" + ns}})
+			})
 		}
-		objectCases[name] = run
 	}
 }
 

@@ -25,75 +25,74 @@ func (s *suite) diff(strategy *api.ApplyStrategy, object *unstructured.Unstructu
 	return apply.Diff(wanted, live)
 }
 
-func init() {
-	add(map[string]func(*suite){
-		"drift/what was just written has none": func(s *suite) {
-			for _, text := range workloads {
-				object := s.parse(text)
-				s.applied(object)
-				plan := s.diff(&api.ApplyStrategy{WhenToApply: api.WhenToApplyIfNotDrift}, object)
-				require.Equal(s, fmt.Sprintf("0 keep %s\n", apply.RefOf(object)), withoutWave(plan.String()))
-			}
-		},
-		"drift/a change by another hand is named with it": func(s *suite) {
-			object := s.config("web", map[string]any{"a": "1", "b": "2"})
-			live := s.applied(object)
-			s.Edit(apply.RefOf(live), set("theirs", "data", "a"))
-			plan := s.diff(nil, object)
-			require.Equal(s, "0 replace "+apply.RefOf(object).String()+": drifted at /data/a ("+Editor+")\n", withoutWave(plan.String()))
-		},
-		"drift/what is taken away is found": func(s *suite) {
-			object := s.config("web", map[string]any{"a": "1", "b": "2"})
-			live := s.applied(object)
-			s.Edit(apply.RefOf(live), func(o *unstructured.Unstructured) { unstructured.RemoveNestedField(o.Object, "data", "b") })
-			require.Equal(s, "0 replace "+apply.RefOf(object).String()+": drifted at /data/b\n", withoutWave(s.diff(nil, object).String()))
-		},
-		"drift/what is added is none, but for a full comparison": func(s *suite) {
-			object := s.config("web", map[string]any{"a": "1"})
-			live := s.applied(object)
-			s.Edit(apply.RefOf(live), set("theirs", "data", "c"))
-			require.Zero(s, s.diff(nil, object).Writes())
-			plan := s.diff(&api.ApplyStrategy{ComparisonOption: api.CompareFull}, object)
-			require.Zero(s, plan.Writes())
-			require.Equal(s, []api.DifferingObject{{
-				ObjectRef: apply.RefOf(object), Total: 1, Differences: []api.Difference{{Path: "/data/c", Manager: Editor}},
-			}}, plan.Differing)
-		},
-		"drift/a workload that was scaled is found": func(s *suite) {
-			object := s.parse(workloads[0])
-			live := s.applied(object)
-			s.Edit(apply.RefOf(live), set(int64(3), "spec", "replicas"))
-			require.Contains(s, s.diff(nil, object).String(), ": drifted at /spec/replicas ("+Editor+")")
-		},
-		"drift/a preview writes nothing": func(s *suite) {
-			live := s.applied(s.config("web", map[string]any{"a": "1"}))
-			s.Edit(apply.RefOf(live), set("theirs", "data", "b"))
-			before := s.get(apply.RefOf(live))
-			made, err := s.Target().Preview(s.Context(), over(s.write(s.config("web", map[string]any{"a": "2"}), "d2"), live))
-			require.NoError(s, err)
-			require.Equal(s, map[string]any{"a": "2", "b": "theirs"}, made.Object["data"])
-			require.Equal(s, before, s.get(apply.RefOf(live)))
-		},
-		"watch/a change by another hand is told of with its owner": func(s *suite) {
-			changes := s.Target().Watch(s.Context())
-			require.NotNil(s, changes)
-			live := s.applied(s.config("web", map[string]any{"a": "1"}))
-			told := func() {
-				s.Helper()
-				for change := range changes {
-					if slices.Contains(change.Owners, s.owner.String()) {
-						return
-					}
+// driftCases are about what others change.
+var driftCases = map[string]func(*suite){
+	"drift/what was just written has none": func(s *suite) {
+		for _, text := range workloads {
+			object := s.parse(text)
+			s.applied(object)
+			plan := s.diff(&api.ApplyStrategy{WhenToApply: api.WhenToApplyIfNotDrift}, object)
+			require.Equal(s, fmt.Sprintf("0 keep %s\n", apply.RefOf(object)), withoutWave(plan.String()))
+		}
+	},
+	"drift/a change by another hand is named with it": func(s *suite) {
+		object := s.config("web", map[string]any{"a": "1", "b": "2"})
+		live := s.applied(object)
+		s.Edit(apply.RefOf(live), set("theirs", "data", "a"))
+		plan := s.diff(nil, object)
+		require.Equal(s, "0 replace "+apply.RefOf(object).String()+": drifted at /data/a ("+Editor+")\n", withoutWave(plan.String()))
+	},
+	"drift/what is taken away is found": func(s *suite) {
+		object := s.config("web", map[string]any{"a": "1", "b": "2"})
+		live := s.applied(object)
+		s.Edit(apply.RefOf(live), func(o *unstructured.Unstructured) { unstructured.RemoveNestedField(o.Object, "data", "b") })
+		require.Equal(s, "0 replace "+apply.RefOf(object).String()+": drifted at /data/b\n", withoutWave(s.diff(nil, object).String()))
+	},
+	"drift/what is added is none, but for a full comparison": func(s *suite) {
+		object := s.config("web", map[string]any{"a": "1"})
+		live := s.applied(object)
+		s.Edit(apply.RefOf(live), set("theirs", "data", "c"))
+		require.Zero(s, s.diff(nil, object).Writes())
+		plan := s.diff(&api.ApplyStrategy{ComparisonOption: api.CompareFull}, object)
+		require.Zero(s, plan.Writes())
+		require.Equal(s, []api.DifferingObject{{
+			ObjectRef: apply.RefOf(object), Total: 1, Differences: []api.Difference{{Path: "/data/c", Manager: Editor}},
+		}}, plan.Differing)
+	},
+	"drift/a workload that was scaled is found": func(s *suite) {
+		object := s.parse(workloads[0])
+		live := s.applied(object)
+		s.Edit(apply.RefOf(live), set(int64(3), "spec", "replicas"))
+		require.Contains(s, s.diff(nil, object).String(), ": drifted at /spec/replicas ("+Editor+")")
+	},
+	"drift/a preview writes nothing": func(s *suite) {
+		live := s.applied(s.config("web", map[string]any{"a": "1"}))
+		s.Edit(apply.RefOf(live), set("theirs", "data", "b"))
+		before := s.get(apply.RefOf(live))
+		made, err := s.Target().Preview(s.Context(), over(s.write(s.config("web", map[string]any{"a": "2"}), "d2"), live))
+		require.NoError(s, err)
+		require.Equal(s, map[string]any{"a": "2", "b": "theirs"}, made.Object["data"])
+		require.Equal(s, before, s.get(apply.RefOf(live)))
+	},
+	"watch/a change by another hand is told of with its owner": func(s *suite) {
+		changes := s.Target().Watch(s.Context())
+		require.NotNil(s, changes)
+		live := s.applied(s.config("web", map[string]any{"a": "1"}))
+		told := func() {
+			s.Helper()
+			for change := range changes {
+				if slices.Contains(change.Owners, s.owner.String()) {
+					return
 				}
-				require.Fail(s, "the channel was closed")
 			}
-			told()
-			s.Edit(apply.RefOf(live), set("theirs", "data", "a"))
-			told()
-			s.Remove(apply.RefOf(live))
-			told()
-		},
-	})
+			require.Fail(s, "the channel was closed")
+		}
+		told()
+		s.Edit(apply.RefOf(live), set("theirs", "data", "a"))
+		told()
+		s.Remove(apply.RefOf(live))
+		told()
+	},
 }
 
 // withoutWave begins a line with the first wave, whichever it is in.

@@ -108,7 +108,7 @@ func managersOf(object *unstructured.Unstructured) map[string]set {
 	others := map[string]set{}
 	for _, entry := range object.GetManagedFields() {
 		var fields map[string]any
-		if entry.FieldsV1 != nil && json.Unmarshal(entry.FieldsV1.Raw, &fields) == nil {
+		if entry.FieldsV1 != nil && json.Unmarshal(entry.FieldsV1.GetRawBytes(), &fields) == nil {
 			others[entry.Manager] = setOf(fields)
 		}
 	}
@@ -124,7 +124,7 @@ func setManagers(object *unstructured.Unstructured, others map[string]set, at me
 		}
 		entries = append(entries, metav1.ManagedFieldsEntry{
 			Manager: name, Operation: metav1.ManagedFieldsOperationUpdate, APIVersion: object.GetAPIVersion(), Time: &at,
-			FieldsType: "FieldsV1", FieldsV1: &metav1.FieldsV1{Raw: raw},
+			FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(string(raw)),
 		})
 	}
 	object.SetManagedFields(entries)

@@ -161,18 +161,27 @@ func (m *Member) admit(w target.Write, ref api.ObjectRef, live *stored) error {
 		return apierrors.NewBadRequest(fmt.Sprintf("object %q needs apiVersion, kind and metadata.name", ref))
 	case live == nil && w.UID != "":
 		return notFound(ref)
-	case live != nil && w.UID == "" && w.Exclusive:
-		return apierrors.NewAlreadyExists(target.GroupResource(ref), ref.Name)
-	case live != nil && w.UID != "" && w.UID != string(live.object.GetUID()):
-		return apierrors.NewConflict(target.GroupResource(ref), ref.Name, fmt.Errorf("uid is %s, not %s", live.object.GetUID(), w.UID))
-	case live != nil && w.Version != "" && w.Version != live.object.GetResourceVersion():
-		return apierrors.NewConflict(target.GroupResource(ref), ref.Name, fmt.Errorf("version is %s, not %s", live.object.GetResourceVersion(), w.Version))
-	}
-	if ref.Namespace == "" {
+	case live != nil:
+		return expected(w, ref, live.object)
+	case ref.Namespace == "":
 		return nil
 	}
 	if _, ok := m.objects[apply.Identity{Kind: "Namespace", Name: ref.Namespace}]; !ok {
 		return notFound(api.ObjectRef{APIVersion: "v1", Kind: "Namespace", Name: ref.Namespace})
+	}
+	return nil
+}
+
+// expected refuses a live object that is not the one that a write expects.
+func expected(w target.Write, ref api.ObjectRef, live *unstructured.Unstructured) error {
+	uid, version := string(live.GetUID()), live.GetResourceVersion()
+	switch {
+	case w.UID == "" && w.Exclusive:
+		return apierrors.NewAlreadyExists(target.GroupResource(ref), ref.Name)
+	case w.UID != "" && w.UID != uid:
+		return apierrors.NewConflict(target.GroupResource(ref), ref.Name, fmt.Errorf("uid is %s, not %s", uid, w.UID))
+	case w.Version != "" && w.Version != version:
+		return apierrors.NewConflict(target.GroupResource(ref), ref.Name, fmt.Errorf("version is %s, not %s", version, w.Version))
 	}
 	return nil
 }
