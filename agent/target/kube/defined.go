@@ -18,9 +18,9 @@ import (
 )
 
 const (
-	// establishing is how long a new kind is waited for until it is served; lookAgain how often it is looked for.
+	// establishing is how long a new kind is waited for until it is served; lookForKind how often it is looked for.
 	establishing = 10 * time.Second
-	lookAgain    = 100 * time.Millisecond
+	lookForKind  = 100 * time.Millisecond
 )
 
 var definitions = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
@@ -33,7 +33,7 @@ func definesKind(ref api.ObjectRef) bool {
 // that takes longer is told of by its availability.
 func (t *Target) established(ctx context.Context, at dynamic.ResourceInterface, written *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	kinds := definedBy(written)
-	err := wait.PollUntilContextTimeout(ctx, lookAgain, establishing, true, func(ctx context.Context) (bool, error) {
+	err := wait.PollUntilContextTimeout(ctx, lookForKind, establishing, true, func(ctx context.Context) (bool, error) {
 		if ready, _ := apply.Ready(written); ready != apply.Available {
 			live, err := at.Get(ctx, written.GetName(), metav1.GetOptions{})
 			if err == nil {

@@ -13,6 +13,7 @@ import (
 	"k8s.io/client-go/util/retry"
 
 	"flotilla/agent/target"
+	"flotilla/core/apply"
 )
 
 var _ target.Nodes = (*Target)(nil)
@@ -35,7 +36,7 @@ func (t *Target) UpdateNode(ctx context.Context, name string, change func(*corev
 		if err != nil || patch == nil {
 			return err
 		}
-		_, err = nodes.Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: FieldManager})
+		_, err = nodes.Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: apply.FieldManager})
 		return err
 	})
 }
