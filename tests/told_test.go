@@ -28,9 +28,10 @@ var computed = map[string][]string{
 		"Warning SchedulingPolicyUnfulfilled", "Warning InvalidResourceSelectors", "Warning ProgressDeadlineExceeded",
 		"Normal RolloutProgressing", "Normal RolloutCompleted",
 	},
-	"status a.Reason": {"Warning ApplyFailed", "Warning DriftFound", "Warning DriftCorrected", "Warning WithdrawalUnconfirmed"},
+	"status a.Reason": {"Warning ApplyFailed", "Warning DriftFound", "Warning DriftCorrected", "Warning DriftFought", "Warning WithdrawalUnconfirmed"},
 	"status t.event": {
 		"Normal PlacementRolloutStarted", "Normal PlacementOverriddenSucceeded", "Normal PlacementWorkSynchronized", "Normal PlacementApplied", "Normal PlacementAvailable",
+		"Normal PlacementDiffReported",
 	},
 	`liveness "Member" + string(r.State)`:         {"Normal MemberJoining", "Normal MemberReady", "Normal MemberLeaving", "Warning MemberNotReady", "Warning MemberUnknown"},
 	`runner "Trigger" + status.LastTriggerStatus`: {"Normal TriggerSucceeded", "Warning TriggerFailed"},
