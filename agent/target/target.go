@@ -37,6 +37,9 @@ type Target interface {
 	// the removal comes from owns it. It is no error when there is none; IsConflict when the name now belongs to
 	// another uid or another owner.
 	Delete(ctx context.Context, r Removal) error
+	// PodsOf lists the pods that a workload selects, the newest that are known; none of what selects none. They
+	// must not be changed.
+	PodsOf(ctx context.Context, workload *unstructured.Unstructured) ([]*corev1.Pod, error)
 	// Watch reports what changes until ctx ends; then the channel is closed. A target that cannot watch returns nil. Reports may
 	// be lost when they are not read in time, so a reader still looks by itself now and then.
 	Watch(ctx context.Context) <-chan Change

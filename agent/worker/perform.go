@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"strings"
 	"sync"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -99,7 +100,7 @@ func meanwhile(err error) bool {
 }
 
 // count turns what became of the operations, and the conflicts, into a tally.
-func count(plan apply.Plan, done []performed, total int) tally {
+func (w *Worker) count(ctx context.Context, plan apply.Plan, done []performed, total int) tally {
 	t := tally{total: total, differing: plan.Differing}
 	for _, c := range plan.Conflicts {
 		t.failures = append(t.failures, api.ManifestFailure{
@@ -113,17 +114,36 @@ func count(plan apply.Plan, done []performed, total int) tally {
 				ObjectRef: d.op.ObjectRef, Condition: conditionApplied, Reason: apply.ReasonApplyFailed, Message: complaint(d.op.ObjectRef, d.err),
 			})
 		case d.live != nil:
-			t.judge(d.op.ObjectRef, d.live)
+			t.judge(d.op.ObjectRef, d.live, func() string { return w.hindered(ctx, d.live) })
 		}
 	}
 	return t
 }
 
-func (t *tally) judge(ref api.ObjectRef, live *unstructured.Unstructured) {
+// hindered is what keeps the pods of a workload, where the member knows.
+func (w *Worker) hindered(ctx context.Context, live *unstructured.Unstructured) string {
+	pods, err := w.o.Target.PodsOf(ctx, live)
+	if err != nil {
+		return "" // the workload itself says that it is not available
+	}
+	return apply.Hindered(pods)
+}
+
+// because says of a workload what keeps its pods, where its controller says no more than that it is not available.
+func because(message, why string) string {
+	counted, said, _ := strings.Cut(message, ": ")
+	if why == "" || said != "" && !strings.HasSuffix(said, "does not have minimum availability.") {
+		return message
+	}
+	return counted + ": " + why
+}
+
+func (t *tally) judge(ref api.ObjectRef, live *unstructured.Unstructured, hindered func() string) {
 	switch readiness, message := apply.Ready(live); readiness {
 	case apply.NotTrackable:
 		t.untracked++
 	case apply.NotYet:
+		message = because(message, hindered())
 		t.waiting = append(t.waiting, api.ManifestFailure{
 			ObjectRef: ref, Condition: conditionAvailable, Reason: string(readiness), Message: message,
 		})

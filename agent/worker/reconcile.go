@@ -104,7 +104,7 @@ func (w *Worker) hold(ctx context.Context, owner apply.Owner, e api.IndexEntry, 
 		return retrying, err
 	}
 	if e.Apply != nil && e.Apply.Type == api.ApplyReportDiff {
-		t := count(plan, nil, len(manifests))
+		t := w.count(ctx, plan, nil, len(manifests))
 		t.report(r)
 		return steady, nil
 	}
@@ -118,7 +118,7 @@ func (w *Worker) hold(ctx context.Context, owner apply.Owner, e api.IndexEntry, 
 		return retrying, fmt.Errorf("writing: %w", err)
 	}
 	w.corrections.note(e, done, w.o.Hub.Now())
-	t := count(plan, done, len(manifests))
+	t := w.count(ctx, plan, done, len(manifests))
 	t.answer(r)
 	switch {
 	case len(t.failures) > 0:
@@ -143,7 +143,7 @@ func (w *Worker) withdraw(ctx context.Context, owner apply.Owner, e api.IndexEnt
 	if err != nil {
 		return retrying, fmt.Errorf("withdrawing: %w", err)
 	}
-	if t := count(plan, done, len(live)); len(t.failures) > 0 {
+	if t := w.count(ctx, plan, done, len(live)); len(t.failures) > 0 {
 		t.answer(r)
 		return retrying, nil
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/rs/zerolog"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"flotilla/agent/target"
@@ -28,6 +29,7 @@ type Objects interface {
 	Apply(ctx context.Context, w target.Write) (*unstructured.Unstructured, error)
 	Preview(ctx context.Context, w target.Write) (*unstructured.Unstructured, error)
 	Delete(ctx context.Context, r target.Removal) error
+	PodsOf(ctx context.Context, workload *unstructured.Unstructured) ([]*corev1.Pod, error)
 	Watch(ctx context.Context) <-chan target.Change
 }
 

@@ -3,6 +3,7 @@ package apply
 import (
 	"fmt"
 
+	"github.com/fluxcd/cli-utils/pkg/kstatus/status"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"flotilla/core/api"
@@ -60,7 +61,40 @@ func Ready(live *unstructured.Unstructured) (Readiness, string) {
 	if always[kind] {
 		return Available, ""
 	}
-	return NotTrackable, fmt.Sprintf("availability of %s cannot be tracked", kindName(RefOf(live)))
+	return byConvention(live)
+}
+
+// byConvention judges any other kind by its status, as far as it keeps to what controllers have in common:
+// observedGeneration, and conditions such as Ready, Reconciling and Stalled. One that says nothing cannot be tracked.
+func byConvention(live *unstructured.Unstructured) (Readiness, string) {
+	untracked := fmt.Sprintf("availability of %s cannot be tracked", kindName(RefOf(live)))
+	if !says(view{live.Object}) {
+		return NotTrackable, untracked
+	}
+	result, err := status.Compute(live)
+	if err != nil {
+		return NotTrackable, untracked
+	}
+	switch result.Status {
+	case status.CurrentStatus:
+		return Available, ""
+	case status.InProgressStatus, status.FailedStatus, status.TerminatingStatus:
+		return NotYet, result.Message
+	}
+	return NotTrackable, untracked
+}
+
+// says is whether a status has anything that availability can be read from.
+func says(v view) bool {
+	if len(v.list("status", "conditions")) > 0 || v.number(0, "status", "observedGeneration") > 0 {
+		return true
+	}
+	for _, field := range []string{"startTime", "phase"} { // of Jobs, and of claims for volumes
+		if v.text("status", field) != "" {
+			return true
+		}
+	}
+	return false
 }
 
 func kindName(ref api.ObjectRef) string {
@@ -158,16 +192,19 @@ func replicas(v view, available, want, updated int64) string {
 	if updated != want {
 		text += fmt.Sprintf(", %d updated", updated)
 	}
+	said := ""
 	for _, item := range v.list("status", "conditions") {
 		c, ok := item.(map[string]any)
-		if !ok || c["status"] != "False" {
-			continue
-		}
-		if message, _ := c["message"].(string); message != "" {
-			return text + ": " + message
+		message, _ := c["message"].(string)
+		switch {
+		case !ok || message == "":
+		case c["type"] == "ReplicaFailure" && c["status"] == "True": // nothing of it can be made
+			return text + ": " + withoutPodName(message)
+		case c["status"] == "False" && said == "":
+			said = ": " + message
 		}
 	}
-	return text
+	return text + said
 }
 
 func service(v view) (Readiness, string) {

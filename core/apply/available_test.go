@@ -96,6 +96,48 @@ func TestReady(t *testing.T) {
 			live: "{apiVersion: batch/v1, kind: Job}", want: NotTrackable,
 			message: "availability of Job.batch cannot be tracked",
 		},
+		"job under way": {
+			live: "{apiVersion: batch/v1, kind: Job, status: {startTime: '2026-11-23T10:00:00Z', active: 1}}", want: Available,
+		},
+		"job that failed": {
+			live: "{apiVersion: batch/v1, kind: Job, spec: {backoffLimit: 1}, status: {startTime: '2026-11-23T10:00:00Z', failed: 2, " +
+				"conditions: [{type: Failed, status: 'True', reason: BackoffLimitExceeded, message: too many}]}}",
+			want: NotYet, message: "Job Failed. failed: 2/1",
+		},
+		"claim that waits": {
+			live: "{apiVersion: v1, kind: PersistentVolumeClaim, status: {phase: Pending}}", want: NotYet, message: "PVC is not Bound. phase: Pending",
+		},
+		"claim that is bound": {live: "{apiVersion: v1, kind: PersistentVolumeClaim, status: {phase: Bound}}", want: Available},
+		"custom resource that says it is ready": {
+			live: "{apiVersion: example.org/v1, kind: Widget, metadata: {generation: 2}, status: {observedGeneration: 2, conditions: [{type: Ready, status: 'True'}]}}",
+			want: Available,
+		},
+		"custom resource that says why it is not": {
+			live: "{apiVersion: example.org/v1, kind: Widget, status: {conditions: [{type: Ready, status: 'False', reason: NoDisk, message: the disk is full}]}}",
+			want: NotYet, message: "the disk is full",
+		},
+		"custom resource that its controller has not seen": {
+			live: "{apiVersion: example.org/v1, kind: Widget, metadata: {generation: 3}, status: {observedGeneration: 2}}",
+			want: NotYet, message: "Widget generation is 3, but latest observed generation is 2",
+		},
+		"custom resource that stalled": {
+			live: "{apiVersion: example.org/v1, kind: Widget, status: {conditions: [{type: Stalled, status: 'True', message: gave up}]}}",
+			want: NotYet, message: "gave up",
+		},
+		"custom resource that says nothing": {
+			live: "{apiVersion: example.org/v1, kind: Widget, status: {things: 3}}", want: NotTrackable,
+			message: "availability of Widget.example.org cannot be tracked",
+		},
+		"custom resource with a status that is none": {
+			live: "{apiVersion: example.org/v1, kind: Widget, status: {observedGeneration: 1, conditions: text}}", want: NotTrackable,
+			message: "availability of Widget.example.org cannot be tracked",
+		},
+		"deployment that may make no pods": {
+			live: "{apiVersion: apps/v1, kind: Deployment, spec: {replicas: 2}, status: {availableReplicas: 1, updatedReplicas: 2, " +
+				"conditions: [{type: Available, status: 'False', message: too few}, " +
+				"{type: ReplicaFailure, status: 'True', message: 'pods \"web-x8k\" is forbidden: exceeded quota: q, used: pods=1'}]}}",
+			want: NotYet, message: "1 of 2 available: exceeded quota: q, used: pods=1",
+		},
 		"a service of another group": {
 			live: "{apiVersion: serving.knative.dev/v1, kind: Service}", want: NotTrackable,
 			message: "availability of Service.serving.knative.dev cannot be tracked",

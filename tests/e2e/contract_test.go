@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/restmapper"
 	"k8s.io/client-go/util/retry"
+	"sigs.k8s.io/yaml"
 
 	"flotilla/agent/target"
 	"flotilla/agent/target/contract"
@@ -115,4 +116,12 @@ func TestContract(t *testing.T) {
 			return b
 		})
 	})
+}
+
+// parsed is an object of YAML.
+func parsed(t *testing.T, text string) *unstructured.Unstructured {
+	t.Helper()
+	object := &unstructured.Unstructured{}
+	require.NoError(t, yaml.Unmarshal([]byte(text), &object.Object))
+	return object
 }

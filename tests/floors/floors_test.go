@@ -43,6 +43,10 @@ var rules = []rule{
 		append([]string{"github.com/robfig/cron", "github.com/Masterminds/semver", "gopkg.in/evanphx/json-patch"}, kubernetesTypes...),
 		impure, "decisions are pure, so that plan, tests and hub agree",
 	},
+	{
+		"core/apply", []string{"core/api"}, append([]string{"github.com/fluxcd/cli-utils/pkg/kstatus/status"}, kubernetesTypes...), impure,
+		"what controllers have in common in what they say is read by the library for it",
+	},
 	{"core/seal", []string{"core/api"}, []string{"github.com/klauspost/compress/s2"}, impure, "what is sealed is decided here, and nothing else"},
 	{"subjects", []string{"core/api"}, nil, nil, "the address book is read by every floor above"},
 	{"configs", []string{"core/api"}, []string{"sigs.k8s.io/yaml", "go.yaml.in/yaml"}, nil, "configuration is text to values"},

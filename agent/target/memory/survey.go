@@ -11,9 +11,11 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"flotilla/agent/target"
 	"flotilla/core/api"
+	"flotilla/core/apply"
 )
 
 var _ target.Nodes = (*Member)(nil)
@@ -63,6 +65,21 @@ func (m *Member) showNodes() []*corev1.Node {
 		out = append(out, m.showNode(n))
 	}
 	return out
+}
+
+// PodsOf lists the pods of a workload.
+func (m *Member) PodsOf(_ context.Context, workload *unstructured.Unstructured) ([]*corev1.Pod, error) {
+	m.mu.Lock()
+	defer m.unlock()
+	s := m.objects[apply.IdentityOf(apply.RefOf(workload))]
+	if err := m.down(); err != nil || s == nil {
+		return nil, err
+	}
+	var pods []*corev1.Pod
+	for _, p := range s.pods {
+		pods = append(pods, m.show(p))
+	}
+	return pods, nil
 }
 
 func byNamespaceAndName[T metav1.Object](a, b T) int {
