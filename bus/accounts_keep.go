@@ -46,6 +46,7 @@ func (a *Accounts) keep(ctx context.Context, refused func(account string) []stri
 		return err
 	}
 	defer conn.Close()
+	defer context.AfterFunc(ctx, conn.Close)() // servers that do not answer are not waited for
 	for subject, handle := range map[string]nats.MsgHandler{subjects.ServerHeard: k.heard, subjects.LeafLinked: k.linked} {
 		if _, err := conn.NC.Subscribe(subject, handle); err != nil {
 			return err
