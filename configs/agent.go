@@ -56,6 +56,8 @@ type Agent struct {
 	Properties map[string]string `json:"properties,omitempty"`
 	// Cost of the member's nodes, reported as properties.
 	Cost Cost `json:"cost,omitzero"`
+	// Observe is what else is reported as properties.
+	Observe Observe `json:"observe,omitzero"`
 	// HeartbeatInterval is how often the agent reports, give or take some jitter.
 	HeartbeatInterval Duration `json:"heartbeatInterval,omitempty"`
 	// MetricsAddress serves metrics under /metrics; empty for none.
@@ -82,8 +84,38 @@ type Pod struct {
 
 // Cost is in US dollars per hour, as decimal text: "0.022".
 type Cost struct {
+	// Catalog is a file with an InstanceCatalog, by which nodes have a price.
+	Catalog     string `json:"catalog,omitempty"`
 	PerCPUCore  string `json:"perCPUCore,omitempty"`
 	PerGBMemory string `json:"perGBMemory,omitempty"`
+}
+
+// Observe is a command that says properties of the member.
+type Observe struct {
+	// Interval is how often it is run.
+	Interval Duration       `json:"interval,omitempty"`
+	Exec     ObserveCommand `json:"exec,omitzero"`
+}
+
+// ObserveCommand is a command that prints properties as JSON, an object of texts. No shell reads it.
+type ObserveCommand struct {
+	Command []string `json:"command,omitempty"`
+	// Environment is added to that of the agent.
+	Environment map[string]string `json:"environment,omitempty"`
+	// Directory it runs in, the agent's when empty.
+	Directory string `json:"directory,omitempty"`
+	// Timeout ends it, and all it started, when it takes longer.
+	Timeout Duration `json:"timeout,omitempty"`
+	// Grace is how long it may take to end by itself when it is told to.
+	Grace Duration `json:"grace,omitempty"`
+}
+
+func (c *checks) observe(o *Observe) {
+	c.positive("observe.interval", o.Interval, Duration(time.Second), Duration(24*time.Hour))
+	c.command("observe.exec.command", o.Exec.Command, "")
+	c.environment("observe.exec.environment", o.Exec.Environment)
+	c.positive("observe.exec.timeout", o.Exec.Timeout, Duration(time.Second), Duration(time.Hour))
+	c.positive("observe.exec.grace", o.Exec.Grace, 0, Duration(time.Hour))
 }
 
 // Target is the cluster that the agent stands beside.
@@ -229,8 +261,9 @@ func with(own, more map[string]string) map[string]string {
 func DefaultAgent() Agent {
 	return Agent{
 		Fleet: "default", DataDir: "flotilla-agent", HeartbeatInterval: usualHeartbeat,
-		Log: Log{Level: "info", Format: "text"},
-		Pod: Pod{Secret: "flotilla-agent"},
+		Log:     Log{Level: "info", Format: "text"},
+		Pod:     Pod{Secret: "flotilla-agent"},
+		Observe: Observe{Interval: Duration(time.Minute), Exec: ObserveCommand{Timeout: Duration(30 * time.Second), Grace: Duration(5 * time.Second)}},
 		Target: Target{Memory: Memory{
 			KubernetesVersion: "v1.36.3", ReadyAfter: Duration(2 * time.Second), MostGrace: Duration(time.Second), ScheduleAfter: Duration(50 * time.Millisecond),
 		}},
@@ -265,6 +298,7 @@ func (a *Agent) Validate() api.Faults {
 	c.unless(secretName.MatchString(a.Pod.Secret) && len(a.Pod.Secret) <= 253, "pod.secret", strconv.Quote(a.Pod.Secret), "the name of a Secret, like flotilla-agent")
 	c.decimal("cost.perCPUCore", a.Cost.PerCPUCore)
 	c.decimal("cost.perGBMemory", a.Cost.PerGBMemory)
+	c.observe(&a.Observe)
 	c.positive("heartbeatInterval", a.HeartbeatInterval, leastHeartbeat, Duration(10*time.Minute))
 	c.address("metricsAddress", a.MetricsAddress)
 	c.log(a.Log)

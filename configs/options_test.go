@@ -51,6 +51,7 @@ func TestSampleOfTheAgentIsItsDefaultsAndExamples(t *testing.T) {
 	want.Maintenance = &api.MaintenanceConfiguration{AutoUpgrade: &api.MaintenanceWindow{
 		Schedule: api.MaintenanceSchedule{Weekly: &api.WeeklySchedule{IntervalWeeks: 1, DayOfWeek: "Saturday"}}, DurationHours: 4, StartTime: "02:00", UTCOffset: "+01:00",
 	}}
+	want.Observe.Exec.Command, want.Observe.Exec.Environment = []string{}, map[string]string{}
 	want.Upgrade.Exec.Command, want.Upgrade.Exec.Inventory, want.Upgrade.Exec.Environment = []string{}, []string{}, map[string]string{}
 	exec := &want.Nodes.Exec
 	exec.Launch, exec.Delete, exec.Exists, exec.Environment = []string{}, []string{}, []string{}, map[string]string{}

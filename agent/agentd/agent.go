@@ -7,15 +7,12 @@ import (
 	"fmt"
 	"slices"
 	"sync"
-	"time"
 
-	"flotilla/agent/beat"
 	"flotilla/agent/keeper"
 	"flotilla/agent/target"
 	"flotilla/agent/target/memory"
 	"flotilla/agent/worker"
 	"flotilla/bus"
-	"flotilla/core/api"
 )
 
 // Agent is one agent. Make it with New; Start and Stop it once.
@@ -115,12 +112,10 @@ func (a *Agent) Start(ctx context.Context) (err error) {
 			room.Look()
 		}
 	}}
-	b := beat.New(beat.Options{
-		Member: a.Member(), Hub: conn, Target: a.target, Version: cmp.Or(a.o.Version, api.Version),
-		Interval: time.Duration(a.o.Config.HeartbeatInterval), Labels: a.o.Config.AllLabels(), Properties: a.o.Config.AllProperties(),
-		Namespaces: true, Holds: w.Holds, Unlisted: w.Unlisted, Trouble: func() string { return cmp.Or(w.Trouble(), up.Trouble(), troubleOf(room)) },
-		Renewal: renewal, Forbidden: a.forbidden(), Fit: folder.writable, Log: a.o.Log,
-	})
+	b, err := a.heart(conn, w, folder, renewal, func() string { return cmp.Or(w.Trouble(), up.Trouble(), troubleOf(room)) })
+	if err != nil {
+		return err
+	}
 	a.run(a.advise(conn))
 	a.run(up.Run)
 	if room != nil {

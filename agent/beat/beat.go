@@ -6,6 +6,7 @@
 package beat
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -56,9 +57,13 @@ type Options struct {
 	Version string
 	// Interval is DefaultInterval when 0; up to a tenth is taken off at random.
 	Interval time.Duration
-	// Labels to offer, and properties that win over those observed.
+	// Labels to offer, which win over what the nodes say, and properties that win over those observed.
 	Labels     map[string]string
 	Properties map[string]string
+	// Observed are properties that something else observes, which win over those of the nodes; nil is none.
+	Observed func() map[string]string
+	// Price is what a node costs per hour that says nothing of that, 0 when unknown; nil knows none.
+	Price func(*target.Node) float64
 	// Namespaces makes heartbeats list the member's namespaces.
 	Namespaces bool
 	// Holds, Unlisted and Trouble speak for the worker; nil says nothing.
@@ -230,8 +235,7 @@ func (b *Beat) census(ctx context.Context, h *api.Heartbeat) error {
 		return err
 	}
 	h.KubernetesVersion, h.Nodes = version, len(nodes)
-	h.Properties = Properties(nodes)
-	maps.Copy(h.Properties, b.o.Properties)
+	b.describe(h, nodes)
 	if !b.o.Namespaces {
 		return nil
 	}
@@ -241,4 +245,19 @@ func (b *Beat) census(ctx context.Context, h *api.Heartbeat) error {
 	}
 	h.Namespaces = namespaces[:min(len(namespaces), maxNames)]
 	return nil
+}
+
+// describe fills in what the nodes say of their member, and what is said beside them.
+func (b *Beat) describe(h *api.Heartbeat, nodes []target.Node) {
+	if b.o.Price != nil {
+		for i := range nodes {
+			nodes[i].Price = cmp.Or(nodes[i].Price, b.o.Price(&nodes[i]))
+		}
+	}
+	h.Labels, h.Properties = Whereabouts(nodes), Properties(nodes)
+	maps.Copy(h.Labels, b.o.Labels)
+	if b.o.Observed != nil {
+		maps.Copy(h.Properties, b.o.Observed())
+	}
+	maps.Copy(h.Properties, b.o.Properties)
 }

@@ -110,8 +110,10 @@ type Node struct {
 	Name         string
 	Zone         string
 	InstanceType string
-	Capacity     corev1.ResourceList
-	Allocatable  corev1.ResourceList
+	// Region and ProviderID are what the node's cloud calls them, empty where nobody says.
+	Region, ProviderID string
+	Capacity           corev1.ResourceList
+	Allocatable        corev1.ResourceList
 	// Requested is what the pods on it request.
 	Requested corev1.ResourceList
 	// Price is in US dollars per hour, 0 when unknown.
@@ -125,12 +127,13 @@ type Node struct {
 	// NotReady is set while its condition Ready is not True.
 	NotReady bool
 
-	// NodePool is the karpenter.sh NodePool it was made for, empty when it is not managed; CapacityType
-	// is spot, on-demand or reserved. With Labels, Annotations and Taints they say how a node in memory
-	// is made; Survey shows what became of them, Nodes does not.
-	NodePool, CapacityType string
-	Labels, Annotations    map[string]string
-	Taints                 []corev1.Taint
+	// CapacityType is spot, on-demand or reserved, empty when nobody says.
+	CapacityType string
+	// NodePool is the karpenter.sh NodePool it was made for, empty when it is not managed. With CapacityType, Labels,
+	// Annotations and Taints it says how a node in memory is made; Survey shows what became of them, Nodes does not.
+	NodePool            string
+	Labels, Annotations map[string]string
+	Taints              []corev1.Taint
 }
 
 // Budget is one pod disruption budget as its controller last judged it.

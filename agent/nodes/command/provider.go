@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"os/exec"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,6 +13,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"flotilla/agent/child"
 	"flotilla/core/api"
 )
 
@@ -52,7 +51,7 @@ func New(o Options) (*Provider, error) {
 		case len(one.command) == 0:
 			continue
 		}
-		if err := findable(one.command[0], o.Directory); err != nil {
+		if err := child.Findable(one.command[0], o.Directory); err != nil {
 			return nil, fmt.Errorf("nodes.exec.%s: the command %q cannot be run: %w", one.name, one.command[0], err)
 		}
 	}
@@ -60,18 +59,6 @@ func New(o Options) (*Provider, error) {
 		p.environment = append(p.environment, name+"="+o.Environment[name])
 	}
 	return p, nil
-}
-
-// findable looks for a program as its start will: below the directory when it is a relative path.
-func findable(program, directory string) error {
-	if filepath.Base(program) != program && !filepath.IsAbs(program) {
-		program = filepath.Join(directory, program)
-	}
-	_, err := exec.LookPath(program)
-	if errors.Is(err, exec.ErrDot) {
-		return nil
-	}
-	return err
 }
 
 // String names the provider.
@@ -91,15 +78,15 @@ func (p *Provider) Launch(ctx context.Context, l api.NodeLaunch) (api.LaunchedNo
 	switch {
 	case err != nil:
 		return out, err
-	case a.exit == exitTryLater:
-		return out, fmt.Errorf("%s asks to try again later%s", p.o.Launch[0], a.because())
-	case a.exit != 0:
-		out.Failed = fmt.Sprintf("%s ended with exit code %d%s", p.o.Launch[0], a.exit, a.because())
+	case a.Exit == exitTryLater:
+		return out, fmt.Errorf("%s asks to try again later%s", p.o.Launch[0], a.Because())
+	case a.Exit != 0:
+		out.Failed = fmt.Sprintf("%s ended with exit code %d%s", p.o.Launch[0], a.Exit, a.Because())
 		return out, nil
-	case strings.HasPrefix(a.printed, "{"):
-		err = json.Unmarshal([]byte(a.printed), &out)
+	case strings.HasPrefix(a.Printed, "{"):
+		err = json.Unmarshal([]byte(a.Printed), &out)
 	default:
-		out.Node = a.printed
+		out.Node = a.Printed
 	}
 	if err == nil && strings.ContainsAny(out.Node, " \t\n\"") {
 		err = errors.New("a name has no spaces")
@@ -130,16 +117,16 @@ func (p *Provider) Delete(ctx context.Context, m api.NodeMachine) (bool, error) 
 	switch {
 	case err != nil:
 		return false, err
-	case a.exit == exitTryLater:
+	case a.Exit == exitTryLater:
 		return false, nil
-	case a.exit != 0:
-		return false, fmt.Errorf("%s ended with exit code %d%s", p.o.Delete[0], a.exit, a.because())
+	case a.Exit != 0:
+		return false, fmt.Errorf("%s ended with exit code %d%s", p.o.Delete[0], a.Exit, a.Because())
 	}
-	if strings.HasPrefix(a.printed, "{") {
+	if strings.HasPrefix(a.Printed, "{") {
 		said := struct {
 			Gone *bool `json:"gone"`
 		}{}
-		if err := json.Unmarshal([]byte(a.printed), &said); err != nil {
+		if err := json.Unmarshal([]byte(a.Printed), &said); err != nil {
 			return false, fmt.Errorf(`%s is to print nothing, or {"gone": false}: %w`, p.o.Delete[0], err)
 		}
 		if said.Gone != nil && !*said.Gone {
@@ -161,12 +148,12 @@ func (p *Provider) Gone(ctx context.Context, m api.NodeMachine) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	if a.exit != 0 {
-		return false, fmt.Errorf("%s ended with exit code %d%s", p.o.Exists[0], a.exit, a.because())
+	if a.Exit != 0 {
+		return false, fmt.Errorf("%s ended with exit code %d%s", p.o.Exists[0], a.Exit, a.Because())
 	}
-	exists, err := strconv.ParseBool(a.printed)
+	exists, err := strconv.ParseBool(a.Printed)
 	if err != nil {
-		return false, fmt.Errorf("%s printed %q, expected true or false", p.o.Exists[0], a.printed)
+		return false, fmt.Errorf("%s printed %q, expected true or false", p.o.Exists[0], a.Printed)
 	}
 	return !exists, nil
 }

@@ -44,7 +44,8 @@ func (t *Target) Nodes(context.Context) ([]target.Node, error) {
 
 func nodeOf(node *corev1.Node, requested api.Amounts) target.Node {
 	n := target.Node{
-		Name: node.Name, Zone: node.Labels[corev1.LabelTopologyZone], InstanceType: node.Labels[corev1.LabelInstanceTypeStable],
+		Name: node.Name, Region: node.Labels[corev1.LabelTopologyRegion], Zone: node.Labels[corev1.LabelTopologyZone],
+		ProviderID: node.Spec.ProviderID, CapacityType: capacityOf(node), InstanceType: node.Labels[corev1.LabelInstanceTypeStable],
 		Capacity: node.Status.Capacity, Allocatable: node.Status.Allocatable, Requested: quantities(requested),
 		Kubelet: node.Status.NodeInfo.KubeletVersion, Image: node.Labels[imageLabel], NotReady: true,
 	}
@@ -60,6 +61,20 @@ func nodeOf(node *corev1.Node, requested api.Amounts) target.Node {
 		}
 	}
 	return n
+}
+
+// spotLabels are where clouds say that a node is a spot one.
+var spotLabels = map[string]string{
+	"kubernetes.azure.com/scalesetpriority": "spot", "cloud.google.com/gke-spot": "true", "eks.amazonaws.com/capacityType": "SPOT",
+}
+
+func capacityOf(node *corev1.Node) string {
+	for label, spot := range spotLabels {
+		if node.Labels[label] == spot {
+			return api.CapacitySpot
+		}
+	}
+	return node.Labels[api.LabelCapacityType]
 }
 
 func sum(a, b api.Amounts) api.Amounts {

@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"time"
 
+	"flotilla/agent/child"
 	"flotilla/core/api"
 )
 
@@ -49,7 +50,7 @@ func New(o Options) (*Driver, error) {
 		if len(command) == 0 {
 			continue
 		}
-		if err := findable(command[0], o.Directory); err != nil {
+		if err := child.Findable(command[0], o.Directory); err != nil {
 			return nil, fmt.Errorf("the command of upgrades %q cannot be run: %w", command[0], err)
 		}
 	}
@@ -57,18 +58,6 @@ func New(o Options) (*Driver, error) {
 		return nil, fmt.Errorf("making the folder of commands: %w", err)
 	}
 	return &Driver{o: o}, nil
-}
-
-// findable looks for a program as its start will: below the directory when it is a relative path.
-func findable(program, directory string) error {
-	if filepath.Base(program) != program && !filepath.IsAbs(program) {
-		program = filepath.Join(directory, program)
-	}
-	_, err := exec.LookPath(program)
-	if errors.Is(err, exec.ErrDot) {
-		return nil
-	}
-	return err
 }
 
 // String names the driver.
