@@ -36,7 +36,7 @@ and a token with which it enrols, once. Whoever has the file until then can enro
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.image, "image", "", "image of the agent (default \"flotilla-agent\")")
-	f.StringVarP(&o.namespace, "namespace", "n", kubernetes.DefaultNamespace, "namespace of the agent")
+	f.StringVarP(&o.namespace, "namespace", "n", kubernetes.DefaultNamespace, "namespace of the agent; another than this has to be there")
 	f.StringVar(&o.agentURL, "agent-url", "", "where the agent reaches the hub's NATS servers (default where this command does)")
 	f.StringArrayVar(&o.tolerations, "toleration", nil, "taint that the agent tolerates, KEY[=VALUE][:EFFECT]; may be repeated")
 	f.StringToStringVar(&o.nodeSelector, "node-selector", nil, "label of the nodes that the agent may run on, KEY=VALUE; may be repeated")
@@ -83,7 +83,8 @@ func (a *app) manifest(ctx context.Context, o *manifestOptions, member string) e
 
 // values are those of the chart that differ from its own; the error names everything that is wrong.
 func (o *manifestOptions) values() (map[string]any, error) {
-	values := map[string]any{"createNamespace": true}
+	// Whoever deletes the file deletes its namespaces: none in which other things may be.
+	values := map[string]any{"createNamespace": o.namespace == kubernetes.DefaultNamespace}
 	if o.image != "" {
 		values["image"] = o.image
 	}

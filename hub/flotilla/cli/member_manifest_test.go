@@ -24,6 +24,16 @@ func TestTolerationsAreWrittenAsKubectlDoes(t *testing.T) {
 	}
 }
 
+// A file that is deleted takes nothing of others with it.
+func TestOnlyTheOwnNamespaceIsMade(t *testing.T) {
+	for namespace, made := range map[string]bool{"flotilla-system": true, "production": false} {
+		o := manifestOptions{namespace: namespace}
+		values, err := o.values()
+		require.NoError(t, err)
+		require.Equal(t, made, values["createNamespace"])
+	}
+}
+
 func TestWhetherAnAddressLeadsElsewhere(t *testing.T) {
 	for servers, want := range map[string]bool{
 		"nats://127.0.0.1:4222": true, "nats://localhost:4222": true, "tls://[::1]:4222": true, "nats://0.0.0.0:4222": true,
