@@ -47,6 +47,7 @@ func TestAManifestMakesAMemberThatLeavesWithoutATrace(t *testing.T) {
 		_ = c.Clients().CoreV1().Namespaces().Delete(context.Background(), system, metav1.DeleteOptions{})
 	})
 	eventually(t, func(ctx context.Context) error { return placesAreFilledIn(ctx, c) })
+	requirePermissions(t, c)
 	first := f.newPod(c)
 	f.admit("m1")
 	f.placesAndMends(c, "registry.example/web:v1")
