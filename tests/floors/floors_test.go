@@ -44,7 +44,9 @@ var rules = []rule{
 		impure, "decisions are pure, so that plan, tests and hub agree",
 	},
 	{
-		"core/apply", []string{"core/api"}, append([]string{"github.com/fluxcd/cli-utils/pkg/kstatus/status"}, kubernetesTypes...), impure,
+		"core/apply",
+		[]string{"core/api"},
+		append([]string{"github.com/fluxcd/cli-utils/pkg/kstatus/status"}, kubernetesTypes...), impure,
 		"what controllers have in common in what they say is read by the library for it",
 	},
 	{"core/seal", []string{"core/api"}, []string{"github.com/klauspost/compress/s2"}, impure, "what is sealed is decided here, and nothing else"},
