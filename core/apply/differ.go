@@ -21,7 +21,7 @@ type differ struct {
 }
 
 func newDiffer(wanted Wanted, live []*unstructured.Unstructured) *differ {
-	d := &differ{wanted: wanted, live: make(map[Identity]*unstructured.Unstructured, len(live))}
+	d := &differ{wanted: wanted, live: make(map[Identity]*unstructured.Unstructured, len(live)), ops: make([]Op, 0, len(wanted.Manifests))}
 	if wanted.Strategy != nil {
 		d.strategy = *wanted.Strategy
 	}

@@ -34,6 +34,7 @@ func Beyond(wanted, live *unstructured.Unstructured) []string {
 
 // comparison gathers where two objects differ.
 type comparison struct {
+	path  []string // to where it is
 	found []string
 	full  bool // what only the second has counts, too
 }
@@ -45,30 +46,40 @@ func (c *comparison) objects(wanted, live *unstructured.Unstructured) []string {
 		case "apiVersion", "kind", "status", "metadata":
 		case "data", "stringData":
 			if !text {
-				c.value("/"+escape(key), value, live.Object[key])
+				c.value(key, value, live.Object[key])
 			}
 		default:
-			c.value("/"+escape(key), value, live.Object[key])
+			c.value(key, value, live.Object[key])
 		}
 	}
 	if text {
-		c.letters("/data", dataOf(wanted), live.Object["data"])
+		c.letters("data", dataOf(wanted), live.Object["data"])
 	}
 	if c.full {
 		for key, value := range live.Object {
 			if _, mentioned := wanted.Object[key]; !mentioned && (!text || key != "data") && key != "status" && key != "metadata" {
-				c.value("/"+escape(key), nil, value)
+				c.value(key, nil, value)
 			}
 		}
 	}
+	c.path = append(c.path, "metadata")
 	for _, kind := range []string{"labels", "annotations"} {
-		c.marks("/metadata/"+kind, marksOf(wanted, kind), marksOf(live, kind))
+		c.marks(kind, marksOf(wanted, kind), marksOf(live, kind))
 	}
 	slices.Sort(c.found)
 	if len(c.found) > maxDrifts {
 		c.found = c.found[:maxDrifts]
 	}
 	return c.found
+}
+
+// differs notes the place that segments lead to from where the comparison is.
+func (c *comparison) differs(segments ...string) {
+	var b strings.Builder
+	for _, segment := range slices.Concat(c.path, segments) {
+		b.WriteString("/" + escape(segment))
+	}
+	c.found = append(c.found, b.String())
 }
 
 // holdsData says that an object's data is text of its users, not of Kubernetes.
@@ -79,10 +90,13 @@ func holdsData(object *unstructured.Unstructured) bool {
 // dataOf is the data of a ConfigMap or a Secret as the member stores it: the stringData of a Secret is
 // encoded into it.
 func dataOf(object *unstructured.Unstructured) map[string]any {
-	out := map[string]any{}
 	data, _ := object.Object["data"].(map[string]any)
-	maps.Copy(out, data)
 	given, _ := object.Object["stringData"].(map[string]any)
+	if len(given) == 0 {
+		return data
+	}
+	out := map[string]any{}
+	maps.Copy(out, data)
 	for key, value := range given {
 		out[key] = base64.StdEncoding.EncodeToString([]byte(fmt.Sprint(value)))
 	}
@@ -93,18 +107,18 @@ func dataOf(object *unstructured.Unstructured) map[string]any {
 func (c *comparison) letters(at string, wanted map[string]any, live any) {
 	have, _ := live.(map[string]any)
 	if len(have) == 0 && len(wanted) > 0 {
-		c.found = append(c.found, at)
+		c.differs(at)
 		return
 	}
 	for key, value := range wanted {
 		if got, ok := have[key]; !ok || got != value {
-			c.found = append(c.found, at+"/"+escape(key))
+			c.differs(at, key)
 		}
 	}
 	if c.full {
 		for key := range have {
 			if _, mentioned := wanted[key]; !mentioned {
-				c.found = append(c.found, at+"/"+escape(key))
+				c.differs(at, key)
 			}
 		}
 	}
@@ -112,17 +126,14 @@ func (c *comparison) letters(at string, wanted map[string]any, live any) {
 
 func (c *comparison) marks(at string, wanted, live map[string]any) {
 	for key, value := range wanted {
-		if ignoredMark(key) {
-			continue
-		}
-		if got, ok := live[key]; !ok || got != value {
-			c.found = append(c.found, at+"/"+escape(key))
+		if got, ok := live[key]; (!ok || got != value) && !ignoredMark(key) {
+			c.differs(at, key)
 		}
 	}
 	if c.full {
 		for key := range live {
 			if _, mentioned := wanted[key]; !mentioned && !ignoredMark(key) {
-				c.found = append(c.found, at+"/"+escape(key))
+				c.differs(at, key)
 			}
 		}
 	}
@@ -137,47 +148,50 @@ func ignoredMark(key string) bool {
 	return false
 }
 
+// value compares what lies at a key of where the comparison is.
 func (c *comparison) value(at string, wanted, live any) {
+	c.path = append(c.path, at)
 	switch want := wanted.(type) {
 	case map[string]any:
-		c.object(at, want, live)
+		c.object(want, live)
 	case []any:
-		c.list(at, want, live)
+		c.list(want, live)
 	default:
 		if !sameScalar(wanted, live) {
-			c.found = append(c.found, at)
+			c.differs()
 		}
 	}
+	c.path = c.path[:len(c.path)-1]
 }
 
-func (c *comparison) object(at string, wanted map[string]any, live any) {
+func (c *comparison) object(wanted map[string]any, live any) {
 	have, ok := live.(map[string]any)
 	if !ok {
 		if len(wanted) > 0 || live != nil {
-			c.found = append(c.found, at)
+			c.differs()
 		}
 		return
 	}
 	for key, value := range wanted {
-		c.value(at+"/"+escape(key), value, have[key])
+		c.value(key, value, have[key])
 	}
 	if c.full {
 		for key, value := range have {
 			if _, mentioned := wanted[key]; !mentioned {
-				c.value(at+"/"+escape(key), nil, value)
+				c.value(key, nil, value)
 			}
 		}
 	}
 }
 
-func (c *comparison) list(at string, wanted []any, live any) {
+func (c *comparison) list(wanted []any, live any) {
 	have, _ := live.([]any)
 	if len(have) != len(wanted) {
-		c.found = append(c.found, at)
+		c.differs()
 		return
 	}
 	for i := range wanted {
-		c.value(at+"/"+strconv.Itoa(i), wanted[i], have[i])
+		c.value(strconv.Itoa(i), wanted[i], have[i])
 	}
 }
 

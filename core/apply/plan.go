@@ -109,15 +109,19 @@ func (o Op) String() string {
 // layered sorts operations into waves: writes and keeps by rising wave of their kind, then deletions
 // and disownings by falling wave.
 func layered(ops []Op) [][]Op {
-	byLayer := map[int][]Op{}
+	byLayer := map[int][]*Op{}
 	for i := range ops {
 		at := layer(&ops[i])
-		byLayer[at] = append(byLayer[at], ops[i])
+		byLayer[at] = append(byLayer[at], &ops[i])
 	}
-	var waves [][]Op
+	waves := make([][]Op, 0, len(byLayer))
 	for _, at := range slices.Sorted(maps.Keys(byLayer)) {
-		slices.SortFunc(byLayer[at], func(a, b Op) int { return CompareRefs(a.ObjectRef, b.ObjectRef) })
-		waves = append(waves, byLayer[at])
+		slices.SortFunc(byLayer[at], func(a, b *Op) int { return CompareRefs(a.ObjectRef, b.ObjectRef) })
+		wave := make([]Op, len(byLayer[at]))
+		for i, op := range byLayer[at] {
+			wave[i] = *op
+		}
+		waves = append(waves, wave)
 	}
 	return waves
 }

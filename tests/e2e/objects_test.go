@@ -3,6 +3,7 @@
 package e2e
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -68,6 +69,8 @@ func TestObjects(t *testing.T) {
 type placed struct {
 	*fleet
 	name string
+	// deletion is what becomes of the objects when the placement is deleted; empty is Delete.
+	deletion string
 }
 
 // place returns a fleet for one case, with a namespace and a placement of its name.
@@ -75,7 +78,7 @@ func (f *fleet) place(t *testing.T, name string) *placed {
 	t.Helper()
 	own := *f
 	own.T, own.folder = t, f.folder
-	return &placed{&own, name}
+	return &placed{fleet: &own, name: name}
 }
 
 // strategy is an apply strategy as it is written in a placement.
@@ -97,8 +100,8 @@ func (p *placed) applyWith(strategy, policy string, objects []string, selectors 
 	selectors = append(selectors, `{group: "", version: v1, kind: Namespace, name: `+p.name+"}")
 	p.applyObjects(append(objects, fmt.Sprintf(`{apiVersion: placement.kubernetes-fleet.io/v1, kind: ClusterResourcePlacement, metadata: {name: %s}, spec: {
   resourceSelectors: [%s], policy: %s,
-  strategy: {rollingUpdate: {maxUnavailable: 100%%, unavailablePeriodSeconds: 0}, applyStrategy: {%s}}}}`,
-		p.name, strings.Join(selectors, ", "), policy, strategy)))
+  strategy: {rollingUpdate: {maxUnavailable: 100%%, unavailablePeriodSeconds: 0}, applyStrategy: {%s}, deleteStrategy: {propagationPolicy: %s}}}}`,
+		p.name, strings.Join(selectors, ", "), policy, strategy, cmp.Or(p.deletion, api.PropagationDelete))))
 }
 
 // applyObjects applies objects, and the namespace that they are in.
@@ -293,13 +296,14 @@ func pruned(p *placed) {
 
 func abandoned(p *placed) {
 	c := clusterOf(p.T, "m1")
+	p.deletion = api.PropagationAbandon
 	p.apply(byClient, []string{config("one")}, "m1")
 	p.available()
-	p.run("patch", "placement", p.name, "-p", `{"spec":{"strategy":{"deleteStrategy":{"propagationPolicy":"Abandon"}}}}`)
 	p.run("delete", "placement", p.name, "--wait", "--timeout=2m")
 	left := p.holds(c, "one")
 	require.Empty(p, left.Annotations)
 	require.Empty(p, left.Labels)
+	p.deletion = ""
 	p.apply(byClient, []string{config("one")}, "m1") // which the end of the case deletes
 	p.available()
 }

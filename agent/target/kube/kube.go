@@ -23,8 +23,8 @@ const (
 	SystemNamespace = "flotilla-system"
 
 	// requestsPerSecond and burst bound what one agent asks of its API server.
-	requestsPerSecond = 50
-	burst             = 100
+	requestsPerSecond = 100
+	burst             = 200
 )
 
 // Options of a Target.
