@@ -80,7 +80,7 @@ func (e *evaluation) applied(v *view) finding {
 	f := finding{kind: api.ConditionApplied, since: v.result.Changed.Time, message: v.result.AppliedMessage}
 	f.status, f.reason = appliedOf(v.result)
 	if f.status != metav1.ConditionTrue && v.offline() {
-		f.status, f.reason, f.message, f.since = metav1.ConditionUnknown, reasonApplyPending, silence(v), time.Time{}
+		f.silent(v, reasonApplyPending)
 	}
 	if f.message == "" {
 		f.message = appliedText(f.status, v)
@@ -90,15 +90,22 @@ func (e *evaluation) applied(v *view) finding {
 
 // appliedOf reads Applied from a result. In progress is Unknown, not False.
 func appliedOf(r *api.PlacementResult) (metav1.ConditionStatus, string) {
-	switch {
-	case r.AppliedReason == reasonApplyInProgress || r.AppliedReason == reasonApplyPending:
+	if r.AppliedReason == reasonApplyInProgress || r.AppliedReason == reasonApplyPending {
 		return metav1.ConditionUnknown, reasonApplyInProgress
-	case r.Applied == "True":
-		return metav1.ConditionTrue, orElse(r.AppliedReason, reasonAllApplied)
-	case r.Applied == "False":
-		return metav1.ConditionFalse, orElse(r.AppliedReason, reasonNotAllApplied)
 	}
-	return metav1.ConditionUnknown, reasonApplyInProgress
+	return answered(r.Applied, r.AppliedReason, reasonAllApplied, reasonNotAllApplied, reasonApplyInProgress)
+}
+
+// answered reads one answer of a result: True or False with the reason that it gives, else with yes or no; anything
+// else is open.
+func answered(answer, reason, yes, no, open string) (metav1.ConditionStatus, string) {
+	switch answer {
+	case "True":
+		return metav1.ConditionTrue, orElse(reason, yes)
+	case "False":
+		return metav1.ConditionFalse, orElse(reason, no)
+	}
+	return metav1.ConditionUnknown, open
 }
 
 func appliedText(status metav1.ConditionStatus, v *view) string {
@@ -114,15 +121,9 @@ func appliedText(status metav1.ConditionStatus, v *view) string {
 // available is Unknown for a member without heartbeat, whatever it said last: that is in the message.
 func (e *evaluation) available(v *view) finding {
 	f := finding{kind: api.ConditionAvailable, since: v.result.Changed.Time, message: v.result.AvailableMessage}
-	switch {
-	case v.offline():
-		f.status, f.reason, f.message, f.since = metav1.ConditionUnknown, reasonAvailableUnknown, silence(v), time.Time{}
-	case v.result.Available == "True":
-		f.status, f.reason = metav1.ConditionTrue, orElse(v.result.AvailableReason, reasonAllAvailable)
-	case v.result.Available == "False":
-		f.status, f.reason = metav1.ConditionFalse, orElse(v.result.AvailableReason, reasonNotAllAvailable)
-	default:
-		f.status, f.reason = metav1.ConditionUnknown, reasonAvailableUnknown
+	f.status, f.reason = answered(v.result.Available, v.result.AvailableReason, reasonAllAvailable, reasonNotAllAvailable, reasonAvailableUnknown)
+	if v.offline() {
+		f.silent(v, reasonAvailableUnknown)
 	}
 	if f.message == "" {
 		f.message = availableText(f.status, v)
@@ -138,6 +139,11 @@ func availableText(status metav1.ConditionStatus, v *view) string {
 		return fmt.Sprintf("%d of %d objects are not available yet", v.result.Failed, v.result.Total)
 	}
 	return "availability is not known yet"
+}
+
+// silent makes a finding Unknown, for nobody hears of the member.
+func (f *finding) silent(v *view, reason string) {
+	f.status, f.reason, f.message, f.since = metav1.ConditionUnknown, reason, silence(v), time.Time{}
 }
 
 // silence says since when a member is not heard of, and what was last known of it.

@@ -2,9 +2,6 @@ package status
 
 import (
 	"fmt"
-	"time"
-
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"flotilla/core/api"
 )
@@ -18,15 +15,9 @@ func (e *evaluation) reportsDiff() bool {
 // diffReported is True once a member has compared every object, whatever it found.
 func (e *evaluation) diffReported(v *view) finding {
 	f := finding{kind: api.ConditionDiffReported, since: v.result.Changed.Time, message: v.result.DiffReportedMessage}
-	switch {
-	case v.offline():
-		f.status, f.reason, f.message, f.since = metav1.ConditionUnknown, reasonDiffPending, silence(v), time.Time{}
-	case v.result.DiffReported == "True":
-		f.status, f.reason = metav1.ConditionTrue, orElse(v.result.DiffReportedReason, reasonAllReported)
-	case v.result.DiffReported == "False":
-		f.status, f.reason = metav1.ConditionFalse, orElse(v.result.DiffReportedReason, reasonNotAllReported)
-	default:
-		f.status, f.reason = metav1.ConditionUnknown, reasonDiffInProgress
+	f.status, f.reason = answered(v.result.DiffReported, v.result.DiffReportedReason, reasonAllReported, reasonNotAllReported, reasonDiffInProgress)
+	if v.offline() {
+		f.silent(v, reasonDiffPending)
 	}
 	if f.message == "" {
 		f.message = fmt.Sprintf("comparing %d objects", v.result.Total)
