@@ -5,11 +5,8 @@
 package contract
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -41,9 +38,6 @@ const (
 	Maker  = "kubectl-create"
 	Editor = "kubectl-edit"
 )
-
-// patience is how long a member may take to do what it is to do by itself.
-const patience = time.Minute
 
 // suite is one case under way.
 type suite struct {
@@ -137,21 +131,7 @@ func (s *suite) gone(ref api.ObjectRef) error {
 // until waits for a condition.
 func (s *suite) until(condition func() error) {
 	s.Helper()
-	ctx, cancel := context.WithTimeoutCause(s.Context(), patience, errors.New("not within a minute"))
-	defer cancel()
-	ticks := time.NewTicker(20 * time.Millisecond)
-	defer ticks.Stop()
-	for {
-		err := condition()
-		if err == nil {
-			return
-		}
-		select {
-		case <-ctx.Done():
-			require.NoError(s, fmt.Errorf("%w: %w", context.Cause(ctx), err))
-		case <-ticks.C:
-		}
-	}
+	until(s.T, condition)
 }
 
 // field reads a field of an object.

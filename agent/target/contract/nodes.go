@@ -1,13 +1,9 @@
-// Package contract says what every target must do, as tests: a member in memory runs them in its own, a real cluster in
-// tests/e2e. What holds here of one holds of the other, so that what is shown in memory is true of clusters.
 package contract
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
@@ -216,25 +212,8 @@ func (s *nodeSuite) protect(name string, least, allowed int) *unstructured.Unstr
 // until waits for a condition.
 func (s *nodeSuite) until(condition func() error) {
 	s.Helper()
-	ctx, cancel := context.WithTimeout(s.Context(), nodePatience)
-	defer cancel()
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		err := condition()
-		if err == nil {
-			return
-		}
-		select {
-		case <-ctx.Done():
-			require.NoError(s, err, "not within %s", nodePatience)
-		case <-tick.C:
-		}
-	}
+	until(s.T, condition)
 }
-
-// nodePatience is how long a member may take to do what it is to do by itself.
-const nodePatience = time.Minute
 
 // refuses expects a refusal that names what keeps the pod.
 func (s *nodeSuite) refuses(pod target.PodRef, budgets ...string) {

@@ -59,7 +59,7 @@ func init() {
 
 // watch returns what waits until a change that matters is told after now.
 func (s *nodeSuite) watch(matters func(target.Change) bool) (told func()) {
-	ctx, cancel := context.WithTimeout(s.Context(), nodePatience)
+	ctx, cancel := context.WithTimeout(s.Context(), patience)
 	s.Cleanup(cancel)
 	changes := s.Target().Watch(ctx)
 	require.NotNil(s, changes)
