@@ -23,8 +23,7 @@ func TestReportDiffWritesNothing(t *testing.T) {
 	h := newHub(t)
 	m := member(t, 0)
 	start(t, h, m, t.TempDir())
-	h.command(h.entry("web", 1, shop, config))
-	h.expect("web", func(r api.PlacementResult) bool { return r.Available == yes })
+	h.placed()
 	e := h.entry("web", 2, shop, config, "{apiVersion: v1, kind: Secret, metadata: {name: new, namespace: shop}}")
 	e.Apply = &api.ApplyStrategy{Type: api.ApplyReportDiff}
 	h.command(e)

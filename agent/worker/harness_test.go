@@ -131,6 +131,13 @@ func (h *hub) expect(placement string, holds func(api.PlacementResult) bool) api
 	return last
 }
 
+// placed has web place its first objects, and waits until they are available.
+func (h *hub) placed() {
+	h.t.Helper()
+	h.command(h.entry("web", 1, shop, config))
+	h.expect("web", func(r api.PlacementResult) bool { return r.Available == yes })
+}
+
 func member(t *testing.T, readyAfter time.Duration) *memory.Member {
 	t.Helper()
 	node, err := target.NewNode("a", "8", "32Gi")
