@@ -2,6 +2,7 @@ package bustest
 
 import (
 	"bufio"
+	"bytes"
 	"io"
 	"net"
 	"strconv"
@@ -25,6 +26,7 @@ type Proxy struct {
 	requests bool // held
 	replies  bool // held
 	doubled  bool
+	stop     *stop
 	closed   bool
 	running  sync.WaitGroup
 }
@@ -47,6 +49,13 @@ func ProxyTo(t testing.TB, targets ...string) *Proxy {
 	return p
 }
 
+// stop is the message before which requests are held: the one after so many to subjects that begin so.
+type stop struct {
+	prefix string
+	left   int
+	held   chan struct{}
+}
+
 // ProxiedHub connects as a hub through a proxy of its own.
 func (s *Server) ProxiedHub(t testing.TB) (*Proxy, *bus.Conn) {
 	t.Helper()
@@ -65,6 +74,14 @@ func (p *Proxy) URL() string { return "nats://" + p.listener.Addr().String() }
 // HoldRequests keeps back what clients send, until Release or Cut.
 func (p *Proxy) HoldRequests() { p.set(func() { p.requests = true }) }
 
+// HoldAfter lets so many messages pass that clients publish to subjects that begin so, and holds requests before the
+// next, until Release or Cut. The channel is closed when it comes to that.
+func (p *Proxy) HoldAfter(prefix string, passing int) <-chan struct{} {
+	held := make(chan struct{})
+	p.set(func() { p.stop = &stop{prefix: prefix, left: passing, held: held} })
+	return held
+}
+
 // HoldReplies keeps back what the server sends, until Release or Cut.
 func (p *Proxy) HoldReplies() { p.set(func() { p.replies = true }) }
 
@@ -72,7 +89,9 @@ func (p *Proxy) HoldReplies() { p.set(func() { p.replies = true }) }
 func (p *Proxy) Double() { p.set(func() { p.doubled = true }) }
 
 // Release lets everything pass again, once.
-func (p *Proxy) Release() { p.set(func() { p.requests, p.replies, p.doubled = false, false, false }) }
+func (p *Proxy) Release() {
+	p.set(func() { p.requests, p.replies, p.doubled, p.stop = false, false, false, nil })
+}
 
 // Cut closes every connection, with all that is held back, and lets new ones pass.
 func (p *Proxy) Cut() {
@@ -163,7 +182,13 @@ func (p *Proxy) passRequests(to, from net.Conn) {
 	reader := bufio.NewReaderSize(from, 64<<10)
 	for {
 		message, published, err := readMessage(reader)
-		if err != nil || !p.wait(to, &p.requests) {
+		if err != nil {
+			return
+		}
+		if published {
+			p.count(message)
+		}
+		if !p.wait(to, &p.requests) {
 			return
 		}
 		if published && p.doubles() {
@@ -191,6 +216,19 @@ func readMessage(from *bufio.Reader) (message []byte, published bool, err error)
 	payload := make([]byte, size+len("\r\n"))
 	_, err = io.ReadFull(from, payload)
 	return append(message, payload...), true, err
+}
+
+// count holds requests when a published message is the one before which they are to be held.
+func (p *Proxy) count(message []byte) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.stop == nil || !bytes.HasPrefix(message[bytes.IndexByte(message, ' ')+1:], []byte(p.stop.prefix)) {
+		return
+	}
+	if p.stop.left--; p.stop.left < 0 {
+		close(p.stop.held)
+		p.stop, p.requests = nil, true
+	}
 }
 
 func (p *Proxy) doubles() bool {

@@ -44,6 +44,8 @@ type fleet struct {
 	agents    *bustest.Proxy
 	address   string        // of the only hub's server, beside all proxies
 	creds     string        // of the operator
+	servers   []string      // of a cluster, HOST:PORT
+	secrets   string        // of its hubs
 	disk      *bustest.Disk // of the hub; nil for any
 	// mend makes everything again that the hub may have lost: what members hold of it would stay there otherwise,
 	// because a hub takes away only what it knows of.
@@ -105,19 +107,27 @@ func (f *fleet) data() string {
 // startCluster starts three servers and two hubs.
 func (f *fleet) startCluster(t testing.TB) {
 	t.Helper()
-	var urls, addresses []string
+	var urls []string
 	for _, b := range newBrokers(t, f.dir) {
 		f.processes[b.Name] = &victim{Process: rig.Start(t, []string{brokerVariable + "=" + b.Config}, os.Args[0])}
-		addresses = append(addresses, b.Address)
+		f.servers = append(f.servers, b.Address)
 		urls = append(urls, "nats://"+b.Address)
 	}
-	secrets, accounts := bustest.SecretsFile(t), filepath.Join(f.dir, "accounts")
+	f.secrets = bustest.SecretsFile(t)
 	for _, name := range []string{"hub-0", "hub-1"} {
-		f.run(t, name, hubBinary, "--url", strings.Join(urls, ","), "--accounts", accounts, "--secrets", secrets, "--log-level", "info", "--deletion-timeout", "5s")
+		f.runHub(t, name, strings.Join(urls, ","))
 	}
-	f.creds = filepath.Join(accounts, "operator.creds")
-	f.clients, f.agents = bustest.ProxyTo(t, addresses...), bustest.ProxyTo(t, slices.Concat(addresses[1:], addresses[:1])...)
+	f.creds = filepath.Join(f.accounts(), "operator.creds")
+	f.clients, f.agents = bustest.ProxyTo(t, f.servers...), bustest.ProxyTo(t, slices.Concat(f.servers[1:], f.servers[:1])...)
 }
+
+// runHub starts a hub of a cluster.
+func (f *fleet) runHub(t testing.TB, name, urls string) {
+	t.Helper()
+	f.run(t, name, hubBinary, "--url", urls, "--accounts", f.accounts(), "--secrets", f.secrets, "--log-level", "info", "--deletion-timeout", "5s")
+}
+
+func (f *fleet) accounts() string { return filepath.Join(f.dir, "accounts") }
 
 // connect waits until it is connected as the operator, through the proxy of clients.
 func (f *fleet) connect(t testing.TB, name string) *bus.Conn {

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -19,21 +18,20 @@ import (
 	"flotilla/bus/bustest"
 	"flotilla/core/api"
 	"flotilla/hub/flotilla/cli"
+	"flotilla/subjects"
 	"flotilla/tests/elsewhen"
 )
 
-// What is sealed anew in TestAHubIsKilledWhileItSealsAnew, and how often its hub is killed meanwhile.
+// resealed is how many bodies are sealed anew in TestAHubIsKilledWhileItSealsAnew, which are all of one placement.
 const (
-	resealed     = 1200
-	resealKills  = 4
+	resealed     = 300
 	resealedName = "sealed"
 )
 
-// TestAHubIsKilledWhileItSealsAnew kills the hub at several points of the way from one secret to the next. At its
-// beginning the former secret cannot be pruned; at its end it can, and with the new one alone everything is readable,
-// also by members that it is placed on from then on. No member is given anything anew.
+// TestAHubIsKilledWhileItSealsAnew kills the hub four times on the way from one secret to the next. Before the first body the former secret cannot be pruned; after the last it can, and with the new one
+// alone everything is readable, also by members that it is placed on from then on. No member is given anything anew.
 func TestAHubIsKilledWhileItSealsAnew(t *testing.T) {
-	f := startFleet(t, modeSingle, rehearsal, nil)
+	f := startFleet(t, modeCluster, rehearsal, nil)
 	c := &run{fleet: f, began: elsewhen.Now(), take: &Recorder{}}
 	conn := c.connect(t, "operator")
 	f.ask(t, conn, placed(resealedName, "placed", 2, 1), namespace(resealedName))
@@ -50,36 +48,36 @@ func TestAHubIsKilledWhileItSealsAnew(t *testing.T) {
 	f.holders(t, 2)
 	before := f.changes()
 
-	secrets := filepath.Join(f.data(), "secrets.json")
-	code, said := f.typed(t, "secrets", "rotate", secrets)
+	code, said := f.typed(t, "secrets", "rotate", f.secrets)
 	require.Equal(t, cli.ExitDone, code, said)
-	code, said = f.typed(t, "secrets", "prune", secrets)
+	code, said = f.typed(t, "secrets", "prune", f.secrets)
 	require.Equal(t, cli.ExitRefused, code, said)
 	require.Contains(t, said, "nothing was changed: content is sealed with secret")
-	hub := f.processes["hub-0"]
+	f.processes["hub-0"].Kill()
+	f.processes["hub-1"].Kill()
+	way := bustest.ProxyTo(t, f.servers[0])
+	f.runHub(t, "hub-2", way.URL())
+	hub := f.processes["hub-2"]
 	hub.Kill()
-	killed := 0
-	for killed < resealKills {
+	for _, sealed := range []int{0, 1, resealed / 2, resealed / 3} {
+		held := way.HoldAfter(subjects.Fleet{Name: subjects.DefaultFleet}.BucketSubject(subjects.Content, ""), sealed)
 		hub.Start(t)
-		done, of := f.resealing(t, conn, killed*resealed/resealKills)
-		if of == 0 {
-			break
+		select {
+		case <-held:
+		case <-time.After(patience):
+			require.FailNow(t, "the hub has not sealed so many anew", sealed)
 		}
 		hub.Kill()
-		killed++
-		t.Logf("killed when %d of %d were sealed anew", done, of)
+		way.Cut()
+		way.Release()
 	}
-	require.Greater(t, killed, 1, "it was too quick")
-	hub.Kill() // unless it is
 	hub.Start(t)
 	bustest.EventuallyIn(t, patience, func() error {
-		if _, of := f.resealing(t, conn, resealed+resealKills); of > 0 {
-			return errors.New("it is not done")
+		if code, said := f.typed(t, "secrets", "prune", f.secrets); code != cli.ExitDone {
+			return errors.New(said)
 		}
 		return nil
 	})
-	code, said = f.typed(t, "secrets", "prune", secrets)
-	require.Equal(t, cli.ExitDone, code, said)
 	hub.Kill()
 	hub.Start(t)
 	for name, value := range bodies {
@@ -121,31 +119,6 @@ func (f *fleet) typed(t testing.TB, words ...string) (code int, said string) {
 	env.Out, env.Err, env.In = &out, &out, strings.NewReader("")
 	code = cli.Main(t.Context(), append([]string{"--url", f.clients.URL(), "--creds", f.creds}, words...), env)
 	return code, out.String()
-}
-
-// resealing waits until the hub is on its way, with so many bodies or more behind it, and says how far it is; 0 of 0
-// when it is done.
-func (f *fleet) resealing(t testing.TB, conn *bus.Conn, from int) (done, of int) {
-	t.Helper()
-	bustest.EventuallyIn(t, patience, func() error {
-		var status api.FleetStatus
-		if err := bus.Request(t.Context(), conn, api.VerbStatus, struct{}{}, &status, bus.RequestOptions{}); err != nil {
-			return err
-		}
-		done, of = 0, 0
-		for _, p := range status.Problems {
-			if p.Reason == "Resealing" {
-				if _, err := fmt.Sscanf(p.Message, "%d of %d bodies", &done, &of); err != nil {
-					return err
-				}
-				if done <= from || of == 0 {
-					return fmt.Errorf("%d of %d are sealed anew", done, of)
-				}
-			}
-		}
-		return nil
-	})
-	return done, of
 }
 
 // holders waits until so many members hold all bodies.
