@@ -209,7 +209,12 @@ func (c *run) setUp(t *testing.T) {
 	for n := range apps {
 		require.NoError(t, c.writer.setUp(t.Context(), appName(n)))
 	}
-	c.fleet.mend = func(ctx context.Context) { restock(ctx, c.writer) }
+	c.fleet.mend = func(t testing.TB) {
+		t.Helper()
+		ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
+		defer cancel()
+		require.NoError(t, restock(ctx, c.writer), "not made again within %s", 2*patience)
+	}
 }
 
 func (c *run) connect(t *testing.T, name string) *bus.Conn {

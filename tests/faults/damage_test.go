@@ -80,7 +80,7 @@ func (f *fleet) flip(t testing.TB, v *victim, s step, take *Recorder, since func
 		loss.name()
 		take.Note(func(h *History) { h.Losses = append(h.Losses, loss) })
 		t.Logf("bytes flipped at %s: %s", loss.Ended.Round(time.Millisecond), loss.Told)
-		f.mend(t.Context())
+		f.mend(t)
 	}
 }
 
@@ -103,7 +103,7 @@ func (f *fleet) tear(t testing.TB, v *victim, s step, take *Recorder, since func
 	loss.name()
 	take.Note(func(h *History) { h.Losses = append(h.Losses, loss) })
 	t.Logf("power cut at %s: %s", loss.Ended.Round(time.Millisecond), loss.Told)
-	f.mend(t.Context())
+	f.mend(t)
 }
 
 // told is what the hub, once it leads, tells of what state lost since a time; empty when it tells nothing. What a
@@ -158,14 +158,15 @@ func (c *run) operate(t *testing.T, ctx context.Context) {
 			c.take.Note(func(h *History) { h.Losses = append(h.Losses, loss) })
 			t.Logf("at %s: %s", loss.Ended.Round(time.Millisecond), loss.Told)
 			_ = bus.Request(ctx, person.conn, api.VerbRestore, api.RestoreRequest{AcceptLoss: true}, nil, bus.RequestOptions{})
-			restock(ctx, person)
+			_ = restock(ctx, person) // settle tells what stays away
 		}
 	}
 }
 
-// restock admits all members again, and makes again what may be gone, until it is there or ctx ends.
-func restock(ctx context.Context, person *writer) {
-	for ctx.Err() == nil {
+// restock admits all members again, and makes again what may be gone, until it is there or ctx ends, for which it tells
+// what is missing.
+func restock(ctx context.Context, person *writer) error {
+	for {
 		var failed []error
 		for _, member := range memberNames {
 			failed = append(failed, admit(ctx, person.conn, member, person.request()))
@@ -173,8 +174,8 @@ func restock(ctx context.Context, person *writer) {
 		for n := range apps {
 			failed = append(failed, person.setUp(ctx, appName(n)))
 		}
-		if errors.Join(failed...) == nil {
-			return
+		if err := errors.Join(failed...); err == nil || ctx.Err() != nil {
+			return err
 		}
 	}
 }

@@ -49,7 +49,7 @@ type fleet struct {
 	disk      *bustest.Disk // of the hub; nil for any
 	// mend makes everything again that the hub may have lost: what members hold of it would stay there otherwise,
 	// because a hub takes away only what it knows of.
-	mend func(ctx context.Context)
+	mend func(t testing.TB)
 }
 
 // victim is a process, for one fault at a time.
