@@ -104,6 +104,10 @@ e2e-up: ## Leave a hub and agents running beside three real Kubernetes clusters,
 e2e-clusters: ## Leave three real Kubernetes clusters running, and say how to reach them
 	@$(GO) run ./tests/e2e/up clusters
 
+.PHONY: size
+size: ## Count tokens, lines, functions and packages of what is built
+	$(GO) run ./tests/size
+
 .PHONY: lint
 lint: ## Run the linters
 	$(LINT) run ./...
