@@ -209,11 +209,11 @@ func (c *run) setUp(t *testing.T) {
 	for n := range apps {
 		require.NoError(t, c.writer.setUp(t.Context(), appName(n)))
 	}
-	c.fleet.mend = func(t testing.TB) {
+	c.fleet.mend = func(t testing.TB, told string) {
 		t.Helper()
 		ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
 		defer cancel()
-		require.NoError(t, restock(ctx, c.writer), "not made again within %s", 2*patience)
+		require.NoError(t, c.restock(t, ctx, c.writer, told), "not made again within %s", 2*patience)
 	}
 }
 

@@ -346,7 +346,7 @@ func (c *checker) checkLosses() {
 // checkSpells wants no more members at once without a placement than its strategy allows.
 func (c *checker) checkSpells() {
 	for i, s := range c.Spells {
-		if c.lostBefore(s.From) {
+		if c.decidedAnew(s.From) {
 			continue
 		}
 		members := map[string]bool{s.Member: true}
@@ -361,11 +361,12 @@ func (c *checker) checkSpells() {
 	}
 }
 
-// recovers is for how long after a loss what was decided may be decided anew, for all members at once.
+// recovers is for how long after a loss or a restore what was decided may be decided anew, for all members at once.
 const recovers = 30 * time.Second
 
-func (c *checker) lostBefore(at time.Duration) bool {
-	return slices.ContainsFunc(c.Losses, func(l Loss) bool { return l.Began <= at && at <= l.Ended+recovers })
+func (c *checker) decidedAnew(at time.Duration) bool {
+	return slices.ContainsFunc(c.Losses, func(l Loss) bool { return l.Began <= at && at <= l.Ended+recovers }) ||
+		slices.ContainsFunc(c.Restores, func(r Restore) bool { return r.Restored <= at && at <= r.Restored+recovers })
 }
 
 // checkEnd wants every member to hold exactly what is placed.

@@ -137,6 +137,26 @@ func TestCheck(t *testing.T) {
 			history: History{Spells: []Spell{{"berlin", "a", 0, 2}, {"paris", "a", 1, 3}}},
 			want:    []string{Unavailable},
 		},
+		"two members at once while what older data made of them is undone": {
+			history: History{
+				Restores: []Restore{{second, 2 * second}},
+				Spells:   []Spell{{"berlin", "a", 3 * second, 5 * second}, {"paris", "a", 4 * second, 6 * second}},
+			},
+		},
+		"two members at once before older data comes": {
+			history: History{
+				Restores: []Restore{{6 * second, 9 * second}},
+				Spells:   []Spell{{"berlin", "a", 3 * second, 5 * second}, {"paris", "a", 4 * second, 6 * second}},
+			},
+			want: []string{Unavailable},
+		},
+		"two members at once long after older data came": {
+			history: History{
+				Restores: []Restore{{6 * second, 9 * second}},
+				Spells:   []Spell{{"berlin", "a", time.Minute, 2 * time.Minute}, {"paris", "a", time.Minute + second, 2 * time.Minute}},
+			},
+			want: []string{Unavailable},
+		},
 		"two members at once of what is not limited": {
 			history: History{Spells: []Spell{{"berlin", "b", 0, 2}, {"paris", "b", 1, 3}}},
 		},

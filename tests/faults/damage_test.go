@@ -80,7 +80,7 @@ func (f *fleet) flip(t testing.TB, v *victim, s step, take *Recorder, since func
 		loss.name()
 		take.Note(func(h *History) { h.Losses = append(h.Losses, loss) })
 		t.Logf("bytes flipped at %s: %s", loss.Ended.Round(time.Millisecond), loss.Told)
-		f.mend(t)
+		f.mend(t, loss.Told)
 	}
 }
 
@@ -103,7 +103,7 @@ func (f *fleet) tear(t testing.TB, v *victim, s step, take *Recorder, since func
 	loss.name()
 	take.Note(func(h *History) { h.Losses = append(h.Losses, loss) })
 	t.Logf("power cut at %s: %s", loss.Ended.Round(time.Millisecond), loss.Told)
-	f.mend(t)
+	f.mend(t, loss.Told)
 }
 
 // told is what the hub, once it leads, tells of what state lost since a time; empty when it tells nothing. What a
@@ -158,16 +158,23 @@ func (c *run) operate(t *testing.T, ctx context.Context) {
 			c.take.Note(func(h *History) { h.Losses = append(h.Losses, loss) })
 			t.Logf("at %s: %s", loss.Ended.Round(time.Millisecond), loss.Told)
 			_ = bus.Request(ctx, person.conn, api.VerbRestore, api.RestoreRequest{AcceptLoss: true}, nil, bus.RequestOptions{})
-			_ = restock(ctx, person) // settle tells what stays away
+			_ = c.restock(t, ctx, person, status.Damage) // settle tells what stays away
 		}
 	}
 }
 
 // restock admits all members again, and makes again what may be gone, until it is there or ctx ends, for which it tells
-// what is missing.
-func restock(ctx context.Context, person *writer) error {
+// what is missing. Agents of which the hub told that it does not know them any more are enrolled anew.
+func (c *run) restock(t testing.TB, ctx context.Context, person *writer, told string) error {
+	unknown := unknownIn(told)
 	for {
 		var failed []error
+		for ; len(unknown) > 0; unknown = unknown[1:] {
+			if err := c.fleet.enrolAnew(t, ctx, person.conn, unknown[0]); err != nil {
+				failed = append(failed, err)
+				break
+			}
+		}
 		for _, member := range memberNames {
 			failed = append(failed, admit(ctx, person.conn, member, person.request()))
 		}
@@ -178,6 +185,16 @@ func restock(ctx context.Context, person *writer) error {
 			return err
 		}
 	}
+}
+
+// unknownIn are the members of whose agents it is told that they are gone.
+func unknownIn(told string) (members []string) {
+	for _, member := range memberNames {
+		if strings.Contains(told, "identity of member "+member) {
+			members = append(members, member)
+		}
+	}
+	return members
 }
 
 // name takes from what was told which objects are gone.

@@ -47,9 +47,9 @@ type fleet struct {
 	servers   []string      // of a cluster, HOST:PORT
 	secrets   string        // of its hubs
 	disk      *bustest.Disk // of the hub; nil for any
-	// mend makes everything again that the hub may have lost: what members hold of it would stay there otherwise,
+	// mend makes everything again that the hub may have lost, beside what it told of: what members hold of it would stay there otherwise,
 	// because a hub takes away only what it knows of.
-	mend func(t testing.TB)
+	mend func(t testing.TB, told string)
 }
 
 // victim is a process, for one fault at a time.
@@ -142,17 +142,38 @@ func (f *fleet) connect(t testing.TB, name string) *bus.Conn {
 
 func (f *fleet) startAgent(t testing.TB, client *bus.Conn, member string) {
 	t.Helper()
-	config := filepath.Join(f.dir, member+".yaml")
-	require.NoError(t, os.WriteFile(config, fmt.Appendf(nil, agentConfig, member), 0o600))
-	args := []string{
-		"--config", config, "--url", f.agents.URL(),
-		"--data", f.folder(member), "--heartbeat-interval", "1s", "--log-level", "info",
-	}
-	var enrolled api.EnrolResponse
-	require.NoError(t, bus.Request(t.Context(), client, api.VerbEnrol, api.EnrolRequest{Name: member}, &enrolled, bus.RequestOptions{}))
-	args = append(args, "--token", enrolled.Token.String())
-	f.run(t, "agent-"+member, agentBinary, args...)
+	require.NoError(t, os.WriteFile(f.agentConfig(member), fmt.Appendf(nil, agentConfig, member), 0o600))
+	args, err := f.enrol(t.Context(), client, member)
+	require.NoError(t, err)
+	f.run(t, agentOf(member), agentBinary, args...)
 	require.NoError(t, admit(t.Context(), client, member, "admit-"+member))
+}
+
+func agentOf(member string) string { return "agent-" + member }
+
+func (f *fleet) agentConfig(member string) string { return filepath.Join(f.dir, member+".yaml") }
+
+// enrol returns what an agent is started with, a token of its own included.
+func (f *fleet) enrol(ctx context.Context, client *bus.Conn, member string) ([]string, error) {
+	var enrolled api.EnrolResponse
+	err := bus.Request(ctx, client, api.VerbEnrol, api.EnrolRequest{Name: member}, &enrolled, bus.RequestOptions{})
+	return []string{
+		"--config", f.agentConfig(member), "--url", f.agents.URL(),
+		"--data", f.folder(member), "--heartbeat-interval", "1s", "--log-level", "info", "--token", enrolled.Token.String(),
+	}, err
+}
+
+// enrolAnew gives an agent another token: the hub has lost what it registered with the one before.
+func (f *fleet) enrolAnew(t testing.TB, ctx context.Context, client *bus.Conn, member string) error {
+	args, err := f.enrol(ctx, client, member)
+	if err != nil {
+		return err
+	}
+	v := f.processes[agentOf(member)]
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.StartWith(t, args...)
+	return nil
 }
 
 func admit(ctx context.Context, client *bus.Conn, member, request string) error {

@@ -94,7 +94,7 @@ func (f *fleet) harm(t testing.TB, v *victim, s step, take *Recorder, since func
 		restore.Restored = since()
 		take.Note(func(h *History) { h.Restores = append(h.Restores, restore) })
 		v.Start(t)
-		f.mend(t)
+		f.mend(t, "")
 	case flip:
 		f.flip(t, v, s, take, since)
 	case tear:

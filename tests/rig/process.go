@@ -60,6 +60,14 @@ func (p *Process) Start(t testing.TB) {
 	require.NoError(t, p.command.Start())
 }
 
+// StartWith ends the process, and starts it with other arguments.
+func (p *Process) StartWith(t testing.TB, args ...string) {
+	t.Helper()
+	p.Kill()
+	p.args = args
+	p.Start(t)
+}
+
 // PID is the number of the process, which runs.
 func (p *Process) PID() int { return p.command.Process.Pid }
 
