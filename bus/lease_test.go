@@ -157,12 +157,15 @@ func leaseSequence(t *testing.T, c *bus.Conn) uint64 {
 // A hub that is killed and comes back under its own name need not wait for its own lease to end.
 func TestAHubTakesItsOwnLeaseOver(t *testing.T) {
 	server := bustest.Start(t)
-	dead := bustest.Lead(t, server.Hub(t), "hub-0", bus.LeadOptions{})
+	proxy, c := server.ProxiedHub(t)
+	dead := bustest.Lead(t, c, "hub-0", bus.LeadOptions{})
+	proxy.HoldRequests() // or it would compete again, under the same name
 	again := bustest.Lead(t, server.Hub(t), "hub-0", bus.LeadOptions{})
 	require.Greater(t, again.Term.Term, dead.Term.Term)
-	_, err := dead.Writer.Write(bustest.Context(t), bus.Put("schedule.a", schedule("a", 1), 0))
-	require.ErrorIs(t, err, bus.ErrDeposed)
 	write(t, again, bus.Put("schedule.a", schedule("a", 1), 0))
+	proxy.Release()
+	_, err := dead.Writer.Write(bustest.Context(t), bus.Put("schedule.b", schedule("b", 1), 0))
+	require.ErrorIs(t, err, bus.ErrDeposed)
 }
 
 func TestTheTermIsAboveWhatMembersHold(t *testing.T) {
