@@ -9,7 +9,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"maps"
 	mathrand "math/rand/v2"
@@ -93,10 +92,8 @@ func New(o Options) *Beat {
 	if o.Interval <= 0 {
 		o.Interval = DefaultInterval
 	}
-	boot := make([]byte, 8)
-	_, _ = rand.Read(boot) // never errs
 	return &Beat{o: o, wake: make(chan struct{}, 1), last: api.Heartbeat{
-		Header: api.NewHeader(api.KindHeartbeat), Member: o.Member, Boot: hex.EncodeToString(boot),
+		Header: api.NewHeader(api.KindHeartbeat), Member: o.Member, Boot: rand.Text(),
 		AgentVersion: o.Version, IntervalSeconds: int(o.Interval.Round(time.Second) / time.Second), Labels: maps.Clone(o.Labels),
 	}}
 }

@@ -3,7 +3,6 @@ package nodes
 import (
 	"context"
 	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"path/filepath"
 	"time"
@@ -108,13 +107,11 @@ func decline(ctx context.Context, hub *bus.AgentConn, why string) error {
 	if err == nil && last.Withheld == why && len(last.Nodes) == 0 {
 		return nil
 	}
-	boot := make([]byte, 8)
-	_, _ = rand.Read(boot) // never errs
 	at := hub.Now().UTC().Truncate(time.Second)
 	if err == nil && !at.After(last.At.Time) {
 		at = last.At.Add(time.Second)
 	}
 	return hub.PutNodeInventory(ctx, api.NodeInventory{
-		Boot: hex.EncodeToString(boot), Sequence: 1, At: metav1.NewTime(at), Nodes: map[string]uint64{}, Withheld: why,
+		Boot: rand.Text(), Sequence: 1, At: metav1.NewTime(at), Nodes: map[string]uint64{}, Withheld: why,
 	})
 }

@@ -3,7 +3,6 @@ package nodes
 import (
 	"context"
 	"crypto/rand"
-	"encoding/hex"
 	"fmt"
 	"maps"
 	mathrand "math/rand/v2"
@@ -105,10 +104,8 @@ func newWatcher(o *Options, folder string) (*watcher, error) {
 	if err != nil {
 		o.Log.Warn().Err(err).Msg("when pods last came and went is not remembered")
 	}
-	boot := make([]byte, 8)
-	_, _ = rand.Read(boot) // never errs
 	return &watcher{
-		o: o, hub: o.Hub, now: o.Hub.Now, boot: hex.EncodeToString(boot), nudges: make(chan struct{}, 1), news: make(chan struct{}, 1),
+		o: o, hub: o.Hub, now: o.Hub.Now, boot: rand.Text(), nudges: make(chan struct{}, 1), news: make(chan struct{}, 1),
 		nodes: map[string]*tracked{}, memory: memory,
 	}, nil
 }

@@ -106,7 +106,7 @@ func (w *walker) required(known []field, given map[string]bool, at *place) {
 func Nearest(key string, names []string) string {
 	best, least := "", 1+max(1, len(key)/4)
 	for _, name := range names {
-		d := distance(strings.ToLower(key), strings.ToLower(name))
+		d := Distance(strings.ToLower(key), strings.ToLower(name))
 		if d < least {
 			best, least = name, d
 		}
@@ -114,23 +114,26 @@ func Nearest(key string, names []string) string {
 	return best
 }
 
-// distance counts the letters to insert, delete or replace to get from a to b.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
+// Distance counts the insertions, deletions, replacements and swaps of neighbours between a and b.
+func Distance(a, b string) int {
+	before, last := make([]int, len(b)+1), make([]int, len(b)+1)
+	for j := range last {
+		last[j] = j
 	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost++
+	for i := 1; i <= len(a); i++ {
+		row := make([]int, len(b)+1)
+		row[0] = i
+		for j := 1; j <= len(b); j++ {
+			change := last[j-1]
+			if a[i-1] != b[j-1] {
+				change++
 			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
+			row[j] = min(last[j]+1, row[j-1]+1, change)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				row[j] = min(row[j], before[j-2]+1)
+			}
 		}
+		before, last = last, row
 	}
-	return row[len(b)]
+	return last[len(b)]
 }

@@ -2,8 +2,8 @@ package cli
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -181,4 +181,4 @@ type document struct {
 
 func (d *document) where() string { return d.file.Where() }
 
-func newRequestID() string { return fmt.Sprintf("cli-%s", randomToken()) }
+func newRequestID() string { return "cli-" + rand.Text() }

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"os"
@@ -52,7 +53,7 @@ func (a *app) backup(ctx context.Context, path string) error {
 
 // writeBackup fetches page after page.
 func (a *app) writeBackup(ctx context.Context, file *os.File) (*api.BackupHead, error) {
-	request := api.BackupRequest{Session: randomToken()}
+	request := api.BackupRequest{Session: rand.Text()}
 	var archive *archiveWriter
 	for {
 		var answer api.BackupResponse

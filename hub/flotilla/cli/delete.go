@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"crypto/rand"
 	"slices"
 	"strings"
 	"time"
@@ -202,7 +203,7 @@ const maxDeletions = 500
 // not gone yet, and what could not be deleted.
 func (a *app) askDeletion(ctx context.Context, o *deleteOptions, refs []ref, dry bool) (asked []goal, failed []error, err error) {
 	for chunk := range slices.Chunk(refs, maxDeletions) {
-		request := api.DeleteRequest{Request: randomToken(), DryRun: dry}
+		request := api.DeleteRequest{Request: rand.Text(), DryRun: dry}
 		for _, r := range chunk {
 			request.Objects = append(request.Objects, r.object())
 		}

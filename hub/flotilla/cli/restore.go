@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
 	"os"
 
@@ -66,7 +67,7 @@ func (a *app) restore(ctx context.Context, path string, replace bool) error {
 	if err != nil {
 		return err
 	}
-	session := randomToken()
+	session := rand.Text()
 	begin := api.RestoreRequest{Session: session, Step: api.RestoreBegin, Replace: replace, Head: head}
 	if err := a.call(ctx, api.VerbRestore, &begin, nil); err != nil {
 		return err

@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"slices"
 	"strings"
 
@@ -67,7 +68,7 @@ type operation struct {
 
 // operate asks for an operation and says what came of it.
 func (a *app) operate(ctx context.Context, o *operation) (api.RunResponse, error) {
-	o.request.Request = randomToken()
+	o.request.Request = rand.Text()
 	var reply api.RunResponse
 	if err := a.call(ctx, o.verb, o.request, &reply); err != nil {
 		return reply, a.withNearRuns(ctx, err, o.request.Run)

@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -206,7 +207,7 @@ func (a *app) makeRun(ctx context.Context, o *createOptions, run *api.UpdateRun)
 	}
 	dry := o.dryRun == "server"
 	var reply api.ApplyResponse
-	request := api.ApplyRequest{Request: randomToken(), DryRun: dry, Documents: []json.RawMessage{body}}
+	request := api.ApplyRequest{Request: rand.Text(), DryRun: dry, Documents: []json.RawMessage{body}}
 	if err := a.call(ctx, api.VerbApply, request, &reply); err != nil {
 		return err
 	}

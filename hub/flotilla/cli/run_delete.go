@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"crypto/rand"
 
 	"github.com/spf13/cobra"
 
@@ -25,7 +26,7 @@ func (a *app) runDeleteCommand() *cobra.Command {
 			}
 			r := ref{resourceKind: kindOfObject(api.VersionFlotilla, api.KindUpdateRun), name: name}
 			var reply api.ApplyResult
-			if err := a.call(ctx, api.VerbDelete, api.DeleteRequest{Request: randomToken(), Object: r.object()}, &reply); err != nil {
+			if err := a.call(ctx, api.VerbDelete, api.DeleteRequest{Request: rand.Text(), Object: r.object()}, &reply); err != nil {
 				return a.withNearRuns(ctx, err, name)
 			}
 			a.printf("run %s deleted\n", name)

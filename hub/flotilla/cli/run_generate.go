@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"crypto/rand"
 
 	"github.com/spf13/cobra"
 
@@ -27,7 +28,7 @@ exists for them is named and stays as it is.`,
 				return err
 			}
 			var reply api.RunResponse
-			request := api.RunRequest{Request: randomToken(), Run: profile}
+			request := api.RunRequest{Request: rand.Text(), Run: profile}
 			if err := a.call(ctx, api.VerbRunGenerate, request, &reply); err != nil {
 				return a.withNear(ctx, err, api.KindAutoUpgradeProfile, profile)
 			}

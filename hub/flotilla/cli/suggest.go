@@ -3,6 +3,8 @@ package cli
 import (
 	"slices"
 	"strings"
+
+	"flotilla/core/api"
 )
 
 // nearest returns the candidates that word was probably meant to be, best first, at most three.
@@ -15,7 +17,7 @@ func nearest(word string, candidates []string) []string {
 	limit := max(1, len(word)/3)
 	var found []scored
 	for _, c := range candidates {
-		d := distance(word, c)
+		d := api.Distance(word, c)
 		if d <= limit || (len(word) > 2 && strings.HasPrefix(c, word)) {
 			found = append(found, scored{c, d})
 		}
@@ -33,30 +35,6 @@ func nearest(word string, candidates []string) []string {
 		}
 	}
 	return words
-}
-
-// distance counts the insertions, deletions, replacements and swaps of neighbours between a and b.
-func distance(a, b string) int {
-	before, last := make([]int, len(b)+1), make([]int, len(b)+1)
-	for j := range last {
-		last[j] = j
-	}
-	for i := 1; i <= len(a); i++ {
-		row := make([]int, len(b)+1)
-		row[0] = i
-		for j := 1; j <= len(b); j++ {
-			change := last[j-1]
-			if a[i-1] != b[j-1] {
-				change++
-			}
-			row[j] = min(last[j]+1, row[j-1]+1, change)
-			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
-				row[j] = min(row[j], before[j-2]+1)
-			}
-		}
-		before, last = last, row
-	}
-	return last[len(b)]
 }
 
 // meant is ", did you mean x or y?" or nothing.

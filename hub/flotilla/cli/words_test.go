@@ -90,7 +90,7 @@ func TestUnifiedDiff(t *testing.T) {
 	require.Empty(t, unifiedDiff("x", "same\n", "same\n"))
 	require.Equal(t, "--- live/x\n+++ applied/x\n@@ -1,6 +1,6 @@\n 1\n 2\n-3\n+three\n 4\n 5\n-6\n+7\n",
 		unifiedDiff("x", "1\n2\n3\n4\n5\n6\n", "1\n2\nthree\n4\n5\n7\n"))
-	require.Equal(t, "--- live/x\n+++ applied/x\n@@ -1,0 +1,2 @@\n+a\n+b\n", unifiedDiff("x", "", "a\nb\n"))
+	require.Equal(t, "--- live/x\n+++ applied/x\n@@ -0,0 +1,2 @@\n+a\n+b\n", unifiedDiff("x", "", "a\nb\n"))
 	far := "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\n12\n"
 	require.Equal(t, "--- live/x\n+++ applied/x\n@@ -1,3 +1,4 @@\n+0\n 1\n 2\n 3\n@@ -9,4 +10,3 @@\n 9\n 10\n 11\n-12\n",
 		unifiedDiff("x", far, "0\n1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\n"))
