@@ -74,12 +74,13 @@ func TestAStreamThatFillsUpIsToldOfUntilThereIsRoom(t *testing.T) {
 		}
 		return nil
 	})
+	full := `it is \d\d % full, \d+ KiB of 400 KiB; what does not fit is refused; of 2 members most is of paris \(\d+ KiB\), oslo \(\d+ KiB\): ` +
+		"revoke members that are none, or raise streams.results of the hub and `nats stream edit " + name + " --max-bytes=819200`$"
 	problem := g.Problems()[0]
 	require.Equal(t, "stream/"+name, problem.Object)
 	require.Equal(t, "flotilla describe member paris", problem.Next)
-	require.Regexp(t, `^it is \d\d % full, \d+ KiB of 400 KiB; what does not fit is refused; of 2 members most is of paris \(\d+ KiB\), oslo \(\d+ KiB\): `+
-		"revoke members that are none, or raise streams.results of the hub and `nats stream edit "+name+" --max-bytes=819200`$", problem.Message)
-	bustest.EventsUntil(t, server.Inspector(t), "stream/"+name, "StreamFilling: "+problem.Message)
+	require.Regexp(t, "^"+full, problem.Message)
+	require.Regexp(t, "^Warning StreamFilling: "+full, lastEvent(t, server, name, 1), "which was told when it was a little less full, or more")
 	require.Equal(t, len(subjects.Assets()), series(t, metrics)["flotilla_stream_limit_bytes"])
 
 	require.NoError(t, store.ResultBatches.PurgeMember(bustest.Context(t), "paris"))
@@ -89,16 +90,21 @@ func TestAStreamThatFillsUpIsToldOfUntilThereIsRoom(t *testing.T) {
 		}
 		return nil
 	})
-	var last string
+	require.Regexp(t, `^Normal StreamHasRoom: there is room again: it is \d % full, \d+ KiB of 400 KiB$`, lastEvent(t, server, name, 2))
+}
+
+// lastEvent is the last event of a stream once there are so many.
+func lastEvent(t *testing.T, server *bustest.Server, name string, wanted int) (last string) {
+	t.Helper()
 	bustest.Eventually(t, func() error {
 		events, err := bus.ReadAudit(bustest.Context(t), server.Inspector(t), bus.AuditQuery{Object: "stream/" + name})
-		if err != nil || len(events) < 2 {
+		if err != nil || len(events) < wanted {
 			return fmt.Errorf("%d events: %w", len(events), err)
 		}
 		last = events[len(events)-1].Type + " " + events[len(events)-1].Reason + ": " + events[len(events)-1].Message
 		return nil
 	})
-	require.Regexp(t, `^Normal StreamHasRoom: there is room again: it is \d % full, \d+ KiB of 400 KiB$`, last)
+	return last
 }
 
 // series are how many each metric has.
