@@ -79,6 +79,23 @@ func TestHeartbeatsSayHowTheMemberDoes(t *testing.T) {
 		goleak.IgnoreAnyFunction("github.com/nats-io/nats%2ego.(*Conn).waitForMsgs"))
 }
 
+// What the member does not permit its agent is in the heartbeat, of much the beginning.
+func TestHeartbeatsSayWhatIsNotPermitted(t *testing.T) {
+	server := bustest.Start(t)
+	store := server.Lead(t)
+	var missing []string
+	for i := range maxForbidden + 5 {
+		missing = append(missing, fmt.Sprintf("list secrets in namespace n%02d", i))
+	}
+	run(t, New(Options{
+		Member: "berlin", Hub: server.Agent(t, "berlin"), Target: member(t), Interval: time.Hour, Log: zerolog.Nop(),
+		Forbidden: func() []string { return missing },
+	}))
+	said := expect(t, store, func(api.Heartbeat) bool { return true })
+	require.Equal(t, missing[:maxForbidden], said.Forbidden)
+	require.True(t, said.Healthy, "the rest of its work goes on")
+}
+
 func TestHeartbeatsKeepComing(t *testing.T) {
 	server := bustest.Start(t)
 	store := server.Lead(t)

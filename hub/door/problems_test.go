@@ -69,6 +69,23 @@ func TestAMemberWithoutAKeyIsAProblem(t *testing.T) {
 	require.NotContains(t, h.problems(), "member/berlin NoKey")
 }
 
+// What a member's API server does not permit its agent is a problem of a member that is Ready otherwise, and shown with it.
+func TestAMissingPermissionIsAProblem(t *testing.T) {
+	h := open(t, door.Options{})
+	record := beat(elsewhen.Now(), "berlin", nil)
+	record.UID, record.State = h.apply(berlin)[0].UID, api.MemberReady
+	record.Forbidden = []string{"list secrets in namespace shop"}
+	write(h, subjects.Members, "berlin", record)
+	problem := h.problems()["member/berlin PermissionMissing"]
+	require.Equal(t, "its API server does not permit its agent to list secrets in namespace shop; give its role these verbs", problem.Message)
+	require.Equal(t, "flotilla describe member berlin", problem.Next)
+	shown := must[api.MemberCluster](h, api.VerbGet, api.GetRequest{Kind: api.KindMemberCluster, Name: "berlin"})
+	require.Equal(t, record.Forbidden, shown.Status.Forbidden)
+	record.Forbidden = nil
+	write(h, subjects.Members, "berlin", record)
+	require.NotContains(t, h.problems(), "member/berlin PermissionMissing")
+}
+
 // A rollout that stands still comes before a PickN that lacks members, and neither hides the other.
 func TestARolloutThatStandsStillComesFirst(t *testing.T) {
 	h := open(t, door.Options{Grace: time.Nanosecond})

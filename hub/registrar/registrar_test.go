@@ -177,6 +177,33 @@ func (h *house) told(t *testing.T, member string, want ...string) {
 	})
 }
 
+// A missing permission is an event of the member, once while it lasts.
+func TestAMissingPermissionIsTold(t *testing.T) {
+	h := start(t, liveness.Thresholds{})
+	berlin := h.server.Agent(t, "berlin")
+	h.admit(t, "berlin", asItIs)
+	h.eventually(t, "berlin", api.MemberJoining)
+	missing := []string{"list secrets in namespace shop"}
+	forbid := func(sequence uint64, what []string) {
+		beat(t, berlin, func(b *api.Heartbeat) { b.Sequence, b.Forbidden = sequence, what })
+		bustest.Eventually(t, func() error {
+			record, _, _ := h.records.Get("berlin")
+			if record.State != api.MemberReady || !slices.Equal(record.Forbidden, what) {
+				return fmt.Errorf("the record is %+v", record)
+			}
+			return nil
+		})
+	}
+	forbid(1, nil)
+	forbid(2, missing)
+	h.told(t, "berlin", "MemberJoining", "MemberReady", liveness.ReasonForbidden)
+	beat(t, berlin, func(b *api.Heartbeat) { b.Sequence, b.Forbidden = 3, missing })
+	h.seen(t, "berlin", 3)
+	forbid(4, nil)
+	forbid(5, missing)
+	h.told(t, "berlin", "MemberJoining", "MemberReady", liveness.ReasonForbidden, liveness.ReasonForbidden)
+}
+
 func TestHeartbeatsAtRestWriteNothing(t *testing.T) {
 	h := start(t, liveness.Thresholds{Properties: time.Hour})
 	berlin := h.server.Agent(t, "berlin")
