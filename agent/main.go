@@ -21,6 +21,7 @@ import (
 	_ "golang.org/x/crypto/x509roots/fallback" // authorities, in images that hold nothing else
 
 	"flotilla/agent/agentd"
+	"flotilla/agent/clientlog"
 	"flotilla/agent/pod"
 	"flotilla/agent/target/memory"
 	"flotilla/agent/upgrader/command"
@@ -89,6 +90,7 @@ remove the file to mend it.`,
 			}
 			o.ReconnectJitter = o.ReconnectWait
 			o.Log = terminal.Logger(o.Config.Log, os.Stderr)
+			clientlog.Into(o.Log)
 			terminal.TellClock(o.Log)
 			return agentd.Run(c.Context(), o)
 		},

@@ -5,10 +5,12 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"k8s.io/klog/v2"
 
 	"flotilla/agent/agentd"
 	"flotilla/bus"
@@ -152,4 +154,23 @@ func TestTheMemberMayBeAFlagBesideAConfiguration(t *testing.T) {
 	o, err := f.load(parsed)
 	require.NoError(t, err)
 	require.Equal(t, "berlin", o.Config.Member)
+}
+
+// What the Kubernetes libraries say is in the agent's log, and not beside it.
+func TestTheLibrariesSpeakIntoTheLog(t *testing.T) {
+	stderr := os.Stderr
+	defer func() { os.Stderr = stderr }()
+	file, err := os.Create(filepath.Join(t.TempDir(), "stderr"))
+	require.NoError(t, err)
+	os.Stderr = file
+	c := new(flags).command()
+	c.SetArgs([]string{"--member", "berlin", "--data", t.TempDir(), "--fault", "slow=now"})
+	require.ErrorContains(t, c.Execute(), "is not a duration", "it ends before it does anything")
+	klog.Background().Info("a watch was closed")
+	klog.Warning("an older warning")
+	require.NoError(t, file.Close())
+	said, err := os.ReadFile(file.Name())
+	require.NoError(t, err)
+	require.Contains(t, string(said), "a watch was closed")
+	require.Equal(t, 2, strings.Count(string(said), "client-go"), string(said))
 }

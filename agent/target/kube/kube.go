@@ -35,6 +35,8 @@ type Options struct {
 	Failed func(resource string, err error)
 	// Refused is told, once each, what the API server does not permit the agent; nil is not.
 	Refused func(Permission)
+	// Warned is told, once each, what the API server warns of; nil is not.
+	Warned func(text string)
 }
 
 // Target is one Kubernetes cluster.
@@ -64,6 +66,7 @@ func New(o Options) (*Target, error) {
 	config.QPS, config.Burst, config.UserAgent = requestsPerSecond, burst, "flotilla-agent"
 	refusals := newRefusals(o.Refused)
 	config.Wrap(refusals.listen)
+	config.WarningHandlerWithContext = newWarnings(o.Warned)
 	objects, err := dynamic.NewForConfig(config)
 	if err != nil {
 		return nil, fmt.Errorf("speaking to %s: %w", config.Host, err)
