@@ -104,6 +104,8 @@ type EnrolRequest struct {
 	Name string `json:"name"`
 	// Life is for how long the token holds, TokenLife when 0.
 	Life metav1.Duration `json:"life,omitzero"`
+	// DryRun makes no token: the answer says where one would lead, and what would be refused is refused.
+	DryRun bool `json:"dryRun,omitempty"`
 }
 
 // Lives of tokens: unless told otherwise, and at least and at most.

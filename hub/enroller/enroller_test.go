@@ -15,6 +15,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nkeys"
 	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"flotilla/bus"
 	"flotilla/bus/bustest"
@@ -357,5 +358,28 @@ func TestTokensThatCannotBeMade(t *testing.T) {
 		var failure *api.Failure
 		require.ErrorAs(t, err, &failure, request)
 		require.Equal(t, api.CodeInvalid, failure.Code, request)
+	}
+}
+
+// Who asks where a token would lead gets none, and nothing is written; what would be refused is.
+func TestAskingWhereATokenLeadsMakesNone(t *testing.T) {
+	h := start(t)
+	ask := func(request api.EnrolRequest) (any, error) {
+		request.DryRun = true
+		body, err := json.Marshal(request)
+		require.NoError(t, err)
+		return h.room.Verbs()[api.VerbEnrol](t.Context(), api.Caller{Name: "anna", Role: api.RoleAdmin}, body)
+	}
+	answer, err := ask(api.EnrolRequest{Name: "berlin"})
+	require.NoError(t, err)
+	require.Equal(t, &api.EnrolResponse{Token: api.Token{Fleet: bustest.Fleet, Member: "berlin", URL: h.server.URL()}}, answer)
+	_, _, found := h.records.Get("berlin")
+	require.False(t, found)
+	events, err := bus.ReadAudit(bustest.Context(t), h.server.Inspector(t), bus.AuditQuery{Object: "member/berlin"})
+	require.NoError(t, err)
+	require.Empty(t, events)
+	for _, wrong := range []api.EnrolRequest{{Name: "Berlin!"}, {Name: "berlin", Life: metav1.Duration{Duration: time.Second}}} {
+		_, err = ask(wrong)
+		require.Error(t, err, "%+v", wrong)
 	}
 }

@@ -61,6 +61,9 @@ func (e *Enroller) enrol(ctx context.Context, request *api.EnrolRequest) (*api.E
 	if err := errors.Join(subjects.CheckLabel("member", request.Name), enrolment.CheckLife(life)); err != nil {
 		return nil, &api.Failure{Code: api.CodeInvalid, Message: err.Error()}
 	}
+	if request.DryRun {
+		return &api.EnrolResponse{Token: e.leads(request.Name)}, nil
+	}
 	record, revision, _, err := e.records.Find(request.Name)
 	if err != nil {
 		return nil, err
@@ -82,8 +85,13 @@ func (e *Enroller) enrol(ctx context.Context, request *api.EnrolRequest) (*api.E
 	return &api.EnrolResponse{Token: token, Ends: issued.Ends}, nil
 }
 
+// leads says whose agent a token brings where; it has no key yet.
+func (e *Enroller) leads(member string) api.Token {
+	return api.Token{Fleet: e.store.Conn.Fleet.Name, Member: member, URL: e.options.URL}
+}
+
 func (e *Enroller) token(member string, life time.Duration) (token api.Token, key string, err error) {
-	token = api.Token{Fleet: e.store.Conn.Fleet.Name, Member: member, URL: e.options.URL}
+	token = e.leads(member)
 	if token.HubKey, err = bus.HubKey(e.store.Keys); err != nil {
 		return token, "", err
 	}

@@ -190,6 +190,8 @@ func TestAgentsAreSentWhereTheOperatorReachedTheServer(t *testing.T) {
 		"nats://127.0.0.1:4222": "nats://hub.example:4222",
 		"nats://10.1.2.3:4222":  "nats://10.1.2.3:4222",
 		"nats://broker:4222":    "nats://broker:4222",
+		"nats://localhost:4222": "nats://hub.example:4222",
+		"nats://127.0.0.1:4222,nats://broker:4222": "nats://127.0.0.1:4222,nats://broker:4222",
 	} {
 		require.Equal(t, want, a.agentURL(told), told)
 	}

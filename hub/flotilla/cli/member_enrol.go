@@ -2,8 +2,6 @@ package cli
 
 import (
 	"context"
-	"net"
-	"net/url"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -25,7 +23,7 @@ the key of the former is refused. Keep the token secret until it was used.`,
 		Args:    oneName,
 		RunE: a.run(func(ctx context.Context, args []string) error {
 			a.machine = true
-			reply, err := a.enrol(ctx, args[0], expires)
+			reply, err := a.enrol(ctx, api.EnrolRequest{Name: args[0], Life: metav1.Duration{Duration: expires}})
 			if err != nil {
 				return err
 			}
@@ -45,9 +43,9 @@ func expiresFlag(cmd *cobra.Command, expires *time.Duration) {
 }
 
 // enrol asks for a token, which leads to where agents reach the servers.
-func (a *app) enrol(ctx context.Context, member string, expires time.Duration) (api.EnrolResponse, error) {
+func (a *app) enrol(ctx context.Context, request api.EnrolRequest) (api.EnrolResponse, error) {
 	var reply api.EnrolResponse
-	err := a.call(ctx, api.VerbEnrol, api.EnrolRequest{Name: member, Life: metav1.Duration{Duration: expires}}, &reply)
+	err := a.call(ctx, api.VerbEnrol, request, &reply)
 	reply.Token.URL = a.agentURL(reply.Token.URL)
 	return reply, err
 }
@@ -55,13 +53,7 @@ func (a *app) enrol(ctx context.Context, member string, expires time.Duration) (
 // agentURL is where an agent reaches the servers: where this command did, unless the hub was told better.
 func (a *app) agentURL(told string) string {
 	reached, known := a.hub.(interface{ URL() string })
-	if at, err := url.Parse(told); err == nil && told != "" {
-		ip := net.ParseIP(at.Hostname())
-		if !known || ip == nil || !ip.IsUnspecified() && !ip.IsLoopback() {
-			return told
-		}
-	}
-	if !known {
+	if local, err := loopback(told); err == nil && !local || !known {
 		return told
 	}
 	return reached.URL()

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"flotilla/configs/kubernetes"
 	"flotilla/core/api"
@@ -50,25 +51,16 @@ func (a *app) manifest(ctx context.Context, o *manifestOptions, member string) e
 	if err != nil {
 		return err
 	}
-	reply, err := a.enrol(ctx, member, o.expires)
+	request := api.EnrolRequest{Name: member, Life: metav1.Duration{Duration: o.expires}}
+	servers, err := a.servers(ctx, o, request)
 	if err != nil {
 		return err
 	}
-	local, err := loopback(reply.Token.URL)
-	if o.agentURL != "" {
-		reply.Token.URL = o.agentURL
-		local, err = loopback(o.agentURL)
-		if err == nil && local {
-			a.note("%s leads an agent in a pod to the pod itself, unless it shares the network of a machine that the hub runs on", o.agentURL)
-		}
-	} else if err == nil && local {
-		f := usagef("the servers are at %s, which leads an agent in a pod to the pod itself: say where it reaches them, --agent-url nats://HOST:PORT", reply.Token.URL)
-		f.Next = "flotilla member manifest --help"
-		return f
-	}
+	reply, err := a.enrol(ctx, request)
 	if err != nil {
 		return err
 	}
+	reply.Token.URL = servers
 	values["token"] = reply.Token.String()
 	files, err := kubernetes.Render(kubernetes.Agent, o.namespace, values)
 	if err != nil {
@@ -79,6 +71,29 @@ func (a *app) manifest(ctx context.Context, o *manifestOptions, member string) e
 	a.note("apply it to the cluster that is to become %s, kubectl apply -f, and admit the member once its agent runs", member)
 	a.next("flotilla member admit %s", member)
 	return nil
+}
+
+// servers are where the agent of a pod reaches the hub's. What leads it to the pod itself is refused before there is a
+// token, unless somebody asked for it.
+func (a *app) servers(ctx context.Context, o *manifestOptions, request api.EnrolRequest) (string, error) {
+	if o.agentURL != "" {
+		if local, err := loopback(o.agentURL); err == nil && local {
+			a.note("%s leads an agent in a pod to the pod itself, unless it shares the network of a machine that the hub runs on", o.agentURL)
+		}
+		return o.agentURL, nil
+	}
+	request.DryRun = true
+	would, err := a.enrol(ctx, request)
+	if err != nil {
+		return "", err
+	}
+	local, err := loopback(would.Token.URL)
+	if err == nil && local {
+		f := usagef("the servers are at %s, which leads an agent in a pod to the pod itself: say where it reaches them, --agent-url nats://HOST:PORT", would.Token.URL)
+		f.Next = "flotilla member manifest --help"
+		return "", f
+	}
+	return would.Token.URL, err
 }
 
 // values are those of the chart that differ from its own; the error names everything that is wrong.
