@@ -39,7 +39,9 @@ func cluster(o *Options, k kube.Options) (target.Target, error) {
 		o.Log.Warn().Str("verb", missing.Verb).Str("group", missing.Group).Str("resource", missing.Resource).Str("namespace", missing.Namespace).
 			Msg("the API server does not permit this; give the agent's role this verb")
 	}
-	k.Warned = func(text string) { o.Log.Warn().Str("warning", text).Msg("the API server warns of something that was asked of it") }
+	k.Warned = func(text string) {
+		o.Log.Warn().Str("warning", text).Msg("the API server warns of something that was asked of it")
+	}
 	return kube.New(k)
 }
 

@@ -83,8 +83,9 @@ func New(o Options) (*Target, error) {
 		failed = func(string, error) {}
 	}
 	t.inventory = newInventory(clients.CoreV1())
-	t.views = newViews(objects, t, failed)
-	t.census = newCensus(&lists{changes: t.changes, failed: failed, run: t.run}, clients, objects.Resource(nodeClaims))
+	lists := &lists{changes: t.changes, failed: failed, run: t.run, stale: unwatched}
+	t.views = newViews(objects, lists)
+	t.census = newCensus(lists, clients, objects.Resource(nodeClaims))
 	t.watchDefinitions(failed)
 	t.watchInventory(ctx, failed)
 	t.run(t.poll)

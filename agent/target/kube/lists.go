@@ -36,6 +36,8 @@ type lists struct {
 	changes *changes
 	failed  func(what string, err error)
 	run     func(func(context.Context)) // until the target is closed
+	// stale is for how long what was watched counts once it is not any more.
+	stale time.Duration
 }
 
 // openList begins to watch a kind, of which example is one. What changes is told as change; thin makes of what the API
@@ -52,6 +54,19 @@ func openOptional[L runtime.Object](o *lists, what string, from lister[L], examp
 }
 
 func (o *lists) open(l *list, example runtime.Object, thin cache.TransformFunc, change target.Change) *list {
+	tell := func() { o.changes.tell(change) }
+	return o.begin(l, example, thin, cache.ResourceEventHandlerFuncs{
+		AddFunc: func(any) { tell() }, UpdateFunc: func(before, after any) {
+			if !same(before, after) {
+				tell()
+			}
+		}, DeleteFunc: func(any) { tell() },
+	})
+}
+
+// begin begins to watch what a list is of, and tells the handler.
+func (o *lists) begin(l *list, example runtime.Object, thin cache.TransformFunc, told cache.ResourceEventHandler) *list {
+	l.source.patience = o.stale
 	l.informer = cache.NewSharedIndexInformer(l.source, example, 0, cache.Indexers{})
 	_ = l.informer.SetTransform(thin) // else it runs already, as with the others
 	_ = l.informer.SetWatchErrorHandler(func(_ *cache.Reflector, err error) {
@@ -59,14 +74,7 @@ func (o *lists) open(l *list, example runtime.Object, thin cache.TransformFunc, 
 			o.failed(l.what, err)
 		}
 	})
-	tell := func() { o.changes.tell(change) }
-	_, _ = l.informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
-		AddFunc: func(any) { tell() }, UpdateFunc: func(before, after any) {
-			if !same(before, after) {
-				tell()
-			}
-		}, DeleteFunc: func(any) { tell() },
-	})
+	_, _ = l.informer.AddEventHandler(told)
 	o.run(l.informer.RunWithContext)
 	return l
 }

@@ -60,15 +60,21 @@ func (s *shelf) refuse(err error) {
 	}
 }
 
-// openShelf watches a shelf until the end of the test. What was told so lately is not stale.
-func openShelf(t *testing.T, s *shelf, optional bool, patience time.Duration) (*list, *changes) {
+// listsOf opens lists until the end of the test. What was told so lately is not stale.
+func listsOf(t *testing.T, stale time.Duration) *lists {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	var running sync.WaitGroup
 	t.Cleanup(func() { cancel(); running.Wait() })
-	o := &lists{changes: &changes{}, failed: func(string, error) {}, run: func(f func(context.Context)) { running.Go(func() { f(ctx) }) }}
+	return &lists{changes: &changes{}, failed: func(string, error) {}, stale: stale, run: func(f func(context.Context)) { running.Go(func() { f(ctx) }) }}
+}
+
+// openShelf watches a shelf until the end of the test.
+func openShelf(t *testing.T, s *shelf, optional bool, stale time.Duration) (*list, *changes) {
+	t.Helper()
+	o := listsOf(t, stale)
 	l := &list{what: "nodes", source: sourceOf(s)}
-	l.source.optional, l.source.patience = optional, patience
+	l.source.optional = optional
 	return o.open(l, &corev1.Node{}, withoutManagers, target.Change{Nodes: true}), o.changes
 }
 

@@ -34,8 +34,8 @@ type source struct {
 
 func sourceOf[L runtime.Object](from lister[L]) *source {
 	return &source{
-		patience: unwatched, watches: from.Watch,
-		lists: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return from.List(ctx, o) },
+		watches: from.Watch,
+		lists:   func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return from.List(ctx, o) },
 	}
 }
 

@@ -4,12 +4,10 @@ import (
 	"context"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/dynamic"
@@ -26,74 +24,50 @@ const (
 	polling = time.Minute
 )
 
-// views watch what was written here, one view a kind. What is in a view counts only while its watch is open: while
-// one is refused, or broken, objects are read from the API server each time, and owners are woken to look at theirs.
+// views watch what was written here, one list a kind. What is in one counts only while it is whole: while its watch is
+// refused, or broken for long, objects are read from the API server each time, and owners are woken to look at theirs.
 type views struct {
-	client  dynamic.Interface
-	changes *changes
-	failed  func(what string, err error)
-	run     func(func(context.Context)) // until the target is closed
+	client dynamic.Interface
+	lists  *lists
 
 	mu     sync.Mutex
-	opened map[schema.GroupVersionResource]*view
+	opened map[schema.GroupVersionResource]*list
 }
 
-// view is what was written here of one kind, as its watch last told.
-type view struct {
-	informer cache.SharedIndexInformer
-	// settled is closed once the first list is there, or was refused.
-	settled chan struct{}
-	// open says that the watch is.
-	open atomic.Bool
-}
-
-func newViews(client dynamic.Interface, t *Target, failed func(string, error)) *views {
-	return &views{client: client, changes: t.changes, failed: failed, run: t.run, opened: map[schema.GroupVersionResource]*view{}}
+func newViews(client dynamic.Interface, o *lists) *views {
+	return &views{client: client, lists: o, opened: map[schema.GroupVersionResource]*list{}}
 }
 
 // open begins to watch a kind, once.
-func (v *views) open(kind schema.GroupVersionResource) *view {
+func (v *views) open(kind schema.GroupVersionResource) *list {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if known := v.opened[kind]; known != nil {
 		return known
 	}
-	made := &view{settled: make(chan struct{})}
-	made.informer = cache.NewSharedIndexInformer(made.watching(v.client.Resource(kind)), &unstructured.Unstructured{}, 0, cache.Indexers{})
-	settle := sync.OnceFunc(func() { close(made.settled) })
-	_ = made.informer.SetWatchErrorHandler(func(_ *cache.Reflector, err error) { // else it runs already
-		made.open.Store(false)
-		settle()
-		v.failed(kind.GroupResource().String(), err)
-	})
-	registered, err := made.informer.AddEventHandler(v.handler())
-	v.run(made.informer.RunWithContext)
-	v.run(func(ctx context.Context) {
-		if err == nil {
-			cache.WaitForCacheSync(ctx.Done(), registered.HasSynced)
-		}
-		settle()
-	})
-	v.opened[kind] = made
+	made := &list{what: kind.GroupResource().String(), source: sourceOf(placed{v.client.Resource(kind)})}
+	v.opened[kind] = v.lists.begin(made, &unstructured.Unstructured{}, nil, v.handler())
 	return made
 }
 
-// watching lists and watches what is placed of a kind, and notes whether that is granted.
-func (v *view) watching(of dynamic.NamespaceableResourceInterface) cache.ListerWatcher {
-	return &cache.ListWatch{
-		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
-			o.LabelSelector = labelPlaced + "=true"
-			return of.List(ctx, o)
-		},
-		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
-			o.LabelSelector = labelPlaced + "=true"
-			w, err := of.Watch(ctx, o)
-			v.open.Store(err == nil)
-			return w, err
-		},
-	}
+// placed lists and watches what was placed of a kind.
+type placed struct {
+	of dynamic.NamespaceableResourceInterface
 }
 
+// List lists it.
+func (p placed) List(ctx context.Context, o metav1.ListOptions) (*unstructured.UnstructuredList, error) {
+	o.LabelSelector = labelPlaced + "=true"
+	return p.of.List(ctx, o)
+}
+
+// Watch watches it.
+func (p placed) Watch(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
+	o.LabelSelector = labelPlaced + "=true"
+	return p.of.Watch(ctx, o)
+}
+
+// handler tells whose object changed.
 func (v *views) handler() cache.ResourceEventHandler {
 	tell := func(objects ...any) {
 		var owners []string
@@ -102,7 +76,7 @@ func (v *views) handler() cache.ResourceEventHandler {
 				owners = append(owners, object.GetAnnotations()[api.AnnotationOwner])
 			}
 		}
-		v.changes.tell(target.Change{Owners: owners})
+		v.lists.changes.tell(target.Change{Owners: owners})
 	}
 	return cache.ResourceEventHandlerFuncs{
 		AddFunc:    func(o any) { tell(o) },
@@ -116,25 +90,16 @@ func (v *views) handler() cache.ResourceEventHandler {
 	}
 }
 
-// blind says that a kind is not watched.
+// blind says that what there is of a kind is not known by its watch.
 func (v *views) blind() bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	for _, one := range v.opened {
-		if one.waited() && !one.open.Load() {
+		if one.whole() != nil {
 			return true
 		}
 	}
 	return false
-}
-
-func (v *view) waited() bool {
-	select {
-	case <-v.settled:
-		return true
-	default:
-		return false
-	}
 }
 
 // poll wakes all owners now and then, as long as a kind is not watched.
@@ -158,22 +123,22 @@ func (t *Target) poll(ctx context.Context) {
 	}
 }
 
-// find returns an object of the view, nil when it is not in it or the view may be old. The caller must not change it.
-func (v *view) find(ctx context.Context, namespace, name string) *unstructured.Unstructured {
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	select {
-	case <-v.settled:
-	case <-ctx.Done():
+// find returns a placed object of a kind, nil when it is not known by its watch. It waits for the first list alone. The
+// caller must not change what it returns.
+func (l *list) find(ctx context.Context, namespace, name string) *unstructured.Unstructured {
+	if !l.informer.HasSynced() {
+		waiting, cancel := context.WithTimeout(ctx, patience)
+		defer cancel()
+		_ = l.await(waiting) // whole says what came of it
 	}
-	if !v.open.Load() {
+	if l.whole() != nil {
 		return nil
 	}
 	key := name
 	if namespace != "" {
 		key = namespace + "/" + name
 	}
-	found, known, err := v.informer.GetStore().GetByKey(key)
+	found, known, err := l.informer.GetStore().GetByKey(key)
 	if err != nil || !known {
 		return nil
 	}
