@@ -36,6 +36,8 @@ type DisruptionRecord struct {
 	Backoffs []NodeBackoff `json:"backoffs,omitempty"`
 	// DriftedSince is when each drifted node was first seen to be, by name.
 	DriftedSince map[string]metav1.Time `json:"driftedSince,omitempty"`
+	// Taken are the nodes of which was told that Karpenter takes them away by itself, by name their uid.
+	Taken map[string]string `json:"taken,omitempty"`
 	// Stale says why nothing is decided for the member, empty when decisions are made.
 	Stale string `json:"stale,omitempty"`
 	// StaleSince is since when nothing is decided, for whatever reason.

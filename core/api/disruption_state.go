@@ -72,6 +72,8 @@ type NodeState struct {
 	Since       metav1.Time `json:"initializedSince,omitzero"`
 	// Deleting says that the node, or the claim it was made for, is being deleted.
 	Deleting bool `json:"deleting,omitempty"`
+	// Taken says why Karpenter takes the node away by itself, TakenExpired or another, empty while it does not.
+	Taken string `json:"taken,omitempty"`
 	// InstanceTerminating says that the provider is taking the machine away.
 	InstanceTerminating bool        `json:"instanceTerminating,omitempty"`
 	LastPodEvent        metav1.Time `json:"lastPodEvent,omitzero"`

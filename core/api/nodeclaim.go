@@ -17,6 +17,20 @@ const (
 	ClaimInstanceTerminating = "InstanceTerminating"
 )
 
+// Why Karpenter takes a node away by itself, beside what it says in the condition ClaimDisrupted. It deletes the NodeClaim
+// of one that is interrupted as anybody would, so that nobody can tell these apart.
+const (
+	TakenExpired     = "Expired"
+	TakenUnhealthy   = "Unhealthy"
+	TakenInterrupted = "Interrupted"
+)
+
+// ReasonKarpenterDisrupts is of an event about a node that Karpenter takes away by itself.
+const ReasonKarpenterDisrupts = "KarpenterDisrupts"
+
+// AnnotationTerminationTime is on a NodeClaim until when its node may take to be emptied, RFC 3339.
+const AnnotationTerminationTime = GroupKarpenter + "/nodeclaim-termination-timestamp"
+
 // NodeClaim is what a NodeClaim of Karpenter, of any version, tells about its node.
 type NodeClaim struct {
 	metav1.TypeMeta   `json:",inline"`
@@ -53,15 +67,19 @@ func (c *NodeClaim) Tells(kind string) bool { return conditionOf(c.Status.Condit
 
 var conditionReason = regexp.MustCompile(`^[A-Za-z]([A-Za-z0-9_,:]{0,126}[A-Za-z0-9_])?$`)
 
+// ConditionReason is the reason of a condition if it looks like one, else another.
+func ConditionReason(reason, other string) string {
+	if conditionReason.MatchString(reason) {
+		return reason
+	}
+	return other
+}
+
 // Drift is the reason why Karpenter holds the machine for drifted, and since when it does; "" when it does not.
 func (c *NodeClaim) Drift() (reason string, since metav1.Time) {
 	drifted := c.Condition(ClaimDrifted)
-	switch {
-	case drifted == nil:
+	if drifted == nil {
 		return "", metav1.Time{}
-	case !conditionReason.MatchString(drifted.Reason):
-		return ClaimDrifted, drifted.LastTransitionTime
-	default:
-		return drifted.Reason, drifted.LastTransitionTime
 	}
+	return ConditionReason(drifted.Reason, ClaimDrifted), drifted.LastTransitionTime
 }

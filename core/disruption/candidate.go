@@ -74,6 +74,8 @@ func (x *Index) barred(n *inode) (Refusal, bool) {
 		return refuse(CodeUnmanaged, "neither Flotilla nor Karpenter made the node")
 	case !s.Initialized:
 		return refuse(CodeNotInitialized, "the node is not initialized")
+	case n.deleting && s.Taken != "":
+		return refuse(CodeDeleting, "%s", takenText(s.Taken))
 	case n.deleting:
 		return refuse(CodeDeleting, "the node is being deleted")
 	case now.Before(x.state.nominated(s)):

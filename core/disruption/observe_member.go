@@ -65,7 +65,7 @@ func Observe(l *Listing) Observed {
 	for _, n := range l.Nodes {
 		s := ObserveNode(n, on[n.Name], volumes, attach[n.Name])
 		if c := claims.take(n); c != nil {
-			bind(&s, c)
+			bind(&s, n, c)
 		}
 		out.Nodes = append(out.Nodes, s)
 		delete(on, n.Name)

@@ -121,6 +121,7 @@ func Step(in StepInput) StepResult {
 	p.advance()
 	p.thin()
 	p.prepare()
+	p.tellTaken()
 	p.delete()
 	p.out.Record.Stale = p.held()
 	if p.out.Record.Stale == "" {

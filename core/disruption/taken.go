@@ -1,0 +1,98 @@
+package disruption
+
+import (
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"flotilla/core/api"
+)
+
+// takenFor says why Karpenter takes a node away by itself, "" while it does not, or where somebody deleted the node: what
+// nobody asked it for is not voluntary, and no budget holds it.
+func takenFor(n *corev1.Node, c *api.NodeClaim) string {
+	if own := c.Condition(api.ClaimDisrupted); own != nil {
+		return api.ConditionReason(own.Reason, api.ClaimDisrupted)
+	}
+	if c.DeletionTimestamp == nil || n.DeletionTimestamp.Before(c.DeletionTimestamp) {
+		return ""
+	}
+	switch {
+	case repaired(c):
+		return api.TakenUnhealthy
+	case outlived(c):
+		return api.TakenExpired
+	}
+	return api.TakenInterrupted
+}
+
+// repaired says that a claim was deleted because its node was unhealthy: then its time is up at once, whatever grace it
+// was made with.
+func repaired(c *api.NodeClaim) bool {
+	until, err := time.Parse(time.RFC3339, c.Annotations[api.AnnotationTerminationTime])
+	if err != nil || until.After(c.DeletionTimestamp.Time) {
+		return false
+	}
+	grace, err := time.ParseDuration(c.Spec.TerminationGracePeriod)
+	return err != nil || grace > 0
+}
+
+// outlived says that a claim was older than its expireAfter when it was deleted.
+func outlived(c *api.NodeClaim) bool {
+	after, never := neverOr(c.Spec.ExpireAfter)
+	return !never && !c.DeletionTimestamp.Time.Before(c.CreationTimestamp.Add(after))
+}
+
+// takenTexts say what Karpenter takes a node away for.
+var takenTexts = map[string]string{
+	api.TakenExpired:     "it expired",
+	api.TakenUnhealthy:   "it was unhealthy, which Karpenter repairs",
+	api.TakenInterrupted: "its machine was interrupted or is gone, or somebody deleted its NodeClaim",
+}
+
+// takenText is the sentence about a node that Karpenter takes away.
+func takenText(why string) string {
+	text := takenTexts[why]
+	if text == "" {
+		text = "it found the node " + why
+	}
+	return "Karpenter takes the node away by itself: " + text
+}
+
+// tellTaken tells once of each node that Karpenter takes away and that no disruption of the record holds. While the state
+// is not whole what was told stays.
+func (p *pass) tellTaken() {
+	if p.in.State.Stale != "" {
+		return
+	}
+	r := &p.out.Record
+	told, ours := map[string]string{}, p.launched()
+	for _, name := range p.in.State.Cluster.Names() {
+		n, _ := p.in.State.Cluster.Node(name)
+		if n.Taken == "" || p.state.Busy[name] || ours[name] {
+			continue
+		}
+		told[name] = n.UID
+		if uid, known := r.Taken[name]; !known || uid != n.UID {
+			kind := "Warning"
+			if n.Taken == api.TakenExpired {
+				kind = "Normal"
+			}
+			p.tellNodes([]string{name}, kind, api.ReasonKarpenterDisrupts, takenText(n.Taken))
+		}
+	}
+	if r.Taken = nil; len(told) > 0 {
+		r.Taken = told
+	}
+}
+
+// launched are the nodes that disruptions of the record launched: their agent takes back what nobody wants any more.
+func (p *pass) launched() map[string]bool {
+	out := map[string]bool{}
+	for i := range p.out.Record.Disruptions {
+		for j := range p.out.Record.Disruptions[i].Replacements {
+			out[p.out.Record.Disruptions[i].Replacements[j].Node] = true
+		}
+	}
+	return out
+}
