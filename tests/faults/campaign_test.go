@@ -48,6 +48,9 @@ func TestMain(m *testing.M) {
 	flag.Parse()
 	folder, err := os.MkdirTemp("", "flotilla-faults-")
 	if err == nil {
+		err = os.Setenv("TMPDIR", folder) // what tests that were interrupted leave behind goes with it
+	}
+	if err == nil && os.Getenv(interruptedVariable) == "" {
 		hubBinary, agentBinary = filepath.Join(folder, "hub"), filepath.Join(folder, "agent")
 		err = rig.Build(folder, []string{"-tags", *buildFlag}, "flotilla/hub", "flotilla/agent")
 	}
@@ -57,7 +60,11 @@ func TestMain(m *testing.M) {
 	}
 	began := elsewhen.Now()
 	report := func() { fmt.Print(campaigns.Report(elsewhen.Since(began), kinds())) }
-	stopped := reportWhenStopped(report)
+	stopped := whenStopped(func() {
+		report()
+		rig.KillAll()
+		_ = os.RemoveAll(folder)
+	})
 	code := m.Run()
 	stopped()
 	report()
@@ -68,13 +75,13 @@ func TestMain(m *testing.M) {
 // campaigns are those of TestCampaign, reported after all else that tests print.
 var campaigns Summary
 
-// reportWhenStopped reports what there is when the process is interrupted or ended, before it ends as it would have.
-func reportWhenStopped(report func()) (done func()) {
+// whenStopped does something when the process is interrupted or ended, before it ends as it would have.
+func whenStopped(do func()) (done func()) {
 	stopped := make(chan os.Signal, 1)
 	signal.Notify(stopped, os.Interrupt, syscall.SIGTERM)
 	go func() {
 		if s, was := (<-stopped).(syscall.Signal); was {
-			report()
+			do()
 			signal.Reset(s)
 			_ = syscall.Kill(os.Getpid(), s)
 		}

@@ -57,7 +57,7 @@ func (p *Process) Start(t testing.TB) {
 	p.command.Stdout, p.command.Stderr = p.log, p.log
 	p.command.Env = append(os.Environ(), "NO_COLOR=1", "NATS_URL=", "NATS_CREDS=", "NATS_CONTEXT=", "KUBERNETES_SERVICE_HOST=")
 	p.command.Env = append(p.command.Env, p.env...)
-	require.NoError(t, p.command.Start())
+	require.NoError(t, started.start(p.command))
 }
 
 // StartWith ends the process, and starts it with other arguments.
@@ -78,6 +78,7 @@ func (p *Process) Kill() {
 	}
 	_ = p.command.Process.Kill()
 	_ = p.command.Wait()
+	started.ended(p.command)
 	p.command = nil
 }
 
@@ -99,6 +100,7 @@ func (p *Process) Terminate(within time.Duration) bool {
 		_ = p.command.Process.Kill()
 		<-ended
 	}
+	started.ended(p.command)
 	p.command = nil
 	return alone
 }
