@@ -16,7 +16,7 @@ const successorTime = disruption.NominationHold
 
 // between is what is known of pods that left nodes which go, and whose successors are not seen yet: their controllers
 // have not made them, or the scheduler has not looked at them. They are told as pods without a node, or the hub would
-// give their room away. Nothing of it must outlive the process: a successor is there within moments.
+// give their room away. What an earlier process of the agent knew is read back from what it told.
 type between struct {
 	// standing are how many pods each controller had at the last look.
 	standing map[controller]int
@@ -94,6 +94,50 @@ func going(n *api.NodeState) bool {
 	return n.Deleting || outgoing(n.Taints)
 }
 
+// resume takes up what an earlier process told last, nodes and the pods without one, and what left since: nodes are as the
+// look just made shows them, and waiting the pods without one. It reports whether a pod is between two nodes.
+func (b *between) resume(told, nodes map[string]*tracked, pending, waiting []api.PodState, now time.Time) bool {
+	seen, before := b.standing, map[controller]int{}
+	count(before, pending)
+	here := there(nodes, waiting)
+	var left []api.PodState
+	for name, t := range told {
+		count(before, t.state.Pods)
+		var is *api.NodeState
+		if n := nodes[name]; n != nil && !n.gone {
+			is = &n.state
+		}
+		left = append(left, gone(t, is)...)
+	}
+	for i := range pending {
+		if p := &pending[i]; p.Owner != "" && disruption.Movable(p) && !here[podKey(p)] {
+			left = append(left, *p)
+		}
+	}
+	slices.SortFunc(left, comparePods)
+	b.standing = before
+	for i := range left {
+		b.depart(&left[i], now)
+	}
+	b.standing = seen
+	return len(left) > 0
+}
+
+// there are the pods of nodes, and those without one, by their keys.
+func there(nodes map[string]*tracked, waiting []api.PodState) map[string]bool {
+	keys := movable(waiting)
+	for _, t := range nodes {
+		for i := range t.state.Pods {
+			keys[podKey(&t.state.Pods[i])] = true
+		}
+	}
+	return keys
+}
+
+func comparePods(a, b api.PodState) int {
+	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name), cmp.Compare(a.UID, b.UID))
+}
+
 func (b *between) depart(p *api.PodState, now time.Time) {
 	if b.waiting == nil {
 		b.waiting = map[controller]*owed{}
@@ -120,9 +164,7 @@ func (b *between) tell(inv *api.NodeInventory, now time.Time) {
 		}
 	}
 	if len(inv.Pending) > told {
-		slices.SortFunc(inv.Pending, func(a, b api.PodState) int {
-			return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name), cmp.Compare(a.UID, b.UID))
-		})
+		slices.SortFunc(inv.Pending, comparePods)
 	}
 }
 

@@ -17,7 +17,7 @@
 // themselves.
 //
 // A pod that left a node which goes is told as one without a node until its successor is seen: the room that it was
-// promised is not given to others meanwhile.
+// promised is not given to others meanwhile. A process that is started anew knows of them by what was told.
 //
 // Where the configuration wants nodes left alone Abstain runs instead: it takes off them what was put
 // there, and tells the hub so.

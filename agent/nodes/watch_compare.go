@@ -3,7 +3,6 @@ package nodes
 import (
 	"context"
 	"errors"
-	"time"
 
 	"flotilla/bus"
 )
@@ -29,7 +28,7 @@ func (w *watcher) compare(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, putTimeout)
 	defer cancel()
 	if fresh {
-		w.findFloor(ctx)
+		w.takeUp(ctx)
 	}
 	lost, err := w.lost(ctx)
 	if ctx.Err() != nil && err == nil {
@@ -58,17 +57,6 @@ func (w *watcher) forget() {
 		t.stored, t.lost = 0, true
 	}
 	w.beside.stored, w.beside.sure = false, false
-}
-
-// findFloor makes what is told later than what an earlier process of the agent told.
-func (w *watcher) findFloor(ctx context.Context) {
-	inv, err := w.hub.NodeInventory(ctx)
-	if err != nil {
-		return // there is none, or none that matters
-	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.floor = inv.At.UTC().Truncate(time.Second)
 }
 
 // lost reports whether the hub lacks what it took.
