@@ -120,11 +120,11 @@ func TestAPermissionIsMissingWhileItIsRefused(t *testing.T) {
 		missing := Permission{Verb: "list", Resource: "secrets", Namespace: "shop"}
 		target := &Target{refusals: r}
 		r.hear(missing)
-		time.Sleep(remembered - time.Minute)
+		<-time.After(remembered - time.Minute)
 		r.hear(missing)
-		time.Sleep(remembered - time.Minute)
+		<-time.After(remembered - time.Minute)
 		require.Equal(t, []string{"list secrets in namespace shop"}, target.Refused())
-		time.Sleep(2 * time.Minute)
+		<-time.After(2 * time.Minute)
 		require.Empty(t, target.Refused())
 		require.Equal(t, 1, told)
 		r.hear(missing)
