@@ -51,7 +51,7 @@ type suite struct {
 // parallel says so.
 func Objects(t *testing.T, parallel bool, begin func(t *testing.T) Fixture) {
 	t.Helper()
-	for _, cases := range []map[string]func(*suite){writeCases, driftCases, removalCases} {
+	for _, cases := range []map[string]func(*suite){writeCases, driftCases, removalCases, restartCases} {
 		for name, run := range cases {
 			t.Run(name, func(t *testing.T) {
 				if parallel {
@@ -69,7 +69,9 @@ func Objects(t *testing.T, parallel bool, begin func(t *testing.T) Fixture) {
 func (s *suite) parse(text string) *unstructured.Unstructured {
 	s.Helper()
 	object := &unstructured.Unstructured{}
-	require.NoError(s, yaml.Unmarshal([]byte(text), &object.Object))
+	body, err := yaml.YAMLToJSON([]byte(text))
+	require.NoError(s, err)
+	require.NoError(s, object.UnmarshalJSON(body)) // whole numbers stay whole
 	if object.GetNamespace() == "NS" {
 		object.SetNamespace(s.ns)
 	}

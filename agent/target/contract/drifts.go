@@ -1,12 +1,14 @@
 package contract
 
 import (
+	"context"
 	"fmt"
 	"slices"
 
 	"github.com/stretchr/testify/require"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"flotilla/agent/target"
 	"flotilla/core/api"
 	"flotilla/core/apply"
 )
@@ -75,24 +77,43 @@ var driftCases = map[string]func(*suite){
 		require.Equal(s, before, s.get(apply.RefOf(live)))
 	},
 	"watch/a change by another hand is told of with its owner": func(s *suite) {
-		changes := s.Target().Watch(s.Context())
-		require.NotNil(s, changes)
+		told := s.watching(s.Target())
 		live := s.applied(s.config("web", map[string]any{"a": "1"}))
-		told := func() {
-			s.Helper()
-			for change := range changes {
-				if slices.Contains(change.Owners, s.owner.String()) {
-					return
-				}
-			}
-			require.Fail(s, "the channel was closed")
-		}
 		told()
 		s.Edit(apply.RefOf(live), set("theirs", "data", "a"))
 		told()
 		s.Remove(apply.RefOf(live))
 		told()
 	},
+	"watch/all who watch are told": func(s *suite) {
+		first, second := s.watching(s.Target()), s.watching(s.Target())
+		s.applied(s.config("web", map[string]any{"a": "1"}))
+		first()
+		second()
+	},
+	"watch/who watches no more has a channel that is closed": func(s *suite) {
+		ctx, cancel := context.WithCancel(s.Context())
+		changes := s.Target().Watch(ctx)
+		cancel()
+		for range changes { // until it is closed
+		}
+	},
+}
+
+// watching watches a target, and returns what waits until a change of the case's owner is told.
+func (s *suite) watching(at target.Target) (told func()) {
+	s.Helper()
+	changes := at.Watch(s.Context())
+	require.NotNil(s, changes)
+	return func() {
+		s.Helper()
+		for change := range changes {
+			if slices.Contains(change.Owners, s.owner.String()) {
+				return
+			}
+		}
+		require.Fail(s, "the channel was closed")
+	}
 }
 
 // withoutWave begins a line with the first wave, whichever it is in.

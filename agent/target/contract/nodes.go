@@ -125,10 +125,16 @@ func (s *nodeSuite) change(name string, f func(*corev1.Node)) {
 // runs makes a pod on a node, and waits until it runs there.
 func (s *nodeSuite) runs(name, node string) target.PodRef {
 	s.Helper()
+	return s.put(name, node, "registry.example/web:v1", 1)
+}
+
+// put is runs for a pod of an image, with a grace in seconds.
+func (s *nodeSuite) put(name, node, image string, grace int) target.PodRef {
+	s.Helper()
 	object := &unstructured.Unstructured{}
 	require.NoError(s, yaml.Unmarshal(fmt.Appendf(nil, `{apiVersion: v1, kind: Pod, metadata: {name: %s, namespace: %s, labels: {app: web}},
-  spec: {nodeName: %s, terminationGracePeriodSeconds: 1, tolerations: [{operator: Exists}],
-  containers: [{name: web, image: "registry.example/web:v1", resources: {requests: {cpu: 500m}}}]}}`, name, s.ns, node), &object.Object))
+  spec: {nodeName: %s, terminationGracePeriodSeconds: %d, tolerations: [{operator: Exists}],
+  containers: [{name: web, image: %q, resources: {requests: {cpu: 500m}}}]}}`, name, s.ns, node, grace, image), &object.Object))
 	s.Plant(object)
 	var ref target.PodRef
 	s.until(func() error {

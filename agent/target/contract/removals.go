@@ -133,4 +133,21 @@ var removalCases = map[string]func(*suite){
 			return nil
 		})
 	},
+	"availability/a StatefulSet becomes available by its controllers": func(s *suite) {
+		live := s.applied(s.parse(`{apiVersion: apps/v1, kind: StatefulSet, metadata: {name: db, namespace: NS}, spec: {replicas: 2, serviceName: db,
+  selector: {matchLabels: {app: db}}, template: {metadata: {labels: {app: db}}, spec: {containers: [{name: db, image: "registry.example/db:v1"}]}}}}`))
+		s.until(func() error {
+			if readiness, message := apply.Ready(s.get(apply.RefOf(live))); readiness != apply.Available {
+				return fmt.Errorf("%s: %s", readiness, message)
+			}
+			return nil
+		})
+		s.until(func() error {
+			pods, err := s.Target().PodsOf(s.Context(), s.get(apply.RefOf(live)))
+			if err == nil && len(pods) != 2 {
+				err = fmt.Errorf("found %d pods", len(pods))
+			}
+			return err
+		})
+	},
 }

@@ -43,6 +43,23 @@ var writeCases = map[string]func(*suite){
 		require.NoError(s, err)
 		require.Equal(s, map[string]any{"a": "2", "b": "theirs"}, next.Object["data"])
 	},
+	"apply/labels and annotations of others stay": func(s *suite) {
+		object := s.config("web", map[string]any{"a": "1"})
+		object.SetLabels(map[string]string{"mine": "1"})
+		live := s.applied(object)
+		s.Edit(apply.RefOf(live), func(o *unstructured.Unstructured) {
+			o.SetLabels(with(o.GetLabels(), "theirs", "yes"))
+			o.SetAnnotations(with(o.GetAnnotations(), "theirs", "yes"))
+		})
+		object.SetLabels(map[string]string{"more": "2"})
+		next, err := s.Target().Apply(s.Context(), over(s.write(object, "d2"), live))
+		require.NoError(s, err)
+		require.Equal(s, "yes", next.GetLabels()["theirs"])
+		require.Equal(s, "2", next.GetLabels()["more"])
+		require.NotContains(s, next.GetLabels(), "mine")
+		require.Equal(s, "yes", next.GetAnnotations()["theirs"])
+		require.Equal(s, s.owner.String(), next.GetAnnotations()[api.AnnotationOwner])
+	},
 	"apply/the same again changes nothing": func(s *suite) {
 		object := s.config("web", map[string]any{"a": "1"})
 		live := s.applied(object)
@@ -122,6 +139,20 @@ var writeCases = map[string]func(*suite){
 		require.ErrorAs(s, err, &status)
 		require.Equal(s, []apply.Contest{{Field: ".data.a", Manager: Editor}}, apply.Contested(status.Status().Details))
 		require.Equal(s, "theirs", field(s.get(apply.RefOf(live)), "data", "a"))
+	},
+	"conflict/all of several fields are named": func(s *suite) {
+		live := s.applied(s.config("web", map[string]any{"a": "1", "b": "2", "c": "3"}))
+		s.Edit(apply.RefOf(live), set("theirs", "data", "a"))
+		s.Edit(apply.RefOf(live), set("theirs", "data", "c"))
+		w := over(s.write(s.config("web", map[string]any{"a": "4", "b": "5", "c": "6"}), "d2"), live)
+		_, err := s.Target().Apply(s.Context(), w)
+		var status apierrors.APIStatus
+		require.ErrorAs(s, err, &status)
+		require.Equal(s, []apply.Contest{{Field: ".data.a", Manager: Editor}, {Field: ".data.c", Manager: Editor}}, apply.Contested(status.Status().Details))
+		require.Equal(s, "2", field(s.get(apply.RefOf(live)), "data", "b"), "nothing of it is written")
+		made, err := s.Target().Preview(s.Context(), w)
+		require.NoError(s, err, "a preview is forced")
+		require.Equal(s, map[string]any{"a": "4", "b": "5", "c": "6"}, made.Object["data"])
 	},
 	"conflict/a forced write takes them over": func(s *suite) {
 		live := s.applied(s.config("web", map[string]any{"a": "1"}))

@@ -28,9 +28,11 @@ func (b *beside) options() Options {
 func (b *beside) Target() target.Target { return b.member }
 
 func (b *beside) Restart() target.Target {
+	b.member.Close()
 	again, err := Open(b.options(), b.folder)
 	require.NoError(b, err)
 	b.Cleanup(again.Close)
+	b.member = again // other hands are there too
 	return again
 }
 

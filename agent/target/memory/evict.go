@@ -48,9 +48,14 @@ func (m *Member) DeletePod(_ context.Context, ref target.PodRef, grace time.Dura
 	if grace < 0 {
 		grace = p.made.grace
 	}
-	m.terminate(p, grace)
+	m.terminate(p, whole(grace))
 	m.tell()
 	return nil
+}
+
+// whole is a grace in whole seconds, as API servers count them: never 0 by rounding.
+func whole(grace time.Duration) time.Duration {
+	return (grace + time.Second - 1).Truncate(time.Second)
 }
 
 // podAt finds the pod that a call is about.
