@@ -33,8 +33,8 @@ func kubectl(t *testing.T, c *lab.Cluster, words ...string) {
 }
 
 // A cluster becomes a member by the one file that is applied to it, with the permissions of that file alone: things are
-// placed, put right and removed. An agent whose pod and volumes are gone returns without a token. When the member has
-// left and the file is deleted, the cluster is what it was.
+// placed, put right and removed, and a node is emptied and deleted. An agent whose pod and volumes are gone returns
+// without a token. When the member has left and the file is deleted, the cluster is what it was.
 func TestAManifestMakesAMemberThatLeavesWithoutATrace(t *testing.T) {
 	c := clusterOf(t, "m1")
 	withoutSystem(t, c)
@@ -51,6 +51,7 @@ func TestAManifestMakesAMemberThatLeavesWithoutATrace(t *testing.T) {
 	first := f.newPod(c)
 	f.admit("m1")
 	f.placesAndMends(c, "registry.example/web:v1")
+	f.emptiesNodes(c)
 
 	first.vanish()
 	require.NoError(t, c.Clients().CoreV1().Secrets(system).Delete(t.Context(), "flotilla-agent-token", metav1.DeleteOptions{}))

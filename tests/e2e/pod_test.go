@@ -74,8 +74,10 @@ func (p *pod) mount() {
 	require.NoError(p, err)
 	settings := map[string]any{}
 	require.NoError(p, yaml.Unmarshal([]byte(config.Data["agent.yaml"]), &settings))
-	// With a provider the agent reads all that decisions about nodes need.
-	settings["nodes"] = map[string]any{"provider": "exec", "exec": map[string]any{"launch": []string{"false"}, "delete": []string{"false"}}}
+	// With a provider the agent reads all that decisions about nodes need; there are no machines behind its nodes.
+	settings["nodes"] = map[string]any{
+		"provider": "exec", "interval": "200ms", "leastDrain": "1s", "exec": map[string]any{"launch": []string{"false"}, "delete": []string{"true"}},
+	}
 	settings["pod"] = map[string]any{"serviceAccount": filepath.Join(p.folder, "account")}
 	text, err := yaml.Marshal(settings)
 	require.NoError(p, err)
