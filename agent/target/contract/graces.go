@@ -33,7 +33,7 @@ func init() {
 			require.NoError(s, s.Target().DeletePod(s.Context(), pod, long*time.Second))
 			first := s.ending(long)
 			require.NoError(s, s.Target().DeletePod(s.Context(), pod, long/2*time.Second))
-			second := s.ending(long/2)
+			second := s.ending(long / 2)
 			require.True(s, second.Before(first), "from %s to %s", first, second)
 			require.NoError(s, s.Target().DeletePod(s.Context(), pod, long*time.Second))
 			require.NoError(s, s.Target().Evict(s.Context(), pod))
@@ -43,7 +43,7 @@ func init() {
 		"graces/what is no whole second is rounded up": func(s *nodeSuite) {
 			pod := s.lingers(s.joins(), long)
 			require.NoError(s, s.Target().DeletePod(s.Context(), pod, (long/2)*time.Second-time.Millisecond))
-			s.ending(long/2)
+			s.ending(long / 2)
 			s.hurry(pod)
 		},
 		"graces/one that ends is there until its grace is over": func(s *nodeSuite) {
