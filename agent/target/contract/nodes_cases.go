@@ -148,18 +148,24 @@ func nodeIsChangedAtOnce(s *nodeSuite) {
 	name := s.joins()
 	var running sync.WaitGroup
 	faults := make([]error, 8)
+	mine := func(i int) corev1.Taint {
+		return corev1.Taint{Key: fmt.Sprint("contract-", i), Effect: corev1.TaintEffectNoSchedule}
+	}
 	for i := range faults {
 		running.Go(func() {
-			faults[i] = s.Target().UpdateNode(s.Context(), name, func(n *corev1.Node) { n.Labels[fmt.Sprint("contract-", i)] = "yes" })
+			faults[i] = s.Target().UpdateNode(s.Context(), name, func(n *corev1.Node) {
+				n.Labels[fmt.Sprint("contract-", i)] = "yes"
+				n.Spec.Taints = append(n.Spec.Taints, mine(i))
+			})
 		})
 	}
 	running.Wait()
 	for _, err := range faults {
 		require.NoError(s, err)
 	}
-	s.shows(name, "all labels", func(n *corev1.Node) bool {
+	s.shows(name, "all labels and taints", func(n *corev1.Node) bool {
 		for i := range faults {
-			if n.Labels[fmt.Sprint("contract-", i)] != "yes" {
+			if n.Labels[fmt.Sprint("contract-", i)] != "yes" || !slices.Contains(n.Spec.Taints, mine(i)) {
 				return false
 			}
 		}
