@@ -29,6 +29,8 @@ type Options struct {
 	// Failed is told of every error and of the delay that follows. It is not told of errors that the
 	// end of the context caused.
 	Failed func(key string, err error, delay time.Duration)
+	// Runs is told of every key before Work is; several workers may call it at once.
+	Runs func(key string)
 }
 
 func (o Options) withDefaults() Options {
@@ -49,6 +51,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Failed == nil {
 		o.Failed = func(string, error, time.Duration) {}
+	}
+	if o.Runs == nil {
+		o.Runs = func(string) {}
 	}
 	return o
 }
@@ -121,6 +126,7 @@ func (q *Queue) worker(ctx context.Context, work Work) {
 		if !ok {
 			return
 		}
+		q.o.Runs(key)
 		recheck, err := work(ctx, key)
 		q.done(ctx, key, recheck, err)
 	}

@@ -56,6 +56,23 @@ func TestKeysThatWaitAreCoalesced(t *testing.T) {
 	})
 }
 
+func TestRunsAreToldOf(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDiary()
+		q := New(Options{Runs: func(key string) { d.note("%s runs", key) }})
+		q.Add("a")
+		stop := run(t, q, func(_ context.Context, key string) (time.Time, error) {
+			d.note("%s", key)
+			return time.Time{}, nil
+		})
+		synctest.Wait()
+		q.Add("a")
+		synctest.Wait()
+		stop()
+		require.Equal(t, []string{"0 a runs", "0 a", "0 a runs", "0 a"}, d.lines)
+	})
+}
+
 func TestOneWorkerPerKeyAndOneMoreLook(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d, q := newDiary(), New(Options{Workers: 4})

@@ -30,7 +30,9 @@ type Options struct {
 	Interval time.Duration
 	// Level is that of the commands it writes, api.Level when 0.
 	Level int
-	Log   zerolog.Logger
+	// Runs is told of every key that is looked at; nil tells nobody.
+	Runs func(key string)
+	Log  zerolog.Logger
 }
 
 // Dispatcher publishes commands during one term of leadership.
@@ -80,7 +82,7 @@ func New(store *bus.Store, o Options) *Dispatcher {
 
 		identities: bus.TableOf[api.Identity](store.State, subjects.Identities),
 	}
-	d.queue = loop.New(loop.Options{Workers: workers, Now: store.Now, Failed: d.failed})
+	d.queue = loop.New(loop.Options{Workers: workers, Now: store.Now, Failed: d.failed, Runs: o.Runs})
 	return d
 }
 

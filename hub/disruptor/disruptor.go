@@ -60,7 +60,9 @@ type Options struct {
 	Disabled bool
 	// Metrics are told what happens; nil counts for nobody.
 	Metrics *Metrics
-	Log     zerolog.Logger
+	// Runs is told of every key that is looked at; nil tells nobody.
+	Runs func(key string)
+	Log  zerolog.Logger
 }
 
 func (o Options) withDefaults() Options {
@@ -116,7 +118,7 @@ func New(store *bus.Store, o Options) *Disruptor {
 	d.market = newMarket(d.records, store.Content)
 	d.feed = bus.NewNodeFeed(store.Conn, sink{d})
 	d.feed.Limit(store.Share.WithDefaults().Events, d.beyond)
-	d.queue = loop.New(loop.Options{Workers: workers, Now: o.Now, Failed: d.failed})
+	d.queue = loop.New(loop.Options{Workers: workers, Now: o.Now, Failed: d.failed, Runs: o.Runs})
 	return d
 }
 

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"flotilla/bus"
 	"flotilla/hub/disruptor"
 	"flotilla/hub/gauger"
@@ -39,6 +41,7 @@ type Hub struct {
 	metrics    string
 	disruption *disruptor.Metrics
 	streams    *gauger.Metrics
+	runs       *prometheus.CounterVec // of rooms, over all terms
 	warden     *warden
 
 	mu      sync.Mutex
@@ -66,7 +69,7 @@ func New(o Options) (*Hub, error) {
 	if err != nil {
 		return nil, fmt.Errorf("options of the hub: %w", err)
 	}
-	h := &Hub{options: o, channels: channels, failed: make(chan error, 1), changed: make(chan struct{}), disruption: disruptor.NewMetrics(), streams: gauger.NewMetrics()}
+	h := &Hub{options: o, channels: channels, failed: make(chan error, 1), changed: make(chan struct{}), disruption: disruptor.NewMetrics(), streams: gauger.NewMetrics(), runs: newRuns()}
 	h.rooms, h.warden = h.allRooms, &warden{hub: h}
 	return h, nil
 }

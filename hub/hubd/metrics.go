@@ -42,7 +42,7 @@ func (h *Hub) startMetrics(context.Context) (func(bool), error) {
 // registry describes the hub in numbers.
 func (h *Hub) registry() *prometheus.Registry {
 	registry := prometheus.NewRegistry()
-	registry.MustRegister(fleetCollector{h}, h.disruption, h.streams)
+	registry.MustRegister(fleetCollector{h}, h.disruption, h.streams, h.runs)
 	return registry
 }
 

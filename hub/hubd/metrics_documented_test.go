@@ -17,12 +17,12 @@ func TestMetricsAreThoseOfTheDocuments(t *testing.T) {
 	written := documented.Metrics(t, "../../docs/operations.md")
 	maps.DeleteFunc(written, func(name, _ string) bool { return strings.HasPrefix(name, "flotilla_agent_") })
 	maps.Copy(written, documented.Metrics(t, "../../docs/node-disruption.md"))
-	require.Equal(t, written, documented.Exported(t, (&Hub{disruption: disruptor.NewMetrics(), streams: gauger.NewMetrics()}).registry()))
+	require.Equal(t, written, documented.Exported(t, (&Hub{disruption: disruptor.NewMetrics(), streams: gauger.NewMetrics(), runs: newRuns()}).registry()))
 }
 
 // A hub that does not lead says flotilla_leading 0 and what it counted of node disruption, and nothing else.
 func TestMetricsOfAHubThatDoesNotLead(t *testing.T) {
-	families, err := (&Hub{disruption: disruptor.NewMetrics(), streams: gauger.NewMetrics()}).registry().Gather()
+	families, err := (&Hub{disruption: disruptor.NewMetrics(), streams: gauger.NewMetrics(), runs: newRuns()}).registry().Gather()
 	require.NoError(t, err)
 	for _, family := range families {
 		if !strings.HasPrefix(family.GetName(), "flotilla_disruption_") {

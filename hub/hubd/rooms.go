@@ -39,7 +39,7 @@ var errRoom = errors.New("room")
 // everything behind it is there.
 func (h *Hub) allRooms(s *bus.Store) []room {
 	log := h.options.Log
-	upgrades := runner.New(s, runner.Options{Log: log})
+	upgrades := runner.New(s, runner.Options{Runs: h.runsOf("runner", "fleet"), Log: log})
 	disruptions := disruptor.New(s, h.disruptorOptions())
 	gauges := gauger.New(s, gauger.Options{Events: disruptions.Uses, Metrics: h.streams, Log: log})
 	entrance := h.doorOptions()
@@ -52,19 +52,19 @@ func (h *Hub) allRooms(s *bus.Store) []room {
 	return []room{
 		{"accounts", func(ctx context.Context) error { return h.keepAccounts(ctx, s) }},
 		{"registrar", registrar.New(s, registrar.Options{
-			Thresholds: liveness.Thresholds{Timeout: h.options.MemberTimeout, Grace: h.options.Grace}, Log: log,
+			Thresholds: liveness.Thresholds{Timeout: h.options.MemberTimeout, Grace: h.options.Grace}, Runs: h.runsOf("registrar", "member"), Log: log,
 		}).Run},
 		{"scheduler", scheduler.New(s, scheduler.Options{
-			Thresholds: schedule.Thresholds{Heartbeat: h.options.MemberTimeout, Unhealthy: h.options.UnhealthyTimeout}, Log: log,
+			Thresholds: schedule.Thresholds{Heartbeat: h.options.MemberTimeout, Unhealthy: h.options.UnhealthyTimeout}, Runs: h.runsOf("scheduler", ""), Log: log,
 		}).Run},
-		{"roller", roller.New(s, roller.Options{Log: log}).Run},
-		{"reporter", reporter.New(s, reporter.Options{Grace: h.options.Grace, Log: log}).Run},
+		{"roller", roller.New(s, roller.Options{Runs: h.runsOf("roller", ""), Log: log}).Run},
+		{"reporter", reporter.New(s, reporter.Options{Grace: h.options.Grace, Runs: h.runsOf("reporter", "sweep"), Log: log}).Run},
 		{"runner", upgrades.Run},
 		{"disruptor", disruptions.Run},
 		{"enroller", enrolments.Run},
 		{"gauger", gauges.Run},
 		{"notifier", notifier.New(s, notifier.Options{Channels: h.channels, Log: log}).Run},
-		{"dispatcher", dispatcher.New(s, dispatcher.Options{Log: log}).Run},
+		{"dispatcher", dispatcher.New(s, dispatcher.Options{Runs: h.runsOf("dispatcher", "heads"), Log: log}).Run},
 		{"door", door.New(s, entrance).Run},
 	}
 }
@@ -74,7 +74,7 @@ func (h *Hub) disruptorOptions() disruptor.Options {
 	return disruptor.Options{
 		Interval: time.Duration(o.Interval), ValidationWait: time.Duration(o.ValidationWait), Disabled: !o.Enabled,
 		Rules:   disruption.Rules{SpotToSpot: o.SpotToSpot, IgnorePreferences: o.IgnorePreferences},
-		Metrics: h.disruption, Log: h.options.Log,
+		Metrics: h.disruption, Runs: h.runsOf("disruptor", "member"), Log: h.options.Log,
 	}
 }
 

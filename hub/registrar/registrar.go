@@ -26,7 +26,9 @@ const behind = time.Second
 type Options struct {
 	// Thresholds are liveness.DefaultThresholds where they are 0.
 	Thresholds liveness.Thresholds
-	Log        zerolog.Logger
+	// Runs is told of every key that is looked at; nil tells nobody.
+	Runs func(key string)
+	Log  zerolog.Logger
 }
 
 // Registrar keeps the records of members during one term of leadership.
@@ -62,7 +64,7 @@ func New(store *bus.Store, o Options) *Registrar {
 		heartbeats: bus.ValuesOf[api.Heartbeat](store.Heartbeats),
 		written:    map[string]time.Time{}, garbled: map[string]bool{},
 	}
-	r.queue = loop.New(loop.Options{Workers: workers, Now: store.Now, Failed: r.failed})
+	r.queue = loop.New(loop.Options{Workers: workers, Now: store.Now, Failed: r.failed, Runs: o.Runs})
 	return r
 }
 

@@ -41,7 +41,9 @@ type Options struct {
 	// Grace is for how long after Run began no rollout begins to count as standing still, the liveness
 	// default when 0.
 	Grace time.Duration
-	Log   zerolog.Logger
+	// Runs is told of every key that is looked at; nil tells nobody.
+	Runs func(key string)
+	Log  zerolog.Logger
 }
 
 // Reporter writes statuses during one term of leadership.
@@ -73,7 +75,7 @@ func New(store *bus.Store, o Options) *Reporter {
 		store: store, options: o, records: newRecords(store),
 		suspect: map[string]struct{}{}, warned: map[string]time.Time{},
 	}
-	r.queue = loop.New(loop.Options{Workers: workers, Now: store.Now, Failed: r.failed})
+	r.queue = loop.New(loop.Options{Workers: workers, Now: store.Now, Failed: r.failed, Runs: o.Runs})
 	return r
 }
 

@@ -31,7 +31,9 @@ const (
 
 // Options of a Roller. The zero value is for production.
 type Options struct {
-	Log zerolog.Logger
+	// Runs is told of every key that is looked at; nil tells nobody.
+	Runs func(key string)
+	Log  zerolog.Logger
 }
 
 // Roller writes releases during one term of leadership.
@@ -46,7 +48,7 @@ type Roller struct {
 // New returns a roller on an open store; it writes nothing before Run.
 func New(store *bus.Store, o Options) *Roller {
 	r := &Roller{store: store, options: o, records: newRecords(store)}
-	r.queue = loop.New(loop.Options{Workers: workers, Now: store.Now, Failed: r.failed})
+	r.queue = loop.New(loop.Options{Workers: workers, Now: store.Now, Failed: r.failed, Runs: o.Runs})
 	return r
 }
 

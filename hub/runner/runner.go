@@ -45,6 +45,8 @@ type Options struct {
 	Now func() time.Time
 	// Poll is DefaultPoll when 0.
 	Poll time.Duration
+	// Runs is told of every key that is looked at; nil tells nobody.
+	Runs func(key string)
 	Log  zerolog.Logger
 }
 
@@ -74,7 +76,7 @@ func New(store *bus.Store, o Options) *Runner {
 		store: store, options: o, records: newRecords(store), states: newStates(), waiters: waiters{},
 	}
 	r.fleet = newFleet(r.records)
-	r.queue = loop.New(loop.Options{Now: o.Now, Failed: r.failed})
+	r.queue = loop.New(loop.Options{Now: o.Now, Failed: r.failed, Runs: o.Runs})
 	r.watch()
 	return r
 }

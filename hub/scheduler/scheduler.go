@@ -41,7 +41,9 @@ type Options struct {
 	// Pause is the least time between two decisions of one placement that changed properties, or
 	// verdicts alone, ask for; 15 s when 0.
 	Pause time.Duration
-	Log   zerolog.Logger
+	// Runs is told of every key that is looked at; nil tells nobody.
+	Runs func(key string)
+	Log  zerolog.Logger
 }
 
 // Scheduler decides placements during one term of leadership.
@@ -65,7 +67,7 @@ func New(store *bus.Store, o Options) *Scheduler {
 	}
 	s := &Scheduler{store: store, options: o, records: newRecords(store), fleet: schedule.NewFleet()}
 	s.interests.of = map[string]*interest{}
-	s.queue = loop.New(loop.Options{Workers: workers, Now: store.Now, Failed: s.failed})
+	s.queue = loop.New(loop.Options{Workers: workers, Now: store.Now, Failed: s.failed, Runs: o.Runs})
 	return s
 }
 
