@@ -215,6 +215,11 @@ func (s Scenario) scaled(by float64) Scenario {
 			c.Placements = part(c.Placements, 1)
 			step.Change = &c
 		}
+		if step.Restart != nil {
+			r := *step.Restart
+			r.Place, r.Change = part(r.Place, 1), part(r.Change, 1)
+			step.Restart = &r
+		}
 		steps[i] = step
 	}
 	s.Steps = steps

@@ -54,11 +54,13 @@ steps[3]: found 0, expected one of place, change, restart and idle`)
 func TestAPartOfAScenario(t *testing.T) {
 	s := Scenario{Members: 1000, Steps: []Step{
 		{Place: &Place{Placements: 1000, To: toTenth, AtOnce: 10}}, {Change: &Change{Placements: 100, AtOnce: 100}}, {Idle: configs.Duration(time.Minute)},
+		{Restart: &Restart{Change: 40}},
 	}}
 	part := s.scaled(0.05)
 	require.Equal(t, 50, part.Members)
 	require.Equal(t, 50, part.Steps[0].Place.Placements)
 	require.Equal(t, 5, part.Steps[1].Change.Placements)
+	require.Equal(t, &Restart{Change: 2}, part.Steps[3].Restart)
 	require.Equal(t, 1000, s.Steps[0].Place.Placements, "the scenario stays as it is")
 	require.Equal(t, s, s.scaled(1))
 	least := s.scaled(0.0001)
