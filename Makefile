@@ -108,13 +108,16 @@ e2e-clusters: ## Leave three real Kubernetes clusters running, and say how to re
 size: ## Count tokens, lines, functions and packages of what is built
 	$(GO) run ./tests/size
 
-# What is measured, and how it is read: docs/benchmarks.md. SCALE=0.1 has a tenth of the members and placements.
-SCALE := 1
+# What is measured, and how it is read: docs/benchmarks.md. SCALE=0.1 has a tenth of the members and placements of each scenario,
+# MEMBERS=200 at most so many members, ONLY=idle,churn only those.
+SCALE   := 1
+MEMBERS := 0
+ONLY    :=
 
 .PHONY: bench-fleet
 bench-fleet: RUNS := 1
 bench-fleet: ## Measure fleets of a thousand agents in RUNS=1 passes, and write docs/bench/
-	$(GO) run ./tests/scale -runs $(RUNS) -scale $(SCALE) -out docs/bench
+	$(GO) run $(LDFLAGS) ./tests/scale -runs $(RUNS) -scale $(SCALE) -members $(MEMBERS) -only "$(ONLY)" -out docs/bench
 
 .PHONY: lint
 lint: ## Run the linters

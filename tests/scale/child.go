@@ -112,7 +112,10 @@ func (c *child) kill() {
 	_ = c.log.Close()
 }
 
-// end has the process end by itself, and kills it where that takes longer than endWithin.
+// endWithin is how long a process may take to end.
+const endWithin = 30 * time.Second
+
+// end has the process end by itself, and kills it where it takes longer.
 func (c *child) end() error {
 	_ = c.stdin.Close()
 	timer := time.AfterFunc(endWithin, func() { _ = c.command.Process.Kill() })

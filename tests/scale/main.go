@@ -7,6 +7,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"maps"
@@ -20,7 +21,7 @@ import (
 type options struct {
 	only, folder, out string
 	scale             float64
-	runs              int
+	members, runs     int
 	raw               bool
 }
 
@@ -37,6 +38,7 @@ func main() {
 	flag.StringVar(&o.folder, "folder", os.TempDir(), "where hub and agents keep their folders: on a disk")
 	flag.StringVar(&o.out, "out", "", "folder to write fleet.json, fleet.md and fleet.svg into; none when empty")
 	flag.Float64Var(&o.scale, "scale", 1, "part of the members and placements of each scenario")
+	flag.IntVar(&o.members, "members", 0, "most members of a scenario; as many as it says when 0")
 	flag.IntVar(&o.runs, "runs", 1, "passes of all scenarios; tables hold medians")
 	flag.BoolVar(&o.raw, "raw", true, "measure NATS alone beside")
 	flag.Parse()
@@ -54,26 +56,42 @@ func run(ctx context.Context, o options) error {
 	if err != nil {
 		return err
 	}
-	if o.scale <= 0 || o.scale > 1 || o.runs < 1 {
-		return fmt.Errorf("found -scale %g and -runs %d, expected a part of 1, and 1 or more", o.scale, o.runs)
+	if err := o.check(); err != nil {
+		return err
 	}
 	for i := range chosen {
-		chosen[i] = chosen[i].scaled(o.scale)
+		chosen[i] = chosen[i].scaled(o.scale, o.members)
 	}
-	report := Report{Machine: thisMachine(), Scale: o.scale}
+	report := Report{Machine: thisMachine(), Scale: o.scale, MostMembers: o.members}
 	p := pass{folder: o.folder, raw: o.raw, out: os.Stdout}
 	for range o.runs {
 		measured, err := p.run(ctx, chosen)
+		report.Runs = append(report.Runs, measured)
 		if err != nil {
+			fmt.Println("\n" + report.tables())
 			return err
 		}
-		report.Runs = append(report.Runs, measured)
 	}
 	fmt.Println("\n" + report.tables())
 	if o.out == "" {
 		return nil
 	}
 	return report.write(o.out)
+}
+
+// check names every flag that is wrong.
+func (o options) check() error {
+	var wrong []error
+	if !(o.scale > 0 && o.scale <= 1) { // not a number neither
+		wrong = append(wrong, fmt.Errorf("-scale: found %g, expected more than 0 and at most 1", o.scale))
+	}
+	if o.members != 0 && o.members < leastMembers {
+		wrong = append(wrong, fmt.Errorf("-members: found %d, expected %d or more, or 0", o.members, leastMembers))
+	}
+	if o.runs < 1 {
+		wrong = append(wrong, fmt.Errorf("-runs: found %d, expected 1 or more", o.runs))
+	}
+	return errors.Join(wrong...)
 }
 
 // choose finds scenarios by name, all of them when none is named.

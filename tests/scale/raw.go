@@ -16,9 +16,6 @@ import (
 // rawRounds is how many rounds of an exchange are measured at most: one is like the other.
 const rawRounds = 100
 
-// tenths is how many placements go to members of their own: a raw agent is asked for one thing at a time.
-const tenths = 10
-
 // Raw is what NATS alone took for the messages of a step, on the same machine right after it.
 type Raw struct {
 	Exchange   Exchange  `json:"exchange"` // of the last round, members left out
@@ -71,24 +68,26 @@ func rawOf(ctx context.Context, folder string, s *Scenario, step *Step, m *Measu
 		return nil, err
 	}
 	r := &Raw{Exchange: x, Rounds: min(m.Latency.Count, rawRounds)}
-	return r, r.run(ctx, hub, agents, names, m.Deliveries < m.Members*m.Latency.Count)
+	return r, r.run(ctx, hub, agents, partsOf(names, m.Deliveries/m.Latency.Count), step.atOnce())
 }
 
-// run does the rounds, each of all members, one after another, or of a part of them, each part after another at once.
-func (r *Raw) run(ctx context.Context, hub, agents *child, names []string, inParts bool) error {
-	parts := [][]string{names}
-	if inParts {
-		parts = make([][]string, min(tenths, len(names)))
-		for i, name := range names {
-			parts[i%len(parts)] = append(parts[i%len(parts)], name)
-		}
+// partsOf spreads members over parts of about so many.
+func partsOf(names []string, each int) [][]string {
+	parts := make([][]string, max(1, len(names)/max(1, each)))
+	for i, name := range names {
+		parts[i%len(parts)] = append(parts[i%len(parts)], name)
 	}
+	return parts
+}
+
+// run does the rounds, each of one part of the members, so many at once as there were placements.
+func (r *Raw) run(ctx context.Context, hub, agents *child, parts [][]string, atOnce int) error {
 	before, err := bothFigures(ctx, hub, agents)
 	if err != nil {
 		return err
 	}
 	began := elsewhen.Now()
-	took, err := r.rounds(ctx, hub, parts)
+	took, err := r.rounds(ctx, hub, parts, atOnce)
 	if err != nil {
 		return errors.Join(err, agents.ask(ctx, "/fault", struct{}{}, &struct{}{}))
 	}
@@ -98,22 +97,31 @@ func (r *Raw) run(ctx context.Context, hub, agents *child, names []string, inPar
 	return err
 }
 
-// rounds has each part do its share of the rounds.
-func (r *Raw) rounds(ctx context.Context, hub *child, parts [][]string) ([]time.Duration, error) {
+// rounds has parts do the rounds in turn. An agent is asked for one thing at a time, so no part does two rounds at once.
+func (r *Raw) rounds(ctx context.Context, hub *child, parts [][]string, atOnce int) ([]time.Duration, error) {
 	var mu sync.Mutex
 	var all []time.Duration
 	var fault error
+	busy := make([]sync.Mutex, len(parts))
+	waiting := make(chan int, r.Rounds)
+	for i := range r.Rounds {
+		waiting <- i
+	}
+	close(waiting)
 	var doing sync.WaitGroup
-	for k, members := range parts {
+	for range min(atOnce, len(parts)) {
 		doing.Go(func() {
-			for i := k; i < r.Rounds; i += len(parts) {
+			for i := range waiting {
+				part := i % len(parts)
+				busy[part].Lock()
 				x := r.Exchange
-				x.Round, x.Members = fmt.Sprint(i), members
+				x.Round, x.Members = fmt.Sprint(i), parts[part]
 				var seconds float64
 				err := hub.ask(ctx, "/exchange", x, &seconds)
+				busy[part].Unlock()
 				mu.Lock()
 				all, fault = append(all, time.Duration(seconds*float64(time.Second))), errors.Join(fault, err)
-				r.Deliveries += len(members)
+				r.Deliveries += len(parts[part])
 				mu.Unlock()
 				if err != nil {
 					return

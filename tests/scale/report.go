@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -19,8 +20,10 @@ import (
 type Report struct {
 	Machine Machine `json:"machine"`
 	// Scale is the part of the members and placements of the scenarios that were there.
-	Scale float64       `json:"scale"`
-	Runs  [][]*Measured `json:"runs"`
+	Scale float64 `json:"scale"`
+	// MostMembers is how many members a scenario had at most, 0 without such a bound.
+	MostMembers int           `json:"mostMembers,omitempty"`
+	Runs        [][]*Measured `json:"runs"`
 }
 
 // Machine says where and with what was measured.
@@ -165,8 +168,8 @@ func (r *Report) tables() string {
 	var text strings.Builder
 	m := r.Machine
 	fmt.Fprintf(&text, "# A fleet, measured\n\nWritten by `make bench-fleet`; [benchmarks.md](../benchmarks.md) says how to read it. "+
-		"Medians of %d passes at scale %g, commit %s, %s, %d cores (%s), %.1f GiB, %s, %s, load before %s.\n",
-		len(r.Runs), r.Scale, m.Commit, m.Go, m.Cores, m.Processor, m.MemoryGiB, m.System, m.At.Format(time.DateOnly), m.Load)
+		"%s, commit %s, %s, %d cores (%s), %.1f GiB, %s, %s, load before %s.\n",
+		r.extent(), m.Commit, m.Go, m.Cores, m.Processor, m.MemoryGiB, m.System, m.At.Format(time.DateOnly), m.Load)
 	for _, t := range []table{
 		{"Deliveries; milliseconds, messages, bytes and runs are those a delivery", delivering, (*Measured).delivers},
 		{"At rest", standing, (*Measured).rests},
@@ -176,6 +179,19 @@ func (r *Report) tables() string {
 	}
 	r.writeStreams(&text)
 	return text.String()
+}
+
+// extent says how much was measured.
+func (r *Report) extent() string {
+	text := fmt.Sprintf("Medians of %d passes", len(r.Runs))
+	if len(r.Runs) == 1 {
+		text = "One pass"
+	}
+	text += fmt.Sprintf(" at scale %g", r.Scale)
+	if r.MostMembers > 0 {
+		text += fmt.Sprintf(" with at most %d members", r.MostMembers)
+	}
+	return text
 }
 
 func (m *Measured) delivers() bool { return m.Deliveries > 0 && m.Ready == 0 }
@@ -190,6 +206,9 @@ type table struct {
 }
 
 func (t table) write(text *strings.Builder, r *Report) {
+	if !slices.ContainsFunc(r.steps(), func(step []*Measured) bool { return t.takes(step[0]) }) {
+		return
+	}
 	fmt.Fprintf(text, "\n## %s\n\n| scenario | members |", t.heading)
 	for _, c := range t.columns {
 		fmt.Fprintf(text, " %s |", c.name)

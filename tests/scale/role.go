@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"net/http/pprof"
 	"os"
-	"runtime"
 	"time"
 )
 
@@ -65,10 +64,6 @@ func serve(p part) error {
 	mux.HandleFunc("/debug/pprof/", pprof.Index)
 	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
 	mux.HandleFunc("/figures", answer(func(context.Context, struct{}) (Figures, error) { return figuresNow() }))
-	mux.HandleFunc("/collect", answer(func(context.Context, struct{}) (Figures, error) {
-		runtime.GC()
-		return figuresNow()
-	}))
 	new(profiler).handle(mux)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

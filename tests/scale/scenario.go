@@ -14,7 +14,6 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"flotilla/configs"
-	"flotilla/subjects"
 )
 
 // Where the folders of agents lie.
@@ -64,38 +63,15 @@ type Step struct {
 	Bars *Bars `json:"bars,omitempty"`
 }
 
-// Bars are the most that a delivery may take, on the average of a step. None is about time.
-type Bars struct {
-	// Messages and Bytes were given to streams to store, heartbeats left out, and Read is in bytes that agents asked for.
-	Messages float64 `json:"messages"`
-	Bytes    float64 `json:"bytes"`
-	Read     float64 `json:"read"`
-	// SchedulerRuns are those at a placement.
-	SchedulerRuns float64 `json:"schedulerRuns"`
-	// Commands and Results were stored, each for itself.
-	Commands float64 `json:"commands"`
-	Results  float64 `json:"results"`
-}
-
-// over lists what is above its bar.
-func (b *Bars) over(m *Measured) error {
-	var over []error
-	for _, bar := range []struct {
-		what        string
-		found, most float64
-	}{
-		{"messages", m.perDelivery(m.sent().Messages), b.Messages},
-		{"bytes stored", m.perDelivery(m.sent().Bytes), b.Bytes},
-		{"bytes read", m.perDelivery(m.read().Bytes), b.Read},
-		{"runs of the scheduler", m.perDelivery(m.Runs[schedulerRuns]), b.SchedulerRuns},
-		{"commands", m.perDelivery(m.Traffic.Stored[subjects.Commands]), b.Commands},
-		{"results", m.perDelivery(m.Traffic.Stored[subjects.Result]), b.Results},
-	} {
-		if bar.found > bar.most {
-			over = append(over, fmt.Errorf("%s: found %.3f %s a delivery, expected at most %g", m.title(), bar.found, bar.what, bar.most))
-		}
+// atOnce is how many placements a step has under way.
+func (s *Step) atOnce() int {
+	switch {
+	case s.Place != nil:
+		return s.Place.AtOnce
+	case s.Change != nil:
+		return s.Change.AtOnce
 	}
-	return errors.Join(over...)
+	return 1
 }
 
 // Place is about new placements.
@@ -199,10 +175,17 @@ func (s *Step) check(at string, unless func(bool, string, any, string)) {
 	}
 }
 
-// scaled is the scenario with a part of its members and placements, at least ten members and one placement.
-func (s Scenario) scaled(by float64) Scenario {
+// leastMembers have one in each tenth.
+const leastMembers = 10
+
+// scaled is the scenario with a part of its members and placements, at least leastMembers and one placement, and with at most
+// so many members, unless that is 0.
+func (s Scenario) scaled(by float64, most int) Scenario {
 	part := func(n, least int) int { return min(n, max(least, int(math.Round(float64(n)*by)))) }
-	s.Members = part(s.Members, 10)
+	s.Members = part(s.Members, leastMembers)
+	if most > 0 {
+		s.Members = min(s.Members, most)
+	}
 	steps := make([]Step, len(s.Steps))
 	for i, step := range s.Steps {
 		if step.Place != nil {

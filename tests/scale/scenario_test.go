@@ -1,6 +1,7 @@
 package main
 
 import (
+	"math"
 	"testing"
 	"time"
 
@@ -53,19 +54,40 @@ steps[3]: found 0, expected one of place, change, restart and idle`)
 
 func TestAPartOfAScenario(t *testing.T) {
 	s := Scenario{Members: 1000, Steps: []Step{
-		{Place: &Place{Placements: 1000, To: toTenth, AtOnce: 10}}, {Change: &Change{Placements: 100, AtOnce: 100}}, {Idle: configs.Duration(time.Minute)},
+		{Place: &Place{Placements: 1000, To: toTenth, AtOnce: 10}},
+		{Change: &Change{Placements: 100, AtOnce: 100}},
+		{Idle: configs.Duration(time.Minute)},
 		{Restart: &Restart{Change: 40}},
 	}}
-	part := s.scaled(0.05)
+	part := s.scaled(0.05, 0)
 	require.Equal(t, 50, part.Members)
 	require.Equal(t, 50, part.Steps[0].Place.Placements)
 	require.Equal(t, 5, part.Steps[1].Change.Placements)
 	require.Equal(t, &Restart{Change: 2}, part.Steps[3].Restart)
 	require.Equal(t, 1000, s.Steps[0].Place.Placements, "the scenario stays as it is")
-	require.Equal(t, s, s.scaled(1))
-	least := s.scaled(0.0001)
+	require.Equal(t, s, s.scaled(1, 0))
+	least := s.scaled(0.0001, 0)
 	require.Equal(t, 10, least.Members)
 	require.Equal(t, 1, least.Steps[1].Change.Placements)
+	few := s.scaled(0.5, 20)
+	require.Equal(t, 20, few.Members)
+	require.Equal(t, 500, few.Steps[0].Place.Placements, "the most is of members alone")
+}
+
+func TestAllFlagsThatAreWrongAreNamed(t *testing.T) {
+	require.NoError(t, options{scale: 1, runs: 1}.check())
+	require.NoError(t, options{scale: 0.1, runs: 3, members: 10}.check())
+	require.EqualError(t, options{scale: math.NaN(), members: 9}.check(), `-scale: found NaN, expected more than 0 and at most 1
+-members: found 9, expected 10 or more, or 0
+-runs: found 0, expected 1 or more`)
+}
+
+// Raw agents are spread as placements were, each in one part.
+func TestPartsOfMembers(t *testing.T) {
+	names := []string{"a", "b", "c", "d", "e"}
+	require.Equal(t, [][]string{names}, partsOf(names, 5))
+	require.Equal(t, [][]string{{"a", "c", "e"}, {"b", "d"}}, partsOf(names, 2))
+	require.Len(t, partsOf(names, 0), 5)
 }
 
 func TestPlacementsReachWhomTheyAreFor(t *testing.T) {

@@ -16,34 +16,6 @@ const (
 	beforeWithin, afterWithin = 20 * time.Second, 5 * time.Second
 )
 
-// Measured is what one step of a scenario took.
-type Measured struct {
-	Scenario string `json:"scenario"`
-	Folders  string `json:"folders"`
-	Step     string `json:"step"`
-	Members  int    `json:"members"`
-	// Deliveries is how often a member came to hold the newest content of a placement, and was seen to.
-	Deliveries int `json:"deliveries"`
-	// Wall is in seconds, from the first apply to the last placement that was seen available; of a restart until the
-	// fleet had caught up. Span is in seconds too, of all that is counted.
-	Wall float64 `json:"wallSeconds"`
-	Span float64 `json:"spanSeconds"`
-	// Latency is that of placements, from the moment apply is sent until a client sees them available.
-	Latency Quantiles `json:"latency"`
-	// Looks is how often the client looked.
-	Looks  int     `json:"looks"`
-	Hub    Figures `json:"hub"`
-	Agents Figures `json:"agents"`
-	// Traffic and Runs are of the whole step. After a restart they are counted from when the hub was back.
-	Traffic Traffic            `json:"traffic"`
-	Runs    map[string]float64 `json:"runs"`
-	// Ready and First are of a restart, in seconds since the new process was started: until the hub answered, and until
-	// a new placement was available.
-	Ready float64 `json:"readySeconds,omitempty"`
-	First float64 `json:"firstSeconds,omitempty"`
-	Raw   *Raw    `json:"raw,omitempty"`
-}
-
 // step carries one step out and measures it.
 func (f *fleet) step(ctx context.Context, s *Step) (*Measured, error) {
 	m := &Measured{Step: s.Name, Members: f.members}
