@@ -70,6 +70,7 @@ type Agent struct {
 	// Maintenance is what the member's provider knows of its maintenance windows; a MemberMaintenance
 	// on the hub wins over it.
 	Maintenance *api.MaintenanceConfiguration `json:"maintenance,omitempty"`
+	ClusterAPI  ClusterAPI                    `json:"clusterAPI,omitzero"`
 	Upgrade     Upgrade                       `json:"upgrade,omitzero"`
 	Nodes       MemberNodes                   `json:"nodes,omitzero"`
 }
@@ -308,6 +309,7 @@ func (a *Agent) Validate() api.Faults {
 	c.unless(k.Kubeconfig != "" || k.Context == "", "target.kubernetes.context", strconv.Quote(k.Context), "nothing, because there is no kubeconfig")
 	c.memory(&a.Target.Memory)
 	c.maintenance(a.Maintenance)
+	c.clusterAPI(&a.ClusterAPI)
 	c.upgrade(&a.Upgrade)
 	c.memberNodes(&a.Nodes)
 	return c.faults

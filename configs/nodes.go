@@ -13,9 +13,10 @@ import (
 
 // Providers that make and take away the machines of nodes.
 const (
-	ProviderMemory    = "memory"
-	ProviderExec      = "exec"
-	ProviderKarpenter = "karpenter"
+	ProviderMemory     = "memory"
+	ProviderExec       = "exec"
+	ProviderKarpenter  = "karpenter"
+	ProviderClusterAPI = "clusterapi"
 )
 
 // MemberNodes says how the hub learns the state of the member's nodes, and how their disruptions are
@@ -30,8 +31,8 @@ type MemberNodes struct {
 	Resync Duration `json:"resync,omitempty"`
 	// LeastDrain is the least time between the taint of a node and the end of its machine.
 	LeastDrain Duration `json:"leastDrain,omitempty"`
-	// Provider is memory, for a member in memory, exec, or karpenter, for a cluster that runs Karpenter; empty is memory for a member in memory, and leaves the nodes
-	// of another alone.
+	// Provider is memory, for a member in memory, exec, karpenter, for a cluster that runs Karpenter, or clusterapi, for
+	// one that Cluster API looks after; empty is memory for a member in memory, and leaves the nodes of another alone.
 	Provider string       `json:"provider,omitempty"`
 	Memory   NodesMemory  `json:"memory,omitzero"`
 	Exec     NodesCommand `json:"exec,omitzero"`
@@ -76,7 +77,7 @@ func (c *checks) memberNodes(n *MemberNodes) {
 	c.positive("nodes.interval", n.Interval, Duration(10*time.Millisecond), Duration(10*time.Minute))
 	c.positive("nodes.resync", n.Resync, Duration(time.Second), Duration(time.Hour))
 	c.positive("nodes.leastDrain", n.LeastDrain, Duration(time.Millisecond), Duration(time.Hour))
-	c.optional("nodes.provider", n.Provider, ProviderMemory, ProviderExec, ProviderKarpenter)
+	c.optional("nodes.provider", n.Provider, ProviderMemory, ProviderExec, ProviderKarpenter, ProviderClusterAPI)
 	c.positive("nodes.memory.launchTime", n.Memory.LaunchTime, 0, Duration(time.Hour))
 	c.positive("nodes.memory.readyAfter", n.Memory.ReadyAfter, 0, Duration(time.Hour))
 	c.positive("nodes.memory.deleteTime", n.Memory.DeleteTime, 0, Duration(time.Hour))

@@ -200,6 +200,7 @@ target:
     - {name: a-1, cpu: "4", memory: 1Gi, pricePerHour: "-1"}
     - {name: "", count: -3, cpu: "4", memory: 1Gi}
     - {name: m, cpu: "4", memory: 1Gi, nodePool: "no pool", capacityType: cheap, labels: {"a b": c}, taints: [{key: "", effect: Sometimes}]}
+clusterAPI: {context: fleet, namespace: "no space", cluster: Berlin}
 nodes:
   interval: 1ms
   resync: 2h
@@ -232,6 +233,9 @@ nodes:
 		`agent.yaml: target.memory.nodes[4].labels["a b"]: found "a b", expected a name of at most 63`,
 		`agent.yaml: target.memory.nodes[4].taints[0].key: found nothing, expected the key of a taint`,
 		`agent.yaml: target.memory.nodes[4].taints[0].effect: found "Sometimes", expected one of NoSchedule, PreferNoSchedule, NoExecute`,
+		`agent.yaml: clusterAPI.context: found "fleet", expected nothing, because there is no kubeconfig`,
+		`agent.yaml: clusterAPI.namespace: found "no space", expected lower-case letters`,
+		`agent.yaml: clusterAPI.cluster: found "Berlin", expected lower-case letters`,
 		`agent.yaml: nodes.interval: found "1ms", expected a duration from 10ms to 10m0s`,
 		`agent.yaml: nodes.resync: found "2h0m0s", expected a duration from 1s to 1h0m0s`,
 		`agent.yaml: nodes.leastDrain: found "0s", expected a duration from 1ms to 1h0m0s`,

@@ -23,9 +23,10 @@ const (
 
 // providers make what makes and takes away machines, by nodes.provider.
 var providers = map[string]func(*Agent) (nodes.Provider, error){
-	configs.ProviderMemory:    machinesInMemory,
-	configs.ProviderExec:      machinesByCommand,
-	configs.ProviderKarpenter: machinesByKarpenter,
+	configs.ProviderMemory:     machinesInMemory,
+	configs.ProviderExec:       machinesByCommand,
+	configs.ProviderKarpenter:  machinesByKarpenter,
+	configs.ProviderClusterAPI: machinesByClusterAPI,
 }
 
 // nodes makes what tells the hub the state of the member's nodes and carries out their disruption; nil
@@ -102,7 +103,7 @@ func machinesByCommand(a *Agent) (nodes.Provider, error) {
 func machinesByKarpenter(a *Agent) (nodes.Provider, error) {
 	cluster, is := a.target.(*kube.Target)
 	if !is {
-		return nil, fmt.Errorf("found %q, expected another, because the member is not a Kubernetes cluster", configs.ProviderKarpenter)
+		return nil, errNoCluster(configs.ProviderKarpenter)
 	}
 	return karpenter.New(karpenter.Options{Objects: cluster.Objects()}), nil
 }

@@ -132,16 +132,32 @@ func TestNodesOfAClusterNeedAProvider(t *testing.T) {
 		return err
 	})
 	for provider, wanted := range map[string]string{
-		configs.ProviderMemory: `nodes.provider: found "memory", expected another, because the member is not one in memory`,
-		configs.ProviderExec:   `nodes.provider: nodes.exec.delete: the command "no-such-program" cannot be run`,
+		configs.ProviderMemory:     `nodes.provider: found "memory", expected another, because the member is not one in memory`,
+		configs.ProviderExec:       `nodes.provider: nodes.exec.delete: the command "no-such-program" cannot be run`,
+		configs.ProviderClusterAPI: `nodes.provider: clusterAPI.kubeconfig: reading kubeconfig /nowhere/management`,
 	} {
 		o := options(t, server, "oslo")
 		unreachable(t, &o)
 		o.Config.Nodes.Provider = provider
+		o.Config.ClusterAPI.Kubeconfig = "/nowhere/management"
 		o.Config.Nodes.Exec.Launch, o.Config.Nodes.Exec.Delete = []string{"true"}, []string{"no-such-program"}
 		a, err := New(o)
 		require.NoError(t, err)
 		require.ErrorContains(t, a.Start(t.Context()), wanted)
+		require.NoError(t, a.Stop())
+	}
+}
+
+// Objects of a cluster are not to be had of a member that is none.
+func TestAMemberInMemoryHasNoMachinesOfACluster(t *testing.T) {
+	server := bustest.Start(t)
+	server.Lead(t)
+	for _, provider := range []string{configs.ProviderKarpenter, configs.ProviderClusterAPI} {
+		o := options(t, server, "oslo")
+		o.Config.Nodes.Provider = provider
+		a, err := New(o)
+		require.NoError(t, err)
+		require.ErrorContains(t, a.Start(t.Context()), fmt.Sprintf("nodes.provider: found %q, expected another, because the member is not a Kubernetes cluster", provider))
 		require.NoError(t, a.Stop())
 	}
 }

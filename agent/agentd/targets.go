@@ -17,18 +17,24 @@ var targets = map[string]func(*Options) (target.Target, error){
 }
 
 func onKubernetes(o *Options) (target.Target, error) {
+	k, err := asMember(o)
+	if err != nil {
+		return nil, err
+	}
+	return cluster(o, k)
+}
+
+// asMember is who the agent is to the API server of its member.
+func asMember(o *Options) (kube.Options, error) {
 	k := &o.Config.Target.Kubernetes
 	switch {
 	case k.Kubeconfig != "":
 		config, err := kube.Load(k.Kubeconfig, k.Context)
-		if err != nil {
-			return nil, err
-		}
-		return cluster(o, kube.Options{Config: config})
+		return kube.Options{Config: config}, err
 	case o.Pod == nil:
-		return nil, errors.New("the agent does not run in a pod that has a service account: name a kubeconfig, --kubeconfig FILE or target.kubernetes.kubeconfig")
+		return kube.Options{}, errors.New("the agent does not run in a pod that has a service account: name a kubeconfig, --kubeconfig FILE or target.kubernetes.kubeconfig")
 	}
-	return cluster(o, kube.Options{Config: o.Pod.Config()})
+	return kube.Options{Config: o.Pod.Config()}, nil
 }
 
 func cluster(o *Options, k kube.Options) (target.Target, error) {
