@@ -88,9 +88,15 @@ soak: ## Break fleets of real processes for SOAK=8h
 e2e-build: ## Build the Kubernetes control plane of the tests, unless it is there
 	@$(GO) run ./tests/e2e/up build
 
+# Tests wait for clusters more than they work, so there are more of them at once than processors.
 .PHONY: e2e
 e2e: e2e-build ## Run the tests against three real Kubernetes clusters
-	$(GO) test -tags e2e -count=1 -timeout 25m ./tests/e2e/...
+	$(GO) test -tags e2e -count=1 -parallel 8 -timeout 25m ./tests/e2e/...
+
+.PHONY: bench-e2e
+bench-e2e: e2e-build ## Measure agents beside real Kubernetes clusters, for docs/benchmarks.md
+	$(GO) test -tags e2e -count=1 -timeout 25m -run '^$$' -bench IdleAgent -benchtime 1x ./tests/e2e
+	$(GO) test -tags e2e -count=1 -timeout 25m -run '^$$' -bench ImageChange -benchtime 20x ./tests/e2e
 
 .PHONY: e2e-drivers
 e2e-drivers: e2e-build ## Run what makes machines against the real thing: Karpenter

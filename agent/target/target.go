@@ -27,6 +27,8 @@ type Target interface {
 	Owned(ctx context.Context, owner string) ([]*unstructured.Unstructured, error)
 	// Get reads one object with its status. IsNotFound when there is none.
 	Get(ctx context.Context, ref api.ObjectRef) (*unstructured.Unstructured, error)
+	// Find reads those of some objects that are there, in any order, with their status.
+	Find(ctx context.Context, refs []api.ObjectRef) ([]*unstructured.Unstructured, error)
 	// Apply writes one object and returns it as it then lives: fields that the last write had and this one has not
 	// go, what others wrote stays. IsAlreadyExists and IsConflict when the live object is not the one that the write
 	// expects; IsConflict with a cause for each field that others own, unless the write is forced.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -13,7 +14,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"flotilla/agent/target"
 	"flotilla/core/api"
 	"flotilla/core/apply"
 )
@@ -74,11 +74,11 @@ type late struct {
 	seen   map[string]int
 }
 
-func (l late) Get(ctx context.Context, ref api.ObjectRef) (*unstructured.Unstructured, error) {
-	if l.seen[ref.Name]++; apply.IdentityOf(ref) == l.hidden && l.seen[ref.Name] == 1 {
-		return nil, apierrors.NewNotFound(target.GroupResource(ref), ref.Name)
-	}
-	return l.Objects.Get(ctx, ref)
+func (l late) Find(ctx context.Context, refs []api.ObjectRef) ([]*unstructured.Unstructured, error) {
+	return l.Objects.Find(ctx, slices.DeleteFunc(refs, func(ref api.ObjectRef) bool {
+		l.seen[ref.Name]++
+		return apply.IdentityOf(ref) == l.hidden && l.seen[ref.Name] == 1
+	}))
 }
 
 func object(t *testing.T, text string) *unstructured.Unstructured {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"flotilla/agent/target"
@@ -208,20 +207,18 @@ func (w *Worker) live(ctx context.Context, owner apply.Owner, manifests []apply.
 	for _, object := range live {
 		have[apply.IdentityOf(apply.RefOf(object))] = true
 	}
+	var others []api.ObjectRef
 	for i := range manifests {
-		if manifests[i].Name == "" || have[apply.IdentityOf(manifests[i].ObjectRef)] {
-			continue
-		}
-		object, err := w.o.Target.Get(ctx, manifests[i].ObjectRef)
-		switch {
-		case apierrors.IsNotFound(err):
-		case err != nil:
-			return nil, fmt.Errorf("reading %s: %w", manifests[i].ObjectRef, err)
-		default:
-			live = append(live, object)
+		if id := apply.IdentityOf(manifests[i].ObjectRef); manifests[i].Name != "" && !have[id] {
+			have[id] = true
+			others = append(others, manifests[i].ObjectRef)
 		}
 	}
-	return live, nil
+	found, err := w.o.Target.Find(ctx, others)
+	if err != nil {
+		return nil, fmt.Errorf("reading what is there: %w", err)
+	}
+	return append(live, found...), nil
 }
 
 // forget drops what is known of a placement that the index does not mention. What runs of it stays.

@@ -25,7 +25,7 @@ type Objects interface {
 	Owners(ctx context.Context) ([]string, error)
 	Intend(ctx context.Context, owner string, refs []api.ObjectRef) error
 	Owned(ctx context.Context, owner string) ([]*unstructured.Unstructured, error)
-	Get(ctx context.Context, ref api.ObjectRef) (*unstructured.Unstructured, error)
+	Find(ctx context.Context, refs []api.ObjectRef) ([]*unstructured.Unstructured, error)
 	Apply(ctx context.Context, w target.Write) (*unstructured.Unstructured, error)
 	Preview(ctx context.Context, w target.Write) (*unstructured.Unstructured, error)
 	Delete(ctx context.Context, r target.Removal) error

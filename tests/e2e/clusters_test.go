@@ -24,7 +24,7 @@ func TestClustersKnowNothingOfEachOther(t *testing.T) {
 	m1 := clusterOf(t, "m1")
 	ns := namespace(t, m1)
 	identity := map[string]string{}
-	for _, name := range []string{"m1", "m2", "m3"} {
+	for _, name := range members {
 		c := clusters.Cluster(name)
 		system, err := c.Clients().CoreV1().Namespaces().Get(t.Context(), metav1.NamespaceSystem, metav1.GetOptions{})
 		require.NoError(t, err)

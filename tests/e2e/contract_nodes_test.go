@@ -64,6 +64,7 @@ func (f *nodesOfCluster) Uproot(object *unstructured.Unstructured) {
 
 // TestNodesOfAClusterHoldTheContract runs the cases that members in memory pass, too.
 func TestNodesOfAClusterHoldTheContract(t *testing.T) {
+	t.Parallel()
 	c := clusterOf(t, "m2")
 	config := c.Config()
 	made, err := kube.New(kube.Options{Config: config})

@@ -25,18 +25,18 @@ import (
 
 // beside is a target beside a real cluster, which all cases of the contract share.
 type beside struct {
-	*testing.T
+	testing.TB
 	cluster *lab.Cluster
 	objects dynamic.Interface
 	mapper  *restmapper.DeferredDiscoveryRESTMapper
 	shared  target.Target
 }
 
-func newBeside(t *testing.T, c *lab.Cluster) *beside {
+func newBeside(t testing.TB, c *lab.Cluster) *beside {
 	t.Helper()
 	objects, err := dynamic.NewForConfig(c.Config())
 	require.NoError(t, err)
-	return &beside{T: t, cluster: c, objects: objects, mapper: restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(c.Clients().Discovery()))}
+	return &beside{TB: t, cluster: c, objects: objects, mapper: restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(c.Clients().Discovery()))}
 }
 
 // open returns a target that knows nothing yet.
@@ -59,7 +59,7 @@ func (b *beside) Target() target.Target { return b.shared }
 
 func (b *beside) Restart() target.Target { return b.open() }
 
-func (b *beside) Namespace() string { return namespace(b.T, b.cluster) }
+func (b *beside) Namespace() string { return namespace(b.TB, b.cluster) }
 
 func (b *beside) at(ref api.ObjectRef) dynamic.ResourceInterface {
 	b.Helper()
@@ -101,7 +101,8 @@ func (b *beside) Remove(ref api.ObjectRef) {
 
 // TestContract holds a real cluster to what a member in memory is held to.
 func TestContract(t *testing.T) {
-	c := clusterOf(t, "m1")
+	t.Parallel()
+	c := clusterOf(t, "m2")
 	owner := newBeside(t, c)
 	owner.shared = owner.open()
 	t.Cleanup(func() {
@@ -119,7 +120,7 @@ func TestContract(t *testing.T) {
 }
 
 // parsed is an object of YAML.
-func parsed(t *testing.T, text string) *unstructured.Unstructured {
+func parsed(t testing.TB, text string) *unstructured.Unstructured {
 	t.Helper()
 	object := &unstructured.Unstructured{}
 	require.NoError(t, yaml.Unmarshal([]byte(text), &object.Object))

@@ -39,7 +39,7 @@ func (f *fleet) emptiesNodes(c *lab.Cluster) {
 		}
 		return err
 	})
-	ns := namespace(f.T, c)
+	ns := namespace(f.TB, c)
 	f.bind(c, ns, "free", name)
 	f.bind(c, ns, "kept", name)
 	f.keep(c, ns, "kept")

@@ -16,13 +16,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"flotilla/bus/bustest"
+	"flotilla/configs/terminal"
 	"flotilla/tests/e2e/lab"
 	"flotilla/tests/rig"
 )
 
 // fleet is a hub and an agent beside each cluster, as processes.
 type fleet struct {
-	*testing.T
+	testing.TB
 	folder string
 	env    []string
 	hub    *rig.Process
@@ -30,7 +31,7 @@ type fleet struct {
 }
 
 // newFleet returns a fleet whose members are admitted.
-func newFleet(t *testing.T, members ...string) *fleet {
+func newFleet(t testing.TB, members ...string) *fleet {
 	t.Helper()
 	f := newHub(t)
 	for _, member := range members {
@@ -40,10 +41,9 @@ func newFleet(t *testing.T, members ...string) *fleet {
 }
 
 // newHub returns a fleet without members, whose hub has more arguments.
-func newHub(t *testing.T, arguments ...string) *fleet {
+func newHub(t testing.TB, arguments ...string) *fleet {
 	t.Helper()
-	f := &fleet{T: t, folder: t.TempDir(), agents: map[string]*rig.Process{}}
-	require.NoError(t, rig.Build(filepath.Join(f.folder, "bin")+"/", nil, "flotilla/hub", "flotilla/agent", "flotilla/hub/flotilla"))
+	f := &fleet{TB: t, folder: t.TempDir(), agents: map[string]*rig.Process{}}
 	port := bustest.FreePort(t)
 	f.hub = rig.Start(t, nil, f.program("hub"), append([]string{"--data", f.path("hub"), "--port", port}, arguments...)...)
 	f.env = []string{"NATS_URL=nats://" + net.JoinHostPort("127.0.0.1", port), "NATS_CREDS=" + f.path("hub", "operator.creds")}
@@ -58,22 +58,25 @@ func (f *fleet) path(words ...string) string {
 	return filepath.Join(append([]string{f.folder}, words...)...)
 }
 
-func (f *fleet) program(name string) string { return f.path("bin", name) }
+func (f *fleet) program(name string) string { return filepath.Join(built, name) }
+
+// hasty has agents that lost their connection try again soon.
+var hasty = []string{terminal.Reconnect + "=200ms"}
 
 func (f *fleet) until(condition func(context.Context) error) {
 	f.Helper()
-	eventually(f.T, condition)
+	eventually(f.TB, condition)
 }
 
 // join starts the agent of a member beside a cluster, with more arguments, and admits it.
 func (f *fleet) join(member string, c *lab.Cluster, arguments ...string) {
 	f.Helper()
-	kubeconfig, err := c.Kubeconfig("flotilla-agent", "system:masters")
+	kubeconfig, err := c.Kubeconfig(fleetUser, "system:masters")
 	require.NoError(f, err)
 	token := f.path(member + ".token")
 	require.NoError(f, os.WriteFile(token, []byte(f.run("member", "enrol", member)), 0o600))
 	arguments = append([]string{"--token", "@" + token, "--data", f.path(member), "--kubeconfig", kubeconfig}, arguments...)
-	f.agents[member] = rig.Start(f, nil, f.program("agent"), arguments...)
+	f.agents[member] = rig.Start(f, hasty, f.program("agent"), arguments...)
 	f.admit(member)
 }
 

@@ -38,11 +38,11 @@ func deployment(image string, replicas int) string {
 
 // lateKind places an object of a kind that the member gets to know only later.
 func lateKind(p *placed) {
-	c := clusterOf(p.T, "m2")
+	c := clusterOf(p.TB, "m2")
 	p.apply(byClient, []string{widget("late.example.org")}, "m2")
 	p.says("m2", api.EntryFailed, `no matches for kind "Widget" in version`)
-	b := newBeside(p.T, c)
-	b.Make(parsed(p.T, widgets("late.example.org")))
+	b := newBeside(p.TB, c)
+	b.Make(parsed(p.TB, widgets("late.example.org")))
 	p.available()
 	b.Remove(api.ObjectRef{APIVersion: "apiextensions.k8s.io/v1", Kind: "CustomResourceDefinition", Name: "widgets.late.example.org"})
 }
@@ -62,8 +62,8 @@ func oneOfThree(p *placed) {
 	require.NoError(p, err)
 	require.Len(p, status.PlacementStatuses, 1)
 	chosen := status.PlacementStatuses[0].ClusterName
-	for _, member := range []string{"m1", "m2", "m3"} {
-		_, err := clusterOf(p.T, member).Clients().CoreV1().ConfigMaps(p.name).Get(p.Context(), "web", metav1.GetOptions{})
+	for _, member := range members {
+		_, err := clusterOf(p.TB, member).Clients().CoreV1().ConfigMaps(p.name).Get(p.Context(), "web", metav1.GetOptions{})
 		require.Equal(p, member != chosen, apierrors.IsNotFound(err), "%s: %v", member, err)
 	}
 }
@@ -72,9 +72,9 @@ func jobOnAll(p *placed) {
 	p.apply(byServer, []string{`{apiVersion: batch/v1, kind: Job, metadata: {name: once, namespace: NS}, spec: {template: {spec: {restartPolicy: Never,
   containers: [{name: once, image: "registry.example/once:v1"}]}}}}`})
 	p.available()
-	for _, member := range []string{"m1", "m2", "m3"} {
+	for _, member := range members {
 		p.until(func(ctx context.Context) error {
-			found, err := clusterOf(p.T, member).Clients().BatchV1().Jobs(p.name).Get(ctx, "once", metav1.GetOptions{})
+			found, err := clusterOf(p.TB, member).Clients().BatchV1().Jobs(p.name).Get(ctx, "once", metav1.GetOptions{})
 			if err == nil && found.Status.CompletionTime == nil {
 				err = fmt.Errorf("found %+v", found.Status)
 			}
@@ -85,7 +85,7 @@ func jobOnAll(p *placed) {
 
 // stuckTerminating places a namespace of a name that is on its way out and held by a finalizer.
 func stuckTerminating(p *placed) {
-	c := clusterOf(p.T, "m1")
+	c := clusterOf(p.TB, "m1")
 	p.plant(c, "before")
 	maps := c.Clients().CoreV1().ConfigMaps(p.name)
 	finalizers := func(list string) {
@@ -103,7 +103,7 @@ func stuckTerminating(p *placed) {
 
 // refusedByPolicy has an admission policy of the member refuse one of two objects.
 func refusedByPolicy(p *placed) {
-	c := clusterOf(p.T, "m1")
+	c := clusterOf(p.TB, "m1")
 	policies := c.Clients().AdmissionregistrationV1()
 	fail, name := admissionv1.Fail, "no-web"
 	rule := admissionv1.NamedRuleWithOperations{RuleWithOperations: admissionv1.RuleWithOperations{
@@ -147,7 +147,7 @@ func refusedByPolicy(p *placed) {
 }
 
 func quotaExceeded(p *placed) {
-	c := clusterOf(p.T, "m1")
+	c := clusterOf(p.TB, "m1")
 	p.apply(byClient, []string{"{apiVersion: v1, kind: ResourceQuota, metadata: {name: few, namespace: NS}, spec: {hard: {pods: '1'}}}"}, "m1")
 	p.available()
 	p.until(func(ctx context.Context) error {
@@ -177,7 +177,7 @@ func noImage(p *placed) {
 
 // killedAgent kills an agent in the middle of writing 1,000 ConfigMaps.
 func killedAgent(p *placed) {
-	c := clusterOf(p.T, "m2")
+	c := clusterOf(p.TB, "m2")
 	var objects []string
 	for i := range 1000 {
 		objects = append(objects, strings.Replace(config("one"), "name: web", fmt.Sprintf("name: c%d", i), 1))
@@ -204,7 +204,7 @@ func killedAgent(p *placed) {
 	n, err := count(p.Context())
 	require.NoError(p, err)
 	require.Less(p, n, 1000, "it was killed in the middle")
-	p.agents["m2"].Start(p.T)
+	p.agents["m2"].Start(p.TB)
 	p.available()
 	n, err = count(p.Context())
 	require.NoError(p, err)
@@ -213,7 +213,7 @@ func killedAgent(p *placed) {
 
 // killedServer changes what a member is to hold while its API server is away.
 func killedServer(p *placed) {
-	c := clusterOf(p.T, "m3")
+	c := clusterOf(p.TB, "m3")
 	p.apply(byClient, []string{config("one"), deployment("registry.example/web:v1", 2)}, "m3")
 	p.available()
 	c.Kill()

@@ -43,7 +43,7 @@ func startKarpenter(t *testing.T, c *lab.Cluster) {
 	rig.Start(t, []string{"KUBECONFIG=" + admin, "DISABLE_LEADER_ELECTION=true", "METRICS_PORT=0", "HEALTH_PROBE_PORT=0"}, program)
 }
 
-func kubectlSays(t *testing.T, c *lab.Cluster, words ...string) string {
+func kubectlSays(t testing.TB, c *lab.Cluster, words ...string) string {
 	t.Helper()
 	path, err := c.Admin()
 	require.NoError(t, err)
@@ -90,7 +90,7 @@ metadata: {name: default}
 // A node that Karpenter finds drifted is replaced by a NodeClaim that the hub decided upon, while Karpenter, which would
 // do it by itself, is held; when the member leaves it has its budgets back.
 func TestKarpenterMakesWhatTheHubDecides(t *testing.T) {
-	c := clusterOf(t, "m1")
+	c := clusterOf(t, yardMember)
 	startKarpenter(t, c)
 	config := filepath.Join(t.TempDir(), "hub.yaml")
 	require.NoError(t, os.WriteFile(config, []byte("disruption: {validationWait: 1s, interval: 200ms}\n"), 0o600))
@@ -136,7 +136,7 @@ func (y *yard) create(text string) {
 	y.Helper()
 	path := y.path("created.yaml")
 	require.NoError(y, os.WriteFile(path, []byte(text), 0o600))
-	kubectlSays(y.T, y.cluster, "apply", "-f", path)
+	kubectlSays(y.TB, y.cluster, "apply", "-f", path)
 }
 
 // says waits until something says this.

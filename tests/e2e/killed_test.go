@@ -39,6 +39,7 @@ func hold() {
 
 // TestNothingIsLeftOfALabThatWasKilled kills the process that holds a lab, which can then clean up nothing itself.
 func TestNothingIsLeftOfALabThatWasKilled(t *testing.T) {
+	t.Parallel()
 	command := exec.CommandContext(t.Context(), os.Args[0])
 	command.Env = append(os.Environ(), holder+"="+programs.Folder)
 	stdin, err := command.StdinPipe()

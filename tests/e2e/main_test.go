@@ -19,6 +19,7 @@ import (
 
 	"flotilla/tests/e2e/binaries"
 	"flotilla/tests/e2e/lab"
+	"flotilla/tests/rig"
 )
 
 // patience is for machines that do much else.
@@ -26,10 +27,14 @@ const patience = 2 * time.Minute
 
 var folder = flag.String("e2e.folder", "", "where certificates, data and logs go and stay; empty: a folder that goes with the tests")
 
-// clusters are what all tests share; each works in namespaces and with users of its own.
+var members = []string{"m1", "m2", "m3"}
+
+// clusters are what all tests share; each works in namespaces and with users of its own. In built are hub, agent and
+// flotilla.
 var (
 	clusters *lab.Lab
 	programs binaries.Set
+	built    string
 )
 
 func TestMain(m *testing.M) {
@@ -51,13 +56,23 @@ func run(ctx context.Context, m *testing.M) (code int, err error) {
 	if programs, err = binaries.Ensure(ctx, os.Stderr); err != nil {
 		return 1, err
 	}
-	clusters, err = lab.Start(ctx, lab.Options{
-		Binaries: programs, Folder: *folder, Clusters: []string{"m1", "m2", "m3"}, Nodes: 2, Audit: true,
-	})
-	if err != nil {
+	if built, err = os.MkdirTemp("", "flotilla-e2e-"); err != nil {
 		return 1, err
 	}
-	defer func() { err = errors.Join(err, clusters.Stop()) }()
+	defer func() { err = errors.Join(err, os.RemoveAll(built)) }()
+	building := make(chan error, 1)
+	go func() {
+		building <- rig.Build(built+"/", nil, "flotilla/hub", "flotilla/agent", "flotilla/hub/flotilla")
+	}()
+	clusters, err = lab.Start(ctx, lab.Options{
+		Binaries: programs, Folder: *folder, Clusters: members, Nodes: 2, Audit: true,
+	})
+	if err == nil {
+		defer func() { err = errors.Join(err, clusters.Stop()) }()
+	}
+	if err = errors.Join(<-building, err); err != nil {
+		return 1, err
+	}
 	ended := make(chan int, 1)
 	go func() { ended <- m.Run() }()
 	select {
@@ -70,7 +85,7 @@ func run(ctx context.Context, m *testing.M) (code int, err error) {
 
 // clusterOf is one of m1, m2, m3. The test fails if a process of any cluster ends meanwhile, and shows what the logs of
 // this one said if it fails.
-func clusterOf(t *testing.T, name string) *lab.Cluster {
+func clusterOf(t testing.TB, name string) *lab.Cluster {
 	t.Helper()
 	c := clusters.Cluster(name)
 	began := c.Mark()
@@ -86,7 +101,7 @@ func clusterOf(t *testing.T, name string) *lab.Cluster {
 }
 
 // namespace makes one with a name of its own, and deletes it at the end of the test without waiting for it.
-func namespace(t *testing.T, c *lab.Cluster) string {
+func namespace(t testing.TB, c *lab.Cluster) string {
 	t.Helper()
 	template := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "test-"}}
 	made, err := c.Clients().CoreV1().Namespaces().Create(t.Context(), template, metav1.CreateOptions{})
@@ -98,7 +113,7 @@ func namespace(t *testing.T, c *lab.Cluster) string {
 }
 
 // eventually waits for a condition, which should say what the state is.
-func eventually(t *testing.T, condition func(context.Context) error) {
+func eventually(t testing.TB, condition func(context.Context) error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeoutCause(t.Context(), patience, fmt.Errorf("not within %s", patience))
 	defer cancel()

@@ -27,6 +27,7 @@ import (
 // whoever deletes them; they are replaced; and what the agent put on them is gone when a disruption is given up, when the
 // agent is told to leave nodes alone, and when the member leaves.
 func TestNodesOfARealCluster(t *testing.T) {
+	t.Parallel()
 	y := newYard(t)
 	for _, name := range []string{"w1", "w2", "w3"} {
 		y.add(name)
@@ -119,7 +120,7 @@ func (y *yard) drainsWhatIsDeleted() {
 			return err
 		}
 		for _, r := range requests {
-			if r.Resource == "pods/eviction" && r.User == "flotilla-agent" && r.Code == 429 {
+			if r.Resource == "pods/eviction" && r.User == fleetUser && r.Code == 429 {
 				return nil
 			}
 		}

@@ -48,10 +48,11 @@ var objectCases = map[string]func(*placed){
 	"killed-server":    killedServer,
 }
 
-// TestObjects places objects on real clusters, all cases at once, then has the hub away for the whole of an agent's
-// restart.
+// TestObjects places objects on real clusters: one placement alone, whose requests are counted, all cases at once, then
+// the hub is away for the whole of an agent's restart.
 func TestObjects(t *testing.T) {
-	f := newFleet(t, "m1", "m2", "m3")
+	f := newFleet(t, members...)
+	t.Run("alone", func(t *testing.T) { alone(f.place(t, "shop")) })
 	t.Run("at once", func(t *testing.T) {
 		for name, run := range objectCases {
 			t.Run(name, func(t *testing.T) {
@@ -62,7 +63,7 @@ func TestObjects(t *testing.T) {
 			})
 		}
 	})
-	hubAway(f.place(t, "hub-away"))
+	t.Run("hub away", func(t *testing.T) { hubAway(f.place(t, "hub-away")) })
 }
 
 // placed is one placement on a fleet that others use too.
@@ -74,10 +75,10 @@ type placed struct {
 }
 
 // place returns a fleet for one case, with a namespace and a placement of its name.
-func (f *fleet) place(t *testing.T, name string) *placed {
+func (f *fleet) place(t testing.TB, name string) *placed {
 	t.Helper()
 	own := *f
-	own.T, own.folder = t, f.folder
+	own.TB = t
 	return &placed{fleet: &own, name: name}
 }
 
@@ -198,7 +199,7 @@ func (p *placed) holds(c *lab.Cluster, value string) *corev1.ConfigMap {
 }
 
 func takenOver(p *placed) {
-	c := clusterOf(p.T, "m1")
+	c := clusterOf(p.TB, "m1")
 	p.plant(c, "before")
 	p.apply(byClient+", whenToTakeOver: Always", []string{config("wanted")}, "m1")
 	p.available()
@@ -206,7 +207,7 @@ func takenOver(p *placed) {
 }
 
 func notTakenOver(p *placed) {
-	c := clusterOf(p.T, "m1")
+	c := clusterOf(p.TB, "m1")
 	p.plant(c, "before")
 	p.apply(byClient+", whenToTakeOver: Never", []string{config("wanted")}, "m1")
 	entry := p.says("m1", api.EntryFailed, "whenToTakeOver is Never")
@@ -216,7 +217,7 @@ func notTakenOver(p *placed) {
 }
 
 func equalTakenOver(p *placed) {
-	c := clusterOf(p.T, "m1")
+	c := clusterOf(p.TB, "m1")
 	p.plant(c, "before")
 	strategy := byServer + ", whenToTakeOver: IfNoDiff"
 	p.apply(strategy, []string{config("wanted")}, "m1")
@@ -228,7 +229,7 @@ func equalTakenOver(p *placed) {
 }
 
 func fieldConflict(p *placed) {
-	c := clusterOf(p.T, "m1")
+	c := clusterOf(p.TB, "m1")
 	p.apply(byServer, []string{config("one")}, "m1")
 	p.available()
 	p.edit(c, "theirs")
@@ -240,7 +241,7 @@ func fieldConflict(p *placed) {
 }
 
 func changedAndLeft(p *placed) {
-	c := clusterOf(p.T, "m1")
+	c := clusterOf(p.TB, "m1")
 	p.apply(byClient+", whenToApply: IfNotDrifted", []string{config("one")}, "m1")
 	p.available()
 	p.edit(c, "theirs")
@@ -251,7 +252,7 @@ func changedAndLeft(p *placed) {
 }
 
 func foughtOver(p *placed) {
-	c := clusterOf(p.T, "m1")
+	c := clusterOf(p.TB, "m1")
 	p.apply(byClient, []string{config("one")}, "m1")
 	p.available()
 	for range 5 {
@@ -269,7 +270,7 @@ func foughtOver(p *placed) {
 }
 
 func reported(p *placed) {
-	c := clusterOf(p.T, "m1")
+	c := clusterOf(p.TB, "m1")
 	p.plant(c, "before")
 	p.apply("type: ReportDiff", []string{config("wanted"), "{apiVersion: v1, kind: Secret, metadata: {name: more, namespace: NS}}"}, "m1")
 	p.run("wait", "placement/"+p.name, "--for=condition=DiffReported", "--timeout=2m")
@@ -280,7 +281,7 @@ func reported(p *placed) {
 }
 
 func pruned(p *placed) {
-	c := clusterOf(p.T, "m1")
+	c := clusterOf(p.TB, "m1")
 	p.apply(byClient, []string{config("one"), strings.Replace(config("one"), "name: web", "name: more", 1)}, "m1")
 	p.available()
 	p.run("delete", "configmap", "more", "-n", p.name)
@@ -295,7 +296,7 @@ func pruned(p *placed) {
 }
 
 func abandoned(p *placed) {
-	c := clusterOf(p.T, "m1")
+	c := clusterOf(p.TB, "m1")
 	p.deletion = api.PropagationAbandon
 	p.apply(byClient, []string{config("one")}, "m1")
 	p.available()
@@ -309,7 +310,7 @@ func abandoned(p *placed) {
 }
 
 func large(p *placed) {
-	c := clusterOf(p.T, "m1")
+	c := clusterOf(p.TB, "m1")
 	p.apply(byClient, []string{config(strings.Repeat("x", 900_000))}, "m1")
 	p.available()
 	require.Len(p, p.holds(c, strings.Repeat("x", 900_000)).Data["a"], 900_000)
@@ -318,19 +319,19 @@ func large(p *placed) {
 // until within a case is that of its own test.
 func (p *placed) until(condition func(context.Context) error) {
 	p.Helper()
-	eventually(p.T, condition)
+	eventually(p.TB, condition)
 }
 
 func hubAway(p *placed) {
-	c := clusterOf(p.T, "m1")
+	c := clusterOf(p.TB, "m1")
 	p.apply(byClient, []string{config("one")}, "m1")
 	p.available()
 	p.hub.Kill()
 	p.agents["m1"].Kill()
 	p.edit(c, "theirs")
-	p.agents["m1"].Start(p.T)
+	p.agents["m1"].Start(p.TB)
 	p.holds(c, "one")
-	p.hub.Start(p.T)
+	p.hub.Start(p.TB)
 	p.until(func(context.Context) error {
 		_, err := p.try("status")
 		return err

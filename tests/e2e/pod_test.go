@@ -43,7 +43,7 @@ func (f *fleet) newPod(c *lab.Cluster) *pod {
 	deployment, err := c.Clients().AppsV1().Deployments(system).Get(f.Context(), "flotilla-agent", metav1.GetOptions{})
 	require.NoError(f, err)
 	env := []string{"KUBERNETES_SERVICE_HOST=" + host, "KUBERNETES_SERVICE_PORT=" + port}
-	p.process = rig.Start(f, env, f.program("agent"), p.args(deployment)...)
+	p.process = rig.Start(f, append(env, hasty...), f.program("agent"), p.args(deployment)...)
 	return p
 }
 
@@ -78,6 +78,7 @@ func (p *pod) mount() {
 	settings["nodes"] = map[string]any{
 		"provider": "exec", "interval": "200ms", "leastDrain": "1s", "exec": map[string]any{"launch": []string{"false"}, "delete": []string{"true"}},
 	}
+	settings["heartbeatInterval"] = "1s" // nobody waits for what they tell
 	settings["pod"] = map[string]any{"serviceAccount": filepath.Join(p.folder, "account")}
 	text, err := yaml.Marshal(settings)
 	require.NoError(p, err)

@@ -18,10 +18,12 @@ import (
 
 // TestUpPrintsWhatToType types what `make e2e-up` prints, and interrupts it.
 func TestUpPrintsWhatToType(t *testing.T) {
+	t.Parallel()
 	program := filepath.Join(t.TempDir(), "up")
 	require.NoError(t, rig.Build(program, nil, "flotilla/tests/e2e/up"))
 	command := exec.CommandContext(t.Context(), program)
 	command.Stderr = os.Stderr
+	command.Env = append(os.Environ(), "TMPDIR="+t.TempDir()) // a lab sweeps what others left, which is another test's
 	stdout, err := command.StdoutPipe()
 	require.NoError(t, err)
 	require.NoError(t, command.Start())
@@ -44,7 +46,7 @@ func TestUpPrintsWhatToType(t *testing.T) {
 	require.DirExists(t, logs)
 	typed, err := exec.CommandContext(t.Context(), "sh", "-ec", strings.Join(script, "\n")).CombinedOutput()
 	require.NoError(t, err, string(typed))
-	for _, member := range []string{"m1", "m2", "m3"} {
+	for _, member := range members {
 		require.Regexp(t, `(?m)^`+member+` +Ready `, string(typed))
 	}
 	require.Contains(t, string(typed), "node-3")

@@ -31,7 +31,7 @@ type yard struct {
 }
 
 // yardMember is the cluster of the yard.
-const yardMember = "m1"
+const yardMember = "m3"
 
 const yardCatalog = `
 apiVersion: flotilla.io/v1alpha1
@@ -74,7 +74,7 @@ echo "delete ${FLOTILLA_NODE:-$FLOTILLA_LAUNCH}" >>"$CALLS"
 `
 
 // newYard starts the hub and the agent.
-func newYard(t *testing.T) *yard {
+func newYard(t testing.TB) *yard {
 	t.Helper()
 	c := clusterOf(t, yardMember)
 	config := t.TempDir() + "/hub.yaml"

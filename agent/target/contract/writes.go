@@ -126,6 +126,29 @@ var writeCases = map[string]func(*suite){
 		_, err := s.Target().Apply(s.Context(), s.write(object, "d1"))
 		require.True(s, apierrors.IsNotFound(err), "%v", err)
 	},
+	"apply/of many objects those are found that are there": func(s *suite) {
+		none := api.ObjectRef{APIVersion: "none.example.org/v1", Kind: "None", Namespace: s.ns, Name: "n"}
+		var refs, there []api.ObjectRef
+		for _, name := range []string{"a", "b", "c", "d", "e", "f", "g"} {
+			object := s.config(name, map[string]any{"a": name})
+			if refs = append(refs, apply.RefOf(object)); name < "d" {
+				s.applied(object)
+				there = append(there, apply.RefOf(object))
+			}
+		}
+		s.Make(s.config("f", map[string]any{"a": "f"}))
+		there = append(there, refs[5])
+		for _, asked := range [][]api.ObjectRef{nil, refs[:2], append(refs, none)} {
+			found, err := s.Target().Find(s.Context(), asked)
+			require.NoError(s, err)
+			var named []api.ObjectRef
+			for _, object := range found {
+				require.Equal(s, object.GetName(), field(object, "data", "a"))
+				named = append(named, apply.RefOf(object))
+			}
+			require.ElementsMatch(s, there[:min(len(asked), len(there))], named)
+		}
+	},
 	"apply/a kind that nobody defined is not there": func(s *suite) {
 		_, err := s.Target().Get(s.Context(), api.ObjectRef{APIVersion: "none.example.org/v1", Kind: "None", Namespace: s.ns, Name: "n"})
 		require.True(s, apierrors.IsNotFound(err), "%v", err)

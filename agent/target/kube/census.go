@@ -24,7 +24,7 @@ type census struct {
 func newCensus(o *lists, clients kubernetes.Interface, claims lister[*unstructured.UnstructuredList]) *census {
 	core := clients.CoreV1()
 	return &census{
-		nodes:      openList(o, "nodes", core.Nodes(), &corev1.Node{}, withoutManagers, target.Change{Nodes: true}),
+		nodes:      openList(o, "nodes", core.Nodes(), &corev1.Node{}, thinNode, target.Change{Nodes: true}),
 		pods:       openList(o, "pods", core.Pods(metav1.NamespaceAll), &corev1.Pod{}, thinPod, target.Change{Pods: true}),
 		namespaces: openList(o, "namespaces", core.Namespaces(), &corev1.Namespace{}, withoutManagers, target.Change{}),
 		budget:     openList(o, "poddisruptionbudgets", clients.PolicyV1().PodDisruptionBudgets(metav1.NamespaceAll), &policyv1.PodDisruptionBudget{}, withoutManagers, target.Change{Pods: true}),
@@ -36,6 +36,18 @@ func newCensus(o *lists, clients kubernetes.Interface, claims lister[*unstructur
 func withoutManagers(object any) (any, error) {
 	if o, err := meta.Accessor(object); err == nil {
 		o.SetManagedFields(nil)
+	}
+	return object, nil
+}
+
+// thinNode drops of a node when its kubelet said last that nothing changed: in a large cluster some kubelet says so every
+// second.
+func thinNode(object any) (any, error) {
+	if node, is := object.(*corev1.Node); is {
+		node.ManagedFields = nil
+		for i := range node.Status.Conditions {
+			node.Status.Conditions[i].LastHeartbeatTime = metav1.Time{}
+		}
 	}
 	return object, nil
 }

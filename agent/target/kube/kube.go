@@ -13,6 +13,7 @@ import (
 
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 
 	"flotilla/agent/target"
@@ -46,6 +47,7 @@ type Target struct {
 	clients   kubernetes.Interface
 	kinds     *kinds
 	inventory *inventory
+	finder    *finder
 	views     *views
 	census    *census
 	changes   *changes
@@ -75,8 +77,13 @@ func New(o Options) (*Target, error) {
 	if err != nil {
 		return nil, fmt.Errorf("speaking to %s: %w", config.Host, err)
 	}
+	names, err := metadata.NewForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("speaking to %s: %w", config.Host, err)
+	}
 	ctx, stop := context.WithCancel(context.Background())
 	t := &Target{host: config.Host, dynamic: objects, clients: clients, kinds: newKinds(clients.Discovery()), changes: &changes{}, refusals: refusals, stop: stop}
+	t.finder = &finder{target: t, names: names}
 	t.run = func(f func(context.Context)) { t.running.Go(func() { f(ctx) }) }
 	failed := o.Failed
 	if failed == nil {

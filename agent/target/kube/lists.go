@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -57,7 +58,7 @@ func (o *lists) open(l *list, example runtime.Object, thin cache.TransformFunc, 
 	tell := func() { o.changes.tell(change) }
 	return o.begin(l, example, thin, cache.ResourceEventHandlerFuncs{
 		AddFunc: func(any) { tell() }, UpdateFunc: func(before, after any) {
-			if !same(before, after) {
+			if !same(before, after) && !alike(before, after) {
 				tell()
 			}
 		}, DeleteFunc: func(any) { tell() },
@@ -84,6 +85,21 @@ func same(before, after any) bool {
 	a, aErr := meta.Accessor(before)
 	b, bErr := meta.Accessor(after)
 	return aErr == nil && bErr == nil && a.GetResourceVersion() == b.GetResourceVersion()
+}
+
+// alike says that nothing changed of what is kept of an object but its version.
+func alike(before, after any) bool {
+	a, aKnown := before.(runtime.Object)
+	b, bKnown := after.(runtime.Object)
+	return aKnown && bKnown && equality.Semantic.DeepEqual(unversioned(a), unversioned(b))
+}
+
+func unversioned(object runtime.Object) runtime.Object {
+	object = object.DeepCopyObject()
+	if o, err := meta.Accessor(object); err == nil {
+		o.SetResourceVersion("")
+	}
+	return object
 }
 
 // whole is nil when all that there is of the kind is known, and watched.

@@ -16,6 +16,7 @@ import (
 
 	"flotilla/agent/target"
 	"flotilla/bus/bustest"
+	"flotilla/tests/elsewhen"
 )
 
 // shelf is an API server that has nodes, and may refuse to list or to watch them.
@@ -75,7 +76,7 @@ func openShelf(t *testing.T, s *shelf, optional bool, stale time.Duration) (*lis
 	o := listsOf(t, stale)
 	l := &list{what: "nodes", source: sourceOf(s)}
 	l.source.optional = optional
-	return o.open(l, &corev1.Node{}, withoutManagers, target.Change{Nodes: true}), o.changes
+	return o.open(l, &corev1.Node{}, thinNode, target.Change{Nodes: true}), o.changes
 }
 
 func names(l *list) ([]string, error) {
@@ -165,6 +166,33 @@ func TestAWatchMayBeginAnew(t *testing.T) {
 		}
 		return err
 	})
+}
+
+// A kubelet that says that its node is as it was has nobody look at it.
+func TestANodeThatIsAsItWasIsNotTold(t *testing.T) {
+	t.Parallel()
+	s := &shelf{nodes: []string{"a"}}
+	l, told := openShelf(t, s, false, time.Hour)
+	require.NoError(t, l.await(t.Context()))
+	node := func(version, status string) *corev1.Node {
+		return &corev1.Node{
+			ObjectMeta: metav1.ObjectMeta{Name: "a", ResourceVersion: version},
+			Status: corev1.NodeStatus{Conditions: []corev1.NodeCondition{{
+				Type: corev1.NodeReady, Status: corev1.ConditionStatus(status), LastHeartbeatTime: metav1.NewTime(elsewhen.Now()),
+			}}},
+		}
+	}
+	changed := told.watch(t.Context())
+	s.open.Modify(node("8", "True"))
+	require.Equal(t, target.Change{Nodes: true}, <-changed)
+	for version := range 100 {
+		s.open.Modify(node(fmt.Sprint(9+version), "True"))
+	}
+	s.open.Modify(node("200", "False"))
+	require.Equal(t, target.Change{Nodes: true}, <-changed)
+	require.Empty(t, changed)
+	s.open.Modify(node("201", "True"))
+	require.Equal(t, target.Change{Nodes: true}, <-changed)
 }
 
 // A kind that the API server need not know has no objects while it does not; any other is an error.

@@ -18,8 +18,9 @@ import (
 
 var _ target.Nodes = (*Target)(nil)
 
-// rivals is how often a node is changed again that somebody else changed at the same time.
-var rivals = wait.Backoff{Steps: 8, Duration: 20 * time.Millisecond, Factor: 2, Jitter: 0.2, Cap: time.Second}
+// rivals is how often a node is changed again that somebody else changed at the same time: for about 5 s, and each of
+// several that do so at its own pace.
+var rivals = wait.Backoff{Steps: 12, Duration: 20 * time.Millisecond, Factor: 1.5, Jitter: 1}
 
 // UpdateNode changes a node by a patch of what changed, which holds only for the version that was read: what this build
 // does not know of a node stays as it is.

@@ -2,10 +2,9 @@ package kube
 
 import (
 	"context"
+	"slices"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"flotilla/core/api"
@@ -25,28 +24,27 @@ func (t *Target) Owned(ctx context.Context, owner string) ([]*unstructured.Unstr
 	if err != nil {
 		return nil, err
 	}
-	var owned []*unstructured.Unstructured
+	var found []*unstructured.Unstructured
+	var unseen []sought
 	for _, ref := range refs {
-		object, err := t.look(ctx, ref)
+		kind, err := t.kinds.inAnyVersion(ctx, ref)
 		switch {
-		case apierrors.IsNotFound(err) || meta.IsNoMatchError(err):
+		case meta.IsNoMatchError(err):
+			continue
 		case err != nil:
 			return nil, err
-		case object.GetAnnotations()[api.AnnotationOwner] == owner:
-			owned = append(owned, object)
+		}
+		if object := t.views.open(kind.GroupVersionResource).find(ctx, ref.Namespace, ref.Name); object != nil {
+			found = append(found, object.DeepCopy())
+		} else {
+			unseen = append(unseen, sought{kind, ref})
 		}
 	}
-	return owned, nil
-}
-
-// look finds an object in what is watched of its kind, or reads it.
-func (t *Target) look(ctx context.Context, ref api.ObjectRef) (*unstructured.Unstructured, error) {
-	kind, err := t.kinds.inAnyVersion(ctx, ref)
+	read, err := t.finder.read(ctx, unseen)
 	if err != nil {
 		return nil, err
 	}
-	if object := t.views.open(kind.GroupVersionResource).find(ctx, ref.Namespace, ref.Name); object != nil {
-		return object.DeepCopy(), nil
-	}
-	return t.at(kind, ref).Get(ctx, ref.Name, metav1.GetOptions{})
+	return slices.DeleteFunc(append(found, read...), func(o *unstructured.Unstructured) bool {
+		return o.GetAnnotations()[api.AnnotationOwner] != owner
+	}), nil
 }

@@ -94,6 +94,22 @@ func (m *Member) Get(_ context.Context, ref api.ObjectRef) (*unstructured.Unstru
 	return m.read(s), nil
 }
 
+// Find reads those of some objects that are there.
+func (m *Member) Find(_ context.Context, refs []api.ObjectRef) ([]*unstructured.Unstructured, error) {
+	m.mu.Lock()
+	defer m.unlock()
+	if err := m.down(); err != nil {
+		return nil, err
+	}
+	var found []*unstructured.Unstructured
+	for _, ref := range refs {
+		if s := m.objects[apply.IdentityOf(ref)]; s != nil {
+			found = append(found, m.read(s))
+		}
+	}
+	return found, nil
+}
+
 // Apply creates or replaces one object.
 func (m *Member) Apply(ctx context.Context, w target.Write) (*unstructured.Unstructured, error) {
 	ref := apply.RefOf(w.Object)
