@@ -52,10 +52,11 @@ test-elsewhen: ## Run the tests that read a clock at other moments, or at those 
 test-elsewhen-short: ## Run the tests under the race detector, all at one other moment
 	FLOTILLA_ELSEWHEN=$(MOMENT_SHORT) $(MAKE) --no-print-directory race
 
-# The core starts no goroutine, so it cannot race; the demo runs a program that is built without the detector.
+# The core starts no goroutine, so it cannot race; the demo and campaigns of faults run programs that are built without
+# the detector, and what is measured is not measured under it.
 .PHONY: race
 race: ## Run the tests of all that runs concurrently under the race detector, one package after another
-	$(GO) test -race -count=1 -p 1 $$($(GO) list ./... | grep -v -e '^flotilla/core' -e '^flotilla/tests/demo')
+	$(GO) test -race -count=1 -p 1 $$($(GO) list ./... | grep -v -e '^flotilla/core' -e '^flotilla/tests/demo' -e '^flotilla/tests/faults' -e '^flotilla/tests/scale')
 
 # How long each target is fuzzed. What breaks one is written beside it, testdata/fuzz, and read by every test run
 # from then on: keep it.
