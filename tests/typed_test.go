@@ -20,6 +20,7 @@ var untyped = map[string]string{
 	"make demo     # eight members in memory, every example of configs/examples placed, explained, rolled out, broken and mended": "tests/demo runs it",
 	"make test     # every test, on embedded servers": "would run itself",
 	"flotilla apply -f web.yaml":                      "opens a drawing; examples of docs/cli.md apply it",
+	"make bench-e2e":                                  "measures for six minutes beside real clusters, whose tests carry a build tag",
 	"go run ./hub --dev":                              "the guides are typed beside what it starts, and tests/house starts it",
 	"make build && export PATH=$PWD/bin:$PATH":        "the guides are typed with the program that it builds",
 	"go run ./hub --data /var/lib/flotilla":           "a folder of the machine; hub/hubd starts it in another",

@@ -36,7 +36,7 @@ func run(all bool) error {
 	}
 	var whole counts
 	table := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(table, "package\tfiles\tlines\ttokens\tcomments\t")
+	_, _ = fmt.Fprintln(table, "package\tfiles\tlines\ttokens\tcomments\t")
 	for _, p := range listed {
 		c, err := count(p)
 		if err != nil {
@@ -61,7 +61,7 @@ func run(all bool) error {
 }
 
 func row(table *tabwriter.Writer, name string, c counts) {
-	fmt.Fprintf(table, "%s\t%d\t%d\t%d\t%.1f %%\t\n", name, c.files, c.lines, c.tokens, 100*float64(c.comments)/float64(max(1, c.written)))
+	_, _ = fmt.Fprintf(table, "%s\t%d\t%d\t%d\t%.1f %%\t\n", name, c.files, c.lines, c.tokens, 100*float64(c.comments)/float64(max(1, c.written)))
 }
 
 // quantile is the smallest value that so many percent are not above.
