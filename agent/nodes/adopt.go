@@ -4,7 +4,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"flotilla/core/api"
-	"flotilla/core/disruption"
+	"flotilla/core/capacity"
+	"flotilla/core/cluster"
 )
 
 // adopt keeps on a node that is up what drift is told by, whoever made it: its labels as they were when it was
@@ -14,14 +15,14 @@ func (c *care) adopt(n *corev1.Node) {
 	if c.claimed || n.Labels[api.LabelInitialized] != "true" {
 		return
 	}
-	if n.Annotations[api.AnnotationPoolHash] != "" && n.Annotations[api.AnnotationPoolHashLevel] != disruption.PoolHashLevel {
+	if n.Annotations[api.AnnotationPoolHash] != "" && n.Annotations[api.AnnotationPoolHashLevel] != capacity.PoolHashLevel {
 		return
 	}
 	if n.Annotations[api.AnnotationOriginLabels] == "" {
-		annotate(n, api.AnnotationOriginLabels, disruption.OriginLabels(n.Labels))
+		annotate(n, api.AnnotationOriginLabels, cluster.OriginLabels(n.Labels))
 	}
-	if stamp, told := c.stamps[n.Labels[api.LabelNodePool]]; told && !disruption.Stamped(n.Annotations, &stamp) {
-		disruption.Stamp(n.Annotations, &stamp)
+	if stamp, told := c.stamps[n.Labels[api.LabelNodePool]]; told && !capacity.Stamped(n.Annotations, &stamp) {
+		capacity.Stamp(n.Annotations, &stamp)
 	}
 }
 
@@ -32,7 +33,7 @@ func disown(n *corev1.Node) {
 		return
 	}
 	delete(n.Annotations, api.AnnotationOriginLabels)
-	if n.Annotations[api.AnnotationPoolHashLevel] != disruption.PoolHashLevel {
+	if n.Annotations[api.AnnotationPoolHashLevel] != capacity.PoolHashLevel {
 		return
 	}
 	for _, key := range []string{api.AnnotationPoolHash, api.AnnotationPoolHashLevel, api.AnnotationStampedPool, api.AnnotationClassHash} {

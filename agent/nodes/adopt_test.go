@@ -10,14 +10,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"flotilla/core/api"
-	"flotilla/core/disruption"
+	"flotilla/core/capacity"
 )
 
 // What a node carries by which drift is told, once it was looked after.
 func TestAdopting(t *testing.T) {
 	hashes := func(pool, hash, class string) map[string]string {
 		return map[string]string{
-			api.AnnotationPoolHash: hash, api.AnnotationPoolHashLevel: disruption.PoolHashLevel, api.AnnotationStampedPool: pool, api.AnnotationClassHash: class,
+			api.AnnotationPoolHash: hash, api.AnnotationPoolHashLevel: capacity.PoolHashLevel, api.AnnotationStampedPool: pool, api.AnnotationClassHash: class,
 		}
 	}
 	with := func(base map[string]string, key, value string) map[string]string {

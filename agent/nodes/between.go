@@ -8,11 +8,12 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"flotilla/core/api"
-	"flotilla/core/disruption"
+	"flotilla/core/cluster"
+	"flotilla/core/simulate"
 )
 
 // successorTime is how long a pod is waited for that takes the place of one whose node goes.
-const successorTime = disruption.NominationHold
+const successorTime = simulate.NominationHold
 
 // between is what is known of pods that left nodes which go, and whose successors are not seen yet: their controllers
 // have not made them, or the scheduler has not looked at them. They are told as pods without a node, or the hub would
@@ -39,7 +40,7 @@ type departed struct {
 
 // look takes notice of a look at the member, before which nodes were these, and adds the pods that are between two nodes
 // to those of the inventory. It reports whether a pod left.
-func (b *between) look(before map[string]*tracked, seen *disruption.Observed, now time.Time) bool {
+func (b *between) look(before map[string]*tracked, seen *cluster.Observed, now time.Time) bool {
 	standing := map[controller]int{}
 	nodes := map[string]*api.NodeState{}
 	for i := range seen.Nodes {
@@ -61,7 +62,7 @@ func (b *between) look(before map[string]*tracked, seen *disruption.Observed, no
 
 func count(into map[controller]int, pods []api.PodState) {
 	for i := range pods {
-		if p := &pods[i]; disruption.Movable(p) {
+		if p := &pods[i]; cluster.Movable(p) {
 			into[controllerOf(p)]++
 		}
 	}
@@ -85,7 +86,7 @@ func gone(t *tracked, now *api.NodeState) []api.PodState {
 		}
 	}
 	return slices.DeleteFunc(slices.Clone(t.state.Pods), func(p api.PodState) bool {
-		return p.Owner == "" || !disruption.Movable(&p) || still[podKey(&p)]
+		return p.Owner == "" || !cluster.Movable(&p) || still[podKey(&p)]
 	})
 }
 
@@ -110,7 +111,7 @@ func (b *between) resume(told, nodes map[string]*tracked, pending, waiting []api
 		left = append(left, gone(t, is)...)
 	}
 	for i := range pending {
-		if p := &pending[i]; p.Owner != "" && disruption.Movable(p) && !here[podKey(p)] {
+		if p := &pending[i]; p.Owner != "" && cluster.Movable(p) && !here[podKey(p)] {
 			left = append(left, *p)
 		}
 	}

@@ -8,7 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"flotilla/core/api"
-	"flotilla/core/disruption"
+	"flotilla/core/cluster"
 	"flotilla/tests/elsewhen"
 )
 
@@ -23,7 +23,7 @@ type crossing struct {
 // look returns the names of the pods that are told to wait for a node.
 func (s *crossing) look(pending []api.PodState, nodes ...api.NodeState) []string {
 	s.t.Helper()
-	seen := &disruption.Observed{Nodes: nodes, Inventory: api.NodeInventory{Pending: pending}}
+	seen := &cluster.Observed{Nodes: nodes, Inventory: api.NodeInventory{Pending: pending}}
 	s.between.look(s.nodes, seen, s.now)
 	s.nodes = map[string]*tracked{}
 	for _, n := range nodes {

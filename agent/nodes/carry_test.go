@@ -11,7 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"flotilla/core/api"
-	"flotilla/core/disruption"
+	"flotilla/core/capacity"
 )
 
 func TestAnEmptyNodeGoes(t *testing.T) {
@@ -55,7 +55,7 @@ func TestAReplacementComesFirst(t *testing.T) {
 		require.Equal(t, value, n.Labels[key], key)
 	}
 	for key, value := range map[string]string{
-		api.AnnotationLaunch: "d1-0", api.AnnotationPoolHash: "h1", api.AnnotationPoolHashLevel: disruption.PoolHashLevel, api.AnnotationClassHash: "c1",
+		api.AnnotationLaunch: "d1-0", api.AnnotationPoolHash: "h1", api.AnnotationPoolHashLevel: capacity.PoolHashLevel, api.AnnotationClassHash: "c1",
 		api.AnnotationExpireAfter: "720h", api.AnnotationTerminationGracePeriod: "1h", "note": "mine", api.AnnotationDoNotDisrupt: "",
 	} {
 		require.Equal(t, value, n.Annotations[key], key)

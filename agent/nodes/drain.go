@@ -10,13 +10,14 @@ import (
 
 	"flotilla/agent/target"
 	"flotilla/core/api"
+	"flotilla/core/cluster"
 	"flotilla/core/disruption"
 )
 
 // empty takes the next steps of emptying a node that is being deleted.
 func (c *carrier) empty(ctx context.Context, l *look, n *corev1.Node) (time.Time, error) {
 	d := c.drains.of(n)
-	state := disruption.ObserveNode(n, l.pods[n.Name], l.volumes, nil)
+	state := cluster.ObserveNode(n, l.pods[n.Name], l.volumes, nil)
 	now, began := c.o.Hub.Now(), n.DeletionTimestamp.Time
 	step := disruption.Drain(disruption.DrainInput{
 		Node: &state, Began: began, Deadline: disruption.DrainDeadline(&state, began), Least: c.o.LeastDrain,

@@ -11,7 +11,7 @@ import (
 
 	"flotilla/agent/target"
 	"flotilla/core/api"
-	"flotilla/core/disruption"
+	"flotilla/core/cluster"
 )
 
 // look is the member at one moment, laid out for carrying out. It is shared and must not be changed.
@@ -20,7 +20,7 @@ type look struct {
 	pods     map[string][]*corev1.Pod // by node
 	machines map[string]*corev1.Node  // by provider id
 	launched map[string]*corev1.Node  // by the name of the launch that they are annotated with
-	volumes  *disruption.Volumes
+	volumes  *cluster.Volumes
 	attached map[string][]string // what is attached to each node, as api.PodVolume.ID
 	claimed  map[string]bool     // nodes whose NodeClaims have Karpenter's hash
 }
@@ -44,7 +44,7 @@ func newLook(s *target.Survey) *look {
 			l.pods[p.Spec.NodeName] = append(l.pods[p.Spec.NodeName], p)
 		}
 	}
-	l.claimed = disruption.Claimed(s.Nodes, s.NodeClaims)
+	l.claimed = cluster.Claimed(s.Nodes, s.NodeClaims)
 	l.volumes = listing(s).Resolve()
 	for _, a := range s.Attachments {
 		l.attached[a.Spec.NodeName] = append(l.attached[a.Spec.NodeName], l.volume(a))

@@ -9,7 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"flotilla/core/api"
-	"flotilla/core/disruption"
+	"flotilla/core/capacity"
 )
 
 // newLaunch is the launch of a replacement from the template of its pool. What the node is stamped with
@@ -33,7 +33,7 @@ func newLaunch(member, id string, r *api.NodeReplacement, pool *api.PoolTemplate
 		startup = append(startup, taint.ToString())
 	}
 	for key, value := range map[string]string{
-		api.AnnotationLaunch: r.Name, api.AnnotationStampedPool: r.Pool, api.AnnotationPoolHash: pool.Hash, api.AnnotationPoolHashLevel: disruption.PoolHashLevel,
+		api.AnnotationLaunch: r.Name, api.AnnotationStampedPool: r.Pool, api.AnnotationPoolHash: pool.Hash, api.AnnotationPoolHashLevel: capacity.PoolHashLevel,
 		api.AnnotationClassHash: pool.ClassHash, api.AnnotationExpireAfter: pool.ExpireAfter,
 		api.AnnotationTerminationGracePeriod: spec.TerminationGracePeriod, api.AnnotationStartupTaints: strings.Join(startup, ","),
 		api.AnnotationAwaitedResources: strings.Join(awaited(r.Requests), ","),
@@ -42,7 +42,7 @@ func newLaunch(member, id string, r *api.NodeReplacement, pool *api.PoolTemplate
 			l.Annotations[key] = value
 		}
 	}
-	return launch{Disruption: id, Begun: now, Launch: l, Defaults: disruption.DefaultLabels(r.Requirements)}
+	return launch{Disruption: id, Begun: now, Launch: l, Defaults: capacity.DefaultLabels(r.Requirements)}
 }
 
 // awaited are the extended resources among those a node is asked for: device plugins bring them late.

@@ -14,7 +14,7 @@ import (
 	"flotilla/agent/nodes/command"
 	targetmemory "flotilla/agent/target/memory"
 	"flotilla/core/api"
-	"flotilla/core/disruption"
+	"flotilla/core/capacity"
 	"flotilla/tests/elsewhen"
 )
 
@@ -277,7 +277,7 @@ func TestPodsAreDeletedNowAndThen(t *testing.T) {
 
 func TestPoolHashLevelIsStamped(t *testing.T) {
 	l := made()
-	require.Equal(t, disruption.PoolHashLevel, l.Launch.Annotations[api.AnnotationPoolHashLevel])
+	require.Equal(t, capacity.PoolHashLevel, l.Launch.Annotations[api.AnnotationPoolHashLevel])
 	require.NotContains(t, l.Launch.Annotations, api.AnnotationDoNotDisrupt)
 	require.Equal(t, "cni=wait:NoExecute,disk:NoSchedule", l.Launch.Annotations[api.AnnotationStartupTaints])
 }

@@ -21,7 +21,7 @@ import (
 	"flotilla/bus"
 	"flotilla/bus/bustest"
 	"flotilla/core/api"
-	"flotilla/core/disruption"
+	"flotilla/core/cluster"
 	"flotilla/tests/elsewhen"
 )
 
@@ -42,7 +42,7 @@ type ear struct {
 	feed   *bus.NodeFeed
 
 	mu    sync.Mutex
-	view  *disruption.View
+	view  *cluster.View
 	heard []heard
 }
 
@@ -77,7 +77,7 @@ func (e *ear) Listed()                         {}
 func listen(t *testing.T, change ...func(*bus.ServerOptions)) *ear {
 	t.Helper()
 	server := bustest.Start(t, change...)
-	e := &ear{t: t, server: server, store: server.Lead(t), view: disruption.NewView()}
+	e := &ear{t: t, server: server, store: server.Lead(t), view: cluster.NewView()}
 	e.feed = bus.NewNodeFeed(e.store.Conn, e)
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	var running sync.WaitGroup

@@ -7,7 +7,7 @@ import (
 
 	"flotilla/agent/target"
 	"flotilla/core/api"
-	"flotilla/core/disruption"
+	"flotilla/core/cluster"
 )
 
 // look reads the member and notes what changed. The turn is held.
@@ -22,7 +22,7 @@ func (w *watcher) look(ctx context.Context) error {
 		}
 		return err
 	}
-	seen := disruption.Observe(listing(s))
+	seen := cluster.Observe(listing(s))
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.lookFault = ""
@@ -78,8 +78,8 @@ func (w *watcher) merge(states []api.NodeState, at time.Time) {
 	}
 }
 
-func listing(s *target.Survey) *disruption.Listing {
-	return &disruption.Listing{
+func listing(s *target.Survey) *cluster.Listing {
+	return &cluster.Listing{
 		Nodes: s.Nodes, Pods: s.Pods, Budgets: s.Budgets, DaemonSets: s.DaemonSets, Namespaces: s.Namespaces,
 		Claims: s.Claims, Volumes: s.Volumes, Classes: s.Classes, CSINodes: s.CSINodes, NodeClaims: s.NodeClaims,
 	}

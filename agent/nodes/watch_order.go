@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"flotilla/core/api"
-	"flotilla/core/disruption"
+	"flotilla/core/cluster"
 )
 
 // Whatever of one look has been told, the hub knows of every pod that moved: nodes that pods came to are
@@ -175,7 +175,7 @@ func (t *tracked) failed() {
 		t.perhaps = map[string]bool{}
 	}
 	for i := range t.state.Pods {
-		if p := &t.state.Pods[i]; disruption.Movable(p) {
+		if p := &t.state.Pods[i]; cluster.Movable(p) {
 			t.perhaps[podKey(p)] = true
 		}
 	}
@@ -192,7 +192,7 @@ func (t *tracked) came() []api.PodState {
 	}
 	var out []api.PodState
 	for i := range t.state.Pods {
-		if p := &t.state.Pods[i]; disruption.Movable(p) && !known[podKey(p)] {
+		if p := &t.state.Pods[i]; cluster.Movable(p) && !known[podKey(p)] {
 			out = append(out, *p)
 		}
 	}
@@ -214,7 +214,7 @@ func (t *tracked) loses() bool {
 		}
 	}
 	for i := range t.pods {
-		if p := &t.pods[i]; disruption.Movable(p) && !now[podKey(p)] {
+		if p := &t.pods[i]; cluster.Movable(p) && !now[podKey(p)] {
 			return true
 		}
 	}
@@ -225,7 +225,7 @@ func (t *tracked) loses() bool {
 func movable(pods []api.PodState) map[string]bool {
 	keys := make(map[string]bool, len(pods))
 	for i := range pods {
-		if p := &pods[i]; disruption.Movable(p) {
+		if p := &pods[i]; cluster.Movable(p) {
 			keys[podKey(p)] = true
 		}
 	}

@@ -19,7 +19,7 @@ import (
 	"flotilla/agent/target"
 	"flotilla/bus"
 	"flotilla/core/api"
-	"flotilla/core/disruption"
+	"flotilla/core/cluster"
 	"flotilla/core/sim"
 )
 
@@ -109,7 +109,7 @@ type game struct {
 	mu       sync.Mutex
 	pressed  bool
 	refused  map[string]bool
-	view     *disruption.View
+	view     *cluster.View
 	listed   api.NodeInventory
 	at       map[string]time.Time // when a node was told
 	since    map[string]time.Time // since when a node is to be told
@@ -122,7 +122,7 @@ type game struct {
 
 func newGame(t *testing.T, seed uint64) *game {
 	g := &game{
-		t: t, luck: sim.NewSource(seed), now: noon, nodes: map[string]bool{}, view: disruption.NewView(),
+		t: t, luck: sim.NewSource(seed), now: noon, nodes: map[string]bool{}, view: cluster.NewView(),
 		at: map[string]time.Time{}, since: map[string]time.Time{}, held: map[string]bool{},
 	}
 	w, err := newWatcher(&Options{Target: g, Interval: gameInterval, Resync: time.Hour, Log: zerolog.Nop()}, t.TempDir())
@@ -331,7 +331,7 @@ func (g *game) check() {
 	now := map[int]int{}
 	note := func(pods []api.PodState) {
 		for i := range pods {
-			if p := &pods[i]; disruption.Movable(p) {
+			if p := &pods[i]; cluster.Movable(p) {
 				var slot, made int
 				_, _ = fmt.Sscanf(p.Name, "%d-%d", &slot, &made)
 				now[slot] = max(now[slot], made)

@@ -15,7 +15,7 @@ import (
 	"flotilla/bus"
 	"flotilla/bus/bustest"
 	"flotilla/core/api"
-	"flotilla/core/disruption"
+	"flotilla/core/cluster"
 	"flotilla/tests/elsewhen"
 )
 
@@ -30,7 +30,7 @@ func TestTheStateOfAMemberIsTold(t *testing.T) {
 
 	s, err := m.Survey(t.Context())
 	require.NoError(t, err)
-	want := disruption.Observe(listing(s))
+	want := cluster.Observe(listing(s))
 	for _, n := range want.Nodes {
 		got := hub.expect(n.Name, func(got *api.NodeState) bool { return len(got.Pods) == 4 })
 		require.Equal(t, n.UID, got.UID)

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"flotilla/core/api"
+	"flotilla/core/capacity"
 	"flotilla/core/disruption"
 )
 
@@ -122,7 +123,7 @@ func TestBudgetsAllowWhatTheirCommentsSay(t *testing.T) {
 		pool, clock string
 		day         time.Time
 		reason      string
-		want        disruption.Count
+		want        capacity.Count
 	}{
 		{"default", "08:59", winter, api.ReasonEmpty, 3},
 		{"default", "09:00", winter, api.ReasonEmpty, 0},
@@ -148,9 +149,9 @@ func TestBudgetsAllowWhatTheirCommentsSay(t *testing.T) {
 		{"workers", "12:00", winter, api.ReasonUnderutilized, 3},
 	} {
 		require.Contains(t, n.pools, c.pool)
-		budgets := disruption.ParseBudgets(n.pools[c.pool].Spec.Budgets(), time.LoadLocation)
+		budgets := capacity.ParseBudgets(n.pools[c.pool].Spec.Budgets(), time.LoadLocation)
 		require.NoError(t, budgets.Err(), c.pool)
-		require.Equal(t, c.want, budgets.Limit(at(c.day, c.clock), 30, c.reason, disruption.Rules{}), "%s at %s", c.pool, c.clock)
+		require.Equal(t, c.want, budgets.Limit(at(c.day, c.clock), 30, c.reason, capacity.Rules{}), "%s at %s", c.pool, c.clock)
 	}
 	name, nodes, ok := api.FleetBudget(n.pools["production"].Annotations[api.AnnotationFleetBudget])
 	require.Equal(t, []any{"production", "3", true}, []any{name, nodes, ok})

@@ -6,130 +6,96 @@ import (
 	"maps"
 	"slices"
 
-	corev1 "k8s.io/api/core/v1"
-
-	"flotilla/core/api"
+	"flotilla/core/cluster"
+	"flotilla/core/simulate"
 )
 
 // aftermath is a member as it is foreseen once the nodes of some commands are gone. Pods that no simulation
 // moved are put onto its nodes as the member's scheduler would; no other node is made for them.
 type aftermath struct {
-	run    *run
-	moving map[*pod]*moving
-	shown  map[*inode]string // the new nodes, as their command names them
+	run    *simulate.Run
+	moving map[*cluster.Pod]*simulate.Moving
+	shown  map[*simulate.ExistingNode]string // the new nodes, as their command names them
 	last   obstructed
 }
 
 // obstructed is why the last pod that restricts nothing found no node: the next that asks for as much finds none
 // for the same reasons, until others have been placed.
 type obstructed struct {
-	asked  [baseResources]int64
+	asked  [cluster.BaseResources]int64
 	placed int
-	own    *inode // the first of its command's
+	own    *simulate.ExistingNode // the first of its command's
 	why    string
 }
 
-// after is the member once departures are over and pods have moved as a simulation says; of pods it will be
+// aftermathOf is the member once departures are over and pods have moved as a simulation says; of pods it will be
 // asked where they go. New nodes are taken to be of the type and offering that cost least.
-func (x *Index) after(going []*departure, moves []move, pods []*pod) *aftermath {
-	c := *x.state.Cluster
-	c.resources = resources{maps.Clone(c.resources.index)}
-	c.nodes, c.pending, c.budgets, c.placing = map[string]*node{}, pods, nil, true
-	gone := map[*inode]bool{}
+func aftermathOf(x *simulate.Index, going []*departure, moves []simulate.Move, pods []*cluster.Pod) *aftermath {
+	c := *x.State.Cluster
+	c.Resources = cluster.Resources{Index: maps.Clone(c.Resources.Index)}
+	c.Nodes, c.Pending, c.Budgets, c.Placing = map[string]*cluster.Node{}, pods, nil, true
+	gone := map[*simulate.ExistingNode]bool{}
 	for _, g := range going {
 		for _, n := range g.nodes {
 			gone[n] = true
 		}
 	}
 	var order []string
-	for _, n := range x.order {
+	for _, n := range x.Order {
 		if gone[n] {
 			continue
 		}
-		c.nodes[n.state.Name] = n.node
-		if n.state.Initialized || !n.state.Managed {
-			order = append(order, n.state.Name)
+		c.Nodes[n.State.Name] = n.Node
+		if n.State.Initialized || !n.State.Managed {
+			order = append(order, n.State.Name)
 		}
 	}
-	fresh := map[*claim]string{}
+	fresh := map[*simulate.Claim]string{}
 	for i, g := range going {
 		for _, claim := range g.claims {
-			fresh[claim] = fmt.Sprintf("%s/%d", claim.hostname, i)
-			c.nodes[fresh[claim]] = c.newNode(claim.expected(fresh[claim]))
+			fresh[claim] = fmt.Sprintf("%s/%d", claim.Hostname, i)
+			c.Nodes[fresh[claim]] = c.NewNode(claim.Expected(fresh[claim]))
 		}
 	}
 	for i := range moves {
 		m := &moves[i]
-		c.receive(cmp.Or(fresh[m.claim], m.to()), m.pod.pod)
+		c.Receive(cmp.Or(fresh[m.Claim], m.To()), m.Pod.Pod)
 	}
-	a := &aftermath{run: &run{out: &outcome{}}, moving: map[*pod]*moving{}, shown: map[*inode]string{}}
-	a.run.x = NewIndex(&State{Cluster: &c, Now: x.state.Now, Rules: x.state.Rules})
-	a.run.x.tryInOrder(order)
-	for _, m := range a.run.x.waiting {
-		a.moving[m.pod] = m
-		m.pin = a.run.x.byName[x.state.Promised[m.key]]
+	a := &aftermath{run: &simulate.Run{Out: &simulate.Outcome{}}, moving: map[*cluster.Pod]*simulate.Moving{}, shown: map[*simulate.ExistingNode]string{}}
+	a.run.X = simulate.NewIndex(&simulate.State{Cluster: &c, Now: x.State.Now, Rules: x.State.Rules})
+	a.run.X.TryInOrder(order)
+	for _, m := range a.run.X.Waiting {
+		a.moving[m.Pod] = m
+		m.Pin = a.run.X.ByName[x.State.Promised[m.Key]]
 	}
 	for _, g := range going {
 		for _, claim := range g.claims {
-			n := a.run.x.byName[fresh[claim]]
-			g.fresh, a.shown[n] = append(g.fresh, n), claim.hostname
+			n := a.run.X.ByName[fresh[claim]]
+			g.fresh, a.shown[n] = append(g.fresh, n), claim.Hostname
 		}
 	}
 	return a
 }
 
-// receive puts a pod on a node, which stays as it is in other clusters that have it.
-func (c *Cluster) receive(name string, p *pod) {
-	n := *c.nodes[name]
-	n.pods = append(slices.Clip(n.pods), *p)
-	c.nodes[name] = &n
-}
-
-// to names where a move leads.
-func (m *move) to() string {
-	if m.node != nil {
-		return m.node.state.Name
-	}
-	return m.claim.hostname
-}
-
-// expected is the node that a claim becomes when it is launched at its lowest price.
-func (c *claim) expected(name string) *api.NodeState {
-	m := byPrice(c.types, c.needs)[0]
-	labels := map[string]string{}
-	for i := range c.needs {
-		if n := &c.needs[i]; !n.set.anything && len(n.set.values) == 1 {
-			labels[n.key] = n.set.values[0]
-		}
-	}
-	maps.Copy(labels, m.labels)
-	offering := m.launchType(c.needs).Offerings[0]
-	labels[corev1.LabelTopologyZone], labels[api.LabelCapacityType], labels[corev1.LabelHostname] = offering.Zone, offering.CapacityType, name
-	return &api.NodeState{
-		Name: name, Labels: labels, Taints: c.pool.taints, Capacity: m.capacity, Allocatable: m.allocatable,
-		Managed: true, Ready: true, Initialized: true,
-	}
-}
-
 // place puts a pod on a node of the member, or on one of its command's own, and returns the node's name, or
 // why none takes it.
-func (a *aftermath) place(p *pod, own []*inode) (to, nowhere string) {
+func (a *aftermath) place(p *cluster.Pod, own []*simulate.ExistingNode) (to, nowhere string) {
 	m := a.moving[p]
 	if m == nil {
-		return "", noClaim
+		return "", simulate.NoClaim
 	}
-	if a.run.settlePinned(m) {
-		return m.pin.state.Name, ""
+	if a.run.SettlePinned(m) {
+		return m.Pin.State.Name, ""
 	}
-	var last *variant
-	for v := m.links.variant; v != nil; v = v.softer {
-		n := a.run.firstFit(m, v)
+	var last *simulate.Variant
+	for v := m.Links.Variant; v != nil; v = v.Softer {
+		n := a.run.FirstFit(m, v)
 		if n == nil {
 			n = a.firstOf(own, m, v)
 		}
 		if n != nil {
-			a.run.settle(m, n)
-			return cmp.Or(a.shown[n], n.state.Name), ""
+			a.run.Settle(m, n)
+			return cmp.Or(a.shown[n], n.State.Name), ""
 		}
 		last = v
 	}
@@ -137,28 +103,30 @@ func (a *aftermath) place(p *pod, own []*inode) (to, nowhere string) {
 }
 
 // obstacles says why none of the nodes takes a pod.
-func (a *aftermath) obstacles(m *moving, v *variant, own []*inode) string {
-	nodes := slices.Concat(a.run.x.order, own)
+func (a *aftermath) obstacles(m *simulate.Moving, v *simulate.Variant, own []*simulate.ExistingNode) string {
+	nodes := slices.Concat(a.run.X.Order, own)
 	if len(nodes) == 0 {
 		return "there is no other node"
 	}
-	plain := v == plainLinks.variant && len(m.req.more) == 0 && len(m.links.avoids) == 0
-	asked := obstructed{asked: m.req.base, placed: len(a.run.x.journal.placed), why: a.last.why}
+	plain := v == simulate.PlainLinks.Variant && len(m.Requests.More) == 0 && len(m.Links.Avoids) == 0
+	asked := obstructed{asked: m.Requests.Base, placed: len(a.run.X.Journal.Placed), why: a.last.why}
 	if len(own) > 0 {
 		asked.own = own[0]
 	}
 	if plain && a.last == asked {
 		return a.last.why
 	}
-	asked.why = fmt.Sprintf("0/%d nodes are available: %s", len(nodes), a.run.obstacles(nodes, m, v))
+	asked.why = fmt.Sprintf("0/%d nodes are available: %s", len(nodes), a.run.Obstacles(nodes, m, v))
 	if plain {
 		a.last = asked
 	}
 	return asked.why
 }
 
-func (a *aftermath) firstOf(nodes []*inode, m *moving, v *variant) *inode {
-	i := slices.IndexFunc(nodes, func(n *inode) bool { return m.req.fitsIn(n.free) && takes(n, m, v, false) })
+func (a *aftermath) firstOf(nodes []*simulate.ExistingNode, m *simulate.Moving, v *simulate.Variant) *simulate.ExistingNode {
+	i := slices.IndexFunc(nodes, func(n *simulate.ExistingNode) bool {
+		return m.Requests.FitsIn(n.Free) && simulate.Takes(n, m, v, false)
+	})
 	if i < 0 {
 		return nil
 	}

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"flotilla/core/api"
+	"flotilla/core/capacity"
+	"flotilla/core/simulate"
 )
 
 // CalendarAhead is how far the calendar of a BudgetReport looks.
@@ -27,9 +29,9 @@ type MemberForecast struct {
 // ForeseeMember returns what would begin now, and explains the named nodes: one that goes as things are
 // when it is its turn, one that stays as they are once the nodes of the plan go. A launch ends the plan,
 // so what it replaces is not taken to go; so does the number of passes, unless it is 0.
-func ForeseeMember(s *State, member string, named []string, passes int) MemberForecast {
+func ForeseeMember(s *simulate.State, member string, named []string, passes int) MemberForecast {
 	f := MemberForecast{Member: member, At: s.Now.UTC().Truncate(time.Second), Nodes: s.Cluster.Len(), Forecast: Foresee(s, passes)}
-	ahead := s.ahead()
+	ahead := s.Ahead()
 	going := map[string]Explanation{}
 	for i := range f.Commands {
 		c := &f.Commands[i]
@@ -40,7 +42,7 @@ func ForeseeMember(s *State, member string, named []string, passes int) MemberFo
 			}
 		}
 		if len(c.Replacements) == 0 {
-			ahead.take(c)
+			begun(ahead, c)
 		}
 	}
 	f.explain(named, func(name string) (Explanation, bool) {
@@ -75,7 +77,7 @@ type NodeAnswer struct {
 
 // Answer explains a node with what the record of its member says of it; false when the member has no
 // such node.
-func Answer(s *State, member, node string, record *api.DisruptionRecord) (NodeAnswer, bool) {
+func Answer(s *simulate.State, member, node string, record *api.DisruptionRecord) (NodeAnswer, bool) {
 	e, found := Explain(s, node)
 	if !found {
 		return NodeAnswer{}, false
@@ -114,16 +116,16 @@ type PoolBudget struct {
 	Nodes      int `json:"nodes"`
 	Disrupting int `json:"disrupting"`
 	// Limits are by reason; Allowed is what is left of them, and of FleetBudget.
-	Limits  map[string]Count `json:"limits"`
-	Allowed map[string]Count `json:"allowed"`
+	Limits  map[string]capacity.Count `json:"limits"`
+	Allowed map[string]capacity.Count `json:"allowed"`
 	// Budgets are those of the pool, each on its own, in the order in which they stand.
-	Budgets []BudgetState `json:"budgets"`
+	Budgets []capacity.BudgetState `json:"budgets"`
 	// Invalid says why the budgets cannot be evaluated and allow nothing.
 	Invalid string `json:"invalid,omitempty"`
 	// FleetBudget is the name of the one that the pool shares.
 	FleetBudget string `json:"fleetBudget,omitempty"`
 	// Calendar has the limits of the next week.
-	Calendar []Span `json:"calendar"`
+	Calendar []capacity.Span `json:"calendar"`
 }
 
 // FleetBudget is a budget that pools share over members.
@@ -138,15 +140,15 @@ type FleetBudget struct {
 }
 
 // ReportBudgets says what the budgets of each pool of a member leave, sorted by pool.
-func ReportBudgets(s *State, member string) []PoolBudget {
+func ReportBudgets(s *simulate.State, member string) []PoolBudget {
 	remaining := Remaining(s)
-	counts := NewIndex(s).countPools()
+	counts := countPools(simulate.NewIndex(s))
 	var out []PoolBudget
 	for _, p := range s.Pools {
-		b := p.report(s, counts.total[p.name])
-		b.Member, b.Disrupting = member, counts.disrupting[p.name]
+		b := report(p, s, counts.total[p.Name])
+		b.Member, b.Disrupting = member, counts.disrupting[p.Name]
 		for _, reason := range api.DisruptionReasons {
-			b.Allowed[reason] = remaining[reason][p.name]
+			b.Allowed[reason] = remaining[reason][p.Name]
 		}
 		out = append(out, b)
 	}
@@ -155,26 +157,26 @@ func ReportBudgets(s *State, member string) []PoolBudget {
 
 // BudgetsOf is ReportBudgets of pools whose nodes nobody knows, as if each had so many and none were down.
 // Fleet-wide budgets do not count.
-func BudgetsOf(s *State, nodes int) []PoolBudget {
+func BudgetsOf(s *simulate.State, nodes int) []PoolBudget {
 	var out []PoolBudget
 	for _, p := range s.Pools {
-		out = append(out, p.report(s, nodes))
+		out = append(out, report(p, s, nodes))
 	}
 	return sortedBudgets(out)
 }
 
 // report is what the budgets of a pool of so many nodes allow while none is down.
-func (p *Pool) report(s *State, nodes int) PoolBudget {
+func report(p *capacity.Pool, s *simulate.State, nodes int) PoolBudget {
 	b := PoolBudget{
-		Name: p.name, Nodes: nodes, FleetBudget: p.fleet,
-		Limits: map[string]Count{}, Allowed: map[string]Count{}, Calendar: p.budgets.Calendar(s.Now, s.Now.Add(CalendarAhead), nodes),
-		Budgets: p.budgets.Each(s.Now, nodes, s.Rules),
+		Name: p.Name, Nodes: nodes, FleetBudget: p.FleetBudget,
+		Limits: map[string]capacity.Count{}, Allowed: map[string]capacity.Count{}, Calendar: p.Budgets.Calendar(s.Now, s.Now.Add(CalendarAhead), nodes),
+		Budgets: p.Budgets.Each(s.Now, nodes, s.Rules),
 	}
-	if err := p.budgets.Err(); err != nil {
+	if err := p.Budgets.Err(); err != nil {
 		b.Invalid = err.Error()
 	}
 	for _, reason := range api.DisruptionReasons {
-		b.Limits[reason] = p.budgets.Limit(s.Now, nodes, reason, s.Rules)
+		b.Limits[reason] = p.Budgets.Limit(s.Now, nodes, reason, s.Rules)
 		b.Allowed[reason] = b.Limits[reason]
 	}
 	return b

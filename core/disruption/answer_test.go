@@ -9,6 +9,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"flotilla/core/api"
+	"flotilla/core/capacity"
+	"flotilla/core/simulate"
 )
 
 // A launch ends a forecast, which says so; what it replaces is not taken to be gone for the nodes that are
@@ -17,7 +19,7 @@ func TestForeseeMemberEndsAtALaunch(t *testing.T) {
 	f := fixture{
 		nodes: []*api.NodeState{aNode("n1", "d8", "z-a", "a", aPod("p", 1000)), aNode("n2", "f2", "z-a", "a", aPod("q", 1500))},
 		pools: []*api.NodePool{testPool("a", func(p *api.NodePool) { p.Annotations = map[string]string{api.AnnotationFleetBudget: "all=4"} })},
-		change: func(s *State) {
+		change: func(s *simulate.State) {
 			s.FleetAllowed = map[string]int{"all": 4}
 			s.Now = testNow.Add(300 * time.Millisecond)
 		},
@@ -59,7 +61,7 @@ func TestAnswer(t *testing.T) {
 	two, found := Answer(f.state(), "berlin", "n2", record)
 	require.True(t, found)
 	require.Equal(t, "now", two.Running.ID)
-	f.change = func(s *State) { s.Busy = map[string]bool{"n2": true} }
+	f.change = func(s *simulate.State) { s.Busy = map[string]bool{"n2": true} }
 	goes, _ := Answer(f.state(), "berlin", "n2", record)
 	require.Equal(t, "nothing is needed: it goes already", goes.NoFlip)
 	record.Disruptions[1].Message = "PodDisruptionBudget shop/db refuses"
@@ -133,15 +135,15 @@ func TestReportBudgets(t *testing.T) {
 			}),
 		},
 		nodes:  []*api.NodeState{aNode("n1", "d2", "z-a", "b"), aNode("n2", "d2", "z-a", "b"), aNode("n3", "d2", "z-a", "b")},
-		change: func(s *State) { s.Busy = map[string]bool{"n1": true} },
+		change: func(s *simulate.State) { s.Busy = map[string]bool{"n1": true} },
 	}
 	rows := ReportBudgets(f.state(), "berlin")
 	require.Equal(t, []string{"a", "b"}, []string{rows[0].Name, rows[1].Name})
 	require.Contains(t, rows[0].Invalid, "budgets[0]: schedule")
 	require.Equal(t, "all", rows[0].FleetBudget)
 	require.Zero(t, rows[0].Limits[api.ReasonEmpty])
-	require.Equal(t, []Count{3, 1, 2, 1}, []Count{Count(rows[1].Nodes), Count(rows[1].Disrupting), rows[1].Limits[api.ReasonDrifted], rows[1].Allowed[api.ReasonDrifted]})
-	require.Equal(t, []Span{{From: testNow, To: testNow.Add(CalendarAhead), Limits: rows[1].Limits}}, rows[1].Calendar)
+	require.Equal(t, []capacity.Count{3, 1, 2, 1}, []capacity.Count{capacity.Count(rows[1].Nodes), capacity.Count(rows[1].Disrupting), rows[1].Limits[api.ReasonDrifted], rows[1].Allowed[api.ReasonDrifted]})
+	require.Equal(t, []capacity.Span{{From: testNow, To: testNow.Add(CalendarAhead), Limits: rows[1].Limits}}, rows[1].Calendar)
 }
 
 // A pool without a limit has none however many of its nodes are down, in every form.
@@ -164,10 +166,10 @@ func TestNoLimitIsSaid(t *testing.T) {
 	raw, err := json.Marshal(report[0].Allowed)
 	require.NoError(t, err)
 	require.JSONEq(t, `{"Drifted":null,"Empty":null,"Expired":null,"Underutilized":null}`, string(raw))
-	var again map[string]Count
+	var again map[string]capacity.Count
 	require.NoError(t, json.Unmarshal(raw, &again))
 	require.Equal(t, report[0].Allowed, again)
 	require.NoError(t, json.Unmarshal([]byte(`{"Empty":0,"Drifted":7}`), &again))
-	require.Equal(t, Count(0), again[api.ReasonEmpty])
-	require.Equal(t, Count(7), again[api.ReasonDrifted])
+	require.Equal(t, capacity.Count(0), again[api.ReasonEmpty])
+	require.Equal(t, capacity.Count(7), again[api.ReasonDrifted])
 }

@@ -9,6 +9,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"flotilla/core/api"
+	"flotilla/core/capacity"
+	"flotilla/core/cluster"
+	"flotilla/core/simulate"
 )
 
 var benchNow = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
@@ -44,12 +47,12 @@ func benchCatalog() *api.InstanceCatalog {
 
 // benchState is a member of n nodes of type d4 with ten pods each, in one pool: slack nodes are 25 to
 // 65 % full, packed ones 99 %.
-func benchState(n int, packed bool) *State {
+func benchState(n int, packed bool) *simulate.State {
 	pool := &api.NodePool{ObjectMeta: metav1.ObjectMeta{Name: "default"}}
 	pool.Spec.Disruption = &api.PoolDisruption{ConsolidateAfter: "0s", Budgets: []api.DisruptionBudget{{Nodes: new("100%")}}}
 	pool.Spec.Template.Spec.Requirements = []api.NodeRequirement{{Key: api.LabelCapacityType, Operator: "In", Values: []string{api.CapacityOnDemand}}}
-	s := &State{Cluster: NewCluster(), Now: benchNow}
-	s.Pools = []*Pool{NewPool(pool, NewCatalog(benchCatalog()), PoolOptions{})}
+	s := &simulate.State{Cluster: cluster.NewCluster(), Now: benchNow}
+	s.Pools = []*capacity.Pool{capacity.NewPool(pool, capacity.NewCatalog(benchCatalog()), capacity.PoolOptions{})}
 	for i := range n {
 		s.Cluster.Set(benchNode(i, packed))
 	}
@@ -84,7 +87,7 @@ func benchNode(i int, packed bool) *api.NodeState {
 // BenchmarkDisruption measures what a pass is made of. Single/packed is a whole fruitless pass.
 func BenchmarkDisruption(b *testing.B) {
 	sizes := []int{100, 500, 2000}
-	run := func(name string, f func(b *testing.B, s *State)) {
+	run := func(name string, f func(b *testing.B, s *simulate.State)) {
 		b.Run(name, func(b *testing.B) {
 			for _, fill := range []string{"slack", "packed"} {
 				for _, n := range sizes {
@@ -98,7 +101,7 @@ func BenchmarkDisruption(b *testing.B) {
 			}
 		})
 	}
-	run("Candidates", func(b *testing.B, s *State) {
+	run("Candidates", func(b *testing.B, s *simulate.State) {
 		for b.Loop() {
 			d := begin(s)
 			if cs := d.candidates(MethodSingle, func(c *candidate) Refusal { return isConsolidationCandidate(d, c) }); len(cs) != s.Cluster.Len() {
@@ -106,23 +109,23 @@ func BenchmarkDisruption(b *testing.B) {
 			}
 		}
 	})
-	run("Simulate", func(b *testing.B, s *State) {
-		x := NewIndex(s)
+	run("Simulate", func(b *testing.B, s *simulate.State) {
+		x := simulate.NewIndex(s)
 		i := 0
 		for b.Loop() {
-			if out := x.simulate([]*inode{x.nodes[i%len(x.nodes)]}, true); len(out.failed) > 0 {
-				b.Fatal(out.failed)
+			if out := x.Simulate([]*simulate.ExistingNode{x.Nodes[i%len(x.Nodes)]}, true); len(out.Failed) > 0 {
+				b.Fatal(out.Failed)
 			}
 			i++
 		}
 	})
-	run("Multi", func(b *testing.B, s *State) {
+	run("Multi", func(b *testing.B, s *simulate.State) {
 		for b.Loop() {
 			d := begin(s)
 			d.multi(api.ReasonUnderutilized)
 		}
 	})
-	run("Single", func(b *testing.B, s *State) {
+	run("Single", func(b *testing.B, s *simulate.State) {
 		evaluated := 0
 		for b.Loop() {
 			d := begin(s)
@@ -139,7 +142,7 @@ func BenchmarkFold(b *testing.B) {
 	for i := range nodes {
 		nodes[i] = benchNode(i, false)
 	}
-	c := NewCluster()
+	c := cluster.NewCluster()
 	b.ReportAllocs()
 	i := 0
 	for b.Loop() {

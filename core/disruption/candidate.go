@@ -9,6 +9,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"flotilla/core/api"
+	"flotilla/core/capacity"
+	"flotilla/core/simulate"
 )
 
 // Methods, in the order in which a pass tries them (section 4).
@@ -23,8 +25,8 @@ const (
 
 // candidate is a node that may be disrupted, with what consolidation weighs.
 type candidate struct {
-	*inode
-	machine      *machine // nil when the catalog does not know it
+	*simulate.ExistingNode
+	machine      *capacity.Machine // nil when the catalog does not know it
 	zone         string
 	capacityType string
 	price        float64 // 0 when it is unpriced
@@ -34,7 +36,7 @@ type candidate struct {
 	idle         bool // no pod needs a place
 }
 
-func (c *candidate) name() string { return c.state.Name }
+func (c *candidate) name() string { return c.State.Name }
 
 // worth is what the node costs an hour.
 func (c *candidate) worth() api.Hourly { return api.Hourly{Amount: c.price, Unknown: c.unpriced} }
@@ -42,67 +44,67 @@ func (c *candidate) worth() api.Hourly { return api.Hourly{Amount: c.price, Unkn
 // ratio is what orders candidates: what a node costs for the trouble of removing it.
 func (c *candidate) ratio() float64 { return c.price / c.cost }
 
-func (x *Index) newCandidate(n *inode) candidate {
-	c := candidate{inode: n, zone: n.labels[corev1.LabelTopologyZone], capacityType: n.labels[api.LabelCapacityType], cost: 1, idle: true}
-	if n.pool != nil {
-		c.machine = n.pool.byName[n.labels[corev1.LabelInstanceTypeStable]]
+func newCandidate(x *simulate.Index, n *simulate.ExistingNode) candidate {
+	c := candidate{ExistingNode: n, zone: n.Labels[corev1.LabelTopologyZone], capacityType: n.Labels[api.LabelCapacityType], cost: 1, idle: true}
+	if n.Pool != nil {
+		c.machine = n.Pool.ByName[n.Labels[corev1.LabelInstanceTypeStable]]
 	}
-	price := c.machine.price(c.zone, c.capacityType)
+	price := c.machine.Price(c.zone, c.capacityType)
 	c.price, c.unpriced = price.Amount, price.Unknown
-	for i := range n.pods {
-		if p := &n.pods[i]; p.movable {
-			c.cost += max(0, p.cost)
+	for i := range n.Pods {
+		if p := &n.Pods[i]; p.Movable {
+			c.cost += max(0, p.Cost)
 			c.idle = false
 		}
 	}
-	c.empty = c.idle || x.state.Rules.Off.WorthlessPods && c.cost == 1
+	c.empty = c.idle || x.State.Rules.Off.WorthlessPods && c.cost == 1
 	return c
 }
 
 // barred returns why a node is no candidate of any method, whatever its pods.
-func (x *Index) barred(n *inode) (Refusal, bool) {
-	s, now := n.state, x.state.Now
+func barred(x *simulate.Index, n *simulate.ExistingNode) (Refusal, bool) {
+	s, now := n.State, x.State.Now
 	refuse := func(code Code, format string, args ...any) (Refusal, bool) {
 		return Refusal{Code: code, Message: fmt.Sprintf(format, args...)}, true
 	}
 	switch {
-	case x.state.Undoing[s.Name] != "":
-		return refuse(CodeUndoing, "disruption %s of the node was given up, and the agent has not taken off its taint yet", x.state.Undoing[s.Name])
-	case x.state.Busy[s.Name]:
+	case x.State.Undoing[s.Name] != "":
+		return refuse(CodeUndoing, "disruption %s of the node was given up, and the agent has not taken off its taint yet", x.State.Undoing[s.Name])
+	case x.State.Busy[s.Name]:
 		return refuse(CodeQueued, "the node is being disrupted already")
 	case !s.Managed:
 		return refuse(CodeUnmanaged, "neither Flotilla nor Karpenter made the node")
 	case !s.Initialized:
 		return refuse(CodeNotInitialized, "the node is not initialized")
-	case n.deleting && s.Taken != "":
+	case n.Deleting && s.Taken != "":
 		return refuse(CodeDeleting, "%s", takenText(s.Taken))
-	case n.deleting:
+	case n.Deleting:
 		return refuse(CodeDeleting, "the node is being deleted")
-	case now.Before(x.state.nominated(s)):
-		return refuse(CodeNominated, "a pod is expected on the node until %s", x.state.nominated(s).UTC().Format(time.RFC3339))
+	case now.Before(x.State.NominatedUntil(s)):
+		return refuse(CodeNominated, "a pod is expected on the node until %s", x.State.NominatedUntil(s).UTC().Format(time.RFC3339))
 	}
-	return x.standing(n)
+	return standing(x, n)
 }
 
 // standing returns what keeps a node that is up, and on which no pod is expected, from being a candidate.
-func (x *Index) standing(n *inode) (Refusal, bool) {
-	s, now := n.state, x.state.Now
+func standing(x *simulate.Index, n *simulate.ExistingNode) (Refusal, bool) {
+	s, now := n.State, x.State.Now
 	refuse := func(code Code, format string, args ...any) (Refusal, bool) {
 		return Refusal{Code: code, Message: fmt.Sprintf(format, args...)}, true
 	}
 	switch {
 	case s.Annotations[api.AnnotationDoNotDisrupt] == "true":
 		return refuse(CodeNodeProtected, "the node has the annotation %s", api.AnnotationDoNotDisrupt)
-	case n.node.pool == "":
+	case n.Node.Pool == "":
 		return refuse(CodeNoPool, "the node lacks the label %s", api.LabelNodePool)
-	case n.pool == nil:
-		return refuse(CodePoolUnknown, "there is no NodePool %s on this member", n.node.pool)
-	case len(n.pool.byName) == 0:
-		return refuse(CodePoolUnknown, "no instance type is known for NodePool %s", n.node.pool)
-	case n.pool.protected:
-		return refuse(CodePoolProtected, "NodePool %s has the annotation %s in its template", n.pool.name, api.AnnotationDoNotDisrupt)
-	case now.Before(x.state.Backoffs[s.Name]):
-		return refuse(CodeBackoff, "the last disruption of the node failed; it is left alone until %s", x.state.Backoffs[s.Name].UTC().Format(time.RFC3339))
+	case n.Pool == nil:
+		return refuse(CodePoolUnknown, "there is no NodePool %s on this member", n.Node.Pool)
+	case len(n.Pool.ByName) == 0:
+		return refuse(CodePoolUnknown, "no instance type is known for NodePool %s", n.Node.Pool)
+	case n.Pool.Protected:
+		return refuse(CodePoolProtected, "NodePool %s has the annotation %s in its template", n.Pool.Name, api.AnnotationDoNotDisrupt)
+	case now.Before(x.State.Backoffs[s.Name]):
+		return refuse(CodeBackoff, "the last disruption of the node failed; it is left alone until %s", x.State.Backoffs[s.Name].UTC().Format(time.RFC3339))
 	}
 	return Refusal{}, false
 }
@@ -120,18 +122,18 @@ type roster struct {
 	until    []time.Time
 }
 
-func (x *Index) newRoster() *roster {
+func newRoster(x *simulate.Index) *roster {
 	r := &roster{
-		all: make([]candidate, len(x.nodes)), barred: make([]Refusal, len(x.nodes)),
-		hindered: make([]Refusal, len(x.nodes)), until: make([]time.Time, len(x.nodes)),
+		all: make([]candidate, len(x.Nodes)), barred: make([]Refusal, len(x.Nodes)),
+		hindered: make([]Refusal, len(x.Nodes)), until: make([]time.Time, len(x.Nodes)),
 	}
-	for i, n := range x.nodes {
-		r.all[i] = x.newCandidate(n)
-		if refusal, yes := x.barred(n); yes {
+	for i, n := range x.Nodes {
+		r.all[i] = newCandidate(x, n)
+		if refusal, yes := barred(x, n); yes {
 			r.barred[i] = refusal
 			continue
 		}
-		r.hindered[i], r.until[i] = x.hindered(n)
+		r.hindered[i], r.until[i] = hindered(x, n)
 	}
 	return r
 }
@@ -142,7 +144,7 @@ func (d *deciding) candidates(method string, filter func(*candidate) Refusal) []
 	for i := range d.roster.all {
 		c := &d.roster.all[i]
 		refusal := d.roster.barred[i]
-		podsBlock := !eventual(method) || c.state.TerminationGracePeriod == ""
+		podsBlock := !eventual(method) || c.State.TerminationGracePeriod == ""
 		if refusal.Code == "" && podsBlock {
 			refusal = d.roster.hindered[i]
 		}
@@ -150,7 +152,7 @@ func (d *deciding) candidates(method string, filter func(*candidate) Refusal) []
 			refusal = filter(c)
 		}
 		if refusal.Code == "" && podsBlock {
-			refusal = d.x.exceeded(c.inode)
+			refusal = exceeded(d.x, c.ExistingNode)
 		}
 		if refusal.Code != "" {
 			d.refuse(method, c.name(), refusal)
@@ -179,19 +181,19 @@ func names(cs []*candidate) []string {
 
 // unsettled says how long a node must stay quiet yet, nothing when it need not.
 func (d *deciding) unsettled(c *candidate) Refusal {
-	if !c.settling {
+	if !c.Settling {
 		return Refusal{}
 	}
-	ripe := quietSince(c.state).Add(c.pool.after)
+	ripe := simulate.QuietSince(c.State).Add(c.Pool.ConsolidateAfter)
 	d.recheck(ripe)
-	return Refusal{Code: CodeQuiet, Message: fmt.Sprintf("the node must be without pod events for %s (consolidateAfter); %s remain", c.pool.after, ripe.Sub(d.now).Round(time.Second))}
+	return Refusal{Code: CodeQuiet, Message: fmt.Sprintf("the node must be without pod events for %s (consolidateAfter); %s remain", c.Pool.ConsolidateAfter, ripe.Sub(d.now).Round(time.Second))}
 }
 
 func isEmptyCandidate(d *deciding, c *candidate) Refusal {
 	switch {
-	case c.pool.static:
-		return Refusal{Code: CodeStatic, Message: "NodePool " + c.pool.name + " is static: it is never consolidated"}
-	case c.pool.disabled:
+	case c.Pool.Static:
+		return Refusal{Code: CodeStatic, Message: "NodePool " + c.Pool.Name + " is static: it is never consolidated"}
+	case c.Pool.Disabled:
 		return disabledRefusal(c)
 	case !c.empty:
 		return Refusal{Code: CodeNotEmpty, Message: "pods that need another node run here"}
@@ -200,7 +202,7 @@ func isEmptyCandidate(d *deciding, c *candidate) Refusal {
 }
 
 func disabledRefusal(c *candidate) Refusal {
-	return Refusal{Code: CodeDisabled, Message: fmt.Sprintf("NodePool %q has consolidation disabled (consolidateAfter: Never)", c.pool.name)}
+	return Refusal{Code: CodeDisabled, Message: fmt.Sprintf("NodePool %q has consolidation disabled (consolidateAfter: Never)", c.Pool.Name)}
 }
 
 func isConsolidationCandidate(d *deciding, c *candidate) Refusal {
@@ -213,37 +215,37 @@ func isConsolidationCandidate(d *deciding, c *candidate) Refusal {
 // unconsolidated says why consolidation does not look at a node, however quiet it is.
 func unconsolidated(c *candidate) Refusal {
 	switch {
-	case c.pool.static:
-		return Refusal{Code: CodeStatic, Message: "NodePool " + c.pool.name + " is static: it is never consolidated"}
-	case c.machine == nil && c.labels[corev1.LabelInstanceTypeStable] == "":
+	case c.Pool.Static:
+		return Refusal{Code: CodeStatic, Message: "NodePool " + c.Pool.Name + " is static: it is never consolidated"}
+	case c.machine == nil && c.Labels[corev1.LabelInstanceTypeStable] == "":
 		return Refusal{Code: CodeNoLabel, Message: "the node lacks the label " + corev1.LabelInstanceTypeStable}
-	case c.machine == nil && c.pool.catalog.complete:
-		return Refusal{Code: CodeTypeUnknown, Message: fmt.Sprintf("instance type %q is not in the catalog", c.labels[corev1.LabelInstanceTypeStable])}
+	case c.machine == nil && c.Pool.Catalog.Complete:
+		return Refusal{Code: CodeTypeUnknown, Message: fmt.Sprintf("instance type %q is not in the catalog", c.Labels[corev1.LabelInstanceTypeStable])}
 	case c.capacityType == "":
 		return Refusal{Code: CodeNoLabel, Message: "the node lacks the label " + api.LabelCapacityType}
 	case c.zone == "":
 		return Refusal{Code: CodeNoLabel, Message: "the node lacks the label " + corev1.LabelTopologyZone}
-	case c.pool.disabled:
+	case c.Pool.Disabled:
 		return disabledRefusal(c)
 	case c.empty:
 		return Refusal{Code: CodeEmpty, Message: "the node is empty: that is for emptiness to decide"}
-	case c.pool.policy == api.WhenEmpty:
-		return Refusal{Code: CodeNotEmpty, Message: fmt.Sprintf("NodePool %q has consolidation policy WhenEmpty, but the node is not empty", c.pool.name)}
-	case unlisted(c.pool, c.labels):
-		return Refusal{Code: CodeNotInCatalog, Message: fmt.Sprintf("its price is not known: InstanceCatalog %s does not list %s", c.pool.catalog.name, whatIsIt(c.labels))}
+	case c.Pool.Policy == api.WhenEmpty:
+		return Refusal{Code: CodeNotEmpty, Message: fmt.Sprintf("NodePool %q has consolidation policy WhenEmpty, but the node is not empty", c.Pool.Name)}
+	case unlisted(c.Pool, c.Labels):
+		return Refusal{Code: CodeNotInCatalog, Message: fmt.Sprintf("its price is not known: InstanceCatalog %s does not list %s", c.Pool.Catalog.Name, whatIsIt(c.Labels))}
 	}
 	return Refusal{}
 }
 
 // unlisted reports whether a catalog that does not say it is complete lacks what a node is: then it has no
 // price, and that is all that is known (N20).
-func unlisted(p *Pool, labels map[string]string) bool {
+func unlisted(p *capacity.Pool, labels map[string]string) bool {
 	name, zone, kind := labels[corev1.LabelInstanceTypeStable], labels[corev1.LabelTopologyZone], labels[api.LabelCapacityType]
-	if p.catalog.complete || name == "" || len(p.byName) == 0 {
+	if p.Catalog.Complete || name == "" || len(p.ByName) == 0 {
 		return false
 	}
-	m := p.byName[name]
-	return m == nil || zone != "" && kind != "" && m.price(zone, kind).Unknown
+	m := p.ByName[name]
+	return m == nil || zone != "" && kind != "" && m.Price(zone, kind).Unknown
 }
 
 // whatIsIt names the type, zone and capacity type of a node, as far as its labels tell.

@@ -8,6 +8,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"flotilla/core/api"
+	"flotilla/core/capacity"
+	"flotilla/core/simulate"
 )
 
 // How many nodes one command may take beyond the first, and how many cheaper types a spot node needs
@@ -22,7 +24,7 @@ const (
 type option struct {
 	ok      bool
 	command Command
-	claim   *claim
+	claim   *simulate.Claim
 	refusal Refusal
 }
 
@@ -32,33 +34,33 @@ func refused(code Code, format string, args ...any) option {
 
 // consolidate says whether a set of nodes can be deleted, or replaced by one cheaper node (section 8).
 func (d *deciding) consolidate(method string, cs []*candidate) option {
-	gone := make([]*inode, len(cs))
+	gone := make([]*simulate.ExistingNode, len(cs))
 	price := 0.0
 	for i, c := range cs {
-		gone[i] = c.inode
+		gone[i] = c.ExistingNode
 		price += c.price
 	}
 	d.out.Evaluated++
-	out := d.x.simulate(gone, true)
+	out := d.x.Simulate(gone, true)
 	switch {
-	case len(out.failed) > 0:
-		return refused(CodePodsUnplaced, "not all pods would find a node: %s", failures(out.failed))
-	case len(out.homeless) > 0:
-		return option{refusal: neededRefusal(out.homeless)}
-	case len(out.claims) == 0:
+	case len(out.Failed) > 0:
+		return refused(CodePodsUnplaced, "not all pods would find a node: %s", failures(out.Failed))
+	case len(out.Homeless) > 0:
+		return option{refusal: neededRefusal(out.Homeless)}
+	case len(out.Claims) == 0:
 		return option{ok: true, command: d.command(method, api.ReasonUnderutilized, cs, out)}
-	case len(out.claims) > 1:
-		return refused(CodeManyReplacements, "the node cannot go without making %d others", len(out.claims))
+	case len(out.Claims) > 1:
+		return refused(CodeManyReplacements, "the node cannot go without making %d others", len(out.Claims))
 	}
-	c := out.claims[0]
-	c.types = byPrice(c.types, c.needs)
+	c := out.Claims[0]
+	c.Types = capacity.ByPrice(c.Types, c.Needs)
 	if refusal := d.cheapen(c, cs, price); refusal.Code != "" {
 		return option{refusal: refusal}
 	}
 	return option{ok: true, command: d.command(method, api.ReasonUnderutilized, cs, out), claim: c}
 }
 
-func failures(list []failure) string {
+func failures(list []simulate.Failure) string {
 	var parts []string
 	for _, f := range list[:min(len(list), 5)] {
 		parts = append(parts, f.String())
@@ -72,9 +74,9 @@ func failures(list []failure) string {
 
 // cheapen keeps the types of a new node that cost less than what it replaces, and pins it to spot
 // where its price assumes that.
-func (d *deciding) cheapen(c *claim, cs []*candidate, price float64) Refusal {
-	kinds := c.needs.get(api.LabelCapacityType)
-	allows := func(kind string) bool { return kinds == nil || kinds.has(kind) }
+func (d *deciding) cheapen(c *simulate.Claim, cs []*candidate, price float64) Refusal {
+	kinds := c.Needs.Get(api.LabelCapacityType)
+	allows := func(kind string) bool { return kinds == nil || kinds.Has(kind) }
 	allSpot := !slices.ContainsFunc(cs, func(c *candidate) bool { return c.capacityType != api.CapacitySpot })
 	if allSpot && allows(api.CapacitySpot) {
 		return d.spotToSpot(c, len(cs), price)
@@ -82,71 +84,71 @@ func (d *deciding) cheapen(c *claim, cs []*candidate, price float64) Refusal {
 	if refusal := keepCheaper(c, price); refusal.Code != "" {
 		return refusal
 	}
-	if allows(api.CapacitySpot) && allows(api.CapacityOnDemand) && (d.x.state.Rules.Off.SpotPin || spotOffered(c)) {
-		c.needs = c.needs.with(api.LabelCapacityType, oneValue(api.CapacitySpot))
-		if !d.x.state.Rules.Off.SpotPin {
-			c.types = slices.DeleteFunc(c.types, func(m *machine) bool { return !m.offered(c.needs) })
+	if allows(api.CapacitySpot) && allows(api.CapacityOnDemand) && (d.x.State.Rules.Off.SpotPin || spotOffered(c)) {
+		c.Needs = c.Needs.With(api.LabelCapacityType, capacity.OneValue(api.CapacitySpot))
+		if !d.x.State.Rules.Off.SpotPin {
+			c.Types = slices.DeleteFunc(c.Types, func(m *capacity.Machine) bool { return !m.Offered(c.Needs) })
 		}
 	}
 	return Refusal{}
 }
 
 // spotOffered reports whether some type left can be bought as spot (N6).
-func spotOffered(c *claim) bool {
-	spot := c.needs.with(api.LabelCapacityType, oneValue(api.CapacitySpot))
-	return slices.ContainsFunc(c.types, func(m *machine) bool { return m.offered(spot) })
+func spotOffered(c *simulate.Claim) bool {
+	spot := c.Needs.With(api.LabelCapacityType, capacity.OneValue(api.CapacitySpot))
+	return slices.ContainsFunc(c.Types, func(m *capacity.Machine) bool { return m.Offered(spot) })
 }
 
 // keepCheaper keeps the types whose worst launch price is below a price.
-func keepCheaper(c *claim, price float64) Refusal {
-	c.types = slices.DeleteFunc(slices.Clone(c.types), func(m *machine) bool { return m.worstLaunch(c.needs) >= price })
-	if key := c.pool.lacks(c.types); key != "" {
+func keepCheaper(c *simulate.Claim, price float64) Refusal {
+	c.Types = slices.DeleteFunc(slices.Clone(c.Types), func(m *capacity.Machine) bool { return m.WorstLaunch(c.Needs) >= price })
+	if key := c.Pool.Lacks(c.Types); key != "" {
 		return Refusal{Code: CodeMinValues, Message: "among cheaper types, minValues is not met for label " + key}
 	}
-	if len(c.types) == 0 {
+	if len(c.Types) == 0 {
 		return Refusal{Code: CodeNotCheaper, Message: "it cannot be replaced by a cheaper node"}
 	}
 	return Refusal{}
 }
 
 // spotToSpot applies the rules of section 8.1.
-func (d *deciding) spotToSpot(c *claim, candidates int, price float64) Refusal {
-	if !d.x.state.Rules.SpotToSpot {
+func (d *deciding) spotToSpot(c *simulate.Claim, candidates int, price float64) Refusal {
+	if !d.x.State.Rules.SpotToSpot {
 		return Refusal{Code: CodeSpotDisabled, Message: "spot-to-spot consolidation is off: a spot node is not replaced by a spot node"}
 	}
-	c.needs = c.needs.with(api.LabelCapacityType, oneValue(api.CapacitySpot))
-	c.types = slices.DeleteFunc(slices.Clone(c.types), func(m *machine) bool { return !m.offered(c.needs) })
+	c.Needs = c.Needs.With(api.LabelCapacityType, capacity.OneValue(api.CapacitySpot))
+	c.Types = slices.DeleteFunc(slices.Clone(c.Types), func(m *capacity.Machine) bool { return !m.Offered(c.Needs) })
 	if refusal := keepCheaper(c, price); refusal.Code != "" {
 		return refusal
 	}
 	if candidates > 1 {
 		return Refusal{}
 	}
-	if len(c.types) < spotTypes {
-		return Refusal{Code: CodeSpotFew, Message: fmt.Sprintf("replacing spot by spot takes %d cheaper instance types to choose from, there are %d", spotTypes, len(c.types))}
+	if len(c.Types) < spotTypes {
+		return Refusal{Code: CodeSpotFew, Message: fmt.Sprintf("replacing spot by spot takes %d cheaper instance types to choose from, there are %d", spotTypes, len(c.Types))}
 	}
-	c.types = c.types[:max(spotTypes, c.pool.fewest(c.types))]
+	c.Types = c.Types[:max(spotTypes, c.Pool.Fewest(c.Types))]
 	return Refusal{}
 }
 
 // command describes what is to be done. Its moves hold every pod that needs a place: those of the nodes
 // that go, pending ones, and those of nodes that are deleting already.
-func (d *deciding) command(method, reason string, cs []*candidate, out *outcome) Command {
+func (d *deciding) command(method, reason string, cs []*candidate, out *simulate.Outcome) Command {
 	c := Command{Method: method, Reason: reason, Nodes: names(cs)}
 	for _, one := range cs {
 		c.Savings = c.Savings.Plus(one.worth())
 	}
-	for _, m := range out.moves {
-		move := api.PodMove{Pod: m.pod.key}
-		if m.pod.from != nil {
-			move.From, move.Lost = m.pod.from.state.Name, m.pod.state.Owner == ""
+	for _, m := range out.Moves {
+		move := api.PodMove{Pod: m.Pod.Key}
+		if m.Pod.From != nil {
+			move.From, move.Lost = m.Pod.From.State.Name, m.Pod.State.Owner == ""
 		}
 		switch {
 		case move.Lost:
-		case m.node != nil:
-			move.To = m.node.state.Name
+		case m.Node != nil:
+			move.To = m.Node.State.Name
 		default:
-			move.To = m.claim.hostname
+			move.To = m.Claim.Hostname
 		}
 		c.Moves = append(c.Moves, move)
 	}
@@ -155,31 +157,31 @@ func (d *deciding) command(method, reason string, cs []*candidate, out *outcome)
 }
 
 // launch adds the new nodes of an outcome to a command.
-func (d *deciding) launch(c *Command, claims []*claim) {
+func (d *deciding) launch(c *Command, claims []*simulate.Claim) {
 	for _, claim := range claims {
 		r := replacement(claim)
-		r.requests = d.x.amounts(claim.requests)
+		r.requests = d.x.Amounts(claim.Requests)
 		c.Savings.Amount -= r.Price
 		c.Replacements = append(c.Replacements, r)
 	}
 }
 
-func replacement(c *claim) Replacement {
-	r := Replacement{Pool: c.pool.name}
-	types := byPrice(c.types, c.needs)
+func replacement(c *simulate.Claim) Replacement {
+	r := Replacement{Pool: c.Pool.Name}
+	types := capacity.ByPrice(c.Types, c.Needs)
 	for _, m := range types[:min(len(types), maxTypes)] {
-		r.InstanceTypes = append(r.InstanceTypes, m.name)
+		r.InstanceTypes = append(r.InstanceTypes, m.Name)
 	}
 	for _, m := range types[:min(len(types), api.MaxLaunchTypes)] {
-		r.types = append(r.types, m.launchType(c.needs))
+		r.types = append(r.types, m.LaunchType(c.Needs))
 	}
 	if len(types) > 0 {
-		r.Price = types[0].cheapest(c.needs)
+		r.Price = types[0].Cheapest(c.Needs)
 	}
-	r.CapacityTypes, r.Zones = finite(c.needs, api.LabelCapacityType), finite(c.needs, corev1.LabelTopologyZone)
-	for i := range c.needs {
-		n := &c.needs[i]
-		if n.key == corev1.LabelHostname || n.key == api.LabelNodePool {
+	r.CapacityTypes, r.Zones = finite(c.Needs, api.LabelCapacityType), finite(c.Needs, corev1.LabelTopologyZone)
+	for i := range c.Needs {
+		n := &c.Needs[i]
+		if n.Key == corev1.LabelHostname || n.Key == api.LabelNodePool {
 			continue
 		}
 		r.Requirements = append(r.Requirements, requirementOf(n)...)
@@ -187,36 +189,36 @@ func replacement(c *claim) Replacement {
 	return r
 }
 
-func finite(n needs, key string) []string {
-	if s := n.get(key); s != nil && !s.anything {
-		return s.values
+func finite(n capacity.Needs, key string) []string {
+	if s := n.Get(key); s != nil && !s.Anything {
+		return s.Values
 	}
 	return nil
 }
 
 // requirementOf writes a need as requirements of a node.
-func requirementOf(n *need) []api.NodeRequirement {
-	s := &n.set
+func requirementOf(n *capacity.Need) []api.NodeRequirement {
+	s := &n.Set
 	switch {
-	case !s.anything && len(s.values) == 0:
-		return []api.NodeRequirement{{Key: n.key, Operator: "DoesNotExist"}}
-	case !s.anything:
-		return []api.NodeRequirement{{Key: n.key, Operator: "In", Values: s.values}}
+	case !s.Anything && len(s.Values) == 0:
+		return []api.NodeRequirement{{Key: n.Key, Operator: "DoesNotExist"}}
+	case !s.Anything:
+		return []api.NodeRequirement{{Key: n.Key, Operator: "In", Values: s.Values}}
 	}
 	var out []api.NodeRequirement
-	if len(s.values) > 0 {
-		out = append(out, api.NodeRequirement{Key: n.key, Operator: "NotIn", Values: s.values})
+	if len(s.Values) > 0 {
+		out = append(out, api.NodeRequirement{Key: n.Key, Operator: "NotIn", Values: s.Values})
 	}
-	if s.bounded {
-		if s.above > -1<<62 {
-			out = append(out, api.NodeRequirement{Key: n.key, Operator: "Gt", Values: []string{fmt.Sprint(s.above)}})
+	if s.Bounded {
+		if s.Above > -1<<62 {
+			out = append(out, api.NodeRequirement{Key: n.Key, Operator: "Gt", Values: []string{fmt.Sprint(s.Above)}})
 		}
-		if s.below < 1<<62 {
-			out = append(out, api.NodeRequirement{Key: n.key, Operator: "Lt", Values: []string{fmt.Sprint(s.below)}})
+		if s.Below < 1<<62 {
+			out = append(out, api.NodeRequirement{Key: n.Key, Operator: "Lt", Values: []string{fmt.Sprint(s.Below)}})
 		}
 	}
 	if len(out) == 0 {
-		out = []api.NodeRequirement{{Key: n.key, Operator: "Exists"}}
+		out = []api.NodeRequirement{{Key: n.Key, Operator: "Exists"}}
 	}
 	return out
 }

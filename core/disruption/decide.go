@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"flotilla/core/api"
+	"flotilla/core/capacity"
+	"flotilla/core/simulate"
 )
 
 // Decision is what to disrupt now, and why nothing else is.
@@ -19,7 +21,7 @@ type Decision struct {
 	// Eligible are the nodes each method could have taken, before budgets.
 	Eligible map[string][]string `json:"eligible,omitempty"`
 	// Budgets is how many nodes may be disrupted beyond those that are, by reason and pool.
-	Budgets map[string]map[string]Count `json:"budgets,omitempty"`
+	Budgets map[string]map[string]capacity.Count `json:"budgets,omitempty"`
 	// Verdicts has one for every node, by name.
 	Verdicts []Verdict `json:"verdicts,omitempty"`
 	// Recheck is when time alone can change the decision, zero when it cannot.
@@ -102,23 +104,23 @@ type Replacement struct {
 
 // deciding is one pass.
 type deciding struct {
-	x       *Index
+	x       *simulate.Index
 	now     time.Time
 	roster  *roster
 	out     *Decision
 	refused map[string][]Refusal
 	drifts  map[string]string
 	pools   poolCounts
-	weights map[*Pool]poolWeight
+	weights map[*capacity.Pool]poolWeight
 }
 
 // Decide returns what to disrupt now. It changes nothing; equal states give equal decisions.
-func Decide(s *State) Decision {
+func Decide(s *simulate.State) Decision {
 	d := begin(s)
 	if s.Stale != "" {
 		d.out.Stale = s.Stale
-		for _, n := range d.x.nodes {
-			d.refuse("", n.state.Name, Refusal{Code: CodeStale, Message: s.Stale})
+		for _, n := range d.x.Nodes {
+			d.refuse("", n.State.Name, Refusal{Code: CodeStale, Message: s.Stale})
 		}
 		return d.finish()
 	}
@@ -141,13 +143,13 @@ func Decide(s *State) Decision {
 	return d.finish()
 }
 
-func begin(s *State) *deciding {
+func begin(s *simulate.State) *deciding {
 	d := &deciding{
-		x: NewIndex(s), now: s.Now, refused: map[string][]Refusal{}, drifts: map[string]string{}, weights: map[*Pool]poolWeight{},
-		out: &Decision{Eligible: map[string][]string{}, Budgets: map[string]map[string]Count{}},
+		x: simulate.NewIndex(s), now: s.Now, refused: map[string][]Refusal{}, drifts: map[string]string{}, weights: map[*capacity.Pool]poolWeight{},
+		out: &Decision{Eligible: map[string][]string{}, Budgets: map[string]map[string]capacity.Count{}},
 	}
-	d.roster = d.x.newRoster()
-	d.pools = d.x.countPools()
+	d.roster = newRoster(d.x)
+	d.pools = countPools(d.x)
 	return d
 }
 
@@ -173,9 +175,9 @@ func (d *deciding) finish() Decision {
 			taken[n] = &d.out.Commands[i]
 		}
 	}
-	for i, n := range d.x.nodes {
-		name := n.state.Name
-		v := Verdict{Node: name, Pool: n.node.pool, Refusals: d.refused[name], Drift: d.driftOf(&d.roster.all[i])}
+	for i, n := range d.x.Nodes {
+		name := n.State.Name
+		v := Verdict{Node: name, Pool: n.Node.Pool, Refusals: d.refused[name], Drift: d.driftOf(&d.roster.all[i])}
 		if c := taken[name]; c != nil {
 			v.Disrupt, v.Method = c.Reason, c.Method
 		} else if len(v.Refusals) == 0 {
@@ -185,10 +187,10 @@ func (d *deciding) finish() Decision {
 			v.Lasting = d.lasting(&d.roster.all[i])
 		}
 		d.out.Verdicts = append(d.out.Verdicts, v)
-		d.wake(n.state, d.roster.until[i])
+		d.wake(n.State, d.roster.until[i])
 	}
-	for _, p := range d.x.pools {
-		d.recheck(p.budgets.NextChange(d.now))
+	for _, p := range d.x.Pools {
+		d.recheck(p.Budgets.NextChange(d.now))
 	}
 	return *d.out
 }
@@ -196,9 +198,9 @@ func (d *deciding) finish() Decision {
 // wake rechecks when a node's own times run out.
 func (d *deciding) wake(s *api.NodeState, until time.Time) {
 	d.recheck(until)
-	d.recheck(d.x.state.nominated(s))
-	d.recheck(d.x.state.Backoffs[s.Name])
-	if at, ok := expiresAt(s, d.x.byPool[s.Labels[api.LabelNodePool]]); ok {
+	d.recheck(d.x.State.NominatedUntil(s))
+	d.recheck(d.x.State.Backoffs[s.Name])
+	if at, ok := expiresAt(s, d.x.ByPool[s.Labels[api.LabelNodePool]]); ok {
 		d.recheck(at)
 	}
 }
@@ -208,16 +210,16 @@ type poolCounts struct {
 	total, disrupting map[string]int
 }
 
-func (x *Index) countPools() poolCounts {
+func countPools(x *simulate.Index) poolCounts {
 	c := poolCounts{map[string]int{}, map[string]int{}}
-	for _, n := range x.nodes {
-		total, down := counts(n.state, n.deleting)
+	for _, n := range x.Nodes {
+		total, down := counts(n.State, n.Deleting)
 		if !total {
 			continue
 		}
-		c.total[n.node.pool]++
+		c.total[n.Node.Pool]++
 		if down {
-			c.disrupting[n.node.pool]++
+			c.disrupting[n.Node.Pool]++
 		}
 	}
 	return c
@@ -230,32 +232,32 @@ func counts(s *api.NodeState, deleting bool) (total, down bool) {
 
 // allowance is what is left of budgets while a method spends them.
 type allowance struct {
-	pools map[string]Count
+	pools map[string]capacity.Count
 	fleet map[string]int // by the name of the fleet-wide budget
 }
 
 // has reports whether one more node of a pool may go.
-func (a *allowance) has(p *Pool) bool {
-	shared, bound := a.fleet[p.fleet]
-	return a.pools[p.name] > 0 && (!bound || shared > 0)
+func (a *allowance) has(p *capacity.Pool) bool {
+	shared, bound := a.fleet[p.FleetBudget]
+	return a.pools[p.Name] > 0 && (!bound || shared > 0)
 }
 
-func (a *allowance) take(p *Pool) {
-	a.pools[p.name]--
-	if _, bound := a.fleet[p.fleet]; bound {
-		a.fleet[p.fleet]--
+func (a *allowance) take(p *capacity.Pool) {
+	a.pools[p.Name]--
+	if _, bound := a.fleet[p.FleetBudget]; bound {
+		a.fleet[p.FleetBudget]--
 	}
 }
 
 // allowances is what is left of every pool's budgets for a reason.
 func (d *deciding) allowances(reason string) *allowance {
-	a := &allowance{pools: make(map[string]Count, len(d.x.pools)), fleet: map[string]int{}}
-	shown := make(map[string]Count, len(d.x.pools))
-	for _, p := range d.x.pools {
-		n := Allowed(p.budgets.Limit(d.now, d.pools.total[p.name], reason, d.x.state.Rules), d.pools.disrupting[p.name])
-		a.pools[p.name], shown[p.name] = n, n
-		if left, bound := d.x.state.FleetAllowed[p.fleet]; bound && p.fleet != "" {
-			a.fleet[p.fleet], shown[p.name] = left, min(n, Count(max(0, left)))
+	a := &allowance{pools: make(map[string]capacity.Count, len(d.x.Pools)), fleet: map[string]int{}}
+	shown := make(map[string]capacity.Count, len(d.x.Pools))
+	for _, p := range d.x.Pools {
+		n := capacity.Allowed(p.Budgets.Limit(d.now, d.pools.total[p.Name], reason, d.x.State.Rules), d.pools.disrupting[p.Name])
+		a.pools[p.Name], shown[p.Name] = n, n
+		if left, bound := d.x.State.FleetAllowed[p.FleetBudget]; bound && p.FleetBudget != "" {
+			a.fleet[p.FleetBudget], shown[p.Name] = left, min(n, capacity.Count(max(0, left)))
 		}
 	}
 	d.out.Budgets[reason] = shown
@@ -272,11 +274,11 @@ func (d *deciding) spend(method, reason string, cs []*candidate, left *allowance
 // afford takes candidates in order while budgets last, and returns those too that they do not suffice for.
 func afford(cs []*candidate, left *allowance) (taken, over []*candidate) {
 	for _, c := range cs {
-		if !left.has(c.pool) {
+		if !left.has(c.Pool) {
 			over = append(over, c)
 			continue
 		}
-		left.take(c.pool)
+		left.take(c.Pool)
 		taken = append(taken, c)
 	}
 	return taken, over
@@ -289,23 +291,23 @@ func (d *deciding) overBudgets(method, reason string, over []*candidate, left *a
 }
 
 func (d *deciding) overBudget(method, reason string, c *candidate, left *allowance) {
-	p := c.pool
-	d.refuse(method, c.name(), Refusal{Code: CodeBudget, Message: d.spent(reason, p, left), About: p.name})
+	p := c.Pool
+	d.refuse(method, c.name(), Refusal{Code: CodeBudget, Message: d.spent(reason, p, left), About: p.Name})
 }
 
 // spent says which budget keeps a pool's nodes, with its numbers.
-func (d *deciding) spent(reason string, p *Pool, left *allowance) string {
-	if err := p.budgets.Err(); err != nil {
-		return "the budgets of NodePool " + p.name + " cannot be evaluated, so that nothing is allowed: " + err.Error()
+func (d *deciding) spent(reason string, p *capacity.Pool, left *allowance) string {
+	if err := p.Budgets.Err(); err != nil {
+		return "the budgets of NodePool " + p.Name + " cannot be evaluated, so that nothing is allowed: " + err.Error()
 	}
-	if left.pools[p.name] > 0 {
-		return fmt.Sprintf("the fleet-wide budget %s, which NodePool %s shares, allows no further disruption now", p.fleet, p.name)
+	if left.pools[p.Name] > 0 {
+		return fmt.Sprintf("the fleet-wide budget %s, which NodePool %s shares, allows no further disruption now", p.FleetBudget, p.Name)
 	}
-	total, down := d.pools.total[p.name], d.pools.disrupting[p.name]
-	limit := p.budgets.Limit(d.now, total, reason, d.x.state.Rules)
+	total, down := d.pools.total[p.Name], d.pools.disrupting[p.Name]
+	limit := p.Budgets.Limit(d.now, total, reason, d.x.State.Rules)
 	text := fmt.Sprintf("the budgets of NodePool %s allow no further disruption for %s now: %s of %s may be down, %d are",
-		p.name, reason, limit, counted(total, "node"), down)
-	if begun := Allowed(limit, down); begun > 0 {
+		p.Name, reason, limit, counted(total, "node"), down)
+	if begun := capacity.Allowed(limit, down); begun > 0 {
 		text += fmt.Sprintf(", and %s more go before this one", begun)
 	}
 	return text
@@ -337,11 +339,11 @@ func interleave(cs []*candidate) []*candidate {
 	turns := map[string]int{}
 	all := make([]placed, len(cs))
 	for i, c := range cs {
-		all[i] = placed{c, turns[c.pool.name]}
-		turns[c.pool.name]++
+		all[i] = placed{c, turns[c.Pool.Name]}
+		turns[c.Pool.Name]++
 	}
 	slices.SortStableFunc(all, func(a, b placed) int {
-		return cmp.Or(cmp.Compare(a.turn, b.turn), cmp.Compare(a.c.pool.name, b.c.pool.name))
+		return cmp.Or(cmp.Compare(a.turn, b.turn), cmp.Compare(a.c.Pool.Name, b.c.Pool.Name))
 	})
 	out := make([]*candidate, len(all))
 	for i := range all {

@@ -5,27 +5,29 @@ import (
 	"strings"
 
 	"flotilla/core/api"
+	"flotilla/core/cluster"
+	"flotilla/core/simulate"
 )
 
 // departure is a command whose pods are followed beyond what was decided.
 type departure struct {
 	command *Command
-	nodes   []*inode
-	claims  []*claim
-	fresh   []*inode // what claims are expected to become
+	nodes   []*simulate.ExistingNode
+	claims  []*simulate.Claim
+	fresh   []*simulate.ExistingNode // what claims are expected to become
 	killed  []killed
 }
 
 // killed is a pod that is doomed, with what is told of it.
 type killed struct {
 	api.KilledPod
-	pod *pod
+	pod *cluster.Pod
 }
 
 // doom finds the pods that a departure kills.
 func (d *deciding) doom(g *departure) {
 	for _, n := range g.nodes {
-		for _, k := range d.x.doomed(n) {
+		for _, k := range doomedOn(d.x, n) {
 			g.killed = append(g.killed, killed{k.told(n, d.now), k.pod})
 		}
 	}
@@ -33,25 +35,25 @@ func (d *deciding) doom(g *departure) {
 }
 
 // foretell tells which pods a simulated command kills, and where they go after the moves of the simulation.
-func (d *deciding) foretell(g *departure, moves []move) {
+func (d *deciding) foretell(g *departure, moves []simulate.Move) {
 	if d.doom(g); len(g.killed) == 0 {
 		return
 	}
-	known := map[*pod]*move{}
+	known := map[*cluster.Pod]*simulate.Move{}
 	for i := range moves {
-		known[moves[i].pod.pod] = &moves[i]
+		known[moves[i].Pod.Pod] = &moves[i]
 	}
-	var rest []*pod
+	var rest []*cluster.Pod
 	for i := range g.killed {
 		k := &g.killed[i]
 		if m := known[k.pod]; m != nil {
-			k.To = m.to()
+			k.To = m.To()
 		} else if k.needsPlace() {
 			rest = append(rest, k.pod)
 		}
 	}
 	if len(rest) > 0 {
-		d.x.after([]*departure{g}, moves, rest).settle(g, known)
+		aftermathOf(d.x, []*departure{g}, moves, rest).settle(g, known)
 	}
 	g.tell()
 }
@@ -63,8 +65,8 @@ func (d *deciding) foreseeAll(going []*departure) []Command {
 	if len(going) == 0 {
 		return nil
 	}
-	queue, by := slices.Clone(d.x.waiting), map[*pod]*departure{}
-	var pods []*pod
+	queue, by := slices.Clone(d.x.Waiting), map[*cluster.Pod]*departure{}
+	var pods []*cluster.Pod
 	for _, g := range going {
 		d.doom(g)
 		for i := range g.killed {
@@ -76,21 +78,21 @@ func (d *deciding) foreseeAll(going []*departure) []Command {
 	}
 	for _, g := range going {
 		for _, n := range g.nodes {
-			for _, m := range n.movable {
-				if by[m.pod] == nil {
-					by[m.pod] = g
+			for _, m := range n.Movable {
+				if by[m.Pod] == nil {
+					by[m.Pod] = g
 					queue = append(queue, m)
 				}
 			}
 		}
 	}
-	slices.SortFunc(queue, placedFirst)
+	slices.SortFunc(queue, simulate.PlacedFirst)
 	for _, m := range queue {
-		pods = append(pods, m.pod)
+		pods = append(pods, m.Pod)
 	}
-	a := d.x.after(going, nil, pods)
+	a := aftermathOf(d.x, going, nil, pods)
 	for _, m := range queue {
-		a.follow(m, by[m.pod])
+		a.follow(m, by[m.Pod])
 	}
 	out := make([]Command, len(going))
 	for i, g := range going {
@@ -103,21 +105,21 @@ func (d *deciding) foreseeAll(going []*departure) []Command {
 }
 
 // follow puts a pod where it would go, and tells so when it is of a departure.
-func (a *aftermath) follow(m *moving, g *departure) {
+func (a *aftermath) follow(m *simulate.Moving, g *departure) {
 	if g == nil {
-		a.place(m.pod, nil)
+		a.place(m.Pod, nil)
 		return
 	}
-	told := api.PodMove{Pod: m.key, From: m.from.state.Name, Lost: m.state.Owner == ""}
+	told := api.PodMove{Pod: m.Key, From: m.From.State.Name, Lost: m.State.Owner == ""}
 	if !told.Lost {
-		told.To, told.Nowhere = a.place(m.pod, g.fresh)
+		told.To, told.Nowhere = a.place(m.Pod, g.fresh)
 	}
 	g.command.Moves = append(g.command.Moves, told)
 }
 
 // settle puts the pods that a departure kills where they would go, one after another; those in known have
 // a place.
-func (a *aftermath) settle(g *departure, known map[*pod]*move) {
+func (a *aftermath) settle(g *departure, known map[*cluster.Pod]*simulate.Move) {
 	for i := range g.killed {
 		if k := &g.killed[i]; known[k.pod] == nil && k.needsPlace() {
 			k.To, k.Nowhere = a.place(k.pod, g.fresh)
@@ -125,16 +127,16 @@ func (a *aftermath) settle(g *departure, known map[*pod]*move) {
 	}
 }
 
-func (k *killed) needsPlace() bool { return k.pod.movable && k.pod.state.Owner != "" }
+func (k *killed) needsPlace() bool { return k.pod.Movable && k.pod.State.Owner != "" }
 
 // tell writes what became of the killed pods into the command.
 func (g *departure) tell() {
 	for i := range g.killed {
 		k := &g.killed[i]
 		switch {
-		case k.pod.state.Owner == "":
+		case k.pod.State.Owner == "":
 			k.Lost, k.To = true, ""
-		case !k.pod.movable:
+		case !k.pod.Movable:
 			k.Nowhere = "it belongs to its node"
 		}
 		g.command.Killed = append(g.command.Killed, k.KilledPod)

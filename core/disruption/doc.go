@@ -9,9 +9,4 @@
 // Step is one pass over a member: from its record, its state, what its agent says and what persons ask
 // for, it makes the next record, the commands that wait for their validation, and the events to tell. The
 // disruptor gathers and writes; every rule of carrying out is here.
-//
-// A Cluster holds the nodes and pods of one member, parsed once when they enter. NewIndex lays the
-// cluster out for one decision: free capacity in columns, counts of pods by topology domain. A
-// simulated move changes the index in place and is undone from a journal, so that it costs what it
-// touches and not the size of the member. An index serves one goroutine.
 package disruption

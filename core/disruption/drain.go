@@ -7,13 +7,14 @@ import (
 	"time"
 
 	"flotilla/core/api"
+	"flotilla/core/cluster"
+	"flotilla/core/simulate"
 )
 
 // Times of a drain (section 14).
 const (
 	stuckTerminating = time.Minute
 	leastDrain       = 5 * time.Second
-	defaultGrace     = 30 * time.Second
 )
 
 // DrainInput is a node that is to be emptied, as the agent sees it.
@@ -96,12 +97,12 @@ func (s *DrainStep) wake(at, now time.Time) {
 }
 
 // wave is the order in which pods go: critical pods after others, daemons after other pods.
-func wave(p *pod) int {
+func wave(p *cluster.Pod) int {
 	n := 0
-	if p.daemon {
+	if p.Daemon {
 		n++
 	}
-	if p.state.Critical {
+	if p.State.Critical {
 		n += 2
 	}
 	return n
@@ -110,74 +111,66 @@ func wave(p *pod) int {
 // pods plans evictions of the first wave that is not gone, and deletions of pods that must begin to
 // end now to be gone by the deadline.
 func (s *DrainStep) pods(in *DrainInput) {
-	c := NewCluster()
-	var left []*pod
+	c := cluster.NewCluster()
+	var left []*cluster.Pod
 	for i := range in.Node.Pods {
-		p := c.newPod(&in.Node.Pods[i])
+		p := c.NewPod(&in.Node.Pods[i])
 		if waitedFor(p, in.Now) {
 			left = append(left, p)
 		}
 	}
-	slices.SortFunc(left, func(a, b *pod) int { return cmp.Or(cmp.Compare(wave(a), wave(b)), cmp.Compare(a.key, b.key)) })
+	slices.SortFunc(left, func(a, b *cluster.Pod) int { return cmp.Or(cmp.Compare(wave(a), wave(b)), cmp.Compare(a.Key, b.Key)) })
 	s.Drained = len(left) == 0
 	for _, p := range left {
 		s.one(p, wave(p) == wave(left[0]), in)
 	}
 }
 
-// grace is what a pod is given to end.
-func (p *pod) grace() time.Duration {
-	if g := p.state.GraceSeconds; g != nil {
-		return time.Duration(*g) * time.Second
-	}
-	return defaultGrace
-}
-
 // waitedFor reports whether a drain waits for a pod: not for ended and mirror pods, for those that
 // tolerate the taint, and for those that are stuck.
-func waitedFor(p *pod, now time.Time) bool {
-	if ended(p.state) || p.stays() {
+func waitedFor(p *cluster.Pod, now time.Time) bool {
+	if simulate.Ended(p.State) || p.Stays() {
 		return false
 	}
-	return !p.state.Terminating || now.Before(p.state.GoneBy.Add(stuckTerminating))
+	return !p.State.Terminating || now.Before(p.State.GoneBy.Add(stuckTerminating))
 }
 
 // one plans what happens to a pod whose turn it is, or is not yet.
-func (s *DrainStep) one(p *pod, turn bool, in *DrainInput) {
+func (s *DrainStep) one(p *cluster.Pod, turn bool, in *DrainInput) {
 	if in.Deadline.IsZero() {
 		s.evict(p, turn, in)
 		return
 	}
-	due := in.Deadline.Add(-p.grace())
+	due := in.Deadline.Add(-p.Grace())
 	switch {
-	case p.state.Terminating && p.state.GoneBy.After(in.Deadline), !p.state.Terminating && in.Now.After(due):
-		s.Delete = append(s.Delete, DrainDelete{p.key, max(time.Second, in.Deadline.Sub(in.Now))})
-		s.WaitingFor = append(s.WaitingFor, fmt.Sprintf("pod %s, which is deleted because of the deadline %s", p.key, in.Deadline.UTC().Format(time.RFC3339)))
+	case p.State.Terminating && p.State.GoneBy.After(in.Deadline), !p.State.Terminating && in.Now.After(due):
+		s.Delete = append(s.Delete, DrainDelete{p.Key, max(time.Second, in.Deadline.Sub(in.Now))})
+		s.WaitingFor = append(s.WaitingFor, fmt.Sprintf("pod %s, which is deleted because of the deadline %s", p.Key, in.Deadline.UTC().Format(time.RFC3339)))
 	default:
 		s.evict(p, turn, in)
 		s.wake(due.Add(time.Second), in.Now)
 	}
 }
 
-func (s *DrainStep) evict(p *pod, turn bool, in *DrainInput) {
+func (s *DrainStep) evict(p *cluster.Pod, turn bool, in *DrainInput) {
 	now := in.Now
-	held, until := p.protected(now)
+	held, until := p.Protected(now)
 	switch {
-	case p.state.Terminating:
-		s.WaitingFor = append(s.WaitingFor, "pod "+p.key+", which is terminating")
-		s.wake(p.state.GoneBy.Add(stuckTerminating), now)
+	case p.State.Terminating:
+		s.WaitingFor = append(s.WaitingFor, "pod "+p.Key+", which is terminating")
+		s.wake(p.State.GoneBy.Add(stuckTerminating), now)
 	case held:
-		s.WaitingFor = append(s.WaitingFor, "pod "+p.key+", which has the annotation "+api.AnnotationDoNotDisrupt)
+		s.WaitingFor = append(s.WaitingFor, "pod "+p.Key+", which has the annotation "+api.AnnotationDoNotDisrupt)
 		s.wake(until, now)
 	case turn:
-		s.Evict = append(s.Evict, p.key)
-		if why := in.Refused[p.key]; why != "" {
-			s.WaitingFor = append(s.WaitingFor, "pod "+p.key+", whose eviction was refused: "+why)
+		s.Evict = append(s.Evict, p.Key)
+		if why := in.Refused[p.Key]; why != "" {
+			s.WaitingFor = append(s.WaitingFor, "pod "+p.Key+", whose eviction was refused: "+why)
 		} else {
-			s.WaitingFor = append(s.WaitingFor, "pod "+p.key+", which is being evicted")
+			s.WaitingFor = append(s.WaitingFor, "pod "+p.Key+", which is being evicted")
 		}
 	default:
-		s.WaitingFor = append(s.WaitingFor, "pod "+p.key+", whose turn comes after the pods before it")
+		s.WaitingFor = append(s.WaitingFor, "pod "+p.Key+", whose turn comes after the pods before it")
 	}
 }
 

@@ -8,6 +8,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"flotilla/core/api"
+	"flotilla/core/capacity"
+	"flotilla/core/cluster"
+	"flotilla/core/simulate"
 )
 
 // Reasons of drift, in the order in which they are looked for (section 11, N16).
@@ -23,21 +26,21 @@ const typeGrace = time.Hour
 
 // Drifted returns why a node is no longer what its pool asks for, "" when it is. What Karpenter found out about
 // the node's NodeClaim goes first (N21).
-func Drifted(n *api.NodeState, p *Pool, now time.Time, rules Rules) string {
+func Drifted(n *api.NodeState, p *capacity.Pool, now time.Time, rules capacity.Rules) string {
 	if !n.Managed {
 		return ""
 	}
-	from := originOf(n)
+	from := cluster.OriginOf(n)
 	switch {
 	case n.ProviderDrift != "":
 		return n.ProviderDrift
-	case stampedFor(n.Annotations, p.name) && p.changedSince(n.Annotations[api.AnnotationPoolHash], n.Annotations[api.AnnotationPoolHashLevel]):
+	case capacity.StampedFor(n.Annotations, p.Name) && changedSince(p, n.Annotations[api.AnnotationPoolHash], n.Annotations[api.AnnotationPoolHashLevel]):
 		return DriftPool
-	case !p.requirementsHold(&from, rules):
+	case !requirementsHold(p, &from, rules):
 		return DriftRequirements
-	case now.Sub(n.Created.Time) > typeGrace && p.gone(&from, rules):
+	case now.Sub(n.Created.Time) > typeGrace && typeGone(p, &from, rules):
 		return DriftType
-	case stampedFor(n.Annotations, p.name) && otherClass(n.Annotations[api.AnnotationClassHash], p.classHash):
+	case capacity.StampedFor(n.Annotations, p.Name) && otherClass(n.Annotations[api.AnnotationClassHash], p.ClassHash):
 		return DriftClass
 	default:
 		return ""
@@ -46,14 +49,14 @@ func Drifted(n *api.NodeState, p *Pool, now time.Time, rules Rules) string {
 
 // changedSince compares the hash that a node is stamped with to that of the pool: Flotilla's own, or the one
 // that Karpenter wrote on both. Hashes of other versions say nothing.
-func (p *Pool) changedSince(stamped, level string) bool {
+func changedSince(p *capacity.Pool, stamped, level string) bool {
 	switch {
 	case stamped == "" || level == "":
 		return false
-	case level == PoolHashLevel:
-		return stamped != p.hash
+	case level == capacity.PoolHashLevel:
+		return stamped != p.Hash
 	default:
-		return p.stamp != "" && level == p.level && stamped != p.stamp
+		return p.Stamp != "" && level == p.HashLevel && stamped != p.Stamp
 	}
 }
 
@@ -65,59 +68,59 @@ func otherClass(stamped, hash string) bool {
 // requirementsHold reports whether a node was made as the pool requires. A label that is missing breaks a
 // requirement only where all is known that the node was made from, and never when it is one that the provider
 // sets (N19).
-func (p *Pool) requirementsHold(from *origin, rules Rules) bool {
-	for i := range p.asked {
-		r := &p.asked[i]
-		v, ok := from.labels[r.key]
-		unknown := !from.whole || provided[r.key] && !rules.Off.MissingLabels
-		if ok && !r.set.has(v) || !ok && !unknown && !r.set.lenient() {
+func requirementsHold(p *capacity.Pool, from *cluster.Origin, rules capacity.Rules) bool {
+	for i := range p.Requirements {
+		r := &p.Requirements[i]
+		v, ok := from.Labels[r.Key]
+		unknown := !from.Whole || cluster.Provided[r.Key] && !rules.Off.MissingLabels
+		if ok && !r.Set.Has(v) || !ok && !unknown && !r.Set.Lenient() {
 			return false
 		}
 	}
 	return true
 }
 
-// gone reports whether the catalog, which says that it is complete, lacks what a node is known to be.
-func (p *Pool) gone(from *origin, rules Rules) bool {
-	if !p.catalog.complete {
+// typeGone reports whether the catalog, which says that it is complete, lacks what a node is known to be.
+func typeGone(p *capacity.Pool, from *cluster.Origin, rules capacity.Rules) bool {
+	if !p.Catalog.Complete {
 		return false
 	}
-	name := from.labels[corev1.LabelInstanceTypeStable]
+	name := from.Labels[corev1.LabelInstanceTypeStable]
 	if name == "" && !rules.Off.MissingLabels {
 		return false
 	}
-	return !p.lists(from)
+	return !lists(p, from)
 }
 
 // lists reports whether the catalog has what a node is known to be.
-func (p *Pool) lists(from *origin) bool {
-	m := p.byName[from.labels[corev1.LabelInstanceTypeStable]]
-	return m.offeredAs(from.labels[corev1.LabelTopologyZone], from.labels[api.LabelCapacityType])
+func lists(p *capacity.Pool, from *cluster.Origin) bool {
+	m := p.ByName[from.Labels[corev1.LabelInstanceTypeStable]]
+	return m.OfferedAs(from.Labels[corev1.LabelTopologyZone], from.Labels[api.LabelCapacityType])
 }
 
 // driftOf is the drift of a node, computed once a pass.
 func (d *deciding) driftOf(c *candidate) string {
-	if c.pool == nil {
+	if c.Pool == nil {
 		return ""
 	}
 	name := c.name()
 	reason, known := d.drifts[name]
 	if !known {
-		rules := d.x.state.Rules
-		reason = Drifted(c.state, c.pool, d.now, rules)
+		rules := d.x.State.Rules
+		reason = Drifted(c.State, c.Pool, d.now, rules)
 		d.drifts[name] = reason
-		if from := originOf(c.state); reason == "" && d.now.Sub(c.state.Created.Time) <= typeGrace && c.pool.gone(&from, rules) {
-			d.recheck(c.state.Created.Add(typeGrace + time.Second))
+		if from := cluster.OriginOf(c.State); reason == "" && d.now.Sub(c.State.Created.Time) <= typeGrace && typeGone(c.Pool, &from, rules) {
+			d.recheck(c.State.Created.Add(typeGrace + time.Second))
 		}
 	}
 	return reason
 }
 
 func (d *deciding) since(c *candidate) time.Time {
-	if t, ok := d.x.state.DriftedSince[c.name()]; ok {
+	if t, ok := d.x.State.DriftedSince[c.name()]; ok {
 		return t
 	}
-	if told := c.state.DriftedSince; !told.IsZero() {
+	if told := c.State.DriftedSince; !told.IsZero() {
 		return told.Time
 	}
 	return d.now
@@ -126,7 +129,7 @@ func (d *deciding) since(c *candidate) time.Time {
 // drift replaces one drifted node: those without pods first, then the one that drifted first.
 func (d *deciding) drift(reason string) []Command {
 	cs := d.candidates(MethodDrift, func(c *candidate) Refusal {
-		if c.pool.static {
+		if c.Pool.Static {
 			return Refusal{Code: CodeStatic, Message: "nodes of a static NodePool drift by another method"}
 		}
 		if d.driftOf(c) == "" {
@@ -156,24 +159,24 @@ func compareBool(a, b bool) int {
 // oneByOne takes the first node whose pods all find a place, at whatever price (section 11).
 func (d *deciding) oneByOne(method, reason string, cs []*candidate, left *allowance) []Command {
 	for _, c := range cs {
-		if !left.has(c.pool) {
+		if !left.has(c.Pool) {
 			d.overBudget(method, reason, c, left)
 			continue
 		}
 		d.out.Evaluated++
-		out := d.x.simulate([]*inode{c.inode}, false)
-		if len(out.failed) > 0 {
-			d.refuse(method, c.name(), Refusal{Code: CodePodsUnplaced, Message: "not all pods would find a node: " + failures(out.failed)})
+		out := d.x.Simulate([]*simulate.ExistingNode{c.ExistingNode}, false)
+		if len(out.Failed) > 0 {
+			d.refuse(method, c.name(), Refusal{Code: CodePodsUnplaced, Message: "not all pods would find a node: " + failures(out.Failed)})
 			continue
 		}
-		if len(out.homeless) > 0 && (len(out.claims) == 0 || d.x.state.Unsettled) {
-			d.refuse(method, c.name(), neededRefusal(out.homeless))
+		if len(out.Homeless) > 0 && (len(out.Claims) == 0 || d.x.State.Unsettled) {
+			d.refuse(method, c.name(), neededRefusal(out.Homeless))
 			continue
 		}
 		command := d.command(method, reason, []*candidate{c}, out)
 		command.Drift = d.drifts[c.name()]
-		d.launch(&command, out.claims)
-		d.foretell(&departure{command: &command, nodes: []*inode{c.inode}, claims: out.claims}, out.moves)
+		d.launch(&command, out.Claims)
+		d.foretell(&departure{command: &command, nodes: []*simulate.ExistingNode{c.ExistingNode}, claims: out.Claims}, out.Moves)
 		return []Command{command}
 	}
 	return nil
@@ -182,13 +185,13 @@ func (d *deciding) oneByOne(method, reason string, cs []*candidate, left *allowa
 // staticDrift replaces drifted nodes of pools with a fixed number of nodes, one for one, as many as
 // budgets and limits allow.
 func (d *deciding) staticDrift(reason string) []Command {
-	static := slices.ContainsFunc(d.x.pools, func(p *Pool) bool { return p.static })
+	static := slices.ContainsFunc(d.x.Pools, func(p *capacity.Pool) bool { return p.Static })
 	if !static {
 		d.out.Stages = d.out.Stages[:len(d.out.Stages)-1]
 		return nil
 	}
 	cs := d.candidates(MethodStaticDrift, func(c *candidate) Refusal {
-		if !c.pool.static || d.driftOf(c) == "" {
+		if !c.Pool.Static || d.driftOf(c) == "" {
 			return Refusal{Code: CodeNotDrifted, Message: "the node is what its pool asks for, or not of a static NodePool"}
 		}
 		return Refusal{}
@@ -198,18 +201,18 @@ func (d *deciding) staticDrift(reason string) []Command {
 	slices.SortFunc(cs, func(a, b *candidate) int {
 		return cmp.Or(d.since(a).Compare(d.since(b)), cmp.Compare(a.name(), b.name()))
 	})
-	r := &run{x: d.x, out: &outcome{}, limits: d.x.remainingLimits(nil)}
+	r := &simulate.Run{X: d.x, Out: &simulate.Outcome{}, Limits: d.x.RemainingLimits(nil)}
 	var out []*departure
 	for _, c := range d.spend(MethodStaticDrift, reason, cs, left) {
-		fresh := r.open(c.pool)
+		fresh := r.Open(c.Pool)
 		if fresh == nil {
-			d.refuse(MethodStaticDrift, c.name(), Refusal{Code: CodePodsUnplaced, Message: r.closedTo(c.pool)})
+			d.refuse(MethodStaticDrift, c.name(), Refusal{Code: CodePodsUnplaced, Message: r.ClosedTo(c.Pool)})
 			continue
 		}
-		r.charge(c.pool, fresh)
+		r.Charge(c.Pool, fresh)
 		command := &Command{Method: MethodStaticDrift, Reason: reason, Nodes: []string{c.name()}, Savings: c.worth(), Drift: d.driftOf(c)}
-		d.launch(command, []*claim{fresh})
-		out = append(out, &departure{command: command, nodes: []*inode{c.inode}, claims: []*claim{fresh}})
+		d.launch(command, []*simulate.Claim{fresh})
+		out = append(out, &departure{command: command, nodes: []*simulate.ExistingNode{c.ExistingNode}, claims: []*simulate.Claim{fresh}})
 	}
 	return d.foreseeAll(out)
 }

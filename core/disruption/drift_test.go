@@ -10,15 +10,16 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"flotilla/core/api"
+	"flotilla/core/capacity"
 )
 
 // Each reason of drift, in the order in which they are looked for, and what is none.
 func TestDrifted(t *testing.T) {
 	pool := testPool("a", requiring(corev1.LabelInstanceTypeStable, "In", "d2", "d4"))
-	hash := PoolHash(pool)
+	hash := capacity.PoolHash(pool)
 	made := func(change ...func(*api.NodeState)) *api.NodeState {
 		n := aNode("n1", "d2", "z-a", "a")
-		n.Annotations = map[string]string{api.AnnotationPoolHash: hash, api.AnnotationPoolHashLevel: PoolHashLevel, api.AnnotationClassHash: "class-1"}
+		n.Annotations = map[string]string{api.AnnotationPoolHash: hash, api.AnnotationPoolHashLevel: capacity.PoolHashLevel, api.AnnotationClassHash: "class-1"}
 		for _, c := range change {
 			c(n)
 		}
@@ -66,7 +67,7 @@ func TestDrifted(t *testing.T) {
 		"nobody's node":                     {made(reported, func(n *api.NodeState) { n.Managed = false }), ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			require.Equal(t, row.want, Drifted(row.node, NewPool(pool, NewCatalog(benchCatalog()), PoolOptions{ClassHash: "class-1"}), testNow, Rules{}))
+			require.Equal(t, row.want, Drifted(row.node, capacity.NewPool(pool, capacity.NewCatalog(benchCatalog()), capacity.PoolOptions{ClassHash: "class-1"}), testNow, capacity.Rules{}))
 		})
 	}
 }
@@ -74,7 +75,7 @@ func TestDrifted(t *testing.T) {
 // A requirement on a label that a node never had is broken by one of which all is known that it was made from
 // (section 11), and unknown of any other (N19).
 func TestALabelThatWasNeverThere(t *testing.T) {
-	pool := NewPool(testPool("a", requiring("team", "In", "web")), NewCatalog(benchCatalog()), PoolOptions{})
+	pool := capacity.NewPool(testPool("a", requiring("team", "In", "web")), capacity.NewCatalog(benchCatalog()), capacity.PoolOptions{})
 	for name, row := range map[string]struct {
 		origin *api.NodeOrigin
 		want   string
@@ -90,7 +91,7 @@ func TestALabelThatWasNeverThere(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			n := aNode("n1", "d2", "z-a", "a")
 			n.Origin = row.origin
-			require.Equal(t, row.want, Drifted(n, pool, testNow, Rules{}))
+			require.Equal(t, row.want, Drifted(n, pool, testNow, capacity.Rules{}))
 		})
 	}
 }
@@ -177,7 +178,9 @@ func TestNodeClasses(t *testing.T) {
 		n.Annotations = map[string]string{api.AnnotationClassHash: hash}
 		return n
 	}
-	with := func(hash string) map[string]PoolOptions { return map[string]PoolOptions{"a": {ClassHash: hash}} }
+	with := func(hash string) map[string]capacity.PoolOptions {
+		return map[string]capacity.PoolOptions{"a": {ClassHash: hash}}
+	}
 	plain := aNode("n1", "d2", "z-a", "a", aPod("p-n1", 100))
 	held := stamped("n1", "one")
 	held.Annotations[api.AnnotationDoNotDisrupt] = "true"
@@ -189,7 +192,7 @@ func TestNodeClasses(t *testing.T) {
 		{"only the node of the old class", fixture{nodes: []*api.NodeState{stamped("n1", "two"), stamped("n2", "one")}, pools: []*api.NodePool{testPool("a", ref)}, options: with("two")}, "delete [n2] by drift p-n2>n1"},
 		{"a protected node", fixture{nodes: []*api.NodeState{held}, pools: []*api.NodePool{testPool("a", ref)}, options: with("two")}, "none"},
 	})
-	require.Equal(t, DriftClass, Drifted(stamped("n1", "one"), NewPool(testPool("a", ref), NewCatalog(benchCatalog()), PoolOptions{ClassHash: "two"}), testNow, Rules{}))
+	require.Equal(t, DriftClass, Drifted(stamped("n1", "one"), capacity.NewPool(testPool("a", ref), capacity.NewCatalog(benchCatalog()), capacity.PoolOptions{ClassHash: "two"}), testNow, capacity.Rules{}))
 }
 
 // What the hash covers: all of the template but requirements and do-not-disrupt, lists as sets.
@@ -224,12 +227,12 @@ func TestPoolHash(t *testing.T) {
 	for name, change := range same {
 		p := base()
 		change(p)
-		require.Equal(t, PoolHash(base()), PoolHash(p), name)
+		require.Equal(t, capacity.PoolHash(base()), capacity.PoolHash(p), name)
 	}
 	for name, change := range other {
 		p := base()
 		change(p)
-		require.NotEqual(t, PoolHash(base()), PoolHash(p), name)
+		require.NotEqual(t, capacity.PoolHash(base()), capacity.PoolHash(p), name)
 	}
 }
 
@@ -255,11 +258,11 @@ func TestStaticDrift(t *testing.T) {
 
 // A node that is made from a pool's template as it stands does not drift.
 func TestFreshNodesDoNotDrift(t *testing.T) {
-	pool := NewPool(testPool("a", tainted("x", corev1.TaintEffectNoSchedule)), NewCatalog(benchCatalog()), PoolOptions{ClassHash: "class"})
+	pool := capacity.NewPool(testPool("a", tainted("x", corev1.TaintEffectNoSchedule)), capacity.NewCatalog(benchCatalog()), capacity.PoolOptions{ClassHash: "class"})
 	made := pool.Template()
 	require.Equal(t, "a", made.Name)
 	require.Equal(t, api.Never, made.ExpireAfter)
 	n := aNode("n1", "d2", "z-a", made.Name)
-	n.Annotations = map[string]string{api.AnnotationPoolHash: made.Hash, api.AnnotationPoolHashLevel: PoolHashLevel, api.AnnotationClassHash: made.ClassHash}
-	require.Empty(t, Drifted(n, pool, testNow, Rules{}))
+	n.Annotations = map[string]string{api.AnnotationPoolHash: made.Hash, api.AnnotationPoolHashLevel: capacity.PoolHashLevel, api.AnnotationClassHash: made.ClassHash}
+	require.Empty(t, Drifted(n, pool, testNow, capacity.Rules{}))
 }

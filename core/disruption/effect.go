@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"flotilla/core/api"
+	"flotilla/core/capacity"
+	"flotilla/core/cluster"
 )
 
 // Market is what nodes are made from, as an edit finds it or would leave it.
@@ -77,7 +79,7 @@ func Effects(nodes map[string][]*api.NodeState, before, after *Market, now time.
 // share is the part of an effect that a pool of one member has: as it was before, nil where it was not, and as
 // it is after.
 type share struct {
-	before, after *Pool
+	before, after *capacity.Pool
 	nodes         int
 	drift         map[string]int
 	unlisted      Unlisted
@@ -85,11 +87,11 @@ type share struct {
 
 func (s *share) add(n *api.NodeState, now time.Time) {
 	s.nodes++
-	if what := s.after.unpriced(n); what != "" {
+	if what := unpricedIn(s.after, n); what != "" {
 		s.unlisted.add(1, what)
 	}
-	reason := Drifted(n, s.after, now, Rules{})
-	if reason == "" || s.before != nil && Drifted(n, s.before, now, Rules{}) != "" {
+	reason := Drifted(n, s.after, now, capacity.Rules{})
+	if reason == "" || s.before != nil && Drifted(n, s.before, now, capacity.Rules{}) != "" {
 		return
 	}
 	if s.drift == nil {
@@ -113,15 +115,15 @@ func (s *share) addTo(all map[string]*Effect, pool string) {
 		e.Drift[reason] += n
 	}
 	if s.unlisted.Nodes > 0 {
-		u := e.Unlisted[s.after.catalog.name]
+		u := e.Unlisted[s.after.Catalog.Name]
 		u.add(s.unlisted.Nodes, s.unlisted.Example)
-		e.Unlisted[s.after.catalog.name] = u
+		e.Unlisted[s.after.Catalog.Name] = u
 	}
 }
 
-// unpriced is what a node is that its catalog does not list, "" when it lists it, or is complete.
-func (p *Pool) unpriced(n *api.NodeState) string {
-	if labels := canonicalLabels(n.Labels); unlisted(p, labels) {
+// unpricedIn is what a node is that its catalog does not list, "" when it lists it, or is complete.
+func unpricedIn(p *capacity.Pool, n *api.NodeState) string {
+	if labels := cluster.CanonicalLabels(n.Labels); unlisted(p, labels) {
 		return whatIsIt(labels)
 	}
 	return ""
@@ -131,12 +133,12 @@ func (p *Pool) unpriced(n *api.NodeState) string {
 type stall struct {
 	*Market
 	specs    map[string]*api.NodePool
-	catalogs map[string]*Catalog // by name
-	pools    map[[2]string]*Pool // by name and catalog
+	catalogs map[string]*capacity.Catalog // by name
+	pools    map[[2]string]*capacity.Pool // by name and catalog
 }
 
 func newStall(m *Market) *stall {
-	s := &stall{Market: m, catalogs: map[string]*Catalog{}, pools: map[[2]string]*Pool{}, specs: map[string]*api.NodePool{}}
+	s := &stall{Market: m, catalogs: map[string]*capacity.Catalog{}, pools: map[[2]string]*capacity.Pool{}, specs: map[string]*api.NodePool{}}
 	for _, p := range m.Pools {
 		s.specs[p.Name] = p
 	}
@@ -144,7 +146,7 @@ func newStall(m *Market) *stall {
 }
 
 // pool is a pool as a member with some labels has it, nil when it does not.
-func (s *stall) pool(name string, labels map[string]string) *Pool {
+func (s *stall) pool(name string, labels map[string]string) *capacity.Pool {
 	spec := s.specs[name]
 	if spec == nil || !isFor(labels, spec.Annotations) {
 		return nil
@@ -158,10 +160,10 @@ func (s *stall) pool(name string, labels map[string]string) *Pool {
 	}
 	types := s.catalogs[key[1]]
 	if types == nil {
-		types = NewCatalog(catalog)
+		types = capacity.NewCatalog(catalog)
 		s.catalogs[key[1]] = types
 	}
-	p := NewPool(spec, types, PoolOptions{ClassHash: s.Classes[name]})
+	p := capacity.NewPool(spec, types, capacity.PoolOptions{ClassHash: s.Classes[name]})
 	s.pools[key] = p
 	return p
 }

@@ -7,15 +7,17 @@ import (
 	"time"
 
 	"flotilla/core/api"
+	"flotilla/core/capacity"
+	"flotilla/core/simulate"
 )
 
 // expiresAt is when a node is older than its expireAfter; false when it never is.
-func expiresAt(s *api.NodeState, p *Pool) (time.Time, bool) {
+func expiresAt(s *api.NodeState, p *capacity.Pool) (time.Time, bool) {
 	text := s.ExpireAfter
 	if text == "" && p != nil {
-		text = p.spec.Spec.ExpireAfter()
+		text = p.Spec.Spec.ExpireAfter()
 	}
-	after, never := neverOr(cmp.Or(text, api.Never))
+	after, never := capacity.NeverOr(cmp.Or(text, api.Never))
 	if never || !s.Managed {
 		return time.Time{}, false
 	}
@@ -33,7 +35,7 @@ func (d *deciding) expiration(reason string) []Command {
 		return nil
 	}
 	cs := d.candidates(MethodExpired, func(c *candidate) Refusal {
-		if at, ok := expiresAt(c.state, c.pool); !ok || at.After(d.now) {
+		if at, ok := expiresAt(c.State, c.Pool); !ok || at.After(d.now) {
 			return Refusal{Code: CodeNotExpired, Message: expiryText(at, ok, d.now)}
 		}
 		return Refusal{}
@@ -41,7 +43,7 @@ func (d *deciding) expiration(reason string) []Command {
 	d.out.Eligible[MethodExpired] = names(cs)
 	left := d.allowances(reason)
 	slices.SortFunc(cs, func(a, b *candidate) int {
-		return cmp.Or(a.state.Created.Compare(b.state.Created.Time), cmp.Compare(a.name(), b.name()))
+		return cmp.Or(a.State.Created.Compare(b.State.Created.Time), cmp.Compare(a.name(), b.name()))
 	})
 	return d.oneByOne(MethodExpired, reason, cs, left)
 }
@@ -54,8 +56,8 @@ func expiryText(at time.Time, ok bool, now time.Time) string {
 }
 
 func (d *deciding) anyExpired() bool {
-	return slices.ContainsFunc(d.x.nodes, func(n *inode) bool {
-		at, ok := expiresAt(n.state, n.pool)
+	return slices.ContainsFunc(d.x.Nodes, func(n *simulate.ExistingNode) bool {
+		at, ok := expiresAt(n.State, n.Pool)
 		return ok && !at.After(d.now)
 	})
 }
@@ -65,12 +67,12 @@ func (d *deciding) forceful(reason string) []Command {
 	var out []*departure
 	for i := range d.roster.all {
 		c := &d.roster.all[i]
-		if c.pool == nil || !c.pool.forceful || c.deleting || !c.state.Managed {
+		if c.Pool == nil || !c.Pool.Forceful || c.Deleting || !c.State.Managed {
 			continue
 		}
-		if at, ok := expiresAt(c.state, c.pool); ok && !at.After(d.now) {
+		if at, ok := expiresAt(c.State, c.Pool); ok && !at.After(d.now) {
 			command := &Command{Method: MethodExpired, Reason: reason, Nodes: []string{c.name()}, Forceful: true, Savings: c.worth()}
-			out = append(out, &departure{command: command, nodes: []*inode{c.inode}})
+			out = append(out, &departure{command: command, nodes: []*simulate.ExistingNode{c.ExistingNode}})
 		}
 	}
 	return d.foreseeAll(out)

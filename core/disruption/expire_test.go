@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"flotilla/core/api"
+	"flotilla/core/simulate"
 )
 
 func aged(n *api.NodeState, hours int) *api.NodeState {
@@ -62,6 +63,6 @@ func TestExpirationRecheck(t *testing.T) {
 	d := Decide(f.state())
 	require.Empty(t, d.Commands)
 	require.Equal(t, testNow.Add(2*time.Hour), d.Recheck)
-	f.change = func(s *State) { s.Now = d.Recheck }
+	f.change = func(s *simulate.State) { s.Now = d.Recheck }
 	require.Equal(t, "replace [n1] by expired with a/f2[] p>new-0", summary(Decide(f.state())))
 }

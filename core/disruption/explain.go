@@ -8,6 +8,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"flotilla/core/api"
+	"flotilla/core/cluster"
+	"flotilla/core/simulate"
 )
 
 // Explanation is the answer to why a node goes or stays.
@@ -29,11 +31,11 @@ type Explanation struct {
 
 // Explain says why a node goes or stays; false when the member has no such node. Beside the verdict
 // of Decide it tells what removing the node alone would do, and what would make it go.
-func Explain(s *State, name string) (Explanation, bool) {
-	if s.Cluster.nodes[name] == nil {
+func Explain(s *simulate.State, name string) (Explanation, bool) {
+	if s.Cluster.Nodes[name] == nil {
 		return Explanation{}, false
 	}
-	s, out, before := s.reaching(name)
+	s, out, before := reaching(s, name)
 	e := Explanation{Verdict: *out.verdict(name), Before: before}
 	d := begin(s)
 	i, _ := slices.BinarySearchFunc(d.roster.all, name, func(c candidate, n string) int { return strings.Compare(c.name(), n) })
@@ -45,14 +47,14 @@ func Explain(s *State, name string) (Explanation, bool) {
 		}
 	}
 	e.Refusals = telling(e.Refusals)
-	if s.Stale == "" && c.pool != nil && c.state.Managed && !c.deleting && !c.empty && c.machine != nil {
-		e.Consolidation = strings.Join(append([]string{d.alonely(c)}, lostPods(uncontrolled(c.inode), "")...), "; ")
+	if s.Stale == "" && c.Pool != nil && c.State.Managed && !c.Deleting && !c.empty && c.machine != nil {
+		e.Consolidation = strings.Join(append([]string{d.alonely(c)}, lostPods(uncontrolled(c.ExistingNode), "")...), "; ")
 	}
 	if e.Disrupt != "" {
 		return e, true
 	}
 	if s.Stale != "" {
-		e.Refusals = append(e.Refusals, s.otherwise(name)...)
+		e.Refusals = append(e.Refusals, otherwise(s, name)...)
 	}
 	e.Before = 0
 	e.Flip = append(flips(s, name, e.Refusals), expiring(s, c)...)
@@ -63,8 +65,8 @@ func Explain(s *State, name string) (Explanation, bool) {
 }
 
 // otherwise are the refusals that stand behind a state that is not decided on.
-func (s *State) otherwise(node string) []Refusal {
-	d := Decide(s.changed([]change{{apply: func(s *State) { s.Stale = "" }}}))
+func otherwise(s *simulate.State, node string) []Refusal {
+	d := Decide(changed(s, []change{{apply: func(s *simulate.State) { s.Stale = "" }}}))
 	return telling(d.verdict(node).Refusals)
 }
 
@@ -77,7 +79,7 @@ func telling(refusals []Refusal) []Refusal {
 
 // reaching decides until it is the turn of a node: nodes that go first, and need no launch, are taken
 // to be on their way. It returns the state of the last decision, and how many commands went before.
-func (s *State) reaching(node string) (*State, Decision, int) {
+func reaching(s *simulate.State, node string) (*simulate.State, Decision, int) {
 	out := Decide(s)
 	for before := 0; ; {
 		launching := launches(out.Commands) != ""
@@ -90,10 +92,10 @@ func (s *State) reaching(node string) (*State, Decision, int) {
 			}
 			return s, out, before
 		}
-		s = s.changed(nil)
+		s = changed(s, nil)
 		for i := range out.Commands {
 			before++
-			s.take(&out.Commands[i])
+			begun(s, &out.Commands[i])
 		}
 		out = Decide(s)
 	}
@@ -104,7 +106,7 @@ var notReached = Refusal{Code: CodeNotReached, Message: "another disruption goes
 // alonely tells what removing one node would do, whatever forbids it now.
 func (d *deciding) alonely(c *candidate) string {
 	stuck := d.stuck(c)
-	if len(c.movable) == 0 && stuck != "" {
+	if len(c.Movable) == 0 && stuck != "" {
 		return "it cannot be emptied: " + stuck
 	}
 	command, refusal := d.alone(c)
@@ -114,10 +116,10 @@ func (d *deciding) alonely(c *candidate) string {
 		text, however = refusal.Message, "; and "
 	case len(command.Replacements) > 0:
 		text = fmt.Sprintf("it could be replaced by %s, saving %s", command.Replacements[0].InstanceTypes[0], command.Savings.Sentence())
-	case len(c.movable) == 1:
+	case len(c.Movable) == 1:
 		text = fmt.Sprintf("its pod fits elsewhere, saving %s", command.Savings.Sentence())
 	default:
-		text = fmt.Sprintf("its %d pods fit elsewhere, saving %s", len(c.movable), command.Savings.Sentence())
+		text = fmt.Sprintf("its %d pods fit elsewhere, saving %s", len(c.Movable), command.Savings.Sentence())
 	}
 	if stuck != "" {
 		return text + however + "it cannot be emptied: " + stuck
@@ -128,9 +130,9 @@ func (d *deciding) alonely(c *candidate) string {
 // stuck names the pods that need a place and cannot be evicted, "" when there are none.
 func (d *deciding) stuck(c *candidate) string {
 	var pods []string
-	for i := range c.pods {
-		if p := &c.pods[i]; p.movable && !d.x.canMove(p) {
-			pods = append(pods, p.key)
+	for i := range c.Pods {
+		if p := &c.Pods[i]; p.Movable && !d.x.CanMove(p) {
+			pods = append(pods, p.Key)
 		}
 	}
 	if len(pods) == 0 {
@@ -149,18 +151,18 @@ func advice(code Code, c *candidate) string {
 	case CodeNoPool:
 		return fmt.Sprintf("label node %s with %s to make it one of a NodePool", c.name(), api.LabelNodePool)
 	case CodePoolUnknown:
-		if c.pool != nil {
+		if c.Pool != nil {
 			return "apply an InstanceCatalog with instance types, for all members or for this one"
 		}
-		return fmt.Sprintf("apply NodePool %s, for all members or for this one", c.node.pool)
+		return fmt.Sprintf("apply NodePool %s, for all members or for this one", c.Node.Pool)
 	case CodeNotInCatalog:
-		text := fmt.Sprintf("list %s in InstanceCatalog %s", whatIsIt(c.labels), c.pool.catalog.name)
-		if from := originOf(c.state); !c.pool.lists(&from) {
+		text := fmt.Sprintf("list %s in InstanceCatalog %s", whatIsIt(c.Labels), c.Pool.Catalog.Name)
+		if from := cluster.OriginOf(c.State); !lists(c.Pool, &from) {
 			text += "; or set its spec.complete to true, if all that can be bought is listed: then the node drifts"
 		}
 		return text
 	case CodeTypeUnknown:
-		return fmt.Sprintf("list instance type %s in the InstanceCatalog", c.labels[corev1.LabelInstanceTypeStable])
+		return fmt.Sprintf("list instance type %s in the InstanceCatalog", c.Labels[corev1.LabelInstanceTypeStable])
 	}
 	if text := advices[code]; text != "" {
 		return text

@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"flotilla/core/api"
+	"flotilla/core/simulate"
 )
 
 // Every reason why a node stays has its code, and says what would change it.
@@ -37,8 +38,8 @@ func TestExplainRefusals(t *testing.T) {
 		"nobody's":        {fixture{nodes: []*api.NodeState{node(func(n *api.NodeState) { n.Managed = false })}, pools: []*api.NodePool{pool()}}, CodeUnmanaged, "nothing does: only nodes"},
 		"not initialized": {fixture{nodes: []*api.NodeState{node(func(n *api.NodeState) { n.Initialized = false })}, pools: []*api.NodePool{pool()}}, CodeNotInitialized, "time: the node is not up yet"},
 		"deleting":        {fixture{nodes: []*api.NodeState{node(func(n *api.NodeState) { n.Deleting = true })}, pools: []*api.NodePool{pool()}}, CodeDeleting, "it goes already"},
-		"queued":          {fixture{nodes: []*api.NodeState{node(nil)}, pools: []*api.NodePool{pool()}, change: func(s *State) { s.Busy = map[string]bool{"n1": true} }}, CodeQueued, "it goes already"},
-		"undoing":         {fixture{nodes: []*api.NodeState{node(nil)}, pools: []*api.NodePool{pool()}, change: func(s *State) { s.Busy, s.Undoing = map[string]bool{"n1": true}, map[string]string{"n1": "x"} }}, CodeUndoing, "time: the node stays"},
+		"queued":          {fixture{nodes: []*api.NodeState{node(nil)}, pools: []*api.NodePool{pool()}, change: func(s *simulate.State) { s.Busy = map[string]bool{"n1": true} }}, CodeQueued, "it goes already"},
+		"undoing":         {fixture{nodes: []*api.NodeState{node(nil)}, pools: []*api.NodePool{pool()}, change: func(s *simulate.State) { s.Busy, s.Undoing = map[string]bool{"n1": true}, map[string]string{"n1": "x"} }}, CodeUndoing, "time: the node stays"},
 		"nominated":       {fixture{nodes: []*api.NodeState{node(func(n *api.NodeState) { n.NominatedUntil = metav1.NewTime(testNow.Add(time.Second)) })}, pools: []*api.NodePool{pool()}}, CodeNominated, "wait until 2026-11-20T12:00:01Z"},
 		"protected node":  {fixture{nodes: []*api.NodeState{node(func(n *api.NodeState) { n.Annotations = map[string]string{api.AnnotationDoNotDisrupt: "true"} })}, pools: []*api.NodePool{pool()}}, CodeNodeProtected, "kubectl annotate node n1 karpenter.sh/do-not-disrupt-"},
 		"protected pool": {fixture{nodes: []*api.NodeState{node(nil)}, pools: []*api.NodePool{pool(func(p *api.NodePool) {
@@ -47,7 +48,7 @@ func TestExplainRefusals(t *testing.T) {
 		"protected pod":   {fixture{nodes: []*api.NodeState{aNode("n1", "d2", "z-a", "a", aPod("p", 100, protect))}, pools: []*api.NodePool{pool()}}, CodePodProtected, "kubectl annotate pod -n default p karpenter.sh/do-not-disrupt-"},
 		"pool unknown":    {fixture{nodes: []*api.NodeState{node(nil)}}, CodePoolUnknown, "apply NodePool a"},
 		"no pool":         {fixture{nodes: []*api.NodeState{node(func(n *api.NodeState) { delete(n.Labels, api.LabelNodePool) })}, pools: []*api.NodePool{pool()}}, CodeNoPool, "label node n1 with karpenter.sh/nodepool"},
-		"type unknown":    {fixture{nodes: []*api.NodeState{node(func(n *api.NodeState) { n.Labels["node.kubernetes.io/instance-type"] = "x" })}, pools: []*api.NodePool{pool()}, change: func(s *State) { s.Now = testNow.Add(-90 * time.Minute) }}, CodeTypeUnknown, "InstanceCatalog"},
+		"type unknown":    {fixture{nodes: []*api.NodeState{node(func(n *api.NodeState) { n.Labels["node.kubernetes.io/instance-type"] = "x" })}, pools: []*api.NodePool{pool()}, change: func(s *simulate.State) { s.Now = testNow.Add(-90 * time.Minute) }}, CodeTypeUnknown, "InstanceCatalog"},
 		"a PDB of 0":      {fixture{nodes: []*api.NodeState{node(nil)}, pools: []*api.NodePool{pool()}, pdbs: pdb(0, "x")}, CodePDB, "let PodDisruptionBudget default/x allow 1 eviction (it allows 0)"},
 		"two PDBs":        {fixture{nodes: []*api.NodeState{node(nil)}, pools: []*api.NodePool{pool()}, pdbs: pdb(5, "x", "y")}, CodePDBOverlap, "let only default/x of the PodDisruptionBudgets default/x, default/y cover pod default/p"},
 		"PDB exceeded":    {fixture{nodes: []*api.NodeState{aNode("n1", "d2", "z-a", "a", aPod("p", 100), aPod("q", 100, labelled("p")))}, pools: []*api.NodePool{pool()}, pdbs: pdb(1, "x")}, CodePDBExceeded, "let PodDisruptionBudget default/x allow 2 evictions (it allows 1)"},
@@ -56,7 +57,7 @@ func TestExplainRefusals(t *testing.T) {
 		"not quiet yet":   {fixture{nodes: []*api.NodeState{node(func(n *api.NodeState) { n.LastPodEvent = metav1.NewTime(testNow.Add(-time.Minute)) })}, pools: []*api.NodePool{pool(func(p *api.NodePool) { p.Spec.Disruption.ConsolidateAfter = "5m" })}}, CodeQuiet, "wait until 2026-11-20T12:04:00Z, if no pod comes, ends or leaves before\nset spec.disruption.consolidateAfter of NodePool a to 1m or less (it is 5m)"},
 		"budget":          {fixture{nodes: []*api.NodeState{node(nil)}, pools: []*api.NodePool{pool(func(p *api.NodePool) { p.Spec.Disruption.Budgets = []api.DisruptionBudget{{Nodes: new("0")}} })}}, CodeBudget, "raise spec.disruption.budgets of NodePool a to 1 node for Underutilized (it is 0, and 0 are down)"},
 		"not cheaper":     {fixture{nodes: []*api.NodeState{aNode("n1", "f2", "z-a", "a", aPod("p", 1500))}, pools: []*api.NodePool{pool()}}, CodeNotCheaper, "a cheaper instance type that its NodePool allows"},
-		"stale":           {fixture{nodes: []*api.NodeState{node(nil)}, pools: []*api.NodePool{pool()}, change: func(s *State) { s.Stale = "no inventory" }}, CodeStale, "wait until decisions are made again: no inventory"},
+		"stale":           {fixture{nodes: []*api.NodeState{node(nil)}, pools: []*api.NodePool{pool()}, change: func(s *simulate.State) { s.Stale = "no inventory" }}, CodeStale, "wait until decisions are made again: no inventory"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			e, ok := Explain(row.fix.state(), "n1")
@@ -115,5 +116,5 @@ func TestForecast(t *testing.T) {
 	require.Contains(t, text, "  a (any reason): 3 -> 1\n")
 	require.Contains(t, text, "nodes that stay:\n  n3: DoNotDisruptNode: the node has the annotation karpenter.sh/do-not-disrupt\n")
 	require.InDelta(t, forecast.Commands[0].Savings.Amount+forecast.Commands[1].Savings.Amount, forecast.Savings.Amount, 1e-9)
-	require.Equal(t, "nothing is decided: late\n", Foresee((&fixture{change: func(s *State) { s.Stale = "late" }}).state(), 0).String())
+	require.Equal(t, "nothing is decided: late\n", Foresee((&fixture{change: func(s *simulate.State) { s.Stale = "late" }}).state(), 0).String())
 }

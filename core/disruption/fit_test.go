@@ -7,12 +7,14 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"flotilla/core/api"
+	"flotilla/core/cluster"
+	"flotilla/core/simulate"
 )
 
 // FitInput is a member with pods that look for room.
 type FitInput struct {
 	// Cluster holds the nodes as they are. Its pending pods, daemons and budgets do not count.
-	Cluster *Cluster
+	Cluster *cluster.Cluster
 	// Order names the nodes that may take pods, the first to be tried first; unknown names are skipped.
 	Order []string
 	// Pods are tried one after another; one that is placed counts for those after it.
@@ -31,37 +33,37 @@ type Fitted struct {
 // result has one entry for each pod.
 func Fit(in FitInput) []Fitted {
 	c := *in.Cluster
-	c.pending, c.daemons, c.budgets, c.placing = nil, nil, nil, true
+	c.Pending, c.Daemons, c.Budgets, c.Placing = nil, nil, nil, true
 	for i := range in.Pods {
-		c.pending = append(c.pending, c.newPod(&in.Pods[i]))
+		c.Pending = append(c.Pending, c.NewPod(&in.Pods[i]))
 	}
-	x := NewIndex(&State{Cluster: &c})
-	x.tryInOrder(in.Order)
-	byPod := make(map[*pod]*moving, len(x.waiting))
-	for _, m := range x.waiting {
-		byPod[m.pod] = m
+	x := simulate.NewIndex(&simulate.State{Cluster: &c})
+	x.TryInOrder(in.Order)
+	byPod := make(map[*cluster.Pod]*simulate.Moving, len(x.Waiting))
+	for _, m := range x.Waiting {
+		byPod[m.Pod] = m
 	}
-	r := &run{x: x, out: &outcome{}}
+	r := &simulate.Run{X: x, Out: &simulate.Outcome{}}
 	out := make([]Fitted, len(in.Pods))
-	for i, p := range c.pending {
-		out[i] = r.fitOne(byPod[p])
+	for i, p := range c.Pending {
+		out[i] = fitOne(r, byPod[p])
 	}
 	return out
 }
 
-func (r *run) fitOne(m *moving) Fitted {
+func fitOne(r *simulate.Run, m *simulate.Moving) Fitted {
 	if m == nil {
-		return Fitted{Why: noClaim}
+		return Fitted{Why: simulate.NoClaim}
 	}
-	var last *variant
-	for v := m.links.variant; v != nil; v = v.softer {
-		if n := r.firstFit(m, v); n != nil {
-			r.settle(m, n)
-			return Fitted{Node: n.state.Name}
+	var last *simulate.Variant
+	for v := m.Links.Variant; v != nil; v = v.Softer {
+		if n := r.FirstFit(m, v); n != nil {
+			r.Settle(m, n)
+			return Fitted{Node: n.State.Name}
 		}
 		last = v
 	}
-	return Fitted{Why: r.obstacles(r.x.order, m, last)}
+	return Fitted{Why: r.Obstacles(r.X.Order, m, last)}
 }
 
 // placedOn fits pods on the nodes of a fixture and returns where each goes, "" for nowhere.
@@ -157,5 +159,5 @@ func TestFitChangesNothing(t *testing.T) {
 	for range 3 {
 		require.Equal(t, []Fitted{{Node: "a"}}, Fit(in))
 	}
-	require.Len(t, s.Cluster.pending, 1)
+	require.Len(t, s.Cluster.Pending, 1)
 }

@@ -7,6 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"flotilla/core/api"
+	"flotilla/core/capacity"
+	"flotilla/core/simulate"
 )
 
 // PoolsFor returns the pools that a member with some labels has: those without a selector in the
@@ -49,8 +51,8 @@ func isFor(member, annotations map[string]string) bool {
 type FleetCount struct{ Total, Disrupting int }
 
 // CountPool is a member's share for one pool of a state.
-func CountPool(s *State, pool string) FleetCount {
-	c := NewIndex(s).countPools()
+func CountPool(s *simulate.State, pool string) FleetCount {
+	c := countPools(simulate.NewIndex(s))
 	return FleetCount{c.total[pool], c.disrupting[pool]}
 }
 
@@ -64,28 +66,28 @@ type PoolShare struct {
 }
 
 // CountPools is a member's share of every pool that its nodes name.
-func CountPools(s *State) map[string]PoolShare {
-	out, pools := map[string]PoolShare{}, map[string]*Pool{}
+func CountPools(s *simulate.State) map[string]PoolShare {
+	out, pools := map[string]PoolShare{}, map[string]*capacity.Pool{}
 	for _, p := range s.Pools {
-		pools[p.name] = p
+		pools[p.Name] = p
 	}
-	for name, n := range s.Cluster.nodes {
-		if n.pool == "" {
+	for name, n := range s.Cluster.Nodes {
+		if n.Pool == "" {
 			continue
 		}
-		share := out[n.pool]
+		share := out[n.Pool]
 		share.Nodes++
-		if p := pools[n.pool]; p != nil && unlisted(p, n.labels) {
-			share.Unlisted.add(1, whatIsIt(n.labels))
-			share.Catalog = p.catalog.name
+		if p := pools[n.Pool]; p != nil && unlisted(p, n.Labels) {
+			share.Unlisted.add(1, whatIsIt(n.Labels))
+			share.Catalog = p.Catalog.Name
 		}
-		if total, down := counts(n.state, n.state.Deleting || s.Busy[name]); total {
+		if total, down := counts(n.State, n.State.Deleting || s.Busy[name]); total {
 			share.Total++
 			if down {
 				share.Disrupting++
 			}
 		}
-		out[n.pool] = share
+		out[n.Pool] = share
 	}
 	return out
 }
@@ -93,7 +95,7 @@ func CountPools(s *State) map[string]PoolShare {
 // FleetAllowed is how many nodes of all members that share a budget may be disrupted beyond those
 // that are (N11). Nodes is a number or a percentage of all nodes, rounded up.
 func FleetAllowed(nodes string, members []FleetCount) (int, error) {
-	b := ParseBudgets([]api.DisruptionBudget{{Nodes: new(nodes)}}, nil)
+	b := capacity.ParseBudgets([]api.DisruptionBudget{{Nodes: new(nodes)}}, nil)
 	if b.Err() != nil {
 		return 0, fmt.Errorf("reading a fleet budget: %w", b.Err())
 	}
@@ -102,27 +104,27 @@ func FleetAllowed(nodes string, members []FleetCount) (int, error) {
 		all.Total += m.Total
 		all.Disrupting += m.Disrupting
 	}
-	return int(Allowed(b.list[0].limit(all.Total), all.Disrupting)), nil
+	return int(capacity.Allowed(b.List[0].Limit(all.Total), all.Disrupting)), nil
 }
 
 // DriftTimes returns since when each drifted node has been, given what was known before: nodes that
 // are no longer drifted, or are gone, are forgotten.
-func DriftTimes(s *State, before map[string]metav1.Time) map[string]metav1.Time {
-	pools := map[string]*Pool{}
+func DriftTimes(s *simulate.State, before map[string]metav1.Time) map[string]metav1.Time {
+	pools := map[string]*capacity.Pool{}
 	for _, p := range s.Pools {
-		pools[p.name] = p
+		pools[p.Name] = p
 	}
 	out := map[string]metav1.Time{}
-	for name, n := range s.Cluster.nodes {
-		p := pools[n.pool]
-		if p == nil || Drifted(n.state, p, s.Now, s.Rules) == "" {
+	for name, n := range s.Cluster.Nodes {
+		p := pools[n.Pool]
+		if p == nil || Drifted(n.State, p, s.Now, s.Rules) == "" {
 			continue
 		}
 		since, known := before[name]
 		if !known {
 			since = metav1.NewTime(s.Now)
 		}
-		if told := n.state.DriftedSince; !told.IsZero() && told.Time.Before(since.Time) {
+		if told := n.State.DriftedSince; !told.IsZero() && told.Time.Before(since.Time) {
 			since = told
 		}
 		out[name] = since

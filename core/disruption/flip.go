@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"flotilla/core/api"
+	"flotilla/core/simulate"
 )
 
 // Bounds of a search for flips: how many decisions it may take, how many changes it puts together, and
@@ -19,14 +20,14 @@ const (
 
 // search looks for what would make a node go, by deciding again.
 type search struct {
-	state  *State
+	state  *simulate.State
 	node   string
 	trials int
 }
 
 // flips returns the changes after which the node goes, each of which suffices; where none does, several
 // that do together, as one line. Every line was verified by deciding again.
-func flips(s *State, node string, refusals []Refusal) []string {
+func flips(s *simulate.State, node string, refusals []Refusal) []string {
 	f := search{state: s, node: node}
 	var out []string
 	for _, c := range f.alternatives(s, refusals) {
@@ -52,7 +53,7 @@ func whenLater(later bool) string {
 
 // goes reports whether the node would be disrupted with changes, and whether that is after others.
 func (f *search) goes(changes []change) (goes, later bool) {
-	ahead := f.state.changed(changes)
+	ahead := changed(f.state, changes)
 	for pass := range mostBefore {
 		if f.trials++; f.trials > mostTrials {
 			return false, false
@@ -62,7 +63,7 @@ func (f *search) goes(changes []change) (goes, later bool) {
 			if slices.Contains(d.Commands[i].Nodes, f.node) {
 				return true, pass > 0
 			}
-			ahead.take(&d.Commands[i])
+			begun(ahead, &d.Commands[i])
 		}
 		if len(d.Commands) == 0 {
 			break
@@ -75,8 +76,8 @@ func (f *search) goes(changes []change) (goes, later bool) {
 const soon = 24 * time.Hour
 
 // expiring is to wait until a node expires, where that is soon and makes it go.
-func expiring(s *State, c *candidate) []string {
-	at, ends := expiresAt(c.state, c.pool)
+func expiring(s *simulate.State, c *candidate) []string {
+	at, ends := expiresAt(c.State, c.Pool)
 	if !ends || !at.After(s.Now) || at.Sub(s.Now) > soon {
 		return nil
 	}
@@ -92,7 +93,7 @@ func expiring(s *State, c *candidate) []string {
 func (f *search) together(refusals []Refusal) string {
 	var changes []change
 	for range mostChanges {
-		ahead := search{state: f.state.changed(changes), node: f.node, trials: f.trials}
+		ahead := search{state: changed(f.state, changes), node: f.node, trials: f.trials}
 		more := ahead.alternatives(ahead.state, refusals)
 		f.trials = ahead.trials
 		more = slices.DeleteFunc(more, func(c change) bool { return hasText(changes, c.text) })
@@ -104,7 +105,7 @@ func (f *search) together(refusals []Refusal) string {
 		if goes, later := f.goes(changes); goes {
 			return f.text(f.needed(changes), later)
 		}
-		d := Decide(f.state.changed(changes))
+		d := Decide(changed(f.state, changes))
 		refusals = d.verdict(f.node).Refusals
 	}
 	return ""
@@ -141,7 +142,7 @@ func (d *Decision) verdict(node string) *Verdict {
 }
 
 // alternatives are the changes that could lift one of some refusals, as they stand in a state.
-func (f *search) alternatives(s *State, refusals []Refusal) []change {
+func (f *search) alternatives(s *simulate.State, refusals []Refusal) []change {
 	var out []change
 	for i := range refusals {
 		for _, c := range f.lifting(s, &refusals[i]) {

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"flotilla/core/api"
+	"flotilla/core/simulate"
 )
 
 func goesWith(f *fixture, node string) bool {
@@ -54,7 +55,7 @@ func TestFlipsDoneByHand(t *testing.T) {
 				f.nodes[0].Pods[0].Started = metav1.NewTime(testNow.Add(-50 * time.Minute))
 			}),
 			[]string{"kubectl annotate pod -n default p karpenter.sh/do-not-disrupt-", "wait until 2026-11-20T12:10:00Z"},
-			func(f *fixture) { f.change = func(s *State) { s.Now = testNow.Add(10 * time.Minute) } },
+			func(f *fixture) { f.change = func(s *simulate.State) { s.Now = testNow.Add(10 * time.Minute) } },
 		},
 		"a budget that counts until one o'clock": {
 			base(func(f *fixture) {
@@ -83,10 +84,10 @@ func TestFlipsDoneByHand(t *testing.T) {
 		"a fleet-wide budget that is spent": {
 			base(func(f *fixture) {
 				f.pools[0].Annotations = map[string]string{api.AnnotationFleetBudget: "all=1"}
-				f.change = func(s *State) { s.FleetAllowed = map[string]int{"all": 0} }
+				f.change = func(s *simulate.State) { s.FleetAllowed = map[string]int{"all": 0} }
 			}),
 			[]string{"raise all=… by 1 in the annotation flotilla.io/fleet-budget of its NodePools"},
-			func(f *fixture) { f.change = func(s *State) { s.FleetAllowed = map[string]int{"all": 1} } },
+			func(f *fixture) { f.change = func(s *simulate.State) { s.FleetAllowed = map[string]int{"all": 1} } },
 		},
 		"two things at once": {
 			base(func(f *fixture) { f.nodes[0].Annotations, spec(f).ConsolidationPolicy = protect, api.WhenEmpty }),
@@ -102,7 +103,7 @@ func TestFlipsDoneByHand(t *testing.T) {
 				f.pools[0].Spec.Template.Spec.Requirements = nil
 			}),
 			[]string{"set disruption.spotToSpot to true in the configuration of the hub"},
-			func(f *fixture) { f.change = func(s *State) { s.Rules.SpotToSpot = true } },
+			func(f *fixture) { f.change = func(s *simulate.State) { s.Rules.SpotToSpot = true } },
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -161,8 +162,8 @@ func TestFlipsLeaveOutWhatIsNotNeeded(t *testing.T) {
 	f := &fixture{nodes: []*api.NodeState{aNode("n1", "d2", "z-a", "a")}, pools: []*api.NodePool{testPool("a")}}
 	f.nodes[0].Annotations = map[string]string{api.AnnotationDoNotDisrupt: "true"}
 	s := search{state: f.state(), node: "n1"}
-	needed := change{text: "needed", apply: func(s *State) { s.editNode("n1", func(n *api.NodeState) { n.Annotations = nil }) }}
-	idle := change{text: "idle", apply: func(*State) {}}
+	needed := change{text: "needed", apply: func(s *simulate.State) { s.EditNode("n1", func(n *api.NodeState) { n.Annotations = nil }) }}
+	idle := change{text: "idle", apply: func(*simulate.State) {}}
 	got := s.needed([]change{idle, needed, idle})
 	require.Len(t, got, 1)
 	require.Equal(t, "needed", got[0].text)
@@ -203,7 +204,7 @@ func TestExplainLooksBehindWhatIsNotDecided(t *testing.T) {
 	f := &fixture{
 		nodes:  []*api.NodeState{aNode("n1", "d2", "z-a", "a"), aNode("n2", "d2", "z-a", "", aPod("p", 100))},
 		pools:  []*api.NodePool{testPool("a")},
-		change: func(s *State) { s.Stale = "switched off" },
+		change: func(s *simulate.State) { s.Stale = "switched off" },
 	}
 	e := explained(t, f, "n1")
 	require.Equal(t, []string{"wait until decisions are made again: switched off"}, e.Flip)

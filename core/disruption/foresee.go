@@ -9,14 +9,16 @@ import (
 	"time"
 
 	"flotilla/core/api"
+	"flotilla/core/capacity"
+	"flotilla/core/simulate"
 )
 
 // Forecast is what would be disrupted now, one command after another, until budgets or reasons end.
 type Forecast struct {
 	Commands []Command `json:"commands,omitempty"`
 	// Before and After are what is left of the budgets, by reason and pool.
-	Before map[string]map[string]Count `json:"before"`
-	After  map[string]map[string]Count `json:"after"`
+	Before map[string]map[string]capacity.Count `json:"before"`
+	After  map[string]map[string]capacity.Count `json:"after"`
 	// Verdicts are those of the last pass. Stages are the methods that it tried, Eligible the nodes that each
 	// could have taken, before budgets.
 	Verdicts []Verdict           `json:"verdicts,omitempty"`
@@ -39,8 +41,8 @@ const maxForecast = 1000
 // were not finished: their nodes count as deleting, their pods still need a place. A command that
 // launches nodes ends the forecast, since nothing is decided while a launch is in flight; so do
 // so many passes, unless they are 0.
-func Foresee(s *State, passes int) Forecast {
-	ahead := s.ahead()
+func Foresee(s *simulate.State, passes int) Forecast {
+	ahead := s.Ahead()
 	f := Forecast{Before: Remaining(s)}
 	going := map[string]*Command{}
 	for pass := range maxForecast {
@@ -57,7 +59,7 @@ func Foresee(s *State, passes int) Forecast {
 			for _, n := range c.Nodes {
 				going[n] = c
 			}
-			ahead.take(c)
+			begun(ahead, c)
 		}
 		if f.Then = launches(d.Commands); f.Then != "" {
 			break
@@ -106,21 +108,8 @@ func launches(commands []Command) string {
 	}
 }
 
-// spendFleet takes nodes off what is left of the fleet-wide budgets of their pools.
-func (s *State) spendFleet(nodes []string) {
-	for _, name := range nodes {
-		i := slices.IndexFunc(s.Pools, func(p *Pool) bool { return p.name == s.Cluster.nodes[name].pool })
-		if i < 0 {
-			continue
-		}
-		if fleet := s.Pools[i].fleet; s.FleetAllowed[fleet] > 0 {
-			s.FleetAllowed[fleet]--
-		}
-	}
-}
-
 // Remaining is how many nodes may be disrupted beyond those that are, by reason and pool.
-func Remaining(s *State) map[string]map[string]Count {
+func Remaining(s *simulate.State) map[string]map[string]capacity.Count {
 	d := begin(s)
 	for _, reason := range api.DisruptionReasons {
 		d.allowances(reason)
@@ -191,11 +180,11 @@ func lostPods(pods []string, how string) []string {
 }
 
 // uncontrolled are the pods of a node that would be lost with it.
-func uncontrolled(n *inode) []string {
+func uncontrolled(n *simulate.ExistingNode) []string {
 	var pods []string
-	for i := range n.pods {
-		if p := &n.pods[i]; p.movable && p.state.Owner == "" {
-			pods = append(pods, p.key)
+	for i := range n.Pods {
+		if p := &n.Pods[i]; p.Movable && p.State.Owner == "" {
+			pods = append(pods, p.Key)
 		}
 	}
 	return pods

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"flotilla/core/api"
+	"flotilla/core/simulate"
 )
 
 // Commands of one forecast share what is left of a fleet-wide budget, though each pool would allow more.
@@ -17,7 +18,7 @@ func TestForeseeSpendsFleetBudget(t *testing.T) {
 		nodes: []*api.NodeState{
 			aNode("a1", "d4", "z1", "a"), aNode("a2", "d4", "z1", "a"), aNode("b1", "d4", "z1", "b"), aNode("c1", "d4", "z1", "c"),
 		},
-		change: func(s *State) { s.FleetAllowed = map[string]int{"all": 2} },
+		change: func(s *simulate.State) { s.FleetAllowed = map[string]int{"all": 2} },
 	}
 	s := f.state()
 	got := Foresee(s, 0)

@@ -3,6 +3,8 @@ package disruption
 import (
 	"cmp"
 	"slices"
+
+	"flotilla/core/simulate"
 )
 
 // ForeseeStep is ForeseeMember for a member on which Step decides: the commands that it chose and that
@@ -28,7 +30,7 @@ func ForeseeStep(in StepInput, named []string, passes int) MemberForecast {
 }
 
 // explainAgain explains the named nodes that a command takes as things were before it was chosen.
-func (f *MemberForecast) explainAgain(before *State, c *Command) {
+func (f *MemberForecast) explainAgain(before *simulate.State, c *Command) {
 	for i := range f.Explanations {
 		if e := &f.Explanations[i]; slices.Contains(c.Nodes, e.Node) {
 			if *e, _ = Explain(before, e.Node); e.Disrupt != "" {

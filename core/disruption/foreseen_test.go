@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"flotilla/core/api"
+	"flotilla/core/simulate"
 )
 
 func fixedSize(p *api.NodePool) { p.Spec.Replicas = new(int32) }
@@ -79,8 +80,8 @@ func TestForeseenMovesKeepNoPlace(t *testing.T) {
 		require.Empty(t, state.Nominated, name)
 		require.Empty(t, state.Promised, name)
 		require.False(t, state.Unsettled, name)
-		ahead := s.f.state().ahead()
-		ahead.take(&Command{Method: s.one().Method, Forceful: s.one().Forceful, Nodes: []string{"n1"}, Moves: s.one().Moves})
+		ahead := s.f.state().Ahead()
+		begun(ahead, &Command{Method: s.one().Method, Forceful: s.one().Forceful, Nodes: []string{"n1"}, Moves: s.one().Moves})
 		require.Empty(t, ahead.Nominated, name)
 		require.Equal(t, map[string]bool{"n1": true}, ahead.Busy, name)
 	}
@@ -143,7 +144,7 @@ func TestEveryForeseenPodIsToldOfOnce(t *testing.T) {
 		s := f.state()
 		d := Decide(s)
 		require.Equal(t, d, Decide(s), "seed %d", seed)
-		x := NewIndex(s)
+		x := simulate.NewIndex(s)
 		for i := range d.Commands {
 			c := &d.Commands[i]
 			if !foreseen(c.Method, c.Forceful) {
@@ -156,9 +157,9 @@ func TestEveryForeseenPodIsToldOfOnce(t *testing.T) {
 			for j := range c.Killed {
 				told[c.Killed[j].Pod]++
 			}
-			for j := range x.byName[c.Nodes[0]].pods {
-				if p := &x.byName[c.Nodes[0]].pods[j]; p.movable {
-					require.Equal(t, 1, told[p.key], "seed %d: %s\n%s", seed, p.key, c)
+			for j := range x.ByName[c.Nodes[0]].Pods {
+				if p := &x.ByName[c.Nodes[0]].Pods[j]; p.Movable {
+					require.Equal(t, 1, told[p.Key], "seed %d: %s\n%s", seed, p.Key, c)
 					checked++
 				}
 			}

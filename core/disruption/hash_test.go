@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"flotilla/core/api"
+	"flotilla/core/capacity"
 )
 
 // The hash that Karpenter wrote on a node counts against the one that it wrote on the pool, when both are of
@@ -24,13 +25,13 @@ func TestKarpentersHash(t *testing.T) {
 		"without a version":           {karpenters, "2", "", ""},
 		"no hash":                     {karpenters, "", "v3", ""},
 		"a pool that it left alone":   {testPool("a"), "2", "v3", ""},
-		"Flotilla's, the same":        {karpenters, PoolHash(karpenters), PoolHashLevel, ""},
-		"Flotilla's, another":         {karpenters, "2", PoolHashLevel, DriftPool},
+		"Flotilla's, the same":        {karpenters, capacity.PoolHash(karpenters), capacity.PoolHashLevel, ""},
+		"Flotilla's, another":         {karpenters, "2", capacity.PoolHashLevel, DriftPool},
 	} {
 		t.Run(name, func(t *testing.T) {
 			n := aNode("n1", "d2", "z-a", "a")
 			n.Annotations = map[string]string{api.AnnotationPoolHash: row.hash, api.AnnotationPoolHashLevel: row.level}
-			require.Equal(t, row.want, Drifted(n, NewPool(row.pool, NewCatalog(benchCatalog()), PoolOptions{}), testNow, Rules{}))
+			require.Equal(t, row.want, Drifted(n, capacity.NewPool(row.pool, capacity.NewCatalog(benchCatalog()), capacity.PoolOptions{}), testNow, capacity.Rules{}))
 		})
 	}
 }

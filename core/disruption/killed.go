@@ -9,12 +9,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"flotilla/core/api"
+	"flotilla/core/cluster"
+	"flotilla/core/simulate"
 )
 
 // doomed is a pod that is deleted past what protects it, in time for the end of its node's
 // terminationGracePeriod (N25).
 type doomed struct {
-	pod *pod
+	pod *cluster.Pod
 	// after is when, counted from the begin of the drain; withNode that no drain waits for the pod, so that it
 	// ends with the machine, at the latest then.
 	after    time.Duration
@@ -22,20 +24,20 @@ type doomed struct {
 	why      Refusal
 }
 
-// doomed are the pods of a node that its drain would kill if it began now, as Drain does it: nil for a node
+// doomedOn are the pods of a node that its drain would kill if it began now, as Drain does it: nil for a node
 // without a terminationGracePeriod. What a PodDisruptionBudget does not let go now may go before.
-func (x *Index) doomed(n *inode) []doomed {
-	end := DrainDeadline(n.state, x.state.Now)
+func doomedOn(x *simulate.Index, n *simulate.ExistingNode) []doomed {
+	end := DrainDeadline(n.State, x.State.Now)
 	if end.IsZero() {
 		return nil
 	}
-	pods := make([]*pod, 0, len(n.pods))
-	for i := range n.pods {
-		if n.pods[i].active {
-			pods = append(pods, &n.pods[i])
+	pods := make([]*cluster.Pod, 0, len(n.Pods))
+	for i := range n.Pods {
+		if n.Pods[i].Active {
+			pods = append(pods, &n.Pods[i])
 		}
 	}
-	b := &bounds{now: x.state.Now, period: end.Sub(x.state.Now), cover: &x.cover, taken: map[*podBudget]int{}}
+	b := &bounds{now: x.State.Now, period: end.Sub(x.State.Now), cover: &x.Cover, taken: map[*cluster.PodBudget]int{}}
 	slices.SortFunc(pods, b.order)
 	var out []doomed
 	for _, p := range pods {
@@ -50,29 +52,29 @@ func (x *Index) doomed(n *inode) []doomed {
 type bounds struct {
 	now    time.Time
 	period time.Duration
-	cover  *budgetCover
-	taken  map[*podBudget]int // evictions that went to pods before
+	cover  *simulate.BudgetCover
+	taken  map[*cluster.PodBudget]int // evictions that went to pods before
 }
 
 // order is that in which pods are evicted; those that are deleted at once, without asking, come last.
-func (b *bounds) order(p, q *pod) int {
-	atOnce := func(p *pod) bool { return p.grace() > b.period }
-	until := func(p *pod) time.Time {
-		if held, until := p.protected(b.now); held {
+func (b *bounds) order(p, q *cluster.Pod) int {
+	atOnce := func(p *cluster.Pod) bool { return p.Grace() > b.period }
+	until := func(p *cluster.Pod) time.Time {
+		if held, until := p.Protected(b.now); held {
 			return until
 		}
 		return time.Time{}
 	}
-	return cmp.Or(compareBool(atOnce(p), atOnce(q)), cmp.Compare(wave(p), wave(q)), until(p).Compare(until(q)), cmp.Compare(p.key, q.key))
+	return cmp.Or(compareBool(atOnce(p), atOnce(q)), cmp.Compare(wave(p), wave(q)), until(p).Compare(until(q)), cmp.Compare(p.Key, q.Key))
 }
 
 // judge says what protects a pod until it is deleted; without a code it is evicted before.
-func (b *bounds) judge(p *pod) doomed {
-	k := doomed{pod: p, after: max(0, b.period-p.grace()), withNode: p.stays()}
+func (b *bounds) judge(p *cluster.Pod) doomed {
+	k := doomed{pod: p, after: max(0, b.period-p.Grace()), withNode: p.Stays()}
 	if k.withNode {
 		k.after = b.period
 	}
-	held, until := p.protected(b.now)
+	held, until := p.Protected(b.now)
 	switch {
 	case held && (until.IsZero() || k.withNode || until.After(b.now.Add(k.after))):
 		k.why = Refusal{Code: CodePodProtected, Message: "it has the annotation " + api.AnnotationDoNotDisrupt + untilText(until)}
@@ -83,37 +85,30 @@ func (b *bounds) judge(p *pod) doomed {
 }
 
 // budgeted says which PodDisruptionBudgets do not let a pod go now.
-func (b *bounds) budgeted(p *pod) Refusal {
-	covering := b.cover.of(p)
+func (b *bounds) budgeted(p *cluster.Pod) Refusal {
+	covering := b.cover.Of(p)
 	if len(covering) > 1 {
-		return Refusal{Code: CodePDBOverlap, Message: fmt.Sprintf("PodDisruptionBudgets %s and %s both cover it, which the eviction API refuses", covering[0].name, covering[1].name)}
+		return Refusal{Code: CodePDBOverlap, Message: fmt.Sprintf("PodDisruptionBudgets %s and %s both cover it, which the eviction API refuses", covering[0].Name, covering[1].Name)}
 	}
 	for _, one := range covering {
 		switch {
-		case !one.holds(p):
-		case b.taken[one] < one.allowed:
+		case !one.Holds(p):
+		case b.taken[one] < one.Allowed:
 			b.taken[one]++
-		case one.allowed <= 0:
-			return Refusal{Code: CodePDB, About: one.name, Message: fmt.Sprintf("PodDisruptionBudget %s allows no eviction%s; once it does, the pod is evicted", one.name, one.ruleText())}
+		case one.Allowed <= 0:
+			return Refusal{Code: CodePDB, About: one.Name, Message: fmt.Sprintf("PodDisruptionBudget %s allows no eviction%s; once it does, the pod is evicted", one.Name, one.RuleText())}
 		default:
-			return Refusal{Code: CodePDBExceeded, About: one.name, Message: fmt.Sprintf("PodDisruptionBudget %s allows %s%s, and other pods here go first; once it allows more, the pod is evicted", one.name,
-				counted(one.allowed, "eviction"), one.ruleText())}
+			return Refusal{Code: CodePDBExceeded, About: one.Name, Message: fmt.Sprintf("PodDisruptionBudget %s allows %s%s, and other pods here go first; once it allows more, the pod is evicted", one.Name,
+				counted(one.Allowed, "eviction"), one.RuleText())}
 		}
 	}
 	return Refusal{}
 }
 
-func (b *podBudget) ruleText() string {
-	if b.rule == "" {
-		return ""
-	}
-	return " (" + b.rule + ")"
-}
-
 // told is what is told of a doomed pod of a node, its destination yet to be added.
-func (k *doomed) told(from *inode, now time.Time) api.KilledPod {
+func (k *doomed) told(from *simulate.ExistingNode, now time.Time) api.KilledPod {
 	out := api.KilledPod{
-		PodMove: api.PodMove{Pod: k.pod.key, From: from.state.Name}, After: metav1.Duration{Duration: k.after}, WithNode: k.withNode,
+		PodMove: api.PodMove{Pod: k.pod.Key, From: from.State.Name}, After: metav1.Duration{Duration: k.after}, WithNode: k.withNode,
 		Code: string(k.why.Code), Message: k.why.Message, About: k.why.About,
 	}
 	out.At = metav1.NewTime(now.UTC().Truncate(time.Second).Add(k.after))

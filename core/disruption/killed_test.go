@@ -13,6 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"flotilla/core/api"
+	"flotilla/core/cluster"
+	"flotilla/core/simulate"
 )
 
 func guarded(value string) func(*api.PodState) {
@@ -199,11 +201,11 @@ func TestTheDrainKillsWhomThePlanNames(t *testing.T) {
 	killed := 0
 	for seed := range uint64(propertySeeds) {
 		n, budgets := randomDrain(seed)
-		x := NewIndex((&fixture{nodes: []*api.NodeState{n}, pdbs: budgets}).state())
+		x := simulate.NewIndex((&fixture{nodes: []*api.NodeState{n}, pdbs: budgets}).state())
 		want := map[string]time.Duration{}
-		for _, k := range x.doomed(x.nodes[0]) {
+		for _, k := range doomedOn(x, x.Nodes[0]) {
 			if !k.withNode {
-				want[k.pod.key] = k.after
+				want[k.pod.Key] = k.after
 			}
 		}
 		got := drained(x, n)
@@ -211,10 +213,10 @@ func TestTheDrainKillsWhomThePlanNames(t *testing.T) {
 			require.Contains(t, got, key, "seed %d: it is not killed", seed)
 			require.InDelta(t, after.Seconds(), got[key].Seconds(), 1, "seed %d: %s", seed, key)
 		}
-		for i := range x.nodes[0].pods {
-			p := &x.nodes[0].pods[i]
-			if at, deleted := got[p.key]; deleted && want[p.key] == 0 && protectedAt(x, p, at) {
-				require.Contains(t, want, p.key, "seed %d: it is killed after %s, and nobody says so", seed, at)
+		for i := range x.Nodes[0].Pods {
+			p := &x.Nodes[0].Pods[i]
+			if at, deleted := got[p.Key]; deleted && want[p.Key] == 0 && protectedAt(x, p, at) {
+				require.Contains(t, want, p.Key, "seed %d: it is killed after %s, and nobody says so", seed, at)
 			}
 		}
 		killed += len(want)
@@ -223,10 +225,10 @@ func TestTheDrainKillsWhomThePlanNames(t *testing.T) {
 }
 
 // protectedAt reports whether do-not-disrupt or budgets that let nothing go protect a pod at a moment.
-func protectedAt(x *Index, p *pod, after time.Duration) bool {
-	held, _ := p.protected(testNow.Add(after))
-	covering := x.cover.of(p)
-	return held || len(covering) > 1 || len(covering) == 1 && covering[0].allowed == 0 && covering[0].holds(p)
+func protectedAt(x *simulate.Index, p *cluster.Pod, after time.Duration) bool {
+	held, _ := p.Protected(testNow.Add(after))
+	covering := x.Cover.Of(p)
+	return held || len(covering) > 1 || len(covering) == 1 && covering[0].Allowed == 0 && covering[0].Holds(p)
 }
 
 // randomDrain is a node that is to be empty in an hour, with pods that are protected in all ways.
@@ -260,16 +262,16 @@ func randomDrain(seed uint64) (*api.NodeState, []api.PodBudget) {
 
 // drained empties a node as an agent does and returns what it deleted, and how long after it began. What is
 // evicted is gone at once.
-func drained(x *Index, n *api.NodeState) map[string]time.Duration {
+func drained(x *simulate.Index, n *api.NodeState) map[string]time.Duration {
 	out := map[string]time.Duration{}
-	left := map[*podBudget]int{}
-	for i := range x.state.Cluster.budgets {
-		b := &x.state.Cluster.budgets[i]
-		left[b] = b.allowed
+	left := map[*cluster.PodBudget]int{}
+	for i := range x.State.Cluster.Budgets {
+		b := &x.State.Cluster.Budgets[i]
+		left[b] = b.Allowed
 	}
-	pods := map[string]*pod{}
-	for i := range x.nodes[0].pods {
-		pods[x.nodes[0].pods[i].key] = &x.nodes[0].pods[i]
+	pods := map[string]*cluster.Pod{}
+	for i := range x.Nodes[0].Pods {
+		pods[x.Nodes[0].Pods[i].Key] = &x.Nodes[0].Pods[i]
 	}
 	node := *n
 	remove := func(key string) {
@@ -282,7 +284,7 @@ func drained(x *Index, n *api.NodeState) map[string]time.Duration {
 		}
 		before := len(node.Pods)
 		for _, key := range step.Evict {
-			if evicted(x.cover.of(pods[key]), pods[key], left) {
+			if evicted(x.Cover.Of(pods[key]), pods[key], left) {
 				remove(key)
 			}
 		}
@@ -297,13 +299,13 @@ func drained(x *Index, n *api.NodeState) map[string]time.Duration {
 }
 
 // evicted is the eviction API.
-func evicted(covering []*podBudget, p *pod, left map[*podBudget]int) bool {
+func evicted(covering []*cluster.PodBudget, p *cluster.Pod, left map[*cluster.PodBudget]int) bool {
 	switch {
 	case len(covering) == 0:
 		return true
 	case len(covering) > 1:
 		return false
-	case !covering[0].holds(p):
+	case !covering[0].Holds(p):
 		return true
 	case left[covering[0]] <= 0:
 		return false

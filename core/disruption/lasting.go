@@ -3,17 +3,17 @@ package disruption
 // lasting is what would keep a node if no pod were expected on it, nil when nothing that is known without
 // a simulation would.
 func (d *deciding) lasting(c *candidate) *Refusal {
-	refusal, kept := d.x.standing(c.inode)
+	refusal, kept := standing(d.x, c.ExistingNode)
 	if kept {
 		return &refusal
 	}
-	expires, ends := expiresAt(c.state, c.pool)
+	expires, ends := expiresAt(c.State, c.Pool)
 	replaced := ends && !expires.After(d.now) || d.driftOf(c) != ""
-	if !replaced || c.state.TerminationGracePeriod == "" {
-		if refusal, _ = d.x.hindered(c.inode); refusal.Code != "" {
+	if !replaced || c.State.TerminationGracePeriod == "" {
+		if refusal, _ = hindered(d.x, c.ExistingNode); refusal.Code != "" {
 			return &refusal
 		}
-		if refusal = d.x.exceeded(c.inode); refusal.Code != "" {
+		if refusal = exceeded(d.x, c.ExistingNode); refusal.Code != "" {
 			return &refusal
 		}
 	}

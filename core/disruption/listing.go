@@ -9,15 +9,18 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"flotilla/core/api"
+	"flotilla/core/capacity"
+	"flotilla/core/cluster"
+	"flotilla/core/simulate"
 )
 
 // MemberNodes shows the nodes of a member to people, sorted by name: what is known of each, the
 // disruption that holds it, and its verdict in a decision that may be older than the state. Pods are
 // left out.
-func MemberNodes(s *State, member string, d *Decision, disruptions []api.Disruption) []api.MemberNode {
-	pools := map[string]*Pool{}
+func MemberNodes(s *simulate.State, member string, d *Decision, disruptions []api.Disruption) []api.MemberNode {
+	pools := map[string]*capacity.Pool{}
 	for _, p := range s.Pools {
-		pools[p.name] = p
+		pools[p.Name] = p
 	}
 	held := map[string]*api.Disruption{}
 	for i := range disruptions {
@@ -29,13 +32,13 @@ func MemberNodes(s *State, member string, d *Decision, disruptions []api.Disrupt
 	}
 	out := make([]api.MemberNode, 0, s.Cluster.Len())
 	for _, name := range s.Cluster.Names() {
-		n := s.Cluster.nodes[name]
+		n := s.Cluster.Nodes[name]
 		row := newMemberNode(n, member)
-		row.Status.Price = priceOf(n, pools[n.pool])
+		row.Status.Price = priceOf(n, pools[n.Pool])
 		if h := held[name]; h != nil {
 			row.Status.Disruption, row.Status.Phase = h.ID, h.Phase
 		}
-		row.Status.State = stateOf(n.state, row.Status.Disruption != "")
+		row.Status.State = stateOf(n.State, row.Status.Disruption != "")
 		row.Status.Verdict = verdictOf(d, name)
 		out = append(out, row)
 	}
@@ -43,28 +46,28 @@ func MemberNodes(s *State, member string, d *Decision, disruptions []api.Disrupt
 }
 
 // priceOf is what a node of a pool costs, unknown where there is no such pool.
-func priceOf(n *node, p *Pool) api.Hourly {
+func priceOf(n *cluster.Node, p *capacity.Pool) api.Hourly {
 	if p == nil {
 		return api.Hourly{Unknown: true}
 	}
-	return p.byName[n.labels[corev1.LabelInstanceTypeStable]].price(n.labels[corev1.LabelTopologyZone], n.labels[api.LabelCapacityType])
+	return p.ByName[n.Labels[corev1.LabelInstanceTypeStable]].Price(n.Labels[corev1.LabelTopologyZone], n.Labels[api.LabelCapacityType])
 }
 
-func newMemberNode(n *node, member string) api.MemberNode {
-	s := n.state
+func newMemberNode(n *cluster.Node, member string) api.MemberNode {
+	s := n.State
 	row := api.MemberNode{
 		TypeMeta:   metav1.TypeMeta{APIVersion: api.VersionFlotilla, Kind: api.KindMemberNode},
 		ObjectMeta: metav1.ObjectMeta{Name: s.Name, UID: types.UID(s.UID), Labels: s.Labels, Annotations: s.Annotations, CreationTimestamp: s.Created},
-		Spec:       api.MemberNodeSpec{Member: member, NodePool: n.pool, Taints: s.Taints},
+		Spec:       api.MemberNodeSpec{Member: member, NodePool: n.Pool, Taints: s.Taints},
 		Status: api.MemberNodeStatus{
-			Managed: s.Managed, InstanceType: n.labels[corev1.LabelInstanceTypeStable], CapacityType: n.labels[api.LabelCapacityType],
-			Zone: n.labels[corev1.LabelTopologyZone], Allocatable: s.Allocatable, Requested: api.Amounts{},
+			Managed: s.Managed, InstanceType: n.Labels[corev1.LabelInstanceTypeStable], CapacityType: n.Labels[api.LabelCapacityType],
+			Zone: n.Labels[corev1.LabelTopologyZone], Allocatable: s.Allocatable, Requested: api.Amounts{},
 		},
 	}
-	for i := range n.pods {
-		if p := &n.pods[i]; p.active {
+	for i := range n.Pods {
+		if p := &n.Pods[i]; p.Active {
 			row.Status.Pods++
-			plus(row.Status.Requested, p.state.Requests)
+			cluster.Plus(row.Status.Requested, p.State.Requests)
 		}
 	}
 	return row

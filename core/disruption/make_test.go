@@ -8,9 +8,20 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"flotilla/core/api"
+	"flotilla/core/capacity"
+	"flotilla/core/cluster"
+	"flotilla/core/simulate"
 )
 
 var testNow = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+
+func timed(nodes, schedule, duration string) api.DisruptionBudget {
+	return api.DisruptionBudget{Nodes: new(nodes), Schedule: &schedule, Duration: &duration}
+}
+
+func at(day, hour, minute int) time.Time {
+	return time.Date(2026, 11, day, hour, minute, 0, 0, time.UTC)
+}
 
 // testPool is a pool that is consolidated at once and without limit, on demand unless changed.
 func testPool(name string, change ...func(*api.NodePool)) *api.NodePool {
@@ -31,20 +42,20 @@ type fixture struct {
 	pdbs    []api.PodBudget
 	daemons []api.DaemonSetState
 	pools   []*api.NodePool
-	options map[string]PoolOptions
+	options map[string]capacity.PoolOptions
 	catalog *api.InstanceCatalog
-	change  func(*State)
+	change  func(*simulate.State)
 }
 
-func (f *fixture) state() *State {
-	s := &State{Cluster: NewCluster(), Now: testNow}
+func (f *fixture) state() *simulate.State {
+	s := &simulate.State{Cluster: cluster.NewCluster(), Now: testNow}
 	catalog := f.catalog
 	if catalog == nil {
 		catalog = benchCatalog()
 	}
-	parsed := NewCatalog(catalog)
+	parsed := capacity.NewCatalog(catalog)
 	for _, p := range f.pools {
-		s.Pools = append(s.Pools, NewPool(p, parsed, f.options[p.Name]))
+		s.Pools = append(s.Pools, capacity.NewPool(p, parsed, f.options[p.Name]))
 	}
 	for _, n := range f.nodes {
 		s.Cluster.Set(n)

@@ -9,6 +9,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"flotilla/core/api"
+	"flotilla/core/capacity"
+	"flotilla/core/simulate"
 )
 
 // multi looks for the longest prefix of candidates that can go at once (section 8.3).
@@ -21,7 +23,7 @@ func (d *deciding) multi(reason string) []Command {
 	if len(cs) < 2 {
 		return nil
 	}
-	most := cmp.Or(d.x.state.Rules.MultiNodeMax, multiNodeMax)
+	most := cmp.Or(d.x.State.Rules.MultiNodeMax, multiNodeMax)
 	low, high := 1, min(most, len(cs)-1)
 	var best []Command
 	cut := map[int]Refusal{} // what keeps the last of a prefix
@@ -50,24 +52,24 @@ func (d *deciding) together(set []*candidate) (Command, Refusal) {
 		if refusal := d.otherType(o.claim, set); refusal.Code != "" {
 			return Command{}, refusal
 		}
-		d.launch(&o.command, []*claim{o.claim})
+		d.launch(&o.command, []*simulate.Claim{o.claim})
 	}
 	return o.command, d.unbalanced(set, o.claim)
 }
 
 // otherType applies the same-type rule: replacing nodes by one of a type among them must beat keeping
 // the cheapest of that type.
-func (d *deciding) otherType(c *claim, set []*candidate) Refusal {
+func (d *deciding) otherType(c *simulate.Claim, set []*candidate) Refusal {
 	cheapest := map[string]float64{}
 	for _, one := range set {
-		where := needs{}.with(corev1.LabelTopologyZone, oneValue(one.zone)).with(api.LabelCapacityType, oneValue(one.capacityType))
+		where := capacity.Needs{}.With(corev1.LabelTopologyZone, capacity.OneValue(one.zone)).With(api.LabelCapacityType, capacity.OneValue(one.capacityType))
 		price, found := math.Inf(1), false
-		for i := range one.machine.offerings {
-			if o := &one.machine.offerings[i]; o.fits(where) {
-				price, found = min(price, o.price), true
+		for i := range one.machine.Offerings {
+			if o := &one.machine.Offerings[i]; o.Fits(where) {
+				price, found = min(price, o.Price), true
 			}
 		}
-		name := one.machine.name
+		name := one.machine.Name
 		if old, seen := cheapest[name]; !seen || found && (price < old || old == 0) {
 			if !found {
 				price = 0
@@ -76,8 +78,8 @@ func (d *deciding) otherType(c *claim, set []*candidate) Refusal {
 		}
 	}
 	bound := math.Inf(1)
-	for _, m := range c.types {
-		if price, ok := cheapest[m.name]; ok {
+	for _, m := range c.Types {
+		if price, ok := cheapest[m.Name]; ok {
 			bound = min(bound, price)
 		}
 	}
@@ -94,7 +96,7 @@ func (d *deciding) single(reason string) []Command {
 	left := d.allowances(reason)
 	dearestFirst(cs)
 	for _, c := range interleave(cs) {
-		if !left.has(c.pool) {
+		if !left.has(c.Pool) {
 			d.overBudget(MethodSingle, reason, c, left)
 			continue
 		}
@@ -119,7 +121,7 @@ func (d *deciding) alone(c *candidate) (Command, Refusal) {
 		return Command{}, o.refusal
 	}
 	if o.claim != nil {
-		d.launch(&o.command, []*claim{o.claim})
+		d.launch(&o.command, []*simulate.Claim{o.claim})
 	}
 	return o.command, d.unbalanced(set, o.claim)
 }
@@ -127,13 +129,13 @@ func (d *deciding) alone(c *candidate) (Command, Refusal) {
 // poolWeight is what a whole pool costs, in money and in disruption (section 9).
 type poolWeight struct{ price, cost float64 }
 
-func (d *deciding) weigh(p *Pool) poolWeight {
+func (d *deciding) weigh(p *capacity.Pool) poolWeight {
 	w, known := d.weights[p]
 	if known {
 		return w
 	}
 	for i := range d.roster.all {
-		if c := &d.roster.all[i]; c.pool == p && c.state.Managed {
+		if c := &d.roster.all[i]; c.Pool == p && c.State.Managed {
 			w.price += c.price
 			w.cost += c.cost
 		}
@@ -147,10 +149,10 @@ const leastScore = 0.5
 
 // hopeless reports a node of a Balanced pool that could not pass even if it were deleted for nothing.
 func (d *deciding) hopeless(c *candidate) bool {
-	if c.pool.policy != api.Balanced {
+	if c.Pool.Policy != api.Balanced {
 		return false
 	}
-	w := d.weigh(c.pool)
+	w := d.weigh(c.Pool)
 	return w.price > 0 && score(c.price, c.cost, w) < leastScore
 }
 
@@ -163,25 +165,25 @@ func score(savings, cost float64, w poolWeight) float64 {
 
 // unbalanced refuses a move that saves too little for what it disturbs, in any Balanced pool of its
 // nodes.
-func (d *deciding) unbalanced(set []*candidate, c *claim) Refusal {
+func (d *deciding) unbalanced(set []*candidate, c *simulate.Claim) Refusal {
 	total, spent := 0.0, 0.0
-	pools := map[*Pool]poolWeight{}
+	pools := map[*capacity.Pool]poolWeight{}
 	for _, one := range set {
 		total += one.price
-		w := pools[one.pool]
+		w := pools[one.Pool]
 		w.price, w.cost = w.price+one.price, w.cost+one.cost
-		pools[one.pool] = w
+		pools[one.Pool] = w
 	}
 	if c != nil {
-		spent = c.types[0].cheapest(c.needs)
+		spent = c.Types[0].Cheapest(c.Needs)
 	}
-	ordered := make([]*Pool, 0, len(pools))
+	ordered := make([]*capacity.Pool, 0, len(pools))
 	for p := range pools {
-		if p.policy == api.Balanced {
+		if p.Policy == api.Balanced {
 			ordered = append(ordered, p)
 		}
 	}
-	slices.SortFunc(ordered, func(a, b *Pool) int { return cmp.Compare(a.name, b.name) })
+	slices.SortFunc(ordered, func(a, b *capacity.Pool) int { return cmp.Compare(a.Name, b.Name) })
 	for _, p := range ordered {
 		share := pools[p]
 		savings := share.price - spent
@@ -189,7 +191,7 @@ func (d *deciding) unbalanced(set []*candidate, c *claim) Refusal {
 			savings = (total - spent) * share.price / total
 		}
 		if got := score(savings, share.cost, d.weigh(p)); got < leastScore {
-			return Refusal{Code: CodeScore, Message: fmt.Sprintf("policy Balanced of NodePool %s: the move scores %.2f (share of price saved for share of disruption), it takes %.1f", p.name, got, leastScore)}
+			return Refusal{Code: CodeScore, Message: fmt.Sprintf("policy Balanced of NodePool %s: the move scores %.2f (share of price saved for share of disruption), it takes %.1f", p.Name, got, leastScore)}
 		}
 	}
 	return Refusal{}

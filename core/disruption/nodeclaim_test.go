@@ -9,6 +9,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"flotilla/core/api"
+	"flotilla/core/capacity"
+	"flotilla/core/cluster"
 )
 
 func kubeNode(name, machine string, labels map[string]string) *corev1.Node {
@@ -48,11 +50,11 @@ func TestObservingTheOriginOfANode(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			n := kubeNode("n1", "", labels)
 			n.Annotations = row.annotations
-			s := ObserveNode(n, nil, nil, nil)
+			s := cluster.ObserveNode(n, nil, nil, nil)
 			require.Equal(t, row.want, s.Origin)
 		})
 	}
-	require.JSONEq(t, `{"team":"web"}`, OriginLabels(labels))
+	require.JSONEq(t, `{"team":"web"}`, cluster.OriginLabels(labels))
 }
 
 // A claim is that of its machine; what it says of labels, hash and drift goes before what the node says.
@@ -65,8 +67,8 @@ func TestObservingNodeClaims(t *testing.T) {
 		c.CreationTimestamp = began
 	}
 	n1 := kubeNode("n1", "m1", map[string]string{corev1.LabelInstanceTypeStable: "d2"})
-	n1.Annotations = map[string]string{api.AnnotationPoolHash: "h", api.AnnotationPoolHashLevel: PoolHashLevel, api.AnnotationStampedPool: "a"}
-	l := &Listing{
+	n1.Annotations = map[string]string{api.AnnotationPoolHash: "h", api.AnnotationPoolHashLevel: capacity.PoolHashLevel, api.AnnotationStampedPool: "a"}
+	l := &cluster.Listing{
 		Nodes: []*corev1.Node{n1, kubeNode("n2", "m2", nil), kubeNode("n3", "", nil)},
 		NodeClaims: []*api.NodeClaim{
 			aClaim("c1", "n1", "m1", drifted, labelled),
@@ -75,7 +77,7 @@ func TestObservingNodeClaims(t *testing.T) {
 			aClaim("coming", "", "m9"),
 		},
 	}
-	seen := Observe(l)
+	seen := cluster.Observe(l)
 	one := seen.Nodes[0]
 	require.Equal(t, "ImageDrifted", one.ProviderDrift)
 	require.Equal(t, testNow, one.DriftedSince.Time)
@@ -105,7 +107,7 @@ func TestTheNewestClaimCounts(t *testing.T) {
 	old := aClaim("old", "n1", "", at(0), condition(api.ClaimDrifted, metav1.ConditionTrue, "ImageDrifted"))
 	fresh := aClaim("fresh", "n1", "", at(1))
 	for _, claims := range [][]*api.NodeClaim{{old, fresh}, {fresh, old}} {
-		seen := Observe(&Listing{Nodes: []*corev1.Node{kubeNode("n1", "m1", nil)}, NodeClaims: claims})
+		seen := cluster.Observe(&cluster.Listing{Nodes: []*corev1.Node{kubeNode("n1", "m1", nil)}, NodeClaims: claims})
 		require.Empty(t, seen.Nodes[0].ProviderDrift)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"flotilla/core/api"
+	"flotilla/core/cluster"
 )
 
 // Since when consolidateAfter counts is Karpenter's to say where a NodeClaim tells whether its node is up; a claim
@@ -32,7 +33,7 @@ func TestTimesOfANodeClaim(t *testing.T) {
 		"given up by Karpenter": {[]func(*api.NodeClaim){condition(api.ClaimDisrupted, metav1.ConditionFalse, "x")}, true, false, made, event},
 	} {
 		t.Run(name, func(t *testing.T) {
-			seen := Observe(&Listing{Nodes: []*corev1.Node{n}, Pods: []*corev1.Pod{pod}, NodeClaims: []*api.NodeClaim{aClaim("c", "n1", "m1", row.claim...)}})
+			seen := cluster.Observe(&cluster.Listing{Nodes: []*corev1.Node{n}, Pods: []*corev1.Pod{pod}, NodeClaims: []*api.NodeClaim{aClaim("c", "n1", "m1", row.claim...)}})
 			s := seen.Nodes[0]
 			require.Equal(t, []any{row.up, row.deleting, row.since, row.last}, []any{s.Initialized, s.Deleting, s.Since, s.LastPodEvent})
 		})

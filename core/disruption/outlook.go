@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"flotilla/core/cluster"
+	"flotilla/core/simulate"
 )
 
 // Outlook is what stands before the deletion of a node that a person asks for (N17).
@@ -15,24 +18,24 @@ type Outlook struct {
 }
 
 // DrainOutlook says what the drain of a node would meet now; the member must have the node.
-func DrainOutlook(s *State, node string) Outlook {
-	x := NewIndex(s)
-	n := x.byName[node]
+func DrainOutlook(s *simulate.State, node string) Outlook {
+	x := simulate.NewIndex(s)
+	n := x.ByName[node]
 	var out Outlook
-	covered := map[*podBudget]int{}
-	var budgets []*podBudget
-	for i := range n.pods {
-		p := &n.pods[i]
-		if !p.active || p.stays() {
+	covered := map[*cluster.PodBudget]int{}
+	var budgets []*cluster.PodBudget
+	for i := range n.Pods {
+		p := &n.Pods[i]
+		if !p.Active || p.Stays() {
 			continue
 		}
 		out.Pods++
-		if held, until := p.protected(s.Now); held {
-			out.Notes = append(out.Notes, "pod "+p.key+" is not evicted while it is annotated karpenter.sh/do-not-disrupt"+untilText(until))
+		if held, until := p.Protected(s.Now); held {
+			out.Notes = append(out.Notes, "pod "+p.Key+" is not evicted while it is annotated karpenter.sh/do-not-disrupt"+untilText(until))
 			continue
 		}
-		for _, b := range x.cover.of(p) {
-			if !b.holds(p) {
+		for _, b := range x.Cover.Of(p) {
+			if !b.Holds(p) {
 				continue
 			}
 			if covered[b]++; covered[b] == 1 {
@@ -42,18 +45,18 @@ func DrainOutlook(s *State, node string) Outlook {
 	}
 	for _, b := range budgets {
 		allows := "no eviction"
-		if b.allowed > 0 {
-			allows = counted(b.allowed, "eviction")
+		if b.Allowed > 0 {
+			allows = counted(b.Allowed, "eviction")
 		}
-		if covered[b] > b.allowed {
-			out.Notes = append(out.Notes, fmt.Sprintf("PodDisruptionBudget %s allows %s now, and covers %s here", b.name, allows, counted(covered[b], "pod")))
+		if covered[b] > b.Allowed {
+			out.Notes = append(out.Notes, fmt.Sprintf("PodDisruptionBudget %s allows %s now, and covers %s here", b.Name, allows, counted(covered[b], "pod")))
 		}
 	}
 	if len(out.Notes) > 0 {
 		out.Notes = append(out.Notes, deadlineNote(s, n))
 	}
 	out.Notes = append(out.Notes, lostPods(uncontrolled(n), "")...)
-	if failed := x.simulate([]*inode{n}, false).failed; len(failed) > 0 {
+	if failed := x.Simulate([]*simulate.ExistingNode{n}, false).Failed; len(failed) > 0 {
 		out.Notes = append(out.Notes, "not all pods would find a node: "+failures(slices.Clone(failed)))
 	}
 	return out
@@ -67,10 +70,10 @@ func untilText(at time.Time) string {
 }
 
 // deadlineNote says how long the drain waits for what holds it up.
-func deadlineNote(s *State, n *inode) string {
-	at := DrainDeadline(n.state, s.Now)
+func deadlineNote(s *simulate.State, n *simulate.ExistingNode) string {
+	at := DrainDeadline(n.State, s.Now)
 	if at.IsZero() {
 		return "the drain waits for them without limit: the node has no terminationGracePeriod"
 	}
-	return "at " + at.UTC().Format(time.RFC3339) + " they are deleted nevertheless (terminationGracePeriod " + n.state.TerminationGracePeriod + ")"
+	return "at " + at.UTC().Format(time.RFC3339) + " they are deleted nevertheless (terminationGracePeriod " + n.State.TerminationGracePeriod + ")"
 }

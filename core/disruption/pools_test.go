@@ -7,6 +7,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"flotilla/core/api"
+	"flotilla/core/capacity"
+	"flotilla/core/simulate"
 )
 
 // row is one decision of a table.
@@ -67,7 +69,7 @@ func TestWeights(t *testing.T) {
 		{"no weight is the least", fixture{nodes: nodes, pools: []*api.NodePool{testPool("old", off), testPool("a", weighing(1)), testPool("z")}}, "replace [n1] by drift with a/f2[] p>new-0"},
 		{"equal weights from z to a", fixture{nodes: nodes, pools: []*api.NodePool{testPool("old", off), testPool("a", weighing(5)), testPool("m", weighing(5))}}, "replace [n1] by drift with m/f2[] p>new-0"},
 		{"the heaviest is at its limit", fixture{nodes: nodes, pools: []*api.NodePool{testPool("old", off), testPool("a", weighing(5)), testPool("b", weighing(50), limited("cpu", "1"))}}, "replace [n1] by drift with a/f2[] p>new-0"},
-		{"the heaviest is being deleted", fixture{nodes: nodes, pools: []*api.NodePool{testPool("old", off), testPool("a", weighing(5)), testPool("b", weighing(50))}, options: map[string]PoolOptions{"b": {Deleting: true}}}, "replace [n1] by drift with a/f2[] p>new-0"},
+		{"the heaviest is being deleted", fixture{nodes: nodes, pools: []*api.NodePool{testPool("old", off), testPool("a", weighing(5)), testPool("b", weighing(50))}, options: map[string]capacity.PoolOptions{"b": {Deleting: true}}}, "replace [n1] by drift with a/f2[] p>new-0"},
 		{"the heaviest repels the pod", fixture{nodes: nodes, pools: []*api.NodePool{testPool("old", off), testPool("a", weighing(5)), testPool("b", weighing(50), tainted("gpu", corev1.TaintEffectNoSchedule))}}, "replace [n1] by drift with a/f2[] p>new-0"},
 		{"the heaviest is static", fixture{nodes: nodes, pools: []*api.NodePool{testPool("old", off), testPool("a", weighing(5)), testPool("b", weighing(50), func(p *api.NodePool) { p.Spec.Replicas = new(int32) })}}, "replace [n1] by drift with a/f2[] p>new-0"},
 	})
@@ -91,9 +93,9 @@ func TestSeveralPools(t *testing.T) {
 		{"a pool that is unknown", fixture{nodes: empty, pools: []*api.NodePool{testPool("b")}}, "delete [b1 b2] by empty"},
 		{"nodes of two pools onto an unmanaged one", fixture{nodes: used, pools: []*api.NodePool{testPool("a"), testPool("b")}}, "delete [a1 b1] by multi p>x q>x"},
 		{"one budget spent, the other pool's node goes alone", fixture{nodes: used, pools: []*api.NodePool{testPool("a", budget("0")), testPool("b")}}, "delete [b1] by single q>x"},
-		{"a fleet budget is spent", fixture{nodes: used, pools: []*api.NodePool{testPool("a"), testPool("b", sharing("web"))}, change: func(s *State) { s.FleetAllowed = map[string]int{"web": 0} }}, "delete [a1] by single p>x"},
-		{"two pools share a fleet budget", fixture{nodes: empty, pools: []*api.NodePool{testPool("a", sharing("web")), testPool("b", sharing("web"))}, change: func(s *State) { s.FleetAllowed = map[string]int{"web": 3} }}, "delete [a1 a2 b2] by empty"},
-		{"a fleet budget of others", fixture{nodes: empty, pools: []*api.NodePool{testPool("a"), testPool("b", sharing("api"))}, change: func(s *State) { s.FleetAllowed = map[string]int{"web": 0} }}, "delete [a1 a2 b1 b2] by empty"},
+		{"a fleet budget is spent", fixture{nodes: used, pools: []*api.NodePool{testPool("a"), testPool("b", sharing("web"))}, change: func(s *simulate.State) { s.FleetAllowed = map[string]int{"web": 0} }}, "delete [a1] by single p>x"},
+		{"two pools share a fleet budget", fixture{nodes: empty, pools: []*api.NodePool{testPool("a", sharing("web")), testPool("b", sharing("web"))}, change: func(s *simulate.State) { s.FleetAllowed = map[string]int{"web": 3} }}, "delete [a1 a2 b2] by empty"},
+		{"a fleet budget of others", fixture{nodes: empty, pools: []*api.NodePool{testPool("a"), testPool("b", sharing("api"))}, change: func(s *simulate.State) { s.FleetAllowed = map[string]int{"web": 0} }}, "delete [a1 a2 b1 b2] by empty"},
 	})
 }
 

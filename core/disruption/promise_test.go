@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"flotilla/core/api"
+	"flotilla/core/simulate"
 )
 
 // Pods on their way keep the place that they were promised, and those between two nodes the room that
@@ -20,7 +21,7 @@ func TestPodsOnTheirWayKeepTheirPlace(t *testing.T) {
 		return fixture{
 			nodes: []*api.NodeState{aNode("n0", "d4", "z-a", "a", aPod("p", 1300)), aNode("n1", "d4", "z-a", "a", choosy), w, x},
 			pools: []*api.NodePool{testPool("a", limited("nodes", "0"))},
-			change: func(s *State) {
+			change: func(s *simulate.State) {
 				s.Busy = map[string]bool{"n0": true}
 				if promised != "" {
 					s.Promised = map[string]string{"default/p": promised}
@@ -34,7 +35,7 @@ func TestPodsOnTheirWayKeepTheirPlace(t *testing.T) {
 			nodes:   []*api.NodeState{aNode("n1", "d2", "z-a", "a", aPod("q", 1200)), aNode("x", "d2", "z-a", "", aPod("other", 600))},
 			pools:   []*api.NodePool{testPool("a", limited("nodes", "0"))},
 			pending: []api.PodState{aPod("p", 1000)},
-			change:  func(s *State) { s.Unsettled = unsettled },
+			change:  func(s *simulate.State) { s.Unsettled = unsettled },
 		}
 	}
 	check(t, []row{
@@ -53,12 +54,12 @@ func TestPodsOnTheirWayKeepTheirPlace(t *testing.T) {
 func TestTake(t *testing.T) {
 	f := fixture{nodes: []*api.NodeState{aNode("n1", "d2", "z-a", "a", aPod("p", 1000)), aNode("x", "d4", "z-a", "a", aPod("q", 1000))}, pools: []*api.NodePool{cheap()}}
 	s := f.state()
-	ahead := s.ahead()
-	ahead.take(&Command{Nodes: []string{"n1"}, Moves: []api.PodMove{
+	ahead := s.Ahead()
+	ahead.Begin([]string{"n1"}, []api.PodMove{
 		{Pod: "default/p", From: "n1", To: "x"}, {Pod: "default/r", From: "n0", To: "x"}, {Pod: "default/s", From: "n1", To: "new-0"},
-	}})
+	}, false)
 	require.Equal(t, map[string]string{"default/p": "x"}, ahead.Promised)
-	require.Equal(t, map[string]time.Time{"x": testNow.Add(NominationHold)}, ahead.Nominated)
+	require.Equal(t, map[string]time.Time{"x": testNow.Add(simulate.NominationHold)}, ahead.Nominated)
 	require.Equal(t, map[string]bool{"n1": true}, ahead.Busy)
 	require.True(t, ahead.Unsettled)
 	require.Empty(t, s.Busy)

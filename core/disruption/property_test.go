@@ -12,6 +12,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"flotilla/core/api"
+	"flotilla/core/capacity"
+	"flotilla/core/cluster"
+	"flotilla/core/simulate"
 )
 
 const propertySeeds = 250
@@ -20,7 +23,7 @@ const propertySeeds = 250
 func randomMember(seed uint64) *fixture {
 	r := rand.New(rand.NewPCG(seed, 1))
 	pick := func(list ...string) string { return list[r.IntN(len(list))] }
-	f := &fixture{options: map[string]PoolOptions{}}
+	f := &fixture{options: map[string]capacity.PoolOptions{}}
 	for _, name := range []string{"a", "b"} {
 		f.pools = append(f.pools, testPool(name, func(p *api.NodePool) {
 			p.Spec.Disruption.ConsolidationPolicy = pick("", api.WhenEmpty, api.Balanced, api.WhenEmptyOrUnderutilized)
@@ -102,29 +105,32 @@ func TestDecidingTwiceChangesNothing(t *testing.T) {
 	}
 }
 
-// A simulation leaves no trace in the index.
+// A simulation leaves no trace in the index: each that comes later finds what one of a fresh index finds.
 func TestUndo(t *testing.T) {
 	for seed := range uint64(propertySeeds) {
 		s := randomMember(seed).state()
-		x, fresh := NewIndex(s), NewIndex(s)
-		for _, n := range x.nodes {
-			if !n.deleting {
-				x.simulate([]*inode{n}, seed%2 == 0)
+		x, quiet := simulate.NewIndex(s), seed%2 == 0
+		for i, n := range x.Nodes {
+			if n.Deleting {
+				continue
 			}
-		}
-		for i, n := range x.nodes {
-			require.Equal(t, fresh.nodes[i].free, n.free, "seed %d node %s", seed, n.state.Name)
-			require.Len(t, n.ports, len(fresh.nodes[i].ports))
-			require.Equal(t, 0, n.taken)
-			require.False(t, n.gone)
-		}
-		for i, g := range x.groups {
-			for d, count := range g.counts {
-				require.Equal(t, fresh.groups[i].counts[d], count, "seed %d %s", seed, g.identity())
-			}
-			require.Equal(t, fresh.groups[i].known, g.known)
+			fresh := simulate.NewIndex(s)
+			require.Equal(t, result(fresh.Simulate(fresh.Nodes[i:i+1], quiet)), result(x.Simulate(x.Nodes[i:i+1], quiet)), "seed %d node %s", seed, n.State.Name)
+			require.Equal(t, fresh.Nodes[i].Free, n.Free)
 		}
 	}
+}
+
+// result is an outcome in words.
+func result(out *simulate.Outcome) []string {
+	var lines []string
+	for i := range out.Moves {
+		lines = append(lines, out.Moves[i].Pod.Key+" to "+out.Moves[i].To())
+	}
+	for _, c := range out.Claims {
+		lines = append(lines, fmt.Sprintf("%s of %s, %d types", c.Hostname, c.Pool.Name, len(c.Types)))
+	}
+	return append(lines, failures(out.Failed), failures(out.Homeless))
 }
 
 // No move that does not pay: what consolidation does saves money, with at most one new node.
@@ -149,7 +155,7 @@ func TestEveryPodHasAPlace(t *testing.T) {
 	for seed := range uint64(propertySeeds) {
 		f := randomMember(seed)
 		s := f.state()
-		x := NewIndex(s)
+		x := simulate.NewIndex(s)
 		for _, c := range Decide(s).Commands {
 			if c.Method == MethodEmpty || c.Forceful {
 				continue
@@ -159,8 +165,8 @@ func TestEveryPodHasAPlace(t *testing.T) {
 				places[m.Pod] = m.To
 			}
 			for _, name := range c.Nodes {
-				for _, m := range x.byName[name].movable {
-					require.NotEmpty(t, places[m.key], "seed %d: %s\n%s", seed, m.key, c)
+				for _, m := range x.ByName[name].Movable {
+					require.NotEmpty(t, places[m.Key], "seed %d: %s\n%s", seed, m.Key, c)
 					checked++
 				}
 			}
@@ -171,61 +177,61 @@ func TestEveryPodHasAPlace(t *testing.T) {
 }
 
 // requireRoom recounts every target from scratch.
-func requireRoom(t *testing.T, seed uint64, x *Index, c *Command, places map[string]string) {
+func requireRoom(t *testing.T, seed uint64, x *simulate.Index, c *Command, places map[string]string) {
 	t.Helper()
-	pods := map[string]*pod{}
-	on := map[string][]*pod{}
-	for _, n := range x.nodes {
-		for i := range n.pods {
-			p := &n.pods[i]
-			pods[p.key] = p
-			if places[p.key] == "" && !slices.Contains(c.Nodes, n.state.Name) {
-				on[n.state.Name] = append(on[n.state.Name], p)
+	pods := map[string]*cluster.Pod{}
+	on := map[string][]*cluster.Pod{}
+	for _, n := range x.Nodes {
+		for i := range n.Pods {
+			p := &n.Pods[i]
+			pods[p.Key] = p
+			if places[p.Key] == "" && !slices.Contains(c.Nodes, n.State.Name) {
+				on[n.State.Name] = append(on[n.State.Name], p)
 			}
 		}
 	}
-	for _, m := range x.waiting {
-		pods[m.key] = m.pod
+	for _, m := range x.Waiting {
+		pods[m.Key] = m.Pod
 	}
 	for key, to := range places {
-		if n := x.byName[to]; n != nil {
+		if n := x.ByName[to]; n != nil {
 			require.NotContains(t, c.Nodes, to)
-			require.False(t, n.deleting)
+			require.False(t, n.Deleting)
 			on[to] = append(on[to], pods[key])
 		}
 	}
 	for name, list := range on {
-		n := x.byName[name]
+		n := x.ByName[name]
 		cpu := int64(0)
 		ports := map[int32]bool{}
 		for _, p := range list {
-			cpu += p.req.base[cpuIndex]
-			if places[p.key] != name {
+			cpu += p.Requests.Base[cluster.CPUIndex]
+			if places[p.Key] != name {
 				continue
 			}
-			require.True(t, needsOfLabels(p.state.NodeSelector).admits(n.labels, n.hostname), "seed %d: %s on %s", seed, p.key, name)
+			require.True(t, capacity.NeedsOfLabels(p.State.NodeSelector).Admits(n.Labels, n.Hostname), "seed %d: %s on %s", seed, p.Key, name)
 			for _, q := range list {
-				require.False(t, p != q && (minds(p, q) || minds(q, p)), "seed %d: %s beside %s on %s", seed, p.key, q.key, name)
+				require.False(t, p != q && (minds(p, q) || minds(q, p)), "seed %d: %s beside %s on %s", seed, p.Key, q.Key, name)
 			}
-			for _, port := range p.state.Ports {
+			for _, port := range p.State.Ports {
 				require.False(t, ports[port.Port], "seed %d: port twice on %s", seed, name)
 				ports[port.Port] = true
 			}
 		}
-		if len(list) > 0 && slices.ContainsFunc(list, func(p *pod) bool { return places[p.key] == name }) {
-			require.LessOrEqual(t, cpu, n.state.Allocatable["cpu"], "seed %d: %s is overfull", seed, name)
+		if len(list) > 0 && slices.ContainsFunc(list, func(p *cluster.Pod) bool { return places[p.Key] == name }) {
+			require.LessOrEqual(t, cpu, n.State.Allocatable["cpu"], "seed %d: %s is overfull", seed, name)
 		}
 	}
 }
 
 // minds reports whether p does not want q on its node.
-func minds(p, q *pod) bool {
-	a := p.state.Affinity
-	if a == nil || a.PodAntiAffinity == nil || !p.active || !q.active {
+func minds(p, q *cluster.Pod) bool {
+	a := p.State.Affinity
+	if a == nil || a.PodAntiAffinity == nil || !p.Active || !q.Active {
 		return false
 	}
 	return slices.ContainsFunc(a.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution, func(t corev1.PodAffinityTerm) bool {
-		return t.LabelSelector.MatchLabels["app"] == q.state.Labels["app"]
+		return t.LabelSelector.MatchLabels["app"] == q.State.Labels["app"]
 	})
 }
 
@@ -282,22 +288,22 @@ func runHubs(t *testing.T, seed uint64) int {
 }
 
 // requireBudget counts, from the nodes alone, that a pool stays within the limit for a reason.
-func requireBudget(t *testing.T, seed uint64, s *State, c *Command) {
+func requireBudget(t *testing.T, seed uint64, s *simulate.State, c *Command) {
 	t.Helper()
 	for _, p := range s.Pools {
 		total, down := 0, 0
-		for _, n := range s.Cluster.nodes {
-			if n.pool != p.name || !n.state.Managed || !n.state.Initialized || n.state.InstanceTerminating {
+		for _, n := range s.Cluster.Nodes {
+			if n.Pool != p.Name || !n.State.Managed || !n.State.Initialized || n.State.InstanceTerminating {
 				continue
 			}
 			total++
-			if !n.state.Ready || n.state.Deleting || s.Busy[n.state.Name] || slices.Contains(c.Nodes, n.state.Name) {
+			if !n.State.Ready || n.State.Deleting || s.Busy[n.State.Name] || slices.Contains(c.Nodes, n.State.Name) {
 				down++
 			}
 		}
-		takes := slices.ContainsFunc(c.Nodes, func(name string) bool { return s.Cluster.nodes[name].pool == p.name })
-		if limit := p.budgets.Limit(s.Now, total, c.Reason, s.Rules); takes {
-			require.LessOrEqual(t, down, limit, "seed %d: pool %s, %s", seed, p.name, c)
+		takes := slices.ContainsFunc(c.Nodes, func(name string) bool { return s.Cluster.Nodes[name].Pool == p.Name })
+		if limit := p.Budgets.Limit(s.Now, total, c.Reason, s.Rules); takes {
+			require.LessOrEqual(t, down, limit, "seed %d: pool %s, %s", seed, p.Name, c)
 		}
 	}
 }

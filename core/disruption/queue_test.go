@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"flotilla/core/api"
+	"flotilla/core/simulate"
 )
 
 func replacing() *Command {
@@ -93,7 +94,7 @@ func TestAbort(t *testing.T) {
 	require.Len(t, Fail(twice, &otherNode, testNow.Add(time.Hour)), 1, "an old back-off is forgotten")
 
 	f := fixture{nodes: []*api.NodeState{aNode("n1", "d4", "z-a", "a")}, pools: []*api.NodePool{testPool("a")}}
-	f.change = func(s *State) { s.Backoffs = map[string]time.Time{"n1": testNow.Add(time.Minute)} }
+	f.change = func(s *simulate.State) { s.Backoffs = map[string]time.Time{"n1": testNow.Add(time.Minute)} }
 	decision := Decide(f.state())
 	require.Empty(t, decision.Commands)
 	require.Equal(t, []Code{CodeBackoff}, codes(decision, "n1"))

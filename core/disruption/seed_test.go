@@ -12,6 +12,8 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"flotilla/core/api"
+	"flotilla/core/capacity"
+	"flotilla/core/simulate"
 )
 
 // seedPool is a NodePool that guides print, as it is applied.
@@ -27,21 +29,21 @@ func seedPool(t *testing.T, name string) *api.NodePool {
 }
 
 // seedLimit is what a pool's budgets allow of so many nodes.
-func seedLimit(t *testing.T, name string, now time.Time, total int) Count {
+func seedLimit(t *testing.T, name string, now time.Time, total int) capacity.Count {
 	t.Helper()
-	b := ParseBudgets(seedPool(t, name).Spec.Budgets(), time.LoadLocation)
+	b := capacity.ParseBudgets(seedPool(t, name).Spec.Budgets(), time.LoadLocation)
 	require.NoError(t, b.Err())
-	return b.Limit(now, total, api.ReasonUnderutilized, Rules{})
+	return b.Limit(now, total, api.ReasonUnderutilized, capacity.Rules{})
 }
 
 // The numbers that guides state of their examples. 16 November 2026 is a Monday.
 func TestNumbersOfGuides(t *testing.T) {
-	const unbounded = Unbounded
+	const unbounded = capacity.Unbounded
 	for _, row := range []struct {
 		pool  string
 		now   time.Time
 		total int
-		want  Count
+		want  capacity.Count
 	}{
 		// Ten percent at once, and none on weekdays from nine for eight hours.
 		{"seed-typical", at(16, 8, 59), 30, 3},
@@ -90,7 +92,7 @@ func TestAllowedIsWhatIsLeft(t *testing.T) {
 	pool := seedPool(t, "fragment-config-whenempty")
 	for _, row := range []struct {
 		nodes, deleting, notReady int
-		want                      Count
+		want                      capacity.Count
 	}{
 		{19, 0, 0, 4}, {19, 1, 0, 3}, {19, 0, 2, 2}, {19, 1, 2, 1}, {19, 3, 2, 0}, {25, 2, 0, 3}, {26, 2, 0, 4},
 	} {
@@ -142,7 +144,7 @@ func TestTimesOfGuides(t *testing.T) {
 	decide := func(pool string, age, quiet time.Duration, pods ...api.PodState) Decision {
 		n := aNode("n1", "d2", "z-a", "default", pods...)
 		n.Created, n.LastPodEvent = metav1.NewTime(evening.Add(-age)), metav1.NewTime(evening.Add(-quiet))
-		f := fixture{nodes: []*api.NodeState{n}, pools: []*api.NodePool{seedPool(t, pool)}, change: func(s *State) { s.Now = evening }}
+		f := fixture{nodes: []*api.NodeState{n}, pools: []*api.NodePool{seedPool(t, pool)}, change: func(s *simulate.State) { s.Now = evening }}
 		return Decide(f.state())
 	}
 	require.Contains(t, codes(decide("seed-typical", time.Hour, 29*time.Second), "n1"), CodeQuiet)
@@ -160,7 +162,7 @@ func TestGraceAndProtectionOfGuides(t *testing.T) {
 	grace := seedPool(t, "seed-grace")
 	held := func(p *api.PodState) { p.Annotations = map[string]string{api.AnnotationDoNotDisrupt: "true"} }
 	node := aNode("n1", "d2", "z-a", "default", aPod("p", 1000, held, func(p *api.PodState) { p.GraceSeconds = new(int64(600)) }))
-	node.TerminationGracePeriod = NewPool(grace, NewCatalog(benchCatalog()), PoolOptions{}).Template().Template.Spec.TerminationGracePeriod
+	node.TerminationGracePeriod = capacity.NewPool(grace, capacity.NewCatalog(benchCatalog()), capacity.PoolOptions{}).Template().Template.Spec.TerminationGracePeriod
 	deadline := DrainDeadline(node, testNow)
 	require.Equal(t, testNow.Add(30*time.Second), deadline)
 	step := Drain(DrainInput{Node: node, Began: testNow, Deadline: deadline, Now: testNow.Add(time.Second)})
@@ -183,7 +185,7 @@ func TestDriftOfGuides(t *testing.T) {
 		catalog.Spec.Types = append(catalog.Spec.Types, api.InstanceType{Name: name, CPU: "2", Memory: "8Gi", Offerings: []api.InstanceOffering{{Zone: "z-a", CapacityType: api.CapacityOnDemand}}})
 	}
 	hash := func(class string) string {
-		h, err := ClassHash(json.RawMessage(`{"spec":` + class + `}`))
+		h, err := capacity.ClassHash(json.RawMessage(`{"spec":` + class + `}`))
 		require.NoError(t, err)
 		return h
 	}
@@ -191,7 +193,7 @@ func TestDriftOfGuides(t *testing.T) {
 	node := aNode("n1", "d2", "z-a", "a")
 	node.Labels[corev1.LabelInstanceTypeStable] = "Standard_D2s_v3"
 	node.Annotations = map[string]string{
-		api.AnnotationPoolHash: PoolHash(was), api.AnnotationPoolHashLevel: PoolHashLevel, api.AnnotationClassHash: hash(`{"imageFamily":"Ubuntu2204","vnetSubnetID":"/a"}`),
+		api.AnnotationPoolHash: capacity.PoolHash(was), api.AnnotationPoolHashLevel: capacity.PoolHashLevel, api.AnnotationClassHash: hash(`{"imageFamily":"Ubuntu2204","vnetSubnetID":"/a"}`),
 	}
 	steered := pool("Standard_D2s_v3")
 	steered.Spec.Weight, steered.Spec.Limits = new(int32(50)), map[string]api.Amount{"cpu": "100"}
@@ -208,6 +210,6 @@ func TestDriftOfGuides(t *testing.T) {
 		"imageFamily":              {was, `{"imageFamily":"AzureLinux","vnetSubnetID":"/a"}`, DriftClass},
 		"vnetSubnetID":             {was, `{"imageFamily":"Ubuntu2204","vnetSubnetID":"/b"}`, DriftClass},
 	} {
-		require.Equal(t, row.want, Drifted(node, NewPool(row.pool, NewCatalog(catalog), PoolOptions{ClassHash: hash(row.class)}), testNow, Rules{}), name)
+		require.Equal(t, row.want, Drifted(node, capacity.NewPool(row.pool, capacity.NewCatalog(catalog), capacity.PoolOptions{ClassHash: hash(row.class)}), testNow, capacity.Rules{}), name)
 	}
 }

@@ -10,6 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"flotilla/core/api"
+	"flotilla/core/cluster"
+	"flotilla/core/simulate"
 )
 
 // simStore is what both hubs share: records that are replaced only by who holds the term and has seen
@@ -59,7 +61,7 @@ func (s *simStore) write(term int, member string, revision int, res *StepResult)
 type simHub struct {
 	name    string
 	term    int // that it believes to hold, 0 for none
-	views   map[string]*View
+	views   map[string]*cluster.View
 	inbox   map[string][]simMessage
 	records map[string]simRecord
 	waiting map[string][]Waiting
@@ -77,17 +79,17 @@ type simRest struct {
 // in disorder.
 func (h *simHub) start(w *world) {
 	h.term = 0
-	h.views, h.inbox, h.waiting, h.rest = map[string]*View{}, map[string][]simMessage{}, map[string][]Waiting{}, map[string]simRest{}
+	h.views, h.inbox, h.waiting, h.rest = map[string]*cluster.View{}, map[string][]simMessage{}, map[string][]Waiting{}, map[string]simRest{}
 	h.counts = map[string]FleetCount{}
 	for _, l := range w.lands {
-		h.views[l.name] = NewView()
+		h.views[l.name] = cluster.NewView()
 		box := slices.SortedFunc(maps.Values(w.store.last[l.name]), func(a, b simMessage) int { return cmp.Compare(a.number, b.number) })
 		if w.faults.messages {
 			h.inbox[l.name] = box
 			continue
 		}
 		for _, m := range box {
-			h.views[l.name].fold(m)
+			fold(h.views[l.name], m)
 		}
 	}
 	h.records = maps.Clone(w.store.records)
@@ -117,7 +119,7 @@ func (h *simHub) hear(w *world, l *land) {
 		}
 	}
 	for i, m := range box[:n] {
-		h.views[l.name].fold(m)
+		fold(h.views[l.name], m)
 		if w.faults.messages && w.luck.Chance(15) {
 			box = append(box, box[i])
 		}
@@ -129,7 +131,7 @@ func (h *simHub) hear(w *world, l *land) {
 	}
 }
 
-func (v *View) fold(m simMessage) {
+func fold(v *cluster.View, m simMessage) {
 	if m.event != nil {
 		v.Event(m.event)
 	} else {
@@ -203,7 +205,7 @@ func (h *simHub) input(w *world, l *land) StepInput {
 	rest := h.rest[l.name]
 	in := StepInput{
 		Member: l.name, Record: h.records[l.name].record,
-		State:   State{Cluster: v.Cluster, Pools: w.parsed, Now: w.now, Stale: v.Stale(w.now, 2*time.Hour), FleetAllowed: h.fleetAllowed(w)},
+		State:   simulate.State{Cluster: v.Cluster, Pools: w.parsed, Now: w.now, Stale: v.Stale(w.now, 2*time.Hour), FleetAllowed: h.fleetAllowed(w)},
 		Results: w.store.results[l.name], Waiting: h.waiting[l.name],
 		Lock:    MemberLock{Ours: w.store.locks[l.name] == simOwner},
 		Resting: !rest.news && (rest.until.IsZero() || w.now.Before(rest.until)),
@@ -234,7 +236,7 @@ func (h *simHub) count(l *land) FleetCount {
 
 // held are the nodes that a record keeps from others, as one hub sees them.
 func (h *simHub) held(l *land) map[string]bool {
-	p := pass{in: &StepInput{State: State{Cluster: h.views[l.name].Cluster}}}
+	p := pass{in: &StepInput{State: simulate.State{Cluster: h.views[l.name].Cluster}}}
 	p.out.Record = h.records[l.name].record
 	return p.busy()
 }

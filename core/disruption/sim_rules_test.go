@@ -9,6 +9,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"flotilla/core/api"
+	"flotilla/core/capacity"
+	"flotilla/core/cluster"
+	"flotilla/core/simulate"
 )
 
 // began judges what a hub has just written.
@@ -57,13 +60,13 @@ func (w *world) began(h *simHub, l *land, in *StepInput, res *StepResult) {
 // that has pods to place (N23).
 func (w *world) requireSpared(in *StepInput, d *api.Disruption, down map[string]bool) {
 	c := in.State.Cluster
-	if len(d.Replacements) > 0 || len(c.pending) == 0 {
+	if len(d.Replacements) > 0 || len(c.Pending) == 0 {
 		return
 	}
 	var before, after []string
 	for _, name := range c.Names() {
 		n, _ := c.Node(name)
-		if goes := n.Deleting || n.InstanceTerminating || down[name] && !slices.Contains(d.Nodes, name); goes && slices.ContainsFunc(n.Pods, func(p api.PodState) bool { return Movable(&p) }) {
+		if goes := n.Deleting || n.InstanceTerminating || down[name] && !slices.Contains(d.Nodes, name); goes && slices.ContainsFunc(n.Pods, func(p api.PodState) bool { return cluster.Movable(&p) }) {
 			return
 		} else if goes {
 			continue
@@ -73,14 +76,14 @@ func (w *world) requireSpared(in *StepInput, d *api.Disruption, down map[string]
 			after = append(after, name)
 		}
 	}
-	for _, p := range c.pending {
-		if p.mirror || p.daemon || ended(p.state) {
+	for _, p := range c.Pending {
+		if p.Mirror || p.Daemon || simulate.Ended(p.State) {
 			continue
 		}
-		one := []api.PodState{*p.state}
+		one := []api.PodState{*p.State}
 		if Fit(FitInput{Cluster: c, Order: before, Pods: one})[0].Node != "" {
 			w.spared++
-			require.NotEmpty(w.t, Fit(FitInput{Cluster: c, Order: after, Pods: one})[0].Node, "%s: %s leaves %s, which waits, without a place", w, d.ID, p.key)
+			require.NotEmpty(w.t, Fit(FitInput{Cluster: c, Order: after, Pods: one})[0].Node, "%s: %s leaves %s, which waits, without a place", w, d.ID, p.Key)
 		}
 	}
 }
@@ -131,12 +134,12 @@ func (w *world) requirePays(in *StepInput, d *api.Disruption) {
 // requireAfforded counts what is down, pool by pool and over the fleet, without the code under test.
 func (w *world) requireAfforded(h *simHub, l *land, in *StepInput, d *api.Disruption, down map[string]bool) {
 	for _, p := range w.parsed {
-		total, gone, takes := simCount(in.State.Cluster, p.name, down, d.Nodes)
+		total, gone, takes := simCount(in.State.Cluster, p.Name, down, d.Nodes)
 		if !takes {
 			continue
 		}
-		require.LessOrEqual(w.t, Count(gone), p.budgets.Limit(w.now, total, d.Reason, Rules{}), "%s: %s exceeds the budgets of pool %s", w, d.ID, p.name)
-		if p.fleet == "" {
+		require.LessOrEqual(w.t, capacity.Count(gone), p.Budgets.Limit(w.now, total, d.Reason, capacity.Rules{}), "%s: %s exceeds the budgets of pool %s", w, d.ID, p.Name)
+		if p.FleetBudget == "" {
 			continue
 		}
 		for _, other := range w.lands {
@@ -149,7 +152,7 @@ func (w *world) requireAfforded(h *simHub, l *land, in *StepInput, d *api.Disrup
 }
 
 // simCount counts a pool's nodes, those that are down, and whether some of them are of a command.
-func simCount(c *Cluster, pool string, down map[string]bool, nodes []string) (total, gone int, takes bool) {
+func simCount(c *cluster.Cluster, pool string, down map[string]bool, nodes []string) (total, gone int, takes bool) {
 	for _, name := range c.Names() {
 		n, _ := c.Node(name)
 		if n.Labels[api.LabelNodePool] != pool || !n.Managed || !n.Initialized || n.InstanceTerminating {
@@ -241,7 +244,7 @@ func (w *world) requireOrder(l *land) {
 		}
 	}
 	a := w.parsed[0]
-	require.LessOrEqual(w.t, Count(voluntary["a"]), a.budgets.Limit(w.now, 1000, api.ReasonEmpty, Rules{}), "%s: more of pool a than its budget of a number", w)
+	require.LessOrEqual(w.t, capacity.Count(voluntary["a"]), a.Budgets.Limit(w.now, 1000, api.ReasonEmpty, capacity.Rules{}), "%s: more of pool a than its budget of a number", w)
 }
 
 // requireKept holds while nobody but Flotilla changes anything: a pod that lost its node because another

@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"flotilla/core/api"
+	"flotilla/core/capacity"
 	"flotilla/core/sim"
 )
 
@@ -257,7 +258,7 @@ func (l *land) newNode(name string, r *api.NodeReplacement, pool *api.PoolTempla
 	maps.Copy(n.Labels, kind.Labels)
 	n.Labels[api.LabelCapacityType] = kind.Offerings[0].CapacityType
 	n.Capacity, n.Allocatable = kind.Capacity, kind.Allocatable
-	n.Annotations = map[string]string{api.AnnotationPoolHash: pool.Hash, api.AnnotationPoolHashLevel: PoolHashLevel}
+	n.Annotations = map[string]string{api.AnnotationPoolHash: pool.Hash, api.AnnotationPoolHashLevel: capacity.PoolHashLevel}
 	n.Created, n.ExpireAfter = metav1.NewTime(now), pool.ExpireAfter
 	n.Ready, n.Initialized, n.Since = false, false, metav1.Time{}
 	n.Taints = []corev1.Taint{{Key: corev1.TaintNodeNotReady, Effect: corev1.TaintEffectNoSchedule}}

@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"flotilla/core/api"
+	"flotilla/core/capacity"
 	"flotilla/core/sim"
 )
 
@@ -45,7 +46,7 @@ type world struct {
 	faults faults
 	lands  []*land
 	pools  []*api.NodePool
-	parsed []*Pool
+	parsed []*capacity.Pool
 	prices map[string]float64 // by type and zone
 	store  simStore
 	hubs   [2]*simHub
@@ -120,9 +121,9 @@ func (w *world) parse() {
 			w.prices[kind.Name+o.Zone] = float64(o.Price)
 		}
 	}
-	catalog := NewCatalog(types)
+	catalog := capacity.NewCatalog(types)
 	for _, p := range w.pools {
-		w.parsed = append(w.parsed, NewPool(p, catalog, PoolOptions{Zones: time.LoadLocation}))
+		w.parsed = append(w.parsed, capacity.NewPool(p, catalog, capacity.PoolOptions{Zones: time.LoadLocation}))
 	}
 }
 

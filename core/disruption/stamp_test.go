@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"flotilla/core/api"
+	"flotilla/core/capacity"
 )
 
 // stamped puts a stamp on a node that needs it.
@@ -17,8 +18,8 @@ func stamped(n *api.NodeState, stamp api.PoolStamp) {
 	if n.Annotations == nil {
 		n.Annotations = map[string]string{}
 	}
-	if !Stamped(n.Annotations, &stamp) {
-		Stamp(n.Annotations, &stamp)
+	if !capacity.Stamped(n.Annotations, &stamp) {
+		capacity.Stamp(n.Annotations, &stamp)
 	}
 }
 
@@ -26,7 +27,7 @@ func stamped(n *api.NodeState, stamp api.PoolStamp) {
 func TestStamp(t *testing.T) {
 	stamp := api.PoolStamp{Pool: "a", Hash: "h2", ClassHash: "c2"}
 	ours := func(pool, hash, class string) map[string]string {
-		out := map[string]string{api.AnnotationPoolHash: hash, api.AnnotationPoolHashLevel: PoolHashLevel, api.AnnotationStampedPool: pool}
+		out := map[string]string{api.AnnotationPoolHash: hash, api.AnnotationPoolHashLevel: capacity.PoolHashLevel, api.AnnotationStampedPool: pool}
 		if class != "" {
 			out[api.AnnotationClassHash] = class
 		}
@@ -46,7 +47,7 @@ func TestStamp(t *testing.T) {
 			n := &api.NodeState{Annotations: maps.Clone(row.carries)}
 			stamped(n, stamp)
 			require.Equal(t, row.want, n.Annotations)
-			require.True(t, Stamped(n.Annotations, &stamp), "once is enough")
+			require.True(t, capacity.Stamped(n.Annotations, &stamp), "once is enough")
 		})
 	}
 }
@@ -59,7 +60,7 @@ func TestAdoptedNodesDriftByALaterEdit(t *testing.T) {
 	pool := testPool("a", kept)
 	s := newStepper([]*api.NodeState{node}, pool)
 	node.Annotations = nil
-	require.Equal(t, []api.PoolStamp{{Pool: "a", Hash: PoolHash(pool)}}, s.step(0).Record.Stamps)
+	require.Equal(t, []api.PoolStamp{{Pool: "a", Hash: capacity.PoolHash(pool)}}, s.step(0).Record.Stamps)
 	require.Empty(t, s.in.Record.DriftedSince)
 	stamped(node, s.in.Record.Stamps[0])
 	require.Empty(t, s.step(time.Minute).Record.Stamps)
@@ -100,7 +101,7 @@ func TestWhoIsStamped(t *testing.T) {
 			n := aNode("n1", "d2", "z-a", "a")
 			row.node(n)
 			s := (&fixture{nodes: []*api.NodeState{n}, pools: []*api.NodePool{testPool("a", row.pool)}}).state()
-			require.Equal(t, row.want, len(s.stamps()) == 1)
+			require.Equal(t, row.want, len(stamps(s)) == 1)
 		})
 	}
 }

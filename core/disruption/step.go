@@ -10,11 +10,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"flotilla/core/api"
+	"flotilla/core/simulate"
 )
-
-// NominationHold is for how long after a disruption ended the nodes that its pods went to are left
-// alone (section 1).
-const NominationHold = 20 * time.Second
 
 // StepInput is everything that one pass over a member depends on. Nothing of it is changed.
 type StepInput struct {
@@ -24,7 +21,7 @@ type StepInput struct {
 	// State is the member as its agent tells of it, its pools, the rules and the time. What the record
 	// and Waiting say of nodes (Busy, Backoffs, DriftedSince, Nominated) Step adds itself. FleetAllowed is
 	// what is left with the nodes counted that the record holds, not those of Waiting.
-	State State
+	State simulate.State
 	// Results are the newest that the agent said, by the id of the disruption.
 	Results map[string]*api.DisruptionResult
 	Lock    MemberLock
@@ -102,7 +99,7 @@ type pass struct {
 	now time.Time
 	out StepResult
 	// state is that of in with what the record says.
-	state State
+	state simulate.State
 }
 
 // Step brings the disruptions of one member a pass further: it takes in what the agent says, deletes
@@ -135,7 +132,7 @@ func Step(in StepInput) StepResult {
 
 // StateOf is the state of a step as its decision reads it, for those who ask what would be decided: what
 // the record and the waiting commands take is busy, and Stale says why nothing is decided.
-func StateOf(in StepInput) *State {
+func StateOf(in StepInput) *simulate.State {
 	p := &pass{in: &in, now: in.State.Now, state: in.State}
 	p.out.Record = cloneRecord(&in.Record, in.Member)
 	p.prepare()
@@ -223,12 +220,12 @@ func (p *pass) nominated() map[string]time.Time {
 	out := map[string]time.Time{}
 	for i := range p.out.Record.Disruptions {
 		d := &p.out.Record.Disruptions[i]
-		until := p.now.Add(NominationHold)
+		until := p.now.Add(simulate.NominationHold)
 		switch {
 		case d.Phase == api.PhaseAborted:
 			continue
 		case !Running(d):
-			until = d.Ended.Add(NominationHold)
+			until = d.Ended.Add(simulate.NominationHold)
 		}
 		if !until.After(p.now) {
 			continue

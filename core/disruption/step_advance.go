@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"flotilla/core/api"
+	"flotilla/core/simulate"
 )
 
 // advance takes in what the agent says of what was told to it.
@@ -173,14 +174,14 @@ func (p *pass) finish() StepResult {
 	p.slim()
 	r.Pools = p.templates()
 	if p.in.State.Stale == "" && !p.in.Declined {
-		r.Stamps = p.in.State.stamps()
+		r.Stamps = stamps(&p.in.State)
 	}
 	p.lock()
 	for i := range r.Disruptions {
 		if d := &r.Disruptions[i]; Running(d) {
 			p.wake(d.Deadline.Time)
 		} else if d.Phase == api.PhaseDone {
-			p.wake(d.Ended.Add(NominationHold))
+			p.wake(d.Ended.Add(simulate.NominationHold))
 		}
 	}
 	r.Stale = cmp.Or(r.Stale, p.launching(), p.crowded())
@@ -241,8 +242,8 @@ func (p *pass) templates() []api.PoolTemplate {
 		}
 	}
 	for _, pool := range p.in.State.Pools {
-		if t, yes := wanted[pool.name]; yes && t.Name == "" {
-			wanted[pool.name] = pool.Template()
+		if t, yes := wanted[pool.Name]; yes && t.Name == "" {
+			wanted[pool.Name] = pool.Template()
 		}
 	}
 	var out []api.PoolTemplate

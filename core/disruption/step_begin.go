@@ -8,13 +8,14 @@ import (
 	"time"
 
 	"flotilla/core/api"
+	"flotilla/core/simulate"
 )
 
 // view is the state that a choice is made on: with the nodes of waiting commands as good as gone.
-func (p *pass) view(waiting []Waiting) *State {
-	s := p.state.ahead()
+func (p *pass) view(waiting []Waiting) *simulate.State {
+	s := p.state.Ahead()
 	for i := range waiting {
-		s.take(&waiting[i].Command)
+		begun(s, &waiting[i].Command)
 	}
 	return s
 }
@@ -89,7 +90,7 @@ func (p *pass) begin(c *Command, request string) string {
 		p.reject(c, "a node of it is in another disruption")
 		return ""
 	}
-	p.state.take(c)
+	begun(&p.state, c)
 	d := Begin(c, p.id(c), p.now.Truncate(time.Second), len(p.state.Busy))
 	d.Moves = slices.DeleteFunc(d.Moves, func(m api.PodMove) bool { return m.From != "" && !slices.Contains(c.Nodes, m.From) })
 	d.UIDs, d.Request = p.uids(c.Nodes), request

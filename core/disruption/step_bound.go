@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"flotilla/core/api"
+	"flotilla/core/simulate"
 )
 
 // What bounds a record, which one message must hold.
@@ -78,7 +79,7 @@ func onlyTold(d *api.Disruption) int {
 
 // arrived reports that a disruption has ended, and that its pods had the time to land where they go.
 func (p *pass) arrived(d *api.Disruption) bool {
-	return !d.Ended.IsZero() && (d.Phase == api.PhaseAborted || !d.Ended.Add(NominationHold).After(p.now))
+	return !d.Ended.IsZero() && (d.Phase == api.PhaseAborted || !d.Ended.Add(simulate.NominationHold).After(p.now))
 }
 
 // slim takes from disruptions that have ended what nothing acts on any more: what replacements were made

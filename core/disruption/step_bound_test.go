@@ -13,6 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"flotilla/core/api"
+	"flotilla/core/capacity"
+	"flotilla/core/simulate"
 )
 
 // recordLimit is what one record may take when it is packed (bus.MaxValue).
@@ -115,9 +117,9 @@ func TestEndedDisruptionsLoseTheirMoves(t *testing.T) {
 	require.Equal(t, []int{0, 0, keptMoves, 2}, lengths())
 	require.Equal(t, []api.NodeReplacement{{Name: "large", InstanceTypes: []string{"d2"}}}, s.in.Record.Disruptions[2].Replacements)
 	require.NotEmpty(t, before.Disruptions[2].Replacements[0].Types, "the input is not changed")
-	s.step(NominationHold)
+	s.step(simulate.NominationHold)
 	require.Equal(t, []int{0, 0, 0, 2}, lengths())
-	require.False(t, s.step(NominationHold+time.Second).Changed)
+	require.False(t, s.step(simulate.NominationHold+time.Second).Changed)
 
 	for i := range s.in.Record.Disruptions {
 		s.in.Record.Disruptions[i].Nodes = make([]string, keptNodes/2)
@@ -148,7 +150,7 @@ func TestStepDeclined(t *testing.T) {
 	s := replaceable()
 	s.launching(t)
 	s.f.nodes, s.in.Declined = nil, true
-	s.f.change = func(st *State) { st.Stale = "nodes.enabled is false" }
+	s.f.change = func(st *simulate.State) { st.Stale = "nodes.enabled is false" }
 	s.in.Waiting = []Waiting{{Command{Method: MethodEmpty, Nodes: []string{"n2"}}, s.now}}
 	out := s.step(20 * time.Second)
 	require.Equal(t, api.PhaseAborted, s.one().Phase)
@@ -171,7 +173,7 @@ func TestStepDeclined(t *testing.T) {
 func TestStepPoolDeletedWhileReplacing(t *testing.T) {
 	s := replaceable()
 	s.launching(t)
-	s.f.options = map[string]PoolOptions{"a": {Deleting: true}}
+	s.f.options = map[string]capacity.PoolOptions{"a": {Deleting: true}}
 	s.step(16 * time.Second)
 	require.Equal(t, "single n1 Aborted", s.text())
 	require.Equal(t, "NodePool a, which its replacements are of, is being deleted", s.one().Message)
@@ -202,6 +204,6 @@ func TestStepKeepsPromisesForAWhile(t *testing.T) {
 		in.State.Now = testNow.Add(after)
 		return StateOf(in).Promised
 	}
-	require.Equal(t, map[string]string{"default/db-0": "n2"}, promised(NominationHold-time.Second))
-	require.Empty(t, promised(NominationHold))
+	require.Equal(t, map[string]string{"default/db-0": "n2"}, promised(simulate.NominationHold-time.Second))
+	require.Empty(t, promised(simulate.NominationHold))
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"flotilla/core/api"
+	"flotilla/core/capacity"
 )
 
 // delete begins what persons ask for: deletions of nodes, and of pools with all their nodes (N17).
@@ -22,9 +23,9 @@ func (p *pass) delete() {
 		return
 	}
 	for _, pool := range p.state.Pools {
-		if pool.deleting {
-			p.callOff(pool.name)
-			p.deletePool(pool.name)
+		if pool.Deleting {
+			p.callOff(pool.Name)
+			p.deletePool(pool.Name)
 		}
 	}
 }
@@ -77,8 +78,8 @@ func (p *pass) deleteNode(d Deletion) (id, why string) {
 func (p *pass) deletePool(pool string) {
 	var nodes []string
 	for _, name := range p.in.State.Cluster.Names() {
-		n := p.in.State.Cluster.nodes[name]
-		if n.pool == pool && n.state.Managed && !n.state.Deleting && !n.state.InstanceTerminating && !p.state.Busy[name] {
+		n := p.in.State.Cluster.Nodes[name]
+		if n.Pool == pool && n.State.Managed && !n.State.Deleting && !n.State.InstanceTerminating && !p.state.Busy[name] {
 			nodes = append(nodes, name)
 		}
 	}
@@ -91,9 +92,9 @@ func (p *pass) deletePool(pool string) {
 func (p *pass) force(nodes []string, request string) string {
 	c := &Command{Method: api.MethodManual, Reason: api.ReasonDeleted, Nodes: nodes, Forceful: true}
 	for _, name := range nodes {
-		n := p.in.State.Cluster.nodes[name]
-		var pool *Pool
-		if i := slices.IndexFunc(p.in.State.Pools, func(one *Pool) bool { return one.name == n.pool }); i >= 0 {
+		n := p.in.State.Cluster.Nodes[name]
+		var pool *capacity.Pool
+		if i := slices.IndexFunc(p.in.State.Pools, func(one *capacity.Pool) bool { return one.Name == n.Pool }); i >= 0 {
 			pool = p.in.State.Pools[i]
 		}
 		c.Savings = c.Savings.Plus(priceOf(n, pool))

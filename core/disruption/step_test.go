@@ -11,6 +11,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"flotilla/core/api"
+	"flotilla/core/capacity"
+	"flotilla/core/simulate"
 )
 
 // stepper is one member that Step is asked about again and again, as the room does it.
@@ -28,7 +30,7 @@ func newStepper(nodes []*api.NodeState, pools ...*api.NodePool) *stepper {
 		for _, p := range pools {
 			if n.Labels[api.LabelNodePool] == p.Name { // as agents do when they see it first
 				n.Annotations = maps.Clone(n.Annotations)
-				stamped(n, api.PoolStamp{Pool: p.Name, Hash: PoolHash(p)})
+				stamped(n, api.PoolStamp{Pool: p.Name, Hash: capacity.PoolHash(p)})
 			}
 		}
 	}
@@ -234,7 +236,7 @@ func TestStepBeginsWithinBudget(t *testing.T) {
 	for _, n := range []string{"n1", "n2"} {
 		s.in.Waiting = append(s.in.Waiting, Waiting{Command{Method: MethodEmpty, Reason: api.ReasonEmpty, Nodes: []string{n}}, testNow})
 	}
-	s.f.change = func(st *State) { st.FleetAllowed = map[string]int{"f": 1} }
+	s.f.change = func(st *simulate.State) { st.FleetAllowed = map[string]int{"f": 1} }
 	out := s.step(15 * time.Second)
 	require.Len(t, out.Began, 1)
 	require.Equal(t, 1, out.Failed)
@@ -253,7 +255,7 @@ func TestStepBeginsWithinBudget(t *testing.T) {
 // is given up, what runs goes on.
 func TestStepHeld(t *testing.T) {
 	for why, hold := range map[string]func(*stepper){
-		"no inventory":                          func(s *stepper) { s.f.change = func(st *State) { st.Stale = "no inventory" } },
+		"no inventory":                          func(s *stepper) { s.f.change = func(st *simulate.State) { st.Stale = "no inventory" } },
 		"the member is not Ready":               func(s *stepper) { s.in.Hold = "the member is not Ready" },
 		"update run web-1 holds the member":     func(s *stepper) { s.in.Lock = MemberLock{Owner: "update run web-1"} },
 		"update run web-1 waits for the member": func(s *stepper) { s.in.Lock.Awaited = "update run web-1" },
@@ -289,7 +291,7 @@ func TestStepNodesVanish(t *testing.T) {
 	s.step(0)
 	s.step(15 * time.Second)
 	s.remove("n1")
-	s.f.change = func(st *State) { st.Stale = "old" }
+	s.f.change = func(st *simulate.State) { st.Stale = "old" }
 	s.step(16 * time.Second)
 	require.Equal(t, api.PhaseDraining, s.one().Phase)
 	again := aNode("n1", "d4", "z-a", "a")
@@ -345,7 +347,7 @@ func TestStepPoolDeleted(t *testing.T) {
 	s := newStepper([]*api.NodeState{
 		aNode("n1", "d4", "z-a", "a", aPod("p", 100)), aNode("n2", "d4", "z-a", "a"), aNode("n3", "d4", "z-a", "b", aPod("q", 3800)),
 	}, testPool("a"), testPool("b"))
-	s.f.options = map[string]PoolOptions{"a": {Deleting: true}}
+	s.f.options = map[string]capacity.PoolOptions{"a": {Deleting: true}}
 	s.in.Hold = "the member is not Ready"
 	s.step(0)
 	require.Len(t, s.in.Record.Disruptions, 1)

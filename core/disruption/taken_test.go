@@ -9,6 +9,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"flotilla/core/api"
+	"flotilla/core/cluster"
+	"flotilla/core/simulate"
 )
 
 // Why Karpenter takes a node away is read off its NodeClaim, as Karpenter's own controllers leave it.
@@ -51,7 +53,7 @@ func TestWhyKarpenterTakesANodeAway(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			n := kubeNode("n1", "m1", nil)
 			n.DeletionTimestamp = row.node
-			seen := Observe(&Listing{Nodes: []*corev1.Node{n}, NodeClaims: []*api.NodeClaim{row.claim}})
+			seen := cluster.Observe(&cluster.Listing{Nodes: []*corev1.Node{n}, NodeClaims: []*api.NodeClaim{row.claim}})
 			require.Equal(t, row.want, seen.Nodes[0].Taken)
 		})
 	}
@@ -105,7 +107,7 @@ func TestStepTellsWhatKarpenterTakes(t *testing.T) {
 	require.Empty(t, s.step(2*time.Second).Events)
 	require.False(t, s.last.Changed)
 
-	s.f.change = func(state *State) { state.Stale = "no inventory" }
+	s.f.change = func(state *simulate.State) { state.Stale = "no inventory" }
 	s.takes("n3", api.TakenInterrupted)
 	require.Empty(t, s.step(3*time.Second).Events, "what is seen may not be all")
 	s.f.change = nil

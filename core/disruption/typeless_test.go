@@ -7,6 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"flotilla/core/api"
+	"flotilla/core/simulate"
 )
 
 // A pod that no new node could hold hears what it is that no instance type has.
@@ -47,10 +48,10 @@ func TestWhatNoInstanceTypeHasIsNamed(t *testing.T) {
 	} {
 		node := aNode("n", "d4", "z-a", "a", tc.pod)
 		f := fixture{nodes: []*api.NodeState{node}, pools: []*api.NodePool{tc.pool}, daemons: tc.daemons}
-		x := NewIndex(f.state())
-		out := x.simulate(x.nodes[:1], false)
-		require.Len(t, out.failed, 1, tc.want)
-		require.Equal(t, "pool a: "+tc.want, out.failed[0].why)
+		x := simulate.NewIndex(f.state())
+		out := x.Simulate(x.Nodes[:1], false)
+		require.Len(t, out.Failed, 1, tc.want)
+		require.Contains(t, failures(out.Failed), "pool a: "+tc.want)
 	}
 }
 
@@ -89,9 +90,9 @@ func TestWhatClosesAPoolIsNamed(t *testing.T) {
 		{testPool("a"), nil, &api.InstanceCatalog{}, "there is no instance type for it"},
 	} {
 		f := fixture{nodes: []*api.NodeState{aNode("n", "d4", "z-a", "", aPod("p", 100))}, pools: []*api.NodePool{tc.pool}, daemons: tc.daemons, catalog: tc.catalog}
-		x := NewIndex(f.state())
-		out := x.simulate(x.nodes[:1], false)
-		require.Len(t, out.failed, 1, tc.want)
-		require.Equal(t, "pool a: "+tc.want, out.failed[0].why)
+		x := simulate.NewIndex(f.state())
+		out := x.Simulate(x.Nodes[:1], false)
+		require.Len(t, out.Failed, 1, tc.want)
+		require.Contains(t, failures(out.Failed), "pool a: "+tc.want)
 	}
 }

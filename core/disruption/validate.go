@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"flotilla/core/capacity"
+	"flotilla/core/simulate"
 )
 
 // ValidationWait is how long a chosen command of emptiness or consolidation waits before it is
@@ -17,7 +20,7 @@ func NeedsValidation(c *Command) bool {
 
 // Validate checks a command against a newer state. It returns the command as it may begin now, which
 // for emptiness may have fewer nodes; ok is false, with why, when it must be given up.
-func Validate(c Command, s *State) (valid Command, why string, ok bool) {
+func Validate(c Command, s *simulate.State) (valid Command, why string, ok bool) {
 	if s.Stale != "" {
 		return Command{}, "the state is too old: " + s.Stale, false
 	}
@@ -81,22 +84,22 @@ func (d *deciding) lost(wanted []string, still []*candidate) string {
 
 // again simulates a consolidation once more: the answer must be of the same kind.
 func (d *deciding) again(c Command, cs []*candidate) (Command, string, bool) {
-	gone := make([]*inode, len(cs))
+	gone := make([]*simulate.ExistingNode, len(cs))
 	for i, one := range cs {
-		gone[i] = one.inode
+		gone[i] = one.ExistingNode
 	}
-	out := d.x.simulate(gone, true)
+	out := d.x.Simulate(gone, true)
 	switch {
-	case len(out.failed) > 0:
-		return Command{}, "not all pods would find a node any more: " + failures(out.failed), false
-	case len(out.homeless) > 0:
-		return Command{}, neededText(out.homeless), false
-	case len(out.claims) != len(c.Replacements):
-		return Command{}, fmt.Sprintf("it would take %d new nodes now, not %d", len(out.claims), len(c.Replacements)), false
+	case len(out.Failed) > 0:
+		return Command{}, "not all pods would find a node any more: " + failures(out.Failed), false
+	case len(out.Homeless) > 0:
+		return Command{}, neededText(out.Homeless), false
+	case len(out.Claims) != len(c.Replacements):
+		return Command{}, fmt.Sprintf("it would take %d new nodes now, not %d", len(out.Claims), len(c.Replacements)), false
 	}
-	for i, claim := range out.claims {
+	for i, claim := range out.Claims {
 		for _, name := range c.Replacements[i].InstanceTypes {
-			if !slices.ContainsFunc(claim.types, func(m *machine) bool { return m.name == name }) {
+			if !slices.ContainsFunc(claim.Types, func(m *capacity.Machine) bool { return m.Name == name }) {
 				return Command{}, fmt.Sprintf("instance type %s no longer fits", name), false
 			}
 		}

@@ -7,12 +7,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"flotilla/core/api"
+	"flotilla/core/simulate"
 )
 
 // Fifteen seconds later a command is checked against what has become of the member.
 func TestValidate(t *testing.T) {
 	quiet := func(p *api.NodePool) { p.Spec.Disruption.ConsolidateAfter = "30s" }
-	member := func(change func(f *fixture)) *State {
+	member := func(change func(f *fixture)) *simulate.State {
 		f := &fixture{
 			nodes: []*api.NodeState{aNode("n1", "d2", "z-a", "a", aPod("p", 1000)), aNode("n2", "d2", "z-a", "a"), aNode("n3", "d2", "z-a", "a"), aNode("x", "d4", "z-a", "")},
 			pools: []*api.NodePool{testPool("a", quiet)},
@@ -63,7 +64,7 @@ func TestValidate(t *testing.T) {
 
 // A replacement's types must still all fit.
 func TestValidateReplacement(t *testing.T) {
-	member := func(cpu int64) *State {
+	member := func(cpu int64) *simulate.State {
 		return (&fixture{nodes: []*api.NodeState{aNode("n1", "d8", "z-a", "a", aPod("p", cpu))}, pools: []*api.NodePool{testPool("a")}}).state()
 	}
 	c := Decide(member(1000)).Commands[0]

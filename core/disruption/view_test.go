@@ -9,6 +9,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"flotilla/core/api"
+	"flotilla/core/cluster"
+	"flotilla/core/simulate"
 )
 
 func event(node, boot string, sequence uint64, second int, pods int) *api.NodeEvent {
@@ -30,7 +32,7 @@ func TestViewKeepsTheNewest(t *testing.T) {
 	}
 	for seed := range uint64(50) {
 		r := rand.New(rand.NewPCG(seed, 4))
-		v := NewView()
+		v := cluster.NewView()
 		for _, events := range boots {
 			stream := append(append([]*api.NodeEvent{}, events...), events[r.IntN(len(events))], events[r.IntN(len(events))])
 			r.Shuffle(len(stream), func(i, j int) { stream[i], stream[j] = stream[j], stream[i] })
@@ -46,7 +48,7 @@ func TestViewKeepsTheNewest(t *testing.T) {
 // An agent that is started anew after its clock was set back is believed: what it tells counts, whatever
 // the events before say of the time, and nothing is decided until all of it has come.
 func TestViewAfterTheClockWasSetBack(t *testing.T) {
-	v := NewView()
+	v := cluster.NewView()
 	inventory := func(boot string, second int, nodes map[string]uint64) *api.NodeInventory {
 		return &api.NodeInventory{Boot: boot, Sequence: 9, At: metav1.NewTime(testNow.Add(time.Duration(second) * time.Second)), Nodes: nodes}
 	}
@@ -71,7 +73,7 @@ func TestViewAfterTheClockWasSetBack(t *testing.T) {
 
 // A view that does not match the inventory says what is missing, and decides nothing.
 func TestViewStale(t *testing.T) {
-	v := NewView()
+	v := cluster.NewView()
 	inventory := func(second int, boot string, nodes map[string]uint64) *api.NodeInventory {
 		return &api.NodeInventory{Boot: boot, At: metav1.NewTime(testNow.Add(time.Duration(second) * time.Second)), Nodes: nodes}
 	}
@@ -114,20 +116,20 @@ func TestViewStale(t *testing.T) {
 	require.False(t, v.Declined())
 	second = inventory(30, "b3", nil)
 	second.Withheld = "nodes.enabled is false"
-	declined := NewView()
+	declined := cluster.NewView()
 	declined.Event(event("n1", "b2", 3, 25, 1))
 	require.True(t, declined.Inventory(second))
 	require.True(t, declined.Declined())
 	require.Equal(t, "nodes.enabled is false", declined.Stale(testNow.Add(30*time.Second), time.Hour))
 
-	d := Decide(&State{Cluster: v.Cluster, Now: testNow, Stale: "old"})
+	d := Decide(&simulate.State{Cluster: v.Cluster, Now: testNow, Stale: "old"})
 	require.Empty(t, d.Commands)
 	require.Equal(t, []Code{CodeStale}, codes(d, "n1"))
 }
 
 // What is stored no longer is known no longer, and comes back with the next event.
 func TestViewForgets(t *testing.T) {
-	v := NewView()
+	v := cluster.NewView()
 	e := &api.NodeEvent{Boot: "b", Sequence: 3, At: metav1.NewTime(testNow), Node: *aNode("n1", "d4", "z-a", "a")}
 	require.True(t, v.Event(e))
 	require.True(t, v.Inventory(&api.NodeInventory{Boot: "b", Sequence: 1, At: metav1.NewTime(testNow), Nodes: map[string]uint64{"n1": 3}}))

@@ -9,6 +9,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"flotilla/core/api"
+	"flotilla/core/cluster"
+	"flotilla/core/simulate"
 )
 
 func inPlace(key, value string) func(*api.PodState) {
@@ -36,7 +38,7 @@ func TestPendingPodsKeepAPlace(t *testing.T) {
 	closed := []*api.NodePool{testPool("a", limited("nodes", "0"))}
 	full := aNode("full", "d2", "z-a", "", aPod("other", 1500))
 	drift := func(n *api.NodeState) *api.NodeState { n.ProviderDrift = "ImageDrifted"; return n }
-	off := func(s *State) { s.Rules.Off.PendingPods = true }
+	off := func(s *simulate.State) { s.Rules.Off.PendingPods = true }
 	check(t, []row{
 		{"nothing waits", fixture{nodes: empty("n1"), pools: closed}, "delete [n1] by empty"},
 		{"the only place", fixture{nodes: empty("n1"), pools: closed, pending: []api.PodState{aPod("p", 1000)}}, "none"},
@@ -152,7 +154,7 @@ func TestWhatGoesLeavesPendingPodsTheirPlace(t *testing.T) {
 
 // placedAlone is how many of the pods that wait find a node once some nodes are gone and their pods have moved.
 func placedAlone(f *fixture, gone []string, moves []api.PodMove) int {
-	c := NewCluster()
+	c := cluster.NewCluster()
 	to := map[string][]api.PodState{}
 	pods := map[string]api.PodState{}
 	for _, n := range f.nodes {

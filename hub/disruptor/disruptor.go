@@ -12,7 +12,9 @@ import (
 
 	"flotilla/bus"
 	"flotilla/bus/loop"
+	"flotilla/core/capacity"
 	"flotilla/core/disruption"
+	"flotilla/core/simulate"
 )
 
 // Defaults of Options.
@@ -55,7 +57,7 @@ type Options struct {
 	ValidationWait time.Duration
 	// MostAge is how old the inventory of a member may be, DefaultMostAge when 0.
 	MostAge time.Duration
-	Rules   disruption.Rules
+	Rules   capacity.Rules
 	// Disabled lets nothing begin but what persons ask for.
 	Disabled bool
 	// Metrics are told what happens; nil counts for nobody.
@@ -174,7 +176,7 @@ func (d *Disruptor) count(ctx context.Context, m *member) {
 // countBroken counts the nodes of a member whose records cannot all be read: those that its disruptions
 // hold, or all when those are not known, spend budgets that it shares.
 func (d *Disruptor) countBroken(m *member, why error) {
-	s := disruption.State{Cluster: m.view.Cluster}
+	s := simulate.State{Cluster: m.view.Cluster}
 	if record, _, _, err := d.records.disruptions.Find(m.name); err == nil {
 		s.Busy = disruption.Busy(record.Disruptions)
 	} else {

@@ -13,6 +13,7 @@ import (
 	"flotilla/bus"
 	"flotilla/bus/bustest"
 	"flotilla/core/api"
+	"flotilla/core/capacity"
 	"flotilla/core/disruption"
 	"flotilla/subjects"
 	"flotilla/tests/elsewhen"
@@ -437,7 +438,7 @@ func TestNodeClassDrift(t *testing.T) {
 		p.Spec.Template.Spec.NodeClassRef = &api.NodeClassRef{Kind: "AKSNodeClass", Name: "std"}
 	})
 	n := aNode("n1", "a", 2, 1800)
-	hash, err := disruption.ClassHash([]byte(`{"spec":{"imageFamily":"Ubuntu"}}`))
+	hash, err := capacity.ClassHash([]byte(`{"spec":{"imageFamily":"Ubuntu"}}`))
 	require.NoError(t, err)
 	n.Annotations = map[string]string{api.AnnotationClassHash: hash}
 	y.nodes("berlin", n)

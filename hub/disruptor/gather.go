@@ -7,7 +7,9 @@ import (
 	"time"
 
 	"flotilla/core/api"
+	"flotilla/core/capacity"
 	"flotilla/core/disruption"
+	"flotilla/core/simulate"
 )
 
 // situation is what a pass over a member depends on.
@@ -28,7 +30,7 @@ func (d *Disruptor) gather(ctx context.Context, m *member) (*situation, error) {
 		return nil, err
 	}
 	s.in.Record, s.revision = record, revision
-	s.in.State = disruption.State{Cluster: m.view.Cluster, Now: d.options.Now(), Rules: d.options.Rules}
+	s.in.State = simulate.State{Cluster: m.view.Cluster, Now: d.options.Now(), Rules: d.options.Rules}
 	s.in.Results = d.records.resultsOf(&record)
 	labels, state, found, err := d.records.labels(m.name)
 	if err != nil {
@@ -46,13 +48,13 @@ func (d *Disruptor) gather(ctx context.Context, m *member) (*situation, error) {
 }
 
 // endingOn are pools that are being deleted and select a member no more, but have nodes there.
-func (d *Disruptor) endingOn(m *member, o *offer) (out []*disruption.Pool) {
+func (d *Disruptor) endingOn(m *member, o *offer) (out []*capacity.Pool) {
 	if len(o.ending) == 0 {
 		return nil
 	}
-	there := disruption.CountPools(&disruption.State{Cluster: m.view.Cluster})
+	there := disruption.CountPools(&simulate.State{Cluster: m.view.Cluster})
 	for _, p := range o.ending {
-		if there[p.Name()].Nodes > 0 {
+		if there[p.Name].Nodes > 0 {
 			out = append(out, p)
 		}
 	}

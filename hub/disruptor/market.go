@@ -13,6 +13,7 @@ import (
 
 	"flotilla/bus"
 	"flotilla/core/api"
+	"flotilla/core/capacity"
 	"flotilla/core/disruption"
 )
 
@@ -25,7 +26,7 @@ type market struct {
 	mu      sync.Mutex
 	specs   map[string]decoded[*api.NodePool]
 	lists   map[string]decoded[*api.InstanceCatalog]
-	types   map[string]decoded[*disruption.Catalog]
+	types   map[string]decoded[*capacity.Catalog]
 	parsed  map[poolKey]parsedPool
 	classes map[string]string // digests of node classes by pool, since the last change
 	hashes  map[string]string // of node classes, by digest
@@ -43,13 +44,13 @@ type poolKey struct{ pool, catalog string }
 type parsedPool struct {
 	pool, catalog uint64 // revisions
 	class         string // digest
-	parsed        *disruption.Pool
+	parsed        *capacity.Pool
 }
 
 func newMarket(r *records, c *bus.Content) *market {
 	return &market{
 		records: r, content: c, specs: map[string]decoded[*api.NodePool]{}, lists: map[string]decoded[*api.InstanceCatalog]{},
-		types: map[string]decoded[*disruption.Catalog]{}, parsed: map[poolKey]parsedPool{}, classes: map[string]string{}, hashes: map[string]string{},
+		types: map[string]decoded[*capacity.Catalog]{}, parsed: map[poolKey]parsedPool{}, classes: map[string]string{}, hashes: map[string]string{},
 	}
 }
 
@@ -63,9 +64,9 @@ func (k *market) changed() {
 // offer is the market as one member finds it.
 type offer struct {
 	specs []*api.NodePool
-	pools []*disruption.Pool
+	pools []*capacity.Pool
 	// ending are pools that are being deleted and select other members: nodes of theirs go here too.
-	ending []*disruption.Pool
+	ending []*capacity.Pool
 	// shared are the fleet-wide budgets of its pools, over all pools of the fleet.
 	shared []sharedBudget
 	// mark differs between offers that differ.
@@ -176,7 +177,7 @@ func decodeAll[T any](table *bus.Table[api.Spec], held *map[string]decoded[T], d
 }
 
 // typesOf parses a catalog, nil has no types.
-func (k *market) typesOf(c *api.InstanceCatalog, revision uint64) *disruption.Catalog {
+func (k *market) typesOf(c *api.InstanceCatalog, revision uint64) *capacity.Catalog {
 	name := ""
 	if c != nil {
 		name = c.Name
@@ -184,14 +185,14 @@ func (k *market) typesOf(c *api.InstanceCatalog, revision uint64) *disruption.Ca
 	if held, ok := k.types[name]; ok && held.revision == revision {
 		return held.object
 	}
-	parsed := disruption.NewCatalog(c)
-	k.types[name] = decoded[*disruption.Catalog]{revision, parsed}
+	parsed := capacity.NewCatalog(c)
+	k.types[name] = decoded[*capacity.Catalog]{revision, parsed}
 	return parsed
 }
 
 // pool parses a pool for those that buy from a catalog. When its node class cannot be read, it errs and the
 // pool lacks that.
-func (k *market) pool(ctx context.Context, p *api.NodePool, c *api.InstanceCatalog, catalog uint64) (*disruption.Pool, error) {
+func (k *market) pool(ctx context.Context, p *api.NodePool, c *api.InstanceCatalog, catalog uint64) (*capacity.Pool, error) {
 	key := poolKey{pool: p.Name}
 	if c != nil {
 		key.catalog = c.Name
@@ -201,7 +202,7 @@ func (k *market) pool(ctx context.Context, p *api.NodePool, c *api.InstanceCatal
 		return held.parsed, nil
 	}
 	hash, err := k.classHash(ctx, want.class)
-	want.parsed = disruption.NewPool(p, k.typesOf(c, catalog), disruption.PoolOptions{ClassHash: hash, Zones: time.LoadLocation})
+	want.parsed = capacity.NewPool(p, k.typesOf(c, catalog), capacity.PoolOptions{ClassHash: hash, Zones: time.LoadLocation})
 	if err != nil {
 		return want.parsed, fmt.Errorf("reading the node class of NodePool %s: %w", p.Name, err)
 	}
@@ -244,7 +245,7 @@ func (k *market) classHash(ctx context.Context, digest string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	hash, err := disruption.ClassHash(body)
+	hash, err := capacity.ClassHash(body)
 	if err == nil {
 		k.hashes[digest] = hash
 	}

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"flotilla/core/cluster"
 	"flotilla/core/disruption"
 )
 
@@ -19,7 +20,7 @@ type member struct {
 
 	// deciding is held for a pass, and by who looks at the view; it guards what follows.
 	deciding sync.Mutex
-	view     *disruption.View
+	view     *cluster.View
 	// version counts changes of the view; heard is when its inventory was made, by the hub's clock.
 	version uint64
 	heard   time.Time
@@ -44,7 +45,7 @@ type member struct {
 	short    atomic.Bool
 }
 
-func newMember(name string) *member { return &member{name: name, view: disruption.NewView()} }
+func newMember(name string) *member { return &member{name: name, view: cluster.NewView()} }
 
 // decided keeps a decision.
 func (m *member) decided(d *disruption.Decision) {

@@ -7,6 +7,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"flotilla/core/api"
+	"flotilla/core/capacity"
 	"flotilla/core/disruption"
 )
 
@@ -30,8 +31,8 @@ type Metrics struct {
 
 // gauges are what the newest decision about a member says.
 type gauges struct {
-	eligible map[string]int                         // by method
-	allowed  map[string]map[string]disruption.Count // by reason and pool
+	eligible map[string]int                       // by method
+	allowed  map[string]map[string]capacity.Count // by reason and pool
 }
 
 // NewMetrics returns metrics that have counted nothing.
@@ -97,7 +98,7 @@ func (x *Metrics) sums() (eligible map[string]int, allowed map[poolReason]int) {
 		}
 		for reason, pools := range g.allowed {
 			for pool, n := range pools {
-				if n < disruption.Unbounded {
+				if n < capacity.Unbounded {
 					allowed[poolReason{pool, reason}] += int(n)
 				}
 			}

@@ -9,6 +9,7 @@ import (
 	"flotilla/bus"
 	"flotilla/core/api"
 	"flotilla/core/disruption"
+	"flotilla/core/simulate"
 )
 
 // tries bounds how often a request is decided again after the records changed under it.
@@ -28,7 +29,7 @@ func (d *Disruptor) members() []string {
 }
 
 // look shows the state of a member as a decision would find it now. The state is see's until it returns.
-func (d *Disruptor) look(ctx context.Context, name string, see func(*disruption.State) error) error {
+func (d *Disruptor) look(ctx context.Context, name string, see func(*simulate.State) error) error {
 	return d.lookInto(ctx, name, nil, func(in disruption.StepInput, _ []string) error { return see(disruption.StateOf(in)) })
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"flotilla/bus"
 	"flotilla/core/api"
+	"flotilla/core/capacity"
 	"flotilla/core/disruption"
 )
 
@@ -62,7 +63,7 @@ func (d *Disruptor) recordOf(p *api.NodePool) (*api.PoolRecord, time.Time, error
 	if err != nil {
 		return nil, time.Time{}, err
 	}
-	budgets := disruption.ParseBudgets(p.Spec.Budgets(), time.LoadLocation)
+	budgets := capacity.ParseBudgets(p.Spec.Budgets(), time.LoadLocation)
 	now := d.options.Now()
 	left, err := d.leftFor(p)
 	if err != nil {
@@ -137,15 +138,15 @@ func (d *Disruptor) leftFor(p *api.NodePool) (*int, error) {
 }
 
 // allowed is how many more nodes may go, by reason; a reason without limit is left out.
-func allowed(b disruption.Budgets, c disruption.FleetCount, left *int, now time.Time, rules disruption.Rules) map[string]int {
+func allowed(b capacity.Budgets, c disruption.FleetCount, left *int, now time.Time, rules capacity.Rules) map[string]int {
 	out := map[string]int{}
 	for _, reason := range api.DisruptionReasons {
 		limit := b.Limit(now, c.Total, reason, rules)
-		n := disruption.Allowed(limit, c.Disrupting)
+		n := capacity.Allowed(limit, c.Disrupting)
 		if left != nil {
-			n = min(n, disruption.Count(*left))
+			n = min(n, capacity.Count(*left))
 		}
-		if n < disruption.Unbounded {
+		if n < capacity.Unbounded {
 			out[reason] = int(n)
 		}
 	}

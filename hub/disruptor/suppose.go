@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"flotilla/core/api"
+	"flotilla/core/capacity"
 	"flotilla/core/disruption"
 	"flotilla/core/window"
 )
@@ -81,7 +82,7 @@ func (s *supposed) take(read *api.Decoded, twice bool) api.Faults {
 	case read.Instances != nil:
 		s.catalogs[read.Instances.Name] = read.Instances
 	case strings.HasSuffix(read.Object.Kind, "NodeClass"):
-		hash, err := disruption.ClassHash(read.Body)
+		hash, err := capacity.ClassHash(read.Body)
 		if err != nil {
 			return fault("spec", err.Error(), "the spec of a node class")
 		}
@@ -137,14 +138,14 @@ func (k *market) supposing(ctx context.Context, labels map[string]string, as *su
 	if out.fault = unreadable(api.KindNodePool, broken, ""); out.fault == "" {
 		out.fault = unreadable(api.KindInstanceCatalog, unread, first)
 	}
-	types := disruption.NewCatalog(catalog)
+	types := capacity.NewCatalog(catalog)
 	for _, p := range specs {
-		options := disruption.PoolOptions{Zones: time.LoadLocation}
+		options := capacity.PoolOptions{Zones: time.LoadLocation}
 		var err error
 		if options.ClassHash, err = k.supposedClass(ctx, p, as); err != nil && out.fault == "" {
 			out.fault = fmt.Sprintf("reading the node class of NodePool %s: %s", p.Name, err)
 		}
-		switch pool := disruption.NewPool(p, types, options); {
+		switch pool := capacity.NewPool(p, types, options); {
 		case slices.Contains(out.specs, p):
 			out.pools = append(out.pools, pool)
 		case p.DeletionTimestamp != nil:

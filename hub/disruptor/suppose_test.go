@@ -11,6 +11,7 @@ import (
 
 	"flotilla/bus/bustest"
 	"flotilla/core/api"
+	"flotilla/core/capacity"
 	"flotilla/core/disruption"
 )
 
@@ -74,7 +75,7 @@ func TestPlansSupposeNodeClasses(t *testing.T) {
 	class := func(image string) json.RawMessage {
 		return json.RawMessage(`{"apiVersion":"example.com/v1","kind":"OurNodeClass","metadata":{"name":"default"},"spec":{"image":"` + image + `"}}`)
 	}
-	hash, err := disruption.ClassHash(class("old"))
+	hash, err := capacity.ClassHash(class("old"))
 	require.NoError(t, err)
 	n := aNode("n1", "a", 2, 1500)
 	n.Annotations = map[string]string{api.AnnotationClassHash: hash}

@@ -13,6 +13,7 @@ import (
 	"flotilla/bus"
 	"flotilla/core/api"
 	"flotilla/core/disruption"
+	"flotilla/core/simulate"
 )
 
 // pageBytes is how much one page of a list holds before it is compressed; NATS takes 1 MiB.
@@ -146,7 +147,7 @@ func (d *Disruptor) nodesOf(ctx context.Context, member string, ask *api.NodesRe
 	newest := d.decision(member)
 	record, _ := d.record(member)
 	waiting := d.waitingOn(member)
-	err = d.look(ctx, member, func(s *disruption.State) error {
+	err = d.look(ctx, member, func(s *simulate.State) error {
 		stale = s.Stale
 		rows = disruption.MemberNodes(s, member, &newest, record.Disruptions)
 		for i := range rows {

@@ -10,6 +10,7 @@ import (
 
 	"flotilla/core/api"
 	"flotilla/core/disruption"
+	"flotilla/core/simulate"
 )
 
 func (d *Disruptor) answerBudgets(ctx context.Context, ask *api.BudgetsRequest) (any, error) {
@@ -25,7 +26,7 @@ func (d *Disruptor) answerBudgets(ctx context.Context, ask *api.BudgetsRequest) 
 		out.At = ask.At.UTC()
 	}
 	for _, member := range members {
-		err := d.look(ctx, member, func(s *disruption.State) error {
+		err := d.look(ctx, member, func(s *simulate.State) error {
 			then := *s
 			then.Now = out.At
 			out.Pools = append(out.Pools, disruption.ReportBudgets(&then, member)...)

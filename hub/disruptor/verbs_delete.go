@@ -7,6 +7,7 @@ import (
 
 	"flotilla/core/api"
 	"flotilla/core/disruption"
+	"flotilla/core/simulate"
 	"flotilla/subjects"
 )
 
@@ -23,7 +24,7 @@ func (d *Disruptor) answerDelete(ctx context.Context, ask *api.DeleteNodeRequest
 	if i >= 0 {
 		out.Already, out.Disruption = record.Disruptions[i].Request != ask.Request, record.Disruptions[i].ID
 	}
-	err := d.look(ctx, ask.Member, func(s *disruption.State) error {
+	err := d.look(ctx, ask.Member, func(s *simulate.State) error {
 		n, found := s.Cluster.Node(ask.Node)
 		switch {
 		case !found:

@@ -13,6 +13,7 @@ import (
 
 	"flotilla/core/api"
 	"flotilla/core/disruption"
+	"flotilla/core/simulate"
 )
 
 func (d *Disruptor) answerDisruptions(ctx context.Context, ask *api.DisruptionsRequest) (any, error) {
@@ -49,7 +50,7 @@ func (d *Disruptor) answerDisruptions(ctx context.Context, ask *api.DisruptionsR
 
 // undecided says why nothing is decided for a member; nothing of one that left meanwhile.
 func (d *Disruptor) undecided(ctx context.Context, member string) (stale string, err error) {
-	err = d.look(ctx, member, func(s *disruption.State) error {
+	err = d.look(ctx, member, func(s *simulate.State) error {
 		stale = s.Stale
 		return nil
 	})

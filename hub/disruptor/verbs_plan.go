@@ -9,6 +9,7 @@ import (
 
 	"flotilla/core/api"
 	"flotilla/core/disruption"
+	"flotilla/core/simulate"
 )
 
 // noSuchNode is what a request about a node is answered that a member does not have.
@@ -85,7 +86,7 @@ func (d *Disruptor) answerWhy(ctx context.Context, ask *api.WhyNodeRequest) (any
 	record, _ := d.record(ask.Member)
 	waiting := d.waitingOn(ask.Member)
 	var out disruption.NodeAnswer
-	err := d.look(ctx, ask.Member, func(s *disruption.State) error {
+	err := d.look(ctx, ask.Member, func(s *simulate.State) error {
 		var found bool
 		if out, found = disruption.Answer(s, ask.Member, ask.Node, &record); !found {
 			return noSuchNode(ask.Member, ask.Node)

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"flotilla/core/api"
+	"flotilla/core/capacity"
 	"flotilla/core/disruption"
 )
 
@@ -35,7 +36,7 @@ func (d *Door) noteClasses(ctx context.Context, f *draft, documents []document) 
 func (d *Door) noteClass(ctx context.Context, f *draft, doc *document, pools []string) error {
 	change := classChange{object: doc.Object, pools: pools}
 	var err error
-	if change.after, err = disruption.ClassHash(doc.object.Body); err != nil {
+	if change.after, err = capacity.ClassHash(doc.object.Body); err != nil {
 		return err
 	}
 	stored, _, found := d.records.stored(doc.Object)
@@ -44,12 +45,12 @@ func (d *Door) noteClass(ctx context.Context, f *draft, doc *document, pools []s
 		if err != nil {
 			return err
 		}
-		if change.before, err = disruption.ClassHash(before); err != nil {
+		if change.before, err = capacity.ClassHash(before); err != nil {
 			return err
 		}
 		if change.before != change.after {
 			doc.notes = append(doc.notes, "its spec changes: the nodes of "+strings.Join(kinded(pools), ", ")+" drift ("+disruption.DriftClass+") and are replaced, within their budgets")
-			doc.notes = append(doc.notes, disruption.ClassNotes(before, doc.object.Body)...)
+			doc.notes = append(doc.notes, capacity.ClassNotes(before, doc.object.Body)...)
 		}
 	}
 	if change.before != change.after && (!found || change.before != "") {

@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"flotilla/core/api"
-	"flotilla/core/disruption"
+	"flotilla/core/capacity"
 	"flotilla/hub/door"
 	"flotilla/tests/elsewhen"
 )
@@ -90,11 +90,11 @@ func TestChangedHashesAreTold(t *testing.T) {
 	h := open(t, door.Options{Nodes: func() map[string][]*api.NodeState { return nodes }})
 	h.apply(berlin, class, prices, general)
 	pool := must[api.NodePool](h, api.VerbGet, api.GetRequest{Kind: api.KindNodePool, Name: "general"})
-	hash, err := disruption.ClassHash([]byte(`{"spec": {"imageFamily": "Ubuntu2204", "vnetSubnetID": "/a"}}`))
+	hash, err := capacity.ClassHash([]byte(`{"spec": {"imageFamily": "Ubuntu2204", "vnetSubnetID": "/a"}}`))
 	require.NoError(t, err)
 	for i, n := range all {
 		if i < 4 {
-			disruption.Stamp(n.Annotations, &api.PoolStamp{Pool: "general", Hash: disruption.PoolHash(&pool), ClassHash: hash})
+			capacity.Stamp(n.Annotations, &api.PoolStamp{Pool: "general", Hash: capacity.PoolHash(&pool), ClassHash: hash})
 		}
 	}
 	nodes["berlin"] = all

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"flotilla/core/api"
+	"flotilla/core/capacity"
 	"flotilla/core/content"
 	"flotilla/core/disruption"
 )
@@ -46,7 +47,7 @@ func (d *Door) changeNotes(pool *api.NodePool) []string {
 		return nil
 	}
 	var notes []string
-	if disruption.PoolHash(before) != disruption.PoolHash(pool) {
+	if capacity.PoolHash(before) != capacity.PoolHash(pool) {
 		notes = append(notes, "its template changes: of "+nodes+" those that carry "+api.AnnotationPoolHash+" drift ("+
 			disruption.DriftPool+") and are replaced, within its budgets")
 	}

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"flotilla/bus"
-	"flotilla/core/disruption"
+	"flotilla/core/capacity"
 	"flotilla/core/liveness"
 	"flotilla/core/schedule"
 	"flotilla/hub/dispatcher"
@@ -73,7 +73,7 @@ func (h *Hub) disruptorOptions() disruptor.Options {
 	o := h.options.Disruption
 	return disruptor.Options{
 		Interval: time.Duration(o.Interval), ValidationWait: time.Duration(o.ValidationWait), Disabled: !o.Enabled,
-		Rules:   disruption.Rules{SpotToSpot: o.SpotToSpot, IgnorePreferences: o.IgnorePreferences},
+		Rules:   capacity.Rules{SpotToSpot: o.SpotToSpot, IgnorePreferences: o.IgnorePreferences},
 		Metrics: h.disruption, Runs: h.runsOf("disruptor", "member"), Log: h.options.Log,
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"flotilla/core/api"
-	"flotilla/core/disruption"
+	"flotilla/core/capacity"
 )
 
 const budgetsRecording = "budgets.jsonl.gz"
@@ -50,17 +50,17 @@ func TestBudgets(t *testing.T) {
 func judgeBudgets(t *testing.T, c *budgetCase) outcome {
 	t.Helper()
 	never := c.neverMatching(t)
-	o := outcome{id: c.ID, differences: c.compare(t, disruption.Rules{})}
+	o := outcome{id: c.ID, differences: c.compare(t, capacity.Rules{})}
 	if len(never) == 0 || len(o.differences) == 0 {
 		return o
 	}
-	if peer := c.compare(t, disruption.Rules{Off: disruption.Departures{NeverMatching: true}}); len(peer) > 0 {
+	if peer := c.compare(t, capacity.Rules{Off: capacity.Departures{NeverMatching: true}}); len(peer) > 0 {
 		o.differences = append(o.differences, peer...)
 		return o
 	}
-	states := disruption.ParseBudgets(c.spec(t).Budgets(), time.LoadLocation).Each(c.Now, c.Total, disruption.Rules{})
+	states := capacity.ParseBudgets(c.spec(t).Budgets(), time.LoadLocation).Each(c.Now, c.Total, capacity.Rules{})
 	for _, i := range never {
-		if states[i].Active || states[i].Limit != disruption.Unbounded {
+		if states[i].Active || states[i].Limit != capacity.Unbounded {
 			o.differences = append(o.differences, fmt.Sprintf("N4 does not hold: budget %d counts", i))
 			return o
 		}
@@ -103,7 +103,7 @@ func (c *budgetCase) pool() (*api.NodePoolSpec, error) {
 	return &api.NodePoolSpec{Disruption: &d}, err
 }
 
-func (c *budgetCase) compare(t *testing.T, rules disruption.Rules) []string {
+func (c *budgetCase) compare(t *testing.T, rules capacity.Rules) []string {
 	t.Helper()
 	var differences []string
 	differ := func(what string, got, want any) {
@@ -111,11 +111,11 @@ func (c *budgetCase) compare(t *testing.T, rules disruption.Rules) []string {
 			differences = append(differences, fmt.Sprintf("%s: here %v, recorded %v", what, got, want))
 		}
 	}
-	budgets := disruption.ParseBudgets(c.spec(t).Budgets(), time.LoadLocation)
+	budgets := capacity.ParseBudgets(c.spec(t).Budgets(), time.LoadLocation)
 	limit := budgets.Limit(c.Now, c.Total, c.Reason, rules)
 	differ("limit", bounded(limit), pointed(c.Want.Limit))
-	allowed := disruption.Allowed(limit, c.Deleting+c.NotReady)
-	if limit == disruption.Unbounded {
+	allowed := capacity.Allowed(limit, c.Deleting+c.NotReady)
+	if limit == capacity.Unbounded {
 		allowed = limit
 	}
 	differ("allowed", bounded(allowed), pointed(c.Want.Allowed))
@@ -151,8 +151,8 @@ func (c *budgetCase) doorAccepts(t *testing.T) bool {
 	return len(faults) == 0
 }
 
-func bounded(n disruption.Count) string {
-	if n >= disruption.Unbounded {
+func bounded(n capacity.Count) string {
+	if n >= capacity.Unbounded {
 		return "unbounded"
 	}
 	return fmt.Sprint(n)
@@ -162,5 +162,5 @@ func pointed(n *int) string {
 	if n == nil {
 		return "unbounded"
 	}
-	return bounded(disruption.Count(*n))
+	return bounded(capacity.Count(*n))
 }

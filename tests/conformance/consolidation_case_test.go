@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"flotilla/core/api"
-	"flotilla/core/disruption"
+	"flotilla/core/capacity"
 )
 
 // consolidationCase is one line of the recording, see conformance/README of the recording.
@@ -112,15 +112,15 @@ type recordedReplacement struct {
 }
 
 type consolidationWant struct {
-	Decision     string                                 `json:"decision"`
-	Method       string                                 `json:"method"`
-	Reason       string                                 `json:"reason"`
-	Candidates   []string                               `json:"candidates"`
-	Replacements []recordedReplacement                  `json:"replacements"`
-	Savings      float64                                `json:"savings"`
-	Placements   map[string]string                      `json:"placements"`
-	Eligible     map[string][]string                    `json:"eligible"`
-	Budgets      map[string]map[string]disruption.Count `json:"budgets"`
-	Blocked      map[string][]string                    `json:"blocked"`
-	Stages       []string                               `json:"stages"`
+	Decision     string                               `json:"decision"`
+	Method       string                               `json:"method"`
+	Reason       string                               `json:"reason"`
+	Candidates   []string                             `json:"candidates"`
+	Replacements []recordedReplacement                `json:"replacements"`
+	Savings      float64                              `json:"savings"`
+	Placements   map[string]string                    `json:"placements"`
+	Eligible     map[string][]string                  `json:"eligible"`
+	Budgets      map[string]map[string]capacity.Count `json:"budgets"`
+	Blocked      map[string][]string                  `json:"blocked"`
+	Stages       []string                             `json:"stages"`
 }

@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"flotilla/core/api"
+	"flotilla/core/capacity"
 	"flotilla/core/disruption"
 )
 
@@ -17,7 +18,7 @@ import (
 type departure struct {
 	id string
 	// off turns it back into the peer's rule.
-	off func(*disruption.Departures)
+	off func(*capacity.Departures)
 	// concerns judges from the input alone whether a case may meet it.
 	concerns func(*consolidationCase) bool
 	// broken says how an answer does not keep what the decision promises, "" when it does.
@@ -27,22 +28,22 @@ type departure struct {
 // departures are those of consolidation. One that is first explains a case that several could.
 var departures = []departure{
 	{
-		"N4", func(d *disruption.Departures) { d.NeverMatching = true },
+		"N4", func(d *capacity.Departures) { d.NeverMatching = true },
 		func(c *consolidationCase) bool { return len(c.neverMatching()) > 0 }, (*consolidationCase).countedNever,
 	},
 	{
-		"N5", func(d *disruption.Departures) { d.WorthlessPods = true },
+		"N5", func(d *capacity.Departures) { d.WorthlessPods = true },
 		func(c *consolidationCase) bool { return len(c.worthlessNodes()) > 0 },
 		func(c *consolidationCase, got *disruption.Decision) string {
 			return c.goes(got, c.worthlessNodes(), disruption.MethodEmpty)
 		},
 	},
 	{
-		"N6", func(d *disruption.Departures) { d.SpotPin = true },
+		"N6", func(d *capacity.Departures) { d.SpotPin = true },
 		(*consolidationCase).lacksSpot, (*consolidationCase).pinnedToNothing,
 	},
 	{
-		"N19", func(d *disruption.Departures) { d.MissingLabels = true },
+		"N19", func(d *capacity.Departures) { d.MissingLabels = true },
 		func(c *consolidationCase) bool { return len(c.unlabelledNodes()) > 0 },
 		func(c *consolidationCase, got *disruption.Decision) string {
 			nodes := c.unlabelledNodes()
@@ -50,14 +51,14 @@ var departures = []departure{
 		},
 	},
 	{
-		"N9", func(d *disruption.Departures) { d.ExceededBudgets = true },
+		"N9", func(d *capacity.Departures) { d.ExceededBudgets = true },
 		func(c *consolidationCase) bool { return len(c.exceededNodes()) > 0 },
 		func(c *consolidationCase, got *disruption.Decision) string {
 			return c.goes(got, c.exceededNodes(), "")
 		},
 	},
 	{
-		"N23", func(d *disruption.Departures) { d.PendingPods = true },
+		"N23", func(d *capacity.Departures) { d.PendingPods = true },
 		func(c *consolidationCase) bool { return len(c.pendingPods()) > 0 }, (*consolidationCase).leftWithoutPlace,
 	},
 }
@@ -91,8 +92,8 @@ func (e explanation) id() string {
 	return strings.Join(ids, "+")
 }
 
-func (e explanation) departures() disruption.Departures {
-	var off disruption.Departures
+func (e explanation) departures() capacity.Departures {
+	var off capacity.Departures
 	for _, d := range e {
 		d.off(&off)
 	}

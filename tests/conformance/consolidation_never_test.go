@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"flotilla/core/api"
+	"flotilla/core/capacity"
 	"flotilla/core/disruption"
 )
 
@@ -29,7 +30,7 @@ func (c *consolidationCase) countedNever(got *disruption.Decision) string {
 			without.NodePools[i].Disruption = &kept
 		}
 	}
-	other := disruption.Decide(without.state(disruption.Rules{}))
+	other := disruption.Decide(without.state(capacity.Rules{}))
 	if mustJSON(got.Commands) != mustJSON(other.Commands) || mustJSON(got.Budgets) != mustJSON(other.Budgets) {
 		return "without the budget whose schedule has no date the answer is another one"
 	}

@@ -9,7 +9,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"flotilla/core/api"
-	"flotilla/core/disruption"
+	"flotilla/core/capacity"
+	"flotilla/core/cluster"
+	"flotilla/core/simulate"
 )
 
 func (c *consolidationCase) ago(seconds *int, otherwise int) metav1.Time {
@@ -26,12 +28,12 @@ const (
 )
 
 // state builds the core's input from the recorded one.
-func (c *consolidationCase) state(rules disruption.Rules) *disruption.State {
+func (c *consolidationCase) state(rules capacity.Rules) *simulate.State {
 	rules.SpotToSpot, rules.IgnorePreferences = c.SpotToSpot, c.IgnorePreferences
-	catalog := disruption.NewCatalog(&api.InstanceCatalog{Spec: api.InstanceCatalogSpec{Complete: true, Types: c.InstanceTypes}})
-	s := &disruption.State{Cluster: disruption.NewCluster(), Now: c.Now, Rules: rules, DriftedSince: map[string]time.Time{}}
+	catalog := capacity.NewCatalog(&api.InstanceCatalog{Spec: api.InstanceCatalogSpec{Complete: true, Types: c.InstanceTypes}})
+	s := &simulate.State{Cluster: cluster.NewCluster(), Now: c.Now, Rules: rules, DriftedSince: map[string]time.Time{}}
 	for i := range c.NodePools {
-		s.Pools = append(s.Pools, disruption.NewPool(c.NodePools[i].pool(), catalog, disruption.PoolOptions{InstanceTypes: c.NodePools[i].InstanceTypes}))
+		s.Pools = append(s.Pools, capacity.NewPool(c.NodePools[i].pool(), catalog, capacity.PoolOptions{InstanceTypes: c.NodePools[i].InstanceTypes}))
 	}
 	s.Cluster.SetInventory(c.inventory())
 	for i := range c.Nodes {

@@ -11,6 +11,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/resource"
 
+	"flotilla/core/capacity"
 	"flotilla/core/disruption"
 )
 
@@ -31,7 +32,7 @@ func TestConsolidation(t *testing.T) {
 // and, where that differs, without: without the one that explains it the answer must be the recorded one, and
 // with it what the decision promises must hold.
 func judgeConsolidation(c *consolidationCase) outcome {
-	got, differences := c.decided(disruption.Departures{})
+	got, differences := c.decided(capacity.Departures{})
 	o := outcome{id: c.ID, differences: differences}
 	if len(differences) == 0 {
 		return o
@@ -52,15 +53,15 @@ func judgeConsolidation(c *consolidationCase) outcome {
 
 // decided is what the core answers with some decisions off, and how that differs from the recording. Where a
 // node is unschedulable either reading of it may agree.
-func (c *consolidationCase) decided(off disruption.Departures) (*disruption.Decision, []string) {
-	got := disruption.Decide(c.state(disruption.Rules{Off: off}))
+func (c *consolidationCase) decided(off capacity.Departures) (*disruption.Decision, []string) {
+	got := disruption.Decide(c.state(capacity.Rules{Off: off}))
 	differences := c.compare(&got)
 	if len(differences) == 0 || !slices.ContainsFunc(c.Nodes, func(n recordedNode) bool { return n.Unschedulable }) {
 		return &got, differences
 	}
 	tainted := *c
 	tainted.cordonTaints = true
-	other := disruption.Decide(tainted.state(disruption.Rules{Off: off}))
+	other := disruption.Decide(tainted.state(capacity.Rules{Off: off}))
 	if len(c.compare(&other)) == 0 {
 		return &other, nil
 	}
@@ -72,7 +73,7 @@ func quantity(name, text string) int64 {
 	if err != nil {
 		return 0
 	}
-	return disruption.AmountOf(name, q)
+	return capacity.AmountOf(name, q)
 }
 
 // compare lists every difference between the recording and the decision.

@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"flotilla/core/api"
+	"flotilla/core/capacity"
 	"flotilla/core/disruption"
 )
 
@@ -78,7 +79,7 @@ func TestTurnedConsolidationIsNoticed(t *testing.T) {
 			noticed := 0
 			for i := range cases {
 				c := &cases[i]
-				got := disruption.Decide(c.state(disruption.Rules{}))
+				got := disruption.Decide(c.state(capacity.Rules{}))
 				if len(c.compare(&got)) > 0 || !turn.turn(&c.Want) {
 					continue
 				}
@@ -104,11 +105,11 @@ func TestTurnedBudgetsAreNoticed(t *testing.T) {
 			noticed := 0
 			for i := range cases {
 				c := &cases[i]
-				if len(c.compare(t, disruption.Rules{})) > 0 || name == "door" && c.Want.Invalid {
+				if len(c.compare(t, capacity.Rules{})) > 0 || name == "door" && c.Want.Invalid {
 					continue
 				}
 				turn(c)
-				require.NotEmpty(t, c.compare(t, disruption.Rules{}), "case %s", c.ID)
+				require.NotEmpty(t, c.compare(t, capacity.Rules{}), "case %s", c.ID)
 				noticed++
 			}
 			require.Greater(t, noticed, 80)

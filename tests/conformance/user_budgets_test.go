@@ -11,7 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"flotilla/core/api"
-	"flotilla/core/disruption"
+	"flotilla/core/capacity"
 )
 
 // Every recorded budget, told to flotilla budgets as a NodePool with nodes, gets the recorded limits; one that
@@ -115,7 +115,7 @@ func (c *budgetCase) compareAnswer(got *poolAnswer, never []int) []string {
 			differ(fmt.Sprintf("active[%d] by N4", i), got.Budgets[i].Active, false)
 		}
 		spec, _ := c.pool()
-		limit := disruption.ParseBudgets(spec.Budgets(), time.LoadLocation).Limit(c.Now, c.Total, c.Reason, disruption.Rules{})
+		limit := capacity.ParseBudgets(spec.Budgets(), time.LoadLocation).Limit(c.Now, c.Total, c.Reason, capacity.Rules{})
 		differ("limit by N4", got.Limits[c.Reason], limit)
 		return differences
 	}

@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"flotilla/core/api"
+	"flotilla/core/capacity"
 	"flotilla/core/disruption"
 )
 
@@ -34,7 +35,7 @@ func tellConsolidation(t *testing.T, c *consolidationCase) telling {
 	case refusal != "":
 		told.differences = []string{refusal}
 	case judged.decision != "":
-		core := disruption.Decide(c.state(disruption.Rules{}))
+		core := disruption.Decide(c.state(capacity.Rules{}))
 		told.differences = decisionsDiffer(got, &core)
 	default:
 		c.countUnknown(got)
@@ -49,7 +50,7 @@ func (c *consolidationCase) countUnknown(got *disruption.Decision) {
 	if !slices.ContainsFunc(got.Commands, func(one disruption.Command) bool { return one.Savings.Unknown }) {
 		return
 	}
-	core := disruption.Decide(c.state(disruption.Rules{}))
+	core := disruption.Decide(c.state(capacity.Rules{}))
 	for i := range min(len(got.Commands), len(core.Commands)) {
 		if a, b := &got.Commands[i].Savings, core.Commands[i].Savings; a.Unknown && b.Unknown {
 			a.Amount = b.Amount
@@ -126,18 +127,18 @@ func (c *consolidationCase) writeFiles(f folder) {
 
 // nodePlan is what docs/json.md promises of flotilla plan nodes.
 type nodePlan struct {
-	Commands []disruption.Command                   `json:"commands"`
-	Stages   []string                               `json:"stages"`
-	Eligible map[string][]string                    `json:"eligible"`
-	Before   map[string]map[string]disruption.Count `json:"before"`
-	Verdicts []disruption.Verdict                   `json:"verdicts"`
+	Commands []disruption.Command                 `json:"commands"`
+	Stages   []string                             `json:"stages"`
+	Eligible map[string][]string                  `json:"eligible"`
+	Before   map[string]map[string]capacity.Count `json:"before"`
+	Verdicts []disruption.Verdict                 `json:"verdicts"`
 }
 
 // decision is the plan in the form of the core's. Budgets are those of the methods that were tried; pods whose
 // nodes go already are moved beside those of the command.
 func (p *nodePlan) decision() *disruption.Decision {
 	out := &disruption.Decision{
-		Commands: p.Commands, Stages: p.Stages, Eligible: map[string][]string{}, Budgets: map[string]map[string]disruption.Count{}, Verdicts: p.Verdicts,
+		Commands: p.Commands, Stages: p.Stages, Eligible: map[string][]string{}, Budgets: map[string]map[string]capacity.Count{}, Verdicts: p.Verdicts,
 	}
 	for method, nodes := range p.Eligible {
 		out.Eligible[method] = append([]string{}, nodes...)

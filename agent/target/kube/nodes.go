@@ -8,7 +8,7 @@ import (
 
 	"flotilla/agent/target"
 	"flotilla/core/api"
-	"flotilla/core/disruption"
+	"flotilla/core/cluster"
 )
 
 // poolLabels are where clouds say which pool a node belongs to, the first that a node has.
@@ -32,7 +32,7 @@ func (t *Target) Nodes(context.Context) ([]target.Node, error) {
 	requested := map[string]api.Amounts{}
 	for _, pod := range pods {
 		if pod.Spec.NodeName != "" && pod.Status.Phase != corev1.PodSucceeded && pod.Status.Phase != corev1.PodFailed {
-			requested[pod.Spec.NodeName] = sum(requested[pod.Spec.NodeName], disruption.Requests(pod))
+			requested[pod.Spec.NodeName] = sum(requested[pod.Spec.NodeName], cluster.Requests(pod))
 		}
 	}
 	nodes := make([]target.Node, len(all))

@@ -14,7 +14,10 @@ import (
 
 	"flotilla/agent/target"
 	"flotilla/core/api"
+	"flotilla/core/capacity"
+	"flotilla/core/cluster"
 	"flotilla/core/disruption"
+	"flotilla/core/simulate"
 )
 
 // Random members with pods of all sizes and demands. What core/disruption decides for them is carried out
@@ -40,11 +43,11 @@ func TestPodsGoWhereDisruptionsPromise(t *testing.T) {
 type promise struct {
 	m     *Member
 	clock *manualClock
-	pools []*disruption.Pool
+	pools []*capacity.Pool
 	count int
 }
 
-func boughtFrom() *disruption.Catalog {
+func boughtFrom() *capacity.Catalog {
 	c := &api.InstanceCatalog{}
 	for name, cpu := range map[string]int{"d2": 2, "d4": 4, "d8": 8} {
 		kind := api.InstanceType{Name: name, CPU: api.Amount(fmt.Sprint(cpu)), Memory: api.Amount(fmt.Sprintf("%dGi", 4*cpu))}
@@ -53,7 +56,7 @@ func boughtFrom() *disruption.Catalog {
 		}
 		c.Spec.Types = append(c.Spec.Types, kind)
 	}
-	return disruption.NewCatalog(c)
+	return capacity.NewCatalog(c)
 }
 
 // newPromise makes a member whose pods were placed with more around them than is left.
@@ -63,7 +66,7 @@ func newPromise(t *testing.T, seed uint64) *promise {
 	pool := &api.NodePool{ObjectMeta: metav1.ObjectMeta{Name: "general"}}
 	pool.Spec.Disruption = &api.PoolDisruption{ConsolidateAfter: "0s", Budgets: []api.DisruptionBudget{{Nodes: new("100%")}}}
 	pool.Spec.Template.Spec.ExpireAfter = api.Never
-	p := &promise{pools: []*disruption.Pool{disruption.NewPool(pool, boughtFrom(), disruption.PoolOptions{})}}
+	p := &promise{pools: []*capacity.Pool{capacity.NewPool(pool, boughtFrom(), capacity.PoolOptions{})}}
 	var given []target.Node
 	for i := range 3 + r.IntN(6) {
 		cpu := []int{2, 4, 8}[r.IntN(3)]
@@ -92,25 +95,25 @@ func newPromise(t *testing.T, seed uint64) *promise {
 }
 
 // state is the member as the hub would see it.
-func (p *promise) state(t *testing.T) *disruption.State {
+func (p *promise) state(t *testing.T) *simulate.State {
 	t.Helper()
 	s := survey(t, p.m)
 	on, inventory := map[string][]*corev1.Pod{}, &api.NodeInventory{}
 	for _, pod := range s.Pods {
-		if disruption.Provisionable(pod) {
-			inventory.Pending = append(inventory.Pending, disruption.ObservePod(pod, nil))
+		if cluster.Provisionable(pod) {
+			inventory.Pending = append(inventory.Pending, cluster.ObservePod(pod, nil))
 		}
 		on[pod.Spec.NodeName] = append(on[pod.Spec.NodeName], pod)
 	}
 	for _, d := range s.DaemonSets {
 		inventory.DaemonSets = append(inventory.DaemonSets, api.DaemonSetState{
 			Namespace: d.Namespace, Name: d.Name,
-			Pod: disruption.ObservePod(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: d.Namespace, Name: d.Name}, Spec: d.Spec.Template.Spec}, nil),
+			Pod: cluster.ObservePod(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: d.Namespace, Name: d.Name}, Spec: d.Spec.Template.Spec}, nil),
 		})
 	}
-	out := &disruption.State{Cluster: disruption.NewCluster(), Pools: p.pools, Now: p.clock.Now()}
+	out := &simulate.State{Cluster: cluster.NewCluster(), Pools: p.pools, Now: p.clock.Now()}
 	for _, n := range s.Nodes {
-		seen := disruption.ObserveNode(n, on[n.Name], nil, nil)
+		seen := cluster.ObserveNode(n, on[n.Name], nil, nil)
 		out.Cluster.Set(&seen)
 	}
 	out.Cluster.SetInventory(inventory)

@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"flotilla/core/api"
+	"flotilla/core/capacity"
 	"flotilla/core/disruption"
 )
 
@@ -122,7 +123,7 @@ func (a *app) budgetsOffline(o *budgetsOptions, pool string, at time.Time) (disr
 	if err != nil {
 		return r, err
 	}
-	s, err := f.state(at, disruption.Rules{})
+	s, err := f.state(at, capacity.Rules{})
 	if err != nil {
 		return r, err
 	}

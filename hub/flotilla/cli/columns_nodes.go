@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"flotilla/core/api"
+	"flotilla/core/capacity"
 	"flotilla/core/disruption"
 )
 
@@ -188,14 +189,14 @@ func poolAllowed(v view) any {
 	if len(members) == 0 {
 		return "-"
 	}
-	allowed := map[string]disruption.Count{}
+	allowed := map[string]capacity.Count{}
 	for _, reason := range api.DisruptionReasons {
 		for i := range members {
-			n := disruption.Unbounded
+			n := capacity.Unbounded
 			if left, limited := members[i].Allowed[reason]; limited {
-				n = disruption.Count(left)
+				n = capacity.Count(left)
 			}
-			allowed[reason] = min(disruption.Unbounded, allowed[reason]+n)
+			allowed[reason] = min(capacity.Unbounded, allowed[reason]+n)
 		}
 	}
 	return byReason(allowed)
@@ -228,7 +229,7 @@ func cut(text string) string {
 }
 
 // byReason is one number of nodes when all reasons have it, and names them otherwise.
-func byReason(numbers map[string]disruption.Count) string {
+func byReason(numbers map[string]capacity.Count) string {
 	same := true
 	var parts []string
 	for _, reason := range api.DisruptionReasons {

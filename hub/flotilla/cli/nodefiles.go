@@ -8,14 +8,14 @@ import (
 	"strings"
 
 	"flotilla/core/api"
-	"flotilla/core/disruption"
+	"flotilla/core/cluster"
 )
 
 // nodeFiles are the documents of one member that decisions about its nodes read.
 type nodeFiles struct {
 	pools   []*api.NodePool
 	catalog *api.InstanceCatalog
-	disruption.Listing
+	cluster.Listing
 	rest   []document // of other kinds, node classes among them
 	notes  []string
 	faults api.Faults

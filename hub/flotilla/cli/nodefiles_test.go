@@ -7,7 +7,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"flotilla/core/disruption"
+	"flotilla/core/capacity"
+	"flotilla/core/cluster"
+	"flotilla/core/simulate"
 )
 
 const poolText = `apiVersion: karpenter.sh/v1
@@ -25,11 +27,11 @@ func filesOf(t *testing.T, texts ...string) (*nodeFiles, error) {
 	return a.readNodeFiles(&source{files: []string{"-"}})
 }
 
-func stateOf(t *testing.T, texts ...string) (*nodeFiles, *disruption.State) {
+func stateOf(t *testing.T, texts ...string) (*nodeFiles, *simulate.State) {
 	t.Helper()
 	f, err := filesOf(t, texts...)
 	require.NoError(t, err)
-	s, err := f.state(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC), disruption.Rules{})
+	s, err := f.state(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC), capacity.Rules{})
 	require.NoError(t, err)
 	return f, s
 }
@@ -76,7 +78,7 @@ spec: {image: i}
 	require.True(t, ok)
 	require.Equal(t, map[string]int{"disk": 4}, n.AttachLimits)
 	require.Equal(t, "h1", n.Pods[0].Volumes[0].ID)
-	inventory := disruption.Observe(&f.Listing).Inventory
+	inventory := cluster.Observe(&f.Listing).Inventory
 	require.Equal(t, map[string]map[string]string{"d": {"team": "t"}}, inventory.Namespaces)
 	require.Equal(t, "DaemonSet", inventory.DaemonSets[0].Pod.Owner)
 	require.Equal(t, int64(50), inventory.DaemonSets[0].Pod.Requests["cpu"])
@@ -94,7 +96,7 @@ spec: {volumes: [{name: v, persistentVolumeClaim: {claimName: c1}}]}
 status: {conditions: [{type: PodScheduled, status: "False", reason: Unschedulable}]}
 `, "apiVersion: v1\nkind: Service\nmetadata: {name: s}\n")
 	require.Empty(t, s.Pools[0].Template().ClassHash)
-	inventory := disruption.Observe(&f.Listing).Inventory
+	inventory := cluster.Observe(&f.Listing).Inventory
 	require.Len(t, inventory.Pending, 1)
 	require.Empty(t, inventory.Pending[0].Volumes, "unknown claims restrict nothing")
 	f.noteAbsent()

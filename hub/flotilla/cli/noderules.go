@@ -3,7 +3,7 @@ package cli
 import (
 	"github.com/spf13/pflag"
 
-	"flotilla/core/disruption"
+	"flotilla/core/capacity"
 )
 
 // nodeRules are the settings of a hub that decisions about nodes depend on, where files take its place.
@@ -14,8 +14,8 @@ func (r *nodeRules) addFlags(flags *pflag.FlagSet) {
 	flags.BoolVar(&r.ignorePreferences, "ignore-preferences", false, "with files that hold Nodes: what pods only prefer is left out, as disruption.ignorePreferences of a hub says")
 }
 
-func (r *nodeRules) rules() disruption.Rules {
-	return disruption.Rules{SpotToSpot: r.spotToSpot, IgnorePreferences: r.ignorePreferences}
+func (r *nodeRules) rules() capacity.Rules {
+	return capacity.Rules{SpotToSpot: r.spotToSpot, IgnorePreferences: r.ignorePreferences}
 }
 
 // unused refuses settings that nothing reads: a hub has its own, and files without Nodes need none.

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"flotilla/core/api"
+	"flotilla/core/capacity"
 	"flotilla/core/disruption"
 )
 
@@ -220,12 +221,12 @@ status: {nodeName: n1, conditions: [{type: InstanceTerminating, status: "True"}]
 func TestCalendarsArePrintedOnce(t *testing.T) {
 	var out bytes.Buffer
 	a := &app{Environment: Environment{Out: &out, Err: &out}}
-	span := func(n disruption.Count) []disruption.Span {
-		limits := map[string]disruption.Count{}
+	span := func(n capacity.Count) []capacity.Span {
+		limits := map[string]capacity.Count{}
 		for _, reason := range api.DisruptionReasons {
 			limits[reason] = n
 		}
-		return []disruption.Span{{From: tableNow, To: tableNow.Add(time.Hour), Limits: limits}}
+		return []capacity.Span{{From: tableNow, To: tableNow.Add(time.Hour), Limits: limits}}
 	}
 	require.NoError(t, a.printBudgets(&disruption.BudgetReport{At: tableNow, Pools: []disruption.PoolBudget{
 		{Name: "a", Member: "berlin", Calendar: span(1), Invalid: "budgets[0]: bad"},
@@ -242,11 +243,11 @@ func TestManyCalendarsAreCounted(t *testing.T) {
 	a := &app{Environment: Environment{Out: &out, Err: &out}}
 	r := disruption.BudgetReport{At: tableNow}
 	for n := range shownCalendars + 2 {
-		limits := map[string]disruption.Count{}
+		limits := map[string]capacity.Count{}
 		for _, reason := range api.DisruptionReasons {
-			limits[reason] = disruption.Count(n)
+			limits[reason] = capacity.Count(n)
 		}
-		spans := []disruption.Span{{From: tableNow, To: tableNow.Add(time.Hour), Limits: limits}}
+		spans := []capacity.Span{{From: tableNow, To: tableNow.Add(time.Hour), Limits: limits}}
 		for _, side := range []string{"east", "west"} {
 			r.Pools = append(r.Pools, disruption.PoolBudget{Name: "a", Member: fmt.Sprintf("%s-%d", side, n), Calendar: spans})
 		}

@@ -11,19 +11,22 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"flotilla/core/api"
+	"flotilla/core/capacity"
+	"flotilla/core/cluster"
 	"flotilla/core/disruption"
+	"flotilla/core/simulate"
 )
 
 // state is the member of the files at a moment, under some settings.
-func (f *nodeFiles) state(now time.Time, rules disruption.Rules) (*disruption.State, error) {
-	s := &disruption.State{Cluster: disruption.NewCluster(), Now: now, Rules: rules}
-	catalog := disruption.NewCatalog(f.catalog)
+func (f *nodeFiles) state(now time.Time, rules capacity.Rules) (*simulate.State, error) {
+	s := &simulate.State{Cluster: cluster.NewCluster(), Now: now, Rules: rules}
+	catalog := capacity.NewCatalog(f.catalog)
 	for _, p := range f.pools {
 		class, err := f.classHash(p)
 		if err != nil {
 			return nil, err
 		}
-		s.Pools = append(s.Pools, disruption.NewPool(p, catalog, disruption.PoolOptions{ClassHash: class, Zones: time.LoadLocation}))
+		s.Pools = append(s.Pools, capacity.NewPool(p, catalog, capacity.PoolOptions{ClassHash: class, Zones: time.LoadLocation}))
 	}
 	f.noteRest()
 	f.observe(s.Cluster)
@@ -40,7 +43,7 @@ func (f *nodeFiles) classHash(p *api.NodePool) (string, error) {
 	if i < 0 {
 		return "", nil
 	}
-	return disruption.ClassHash(f.rest[i].body)
+	return capacity.ClassHash(f.rest[i].body)
 }
 
 func isClass(d *document, ref *api.NodeClassRef) bool {
@@ -74,9 +77,9 @@ func notLookedAt(documents []document) []string {
 }
 
 // observe fills a cluster with nodes, their pods, and what is beside them.
-func (f *nodeFiles) observe(c *disruption.Cluster) {
+func (f *nodeFiles) observe(c *cluster.Cluster) {
 	f.ClaimsUnknown = len(f.Claims) == 0
-	seen := disruption.Observe(&f.Listing)
+	seen := cluster.Observe(&f.Listing)
 	for _, c := range seen.Unbound {
 		f.noteClaim(c)
 	}
@@ -90,7 +93,7 @@ func (f *nodeFiles) observe(c *disruption.Cluster) {
 }
 
 // shareBudgets settles what the fleet-wide budgets of the pools leave, as far as these files know.
-func (f *nodeFiles) shareBudgets(s *disruption.State) error {
+func (f *nodeFiles) shareBudgets(s *simulate.State) error {
 	counts, nodes := map[string][]disruption.FleetCount{}, map[string]string{}
 	for _, p := range f.pools {
 		if name, limit, ok := api.FleetBudget(p.Annotations[api.AnnotationFleetBudget]); ok {

@@ -9,6 +9,7 @@ import (
 
 	"flotilla/core/api"
 	"flotilla/core/disruption"
+	"flotilla/core/simulate"
 )
 
 type planNodesOptions struct {
@@ -149,7 +150,7 @@ func (a *app) momentOf(flag, moment, format string) (time.Time, error) {
 	return at.UTC().Truncate(time.Second), nil
 }
 
-func knownNodes(s *disruption.State, named []string) error {
+func knownNodes(s *simulate.State, named []string) error {
 	for _, name := range named {
 		if _, ok := s.Cluster.Node(name); !ok {
 			return refusedf("the files hold no node %q%s", name, meant(nearest(name, s.Cluster.Names())))

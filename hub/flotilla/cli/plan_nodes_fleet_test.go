@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"flotilla/core/api"
+	"flotilla/core/capacity"
 	"flotilla/core/disruption"
 )
 
@@ -25,7 +26,7 @@ func staying(code disruption.Code, nodes ...string) []disruption.Verdict {
 func TestPlanOfTheFleetIsShort(t *testing.T) {
 	member := func(name, stale string, savings float64, commands []disruption.Command, verdicts ...disruption.Verdict) disruption.MemberForecast {
 		return disruption.MemberForecast{Member: name, Nodes: len(verdicts), Forecast: disruption.Forecast{
-			Commands: commands, Verdicts: verdicts, Savings: api.Hourly{Amount: savings}, Stale: stale, Before: map[string]map[string]disruption.Count{api.ReasonEmpty: {"general": 0}},
+			Commands: commands, Verdicts: verdicts, Savings: api.Hourly{Amount: savings}, Stale: stale, Before: map[string]map[string]capacity.Count{api.ReasonEmpty: {"general": 0}},
 		}}
 	}
 	gone := []disruption.Command{{Method: disruption.MethodEmpty, Reason: api.ReasonEmpty, Nodes: []string{"b-1"}, Savings: api.Hourly{Amount: 0.25}}}

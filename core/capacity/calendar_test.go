@@ -1,0 +1,88 @@
+package capacity
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"flotilla/core/api"
+)
+
+func timed(nodes, schedule, duration string) api.DisruptionBudget {
+	return api.DisruptionBudget{Nodes: new(nodes), Schedule: &schedule, Duration: &duration}
+}
+
+func at(day, hour, minute int) time.Time {
+	return time.Date(2026, 11, day, hour, minute, 0, 0, time.UTC)
+}
+
+// The seed's numbers: 20 %, at most 5, none in the first ten minutes of a day.
+func TestSeedBudgets(t *testing.T) {
+	b := ParseBudgets([]api.DisruptionBudget{{Nodes: new("20%")}, {Nodes: new("5")}, timed("0", "@daily", "10m")}, time.LoadLocation)
+	for total, want := range map[int]Count{0: 0, 1: 1, 20: 4, 21: 5, 25: 5, 26: 5, 1000: 5} {
+		require.Equal(t, want, b.Limit(at(16, 12, 0), total, api.ReasonEmpty, Rules{}), "%d nodes", total)
+	}
+	require.Equal(t, Count(0), b.Limit(at(16, 0, 0), 100, api.ReasonEmpty, Rules{}))
+	require.Equal(t, Count(0), b.Limit(at(16, 0, 10).Add(-time.Nanosecond), 100, api.ReasonEmpty, Rules{}))
+	require.Equal(t, Count(5), b.Limit(at(16, 0, 10), 100, api.ReasonEmpty, Rules{}))
+}
+
+// Nodes that are left out are the default; nodes of an empty text are no number, and allow nothing.
+func TestEmptyNodesAllowNothing(t *testing.T) {
+	limit := func(text string) (Count, error) {
+		var d api.PoolDisruption
+		require.NoError(t, json.Unmarshal([]byte(text), &d))
+		b := ParseBudgets(d.Budgets, nil)
+		return b.Limit(at(20, 12, 0), 100, api.ReasonEmpty, Rules{}), b.Err()
+	}
+	got, err := limit(`{"budgets":[{"reasons":["Empty"]}]}`)
+	require.NoError(t, err)
+	require.Equal(t, Count(10), got)
+	got, err = limit(`{"budgets":[{"nodes":""}]}`)
+	require.ErrorContains(t, err, `budgets[0]: nodes is neither a number nor a percentage: ""`)
+	require.Zero(t, got)
+}
+
+// A calendar has one span for each stretch without change.
+func TestCalendar(t *testing.T) {
+	b := ParseBudgets([]api.DisruptionBudget{{Nodes: new("10%")}, timed("0", "0 9 * * 1-5", "8h")}, time.LoadLocation)
+	var lines []string
+	for _, s := range b.Calendar(at(20, 12, 0), at(24, 0, 0), 30) {
+		lines = append(lines, s.String())
+	}
+	require.Equal(t, []string{
+		"Fri 2026-11-20 12:00 - Fri 2026-11-20 17:00  0",
+		"Fri 2026-11-20 17:00 - Mon 2026-11-23 09:00  3",
+		"Mon 2026-11-23 09:00 - Mon 2026-11-23 17:00  0",
+		"Mon 2026-11-23 17:00 - Tue 2026-11-24 00:00  3",
+	}, lines)
+	drift := timed("0", "0 9 * * *", "1h")
+	drift.Reasons = []string{api.ReasonDrifted}
+	spans := ParseBudgets([]api.DisruptionBudget{drift}, time.LoadLocation).Calendar(at(20, 9, 0), at(20, 10, 0), 5)
+	require.Equal(t, "Fri 2026-11-20 09:00 - Fri 2026-11-20 10:00  Empty no limit, Underutilized no limit, Drifted 0, Expired no limit", spans[0].String())
+	require.Len(t, ParseBudgets(nil, time.LoadLocation).Calendar(at(20, 9, 0), at(27, 9, 0), 5), 1)
+}
+
+// A budget's own zone (N13), and a zone that does not exist.
+func TestTimeZone(t *testing.T) {
+	berlin := timed("0", "0 9 * * *", "8h")
+	berlin.TimeZone = "Europe/Berlin"
+	b := ParseBudgets([]api.DisruptionBudget{berlin}, time.LoadLocation)
+	require.Equal(t, Unbounded, b.Limit(at(20, 7, 59), 5, api.ReasonEmpty, Rules{}))
+	require.Equal(t, Count(0), b.Limit(at(20, 8, 0), 5, api.ReasonEmpty, Rules{}), "nine in Berlin is eight in winter")
+	require.Equal(t, Count(0), b.Limit(time.Date(2026, 7, 20, 7, 0, 0, 0, time.UTC), 5, api.ReasonEmpty, Rules{}), "and seven in summer")
+	berlin.TimeZone = "Europe/Nowhere"
+	require.Equal(t, Count(0), ParseBudgets([]api.DisruptionBudget{berlin}, time.LoadLocation).Limit(at(20, 12, 0), 5, api.ReasonEmpty, Rules{}))
+	require.ErrorContains(t, ParseBudgets([]api.DisruptionBudget{berlin}, time.LoadLocation).Err(), "budgets[0]: timeZone \"Europe/Nowhere\"")
+	require.ErrorContains(t, ParseBudgets([]api.DisruptionBudget{berlin}, nil).Err(), "no zones are known here")
+}
+
+// NextChange is when a window opens or closes next.
+func TestNextChange(t *testing.T) {
+	b := ParseBudgets([]api.DisruptionBudget{timed("0", "0 9 * * *", "8h"), timed("0", "0 0 31 2 *", "1h")}, time.LoadLocation)
+	require.Equal(t, at(20, 9, 0), b.NextChange(at(20, 8, 0)).UTC())
+	require.Equal(t, at(20, 17, 0), b.NextChange(at(20, 9, 0)).UTC())
+	require.True(t, ParseBudgets([]api.DisruptionBudget{{Nodes: new("1")}}, time.LoadLocation).NextChange(at(20, 9, 0)).IsZero())
+}

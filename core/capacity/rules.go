@@ -1,0 +1,29 @@
+package capacity
+
+// Rules are the settings of the whole member. The zero value is Flotilla's default.
+type Rules struct {
+	// SpotToSpot lets spot nodes be replaced by cheaper spot nodes (section 8.1).
+	SpotToSpot bool
+	// IgnorePreferences drops soft constraints of pods from the start (section 7.3).
+	IgnorePreferences bool
+	// Off switches decisions of ours off, for comparisons with Karpenter.
+	Off Departures
+	// MultiNodeMax is how many nodes one command may take beyond the first, 100 when 0.
+	MultiNodeMax int
+}
+
+// Departures are the points of section 0 in which a decision differs from Karpenter's.
+type Departures struct {
+	// NeverMatching is N4: a schedule without any date never counts.
+	NeverMatching bool
+	// WorthlessPods is N5: a node whose pods cost nothing to move is not empty.
+	WorthlessPods bool
+	// SpotPin is N6: a replacement is pinned to spot only when it can be bought as spot.
+	SpotPin bool
+	// ExceededBudgets is N9: a PodDisruptionBudget must let all its pods of a node go.
+	ExceededBudgets bool
+	// MissingLabels is N19: a label that the provider sets and that a node lacks is unknown, not wrong.
+	MissingLabels bool
+	// PendingPods is N23: what goes leaves a place for each pod without a node that has one.
+	PendingPods bool
+}

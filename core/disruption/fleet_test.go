@@ -1,0 +1,48 @@
+package disruption
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"flotilla/core/api"
+)
+
+// A fleet-wide budget counts the nodes of every member that shares it (N11).
+func TestFleetAllowed(t *testing.T) {
+	members := []FleetCount{{Total: 21, Disrupting: 1}, {Total: 30, Disrupting: 2}}
+	for nodes, want := range map[string]int{"5": 2, "10%": 3, "3": 0, "0%": 0, "100%": 48} {
+		got, err := FleetAllowed(nodes, members)
+		require.NoError(t, err)
+		require.Equal(t, want, got, nodes)
+	}
+	_, err := FleetAllowed("many", members)
+	require.ErrorContains(t, err, "many")
+}
+
+// Pools are placed on members by a label selector, on all of them without one (N1).
+func TestPoolsFor(t *testing.T) {
+	pool := func(name, selector string) *api.NodePool {
+		p := testPool(name)
+		if selector != "" {
+			p.Annotations = map[string]string{api.AnnotationMembers: selector}
+		}
+		return p
+	}
+	pools := []*api.NodePool{pool("all", ""), pool("prod", "env=prod"), pool("eu", "env in (prod,dev),region=eu"), pool("broken", "=(")}
+	var names []string
+	for _, p := range PoolsFor(map[string]string{"env": "prod", "region": "us"}, pools) {
+		names = append(names, p.Name)
+	}
+	require.Equal(t, []string{"all", "prod"}, names)
+}
+
+// Drift is dated when it is first seen, and forgotten when it is over.
+func TestDriftTimes(t *testing.T) {
+	f := fixture{nodes: []*api.NodeState{drifted(), aNode("n2", "d2", "z-a", "old")}, pools: []*api.NodePool{testPool("old")}}
+	earlier := metav1.NewTime(testNow.Add(-time.Hour))
+	require.Equal(t, map[string]metav1.Time{"n1": metav1.NewTime(testNow)}, DriftTimes(f.state(), nil))
+	require.Equal(t, map[string]metav1.Time{"n1": earlier}, DriftTimes(f.state(), map[string]metav1.Time{"n1": earlier, "n2": earlier}))
+}

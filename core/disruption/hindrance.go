@@ -1,0 +1,73 @@
+package disruption
+
+import (
+	"fmt"
+	"time"
+
+	"flotilla/core/cluster"
+	"flotilla/core/simulate"
+)
+
+// hindered returns why the pods of a node keep it from being drained, "" when they do not (section 5,
+// item 10), and when that may be over.
+func hindered(x *simulate.Index, n *simulate.ExistingNode) (Refusal, time.Time) {
+	for i := range n.Pods {
+		p := &n.Pods[i]
+		if held, until := p.Protected(x.State.Now); held {
+			message := fmt.Sprintf("pod %s has the annotation karpenter.sh/do-not-disrupt", p.Key)
+			if !until.IsZero() {
+				message += " until " + until.UTC().Format(time.RFC3339)
+			}
+			return Refusal{Code: CodePodProtected, Message: message, About: p.Key}, until
+		}
+	}
+	if len(x.State.Cluster.Budgets) == 0 {
+		return Refusal{}, time.Time{}
+	}
+	return withheld(x, n), time.Time{}
+}
+
+// withheld returns the PodDisruptionBudget that lets no pod of a node go, or the pod that two of them cover.
+func withheld(x *simulate.Index, n *simulate.ExistingNode) Refusal {
+	for i := range n.Pods {
+		p := &n.Pods[i]
+		if !p.Evictable(x.State.Now) {
+			continue
+		}
+		covering := x.Cover.Of(p)
+		if len(covering) > 1 {
+			return Refusal{Code: CodePDBOverlap, About: p.Key, Message: fmt.Sprintf("pod %s is covered by more than one PodDisruptionBudget (%s, %s), which the eviction API refuses", p.Key, covering[0].Name, covering[1].Name)}
+		}
+		for _, b := range covering {
+			if b.Allowed <= 0 && b.Holds(p) {
+				return Refusal{Code: CodePDB, About: b.Name, Message: fmt.Sprintf("PodDisruptionBudget %s allows no eviction, and covers pod %s", b.Name, p.Key)}
+			}
+		}
+	}
+	return Refusal{}
+}
+
+// exceeded returns the PodDisruptionBudget that lets fewer pods of a node go than are there (N9).
+func exceeded(x *simulate.Index, n *simulate.ExistingNode) Refusal {
+	if x.State.Rules.Off.ExceededBudgets || len(x.State.Cluster.Budgets) == 0 {
+		return Refusal{}
+	}
+	counts := map[*cluster.PodBudget]int{}
+	for i := range n.Pods {
+		p := &n.Pods[i]
+		if !p.Evictable(x.State.Now) {
+			continue
+		}
+		for _, b := range x.Cover.Of(p) {
+			if b.Holds(p) {
+				counts[b]++
+			}
+		}
+	}
+	for i := range x.State.Cluster.Budgets {
+		if b := &x.State.Cluster.Budgets[i]; counts[b] > b.Allowed {
+			return Refusal{Code: CodePDBExceeded, About: b.Name, Message: fmt.Sprintf("PodDisruptionBudget %s allows %s, and %d of its pods are here", b.Name, counted(b.Allowed, "eviction"), counts[b])}
+		}
+	}
+	return Refusal{}
+}

@@ -1,0 +1,38 @@
+package simulate
+
+import "flotilla/core/cluster"
+
+// BudgetCover finds the PodDisruptionBudgets that cover a pod.
+type BudgetCover struct {
+	bySpace map[string][]*cluster.PodBudget
+}
+
+// CoverBudgets lays budgets out by namespace.
+func CoverBudgets(budgets []cluster.PodBudget) BudgetCover {
+	c := BudgetCover{map[string][]*cluster.PodBudget{}}
+	for i := range budgets {
+		c.bySpace[budgets[i].Space] = append(c.bySpace[budgets[i].Space], &budgets[i])
+	}
+	return c
+}
+
+// Of lists the budgets that cover a pod.
+func (c *BudgetCover) Of(p *cluster.Pod) []*cluster.PodBudget {
+	var out []*cluster.PodBudget
+	for _, b := range c.bySpace[p.State.Namespace] {
+		if b.Covers(p) {
+			out = append(out, b)
+		}
+	}
+	return out
+}
+
+// CanMove reports whether a pod that would need a place could be evicted at all: it is not protected,
+// and no budget keeps it for ever (section 7).
+func (x *Index) CanMove(p *cluster.Pod) bool {
+	if held, _ := p.Protected(x.State.Now); held {
+		return false
+	}
+	covering := x.Cover.Of(p)
+	return len(covering) == 0 || len(covering) == 1 && !covering[0].Full
+}

@@ -1,0 +1,111 @@
+package simulate
+
+import (
+	"slices"
+)
+
+// Pods without a node that have room on the nodes as they are keep it (N23): Flotilla launches nodes only in
+// place of others, so that nobody makes another one for them.
+
+// housing finds them, and where they go while nothing is disrupted.
+func (x *Index) housing() map[*Moving]*ExistingNode {
+	s := x.State
+	if x.housed || s.Cluster.Placing || len(s.Cluster.Pending) == 0 || s.Rules.Off.PendingPods && !s.Unsettled {
+		return x.homes
+	}
+	x.housed = true
+	homes := map[*Moving]*ExistingNode{}
+	for _, m := range x.without(nil, nil).Moves {
+		if m.Pod.From == nil {
+			homes[m.Pod] = m.Node
+		}
+	}
+	x.homes = homes
+	return homes
+}
+
+// without places those that wait on the nodes that there are, but for some.
+func (x *Index) without(nodes []*ExistingNode, homes map[*Moving]*ExistingNode) *Outcome {
+	for _, n := range nodes {
+		x.lift(n)
+	}
+	r := &Run{X: x, closed: true, homes: homes, Out: &Outcome{}}
+	r.all(x.queue(nil))
+	x.undo()
+	return r.Out
+}
+
+// Needed are those of some nodes without pods that must stay for pods which wait, each with such a pod. Of
+// several that would do one stays, the last of them.
+func (x *Index) Needed(nodes []*ExistingNode) map[*ExistingNode]*Moving {
+	homes := x.housing()
+	out := map[*ExistingNode]*Moving{}
+	for m, n := range homes {
+		if slices.Contains(nodes, n) && (out[n] == nil || PlacedFirst(m, out[n]) < 0) {
+			out[n] = m
+		}
+	}
+	if len(out) == 0 || x.State.Rules.Off.PendingPods {
+		return nil
+	}
+	if fewer, all := x.putBack(nodes, homes); all {
+		out = fewer
+	} // else: where they go while nothing is disrupted is a place for each of them
+	for _, n := range nodes[:min(len(nodes), mostSpared)] {
+		fewer := slices.DeleteFunc(slices.Clone(nodes), func(o *ExistingNode) bool { return o != n && out[o] != nil })
+		if out[n] != nil && len(x.without(fewer, homes).Homeless) == 0 {
+			delete(out, n)
+		}
+	}
+	return out
+}
+
+// mostSpared is of how many nodes it is tried whether they are needed beside the others that are.
+const mostSpared = 100
+
+// putBack takes nodes away and puts one back for each pod that finds no place then; false when that does not
+// find a place for all.
+func (x *Index) putBack(nodes []*ExistingNode, homes map[*Moving]*ExistingNode) (map[*ExistingNode]*Moving, bool) {
+	for _, n := range nodes {
+		x.lift(n)
+	}
+	defer x.undo()
+	back := map[*ExistingNode]*Moving{}
+	r := &Run{X: x, closed: true, homes: homes, Out: &Outcome{}}
+	queue := x.queue(nil)
+	if x.pinned {
+		queue = slices.DeleteFunc(queue, r.SettlePinned)
+	}
+	for {
+		queue, _ = r.work(queue)
+		at := slices.IndexFunc(queue, func(m *Moving) bool { return homes[m] != nil })
+		if at < 0 {
+			return back, true
+		}
+		m := queue[at]
+		n := r.returned(nodes, m)
+		if n == nil {
+			return nil, false
+		}
+		back[n] = m
+		queue = slices.Delete(queue, at, at+1)
+	}
+}
+
+// returned puts the last of some nodes back that takes a pod, and the pod on it; nil when none does.
+func (r *Run) returned(nodes []*ExistingNode, m *Moving) *ExistingNode {
+	for _, n := range slices.Backward(nodes) {
+		if !n.gone || !m.Requests.FitsIn(n.Free) {
+			continue
+		}
+		r.X.unlift(n)
+		for v := m.Links.Variant; v != nil; v = v.Softer {
+			if Takes(n, m, v, false) {
+				r.Settle(m, n)
+				return n
+			}
+		}
+		r.X.lift(n)
+	}
+	return nil
+}
