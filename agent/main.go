@@ -32,7 +32,7 @@ import (
 )
 
 func main() {
-	if command.Shepherd() {
+	if command.Supervise() {
 		return
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -79,7 +79,7 @@ remove the file to mend it.`,
 			if err != nil {
 				return err
 			}
-			if o.Shepherd, err = os.Executable(); err != nil {
+			if o.Supervisor, err = os.Executable(); err != nil {
 				return fmt.Errorf("finding the agent's own program: %w", err)
 			}
 			if o.Now, err = terminal.Clock(); err != nil {

@@ -38,9 +38,9 @@ type Options struct {
 	Pod *pod.Pod
 	// Target replaces the one that Config describes.
 	Target target.Target
-	// Shepherd is a program whose main calls command.Shepherd first, for the upgrade driver exec; empty
+	// Supervisor is a program whose main calls command.Supervise first, for the upgrade driver exec; empty
 	// where there is none.
-	Shepherd string
+	Supervisor string
 	// Version of this build, api.Version when empty.
 	Version string
 	// PollEvery is how often the index is read without a hint, 3 min when 0.

@@ -70,12 +70,12 @@ func upgradesInMemory(a *Agent) (upgrader.Driver, error) {
 }
 
 func upgradesByCommand(a *Agent) (upgrader.Driver, error) {
-	if a.o.Shepherd == "" {
+	if a.o.Supervisor == "" {
 		return nil, fmt.Errorf("%s needs the agent's own program: go run ./agent --member %s", configs.DriverExec, a.Member())
 	}
 	c := &a.o.Config.Upgrade.Exec
 	return command.New(command.Options{
-		Dir: filepath.Join(a.o.Config.DataDir, "upgrades", "commands"), Program: a.o.Shepherd, Member: a.Member(),
+		Dir: filepath.Join(a.o.Config.DataDir, "upgrades", "commands"), Program: a.o.Supervisor, Member: a.Member(),
 		Command: c.Command, Inventory: c.Inventory, Environment: c.Environment, Directory: c.Directory,
 		Timeout: time.Duration(c.Timeout), Grace: time.Duration(c.Grace),
 	})

@@ -19,7 +19,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	if command.Shepherd() {
+	if command.Supervise() {
 		return
 	}
 	os.Exit(m.Run())
@@ -94,7 +94,7 @@ func TestCommandsOfTheConfigurationUpgrade(t *testing.T) {
 	store := server.Lead(t)
 	dir := t.TempDir()
 	o := options(t, server, "berlin")
-	o.Shepherd = os.Args[0]
+	o.Supervisor = os.Args[0]
 	e := &o.Config.Upgrade.Exec
 	o.Config.Upgrade.Driver, e.Directory = configs.DriverExec, dir
 	e.Command = []string{"/bin/sh", "-c", `echo "$WORD for $FLOTILLA_MEMBER" > said; echo '{"controlPlaneVersion": "1.36.4", "nodePools": [{"name": "np1", "kubernetesVersion": "1.36.4"}]}' > inventory`}
@@ -112,11 +112,11 @@ func TestCommandsOfTheConfigurationUpgrade(t *testing.T) {
 func TestDriversThatCannotBe(t *testing.T) {
 	server := bustest.Start(t)
 	for want, change := range map[string]func(*Options){
-		"needs the agent's own program":    func(o *Options) { o.Shepherd = "" },
+		"needs the agent's own program":    func(o *Options) { o.Supervisor = "" },
 		`"/nowhere/upgrade" cannot be run`: func(o *Options) { o.Config.Upgrade.Exec.Command = []string{"/nowhere/upgrade"} },
 	} {
 		o := options(t, server, "berlin")
-		o.Shepherd = os.Args[0]
+		o.Supervisor = os.Args[0]
 		o.Config.Upgrade.Driver, o.Config.Upgrade.Exec.Command = configs.DriverExec, []string{"/bin/true"}
 		change(&o)
 		a, err := New(o)

@@ -28,7 +28,7 @@ import (
 const agentVariable = "FLOTILLA_TEST_AGENT"
 
 func TestMain(m *testing.M) {
-	if command.Shepherd() {
+	if command.Supervise() {
 		return
 	}
 	if text := os.Getenv(agentVariable); text != "" {

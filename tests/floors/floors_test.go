@@ -69,7 +69,7 @@ var rules = []rule{
 	{"hub/hubd", []string{"core", "subjects", "bus", "configs", "hub"}, []string{"github.com/rs/zerolog", "github.com/prometheus"}, nil, "hubd wires the rooms"},
 	{"hub", []string{"core", "subjects", "bus", "configs"}, []string{"github.com/rs/zerolog", "github.com/prometheus", "k8s.io/apimachinery", "k8s.io/api"}, nil, "rooms meet in records, never by import"},
 	{"agent/agentd", []string{"core", "subjects", "bus", "configs", "agent"}, []string{"github.com/rs/zerolog", "github.com/prometheus"}, nil, "agentd wires the rooms"},
-	{"agent/child", nil, nil, []string{"net", "net/http"}, "how commands of the configuration are run, whatever they are for"},
+	{"agent/exec", nil, nil, []string{"net", "net/http"}, "how commands of the configuration are run, whatever they are for"},
 	{"agent/clientlog", nil, []string{"github.com/rs/zerolog", "github.com/go-logr/logr", "k8s.io/klog"}, nil, "what the Kubernetes libraries say goes where all else is said"},
 	{"agent/pod", nil, []string{"k8s.io/apimachinery", "k8s.io/api", "k8s.io/client-go"}, nil, "what an agent finds in its pod, whatever it is used for"},
 	{"agent/target", []string{"core", "agent/target"}, []string{"k8s.io/apimachinery", "k8s.io/api", "k8s.io/client-go", "github.com/fluxcd/cli-utils"}, nil, "a target is a cluster and nothing else"},
@@ -79,7 +79,7 @@ var rules = []rule{
 	{"agent/nodes/karpenter", []string{"core/api"}, []string{"k8s.io/apimachinery", "k8s.io/api", "k8s.io/client-go"}, nil, "a provider of machines by objects of a cluster"},
 	{"agent/target/contract", []string{"core", "agent/target"}, []string{"k8s.io/apimachinery", "k8s.io/api", "sigs.k8s.io/yaml", "github.com/stretchr/testify"}, nil, "what every target must do, as tests"},
 	{"agent/disk", []string{"core/api", "core/seal"}, nil, []string{"net", "net/http"}, "how rooms of the agent remember, whatever they remember"},
-	{"agent", []string{"core", "subjects", "bus", "configs", "agent/target", "agent/disk", "agent/child"}, []string{"github.com/rs/zerolog", "github.com/prometheus", "k8s.io/apimachinery", "k8s.io/api"}, nil, "rooms meet in records, never by import"},
+	{"agent", []string{"core", "subjects", "bus", "configs", "agent/target", "agent/disk", "agent/exec"}, []string{"github.com/rs/zerolog", "github.com/prometheus", "k8s.io/apimachinery", "k8s.io/api"}, nil, "rooms meet in records, never by import"},
 	{"tests/elsewhen", nil, nil, nil, "the clock of tests goes wherever there are tests"},
 	{"tests", []string{""}, []string{""}, nil, "tests may meet everybody"},
 }

@@ -19,7 +19,7 @@ import (
 
 	"github.com/rs/zerolog"
 
-	"flotilla/agent/child"
+	"flotilla/agent/exec"
 	"flotilla/core/api"
 )
 
@@ -46,7 +46,7 @@ type Options struct {
 
 // Observer runs the command of one member.
 type Observer struct {
-	command  child.Command
+	command  exec.Command
 	interval time.Duration
 	log      zerolog.Logger
 
@@ -57,12 +57,12 @@ type Observer struct {
 
 // New checks that the command can be found.
 func New(o Options) (*Observer, error) {
-	if err := child.Findable(o.Command[0], o.Directory); err != nil {
+	if err := exec.Findable(o.Command[0], o.Directory); err != nil {
 		return nil, fmt.Errorf("observe.exec.command: the command %q cannot be run: %w", o.Command[0], err)
 	}
-	c := child.Command{Argv: o.Command, Directory: o.Directory, Timeout: o.Timeout, Grace: o.Grace, Environment: []string{"FLOTILLA_MEMBER=" + o.Member}}
-	for _, name := range slices.Sorted(maps.Keys(o.Environment)) {
-		c.Environment = append(c.Environment, name+"="+o.Environment[name])
+	c := exec.Command{
+		Argv: o.Command, Directory: o.Directory, Timeout: o.Timeout, Grace: o.Grace,
+		Environment: exec.Variables(o.Environment, "FLOTILLA_MEMBER="+o.Member),
 	}
 	return &Observer{command: c, interval: o.Interval, log: o.Log}, nil
 }

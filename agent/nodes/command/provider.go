@@ -5,15 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
-	"flotilla/agent/child"
+	"flotilla/agent/exec"
 	"flotilla/core/api"
 )
 
@@ -32,14 +30,10 @@ type Options struct {
 }
 
 // Provider runs the commands of one member.
-type Provider struct {
-	o           Options
-	environment []string
-}
+type Provider struct{ o Options }
 
 // New checks that the commands can be found.
 func New(o Options) (*Provider, error) {
-	p := &Provider{o: o}
 	for _, one := range []struct {
 		name    string
 		command []string
@@ -51,14 +45,11 @@ func New(o Options) (*Provider, error) {
 		case len(one.command) == 0:
 			continue
 		}
-		if err := child.Findable(one.command[0], o.Directory); err != nil {
+		if err := exec.Findable(one.command[0], o.Directory); err != nil {
 			return nil, fmt.Errorf("nodes.exec.%s: the command %q cannot be run: %w", one.name, one.command[0], err)
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(o.Environment)) {
-		p.environment = append(p.environment, name+"="+o.Environment[name])
-	}
-	return p, nil
+	return &Provider{o}, nil
 }
 
 // String names the provider.
@@ -78,7 +69,7 @@ func (p *Provider) Launch(ctx context.Context, l api.NodeLaunch) (api.LaunchedNo
 	switch {
 	case err != nil:
 		return out, err
-	case a.Exit == exitTryLater:
+	case a.Exit == exec.TryLater:
 		return out, fmt.Errorf("%s asks to try again later%s", p.o.Launch[0], a.Because())
 	case a.Exit != 0:
 		out.Failed = fmt.Sprintf("%s ended with exit code %d%s", p.o.Launch[0], a.Exit, a.Because())
@@ -117,7 +108,7 @@ func (p *Provider) Delete(ctx context.Context, m api.NodeMachine) (bool, error) 
 	switch {
 	case err != nil:
 		return false, err
-	case a.Exit == exitTryLater:
+	case a.Exit == exec.TryLater:
 		return false, nil
 	case a.Exit != 0:
 		return false, fmt.Errorf("%s ended with exit code %d%s", p.o.Delete[0], a.Exit, a.Because())
@@ -163,4 +154,17 @@ func (p *Provider) about(m api.NodeMachine) []string {
 	return []string{
 		"FLOTILLA_MEMBER=" + p.o.Member, "FLOTILLA_NODE=" + m.Node, "FLOTILLA_PROVIDER_ID=" + m.ProviderID, "FLOTILLA_LAUNCH=" + m.Launch,
 	}
+}
+
+// run runs a command to its end. The error says that there is no exit code to judge by.
+func (p *Provider) run(ctx context.Context, argv []string, input any, variables []string) (exec.Answer, error) {
+	text, err := json.Marshal(input)
+	if err != nil {
+		return exec.Answer{}, err
+	}
+	c := exec.Command{
+		Argv: argv, Input: text, Environment: exec.Variables(p.o.Environment, variables...), Directory: p.o.Directory,
+		Timeout: p.o.Timeout, Grace: p.o.Grace,
+	}
+	return c.Run(ctx)
 }

@@ -57,7 +57,7 @@ func wanted() api.NodeLaunch {
 
 // A command learns what it needs to know, as JSON and in variables, and nothing that was meant for another.
 func TestACommandIsTold(t *testing.T) {
-	t.Setenv("FLOTILLA_SHEPHERD", "not for you")
+	t.Setenv("FLOTILLA_SUPERVISOR", "not for you")
 	p := provider(t, "cat > input; env | grep -e FLOTILLA_ -e REGION | sort > variables; echo pool-7", "cat > input; env | grep FLOTILLA_ | sort > variables", "")
 	out, err := p.Launch(t.Context(), wanted())
 	require.NoError(t, err)

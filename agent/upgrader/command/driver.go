@@ -5,15 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"os"
-	"os/exec"
+	osexec "os/exec"
 	"path/filepath"
 	"slices"
 	"syscall"
 	"time"
 
-	"flotilla/agent/child"
+	"flotilla/agent/exec"
 	"flotilla/core/api"
 )
 
@@ -21,8 +20,8 @@ import (
 type Options struct {
 	// Dir is where operations are kept, each in a folder of its own.
 	Dir string
-	// Program becomes a shepherd when it is started with what Driver gives it: a main that calls
-	// Shepherd first.
+	// Program becomes a supervisor when it is started with what Driver gives it: a main that calls
+	// Supervise first.
 	Program string
 	// Member the command upgrades.
 	Member string
@@ -34,7 +33,7 @@ type Options struct {
 	Directory string
 	// Timeout ends a command that takes longer, Grace after it was told to end it is killed.
 	Timeout, Grace time.Duration
-	// ClaimTime is how long a shepherd may take to begin, 30 s when 0.
+	// ClaimTime is how long a supervisor may take to begin, 30 s when 0.
 	ClaimTime time.Duration
 }
 
@@ -50,7 +49,7 @@ func New(o Options) (*Driver, error) {
 		if len(command) == 0 {
 			continue
 		}
-		if err := child.Findable(command[0], o.Directory); err != nil {
+		if err := exec.Findable(command[0], o.Directory); err != nil {
 			return nil, fmt.Errorf("the command of upgrades %q cannot be run: %w", command[0], err)
 		}
 	}
@@ -63,7 +62,7 @@ func New(o Options) (*Driver, error) {
 // String names the driver.
 func (d *Driver) String() string { return "exec" }
 
-// Run starts a shepherd for an operation and follows it.
+// Run starts a supervisor for an operation and follows it.
 func (d *Driver) Run(ctx context.Context, op api.UpgradeOperation, report func(api.UpgradeResult)) (api.UpgradeResult, bool, error) {
 	if err := d.sweep(); err != nil {
 		return failed("tidying up after older upgrades: %s", err), true, nil
@@ -80,7 +79,7 @@ func (d *Driver) Run(ctx context.Context, op api.UpgradeOperation, report func(a
 }
 
 // Resume follows an operation of an earlier process. One that was prepared but not claimed by any
-// shepherd is begun now: whoever claims it first runs it.
+// supervisor is begun now: whoever claims it first runs it.
 func (d *Driver) Resume(ctx context.Context, op api.UpgradeOperation, report func(api.UpgradeResult)) (api.UpgradeResult, bool, error) {
 	f := d.folder(op.ID)
 	if f.has(claimFile) {
@@ -94,45 +93,36 @@ func (d *Driver) folder(id string) folder { return folderOf(d.o.Dir, id) }
 func (d *Driver) order(op api.UpgradeOperation) order {
 	return order{
 		Operation: op, Command: d.o.Command, Directory: d.o.Directory, Timeout: d.o.Timeout, Grace: d.o.Grace,
-		Environment: append(pairs(d.o.Environment), variables(d.o.Member, &op)...),
+		Environment: exec.Variables(d.o.Environment, variables(d.o.Member, &op)...),
 	}
 }
 
-// pairs writes variables as an environment has them, sorted.
-func pairs(variables map[string]string) []string {
-	var out []string
-	for _, name := range slices.Sorted(maps.Keys(variables)) {
-		out = append(out, name+"="+variables[name])
-	}
-	return out
-}
-
-// send starts the shepherd of a folder, in a session of its own, and returns its pid.
+// send starts the supervisor of a folder, in a session of its own, and returns its pid.
 func (d *Driver) send(f folder) (int, error) {
-	log, err := os.OpenFile(f.path(shepherdLog), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	log, err := os.OpenFile(f.path(supervisorLog), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
 		return 0, err
 	}
-	shepherd := exec.Command(d.o.Program) //nolint:noctx // it lives on when the agent ends
-	shepherd.Env = append(os.Environ(), shepherdVariable+"="+string(f))
-	shepherd.Stdout, shepherd.Stderr = log, log
-	shepherd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	if err := errors.Join(shepherd.Start(), log.Close()); err != nil {
+	supervisor := osexec.Command(d.o.Program) //nolint:noctx // it lives on when the agent ends
+	supervisor.Env = append(os.Environ(), supervisorVariable+"="+string(f))
+	supervisor.Stdout, supervisor.Stderr = log, log
+	supervisor.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if err := errors.Join(supervisor.Start(), log.Close()); err != nil {
 		return 0, err
 	}
-	pid := shepherd.Process.Pid
-	return pid, shepherd.Process.Release()
+	pid := supervisor.Process.Pid
+	return pid, supervisor.Process.Release()
 }
 
 const (
 	// firstLook and mostLook bound the time between two looks at a folder.
 	firstLook = 20 * time.Millisecond
 	mostLook  = 500 * time.Millisecond
-	// defaultClaimTime is how long a shepherd may take until it claimed its operation.
+	// defaultClaimTime is how long a supervisor may take until it claimed its operation.
 	defaultClaimTime = 30 * time.Second
 )
 
-// follow waits for the end of an operation. Pid is the shepherd this process started, 0 when it is not
+// follow waits for the end of an operation. Pid is the supervisor this process started, 0 when it is not
 // ours.
 func (d *Driver) follow(ctx context.Context, f folder, pid int, report func(api.UpgradeResult)) (api.UpgradeResult, bool, error) {
 	var seen progress
@@ -147,7 +137,7 @@ func (d *Driver) follow(ctx context.Context, f folder, pid int, report func(api.
 		case state.end != nil:
 			bury(pid)
 			return state.end.result(f), true, nil
-		case state.claimed && !state.shepherd && !state.command:
+		case state.claimed && !state.supervisor && !state.command:
 			return api.UpgradeResult{}, false, nil
 		case !state.claimed && patience.Err() != nil:
 			if err := f.create(claimFile, process{}); err == nil {
@@ -167,7 +157,7 @@ func (d *Driver) follow(ctx context.Context, f folder, pid int, report func(api.
 	}
 }
 
-// reap takes notice of the end of a shepherd that is a child of this process, and reports that there is
+// reap takes notice of the end of a supervisor that is a child of this process, and reports that there is
 // nothing to take notice of any more.
 func reap(pid int) bool {
 	if pid <= 0 {
@@ -177,7 +167,7 @@ func reap(pid int) bool {
 	return ended == pid || errors.Is(err, syscall.ECHILD)
 }
 
-// bury waits a moment for a shepherd that said its last words.
+// bury waits a moment for a supervisor that said its last words.
 func bury(pid int) {
 	moment, over := context.WithTimeout(context.Background(), time.Second)
 	defer over()
@@ -188,16 +178,16 @@ func bury(pid int) {
 
 // state is what a folder says of its operation.
 type state struct {
-	end      *ending
-	progress progress
-	claimed  bool
-	shepherd bool // it lives
-	command  bool // it lives
+	end        *ending
+	progress   progress
+	claimed    bool
+	supervisor bool // it lives
+	command    bool // it lives
 }
 
 func (s *state) told() progress {
 	p := s.progress
-	if s.claimed && !s.shepherd {
+	if s.claimed && !s.supervisor {
 		p.Message = "the command still runs, but nobody listens to it any more"
 	}
 	return p
@@ -210,7 +200,7 @@ func (f folder) look() (*state, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.claimed, s.shepherd = claimed, claimed && by.alive()
+	s.claimed, s.supervisor = claimed, claimed && by.alive()
 	if started, err := f.read(commandFile, &command); err != nil {
 		return nil, err
 	} else if started {
@@ -219,7 +209,7 @@ func (f folder) look() (*state, error) {
 	if _, err := f.read(progressFile, &s.progress); err != nil {
 		return nil, err
 	}
-	// The end is read last: a shepherd that was seen dead has written it before.
+	// The end is read last: a supervisor that was seen dead has written it before.
 	var e ending
 	ended, err := f.read(endFile, &e)
 	if ended {

@@ -27,7 +27,7 @@ import (
 const agentVariable = "FLOTILLA_TEST_AGENT"
 
 func TestMain(m *testing.M) {
-	if Shepherd() {
+	if Supervise() {
 		return
 	}
 	if dir := os.Getenv(agentVariable); dir != "" {
@@ -305,7 +305,7 @@ func TestAgentCrashesInTheMiddle(t *testing.T) {
 	require.Equal(t, 1, runs(t, dir))
 }
 
-func TestShepherdIsKilledToo(t *testing.T) {
+func TestSupervisorIsKilledToo(t *testing.T) {
 	dir := folderWith(t, `echo $$ > pid`+waitsForGo)
 	child := startAgent(t, dir, "30")
 	require.NoError(t, child.Process.Kill())
@@ -339,7 +339,7 @@ func TestShepherdIsKilledToo(t *testing.T) {
 	require.Equal(t, 1, runs(t, dir), "not even Run runs it again")
 }
 
-// A pid that now belongs to another process is not taken for the shepherd.
+// A pid that now belongs to another process is not taken for the supervisor.
 func TestPidsComeBack(t *testing.T) {
 	dir := folderWith(t, "")
 	d := driver(t, dir)
@@ -355,8 +355,8 @@ func TestPidsComeBack(t *testing.T) {
 	require.NoFileExists(t, filepath.Join(dir, "runs"))
 }
 
-// An agent that was killed before any shepherd claimed the operation begins it when it comes back; one
-// shepherd of several runs it.
+// An agent that was killed before any supervisor claimed the operation begins it when it comes back; one
+// supervisor of several runs it.
 func TestOnlyOneClaims(t *testing.T) {
 	dir := folderWith(t, `sleep 0.2; echo '{"message": "once"}'`)
 	d := driver(t, dir)
@@ -374,7 +374,7 @@ func TestOnlyOneClaims(t *testing.T) {
 	require.Equal(t, 1, runs(t, dir))
 }
 
-func TestProgramsThatAreNoShepherds(t *testing.T) {
+func TestProgramsThatAreNoSupervisors(t *testing.T) {
 	dir := folderWith(t, "")
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "other"), []byte("#!/bin/sh\necho 'what is this?' >&2\n"), 0o700)) //nolint:gosec // it is to be run
 	d := driver(t, dir, func(o *Options) { o.Program, o.ClaimTime = filepath.Join(dir, "other"), 300*time.Millisecond })
@@ -383,7 +383,7 @@ func TestProgramsThatAreNoShepherds(t *testing.T) {
 	require.True(t, known)
 	require.Equal(t, api.OutcomeFailed, result.Outcome)
 	require.Contains(t, result.Message, "did not begin within 300ms and nothing was changed: what is this?")
-	require.NoError(t, shepherd(d.folder(operation().ID)), "one that comes late finds the operation taken")
+	require.NoError(t, supervise(d.folder(operation().ID)), "one that comes late finds the operation taken")
 	require.NoFileExists(t, filepath.Join(dir, "runs"))
 	d.o.Program = "/nowhere"
 	op := operation()
@@ -423,9 +423,9 @@ func TestInventory(t *testing.T) {
 	require.Zero(t, i)
 	for script, want := range map[string]string{
 		`echo no`:                            "it printed no MemberInventory",
-		`echo one >&2; echo why >&2; exit 1`: "exit status 1: why",
+		`echo one >&2; echo why >&2; exit 1`: "exit status 1: one | why",
 		`head -c 2000000 /dev/zero`:          "more than 1048576 bytes",
-		`sleep 1000 & sleep 1000`:            "signal: killed",
+		`sleep 1000 & sleep 1000`:            "context deadline exceeded",
 	} {
 		_, err := inventory(script)
 		require.ErrorContains(t, err, want, script)

@@ -12,22 +12,22 @@ import (
 	"strings"
 	"time"
 
+	"flotilla/agent/exec"
 	"flotilla/core/api"
 )
 
 // Files in the folder of an operation.
 const (
-	orderFile    = "order.json"    // what to do, by the agent
-	inputFile    = "input.json"    // the standard input of the command
-	claimFile    = "claim.json"    // the shepherd that runs it; created once
-	commandFile  = "command.json"  // the process of the command
-	progressFile = "progress.json" // how far it is
-	endFile      = "end.json"      // how it ended
-	outputFile   = "output"        // what it printed last; output.1 is what it printed before
-	shepherdLog  = "shepherd.log"
+	orderFile     = "order.json"    // what to do, by the agent
+	claimFile     = "claim.json"    // the supervisor that runs it; created once
+	commandFile   = "command.json"  // the process of the command
+	progressFile  = "progress.json" // how far it is
+	endFile       = "end.json"      // how it ended
+	outputFile    = "output"        // what it printed last; output.1 is what it printed before
+	supervisorLog = "supervisor.log"
 )
 
-// order is what a shepherd is to do.
+// order is what a supervisor is to do.
 type order struct {
 	Operation   api.UpgradeOperation `json:"operation"`
 	Command     []string             `json:"command"`
@@ -63,10 +63,6 @@ type ending struct {
 	Tail string   `json:"tail,omitempty"`
 }
 
-// exitTryLater is the exit code of a command that changed nothing and is to be run again later,
-// EX_TEMPFAIL of sysexits.h.
-const exitTryLater = 75
-
 // result is what an ending means.
 func (e *ending) result(f folder) api.UpgradeResult {
 	r := api.UpgradeResult{Outcome: api.OutcomeFailed, Reason: api.ReasonUpgradeFailed, Pools: e.Last.Pools}
@@ -84,7 +80,7 @@ func (e *ending) result(f folder) api.UpgradeResult {
 		r.Message = "the command was ended by signal " + e.Signal
 	case e.Exit == 0:
 		return api.UpgradeResult{Outcome: api.OutcomeSucceeded, Message: e.Last.Message, Pools: e.Last.Pools}
-	case e.Exit == exitTryLater:
+	case e.Exit == exec.TryLater:
 		return api.UpgradeResult{Outcome: api.OutcomeBlocked, Message: "the command asks to try again later: " + said}
 	default:
 		r.Message = fmt.Sprintf("the command ended with exit code %d", e.Exit)
@@ -108,13 +104,14 @@ func (f folder) has(name string) bool {
 	return err == nil
 }
 
-// complaint is what the shepherd said last.
+// complaint is what the supervisor said last.
 func (f folder) complaint() string {
-	text, err := os.ReadFile(f.path(shepherdLog))
+	text, err := os.ReadFile(f.path(supervisorLog))
 	if err != nil {
 		return err.Error()
 	}
-	return lastLine(string(text))
+	said := strings.TrimSpace(string(text))
+	return said[strings.LastIndexByte(said, '\n')+1:]
 }
 
 // read reads a file; false when there is none.

@@ -3,12 +3,15 @@ package command
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"io"
 	"os"
-	"strings"
 	"sync"
+	"time"
+
+	"flotilla/agent/exec"
 )
 
 const (
@@ -19,6 +22,8 @@ const (
 	maxLine = 64 << 10
 	// maxTail bounds the last words of standard error.
 	maxTail = 1 << 10
+	// tellEvery is how often progress is written down.
+	tellEvery = 200 * time.Millisecond
 )
 
 // output keeps what a command prints, bounded, and its latest progress.
@@ -30,13 +35,13 @@ type output struct {
 	size    int
 	latest  progress
 	changed bool
-	tail    []byte
+	tail    exec.Tail
 }
 
 // openOutput begins the output of a command.
 func openOutput(f folder) (*output, error) {
 	file, err := os.OpenFile(f.path(outputFile), os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
-	return &output{folder: f, file: file}, err
+	return &output{folder: f, file: file, tail: exec.Tail{Most: maxTail}}, err
 }
 
 func (o *output) close() error {
@@ -109,11 +114,28 @@ func (o *output) Write(text []byte) (int, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.keep(text)
-	o.tail = append(o.tail, text...)
-	if over := len(o.tail) - maxTail; over > 0 {
-		o.tail = append(o.tail[:0], o.tail[over:]...)
-	}
-	return len(text), nil
+	return o.tail.Write(text)
+}
+
+// tell writes the latest progress down, now and then, until it is stopped.
+func (o *output) tell() (stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	var telling sync.WaitGroup
+	telling.Go(func() {
+		tick := time.NewTicker(tellEvery)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+				if p, changed := o.news(); changed {
+					_ = o.folder.replace(progressFile, p) // the next one may succeed, and the end is what counts
+				}
+			}
+		}
+	})
+	return func() { cancel(); telling.Wait() }
 }
 
 // news returns the latest progress, and whether it is newer than the last time.
@@ -123,16 +145,4 @@ func (o *output) news() (progress, bool) {
 	changed := o.changed
 	o.changed = false
 	return o.latest, changed
-}
-
-// words are the last three lines of standard error on one.
-func (o *output) words() string {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	lines := strings.Split(strings.TrimSpace(strings.ToValidUTF8(string(o.tail), "")), "\n")
-	lines = lines[max(len(lines)-3, 0):]
-	for i := range lines {
-		lines[i] = strings.TrimSpace(lines[i])
-	}
-	return strings.Join(lines, " | ")
 }
