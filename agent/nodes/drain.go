@@ -9,6 +9,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"flotilla/agent/target"
+	"flotilla/bus/loop"
 	"flotilla/core/api"
 	"flotilla/core/cluster"
 	"flotilla/core/disruption"
@@ -41,7 +42,7 @@ func (c *carrier) empty(ctx context.Context, l *look, n *corev1.Node) (time.Time
 		c.machines.Add(machineKey + n.Name) // it may be gone already
 	}
 	d.wait(append(step.WaitingFor, faults...))
-	return sooner(sooner(now.Add(lookAgain), step.Recheck), d.nextEviction()), nil
+	return loop.Sooner(loop.Sooner(now.Add(lookAgain), step.Recheck), d.nextEviction()), nil
 }
 
 // evict asks for pods to be evicted whose turn it is.

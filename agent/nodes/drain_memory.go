@@ -9,6 +9,8 @@ import (
 	"sync"
 	"time"
 
+	"flotilla/bus/loop"
+
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
@@ -136,7 +138,7 @@ func (d *drain) nextEviction() time.Time {
 	defer d.mu.Unlock()
 	var out time.Time
 	for _, r := range d.refused {
-		out = sooner(out, r.again)
+		out = loop.Sooner(out, r.again)
 	}
 	return out
 }

@@ -45,9 +45,9 @@ const (
 
 // Nodes is the room. Make it with New, run it once.
 type Nodes struct {
-	o     Options
-	watch *watcher
-	carry *carrier
+	o      Options
+	report *reporter
+	carry  *carrier
 }
 
 // New opens the folder of the data directory and goes on with what it finds there.
@@ -62,12 +62,12 @@ func New(o Options) (*Nodes, error) {
 		o.PollEvery = defaultPoll
 	}
 	n := &Nodes{o: o}
-	w, err := newWatcher(&n.o, filepath.Join(o.Data, "nodes"))
+	r, err := newReporter(&n.o, filepath.Join(o.Data, "nodes"))
 	if err != nil {
 		return nil, fmt.Errorf("opening what is remembered of the nodes of %s: %w", o.Member, err)
 	}
-	n.watch = w
-	if n.carry, err = newCarrier(&n.o, w.flush); err != nil {
+	n.report = r
+	if n.carry, err = newCarrier(&n.o, r.flush); err != nil {
 		return nil, err
 	}
 	return n, nil
@@ -79,7 +79,7 @@ func (n *Nodes) Run(ctx context.Context) error {
 	var running sync.WaitGroup
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	running.Go(func() { n.watch.run(ctx) })
+	running.Go(func() { n.report.run(ctx) })
 	running.Go(func() {
 		defer cancel()
 		failed = n.carry.run(ctx)
@@ -92,10 +92,10 @@ func (n *Nodes) Run(ctx context.Context) error {
 func (n *Nodes) Look() { n.carry.pursuit.Look() }
 
 // Trouble says what keeps the hub from acting on the member's nodes, empty when nothing does.
-func (n *Nodes) Trouble() string { return cmp.Or(n.watch.trouble(), n.carry.trouble()) }
+func (n *Nodes) Trouble() string { return cmp.Or(n.report.trouble(), n.carry.trouble()) }
 
 // Unpublished is how many nodes have a state that the hub does not have.
-func (n *Nodes) Unpublished() int { return n.watch.unpublished() }
+func (n *Nodes) Unpublished() int { return n.report.unpublished() }
 
 // wake makes the reader of a channel of capacity 1 look once more, soon.
 func wake(c chan struct{}) {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"flotilla/bus"
+	"flotilla/bus/loop"
 	"flotilla/core/api"
 	"flotilla/core/disruption"
 	"flotilla/subjects"
@@ -38,7 +39,7 @@ func (d *Disruptor) pass(ctx context.Context, name string) (time.Time, error) {
 	next := d.recheck(m, s, out)
 	if err := d.tidy(ctx, m); err != nil {
 		d.options.Log.Warn().Err(err).Str("member", name).Msg("purging the states of nodes that left")
-		next = sooner(next, d.options.Now().Add(behind))
+		next = loop.Sooner(next, d.options.Now().Add(behind))
 	}
 	return next, nil
 }
@@ -194,23 +195,15 @@ func (d *Disruptor) counted(member string, pools []string) {
 func (d *Disruptor) recheck(m *member, s *situation, out *disruption.StepResult) time.Time {
 	next := out.Recheck
 	if out.Decision != nil || s.in.Resting || m.pace.again {
-		next = sooner(next, m.pace.next(s.grounds, s.in.State.Now, d.options.Interval))
+		next = loop.Sooner(next, m.pace.next(s.grounds, s.in.State.Now, d.options.Interval))
 	}
 	if s.offer.fault != "" {
-		next = sooner(next, s.in.State.Now.Add(d.options.Interval))
+		next = loop.Sooner(next, s.in.State.Now.Add(d.options.Interval))
 	}
 	if s.in.Lock.Awaited != "" && !m.free.IsZero() {
-		next = sooner(next, m.free.Add(freeFor))
+		next = loop.Sooner(next, m.free.Add(freeFor))
 	}
 	return next
-}
-
-// sooner is the earlier of two times; the zero time is never.
-func sooner(a, b time.Time) time.Time {
-	if a.IsZero() || !b.IsZero() && b.Before(a) {
-		return b
-	}
-	return a
 }
 
 // part ends what is kept of a member that left, once nobody knows it any more.

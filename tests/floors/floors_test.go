@@ -53,6 +53,7 @@ var rules = []rule{
 	{"core/capacity", []string{"core/api", "core/window"}, append([]string{"github.com/robfig/cron"}, kubernetesTypes...), impure, "what nodes are made from knows no node"},
 	{"core/cluster", []string{"core/api", "core/capacity"}, kubernetesTypes, impure, "nodes and pods as they are, whatever is decided of them"},
 	{"core/simulate", []string{"core/api", "core/capacity", "core/cluster"}, kubernetesTypes, impure, "where pods go, whatever nodes are taken away for"},
+	{"core/nodesync", []string{"core/api", "core/cluster", "core/simulate"}, kubernetesTypes, impure, "what an agent tells of its nodes, whoever sends it"},
 	{"core/disruption", []string{"core/api", "core/capacity", "core/cluster", "core/simulate"}, kubernetesTypes, impure, "decisions stand on what was simulated"},
 	{"subjects", []string{"core/api"}, nil, nil, "the address book is read by every floor above"},
 	{"configs", []string{"core/api"}, []string{"sigs.k8s.io/yaml", "go.yaml.in/yaml"}, nil, "configuration is text to values"},

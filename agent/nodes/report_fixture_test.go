@@ -153,7 +153,7 @@ func (e *ear) expect(name string, holds func(n *api.NodeState) bool) api.NodeSta
 	return last
 }
 
-// options are those of a watcher in tests, connected to the hub's server.
+// options are those of a reporter in tests, connected to the hub's server.
 func (e *ear) options(m target.Nodes) *Options {
 	return &Options{
 		Member: watched, Hub: e.server.Agent(e.t, watched), Target: m, Interval: 20 * time.Millisecond, Resync: time.Hour,
@@ -161,10 +161,10 @@ func (e *ear) options(m target.Nodes) *Options {
 	}
 }
 
-// watch runs a watcher; the returned function stops it and waits.
-func watch(t *testing.T, o *Options, folder string) (*watcher, func()) {
+// watch runs a reporter; the returned function stops it and waits.
+func watch(t *testing.T, o *Options, folder string) (*reporter, func()) {
 	t.Helper()
-	w, err := newWatcher(o, folder)
+	w, err := newReporter(o, folder)
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	var running sync.WaitGroup

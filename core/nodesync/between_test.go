@@ -1,4 +1,4 @@
-package nodes
+package nodesync
 
 import (
 	"testing"
@@ -9,14 +9,13 @@ import (
 
 	"flotilla/core/api"
 	"flotilla/core/cluster"
-	"flotilla/tests/elsewhen"
 )
 
 // crossing is a member as one look after the other sees it.
 type crossing struct {
 	t       *testing.T
 	between between
-	nodes   map[string]*tracked
+	nodes   map[string]*node
 	now     time.Time
 }
 
@@ -25,9 +24,9 @@ func (s *crossing) look(pending []api.PodState, nodes ...api.NodeState) []string
 	s.t.Helper()
 	seen := &cluster.Observed{Nodes: nodes, Inventory: api.NodeInventory{Pending: pending}}
 	s.between.look(s.nodes, seen, s.now)
-	s.nodes = map[string]*tracked{}
+	s.nodes = map[string]*node{}
 	for _, n := range nodes {
-		s.nodes[n.Name] = &tracked{state: n}
+		s.nodes[n.Name] = &node{state: n}
 	}
 	var names []string
 	for i := range seen.Inventory.Pending {
@@ -41,7 +40,7 @@ func (s *crossing) look(pending []api.PodState, nodes ...api.NodeState) []string
 
 func (s *crossing) later(d time.Duration) { s.now = s.now.Add(d) }
 
-func newCrossing(t *testing.T) *crossing { return &crossing{t: t, now: elsewhen.Now()} }
+func newCrossing(t *testing.T) *crossing { return &crossing{t: t, now: noon} }
 
 func podOf(name, owner string, change ...func(*api.PodState)) api.PodState {
 	p := api.PodState{Namespace: "shop", Name: name, UID: name, Owner: "ReplicaSet", OwnerName: owner, Phase: "Running"}
@@ -57,7 +56,7 @@ func nodeWith(name string, pods ...api.PodState) api.NodeState {
 
 func goingWith(name string, pods ...api.PodState) api.NodeState {
 	n := nodeWith(name, pods...)
-	n.Taints = []corev1.Taint{disrupted}
+	n.Taints = []corev1.Taint{{Key: api.TaintDisrupted, Effect: corev1.TaintEffectNoSchedule}}
 	return n
 }
 
@@ -81,11 +80,11 @@ func TestPodsThatHaveNoSuccessorAreForgotten(t *testing.T) {
 	s := newCrossing(t)
 	s.look(nil, goingWith("n1", podOf("a", "web"), podOf("b", "web")))
 	require.Equal(t, []string{"a"}, s.look(nil, goingWith("n1", podOf("b", "web"))))
-	s.later(successorTime / 2)
+	s.later(SuccessorTime / 2)
 	require.Equal(t, []string{"a", "b"}, s.look(nil))
-	s.later(successorTime / 2)
+	s.later(SuccessorTime / 2)
 	require.Equal(t, []string{"b"}, s.look(nil))
-	s.later(successorTime / 2)
+	s.later(SuccessorTime / 2)
 	require.Empty(t, s.look(nil))
 	require.Empty(t, s.between.waiting)
 }

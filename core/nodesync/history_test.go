@@ -1,16 +1,14 @@
-package nodes
+package nodesync
 
 import (
-	"os"
-	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"flotilla/agent/disk"
 	"flotilla/core/api"
+	"flotilla/core/cluster"
 )
 
 var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
@@ -28,8 +26,7 @@ func seenPod(uid string) api.PodState {
 
 // What a look does not tell: that a pod ended, or went away unseen.
 func TestPodEventsAreRemembered(t *testing.T) {
-	r, err := recall(t.TempDir())
-	require.NoError(t, err)
+	r := history{nodes: map[string]Past{}}
 	look := func(minute int, n *api.NodeState) time.Time {
 		r.complete(n, at(minute))
 		return n.LastPodEvent.UTC()
@@ -60,8 +57,7 @@ func TestPodEventsAreRemembered(t *testing.T) {
 }
 
 func TestInitializedIsRemembered(t *testing.T) {
-	r, err := recall(t.TempDir())
-	require.NoError(t, err)
+	r := history{nodes: map[string]Past{}}
 	look := func(minute int, n *api.NodeState) time.Time {
 		r.complete(n, at(minute))
 		return n.Since.UTC()
@@ -78,54 +74,27 @@ func TestInitializedIsRemembered(t *testing.T) {
 	require.Equal(t, noon, look(22, unseen), "one that was so before it was seen")
 }
 
-// An agent that was away goes on with what it knew, and counts what changed meanwhile as a pod event now.
-func TestRecollectionsOutliveTheAgent(t *testing.T) {
-	folder := t.TempDir()
-	r, err := recall(folder)
-	require.NoError(t, err)
-	r.complete(seenNode(seenPod("a")), at(0))
-	r.complete(seenNode(seenPod("b")), at(1))
-	kept := r.snapshot()
+// What is kept for the next process is told once after each change; it goes on with that, counts what changed meanwhile as
+// a pod event now, and forgets the nodes that left.
+func TestWhatIsKept(t *testing.T) {
+	see := func(s *Sync, minute int, nodes ...api.NodeState) []api.NodeState {
+		seen := cluster.Observed{Nodes: nodes}
+		s.See(&seen, at(minute))
+		return seen.Nodes
+	}
+	s := New("b", Pace{}, nil)
+	require.Nil(t, s.Keep(), "nothing was seen")
+	see(s, 0, *seenNode(seenPod("a")))
+	see(s, 1, *seenNode(seenPod("b")))
+	kept := s.Keep()
 	require.NotNil(t, kept)
-	require.NoError(t, disk.Write(r.path, kept))
-	require.Nil(t, r.snapshot(), "nothing new")
+	require.Nil(t, s.Keep(), "nothing new")
 
-	r, err = recall(folder)
-	require.NoError(t, err)
-	same := seenNode(seenPod("b"))
-	r.complete(same, at(60))
-	require.Equal(t, at(1), same.LastPodEvent.UTC())
-	require.Nil(t, r.snapshot())
-	changed := seenNode(seenPod("c"))
-	r.complete(changed, at(61))
-	require.Equal(t, at(61), changed.LastPodEvent.UTC())
-	require.NotNil(t, r.snapshot())
-	r.only(nil)
-	require.Empty(t, r.nodes)
-	require.NotNil(t, r.snapshot(), "nodes that left are forgotten on the disk too")
-
-	require.NoError(t, os.WriteFile(filepath.Join(folder, "seen.json"), []byte("{"), 0o600))
-	r, err = recall(folder)
-	require.ErrorContains(t, err, "seen.json")
-	r.complete(seenNode(seenPod("a")), at(0))
-	require.Len(t, r.nodes, 1, "what cannot be read is not known")
-}
-
-// A watcher writes down what it remembers, at the latest when it ends.
-func TestAWatcherWritesDownWhatItRemembers(t *testing.T) {
-	hub, m := listen(t), poolMember(t, "n1")
-	folder := t.TempDir()
-	put(t, m, web(2))
-	_, stop := watch(t, hub.options(m), folder)
-	n := hub.expect("n1", func(n *api.NodeState) bool { return len(n.Pods) == 2 })
-	stop()
-	r, err := recall(folder)
-	require.NoError(t, err)
-	require.Equal(t, n.UID, r.nodes["n1"].UID)
-	require.Equal(t, active(n.Pods), r.nodes["n1"].Active)
-
-	w, err := newWatcher(hub.options(m), folder)
-	require.NoError(t, err)
-	require.NoError(t, w.look(t.Context()))
-	require.True(t, n.LastPodEvent.Equal(&w.nodes["n1"].state.LastPodEvent), "nothing happened meanwhile")
+	s = New("c", Pace{}, kept)
+	require.Equal(t, at(1), see(s, 60, *seenNode(seenPod("b")))[0].LastPodEvent.UTC())
+	require.Nil(t, s.Keep())
+	require.Equal(t, at(61), see(s, 61, *seenNode(seenPod("c")))[0].LastPodEvent.UTC())
+	require.NotNil(t, s.Keep())
+	see(s, 62)
+	require.Equal(t, map[string]Past{}, s.Keep(), "nodes that left are forgotten")
 }

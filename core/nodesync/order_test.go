@@ -1,23 +1,18 @@
-package nodes
+package nodesync
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
-	"sync"
 	"testing"
 	"time"
 
-	"github.com/rs/zerolog"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"flotilla/agent/target"
-	"flotilla/bus"
 	"flotilla/core/api"
 	"flotilla/core/cluster"
 	"flotilla/core/sim"
@@ -73,13 +68,16 @@ func TestANodeThatIsRefusedHoldsNothingUp(t *testing.T) {
 		a, _ := g.view.Cluster.Node("a")
 		require.Empty(t, a.Pods, "the other node is told (known: %v)", known)
 		require.Contains(t, g.view.Stale(g.now, time.Hour), "node b", "known: %v", known)
-		require.Contains(t, g.w.trouble(), "refused")
+		require.ErrorIs(t, g.fault, errRefused)
 		g.refused = nil
 		g.settle()
 	}
 }
 
-const gameInterval = 5 * time.Second
+const (
+	gameInterval = 5 * time.Second
+	gameRetry    = time.Second
+)
 
 // slot is a pod of a workload: where one is away another is made. Where is on, "" for nowhere.
 type slot struct {
@@ -93,20 +91,20 @@ type slot struct {
 	endsOn           string
 }
 
-// game is a member with nodes and pods that move at random, its watcher, and a hub that checks each message.
+// game is a member with nodes and pods that move at random, what its agent makes of it, and a hub that checks each message.
 type game struct {
-	target.Nodes
 	t      *testing.T
 	luck   *sim.Source
 	now    time.Time
 	next   time.Time // when the agent wants to tell more
-	w      *watcher
+	again  time.Time // when the agent tries again what failed
+	fault  error     // of the last round
+	s      *Sync
 	nodes  map[string]bool
 	slots  []slot
 	faulty bool
 	calm   bool
 
-	mu       sync.Mutex
 	pressed  bool
 	refused  map[string]bool
 	view     *cluster.View
@@ -125,9 +123,7 @@ func newGame(t *testing.T, seed uint64) *game {
 		t: t, luck: sim.NewSource(seed), now: noon, nodes: map[string]bool{}, view: cluster.NewView(),
 		at: map[string]time.Time{}, since: map[string]time.Time{}, held: map[string]bool{},
 	}
-	w, err := newWatcher(&Options{Target: g, Interval: gameInterval, Resync: time.Hour, Log: zerolog.Nop()}, t.TempDir())
-	require.NoError(t, err)
-	w.hub, w.now, g.w = g, func() time.Time { return g.now }, w
+	g.s = New("b", Pace{Interval: gameInterval, Resync: time.Hour}, nil)
 	for i := range 2 + g.luck.Below(4) {
 		g.nodes[fmt.Sprint("n", i)] = true
 	}
@@ -154,10 +150,11 @@ func (g *game) play() {
 	switch {
 	case g.luck.Chance(4):
 		g.pressed = true
-		_ = g.w.flush(g.t.Context(), fmt.Sprint("n", g.luck.Below(6)))
+		g.see()
+		_, _ = g.carryOut(g.s.Flush(fmt.Sprint("n", g.luck.Below(6)), g.now))
 		g.pressed = false
 	case g.faulty && g.luck.Chance(20):
-		g.w.forget()
+		g.s.Forget()
 	default:
 		g.round(true)
 	}
@@ -175,11 +172,19 @@ func (g *game) pass(d time.Duration) {
 	g.now = g.now.Add(d)
 }
 
-// round is one pass of the agent.
+// round is one pass of the agent: a look, if it is to look, and a telling, unless one failed just now.
 func (g *game) round(look bool) {
-	g.next = g.w.pass(g.t.Context(), look)
-	maps.DeleteFunc(g.since, func(name string, _ time.Time) bool { return g.w.nodes[name] == nil })
-	for name, t := range g.w.nodes {
+	if look {
+		g.see()
+	}
+	if g.now.Before(g.again) {
+		g.next = g.again
+	} else if g.next, g.fault = g.carryOut(g.s.Round(g.now)); g.fault != nil {
+		g.again = g.now.Add(gameRetry)
+		g.next = g.again
+	}
+	maps.DeleteFunc(g.since, func(name string, _ time.Time) bool { return g.s.nodes[name] == nil })
+	for name, t := range g.s.nodes {
 		if t.stored >= t.version {
 			delete(g.since, name)
 		} else if !g.since[name].After(t.told) {
@@ -188,6 +193,51 @@ func (g *game) round(look bool) {
 			g.wrong = append(g.wrong, fmt.Sprintf("node %s waits for %s", name, waits))
 		}
 	}
+}
+
+func (g *game) see() {
+	seen := cluster.Observe(g.listing())
+	g.s.See(&seen, g.now)
+}
+
+// carryOut takes the steps of a round, the nodes of one in any order, until as many were refused as are told at once.
+func (g *game) carryOut(r *Round) (time.Time, error) {
+	var fault error
+	for {
+		step, more := r.Next(fault, g.now)
+		if !more {
+			return r.Result()
+		}
+		fault = nil
+		if step.Inventory != nil {
+			if fault = g.take(step.Inventory); fault == nil {
+				g.s.TookInventory(step.Inventory, "", g.now)
+			}
+			continue
+		}
+		names := slices.Clone(step.Nodes)
+		sim.Shuffle(g.luck, names)
+		for faults := 0; len(names) > 0 && faults < 4; names = names[1:] {
+			if err := g.tell(names[0]); err != nil {
+				faults++
+				fault = err
+			}
+		}
+	}
+}
+
+// tell tells the newest state of a node.
+func (g *game) tell(name string) error {
+	e, due := g.s.Event(name)
+	if !due {
+		return nil
+	}
+	if err := g.takeEvent(&e); err != nil {
+		g.s.Refused(name)
+		return err
+	}
+	g.s.Took(&e, "", g.now)
+	return nil
 }
 
 func (g *game) happen() {
@@ -230,9 +280,9 @@ func (g *game) move(s *slot, ends bool) {
 	}
 }
 
-// Survey is the member as it is.
-func (g *game) Survey(context.Context) (*target.Survey, error) {
-	s := &target.Survey{}
+// listing is the member as it is.
+func (g *game) listing() *cluster.Listing {
+	s := &cluster.Listing{}
 	g.looked = slices.Clone(g.slots)
 	for _, name := range slices.Sorted(maps.Keys(g.nodes)) {
 		n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID(name), Labels: map[string]string{api.LabelNodePool: "p"}}}
@@ -254,7 +304,7 @@ func (g *game) Survey(context.Context) (*target.Survey, error) {
 			s.Pods = append(s.Pods, gamePod(fmt.Sprintf("%d-%d", i, o.made-1), kind, o.endsOn, true))
 		}
 	}
-	return s, nil
+	return s
 }
 
 func gamePod(name, owner, on string, ending bool) *corev1.Pod {
@@ -272,23 +322,9 @@ func gamePod(name, owner, on string, ending bool) *corev1.Pod {
 	return p
 }
 
-func (g *game) Connected() bool                            { return true }
-func (g *game) OnConnect(func()) func()                    { return func() {} }
-func (g *game) Watch(context.Context) <-chan target.Change { return nil }
-
-func (g *game) NodeEvent(context.Context, string) (api.NodeEvent, error) {
-	return api.NodeEvent{}, bus.ErrNotFound
-}
-
-func (g *game) NodeInventory(context.Context) (api.NodeInventory, error) {
-	return api.NodeInventory{}, bus.ErrNotFound
-}
-
 var errRefused = errors.New("refused")
 
-func (g *game) PutNodeEvent(_ context.Context, e api.NodeEvent) error {
-	g.mu.Lock()
-	defer g.mu.Unlock()
+func (g *game) takeEvent(e *api.NodeEvent) error {
 	name := e.Node.Name
 	return g.store(name, func() {
 		if soon := g.now.Sub(g.at[name]) < gameInterval; soon && !g.pressed && !g.faulty {
@@ -298,16 +334,14 @@ func (g *game) PutNodeEvent(_ context.Context, e api.NodeEvent) error {
 		if e.Gone {
 			delete(g.at, name) // one that comes back is another
 		}
-		g.view.Event(&e)
+		g.view.Event(e)
 	})
 }
 
-func (g *game) PutNodeInventory(_ context.Context, inv api.NodeInventory) error {
-	g.mu.Lock()
-	defer g.mu.Unlock()
+func (g *game) take(inv *api.NodeInventory) error {
 	return g.store("", func() {
-		g.listed = inv
-		g.view.Inventory(&inv)
+		g.listed = *inv
+		g.view.Inventory(inv)
 	})
 }
 
@@ -367,16 +401,14 @@ func (g *game) settle() {
 	g.refused, g.calm = nil, true
 	for range 8 {
 		g.now = g.now.Add(time.Minute)
-		g.w.pass(g.t.Context(), true)
+		g.round(true)
 	}
 	require.Empty(g.t, g.wrong)
 	require.Empty(g.t, g.view.Stale(g.now, time.Hour))
-	require.Zero(g.t, g.w.unpublished())
+	require.Zero(g.t, g.s.Untold())
 	require.ElementsMatch(g.t, slices.Collect(maps.Keys(g.nodes)), g.view.Cluster.Names())
-	s, err := g.Survey(g.t.Context())
-	require.NoError(g.t, err)
 	var want, got []string
-	for _, p := range s.Pods {
+	for _, p := range g.listing().Pods {
 		want = append(want, p.Spec.NodeName+" "+p.Name)
 	}
 	for _, p := range g.listed.Pending {

@@ -25,13 +25,14 @@ func BenchmarkLook(b *testing.B) {
 	m := targetmemory.New(o)
 	b.Cleanup(m.Close)
 	put(b, m, web(10_000))
-	w, err := newWatcher(&Options{Member: watched, Target: m, Interval: time.Second, Resync: time.Hour, Log: zerolog.Nop()}, b.TempDir())
+	w, err := newReporter(&Options{Member: watched, Target: m, Interval: time.Second, Resync: time.Hour, Log: zerolog.Nop()}, b.TempDir())
 	require.NoError(b, err)
 	require.NoError(b, w.look(b.Context()))
 	b.ResetTimer()
 	for b.Loop() {
 		require.NoError(b, w.look(b.Context()))
 	}
-	require.EqualValues(b, 1, w.nodes["n0999"].version)
-	require.Len(b, w.nodes["n0999"].state.Pods, 10)
+	e, due := w.sync.Event("n0999")
+	require.True(b, due)
+	require.Len(b, e.Node.Pods, 10)
 }

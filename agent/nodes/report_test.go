@@ -1,9 +1,11 @@
 package nodes
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -11,6 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"flotilla/agent/target"
 	targetmemory "flotilla/agent/target/memory"
 	"flotilla/bus"
 	"flotilla/bus/bustest"
@@ -67,22 +70,34 @@ func requireEventsFirst(t *testing.T, messages []heard) {
 	}
 }
 
+// looked is a member that knows what the last look at it saw.
+type looked struct {
+	*targetmemory.Member
+	step atomic.Value
+}
+
+func (l *looked) Survey(ctx context.Context) (*target.Survey, error) {
+	s, err := l.Member.Survey(ctx)
+	if err == nil {
+		l.step.Store(s.Nodes[0].Labels["step"])
+	}
+	return s, err
+}
+
 // However often a node changes there are not more events than the interval allows, and the last one is of
 // the newest state.
 func TestEventsKeepTheInterval(t *testing.T) {
-	hub, m := listen(t), poolMember(t, "n1")
+	hub, m := listen(t), &looked{Member: poolMember(t, "n1")}
 	o := hub.options(m)
 	o.Interval = 150 * time.Millisecond
 	w, _ := watch(t, o, t.TempDir())
 	hub.whole("n1")
 	for i := range 12 {
 		step := fmt.Sprint(i)
-		relabel(t, m, "n1", "step", step)
+		relabel(t, m.Member, "n1", "step", step)
 		w.wake() // looks at once, where a change would be gathered with others
 		bustest.Eventually(t, func() error {
-			w.mu.Lock()
-			defer w.mu.Unlock()
-			if got := w.nodes["n1"].state.Labels["step"]; got != step {
+			if got := m.step.Load(); got != step {
 				return fmt.Errorf("the agent saw step %q", got)
 			}
 			return nil

@@ -16,6 +16,7 @@ import (
 	"flotilla/agent/target/memory"
 	"flotilla/bus/bustest"
 	"flotilla/core/api"
+	"flotilla/core/nodesync"
 )
 
 // sluggish is a member on which no pod is seen but those of a moment, as long as it hides the others.
@@ -68,7 +69,7 @@ func (s *sluggish) empty(t *testing.T, node string) []string {
 }
 
 // waiting is an error until the newest inventory of a watcher lists these pods as waiting for a node.
-func (e *ear) waiting(w *watcher, names ...string) error {
+func (e *ear) waiting(w *reporter, names ...string) error {
 	_, inv := e.newest("")
 	found := map[string]bool{}
 	if inv != nil {
@@ -76,8 +77,8 @@ func (e *ear) waiting(w *watcher, names ...string) error {
 			found[inv.Pending[i].Name] = true
 		}
 	}
-	if listed := slices.Sorted(maps.Keys(found)); inv == nil || inv.Boot != w.boot || strings.Join(listed, " ") != strings.Join(slices.Sorted(slices.Values(names)), " ") {
-		return fmt.Errorf("found %v, expected %v of %s: %+v", listed, names, w.boot, inv)
+	if listed := slices.Sorted(maps.Keys(found)); inv == nil || w.sync.Lacks(inv.Boot, 0, 0) || strings.Join(listed, " ") != strings.Join(slices.Sorted(slices.Values(names)), " ") {
+		return fmt.Errorf("found %v, expected %v: %+v", listed, names, inv)
 	}
 	return nil
 }
@@ -95,7 +96,7 @@ func TestPodsBetweenTwoNodesOutliveTheAgent(t *testing.T) {
 			bustest.Eventually(t, func() error { return known(hub.messages(), 4, 4) })
 			require.NoError(t, m.UpdateNode(t.Context(), "n1", func(n *corev1.Node) { n.Spec.Taints = append(n.Spec.Taints, disrupted) }))
 			bustest.Eventually(t, func() error {
-				if n, _ := hub.node("n1"); !going(&n) {
+				if n, _ := hub.node("n1"); !nodesync.Going(&n) {
 					return fmt.Errorf("n1 is %+v", n.Taints)
 				}
 				return nil

@@ -1,7 +1,6 @@
-package nodes
+package nodesync
 
 import (
-	"cmp"
 	"slices"
 	"time"
 
@@ -12,8 +11,8 @@ import (
 	"flotilla/core/simulate"
 )
 
-// successorTime is how long a pod is waited for that takes the place of one whose node goes.
-const successorTime = simulate.NominationHold
+// SuccessorTime is how long a pod is waited for that takes the place of one whose node goes.
+const SuccessorTime = simulate.NominationHold
 
 // between is what is known of pods that left nodes which go, and whose successors are not seen yet: their controllers
 // have not made them, or the scheduler has not looked at them. They are told as pods without a node, or the hub would
@@ -40,7 +39,7 @@ type departed struct {
 
 // look takes notice of a look at the member, before which nodes were these, and adds the pods that are between two nodes
 // to those of the inventory. It reports whether a pod left.
-func (b *between) look(before map[string]*tracked, seen *cluster.Observed, now time.Time) bool {
+func (b *between) look(before map[string]*node, seen *cluster.Observed, now time.Time) bool {
 	standing := map[controller]int{}
 	nodes := map[string]*api.NodeState{}
 	for i := range seen.Nodes {
@@ -50,7 +49,10 @@ func (b *between) look(before map[string]*tracked, seen *cluster.Observed, now t
 	count(standing, seen.Inventory.Pending)
 	left := false
 	for name, t := range before {
-		for _, p := range gone(t, nodes[name]) {
+		if t.gone {
+			continue
+		}
+		for _, p := range gone(t.state.Pods, nodes[name]) {
 			b.depart(&p, now)
 			left = true
 		}
@@ -70,10 +72,10 @@ func count(into map[controller]int, pods []api.PodState) {
 
 func controllerOf(p *api.PodState) controller { return controller{p.Namespace, p.Owner, p.OwnerName} }
 
-// gone are the pods that needed a place on a node which goes, or has gone, and are there no more. One that has done its
-// work has no successor.
-func gone(t *tracked, now *api.NodeState) []api.PodState {
-	if t.gone || now != nil && !going(now) {
+// gone are those of the pods that needed a place on a node which goes, or has gone, and are there no more. One that has
+// done its work has no successor.
+func gone(before []api.PodState, now *api.NodeState) []api.PodState {
+	if now != nil && !Going(now) {
 		return nil
 	}
 	still := map[string]bool{}
@@ -85,30 +87,32 @@ func gone(t *tracked, now *api.NodeState) []api.PodState {
 			}
 		}
 	}
-	return slices.DeleteFunc(slices.Clone(t.state.Pods), func(p api.PodState) bool {
+	return slices.DeleteFunc(slices.Clone(before), func(p api.PodState) bool {
 		return p.Owner == "" || !cluster.Movable(&p) || still[podKey(&p)]
 	})
 }
 
-// going says that a node is being disrupted, or deleted.
-func going(n *api.NodeState) bool {
-	return n.Deleting || outgoing(n.Taints)
+// Going says that a node is being disrupted, or deleted.
+func Going(n *api.NodeState) bool {
+	return n.Deleting || slices.ContainsFunc(n.Taints, func(t corev1.Taint) bool {
+		return t.Effect == corev1.TaintEffectNoSchedule && (t.Key == api.TaintDisrupted || t.Key == api.TaintDisruptedBeside)
+	})
 }
 
 // resume takes up what an earlier process told last, nodes and the pods without one, and what left since: nodes are as the
 // look just made shows them, and waiting the pods without one. It reports whether a pod is between two nodes.
-func (b *between) resume(told, nodes map[string]*tracked, pending, waiting []api.PodState, now time.Time) bool {
+func (b *between) resume(told []api.NodeState, nodes map[string]*node, pending, waiting []api.PodState, now time.Time) bool {
 	seen, before := b.standing, map[controller]int{}
 	count(before, pending)
 	here := there(nodes, waiting)
 	var left []api.PodState
-	for name, t := range told {
-		count(before, t.state.Pods)
+	for i := range told {
+		count(before, told[i].Pods)
 		var is *api.NodeState
-		if n := nodes[name]; n != nil && !n.gone {
+		if n := nodes[told[i].Name]; n != nil && !n.gone {
 			is = &n.state
 		}
-		left = append(left, gone(t, is)...)
+		left = append(left, gone(told[i].Pods, is)...)
 	}
 	for i := range pending {
 		if p := &pending[i]; p.Owner != "" && cluster.Movable(p) && !here[podKey(p)] {
@@ -125,7 +129,7 @@ func (b *between) resume(told, nodes map[string]*tracked, pending, waiting []api
 }
 
 // there are the pods of nodes, and those without one, by their keys.
-func there(nodes map[string]*tracked, waiting []api.PodState) map[string]bool {
+func there(nodes map[string]*node, waiting []api.PodState) map[string]bool {
 	keys := movable(waiting)
 	for _, t := range nodes {
 		for i := range t.state.Pods {
@@ -133,10 +137,6 @@ func there(nodes map[string]*tracked, waiting []api.PodState) map[string]bool {
 		}
 	}
 	return keys
-}
-
-func comparePods(a, b api.PodState) int {
-	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name), cmp.Compare(a.UID, b.UID))
 }
 
 func (b *between) depart(p *api.PodState, now time.Time) {
@@ -171,7 +171,7 @@ func (b *between) tell(inv *api.NodeInventory, now time.Time) {
 
 // back forgets the pods that left first for those that are back, and those that were waited for long enough.
 func (w *owed) back(standing int, now time.Time) {
-	late := slices.IndexFunc(w.left, func(d departed) bool { return now.Sub(d.at) < successorTime })
+	late := slices.IndexFunc(w.left, func(d departed) bool { return now.Sub(d.at) < SuccessorTime })
 	if late < 0 {
 		late = len(w.left)
 	}

@@ -1,0 +1,51 @@
+package nodes
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/rs/zerolog"
+	"github.com/stretchr/testify/require"
+
+	"flotilla/agent/disk"
+	"flotilla/core/api"
+	"flotilla/core/nodesync"
+)
+
+// What cannot be read is not known, and no reason not to work.
+func TestWhatIsRememberedCannotBeRead(t *testing.T) {
+	hub, m, folder := listen(t), poolMember(t, "n1"), t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "seen.json"), []byte("{"), 0o600))
+	var log bytes.Buffer
+	o := hub.options(m)
+	o.Log = zerolog.New(&log)
+	w, err := newReporter(o, folder)
+	require.NoError(t, err)
+	require.Contains(t, log.String(), "seen.json")
+	require.NoError(t, w.look(t.Context()))
+	require.Len(t, w.sync.Keep(), 1)
+}
+
+// A reporter writes down what it remembers, at the latest when it ends, and goes on with that.
+func TestAReporterWritesDownWhatItRemembers(t *testing.T) {
+	hub, m := listen(t), poolMember(t, "n1")
+	folder := t.TempDir()
+	put(t, m, web(2))
+	_, stop := watch(t, hub.options(m), folder)
+	n := hub.expect("n1", func(n *api.NodeState) bool { return len(n.Pods) == 2 })
+	stop()
+	kept := map[string]nodesync.Past{}
+	require.NoError(t, disk.Read(filepath.Join(folder, "seen.json"), &kept))
+	require.Equal(t, n.UID, kept["n1"].UID)
+	require.NotZero(t, kept["n1"].Active)
+
+	w, err := newReporter(hub.options(m), folder)
+	require.NoError(t, err)
+	require.NoError(t, w.look(t.Context()))
+	require.Nil(t, w.sync.Keep(), "nothing happened meanwhile")
+	e, due := w.sync.Event("n1")
+	require.True(t, due)
+	require.True(t, n.LastPodEvent.Equal(&e.Node.LastPodEvent))
+}
