@@ -11,19 +11,21 @@ import (
 
 // Drivers that upgrade a member.
 const (
-	DriverMemory = "memory"
-	DriverExec   = "exec"
-	DriverNone   = "none"
+	DriverMemory     = "memory"
+	DriverExec       = "exec"
+	DriverClusterAPI = "clusterapi"
+	DriverNone       = "none"
 )
 
 // Upgrade says how the member is upgraded when an update run asks for it.
 type Upgrade struct {
-	// Driver is memory, for a member in memory, exec, or none, for a member that others upgrade; empty is memory for a
-	// member in memory, and none for another.
-	Driver string        `json:"driver,omitempty"`
-	Memory UpgradeMemory `json:"memory,omitzero"`
-	Exec   UpgradeExec   `json:"exec,omitzero"`
-	Checks UpgradeChecks `json:"checks,omitzero"`
+	// Driver is memory, for a member in memory, exec, clusterapi, for one that Cluster API looks after, or none, for a
+	// member that others upgrade; empty is memory for a member in memory, and none for another.
+	Driver     string            `json:"driver,omitempty"`
+	Memory     UpgradeMemory     `json:"memory,omitzero"`
+	Exec       UpgradeExec       `json:"exec,omitzero"`
+	ClusterAPI UpgradeClusterAPI `json:"clusterAPI,omitzero"`
+	Checks     UpgradeChecks     `json:"checks,omitzero"`
 	// LongTermSupport says that the member is on a long term support plan.
 	LongTermSupport bool `json:"longTermSupport,omitempty"`
 }
@@ -55,6 +57,14 @@ type UpgradeExec struct {
 	Grace Duration `json:"grace,omitempty"`
 }
 
+// UpgradeClusterAPI is how Cluster API upgrades the member.
+type UpgradeClusterAPI struct {
+	// Deadline is how long nothing may move in its objects until the operation has failed.
+	Deadline Duration `json:"deadline,omitempty"`
+	// Interval is how long it is between two looks at them.
+	Interval Duration `json:"interval,omitempty"`
+}
+
 // UpgradeChecks are what the member must be like before and after an upgrade.
 type UpgradeChecks struct {
 	// NodesReady is how many percent of the nodes must be ready.
@@ -70,8 +80,9 @@ func DefaultUpgrade() Upgrade {
 			ControlPlane: Duration(3 * time.Second), NodePool: Duration(2 * time.Second),
 			Images: []string{"AKSUbuntu-2204gen2containerd-202401.17.1"},
 		},
-		Exec:   UpgradeExec{Timeout: Duration(4 * time.Hour), Grace: Duration(30 * time.Second)},
-		Checks: UpgradeChecks{NodesReady: 90, Settle: Duration(2 * time.Minute)},
+		Exec:       UpgradeExec{Timeout: Duration(4 * time.Hour), Grace: Duration(30 * time.Second)},
+		ClusterAPI: UpgradeClusterAPI{Deadline: Duration(30 * time.Minute), Interval: Duration(5 * time.Second)},
+		Checks:     UpgradeChecks{NodesReady: 90, Settle: Duration(2 * time.Minute)},
 	}
 }
 
@@ -107,7 +118,7 @@ func (c *checks) maintenance(m *api.MaintenanceConfiguration) {
 }
 
 func (c *checks) upgrade(u *Upgrade) {
-	c.optional("upgrade.driver", u.Driver, DriverMemory, DriverExec, DriverNone)
+	c.optional("upgrade.driver", u.Driver, DriverMemory, DriverExec, DriverClusterAPI, DriverNone)
 	c.positive("upgrade.memory.controlPlane", u.Memory.ControlPlane, 0, Duration(24*time.Hour))
 	c.positive("upgrade.memory.nodePool", u.Memory.NodePool, 0, Duration(24*time.Hour))
 	for i, image := range u.Memory.Images {
@@ -122,6 +133,8 @@ func (c *checks) upgrade(u *Upgrade) {
 	c.environment("upgrade.exec.environment", u.Exec.Environment)
 	c.positive("upgrade.exec.timeout", u.Exec.Timeout, Duration(time.Second), Duration(7*24*time.Hour))
 	c.positive("upgrade.exec.grace", u.Exec.Grace, 0, Duration(time.Hour))
+	c.positive("upgrade.clusterAPI.deadline", u.ClusterAPI.Deadline, Duration(time.Second), Duration(7*24*time.Hour))
+	c.positive("upgrade.clusterAPI.interval", u.ClusterAPI.Interval, Duration(time.Millisecond), Duration(time.Hour))
 	ready := u.Checks.NodesReady
 	c.unless(ready >= 1 && ready <= 100, "upgrade.checks.nodesReady", strconv.Itoa(ready), "percent of the nodes, from 1 to 100")
 	c.positive("upgrade.checks.settle", u.Checks.Settle, Duration(time.Second), Duration(24*time.Hour))

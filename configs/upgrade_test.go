@@ -25,6 +25,7 @@ upgrade:
   driver: magic
   memory: {controlPlane: -1s, nodePool: soon, images: [ubuntu]}
   exec: {inventory: [""], environment: {FLOTILLA_RUN: x, "a b": z}, timeout: 0s, grace: 2h}
+  clusterAPI: {deadline: 0s, interval: 2h}
   checks: {nodesReady: 101, settle: 0s}
 `))
 	requireFaults(t, err, []string{
@@ -45,6 +46,8 @@ upgrade:
 		`agent.yaml: upgrade.exec.environment["a b"]: found "a b", expected the name of a variable`,
 		`agent.yaml: upgrade.exec.timeout: found "0s", expected a duration from 1s to 168h0m0s`,
 		`agent.yaml: upgrade.exec.grace: found "2h0m0s", expected a duration from 0s to 1h0m0s`,
+		`agent.yaml: upgrade.clusterAPI.deadline: found "0s", expected a duration from 1s to 168h0m0s`,
+		`agent.yaml: upgrade.clusterAPI.interval: found "2h0m0s", expected a duration from 1ms to 1h0m0s`,
 		`agent.yaml: upgrade.checks.nodesReady: found 101, expected percent of the nodes, from 1 to 100`,
 		`agent.yaml: upgrade.checks.settle: found "0s", expected a duration from 1s to 24h0m0s`,
 	})

@@ -4,11 +4,14 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"time"
 
 	"flotilla/agent/management"
 	"flotilla/agent/nodes"
-	"flotilla/agent/nodes/clusterapi"
+	machines "flotilla/agent/nodes/clusterapi"
 	"flotilla/agent/target/kube"
+	"flotilla/agent/upgrader"
+	versions "flotilla/agent/upgrader/clusterapi"
 	"flotilla/configs"
 )
 
@@ -35,7 +38,18 @@ func (a *Agent) toManagement() (*management.View, error) {
 	return management.Open(config, cmp.Or(m.Namespace, namespace), name)
 }
 
-// machinesByClusterAPI scales MachineDeployments. What is wrong with the way to them is said as soon as the agent starts.
+// checkManagement says what is wrong with the way to the management cluster as soon as the agent starts, and what it
+// keeps from being done.
+func (a *Agent) checkManagement(view *management.View, kept string) {
+	a.run(func(ctx context.Context) error {
+		if err := view.Check(ctx); err != nil && ctx.Err() == nil {
+			a.o.Log.Error().Err(err).Msg(kept + " before this is mended")
+		}
+		return nil
+	})
+}
+
+// machinesByClusterAPI scales MachineDeployments.
 func machinesByClusterAPI(a *Agent) (nodes.Provider, error) {
 	cluster, is := a.target.(*kube.Target)
 	if !is {
@@ -45,11 +59,20 @@ func machinesByClusterAPI(a *Agent) (nodes.Provider, error) {
 	if err != nil {
 		return nil, err
 	}
-	a.run(func(ctx context.Context) error {
-		if err := view.Check(ctx); err != nil && ctx.Err() == nil {
-			a.o.Log.Error().Err(err).Msg("nodes are not replaced before this is mended")
-		}
-		return nil
-	})
-	return clusterapi.New(clusterapi.Options{View: view, Member: cluster.Objects(), Now: a.o.Now}), nil
+	a.checkManagement(view, "nodes are not replaced")
+	return machines.New(machines.Options{View: view, Member: cluster.Objects(), Now: a.o.Now}), nil
+}
+
+// upgradesByClusterAPI changes versions.
+func upgradesByClusterAPI(a *Agent) (upgrader.Driver, error) {
+	if _, is := a.target.(*kube.Target); !is {
+		return nil, errNoCluster(configs.DriverClusterAPI)
+	}
+	view, err := a.toManagement()
+	if err != nil {
+		return nil, err
+	}
+	a.checkManagement(view, "the member is not upgraded")
+	c := &a.o.Config.Upgrade.ClusterAPI
+	return versions.New(versions.Options{View: view, Deadline: time.Duration(c.Deadline), LookEvery: time.Duration(c.Interval), Now: a.o.Now}), nil
 }

@@ -34,9 +34,10 @@ func (a *Agent) upgrader(conn *bus.AgentConn) (*upgrader.Upgrader, error) {
 
 // drivers make what upgrades a member, by upgrade.driver.
 var drivers = map[string]func(*Agent) (upgrader.Driver, error){
-	configs.DriverMemory: upgradesInMemory,
-	configs.DriverExec:   upgradesByCommand,
-	configs.DriverNone:   func(*Agent) (upgrader.Driver, error) { return none.Driver{}, nil },
+	configs.DriverMemory:     upgradesInMemory,
+	configs.DriverExec:       upgradesByCommand,
+	configs.DriverClusterAPI: upgradesByClusterAPI,
+	configs.DriverNone:       func(*Agent) (upgrader.Driver, error) { return none.Driver{}, nil },
 }
 
 func (a *Agent) driver() (upgrader.Driver, error) {

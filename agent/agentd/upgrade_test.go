@@ -6,8 +6,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
+	"sync"
 	"testing"
 
+	"github.com/rs/zerolog"
 	"github.com/stretchr/testify/require"
 
 	"flotilla/agent/upgrader/command"
@@ -124,4 +127,62 @@ func TestDriversThatCannotBe(t *testing.T) {
 		require.ErrorContains(t, a.Start(t.Context()), want)
 		require.NoError(t, a.Stop())
 	}
+}
+
+// What Cluster API is asked by needs a cluster, and a way to it that can be read.
+func TestClusterAPINeedsAClusterAndAWayToIt(t *testing.T) {
+	server := bustest.Start(t)
+	server.Lead(t)
+	for want, change := range map[string]func(*Options){
+		`upgrade.driver: found "clusterapi", expected another, because the member is not a Kubernetes cluster`: func(*Options) {},
+		`upgrade.driver: clusterAPI.kubeconfig: reading kubeconfig /nowhere/management`: func(o *Options) {
+			unreachable(t, o)
+			o.Config.ClusterAPI.Kubeconfig = "/nowhere/management"
+		},
+	} {
+		o := options(t, server, "berlin")
+		change(&o)
+		o.Config.Upgrade.Driver = configs.DriverClusterAPI
+		a, err := New(o)
+		require.NoError(t, err)
+		require.ErrorContains(t, a.Start(t.Context()), want)
+		require.NoError(t, a.Stop())
+	}
+}
+
+// A management cluster that does not answer keeps the agent from nothing else, and is named in its log.
+func TestAManagementClusterThatDoesNotAnswerIsNamed(t *testing.T) {
+	server := bustest.Start(t)
+	store := server.Lead(t)
+	o := options(t, server, "berlin")
+	unreachable(t, &o)
+	o.Config.Upgrade.Driver = configs.DriverClusterAPI
+	said := &lines{}
+	o.Log = zerolog.New(said)
+	start(t, o)
+	expect(t, store, "berlin", func(h api.Heartbeat) bool { return h.Member == "berlin" })
+	bustest.Eventually(t, func() error {
+		if text := said.String(); !strings.Contains(text, "the member is not upgraded before this is mended") || !strings.Contains(text, "get clusters at https://127.0.0.1:1") {
+			return fmt.Errorf("the log says %s", text)
+		}
+		return nil
+	})
+}
+
+// lines keeps what is logged.
+type lines struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (l *lines) Write(line []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(line)
+}
+
+func (l *lines) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
 }

@@ -5,11 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"sync"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
 
 	"flotilla/core/api"
@@ -20,8 +22,9 @@ const fieldManager = "flotilla"
 
 // Options of a View. All are needed.
 type Options struct {
-	// Objects are those of the management cluster.
+	// Objects are those of the management cluster, Kinds which ones it serves.
 	Objects dynamic.Interface
+	Kinds   discovery.DiscoveryInterface
 	// Host is how people are told of the management cluster.
 	Host string
 	// Namespace and Cluster are those of the Cluster.
@@ -29,10 +32,15 @@ type Options struct {
 }
 
 // View is one Cluster on its management cluster.
-type View struct{ o Options }
+type View struct {
+	o Options
+
+	mu    sync.Mutex
+	known map[string]schema.GroupVersionResource // kinds that were found, by group and kind
+}
 
 // New returns a view; nothing is read yet.
-func New(o Options) *View { return &View{o: o} }
+func New(o Options) *View { return &View{o: o, known: map[string]schema.GroupVersionResource{}} }
 
 // String is "Cluster fleet/berlin at https://…".
 func (v *View) String() string {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -37,7 +38,11 @@ func Open(config *rest.Config, namespace, cluster string) (*View, error) {
 	if err != nil {
 		return nil, fmt.Errorf("speaking to %s: %w", config.Host, err)
 	}
+	kinds, err := discovery.NewDiscoveryClientForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("speaking to %s: %w", config.Host, err)
+	}
 	return New(Options{
-		Objects: objects, Host: config.Host, Namespace: cmp.Or(namespace, metav1.NamespaceDefault), Cluster: cluster,
+		Objects: objects, Kinds: kinds, Host: config.Host, Namespace: cmp.Or(namespace, metav1.NamespaceDefault), Cluster: cluster,
 	}), nil
 }

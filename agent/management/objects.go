@@ -30,6 +30,11 @@ const (
 	LabelInterruptible      = "cluster.x-k8s.io/interruptible"
 	LabelTopologyDeployment = "topology.cluster.x-k8s.io/deployment-name"
 
+	// AnnotationDefer and AnnotationHold are on entries of a topology: the first leaves one behind when the version of the
+	// topology changes, the second that one and all that follow it.
+	AnnotationDefer = "topology.cluster.x-k8s.io/defer-upgrade"
+	AnnotationHold  = "topology.cluster.x-k8s.io/hold-upgrade-sequence"
+
 	AnnotationPaused         = "cluster.x-k8s.io/paused"
 	AnnotationDelete         = "cluster.x-k8s.io/delete-machine"
 	AnnotationNoDrain        = "machine.cluster.x-k8s.io/exclude-node-draining"
@@ -45,18 +50,31 @@ const (
 // Cluster is what a Cluster says. Whole is all of it, for changes of lists in it.
 type Cluster struct {
 	metav1.ObjectMeta `json:"metadata"`
-	Spec              ClusterSpec    `json:"spec"`
-	Whole             map[string]any `json:"-"`
+	Spec              ClusterSpec `json:"spec"`
+	Status            struct {
+		Conditions []metav1.Condition `json:"conditions,omitempty"`
+	} `json:"status"`
+	Whole map[string]any `json:"-"`
 }
 
 // ClusterSpec is the spec of a Cluster.
 type ClusterSpec struct {
-	Paused   bool     `json:"paused,omitempty"`
-	Topology Topology `json:"topology,omitzero"`
+	Paused          bool      `json:"paused,omitempty"`
+	ControlPlaneRef Reference `json:"controlPlaneRef,omitzero"`
+	Topology        Topology  `json:"topology,omitzero"`
+}
+
+// Reference names an object of the same namespace, of whatever version is served.
+type Reference struct {
+	APIGroup string `json:"apiGroup"`
+	Kind     string `json:"kind"`
+	Name     string `json:"name"`
 }
 
 // Topology is what a ClusterClass makes the objects of a Cluster by; empty where none does.
 type Topology struct {
+	// Version is the one of the whole Cluster, empty where it has no topology.
+	Version string `json:"version,omitempty"`
 	Workers struct {
 		MachineDeployments []TopologyDeployment `json:"machineDeployments,omitempty"`
 	} `json:"workers,omitzero"`
@@ -64,8 +82,9 @@ type Topology struct {
 
 // TopologyDeployment is a MachineDeployment as the topology has it.
 type TopologyDeployment struct {
-	Name     string `json:"name"`
-	Replicas *int64 `json:"replicas,omitempty"`
+	Name     string            `json:"name"`
+	Replicas *int64            `json:"replicas,omitempty"`
+	Metadata metav1.ObjectMeta `json:"metadata,omitzero"` // labels and annotations
 }
 
 // Deployment is the place of a MachineDeployment in the topology, -1 when it is not of it.
@@ -78,11 +97,14 @@ func (c *Cluster) Deployment(name string) int {
 	return -1
 }
 
+// String is "Cluster fleet/berlin".
+func (c *Cluster) String() string { return fmt.Sprintf("Cluster %s/%s", c.Namespace, c.Name) }
+
 // Halted says what keeps Cluster API from acting on the Cluster, empty when nothing does.
 func (c *Cluster) Halted() string {
 	_, annotated := c.Annotations[AnnotationPaused]
 	if c.Spec.Paused || annotated {
-		return fmt.Sprintf("Cluster %s/%s is paused", c.Namespace, c.Name)
+		return c.String() + " is paused"
 	}
 	return ""
 }
@@ -93,16 +115,47 @@ type Deployment struct {
 	Spec              struct {
 		Replicas *int64 `json:"replicas,omitempty"`
 		Paused   bool   `json:"paused,omitempty"`
+		Rollout  struct {
+			Strategy struct {
+				Type string `json:"type,omitempty"`
+			} `json:"strategy,omitzero"`
+		} `json:"rollout,omitzero"`
 		Template struct {
 			metav1.ObjectMeta `json:"metadata"`
 			Spec              struct {
+				Version       string `json:"version,omitempty"`
 				FailureDomain string `json:"failureDomain,omitempty"`
 			} `json:"spec"`
 		} `json:"template"`
 	} `json:"spec"`
-	Status struct {
-		Conditions []metav1.Condition `json:"conditions,omitempty"`
-	} `json:"status"`
+	Status Status `json:"status"`
+}
+
+// RolloutOnDelete is the strategy of a MachineDeployment whose machines stay what they are until somebody deletes them.
+const RolloutOnDelete = "OnDelete"
+
+// Status is what MachineDeployments and control planes say of themselves.
+type Status struct {
+	ObservedGeneration int64              `json:"observedGeneration,omitempty"`
+	Replicas           *int64             `json:"replicas,omitempty"`
+	UpToDateReplicas   *int64             `json:"upToDateReplicas,omitempty"`
+	ReadyReplicas      *int64             `json:"readyReplicas,omitempty"`
+	AvailableReplicas  *int64             `json:"availableReplicas,omitempty"`
+	Conditions         []metav1.Condition `json:"conditions,omitempty"`
+}
+
+// Settled reports whether as many replicas as are wanted are there, and up to date, and ready; a number that is not said
+// does not count. Generation is that of the object.
+func (s *Status) Settled(generation, wanted int64) bool {
+	if s.ObservedGeneration != 0 && s.ObservedGeneration < generation {
+		return false
+	}
+	for _, n := range []*int64{s.Replicas, s.UpToDateReplicas, s.ReadyReplicas, s.AvailableReplicas} {
+		if n != nil && *n != wanted {
+			return false
+		}
+	}
+	return true
 }
 
 // Wanted is how many Machines a MachineDeployment is to have.
@@ -121,10 +174,14 @@ func (d *Deployment) Halted() string {
 type Machine struct {
 	metav1.ObjectMeta `json:"metadata"`
 	Spec              struct {
+		Version    string `json:"version,omitempty"`
 		ProviderID string `json:"providerID,omitempty"`
 	} `json:"spec"`
 	Status struct {
-		Phase   string `json:"phase,omitempty"`
+		Phase    string `json:"phase,omitempty"`
+		NodeInfo struct {
+			KubeletVersion string `json:"kubeletVersion,omitempty"`
+		} `json:"nodeInfo,omitzero"`
 		NodeRef struct {
 			Name string `json:"name,omitempty"`
 		} `json:"nodeRef,omitzero"`

@@ -11,25 +11,25 @@ const head = "# Made by `go generate ./configs/kubernetes` of the templates of c
 
 // base is a folder that kustomize builds from.
 type base struct {
-	chart  string
-	values map[string]any
+	chart, namespace string
+	values           map[string]any
 }
 
-// bases are the kustomize bases by the names of their folders: an agent, a hub with a server of its own, and hubs on
-// servers of somebody's own, whose overlay names the servers.
+// bases are the kustomize bases by the names of their folders: an agent, a hub with a server of its own, hubs on servers
+// of somebody's own, whose overlay names the servers, and what agents may do on a management cluster, whose overlay names
+// the namespace of the Clusters.
 var bases = map[string]base{
-	"agent":    {Agent, nil},
-	"hub":      {Hub, nil},
-	"hub-nats": {Hub, map[string]any{"natsURL": "nats://nats:4222"}},
+	"agent":      {Agent, DefaultNamespace, map[string]any{"createNamespace": true}},
+	"hub":        {Hub, DefaultNamespace, map[string]any{"createNamespace": true}},
+	"hub-nats":   {Hub, DefaultNamespace, map[string]any{"createNamespace": true, "natsURL": "nats://nats:4222"}},
+	"management": {Management, "default", nil},
 }
 
 // Bases are the files of the kustomize bases by their paths, "agent/kustomization.yaml".
 func Bases() (map[string]string, error) {
 	all := map[string]string{}
 	for name, b := range bases {
-		values := map[string]any{"createNamespace": true}
-		merge(values, b.values)
-		files, err := Render(b.chart, DefaultNamespace, values)
+		files, err := Render(b.chart, b.namespace, b.values)
 		if err != nil {
 			return nil, err
 		}

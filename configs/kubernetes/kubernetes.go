@@ -1,4 +1,5 @@
-// Package kubernetes is how agents and hubs are run on Kubernetes: two Helm charts, and what is made of their templates,
+// Package kubernetes is how agents and hubs are run on Kubernetes, and what agents may do on a management cluster of Cluster
+// API: three Helm charts, and what is made of their templates,
 // kustomize bases (in the folder kustomize) and the one file that `flotilla member manifest` prints. There is no second
 // source, so they cannot differ.
 //
@@ -25,13 +26,14 @@ import (
 
 // Charts are the folders of the charts.
 //
-//go:embed agent hub
+//go:embed agent hub management
 var charts embed.FS
 
 // Names of the charts.
 const (
-	Agent = "agent"
-	Hub   = "hub"
+	Agent      = "agent"
+	Hub        = "hub"
+	Management = "management"
 )
 
 // DefaultNamespace is where agents and hubs run unless somebody says otherwise.
@@ -52,7 +54,7 @@ func Render(chart, namespace string, values map[string]any) ([]File, error) {
 	merge(all, values)
 	found, err := fs.Glob(charts, chart+"/templates/*.yaml")
 	if err != nil || len(found) == 0 {
-		return nil, fmt.Errorf("chart %s: found no templates, expected one of %s, %s", chart, Agent, Hub)
+		return nil, fmt.Errorf("chart %s: found no templates, expected one of %s, %s, %s", chart, Agent, Hub, Management)
 	}
 	given := map[string]any{"Values": all, "Release": map[string]any{"Namespace": namespace}}
 	var files []File

@@ -21,6 +21,7 @@ type object struct {
 	Rules    []struct {
 		APIGroups, Resources, ResourceNames, Verbs []string
 	}
+	Subjects         []struct{ Kind, Name, Namespace string }
 	Data, StringData map[string]string
 	Spec             struct {
 		Replicas int
@@ -29,6 +30,10 @@ type object struct {
 }
 
 type podSpec struct {
+	Volumes []struct {
+		Name   string
+		Secret struct{ SecretName string }
+	}
 	AutomountServiceAccountToken *bool
 	Tolerations                  []map[string]string
 	SecurityContext              struct {
@@ -37,6 +42,7 @@ type podSpec struct {
 		SeccompProfile struct{ Type string }
 	}
 	Containers []struct {
+		VolumeMounts                  []struct{ Name, MountPath string }
 		Image, ImagePullPolicy        string
 		Args                          []string
 		LivenessProbe, ReadinessProbe struct {
@@ -146,6 +152,35 @@ func TestTheAgentMayDoWhatIsNamed(t *testing.T) {
 			}
 		}
 	}
+}
+
+// On a management cluster agents have what docs/members.md says: a service account made for them, or their own.
+func TestTheManagementClusterLetsAgentsChangeItsClusters(t *testing.T) {
+	for agents, wanted := range map[string]string{"": "fleet", "edge": "edge"} {
+		objects := rendered(t, Management, "fleet", map[string]any{"agentNamespace": agents, "controlPlanes": []any{"kubeadmcontrolplanes", "others"}})
+		binding := find(t, objects, "RoleBinding", "flotilla-management")
+		require.Len(t, binding.Subjects, 1)
+		require.Equal(t, wanted, binding.Subjects[0].Namespace)
+		made := slices.ContainsFunc(objects, func(o object) bool { return o.Kind == "ServiceAccount" && o.Metadata.Namespace == "fleet" })
+		require.Equal(t, agents == "", made)
+		role := find(t, objects, "Role", "flotilla-management")
+		require.Equal(t, "fleet", role.Metadata.Namespace)
+		require.Len(t, role.Rules, 3)
+		for i, wanted := range [][2][]string{
+			{{"clusters"}, {"get", "patch"}}, {{"machinedeployments", "machines"}, {"list", "patch"}}, {{"kubeadmcontrolplanes", "others"}, {"get", "patch"}},
+		} {
+			require.Equal(t, wanted, [2][]string{role.Rules[i].Resources, role.Rules[i].Verbs})
+		}
+	}
+	least := find(t, rendered(t, Management, "fleet", map[string]any{"controlPlanes": []any{}}), "Role", "flotilla-management")
+	require.Len(t, least.Rules, 2)
+
+	pod := find(t, rendered(t, Agent, DefaultNamespace, map[string]any{"managementSecret": "way"}), "Deployment", "flotilla-agent").Spec.Template.Spec
+	require.Equal(t, "/etc/flotilla-management", pod.Containers[0].VolumeMounts[3].MountPath)
+	require.Equal(t, "way", pod.Volumes[3].Secret.SecretName)
+	require.Equal(t, pod.Containers[0].VolumeMounts[3].Name, pod.Volumes[3].Name)
+	bare := find(t, rendered(t, Agent, DefaultNamespace, nil), "Deployment", "flotilla-agent").Spec.Template.Spec
+	require.Len(t, bare.Volumes, 3)
 }
 
 // Values get where they belong, whatever is in them.

@@ -128,19 +128,20 @@ func TestManifestsAreTaken(t *testing.T) {
 	c := clusterOf(t, "m2")
 	kubectl(t, c, "apply", "--server-side", "-f", "../../configs/kubernetes/kustomize/agent/1-namespaces.yaml")
 	ns := namespace(t, c)
-	for _, base := range []string{"agent", "hub", "hub-nats"} {
+	for _, base := range []string{"agent", "hub", "hub-nats", "management"} {
 		kubectl(t, c, "apply", "--server-side", "--dry-run=server", "-k", "../../configs/kubernetes/kustomize/"+base)
 	}
 	everything := map[string]any{
-		"token": "t", "imagePullSecrets": []any{map[string]any{"name": "pull"}}, "nodeSelector": map[string]any{"disk": "ssd"},
+		"token": "t", "managementSecret": "way", "agentNamespace": ns, "imagePullSecrets": []any{map[string]any{"name": "pull"}}, "nodeSelector": map[string]any{"disk": "ssd"},
 		"tolerations":       []any{map[string]any{"key": "dedicated", "operator": "Exists"}},
 		"affinity":          map[string]any{"nodeAffinity": map[string]any{}},
 		"priorityClassName": "system-cluster-critical", "storageClassName": "fast",
 		"service": map[string]any{"type": "LoadBalancer", "annotations": map[string]any{"example.com/internal": "true"}},
 	}
 	for chart, values := range map[string]map[string]any{
-		kubernetes.Agent: everything,
-		kubernetes.Hub:   everything,
+		kubernetes.Agent:      everything,
+		kubernetes.Hub:        everything,
+		kubernetes.Management: everything,
 	} {
 		for _, url := range []string{"", "nats://a:4222"} {
 			values["natsURL"] = url

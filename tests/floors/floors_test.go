@@ -77,6 +77,7 @@ var rules = []rule{
 	{"agent/target/memory", []string{"core", "agent/target", "agent/disk"}, []string{"k8s.io/apimachinery", "k8s.io/api"}, nil, "a member in memory may be kept on disk"},
 	{"agent/management", []string{"core/api"}, []string{"k8s.io/apimachinery", "k8s.io/api", "k8s.io/client-go"}, nil, "the Cluster API objects of a member, whoever changes them"},
 	{"agent/nodes/clusterapi", []string{"core/api", "agent/management"}, []string{"k8s.io/apimachinery", "k8s.io/api", "k8s.io/client-go"}, nil, "a provider of machines by objects of a management cluster"},
+	{"agent/upgrader/clusterapi", []string{"core/api", "core/upgrade", "agent/management"}, []string{"k8s.io/apimachinery", "k8s.io/client-go"}, nil, "a driver of upgrades by objects of a management cluster"},
 	{"agent/nodes/karpenter", []string{"core/api"}, []string{"k8s.io/apimachinery", "k8s.io/api", "k8s.io/client-go"}, nil, "a provider of machines by objects of a cluster"},
 	{"agent/target/contract", []string{"core", "agent/target"}, []string{"k8s.io/apimachinery", "k8s.io/api", "sigs.k8s.io/yaml", "github.com/stretchr/testify"}, nil, "what every target must do, as tests"},
 	{"agent/disk", []string{"core/api", "core/seal"}, nil, []string{"net", "net/http"}, "how rooms of the agent remember, whatever they remember"},
