@@ -1,9 +1,14 @@
 package api
 
+import (
+	"maps"
+	"slices"
+)
+
 // CheckMember returns what is wrong with the name of a member, or of a fleet, which follow the same
 // rule. Path is where the name stands.
 func CheckMember(path, name string) Faults {
-	var f findings
+	f := newRules()
 	f.dnsLabel(name, nil)
 	faults := f.faults("")
 	for i := range faults {
@@ -14,7 +19,7 @@ func CheckMember(path, name string) Faults {
 
 // CheckLabels returns what is wrong with labels of a member; path is where they stand.
 func CheckLabels(path string, labels map[string]string) Faults {
-	var f findings
+	f := newRules()
 	f.labels(labels, (*place)(nil).child(path))
 	return f.faults("")
 }
@@ -22,9 +27,9 @@ func CheckLabels(path string, labels map[string]string) Faults {
 // CheckProperties returns what is wrong with the names of properties; path is where they stand. A
 // value may be anything (D1).
 func CheckProperties(path string, properties map[string]string) Faults {
-	var f findings
+	f := newRules()
 	at := (*place)(nil).child(path)
-	for _, name := range sortedKeys(properties) {
+	for _, name := range slices.Sorted(maps.Keys(properties)) {
 		f.propertyName(name, at.child(name))
 	}
 	return f.faults("")

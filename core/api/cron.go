@@ -48,3 +48,5 @@ func ParseSchedule(text string) (cron.Schedule, error) {
 	}
 	return cron.ParseStandard("TZ=UTC " + fields)
 }
+
+var cronMacros = []string{"@yearly", "@annually", "@monthly", "@weekly", "@daily", "@midnight", "@hourly"}

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -104,13 +103,6 @@ func Known(apiVersion, kind string) bool {
 	return knownKinds[kind] == group && group != "" && slices.Contains(knownVersions[group], version)
 }
 
-func splitAPIVersion(apiVersion string) (group, version string) {
-	if i := strings.LastIndexByte(apiVersion, '/'); i >= 0 {
-		return apiVersion[:i], apiVersion[i+1:]
-	}
-	return "", apiVersion
-}
-
 // Decode reads one JSON document. Known kinds are decoded strictly and held to every rule that needs
 // no other object; the rules that compare with the stored object are ValidateUpdate's. All faults of
 // the document come back at once. Nothing is defaulted.
@@ -202,76 +194,6 @@ func textAt(n *node, key string) string {
 	return ""
 }
 
-// named checks apiVersion and kind, without which nothing else can be said.
-func (r *reading) named() bool {
-	var at *place
-	for _, key := range []string{"apiVersion", "kind"} {
-		if v := r.tree.get(key); v == nil {
-			r.findings.lose(at.child(key), "nothing", "a string")
-		} else if v.shape != shapeText || v.text == "" {
-			r.findings = append(r.findings, finding{at: at.child(key), found: v.String(), expected: "a string", lost: true, kind: FaultType})
-		}
-	}
-	r.wellFormed()
-	if r.out.Object.Kind == "" || r.out.Object.APIVersion == "" && !r.assumeVersion() {
-		return false
-	}
-	r.knownVersion()
-	r.supported()
-	return true
-}
-
-// assumeVersion takes a kind that only we have for ours when it does not say its version, so that what is
-// wrong below is found too.
-func (r *reading) assumeVersion() bool {
-	group, ok := knownKinds[r.out.Object.Kind]
-	if !ok || r.foreign() {
-		return false
-	}
-	r.out.Object.APIVersion = group + "/" + knownVersions[group][0]
-	for i := range r.findings {
-		if f := &r.findings[i]; f.at.String() == "apiVersion" && f.kind != FaultDuplicate {
-			f.expected, f.fix = r.out.Object.APIVersion, textNode(r.out.Object.APIVersion)
-		}
-	}
-	return true
-}
-
-// knownVersion refuses a known kind of another group or version: taken as content it would be stored
-// and do nothing.
-func (r *reading) knownVersion() {
-	group, ok := knownKinds[r.out.Object.Kind]
-	if !ok || r.foreign() || Known(r.out.Object.APIVersion, r.out.Object.Kind) {
-		return
-	}
-	var accepted []string
-	for _, version := range knownVersions[group] {
-		accepted = append(accepted, group+"/"+version)
-	}
-	var at *place
-	r.findings.add(at.child("apiVersion"), quote(r.out.Object.APIVersion), strings.Join(accepted, " or "), textNode(accepted[0]))
-}
-
-// supported refuses kinds of our groups that this build gives no meaning to. The rest of such a document
-// is looked at as one of the kind that was meant, or as content is.
-func (r *reading) supported() {
-	group, _ := splitAPIVersion(r.out.Object.APIVersion)
-	if group != GroupPlacement && group != GroupCluster && group != GroupFlotilla || knownKinds[r.out.Object.Kind] != "" {
-		return
-	}
-	kinds := sortedKeys(knownKinds)
-	var at *place
-	expected := "a kind that is supported: " + strings.Join(kinds, ", ")
-	var fix *node
-	found := quote(r.out.Object.Kind)
-	if near := Nearest(r.out.Object.Kind, kinds); near != "" {
-		expected, fix = near+" (did you mean that?)", textNode(near)
-		r.out.Object.Kind = near
-		r.tree.set("kind", fix)
-	}
-	r.findings.add(at.child("kind"), found, expected, fix)
-}
-
 // placement reads a placement. Its status is left out unread: it is the hub's own.
 func (r *reading) placement() {
 	r.tree.remove("status")
@@ -310,8 +232,8 @@ func (r *reading) strict(into any) {
 
 // check adds what the rules found, except about places that could not be read. Of a required field
 // that is absent, and of a number that was read as a text, the rule, if any, says more than the shape does.
-func (r *reading) check(found findings) {
-	less := make(map[string]int)
+func (r *reading) check(broken rules) {
+	found, less := *broken.findings, make(map[string]int)
 	var lost []string
 	for i := range r.findings {
 		if f := &r.findings[i]; f.missing || f.fix != nil && f.fix.shape == shapeText && f.rename == "" {

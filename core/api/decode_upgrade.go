@@ -41,13 +41,13 @@ func (r *reading) upgrade() {
 		return
 	}
 	_, meta, _ := r.out.Typed()
-	r.check(append(validateOutside(r.out.Object.Kind, meta), u.found...))
+	r.check(validateOutside(r.out.Object.Kind, meta).also(u.found))
 	r.out.Notes = append(annotationNotes(meta.Annotations), r.upgradeNotes()...)
 }
 
 // validateOutside checks the metadata, but for the name, of a kind that lies in no namespace.
-func validateOutside(kind string, meta *metav1.ObjectMeta) findings {
-	var f findings
+func validateOutside(kind string, meta *metav1.ObjectMeta) rules {
+	f := newRules()
 	at := placeAt("metadata")
 	if meta.Namespace != "" {
 		f.add(at.child("namespace"), quote(meta.Namespace), "nothing: kind "+kind+" lies in no namespace", nil)

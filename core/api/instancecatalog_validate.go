@@ -2,7 +2,7 @@ package api
 
 import "fmt"
 
-func validateCatalog(c *InstanceCatalog) findings {
+func validateCatalog(c *InstanceCatalog) rules {
 	var root *place
 	f := validateOutside(KindInstanceCatalog, &c.ObjectMeta)
 	f.subdomain(c.Name, root.in("metadata", "name"))
@@ -30,7 +30,7 @@ func validateCatalog(c *InstanceCatalog) findings {
 	return f
 }
 
-func (fs *findings) offering(o *InstanceOffering, at *place) {
+func (fs rules) offering(o *InstanceOffering, at *place) {
 	fs.labelValue(o.Zone, at.child("zone"))
 	if o.CapacityType == "" {
 		fs.add(at.child("capacityType"), "nothing", oneOf(offeringTypes), nil)

@@ -3,7 +3,9 @@ package api
 import (
 	"encoding/json"
 	"errors"
+	"maps"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"unicode"
@@ -54,7 +56,7 @@ func (fs *findings) quantities(p *quantityPath, value any, at *place) {
 	}
 	switch v := value.(type) {
 	case map[string]any:
-		for _, key := range sortedKeys(v) {
+		for _, key := range slices.Sorted(maps.Keys(v)) {
 			fs.quantities(p.under(key), v[key], at.child(key))
 		}
 	case []any:

@@ -28,13 +28,13 @@ var contentTypes = map[string]map[string]reflect.Type{
 }
 
 // contentQuantities finds the amounts of content that are beyond their bounds.
-func contentQuantities(object ObjectRef, raw []byte) findings {
+func contentQuantities(object ObjectRef, raw []byte) rules {
+	f := newRules()
 	t := contentTypes[object.APIVersion][object.Kind]
 	var tree map[string]any
 	if t == nil || kjson.Unmarshal(raw, &tree) != nil {
-		return nil
+		return f
 	}
-	var f findings
 	f.quantities(quantitiesOf(t), tree, nil)
 	return f
 }

@@ -1,5 +1,7 @@
 package api
 
+import "strings"
+
 // API groups and kinds of the objects users write.
 const (
 	GroupPlacement = "placement.kubernetes-fleet.io"
@@ -59,4 +61,12 @@ func CanonicalProperty(name string) string {
 		return PropertyNodeCount
 	}
 	return name
+}
+
+// splitAPIVersion is the group, empty for the core one, and the version that an apiVersion names.
+func splitAPIVersion(apiVersion string) (group, version string) {
+	if i := strings.LastIndexByte(apiVersion, '/'); i >= 0 {
+		return apiVersion[:i], apiVersion[i+1:]
+	}
+	return "", apiVersion
 }

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"maps"
 	"slices"
 	"strings"
 )
@@ -12,7 +13,7 @@ func (r *reading) pool() {
 	p := &NodePool{}
 	r.strict(p)
 	r.out.Pool = p
-	r.check(append(validateNodePool(p), emptyPoolTexts(r.tree)...))
+	r.check(validateNodePool(p).also(*emptyPoolTexts(r.tree).findings))
 	r.out.Notes = append(unreadAnnotations(p.Annotations, AnnotationMembers, AnnotationExpiration, AnnotationFleetBudget), nodePoolNotes(p)...)
 	r.out.Notes = append(r.out.Notes, ignored...)
 }
@@ -42,7 +43,7 @@ func (r *reading) instances() {
 // unreadAnnotations remarks on annotations of our group that are not among those that are read.
 func unreadAnnotations(annotations map[string]string, read ...string) []string {
 	var notes []string
-	for _, key := range sortedKeys(annotations) {
+	for _, key := range slices.Sorted(maps.Keys(annotations)) {
 		if !strings.HasPrefix(key, GroupFlotilla+"/") || slices.Contains(read, key) {
 			continue
 		}

@@ -3,7 +3,9 @@ package api
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -16,7 +18,6 @@ var (
 	poolDuration   = regexp.MustCompile(`^(([0-9]+(s|m|h))+|Never)$`)
 	budgetDuration = regexp.MustCompile(`^([0-9]+[hm]|[0-9]+h[0-9]+m)(0s)?$`)
 	budgetNodes    = regexp.MustCompile(`^((100|[0-9]{1,2})%|[0-9]+)$`)
-	cronMacros     = []string{"@yearly", "@annually", "@monthly", "@weekly", "@daily", "@midnight", "@hourly"}
 )
 
 const (
@@ -26,7 +27,7 @@ const (
 
 var consolidationPolicies = []string{WhenEmptyOrUnderutilized, WhenEmpty, Balanced, WhenUnderutilized}
 
-func validateNodePool(p *NodePool) findings {
+func validateNodePool(p *NodePool) rules {
 	var root *place
 	f := validateOutside(KindNodePool, &p.ObjectMeta)
 	f.subdomain(p.Name, root.in("metadata", "name"))
@@ -45,7 +46,7 @@ func validateNodePool(p *NodePool) findings {
 	return f
 }
 
-func (fs *findings) poolAnnotations(a map[string]string, at *place) {
+func (fs rules) poolAnnotations(a map[string]string, at *place) {
 	fs.membersAnnotation(a, at)
 	if v, ok := a[AnnotationExpiration]; ok {
 		fs.choice(v, at.child(AnnotationExpiration), ExpirationForceful, "Voluntary")
@@ -58,7 +59,7 @@ func (fs *findings) poolAnnotations(a map[string]string, at *place) {
 }
 
 // membersAnnotation checks the selector of the members that have a pool or buy from a catalog (N1).
-func (fs *findings) membersAnnotation(a map[string]string, at *place) {
+func (fs rules) membersAnnotation(a map[string]string, at *place) {
 	v, ok := a[AnnotationMembers]
 	if !ok {
 		return
@@ -74,9 +75,9 @@ func FleetBudget(annotation string) (name, nodes string, ok bool) {
 	return name, nodes, found && name != "" && budgetNodes.MatchString(nodes)
 }
 
-func (fs *findings) poolTemplate(t *NodePoolTemplate, at *place) {
+func (fs rules) poolTemplate(t *NodePoolTemplate, at *place) {
 	fs.labels(t.Metadata.Labels, at.in("metadata", "labels"))
-	for _, key := range sortedKeys(t.Metadata.Annotations) {
+	for _, key := range slices.Sorted(maps.Keys(t.Metadata.Annotations)) {
 		fs.qualifiedName(strings.ToLower(key), at.in("metadata", "annotations").child(key))
 	}
 	spec := at.child("spec")
@@ -92,7 +93,7 @@ func (fs *findings) poolTemplate(t *NodePoolTemplate, at *place) {
 	}
 }
 
-func (fs *findings) nodeTaints(taints []NodeTaint, at *place) {
+func (fs rules) nodeTaints(taints []NodeTaint, at *place) {
 	for i, t := range taints {
 		at := at.item(i)
 		fs.qualifiedName(t.Key, at.child("key"))
@@ -106,7 +107,7 @@ func (fs *findings) nodeTaints(taints []NodeTaint, at *place) {
 
 var nodeOperators = []string{"In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt", "Gte", "Lte"}
 
-func (fs *findings) nodeRequirement(r *NodeRequirement, at *place) {
+func (fs rules) nodeRequirement(r *NodeRequirement, at *place) {
 	fs.qualifiedName(r.Key, at.child("key"))
 	fs.choice(r.Operator, at.child("operator"), nodeOperators...)
 	values, operator := at.child("values"), meant(r.Operator, nodeOperators...)
@@ -132,7 +133,7 @@ func (fs *findings) nodeRequirement(r *NodeRequirement, at *place) {
 	}
 }
 
-func (fs *findings) poolDuration(text string, at *place, never bool) {
+func (fs rules) poolDuration(text string, at *place, never bool) {
 	if text == "" || poolDuration.MatchString(text) && (never || text != Never) {
 		if d, err := time.ParseDuration(text); text == "" || text == Never || err == nil && d >= 0 {
 			return
@@ -151,8 +152,8 @@ func expectedDuration(never bool) string {
 
 // emptyPoolTexts finds the fields of a pool that are there and empty: one that is left out takes its default,
 // an empty one is of no form that an API server takes.
-func emptyPoolTexts(tree *node) findings {
-	var fs findings
+func emptyPoolTexts(tree *node) rules {
+	fs := newRules()
 	var root *place
 	template, disruption := []string{"spec", "template", "spec"}, []string{"spec", "disruption"}
 	for _, field := range []struct {
@@ -176,7 +177,7 @@ func emptyPoolTexts(tree *node) findings {
 	return fs
 }
 
-func (fs *findings) poolDisruption(d *PoolDisruption, at *place) {
+func (fs rules) poolDisruption(d *PoolDisruption, at *place) {
 	fs.choice(d.ConsolidationPolicy, at.child("consolidationPolicy"), consolidationPolicies...)
 	fs.poolDuration(d.ConsolidateAfter, at.child("consolidateAfter"), true)
 	fs.poolDuration(d.ExpireAfter, at.child("expireAfter"), true)
@@ -190,7 +191,7 @@ func (fs *findings) poolDisruption(d *PoolDisruption, at *place) {
 }
 
 // budget refuses what can never be evaluated (N18); what only never counts is for LintBudgets.
-func (fs *findings) budget(b *DisruptionBudget, at *place) {
+func (fs rules) budget(b *DisruptionBudget, at *place) {
 	if !budgetNodes.MatchString(b.Limit()) {
 		fs.add(at.child("nodes"), quote(b.Limit()), `a number of nodes like "5", or a percentage from "0%" to "100%"`, nil)
 	} else if n, err := strconv.ParseInt(strings.TrimSuffix(b.Limit(), "%"), 10, 32); err != nil || n < 0 {
@@ -215,7 +216,7 @@ func (fs *findings) budget(b *DisruptionBudget, at *place) {
 }
 
 // budgetWindow checks when a budget counts.
-func (fs *findings) budgetWindow(b *DisruptionBudget, at *place) {
+func (fs rules) budgetWindow(b *DisruptionBudget, at *place) {
 	if b.Schedule != nil {
 		fs.schedule(*b.Schedule, at.child("schedule"))
 	}
@@ -231,7 +232,7 @@ func (fs *findings) budgetWindow(b *DisruptionBudget, at *place) {
 	}
 }
 
-func (fs *findings) schedule(s string, at *place) {
+func (fs rules) schedule(s string, at *place) {
 	expected := "five cron fields (minute hour day-of-month month day-of-week, 0-6 for Sunday to Saturday) or one of " + strings.Join(cronMacros, ", ")
 	switch _, err := ParseCron(s); {
 	case err == nil:
@@ -276,7 +277,7 @@ func CheckNodePoolZones(p *NodePool, known func(name string) bool) Faults {
 	if p == nil || p.Spec.Disruption == nil {
 		return nil
 	}
-	var f findings
+	f := newRules()
 	var root *place
 	for i := range p.Spec.Disruption.Budgets {
 		b := &p.Spec.Disruption.Budgets[i]

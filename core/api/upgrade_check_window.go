@@ -17,7 +17,7 @@ func CheckMemberMaintenance(m *MemberMaintenance, knownZone func(string) bool) F
 }
 
 func (u *updateFaults) maintenance(m *MemberMaintenance, knownZone func(string) bool) {
-	u.found.dnsLabel(m.Name, placeAt("metadata.name"))
+	rules{&u.found}.dnsLabel(m.Name, placeAt("metadata.name"))
 	schedules := []struct {
 		name   string
 		window *MaintenanceWindow

@@ -2,6 +2,7 @@ package api
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,7 +20,7 @@ const maxNameLength = 63
 func Validate(p, old *Placement) Faults {
 	found := validatePlacement(p)
 	if old != nil {
-		found = append(found, validateUpdate(p, old)...)
+		found.also(*validateUpdate(p, old).findings)
 	}
 	return found.faults(p.ref())
 }
@@ -39,8 +40,18 @@ func (p *Placement) ref() string {
 	return ObjectRef{Kind: p.Kind, Namespace: p.Namespace, Name: p.Name}.String()
 }
 
-func validatePlacement(p *Placement) findings {
-	var f findings
+// rules hold a document to what its kind demands, and collect what they find.
+type rules struct{ *findings }
+
+func newRules() rules { return rules{&findings{}} }
+
+func (fs rules) also(more findings) rules {
+	*fs.findings = append(*fs.findings, more...)
+	return fs
+}
+
+func validatePlacement(p *Placement) rules {
+	f := newRules()
 	var root *place
 	f.placementName(p, root.child("metadata"))
 	f.labels(p.Labels, root.in("metadata", "labels"))
@@ -58,8 +69,8 @@ func validatePlacement(p *Placement) findings {
 	return f
 }
 
-func validateUpdate(p, old *Placement) findings {
-	var f findings
+func validateUpdate(p, old *Placement) rules {
+	f := newRules()
 	var root *place
 	at := root.in("spec", "policy")
 	if p.Spec.Policy == nil && !bare(old.Spec.Policy) {
@@ -86,7 +97,7 @@ func scopeOf(p *Placement) string {
 	return p.Spec.StatusReportingScope
 }
 
-func (fs *findings) placementName(p *Placement, at *place) {
+func (fs rules) placementName(p *Placement, at *place) {
 	fs.subdomain(p.Name, at.child("name"))
 	namespace := at.child("namespace")
 	switch {
@@ -100,7 +111,7 @@ func (fs *findings) placementName(p *Placement, at *place) {
 }
 
 // subdomain holds a name to DNS-1123 and to the length that placements and members may have.
-func (fs *findings) subdomain(name string, at *place) {
+func (fs rules) subdomain(name string, at *place) {
 	switch {
 	case name == "":
 		fs.add(at, "nothing", "a name", nil)
@@ -111,7 +122,7 @@ func (fs *findings) subdomain(name string, at *place) {
 	}
 }
 
-func (fs *findings) dnsLabel(name string, at *place) {
+func (fs rules) dnsLabel(name string, at *place) {
 	switch {
 	case name == "":
 		fs.add(at, "nothing", "a name", nil)
@@ -131,14 +142,14 @@ func lowered(name string, rule func(string) []string) *node {
 	return textNode(fixed)
 }
 
-func (fs *findings) labels(labels map[string]string, at *place) {
-	for _, key := range sortedKeys(labels) {
+func (fs rules) labels(labels map[string]string, at *place) {
+	for _, key := range slices.Sorted(maps.Keys(labels)) {
 		fs.qualifiedName(key, at.child(key))
 		fs.labelValue(labels[key], at.child(key))
 	}
 }
 
-func (fs *findings) qualifiedName(key string, at *place) {
+func (fs rules) qualifiedName(key string, at *place) {
 	if key == "" {
 		fs.add(at, "nothing", "a name, optionally with a DNS prefix and a slash before it", nil)
 		return
@@ -148,15 +159,15 @@ func (fs *findings) qualifiedName(key string, at *place) {
 	}
 }
 
-func (fs *findings) labelValue(value string, at *place) {
+func (fs rules) labelValue(value string, at *place) {
 	if why := validation.IsValidLabelValue(value); len(why) > 0 {
 		fs.add(at, quote(value), "at most 63 letters, digits, '-', '_' and '.', beginning and ending with a letter or digit", nil)
 	}
 }
 
 // annotations checks the keys, and what is in those that Flotilla reads.
-func (fs *findings) annotations(annotations map[string]string, at *place) {
-	for _, key := range sortedKeys(annotations) {
+func (fs rules) annotations(annotations map[string]string, at *place) {
+	for _, key := range slices.Sorted(maps.Keys(annotations)) {
 		fs.qualifiedName(strings.ToLower(key), at.child(key))
 	}
 	if v, ok := annotations[AnnotationAllowEvicted]; ok && v != "true" && v != "false" {
@@ -169,7 +180,7 @@ func (fs *findings) annotations(annotations map[string]string, at *place) {
 }
 
 // failover checks after how long a member is replaced, which only a PickN can do (D24).
-func (fs *findings) failover(p *Placement, at *place) {
+func (fs rules) failover(p *Placement, at *place) {
 	v, set := p.Annotations[AnnotationFailoverAfter]
 	if !set {
 		return
@@ -187,7 +198,7 @@ func (fs *findings) failover(p *Placement, at *place) {
 }
 
 // progressDeadline checks for how long no member of a rollout may advance (D26).
-func (fs *findings) progressDeadline(p *Placement, at *place) {
+func (fs rules) progressDeadline(p *Placement, at *place) {
 	v, set := p.Annotations[AnnotationProgressDeadline]
 	if d, err := time.ParseDuration(v); set && (err != nil || d < 0) {
 		fs.add(at.child(AnnotationProgressDeadline), quote(v), `a duration, like "10m" or "1h30m", or "0" for never`, nil)
@@ -201,7 +212,7 @@ func annotationNotes(annotations map[string]string, read ...string) []string {
 }
 
 // choice checks a field that takes one of a few words, "" standing for its default.
-func (fs *findings) choice(value string, at *place, words ...string) bool {
+func (fs rules) choice(value string, at *place, words ...string) bool {
 	if value == "" || slices.Contains(words, value) {
 		return true
 	}
@@ -223,7 +234,7 @@ func meant(value string, words ...string) string {
 }
 
 // labelSelector checks that a selector can be parsed.
-func (fs *findings) labelSelector(s *metav1.LabelSelector, at *place) {
+func (fs rules) labelSelector(s *metav1.LabelSelector, at *place) {
 	if s == nil {
 		return
 	}
@@ -233,7 +244,7 @@ func (fs *findings) labelSelector(s *metav1.LabelSelector, at *place) {
 	}
 }
 
-func (fs *findings) labelExpression(e metav1.LabelSelectorRequirement, at *place) {
+func (fs rules) labelExpression(e metav1.LabelSelectorRequirement, at *place) {
 	fs.qualifiedName(e.Key, at.child("key"))
 	words := []string{"In", "NotIn", "Exists", "DoesNotExist"}
 	if e.Operator == "" {
@@ -254,15 +265,6 @@ func (fs *findings) labelExpression(e metav1.LabelSelectorRequirement, at *place
 	for i, v := range e.Values {
 		fs.labelValue(v, at.child("values").item(i))
 	}
-}
-
-func sortedKeys[V any](m map[string]V) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
 }
 
 func oneOf(words []string) string {

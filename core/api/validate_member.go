@@ -2,6 +2,7 @@ package api
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -9,8 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-func validateMember(m *MemberCluster) findings {
-	var f findings
+func validateMember(m *MemberCluster) rules {
+	f := newRules()
 	meta := (*place)(nil).child("metadata")
 	f.dnsLabel(m.Name, meta.child("name"))
 	if m.Namespace != "" {
@@ -26,7 +27,7 @@ func validateMember(m *MemberCluster) findings {
 	return f
 }
 
-func (fs *findings) memberSpec(s *MemberClusterSpec, at *place) {
+func (fs rules) memberSpec(s *MemberClusterSpec, at *place) {
 	if n := s.HeartbeatPeriodSeconds; n < 0 || n > 600 {
 		fs.add(at.child("heartbeatPeriodSeconds"), number(n), "a number from 1 to 600", nil)
 	}
@@ -53,7 +54,7 @@ func memberNotes(s *MemberClusterSpec) []string {
 	return notes
 }
 
-func (fs *findings) taints(taints []Taint, at *place) {
+func (fs rules) taints(taints []Taint, at *place) {
 	if len(taints) > maxTaints {
 		fs.add(at, listOf(len(taints)), fmt.Sprintf("at most %d taints", maxTaints), nil)
 		return
@@ -73,7 +74,7 @@ func (fs *findings) taints(taints []Taint, at *place) {
 }
 
 // agentLabels checks the list of label keys that the member's agent may set.
-func (fs *findings) agentLabels(annotations map[string]string, at *place) {
+func (fs rules) agentLabels(annotations map[string]string, at *place) {
 	list, ok := annotations[AnnotationAgentLabels]
 	if !ok || strings.TrimSpace(list) == "" {
 		return
@@ -93,8 +94,8 @@ func (fs *findings) agentLabels(annotations map[string]string, at *place) {
 var labelNamed = []string{"Namespace", "Service"}
 
 // validateContent checks the names of a document of a kind that Flotilla gives no meaning to.
-func validateContent(o ObjectRef, meta *contentMeta) findings {
-	var f findings
+func validateContent(o ObjectRef, meta *contentMeta) rules {
+	f := newRules()
 	at := (*place)(nil).child("metadata")
 	if meta.GenerateName != "" {
 		f.add(at.child("generateName"), quote(meta.GenerateName), "a fixed name in metadata.name: members could not tell generated ones apart", nil)
@@ -104,13 +105,13 @@ func validateContent(o ObjectRef, meta *contentMeta) findings {
 		f.dnsLabel(meta.Namespace, at.child("namespace"))
 	}
 	f.labels(meta.Labels, at.child("labels"))
-	for _, key := range sortedKeys(meta.Annotations) {
+	for _, key := range slices.Sorted(maps.Keys(meta.Annotations)) {
 		f.qualifiedName(strings.ToLower(key), at.in("annotations", key))
 	}
 	return f
 }
 
-func (fs *findings) contentName(o ObjectRef, name string, at *place) {
+func (fs rules) contentName(o ObjectRef, name string, at *place) {
 	group, _ := splitAPIVersion(o.APIVersion)
 	switch {
 	case name == "":

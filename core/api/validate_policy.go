@@ -22,7 +22,7 @@ func (p *Policy) may(types ...PlacementType) bool {
 }
 
 // policy checks which members a placement goes to (placement.md 2.1).
-func (fs *findings) policy(p *Policy, at *place) {
+func (fs rules) policy(p *Policy, at *place) {
 	if p == nil {
 		return
 	}
@@ -39,11 +39,11 @@ func (fs *findings) policy(p *Policy, at *place) {
 }
 
 // belongs records a field that the type of the placement does not have.
-func (fs *findings) belongs(at *place, found string, p *Policy, types string) {
+func (fs rules) belongs(at *place, found string, p *Policy, types string) {
 	fs.add(at, found, "nothing: "+types+" only, and placementType is "+string(p.Type()), nil)
 }
 
-func (fs *findings) memberNames(p *Policy, at *place) {
+func (fs rules) memberNames(p *Policy, at *place) {
 	names := p.ClusterNames
 	switch {
 	case !p.may(PickFixed) && len(names) > 0:
@@ -63,7 +63,7 @@ func (fs *findings) memberNames(p *Policy, at *place) {
 	}
 }
 
-func (fs *findings) memberCount(p *Policy, at *place) {
+func (fs rules) memberCount(p *Policy, at *place) {
 	n := p.NumberOfClusters
 	switch {
 	case !p.may(PickN) && n != nil:
@@ -77,7 +77,7 @@ func (fs *findings) memberCount(p *Policy, at *place) {
 	}
 }
 
-func (fs *findings) affinity(p *Policy, at *place) {
+func (fs rules) affinity(p *Policy, at *place) {
 	if p.Affinity == nil {
 		return
 	}
@@ -101,7 +101,7 @@ func (fs *findings) affinity(p *Policy, at *place) {
 	}
 }
 
-func (fs *findings) required(terms []ClusterSelectorTerm, at *place) {
+func (fs rules) required(terms []ClusterSelectorTerm, at *place) {
 	if len(terms) > maxSelectorTerms {
 		fs.add(at, listOf(len(terms)), fmt.Sprintf("at most %d terms", maxSelectorTerms), nil)
 	}
@@ -119,7 +119,7 @@ func (fs *findings) required(terms []ClusterSelectorTerm, at *place) {
 	}
 }
 
-func (fs *findings) preferred(t *PreferredClusterTerm, at *place) {
+func (fs rules) preferred(t *PreferredClusterTerm, at *place) {
 	if t.Weight < -maxWeight || t.Weight > maxWeight {
 		fs.add(at.child("weight"), number(t.Weight), fmt.Sprintf("a number from -%d to %d", maxWeight, maxWeight), nil)
 	}
@@ -135,7 +135,7 @@ func (fs *findings) preferred(t *PreferredClusterTerm, at *place) {
 	fs.sorter(term.MetricSorter, at.child("metricSorter"))
 }
 
-func (fs *findings) sorter(s *PropertySorter, at *place) {
+func (fs rules) sorter(s *PropertySorter, at *place) {
 	if s == nil {
 		return
 	}
@@ -146,7 +146,7 @@ func (fs *findings) sorter(s *PropertySorter, at *place) {
 	fs.choice(s.SortOrder, at.child("sortOrder"), Ascending, Descending)
 }
 
-func (fs *findings) spread(p *Policy, at *place) {
+func (fs rules) spread(p *Policy, at *place) {
 	constraints := p.TopologySpreadConstraints
 	if !p.may(PickN) && len(constraints) > 0 {
 		fs.belongs(at, listOf(len(constraints)), p, "PickN")
@@ -161,7 +161,7 @@ func (fs *findings) spread(p *Policy, at *place) {
 	}
 }
 
-func (fs *findings) tolerations(p *Policy, at *place) {
+func (fs rules) tolerations(p *Policy, at *place) {
 	all := p.Tolerations
 	if p.Type() == PickFixed && len(all) > 0 {
 		fs.belongs(at, listOf(len(all)), p, "PickAll and PickN")
@@ -186,7 +186,7 @@ func (t Toleration) withOperator() Toleration {
 	return t
 }
 
-func (fs *findings) toleration(t Toleration, at *place) {
+func (fs rules) toleration(t Toleration, at *place) {
 	fs.choice(t.Operator, at.child("operator"), TolerationEqual, TolerationExists)
 	operator := meant(t.withOperator().Operator, TolerationEqual, TolerationExists)
 	exists := operator == TolerationExists

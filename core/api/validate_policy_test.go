@@ -112,9 +112,9 @@ func TestNamesOfProperties(t *testing.T) {
 		"example.com/" + strings.Repeat("a", 63): true,
 		"example.com/" + strings.Repeat("a", 64): false,
 	} {
-		var f findings
+		f := newRules()
 		f.propertyName(name, nil)
-		require.Equal(t, ok, len(f) == 0, name)
+		require.Equal(t, ok, len(*f.findings) == 0, name)
 	}
 }
 
@@ -174,19 +174,19 @@ func TestContradictions(t *testing.T) {
 			name := []string{PropertyNodeCount, PropertyNodeCountAKS}[i%2]
 			all = append(all, PropertyExpression{Name: name, Operator: PropertyOperator(operator), Values: []string{value}})
 		}
-		var f findings
+		f := newRules()
 		f.expressions(all, (*place)(nil).child("e"))
 		if c.against == "" {
-			require.Empty(t, f, c.expressions)
+			require.Empty(t, *f.findings, c.expressions)
 			continue
 		}
-		require.Len(t, f, 1, c.expressions)
-		require.Equal(t, fmt.Sprintf("e[%d]", len(all)-1), f[0].at.String(), c.expressions)
-		require.True(t, strings.HasSuffix(f[0].expected, "together with "+c.against), "%s: %s", c.expressions, f[0].expected)
+		require.Len(t, *f.findings, 1, c.expressions)
+		require.Equal(t, fmt.Sprintf("e[%d]", len(all)-1), (*f.findings)[0].at.String(), c.expressions)
+		require.True(t, strings.HasSuffix((*f.findings)[0].expected, "together with "+c.against), "%s: %s", c.expressions, (*f.findings)[0].expected)
 	}
-	var f findings
+	f := newRules()
 	f.expressions([]PropertyExpression{{"a", OpEq, []string{"1"}}, {"b", OpEq, []string{"2"}}}, nil)
-	require.Empty(t, f, "different properties do not contradict each other")
+	require.Empty(t, *f.findings, "different properties do not contradict each other")
 }
 
 func TestRulesOfSpreadAndTolerations(t *testing.T) {

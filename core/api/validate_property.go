@@ -16,7 +16,7 @@ var (
 
 // propertyName checks the name of a property: resources.kubernetes-fleet.io/CAPACITY-RESOURCE, or
 // names separated by slashes after an optional DNS prefix.
-func (fs *findings) propertyName(name string, at *place) {
+func (fs rules) propertyName(name string, at *place) {
 	if name == "" {
 		fs.add(at, "nothing", "the name of a property", nil)
 		return
@@ -42,7 +42,7 @@ func (fs *findings) propertyName(name string, at *place) {
 
 // expressions checks each expression of a property selector, and that all of them can be true at
 // once.
-func (fs *findings) expressions(all []PropertyExpression, at *place) {
+func (fs rules) expressions(all []PropertyExpression, at *place) {
 	bounds := make(map[string]*interval)
 	for i := range all {
 		e, at := &all[i], at.item(i)
@@ -61,8 +61,8 @@ func (fs *findings) expressions(all []PropertyExpression, at *place) {
 }
 
 // expression checks one expression and returns its quantity.
-func (fs *findings) expression(e *PropertyExpression, at *place) (resource.Quantity, bool) {
-	before := len(*fs)
+func (fs rules) expression(e *PropertyExpression, at *place) (resource.Quantity, bool) {
+	before := len(*fs.findings)
 	fs.propertyName(e.Name, at.child("name"))
 	if e.Operator == "" {
 		fs.add(at.child("operator"), "nothing", oneOf(propertyOperators), nil)
@@ -80,7 +80,7 @@ func (fs *findings) expression(e *PropertyExpression, at *place) (resource.Quant
 	if err != nil {
 		fs.add(at.child("values").item(0), quote(e.Values[0]), expectedAmount(err, "a quantity", `"5", "1.5", "100m" or "2Gi"`), nil)
 	}
-	return value, len(*fs) == before
+	return value, len(*fs.findings) == before
 }
 
 // bound is one side of an interval.

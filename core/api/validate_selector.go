@@ -9,7 +9,7 @@ import (
 const maxSelectors = 100
 
 // selectors checks what a placement selects (placement.md 2.1 and 2.2).
-func (fs *findings) selectors(p *Placement, at *place) {
+func (fs rules) selectors(p *Placement, at *place) {
 	all := p.Spec.ResourceSelectors
 	switch {
 	case len(all) == 0:
@@ -62,7 +62,7 @@ func selectsInsideNamespace(all []ResourceSelector) bool {
 
 func (r *ResourceSelector) isNamespace() bool { return r.Group == "" && r.Kind == "Namespace" }
 
-func (fs *findings) selector(kind string, r *ResourceSelector, withSelectors bool, at *place) {
+func (fs rules) selector(kind string, r *ResourceSelector, withSelectors bool, at *place) {
 	fs.selectedKind(kind, r, withSelectors, at)
 	if r.Name != "" && r.LabelSelector != nil {
 		fs.add(at, "both name and labelSelector", "one of name and labelSelector, or neither for all objects of the kind", nil)
@@ -82,7 +82,7 @@ func (fs *findings) selector(kind string, r *ResourceSelector, withSelectors boo
 
 // selectedKind checks version and kind, and that the kind lies where the placement may select: outside
 // namespaces for a ClusterResourcePlacement, inside them for a ResourcePlacement.
-func (fs *findings) selectedKind(kind string, r *ResourceSelector, withSelectors bool, at *place) {
+func (fs rules) selectedKind(kind string, r *ResourceSelector, withSelectors bool, at *place) {
 	if r.Version == "" {
 		fs.add(at.child("version"), "nothing", `the version of the kind, like "v1"`, nil)
 	}
@@ -104,7 +104,7 @@ func (fs *findings) selectedKind(kind string, r *ResourceSelector, withSelectors
 
 // insideNamespace checks the selectors of a placement of which one says
 // NamespaceWithResourceSelectors: it stands alone, by name.
-func (fs *findings) insideNamespace(all []ResourceSelector, at *place) {
+func (fs rules) insideNamespace(all []ResourceSelector, at *place) {
 	seen := false
 	for i := range all {
 		r := &all[i]
@@ -124,7 +124,7 @@ func (fs *findings) insideNamespace(all []ResourceSelector, at *place) {
 }
 
 // reportingScope checks where the status of a placement may be read.
-func (fs *findings) reportingScope(p *Placement, at *place) {
+func (fs rules) reportingScope(p *Placement, at *place) {
 	scope := p.Spec.StatusReportingScope
 	if scope == "" {
 		return

@@ -8,7 +8,7 @@ import (
 )
 
 // strategy checks how content moves over members (placement.md 2.1, D9, D20).
-func (fs *findings) strategy(s *Strategy, at *place) {
+func (fs rules) strategy(s *Strategy, at *place) {
 	fs.choice(s.Type, at.child("type"), StrategyRollingUpdate, StrategyExternal)
 	if s.Type == StrategyExternal {
 		fs.add(at.child("type"), quote(s.Type), "RollingUpdate: staged runs of content, which External leaves the rollout to, are not built yet", nil)
@@ -32,7 +32,7 @@ func (fs *findings) strategy(s *Strategy, at *place) {
 }
 
 // share checks a number of members, or a percentage of them.
-func (fs *findings) share(v *intstr.IntOrString, at *place) {
+func (fs rules) share(v *intstr.IntOrString, at *place) {
 	const expected = `a number of 0 or more, or a percentage from "0%" to "100%"`
 	switch {
 	case v == nil:
@@ -52,7 +52,7 @@ func (fs *findings) share(v *intstr.IntOrString, at *place) {
 	}
 }
 
-func (fs *findings) applyStrategy(a *ApplyStrategy, at *place) {
+func (fs rules) applyStrategy(a *ApplyStrategy, at *place) {
 	if a == nil {
 		return
 	}
@@ -65,7 +65,7 @@ func (fs *findings) applyStrategy(a *ApplyStrategy, at *place) {
 	fs.choice(a.WhenToTakeOver, at.child("whenToTakeOver"), TakeOverAlways, TakeOverIfNoDiff, TakeOverNever)
 }
 
-func (fs *findings) reportBack(r *ReportBackStrategy, at *place) {
+func (fs rules) reportBack(r *ReportBackStrategy, at *place) {
 	if r == nil {
 		return
 	}
