@@ -4,27 +4,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// Values that a field takes when it is absent, and the alternatives to them.
-const (
-	StatusScopeCluster    = "ClusterScopeOnly"
-	StatusScopeNamespace  = "NamespaceAccessible"
-	ApplyClientSide       = "ClientSideApply"
-	ApplyServerSide       = "ServerSideApply"
-	ApplyReportDiff       = "ReportDiff"
-	ComparePartial        = "PartialComparison"
-	CompareFull           = "FullComparison"
-	WhenToApplyAlways     = "Always"
-	WhenToApplyIfNotDrift = "IfNotDrifted"
-	TakeOverAlways        = "Always"
-	TakeOverIfNoDiff      = "IfNoDiff"
-	TakeOverNever         = "Never"
-	ReportBackDisabled    = "Disabled"
-	ReportBackMirror      = "Mirror"
-	ValidationStrict      = "Strict"
-	ValidationSkip        = "Skip"
-	DefaultHeartbeat      = 60 // seconds, MemberCluster's heartbeatPeriodSeconds
-)
-
 // Default fills in what a placement leaves out (placement.md 2.1). It changes p; calling it again
 // changes nothing more.
 func Default(p *Placement) {

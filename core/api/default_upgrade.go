@@ -2,9 +2,6 @@ package api
 
 import "time"
 
-// CatalogDefault is the name of the version catalog that counts.
-const CatalogDefault = "default"
-
 // DefaultRun fills in what a run leaves out. Its policy stays as it is: what it leaves out is its
 // strategy's to say.
 func DefaultRun(r *UpdateRun) {

@@ -69,12 +69,6 @@ func (fs rules) membersAnnotation(a map[string]string, at *place) {
 	}
 }
 
-// FleetBudget reads the value of AnnotationFleetBudget, "name=5" or "name=10%" (N11).
-func FleetBudget(annotation string) (name, nodes string, ok bool) {
-	name, nodes, found := strings.Cut(annotation, "=")
-	return name, nodes, found && name != "" && budgetNodes.MatchString(nodes)
-}
-
 func (fs rules) poolTemplate(t *NodePoolTemplate, at *place) {
 	fs.labels(t.Metadata.Labels, at.in("metadata", "labels"))
 	for _, key := range slices.Sorted(maps.Keys(t.Metadata.Annotations)) {

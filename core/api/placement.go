@@ -262,3 +262,24 @@ const (
 	DefaultRevisionHistoryLimit     = 10
 	DefaultMaxSkew                  = 1
 )
+
+// Values that a field takes when it is absent, and the alternatives to them.
+const (
+	StatusScopeCluster    = "ClusterScopeOnly"
+	StatusScopeNamespace  = "NamespaceAccessible"
+	ApplyClientSide       = "ClientSideApply"
+	ApplyServerSide       = "ServerSideApply"
+	ApplyReportDiff       = "ReportDiff"
+	ComparePartial        = "PartialComparison"
+	CompareFull           = "FullComparison"
+	WhenToApplyAlways     = "Always"
+	WhenToApplyIfNotDrift = "IfNotDrifted"
+	TakeOverAlways        = "Always"
+	TakeOverIfNoDiff      = "IfNoDiff"
+	TakeOverNever         = "Never"
+	ReportBackDisabled    = "Disabled"
+	ReportBackMirror      = "Mirror"
+	ValidationStrict      = "Strict"
+	ValidationSkip        = "Skip"
+	DefaultHeartbeat      = 60 // seconds, MemberCluster's heartbeatPeriodSeconds
+)

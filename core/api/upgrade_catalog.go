@@ -1,6 +1,10 @@
 package api
 
-import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+import (
+	"regexp"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
 
 // Release states of a Kubernetes version in a catalog.
 const (
@@ -43,4 +47,19 @@ type NodeImageRelease struct {
 	Version     string      `json:"version"`
 	Regions     []string    `json:"regions,omitempty"`
 	PublishedAt metav1.Time `json:"publishedAt,omitzero"`
+}
+
+// CatalogDefault is the name of the version catalog that counts.
+const CatalogDefault = "default"
+
+var nodeImagePattern = regexp.MustCompile(`^(.+)-(\d+(?:\.\d+)+)$`)
+
+// NodeImageFamily splits a full image name into family and version. The version is the last token
+// after a dash made of digits and dots.
+func NodeImageFamily(image string) (family, version string, ok bool) {
+	parts := nodeImagePattern.FindStringSubmatch(image)
+	if parts == nil {
+		return "", "", false
+	}
+	return parts[1], parts[2], true
 }

@@ -19,12 +19,8 @@ var (
 	upgradeVersion      = regexp.MustCompile(`^v?\d{1,9}\.\d{1,9}(\.\d{1,9})?$`)
 	upgradeMinor        = regexp.MustCompile(`^v?\d{1,9}\.\d{1,9}$`)
 	upgradeRelease      = regexp.MustCompile(`^v?\d{1,9}\.\d{1,9}\.\d{1,9}$`)
-	nodeImagePattern    = regexp.MustCompile(`^(.+)-(\d+(?:\.\d+)+)$`)
 	imageVersionPattern = regexp.MustCompile(`^\d{1,9}(\.\d{1,9}){1,2}$`)
 )
-
-// UpdateWeekdays are the names of days in schedules and gates.
-var UpdateWeekdays = []string{"Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"}
 
 // updateFaults collects what is wrong with one document around upgrades.
 type updateFaults struct {
@@ -109,14 +105,4 @@ func (u *updateFaults) selector(path string, selector *MemberSelector) {
 	if _, err := labels.Parse(selector.ByLabel); err != nil {
 		u.add(path, shown(selector.ByLabel), "a label selector such as env=prod,tier in (fe,be): "+err.Error())
 	}
-}
-
-// NodeImageFamily splits a full image name into family and version. The version is the last token
-// after a dash made of digits and dots.
-func NodeImageFamily(image string) (family, version string, ok bool) {
-	parts := nodeImagePattern.FindStringSubmatch(image)
-	if parts == nil {
-		return "", "", false
-	}
-	return parts[1], parts[2], true
 }

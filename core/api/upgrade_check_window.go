@@ -5,9 +5,6 @@ import (
 	"time"
 )
 
-// DateLayout is the form of dates in maintenance schedules.
-const DateLayout = "2006-01-02"
-
 // CheckMemberMaintenance returns every fault of a member's schedules (updates.md 4.2). KnownZone
 // reports whether an IANA zone exists.
 func CheckMemberMaintenance(m *MemberMaintenance, knownZone func(string) bool) Faults {
@@ -106,9 +103,6 @@ func (u *updateFaults) schedule(path string, s *MaintenanceSchedule) {
 		u.add(path, fmt.Sprintf("%d kinds of schedule", count), "exactly one of daily, weekly, absoluteMonthly and relativeMonthly")
 	}
 }
-
-// WeekIndexes are the words for the n-th occurrence of a weekday in a month.
-var WeekIndexes = []string{"First", "Second", "Third", "Fourth", "Last"}
 
 // CheckVersionCatalog returns every fault of a catalog.
 func CheckVersionCatalog(c *VersionCatalog) Faults {

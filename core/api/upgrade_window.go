@@ -81,3 +81,12 @@ type DateSpan struct {
 	Start string `json:"start"`
 	End   string `json:"end"`
 }
+
+// UpdateWeekdays are the names of days in schedules and gates.
+var UpdateWeekdays = []string{"Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"}
+
+// WeekIndexes are the words for the n-th occurrence of a weekday in a month.
+var WeekIndexes = []string{"First", "Second", "Third", "Fourth", "Last"}
+
+// DateLayout is the form of dates in maintenance schedules.
+const DateLayout = "2006-01-02"
