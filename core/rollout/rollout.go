@@ -46,7 +46,7 @@ func ViewOf(spec *api.Spec, state api.MemberState) MemberView {
 		return v
 	}
 	v.Leaving = true
-	if mc, err := spec.DecodeMember(); err == nil && mc.Spec.DeleteOptions != nil {
+	if mc, err := api.SpecOf[api.MemberCluster](spec); err == nil && mc.Spec.DeleteOptions != nil {
 		v.WhenLeaving = mc.Spec.DeleteOptions.WhenLeaving
 	}
 	return v

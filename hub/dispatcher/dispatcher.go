@@ -197,7 +197,7 @@ func (d *Dispatcher) followRun(name string) error {
 		return err
 	}
 	if found && specified && spec.UID == status.UID {
-		run, err := spec.DecodeRun()
+		run, err := api.SpecOf[api.UpdateRun](&spec)
 		if err != nil {
 			return err
 		}

@@ -120,14 +120,14 @@ func (k *market) shared() (budgets []sharedBudget, whole bool) {
 // pools are all NodePools that can be read, by name, and which one cannot: that one may be for any member,
 // and share any budget.
 func (k *market) pools() ([]*api.NodePool, string) {
-	all, faults := decodeAll(k.records.poolSpecs, &k.specs, (*api.Spec).DecodePool)
+	all, faults := decodeAll(k.records.poolSpecs, &k.specs, api.SpecOf[api.NodePool])
 	return all, unreadable(api.KindNodePool, faults, "")
 }
 
 // catalogFor is the catalog that a member buys from, nil for none, and its revision; fault names one that
 // it may buy from instead and that cannot be read.
 func (k *market) catalogFor(labels map[string]string) (chosen *api.InstanceCatalog, revision uint64, fault string) {
-	all, faults := decodeAll(k.records.catalogs, &k.lists, (*api.Spec).DecodeInstances)
+	all, faults := decodeAll(k.records.catalogs, &k.lists, api.SpecOf[api.InstanceCatalog])
 	if chosen = disruption.CatalogFor(labels, all); chosen != nil {
 		revision = k.lists[chosen.Name].revision
 	}

@@ -35,7 +35,7 @@ func (d *Disruptor) followPool(ctx context.Context, name string) (time.Time, err
 	case !d.feed.Synced():
 		return d.options.Now().Add(behind), nil
 	}
-	pool, err := spec.DecodePool()
+	pool, err := api.SpecOf[api.NodePool](&spec)
 	if err != nil {
 		return time.Time{}, err
 	}

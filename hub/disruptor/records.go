@@ -73,7 +73,7 @@ func (r *records) cluster(name string) (*api.MemberCluster, bool, error) {
 	if held, ok := r.clusters.Load(name); ok && held.(decoded[*api.MemberCluster]).revision == revision {
 		return held.(decoded[*api.MemberCluster]).object, true, nil
 	}
-	mc, err := spec.DecodeMember()
+	mc, err := api.SpecOf[api.MemberCluster](&spec)
 	if err != nil {
 		return nil, false, err
 	}

@@ -118,14 +118,14 @@ func (d *Disruptor) suppose(ctx context.Context, m *member, s *situation, as *su
 func (k *market) supposing(ctx context.Context, labels map[string]string, as *supposed) offer {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	stored, broken := decodeAll(k.records.poolSpecs, &k.specs, (*api.Spec).DecodePool)
+	stored, broken := decodeAll(k.records.poolSpecs, &k.specs, api.SpecOf[api.NodePool])
 	specs := replaced(stored, as.pools, (*api.NodePool).GetName)
 	for _, p := range stored {
 		if now := as.pools[p.Name]; now != nil && p.DeletionTimestamp != nil {
 			now.DeletionTimestamp = p.DeletionTimestamp // applying it does not bring it back
 		}
 	}
-	lists, unread := decodeAll(k.records.catalogs, &k.lists, (*api.Spec).DecodeInstances)
+	lists, unread := decodeAll(k.records.catalogs, &k.lists, api.SpecOf[api.InstanceCatalog])
 	catalog := disruption.CatalogFor(labels, replaced(lists, as.catalogs, (*api.InstanceCatalog).GetName))
 	first := ""
 	if catalog != nil {

@@ -219,12 +219,12 @@ func same(stored, next *api.Spec) bool {
 // checkUpdate adds what a rule forbids about changing the stored object into doc.
 func (f *draft) checkUpdate(doc *document, stored *api.Spec) {
 	if doc.Placement != nil {
-		if old, err := stored.DecodePlacement(); err == nil {
+		if old, err := api.SpecOf[api.Placement](stored); err == nil {
 			f.refused.faults = append(f.refused.faults, api.ValidateUpdate(doc.Placement, old)...)
 		}
 	}
 	if doc.Profile != nil {
-		if old, err := stored.DecodeProfile(); err == nil {
+		if old, err := api.SpecOf[api.AutoUpgradeProfile](stored); err == nil {
 			f.refused.faults = append(f.refused.faults, api.CheckProfileChange(old, doc.Profile)...)
 		}
 	}

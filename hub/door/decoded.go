@@ -27,7 +27,7 @@ func (c *decoded) placement(entry *bus.Entry[api.Spec]) (*api.Placement, error) 
 	if held, found := c.placements[entry.Name]; found && held.revision == entry.Revision {
 		return held.value, nil
 	}
-	p, err := entry.Value.DecodePlacement()
+	p, err := api.SpecOf[api.Placement](&entry.Value)
 	if err != nil {
 		return nil, err
 	}

@@ -80,7 +80,7 @@ func (d *Door) noteGoingClasses(f *draft) {
 func (d *Door) classRefs(documents []document) map[string]*api.NodeClassRef {
 	refs := map[string]*api.NodeClassRef{}
 	for _, entry := range d.records.specs[api.KindNodePool].All() {
-		if pool, err := entry.Value.DecodePool(); err == nil && pool.Spec.Template.Spec.NodeClassRef != nil {
+		if pool, err := api.SpecOf[api.NodePool](&entry.Value); err == nil && pool.Spec.Template.Spec.NodeClassRef != nil {
 			refs[pool.Name] = pool.Spec.Template.Spec.NodeClassRef
 		}
 	}

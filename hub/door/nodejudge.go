@@ -38,7 +38,7 @@ func (d *Door) changeNotes(pool *api.NodePool) []string {
 	if !found {
 		return nil
 	}
-	before, err := stored.DecodePool()
+	before, err := api.SpecOf[api.NodePool](&stored)
 	if err != nil {
 		return nil
 	}
@@ -170,7 +170,7 @@ func (d *Door) noteUnpriced(f *draft) {
 		if !found || ref.Kind != api.KindInstanceCatalog {
 			continue
 		}
-		if catalog, err := stored.DecodeInstances(); err == nil {
+		if catalog, err := api.SpecOf[api.InstanceCatalog](&stored); err == nil {
 			catalogs = append(catalogs, catalog)
 		}
 	}

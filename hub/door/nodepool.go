@@ -29,7 +29,7 @@ func (r *records) poolRecord(stored *api.Spec) *api.PoolRecord {
 
 // renderPool shows a NodePool with its nodes on all members.
 func (d *Door) renderPool(entry *bus.Entry[api.Spec]) (json.RawMessage, error) {
-	pool, err := entry.Value.DecodePool()
+	pool, err := api.SpecOf[api.NodePool](&entry.Value)
 	if err != nil {
 		return d.complete(&entry.Value, entry.Revision, entry.Value.Body, nil)
 	}
@@ -53,7 +53,7 @@ func (d *Door) poolProblems() []api.Problem {
 	var problems []api.Problem
 	for _, entry := range d.records.specs[api.KindNodePool].All() {
 		problem := api.Problem{Object: subjects.KindNodePool + "/" + entry.Name, Next: "flotilla describe nodepool " + entry.Name}
-		pool, err := entry.Value.DecodePool()
+		pool, err := api.SpecOf[api.NodePool](&entry.Value)
 		if err != nil { // a problem of its own, see unreadableProblems
 			continue
 		}

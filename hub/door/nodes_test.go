@@ -231,7 +231,7 @@ func TestADeletedNodePoolWaitsForItsNodes(t *testing.T) {
 	require.Equal(t, first, must[api.ApplyResult](h, api.VerbDelete, request), "a repeat answers the first result")
 	spec, _, _ := bus.TableOf[api.Spec](h.store.State, subjects.PoolSpecs).Get("general")
 	require.NotNil(t, spec.Deleted)
-	pool, err := spec.DecodePool()
+	pool, err := api.SpecOf[api.NodePool](&spec)
 	require.NoError(t, err)
 	require.NotNil(t, pool.DeletionTimestamp)
 	require.Equal(t, []string{"the hub to count its nodes"}, h.pool("general").Status.Unconfirmed)

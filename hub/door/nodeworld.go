@@ -19,11 +19,11 @@ type nodeWorld struct {
 
 func (d *Door) nodeWorld(f *draft) *nodeWorld {
 	w := &nodeWorld{members: map[string]map[string]string{}}
-	w.pools = standing(f, f.records.specs[api.KindNodePool], (*api.Spec).DecodePool, func(doc *document) *api.NodePool { return doc.Pool })
-	catalogs := standing(f, f.records.specs[api.KindInstanceCatalog], (*api.Spec).DecodeInstances,
+	w.pools = standing(f, f.records.specs[api.KindNodePool], api.SpecOf[api.NodePool], func(doc *document) *api.NodePool { return doc.Pool })
+	catalogs := standing(f, f.records.specs[api.KindInstanceCatalog], api.SpecOf[api.InstanceCatalog],
 		func(doc *document) *api.InstanceCatalog { return doc.Instances })
 	w.catalogs = slices.Collect(maps.Values(catalogs))
-	members := standing(f, f.records.members, (*api.Spec).DecodeMember, func(doc *document) *api.MemberCluster { return doc.Member })
+	members := standing(f, f.records.members, api.SpecOf[api.MemberCluster], func(doc *document) *api.MemberCluster { return doc.Member })
 	for name, member := range members {
 		after := api.MemberFrom(member, d.recordAfter(name, member), f.now.Time)
 		w.members[name] = after.Labels

@@ -165,7 +165,7 @@ func (d *Door) membersAfter(documents []document, now time.Time) ([]api.Member, 
 		return nil, err
 	}
 	for _, entry := range entries {
-		stored, err := entry.Value.DecodeMember()
+		stored, err := api.SpecOf[api.MemberCluster](&entry.Value)
 		if err != nil {
 			return nil, err
 		}

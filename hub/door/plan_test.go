@@ -69,7 +69,7 @@ func rolledOut(h *house, away time.Time, members ...string) {
 func (h *house) stored(name string) *api.Placement {
 	h.t.Helper()
 	spec, _, _ := bus.TableOf[api.Spec](h.store.State, subjects.PlacementSpecs).Get(name)
-	p, err := spec.DecodePlacement()
+	p, err := api.SpecOf[api.Placement](&spec)
 	require.NoError(h.t, err)
 	return p
 }

@@ -90,11 +90,11 @@ func readable(stored *api.Spec) bool {
 	var err error
 	switch stored.Object.Kind {
 	case api.KindMemberCluster:
-		_, err = stored.DecodeMember()
+		_, err = api.SpecOf[api.MemberCluster](stored)
 	case api.KindNodePool:
-		_, err = stored.DecodePool()
+		_, err = api.SpecOf[api.NodePool](stored)
 	default:
-		_, err = stored.DecodePlacement()
+		_, err = api.SpecOf[api.Placement](stored)
 	}
 	return err == nil
 }

@@ -111,7 +111,7 @@ func TestAPlacementThatCannotBeReadCanBeDeleted(t *testing.T) {
 			require.Contains(t, result.Notes[0], "stays on the members")
 			spec := h.specOf("web")
 			require.Equal(t, uid, spec.UID)
-			p, err := spec.DecodePlacement()
+			p, err := api.SpecOf[api.Placement](&spec)
 			require.NoError(t, err)
 			require.Equal(t, api.PropagationAbandon, p.Spec.Strategy.DeleteStrategy.PropagationPolicy)
 			h.release("web", uid, 1)

@@ -62,12 +62,12 @@ func (h *house) taken(name string, start bool, change ...func(*api.UpdateRunStat
 	h.t.Helper()
 	spec, _, found := bus.TableOf[api.Spec](h.store.State, subjects.RunSpecs).Get(name)
 	require.True(h.t, found)
-	r, err := spec.DecodeRun()
+	r, err := api.SpecOf[api.UpdateRun](&spec)
 	require.NoError(h.t, err)
 	var strategy *api.UpdateStrategy
 	if r.Spec.StrategyName != "" {
 		spec, _, _ := bus.TableOf[api.Spec](h.store.State, subjects.StrategySpecs).Get(r.Spec.StrategyName)
-		strategy, err = spec.DecodeStrategy()
+		strategy, err = api.SpecOf[api.UpdateStrategy](&spec)
 		require.NoError(h.t, err)
 	}
 	view := upgrade.View{Fleet: upgrade.NewFleet(time.LoadLocation)}
@@ -301,7 +301,7 @@ func TestMaintenanceKeepsTheDayItsIntervalsCountFrom(t *testing.T) {
 	require.Contains(t, []string{today, elsewhen.Now().UTC().Format(api.DateLayout)}, start())
 	table := bus.TableOf[api.Spec](h.store.State, subjects.MaintenanceSpecs)
 	spec, revision, _ := table.Get("berlin")
-	m, err := spec.DecodeMaintenance()
+	m, err := api.SpecOf[api.MemberMaintenance](&spec)
 	require.NoError(t, err)
 	m.Spec.AutoUpgrade.StartDate = "2026-01-05"
 	spec.Body, err = json.Marshal(m)

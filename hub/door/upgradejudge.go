@@ -18,7 +18,7 @@ func (f *draft) defaultMaintenance(doc *document, stored *api.Spec, found bool) 
 	var old *api.MemberMaintenance
 	if found {
 		var err error
-		if old, err = stored.DecodeMaintenance(); err != nil {
+		if old, err = api.SpecOf[api.MemberMaintenance](stored); err != nil {
 			old = nil // what cannot be read gives no dates
 		}
 	}
@@ -34,7 +34,7 @@ func (f *draft) checkEdit(doc *document, next, stored *api.Spec) error {
 	if doc.Run == nil || stored.Generation == 0 || next.Generation == stored.Generation {
 		return nil
 	}
-	was, err := stored.DecodeRun()
+	was, err := api.SpecOf[api.UpdateRun](stored)
 	if err != nil {
 		return nil // what cannot be read forbids nothing
 	}

@@ -95,7 +95,7 @@ func (d *Door) runsToPlan(documents []document, named []string) ([]*api.UpdateRu
 		if !everyActive && !slices.Contains(named, entry.Name) {
 			continue
 		}
-		run, err := entry.Value.DecodeRun()
+		run, err := api.SpecOf[api.UpdateRun](&entry.Value)
 		if err != nil {
 			return nil, err
 		}

@@ -156,7 +156,7 @@ func (f *draft) strategyInUse(name string) error {
 		if _, going := f.going[entry.Value.Object]; going {
 			continue
 		}
-		profile, err := entry.Value.DecodeProfile()
+		profile, err := api.SpecOf[api.AutoUpgradeProfile](&entry.Value)
 		if err != nil {
 			return err
 		}

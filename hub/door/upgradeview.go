@@ -24,11 +24,11 @@ func (a *upgradesAfter) minors() []string {
 }
 
 func (d *Door) upgradesAfter(f *draft) (*upgradesAfter, error) {
-	strategies, err := specsAfter(d, f, api.KindUpdateStrategy, (*api.Spec).DecodeStrategy, func(doc *document) *api.UpdateStrategy { return doc.Strategy })
+	strategies, err := specsAfter(d, f, api.KindUpdateStrategy, api.SpecOf[api.UpdateStrategy], func(doc *document) *api.UpdateStrategy { return doc.Strategy })
 	if err != nil {
 		return nil, err
 	}
-	catalogs, err := specsAfter(d, f, api.KindVersionCatalog, (*api.Spec).DecodeCatalog, func(doc *document) *api.VersionCatalog { return doc.Catalog })
+	catalogs, err := specsAfter(d, f, api.KindVersionCatalog, api.SpecOf[api.VersionCatalog], func(doc *document) *api.VersionCatalog { return doc.Catalog })
 	if err != nil {
 		return nil, err
 	}
@@ -65,11 +65,11 @@ func specsAfter[T any](d *Door, f *draft, kind string, decode func(*api.Spec) (*
 
 // fleetAfter fills in the members.
 func (d *Door) fleetAfter(f *draft, after *upgradesAfter) error {
-	members, err := specsAfter(d, f, api.KindMemberCluster, (*api.Spec).DecodeMember, func(doc *document) *api.MemberCluster { return doc.Member })
+	members, err := specsAfter(d, f, api.KindMemberCluster, api.SpecOf[api.MemberCluster], func(doc *document) *api.MemberCluster { return doc.Member })
 	if err != nil {
 		return err
 	}
-	maintenance, err := specsAfter(d, f, api.KindMemberMaintenance, (*api.Spec).DecodeMaintenance, func(doc *document) *api.MemberMaintenance { return doc.Maintenance })
+	maintenance, err := specsAfter(d, f, api.KindMemberMaintenance, api.SpecOf[api.MemberMaintenance], func(doc *document) *api.MemberMaintenance { return doc.Maintenance })
 	if err != nil {
 		return err
 	}
@@ -106,7 +106,7 @@ func (d *Door) recordAfter(name string, after *api.MemberCluster) *api.MemberRec
 	if !found {
 		return nil
 	}
-	before, err := stored.DecodeMember()
+	before, err := api.SpecOf[api.MemberCluster](&stored)
 	if err != nil {
 		return nil
 	}

@@ -115,7 +115,7 @@ func (r *Registrar) gather(member string) (liveness.Input, uint64, error) {
 		return in, 0, err
 	}
 	if found {
-		mc, err := spec.DecodeMember()
+		mc, err := api.SpecOf[api.MemberCluster](&spec)
 		if err != nil {
 			return in, 0, err
 		}

@@ -60,7 +60,7 @@ func (r *records) gather(name string, now time.Time) (status.Input, uint64, erro
 	if !found {
 		return in, revision, nil
 	}
-	p, err := spec.DecodePlacement()
+	p, err := api.SpecOf[api.Placement](&spec)
 	if err != nil {
 		return in, 0, err
 	}

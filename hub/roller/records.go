@@ -48,7 +48,7 @@ func (r *records) gather(name string, now time.Time) (rollout.Input, uint64, err
 		return in, 0, err
 	}
 	if found {
-		p, err := spec.DecodePlacement()
+		p, err := api.SpecOf[api.Placement](&spec)
 		if err != nil {
 			return in, 0, err
 		}

@@ -82,7 +82,7 @@ func (r *Runner) gatherProfile(name string) (*upgrade.ProfileInput, uint64, erro
 	if unread != nil {
 		return nil, revision, unread
 	}
-	profile, err := spec.DecodeProfile()
+	profile, err := api.SpecOf[api.AutoUpgradeProfile](&spec)
 	if err != nil {
 		return nil, revision, err
 	}

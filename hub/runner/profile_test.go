@@ -82,7 +82,7 @@ func TestAProfileFollowsItsChannel(t *testing.T) {
 	y.told("profile/fast", "TriggerSucceeded", "created and started run "+first)
 	spec, _, found := bus.TableOf[api.Spec](y.store.State, subjects.RunSpecs).Get(first)
 	require.True(t, found, "a run that a profile makes is an object like any other")
-	run, err := spec.DecodeRun()
+	run, err := api.SpecOf[api.UpdateRun](&spec)
 	require.NoError(t, err)
 	require.Equal(t, "fast", run.Spec.AutoUpgradeProfile)
 	status, _, _ := y.runs.Get(first)

@@ -70,7 +70,7 @@ func (r *records) run(name string) (*api.UpdateRun, error) {
 	if held, ok := r.decoded[name]; ok && held.revision == revision {
 		return held.run, nil
 	}
-	run, err := spec.DecodeRun()
+	run, err := api.SpecOf[api.UpdateRun](&spec)
 	if err != nil {
 		return nil, err
 	}
@@ -84,7 +84,7 @@ func (r *records) strategy(name string) (*api.UpdateStrategy, error) {
 	if name == "" || err != nil || !found {
 		return nil, err
 	}
-	return spec.DecodeStrategy()
+	return api.SpecOf[api.UpdateStrategy](&spec)
 }
 
 // catalog returns the catalog that counts, nil when there is none.
@@ -96,7 +96,7 @@ func (r *records) catalog() (*upgrade.Catalog, error) {
 	if r.parsed.revision == revision {
 		return r.parsed.catalog, nil
 	}
-	object, err := spec.DecodeCatalog()
+	object, err := api.SpecOf[api.VersionCatalog](&spec)
 	if err != nil {
 		return nil, err
 	}
@@ -114,7 +114,7 @@ func (r *records) facts(name string) (upgrade.MemberFacts, bool, error) {
 	if err != nil || !found {
 		return upgrade.MemberFacts{}, false, err
 	}
-	mc, err := spec.DecodeMember()
+	mc, err := api.SpecOf[api.MemberCluster](&spec)
 	if err != nil {
 		return upgrade.MemberFacts{}, false, err
 	}
@@ -134,7 +134,7 @@ func (r *records) facts(name string) (upgrade.MemberFacts, bool, error) {
 		return upgrade.MemberFacts{}, false, err
 	}
 	if found {
-		object, err := schedules.DecodeMaintenance()
+		object, err := api.SpecOf[api.MemberMaintenance](&schedules)
 		if err != nil {
 			return upgrade.MemberFacts{}, false, err
 		}

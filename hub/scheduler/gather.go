@@ -47,7 +47,7 @@ func (r *records) gather(name string, now time.Time, t schedule.Thresholds) (*ga
 	if err != nil || !found {
 		return nil, false, err
 	}
-	p, err := spec.DecodePlacement()
+	p, err := api.SpecOf[api.Placement](&spec)
 	if err != nil {
 		return nil, false, err
 	}
@@ -111,7 +111,7 @@ func (r *records) member(name string, now time.Time) (api.Member, error) {
 	if !found {
 		return api.Member{}, fmt.Errorf("member %s: %w", name, bus.ErrNotFound)
 	}
-	mc, err := spec.DecodeMember()
+	mc, err := api.SpecOf[api.MemberCluster](&spec)
 	if err != nil {
 		return api.Member{}, err
 	}
