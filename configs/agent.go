@@ -276,7 +276,7 @@ func DefaultAgent() Agent {
 // every one with its path, or Problems when the text is no YAML.
 func LoadAgent(source string, text []byte) (Agent, error) {
 	a := DefaultAgent()
-	doc, structural, err := strict(source, text, &a)
+	doc, structural, err := strictly(source, text, &a)
 	if err != nil {
 		return a, err
 	}

@@ -136,7 +136,7 @@ func DefaultHub() Hub {
 // one with its path, or Problems when the text is no YAML.
 func LoadHub(source string, text []byte) (Hub, error) {
 	h := DefaultHub()
-	doc, structural, err := strict(source, text, &h)
+	doc, structural, err := strictly(source, text, &h)
 	if err != nil {
 		return h, err
 	}

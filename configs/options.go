@@ -80,7 +80,7 @@ var (
 
 // strict reads one YAML document into options, which hold the defaults already, and returns it with what
 // is wrong with its form; no document when the text holds none.
-func strict(source string, text []byte, into any) (*Document, api.Faults, error) {
+func strictly(source string, text []byte, into any) (*Document, api.Faults, error) {
 	docs, err := Parse(source, text)
 	problems, _ := errors.AsType[Problems](err)
 	switch {

@@ -48,12 +48,12 @@ func DefaultMaintenance(m, stored *MemberMaintenance, now time.Time, zones func(
 		if schedule.stored != nil {
 			w.StartDate = schedule.stored.StartDate
 		}
-		defaultString(&w.StartDate, now.In(w.location(zones)).Format(DateLayout))
+		defaultString(&w.StartDate, now.In(locationOf(w, zones)).Format(DateLayout))
 	}
 }
 
 // location is the clock of a schedule, UTC when it names none that can be read.
-func (w *MaintenanceWindow) location(zones func(string) (*time.Location, error)) *time.Location {
+func locationOf(w *MaintenanceWindow, zones func(string) (*time.Location, error)) *time.Location {
 	if w.TimeZone != "" {
 		if zone, err := zones(w.TimeZone); err == nil {
 			return zone

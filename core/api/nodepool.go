@@ -227,9 +227,3 @@ func (b *DisruptionBudget) Limit() string {
 	}
 	return *b.Nodes
 }
-
-// FleetBudget reads the value of AnnotationFleetBudget, "name=5" or "name=10%" (N11).
-func FleetBudget(annotation string) (name, nodes string, ok bool) {
-	name, nodes, found := strings.Cut(annotation, "=")
-	return name, nodes, found && name != "" && budgetNodes.MatchString(nodes)
-}

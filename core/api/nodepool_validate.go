@@ -287,3 +287,9 @@ const expectedZone = `an IANA time zone, like "Europe/Berlin"`
 
 // isZone reports a text in the form of a zone's name.
 func isZone(text string) bool { return zoneForm.MatchString(text) && text != "Local" }
+
+// FleetBudget reads the value of AnnotationFleetBudget, "name=5" or "name=10%" (N11).
+func FleetBudget(annotation string) (name, nodes string, ok bool) {
+	name, nodes, found := strings.Cut(annotation, "=")
+	return name, nodes, found && name != "" && budgetNodes.MatchString(nodes)
+}

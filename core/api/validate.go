@@ -22,13 +22,13 @@ func Validate(p, old *Placement) Faults {
 	if old != nil {
 		found.also(*validateUpdate(p, old).findings)
 	}
-	return found.faults(p.ref())
+	return found.faults(refOf(p))
 }
 
 // ValidateUpdate returns the rules that changing old into p breaks. Give it p as the user wrote it,
 // not defaulted: a policy that was left out is not a policy PickAll.
 func ValidateUpdate(p, old *Placement) Faults {
-	return validateUpdate(p, old).faults(p.ref())
+	return validateUpdate(p, old).faults(refOf(p))
 }
 
 // ValidateMember returns every rule that a member breaks.
@@ -36,7 +36,7 @@ func ValidateMember(m *MemberCluster) Faults {
 	return validateMember(m).faults(m.Kind + "/" + m.Name)
 }
 
-func (p *Placement) ref() string {
+func refOf(p *Placement) string {
 	return ObjectRef{Kind: p.Kind, Namespace: p.Namespace, Name: p.Name}.String()
 }
 

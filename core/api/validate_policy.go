@@ -17,7 +17,7 @@ const (
 var placementTypes = []string{string(PickAll), string(PickN), string(PickFixed)}
 
 // may reports whether the policy is of one of the types, or of one that nobody can tell.
-func (p *Policy) may(types ...PlacementType) bool {
+func may(p *Policy, types ...PlacementType) bool {
 	return slices.Contains(types, p.Type()) || !slices.Contains(placementTypes, string(p.Type()))
 }
 
@@ -46,7 +46,7 @@ func (fs rules) belongs(at *place, found string, p *Policy, types string) {
 func (fs rules) memberNames(p *Policy, at *place) {
 	names := p.ClusterNames
 	switch {
-	case !p.may(PickFixed) && len(names) > 0:
+	case !may(p, PickFixed) && len(names) > 0:
 		fs.belongs(at, listOf(len(names)), p, "PickFixed")
 		return
 	case p.Type() == PickFixed && len(names) == 0:
@@ -66,7 +66,7 @@ func (fs rules) memberNames(p *Policy, at *place) {
 func (fs rules) memberCount(p *Policy, at *place) {
 	n := p.NumberOfClusters
 	switch {
-	case !p.may(PickN) && n != nil:
+	case !may(p, PickN) && n != nil:
 		fs.belongs(at, number(*n), p, "PickN")
 	case p.Type() == PickN && n == nil:
 		fix := numberNode(2)
@@ -148,7 +148,7 @@ func (fs rules) sorter(s *PropertySorter, at *place) {
 
 func (fs rules) spread(p *Policy, at *place) {
 	constraints := p.TopologySpreadConstraints
-	if !p.may(PickN) && len(constraints) > 0 {
+	if !may(p, PickN) && len(constraints) > 0 {
 		fs.belongs(at, listOf(len(constraints)), p, "PickN")
 	}
 	for i, c := range constraints {
@@ -172,14 +172,14 @@ func (fs rules) tolerations(p *Policy, at *place) {
 	}
 	for i, t := range all {
 		fs.toleration(t, at.item(i))
-		if j := slices.IndexFunc(all, func(o Toleration) bool { return o.withOperator() == t.withOperator() }); j < i {
+		if j := slices.IndexFunc(all, func(o Toleration) bool { return withOperator(o) == withOperator(t) }); j < i {
 			fs.add(at.item(i), fmt.Sprintf("the same toleration as item %d", j), "each toleration once", nil)
 		}
 	}
 }
 
 // withOperator spells out the default operator.
-func (t Toleration) withOperator() Toleration {
+func withOperator(t Toleration) Toleration {
 	if t.Operator == "" {
 		t.Operator = TolerationEqual
 	}
@@ -188,7 +188,7 @@ func (t Toleration) withOperator() Toleration {
 
 func (fs rules) toleration(t Toleration, at *place) {
 	fs.choice(t.Operator, at.child("operator"), TolerationEqual, TolerationExists)
-	operator := meant(t.withOperator().Operator, TolerationEqual, TolerationExists)
+	operator := meant(withOperator(t).Operator, TolerationEqual, TolerationExists)
 	exists := operator == TolerationExists
 	switch {
 	case t.Key == "" && operator == TolerationEqual:

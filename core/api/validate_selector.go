@@ -25,10 +25,10 @@ func (fs rules) selectors(p *Placement, at *place) {
 		fs.insideNamespace(all, at)
 	}
 	for i := range all[:min(len(all), maxSelectors)] {
-		if withSelectors && all[i].isNamespace() {
+		if withSelectors && isNamespace(&all[i]) {
 			continue // said above
 		}
-		if j := slices.IndexFunc(all[:i], all[i].always); j >= 0 {
+		if j := slices.IndexFunc(all[:i], func(o ResourceSelector) bool { return always(&all[i], &o) }); j >= 0 {
 			fs.add(at.item(i), all[i].String()+" again", "each object once; "+at.item(j).String()+" selects it already", nil)
 		}
 	}
@@ -36,20 +36,20 @@ func (fs rules) selectors(p *Placement, at *place) {
 
 // always reports whether an object that one of two selectors selects is always one of those of the other, so
 // that nothing could ever be placed by both.
-func (r *ResourceSelector) always(other ResourceSelector) bool {
+func always(r, other *ResourceSelector) bool {
 	switch {
 	case r.Group != other.Group || r.Kind != other.Kind || r.Kind == "":
 		return false
 	case r.Name != "" && other.Name != "":
 		return r.Name == other.Name
-	case r.all() || other.all():
+	case selectsAll(r) || selectsAll(other):
 		return true
 	}
 	return r.Name == other.Name && reflect.DeepEqual(r.LabelSelector, other.LabelSelector)
 }
 
-// all says that the selector selects all objects of its kind.
-func (r *ResourceSelector) all() bool { return r.Name == "" && r.LabelSelector == nil }
+// selectsAll says that the selector selects all objects of its kind.
+func selectsAll(r *ResourceSelector) bool { return r.Name == "" && r.LabelSelector == nil }
 
 func selectsInsideNamespace(all []ResourceSelector) bool {
 	for i := range all {
@@ -60,7 +60,7 @@ func selectsInsideNamespace(all []ResourceSelector) bool {
 	return false
 }
 
-func (r *ResourceSelector) isNamespace() bool { return r.Group == "" && r.Kind == "Namespace" }
+func isNamespace(r *ResourceSelector) bool { return r.Group == "" && r.Kind == "Namespace" }
 
 func (fs rules) selector(kind string, r *ResourceSelector, withSelectors bool, at *place) {
 	fs.selectedKind(kind, r, withSelectors, at)
@@ -75,7 +75,7 @@ func (fs rules) selector(kind string, r *ResourceSelector, withSelectors bool, a
 	if !fs.choice(r.SelectionScope, scope, ScopeNamespaceOnly, ScopeNamespaceWithResources, ScopeNamespaceWithResourceSelectors) {
 		return
 	}
-	if !r.isNamespace() {
+	if !isNamespace(r) {
 		fs.add(scope, quote(r.SelectionScope), "no selectionScope: it is for kind Namespace only", nil)
 	}
 }
@@ -109,7 +109,7 @@ func (fs rules) insideNamespace(all []ResourceSelector, at *place) {
 	for i := range all {
 		r := &all[i]
 		switch {
-		case !r.isNamespace():
+		case !isNamespace(r):
 		case r.SelectionScope != ScopeNamespaceWithResourceSelectors:
 			fs.add(at.item(i), "another selector of kind Namespace", "no other beside the one with selectionScope "+ScopeNamespaceWithResourceSelectors, nil)
 		case seen:
@@ -138,7 +138,7 @@ func (fs rules) reportingScope(p *Placement, at *place) {
 	}
 	namespaces := 0
 	for i := range p.Spec.ResourceSelectors {
-		if p.Spec.ResourceSelectors[i].isNamespace() {
+		if isNamespace(&p.Spec.ResourceSelectors[i]) {
 			namespaces++
 		}
 	}
