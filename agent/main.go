@@ -29,6 +29,7 @@ import (
 	"flotilla/configs"
 	"flotilla/configs/terminal"
 	"flotilla/core/api"
+	"flotilla/core/validate"
 )
 
 func main() {
@@ -233,7 +234,7 @@ func readToken(text string) (*api.Token, error) {
 		}
 		text = string(read)
 	}
-	token, err := api.ParseToken(text)
+	token, err := validate.Token(text)
 	if err != nil {
 		return nil, fmt.Errorf("token: %w", err)
 	}

@@ -13,6 +13,7 @@ import (
 	"flotilla/bus"
 	"flotilla/bus/bustest"
 	"flotilla/core/api"
+	"flotilla/core/strict"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/micro"
@@ -73,7 +74,7 @@ func TestPeopleWithNATSToolsGetPlainJSON(t *testing.T) {
 
 func TestFailuresArrive(t *testing.T) {
 	server := bustest.Start(t)
-	refusal := &api.Failure{Code: api.CodeInvalid, Message: "2 faults\nin one request", Faults: api.Faults{{Path: "spec.policy", Found: "x", Expected: "y"}}, Next: "flotilla apply"}
+	refusal := &api.Failure{Code: api.CodeInvalid, Message: "2 faults\nin one request", Faults: strict.Faults{{Path: "spec.policy", Found: "x", Expected: "y"}}, Next: "flotilla apply"}
 	serve(t, server.Hub(t), map[string]bus.Handler{
 		api.VerbApply: func(context.Context, api.Caller, []byte) (any, error) {
 			return nil, fmt.Errorf("applying: %w", refusal)

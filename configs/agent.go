@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"flotilla/core/api"
+	"flotilla/core/strict"
+	"flotilla/core/validate"
 )
 
 // Types of targets: a member in memory, and a Kubernetes cluster.
@@ -225,7 +227,7 @@ func (n *Nodes) Names() []string {
 
 // Price is PricePerHour as a number, 0 when unknown.
 func (n *Nodes) Price() float64 {
-	price, err := api.ParseDecimal(n.PricePerHour)
+	price, err := strict.ParseDecimal(n.PricePerHour)
 	if err != nil {
 		return 0
 	}
@@ -272,7 +274,7 @@ func DefaultAgent() Agent {
 	}
 }
 
-// LoadAgent reads the YAML of an agent's configuration over the defaults. The error is api.Faults,
+// LoadAgent reads the YAML of an agent's configuration over the defaults. The error is strict.Faults,
 // every one with its path, or Problems when the text is no YAML.
 func LoadAgent(source string, text []byte) (Agent, error) {
 	a := DefaultAgent()
@@ -284,17 +286,17 @@ func LoadAgent(source string, text []byte) (Agent, error) {
 }
 
 // Validate returns everything wrong with the configuration.
-func (a *Agent) Validate() api.Faults {
+func (a *Agent) Validate() strict.Faults {
 	c := checks{}
-	c.faults = append(c.faults, api.CheckMember("fleet", a.Fleet)...)
+	c.faults = append(c.faults, validate.MemberName("fleet", a.Fleet)...)
 	if a.Member != "" {
-		c.faults = append(c.faults, api.CheckMember("member", a.Member)...)
+		c.faults = append(c.faults, validate.MemberName("member", a.Member)...)
 	}
-	c.faults = append(c.faults, api.CheckLabels("labels", a.Labels)...)
+	c.faults = append(c.faults, validate.Labels("labels", a.Labels)...)
 	c.labelValue("location", a.Location)
 	c.labelValue("resourceGroup", a.ResourceGroup)
 	c.labelValue("subscriptionID", a.SubscriptionID)
-	c.faults = append(c.faults, api.CheckProperties("properties", a.Properties)...)
+	c.faults = append(c.faults, validate.Properties("properties", a.Properties)...)
 	c.unless(a.DataDir != "", "dataDir", "nothing", "a folder")
 	c.unless(secretName.MatchString(a.Pod.Secret) && len(a.Pod.Secret) <= 253, "pod.secret", strconv.Quote(a.Pod.Secret), "the name of a Secret, like flotilla-agent")
 	c.decimal("cost.perCPUCore", a.Cost.PerCPUCore)
@@ -317,13 +319,13 @@ func (a *Agent) Validate() api.Faults {
 
 // labelValue checks what becomes the value of a label.
 func (c *checks) labelValue(path, value string) {
-	for _, f := range api.CheckLabels(path, map[string]string{path: value}) {
+	for _, f := range validate.Labels(path, map[string]string{path: value}) {
 		c.add(path, f.Found, f.Expected)
 	}
 }
 
 func (c *checks) decimal(path, text string) {
-	price, err := api.ParseDecimal(text)
+	price, err := strict.ParseDecimal(text)
 	c.unless(text == "" || err == nil && price >= 0 && price < 1e9, path, strconv.Quote(text), `dollars per hour, like "0.022"`)
 }
 
@@ -342,8 +344,8 @@ func (c *checks) memory(m *Memory) {
 			c.add(at+".count", strconv.Itoa(n.Count), fmt.Sprintf("a number from 1 to %d", maxNodes))
 			continue
 		}
-		c.unless(api.IsQuantity(n.CPU), at+".cpu", strconv.Quote(n.CPU), `a quantity, like "4" or "3920m"`)
-		c.unless(api.IsQuantity(n.Memory), at+".memory", strconv.Quote(n.Memory), `a quantity, like "16Gi"`)
+		c.unless(strict.IsQuantity(n.CPU), at+".cpu", strconv.Quote(n.CPU), `a quantity, like "4" or "3920m"`)
+		c.unless(strict.IsQuantity(n.Memory), at+".memory", strconv.Quote(n.Memory), `a quantity, like "16Gi"`)
 		c.decimal(at+".pricePerHour", n.PricePerHour)
 		c.managed(at, n)
 		for _, name := range n.Names() {

@@ -4,9 +4,10 @@ import (
 	"fmt"
 
 	"flotilla/core/api"
+	"flotilla/core/validate"
 )
 
-// LoadInstances reads the InstanceCatalog that the YAML of a file holds, alone. The error is api.Faults, every one with
+// LoadInstances reads the InstanceCatalog that the YAML of a file holds, alone. The error is strict.Faults, every one with
 // its path and the place in the file, or Problems when the text is no YAML.
 func LoadInstances(source string, text []byte) (*api.InstanceCatalog, error) {
 	docs, err := Parse(source, text)
@@ -16,7 +17,7 @@ func LoadInstances(source string, text []byte) (*api.InstanceCatalog, error) {
 	if len(docs) != 1 {
 		return nil, fmt.Errorf("%s: found %d documents, expected one InstanceCatalog", source, len(docs))
 	}
-	decoded, faults := api.Decode(docs[0].JSON)
+	decoded, faults := validate.Decode(docs[0].JSON)
 	for i := range faults {
 		faults[i].File = source
 		docs[0].Place(&faults[i])

@@ -3,7 +3,7 @@ package configs
 import (
 	"strconv"
 
-	"flotilla/core/api"
+	"flotilla/core/validate"
 )
 
 // ClusterAPI says where the Cluster API objects of the member's cluster lie.
@@ -20,9 +20,9 @@ type ClusterAPI struct {
 func (c *checks) clusterAPI(m *ClusterAPI) {
 	c.unless(m.Kubeconfig != "" || m.Context == "", "clusterAPI.context", strconv.Quote(m.Context), "nothing, because there is no kubeconfig")
 	if m.Namespace != "" {
-		c.faults = append(c.faults, api.CheckMember("clusterAPI.namespace", m.Namespace)...)
+		c.faults = append(c.faults, validate.MemberName("clusterAPI.namespace", m.Namespace)...)
 	}
 	if m.Cluster != "" {
-		c.faults = append(c.faults, api.CheckMember("clusterAPI.cluster", m.Cluster)...)
+		c.faults = append(c.faults, validate.MemberName("clusterAPI.cluster", m.Cluster)...)
 	}
 }

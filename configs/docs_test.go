@@ -8,7 +8,8 @@ import (
 	"testing"
 
 	"flotilla/configs"
-	"flotilla/core/api"
+	"flotilla/core/strict"
+	"flotilla/core/validate"
 
 	"github.com/stretchr/testify/require"
 )
@@ -34,7 +35,7 @@ func TestRefusalsAreWhatTheDocumentSays(t *testing.T) {
 		docs, err := configs.Parse("example", []byte(example))
 		require.NoError(t, err)
 		require.Len(t, docs, 1)
-		_, faults := api.Decode(docs[0].JSON)
+		_, faults := validate.Decode(docs[0].JSON)
 		require.NotEmpty(t, faults)
 		if !*update {
 			require.Equal(t, show(faults), block.FindStringSubmatch(found)[2], "go test ./configs -run Refusals -update writes it anew")
@@ -46,7 +47,7 @@ func TestRefusalsAreWhatTheDocumentSays(t *testing.T) {
 	}
 }
 
-func show(faults api.Faults) string {
+func show(faults strict.Faults) string {
 	var b strings.Builder
 	for _, f := range faults {
 		b.WriteString(f.Path + "\n  found     " + f.Found + "\n  expected  " + f.Expected + "\n")

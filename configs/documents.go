@@ -11,7 +11,7 @@ import (
 	"slices"
 	"strings"
 
-	"flotilla/core/api"
+	"flotilla/core/strict"
 )
 
 // Document is one object as it stands in a file.
@@ -28,7 +28,7 @@ type Document struct {
 
 	origin *origin
 	// within leads from the root of the origin to the document: into the items of lists.
-	within []api.Step
+	within []strict.Step
 }
 
 // Problem is one thing that keeps a text from being read.
@@ -37,7 +37,7 @@ type Problem struct {
 	Position
 	// Path of the field that it is about, where there is one.
 	Path string
-	Kind api.FaultKind
+	Kind strict.FaultKind
 	// Text says what was found, and Expected what would be accepted.
 	Text     string
 	Expected string
@@ -53,8 +53,8 @@ func (p Problem) Error() string {
 }
 
 // Fault is the problem as a fault of a document.
-func (p Problem) Fault() api.Fault {
-	return api.Fault{Kind: p.Kind, Path: p.Path, Found: p.Text, Expected: p.Expected, File: p.Source, Line: p.Line, Column: p.Column}
+func (p Problem) Fault() strict.Fault {
+	return strict.Fault{Kind: p.Kind, Path: p.Path, Found: p.Text, Expected: p.Expected, File: p.Source, Line: p.Line, Column: p.Column}
 }
 
 // Problems is every problem of one reading. It is an error when it is not empty.

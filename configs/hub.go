@@ -5,7 +5,8 @@ import (
 	"strconv"
 	"time"
 
-	"flotilla/core/api"
+	"flotilla/core/strict"
+	"flotilla/core/validate"
 )
 
 // Durabilities of the embedded server.
@@ -132,7 +133,7 @@ func DefaultHub() Hub {
 	}
 }
 
-// LoadHub reads the YAML of a hub's configuration over the defaults. The error is api.Faults, every
+// LoadHub reads the YAML of a hub's configuration over the defaults. The error is strict.Faults, every
 // one with its path, or Problems when the text is no YAML.
 func LoadHub(source string, text []byte) (Hub, error) {
 	h := DefaultHub()
@@ -145,8 +146,8 @@ func LoadHub(source string, text []byte) (Hub, error) {
 }
 
 // Validate returns everything wrong with the configuration.
-func (h *Hub) Validate() api.Faults {
-	c := checks{faults: api.CheckMember("fleet", h.Fleet)}
+func (h *Hub) Validate() strict.Faults {
+	c := checks{faults: validate.MemberName("fleet", h.Fleet)}
 	c.unless(h.DataDir != "" || h.Bus != Bus{}, "dataDir", "nothing", "a folder for the embedded server")
 	c.unless(h.Listen.Host != "", "listen.host", "nothing", `an address, like "127.0.0.1" or "0.0.0.0"`)
 	c.unless(h.Listen.Port >= 0 && h.Listen.Port <= 65535, "listen.port", strconv.Itoa(h.Listen.Port), "a number from 0 to 65535")
@@ -165,7 +166,7 @@ func (h *Hub) Validate() api.Faults {
 	c.address("metricsAddress", h.MetricsAddress)
 	c.log(h.Log)
 	for i, name := range h.SkippedNamespaces {
-		c.faults = append(c.faults, api.CheckMember("skippedNamespaces["+strconv.Itoa(i)+"]", name)...)
+		c.faults = append(c.faults, validate.MemberName("skippedNamespaces["+strconv.Itoa(i)+"]", name)...)
 	}
 	c.positive("disruption.validationWait", h.Disruption.ValidationWait, Duration(time.Millisecond), Duration(10*time.Minute))
 	c.positive("disruption.interval", h.Disruption.Interval, Duration(10*time.Millisecond), Duration(10*time.Minute))

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"flotilla/core/api"
+	"flotilla/core/strict"
 )
 
 // parseJSON reads a text that is one JSON object or several in a row; false when it is not JSON, so
@@ -68,7 +68,7 @@ func brokenJSON(source string, text []byte) *Problem {
 			s.skip(len(text))
 			found = "it ends too early"
 		}
-		return &Problem{Source: source, Position: Position{s.line, s.column}, Kind: api.FaultSyntax, Text: "text that is not JSON: " + found, Expected: "JSON, or YAML"}
+		return &Problem{Source: source, Position: Position{s.line, s.column}, Kind: strict.FaultSyntax, Text: "text that is not JSON: " + found, Expected: "JSON, or YAML"}
 	}
 }
 
@@ -102,13 +102,13 @@ func flatten(d Document) ([]Document, Problems) {
 	var problems Problems
 	for i, raw := range head.Items {
 		item := d
-		item.within = append(slices.Clone(d.within), api.Step{Name: "items", Index: -1}, api.Step{Index: i})
+		item.within = append(slices.Clone(d.within), strict.Step{Name: "items", Index: -1}, strict.Step{Index: i})
 		at := item.Position("")
 		item.Line = at.Line
 		named, found := withKind(raw, head)
 		if found != "" {
 			problems = append(problems, Problem{
-				Source: d.Source, Position: at, Path: fmt.Sprintf("items[%d]", i), Kind: api.FaultType, Text: found, Expected: "an object",
+				Source: d.Source, Position: at, Path: fmt.Sprintf("items[%d]", i), Kind: strict.FaultType, Text: found, Expected: "an object",
 			})
 			continue
 		}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"flotilla/core/api"
+	"flotilla/core/validate"
 )
 
 // Providers that make and take away the machines of nodes.
@@ -104,11 +105,11 @@ func (c *checks) environment(path string, variables map[string]string) {
 
 // managed checks what makes an entry of nodes those of a NodePool.
 func (c *checks) managed(at string, n *Nodes) {
-	for _, f := range api.CheckLabels("nodePool", map[string]string{api.LabelNodePool: n.NodePool}) {
+	for _, f := range validate.Labels("nodePool", map[string]string{api.LabelNodePool: n.NodePool}) {
 		c.add(at+".nodePool", f.Found, f.Expected)
 	}
 	c.optional(at+".capacityType", n.CapacityType, "on-demand", "spot", "reserved")
-	for _, f := range api.CheckLabels("labels", n.Labels) {
+	for _, f := range validate.Labels("labels", n.Labels) {
 		c.add(at+"."+f.Path, f.Found, f.Expected)
 	}
 	for i, t := range n.Taints {

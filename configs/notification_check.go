@@ -10,7 +10,8 @@ import (
 	"strings"
 	"time"
 
-	"flotilla/core/api"
+	"flotilla/core/strict"
+	"flotilla/core/validate"
 )
 
 // auditKinds are the kinds of objects that events are about, but for notifications, of which none is told.
@@ -22,7 +23,7 @@ func (c *checks) notifications(list []Notification) {
 	first := map[string]int{}
 	for i := range list {
 		n, at := &list[i], fmt.Sprintf("notifications[%d]", i)
-		c.faults = append(c.faults, api.CheckMember(at+".name", n.Name)...)
+		c.faults = append(c.faults, validate.MemberName(at+".name", n.Name)...)
 		if before, again := first[n.Name]; again {
 			c.add(at+".name", strconv.Quote(n.Name)+" again", fmt.Sprintf("another name than notifications[%d] has", before))
 		}
@@ -41,7 +42,7 @@ func (c *checks) filter(at string, f *NotificationFilter) {
 		kind, _, ok := strings.Cut(pattern, "/")
 		known := strings.Contains(kind, "*") || slices.Contains(auditKinds, kind)
 		expected := "<kind>/<name> with a kind out of " + strings.Join(auditKinds, ", ") + ", or *"
-		if near := api.Nearest(kind, auditKinds); near != "" && !known {
+		if near := strict.Nearest(kind, auditKinds); near != "" && !known {
 			expected += "; did you mean " + near + "?"
 		}
 		c.unless(ok && known || pattern == "*", fmt.Sprintf("%s.objects[%d]", at, i), strconv.Quote(pattern), expected)

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"flotilla/core/api"
+	"flotilla/core/strict"
 )
 
 // Duration is a span of time, written "15s" or "5m".
@@ -35,7 +35,7 @@ func ParseSize(text string) (bytes int64, ok bool) {
 	if text == "" {
 		return 0, true
 	}
-	q, err := api.ParseQuantity(text)
+	q, err := strict.ParseQuantity(text)
 	if err != nil || q.Sign() < 0 || q.Value() > mostSize {
 		return 0, false
 	}
@@ -80,7 +80,7 @@ var (
 
 // strict reads one YAML document into options, which hold the defaults already, and returns it with what
 // is wrong with its form; no document when the text holds none.
-func strictly(source string, text []byte, into any) (*Document, api.Faults, error) {
+func strictly(source string, text []byte, into any) (*Document, strict.Faults, error) {
 	docs, err := Parse(source, text)
 	problems, _ := errors.AsType[Problems](err)
 	switch {
@@ -89,7 +89,7 @@ func strictly(source string, text []byte, into any) (*Document, api.Faults, erro
 	case len(docs) > 1:
 		return nil, nil, Problem{Source: source, Position: docs[1].Position(""), Text: "a second document", Expected: "one, in a configuration file"}
 	}
-	faults := api.Strict(docs[0].JSON, into)
+	faults := strict.Decode(docs[0].JSON, into)
 	for i := range faults {
 		docs[0].Place(&faults[i])
 	}
@@ -100,10 +100,10 @@ func strictly(source string, text []byte, into any) (*Document, api.Faults, erro
 }
 
 // checks collects what is wrong with options.
-type checks struct{ faults api.Faults }
+type checks struct{ faults strict.Faults }
 
 func (c *checks) add(path, found, expected string) {
-	c.faults = append(c.faults, api.Fault{Path: path, Found: found, Expected: expected})
+	c.faults = append(c.faults, strict.Fault{Path: path, Found: found, Expected: expected})
 }
 
 // unless adds a fault when ok is false.
@@ -171,10 +171,10 @@ func cutPort(address string) (host, port string, ok bool) {
 
 // named returns structural faults and, of the others, those that are not about a place that has a
 // structural one already, each with the place in its file.
-func named(doc *Document, source string, structural, others api.Faults) error {
+func named(doc *Document, source string, structural, others strict.Faults) error {
 	all := slices.Clone(structural)
 	for _, f := range others {
-		if !slices.ContainsFunc(structural, func(s api.Fault) bool { return s.Covers(f.Path) }) {
+		if !slices.ContainsFunc(structural, func(s strict.Fault) bool { return s.Covers(f.Path) }) {
 			if f.File = source; doc != nil {
 				doc.Place(&f)
 			}

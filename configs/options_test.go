@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"flotilla/core/api"
+	"flotilla/core/strict"
 
 	"github.com/stretchr/testify/require"
 	"go.yaml.in/yaml/v3"
@@ -249,7 +250,7 @@ nodes:
 
 func requireFaults(t *testing.T, err error, want []string) {
 	t.Helper()
-	var faults api.Faults
+	var faults strict.Faults
 	require.ErrorAs(t, err, &faults)
 	var got []string
 	for i := range faults {

@@ -6,7 +6,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"flotilla/core/api"
+	"flotilla/core/strict"
 )
 
 // Position is a line and a column of a text, both from 1; zero when it is not known.
@@ -49,7 +49,7 @@ func (o *origin) position(n *yaml.Node) Position {
 // forget lets go of the nodes, which are larger than the text.
 func (o *origin) forget() { o.root = nil }
 
-// Position finds a field of the document by its path, as api.Fault spells it: the key of a field of a map,
+// Position finds a field of the document by its path, as strict.Fault spells it: the key of a field of a map,
 // the first character of an item of a list, and of what is not there the field it would stand in.
 func (d *Document) Position(path string) Position {
 	if d.origin == nil || d.origin.node() == nil {
@@ -57,7 +57,7 @@ func (d *Document) Position(path string) Position {
 	}
 	at := d.origin.node()
 	found := at
-	for _, step := range append(slices.Clone(d.within), api.Steps(path)...) {
+	for _, step := range append(slices.Clone(d.within), strict.Steps(path)...) {
 		key, value := stepInto(at, step)
 		if value == nil {
 			break
@@ -69,7 +69,7 @@ func (d *Document) Position(path string) Position {
 
 // stepInto returns the node that a step leads to and the one that names it; nil where it leads nowhere. A
 // lone item is taken for the list that belongs in its place, and a list of one for its item.
-func stepInto(n *yaml.Node, step api.Step) (key, value *yaml.Node) {
+func stepInto(n *yaml.Node, step strict.Step) (key, value *yaml.Node) {
 	if n.Kind == yaml.AliasNode {
 		n = n.Alias
 	}
@@ -116,14 +116,14 @@ func entry(n *yaml.Node, name string, depth int) (key, value *yaml.Node) {
 			}
 		}
 	}
-	if near := api.Nearest(name, names); near != "" && len(name) > 3 && depth == 0 {
+	if near := strict.Nearest(name, names); near != "" && len(name) > 3 && depth == 0 {
 		return entry(n, near, depth+1)
 	}
 	return nil, nil
 }
 
 // Place writes into a fault where the field it is about stands.
-func (d *Document) Place(f *api.Fault) {
+func (d *Document) Place(f *strict.Fault) {
 	at := d.Position(f.Path)
 	f.File, f.Line, f.Column = d.Source, at.Line, at.Column
 }

@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"flotilla/core/api"
+	"flotilla/core/strict"
 )
 
 // TestPositionsOfFields asks for the place of fields in every form that a file may have. A field that is
@@ -79,6 +79,6 @@ func TestFaultsOfConfigurationFilesNameTheirLine(t *testing.T) {
 	}, strings.Split(err.Error(), "\n"))
 	_, err = LoadAgent("", []byte("member: Berlin\n"))
 	require.ErrorContains(t, err, `member: found "Berlin"`)
-	var faults api.Faults
+	var faults strict.Faults
 	require.ErrorAs(t, err, &faults)
 }

@@ -11,7 +11,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"flotilla/core/api"
+	"flotilla/core/strict"
 )
 
 // oneNode reads a text that is one YAML document, or says what keeps it from that and where in its file. The
@@ -81,7 +81,7 @@ var (
 func syntaxProblem(in part, err error, m marks) *Problem {
 	prefix := libraryPrefix.FindStringSubmatch(err.Error())
 	said := err.Error()[len(prefix[0]):]
-	p := &Problem{Position: m.problem, Kind: api.FaultSyntax, Text: "text that is not YAML: " + said, Expected: "YAML"}
+	p := &Problem{Position: m.problem, Kind: strict.FaultSyntax, Text: "text that is not YAML: " + said, Expected: "YAML"}
 	switch anchor := unknownAnchor.FindStringSubmatch(said); {
 	case anchor != nil:
 		p.Position, p.Text, p.Expected = positionOf(in.text, "*"+anchor[1]), "*"+anchor[1], "the name of an anchor, which stands before with & in front"

@@ -10,7 +10,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"flotilla/core/api"
+	"flotilla/core/strict"
 )
 
 // maxExpanded bounds the JSON that one YAML document may become, so that aliases of aliases cannot
@@ -81,7 +81,7 @@ func (c *converter) overflows(n *yaml.Node, written, depth int) bool {
 func (c *converter) problem(n *yaml.Node, found, expected string) {
 	c.lost = true
 	c.problems = append(c.problems, Problem{
-		Source: c.source, Position: c.origin.position(n), Kind: api.FaultType, Text: found, Expected: expected,
+		Source: c.source, Position: c.origin.position(n), Kind: strict.FaultType, Text: found, Expected: expected,
 	})
 }
 
@@ -98,14 +98,14 @@ func (c *converter) twice(n *yaml.Node, path string) {
 	}
 	seen := make(map[string]*yaml.Node)
 	for i := 0; i+1 < len(n.Content); i += 2 {
-		key, at := n.Content[i], api.Below(path, n.Content[i].Value)
+		key, at := n.Content[i], strict.Below(path, n.Content[i].Value)
 		c.twice(n.Content[i+1], at)
 		if key.Kind != yaml.ScalarNode || key.ShortTag() == "!!merge" {
 			continue
 		}
 		if first := seen[key.Value]; first != nil {
 			c.problems = append(c.problems, Problem{
-				Source: c.source, Position: c.origin.position(key), Path: at, Kind: api.FaultDuplicate,
+				Source: c.source, Position: c.origin.position(key), Path: at, Kind: strict.FaultDuplicate,
 				Text: fmt.Sprintf("the key a second time, first on line %d", c.origin.position(first).Line), Expected: "each key once",
 			})
 			continue

@@ -28,7 +28,7 @@ type Agent struct {
 	undo    []func() error // done by Stop, the last one first
 }
 
-// New checks the options and opens the target, which Stop closes; nothing else runs yet. The error is api.Faults when the
+// New checks the options and opens the target, which Stop closes; nothing else runs yet. The error is strict.Faults when the
 // configuration is wrong.
 func New(o Options) (*Agent, error) {
 	if o.Config.Member == "" {

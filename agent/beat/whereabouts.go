@@ -8,6 +8,7 @@ import (
 
 	"flotilla/agent/target"
 	"flotilla/core/api"
+	"flotilla/core/validate"
 )
 
 // azureID is what a provider id of Azure says: the subscription, and the resource group of the nodes.
@@ -20,7 +21,7 @@ func Whereabouts(nodes []target.Node) map[string]string {
 	labels := map[string]string{}
 	set := func(key string, of func(*target.Node) string) {
 		value := shared(nodes, of)
-		if value != "" && len(api.CheckLabels("labels", map[string]string{key: value})) == 0 {
+		if value != "" && len(validate.Labels("labels", map[string]string{key: value})) == 0 {
 			labels[key] = value
 		}
 	}

@@ -14,7 +14,7 @@ import (
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
 
-	"flotilla/core/api"
+	"flotilla/core/strict"
 )
 
 // fieldManager is under which name objects are changed.
@@ -64,7 +64,7 @@ func (v *View) Cluster(ctx context.Context) (*Cluster, error) {
 		return nil, v.explain("get", Clusters, err)
 	}
 	c := &Cluster{}
-	err = api.FromUnstructured(found.Object, c)
+	err = strict.FromUnstructured(found.Object, c)
 	c.Whole = found.Object
 	return c, err
 }
@@ -86,7 +86,7 @@ func list[T any](ctx context.Context, v *View, kind schema.GroupVersionResource)
 	}
 	out := make([]T, len(found.Items))
 	for i := range found.Items {
-		if err := api.FromUnstructured(found.Items[i].Object, &out[i]); err != nil {
+		if err := strict.FromUnstructured(found.Items[i].Object, &out[i]); err != nil {
 			return nil, fmt.Errorf("reading %s %s: %w", kind.Resource, found.Items[i].GetName(), err)
 		}
 	}

@@ -22,6 +22,7 @@ import (
 	"flotilla/bus"
 	"flotilla/bus/bustest"
 	"flotilla/core/api"
+	"flotilla/core/strict"
 	"flotilla/subjects"
 	"flotilla/tests/elsewhen"
 )
@@ -157,7 +158,7 @@ func general() api.PoolTemplate {
 // replacement is a node to launch.
 func replacement(name string) api.NodeReplacement {
 	offer := func(zone, kind string, price float64) api.InstanceOffering {
-		return api.InstanceOffering{Zone: zone, CapacityType: kind, Price: api.Price(price)}
+		return api.InstanceOffering{Zone: zone, CapacityType: kind, Price: strict.Price(price)}
 	}
 	amounts := api.Amounts{"cpu": 8000, "memory": 32 << 30, "pods": 110}
 	return api.NodeReplacement{

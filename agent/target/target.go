@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"flotilla/core/api"
+	"flotilla/core/strict"
 )
 
 // Target is one member.
@@ -155,7 +156,7 @@ func (b Budget) String() string {
 func NewNode(name, cpu, memory string) (Node, error) {
 	n := Node{Name: name, Capacity: corev1.ResourceList{}}
 	for resourceName, text := range map[corev1.ResourceName]string{corev1.ResourceCPU: cpu, corev1.ResourceMemory: memory} {
-		q, err := api.ParseQuantity(text)
+		q, err := strict.ParseQuantity(text)
 		if err != nil {
 			return Node{}, fmt.Errorf("node %s: %s %q is not a quantity such as 4 or 16Gi", name, resourceName, text)
 		}

@@ -14,6 +14,8 @@ import (
 	"flotilla/configs"
 	"flotilla/configs/examples"
 	"flotilla/core/api"
+	"flotilla/core/strict"
+	"flotilla/core/validate"
 )
 
 func text(t *testing.T, name string) []byte {
@@ -32,11 +34,11 @@ func documents(t *testing.T, name string) []configs.Document {
 }
 
 // decode reads the one document of a file.
-func decode(t *testing.T, name string) (api.Decoded, api.Faults) {
+func decode(t *testing.T, name string) (validate.Decoded, strict.Faults) {
 	t.Helper()
 	docs := documents(t, name)
 	require.Len(t, docs, 1)
-	return api.Decode(docs[0].JSON)
+	return validate.Decode(docs[0].JSON)
 }
 
 func names(t *testing.T, pattern string) []string {
@@ -51,11 +53,11 @@ func TestEveryExampleIsAcceptedWithoutARemark(t *testing.T) {
 	seen := map[string]string{}
 	for _, name := range names(t, "*.yaml") {
 		for _, d := range documents(t, name) {
-			decoded, faults := api.Decode(d.JSON)
+			decoded, faults := validate.Decode(d.JSON)
 			require.NoError(t, faults.Err(), d.Where())
 			require.Empty(t, decoded.Notes, d.Where())
 			require.Empty(t, decoded.DropServerSet(), d.Where())
-			require.Equal(t, api.Known(decoded.Object.APIVersion, decoded.Object.Kind), !decoded.IsContent(), d.Where())
+			require.Equal(t, validate.Known(decoded.Object.APIVersion, decoded.Object.Kind), !decoded.IsContent(), d.Where())
 			ref := decoded.Object.String()
 			require.Empty(t, seen[ref], "%s stands in %s too", ref, name)
 			seen[ref] = name
@@ -68,7 +70,7 @@ func TestEveryPlacementHasContentOfItsOwn(t *testing.T) {
 	for _, name := range names(t, "content-*.yaml") {
 		space := strings.TrimSuffix(strings.TrimPrefix(name, "content-"), ".yaml")
 		for i, d := range documents(t, name) {
-			decoded, _ := api.Decode(d.JSON)
+			decoded, _ := validate.Decode(d.JSON)
 			if i == 0 {
 				require.Equal(t, "Namespace/"+space, decoded.Object.String())
 				continue
@@ -176,9 +178,9 @@ func fillDots(want, got any) {
 
 const preferred = "spec.policy.affinity.clusterAffinity.preferredDuringSchedulingIgnoredDuringExecution"
 
-var affinityFaults = []api.Fault{
+var affinityFaults = []strict.Fault{
 	{
-		Kind: api.FaultType, Path: preferred, Found: "a map (weight, preference)", Expected: "a list, each item a map with weight, preference",
+		Kind: strict.FaultType, Path: preferred, Found: "a map (weight, preference)", Expected: "a list, each item a map with weight, preference",
 		Fix: `preferredDuringSchedulingIgnoredDuringExecution:
 - weight: 20
   preference:
@@ -187,7 +189,7 @@ var affinityFaults = []api.Fault{
         critical-level: "1"`,
 	},
 	{
-		Kind: api.FaultType, Path: preferred + "[0].preference", Found: "a list of 1",
+		Kind: strict.FaultType, Path: preferred + "[0].preference", Found: "a list of 1",
 		Expected: "a map with labelSelector, propertySelector, propertySorter, metricSorter, not a list",
 		Fix: `preference:
   labelSelector:
@@ -195,19 +197,19 @@ var affinityFaults = []api.Fault{
       critical-level: "1"`,
 	},
 	{
-		Kind: api.FaultType, Path: preferred + "[0].preference.labelSelector.matchLabels.critical-level", Found: "number 1",
+		Kind: strict.FaultType, Path: preferred + "[0].preference.labelSelector.matchLabels.critical-level", Found: "number 1",
 		Expected: `a string, "1"`, Fix: `critical-level: "1"`,
 	},
 }
 
-var spreadFault = api.Fault{
-	Kind: api.FaultMissing, Path: "spec.policy.numberOfClusters", Found: "nothing",
+var spreadFault = strict.Fault{
+	Kind: strict.FaultMissing, Path: "spec.policy.numberOfClusters", Found: "nothing",
 	Expected: "the number of members wanted, 0 or more, because placementType is PickN",
 	Fix:      "numberOfClusters: 2 # choose how many members you want",
 }
 
-func of(object string, faults ...api.Fault) api.Faults {
-	out := append(api.Faults{}, faults...)
+func of(object string, faults ...strict.Fault) strict.Faults {
+	out := append(strict.Faults{}, faults...)
 	for i := range out {
 		out[i].Object = object
 	}
@@ -228,14 +230,14 @@ func TestRefusedFormsAreCorrectedIntoTheExamples(t *testing.T) {
 }
 
 func TestTutorialsAsPrintedNameTheirDotsToo(t *testing.T) {
-	dots := api.Fault{
-		Kind: api.FaultType, Path: "spec.resourceSelectors[0]", Found: `"..."`,
+	dots := strict.Fault{
+		Kind: strict.FaultType, Path: "spec.resourceSelectors[0]", Found: `"..."`,
 		Expected: "a map with group, version, kind, name, labelSelector, selectionScope",
 	}
-	decoded, faults := api.Decode(seedDocument(t, "004-3").JSON)
-	require.Equal(t, of("ClusterResourcePlacement/crp-pickn-01", append([]api.Fault{dots}, affinityFaults...)...), faults)
+	decoded, faults := validate.Decode(seedDocument(t, "004-3").JSON)
+	require.Equal(t, of("ClusterResourcePlacement/crp-pickn-01", append([]strict.Fault{dots}, affinityFaults...)...), faults)
 	require.Empty(t, decoded.Corrected, "nobody knows what the dots stand for")
-	_, faults = api.Decode(seedDocument(t, "004-4").JSON)
+	_, faults = validate.Decode(seedDocument(t, "004-4").JSON)
 	require.Equal(t, of("ClusterResourcePlacement/crp-pickn-02", dots, spreadFault), faults)
 }
 
@@ -251,7 +253,7 @@ func reread(t *testing.T, corrected string) *api.Placement {
 	docs, err := configs.Parse("corrected", []byte(corrected))
 	require.NoError(t, err)
 	require.Len(t, docs, 1)
-	decoded, faults := api.Decode(docs[0].JSON)
+	decoded, faults := validate.Decode(docs[0].JSON)
 	require.NoError(t, faults.Err())
 	return decoded.Placement
 }
@@ -266,11 +268,11 @@ func members(t *testing.T) map[string]*member {
 	t.Helper()
 	all := map[string]*member{}
 	for _, d := range documents(t, "members.yaml") {
-		decoded, _ := api.Decode(d.JSON)
+		decoded, _ := validate.Decode(d.JSON)
 		all[decoded.Object.Name] = &member{spec: decoded.Member}
 	}
 	for _, d := range documents(t, "fleet/members.yaml") {
-		decoded, faults := api.Decode(d.JSON)
+		decoded, faults := validate.Decode(d.JSON)
 		require.NoError(t, faults.Err(), d.Where())
 		require.Contains(t, all, decoded.Object.Name)
 		all[decoded.Object.Name].exported = decoded.Member

@@ -11,6 +11,8 @@ import (
 	"flotilla/core/api"
 	"flotilla/core/capacity"
 	"flotilla/core/disruption"
+	"flotilla/core/strict"
+	"flotilla/core/validate"
 )
 
 // nodes is what the files under nodes/ hold.
@@ -33,7 +35,7 @@ func readNodes(t *testing.T) nodes {
 			out.catalogs = append(out.catalogs, decoded.Instances)
 		case decoded.Pool != nil:
 			require.NotContains(t, out.pools, decoded.Pool.Name)
-			require.Empty(t, api.CheckNodePoolZones(decoded.Pool, func(zone string) bool { _, err := time.LoadLocation(zone); return err == nil }))
+			require.Empty(t, validate.NodePoolZones(decoded.Pool, func(zone string) bool { _, err := time.LoadLocation(zone); return err == nil }))
 			out.pools[decoded.Pool.Name] = decoded.Pool
 		default:
 			require.True(t, decoded.IsContent(), name)
@@ -67,7 +69,7 @@ func TestCatalogsSellTheMachinesOfTheMembers(t *testing.T) {
 		at := slices.IndexFunc(catalog.Spec.Types, func(kind api.InstanceType) bool { return kind.Name == node.InstanceType })
 		require.GreaterOrEqual(t, at, 0, name)
 		kind := &catalog.Spec.Types[at]
-		require.Equal(t, [2]api.Amount{api.Amount(node.CPU), api.Amount(node.Memory)}, [2]api.Amount{kind.CPU, kind.Memory}, name)
+		require.Equal(t, [2]strict.Amount{strict.Amount(node.CPU), strict.Amount(node.Memory)}, [2]strict.Amount{kind.CPU, kind.Memory}, name)
 		require.InDelta(t, numberOf(t, node.PricePerHour), onDemand(t, kind)[node.Zone], 1e-9, name)
 	}
 }
@@ -105,7 +107,7 @@ func onDemand(t *testing.T, kind *api.InstanceType) map[string]float64 {
 
 func numberOf(t *testing.T, text string) float64 {
 	t.Helper()
-	var price api.Price
+	var price strict.Price
 	require.NoError(t, price.UnmarshalJSON([]byte(text)))
 	return float64(price)
 }
@@ -153,7 +155,7 @@ func TestBudgetsAllowWhatTheirCommentsSay(t *testing.T) {
 		require.NoError(t, budgets.Err(), c.pool)
 		require.Equal(t, c.want, budgets.Limit(at(c.day, c.clock), 30, c.reason, capacity.Rules{}), "%s at %s", c.pool, c.clock)
 	}
-	name, nodes, ok := api.FleetBudget(n.pools["production"].Annotations[api.AnnotationFleetBudget])
+	name, nodes, ok := validate.FleetBudget(n.pools["production"].Annotations[api.AnnotationFleetBudget])
 	require.Equal(t, []any{"production", "3", true}, []any{name, nodes, ok})
 	require.Len(t, n.pools, 9)
 }

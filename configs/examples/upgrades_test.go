@@ -9,6 +9,7 @@ import (
 
 	"flotilla/core/api"
 	"flotilla/core/upgrade"
+	"flotilla/core/validate"
 )
 
 // upgrades is what the files under upgrades/ hold.
@@ -25,7 +26,7 @@ func readUpgrades(t *testing.T) upgrades {
 	out := upgrades{strategies: map[string]*api.UpdateStrategy{}, maintenance: map[string]*api.MemberMaintenance{}}
 	for _, name := range names(t, "upgrades/*.yaml") {
 		for _, d := range documents(t, name) {
-			decoded, faults := api.Decode(d.JSON)
+			decoded, faults := validate.Decode(d.JSON)
 			require.NoError(t, faults.Err(), d.Where())
 			require.Empty(t, decoded.Notes, d.Where())
 			switch {

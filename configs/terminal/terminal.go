@@ -15,7 +15,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"flotilla/configs"
-	"flotilla/core/api"
+	"flotilla/core/strict"
 )
 
 // Logger writes to a terminal or a file as the configuration says: JSON, or text that has colours where
@@ -42,7 +42,7 @@ func SuggestFlag(c *cobra.Command, err error) error {
 	}
 	var names []string
 	c.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
-	if near := api.Nearest(name, names); near != "" {
+	if near := strict.Nearest(name, names); near != "" {
 		return fmt.Errorf("%w, did you mean --%s? See %s --help", err, near, c.Name())
 	}
 	return fmt.Errorf("%w; see %s --help", err, c.Name())

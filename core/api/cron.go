@@ -12,16 +12,17 @@ import (
 // maxCron bounds a schedule: each of its five fields fits many times over.
 const maxCron = 256
 
+// What is wrong with a schedule.
 var (
-	errCronLength = fmt.Errorf("more than %d characters", maxCron)
-	errCronZone   = errors.New("a zone stands before the fields")
-	errCronMacro  = errors.New("no such macro")
+	ErrCronLength = fmt.Errorf("more than %d characters", maxCron)
+	ErrCronZone   = errors.New("a zone stands before the fields")
+	ErrCronMacro  = errors.New("no such macro")
 )
 
 // ParseCron reads a schedule of five cron fields, or a macro like @daily without space around it, in UTC.
 func ParseCron(text string) (*cron.SpecSchedule, error) {
 	if macro := strings.TrimSpace(text); macro != text && strings.HasPrefix(macro, "@") {
-		return nil, errCronMacro
+		return nil, ErrCronMacro
 	}
 	schedule, err := ParseSchedule(text)
 	if err != nil {
@@ -29,7 +30,7 @@ func ParseCron(text string) (*cron.SpecSchedule, error) {
 	}
 	fields, ok := schedule.(*cron.SpecSchedule)
 	if !ok {
-		return nil, errCronMacro
+		return nil, ErrCronMacro
 	}
 	return fields, nil
 }
@@ -40,13 +41,14 @@ func ParseSchedule(text string) (cron.Schedule, error) {
 	fields := strings.TrimSpace(text)
 	switch {
 	case len(fields) > maxCron:
-		return nil, errCronLength
+		return nil, ErrCronLength
 	case strings.HasPrefix(fields, "TZ=") || strings.HasPrefix(fields, "CRON_TZ="):
-		return nil, errCronZone
-	case strings.HasPrefix(fields, "@") && !strings.HasPrefix(fields, "@every ") && !slices.Contains(cronMacros, fields):
-		return nil, errCronMacro
+		return nil, ErrCronZone
+	case strings.HasPrefix(fields, "@") && !strings.HasPrefix(fields, "@every ") && !slices.Contains(CronMacros, fields):
+		return nil, ErrCronMacro
 	}
 	return cron.ParseStandard("TZ=UTC " + fields)
 }
 
-var cronMacros = []string{"@yearly", "@annually", "@monthly", "@weekly", "@daily", "@midnight", "@hourly"}
+// CronMacros are the names of schedules that stand for five fields.
+var CronMacros = []string{"@yearly", "@annually", "@monthly", "@weekly", "@daily", "@midnight", "@hourly"}

@@ -5,5 +5,5 @@
 // each. Messages are what hub and agents send each other. Records and messages start with a Header,
 // so that a reader can tell what it holds and whether it may act on it.
 //
-// Everything else in the repository may import this package; it imports none of ours.
+// Everything else in the repository may import this package; of ours it imports the amounts and faults of core/strict alone.
 package api

@@ -1,6 +1,10 @@
 package api
 
-import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+import (
+	"flotilla/core/strict"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
 
 // KindInstanceCatalog is the kind of the list of machines and their prices.
 const KindInstanceCatalog = "InstanceCatalog"
@@ -31,23 +35,23 @@ type InstanceCatalogSpec struct {
 
 // InstanceReserve is the part of a machine that pods do not get.
 type InstanceReserve struct {
-	CPU    Amount `json:"cpu,omitempty"`
-	Memory Amount `json:"memory,omitempty"`
+	CPU    strict.Amount `json:"cpu,omitempty"`
+	Memory strict.Amount `json:"memory,omitempty"`
 }
 
 // InstanceType is one kind of machine.
 type InstanceType struct {
-	Name   string `json:"name"`
-	CPU    Amount `json:"cpu"`
-	Memory Amount `json:"memory"`
+	Name   string        `json:"name"`
+	CPU    strict.Amount `json:"cpu"`
+	Memory strict.Amount `json:"memory"`
 	// Pods is how many pods fit, 110 when absent.
 	Pods *int32 `json:"pods,omitempty"`
 	// Arch is amd64 when empty, OS linux.
-	Arch      string             `json:"arch,omitempty"`
-	OS        string             `json:"os,omitempty"`
-	Labels    map[string]string  `json:"labels,omitempty"`
-	Resources map[string]Amount  `json:"resources,omitempty"` // further capacity, "nvidia.com/gpu": "1"
-	Offerings []InstanceOffering `json:"offerings"`
+	Arch      string                   `json:"arch,omitempty"`
+	OS        string                   `json:"os,omitempty"`
+	Labels    map[string]string        `json:"labels,omitempty"`
+	Resources map[string]strict.Amount `json:"resources,omitempty"` // further capacity, "nvidia.com/gpu": "1"
+	Offerings []InstanceOffering       `json:"offerings"`
 }
 
 // InstanceOffering is one way to buy a type.
@@ -55,7 +59,7 @@ type InstanceOffering struct {
 	Zone         string `json:"zone"`
 	CapacityType string `json:"capacityType"`
 	// Price is per hour.
-	Price Price `json:"price"`
+	Price strict.Price `json:"price"`
 	// Available is true when absent.
 	Available *bool `json:"available,omitempty"`
 }

@@ -63,8 +63,8 @@ func CanonicalProperty(name string) string {
 	return name
 }
 
-// splitAPIVersion is the group, empty for the core one, and the version that an apiVersion names.
-func splitAPIVersion(apiVersion string) (group, version string) {
+// SplitAPIVersion is the group, empty for the core one, and the version that an apiVersion names.
+func SplitAPIVersion(apiVersion string) (group, version string) {
 	if i := strings.LastIndexByte(apiVersion, '/'); i >= 0 {
 		return apiVersion[:i], apiVersion[i+1:]
 	}

@@ -3,6 +3,8 @@ package api
 import (
 	"strings"
 
+	"flotilla/core/strict"
+
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -81,9 +83,9 @@ type NodePool struct {
 
 // NodePoolSpec is what the user wants. A field that is absent takes the default of section 2.
 type NodePoolSpec struct {
-	Template   NodePoolTemplate  `json:"template,omitzero"`
-	Disruption *PoolDisruption   `json:"disruption,omitempty"`
-	Limits     map[string]Amount `json:"limits,omitempty"`
+	Template   NodePoolTemplate         `json:"template,omitzero"`
+	Disruption *PoolDisruption          `json:"disruption,omitempty"`
+	Limits     map[string]strict.Amount `json:"limits,omitempty"`
 	// Weight from 1 to 100 orders pools for new nodes, heaviest first.
 	Weight *int32 `json:"weight,omitempty"`
 	// Replicas makes the pool static: it is never consolidated.
@@ -127,10 +129,10 @@ func (r *NodeClassRef) Names(object ObjectRef) bool {
 	if r == nil || r.Name != object.Name || object.Namespace != "" {
 		return false
 	}
-	group, _ := splitAPIVersion(object.APIVersion)
+	group, _ := SplitAPIVersion(object.APIVersion)
 	wanted := r.Group
 	if wanted == "" {
-		wanted, _ = splitAPIVersion(r.APIVersion)
+		wanted, _ = SplitAPIVersion(r.APIVersion)
 	}
 	if r.Kind == "" && !strings.HasSuffix(object.Kind, "NodeClass") {
 		return false

@@ -3,6 +3,8 @@ package api
 import (
 	"encoding/json"
 
+	"flotilla/core/strict"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -42,9 +44,9 @@ const (
 
 // Failure is the body of a reply that did not succeed.
 type Failure struct {
-	Code    string `json:"code"`
-	Message string `json:"message"`
-	Faults  Faults `json:"faults,omitempty"`
+	Code    string        `json:"code"`
+	Message string        `json:"message"`
+	Faults  strict.Faults `json:"faults,omitempty"`
 	// Next is a command to try.
 	Next string `json:"next,omitempty"`
 }

@@ -23,12 +23,14 @@ type Token struct {
 }
 
 const (
-	tokenPrefix = "flotilla-token."
-	maxToken    = 32 << 10
+	// TokenPrefix begins every token.
+	TokenPrefix = "flotilla-token."
+	// MaxToken is how long a token may be, in bytes.
+	MaxToken = 32 << 10
 )
 
 // String is the token as people hand it over, one word. It is a secret until it was used.
 func (t Token) String() string {
 	text, _ := json.Marshal(t) // a struct of strings always marshals
-	return tokenPrefix + base64.RawURLEncoding.EncodeToString(text)
+	return TokenPrefix + base64.RawURLEncoding.EncodeToString(text)
 }

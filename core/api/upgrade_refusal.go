@@ -1,6 +1,10 @@
 package api
 
-import "strings"
+import (
+	"strings"
+
+	"flotilla/core/strict"
+)
 
 // Error codes of operations on runs, profiles and gates (updates.md 1.6 and A61).
 const (
@@ -24,9 +28,9 @@ const (
 // Refusal is an operation on a run, profile or gate that a rule forbids. It is an error.
 type Refusal struct {
 	// Code is one of the codes above.
-	Code    string `json:"code"`
-	Message string `json:"message"`
-	Faults  Faults `json:"faults,omitempty"`
+	Code    string        `json:"code"`
+	Message string        `json:"message"`
+	Faults  strict.Faults `json:"faults,omitempty"`
 	// Members that are to blame, sorted.
 	Members []string `json:"members,omitempty"`
 	// Next is a command to try.
@@ -68,7 +72,7 @@ func (r *Refusal) Failure() *Failure {
 }
 
 // InvalidArgument returns the refusal for documents with faults, or nil when there are none.
-func InvalidArgument(faults Faults) *Refusal {
+func InvalidArgument(faults strict.Faults) *Refusal {
 	if len(faults) == 0 {
 		return nil
 	}

@@ -3,6 +3,8 @@ package api
 import (
 	"time"
 
+	"flotilla/core/strict"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -51,13 +53,13 @@ type UpdateStage struct {
 	Groups         []UpdateGroup   `json:"groups,omitempty"`
 	// MaxConcurrency is a count or a percentage of the stage's members, rounded down, at least 1;
 	// default and ceiling 50.
-	MaxConcurrency CountOrPercent `json:"maxConcurrency,omitempty"`
+	MaxConcurrency strict.CountOrPercent `json:"maxConcurrency,omitempty"`
 	// MaxAllowedFailures is a count or a percentage of the stage's members, rounded up; the stage
 	// fails when more members failed. Unset inherits from its groups, else 0.
-	MaxAllowedFailures      CountOrPercent      `json:"maxAllowedFailures,omitempty"`
-	AfterStageWaitInSeconds int32               `json:"afterStageWaitInSeconds,omitempty"`
-	BeforeGates             []GateConfiguration `json:"beforeGates,omitempty"`
-	AfterGates              []GateConfiguration `json:"afterGates,omitempty"`
+	MaxAllowedFailures      strict.CountOrPercent `json:"maxAllowedFailures,omitempty"`
+	AfterStageWaitInSeconds int32                 `json:"afterStageWaitInSeconds,omitempty"`
+	BeforeGates             []GateConfiguration   `json:"beforeGates,omitempty"`
+	AfterGates              []GateConfiguration   `json:"afterGates,omitempty"`
 }
 
 // UpdateGroup is a set of members inside a stage.
@@ -65,11 +67,11 @@ type UpdateGroup struct {
 	Name           string          `json:"name"`
 	MemberSelector *MemberSelector `json:"memberSelector,omitempty"`
 	// MaxConcurrency as for a stage, of the group's members; default 1.
-	MaxConcurrency CountOrPercent `json:"maxConcurrency,omitempty"`
+	MaxConcurrency strict.CountOrPercent `json:"maxConcurrency,omitempty"`
 	// MaxAllowedFailures as for a stage. Unset inherits the stage's resolved value, else 0.
-	MaxAllowedFailures CountOrPercent      `json:"maxAllowedFailures,omitempty"`
-	BeforeGates        []GateConfiguration `json:"beforeGates,omitempty"`
-	AfterGates         []GateConfiguration `json:"afterGates,omitempty"`
+	MaxAllowedFailures strict.CountOrPercent `json:"maxAllowedFailures,omitempty"`
+	BeforeGates        []GateConfiguration   `json:"beforeGates,omitempty"`
+	AfterGates         []GateConfiguration   `json:"afterGates,omitempty"`
 }
 
 // MemberSelector selects members by label, in the text form of a Kubernetes selector, at most 512
@@ -135,7 +137,7 @@ type UpdatePolicy struct {
 	// FinalStageWait executes the wait of the last stage; default true.
 	FinalStageWait *bool `json:"finalStageWait,omitempty"`
 	// MaxAllowedFailures of the whole run, count or percentage; default unlimited, stages decide.
-	MaxAllowedFailures CountOrPercent `json:"maxAllowedFailures,omitempty"`
+	MaxAllowedFailures strict.CountOrPercent `json:"maxAllowedFailures,omitempty"`
 	// AllowPreview accepts a Kubernetes version in preview; default false.
 	AllowPreview *bool `json:"allowPreview,omitempty"`
 	// DisableUnattendedUpgrades tells drivers to switch off the node's own updates (A59); default true.

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"flotilla/core/api"
+	"flotilla/core/strict"
 )
 
 // maxDrifts bounds what Drifts lists of one object, as KubeFleet does.
@@ -221,7 +221,7 @@ func quantity(v any) (resource.Quantity, bool) {
 	default:
 		return resource.Quantity{}, false
 	}
-	q, err := api.ParseQuantity(fmt.Sprint(v))
+	q, err := strict.ParseQuantity(fmt.Sprint(v))
 	return q, err == nil
 }
 

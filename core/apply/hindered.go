@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 
-	"flotilla/core/api"
+	"flotilla/core/strict"
 )
 
 // SelectorOf selects the pods of a workload; false for what has none.
@@ -22,7 +22,7 @@ func SelectorOf(workload *unstructured.Unstructured) (labels.Selector, bool) {
 		return nil, false
 	}
 	var selector metav1.LabelSelector
-	if api.FromUnstructured(found, &selector) != nil {
+	if strict.FromUnstructured(found, &selector) != nil {
 		return nil, false
 	}
 	parsed, err := metav1.LabelSelectorAsSelector(&selector)

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"flotilla/core/api"
+	"flotilla/core/strict"
 )
 
 // Catalog is a parsed InstanceCatalog, shared by every member that uses it.
@@ -50,7 +51,7 @@ func NewCatalog(c *api.InstanceCatalog) *Catalog {
 		return out
 	}
 	out.Name, out.Complete = c.Name, c.Spec.Complete
-	cpu, memory := api.Amount(reservedCPU), api.Amount(reservedMemory)
+	cpu, memory := strict.Amount(reservedCPU), strict.Amount(reservedMemory)
 	if r := c.Spec.Reserved; r != nil {
 		cpu, memory = cmp.Or(r.CPU, "0"), cmp.Or(r.Memory, "0")
 	}
@@ -102,7 +103,7 @@ const (
 
 // amountOf reads a quantity in the unit of api.Amounts; what cannot be read is 0.
 func amountOf(name, text string) int64 {
-	q, err := api.ParseQuantity(text)
+	q, err := strict.ParseQuantity(text)
 	if err != nil {
 		return 0
 	}
@@ -204,7 +205,7 @@ func (m *Machine) LaunchType(n Needs) api.LaunchType {
 	out := api.LaunchType{Name: m.Name, Labels: m.Labels, Capacity: m.Capacity, Allocatable: m.Allocatable}
 	for i := range m.Offerings {
 		if o := &m.Offerings[i]; o.available && o.Fits(n) {
-			out.Offerings = append(out.Offerings, api.InstanceOffering{Zone: o.zone, CapacityType: o.capacityType, Price: api.Price(o.Price)})
+			out.Offerings = append(out.Offerings, api.InstanceOffering{Zone: o.zone, CapacityType: o.capacityType, Price: strict.Price(o.Price)})
 		}
 	}
 	slices.SortFunc(out.Offerings, func(a, b api.InstanceOffering) int {

@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"flotilla/core/api"
+	"flotilla/core/validate"
 )
 
 const guide = "../../docs/node-disruption.md"
@@ -24,7 +25,7 @@ func TestGuideExamples(t *testing.T) {
 	budgets := "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: a}\nspec:\n  disruption:\n    " + strings.ReplaceAll(blocks[0][1], "\n", "\n    ")
 	raw, err := yaml.YAMLToJSON([]byte(budgets))
 	require.NoError(t, err)
-	decoded, faults := api.Decode(raw)
+	decoded, faults := validate.Decode(raw)
 	require.Empty(t, faults)
 	require.Empty(t, decoded.Notes)
 	saturday := at(21, 0, 0)
@@ -35,6 +36,6 @@ func TestGuideExamples(t *testing.T) {
 	})
 	raw, err = yaml.YAMLToJSON([]byte(blocks[1][1]))
 	require.NoError(t, err)
-	_, faults = api.Decode(raw)
+	_, faults = validate.Decode(raw)
 	require.Empty(t, faults)
 }

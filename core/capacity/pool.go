@@ -8,6 +8,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"flotilla/core/api"
+	"flotilla/core/strict"
+	"flotilla/core/validate"
 )
 
 // Pool is a NodePool, parsed.
@@ -68,7 +70,7 @@ func NewPool(p *api.NodePool, c *Catalog, o PoolOptions) *Pool {
 		Hash:      PoolHash(p), ByName: map[string]*Machine{}, Catalog: c,
 		Stamp: p.Annotations[api.AnnotationPoolHash], HashLevel: p.Annotations[api.AnnotationPoolHashLevel],
 	}
-	out.FleetBudget, _, _ = api.FleetBudget(p.Annotations[api.AnnotationFleetBudget])
+	out.FleetBudget, _, _ = validate.FleetBudget(p.Annotations[api.AnnotationFleetBudget])
 	if p.Spec.Weight != nil {
 		out.weight = *p.Spec.Weight
 	}
@@ -105,7 +107,7 @@ func (p *Pool) Template() api.PoolTemplate {
 	}
 }
 
-func limitsOf(limits map[string]api.Amount) api.Amounts {
+func limitsOf(limits map[string]strict.Amount) api.Amounts {
 	if len(limits) == 0 {
 		return nil
 	}

@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"flotilla/core/api"
+	"flotilla/core/strict"
 )
 
 var namespaceKind = groupKind{"", "Namespace"}
@@ -15,7 +16,7 @@ var namespaceKind = groupKind{"", "Namespace"}
 // its stripped body. Namespace is empty for a ClusterResourcePlacement, else that of the
 // ResourcePlacement. Versions in selectors are not compared: the hub does not convert objects.
 //
-// The error is api.Faults, with paths from "spec.resourceSelectors[0]" on: reserved namespaces, kinds of
+// The error is strict.Faults, with paths from "spec.resourceSelectors[0]" on: reserved namespaces, kinds of
 // the wrong scope, selectors that do not parse, objects that two selectors take.
 func Select(selectors []api.ResourceSelector, namespace string, index *Index) ([]api.Manifest, error) {
 	s := selection{index: index, namespace: namespace, inside: insideOf(selectors), takenBy: map[string]int{}}
@@ -60,7 +61,7 @@ type selection struct {
 	inside    string
 	takenBy   map[string]int
 	manifests []api.Manifest
-	faults    api.Faults
+	faults    strict.Faults
 }
 
 func (s *selection) follow(i int, selector *api.ResourceSelector) {
@@ -174,7 +175,7 @@ func (s *selection) faultReserved(i int, namespace string) {
 }
 
 func (s *selection) fault(i int, field, found, expected string) {
-	s.faults = append(s.faults, api.Fault{
+	s.faults = append(s.faults, strict.Fault{
 		Path: fmt.Sprintf("spec.resourceSelectors[%d]%s", i, field), Found: found, Expected: expected,
 	})
 }

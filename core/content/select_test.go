@@ -10,6 +10,7 @@ import (
 
 	"flotilla/core/api"
 	"flotilla/core/content"
+	"flotilla/core/strict"
 )
 
 // hub is content that every rule of selection can be tried on.
@@ -216,7 +217,7 @@ func TestSelectRefuses(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			found, err := content.Select(selectors(t, c.selectors), c.namespace, indexOf(t, hub...))
 			require.Nil(t, found)
-			var faults api.Faults
+			var faults strict.Faults
 			require.ErrorAs(t, err, &faults)
 			lines := make([]string, len(faults))
 			for i := range faults {

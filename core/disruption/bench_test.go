@@ -12,6 +12,7 @@ import (
 	"flotilla/core/capacity"
 	"flotilla/core/cluster"
 	"flotilla/core/simulate"
+	"flotilla/core/strict"
 )
 
 var benchNow = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
@@ -35,10 +36,10 @@ func benchCatalog() *api.InstanceCatalog {
 		{"f4", 4, 8},
 		{"f8", 8, 16},
 	} {
-		t := api.InstanceType{Name: shape.name, CPU: api.Amount(fmt.Sprint(shape.cpu)), Memory: api.Amount(fmt.Sprintf("%dGi", shape.gib))}
+		t := api.InstanceType{Name: shape.name, CPU: strict.Amount(fmt.Sprint(shape.cpu)), Memory: strict.Amount(fmt.Sprintf("%dGi", shape.gib))}
 		for z, zone := range []string{"z-a", "z-b", "z-c"} {
 			price := 0.03*float64(shape.cpu) + 0.004*float64(shape.gib) + float64(z+i)*1e-5
-			t.Offerings = append(t.Offerings, api.InstanceOffering{Zone: zone, CapacityType: api.CapacityOnDemand, Price: api.Price(price)})
+			t.Offerings = append(t.Offerings, api.InstanceOffering{Zone: zone, CapacityType: api.CapacityOnDemand, Price: strict.Price(price)})
 		}
 		c.Spec.Types = append(c.Spec.Types, t)
 	}

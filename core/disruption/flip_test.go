@@ -11,6 +11,7 @@ import (
 
 	"flotilla/core/api"
 	"flotilla/core/simulate"
+	"flotilla/core/strict"
 )
 
 func goesWith(f *fixture, node string) bool {
@@ -120,9 +121,9 @@ func TestFlipsDoneByHand(t *testing.T) {
 // spotCatalog has a large type and enough small ones for spot to be replaced by spot.
 func spotCatalog() *api.InstanceCatalog {
 	c := &api.InstanceCatalog{ObjectMeta: metav1.ObjectMeta{Name: "spot"}}
-	add := func(name, cpu string, price api.Price) {
+	add := func(name, cpu string, price strict.Price) {
 		c.Spec.Types = append(c.Spec.Types, api.InstanceType{
-			Name: name, CPU: api.Amount(cpu), Memory: "8Gi",
+			Name: name, CPU: strict.Amount(cpu), Memory: "8Gi",
 			Offerings: []api.InstanceOffering{{Zone: "z-a", CapacityType: api.CapacitySpot, Price: price}},
 		})
 	}

@@ -9,6 +9,7 @@ import (
 	"flotilla/core/api"
 	"flotilla/core/capacity"
 	"flotilla/core/simulate"
+	"flotilla/core/strict"
 )
 
 // row is one decision of a table.
@@ -36,8 +37,8 @@ func tainted(key string, effect corev1.TaintEffect) func(*api.NodePool) {
 	}
 }
 
-func limited(name string, n api.Amount) func(*api.NodePool) {
-	return func(p *api.NodePool) { p.Spec.Limits = map[string]api.Amount{name: n} }
+func limited(name string, n strict.Amount) func(*api.NodePool) {
+	return func(p *api.NodePool) { p.Spec.Limits = map[string]strict.Amount{name: n} }
 }
 
 func requiring(key, op string, values ...string) func(*api.NodePool) {

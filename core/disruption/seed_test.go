@@ -14,6 +14,8 @@ import (
 	"flotilla/core/api"
 	"flotilla/core/capacity"
 	"flotilla/core/simulate"
+	"flotilla/core/strict"
+	"flotilla/core/validate"
 )
 
 // seedPool is a NodePool that guides print, as it is applied.
@@ -23,7 +25,7 @@ func seedPool(t *testing.T, name string) *api.NodePool {
 	require.NoError(t, err)
 	raw, err := yaml.YAMLToJSON(text)
 	require.NoError(t, err)
-	decoded, faults := api.Decode(raw)
+	decoded, faults := validate.Decode(raw)
 	require.Empty(t, faults)
 	return decoded.Pool
 }
@@ -108,13 +110,13 @@ func TestAllowedIsWhatIsLeft(t *testing.T) {
 
 // The macros and durations that guides name, and that a schedule and a duration belong together.
 func TestSchedulesOfGuides(t *testing.T) {
-	budget := func(text string) api.Faults {
+	budget := func(text string) strict.Faults {
 		raw, err := json.Marshal(map[string]any{
 			"apiVersion": "karpenter.sh/v1", "kind": "NodePool", "metadata": map[string]any{"name": "default"},
 			"spec": map[string]any{"disruption": map[string]any{"budgets": []json.RawMessage{json.RawMessage(text)}}},
 		})
 		require.NoError(t, err)
-		_, faults := api.Decode(raw)
+		_, faults := validate.Decode(raw)
 		return faults
 	}
 	for _, schedule := range []string{"@yearly", "@monthly", "@weekly", "@daily", "@hourly", "0 9 * * 1-5"} {
@@ -196,7 +198,7 @@ func TestDriftOfGuides(t *testing.T) {
 		api.AnnotationPoolHash: capacity.PoolHash(was), api.AnnotationPoolHashLevel: capacity.PoolHashLevel, api.AnnotationClassHash: hash(`{"imageFamily":"Ubuntu2204","vnetSubnetID":"/a"}`),
 	}
 	steered := pool("Standard_D2s_v3")
-	steered.Spec.Weight, steered.Spec.Limits = new(int32(50)), map[string]api.Amount{"cpu": "100"}
+	steered.Spec.Weight, steered.Spec.Limits = new(int32(50)), map[string]strict.Amount{"cpu": "100"}
 	steered.Spec.Disruption = &api.PoolDisruption{ConsolidationPolicy: api.WhenEmpty, ConsolidateAfter: "1h", ExpireAfter: "1h", Budgets: []api.DisruptionBudget{}}
 	same := `{"vnetSubnetID":"/a","imageFamily":"Ubuntu2204"}`
 	for name, row := range map[string]struct {

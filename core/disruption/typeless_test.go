@@ -8,6 +8,7 @@ import (
 
 	"flotilla/core/api"
 	"flotilla/core/simulate"
+	"flotilla/core/strict"
 )
 
 // A pod that no new node could hold hears what it is that no instance type has.
@@ -18,7 +19,7 @@ func TestWhatNoInstanceTypeHasIsNamed(t *testing.T) {
 	asking := func(name string, amount int64) func(*api.PodState) {
 		return func(p *api.PodState) { p.Requests[name] = amount }
 	}
-	limited := func(p *api.NodePool) { p.Spec.Limits = map[string]api.Amount{"cpu": "8"} }
+	limited := func(p *api.NodePool) { p.Spec.Limits = map[string]strict.Amount{"cpu": "8"} }
 	only := func(types ...string) func(*api.NodePool) {
 		return func(p *api.NodePool) {
 			r := &p.Spec.Template.Spec.Requirements

@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"flotilla/core/api"
+	"flotilla/core/strict"
 )
 
 // mostNamed is how many properties an event names.
@@ -20,7 +21,7 @@ const mostNamed = 5
 func BeyondBounds(properties map[string]string) []string {
 	var out []string
 	for name, value := range properties {
-		if _, err := api.ParseQuantity(value); errors.Is(err, api.ErrAmountBounds) {
+		if _, err := strict.ParseQuantity(value); errors.Is(err, strict.ErrAmountBounds) {
 			out = append(out, name)
 		}
 	}
@@ -47,6 +48,6 @@ func (in *Input) unreadableProperties(r *api.MemberRecord) []api.Audit {
 	return []api.Audit{{
 		Header: api.NewHeader(api.KindAudit), At: metav1.NewTime(in.Now).Rfc3339Copy(), Object: "member/" + in.Name,
 		Type: "Warning", Reason: "PropertyUnreadable", By: "registrar", Member: in.Name,
-		Message: strings.Join(named, ", ") + ": " + api.ErrAmountBounds.Error() + ", so it counts as no number; the agent has to report another value",
+		Message: strings.Join(named, ", ") + ": " + strict.ErrAmountBounds.Error() + ", so it counts as no number; the agent has to report another value",
 	}}
 }

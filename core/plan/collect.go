@@ -8,6 +8,8 @@ import (
 	"flotilla/core/api"
 	"flotilla/core/content"
 	"flotilla/core/seal"
+	"flotilla/core/strict"
+	"flotilla/core/validate"
 )
 
 // Document is one document of the user's files.
@@ -18,15 +20,15 @@ type Document struct {
 
 	number  int // among the documents, from 1
 	read    bool
-	decoded api.Decoded
-	faults  api.Faults
+	decoded validate.Decoded
+	faults  strict.Faults
 }
 
 // Decode reads the document, which is most of the work of Collect. It may be called before, for
 // different documents at the same time; Collect does it otherwise.
 func (d *Document) Decode() {
 	if !d.read && !d.foreign() {
-		d.decoded, d.faults = api.Decode(d.JSON)
+		d.decoded, d.faults = validate.Decode(d.JSON)
 	}
 	d.read = true
 }
@@ -51,7 +53,7 @@ type Collected struct {
 // files a second time is the present one of the other. Faults number every document that cannot be used.
 //
 // The documents are changed only by being decoded, and defaults are filled into what was decoded.
-func Collect(documents []Document) (Collected, api.Faults) {
+func Collect(documents []Document) (Collected, strict.Faults) {
 	c := collector{
 		members:    map[string]*memberDocs{},
 		placements: map[string]*placementDocs{},
@@ -95,7 +97,7 @@ type collector struct {
 	// versionOnly are members of which only the Kubernetes version is known.
 	versionOnly []string
 	notes       []string
-	faults      api.Faults
+	faults      strict.Faults
 }
 
 // memberDocs are the documents of one member: one with a status says how it does, one without what is
@@ -143,7 +145,7 @@ func (c *collector) read(d *Document) {
 
 // readObserved takes a member that another hub exported with its status as it is: what that hub
 // accepted is a fact of the plan, and what ours would refuse is only noted (D5).
-func (c *collector) readObserved(d *Document, faults api.Faults) bool {
+func (c *collector) readObserved(d *Document, faults strict.Faults) bool {
 	m := &api.MemberCluster{}
 	if json.Unmarshal(d.JSON, m) != nil || m.Kind != api.KindMemberCluster || m.Name == "" || m.Status == nil {
 		return false
@@ -172,7 +174,7 @@ func (c *collector) readMember(d *Document, m *api.MemberCluster) {
 }
 
 func (c *collector) readPlacement(d *Document, p *api.Placement) {
-	api.Default(p)
+	validate.Default(p)
 	docs := c.placements[p.Key()]
 	if docs == nil {
 		docs = &placementDocs{}
@@ -202,12 +204,12 @@ func (c *collector) readContent(d *Document, ref api.ObjectRef) {
 			return
 		}
 	}
-	c.faults = append(c.faults, api.Fault{Object: ref.String(), Document: d.number, Kind: api.FaultType, Found: err.Error(), Expected: "an object"})
+	c.faults = append(c.faults, strict.Fault{Object: ref.String(), Document: d.number, Kind: strict.FaultType, Found: err.Error(), Expected: "an object"})
 }
 
 func (c *collector) twice(d *Document, object string) {
-	c.faults = append(c.faults, api.Fault{
-		Object: object, Document: d.number, Kind: api.FaultDuplicate, Path: "metadata.name", Found: "a second document of this name",
+	c.faults = append(c.faults, strict.Fault{
+		Object: object, Document: d.number, Kind: strict.FaultDuplicate, Path: "metadata.name", Found: "a second document of this name",
 		Expected: "one, or one exported with its status and uid beside the one that is wanted",
 	})
 }

@@ -12,6 +12,7 @@ import (
 
 	"flotilla/core/api"
 	"flotilla/core/schedule"
+	"flotilla/core/strict"
 )
 
 // Kinds that a KubeFleet hub exports and that tell something about present bindings.
@@ -30,7 +31,7 @@ var ignoredKinds = map[string]bool{
 	"ClusterResourceOverrideSnapshot": true, "ResourceOverrideSnapshot": true, "ClusterResourcePlacementStatus": true,
 }
 
-// foreign is what Collect reads of the documents that api.Decode does not know.
+// foreign is what Collect reads of the documents that validate.Decode does not know.
 type foreign struct {
 	metav1.TypeMeta `json:",inline"`
 	Metadata        metav1.ObjectMeta `json:"metadata"`
@@ -61,7 +62,7 @@ type policySnapshot struct {
 	digest    string
 }
 
-// foreign says whether a document is not one for api.Decode: a record of ours, or what only a KubeFleet
+// foreign says whether a document is not one for validate.Decode: a record of ours, or what only a KubeFleet
 // hub makes.
 func (d *Document) foreign() bool {
 	switch d.Object.Kind {
@@ -115,7 +116,7 @@ func (c *collector) readBinding(d *Document) {
 		{`metadata.labels["` + labelParentPlacement + `"]`, parent, "the name of the placement"},
 	} {
 		if required.found == "" {
-			c.faults = append(c.faults, api.Fault{Object: object, Document: d.number, Path: required.path, Found: "nothing", Expected: required.expected})
+			c.faults = append(c.faults, strict.Fault{Object: object, Document: d.number, Path: required.path, Found: "nothing", Expected: required.expected})
 		}
 	}
 	if f.Metadata.DeletionTimestamp != nil {
@@ -146,7 +147,7 @@ func (c *collector) readPolicy(d *Document) {
 }
 
 func (c *collector) malformed(d *Document, kind string, err error) {
-	c.faults = append(c.faults, api.Fault{Object: kind, Document: d.number, Kind: api.FaultType, Found: err.Error(), Expected: "a " + kind + " as it was exported"})
+	c.faults = append(c.faults, strict.Fault{Object: kind, Document: d.number, Kind: strict.FaultType, Found: err.Error(), Expected: "a " + kind + " as it was exported"})
 }
 
 func keyOf(namespace, name string) string {

@@ -9,7 +9,9 @@ import (
 	"time"
 
 	"flotilla/core/api"
+	"flotilla/core/strict"
 	"flotilla/core/upgrade"
+	"flotilla/core/validate"
 	"flotilla/core/window"
 )
 
@@ -91,7 +93,7 @@ func newUpgradeDocs() upgradeDocs {
 }
 
 // readUpgrade takes in a document around upgrades; false when it is of another kind.
-func (c *collector) readUpgrade(d *Document, decoded *api.Decoded) bool {
+func (c *collector) readUpgrade(d *Document, decoded *validate.Decoded) bool {
 	u := &c.upgrades
 	switch {
 	case decoded.Run != nil:
@@ -191,7 +193,7 @@ func (c *collector) runAfter(docs *runDocs) (*api.UpdateRun, bool) {
 		return run, !state.Terminal()
 	}
 	if refusal := upgrade.CheckEdit(run, docs.wanted, run.Status); refusal != nil {
-		c.faults = append(c.faults, api.Fault{
+		c.faults = append(c.faults, strict.Fault{
 			Object: api.KindUpdateRun + "/" + run.Name, Path: "spec", Found: refusal.Message, Expected: "a run of another name",
 		})
 	}

@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"flotilla/core/api"
+	"flotilla/core/strict"
 )
 
 // dictionary numbers strings from 1 and counts their uses; 0 stands for none. A number once given
@@ -136,7 +136,7 @@ func (c *propertyColumn) clone() *propertyColumn {
 
 // floatOf returns the quantity as float64, as exactly as that can be, or NaN.
 func floatOf(text string) float64 {
-	q, err := api.ParseQuantity(text)
+	q, err := strict.ParseQuantity(text)
 	if err != nil {
 		return math.NaN()
 	}

@@ -6,11 +6,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"flotilla/core/api"
+	"flotilla/core/validate"
 )
 
 func TestHopesOfPlacements(t *testing.T) {
 	decoded := func(policy string) *api.Placement {
-		d, faults := api.Decode([]byte(`{"apiVersion":"placement.kubernetes-fleet.io/v1","kind":"ClusterResourcePlacement","metadata":{"name":"web"},
+		d, faults := validate.Decode([]byte(`{"apiVersion":"placement.kubernetes-fleet.io/v1","kind":"ClusterResourcePlacement","metadata":{"name":"web"},
 			"spec":{"resourceSelectors":[{"group":"","version":"v1","kind":"Namespace","name":"web"}],"policy":` + policy + `}}`))
 		require.NoError(t, faults.Err())
 		return d.Placement

@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"flotilla/core/api"
+	"flotilla/core/strict"
 )
 
 // propertyTest is one expression on one property. Most members are answered by their float64; those
@@ -43,7 +44,7 @@ func (f *Fleet) propertyTest(e *api.PropertyExpression) (propertyTest, api.Want)
 		want.Wanted += " (exactly one value)"
 		return t, want
 	}
-	q, err := api.ParseQuantity(e.Values[0])
+	q, err := strict.ParseQuantity(e.Values[0])
 	if err != nil {
 		want.Wanted += ", which is not a quantity"
 		return t, want
@@ -81,7 +82,7 @@ func (t *propertyTest) passesClosely(row int, f float64) bool {
 	if text == t.text {
 		return t.equal
 	}
-	observed, err := api.ParseQuantity(text)
+	observed, err := strict.ParseQuantity(text)
 	return err == nil && t.answer(observed.Cmp(t.wanted))
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"flotilla/core/api"
 	"flotilla/core/upgrade"
+	"flotilla/core/validate"
 )
 
 // TestWhatIsAcceptedCanBeRead holds validation and parsing against each other: a catalog that was
@@ -25,19 +26,19 @@ func TestWhatIsAcceptedCanBeRead(t *testing.T) {
 		} {
 			catalog := &api.VersionCatalog{ObjectMeta: metav1.ObjectMeta{Name: "default"}, Spec: spec}
 			_, err := upgrade.NewCatalog(&catalog.Spec)
-			require.Equal(t, err == nil, len(api.CheckVersionCatalog(catalog)) == 0, "%q: %v", text, err)
+			require.Equal(t, err == nil, len(validate.VersionCatalog(catalog)) == 0, "%q: %v", text, err)
 			if err == nil {
 				accepted++
 			}
 		}
 		run := &api.UpdateRun{ObjectMeta: metav1.ObjectMeta{Name: "r"}, Spec: api.UpdateRunSpec{Upgrade: api.Upgrade{Type: api.UpgradeFull, KubernetesVersion: text}}}
 		_, readable := upgrade.ParseVersion(text)
-		require.Equal(t, readable, len(api.CheckUpdateRun(run)) == 0, text)
+		require.Equal(t, readable, len(validate.UpdateRun(run)) == 0, text)
 		run.Spec.Upgrade = api.Upgrade{Type: api.UpgradeNodeImageOnly, NodeImageSelection: &api.NodeImageSelection{
 			Type: api.ImagesCustom, CustomNodeImageVersions: []api.NodeImageVersion{{Version: "U-" + text}},
 		}}
 		_, readable = upgrade.ParseImage("U-" + text)
-		require.Equal(t, readable, len(api.CheckUpdateRun(run)) == 0, "U-%s", text)
+		require.Equal(t, readable, len(validate.UpdateRun(run)) == 0, "U-%s", text)
 	}
 	require.Equal(t, 14, accepted)
 }

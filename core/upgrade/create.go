@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"flotilla/core/api"
+	"flotilla/core/validate"
 )
 
 // Create makes the status of a new run: strategy and policy copied, membership frozen, limits
@@ -44,9 +45,9 @@ type creation struct {
 }
 
 func (c *creation) check(strategy *api.UpdateStrategy) *api.Refusal {
-	faults := api.CheckUpdateRun(c.run)
+	faults := validate.UpdateRun(c.run)
 	if strategy != nil {
-		faults = append(faults, api.CheckUpdateStrategy(strategy)...)
+		faults = append(faults, validate.UpdateStrategy(strategy)...)
 	}
 	if refusal := api.InvalidArgument(faults); refusal != nil {
 		return refusal

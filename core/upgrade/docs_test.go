@@ -17,6 +17,8 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"flotilla/core/api"
+	"flotilla/core/strict"
+	"flotilla/core/validate"
 	"flotilla/tests/documented"
 )
 
@@ -140,30 +142,30 @@ func TestExamplesOfTheGuide(t *testing.T) {
 	require.Len(t, seen, 5)
 }
 
-func checkExample(t *testing.T, kind string, block []byte) api.Faults {
+func checkExample(t *testing.T, kind string, block []byte) strict.Faults {
 	t.Helper()
 	read := func(into any) { require.NoError(t, yaml.UnmarshalStrict(block, into)) }
 	switch kind {
 	case api.KindUpdateRun:
 		var o api.UpdateRun
 		read(&o)
-		return api.CheckUpdateRun(&o)
+		return validate.UpdateRun(&o)
 	case api.KindUpdateStrategy:
 		var o api.UpdateStrategy
 		read(&o)
-		return api.CheckUpdateStrategy(&o)
+		return validate.UpdateStrategy(&o)
 	case api.KindAutoUpgradeProfile:
 		var o api.AutoUpgradeProfile
 		read(&o)
-		return api.CheckAutoUpgradeProfile(&o, nil)
+		return validate.AutoUpgradeProfile(&o, nil)
 	case api.KindVersionCatalog:
 		var o api.VersionCatalog
 		read(&o)
-		return api.CheckVersionCatalog(&o)
+		return validate.VersionCatalog(&o)
 	case api.KindMemberMaintenance:
 		var o api.MemberMaintenance
 		read(&o)
-		return api.CheckMemberMaintenance(&o, func(zone string) bool { return zone == "Europe/Berlin" })
+		return validate.MemberMaintenance(&o, func(zone string) bool { return zone == "Europe/Berlin" })
 	}
 	require.Fail(t, "no kind "+kind)
 	return nil

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"flotilla/core/api"
+	"flotilla/core/validate"
 )
 
 // CheckEdit refuses a change of a run's spec that comes too late or touches what cannot change
@@ -16,7 +17,7 @@ func CheckEdit(was, is *api.UpdateRun, status *api.UpdateRunStatus) *api.Refusal
 			Next:    show(status),
 		}
 	}
-	return api.InvalidArgument(api.CheckRunChange(was, is))
+	return api.InvalidArgument(validate.UpdateRunChange(was, is))
 }
 
 // CheckDelete refuses the deletion of a run that is active. Otherwise it returns the locks to give

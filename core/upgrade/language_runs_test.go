@@ -13,6 +13,7 @@ import (
 
 	"flotilla/core/api"
 	"flotilla/core/upgrade"
+	"flotilla/core/validate"
 	"flotilla/core/window"
 )
 
@@ -248,10 +249,10 @@ func (s *stage) deleteGate(args []string, _ string) string {
 func (s *stage) profile(args []string, input string) string {
 	p := &api.AutoUpgradeProfile{ObjectMeta: metav1.ObjectMeta{Name: args[0], UID: "uid-profile", CreationTimestamp: metav1.NewTime(s.now)}}
 	s.decode(input, &p.Spec)
-	faults := api.CheckAutoUpgradeProfile(p, s.view("").Catalog.Minors())
+	faults := validate.AutoUpgradeProfile(p, s.view("").Catalog.Minors())
 	old, exists := s.profiles[args[0]]
 	if exists {
-		faults = append(faults, api.CheckProfileChange(old.object, p)...)
+		faults = append(faults, validate.AutoUpgradeProfileChange(old.object, p)...)
 	}
 	if refusal := api.InvalidArgument(faults); refusal != nil {
 		return refused(refusal)

@@ -13,6 +13,7 @@ import (
 
 	"flotilla/core/api"
 	"flotilla/core/upgrade"
+	"flotilla/core/validate"
 	"flotilla/core/window"
 )
 
@@ -383,7 +384,7 @@ func (s *stage) strategy(args []string, input string) string {
 		strategy.Generation = old.Generation + 1
 	}
 	s.decode(input, &strategy.Spec)
-	if refusal := api.InvalidArgument(api.CheckUpdateStrategy(strategy)); refusal != nil {
+	if refusal := api.InvalidArgument(validate.UpdateStrategy(strategy)); refusal != nil {
 		return refused(refusal)
 	}
 	s.plans[args[0]] = strategy

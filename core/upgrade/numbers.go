@@ -6,10 +6,11 @@ import (
 	"strings"
 
 	"flotilla/core/api"
+	"flotilla/core/strict"
 )
 
 // concurrency resolves a maxConcurrency over a number of members: percentages round down, at least 1.
-func concurrency(text api.CountOrPercent, members, otherwise int) int {
+func concurrency(text strict.CountOrPercent, members, otherwise int) int {
 	if text == "" {
 		return otherwise
 	}
@@ -21,7 +22,7 @@ func concurrency(text api.CountOrPercent, members, otherwise int) int {
 }
 
 // allowedFailures resolves a maxAllowedFailures over a number of members: percentages round up.
-func allowedFailures(text api.CountOrPercent, members int) int {
+func allowedFailures(text strict.CountOrPercent, members int) int {
 	number, percent := amount(text)
 	if percent {
 		return (number*members + 99) / 100
@@ -30,7 +31,7 @@ func allowedFailures(text api.CountOrPercent, members int) int {
 }
 
 // amount reads a count or percentage that was validated; an empty text is 0.
-func amount(text api.CountOrPercent) (number int, percent bool) {
+func amount(text strict.CountOrPercent) (number int, percent bool) {
 	digits, percent := strings.CutSuffix(string(text), "%")
 	number, err := strconv.Atoi(digits)
 	if err != nil {

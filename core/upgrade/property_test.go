@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"flotilla/core/api"
+	"flotilla/core/strict"
 	"flotilla/core/upgrade"
 	"flotilla/core/window"
 )
@@ -104,15 +105,15 @@ func (s *storm) strategyOf() *api.RunStrategy {
 	for i := 0; i < len(names); {
 		take := min(1+s.random.IntN(3), len(names)-i)
 		stage := api.UpdateStage{
-			Name: fmt.Sprintf("s%d", len(strategy.Stages)), MaxConcurrency: api.CountOrPercent(s.oneOf("", "1", "2", "50%")),
-			MaxAllowedFailures: api.CountOrPercent(s.oneOf("", "0", "1", "50%")), BeforeGates: s.anyGates(true), AfterGates: s.anyGates(false),
+			Name: fmt.Sprintf("s%d", len(strategy.Stages)), MaxConcurrency: strict.CountOrPercent(s.oneOf("", "1", "2", "50%")),
+			MaxAllowedFailures: strict.CountOrPercent(s.oneOf("", "0", "1", "50%")), BeforeGates: s.anyGates(true), AfterGates: s.anyGates(false),
 		}
 		if s.chance(40) {
 			stage.AfterStageWaitInSeconds = int32(60 * (1 + s.random.IntN(120)))
 		}
 		for _, name := range names[i : i+take] {
 			stage.Groups = append(stage.Groups, api.UpdateGroup{
-				Name: name, MaxConcurrency: api.CountOrPercent(s.oneOf("", "1", "2", "100%")), MaxAllowedFailures: api.CountOrPercent(s.oneOf("", "", "1", "100%")),
+				Name: name, MaxConcurrency: strict.CountOrPercent(s.oneOf("", "1", "2", "100%")), MaxAllowedFailures: strict.CountOrPercent(s.oneOf("", "", "1", "100%")),
 				BeforeGates: s.anyGates(true), AfterGates: s.anyGates(false),
 			})
 		}
@@ -152,7 +153,7 @@ func (s *storm) policyOf() *api.UpdatePolicy {
 		p.MinRemaining = &metav1.Duration{Duration: time.Hour}
 	}
 	if s.chance(10) {
-		p.MaxAllowedFailures = api.CountOrPercent(s.oneOf("1", "30%"))
+		p.MaxAllowedFailures = strict.CountOrPercent(s.oneOf("1", "30%"))
 	}
 	return p
 }

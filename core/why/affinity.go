@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"flotilla/core/api"
+	"flotilla/core/strict"
 )
 
 // requirements lists what a label selector asks, one label at a time, sorted labels first.
@@ -118,7 +119,7 @@ func (s *search) threshold(term, expression int) []candidate {
 	if len(e.Values) != 1 {
 		return nil
 	}
-	wanted, err := api.ParseQuantity(e.Values[0])
+	wanted, err := strict.ParseQuantity(e.Values[0])
 	if err != nil {
 		return nil
 	}
@@ -127,7 +128,7 @@ func (s *search) threshold(term, expression int) []candidate {
 	candidates := []candidate{s.single(costProperty, Flip{
 		Kind: FlipProperty, member: member, Text: fmt.Sprintf("%s of member %s becomes %s", name, s.name, reached),
 	})}
-	observed, err := api.ParseQuantity(s.member.Properties[name])
+	observed, err := strict.ParseQuantity(s.member.Properties[name])
 	if err != nil {
 		return candidates
 	}

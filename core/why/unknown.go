@@ -6,6 +6,7 @@ import (
 
 	"flotilla/core/api"
 	"flotilla/core/schedule"
+	"flotilla/core/strict"
 )
 
 // Unknown refuses to explain a name that is no member and that the policy does not name either, with the
@@ -18,7 +19,7 @@ func Unknown(in schedule.Input, member string) *api.Failure {
 		return nil
 	}
 	f := &api.Failure{Code: api.CodeNotFound, Message: fmt.Sprintf("no member %s", member), Next: "flotilla get members"}
-	if near := api.Nearest(member, in.Fleet.Names()); near != "" {
+	if near := strict.Nearest(member, in.Fleet.Names()); near != "" {
 		f.Message += ", did you mean " + near + "?"
 	}
 	return f

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"flotilla/core/api"
+	"flotilla/core/strict"
 	"flotilla/core/window"
 )
 
@@ -190,7 +191,7 @@ func TestParseNamesEveryFault(t *testing.T) {
 		WeekAnchor:      "Never",
 		NotAllowedDates: []api.DateSpan{{Start: "2026-12-24", End: "2026-12-23"}, {Start: "soon", End: "2026-12-23"}},
 	}, time.LoadLocation)
-	var faults api.Faults
+	var faults strict.Faults
 	require.ErrorAs(t, err, &faults)
 	var paths []string
 	for _, f := range faults {

@@ -9,6 +9,7 @@ import (
 
 	"flotilla/core/api"
 	"flotilla/core/disruption"
+	"flotilla/core/validate"
 )
 
 // fleet counts the nodes of all members by pool, so that budgets over members and the records of pools
@@ -115,7 +116,7 @@ func (b *sharedBudget) covers(pools []string) bool {
 func sharedBudgets(pools []*api.NodePool) []sharedBudget {
 	byName := map[string]*sharedBudget{}
 	for _, p := range pools {
-		name, amount, ok := api.FleetBudget(p.Annotations[api.AnnotationFleetBudget])
+		name, amount, ok := validate.FleetBudget(p.Annotations[api.AnnotationFleetBudget])
 		if !ok {
 			continue
 		}

@@ -12,6 +12,7 @@ import (
 	"flotilla/core/api"
 	"flotilla/core/capacity"
 	"flotilla/core/disruption"
+	"flotilla/core/validate"
 )
 
 // followPool writes the record of a pool over all members, or removes it with its spec.
@@ -57,7 +58,7 @@ func (d *Disruptor) followPool(ctx context.Context, name string) (time.Time, err
 func (d *Disruptor) recordOf(p *api.NodePool) (*api.PoolRecord, time.Time, error) {
 	r := &api.PoolRecord{
 		Header: api.NewHeader(api.KindPoolRecord), Pool: p.Name, UID: string(p.UID), Deleting: p.DeletionTimestamp != nil,
-		Lint: api.LintBudgets(p),
+		Lint: validate.LintBudgets(p),
 	}
 	members, err := d.records.members.FindAll()
 	if err != nil {
@@ -124,7 +125,7 @@ func (d *Disruptor) countOf(member string) census {
 // leftFor is what the fleet-wide budget of a pool leaves, nil when it shares none; nothing while a pool
 // cannot be read that may share it.
 func (d *Disruptor) leftFor(p *api.NodePool) (*int, error) {
-	name, _, ok := api.FleetBudget(p.Annotations[api.AnnotationFleetBudget])
+	name, _, ok := validate.FleetBudget(p.Annotations[api.AnnotationFleetBudget])
 	if !ok {
 		return nil, nil
 	}

@@ -12,6 +12,8 @@ import (
 	"flotilla/core/api"
 	"flotilla/core/capacity"
 	"flotilla/core/disruption"
+	"flotilla/core/strict"
+	"flotilla/core/validate"
 	"flotilla/core/window"
 )
 
@@ -31,13 +33,13 @@ func suppose(documents []json.RawMessage) (*supposed, error) {
 		return nil, nil
 	}
 	s := &supposed{pools: map[string]*api.NodePool{}, catalogs: map[string]*api.InstanceCatalog{}, classes: map[api.ObjectRef]string{}}
-	var faults api.Faults
+	var faults strict.Faults
 	var names, notes []string
 	faulty := 0
 	seen := map[api.ObjectRef]bool{}
 	for i, body := range documents {
-		read, wrong := api.Decode(body)
-		wrong = append(wrong, api.CheckNodePoolZones(read.Pool, window.Zones(time.LoadLocation).Known)...)
+		read, wrong := validate.Decode(body)
+		wrong = append(wrong, validate.NodePoolZones(read.Pool, window.Zones(time.LoadLocation).Known)...)
 		object := read.Object
 		object.APIVersion = ""
 		if len(wrong) == 0 {
@@ -70,9 +72,9 @@ func suppose(documents []json.RawMessage) (*supposed, error) {
 }
 
 // take adds a document that has no fault of its own.
-func (s *supposed) take(read *api.Decoded, twice bool) api.Faults {
-	fault := func(path, found, expected string) api.Faults {
-		return api.Faults{{Object: read.Object.String(), Path: path, Found: found, Expected: expected}}
+func (s *supposed) take(read *validate.Decoded, twice bool) strict.Faults {
+	fault := func(path, found, expected string) strict.Faults {
+		return strict.Faults{{Object: read.Object.String(), Path: path, Found: found, Expected: expected}}
 	}
 	switch {
 	case twice:

@@ -17,6 +17,7 @@ import (
 	"flotilla/bus"
 	"flotilla/bus/bustest"
 	"flotilla/core/api"
+	"flotilla/core/strict"
 	"flotilla/subjects"
 	"flotilla/tests/elsewhen"
 )
@@ -136,8 +137,8 @@ func (y *yard) catalog() {
 	c := &api.InstanceCatalog{}
 	for _, cores := range sizes {
 		c.Spec.Types = append(c.Spec.Types, api.InstanceType{
-			Name: fmt.Sprintf("d%d", cores), CPU: api.Amount(fmt.Sprint(cores)), Memory: api.Amount(fmt.Sprintf("%dGi", 4*cores)),
-			Offerings: []api.InstanceOffering{{Zone: "z-a", CapacityType: api.CapacityOnDemand, Price: api.Price(0.05 * float64(cores))}},
+			Name: fmt.Sprintf("d%d", cores), CPU: strict.Amount(fmt.Sprint(cores)), Memory: strict.Amount(fmt.Sprintf("%dGi", 4*cores)),
+			Offerings: []api.InstanceOffering{{Zone: "z-a", CapacityType: api.CapacityOnDemand, Price: strict.Price(0.05 * float64(cores))}},
 		})
 	}
 	y.spec(subjects.InstanceCatalogSpecs.Key("all"), api.VersionFlotilla, api.KindInstanceCatalog, "all", c)

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"flotilla/core/api"
+	"flotilla/core/validate"
 	"flotilla/hub/door"
 )
 
@@ -183,10 +184,10 @@ func TestApplyComparesResourceVersions(t *testing.T) {
 
 func TestApplyRefusesWhatIsTooMuch(t *testing.T) {
 	h := open(t, door.Options{})
-	big := `{apiVersion: v1, kind: ConfigMap, metadata: {name: big, namespace: shop}, data: {k: "` + strings.Repeat("x", api.MaxObjectBytes) + `"}}`
+	big := `{apiVersion: v1, kind: ConfigMap, metadata: {name: big, namespace: shop}, data: {k: "` + strings.Repeat("x", validate.MaxObjectBytes) + `"}}`
 	failure := h.refuse(settings, big)
 	require.Equal(t, api.CodeTooLarge, failure.Code)
-	require.Contains(t, failure.Error(), fmt.Sprint(api.MaxObjectBytes))
+	require.Contains(t, failure.Error(), fmt.Sprint(validate.MaxObjectBytes))
 	h.missing("ConfigMap", "shop", "settings")
 
 	var many []string

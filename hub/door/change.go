@@ -9,6 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/uuid"
 
 	"flotilla/core/api"
+	"flotilla/core/strict"
+	"flotilla/core/validate"
 )
 
 // apply compares a document with what is stored and adds the difference to the draft. Exactly one
@@ -86,7 +88,7 @@ func (f *draft) repeated(result api.ApplyResult, stored *api.Spec, revision uint
 }
 
 func (f *draft) refuseDeleting(stored *api.Spec) {
-	f.conflict = append(f.conflict, api.Fault{
+	f.conflict = append(f.conflict, strict.Fault{
 		Object: stored.Object.String(), Path: "metadata.deletionTimestamp",
 		Found:    "an object that is being deleted since " + stored.Deleted.UTC().Format("15:04:05Z"),
 		Expected: "one that is gone or stays",
@@ -108,7 +110,7 @@ func (f *draft) compareVersion(doc *document, revision uint64) {
 		if revision == 0 {
 			was = "no such object"
 		}
-		f.conflict = append(f.conflict, api.Fault{
+		f.conflict = append(f.conflict, strict.Fault{
 			Object: doc.Object.String(), Path: "metadata.resourceVersion", Found: given,
 			Expected: was + ", which is current: read the object again, or leave the field out",
 		})
@@ -151,13 +153,13 @@ func (f *draft) next(doc *document, stored *api.Spec, found bool) (api.Spec, err
 func (f *draft) setDefaults(doc *document, stored *api.Spec, found bool) error {
 	switch {
 	case doc.Placement != nil:
-		api.Default(doc.Placement)
+		validate.Default(doc.Placement)
 	case doc.Member != nil:
-		api.DefaultMember(doc.Member)
+		validate.DefaultMember(doc.Member)
 	case doc.Run != nil:
-		api.DefaultRun(doc.Run)
+		validate.DefaultRun(doc.Run)
 	case doc.Profile != nil:
-		api.DefaultProfile(doc.Profile)
+		validate.DefaultProfile(doc.Profile)
 	case doc.Maintenance != nil:
 		return f.defaultMaintenance(doc, stored, found)
 	}
@@ -220,12 +222,12 @@ func same(stored, next *api.Spec) bool {
 func (f *draft) checkUpdate(doc *document, stored *api.Spec) {
 	if doc.Placement != nil {
 		if old, err := api.SpecOf[api.Placement](stored); err == nil {
-			f.refused.faults = append(f.refused.faults, api.ValidateUpdate(doc.Placement, old)...)
+			f.refused.faults = append(f.refused.faults, validate.PlacementUpdate(doc.Placement, old)...)
 		}
 	}
 	if doc.Profile != nil {
 		if old, err := api.SpecOf[api.AutoUpgradeProfile](stored); err == nil {
-			f.refused.faults = append(f.refused.faults, api.CheckProfileChange(old, doc.Profile)...)
+			f.refused.faults = append(f.refused.faults, validate.AutoUpgradeProfileChange(old, doc.Profile)...)
 		}
 	}
 }

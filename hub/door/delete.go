@@ -11,6 +11,7 @@ import (
 	"flotilla/bus"
 	"flotilla/core/api"
 	"flotilla/core/content"
+	"flotilla/core/validate"
 	"flotilla/subjects"
 )
 
@@ -99,7 +100,7 @@ func (d *Door) going(request *api.DeleteRequest, refs []api.ObjectRef, f *draft,
 			continue
 		}
 		f.going[stored.Object] = false
-		f.compareVersion(&document{Decoded: api.Decoded{Object: stored.Object, ResourceVersion: request.ResourceVersion}}, revision)
+		f.compareVersion(&document{Decoded: validate.Decoded{Object: stored.Object, ResourceVersion: request.ResourceVersion}}, revision)
 		going = append(going, bus.Entry[api.Spec]{Name: name, Value: stored, Revision: revision})
 	}
 	return going, nil

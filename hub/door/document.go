@@ -11,6 +11,8 @@ import (
 
 	"flotilla/core/api"
 	"flotilla/core/content"
+	"flotilla/core/strict"
+	"flotilla/core/validate"
 	"flotilla/core/window"
 )
 
@@ -19,7 +21,7 @@ const maxDocuments = 500
 
 // document is one thing a user wants, as read.
 type document struct {
-	api.Decoded
+	validate.Decoded
 	// object is set for content.
 	object content.Object
 	// overlay is the part of it that documents do not set.
@@ -71,8 +73,8 @@ func (d *Door) readAll(raw []json.RawMessage) ([]document, *refusal) {
 		if read.Object.Name != "" {
 			key := content.Key(read.Object)
 			if before, twice := first[key]; twice {
-				wrong.faults = append(wrong.faults, api.Fault{
-					Kind: api.FaultDuplicate, Object: read.Object.String(), Document: i + 1, Path: "metadata.name", Expected: "each object once in one apply",
+				wrong.faults = append(wrong.faults, strict.Fault{
+					Kind: strict.FaultDuplicate, Object: read.Object.String(), Document: i + 1, Path: "metadata.name", Expected: "each object once in one apply",
 					Found: fmt.Sprintf("the same object in documents %d and %d", before, i+1),
 				})
 			} else {
@@ -84,11 +86,11 @@ func (d *Door) readAll(raw []json.RawMessage) ([]document, *refusal) {
 	return documents, &wrong
 }
 
-func (d *Door) readDocument(raw json.RawMessage, wrong *refusal) (document, api.Faults) {
-	decoded, faults := api.Decode(raw)
+func (d *Door) readDocument(raw json.RawMessage, wrong *refusal) (document, strict.Faults) {
+	decoded, faults := validate.Decode(raw)
 	read := document{Decoded: decoded}
-	faults = append(faults, api.CheckNodePoolZones(decoded.Pool, window.Zones(time.LoadLocation).Known)...)
-	if len(raw) > api.MaxObjectBytes {
+	faults = append(faults, validate.NodePoolZones(decoded.Pool, window.Zones(time.LoadLocation).Known)...)
+	if len(raw) > validate.MaxObjectBytes {
 		wrong.tooLarge += len(faults)
 	}
 	if len(faults) > 0 {
@@ -106,15 +108,15 @@ func (d *Door) readDocument(raw json.RawMessage, wrong *refusal) (document, api.
 
 // readContent makes content of a document: an object of a namespaced kind without namespace lies in
 // namespace "default", as everywhere in Kubernetes.
-func (d *Door) readContent(read document) (document, api.Faults) {
+func (d *Door) readContent(read document) (document, strict.Faults) {
 	var tree map[string]any
 	if err := kjson.Unmarshal(read.Body, &tree); err != nil {
-		return read, api.Faults{{Object: read.Object.String(), Found: err.Error(), Expected: "one JSON object"}}
+		return read, strict.Faults{{Object: read.Object.String(), Found: err.Error(), Expected: "one JSON object"}}
 	}
 	read.placeInNamespace(tree)
 	made, err := content.New(tree, d.store.Keys)
 	if err != nil {
-		return read, api.Faults{{Object: read.Object.String(), Found: err.Error(), Expected: "one JSON object"}}
+		return read, strict.Faults{{Object: read.Object.String(), Found: err.Error(), Expected: "one JSON object"}}
 	}
 	read.object, read.Object = made, made.Head.Object
 	return read, nil

@@ -13,6 +13,7 @@ import (
 	"flotilla/bus"
 	"flotilla/bus/bustest"
 	"flotilla/core/api"
+	"flotilla/core/strict"
 	"flotilla/hub/door"
 )
 
@@ -130,7 +131,7 @@ func actions(results []api.ApplyResult) []string {
 	return all
 }
 
-func lines(faults api.Faults) []string {
+func lines(faults strict.Faults) []string {
 	var all []string
 	for i := range faults {
 		all = append(all, faults[i].String())

@@ -11,6 +11,8 @@ import (
 	"flotilla/core/api"
 	"flotilla/core/content"
 	"flotilla/core/seal"
+	"flotilla/core/strict"
+	"flotilla/core/validate"
 	"flotilla/subjects"
 )
 
@@ -35,7 +37,7 @@ type draft struct {
 	events   []api.Audit
 	results  []api.ApplyResult
 	refused  refusal
-	conflict api.Faults
+	conflict strict.Faults
 	// refusals are rules about upgrades that the request breaks.
 	refusals []*api.Refusal
 	// crowd says why members are not admitted, nil when they are.
@@ -119,7 +121,7 @@ func (f *draft) audit(object, reason, message string) {
 // auditName is how events name an object: "placement/web", "member/berlin", "object/ConfigMap/ns/web".
 func auditName(ref api.ObjectRef) string {
 	switch {
-	case !api.Known(ref.APIVersion, ref.Kind):
+	case !validate.Known(ref.APIVersion, ref.Kind):
 		return subjects.KindObject + "/" + ref.String()
 	case ref.Kind == api.KindMemberCluster:
 		return subjects.KindMember + "/" + ref.Name

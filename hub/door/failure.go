@@ -9,6 +9,7 @@ import (
 
 	"flotilla/bus"
 	"flotilla/core/api"
+	"flotilla/core/strict"
 )
 
 func unavailable(err error) *api.Failure {
@@ -60,7 +61,7 @@ func listing(ref api.ObjectRef) string {
 // refusal is every fault of a request in one failure. What kind of faults there are decides its code. What to
 // type next only the client knows, who knows the files.
 type refusal struct {
-	faults api.Faults
+	faults strict.Faults
 	// tooLarge counts faults that are not about the form of a document.
 	tooLarge int
 }

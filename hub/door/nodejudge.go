@@ -12,6 +12,7 @@ import (
 	"flotilla/core/capacity"
 	"flotilla/core/content"
 	"flotilla/core/disruption"
+	"flotilla/core/validate"
 )
 
 // judgeNodes says what is remarkable about the NodePools and InstanceCatalogs of a draft.
@@ -117,13 +118,13 @@ const unpricedMeans = "without types and prices none of its nodes is disrupted"
 
 // fleetBudgetNotes name the pools that share a fleet-wide budget and state another amount for it.
 func (w *nodeWorld) fleetBudgetNotes(pool *api.NodePool) []string {
-	shared, nodes, given := api.FleetBudget(pool.Annotations[api.AnnotationFleetBudget])
+	shared, nodes, given := validate.FleetBudget(pool.Annotations[api.AnnotationFleetBudget])
 	if !given {
 		return nil
 	}
 	var others []string
 	for _, name := range slices.Sorted(maps.Keys(w.pools)) {
-		other, amount, ok := api.FleetBudget(w.pools[name].Annotations[api.AnnotationFleetBudget])
+		other, amount, ok := validate.FleetBudget(w.pools[name].Annotations[api.AnnotationFleetBudget])
 		if ok && other == shared && amount != nodes {
 			others = append(others, fmt.Sprintf("%s says %s", name, amount))
 		}

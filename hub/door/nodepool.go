@@ -8,6 +8,7 @@ import (
 
 	"flotilla/bus"
 	"flotilla/core/api"
+	"flotilla/core/capacity"
 	"flotilla/core/disruption"
 	"flotilla/subjects"
 )
@@ -33,7 +34,7 @@ func (d *Door) renderPool(entry *bus.Entry[api.Spec]) (json.RawMessage, error) {
 	if err != nil {
 		return d.complete(&entry.Value, entry.Revision, entry.Value.Body, nil)
 	}
-	return d.complete(&entry.Value, entry.Revision, entry.Value.Body, api.StatusOfPool(pool, d.records.poolRecord(&entry.Value)))
+	return d.complete(&entry.Value, entry.Revision, entry.Value.Body, capacity.StatusOfPool(pool, d.records.poolRecord(&entry.Value)))
 }
 
 // finishPool ends the deletion of a NodePool once none of its nodes is left on any member. It waits for that
@@ -42,7 +43,7 @@ func (d *Door) finishPool(ctx context.Context, stored *api.Spec, revision uint64
 	if _, _, _, err := d.records.pools.Find(stored.Object.Name); err != nil {
 		return err
 	}
-	if _, over := api.PoolRemains(d.records.poolRecord(stored)); !over {
+	if _, over := capacity.PoolRemains(d.records.poolRecord(stored)); !over {
 		return nil // the disruptor's next record wakes us
 	}
 	return d.end(ctx, stored, revision, nil)
@@ -57,7 +58,7 @@ func (d *Door) poolProblems() []api.Problem {
 		if err != nil { // a problem of its own, see unreadableProblems
 			continue
 		}
-		status := api.StatusOfPool(pool, d.records.poolRecord(&entry.Value))
+		status := capacity.StatusOfPool(pool, d.records.poolRecord(&entry.Value))
 		if entry.Value.Deleted != nil {
 			problem.Reason, problem.Since = reasonDeleting, *entry.Value.Deleted
 			problem.Message = "waits for " + enumerate(status.Unconfirmed)

@@ -13,6 +13,7 @@ import (
 	"flotilla/core/content"
 	"flotilla/core/schedule"
 	"flotilla/core/status"
+	"flotilla/core/validate"
 	"flotilla/subjects"
 )
 
@@ -158,7 +159,7 @@ func typed(ref api.ObjectRef) string {
 	switch {
 	case ref.Kind == api.KindClusterResourcePlacement, ref.Kind == api.KindResourcePlacement:
 		return typedPlacement(ref)
-	case api.Known(ref.APIVersion, ref.Kind):
+	case validate.Known(ref.APIVersion, ref.Kind):
 		return auditName(ref)
 	case ref.Namespace != "":
 		return ref.Kind + "/" + ref.Name + " -n " + ref.Namespace

@@ -6,6 +6,7 @@ import (
 	"flotilla/bus"
 	"flotilla/core/api"
 	"flotilla/core/content"
+	"flotilla/core/validate"
 	"flotilla/subjects"
 )
 
@@ -58,7 +59,7 @@ func newRecords(s *bus.State) *records {
 // place says where the spec of an object lies: its table and its name there.
 func (r *records) place(ref api.ObjectRef) (table *bus.Table[api.Spec], name string) {
 	switch {
-	case !api.Known(ref.APIVersion, ref.Kind) && ref.APIVersion != "":
+	case !validate.Known(ref.APIVersion, ref.Kind) && ref.APIVersion != "":
 		return r.objects, content.Key(ref)
 	case ref.Kind == api.KindMemberCluster:
 		return r.members, ref.Name

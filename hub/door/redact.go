@@ -11,6 +11,7 @@ import (
 	"flotilla/core/api"
 	"flotilla/core/content"
 	"flotilla/core/seal"
+	"flotilla/core/strict"
 )
 
 // seeing refuses values of Secrets to whoever may not read Secrets.
@@ -66,7 +67,7 @@ func unredacted(raw json.RawMessage, stored func(api.ObjectRef) (json.RawMessage
 // refuseDigests refuses a document in which digests stand where values belong.
 func (r *refusal) refuseDigests(number int, doc *document, paths []string) {
 	for _, path := range paths {
-		r.faults = append(r.faults, api.Fault{
+		r.faults = append(r.faults, strict.Fault{
 			Object: doc.Object.String(), Document: number, Path: path, Found: "a digest, which is shown in the place of another value than the one that is stored",
 			Expected: "a value; `flotilla get --show-secrets -o yaml` shows them",
 		})

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"flotilla/core/api"
+	"flotilla/core/strict"
 )
 
 // door is the door itself where it does what nobody asked for.
@@ -11,7 +12,7 @@ var door = api.Caller{Name: "door", Role: api.RoleAdmin}
 
 // forbidden refuses to let somebody change objects beyond their role, and names every one of them.
 func forbidden(by api.Caller, refs []api.ObjectRef) *api.Failure {
-	var faults api.Faults
+	var faults strict.Faults
 	needed := api.RoleViewer
 	for _, ref := range refs {
 		role := api.NeededToWrite(ref.Kind)
@@ -19,7 +20,7 @@ func forbidden(by api.Caller, refs []api.ObjectRef) *api.Failure {
 			continue
 		}
 		needed = role
-		faults = append(faults, api.Fault{
+		faults = append(faults, strict.Fault{
 			Object: ref.String(), Path: "kind", Found: ref.Kind + ", asked for by " + by.Name + " who is " + string(by.Role),
 			Expected: "the role " + string(role),
 		})

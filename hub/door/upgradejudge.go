@@ -7,13 +7,15 @@ import (
 	"time"
 
 	"flotilla/core/api"
+	"flotilla/core/strict"
 	"flotilla/core/upgrade"
+	"flotilla/core/validate"
 	"flotilla/core/window"
 )
 
 // defaultMaintenance gives schedules their start dates, once it is known that their zones exist.
 func (f *draft) defaultMaintenance(doc *document, stored *api.Spec, found bool) error {
-	faults := api.CheckMemberMaintenance(doc.Maintenance, window.Zones(time.LoadLocation).Known)
+	faults := validate.MemberMaintenance(doc.Maintenance, window.Zones(time.LoadLocation).Known)
 	f.refused.faults = append(f.refused.faults, faults...)
 	var old *api.MemberMaintenance
 	if found {
@@ -22,7 +24,7 @@ func (f *draft) defaultMaintenance(doc *document, stored *api.Spec, found bool) 
 			old = nil // what cannot be read gives no dates
 		}
 	}
-	api.DefaultMaintenance(doc.Maintenance, old, f.now.Time, time.LoadLocation)
+	validate.DefaultMaintenance(doc.Maintenance, old, f.now.Time, time.LoadLocation)
 	if len(faults) == 0 {
 		doc.notes = append(doc.notes, upgrade.MaintenanceWarnings(doc.Maintenance, time.LoadLocation, f.now.Time)...)
 	}
@@ -111,7 +113,7 @@ func (d *Door) judgeUpgrades(f *draft) error {
 // judgeRun refuses a run that could not be created (updates.md 1.3). A plan tells that itself.
 func (f *draft) judgeRun(run *api.UpdateRun, after *upgradesAfter) {
 	if _, _, exists := f.records.specs[api.KindUpdateRun].Get(run.Name); run.Spec.AutoUpgradeProfile != "" && !exists {
-		f.refused.faults = append(f.refused.faults, api.Fault{
+		f.refused.faults = append(f.refused.faults, strict.Fault{
 			Object: api.KindUpdateRun + "/" + run.Name, Path: "spec.autoUpgradeProfile",
 			Found: fmt.Sprintf("%q", run.Spec.AutoUpgradeProfile), Expected: "nothing: the hub sets it on the runs it makes of a profile",
 		})
@@ -126,7 +128,7 @@ func (f *draft) judgeRun(run *api.UpdateRun, after *upgradesAfter) {
 }
 
 func (f *draft) judgeProfile(doc *document, after *upgradesAfter) {
-	f.refused.faults = append(f.refused.faults, api.CheckAutoUpgradeProfile(doc.Profile, after.minors())...)
+	f.refused.faults = append(f.refused.faults, validate.AutoUpgradeProfile(doc.Profile, after.minors())...)
 	if name := doc.Profile.Spec.StrategyName; name != "" && after.strategies[name] == nil {
 		f.note(doc, "there is no UpdateStrategy "+name+" yet: until there is one, no run can be made")
 	}

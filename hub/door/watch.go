@@ -11,6 +11,7 @@ import (
 	"flotilla/bus"
 	"flotilla/core/api"
 	"flotilla/core/content"
+	"flotilla/core/validate"
 	"flotilla/subjects"
 )
 
@@ -60,7 +61,7 @@ func topicsOfKind(k api.WatchedKind) []string {
 	var families []subjects.Family
 	var more []string
 	switch named, is := namedKinds[k.Kind]; {
-	case k.APIVersion != "" && !api.Known(k.APIVersion, k.Kind) && !shownKind(k):
+	case k.APIVersion != "" && !validate.Known(k.APIVersion, k.Kind) && !shownKind(k):
 		return []string{objectTopic(content.GroupOf(k.APIVersion), k.Kind)}
 	case k.Kind == api.KindMemberCluster:
 		families = []subjects.Family{subjects.MemberSpecs, subjects.Members, subjects.Releases, subjects.Identities}

@@ -10,6 +10,7 @@ import (
 
 	"flotilla/core/api"
 	"flotilla/core/capacity"
+	"flotilla/core/validate"
 )
 
 const budgetsRecording = "budgets.jsonl.gz"
@@ -147,7 +148,7 @@ func (c *budgetCase) doorAccepts(t *testing.T) bool {
 		"spec": map[string]any{"disruption": c.Disruption},
 	})
 	require.NoError(t, err)
-	_, faults := api.Decode(raw)
+	_, faults := validate.Decode(raw)
 	return len(faults) == 0
 }
 

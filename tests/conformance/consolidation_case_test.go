@@ -8,6 +8,7 @@ import (
 
 	"flotilla/core/api"
 	"flotilla/core/capacity"
+	"flotilla/core/strict"
 )
 
 // consolidationCase is one line of the recording, see conformance/README of the recording.
@@ -31,16 +32,16 @@ type consolidationCase struct {
 }
 
 type recordedPool struct {
-	Name                   string                `json:"name"`
-	Weight                 *int32                `json:"weight"`
-	Disruption             *api.PoolDisruption   `json:"disruption"`
-	Labels                 map[string]string     `json:"labels"`
-	Taints                 []api.NodeTaint       `json:"taints"`
-	Requirements           []api.NodeRequirement `json:"requirements"`
-	ExpireAfter            string                `json:"expireAfter"`
-	TerminationGracePeriod string                `json:"terminationGracePeriod"`
-	Limits                 map[string]api.Amount `json:"limits"`
-	InstanceTypes          []string              `json:"instanceTypes"`
+	Name                   string                   `json:"name"`
+	Weight                 *int32                   `json:"weight"`
+	Disruption             *api.PoolDisruption      `json:"disruption"`
+	Labels                 map[string]string        `json:"labels"`
+	Taints                 []api.NodeTaint          `json:"taints"`
+	Requirements           []api.NodeRequirement    `json:"requirements"`
+	ExpireAfter            string                   `json:"expireAfter"`
+	TerminationGracePeriod string                   `json:"terminationGracePeriod"`
+	Limits                 map[string]strict.Amount `json:"limits"`
+	InstanceTypes          []string                 `json:"instanceTypes"`
 }
 
 type recordedNode struct {

@@ -36,30 +36,43 @@ var impure = []string{"net", "os", "context", "math/rand", "math/rand/v2", "cryp
 var kubernetesTypes = []string{"k8s.io/api", "k8s.io/apimachinery", "sigs.k8s.io/yaml", "sigs.k8s.io/json"}
 
 var rules = []rule{
-	{"core/api", []string{"core/api"}, append([]string{"github.com/robfig/cron"}, kubernetesTypes...), impure, "objects and messages depend on nothing of ours"},
-	{
-		"core",
-		[]string{"core"},
-		append([]string{"github.com/robfig/cron", "github.com/Masterminds/semver", "gopkg.in/evanphx/json-patch"}, kubernetesTypes...),
-		impure, "decisions are pure, so that plan, tests and hub agree",
-	},
+	{"core/strict", nil, kubernetesTypes, impure, "text is read with all its faults, whatever it says"},
+	{"core/api", []string{"core/strict"}, append([]string{"github.com/robfig/cron"}, kubernetesTypes...), impure, "objects and messages, whatever becomes of them"},
+	{"core/seal", []string{"core/api"}, []string{"github.com/klauspost/compress/s2"}, impure, "what is sealed is decided here, and nothing else"},
+	{"core/validate", []string{"core/api", "core/strict"}, append([]string{"github.com/robfig/cron"}, kubernetesTypes...), impure, "a document is held to its kind's rules before anybody decides on it"},
+	{"core/window", []string{"core/api", "core/validate"}, nil, impure, "calendars know no upgrade and no node"},
+	{"core/content", []string{"core/api", "core/strict", "core/seal"}, kubernetesTypes, impure, "what a placement selects, wherever it goes"},
+	{"core/enrolment", []string{"core/api"}, kubernetesTypes, impure, "who may become a member, whatever is placed there"},
+	{"core/fullness", []string{"core/api"}, kubernetesTypes, impure, "how full a store is, whatever it stores"},
+	{"core/liveness", []string{"core/api", "core/strict", "core/enrolment"}, kubernetesTypes, impure, "a member lives or not, whatever is placed there"},
+	{"core/schedule", []string{"core/api", "core/strict"}, kubernetesTypes, impure, "which members are picked knows no rollout"},
+	{"core/rollout", []string{"core/api"}, kubernetesTypes, impure, "when a change goes out, whoever picked the members"},
+	{"core/status", []string{"core/api", "core/rollout"}, kubernetesTypes, impure, "what has come of a rollout"},
+	{"core/why", []string{"core/api", "core/strict", "core/schedule"}, kubernetesTypes, impure, "a schedule is explained by what decided it"},
 	{
 		"core/apply",
-		[]string{"core/api"},
+		[]string{"core/api", "core/strict"},
 		append([]string{"github.com/fluxcd/cli-utils/pkg/kstatus/status"}, kubernetesTypes...), impure,
 		"what controllers have in common in what they say is read by the library for it",
 	},
-	{"core/seal", []string{"core/api"}, []string{"github.com/klauspost/compress/s2"}, impure, "what is sealed is decided here, and nothing else"},
-	{"core/capacity", []string{"core/api", "core/window"}, append([]string{"github.com/robfig/cron"}, kubernetesTypes...), impure, "what nodes are made from knows no node"},
+	{"core/upgrade", []string{"core/api", "core/strict", "core/validate", "core/window"}, append([]string{"github.com/Masterminds/semver"}, kubernetesTypes...), impure, "runs know versions and windows, and no placement"},
+	{"core/capacity", []string{"core/api", "core/strict", "core/validate", "core/window"}, append([]string{"github.com/robfig/cron"}, kubernetesTypes...), impure, "what nodes are made from knows no node"},
 	{"core/cluster", []string{"core/api", "core/capacity"}, kubernetesTypes, impure, "nodes and pods as they are, whatever is decided of them"},
 	{"core/simulate", []string{"core/api", "core/capacity", "core/cluster"}, kubernetesTypes, impure, "where pods go, whatever nodes are taken away for"},
 	{"core/nodesync", []string{"core/api", "core/cluster", "core/simulate"}, kubernetesTypes, impure, "what an agent tells of its nodes, whoever sends it"},
 	{"core/disruption", []string{"core/api", "core/capacity", "core/cluster", "core/simulate"}, kubernetesTypes, impure, "decisions stand on what was simulated"},
+	{
+		"core/plan",
+		[]string{"core/api", "core/strict", "core/validate", "core/window", "core/content", "core/seal", "core/schedule", "core/rollout", "core/upgrade"},
+		append([]string{"gopkg.in/evanphx/json-patch"}, kubernetesTypes...), impure,
+		"a plan asks those who decide, and decides nothing",
+	},
+	{"core/sim", []string{"core/api"}, kubernetesTypes, impure, "a fleet of a seed, for tests and benchmarks"},
 	{"subjects", []string{"core/api"}, nil, nil, "the address book is read by every floor above"},
-	{"configs", []string{"core/api"}, []string{"sigs.k8s.io/yaml", "go.yaml.in/yaml"}, nil, "configuration is text to values"},
+	{"configs", []string{"core/api", "core/strict", "core/validate"}, []string{"sigs.k8s.io/yaml", "go.yaml.in/yaml"}, nil, "configuration is text to values"},
 	{"configs/kubernetes", []string{"configs/kubernetes"}, []string{"sigs.k8s.io/yaml"}, nil, "manifests are text made of text"},
 	{"configs/secrets", []string{"core/seal"}, nil, nil, "the file of secrets, for those who read it and those who make it"},
-	{"configs/terminal", []string{"core/api", "configs"}, []string{"github.com/rs/zerolog", "github.com/spf13", "github.com/mattn/go-isatty"}, nil, "what the programs share where a person starts them"},
+	{"configs/terminal", []string{"core/api", "core/strict", "configs"}, []string{"github.com/rs/zerolog", "github.com/spf13", "github.com/mattn/go-isatty"}, nil, "what the programs share where a person starts them"},
 	{"bus/loop", nil, nil, nil, "a queue of keys knows nothing of what it queues"},
 	{"bus/probe", nil, nil, nil, "what is asked whether a process is ready knows nothing of what it asks"},
 	{"bus", []string{"subjects", "core/api", "core/seal", "bus/loop", "bus"}, []string{"github.com/nats-io", "github.com/rs/zerolog", "github.com/klauspost/compress", "golang.org/x/sys", "k8s.io/apimachinery/pkg/apis/meta/v1"}, nil, "only the bus speaks NATS"},
@@ -75,10 +88,10 @@ var rules = []rule{
 	{"agent/pod", nil, []string{"k8s.io/apimachinery", "k8s.io/api", "k8s.io/client-go"}, nil, "what an agent finds in its pod, whatever it is used for"},
 	{"agent/target", []string{"core", "agent/target"}, []string{"k8s.io/apimachinery", "k8s.io/api", "k8s.io/client-go", "github.com/fluxcd/cli-utils"}, nil, "a target is a cluster and nothing else"},
 	{"agent/target/memory", []string{"core", "agent/target", "agent/disk"}, []string{"k8s.io/apimachinery", "k8s.io/api"}, nil, "a member in memory may be kept on disk"},
-	{"agent/management", []string{"core/api"}, []string{"k8s.io/apimachinery", "k8s.io/api", "k8s.io/client-go"}, nil, "the Cluster API objects of a member, whoever changes them"},
+	{"agent/management", []string{"core/api", "core/strict"}, []string{"k8s.io/apimachinery", "k8s.io/api", "k8s.io/client-go"}, nil, "the Cluster API objects of a member, whoever changes them"},
 	{"agent/nodes/clusterapi", []string{"core/api", "agent/management"}, []string{"k8s.io/apimachinery", "k8s.io/api", "k8s.io/client-go"}, nil, "a provider of machines by objects of a management cluster"},
 	{"agent/upgrader/clusterapi", []string{"core/api", "core/upgrade", "agent/management"}, []string{"k8s.io/apimachinery", "k8s.io/client-go"}, nil, "a driver of upgrades by objects of a management cluster"},
-	{"agent/nodes/karpenter", []string{"core/api"}, []string{"k8s.io/apimachinery", "k8s.io/api", "k8s.io/client-go"}, nil, "a provider of machines by objects of a cluster"},
+	{"agent/nodes/karpenter", []string{"core/api", "core/strict"}, []string{"k8s.io/apimachinery", "k8s.io/api", "k8s.io/client-go"}, nil, "a provider of machines by objects of a cluster"},
 	{"agent/target/contract", []string{"core", "agent/target"}, []string{"k8s.io/apimachinery", "k8s.io/api", "sigs.k8s.io/yaml", "github.com/stretchr/testify"}, nil, "what every target must do, as tests"},
 	{"agent/disk", []string{"core/api", "core/seal"}, nil, []string{"net", "net/http"}, "how rooms of the agent remember, whatever they remember"},
 	{"agent", []string{"core", "subjects", "bus", "configs", "agent/target", "agent/disk", "agent/exec"}, []string{"github.com/rs/zerolog", "github.com/prometheus", "k8s.io/apimachinery", "k8s.io/api"}, nil, "rooms meet in records, never by import"},
@@ -99,11 +112,28 @@ func TestImportsStayOnTheirFloor(t *testing.T) {
 	}
 }
 
+// Packages of the core import downwards only: each stands below those it may import.
+func TestTheCoreIsAStair(t *testing.T) {
+	var above []string
+	for _, r := range rules {
+		if !under(r.under, "core") {
+			continue
+		}
+		for _, ours := range r.ours {
+			require.Contains(t, above, ours, "%s may import %s, which does not stand above it in the table", r.under, ours)
+		}
+		above = append(above, r.under)
+	}
+	require.NotEmpty(t, above)
+}
+
 func TestJudgeRefusesWhatItShould(t *testing.T) {
 	for _, wrong := range []listed{
 		{ImportPath: "flotilla/core/schedule", Imports: []string{"context"}},
 		{ImportPath: "flotilla/core/schedule", Imports: []string{"flotilla/bus"}},
 		{ImportPath: "flotilla/core/api", Imports: []string{"flotilla/core/schedule"}},
+		{ImportPath: "flotilla/core/schedule", Imports: []string{"flotilla/core/rollout"}},
+		{ImportPath: "flotilla/core/new", Imports: []string{"fmt"}},
 		{ImportPath: "flotilla/hub/door", Imports: []string{"flotilla/hub/scheduler"}},
 		{ImportPath: "flotilla/hub/door", Imports: []string{"github.com/nats-io/nats.go"}},
 		{ImportPath: "flotilla/agent/worker", Imports: []string{"flotilla/hub/door"}},

@@ -14,7 +14,7 @@ import (
 	"flotilla/agent/agentd"
 	"flotilla/agent/target"
 	"flotilla/configs"
-	"flotilla/core/api"
+	"flotilla/core/validate"
 	"flotilla/tests/elsewhen"
 )
 
@@ -73,7 +73,7 @@ func (r *agentsRole) startAgents(ctx context.Context, newcomers []newcomer) (sta
 }
 
 func (r *agentsRole) startAgent(ctx context.Context, n newcomer) error {
-	token, err := api.ParseToken(n.Token)
+	token, err := validate.Token(n.Token)
 	if err != nil {
 		return err
 	}

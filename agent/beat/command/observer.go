@@ -20,7 +20,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"flotilla/agent/exec"
-	"flotilla/core/api"
+	"flotilla/core/validate"
 )
 
 // A heartbeat has room for so many properties and values of so many bytes.
@@ -123,7 +123,7 @@ func check(found map[string]string) error {
 	if len(found) > mostProperties {
 		faults = append(faults, fmt.Errorf("%d properties, expected at most %d", len(found), mostProperties))
 	}
-	for _, f := range api.CheckProperties("properties", found) {
+	for _, f := range validate.Properties("properties", found) {
 		faults = append(faults, fmt.Errorf("the property %s, expected %s", f.Found, f.Expected))
 	}
 	for _, name := range slices.Sorted(maps.Keys(found)) {

@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	"flotilla/core/api"
+	"flotilla/core/strict"
 )
 
 // Karpenter's kinds.
@@ -98,7 +99,7 @@ func (p *Provider) claim(ctx context.Context, l api.NodeLaunch) (claim *api.Node
 		return nil, "", err
 	}
 	claim = &api.NodeClaim{}
-	if err := api.FromUnstructured(found.Object, claim); err != nil {
+	if err := strict.FromUnstructured(found.Object, claim); err != nil {
 		return nil, "", err
 	}
 	p.note(claim)
@@ -155,7 +156,7 @@ func (p *Provider) find(ctx context.Context, m api.NodeMachine) (*api.NodeClaim,
 	}
 	for i := range all.Items {
 		claim := &api.NodeClaim{}
-		if err := api.FromUnstructured(all.Items[i].Object, claim); err != nil {
+		if err := strict.FromUnstructured(all.Items[i].Object, claim); err != nil {
 			return nil, err
 		}
 		same := m.Launch != "" && claim.Name == m.Launch || m.ProviderID != "" && claim.Status.ProviderID == m.ProviderID

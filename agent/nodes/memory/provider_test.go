@@ -9,6 +9,7 @@ import (
 
 	targetmemory "flotilla/agent/target/memory"
 	"flotilla/core/api"
+	"flotilla/core/strict"
 )
 
 // clock stands still until it is moved.
@@ -53,7 +54,7 @@ func member(t *testing.T, c *clock, faults ...string) *targetmemory.Member {
 }
 
 func offering(zone string, price float64, available ...bool) api.InstanceOffering {
-	o := api.InstanceOffering{Zone: zone, CapacityType: api.CapacitySpot, Price: api.Price(price)}
+	o := api.InstanceOffering{Zone: zone, CapacityType: api.CapacitySpot, Price: strict.Price(price)}
 	if len(available) > 0 {
 		o.Available = &available[0]
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"flotilla/core/api"
+	"flotilla/core/validate"
 )
 
 func TestAnInventoryReadsWhatItWrote(t *testing.T) {
@@ -35,7 +36,7 @@ func TestOwnersHaveNamesOfTheirOwn(t *testing.T) {
 	names := map[string]bool{}
 	for _, owner := range []string{"web/1", "web/2", "shop/web/1", strings.Repeat("x", 300)} {
 		name := mapName(owner)
-		require.Empty(t, api.CheckLabels("name", map[string]string{"name": name}), "it is a name")
+		require.Empty(t, validate.Labels("name", map[string]string{"name": name}), "it is a name")
 		names[name] = true
 	}
 	require.Len(t, names, 4)

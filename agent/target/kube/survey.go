@@ -13,6 +13,7 @@ import (
 
 	"flotilla/agent/target"
 	"flotilla/core/api"
+	"flotilla/core/strict"
 )
 
 // nodeClaims are the machines of Karpenter.
@@ -45,7 +46,7 @@ func claimOf(object any) (any, error) {
 		return object, nil
 	}
 	claim := &api.NodeClaim{}
-	if err := api.FromUnstructured(found.Object, claim); err != nil {
+	if err := strict.FromUnstructured(found.Object, claim); err != nil {
 		return nil, err
 	}
 	return withoutManagers(claim)

@@ -12,8 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"flotilla/agent/target"
-	"flotilla/core/api"
 	"flotilla/core/apply"
+	"flotilla/core/strict"
 )
 
 // budgetSpec is the part of a PodDisruptionBudget that its controller reads.
@@ -67,7 +67,7 @@ func (m *Member) budget(s *stored) verdict {
 func readBudget(s *stored) (*budgetSpec, labels.Selector, bool) {
 	found, _, _ := unstructured.NestedMap(s.object.Object, "spec")
 	spec := &budgetSpec{}
-	if err := api.FromUnstructured(found, spec); err != nil {
+	if err := strict.FromUnstructured(found, spec); err != nil {
 		return nil, nil, false
 	}
 	selector, err := metav1.LabelSelectorAsSelector(spec.Selector)

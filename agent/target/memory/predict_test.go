@@ -18,6 +18,7 @@ import (
 	"flotilla/core/cluster"
 	"flotilla/core/disruption"
 	"flotilla/core/simulate"
+	"flotilla/core/strict"
 )
 
 // Random members with pods of all sizes and demands. What core/disruption decides for them is carried out
@@ -50,9 +51,9 @@ type promise struct {
 func boughtFrom() *capacity.Catalog {
 	c := &api.InstanceCatalog{}
 	for name, cpu := range map[string]int{"d2": 2, "d4": 4, "d8": 8} {
-		kind := api.InstanceType{Name: name, CPU: api.Amount(fmt.Sprint(cpu)), Memory: api.Amount(fmt.Sprintf("%dGi", 4*cpu))}
+		kind := api.InstanceType{Name: name, CPU: strict.Amount(fmt.Sprint(cpu)), Memory: strict.Amount(fmt.Sprintf("%dGi", 4*cpu))}
 		for i, zone := range []string{"z1", "z2"} {
-			kind.Offerings = append(kind.Offerings, api.InstanceOffering{Zone: zone, CapacityType: api.CapacityOnDemand, Price: api.Price(float64(cpu)*0.05 + float64(i)*0.001)})
+			kind.Offerings = append(kind.Offerings, api.InstanceOffering{Zone: zone, CapacityType: api.CapacityOnDemand, Price: strict.Price(float64(cpu)*0.05 + float64(i)*0.001)})
 		}
 		c.Spec.Types = append(c.Spec.Types, kind)
 	}

@@ -14,8 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"flotilla/agent/target"
-	"flotilla/core/api"
 	"flotilla/core/apply"
+	"flotilla/core/strict"
 )
 
 var _ target.Nodes = (*Member)(nil)
@@ -105,7 +105,7 @@ func typed[T any, P kubernetes[T]](m *Member, kind string) []*T {
 			continue
 		}
 		read := new(T)
-		if err := api.FromUnstructured(s.object.Object, read); err != nil {
+		if err := strict.FromUnstructured(s.object.Object, read); err != nil {
 			continue
 		}
 		if kind == "Namespace" {

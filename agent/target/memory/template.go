@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
-	"flotilla/core/api"
+	"flotilla/core/strict"
 )
 
 // Kinds that run pods.
@@ -82,14 +82,14 @@ func (s *stored) podTemplate() (string, corev1.Pod) {
 	found, _, _ := unstructured.NestedMap(s.object.Object, "spec")
 	if s.bare() {
 		text, _ := json.Marshal(found)
-		_ = api.FromUnstructured(found, &pod.Spec)
+		_ = strict.FromUnstructured(found, &pod.Spec)
 		pod.Labels, pod.Annotations, pod.OwnerReferences = labels, annotations, s.object.GetOwnerReferences()
 		return string(text), pod
 	}
 	found, _, _ = unstructured.NestedMap(found, "template")
 	text, _ := json.Marshal(found)
 	var read corev1.PodTemplateSpec
-	_ = api.FromUnstructured(found, &read)
+	_ = strict.FromUnstructured(found, &read)
 	pod.Labels, pod.Annotations, pod.Spec = read.Labels, read.Annotations, read.Spec
 	if pod.Labels == nil {
 		pod.Labels = map[string]string{}

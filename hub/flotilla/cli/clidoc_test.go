@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"flotilla/core/api"
+	"flotilla/core/validate"
 )
 
 // inTicks are the words of a text that are typed or printed.
@@ -56,7 +57,7 @@ func TestNamesOfTheDocumentAreThoseOfTheProgram(t *testing.T) {
 		}
 	}
 	for _, k := range kinds {
-		if !api.Known(k.apiVersion, k.kind) && k.kind != api.KindGate && !onMembers(k.kind) {
+		if !validate.Known(k.apiVersion, k.kind) && k.kind != api.KindGate && !onMembers(k.kind) {
 			continue
 		}
 		for _, word := range append([]string{k.plural}, k.short...) {

@@ -13,6 +13,7 @@ import (
 	"flotilla/core/api"
 	"flotilla/core/capacity"
 	"flotilla/core/disruption"
+	"flotilla/core/strict"
 )
 
 // nodeKindColumns are the columns of the kinds around nodes.
@@ -284,7 +285,7 @@ func offerings(v view) []map[string]any {
 func catalogPrices(v view) any {
 	least, most := math.Inf(1), 0.0
 	for _, o := range offerings(v) {
-		price, err := api.ParseDecimal(fmt.Sprint(o["price"]))
+		price, err := strict.ParseDecimal(fmt.Sprint(o["price"]))
 		if err == nil {
 			least, most = min(least, price), max(most, price)
 		}

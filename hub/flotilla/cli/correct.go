@@ -6,7 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"flotilla/core/api"
+	"flotilla/core/strict"
+	"flotilla/core/validate"
 	"flotilla/core/window"
 )
 
@@ -35,7 +36,7 @@ func (a *app) correct(s *source) error {
 	if err != nil {
 		return err
 	}
-	var left api.Faults
+	var left strict.Faults
 	for i := range documents {
 		text, faults, err := corrected(&documents[i])
 		switch {
@@ -54,13 +55,13 @@ func (a *app) correct(s *source) error {
 }
 
 // corrected is a document as it would be accepted, or the faults that keep it from that.
-func corrected(d *document) (string, api.Faults, error) {
-	decoded, faults := api.Decode(d.body)
+func corrected(d *document) (string, strict.Faults, error) {
+	decoded, faults := validate.Decode(d.body)
 	switch zones := zoneFaults(&decoded); {
 	case len(zones) > 0:
 		return "", append(faults, zones...), nil
 	case len(faults) == 0:
-		text, err := api.YAML(d.body)
+		text, err := strict.YAML(d.body)
 		return text, nil, err
 	case decoded.Corrected != "":
 		return decoded.Corrected, nil, nil
@@ -70,6 +71,6 @@ func corrected(d *document) (string, api.Faults, error) {
 }
 
 // zoneFaults are about time zones of budgets that nobody knows, which reading a document does not find.
-func zoneFaults(d *api.Decoded) api.Faults {
-	return api.CheckNodePoolZones(d.Pool, window.Zones(time.LoadLocation).Known)
+func zoneFaults(d *validate.Decoded) strict.Faults {
+	return validate.NodePoolZones(d.Pool, window.Zones(time.LoadLocation).Known)
 }

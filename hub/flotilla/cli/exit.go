@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"flotilla/core/api"
+	"flotilla/core/strict"
 )
 
 // Exit codes of every command.
@@ -24,7 +25,7 @@ const (
 type Failure struct {
 	Code    int
 	Message string // empty: everything was said already
-	Faults  api.Faults
+	Faults  strict.Faults
 	Next    string // a command to type
 	All     string // the command that lists every fault with -o json
 }
@@ -70,7 +71,7 @@ func failureOf(err error) *Failure {
 	if refused, ok := errors.AsType[*api.Failure](err); ok {
 		return &Failure{Code: codeOf(refused.Code), Message: refused.Message, Faults: refused.Faults, Next: refused.Next}
 	}
-	if faults, ok := errors.AsType[api.Faults](err); ok {
+	if faults, ok := errors.AsType[strict.Faults](err); ok {
 		return &Failure{Code: ExitRefused, Message: countFaults(faults), Faults: faults}
 	}
 	if errors.Is(err, context.DeadlineExceeded) {
@@ -84,7 +85,7 @@ func isNotFound(err error) bool {
 	return ok && f.Code == api.CodeNotFound
 }
 
-func countFaults(f api.Faults) string {
+func countFaults(f strict.Faults) string {
 	if len(f) == 1 {
 		return "refused: 1 fault"
 	}

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"flotilla/core/api"
+	"flotilla/core/strict"
+	"flotilla/core/validate"
 	"flotilla/hub/flotilla/schema"
 )
 
@@ -42,7 +44,7 @@ var inBrackets = regexp.MustCompile(`\[[^\]]*\]`)
 
 // explaining is the command that says what the first field in fault may be, or the field around one that does
 // not exist; nothing where no kind is known of a fault.
-func explaining(faults api.Faults, documents []document) string {
+func explaining(faults strict.Faults, documents []document) string {
 	for i := range faults {
 		about := slices.IndexFunc(documents, func(d document) bool { return d.names(faults[i].Object) })
 		if about < 0 || faults[i].Path == "" || !schema.Known(documents[about].ref.Kind) {
@@ -68,14 +70,14 @@ func correctable(documents []document) bool {
 		if _, left, err := corrected(&documents[i]); err != nil || len(left) > 0 {
 			return false
 		}
-		_, faults := api.Decode(documents[i].body)
+		_, faults := validate.Decode(documents[i].body)
 		mended = mended || len(faults) > 0
 	}
 	return mended
 }
 
 // locate names the document that a fault is about, and where in its file the field stands.
-func locate(fault *api.Fault, documents []document) {
+func locate(fault *strict.Fault, documents []document) {
 	if fault.File != "" {
 		return
 	}
@@ -96,7 +98,7 @@ func locate(fault *api.Fault, documents []document) {
 func (d *document) title() string { return strings.Trim(d.ref.Kind+"/"+d.ref.Name, "/") }
 
 // placed are faults of the document with their places.
-func (d *document) placed(faults api.Faults) api.Faults {
+func (d *document) placed(faults strict.Faults) strict.Faults {
 	out := slices.Clone(faults)
 	for i := range out {
 		out[i].Object = cmp.Or(out[i].Object, d.title())
@@ -107,14 +109,14 @@ func (d *document) placed(faults api.Faults) api.Faults {
 
 // inOrder sorts faults as people come upon them who read the files from top to bottom; those without a
 // place come first.
-func inOrder(faults api.Faults, documents []document) {
+func inOrder(faults strict.Faults, documents []document) {
 	files := map[string]int{}
 	for i := range documents {
 		if name := documents[i].file.Source; files[name] == 0 {
 			files[name] = i + 1
 		}
 	}
-	slices.SortStableFunc(faults, func(a, b api.Fault) int {
+	slices.SortStableFunc(faults, func(a, b strict.Fault) int {
 		return cmp.Or(files[a.File]-files[b.File], strings.Compare(a.File, b.File), a.Line-b.Line, a.Column-b.Column)
 	})
 }

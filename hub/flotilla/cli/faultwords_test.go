@@ -15,6 +15,8 @@ import (
 	"flotilla/bus"
 	"flotilla/configs"
 	"flotilla/core/api"
+	"flotilla/core/strict"
+	"flotilla/core/validate"
 )
 
 func TestFaultsNameTheFileAndTheCommandThatMendsIt(t *testing.T) {
@@ -22,7 +24,7 @@ func TestFaultsNameTheFileAndTheCommandThatMendsIt(t *testing.T) {
 	refused := func() *api.Failure {
 		return &api.Failure{
 			Code: api.CodeInvalid, Message: nothingApplied + "2 faults",
-			Faults: api.Faults{
+			Faults: strict.Faults{
 				{Object: "Secret/key", Path: "metadata.name"},
 				{Object: "document 1", Document: 1, Path: "metadata.name"},
 				{Object: "ConfigMap", Path: "data.x"},
@@ -53,7 +55,7 @@ func TestFaultsNameTheFileAndTheCommandThatMendsIt(t *testing.T) {
 func TestCorrectIsOfferedWhereItCorrects(t *testing.T) {
 	next := func(text string) string {
 		documents := documentsIn(t, "a.yaml", text)
-		_, faults := api.Decode(documents[0].body)
+		_, faults := validate.Decode(documents[0].body)
 		require.NotEmpty(t, faults)
 		return failureOf(describeFaults(&api.Failure{Code: api.CodeInvalid, Faults: faults}, documents, &source{files: []string{"a.yaml"}}, true)).Next
 	}
@@ -77,7 +79,7 @@ func documentsIn(t *testing.T, file, text string) []document {
 func TestManyFaultsAreCounted(t *testing.T) {
 	f := &Failure{Message: "refused: 43 faults", All: "flotilla apply --dry-run=client -f a.yaml"}
 	for i := range 43 {
-		fault := api.Fault{Path: fmt.Sprintf("spec.x%d", i), Found: "an unknown field", Expected: "another", Kind: api.FaultUnknown}
+		fault := strict.Fault{Path: fmt.Sprintf("spec.x%d", i), Found: "an unknown field", Expected: "another", Kind: strict.FaultUnknown}
 		if i >= 40 {
 			fault.Found, fault.Kind = "nothing", ""
 		}
@@ -91,7 +93,7 @@ func TestManyFaultsAreCounted(t *testing.T) {
 	var back refusal
 	require.NoError(t, json.Unmarshal([]byte(body.String()), &back))
 	require.Len(t, back.Faults, 43)
-	require.Equal(t, map[api.FaultKind]int{api.FaultUnknown: 40, api.FaultMissing: 3}, back.Counts)
+	require.Equal(t, map[strict.FaultKind]int{strict.FaultUnknown: 40, strict.FaultMissing: 3}, back.Counts)
 }
 
 func TestMistakesOfConnectingHaveTheirOwnExitCodes(t *testing.T) {

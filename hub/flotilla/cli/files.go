@@ -13,6 +13,8 @@ import (
 
 	"flotilla/configs"
 	"flotilla/core/api"
+	"flotilla/core/strict"
+	"flotilla/core/validate"
 )
 
 // source says where documents come from.
@@ -73,7 +75,7 @@ func (a *app) read(s *source) ([]document, error) {
 	}
 	missing := unopened(problems)
 	documents := make([]document, 0, len(found))
-	var faults api.Faults
+	var faults strict.Faults
 	for i := range problems {
 		if problems[i].Kind != "" {
 			faults = append(faults, problems[i].Fault())
@@ -94,8 +96,8 @@ func (a *app) read(s *source) ([]document, error) {
 		return nil, &Failure{Code: ExitUsage, Message: missing}
 	}
 	for i := range documents {
-		_, wrong := api.Decode(documents[i].body)
-		wrong = slices.DeleteFunc(wrong, func(f api.Fault) bool { return f.Kind == api.FaultDuplicate }) // those were found with the files
+		_, wrong := validate.Decode(documents[i].body)
+		wrong = slices.DeleteFunc(wrong, func(f strict.Fault) bool { return f.Kind == strict.FaultDuplicate }) // those were found with the files
 		faults = append(faults, documents[i].placed(wrong)...)
 	}
 	f := failureOf(describeFaults(faults, documents, s, false))
@@ -142,14 +144,14 @@ func unopened(problems configs.Problems) string {
 	return strings.Join(lines, "\n  ")
 }
 
-func (a *app) documentOf(d *configs.Document) (document, api.Faults, error) {
+func (a *app) documentOf(d *configs.Document) (document, strict.Faults, error) {
 	doc := document{body: d.JSON, file: *d, ref: headOf(d.JSON)}
 	if a.namespace == "" || !isNamespaced(doc.ref) {
 		return doc, nil, nil
 	}
 	if doc.ref.Namespace != "" && doc.ref.Namespace != a.namespace {
-		return doc, doc.placed(api.Faults{{
-			Kind: api.FaultValue, Object: doc.ref.String(), Path: "metadata.namespace",
+		return doc, doc.placed(strict.Faults{{
+			Kind: strict.FaultValue, Object: doc.ref.String(), Path: "metadata.namespace",
 			Found: strconv.Quote(doc.ref.Namespace), Expected: fmt.Sprintf("%q as -n says", a.namespace),
 		}}), nil
 	}

@@ -13,6 +13,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"flotilla/core/api"
+	"flotilla/core/strict"
+	"flotilla/core/validate"
 )
 
 // maintained is a member with its own schedules and those of its provider.
@@ -92,11 +94,11 @@ func (a *app) maintainedInFiles(s *source, found map[string]*maintained) error {
 	if err != nil {
 		return err
 	}
-	var faults api.Faults
+	var faults strict.Faults
 	for _, d := range documents {
 		switch d.ref.Kind {
 		case api.KindMemberMaintenance:
-			decoded, wrong := api.Decode(d.body)
+			decoded, wrong := validate.Decode(d.body)
 			if decoded.Maintenance == nil || len(wrong) > 0 {
 				faults = append(faults, d.placed(wrong)...)
 				continue
@@ -105,7 +107,7 @@ func (a *app) maintainedInFiles(s *source, found map[string]*maintained) error {
 		case api.KindMemberCluster:
 			m := &api.MemberCluster{}
 			if err := json.Unmarshal(d.body, m); err != nil {
-				faults = append(faults, d.placed(api.Faults{{Object: d.ref.String(), Kind: api.FaultType, Found: err.Error(), Expected: "a MemberCluster"}})...)
+				faults = append(faults, d.placed(strict.Faults{{Object: d.ref.String(), Kind: strict.FaultType, Found: err.Error(), Expected: "a MemberCluster"}})...)
 				continue
 			}
 			known := memberIn(found, d.ref.Name)

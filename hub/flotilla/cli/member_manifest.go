@@ -14,6 +14,7 @@ import (
 
 	"flotilla/configs/kubernetes"
 	"flotilla/core/api"
+	"flotilla/core/validate"
 )
 
 type manifestOptions struct {
@@ -106,7 +107,7 @@ func (o *manifestOptions) values() (map[string]any, error) {
 	if len(o.nodeSelector) > 0 {
 		values["nodeSelector"] = o.nodeSelector
 	}
-	for _, f := range append(api.CheckMember("--namespace", o.namespace), api.CheckLabels("--node-selector", o.nodeSelector)...) {
+	for _, f := range append(validate.MemberName("--namespace", o.namespace), validate.Labels("--node-selector", o.nodeSelector)...) {
 		return nil, usagef("%s: found %s, expected %s", f.Path, f.Found, f.Expected)
 	}
 	if o.agentURL != "" {
@@ -146,7 +147,7 @@ func parseToleration(text string) (toleration, error) {
 		t.Operator = "Equal"
 	}
 	effects := []string{"NoSchedule", "PreferNoSchedule", "NoExecute"}
-	if faults := api.CheckLabels("", map[string]string{key: value}); key == "" || len(faults) > 0 || hasEffect && !slices.Contains(effects, effect) {
+	if faults := validate.Labels("", map[string]string{key: value}); key == "" || len(faults) > 0 || hasEffect && !slices.Contains(effects, effect) {
 		return t, usagef("--toleration: found %q, expected KEY[=VALUE][:EFFECT] with one of the effects %s, like dedicated=fleet:NoSchedule", text, strings.Join(effects, ", "))
 	}
 	return t, nil

@@ -9,6 +9,8 @@ import (
 
 	"flotilla/core/api"
 	"flotilla/core/cluster"
+	"flotilla/core/strict"
+	"flotilla/core/validate"
 )
 
 // nodeFiles are the documents of one member that decisions about its nodes read.
@@ -18,7 +20,7 @@ type nodeFiles struct {
 	cluster.Listing
 	rest   []document // of other kinds, node classes among them
 	notes  []string
-	faults api.Faults
+	faults strict.Faults
 	seen   map[api.ObjectRef]string // where each object stands
 }
 
@@ -66,13 +68,13 @@ func (f *nodeFiles) fault(d *document, path, found, expected string) {
 	if d.ref.Name != "" {
 		object = d.ref.String()
 	}
-	f.located(d, api.Faults{{Object: object, Path: path, Found: found, Expected: expected}})
+	f.located(d, strict.Faults{{Object: object, Path: path, Found: found, Expected: expected}})
 }
 
 func (f *nodeFiles) add(d *document) {
-	decoded, faults := api.Decoded{}, api.Faults(nil)
+	decoded, faults := validate.Decoded{}, strict.Faults(nil)
 	if d.ref.Kind == api.KindNodePool || d.ref.Kind == api.KindInstanceCatalog {
-		decoded, faults = api.Decode(d.body)
+		decoded, faults = validate.Decode(d.body)
 		faults = append(faults, zoneFaults(&decoded)...)
 	}
 	switch {
@@ -90,7 +92,7 @@ func (f *nodeFiles) add(d *document) {
 }
 
 // located adds faults with the place of their document, and reports whether there are none.
-func (f *nodeFiles) located(d *document, faults api.Faults) bool {
+func (f *nodeFiles) located(d *document, faults strict.Faults) bool {
 	f.faults = append(f.faults, d.placed(faults)...)
 	return len(faults) == 0
 }
@@ -144,8 +146,8 @@ func (f *nodeFiles) addStorage(d *document) {
 // kept appends a document of a Kubernetes kind, when it can be read as one.
 func kept[T any](f *nodeFiles, d *document, to []*T) []*T {
 	value := new(T)
-	err := api.DecodeKubernetes(d.body, value)
-	if faults, ok := errors.AsType[api.Faults](err); ok {
+	err := strict.Kubernetes(d.body, value)
+	if faults, ok := errors.AsType[strict.Faults](err); ok {
 		for i := range faults {
 			faults[i].Object = d.ref.String()
 		}

@@ -15,6 +15,7 @@ import (
 	"flotilla/core/cluster"
 	"flotilla/core/disruption"
 	"flotilla/core/simulate"
+	"flotilla/core/validate"
 )
 
 // state is the member of the files at a moment, under some settings.
@@ -96,7 +97,7 @@ func (f *nodeFiles) observe(c *cluster.Cluster) {
 func (f *nodeFiles) shareBudgets(s *simulate.State) error {
 	counts, nodes := map[string][]disruption.FleetCount{}, map[string]string{}
 	for _, p := range f.pools {
-		if name, limit, ok := api.FleetBudget(p.Annotations[api.AnnotationFleetBudget]); ok {
+		if name, limit, ok := validate.FleetBudget(p.Annotations[api.AnnotationFleetBudget]); ok {
 			counts[name], nodes[name] = append(counts[name], disruption.CountPool(s, p.Name)), limit
 		}
 	}

@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"flotilla/core/api"
+	"flotilla/core/strict"
+	"flotilla/core/validate"
 )
 
 // dryRunClient is the value of --dry-run that asks no hub.
@@ -35,10 +37,10 @@ func (a *app) applyOnPaper(o *applyOptions) error {
 	if _, err := applyRequest(documents, true); err != nil {
 		return err
 	}
-	var faults api.Faults
+	var faults strict.Faults
 	reply := api.ApplyResponse{Results: []api.ApplyResult{}}
 	for i := range documents {
-		decoded, wrong := api.Decode(documents[i].body)
+		decoded, wrong := validate.Decode(documents[i].body)
 		wrong = append(wrong, zoneFaults(&decoded)...)
 		faults = append(faults, documents[i].placed(wrong)...)
 		result := api.ApplyResult{Object: decoded.Object, Action: actionChecked, Notes: decoded.Notes}

@@ -5,7 +5,7 @@ import (
 	"io"
 	"strings"
 
-	"flotilla/core/api"
+	"flotilla/core/strict"
 )
 
 // maxShown is how many faults people are shown; machines are given all of them.
@@ -13,10 +13,10 @@ const maxShown = 20
 
 // refusal is a Failure with faults as JSON (docs/json.md).
 type refusal struct {
-	Error  string                `json:"error"`
-	Counts map[api.FaultKind]int `json:"counts"`
-	Faults api.Faults            `json:"faults"`
-	Next   string                `json:"next,omitempty"`
+	Error  string                   `json:"error"`
+	Counts map[strict.FaultKind]int `json:"counts"`
+	Faults strict.Faults            `json:"faults"`
+	Next   string                   `json:"next,omitempty"`
 }
 
 // print writes the failure the way a person reads it: message, faults with corrected forms, next.
@@ -43,8 +43,8 @@ func (f *Failure) printJSON(w io.Writer) error {
 	return printJSON(w, refusal{Error: f.Message, Counts: f.kinds(), Faults: f.Faults, Next: f.Next})
 }
 
-func (f *Failure) kinds() map[api.FaultKind]int {
-	counts := map[api.FaultKind]int{}
+func (f *Failure) kinds() map[strict.FaultKind]int {
+	counts := map[strict.FaultKind]int{}
 	for i := range f.Faults {
 		counts[f.Faults[i].Sort()]++
 	}
@@ -52,21 +52,21 @@ func (f *Failure) kinds() map[api.FaultKind]int {
 }
 
 // faultWords say one and several faults of a kind.
-var faultWords = map[api.FaultKind][2]string{
-	api.FaultSyntax:    {"place that cannot be read", "places that cannot be read"},
-	api.FaultUnknown:   {"unknown field", "unknown fields"},
-	api.FaultDuplicate: {"duplicate", "duplicates"},
-	api.FaultType:      {"value of a wrong type", "values of a wrong type"},
-	api.FaultMissing:   {"missing field", "missing fields"},
-	api.FaultMisplaced: {"field that is not allowed", "fields that are not allowed"},
-	api.FaultValue:     {"wrong value", "wrong values"},
+var faultWords = map[strict.FaultKind][2]string{
+	strict.FaultSyntax:    {"place that cannot be read", "places that cannot be read"},
+	strict.FaultUnknown:   {"unknown field", "unknown fields"},
+	strict.FaultDuplicate: {"duplicate", "duplicates"},
+	strict.FaultType:      {"value of a wrong type", "values of a wrong type"},
+	strict.FaultMissing:   {"missing field", "missing fields"},
+	strict.FaultMisplaced: {"field that is not allowed", "fields that are not allowed"},
+	strict.FaultValue:     {"wrong value", "wrong values"},
 }
 
 // countKinds is "20 unknown fields, 1 missing field".
 func (f *Failure) countKinds() string {
 	counts := f.kinds()
 	var parts []string
-	for _, kind := range api.FaultKinds {
+	for _, kind := range strict.FaultKinds {
 		if n := counts[kind]; n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", n, plural(n, faultWords[kind][0], faultWords[kind][1])))
 		}
@@ -74,7 +74,7 @@ func (f *Failure) countKinds() string {
 	return strings.Join(parts, ", ")
 }
 
-func printFault(w io.Writer, f *api.Fault) {
+func printFault(w io.Writer, f *strict.Fault) {
 	var at []string
 	for _, part := range []string{f.Where(), f.Object, f.Path} {
 		if part != "" {

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"flotilla/core/api"
+	"flotilla/core/validate"
 )
 
 // Groups of commands in the help text.
@@ -157,7 +158,7 @@ func oneName(_ *cobra.Command, args []string) error {
 	if len(args) != 1 {
 		return usagef("found %d arguments, expected the name of one member", len(args))
 	}
-	if faults := api.CheckMember("name", args[0]); len(faults) > 0 {
+	if faults := validate.MemberName("name", args[0]); len(faults) > 0 {
 		return usagef("found member name %q, expected %s", args[0], faults[0].Expected)
 	}
 	return nil

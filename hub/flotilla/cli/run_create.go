@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"flotilla/core/api"
+	"flotilla/core/validate"
 )
 
 // lookFor is how long create waits for the members that the hub selects.
@@ -81,7 +82,7 @@ func (a *app) runCreate(ctx context.Context, o *createOptions, args []string) er
 			return err
 		}
 	}
-	if faults := api.CheckUpdateRun(run); len(faults) > 0 {
+	if faults := validate.UpdateRun(run); len(faults) > 0 {
 		return faults
 	}
 	if o.dryRun == "client" {

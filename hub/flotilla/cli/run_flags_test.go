@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"flotilla/core/api"
+	"flotilla/core/validate"
 )
 
 func flagsOf(t *testing.T, args ...string) (*stageFlags, *policyFlags) {
@@ -57,7 +58,7 @@ func TestStagesOfFlags(t *testing.T) {
 		if strategy != nil {
 			run := &api.UpdateRun{Spec: api.UpdateRunSpec{Strategy: strategy, Upgrade: api.Upgrade{Type: api.UpgradeFull, KubernetesVersion: "1.31"}}}
 			run.Name = "x"
-			require.Empty(t, api.CheckUpdateRun(run), "%v", c.args)
+			require.Empty(t, validate.UpdateRun(run), "%v", c.args)
 		}
 	}
 }
@@ -118,7 +119,7 @@ func TestUpgradeOfFlags(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, c.name, run.Name)
 		require.Equal(t, c.images, run.Spec.Upgrade.Images())
-		require.Empty(t, api.CheckUpdateRun(run))
+		require.Empty(t, validate.UpdateRun(run))
 	}
 	_, err := (&createOptions{to: "1.31", kind: api.UpgradeNodeImageOnly}).run(now)
 	require.ErrorContains(t, err, "leaves as it is")

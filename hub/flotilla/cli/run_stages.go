@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"flotilla/core/api"
+	"flotilla/core/strict"
 	"flotilla/core/upgrade"
 )
 
@@ -201,18 +202,18 @@ func withoutValues(names []string) []string {
 
 func (s scope) atOnce(value string) error {
 	if s.group != nil {
-		s.group.MaxConcurrency = api.CountOrPercent(value)
+		s.group.MaxConcurrency = strict.CountOrPercent(value)
 	} else {
-		s.stage.MaxConcurrency = api.CountOrPercent(value)
+		s.stage.MaxConcurrency = strict.CountOrPercent(value)
 	}
 	return nil
 }
 
 func (s scope) mayFail(value string) error {
 	if s.group != nil {
-		s.group.MaxAllowedFailures = api.CountOrPercent(value)
+		s.group.MaxAllowedFailures = strict.CountOrPercent(value)
 	} else {
-		s.stage.MaxAllowedFailures = api.CountOrPercent(value)
+		s.stage.MaxAllowedFailures = strict.CountOrPercent(value)
 	}
 	return nil
 }

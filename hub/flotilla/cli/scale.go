@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"flotilla/core/api"
+	"flotilla/core/strict"
 )
 
 func (a *app) scaleCommand() *cobra.Command {
@@ -61,7 +62,7 @@ func (a *app) scale(ctx context.Context, args []string, clusters int32, dryRun s
 func scaleTo(obj *unstructured.Unstructured, r ref, clusters int32) (map[string]any, error) {
 	if kind := placementType(view{object: obj}); kind != string(api.PickN) {
 		f := refusedf("%s is %v: only PickN goes to a number of members", r, kind)
-		f.Faults = api.Faults{{
+		f.Faults = strict.Faults{{
 			Object: obj.GetKind() + "/" + r.name, Path: "spec.policy.placementType",
 			Found: fmt.Sprint(kind), Expected: string(api.PickN) + "; the type of a placement cannot be changed",
 		}}

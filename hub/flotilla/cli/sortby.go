@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/cli-runtime/pkg/printers"
 
-	"flotilla/core/api"
+	"flotilla/core/strict"
 )
 
 // relaxedPath accepts x.y, .x.y and {.x.y}, as kubectl does for --sort-by and custom columns.
@@ -64,8 +64,8 @@ func compareValues(x, y any) int {
 		return cmp.Compare(boolInt(x != nil), boolInt(y != nil))
 	}
 	sx, sy := fmt.Sprint(x), fmt.Sprint(y)
-	qx, errX := api.ParseQuantity(sx)
-	qy, errY := api.ParseQuantity(sy)
+	qx, errX := strict.ParseQuantity(sx)
+	qy, errY := strict.ParseQuantity(sy)
 	if errX == nil && errY == nil {
 		return qx.Cmp(qy)
 	}

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"flotilla/core/api"
+	"flotilla/core/strict"
 )
 
 // nearest returns the candidates that word was probably meant to be, best first, at most three.
@@ -17,7 +17,7 @@ func nearest(word string, candidates []string) []string {
 	limit := max(1, len(word)/3)
 	var found []scored
 	for _, c := range candidates {
-		d := api.Distance(word, c)
+		d := strict.Distance(word, c)
 		if d <= limit || (len(word) > 2 && strings.HasPrefix(c, word)) {
 			found = append(found, scored{c, d})
 		}

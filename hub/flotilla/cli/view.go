@@ -8,7 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"flotilla/core/api"
+	"flotilla/core/strict"
 )
 
 // view is an object with the moment it is looked at.
@@ -66,7 +66,7 @@ func sliceOfMaps(value any) []map[string]any {
 
 // cores shows a CPU quantity in cores, "44650m" as 44.6; what is no quantity stays as it is.
 func cores(text string) string {
-	q, err := api.ParseQuantity(text)
+	q, err := strict.ParseQuantity(text)
 	if err != nil {
 		return text
 	}
@@ -75,7 +75,7 @@ func cores(text string) string {
 
 // gibibytes shows a memory quantity in GiB, "78336Mi" as 76.5Gi.
 func gibibytes(text string) string {
-	q, err := api.ParseQuantity(text)
+	q, err := strict.ParseQuantity(text)
 	if err != nil {
 		return text
 	}

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"flotilla/core/api"
+	"flotilla/core/strict"
 )
 
 // Field is one field of a kind, or the kind itself.
@@ -30,16 +31,16 @@ type Field struct {
 
 // scalars are types whose JSON form does not follow from their Go kind.
 var scalars = map[reflect.Type]string{
-	reflect.TypeFor[metav1.Time]():          "time",
-	reflect.TypeFor[metav1.MicroTime]():     "time",
-	reflect.TypeFor[metav1.Duration]():      "duration",
-	reflect.TypeFor[intstr.IntOrString]():   "integer or string",
-	reflect.TypeFor[resource.Quantity]():    "quantity",
-	reflect.TypeFor[api.Amount]():           "quantity",
-	reflect.TypeFor[api.CountOrPercent]():   "integer or string",
-	reflect.TypeFor[api.Price]():            "number or string",
-	reflect.TypeFor[runtime.RawExtension](): "any",
-	reflect.TypeFor[metav1.FieldsV1]():      "any",
+	reflect.TypeFor[metav1.Time]():           "time",
+	reflect.TypeFor[metav1.MicroTime]():      "time",
+	reflect.TypeFor[metav1.Duration]():       "duration",
+	reflect.TypeFor[intstr.IntOrString]():    "integer or string",
+	reflect.TypeFor[resource.Quantity]():     "quantity",
+	reflect.TypeFor[strict.Amount]():         "quantity",
+	reflect.TypeFor[strict.CountOrPercent](): "integer or string",
+	reflect.TypeFor[strict.Price]():          "number or string",
+	reflect.TypeFor[runtime.RawExtension]():  "any",
+	reflect.TypeFor[metav1.FieldsV1]():       "any",
 }
 
 // Fields are the fields below f; none of a scalar.

@@ -15,6 +15,8 @@ import (
 
 	"flotilla/configs"
 	"flotilla/core/api"
+	"flotilla/core/strict"
+	"flotilla/core/validate"
 )
 
 // written is one field of a whole document, with what docs/objects.md says of it.
@@ -34,7 +36,7 @@ func whole(t *testing.T) []written {
 	require.NoError(t, err)
 	var all []written
 	for _, d := range found {
-		_, faults := api.Decode(d.JSON)
+		_, faults := validate.Decode(d.JSON)
 		require.Empty(t, faults, d.Where())
 		var document map[string]any
 		require.NoError(t, json.Unmarshal(d.JSON, &document))
@@ -97,8 +99,8 @@ func inside(value any, step string) any {
 
 // refused says whether a document has a fault at the field.
 func (w *written) refused(body []byte) bool {
-	_, faults := api.Decode(body)
-	return slices.ContainsFunc(faults, func(f api.Fault) bool { return f.Path == w.at() })
+	_, faults := validate.Decode(body)
+	return slices.ContainsFunc(faults, func(f strict.Fault) bool { return f.Path == w.at() })
 }
 
 // at is the path as faults spell it, "spec.taints[0].effect".
@@ -200,27 +202,27 @@ func TestWhatTheDocumentRequiresIsRequired(t *testing.T) {
 			continue
 		}
 		checked++
-		_, faults := api.Decode(w.with(t, func(any) any { return nil }))
+		_, faults := validate.Decode(w.with(t, func(any) any { return nil }))
 		around := w.at()[:strings.LastIndexByte(w.at(), '.')]
-		assert.True(t, slices.ContainsFunc(faults, func(f api.Fault) bool { return f.Path == w.at() || f.Path == around }), "%s is required: %v", &w, faults)
+		assert.True(t, slices.ContainsFunc(faults, func(f strict.Fault) bool { return f.Path == w.at() || f.Path == around }), "%s is required: %v", &w, faults)
 	}
 	assert.Greater(t, checked, 40)
 }
 
 // stored is a document as the hub keeps it, nil of a kind that it keeps as it is written.
-func stored(d *api.Decoded) any {
+func stored(d *validate.Decoded) any {
 	switch {
 	case d.Member != nil:
-		api.DefaultMember(d.Member)
+		validate.DefaultMember(d.Member)
 		return d.Member
 	case d.Placement != nil:
-		api.Default(d.Placement)
+		validate.Default(d.Placement)
 		return d.Placement
 	case d.Run != nil:
-		api.DefaultRun(d.Run)
+		validate.DefaultRun(d.Run)
 		return d.Run
 	case d.Profile != nil:
-		api.DefaultProfile(d.Profile)
+		validate.DefaultProfile(d.Profile)
 		return d.Profile
 	}
 	return nil
@@ -234,7 +236,7 @@ func TestDefaultsOfTheDocumentAreFilledIn(t *testing.T) {
 		if w.field.Type == "Object" || !aLiteral.MatchString(fallback) || fallback == "none" || strings.Contains(w.at(), ".policy.") && w.kind == api.KindUpdateRun {
 			continue
 		}
-		decoded, faults := api.Decode(w.with(t, func(any) any { return nil }))
+		decoded, faults := validate.Decode(w.with(t, func(any) any { return nil }))
 		kept := stored(&decoded)
 		if len(faults) > 0 || kept == nil {
 			continue // other fields of the document need it
@@ -272,8 +274,8 @@ func TestWordsOfTheDocumentAreAllThereAre(t *testing.T) {
 				}
 				return word
 			})
-			_, faults := api.Decode(accepted)
-			assert.False(t, slices.ContainsFunc(faults, func(f api.Fault) bool { return f.Path == w.at() && f.Kind == api.FaultValue }), "%s accepts %s: %v", &w, word, faults)
+			_, faults := validate.Decode(accepted)
+			assert.False(t, slices.ContainsFunc(faults, func(f strict.Fault) bool { return f.Path == w.at() && f.Kind == strict.FaultValue }), "%s accepts %s: %v", &w, word, faults)
 		}
 	}
 }
@@ -290,8 +292,8 @@ func TestWhatTheDocumentSaysIsRefusedIs(t *testing.T) {
 				continue
 			}
 			beside := written{w.field, append(slices.Clone(w.path[:len(w.path)-1]), name), w.body, w.kind}
-			_, faults := api.Decode(beside.with(t, func(any) any { return true }))
-			assert.True(t, slices.ContainsFunc(faults, func(f api.Fault) bool { return f.Path == beside.at() }), "%s is %s: %v", &beside, r.text, faults)
+			_, faults := validate.Decode(beside.with(t, func(any) any { return true }))
+			assert.True(t, slices.ContainsFunc(faults, func(f strict.Fault) bool { return f.Path == beside.at() }), "%s is %s: %v", &beside, r.text, faults)
 			checked[name] = true
 		}
 	}

@@ -15,6 +15,8 @@ import (
 
 	"flotilla/configs"
 	"flotilla/core/api"
+	"flotilla/core/strict"
+	"flotilla/core/validate"
 	"flotilla/docs"
 )
 
@@ -72,7 +74,7 @@ func TestEveryExampleFitsItsSchema(t *testing.T) {
 
 // faulty says that the validation refuses a document.
 func faulty(document []byte) bool {
-	_, faults := api.Decode(document)
+	_, faults := validate.Decode(document)
 	return len(faults) > 0
 }
 
@@ -125,7 +127,7 @@ func TestLimitsAreThoseOfTheValidation(t *testing.T) {
 				if path == nil || path[0] == "metadata" || !strings.HasSuffix(field.Type, "string") || field.Type == "map[string]string" {
 					continue
 				}
-				_, faults := api.Decode([]byte(document(name, k, at, field.Type)))
+				_, faults := validate.Decode([]byte(document(name, k, at, field.Type)))
 				want := strings.Join(at, ".")
 				for _, fault := range faults {
 					if plainPath(fault.Path) != plainPath(want) || fault.Found != `"Bogus"` {
@@ -136,19 +138,19 @@ func TestLimitsAreThoseOfTheValidation(t *testing.T) {
 					}
 					compared++
 					words := slices.DeleteFunc(wordsOf(choice.FindString(fault.Expected)), func(word string) bool {
-						_, faults := api.Decode([]byte(strings.Replace(document(name, k, at, field.Type), "Bogus", word, 1)))
-						return slices.ContainsFunc(faults, func(f api.Fault) bool { return f.Path == fault.Path && f.Found == strconv.Quote(word) })
+						_, faults := validate.Decode([]byte(strings.Replace(document(name, k, at, field.Type), "Bogus", word, 1)))
+						return slices.ContainsFunc(faults, func(f strict.Fault) bool { return f.Path == fault.Path && f.Found == strconv.Quote(word) })
 					})
 					require.NotEmpty(t, field.Enum, "%s %s: the validation expects %s", name, want, fault.Expected)
 					require.Subset(t, field.Enum, words, "%s %s: the validation expects %s", name, want, fault.Expected)
 				}
-				if slices.ContainsFunc(faults, func(f api.Fault) bool {
-					return f.Kind == api.FaultMisplaced && strings.HasPrefix(plainPath(want), plainPath(f.Path))
+				if slices.ContainsFunc(faults, func(f strict.Fault) bool {
+					return f.Kind == strict.FaultMisplaced && strings.HasPrefix(plainPath(want), plainPath(f.Path))
 				}) {
 					continue // it cannot stand there at all
 				}
 				for _, word := range field.Enum {
-					said := slices.ContainsFunc(faults, func(f api.Fault) bool { return f.Found == `"Bogus"` && strings.Contains(f.Expected, word) })
+					said := slices.ContainsFunc(faults, func(f strict.Fault) bool { return f.Found == `"Bogus"` && strings.Contains(f.Expected, word) })
 					require.True(t, said, "%s %s: the validation does not list %s: %v", name, want, word, faults)
 				}
 			}

@@ -1,0 +1,105 @@
+package validate
+
+import (
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"flotilla/core/api"
+	"flotilla/core/strict"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+)
+
+// kindPattern is what Kubernetes lets kinds be.
+var kindPattern = regexp.MustCompile(`^[A-Za-z]([-A-Za-z0-9]{0,61}[A-Za-z0-9])?$`)
+
+// wellFormed checks what a document names itself by, which is shown and stored wherever it goes.
+func (r *reading) wellFormed() {
+	var at *strict.Place
+	if kind := r.out.Object.Kind; kind != "" && !kindPattern.MatchString(kind) {
+		r.findings.Lose(at.Child("kind"), strict.Quote(kind), "at most 63 letters, digits and inner dashes, beginning with a letter")
+	}
+	if version := r.out.Object.APIVersion; version != "" && !isAPIVersion(version) {
+		r.findings.Lose(at.Child("apiVersion"), strict.Quote(version), `a version, or a group and a version, like "v1" or "apps/v1"`)
+	}
+}
+
+func isAPIVersion(text string) bool {
+	group, version, grouped := strings.Cut(text, "/")
+	if !grouped {
+		return len(validation.IsDNS1035Label(text)) == 0
+	}
+	return len(validation.IsDNS1123Subdomain(group)) == 0 && len(validation.IsDNS1035Label(version)) == 0
+}
+
+// named checks apiVersion and kind, without which nothing else can be said.
+func (r *reading) named() bool {
+	var at *strict.Place
+	for _, key := range []string{"apiVersion", "kind"} {
+		if v := r.tree.Get(key); v == nil {
+			r.findings.Lose(at.Child(key), "nothing", "a string")
+		} else if v.Shape != strict.ShapeText || v.Text == "" {
+			r.findings = append(r.findings, strict.Finding{At: at.Child(key), Found: v.String(), Expected: "a string", Lost: true, Kind: strict.FaultType})
+		}
+	}
+	r.wellFormed()
+	if r.out.Object.Kind == "" || r.out.Object.APIVersion == "" && !r.assumeVersion() {
+		return false
+	}
+	r.knownVersion()
+	r.supported()
+	return true
+}
+
+// assumeVersion takes a kind that only we have for ours when it does not say its version, so that what is
+// wrong below is found too.
+func (r *reading) assumeVersion() bool {
+	group, ok := knownKinds[r.out.Object.Kind]
+	if !ok || r.foreign() {
+		return false
+	}
+	r.out.Object.APIVersion = group + "/" + knownVersions[group][0]
+	for i := range r.findings {
+		if f := &r.findings[i]; f.At.String() == "apiVersion" && f.Kind != strict.FaultDuplicate {
+			f.Expected, f.Fix = r.out.Object.APIVersion, strict.TextNode(r.out.Object.APIVersion)
+		}
+	}
+	return true
+}
+
+// knownVersion refuses a known kind of another group or version: taken as content it would be stored
+// and do nothing.
+func (r *reading) knownVersion() {
+	group, ok := knownKinds[r.out.Object.Kind]
+	if !ok || r.foreign() || Known(r.out.Object.APIVersion, r.out.Object.Kind) {
+		return
+	}
+	var accepted []string
+	for _, version := range knownVersions[group] {
+		accepted = append(accepted, group+"/"+version)
+	}
+	var at *strict.Place
+	r.findings.Add(at.Child("apiVersion"), strict.Quote(r.out.Object.APIVersion), strings.Join(accepted, " or "), strict.TextNode(accepted[0]))
+}
+
+// supported refuses kinds of our groups that this build gives no meaning to. The rest of such a document
+// is looked at as one of the kind that was meant, or as content is.
+func (r *reading) supported() {
+	group, _ := api.SplitAPIVersion(r.out.Object.APIVersion)
+	if group != api.GroupPlacement && group != api.GroupCluster && group != api.GroupFlotilla || knownKinds[r.out.Object.Kind] != "" {
+		return
+	}
+	kinds := slices.Sorted(maps.Keys(knownKinds))
+	var at *strict.Place
+	expected := "a kind that is supported: " + strings.Join(kinds, ", ")
+	var fix *strict.Node
+	found := strict.Quote(r.out.Object.Kind)
+	if near := strict.Nearest(r.out.Object.Kind, kinds); near != "" {
+		expected, fix = near+" (did you mean that?)", strict.TextNode(near)
+		r.out.Object.Kind = near
+		r.tree.Set("kind", fix)
+	}
+	r.findings.Add(at.Child("kind"), found, expected, fix)
+}
