@@ -10,14 +10,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/micro"
+	"github.com/stretchr/testify/require"
+
 	"flotilla/bus"
 	"flotilla/bus/bustest"
 	"flotilla/core/api"
 	"flotilla/core/strict"
-
-	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/micro"
-	"github.com/stretchr/testify/require"
 )
 
 // serve answers verbs until the end of the test.

@@ -7,11 +7,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"flotilla/configs"
 	"flotilla/core/strict"
 	"flotilla/core/validate"
-
-	"github.com/stretchr/testify/require"
 )
 
 var update = flag.Bool("update", false, "write the refusals into docs/objects.md anew")

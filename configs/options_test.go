@@ -7,11 +7,11 @@ import (
 	"testing"
 	"time"
 
-	"flotilla/core/api"
-	"flotilla/core/strict"
-
 	"github.com/stretchr/testify/require"
 	"go.yaml.in/yaml/v3"
+
+	"flotilla/core/api"
+	"flotilla/core/strict"
 )
 
 func read(t *testing.T, path string) []byte {

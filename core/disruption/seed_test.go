@@ -21,7 +21,7 @@ import (
 // seedPool is a NodePool that guides print, as it is applied.
 func seedPool(t *testing.T, name string) *api.NodePool {
 	t.Helper()
-	text, err := os.ReadFile("../api/testdata/nodepools/" + name + ".yaml")
+	text, err := os.ReadFile("../validate/testdata/nodepools/" + name + ".yaml")
 	require.NoError(t, err)
 	raw, err := yaml.YAMLToJSON(text)
 	require.NoError(t, err)

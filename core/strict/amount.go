@@ -63,7 +63,7 @@ func (w *Decoder) count(n *Node, at *Place) (*Node, bool) {
 }
 
 func (w *Decoder) price(n *Node, at *Place) (*Node, bool) {
-	err := errNoDecimal
+	err := ErrNoDecimal
 	if n.Shape == ShapeNumber || n.Shape == ShapeText {
 		var f float64
 		if f, err = ParseDecimal(n.Text); err == nil && f >= 0 {

@@ -42,6 +42,7 @@ type Node struct {
 
 // TextNode is a string.
 func TextNode(s string) *Node { return &Node{Shape: ShapeText, Text: s} }
+
 // ListNode is a list.
 func ListNode(items ...*Node) *Node {
 	return &Node{Shape: ShapeList, Values: items}

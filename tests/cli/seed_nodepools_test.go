@@ -49,7 +49,7 @@ func onFresh(t *testing.T, words ...string) (fleet *dev.Fleet, out, errs string)
 	return fleet, printed.String(), remarked.String()
 }
 
-const seedPools = "../../core/api/testdata/nodepools"
+const seedPools = "../../core/validate/testdata/nodepools"
 
 // weekendWarning is how the weekend example of guides is told to block for ever, with the form that was meant.
 const weekendWarning = `BudgetLint: spec.disruption.budgets[1]: nodes "0" without a schedule blocks every disruption, always: the smallest of the active budgets wins; to allow disruptions only in the window, write:
