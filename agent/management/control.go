@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"flotilla/core/api"
+	"flotilla/core/strict"
 )
 
 // ControlPlane is what the control plane of a Cluster says, of whatever kind it is: the fields that Cluster API asks of
@@ -83,7 +83,7 @@ func (v *View) ControlPlane(ctx context.Context, of *Cluster) (*ControlPlane, er
 		return nil, v.explain("get", kind, err)
 	}
 	c := &ControlPlane{}
-	err = api.FromUnstructured(found.Object, c)
+	err = strict.FromUnstructured(found.Object, c)
 	c.Resource = kind
 	return c, err
 }
