@@ -100,8 +100,8 @@ bench-e2e: e2e-build ## Measure agents beside real Kubernetes clusters, for docs
 	$(GO) test -tags e2e -count=1 -timeout 25m -run '^$$' -bench ImageChange -benchtime 20x ./tests/e2e
 
 .PHONY: e2e-drivers
-e2e-drivers: e2e-build ## Run what makes machines against the real thing: Karpenter
-	$(GO) test -tags e2e,drivers -count=1 -timeout 40m -run TestKarpenter ./tests/e2e
+e2e-drivers: e2e-build ## Run what makes machines and upgrades members against the real thing: Karpenter, Cluster API
+	$(GO) test -tags e2e,drivers -count=1 -timeout 60m -run 'TestKarpenter|TestClusterAPI' ./tests/e2e
 
 .PHONY: e2e-up
 e2e-up: ## Leave a hub and agents running beside three real Kubernetes clusters, and say what to type

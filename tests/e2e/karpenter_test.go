@@ -25,22 +25,14 @@ import (
 // startKarpenter builds Karpenter, with its provider of machines that kwok plays, and starts it beside a cluster.
 func startKarpenter(t *testing.T, c *lab.Cluster) {
 	t.Helper()
-	program := filepath.Join(t.TempDir(), "karpenter")
-	build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-ldflags=-s -w", "-o", program, "sigs.k8s.io/karpenter/kwok")
-	build.Dir, build.Env = "karpenter", append(os.Environ(), "CGO_ENABLED=0", "GOWORK=off")
-	said, err := build.CombinedOutput()
-	require.NoError(t, err, string(said))
-	where := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Dir}}", "sigs.k8s.io/karpenter")
-	where.Dir, where.Env = "karpenter", append(os.Environ(), "GOWORK=off")
-	source, err := where.Output()
-	require.NoError(t, err)
+	source := moduleOf(t, "karpenter", "sigs.k8s.io/karpenter")
 	for _, folder := range []string{"pkg/apis/crds", "kwok/apis/crds"} {
-		kubectlSays(t, c, "apply", "--server-side", "-f", filepath.Join(strings.TrimSpace(string(source)), folder))
+		kubectlSays(t, c, "apply", "--server-side", "-f", filepath.Join(source, folder))
 	}
 	kubectlSays(t, c, "wait", "--for=condition=Established", "--timeout=1m", "crd", "nodepools.karpenter.sh", "nodeclaims.karpenter.sh", "kwoknodeclasses.karpenter.kwok.sh")
 	admin, err := c.Admin()
 	require.NoError(t, err)
-	rig.Start(t, []string{"KUBECONFIG=" + admin, "DISABLE_LEADER_ELECTION=true", "METRICS_PORT=0", "HEALTH_PROBE_PORT=0"}, program)
+	rig.Start(t, []string{"KUBECONFIG=" + admin, "DISABLE_LEADER_ELECTION=true", "METRICS_PORT=0", "HEALTH_PROBE_PORT=0"}, buildOf(t, "karpenter", "sigs.k8s.io/karpenter/kwok"))
 }
 
 func kubectlSays(t testing.TB, c *lab.Cluster, words ...string) string {

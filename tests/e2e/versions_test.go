@@ -13,7 +13,9 @@ import (
 // TestTheDocumentNamesWhatIsBuilt holds versions against the modules that are built, those that nodes say too.
 func TestTheDocumentNamesWhatIsBuilt(t *testing.T) {
 	required := map[string]string{}
-	for file, wanted := range map[string]string{"kube/go.mod": `(\S+) (v\S+)$`, "karpenter/go.mod": `(sigs\.k8s\.io/karpenter) (v\S+) // indirect$`} {
+	for file, wanted := range map[string]string{
+		"kube/go.mod": `(\S+) (v\S+)$`, "karpenter/go.mod": `(sigs\.k8s\.io/karpenter) (v\S+) // indirect$`, "clusterapi/go.mod": `(sigs\.k8s\.io/cluster-api) (v\S+) // indirect$`,
+	} {
 		module, err := os.ReadFile(file)
 		require.NoError(t, err)
 		for _, line := range regexp.MustCompile(`(?m)^\s+`+wanted).FindAllStringSubmatch(string(module), -1) {
@@ -21,7 +23,7 @@ func TestTheDocumentNamesWhatIsBuilt(t *testing.T) {
 		}
 	}
 	rows := documented.Table(t, "../../docs/testing.md", "## What is built")
-	for i, path := range []string{"k8s.io/kubernetes", "go.etcd.io/etcd/server/v3", "sigs.k8s.io/kwok", "sigs.k8s.io/karpenter"} {
+	for i, path := range []string{"k8s.io/kubernetes", "go.etcd.io/etcd/server/v3", "sigs.k8s.io/kwok", "sigs.k8s.io/karpenter", "sigs.k8s.io/cluster-api"} {
 		require.NotEmpty(t, required[path], path)
 		require.Regexp(t, "^"+regexp.QuoteMeta(required[path])+"( |$)", rows[i][1], path)
 	}
