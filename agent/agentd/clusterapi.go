@@ -40,9 +40,9 @@ func (a *Agent) toManagement() (*management.View, error) {
 
 // checkManagement says what is wrong with the way to the management cluster as soon as the agent starts, and what it
 // keeps from being done.
-func (a *Agent) checkManagement(view *management.View, kept string) {
+func (a *Agent) checkManagement(check func(context.Context) error, kept string) {
 	a.run(func(ctx context.Context) error {
-		if err := view.Check(ctx); err != nil && ctx.Err() == nil {
+		if err := check(ctx); err != nil && ctx.Err() == nil {
 			a.o.Log.Error().Err(err).Msg(kept + " before this is mended")
 		}
 		return nil
@@ -59,7 +59,7 @@ func machinesByClusterAPI(a *Agent) (nodes.Provider, error) {
 	if err != nil {
 		return nil, err
 	}
-	a.checkManagement(view, "nodes are not replaced")
+	a.checkManagement(view.Check, "nodes are not replaced")
 	return machines.New(machines.Options{View: view, Member: cluster.Objects(), Now: a.o.Now}), nil
 }
 
@@ -72,7 +72,8 @@ func upgradesByClusterAPI(a *Agent) (upgrader.Driver, error) {
 	if err != nil {
 		return nil, err
 	}
-	a.checkManagement(view, "the member is not upgraded")
 	c := &a.o.Config.Upgrade.ClusterAPI
-	return versions.New(versions.Options{View: view, Deadline: time.Duration(c.Deadline), LookEvery: time.Duration(c.Interval), Now: a.o.Now}), nil
+	driver := versions.New(versions.Options{View: view, Deadline: time.Duration(c.Deadline), LookEvery: time.Duration(c.Interval), Now: a.o.Now})
+	a.checkManagement(driver.Check, "the member is not upgraded")
+	return driver, nil
 }

@@ -3,6 +3,7 @@ package clusterapi
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -64,6 +65,16 @@ func (d *Driver) Run(ctx context.Context, op api.UpgradeOperation, report func(a
 // written now.
 func (d *Driver) Resume(ctx context.Context, op api.UpgradeOperation, report func(api.UpgradeResult)) (api.UpgradeResult, bool, error) {
 	return d.follow(ctx, &work{op: &op}, report)
+}
+
+// Check reads all that there is of the Cluster, once, and says everything that keeps the driver from it.
+func (d *Driver) Check(ctx context.Context) error {
+	found := d.o.View.Check(ctx)
+	if cluster, err := d.o.View.Cluster(ctx); err == nil {
+		_, err = d.o.View.ControlPlane(ctx, cluster)
+		found = errors.Join(found, err)
+	}
+	return found
 }
 
 func (d *Driver) look(ctx context.Context) (*survey, error) {

@@ -278,3 +278,17 @@ func TestEveryChangeIsOfTheVersionThatWasRead(t *testing.T) {
 		require.NotZero(t, wrote)
 	}
 }
+
+// Everything that keeps the agent from the Cluster is named, with what mends it.
+func TestWhatIsMissingIsNamed(t *testing.T) {
+	w := newWorld(t, plain)
+	require.NoError(t, w.driver.Check(t.Context()))
+	for _, kind := range []string{"kubeadmcontrolplanes", "machines"} {
+		w.objects.PrependReactor("*", kind, func(a k8stesting.Action) (bool, runtime.Object, error) {
+			return true, nil, apierrors.NewForbidden(a.GetResource().GroupResource(), "", nil)
+		})
+	}
+	err := w.driver.Check(t.Context())
+	require.ErrorContains(t, err, "the agent may not list machines of cluster.x-k8s.io in namespace fleet at https://management, which Role flotilla-management of docs/members.md lets it")
+	require.ErrorContains(t, err, "the agent may not get kubeadmcontrolplanes of controlplane.cluster.x-k8s.io in namespace fleet at https://management, which Role flotilla-management of docs/members.md lets it")
+}
