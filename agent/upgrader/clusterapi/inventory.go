@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"flotilla/agent/management"
 	"flotilla/core/api"
 )
 
@@ -60,7 +61,7 @@ func (s *survey) underWay() string {
 	for i := range s.pools {
 		p := &s.pools[i]
 		to := p.Spec.Template.Spec.Version
-		if to != "" && !reaches(s.made(p), to) && s.marks[p.String()].Version != to {
+		if to != "" && p.Spec.Rollout.Strategy.Type != management.RolloutOnDelete && !reaches(s.made(p), to) && s.marks[p.String()].Version != to {
 			return upgradeOf(p.String(), to)
 		}
 	}

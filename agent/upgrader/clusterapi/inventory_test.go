@@ -43,6 +43,9 @@ func TestUpgradesOfOthersAreNamed(t *testing.T) {
 		"a pool": {plain, func(w *world) {
 			w.change(management.MachineDeployments, "gpu", `{"spec":{"template":{"spec":{"version":"v1.37.1"}}}}`)
 		}, "of Cluster API, MachineDeployment gpu to v1.37.1,"},
+		"a pool that waits for deletions": {plain, func(w *world) {
+			w.change(management.MachineDeployments, "gpu", `{"spec":{"rollout":{"strategy":{"type":"OnDelete"}},"template":{"spec":{"version":"v1.37.1"}}}}`)
+		}, ""},
 		"a topology": {managed, func(w *world) { w.change(management.Clusters, "berlin", `{"spec":{"topology":{"version":"v1.37.1"}}}`) }, "of Cluster API, Cluster fleet/berlin to v1.37.1,"},
 		"a topology, half": {managed, func(w *world) {
 			w.change(management.Clusters, "berlin", `{"spec":{"topology":{"version":"v1.37.1"}}}`)
