@@ -25,8 +25,9 @@ func LoadInstances(source string, text []byte) (*api.InstanceCatalog, error) {
 	if len(faults) > 0 {
 		return nil, faults
 	}
-	if decoded.Instances == nil {
+	catalog := validate.As[api.InstanceCatalog](&decoded)
+	if catalog == nil {
 		return nil, fmt.Errorf("%s: found %s, expected an InstanceCatalog", source, decoded.Object)
 	}
-	return decoded.Instances, nil
+	return catalog, nil
 }

@@ -84,9 +84,9 @@ func TestEveryPlacementHasContentOfItsOwn(t *testing.T) {
 	placed := map[string]bool{}
 	for _, name := range append(names(t, "000-*.yaml"), names(t, "004-*.yaml")...) {
 		decoded, _ := decode(t, name)
-		require.NotNil(t, decoded.Placement, name)
-		require.Len(t, decoded.Placement.Spec.ResourceSelectors, 1)
-		space := decoded.Placement.Spec.ResourceSelectors[0].Name
+		require.NotNil(t, validate.As[api.Placement](&decoded), name)
+		require.Len(t, validate.As[api.Placement](&decoded).Spec.ResourceSelectors, 1)
+		space := validate.As[api.Placement](&decoded).Spec.ResourceSelectors[0].Name
 		require.Positive(t, workloads[space], "%s places namespace %s, which holds no workload", name, space)
 		require.False(t, placed[space], "two examples place namespace %s", space)
 		placed[space] = true
@@ -245,7 +245,7 @@ func accepted(t *testing.T, name string) *api.Placement {
 	t.Helper()
 	decoded, faults := decode(t, name)
 	require.NoError(t, faults.Err())
-	return decoded.Placement
+	return validate.As[api.Placement](&decoded)
 }
 
 func reread(t *testing.T, corrected string) *api.Placement {
@@ -255,7 +255,7 @@ func reread(t *testing.T, corrected string) *api.Placement {
 	require.Len(t, docs, 1)
 	decoded, faults := validate.Decode(docs[0].JSON)
 	require.NoError(t, faults.Err())
-	return decoded.Placement
+	return validate.As[api.Placement](&decoded)
 }
 
 // member gathers what the files say of one member.
@@ -269,13 +269,13 @@ func members(t *testing.T) map[string]*member {
 	all := map[string]*member{}
 	for _, d := range documents(t, "members.yaml") {
 		decoded, _ := validate.Decode(d.JSON)
-		all[decoded.Object.Name] = &member{spec: decoded.Member}
+		all[decoded.Object.Name] = &member{spec: validate.As[api.MemberCluster](&decoded)}
 	}
 	for _, d := range documents(t, "fleet/members.yaml") {
 		decoded, faults := validate.Decode(d.JSON)
 		require.NoError(t, faults.Err(), d.Where())
 		require.Contains(t, all, decoded.Object.Name)
-		all[decoded.Object.Name].exported = decoded.Member
+		all[decoded.Object.Name].exported = validate.As[api.MemberCluster](&decoded)
 	}
 	for _, name := range names(t, "agents/*.yaml") {
 		agent, err := configs.LoadAgent(name, text(t, name))
@@ -355,7 +355,7 @@ func TestEveryExampleIsListed(t *testing.T) {
 	}
 	for _, name := range append(names(t, "000-*.yaml"), names(t, "004-*.yaml")...) {
 		decoded, _ := decode(t, name)
-		content := "content-" + decoded.Placement.Spec.ResourceSelectors[0].Name + ".yaml"
+		content := "content-" + validate.As[api.Placement](&decoded).Spec.ResourceSelectors[0].Name + ".yaml"
 		require.Contains(t, string(listed), "| "+decoded.Object.Name+" | "+name+" | "+content+" |")
 	}
 }

@@ -30,13 +30,13 @@ func readNodes(t *testing.T) nodes {
 		require.NoError(t, faults.Err(), name)
 		require.Empty(t, decoded.Notes, name)
 		require.Empty(t, decoded.DropServerSet(), name)
-		switch {
-		case decoded.Instances != nil:
-			out.catalogs = append(out.catalogs, decoded.Instances)
-		case decoded.Pool != nil:
-			require.NotContains(t, out.pools, decoded.Pool.Name)
-			require.Empty(t, validate.NodePoolZones(decoded.Pool, func(zone string) bool { _, err := time.LoadLocation(zone); return err == nil }))
-			out.pools[decoded.Pool.Name] = decoded.Pool
+		switch value := decoded.Value.(type) {
+		case *api.InstanceCatalog:
+			out.catalogs = append(out.catalogs, value)
+		case *api.NodePool:
+			require.NotContains(t, out.pools, value.Name)
+			require.Empty(t, validate.NodePoolZones(value, func(zone string) bool { _, err := time.LoadLocation(zone); return err == nil }))
+			out.pools[value.Name] = value
 		default:
 			require.True(t, decoded.IsContent(), name)
 			out.class = decoded.Object

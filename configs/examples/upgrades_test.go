@@ -29,17 +29,17 @@ func readUpgrades(t *testing.T) upgrades {
 			decoded, faults := validate.Decode(d.JSON)
 			require.NoError(t, faults.Err(), d.Where())
 			require.Empty(t, decoded.Notes, d.Where())
-			switch {
-			case decoded.Catalog != nil:
-				out.catalog = decoded.Catalog
-			case decoded.Strategy != nil:
-				out.strategies[decoded.Strategy.Name] = decoded.Strategy
-			case decoded.Run != nil:
-				out.run = decoded.Run
-			case decoded.Profile != nil:
-				out.profile = decoded.Profile
-			case decoded.Maintenance != nil:
-				out.maintenance[decoded.Maintenance.Name] = decoded.Maintenance
+			switch value := decoded.Value.(type) {
+			case *api.VersionCatalog:
+				out.catalog = value
+			case *api.UpdateStrategy:
+				out.strategies[value.Name] = value
+			case *api.UpdateRun:
+				out.run = value
+			case *api.AutoUpgradeProfile:
+				out.profile = value
+			case *api.MemberMaintenance:
+				out.maintenance[value.Name] = value
 			default:
 				require.Fail(t, "not about upgrades", d.Where())
 			}

@@ -6,9 +6,9 @@ import (
 	"path/filepath"
 	"testing"
 
-	"flotilla/tests/limits"
-
 	"github.com/stretchr/testify/require"
+
+	"flotilla/tests/limits"
 )
 
 // FuzzGolden reads anything as every record and message, as readers of an older or newer build may.

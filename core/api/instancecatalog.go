@@ -1,9 +1,9 @@
 package api
 
 import (
-	"flotilla/core/strict"
-
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"flotilla/core/strict"
 )
 
 // KindInstanceCatalog is the kind of the list of machines and their prices.

@@ -3,10 +3,10 @@ package api
 import (
 	"strings"
 
-	"flotilla/core/strict"
-
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"flotilla/core/strict"
 )
 
 // GroupKarpenter is the group of NodePool.

@@ -3,9 +3,9 @@ package api
 import (
 	"encoding/json"
 
-	"flotilla/core/strict"
-
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"flotilla/core/strict"
 )
 
 // Verbs of the service api.<verb>.

@@ -3,9 +3,9 @@ package api
 import (
 	"time"
 
-	"flotilla/core/strict"
-
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"flotilla/core/strict"
 )
 
 // VersionFlotilla is the apiVersion of our own objects.

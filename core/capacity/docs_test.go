@@ -29,7 +29,7 @@ func TestGuideExamples(t *testing.T) {
 	require.Empty(t, faults)
 	require.Empty(t, decoded.Notes)
 	saturday := at(21, 0, 0)
-	parsed := ParseBudgets(decoded.Pool.Spec.Budgets(), time.LoadLocation)
+	parsed := ParseBudgets(validate.As[api.NodePool](&decoded).Spec.Budgets(), time.LoadLocation)
 	require.Equal(t, []Count{0, 5, 5, 0}, []Count{
 		parsed.Limit(saturday.Add(-1), 10, api.ReasonEmpty, Rules{}), parsed.Limit(saturday, 10, api.ReasonEmpty, Rules{}),
 		parsed.Limit(at(22, 23, 59), 10, api.ReasonEmpty, Rules{}), parsed.Limit(at(23, 0, 0), 10, api.ReasonEmpty, Rules{}),

@@ -4,9 +4,9 @@ import (
 	"runtime"
 	"testing"
 
-	"flotilla/core/cluster"
-
 	"github.com/stretchr/testify/require"
+
+	"flotilla/core/cluster"
 )
 
 // A pod costs at most 2 KB, what its event brought included.

@@ -27,7 +27,7 @@ func seedPool(t *testing.T, name string) *api.NodePool {
 	require.NoError(t, err)
 	decoded, faults := validate.Decode(raw)
 	require.Empty(t, faults)
-	return decoded.Pool
+	return validate.As[api.NodePool](&decoded)
 }
 
 // seedLimit is what a pool's budgets allow of so many nodes.

@@ -130,16 +130,17 @@ func (c *collector) read(d *Document) {
 		}
 		return
 	}
-	switch {
-	case decoded.Member != nil:
-		c.readMember(d, decoded.Member)
-	case decoded.Placement != nil:
-		c.readPlacement(d, decoded.Placement)
-	case c.readUpgrade(d, decoded):
-	case decoded.Pool != nil, decoded.Instances != nil:
+	switch value := decoded.Value.(type) {
+	case *api.MemberCluster:
+		c.readMember(d, value)
+	case *api.Placement:
+		c.readPlacement(d, value)
+	case *api.NodePool, *api.InstanceCatalog:
 		c.notes = append(c.notes, decoded.Object.String()+" left out: flotilla plan nodes says what would happen to nodes")
-	default:
+	case nil:
 		c.readContent(d, decoded.Object)
+	default:
+		c.readUpgrade(d, value)
 	}
 }
 

@@ -11,7 +11,6 @@ import (
 	"flotilla/core/api"
 	"flotilla/core/strict"
 	"flotilla/core/upgrade"
-	"flotilla/core/validate"
 	"flotilla/core/window"
 )
 
@@ -92,29 +91,32 @@ func newUpgradeDocs() upgradeDocs {
 	}
 }
 
-// readUpgrade takes in a document around upgrades; false when it is of another kind.
-func (c *collector) readUpgrade(d *Document, decoded *validate.Decoded) bool {
+// readUpgrade takes in a document around upgrades.
+func (c *collector) readUpgrade(d *Document, value any) {
 	u := &c.upgrades
-	switch {
-	case decoded.Run != nil:
-		c.readRun(d, decoded.Run)
-	case decoded.Strategy != nil:
-		once(c, d, u.strategies, decoded.Strategy.Name, decoded.Strategy)
-	case decoded.Maintenance != nil:
-		once(c, d, u.maintenance, decoded.Maintenance.Name, decoded.Maintenance)
-	case decoded.Catalog != nil && decoded.Catalog.Name != api.CatalogDefault:
-		c.notes = append(c.notes, fmt.Sprintf("VersionCatalog/%s left out: only the catalog named %s counts", decoded.Catalog.Name, api.CatalogDefault))
-	case decoded.Catalog != nil:
-		if u.catalog != nil {
-			c.twice(d, api.KindVersionCatalog+"/"+decoded.Catalog.Name)
-		}
-		u.catalog = decoded.Catalog
-	case decoded.Profile != nil:
+	switch value := value.(type) {
+	case *api.UpdateRun:
+		c.readRun(d, value)
+	case *api.UpdateStrategy:
+		once(c, d, u.strategies, value.Name, value)
+	case *api.MemberMaintenance:
+		once(c, d, u.maintenance, value.Name, value)
+	case *api.VersionCatalog:
+		c.readVersions(d, value)
+	case *api.AutoUpgradeProfile:
 		c.ignored[api.KindAutoUpgradeProfile]++
-	default:
-		return false
 	}
-	return true
+}
+
+func (c *collector) readVersions(d *Document, catalog *api.VersionCatalog) {
+	if catalog.Name != api.CatalogDefault {
+		c.notes = append(c.notes, fmt.Sprintf("VersionCatalog/%s left out: only the catalog named %s counts", catalog.Name, api.CatalogDefault))
+		return
+	}
+	if c.upgrades.catalog != nil {
+		c.twice(d, api.KindVersionCatalog+"/"+catalog.Name)
+	}
+	c.upgrades.catalog = catalog
 }
 
 func once[V any](c *collector, d *Document, all map[string]V, name string, value V) {

@@ -14,7 +14,7 @@ func TestHopesOfPlacements(t *testing.T) {
 		d, faults := validate.Decode([]byte(`{"apiVersion":"placement.kubernetes-fleet.io/v1","kind":"ClusterResourcePlacement","metadata":{"name":"web"},
 			"spec":{"resourceSelectors":[{"group":"","version":"v1","kind":"Namespace","name":"web"}],"policy":` + policy + `}}`))
 		require.NoError(t, faults.Err())
-		return d.Placement
+		return validate.As[api.Placement](&d)
 	}
 	fleet := []api.Member{
 		{Name: "berlin", Labels: map[string]string{"region": "eu"}, Properties: map[string]string{"example.com/cost": "1"}},

@@ -5,12 +5,12 @@ import (
 	"slices"
 	"strings"
 
-	"flotilla/core/capacity"
-	"flotilla/core/cluster"
-
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+
+	"flotilla/core/capacity"
+	"flotilla/core/cluster"
 )
 
 type groupKind int

@@ -4,11 +4,11 @@ import (
 	"slices"
 	"strings"
 
-	"flotilla/core/capacity"
-	"flotilla/core/cluster"
-
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/selection"
+
+	"flotilla/core/capacity"
+	"flotilla/core/cluster"
 )
 
 // join returns the group that is already there, or g.

@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strings"
 
-	"flotilla/core/capacity"
-
 	"k8s.io/apimachinery/pkg/api/resource"
+
+	"flotilla/core/capacity"
 )
 
 // noType is why a new node does not take a pod that no instance type suits.

@@ -4,10 +4,10 @@ import (
 	"cmp"
 	"slices"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"flotilla/core/capacity"
 	"flotilla/core/cluster"
-
-	corev1 "k8s.io/api/core/v1"
 )
 
 // Variant is what a pod asks of its node, at one step of dropping soft constraints (section 7.3).

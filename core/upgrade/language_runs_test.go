@@ -252,7 +252,7 @@ func (s *stage) profile(args []string, input string) string {
 	faults := validate.AutoUpgradeProfile(p, s.view("").Catalog.Minors())
 	old, exists := s.profiles[args[0]]
 	if exists {
-		faults = append(faults, validate.AutoUpgradeProfileChange(old.object, p)...)
+		faults = append(faults, validate.AutoUpgradeProfileChange(p, old.object)...)
 	}
 	if refusal := api.InvalidArgument(faults); refusal != nil {
 		return refused(refusal)

@@ -3,10 +3,10 @@ package validate
 import (
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"flotilla/core/api"
 	"flotilla/core/strict"
-
-	"github.com/stretchr/testify/require"
 )
 
 func TestChecksNameTheirPlace(t *testing.T) {

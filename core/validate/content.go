@@ -3,15 +3,15 @@ package validate
 import (
 	"reflect"
 
-	"flotilla/core/api"
-	"flotilla/core/strict"
-
 	appsv1 "k8s.io/api/apps/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	nodev1 "k8s.io/api/node/v1"
 	kjson "k8s.io/apimachinery/pkg/util/json"
+
+	"flotilla/core/api"
+	"flotilla/core/strict"
 )
 
 // contentTypes are the kinds of content whose amounts the API servers of members calculate with.

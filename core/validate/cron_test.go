@@ -5,9 +5,9 @@ import (
 	"testing"
 	"time"
 
-	"flotilla/core/api"
-
 	"github.com/stretchr/testify/require"
+
+	"flotilla/core/api"
 )
 
 // A schedule from elsewhere is refused with its place, whatever stands before, in or after its fields.

@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"slices"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"flotilla/core/api"
 	"flotilla/core/strict"
-
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // MaxObjectBytes is the size above which an object is refused.
@@ -18,19 +18,8 @@ const MaxObjectBytes = 900 << 10
 type Decoded struct {
 	// Object is what the document names itself, as far as it could be read.
 	Object api.ObjectRef
-	// Placement is set for a ClusterResourcePlacement and a ResourcePlacement.
-	Placement *api.Placement
-	// Member is set for a MemberCluster.
-	Member *api.MemberCluster
-	// Run, Strategy, Profile, Catalog and Maintenance are set for the kinds around upgrades.
-	Run         *api.UpdateRun
-	Strategy    *api.UpdateStrategy
-	Profile     *api.AutoUpgradeProfile
-	Catalog     *api.VersionCatalog
-	Maintenance *api.MemberMaintenance
-	// Pool and Instances are set for a NodePool and an InstanceCatalog.
-	Pool      *api.NodePool
-	Instances *api.InstanceCatalog
+	// Value is a pointer to the type of a known kind, *api.Placement for both kinds of placements; nil for content.
+	Value metav1.ObjectMetaAccessor
 	// Body is the document of any other kind, content, as it was given.
 	Body json.RawMessage
 	// ResourceVersion and UID are what the document says it was read as.
@@ -46,68 +35,25 @@ type Decoded struct {
 
 // IsContent reports whether the document is of a kind that Flotilla stores and places but gives no
 // meaning to.
-func (d *Decoded) IsContent() bool {
-	value, _, _ := d.Typed()
-	return value == nil
+func (d *Decoded) IsContent() bool { return d.Value == nil }
+
+// As is the value of a document of type T, nil when it is of another.
+func As[T any](d *Decoded) *T {
+	value, _ := any(d.Value).(*T)
+	return value
 }
 
-// Typed returns the value of a known kind with its metadata and its spec, all of them pointers into
-// d; nil for content.
-func (d *Decoded) Typed() (value any, meta *metav1.ObjectMeta, spec any) {
-	switch {
-	case d.Placement != nil:
-		return d.Placement, &d.Placement.ObjectMeta, &d.Placement.Spec
-	case d.Member != nil:
-		return d.Member, &d.Member.ObjectMeta, &d.Member.Spec
-	case d.Run != nil:
-		return d.Run, &d.Run.ObjectMeta, &d.Run.Spec
-	case d.Strategy != nil:
-		return d.Strategy, &d.Strategy.ObjectMeta, &d.Strategy.Spec
-	case d.Profile != nil:
-		return d.Profile, &d.Profile.ObjectMeta, &d.Profile.Spec
-	case d.Catalog != nil:
-		return d.Catalog, &d.Catalog.ObjectMeta, &d.Catalog.Spec
-	case d.Maintenance != nil:
-		return d.Maintenance, &d.Maintenance.ObjectMeta, &d.Maintenance.Spec
-	case d.Pool != nil:
-		return d.Pool, &d.Pool.ObjectMeta, &d.Pool.Spec
-	case d.Instances != nil:
-		return d.Instances, &d.Instances.ObjectMeta, &d.Instances.Spec
+// Meta is the metadata of a document of a known kind, to be changed in place; nil for content.
+func (d *Decoded) Meta() *metav1.ObjectMeta {
+	if d.Value == nil {
+		return nil
 	}
-	return nil, nil, nil
-}
-
-// knownKinds maps the kinds that Flotilla gives a meaning to, to their group.
-var knownKinds = map[string]string{
-	api.KindClusterResourcePlacement: api.GroupPlacement,
-	api.KindResourcePlacement:        api.GroupPlacement,
-	api.KindMemberCluster:            api.GroupCluster,
-	api.KindUpdateRun:                api.GroupFlotilla,
-	api.KindUpdateStrategy:           api.GroupFlotilla,
-	api.KindAutoUpgradeProfile:       api.GroupFlotilla,
-	api.KindVersionCatalog:           api.GroupFlotilla,
-	api.KindMemberMaintenance:        api.GroupFlotilla,
-	api.KindGate:                     api.GroupFlotilla,
-	api.KindNodePool:                 api.GroupKarpenter,
-	api.KindInstanceCatalog:          api.GroupFlotilla,
-}
-
-// knownVersions are accepted of every known kind of a group; their shapes are the same.
-var knownVersions = map[string][]string{
-	api.GroupPlacement: {"v1", "v1beta1"},
-	api.GroupCluster:   {"v1", "v1beta1"},
-	api.GroupFlotilla:  {"v1alpha1"},
-	api.GroupKarpenter: {"v1", "v1beta1"},
-}
-
-// Known reports whether documents of a kind are decoded strictly; all others are content.
-func Known(apiVersion, kind string) bool {
-	group, version := api.SplitAPIVersion(apiVersion)
-	return knownKinds[kind] == group && group != "" && slices.Contains(knownVersions[group], version)
+	meta, _ := d.Value.GetObjectMeta().(*metav1.ObjectMeta)
+	return meta
 }
 
 // Decode reads one JSON document. Known kinds are decoded strictly and held to every rule that needs
-// no other object; the rules that compare with the stored object are ValidateUpdate's. All faults of
+// no other object; the rules that compare with the stored object are Change's. All faults of
 // the document come back at once. Nothing is defaulted.
 func Decode(raw []byte) (Decoded, strict.Faults) {
 	if len(raw) > MaxObjectBytes {
@@ -162,32 +108,19 @@ func (r *reading) read() {
 		return
 	}
 	r.out.serverSet = serverSet(r.tree)
-	switch {
-	case r.foreign():
+	known, ok := kinds[r.out.Object.Kind]
+	if !ok || r.foreign() {
 		r.content()
-	case r.out.Object.Kind == api.KindMemberCluster:
-		r.member()
-	case r.out.Object.Kind == api.KindClusterResourcePlacement, r.out.Object.Kind == api.KindResourcePlacement:
-		r.placement()
-	case r.out.Object.Kind == api.KindNodePool:
-		r.pool()
-	case r.out.Object.Kind == api.KindInstanceCatalog:
-		r.instances()
-	case knownKinds[r.out.Object.Kind] == api.GroupFlotilla:
-		r.upgrade()
-	default:
-		r.content()
+		return
 	}
+	known.read(r)
 }
 
 // foreign reports a kind of another group that bears a name of ours which others use too.
 func (r *reading) foreign() bool {
 	group, _ := api.SplitAPIVersion(r.out.Object.APIVersion)
-	switch kind := r.out.Object.Kind; kind {
-	case api.KindGate, api.KindNodePool:
-		return group != knownKinds[kind]
-	}
-	return false
+	known := kinds[r.out.Object.Kind]
+	return known.shared && group != known.group
 }
 
 func textAt(n *strict.Node, key string) string {
@@ -195,35 +128,6 @@ func textAt(n *strict.Node, key string) string {
 		return v.Text
 	}
 	return ""
-}
-
-// placement reads a placement. Its status is left out unread: it is the hub's own.
-func (r *reading) placement() {
-	r.tree.Remove("status")
-	p := &api.Placement{}
-	r.strict(p)
-	r.out.Placement = p
-	r.check(validatePlacement(p))
-	r.out.Notes = append(annotationNotes(p.Annotations, api.AnnotationFailoverAfter, api.AnnotationProgressDeadline), placementNotes(p)...)
-}
-
-// member reads a member. Its status is read loosely, for offline plans: another system wrote it.
-func (r *reading) member() {
-	status := r.tree.Get("status")
-	r.tree.Remove("status")
-	m := &api.MemberCluster{}
-	r.strict(m)
-	if status != nil && status.Shape == strict.ShapeMap {
-		m.Status = &api.MemberClusterStatus{}
-		var at *strict.Place
-		w := strict.Decoder{Loose: true}
-		w.Decode(status, m.Status, at.Child("status"))
-		r.findings = append(r.findings, w.Findings...)
-		r.tree.Set("status", status)
-	}
-	r.out.Member = m
-	r.check(validateMember(m))
-	r.out.Notes = append(annotationNotes(m.Annotations), memberNotes(&m.Spec)...)
 }
 
 // strict decodes the tree into a known kind and keeps the corrected tree.

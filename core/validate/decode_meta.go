@@ -4,9 +4,10 @@ import (
 	"slices"
 	"strings"
 
-	"flotilla/core/strict"
-
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"flotilla/core/api"
+	"flotilla/core/strict"
 )
 
 // serverSetMetadata are the fields of metadata that only the hub sets.
@@ -39,22 +40,16 @@ func serverSet(tree *strict.Node) []string {
 // DropServerSet takes out of a known kind what only the hub sets, metadata and status, and returns a
 // note that names it, or "". ResourceVersion and UID of d stay, for those who compare them.
 func (d *Decoded) DropServerSet() string {
-	if d.Member != nil {
-		d.Member.Status = nil
+	if m := As[api.MemberCluster](d); m != nil {
+		m.Status = nil
 	}
-	if _, meta, _ := d.Typed(); meta != nil {
-		dropServerSet(meta)
+	if meta := d.Meta(); meta != nil {
+		*meta = metav1.ObjectMeta{Name: meta.Name, Namespace: meta.Namespace, Labels: meta.Labels, Annotations: meta.Annotations}
 	}
 	if len(d.serverSet) == 0 {
 		return ""
 	}
 	return "ignored, because the hub sets it: " + strings.Join(d.serverSet, ", ")
-}
-
-func dropServerSet(meta *metav1.ObjectMeta) {
-	*meta = metav1.ObjectMeta{
-		Name: meta.Name, Namespace: meta.Namespace, Labels: meta.Labels, Annotations: meta.Annotations,
-	}
 }
 
 // contentMeta is the part of content's metadata that Flotilla reads.

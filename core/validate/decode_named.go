@@ -6,10 +6,10 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/util/validation"
+
 	"flotilla/core/api"
 	"flotilla/core/strict"
-
-	"k8s.io/apimachinery/pkg/util/validation"
 )
 
 // kindPattern is what Kubernetes lets kinds be.
@@ -56,11 +56,11 @@ func (r *reading) named() bool {
 // assumeVersion takes a kind that only we have for ours when it does not say its version, so that what is
 // wrong below is found too.
 func (r *reading) assumeVersion() bool {
-	group, ok := knownKinds[r.out.Object.Kind]
+	known, ok := kinds[r.out.Object.Kind]
 	if !ok || r.foreign() {
 		return false
 	}
-	r.out.Object.APIVersion = group + "/" + knownVersions[group][0]
+	r.out.Object.APIVersion = known.group + "/" + versions[known.group][0]
 	for i := range r.findings {
 		if f := &r.findings[i]; f.At.String() == "apiVersion" && f.Kind != strict.FaultDuplicate {
 			f.Expected, f.Fix = r.out.Object.APIVersion, strict.TextNode(r.out.Object.APIVersion)
@@ -72,13 +72,13 @@ func (r *reading) assumeVersion() bool {
 // knownVersion refuses a known kind of another group or version: taken as content it would be stored
 // and do nothing.
 func (r *reading) knownVersion() {
-	group, ok := knownKinds[r.out.Object.Kind]
+	known, ok := kinds[r.out.Object.Kind]
 	if !ok || r.foreign() || Known(r.out.Object.APIVersion, r.out.Object.Kind) {
 		return
 	}
 	var accepted []string
-	for _, version := range knownVersions[group] {
-		accepted = append(accepted, group+"/"+version)
+	for _, version := range versions[known.group] {
+		accepted = append(accepted, known.group+"/"+version)
 	}
 	var at *strict.Place
 	r.findings.Add(at.Child("apiVersion"), strict.Quote(r.out.Object.APIVersion), strings.Join(accepted, " or "), strict.TextNode(accepted[0]))
@@ -88,15 +88,15 @@ func (r *reading) knownVersion() {
 // is looked at as one of the kind that was meant, or as content is.
 func (r *reading) supported() {
 	group, _ := api.SplitAPIVersion(r.out.Object.APIVersion)
-	if group != api.GroupPlacement && group != api.GroupCluster && group != api.GroupFlotilla || knownKinds[r.out.Object.Kind] != "" {
+	if group != api.GroupPlacement && group != api.GroupCluster && group != api.GroupFlotilla || kinds[r.out.Object.Kind].group != "" {
 		return
 	}
-	kinds := slices.Sorted(maps.Keys(knownKinds))
+	names := slices.Sorted(maps.Keys(kinds))
 	var at *strict.Place
-	expected := "a kind that is supported: " + strings.Join(kinds, ", ")
+	expected := "a kind that is supported: " + strings.Join(names, ", ")
 	var fix *strict.Node
 	found := strict.Quote(r.out.Object.Kind)
-	if near := strict.Nearest(r.out.Object.Kind, kinds); near != "" {
+	if near := strict.Nearest(r.out.Object.Kind, names); near != "" {
 		expected, fix = near+" (did you mean that?)", strict.TextNode(near)
 		r.out.Object.Kind = near
 		r.tree.Set("kind", fix)

@@ -7,12 +7,12 @@ import (
 	"strings"
 	"testing"
 
-	"flotilla/core/api"
-	"flotilla/core/strict"
-
 	"github.com/stretchr/testify/require"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"sigs.k8s.io/yaml"
+
+	"flotilla/core/api"
+	"flotilla/core/strict"
 )
 
 func TestKnown(t *testing.T) {
@@ -71,7 +71,7 @@ func TestSizeIsBounded(t *testing.T) {
 func TestWhatKubectlRemembersIsLeftOut(t *testing.T) {
 	d, faults := decodeYAML(t, strings.Replace(crp, "{name: web}", `{name: web, annotations: {kubectl.kubernetes.io/last-applied-configuration: "{}", a: b}}`, 1)+selectors)
 	require.Empty(t, faults)
-	require.Equal(t, map[string]string{"a": "b"}, d.Placement.Annotations)
+	require.Equal(t, map[string]string{"a": "b"}, As[api.Placement](&d).Annotations)
 	require.Empty(t, d.DropServerSet())
 }
 
@@ -209,21 +209,21 @@ func TestValidDocumentsEncodeAndDecodeAgain(t *testing.T) {
 		d, faults := decodeYAML(t, doc)
 		require.Empty(t, faults)
 		for range 2 { // as it is, then with defaults
-			raw, err := json.Marshal(d.Placement)
+			raw, err := json.Marshal(As[api.Placement](&d))
 			require.NoError(t, err)
 			again, faults := Decode(raw)
 			require.NoError(t, faults.Err())
-			require.Equal(t, d.Placement, again.Placement)
-			require.Empty(t, Placement(d.Placement, d.Placement))
-			Default(d.Placement)
+			require.Equal(t, As[api.Placement](&d), As[api.Placement](&again))
+			require.Empty(t, Placement(As[api.Placement](&d), As[api.Placement](&d)))
+			Default(As[api.Placement](&d))
 		}
 	}
 }
 
 func TestDefaults(t *testing.T) {
 	d, _ := decodeYAML(t, valid[0])
-	Default(d.Placement)
-	spec := d.Placement.Spec
+	Default(As[api.Placement](&d))
+	spec := As[api.Placement](&d).Spec
 	require.Equal(t, api.ScopeNamespaceWithResources, spec.ResourceSelectors[0].SelectionScope)
 	require.Equal(t, &api.Policy{PlacementType: api.PickAll}, spec.Policy)
 	require.Equal(t, api.Strategy{
@@ -238,17 +238,17 @@ func TestDefaults(t *testing.T) {
 	require.Equal(t, "ClusterScopeOnly", spec.StatusReportingScope)
 
 	d, _ = decodeYAML(t, valid[2])
-	Default(d.Placement)
-	spec = d.Placement.Spec
+	Default(As[api.Placement](&d))
+	spec = As[api.Placement](&d).Spec
 	require.Equal(t, []api.TopologySpreadConstraint{{MaxSkew: new(int32(1)), TopologyKey: "region", WhenUnsatisfiable: "DoNotSchedule"}}, spec.Policy.TopologySpreadConstraints)
 	require.Equal(t, []api.Toleration{{Key: "a", Operator: "Equal"}}, spec.Policy.Tolerations)
 	require.Equal(t, new(intstr.FromInt32(1)), spec.Strategy.RollingUpdate.MaxUnavailable, "what was said stays")
 	require.Equal(t, "Never", spec.Strategy.ApplyStrategy.WhenToTakeOver)
 
 	d, _ = decodeYAML(t, valid[3])
-	Default(d.Placement)
-	require.Empty(t, d.Placement.Spec.StatusReportingScope)
-	require.Empty(t, d.Placement.Spec.ResourceSelectors[0].SelectionScope)
+	Default(As[api.Placement](&d))
+	require.Empty(t, As[api.Placement](&d).Spec.StatusReportingScope)
+	require.Empty(t, As[api.Placement](&d).Spec.ResourceSelectors[0].SelectionScope)
 }
 
 func TestDefaultsOfAMember(t *testing.T) {
@@ -264,7 +264,7 @@ func TestRulesOfChanges(t *testing.T) {
 	place := func(policy, rest string) *api.Placement {
 		d, faults := decodeYAML(t, crp+selectors+policy+rest)
 		require.Empty(t, faults)
-		return d.Placement
+		return As[api.Placement](&d)
 	}
 	const (
 		all     = "  policy: {placementType: PickAll}\n"

@@ -3,70 +3,64 @@ package validate
 import (
 	"regexp"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"flotilla/core/api"
 	"flotilla/core/strict"
-
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // zoneForm is what names of IANA zones look like. Which zones there are only the hub can say.
 var zoneForm = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_+-]*(/[A-Za-z0-9_+-]+)*$`)
 
-// upgrade reads a document of the kinds around upgrades. Its status is left out unread: it is the
-// hub's own.
-func (r *reading) upgrade() {
-	r.tree.Remove("status")
-	var u updateFaults
-	switch r.out.Object.Kind {
-	case api.KindUpdateRun:
-		r.out.Run = &api.UpdateRun{}
-		r.strict(r.out.Run)
-		u.run(r.out.Run)
-	case api.KindUpdateStrategy:
-		r.out.Strategy = &api.UpdateStrategy{}
-		r.strict(r.out.Strategy)
-		u.strategyObject(r.out.Strategy)
-	case api.KindAutoUpgradeProfile:
-		r.out.Profile = &api.AutoUpgradeProfile{}
-		r.strict(r.out.Profile)
-		u.profile(r.out.Profile, nil)
-	case api.KindVersionCatalog:
-		r.out.Catalog = &api.VersionCatalog{}
-		r.strict(r.out.Catalog)
-		u.catalog(r.out.Catalog)
-	case api.KindMemberMaintenance:
-		r.out.Maintenance = &api.MemberMaintenance{}
-		r.strict(r.out.Maintenance)
-		u.maintenance(r.out.Maintenance, zoneForm.MatchString)
-	default:
-		r.findings.Lose(strict.At("kind"), strict.Quote(api.KindGate),
-			"another kind: gates are made and removed by the hub alone; complete one with flotilla run approve")
-		return
+func runRules(r *api.UpdateRun) (rules, []string) {
+	notes := annotationNotes(r.Annotations)
+	if r.Spec.Upgrade.Type == api.UpgradeControlPlaneOnly && r.Spec.Upgrade.NodeImageSelection != nil {
+		notes = append(notes, "spec.upgrade.nodeImageSelection: a run of type ControlPlaneOnly touches no node images")
 	}
-	_, meta, _ := r.out.Typed()
-	r.check(validateOutside(r.out.Object.Kind, meta).also(u.found))
-	r.out.Notes = append(annotationNotes(meta.Annotations), r.upgradeNotes()...)
+	return upgradeRules(api.KindUpdateRun, r, func(u *updateFaults) { u.run(r) }), notes
 }
 
-// validateOutside checks the metadata, but for the name, of a kind that lies in no namespace.
-func validateOutside(kind string, meta *metav1.ObjectMeta) rules {
+func strategyRules(s *api.UpdateStrategy) (rules, []string) {
+	return upgradeRules(api.KindUpdateStrategy, s, func(u *updateFaults) { u.strategyObject(s) }), annotationNotes(s.Annotations)
+}
+
+func profileRules(p *api.AutoUpgradeProfile) (rules, []string) {
+	return upgradeRules(api.KindAutoUpgradeProfile, p, func(u *updateFaults) { u.profile(p, nil) }), annotationNotes(p.Annotations)
+}
+
+func versionsRules(c *api.VersionCatalog) (rules, []string) {
+	notes := annotationNotes(c.Annotations)
+	if c.Name != api.CatalogDefault {
+		notes = append(notes, "metadata.name: only the catalog named "+api.CatalogDefault+" counts")
+	}
+	return upgradeRules(api.KindVersionCatalog, c, func(u *updateFaults) { u.catalog(c) }), notes
+}
+
+func maintenanceRules(m *api.MemberMaintenance) (rules, []string) {
+	return upgradeRules(api.KindMemberMaintenance, m, func(u *updateFaults) { u.maintenance(m, zoneForm.MatchString) }), annotationNotes(m.Annotations)
+}
+
+// upgradeRules holds a document around upgrades to those of its metadata and those of judge.
+func upgradeRules(kind string, value metav1.Object, judge func(*updateFaults)) rules {
+	var u updateFaults
+	judge(&u)
+	return outsideRules(kind, value).also(u.found)
+}
+
+// gate refuses a document of a kind that only the hub writes.
+func (r *reading) gate() {
+	r.findings.Lose(strict.At("kind"), strict.Quote(api.KindGate),
+		"another kind: gates are made and removed by the hub alone; complete one with flotilla run approve")
+}
+
+// outsideRules checks the metadata, but for the name, of a kind that lies in no namespace.
+func outsideRules(kind string, meta metav1.Object) rules {
 	f := newRules()
 	at := strict.At("metadata")
-	if meta.Namespace != "" {
-		f.Add(at.Child("namespace"), strict.Quote(meta.Namespace), "nothing: kind "+kind+" lies in no namespace", nil)
+	if meta.GetNamespace() != "" {
+		f.Add(at.Child("namespace"), strict.Quote(meta.GetNamespace()), "nothing: kind "+kind+" lies in no namespace", nil)
 	}
-	f.labels(meta.Labels, at.Child("labels"))
-	f.annotations(meta.Annotations, at.Child("annotations"))
+	f.labels(meta.GetLabels(), at.Child("labels"))
+	f.annotations(meta.GetAnnotations(), at.Child("annotations"))
 	return f
-}
-
-// upgradeNotes remark on what a document asks for in vain.
-func (r *reading) upgradeNotes() []string {
-	if run := r.out.Run; run != nil && run.Spec.Upgrade.Type == api.UpgradeControlPlaneOnly && run.Spec.Upgrade.NodeImageSelection != nil {
-		return []string{"spec.upgrade.nodeImageSelection: a run of type ControlPlaneOnly touches no node images"}
-	}
-	if catalog := r.out.Catalog; catalog != nil && catalog.Name != api.CatalogDefault {
-		return []string{"metadata.name: only the catalog named " + api.CatalogDefault + " counts"}
-	}
-	return nil
 }

@@ -6,10 +6,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"flotilla/core/api"
 	"flotilla/core/strict"
-
-	"github.com/stretchr/testify/require"
 )
 
 const (
@@ -248,7 +248,7 @@ func TestACountIsTheSameAsANumberAndAsAString(t *testing.T) {
 	for i, three := range []string{"3", `"3"`} {
 		d, faults := decodeYAML(t, ringsHead+"  stages: [{name: s, maxConcurrency: "+three+", groups: [{name: g}]}]\n")
 		require.Empty(t, faults)
-		strategies[i], _, _ = d.Typed()
+		strategies[i] = d.Value
 	}
 	require.Equal(t, strategies[0], strategies[1])
 	require.Equal(t, strict.CountOrPercent("3"), strategies[0].(*api.UpdateStrategy).Spec.Stages[0].MaxConcurrency)
@@ -273,14 +273,12 @@ func TestUpgradeDocumentsEncodeAndDecodeAgain(t *testing.T) {
 		require.Empty(t, faults)
 		require.False(t, d.IsContent())
 		require.True(t, Known(d.Object.APIVersion, d.Object.Kind))
-		value, meta, _ := d.Typed()
-		require.Equal(t, d.Object.Name, meta.Name)
-		raw, err := json.Marshal(value)
+		require.Equal(t, d.Object.Name, d.Meta().Name)
+		raw, err := json.Marshal(d.Value)
 		require.NoError(t, err)
 		again, found := Decode(raw)
 		require.NoError(t, found.Err())
-		same, _, _ := again.Typed()
-		require.Equal(t, value, same)
+		require.Equal(t, d.Value, again.Value)
 	}
 }
 
@@ -288,8 +286,8 @@ func TestWhatTheHubSetsIsTakenOut(t *testing.T) {
 	d, faults := decodeYAML(t, strings.Replace(upgradeDocuments[0], "{name: r1}", "{name: r1, uid: u, resourceVersion: \"1.2\", generation: 3}", 1)+"status: {}\n")
 	require.Empty(t, faults)
 	require.Equal(t, "ignored, because the hub sets it: metadata.generation, metadata.resourceVersion, metadata.uid, status", d.DropServerSet())
-	require.Empty(t, d.Run.UID)
-	require.Zero(t, d.Run.Generation)
+	require.Empty(t, As[api.UpdateRun](&d).UID)
+	require.Zero(t, As[api.UpdateRun](&d).Generation)
 	require.Equal(t, "1.2", d.ResourceVersion)
 }
 
@@ -342,7 +340,7 @@ func TestSchedulesGetTheDayTheyWereMade(t *testing.T) {
 }
 
 func TestWhatMayNotChange(t *testing.T) {
-	run := func(doc string) *api.UpdateRun { d, _ := decodeYAML(t, runHead+doc); return d.Run }
+	run := func(doc string) *api.UpdateRun { d, _ := decodeYAML(t, runHead+doc); return As[api.UpdateRun](&d) }
 	was := run("  upgrade: {type: Full, kubernetesVersion: 1.29.9}\n")
 	require.Empty(t, UpdateRunChange(was, run("  upgrade: {type: Full, kubernetesVersion: 1.30.5, nodeImageSelection: {type: Latest}}\n")))
 	require.Equal(t, []string{
@@ -353,6 +351,6 @@ func TestWhatMayNotChange(t *testing.T) {
 	profile := func(strategy string) *api.AutoUpgradeProfile {
 		return &api.AutoUpgradeProfile{Spec: api.AutoUpgradeProfileSpec{Channel: api.ChannelTarget, StrategyName: strategy, TargetKubernetesVersion: "1.99"}}
 	}
-	require.Equal(t, []string{`spec.strategyName: found "b", expected the one the profile was created with, "a"`}, lines(AutoUpgradeProfileChange(profile("a"), profile("b"))))
+	require.Equal(t, []string{`spec.strategyName: found "b", expected the one the profile was created with, "a"`}, lines(AutoUpgradeProfileChange(profile("b"), profile("a"))))
 	require.Contains(t, lines(AutoUpgradeProfile(profile("a"), []string{"1.28", "1.29"})), `spec.targetKubernetesVersion: found "1.99", expected a minor that is released: 1.28 or 1.29`)
 }

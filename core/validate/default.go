@@ -1,9 +1,9 @@
 package validate
 
 import (
-	"flotilla/core/api"
-
 	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"flotilla/core/api"
 )
 
 // Default fills in what a placement leaves out (placement.md 2.1). It changes p; calling it again

@@ -4,9 +4,9 @@ import (
 	"strings"
 	"testing"
 
-	"flotilla/core/strict"
-
 	"github.com/stretchr/testify/require"
+
+	"flotilla/core/strict"
 )
 
 const crpHead = "apiVersion: placement.kubernetes-fleet.io/v1\nkind: ClusterResourcePlacement\nmetadata: {name: web}\nspec:\n" +

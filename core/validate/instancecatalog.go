@@ -9,7 +9,7 @@ import (
 
 func validateCatalog(c *api.InstanceCatalog) rules {
 	var root *strict.Place
-	f := validateOutside(api.KindInstanceCatalog, &c.ObjectMeta)
+	f := outsideRules(api.KindInstanceCatalog, c)
 	f.subdomain(c.Name, root.In("metadata", "name"))
 	f.membersAnnotation(c.Annotations, root.In("metadata", "annotations"))
 	types := root.In("spec", "types")

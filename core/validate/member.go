@@ -6,12 +6,27 @@ import (
 	"slices"
 	"strings"
 
-	"flotilla/core/api"
-	"flotilla/core/strict"
-
 	"k8s.io/apimachinery/pkg/api/validate/content"
 	"k8s.io/apimachinery/pkg/util/validation"
+
+	"flotilla/core/api"
+	"flotilla/core/strict"
 )
+
+// member reads a member. Its status is read loosely, for offline plans: another system wrote it.
+func (r *reading) member() {
+	status := r.tree.Get("status")
+	reads(func(m *api.MemberCluster) (rules, []string) {
+		if status != nil && status.Shape == strict.ShapeMap {
+			m.Status = &api.MemberClusterStatus{}
+			w := strict.Decoder{Loose: true}
+			w.Decode(status, m.Status, strict.At("status"))
+			r.findings = append(r.findings, w.Findings...)
+			r.tree.Set("status", status)
+		}
+		return validateMember(m), append(annotationNotes(m.Annotations), memberNotes(&m.Spec)...)
+	})(r)
+}
 
 func validateMember(m *api.MemberCluster) rules {
 	f := newRules()

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"flotilla/core/api"
-
 	"github.com/stretchr/testify/require"
+
+	"flotilla/core/api"
 )
 
 func TestRulesOfMembers(t *testing.T) {
@@ -69,13 +69,13 @@ metadata: {name: a, uid: u, resourceVersion: "7", creationTimestamp: "2026-11-20
 status: {resourceUsage: {capacity: {cpu: 4}}, agentStatus: [{type: MemberAgent, lastReceivedHeartbeat: "2026-11-20T13:00:00Z"}]}
 `)
 	require.Empty(t, faults)
-	require.Equal(t, "4", d.Member.Status.ResourceUsage.Capacity["cpu"])
-	require.True(t, api.MemberOf(d.Member).HasAgent)
-	require.Equal(t, "u", string(d.Member.UID))
+	require.Equal(t, "4", As[api.MemberCluster](&d).Status.ResourceUsage.Capacity["cpu"])
+	require.True(t, api.MemberOf(As[api.MemberCluster](&d)).HasAgent)
+	require.Equal(t, "u", string(As[api.MemberCluster](&d).UID))
 	require.Equal(t, "ignored, because the hub sets it: metadata.creationTimestamp, metadata.finalizers, metadata.managedFields, metadata.resourceVersion, metadata.uid, status", d.DropServerSet())
 	require.Equal(t, "7", d.ResourceVersion)
 	require.Equal(t, "u", d.UID)
-	raw, err := json.Marshal(d.Member)
+	raw, err := json.Marshal(As[api.MemberCluster](&d))
 	require.NoError(t, err)
 	require.JSONEq(t, `{"apiVersion":"cluster.kubernetes-fleet.io/v1beta1","kind":"MemberCluster","metadata":{"name":"a","labels":{"a":"b"}}}`, string(raw))
 }

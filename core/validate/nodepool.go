@@ -10,10 +10,10 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/labels"
+
 	"flotilla/core/api"
 	"flotilla/core/strict"
-
-	"k8s.io/apimachinery/pkg/labels"
 )
 
 // Shapes of text that Karpenter's API server holds a NodePool to (disruption.md section 2 and 3.3).
@@ -32,7 +32,7 @@ var consolidationPolicies = []string{api.WhenEmptyOrUnderutilized, api.WhenEmpty
 
 func validateNodePool(p *api.NodePool) rules {
 	var root *strict.Place
-	f := validateOutside(api.KindNodePool, &p.ObjectMeta)
+	f := outsideRules(api.KindNodePool, p)
 	f.subdomain(p.Name, root.In("metadata", "name"))
 	f.poolAnnotations(p.Annotations, root.In("metadata", "annotations"))
 	spec := root.Child("spec")

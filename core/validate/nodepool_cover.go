@@ -6,9 +6,9 @@ import (
 	"strings"
 	"time"
 
-	"flotilla/core/api"
-
 	"github.com/robfig/cron/v3"
+
+	"flotilla/core/api"
 )
 
 // zeroWindow is a budget that allows nothing within its windows.

@@ -9,16 +9,13 @@ import (
 	"flotilla/core/strict"
 )
 
-// pool reads a NodePool. Its status is left out unread: another system wrote it, or the hub.
+// pool reads a NodePool.
 func (r *reading) pool() {
-	r.tree.Remove("status")
 	ignored := r.dropKubelet()
-	p := &api.NodePool{}
-	r.strict(p)
-	r.out.Pool = p
-	r.check(validateNodePool(p).also(*emptyPoolTexts(r.tree).Findings))
-	r.out.Notes = append(unreadAnnotations(p.Annotations, api.AnnotationMembers, api.AnnotationExpiration, api.AnnotationFleetBudget), nodePoolNotes(p)...)
-	r.out.Notes = append(r.out.Notes, ignored...)
+	reads(func(p *api.NodePool) (rules, []string) {
+		notes := append(unreadAnnotations(p.Annotations, api.AnnotationMembers, api.AnnotationExpiration, api.AnnotationFleetBudget), nodePoolNotes(p)...)
+		return validateNodePool(p).also(*emptyPoolTexts(r.tree).Findings), append(notes, ignored...)
+	})(r)
 }
 
 // dropKubelet takes out of a v1beta1 pool the settings of the kubelet, which v1 moved to node classes, with a
@@ -33,14 +30,8 @@ func (r *reading) dropKubelet() []string {
 	return []string{"spec.template.spec.kubelet is ignored: it belongs to the node class, as in karpenter.sh/v1"}
 }
 
-// instances reads an InstanceCatalog.
-func (r *reading) instances() {
-	r.tree.Remove("status")
-	c := &api.InstanceCatalog{}
-	r.strict(c)
-	r.out.Instances = c
-	r.check(validateCatalog(c))
-	r.out.Notes = unreadAnnotations(c.Annotations, api.AnnotationMembers)
+func instancesRules(c *api.InstanceCatalog) (rules, []string) {
+	return validateCatalog(c), unreadAnnotations(c.Annotations, api.AnnotationMembers)
 }
 
 // unreadAnnotations remarks on annotations of our group that are not among those that are read.

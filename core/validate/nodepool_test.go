@@ -6,12 +6,12 @@ import (
 	"strings"
 	"testing"
 
-	"flotilla/core/api"
-	"flotilla/core/strict"
-
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
+
+	"flotilla/core/api"
+	"flotilla/core/strict"
 )
 
 func poolOf(t *testing.T, text string) (*api.NodePool, []string, strict.Faults) {
@@ -19,7 +19,7 @@ func poolOf(t *testing.T, text string) (*api.NodePool, []string, strict.Faults) 
 	raw, err := yaml.YAMLToJSON([]byte(text))
 	require.NoError(t, err)
 	d, faults := Decode(raw)
-	return d.Pool, d.Notes, faults
+	return As[api.NodePool](&d), d.Notes, faults
 }
 
 const poolHead = "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: default}\n"
@@ -70,7 +70,7 @@ status: {nodes: 3, resources: {cpu: "12"}, conditions: [{type: Ready, status: "T
 	require.Empty(t, faults)
 	require.Equal(t, "ignored, because the hub sets it: metadata.creationTimestamp, metadata.generation, metadata.managedFields, metadata.resourceVersion, metadata.uid, status", d.DropServerSet())
 	require.Empty(t, d.Notes)
-	require.Equal(t, metav1.ObjectMeta{Name: "default", Annotations: d.Pool.Annotations}, d.Pool.ObjectMeta)
+	require.Equal(t, metav1.ObjectMeta{Name: "default", Annotations: As[api.NodePool](&d).Annotations}, As[api.NodePool](&d).ObjectMeta)
 }
 
 func TestNodeClassRefNames(t *testing.T) {
@@ -291,7 +291,7 @@ func TestInstanceCatalog(t *testing.T) {
 		raw, err := yaml.YAMLToJSON([]byte("apiVersion: flotilla.io/v1alpha1\nkind: InstanceCatalog\nmetadata: {name: azure}\nspec: {types: " + types + "}"))
 		require.NoError(t, err)
 		d, faults := Decode(raw)
-		return d.Instances, faults
+		return As[api.InstanceCatalog](&d), faults
 	}
 	c, faults := decode(`[{name: d2, cpu: 2, memory: 8Gi, resources: {nvidia.com/gpu: 1}, offerings: [{zone: z-a, capacityType: spot, price: 0.031}, {zone: z-a, capacityType: on-demand, price: "0.096", available: false}]}]`)
 	require.Empty(t, faults)

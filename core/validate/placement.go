@@ -8,11 +8,11 @@ import (
 	"strings"
 	"time"
 
-	"flotilla/core/api"
-	"flotilla/core/strict"
-
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
+
+	"flotilla/core/api"
+	"flotilla/core/strict"
 )
 
 // maxNameLength of placements and members: records and messages carry their names.
@@ -51,6 +51,10 @@ func newRules() rules { return rules{&strict.Findings{}} }
 func (fs rules) also(more strict.Findings) rules {
 	*fs.Findings = append(*fs.Findings, more...)
 	return fs
+}
+
+func placementRules(p *api.Placement) (rules, []string) {
+	return validatePlacement(p), append(annotationNotes(p.Annotations, api.AnnotationFailoverAfter, api.AnnotationProgressDeadline), placementNotes(p)...)
 }
 
 func validatePlacement(p *api.Placement) rules {

@@ -5,10 +5,10 @@ import (
 	"strings"
 	"testing"
 
-	"flotilla/core/strict"
-
 	"github.com/stretchr/testify/require"
 	"sigs.k8s.io/yaml"
+
+	"flotilla/core/strict"
 )
 
 // crp is a placement that no rule objects to; its spec is completed by each test.

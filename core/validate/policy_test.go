@@ -5,10 +5,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"flotilla/core/api"
 	"flotilla/core/strict"
-
-	"github.com/stretchr/testify/require"
 )
 
 func TestRulesOfPolicies(t *testing.T) {

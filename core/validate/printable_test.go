@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"flotilla/core/api"
-
 	"github.com/stretchr/testify/require"
+
+	"flotilla/core/api"
 )
 
 // What a document names itself by is refused at its place when a terminal would obey it, and no fault repeats it.

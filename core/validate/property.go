@@ -5,11 +5,11 @@ import (
 	"slices"
 	"strings"
 
-	"flotilla/core/api"
-	"flotilla/core/strict"
-
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/validation"
+
+	"flotilla/core/api"
+	"flotilla/core/strict"
 )
 
 var (

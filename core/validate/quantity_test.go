@@ -7,14 +7,14 @@ import (
 	"strings"
 	"testing"
 
-	"flotilla/core/api"
-	"flotilla/core/strict"
-
 	"github.com/stretchr/testify/require"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"sigs.k8s.io/yaml"
+
+	"flotilla/core/api"
+	"flotilla/core/strict"
 )
 
 // poison are texts that Kubernetes takes for quantities, and that cost it seconds to minutes and gigabytes to

@@ -4,10 +4,10 @@ import (
 	"strconv"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/util/intstr"
+
 	"flotilla/core/api"
 	"flotilla/core/strict"
-
-	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
 // strategy checks how content moves over members (placement.md 2.1, D9, D20).

@@ -8,13 +8,13 @@ import (
 	"testing"
 	"time"
 
-	"flotilla/core/api"
-	"flotilla/core/strict"
-
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"sigs.k8s.io/yaml"
+
+	"flotilla/core/api"
+	"flotilla/core/strict"
 )
 
 // fill sets every field below v to something that is not its zero value.
@@ -58,7 +58,7 @@ func fill(v reflect.Value) {
 }
 
 // kinds are the types that documents are decoded into.
-var kinds = []any{&api.Placement{}, &api.MemberCluster{}, &contentMeta{}}
+var samples = []any{&api.Placement{}, &api.MemberCluster{}, &contentMeta{}}
 
 // parts are the types that kinds are made of, small enough to try everything everywhere.
 var parts = []any{&api.PlacementSpec{}, &api.MemberClusterSpec{}, &api.MemberClusterStatus{}, &metav1.ObjectMeta{}}
@@ -73,7 +73,7 @@ func full(t *testing.T, kind any) (any, []byte) {
 }
 
 func TestEveryFieldOfEveryKindIsRead(t *testing.T) {
-	for _, kind := range kinds {
+	for _, kind := range samples {
 		want, raw := full(t, kind)
 		got := reflect.New(reflect.TypeOf(kind).Elem()).Interface()
 		require.NoError(t, strict.Decode(raw, got).Err())
@@ -142,7 +142,7 @@ func TestNothingThatDoesNotFitPassesAnywhere(t *testing.T) {
 }
 
 func TestEveryMisspeltFieldIsNamed(t *testing.T) {
-	for _, kind := range kinds {
+	for _, kind := range samples {
 		_, raw := full(t, kind)
 		var root any
 		require.NoError(t, json.Unmarshal(raw, &root))

@@ -4,9 +4,9 @@ import (
 	"strings"
 	"testing"
 
-	"flotilla/core/api"
-
 	"github.com/stretchr/testify/require"
+
+	"flotilla/core/api"
 )
 
 func TestATokenIsOneWord(t *testing.T) {

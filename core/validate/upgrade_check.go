@@ -7,10 +7,10 @@ import (
 	"strconv"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/labels"
+
 	"flotilla/core/api"
 	"flotilla/core/strict"
-
-	"k8s.io/apimachinery/pkg/labels"
 )
 
 var (

@@ -196,7 +196,7 @@ func trimV(version string) string {
 }
 
 // AutoUpgradeProfileChange returns what an edit of a profile may not change.
-func AutoUpgradeProfileChange(was, is *api.AutoUpgradeProfile) strict.Faults {
+func AutoUpgradeProfileChange(is, was *api.AutoUpgradeProfile) strict.Faults {
 	u := &updateFaults{object: api.KindAutoUpgradeProfile + "/" + is.Name}
 	if was.Spec.StrategyName != is.Spec.StrategyName {
 		u.add("spec.strategyName", shown(is.Spec.StrategyName), "the one the profile was created with, "+shown(was.Spec.StrategyName))

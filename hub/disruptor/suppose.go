@@ -39,7 +39,7 @@ func suppose(documents []json.RawMessage) (*supposed, error) {
 	seen := map[api.ObjectRef]bool{}
 	for i, body := range documents {
 		read, wrong := validate.Decode(body)
-		wrong = append(wrong, validate.NodePoolZones(read.Pool, window.Zones(time.LoadLocation).Known)...)
+		wrong = append(wrong, validate.NodePoolZones(validate.As[api.NodePool](&read), window.Zones(time.LoadLocation).Known)...)
 		object := read.Object
 		object.APIVersion = ""
 		if len(wrong) == 0 {
@@ -76,13 +76,14 @@ func (s *supposed) take(read *validate.Decoded, twice bool) strict.Faults {
 	fault := func(path, found, expected string) strict.Faults {
 		return strict.Faults{{Object: read.Object.String(), Path: path, Found: found, Expected: expected}}
 	}
+	pool, instances := validate.As[api.NodePool](read), validate.As[api.InstanceCatalog](read)
 	switch {
 	case twice:
 		return fault("metadata.name", fmt.Sprintf("%q for the second time", read.Object.Name), "each object once")
-	case read.Pool != nil:
-		s.pools[read.Pool.Name] = read.Pool
-	case read.Instances != nil:
-		s.catalogs[read.Instances.Name] = read.Instances
+	case pool != nil:
+		s.pools[pool.Name] = pool
+	case instances != nil:
+		s.catalogs[instances.Name] = instances
 	case strings.HasSuffix(read.Object.Kind, "NodeClass"):
 		hash, err := capacity.ClassHash(read.Body)
 		if err != nil {

@@ -138,10 +138,11 @@ func (f *draft) next(doc *document, stored *api.Spec, found bool) (api.Spec, err
 		return next, nil
 	}
 	if found {
-		f.checkUpdate(doc, stored)
+		f.refused.faults = append(f.refused.faults, validate.Change(stored, &doc.Decoded)...)
 	}
-	if err := f.setDefaults(doc, stored, found); err != nil {
-		return next, err
+	validate.Fill(&doc.Decoded)
+	if m := validate.As[api.MemberMaintenance](&doc.Decoded); m != nil {
+		f.defaultMaintenance(doc, m, stored, found)
 	}
 	if err := fill(doc, &next, stored, found); err != nil {
 		return next, err
@@ -149,38 +150,23 @@ func (f *draft) next(doc *document, stored *api.Spec, found bool) (api.Spec, err
 	return next, f.checkEdit(doc, &next, stored)
 }
 
-// setDefaults fills in what a document of a known kind leaves out.
-func (f *draft) setDefaults(doc *document, stored *api.Spec, found bool) error {
-	switch {
-	case doc.Placement != nil:
-		validate.Default(doc.Placement)
-	case doc.Member != nil:
-		validate.DefaultMember(doc.Member)
-	case doc.Run != nil:
-		validate.DefaultRun(doc.Run)
-	case doc.Profile != nil:
-		validate.DefaultProfile(doc.Profile)
-	case doc.Maintenance != nil:
-		return f.defaultMaintenance(doc, stored, found)
-	}
-	return nil
-}
-
 // fill writes the body of a known kind, with the metadata that the hub sets.
 func fill(doc *document, next, stored *api.Spec, found bool) error {
-	value, meta, spec := doc.Typed()
-	changed, err := specChanged(spec, stored, found)
+	meta := doc.Meta()
+	next.Labels = meta.Labels
+	meta.UID, meta.Generation, meta.CreationTimestamp = types.UID(next.UID), next.Generation, next.Created
+	tree, err := bodyOf(doc.Value)
+	if err != nil {
+		return err
+	}
+	changed, err := specChanged(tree["spec"], stored, found)
 	if err != nil {
 		return err
 	}
 	if changed {
 		next.Generation++
-	}
-	next.Labels = meta.Labels
-	meta.UID, meta.Generation, meta.CreationTimestamp = types.UID(next.UID), next.Generation, next.Created
-	tree, err := bodyOf(value)
-	if err != nil {
-		return err
+		meta.Generation = next.Generation
+		tree["metadata"].(map[string]any)["generation"] = next.Generation
 	}
 	if next.Body, err = json.Marshal(tree); err != nil {
 		return fmt.Errorf("encoding %s: %w", doc.Object, err)
@@ -200,11 +186,7 @@ func specChanged(spec any, stored *api.Spec, found bool) (bool, error) {
 	if json.Unmarshal(stored.Body, &held) != nil {
 		return true, nil
 	}
-	tree, err := bodyOf(spec)
-	if err != nil {
-		return false, err
-	}
-	now, err := json.Marshal(tree)
+	now, err := json.Marshal(spec)
 	if err != nil {
 		return false, fmt.Errorf("encoding %s: %w", stored.Object, err)
 	}
@@ -218,29 +200,15 @@ func same(stored, next *api.Spec) bool {
 		stored.SealedOverlay == next.SealedOverlay
 }
 
-// checkUpdate adds what a rule forbids about changing the stored object into doc.
-func (f *draft) checkUpdate(doc *document, stored *api.Spec) {
-	if doc.Placement != nil {
-		if old, err := api.SpecOf[api.Placement](stored); err == nil {
-			f.refused.faults = append(f.refused.faults, validate.PlacementUpdate(doc.Placement, old)...)
-		}
-	}
-	if doc.Profile != nil {
-		if old, err := api.SpecOf[api.AutoUpgradeProfile](stored); err == nil {
-			f.refused.faults = append(f.refused.faults, validate.AutoUpgradeProfileChange(old, doc.Profile)...)
-		}
-	}
-}
-
 // remember keeps what the rest of the draft needs to know of a written object.
 func (f *draft) remember(doc *document, next *api.Spec) {
 	if !doc.IsContent() {
 		f.typed = append(f.typed, doc)
 	}
-	switch {
-	case doc.Placement != nil:
-		f.placements[doc.Placement.Key()] = doc.Placement
-	case doc.IsContent():
+	if p := validate.As[api.Placement](&doc.Decoded); p != nil {
+		f.placements[p.Key()] = p
+	}
+	if doc.IsContent() {
 		f.bodies = append(f.bodies, sealable{next.Digest, doc.object.Body})
 		if next.Manifest != "" {
 			f.bodies = append(f.bodies, sealable{next.Manifest, doc.object.Manifest})

@@ -89,7 +89,7 @@ func (d *Door) readAll(raw []json.RawMessage) ([]document, *refusal) {
 func (d *Door) readDocument(raw json.RawMessage, wrong *refusal) (document, strict.Faults) {
 	decoded, faults := validate.Decode(raw)
 	read := document{Decoded: decoded}
-	faults = append(faults, validate.NodePoolZones(decoded.Pool, window.Zones(time.LoadLocation).Known)...)
+	faults = append(faults, validate.NodePoolZones(validate.As[api.NodePool](&decoded), window.Zones(time.LoadLocation).Known)...)
 	if len(raw) > validate.MaxObjectBytes {
 		wrong.tooLarge += len(faults)
 	}

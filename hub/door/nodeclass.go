@@ -9,6 +9,7 @@ import (
 	"flotilla/core/api"
 	"flotilla/core/capacity"
 	"flotilla/core/disruption"
+	"flotilla/core/validate"
 )
 
 // noteClasses says of node classes among the documents, which are content, what a change of their spec does to
@@ -85,7 +86,7 @@ func (d *Door) classRefs(documents []document) map[string]*api.NodeClassRef {
 		}
 	}
 	for i := range documents {
-		if pool := documents[i].Pool; pool != nil {
+		if pool := validate.As[api.NodePool](&documents[i].Decoded); pool != nil {
 			refs[pool.Name] = pool.Spec.Template.Spec.NodeClassRef
 		}
 	}

@@ -44,12 +44,12 @@ func (d *Door) noteEffects(f *draft) {
 func (f *draft) edits() []api.ObjectRef {
 	var pools, catalogs, members []api.ObjectRef
 	for _, doc := range f.typed {
-		switch {
-		case doc.Pool != nil:
+		switch doc.Value.(type) {
+		case *api.NodePool:
 			pools = append(pools, doc.Object)
-		case doc.Instances != nil:
+		case *api.InstanceCatalog:
 			catalogs = append(catalogs, doc.Object)
-		case doc.Member != nil:
+		case *api.MemberCluster:
 			members = append(members, doc.Object)
 		}
 	}

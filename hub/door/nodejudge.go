@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 
 	"flotilla/core/api"
 	"flotilla/core/capacity"
@@ -17,18 +18,15 @@ import (
 
 // judgeNodes says what is remarkable about the NodePools and InstanceCatalogs of a draft.
 func (d *Door) judgeNodes(f *draft) {
-	if !slices.ContainsFunc(f.typed, func(doc *document) bool { return doc.Pool != nil || doc.Instances != nil }) {
-		return
-	}
-	w := d.nodeWorld(f)
+	world := sync.OnceValue(func() *nodeWorld { return d.nodeWorld(f) })
 	for _, doc := range f.typed {
-		switch {
-		case doc.Pool != nil:
-			f.note(doc, d.changeNotes(doc.Pool)...)
-			f.note(doc, w.poolNotes(doc.Pool, d.withoutNodes(doc.Pool.Name))...)
-			f.note(doc, f.classMissing(doc.Pool)...)
-		case doc.Instances != nil:
-			f.note(doc, w.catalogNotes(doc.Instances)...)
+		switch value := doc.Value.(type) {
+		case *api.NodePool:
+			f.note(doc, d.changeNotes(value)...)
+			f.note(doc, world().poolNotes(value, d.withoutNodes(value.Name))...)
+			f.note(doc, f.classMissing(value)...)
+		case *api.InstanceCatalog:
+			f.note(doc, world().catalogNotes(value)...)
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"flotilla/bus"
 	"flotilla/core/api"
 	"flotilla/core/disruption"
+	"flotilla/core/validate"
 )
 
 // nodeWorld is what NodePools depend on, as it would be once a draft is committed. What cannot be read or is on
@@ -19,11 +20,10 @@ type nodeWorld struct {
 
 func (d *Door) nodeWorld(f *draft) *nodeWorld {
 	w := &nodeWorld{members: map[string]map[string]string{}}
-	w.pools = standing(f, f.records.specs[api.KindNodePool], api.SpecOf[api.NodePool], func(doc *document) *api.NodePool { return doc.Pool })
-	catalogs := standing(f, f.records.specs[api.KindInstanceCatalog], api.SpecOf[api.InstanceCatalog],
-		func(doc *document) *api.InstanceCatalog { return doc.Instances })
+	w.pools = standing[api.NodePool](f, f.records.specs[api.KindNodePool])
+	catalogs := standing[api.InstanceCatalog](f, f.records.specs[api.KindInstanceCatalog])
 	w.catalogs = slices.Collect(maps.Values(catalogs))
-	members := standing(f, f.records.members, api.SpecOf[api.MemberCluster], func(doc *document) *api.MemberCluster { return doc.Member })
+	members := standing[api.MemberCluster](f, f.records.members)
 	for name, member := range members {
 		after := api.MemberFrom(member, d.recordAfter(name, member), f.now.Time)
 		w.members[name] = after.Labels
@@ -32,18 +32,18 @@ func (d *Door) nodeWorld(f *draft) *nodeWorld {
 }
 
 // standing are the objects of a kind that would be there, by name.
-func standing[T any](f *draft, table *bus.Table[api.Spec], decode func(*api.Spec) (*T, error), of func(*document) *T) map[string]*T {
+func standing[T any, P api.PointerTo[T]](f *draft, table *bus.Table[api.Spec]) map[string]*T {
 	all := map[string]*T{}
 	for _, entry := range table.All() {
 		if _, going := f.going[entry.Value.Object]; going || entry.Value.Deleted != nil {
 			continue
 		}
-		if value, err := decode(&entry.Value); err == nil {
+		if value, err := api.SpecOf[T, P](&entry.Value); err == nil {
 			all[entry.Name] = value
 		}
 	}
 	for _, doc := range f.typed {
-		if written := of(doc); written != nil {
+		if written := validate.As[T](&doc.Decoded); written != nil {
 			all[doc.Object.Name] = written
 		}
 	}

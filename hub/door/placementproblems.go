@@ -33,7 +33,7 @@ const patience = 15 * time.Second
 // noteIdle says which selectors of the placements among documents select nothing.
 func (f *draft) noteIdle(documents []document) {
 	for i := range documents {
-		p := documents[i].Placement
+		p := validate.As[api.Placement](&documents[i].Decoded)
 		if p == nil {
 			continue
 		}
@@ -48,7 +48,7 @@ func (f *draft) noteIdle(documents []document) {
 
 // noteHopes says what the placements among documents ask for that the fleet cannot give yet.
 func (f *draft) noteHopes(documents []document) error {
-	if !slices.ContainsFunc(documents, func(doc document) bool { return doc.Placement != nil }) {
+	if !slices.ContainsFunc(documents, func(doc document) bool { return validate.As[api.Placement](&doc.Decoded) != nil }) {
 		return nil
 	}
 	members, err := f.fleet(documents)
@@ -56,10 +56,10 @@ func (f *draft) noteHopes(documents []document) error {
 		return err
 	}
 	for i := range documents {
-		if documents[i].Placement == nil {
+		if validate.As[api.Placement](&documents[i].Decoded) == nil {
 			continue
 		}
-		hopes := schedule.Hopes(documents[i].Placement, members)
+		hopes := schedule.Hopes(validate.As[api.Placement](&documents[i].Decoded), members)
 		for j := range f.results {
 			if f.results[j].Object == documents[i].Object {
 				f.results[j].Notes = append(f.results[j].Notes, hopes...)

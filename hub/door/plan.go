@@ -11,6 +11,7 @@ import (
 	"flotilla/core/plan"
 	"flotilla/core/rollout"
 	"flotilla/core/status"
+	"flotilla/core/validate"
 )
 
 // plan answers what applying documents would change, without changing anything: the same decisions on
@@ -99,7 +100,7 @@ func (d *Door) planned(ctx context.Context, request *api.PlanRequest) (*draft, [
 // fleet; and quietly those of others that members among the documents may move, or whose content
 // would change.
 func (d *Door) subjects(f *draft, documents []document, whole bool) []plan.Subject {
-	moving := slices.ContainsFunc(documents, func(doc document) bool { return doc.Member != nil })
+	moving := slices.ContainsFunc(documents, func(doc document) bool { return validate.As[api.MemberCluster](&doc.Decoded) != nil })
 	stored := d.storedPlacements()
 	placements := map[string]*api.Placement{}
 	for _, p := range stored {
@@ -155,7 +156,7 @@ func (d *Door) standings(members []api.Member) map[string]plan.Standing {
 func (d *Door) membersAfter(documents []document, now time.Time) ([]api.Member, error) {
 	changed := map[string]*api.MemberCluster{}
 	for i := range documents {
-		if m := documents[i].Member; m != nil {
+		if m := validate.As[api.MemberCluster](&documents[i].Decoded); m != nil {
 			changed[m.Name] = m
 		}
 	}

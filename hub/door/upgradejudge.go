@@ -14,8 +14,8 @@ import (
 )
 
 // defaultMaintenance gives schedules their start dates, once it is known that their zones exist.
-func (f *draft) defaultMaintenance(doc *document, stored *api.Spec, found bool) error {
-	faults := validate.MemberMaintenance(doc.Maintenance, window.Zones(time.LoadLocation).Known)
+func (f *draft) defaultMaintenance(doc *document, m *api.MemberMaintenance, stored *api.Spec, found bool) {
+	faults := validate.MemberMaintenance(m, window.Zones(time.LoadLocation).Known)
 	f.refused.faults = append(f.refused.faults, faults...)
 	var old *api.MemberMaintenance
 	if found {
@@ -24,16 +24,16 @@ func (f *draft) defaultMaintenance(doc *document, stored *api.Spec, found bool) 
 			old = nil // what cannot be read gives no dates
 		}
 	}
-	validate.DefaultMaintenance(doc.Maintenance, old, f.now.Time, time.LoadLocation)
+	validate.DefaultMaintenance(m, old, f.now.Time, time.LoadLocation)
 	if len(faults) == 0 {
-		doc.notes = append(doc.notes, upgrade.MaintenanceWarnings(doc.Maintenance, time.LoadLocation, f.now.Time)...)
+		doc.notes = append(doc.notes, upgrade.MaintenanceWarnings(m, time.LoadLocation, f.now.Time)...)
 	}
-	return nil
 }
 
 // checkEdit refuses a change of a run's spec that comes too late (updates.md 1.3).
 func (f *draft) checkEdit(doc *document, next, stored *api.Spec) error {
-	if doc.Run == nil || stored.Generation == 0 || next.Generation == stored.Generation {
+	run := validate.As[api.UpdateRun](&doc.Decoded)
+	if run == nil || stored.Generation == 0 || next.Generation == stored.Generation {
 		return nil
 	}
 	was, err := api.SpecOf[api.UpdateRun](stored)
@@ -44,7 +44,7 @@ func (f *draft) checkEdit(doc *document, next, stored *api.Spec) error {
 	if err != nil {
 		return err
 	}
-	f.refuse(upgrade.CheckEdit(was, doc.Run, status))
+	f.refuse(upgrade.CheckEdit(was, run, status))
 	return nil
 }
 
@@ -87,7 +87,11 @@ func (d *Door) judge(f *draft) error {
 // be created, whether profiles aim at what is released, and what is remarkable.
 func (d *Door) judgeUpgrades(f *draft) error {
 	if !slices.ContainsFunc(f.typed, func(doc *document) bool {
-		return doc.Run != nil || doc.Strategy != nil || doc.Profile != nil || doc.Maintenance != nil
+		switch doc.Value.(type) {
+		case *api.UpdateRun, *api.UpdateStrategy, *api.AutoUpgradeProfile, *api.MemberMaintenance:
+			return true
+		}
+		return false
 	}) {
 		return nil
 	}
@@ -96,15 +100,17 @@ func (d *Door) judgeUpgrades(f *draft) error {
 		return err
 	}
 	for _, doc := range f.typed {
-		switch {
-		case doc.Run != nil:
-			f.judgeRun(doc.Run, after)
-		case doc.Strategy != nil:
-			f.note(doc, upgrade.StrategyWarnings(doc.Strategy, after.view.Fleet, f.now.Time)...)
-		case doc.Profile != nil:
-			f.judgeProfile(doc, after)
-		case doc.Maintenance != nil && !after.members[doc.Maintenance.Name]:
-			f.note(doc, "there is no member "+doc.Maintenance.Name+" yet")
+		switch value := doc.Value.(type) {
+		case *api.UpdateRun:
+			f.judgeRun(value, after)
+		case *api.UpdateStrategy:
+			f.note(doc, upgrade.StrategyWarnings(value, after.view.Fleet, f.now.Time)...)
+		case *api.AutoUpgradeProfile:
+			f.judgeProfile(doc, value, after)
+		case *api.MemberMaintenance:
+			if !after.members[value.Name] {
+				f.note(doc, "there is no member "+value.Name+" yet")
+			}
 		}
 	}
 	return nil
@@ -127,9 +133,9 @@ func (f *draft) judgeRun(run *api.UpdateRun, after *upgradesAfter) {
 	f.noteOn(api.KindUpdateRun, run.Name, status.Warnings...)
 }
 
-func (f *draft) judgeProfile(doc *document, after *upgradesAfter) {
-	f.refused.faults = append(f.refused.faults, validate.AutoUpgradeProfile(doc.Profile, after.minors())...)
-	if name := doc.Profile.Spec.StrategyName; name != "" && after.strategies[name] == nil {
+func (f *draft) judgeProfile(doc *document, profile *api.AutoUpgradeProfile, after *upgradesAfter) {
+	f.refused.faults = append(f.refused.faults, validate.AutoUpgradeProfile(profile, after.minors())...)
+	if name := profile.Spec.StrategyName; name != "" && after.strategies[name] == nil {
 		f.note(doc, "there is no UpdateStrategy "+name+" yet: until there is one, no run can be made")
 	}
 }

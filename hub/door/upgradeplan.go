@@ -6,6 +6,7 @@ import (
 	"flotilla/core/api"
 	"flotilla/core/plan"
 	"flotilla/core/upgrade"
+	"flotilla/core/validate"
 )
 
 // allRuns in a request for a plan stands for every run that is active.
@@ -77,8 +78,8 @@ func (d *Door) runsToPlan(documents []document, named []string) ([]*api.UpdateRu
 		}
 	}
 	for i := range documents {
-		if documents[i].Run != nil {
-			add(documents[i].Run)
+		if run := validate.As[api.UpdateRun](&documents[i].Decoded); run != nil {
+			add(run)
 		}
 	}
 	stored := d.records.specs[api.KindUpdateRun]

@@ -6,6 +6,7 @@ import (
 
 	"flotilla/core/api"
 	"flotilla/core/upgrade"
+	"flotilla/core/validate"
 )
 
 // upgradesAfter is what update runs depend on, as it would be once a draft is committed.
@@ -24,11 +25,11 @@ func (a *upgradesAfter) minors() []string {
 }
 
 func (d *Door) upgradesAfter(f *draft) (*upgradesAfter, error) {
-	strategies, err := specsAfter(d, f, api.KindUpdateStrategy, api.SpecOf[api.UpdateStrategy], func(doc *document) *api.UpdateStrategy { return doc.Strategy })
+	strategies, err := specsAfter[api.UpdateStrategy](d, f, api.KindUpdateStrategy)
 	if err != nil {
 		return nil, err
 	}
-	catalogs, err := specsAfter(d, f, api.KindVersionCatalog, api.SpecOf[api.VersionCatalog], func(doc *document) *api.VersionCatalog { return doc.Catalog })
+	catalogs, err := specsAfter[api.VersionCatalog](d, f, api.KindVersionCatalog)
 	if err != nil {
 		return nil, err
 	}
@@ -42,11 +43,11 @@ func (d *Door) upgradesAfter(f *draft) (*upgradesAfter, error) {
 }
 
 // specsAfter are all objects of a kind by name, those a draft writes as it writes them.
-func specsAfter[T any](d *Door, f *draft, kind string, decode func(*api.Spec) (*T, error), of func(*document) *T) (map[string]*T, error) {
+func specsAfter[T any, P api.PointerTo[T]](d *Door, f *draft, kind string) (map[string]*T, error) {
 	table, _ := d.records.place(api.ObjectRef{Kind: kind})
 	all := map[string]*T{}
 	for _, doc := range f.typed {
-		if written := of(doc); written != nil {
+		if written := validate.As[T](&doc.Decoded); written != nil {
 			all[doc.Object.Name] = written
 		}
 	}
@@ -54,7 +55,7 @@ func specsAfter[T any](d *Door, f *draft, kind string, decode func(*api.Spec) (*
 		if all[entry.Name] != nil {
 			continue
 		}
-		value, err := decode(&entry.Value)
+		value, err := api.SpecOf[T, P](&entry.Value)
 		if err != nil {
 			return nil, err
 		}
@@ -65,11 +66,11 @@ func specsAfter[T any](d *Door, f *draft, kind string, decode func(*api.Spec) (*
 
 // fleetAfter fills in the members.
 func (d *Door) fleetAfter(f *draft, after *upgradesAfter) error {
-	members, err := specsAfter(d, f, api.KindMemberCluster, api.SpecOf[api.MemberCluster], func(doc *document) *api.MemberCluster { return doc.Member })
+	members, err := specsAfter[api.MemberCluster](d, f, api.KindMemberCluster)
 	if err != nil {
 		return err
 	}
-	maintenance, err := specsAfter(d, f, api.KindMemberMaintenance, api.SpecOf[api.MemberMaintenance], func(doc *document) *api.MemberMaintenance { return doc.Maintenance })
+	maintenance, err := specsAfter[api.MemberMaintenance](d, f, api.KindMemberMaintenance)
 	if err != nil {
 		return err
 	}

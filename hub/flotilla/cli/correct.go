@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"flotilla/core/api"
 	"flotilla/core/strict"
 	"flotilla/core/validate"
 	"flotilla/core/window"
@@ -72,5 +73,5 @@ func corrected(d *document) (string, strict.Faults, error) {
 
 // zoneFaults are about time zones of budgets that nobody knows, which reading a document does not find.
 func zoneFaults(d *validate.Decoded) strict.Faults {
-	return validate.NodePoolZones(d.Pool, window.Zones(time.LoadLocation).Known)
+	return validate.NodePoolZones(validate.As[api.NodePool](d), window.Zones(time.LoadLocation).Known)
 }

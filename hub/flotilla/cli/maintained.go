@@ -99,11 +99,12 @@ func (a *app) maintainedInFiles(s *source, found map[string]*maintained) error {
 		switch d.ref.Kind {
 		case api.KindMemberMaintenance:
 			decoded, wrong := validate.Decode(d.body)
-			if decoded.Maintenance == nil || len(wrong) > 0 {
+			maintenance := validate.As[api.MemberMaintenance](&decoded)
+			if maintenance == nil || len(wrong) > 0 {
 				faults = append(faults, d.placed(wrong)...)
 				continue
 			}
-			memberIn(found, d.ref.Name).fleet = decoded.Maintenance.Spec
+			memberIn(found, d.ref.Name).fleet = maintenance.Spec
 		case api.KindMemberCluster:
 			m := &api.MemberCluster{}
 			if err := json.Unmarshal(d.body, m); err != nil {

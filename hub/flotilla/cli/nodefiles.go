@@ -77,15 +77,19 @@ func (f *nodeFiles) add(d *document) {
 		decoded, faults = validate.Decode(d.body)
 		faults = append(faults, zoneFaults(&decoded)...)
 	}
-	switch {
-	case !f.located(d, faults):
-	case decoded.Pool != nil:
-		f.pools = append(f.pools, decoded.Pool)
-		f.notePool(decoded.Pool, decoded.Notes)
-	case decoded.Instances != nil && f.catalog != nil:
-		f.fault(d, "kind", "a second InstanceCatalog", "one in all, with every type")
-	case decoded.Instances != nil:
-		f.catalog = decoded.Instances
+	if !f.located(d, faults) {
+		return
+	}
+	switch value := decoded.Value.(type) {
+	case *api.NodePool:
+		f.pools = append(f.pools, value)
+		f.notePool(value, decoded.Notes)
+	case *api.InstanceCatalog:
+		if f.catalog != nil {
+			f.fault(d, "kind", "a second InstanceCatalog", "one in all, with every type")
+			return
+		}
+		f.catalog = value
 	default:
 		f.addKubernetes(d)
 	}

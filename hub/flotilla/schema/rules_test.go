@@ -211,19 +211,19 @@ func TestWhatTheDocumentRequiresIsRequired(t *testing.T) {
 
 // stored is a document as the hub keeps it, nil of a kind that it keeps as it is written.
 func stored(d *validate.Decoded) any {
-	switch {
-	case d.Member != nil:
-		validate.DefaultMember(d.Member)
-		return d.Member
-	case d.Placement != nil:
-		validate.Default(d.Placement)
-		return d.Placement
-	case d.Run != nil:
-		validate.DefaultRun(d.Run)
-		return d.Run
-	case d.Profile != nil:
-		validate.DefaultProfile(d.Profile)
-		return d.Profile
+	switch value := d.Value.(type) {
+	case *api.MemberCluster:
+		validate.DefaultMember(value)
+		return value
+	case *api.Placement:
+		validate.Default(value)
+		return value
+	case *api.UpdateRun:
+		validate.DefaultRun(value)
+		return value
+	case *api.AutoUpgradeProfile:
+		validate.DefaultProfile(value)
+		return value
 	}
 	return nil
 }

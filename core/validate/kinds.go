@@ -1,0 +1,104 @@
+package validate
+
+import (
+	"slices"
+
+	"flotilla/core/api"
+	"flotilla/core/strict"
+)
+
+// kind is what is known of one kind: a new one is a new row of kinds.
+type kind struct {
+	group string
+	// shared kinds bear a name that others use too: of another group they are content.
+	shared bool
+	// read takes the document in, holds it to the rules that need no other object, and remarks on it.
+	read func(*reading)
+	// fill fills in what a value leaves out; nil where that is nothing, or not to be said without the stored object.
+	fill func(value any)
+	// change finds what may not change in a stored object; nil where all may.
+	change func(stored *api.Spec, value any) strict.Faults
+}
+
+// versions are accepted of every known kind of a group; their shapes are the same.
+var versions = map[string][]string{
+	api.GroupPlacement: {"v1", "v1beta1"},
+	api.GroupCluster:   {"v1", "v1beta1"},
+	api.GroupFlotilla:  {"v1alpha1"},
+	api.GroupKarpenter: {"v1", "v1beta1"},
+}
+
+// kinds are the kinds that Flotilla gives a meaning to; all others are content.
+var kinds map[string]kind
+
+func init() {
+	placement := kind{
+		group: api.GroupPlacement, read: reads(placementRules), fill: fills(Default), change: changes(PlacementUpdate),
+	}
+	kinds = map[string]kind{
+		api.KindClusterResourcePlacement: placement,
+		api.KindResourcePlacement:        placement,
+		api.KindMemberCluster:            {group: api.GroupCluster, read: (*reading).member, fill: fills(DefaultMember)},
+		api.KindUpdateRun:                {group: api.GroupFlotilla, read: reads(runRules), fill: fills(DefaultRun)},
+		api.KindUpdateStrategy:           {group: api.GroupFlotilla, read: reads(strategyRules)},
+		api.KindAutoUpgradeProfile: {
+			group: api.GroupFlotilla, read: reads(profileRules), fill: fills(DefaultProfile), change: changes(AutoUpgradeProfileChange),
+		},
+		api.KindVersionCatalog:    {group: api.GroupFlotilla, read: reads(versionsRules)},
+		api.KindMemberMaintenance: {group: api.GroupFlotilla, read: reads(maintenanceRules)},
+		api.KindGate:              {group: api.GroupFlotilla, shared: true, read: (*reading).gate},
+		api.KindNodePool:          {group: api.GroupKarpenter, shared: true, read: (*reading).pool},
+		api.KindInstanceCatalog:   {group: api.GroupFlotilla, read: reads(instancesRules)},
+	}
+}
+
+// Known reports whether documents of a kind are decoded strictly; all others are content.
+func Known(apiVersion, kind string) bool {
+	group, version := api.SplitAPIVersion(apiVersion)
+	return kinds[kind].group == group && group != "" && slices.Contains(versions[group], version)
+}
+
+// Fill fills in what a document of a known kind leaves out, as far as that needs no other object.
+func Fill(d *Decoded) {
+	if fill := kinds[d.Object.Kind].fill; fill != nil && d.Value != nil {
+		fill(d.Value)
+	}
+}
+
+// Change returns the rules that changing the stored object into d breaks. Give it d before Fill: a policy that was
+// left out is not a policy PickAll.
+func Change(stored *api.Spec, d *Decoded) strict.Faults {
+	if change := kinds[d.Object.Kind].change; change != nil && d.Value != nil {
+		return change(stored, d.Value)
+	}
+	return nil
+}
+
+// reads takes a document in as a T, its status left out unread, for that is the hub's own, and holds it to what judge
+// demands, which also remarks on it.
+func reads[T any, P api.PointerTo[T]](judge func(P) (rules, []string)) func(*reading) {
+	return func(r *reading) {
+		r.tree.Remove("status")
+		value := P(new(T))
+		r.strict(value)
+		r.out.Value = value
+		broken, notes := judge(value)
+		r.check(broken)
+		r.out.Notes = notes
+	}
+}
+
+func fills[T any](fill func(*T)) func(any) {
+	return func(value any) { fill(value.(*T)) }
+}
+
+// changes holds a change to its rules; a stored object that cannot be read forbids nothing.
+func changes[T any, P api.PointerTo[T]](change func(is, was *T) strict.Faults) func(*api.Spec, any) strict.Faults {
+	return func(stored *api.Spec, value any) strict.Faults {
+		was, err := api.SpecOf[T, P](stored)
+		if err != nil {
+			return nil
+		}
+		return change(value.(*T), was)
+	}
+}
