@@ -23,7 +23,7 @@ import (
 	"flotilla/agent/agentd"
 	"flotilla/agent/clientlog"
 	"flotilla/agent/pod"
-	"flotilla/agent/target/memory"
+	"flotilla/agent/target/memory/faults"
 	"flotilla/agent/upgrader/command"
 	"flotilla/bus"
 	"flotilla/configs"
@@ -65,7 +65,7 @@ for credentials once; from then on --member NAME is enough. It dials out to NATS
 of agents, --creds, --context, NATS_URL, NATS_CREDS and NATS_CONTEXT name them.
 
 The member is the Kubernetes cluster that --kubeconfig names; without it, in a pod, the cluster of the pod, and elsewhere
-one in memory. To break one in memory while the agent runs, write faults into the file "faults" of the data directory (` + memory.FaultForms + `);
+one in memory. To break one in memory while the agent runs, write faults into the file "faults" of the data directory (` + faults.Forms + `);
 remove the file to mend it.`,
 		Example: `  flotilla member enrol berlin > berlin.token
   agent --token @berlin.token
@@ -115,7 +115,7 @@ remove the file to mend it.`,
 	s.DurationVar(&f.interval, "heartbeat-interval", 0, "time between heartbeats (default 15s)")
 	s.StringVar(&f.kubeconfig, "kubeconfig", "", "the member is the Kubernetes cluster that this file names")
 	s.StringVar(&f.kubeContext, "kube-context", "", "context of the kubeconfig (default its current one)")
-	s.StringArrayVar(&f.faults, "fault", nil, "fault of the member in memory: "+memory.FaultForms+"; may be repeated")
+	s.StringArrayVar(&f.faults, "fault", nil, "fault of the member in memory: "+faults.Forms+"; may be repeated")
 	s.StringArrayVar(&f.upgrade, "upgrade-command", nil, "command that upgrades the member, see upgrade.exec in configs/agent.yaml; may be repeated, once for each argument")
 	s.StringVar(&f.logLevel, "log-level", "", "trace, debug, info, warn or error (default \"info\")")
 	s.StringVar(&f.metrics, "metrics-address", "", "serve /metrics, /healthz and /readyz at HOST:PORT")

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"flotilla/agent/target/memory"
+	"flotilla/agent/target/memory/faults"
 	"flotilla/bus"
 	"flotilla/bus/bustest"
 	"flotilla/core/api"
@@ -134,7 +134,7 @@ func TestADeletionDoesNotWaitForAMemberThatIsDown(t *testing.T) {
 	s := newSlice(t, "berlin")
 	s.apply(fmt.Sprintf(shop, "1", 1))
 	s.converges("web", 1, "1")
-	s.memory("berlin").SetFaults(memory.Faults{Down: true})
+	s.memory("berlin").SetFaults(faults.Faults{Down: true})
 	s.leaves(api.KindClusterResourcePlacement, "web")
 	bustest.Eventually(t, func() error {
 		var answer api.EventsResponse
@@ -147,7 +147,7 @@ func TestADeletionDoesNotWaitForAMemberThatIsDown(t *testing.T) {
 		return errors.New("nobody tells who did not confirm")
 	})
 	require.Equal(t, placed, s.holds("berlin", "shop"))
-	s.memory("berlin").SetFaults(memory.Faults{})
+	s.memory("berlin").SetFaults(faults.Faults{})
 	s.settles("berlin", map[string]string{})
 }
 
@@ -161,14 +161,14 @@ func TestWhatWasAcceptedGoesOnWithoutRoom(t *testing.T) {
 	}, "berlin", "oslo")
 	s.apply(fmt.Sprintf(toFailOver, "old", pickAll, ""))
 	s.converges("old", 2, "1")
-	s.memory("oslo").SetFaults(memory.Faults{Down: true})
+	s.memory("oslo").SetFaults(faults.Faults{Down: true})
 	s.apply(fmt.Sprintf(shop, "1", 2))
 	free.Store(0)
 	var refused *api.Failure
 	require.ErrorAs(t, s.tryToApply(fmt.Sprintf(shop, "2", 2)), &refused)
 	require.Equal(t, api.CodeNoRoom, refused.Code)
 	s.ask(api.VerbPlan, api.PlanRequest{}, nil)
-	s.memory("oslo").SetFaults(memory.Faults{})
+	s.memory("oslo").SetFaults(faults.Faults{})
 	s.settles("oslo", placed)
 	s.converges("web", 2, "1")
 	s.leaves(api.KindClusterResourcePlacement, "old")

@@ -9,11 +9,11 @@ import (
 	"strings"
 	"time"
 
-	"flotilla/agent/target/memory"
+	"flotilla/agent/target/memory/faults"
 )
 
 // FaultsFile is the file in the data directory by which a person breaks and mends a member in memory
-// while its agent runs: it holds the faults, one or several a line as memory.ParseFaults reads them. Without
+// while its agent runs: it holds the faults, one or several a line as faults.Parse reads them. Without
 // the file the member has the faults of its configuration.
 const FaultsFile = "faults"
 
@@ -48,7 +48,7 @@ func (a *Agent) setFaults(text string, there bool) {
 	if !there {
 		words = a.o.Config.Target.Memory.Faults
 	}
-	faults, err := memory.ParseFaults(words)
+	faults, err := faults.Parse(words)
 	if err != nil {
 		a.o.Log.Error().Err(err).Str("file", FaultsFile).Msg("the faults stay as they are")
 		return

@@ -17,6 +17,7 @@ import (
 	"flotilla/agent/pod"
 	"flotilla/agent/target"
 	"flotilla/agent/target/memory"
+	"flotilla/agent/target/memory/faults"
 	"flotilla/bus"
 	"flotilla/configs"
 	"flotilla/core/api"
@@ -81,7 +82,7 @@ func inMemory(c *configs.Agent, now func() time.Time) (*memory.Member, error) {
 		nodes = append(nodes, made...)
 		pools = withPool(pools, &given[i])
 	}
-	faults, err := memory.ParseFaults(m.Faults)
+	faults, err := faults.Parse(m.Faults)
 	if err != nil {
 		return nil, fmt.Errorf("target.memory.faults: %w", err)
 	}

@@ -14,6 +14,7 @@ import (
 
 	"flotilla/agent/target"
 	"flotilla/agent/target/memory"
+	"flotilla/agent/target/memory/faults"
 	"flotilla/bus"
 	"flotilla/bus/bustest"
 	"flotilla/core/api"
@@ -67,12 +68,12 @@ func TestHeartbeatsSayHowTheMemberDoes(t *testing.T) {
 	m.AddNode(node(t, "b"))
 	second := expect(t, store, func(h api.Heartbeat) bool { return h.Nodes == 2 })
 	require.Equal(t, "8", second.Properties[api.PropertyResourcePrefix+"total-cpu"])
-	m.SetFaults(memory.Faults{Down: true})
+	m.SetFaults(faults.Faults{Down: true})
 	down := expect(t, store, func(h api.Heartbeat) bool { return !h.Healthy })
 	require.Contains(t, down.Message, "does not answer")
 	require.Equal(t, second.Properties, down.Properties, "what was last seen stays")
 	require.Greater(t, down.Sequence, second.Sequence)
-	m.SetFaults(memory.Faults{})
+	m.SetFaults(faults.Faults{})
 	expect(t, store, func(h api.Heartbeat) bool { return h.Healthy })
 
 	stop()

@@ -15,6 +15,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	targetmemory "flotilla/agent/target/memory"
+	"flotilla/agent/target/memory/faults"
 	"flotilla/bus/bustest"
 	"flotilla/core/api"
 )
@@ -78,7 +79,7 @@ func TestNodesAreLeftAlone(t *testing.T) {
 func TestNodesAreLeftAloneOnceTheMemberAnswers(t *testing.T) {
 	hub, m := listen(t), poolMember(t, "n1")
 	require.NoError(t, m.UpdateNode(t.Context(), "n1", func(n *corev1.Node) { n.Finalizers = []string{api.FinalizerTermination} }))
-	m.SetFaults(targetmemory.Faults{Down: true})
+	m.SetFaults(faults.Faults{Down: true})
 	abstain(t, hub.options(m), "no")
 	bustest.Eventually(t, func() error {
 		if why := hub.stale(); why != "no" {
@@ -86,7 +87,7 @@ func TestNodesAreLeftAloneOnceTheMemberAnswers(t *testing.T) {
 		}
 		return nil
 	})
-	m.SetFaults(targetmemory.Faults{})
+	m.SetFaults(faults.Faults{})
 	released(t, m)
 }
 

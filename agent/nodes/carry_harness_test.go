@@ -19,6 +19,7 @@ import (
 	"flotilla/agent/nodes/memory"
 	"flotilla/agent/target"
 	targetmemory "flotilla/agent/target/memory"
+	"flotilla/agent/target/memory/faults"
 	"flotilla/bus"
 	"flotilla/bus/bustest"
 	"flotilla/core/api"
@@ -338,7 +339,7 @@ func taintedBy(n *corev1.Node) string {
 
 func (s *scene) fault(words ...string) {
 	s.t.Helper()
-	f, err := targetmemory.ParseFaults(words)
+	f, err := faults.Parse(words)
 	require.NoError(s.t, err)
 	s.member.SetFaults(f)
 }

@@ -15,6 +15,7 @@ import (
 
 	"flotilla/agent/target"
 	targetmemory "flotilla/agent/target/memory"
+	"flotilla/agent/target/memory/faults"
 	"flotilla/bus"
 	"flotilla/bus/bustest"
 	"flotilla/core/api"
@@ -215,7 +216,7 @@ func TestAMemberThatCannotBeRead(t *testing.T) {
 	o.Resync = 100 * time.Millisecond
 	w, _ := watch(t, o, t.TempDir())
 	hub.whole("n1")
-	down, err := targetmemory.ParseFaults([]string{"down"})
+	down, err := faults.Parse([]string{"down"})
 	require.NoError(t, err)
 	m.SetFaults(down)
 	w.wake()
@@ -235,7 +236,7 @@ func TestAMemberThatCannotBeRead(t *testing.T) {
 	})
 	_, after := hub.newest("n1")
 	require.Equal(t, inventory.Sequence, after.Sequence, "an inventory told now would be taken for fresh")
-	m.SetFaults(targetmemory.Faults{})
+	m.SetFaults(faults.Faults{})
 	bustest.Eventually(t, func() error { return empty(w.trouble()) })
 	relabel(t, m, "n1", "step", "1")
 	hub.expect("n1", func(n *api.NodeState) bool { return n.Labels["step"] == "1" })

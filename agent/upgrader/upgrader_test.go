@@ -14,6 +14,7 @@ import (
 
 	"flotilla/agent/target"
 	targetmemory "flotilla/agent/target/memory"
+	"flotilla/agent/target/memory/faults"
 	"flotilla/agent/upgrader/memory"
 	"flotilla/bus"
 	"flotilla/bus/bustest"
@@ -60,9 +61,9 @@ func TestFullUpgrade(t *testing.T) {
 	require.Equal(t, []string{"u1/berlin/1"}, m.UpgradesBegun())
 }
 
-func faults(t *testing.T, m *targetmemory.Member, words ...string) {
+func setFaults(t *testing.T, m *targetmemory.Member, words ...string) {
 	t.Helper()
-	f, err := targetmemory.ParseFaults(words)
+	f, err := faults.Parse(words)
 	require.NoError(t, err)
 	m.SetFaults(f)
 }
@@ -70,7 +71,7 @@ func faults(t *testing.T, m *targetmemory.Member, words ...string) {
 func TestFailureAndTheNextAttempt(t *testing.T) {
 	t.Parallel()
 	h, m := newHub(t), member(t)
-	faults(t, m, "fail-upgrade=np2@1")
+	setFaults(t, m, "fail-upgrade=np2@1")
 	h.start(m, t.TempDir())
 	first, second := full(1), full(2)
 	h.command(first)
@@ -90,7 +91,7 @@ func TestFailureAndTheNextAttempt(t *testing.T) {
 func TestProgressIsToldAndAnotherOperationWaits(t *testing.T) {
 	t.Parallel()
 	h, m := newHub(t), member(t)
-	faults(t, m, "hang-upgrade=np1")
+	setFaults(t, m, "hang-upgrade=np1")
 	h.start(m, t.TempDir())
 	first, second := full(1), full(2)
 	h.command(first)
@@ -102,7 +103,7 @@ func TestProgressIsToldAndAnotherOperationWaits(t *testing.T) {
 	h.command(second)
 	r = h.expect("r", func(r api.UpgradeResult) bool { return r.Operation == second.ID })
 	require.Equal(t, "waits for operation u1/berlin/1 to end", r.Message)
-	faults(t, m)
+	setFaults(t, m)
 	r = h.outcome(second, api.OutcomeSucceeded)
 	require.Contains(t, r.Message, "nothing was done")
 	require.Equal(t, []string{first.ID}, m.UpgradesBegun())
@@ -111,13 +112,13 @@ func TestProgressIsToldAndAnotherOperationWaits(t *testing.T) {
 func TestARunningOperationIsLeftToFinish(t *testing.T) {
 	t.Parallel()
 	h, m := newHub(t), member(t)
-	faults(t, m, "hang-upgrade=np1")
+	setFaults(t, m, "hang-upgrade=np1")
 	h.start(m, t.TempDir())
 	op := full(1)
 	h.command(op)
 	h.expect("r", func(r api.UpgradeResult) bool { return r.Percent > 0 })
 	h.command(nil)
-	faults(t, m)
+	setFaults(t, m)
 	h.outcome(op, api.OutcomeSucceeded)
 }
 
@@ -203,7 +204,7 @@ func TestChecksBefore(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			h, m := newHub(t), member(t)
-			faults(t, m, c.faults...)
+			setFaults(t, m, c.faults...)
 			if c.prepare != nil {
 				c.prepare(t, m)
 			}
@@ -223,7 +224,7 @@ func TestChecksBefore(t *testing.T) {
 func TestChecksWarnOrAreLeftOut(t *testing.T) {
 	t.Parallel()
 	h, m := newHub(t), member(t)
-	faults(t, m, "not-ready=a1", "not-ready=b1")
+	setFaults(t, m, "not-ready=a1", "not-ready=b1")
 	h.start(m, t.TempDir())
 	op := full(1)
 	op.Checks = api.ChecksWarn
@@ -239,12 +240,12 @@ func TestChecksWarnOrAreLeftOut(t *testing.T) {
 func TestChecksAfter(t *testing.T) {
 	t.Parallel()
 	h, m := newHub(t), member(t)
-	faults(t, m, "hang-upgrade=np2")
+	setFaults(t, m, "hang-upgrade=np2")
 	h.start(m, t.TempDir())
 	op := full(1)
 	h.command(op)
 	h.expect("r", func(r api.UpgradeResult) bool { return len(r.Pools) == 1 })
-	faults(t, m, "not-ready=b1")
+	setFaults(t, m, "not-ready=b1")
 	r := h.outcome(op, api.OutcomeFailed)
 	require.Equal(t, api.ReasonHealthCheckFailed, r.Reason)
 	require.Equal(t, []string{"np1", "np2"}, r.Pools)
@@ -256,26 +257,26 @@ func TestChecksAfterWait(t *testing.T) {
 	t.Parallel()
 	h, m := newHub(t), member(t)
 	h.start(m, t.TempDir(), func(o *Options) { o.Checks.Settle = time.Minute })
-	faults(t, m, "hang-upgrade=np2")
+	setFaults(t, m, "hang-upgrade=np2")
 	op := full(1)
 	h.command(op)
 	h.expect("r", func(r api.UpgradeResult) bool { return len(r.Pools) == 1 })
-	faults(t, m, "not-ready=b1")
+	setFaults(t, m, "not-ready=b1")
 	h.expect("r", func(r api.UpgradeResult) bool { return r.Message == "checking the member after the upgrade" })
-	faults(t, m)
+	setFaults(t, m)
 	h.outcome(op, api.OutcomeSucceeded)
 }
 
 func TestAnOperationGoesOnWhileTheAgentIsAway(t *testing.T) {
 	t.Parallel()
 	h, m, data := newHub(t), member(t), t.TempDir()
-	faults(t, m, "hang-upgrade=np1")
+	setFaults(t, m, "hang-upgrade=np1")
 	a := h.start(m, data)
 	op := full(1)
 	h.command(op)
 	h.expect("r", func(r api.UpgradeResult) bool { return r.Percent > 0 })
 	a.stop()
-	faults(t, m)
+	setFaults(t, m)
 	bustest.Eventually(t, func() error {
 		if s, _ := m.UpgradeState(op.ID); !s.Ended {
 			return fmt.Errorf("it is at %d %%", s.Percent)
@@ -300,7 +301,7 @@ func TestLostOperations(t *testing.T) {
 	for name, version := range map[string]string{api.OutcomeFailed: "v1.36.3", api.OutcomeSucceeded: "v1.37.1"} {
 		t.Run(name, func(t *testing.T) {
 			h, m, data := newHub(t), member(t), t.TempDir()
-			faults(t, m, "hang-upgrade=np1")
+			setFaults(t, m, "hang-upgrade=np1")
 			a := h.start(m, data)
 			op := full(1)
 			op.NodePools[0].To = ""
@@ -422,13 +423,13 @@ func TestProgressIsToldOnceASecond(t *testing.T) {
 func TestResultsWaitForTheHub(t *testing.T) {
 	t.Parallel()
 	h, m, data := newHub(t), member(t), t.TempDir()
-	faults(t, m, "hang-upgrade=np1")
+	setFaults(t, m, "hang-upgrade=np1")
 	h.start(m, data)
 	op := full(1)
 	h.command(op)
 	h.expect("r", func(r api.UpgradeResult) bool { return r.Percent > 0 })
 	h.server.Stop(t)
-	faults(t, m)
+	setFaults(t, m)
 	bustest.Eventually(t, func() error {
 		if s, _ := m.UpgradeState(op.ID); !s.Ended {
 			return errors.New("it is not over yet")

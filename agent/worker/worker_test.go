@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"flotilla/agent/target/memory"
+	"flotilla/agent/target/memory/faults"
 	"flotilla/bus"
 	"flotilla/bus/bustest"
 	"flotilla/core/api"
@@ -251,7 +252,7 @@ func TestAgentThatStartsWithTheHubAwayKeepsAndRepairs(t *testing.T) {
 	require.True(t, m.Remove(ref(config)))
 	bustest.Eventually(t, func() error { return present(m, config) })
 	require.Equal(t, uint64(1), w.Holds().Generation)
-	m.SetFaults(memory.Faults{Fail: []string{"ConfigMap"}})
+	m.SetFaults(faults.Faults{Fail: []string{"ConfigMap"}})
 	require.True(t, m.Remove(ref(config)))
 	bustest.Eventually(t, func() error {
 		r, _ := w.ledger.of("web")
@@ -262,7 +263,7 @@ func TestAgentThatStartsWithTheHubAwayKeepsAndRepairs(t *testing.T) {
 
 	start(t, h, m, dir)
 	h.expect("web", func(r api.PlacementResult) bool { return r.Applied == no })
-	m.SetFaults(memory.Faults{})
+	m.SetFaults(faults.Faults{})
 	h.expect("web", func(r api.PlacementResult) bool { return r.Available == yes })
 }
 
@@ -331,7 +332,7 @@ func TestFailuresAreReportedAndRetried(t *testing.T) {
 	h := newHub(t)
 	m := member(t, 0)
 	start(t, h, m, t.TempDir())
-	m.SetFaults(memory.Faults{Fail: []string{"ConfigMap"}})
+	m.SetFaults(faults.Faults{Fail: []string{"ConfigMap"}})
 	h.command(h.entry("fine", 1, "{apiVersion: v1, kind: Secret, metadata: {name: s, namespace: default}}"), h.entry("web", 1, shop, config))
 	r := h.expect("web", func(r api.PlacementResult) bool { return r.Applied == no })
 	require.Equal(t, 1, r.Failed)
@@ -340,12 +341,12 @@ func TestFailuresAreReportedAndRetried(t *testing.T) {
 		Message: `configmaps "config" is forbidden: member berlin refuses ConfigMap/shop/config on request`,
 	}}, r.Failures)
 	h.expect("fine", func(r api.PlacementResult) bool { return r.Available == yes })
-	m.SetFaults(memory.Faults{})
+	m.SetFaults(faults.Faults{})
 	r = h.expect("web", func(r api.PlacementResult) bool { return r.Available == yes })
 	require.Zero(t, r.Failed)
 	require.Empty(t, r.Failures)
 
-	m.SetFaults(memory.Faults{Stuck: []string{"Deployment"}})
+	m.SetFaults(faults.Faults{Stuck: []string{"Deployment"}})
 	h.command(h.entry("web", 2, shop, config, web))
 	r = h.expect("web", func(r api.PlacementResult) bool { return r.Available == no })
 	require.Equal(t, yes, r.Applied)
@@ -357,11 +358,11 @@ func TestNothingIsDeletedWhileItsReplacementFails(t *testing.T) {
 	m := member(t, 0)
 	start(t, h, m, t.TempDir())
 	h.placed()
-	m.SetFaults(memory.Faults{Fail: []string{"Deployment"}})
+	m.SetFaults(faults.Faults{Fail: []string{"Deployment"}})
 	h.command(h.entry("web", 2, shop, web))
 	h.expect("web", func(r api.PlacementResult) bool { return r.Generation == 2 && r.Applied == no })
 	require.NotNil(t, live(m, config))
-	m.SetFaults(memory.Faults{})
+	m.SetFaults(faults.Faults{})
 	h.expect("web", func(r api.PlacementResult) bool { return r.Generation == 2 && r.Available == yes })
 	require.Nil(t, live(m, config))
 }
@@ -371,7 +372,7 @@ func TestMemberThatIsDownIsNotAFailure(t *testing.T) {
 	m := member(t, 0)
 	start(t, h, m, t.TempDir())
 	h.placed()
-	m.SetFaults(memory.Faults{Down: true})
+	m.SetFaults(faults.Faults{Down: true})
 	r := h.expect("web", func(r api.PlacementResult) bool { return r.Available == unknown })
 	require.Equal(t, yes, r.Applied, "what was applied stays said")
 	h.command(h.entry("web", 2, shop, other))
@@ -379,7 +380,7 @@ func TestMemberThatIsDownIsNotAFailure(t *testing.T) {
 	require.Equal(t, unknown, r.Applied)
 	require.Equal(t, reasonInProgress, r.AppliedReason)
 	require.Contains(t, r.AppliedMessage, "does not answer")
-	m.SetFaults(memory.Faults{})
+	m.SetFaults(faults.Faults{})
 	h.expect("web", func(r api.PlacementResult) bool { return r.Generation == 2 && r.Available == yes })
 }
 
@@ -388,15 +389,15 @@ func TestMemberThatGoesDownHalfwayIsNotAFailure(t *testing.T) {
 	clock := heldClock{Running: elsewhen.Now, waiting: make(chan func(), 1)}
 	m := memory.New(memory.Options{Name: "berlin", Clock: clock})
 	start(t, h, m, t.TempDir())
-	m.SetFaults(memory.Faults{Slow: time.Second})
+	m.SetFaults(faults.Faults{Slow: time.Second})
 	h.command(h.entry("web", 1, "{apiVersion: v1, kind: Secret, metadata: {name: s, namespace: default}}"))
 	write := <-clock.waiting
-	m.SetFaults(memory.Faults{Down: true})
+	m.SetFaults(faults.Faults{Down: true})
 	write()
 	r := h.expect("web", func(r api.PlacementResult) bool { return r.Generation == 1 })
 	require.Equal(t, unknown, r.Applied)
 	require.Contains(t, r.AppliedMessage, "writing: the API server of member berlin does not answer")
-	m.SetFaults(memory.Faults{})
+	m.SetFaults(faults.Faults{})
 	h.expect("web", func(r api.PlacementResult) bool { return r.Available == yes })
 }
 

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"flotilla/agent/target/memory"
+	"flotilla/agent/target/memory/faults"
 	"flotilla/core/api"
 	"flotilla/hub/flotilla/cli"
 )
@@ -31,7 +31,7 @@ func (d *demo) members(ctx context.Context, want int, state api.MemberState) err
 // fail makes one member refuse Deployments while a release is under way.
 func (d *demo) fail(ctx context.Context) error {
 	fmt.Printf("\n  member %s refuses Deployments from now on\n", failing)
-	d.fleet.Agent(failing).Memory().SetFaults(memory.Faults{Fail: []string{"Deployment"}})
+	d.fleet.Agent(failing).Memory().SetFaults(faults.Faults{Fail: []string{"Deployment"}})
 	if err := d.release(ctx, newVersion, badVersion); err != nil {
 		return err
 	}
@@ -70,7 +70,7 @@ func (d *demo) onlyFailing(p *api.Placement) error {
 func (d *demo) comeBack(ctx context.Context) error {
 	if !d.neverHeal {
 		fmt.Printf("\n  member %s is mended\n\n", failing)
-		d.fleet.Agent(failing).Memory().SetFaults(memory.Faults{})
+		d.fleet.Agent(failing).Memory().SetFaults(faults.Faults{})
 	}
 	if err := d.allConverged(ctx, 10); err != nil {
 		return err

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"flotilla/agent/target/memory"
+	"flotilla/agent/target/memory/faults"
 	"flotilla/bus"
 	"flotilla/configs"
 	"flotilla/core/api"
@@ -114,7 +114,7 @@ func (d *demo) gateWaits(ctx context.Context) error {
 // upgradeProduction ends the wait and opens the gate. The first members of both groups go side by side; one of them fails.
 func (d *demo) upgradeProduction(ctx context.Context) error {
 	for _, name := range []string{beside, brittle} {
-		d.fleet.Agent(name).Memory().SetFaults(memory.Faults{HangUpgrade: []memory.UpgradeFault{{What: "any"}}})
+		d.fleet.Agent(name).Memory().SetFaults(faults.Faults{HangUpgrade: []faults.Upgrade{{What: "any"}}})
 	}
 	for _, args := range [][]string{{"run", "skip", spring, "wait/test"}, {"run", "approve", spring}} {
 		if err := d.flotilla(ctx, args...); err != nil {
@@ -128,8 +128,8 @@ func (d *demo) upgradeProduction(ctx context.Context) error {
 		return err
 	}
 	fmt.Printf("\n  the upgrade of member %s fails\n", brittle)
-	d.fleet.Agent(brittle).Memory().SetFaults(memory.Faults{FailUpgrade: []memory.UpgradeFault{{What: "any"}}})
-	d.fleet.Agent(beside).Memory().SetFaults(memory.Faults{})
+	d.fleet.Agent(brittle).Memory().SetFaults(faults.Faults{FailUpgrade: []faults.Upgrade{{What: "any"}}})
+	d.fleet.Agent(beside).Memory().SetFaults(faults.Faults{})
 	err = d.until(ctx, brittle+" has failed and "+windowed+" waits for its window", func(ctx context.Context) error {
 		return d.run(ctx, api.StatePending, map[string]api.UpdateState{
 			"berlin": api.StateCompleted, "cluster1": api.StateCompleted, "oslo": api.StateCompleted,

@@ -12,6 +12,7 @@ import (
 
 	"flotilla/agent/agentd"
 	"flotilla/agent/target/memory"
+	"flotilla/agent/target/memory/faults"
 	"flotilla/bus"
 	"flotilla/bus/bustest"
 	"flotilla/configs/secrets"
@@ -62,7 +63,7 @@ func TestBrokerIsRestartedInTheMiddleOfARollout(t *testing.T) {
 	h, broker, _ := newBrokerHouse(t, four...)
 	h.apply(t, content("shop", "one")+pickAll("shop"))
 	h.converged(t, "shop", 4)
-	h.members["oslo"].SetFaults(memory.Faults{Slow: 300 * time.Millisecond})
+	h.members["oslo"].SetFaults(faults.Faults{Slow: 300 * time.Millisecond})
 	h.apply(t, content("shop", "two"))
 	bustest.EventuallyIn(t, patience, func() error { return holds(h.members["berlin"], "shop", "two") })
 	broker.Restart(t)

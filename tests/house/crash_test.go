@@ -12,7 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"flotilla/agent/target/memory"
+	"flotilla/agent/target/memory/faults"
 	"flotilla/bus/bustest"
 	"flotilla/core/api"
 )
@@ -27,7 +27,7 @@ func TestHubIsKilledInTheMiddleOfARollout(t *testing.T) {
 	h.apply(t, content("shop", "one")+pickAll("shop"))
 	h.converged(t, "shop", 4)
 
-	h.members["oslo"].SetFaults(memory.Faults{Slow: 300 * time.Millisecond})
+	h.members["oslo"].SetFaults(faults.Faults{Slow: 300 * time.Millisecond})
 	h.apply(t, content("shop", "two"))
 	bustest.EventuallyIn(t, patience, func() error { return holds(h.members["berlin"], "shop", "two") })
 	h.hub.Kill()

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/uuid"
 
 	"flotilla/agent/target"
-	"flotilla/agent/target/memory"
+	"flotilla/agent/target/memory/faults"
 	"flotilla/core/api"
 	"flotilla/core/disruption"
 	"flotilla/hub/disruptor"
@@ -24,7 +24,7 @@ func TestHubKilledWhileANodeIsLaunched(t *testing.T) {
 	t.Parallel()
 	h := newNodeHouse(t, machine(t, "n1", "d8"))
 	h.put("web", 1, "500m", "n1")
-	h.member.SetFaults(memory.Faults{HangLaunch: []memory.LaunchFault{{What: "any"}}})
+	h.member.SetFaults(faults.Faults{HangLaunch: []faults.Launch{{What: "any"}}})
 	h.pool(whole)
 	h.until("single Underutilized Launching [n1]")
 	h.eventually(func() error {
@@ -35,7 +35,7 @@ func TestHubKilledWhileANodeIsLaunched(t *testing.T) {
 	})
 	require.Equal(t, []string{"n1"}, h.tainted())
 	h.hub.Kill()
-	h.member.SetFaults(memory.Faults{})
+	h.member.SetFaults(faults.Faults{})
 	h.eventually(func() error {
 		if n := h.nodes(); len(n) != 2 {
 			return fmt.Errorf("nodes %v", n)
@@ -116,7 +116,7 @@ func TestReplacementThatNeverBecomesReady(t *testing.T) {
 	h.inhabit([]target.Node{machine(t, "n1", "d8")})
 	t.Cleanup(h.member.Close)
 	h.put("web", 1, "500m", "n1")
-	h.member.SetFaults(memory.Faults{NeverReady: []memory.LaunchFault{{What: "general", Nth: 1}}})
+	h.member.SetFaults(faults.Faults{NeverReady: []faults.Launch{{What: "general", Nth: 1}}})
 	h.pool(whole)
 	h.until("single Underutilized Launching [n1]")
 	h.eventually(func() error {
@@ -174,7 +174,7 @@ func TestDisruptionHoldsAnUpdateRunUp(t *testing.T) {
 	h.put("web", 1, "500m", "n1")
 	h.memberIs(t, city, func(status *api.MemberClusterStatus) bool { return status.State == api.MemberReady })
 	h.inventoried(t, city)
-	h.member.SetFaults(memory.Faults{HangLaunch: []memory.LaunchFault{{What: "any"}}})
+	h.member.SetFaults(faults.Faults{HangLaunch: []faults.Launch{{What: "any"}}})
 	h.pool(whole)
 	h.until("single Underutilized Launching [n1]")
 	h.updateRun(t, "r1", 1)
@@ -190,7 +190,7 @@ func TestDisruptionHoldsAnUpdateRunUp(t *testing.T) {
 		return nil
 	})
 	require.Empty(t, h.member.UpgradesBegun())
-	h.member.SetFaults(memory.Faults{})
+	h.member.SetFaults(faults.Faults{})
 	h.until("single Underutilized Done [n1]")
 	h.runIs(t, "r1", "Completed: berlin Completed")
 }

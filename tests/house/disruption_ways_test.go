@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/uuid"
 
 	"flotilla/agent/target"
-	"flotilla/agent/target/memory"
+	"flotilla/agent/target/memory/faults"
 	"flotilla/core/api"
 	"flotilla/core/disruption"
 )
@@ -161,7 +161,7 @@ func TestPodDisruptionBudgetKeepsANode(t *testing.T) {
 func TestFailedLaunchIsRolledBack(t *testing.T) {
 	h := newNodeHouse(t, machine(t, "n1", "d8"))
 	h.put("web", 1, "500m", "n1")
-	h.member.SetFaults(memory.Faults{FailLaunch: []memory.LaunchFault{{What: "general"}}})
+	h.member.SetFaults(faults.Faults{FailLaunch: []faults.Launch{{What: "general"}}})
 	h.pool(whole)
 	list := h.until("single Underutilized Aborted [n1]")
 	require.Contains(t, list[0].Message, "failed")

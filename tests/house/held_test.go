@@ -16,7 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/uuid"
 
-	"flotilla/agent/target/memory"
+	"flotilla/agent/target/memory/faults"
 	"flotilla/bus"
 	"flotilla/bus/bustest"
 	"flotilla/configs"
@@ -193,7 +193,7 @@ func TestOneCrashingMemberOfEightIsNamed(t *testing.T) {
 	e.release(t, "1.0.0", "1h")
 	e.until(t, complete(1))
 
-	e.Agent("cluster2").Memory().SetFaults(memory.Faults{Stuck: []string{"Deployment"}})
+	e.Agent("cluster2").Memory().SetFaults(faults.Faults{Stuck: []string{"Deployment"}})
 	e.release(t, "2.0.0", "3s")
 	st := e.until(t, standsStill)
 	const lacks = "Deployment web/web 0 of 2 available: back-off restarting failed container"
@@ -221,7 +221,7 @@ func TestOneCrashingMemberOfEightIsNamed(t *testing.T) {
 	e.until(t, standsStill)
 	require.Equal(t, 1, e.told(t, api.ReasonDeadlineExceeded))
 
-	e.Agent("cluster2").Memory().SetFaults(memory.Faults{})
+	e.Agent("cluster2").Memory().SetFaults(faults.Faults{})
 	e.until(t, complete(2))
 	require.Equal(t, 1, e.told(t, api.ReasonDeadlineExceeded))
 	require.Equal(t, []string{api.ReasonDeadlineExceeded}, pager.about("cluster2"))

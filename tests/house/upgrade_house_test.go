@@ -18,6 +18,7 @@ import (
 
 	"flotilla/agent/agentd"
 	"flotilla/agent/target/memory"
+	"flotilla/agent/target/memory/faults"
 	"flotilla/bus"
 	"flotilla/bus/bustest"
 	"flotilla/core/api"
@@ -154,13 +155,13 @@ func (h *house) requireOneEach(t *testing.T, status *api.UpdateRunStatus) {
 // hang lets upgrades of members stand still until resume.
 func (h *house) hang(names ...string) {
 	for _, name := range names {
-		h.members[name].SetFaults(memory.Faults{HangUpgrade: []memory.UpgradeFault{{What: "any"}}})
+		h.members[name].SetFaults(faults.Faults{HangUpgrade: []faults.Upgrade{{What: "any"}}})
 	}
 }
 
 func (h *house) resume(names ...string) {
 	for _, name := range names {
-		h.members[name].SetFaults(memory.Faults{})
+		h.members[name].SetFaults(faults.Faults{})
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	targetmemory "flotilla/agent/target/memory"
+	"flotilla/agent/target/memory/faults"
 	"flotilla/core/api"
 	"flotilla/core/strict"
 )
@@ -43,11 +44,11 @@ func (c *clock) move(d time.Duration) {
 	}
 }
 
-func member(t *testing.T, c *clock, faults ...string) *targetmemory.Member {
+func member(t *testing.T, c *clock, words ...string) *targetmemory.Member {
 	t.Helper()
 	m := targetmemory.New(targetmemory.Options{Name: "berlin", Clock: c})
 	t.Cleanup(m.Close)
-	f, err := targetmemory.ParseFaults(faults)
+	f, err := faults.Parse(words)
 	require.NoError(t, err)
 	m.SetFaults(f)
 	return m

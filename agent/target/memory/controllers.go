@@ -145,7 +145,7 @@ func (m *Member) tell() {
 
 // census counts the pods of a workload that are ready, and says what the others wait for.
 func (m *Member) census(s *stored) (ready int64, waitsFor string) {
-	now, stuck := m.clock.Now(), m.faults.stuck(apply.RefOf(s.object))
+	now, stuck := m.clock.Now(), m.faults.StuckAt(apply.RefOf(s.object))
 	for _, p := range s.pods {
 		switch {
 		case p.isReady(now, stuck):

@@ -88,7 +88,7 @@ func (m *Member) spare(p *pod) error {
 	}
 	for _, s := range covering {
 		now := m.budget(s)
-		ready := p.isReady(m.clock.Now(), m.faults.stuck(apply.RefOf(p.of.object)))
+		ready := p.isReady(m.clock.Now(), m.faults.StuckAt(apply.RefOf(p.of.object)))
 		always := unhealthyPolicy(s) == string(policyv1.AlwaysAllow)
 		if !ready && (always || now.desired > 0 && now.Healthy >= now.desired) {
 			continue

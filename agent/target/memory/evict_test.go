@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"flotilla/agent/target"
+	"flotilla/agent/target/memory/faults"
 	"flotilla/core/api"
 )
 
@@ -88,7 +89,7 @@ func TestBudgetsHoldEvictions(t *testing.T) {
 	require.True(t, m.Remove(api.ObjectRef{APIVersion: "policy/v1", Kind: "PodDisruptionBudget", Namespace: "shop", Name: "other"}))
 	require.NoError(t, m.Evict(t.Context(), pods[1]))
 	require.NoError(t, m.DeletePod(t.Context(), pods[2], -1), "deletion asks no budget")
-	require.True(t, apierrors.IsServiceUnavailable(func() error { m.SetFaults(Faults{Down: true}); return m.Evict(t.Context(), pods[2]) }()))
+	require.True(t, apierrors.IsServiceUnavailable(func() error { m.SetFaults(faults.Faults{Down: true}); return m.Evict(t.Context(), pods[2]) }()))
 }
 
 // Of pods that do not run the policy of their budget decides: by default they may go while enough others

@@ -4,34 +4,12 @@ import (
 	"cmp"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"flotilla/core/api"
 )
-
-// DriftFault says that Karpenter finds a node drifted.
-type DriftFault struct {
-	Node string
-	// Reason of the condition, "Drifted" when empty.
-	Reason string
-}
-
-// String writes the fault as ParseFaults reads it, "n1:ImageDrifted".
-func (f DriftFault) String() string {
-	if f.Reason == "" {
-		return f.Node
-	}
-	return f.Node + ":" + f.Reason
-}
-
-func readDrift(f *Faults, _, value string) error {
-	node, reason, _ := strings.Cut(value, ":")
-	f.Drifted = append(f.Drifted, DriftFault{Node: node, Reason: reason})
-	return nil
-}
 
 // noteDrift keeps since when nodes are found drifted.
 func (m *Member) noteDrift() {

@@ -1,34 +1,9 @@
 package memory
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 )
-
-// LaunchFault says which launches of nodes a fault is for.
-type LaunchFault struct {
-	// What is any, a NodePool or an instance type.
-	What string
-	// Nth is the only launch of What that the fault is for, from 1; 0 means all.
-	Nth int
-}
-
-// String writes the fault as ParseFaults reads it, "general@2".
-func (f LaunchFault) String() string {
-	if f.Nth == 0 {
-		return f.What
-	}
-	return fmt.Sprintf("%s@%d", f.What, f.Nth)
-}
-
-func readLaunch(into *[]LaunchFault, word, value string) error {
-	what, n, err := parseNumbered(word, value, "a launch")
-	if err == nil {
-		*into = append(*into, LaunchFault{What: what, Nth: n})
-	}
-	return err
-}
 
 // launches counts the nodes that the member was asked to launch: all, by pool and by instance type.
 type launches struct {
@@ -49,17 +24,9 @@ func (c *launches) next(l *Launch) launchNumber {
 	return launchNumber{c.all, c.pools[l.NodePool], c.types[l.InstanceType]}
 }
 
-// hit returns the fault of a list that is for this machine, nil when none is.
-func (mach *machine) hit(list []LaunchFault) *LaunchFault {
-	for i := range list {
-		f := &list[i]
-		for what, n := range map[string]int{"any": mach.number.all, mach.NodePool: mach.number.pool, mach.InstanceType: mach.number.instanceType} {
-			if f.What == what && (f.Nth == 0 || f.Nth == n) {
-				return f
-			}
-		}
-	}
-	return nil
+// places are the how manieth launch a machine is of any, of its NodePool and of its instance type.
+func (mach *machine) places() map[string]int {
+	return map[string]int{"any": mach.number.all, mach.NodePool: mach.number.pool, mach.InstanceType: mach.number.instanceType}
 }
 
 // resume lets launches that stood still go on, and machines that a fault takes vanish.

@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"flotilla/agent/target"
+	"flotilla/agent/target/memory/faults"
 )
 
 // TaintUnregistered keeps all pods off a launched node until whoever launched it takes it off.
@@ -60,7 +61,7 @@ func (m *Member) LaunchNode(l Launch) (node string, err error) {
 	}
 	m.keep.stale()
 	mach := &machine{Launch: l, number: m.launches.next(&l), shows: m.clock.Now().Add(l.LaunchTime)}
-	if f := mach.hit(m.faults.FailLaunch); f != nil {
+	if f := faults.HitsLaunch(m.faults.FailLaunch, mach.places()); f != nil {
 		return "", fmt.Errorf("launching node %s on member %s: no capacity of type %s, on request (fail-launch=%s)", l.Name, m.name, l.InstanceType, f)
 	}
 	mach.Labels, mach.Annotations = maps.Clone(l.Labels), maps.Clone(l.Annotations)
@@ -85,7 +86,7 @@ func (m *Member) register(mach *machine) {
 	switch {
 	case m.machines[mach.Name] != mach:
 		return
-	case mach.hit(m.faults.HangLaunch) != nil:
+	case faults.HitsLaunch(m.faults.HangLaunch, mach.places()) != nil:
 		mach.held = func() { m.register(mach) }
 		return
 	}
@@ -108,7 +109,7 @@ func (m *Member) start(mach *machine, n *node) {
 	switch {
 	case m.machines[mach.Name] != mach || m.nodeNamed(n.Name) != n:
 		return
-	case mach.hit(m.faults.NeverReady) != nil:
+	case faults.HitsLaunch(m.faults.NeverReady, mach.places()) != nil:
 		mach.held = func() { m.start(mach, n) }
 		return
 	}

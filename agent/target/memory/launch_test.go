@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"flotilla/agent/target/memory/faults"
 	"testing"
 	"time"
 
@@ -129,7 +130,7 @@ func TestMachinesAreTerminated(t *testing.T) {
 func TestLaunchFaults(t *testing.T) {
 	m, clock := world(t, Options{Nodes: nodes("a")})
 	faults := func(words ...string) {
-		f, err := ParseFaults(words)
+		f, err := faults.Parse(words)
 		require.NoError(t, err)
 		m.SetFaults(f)
 	}
@@ -174,15 +175,15 @@ func TestLaunchFaults(t *testing.T) {
 
 func TestLaunchFaultsAsText(t *testing.T) {
 	words := []string{"lost=n1", "fail-launch=general@2", "fail-launch=any", "hang-launch=d4", "never-ready=any@1"}
-	f, err := ParseFaults(words)
+	f, err := faults.Parse(words)
 	require.NoError(t, err)
-	require.Equal(t, Faults{
-		Lost: []string{"n1"}, FailLaunch: []LaunchFault{{What: "general", Nth: 2}, {What: "any"}},
-		HangLaunch: []LaunchFault{{What: "d4"}}, NeverReady: []LaunchFault{{What: "any", Nth: 1}},
+	require.Equal(t, faults.Faults{
+		Lost: []string{"n1"}, FailLaunch: []faults.Launch{{What: "general", Nth: 2}, {What: "any"}},
+		HangLaunch: []faults.Launch{{What: "d4"}}, NeverReady: []faults.Launch{{What: "any", Nth: 1}},
 	}, f)
 	require.Equal(t, "lost=n1 fail-launch=general@2 fail-launch=any hang-launch=d4 never-ready=any@1", f.String())
 	for _, word := range []string{"lost", "fail-launch=@1", "hang-launch=np1@0", "never-ready=d4@x", "never-ready"} {
-		_, err := ParseFaults([]string{word})
+		_, err := faults.Parse([]string{word})
 		require.ErrorContains(t, err, word)
 	}
 }

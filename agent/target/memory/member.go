@@ -20,6 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"flotilla/agent/target"
+	"flotilla/agent/target/memory/faults"
 	"flotilla/core/api"
 	"flotilla/core/apply"
 )
@@ -73,7 +74,7 @@ type Member struct {
 	mostGrace  time.Duration
 
 	mu        sync.Mutex
-	faults    Faults
+	faults    faults.Faults
 	driftedAt map[string]time.Time // since when the nodes of Faults.Drifted are
 	nodes     []*node              // sorted by name
 	machines  map[string]*machine  // by the node's name

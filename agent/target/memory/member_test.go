@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"flotilla/agent/target"
+	"flotilla/agent/target/memory/faults"
 	"flotilla/core/api"
 	"flotilla/core/apply"
 	"flotilla/tests/elsewhen"
@@ -182,7 +183,7 @@ func TestFaults(t *testing.T) {
 	create(t, m, shop)
 	live := create(t, m, deployment)
 
-	m.SetFaults(Faults{Down: true})
+	m.SetFaults(faults.Faults{Down: true})
 	require.True(t, apierrors.IsServiceUnavailable(m.Ready(t.Context())))
 	for name, call := range map[string]func() error{
 		"Owners":     func() error { _, err := m.Owners(t.Context()); return err },
@@ -197,13 +198,13 @@ func TestFaults(t *testing.T) {
 		require.True(t, apierrors.IsServiceUnavailable(call()), name)
 	}
 
-	m.SetFaults(Faults{Fail: []string{"Deployment"}, Stuck: []string{"Deployment/shop/web"}})
+	m.SetFaults(faults.Faults{Fail: []string{"Deployment"}, Stuck: []string{"Deployment/shop/web"}})
 	_, err := m.Apply(t.Context(), target.Write{Object: live, UID: string(live.GetUID())})
 	require.True(t, apierrors.IsForbidden(err), "%v", err)
 	require.ErrorContains(t, err, "member berlin refuses Deployment/shop/web on request")
 	expectReady(t, m, live, apply.NotYet, "0 of 2 available: back-off restarting failed container")
 
-	m.SetFaults(Faults{Slow: time.Minute})
+	m.SetFaults(faults.Faults{Slow: time.Minute})
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	_, err = m.Apply(ctx, target.Write{Object: live, UID: string(live.GetUID())})
@@ -217,19 +218,19 @@ func TestFaults(t *testing.T) {
 	clock.Advance(time.Minute)
 	require.NoError(t, <-done)
 
-	m.SetFaults(Faults{})
+	m.SetFaults(faults.Faults{})
 	require.NoError(t, m.Ready(t.Context()))
 	expectReady(t, m, live, apply.Available, "")
 }
 
 func TestFaultsAsText(t *testing.T) {
-	f, err := ParseFaults([]string{"down", "slow=2s", "fail=Deployment", "stuck=Deployment/shop/web"})
+	f, err := faults.Parse([]string{"down", "slow=2s", "fail=Deployment", "stuck=Deployment/shop/web"})
 	require.NoError(t, err)
-	require.Equal(t, Faults{Down: true, Slow: 2 * time.Second, Fail: []string{"Deployment"}, Stuck: []string{"Deployment/shop/web"}}, f)
+	require.Equal(t, faults.Faults{Down: true, Slow: 2 * time.Second, Fail: []string{"Deployment"}, Stuck: []string{"Deployment/shop/web"}}, f)
 	require.Equal(t, "down slow=2s fail=Deployment stuck=Deployment/shop/web", f.String())
-	require.Equal(t, "none", Faults{}.String())
+	require.Equal(t, "none", faults.Faults{}.String())
 	for _, word := range []string{"up", "down=now", "slow", "slow=-1s", "slow=soon", "fail="} {
-		_, err := ParseFaults([]string{word})
+		_, err := faults.Parse([]string{word})
 		require.ErrorContains(t, err, word)
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"flotilla/agent/target"
+	"flotilla/agent/target/memory/fields"
 	"flotilla/core/api"
 	"flotilla/core/apply"
 )
@@ -147,7 +148,7 @@ func (m *Member) resulting(w target.Write, ref api.ObjectRef, live *stored) (*un
 	if live == nil {
 		return w.Object, nil
 	}
-	return m.merged(w, live.object)
+	return fields.Merge(w, live.object, m.clock.Now())
 }
 
 // Preview is what a forced Apply would return.

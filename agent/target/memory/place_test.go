@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"flotilla/agent/target"
+	"flotilla/agent/target/memory/faults"
 	"flotilla/core/api"
 )
 
@@ -158,11 +159,11 @@ func TestSmallPodsGoWhereLargeOnesCannot(t *testing.T) {
 	given := nodes("a", "b")
 	given[0].Capacity[corev1.ResourceCPU] = resource.MustParse("2")
 	m, _ := world(t, Options{Nodes: given})
-	m.SetFaults(Faults{NotReady: []string{"a", "b"}})
+	m.SetFaults(faults.Faults{NotReady: []string{"a", "b"}})
 	create(t, m, app("Deployment", "big", 1, "3", ""))
 	create(t, m, app("Deployment", "small", 2, "1", ""))
 	require.Equal(t, "big? small? small?", where(t, m))
-	m.SetFaults(Faults{})
+	m.SetFaults(faults.Faults{})
 	require.Equal(t, "big=b small=a small=a", where(t, m))
 }
 

@@ -15,7 +15,7 @@ import (
 
 // show is a pod as the API server shows it. It is made anew when it changed, and never written to.
 func (m *Member) show(p *pod) *corev1.Pod {
-	ready := p.isReady(m.clock.Now(), m.faults.stuck(apply.RefOf(p.of.object)))
+	ready := p.isReady(m.clock.Now(), m.faults.StuckAt(apply.RefOf(p.of.object)))
 	if p.look != nil && p.lookReady == ready {
 		return p.look
 	}

@@ -19,7 +19,7 @@ func waits(object *unstructured.Unstructured) bool {
 
 // settled reports whether controllers had the time to look at an object.
 func (m *Member) settled(s *stored) bool {
-	return !m.faults.stuck(apply.RefOf(s.object)) && !m.clock.Now().Before(s.changed.Add(m.readyAfter))
+	return !m.faults.StuckAt(apply.RefOf(s.object)) && !m.clock.Now().Before(s.changed.Add(m.readyAfter))
 }
 
 // status is what the member's controllers would have written by now, nil for kinds without any.
@@ -124,7 +124,7 @@ func serviceStatus(s *stored, settled bool) map[string]any {
 // assignAddress gives a service its cluster address, as an API server does when it is written.
 func (m *Member) assignAddress(s *stored) {
 	ref := apply.RefOf(s.object)
-	if ref.APIVersion != "v1" || ref.Kind != "Service" || m.faults.stuck(ref) {
+	if ref.APIVersion != "v1" || ref.Kind != "Service" || m.faults.StuckAt(ref) {
 		return
 	}
 	if kind, _, _ := unstructured.NestedString(s.object.Object, "spec", "type"); kind == "ExternalName" {

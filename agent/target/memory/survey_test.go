@@ -12,6 +12,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"flotilla/agent/target"
+	"flotilla/agent/target/memory/faults"
 	"flotilla/core/api"
 )
 
@@ -116,7 +117,7 @@ func TestNodesAsAnAPIServerShowsThem(t *testing.T) {
 	}, seen[0].Status.Conditions[0])
 
 	clock.Advance(time.Minute)
-	m.SetFaults(Faults{NotReady: []string{"own"}})
+	m.SetFaults(faults.Faults{NotReady: []string{"own"}})
 	own := survey(t, m).Nodes[0]
 	require.Equal(t, corev1.ConditionFalse, own.Status.Conditions[0].Status)
 	require.Equal(t, testNow.Add(time.Minute), own.Status.Conditions[0].LastTransitionTime.UTC())
@@ -126,7 +127,7 @@ func TestNodesAsAnAPIServerShowsThem(t *testing.T) {
 	create(t, m, app("Deployment", "web", 1, "1", ""))
 	require.Equal(t, "web?", where(t, m))
 	require.Equal(t, "0/2 nodes are available: untolerated taint k", conditionOf(podNamed(t, m, "web"), corev1.PodScheduled).Message)
-	m.SetFaults(Faults{})
+	m.SetFaults(faults.Faults{})
 	require.Equal(t, "web=own", where(t, m))
 	require.Empty(t, survey(t, m).Nodes[0].Spec.Taints)
 }
@@ -206,7 +207,7 @@ func TestSurveysHoldWhatWasApplied(t *testing.T) {
 	got := survey(t, m).Budgets[0].Status
 	require.Equal(t, []int32{1, 1, 0, 1}, []int32{got.ExpectedPods, got.CurrentHealthy, got.DesiredHealthy, got.DisruptionsAllowed})
 
-	m.SetFaults(Faults{Down: true})
+	m.SetFaults(faults.Faults{Down: true})
 	_, err := m.Survey(t.Context())
 	require.True(t, apierrors.IsServiceUnavailable(err), "%v", err)
 }

@@ -3,9 +3,13 @@ package memory
 import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"flotilla/agent/target/memory/fields"
 	"flotilla/core/api"
 	"flotilla/core/apply"
 )
+
+// planter and editor are the managers of what Plant and Edit write.
+const planter, editor = "kubectl-create", "kubectl-edit"
 
 // Plant makes or replaces an object by another hand than the agent's, that of kubectl-create. It is not in the history.
 func (m *Member) Plant(object *unstructured.Unstructured) {
@@ -14,11 +18,11 @@ func (m *Member) Plant(object *unstructured.Unstructured) {
 	object = object.DeepCopy()
 	s := m.objects[apply.IdentityOf(apply.RefOf(object))]
 	if s == nil {
-		m.written(planter, nil, object)
+		fields.Note(planter, nil, object, m.clock.Now())
 		m.store(object)
 		return
 	}
-	m.written(planter, s.object, object)
+	fields.Note(planter, s.object, object, m.clock.Now())
 	m.replace(s, object)
 }
 
@@ -33,7 +37,7 @@ func (m *Member) Edit(ref api.ObjectRef, change func(*unstructured.Unstructured)
 	}
 	edited := s.object.DeepCopy()
 	change(edited)
-	m.written(editor, s.object, edited)
+	fields.Note(editor, s.object, edited, m.clock.Now())
 	m.replace(s, edited)
 	return true
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"flotilla/agent/target"
+	"flotilla/agent/target/memory/faults"
 	"flotilla/core/api"
 	"flotilla/core/upgrade"
 )
@@ -148,10 +149,10 @@ func (m *Member) awaitStep(u *provision) {
 // endStep finishes a step, unless a fault says otherwise.
 func (m *Member) endStep(u *provision) {
 	step := &u.steps[u.at]
-	if u.parked = hits(m.faults.HangUpgrade, &u.op, step.Kind); u.parked {
+	if u.parked = faults.HitsUpgrade(m.faults.HangUpgrade, &u.op, step.Kind); u.parked {
 		return
 	}
-	if hits(m.faults.FailUpgrade, &u.op, step.Kind) {
+	if faults.HitsUpgrade(m.faults.FailUpgrade, &u.op, step.Kind) {
 		m.endUpgrade(u, step.Text+": failed on request")
 		return
 	}
@@ -196,12 +197,6 @@ func (m *Member) unpark() {
 func (u *provision) tell() {
 	close(u.changed)
 	u.changed = make(chan struct{})
-}
-
-func hits(list []UpgradeFault, op *api.UpgradeOperation, step string) bool {
-	return slices.ContainsFunc(list, func(f UpgradeFault) bool {
-		return (f.What == "any" || f.What == op.Type || f.What == step) && (f.Attempt == 0 || f.Attempt == op.Attempt)
-	})
 }
 
 // plan lists the steps of an operation, or says why a provider would refuse it.

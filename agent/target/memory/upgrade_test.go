@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"flotilla/agent/target"
+	"flotilla/agent/target/memory/faults"
 	"flotilla/core/api"
 	"flotilla/core/apply"
 	"flotilla/tests/elsewhen"
@@ -148,7 +149,7 @@ func TestUpgradesThatFailOrHang(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			m, clock := twoPools(t)
-			f, err := ParseFaults(c.faults)
+			f, err := faults.Parse(c.faults)
 			require.NoError(t, err)
 			m.SetFaults(f)
 			require.NoError(t, m.BeginUpgrade(fullUpgrade(1), slow))
@@ -157,7 +158,7 @@ func TestUpgradesThatFailOrHang(t *testing.T) {
 			require.Equal(t, c.hangs == "", s.Ended)
 			if c.hangs != "" {
 				require.Equal(t, c.hangs, s.Message)
-				m.SetFaults(Faults{})
+				m.SetFaults(faults.Faults{})
 				anHour(clock)
 				s, _ = m.UpgradeState("u1/berlin/1")
 				require.True(t, s.Ended)
@@ -192,7 +193,7 @@ func TestProvidersRefuse(t *testing.T) {
 		require.Empty(t, m.UpgradesBegun())
 	}
 	m, _ := twoPools(t)
-	m.SetFaults(Faults{Busy: "by-hand"})
+	m.SetFaults(faults.Faults{Busy: "by-hand"})
 	require.ErrorContains(t, m.BeginUpgrade(fullUpgrade(1), slow), "operation by-hand of somebody else")
 }
 
@@ -227,16 +228,16 @@ template: {metadata: {labels: {app: web}}, spec: {containers: [{name: c, image: 
 	counted, _, err := unstructured.NestedInt64(live.Object, "status", "disruptionsAllowed")
 	require.NoError(t, err)
 	require.Equal(t, int64(1), counted)
-	m.SetFaults(Faults{Stuck: []string{"Deployment"}})
+	m.SetFaults(faults.Faults{Stuck: []string{"Deployment"}})
 	require.Equal(t, map[string]int{"all": 0, "one": 0, "half": 0, "percent": 0, "free": 0, "nobody": 0}, allowed())
-	m.SetFaults(Faults{Down: true})
+	m.SetFaults(faults.Faults{Down: true})
 	_, err = m.Budgets(t.Context())
 	require.ErrorContains(t, err, "does not answer")
 }
 
 func TestMembersThatArePoweredOff(t *testing.T) {
 	m := New(Options{Name: "berlin", Clock: Running(elsewhen.Now), Nodes: []target.Node{{Name: "n"}}})
-	m.SetFaults(Faults{Off: true, NotReady: []string{"n"}})
+	m.SetFaults(faults.Faults{Off: true, NotReady: []string{"n"}})
 	require.ErrorContains(t, m.Ready(t.Context()), "does not answer")
 	i, err := m.Inventory(t.Context())
 	require.NoError(t, err)
@@ -245,17 +246,17 @@ func TestMembersThatArePoweredOff(t *testing.T) {
 
 func TestUpgradeFaultsAsText(t *testing.T) {
 	words := []string{"off", "not-ready=n1", "busy=by-hand", "fail-upgrade=Full@2", "fail-upgrade=np1", "hang-upgrade=any"}
-	f, err := ParseFaults(words)
+	f, err := faults.Parse(words)
 	require.NoError(t, err)
-	require.Equal(t, Faults{
+	require.Equal(t, faults.Faults{
 		Off: true, NotReady: []string{"n1"}, Busy: "by-hand",
-		FailUpgrade: []UpgradeFault{{What: "Full", Attempt: 2}, {What: "np1"}}, HangUpgrade: []UpgradeFault{{What: "any"}},
+		FailUpgrade: []faults.Upgrade{{What: "Full", Attempt: 2}, {What: "np1"}}, HangUpgrade: []faults.Upgrade{{What: "any"}},
 	}, f)
-	again, err := ParseFaults(strings.Fields(f.String()))
+	again, err := faults.Parse(strings.Fields(f.String()))
 	require.NoError(t, err)
 	require.Equal(t, f, again)
 	for _, word := range []string{"off=now", "busy", "fail-upgrade=@1", "fail-upgrade=np1@0", "hang-upgrade=np1@x", "hang-upgrade"} {
-		_, err := ParseFaults([]string{word})
+		_, err := faults.Parse([]string{word})
 		require.ErrorContains(t, err, word)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"flotilla/agent/target"
+	"flotilla/agent/target/memory/faults"
 	"flotilla/core/api"
 )
 
@@ -46,11 +47,11 @@ func TestNodesAreWritten(t *testing.T) {
 	create(t, m, app("Deployment", "web", 1, "1", ""))
 	require.Equal(t, "web=b", where(t, m))
 
-	m.SetFaults(Faults{NotReady: []string{"a"}})
+	m.SetFaults(faults.Faults{NotReady: []string{"a"}})
 	require.NoError(t, m.UpdateNode(t.Context(), "a", func(n *corev1.Node) { n.Spec.Taints, n.Spec.Unschedulable = nil, false }))
 	require.Equal(t, []corev1.Taint{{Key: corev1.TaintNodeNotReady, Effect: corev1.TaintEffectNoSchedule}}, nodeNamed(t, m, "a").Spec.Taints, "it comes back")
 	require.NoError(t, m.UpdateNode(t.Context(), "a", func(n *corev1.Node) { n.Labels["l"] = "2" }))
-	m.SetFaults(Faults{})
+	m.SetFaults(faults.Faults{})
 	require.Empty(t, nodeNamed(t, m, "a").Spec.Taints, "and goes with its cause")
 	require.True(t, apierrors.IsNotFound(m.UpdateNode(t.Context(), "c", func(*corev1.Node) {})))
 }
@@ -92,7 +93,7 @@ func TestNodesLeaveWithTheirLastFinalizer(t *testing.T) {
 	require.True(t, apierrors.IsNotFound(m.DeleteNode(t.Context(), "a", "")))
 	require.NoError(t, m.DeleteNode(t.Context(), "b", ""))
 	require.Equal(t, "db-0?", where(t, m))
-	require.True(t, apierrors.IsServiceUnavailable(func() error { m.SetFaults(Faults{Off: true}); return m.DeleteNode(t.Context(), "b", "") }()))
+	require.True(t, apierrors.IsServiceUnavailable(func() error { m.SetFaults(faults.Faults{Off: true}); return m.DeleteNode(t.Context(), "b", "") }()))
 }
 
 // Daemons go to every node that their selector and tolerations allow, and are not made on nodes that are

@@ -1,4 +1,7 @@
-package memory
+// Package fields keeps who else than the agent wrote which fields in the managed fields of an object, as an API server
+// does, but for lists: who writes to one owns all of it. What nobody else wrote is the agent's, and goes with its
+// manifest.
+package fields
 
 import (
 	"encoding/json"
@@ -7,22 +10,14 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"flotilla/agent/target"
 	"flotilla/core/apply"
-
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-)
-
-// Who else than the agent wrote which fields is kept in the managed fields of an object, as an API server does, but
-// for lists: who writes to one owns all of it. What nobody else wrote is the agent's, and goes with its manifest.
-
-const (
-	// planter and editor are the managers of what Plant and Edit write.
-	planter, editor = "kubectl-create", "kubectl-edit"
 )
 
 // set is a tree of fields: one without any below it is owned itself.
@@ -115,7 +110,8 @@ func managersOf(object *unstructured.Unstructured) map[string]set {
 	return others
 }
 
-func setManagers(object *unstructured.Unstructured, others map[string]set, at metav1.Time) {
+func setManagers(object *unstructured.Unstructured, others map[string]set, now time.Time) {
+	at := metav1.NewTime(now)
 	var entries []metav1.ManagedFieldsEntry
 	for _, name := range slices.Sorted(maps.Keys(others)) {
 		raw, err := json.Marshal(others[name].text())
@@ -130,8 +126,8 @@ func setManagers(object *unstructured.Unstructured, others map[string]set, at me
 	object.SetManagedFields(entries)
 }
 
-// written notes that a manager wrote what after has otherwise than before.
-func (m *Member) written(manager string, before, after *unstructured.Unstructured) {
+// Note notes that a manager wrote, now, what after has otherwise than before, nil when there was none.
+func Note(manager string, before, after *unstructured.Unstructured, now time.Time) {
 	others := managersOf(after)
 	had := map[string]any{}
 	if before != nil {
@@ -144,7 +140,7 @@ func (m *Member) written(manager string, before, after *unstructured.Unstructure
 		}
 		others[manager] = others[manager].join(fields)
 	}
-	setManagers(after, others, metav1.NewTime(m.clock.Now()))
+	setManagers(after, others, now)
 }
 
 // leave is the set without the fields of another.
@@ -164,9 +160,9 @@ func (s set) leave(other set) set {
 	return left
 }
 
-// merged is an object as it is once the agent wrote it over a live one: what others own and it does not mention
+// Merge is an object as it is once the agent wrote it over a live one: what others own and it does not mention
 // stays. What they own and it wants otherwise is a conflict, unless it is forced.
-func (m *Member) merged(w target.Write, live *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+func Merge(w target.Write, live *unstructured.Unstructured, now time.Time) (*unstructured.Unstructured, error) {
 	others := managersOf(live)
 	if len(others) == 0 {
 		return w.Object, nil
@@ -184,7 +180,7 @@ func (m *Member) merged(w target.Write, live *unstructured.Unstructured) (*unstr
 		err.ErrStatus.Details.Causes = causes
 		return nil, err
 	}
-	setManagers(object, others, metav1.NewTime(m.clock.Now()))
+	setManagers(object, others, now)
 	return object, nil
 }
 
