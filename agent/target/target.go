@@ -129,11 +129,14 @@ type Node struct {
 	Image string
 	// NotReady is set while its condition Ready is not True.
 	NotReady bool
-
 	// CapacityType is spot, on-demand or reserved, empty when nobody says.
 	CapacityType string
-	// NodePool is the karpenter.sh NodePool it was made for, empty when it is not managed. With CapacityType, Labels,
-	// Annotations and Taints it says how a node in memory is made; Survey shows what became of them, Nodes does not.
+	Template
+}
+
+// Template says how a node in memory is made. Survey shows what became of it, Nodes does not.
+type Template struct {
+	// NodePool is the karpenter.sh NodePool it was made for, empty when it is not managed.
 	NodePool            string
 	Labels, Annotations map[string]string
 	Taints              []corev1.Taint

@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"flotilla/agent/target"
+	"flotilla/agent/target/memory/podspec"
 	"flotilla/tests/elsewhen"
 )
 
@@ -77,8 +78,8 @@ func first(b *testing.B, m *Member) target.PodRef {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, s := range m.sorted() {
-		if s.object.GetKind() == kindDeployment {
-			return target.PodRef{Namespace: s.object.GetNamespace(), Name: s.pods[0].name}
+		if s.Object.GetKind() == podspec.KindDeployment {
+			return target.PodRef{Namespace: s.Object.GetNamespace(), Name: s.Pods[0].Name}
 		}
 	}
 	b.Fatal("no pods")

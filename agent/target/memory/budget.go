@@ -52,7 +52,7 @@ type verdict struct {
 
 // budget counts the pods that a budget covers, as the disruption controller does: percentages round up.
 func (m *Member) budget(s *stored) verdict {
-	b := verdict{Budget: target.Budget{Namespace: s.object.GetNamespace(), Name: s.object.GetName()}}
+	b := verdict{Budget: target.Budget{Namespace: s.Object.GetNamespace(), Name: s.Object.GetName()}}
 	spec, selector, ok := readBudget(s)
 	if !ok {
 		return b
@@ -65,7 +65,7 @@ func (m *Member) budget(s *stored) verdict {
 
 // readBudget is false for a budget that cannot be read: it covers nothing.
 func readBudget(s *stored) (*budgetSpec, labels.Selector, bool) {
-	found, _, _ := unstructured.NestedMap(s.object.Object, "spec")
+	found, _, _ := unstructured.NestedMap(s.Object.Object, "spec")
 	spec := &budgetSpec{}
 	if err := strict.FromUnstructured(found, spec); err != nil {
 		return nil, nil, false
@@ -77,11 +77,11 @@ func readBudget(s *stored) (*budgetSpec, labels.Selector, bool) {
 // covered counts the pods of a namespace that a selector matches, and the healthy ones among them.
 func (m *Member) covered(namespace string, selector labels.Selector) (expected, healthy int) {
 	for _, s := range m.objects {
-		if s.object.GetNamespace() != namespace || !s.workload() || !selector.Matches(labels.Set(s.template().pod.Labels)) {
+		if s.Object.GetNamespace() != namespace || !s.workload() || !selector.Matches(labels.Set(s.template().Pod.Labels)) {
 			continue
 		}
 		ready, _ := m.census(s)
-		expected += len(s.pods)
+		expected += len(s.Pods)
 		healthy += int(ready)
 	}
 	return expected, healthy
@@ -111,7 +111,7 @@ func budgetID(b *policyv1.PodDisruptionBudget) apply.Identity {
 func (m *Member) budgetStatus(s *stored) map[string]any {
 	b := m.budget(s)
 	return map[string]any{
-		"observedGeneration": s.object.GetGeneration(),
+		"observedGeneration": s.Object.GetGeneration(),
 		"expectedPods":       int64(b.Expected),
 		"currentHealthy":     int64(b.Healthy),
 		"disruptionsAllowed": int64(b.Allowed),

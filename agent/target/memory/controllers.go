@@ -7,24 +7,25 @@ import (
 	"slices"
 
 	"flotilla/agent/target"
+	"flotilla/agent/target/memory/podspec"
 	"flotilla/core/apply"
 )
 
 // reconcile gives a workload the pods it wants: a changed template replaces all of them at once.
 func (m *Member) reconcile(s *stored) {
 	t := s.template()
-	if len(s.pods) > 0 && s.pods[0].made.text != t.text {
+	if len(s.Pods) > 0 && s.Pods[0].made.Text != t.Text {
 		m.release(s)
 	}
-	for _, p := range s.pods {
+	for _, p := range s.Pods {
 		if p.made != t {
 			p.made, p.look = t, nil
 		}
 	}
-	switch s.object.GetKind() {
-	case kindDaemonSet:
+	switch s.Object.GetKind() {
+	case podspec.KindDaemonSet:
 		m.reconcileDaemons(s, m.nodes)
-	case kindStatefulSet:
+	case podspec.KindStatefulSet:
 		m.reconcileOrdinals(s)
 	default:
 		m.reconcileReplicas(s)
@@ -35,17 +36,17 @@ func (m *Member) reconcile(s *stored) {
 // for room, then those that are cheapest to lose, then the newest.
 func (m *Member) reconcileReplicas(s *stored) {
 	want := int(s.replicas())
-	if surplus := len(s.pods) - want; surplus > 0 {
-		order := slices.Clone(s.pods)
+	if surplus := len(s.Pods) - want; surplus > 0 {
+		order := slices.Clone(s.Pods)
 		slices.SortStableFunc(order, func(a, b *pod) int {
-			return cmp.Or(cmp.Compare(seated(a), seated(b)), -a.created.Compare(b.created), -cmp.Compare(a.uid, b.uid))
+			return cmp.Or(cmp.Compare(seated(a), seated(b)), -a.Created.Compare(b.Created), -cmp.Compare(a.UID, b.UID))
 		})
 		for _, p := range order[:surplus] {
 			m.end(p)
 		}
 	}
-	for len(s.pods) < want {
-		m.spawn(s, slot{node: s.template().node})
+	for len(s.Pods) < want {
+		m.spawn(s, slot{For: s.template().Node})
 	}
 }
 
@@ -60,46 +61,46 @@ func seated(p *pod) int {
 func (m *Member) reconcileOrdinals(s *stored) {
 	want := int(s.replicas())
 	have := map[int]bool{}
-	for _, p := range slices.Clone(s.pods) {
-		if p.slot.ordinal >= want {
+	for _, p := range slices.Clone(s.Pods) {
+		if p.Ordinal >= want {
 			m.end(p)
 			continue
 		}
-		have[p.slot.ordinal] = true
+		have[p.Ordinal] = true
 	}
 	for i := range want {
 		if !have[i] {
-			m.spawn(s, slot{ordinal: i})
+			m.spawn(s, slot{Ordinal: i})
 		}
 	}
 }
 
 // reconcileDaemons keeps one pod on every node of some that a DaemonSet is for.
 func (m *Member) reconcileDaemons(s *stored, among []*node) {
-	spec, wanted := &s.template().pod.Spec, make(map[string]bool, len(among))
+	spec, wanted := &s.template().Pod.Spec, make(map[string]bool, len(among))
 	for _, n := range among {
-		wanted[n.Name] = n.selected(spec) && untolerated(spec.Tolerations, n.taints) == nil
+		wanted[n.Name] = podspec.Selects(spec, n.Name, n.Labels) && podspec.Untolerated(spec.Tolerations, n.taints) == nil
 	}
-	for _, p := range slices.Clone(s.pods) {
-		here, asked := wanted[p.slot.node]
-		if asked && !here && p.on == nil || !asked && m.nodeNamed(p.slot.node) == nil {
+	for _, p := range slices.Clone(s.Pods) {
+		here, asked := wanted[p.For]
+		if asked && !here && p.on == nil || !asked && m.nodeNamed(p.For) == nil {
 			m.end(p)
 			continue
 		}
 		if asked {
-			wanted[p.slot.node] = false
+			wanted[p.For] = false
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(wanted)) {
 		if wanted[name] {
-			m.spawn(s, slot{node: name})
+			m.spawn(s, slot{For: name})
 		}
 	}
 }
 
 // release ends all pods of a workload.
 func (m *Member) release(s *stored) {
-	for _, p := range slices.Clone(s.pods) {
+	for _, p := range slices.Clone(s.Pods) {
 		m.end(p)
 	}
 }
@@ -116,7 +117,7 @@ func (m *Member) resettle(changed ...*node) {
 func (m *Member) daemons() []*stored {
 	var out []*stored
 	for _, s := range m.objects {
-		if s.object.GetKind() == kindDaemonSet && s.workload() {
+		if s.Object.GetKind() == podspec.KindDaemonSet && s.workload() {
 			out = append(out, s)
 		}
 	}
@@ -145,14 +146,14 @@ func (m *Member) tell() {
 
 // census counts the pods of a workload that are ready, and says what the others wait for.
 func (m *Member) census(s *stored) (ready int64, waitsFor string) {
-	now, stuck := m.clock.Now(), m.faults.StuckAt(apply.RefOf(s.object))
-	for _, p := range s.pods {
+	now, stuck := m.clock.Now(), m.faults.StuckAt(apply.RefOf(s.Object))
+	for _, p := range s.Pods {
 		switch {
 		case p.isReady(now, stuck):
 			ready++
 		case p.on == nil:
 			waitsFor = fmt.Sprintf("pods wait for room: %d nodes, %s", p.among, p.why)
-		case !p.ending.IsZero():
+		case !p.Ending.IsZero():
 			waitsFor = "pods are being deleted"
 		case stuck:
 			waitsFor = "back-off restarting failed container"

@@ -26,13 +26,13 @@ func (m *Member) Evict(_ context.Context, ref target.PodRef) error {
 	if err != nil {
 		return err
 	}
-	if !p.ending.IsZero() {
+	if !p.Ending.IsZero() {
 		return nil
 	}
 	if err := m.spare(p); err != nil {
 		return err
 	}
-	m.terminate(p, p.made.grace)
+	m.terminate(p, p.made.Grace)
 	m.tell()
 	return nil
 }
@@ -46,7 +46,7 @@ func (m *Member) DeletePod(_ context.Context, ref target.PodRef, grace time.Dura
 		return err
 	}
 	if grace < 0 {
-		grace = p.made.grace
+		grace = p.made.Grace
 	}
 	m.terminate(p, whole(grace))
 	m.tell()
@@ -68,8 +68,8 @@ func (m *Member) podAt(ref target.PodRef) (*pod, error) {
 	if p == nil {
 		return nil, apierrors.NewNotFound(pods, ref.Name)
 	}
-	if ref.UID != "" && ref.UID != string(p.uid) {
-		return nil, apierrors.NewConflict(pods, ref.Name, fmt.Errorf("uid is %s, not %s", p.uid, ref.UID))
+	if ref.UID != "" && ref.UID != string(p.UID) {
+		return nil, apierrors.NewConflict(pods, ref.Name, fmt.Errorf("uid is %s, not %s", p.UID, ref.UID))
 	}
 	return p, nil
 }
@@ -88,17 +88,17 @@ func (m *Member) spare(p *pod) error {
 	}
 	for _, s := range covering {
 		now := m.budget(s)
-		ready := p.isReady(m.clock.Now(), m.faults.StuckAt(apply.RefOf(p.of.object)))
+		ready := p.isReady(m.clock.Now(), m.faults.StuckAt(apply.RefOf(p.of.Object)))
 		always := unhealthyPolicy(s) == string(policyv1.AlwaysAllow)
 		if !ready && (always || now.desired > 0 && now.Healthy >= now.desired) {
 			continue
 		}
 		if !m.settled(s) {
-			return apierrors.NewTooManyRequests("Cannot evict pod: the disruption budget "+s.object.GetName()+" is still being processed by the server", 10)
+			return apierrors.NewTooManyRequests("Cannot evict pod: the disruption budget "+s.Object.GetName()+" is still being processed by the server", 10)
 		}
 		if now.Allowed <= 0 {
 			return apierrors.NewTooManyRequests(fmt.Sprintf(
-				"Cannot evict pod as it would violate the pod's disruption budget: the disruption budget %s needs %d healthy pods and has %d currently", s.object.GetName(), now.desired, now.Healthy,
+				"Cannot evict pod as it would violate the pod's disruption budget: the disruption budget %s needs %d healthy pods and has %d currently", s.Object.GetName(), now.desired, now.Healthy,
 			), 0)
 		}
 	}
@@ -106,7 +106,7 @@ func (m *Member) spare(p *pod) error {
 }
 
 func unhealthyPolicy(budget *stored) string {
-	text, _, _ := unstructured.NestedString(budget.object.Object, "spec", "unhealthyPodEvictionPolicy")
+	text, _, _ := unstructured.NestedString(budget.Object.Object, "spec", "unhealthyPodEvictionPolicy")
 	return text
 }
 
@@ -114,21 +114,21 @@ func unhealthyPolicy(budget *stored) string {
 func (m *Member) covering(p *pod) []*stored {
 	var out []*stored
 	for _, s := range m.objects {
-		if s.kind() != kindBudget || s.object.GetNamespace() != p.of.object.GetNamespace() {
+		if s.kind() != kindBudget || s.Object.GetNamespace() != p.of.Object.GetNamespace() {
 			continue
 		}
-		if _, selector, ok := readBudget(s); ok && selector.Matches(labels.Set(p.made.pod.Labels)) {
+		if _, selector, ok := readBudget(s); ok && selector.Matches(labels.Set(p.made.Pod.Labels)) {
 			out = append(out, s)
 		}
 	}
-	slices.SortFunc(out, func(a, b *stored) int { return strings.Compare(a.object.GetName(), b.object.GetName()) })
+	slices.SortFunc(out, func(a, b *stored) int { return strings.Compare(a.Object.GetName(), b.Object.GetName()) })
 	return out
 }
 
 func names(list []*stored) []string {
 	out := make([]string, len(list))
 	for i, s := range list {
-		out[i] = s.object.GetName()
+		out[i] = s.Object.GetName()
 	}
 	return out
 }

@@ -34,9 +34,9 @@ func (m *Member) nodeClaims() []*api.NodeClaim {
 		}
 		out = append(out, &api.NodeClaim{
 			TypeMeta:   metav1.TypeMeta{APIVersion: api.GroupKarpenter + "/v1", Kind: api.KindNodeClaim},
-			ObjectMeta: metav1.ObjectMeta{Name: n.Name, CreationTimestamp: metav1.NewTime(n.created), Labels: maps.Clone(n.labels)},
+			ObjectMeta: metav1.ObjectMeta{Name: n.Name, CreationTimestamp: metav1.NewTime(n.Created), Labels: maps.Clone(n.Labels)},
 			Spec: api.NodeClaimSpec{
-				ExpireAfter: n.notes[api.AnnotationExpireAfter], TerminationGracePeriod: n.notes[api.AnnotationTerminationGracePeriod],
+				ExpireAfter: n.Annotations[api.AnnotationExpireAfter], TerminationGracePeriod: n.Annotations[api.AnnotationTerminationGracePeriod],
 			},
 			Status: api.NodeClaimStatus{NodeName: n.Name, Conditions: []metav1.Condition{{
 				Type: api.ClaimDrifted, Status: metav1.ConditionTrue, Reason: cmp.Or(f.Reason, api.ClaimDrifted), LastTransitionTime: metav1.NewTime(m.driftedAt[f.Node]),

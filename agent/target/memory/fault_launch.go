@@ -7,26 +7,31 @@ import (
 
 // launches counts the nodes that the member was asked to launch: all, by pool and by instance type.
 type launches struct {
-	all          int
-	pools, types map[string]int
+	All   int            `json:"all"`
+	Pools map[string]int `json:"pools,omitempty"`
+	Types map[string]int `json:"types,omitempty"`
 }
 
 // launchNumber is the place of one launch in each of these counts.
-type launchNumber struct{ all, pool, instanceType int }
+type launchNumber struct {
+	All    int `json:"all,omitempty"`
+	OfPool int `json:"ofPool,omitempty"`
+	OfType int `json:"ofType,omitempty"`
+}
 
 func (c *launches) next(l *Launch) launchNumber {
-	if c.pools == nil {
-		c.pools, c.types = map[string]int{}, map[string]int{}
+	if c.Pools == nil {
+		c.Pools, c.Types = map[string]int{}, map[string]int{}
 	}
-	c.all++
-	c.pools[l.NodePool]++
-	c.types[l.InstanceType]++
-	return launchNumber{c.all, c.pools[l.NodePool], c.types[l.InstanceType]}
+	c.All++
+	c.Pools[l.NodePool]++
+	c.Types[l.InstanceType]++
+	return launchNumber{c.All, c.Pools[l.NodePool], c.Types[l.InstanceType]}
 }
 
 // places are the how manieth launch a machine is of any, of its NodePool and of its instance type.
 func (mach *machine) places() map[string]int {
-	return map[string]int{"any": mach.number.all, mach.NodePool: mach.number.pool, mach.InstanceType: mach.number.instanceType}
+	return map[string]int{"any": mach.All, mach.NodePool: mach.OfPool, mach.InstanceType: mach.OfType}
 }
 
 // resume lets launches that stood still go on, and machines that a fault takes vanish.

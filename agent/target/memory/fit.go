@@ -9,7 +9,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"flotilla/core/api"
+	"flotilla/agent/target/memory/podspec"
 )
 
 // fit places pods that ask for more than room: each on the first of the nodes that take it and are most what it would
@@ -72,17 +72,17 @@ func (m *Member) choose(p *pod, d *demand) (*node, string) {
 
 // obstacle is the first thing about a node that a pod does not get along with, empty when it does.
 func (d *demand) obstacle(p *pod, n *node) string {
-	spec := &p.made.pod.Spec
-	if short := n.free.short(&p.made.needs); short != "" {
+	spec := &p.made.Pod.Spec
+	if short := n.free.Short(&p.made.Needs); short != "" {
 		return "insufficient " + short
 	}
-	if taint := untolerated(spec.Tolerations, n.taints); taint != nil {
+	if taint := podspec.Untolerated(spec.Tolerations, n.taints); taint != nil {
 		return "untolerated taint " + taint.Key
 	}
 	if clashes(spec, n) {
 		return "host ports taken"
 	}
-	if !n.selected(spec) || slices.ContainsFunc(d.reach, func(terms []corev1.NodeSelectorTerm) bool { return !n.admitted(terms) }) {
+	if !podspec.Selects(spec, n.Name, n.Labels) || slices.ContainsFunc(d.reach, func(terms []corev1.NodeSelectorTerm) bool { return !podspec.Admits(terms, n.Name, n.Labels) }) {
 		return "node selector or affinity not matched"
 	}
 	if slices.ContainsFunc(d.rules, func(r rule) bool { return !r(n) }) {
@@ -93,33 +93,14 @@ func (d *demand) obstacle(p *pod, n *node) string {
 
 // clashes reports whether a port of the node that a pod wants is taken.
 func clashes(spec *corev1.PodSpec, n *node) bool {
-	wanted := hostPorts(spec)
+	wanted := podspec.HostPorts(spec)
 	if len(wanted) == 0 {
 		return false
 	}
 	for other := range n.pods {
-		for _, a := range hostPorts(&other.made.pod.Spec) {
-			if slices.ContainsFunc(wanted, func(b api.HostPort) bool {
-				return a.Port == b.Port && a.Protocol == b.Protocol && (a.IP == b.IP || a.IP == anyAddress || b.IP == anyAddress)
-			}) {
-				return true
-			}
+		if podspec.Clash(wanted, podspec.HostPorts(&other.made.Pod.Spec)) {
+			return true
 		}
 	}
 	return false
-}
-
-// anyAddress is the address of a port that is taken on all of them.
-const anyAddress = "0.0.0.0"
-
-func hostPorts(spec *corev1.PodSpec) []api.HostPort {
-	var out []api.HostPort
-	for i := range spec.Containers {
-		for _, p := range spec.Containers[i].Ports {
-			if p.HostPort != 0 {
-				out = append(out, api.HostPort{IP: cmp.Or(p.HostIP, anyAddress), Port: p.HostPort, Protocol: cmp.Or(string(p.Protocol), "TCP")})
-			}
-		}
-	}
-	return out
 }

@@ -106,9 +106,9 @@ func (m *Member) write() {
 }
 
 func (m *Member) writeObject(s *stored) error {
-	path := m.keep.object(s.number)
+	path := m.keep.object(s.Number)
 	if m.objects[s.id()] == s {
-		return put(path, recordObject(s))
+		return put(path, s)
 	}
 	if err := os.Remove(path); !errors.Is(err, fs.ErrNotExist) {
 		return err

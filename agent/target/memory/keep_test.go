@@ -13,6 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"flotilla/agent/target"
+	"flotilla/agent/target/memory/podspec"
 	"flotilla/core/api"
 	"flotilla/core/apply"
 )
@@ -90,7 +91,7 @@ func (w *twins) open(o Options) {
 func (c *manualClock) forget(m *Member) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for _, stop := range m.timers {
+	for _, stop := range m.stops {
 		stop()
 	}
 }
@@ -111,7 +112,7 @@ func text(err error) string {
 func happen(t *testing.T, seed uint64, m *Member) string {
 	r := rand.New(rand.NewPCG(seed, 1))
 	name := fmt.Sprintf("w%d", r.IntN(4))
-	ref := api.ObjectRef{APIVersion: "apps/v1", Kind: []string{kindDeployment, kindStatefulSet, kindDaemonSet}[r.IntN(3)], Namespace: "shop", Name: name}
+	ref := api.ObjectRef{APIVersion: "apps/v1", Kind: []string{podspec.KindDeployment, podspec.KindStatefulSet, podspec.KindDaemonSet}[r.IntN(3)], Namespace: "shop", Name: name}
 	live, _ := m.Get(t.Context(), ref)
 	node := []string{"a", "b", "c", "d", "n1", "n2"}[r.IntN(6)]
 	switch kind := r.IntN(9); {
@@ -215,18 +216,18 @@ func TestAStateThatCannotBeKeptIsTold(t *testing.T) {
 	o := Options{Name: "berlin", Clock: &manualClock{now: testNow}, Nodes: nodes("a")}
 	m := open(t, o, folder)
 	create(t, m, shop)
-	create(t, m, app(kindDeployment, "web", 1, "1", ""))
+	create(t, m, app(podspec.KindDeployment, "web", 1, "1", ""))
 	require.NoError(t, m.Ready(t.Context()))
 	away := folder + "-away"
 	require.NoError(t, os.Rename(folder, away))
-	create(t, m, app(kindDeployment, "more", 1, "1", ""))
+	create(t, m, app(podspec.KindDeployment, "more", 1, "1", ""))
 	require.ErrorContains(t, m.Ready(t.Context()), "the state of member berlin cannot be kept: ")
 	require.NoError(t, os.Rename(away, folder))
 	require.NoError(t, m.Ready(t.Context()), "it is tried again")
 	m.Close()
 	again := open(t, o, folder)
 	for _, name := range []string{"web", "more"} {
-		_, err := again.Get(t.Context(), api.ObjectRef{APIVersion: "apps/v1", Kind: kindDeployment, Namespace: "shop", Name: name})
+		_, err := again.Get(t.Context(), api.ObjectRef{APIVersion: "apps/v1", Kind: podspec.KindDeployment, Namespace: "shop", Name: name})
 		require.NoError(t, err)
 	}
 	require.Len(t, survey(t, again).Pods, 2)

@@ -34,15 +34,17 @@ type Launch struct {
 	LaunchTime, ReadyAfter time.Duration
 }
 
-// machine is what a node runs on, as the provider knows it.
+// machine is what a node runs on, as the provider knows it. As JSON it is what is kept of it.
 type machine struct {
-	Launch
-	number launchNumber
+	Launch `json:"launch"`
+	launchNumber
 	// held says what goes on once no fault holds it any more.
 	held func()
-	// shows, starts and ends are when its node shows and is ready, and when it is to be gone; zero before
+	// Shows, Starts and Ends are when its node shows and is ready, and when it is to be gone; zero before
 	// that is known.
-	shows, starts, ends time.Time
+	Shows  time.Time `json:"shows,omitzero"`
+	Starts time.Time `json:"starts,omitzero"`
+	Ends   time.Time `json:"ends,omitzero"`
 }
 
 // LaunchNode begins to launch a node and returns its name. A name whose machine is there already is no
@@ -60,7 +62,7 @@ func (m *Member) LaunchNode(l Launch) (node string, err error) {
 		return "", fmt.Errorf("launching node %s on member %s: the node of a machine that is gone still has this name", l.Name, m.name)
 	}
 	m.keep.stale()
-	mach := &machine{Launch: l, number: m.launches.next(&l), shows: m.clock.Now().Add(l.LaunchTime)}
+	mach := &machine{Launch: l, launchNumber: m.launches.next(&l), Shows: m.clock.Now().Add(l.LaunchTime)}
 	if f := faults.HitsLaunch(m.faults.FailLaunch, mach.places()); f != nil {
 		return "", fmt.Errorf("launching node %s on member %s: no capacity of type %s, on request (fail-launch=%s)", l.Name, m.name, l.InstanceType, f)
 	}
@@ -92,14 +94,14 @@ func (m *Member) register(mach *machine) {
 	}
 	n := m.newNode(target.Node{
 		Name: mach.Name, Zone: mach.Zone, InstanceType: mach.InstanceType, Capacity: mach.Capacity, Allocatable: mach.Allocatable,
-		Price: mach.Price, Kubelet: m.version, Image: DefaultImage, NodePool: mach.NodePool, CapacityType: mach.CapacityType,
-		Labels: mach.Labels, Annotations: mach.Annotations,
+		Price: mach.Price, Kubelet: m.version, Image: DefaultImage, CapacityType: mach.CapacityType,
+		Template: target.Template{NodePool: mach.NodePool, Labels: mach.Labels, Annotations: mach.Annotations},
 	})
-	n.own = slices.Concat([]corev1.Taint{{Key: TaintUnregistered, Effect: corev1.TaintEffectNoExecute}}, mach.Taints, mach.StartupTaints)
-	n.finalizers, n.launched, n.starting = mach.Finalizers, true, true
+	n.Own = slices.Concat([]corev1.Taint{{Key: TaintUnregistered, Effect: corev1.TaintEffectNoExecute}}, mach.Taints, mach.StartupTaints)
+	n.Finalizers, n.Launched, n.Starting = mach.Finalizers, true, true
 	m.enter(n)
 	m.resettle(n)
-	mach.starts = m.clock.Now().Add(mach.ReadyAfter)
+	mach.Starts = m.clock.Now().Add(mach.ReadyAfter)
 	m.later(mach.ReadyAfter, func() { m.start(mach, n) })
 }
 
@@ -113,8 +115,8 @@ func (m *Member) start(mach *machine, n *node) {
 		mach.held = func() { m.start(mach, n) }
 		return
 	}
-	n.starting = false
-	n.own = slices.DeleteFunc(n.own, func(t corev1.Taint) bool {
+	n.Starting = false
+	n.Own = slices.DeleteFunc(n.Own, func(t corev1.Taint) bool {
 		return slices.ContainsFunc(mach.StartupTaints, func(s corev1.Taint) bool { return s.MatchTaint(&t) })
 	})
 	m.judge(n)
@@ -130,9 +132,9 @@ func (m *Member) TerminateMachine(node string, takes time.Duration) (gone bool) 
 	if mach == nil {
 		return true
 	}
-	if mach.ends.IsZero() {
+	if mach.Ends.IsZero() {
 		m.keep.stale()
-		mach.ends = m.clock.Now().Add(takes)
+		mach.Ends = m.clock.Now().Add(takes)
 		m.later(takes, func() { m.vanish(mach) })
 	}
 	return m.machines[node] == nil
@@ -176,7 +178,7 @@ func (m *Member) vanish(mach *machine) {
 	if n == nil {
 		return
 	}
-	n.lost = true
+	n.Lost = true
 	m.judge(n)
 	for p := range n.pods {
 		m.touch(p.of)

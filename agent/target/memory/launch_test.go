@@ -1,9 +1,10 @@
 package memory
 
 import (
-	"flotilla/agent/target/memory/faults"
 	"testing"
 	"time"
+
+	"flotilla/agent/target/memory/faults"
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"

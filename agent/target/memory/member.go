@@ -67,35 +67,54 @@ type Options struct {
 
 // Member is one member in memory. Make it with New.
 type Member struct {
-	name       string
-	version    string
-	readyAfter time.Duration
-	clock      Clock
-	mostGrace  time.Duration
+	settings
 
-	mu        sync.Mutex
-	faults    faults.Faults
-	driftedAt map[string]time.Time // since when the nodes of Faults.Drifted are
-	nodes     []*node              // sorted by name
-	machines  map[string]*machine  // by the node's name
+	mu     sync.Mutex
+	faults faults.Faults
+	provided
+	nodes []*node // sorted by name
+	contents
+	schedule scheduler
+	counts   counts
+	history  history
+	watchers map[chan target.Change]struct{}
+	timers
+	keep keeper
+}
+
+// settings are what a member was made with, and its version.
+type settings struct {
+	name                  string
+	version               string
+	readyAfter, mostGrace time.Duration
+	clock                 Clock
+	began                 int64 // when the member was made, so that nodes of one made again are other nodes
+}
+
+// provided is what the provider knows of the member.
+type provided struct {
+	machines  map[string]*machine // by the node's name
 	launches  launches
-	schedule  scheduler
 	pools     []api.NodePoolFacts
 	upgrades  upgrades
-	objects   map[apply.Identity]*stored
-	owners    map[string]map[apply.Identity]*stored
-	pods      map[string]*pod      // by namespace/name
-	listed    []*pod               // the same, sorted; nil when it must be made anew
-	touched   map[*stored]struct{} // workloads whose pods changed since the last tell, placed: found room
-	placed    map[*stored]struct{}
-	counts    counts
-	began     int64 // when the member was made, so that nodes of one made again are other nodes
-	history   history
-	watchers  map[chan target.Change]struct{}
-	timers    map[int64]func() bool
-	started   int64 // timers ever started
-	closed    bool
-	keep      keeper
+	driftedAt map[string]time.Time // since when the nodes of Faults.Drifted are
+}
+
+// contents are the objects and pods.
+type contents struct {
+	objects map[apply.Identity]*stored
+	owners  map[string]map[apply.Identity]*stored
+	pods    map[string]*pod      // by namespace/name
+	listed  []*pod               // the same, sorted; nil when it must be made anew
+	touched map[*stored]struct{} // workloads whose pods changed since the last tell, placed: found room
+	placed  map[*stored]struct{}
+}
+
+// timers are those that have not gone off.
+type timers struct {
+	stops   map[int64]func() bool
+	started int64 // ever
+	closed  bool
 }
 
 // counts are what a member counts and never counts again.
@@ -111,12 +130,15 @@ var _ target.Target = (*Member)(nil)
 // New returns a member with the namespaces every cluster has.
 func New(o Options) *Member {
 	m := &Member{
-		name: o.Name, version: o.KubernetesVersion, readyAfter: o.ReadyAfter, clock: o.Clock,
-		objects: map[apply.Identity]*stored{}, owners: map[string]map[apply.Identity]*stored{},
-		pods: map[string]*pod{}, touched: map[*stored]struct{}{}, placed: map[*stored]struct{}{},
-		machines: map[string]*machine{}, watchers: map[chan target.Change]struct{}{}, timers: map[int64]func() bool{},
+		settings: settings{name: o.Name, version: o.KubernetesVersion, readyAfter: o.ReadyAfter, mostGrace: o.MostGrace, clock: o.Clock},
+		contents: contents{
+			objects: map[apply.Identity]*stored{}, owners: map[string]map[apply.Identity]*stored{},
+			pods: map[string]*pod{}, touched: map[*stored]struct{}{}, placed: map[*stored]struct{}{},
+		},
+		provided: provided{machines: map[string]*machine{}},
+		schedule: scheduler{waiting: map[*pod]struct{}{}, after: o.ScheduleAfter},
+		watchers: map[chan target.Change]struct{}{}, timers: timers{stops: map[int64]func() bool{}},
 	}
-	m.schedule, m.mostGrace = scheduler{waiting: map[*pod]struct{}{}, after: o.ScheduleAfter}, o.MostGrace
 	if m.version == "" {
 		m.version = "v1.36.3"
 	}
@@ -144,9 +166,9 @@ func (m *Member) Close() {
 	m.mu.Lock()
 	defer m.unlock()
 	m.closed = true
-	for id, stop := range m.timers {
+	for id, stop := range m.stops {
 		stop()
-		delete(m.timers, id)
+		delete(m.stops, id)
 	}
 }
 
@@ -195,8 +217,8 @@ func (m *Member) Nodes(context.Context) ([]target.Node, error) {
 	for i, n := range m.nodes {
 		out[i] = n.Node
 		out[i].Capacity, out[i].Allocatable = n.Capacity.DeepCopy(), n.Allocatable.DeepCopy()
-		out[i].Requested, out[i].NotReady = n.requested(), !n.up
-		out[i].Labels, out[i].Annotations, out[i].Taints = nil, nil, nil
+		out[i].Requested, out[i].NotReady = n.requested(), !n.Up
+		out[i].Template = target.Template{NodePool: n.NodePool}
 	}
 	return out, nil
 }
@@ -234,13 +256,13 @@ func (m *Member) after(d time.Duration, f func()) {
 	}
 	m.started++
 	id := m.started
-	m.timers[id] = m.clock.AfterFunc(d, func() {
+	m.stops[id] = m.clock.AfterFunc(d, func() {
 		m.mu.Lock()
 		defer m.unlock()
-		if _, ok := m.timers[id]; !ok {
+		if _, ok := m.stops[id]; !ok {
 			return
 		}
-		delete(m.timers, id)
+		delete(m.stops, id)
 		f()
 	})
 }

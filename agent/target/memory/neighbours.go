@@ -7,6 +7,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+
+	"flotilla/agent/target/memory/podspec"
 )
 
 // around is what the scheduler sees of pods beside the one that it places.
@@ -32,7 +34,7 @@ func (m *Member) around() *around {
 
 // placed takes notice of a pod that has a node.
 func (a *around) placed(p *pod) {
-	if p.on != nil && p.made.keeps {
+	if p.on != nil && p.made.Keeps {
 		a.keepers = append(a.keepers, p)
 	}
 }
@@ -62,21 +64,21 @@ func (a *around) group(owner string, selector *metav1.LabelSelector, names []str
 }
 
 func (a *around) term(p *pod, t *corev1.PodAffinityTerm) group {
-	return a.group(p.of.object.GetNamespace(), t.LabelSelector, t.Namespaces, t.NamespaceSelector)
+	return a.group(p.of.Object.GetNamespace(), t.LabelSelector, t.Namespaces, t.NamespaceSelector)
 }
 
 func (g *group) has(p *pod) bool {
-	return g.spaces(p.of.object.GetNamespace()) && g.selector.Matches(labels.Set(p.made.pod.Labels))
+	return g.spaces(p.of.Object.GetNamespace()) && g.selector.Matches(labels.Set(p.made.Pod.Labels))
 }
 
 // domains counts the pods of a group by the value that their nodes have of a label.
 func (a *around) domains(g *group, key string, ending bool) map[string]int {
 	out := map[string]int{}
 	for _, p := range a.m.pods {
-		if p.on == nil || !ending && !p.ending.IsZero() || !g.has(p) {
+		if p.on == nil || !ending && !p.Ending.IsZero() || !g.has(p) {
 			continue
 		}
-		if value, has := p.on.labels[key]; has {
+		if value, has := p.on.Labels[key]; has {
 			out[value]++
 		}
 	}
@@ -89,7 +91,7 @@ type rule func(n *node) bool
 // rules are those that a pod must obey: its own, and those of pods that keep it away.
 func (a *around) rules(p *pod) []rule {
 	var out []rule
-	if affinity := p.made.pod.Spec.Affinity; affinity != nil {
+	if affinity := p.made.Pod.Spec.Affinity; affinity != nil {
 		if near := affinity.PodAffinity; near != nil {
 			for i := range near.RequiredDuringSchedulingIgnoredDuringExecution {
 				out = append(out, a.near(p, &near.RequiredDuringSchedulingIgnoredDuringExecution[i]))
@@ -102,8 +104,8 @@ func (a *around) rules(p *pod) []rule {
 		}
 	}
 	out = append(out, a.keptAway(p))
-	for i := range p.made.pod.Spec.TopologySpreadConstraints {
-		if c := &p.made.pod.Spec.TopologySpreadConstraints[i]; c.WhenUnsatisfiable != corev1.ScheduleAnyway {
+	for i := range p.made.Pod.Spec.TopologySpreadConstraints {
+		if c := &p.made.Pod.Spec.TopologySpreadConstraints[i]; c.WhenUnsatisfiable != corev1.ScheduleAnyway {
 			out = append(out, a.spread(p, c))
 		}
 	}
@@ -116,7 +118,7 @@ func (a *around) near(p *pod, t *corev1.PodAffinityTerm) rule {
 	where := a.domains(&g, t.TopologyKey, true)
 	first := len(where) == 0 && g.has(p)
 	return func(n *node) bool {
-		value, has := n.labels[t.TopologyKey]
+		value, has := n.Labels[t.TopologyKey]
 		return has && (first || where[value] > 0)
 	}
 }
@@ -126,7 +128,7 @@ func (a *around) away(p *pod, t *corev1.PodAffinityTerm) rule {
 	g := a.term(p, t)
 	where := a.domains(&g, t.TopologyKey, true)
 	return func(n *node) bool {
-		value, has := n.labels[t.TopologyKey]
+		value, has := n.Labels[t.TopologyKey]
 		return !has || where[value] == 0
 	}
 }
@@ -136,17 +138,17 @@ func (a *around) keptAway(p *pod) rule {
 	type domain struct{ key, value string }
 	closed := map[domain]bool{}
 	for _, k := range a.keepers {
-		for i := range k.made.pod.Spec.Affinity.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution {
-			t := &k.made.pod.Spec.Affinity.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution[i]
+		for i := range k.made.Pod.Spec.Affinity.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution {
+			t := &k.made.Pod.Spec.Affinity.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution[i]
 			g := a.term(k, t)
-			if value, has := k.on.labels[t.TopologyKey]; has && !k.gone && g.has(p) {
+			if value, has := k.on.Labels[t.TopologyKey]; has && !k.gone && g.has(p) {
 				closed[domain{t.TopologyKey, value}] = true
 			}
 		}
 	}
 	return func(n *node) bool {
 		for d := range closed {
-			if value, has := n.labels[d.key]; has && value == d.value {
+			if value, has := n.Labels[d.key]; has && value == d.value {
 				return false
 			}
 		}
@@ -158,14 +160,14 @@ func (a *around) keptAway(p *pod) rule {
 func (a *around) spread(p *pod, c *corev1.TopologySpreadConstraint) rule {
 	selector := c.LabelSelector.DeepCopy()
 	for _, key := range c.MatchLabelKeys {
-		if value, has := p.made.pod.Labels[key]; has && selector != nil {
+		if value, has := p.made.Pod.Labels[key]; has && selector != nil {
 			selector.MatchExpressions = append(selector.MatchExpressions, metav1.LabelSelectorRequirement{Key: key, Operator: metav1.LabelSelectorOpIn, Values: []string{value}})
 		}
 	}
-	g := a.group(p.of.object.GetNamespace(), selector, nil, nil)
+	g := a.group(p.of.Object.GetNamespace(), selector, nil, nil)
 	counts := map[string]int{}
 	for _, n := range a.m.nodes {
-		if value, has := n.labels[c.TopologyKey]; has && eligible(n, p, c) {
+		if value, has := n.Labels[c.TopologyKey]; has && eligible(n, p, c) {
 			counts[value] += 0
 		}
 	}
@@ -183,16 +185,16 @@ func (a *around) spread(p *pod, c *corev1.TopologySpreadConstraint) rule {
 		self = 1
 	}
 	return func(n *node) bool {
-		value, has := n.labels[c.TopologyKey]
+		value, has := n.Labels[c.TopologyKey]
 		return has && counts[value]+self-least <= int(c.MaxSkew)
 	}
 }
 
 // eligible reports whether a node counts among the domains of a pod.
 func eligible(n *node, p *pod, c *corev1.TopologySpreadConstraint) bool {
-	spec := &p.made.pod.Spec
-	if (c.NodeAffinityPolicy == nil || *c.NodeAffinityPolicy == corev1.NodeInclusionPolicyHonor) && !n.selected(spec) {
+	spec := &p.made.Pod.Spec
+	if (c.NodeAffinityPolicy == nil || *c.NodeAffinityPolicy == corev1.NodeInclusionPolicyHonor) && !podspec.Selects(spec, n.Name, n.Labels) {
 		return false
 	}
-	return c.NodeTaintsPolicy == nil || *c.NodeTaintsPolicy == corev1.NodeInclusionPolicyIgnore || untolerated(spec.Tolerations, n.taints) == nil
+	return c.NodeTaintsPolicy == nil || *c.NodeTaintsPolicy == corev1.NodeInclusionPolicyIgnore || podspec.Untolerated(spec.Tolerations, n.taints) == nil
 }

@@ -17,21 +17,22 @@ import (
 
 	"flotilla/agent/target"
 	"flotilla/agent/target/memory/fields"
+	"flotilla/agent/target/memory/podspec"
 	"flotilla/core/api"
 	"flotilla/core/apply"
 )
 
-// stored is one live object. Its status is made when it is read.
+// stored is one live object. Its status is made when it is read. As JSON it is what is kept of it.
 type stored struct {
-	object *unstructured.Unstructured
-	number int64 // order of creation
-	// changed is when anything but metadata last changed.
-	changed time.Time
+	Object *unstructured.Unstructured `json:"object"`
+	Number int64                      `json:"number"` // order of creation
+	// Changed is when anything but metadata last changed.
+	Changed time.Time `json:"changed"`
 
 	// Of a workload: its pods, those that end included; what they are made from, as read from
 	// parsedFrom; and the turn of a pod whose successor is about to be made.
-	pods       []*pod
-	parsed     *template
+	Pods       []*pod `json:"pods,omitempty"`
+	parsed     *podspec.Template
 	parsedFrom *unstructured.Unstructured
 	vacant     *turn
 
@@ -41,13 +42,13 @@ type stored struct {
 }
 
 // kind is "Deployment.apps", without a group "Service".
-func (s *stored) kind() string { return s.object.GroupVersionKind().GroupKind().String() }
+func (s *stored) kind() string { return s.Object.GroupVersionKind().GroupKind().String() }
 
-func (s *stored) id() apply.Identity { return apply.IdentityOf(apply.RefOf(s.object)) }
+func (s *stored) id() apply.Identity { return apply.IdentityOf(apply.RefOf(s.Object)) }
 
-func byNumber(a, b *stored) int { return cmp.Compare(a.number, b.number) }
+func byNumber(a, b *stored) int { return cmp.Compare(a.Number, b.Number) }
 
-func (s *stored) owner() string { return s.object.GetAnnotations()[api.AnnotationOwner] }
+func (s *stored) owner() string { return s.Object.GetAnnotations()[api.AnnotationOwner] }
 
 // Owners lists the owners that have objects here.
 func (m *Member) Owners(context.Context) ([]string, error) {
@@ -135,7 +136,7 @@ func (m *Member) Apply(ctx context.Context, w target.Write) (*unstructured.Unstr
 	default:
 		m.replace(s, object)
 	}
-	m.record(verb, s.object, ref, w.Origin)
+	m.record(verb, s.Object, ref, w.Origin)
 	return m.read(s), nil
 }
 
@@ -148,7 +149,7 @@ func (m *Member) resulting(w target.Write, ref api.ObjectRef, live *stored) (*un
 	if live == nil {
 		return w.Object, nil
 	}
-	return fields.Merge(w, live.object, m.clock.Now())
+	return fields.Merge(w, live.Object, m.clock.Now())
 }
 
 // Preview is what a forced Apply would return.
@@ -166,8 +167,8 @@ func (m *Member) Preview(_ context.Context, w target.Write) (*unstructured.Unstr
 		return object, err
 	}
 	made := *s
-	made.object = object.DeepCopy()
-	kept(made.object, s.object)
+	made.Object = object.DeepCopy()
+	kept(made.Object, s.Object)
 	return m.read(&made), nil
 }
 
@@ -179,7 +180,7 @@ func (m *Member) admit(w target.Write, ref api.ObjectRef, live *stored) error {
 	case live == nil && w.UID != "":
 		return notFound(ref)
 	case live != nil:
-		return expected(w, ref, live.object)
+		return expected(w, ref, live.Object)
 	case ref.Namespace == "":
 		return nil
 	}
@@ -214,13 +215,13 @@ func (m *Member) Delete(ctx context.Context, r target.Removal) error {
 	if s == nil {
 		return nil
 	}
-	if uid := string(s.object.GetUID()); uid != r.UID {
+	if uid := string(s.Object.GetUID()); uid != r.UID {
 		return apierrors.NewConflict(target.GroupResource(r.ObjectRef), r.Name, fmt.Errorf("uid is %s, not %s", uid, r.UID))
 	}
 	if owner := s.owner(); r.Origin.Owner != "" && owner != r.Origin.Owner {
 		return apierrors.NewConflict(target.GroupResource(r.ObjectRef), r.Name, fmt.Errorf("owner is %q, not %q", owner, r.Origin.Owner))
 	}
-	m.record(apply.Delete, s.object, r.ObjectRef, r.Origin)
+	m.record(apply.Delete, s.Object, r.ObjectRef, r.Origin)
 	m.remove(s)
 	m.pass()
 	return nil
@@ -229,11 +230,11 @@ func (m *Member) Delete(ctx context.Context, r target.Removal) error {
 // store makes a new object live.
 func (m *Member) store(object *unstructured.Unstructured) *stored {
 	m.counts.Born++
-	s := &stored{object: object.DeepCopy(), number: m.counts.Born, changed: m.clock.Now()}
-	unstructured.RemoveNestedField(s.object.Object, "status")
-	s.object.SetUID(types.UID(fmt.Sprintf("%s-%08d", m.name, m.counts.Born)))
-	s.object.SetCreationTimestamp(metav1.NewTime(s.changed))
-	s.object.SetGeneration(1)
+	s := &stored{Object: object.DeepCopy(), Number: m.counts.Born, Changed: m.clock.Now()}
+	unstructured.RemoveNestedField(s.Object.Object, "status")
+	s.Object.SetUID(types.UID(fmt.Sprintf("%s-%08d", m.name, m.counts.Born)))
+	s.Object.SetCreationTimestamp(metav1.NewTime(s.Changed))
+	s.Object.SetGeneration(1)
 	m.objects[s.id()] = s
 	m.index(s)
 	m.settle(s, s.owner())
@@ -242,13 +243,13 @@ func (m *Member) store(object *unstructured.Unstructured) *stored {
 
 // replace changes what a live object says and keeps what it is.
 func (m *Member) replace(s *stored, object *unstructured.Unstructured) {
-	before, owner := s.object, s.owner()
+	before, owner := s.Object, s.owner()
 	m.unindex(s)
-	s.object = object.DeepCopy()
-	kept(s.object, before)
-	if !sameContent(before, s.object) {
-		s.object.SetGeneration(before.GetGeneration() + 1)
-		s.changed = m.clock.Now()
+	s.Object = object.DeepCopy()
+	kept(s.Object, before)
+	if !sameContent(before, s.Object) {
+		s.Object.SetGeneration(before.GetGeneration() + 1)
+		s.Changed = m.clock.Now()
 	}
 	m.index(s)
 	m.settle(s, owner)
@@ -268,12 +269,12 @@ func kept(object, before *unstructured.Unstructured) {
 func (m *Member) settle(s *stored, ownerBefore string) {
 	m.counts.Writes++
 	m.keep.changed(s)
-	s.object.SetResourceVersion(strconv.FormatInt(m.counts.Writes, 10))
+	s.Object.SetResourceVersion(strconv.FormatInt(m.counts.Writes, 10))
 	m.assignAddress(s)
 	if s.workload() {
 		m.reconcile(s)
 		m.pass()
-	} else if m.readyAfter > 0 && waits(s.object) {
+	} else if m.readyAfter > 0 && waits(s.Object) {
 		m.tellSettled(s)
 	}
 	m.notify(target.Change{Owners: []string{ownerBefore, s.owner()}, Pods: s.kind() == kindBudget})
@@ -291,9 +292,9 @@ func (m *Member) remove(s *stored) {
 	delete(m.objects, s.id())
 	m.keep.changed(s)
 	m.notify(target.Change{Owners: []string{s.owner()}, Pods: s.kind() == kindBudget})
-	if ref := apply.RefOf(s.object); ref.Kind == "Namespace" && ref.APIVersion == "v1" {
+	if ref := apply.RefOf(s.Object); ref.Kind == "Namespace" && ref.APIVersion == "v1" {
 		for _, inside := range m.sorted() {
-			if inside.object.GetNamespace() == ref.Name {
+			if inside.Object.GetNamespace() == ref.Name {
 				m.remove(inside)
 			}
 		}
@@ -326,7 +327,7 @@ func (m *Member) sorted() []*stored {
 
 // read copies an object with its status.
 func (m *Member) read(s *stored) *unstructured.Unstructured {
-	out := s.object.DeepCopy()
+	out := s.Object.DeepCopy()
 	if status := m.status(s); status != nil {
 		out.Object["status"] = status
 	}

@@ -72,7 +72,7 @@ spec: {containers: [{name: c, image: i, ports: [{containerPort: 80, hostPort: 80
 						require.Equal(t, "0/3 nodes are available: "+c.why, conditionOf(p, corev1.PodScheduled).Message)
 					}
 				}
-				_, message := m.census(m.objects[(&stored{object: live}).id()])
+				_, message := m.census(m.objects[(&stored{Object: live}).id()])
 				require.Contains(t, message, "pods wait for room: 3 nodes, "+c.why)
 			}
 		})
@@ -189,4 +189,18 @@ func TestConstrainedPodsSeeChanges(t *testing.T) {
 	require.Equal(t, "ssd=b web!=a web=d web?", where(t, m))
 	clock.Advance(30 * time.Second)
 	require.Equal(t, "ssd=b web=a web=d web?", where(t, m))
+}
+
+// Daemons run on the nodes that they are for, whatever room there is.
+func TestDaemonsRunWhereTheyAreFor(t *testing.T) {
+	given := nodes("a", "b", "c")
+	given[0].Labels = map[string]string{"disk": "ssd"}
+	given[1].Taints = []corev1.Taint{{Key: "k", Effect: corev1.TaintEffectNoSchedule}}
+	for asks, want := range map[string]string{
+		"": "log=a log=c", "nodeSelector: {disk: ssd}, ": "log=a", "tolerations: [{operator: Exists}], ": "log=a log=b log=c",
+	} {
+		m, _ := world(t, Options{Nodes: given})
+		create(t, m, app("DaemonSet", "log", 1, "100m", asks))
+		require.Equal(t, want, where(t, m))
+	}
 }

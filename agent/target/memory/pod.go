@@ -10,25 +10,19 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"flotilla/agent/target/memory/podspec"
 )
 
-// pod is one replica of a workload.
+// pod is one replica of a workload. As JSON it is what is kept of it.
 type pod struct {
+	podRecord
 	of   *stored
-	made *template
-	name string
-	uid  types.UID
-	slot slot
-	turn turn
+	made *podspec.Template
 	// on is its node, nil while it waits for room; why says what it waits for, among how many nodes.
 	on    *node
 	why   string
 	among int
-
-	created, bound, ready time.Time
-	// ending is when it is to be gone, zero while nobody deleted it; grace is what it got.
-	ending time.Time
-	grace  time.Duration
 	// deaths counts how often its end was set, so that an older timer does nothing.
 	deaths int
 	gone   bool
@@ -37,58 +31,72 @@ type pod struct {
 	lookReady bool
 }
 
+type podRecord struct {
+	Name string    `json:"name"`
+	UID  types.UID `json:"uid"`
+	slot
+	Turn    turn      `json:"turn"`
+	Node    string    `json:"node,omitempty"` // the node it is on
+	Created time.Time `json:"created"`
+	Bound   time.Time `json:"bound,omitzero"`
+	Ready   time.Time `json:"ready,omitzero"`
+	// Ending is when it is to be gone, zero while nobody deleted it; Grace is what it got.
+	Ending time.Time     `json:"ending,omitzero"`
+	Grace  time.Duration `json:"grace,omitempty"`
+}
+
 // slot tells the replicas of a workload apart that are not all alike: by the ordinal of a StatefulSet or
 // the node that a daemon, or a pod with a nodeName, is for.
 type slot struct {
-	ordinal int
-	node    string
+	Ordinal int    `json:"ordinal,omitempty"`
+	For     string `json:"for,omitempty"`
 }
 
 // turn orders pods of one size that look for room at the same time. A pod that takes the place of
 // another has the turn that the other would have.
 type turn struct {
 	slot    slot
-	created int64 // in seconds, as an API server shows it
-	uid     types.UID
+	Created int64     `json:"created"` // in seconds, as an API server shows it
+	UID     types.UID `json:"uid"`
 }
 
-func (p *pod) key() string { return p.of.object.GetNamespace() + "/" + p.name }
+func (p *pod) key() string { return p.of.Object.GetNamespace() + "/" + p.Name }
 
 // isReady reports whether it runs and answers.
 func (p *pod) isReady(now time.Time, stuck bool) bool {
-	return p.on != nil && p.ending.IsZero() && !stuck && !p.on.lost && !now.Before(p.ready)
+	return p.on != nil && p.Ending.IsZero() && !stuck && !p.on.Lost && !now.Before(p.Ready)
 }
 
 // looksFirst is the order in which pods look for room, the largest first as in a simulation of
 // disruptions.
 func looksFirst(a, b *pod) int {
 	return cmp.Or(
-		cmp.Compare(b.made.needs.cpu, a.made.needs.cpu), cmp.Compare(b.made.needs.memory, a.made.needs.memory),
-		cmp.Compare(a.turn.created, b.turn.created), cmp.Compare(a.turn.uid, b.turn.uid),
+		cmp.Compare(b.made.Needs.CPU, a.made.Needs.CPU), cmp.Compare(b.made.Needs.Memory, a.made.Needs.Memory),
+		cmp.Compare(a.Turn.Created, b.Turn.Created), cmp.Compare(a.Turn.UID, b.Turn.UID),
 	)
 }
 
 func byName(a, b *pod) int {
-	return cmp.Or(cmp.Compare(a.of.object.GetNamespace(), b.of.object.GetNamespace()), cmp.Compare(a.name, b.name))
+	return cmp.Or(cmp.Compare(a.of.Object.GetNamespace(), b.of.Object.GetNamespace()), cmp.Compare(a.Name, b.Name))
 }
 
 // spawn makes a replica of a workload, which then waits for room.
 func (m *Member) spawn(s *stored, at slot) {
 	m.counts.Spawned++
 	now := m.clock.Now()
-	p := &pod{of: s, made: s.template(), slot: at, created: now, uid: types.UID(fmt.Sprintf("%s-pod-%08d", m.name, m.counts.Spawned))}
+	p := &pod{of: s, made: s.template(), podRecord: podRecord{slot: at, Created: now, UID: types.UID(fmt.Sprintf("%s-pod-%08d", m.name, m.counts.Spawned))}}
 	if s.bare() {
-		p.uid = s.object.GetUID()
+		p.UID = s.Object.GetUID()
 	}
-	p.name = m.podName(s, p)
-	p.turn = turn{slot: at, created: now.Unix(), uid: p.uid}
+	p.Name = m.podName(s, p)
+	p.Turn = turn{slot: at, Created: now.Unix(), UID: p.UID}
 	if s.vacant != nil && s.vacant.slot == at {
-		p.turn, s.vacant = *s.vacant, nil
+		p.Turn, s.vacant = *s.vacant, nil
 	}
-	s.pods = append(s.pods, p)
+	s.Pods = append(s.Pods, p)
 	m.pods[p.key()], m.listed = p, nil
 	m.schedule.waiting[p] = struct{}{}
-	if p.made.keeps {
+	if p.made.Keeps {
 		m.schedule.keepers++
 	}
 	m.touch(s)
@@ -96,18 +104,18 @@ func (m *Member) spawn(s *stored, at slot) {
 
 // podName is the name that its controller would give a pod.
 func (m *Member) podName(s *stored, p *pod) string {
-	name := s.object.GetName()
-	switch s.object.GetKind() {
-	case kindPod:
+	name := s.Object.GetName()
+	switch s.Object.GetKind() {
+	case podspec.KindPod:
 		return name
-	case kindStatefulSet:
-		return name + "-" + strconv.Itoa(p.slot.ordinal)
-	case kindDeployment:
-		name += "-" + p.made.hash
+	case podspec.KindStatefulSet:
+		return name + "-" + strconv.Itoa(p.Ordinal)
+	case podspec.KindDeployment:
+		name += "-" + p.made.Hash
 	}
 	for n := m.counts.Spawned; ; n++ {
-		made := name + "-" + suffix(string(s.object.GetUID())+strconv.FormatInt(n, 10), 5)
-		if m.pods[s.object.GetNamespace()+"/"+made] == nil {
+		made := name + "-" + podspec.Suffix(string(s.Object.GetUID())+strconv.FormatInt(n, 10), 5)
+		if m.pods[s.Object.GetNamespace()+"/"+made] == nil {
 			return made
 		}
 	}
@@ -116,10 +124,10 @@ func (m *Member) podName(s *stored, p *pod) string {
 // bind puts a pod on a node.
 func (m *Member) bind(p *pod, n *node) {
 	now := m.clock.Now()
-	p.on, p.why, p.bound, p.ready, p.look = n, "", now, now.Add(m.readyAfter), nil
+	p.on, p.Node, p.why, p.Bound, p.Ready, p.look = n, n.Name, "", now, now.Add(m.readyAfter), nil
 	delete(m.schedule.waiting, p)
 	n.pods[p] = struct{}{}
-	n.free.add(&p.made.needs, -1)
+	n.free.Add(&p.made.Needs, -1)
 	m.touch(p.of)
 	m.placed[p.of] = struct{}{}
 }
@@ -129,15 +137,15 @@ func (m *Member) end(p *pod) {
 	p.gone = true
 	if n := p.on; n != nil {
 		delete(n.pods, p)
-		n.free.add(&p.made.needs, 1)
+		n.free.Add(&p.made.Needs, 1)
 	}
 	delete(m.schedule.waiting, p)
 	delete(m.pods, p.key())
 	m.listed = nil
-	if p.made.keeps {
+	if p.made.Keeps {
 		m.schedule.keepers--
 	}
-	p.of.pods = slices.DeleteFunc(p.of.pods, func(other *pod) bool { return other == p })
+	p.of.Pods = slices.DeleteFunc(p.of.Pods, func(other *pod) bool { return other == p })
 	m.touch(p.of)
 }
 
@@ -155,8 +163,8 @@ func (m *Member) succeed(p *pod) {
 		m.remove(p.of)
 		return
 	}
-	p.of.vacant = &turn{slot: p.slot, created: p.created.Unix(), uid: p.uid}
-	if n := m.nodeNamed(p.slot.node); n != nil && p.of.object.GetKind() == kindDaemonSet {
+	p.of.vacant = &turn{slot: p.slot, Created: p.Created.Unix(), UID: p.UID}
+	if n := m.nodeNamed(p.For); n != nil && p.of.Object.GetKind() == podspec.KindDaemonSet {
 		m.reconcileDaemons(p.of, []*node{n})
 	} else {
 		m.reconcile(p.of)
@@ -168,10 +176,10 @@ func (m *Member) succeed(p *pod) {
 func (m *Member) terminate(p *pod, grace time.Duration) {
 	now := m.clock.Now()
 	until := now.Add(grace)
-	if !p.ending.IsZero() && !until.Before(p.ending) {
+	if !p.Ending.IsZero() && !until.Before(p.Ending) {
 		return
 	}
-	p.ending, p.grace, p.look = until, grace, nil
+	p.Ending, p.Grace, p.look = until, grace, nil
 	p.deaths++
 	if p.on == nil || grace <= 0 {
 		m.ended(p)
@@ -183,13 +191,13 @@ func (m *Member) terminate(p *pod, grace time.Duration) {
 
 // awaitEnd ends a deleted pod once its grace is over.
 func (m *Member) awaitEnd(p *pod) {
-	at := p.ending
-	if most := m.mostGrace; most > 0 && p.grace > most {
-		at = at.Add(most - p.grace)
+	at := p.Ending
+	if most := m.mostGrace; most > 0 && p.Grace > most {
+		at = at.Add(most - p.Grace)
 	}
 	deaths := p.deaths
 	m.after(at.Sub(m.clock.Now()), func() {
-		if !p.gone && p.deaths == deaths && !p.on.lost {
+		if !p.gone && p.deaths == deaths && !p.on.Lost {
 			m.ended(p)
 			m.tell()
 		}

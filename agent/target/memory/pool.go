@@ -83,7 +83,7 @@ func (m *Member) Inventory(context.Context) (api.MemberInventory, error) {
 		i.PowerState = api.PowerStopped
 	}
 	if u := m.upgrades.running; u != nil {
-		i.CurrentOperation = u.op.ID
+		i.CurrentOperation = u.Operation.ID
 	}
 	return i, nil
 }

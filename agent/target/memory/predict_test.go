@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"flotilla/agent/target"
+	"flotilla/agent/target/memory/podspec"
 	"flotilla/core/api"
 	"flotilla/core/capacity"
 	"flotilla/core/cluster"
@@ -72,7 +73,7 @@ func newPromise(t *testing.T, seed uint64) *promise {
 	for i := range 3 + r.IntN(6) {
 		cpu := []int{2, 4, 8}[r.IntN(3)]
 		given = append(given, target.Node{
-			Name: fmt.Sprintf("n%d", i), Zone: []string{"z1", "z2"}[r.IntN(2)], InstanceType: fmt.Sprintf("d%d", cpu), NodePool: "general", CapacityType: api.CapacityOnDemand,
+			Name: fmt.Sprintf("n%d", i), Zone: []string{"z1", "z2"}[r.IntN(2)], InstanceType: fmt.Sprintf("d%d", cpu), CapacityType: api.CapacityOnDemand, Template: target.Template{NodePool: "general"},
 			Capacity: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(fmt.Sprint(cpu)), corev1.ResourceMemory: resource.MustParse(fmt.Sprintf("%dGi", 4*cpu))},
 		})
 	}
@@ -134,7 +135,7 @@ func (p *promise) carryOut(t *testing.T, c *disruption.Command, what string) (mo
 	}
 	for _, pod := range survey(t, p.m).Pods {
 		for _, name := range d.Nodes {
-			if pod.Spec.NodeName == name && pod.OwnerReferences[0].Kind != kindDaemonSet {
+			if pod.Spec.NodeName == name && pod.OwnerReferences[0].Kind != podspec.KindDaemonSet {
 				require.NoError(t, p.m.Evict(t.Context(), refOf(pod)))
 			}
 		}

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"flotilla/agent/target/memory/podspec"
 )
 
 // The scheduler puts each waiting pod on the first node that takes it: the largest pod first, nodes that are up before
@@ -43,7 +45,7 @@ func (m *Member) pass() {
 	if len(m.schedule.waiting) > 0 {
 		queue := slices.SortedFunc(maps.Keys(m.schedule.waiting), looksFirst)
 		queue = slices.DeleteFunc(queue, m.seatOnNode)
-		if m.softTaints() || m.schedule.keepers > 0 || slices.ContainsFunc(queue, func(p *pod) bool { return !p.made.plain }) {
+		if m.softTaints() || m.schedule.keepers > 0 || slices.ContainsFunc(queue, func(p *pod) bool { return !p.made.Plain }) {
 			m.fit(queue)
 		} else {
 			m.firstFit(queue)
@@ -54,13 +56,13 @@ func (m *Member) pass() {
 
 // seatOnNode puts a pod that is for one node there when there is room; false for other pods.
 func (m *Member) seatOnNode(p *pod) bool {
-	if p.slot.node == "" {
+	if p.For == "" {
 		return false
 	}
-	n := m.nodeNamed(p.slot.node)
-	if n == nil || n.draining {
+	n := m.nodeNamed(p.For)
+	if n == nil || n.Draining {
 		m.wait(p, "insufficient nodes")
-	} else if short := n.free.short(&p.made.needs); short != "" {
+	} else if short := n.free.Short(&p.made.Needs); short != "" {
 		m.wait(p, "insufficient "+short)
 	} else {
 		m.bind(p, n)
@@ -79,7 +81,7 @@ func (m *Member) wait(p *pod, why string) {
 // before them.
 func (m *Member) firstFit(queue []*pod) {
 	order := m.inOrder()
-	var last *template
+	var last *podspec.Template
 	at, why := 0, ""
 	for _, p := range queue {
 		if p.made != last {
@@ -87,11 +89,11 @@ func (m *Member) firstFit(queue []*pod) {
 		}
 		for ; at < len(order); at++ {
 			n := order[at]
-			if taint := untolerated(p.made.pod.Spec.Tolerations, n.taints); taint != nil {
+			if taint := podspec.Untolerated(p.made.Pod.Spec.Tolerations, n.taints); taint != nil {
 				why = "untolerated taint " + taint.Key
 				continue
 			}
-			if short := n.free.short(&p.made.needs); short != "" {
+			if short := n.free.Short(&p.made.Needs); short != "" {
 				why = "insufficient " + short
 				continue
 			}
@@ -113,13 +115,13 @@ func (m *Member) inOrder() []*node {
 	}
 	oldest := int64(math.MaxInt64)
 	for _, n := range m.nodes {
-		if n.out {
-			oldest = min(oldest, n.outSince)
+		if n.Out {
+			oldest = min(oldest, n.OutSince)
 		}
 	}
 	m.schedule.order = []*node{}
 	for _, n := range m.nodes {
-		if !n.draining {
+		if !n.Draining {
 			m.schedule.order = append(m.schedule.order, n)
 		}
 	}
@@ -127,7 +129,7 @@ func (m *Member) inOrder() []*node {
 		switch {
 		case !n.initialized():
 			return 2
-		case n.launched && n.number > oldest:
+		case n.Launched && n.Number > oldest:
 			return 1
 		}
 		return 0

@@ -19,7 +19,7 @@ func waits(object *unstructured.Unstructured) bool {
 
 // settled reports whether controllers had the time to look at an object.
 func (m *Member) settled(s *stored) bool {
-	return !m.faults.StuckAt(apply.RefOf(s.object)) && !m.clock.Now().Before(s.changed.Add(m.readyAfter))
+	return !m.faults.StuckAt(apply.RefOf(s.Object)) && !m.clock.Now().Before(s.Changed.Add(m.readyAfter))
 }
 
 // status is what the member's controllers would have written by now, nil for kinds without any.
@@ -31,7 +31,7 @@ func (m *Member) status(s *stored) map[string]any {
 	case "StatefulSet.apps":
 		status := m.replicaStatus(s)
 		status["currentReplicas"] = status["updatedReplicas"]
-		revision := fmt.Sprintf("%s-%d", s.object.GetName(), s.object.GetGeneration())
+		revision := fmt.Sprintf("%s-%d", s.Object.GetName(), s.Object.GetGeneration())
 		status["currentRevision"], status["updateRevision"] = revision, revision
 		return status
 	case "DaemonSet.apps":
@@ -57,9 +57,9 @@ func (m *Member) status(s *stored) map[string]any {
 
 func (m *Member) replicaStatus(s *stored) map[string]any {
 	ready, waitsFor := m.census(s)
-	want := int64(len(s.pods))
+	want := int64(len(s.Pods))
 	status := map[string]any{
-		"observedGeneration": s.object.GetGeneration(),
+		"observedGeneration": s.Object.GetGeneration(),
 		"replicas":           want,
 		"updatedReplicas":    want,
 		"conditions": []any{
@@ -77,9 +77,9 @@ func (m *Member) replicaStatus(s *stored) map[string]any {
 
 func (m *Member) daemonStatus(s *stored) map[string]any {
 	ready, waitsFor := m.census(s)
-	want := int64(len(s.pods))
+	want := int64(len(s.Pods))
 	return map[string]any{
-		"observedGeneration":     s.object.GetGeneration(),
+		"observedGeneration":     s.Object.GetGeneration(),
 		"desiredNumberScheduled": want,
 		"currentNumberScheduled": want,
 		"updatedNumberScheduled": want,
@@ -94,7 +94,7 @@ func (m *Member) daemonStatus(s *stored) map[string]any {
 func (m *Member) podStatus(s *stored) map[string]any {
 	ready, waitsFor := m.census(s)
 	phase := "Pending"
-	if len(s.pods) > 0 && s.pods[0].on != nil {
+	if len(s.Pods) > 0 && s.Pods[0].on != nil {
 		phase = "Running"
 	}
 	return map[string]any{"phase": phase, "conditions": []any{condition("Ready", ready == 1, "PodReady", waitsFor)}}
@@ -112,30 +112,30 @@ func condition(kind string, holds bool, reason, message string) map[string]any {
 }
 
 func serviceStatus(s *stored, settled bool) map[string]any {
-	kind, _, _ := unstructured.NestedString(s.object.Object, "spec", "type")
+	kind, _, _ := unstructured.NestedString(s.Object.Object, "spec", "type")
 	if kind != "LoadBalancer" || !settled {
 		return map[string]any{"loadBalancer": map[string]any{}}
 	}
 	return map[string]any{"loadBalancer": map[string]any{
-		"ingress": []any{map[string]any{"ip": address(203, s.number)}},
+		"ingress": []any{map[string]any{"ip": address(203, s.Number)}},
 	}}
 }
 
 // assignAddress gives a service its cluster address, as an API server does when it is written.
 func (m *Member) assignAddress(s *stored) {
-	ref := apply.RefOf(s.object)
+	ref := apply.RefOf(s.Object)
 	if ref.APIVersion != "v1" || ref.Kind != "Service" || m.faults.StuckAt(ref) {
 		return
 	}
-	if kind, _, _ := unstructured.NestedString(s.object.Object, "spec", "type"); kind == "ExternalName" {
+	if kind, _, _ := unstructured.NestedString(s.Object.Object, "spec", "type"); kind == "ExternalName" {
 		return
 	}
-	ip, _, _ := unstructured.NestedString(s.object.Object, "spec", "clusterIP")
+	ip, _, _ := unstructured.NestedString(s.Object.Object, "spec", "clusterIP")
 	if ip == "" {
-		ip = address(10, s.number)
+		ip = address(10, s.Number)
 	}
-	setSpec(s.object, "clusterIP", ip)
-	setSpec(s.object, "clusterIPs", []any{ip})
+	setSpec(s.Object, "clusterIP", ip)
+	setSpec(s.Object, "clusterIPs", []any{ip})
 	m.keep.changed(s)
 }
 

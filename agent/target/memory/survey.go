@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"flotilla/agent/target"
+	"flotilla/agent/target/memory/podspec"
 	"flotilla/core/apply"
 	"flotilla/core/strict"
 )
@@ -76,7 +77,7 @@ func (m *Member) PodsOf(_ context.Context, workload *unstructured.Unstructured) 
 		return nil, err
 	}
 	var pods []*corev1.Pod
-	for _, p := range s.pods {
+	for _, p := range s.Pods {
 		pods = append(pods, m.show(p))
 	}
 	return pods, nil
@@ -100,18 +101,18 @@ func typed[T any, P kubernetes[T]](m *Member, kind string) []*T {
 		if s.kind() != kind {
 			continue
 		}
-		if read, ok := s.shown.(*T); ok && s.shownFrom == s.object {
+		if read, ok := s.shown.(*T); ok && s.shownFrom == s.Object {
 			out = append(out, read)
 			continue
 		}
 		read := new(T)
-		if err := strict.FromUnstructured(s.object.Object, read); err != nil {
+		if err := strict.FromUnstructured(s.Object.Object, read); err != nil {
 			continue
 		}
 		if kind == "Namespace" {
 			P(read).SetLabels(spaceLabels(s))
 		}
-		s.shown, s.shownFrom = read, s.object
+		s.shown, s.shownFrom = read, s.Object
 		out = append(out, read)
 	}
 	slices.SortFunc(out, func(a, b *T) int { return byNamespaceAndName(P(a), P(b)) })
@@ -120,11 +121,11 @@ func typed[T any, P kubernetes[T]](m *Member, kind string) []*T {
 
 // spaceLabels are those of a namespace with the one that an API server adds.
 func spaceLabels(s *stored) map[string]string {
-	out := maps.Clone(s.object.GetLabels())
+	out := maps.Clone(s.Object.GetLabels())
 	if out == nil {
 		out = map[string]string{}
 	}
-	out[corev1.LabelMetadataName] = s.object.GetName()
+	out[corev1.LabelMetadataName] = s.Object.GetName()
 	return out
 }
 
@@ -139,7 +140,7 @@ func (m *Member) showBudgets() []*policyv1.PodDisruptionBudget {
 			continue
 		}
 		now, status := m.budget(s), &list[i].Status
-		status.ObservedGeneration, status.DisruptionsAllowed = s.object.GetGeneration(), int32(now.Allowed)
+		status.ObservedGeneration, status.DisruptionsAllowed = s.Object.GetGeneration(), int32(now.Allowed)
 		status.ExpectedPods, status.CurrentHealthy, status.DesiredHealthy = int32(now.Expected), int32(now.Healthy), int32(now.desired)
 	}
 	return list
@@ -172,7 +173,7 @@ func (m *Member) attachments(s *target.Survey) []*storagev1.VolumeAttachment {
 
 func attachment(pv *corev1.PersistentVolume, node string) *storagev1.VolumeAttachment {
 	return &storagev1.VolumeAttachment{
-		ObjectMeta: metav1.ObjectMeta{Name: "csi-" + suffix(pv.Name+"/"+node, 12)},
+		ObjectMeta: metav1.ObjectMeta{Name: "csi-" + podspec.Suffix(pv.Name+"/"+node, 12)},
 		Spec: storagev1.VolumeAttachmentSpec{
 			Attacher: pv.Spec.CSI.Driver, NodeName: node, Source: storagev1.VolumeAttachmentSource{PersistentVolumeName: &pv.Name},
 		},

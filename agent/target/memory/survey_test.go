@@ -13,6 +13,7 @@ import (
 
 	"flotilla/agent/target"
 	"flotilla/agent/target/memory/faults"
+	"flotilla/agent/target/memory/podspec"
 	"flotilla/core/api"
 )
 
@@ -42,9 +43,9 @@ func where(t *testing.T, m *Member) string {
 	var out []string
 	for _, p := range survey(t, m).Pods {
 		name := p.Name
-		if o := p.OwnerReferences; len(o) > 0 && o[0].Kind != kindStatefulSet {
+		if o := p.OwnerReferences; len(o) > 0 && o[0].Kind != podspec.KindStatefulSet {
 			name = name[:strings.LastIndex(name, "-")]
-			if o[0].Kind == kindReplicaSet && p.Labels["pod-template-hash"] != "" {
+			if o[0].Kind == podspec.KindReplicaSet && p.Labels["pod-template-hash"] != "" {
 				name = strings.TrimSuffix(name, "-"+p.Labels["pod-template-hash"])
 			}
 		}
@@ -94,8 +95,10 @@ func TestNodesAsAnAPIServerShowsThem(t *testing.T) {
 	m, clock := world(t, Options{Nodes: []target.Node{
 		{Name: "own", Capacity: nodes("x")[0].Capacity},
 		{
-			Name: "pooled", Capacity: nodes("x")[0].Capacity, Zone: "z1", InstanceType: "d4", NodePool: "general", CapacityType: "spot",
-			Labels: map[string]string{"team": "a"}, Annotations: map[string]string{"note": "b"}, Taints: []corev1.Taint{{Key: "k", Effect: corev1.TaintEffectNoSchedule}},
+			Name: "pooled", Capacity: nodes("x")[0].Capacity, Zone: "z1", InstanceType: "d4", CapacityType: "spot",
+			Template: target.Template{
+				NodePool: "general", Labels: map[string]string{"team": "a"}, Annotations: map[string]string{"note": "b"}, Taints: []corev1.Taint{{Key: "k", Effect: corev1.TaintEffectNoSchedule}},
+			},
 		},
 	}})
 	seen := survey(t, m).Nodes
@@ -148,17 +151,17 @@ func TestPodsAsAnAPIServerShowsThem(t *testing.T) {
 	require.Equal(t, "web", web.Labels["app"])
 	require.Equal(t, "high", web.Spec.PriorityClassName)
 	require.Equal(t, strings.Join(strings.Split(web.Name, "-")[:2], "-"), web.OwnerReferences[0].Name)
-	require.Equal(t, kindReplicaSet, web.OwnerReferences[0].Kind)
+	require.Equal(t, podspec.KindReplicaSet, web.OwnerReferences[0].Kind)
 	require.True(t, *web.OwnerReferences[0].Controller)
 	require.Equal(t, corev1.PodRunning, web.Status.Phase)
 	require.Equal(t, testNow, web.Status.StartTime.UTC())
 	require.Equal(t, corev1.ConditionTrue, conditionOf(web, corev1.PodScheduled).Status)
 	require.Equal(t, corev1.ConditionFalse, conditionOf(web, corev1.PodReady).Status)
 	db := podNamed(t, m, "db-1")
-	require.Equal(t, kindStatefulSet, db.OwnerReferences[0].Kind)
+	require.Equal(t, podspec.KindStatefulSet, db.OwnerReferences[0].Kind)
 	require.Equal(t, "db-1", db.Labels["statefulset.kubernetes.io/pod-name"])
 	require.Equal(t, "db-0", podNamed(t, m, "db-0").Labels["statefulset.kubernetes.io/pod-name"])
-	require.Equal(t, kindDaemonSet, podNamed(t, m, "log").OwnerReferences[0].Kind)
+	require.Equal(t, podspec.KindDaemonSet, podNamed(t, m, "log").OwnerReferences[0].Kind)
 	bare := podNamed(t, m, "bare")
 	require.Empty(t, bare.OwnerReferences)
 	require.Equal(t, map[string]string{"karpenter.sh/do-not-disrupt": "true"}, bare.Annotations)
@@ -230,7 +233,7 @@ func TestScalingDownLosesTheRightPods(t *testing.T) {
 	newest := podNamed(t, m, "web").Name
 	for _, p := range survey(t, m).Pods {
 		require.True(t, first[p.Name])
-		if m.pods[p.Namespace+"/"+p.Name].uid > m.pods[p.Namespace+"/"+newest].uid {
+		if m.pods[p.Namespace+"/"+p.Name].UID > m.pods[p.Namespace+"/"+newest].UID {
 			newest = p.Name
 		}
 	}

@@ -22,7 +22,7 @@ func (m *Member) Plant(object *unstructured.Unstructured) {
 		m.store(object)
 		return
 	}
-	fields.Note(planter, s.object, object, m.clock.Now())
+	fields.Note(planter, s.Object, object, m.clock.Now())
 	m.replace(s, object)
 }
 
@@ -35,9 +35,9 @@ func (m *Member) Edit(ref api.ObjectRef, change func(*unstructured.Unstructured)
 	if s == nil {
 		return false
 	}
-	edited := s.object.DeepCopy()
+	edited := s.Object.DeepCopy()
 	change(edited)
-	fields.Note(editor, s.object, edited, m.clock.Now())
+	fields.Note(editor, s.Object, edited, m.clock.Now())
 	m.replace(s, edited)
 	return true
 }

@@ -40,18 +40,18 @@ type upgrades struct {
 	running *provision
 }
 
-// provision is one upgrade by the provider.
+// provision is one upgrade by the provider. As JSON it is what is kept of it.
 type provision struct {
-	op      api.UpgradeOperation
-	began   time.Time
-	steps   []provisionStep
-	at      int  // in steps
-	parked  bool // it stands still on request
-	notes   []string
-	pools   []string
-	ended   bool
-	fault   string
-	changed chan struct{}
+	Operation api.UpgradeOperation `json:"operation"`
+	Began     time.Time            `json:"began"`
+	Steps     []provisionStep      `json:"steps"`
+	At        int                  `json:"at"` // in Steps
+	Notes     []string             `json:"notes,omitempty"`
+	Pools     []string             `json:"pools,omitempty"`
+	Ended     bool                 `json:"ended,omitempty"`
+	Fault     string               `json:"fault,omitempty"`
+	parked    bool                 // it stands still on request
+	changed   chan struct{}
 }
 
 // provisionStep is one change of the member, due so long after the beginning: its control plane moves to
@@ -77,12 +77,12 @@ func (m *Member) BeginUpgrade(op api.UpgradeOperation, pace Pace) error {
 		return fmt.Errorf("operation %s was carried out already", op.ID)
 	}
 	if other := m.upgrades.running; other != nil {
-		return fmt.Errorf("operation %s is in progress on member %s", other.op.ID, m.name)
+		return fmt.Errorf("operation %s is in progress on member %s", other.Operation.ID, m.name)
 	}
 	if m.faults.Busy != "" {
 		return fmt.Errorf("operation %s of somebody else is in progress on member %s", m.faults.Busy, m.name)
 	}
-	u := &provision{op: op, began: m.clock.Now(), changed: make(chan struct{})}
+	u := &provision{Operation: op, Began: m.clock.Now(), changed: make(chan struct{})}
 	if err := m.plan(u, pace); err != nil {
 		return err
 	}
@@ -100,9 +100,9 @@ func (m *Member) UpgradeState(id string) (UpgradeState, bool) {
 	if u == nil {
 		return UpgradeState{}, false
 	}
-	s := UpgradeState{Percent: 100, Pools: slices.Clone(u.pools), Ended: u.ended, Fault: u.fault, Changed: u.changed, Message: strings.Join(u.notes, "; ")}
-	if !u.ended && u.at < len(u.steps) {
-		s.Percent, s.Message = 100*u.at/len(u.steps), u.steps[u.at].Text
+	s := UpgradeState{Percent: 100, Pools: slices.Clone(u.Pools), Ended: u.Ended, Fault: u.Fault, Changed: u.changed, Message: strings.Join(u.Notes, "; ")}
+	if !u.Ended && u.At < len(u.Steps) {
+		s.Percent, s.Message = 100*u.At/len(u.Steps), u.Steps[u.At].Text
 	}
 	return s, true
 }
@@ -114,13 +114,13 @@ func (m *Member) UpgradesBegun() []string {
 	defer m.unlock()
 	out := make([]string, len(m.upgrades.begun))
 	for i, u := range m.upgrades.begun {
-		out[i] = u.op.ID
+		out[i] = u.Operation.ID
 	}
 	return out
 }
 
 func (m *Member) provision(id string) *provision {
-	at := slices.IndexFunc(m.upgrades.begun, func(u *provision) bool { return u.op.ID == id })
+	at := slices.IndexFunc(m.upgrades.begun, func(u *provision) bool { return u.Operation.ID == id })
 	if at < 0 {
 		return nil
 	}
@@ -129,11 +129,11 @@ func (m *Member) provision(id string) *provision {
 
 // beginStep begins the next step, or ends the upgrade after the last one.
 func (m *Member) beginStep(u *provision) {
-	if u.at == len(u.steps) {
+	if u.At == len(u.Steps) {
 		m.endUpgrade(u, "")
 		return
 	}
-	if node := u.steps[u.at].Node; node != "" {
+	if node := u.Steps[u.At].Node; node != "" {
 		m.emptyNode(node)
 	}
 	u.tell()
@@ -143,21 +143,21 @@ func (m *Member) beginStep(u *provision) {
 // awaitStep ends the step that was begun when it is due.
 func (m *Member) awaitStep(u *provision) {
 	m.keep.stale()
-	m.after(u.began.Add(u.steps[u.at].Due).Sub(m.clock.Now()), func() { m.endStep(u) })
+	m.after(u.Began.Add(u.Steps[u.At].Due).Sub(m.clock.Now()), func() { m.endStep(u) })
 }
 
 // endStep finishes a step, unless a fault says otherwise.
 func (m *Member) endStep(u *provision) {
-	step := &u.steps[u.at]
-	if u.parked = faults.HitsUpgrade(m.faults.HangUpgrade, &u.op, step.Kind); u.parked {
+	step := &u.Steps[u.At]
+	if u.parked = faults.HitsUpgrade(m.faults.HangUpgrade, &u.Operation, step.Kind); u.parked {
 		return
 	}
-	if faults.HitsUpgrade(m.faults.FailUpgrade, &u.op, step.Kind) {
+	if faults.HitsUpgrade(m.faults.FailUpgrade, &u.Operation, step.Kind) {
 		m.endUpgrade(u, step.Text+": failed on request")
 		return
 	}
 	m.carryOut(u, step)
-	u.at++
+	u.At++
 	m.beginStep(u)
 }
 
@@ -171,15 +171,15 @@ func (m *Member) carryOut(u *provision, step *provisionStep) {
 	}
 	if step.Last {
 		*m.pool(step.Pool.Name) = *step.Pool
-		u.pools = append(u.pools, step.Pool.Name)
+		u.Pools = append(u.Pools, step.Pool.Name)
 	}
 	m.notify(target.Change{Nodes: true})
 }
 
 func (m *Member) endUpgrade(u *provision, fault string) {
-	u.ended, u.fault, m.upgrades.running = true, fault, nil
+	u.Ended, u.Fault, m.upgrades.running = true, fault, nil
 	for _, n := range m.nodes {
-		n.draining = false
+		n.Draining = false
 		m.judge(n)
 	}
 	m.resettle(m.nodes...)
@@ -201,30 +201,30 @@ func (u *provision) tell() {
 
 // plan lists the steps of an operation, or says why a provider would refuse it.
 func (m *Member) plan(u *provision, pace Pace) error {
-	if u.op.DisableUnattendedUpgrades {
-		u.notes = append(u.notes, "unattended upgrades of the nodes are switched off")
+	if u.Operation.DisableUnattendedUpgrades {
+		u.Notes = append(u.Notes, "unattended upgrades of the nodes are switched off")
 	}
 	live, _ := upgrade.ParseVersion(m.version)
 	control := live
 	due := time.Duration(0)
-	if u.op.ControlPlaneVersion != "" {
+	if u.Operation.ControlPlaneVersion != "" {
 		var ok bool
-		if control, ok = upgrade.ParseVersion(u.op.ControlPlaneVersion); !ok {
-			return fmt.Errorf("control plane version %q is no version", u.op.ControlPlaneVersion)
+		if control, ok = upgrade.ParseVersion(u.Operation.ControlPlaneVersion); !ok {
+			return fmt.Errorf("control plane version %q is no version", u.Operation.ControlPlaneVersion)
 		}
 	}
 	switch move := live.MoveTo(control); move {
 	case upgrade.MoveAllowed:
 		due += pace.ControlPlane
-		u.steps = append(u.steps, provisionStep{
+		u.Steps = append(u.Steps, provisionStep{
 			Due: due, Kind: stepControlPlane, Text: fmt.Sprintf("control plane %s to %s", live, control), Version: "v" + control.String(),
 		})
 	case upgrade.MoveAtTarget:
 	default:
 		return fmt.Errorf("a control plane at %s cannot be moved to %s: %s", live, control, move)
 	}
-	for i := range u.op.NodePools {
-		if err := m.planPool(u, &u.op.NodePools[i], control, due, pace); err != nil {
+	for i := range u.Operation.NodePools {
+		if err := m.planPool(u, &u.Operation.NodePools[i], control, due, pace); err != nil {
 			return err
 		}
 		due += pace.NodePool
@@ -250,7 +250,7 @@ func (m *Member) planPool(u *provision, move *api.PoolUpgrade, control upgrade.V
 		wanted.ImageFamily, _, _ = api.NodeImageFamily(image)
 	}
 	wanted.FromSnapshot = pool.FromSnapshot && !move.DropSnapshot
-	u.steps = append(u.steps, m.poolSteps(&wanted, due, pace.NodePool)...)
+	u.Steps = append(u.Steps, m.poolSteps(&wanted, due, pace.NodePool)...)
 	return nil
 }
 
@@ -302,7 +302,7 @@ func (m *Member) poolSteps(wanted *api.NodePoolFacts, due, takes time.Duration) 
 // emptyNode takes the pods off a node that is made anew.
 func (m *Member) emptyNode(name string) {
 	if n := m.nodeNamed(name); n != nil {
-		n.draining = true
+		n.Draining = true
 		m.judge(n)
 		m.lose(n.pods)
 		m.resettle(n)
@@ -312,7 +312,7 @@ func (m *Member) emptyNode(name string) {
 // renewNode brings a node back as its pool now is.
 func (m *Member) renewNode(name string, as *api.NodePoolFacts) {
 	if n := m.nodeNamed(name); n != nil {
-		n.Kubelet, n.Image, n.draining = as.KubernetesVersion, as.NodeImageVersion, false
+		n.Kubelet, n.Image, n.Draining = as.KubernetesVersion, as.NodeImageVersion, false
 		m.judge(n)
 		m.resettle(n)
 	}

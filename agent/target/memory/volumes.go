@@ -31,18 +31,18 @@ func (m *Member) volumes() *volumes {
 // of are the terms of which a node of a pod must satisfy one, for each volume that says where it can be reached; false
 // when a claim is not there.
 func (v *volumes) of(p *pod) (reach [][]corev1.NodeSelectorTerm, there bool) {
-	spec := &p.made.pod.Spec
+	spec := &p.made.Pod.Spec
 	for i := range spec.Volumes {
 		name := ""
 		switch s := &spec.Volumes[i]; {
 		case s.PersistentVolumeClaim != nil:
 			name = s.PersistentVolumeClaim.ClaimName
 		case s.Ephemeral != nil:
-			name = p.name + "-" + s.Name
+			name = p.Name + "-" + s.Name
 		default:
 			continue
 		}
-		claim := v.claims[p.of.object.GetNamespace()+"/"+name]
+		claim := v.claims[p.of.Object.GetNamespace()+"/"+name]
 		if claim == nil {
 			return nil, false
 		}

@@ -2,6 +2,8 @@ package memory
 
 import (
 	corev1 "k8s.io/api/core/v1"
+
+	"flotilla/agent/target/memory/podspec"
 )
 
 // wish is what a pod would rather have of its node, and how much; a weight below 0 is what it would rather not have.
@@ -25,7 +27,7 @@ func (d *demand) granted(p *pod, n *node) int {
 		}
 	}
 	for _, t := range n.taints {
-		if t.Effect == corev1.TaintEffectPreferNoSchedule && !tolerated(p.made.pod.Spec.Tolerations, &t) {
+		if t.Effect == corev1.TaintEffectPreferNoSchedule && !podspec.Tolerated(p.made.Pod.Spec.Tolerations, &t) {
 			got -= untainted
 		}
 	}
@@ -34,10 +36,10 @@ func (d *demand) granted(p *pod, n *node) int {
 
 func (a *around) wishes(p *pod) []wish {
 	var out []wish
-	if affinity := p.made.pod.Spec.Affinity; affinity != nil {
+	if affinity := p.made.Pod.Spec.Affinity; affinity != nil {
 		if at := affinity.NodeAffinity; at != nil {
 			for _, t := range at.PreferredDuringSchedulingIgnoredDuringExecution {
-				out = append(out, wish{int(t.Weight), func(n *node) bool { return n.satisfies(t.Preference) }})
+				out = append(out, wish{int(t.Weight), func(n *node) bool { return podspec.Satisfies(t.Preference, n.Name, n.Labels) }})
 			}
 		}
 		if near := affinity.PodAffinity; near != nil {
@@ -53,8 +55,8 @@ func (a *around) wishes(p *pod) []wish {
 			}
 		}
 	}
-	for i := range p.made.pod.Spec.TopologySpreadConstraints {
-		if c := &p.made.pod.Spec.TopologySpreadConstraints[i]; c.WhenUnsatisfiable == corev1.ScheduleAnyway {
+	for i := range p.made.Pod.Spec.TopologySpreadConstraints {
+		if c := &p.made.Pod.Spec.TopologySpreadConstraints[i]; c.WhenUnsatisfiable == corev1.ScheduleAnyway {
 			out = append(out, wish{spreading, a.spread(p, c)})
 		}
 	}

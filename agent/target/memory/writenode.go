@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"flotilla/agent/target"
+	"flotilla/agent/target/memory/podspec"
 )
 
 // UpdateNode changes what others may write of a node. Taints that follow from its condition come back by
@@ -29,14 +30,14 @@ func (m *Member) UpdateNode(_ context.Context, name string, change func(*corev1.
 	if reflect.DeepEqual(before, after) {
 		return nil
 	}
-	n.labels, n.notes, n.finalizers = maps.Clone(after.Labels), maps.Clone(after.Annotations), slices.Clone(after.Finalizers)
-	n.unschedulable = after.Spec.Unschedulable
-	n.own = slices.DeleteFunc(slices.Clone(after.Spec.Taints), conditional)
+	n.Labels, n.Annotations, n.Finalizers = maps.Clone(after.Labels), maps.Clone(after.Annotations), slices.Clone(after.Finalizers)
+	n.Unschedulable = after.Spec.Unschedulable
+	n.Own = slices.DeleteFunc(slices.Clone(after.Spec.Taints), conditional)
 	m.judge(n)
 	if m.released(n) {
 		return nil
 	}
-	if reflect.DeepEqual(before.Labels, n.labels) && reflect.DeepEqual(before.Spec.Taints, n.taints) {
+	if reflect.DeepEqual(before.Labels, n.Labels) && reflect.DeepEqual(before.Spec.Taints, n.taints) {
 		m.notify(target.Change{Nodes: true})
 		return nil
 	}
@@ -53,8 +54,8 @@ func (m *Member) DeleteNode(_ context.Context, name, uid string) error {
 	if err != nil {
 		return err
 	}
-	if n.deleting.IsZero() {
-		n.deleting = m.clock.Now()
+	if n.Deleting.IsZero() {
+		n.Deleting = m.clock.Now()
 		m.judge(n)
 	}
 	if !m.released(n) {
@@ -73,15 +74,15 @@ func (m *Member) nodeAt(name, uid string) (*node, error) {
 	if n == nil {
 		return nil, apierrors.NewNotFound(nodes, name)
 	}
-	if uid != "" && uid != string(n.uid) {
-		return nil, apierrors.NewConflict(nodes, name, fmt.Errorf("uid is %s, not %s", n.uid, uid))
+	if uid != "" && uid != string(n.UID) {
+		return nil, apierrors.NewConflict(nodes, name, fmt.Errorf("uid is %s, not %s", n.UID, uid))
 	}
 	return n, nil
 }
 
 // released takes a deleted node away that nothing holds any more.
 func (m *Member) released(n *node) bool {
-	if n.deleting.IsZero() || len(n.finalizers) > 0 {
+	if n.Deleting.IsZero() || len(n.Finalizers) > 0 {
 		return false
 	}
 	m.leave(n)
@@ -96,13 +97,13 @@ func conditional(t corev1.Taint) bool {
 
 // banish ends the pods that do not tolerate a taint NoExecute of their node.
 func (m *Member) banish(n *node) {
-	hard := slices.DeleteFunc(slices.Clone(n.own), func(t corev1.Taint) bool { return t.Effect != corev1.TaintEffectNoExecute })
+	hard := slices.DeleteFunc(slices.Clone(n.Own), func(t corev1.Taint) bool { return t.Effect != corev1.TaintEffectNoExecute })
 	if len(hard) == 0 {
 		return
 	}
 	for _, p := range slices.SortedFunc(maps.Keys(n.pods), byName) {
-		if untolerated(p.made.pod.Spec.Tolerations, hard) != nil {
-			m.terminate(p, p.made.grace)
+		if podspec.Untolerated(p.made.Pod.Spec.Tolerations, hard) != nil {
+			m.terminate(p, p.made.Grace)
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package memory
+package podspec
 
 import (
 	"slices"
@@ -7,39 +7,36 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// What a pod may ask of the labels and taints of its node is judged here as the API says, and by nothing that simulations
-// of disruptions use: a simulation that is wrong must not be right here.
-
-// selected reports whether a node has the labels that a pod asks for.
-func (n *node) selected(spec *corev1.PodSpec) bool {
+// Selects reports whether a node of that name has the labels that a pod asks for.
+func Selects(spec *corev1.PodSpec, name string, labels map[string]string) bool {
 	for key, value := range spec.NodeSelector {
-		if had, has := n.labels[key]; !has || had != value {
+		if had, has := labels[key]; !has || had != value {
 			return false
 		}
 	}
 	if a := spec.Affinity; a != nil && a.NodeAffinity != nil {
 		if required := a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution; required != nil {
-			return n.admitted(required.NodeSelectorTerms)
+			return Admits(required.NodeSelectorTerms, name, labels)
 		}
 	}
 	return true
 }
 
-// admitted reports whether a node is what one of some terms asks for.
-func (n *node) admitted(terms []corev1.NodeSelectorTerm) bool {
-	return slices.ContainsFunc(terms, n.satisfies)
+// Admits reports whether a node is what one of some terms asks for.
+func Admits(terms []corev1.NodeSelectorTerm, name string, labels map[string]string) bool {
+	return slices.ContainsFunc(terms, func(t corev1.NodeSelectorTerm) bool { return Satisfies(t, name, labels) })
 }
 
-// satisfies reports whether a node is all that a term asks for; a term that asks for nothing is satisfied by none.
-func (n *node) satisfies(term corev1.NodeSelectorTerm) bool {
+// Satisfies reports whether a node is all that a term asks for; a term that asks for nothing is satisfied by none.
+func Satisfies(term corev1.NodeSelectorTerm, name string, labels map[string]string) bool {
 	for i := range term.MatchExpressions {
-		value, has := n.labels[term.MatchExpressions[i].Key]
+		value, has := labels[term.MatchExpressions[i].Key]
 		if !holds(&term.MatchExpressions[i], value, has) {
 			return false
 		}
 	}
 	for i := range term.MatchFields {
-		if !holds(&term.MatchFields[i], n.Name, term.MatchFields[i].Key == "metadata.name") {
+		if !holds(&term.MatchFields[i], name, term.MatchFields[i].Key == "metadata.name") {
 			return false
 		}
 	}
@@ -68,17 +65,18 @@ func holds(r *corev1.NodeSelectorRequirement, value string, has bool) bool {
 	return false
 }
 
-// untolerated is the first taint that keeps a pod with these tolerations off a node, nil when none does.
-func untolerated(tolerations []corev1.Toleration, taints []corev1.Taint) *corev1.Taint {
+// Untolerated is the first taint that keeps a pod with these tolerations off a node, nil when none does.
+func Untolerated(tolerations []corev1.Toleration, taints []corev1.Taint) *corev1.Taint {
 	for i := range taints {
-		if t := &taints[i]; t.Effect != corev1.TaintEffectPreferNoSchedule && !tolerated(tolerations, t) {
+		if t := &taints[i]; t.Effect != corev1.TaintEffectPreferNoSchedule && !Tolerated(tolerations, t) {
 			return t
 		}
 	}
 	return nil
 }
 
-func tolerated(tolerations []corev1.Toleration, taint *corev1.Taint) bool {
+// Tolerated reports whether one of some tolerations is for a taint.
+func Tolerated(tolerations []corev1.Toleration, taint *corev1.Taint) bool {
 	return slices.ContainsFunc(tolerations, func(t corev1.Toleration) bool {
 		switch {
 		case t.Effect != "" && t.Effect != taint.Effect:

@@ -1,4 +1,4 @@
-package memory
+package podspec
 
 import (
 	"testing"
@@ -6,13 +6,11 @@ import (
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
-
-	"flotilla/agent/target"
 )
 
 func TestWhatANodeIsSelectedFor(t *testing.T) {
-	n := &node{Node: target.Node{Name: "a"}, labels: map[string]string{"disk": "ssd", "cores": "8"}}
-	for name, c := range map[string]struct {
+	name, labels := "a", map[string]string{"disk": "ssd", "cores": "8"}
+	for what, c := range map[string]struct {
 		one  corev1.NodeSelectorRequirement
 		want bool
 	}{
@@ -30,20 +28,20 @@ func TestWhatANodeIsSelectedFor(t *testing.T) {
 		"less without":        {corev1.NodeSelectorRequirement{Key: "rack", Operator: corev1.NodeSelectorOpLt, Values: []string{"9"}}, false},
 		"an operator to come": {corev1.NodeSelectorRequirement{Key: "disk", Operator: "Like"}, false},
 	} {
-		t.Run(name, func(t *testing.T) {
-			require.Equal(t, c.want, n.satisfies(corev1.NodeSelectorTerm{MatchExpressions: []corev1.NodeSelectorRequirement{c.one}}))
+		t.Run(what, func(t *testing.T) {
+			require.Equal(t, c.want, Satisfies(corev1.NodeSelectorTerm{MatchExpressions: []corev1.NodeSelectorRequirement{c.one}}, name, labels))
 			both := corev1.NodeSelectorTerm{MatchExpressions: []corev1.NodeSelectorRequirement{{Key: "disk", Operator: corev1.NodeSelectorOpExists}, c.one}}
-			require.Equal(t, c.want, n.satisfies(both))
+			require.Equal(t, c.want, Satisfies(both, name, labels))
 		})
 	}
-	require.False(t, n.satisfies(corev1.NodeSelectorTerm{}), "a term without anything")
+	require.False(t, Satisfies(corev1.NodeSelectorTerm{}, name, labels), "a term without anything")
 	byName := func(name string) corev1.NodeSelectorTerm {
 		return corev1.NodeSelectorTerm{MatchFields: []corev1.NodeSelectorRequirement{{Key: "metadata.name", Operator: corev1.NodeSelectorOpIn, Values: []string{name}}}}
 	}
-	require.True(t, n.admitted([]corev1.NodeSelectorTerm{byName("b"), byName("a")}))
-	require.False(t, n.admitted([]corev1.NodeSelectorTerm{byName("b")}))
-	require.True(t, n.selected(&corev1.PodSpec{NodeSelector: map[string]string{"disk": "ssd"}}))
-	require.False(t, n.selected(&corev1.PodSpec{NodeSelector: map[string]string{"disk": "ssd", "rack": ""}}))
+	require.True(t, Admits([]corev1.NodeSelectorTerm{byName("b"), byName("a")}, name, labels))
+	require.False(t, Admits([]corev1.NodeSelectorTerm{byName("b")}, name, labels))
+	require.True(t, Selects(&corev1.PodSpec{NodeSelector: map[string]string{"disk": "ssd"}}, name, labels))
+	require.False(t, Selects(&corev1.PodSpec{NodeSelector: map[string]string{"disk": "ssd", "rack": ""}}, name, labels))
 }
 
 func TestWhatIsTolerated(t *testing.T) {
@@ -62,12 +60,12 @@ func TestWhatIsTolerated(t *testing.T) {
 		"no key at all":  {corev1.Toleration{Value: "v"}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			require.Equal(t, c.want, untolerated([]corev1.Toleration{c.toleration}, []corev1.Taint{taint}) == nil)
+			require.Equal(t, c.want, Untolerated([]corev1.Toleration{c.toleration}, []corev1.Taint{taint}) == nil)
 		})
 	}
 	soft := corev1.Taint{Key: "s", Effect: corev1.TaintEffectPreferNoSchedule}
-	require.Nil(t, untolerated(nil, []corev1.Taint{soft}))
-	require.Equal(t, &taint, untolerated(nil, []corev1.Taint{soft, taint}))
+	require.Nil(t, Untolerated(nil, []corev1.Taint{soft}))
+	require.Equal(t, &taint, Untolerated(nil, []corev1.Taint{soft, taint}))
 }
 
 func TestWhatAPodTakes(t *testing.T) {
@@ -87,20 +85,6 @@ func TestWhatAPodTakes(t *testing.T) {
 		"a start before what beside": {corev1.PodSpec{InitContainers: []corev1.Container{asks("2"), sidecar}, Containers: []corev1.Container{asks("1")}}, 2000},
 		"its overhead":               {corev1.PodSpec{Containers: []corev1.Container{asks("1")}, Overhead: asks("100m").Resources.Requests}, 1100},
 	} {
-		t.Run(name, func(t *testing.T) { require.Equal(t, c.want, amountsOf(requests(&c.spec)).cpu) })
-	}
-}
-
-// Daemons run on the nodes that they are for, whatever room there is.
-func TestDaemonsRunWhereTheyAreFor(t *testing.T) {
-	given := nodes("a", "b", "c")
-	given[0].Labels = map[string]string{"disk": "ssd"}
-	given[1].Taints = []corev1.Taint{{Key: "k", Effect: corev1.TaintEffectNoSchedule}}
-	for asks, want := range map[string]string{
-		"": "log=a log=c", "nodeSelector: {disk: ssd}, ": "log=a", "tolerations: [{operator: Exists}], ": "log=a log=b log=c",
-	} {
-		m, _ := world(t, Options{Nodes: given})
-		create(t, m, app("DaemonSet", "log", 1, "100m", asks))
-		require.Equal(t, want, where(t, m))
+		t.Run(name, func(t *testing.T) { require.Equal(t, c.want, AmountsOf(requests(&c.spec)).CPU) })
 	}
 }
