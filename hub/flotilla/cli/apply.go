@@ -2,14 +2,10 @@ package cli
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/json"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
-	"flotilla/configs"
 	"flotilla/core/api"
 )
 
@@ -23,7 +19,7 @@ type applyOptions struct {
 	format string
 }
 
-func (a *app) applyCommand() *cobra.Command {
+func (a objectCommands) applyCommand() *cobra.Command {
 	o := &applyOptions{}
 	cmd := &cobra.Command{
 		Use:   "apply -f FILE… | -k DIR",
@@ -37,7 +33,7 @@ placed on the members that placements choose. One apply is all or nothing.`,
   flotilla apply -k overlays/prod --dry-run=server
   kustomize build . | flotilla apply -f -`,
 		Args: noArgs,
-		RunE: a.run(func(ctx context.Context, _ []string) error { return a.apply(ctx, o) }),
+		RunE: a.do(func(ctx context.Context, _ []string) error { return a.apply(ctx, o) }),
 	}
 	o.addFlags(cmd.Flags())
 	a.namespaceFlag(cmd.Flags())
@@ -46,30 +42,7 @@ placed on the members that placements choose. One apply is all or nothing.`,
 	return cmd
 }
 
-// dryRunFlag adds --dry-run with kubectl's values; alone it means server.
-func dryRunFlag(cmd *cobra.Command, value *string) {
-	cmd.Flags().StringVar(value, "dry-run", "none", "none, or server: say what would be done and do nothing")
-	cmd.Flags().Lookup("dry-run").NoOptDefVal = "server"
-}
-
-// dryRunClientFlag adds --dry-run to a command that can do without a hub too.
-func dryRunClientFlag(cmd *cobra.Command, value *string) {
-	dryRunFlag(cmd, value)
-	cmd.Flags().Lookup("dry-run").Usage = "none, server: say what would be done and do nothing, or client: the same without asking a hub"
-}
-
-// parseDryRun reads the value of --dry-run.
-func parseDryRun(value string, also ...string) (bool, error) {
-	switch value {
-	case "none", "false":
-		return false, nil
-	case "server", "true":
-		return true, nil
-	}
-	return false, usagef("--dry-run: found %q, expected %s%s", value, strings.Join(append([]string{"none", "server"}, also...), " or "), withClient(value))
-}
-
-func (a *app) apply(ctx context.Context, o *applyOptions) error {
+func (a objectCommands) apply(ctx context.Context, o *applyOptions) error {
 	if o.dryRun == dryRunClient {
 		return a.applyOnPaper(o)
 	}
@@ -81,7 +54,7 @@ func (a *app) apply(ctx context.Context, o *applyOptions) error {
 		return usagef("unknown output format %q, expected name or json", o.format)
 	}
 	a.machine = o.format != ""
-	documents, err := a.read(&o.source)
+	documents, err := o.read(a.Client)
 	if err != nil {
 		return err
 	}
@@ -108,7 +81,7 @@ func applyRequest(documents []document, dry bool) (*api.ApplyRequest, error) {
 	return request, nil
 }
 
-func (a *app) printApplied(o *applyOptions, reply *api.ApplyResponse, dry bool) error {
+func (a objectCommands) printApplied(o *applyOptions, reply *api.ApplyResponse, dry bool) error {
 	for _, text := range reply.Notes {
 		a.note("%s", text)
 	}
@@ -129,14 +102,14 @@ func (a *app) printApplied(o *applyOptions, reply *api.ApplyResponse, dry bool) 
 		}
 	}
 	if dry {
-		a.nextWith(&o.source, "plan")
+		o.source.next(a.Client, "plan")
 		return nil
 	}
 	a.nextAfterApply(reply.Results)
 	return nil
 }
 
-func (a *app) nextAfterApply(results []api.ApplyResult) {
+func (a objectCommands) nextAfterApply(results []api.ApplyResult) {
 	for _, r := range results {
 		k := ref{resourceKind: kindOfObject(r.Object.APIVersion, r.Object.Kind), namespace: r.Object.Namespace, name: r.Object.Name}
 		switch r.Object.Kind {
@@ -165,20 +138,3 @@ func (a *app) nextAfterApply(results []api.ApplyResult) {
 	}
 	a.next("flotilla get placements")
 }
-
-// names says whether the document is what a fault calls by this name.
-func (d *document) names(object string) bool {
-	return object != "" && (d.ref.String() == object || strings.TrimSuffix(d.ref.Kind+"/"+d.ref.Name, "/") == object)
-}
-
-// document is one document of the user's files.
-type document struct {
-	body json.RawMessage
-	ref  api.ObjectRef
-	// file is the document as it stands in its file.
-	file configs.Document
-}
-
-func (d *document) where() string { return d.file.Where() }
-
-func newRequestID() string { return "cli-" + rand.Text() }

@@ -17,11 +17,6 @@ type assumptions struct {
 	approved bool
 }
 
-func (o *assumptions) addFlags(flags *pflag.FlagSet) {
-	flags.DurationVar(&o.assume, "assume", 0, "how long the upgrade of a member takes (default: as those that the run has finished, else as earlier ones of the member, of the fleet, else 20m)")
-	flags.DurationVar(&o.approval, "assume-approval", 0, "how long after it is reached a gate is approved (default: never; a run stays Pending there)")
-}
-
 // settle checks the flags, and tells an approval at once from none.
 func (o *assumptions) settle(flags *pflag.FlagSet) error {
 	if flags.Changed("assume") && o.assume <= 0 {
@@ -50,4 +45,9 @@ func (o *assumptions) given() upgrade.Assumptions {
 		a.ApproveAfter = &o.approval
 	}
 	return a
+}
+
+func (o *assumptions) addFlags(flags *pflag.FlagSet) {
+	flags.DurationVar(&o.assume, "assume", 0, "how long the upgrade of a member takes (default: as those that the run has finished, else as earlier ones of the member, of the fleet, else 20m)")
+	flags.DurationVar(&o.approval, "assume-approval", 0, "how long after it is reached a gate is approved (default: never; a run stays Pending there)")
 }

@@ -12,7 +12,7 @@ import (
 	"flotilla/core/api"
 )
 
-func (a *app) authCommand() *cobra.Command {
+func (a hubCommands) authCommand() *cobra.Command {
 	return group("auth", "Ask what you may do", a.canCommand())
 }
 
@@ -20,7 +20,7 @@ type canOptions struct {
 	list, quiet bool
 }
 
-func (a *app) canCommand() *cobra.Command {
+func (a hubCommands) canCommand() *cobra.Command {
 	o := &canOptions{}
 	cmd := &cobra.Command{
 		Use:   "can-i (VERB [TYPE[/NAME]] | --list)",
@@ -32,7 +32,7 @@ list and get do. With TYPE the kind counts too: Secrets are read, and members ch
   flotilla auth can-i delete member/berlin
   flotilla auth can-i --list`,
 		Args: cobra.MaximumNArgs(2),
-		RunE: a.run(func(ctx context.Context, args []string) error {
+		RunE: a.do(func(ctx context.Context, args []string) error {
 			switch {
 			case o.list && len(args) > 0:
 				return usagef("found %s beside --list, expected one of them", args[0])
@@ -55,7 +55,7 @@ var kubectlVerbs = map[string]string{
 	"scale": api.VerbPatch, "watch": api.VerbList, "describe": api.VerbGet,
 }
 
-func (a *app) can(ctx context.Context, o *canOptions, args []string) error {
+func (a hubCommands) can(ctx context.Context, o *canOptions, args []string) error {
 	needed, err := neededFor(args)
 	if err != nil {
 		return err
@@ -117,7 +117,7 @@ func least(a, b api.Role) api.Role {
 	return b
 }
 
-func (a *app) canList(ctx context.Context) error {
+func (a hubCommands) canList(ctx context.Context) error {
 	me, err := a.whoami(ctx)
 	if err != nil {
 		return err

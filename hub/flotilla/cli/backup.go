@@ -13,7 +13,7 @@ import (
 	"flotilla/core/api"
 )
 
-func (a *app) backupCommand() *cobra.Command {
+func (a hubCommands) backupCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "backup FILE",
 		Short: "Write all state of the fleet to a file",
@@ -22,7 +22,7 @@ seals all of it with its newest secret, so that whoever finds the file sees the 
 goes on meanwhile; members, results and events are not in it. The file has mode 0600; one that is there is not replaced.`,
 		Example: `  flotilla backup fleet.backup`,
 		Args:    cobra.MaximumNArgs(1),
-		RunE: a.run(func(ctx context.Context, args []string) error {
+		RunE: a.do(func(ctx context.Context, args []string) error {
 			if len(args) != 1 {
 				return usagef("expected the FILE to write: flotilla backup FILE")
 			}
@@ -31,7 +31,7 @@ goes on meanwhile; members, results and events are not in it. The file has mode 
 	}
 }
 
-func (a *app) backup(ctx context.Context, path string) error {
+func (a hubCommands) backup(ctx context.Context, path string) error {
 	if _, err := os.Lstat(path); !errors.Is(err, os.ErrNotExist) {
 		return usagef("%s is there already: name another file", path)
 	}
@@ -52,7 +52,7 @@ func (a *app) backup(ctx context.Context, path string) error {
 }
 
 // writeBackup fetches page after page.
-func (a *app) writeBackup(ctx context.Context, file *os.File) (*api.BackupHead, error) {
+func (a hubCommands) writeBackup(ctx context.Context, file *os.File) (*api.BackupHead, error) {
 	request := api.BackupRequest{Session: rand.Text()}
 	var archive *archiveWriter
 	for {

@@ -25,7 +25,7 @@ type budgetsOptions struct {
 	format string
 }
 
-func (a *app) budgetsCommand() *cobra.Command {
+func (a nodesCommands) budgetsCommand() *cobra.Command {
 	o := &budgetsOptions{}
 	cmd := &cobra.Command{
 		Use:   "budgets [NODEPOOL] [-m MEMBER] | budgets -f FILE… [NODEPOOL]",
@@ -40,7 +40,7 @@ to be of; without any, each pool is taken to have 100.`,
   flotilla budgets general -m berlin --at 2026-03-02T09:00:00Z
   flotilla budgets -f pool.yaml -f nodes.yaml
   kubectl get nodes -o yaml | flotilla budgets -f pool.yaml -f - --at 2026-03-02T09:00:00Z`,
-		RunE: a.run(func(ctx context.Context, args []string) error { return a.budgets(ctx, o, args) }),
+		RunE: a.do(func(ctx context.Context, args []string) error { return a.budgets(ctx, o, args) }),
 	}
 	o.addFlags(cmd.Flags())
 	a.memberFlag(cmd.Flags())
@@ -50,7 +50,7 @@ to be of; without any, each pool is taken to have 100.`,
 	return cmd
 }
 
-func (a *app) budgets(ctx context.Context, o *budgetsOptions, args []string) error {
+func (a nodesCommands) budgets(ctx context.Context, o *budgetsOptions, args []string) error {
 	pool, err := poolName(args)
 	if err != nil {
 		return err
@@ -96,7 +96,7 @@ func namesFile(arg string) bool {
 	return slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(arg)) || arg == "-"
 }
 
-func (a *app) budgetsLive(ctx context.Context, o *budgetsOptions, pool string, at time.Time) (disruption.BudgetReport, error) {
+func (a nodesCommands) budgetsLive(ctx context.Context, o *budgetsOptions, pool string, at time.Time) (disruption.BudgetReport, error) {
 	request := api.BudgetsRequest{Pool: pool, Member: a.member}
 	if o.at != "" {
 		request.At = &metav1.Time{Time: at}
@@ -114,12 +114,12 @@ func (a *app) budgetsLive(ctx context.Context, o *budgetsOptions, pool string, a
 // takenNodes is how many nodes a pool is taken to have where none is known: a percentage is as many.
 const takenNodes = 100
 
-func (a *app) budgetsOffline(o *budgetsOptions, pool string, at time.Time) (disruption.BudgetReport, error) {
+func (a nodesCommands) budgetsOffline(o *budgetsOptions, pool string, at time.Time) (disruption.BudgetReport, error) {
 	r := disruption.BudgetReport{At: at}
 	if a.member != "" {
 		return r, usagef("-m asks the hub, -f answers from files: one or the other")
 	}
-	f, err := a.readNodeFiles(&o.source)
+	f, err := o.readNodeFiles(a.Client)
 	if err != nil {
 		return r, err
 	}
@@ -154,7 +154,7 @@ func poolNames(pools []disruption.PoolBudget) []string {
 	return names
 }
 
-func (a *app) printBudgets(r *disruption.BudgetReport) error {
+func (a nodesCommands) printBudgets(r *disruption.BudgetReport) error {
 	a.printf("at %s\n", r.At.Format(time.RFC3339))
 	if len(r.Pools) == 0 {
 		a.printf("no NodePool is on any member\n")
@@ -218,7 +218,7 @@ func budgetRows(p *disruption.PoolBudget) []string {
 	return order
 }
 
-func (a *app) printFleetBudgets(budgets []disruption.FleetBudget) error {
+func (a nodesCommands) printFleetBudgets(budgets []disruption.FleetBudget) error {
 	if len(budgets) == 0 {
 		return nil
 	}
@@ -236,7 +236,7 @@ func (a *app) printFleetBudgets(budgets []disruption.FleetBudget) error {
 }
 
 // printInvalid says once of each pool why its budgets allow nothing.
-func (a *app) printInvalid(pools []disruption.PoolBudget) {
+func (a nodesCommands) printInvalid(pools []disruption.PoolBudget) {
 	for i := range pools {
 		if p := &pools[i]; p.Invalid != "" && (i == 0 || pools[i-1].Name != p.Name) {
 			a.printf("\nthe budgets of %s cannot be evaluated, so that nothing is allowed: %s\n", p.Name, p.Invalid)
@@ -245,7 +245,7 @@ func (a *app) printInvalid(pools []disruption.PoolBudget) {
 }
 
 // printCalendars prints each calendar once, with the members that have it.
-func (a *app) printCalendars(pools []disruption.PoolBudget) {
+func (a nodesCommands) printCalendars(pools []disruption.PoolBudget) {
 	type calendar struct {
 		pool, text string
 		members    []string

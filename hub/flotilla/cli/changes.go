@@ -24,19 +24,19 @@ const (
 
 // changes are those of what a command watches: the hub says when to look again.
 type changes struct {
-	app     *app
+	client  *Client
 	request api.WatchRequest
 	pace    time.Duration
 	looked  time.Time
 }
 
 // changesOf begins to watch kinds of objects: what changes after it returned is told. It comes before the first look.
-func (a *app) changesOf(ctx context.Context, kinds ...api.WatchedKind) (*changes, error) {
+func (a *Client) changesOf(ctx context.Context, kinds ...api.WatchedKind) (*changes, error) {
 	return a.watching(ctx, api.WatchRequest{Kinds: kinds})
 }
 
 // watchedKinds are those of what arguments name.
-func (a *app) watchedKinds(t *target, s selection) []api.WatchedKind {
+func (a *Client) watchedKinds(t *target, s selection) []api.WatchedKind {
 	var watched []api.WatchedKind
 	add := func(k *resourceKind) {
 		if w := (api.WatchedKind{APIVersion: k.apiVersion, Kind: k.kind}); !slices.Contains(watched, w) {
@@ -52,20 +52,17 @@ func (a *app) watchedKinds(t *target, s selection) []api.WatchedKind {
 	return watched
 }
 
-func (a *app) watching(ctx context.Context, request api.WatchRequest) (*changes, error) {
+func (a *Client) watching(ctx context.Context, request api.WatchRequest) (*changes, error) {
 	request.Wait = metav1.Duration{Duration: min(watchWait, a.connection.Timeout/2)}
-	c := &changes{app: a, request: request, pace: watchPace}
-	if err := a.connect(ctx); err != nil {
-		return nil, err
-	}
+	c := &changes{client: a, request: request, pace: watchPace}
 	return c, c.ask(ctx)
 }
 
 func (c *changes) ask(ctx context.Context) error {
 	var answer api.WatchResponse
-	err := c.app.hub.Call(ctx, api.VerbWatch, &c.request, &answer)
+	err := c.client.ask(ctx, api.VerbWatch, &c.request, &answer)
 	if err == nil {
-		c.request.After, c.looked = answer.Mark, c.app.Now()
+		c.request.After, c.looked = answer.Mark, c.client.Now()
 	}
 	return err
 }
@@ -97,12 +94,12 @@ func (c *changes) nextWhile(ctx context.Context, tick func()) (more bool, err er
 
 // next returns when there may be something new, and false once the command was interrupted or timed out.
 func (c *changes) next(ctx context.Context) (bool, error) {
-	if rest := c.pace - c.app.Now().Sub(c.looked); rest > 0 && !pause(ctx, min(rest, c.pace)) {
+	if rest := c.pace - c.client.Now().Sub(c.looked); rest > 0 && !pause(ctx, min(rest, c.pace)) {
 		return false, nil
 	}
 	err := c.ask(ctx)
 	if failure := (*api.Failure)(nil); errors.As(err, &failure) && failure.Code == api.CodeLimit {
-		c.app.noteOnce(failure.Message + "; looking every 5 s instead")
+		c.client.noteOnce(failure.Message + "; looking every 5 s instead")
 		return pause(ctx, watchAlone), nil
 	}
 	if ctx.Err() != nil {

@@ -18,7 +18,7 @@ func nothingToPlan(members, documents int) *Failure {
 }
 
 // collect reads documents into the input of a plan, and settles which time it is for.
-func (a *app) collect(s *source, documents []document, at time.Time) (plan.Input, *plan.Collected, error) {
+func (s *source) collect(a *Client, documents []document, at time.Time) (plan.Input, *plan.Collected, error) {
 	planned := make([]plan.Document, len(documents))
 	for i, d := range documents {
 		planned[i] = plan.Document{JSON: d.body, Object: d.ref}

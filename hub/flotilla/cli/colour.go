@@ -26,12 +26,12 @@ const (
 	plain  = "\033[0m"
 )
 
-func (a *app) colourFlag(flags *pflag.FlagSet) {
+func (a *Session) colourFlag(flags *pflag.FlagSet) {
 	flags.StringVar(&a.colour, "color", colourAuto, "colour states and problems: always, never, or auto, on a terminal unless $NO_COLOR is set")
 }
 
 // checkColour refuses a value of --color that means nothing.
-func (a *app) checkColour() error {
+func (a *Session) checkColour() error {
 	if slices.Contains(colourWords, a.colour) {
 		return nil
 	}
@@ -39,7 +39,7 @@ func (a *app) checkColour() error {
 }
 
 // colours says whether people's output is coloured: a flag wins over NO_COLOR (no-color.org).
-func (a *app) colours() bool {
+func (a *Session) colours() bool {
 	switch a.colour {
 	case colourAlways:
 		return true
@@ -50,7 +50,7 @@ func (a *app) colours() bool {
 }
 
 // coloured paints the lines of a diff or plan.
-func (a *app) coloured(text string) string {
+func (a *Session) coloured(text string) string {
 	if !a.colours() {
 		return text
 	}
@@ -84,7 +84,7 @@ var stateColours = map[string]string{
 var stateWord = regexp.MustCompile(`[A-Za-z]+`)
 
 // states paints the words of states in a text for people.
-func (a *app) states(text string) string {
+func (a *Session) states(text string) string {
 	if !a.colours() {
 		return text
 	}
@@ -102,7 +102,7 @@ var troubled = []string{"FAILED", "DRIFT", "WARNINGS"}
 var headOfColumn = regexp.MustCompile(`\S+ *`)
 
 // table paints a table: words of states, and what its head says is a problem.
-func (a *app) table(text string, headed bool) string {
+func (a *Session) table(text string, headed bool) string {
 	if !a.colours() {
 		return text
 	}
@@ -130,4 +130,20 @@ func paintTrouble(row, head string, columns [][]int) string {
 		}
 	}
 	return row
+}
+
+// problems paints the count and the reasons of problems, which stand first, one a line, and the states below.
+func (a *Session) problems(text string, problems []api.Problem) string {
+	if !a.colours() || len(problems) == 0 {
+		return a.states(text)
+	}
+	lines := strings.SplitAfterN(text, "\n", len(problems)+2)
+	count := strings.TrimSuffix(lines[0], "\n")
+	lines[0] = red + count + plain + "\n"
+	for i, p := range problems {
+		lines[i+1] = strings.Replace(lines[i+1], " "+p.Reason+" ", " "+red+p.Reason+plain+" ", 1)
+	}
+	last := len(lines) - 1
+	lines[last] = a.states(lines[last])
+	return strings.Join(lines, "")
 }

@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"flotilla/core/api"
 )
@@ -24,19 +23,19 @@ func TestWhenOutputIsColoured(t *testing.T) {
 		{colourAlways, false, map[string]string{"NO_COLOR": "1"}, true},
 		{colourNever, true, nil, false},
 	} {
-		a := &app{colour: c.colour, Environment: Environment{Terminal: c.terminal, Getenv: func(name string) string { return c.env[name] }}}
+		a := &Session{colour: c.colour, Environment: Environment{Terminal: c.terminal, Getenv: func(name string) string { return c.env[name] }}}
 		require.Equal(t, c.want, a.colours(), "%+v", c)
 	}
-	require.ErrorContains(t, (&app{colour: "alwys"}).checkColour(), "did you mean always?")
+	require.ErrorContains(t, (&Session{colour: "alwys"}).checkColour(), "did you mean always?")
 }
 
 func TestStatesAndTroubleAreColoured(t *testing.T) {
-	a := &app{colour: colourAlways}
+	a := &Session{colour: colourAlways}
 	bare := "NAME    STATE            FAILED   LABELS\nberlin  Ready            0        a=b\noslo    NotReady         12       -\ncairo   Ready,Cordoned   0        Readyness=1\n"
 	want := "NAME    STATE            FAILED   LABELS\nberlin  G{Ready}            0        a=b\noslo    R{NotReady}         R{12}       -\ncairo   G{Ready},Y{Cordoned}   0        Readyness=1\n"
 	require.Equal(t, want, shownColours(a.table(bare, true)))
 	require.Equal(t, "oslo  R{Failed}  3\n", shownColours(a.table("oslo  Failed  3\n", false)), "without a head only states are known")
-	require.Equal(t, bare, (&app{colour: colourNever}).table(bare, true))
+	require.Equal(t, bare, (&Session{colour: colourNever}).table(bare, true))
 	require.Equal(t, "R{2 problems}\n  placement/web  R{ApplyFailed}  3s  it Failed\n  member/oslo    R{Unknown}      9s  gone\n\nmembers  3: 2 G{Ready}, 1 R{Unknown}\n",
 		shownColours(a.problems("2 problems\n  placement/web  ApplyFailed  3s  it Failed\n  member/oslo    Unknown      9s  gone\n\nmembers  3: 2 Ready, 1 Unknown\n",
 			[]api.Problem{{Reason: "ApplyFailed"}, {Reason: "Unknown"}})))
@@ -46,39 +45,4 @@ func TestStatesAndTroubleAreColoured(t *testing.T) {
 // shownColours writes colours so that a person can compare them.
 func shownColours(text string) string {
 	return strings.NewReplacer(green, "G{", red, "R{", yellow, "Y{", plain, "}").Replace(text)
-}
-
-func TestFieldSelectors(t *testing.T) {
-	object := func(kind, name, state string) *unstructured.Unstructured {
-		status := map[string]any{"state": state}
-		if kind == api.KindUpdateRun {
-			status = map[string]any{"status": status}
-		}
-		return &unstructured.Unstructured{Object: map[string]any{"kind": kind, "metadata": map[string]any{"name": name}, "status": status}}
-	}
-	cordoned := object(api.KindMemberCluster, "oslo", "Ready")
-	cordoned.Object["spec"] = map[string]any{"taints": []any{map[string]any{"key": api.TaintCordoned, "effect": "NoSchedule"}}}
-	for selector, c := range map[string]struct {
-		of   *unstructured.Unstructured
-		want bool
-	}{
-		"":                                       {cordoned, true},
-		"metadata.name=oslo,status.state==Ready": {cordoned, true},
-		"metadata.name!=oslo":                    {cordoned, false},
-		"status.state!=Ready":                    {cordoned, false},
-		"status.state=Failed":                    {object(api.KindUpdateRun, "spring", "Failed"), true},
-		"status.state=Running":                   {object(api.KindUpdateRun, "spring", "Failed"), false},
-	} {
-		chosen, err := chosenFields(selector, c.of.GetKind())
-		require.NoError(t, err)
-		require.Equal(t, c.want, chosen(c.of), selector)
-	}
-	for selector, want := range map[string]string{
-		"status.sate=Ready": "did you mean status.state?", "status.state": "expected something like status.state!=Ready", "spec.x=1": "expected metadata.name, metadata.namespace, status.state",
-	} {
-		_, err := chosenFields(selector, api.KindMemberCluster)
-		require.ErrorContains(t, err, want)
-	}
-	_, err := chosenFields("status.state=Ready", "ConfigMap")
-	require.ErrorContains(t, err, "a ConfigMap has no state")
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -36,9 +37,9 @@ func columnsOf(kind string) []column {
 	return contentColumns
 }
 
-// columns are those of a kind, and the member of nodes unless one was named.
-func (a *app) columns(kind string) []column {
-	if kind == api.KindMemberNode && a.member == "" {
+// columnsFor are those of a kind, and the member of nodes unless one was named.
+func columnsFor(kind, member string) []column {
+	if kind == api.KindMemberNode && member == "" {
 		return append([]column{memberColumn}, columnsOf(kind)...)
 	}
 	return columnsOf(kind)
@@ -85,21 +86,7 @@ var contentColumns = []column{
 	{"Age", false, age},
 }
 
-func orDash(s string) string {
-	if s == "" {
-		return "-"
-	}
-	return s
-}
-
 func age(v view) any { return since(v.now, v.object.GetCreationTimestamp().Time) }
-
-func since(now, then time.Time) string {
-	if then.IsZero() {
-		return "-"
-	}
-	return duration.HumanDuration(max(0, now.Sub(then)))
-}
 
 // memberCredentials is for how long the credentials of an agent hold, or what is wrong with them.
 func memberCredentials(v view) any {
@@ -200,4 +187,32 @@ func placementState(v view) any {
 		state = kind
 	}
 	return state
+}
+
+// heldUpCell is the same without its beginning, which is the head of the column, or what a rollout waits
+// for that nobody holds up.
+func heldUpCell(v view) any {
+	return orDash(strings.TrimPrefix(v.text("status", "rollout", "message"), "held up by "))
+}
+
+func taintsOf(member *unstructured.Unstructured) []api.Taint {
+	var mc struct {
+		Spec struct {
+			Taints []api.Taint `json:"taints"`
+		} `json:"spec"`
+	}
+	body, err := json.Marshal(member.Object)
+	if err != nil || json.Unmarshal(body, &mc) != nil {
+		return nil
+	}
+	return mc.Spec.Taints
+}
+
+func hasTaint(member *unstructured.Unstructured, key string) bool {
+	for _, t := range taintsOf(member) {
+		if t.Key == key {
+			return true
+		}
+	}
+	return false
 }

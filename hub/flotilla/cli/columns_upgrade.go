@@ -10,6 +10,8 @@ import (
 	"flotilla/core/plan"
 	"flotilla/core/upgrade"
 	"flotilla/core/window"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // upgradeColumns are the columns of the kinds around upgrades.
@@ -115,9 +117,6 @@ func waitingOn(status *api.UpdateRunStatus) string {
 	}
 	return text
 }
-
-// fieldETA holds the expected end of a run where the command line has asked for it.
-const fieldETA = "expectedEnd"
 
 // runETA is how long the run is expected to go on.
 func runETA(v view) any {
@@ -245,4 +244,21 @@ func openingText(o window.Opening, now time.Time) string {
 		return "does not open within 400 days"
 	}
 	return "opens in " + until(now, o.Opens)
+}
+
+// scheduledText is when a scheduled start opens: in UTC, on its own clock, and how long it is until then.
+func scheduledText(s *api.ScheduledStart, at metav1.Time, now time.Time) string {
+	text := plan.Moment(at)
+	if s != nil && len(s.StartDay) > 3 {
+		text += fmt.Sprintf(" (%s %s %s)", s.StartDay[:3], s.StartTime, s.UTCOffset)
+	}
+	return text + ", " + ahead(now, at.Time)
+}
+
+// ahead is "in 3d4h", or now.
+func ahead(now, then time.Time) string {
+	if !then.After(now) {
+		return "now"
+	}
+	return "in " + until(now, then)
 }

@@ -2,7 +2,7 @@ package cli
 
 import (
 	"bytes"
-	"encoding/json"
+	"context"
 	"testing"
 	"time"
 
@@ -13,19 +13,6 @@ import (
 	"flotilla/core/api"
 	"flotilla/core/plan"
 )
-
-// objectOf is a value as the hub shows it.
-func objectOf(t *testing.T, value any, kind, name string) *unstructured.Unstructured {
-	t.Helper()
-	body, err := json.Marshal(value)
-	require.NoError(t, err)
-	obj := &unstructured.Unstructured{}
-	require.NoError(t, json.Unmarshal(body, &obj.Object))
-	obj.SetAPIVersion(api.VersionFlotilla)
-	obj.SetKind(kind)
-	obj.SetName(name)
-	return obj
-}
 
 func TestTableOfRunsAsksWhenActiveOnesEnd(t *testing.T) {
 	active, waits, fresh := springRun(t), springRun(t), springRun(t)
@@ -38,15 +25,18 @@ func TestTableOfRunsAsksWhenActiveOnesEnd(t *testing.T) {
 	}
 	end := metav1.NewTime(tableNow.Add(3 * time.Hour))
 	var asked []string
-	a := &app{hub: answering{api.VerbPlan: func(request any) (any, error) {
+	hub := answering{api.VerbPlan: func(request any) (any, error) {
 		asked = request.(api.PlanRequest).Runs
 		return plan.Answer{Report: plan.Report{Runs: []plan.Run{{Name: "active", ExpectedEnd: &end}, {Name: "waits"}}}}, nil
-	}}}
+	}}
+	var out bytes.Buffer
+	a := NewClient(New(Environment{
+		Out: &out, Now: func() time.Time { return tableNow }, Getenv: func(string) string { return "" },
+		Dial: func(context.Context, Connection) (Hub, error) { return hub, nil },
+	}))
 	a.addETAs(t.Context(), objects)
 	require.Equal(t, []string{"active", "waits"}, asked, "only of runs that are under way")
-	var out bytes.Buffer
-	a.Out, a.Now = &out, func() time.Time { return tableNow }
-	require.NoError(t, a.printTables(&output{}, objects))
+	require.NoError(t, (&output{}).printTables(a, objects))
 	require.Equal(t, `NAME     STATE        STAGE      DONE/TOTAL   FAILED   WAITING-ON                             ETA
 active   Running      2/3 prod   2/6          1        member paris MaintenanceWindowClosed   3h
 waits    Pending      2/3 prod   2/6          1        gate prod/before/Approval +1           -

@@ -8,22 +8,22 @@ import (
 	"flotilla/core/api"
 )
 
-func (a *app) cordonCommand() *cobra.Command {
+func (a memberCommands) cordonCommand() *cobra.Command {
 	return a.cordonLike("cordon", "Keep every new placement off a member", false)
 }
 
-func (a *app) uncordonCommand() *cobra.Command {
+func (a memberCommands) uncordonCommand() *cobra.Command {
 	return a.cordonLike("uncordon", "Let placements onto a member again", true)
 }
 
-func (a *app) cordonLike(verb, short string, remove bool) *cobra.Command {
+func (a memberCommands) cordonLike(verb, short string, remove bool) *cobra.Command {
 	var dryRun string
 	cmd := &cobra.Command{
 		Use:     verb + " member NAME",
 		Short:   short,
 		Long:    short + ". Cordoning is the taint " + api.TaintCordoned + ":" + api.EffectNoSchedule + "; what runs on the member stays.",
 		Example: "  flotilla " + verb + " member berlin",
-		RunE: a.run(func(ctx context.Context, args []string) error {
+		RunE: a.do(func(ctx context.Context, args []string) error {
 			return a.cordon(ctx, args, verb+"ed", remove, dryRun, false)
 		}),
 	}
@@ -31,7 +31,7 @@ func (a *app) cordonLike(verb, short string, remove bool) *cobra.Command {
 	return cmd
 }
 
-func (a *app) cordon(ctx context.Context, args []string, done string, remove bool, dryRun string, bare bool) error {
+func (a memberCommands) cordon(ctx context.Context, args []string, done string, remove bool, dryRun string, bare bool) error {
 	dry, err := parseDryRun(dryRun)
 	if err != nil {
 		return err

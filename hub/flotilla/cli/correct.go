@@ -2,17 +2,13 @@ package cli
 
 import (
 	"context"
-	"time"
+
+	"flotilla/core/strict"
 
 	"github.com/spf13/cobra"
-
-	"flotilla/core/api"
-	"flotilla/core/strict"
-	"flotilla/core/validate"
-	"flotilla/core/window"
 )
 
-func (a *app) correctCommand() *cobra.Command {
+func (a objectCommands) correctCommand() *cobra.Command {
 	o := &source{}
 	cmd := &cobra.Command{
 		Use:   "correct -f FILE...",
@@ -24,16 +20,16 @@ faults are listed, and the exit code is 3.`,
 		Example: `  flotilla correct -f web.yaml > mended.yaml
   flotilla correct -f web.yaml | flotilla apply -f -`,
 		Args: noArgs,
-		RunE: a.run(func(context.Context, []string) error { return a.correct(o) }),
+		RunE: a.do(func(context.Context, []string) error { return a.correct(o) }),
 	}
 	o.addFlags(cmd.Flags())
 	a.namespaceFlag(cmd.Flags())
 	return cmd
 }
 
-func (a *app) correct(s *source) error {
+func (a objectCommands) correct(s *source) error {
 	a.machine = true
-	documents, err := a.read(s)
+	documents, err := s.read(a.Client)
 	if err != nil {
 		return err
 	}
@@ -53,25 +49,4 @@ func (a *app) correct(s *source) error {
 		return describeFaults(left, documents, s, false)
 	}
 	return nil
-}
-
-// corrected is a document as it would be accepted, or the faults that keep it from that.
-func corrected(d *document) (string, strict.Faults, error) {
-	decoded, faults := validate.Decode(d.body)
-	switch zones := zoneFaults(&decoded); {
-	case len(zones) > 0:
-		return "", append(faults, zones...), nil
-	case len(faults) == 0:
-		text, err := strict.YAML(d.body)
-		return text, nil, err
-	case decoded.Corrected != "":
-		return decoded.Corrected, nil, nil
-	default:
-		return "", faults, nil
-	}
-}
-
-// zoneFaults are about time zones of budgets that nobody knows, which reading a document does not find.
-func zoneFaults(d *validate.Decoded) strict.Faults {
-	return validate.NodePoolZones(validate.As[api.NodePool](d), window.Zones(time.LoadLocation).Known)
 }

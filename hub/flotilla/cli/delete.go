@@ -2,28 +2,24 @@ package cli
 
 import (
 	"context"
-	"crypto/rand"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
-
-	"flotilla/core/api"
 )
 
 type deleteOptions struct {
 	source
 	selection
-	all        bool
-	wait       bool
-	timeout    time.Duration
-	dryRun     string
-	ignoreGone bool
-	format     string
+	all     bool
+	wait    bool
+	timeout time.Duration
+	dryRun  string
+	deletion
 }
 
-func (a *app) deleteCommand() *cobra.Command {
+func (a objectCommands) deleteCommand() *cobra.Command {
 	o := &deleteOptions{}
 	cmd := &cobra.Command{
 		Use:   "delete TYPE NAME… | TYPE/NAME… | -f FILE…",
@@ -39,7 +35,7 @@ when the last of them is, however long that takes.`,
   flotilla delete -f web.yaml --wait=false
   flotilla delete deployments -n shop -l app=web
   flotilla delete node node-7 -m berlin`,
-		RunE: a.run(func(ctx context.Context, args []string) error {
+		RunE: a.do(func(ctx context.Context, args []string) error {
 			if o.dryRun == dryRunClient {
 				return a.deleteOnPaper(ctx, o, args)
 			}
@@ -50,7 +46,7 @@ when the last of them is, however long that takes.`,
 	a.namespaceFlag(cmd.Flags())
 	a.memberFlag(cmd.Flags())
 	cmd.Flags().StringVarP(&o.labels, "selector", "l", "", "objects of the type whose labels match")
-	o.fieldFlag(cmd.Flags())
+	fieldFlag(cmd.Flags(), &o.selection)
 	cmd.Flags().BoolVar(&o.all, "all", false, "every object of the type")
 	cmd.Flags().BoolVar(&o.wait, "wait", true, "wait until the objects are gone")
 	cmd.Flags().DurationVar(&o.timeout, "timeout", 2*time.Minute, "how long to wait; then exit 124")
@@ -60,7 +56,7 @@ when the last of them is, however long that takes.`,
 	return cmd
 }
 
-func (a *app) delete(ctx context.Context, o *deleteOptions, args []string) error {
+func (a objectCommands) delete(ctx context.Context, o *deleteOptions, args []string) error {
 	dry, err := parseDryRun(o.dryRun, dryRunClient)
 	if err != nil {
 		return err
@@ -80,11 +76,11 @@ func (a *app) delete(ctx context.Context, o *deleteOptions, args []string) error
 	if err := a.onNamedMember(ctx, nodes); err != nil {
 		return err
 	}
-	asked, failed, err := a.askDeletion(ctx, o, objects, dry)
+	asked, failed, err := a.askDeletion(ctx, &o.deletion, objects, dry)
 	if err != nil {
 		return err
 	}
-	going, kept, err := a.askNodeDeletion(ctx, o, nodes, dry)
+	going, kept, err := a.askNodeDeletion(ctx, &o.deletion, nodes, dry)
 	if err != nil {
 		return err
 	}
@@ -107,7 +103,7 @@ func (a *app) delete(ctx context.Context, o *deleteOptions, args []string) error
 }
 
 // sayAllGone says which objects are deleted, and returns of the others who has not confirmed it.
-func (a *app) sayAllGone(ctx context.Context, o *deleteOptions, asked []goal) (unconfirmed []error) {
+func (a objectCommands) sayAllGone(ctx context.Context, o *deleteOptions, asked []goal) (unconfirmed []error) {
 	for _, g := range asked {
 		err := a.goneWithout(ctx, g)
 		switch {
@@ -132,7 +128,7 @@ func notDeleted(failed []error) error {
 
 // deletionRefs are the objects to delete, placements first: content that went before them would be
 // rolled out as a change.
-func (a *app) deletionRefs(ctx context.Context, o *deleteOptions, args []string) ([]ref, error) {
+func (a objectCommands) deletionRefs(ctx context.Context, o *deleteOptions, args []string) ([]ref, error) {
 	refs, err := a.deletionTargets(ctx, o, args)
 	slices.SortStableFunc(refs, func(a, b ref) int {
 		switch {
@@ -146,12 +142,12 @@ func (a *app) deletionRefs(ctx context.Context, o *deleteOptions, args []string)
 	return refs, err
 }
 
-func (a *app) deletionTargets(ctx context.Context, o *deleteOptions, args []string) ([]ref, error) {
+func (a objectCommands) deletionTargets(ctx context.Context, o *deleteOptions, args []string) ([]ref, error) {
 	if !o.empty() {
 		if len(args) > 0 {
 			return nil, usagef("found %s beside -f or -k; name objects or files, not both", strings.Join(args, " "))
 		}
-		documents, err := a.read(&o.source)
+		documents, err := o.read(a.Client)
 		if err != nil {
 			return nil, err
 		}
@@ -181,70 +177,4 @@ func (a *app) deletionTargets(ctx context.Context, o *deleteOptions, args []stri
 		refs[i] = refOf(obj)
 	}
 	return refs, nil
-}
-
-// stored names the object that the document was applied as: the hub puts what names no namespace and
-// needs one into "default".
-func (d *document) stored() ref {
-	r := ref{resourceKind: kindOfObject(d.ref.APIVersion, d.ref.Kind), namespace: d.ref.Namespace, name: d.ref.Name}
-	switch {
-	case isNamespaced(d.ref):
-		r.namespace = namespaceOr(r.namespace)
-	case r.isKnown():
-		r.namespace = ""
-	}
-	return r
-}
-
-// maxDeletions is how many objects one request may delete.
-const maxDeletions = 500
-
-// askDeletion asks for deletions, many at once so that placements see one change. It returns what is
-// not gone yet, and what could not be deleted.
-func (a *app) askDeletion(ctx context.Context, o *deleteOptions, refs []ref, dry bool) (asked []goal, failed []error, err error) {
-	for chunk := range slices.Chunk(refs, maxDeletions) {
-		request := api.DeleteRequest{Request: rand.Text(), DryRun: dry}
-		for _, r := range chunk {
-			request.Objects = append(request.Objects, r.object())
-		}
-		var reply api.DeleteResponse
-		if err := a.call(ctx, api.VerbDelete, request, &reply); err != nil {
-			return nil, nil, err
-		}
-		for i := range reply.Results {
-			result := &reply.Results[i]
-			r := refTo(result.Object)
-			a.sayDeleted(o, r, result, dry)
-			if result.Action == api.ActionDeleting {
-				asked = append(asked, goal{r, result.UID})
-			}
-		}
-		for _, missing := range reply.Missing {
-			if !o.ignoreGone {
-				failed = append(failed, noSuchObject(refTo(missing)))
-			}
-		}
-	}
-	return asked, failed, nil
-}
-
-func (a *app) sayDeleted(o *deleteOptions, r ref, result *api.ApplyResult, dry bool) {
-	for _, text := range result.Notes {
-		a.note("%s: %s", r, text)
-	}
-	switch {
-	case o.format == "name":
-		a.printf("%s\n", shownName(result.Object))
-	case dry:
-		a.printf("%s %q deleted (server dry run)\n", r.resource(), r.name)
-	case result.Action == api.ActionDeleting:
-		a.printf("%s %q deleting\n", r.resource(), r.name)
-	default:
-		a.printf("%s %q deleted\n", r.resource(), r.name)
-	}
-}
-
-// noSuchObject is what the hub says of one object that is missing.
-func noSuchObject(r ref) *api.Failure {
-	return &api.Failure{Code: api.CodeNotFound, Message: r.object().String() + ": no such object", Next: "flotilla get " + r.listing()}
 }

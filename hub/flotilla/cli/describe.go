@@ -12,7 +12,7 @@ import (
 // describedEvents is how many of the newest events describe shows.
 const describedEvents = 50
 
-func (a *app) describeCommand() *cobra.Command {
+func (a objectCommands) describeCommand() *cobra.Command {
 	s := &selection{}
 	cmd := &cobra.Command{
 		Use:   "describe TYPE NAME… | TYPE/NAME… | TYPE",
@@ -20,7 +20,7 @@ func (a *app) describeCommand() *cobra.Command {
 		Example: `  flotilla describe placement web
   flotilla describe members -l region=eu
   flotilla describe node/node-7 -m berlin`,
-		RunE: a.run(func(ctx context.Context, args []string) error { return a.describe(ctx, s, args) }),
+		RunE: a.do(func(ctx context.Context, args []string) error { return a.describe(ctx, s, args) }),
 	}
 	a.namespaceFlag(cmd.Flags())
 	a.memberFlag(cmd.Flags())
@@ -29,7 +29,7 @@ func (a *app) describeCommand() *cobra.Command {
 	return cmd
 }
 
-func (a *app) describe(ctx context.Context, s *selection, args []string) error {
+func (a objectCommands) describe(ctx context.Context, s *selection, args []string) error {
 	s.pods = true
 	t, err := a.parseTarget(args)
 	if err != nil {
@@ -60,20 +60,20 @@ func (a *app) describe(ctx context.Context, s *selection, args []string) error {
 	return joinErrors(ExitDifferent, missing)
 }
 
-func (a *app) describeOne(ctx context.Context, obj *unstructured.Unstructured) error {
+func (a objectCommands) describeOne(ctx context.Context, obj *unstructured.Unstructured) error {
 	switch obj.GetKind() {
 	case api.KindMemberNode:
-		return a.describeNode(ctx, obj)
+		return nodesCommands{Client: a.Client}.describeNode(ctx, obj)
 	case api.KindNodeDisruption:
-		return a.describeDisruption(obj)
+		return nodesCommands{Client: a.Client}.describeDisruption(obj)
 	case api.KindClusterResourcePlacement, api.KindResourcePlacement:
-		return a.describePlacement(obj)
+		return placementCommands{Client: a.Client}.describePlacement(obj)
 	}
 	a.printf("%s", describeObject(obj))
 	return nil
 }
 
-func (a *app) describeEvents(ctx context.Context, obj *unstructured.Unstructured) error {
+func (a objectCommands) describeEvents(ctx context.Context, obj *unstructured.Unstructured) error {
 	var reply api.EventsResponse
 	request := api.EventsRequest{Object: eventObject(obj), Limit: describedEvents}
 	if err := a.call(ctx, api.VerbEvents, request, &reply); err != nil {
@@ -87,7 +87,7 @@ func (a *app) describeEvents(ctx context.Context, obj *unstructured.Unstructured
 	return a.printEventRows(foldEvents(reply.Events), "  ")
 }
 
-func (a *app) nextAfterDescribe(obj *unstructured.Unstructured) {
+func (a objectCommands) nextAfterDescribe(obj *unstructured.Unstructured) {
 	switch obj.GetKind() {
 	case api.KindClusterResourcePlacement, api.KindResourcePlacement:
 		a.next("flotilla why %s", refOf(obj))

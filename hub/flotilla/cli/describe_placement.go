@@ -14,7 +14,7 @@ const describedInFull = 1
 
 // describePlacement shows a placement as kubectl would, but for its members: a line for each, and only the
 // first of those in trouble in full.
-func (a *app) describePlacement(obj *unstructured.Unstructured) error {
+func (a placementCommands) describePlacement(obj *unstructured.Unstructured) error {
 	status := placementStatusOf(obj)
 	short := obj.DeepCopy()
 	entries := sliceOfMaps(view{object: obj}.field("status", "placementStatuses"))

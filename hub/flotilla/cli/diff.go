@@ -11,7 +11,7 @@ import (
 	"flotilla/core/content"
 )
 
-func (a *app) diffCommand() *cobra.Command {
+func (a objectCommands) diffCommand() *cobra.Command {
 	s := &source{}
 	cmd := &cobra.Command{
 		Use:   "diff -f FILE… | -k DIR",
@@ -19,15 +19,15 @@ func (a *app) diffCommand() *cobra.Command {
 		Example: `  flotilla diff -f web.yaml
   flotilla plan -f web.yaml   # what members would see of it`,
 		Args: noArgs,
-		RunE: a.run(func(ctx context.Context, _ []string) error { return a.diff(ctx, s) }),
+		RunE: a.do(func(ctx context.Context, _ []string) error { return a.diff(ctx, s) }),
 	}
 	s.addFlags(cmd.Flags())
 	a.namespaceFlag(cmd.Flags())
 	return cmd
 }
 
-func (a *app) diff(ctx context.Context, s *source) error {
-	documents, err := a.read(s)
+func (a objectCommands) diff(ctx context.Context, s *source) error {
+	documents, err := s.read(a.Client)
 	if err != nil {
 		return err
 	}
@@ -60,13 +60,13 @@ func (a *app) diff(ctx context.Context, s *source) error {
 		a.printf("no differences\n")
 		return nil
 	}
-	a.nextWith(s, "plan")
+	s.next(a.Client, "plan")
 	return different()
 }
 
 // diffOne shows how an object is, and how the hub would store it: with what single changes made of it
 // and with defaults.
-func (a *app) diffOne(ctx context.Context, result *api.ApplyResult) (string, error) {
+func (a objectCommands) diffOne(ctx context.Context, result *api.ApplyResult) (string, error) {
 	before := ""
 	if result.Action != api.ActionCreated {
 		live, err := a.fetch(ctx, refTo(result.Object))

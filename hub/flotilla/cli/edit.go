@@ -23,18 +23,18 @@ const editHead = `# Edit the object and save. An unchanged or empty file changes
 # Lines with # in front are left out.
 `
 
-func (a *app) editCommand() *cobra.Command {
+func (a objectCommands) editCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "edit TYPE/NAME",
 		Short:   "Change an object in your editor ($FLOTILLA_EDITOR, $VISUAL, $EDITOR, or vi)",
 		Example: `  EDITOR=nano flotilla edit placement/web`,
-		RunE:    a.run(func(ctx context.Context, args []string) error { return a.edit(ctx, args) }),
+		RunE:    a.do(func(ctx context.Context, args []string) error { return a.edit(ctx, args) }),
 	}
 	a.namespaceFlag(cmd.Flags())
 	return cmd
 }
 
-func (a *app) edit(ctx context.Context, args []string) error {
+func (a objectCommands) edit(ctx context.Context, args []string) error {
 	r, err := oneRef(args, a.namespace)
 	if err != nil {
 		return err
@@ -185,18 +185,4 @@ func mergePatch(from, to map[string]any) map[string]any {
 		delta[key] = want
 	}
 	return delta
-}
-
-// openEditor runs the user's editor on this process's terminal.
-func openEditor(ctx context.Context, path string) error {
-	editor := "vi"
-	for _, name := range []string{"EDITOR", "VISUAL", "FLOTILLA_EDITOR"} {
-		if set := os.Getenv(name); set != "" {
-			editor = set
-		}
-	}
-	words := strings.Fields(editor)
-	cmd := exec.CommandContext(ctx, words[0], append(words[1:], path)...)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
-	return cmd.Run()
 }

@@ -12,7 +12,7 @@ import (
 
 // addETAs asks the hub when the active update runs among objects are expected to end, and notes it on
 // them. What it cannot tell is left out: an expectation is no reason to fail.
-func (a *app) addETAs(ctx context.Context, objects []*unstructured.Unstructured) {
+func (a *Client) addETAs(ctx context.Context, objects []*unstructured.Unstructured) {
 	active := map[string]*unstructured.Unstructured{}
 	var names []string
 	for _, obj := range objects {
@@ -33,7 +33,7 @@ func (a *app) addETAs(ctx context.Context, objects []*unstructured.Unstructured)
 func goesOn(state api.UpdateState) bool { return state.Active() || state == api.StateStopping }
 
 // expected plans stored runs as they stand; none without an answer.
-func (a *app) expected(ctx context.Context, names []string) []plan.Run {
+func (a *Client) expected(ctx context.Context, names []string) []plan.Run {
 	if len(names) == 0 {
 		return nil
 	}
@@ -43,3 +43,6 @@ func (a *app) expected(ctx context.Context, names []string) []plan.Run {
 	}
 	return answer.Runs
 }
+
+// fieldETA holds the expected end of a run where the command line has asked for it.
+const fieldETA = "expectedEnd"

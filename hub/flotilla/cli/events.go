@@ -21,7 +21,7 @@ type eventsOptions struct {
 	format string
 }
 
-func (a *app) eventsCommand() *cobra.Command {
+func (a objectCommands) eventsCommand() *cobra.Command {
 	o := &eventsOptions{}
 	cmd := &cobra.Command{
 		Use:   "events [TYPE/NAME]",
@@ -31,7 +31,7 @@ func (a *app) eventsCommand() *cobra.Command {
   flotilla events node/berlin/node-7
   flotilla events fleet/state
   flotilla events --member berlin --limit 20`,
-		RunE: a.run(func(ctx context.Context, args []string) error { return a.events(ctx, o, args) }),
+		RunE: a.do(func(ctx context.Context, args []string) error { return a.events(ctx, o, args) }),
 	}
 	a.namespaceFlag(cmd.Flags())
 	cmd.Flags().StringVarP(&o.member, "member", "m", "", "only events that concern this member; with a node, the member it is of")
@@ -41,7 +41,7 @@ func (a *app) eventsCommand() *cobra.Command {
 	return cmd
 }
 
-func (a *app) events(ctx context.Context, o *eventsOptions, args []string) error {
+func (a objectCommands) events(ctx context.Context, o *eventsOptions, args []string) error {
 	if o.format != "" && o.format != "json" {
 		return usagef("unknown output format %q, expected json", o.format)
 	}
@@ -84,7 +84,7 @@ func (a *app) events(ctx context.Context, o *eventsOptions, args []string) error
 }
 
 // eventsAbout asks for events of what the arguments name.
-func (a *app) eventsAbout(ctx context.Context, o *eventsOptions, args []string, request *api.EventsRequest) error {
+func (a objectCommands) eventsAbout(ctx context.Context, o *eventsOptions, args []string, request *api.EventsRequest) error {
 	if len(args) == 0 {
 		return nil
 	}
@@ -124,7 +124,7 @@ func isPlain(args []string) bool {
 }
 
 // eventsOf is the node or disruption that events are asked of. A node may be gone: its events are not.
-func (a *app) eventsOf(ctx context.Context, r ref) (*unstructured.Unstructured, error) {
+func (a objectCommands) eventsOf(ctx context.Context, r ref) (*unstructured.Unstructured, error) {
 	obj, err := a.fetch(ctx, r)
 	if isNotFound(err) && r.kind == api.KindMemberNode && a.member != "" {
 		gone := map[string]any{"spec": map[string]any{"member": a.member}}
@@ -134,7 +134,7 @@ func (a *app) eventsOf(ctx context.Context, r ref) (*unstructured.Unstructured, 
 }
 
 // noEvents tells an object to which nothing happened from one that is not there.
-func (a *app) noEvents(ctx context.Context, o *eventsOptions, args []string) error {
+func (a objectCommands) noEvents(ctx context.Context, o *eventsOptions, args []string) error {
 	if len(args) > 0 && o.member == "" && !isPlain(args) {
 		r, err := oneRef(args, a.namespace)
 		if err != nil {
@@ -175,7 +175,7 @@ func newEvents(last, now []api.Audit) []api.Audit {
 	return fresh
 }
 
-func (a *app) printEvents(o *eventsOptions, events []api.Audit) error {
+func (a objectCommands) printEvents(o *eventsOptions, events []api.Audit) error {
 	if o.format == "json" {
 		for i := range events {
 			if err := printJSONLine(a.Out, events[i]); err != nil {
@@ -221,7 +221,7 @@ func foldEvents(events []api.Audit) []foldedEvent {
 	return folded
 }
 
-func (a *app) printEventRows(events []foldedEvent, indent string) error {
+func (a objectCommands) printEventRows(events []foldedEvent, indent string) error {
 	w := tabwriter.NewWriter(a.Out, 0, 8, 2, ' ', 0)
 	say(w, "%sType\tReason\tAge\tFrom\tMessage\n", indent)
 	say(w, "%s----\t------\t---\t----\t-------\n", indent)

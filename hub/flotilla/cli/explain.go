@@ -11,7 +11,7 @@ import (
 	"flotilla/hub/flotilla/schema"
 )
 
-func (a *app) explainCommand() *cobra.Command {
+func (a objectCommands) explainCommand() *cobra.Command {
 	var recursive bool
 	cmd := &cobra.Command{
 		Use:   "explain TYPE[.FIELD…]",
@@ -22,23 +22,13 @@ of docs/objects.md, of Kubernetes' own kinds those of Kubernetes.`,
   flotilla explain nodepool.spec.disruption.budgets
   flotilla explain run --recursive`,
 		Args: oneWord("the kind to explain, like placement or placement.spec.policy"),
-		RunE: a.run(func(_ context.Context, args []string) error { return a.explain(args[0], recursive) }),
+		RunE: a.do(func(_ context.Context, args []string) error { return a.explain(args[0], recursive) }),
 	}
 	cmd.Flags().BoolVar(&recursive, "recursive", false, "only the names and types of all fields, as a tree")
 	return cmd
 }
 
-// oneWord wants exactly one argument.
-func oneWord(what string) cobra.PositionalArgs {
-	return func(_ *cobra.Command, args []string) error {
-		if len(args) != 1 {
-			return usagef("found %d arguments, expected %s", len(args), what)
-		}
-		return nil
-	}
-}
-
-func (a *app) explain(word string, recursive bool) error {
+func (a objectCommands) explain(word string, recursive bool) error {
 	base, rest, _ := strings.Cut(word, ".")
 	root, k, err := described(base)
 	if err != nil {
@@ -134,7 +124,7 @@ func traits(f schema.Field) []string {
 }
 
 // explainTree prints the fields below each other; a type inside itself is not followed.
-func (a *app) explainTree(fields []schema.Field, indent string, around []string) {
+func (a objectCommands) explainTree(fields []schema.Field, indent string, around []string) {
 	for _, f := range fields {
 		a.printf("%s%s <%s>\n", indent, f.Name, f.Type)
 		if name := f.TypeID(); !slices.Contains(around, name) {

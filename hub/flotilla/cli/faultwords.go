@@ -13,9 +13,6 @@ import (
 	"flotilla/hub/flotilla/schema"
 )
 
-// nothingApplied is what the hub says of documents that it refuses, whatever was asked for.
-const nothingApplied = "nothing was applied: "
-
 // describeFaults names the file and place of each fault, in the order of the files, and the command that puts
 // right what it can, or else the one that says what the first field in fault may be. Only an apply has left
 // something not applied.
@@ -119,12 +116,4 @@ func inOrder(faults strict.Faults, documents []document) {
 	slices.SortStableFunc(faults, func(a, b strict.Fault) int {
 		return cmp.Or(files[a.File]-files[b.File], strings.Compare(a.File, b.File), a.Line-b.Line, a.Column-b.Column)
 	})
-}
-
-// notChanged is what a change of one stored object says when the hub refuses it.
-func notChanged(err error, next string) error {
-	f := failureOf(err)
-	f.Message = strings.Replace(f.Message, nothingApplied, "nothing was changed: ", 1)
-	f.Next = cmp.Or(f.Next, next)
-	return f
 }

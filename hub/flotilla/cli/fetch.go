@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -14,7 +15,7 @@ import (
 )
 
 // fetch is one object as the hub shows it.
-func (a *app) fetch(ctx context.Context, r ref) (*unstructured.Unstructured, error) {
+func (a *Client) fetch(ctx context.Context, r ref) (*unstructured.Unstructured, error) {
 	if onMembers(r.kind) {
 		return a.fetchOne(ctx, r, selection{})
 	}
@@ -28,21 +29,26 @@ func (a *app) fetch(ctx context.Context, r ref) (*unstructured.Unstructured, err
 
 // selection narrows what fetchAll lists.
 type selection struct {
-	labels        string
-	fields        string
+	labels string
+	fields string
+	// chooses reads fields, for objects of a kind; nil without any.
+	chooses       func(fields, kind string) (func(*unstructured.Unstructured) bool, error)
 	allNamespaces bool
 	brief         bool // without the entries of members
 	pods          bool // with the pods on nodes
 }
 
 // fetchAll lists every object of a kind, page by page.
-func (a *app) fetchAll(ctx context.Context, k resourceKind, s selection) ([]*unstructured.Unstructured, error) {
+func (a *Client) fetchAll(ctx context.Context, k resourceKind, s selection) ([]*unstructured.Unstructured, error) {
 	if _, err := labels.Parse(s.labels); err != nil {
 		return nil, usagef("-l: found %q, expected a label selector, like app=web,tier!=db: %v", s.labels, err)
 	}
-	chosen, err := chosenFields(s.fields, k.kind)
-	if err != nil {
-		return nil, err
+	chosen := func(*unstructured.Unstructured) bool { return true }
+	if s.chooses != nil {
+		var err error
+		if chosen, err = s.chooses(s.fields, k.kind); err != nil {
+			return nil, err
+		}
 	}
 	if onMembers(k.kind) {
 		objects, err := a.fetchOnMembers(ctx, k.kind, "", s)
@@ -81,7 +87,7 @@ func byName(a, b *unstructured.Unstructured) int {
 
 // fetchTarget reads everything the arguments of a command name. Objects that are missing are
 // returned as errors beside those that were found.
-func (a *app) fetchTarget(ctx context.Context, t target, s selection) ([]*unstructured.Unstructured, []error, error) {
+func (a *Client) fetchTarget(ctx context.Context, t target, s selection) ([]*unstructured.Unstructured, []error, error) {
 	var objects []*unstructured.Unstructured
 	var missing []error
 	for _, r := range t.refs {
@@ -106,7 +112,7 @@ func (a *app) fetchTarget(ctx context.Context, t target, s selection) ([]*unstru
 }
 
 // fetchRef reads what one name stands for: an object, or the nodes of that name on several members.
-func (a *app) fetchRef(ctx context.Context, r ref, s selection) ([]*unstructured.Unstructured, error) {
+func (a *Client) fetchRef(ctx context.Context, r ref, s selection) ([]*unstructured.Unstructured, error) {
 	if onMembers(r.kind) {
 		return a.fetchNamed(ctx, r, s)
 	}
@@ -175,4 +181,13 @@ func joinErrors(code int, errs []error) error {
 	}
 	joined.Message = strings.Join(lines, "\n")
 	return joined
+}
+
+// decodeObject reads one object of a reply.
+func decodeObject(raw json.RawMessage) (*unstructured.Unstructured, error) {
+	u := &unstructured.Unstructured{}
+	if err := u.UnmarshalJSON(raw); err != nil {
+		return nil, fmt.Errorf("decoding an object of the reply: %w", err)
+	}
+	return u, nil
 }

@@ -15,7 +15,9 @@ const fieldState = "status.state"
 // selectableFields are those that --field-selector knows.
 var selectableFields = []string{"metadata.name", "metadata.namespace", fieldState}
 
-func (s *selection) fieldFlag(flags *pflag.FlagSet) {
+// fieldFlag adds --field-selector, which narrows a selection.
+func fieldFlag(flags *pflag.FlagSet, s *selection) {
+	s.chooses = chosenFields
 	flags.StringVar(&s.fields, "field-selector", "", "objects of the type with these fields: "+strings.Join(selectableFields, ", ")+"; status.state is what the column STATE shows")
 }
 

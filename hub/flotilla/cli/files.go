@@ -33,7 +33,7 @@ func (s *source) addFlags(flags *pflag.FlagSet) {
 func (s *source) empty() bool { return len(s.files) == 0 && s.kustomize == "" }
 
 // nextWith names the command to type next about the same files.
-func (a *app) nextWith(s *source, verb string) {
+func (s *source) next(a *Client, verb string) {
 	if command := s.command(verb); command != "" {
 		a.next("%s", command)
 	}
@@ -68,8 +68,8 @@ func typable(word string) string {
 
 // read reads every document of the source and gives objects of namespaced kinds the namespace of -n. When
 // one of them cannot be read, what is wrong with the others is told with it.
-func (a *app) read(s *source) ([]document, error) {
-	found, problems, err := a.readAll(s)
+func (s *source) read(a *Client) ([]document, error) {
+	found, problems, err := s.readAll(a)
 	if err != nil {
 		return nil, err
 	}
@@ -82,7 +82,7 @@ func (a *app) read(s *source) ([]document, error) {
 		}
 	}
 	for i := range found {
-		d, wrong, err := a.documentOf(&found[i])
+		d, wrong, err := documentOf(&found[i], a.namespace)
 		if err != nil {
 			return nil, err
 		}
@@ -109,7 +109,7 @@ func (a *app) read(s *source) ([]document, error) {
 
 // readAll returns what could be read, with what is wrong in the rest; an error is about the files
 // themselves.
-func (a *app) readAll(s *source) ([]configs.Document, configs.Problems, error) {
+func (s *source) readAll(a *Client) ([]configs.Document, configs.Problems, error) {
 	if s.empty() {
 		return nil, nil, usagef("name files with -f, or a kustomization with -k")
 	}
@@ -144,22 +144,22 @@ func unopened(problems configs.Problems) string {
 	return strings.Join(lines, "\n  ")
 }
 
-func (a *app) documentOf(d *configs.Document) (document, strict.Faults, error) {
+func documentOf(d *configs.Document, namespace string) (document, strict.Faults, error) {
 	doc := document{body: d.JSON, file: *d, ref: headOf(d.JSON)}
-	if a.namespace == "" || !isNamespaced(doc.ref) {
+	if namespace == "" || !isNamespaced(doc.ref) {
 		return doc, nil, nil
 	}
-	if doc.ref.Namespace != "" && doc.ref.Namespace != a.namespace {
+	if doc.ref.Namespace != "" && doc.ref.Namespace != namespace {
 		return doc, doc.placed(strict.Faults{{
-			Kind: strict.FaultValue, Object: doc.ref.String(), Path: "metadata.namespace",
-			Found: strconv.Quote(doc.ref.Namespace), Expected: fmt.Sprintf("%q as -n says", a.namespace),
+			Kind: strict.FaultValue, Object: doc.ref.String(), Path: "metadatnamespace",
+			Found: strconv.Quote(doc.ref.Namespace), Expected: fmt.Sprintf("%q as -n says", namespace),
 		}}), nil
 	}
-	body, err := inNamespace(d.JSON, a.namespace)
+	body, err := inNamespace(d.JSON, namespace)
 	if err != nil {
-		return doc, nil, fmt.Errorf("putting %s into namespace %s: %w", doc.where(), a.namespace, err)
+		return doc, nil, fmt.Errorf("putting %s into namespace %s: %w", doc.where(), namespace, err)
 	}
-	doc.body, doc.ref.Namespace = body, a.namespace
+	doc.body, doc.ref.Namespace = body, namespace
 	return doc, nil, nil
 }
 
@@ -209,4 +209,32 @@ func isNamespaced(o api.ObjectRef) bool {
 	}
 	inside, known := api.KindNamespaced(groupOf(o.APIVersion), o.Kind)
 	return known && inside
+}
+
+// document is one document of the user's files.
+type document struct {
+	body json.RawMessage
+	ref  api.ObjectRef
+	// file is the document as it stands in its file.
+	file configs.Document
+}
+
+// names says whether the document is what a fault calls by this name.
+func (d *document) names(object string) bool {
+	return object != "" && (d.ref.String() == object || strings.TrimSuffix(d.ref.Kind+"/"+d.ref.Name, "/") == object)
+}
+
+func (d *document) where() string { return d.file.Where() }
+
+// stored names the object that the document was applied as: the hub puts what names no namespace and
+// needs one into "default".
+func (d *document) stored() ref {
+	r := ref{resourceKind: kindOfObject(d.ref.APIVersion, d.ref.Kind), namespace: d.ref.Namespace, name: d.ref.Name}
+	switch {
+	case isNamespaced(d.ref):
+		r.namespace = namespaceOr(r.namespace)
+	case r.isKnown():
+		r.namespace = ""
+	}
+	return r
 }

@@ -19,7 +19,7 @@ type getOptions struct {
 	members    bool
 }
 
-func (a *app) getCommand() *cobra.Command {
+func (a objectCommands) getCommand() *cobra.Command {
 	o := &getOptions{}
 	cmd := &cobra.Command{
 		Use:   "get TYPE[,TYPE…] | TYPE NAME… | TYPE/NAME…",
@@ -43,13 +43,13 @@ applied again: a digest stands for the value that the hub holds.`,
   flotilla get nodes -m berlin -o wide
   flotilla get disruptions -w
   flotilla get deployments -A -l app=web -w`,
-		RunE: a.run(func(ctx context.Context, args []string) error { return a.get(ctx, o, args) }),
+		RunE: a.do(func(ctx context.Context, args []string) error { return a.get(ctx, o, args) }),
 	}
 	o.addFlags(cmd)
 	a.namespaceFlag(cmd.Flags())
 	a.memberFlag(cmd.Flags())
 	cmd.Flags().StringVarP(&o.labels, "selector", "l", "", "only objects whose labels match")
-	o.fieldFlag(cmd.Flags())
+	fieldFlag(cmd.Flags(), &o.selection)
 	cmd.Flags().BoolVarP(&o.selection.allNamespaces, "all-namespaces", "A", false, "objects of every namespace")
 	cmd.Flags().BoolVarP(&o.watch, "watch", "w", false, "show objects again whenever they change")
 	cmd.Flags().BoolVar(&o.watchOnly, "watch-only", false, "show only changes")
@@ -60,7 +60,7 @@ applied again: a digest stands for the value that the hub holds.`,
 	return cmd
 }
 
-func (a *app) get(ctx context.Context, o *getOptions, args []string) error {
+func (a objectCommands) get(ctx context.Context, o *getOptions, args []string) error {
 	a.machine = !o.table()
 	o.output.allNamespaces = o.selection.allNamespaces
 	o.brief = o.table() && o.sortBy == ""
@@ -95,14 +95,14 @@ func (a *app) get(ctx context.Context, o *getOptions, args []string) error {
 	return joinErrors(ExitDifferent, missing)
 }
 
-func (a *app) printFetched(ctx context.Context, o *getOptions, objects []*unstructured.Unstructured, single bool) error {
+func (a objectCommands) printFetched(ctx context.Context, o *getOptions, objects []*unstructured.Unstructured, single bool) error {
 	if len(objects) == 0 && single {
 		return nil
 	}
 	if o.table() {
 		a.addETAs(ctx, objects)
 	}
-	return a.printObjects(&o.output, objects, single)
+	return o.printObjects(a.Client, objects, single)
 }
 
 func nothingFound(t target) string {
@@ -114,10 +114,26 @@ func nothingFound(t target) string {
 }
 
 // nothingFoundHere says where it was looked, for kinds that lie in namespaces.
-func (a *app) nothingFoundHere(t target, everywhere bool) string {
+func (a objectCommands) nothingFoundHere(t target, everywhere bool) string {
 	text := nothingFound(t)
 	if everywhere || !slices.ContainsFunc(t.kinds, func(k resourceKind) bool { return k.namespaced }) {
 		return text
 	}
 	return text + " in namespace " + namespaceOr(a.namespace) + "; -A looks in all of them"
+}
+
+// membersOf shows the members of one placement, which get --members names.
+func (a objectCommands) membersOf(ctx context.Context, o *getOptions, args []string) error {
+	if !o.table() || slices.Contains([]bool{o.raw, o.sortBy != "", o.showLabels || o.labelColumns != nil, o.labels != "", o.selection.allNamespaces}, true) {
+		return usagef("--members shows a table of one placement's members: leave out -o, --raw, --sort-by, --show-labels, -L, -l and -A; -o json without --members has them under .status.placementStatuses")
+	}
+	t, err := a.parseTarget(args)
+	if err != nil {
+		return err
+	}
+	if len(t.refs) != 1 || len(t.kinds) > 0 || !t.refs[0].isPlacement() {
+		return usagef("--members shows those of one placement: name it, as in flotilla get placement web --members")
+	}
+	shown := membersShown{noHeaders: o.noHeaders, watch: o.watch, watchOnly: o.watchOnly}
+	return placementCommands{Client: a.Client}.showMembers(ctx, t.refs[0], shown)
 }

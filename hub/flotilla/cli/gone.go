@@ -24,7 +24,7 @@ func (g *goal) gone(obj *unstructured.Unstructured, err error) bool {
 
 // waitGone polls until none of the objects is left, and says which members have not confirmed when
 // the time is up.
-func (a *app) waitGone(ctx context.Context, goals []goal, timeout time.Duration) error {
+func (a *Client) waitGone(ctx context.Context, goals []goal, timeout time.Duration) error {
 	ctx, cancel := withTimeout(ctx, timeout)
 	defer cancel()
 	for _, g := range goals {
@@ -48,7 +48,7 @@ func (a *app) waitGone(ctx context.Context, goals []goal, timeout time.Duration)
 }
 
 // goalsNow records which objects are there now; those that are not are gone already.
-func (a *app) goalsNow(ctx context.Context, refs []ref) ([]goal, error) {
+func (a *Client) goalsNow(ctx context.Context, refs []ref) ([]goal, error) {
 	var goals []goal
 	for _, r := range refs {
 		obj, err := a.fetch(ctx, r)
@@ -64,7 +64,7 @@ func (a *app) goalsNow(ctx context.Context, refs []ref) ([]goal, error) {
 }
 
 // lastLook is an object that an interrupt kept from being looked at, nil when that is not known soon.
-func (a *app) lastLook(ctx context.Context, r ref) *unstructured.Unstructured {
+func (a *Client) lastLook(ctx context.Context, r ref) *unstructured.Unstructured {
 	ctx, cancel := context.WithTimeout(ctx, askFor)
 	defer cancel()
 	obj, err := a.fetch(ctx, r)
@@ -89,7 +89,7 @@ func leftAlone(r ref, last *unstructured.Unstructured) string {
 	return fmt.Sprintf("interrupted: %s is leaving, and goes on without this command: what was placed on it stays there", r)
 }
 
-func (a *app) notGone(ctx context.Context, r ref, last *unstructured.Unstructured, timeout time.Duration) error {
+func (a *Client) notGone(ctx context.Context, r ref, last *unstructured.Unstructured, timeout time.Duration) error {
 	message := fmt.Sprintf("%s is not gone after %s", r, timeout)
 	if isInterrupted(ctx) {
 		if last == nil {
@@ -108,4 +108,25 @@ func (a *app) notGone(ctx context.Context, r ref, last *unstructured.Unstructure
 		}
 	}
 	return &Failure{Code: ExitTimedOut, Message: message, Next: "flotilla wait --for=delete " + r.String()}
+}
+
+// whyNotGone says what a node that is being deleted waits for.
+func (a *Client) whyNotGone(ctx context.Context, last *unstructured.Unstructured) string {
+	id, _, _ := unstructured.NestedString(last.Object, "status", "disruption")
+	if id == "" {
+		return ""
+	}
+	objects, err := a.fetchOnMembers(ctx, api.KindNodeDisruption, id, selection{})
+	if err != nil || len(objects) != 1 {
+		return ""
+	}
+	phase, _, _ := unstructured.NestedString(objects[0].Object, "status", "phase")
+	message, _, _ := unstructured.NestedString(objects[0].Object, "status", "message")
+	return strings.TrimSuffix("; disruption "+id+" is "+phase+": "+message, ": ")
+}
+
+// leavesNothing says that what is placed on a member goes when it leaves.
+func leavesNothing(member *unstructured.Unstructured) bool {
+	how, _, _ := unstructured.NestedString(member.Object, "spec", "deleteOptions", "whenLeaving")
+	return how == api.WhenLeavingDelete
 }

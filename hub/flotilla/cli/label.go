@@ -18,24 +18,24 @@ type labelOptions struct {
 	dryRun    string
 }
 
-func (a *app) labelCommand() *cobra.Command {
+func (a objectCommands) labelCommand() *cobra.Command {
 	return a.metadataCommand("label", "labels", "Set or remove labels", `  flotilla label member berlin region=eu tier=gold
   flotilla label placement/web team-
   flotilla label members -l region=eu ring=2 --overwrite`)
 }
 
-func (a *app) annotateCommand() *cobra.Command {
+func (a objectCommands) annotateCommand() *cobra.Command {
 	return a.metadataCommand("annotate", "annotations", "Set or remove annotations", `  flotilla annotate placement/web flotilla.io/failover-after=10m
   flotilla annotate member berlin note-`)
 }
 
-func (a *app) metadataCommand(verb, field, short, example string) *cobra.Command {
+func (a objectCommands) metadataCommand(verb, field, short, example string) *cobra.Command {
 	o := &labelOptions{field: field}
 	cmd := &cobra.Command{
 		Use:     verb + " TYPE NAME KEY=VALUE… KEY-… | TYPE/NAME KEY=VALUE… KEY-…",
 		Short:   short,
 		Example: example,
-		RunE:    a.run(func(ctx context.Context, args []string) error { return a.setMetadata(ctx, o, args) }),
+		RunE:    a.do(func(ctx context.Context, args []string) error { return a.setMetadata(ctx, o, args) }),
 	}
 	a.namespaceFlag(cmd.Flags())
 	cmd.Flags().BoolVar(&o.overwrite, "overwrite", false, "change keys that have another value")
@@ -46,7 +46,7 @@ func (a *app) metadataCommand(verb, field, short, example string) *cobra.Command
 	return cmd
 }
 
-func (a *app) setMetadata(ctx context.Context, o *labelOptions, args []string) error {
+func (a objectCommands) setMetadata(ctx context.Context, o *labelOptions, args []string) error {
 	dry, err := parseDryRun(o.dryRun)
 	if err != nil {
 		return err
@@ -82,7 +82,7 @@ func (a *app) setMetadata(ctx context.Context, o *labelOptions, args []string) e
 	return joinErrors(ExitPartial, failed)
 }
 
-func (a *app) setOne(ctx context.Context, o *labelOptions, r ref, pairs map[string]*string, dry bool) error {
+func (a objectCommands) setOne(ctx context.Context, o *labelOptions, r ref, pairs map[string]*string, dry bool) error {
 	if o.list {
 		obj, err := a.fetch(ctx, r)
 		if err != nil {
@@ -138,33 +138,19 @@ func (o *labelOptions) change(obj *unstructured.Unstructured, r ref, pairs map[s
 	return map[string]any{"metadata": map[string]any{o.field: delta}}, nil
 }
 
-// splitChanges parts the objects from the trailing KEY=VALUE and KEY- arguments.
-func splitChanges(args []string) (objects, changes []string) {
-	i := len(args)
-	for i > 0 && (strings.Contains(args[i-1], "=") || strings.HasSuffix(args[i-1], "-")) {
-		i--
+func (a objectCommands) memberLabelCommand() *cobra.Command {
+	o := &labelOptions{field: "labels"}
+	cmd := &cobra.Command{
+		Use:     "label NAME KEY=VALUE… KEY-…",
+		Short:   "Set or remove labels of a member",
+		Example: `  flotilla member label berlin region=eu`,
+		Args:    cobra.MinimumNArgs(1),
+		RunE: a.do(func(ctx context.Context, args []string) error {
+			return a.setMetadata(ctx, o, append([]string{fmt.Sprintf("member/%s", args[0])}, args[1:]...))
+		}),
 	}
-	return args[:i], args[i:]
-}
-
-// parsePairs reads KEY=VALUE and KEY-; nil removes the key.
-func parsePairs(args []string) (map[string]*string, error) {
-	pairs := map[string]*string{}
-	for _, arg := range args {
-		key, value, set := strings.Cut(arg, "=")
-		if !set {
-			key = strings.TrimSuffix(arg, "-")
-		}
-		if key == "" {
-			return nil, usagef("found %q, expected KEY=VALUE or KEY-", arg)
-		}
-		if _, twice := pairs[key]; twice {
-			return nil, usagef("%s is named twice", fmt.Sprintf("%q", key))
-		}
-		pairs[key] = nil
-		if set {
-			pairs[key] = &value
-		}
-	}
-	return pairs, nil
+	cmd.Flags().BoolVar(&o.overwrite, "overwrite", false, "change keys that have another value")
+	cmd.Flags().BoolVar(&o.list, "list", false, "show them and change nothing")
+	dryRunFlag(cmd, &o.dryRun)
+	return cmd
 }

@@ -45,7 +45,7 @@ func (m *maintained) schedules() []namedSchedule {
 }
 
 // maintained reads the schedules of all members, of the hub or, when there are any, of files.
-func (a *app) maintained(ctx context.Context, o *windowsOptions) ([]maintained, error) {
+func (a runCommands) maintained(ctx context.Context, o *windowsOptions) ([]maintained, error) {
 	found := map[string]*maintained{}
 	var err error
 	if o.empty() {
@@ -70,7 +70,7 @@ func memberIn(found map[string]*maintained, name string) *maintained {
 	return found[name]
 }
 
-func (a *app) maintainedLive(ctx context.Context, found map[string]*maintained) error {
+func (a runCommands) maintainedLive(ctx context.Context, found map[string]*maintained) error {
 	members, err := a.fetchAll(ctx, kindOfObject(clusterVersion, api.KindMemberCluster), selection{brief: true})
 	if err != nil {
 		return err
@@ -89,8 +89,8 @@ func (a *app) maintainedLive(ctx context.Context, found map[string]*maintained) 
 	return nil
 }
 
-func (a *app) maintainedInFiles(s *source, found map[string]*maintained) error {
-	documents, err := a.read(s)
+func (a runCommands) maintainedInFiles(s *source, found map[string]*maintained) error {
+	documents, err := s.read(a.Client)
 	if err != nil {
 		return err
 	}
@@ -186,7 +186,7 @@ func every(n int, one, many string) string {
 }
 
 // completeMembers completes names of members, as many as are wanted.
-func (a *app) completeMembers(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
+func (a runCommands) completeMembers(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
 	names := slices.DeleteFunc(a.namesOf(cmd.Context(), api.KindMemberCluster), func(name string) bool { return slices.Contains(args, name) })
 	return beginning(names, word), cobra.ShellCompDirectiveNoFileComp
 }

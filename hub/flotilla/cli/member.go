@@ -3,19 +3,19 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"flotilla/core/api"
+	"flotilla/core/validate"
 )
 
-func (a *app) memberCommand() *cobra.Command {
+func (a memberCommands) memberCommand() *cobra.Command {
 	return group("member", "Admit members, enrol and revoke their agents, label, taint and let them leave",
 		a.memberAdmitCommand(), a.memberEnrolCommand(), a.memberManifestCommand(), a.memberRevokeCommand(), a.memberLeaveCommand(),
-		a.memberLabelCommand(), a.memberTaintCommand(),
+		objectCommands{Client: a.Client}.memberLabelCommand(), a.memberTaintCommand(),
 		a.memberCordonCommand("cordon", "Keep every new placement off a member", false),
 		a.memberCordonCommand("uncordon", "Let placements onto a member again", true))
 }
@@ -25,7 +25,7 @@ type admitOptions struct {
 	labels      []string
 }
 
-func (a *app) memberAdmitCommand() *cobra.Command {
+func (a memberCommands) memberAdmitCommand() *cobra.Command {
 	o := &admitOptions{}
 	cmd := &cobra.Command{
 		Use:   "admit NAME",
@@ -35,14 +35,14 @@ without --allow-labels those that it offers now are allowed, and for a member th
 they are added to those that were allowed.`,
 		Example: `  flotilla member admit berlin --labels region=eu --allow-labels 'fleet.azure.com/*'`,
 		Args:    oneName,
-		RunE:    a.run(func(ctx context.Context, args []string) error { return a.admit(ctx, o, args[0]) }),
+		RunE:    a.do(func(ctx context.Context, args []string) error { return a.admit(ctx, o, args[0]) }),
 	}
 	cmd.Flags().StringSliceVar(&o.allowLabels, "allow-labels", nil, `label keys that the agent may set; "*" is any, "prefix/*" any of a prefix`)
 	cmd.Flags().StringSliceVar(&o.labels, "labels", nil, "labels of the member, KEY=VALUE")
 	return cmd
 }
 
-func (a *app) admit(ctx context.Context, o *admitOptions, name string) error {
+func (a memberCommands) admit(ctx context.Context, o *admitOptions, name string) error {
 	request := api.AdmitRequest{Request: newRequestID(), Name: name, AllowLabels: o.allowLabels}
 	pairs, err := parsePairs(o.labels)
 	if err != nil {
@@ -73,7 +73,7 @@ func (a *app) admit(ctx context.Context, o *admitOptions, name string) error {
 	return nil
 }
 
-func (a *app) memberRevokeCommand() *cobra.Command {
+func (a memberCommands) memberRevokeCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "revoke NAME",
 		Short: "Refuse the agent of a member from now on",
@@ -82,7 +82,7 @@ used are good for nothing, and what it stored is removed. The member stays in th
 agent of it needs a token of its own.`,
 		Example: `  flotilla member revoke dublin`,
 		Args:    oneName,
-		RunE: a.run(func(ctx context.Context, args []string) error {
+		RunE: a.do(func(ctx context.Context, args []string) error {
 			var reply api.MemberRevokeResponse
 			if err := a.call(ctx, api.VerbMemberRevoke, api.MemberRevokeRequest{Name: args[0]}, &reply); err != nil {
 				return err
@@ -106,7 +106,7 @@ type leaveOptions struct {
 	timeout     time.Duration
 }
 
-func (a *app) memberLeaveCommand() *cobra.Command {
+func (a memberCommands) memberLeaveCommand() *cobra.Command {
 	o := &leaveOptions{}
 	cmd := &cobra.Command{
 		Use:   "leave NAME",
@@ -116,7 +116,7 @@ or --when-leaving says Delete. PickN placements find another member for what it 
 Interrupted, the command says how far it came: what was asked of the hub goes on.`,
 		Example: `  flotilla member leave dublin --when-leaving Delete`,
 		Args:    oneName,
-		RunE:    a.run(func(ctx context.Context, args []string) error { return a.leave(ctx, o, args[0]) }),
+		RunE:    a.do(func(ctx context.Context, args []string) error { return a.leave(ctx, o, args[0]) }),
 	}
 	cmd.Flags().StringVar(&o.whenLeaving, "when-leaving", "", "Retain or Delete what is placed on it (default: as its MemberCluster says)")
 	cmd.Flags().BoolVar(&o.wait, "wait", true, "wait until it is gone")
@@ -124,7 +124,7 @@ Interrupted, the command says how far it came: what was asked of the hub goes on
 	return cmd
 }
 
-func (a *app) leave(ctx context.Context, o *leaveOptions, name string) error {
+func (a memberCommands) leave(ctx context.Context, o *leaveOptions, name string) error {
 	r := ref{resourceKind: kindOfObject(clusterVersion, api.KindMemberCluster), name: name}
 	switch o.whenLeaving {
 	case "":
@@ -139,7 +139,7 @@ func (a *app) leave(ctx context.Context, o *leaveOptions, name string) error {
 	if err != nil {
 		return err
 	}
-	asked, failed, err := a.askDeletion(ctx, &deleteOptions{}, []ref{r}, false)
+	asked, failed, err := a.askDeletion(ctx, &deletion{}, []ref{r}, false)
 	if errors.Is(ctx.Err(), context.Canceled) && err != nil {
 		return &Failure{Code: ExitPartial, Message: err.Error(), Next: "flotilla get " + r.String()}
 	}
@@ -168,12 +168,6 @@ func (a *app) leave(ctx context.Context, o *leaveOptions, name string) error {
 	return nil
 }
 
-// leavesNothing says that what is placed on a member goes when it leaves.
-func leavesNothing(member *unstructured.Unstructured) bool {
-	how, _, _ := unstructured.NestedString(member.Object, "spec", "deleteOptions", "whenLeaving")
-	return how == api.WhenLeavingDelete
-}
-
 func whenLeaving(value string) change {
 	return func(obj *unstructured.Unstructured) (map[string]any, error) {
 		if now, _, _ := unstructured.NestedString(obj.Object, "spec", "deleteOptions", "whenLeaving"); now == value {
@@ -183,47 +177,41 @@ func whenLeaving(value string) change {
 	}
 }
 
-func (a *app) memberLabelCommand() *cobra.Command {
-	o := &labelOptions{field: "labels"}
-	cmd := &cobra.Command{
-		Use:     "label NAME KEY=VALUE… KEY-…",
-		Short:   "Set or remove labels of a member",
-		Example: `  flotilla member label berlin region=eu`,
-		Args:    cobra.MinimumNArgs(1),
-		RunE: a.run(func(ctx context.Context, args []string) error {
-			return a.setMetadata(ctx, o, append([]string{fmt.Sprintf("member/%s", args[0])}, args[1:]...))
-		}),
-	}
-	cmd.Flags().BoolVar(&o.overwrite, "overwrite", false, "change keys that have another value")
-	cmd.Flags().BoolVar(&o.list, "list", false, "show them and change nothing")
-	dryRunFlag(cmd, &o.dryRun)
-	return cmd
-}
-
-func (a *app) memberTaintCommand() *cobra.Command {
+func (a memberCommands) memberTaintCommand() *cobra.Command {
 	var dryRun string
 	cmd := &cobra.Command{
 		Use:     "taint NAME KEY=VALUE:NoSchedule… KEY-…",
 		Short:   "Set or remove taints of a member",
 		Example: `  flotilla member taint berlin gpu=yes:NoSchedule`,
 		Args:    cobra.MinimumNArgs(1),
-		RunE:    a.run(func(ctx context.Context, args []string) error { return a.taint(ctx, args, dryRun, true) }),
+		RunE:    a.do(func(ctx context.Context, args []string) error { return a.taint(ctx, args, dryRun, true) }),
 	}
 	dryRunFlag(cmd, &dryRun)
 	return cmd
 }
 
-func (a *app) memberCordonCommand(verb, short string, remove bool) *cobra.Command {
+func (a memberCommands) memberCordonCommand(verb, short string, remove bool) *cobra.Command {
 	var dryRun string
 	cmd := &cobra.Command{
 		Use:     verb + " NAME",
 		Short:   short,
 		Example: "  flotilla member " + verb + " berlin",
 		Args:    oneName,
-		RunE: a.run(func(ctx context.Context, args []string) error {
+		RunE: a.do(func(ctx context.Context, args []string) error {
 			return a.cordon(ctx, args, verb+"ed", remove, dryRun, true)
 		}),
 	}
 	dryRunFlag(cmd, &dryRun)
 	return cmd
+}
+
+// oneName wants exactly the name of a member.
+func oneName(_ *cobra.Command, args []string) error {
+	if len(args) != 1 {
+		return usagef("found %d arguments, expected the name of one member", len(args))
+	}
+	if faults := validate.MemberName("name", args[0]); len(faults) > 0 {
+		return usagef("found member name %q, expected %s", args[0], faults[0].Expected)
+	}
+	return nil
 }

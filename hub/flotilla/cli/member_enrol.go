@@ -10,7 +10,7 @@ import (
 	"flotilla/core/api"
 )
 
-func (a *app) memberEnrolCommand() *cobra.Command {
+func (a memberCommands) memberEnrolCommand() *cobra.Command {
 	var expires time.Duration
 	cmd := &cobra.Command{
 		Use:     "enrol NAME",
@@ -21,7 +21,7 @@ what concerns that member and nothing else. Where the member has an agent, the n
 the key of the former is refused. Keep the token secret until it was used.`,
 		Example: `  flotilla member enrol berlin > berlin.token`,
 		Args:    oneName,
-		RunE: a.run(func(ctx context.Context, args []string) error {
+		RunE: a.do(func(ctx context.Context, args []string) error {
 			a.machine = true
 			reply, err := a.enrol(ctx, api.EnrolRequest{Name: args[0], Life: metav1.Duration{Duration: expires}})
 			if err != nil {
@@ -43,18 +43,17 @@ func expiresFlag(cmd *cobra.Command, expires *time.Duration) {
 }
 
 // enrol asks for a token, which leads to where agents reach the servers.
-func (a *app) enrol(ctx context.Context, request api.EnrolRequest) (api.EnrolResponse, error) {
+func (a memberCommands) enrol(ctx context.Context, request api.EnrolRequest) (api.EnrolResponse, error) {
 	var reply api.EnrolResponse
 	err := a.call(ctx, api.VerbEnrol, request, &reply)
-	reply.Token.URL = a.agentURL(reply.Token.URL)
+	reply.Token.URL = agentURL(reply.Token.URL, a.reachedAt())
 	return reply, err
 }
 
 // agentURL is where an agent reaches the servers: where this command did, unless the hub was told better.
-func (a *app) agentURL(told string) string {
-	reached, known := a.hub.(interface{ URL() string })
-	if local, err := loopback(told); err == nil && !local || !known {
+func agentURL(told, reached string) string {
+	if local, err := loopback(told); err == nil && !local || reached == "" {
 		return told
 	}
-	return reached.URL()
+	return reached
 }

@@ -24,7 +24,7 @@ type manifestOptions struct {
 	expires                    time.Duration
 }
 
-func (a *app) memberManifestCommand() *cobra.Command {
+func (a memberCommands) memberManifestCommand() *cobra.Command {
 	o := &manifestOptions{}
 	cmd := &cobra.Command{
 		Use:   "manifest NAME",
@@ -34,7 +34,7 @@ and a token with which it enrols, once. Whoever has the file until then can enro
 		Example: `  flotilla member manifest berlin --agent-url nats://hub.example.com:4222 --image registry.example.com/flotilla-agent:v1 > berlin.yaml
   flotilla member manifest oslo --agent-url nats://hub.example.com:4222 --toleration node-role.kubernetes.io/control-plane:NoSchedule > oslo.yaml`,
 		Args: oneName,
-		RunE: a.run(func(ctx context.Context, args []string) error { return a.manifest(ctx, o, args[0]) }),
+		RunE: a.do(func(ctx context.Context, args []string) error { return a.manifest(ctx, o, args[0]) }),
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.image, "image", "", "image of the agent (default \"flotilla-agent\")")
@@ -46,7 +46,7 @@ and a token with which it enrols, once. Whoever has the file until then can enro
 	return cmd
 }
 
-func (a *app) manifest(ctx context.Context, o *manifestOptions, member string) error {
+func (a memberCommands) manifest(ctx context.Context, o *manifestOptions, member string) error {
 	a.machine = true
 	values, err := o.values()
 	if err != nil {
@@ -76,7 +76,7 @@ func (a *app) manifest(ctx context.Context, o *manifestOptions, member string) e
 
 // servers are where the agent of a pod reaches the hub's. What leads it to the pod itself is refused before there is a
 // token, unless somebody asked for it.
-func (a *app) servers(ctx context.Context, o *manifestOptions, request api.EnrolRequest) (string, error) {
+func (a memberCommands) servers(ctx context.Context, o *manifestOptions, request api.EnrolRequest) (string, error) {
 	if o.agentURL != "" {
 		if local, err := loopback(o.agentURL); err == nil && local {
 			a.note("%s leads an agent in a pod to the pod itself, unless it shares the network of a machine that the hub runs on", o.agentURL)

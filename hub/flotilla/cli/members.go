@@ -45,20 +45,14 @@ func memberLines(s *api.PlacementStatus) []memberLine {
 	return lines
 }
 
-// membersOf shows the members of one placement, one a line, and with -w those that change.
-func (a *app) membersOf(ctx context.Context, o *getOptions, args []string) error {
-	if !o.table() || slices.Contains([]bool{o.raw, o.sortBy != "", o.showLabels || o.labelColumns != nil, o.labels != "", o.selection.allNamespaces}, true) {
-		return usagef("--members shows a table of one placement's members: leave out -o, --raw, --sort-by, --show-labels, -L, -l and -A; -o json without --members has them under .status.placementStatuses")
-	}
-	t, err := a.parseTarget(args)
-	if err != nil {
-		return err
-	}
-	if len(t.refs) != 1 || len(t.kinds) > 0 || !t.refs[0].isPlacement() {
-		return usagef("--members shows those of one placement: name it, as in flotilla get placement web --members")
-	}
-	r := t.refs[0]
-	table := &lineTable{app: a, noHeaders: o.noHeaders}
+// membersShown says how the members of a placement are shown.
+type membersShown struct {
+	noHeaders, watch, watchOnly bool
+}
+
+// showMembers shows the members of one placement, one a line, and while watched those that change.
+func (a placementCommands) showMembers(ctx context.Context, r ref, o membersShown) error {
+	table := &lineTable{session: a.Session, noHeaders: o.noHeaders}
 	if o.watch || o.watchOnly {
 		return stoppedOr(ctx, a.watchMembers(ctx, r, table, o.watchOnly))
 	}
@@ -75,7 +69,7 @@ func (a *app) membersOf(ctx context.Context, o *getOptions, args []string) error
 }
 
 // watchMembers shows members again whenever they change, until the command is interrupted.
-func (a *app) watchMembers(ctx context.Context, r ref, table *lineTable, onlyChanges bool) error {
+func (a placementCommands) watchMembers(ctx context.Context, r ref, table *lineTable, onlyChanges bool) error {
 	news, err := a.changesOf(ctx, api.WatchedKind{APIVersion: r.apiVersion, Kind: r.kind})
 	if err != nil {
 		return err
@@ -115,7 +109,7 @@ func changedLines(seen, now []memberLine) []memberLine {
 	return changed
 }
 
-func (a *app) afterMembers(r ref, obj *unstructured.Unstructured, lines []memberLine) {
+func (a placementCommands) afterMembers(r ref, obj *unstructured.Unstructured, lines []memberLine) {
 	if len(lines) == 0 {
 		say(a.Err, "no members: %s has not been scheduled to any yet\n", r)
 	}
@@ -127,7 +121,7 @@ func (a *app) afterMembers(r ref, obj *unstructured.Unstructured, lines []member
 
 // lineTable prints lines below each other in the same columns, and a head anew when they have to be wider.
 type lineTable struct {
-	app       *app
+	session   *Session
 	noHeaders bool
 	widest    []string // lines that the widths are of, as they were shown
 	head      string   // the last one, with its widths
@@ -139,7 +133,7 @@ func (t *lineTable) print(lines []memberLine) error {
 	}
 	all := slices.Clip(t.widest)
 	for _, line := range lines {
-		all = append(all, strings.Join([]string{line.member, line.snapshot, line.state, since(t.app.Now(), line.since), cell(orDash(line.message))}, "\t"))
+		all = append(all, strings.Join([]string{line.member, line.snapshot, line.state, since(t.session.Now(), line.since), cell(orDash(line.message))}, "\t"))
 	}
 	var text bytes.Buffer
 	w := tabwriter.NewWriter(&text, 0, 8, 3, ' ', 0)
@@ -152,9 +146,9 @@ func (t *lineTable) print(lines []memberLine) error {
 	if rows[0] != t.head {
 		t.head, t.widest = rows[0], all
 		if !t.noHeaders {
-			t.app.printf("%s", rows[0])
+			t.session.printf("%s", rows[0])
 		}
 	}
-	t.app.printf("%s", strings.Join(rows[1+known:], ""))
+	t.session.printf("%s", strings.Join(rows[1+known:], ""))
 	return nil
 }

@@ -2,6 +2,6 @@ package cli
 
 import "github.com/spf13/pflag"
 
-func (a *app) namespaceFlag(flags *pflag.FlagSet) {
+func (a *Client) namespaceFlag(flags *pflag.FlagSet) {
 	flags.StringVarP(&a.namespace, "namespace", "n", "", "namespace of the objects")
 }

@@ -25,8 +25,8 @@ type nodeFiles struct {
 }
 
 // readNodeFiles reads files about one member. All faults come back at once.
-func (a *app) readNodeFiles(s *source) (*nodeFiles, error) {
-	documents, err := a.read(s)
+func (s *source) readNodeFiles(a *Client) (*nodeFiles, error) {
+	documents, err := s.read(a)
 	if err != nil {
 		return nil, err
 	}

@@ -1,15 +1,14 @@
 package cli
 
 import (
+	"flotilla/core/capacity"
+	"flotilla/core/cluster"
+	"flotilla/core/simulate"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
-
-	"flotilla/core/capacity"
-	"flotilla/core/cluster"
-	"flotilla/core/simulate"
 )
 
 const poolText = `apiVersion: karpenter.sh/v1
@@ -23,8 +22,8 @@ spec:
 
 func filesOf(t *testing.T, texts ...string) (*nodeFiles, error) {
 	t.Helper()
-	a := &app{Environment: Environment{In: strings.NewReader(strings.Join(texts, "\n---\n"))}}
-	return a.readNodeFiles(&source{files: []string{"-"}})
+	a := NewClient(New(Environment{In: strings.NewReader(strings.Join(texts, "\n---\n"))}))
+	return (&source{files: []string{"-"}}).readNodeFiles(a)
 }
 
 func stateOf(t *testing.T, texts ...string) (*nodeFiles, *simulate.State) {
@@ -122,4 +121,22 @@ func TestNodeFilesWithPoisonousAmounts(t *testing.T) {
 	_, err := filesOf(t, poolText, strings.Replace(nodeText, "{conditions", `{capacity: {cpu: "1e-999999999"}, conditions`, 1))
 	require.ErrorContains(t, err, "status.capacity.cpu")
 	require.ErrorContains(t, err, "from -1e30 to 1e30")
+}
+
+// NodeClaims tell what a node was made with, of which the node itself says nothing.
+func TestNodeClaims(t *testing.T) {
+	claim := func(text string) string {
+		return "apiVersion: karpenter.sh/v1\nkind: NodeClaim\n" + text
+	}
+	f, s := stateOf(t, poolText, nodeText, claim(`
+metadata: {name: c1, creationTimestamp: "2026-02-01T00:00:00Z", deletionTimestamp: "2026-03-01T11:00:00Z"}
+spec: {expireAfter: 24h, terminationGracePeriod: 1h}
+status: {nodeName: n1, conditions: [{type: InstanceTerminating, status: "True"}]}
+`), claim("metadata: {name: c2}\nstatus: {nodeName: n9}"), claim("metadata: {name: c3}\nspec: {expireAfter: 24h}"))
+	n, found := s.Cluster.Node("n1")
+	require.True(t, found)
+	require.Equal(t, []any{"24h", "1h", true, true, true}, []any{n.ExpireAfter, n.TerminationGracePeriod, n.Deleting, n.InstanceTerminating, n.Managed})
+	require.Equal(t, time.Date(2026, 2, 1, 0, 0, 0, 0, time.UTC), n.Created.UTC())
+	require.Contains(t, f.notes, "not looked at: NodeClaim c2, whose node n9 the files do not hold")
+	require.Contains(t, f.notes, "NodeClaim c3 has no node yet: this is what follows as if it were not there; Karpenter itself waits for the launch first")
 }

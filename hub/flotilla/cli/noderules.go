@@ -1,9 +1,9 @@
 package cli
 
 import (
-	"github.com/spf13/pflag"
-
 	"flotilla/core/capacity"
+
+	"github.com/spf13/pflag"
 )
 
 // nodeRules are the settings of a hub that decisions about nodes depend on, where files take its place.

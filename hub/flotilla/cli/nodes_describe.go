@@ -8,7 +8,7 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/resource"
+	apiresource "k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"flotilla/core/api"
@@ -16,7 +16,7 @@ import (
 )
 
 // describeNode shows a node with its pods, and why it goes or stays.
-func (a *app) describeNode(ctx context.Context, obj *unstructured.Unstructured) error {
+func (a nodesCommands) describeNode(ctx context.Context, obj *unstructured.Unstructured) error {
 	var pods []api.PodState
 	view{object: obj}.readInto(&pods, "status", "podStates")
 	unstructured.RemoveNestedField(obj.Object, "status", "podStates")
@@ -38,7 +38,7 @@ func (a *app) describeNode(ctx context.Context, obj *unstructured.Unstructured) 
 
 // describeDisruption shows a disruption with the way of each pod; -o yaml also has the instance types that a
 // launch was offered.
-func (a *app) describeDisruption(obj *unstructured.Unstructured) error {
+func (a nodesCommands) describeDisruption(obj *unstructured.Unstructured) error {
 	v := view{object: obj}
 	var moves []api.PodMove
 	var killed []api.KilledPod
@@ -126,12 +126,12 @@ func quantities(obj *unstructured.Unstructured, path ...string) {
 // quantity is an amount of a resource, "3900m" or "16Gi".
 func quantity(name string, n int64) string {
 	if name == "cpu" {
-		return resource.NewMilliQuantity(n, resource.DecimalSI).String()
+		return apiresource.NewMilliQuantity(n, apiresource.DecimalSI).String()
 	}
-	return resource.NewQuantity(n, resource.BinarySI).String()
+	return apiresource.NewQuantity(n, apiresource.BinarySI).String()
 }
 
-func (a *app) printPods(pods []api.PodState) error {
+func (a nodesCommands) printPods(pods []api.PodState) error {
 	if len(pods) == 0 {
 		a.printf("Pods:  <none>\n")
 		return nil

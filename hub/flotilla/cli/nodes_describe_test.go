@@ -12,8 +12,7 @@ import (
 
 func TestDescribeDisruption(t *testing.T) {
 	var out bytes.Buffer
-	a := &app{}
-	a.Out = &out
+	a := nodesCommands{Client: NewClient(New(Environment{Out: &out}))}
 	moves := []api.PodMove{{Pod: "shop/a", From: "n1", To: "n2"}, {Pod: "shop/b", From: "n1", To: "new-0"}, {Pod: "shop/c", From: "n1", Lost: true}}
 	killed := []api.KilledPod{
 		{PodMove: api.PodMove{Pod: "shop/b", From: "n1", To: "new-0"}, At: metav1.NewTime(tableNow), Message: "PodDisruptionBudget shop/b allows no eviction"},
@@ -27,7 +26,7 @@ func TestDescribeDisruption(t *testing.T) {
 		"spec":   map[string]any{"member": "berlin"},
 		"status": map[string]any{"phase": api.PhaseLaunching, "nodes": []string{"n1"}, "uids": map[string]string{"n1": "u"}, "replacements": replacements, "moves": moves, "killed": killed},
 	}, api.KindNodeDisruption, "single-1")
-	require.NoError(t, a.describeOne(t.Context(), obj))
+	require.NoError(t, a.describeDisruption(obj))
 	require.Equal(t, `Name:         single-1
 Namespace:
 Labels:       <none>
@@ -57,17 +56,10 @@ Killed:
 `, out.String())
 }
 
-func TestNotesOfManyMembersAreFolded(t *testing.T) {
-	require.Equal(t, []string{"member a: x: y", "member b: x: y", "z"}, foldNotes([]string{"member a: x: y", "member b: x: y", "z"}))
-	require.Equal(t, []string{"z", "members a, b, c and 1 more: x: y", "member e: w"},
-		foldNotes([]string{"z", "member a: x: y", "member b: x: y", "member c: x: y", "member e: w", "member d: x: y"}))
-}
-
 // A node that goes already says whom its disruption kills, and when.
 func TestWhyOfANodeThatGoesNamesWhomItKills(t *testing.T) {
 	var out bytes.Buffer
-	a := &app{}
-	a.Out = &out
+	a := nodesCommands{Client: NewClient(New(Environment{Out: &out}))}
 	d := &api.Disruption{Phase: api.PhaseDraining, Nodes: []string{"n1", "n2"}, Replacements: []api.NodeReplacement{{Name: "drift-1-0", Node: "n7"}}, Killed: []api.KilledPod{
 		{PodMove: api.PodMove{Pod: "shop/a", From: "n1", To: "new-0"}, At: metav1.NewTime(tableNow), Message: "it has the annotation karpenter.sh/do-not-disrupt"},
 		{PodMove: api.PodMove{Pod: "shop/b", From: "n2"}},

@@ -14,7 +14,7 @@ import (
 )
 
 // memberFlag adds -m, which says on which member nodes are meant.
-func (a *app) memberFlag(flags *pflag.FlagSet) {
+func (a *Client) memberFlag(flags *pflag.FlagSet) {
 	flags.StringVarP(&a.member, "member", "m", "", "the member that nodes are of; without, all of them")
 }
 
@@ -40,7 +40,7 @@ type page struct {
 }
 
 // fetchOnMembers reads nodes or disruptions: all, or those of one name.
-func (a *app) fetchOnMembers(ctx context.Context, kind, name string, s selection) ([]*unstructured.Unstructured, error) {
+func (a *Client) fetchOnMembers(ctx context.Context, kind, name string, s selection) ([]*unstructured.Unstructured, error) {
 	var objects []*unstructured.Unstructured
 	next := ""
 	for {
@@ -110,7 +110,7 @@ func ofMember(note string) (member, what string, found bool) {
 }
 
 // noteOnce says something that a watch would say again and again.
-func (a *app) noteOnce(text string) {
+func (a *Client) noteOnce(text string) {
 	if a.noted == nil {
 		a.noted = map[string]bool{}
 	}
@@ -121,7 +121,7 @@ func (a *app) noteOnce(text string) {
 }
 
 // fetchNamed reads the nodes or disruptions of a name: of several members when none is named.
-func (a *app) fetchNamed(ctx context.Context, r ref, s selection) ([]*unstructured.Unstructured, error) {
+func (a *Client) fetchNamed(ctx context.Context, r ref, s selection) ([]*unstructured.Unstructured, error) {
 	objects, err := a.fetchOnMembers(ctx, r.kind, r.name, s)
 	if err != nil || len(objects) > 0 {
 		return objects, err
@@ -130,7 +130,7 @@ func (a *app) fetchNamed(ctx context.Context, r ref, s selection) ([]*unstructur
 }
 
 // fetchOne reads one node or disruption, and wants to know which when several members have one.
-func (a *app) fetchOne(ctx context.Context, r ref, s selection) (*unstructured.Unstructured, error) {
+func (a *Client) fetchOne(ctx context.Context, r ref, s selection) (*unstructured.Unstructured, error) {
 	objects, err := a.fetchNamed(ctx, r, s)
 	if err != nil {
 		return nil, err
@@ -151,7 +151,7 @@ func memberOf(obj *unstructured.Unstructured) string {
 	return member
 }
 
-func (a *app) noSuchOnMember(ctx context.Context, r ref) error {
+func (a *Client) noSuchOnMember(ctx context.Context, r ref) error {
 	if gone := a.whatBecameOf(ctx, r); gone != nil {
 		return gone
 	}
@@ -172,7 +172,7 @@ func (a *app) noSuchOnMember(ctx context.Context, r ref) error {
 }
 
 // whatBecameOf is the failure that tells of a node that was there; nil when nothing is known of it.
-func (a *app) whatBecameOf(ctx context.Context, r ref) error {
+func (a *Client) whatBecameOf(ctx context.Context, r ref) error {
 	if r.kind != api.KindMemberNode || a.member == "" {
 		return nil
 	}
@@ -198,7 +198,7 @@ func namesAmong(objects []*unstructured.Unstructured) []string {
 }
 
 // withNearMember adds to an error about a missing member the names it may have been meant to be.
-func (a *app) withNearMember(ctx context.Context, err error) error {
+func (a *Client) withNearMember(ctx context.Context, err error) error {
 	if !isNotFound(err) || a.member == "" {
 		return err
 	}
@@ -212,7 +212,7 @@ func (a *app) withNearMember(ctx context.Context, err error) error {
 }
 
 // homeOf is the member of a node: that of -m, or the only one that has a node of the name.
-func (a *app) homeOf(ctx context.Context, r ref) (string, error) {
+func (a *Client) homeOf(ctx context.Context, r ref) (string, error) {
 	if a.member != "" {
 		return a.member, nil
 	}

@@ -9,28 +9,17 @@ import (
 	"flotilla/core/validate"
 )
 
-// dryRunClient is the value of --dry-run that asks no hub.
-const dryRunClient = "client"
-
 // actionChecked is the action of a document that was looked at without a hub, which alone knows whether it
 // would be created or changed.
 const actionChecked = "checked"
 
-// withClient says of a command that always asks the hub what became of client.
-func withClient(value string) string {
-	if value == dryRunClient {
-		return ": what would be done only the hub knows"
-	}
-	return ""
-}
-
 // applyOnPaper holds documents to every rule that needs no other object.
-func (a *app) applyOnPaper(o *applyOptions) error {
+func (a objectCommands) applyOnPaper(o *applyOptions) error {
 	if !slices.Contains([]string{"", "name", "json"}, o.format) {
 		return usagef("unknown output format %q, expected name or json", o.format)
 	}
 	a.machine = o.format != ""
-	documents, err := a.read(&o.source)
+	documents, err := o.read(a.Client)
 	if err != nil {
 		return err
 	}
@@ -65,12 +54,12 @@ func (a *app) applyOnPaper(o *applyOptions) error {
 		}
 		a.printf("%s %s (client dry run)\n", shownName(r.Object), r.Action)
 	}
-	a.nextWith(&o.source, "apply --dry-run=server")
+	o.source.next(a.Client, "apply --dry-run=server")
 	return nil
 }
 
 // deleteOnPaper names what a deletion would ask for. Objects that are chosen and not named are listed by the hub.
-func (a *app) deleteOnPaper(ctx context.Context, o *deleteOptions, args []string) error {
+func (a objectCommands) deleteOnPaper(ctx context.Context, o *deleteOptions, args []string) error {
 	if o.format != "" && o.format != "name" {
 		return usagef("unknown output format %q, expected name", o.format)
 	}

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -92,7 +91,7 @@ func jsonPathPrinter(template string) (printers.ResourcePrinter, error) {
 
 // printObjects prints what a command read. A single object that was asked for by name is printed as
 // itself, anything else as a List, the way kubectl does.
-func (a *app) printObjects(o *output, objects []*unstructured.Unstructured, single bool) error {
+func (o *output) printObjects(a *Client, objects []*unstructured.Unstructured, single bool) error {
 	if err := sortObjects(objects, o.sortBy); err != nil {
 		return err
 	}
@@ -101,7 +100,7 @@ func (a *app) printObjects(o *output, objects []*unstructured.Unstructured, sing
 		return err
 	}
 	if p == nil {
-		return a.printTables(o, objects)
+		return o.printTables(a, objects)
 	}
 	if _, names := p.(*printers.NamePrinter); names {
 		for _, obj := range objects {
@@ -136,13 +135,4 @@ func listOf(objects []*unstructured.Unstructured) *unstructured.UnstructuredList
 		list.Items = append(list.Items, *obj)
 	}
 	return list
-}
-
-// decodeObject reads one object of a reply.
-func decodeObject(raw json.RawMessage) (*unstructured.Unstructured, error) {
-	u := &unstructured.Unstructured{}
-	if err := u.UnmarshalJSON(raw); err != nil {
-		return nil, fmt.Errorf("decoding an object of the reply: %w", err)
-	}
-	return u, nil
 }

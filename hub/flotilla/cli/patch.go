@@ -1,10 +1,13 @@
 package cli
 
 import (
+	"cmp"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -19,7 +22,7 @@ type change func(obj *unstructured.Unstructured) (map[string]any, error)
 
 // patch reads an object, asks for a change, and sends it under the version that was read; overtaken
 // by another writer it reads again.
-func (a *app) patch(ctx context.Context, r ref, dry bool, do change) (*api.ApplyResult, error) {
+func (a *Client) patch(ctx context.Context, r ref, dry bool, do change) (*api.ApplyResult, error) {
 	if err := ownedByMember(r); err != nil {
 		return nil, err
 	}
@@ -60,7 +63,7 @@ func isConflict(err error) bool {
 }
 
 // report prints what a change did, in kubectl's words for it.
-func (a *app) report(result *api.ApplyResult, done string, dry bool) {
+func (a *Client) report(result *api.ApplyResult, done string, dry bool) {
 	if result.Action == api.ActionUnchanged {
 		done = "unchanged"
 	}
@@ -72,3 +75,16 @@ func (a *app) report(result *api.ApplyResult, done string, dry bool) {
 	}
 	a.printf("%s %s\n", shownName(result.Object), done)
 }
+
+// nothingApplied is what the hub says of documents that it refuses, whatever was asked for.
+const nothingApplied = "nothing was applied: "
+
+// notChanged is what a change of one stored object says when the hub refuses it.
+func notChanged(err error, next string) error {
+	f := failureOf(err)
+	f.Message = strings.Replace(f.Message, nothingApplied, "nothing was changed: ", 1)
+	f.Next = cmp.Or(f.Next, next)
+	return f
+}
+
+func newRequestID() string { return "cli-" + rand.Text() }

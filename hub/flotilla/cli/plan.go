@@ -9,34 +9,11 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"flotilla/core/api"
 	"flotilla/core/plan"
 )
-
-// moment is what plan and why share: the time they look at, and whether they ask a hub.
-type moment struct {
-	now     string
-	offline bool
-}
-
-func (m *moment) addFlags(flags *pflag.FlagSet) {
-	flags.StringVar(&m.now, "now", "", "time to plan for, RFC 3339 (default: now; offline, the newest heartbeat in the files)")
-	flags.BoolVar(&m.offline, "offline", false, "answer from the files alone; so it is whenever no hub is configured")
-}
-
-func (m *moment) time() (time.Time, error) {
-	if m.now == "" {
-		return time.Time{}, nil
-	}
-	t, err := time.Parse(time.RFC3339, m.now)
-	if err != nil {
-		return t, usagef("--now: found %q, expected a time such as 2026-03-01T12:00:00Z", m.now)
-	}
-	return t, nil
-}
 
 type planOptions struct {
 	source
@@ -46,7 +23,7 @@ type planOptions struct {
 	format string
 }
 
-func (a *app) planCommand() *cobra.Command {
+func (a planCommands) planCommand() *cobra.Command {
 	o := &planOptions{}
 	cmd := &cobra.Command{
 		Use:   "plan -f FILE… | -k DIR",
@@ -74,7 +51,7 @@ Exit 0 when nothing would change, 1 when something would, 3 when the files are r
   kubectl get memberclusters,clusterresourceplacements,clusterresourcebindings,clusterschedulingpolicysnapshots -o yaml | flotilla plan -f - --offline`,
 		Args: noArgs,
 	}
-	cmd.RunE = a.run(func(ctx context.Context, _ []string) error {
+	cmd.RunE = a.do(func(ctx context.Context, _ []string) error {
 		if err := o.settle(cmd.Flags()); err != nil {
 			return err
 		}
@@ -86,11 +63,11 @@ Exit 0 when nothing would change, 1 when something would, 3 when the files are r
 	o.nodeRules.addFlags(cmd.Flags())
 	a.namespaceFlag(cmd.Flags())
 	cmd.Flags().StringVarP(&o.format, "output", "o", "", "json: the stable form of docs/json.md; wide: every verdict")
-	cmd.AddCommand(a.planNodesCommand())
+	cmd.AddCommand(nodesCommands{Client: a.Client}.planNodesCommand())
 	return cmd
 }
 
-func (a *app) plan(ctx context.Context, o *planOptions) error {
+func (a planCommands) plan(ctx context.Context, o *planOptions) error {
 	if o.format != "" && o.format != "json" && o.format != "wide" {
 		return usagef("unknown output format %q, expected json or wide", o.format)
 	}
@@ -99,12 +76,12 @@ func (a *app) plan(ctx context.Context, o *planOptions) error {
 		return err
 	}
 	a.machine = o.format == "json"
-	documents, err := a.read(&o.source)
+	documents, err := o.read(a.Client)
 	if err != nil {
 		return err
 	}
 	if holdsNodes(documents) {
-		return a.planNodesAmong(o, documents)
+		return nodesCommands{Client: a.Client}.planNodesAmong(&planNodesOptions{source: o.source, nodeRules: o.nodeRules, now: o.now, format: o.format}, documents)
 	}
 	if err := o.unused(); err != nil {
 		return err
@@ -131,7 +108,7 @@ func (a *app) plan(ctx context.Context, o *planOptions) error {
 		return nil
 	}
 	if !offline {
-		a.nextWith(&o.source, "apply")
+		o.source.next(a.Client, "apply")
 	}
 	return different()
 }
@@ -181,7 +158,7 @@ func refusedRuns(answer *plan.Answer, offline bool) error {
 	return refused
 }
 
-func (a *app) planLive(ctx context.Context, o *planOptions, documents []document, at time.Time) (plan.Answer, error) {
+func (a planCommands) planLive(ctx context.Context, o *planOptions, documents []document, at time.Time) (plan.Answer, error) {
 	request := api.PlanRequest{}
 	for _, d := range documents {
 		request.Documents = append(request.Documents, d.body)
@@ -197,8 +174,8 @@ func (a *app) planLive(ctx context.Context, o *planOptions, documents []document
 	return answer, nil
 }
 
-func (a *app) planOffline(o *planOptions, documents []document, at time.Time) (plan.Answer, error) {
-	in, collected, err := a.collect(&o.source, documents, at)
+func (a planCommands) planOffline(o *planOptions, documents []document, at time.Time) (plan.Answer, error) {
+	in, collected, err := o.collect(a.Client, documents, at)
 	if err != nil {
 		return plan.Answer{}, err
 	}
@@ -224,7 +201,7 @@ func (a *app) planOffline(o *planOptions, documents []document, at time.Time) (p
 	return plan.Build(in), nil
 }
 
-func (a *app) printPlan(o *planOptions, answer *plan.Answer) error {
+func (a planCommands) printPlan(o *planOptions, answer *plan.Answer) error {
 	for _, text := range answer.Notes {
 		a.note("%s", text)
 	}
@@ -240,7 +217,7 @@ func (a *app) printPlan(o *planOptions, answer *plan.Answer) error {
 	return nil
 }
 
-func (a *app) printVerdicts(p *plan.Placement) {
+func (a planCommands) printVerdicts(p *plan.Placement) {
 	a.printf("\nverdicts of %s\n", p.Name)
 	for i := range p.Verdicts {
 		v := &p.Verdicts[i]
@@ -250,4 +227,25 @@ func (a *app) printVerdicts(p *plan.Placement) {
 		}
 		a.printf("  %s: %s%s\n", v.Member, rank, strings.TrimSpace(v.Reason))
 	}
+}
+
+// noteNodes names what a plan of the fleet leaves out: what becomes of nodes.
+func (a planCommands) noteNodes(o *planOptions, answer *plan.Answer) {
+	var changes []string
+	for i := range answer.Objects {
+		if r := &answer.Objects[i]; isAboutNodes(r.Object.Kind) && r.Action != api.ActionUnchanged {
+			changes = append(changes, r.Object.String()+" would be "+r.Action)
+		}
+	}
+	if len(changes) == 0 {
+		return
+	}
+	text := "what becomes of nodes is shown by flotilla plan nodes, with the same files"
+	if command := o.command("plan nodes"); command != "" {
+		text = "what becomes of nodes is shown by " + command
+	}
+	if a.machine { // the report has placements and runs alone
+		text = strings.Join(changes, ", ") + "; " + text
+	}
+	a.note("%s", text)
 }

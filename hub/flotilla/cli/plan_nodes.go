@@ -22,7 +22,7 @@ type planNodesOptions struct {
 	supposed []document
 }
 
-func (a *app) planNodesCommand() *cobra.Command {
+func (a nodesCommands) planNodesCommand() *cobra.Command {
 	o := &planNodesOptions{}
 	cmd := &cobra.Command{
 		Use:   "nodes [-m MEMBER] [-f FILE…] [NODE…]",
@@ -46,7 +46,7 @@ Exit 0 when nothing would be disrupted, 1 when something would, 3 when the files
   kubectl get nodes,pods,pdb,daemonsets -A -o yaml | flotilla plan nodes -f pool.yaml -f catalog.yaml -f -
   flotilla plan nodes -f member/ node-7 --now 2026-03-01T12:00:00Z
   flotilla plan nodes -f member/ --spot-to-spot --passes 1`,
-		RunE: a.run(func(ctx context.Context, args []string) error { return a.planNodes(ctx, o, args) }),
+		RunE: a.do(func(ctx context.Context, args []string) error { return a.planNodes(ctx, o, args) }),
 	}
 	o.source.addFlags(cmd.Flags())
 	o.nodeRules.addFlags(cmd.Flags())
@@ -59,7 +59,7 @@ Exit 0 when nothing would be disrupted, 1 when something would, 3 when the files
 	return cmd
 }
 
-func (a *app) planNodes(ctx context.Context, o *planNodesOptions, args []string) error {
+func (a nodesCommands) planNodes(ctx context.Context, o *planNodesOptions, args []string) error {
 	named, err := nodeNames(args)
 	if err != nil {
 		return err
@@ -70,7 +70,7 @@ func (a *app) planNodes(ctx context.Context, o *planNodesOptions, args []string)
 	if o.empty() {
 		return a.planNodesLive(ctx, o, named)
 	}
-	documents, err := a.read(&o.source)
+	documents, err := o.read(a.Client)
 	if err != nil {
 		return err
 	}
@@ -103,7 +103,7 @@ func nodeNames(args []string) ([]string, error) {
 }
 
 // planNodeDocuments answers from what files hold.
-func (a *app) planNodeDocuments(o *planNodesOptions, documents []document, named []string) error {
+func (a nodesCommands) planNodeDocuments(o *planNodesOptions, documents []document, named []string) error {
 	at, err := a.momentOf("--now", o.now, o.format)
 	if err != nil {
 		return err
@@ -135,7 +135,7 @@ func (a *app) planNodeDocuments(o *planNodesOptions, documents []document, named
 }
 
 // momentOf reads what the commands about nodes share: the time and the format.
-func (a *app) momentOf(flag, moment, format string) (time.Time, error) {
+func (a nodesCommands) momentOf(flag, moment, format string) (time.Time, error) {
 	if format != "" && format != "json" {
 		return time.Time{}, usagef("unknown output format %q, expected json", format)
 	}
@@ -159,7 +159,7 @@ func knownNodes(s *simulate.State, named []string) error {
 	return nil
 }
 
-func (a *app) printNodePlan(o *planNodesOptions, p *disruption.MemberForecast) error {
+func (a nodesCommands) printNodePlan(o *planNodesOptions, p *disruption.MemberForecast) error {
 	for _, text := range p.Notes {
 		a.note("%s", text)
 	}
@@ -171,7 +171,7 @@ func (a *app) printNodePlan(o *planNodesOptions, p *disruption.MemberForecast) e
 	return nil
 }
 
-func (a *app) printForecast(p *disruption.MemberForecast) {
+func (a nodesCommands) printForecast(p *disruption.MemberForecast) {
 	a.printf("%s", p.String())
 	for i := range p.Explanations {
 		a.printf("\n%s", p.Explanations[i].String())
@@ -193,7 +193,7 @@ func holdsNodes(documents []document) bool {
 }
 
 // planNodesAmong plans the nodes of the files that a plain plan was asked about.
-func (a *app) planNodesAmong(o *planOptions, documents []document) error {
+func (a nodesCommands) planNodesAmong(o *planNodesOptions, documents []document) error {
 	command := o.command("plan nodes")
 	for i := range documents {
 		d := &documents[i]
@@ -207,7 +207,7 @@ func (a *app) planNodesAmong(o *planOptions, documents []document) error {
 	if o.format == "wide" {
 		return usagef("-o wide is not for plans of nodes, expected json")
 	}
-	return a.planNodeDocuments(&planNodesOptions{source: o.source, nodeRules: o.nodeRules, now: o.now, format: o.format}, documents, nil)
+	return a.planNodeDocuments(o, documents, nil)
 }
 
 // isPlanned tells the kinds that a plan of the fleet is about.

@@ -15,7 +15,7 @@ import (
 
 // printFleetPlan shows what goes on which member, then each member in a line with why the other nodes stay;
 // those on which nothing can ever go share one.
-func (a *app) printFleetPlan(all *fleetNodePlan) error {
+func (a nodesCommands) printFleetPlan(all *fleetNodePlan) error {
 	a.printf("at %s\n", all.At.Format(time.RFC3339))
 	for i := range all.Members {
 		p := &all.Members[i]

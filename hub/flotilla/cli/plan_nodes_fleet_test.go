@@ -40,8 +40,7 @@ func TestPlanOfTheFleetIsShort(t *testing.T) {
 		member("tampa", "", 0, nil, staying(disruption.CodeUnmanaged, "t-1")...),
 	}}
 	var out bytes.Buffer
-	a := &app{}
-	a.Out = &out
+	a := nodesCommands{Client: NewClient(New(Environment{Out: &out}))}
 	require.NoError(t, a.printFleetPlan(all))
 	require.Equal(t, `at 2026-03-02T08:00:00Z
 

@@ -19,7 +19,7 @@ type fleetNodePlan struct {
 }
 
 // planNodesLive asks the hub about one member, or about all.
-func (a *app) planNodesLive(ctx context.Context, o *planNodesOptions, named []string) error {
+func (a nodesCommands) planNodesLive(ctx context.Context, o *planNodesOptions, named []string) error {
 	if o.now != "" {
 		return usagef("--now needs files that hold Nodes: a hub plans the present")
 	}
@@ -48,7 +48,7 @@ func (a *app) planNodesLive(ctx context.Context, o *planNodesOptions, named []st
 	return a.nodesWerePlanned(o, []disruption.MemberForecast{p})
 }
 
-func (a *app) askNodePlan(ctx context.Context, o *planNodesOptions, member string, named []string, fleet map[string]int) (disruption.MemberForecast, error) {
+func (a nodesCommands) askNodePlan(ctx context.Context, o *planNodesOptions, member string, named []string, fleet map[string]int) (disruption.MemberForecast, error) {
 	var p disruption.MemberForecast
 	request := api.PlanNodesRequest{Member: member, Nodes: named, FleetBudgets: fleet, Documents: bodies(o.supposed), Passes: o.passes}
 	err := a.call(ctx, api.VerbPlanNodes, request, &p)
@@ -56,7 +56,7 @@ func (a *app) askNodePlan(ctx context.Context, o *planNodesOptions, member strin
 }
 
 // withNearNode adds to an error about a missing member or node what it may have been meant to be.
-func (a *app) withNearNode(ctx context.Context, err error, named []string) error {
+func (a nodesCommands) withNearNode(ctx context.Context, err error, named []string) error {
 	if err = a.withNearMember(ctx, err); !isNotFound(err) {
 		return err
 	}
@@ -70,7 +70,7 @@ func (a *app) withNearNode(ctx context.Context, err error, named []string) error
 }
 
 // planFleetNodes plans member after member; fleet-wide budgets are spent once.
-func (a *app) planFleetNodes(ctx context.Context, o *planNodesOptions) error {
+func (a nodesCommands) planFleetNodes(ctx context.Context, o *planNodesOptions) error {
 	all := fleetNodePlan{Members: []disruption.MemberForecast{}}
 	var fleet map[string]int
 	for _, member := range a.namesOf(ctx, api.KindMemberCluster) {
@@ -113,7 +113,7 @@ func spentFleet(before, after map[string]int) map[string]int {
 }
 
 // noMembers says that there is nothing to plan, unless the hub could not be asked.
-func (a *app) noMembers(ctx context.Context) error {
+func (a nodesCommands) noMembers(ctx context.Context) error {
 	if _, err := a.fetchAll(ctx, kindOfObject(clusterVersion, api.KindMemberCluster), selection{brief: true}); err != nil {
 		return err
 	}
@@ -121,7 +121,7 @@ func (a *app) noMembers(ctx context.Context) error {
 }
 
 // nodesPlanned names the next command; exit 1 when something would be disrupted.
-func (a *app) nodesPlanned(members []disruption.MemberForecast) error {
+func (a nodesCommands) nodesPlanned(members []disruption.MemberForecast) error {
 	var stays, stale string
 	for i := range members {
 		p := &members[i]

@@ -21,7 +21,7 @@ type recordKey struct {
 var rawBuckets = []string{subjects.State, subjects.Lease, subjects.Heartbeat, subjects.Result}
 
 // getRaw prints records as the hub keeps them, unpacked, under their keys.
-func (a *app) getRaw(ctx context.Context, args []string) error {
+func (a objectCommands) getRaw(ctx context.Context, args []string) error {
 	a.machine = true
 	keys, err := a.recordKeys(ctx, args)
 	if err != nil {
@@ -44,7 +44,7 @@ func (a *app) getRaw(ctx context.Context, args []string) error {
 }
 
 // record reads the record of a key; of a result the one of its batch.
-func (a *app) record(ctx context.Context, k recordKey) (json.RawMessage, error) {
+func (a objectCommands) record(ctx context.Context, k recordKey) (json.RawMessage, error) {
 	member, kind, name, single := subjects.ParseResultKey(k.key)
 	if k.bucket != subjects.Result || !single {
 		return a.stored(ctx, k.bucket, k.key)
@@ -66,14 +66,14 @@ func (a *app) record(ctx context.Context, k recordKey) (json.RawMessage, error) 
 }
 
 // stored reads the JSON of one key of a bucket, nil when there is none.
-func (a *app) stored(ctx context.Context, bucket, key string) ([]byte, error) {
+func (a objectCommands) stored(ctx context.Context, bucket, key string) ([]byte, error) {
 	var reply api.RawResponse
 	err := a.call(ctx, api.VerbRaw, api.RawRequest{Bucket: bucket, Key: key}, &reply)
 	return reply.Value, err
 }
 
 // recordKeys reads objects (TYPE/NAME, TYPE NAME…), or keys with or without their bucket.
-func (a *app) recordKeys(ctx context.Context, args []string) ([]recordKey, error) {
+func (a objectCommands) recordKeys(ctx context.Context, args []string) ([]recordKey, error) {
 	if len(args) == 0 {
 		return nil, usagef("name an object or a key")
 	}
@@ -126,7 +126,7 @@ func keysOf(r ref) []recordKey {
 	state := func(families ...subjects.Family) []recordKey {
 		var keys []recordKey
 		for _, f := range families {
-			keys = append(keys, recordKey{subjects.State, f.Key(r.recordName())})
+			keys = append(keys, recordKey{subjects.State, f.Key(recordName(r))})
 		}
 		return keys
 	}
@@ -140,7 +140,7 @@ func keysOf(r ref) []recordKey {
 }
 
 // recordName is the name under which the hub keeps an object.
-func (r ref) recordName() string {
+func recordName(r ref) string {
 	switch r.kind {
 	case api.KindClusterResourcePlacement, api.KindMemberCluster:
 		return r.name

@@ -26,8 +26,7 @@ func TestReference(t *testing.T) {
 	require.NoError(t, err)
 	head, _, found := strings.Cut(string(text), referenceMark)
 	require.True(t, found)
-	a := &app{Environment: Environment{Getenv: func(string) string { return "" }}}
-	root := a.root()
+	root := newRoot(NewClient(New(Environment{Getenv: func(string) string { return "" }})))
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
 	var b strings.Builder

@@ -123,7 +123,7 @@ func parseTarget(args []string, namespace string) (target, error) {
 
 // parseTarget reads what a command that takes -m names; -m is for nodes alone, and node/MEMBER/NODE says
 // the same.
-func (a *app) parseTarget(args []string) (target, error) {
+func (a *Client) parseTarget(args []string) (target, error) {
 	t, err := parseTarget(args, a.namespace)
 	if err != nil {
 		return t, err
@@ -154,7 +154,7 @@ func (t *target) add(word, name, namespace string) error {
 }
 
 // takeMember takes a member that the names of nodes say for that of -m.
-func (a *app) takeMember(refs ...ref) error {
+func (a *Client) takeMember(refs ...ref) error {
 	for _, r := range refs {
 		if r.member == "" {
 			continue
@@ -239,6 +239,20 @@ func memberName(args []string, bare bool) (string, error) {
 	}
 	if r.kind != api.KindMemberCluster {
 		return "", usagef("%s is not a member", r)
+	}
+	return r.name, nil
+}
+
+func nameOfKind(arg, kind, what string) (string, error) {
+	if !strings.Contains(arg, "/") {
+		return arg, nil
+	}
+	r, err := oneRef([]string{arg}, "")
+	if err != nil {
+		return "", err
+	}
+	if r.kind != kind {
+		return "", usagef("%s is not %s", arg, what)
 	}
 	return r.name, nil
 }

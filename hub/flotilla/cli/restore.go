@@ -16,7 +16,7 @@ type restoreFlags struct {
 	accept, replace bool
 }
 
-func (a *app) restoreCommand() *cobra.Command {
+func (a hubCommands) restoreCommand() *cobra.Command {
 	var flags restoreFlags
 	cmd := &cobra.Command{
 		Use:   "restore (FILE | --accept-loss)",
@@ -35,7 +35,7 @@ are applied again; members that are gone go on with what they run until they are
 		Example: `  flotilla restore fleet.backup
   flotilla restore --accept-loss`,
 		Args: cobra.MaximumNArgs(1),
-		RunE: a.run(func(ctx context.Context, args []string) error {
+		RunE: a.do(func(ctx context.Context, args []string) error {
 			switch {
 			case flags.accept && (len(args) > 0 || flags.replace):
 				return usagef("--accept-loss goes on without a backup: give no FILE and no --replace")
@@ -52,7 +52,7 @@ are applied again; members that are gone go on with what they run until they are
 	return cmd
 }
 
-func (a *app) acceptLoss(ctx context.Context) error {
+func (a hubCommands) acceptLoss(ctx context.Context) error {
 	var answer api.RestoreResponse
 	if err := a.call(ctx, api.VerbRestore, api.RestoreRequest{AcceptLoss: true}, &answer); err != nil {
 		return err
@@ -62,7 +62,7 @@ func (a *app) acceptLoss(ctx context.Context) error {
 	return nil
 }
 
-func (a *app) restore(ctx context.Context, path string, replace bool) error {
+func (a hubCommands) restore(ctx context.Context, path string, replace bool) error {
 	head, err := readBackup(path, func(*api.BackupPage) error { return nil })
 	if err != nil {
 		return err

@@ -21,11 +21,11 @@ type rolloutOptions struct {
 	timeout time.Duration
 }
 
-func (a *app) rolloutCommand() *cobra.Command {
+func (a placementCommands) rolloutCommand() *cobra.Command {
 	return group("rollout", "Follow how a placement reaches its members", a.rolloutStatusCommand())
 }
 
-func (a *app) rolloutStatusCommand() *cobra.Command {
+func (a placementCommands) rolloutStatusCommand() *cobra.Command {
 	o := &rolloutOptions{}
 	cmd := &cobra.Command{
 		Use:   "status placement/NAME",
@@ -36,7 +36,7 @@ advanced for the progress deadline (annotation flotilla.io/progress-deadline, 10
 that hold it up and what each lacks. Until then they are named in every line.`,
 		Example: `  flotilla rollout status placement/web
   flotilla rollout status placement/web --watch=false`,
-		RunE: a.run(func(ctx context.Context, args []string) error { return a.rolloutStatus(ctx, o, args) }),
+		RunE: a.do(func(ctx context.Context, args []string) error { return a.rolloutStatus(ctx, o, args) }),
 	}
 	a.namespaceFlag(cmd.Flags())
 	cmd.Flags().BoolVarP(&o.watch, "watch", "w", true, "follow until it is done; without, exit 1 when it is not")
@@ -44,7 +44,7 @@ that hold it up and what each lacks. Until then they are named in every line.`,
 	return cmd
 }
 
-func (a *app) rolloutStatus(ctx context.Context, o *rolloutOptions, args []string) error {
+func (a placementCommands) rolloutStatus(ctx context.Context, o *rolloutOptions, args []string) error {
 	r, err := placementRef(args, a.namespace)
 	if err != nil {
 		return err
@@ -110,7 +110,7 @@ func stuck(r ref, obj *unstructured.Unstructured) error {
 }
 
 // noteUnconfirmed says of whom no confirmation of a withdrawal is near, which a rollout does not wait for.
-func (a *app) noteUnconfirmed(obj *unstructured.Unstructured) {
+func (a placementCommands) noteUnconfirmed(obj *unstructured.Unstructured) {
 	s, now := placementStatusOf(obj), a.Now()
 	if s == nil {
 		return
@@ -123,7 +123,7 @@ func (a *app) noteUnconfirmed(obj *unstructured.Unstructured) {
 
 // progress prints a line when it is new; on a terminal it is written over, with a bar, until the
 // rollout is done.
-func (a *app) progress(obj *unstructured.Unstructured, line, last string, done bool) {
+func (a placementCommands) progress(obj *unstructured.Unstructured, line, last string, done bool) {
 	switch {
 	case !a.Terminal && line != last:
 		a.printf("%s\n", line)
@@ -138,20 +138,10 @@ func (a *app) progress(obj *unstructured.Unstructured, line, last string, done b
 }
 
 // endProgress leaves the line that a terminal would write over.
-func (a *app) endProgress() {
+func (a placementCommands) endProgress() {
 	if a.Terminal {
 		a.printf("\n")
 	}
-}
-
-// bar draws how many of all are done.
-func bar(done, all int64) string {
-	const width = 20
-	filled := 0
-	if all > 0 {
-		filled = int(min(done, all) * width / all)
-	}
-	return "[" + strings.Repeat("#", filled) + strings.Repeat("-", width-filled) + "]"
 }
 
 // rolloutTimeout says how far a rollout was when it was followed no longer.
@@ -212,9 +202,4 @@ func lacksMembers(obj *unstructured.Unstructured) bool {
 		}
 	}
 	return false
-}
-
-func hasCondition(obj *unstructured.Unstructured, name string) bool {
-	met, _ := conditionTest(name, "True")(obj)
-	return met
 }

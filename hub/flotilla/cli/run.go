@@ -5,14 +5,13 @@ import (
 	"context"
 	"crypto/rand"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"flotilla/core/api"
 )
 
-func (a *app) runCommand() *cobra.Command {
+func (a runCommands) runCommand() *cobra.Command {
 	cmd := group("run", "Upgrade members: make, start, follow and steer update runs",
 		a.runCreateCommand(), a.runStartCommand(), a.runStatusCommand(), a.runStopCommand(), a.runSkipCommand(),
 		a.runApproveCommand(), a.runRerunCommand(), a.runDeleteCommand(), a.runGenerateCommand())
@@ -41,20 +40,6 @@ func oneRun(_ *cobra.Command, args []string) error {
 // runName reads "NAME" or "run/NAME".
 func runName(arg string) (string, error) { return nameOfKind(arg, api.KindUpdateRun, "an update run") }
 
-func nameOfKind(arg, kind, what string) (string, error) {
-	if !strings.Contains(arg, "/") {
-		return arg, nil
-	}
-	r, err := oneRef([]string{arg}, "")
-	if err != nil {
-		return "", err
-	}
-	if r.kind != kind {
-		return "", usagef("%s is not %s", arg, what)
-	}
-	return r.name, nil
-}
-
 // operation is one operation on a run: its verb, what it asks, and how it says that it was done.
 type operation struct {
 	verb    string
@@ -67,7 +52,7 @@ type operation struct {
 }
 
 // operate asks for an operation and says what came of it.
-func (a *app) operate(ctx context.Context, o *operation) (api.RunResponse, error) {
+func (a runCommands) operate(ctx context.Context, o *operation) (api.RunResponse, error) {
 	o.request.Request = rand.Text()
 	var reply api.RunResponse
 	if err := a.call(ctx, o.verb, o.request, &reply); err != nil {
@@ -95,14 +80,14 @@ func stateSuffix(state api.UpdateState) string {
 }
 
 // withNearRuns adds to an error about a missing run the names it may have been meant to be.
-func (a *app) withNearRuns(ctx context.Context, err error, name string) error {
+func (a runCommands) withNearRuns(ctx context.Context, err error, name string) error {
 	return a.withNear(ctx, err, api.KindUpdateRun, name)
 }
 
 // withNear adds to an error about a missing object of a kind the names it may have been meant to be.
 // When the object is there, what is missing is something that the request names inside it: that is a
 // refusal like any other.
-func (a *app) withNear(ctx context.Context, err error, kind, name string) error {
+func (a runCommands) withNear(ctx context.Context, err error, kind, name string) error {
 	if !isNotFound(err) {
 		return err
 	}

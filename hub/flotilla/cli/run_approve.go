@@ -11,7 +11,7 @@ import (
 	"flotilla/core/upgrade"
 )
 
-func (a *app) runApproveCommand() *cobra.Command {
+func (a runCommands) runApproveCommand() *cobra.Command {
 	var gate string
 	cmd := &cobra.Command{
 		Use:   "approve NAME [--gate GATE]",
@@ -21,7 +21,7 @@ path, stage/before/Approval or stage/group/after/Approval. A scheduled start is 
 		Example: `  flotilla run approve spring
   flotilla run approve spring --gate prod/before/Approval`,
 		Args: oneRun,
-		RunE: a.run(func(ctx context.Context, args []string) error {
+		RunE: a.do(func(ctx context.Context, args []string) error {
 			name, err := runName(args[0])
 			if err != nil {
 				return err
@@ -42,7 +42,7 @@ path, stage/before/Approval or stage/group/after/Approval. A scheduled start is 
 
 // waitingGate is the path of the one gate of a run that waits for approval, or of the one gate that
 // waits at all.
-func (a *app) waitingGate(ctx context.Context, name string) (string, error) {
+func (a runCommands) waitingGate(ctx context.Context, name string) (string, error) {
 	run, err := a.fetchRun(ctx, name)
 	if err != nil {
 		return "", err

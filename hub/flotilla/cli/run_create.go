@@ -31,7 +31,7 @@ type createOptions struct {
 	watch    bool
 }
 
-func (a *app) runCreateCommand() *cobra.Command {
+func (a runCommands) runCreateCommand() *cobra.Command {
 	o := &createOptions{}
 	cmd := &cobra.Command{
 		Use:   "create [NAME] --to VERSION [-l SELECTOR | --stage … | --strategy NAME]",
@@ -47,7 +47,7 @@ or NAME:SELECTOR; STAGE/NAME puts it into a stage. Settings of one stage or grou
   flotilla run create --to 1.31.2 --group eu --group us --dry-run=client -o yaml | flotilla plan -f -`,
 		Args: cobra.MaximumNArgs(1),
 	}
-	cmd.RunE = a.run(func(ctx context.Context, args []string) error { return a.runCreate(ctx, o, args) })
+	cmd.RunE = a.do(func(ctx context.Context, args []string) error { return a.runCreate(ctx, o, args) })
 	flags := cmd.Flags()
 	flags.StringVar(&o.to, "to", "", `Kubernetes version, "1.31.2", or "1.31" for its newest patch in the catalog`)
 	flags.StringVar(&o.kind, "type", "", "Full, ControlPlaneOnly or NodeImageOnly (default Full; without --to NodeImageOnly when --node-images is given)")
@@ -69,7 +69,7 @@ or NAME:SELECTOR; STAGE/NAME puts it into a stage. Settings of one stage or grou
 	return cmd
 }
 
-func (a *app) runCreate(ctx context.Context, o *createOptions, args []string) error {
+func (a runCommands) runCreate(ctx context.Context, o *createOptions, args []string) error {
 	if err := o.check(); err != nil {
 		return err
 	}
@@ -180,7 +180,7 @@ func madeName(u *api.Upgrade, now time.Time) string {
 }
 
 // freeName refuses a name that the user chose and that a run has already; a made name gets a number.
-func (a *app) freeName(ctx context.Context, run *api.UpdateRun, chosen bool) error {
+func (a runCommands) freeName(ctx context.Context, run *api.UpdateRun, chosen bool) error {
 	base := run.Name
 	for n := 2; ; n++ {
 		r := ref{resourceKind: kindOfObject(api.VersionFlotilla, api.KindUpdateRun), name: run.Name}
@@ -201,7 +201,7 @@ func (a *app) freeName(ctx context.Context, run *api.UpdateRun, chosen bool) err
 }
 
 // makeRun applies the run, shows what the hub made of it, and starts it when that is asked for.
-func (a *app) makeRun(ctx context.Context, o *createOptions, run *api.UpdateRun) error {
+func (a runCommands) makeRun(ctx context.Context, o *createOptions, run *api.UpdateRun) error {
 	body, err := json.Marshal(run)
 	if err != nil {
 		return fmt.Errorf("encoding the run: %w", err)
@@ -241,7 +241,7 @@ func (a *app) makeRun(ctx context.Context, o *createOptions, run *api.UpdateRun)
 
 // showMade shows the tree of a new run once the hub has selected its members; a hub that takes longer
 // is not waited for.
-func (a *app) showMade(ctx context.Context, name string) {
+func (a runCommands) showMade(ctx context.Context, name string) {
 	ctx, cancel := context.WithTimeout(ctx, lookFor)
 	defer cancel()
 	for {
@@ -260,7 +260,7 @@ func (a *app) showMade(ctx context.Context, name string) {
 }
 
 // printRun shows the run as the object it is, without the fields that only a hub fills.
-func (a *app) printRun(o *createOptions, run *api.UpdateRun) error {
+func (a runCommands) printRun(o *createOptions, run *api.UpdateRun) error {
 	a.machine = true
 	body, err := json.Marshal(run)
 	if err != nil {

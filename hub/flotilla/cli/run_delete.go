@@ -9,13 +9,13 @@ import (
 	"flotilla/core/api"
 )
 
-func (a *app) runDeleteCommand() *cobra.Command {
+func (a runCommands) runDeleteCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:     "delete NAME",
 		Short:   "Delete a run that is not active; its gates go with it",
 		Example: `  flotilla run delete spring`,
 		Args:    oneRun,
-		RunE: a.run(func(ctx context.Context, args []string) error {
+		RunE: a.do(func(ctx context.Context, args []string) error {
 			name, err := runName(args[0])
 			if err != nil {
 				return err

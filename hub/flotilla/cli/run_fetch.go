@@ -7,7 +7,7 @@ import (
 )
 
 // fetchRun reads an update run with its status, nil before the hub has looked at it.
-func (a *app) fetchRun(ctx context.Context, name string) (*api.UpdateRun, error) {
+func (a runCommands) fetchRun(ctx context.Context, name string) (*api.UpdateRun, error) {
 	var run api.UpdateRun
 	request := api.GetRequest{APIVersion: api.VersionFlotilla, Kind: api.KindUpdateRun, Name: name}
 	if err := a.call(ctx, api.VerbGet, request, &run); err != nil {

@@ -142,22 +142,22 @@ func TestSkipTargetsOfArguments(t *testing.T) {
 	}
 }
 
-// answering is a hub that answers from a table of verbs.
-type answering map[string]func(request any) (any, error)
-
-func (h answering) Call(_ context.Context, verb string, request, response any) error {
-	answer, err := h[verb](request)
-	if err != nil {
-		return err
+// What a run does not have is refused like anything else that cannot be done with it; a run that is not
+// there is not found.
+func TestPartsThatARunDoesNotHave(t *testing.T) {
+	a := runCommands{Client: clientOf(answering{
+		api.VerbRunSkip: func(any) (any, error) {
+			return nil, (&api.Refusal{Code: api.CodeSkipTargetNotFound, Message: `run spring has no Group "nowhere"`}).Failure()
+		},
+		api.VerbList: func(any) (any, error) {
+			return api.ListResponse{Items: []json.RawMessage{json.RawMessage(`{"apiVersion": "flotilla.io/v1", "kind": "UpdateRun", "metadata": {"name": "spring"}}`)}}, nil
+		},
+	})}
+	for run, code := range map[string]int{"spring": ExitRefused, "sprong": ExitDifferent} {
+		_, err := a.operate(t.Context(), &operation{verb: api.VerbRunSkip, request: api.RunRequest{Run: run}})
+		require.Equal(t, code, failureOf(err).Code, run)
 	}
-	body, err := json.Marshal(answer)
-	if err != nil {
-		return err
-	}
-	return json.Unmarshal(body, response)
 }
-
-func (answering) Close() {}
 
 func TestApproveWantsToKnowWhichGate(t *testing.T) {
 	gates := func(states ...api.UpdateState) answering {
@@ -179,7 +179,7 @@ func TestApproveWantsToKnowWhichGate(t *testing.T) {
 		{gates(api.StatePending, api.StatePending, api.StateCompleted), "", ExitUsage},
 		{gates(api.StateCompleted, api.StateCompleted, api.StateCompleted), "", ExitRefused},
 	} {
-		gate, err := (&app{hub: c.hub}).waitingGate(t.Context(), "spring")
+		gate, err := runCommands{Client: clientOf(c.hub)}.waitingGate(t.Context(), "spring")
 		require.Equal(t, c.gate, gate)
 		if c.code != ExitDone {
 			require.Equal(t, c.code, failureOf(err).Code)
@@ -187,19 +187,10 @@ func TestApproveWantsToKnowWhichGate(t *testing.T) {
 	}
 }
 
-// What a run does not have is refused like anything else that cannot be done with it; a run that is not
-// there is not found.
-func TestPartsThatARunDoesNotHave(t *testing.T) {
-	a := &app{hub: answering{
-		api.VerbRunSkip: func(any) (any, error) {
-			return nil, (&api.Refusal{Code: api.CodeSkipTargetNotFound, Message: `run spring has no Group "nowhere"`}).Failure()
-		},
-		api.VerbList: func(any) (any, error) {
-			return api.ListResponse{Items: []json.RawMessage{json.RawMessage(`{"apiVersion": "flotilla.io/v1", "kind": "UpdateRun", "metadata": {"name": "spring"}}`)}}, nil
-		},
-	}}
-	for run, code := range map[string]int{"spring": ExitRefused, "sprong": ExitDifferent} {
-		_, err := a.operate(t.Context(), &operation{verb: api.VerbRunSkip, request: api.RunRequest{Run: run}})
-		require.Equal(t, code, failureOf(err).Code, run)
-	}
+// clientOf is a client of a hub.
+func clientOf(hub Hub) *Client {
+	return NewClient(New(Environment{
+		Getenv: func(string) string { return "" },
+		Dial:   func(context.Context, Connection) (Hub, error) { return hub, nil },
+	}))
 }

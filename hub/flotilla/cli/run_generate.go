@@ -9,7 +9,7 @@ import (
 	"flotilla/core/api"
 )
 
-func (a *app) runGenerateCommand() *cobra.Command {
+func (a runCommands) runGenerateCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "generate PROFILE",
 		Short: "Make the run that an auto-upgrade profile would make now, without starting it",
@@ -22,7 +22,7 @@ exists for them is named and stays as it is.`,
 			}
 			return nil
 		},
-		RunE: a.run(func(ctx context.Context, args []string) error {
+		RunE: a.do(func(ctx context.Context, args []string) error {
 			profile, err := nameOfKind(args[0], api.KindAutoUpgradeProfile, "an auto-upgrade profile")
 			if err != nil {
 				return err
@@ -38,7 +38,7 @@ exists for them is named and stays as it is.`,
 	}
 }
 
-func (a *app) sayGenerated(profile string, reply *api.RunResponse) {
+func (a runCommands) sayGenerated(profile string, reply *api.RunResponse) {
 	for _, text := range reply.Warnings {
 		a.note("%s", text)
 	}

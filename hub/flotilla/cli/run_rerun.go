@@ -10,7 +10,7 @@ import (
 	"flotilla/core/api"
 )
 
-func (a *app) runRerunCommand() *cobra.Command {
+func (a runCommands) runRerunCommand() *cobra.Command {
 	f, members := &startFlags{}, []string{}
 	cmd := &cobra.Command{
 		Use:   "rerun NAME",
@@ -23,7 +23,7 @@ failed is taken up as a whole, a stopped one with what users skipped, and of a r
   flotilla run rerun spring --members oslo,riga
   flotilla run rerun spring --members Failed,SkippedByUser --watch`,
 		Args: oneRun,
-		RunE: a.run(func(ctx context.Context, args []string) error {
+		RunE: a.do(func(ctx context.Context, args []string) error {
 			name, err := runName(args[0])
 			if err = cmp.Or(err, f.check()); err != nil {
 				return err

@@ -11,7 +11,7 @@ import (
 // screen shows a run again and again: at a terminal the tree is drawn over, elsewhere the first tree
 // is followed by a line for every change.
 type screen struct {
-	app     *app
+	session *Session
 	redraws bool
 	lines   int // of the drawing that is to be drawn over
 	told    bool
@@ -28,10 +28,10 @@ func (s *screen) show(f *following, now time.Time) {
 	case s.redraws:
 		s.draw(s.fitted(rows))
 	case s.before == nil:
-		s.app.printf("%s", s.app.states(drawTree(rows, s.app.Terminal)))
+		s.session.printf("%s", s.session.states(drawTree(rows, s.session.Terminal)))
 	default:
 		for _, line := range changedRows(s.before, rows) {
-			s.app.printf("%s  %s\n", now.UTC().Format("15:04:05Z"), line)
+			s.session.printf("%s  %s\n", now.UTC().Format("15:04:05Z"), line)
 		}
 	}
 	s.before = rows
@@ -44,7 +44,7 @@ func (s *screen) notYet(name string) {
 	case s.redraws:
 		s.draw(text)
 	case !s.told:
-		s.app.printf("%s", text)
+		s.session.printf("%s", text)
 	}
 	s.told = true
 }
@@ -52,17 +52,17 @@ func (s *screen) notYet(name string) {
 // draw writes over the drawing before.
 func (s *screen) draw(text string) {
 	if s.lines > 0 {
-		s.app.control("\033[%dA\033[J", s.lines)
+		s.session.control("\033[%dA\033[J", s.lines)
 	}
 	s.lines = strings.Count(text, "\n")
-	s.app.printf("%s", text)
+	s.session.printf("%s", text)
 }
 
 // fitted draws what fits the terminal: what needs no attention is folded away first, and lines are cut.
 func (s *screen) fitted(rows []treeRow) string {
 	columns, height := 0, 0
-	if s.app.Size != nil {
-		columns, height = s.app.Size()
+	if s.session.Size != nil {
+		columns, height = s.session.Size()
 	}
 	text := drawTree(rows, true)
 	for degree := foldSettled; degree < foldNothing && height > 0 && strings.Count(text, "\n") >= height; degree++ {

@@ -17,7 +17,7 @@ var skipWords = []struct{ word, target string }{
 	{"wait", api.TargetAfterStageWait},
 }
 
-func (a *app) runSkipCommand() *cobra.Command {
+func (a runCommands) runSkipCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "skip NAME TYPE/NAME…",
 		Short: "Skip members, groups, stages or the wait after a stage; all of them or none",
@@ -31,7 +31,7 @@ skipped or, when one cannot be, none. What runs already finishes.`,
 			}
 			return nil
 		},
-		RunE: a.run(func(ctx context.Context, args []string) error {
+		RunE: a.do(func(ctx context.Context, args []string) error {
 			name, err := runName(args[0])
 			if err != nil {
 				return err

@@ -33,7 +33,7 @@ func (f *startFlags) check() error {
 	return nil
 }
 
-func (a *app) runStartCommand() *cobra.Command {
+func (a runCommands) runStartCommand() *cobra.Command {
 	f, includeSkipped := &startFlags{}, false
 	cmd := &cobra.Command{
 		Use:   "start NAME",
@@ -43,7 +43,7 @@ are tried again, and those that users skipped stay skipped unless --include-skip
 		Example: `  flotilla run start spring --watch
   flotilla run start spring --ignore-maintenance-windows --reason 'CVE-2026-1234'`,
 		Args: oneRun,
-		RunE: a.run(func(ctx context.Context, args []string) error {
+		RunE: a.do(func(ctx context.Context, args []string) error {
 			name, err := runName(args[0])
 			if err = cmp.Or(err, f.check()); err != nil {
 				return err
@@ -59,7 +59,7 @@ are tried again, and those that users skipped stay skipped unless --include-skip
 }
 
 // operateAndFollow follows the run after an operation that makes it go on.
-func (a *app) operateAndFollow(ctx context.Context, o *operation, watch bool) error {
+func (a runCommands) operateAndFollow(ctx context.Context, o *operation, watch bool) error {
 	o.warns = o.warns && !watch // the status that follows shows them
 	reply, err := a.operate(ctx, o)
 	if err != nil {
@@ -73,17 +73,17 @@ func (a *app) operateAndFollow(ctx context.Context, o *operation, watch bool) er
 }
 
 // nextOf names the command that brings a run on, or that shows it where an older hub names none.
-func (a *app) nextOf(reply *api.RunResponse) {
+func (a runCommands) nextOf(reply *api.RunResponse) {
 	a.next("%s", cmp.Or(reply.Next, "flotilla run status "+reply.Run))
 }
 
-func (a *app) runStopCommand() *cobra.Command {
+func (a runCommands) runStopCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:     "stop NAME",
 		Short:   "Start no more members; those that are under way finish",
 		Example: `  flotilla run stop spring`,
 		Args:    oneRun,
-		RunE: a.run(func(ctx context.Context, args []string) error {
+		RunE: a.do(func(ctx context.Context, args []string) error {
 			name, err := runName(args[0])
 			if err != nil {
 				return err

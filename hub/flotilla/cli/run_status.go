@@ -20,7 +20,7 @@ type statusOptions struct {
 	timeout time.Duration
 }
 
-func (a *app) runStatusCommand() *cobra.Command {
+func (a runCommands) runStatusCommand() *cobra.Command {
 	o := &statusOptions{}
 	cmd := &cobra.Command{
 		Use:   "status NAME [--watch]",
@@ -34,7 +34,7 @@ did, 124 when --timeout passed or a signal ended the watch.`,
 		Example: `  flotilla run status spring
   flotilla run status spring --watch --timeout 2h`,
 		Args: oneRun,
-		RunE: a.run(func(ctx context.Context, args []string) error {
+		RunE: a.do(func(ctx context.Context, args []string) error {
 			name, err := runName(args[0])
 			if err != nil {
 				return err
@@ -55,10 +55,10 @@ type following struct {
 	shown    *screen
 }
 
-func (a *app) runStatus(ctx context.Context, o *statusOptions, name string) error {
+func (a runCommands) runStatus(ctx context.Context, o *statusOptions, name string) error {
 	ctx, cancel := withTimeout(ctx, o.timeout)
 	defer cancel()
-	f := &following{shown: &screen{app: a, redraws: o.watch && a.Terminal}}
+	f := &following{shown: &screen{session: a.Session, redraws: o.watch && a.Terminal}}
 	var news *changes
 	if o.watch {
 		var err error
@@ -92,7 +92,7 @@ func (a *app) runStatus(ctx context.Context, o *statusOptions, name string) erro
 }
 
 // expect asks when the run will end, now and then.
-func (a *app) expect(ctx context.Context, f *following) {
+func (a runCommands) expect(ctx context.Context, f *following) {
 	if f.run.Status == nil || !goesOn(f.run.Status.Status.State) {
 		f.expected = outlook{}
 		return
@@ -134,7 +134,7 @@ func (o *statusOptions) ended(ctx context.Context, run *api.UpdateRun) error {
 }
 
 // runOutcome names the next command, and ends with the exit code of the run's state.
-func (a *app) runOutcome(run *api.UpdateRun) error {
+func (a runCommands) runOutcome(run *api.UpdateRun) error {
 	if run.Status == nil {
 		a.next("flotilla run status %s", run.Name)
 		return different()

@@ -8,66 +8,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/yaml"
 
 	"flotilla/core/api"
 	"flotilla/core/upgrade"
 )
-
-// springRun is a run in its second stage of three, with every kind of row.
-func springRun(t *testing.T) *api.UpdateRun {
-	t.Helper()
-	var run api.UpdateRun
-	require.NoError(t, yaml.UnmarshalStrict([]byte(`
-metadata: {name: spring}
-spec: {upgrade: {type: Full, kubernetesVersion: "1.31"}}
-status:
-  run: spring
-  status: {state: Running, startTime: "2026-03-01T10:00:00Z"}
-  failureCount: 1
-  members: 6
-  finished: 3
-  resolvedKubernetesVersion: 1.31.2
-  stages:
-  - name: canary
-    status: {state: Completed}
-    maxConcurrency: 50
-    groups:
-    - name: canary
-      status: {state: Completed}
-      maxConcurrency: 1
-      members:
-      - {name: oslo, attempt: 1, message: upgraded, status: {state: Completed, startTime: "2026-03-01T10:00:00Z", completedTime: "2026-03-01T10:12:00Z"}}
-    afterStageWaitStatus: {waitDurationInSeconds: 600, status: {state: Completed}}
-  - name: prod
-    status: {state: Running}
-    maxConcurrency: 4
-    maxAllowedFailures: 2
-    failureCount: 1
-    beforeGates: [{type: Approval, displayName: owners, status: {state: Completed}}]
-    groups:
-    - name: eu
-      status: {state: Running}
-      maxConcurrency: 2
-      maxAllowedFailures: 2
-      failureCount: 1
-      members:
-      - {name: berlin, attempt: 2, windowClass: 1, fromVersion: 1.30.5, toVersion: 1.31.2, message: 40 % done, status: {state: Running, startTime: "2026-03-01T11:45:00Z"}}
-      - {name: dublin, attempt: 1, windowClass: 3, reason: UpgradeFailed, message: no quorum, status: {state: Failed}}
-      - {name: lyon, skippedBy: User, reason: SkippedByUser, message: a user skipped the member, status: {state: Skipped}}
-      - {name: paris, attempt: 0, windowClass: 4, reason: MaintenanceWindowClosed, nextEligibleTime: "2026-03-02T01:00:00Z", message: "its maintenance window opens at 2026-03-02T01:00:00Z (Mon 02:00 CET)", status: {state: Pending}}
-  - name: rest
-    status: {state: NotStarted}
-    maxConcurrency: 1
-    beforeGates: [{type: ScheduledStart, scheduledStart: {startDay: Wednesday, startTime: "02:00", utcOffset: "+01:00"}, absoluteStartTime: "2026-03-04T01:00:00Z", status: {state: Pending}}]
-    groups:
-    - name: rest
-      status: {state: NotStarted}
-      maxConcurrency: 1
-      members: [{name: tampa, attempt: 0, status: {state: NotStarted}}]
-`), &run))
-	return &run
-}
 
 func TestTreeOfARun(t *testing.T) {
 	expected := tableNow.Add(2 * time.Hour)
@@ -120,8 +64,8 @@ func TestScreenDrawsOverOnATerminalAndListsChangesElsewhere(t *testing.T) {
 	paris.Status.StartTime = metav1.NewTime(tableNow)
 	shown := func(terminal bool, columns, height int) string {
 		var out bytes.Buffer
-		a := &app{Environment: Environment{Out: &out, Terminal: terminal, Size: func() (int, int) { return columns, height }}}
-		s := &screen{app: a, redraws: terminal}
+		a := New(Environment{Out: &out, Terminal: terminal, Size: func() (int, int) { return columns, height }})
+		s := &screen{session: a, redraws: terminal}
 		s.show(&following{run: &api.UpdateRun{ObjectMeta: metav1.ObjectMeta{Name: "spring"}}}, tableNow)
 		s.show(&following{run: run}, tableNow)
 		out.Reset()
@@ -195,7 +139,7 @@ func TestExitCodeOfARun(t *testing.T) {
 			run := springRun(t)
 			run.Status.Status.State, run.Status.FailureCount = state, failures
 			var out bytes.Buffer
-			err := (&app{Environment: Environment{Out: &out, Err: &out}}).runOutcome(run)
+			err := runCommands{Client: NewClient(New(Environment{Out: &out, Err: &out}))}.runOutcome(run)
 			got := ExitDone
 			if err != nil {
 				got = failureOf(err).Code
@@ -203,15 +147,6 @@ func TestExitCodeOfARun(t *testing.T) {
 			require.Equal(t, code, got, "%s with %d failures", state, failures)
 		}
 	}
-}
-
-func TestRunsInTheStatusOfTheFleet(t *testing.T) {
-	require.Empty(t, runCounts(nil))
-	require.Equal(t, "4: 1 Running, 1 Failed, 2 Completed", runCounts(map[string]int{"Completed": 2, "Running": 1, "Failed": 1}))
-	require.Empty(t, nodeCounts(&api.FleetStatus{}))
-	require.Equal(t, "0 of 1 node pool, none is being disrupted", nodeCounts(&api.FleetStatus{NodePools: 1}))
-	require.Equal(t, "24 of 2 node pools, disruptions: 1 Launching, 2 Draining, 1 Aborted",
-		nodeCounts(&api.FleetStatus{NodePools: 2, Nodes: 24, Disruptions: map[string]int{"Aborted": 1, "Draining": 2, "Launching": 1}}))
 }
 
 func TestADeletedRunThatAProfileMakesAgain(t *testing.T) {

@@ -216,15 +216,6 @@ func gateRows(depth int, timing string, gates []api.GateStatus, now time.Time) [
 	return rows
 }
 
-// scheduledText is when a scheduled start opens: in UTC, on its own clock, and how long it is until then.
-func scheduledText(s *api.ScheduledStart, at metav1.Time, now time.Time) string {
-	text := plan.Moment(at)
-	if s != nil && len(s.StartDay) > 3 {
-		text += fmt.Sprintf(" (%s %s %s)", s.StartDay[:3], s.StartTime, s.UTCOffset)
-	}
-	return text + ", " + ahead(now, at.Time)
-}
-
 func waitRow(s *api.StageStatus, now time.Time) treeRow {
 	w := s.Wait
 	row := treeRow{depth: 2, scope: "wait", name: s.Name, state: w.Status.State, detail: (time.Duration(w.WaitDurationInSeconds) * time.Second).String()}

@@ -11,7 +11,7 @@ import (
 	"flotilla/core/strict"
 )
 
-func (a *app) scaleCommand() *cobra.Command {
+func (a placementCommands) scaleCommand() *cobra.Command {
 	clusters := int32(-1)
 	var dryRun string
 	var cmd *cobra.Command
@@ -21,7 +21,7 @@ func (a *app) scaleCommand() *cobra.Command {
 		Long: `Change how many members a PickN placement goes to. Scaling out touches only new members; scaling in
 removes those that scored lowest when they were picked.`,
 		Example: `  flotilla scale placement/web --clusters 5`,
-		RunE: a.run(func(ctx context.Context, args []string) error {
+		RunE: a.do(func(ctx context.Context, args []string) error {
 			if given := cmd.Flags().Lookup("clusters"); given.Changed && clusters < 0 {
 				return usagef("--clusters: found %d, expected the number of members, 0 or more", clusters)
 			}
@@ -34,7 +34,7 @@ removes those that scored lowest when they were picked.`,
 	return cmd
 }
 
-func (a *app) scale(ctx context.Context, args []string, clusters int32, dryRun string) error {
+func (a placementCommands) scale(ctx context.Context, args []string, clusters int32, dryRun string) error {
 	dry, err := parseDryRun(dryRun)
 	if err != nil {
 		return err

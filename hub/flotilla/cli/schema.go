@@ -8,7 +8,7 @@ import (
 	"flotilla/hub/flotilla/schema"
 )
 
-func (a *app) schemaCommand() *cobra.Command {
+func (a objectCommands) schemaCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "schema TYPE",
 		Short: "Print the JSON schema of a kind, for editors and validators",
@@ -20,7 +20,7 @@ yaml-language-server checks and completes a file whose first line names the sche
 A schema knows the form of a document; rules between fields only "flotilla apply --dry-run=client" knows.`,
 		Example: `  flotilla schema nodepool > nodepool.json`,
 		Args:    oneWord("the kind, like placement or nodepool"),
-		RunE: a.run(func(_ context.Context, args []string) error {
+		RunE: a.do(func(_ context.Context, args []string) error {
 			root, _, err := described(args[0])
 			if err != nil {
 				return err

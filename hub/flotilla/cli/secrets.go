@@ -10,11 +10,11 @@ import (
 	"flotilla/configs/secrets"
 )
 
-func (a *app) secretsCommand() *cobra.Command {
+func (a hubCommands) secretsCommand() *cobra.Command {
 	return group("secrets", "Make and rotate the secrets that a hub seals content with", a.secretsCreateCommand(), a.secretsRotateCommand(), a.secretsPruneCommand())
 }
 
-func (a *app) secretsCreateCommand() *cobra.Command {
+func (a hubCommands) secretsCreateCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "create FILE",
 		Short: "Make the secrets of a new fleet in a file",
@@ -23,7 +23,7 @@ the same file, with --secrets. A hub with a NATS server of its own makes one in 
 no hub. Keep a copy where only you can read it: without the file nothing that people applied can be read again.`,
 		Example: `  flotilla secrets create secrets.json`,
 		Args:    cobra.MaximumNArgs(1),
-		RunE: a.run(func(_ context.Context, args []string) error {
+		RunE: a.do(func(_ context.Context, args []string) error {
 			if len(args) != 1 {
 				return usagef("expected the FILE to write: flotilla secrets create secrets.json")
 			}

@@ -11,7 +11,7 @@ import (
 	"flotilla/core/api"
 )
 
-func (a *app) secretsRotateCommand() *cobra.Command {
+func (a hubCommands) secretsRotateCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "rotate FILE",
 		Short: "Put a new secret in front of those of a file",
@@ -21,7 +21,7 @@ seals everything anew, while work goes on; "flotilla status" says how far it is.
 "flotilla secrets prune" takes the former secrets out of the file then. Asks no hub.`,
 		Example: `  flotilla secrets rotate secrets.json`,
 		Args:    cobra.MaximumNArgs(1),
-		RunE: a.run(func(_ context.Context, args []string) error {
+		RunE: a.do(func(_ context.Context, args []string) error {
 			if len(args) != 1 {
 				return usagef("expected the FILE to change: flotilla secrets rotate secrets.json")
 			}
@@ -36,7 +36,7 @@ seals everything anew, while work goes on; "flotilla status" says how far it is.
 	}
 }
 
-func (a *app) secretsPruneCommand() *cobra.Command {
+func (a hubCommands) secretsPruneCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "prune FILE",
 		Short: "Take the secrets out of a file that nothing is sealed with any more",
@@ -44,7 +44,7 @@ func (a *app) secretsPruneCommand() *cobra.Command {
 made before need the former ones: keep a copy of the file with them.`,
 		Example: `  flotilla secrets prune secrets.json`,
 		Args:    cobra.MaximumNArgs(1),
-		RunE: a.run(func(ctx context.Context, args []string) error {
+		RunE: a.do(func(ctx context.Context, args []string) error {
 			if len(args) != 1 {
 				return usagef("expected the FILE to change: flotilla secrets prune secrets.json")
 			}

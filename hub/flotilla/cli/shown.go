@@ -54,7 +54,7 @@ func escaped(text string) string {
 }
 
 // control moves the cursor of a terminal.
-func (a *app) control(format string, args ...any) {
+func (a *Session) control(format string, args ...any) {
 	w := a.Out
 	if s, ok := w.(*shown); ok {
 		w = s.to

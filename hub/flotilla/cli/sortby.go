@@ -7,10 +7,10 @@ import (
 	"slices"
 	"strings"
 
+	"flotilla/core/strict"
+
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/cli-runtime/pkg/printers"
-
-	"flotilla/core/strict"
 )
 
 // relaxedPath accepts x.y, .x.y and {.x.y}, as kubectl does for --sort-by and custom columns.
@@ -70,11 +70,4 @@ func compareValues(x, y any) int {
 		return qx.Cmp(qy)
 	}
 	return strings.Compare(sx, sy)
-}
-
-func boolInt(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }

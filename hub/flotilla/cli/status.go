@@ -11,14 +11,14 @@ import (
 	"flotilla/core/api"
 )
 
-func (a *app) statusCommand() *cobra.Command {
+func (a hubCommands) statusCommand() *cobra.Command {
 	var format string
 	var check bool
 	cmd := &cobra.Command{
 		Use:   "status",
 		Short: "The whole fleet on one screen, problems first",
 		Args:  noArgs,
-		RunE: a.run(func(ctx context.Context, _ []string) error {
+		RunE: a.do(func(ctx context.Context, _ []string) error {
 			return a.status(ctx, format, check)
 		}),
 	}
@@ -27,7 +27,7 @@ func (a *app) statusCommand() *cobra.Command {
 	return cmd
 }
 
-func (a *app) status(ctx context.Context, format string, check bool) error {
+func (a hubCommands) status(ctx context.Context, format string, check bool) error {
 	if format != "" && format != "json" {
 		return usagef("unknown output format %q, expected json", format)
 	}
@@ -49,7 +49,7 @@ func (a *app) status(ctx context.Context, format string, check bool) error {
 	return nil
 }
 
-func (a *app) printStatus(s *api.FleetStatus) error {
+func (a hubCommands) printStatus(s *api.FleetStatus) error {
 	var text strings.Builder
 	w := tabwriter.NewWriter(&text, 0, 8, 2, ' ', 0)
 	if len(s.Problems) > 0 {
@@ -90,22 +90,6 @@ func leadership(s *api.FleetStatus) string {
 		return fmt.Sprintf("%s, led by nobody: %s only shows what is left of state", s.Fleet, s.Leader)
 	}
 	return fmt.Sprintf("%s, led by %s, term %d", s.Fleet, s.Leader, s.Term)
-}
-
-// problems paints the count and the reasons of problems, which stand first, one a line, and the states below.
-func (a *app) problems(text string, problems []api.Problem) string {
-	if !a.colours() || len(problems) == 0 {
-		return a.states(text)
-	}
-	lines := strings.SplitAfterN(text, "\n", len(problems)+2)
-	count := strings.TrimSuffix(lines[0], "\n")
-	lines[0] = red + count + plain + "\n"
-	for i, p := range problems {
-		lines[i+1] = strings.Replace(lines[i+1], " "+p.Reason+" ", " "+red+p.Reason+plain+" ", 1)
-	}
-	last := len(lines) - 1
-	lines[last] = a.states(lines[last])
-	return strings.Join(lines, "")
 }
 
 // memberCounts is "8: 7 Ready, 1 Unknown".
@@ -158,11 +142,4 @@ func nodeCounts(s *api.FleetStatus) string {
 		return text + ", none is being disrupted"
 	}
 	return text + ", disruptions: " + strings.Join(parts, ", ")
-}
-
-func plural(n int, one, many string) string {
-	if n == 1 {
-		return one
-	}
-	return many
 }

@@ -44,3 +44,10 @@ func meant(words []string) string {
 	}
 	return ", did you mean " + strings.Join(words, " or ") + "?"
 }
+
+func boolInt(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}

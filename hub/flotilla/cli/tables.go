@@ -50,7 +50,7 @@ func fleetLabelled(obj *unstructured.Unstructured) *unstructured.Unstructured {
 }
 
 // printTables prints one table for each kind among the objects, in the order in which kinds appear.
-func (a *app) printTables(o *output, objects []*unstructured.Unstructured) error {
+func (o *output) printTables(a *Client, objects []*unstructured.Unstructured) error {
 	order := kindsAmong(objects)
 	for i, kind := range order {
 		if i > 0 {
@@ -58,7 +58,7 @@ func (a *app) printTables(o *output, objects []*unstructured.Unstructured) error
 		}
 		rows := ofKind(objects, kind)
 		options := o.tableOptions(rows, len(order) > 1)
-		table := tableOf(a.columns(kind), rows, a.Now())
+		table := tableOf(columnsFor(kind, a.member), rows, a.Now())
 		var text strings.Builder
 		if err := printers.NewTablePrinter(options).PrintObj(table, &text); err != nil {
 			return fmt.Errorf("printing: %w", err)

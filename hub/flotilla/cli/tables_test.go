@@ -7,83 +7,15 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"sigs.k8s.io/yaml"
 
 	"flotilla/core/api"
 )
 
-var tableNow = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-
-func objectsOf(t *testing.T, documents ...string) []*unstructured.Unstructured {
-	t.Helper()
-	var objects []*unstructured.Unstructured
-	for _, text := range documents {
-		body, err := yaml.YAMLToJSON([]byte(text))
-		require.NoError(t, err)
-		obj, err := decodeObject(body)
-		require.NoError(t, err)
-		objects = append(objects, obj)
-	}
-	return objects
-}
-
-const berlin = `
-apiVersion: cluster.kubernetes-fleet.io/v1
-kind: MemberCluster
-metadata: {name: berlin, creationTimestamp: "2026-03-01T09:00:00Z", labels: {region: eu}}
-spec: {taints: [{key: flotilla.io/cordoned, effect: NoSchedule}, {key: gpu, value: a100, effect: NoSchedule}]}
-status:
-  state: Ready
-  kubernetesVersion: v1.33.1
-  agentVersion: v0.2.0
-  nodes: 9
-  placed: 3
-  labels: {region: eu, ring: "1", kubernetes-fleet.io/member-name: berlin}
-  properties: {kubernetes-fleet.io/node-count: {value: "7"}}
-  resourceUsage: {available: {cpu: 14050m, memory: 55398Mi}}
-  agentStatus: [{type: MemberAgent, lastReceivedHeartbeat: "2026-03-01T11:59:48Z"}]
-  credentials: {state: Valid, ends: "2026-03-30T13:00:00Z"}
-`
-
-const oslo = `
-apiVersion: cluster.kubernetes-fleet.io/v1
-kind: MemberCluster
-metadata: {name: oslo}
-status: {state: Joining, nodes: 2}
-`
-
-const web = `
-apiVersion: placement.kubernetes-fleet.io/v1
-kind: ClusterResourcePlacement
-metadata: {name: web, generation: 3, creationTimestamp: "2026-02-27T12:00:00Z"}
-spec: {policy: {placementType: PickN, numberOfClusters: 4}}
-status:
-  observedResourceIndex: "2"
-  observedGeneration: 3
-  counts: {want: 4, picked: 4, current: 3, applied: 3, available: 2, failed: 1, drifted: 0}
-  rollout: {snapshot: 2, heldUpTotal: 1, message: "held up by lyon: Deployment shop/cart 0 of 2 available"}
-  conditions:
-  - {type: ClusterResourcePlacementScheduled, status: "True", observedGeneration: 3}
-  - {type: ClusterResourcePlacementRolloutStarted, status: "False", observedGeneration: 3, reason: RolloutNotStartedYet, message: one waits}
-`
-
-const everywhere = `
-apiVersion: placement.kubernetes-fleet.io/v1
-kind: ClusterResourcePlacement
-metadata: {name: everywhere, generation: 1, creationTimestamp: "2026-03-01T11:59:00Z"}
-status:
-  observedGeneration: 1
-  counts: {want: -1, picked: 2, current: 2, applied: 2, available: 2, failed: 0, drifted: 0}
-  conditions:
-  - {type: ClusterResourcePlacementScheduled, status: "True", observedGeneration: 1}
-  - {type: ClusterResourcePlacementAvailable, status: "True", observedGeneration: 1}
-`
-
 func printed(t *testing.T, o output, single bool, objects ...*unstructured.Unstructured) string {
 	t.Helper()
 	var out bytes.Buffer
-	a := &app{Environment: Environment{Out: &out, Now: func() time.Time { return tableNow }}}
-	require.NoError(t, a.printObjects(&o, objects, single))
+	a := NewClient(New(Environment{Out: &out, Now: func() time.Time { return tableNow }}))
+	require.NoError(t, o.printObjects(a, objects, single))
 	return out.String()
 }
 
@@ -146,85 +78,10 @@ func TestSortByComparesQuantitiesAsSuch(t *testing.T) {
 	require.ErrorContains(t, sortObjects(objects, "memory"), "no object has such a field")
 }
 
-func TestRolloutEndsWhereMembersAreMissing(t *testing.T) {
-	short := objectsOf(t, everywhere)[0]
-	require.NoError(t, unstructured.SetNestedField(short.Object, int64(5), "status", "counts", "want"))
-	require.NoError(t, unstructured.SetNestedSlice(short.Object, []any{map[string]any{
-		"type": "ClusterResourcePlacementScheduled", "status": "False", "reason": "SchedulingPolicyUnfulfilled",
-		"observedGeneration": int64(1), "message": "found 2",
-	}}, "status", "conditions"))
-	_, done := rolloutLine(short)
-	require.False(t, done)
-	require.True(t, lacksMembers(short))
-
-	require.NoError(t, unstructured.SetNestedField(short.Object, int64(1), "status", "counts", "available"))
-	require.False(t, lacksMembers(short), "the members it has are not done yet")
-}
-
-func TestRolloutLineIsDoneOnlyWhenEverythingIs(t *testing.T) {
-	objects := objectsOf(t, web, everywhere)
-	line, done := rolloutLine(objects[0])
-	require.False(t, done)
-	require.Equal(t, "placement/web: 3 of 4 current, 3 applied, 2 available, 1 failed; held up by lyon: Deployment shop/cart 0 of 2 available", line)
-
-	line, done = rolloutLine(objects[1])
-	require.True(t, done)
-	require.Equal(t, "placement/everywhere: rolled out, 2 of 2 current, 2 applied, 2 available", line)
-
-	objects[1].SetGeneration(2)
-	line, done = rolloutLine(objects[1])
-	require.False(t, done)
-	require.Equal(t, "placement/everywhere: waiting for the hub to look at generation 2", line)
-}
-
-func TestProgressIsABarOnATerminalOnly(t *testing.T) {
-	placement := objectsOf(t, web)[0]
-	shown := func(terminal bool) string {
-		var out bytes.Buffer
-		a := &app{Environment: Environment{Out: &out, Terminal: terminal}}
-		a.progress(placement, "half", "", false)
-		a.progress(placement, "half", "half", true)
-		return out.String()
-	}
-	require.Equal(t, "half\n", shown(false))
-	require.Equal(t, "\r\033[K[##########----------] half\r\033[K[##########----------] half\n", shown(true))
-	require.Equal(t, "[--------------------]", bar(0, 0))
-	require.Equal(t, "[####################]", bar(9, 3))
-}
-
-func TestConditionsOfWait(t *testing.T) {
-	placement := objectsOf(t, web)[0]
-	for _, c := range []struct {
-		value string
-		met   bool
-		found string
-	}{
-		{"condition=Scheduled", true, "True"},
-		{"condition=ClusterResourcePlacementScheduled", true, "True"},
-		{"condition=RolloutStarted", false, "False RolloutNotStartedYet, one waits"},
-		{"condition=RolloutStarted=false", true, "False"},
-		{"condition=Applied", false, "no such condition"},
-		{"jsonpath={.status.counts.picked}=4", true, "4"},
-		{"jsonpath={.status.counts.picked}=5", false, "4"},
-		{"jsonpath=.status.counts.failed", true, "1"},
-		{"jsonpath={.status.nothing}", false, "no such field"},
-	} {
-		want, err := parseFor(c.value)
-		require.NoError(t, err, c.value)
-		met, found := want(placement)
-		require.Equal(t, c.met, met, c.value)
-		require.Equal(t, c.found, found, c.value)
-	}
-	placement.SetGeneration(4)
-	met, found := conditionTest("Scheduled", "True")(placement)
-	require.False(t, met, "a condition observed on an older generation does not count")
-	require.Contains(t, found, "observed on generation 3, the object has 4")
-}
-
 func TestWatchedRowsKeepTheirColumns(t *testing.T) {
 	var out bytes.Buffer
-	a := &app{Environment: Environment{Out: &out, Now: func() time.Time { return tableNow }}}
-	w := &watchPrinter{app: a, output: &output{}, tables: map[string]*watchTable{}}
+	a := NewClient(New(Environment{Out: &out, Now: func() time.Time { return tableNow }}))
+	w := &watchPrinter{client: a, output: &output{}, tables: map[string]*watchTable{}}
 	placements := objectsOf(t, web, everywhere)
 	require.NoError(t, w.print(placements, false))
 	placements[0].SetGeneration(4)
@@ -236,7 +93,7 @@ web          4     4      4        3         2           0       1        2d
 `, out.String())
 
 	out.Reset()
-	only := &watchPrinter{app: a, output: &output{}, tables: map[string]*watchTable{}}
+	only := &watchPrinter{client: a, output: &output{}, tables: map[string]*watchTable{}}
 	require.NoError(t, only.print(placements, true))
 	require.Empty(t, out.String())
 	require.NoError(t, only.print(placements[:1], false))
@@ -249,10 +106,10 @@ web          4     4      4        3         2           0       1        2d
 func TestWatchedRowsThatOutgrowTheirHeadGetAWiderOne(t *testing.T) {
 	var out bytes.Buffer
 	now := tableNow
-	a := &app{Environment: Environment{Out: &out, Now: func() time.Time { return now }}}
+	a := NewClient(New(Environment{Out: &out, Now: func() time.Time { return now }}))
 	watched := func(o *output) *watchPrinter {
 		out.Reset()
-		return &watchPrinter{app: a, output: o, tables: map[string]*watchTable{}}
+		return &watchPrinter{client: a, output: o, tables: map[string]*watchTable{}}
 	}
 	w := watched(&output{})
 	require.NoError(t, w.print(objectsOf(t, web), false))
@@ -277,24 +134,6 @@ everywhere   1     all    2        2         2           0       0        61m
 	require.Equal(t, `web   3     4     4     3     2     0     1     2d
 everywhere   1     all   2     2     2     0     0     60s
 web          3     4     4     3     2     0     1     2d
-`, out.String())
-}
-
-func TestWatchedMembersThatOutgrowTheirHeadGetAWiderOne(t *testing.T) {
-	var out bytes.Buffer
-	now := tableNow
-	a := &app{Environment: Environment{Out: &out, Now: func() time.Time { return now }}}
-	lines := &lineTable{app: a}
-	berlin := memberLine{member: "berlin", snapshot: "1", state: "Applied", since: tableNow.Add(-time.Minute)}
-	require.NoError(t, lines.print([]memberLine{berlin}))
-	require.NoError(t, lines.print([]memberLine{{member: "johannesburg", snapshot: "1", state: "Withdrawing", since: tableNow}}))
-	now = now.Add(48 * time.Hour)
-	require.NoError(t, lines.print([]memberLine{berlin}))
-	require.Equal(t, `MEMBER   SNAPSHOT   STATE     SINCE   MESSAGE
-berlin   1          Applied   60s     -
-MEMBER         SNAPSHOT   STATE         SINCE   MESSAGE
-johannesburg   1          Withdrawing   0s      -
-berlin         1          Applied       2d      -
 `, out.String())
 }
 

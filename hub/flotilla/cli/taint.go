@@ -11,7 +11,7 @@ import (
 	"flotilla/core/api"
 )
 
-func (a *app) taintCommand() *cobra.Command {
+func (a memberCommands) taintCommand() *cobra.Command {
 	var dryRun string
 	cmd := &cobra.Command{
 		Use:   "taint member NAME KEY=VALUE:NoSchedule… KEY-…",
@@ -20,14 +20,14 @@ func (a *app) taintCommand() *cobra.Command {
 there stays.`,
 		Example: `  flotilla taint member berlin gpu=yes:NoSchedule
   flotilla taint member berlin gpu-`,
-		RunE: a.run(func(ctx context.Context, args []string) error { return a.taint(ctx, args, dryRun, false) }),
+		RunE: a.do(func(ctx context.Context, args []string) error { return a.taint(ctx, args, dryRun, false) }),
 	}
 	dryRunFlag(cmd, &dryRun)
 	return cmd
 }
 
 // taint reads "[member] NAME CHANGE…"; the word member may be left out under "flotilla member".
-func (a *app) taint(ctx context.Context, args []string, dryRun string, bare bool) error {
+func (a memberCommands) taint(ctx context.Context, args []string, dryRun string, bare bool) error {
 	dry, err := parseDryRun(dryRun)
 	if err != nil {
 		return err
@@ -58,7 +58,7 @@ func (a *app) taint(ctx context.Context, args []string, dryRun string, bare bool
 	return a.changeTaints(ctx, name, changes, done, dry)
 }
 
-func (a *app) changeTaints(ctx context.Context, member string, changes []taintChange, done string, dry bool) error {
+func (a memberCommands) changeTaints(ctx context.Context, member string, changes []taintChange, done string, dry bool) error {
 	r := ref{resourceKind: kindOfObject(clusterVersion, api.KindMemberCluster), name: member}
 	result, err := a.patch(ctx, r, dry, func(obj *unstructured.Unstructured) (map[string]any, error) {
 		now := taintsOf(obj)
@@ -76,4 +76,50 @@ func (a *app) changeTaints(ctx context.Context, member string, changes []taintCh
 		a.next("flotilla get members -o wide")
 	}
 	return nil
+}
+
+// taintChange is one argument of taint: a taint to set, or one to take away.
+type taintChange struct {
+	taint  api.Taint
+	remove bool
+}
+
+// parseTaint reads kubectl's forms: key=value:NoSchedule, key:NoSchedule, and key-, key:NoSchedule-
+// to take it away.
+func parseTaint(arg string) (taintChange, error) {
+	body, remove := strings.CutSuffix(arg, "-")
+	pair, effect, hasEffect := strings.Cut(body, ":")
+	key, value, _ := strings.Cut(pair, "=")
+	switch {
+	case key == "":
+		return taintChange{}, usagef("taint %q: found no key, expected key=value:%s, or key- to remove it", arg, api.EffectNoSchedule)
+	case !hasEffect && !remove:
+		return taintChange{}, usagef("taint %q: found no effect, expected %s:%s", arg, pair, api.EffectNoSchedule)
+	case hasEffect && effect != api.EffectNoSchedule:
+		return taintChange{}, usagef("taint %q: found effect %q, expected %s, the only one there is", arg, effect, api.EffectNoSchedule)
+	}
+	return taintChange{taint: api.Taint{Key: key, Value: value, Effect: api.EffectNoSchedule}, remove: remove}, nil
+}
+
+// applyTaints returns the taints after the changes; the order of what stays is kept.
+func applyTaints(taints []api.Taint, changes []taintChange) []api.Taint {
+	result := append([]api.Taint{}, taints...)
+	for _, c := range changes {
+		kept := result[:0:0]
+		placed := false
+		for _, t := range result {
+			switch {
+			case t.Key != c.taint.Key:
+				kept = append(kept, t)
+			case !c.remove && !placed:
+				kept = append(kept, c.taint)
+				placed = true
+			}
+		}
+		if !c.remove && !placed {
+			kept = append(kept, c.taint)
+		}
+		result = kept
+	}
+	return result
 }

@@ -13,14 +13,14 @@ import (
 const askFor = 5 * time.Second
 
 // unconfirmed asks who has not confirmed that an object is gone.
-func (a *app) unconfirmed(ctx context.Context, r ref, uid string) (*api.UnconfirmedResponse, error) {
+func (a *Client) unconfirmed(ctx context.Context, r ref, uid string) (*api.UnconfirmedResponse, error) {
 	var reply api.UnconfirmedResponse
 	err := a.call(ctx, api.VerbUnconfirmed, api.UnconfirmedRequest{Object: r.object(), UID: uid}, &reply)
 	return &reply, err
 }
 
 // goneWithout says of an object that is gone who has not confirmed it; nil when all have.
-func (a *app) goneWithout(ctx context.Context, g goal) error {
+func (a *Client) goneWithout(ctx context.Context, g goal) error {
 	if !g.isPlacement() && g.kind != api.KindMemberCluster {
 		return nil
 	}
@@ -41,7 +41,7 @@ func (a *app) goneWithout(ctx context.Context, g goal) error {
 }
 
 // notConfirmed ends the sentence about a deletion that is waited for no longer.
-func (a *app) notConfirmed(ctx context.Context, r ref, uid string) string {
+func (a *Client) notConfirmed(ctx context.Context, r ref, uid string) string {
 	if !r.isPlacement() && r.kind != api.KindMemberCluster {
 		return ""
 	}
@@ -55,4 +55,43 @@ func (a *app) notConfirmed(ctx context.Context, r ref, uid string) string {
 		return fmt.Sprintf("; its agent (%s) has not given up %s", whyUnconfirmed(a.Now(), &reply.Members[0]), strings.Join(reply.Placements, ", "))
 	}
 	return "; not confirmed by " + unconfirmedText(a.Now(), reply.Members)
+}
+
+// unconfirmedText is "oslo (Unknown for 7m); withdrawn when it returns".
+func unconfirmedText(now time.Time, list []api.Withdrawal) string {
+	const most = 3
+	var names []string
+	away := true
+	for i := range list {
+		w := &list[i]
+		away = away && w.State == api.MemberUnknown
+		if i < most {
+			names = append(names, w.ClusterName+" ("+whyUnconfirmed(now, w)+")")
+		}
+	}
+	text := strings.Join(names, ", ")
+	if more := len(list) - most; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	switch {
+	case away && len(list) == 1:
+		return text + "; withdrawn when it returns"
+	case away:
+		return text + "; withdrawn when they return"
+	}
+	return text + "; the hub goes on withdrawing it"
+}
+
+func whyUnconfirmed(now time.Time, w *api.Withdrawal) string {
+	switch {
+	case w.State == api.MemberUnknown:
+		return "Unknown for " + since(now, w.StateSince.Time)
+	case w.Message != "":
+		return w.Message
+	case !w.LastSeen.IsZero():
+		return "last heartbeat " + since(now, w.LastSeen.Time) + " ago"
+	case w.State != "":
+		return string(w.State)
+	}
+	return "not heard of"
 }

@@ -12,7 +12,7 @@ import (
 	"flotilla/core/api"
 )
 
-func (a *app) userCommand() *cobra.Command {
+func (a hubCommands) userCommand() *cobra.Command {
 	return group("user", "Give people credentials with a role, list and revoke them",
 		a.userAddCommand(), a.userRenewCommand(), a.userListCommand(), a.userRevokeCommand())
 }
@@ -24,7 +24,7 @@ type userOptions struct {
 
 const rolesHelp = "viewer reads everything but Secrets; operator also applies, runs and approves; admin also\nkeeps members and people."
 
-func (a *app) userAddCommand() *cobra.Command {
+func (a hubCommands) userAddCommand() *cobra.Command {
 	o := &userOptions{}
 	cmd := &cobra.Command{
 		Use:   "add NAME --role ROLE",
@@ -33,13 +33,13 @@ func (a *app) userAddCommand() *cobra.Command {
 			"\nKeep the file secret.",
 		Example: `  flotilla user add anna@example.com --role operator > anna.creds`,
 		Args:    oneUser,
-		RunE:    a.run(func(ctx context.Context, args []string) error { return a.userCreds(ctx, o, args[0], false) }),
+		RunE:    a.do(func(ctx context.Context, args []string) error { return a.userCreds(ctx, o, args[0], false) }),
 	}
 	o.flags(cmd, string(api.RoleViewer))
 	return cmd
 }
 
-func (a *app) userRenewCommand() *cobra.Command {
+func (a hubCommands) userRenewCommand() *cobra.Command {
 	o := &userOptions{}
 	cmd := &cobra.Command{
 		Use:     "renew NAME",
@@ -47,7 +47,7 @@ func (a *app) userRenewCommand() *cobra.Command {
 		Long:    "Print new credentials for a person and revoke the former ones at once. Without --role the role stays.\n" + rolesHelp,
 		Example: `  flotilla user renew anna@example.com --role admin > anna.creds`,
 		Args:    oneUser,
-		RunE:    a.run(func(ctx context.Context, args []string) error { return a.userCreds(ctx, o, args[0], true) }),
+		RunE:    a.do(func(ctx context.Context, args []string) error { return a.userCreds(ctx, o, args[0], true) }),
 	}
 	o.flags(cmd, "")
 	return cmd
@@ -68,7 +68,7 @@ func oneUser(_ *cobra.Command, args []string) error {
 	return nil
 }
 
-func (a *app) userCreds(ctx context.Context, o *userOptions, name string, renew bool) error {
+func (a hubCommands) userCreds(ctx context.Context, o *userOptions, name string, renew bool) error {
 	a.machine = true
 	request := api.UserAddRequest{Name: name, Role: api.Role(o.role), Life: metav1.Duration{Duration: o.expires}, Renew: renew}
 	if o.role != "" || !renew {
@@ -89,14 +89,14 @@ func (a *app) userCreds(ctx context.Context, o *userOptions, name string, renew 
 	return nil
 }
 
-func (a *app) userListCommand() *cobra.Command {
+func (a hubCommands) userListCommand() *cobra.Command {
 	var format string
 	cmd := &cobra.Command{
 		Use:     "list",
 		Short:   "List people with their roles and the ends of their credentials",
 		Example: `  flotilla user list`,
 		Args:    noArgs,
-		RunE: a.run(func(ctx context.Context, _ []string) error {
+		RunE: a.do(func(ctx context.Context, _ []string) error {
 			if format != "" && format != "json" {
 				return usagef("unknown output format %q, expected json", format)
 			}
@@ -115,7 +115,7 @@ func (a *app) userListCommand() *cobra.Command {
 	return cmd
 }
 
-func (a *app) printUsers(users []api.User) error {
+func (a hubCommands) printUsers(users []api.User) error {
 	w := tabwriter.NewWriter(a.Out, 0, 8, 2, ' ', 0)
 	say(w, "NAME\tROLE\tSTANDING\tENDS\tBY\n")
 	for i := range users {
@@ -128,14 +128,14 @@ func (a *app) printUsers(users []api.User) error {
 	return w.Flush()
 }
 
-func (a *app) userRevokeCommand() *cobra.Command {
+func (a hubCommands) userRevokeCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:     "revoke NAME",
 		Short:   "Refuse the credentials of a person from now on",
 		Long:    "Refuse the credentials of a person from now on: their connections are cut at once, also those of commands that run.",
 		Example: `  flotilla user revoke anna@example.com`,
 		Args:    oneUser,
-		RunE: a.run(func(ctx context.Context, args []string) error {
+		RunE: a.do(func(ctx context.Context, args []string) error {
 			var reply api.UserRevokeResponse
 			if err := a.call(ctx, api.VerbUserRevoke, api.UserRevokeRequest{Name: args[0]}, &reply); err != nil {
 				return err
@@ -153,13 +153,13 @@ func (a *app) userRevokeCommand() *cobra.Command {
 	}
 }
 
-func (a *app) whoamiCommand() *cobra.Command {
+func (a hubCommands) whoamiCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:     "whoami",
 		Short:   "Show who the hub takes you for, and your role",
 		Example: `  flotilla whoami`,
 		Args:    noArgs,
-		RunE: a.run(func(ctx context.Context, _ []string) error {
+		RunE: a.do(func(ctx context.Context, _ []string) error {
 			me, err := a.whoami(ctx)
 			if err != nil {
 				return err
@@ -171,7 +171,7 @@ func (a *app) whoamiCommand() *cobra.Command {
 }
 
 // whoami is who the hub takes the caller for.
-func (a *app) whoami(ctx context.Context) (me api.WhoamiResponse, err error) {
+func (a hubCommands) whoami(ctx context.Context) (me api.WhoamiResponse, err error) {
 	err = a.call(ctx, api.VerbWhoami, api.WhoamiRequest{}, &me)
 	return me, err
 }

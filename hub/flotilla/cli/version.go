@@ -19,14 +19,14 @@ type clientVersion struct {
 	Level   int    `json:"level"`
 }
 
-func (a *app) versionCommand() *cobra.Command {
+func (a hubCommands) versionCommand() *cobra.Command {
 	var clientOnly bool
 	var format string
 	cmd := &cobra.Command{
 		Use:   "version",
 		Short: "Show the version of this client and of the hub",
 		Args:  noArgs,
-		RunE: a.run(func(ctx context.Context, _ []string) error {
+		RunE: a.do(func(ctx context.Context, _ []string) error {
 			return a.version(ctx, clientOnly, format)
 		}),
 	}
@@ -35,7 +35,7 @@ func (a *app) versionCommand() *cobra.Command {
 	return cmd
 }
 
-func (a *app) version(ctx context.Context, clientOnly bool, format string) error {
+func (a hubCommands) version(ctx context.Context, clientOnly bool, format string) error {
 	if format != "" && format != "json" {
 		return usagef("unknown output format %q, expected json", format)
 	}

@@ -6,9 +6,9 @@ import (
 	"strconv"
 	"time"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-
 	"flotilla/core/strict"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
 // view is an object with the moment it is looked at.
@@ -51,17 +51,6 @@ func (v view) property(name, field string) string {
 		return fmt.Sprint(n)
 	}
 	return ""
-}
-
-func sliceOfMaps(value any) []map[string]any {
-	items, _ := value.([]any)
-	var maps []map[string]any
-	for _, item := range items {
-		if m, ok := item.(map[string]any); ok {
-			maps = append(maps, m)
-		}
-	}
-	return maps
 }
 
 // cores shows a CPU quantity in cores, "44650m" as 44.6; what is no quantity stays as it is.

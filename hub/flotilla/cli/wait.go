@@ -10,8 +10,6 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/cli-runtime/pkg/printers"
-
-	"flotilla/core/api"
 )
 
 type waitOptions struct {
@@ -21,7 +19,7 @@ type waitOptions struct {
 	all       bool
 }
 
-func (a *app) waitCommand() *cobra.Command {
+func (a objectCommands) waitCommand() *cobra.Command {
 	o := &waitOptions{}
 	cmd := &cobra.Command{
 		Use:   "wait TYPE/NAME… --for=condition=NAME[=STATUS] | --for=delete | --for=jsonpath='{…}'[=VALUE]",
@@ -33,7 +31,7 @@ conditions may leave out the kind: Available is ClusterResourcePlacementAvailabl
 		Example: `  flotilla wait placement/web --for=condition=Available --timeout=2m
   flotilla wait member/berlin --for=jsonpath='{.status.state}'=Ready
   flotilla wait placement/web --for=delete`,
-		RunE: a.run(func(ctx context.Context, args []string) error { return a.wait(ctx, o, args) }),
+		RunE: a.do(func(ctx context.Context, args []string) error { return a.wait(ctx, o, args) }),
 	}
 	a.namespaceFlag(cmd.Flags())
 	a.memberFlag(cmd.Flags())
@@ -45,10 +43,7 @@ conditions may leave out the kind: Available is ClusterResourcePlacementAvailabl
 	return cmd
 }
 
-// test says whether an object is as wanted, and what was found instead.
-type test func(obj *unstructured.Unstructured) (met bool, found string)
-
-func (a *app) wait(ctx context.Context, o *waitOptions, args []string) error {
+func (a objectCommands) wait(ctx context.Context, o *waitOptions, args []string) error {
 	t, err := a.parseTarget(args)
 	if err != nil {
 		return err
@@ -83,7 +78,7 @@ func (a *app) wait(ctx context.Context, o *waitOptions, args []string) error {
 
 // sayGone says of each object that it is gone, or was not there, and who has not confirmed it: also of one
 // that went before this command came, so that its answer does not hang on who was faster.
-func (a *app) sayGone(ctx context.Context, refs []ref, goals []goal) error {
+func (a objectCommands) sayGone(ctx context.Context, refs []ref, goals []goal) error {
 	var failed []error
 	for _, r := range refs {
 		g := goal{ref: r}
@@ -104,7 +99,7 @@ func (a *app) sayGone(ctx context.Context, refs []ref, goals []goal) error {
 }
 
 // refsNow resolves the target once: objects that appear later are not waited for.
-func (a *app) refsNow(ctx context.Context, t target, s selection) ([]ref, error) {
+func (a objectCommands) refsNow(ctx context.Context, t target, s selection) ([]ref, error) {
 	refs := t.refs
 	if len(t.kinds) > 0 {
 		objects, _, err := a.fetchTarget(ctx, target{kinds: t.kinds, explicit: t.explicit}, s)
@@ -121,7 +116,7 @@ func (a *app) refsNow(ctx context.Context, t target, s selection) ([]ref, error)
 	return refs, nil
 }
 
-func (a *app) waitFor(ctx context.Context, o *waitOptions, refs []ref, want test) error {
+func (a objectCommands) waitFor(ctx context.Context, o *waitOptions, refs []ref, want test) error {
 	ctx, cancel := withTimeout(ctx, o.timeout)
 	defer cancel()
 	for _, r := range refs {
@@ -175,36 +170,6 @@ func parseFor(value string) (test, error) {
 		return jsonPathTest(rest)
 	}
 	return nil, usagef("--for: found %q, expected condition=NAME, condition=NAME=STATUS, delete, or jsonpath='{.path}'=VALUE", value)
-}
-
-func conditionTest(name, status string) test {
-	return func(obj *unstructured.Unstructured) (bool, string) {
-		conditions, _, _ := unstructured.NestedSlice(obj.Object, "status", "conditions")
-		found := "no such condition"
-		for _, c := range sliceOfMaps(conditions) {
-			kind, _ := c["type"].(string)
-			if !strings.EqualFold(kind, name) && !strings.EqualFold(shortCondition(obj.GetKind(), kind), name) {
-				continue
-			}
-			observed, _, _ := unstructured.NestedInt64(c, "observedGeneration")
-			if observed != 0 && observed < obj.GetGeneration() {
-				return false, fmt.Sprintf("%s observed on generation %d, the object has %d", kind, observed, obj.GetGeneration())
-			}
-			if got, _ := c["status"].(string); strings.EqualFold(got, status) {
-				return true, got
-			}
-			found = fmt.Sprintf("%s %v, %v", c["status"], c["reason"], c["message"])
-		}
-		return false, found
-	}
-}
-
-// shortCondition leaves the kind's name out of a placement's condition.
-func shortCondition(kind, condition string) string {
-	if kind == api.KindClusterResourcePlacement || kind == api.KindResourcePlacement {
-		return strings.TrimPrefix(condition, kind)
-	}
-	return condition
 }
 
 func jsonPathTest(expression string) (test, error) {

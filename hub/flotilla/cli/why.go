@@ -20,14 +20,7 @@ import (
 // decisions.
 const flipsFor = 32
 
-type whyOptions struct {
-	source
-	moment
-	nodeRules
-	format string
-}
-
-func (a *app) whyCommand() *cobra.Command {
+func (a placementCommands) whyCommand() *cobra.Command {
 	o := &whyOptions{}
 	cmd := &cobra.Command{
 		Use:   "why placement/NAME [-m MEMBER] | why node/NAME -m MEMBER",
@@ -42,7 +35,7 @@ It asks the hub, or, when files are named, answers from them alone, as plan does
   flotilla why placement/web --member berlin
   flotilla why node/node-7 -m berlin
   flotilla why web --member berlin -f fleet.yaml -f web.yaml`,
-		RunE: a.run(func(ctx context.Context, args []string) error { return a.why(ctx, o, args) }),
+		RunE: a.do(func(ctx context.Context, args []string) error { return a.why(ctx, o, args) }),
 	}
 	o.source.addFlags(cmd.Flags())
 	o.moment.addFlags(cmd.Flags())
@@ -53,12 +46,12 @@ It asks the hub, or, when files are named, answers from them alone, as plan does
 	return cmd
 }
 
-func (a *app) why(ctx context.Context, o *whyOptions, args []string) error {
+func (a placementCommands) why(ctx context.Context, o *whyOptions, args []string) error {
 	if o.format != "" && o.format != "json" && o.format != "wide" {
 		return usagef("unknown output format %q, expected json or wide", o.format)
 	}
-	if r, ok := a.asNode(args); ok {
-		return a.whyNode(ctx, o, r)
+	if r, ok := asNode(args); ok {
+		return nodesCommands{Client: a.Client}.whyNode(ctx, o, r)
 	}
 	r, err := placementRef(args, a.namespace)
 	if err != nil {
@@ -90,16 +83,16 @@ func (a *app) why(ctx context.Context, o *whyOptions, args []string) error {
 }
 
 // whyOffline explains from files.
-func (a *app) whyOffline(o *whyOptions, r ref) ([]why.Answer, error) {
+func (a placementCommands) whyOffline(o *whyOptions, r ref) ([]why.Answer, error) {
 	at, err := o.time()
 	if err != nil {
 		return nil, err
 	}
-	documents, err := a.read(&o.source)
+	documents, err := o.read(a.Client)
 	if err != nil {
 		return nil, err
 	}
-	in, _, err := a.collect(&o.source, documents, at)
+	in, _, err := o.collect(a.Client, documents, at)
 	if err != nil {
 		return nil, err
 	}
@@ -153,7 +146,7 @@ func explain(question schedule.Input, member string) []why.Answer {
 }
 
 // printWhy prints one answer in full, several as a table with the picked ones first, by rank.
-func (a *app) printWhy(o *whyOptions, r ref, answers []why.Answer) error {
+func (a placementCommands) printWhy(o *whyOptions, r ref, answers []why.Answer) error {
 	if a.member != "" || o.format == "wide" {
 		for i := range answers {
 			a.printf("%s", answers[i].String())
@@ -220,7 +213,7 @@ func scoreCell(score *int32) string {
 
 // nextAfterWhy names the command that brings a placement to the one member asked about, or the question
 // about one member. What was answered from files goes on with them.
-func (a *app) nextAfterWhy(o *whyOptions, r ref, answers []why.Answer) {
+func (a placementCommands) nextAfterWhy(o *whyOptions, r ref, answers []why.Answer) {
 	if !o.empty() {
 		a.nextAfterFiles(o, r, answers)
 		return
@@ -241,11 +234,11 @@ func (a *app) nextAfterWhy(o *whyOptions, r ref, answers []why.Answer) {
 	}
 }
 
-func (a *app) nextAfterFiles(o *whyOptions, r ref, answers []why.Answer) {
+func (a placementCommands) nextAfterFiles(o *whyOptions, r ref, answers []why.Answer) {
 	i := slices.IndexFunc(answers, func(x why.Answer) bool { return !x.Verdict.Picked })
 	verb := "plan --offline"
 	if len(answers) > 1 && i >= 0 {
 		verb = "why " + r.String() + " --member " + answers[i].Member
 	}
-	a.nextWith(&o.source, verb)
+	o.source.next(a.Client, verb)
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // asNode reads "node/NAME" and "node NAME"; false when the arguments name something else.
-func (a *app) asNode(args []string) (ref, bool) {
+func asNode(args []string) (ref, bool) {
 	if len(args) == 0 || len(args) == 1 && !strings.Contains(args[0], "/") {
 		return ref{}, false
 	}
@@ -21,7 +21,7 @@ func (a *app) asNode(args []string) (ref, bool) {
 }
 
 // whyNode says why a node goes or stays.
-func (a *app) whyNode(ctx context.Context, o *whyOptions, r ref) error {
+func (a nodesCommands) whyNode(ctx context.Context, o *whyOptions, r ref) error {
 	if o.format == "wide" {
 		return usagef("-o wide is not for nodes, expected json")
 	}
@@ -54,7 +54,7 @@ func (a *app) whyNode(ctx context.Context, o *whyOptions, r ref) error {
 	return nil
 }
 
-func (a *app) askWhyNode(ctx context.Context, r ref) (disruption.NodeAnswer, error) {
+func (a nodesCommands) askWhyNode(ctx context.Context, r ref) (disruption.NodeAnswer, error) {
 	var answer disruption.NodeAnswer
 	member, err := a.homeOf(ctx, r)
 	if err != nil {
@@ -67,7 +67,7 @@ func (a *app) askWhyNode(ctx context.Context, r ref) (disruption.NodeAnswer, err
 	return answer, nil
 }
 
-func (a *app) whyNodeOffline(o *whyOptions, r ref) (disruption.NodeAnswer, error) {
+func (a nodesCommands) whyNodeOffline(o *whyOptions, r ref) (disruption.NodeAnswer, error) {
 	if a.member != "" {
 		return disruption.NodeAnswer{}, usagef("-m asks the hub, -f answers from files: one or the other")
 	}
@@ -75,7 +75,7 @@ func (a *app) whyNodeOffline(o *whyOptions, r ref) (disruption.NodeAnswer, error
 	if err != nil {
 		return disruption.NodeAnswer{}, err
 	}
-	f, err := a.readNodeFiles(&o.source)
+	f, err := o.readNodeFiles(a.Client)
 	if err != nil {
 		return disruption.NodeAnswer{}, err
 	}
@@ -94,7 +94,7 @@ func (a *app) whyNodeOffline(o *whyOptions, r ref) (disruption.NodeAnswer, error
 	return answer, nil
 }
 
-func (a *app) printNodeAnswer(answer *disruption.NodeAnswer) {
+func (a nodesCommands) printNodeAnswer(answer *disruption.NodeAnswer) {
 	for _, text := range answer.Notes {
 		a.note("%s", text)
 	}
@@ -112,7 +112,7 @@ func (a *app) printNodeAnswer(answer *disruption.NodeAnswer) {
 }
 
 // printKilled says which pods of a node a disruption kills.
-func (a *app) printKilled(d *api.Disruption, node string) {
+func (a nodesCommands) printKilled(d *api.Disruption, node string) {
 	places := placesOf(d.Replacements)
 	for i := range d.Killed {
 		if k := &d.Killed[i]; k.From == node {
@@ -128,7 +128,7 @@ func times(n int) string {
 	return fmt.Sprintf("%d times", n)
 }
 
-func (a *app) nextAfterWhyNode(answer *disruption.NodeAnswer) {
+func (a nodesCommands) nextAfterWhyNode(answer *disruption.NodeAnswer) {
 	switch {
 	case answer.Member == "":
 	case answer.Running != nil:
@@ -138,4 +138,11 @@ func (a *app) nextAfterWhyNode(answer *disruption.NodeAnswer) {
 	default:
 		a.next("flotilla describe node/%s -m %s", answer.Node, answer.Member)
 	}
+}
+
+type whyOptions struct {
+	source
+	moment
+	nodeRules
+	format string
 }

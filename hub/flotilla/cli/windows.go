@@ -23,7 +23,7 @@ type windowsOptions struct {
 	format string
 }
 
-func (a *app) windowsCommand() *cobra.Command {
+func (a runCommands) windowsCommand() *cobra.Command {
 	o := &windowsOptions{}
 	cmd := &cobra.Command{
 		Use:   "windows [MEMBER…]",
@@ -38,7 +38,7 @@ It asks the hub, or, when files are named, answers from the MemberMaintenances a
   flotilla windows berlin --days 31
   flotilla windows -f maintenance.yaml --now 2026-12-20T00:00:00Z`,
 		ValidArgsFunction: a.completeMembers,
-		RunE:              a.run(func(ctx context.Context, args []string) error { return a.windows(ctx, o, args) }),
+		RunE:              a.do(func(ctx context.Context, args []string) error { return a.windows(ctx, o, args) }),
 	}
 	o.source.addFlags(cmd.Flags())
 	cmd.Flags().StringVar(&o.now, "now", "", "time to begin at, RFC 3339 (default: now)")
@@ -47,7 +47,7 @@ It asks the hub, or, when files are named, answers from the MemberMaintenances a
 	return cmd
 }
 
-func (a *app) windows(ctx context.Context, o *windowsOptions, args []string) error {
+func (a runCommands) windows(ctx context.Context, o *windowsOptions, args []string) error {
 	if o.format != "" && o.format != "json" && o.format != "wide" {
 		return usagef("unknown output format %q, expected json or wide", o.format)
 	}
@@ -170,7 +170,7 @@ func timeOrNull(t time.Time) *metav1.Time {
 	return &metav1.Time{Time: t}
 }
 
-func (a *app) printCalendar(o *windowsOptions, c *calendar, named bool) error {
+func (a runCommands) printCalendar(o *windowsOptions, c *calendar, named bool) error {
 	if o.format == "json" {
 		return printJSON(a.Out, c)
 	}
@@ -265,7 +265,7 @@ func (c *calendar) strip(s *calendarSchedule) string {
 }
 
 // printWindows lists every window, in UTC and on the clock of its schedule.
-func (a *app) printWindows(c *calendar) error {
+func (a runCommands) printWindows(c *calendar) error {
 	for i := range c.Members {
 		m := &c.Members[i]
 		if i > 0 {
@@ -287,14 +287,6 @@ func (a *app) printWindows(c *calendar) error {
 		}
 	}
 	return nil
-}
-
-// ahead is "in 3d4h", or now.
-func ahead(now, then time.Time) string {
-	if !then.After(now) {
-		return "now"
-	}
-	return "in " + until(now, then)
 }
 
 // local is a window on the clock of its schedule, "Sat 02:00 CET, 4h".
