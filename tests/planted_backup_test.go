@@ -16,6 +16,7 @@ import (
 	"flotilla/bus"
 	"flotilla/core/api"
 	"flotilla/hub/flotilla/cli"
+	"flotilla/hub/flotilla/cli/session"
 	"flotilla/tests/elsewhen"
 	"flotilla/tests/planted"
 )
@@ -24,7 +25,7 @@ import (
 func (s *slice) flotilla(args ...string) (code int, said string) {
 	s.t.Helper()
 	var out bytes.Buffer
-	env := cli.OSEnvironment(elsewhen.Now)
+	env := session.OSEnvironment(elsewhen.Now)
 	env.Out, env.Err, env.In = &out, &out, strings.NewReader("")
 	server := s.fleet.Hub.Server()
 	code = cli.Main(s.t.Context(), append([]string{"--fleet", "test", "--url", server.URL(), "--creds", server.OperatorCreds()}, args...), env)
@@ -64,7 +65,7 @@ func TestABackupTellsNothingAndIsRefusedUnlessWhole(t *testing.T) {
 	} {
 		require.NoError(t, os.WriteFile(path, change(bytes.Clone(whole)), 0o600))
 		code, said = s.flotilla("restore", path, "--replace")
-		require.Equal(t, cli.ExitPartial, code, what)
+		require.Equal(t, session.ExitPartial, code, what)
 		require.Contains(t, said, path+": not a whole backup: ", what)
 		require.Contains(t, said, "; nothing was changed", what)
 	}
@@ -74,7 +75,7 @@ func TestABackupTellsNothingAndIsRefusedUnlessWhole(t *testing.T) {
 	require.Zero(t, code, said)
 	s.converges(name.Text, 1, "1")
 	code, said = s.flotilla("get", "crp", "late")
-	require.Equal(t, cli.ExitDifferent, code, said)
+	require.Equal(t, session.ExitDifferent, code, said)
 }
 
 // tryToRestore restores pages as they are.

@@ -11,7 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"flotilla/hub/flotilla/cli"
+	"flotilla/hub/flotilla/cli/session"
 )
 
 // reference is the document whose examples are generated from the program.
@@ -64,7 +64,7 @@ func TestExamplesOfTheReference(t *testing.T) {
 			r.run(t, before)
 		}
 		code, said := r.understood(t, line)
-		require.NotContains(t, []int{cli.ExitUsage, cli.ExitPartial, cli.ExitUnreachable, cli.ExitTimedOut, notFound}, code, "$ %s\n%s", line, said)
+		require.NotContains(t, []int{session.ExitUsage, session.ExitPartial, session.ExitUnreachable, session.ExitTimedOut, notFound}, code, "$ %s\n%s", line, said)
 	}
 }
 
@@ -123,7 +123,7 @@ func (r *reader) understood(t *testing.T, line string) (code int, said string) {
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	if strings.HasSuffix(line, " -w") {
-		return cli.ExitDone, r.watch(t, line, `.`)
+		return session.ExitDone, r.watch(t, line, `.`)
 	}
 	shell := r.shell(ctx, line)
 	out, _ := shell.CombinedOutput()

@@ -14,6 +14,7 @@ import (
 
 	"flotilla/configs/terminal"
 	"flotilla/hub/flotilla/cli"
+	"flotilla/hub/flotilla/cli/session"
 )
 
 // garbagePercent lets a process that lives for a second collect rarely.
@@ -24,10 +25,10 @@ func main() {
 	now, err := terminal.Clock()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "flotilla:", err)
-		os.Exit(cli.ExitUsage)
+		os.Exit(session.ExitUsage)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	code := cli.Main(ctx, os.Args[1:], cli.OSEnvironment(now))
+	code := cli.Main(ctx, os.Args[1:], session.OSEnvironment(now))
 	stop()
 	os.Exit(code)
 }

@@ -14,6 +14,7 @@ import (
 	"flotilla/bus/bustest"
 	"flotilla/core/api"
 	"flotilla/hub/flotilla/cli"
+	"flotilla/hub/flotilla/cli/session"
 	"flotilla/tests/elsewhen"
 )
 
@@ -28,7 +29,7 @@ func TestRevokingWithoutTheKeysForIt(t *testing.T) {
 	require.NoError(t, os.Rename(claims, claims+".away"))
 
 	code, out, said := s.flotilla("user", "revoke", "anna")
-	require.Equal(t, cli.ExitPartial, code, said)
+	require.Equal(t, session.ExitPartial, code, said)
 	require.Equal(t, "user anna revoked\n", out)
 	require.Contains(t, said, "its servers do not know yet")
 	require.Regexp(t, `nsc revocations add-user --account PEOPLE --user-public-key U\w{55} && nsc push --account PEOPLE`, said)
@@ -36,12 +37,12 @@ func TestRevokingWithoutTheKeysForIt(t *testing.T) {
 	require.ErrorAs(t, bus.Request(bustest.Context(t), anna, api.VerbStatus, nil, nil, bus.RequestOptions{}), &refusal)
 	require.Contains(t, refusal.Message, "were revoked")
 	code, out, said = s.flotilla("user", "renew", "anna")
-	require.Equal(t, cli.ExitPartial, code, said)
+	require.Equal(t, session.ExitPartial, code, said)
 	require.Contains(t, out, "-----BEGIN NATS USER JWT-----", "they have their new credentials all the same")
 
 	bert, bertCreds := s.person(admin, "bert", s.url())
 	code, _, said = s.flotilla("user", "revoke", "bert")
-	require.Equal(t, cli.ExitPartial, code, said)
+	require.Equal(t, session.ExitPartial, code, said)
 	s.client(s.url(), "", bertCreds)
 
 	require.NoError(t, os.Rename(claims+".away", claims))
@@ -64,7 +65,7 @@ func TestRevokingAnAgentWithoutTheKeysForIt(t *testing.T) {
 
 	for _, did := range []string{"revoked", "unchanged"} {
 		code, out, said := s.flotilla("member", "revoke", "oslo")
-		require.Equal(t, cli.ExitPartial, code, said)
+		require.Equal(t, session.ExitPartial, code, said)
 		require.Equal(t, "agent of member oslo "+did+"\n", out)
 		require.Contains(t, said, "its servers do not know yet")
 		require.Regexp(t, `nsc revocations add-user --account AGENTS --user-public-key U\w{55} && nsc push --account AGENTS`, said)
@@ -97,7 +98,7 @@ func (s *system) hasAgent(member string) bool {
 func (s *system) flotilla(args ...string) (code int, out, said string) {
 	s.Helper()
 	var stdout, stderr bytes.Buffer
-	env := cli.OSEnvironment(elsewhen.Now)
+	env := session.OSEnvironment(elsewhen.Now)
 	env.Out, env.Err, env.In = &stdout, &stderr, strings.NewReader("")
 	where := []string{"--fleet", fleetName, "--url", s.url(), "--creds", filepath.Join(s.accounts, "operator.creds")}
 	code = cli.Main(bustest.Context(s), append(where, args...), env)

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"flotilla/hub/flotilla/cli"
+	"flotilla/hub/flotilla/cli/session"
 )
 
 // TestPlanOfAThousandMembers plans a placement offline over a fleet of 1,000 exported members and
@@ -25,7 +26,7 @@ func TestPlanOfAThousandMembers(t *testing.T) {
 	env := offlineEnvironment()
 	env.Out, env.Err = &out, &errs
 	code := cli.Main(t.Context(), []string{"plan", "-f", path, "-o", "json"}, env)
-	require.Equal(t, cli.ExitDifferent, code, errs.String())
+	require.Equal(t, session.ExitDifferent, code, errs.String())
 
 	var report struct {
 		Placements []struct {

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"flotilla/hub/flotilla/cli"
+	"flotilla/hub/flotilla/cli/session"
 )
 
 // hinted finds the last lines of commands that say what to type next.
@@ -57,7 +58,7 @@ func (l *ledger) typed(t *testing.T, c *command) (line string, followed bool) {
 // settled says of a command that followed a hint how it ended.
 func (l *ledger) settled(t *testing.T, line string, code int, output string) {
 	t.Helper()
-	require.NotContains(t, []int{cli.ExitUsage, cli.ExitRefused, cli.ExitUnreachable}, code, "next: %s\n%s", line, output)
+	require.NotContains(t, []int{session.ExitUsage, session.ExitRefused, session.ExitUnreachable}, code, "next: %s\n%s", line, output)
 	if l.owing == nil {
 		l.owing = map[string]bool{}
 	}
@@ -104,10 +105,10 @@ func (r *runner) follow(t *testing.T, c *command, output string) {
 
 func (r *runner) try(t *testing.T, c *command, hint string, words []string, alone bool) {
 	t.Helper()
-	refused := []int{cli.ExitUsage, cli.ExitRefused}
+	refused := []int{session.ExitUsage, session.ExitRefused}
 	// Files that are planned without a hub are applied with one.
 	if !alone && words[0] != "apply" {
-		refused = append(refused, cli.ExitUnreachable)
+		refused = append(refused, session.ExitUnreachable)
 	}
 	if changes(hint) {
 		if !slices.Contains([]string{"apply", "delete"}, words[0]) || slices.Contains(words, "node") {

@@ -8,6 +8,7 @@ import (
 
 	"flotilla/bus/bustest"
 	"flotilla/hub/flotilla/cli"
+	"flotilla/hub/flotilla/cli/session"
 )
 
 // TestWaitsForDeletionsSayWhatGoesOnWhenInterrupted lets a member leave whose agent is away, and somebody
@@ -30,7 +31,7 @@ func TestWaitsForDeletionsSayWhatGoesOnWhenInterrupted(t *testing.T) {
 }
 
 // interruptedWhen runs a command until it shows a text, interrupts it, and returns all it printed.
-func interruptedWhen(t *testing.T, env cli.Environment, shown string, args ...string) string {
+func interruptedWhen(t *testing.T, env session.Environment, shown string, args ...string) string {
 	t.Helper()
 	ctx, interrupt := context.WithCancel(t.Context())
 	defer interrupt()
@@ -39,6 +40,6 @@ func interruptedWhen(t *testing.T, env cli.Environment, shown string, args ...st
 	go func() { ended <- cli.Main(ctx, args, env) }()
 	bustest.Eventually(t, out.shows(shown))
 	interrupt()
-	require.Equal(t, cli.ExitTimedOut, <-ended, out.String())
+	require.Equal(t, session.ExitTimedOut, <-ended, out.String())
 	return out.String()
 }

@@ -18,7 +18,7 @@ import (
 	"flotilla/configs"
 	"flotilla/core/api"
 	"flotilla/hub/dev"
-	"flotilla/hub/flotilla/cli"
+	"flotilla/hub/flotilla/cli/session"
 	"flotilla/hub/hubd"
 	"flotilla/tests/elsewhen"
 )
@@ -53,8 +53,8 @@ func TestViewer(t *testing.T) {
 }
 
 // liveEnvironment is that of an operator of the fleet.
-func liveEnvironment(fleet *dev.Fleet) cli.Environment {
-	env := cli.OSEnvironment(elsewhen.Now)
+func liveEnvironment(fleet *dev.Fleet) session.Environment {
+	env := session.OSEnvironment(elsewhen.Now)
 	env.Getenv = func(name string) string {
 		switch name {
 		case "NATS_URL":

@@ -17,6 +17,7 @@ import (
 	"flotilla/configs"
 	"flotilla/hub/dev"
 	"flotilla/hub/flotilla/cli"
+	"flotilla/hub/flotilla/cli/session"
 	"flotilla/hub/hubd"
 	"flotilla/tests/elsewhen"
 )
@@ -30,7 +31,7 @@ func TestLiveNodes(t *testing.T) {
 }
 
 // startNodeFleet starts a fleet whose nodes the hub knows, in which what is decided begins at once.
-func startNodeFleet(t *testing.T) cli.Environment {
+func startNodeFleet(t *testing.T) session.Environment {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -53,19 +54,19 @@ func startNodeFleet(t *testing.T) cli.Environment {
 }
 
 // runs says why a command does not end well and print a text.
-func runs(t *testing.T, env cli.Environment, want string, args ...string) error {
+func runs(t *testing.T, env session.Environment, want string, args ...string) error {
 	t.Helper()
 	var out, errs bytes.Buffer
 	env.In, env.Out, env.Err = strings.NewReader(""), &out, &errs
 	code := cli.Main(t.Context(), args, env)
-	if code != cli.ExitDone || !strings.Contains(out.String(), want) || strings.Contains(errs.String(), "nothing is decided") {
+	if code != session.ExitDone || !strings.Contains(out.String(), want) || strings.Contains(errs.String(), "nothing is decided") {
 		return fmt.Errorf("%s: exit %d, without %q:\n%s%s", strings.Join(args, " "), code, want, out.String(), errs.String())
 	}
 	return nil
 }
 
 // fails is the exit code of a command and what it says of its failure.
-func fails(t *testing.T, env cli.Environment, args ...string) (int, string) {
+func fails(t *testing.T, env session.Environment, args ...string) (int, string) {
 	t.Helper()
 	var out, errs bytes.Buffer
 	env.In, env.Out, env.Err = strings.NewReader(""), &out, &errs
@@ -98,7 +99,7 @@ func TestNodesThatGo(t *testing.T) {
 	}
 	for _, command := range [][]string{{"why", "node/oslo/oslo-1"}, {"get", "node", "oslo-1", "-m", "oslo"}} {
 		code, errs := fails(t, env, command...)
-		require.Equal(t, cli.ExitDifferent, code, errs)
+		require.Equal(t, session.ExitDifferent, code, errs)
 		require.Contains(t, errs, "there is no node oslo-1 on member oslo any more; ", command)
 		require.Contains(t, errs, "next: flotilla events node/oslo-1 -m oslo", command)
 	}

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"flotilla/hub/flotilla/cli"
+	"flotilla/hub/flotilla/cli/session"
 )
 
 // TestOffline runs the scripts that need no hub. No environment variable names one; a command that
@@ -15,12 +15,12 @@ func TestOffline(t *testing.T) {
 	runScripts(t, "offline", func(*testing.T) *runner { return &runner{env: offlineEnvironment(), alone: true} })
 }
 
-func offlineEnvironment() cli.Environment {
-	return cli.Environment{
+func offlineEnvironment() session.Environment {
+	return session.Environment{
 		Getenv: func(string) string { return "" },
 		Now:    func() time.Time { return time.Date(2026, 3, 2, 8, 0, 0, 0, time.UTC) },
-		Dial: func(context.Context, cli.Connection) (cli.Hub, error) {
-			return nil, &cli.Failure{Code: cli.ExitUnreachable, Message: "no hub here", Next: "go run ./hub --dev"}
+		Dial: func(context.Context, session.Connection) (session.Hub, error) {
+			return nil, &session.Failure{Code: session.ExitUnreachable, Message: "no hub here", Next: "go run ./hub --dev"}
 		},
 		Edit: func(context.Context, string) error { return errors.New("no editor here") },
 	}

@@ -16,6 +16,7 @@ import (
 	"flotilla/core/plan"
 	"flotilla/core/rollout"
 	"flotilla/hub/flotilla/cli"
+	"flotilla/hub/flotilla/cli/session"
 )
 
 // TestPlanIsWhatHappens records the JSON of a live plan, applies the same files, waits until the hub has
@@ -34,9 +35,9 @@ func TestPlanIsWhatHappens(t *testing.T) {
 		return out.String()
 	}
 	for _, name := range []string{"berlin", "oslo", "tampa"} {
-		flotilla("", cli.ExitDone, "member", "admit", name, "--allow-labels", "*")
+		flotilla("", session.ExitDone, "member", "admit", name, "--allow-labels", "*")
 	}
-	flotilla("", cli.ExitDone, "wait", "members", "--all", "--for=jsonpath={.status.state}=Ready")
+	flotilla("", session.ExitDone, "wait", "members", "--all", "--for=jsonpath={.status.state}=Ready")
 
 	steps := []struct{ name, documents string }{
 		{"a fresh placement by score", sorted(1)},
@@ -66,12 +67,12 @@ spec: {taints: [{key: spread-not-here, effect: NoSchedule}]}
 	told := map[string]int{} // events of placements
 	for _, step := range steps {
 		var planned plan.Report
-		require.NoError(t, json.Unmarshal([]byte(flotilla(step.documents, cli.ExitDifferent, "plan", "-f", "-", "-o", "json")), &planned), step.name)
+		require.NoError(t, json.Unmarshal([]byte(flotilla(step.documents, session.ExitDifferent, "plan", "-f", "-", "-o", "json")), &planned), step.name)
 		require.NotEmpty(t, planned.Placements, step.name)
-		flotilla(step.documents, cli.ExitDone, "apply", "-f", "-")
+		flotilla(step.documents, session.ExitDone, "apply", "-f", "-")
 		for _, p := range planned.Placements {
-			flotilla("", cli.ExitDone, "wait", "placement/"+p.Name, fmt.Sprintf("--for=jsonpath={.status.counts.picked}=%d", len(p.Picked)))
-			flotilla("", cli.ExitDone, "rollout", "status", "placement/"+p.Name, "--timeout=30s")
+			flotilla("", session.ExitDone, "wait", "placement/"+p.Name, fmt.Sprintf("--for=jsonpath={.status.counts.picked}=%d", len(p.Picked)))
+			flotilla("", session.ExitDone, "rollout", "status", "placement/"+p.Name, "--timeout=30s")
 			var moved []api.Audit
 			bustest.Eventually(t, func() error {
 				moved = eventsOf(t, flotilla, p.Name)[told[p.Name]:]
@@ -82,9 +83,9 @@ spec: {taints: [{key: spread-not-here, effect: NoSchedule}]}
 			})
 			require.Equal(t, firstMoves(&p, false), movesIn(moved, false), "%s: %s", step.name, p.Name)
 			told[p.Name] += len(moved)
-			require.Equal(t, picksOf(p.Picked), scheduled(t, flotilla("", cli.ExitDone, "get", "placement/"+p.Name, "-o", "json")), "%s: %s", step.name, p.Name)
+			require.Equal(t, picksOf(p.Picked), scheduled(t, flotilla("", session.ExitDone, "get", "placement/"+p.Name, "-o", "json")), "%s: %s", step.name, p.Name)
 		}
-		flotilla(step.documents, cli.ExitDone, "plan", "-f", "-", "-o", "json")
+		flotilla(step.documents, session.ExitDone, "plan", "-f", "-", "-o", "json")
 	}
 }
 
@@ -92,7 +93,7 @@ spec: {taints: [{key: spread-not-here, effect: NoSchedule}]}
 func eventsOf(t *testing.T, flotilla func(stdin string, want int, args ...string) string, name string) []api.Audit {
 	t.Helper()
 	var events []api.Audit
-	for line := range strings.Lines(flotilla("", cli.ExitDone, "events", "placement/"+name, "-o", "json")) {
+	for line := range strings.Lines(flotilla("", session.ExitDone, "events", "placement/"+name, "-o", "json")) {
 		var e api.Audit
 		require.NoError(t, json.Unmarshal([]byte(line), &e))
 		events = append(events, e)

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"flotilla/hub/flotilla/cli"
+	"flotilla/hub/flotilla/cli/session"
 )
 
 var update = flag.Bool("update", false, "rewrite the outputs in testdata")
@@ -46,7 +47,7 @@ type command struct {
 
 // runner runs the commands of scripts in one environment.
 type runner struct {
-	env cli.Environment
+	env session.Environment
 	// alone says that there is no hub to change anything on.
 	alone bool
 	hints ledger

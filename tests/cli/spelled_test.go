@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"flotilla/hub/flotilla/cli"
+	"flotilla/hub/flotilla/cli/session"
 )
 
 // TestEveryHintOfTheHubIsACommand finds what the hub and the core put into Next, with words in place of what is
@@ -54,7 +55,7 @@ func judge(t *testing.T, path, hint string) {
 	var out bytes.Buffer
 	env := offlineEnvironment()
 	env.Out, env.Err = &out, &out
-	require.Equal(t, cli.ExitDone, cli.Main(t.Context(), append(words[1:], "--help"), env), "%s: %s\n%s", path, hint, out.String())
+	require.Equal(t, session.ExitDone, cli.Main(t.Context(), append(words[1:], "--help"), env), "%s: %s\n%s", path, hint, out.String())
 }
 
 // verbs are those of formats.

@@ -14,6 +14,7 @@ import (
 	"flotilla/bus/bustest"
 	"flotilla/core/api"
 	"flotilla/hub/flotilla/cli"
+	"flotilla/hub/flotilla/cli/session"
 )
 
 // screen is standard output that can be read while a command still writes it.
@@ -53,7 +54,7 @@ func TestWatchShowsChangesAndEndsWhenInterrupted(t *testing.T) {
 		e := env
 		var out bytes.Buffer
 		e.In, e.Out, e.Err = strings.NewReader(stdin), &out, &out
-		require.Equal(t, cli.ExitDone, cli.Main(t.Context(), args, e), out.String())
+		require.Equal(t, session.ExitDone, cli.Main(t.Context(), args, e), out.String())
 	}
 	run("apiVersion: v1\nkind: Namespace\nmetadata: {name: first}\n", "apply", "-f", "-")
 
@@ -72,14 +73,14 @@ func TestWatchShowsChangesAndEndsWhenInterrupted(t *testing.T) {
 	run("apiVersion: v1\nkind: Namespace\nmetadata: {name: longer-than-those}\n", "apply", "-f", "-")
 	bustest.Eventually(t, out.shows("longer-than-those"))
 	interrupt()
-	require.Equal(t, cli.ExitDone, <-ended)
+	require.Equal(t, session.ExitDone, <-ended)
 	require.Equal(t, 2, strings.Count(out.String(), "NAME"), out.String())
 	require.Equal(t, 2, strings.Count(out.String(), "first"), "once as it was found, once when it changed:\n%s", out.String())
 }
 
 // held is a hub that lets no watch through until it is told to, and counts what else it is asked.
 type held struct {
-	cli.Hub
+	session.Hub
 	watches chan chan struct{}
 	mu      sync.Mutex
 	asked   map[string]int
@@ -121,7 +122,7 @@ func TestWatchingAsksNothingWhileNothingChanges(t *testing.T) {
 		h := &held{watches: make(chan chan struct{}), asked: map[string]int{}}
 		watching, out := env, &screen{}
 		watching.Out, watching.Err = out, out
-		watching.Dial = func(ctx context.Context, c cli.Connection) (hub cli.Hub, err error) {
+		watching.Dial = func(ctx context.Context, c session.Connection) (hub session.Hub, err error) {
 			h.Hub, err = dial(ctx, c)
 			return h, err
 		}
@@ -135,14 +136,14 @@ func TestWatchingAsksNothingWhileNothingChanges(t *testing.T) {
 		e := env
 		var said bytes.Buffer
 		e.In, e.Out, e.Err = strings.NewReader("apiVersion: v1\nkind: Namespace\nmetadata: {name: first}\n"), &said, &said
-		require.Equal(t, cli.ExitDone, cli.Main(t.Context(), strings.Fields(test.change), e), said.String())
+		require.Equal(t, session.ExitDone, cli.Main(t.Context(), strings.Fields(test.change), e), said.String())
 		require.Equal(t, 1, h.count(test.verb), test.args)
 		close(through)
 		through = <-h.watches
 		require.Equal(t, 2, h.count(test.verb), test.args)
 		close(through)
 		interrupt()
-		require.Equal(t, cli.ExitDone, <-ended)
+		require.Equal(t, session.ExitDone, <-ended)
 	}
 }
 
@@ -156,20 +157,20 @@ func TestRawShowsTheRecordsOfAnObject(t *testing.T) {
 		e.Out, e.Err = &out, &errs
 		require.Equal(t, want, cli.Main(t.Context(), append([]string{"get", "--raw"}, args...), e), errs.String())
 		records := map[string]json.RawMessage{}
-		if want == cli.ExitDone {
+		if want == session.ExitDone {
 			require.NoError(t, json.Unmarshal(out.Bytes(), &records))
 		}
 		return records
 	}
-	records := raw(cli.ExitDone, "member/berlin")
+	records := raw(session.ExitDone, "member/berlin")
 	var heartbeat api.Heartbeat
 	require.NoError(t, json.Unmarshal(records["heartbeat/berlin"], &heartbeat))
 	require.Equal(t, "berlin", heartbeat.Member)
 	require.Contains(t, records, "state/member.berlin")
 	require.NotContains(t, records, "state/spec.member.berlin", "nobody admitted it")
 
-	require.Contains(t, raw(cli.ExitDone, "term"), "state/term")
-	require.Contains(t, raw(cli.ExitDone, "lease/hub"), "lease/hub")
-	raw(cli.ExitDifferent, "schedule.nothing")
-	raw(cli.ExitUsage, "members")
+	require.Contains(t, raw(session.ExitDone, "term"), "state/term")
+	require.Contains(t, raw(session.ExitDone, "lease/hub"), "lease/hub")
+	raw(session.ExitDifferent, "schedule.nothing")
+	raw(session.ExitUsage, "members")
 }

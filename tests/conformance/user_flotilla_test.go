@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"flotilla/hub/flotilla/cli"
+	"flotilla/hub/flotilla/cli/session"
 )
 
 // folder holds the files of one case as its user has them.
@@ -41,12 +42,12 @@ func (f folder) write(name string, objects ...any) {
 func (f folder) flotilla(args ...string) (code int, out, errs string) {
 	f.t.Helper()
 	var stdout, stderr bytes.Buffer
-	code = cli.Main(f.t.Context(), append(args, "-f", f.path), cli.Environment{
+	code = cli.Main(f.t.Context(), append(args, "-f", f.path), session.Environment{
 		Out: &stdout, Err: &stderr,
 		Getenv: func(string) string { return "" },
 		Now:    func() time.Time { return recordingTime },
-		Dial: func(context.Context, cli.Connection) (cli.Hub, error) {
-			return nil, &cli.Failure{Code: cli.ExitUnreachable, Message: "no hub here"}
+		Dial: func(context.Context, session.Connection) (session.Hub, error) {
+			return nil, &session.Failure{Code: session.ExitUnreachable, Message: "no hub here"}
 		},
 	})
 	return code, stdout.String(), stderr.String()
@@ -56,7 +57,7 @@ func (f folder) flotilla(args ...string) (code int, out, errs string) {
 func (f folder) answer(into any, args ...string) (refusal string) {
 	f.t.Helper()
 	code, out, errs := f.flotilla(append(args, "-o", "json")...)
-	if code != cli.ExitDone && code != cli.ExitDifferent {
+	if code != session.ExitDone && code != session.ExitDifferent {
 		return fmt.Sprintf("exit %d: %s", code, errs)
 	}
 	require.NoError(f.t, json.Unmarshal([]byte(out), into), "%s", out)

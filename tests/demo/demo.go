@@ -16,6 +16,7 @@ import (
 	"flotilla/configs/examples"
 	"flotilla/hub/dev"
 	"flotilla/hub/flotilla/cli"
+	"flotilla/hub/flotilla/cli/session"
 	"flotilla/hub/hubd"
 )
 
@@ -95,14 +96,14 @@ func (d *demo) close() error {
 
 // flotilla runs one command line as a person would type it, shows both, and wants exit code 0.
 func (d *demo) flotilla(ctx context.Context, args ...string) error {
-	return d.exits(ctx, cli.ExitDone, args...)
+	return d.exits(ctx, session.ExitDone, args...)
 }
 
 // exits runs a command line that ends with an exit code.
 func (d *demo) exits(ctx context.Context, want int, args ...string) error {
 	shown := strings.ReplaceAll(strings.Join(args, " "), d.folder+"/", "")
 	fmt.Printf("\n$ flotilla %s\n", shown)
-	env := cli.OSEnvironment(d.now)
+	env := session.OSEnvironment(d.now)
 	env.In, env.Terminal = strings.NewReader(""), false
 	env.Err, env.Getenv = os.Stdout, d.getenv
 	if code := cli.Main(ctx, args, env); code != want {

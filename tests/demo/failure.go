@@ -8,7 +8,7 @@ import (
 
 	"flotilla/agent/target/memory/faults"
 	"flotilla/core/api"
-	"flotilla/hub/flotilla/cli"
+	"flotilla/hub/flotilla/cli/session"
 )
 
 // members wants so many members, all in one state.
@@ -126,5 +126,5 @@ func (d *demo) remove(ctx context.Context) error {
 
 // plan shows the plan of one file; it changes nothing.
 func (d *demo) plan(ctx context.Context) error {
-	return d.exits(ctx, cli.ExitDifferent, "plan", "-f", d.examples()+"/004-pickn-affinity.yaml")
+	return d.exits(ctx, session.ExitDifferent, "plan", "-f", d.examples()+"/004-pickn-affinity.yaml")
 }

@@ -12,7 +12,7 @@ import (
 	"flotilla/configs"
 	"flotilla/core/api"
 	"flotilla/core/disruption"
-	"flotilla/hub/flotilla/cli"
+	"flotilla/hub/flotilla/cli/session"
 )
 
 // shrinking is the member whose pool has more nodes than its pods need.
@@ -54,7 +54,7 @@ func (d *demo) consolidate(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := d.exits(ctx, cli.ExitDifferent, "plan", "nodes", "-m", shrinking); err != nil {
+	if err := d.exits(ctx, session.ExitDifferent, "plan", "nodes", "-m", shrinking); err != nil {
 		return err
 	}
 	before, err := d.listNodes(ctx)

@@ -16,7 +16,7 @@ import (
 	"flotilla/configs"
 	"flotilla/core/api"
 	"flotilla/core/upgrade"
-	"flotilla/hub/flotilla/cli"
+	"flotilla/hub/flotilla/cli/session"
 )
 
 // The upgrade of configs/examples/upgrades/run.yaml.
@@ -55,7 +55,7 @@ func (d *demo) planUpgrade(ctx context.Context) error {
 	if err := d.flotilla(ctx, "windows", windowed); err != nil {
 		return err
 	}
-	return d.exits(ctx, cli.ExitDifferent, "plan", "-f", d.upgrades("run"), "--assume", "10m", "--assume-approval", "1h")
+	return d.exits(ctx, session.ExitDifferent, "plan", "-f", d.upgrades("run"), "--assume", "10m", "--assume-approval", "1h")
 }
 
 // window gives the windowed member a schedule.
@@ -142,7 +142,7 @@ func (d *demo) upgradeProduction(ctx context.Context) error {
 	if err := d.reasons(ctx, map[string]string{brittle: api.ReasonUpgradeFailed, windowed: api.ReasonWindowClosed}); err != nil {
 		return err
 	}
-	return d.exits(ctx, cli.ExitDifferent, "run", "status", spring)
+	return d.exits(ctx, session.ExitDifferent, "run", "status", spring)
 }
 
 // endUpgrade skips the failed member and opens the window: the run goes on by itself and ends.

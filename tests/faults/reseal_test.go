@@ -18,6 +18,7 @@ import (
 	"flotilla/bus/bustest"
 	"flotilla/core/api"
 	"flotilla/hub/flotilla/cli"
+	"flotilla/hub/flotilla/cli/session"
 	"flotilla/subjects"
 	"flotilla/tests/elsewhen"
 )
@@ -49,9 +50,9 @@ func TestAHubIsKilledWhileItSealsAnew(t *testing.T) {
 	before := f.changes()
 
 	code, said := f.typed(t, "secrets", "rotate", f.secrets)
-	require.Equal(t, cli.ExitDone, code, said)
+	require.Equal(t, session.ExitDone, code, said)
 	code, said = f.typed(t, "secrets", "prune", f.secrets)
-	require.Equal(t, cli.ExitRefused, code, said)
+	require.Equal(t, session.ExitRefused, code, said)
 	require.Contains(t, said, "nothing was changed: content is sealed with secret")
 	f.processes["hub-0"].Kill()
 	f.processes["hub-1"].Kill()
@@ -73,7 +74,7 @@ func TestAHubIsKilledWhileItSealsAnew(t *testing.T) {
 	}
 	hub.Start(t)
 	bustest.EventuallyIn(t, patience, func() error {
-		if code, said := f.typed(t, "secrets", "prune", f.secrets); code != cli.ExitDone {
+		if code, said := f.typed(t, "secrets", "prune", f.secrets); code != session.ExitDone {
 			return errors.New(said)
 		}
 		return nil
@@ -115,7 +116,7 @@ func (f *fleet) ask(t testing.TB, conn *bus.Conn, documents ...json.RawMessage) 
 func (f *fleet) typed(t testing.TB, words ...string) (code int, said string) {
 	t.Helper()
 	var out bytes.Buffer
-	env := cli.OSEnvironment(elsewhen.Now)
+	env := session.OSEnvironment(elsewhen.Now)
 	env.Out, env.Err, env.In = &out, &out, strings.NewReader("")
 	code = cli.Main(t.Context(), append([]string{"--url", f.clients.URL(), "--creds", f.creds}, words...), env)
 	return code, out.String()

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 
@@ -78,6 +79,18 @@ var rules = []rule{
 	{"bus", []string{"subjects", "core/api", "core/seal", "bus/loop", "bus"}, []string{"github.com/nats-io", "github.com/rs/zerolog", "github.com/klauspost/compress", "golang.org/x/sys", "k8s.io/apimachinery/pkg/apis/meta/v1"}, nil, "only the bus speaks NATS"},
 	{"bus/bustest", []string{"subjects", "core/api", "core/seal", "bus", "tests/elsewhen"}, []string{"github.com/nats-io", "github.com/rs/zerolog", "github.com/stretchr/testify"}, nil, "the bus for tests"},
 	{"docs", nil, nil, nil, "text alone"},
+	{"hub/flotilla/cli/clitest", []string{"core/api"}, []string{"github.com/stretchr/testify", "k8s.io", "sigs.k8s.io"}, nil, "what tests of the client share"},
+	{"hub/flotilla/cli/session", []string{"core/api", "bus"}, []string{"github.com/spf13", "github.com/rs/zerolog", "golang.org/x/term", "k8s.io/apimachinery"}, nil, "a session knows no kind of objects"},
+	{"hub/flotilla/cli/resource", []string{"core", "hub/flotilla/cli/session"}, []string{"github.com/spf13", "k8s.io"}, nil, "how objects are named and read, not how they are shown"},
+	{"hub/flotilla/cli/show", []string{"core", "hub/flotilla/cli/session", "hub/flotilla/cli/resource"}, []string{"github.com/spf13", "k8s.io"}, nil, "how objects are shown, whichever command asks"},
+	{"hub/flotilla/cli/offline", []string{"core", "configs", "hub/flotilla/schema", "hub/flotilla/cli/session", "hub/flotilla/cli/resource"}, []string{"github.com/spf13", "k8s.io", "sigs.k8s.io"}, nil, "files are read without a hub"},
+	{"hub/flotilla/cli/nodes", clientShared, []string{"github.com/spf13", "k8s.io"}, nil, "commands about nodes need no other noun"},
+	{"hub/flotilla/cli/run", clientShared, []string{"github.com/spf13", "k8s.io"}, nil, "commands about update runs need no other noun"},
+	{"hub/flotilla/cli/hub", clientShared, []string{"github.com/spf13", "k8s.io"}, nil, "commands about the fleet need no other noun"},
+	{"hub/flotilla/cli/placement", append(slices.Clip(clientShared), "hub/flotilla/cli/nodes"), []string{"github.com/spf13", "k8s.io"}, nil, "why answers about placements and nodes"},
+	{"hub/flotilla/cli/plan", append(slices.Clip(clientShared), "hub/flotilla/cli/nodes"), []string{"github.com/spf13", "k8s.io"}, nil, "a plan of files that hold Nodes is one of nodes"},
+	{"hub/flotilla/cli/object", append(slices.Clip(clientShared), "subjects", "hub/flotilla/schema", "hub/flotilla/cli/nodes", "hub/flotilla/cli/placement"), []string{"github.com/spf13", "k8s.io", "sigs.k8s.io", "github.com/aymanbagabas/go-udiff"}, nil, "verbs show what is special about a kind"},
+	{"hub/flotilla/cli/member", append(slices.Clip(clientShared), "hub/flotilla/cli/object"), []string{"github.com/spf13", "k8s.io"}, nil, "members are labelled as all objects are"},
 	{"hub/flotilla", []string{"core", "subjects", "bus", "configs", "docs", "hub/flotilla"}, []string{"github.com/spf13", "k8s.io", "sigs.k8s.io", "github.com/rs/zerolog", "golang.org/x/term", "github.com/nats-io", "github.com/aymanbagabas/go-udiff"}, nil, "the client talks to the door, not to rooms"},
 	{"hub/dev", []string{""}, []string{""}, nil, "a fleet in one process, for --dev, the demo and tests"},
 	{"hub/hubd", []string{"core", "subjects", "bus", "configs", "hub"}, []string{"github.com/rs/zerolog", "github.com/prometheus"}, nil, "hubd wires the rooms"},
@@ -97,6 +110,11 @@ var rules = []rule{
 	{"agent", []string{"core", "subjects", "bus", "configs", "agent/target", "agent/disk", "agent/exec"}, []string{"github.com/rs/zerolog", "github.com/prometheus", "k8s.io/apimachinery", "k8s.io/api"}, nil, "rooms meet in records, never by import"},
 	{"tests/elsewhen", nil, nil, nil, "the clock of tests goes wherever there are tests"},
 	{"tests", []string{""}, []string{""}, nil, "tests may meet everybody"},
+}
+
+// clientShared is what every folder of commands may use.
+var clientShared = []string{
+	"core", "configs", "hub/flotilla/cli/session", "hub/flotilla/cli/resource", "hub/flotilla/cli/show", "hub/flotilla/cli/offline",
 }
 
 // mains are the packages in which hub and agent meet; they may import anything below.

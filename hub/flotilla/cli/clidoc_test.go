@@ -13,6 +13,8 @@ import (
 
 	"flotilla/core/api"
 	"flotilla/core/validate"
+	"flotilla/hub/flotilla/cli/resource"
+	"flotilla/hub/flotilla/cli/show"
 )
 
 // inTicks are the words of a text that are typed or printed.
@@ -49,19 +51,19 @@ func TestNamesOfTheDocumentAreThoseOfTheProgram(t *testing.T) {
 		}
 		words := slices.DeleteFunc(ticked(cells[2]), func(word string) bool { return strings.ContainsAny(word, "-/ .") })
 		for _, word := range words {
-			if k, err := kindByWord(word); err == nil {
-				named[k.kind] = append(named[k.kind], word)
+			if k, err := resource.KindByWord(word); err == nil {
+				named[k.Kind] = append(named[k.Kind], word)
 			} else {
 				assert.Contains(t, []string{"Widget"}, word, "%s: %v", word, err)
 			}
 		}
 	}
-	for _, k := range kinds {
-		if !validate.Known(k.apiVersion, k.kind) && k.kind != api.KindGate && !onMembers(k.kind) {
+	for _, k := range resource.Kinds {
+		if !validate.Known(k.APIVersion, k.Kind) && k.Kind != api.KindGate && !resource.OnMembers(k.Kind) {
 			continue
 		}
-		for _, word := range append([]string{k.plural}, k.short...) {
-			assert.Contains(t, named[k.kind], word, "docs/cli.md leaves out a word for a %s", k.kind)
+		for _, word := range append([]string{k.Plural}, k.Short...) {
+			assert.Contains(t, named[k.Kind], word, "docs/cli.md leaves out a word for a %s", k.Kind)
 		}
 	}
 }
@@ -75,11 +77,11 @@ func TestColumnsOfTheDocumentAreThoseOfTheTables(t *testing.T) {
 	require.Len(t, sentences, 7)
 	word := regexp.MustCompile(`[A-Z][A-Z/-]+`)
 	for _, sentence := range sentences {
-		k, err := kindByWord(sentence[1])
+		k, err := resource.KindByWord(sentence[1])
 		require.NoError(t, err)
 		var usual, wide []string
-		for _, c := range columnsOf(k.kind) {
-			if head := strings.ToUpper(c.name); c.wide {
+		for _, c := range show.ColumnsOf(k.Kind) {
+			if head := strings.ToUpper(c.Name); c.Wide {
 				wide = append(wide, head)
 			} else {
 				usual = append(usual, head)

@@ -14,6 +14,10 @@ import (
 	"flotilla/core/plan"
 	"flotilla/core/upgrade"
 	"flotilla/core/why"
+	"flotilla/hub/flotilla/cli/hub"
+	"flotilla/hub/flotilla/cli/nodes"
+	"flotilla/hub/flotilla/cli/run"
+	"flotilla/hub/flotilla/cli/session"
 )
 
 // promised is what docs/json.md describes whole.
@@ -21,12 +25,12 @@ var promised = []any{
 	plan.Report{},
 	[]why.Answer{},
 	api.FleetStatus{},
-	versions{},
-	refusal{},
+	hub.Versions{},
+	session.Refusal{},
 	api.ApplyResponse{},
 	api.Audit{},
-	calendar{},
-	fleetNodePlan{},
+	run.Calendar{},
+	nodes.FleetNodePlan{},
 	disruption.NodeAnswer{},
 	disruption.BudgetReport{},
 	api.MemberNodeSpec{},

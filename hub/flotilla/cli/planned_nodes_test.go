@@ -10,6 +10,10 @@ import (
 
 	"flotilla/core/api"
 	"flotilla/core/disruption"
+	"flotilla/hub/flotilla/cli/clitest"
+	"flotilla/hub/flotilla/cli/nodes"
+	"flotilla/hub/flotilla/cli/resource"
+	"flotilla/hub/flotilla/cli/session"
 
 	"github.com/stretchr/testify/require"
 )
@@ -27,9 +31,9 @@ func cannedHub(t *testing.T, plans map[string]disruption.MemberForecast) *canned
 	c.answers = map[string]func(json.RawMessage) (any, error){
 		api.VerbList: func(json.RawMessage) (any, error) {
 			return map[string]any{"items": []any{
-				map[string]any{"apiVersion": clusterVersion, "kind": api.KindMemberCluster, "metadata": map[string]any{"name": "berlin"}},
-				map[string]any{"apiVersion": clusterVersion, "kind": api.KindMemberCluster, "metadata": map[string]any{"name": "joins"}},
-				map[string]any{"apiVersion": clusterVersion, "kind": api.KindMemberCluster, "metadata": map[string]any{"name": "oslo"}},
+				map[string]any{"apiVersion": resource.ClusterVersion, "kind": api.KindMemberCluster, "metadata": map[string]any{"name": "berlin"}},
+				map[string]any{"apiVersion": resource.ClusterVersion, "kind": api.KindMemberCluster, "metadata": map[string]any{"name": "joins"}},
+				map[string]any{"apiVersion": resource.ClusterVersion, "kind": api.KindMemberCluster, "metadata": map[string]any{"name": "oslo"}},
 			}}, nil
 		},
 		api.VerbPlanNodes: func(body json.RawMessage) (any, error) {
@@ -47,7 +51,7 @@ func cannedHub(t *testing.T, plans map[string]disruption.MemberForecast) *canned
 
 func twoPlans() map[string]disruption.MemberForecast {
 	return map[string]disruption.MemberForecast{
-		"berlin": {Member: "berlin", At: tableNow, Nodes: 3, Notes: []string{"member berlin: one is on its way"}, Forecast: disruption.Forecast{
+		"berlin": {Member: "berlin", At: clitest.Now, Nodes: 3, Notes: []string{"member berlin: one is on its way"}, Forecast: disruption.Forecast{
 			Commands: []disruption.Command{{
 				Method: disruption.MethodSingle, Reason: api.ReasonUnderutilized, Nodes: []string{"n1", "n2"}, Savings: api.Hourly{Amount: 0.25},
 				Replacements: []disruption.Replacement{{Pool: "a", InstanceTypes: []string{"d2"}, Price: 0.1}},
@@ -55,7 +59,7 @@ func twoPlans() map[string]disruption.MemberForecast {
 			}},
 			Savings: api.Hourly{Amount: 0.25}, Then: "further disruptions are decided when new-0 is ready", FleetBudgets: map[string]int{"all": 1},
 		}},
-		"oslo": {Member: "oslo", At: tableNow, Nodes: 2, Forecast: disruption.Forecast{Stale: "the member is NotReady"}},
+		"oslo": {Member: "oslo", At: clitest.Now, Nodes: 2, Forecast: disruption.Forecast{Stale: "the member is NotReady"}},
 	}
 }
 
@@ -64,7 +68,7 @@ func twoPlans() map[string]disruption.MemberForecast {
 func TestPlanOfAllMembers(t *testing.T) {
 	c := cannedHub(t, twoPlans())
 	out, errs, code := c.typed("plan nodes")
-	require.Equal(t, ExitDifferent, code, errs)
+	require.Equal(t, session.ExitDifferent, code, errs)
 	require.Equal(t, `at 2026-03-01T12:00:00Z
 
 member berlin:
@@ -83,17 +87,17 @@ next: flotilla get disruptions -m berlin -w
 	require.JSONEq(t, `{"member": "oslo", "fleetBudgets": {"all": 1}}`, string(c.asked[api.VerbPlanNodes][2]))
 
 	out, _, code = c.typed("plan nodes -o json")
-	require.Equal(t, ExitDifferent, code)
-	var plan fleetNodePlan
+	require.Equal(t, session.ExitDifferent, code)
+	var plan nodes.FleetNodePlan
 	require.NoError(t, json.Unmarshal([]byte(out), &plan))
 	require.Len(t, plan.Members, 2)
 	require.InDelta(t, 0.25, plan.Savings.Amount, 1e-9)
 
 	out, _, code = c.typed("plan nodes -m oslo")
-	require.Equal(t, ExitDone, code)
+	require.Equal(t, session.ExitDone, code)
 	require.Equal(t, "at 2026-03-01T12:00:00Z\nnothing is decided: the member is NotReady\nnext: flotilla describe member/oslo\n", out)
 	_, errs, code = c.typed("plan nodes -m osol")
-	require.Equal(t, ExitDifferent, code)
+	require.Equal(t, session.ExitDifferent, code)
 	require.Contains(t, errs, `there is no member "osol", did you mean oslo?`)
 }
 
@@ -117,9 +121,9 @@ func (c *canned) Close() {}
 func (c *canned) typed(line string) (out, errs string, code int) {
 	c.t.Helper()
 	var stdout, stderr bytes.Buffer
-	code = Main(c.t.Context(), strings.Fields(line), Environment{
-		In: strings.NewReader(""), Out: &stdout, Err: &stderr, Getenv: func(string) string { return "" }, Now: func() time.Time { return tableNow },
-		Dial: func(context.Context, Connection) (Hub, error) { return c, nil },
+	code = Main(c.t.Context(), strings.Fields(line), session.Environment{
+		In: strings.NewReader(""), Out: &stdout, Err: &stderr, Getenv: func(string) string { return "" }, Now: func() time.Time { return clitest.Now },
+		Dial: func(context.Context, session.Connection) (session.Hub, error) { return c, nil },
 	})
 	return stdout.String(), stderr.String(), code
 }

@@ -8,6 +8,9 @@ import (
 	"strings"
 	"testing"
 
+	"flotilla/hub/flotilla/cli/resource"
+	"flotilla/hub/flotilla/cli/session"
+
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"github.com/stretchr/testify/require"
@@ -26,7 +29,7 @@ func TestReference(t *testing.T) {
 	require.NoError(t, err)
 	head, _, found := strings.Cut(string(text), referenceMark)
 	require.True(t, found)
-	root := newRoot(NewClient(New(Environment{Getenv: func(string) string { return "" }})))
+	root := newRoot(resource.New(session.New(session.Environment{Getenv: func(string) string { return "" }})))
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
 	var b strings.Builder
@@ -37,7 +40,7 @@ func TestReference(t *testing.T) {
 		return
 	}
 	require.Equal(t, digest(want), digest(string(text)), "docs/cli.md is out of date: go test ./hub/flotilla/cli -run TestReference -update")
-	for _, code := range []int{ExitDone, ExitDifferent, ExitUsage, ExitRefused, ExitPartial, ExitUnreachable, ExitTimedOut} {
+	for _, code := range []int{session.ExitDone, session.ExitDifferent, session.ExitUsage, session.ExitRefused, session.ExitPartial, session.ExitUnreachable, session.ExitTimedOut} {
 		require.Contains(t, head, fmt.Sprintf("| %d |", code), "exit code %d is not documented", code)
 	}
 }

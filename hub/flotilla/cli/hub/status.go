@@ -1,0 +1,146 @@
+package hub
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"flotilla/core/api"
+	"flotilla/hub/flotilla/cli/session"
+)
+
+func (a commands) statusCommand() *cobra.Command {
+	var format string
+	var check bool
+	cmd := &cobra.Command{
+		Use:   "status",
+		Short: "The whole fleet on one screen, problems first",
+		Args:  session.NoArgs,
+		RunE: a.Do(func(ctx context.Context, _ []string) error {
+			return a.status(ctx, format, check)
+		}),
+	}
+	cmd.Flags().StringVarP(&format, "output", "o", "", "json")
+	cmd.Flags().BoolVar(&check, "check", false, "exit 1 when there is a problem")
+	return cmd
+}
+
+func (a commands) status(ctx context.Context, format string, check bool) error {
+	if format != "" && format != "json" {
+		return session.Usagef("unknown output format %q, expected json", format)
+	}
+	a.Machine = format == "json"
+	var s api.FleetStatus
+	if err := a.Call(ctx, api.VerbStatus, struct{}{}, &s); err != nil {
+		return err
+	}
+	if a.Machine {
+		if err := session.PrintJSON(a.Out, s); err != nil {
+			return err
+		}
+	} else if err := a.printStatus(&s); err != nil {
+		return err
+	}
+	if check && len(s.Problems) > 0 {
+		return session.Different()
+	}
+	return nil
+}
+
+func (a commands) printStatus(s *api.FleetStatus) error {
+	var text strings.Builder
+	w := tabwriter.NewWriter(&text, 0, 8, 2, ' ', 0)
+	if len(s.Problems) > 0 {
+		session.Say(w, "%d %s\n", len(s.Problems), session.Plural(len(s.Problems), "problem", "problems"))
+		for _, p := range s.Problems {
+			session.Say(w, "  %s\t%s\t%s\t%s\n", p.Object, p.Reason, session.Since(a.Now(), p.Since.Time), p.Message)
+		}
+		session.Say(w, "\n")
+	}
+	session.Say(w, "fleet\t%s\n", leadership(s))
+	session.Say(w, "members\t%s\n", memberCounts(s.Members))
+	converging := ""
+	if s.Converging > 0 {
+		converging = fmt.Sprintf(", %d converging", s.Converging)
+	}
+	session.Say(w, "placements\t%d on %d %s%s\n", s.Placements, s.Bindings, session.Plural(s.Bindings, "binding", "bindings"), converging)
+	if runs := runCounts(s.Runs); runs != "" {
+		session.Say(w, "runs\t%s\n", runs)
+	}
+	if nodes := nodeCounts(s); nodes != "" {
+		session.Say(w, "nodes\t%s\n", nodes)
+	}
+	if err := w.Flush(); err != nil {
+		return fmt.Errorf("printing: %w", err)
+	}
+	a.Printf("%s", a.Problems(text.String(), s.Problems))
+	if len(s.Problems) > 0 && s.Problems[0].Next != "" {
+		a.Next("%s", s.Problems[0].Next)
+	} else {
+		a.Next("flotilla get placements")
+	}
+	return nil
+}
+
+// leadership is "default, led by hub-0, term 7".
+func leadership(s *api.FleetStatus) string {
+	if s.Damage != "" {
+		return fmt.Sprintf("%s, led by nobody: %s only shows what is left of state", s.Fleet, s.Leader)
+	}
+	return fmt.Sprintf("%s, led by %s, term %d", s.Fleet, s.Leader, s.Term)
+}
+
+// memberCounts is "8: 7 Ready, 1 Unknown".
+func memberCounts(counts map[string]int) string {
+	total := 0
+	var parts []string
+	for _, state := range []api.MemberState{api.MemberReady, api.MemberNotReady, api.MemberUnknown, api.MemberJoining, api.MemberLeaving} {
+		if n := counts[string(state)]; n > 0 {
+			total += n
+			parts = append(parts, fmt.Sprintf("%d %s", n, state))
+		}
+	}
+	if total == 0 {
+		return "none"
+	}
+	return fmt.Sprintf("%d: %s", total, strings.Join(parts, ", "))
+}
+
+// runCounts is "3: 1 Running, 2 Completed", empty without runs.
+func runCounts(counts map[string]int) string {
+	total := 0
+	var parts []string
+	for _, state := range []api.UpdateState{
+		api.StateRunning, api.StatePending, api.StateStopping, api.StateFailed, api.StateStopped, api.StateNotStarted, api.StateCompleted, api.StateSkipped,
+	} {
+		if n := counts[string(state)]; n > 0 {
+			total += n
+			parts = append(parts, fmt.Sprintf("%d %s", n, state))
+		}
+	}
+	if total == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d: %s", total, strings.Join(parts, ", "))
+}
+
+// nodeCounts is "12 of 2 node pools, disruptions: 1 Launching, 2 Draining", empty without any of them.
+func nodeCounts(s *api.FleetStatus) string {
+	if s.NodePools == 0 && len(s.Disruptions) == 0 {
+		return ""
+	}
+	text := fmt.Sprintf("%d of %d node %s", s.Nodes, s.NodePools, session.Plural(s.NodePools, "pool", "pools"))
+	var parts []string
+	for _, phase := range []string{api.PhaseLaunching, api.PhaseDraining, api.PhaseAborted} {
+		if n := s.Disruptions[phase]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, phase))
+		}
+	}
+	if len(parts) == 0 {
+		return text + ", none is being disrupted"
+	}
+	return text + ", disruptions: " + strings.Join(parts, ", ")
+}

@@ -1,0 +1,143 @@
+package object
+
+import (
+	"context"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"flotilla/core/api"
+	"flotilla/hub/flotilla/cli/offline"
+	"flotilla/hub/flotilla/cli/resource"
+	"flotilla/hub/flotilla/cli/session"
+)
+
+// maxDocuments is how many documents the hub takes in one request; an apply is all or nothing, so it
+// is never split.
+const maxDocuments = 500
+
+type applyOptions struct {
+	offline.Source
+	dryRun string
+	format string
+}
+
+func (a Commands) applyCommand() *cobra.Command {
+	o := &applyOptions{}
+	cmd := &cobra.Command{
+		Use:   "apply -f FILE… | -k DIR",
+		Short: "Create or change objects, all of them or none",
+		Long: `Create or change objects from files, folders or standard input.
+
+Kinds that Flotilla knows are checked strictly; every fault is shown at once with its path, what was
+found, what was expected, and the corrected form. Any other kind is content: kept on the hub, and
+placed on the members that placements choose. One apply is all or nothing.`,
+		Example: `  flotilla apply -f configs/examples
+  flotilla apply -k overlays/prod --dry-run=server
+  kustomize build . | flotilla apply -f -`,
+		Args: session.NoArgs,
+		RunE: a.Do(func(ctx context.Context, _ []string) error { return a.apply(ctx, o) }),
+	}
+	o.AddFlags(cmd.Flags())
+	a.NamespaceFlag(cmd.Flags())
+	session.DryRunClientFlag(cmd, &o.dryRun)
+	cmd.Flags().StringVarP(&o.format, "output", "o", "", "one of: name, json")
+	return cmd
+}
+
+func (a Commands) apply(ctx context.Context, o *applyOptions) error {
+	if o.dryRun == session.DryRunClient {
+		return a.applyOnPaper(o)
+	}
+	dry, err := session.ParseDryRun(o.dryRun, session.DryRunClient)
+	if err != nil {
+		return err
+	}
+	if !slices.Contains([]string{"", "name", "json"}, o.format) {
+		return session.Usagef("unknown output format %q, expected name or json", o.format)
+	}
+	a.Machine = o.format != ""
+	documents, err := o.Read(a.Client)
+	if err != nil {
+		return err
+	}
+	request, err := applyRequest(documents, dry)
+	if err != nil {
+		return err
+	}
+	var reply api.ApplyResponse
+	if err := a.Call(ctx, api.VerbApply, request, &reply); err != nil {
+		return offline.DescribeFaults(err, documents, &o.Source, true)
+	}
+	return a.printApplied(o, &reply, dry)
+}
+
+func applyRequest(documents []offline.Document, dry bool) (*api.ApplyRequest, error) {
+	if len(documents) > maxDocuments {
+		return nil, session.Refusedf("%d documents in one apply, at most %d: apply is all or nothing; split them into several applies, content before placements",
+			len(documents), maxDocuments)
+	}
+	request := &api.ApplyRequest{Request: resource.NewRequestID(), DryRun: dry}
+	for _, d := range documents {
+		request.Documents = append(request.Documents, d.Body)
+	}
+	return request, nil
+}
+
+func (a Commands) printApplied(o *applyOptions, reply *api.ApplyResponse, dry bool) error {
+	for _, text := range reply.Notes {
+		a.Note("%s", text)
+	}
+	if o.format == "json" {
+		return session.PrintJSON(a.Out, reply)
+	}
+	for _, r := range reply.Results {
+		for _, text := range r.Notes {
+			a.Note("%s: %s", r.Object, text)
+		}
+		switch {
+		case o.format == "name":
+			a.Printf("%s\n", resource.ShownName(r.Object))
+		case dry:
+			a.Printf("%s %s (server dry run)\n", resource.ShownName(r.Object), r.Action)
+		default:
+			a.Printf("%s %s\n", resource.ShownName(r.Object), r.Action)
+		}
+	}
+	if dry {
+		o.Next(a.Client, "plan")
+		return nil
+	}
+	a.nextAfterApply(reply.Results)
+	return nil
+}
+
+func (a Commands) nextAfterApply(results []api.ApplyResult) {
+	for _, r := range results {
+		k := resource.Ref{Type: resource.KindOfObject(r.Object.APIVersion, r.Object.Kind), Namespace: r.Object.Namespace, Name: r.Object.Name}
+		switch r.Object.Kind {
+		case api.KindClusterResourcePlacement, api.KindResourcePlacement:
+			a.Next("flotilla rollout status %s", k)
+			return
+		case api.KindMemberCluster:
+			a.Next("flotilla get members")
+			return
+		case api.KindUpdateRun:
+			a.Next("flotilla run start %s", k.Name)
+			return
+		case api.KindUpdateStrategy:
+			a.Next("flotilla run create --help")
+			return
+		case api.KindMemberMaintenance:
+			a.Next("flotilla windows %s", k.Name)
+			return
+		case api.KindNodePool, api.KindInstanceCatalog:
+			a.Next("flotilla plan nodes")
+			return
+		case api.KindAutoUpgradeProfile, api.KindVersionCatalog:
+			a.Next("flotilla get %s", k.Plural)
+			return
+		}
+	}
+	a.Next("flotilla get placements")
+}

@@ -1,0 +1,57 @@
+package placement
+
+import (
+	"slices"
+	"text/tabwriter"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"flotilla/core/api"
+	"flotilla/hub/flotilla/cli/resource"
+	"flotilla/hub/flotilla/cli/session"
+	"flotilla/hub/flotilla/cli/show"
+)
+
+// describedInFull is of how many members in trouble describe shows all conditions.
+const describedInFull = 1
+
+// DescribePlacement shows a placement as kubectl would, but for its members: a line for each, and only the
+// first of those in trouble in full.
+func (a Commands) DescribePlacement(obj *unstructured.Unstructured) error {
+	status := placementStatusOf(obj)
+	short := obj.DeepCopy()
+	entries := resource.SliceOfMaps(show.View{Object: obj}.Field("status", "placementStatuses"))
+	entries = slices.DeleteFunc(entries, func(m map[string]any) bool {
+		return !slices.Contains([]string{api.EntryFailed, api.EntryDrifted, api.EntryNotAvailable, api.EntryUnknown}, stringOf(m["state"]))
+	})
+	var kept []any
+	for _, m := range entries[:min(len(entries), describedInFull)] {
+		kept = append(kept, m)
+	}
+	if kept == nil {
+		unstructured.RemoveNestedField(short.Object, "status", "placementStatuses")
+	} else if err := unstructured.SetNestedSlice(short.Object, kept, "status", "placementStatuses"); err != nil {
+		return err
+	}
+	unstructured.RemoveNestedField(short.Object, "status", "rollout", "heldUpBy")
+	unstructured.RemoveNestedField(short.Object, "status", "withdrawals")
+	a.Printf("%s", show.DescribeObject(short))
+	if lines := memberLines(status); len(lines) > 0 {
+		a.Printf("Members:\n")
+		w := tabwriter.NewWriter(a.Out, 0, 8, 2, ' ', 0)
+		session.Say(w, "  Member\tSnapshot\tState\tSince\tMessage\n")
+		session.Say(w, "  ------\t--------\t-----\t-----\t-------\n")
+		for _, l := range lines {
+			session.Say(w, "  %s\t%s\t%s\t%s\t%s\n", l.member, l.snapshot, l.state, session.Since(a.Now(), l.since), session.OrDash(l.message))
+		}
+		if err := w.Flush(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func stringOf(value any) string {
+	s, _ := value.(string)
+	return s
+}

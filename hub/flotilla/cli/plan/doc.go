@@ -1,0 +1,2 @@
+// Package plan holds the command plan: what applying files would change, live or from files alone.
+package plan
