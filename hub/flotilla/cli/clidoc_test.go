@@ -7,9 +7,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"flotilla/core/api"
 	"flotilla/core/validate"
@@ -80,7 +82,7 @@ func TestColumnsOfTheDocumentAreThoseOfTheTables(t *testing.T) {
 		k, err := resource.KindByWord(sentence[1])
 		require.NoError(t, err)
 		var usual, wide []string
-		for _, c := range show.ColumnsOf(k.Kind) {
+		for _, c := range show.ColumnsOf(k.Kind, &unstructured.Unstructured{}, time.Time{}) {
 			if head := strings.ToUpper(c.Name); c.Wide {
 				wide = append(wide, head)
 			} else {

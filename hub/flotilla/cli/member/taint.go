@@ -11,7 +11,6 @@ import (
 	"flotilla/core/api"
 	"flotilla/hub/flotilla/cli/resource"
 	"flotilla/hub/flotilla/cli/session"
-	"flotilla/hub/flotilla/cli/show"
 )
 
 func (a commands) taintCommand() *cobra.Command {
@@ -64,7 +63,7 @@ func (a commands) taint(ctx context.Context, args []string, dryRun string, bare 
 func (a commands) changeTaints(ctx context.Context, member string, changes []taintChange, done string, dry bool) error {
 	r := resource.Ref{Type: resource.KindOfObject(resource.ClusterVersion, api.KindMemberCluster), Name: member}
 	result, err := a.Patch(ctx, r, dry, func(obj *unstructured.Unstructured) (map[string]any, error) {
-		now := show.TaintsOf(obj)
+		now := resource.Into[api.MemberCluster](obj).Spec.Taints
 		then := applyTaints(now, changes)
 		if slices.Equal(now, then) {
 			return nil, nil

@@ -20,14 +20,12 @@ import (
 
 // DescribeNode shows a node with its pods, and why it goes or stays.
 func (a Commands) DescribeNode(ctx context.Context, obj *unstructured.Unstructured) error {
-	var pods []api.PodState
-	show.View{Object: obj}.ReadInto(&pods, "status", "podStates")
+	node := resource.Into[api.MemberNode](obj)
 	unstructured.RemoveNestedField(obj.Object, "status", "podStates")
-	for _, field := range []string{"allocatable", "requested"} {
-		quantities(obj, "status", field)
-	}
+	quantities(obj, node.Status.Allocatable, "status", "allocatable")
+	quantities(obj, node.Status.Requested, "status", "requested")
 	a.Printf("%s", show.DescribeObject(obj))
-	if err := a.printPods(pods); err != nil {
+	if err := a.printPods(node.Status.PodStates); err != nil {
 		return err
 	}
 	var answer disruption.NodeAnswer
@@ -42,21 +40,15 @@ func (a Commands) DescribeNode(ctx context.Context, obj *unstructured.Unstructur
 // DescribeDisruption shows a disruption with the way of each pod; -o yaml also has the instance types that a
 // launch was offered.
 func (a Commands) DescribeDisruption(obj *unstructured.Unstructured) error {
-	v := show.View{Object: obj}
-	var moves []api.PodMove
-	var killed []api.KilledPod
-	var replacements []api.NodeReplacement
-	v.ReadInto(&moves, "status", "moves")
-	v.ReadInto(&killed, "status", "killed")
-	v.ReadInto(&replacements, "status", "replacements")
+	d := resource.Into[api.NodeDisruption](obj).Status
 	for _, field := range []string{"moves", "killed", "replacements", "uids"} {
 		unstructured.RemoveNestedField(obj.Object, "status", field)
 	}
 	a.Printf("%s", show.DescribeObject(obj))
 	w := tabwriter.NewWriter(a.Out, 0, 8, 2, ' ', 0)
-	places := placesOf(replacements)
-	for i := range replacements {
-		r := &replacements[i]
+	places := placesOf(d.Replacements)
+	for i := range d.Replacements {
+		r := &d.Replacements[i]
 		if i == 0 {
 			session.Say(w, "Replacements:\n  Name\tPool\tNode\tState\tInstance-Types\n")
 		}
@@ -71,15 +63,15 @@ func (a Commands) DescribeDisruption(obj *unstructured.Unstructured) error {
 		}
 		session.Say(w, "  %s\t%s\t%s\t%s\t%s\n", r.Name, r.Pool, session.OrDash(r.Node), state, strings.Join(r.InstanceTypes, ","))
 	}
-	for i, m := range moves {
+	for i, m := range d.Moves {
 		if i == 0 {
 			session.Say(w, "Moves:\n  Pod\tFrom\tTo\n")
 		}
 		session.Say(w, "  %s\t%s\t%s\n", m.Pod, session.OrDash(m.From), cmp.Or(places[m.To], m.Where()))
 	}
-	launching := v.Text("status", "phase") == api.PhaseLaunching
-	for i := range killed {
-		k := &killed[i]
+	launching := d.Phase == api.PhaseLaunching
+	for i := range d.Killed {
+		k := &d.Killed[i]
 		if i == 0 {
 			session.Say(w, "Killed:\n  Pod\tFrom\tWhen\tTo\tProtected-By\n")
 		}
@@ -113,9 +105,8 @@ func killedWhen(k *api.KilledPod, launching bool) string {
 }
 
 // quantities shows amounts as Kubernetes does, "3900m" and "16Gi".
-func quantities(obj *unstructured.Unstructured, path ...string) {
-	var amounts api.Amounts
-	if !(show.View{Object: obj}).ReadInto(&amounts, path...) {
+func quantities(obj *unstructured.Unstructured, amounts api.Amounts, path ...string) {
+	if amounts == nil {
 		return
 	}
 	shown := map[string]any{}

@@ -7,7 +7,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"flotilla/core/api"
-	"flotilla/hub/flotilla/cli/resource"
 	"flotilla/hub/flotilla/cli/session"
 	"flotilla/hub/flotilla/cli/show"
 )
@@ -18,25 +17,22 @@ const describedInFull = 1
 // DescribePlacement shows a placement as kubectl would, but for its members: a line for each, and only the
 // first of those in trouble in full.
 func (a Commands) DescribePlacement(obj *unstructured.Unstructured) error {
-	status := placementStatusOf(obj)
 	short := obj.DeepCopy()
-	entries := resource.SliceOfMaps(show.View{Object: obj}.Field("status", "placementStatuses"))
-	entries = slices.DeleteFunc(entries, func(m map[string]any) bool {
-		return !slices.Contains([]string{api.EntryFailed, api.EntryDrifted, api.EntryNotAvailable, api.EntryUnknown}, stringOf(m["state"]))
+	entries, _, _ := unstructured.NestedSlice(short.Object, "status", "placementStatuses")
+	troubled := slices.DeleteFunc(entries, func(entry any) bool {
+		fields, _ := entry.(map[string]any)
+		return !slices.Contains([]any{api.EntryFailed, api.EntryDrifted, api.EntryNotAvailable, api.EntryUnknown}, fields["state"])
 	})
-	var kept []any
-	for _, m := range entries[:min(len(entries), describedInFull)] {
-		kept = append(kept, m)
-	}
-	if kept == nil {
-		unstructured.RemoveNestedField(short.Object, "status", "placementStatuses")
-	} else if err := unstructured.SetNestedSlice(short.Object, kept, "status", "placementStatuses"); err != nil {
-		return err
+	unstructured.RemoveNestedField(short.Object, "status", "placementStatuses")
+	if len(troubled) > 0 {
+		if err := unstructured.SetNestedSlice(short.Object, troubled[:min(len(troubled), describedInFull)], "status", "placementStatuses"); err != nil {
+			return err
+		}
 	}
 	unstructured.RemoveNestedField(short.Object, "status", "rollout", "heldUpBy")
 	unstructured.RemoveNestedField(short.Object, "status", "withdrawals")
 	a.Printf("%s", show.DescribeObject(short))
-	if lines := memberLines(status); len(lines) > 0 {
+	if lines := memberLines(placementOf(obj)); len(lines) > 0 {
 		a.Printf("Members:\n")
 		w := tabwriter.NewWriter(a.Out, 0, 8, 2, ' ', 0)
 		session.Say(w, "  Member\tSnapshot\tState\tSince\tMessage\n")
@@ -49,9 +45,4 @@ func (a Commands) DescribePlacement(obj *unstructured.Unstructured) error {
 		}
 	}
 	return nil
-}
-
-func stringOf(value any) string {
-	s, _ := value.(string)
-	return s
 }

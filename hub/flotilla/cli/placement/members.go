@@ -15,7 +15,6 @@ import (
 	"flotilla/core/api"
 	"flotilla/hub/flotilla/cli/resource"
 	"flotilla/hub/flotilla/cli/session"
-	"flotilla/hub/flotilla/cli/show"
 )
 
 // memberLine is one member of a placement.
@@ -28,9 +27,6 @@ type memberLine struct {
 // that they gave it up.
 func memberLines(s *api.PlacementStatus) []memberLine {
 	var lines []memberLine
-	if s == nil {
-		return nil
-	}
 	for i := range s.PlacementStatuses {
 		m := &s.PlacementStatuses[i]
 		lines = append(lines, memberLine{
@@ -63,7 +59,7 @@ func (a Commands) ShowMembers(ctx context.Context, r resource.Ref, o MembersShow
 	if err != nil {
 		return err
 	}
-	lines := memberLines(placementStatusOf(obj))
+	lines := memberLines(placementOf(obj))
 	if err := table.print(lines); err != nil {
 		return err
 	}
@@ -83,7 +79,7 @@ func (a Commands) watchMembers(ctx context.Context, r resource.Ref, table *lineT
 		if err != nil {
 			return err
 		}
-		lines := memberLines(placementStatusOf(obj))
+		lines := memberLines(placementOf(obj))
 		if !first || !onlyChanges {
 			if err := table.print(changedLines(seen, lines)); err != nil {
 				return err
@@ -116,8 +112,8 @@ func (a Commands) afterMembers(r resource.Ref, obj *unstructured.Unstructured, l
 	if len(lines) == 0 {
 		session.Say(a.Err, "no members: %s has not been scheduled to any yet\n", r)
 	}
-	if text := (show.View{Object: obj}).Text("status", "rollout", "message"); text != "" {
-		a.Note("%s", text)
+	if rollout := placementOf(obj).Rollout; rollout != nil && rollout.Message != "" {
+		a.Note("%s", rollout.Message)
 	}
 	a.Next("flotilla events %s", r)
 }

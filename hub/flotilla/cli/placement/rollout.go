@@ -8,12 +8,12 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"flotilla/core/api"
 	"flotilla/hub/flotilla/cli/resource"
 	"flotilla/hub/flotilla/cli/session"
-	"flotilla/hub/flotilla/cli/show"
 )
 
 // reasonUnfulfilled is the reason of a condition Scheduled that found too few members.
@@ -102,9 +102,9 @@ func (a Commands) rolloutStatus(ctx context.Context, o *rolloutOptions, args []s
 // stuck is the end of a rollout in which no member advanced for too long.
 func stuck(r resource.Ref, obj *unstructured.Unstructured) error {
 	message := ""
-	for _, c := range resource.SliceOfMaps(show.View{Object: obj}.Field("status", "conditions")) {
-		if c["reason"] == api.ReasonDeadlineExceeded {
-			message = stringOf(c["message"])
+	for _, c := range placementOf(obj).Conditions {
+		if c.Reason == api.ReasonDeadlineExceeded {
+			message = c.Message
 		}
 	}
 	return &session.Failure{
@@ -114,11 +114,8 @@ func stuck(r resource.Ref, obj *unstructured.Unstructured) error {
 
 // noteUnconfirmed says of whom no confirmation of a withdrawal is near, which a rollout does not wait for.
 func (a Commands) noteUnconfirmed(obj *unstructured.Unstructured) {
-	s, now := placementStatusOf(obj), a.Now()
-	if s == nil {
-		return
-	}
-	list := slices.DeleteFunc(slices.Clone(s.Withdrawals), func(w api.Withdrawal) bool { return !w.Troubled(now) })
+	now := a.Now()
+	list := slices.DeleteFunc(placementOf(obj).Withdrawals, func(w api.Withdrawal) bool { return !w.Troubled(now) })
 	if len(list) > 0 {
 		a.Note("its withdrawal is not confirmed by %s", resource.UnconfirmedText(now, list))
 	}
@@ -131,9 +128,9 @@ func (a Commands) progress(obj *unstructured.Unstructured, line, last string, do
 	case !a.Terminal && line != last:
 		a.Printf("%s\n", line)
 	case a.Terminal:
-		v := show.View{Object: obj}
+		counts := placementOf(obj).Counts
 		a.Control("\r\033[K")
-		a.Printf("%s %s", session.Bar(v.Count("available"), v.Count("picked")), line)
+		a.Printf("%s %s", session.Bar(counts.Available, counts.Picked), line)
 		if done {
 			a.Printf("\n")
 		}
@@ -165,44 +162,37 @@ func rolloutTimeout(ctx context.Context, r resource.Ref, timeout time.Duration, 
 // rolloutLine says in one line how far a rollout is, and whether it is done: everything picked runs
 // the newest snapshot and is available, as observed on the present generation.
 func rolloutLine(obj *unstructured.Unstructured) (string, bool) {
-	v := show.View{Object: obj}
-	name := resource.RefOf(obj).String()
-	if v.Number("status", "observedGeneration") < obj.GetGeneration() {
+	name, s := resource.RefOf(obj).String(), placementOf(obj)
+	if s.ObservedGeneration < obj.GetGeneration() {
 		return fmt.Sprintf("%s: waiting for the hub to look at generation %d", name, obj.GetGeneration()), false
 	}
-	picked := v.Count("picked")
-	counts := fmt.Sprintf("%d of %d current, %d applied, %d available", v.Count("current"), picked, v.Count("applied"), v.Count("available"))
-	if failed := v.Count("failed"); failed > 0 {
-		counts += fmt.Sprintf(", %d failed", failed)
+	counts := fmt.Sprintf("%d of %d current, %d applied, %d available", s.Counts.Current, s.Counts.Picked, s.Counts.Applied, s.Counts.Available)
+	if s.Counts.Failed > 0 {
+		counts += fmt.Sprintf(", %d failed", s.Counts.Failed)
+	}
+	if s.Rollout != nil && s.Rollout.HeldUpTotal > 0 && s.Rollout.Message != "" {
+		return fmt.Sprintf("%s: %s; %s", name, counts, s.Rollout.Message), false
 	}
 	blocked := ""
-	for _, c := range resource.SliceOfMaps(v.Field("status", "conditions")) {
-		if c["status"] != "True" {
-			kind := resource.ShortCondition(obj.GetKind(), fmt.Sprint(c["type"]))
-			blocked = fmt.Sprintf("; %s %v: %v", kind, c["status"], c["message"])
-			break
-		}
+	if i := slices.IndexFunc(s.Conditions, func(c metav1.Condition) bool { return c.Status != metav1.ConditionTrue }); i >= 0 {
+		c := s.Conditions[i]
+		blocked = fmt.Sprintf("; %s %s: %s", resource.ShortCondition(obj.GetKind(), c.Type), c.Status, c.Message)
 	}
-	if held := heldUpBy(v); held != "" {
-		return fmt.Sprintf("%s: %s; %s", name, counts, held), false
-	}
-	if blocked == "" && resource.HasCondition(obj, api.ConditionScheduled) && v.Count("available") >= picked && v.Count("current") >= picked {
+	if blocked == "" && resource.HasCondition(obj, api.ConditionScheduled) && allDone(s) {
 		return fmt.Sprintf("%s: rolled out, %s", name, counts), true
 	}
 	return fmt.Sprintf("%s: %s%s", name, counts, strings.TrimRight(blocked, " ")), false
 }
 
+// allDone says that each picked member runs the newest snapshot and is available.
+func allDone(s *api.PlacementStatus) bool {
+	return s.Counts.Available >= s.Counts.Picked && s.Counts.Current >= s.Counts.Picked
+}
+
 // lacksMembers says that all picked members are done and that the policy wants more than there are:
 // nothing more will roll out until the fleet changes.
 func lacksMembers(obj *unstructured.Unstructured) bool {
-	v := show.View{Object: obj}
-	if v.Number("status", "observedGeneration") < obj.GetGeneration() {
-		return false
-	}
-	for _, c := range resource.SliceOfMaps(v.Field("status", "conditions")) {
-		if c["reason"] == reasonUnfulfilled {
-			return v.Count("available") >= v.Count("picked") && v.Count("current") >= v.Count("picked")
-		}
-	}
-	return false
+	s := placementOf(obj)
+	return s.ObservedGeneration >= obj.GetGeneration() && allDone(s) &&
+		slices.ContainsFunc(s.Conditions, func(c metav1.Condition) bool { return c.Reason == reasonUnfulfilled })
 }

@@ -2,7 +2,6 @@ package placement
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -11,7 +10,6 @@ import (
 	"flotilla/core/strict"
 	"flotilla/hub/flotilla/cli/resource"
 	"flotilla/hub/flotilla/cli/session"
-	"flotilla/hub/flotilla/cli/show"
 )
 
 func (a Commands) scaleCommand() *cobra.Command {
@@ -63,17 +61,17 @@ func (a Commands) scale(ctx context.Context, args []string, clusters int32, dryR
 }
 
 func scaleTo(obj *unstructured.Unstructured, r resource.Ref, clusters int32) (map[string]any, error) {
-	if kind := show.PlacementType(show.View{Object: obj}); kind != string(api.PickN) {
-		f := session.Refusedf("%s is %v: only PickN goes to a number of members", r, kind)
+	policy := resource.Into[api.Placement](obj).Spec.Policy
+	if kind := policy.Type(); kind != api.PickN {
+		f := session.Refusedf("%s is %s: only PickN goes to a number of members", r, kind)
 		f.Faults = strict.Faults{{
 			Object: obj.GetKind() + "/" + r.Name, Path: "spec.policy.placementType",
-			Found: fmt.Sprint(kind), Expected: string(api.PickN) + "; the type of a placement cannot be changed",
+			Found: string(kind), Expected: string(api.PickN) + "; the type of a placement cannot be changed",
 		}}
 		f.Next = "flotilla describe " + r.String()
 		return nil, f
 	}
-	now, _, _ := unstructured.NestedInt64(obj.Object, "spec", "policy", "numberOfClusters")
-	if now == int64(clusters) {
+	if now := policy.NumberOfClusters; now != nil && *now == clusters {
 		return nil, nil
 	}
 	return map[string]any{"spec": map[string]any{"policy": map[string]any{"numberOfClusters": clusters}}}, nil

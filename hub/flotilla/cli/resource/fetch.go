@@ -193,3 +193,12 @@ func DecodeObject(raw json.RawMessage) (*unstructured.Unstructured, error) {
 	}
 	return u, nil
 }
+
+// Into is an object as a struct of its kind. What has another shape than the struct wants is left out of it.
+func Into[T any](obj *unstructured.Unstructured) *T {
+	value := new(T)
+	if body, err := obj.MarshalJSON(); err == nil {
+		_ = json.Unmarshal(body, value) // all that fits is there nevertheless
+	}
+	return value
+}

@@ -18,7 +18,6 @@ import (
 	"flotilla/hub/flotilla/cli/offline"
 	"flotilla/hub/flotilla/cli/resource"
 	"flotilla/hub/flotilla/cli/session"
-	"flotilla/hub/flotilla/cli/show"
 )
 
 // maintained is a member with its own schedules and those of its provider.
@@ -74,21 +73,27 @@ func memberIn(found map[string]*maintained, name string) *maintained {
 	return found[name]
 }
 
+// inProvider takes the schedules that a provider has of a member.
+func inProvider(known *maintained, m *api.MemberCluster) {
+	if m.Status != nil && m.Status.Inventory != nil && m.Status.Inventory.Maintenance != nil {
+		known.provider = *m.Status.Inventory.Maintenance
+	}
+}
+
 func (a commands) maintainedLive(ctx context.Context, found map[string]*maintained) error {
 	members, err := a.FetchAll(ctx, resource.KindOfObject(resource.ClusterVersion, api.KindMemberCluster), resource.Selection{Brief: true})
 	if err != nil {
 		return err
 	}
 	for _, obj := range members {
-		m := memberIn(found, obj.GetName())
-		show.View{Object: obj}.ReadInto(&m.provider, "status", "inventory", "maintenance")
+		inProvider(memberIn(found, obj.GetName()), resource.Into[api.MemberCluster](obj))
 	}
 	objects, err := a.FetchAll(ctx, resource.KindOfObject(api.VersionFlotilla, api.KindMemberMaintenance), resource.Selection{})
 	if err != nil {
 		return err
 	}
 	for _, obj := range objects {
-		show.View{Object: obj}.ReadInto(&memberIn(found, obj.GetName()).fleet, "spec")
+		memberIn(found, obj.GetName()).fleet = resource.Into[api.MemberMaintenance](obj).Spec
 	}
 	return nil
 }
@@ -115,10 +120,7 @@ func (a commands) maintainedInFiles(s *offline.Source, found map[string]*maintai
 				faults = append(faults, d.Placed(strict.Faults{{Object: d.Ref.String(), Kind: strict.FaultType, Found: err.Error(), Expected: "a MemberCluster"}})...)
 				continue
 			}
-			known := memberIn(found, d.Ref.Name)
-			if m.Status != nil && m.Status.Inventory != nil && m.Status.Inventory.Maintenance != nil {
-				known.provider = *m.Status.Inventory.Maintenance
-			}
+			inProvider(memberIn(found, d.Ref.Name), m)
 		}
 	}
 	if len(faults) > 0 {

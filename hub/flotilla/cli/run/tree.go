@@ -249,7 +249,7 @@ func (r *treeRow) progress(bars bool) string {
 	}
 	count := fmt.Sprintf("%d/%d", r.done, r.total)
 	if bars && (r.scope == "stage" || r.scope == "run") {
-		return session.Bar(int64(r.done), int64(r.total)) + " " + count
+		return session.Bar(r.done, r.total) + " " + count
 	}
 	return count
 }

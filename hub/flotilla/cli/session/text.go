@@ -74,11 +74,11 @@ func PrintJSONLine(w io.Writer, v any) error {
 }
 
 // Bar draws how many of all are done.
-func Bar(done, all int64) string {
+func Bar(done, all int) string {
 	const width = 20
 	filled := 0
 	if all > 0 {
-		filled = int(min(done, all) * width / all)
+		filled = min(done, all) * width / all
 	}
 	return "[" + strings.Repeat("#", filled) + strings.Repeat("-", width-filled) + "]"
 }

@@ -1,12 +1,13 @@
 package show
 
 import (
-	"encoding/json"
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/duration"
 
@@ -15,141 +16,165 @@ import (
 	"flotilla/hub/flotilla/cli/session"
 )
 
-// column is one column of a table: its head, whether only -o wide shows it, and its cell.
-type column struct {
+// Column is one column of a row: its head, whether only -o wide shows it, and its cell.
+type Column struct {
 	Name string
 	Wide bool
-	cell func(v View) any
+	cell any
 }
 
-// ColumnsOf returns the columns of a kind.
-func ColumnsOf(kind string) []column {
-	switch kind {
-	case api.KindMemberCluster:
-		return memberColumns
-	case api.KindClusterResourcePlacement, api.KindResourcePlacement:
-		return placementColumns
+// row makes the columns of an object at a moment.
+type row func(obj *unstructured.Unstructured, now time.Time) []Column
+
+// rowOf makes the columns of one kind of what its struct says.
+func rowOf[T any](columns func(value *T, now time.Time) []Column) row {
+	return func(obj *unstructured.Unstructured, now time.Time) []Column {
+		return columns(resource.Into[T](obj), now)
 	}
-	if columns, ok := upgradeColumns[kind]; ok {
-		return columns
+}
+
+// rows are the columns of the kinds that have some of their own.
+var rows = map[string]row{
+	api.KindMemberCluster:            rowOf(memberColumns),
+	api.KindClusterResourcePlacement: rowOf(placementColumns),
+	api.KindResourcePlacement:        rowOf(placementColumns),
+	api.KindUpdateRun:                rowOf(runColumns),
+	api.KindUpdateStrategy:           rowOf(strategyColumns),
+	api.KindAutoUpgradeProfile:       rowOf(profileColumns),
+	api.KindVersionCatalog:           rowOf(versionColumns),
+	api.KindMemberMaintenance:        rowOf(maintenanceColumns),
+	api.KindGate:                     rowOf(gateColumns),
+	api.KindMemberNode:               rowOf(nodeColumns),
+	api.KindNodeDisruption:           rowOf(disruptionColumns),
+	api.KindNodePool:                 rowOf(poolColumns),
+	api.KindInstanceCatalog:          rowOf(instanceColumns),
+}
+
+// columnsFor are those of an object, and the member of a node unless one was named.
+func columnsFor(obj *unstructured.Unstructured, member string, now time.Time) []Column {
+	columns := ColumnsOf(obj.GetKind(), obj, now)
+	if obj.GetKind() == api.KindMemberNode && member == "" {
+		return append([]Column{{"Member", false, resource.MemberOf(obj)}}, columns...)
 	}
-	if columns, ok := nodeKindColumns[kind]; ok {
-		return columns
+	return columns
+}
+
+// ColumnsOf are the columns of an object of a kind.
+func ColumnsOf(kind string, obj *unstructured.Unstructured, now time.Time) []Column {
+	if columns, known := rows[kind]; known {
+		return columns(obj, now)
 	}
-	return contentColumns
-}
-
-// columnsFor are those of a kind, and the member of nodes unless one was named.
-func columnsFor(kind, member string) []column {
-	if kind == api.KindMemberNode && member == "" {
-		return append([]column{memberColumn}, ColumnsOf(kind)...)
+	return []Column{
+		{"Name", false, obj.GetName()},
+		{"Kind", true, obj.GetKind()},
+		{"Api-Version", true, obj.GetAPIVersion()},
+		{"Age", false, session.Since(now, obj.GetCreationTimestamp().Time)},
 	}
-	return ColumnsOf(kind)
 }
 
-var memberColumns = []column{
-	{"Name", false, func(v View) any { return v.Object.GetName() }},
-	{"State", false, memberState},
-	{"Age", false, age},
-	{"Version", false, func(v View) any { return session.OrDash(v.Text("status", "kubernetesVersion")) }},
-	{"Nodes", false, func(v View) any { return session.OrDash(v.property(api.PropertyNodeCount, "nodes")) }},
-	{"CPU-Free", false, func(v View) any { return session.OrDash(cores(v.usage("available", "cpu"))) }},
-	{"Mem-Free", false, func(v View) any { return session.OrDash(gibibytes(v.usage("available", "memory"))) }},
-	{"Placed", false, func(v View) any { return v.Number("status", "placed") }},
-	{"Taints", true, memberTaints},
-	{"Agent", true, func(v View) any { return session.OrDash(v.Text("status", "agentVersion")) }},
-	{"Heartbeat", true, memberHeartbeat},
-	{"Credentials", true, memberCredentials},
-	{"Labels", false, memberLabels},
-	{"Fleet-Labels", true, fleetLabels},
+// orZero is what a pointer leads to.
+func orZero[T any](p *T) T {
+	if p == nil {
+		p = new(T)
+	}
+	return *p
 }
 
-var placementColumns = []column{
-	{"Name", false, func(v View) any { return v.Object.GetName() }},
-	{"Gen", false, func(v View) any { return v.Object.GetGeneration() }},
-	{"Want", false, wanted},
-	{"Picked", false, func(v View) any { return v.Count("picked") }},
-	{"Applied", false, func(v View) any { return v.Count("applied") }},
-	{"Available", false, func(v View) any { return v.Count("available") }},
-	{"Drift", false, func(v View) any { return v.Count("drifted") }},
-	{"Failed", false, func(v View) any { return v.Count("failed") }},
-	{"Age", false, age},
-	{"Type", true, PlacementType},
-	{"Current", true, func(v View) any { return v.Count("current") }},
-	{"Snapshot", true, func(v View) any { return session.OrDash(v.Text("status", "observedResourceIndex")) }},
-	{"State", true, placementState},
-	{"Held-Up-By", true, heldUpCell},
+func memberColumns(m *api.MemberCluster, now time.Time) []Column {
+	status := orZero(m.Status)
+	free := orZero(status.ResourceUsage).Available
+	nodes := status.Properties[api.PropertyNodeCount].Value
+	if nodes == "" && status.Nodes > 0 {
+		nodes = fmt.Sprint(status.Nodes)
+	}
+	fleets := func(key string) bool { return strings.HasPrefix(key, fleetLabelPrefix) }
+	return []Column{
+		{"Name", false, m.Name},
+		{"State", false, memberState(m, status.State)},
+		{"Age", false, session.Since(now, m.CreationTimestamp.Time)},
+		{"Version", false, session.OrDash(status.KubernetesVersion)},
+		{"Nodes", false, session.OrDash(nodes)},
+		{"CPU-Free", false, session.OrDash(cores(free["cpu"]))},
+		{"Mem-Free", false, session.OrDash(gibibytes(free["memory"]))},
+		{"Placed", false, status.Placed},
+		{"Taints", true, memberTaints(m.Spec.Taints)},
+		{"Agent", true, session.OrDash(status.AgentVersion)},
+		{"Heartbeat", true, memberHeartbeat(status.AgentStatus, now)},
+		{"Credentials", true, memberCredentials(orZero(status.Credentials), now)},
+		{"Labels", false, labelPairs(m, func(key string) bool { return key != api.LabelMemberName && !fleets(key) })},
+		{"Fleet-Labels", true, labelPairs(m, fleets)},
+	}
 }
 
-var contentColumns = []column{
-	{"Name", false, func(v View) any { return v.Object.GetName() }},
-	{"Kind", true, func(v View) any { return v.Object.GetKind() }},
-	{"Api-Version", true, func(v View) any { return v.Object.GetAPIVersion() }},
-	{"Age", false, age},
+func placementColumns(p *api.Placement, now time.Time) []Column {
+	status := orZero(p.Status)
+	counts := status.Counts
+	return []Column{
+		{"Name", false, p.Name},
+		{"Gen", false, p.Generation},
+		{"Want", false, wanted(p)},
+		{"Picked", false, counts.Picked},
+		{"Applied", false, counts.Applied},
+		{"Available", false, counts.Available},
+		{"Drift", false, counts.Drifted},
+		{"Failed", false, counts.Failed},
+		{"Age", false, session.Since(now, p.CreationTimestamp.Time)},
+		{"Type", true, p.Spec.Policy.Type()},
+		{"Current", true, counts.Current},
+		{"Snapshot", true, session.OrDash(status.ObservedSnapshot)},
+		{"State", true, placementState(p.Kind, status.Conditions)},
+		// Without its beginning, which is the head of the column; or what a rollout waits for that nobody holds up.
+		{"Held-Up-By", true, session.OrDash(strings.TrimPrefix(orZero(status.Rollout).Message, "held up by "))},
+	}
 }
-
-func age(v View) any { return session.Since(v.now, v.Object.GetCreationTimestamp().Time) }
 
 // memberCredentials is for how long the credentials of an agent hold, or what is wrong with them.
-func memberCredentials(v View) any {
-	state, ends := v.Text("status", "credentials", "state"), v.Text("status", "credentials", "ends")
-	at, err := time.Parse(time.RFC3339, ends)
+func memberCredentials(c api.AgentCredentials, now time.Time) string {
 	switch {
-	case err != nil || state != api.CredentialsValid && state != api.CredentialsOverdue:
-		return session.OrDash(state)
-	case state == api.CredentialsOverdue:
-		return fmt.Sprintf("%s, %s left", state, duration.HumanDuration(at.Sub(v.now)))
+	case c.Ends.IsZero() || c.State != api.CredentialsValid && c.State != api.CredentialsOverdue:
+		return session.OrDash(c.State)
+	case c.State == api.CredentialsOverdue:
+		return fmt.Sprintf("%s, %s left", c.State, duration.HumanDuration(c.Ends.Sub(now)))
 	}
-	return duration.HumanDuration(at.Sub(v.now)) + " left"
+	return duration.HumanDuration(c.Ends.Sub(now)) + " left"
 }
 
-func memberState(v View) any {
-	state := v.Text("status", "state")
-	if v.Object.GetDeletionTimestamp() != nil {
-		state = string(api.MemberLeaving)
+func memberState(m *api.MemberCluster, state api.MemberState) string {
+	if m.DeletionTimestamp != nil {
+		state = api.MemberLeaving
 	}
-	if hasTaint(v.Object, api.TaintCordoned) {
-		return session.OrDash(state) + ",Cordoned"
+	text := session.OrDash(string(state))
+	if slices.ContainsFunc(m.Spec.Taints, func(t api.Taint) bool { return t.Key == api.TaintCordoned }) {
+		text += ",Cordoned"
 	}
-	return session.OrDash(state)
+	return text
 }
 
-func memberTaints(v View) any {
+func memberTaints(all []api.Taint) string {
 	var taints []string
-	for _, t := range TaintsOf(v.Object) {
+	for _, t := range all {
 		taints = append(taints, t.String())
 	}
 	return session.OrDash(strings.Join(taints, ","))
 }
 
-func memberHeartbeat(v View) any {
-	for _, agent := range resource.SliceOfMaps(v.Field("status", "agentStatus")) {
-		if agent["type"] == api.AgentTypeMember {
-			stamp, _ := agent["lastReceivedHeartbeat"].(string)
-			if at, err := time.Parse(time.RFC3339, stamp); err == nil {
-				return session.Since(v.now, at) + " ago"
-			}
+func memberHeartbeat(agents []api.AgentStatus, now time.Time) string {
+	for _, agent := range agents {
+		if agent.Type == api.AgentTypeMember && !agent.LastReceivedHeartbeat.IsZero() {
+			return session.Since(now, agent.LastReceivedHeartbeat.Time) + " ago"
 		}
 	}
 	return "-"
 }
 
-// memberLabels leaves out the label that repeats the name.
 // fleetLabelPrefix is of labels that say where a member runs; they are long and the same in each fleet.
 const fleetLabelPrefix = "fleet.azure.com/"
 
-func memberLabels(v View) any {
-	return labelPairs(v, func(key string) bool { return key != api.LabelMemberName && !strings.HasPrefix(key, fleetLabelPrefix) })
-}
-
-func fleetLabels(v View) any {
-	return labelPairs(v, func(key string) bool { return strings.HasPrefix(key, fleetLabelPrefix) })
-}
-
-func labelPairs(v View, shown func(key string) bool) string {
-	labels, found, _ := unstructured.NestedStringMap(v.Object.Object, "status", "labels")
-	if !found {
-		labels = v.Object.GetLabels()
+// labelPairs are labels as placements see them, those of the agent too.
+func labelPairs(m *api.MemberCluster, shown func(key string) bool) string {
+	labels := m.Labels
+	if status := orZero(m.Status); status.Labels != nil {
+		labels = status.Labels
 	}
 	var pairs []string
 	for key, value := range labels {
@@ -161,62 +186,24 @@ func labelPairs(v View, shown func(key string) bool) string {
 	return session.OrDash(strings.Join(pairs, ","))
 }
 
-func wanted(v View) any {
-	if n := v.Count("want"); n >= 0 && v.Field("status", "counts") != nil {
-		return fmt.Sprint(n)
-	}
-	if PlacementType(v) == string(api.PickAll) {
+func wanted(p *api.Placement) string {
+	switch {
+	case p.Status != nil && p.Status.Counts.Want >= 0:
+		return fmt.Sprint(p.Status.Counts.Want)
+	case p.Spec.Policy.Type() == api.PickAll:
 		return "all"
 	}
 	return "-"
 }
 
-// PlacementType is the type of a placement's policy.
-func PlacementType(v View) any {
-	if t := v.Text("spec", "policy", "placementType"); t != "" {
-		return t
-	}
-	return string(api.PickAll)
-}
-
 // placementState is the first condition that is not True, or the last one that is.
-func placementState(v View) any {
-	state := "-"
-	for _, c := range resource.SliceOfMaps(v.Field("status", "conditions")) {
-		kind := resource.ShortCondition(v.Object.GetKind(), fmt.Sprint(c["type"]))
-		if c["status"] != "True" {
-			return fmt.Sprintf("%s=%v", kind, c["status"])
-		}
-		state = kind
-	}
-	return state
-}
-
-// heldUpCell is the same without its beginning, which is the head of the column, or what a rollout waits
-// for that nobody holds up.
-func heldUpCell(v View) any {
-	return session.OrDash(strings.TrimPrefix(v.Text("status", "rollout", "message"), "held up by "))
-}
-
-// TaintsOf are the taints of a member.
-func TaintsOf(member *unstructured.Unstructured) []api.Taint {
-	var mc struct {
-		Spec struct {
-			Taints []api.Taint `json:"taints"`
-		} `json:"spec"`
-	}
-	body, err := json.Marshal(member.Object)
-	if err != nil || json.Unmarshal(body, &mc) != nil {
-		return nil
-	}
-	return mc.Spec.Taints
-}
-
-func hasTaint(member *unstructured.Unstructured, key string) bool {
-	for _, t := range TaintsOf(member) {
-		if t.Key == key {
-			return true
+func placementState(kind string, conditions []metav1.Condition) string {
+	state := ""
+	for _, c := range conditions {
+		state = resource.ShortCondition(kind, c.Type)
+		if c.Status != metav1.ConditionTrue {
+			return fmt.Sprintf("%s=%s", state, c.Status)
 		}
 	}
-	return false
+	return cmp.Or(state, "-")
 }

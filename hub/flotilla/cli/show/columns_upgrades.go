@@ -1,7 +1,6 @@
 package show
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
@@ -10,86 +9,97 @@ import (
 	"flotilla/core/plan"
 	"flotilla/core/upgrade"
 	"flotilla/core/window"
-	"flotilla/hub/flotilla/cli/resource"
 	"flotilla/hub/flotilla/cli/session"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// upgradeColumns are the columns of the kinds around upgrades.
-var upgradeColumns = map[string][]column{
-	api.KindUpdateRun: {
-		{"Name", false, func(v View) any { return v.Object.GetName() }},
-		{"State", false, runState},
-		{"Stage", false, func(v View) any { return onRun(v, runStage) }},
-		{"Done/Total", false, func(v View) any {
-			return onRun(v, func(s *api.UpdateRunStatus) string { return fmt.Sprintf("%d/%d", s.Finished-s.FailureCount, s.Members) })
-		}},
-		{"Failed", false, func(v View) any { return v.Number("status", "failureCount") }},
-		{"Waiting-On", false, func(v View) any { return onRun(v, waitingOn) }},
-		{"ETA", false, runETA},
-		{"Age", true, age},
-		{"Target", true, runTarget},
-		{"Strategy", true, func(v View) any { return session.OrDash(v.Text("spec", "strategyName")) }},
-		{"Profile", true, func(v View) any { return session.OrDash(v.Text("spec", "autoUpgradeProfile")) }},
-	},
-	api.KindUpdateStrategy: {
-		{"Name", false, func(v View) any { return v.Object.GetName() }},
-		{"Stages", false, strategyStages},
-		{"Age", false, age},
-	},
-	api.KindAutoUpgradeProfile: {
-		{"Name", false, func(v View) any { return v.Object.GetName() }},
-		{"Channel", false, profileChannel},
-		{"Strategy", false, func(v View) any { return session.OrDash(v.Text("spec", "strategyName")) }},
-		{"Enabled", false, func(v View) any { return v.Field("spec", "disabled") != true }},
-		{"Last-Trigger", false, func(v View) any { return session.OrDash(v.Text("status", "lastTriggerStatus")) }},
-		{"Triggered", false, profileTriggered},
-		{"Age", false, age},
-		{"Message", true, func(v View) any { return session.OrDash(v.Text("status", "lastTriggerMessage")) }},
-	},
-	api.KindVersionCatalog: {
-		{"Name", false, func(v View) any { return v.Object.GetName() }},
-		{"Newest", false, catalogNewest},
-		{"Versions", false, func(v View) any { return len(resource.SliceOfMaps(v.Field("spec", "kubernetes"))) }},
-		{"Images", false, func(v View) any { return len(resource.SliceOfMaps(v.Field("spec", "nodeImages"))) }},
-		{"Age", false, age},
-		{"Tracker", true, func(v View) any { return session.OrDash(v.Text("spec", "trackerURL")) }},
-	},
-	api.KindMemberMaintenance: {
-		{"Name", false, func(v View) any { return v.Object.GetName() }},
-		{"Upgrades", false, func(v View) any { return maintenanceOpening(v, "aksManagedAutoUpgradeSchedule") }},
-		{"Images", false, func(v View) any { return maintenanceOpening(v, "aksManagedNodeOSUpgradeSchedule") }},
-		{"Age", false, age},
-	},
-	api.KindGate: {
-		{"Name", false, func(v View) any { return v.Object.GetName() }},
-		{"Run", false, func(v View) any { return v.Text("spec", "target", "id") }},
-		{"Where", false, gateWhere},
-		{"Type", false, func(v View) any { return v.Text("spec", "gateType") }},
-		{"State", false, func(v View) any { return v.Text("status", "state") }},
-		{"Since", false, func(v View) any { return agoAt(v, "status", "startTime") }},
-		{"Opens", false, gateOpens},
-		{"Display-Name", true, func(v View) any { return session.OrDash(v.Text("spec", "displayName")) }},
-	},
+// runWithETA is an update run with its expected end, where the command line has asked for that.
+type runWithETA struct {
+	api.UpdateRun
+	ExpectedEnd metav1.Time `json:"expectedEnd"`
 }
 
-// ReadInto decodes one field of an object; false when it is absent or of another shape.
-func (v View) ReadInto(value any, path ...string) bool {
-	body, err := json.Marshal(v.Field(path...))
-	return err == nil && string(body) != "null" && json.Unmarshal(body, value) == nil
-}
-
-// onRun renders what the status of a run says, "-" before there is one.
-func onRun(v View, render func(*api.UpdateRunStatus) string) string {
-	var status api.UpdateRunStatus
-	if !v.ReadInto(&status, "status") || len(status.Stages) == 0 {
-		return "-"
+func runColumns(r *runWithETA, now time.Time) []Column {
+	status := orZero(r.Status)
+	stage, done, waits, eta := "-", "-", "-", "-"
+	if len(status.Stages) > 0 {
+		stage, waits = session.OrDash(runStage(&status)), session.OrDash(waitingOn(&status))
+		done = fmt.Sprintf("%d/%d", status.Finished-status.FailureCount, status.Members)
 	}
-	return session.OrDash(render(&status))
+	if !r.ExpectedEnd.IsZero() {
+		eta = Until(now, r.ExpectedEnd.Time)
+	}
+	return []Column{
+		{"Name", false, r.Name},
+		{"State", false, session.OrDash(string(status.Status.State))},
+		{"Stage", false, stage},
+		{"Done/Total", false, done},
+		{"Failed", false, status.FailureCount},
+		{"Waiting-On", false, waits},
+		{"ETA", false, eta},
+		{"Age", true, session.Since(now, r.CreationTimestamp.Time)},
+		{"Target", true, session.OrDash(strings.TrimSpace(r.Spec.Upgrade.Type + " " + r.Spec.Upgrade.KubernetesVersion))},
+		{"Strategy", true, session.OrDash(r.Spec.StrategyName)},
+		{"Profile", true, session.OrDash(r.Spec.AutoUpgradeProfile)},
+	}
 }
 
-func runState(v View) any { return session.OrDash(v.Text("status", "status", "state")) }
+func strategyColumns(s *api.UpdateStrategy, now time.Time) []Column {
+	return []Column{
+		{"Name", false, s.Name},
+		{"Stages", false, strategyStages(s.Spec.Stages)},
+		{"Age", false, session.Since(now, s.CreationTimestamp.Time)},
+	}
+}
+
+func profileColumns(p *api.AutoUpgradeProfile, now time.Time) []Column {
+	status := orZero(p.Status)
+	return []Column{
+		{"Name", false, p.Name},
+		{"Channel", false, strings.TrimSuffix(p.Spec.Channel+" "+p.Spec.TargetKubernetesVersion, " ")},
+		{"Strategy", false, session.OrDash(p.Spec.StrategyName)},
+		{"Enabled", false, !p.Spec.Disabled},
+		{"Last-Trigger", false, session.OrDash(status.LastTriggerStatus)},
+		{"Triggered", false, session.Since(now, status.LastTriggeredAt.Time)},
+		{"Age", false, session.Since(now, p.CreationTimestamp.Time)},
+		{"Message", true, session.OrDash(status.LastTriggerMessage)},
+	}
+}
+
+func versionColumns(c *api.VersionCatalog, now time.Time) []Column {
+	return []Column{
+		{"Name", false, c.Name},
+		{"Newest", false, newest(c.Spec.Kubernetes)},
+		{"Versions", false, len(c.Spec.Kubernetes)},
+		{"Images", false, len(c.Spec.NodeImages)},
+		{"Age", false, session.Since(now, c.CreationTimestamp.Time)},
+		{"Tracker", true, session.OrDash(c.Spec.TrackerURL)},
+	}
+}
+
+func maintenanceColumns(m *api.MemberMaintenance, now time.Time) []Column {
+	return []Column{
+		{"Name", false, m.Name},
+		{"Upgrades", false, maintenanceOpening(m.Spec.AutoUpgrade, now)},
+		{"Images", false, maintenanceOpening(m.Spec.NodeOSUpgrade, now)},
+		{"Age", false, session.Since(now, m.CreationTimestamp.Time)},
+	}
+}
+
+func gateColumns(g *api.Gate, now time.Time) []Column {
+	at := g.Spec.Target
+	return []Column{
+		{"Name", false, g.Name},
+		{"Run", false, at.Run},
+		{"Where", false, strings.ToLower(at.Timing) + " " + strings.TrimSuffix(at.Stage+"/"+at.Group, "/")},
+		{"Type", false, g.Spec.GateType},
+		{"State", false, g.Status.State},
+		{"Since", false, session.Since(now, g.Status.StartTime.Time)},
+		{"Opens", false, gateOpens(g, now)},
+		{"Display-Name", true, session.OrDash(g.Spec.DisplayName)},
+	}
+}
 
 // runStage is the stage that is under way, "2/3 prod".
 func runStage(status *api.UpdateRunStatus) string {
@@ -120,15 +130,6 @@ func waitingOn(status *api.UpdateRunStatus) string {
 	return text
 }
 
-// runETA is how long the run is expected to go on.
-func runETA(v View) any {
-	end, err := time.Parse(time.RFC3339, v.Text(resource.FieldETA))
-	if err != nil {
-		return "-"
-	}
-	return Until(v.now, end)
-}
-
 // Until is how long it is to a time, "now" when that is past.
 func Until(now, then time.Time) string {
 	if !then.After(now) {
@@ -137,22 +138,11 @@ func Until(now, then time.Time) string {
 	return session.Since(then, now)
 }
 
-func runTarget(v View) any {
-	if version := v.Text("spec", "upgrade", "kubernetesVersion"); version != "" {
-		return v.Text("spec", "upgrade", "type") + " " + version
-	}
-	return session.OrDash(v.Text("spec", "upgrade", "type"))
-}
-
 // strategyStages is "canary > eu,us > rest": stages in order, groups beside each other.
-func strategyStages(v View) any {
-	var strategy api.RunStrategy
-	if !v.ReadInto(&strategy, "spec") {
-		return "-"
-	}
-	stages := make([]string, len(strategy.Stages))
-	for i := range strategy.Stages {
-		stage := &strategy.Stages[i]
+func strategyStages(all []api.UpdateStage) string {
+	stages := make([]string, len(all))
+	for i := range all {
+		stage := &all[i]
 		stages[i] = stage.Name
 		if len(stage.Groups) > 1 {
 			var groups []string
@@ -162,34 +152,15 @@ func strategyStages(v View) any {
 			stages[i] += "(" + strings.Join(groups, ",") + ")"
 		}
 	}
-	return strings.Join(stages, " > ")
+	return session.OrDash(strings.Join(stages, " > "))
 }
 
-func profileChannel(v View) any {
-	channel := v.Text("spec", "channel")
-	if target := v.Text("spec", "targetKubernetesVersion"); target != "" {
-		channel += " " + target
-	}
-	return channel
-}
-
-func profileTriggered(v View) any { return agoAt(v, "status", "lastTriggeredAt") }
-
-// agoAt is how long ago the time at a path was.
-func agoAt(v View, path ...string) any {
-	at, err := time.Parse(time.RFC3339, v.Text(path...))
-	if err != nil {
-		return "-"
-	}
-	return session.Since(v.now, at)
-}
-
-// catalogNewest is the newest released version of the catalog.
-func catalogNewest(v View) any {
+// newest is the newest version that is released.
+func newest(releases []api.KubernetesRelease) string {
 	var best upgrade.Version
-	for _, entry := range resource.SliceOfMaps(v.Field("spec", "kubernetes")) {
-		version, ok := upgrade.ParseVersion(fmt.Sprint(entry["version"]))
-		if ok && entry["state"] != api.ReleasePreview && version.Compare(best) > 0 {
+	for _, r := range releases {
+		version, ok := upgrade.ParseVersion(r.Version)
+		if ok && r.State != api.ReleasePreview && version.Compare(best) > 0 {
 			best = version
 		}
 	}
@@ -199,38 +170,28 @@ func catalogNewest(v View) any {
 	return best.String()
 }
 
-// gateWhere is "before prod" or "after prod/eu".
-func gateWhere(v View) any {
-	at := v.Text("spec", "target", "stage")
-	if group := v.Text("spec", "target", "group"); group != "" {
-		at += "/" + group
-	}
-	return strings.ToLower(v.Text("spec", "target", "timing")) + " " + at
-}
-
 // gateOpens is when a scheduled start opens; of one that is open, when it did.
-func gateOpens(v View) any {
-	var start api.ScheduledStartProperties
-	if !v.ReadInto(&start, "spec", "scheduledStartProperties") || start.AbsoluteStartTime.IsZero() {
+func gateOpens(g *api.Gate, now time.Time) string {
+	start := orZero(g.Spec.ScheduledStartProperties)
+	switch {
+	case start.AbsoluteStartTime.IsZero():
 		return "-"
-	}
-	if v.Text("status", "state") != string(api.StatePending) {
+	case g.Status.State != api.StatePending:
 		return plan.Moment(start.AbsoluteStartTime)
 	}
-	return ScheduledText(&start.ScheduledStart, start.AbsoluteStartTime, v.now)
+	return ScheduledText(&start.ScheduledStart, start.AbsoluteStartTime, now)
 }
 
 // maintenanceOpening says of one schedule whether it is open now, else when it opens.
-func maintenanceOpening(v View, schedule string) any {
-	var w api.MaintenanceWindow
-	if !v.ReadInto(&w, "spec", schedule) {
+func maintenanceOpening(w *api.MaintenanceWindow, now time.Time) string {
+	if w == nil {
 		return "-"
 	}
-	parsed, err := window.Parse(schedule, &w, time.LoadLocation)
+	parsed, err := window.Parse("", w, time.LoadLocation)
 	if err != nil {
 		return "unreadable"
 	}
-	return OpeningText(parsed.At(v.now), v.now)
+	return OpeningText(parsed.At(now), now)
 }
 
 // OpeningText is "open, closes in 2h", "opens in 3d" or "does not open within 400 days".

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"flotilla/hub/flotilla/cli/resource"
 	"flotilla/hub/flotilla/cli/session"
@@ -30,19 +31,20 @@ func chosenFields(selector, kind string) (func(*unstructured.Unstructured) bool,
 	if err != nil {
 		return nil, session.Usagef("--field-selector: found %q, expected something like status.state!=Ready: %v", selector, err)
 	}
-	state := slices.IndexFunc(ColumnsOf(kind), func(c column) bool { return c.Name == "State" })
+	stateful := false
+	state := slices.IndexFunc(ColumnsOf(kind, &unstructured.Unstructured{}, time.Time{}), func(c Column) bool { return c.Name == "State" })
 	for _, r := range parsed.Requirements() {
 		if !slices.Contains(selectableFields, r.Field) {
 			return nil, session.Usagef("--field-selector: found field %q, expected %s%s", r.Field, strings.Join(selectableFields, ", "), session.Meant(session.Nearest(r.Field, selectableFields)))
 		}
-		if r.Field == fieldState && state < 0 {
+		if stateful = stateful || r.Field == fieldState; stateful && state < 0 {
 			return nil, session.Usagef("--field-selector: a %s has no state", kind)
 		}
 	}
 	return func(obj *unstructured.Unstructured) bool {
 		set := fields.Set{"metadata.name": obj.GetName(), "metadata.namespace": obj.GetNamespace()}
-		if state >= 0 {
-			shown := fmt.Sprint(ColumnsOf(kind)[state].cell(View{Object: obj}))
+		if stateful {
+			shown := fmt.Sprint(ColumnsOf(kind, obj, time.Time{})[state].cell)
 			set[fieldState], _, _ = strings.Cut(shown, ",") // what follows are marks, "Ready,Cordoned"
 		}
 		return parsed.Matches(set)

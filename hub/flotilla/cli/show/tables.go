@@ -16,26 +16,30 @@ import (
 )
 
 // tableOf builds kubectl's table of objects of one kind.
-func tableOf(columns []column, objects []*unstructured.Unstructured, now time.Time) *metav1.Table {
+func tableOf(objects []*unstructured.Unstructured, member string, now time.Time) *metav1.Table {
 	t := &metav1.Table{}
-	for _, c := range columns {
-		def := metav1.TableColumnDefinition{Name: c.Name, Type: "string"}
-		if c.Wide {
-			def.Priority = 1
-		}
-		if c.Name == "Name" {
-			def.Format = "name"
-		}
-		t.ColumnDefinitions = append(t.ColumnDefinitions, def)
-	}
-	for _, obj := range objects {
+	for i, obj := range objects {
 		row := metav1.TableRow{Object: runtime.RawExtension{Object: fleetLabelled(obj)}}
-		for _, c := range columns {
-			row.Cells = append(row.Cells, c.cell(View{obj, now}))
+		for _, c := range columnsFor(obj, member, now) {
+			if i == 0 {
+				t.ColumnDefinitions = append(t.ColumnDefinitions, definition(c))
+			}
+			row.Cells = append(row.Cells, c.cell)
 		}
 		t.Rows = append(t.Rows, row)
 	}
 	return t
+}
+
+func definition(c Column) metav1.TableColumnDefinition {
+	def := metav1.TableColumnDefinition{Name: c.Name, Type: "string"}
+	if c.Wide {
+		def.Priority = 1
+	}
+	if c.Name == "Name" {
+		def.Format = "name"
+	}
+	return def
 }
 
 // fleetLabelled bears the labels that placements see, of a member those of its agent too.
@@ -59,7 +63,7 @@ func (o *Output) printTables(a *resource.Client, objects []*unstructured.Unstruc
 		}
 		rows := ofKind(objects, kind)
 		options := o.tableOptions(rows, len(order) > 1)
-		table := tableOf(columnsFor(kind, a.Member), rows, a.Now())
+		table := tableOf(rows, a.Member, a.Now())
 		var text strings.Builder
 		if err := printers.NewTablePrinter(options).PrintObj(table, &text); err != nil {
 			return fmt.Errorf("printing: %w", err)

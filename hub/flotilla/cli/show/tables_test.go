@@ -22,6 +22,18 @@ func printed(t *testing.T, o Output, single bool, objects ...*unstructured.Unstr
 	return out.String()
 }
 
+// cellOf is the cell of an object in a column.
+func cellOf(t *testing.T, obj *unstructured.Unstructured, name string) any {
+	t.Helper()
+	for _, c := range ColumnsOf(obj.GetKind(), obj, clitest.Now) {
+		if c.Name == name {
+			return c.cell
+		}
+	}
+	require.Fail(t, "no column "+name)
+	return nil
+}
+
 func TestCredentialsInTables(t *testing.T) {
 	for want, status := range map[string]string{
 		"29d left":                 `{state: Valid, ends: "2026-03-30T13:00:00Z"}`,
@@ -32,7 +44,7 @@ func TestCredentialsInTables(t *testing.T) {
 		"-":                        "{}",
 	} {
 		obj := clitest.ObjectsOf(t, "{apiVersion: cluster.kubernetes-fleet.io/v1, kind: MemberCluster, metadata: {name: berlin}, status: {credentials: "+status+"}}")[0]
-		require.Equal(t, want, memberCredentials(View{Object: obj, now: clitest.Now}))
+		require.Equal(t, want, cellOf(t, obj, "Credentials"))
 	}
 }
 
@@ -141,11 +153,10 @@ web          3     4     4     3     2     0     1     2d
 }
 
 func TestTheTableOfMembersHasShortLabels(t *testing.T) {
-	v := View{Object: &unstructured.Unstructured{Object: map[string]any{"status": map[string]any{"labels": map[string]any{
-		api.LabelMemberName: "berlin", "region": "eu", api.LabelLocation: "westeurope",
-	}}}}}
-	require.Equal(t, "region=eu", memberLabels(v))
-	require.Equal(t, api.LabelLocation+"=westeurope", fleetLabels(v))
+	labels := map[string]any{api.LabelMemberName: "berlin", "region": "eu", api.LabelLocation: "westeurope"}
+	labelled := &unstructured.Unstructured{Object: map[string]any{"kind": api.KindMemberCluster, "status": map[string]any{"labels": labels}}}
+	require.Equal(t, "region=eu", cellOf(t, labelled, "Labels"))
+	require.Equal(t, api.LabelLocation+"=westeurope", cellOf(t, labelled, "Fleet-Labels"))
 	member := &unstructured.Unstructured{Object: map[string]any{"kind": api.KindMemberCluster}}
 	options := (&Output{ShowLabels: true}).tableOptions([]*unstructured.Unstructured{member}, false)
 	require.False(t, options.ShowLabels, "it has a column of labels already")

@@ -34,7 +34,7 @@ func (w *WatchPrinter) printKind(kind string, fresh []*unstructured.Unstructured
 		t = &WatchTable{options: w.Output.tableOptions(fresh, false)}
 		w.Tables[kind] = t
 	}
-	table := tableOf(columnsFor(kind, w.Client.Member), fresh, w.Client.Now())
+	table := tableOf(fresh, w.Client.Member, w.Client.Now())
 	table.Rows = append(slices.Clip(t.widest), table.Rows...)
 	if unseen {
 		t.widest = table.Rows
