@@ -5,7 +5,6 @@ import (
 	"context"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -126,7 +125,7 @@ func (a commands) canList(ctx context.Context) error {
 	}
 	table := api.VerbTable()
 	slices.SortStableFunc(table, func(x, y api.VerbAccess) int { return strings.Compare(x.Verb, y.Verb) })
-	w := tabwriter.NewWriter(a.Out, 0, 8, 2, ' ', 0)
+	w := a.Columns(2)
 	session.Say(w, "VERB\tNEEDS\tALLOWED\tWHAT\n")
 	for _, v := range table {
 		allowed := "no"

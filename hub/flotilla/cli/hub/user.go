@@ -3,7 +3,6 @@ package hub
 import (
 	"context"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -117,7 +116,7 @@ func (a commands) userListCommand() *cobra.Command {
 }
 
 func (a commands) printUsers(users []api.User) error {
-	w := tabwriter.NewWriter(a.Out, 0, 8, 2, ' ', 0)
+	w := a.Columns(2)
 	session.Say(w, "NAME\tROLE\tSTANDING\tENDS\tBY\n")
 	for i := range users {
 		ends := "never"

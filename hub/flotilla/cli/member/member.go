@@ -64,9 +64,7 @@ func (a commands) admit(ctx context.Context, o *admitOptions, name string) error
 	if err := a.Call(ctx, api.VerbAdmit, request, &reply); err != nil {
 		return err
 	}
-	for _, text := range reply.Notes {
-		a.Note("%s", text)
-	}
+	a.Notes(reply.Notes)
 	done := "admitted"
 	if reply.Action == api.ActionUnchanged {
 		done = "unchanged"
@@ -128,7 +126,7 @@ Interrupted, the command says how far it came: what was asked of the hub goes on
 }
 
 func (a commands) leave(ctx context.Context, o *leaveOptions, name string) error {
-	r := resource.Ref{Type: resource.KindOfObject(resource.ClusterVersion, api.KindMemberCluster), Name: name}
+	r := resource.Named(api.KindMemberCluster, name)
 	switch o.whenLeaving {
 	case "":
 	case api.WhenLeavingRetain, api.WhenLeavingDelete:

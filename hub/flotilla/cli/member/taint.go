@@ -61,7 +61,7 @@ func (a commands) taint(ctx context.Context, args []string, dryRun string, bare 
 }
 
 func (a commands) changeTaints(ctx context.Context, member string, changes []taintChange, done string, dry bool) error {
-	r := resource.Ref{Type: resource.KindOfObject(resource.ClusterVersion, api.KindMemberCluster), Name: member}
+	r := resource.Named(api.KindMemberCluster, member)
 	result, err := a.Patch(ctx, r, dry, func(obj *unstructured.Unstructured) (map[string]any, error) {
 		now := resource.Into[api.MemberCluster](obj).Spec.Taints
 		then := applyTaints(now, changes)

@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -71,9 +70,7 @@ func (a Commands) budgets(ctx context.Context, o *budgetsOptions, args []string)
 	if err != nil {
 		return err
 	}
-	for _, text := range r.Notes {
-		a.Note("%s", text)
-	}
+	a.Notes(r.Notes)
 	if o.format == "json" {
 		return session.PrintJSON(a.Out, r)
 	}
@@ -165,7 +162,7 @@ func (a Commands) printBudgets(r *disruption.BudgetReport) error {
 		return nil
 	}
 	live := slices.ContainsFunc(r.Pools, func(p disruption.PoolBudget) bool { return p.Member != "" })
-	w := tabwriter.NewWriter(a.Out, 0, 8, 3, ' ', 0)
+	w := a.Columns(3)
 	if live {
 		session.Say(w, "POOL\tMEMBER\tREASON\tNODES\tLIMIT\tDOWN\tALLOWED\n")
 	} else {
@@ -226,16 +223,13 @@ func (a Commands) printFleetBudgets(budgets []disruption.FleetBudget) error {
 		return nil
 	}
 	a.Printf("\n")
-	w := tabwriter.NewWriter(a.Out, 0, 8, 3, ' ', 0)
+	w := a.Columns(3)
 	session.Say(w, "FLEET BUDGET\tLIMIT\tNODES\tDOWN\tALLOWED\tPOOLS\n")
 	for i := range budgets {
 		b := &budgets[i]
 		session.Say(w, "%s\t%s\t%d\t%d\t%d\t%s\n", b.Name, b.Limit, b.Nodes, b.Disrupting, b.Allowed, strings.Join(b.Pools, ","))
 	}
-	if err := w.Flush(); err != nil {
-		return fmt.Errorf("printing: %w", err)
-	}
-	return nil
+	return w.Flush()
 }
 
 // printInvalid says once of each pool why its budgets allow nothing.

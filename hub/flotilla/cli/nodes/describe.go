@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	apiresource "k8s.io/apimachinery/pkg/api/resource"
@@ -45,7 +44,7 @@ func (a Commands) DescribeDisruption(obj *unstructured.Unstructured) error {
 		unstructured.RemoveNestedField(obj.Object, "status", field)
 	}
 	a.Printf("%s", show.DescribeObject(obj))
-	w := tabwriter.NewWriter(a.Out, 0, 8, 2, ' ', 0)
+	w := a.Columns(2)
 	places := placesOf(d.Replacements)
 	for i := range d.Replacements {
 		r := &d.Replacements[i]
@@ -131,7 +130,7 @@ func (a Commands) printPods(pods []api.PodState) error {
 		return nil
 	}
 	a.Printf("Pods:\n")
-	w := tabwriter.NewWriter(a.Out, 0, 8, 2, ' ', 0)
+	w := a.Columns(2)
 	session.Say(w, "  Namespace\tName\tCPU\tMemory\tOwner\tPhase\tAge\n")
 	for i := range pods {
 		p := &pods[i]

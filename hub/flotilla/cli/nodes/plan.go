@@ -165,9 +165,7 @@ func knownNodes(s *simulate.State, named []string) error {
 }
 
 func (a Commands) printNodePlan(o *PlanNodesOptions, p *disruption.MemberForecast) error {
-	for _, text := range p.Notes {
-		a.Note("%s", text)
-	}
+	a.Notes(p.Notes)
 	if o.Format == "json" {
 		return session.PrintJSON(a.Out, p)
 	}

@@ -32,7 +32,7 @@ func (a Commands) printFleetPlan(all *FleetNodePlan) error {
 		}
 	}
 	a.Printf("\n")
-	w := tabwriter.NewWriter(a.Out, 0, 8, 3, ' ', 0)
+	w := a.Columns(3)
 	session.Say(w, "MEMBER\tNODES\tGO\tLAUNCH\tSAVES/H\tTHE OTHER NODES STAY BECAUSE\n")
 	var total memberRow
 	var still []*disruption.MemberForecast

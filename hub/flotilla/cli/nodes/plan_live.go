@@ -33,7 +33,7 @@ func (a Commands) planNodesLive(ctx context.Context, o *PlanNodesOptions, named 
 	}
 	if len(named) > 0 {
 		var err error
-		if a.Member, err = a.HomeOf(ctx, resource.Ref{Type: resource.KindOfObject(api.VersionFlotilla, api.KindMemberNode), Name: named[0]}); err != nil {
+		if a.Member, err = a.HomeOf(ctx, resource.Named(api.KindMemberNode, named[0])); err != nil {
 			return err
 		}
 	}
@@ -63,7 +63,7 @@ func (a Commands) withNearNode(ctx context.Context, err error, named []string) e
 		return err
 	}
 	for _, name := range named {
-		r := resource.Ref{Type: resource.KindOfObject(api.VersionFlotilla, api.KindMemberNode), Name: name}
+		r := resource.Named(api.KindMemberNode, name)
 		if _, missing := a.FetchNamed(ctx, r, resource.Selection{}); session.IsNotFound(missing) {
 			return missing
 		}
@@ -116,7 +116,7 @@ func spentFleet(before, after map[string]int) map[string]int {
 
 // noMembers says that there is nothing to plan, unless the hub could not be asked.
 func (a Commands) noMembers(ctx context.Context) error {
-	if _, err := a.FetchAll(ctx, resource.KindOfObject(resource.ClusterVersion, api.KindMemberCluster), resource.Selection{Brief: true}); err != nil {
+	if _, err := a.FetchAll(ctx, resource.Known(api.KindMemberCluster), resource.Selection{Brief: true}); err != nil {
 		return err
 	}
 	return &session.Failure{Code: session.ExitDifferent, Message: "the fleet has no member", Next: "flotilla get members"}

@@ -24,9 +24,7 @@ func (a Commands) suppose(o *PlanNodesOptions, documents []offline.Document) err
 	if len(o.supposed) == 0 {
 		return session.Refusedf("the files hold no Node, NodePool, InstanceCatalog or node class: found %d documents of other kinds", len(documents))
 	}
-	for _, text := range offline.NotLookedAt(rest) {
-		a.Note("%s", text)
-	}
+	a.Notes(offline.NotLookedAt(rest))
 	return nil
 }
 

@@ -90,17 +90,13 @@ func (a Commands) whyNodeOffline(o *WhyOptions, r resource.Ref) (disruption.Node
 	if err := knownNodes(s, []string{r.Name}); err != nil {
 		return disruption.NodeAnswer{}, err
 	}
-	for _, text := range f.Notes {
-		a.Note("%s", text)
-	}
+	a.Notes(f.Notes)
 	answer, _ := disruption.Answer(s, "", r.Name, &api.DisruptionRecord{})
 	return answer, nil
 }
 
 func (a Commands) printNodeAnswer(answer *disruption.NodeAnswer) {
-	for _, text := range answer.Notes {
-		a.Note("%s", text)
-	}
+	a.Notes(answer.Notes)
 	a.Printf("%s", answer.String())
 	if d := answer.Running; d != nil {
 		a.Printf("  disruption %s holds it since %s: %s, %s\n", d.ID, d.Decided.UTC().Format(time.RFC3339), d.Reason, d.Phase)

@@ -85,9 +85,7 @@ func applyRequest(documents []offline.Document, dry bool) (*api.ApplyRequest, er
 }
 
 func (a Commands) printApplied(o *applyOptions, reply *api.ApplyResponse, dry bool) error {
-	for _, text := range reply.Notes {
-		a.Note("%s", text)
-	}
+	a.Notes(reply.Notes)
 	if o.format == "json" {
 		return session.PrintJSON(a.Out, reply)
 	}

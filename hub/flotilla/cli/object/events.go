@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -189,7 +188,7 @@ func (a Commands) printEvents(o *eventsOptions, events []api.Audit) error {
 	if len(events) == 0 {
 		return nil
 	}
-	w := tabwriter.NewWriter(a.Out, 0, 8, 2, ' ', 0)
+	w := a.Columns(2)
 	session.Say(w, "AGE\tTYPE\tREASON\tOBJECT\tMEMBER\tMESSAGE\n")
 	for _, e := range events {
 		session.Say(w, "%s\t%s\t%s\t%s\t%s\t%s\n", session.Since(a.Now(), e.At.Time), e.Type, e.Reason, typed(e.Object), session.OrDash(e.Member), e.Message)
@@ -224,7 +223,7 @@ func foldEvents(events []api.Audit) []foldedEvent {
 }
 
 func (a Commands) printEventRows(events []foldedEvent, indent string) error {
-	w := tabwriter.NewWriter(a.Out, 0, 8, 2, ' ', 0)
+	w := a.Columns(2)
 	session.Say(w, "%sType\tReason\tAge\tFrom\tMessage\n", indent)
 	session.Say(w, "%s----\t------\t---\t----\t-------\n", indent)
 	for _, e := range events {

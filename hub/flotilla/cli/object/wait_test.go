@@ -19,7 +19,7 @@ func TestWaitsThatAreInterruptedSaySo(t *testing.T) {
 	defer end()
 	broken, interrupt := context.WithCancel(t.Context())
 	interrupt()
-	r := resource.Ref{Type: resource.KindOfObject(resource.PlacementVersion, api.KindClusterResourcePlacement), Name: "web"}
+	r := resource.Named(api.KindClusterResourcePlacement, "web")
 	wait := &waitOptions{condition: "condition=Available", timeout: time.Minute}
 	for want, err := range map[string]error{
 		"timed out after 1m0s waiting for condition=Available on placement/web: found False":                                              wait.ended(over, r, "False"),

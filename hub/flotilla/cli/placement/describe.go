@@ -2,7 +2,6 @@ package placement
 
 import (
 	"slices"
-	"text/tabwriter"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -34,7 +33,7 @@ func (a Commands) DescribePlacement(obj *unstructured.Unstructured) error {
 	a.Printf("%s", show.DescribeObject(short))
 	if lines := memberLines(placementOf(obj)); len(lines) > 0 {
 		a.Printf("Members:\n")
-		w := tabwriter.NewWriter(a.Out, 0, 8, 2, ' ', 0)
+		w := a.Columns(2)
 		session.Say(w, "  Member\tSnapshot\tState\tSince\tMessage\n")
 		session.Say(w, "  ------\t--------\t-----\t-----\t-------\n")
 		for _, l := range lines {

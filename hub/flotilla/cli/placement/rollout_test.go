@@ -20,7 +20,7 @@ func TestARolloutThatEndsEarlySaysHow(t *testing.T) {
 	defer end()
 	broken, interrupt := context.WithCancel(t.Context())
 	interrupt()
-	r := resource.Ref{Type: resource.KindOfObject(resource.PlacementVersion, api.KindClusterResourcePlacement), Name: "web"}
+	r := resource.Named(api.KindClusterResourcePlacement, "web")
 	stalled := &unstructured.Unstructured{Object: map[string]any{"status": map[string]any{"conditions": []any{map[string]any{
 		"reason": "ProgressDeadlineExceeded", "message": "no member has advanced for 10m; held up by oslo",
 	}}}}}

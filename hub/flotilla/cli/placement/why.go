@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -103,9 +102,7 @@ func (a Commands) whyOffline(o *nodes.WhyOptions, r resource.Ref) ([]why.Answer,
 	if len(in.Subjects) == 0 {
 		return nil, offline.NothingToPlan(len(in.Members), len(documents))
 	}
-	for _, text := range in.Notes {
-		a.Note("%s", text)
-	}
+	a.Notes(in.Notes)
 	key := r.Name
 	if r.Namespace != "" {
 		key = r.Namespace + "/" + r.Name
@@ -159,7 +156,7 @@ func (a Commands) printWhy(o *nodes.WhyOptions, r resource.Ref, answers []why.An
 		return nil
 	}
 	slices.SortStableFunc(answers, func(x, y why.Answer) int { return compareVerdicts(&x.Verdict, &y.Verdict) })
-	w := tabwriter.NewWriter(a.Out, 0, 8, 2, ' ', 0)
+	w := a.Columns(2)
 	session.Say(w, "MEMBER\tVERDICT\tRANK\tAFFINITY\tSPREAD\tREASON\n")
 	for i := range answers {
 		v := &answers[i].Verdict

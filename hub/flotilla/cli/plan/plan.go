@@ -205,9 +205,7 @@ func (a commands) planOffline(o *planOptions, documents []offline.Document, at t
 }
 
 func (a commands) printPlan(o *planOptions, answer *plan.Answer) error {
-	for _, text := range answer.Notes {
-		a.Note("%s", text)
-	}
+	a.Notes(answer.Notes)
 	if o.format == "json" {
 		return session.PrintJSON(a.Out, answer.Report)
 	}

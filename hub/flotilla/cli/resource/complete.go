@@ -70,13 +70,7 @@ type completion = func(cmd *cobra.Command, args []string, word string) ([]string
 
 // NamesOf are the names of all objects of a kind, none when the hub does not tell.
 func (a *Client) NamesOf(ctx context.Context, kind string) []string {
-	k := Type{}
-	for i := range Kinds {
-		if Kinds[i].Kind == kind {
-			k = Kinds[i]
-		}
-	}
-	objects, err := a.FetchAll(ctx, k, Selection{Brief: true})
+	objects, err := a.FetchAll(ctx, Known(kind), Selection{Brief: true})
 	if err != nil {
 		return nil
 	}

@@ -132,7 +132,7 @@ func (t *Target) withPlacements(namespace string, s Selection) []Type {
 		if kinds[i].Kind != api.KindClusterResourcePlacement || t.Explicit {
 			continue
 		}
-		namespaced := KindOfObject(PlacementVersion, api.KindResourcePlacement)
+		namespaced := Known(api.KindResourcePlacement)
 		switch {
 		case s.AllNamespaces:
 			kinds = append(kinds, namespaced)

@@ -70,6 +70,11 @@ var Kinds = []Type{
 	{"apiextensions.k8s.io/v1", "CustomResourceDefinition", "customresourcedefinitions", []string{"crd", "crds"}, false},
 }
 
+// Known is a kind that has words of its own.
+func Known(kind string) Type {
+	return Kinds[slices.IndexFunc(Kinds, func(k Type) bool { return k.Kind == kind })]
+}
+
 // words returns every word that names the kind.
 func (k *Type) words() []string {
 	words := []string{k.Plural}

@@ -71,9 +71,7 @@ func (a *Client) Report(result *api.ApplyResult, done string, dry bool) {
 	if dry {
 		done += " (server dry run)"
 	}
-	for _, text := range result.Notes {
-		a.Note("%s", text)
-	}
+	a.Notes(result.Notes)
 	a.Printf("%s %s\n", ShownName(result.Object), done)
 }
 

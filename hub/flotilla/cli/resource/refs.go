@@ -34,6 +34,9 @@ func (r Ref) String() string {
 	return s
 }
 
+// Named is an object of a kind that has words of its own.
+func Named(kind, name string) Ref { return Ref{Type: Known(kind), Name: name} }
+
 // RefTo names an object that the hub named.
 func RefTo(o api.ObjectRef) Ref {
 	return Ref{Type: KindOfObject(o.APIVersion, o.Kind), Namespace: o.Namespace, Name: o.Name}
@@ -178,7 +181,7 @@ func makeRef(k Type, word, name, namespace string) Ref {
 		namespace, member, name = before, before, rest
 	}
 	if isPlacementWord(word) && namespace != "" {
-		k = KindOfObject(PlacementVersion, api.KindResourcePlacement)
+		k = Known(api.KindResourcePlacement)
 	}
 	r := Ref{Type: k, Name: name}
 	switch {

@@ -186,7 +186,7 @@ func madeName(u *api.Upgrade, now time.Time) string {
 func (a commands) freeName(ctx context.Context, run *api.UpdateRun, chosen bool) error {
 	base := run.Name
 	for n := 2; ; n++ {
-		r := resource.Ref{Type: resource.KindOfObject(api.VersionFlotilla, api.KindUpdateRun), Name: run.Name}
+		r := resource.Named(api.KindUpdateRun, run.Name)
 		_, err := a.Fetch(ctx, r)
 		switch {
 		case session.IsNotFound(err):
@@ -218,9 +218,7 @@ func (a commands) makeRun(ctx context.Context, o *createOptions, run *api.Update
 	for i := range reply.Results {
 		reply.Notes = append(reply.Notes, reply.Results[i].Notes...)
 	}
-	for _, text := range reply.Notes {
-		a.Note("%s", text)
-	}
+	a.Notes(reply.Notes)
 	if o.Format != "" {
 		if err := a.printRun(o, run); err != nil || !o.start {
 			return err

@@ -25,7 +25,7 @@ func (a commands) runDeleteCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			r := resource.Ref{Type: resource.KindOfObject(api.VersionFlotilla, api.KindUpdateRun), Name: name}
+			r := resource.Named(api.KindUpdateRun, name)
 			var reply api.ApplyResult
 			if err := a.Call(ctx, api.VerbDelete, api.DeleteRequest{Request: rand.Text(), Object: r.Object()}, &reply); err != nil {
 				return a.withNearRuns(ctx, err, name)

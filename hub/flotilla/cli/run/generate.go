@@ -41,9 +41,7 @@ exists for them is named and stays as it is.`,
 }
 
 func (a commands) sayGenerated(profile string, reply *api.RunResponse) {
-	for _, text := range reply.Warnings {
-		a.Note("%s", text)
-	}
+	a.Notes(reply.Warnings)
 	if reply.Unchanged {
 		a.Printf("run %s of profile %s exists%s\n", reply.Run, profile, stateSuffix(reply.State))
 	} else {

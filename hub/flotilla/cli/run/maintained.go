@@ -81,14 +81,14 @@ func inProvider(known *maintained, m *api.MemberCluster) {
 }
 
 func (a commands) maintainedLive(ctx context.Context, found map[string]*maintained) error {
-	members, err := a.FetchAll(ctx, resource.KindOfObject(resource.ClusterVersion, api.KindMemberCluster), resource.Selection{Brief: true})
+	members, err := a.FetchAll(ctx, resource.Known(api.KindMemberCluster), resource.Selection{Brief: true})
 	if err != nil {
 		return err
 	}
 	for _, obj := range members {
 		inProvider(memberIn(found, obj.GetName()), resource.Into[api.MemberCluster](obj))
 	}
-	objects, err := a.FetchAll(ctx, resource.KindOfObject(api.VersionFlotilla, api.KindMemberMaintenance), resource.Selection{})
+	objects, err := a.FetchAll(ctx, resource.Known(api.KindMemberMaintenance), resource.Selection{})
 	if err != nil {
 		return err
 	}

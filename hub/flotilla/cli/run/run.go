@@ -64,9 +64,7 @@ func (a commands) operate(ctx context.Context, o *operation) (api.RunResponse, e
 	}
 	reply.Run = cmp.Or(reply.Run, o.request.Run)
 	if o.warns {
-		for _, text := range reply.Warnings {
-			a.Note("%s", text)
-		}
+		a.Notes(reply.Warnings)
 	}
 	done := o.done
 	if reply.Unchanged {

@@ -141,9 +141,7 @@ func (a commands) runOutcome(run *api.UpdateRun) error {
 		a.Next("flotilla run status %s", run.Name)
 		return session.Different()
 	}
-	for _, text := range run.Status.Warnings {
-		a.Note("%s", text)
-	}
+	a.Notes(run.Status.Warnings)
 	a.Next("%s", upgrade.Next(run.Status))
 	switch state := run.Status.Status.State; {
 	case state == api.StateFailed, run.Status.FailureCount > 0 && state.Done():

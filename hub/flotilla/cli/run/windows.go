@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -187,7 +186,7 @@ func (a commands) printCalendar(o *windowsOptions, c *Calendar, named bool) erro
 	if named || o.format == "wide" {
 		return a.printWindows(c)
 	}
-	w := tabwriter.NewWriter(a.Out, 0, 8, 3, ' ', 0)
+	w := a.Columns(3)
 	session.Say(w, "MEMBER\tFOR\tNOW\tNEXT\tLOCAL\tZONE\t%s\n", weekdays(c))
 	for i := range c.Members {
 		m := &c.Members[i]
@@ -281,7 +280,7 @@ func (a commands) printWindows(c *Calendar) error {
 		for j := range m.Schedules {
 			s := &m.Schedules[j]
 			a.Printf("%s, %s: %s\n  %s, %s\n", m.Name, s.Type, show.OpeningText(s.opening, c.From.Time), s.Rule, s.Zone)
-			w := tabwriter.NewWriter(a.Out, 0, 8, 3, ' ', 0)
+			w := a.Columns(3)
 			for _, opened := range s.Windows {
 				session.Say(w, "  %s\t%s\t%s\n", span(plan.Moment(opened.Opens), opened.Closes), s.local(&opened), show.Ahead(c.From.Time, opened.Opens.Time))
 			}

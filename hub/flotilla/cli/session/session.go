@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -153,6 +154,18 @@ func (a *Session) Next(format string, args ...any) {
 // Note prints what people should know and machines should not read.
 func (a *Session) Note(format string, args ...any) {
 	Say(a.Err, "note: "+format+"\n", args...)
+}
+
+// Notes prints notes, each on a line.
+func (a *Session) Notes(texts []string) {
+	for _, text := range texts {
+		a.Note("%s", text)
+	}
+}
+
+// Columns is a table on its way to standard output, with a gap between its columns.
+func (a *Session) Columns(gap int) *tabwriter.Writer {
+	return tabwriter.NewWriter(a.Out, 0, 8, gap, ' ', 0)
 }
 
 // Printf prints to standard output.
