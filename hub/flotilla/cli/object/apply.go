@@ -112,28 +112,8 @@ func (a Commands) printApplied(o *applyOptions, reply *api.ApplyResponse, dry bo
 
 func (a Commands) nextAfterApply(results []api.ApplyResult) {
 	for _, r := range results {
-		k := resource.Ref{Type: resource.KindOfObject(r.Object.APIVersion, r.Object.Kind), Namespace: r.Object.Namespace, Name: r.Object.Name}
-		switch r.Object.Kind {
-		case api.KindClusterResourcePlacement, api.KindResourcePlacement:
-			a.Next("flotilla rollout status %s", k)
-			return
-		case api.KindMemberCluster:
-			a.Next("flotilla get members")
-			return
-		case api.KindUpdateRun:
-			a.Next("flotilla run start %s", k.Name)
-			return
-		case api.KindUpdateStrategy:
-			a.Next("flotilla run create --help")
-			return
-		case api.KindMemberMaintenance:
-			a.Next("flotilla windows %s", k.Name)
-			return
-		case api.KindNodePool, api.KindInstanceCatalog:
-			a.Next("flotilla plan nodes")
-			return
-		case api.KindAutoUpgradeProfile, api.KindVersionCatalog:
-			a.Next("flotilla get %s", k.Plural)
+		if o := resource.RefTo(r.Object); o.Applied != nil {
+			a.Next("flotilla %s", o.Applied(o))
 			return
 		}
 	}

@@ -93,53 +93,24 @@ func (a Commands) describeEvents(ctx context.Context, obj *unstructured.Unstruct
 }
 
 func (a Commands) nextAfterDescribe(obj *unstructured.Unstructured) {
-	switch obj.GetKind() {
-	case api.KindClusterResourcePlacement, api.KindResourcePlacement:
-		a.Next("flotilla why %s", resource.RefOf(obj))
-	case api.KindMemberCluster:
-		a.Next("flotilla events --member %s", obj.GetName())
-	case api.KindUpdateRun:
-		a.Next("flotilla run status %s", obj.GetName())
-	case api.KindUpdateStrategy:
-		a.Next("flotilla run create --help")
-	case api.KindAutoUpgradeProfile:
-		a.Next("flotilla run generate %s", obj.GetName())
-	case api.KindMemberMaintenance:
-		a.Next("flotilla windows %s", obj.GetName())
-	case api.KindMemberNode:
-		a.Next("flotilla plan nodes -m %s", resource.MemberOf(obj))
-	case api.KindNodeDisruption:
-		a.Next("flotilla get disruptions -m %s", resource.MemberOf(obj))
-	case api.KindNodePool:
-		a.Next("flotilla budgets %s", obj.GetName())
-	case api.KindGate:
+	r := resource.RefOf(obj)
+	switch {
+	case r.Kind == api.KindGate:
 		run, _, _ := unstructured.NestedString(obj.Object, "spec", "target", "id")
-		a.Next("flotilla run approve %s --gate %s", run, obj.GetName())
+		a.Next("flotilla run approve %s --gate %s", run, r.Name)
+	case r.Described != nil:
+		a.Next("flotilla %s", r.Described(r))
 	}
 }
 
 // eventObject is the name under which the audit stream keeps an object's events.
 func eventObject(obj *unstructured.Unstructured) string {
-	switch obj.GetKind() {
-	case api.KindClusterResourcePlacement:
-		return "placement/" + obj.GetName()
-	case api.KindResourcePlacement:
-		return "placement/" + obj.GetNamespace() + "/" + obj.GetName()
-	case api.KindMemberCluster:
-		return "member/" + obj.GetName()
-	case api.KindMemberNode:
-		return "node/" + resource.MemberOf(obj) + "/" + obj.GetName()
-	case api.KindNodeDisruption:
-		if nodes, _, _ := unstructured.NestedStringSlice(obj.Object, "status", "nodes"); len(nodes) > 0 {
-			return "node/" + resource.MemberOf(obj) + "/" + nodes[0]
-		}
-	case api.KindNodePool:
-		return "nodepool/" + obj.GetName()
-	case api.KindInstanceCatalog:
-		return "instances/" + obj.GetName()
+	r := resource.RefOf(obj)
+	switch nodes, _, _ := unstructured.NestedStringSlice(obj.Object, "status", "nodes"); {
+	case r.Kind == api.KindNodeDisruption && len(nodes) > 0:
+		return "node/" + resource.MemberOf(obj) + "/" + nodes[0]
+	case r.Kind == api.KindMemberNode:
+		return "node/" + resource.MemberOf(obj) + "/" + r.Name
 	}
-	if obj.GetAPIVersion() == api.VersionFlotilla {
-		return resource.ShortWord(obj.GetKind()) + "/" + obj.GetName()
-	}
-	return "object/" + resource.RefOf(obj).Object().String()
+	return r.AuditName()
 }

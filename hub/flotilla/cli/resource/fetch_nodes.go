@@ -168,7 +168,7 @@ func (a *Client) noSuchOnMember(ctx context.Context, r Ref) error {
 	}
 	return &api.Failure{
 		Code: api.CodeNotFound, Next: next,
-		Message: fmt.Sprintf("there is no %s %s %s%s", ShortWord(r.Kind), r.Name, where, session.Meant(near)),
+		Message: fmt.Sprintf("there is no %s %s %s%s", r.word(), r.Name, where, session.Meant(near)),
 	}
 }
 

@@ -9,13 +9,21 @@ import (
 	"flotilla/hub/flotilla/cli/session"
 )
 
-// Type is one kind and the words for it on the command line.
+// Type is one kind: the words for it on the command line, and what is done with its objects next.
 type Type struct {
 	APIVersion string
 	Kind       string
 	Plural     string
 	Short      []string
 	Namespaced bool
+	// Word is the one that is typed in hints, the kind in small letters where it is empty; and List lists objects, Plural
+	// where it is empty.
+	Word, List string
+	// Events is the first part of the name under which events of an object are kept; where it is empty, that of
+	// Flotilla's own kinds is Word, and events of others are kept as those of content.
+	Events string
+	// Applied and Described are what to type, behind "flotilla", once an object was applied or described.
+	Applied, Described func(Ref) string
 }
 
 // Versions in which KubeFleet's kinds are asked for.
@@ -27,47 +35,83 @@ const (
 // Kinds lists what has words of its own. Any other kind that the hub holds is addressed by its name
 // in capitals, "Widget", or "Widget.v1.example.com".
 var Kinds = []Type{
-	{PlacementVersion, api.KindClusterResourcePlacement, "clusterresourceplacements", []string{"crp", "placements", "placement", "p"}, false},
-	{PlacementVersion, api.KindResourcePlacement, "resourceplacements", []string{"rp"}, true},
-	{ClusterVersion, api.KindMemberCluster, "memberclusters", []string{"mc", "members", "member"}, false},
-	{api.VersionFlotilla, api.KindUpdateRun, "updateruns", []string{"ur", "runs", "run"}, false},
-	{api.VersionFlotilla, api.KindUpdateStrategy, "updatestrategies", []string{"us", "strategies", "strategy"}, false},
-	{api.VersionFlotilla, api.KindAutoUpgradeProfile, "autoupgradeprofiles", []string{"aup", "profiles", "profile"}, false},
-	{api.VersionFlotilla, api.KindVersionCatalog, "versioncatalogs", []string{"vc", "catalogs", "catalog"}, false},
-	{api.VersionFlotilla, api.KindMemberMaintenance, "membermaintenances", []string{"mm", "maintenance", "maintenances"}, false},
-	{api.VersionFlotilla, api.KindGate, "gates", nil, false},
-	{api.GroupKarpenter + "/v1", api.KindNodePool, "nodepools", []string{"np", "pools", "pool"}, false},
-	{api.VersionFlotilla, api.KindInstanceCatalog, "instancecatalogs", []string{"ic"}, false},
-	{api.VersionFlotilla, api.KindMemberNode, "nodes", []string{"node", "no"}, false},
-	{api.VersionFlotilla, api.KindNodeDisruption, "disruptions", []string{"disruption"}, false},
-	{"v1", "Namespace", "namespaces", []string{"ns"}, false},
-	{"v1", "ConfigMap", "configmaps", []string{"cm"}, true},
-	{"v1", "Secret", "secrets", nil, true},
-	{"v1", "Service", "services", []string{"svc"}, true},
-	{"v1", "ServiceAccount", "serviceaccounts", []string{"sa"}, true},
-	{"v1", "PersistentVolumeClaim", "persistentvolumeclaims", []string{"pvc"}, true},
-	{"v1", "PersistentVolume", "persistentvolumes", []string{"pv"}, false},
-	{"v1", "LimitRange", "limitranges", []string{"limits"}, true},
-	{"v1", "ResourceQuota", "resourcequotas", []string{"quota"}, true},
-	{"v1", "Endpoints", "endpoints", []string{"ep"}, true},
-	{"apps/v1", "Deployment", "deployments", []string{"deploy"}, true},
-	{"apps/v1", "StatefulSet", "statefulsets", []string{"sts"}, true},
-	{"apps/v1", "DaemonSet", "daemonsets", []string{"ds"}, true},
-	{"apps/v1", "ReplicaSet", "replicasets", []string{"rs"}, true},
-	{"batch/v1", "Job", "jobs", nil, true},
-	{"batch/v1", "CronJob", "cronjobs", []string{"cj"}, true},
-	{"autoscaling/v2", "HorizontalPodAutoscaler", "horizontalpodautoscalers", []string{"hpa"}, true},
-	{"policy/v1", "PodDisruptionBudget", "poddisruptionbudgets", []string{"pdb"}, true},
-	{"networking.k8s.io/v1", "Ingress", "ingresses", []string{"ing"}, true},
-	{"networking.k8s.io/v1", "IngressClass", "ingressclasses", nil, false},
-	{"networking.k8s.io/v1", "NetworkPolicy", "networkpolicies", []string{"netpol"}, true},
-	{"rbac.authorization.k8s.io/v1", "Role", "roles", nil, true},
-	{"rbac.authorization.k8s.io/v1", "RoleBinding", "rolebindings", nil, true},
-	{"rbac.authorization.k8s.io/v1", "ClusterRole", "clusterroles", nil, false},
-	{"rbac.authorization.k8s.io/v1", "ClusterRoleBinding", "clusterrolebindings", nil, false},
-	{"scheduling.k8s.io/v1", "PriorityClass", "priorityclasses", []string{"pc"}, false},
-	{"storage.k8s.io/v1", "StorageClass", "storageclasses", []string{"sc"}, false},
-	{"apiextensions.k8s.io/v1", "CustomResourceDefinition", "customresourcedefinitions", []string{"crd", "crds"}, false},
+	{
+		APIVersion: PlacementVersion, Kind: api.KindClusterResourcePlacement, Plural: "clusterresourceplacements", Short: []string{"crp", "placements", "placement", "p"},
+		Word: "placement", List: "placements", Events: "placement", Applied: rollout, Described: why,
+	},
+	{
+		APIVersion: PlacementVersion, Kind: api.KindResourcePlacement, Plural: "resourceplacements", Short: []string{"rp"}, Namespaced: true,
+		Word: "rp", List: "rp", Events: "placement", Applied: rollout, Described: why,
+	},
+	{
+		APIVersion: ClusterVersion, Kind: api.KindMemberCluster, Plural: "memberclusters", Short: []string{"mc", "members", "member"},
+		Word: "member", List: "members", Events: "member", Applied: always("get members"), Described: named("events --member"),
+	},
+	{
+		APIVersion: api.VersionFlotilla, Kind: api.KindUpdateRun, Plural: "updateruns", Short: []string{"ur", "runs", "run"},
+		Word: "run", Applied: named("run start"), Described: named("run status"),
+	},
+	{
+		APIVersion: api.VersionFlotilla, Kind: api.KindUpdateStrategy, Plural: "updatestrategies", Short: []string{"us", "strategies", "strategy"},
+		Word: "strategy", Applied: always("run create --help"), Described: always("run create --help"),
+	},
+	{
+		APIVersion: api.VersionFlotilla, Kind: api.KindAutoUpgradeProfile, Plural: "autoupgradeprofiles", Short: []string{"aup", "profiles", "profile"},
+		Word: "profile", Applied: always("get autoupgradeprofiles"), Described: named("run generate"),
+	},
+	{
+		APIVersion: api.VersionFlotilla, Kind: api.KindVersionCatalog, Plural: "versioncatalogs", Short: []string{"vc", "catalogs", "catalog"},
+		Word: "catalog", Applied: always("get versioncatalogs"),
+	},
+	{
+		APIVersion: api.VersionFlotilla, Kind: api.KindMemberMaintenance, Plural: "membermaintenances", Short: []string{"mm", "maintenance", "maintenances"},
+		Word: "maintenance", Applied: named("windows"), Described: named("windows"),
+	},
+	{APIVersion: api.VersionFlotilla, Kind: api.KindGate, Plural: "gates"},
+	{
+		APIVersion: api.GroupKarpenter + "/v1", Kind: api.KindNodePool, Plural: "nodepools", Short: []string{"np", "pools", "pool"},
+		Events: "nodepool", Applied: always("plan nodes"), Described: named("budgets"),
+	},
+	{
+		APIVersion: api.VersionFlotilla, Kind: api.KindInstanceCatalog, Plural: "instancecatalogs", Short: []string{"ic"},
+		Events: "instances", Applied: always("plan nodes"),
+	},
+	{
+		APIVersion: api.VersionFlotilla, Kind: api.KindMemberNode, Plural: "nodes", Short: []string{"node", "no"},
+		Word: "node", Described: onMember("plan nodes"),
+	},
+	{
+		APIVersion: api.VersionFlotilla, Kind: api.KindNodeDisruption, Plural: "disruptions", Short: []string{"disruption"},
+		Word: "disruption", Described: onMember("get disruptions"),
+	},
+	{APIVersion: "v1", Kind: "Namespace", Plural: "namespaces", Short: []string{"ns"}},
+	{APIVersion: "v1", Kind: "ConfigMap", Plural: "configmaps", Short: []string{"cm"}, Namespaced: true},
+	{APIVersion: "v1", Kind: "Secret", Plural: "secrets", Namespaced: true},
+	{APIVersion: "v1", Kind: "Service", Plural: "services", Short: []string{"svc"}, Namespaced: true},
+	{APIVersion: "v1", Kind: "ServiceAccount", Plural: "serviceaccounts", Short: []string{"sa"}, Namespaced: true},
+	{APIVersion: "v1", Kind: "PersistentVolumeClaim", Plural: "persistentvolumeclaims", Short: []string{"pvc"}, Namespaced: true},
+	{APIVersion: "v1", Kind: "PersistentVolume", Plural: "persistentvolumes", Short: []string{"pv"}},
+	{APIVersion: "v1", Kind: "LimitRange", Plural: "limitranges", Short: []string{"limits"}, Namespaced: true},
+	{APIVersion: "v1", Kind: "ResourceQuota", Plural: "resourcequotas", Short: []string{"quota"}, Namespaced: true},
+	{APIVersion: "v1", Kind: "Endpoints", Plural: "endpoints", Short: []string{"ep"}, Namespaced: true},
+	{APIVersion: "apps/v1", Kind: "Deployment", Plural: "deployments", Short: []string{"deploy"}, Namespaced: true},
+	{APIVersion: "apps/v1", Kind: "StatefulSet", Plural: "statefulsets", Short: []string{"sts"}, Namespaced: true},
+	{APIVersion: "apps/v1", Kind: "DaemonSet", Plural: "daemonsets", Short: []string{"ds"}, Namespaced: true},
+	{APIVersion: "apps/v1", Kind: "ReplicaSet", Plural: "replicasets", Short: []string{"rs"}, Namespaced: true},
+	{APIVersion: "batch/v1", Kind: "Job", Plural: "jobs", Namespaced: true},
+	{APIVersion: "batch/v1", Kind: "CronJob", Plural: "cronjobs", Short: []string{"cj"}, Namespaced: true},
+	{APIVersion: "autoscaling/v2", Kind: "HorizontalPodAutoscaler", Plural: "horizontalpodautoscalers", Short: []string{"hpa"}, Namespaced: true},
+	{APIVersion: "policy/v1", Kind: "PodDisruptionBudget", Plural: "poddisruptionbudgets", Short: []string{"pdb"}, Namespaced: true},
+	{APIVersion: "networking.k8s.io/v1", Kind: "Ingress", Plural: "ingresses", Short: []string{"ing"}, Namespaced: true},
+	{APIVersion: "networking.k8s.io/v1", Kind: "IngressClass", Plural: "ingressclasses"},
+	{APIVersion: "networking.k8s.io/v1", Kind: "NetworkPolicy", Plural: "networkpolicies", Short: []string{"netpol"}, Namespaced: true},
+	{APIVersion: "rbac.authorization.k8s.io/v1", Kind: "Role", Plural: "roles", Namespaced: true},
+	{APIVersion: "rbac.authorization.k8s.io/v1", Kind: "RoleBinding", Plural: "rolebindings", Namespaced: true},
+	{APIVersion: "rbac.authorization.k8s.io/v1", Kind: "ClusterRole", Plural: "clusterroles"},
+	{APIVersion: "rbac.authorization.k8s.io/v1", Kind: "ClusterRoleBinding", Plural: "clusterrolebindings"},
+	{APIVersion: "scheduling.k8s.io/v1", Kind: "PriorityClass", Plural: "priorityclasses", Short: []string{"pc"}},
+	{APIVersion: "storage.k8s.io/v1", Kind: "StorageClass", Plural: "storageclasses", Short: []string{"sc"}},
+	{APIVersion: "apiextensions.k8s.io/v1", Kind: "CustomResourceDefinition", Plural: "customresourcedefinitions", Short: []string{"crd", "crds"}},
 }
 
 // Known is a kind that has words of its own.
@@ -87,7 +131,7 @@ func (k *Type) words() []string {
 // Resource is "placements.group" as kubectl prints it before a slash and a name.
 func (k *Type) Resource() string {
 	if OnMembers(k.Kind) {
-		return ShortWord(k.Kind)
+		return k.word()
 	}
 	group, _, found := strings.Cut(k.APIVersion, "/")
 	if !found {
@@ -96,31 +140,16 @@ func (k *Type) Resource() string {
 	return strings.ToLower(k.Kind) + "." + group
 }
 
-// ShortWord is the word this command line uses for the kind when it tells the user what to type.
+// word is the one that this command line uses for the kind when it tells the user what to type.
+func (k *Type) word() string { return cmp.Or(k.Word, strings.ToLower(k.Kind)) }
+
+// ShortWord is that of a kind of any group.
 func ShortWord(kind string) string {
-	switch kind {
-	case api.KindClusterResourcePlacement:
-		return "placement"
-	case api.KindMemberCluster:
-		return "member"
-	case api.KindResourcePlacement:
-		return "rp"
-	case api.KindUpdateRun:
-		return "run"
-	case api.KindUpdateStrategy:
-		return "strategy"
-	case api.KindAutoUpgradeProfile:
-		return "profile"
-	case api.KindVersionCatalog:
-		return "catalog"
-	case api.KindMemberMaintenance:
-		return "maintenance"
-	case api.KindMemberNode:
-		return "node"
-	case api.KindNodeDisruption:
-		return "disruption"
+	k := Type{Kind: kind}
+	if i := slices.IndexFunc(Kinds, func(known Type) bool { return known.Kind == kind }); i >= 0 {
+		k = Kinds[i]
 	}
-	return strings.ToLower(kind)
+	return k.word()
 }
 
 // KindByWord resolves a word of the command line: "placements", "crp", "deployments.apps", or the

@@ -24,7 +24,7 @@ func (r Ref) Object() api.ObjectRef {
 
 // String is "placement/web", the way the next command is typed.
 func (r Ref) String() string {
-	s := ShortWord(r.Kind) + "/" + r.Name
+	s := r.word() + "/" + r.Name
 	if r.Namespace != "" {
 		s += " -n " + r.Namespace
 	}
@@ -54,17 +54,22 @@ func (r Ref) IsPlacement() bool {
 	return r.Kind == api.KindClusterResourcePlacement || r.Kind == api.KindResourcePlacement
 }
 
+// AuditName is the name under which the audit stream keeps events of the object.
+func (r Ref) AuditName() string {
+	first := r.Events
+	if first == "" && r.APIVersion == api.VersionFlotilla {
+		first = r.word()
+	}
+	if first == "" {
+		return "object/" + r.Object().String()
+	}
+	return first + "/" + strings.TrimPrefix(r.Namespace+"/"+r.Name, "/")
+}
+
 // Listing is how objects beside this one are listed: "placements", "deployments -n shop", "nodes -m oslo".
 func (r Ref) Listing() string {
-	words := r.Plural
-	switch {
-	case r.Kind == api.KindClusterResourcePlacement:
-		words = "placements"
-	case r.Kind == api.KindMemberCluster:
-		words = "members"
-	case r.Kind == api.KindResourcePlacement:
-		words = "rp"
-	case !r.IsKnown():
+	words := cmp.Or(r.List, r.Plural)
+	if !r.IsKnown() {
 		words = r.Kind
 	}
 	if r.Namespace != "" {
@@ -166,7 +171,7 @@ func (a *Client) TakeMember(refs ...Ref) error {
 			continue
 		}
 		if a.Member != "" && a.Member != r.member {
-			return session.Usagef("found member %s beside %s/%s/%s: one member at a time", a.Member, ShortWord(r.Kind), r.member, r.Name)
+			return session.Usagef("found member %s beside %s/%s/%s: one member at a time", a.Member, r.word(), r.member, r.Name)
 		}
 		a.Member = r.member
 	}
