@@ -80,7 +80,7 @@ var rules = []rule{
 	{"bus/bustest", []string{"subjects", "core/api", "core/seal", "bus", "tests/elsewhen"}, []string{"github.com/nats-io", "github.com/rs/zerolog", "github.com/stretchr/testify"}, nil, "the bus for tests"},
 	{"docs", nil, nil, nil, "text alone"},
 	{"hub/flotilla/cli/clitest", []string{"core/api"}, []string{"github.com/stretchr/testify", "k8s.io", "sigs.k8s.io"}, nil, "what tests of the client share"},
-	{"hub/flotilla/cli/session", []string{"core/api", "bus"}, []string{"github.com/spf13", "github.com/rs/zerolog", "golang.org/x/term", "k8s.io/apimachinery"}, nil, "a session knows no kind of objects"},
+	{"hub/flotilla/cli/session", []string{"core/api", "core/strict", "bus"}, []string{"github.com/spf13", "github.com/rs/zerolog", "golang.org/x/term", "k8s.io/apimachinery"}, nil, "a session knows no kind of objects"},
 	{"hub/flotilla/cli/resource", []string{"core", "hub/flotilla/cli/session"}, []string{"github.com/spf13", "k8s.io"}, nil, "how objects are named and read, not how they are shown"},
 	{"hub/flotilla/cli/show", []string{"core", "hub/flotilla/cli/session", "hub/flotilla/cli/resource"}, []string{"github.com/spf13", "k8s.io"}, nil, "how objects are shown, whichever command asks"},
 	{"hub/flotilla/cli/offline", []string{"core", "configs", "hub/flotilla/schema", "hub/flotilla/cli/session", "hub/flotilla/cli/resource"}, []string{"github.com/spf13", "k8s.io", "sigs.k8s.io"}, nil, "files are read without a hub"},
