@@ -47,13 +47,19 @@ func main() {
 
 // flags are what the command line may say; what it does not say is the configuration file's.
 type flags struct {
-	config, member, token, fleet, url, creds, ca, context, data, logLevel, metrics string
-	location, resourceGroup, subscription                                          string
-	labels, properties                                                             map[string]string
-	kubeconfig, kubeContext                                                        string
-	faults, upgrade                                                                []string
-	interval                                                                       time.Duration
+	config, member, token, fleet, data, logLevel, metrics string
+	connection
+	whereabouts
+	labels, properties map[string]string
+	faults, upgrade    []string
+	interval           time.Duration
 }
+
+// connection is how NATS is reached, and as whom.
+type connection struct{ url, creds, ca, context string }
+
+// whereabouts are where the member is.
+type whereabouts struct{ location, resourceGroup, subscription, kubeconfig, kubeContext string }
 
 func (f *flags) command() *cobra.Command {
 	c := &cobra.Command{

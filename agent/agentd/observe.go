@@ -62,8 +62,11 @@ func (a *Agent) heart(conn *bus.AgentConn, w *worker.Worker, folder *folder, ren
 	return beat.New(beat.Options{
 		Member: a.Member(), Hub: conn, Target: a.target, Version: cmp.Or(a.o.Version, api.Version),
 		Interval: time.Duration(a.o.Config.HeartbeatInterval), Labels: a.o.Config.AllLabels(), Properties: a.o.Config.AllProperties(),
-		Price: price, Observed: observer.Properties, Namespaces: true, Holds: w.Holds, Unlisted: w.Unlisted,
-		Trouble: func() string { return cmp.Or(trouble(), observer.Trouble()) },
-		Renewal: renewal, Forbidden: a.forbidden(), Fit: folder.writable, Log: a.o.Log,
+		Namespaces: true, Log: a.o.Log,
+		Sources: beat.Sources{
+			Price: price, Observed: observer.Properties, Holds: w.Holds, Unlisted: w.Unlisted,
+			Trouble: func() string { return cmp.Or(trouble(), observer.Trouble()) },
+			Renewal: renewal, Forbidden: a.forbidden(), Fit: folder.writable,
+		},
 	}), nil
 }

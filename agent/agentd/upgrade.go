@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"time"
 
-	targetmemory "flotilla/agent/target/memory"
+	"flotilla/agent/target/memory/provision"
 	"flotilla/agent/upgrader"
 	"flotilla/agent/upgrader/command"
 	"flotilla/agent/upgrader/memory"
@@ -65,7 +65,7 @@ func upgradesInMemory(a *Agent) (upgrader.Driver, error) {
 		return nil, errNotInMemory()
 	}
 	m := &a.o.Config.Upgrade.Memory
-	return memory.New(a.memory, targetmemory.Pace{
+	return memory.New(a.memory, provision.Pace{
 		ControlPlane: time.Duration(m.ControlPlane), NodePool: time.Duration(m.NodePool), Images: m.Images,
 	}), nil
 }

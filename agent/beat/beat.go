@@ -59,12 +59,18 @@ type Options struct {
 	// Labels to offer, which win over what the nodes say, and properties that win over those observed.
 	Labels     map[string]string
 	Properties map[string]string
+	// Namespaces makes heartbeats list the member's namespaces.
+	Namespaces bool
+	Sources
+	Log zerolog.Logger
+}
+
+// Sources are what others say for heartbeats; nil says nothing.
+type Sources struct {
 	// Observed are properties that something else observes, which win over those of the nodes; nil is none.
 	Observed func() map[string]string
 	// Price is what a node costs per hour that says nothing of that, 0 when unknown; nil knows none.
 	Price func(*target.Node) float64
-	// Namespaces makes heartbeats list the member's namespaces.
-	Namespaces bool
 	// Holds, Unlisted and Trouble speak for the worker; nil says nothing.
 	Holds    func() api.Order
 	Unlisted func() []string
@@ -75,7 +81,6 @@ type Options struct {
 	Forbidden func() []string
 	// Fit says why the agent cannot work, which makes its member unhealthy; nil when it can.
 	Fit func() error
-	Log zerolog.Logger
 }
 
 // Beat sends heartbeats. Make it with New, run it once.

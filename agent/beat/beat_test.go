@@ -34,10 +34,12 @@ func TestHeartbeatsSayHowTheMemberDoes(t *testing.T) {
 		Member: "berlin", Hub: conn, Target: m, Version: "v1", Interval: time.Hour, Namespaces: true,
 		Labels:     map[string]string{"region": "eu"},
 		Properties: map[string]string{"example.org/gpus": "3", api.PropertyCPUCost: "0.5"},
-		Holds:      func() api.Order { return api.Order{Epoch: 1, Term: 2, Generation: 3} },
-		Unlisted:   func() []string { return []string{"old"} },
-		Trouble:    func() string { return "the disk is full" },
-		Log:        zerolog.Nop(),
+		Sources: Sources{
+			Holds:    func() api.Order { return api.Order{Epoch: 1, Term: 2, Generation: 3} },
+			Unlisted: func() []string { return []string{"old"} },
+			Trouble:  func() string { return "the disk is full" },
+		},
+		Log: zerolog.Nop(),
 	}))
 	first := expect(t, store, func(api.Heartbeat) bool { return true })
 	require.NotEmpty(t, first.Boot)
@@ -96,7 +98,7 @@ func TestHeartbeatsSayWhatIsNotPermitted(t *testing.T) {
 	}
 	run(t, New(Options{
 		Member: "berlin", Hub: server.Agent(t, "berlin"), Target: member(t), Interval: time.Hour, Log: zerolog.Nop(),
-		Forbidden: func() []string { return missing },
+		Sources: Sources{Forbidden: func() []string { return missing }},
 	}))
 	said := expect(t, store, func(api.Heartbeat) bool { return true })
 	require.Equal(t, missing[:maxForbidden], said.Forbidden)

@@ -52,8 +52,13 @@ type reporter struct {
 	lookTime  time.Duration
 	lookFault string
 	putFault  string
-	retry     loop.Backoff
-	retryAt   time.Time
+	retry     retry
+}
+
+// retry is when to tell again what the hub did not take.
+type retry struct {
+	loop.Backoff
+	at time.Time
 }
 
 // conn is what the reporter needs of the connection to the hub.
@@ -78,7 +83,7 @@ func newReporter(o *Options, folder string) (*reporter, error) {
 	return &reporter{
 		o: o, hub: o.Hub, now: o.Hub.Now, nudges: make(chan struct{}, 1), news: make(chan struct{}, 1), path: path,
 		sync:  nodesync.New(rand.Text(), nodesync.Pace{Interval: o.Interval, Resync: o.Resync}, past),
-		retry: loop.Backoff{First: firstRetry, Most: mostRetry},
+		retry: retry{Backoff: loop.Backoff{First: firstRetry, Most: mostRetry}},
 	}, nil
 }
 
@@ -155,7 +160,7 @@ func listing(s *target.Survey) *cluster.Listing {
 // connected makes run compare what the hub has with what it was told, and tell what is missing.
 func (r *reporter) connected() {
 	r.mu.Lock()
-	r.readback, r.retryAt = readback{due: true, anew: true}, time.Time{}
+	r.readback, r.retry.at = readback{due: true, anew: true}, time.Time{}
 	r.retry.Reset()
 	r.mu.Unlock()
 	wake(r.nudges)

@@ -21,7 +21,7 @@ const putters = 4
 // more to tell, zero when something must happen first. The turn is held.
 func (r *reporter) tell(ctx context.Context) time.Time {
 	r.mu.Lock()
-	again, round := r.retryAt, (*nodesync.Round)(nil)
+	again, round := r.retry.at, (*nodesync.Round)(nil)
 	if now := r.now(); r.hub.Connected() && !now.Before(again) {
 		round = r.sync.Round(now)
 	}
@@ -39,10 +39,10 @@ func (r *reporter) tell(ctx context.Context) time.Time {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if err != nil {
-		r.retryAt = r.now().Add(r.retry.Next())
-		return r.retryAt
+		r.retry.at = r.now().Add(r.retry.Next())
+		return r.retry.at
 	}
-	r.putFault, r.retryAt = "", time.Time{}
+	r.putFault, r.retry.at = "", time.Time{}
 	r.retry.Reset()
 	return next
 }

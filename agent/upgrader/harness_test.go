@@ -13,6 +13,7 @@ import (
 
 	"flotilla/agent/target"
 	targetmemory "flotilla/agent/target/memory"
+	"flotilla/agent/target/memory/provision"
 	"flotilla/agent/upgrader/memory"
 	"flotilla/bus"
 	"flotilla/bus/bustest"
@@ -140,7 +141,7 @@ func (h *hub) start(m *targetmemory.Member, data string, change ...func(*Options
 	require.NoError(h.t, err)
 	o := Options{
 		Member: "berlin", Hub: conn, Target: m, Data: data, PollEvery: time.Second,
-		Driver: memory.New(m, targetmemory.Pace{ControlPlane: pace, NodePool: pace, Images: []string{"AKSUbuntu-2204gen2containerd-202401.17.1"}}),
+		Driver: memory.New(m, provision.Pace{ControlPlane: pace, NodePool: pace, Images: []string{"AKSUbuntu-2204gen2containerd-202401.17.1"}}),
 		Facts:  api.MemberInventory{Region: "weu"}, Checks: Checks{Settle: 300 * time.Millisecond}, Log: zerolog.Nop(),
 	}
 	for _, f := range change {

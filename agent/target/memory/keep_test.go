@@ -14,6 +14,7 @@ import (
 
 	"flotilla/agent/target"
 	"flotilla/agent/target/memory/podspec"
+	"flotilla/agent/target/memory/provision"
 	"flotilla/core/api"
 	"flotilla/core/apply"
 )
@@ -139,7 +140,7 @@ func happen(t *testing.T, seed uint64, m *Member) string {
 		return fmt.Sprint(m.TerminateMachine(node, 10*time.Second))
 	case kind == 7:
 		op := api.UpgradeOperation{ID: fmt.Sprint("u", seed), Type: api.UpgradeFull, ControlPlaneVersion: "1.37.1", NodePools: []api.PoolUpgrade{{Pool: "np1", ToVersion: "1.37.1", Newest: true}}}
-		return text(m.BeginUpgrade(op, Pace{ControlPlane: 20 * time.Second, NodePool: 30 * time.Second, Images: []string{newer}}))
+		return text(m.BeginUpgrade(op, provision.Pace{ControlPlane: 20 * time.Second, NodePool: 30 * time.Second, Images: []string{newer}}))
 	}
 	return evictFirst(t, m)
 }

@@ -26,7 +26,7 @@ type memberRecord struct {
 	Nodes    []*node             `json:"nodes"`
 	Machines []*machine          `json:"machines"`
 	Launches launches            `json:"launches"`
-	Upgrades []*provision        `json:"upgrades"`
+	Upgrades []*operation        `json:"upgrades"`
 }
 
 func (m *Member) recordMember() memberRecord {

@@ -8,18 +8,9 @@ import (
 
 	"flotilla/agent/target"
 	"flotilla/agent/target/memory/faults"
+	"flotilla/agent/target/memory/provision"
 	"flotilla/core/api"
-	"flotilla/core/upgrade"
 )
-
-// Pace is how long the member's provider takes.
-type Pace struct {
-	ControlPlane time.Duration
-	// NodePool is for one pool; its nodes are made anew one after another, in equal parts of it.
-	NodePool time.Duration
-	// Images are the newest that the provider offers, by full name, one of each family.
-	Images []string
-}
 
 // UpgradeState is how an upgrade does.
 type UpgradeState struct {
@@ -36,15 +27,15 @@ type UpgradeState struct {
 
 // upgrades are what the provider was asked to do, in order; at most one runs.
 type upgrades struct {
-	begun   []*provision
-	running *provision
+	begun   []*operation
+	running *operation
 }
 
-// provision is one upgrade by the provider. As JSON it is what is kept of it.
-type provision struct {
+// operation is one upgrade by the provider. As JSON it is what is kept of it.
+type operation struct {
 	Operation api.UpgradeOperation `json:"operation"`
 	Began     time.Time            `json:"began"`
-	Steps     []provisionStep      `json:"steps"`
+	Steps     []provision.Step     `json:"steps"`
 	At        int                  `json:"at"` // in Steps
 	Notes     []string             `json:"notes,omitempty"`
 	Pools     []string             `json:"pools,omitempty"`
@@ -54,26 +45,12 @@ type provision struct {
 	changed   chan struct{}
 }
 
-// provisionStep is one change of the member, due so long after the beginning: its control plane moves to
-// Version, or a node, if any, is made anew as Pool is. The last step of a pool moves the pool.
-type provisionStep struct {
-	Due     time.Duration      `json:"due"`
-	Kind    string             `json:"kind"` // controlPlane or the pool
-	Text    string             `json:"text"`
-	Version string             `json:"version,omitempty"`
-	Pool    *api.NodePoolFacts `json:"pool,omitempty"`
-	Node    string             `json:"node,omitempty"`
-	Last    bool               `json:"last,omitempty"`
-}
-
-const stepControlPlane = "controlPlane"
-
 // BeginUpgrade makes the provider carry out an operation; UpgradeState tells how it does. It refuses an
 // id it had before, and while another one runs.
-func (m *Member) BeginUpgrade(op api.UpgradeOperation, pace Pace) error {
+func (m *Member) BeginUpgrade(op api.UpgradeOperation, pace provision.Pace) error {
 	m.mu.Lock()
 	defer m.unlock()
-	if m.provision(op.ID) != nil {
+	if m.operation(op.ID) != nil {
 		return fmt.Errorf("operation %s was carried out already", op.ID)
 	}
 	if other := m.upgrades.running; other != nil {
@@ -82,8 +59,13 @@ func (m *Member) BeginUpgrade(op api.UpgradeOperation, pace Pace) error {
 	if m.faults.Busy != "" {
 		return fmt.Errorf("operation %s of somebody else is in progress on member %s", m.faults.Busy, m.name)
 	}
-	u := &provision{Operation: op, Began: m.clock.Now(), changed: make(chan struct{})}
-	if err := m.plan(u, pace); err != nil {
+	u := &operation{Operation: op, Began: m.clock.Now(), changed: make(chan struct{})}
+	if op.DisableUnattendedUpgrades {
+		u.Notes = append(u.Notes, "unattended upgrades of the nodes are switched off")
+	}
+	planned := provision.Member{Version: m.version, Pools: m.pools, Nodes: m.nodesOf}
+	var err error
+	if u.Steps, err = planned.Plan(&op, pace); err != nil {
 		return err
 	}
 	m.upgrades.begun, m.upgrades.running = append(m.upgrades.begun, u), u
@@ -96,7 +78,7 @@ func (m *Member) BeginUpgrade(op api.UpgradeOperation, pace Pace) error {
 func (m *Member) UpgradeState(id string) (UpgradeState, bool) {
 	m.mu.Lock()
 	defer m.unlock()
-	u := m.provision(id)
+	u := m.operation(id)
 	if u == nil {
 		return UpgradeState{}, false
 	}
@@ -119,8 +101,8 @@ func (m *Member) UpgradesBegun() []string {
 	return out
 }
 
-func (m *Member) provision(id string) *provision {
-	at := slices.IndexFunc(m.upgrades.begun, func(u *provision) bool { return u.Operation.ID == id })
+func (m *Member) operation(id string) *operation {
+	at := slices.IndexFunc(m.upgrades.begun, func(u *operation) bool { return u.Operation.ID == id })
 	if at < 0 {
 		return nil
 	}
@@ -128,7 +110,7 @@ func (m *Member) provision(id string) *provision {
 }
 
 // beginStep begins the next step, or ends the upgrade after the last one.
-func (m *Member) beginStep(u *provision) {
+func (m *Member) beginStep(u *operation) {
 	if u.At == len(u.Steps) {
 		m.endUpgrade(u, "")
 		return
@@ -141,13 +123,13 @@ func (m *Member) beginStep(u *provision) {
 }
 
 // awaitStep ends the step that was begun when it is due.
-func (m *Member) awaitStep(u *provision) {
+func (m *Member) awaitStep(u *operation) {
 	m.keep.stale()
 	m.after(u.Began.Add(u.Steps[u.At].Due).Sub(m.clock.Now()), func() { m.endStep(u) })
 }
 
 // endStep finishes a step, unless a fault says otherwise.
-func (m *Member) endStep(u *provision) {
+func (m *Member) endStep(u *operation) {
 	step := &u.Steps[u.At]
 	if u.parked = faults.HitsUpgrade(m.faults.HangUpgrade, &u.Operation, step.Kind); u.parked {
 		return
@@ -162,8 +144,8 @@ func (m *Member) endStep(u *provision) {
 }
 
 // carryOut changes the member as a step says.
-func (m *Member) carryOut(u *provision, step *provisionStep) {
-	if step.Kind == stepControlPlane {
+func (m *Member) carryOut(u *operation, step *provision.Step) {
+	if step.Kind == provision.ControlPlane {
 		m.version = step.Version
 	}
 	if step.Node != "" {
@@ -176,7 +158,7 @@ func (m *Member) carryOut(u *provision, step *provisionStep) {
 	m.notify(target.Change{Nodes: true})
 }
 
-func (m *Member) endUpgrade(u *provision, fault string) {
+func (m *Member) endUpgrade(u *operation, fault string) {
 	u.Ended, u.Fault, m.upgrades.running = true, fault, nil
 	for _, n := range m.nodes {
 		n.Draining = false
@@ -194,109 +176,20 @@ func (m *Member) unpark() {
 	}
 }
 
-func (u *provision) tell() {
+func (u *operation) tell() {
 	close(u.changed)
 	u.changed = make(chan struct{})
 }
 
-// plan lists the steps of an operation, or says why a provider would refuse it.
-func (m *Member) plan(u *provision, pace Pace) error {
-	if u.Operation.DisableUnattendedUpgrades {
-		u.Notes = append(u.Notes, "unattended upgrades of the nodes are switched off")
-	}
-	live, _ := upgrade.ParseVersion(m.version)
-	control := live
-	due := time.Duration(0)
-	if u.Operation.ControlPlaneVersion != "" {
-		var ok bool
-		if control, ok = upgrade.ParseVersion(u.Operation.ControlPlaneVersion); !ok {
-			return fmt.Errorf("control plane version %q is no version", u.Operation.ControlPlaneVersion)
-		}
-	}
-	switch move := live.MoveTo(control); move {
-	case upgrade.MoveAllowed:
-		due += pace.ControlPlane
-		u.Steps = append(u.Steps, provisionStep{
-			Due: due, Kind: stepControlPlane, Text: fmt.Sprintf("control plane %s to %s", live, control), Version: "v" + control.String(),
-		})
-	case upgrade.MoveAtTarget:
-	default:
-		return fmt.Errorf("a control plane at %s cannot be moved to %s: %s", live, control, move)
-	}
-	for i := range u.Operation.NodePools {
-		if err := m.planPool(u, &u.Operation.NodePools[i], control, due, pace); err != nil {
-			return err
-		}
-		due += pace.NodePool
-	}
-	return nil
-}
-
-func (m *Member) planPool(u *provision, move *api.PoolUpgrade, control upgrade.Version, due time.Duration, pace Pace) error {
-	pool := m.pool(move.Pool)
-	if pool == nil {
-		return fmt.Errorf("there is no node pool %q; the member has %s", move.Pool, strings.Join(m.poolNames(), ", "))
-	}
-	wanted := *pool
-	if move.ToVersion != "" {
-		v, ok := upgrade.ParseVersion(move.ToVersion)
-		if !ok || v.Compare(control) > 0 {
-			return fmt.Errorf("node pool %s cannot be moved to %q: its kubelets would be newer than control plane %s", move.Pool, move.ToVersion, control)
-		}
-		wanted.KubernetesVersion = "v" + v.String()
-	}
-	if image := m.imageFor(move, pool, pace.Images); image != "" {
-		wanted.NodeImageVersion = image
-		wanted.ImageFamily, _, _ = api.NodeImageFamily(image)
-	}
-	wanted.FromSnapshot = pool.FromSnapshot && !move.DropSnapshot
-	u.Steps = append(u.Steps, m.poolSteps(&wanted, due, pace.NodePool)...)
-	return nil
-}
-
-// imageFor is the image that a move brings a pool to, empty when it leaves it.
-func (m *Member) imageFor(move *api.PoolUpgrade, pool *api.NodePoolFacts, offered []string) string {
-	if !move.Newest {
-		return move.To
-	}
-	for _, image := range offered {
-		if upgrade.CompareImages(image, pool.NodeImageVersion) == upgrade.ImageNewer {
-			return image
-		}
-	}
-	return ""
-}
-
-func (m *Member) poolNames() []string {
-	names := make([]string, len(m.pools))
-	for i := range m.pools {
-		names[i] = m.pools[i].Name
-	}
-	return names
-}
-
-// poolSteps makes the nodes of a pool anew, one after another. The pool is at the new state when the
-// last one is.
-func (m *Member) poolSteps(wanted *api.NodePoolFacts, due, takes time.Duration) []provisionStep {
+// nodesOf are the names of the nodes of a pool.
+func (m *Member) nodesOf(pool string) []string {
 	var names []string
 	for _, n := range m.nodes {
-		if n.Pool == wanted.Name {
+		if n.Pool == pool {
 			names = append(names, n.Name)
 		}
 	}
-	if len(names) == 0 {
-		return []provisionStep{{
-			Due: due + takes, Kind: wanted.Name, Text: "node pool " + wanted.Name + ", which has no nodes", Pool: wanted, Last: true,
-		}}
-	}
-	steps := make([]provisionStep, len(names))
-	for i, name := range names {
-		steps[i] = provisionStep{
-			Due: due + takes*time.Duration(i+1)/time.Duration(len(names)), Kind: wanted.Name,
-			Text: fmt.Sprintf("node pool %s, node %d of %d", wanted.Name, i+1, len(names)), Pool: wanted, Node: name, Last: i == len(names)-1,
-		}
-	}
-	return steps
+	return names
 }
 
 // emptyNode takes the pods off a node that is made anew.

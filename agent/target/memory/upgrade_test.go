@@ -11,6 +11,7 @@ import (
 
 	"flotilla/agent/target"
 	"flotilla/agent/target/memory/faults"
+	"flotilla/agent/target/memory/provision"
 	"flotilla/core/api"
 	"flotilla/core/apply"
 	"flotilla/tests/elsewhen"
@@ -18,7 +19,7 @@ import (
 
 const newer = "AKSUbuntu-2204gen2containerd-202401.17.1"
 
-var slow = Pace{ControlPlane: 10 * time.Minute, NodePool: 6 * time.Minute, Images: []string{"other-1.2.3", newer}}
+var slow = provision.Pace{ControlPlane: 10 * time.Minute, NodePool: 6 * time.Minute, Images: []string{"other-1.2.3", newer}}
 
 // twoPools is a member with nodes a and b in np1, c in np2, and an empty pool np3.
 func twoPools(t *testing.T) (*Member, *manualClock) {

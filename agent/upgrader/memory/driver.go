@@ -9,17 +9,20 @@ import (
 	"context"
 
 	"flotilla/agent/target/memory"
+	"flotilla/agent/target/memory/provision"
 	"flotilla/core/api"
 )
 
 // Driver drives one member in memory.
 type Driver struct {
 	member *memory.Member
-	pace   memory.Pace
+	pace   provision.Pace
 }
 
 // New returns the driver of a member.
-func New(member *memory.Member, pace memory.Pace) *Driver { return &Driver{member: member, pace: pace} }
+func New(member *memory.Member, pace provision.Pace) *Driver {
+	return &Driver{member: member, pace: pace}
+}
 
 // String names the driver.
 func (d *Driver) String() string { return "memory" }
