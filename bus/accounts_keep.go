@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"flotilla/bus/loop"
 	"flotilla/subjects"
 
 	"github.com/nats-io/nats.go"
@@ -27,11 +28,12 @@ func (a *Accounts) Keep(ctx context.Context, refused func(account string) []stri
 	if a.powerless() != "" {
 		return nil
 	}
-	for delay := firstRetry; ctx.Err() == nil; delay = min(2*delay, lastRetry) {
+	retry := loop.Backoff{First: firstRetry, Most: lastRetry}
+	for ctx.Err() == nil {
 		err := a.keep(ctx, refused)
-		if ctx.Err() == nil {
+		if delay := retry.Next(); ctx.Err() == nil {
 			a.reach.Log.Warn().Err(err).Dur("delay", delay).Msg("keeping the accounts of the servers, trying again")
-			pause(ctx, delay)
+			loop.Pause(ctx, delay)
 		}
 	}
 	return nil

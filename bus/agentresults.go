@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"flotilla/bus/loop"
 	"flotilla/core/api"
 	"flotilla/subjects"
 
@@ -236,19 +237,20 @@ func (r *results) wake(s *slot, after time.Duration) {
 
 // write brings a slot to the server until nothing of it is news, or the server is away.
 func (r *results) write(s *slot) {
-	for delay := slotRetry; ; {
+	retry := loop.Backoff{First: slotRetry, Most: slotMostRetry}
+	for {
 		more, err := r.once(s)
 		wait := slotPace
 		if err == nil {
-			delay = slotRetry
+			retry.Reset()
 		} else {
-			wait, delay = delay/2+rand.N(delay/2), min(2*delay, slotMostRetry)
+			wait = loop.Spread(retry.Next())
 			r.report(s, err, wait)
 		}
 		if !more {
 			return
 		}
-		pause(r.ctx, wait)
+		loop.Pause(r.ctx, wait)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"flotilla/bus/loop"
 	"flotilla/core/api"
 	"flotilla/subjects"
 
@@ -155,7 +156,8 @@ func (a *Audit) publish(ctx context.Context, e api.Audit) {
 		return
 	}
 	served := time.Now() // since when a server is there without taking the event
-	for delay := firstRetry; ; delay = min(2*delay, auditRetry) {
+	retry := loop.Backoff{First: firstRetry, Most: auditRetry}
+	for {
 		_, err = a.conn.publish(ctx, m)
 		if err == nil {
 			if stored := a.stored.Load(); stored != nil {
@@ -170,7 +172,7 @@ func (a *Audit) publish(ctx context.Context, e api.Audit) {
 			a.drop(e, err)
 			return
 		}
-		pause(ctx, delay)
+		retry.Wait(ctx)
 	}
 }
 

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"time"
 
+	"flotilla/bus/loop"
+
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/nats-io/nuid"
@@ -93,7 +95,7 @@ func (w *Writer) publishBatch(ctx context.Context, messages []*nats.Msg, writes 
 			w.failed(err)
 			return nil, err
 		}
-		pause(ctx, busyWait)
+		loop.Pause(ctx, busyWait)
 	}
 	return nil, errBroken
 }

@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"flotilla/bus/loop"
 	"flotilla/core/api"
 	"flotilla/subjects"
 
@@ -85,7 +86,7 @@ func (s *Store) judge(ctx context.Context, settled uint64) (*Damage, error) {
 		if s.Writer.replicas > 1 && try%judgeElsewhere == 0 {
 			s.elsewhere(ctx)
 		}
-		pause(ctx, wait)
+		loop.Pause(ctx, wait)
 		if err := s.State.Relist(ctx); err != nil {
 			return nil, err
 		}

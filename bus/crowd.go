@@ -3,8 +3,9 @@ package bus
 import (
 	"context"
 	"errors"
-	"math/rand/v2"
 	"time"
+
+	"flotilla/bus/loop"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -15,8 +16,8 @@ const (
 	// refused. It is a request of the largest size with what comes beside it: what one member sends without
 	// waiting for answers takes no more of the hub, and nobody else waits behind more.
 	maxBuffered = 24 << 20
-	// crowdedWait is about how soon what was refused for that is sent again.
-	crowdedWait = 20 * time.Millisecond
+	// crowdedWait is how soon what was refused for that is sent again, at the latest.
+	crowdedWait = 25 * time.Millisecond
 	// tooManyRequests is the server's code for a message beyond what waits to be stored.
 	tooManyRequests = 10167
 )
@@ -30,7 +31,7 @@ func (c *Conn) publishAmong(ctx context.Context, m *nats.Msg) (*jetstream.PubAck
 		if !crowded(err) || ctx.Err() != nil {
 			return ack, err
 		}
-		pause(ctx, crowdedWait/2+rand.N(crowdedWait))
+		loop.Pause(ctx, loop.Spread(crowdedWait))
 	}
 }
 

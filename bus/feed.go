@@ -3,10 +3,10 @@ package bus
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"sync"
 	"time"
 
+	"flotilla/bus/loop"
 	"flotilla/subjects"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -112,7 +112,8 @@ func newFeed(c *Conn, from source, s sink) *feed {
 // run follows until ctx ends.
 func (f *feed) run(ctx context.Context) {
 	defer f.conn.listen(f.disturbed)()
-	for delay := firstRetry; ctx.Err() == nil; {
+	retry := loop.Backoff{First: firstRetry, Most: waitedFor}
+	for ctx.Err() == nil {
 		began := time.Now()
 		reason, err := f.follow(ctx)
 		if ctx.Err() != nil {
@@ -120,24 +121,15 @@ func (f *feed) run(ctx context.Context) {
 		}
 		if err == nil {
 			f.conn.Log.Debug().Str("bucket", f.from.name).Str("reason", reason).Msg("listing anew")
-			delay = firstRetry
+			retry.Reset()
 			continue
 		}
+		delay := retry.Next()
 		f.conn.Log.Warn().Err(err).Str("bucket", f.from.name).Dur("delay", delay).Msg("watching stopped, trying again")
-		pause(ctx, delay/2+rand.N(delay/2))
-		if delay = min(2*delay, waitedFor); time.Since(began) > lastRetry {
-			delay = firstRetry
+		loop.Pause(ctx, loop.Spread(delay))
+		if time.Since(began) > lastRetry {
+			retry.Reset()
 		}
-	}
-}
-
-// pause waits for d or for ctx.
-func pause(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-	case <-timer.C:
 	}
 }
 

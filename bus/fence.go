@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"time"
 
+	"flotilla/bus/loop"
 	"flotilla/core/api"
 	"flotilla/subjects"
 
@@ -157,7 +158,8 @@ func (w *Writer) giveUp(err error) {
 func (w *Writer) refence(ctx context.Context) error {
 	w.conn.Log.Warn().Uint64("term", w.term.Term).Msg("a write has no known outcome: writing the term anew and listing")
 	between, said, patience := 0, uint64(0), newPatience()
-	for delay := firstRetry; ; delay = min(2*delay, waitedFor) {
+	retry := loop.Backoff{First: firstRetry, Most: waitedFor}
+	for {
 		trying, cancel := patience.within(ctx)
 		on, fence, err := w.rewriteTerm(trying, said, patience.now)
 		cancel()
@@ -175,7 +177,7 @@ func (w *Writer) refence(ctx context.Context) error {
 		said = lastSaid(err)
 		if between++; outcomeOf(err) != mismatched || between > mostBetween {
 			w.conn.Log.Warn().Err(err).Msg("writing the term anew, trying again")
-			pause(ctx, delay)
+			retry.Wait(ctx)
 		}
 		if ctx.Err() != nil {
 			return fmt.Errorf("writing the term anew: %w", ctx.Err())

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"flotilla/bus/loop"
 	"flotilla/core/api"
 	"flotilla/subjects"
 
@@ -53,7 +54,8 @@ func AuditEnd(ctx context.Context, c *Conn) (AuditPosition, error) {
 // later than the position counts as behind it.
 func FollowAudit(ctx context.Context, c *Conn, from AuditPosition, take func(context.Context, AuditEvent) error) error {
 	f := &follower{conn: c, at: from, take: take}
-	for delay := firstRetry; ctx.Err() == nil; {
+	retry := loop.Backoff{First: firstRetry, Most: lastRetry}
+	for ctx.Err() == nil {
 		before := f.at
 		err := f.follow(ctx)
 		if errors.Is(err, errTaken) {
@@ -63,11 +65,11 @@ func FollowAudit(ctx context.Context, c *Conn, from AuditPosition, take func(con
 			break
 		}
 		if f.at.Sequence != before.Sequence {
-			delay = firstRetry
+			retry.Reset()
 		}
+		delay := retry.Next()
 		c.Log.Warn().Err(err).Dur("delay", delay).Msg("following the audit stream stopped, trying again")
-		pause(ctx, delay)
-		delay = min(2*delay, lastRetry)
+		loop.Pause(ctx, delay)
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"flotilla/bus/loop"
 	"flotilla/core/api"
 	"flotilla/core/seal"
 	"flotilla/subjects"
@@ -21,20 +22,21 @@ import (
 func Lead(ctx context.Context, c *Conn, id string, o LeadOptions, act func(ctx context.Context, s *Store) error) error {
 	o = o.withDefaults()
 	l := &leadership{conn: c, id: id, options: o, act: act, wake: make(chan struct{}, 1)}
-	for delay := firstRetry; ctx.Err() == nil; {
+	retry := loop.Backoff{First: firstRetry, Most: lastRetry}
+	for ctx.Err() == nil {
 		err := l.once(ctx)
 		switch {
 		case ctx.Err() != nil && (err == nil || errors.Is(err, ctx.Err()) || errors.Is(err, ErrDeposed)):
 			return nil
 		case err == nil || errors.Is(err, ErrDeposed) || errors.Is(err, ErrDamaged):
 			c.Log.Warn().Err(err).Str("hub", id).Msg("not leading any more, competing again")
-			delay = firstRetry
+			retry.Reset()
 		case errors.Is(err, errActed) || errors.Is(err, ErrLayoutNewer) || errors.Is(err, ErrNotFound) || errors.Is(err, ErrSecrets) || errors.Is(err, ErrUnsealed):
 			return err
 		default:
+			delay := retry.Next()
 			c.Log.Warn().Err(err).Str("hub", id).Dur("delay", delay).Msg("competing for the lease, trying again")
-			pause(ctx, delay)
-			delay = min(2*delay, lastRetry)
+			loop.Pause(ctx, delay)
 		}
 	}
 	return nil

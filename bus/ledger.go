@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"flotilla/bus/loop"
 	"flotilla/core/api"
 	"flotilla/subjects"
 
@@ -236,7 +237,7 @@ func (l *ledger) keep(ctx context.Context, w *Writer) {
 	defer l.noted.end()
 	rest := time.NewTimer(settleAfter)
 	defer rest.Stop()
-	delay := firstRetry
+	retry := loop.Backoff{First: firstRetry, Most: waitedFor}
 	for {
 		select {
 		case <-ctx.Done():
@@ -247,18 +248,17 @@ func (l *ledger) keep(ctx context.Context, w *Writer) {
 			}
 			return
 		case <-l.wake:
-			pause(ctx, l.pause)
+			loop.Pause(ctx, l.pause)
 		case <-rest.C:
 		}
 		if err := l.take(ctx, w, settleAfter); errors.Is(err, ErrDeposed) {
 			return
 		} else if err != nil && ctx.Err() == nil {
 			l.conn.Log.Warn().Err(err).Msg("entering writes into the ledger, trying again")
-			pause(ctx, delay)
-			delay = min(2*delay, waitedFor)
+			retry.Wait(ctx)
 			l.nudge()
 		} else {
-			delay = firstRetry
+			retry.Reset()
 		}
 		rest.Reset(settleAfter)
 	}

@@ -7,6 +7,8 @@ import (
 	"math/rand/v2"
 	"sync/atomic"
 	"time"
+
+	"flotilla/bus/loop"
 )
 
 const (
@@ -144,7 +146,8 @@ func (p *Pursuit) hint(kind string, sequence uint64) {
 // catchUp reads the command until the stored one is at least as new as the newest hint.
 func (p *Pursuit) catchUp(ctx context.Context) {
 	until := time.Now().Add(p.patience)
-	for wait := pursuitFirst; ctx.Err() == nil && p.o.Hub.Connected(); wait = min(2*wait, pursuitMost) {
+	retry := loop.Backoff{First: pursuitFirst, Most: pursuitMost}
+	for ctx.Err() == nil && p.o.Hub.Connected() {
 		want := p.hinted.Load()
 		got, err := p.read(ctx)
 		switch {
@@ -158,12 +161,12 @@ func (p *Pursuit) catchUp(ctx context.Context) {
 			}
 			until = time.Now().Add(p.patience)
 		}
-		again := time.NewTimer(wait - time.Duration(rand.Float64()*float64(wait)/2))
+		again := time.NewTimer(loop.Spread(retry.Next()))
 		select {
 		case <-ctx.Done():
 		case <-again.C:
 		case <-p.nudges:
-			wait = pursuitFirst
+			retry.Reset()
 		}
 		again.Stop()
 	}

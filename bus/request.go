@@ -7,9 +7,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	mathrand "math/rand/v2"
 	"time"
 
+	"flotilla/bus/loop"
 	"flotilla/core/api"
 
 	"github.com/nats-io/nats.go"
@@ -84,7 +84,8 @@ func (c *Conn) ask(ctx context.Context, m *nats.Msg, o RequestOptions, open func
 	defer end()
 	var last error
 	unanswered := false
-	for delay := requestWait; ; delay = min(2*delay, requestPause) {
+	retry := loop.Backoff{First: requestWait, Most: requestPause}
+	for {
 		body, err := c.askOnce(bounded, m, cmp.Or(o.Try, requestTry), turns, open)
 		if err == nil || !again(err) && (!unanswered || !passing(err)) {
 			return body, err
@@ -93,7 +94,7 @@ func (c *Conn) ask(ctx context.Context, m *nats.Msg, o RequestOptions, open func
 		if last == nil || bounded.Err() == nil {
 			last = err
 		}
-		pauseUnless(bounded, delay/2+mathrand.N(delay/2), turns)
+		pauseUnless(bounded, loop.Spread(retry.Next()), turns)
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}

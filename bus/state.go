@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"flotilla/bus/loop"
 	"flotilla/subjects"
 )
 
@@ -71,7 +72,7 @@ func (s *State) reach(ctx context.Context, sequence uint64, tries int, wait time
 		if try == tries {
 			return fmt.Errorf("state is listed up to message %d, and %d was stored: the server that was asked is behind, or lost it", s.mirror.seen(), sequence)
 		}
-		pause(ctx, wait)
+		loop.Pause(ctx, wait)
 		if err := s.Relist(ctx); err != nil {
 			return err
 		}

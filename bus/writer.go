@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"flotilla/bus/loop"
 	"flotilla/core/api"
 	"flotilla/subjects"
 
@@ -142,7 +143,7 @@ func (w *Writer) deliver(ctx context.Context, out *write) error {
 		case o == mismatched, o == busy, errors.Is(err, errBroken):
 			again = true
 		case errors.Is(err, jetstream.ErrNoStreamResponse) && try <= noStreamTries:
-			pause(ctx, noStreamWait)
+			loop.Pause(ctx, noStreamWait)
 			again = true
 		case o == refused:
 			return err

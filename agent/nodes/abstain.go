@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"flotilla/bus"
+	"flotilla/bus/loop"
 	"flotilla/core/api"
 )
 
@@ -25,7 +26,8 @@ func Abstain(ctx context.Context, o Options, why string) error {
 	defer o.Hub.OnConnect(func() { wake(connected) })()
 	warnOfLaunches(&o)
 	released := false
-	for wait := firstRetry; ; wait = min(2*wait, mostRetry) {
+	retry := loop.Backoff{First: firstRetry, Most: mostRetry}
+	for {
 		var faults []error
 		if !released {
 			err := errors.Join(releaseAll(ctx, &o), releaseHolder(ctx, &o))
@@ -35,7 +37,7 @@ func Abstain(ctx context.Context, o Options, why string) error {
 		if o.Hub.Connected() {
 			faults = append(faults, decline(ctx, o.Hub, why))
 		}
-		again := time.NewTimer(wait)
+		again := time.NewTimer(retry.Next())
 		if err := errors.Join(faults...); err == nil {
 			again.Stop()
 		} else if ctx.Err() == nil {
@@ -48,7 +50,7 @@ func Abstain(ctx context.Context, o Options, why string) error {
 		case <-again.C:
 		case <-connected:
 			again.Stop()
-			wait = firstRetry
+			retry.Reset()
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"flotilla/bus/loop"
 	"flotilla/core/api"
 	"flotilla/subjects"
 )
@@ -35,7 +36,7 @@ func (u *Upgrader) execute(ctx context.Context) {
 		if err != nil && ctx.Err() == nil {
 			u.o.Log.Error().Err(err).Str("operation", r.Operation.ID).Msg("an upgrade cannot go on; trying again")
 			u.setTrouble(err.Error())
-			pause(ctx, mostWait)
+			loop.Pause(ctx, mostWait)
 		}
 	}
 }
@@ -45,13 +46,6 @@ const (
 	firstWait = 20 * time.Millisecond
 	mostWait  = 2 * time.Second
 )
-
-func pause(ctx context.Context, d time.Duration) {
-	select {
-	case <-ctx.Done():
-	case <-time.After(d):
-	}
-}
 
 // next is the operation to work on: the one that was started and has no result, else the one that is
 // wanted, if it has none. With repeat the result of one that ended is told again: the hub asks for it.
@@ -223,7 +217,8 @@ func joined(parts ...string) string {
 // settle repeats the checks after an upgrade until they find nothing or the time for that is over.
 func (u *Upgrader) settle(ctx context.Context, op *api.UpgradeOperation) []string {
 	until := u.o.Hub.Now().Add(u.o.Checks.Settle)
-	for wait := firstWait; ; wait = min(2*wait, mostWait) {
+	retry := loop.Backoff{First: firstWait, Most: mostWait}
+	for {
 		now, err := u.inventory.look(ctx)
 		found := astray(op, &now)
 		if err != nil {
@@ -233,7 +228,7 @@ func (u *Upgrader) settle(ctx context.Context, op *api.UpgradeOperation) []strin
 		if len(found) == 0 || ctx.Err() != nil || u.o.Hub.Now().After(until) {
 			return found
 		}
-		pause(ctx, wait)
+		retry.Wait(ctx)
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"flotilla/agent/target"
+	"flotilla/bus/loop"
 	"flotilla/core/api"
 )
 
@@ -57,19 +58,19 @@ func (i *inventory) refresh(force bool) {
 // run tells the inventory on connect, when it changed and every hour, until ctx ends.
 func (i *inventory) run(ctx context.Context) {
 	changes := i.o.Target.Watch(ctx)
-	retry := firstRetry
+	retry := loop.Backoff{First: firstRetry, Most: mostRetry}
 	for {
 		wait := surveyEvery - time.Duration(rand.Float64()*float64(surveyEvery)/5)
 		if !i.o.Hub.Connected() {
-			retry = firstRetry
+			retry.Reset()
 		} else if err := i.publish(ctx, i.due()); err != nil {
 			if ctx.Err() == nil {
 				i.o.Log.Debug().Err(err).Msg("the inventory could not be told; trying again")
 			}
-			wait, retry = retry, min(2*retry, mostRetry)
+			wait = retry.Next()
 			i.refreshLater()
 		} else {
-			retry = firstRetry
+			retry.Reset()
 		}
 		if !i.rest(ctx, changes, wait) {
 			return
@@ -112,7 +113,7 @@ func (i *inventory) rest(ctx context.Context, changes <-chan target.Change, wait
 			if !c.Nodes && !c.Health {
 				continue
 			}
-			pause(ctx, gatherTime)
+			loop.Pause(ctx, gatherTime)
 			for len(changes) > 0 {
 				<-changes
 			}

@@ -1,29 +1,50 @@
-package loop_test
+package loop
 
 import (
+	"context"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
-
-	"flotilla/bus/loop"
 )
 
 func TestBackoff(t *testing.T) {
-	b := loop.Backoff{First: time.Second, Most: 5 * time.Second}
+	retry := Backoff{First: 10 * time.Millisecond, Most: 35 * time.Millisecond}
 	var waits []time.Duration
-	for range 5 {
-		waits = append(waits, b.Next())
+	for range 4 {
+		waits = append(waits, retry.Next())
 	}
-	require.Equal(t, []time.Duration{1e9, 2e9, 4e9, 5e9, 5e9}, waits)
-	b.Reset()
-	require.Equal(t, time.Second, b.Next())
+	require.Equal(t, []time.Duration{10 * time.Millisecond, 20 * time.Millisecond, 35 * time.Millisecond, 35 * time.Millisecond}, waits)
+	retry.Reset()
+	require.Equal(t, 10*time.Millisecond, retry.Next())
+}
+
+func TestASpreadWaitIsAtLeastHalfAndNeverMore(t *testing.T) {
+	for range 1000 {
+		wait := Spread(10)
+		require.GreaterOrEqual(t, wait, time.Duration(5))
+		require.Less(t, wait, time.Duration(10))
+	}
+	require.Zero(t, Spread(0))
+}
+
+func TestAPauseEndsWithTheContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		began := time.Now()
+		require.True(t, Pause(ctx, time.Second))
+		time.AfterFunc(time.Second, cancel)
+		retry := Backoff{First: time.Hour, Most: time.Hour}
+		require.False(t, retry.Wait(ctx))
+		require.Equal(t, 2*time.Second, time.Since(began))
+	})
 }
 
 func TestSooner(t *testing.T) {
 	early, late := time.Unix(1, 0), time.Unix(2, 0)
-	require.Equal(t, early, loop.Sooner(late, early))
-	require.Equal(t, early, loop.Sooner(early, late))
-	require.Equal(t, late, loop.Sooner(time.Time{}, late))
-	require.Equal(t, late, loop.Sooner(late, time.Time{}))
+	require.Equal(t, early, Sooner(late, early))
+	require.Equal(t, early, Sooner(early, late))
+	require.Equal(t, late, Sooner(time.Time{}, late))
+	require.Equal(t, late, Sooner(late, time.Time{}))
 }

@@ -2,7 +2,8 @@
 //
 // A room adds keys from its watch callbacks and runs a function for each. Keys that wait are
 // coalesced; one key is never worked on twice at once; a key can ask to be looked at again at a time;
-// errors back off with jitter. Nothing in it is NATS, and nothing in it blocks but Run.
+// errors back off with jitter. Nothing in it is NATS, and nothing in it blocks but Run. Backoff is for those who try
+// one thing again, without a queue.
 package loop
 
 import (
@@ -72,13 +73,13 @@ type Queue struct {
 
 // item is what the queue knows of one key; a key that nothing is known of has none.
 type item struct {
-	waiting  bool
-	running  bool
-	again    bool // woken while running
-	failures int  // in a row
-	timer    *time.Timer
-	due      time.Time // of timer, by the machine's clock
-	serial   uint64    // of timer
+	waiting bool
+	running bool
+	again   bool // woken while running
+	retry   Backoff
+	timer   *time.Timer
+	due     time.Time // of timer, by the machine's clock
+	serial  uint64    // of timer
 }
 
 // New returns an empty queue. Keys may be added before Run.
@@ -168,18 +169,19 @@ func (q *Queue) settle(key string, recheck time.Time, err error) (delay time.Dur
 	it.running = false
 	switch {
 	case err != nil:
-		delay = q.delay(it.failures)
+		delay = it.retry.Next()
+		delay -= time.Duration(q.o.Jitter() * float64(delay) / 2)
 		if it.again {
 			delay = min(delay, q.o.MinDelay)
 		}
-		it.failures++
 		it.again = false
 		q.addAfter(it, key, delay)
 	case it.again:
-		it.failures, it.again = 0, false
+		it.retry.Reset()
+		it.again = false
 		q.add(it, key)
 	default:
-		it.failures = 0
+		it.retry.Reset()
 	}
 	if err == nil && !recheck.IsZero() {
 		q.addAt(it, key, recheck)
@@ -190,22 +192,10 @@ func (q *Queue) settle(key string, recheck time.Time, err error) (delay time.Dur
 	return delay
 }
 
-func (q *Queue) delay(failures int) time.Duration {
-	d := q.o.MinDelay
-	for range failures {
-		if d >= q.o.MaxDelay/2 {
-			d = q.o.MaxDelay
-			break
-		}
-		d *= 2
-	}
-	return d - time.Duration(q.o.Jitter()*float64(d)/2)
-}
-
 func (q *Queue) item(key string) *item {
 	it := q.items[key]
 	if it == nil {
-		it = &item{}
+		it = &item{retry: Backoff{First: q.o.MinDelay, Most: q.o.MaxDelay}}
 		q.items[key] = it
 	}
 	return it

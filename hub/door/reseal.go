@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"flotilla/bus"
+	"flotilla/bus/loop"
 	"flotilla/core/api"
 	"flotilla/core/content"
 	"flotilla/core/seal"
@@ -31,18 +32,15 @@ type resealing struct{ done, of atomic.Int64 }
 // reseal seals content anew, after a rotation of secrets, until all of it is sealed with the newest. A hub that is
 // stopped on the way leaves the rest to the next.
 func (d *Door) reseal(ctx context.Context) {
-	for delay := resealFirst; ctx.Err() == nil; delay = min(2*delay, resealLast) {
+	retry := loop.Backoff{First: resealFirst, Most: resealLast}
+	for ctx.Err() == nil {
 		err := d.resealAll(ctx)
 		if err == nil || ctx.Err() != nil {
 			return
 		}
+		delay := retry.Next()
 		d.options.Log.Warn().Err(err).Dur("retry", delay).Msg("sealing content with the newest secret")
-		again := time.NewTimer(delay)
-		select {
-		case <-ctx.Done():
-		case <-again.C:
-		}
-		again.Stop()
+		loop.Pause(ctx, delay)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"flotilla/bus"
+	"flotilla/bus/loop"
 	"flotilla/hub/disruptor"
 	"flotilla/hub/gauger"
 	"flotilla/hub/notifier"
@@ -212,7 +213,7 @@ func (h *Hub) compete(context.Context) (func(bool), error) {
 // leadAgain competes until ctx ends. A room that failed gives the lease up, and after a growing pause
 // the hub competes again with everything read anew; other errors are for good.
 func (h *Hub) leadAgain(ctx context.Context) error {
-	pause := firstPause
+	retry := loop.Backoff{First: firstPause, Most: lastPause}
 	for {
 		began := h.conn.Now()
 		err := bus.Lead(ctx, h.conn, h.options.Name, h.options.Lead, h.act)
@@ -223,15 +224,13 @@ func (h *Hub) leadAgain(ctx context.Context) error {
 			return err
 		}
 		if h.conn.Now().Sub(began) > lastPause {
-			pause = firstPause
+			retry.Reset()
 		}
+		pause := retry.Next()
 		h.options.Log.Error().Err(err).Dur("pause", pause).Msg("leading ended, competing again")
-		select {
-		case <-ctx.Done():
+		if !loop.Pause(ctx, pause) {
 			return nil
-		case <-time.After(pause):
 		}
-		pause = min(2*pause, lastPause)
 	}
 }
 

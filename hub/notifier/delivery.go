@@ -9,6 +9,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"flotilla/bus"
+	"flotilla/bus/loop"
 	"flotilla/configs"
 	"flotilla/core/api"
 )
@@ -35,7 +36,7 @@ func (d *delivery) begin(ctx context.Context) (bus.AuditPosition, error) {
 	end, err := bus.AuditEnd(ctx, d.notifier.store.Conn)
 	for err != nil && ctx.Err() == nil {
 		d.log.Warn().Err(err).Msg("looking where to begin, trying again")
-		pause(ctx, d.notifier.options.FirstPause)
+		loop.Pause(ctx, d.notifier.options.FirstPause)
 		end, err = bus.AuditEnd(ctx, d.notifier.store.Conn)
 	}
 	if err != nil {
@@ -76,16 +77,16 @@ func (d *delivery) end(ctx context.Context) error {
 // deliver tries until the event is taken, refused, or older than the notification allows.
 func (d *delivery) deliver(ctx context.Context, e *bus.AuditEvent) error {
 	view := configs.NewEventView(d.notifier.store.Conn.Fleet.Name, e.Position.Sequence, &e.Audit)
-	wait := d.notifier.options.FirstPause
+	retry := loop.Backoff{First: d.notifier.options.FirstPause, Most: lastPause}
 	for try := 1; ; try++ {
 		err := d.channel.sender.send(ctx, view)
 		tooOld := d.notifier.store.Now().Sub(e.Stored) > d.channel.retryFor && try >= leastTries
 		if err == nil || ctx.Err() != nil || errors.Is(err, errRefused) || tooOld {
 			return err
 		}
+		wait := retry.Next()
 		d.log.Warn().Err(err).Str("event", view.ID).Int("try", try).Dur("pause", wait).Msg("an event could not be sent, trying again")
-		pause(ctx, wait)
-		wait = min(2*wait, lastPause)
+		loop.Pause(ctx, wait)
 	}
 }
 
@@ -121,16 +122,6 @@ func (d *delivery) note(ctx context.Context) error {
 			return fmt.Errorf("noting how far it has come: %w", err)
 		}
 		d.log.Warn().Err(err).Msg("noting how far it has come, trying again")
-		pause(ctx, d.notifier.options.FirstPause)
-	}
-}
-
-// pause waits for d or for ctx.
-func pause(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-	case <-timer.C:
+		loop.Pause(ctx, d.notifier.options.FirstPause)
 	}
 }
