@@ -19,6 +19,9 @@ const (
 	// keepAgain is how long after a server was heard of first it is looked after once more: what it asks the others
 	// for, and what it is asked, may cross.
 	keepAgain = time.Second
+	// keepFirst and keepMost bound the wait before another connection.
+	keepFirst = 50 * time.Millisecond
+	keepMost  = 5 * time.Second
 )
 
 // Keep has all servers go by the accounts of this build and refuse the keys that records say are refused, until ctx
@@ -28,7 +31,7 @@ func (a *Accounts) Keep(ctx context.Context, refused func(account string) []stri
 	if a.powerless() != "" {
 		return nil
 	}
-	retry := loop.Backoff{First: firstRetry, Most: lastRetry}
+	retry := loop.Backoff{First: keepFirst, Most: keepMost}
 	for ctx.Err() == nil {
 		err := a.keep(ctx, refused)
 		if delay := retry.Next(); ctx.Err() == nil {

@@ -22,8 +22,8 @@ const (
 func (a *Accounts) connect(more ...nats.Option) (*Conn, error) {
 	o := a.reach
 	o.Creds, o.CredsText, o.Server = a.claimsCreds(), nil, nil
-	return o.connect("flotilla-hub/"+subjects.ClaimsUser,
-		append(more, nats.Timeout(clientTimeout), nats.CustomInboxPrefix(subjects.Inbox(subjects.ClaimsUser)))...)
+	return o.Connect("flotilla-hub/"+subjects.ClaimsUser,
+		append(more, nats.Timeout(firstAnswer), nats.CustomInboxPrefix(subjects.Inbox(subjects.ClaimsUser)))...)
 }
 
 // push adds a key to those that the account of a name refuses, on the claims that the servers have.
@@ -143,7 +143,7 @@ func gather(nc *nats.Conn, subject string, request []byte) ([][]byte, error) {
 	for patience := firstAnswer; ; patience = nextAnswer {
 		answer, err := heard.NextMsg(patience)
 		switch {
-		case err == nil && answer.Header.Get("Status") != statusNoResponders:
+		case err == nil && answer.Header.Get("Status") != StatusNoResponders:
 			answers = append(answers, answer.Data)
 		case len(answers) > 0:
 			return answers, nil

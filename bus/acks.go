@@ -89,7 +89,7 @@ func (w *awaited) wait(ctx context.Context) (ack *jetstream.PubAck, err error) {
 
 // readAck reads what the server said to a message.
 func readAck(m *nats.Msg) (*jetstream.PubAck, error) {
-	if len(m.Data) == 0 && m.Header.Get(headerStatus) == statusNoResponders {
+	if len(m.Data) == 0 && m.Header.Get(headerStatus) == StatusNoResponders {
 		return nil, jetstream.ErrNoStreamResponse
 	}
 	var answer struct {
@@ -108,4 +108,5 @@ func readAck(m *nats.Msg) (*jetstream.PubAck, error) {
 	return answer.PubAck, nil
 }
 
-const statusNoResponders = "503"
+// StatusNoResponders is the header Status of an answer of servers that nobody else gave.
+const StatusNoResponders = "503"

@@ -46,7 +46,7 @@ func ConnectAgent(ctx context.Context, o Options, member string) (*AgentConn, er
 		return nil, err
 	}
 	jitter := cmp.Or(o.ReconnectJitter, agentJitter)
-	c, err := o.connect(name, nats.CustomInboxPrefix(subjects.Inbox(member)), nats.NoEcho(),
+	c, err := o.Connect(name, nats.CustomInboxPrefix(subjects.Inbox(member)), nats.NoEcho(),
 		nats.RetryOnFailedConnect(true), nats.ReconnectWait(cmp.Or(o.ReconnectWait, agentWait)),
 		nats.ReconnectJitter(jitter, jitter), nats.Timeout(dialTimeout))
 	if err != nil {

@@ -83,7 +83,7 @@ func ConnectHub(ctx context.Context, o Options) (*Conn, error) {
 		o.CredsText = text
 	}
 	name := "flotilla-hub/" + cmp.Or(o.Name, "hub")
-	c, err := o.connect(name, nats.RetryOnFailedConnect(true), nats.ReconnectWait(hubWait),
+	c, err := o.Connect(name, nats.RetryOnFailedConnect(true), nats.ReconnectWait(hubWait),
 		nats.ReconnectJitter(hubJitter, hubJitter), nats.Timeout(dialTimeout))
 	if err != nil {
 		return nil, err
@@ -112,11 +112,11 @@ func ConnectClient(ctx context.Context, o Options) (*Conn, error) {
 	if timeout <= 0 {
 		return nil, context.DeadlineExceeded
 	}
-	return o.connect("flotilla-cli/"+cmp.Or(o.Name, "user"), nats.Timeout(timeout), nats.ReconnectWait(hubWait))
+	return o.Connect("flotilla-cli/"+cmp.Or(o.Name, "user"), nats.Timeout(timeout), nats.ReconnectWait(hubWait))
 }
 
-// connect makes the connection with what all of ours have in common.
-func (o Options) connect(name string, more ...nats.Option) (*Conn, error) {
+// Connect makes a connection of a name with what all of ours have in common, and more.
+func (o Options) Connect(name string, more ...nats.Option) (*Conn, error) {
 	fleet := subjects.Fleet{Name: cmp.Or(o.Fleet, subjects.DefaultFleet)}
 	if err := subjects.CheckLabel("fleet", fleet.Name); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrSetup, err)

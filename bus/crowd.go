@@ -12,10 +12,6 @@ import (
 )
 
 const (
-	// maxBuffered is how many bytes wait to be stored in one stream of an embedded server, at most; more is
-	// refused. It is a request of the largest size with what comes beside it: what one member sends without
-	// waiting for answers takes no more of the hub, and nobody else waits behind more.
-	maxBuffered = 24 << 20
 	// crowdedWait is how soon what was refused for that is sent again, at the latest.
 	crowdedWait = 25 * time.Millisecond
 	// tooManyRequests is the server's code for a message beyond what waits to be stored.
@@ -36,7 +32,7 @@ func (c *Conn) publishAmong(ctx context.Context, m *nats.Msg) (*jetstream.PubAck
 }
 
 // A batch of state fits, with more writes behind it.
-const _ = uint(maxBuffered - maxBatchBytes - 4*MaxValue)
+const _ = uint(MaxBuffered - maxBatchBytes - 4*MaxValue)
 
 func crowded(err error) bool {
 	refused := (*jetstream.APIError)(nil)

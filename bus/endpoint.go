@@ -59,7 +59,7 @@ func (o Options) resolve() (endpoint, error) {
 	if e.url == "" {
 		e.url, e.from = nats.DefaultURL, "the default"
 	}
-	if err := checkURL(e); err != nil {
+	if err := CheckURL(e.url, e.from); err != nil {
 		return e, err
 	}
 	if ca != "" {
@@ -96,7 +96,7 @@ func (o Options) resolveWallet(env func(string) string) (endpoint, error) {
 	case told == "":
 		e.url, e.from = cmp.Or(env("NATS_URL"), nats.DefaultURL), "NATS_URL or the default"
 	}
-	if err := checkURL(e); err != nil {
+	if err := CheckURL(e.url, e.from); err != nil {
 		return e, err
 	}
 	if ca := cmp.Or(o.CA, env("NATS_CA")); ca != "" && (o.CA != "" || authority == nil) {
@@ -109,27 +109,29 @@ func (o Options) resolveWallet(env func(string) string) (endpoint, error) {
 	return e, nil
 }
 
-// checkURL finds what no server can be reached by.
-func checkURL(e endpoint) error {
-	for server := range strings.SplitSeq(e.url, ",") {
+// CheckURL finds what no server can be reached by, in a URL or several with commas between; from names where it is of.
+func CheckURL(where, from string) error {
+	for server := range strings.SplitSeq(where, ",") {
 		server = strings.TrimSpace(server)
 		if !strings.Contains(server, "://") {
 			server = "nats://" + server
 		}
 		at, err := url.Parse(server)
 		if err != nil || at.Hostname() == "" {
-			return fmt.Errorf("%w: URL %q (%s): expected nats://HOST:PORT, several separated by commas", ErrSetup, e.url, e.from)
+			return fmt.Errorf("%w: URL %q (%s): expected nats://HOST:PORT, several separated by commas", ErrSetup, where, from)
 		}
 		if !slices.Contains([]string{"nats", "tls", "ws", "wss"}, at.Scheme) {
-			return fmt.Errorf("%w: URL %q (%s): found scheme %q, expected nats, tls, ws or wss", ErrSetup, e.shown(), e.from, at.Scheme)
+			return fmt.Errorf("%w: URL %q (%s): found scheme %q, expected nats, tls, ws or wss", ErrSetup, redacted(where), from, at.Scheme)
 		}
 	}
 	return nil
 }
 
 // shown is the URL without passwords, for people.
-func (e endpoint) shown() string {
-	servers := strings.Split(e.url, ",")
+func (e endpoint) shown() string { return redacted(e.url) }
+
+func redacted(where string) string {
+	servers := strings.Split(where, ",")
 	for i, server := range servers {
 		if at, err := url.Parse(strings.TrimSpace(server)); err == nil {
 			servers[i] = at.Redacted()

@@ -48,6 +48,19 @@ func holderOf(text []byte) (holder, error) {
 	return holder{name: claims.Name, agent: roleOf(claims) != "", publish: claims.Pub.Allow}, nil
 }
 
+// RoleTag opens the tag of a user that says its role.
+const RoleTag = "flotilla-role:"
+
+// roleOf is the role of an agent's credentials, empty for those of others.
+func roleOf(claims *jwt.UserClaims) string {
+	for _, tag := range claims.Tags {
+		if role, ok := strings.CutPrefix(tag, RoleTag); ok {
+			return role
+		}
+	}
+	return ""
+}
+
 // identity is how a connection proves who it is.
 type identity struct {
 	holder

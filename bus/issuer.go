@@ -2,7 +2,6 @@ package bus
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
 	"flotilla/subjects"
@@ -46,7 +45,7 @@ func (i *Issuer) Sign(role, member, key string, life time.Duration) (token strin
 	claims := jwt.NewUserClaims(key)
 	claims.Name = member
 	claims.IssuerAccount = i.account
-	claims.Tags.Add(roleTag + role)
+	claims.Tags.Add(RoleTag + role)
 	if i.fleet == nil {
 		claims.SetScoped(true)
 	} else {
@@ -62,9 +61,6 @@ func (i *Issuer) Sign(role, member, key string, life time.Duration) (token strin
 	return token, ends, nil
 }
 
-// roleTag opens the tag of a user that says its role.
-const roleTag = "flotilla-role:"
-
 // Token makes a key that may ask to enrol as a member until life has passed: its seed, its public part, and its
 // user JWT.
 func (i *Issuer) Token(member string, life time.Duration) (seed, key, token string, err error) {
@@ -73,27 +69,4 @@ func (i *Issuer) Token(member string, life time.Duration) (seed, key, token stri
 	}
 	token, _, err = i.Sign(subjects.RoleEnrolling, member, key, life)
 	return seed, key, token, err
-}
-
-// NewTokenKey makes the key of a token, for hubs that sign no credentials.
-func NewTokenKey() (seed, key string, err error) {
-	user, err := nkeys.CreateUser()
-	if err != nil {
-		return "", "", err
-	}
-	if key, err = user.PublicKey(); err != nil {
-		return "", "", err
-	}
-	text, err := user.Seed()
-	return string(text), key, err
-}
-
-// roleOf is the role of an agent's credentials, empty for those of others.
-func roleOf(claims *jwt.UserClaims) string {
-	for _, tag := range claims.Tags {
-		if role, ok := strings.CutPrefix(tag, roleTag); ok {
-			return role
-		}
-	}
-	return ""
 }

@@ -76,7 +76,7 @@ func (l Leaf) check() error {
 		faults = append(faults, errors.New("found no URL, expected that of the leaf node port of each server: --url nats://n1:7422"))
 	}
 	for _, url := range l.URLs {
-		faults = append(faults, checkURL(endpoint{url: url, from: "--url"}))
+		faults = append(faults, CheckURL(url, "--url"))
 	}
 	if len(l.Members) == 0 {
 		faults = append(faults, errors.New("found no member, expected those whose agents connect to the leaf node: --member oslo"))

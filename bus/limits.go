@@ -22,6 +22,10 @@ const (
 	MaxNodeEvent = 900 << 10
 	// MaxPodsOfANode is how many pods the state of a node may list.
 	MaxPodsOfANode = 1000
+	// MaxBuffered is how many bytes wait to be stored in one stream of an embedded server, at most; more is
+	// refused. It is a request of the largest size with what comes beside it: what one member sends without
+	// waiting for answers takes no more of the hub, and nobody else waits behind more.
+	MaxBuffered = 24 << 20
 	// MaxAudit is the largest audit event.
 	MaxAudit = 1 << 10
 )

@@ -3,6 +3,7 @@ package bus
 import (
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/rs/zerolog"
 )
 
@@ -26,7 +27,7 @@ type Options struct {
 	// Context names a NATS context, ~/.config/nats/context/<name>.json; it wins over NATS_CONTEXT.
 	Context string
 	// Server, when set, is connected to in process; URL, Creds and Context are then ignored.
-	Server *Server
+	Server Embedded
 	// Name is the replica of a hub ("hub-0"), or the user of a client; agents use their member name.
 	Name string
 	// Version of this build, for the connection name.
@@ -42,4 +43,12 @@ type Options struct {
 	Now func() time.Time
 	// Getenv replaces os.Getenv in tests.
 	Getenv func(string) string
+}
+
+// Embedded is a NATS server in this process.
+type Embedded interface {
+	nats.InProcessConnProvider
+	// HubCreds and OperatorCreds are the paths of the creds files of the hub and of the first person.
+	HubCreds() string
+	OperatorCreds() string
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"syscall"
 
 	"flotilla/core/api"
 
@@ -56,10 +55,6 @@ func FileSystem(folder string) (free, total int64, err error) {
 	block := int64(s.Bsize) //nolint:unconvert // of another size on other systems
 	return int64(s.Bavail) * block, int64(s.Blocks) * block, nil
 }
-
-// noRoom are the texts of the errors of a file system that is full, of a quota that is used up and of files that
-// may not grow; the server hands on no more than text.
-var noRoom = []string{syscall.ENOSPC.Error(), syscall.EDQUOT.Error(), syscall.EFBIG.Error()}
 
 const (
 	probeFile  = ".room"

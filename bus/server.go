@@ -18,12 +18,6 @@ import (
 	"github.com/rs/zerolog"
 )
 
-// Durability of an embedded server.
-const (
-	DurabilityInterval = "interval" // fsync every second; a power cut may lose the last one
-	DurabilityAlways   = "always"   // fsync before every acknowledgement
-)
-
 // streamsFolder is where a server keeps streams, inside its data directory.
 const streamsFolder = "streams"
 
@@ -209,7 +203,7 @@ func (s *Server) options() (*server.Options, error) {
 		JetStreamMaxMemory:     s.o.MaxMemory,
 		SyncInterval:           syncInterval,
 		SyncAlways:             s.o.Durability == DurabilityAlways,
-		StreamMaxBufferedSize:  maxBuffered,
+		StreamMaxBufferedSize:  MaxBuffered,
 		DisableJetStreamBanner: true,
 	}
 	o.JetStreamLimits.DefaultMaxConsumers = -1

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net"
 	"strings"
+	"syscall"
 
 	"github.com/nats-io/nats-server/v2/server"
 )
@@ -14,6 +15,10 @@ type Standstill struct {
 	// Restart is set where a restart mends it, once there is room.
 	Restart bool
 }
+
+// noRoom are the texts of the errors of a file system that is full, of a quota that is used up and of files that
+// may not grow; the server hands on no more than text.
+var noRoom = []string{syscall.ENOSPC.Error(), syscall.EDQUOT.Error(), syscall.EFBIG.Error()}
 
 // Standstill looks whether the server still stores what it is sent. A file store keeps its first write error
 // until the server is restarted, and for want of room a server may turn JetStream off.

@@ -107,6 +107,12 @@ func auditStream(c *jetstream.StreamConfig, _ subjects.Fleet, o LayoutOptions) {
 	unsynced(c, o)
 }
 
+// Durability of a server.
+const (
+	DurabilityInterval = "interval" // fsync every second; a power cut may lose the last one
+	DurabilityAlways   = "always"   // fsync before every acknowledgement
+)
+
 // unsynced lets a stream whose loss heals persist in the background where the server syncs before
 // each acknowledgement; the server allows that for one replica only.
 func unsynced(c *jetstream.StreamConfig, o LayoutOptions) {

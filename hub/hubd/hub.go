@@ -168,8 +168,10 @@ func (h *Hub) startServer(context.Context) (func(bool), error) {
 
 func (h *Hub) connect(ctx context.Context) (func(bool), error) {
 	o := h.options.Bus
-	o.Fleet, o.Name, o.Version, o.Log, o.Server, o.Now = h.options.Fleet, h.options.Name, h.options.Version, h.options.Log, h.server, h.options.Now
-	if h.server == nil {
+	o.Fleet, o.Name, o.Version, o.Log, o.Now = h.options.Fleet, h.options.Name, h.options.Version, h.options.Log, h.options.Now
+	if h.server != nil {
+		o.Server = h.server
+	} else {
 		if err := h.openAccounts(&o); err != nil {
 			return nil, err
 		}
