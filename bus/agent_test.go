@@ -72,7 +72,7 @@ func TestACommandReachesItsAgent(t *testing.T) {
 	long := api.PlacementCommand{Member: "berlin", Entries: []api.IndexEntry{{Placement: strings.Repeat("w", 2*bus.GzipAbove)}}}
 	sequence, err := store.Commands.Publish(bustest.Context(t), head, long, 0)
 	require.NoError(t, err)
-	require.Equal(t, sequence, within(t, hints, "a hint"))
+	require.Equal(t, sequence, bustest.Within(t, hints, "a hint"))
 	require.Empty(t, others, "others hear nothing")
 
 	body, stored, err := agent.Command(bustest.Context(t), subjects.CommandPlacement)
@@ -97,23 +97,11 @@ func TestACommandReachesItsAgent(t *testing.T) {
 	require.ErrorIs(t, err, bus.ErrNotFound)
 }
 
-// raw connects with the credentials of a member's agent and no manners.
-func raw(t *testing.T, server *bustest.Server, member string, more ...nats.Option) (*nats.Conn, <-chan error) {
-	t.Helper()
-	creds := bustest.AgentCreds(t, server.Server, member)
-	refusals := make(chan error, 64)
-	nc, err := nats.Connect(server.URL(), append(more, nats.UserCredentialBytes(creds), nats.CustomInboxPrefix(subjects.Inbox(member)),
-		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { refusals <- err }))...)
-	require.NoError(t, err)
-	t.Cleanup(nc.Close)
-	return nc, refusals
-}
-
 // What is larger than a member's share allows is refused by the server, whatever the agent looks at.
 func TestMessagesBeyondTheirSizeAreRefusedByTheServer(t *testing.T) {
 	server := bustest.Start(t)
 	f := server.Lead(t).Conn.Fleet
-	nc, _ := raw(t, server, "berlin")
+	nc, _ := bustest.Raw(t, server, "berlin")
 	for subject, most := range map[string]int{
 		f.BucketSubject(subjects.Heartbeat, "berlin"): 65 << 10, f.Inventory("berlin"): 1 << 20, f.NodeInventory("berlin"): 1 << 20, f.NodeEvent("berlin", "n1"): 1 << 20,
 	} {
@@ -133,7 +121,7 @@ func TestAnAgentCannotLeaveItsPermissions(t *testing.T) {
 	server := bustest.Start(t)
 	store := server.Lead(t)
 	f := store.Conn.Fleet
-	nc, refusals := raw(t, server, "berlin")
+	nc, refusals := bustest.Raw(t, server, "berlin")
 	for name, subject := range map[string]string{
 		"another's heartbeat":       f.BucketSubject(subjects.Heartbeat, "paris"),
 		"all heartbeats":            f.BucketSubject(subjects.Heartbeat, "*"),
@@ -155,7 +143,7 @@ func TestAnAgentCannotLeaveItsPermissions(t *testing.T) {
 		"another's inbox":           subjects.Inbox("paris") + ".x",
 	} {
 		require.NoError(t, nc.PublishRequest(subject, subjects.Inbox("berlin")+".r", []byte("forged")))
-		require.ErrorContains(t, within(t, refusals, name), "Permissions Violation for Publish", name)
+		require.ErrorContains(t, bustest.Within(t, refusals, name), "Permissions Violation for Publish", name)
 	}
 	for name, subject := range map[string]string{
 		"another's hints":   f.Hint("paris", "*"),
@@ -167,7 +155,7 @@ func TestAnAgentCannotLeaveItsPermissions(t *testing.T) {
 	} {
 		_, err := nc.SubscribeSync(subject)
 		require.NoError(t, err)
-		require.ErrorContains(t, within(t, refusals, name), "Permissions Violation for Subscription", name)
+		require.ErrorContains(t, bustest.Within(t, refusals, name), "Permissions Violation for Subscription", name)
 	}
 	require.Empty(t, store.Heartbeats.Keys(""))
 	require.Empty(t, store.Results.Keys(""))
@@ -182,7 +170,7 @@ func TestAnAgentCannotReachFurtherWithHeaders(t *testing.T) {
 	paris := server.Agent(t, "paris")
 	require.NoError(t, paris.PutHeartbeat(bustest.Context(t), api.Heartbeat{Boot: "p"}))
 	require.NoError(t, paris.PutResult(bustest.Context(t), "placement", "web", api.PlacementResult{UID: "p"}))
-	nc, _ := raw(t, server, "berlin")
+	nc, _ := bustest.Raw(t, server, "berlin")
 	js, err := jetstream.New(nc)
 	require.NoError(t, err)
 
@@ -224,7 +212,7 @@ func TestAnAcknowledgementCannotBeForgedIntoState(t *testing.T) {
 	server := bustest.Start(t)
 	store := server.Lead(t)
 	f := store.Conn.Fleet
-	nc, _ := raw(t, server, "berlin")
+	nc, _ := bustest.Raw(t, server, "berlin")
 	for _, target := range []string{
 		f.BucketSubject(subjects.Heartbeat, "paris"), f.Command("paris", "placement"), f.BucketSubject(subjects.State, "schedule.web"),
 	} {
@@ -257,7 +245,7 @@ func TestAnAgentConnectsWhenTheServerComes(t *testing.T) {
 	require.False(t, agent.Connected())
 	require.Error(t, agent.PutHeartbeat(bustest.Context(t), api.Heartbeat{}))
 	server.Restart(t)
-	within(t, came, "the agent comes back")
+	bustest.Within(t, came, "the agent comes back")
 	require.NoError(t, agent.PutHeartbeat(bustest.Context(t), api.Heartbeat{}))
 }
 

@@ -16,7 +16,7 @@ import (
 // BenchmarkWrite changes records of about 1 KiB over TCP: one caller, many callers, and ten records at
 // once.
 func BenchmarkWrite(b *testing.B) {
-	record := schedule("web", 1)
+	record := bustest.Schedule("web", 1)
 	for i := range 8 {
 		record.Bindings = append(record.Bindings, api.Binding{Member: fmt.Sprintf("member-%d", i), Policy: bustest.Keys().Digest(nil), Reason: "picked"})
 	}
@@ -65,7 +65,7 @@ func BenchmarkList(b *testing.B) {
 	for i := 0; i < records; i += 500 {
 		var ops []bus.Op
 		for j := range 500 {
-			ops = append(ops, bus.Put(fmt.Sprintf("schedule.p%d", i+j), schedule("p", 1), 0))
+			ops = append(ops, bus.Put(fmt.Sprintf("schedule.p%d", i+j), bustest.Schedule("p", 1), 0))
 		}
 		_, err := store.Writer.Write(b.Context(), ops...)
 		require.NoError(b, err)

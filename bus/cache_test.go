@@ -27,7 +27,7 @@ func TestCacheAges(t *testing.T) {
 		require.NoError(t, err)
 	}
 	put("early")
-	runInBackground(t, cache.Run)
+	bustest.InBackground(t, cache.Run)
 	require.NoError(t, cache.WaitSynced(bustest.Context(t)))
 	early, ok := cache.Get("early")
 	require.True(t, ok)

@@ -56,16 +56,16 @@ func filled(t *testing.T, store *bus.Store, n int) map[string]uint64 {
 	t.Helper()
 	there := map[string]uint64{}
 	for i := range n {
-		record := schedule(fmt.Sprintf("p%d", i), 1)
+		record := bustest.Schedule(fmt.Sprintf("p%d", i), 1)
 		record.Message = noise(600)
 		key := subjects.Schedules.Key(record.Placement)
-		there[key] = write(t, store, bus.Put(key, record, 0))[0]
+		there[key] = bustest.Write(t, store, bus.Put(key, record, 0))[0]
 		switch {
 		case i%10 == 9:
-			write(t, store, bus.Delete(key, there[key]))
+			bustest.Write(t, store, bus.Delete(key, there[key]))
 			delete(there, key)
 		case i%3 == 0:
-			there[key] = write(t, store, bus.Put(key, record, there[key]))[0]
+			there[key] = bustest.Write(t, store, bus.Put(key, record, there[key]))[0]
 		}
 	}
 	return there
@@ -127,7 +127,7 @@ func TestALeaderFindsAHoleWhenItListsAnew(t *testing.T) {
 	server := bustest.Start(t)
 	direct := server.Hub(t)
 	leader := compete(t, server.Hub(t), "hub-0")
-	store := within(t, leader.led, "hub-0 leads")
+	store := bustest.Within(t, leader.led, "hub-0 leads")
 	filled(t, store, 20)
 	settledWith(t, store)
 	stream, err := direct.JS.Stream(bustest.Context(t), direct.Fleet.BucketStream(subjects.State))
@@ -135,8 +135,8 @@ func TestALeaderFindsAHoleWhenItListsAnew(t *testing.T) {
 	gone := direct.Fleet.BucketSubject(subjects.State, subjects.Schedules.Key("p1"))
 	require.NoError(t, stream.Purge(bustest.Context(t), jetstream.WithPurgeSubject(gone)))
 	require.NoError(t, store.State.Relist(bustest.Context(t)))
-	require.ErrorIs(t, within(t, leader.lost, "hub-0 stops"), bus.ErrDamaged)
-	again := within(t, leader.led, "hub-0 says what is gone")
+	require.ErrorIs(t, bustest.Within(t, leader.lost, "hub-0 stops"), bus.ErrDamaged)
+	again := bustest.Within(t, leader.led, "hub-0 says what is gone")
 	require.Equal(t, []string{subjects.Schedules.Key("p1")}, again.Damage.Gone)
 }
 
@@ -151,7 +151,7 @@ func TestNewestWritesThatAPowerCutTook(t *testing.T) {
 	bustest.CopyFolder(t, before, server.Dir())
 	var cut *bustest.Server
 	for revision := uint64(0); cut == nil; { // until it is copied before the write comes of age
-		revision = write(t, store, bus.Put(subjects.Schedules.Key("young"), schedule("young", 1), revision))[0]
+		revision = bustest.Write(t, store, bus.Put(subjects.Schedules.Key("young"), bustest.Schedule("young", 1), revision))[0]
 		bustest.Eventually(t, func() error {
 			if !bus.LedgerHolds(bustest.Context(t), store) {
 				return fmt.Errorf("the ledger is behind")
@@ -177,7 +177,7 @@ func TestTheNewestWriteIsNamedToo(t *testing.T) {
 	filled(t, store, 20)
 	for i := range 10 {
 		young := subjects.Schedules.Key(fmt.Sprintf("young-%d", i))
-		write(t, store, bus.Put(young, schedule("young", 1), 0))
+		bustest.Write(t, store, bus.Put(young, bustest.Schedule("young", 1), 0))
 		copied := server.Copied(t, func(dir string) {
 			blocks := blocksOf(t, dir, store.Conn.Fleet.BucketStream(subjects.State))
 			newest := blocks[len(blocks)-1]
@@ -235,8 +235,8 @@ func TestAHoleThatNobodyCanNameIsCounted(t *testing.T) {
 	before := t.TempDir()
 	bustest.CopyFolder(t, before, server.Dir())
 	young := subjects.Schedules.Key("young")
-	write(t, store, bus.Put(young, schedule("young", 1), 0))
-	write(t, store, bus.Put(subjects.Schedules.Key("last"), schedule("last", 1), 0))
+	bustest.Write(t, store, bus.Put(young, bustest.Schedule("young", 1), 0))
+	bustest.Write(t, store, bus.Put(subjects.Schedules.Key("last"), bustest.Schedule("last", 1), 0))
 	copied := server.Copied(t, func(dir string) { rollBack(t, before, dir, store.Conn.Fleet.BucketStream(subjects.Census)) })
 	c := copied.Hub(t)
 	stream, err := c.JS.Stream(bustest.Context(t), c.Fleet.BucketStream(subjects.State))

@@ -89,13 +89,13 @@ func TestThreeReplicas(t *testing.T) {
 		require.NoError(t, <-errs)
 	}
 	other := bus.NewState(c)
-	runInBackground(t, other.Run)
+	bustest.InBackground(t, other.Run)
 	require.NoError(t, other.WaitSynced(bustest.Context(t)))
 	for _, e := range bus.TableOf[api.Schedule](other, subjects.Schedules).All() {
 		require.EqualValues(t, rounds, e.Value.Generation)
 		require.Equal(t, store.State.Revision("schedule."+e.Name), e.Revision, "revisions are those of the server")
 	}
 	takeOver(t, c)
-	_, err := store.Writer.Write(bustest.Context(t), bus.Put("schedule.x", schedule("x", 1), 0))
+	_, err := store.Writer.Write(bustest.Context(t), bus.Put("schedule.x", bustest.Schedule("x", 1), 0))
 	require.ErrorIs(t, err, bus.ErrDeposed)
 }

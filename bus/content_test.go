@@ -137,7 +137,7 @@ func TestSweepSparesWhatIsPutWhileItRemoves(t *testing.T) {
 		return nil, true, nil
 	})
 	require.NoError(t, err)
-	require.NoError(t, within(t, put, "the bodies are put again"))
+	require.NoError(t, bustest.Within(t, put, "the bodies are put again"))
 	require.Less(t, len(removed), bodies, "a Put need not wait for the whole sweep")
 	for _, digest := range digests {
 		_, err := store.Content.Get(bustest.Context(t), digest)
@@ -161,5 +161,5 @@ func TestSweepWaitsForTheHold(t *testing.T) {
 	default:
 	}
 	release()
-	require.NoError(t, within(t, swept, "the sweep ends"))
+	require.NoError(t, bustest.Within(t, swept, "the sweep ends"))
 }

@@ -24,7 +24,7 @@ func TestOfOneMemberNoMoreThanAWindowIsInFrontOfOthers(t *testing.T) {
 	enemy := server.Agent(t, "mallory")
 	keys := make(chan string, 2*writes)
 	busy := make(chan struct{})
-	runInBackground(t, bus.CountMessages(server.Hub(t), subjects.Result, func(key string) {
+	bustest.InBackground(t, bus.CountMessages(server.Hub(t), subjects.Result, func(key string) {
 		keys <- key
 		<-busy
 	}))

@@ -2,6 +2,7 @@ package bus_test
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"testing"
@@ -35,31 +36,10 @@ func (w *woken) take() []string {
 	return names
 }
 
-// watch follows the records of a server on a connection of its own.
-func watch(t *testing.T, c *bus.Conn) (*bus.State, *bus.Table[api.Schedule], *woken) {
-	t.Helper()
-	state := bus.NewState(c)
-	table := bus.TableOf[api.Schedule](state, subjects.Schedules)
-	w := &woken{}
-	table.OnChange(w.add)
-	runInBackground(t, state.Run)
-	require.NoError(t, state.WaitSynced(bustest.Context(t)))
-	return state, table, w
-}
-
 // holds returns nil when the table has exactly these generations by name.
 func holds(table *bus.Table[api.Schedule], want map[string]int64) error {
-	found := map[string]int64{}
-	for _, e := range table.All() {
-		found[e.Name] = e.Value.Generation
-	}
-	if len(found) != len(want) {
+	if found := bustest.Generations(table); !maps.Equal(found, want) {
 		return fmt.Errorf("the table holds %v, expected %v", found, want)
-	}
-	for name, generation := range want {
-		if found[name] != generation {
-			return fmt.Errorf("the table holds %v, expected %v", found, want)
-		}
 	}
 	return nil
 }
@@ -67,10 +47,11 @@ func holds(table *bus.Table[api.Schedule], want map[string]int64) error {
 func TestAWatcherSurvivesAServerRestart(t *testing.T) {
 	server := bustest.Start(t)
 	store := server.Lead(t)
-	a := write(t, store, bus.Put("schedule.a", schedule("a", 1), 0))
-	write(t, store, bus.Put("schedule.b", schedule("b", 1), 0))
-	state, table, w := watch(t, server.Hub(t))
-	require.NoError(t, holds(table, map[string]int64{"a": 1, "b": 1}))
+	a := bustest.Write(t, store, bus.Put("schedule.a", bustest.Schedule("a", 1), 0))
+	bustest.Write(t, store, bus.Put("schedule.b", bustest.Schedule("b", 1), 0))
+	w := &woken{}
+	state, table := bustest.Schedules(t, server.Hub(t), w.add)
+	require.Equal(t, map[string]int64{"a": 1, "b": 1}, bustest.Generations(table))
 	require.Equal(t, []string{"a", "b"}, w.take(), "initial names are reported")
 
 	server.Stop(t)
@@ -80,11 +61,11 @@ func TestAWatcherSurvivesAServerRestart(t *testing.T) {
 		}
 		return nil
 	})
-	require.NoError(t, holds(table, map[string]int64{"a": 1, "b": 1}), "and still shows what it knew")
+	require.Equal(t, map[string]int64{"a": 1, "b": 1}, bustest.Generations(table), "and still shows what it knew")
 	server.Restart(t)
 	require.NoError(t, state.WaitSynced(bustest.Context(t)))
 	bustest.Eventually(t, func() error {
-		_, err := store.Writer.Write(t.Context(), bus.Put("schedule.a", schedule("a", 2), a[0]))
+		_, err := store.Writer.Write(t.Context(), bus.Put("schedule.a", bustest.Schedule("a", 2), a[0]))
 		return err
 	})
 	bustest.Eventually(t, func() error { return holds(table, map[string]int64{"a": 2, "b": 1}) })
@@ -96,19 +77,20 @@ func TestAWatcherSurvivesAServerRestart(t *testing.T) {
 func TestAWatcherFindsOutWhatItMissed(t *testing.T) {
 	server := bustest.Start(t)
 	store := server.Lead(t)
-	r := write(t, store, bus.Put("schedule.a", schedule("a", 1), 0), bus.Put("schedule.b", schedule("b", 1), 0),
-		bus.Put("schedule.c", schedule("c", 1), 0), bus.Put("schedule.d", schedule("d", 1), 0))
+	r := bustest.Write(t, store, bus.Put("schedule.a", bustest.Schedule("a", 1), 0), bus.Put("schedule.b", bustest.Schedule("b", 1), 0),
+		bus.Put("schedule.c", bustest.Schedule("c", 1), 0), bus.Put("schedule.d", bustest.Schedule("d", 1), 0))
 	proxy, c := server.ProxiedHub(t)
-	state, table, w := watch(t, c)
+	w := &woken{}
+	state, table := bustest.Schedules(t, c, w.add)
 	w.take()
 
 	proxy.HoldReplies()
-	write(t, store, bus.Put("schedule.a", schedule("a", 2), r[0]))
-	write(t, store, bus.Delete("schedule.b", r[1]))
+	bustest.Write(t, store, bus.Put("schedule.a", bustest.Schedule("a", 2), r[0]))
+	bustest.Write(t, store, bus.Delete("schedule.b", r[1]))
 	stream, err := store.Conn.JS.Stream(t.Context(), store.Conn.Fleet.BucketStream(subjects.State))
 	require.NoError(t, err)
 	require.NoError(t, stream.Purge(t.Context(), jetstream.WithPurgeSubject(store.Conn.Fleet.BucketSubject(subjects.State, "schedule.c"))))
-	write(t, store, bus.Put("schedule.e", schedule("e", 1), 0))
+	bustest.Write(t, store, bus.Put("schedule.e", bustest.Schedule("e", 1), 0))
 	proxy.Cut()
 	bustest.Eventually(t, func() error { return holds(table, map[string]int64{"a": 2, "d": 1, "e": 1}) })
 	require.NoError(t, state.WaitSynced(bustest.Context(t)))
@@ -119,14 +101,15 @@ func TestAWatcherFindsOutWhatItMissed(t *testing.T) {
 func TestRelistingFindsAPurgedKey(t *testing.T) {
 	server := bustest.Start(t)
 	store := server.Lead(t)
-	write(t, store, bus.Put("schedule.a", schedule("a", 1), 0), bus.Put("schedule.b", schedule("b", 1), 0))
-	state, table, w := watch(t, server.Hub(t))
+	bustest.Write(t, store, bus.Put("schedule.a", bustest.Schedule("a", 1), 0), bus.Put("schedule.b", bustest.Schedule("b", 1), 0))
+	w := &woken{}
+	state, table := bustest.Schedules(t, server.Hub(t), w.add)
 	w.take()
 	stream, err := store.Conn.JS.Stream(t.Context(), store.Conn.Fleet.BucketStream(subjects.State))
 	require.NoError(t, err)
 	require.NoError(t, stream.Purge(t.Context(), jetstream.WithPurgeSubject(store.Conn.Fleet.BucketSubject(subjects.State, "schedule.a"))))
 	require.NoError(t, state.Relist(bustest.Context(t)))
-	require.NoError(t, holds(table, map[string]int64{"b": 1}))
+	require.Equal(t, map[string]int64{"b": 1}, bustest.Generations(table))
 	require.Zero(t, state.Revision("schedule.a"))
 	require.Equal(t, []string{"a"}, w.take())
 }
@@ -136,13 +119,14 @@ func TestRelistingFindsAPurgedKey(t *testing.T) {
 func TestAStreamThatLostWritesIsBelieved(t *testing.T) {
 	server := bustest.Start(t)
 	store := server.Lead(t)
-	r := write(t, store, bus.Put("schedule.a", schedule("a", 1), 0))
+	r := bustest.Write(t, store, bus.Put("schedule.a", bustest.Schedule("a", 1), 0))
 	for generation := range int64(5) {
-		r = write(t, store, bus.Put("schedule.a", schedule("a", 2+generation), r[0]))
+		r = bustest.Write(t, store, bus.Put("schedule.a", bustest.Schedule("a", 2+generation), r[0]))
 	}
-	write(t, store, bus.Put("schedule.b", schedule("b", 1), 0))
+	bustest.Write(t, store, bus.Put("schedule.b", bustest.Schedule("b", 1), 0))
 	c := server.Hub(t)
-	state, table, w := watch(t, c)
+	w := &woken{}
+	state, table := bustest.Schedules(t, c, w.add)
 	w.take()
 
 	require.NoError(t, c.JS.DeleteStream(t.Context(), c.Fleet.BucketStream(subjects.State)))
@@ -151,7 +135,7 @@ func TestAStreamThatLostWritesIsBelieved(t *testing.T) {
 	_, err = c.JS.Publish(t.Context(), c.Fleet.BucketSubject(subjects.State, "schedule.a"), []byte(`{"generation":1}`))
 	require.NoError(t, err)
 	require.NoError(t, state.Relist(bustest.Context(t)))
-	require.NoError(t, holds(table, map[string]int64{"a": 1}))
+	require.Equal(t, map[string]int64{"a": 1}, bustest.Generations(table))
 	require.Equal(t, []string{"a", "b"}, w.take())
 }
 
@@ -161,9 +145,9 @@ func TestGroupsAndBrokenRecords(t *testing.T) {
 	snapshots := bus.TableOf[api.Snapshot](store.State, subjects.Snapshots)
 	require.Same(t, snapshots, bus.TableOf[api.Snapshot](store.State, subjects.Snapshots))
 	for _, name := range []string{"web.10", "web.9", "ns/web.1"} {
-		write(t, store, bus.Put(snapshots.Key(name), api.Snapshot{Placement: name}, 0))
+		bustest.Write(t, store, bus.Put(snapshots.Key(name), api.Snapshot{Placement: name}, 0))
 	}
-	write(t, store, bus.Put("snapshot.web.11", "not an object", 0))
+	bustest.Write(t, store, bus.Put("snapshot.web.11", "not an object", 0))
 	var names []string
 	for _, e := range snapshots.Group("web") {
 		names = append(names, e.Name)
@@ -194,13 +178,13 @@ func TestGroupsAndBrokenRecords(t *testing.T) {
 	require.Equal(t, []string{"ns/web.1", "web.10", "web.11", "web.9"}, told)
 	mu.Unlock()
 
-	write(t, store, bus.Delete("snapshot.ns=2Fweb.1", store.State.Revision("snapshot.ns=2Fweb.1")))
+	bustest.Write(t, store, bus.Delete("snapshot.ns=2Fweb.1", store.State.Revision("snapshot.ns=2Fweb.1")))
 	require.Empty(t, snapshots.Group("ns/web"))
-	write(t, store, bus.Put("snapshot.web.11", api.Snapshot{Placement: "web"}, revision))
+	bustest.Write(t, store, bus.Put("snapshot.web.11", api.Snapshot{Placement: "web"}, revision))
 	whole, err = snapshots.FindAll()
 	require.NoError(t, err)
 	require.Len(t, whole, 3)
-	write(t, store, bus.Put("snapshot.web.11", "not an object", store.State.Revision("snapshot.web.11")))
+	bustest.Write(t, store, bus.Put("snapshot.web.11", "not an object", store.State.Revision("snapshot.web.11")))
 	late := bus.TableOf[api.PlacementStatus](store.State, subjects.Snapshots)
 	require.Equal(t, 2, late.Len(), "a table that is made later sees what is there")
 }

@@ -46,7 +46,7 @@ func TestAnAnswerThatWasLostIsFoundOut(t *testing.T) {
 	proxy, store, direct := throughProxy(t)
 	fence := termSequence(t, direct)
 	proxy.HoldReplies()
-	done := writeInBackground(t, store, bus.Put("schedule.a", schedule("a", 1), 0), bus.Put("schedule.b", schedule("b", 1), 0))
+	done := writeInBackground(t, store, bus.Put("schedule.a", bustest.Schedule("a", 1), 0), bus.Put("schedule.b", bustest.Schedule("b", 1), 0))
 	schedulesStored(t, direct, 2)
 	proxy.Cut()
 	result := <-done
@@ -54,16 +54,16 @@ func TestAnAnswerThatWasLostIsFoundOut(t *testing.T) {
 	require.Equal(t, store.State.Revision("schedule.b"), result.revisions[1])
 	require.Greater(t, termSequence(t, direct), fence, "the term was written anew")
 
-	write(t, store, bus.Put("schedule.a", schedule("a", 2), result.revisions[0]))
+	bustest.Write(t, store, bus.Put("schedule.a", bustest.Schedule("a", 2), result.revisions[0]))
 }
 
 // A batch waits behind one whose answer is lost: it is not stored because of that one, and goes out again, once.
 func TestABatchBehindALostAnswerIsStoredOnce(t *testing.T) {
 	proxy, store, direct := throughProxy(t)
 	proxy.HoldReplies()
-	first := writeInBackground(t, store, bus.Put("schedule.a", schedule("a", 1), 0), bus.Put("schedule.b", schedule("b", 1), 0))
+	first := writeInBackground(t, store, bus.Put("schedule.a", bustest.Schedule("a", 1), 0), bus.Put("schedule.b", bustest.Schedule("b", 1), 0))
 	bustest.Eventually(t, func() error { return underWay(store, "schedule.a", 0) })
-	second := writeInBackground(t, store, bus.Put("schedule.c", schedule("c", 1), 0), bus.Put("schedule.d", schedule("d", 1), 0))
+	second := writeInBackground(t, store, bus.Put("schedule.c", bustest.Schedule("c", 1), 0), bus.Put("schedule.d", bustest.Schedule("d", 1), 0))
 	bustest.Eventually(t, func() error { return underWay(store, "schedule.c", 0) })
 	schedulesStored(t, direct, 2)
 	proxy.Cut()
@@ -71,8 +71,8 @@ func TestABatchBehindALostAnswerIsStoredOnce(t *testing.T) {
 	behind := <-second
 	require.NoError(t, behind.err)
 
-	write(t, store, bus.Put("schedule.c", schedule("c", 2), behind.revisions[0]), bus.Put("schedule.d", schedule("d", 2), behind.revisions[1]))
-	write(t, store, bus.Put("schedule.e", schedule("e", 1), 0), bus.Put("schedule.f", schedule("f", 1), 0))
+	bustest.Write(t, store, bus.Put("schedule.c", bustest.Schedule("c", 2), behind.revisions[0]), bus.Put("schedule.d", bustest.Schedule("d", 2), behind.revisions[1]))
+	bustest.Write(t, store, bus.Put("schedule.e", bustest.Schedule("e", 1), 0), bus.Put("schedule.f", bustest.Schedule("f", 1), 0))
 	require.NoError(t, store.State.Relist(bustest.Context(t)))
 	for _, name := range []string{"c", "d"} {
 		found, _, _ := bus.TableOf[api.Schedule](store.State, subjects.Schedules).Get(name)
@@ -85,15 +85,15 @@ func TestABatchBehindALostAnswerIsStoredOnce(t *testing.T) {
 // was not stored and say so, and go on.
 func TestAWriteThatWasLostIsFoundOut(t *testing.T) {
 	proxy, store, direct := throughProxy(t)
-	r := write(t, store, bus.Put("schedule.a", schedule("a", 1), 0))
+	r := bustest.Write(t, store, bus.Put("schedule.a", bustest.Schedule("a", 1), 0))
 	proxy.HoldRequests()
-	done := writeInBackground(t, store, bus.Put("schedule.a", schedule("a", 2), r[0]))
+	done := writeInBackground(t, store, bus.Put("schedule.a", bustest.Schedule("a", 2), r[0]))
 	bustest.Eventually(t, func() error { return underWay(store, "schedule.a", r[0]) })
 	proxy.Cut()
 	result := <-done
 	require.ErrorIs(t, result.err, bus.ErrConflict)
 	require.Equal(t, r[0], store.State.Revision("schedule.a"))
-	write(t, store, bus.Put("schedule.a", schedule("a", 3), r[0]))
+	bustest.Write(t, store, bus.Put("schedule.a", bustest.Schedule("a", 3), r[0]))
 	require.Len(t, storedKeys(t, direct, "schedule.*"), 1)
 }
 
@@ -123,7 +123,7 @@ func schedulesStored(t *testing.T, c *bus.Conn, want int) {
 func TestALostAnswerAndATakeOver(t *testing.T) {
 	proxy, store, direct := throughProxy(t)
 	proxy.HoldReplies()
-	done := writeInBackground(t, store, bus.Put("schedule.a", schedule("a", 1), 0))
+	done := writeInBackground(t, store, bus.Put("schedule.a", bustest.Schedule("a", 1), 0))
 	schedulesStored(t, direct, 1)
 	takeOver(t, direct)
 	proxy.Cut()
@@ -142,7 +142,7 @@ func TestAnUnknownOutcomeWaitsForAListing(t *testing.T) {
 	go func() { state.Run(watching); close(ended) }()
 	require.NoError(t, state.WaitSynced(bustest.Context(t)))
 	stop()
-	within(t, ended, "watching ends")
+	bustest.Within(t, ended, "watching ends")
 
 	writer, err := bus.NewWriter(state, store.Term, termSequence(t, direct), 1)
 	require.NoError(t, err)
@@ -151,12 +151,12 @@ func TestAnUnknownOutcomeWaitsForAListing(t *testing.T) {
 	defer cancel()
 	done := make(chan error, 1)
 	go func() {
-		_, err := writer.Write(ctx, bus.Put("schedule.a", schedule("a", 1), 0))
+		_, err := writer.Write(ctx, bus.Put("schedule.a", bustest.Schedule("a", 1), 0))
 		done <- err
 	}()
 	schedulesStored(t, direct, 1)
 	proxy.Cut()
-	require.ErrorIs(t, within(t, done, "an answer"), context.DeadlineExceeded)
+	require.ErrorIs(t, bustest.Within(t, done, "an answer"), context.DeadlineExceeded)
 }
 
 // The answer of a write is lost, and the hub stops leading before it can find out: the write must return, because the
@@ -165,14 +165,14 @@ func TestALostAnswerAndAHubThatStopsLeading(t *testing.T) {
 	server := bustest.Start(t)
 	proxy, c := server.ProxiedHub(t)
 	leader := compete(t, c, "hub-0")
-	store, direct := within(t, leader.led, "hub-0 leads"), server.Hub(t)
+	store, direct := bustest.Within(t, leader.led, "hub-0 leads"), server.Hub(t)
 	proxy.HoldReplies()
-	done := writeInBackground(t, store, bus.Put("schedule.a", schedule("a", 1), 0))
+	done := writeInBackground(t, store, bus.Put("schedule.a", bustest.Schedule("a", 1), 0))
 	schedulesStored(t, direct, 1)
-	require.ErrorIs(t, within(t, leader.lost, "hub-0 stops acting"), bus.ErrDeposed)
+	require.ErrorIs(t, bustest.Within(t, leader.lost, "hub-0 stops acting"), bus.ErrDeposed)
 	proxy.Cut()
-	require.ErrorIs(t, within(t, done, "an answer").err, bus.ErrDeposed)
-	within(t, leader.led, "hub-0 leads again")
+	require.ErrorIs(t, bustest.Within(t, done, "an answer").err, bus.ErrDeposed)
+	bustest.Within(t, leader.led, "hub-0 leads again")
 }
 
 // The connection is closed under a write, as when a process ends in the wrong order: the write must
@@ -182,8 +182,8 @@ func TestAWriteOnAClosedConnectionReturns(t *testing.T) {
 	c := server.Hub(t)
 	store := bustest.Lead(t, c, "hub-0", bus.LeadOptions{})
 	c.Close()
-	done := writeInBackground(t, store, bus.Put("schedule.a", schedule("a", 1), 0))
-	require.ErrorIs(t, within(t, done, "an answer").err, nats.ErrConnectionClosed)
+	done := writeInBackground(t, store, bus.Put("schedule.a", bustest.Schedule("a", 1), 0))
+	require.ErrorIs(t, bustest.Within(t, done, "an answer").err, nats.ErrConnectionClosed)
 }
 
 func termSequence(t *testing.T, c *bus.Conn) uint64 {

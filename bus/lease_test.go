@@ -50,31 +50,20 @@ func compete(t *testing.T, c *bus.Conn, id string) *candidate {
 	return k
 }
 
-func within[T any](t *testing.T, c <-chan T, what string) T {
-	t.Helper()
-	select {
-	case v := <-c:
-		return v
-	case <-time.After(10 * time.Second):
-		require.FailNow(t, "did not happen: "+what)
-		panic("unreachable")
-	}
-}
-
 func TestALeaderIsFollowedAtOnceWhenItResigns(t *testing.T) {
 	server := bustest.Start(t)
 	first := compete(t, server.Hub(t), "hub-0")
-	one := within(t, first.led, "hub-0 leads")
+	one := bustest.Within(t, first.led, "hub-0 leads")
 	second := compete(t, server.Hub(t), "hub-1")
 	bustest.Eventually(t, func() error { return watchers(t, server, subjects.Lease, 1) })
 	require.Empty(t, second.led)
 
 	first.resign()
-	require.NoError(t, within(t, first.ended, "hub-0 ends"))
-	two := within(t, second.led, "hub-1 leads")
+	require.NoError(t, bustest.Within(t, first.ended, "hub-0 ends"))
+	two := bustest.Within(t, second.led, "hub-1 leads")
 	require.Greater(t, two.Term.Term, one.Term.Term)
 	require.Equal(t, "hub-1", two.Term.Holder)
-	_, err := one.Writer.Write(bustest.Context(t), bus.Put("schedule.a", schedule("a", 1), 0))
+	_, err := one.Writer.Write(bustest.Context(t), bus.Put("schedule.a", bustest.Schedule("a", 1), 0))
 	require.ErrorIs(t, err, bus.ErrDeposed)
 }
 
@@ -118,22 +107,22 @@ func TestALeaderThatIsCutOffStopsInTime(t *testing.T) {
 	server := bustest.Start(t)
 	proxy, c := server.ProxiedHub(t)
 	first := compete(t, c, "hub-0")
-	within(t, first.led, "hub-0 leads")
+	bustest.Within(t, first.led, "hub-0 leads")
 	second := compete(t, server.Hub(t), "hub-1")
 
 	proxy.HoldRequests()
-	require.ErrorIs(t, within(t, first.lost, "hub-0 stops acting"), bus.ErrDeposed)
+	require.ErrorIs(t, bustest.Within(t, first.lost, "hub-0 stops acting"), bus.ErrDeposed)
 	require.Empty(t, second.led, "hub-0 stopped before hub-1 began")
-	within(t, second.led, "hub-1 leads")
+	bustest.Within(t, second.led, "hub-1 leads")
 	proxy.Cut()
 	second.resign()
-	within(t, first.led, "hub-0 leads again")
+	bustest.Within(t, first.led, "hub-0 leads again")
 }
 
 func TestRenewalsKeepTheLease(t *testing.T) {
 	server := bustest.Start(t)
 	first := compete(t, server.Hub(t), "hub-0")
-	within(t, first.led, "hub-0 leads")
+	bustest.Within(t, first.led, "hub-0 leads")
 	c := server.Hub(t)
 	began := leaseSequence(t, c)
 	second := compete(t, c, "hub-1")
@@ -162,9 +151,9 @@ func TestAHubTakesItsOwnLeaseOver(t *testing.T) {
 	proxy.HoldRequests() // or it would compete again, under the same name
 	again := bustest.Lead(t, server.Hub(t), "hub-0", bus.LeadOptions{})
 	require.Greater(t, again.Term.Term, dead.Term.Term)
-	write(t, again, bus.Put("schedule.a", schedule("a", 1), 0))
+	bustest.Write(t, again, bus.Put("schedule.a", bustest.Schedule("a", 1), 0))
 	proxy.Release()
-	_, err := dead.Writer.Write(bustest.Context(t), bus.Put("schedule.b", schedule("b", 1), 0))
+	_, err := dead.Writer.Write(bustest.Context(t), bus.Put("schedule.b", bustest.Schedule("b", 1), 0))
 	require.ErrorIs(t, err, bus.ErrDeposed)
 }
 
@@ -177,7 +166,7 @@ func TestTheTermIsAboveWhatMembersHold(t *testing.T) {
 		require.NoError(t, server.Agent(t, member).PutHeartbeat(bustest.Context(t), api.Heartbeat{Holds: held}))
 	}
 	for _, member := range []string{"berlin", "oslo", "kyiv"} {
-		write(t, store, bus.Put(subjects.MemberSpecs.Key(member), api.Spec{UID: "m"}, 0))
+		bustest.Write(t, store, bus.Put(subjects.MemberSpecs.Key(member), api.Spec{UID: "m"}, 0))
 	}
 	claim("berlin", api.Order{Epoch: 3, Term: far, Generation: 9})
 	claim("oslo", api.Order{Epoch: 4, Term: math.MaxUint64, Generation: 1})
@@ -209,7 +198,7 @@ func TestAnOlderHubDoesNotCompete(t *testing.T) {
 	revision := store.State.Revision(subjects.LayoutKey)
 	require.NotZero(t, revision, "the leader recorded the layout")
 	newer := api.Layout{Header: api.NewHeader(api.KindLayout), Step: bus.LayoutStep() + 1}
-	write(t, store, bus.Put(subjects.LayoutKey, newer, revision))
+	bustest.Write(t, store, bus.Put(subjects.LayoutKey, newer, revision))
 	err := bus.Lead(bustest.Context(t), server.Hub(t), "hub-1", short, func(context.Context, *bus.Store) error { return nil })
 	require.ErrorIs(t, err, bus.ErrLayoutNewer)
 	require.ErrorContains(t, err, fmt.Sprintf("step %d", bus.LayoutStep()+1))
@@ -234,8 +223,8 @@ func TestAnErrorWhileLeadingEndsLead(t *testing.T) {
 func TestWhoTakesOverWaitsForAllThatWasStored(t *testing.T) {
 	server := bustest.Start(t)
 	before := server.Lead(t)
-	last := write(t, before, bus.Put("schedule.a", schedule("a", 1), 0))[0]
-	late := sync.OnceFunc(func() { writeInBackground(t, before, bus.Put("schedule.b", schedule("b", 1), 0)) })
+	last := bustest.Write(t, before, bus.Put("schedule.a", bustest.Schedule("a", 1), 0))[0]
+	late := sync.OnceFunc(func() { writeInBackground(t, before, bus.Put("schedule.b", bustest.Schedule("b", 1), 0)) })
 	ctx, cancel := context.WithCancel(bustest.Context(t))
 	after, err := bus.TakeOver(ctx, server.Hub(t), before.Term, last+1, late)
 	require.NoError(t, err)
@@ -248,7 +237,7 @@ func TestWhoTakesOverWaitsForAllThatWasStored(t *testing.T) {
 func TestNobodyTakesOverWithoutWhatWasStored(t *testing.T) {
 	server := bustest.Start(t)
 	before := server.Lead(t)
-	last := write(t, before, bus.Put("schedule.a", schedule("a", 1), 0))[0]
+	last := bustest.Write(t, before, bus.Put("schedule.a", bustest.Schedule("a", 1), 0))[0]
 	err := bus.Reach(bustest.Context(t), before.State, last+1)
 	require.EqualError(t, err, fmt.Sprintf("state is listed up to message %d, and %d was stored: the server that was asked is behind, or lost it", last, last+1))
 }

@@ -114,7 +114,7 @@ func feed(t *testing.T, c *bus.Conn) (*bus.NodeFeed, *seen) {
 	s := newSeen()
 	n := bus.NewNodeFeed(c, s)
 	require.False(t, n.Synced())
-	runInBackground(t, n.Run)
+	bustest.InBackground(t, n.Run)
 	require.NoError(t, n.WaitSynced(bustest.Context(t)))
 	require.True(t, n.Synced())
 	return n, s
@@ -304,7 +304,7 @@ func TestAStateOfANodeThatWasWrittenMeanwhileIsNotPurged(t *testing.T) {
 	ended := make(chan error, 1)
 	go func() { ended <- n.PurgeMember(t.Context(), "berlin") }()
 	proxy.Release()
-	require.NoError(t, within(t, ended, "the purge"))
+	require.NoError(t, bustest.Within(t, ended, "the purge"))
 	s.until(t, "node berlin/a 2, 0 pods")
 	kept, _ := stored[api.NodeEvent](t, store.Conn, store.Conn.Fleet.NodeEvent("berlin", "a"))
 	require.Equal(t, uint64(2), kept.Sequence)
@@ -316,7 +316,7 @@ func TestWhatNoAgentShouldHaveWrittenIsDropped(t *testing.T) {
 	f := store.Conn.Fleet
 	n, s := feed(t, server.Hub(t))
 	s.until(t, "listed")
-	nc, _ := raw(t, server, "berlin")
+	nc, _ := bustest.Raw(t, server, "berlin")
 	publish := func(subject, body string, header ...string) {
 		t.Helper()
 		m := nats.NewMsg(subject)
@@ -451,7 +451,7 @@ func TestAFeedOfNodesEndsWithItsContext(t *testing.T) {
 	go func() { n.Run(ctx); close(ended) }()
 	require.NoError(t, n.WaitSynced(bustest.Context(t)))
 	cancel()
-	within(t, ended, "the end")
+	bustest.Within(t, ended, "the end")
 	require.ErrorIs(t, bus.NewNodeFeed(server.Hub(t), nil).WaitSynced(ctx), context.Canceled)
 }
 

@@ -25,7 +25,7 @@ func limited(t *testing.T, c *bus.Conn, share int64) (*bus.NodeFeed, *seen, func
 		defer mu.Unlock()
 		beyond[member]++
 	})
-	runInBackground(t, n.Run)
+	bustest.InBackground(t, n.Run)
 	require.NoError(t, n.WaitSynced(bustest.Context(t)))
 	return n, s, func(member string) int {
 		mu.Lock()

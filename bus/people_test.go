@@ -97,7 +97,7 @@ func TestServersEnforceVerbsByRole(t *testing.T) {
 				continue
 			}
 			require.NoError(t, nc.PublishMsg(m))
-			require.ErrorContains(t, within(t, refusals, v.Verb), "Permissions Violation for Publish", "%s %s", role, v.Verb)
+			require.ErrorContains(t, bustest.Within(t, refusals, v.Verb), "Permissions Violation for Publish", "%s %s", role, v.Verb)
 		}
 	}
 }
@@ -106,7 +106,7 @@ func TestServersEnforceVerbsByRole(t *testing.T) {
 func TestAPersonReachesTheServiceUnderTheirOwnNameAlone(t *testing.T) {
 	server := bustest.Start(t)
 	store := server.Lead(t)
-	write(t, store, bus.Put("schedule.a", schedule("a", 1), 0))
+	bustest.Write(t, store, bus.Put("schedule.a", bustest.Schedule("a", 1), 0))
 	h := everyVerb(t, server)
 	nc, refusals := bare(t, server, "anna", api.RoleViewer)
 	f := store.Conn.Fleet
@@ -135,7 +135,7 @@ func TestAPersonReachesTheServiceUnderTheirOwnNameAlone(t *testing.T) {
 		"an answer in the making": "_R_.x",
 	} {
 		send(t, nc, subject, nc.NewInbox(), "{}")
-		require.ErrorContains(t, within(t, refusals, name), "Permissions Violation for Publish", name)
+		require.ErrorContains(t, bustest.Within(t, refusals, name), "Permissions Violation for Publish", name)
 	}
 	for name, subject := range map[string]string{
 		"everything": ">", "the fleet": f.Prefix() + ".>", "requests": f.APIGroup() + ".>", "own requests": f.API(api.RoleViewer, "anna", api.VerbGet),
@@ -144,7 +144,7 @@ func TestAPersonReachesTheServiceUnderTheirOwnNameAlone(t *testing.T) {
 	} {
 		_, err := nc.SubscribeSync(subject)
 		require.NoError(t, err)
-		require.ErrorContains(t, within(t, refusals, name), "Permissions Violation for Subscription", name)
+		require.ErrorContains(t, bustest.Within(t, refusals, name), "Permissions Violation for Subscription", name)
 	}
 	calls, _ := h.taken()
 	require.Empty(t, calls)
@@ -167,7 +167,7 @@ func TestAnAnswerIsNoRequest(t *testing.T) {
 		send(t, nc, own, f.API(api.RoleAdmin, "bob", verb), `{"name":"evil"}`)
 	}
 	send(t, nc, own, "$JS.ACK."+f.BucketStream(subjects.State)+".c.1.1.1.1.1", `{"name":"evil"}`)
-	require.ErrorContains(t, within(t, refusals, "an answer as acknowledgement"), "Permissions Violation")
+	require.ErrorContains(t, bustest.Within(t, refusals, "an answer as acknowledgement"), "Permissions Violation")
 	for _, verb := range tricked {
 		answer, err := bob.Request(f.API(api.RoleAdmin, "bob", verb), []byte(`{"name":"evil"}`), 10*time.Second)
 		require.NoError(t, err)

@@ -24,7 +24,7 @@ func TestPlacementsOfAMemberAreFound(t *testing.T) {
 	}
 	for i := range placements {
 		key := subjects.Schedules.Key(fmt.Sprintf("p%03d", i))
-		write(t, store, bus.Put(key, &api.Schedule{Header: api.NewHeader(api.KindSchedule), UID: "u", Bindings: bindings[i:]}, 0))
+		bustest.Write(t, store, bus.Put(key, &api.Schedule{Header: api.NewHeader(api.KindSchedule), UID: "u", Bindings: bindings[i:]}, 0))
 	}
 	for _, x := range []*bus.Inverse{bound, bus.Bound(store.State)} { // also one that is made later
 		require.Equal(t, []string{"p000", "p001"}, x.Of(name(1)))
@@ -46,7 +46,7 @@ func TestPlacementsReleasedToAMemberAreFollowed(t *testing.T) {
 	}
 	overwrite := func(value any) {
 		t.Helper()
-		write(t, store, bus.Put("release.web", value, store.State.Revision("release.web")))
+		bustest.Write(t, store, bus.Put("release.web", value, store.State.Revision("release.web")))
 	}
 	overwrite(release("berlin", "oslo"))
 	overwrite(release("berlin"))
@@ -54,7 +54,7 @@ func TestPlacementsReleasedToAMemberAreFollowed(t *testing.T) {
 	require.Empty(t, released.Of("oslo"))
 	overwrite("not a release")
 	require.Equal(t, []string{"web"}, released.Of("berlin"), "what cannot be read is not gone")
-	write(t, store, bus.Delete("release.web", store.State.Revision("release.web")))
+	bustest.Write(t, store, bus.Delete("release.web", store.State.Revision("release.web")))
 	require.Empty(t, released.Of("berlin"))
 }
 
@@ -62,7 +62,7 @@ func TestTheLatestSnapshotIsThatOfThePlacementAsItIs(t *testing.T) {
 	store := bustest.Start(t).Lead(t)
 	snapshots := bus.TableOf[api.Snapshot](store.State, subjects.Snapshots)
 	for name, uid := range map[string]string{"web.9": "u2", "web.10": "u2", "web.11": "u1"} {
-		write(t, store, bus.Put(snapshots.Key(name), api.Snapshot{UID: uid, Work: name}, 0))
+		bustest.Write(t, store, bus.Put(snapshots.Key(name), api.Snapshot{UID: uid, Work: name}, 0))
 	}
 	for uid, want := range map[string]string{"u1": "web.11", "u2": "web.10"} {
 		latest, err := bus.LatestSnapshot(snapshots, "web", uid)
@@ -74,7 +74,7 @@ func TestTheLatestSnapshotIsThatOfThePlacementAsItIs(t *testing.T) {
 		require.NoError(t, err)
 		require.Nil(t, latest)
 	}
-	write(t, store, bus.Put(snapshots.Key("web.12"), "not a snapshot", 0))
+	bustest.Write(t, store, bus.Put(snapshots.Key("web.12"), "not a snapshot", 0))
 	_, err := bus.LatestSnapshot(snapshots, "web", "u3")
 	require.ErrorIs(t, err, bus.ErrBroken, "it may be the one")
 }

@@ -73,7 +73,7 @@ func pursue(t *testing.T, o bus.PursuitOptions, change ...func(*bus.Pursuit)) *b
 	for _, f := range change {
 		f(p)
 	}
-	runInBackground(t, func(ctx context.Context) { require.NoError(t, p.Run(ctx)) })
+	bustest.InBackground(t, func(ctx context.Context) { require.NoError(t, p.Run(ctx)) })
 	return p
 }
 

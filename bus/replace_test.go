@@ -16,7 +16,7 @@ import (
 func TestARestoreThatIsBrokenOff(t *testing.T) {
 	server := bustest.Start(t)
 	store := server.Lead(t)
-	_, err := store.Writer.Write(bustest.Context(t), bus.Put("schedule.old", schedule("old", 1), 0))
+	_, err := store.Writer.Write(bustest.Context(t), bus.Put("schedule.old", bustest.Schedule("old", 1), 0))
 	require.NoError(t, err)
 	records := map[string][]byte{}
 	for i := range 600 { // more than one batch

@@ -19,8 +19,8 @@ func TestARenewalThatIsBrokenOffIsGoneOnWith(t *testing.T) {
 			there := filled(t, store, 30)
 			settledWith(t, store)
 			left := subjects.Schedules.Key("left")
-			revision := write(t, store, bus.Put(left, schedule("left", 1), 0))[0]
-			write(t, store, bus.Op{Key: left, Revision: revision, Note: "it was deleted"})
+			revision := bustest.Write(t, store, bus.Put(left, bustest.Schedule("left", 1), 0))[0]
+			bustest.Write(t, store, bus.Op{Key: left, Revision: revision, Note: "it was deleted"})
 			epoch := store.Term.Epoch
 			require.NoError(t, bus.BreakOff(bustest.Context(t), store, step))
 			copied := server.Copied(t, func(string) {})
@@ -32,7 +32,7 @@ func TestARenewalThatIsBrokenOffIsGoneOnWith(t *testing.T) {
 				require.Len(t, found.State.Keys(subjects.Schedules.Prefix()), len(there))
 				require.Equal(t, "it was deleted", found.State.Gone(left), "and is not lost")
 				key := subjects.Schedules.Key("p0")
-				write(t, found, bus.Put(key, schedule("p0", 9), found.State.Revision(key)))
+				bustest.Write(t, found, bus.Put(key, bustest.Schedule("p0", 9), found.State.Revision(key)))
 			}
 		})
 	}

@@ -313,7 +313,7 @@ func TestPoisonInASlotIsSkippedAndNamed(t *testing.T) {
 func TestAMemberHasNoSubjectsButItsSlots(t *testing.T) {
 	server := bustest.Start(t)
 	store := server.Lead(t)
-	nc, refusals := raw(t, server, "berlin")
+	nc, refusals := bustest.Raw(t, server, "berlin")
 	f := store.Conn.Fleet
 	for _, subject := range []string{
 		f.BucketSubject(subjects.Result, "berlin.16"), f.BucketSubject(subjects.Result, "berlin.placement.web"),
@@ -321,6 +321,6 @@ func TestAMemberHasNoSubjectsButItsSlots(t *testing.T) {
 		f.Prefix() + ".event.berlin.more", f.Prefix() + ".event.berlin.node.a.b", f.Prefix() + ".event.berlin.nodes.more",
 	} {
 		require.NoError(t, nc.Publish(subject, []byte("{}")))
-		require.ErrorContains(t, within(t, refusals, subject), "Permissions Violation for Publish", subject)
+		require.ErrorContains(t, bustest.Within(t, refusals, subject), "Permissions Violation for Publish", subject)
 	}
 }

@@ -50,7 +50,7 @@ func TestARevokedKeyIsCutAtOnceAndStaysRevoked(t *testing.T) {
 	t.Cleanup(stays.Close)
 
 	require.NoError(t, server.Revoke(subjects.AccountAgents, key))
-	within(t, cut, "the end of the connection")
+	bustest.Within(t, cut, "the end of the connection")
 	_, err = nats.Connect(server.URL(), nats.UserCredentialBytes(berlin))
 	require.ErrorIs(t, err, nats.ErrAuthorization)
 	require.True(t, stays.IsConnected(), "and nobody else")
@@ -93,12 +93,12 @@ func TestAnAgentThatNobodyAdmittedCanOnlyBeHeard(t *testing.T) {
 		t.Cleanup(nc.Close)
 		for name, subject := range foreignTo(f) {
 			require.NoError(t, nc.PublishRequest(subject, subjects.Inbox("berlin")+".r", []byte("forged")))
-			require.ErrorContains(t, within(t, refusals, role+": "+name), "Permissions Violation for Publish", "%s: %s", role, name)
+			require.ErrorContains(t, bustest.Within(t, refusals, role+": "+name), "Permissions Violation for Publish", "%s: %s", role, name)
 		}
 		for _, subject := range []string{f.Hint("berlin", "*"), f.Enrolment("berlin"), subjects.Inbox("paris") + ".>", ">"} {
 			_, err := nc.SubscribeSync(subject)
 			require.NoError(t, err)
-			require.ErrorContains(t, within(t, refusals, role+": "+subject), "Permissions Violation for Subscription", "%s: %s", role, subject)
+			require.ErrorContains(t, bustest.Within(t, refusals, role+": "+subject), "Permissions Violation for Subscription", "%s: %s", role, subject)
 		}
 		own := f.BucketSubject(subjects.Heartbeat, "berlin")
 		if role == subjects.RoleJoining {
@@ -106,7 +106,7 @@ func TestAnAgentThatNobodyAdmittedCanOnlyBeHeard(t *testing.T) {
 			require.NoError(t, err, "its heartbeat is stored")
 		} else {
 			require.NoError(t, nc.Publish(own, []byte("{}")))
-			require.ErrorContains(t, within(t, refusals, own), "Permissions Violation for Publish")
+			require.ErrorContains(t, bustest.Within(t, refusals, own), "Permissions Violation for Publish")
 		}
 		require.NoError(t, nc.Publish(f.Enrolment("berlin"), []byte(role)))
 		request, err := asked.NextMsg(patience)

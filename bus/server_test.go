@@ -63,11 +63,11 @@ func TestStateOutlivesARestart(t *testing.T) {
 		t.Run(durability, func(t *testing.T) {
 			server := bustest.Start(t, func(o *bus.ServerOptions) { o.Durability = durability })
 			store := server.Lead(t)
-			r := write(t, store, bus.Put("schedule.a", schedule("a", 1), 0), bus.Put("schedule.b", schedule("b", 1), 0))
+			r := bustest.Write(t, store, bus.Put("schedule.a", bustest.Schedule("a", 1), 0), bus.Put("schedule.b", bustest.Schedule("b", 1), 0))
 			agent := server.Agent(t, "berlin")
 			server.Restart(t)
-			_, table, _ := watch(t, server.Hub(t))
-			require.NoError(t, holds(table, map[string]int64{"a": 1, "b": 1}))
+			_, table := bustest.Schedules(t, server.Hub(t))
+			require.Equal(t, map[string]int64{"a": 1, "b": 1}, bustest.Generations(table))
 			_, revision, _ := table.Get("b")
 			require.Equal(t, r[1], revision)
 			bustest.Eventually(t, func() error { return agent.PutHeartbeat(t.Context(), api.Heartbeat{}) })
@@ -78,7 +78,7 @@ func TestStateOutlivesARestart(t *testing.T) {
 func TestTwoServersInOneProcess(t *testing.T) {
 	one, two := bustest.Start(t), bustest.Start(t)
 	require.NotEqual(t, one.URL(), two.URL())
-	write(t, one.Lead(t), bus.Put("schedule.a", schedule("a", 1), 0))
+	bustest.Write(t, one.Lead(t), bus.Put("schedule.a", bustest.Schedule("a", 1), 0))
 	require.Empty(t, two.Lead(t).State.Keys("schedule."))
 	o := one.TCP()
 	o.Creds = two.OperatorCreds()
@@ -94,10 +94,10 @@ func TestAnInProcessConnection(t *testing.T) {
 	require.NoError(t, err)
 	defer hub.Close()
 	store := bustest.Lead(t, hub, "hub-0", bus.LeadOptions{})
-	write(t, store, bus.Put("schedule.a", schedule("a", 1), 0))
-	within := server.Options()
-	within.CredsText = bustest.AgentCreds(t, server.Server, "berlin")
-	agent, err := bus.ConnectAgent(t.Context(), within, "berlin")
+	bustest.Write(t, store, bus.Put("schedule.a", bustest.Schedule("a", 1), 0))
+	inside := server.Options()
+	inside.CredsText = bustest.AgentCreds(t, server.Server, "berlin")
+	agent, err := bus.ConnectAgent(t.Context(), inside, "berlin")
 	require.NoError(t, err)
 	defer agent.Close()
 	require.NoError(t, agent.PutHeartbeat(t.Context(), api.Heartbeat{}))
@@ -109,10 +109,10 @@ func TestAnInProcessConnection(t *testing.T) {
 func TestAnInspectorLooksButDoesNotWrite(t *testing.T) {
 	server := bustest.Start(t)
 	store := server.Lead(t)
-	write(t, store, bus.Put("schedule.a", schedule("a", 1), 0))
+	bustest.Write(t, store, bus.Put("schedule.a", bustest.Schedule("a", 1), 0))
 	client := server.Inspector(t)
-	_, table, _ := watch(t, client)
-	require.NoError(t, holds(table, map[string]int64{"a": 1}))
+	_, table := bustest.Schedules(t, client)
+	require.Equal(t, map[string]int64{"a": 1}, bustest.Generations(table))
 
 	refusals := make(chan error, 8)
 	client.NC.SetErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { refusals <- err })
@@ -122,7 +122,7 @@ func TestAnInspectorLooksButDoesNotWrite(t *testing.T) {
 		"$JS.API.STREAM.DELETE." + f.BucketStream(subjects.State), "$JS.API.STREAM.PURGE." + f.BucketStream(subjects.State),
 	} {
 		require.NoError(t, client.NC.Publish(subject, []byte("{}")))
-		require.ErrorContains(t, within(t, refusals, subject), "Permissions Violation", subject)
+		require.ErrorContains(t, bustest.Within(t, refusals, subject), "Permissions Violation", subject)
 	}
 }
 
@@ -218,11 +218,11 @@ func TestConnectionsAreNamedAndMonitored(t *testing.T) {
 func TestLameDuck(t *testing.T) {
 	server := bustest.Start(t, func(o *bus.ServerOptions) { o.LameDuck = 300 * time.Millisecond })
 	warned := make(chan struct{}, 1)
-	raw(t, server, "berlin", nats.LameDuckModeHandler(func(*nats.Conn) { warned <- struct{}{} }))
+	bustest.Raw(t, server, "berlin", nats.LameDuckModeHandler(func(*nats.Conn) { warned <- struct{}{} }))
 	done := make(chan struct{})
 	go func() { server.LameDuckShutdown(); close(done) }()
-	within(t, warned, "clients are told")
-	within(t, done, "the server stops")
+	bustest.Within(t, warned, "clients are told")
+	bustest.Within(t, done, "the server stops")
 	server.Restart(t)
 }
 

@@ -133,7 +133,7 @@ func TestRequestsAreSentAgain(t *testing.T) {
 		}
 		return json.RawMessage(body), nil
 	}})
-	require.NoError(t, within(t, answered, "an answer"))
+	require.NoError(t, bustest.Within(t, answered, "an answer"))
 	require.Equal(t, "web", got.Name)
 }
 
@@ -195,9 +195,9 @@ func TestAClientAsksAgainWhenAnotherHubLeads(t *testing.T) {
 	client := server.Client(t)
 	asked := muteHub(t, server.Hub(t))
 	answered := ask(t, client)
-	within(t, asked, "the request arrives")
+	bustest.Within(t, asked, "the request arrives")
 	serve(t, server.Hub(t), map[string]bus.Handler{api.VerbGet: echo})
-	require.NoError(t, within(t, answered, "an answer"))
+	require.NoError(t, bustest.Within(t, answered, "an answer"))
 }
 
 // A try that nobody answered may be carried out yet. That there is no room says nothing of it, and is no answer to the
@@ -246,9 +246,9 @@ func TestAClientAsksAgainWhenItsConnectionIsBack(t *testing.T) {
 	}})
 	t.Cleanup(func() { close(over) })
 	answered := ask(t, client)
-	within(t, asked, "the request arrives")
+	bustest.Within(t, asked, "the request arrives")
 	server.Restart(t)
-	require.NoError(t, within(t, answered, "an answer"))
+	require.NoError(t, bustest.Within(t, answered, "an answer"))
 }
 
 func TestNobodyAnswers(t *testing.T) {
@@ -281,7 +281,7 @@ func TestStopAnswersWhatRuns(t *testing.T) {
 	go func() {
 		answered <- bus.Request(bustest.Context(t), client, api.VerbApply, api.ApplyRequest{}, &got, bus.RequestOptions{})
 	}()
-	within(t, running, "the request runs")
+	bustest.Within(t, running, "the request runs")
 	stopped := make(chan struct{})
 	go func() { s.Stop(); close(stopped) }()
 	bustest.Eventually(t, func() error {
@@ -296,7 +296,7 @@ func TestStopAnswersWhatRuns(t *testing.T) {
 	default:
 	}
 	close(goOn)
-	require.NoError(t, within(t, answered, "an answer"))
+	require.NoError(t, bustest.Within(t, answered, "an answer"))
 	require.Equal(t, "done", got)
-	within(t, stopped, "the service stops")
+	bustest.Within(t, stopped, "the service stops")
 }

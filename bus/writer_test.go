@@ -48,8 +48,8 @@ func storedKeys(t *testing.T, c *bus.Conn, filter string) []string {
 func TestADeposedWriterIsRefusedByTheServer(t *testing.T) {
 	server := bustest.Start(t)
 	for name, ops := range map[string][]bus.Op{
-		"single": {bus.Put("schedule.a", schedule("a", 1), 0)},
-		"batch":  {bus.Put("schedule.a", schedule("a", 1), 0), bus.Put("schedule.b", schedule("b", 1), 0)},
+		"single": {bus.Put("schedule.a", bustest.Schedule("a", 1), 0)},
+		"batch":  {bus.Put("schedule.a", bustest.Schedule("a", 1), 0), bus.Put("schedule.b", bustest.Schedule("b", 1), 0)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			store := server.Lead(t)
@@ -57,7 +57,7 @@ func TestADeposedWriterIsRefusedByTheServer(t *testing.T) {
 			_, err := store.Writer.Write(bustest.Context(t), ops...)
 			require.ErrorIs(t, err, bus.ErrDeposed)
 			require.Empty(t, storedKeys(t, store.Conn, "schedule.*"))
-			_, err = store.Writer.Write(bustest.Context(t), bus.Put("schedule.c", schedule("c", 1), 0))
+			_, err = store.Writer.Write(bustest.Context(t), bus.Put("schedule.c", bustest.Schedule("c", 1), 0))
 			require.ErrorIs(t, err, bus.ErrDeposed, "and stays deposed")
 		})
 	}
@@ -65,22 +65,22 @@ func TestADeposedWriterIsRefusedByTheServer(t *testing.T) {
 
 func TestABatchIsStoredWholeOrNotAtAll(t *testing.T) {
 	store := bustest.Start(t).Lead(t)
-	revisions := write(t, store,
-		bus.Put("schedule.a", schedule("a", 1), 0),
-		bus.Put("schedule.b", schedule("b", 1), 0),
+	revisions := bustest.Write(t, store,
+		bus.Put("schedule.a", bustest.Schedule("a", 1), 0),
+		bus.Put("schedule.b", bustest.Schedule("b", 1), 0),
 		bus.Put("release.b", api.Release{Placement: "b"}, 0))
 	require.Equal(t, []uint64{revisions[0], revisions[0] + 1, revisions[0] + 2}, revisions)
 	require.Equal(t, revisions[1], store.State.Revision("schedule.b"))
 
 	_, err := store.Writer.Write(bustest.Context(t),
-		bus.Put("schedule.a", schedule("a", 2), revisions[0]),
-		bus.Put("schedule.b", schedule("b", 2), revisions[0]))
+		bus.Put("schedule.a", bustest.Schedule("a", 2), revisions[0]),
+		bus.Put("schedule.b", bustest.Schedule("b", 2), revisions[0]))
 	require.ErrorIs(t, err, bus.ErrConflict)
 	require.ErrorContains(t, err, "schedule.b")
 	require.Equal(t, revisions[0], store.State.Revision("schedule.a"), "the first of them was not stored either")
 
 	_, err = store.Writer.Write(bustest.Context(t),
-		bus.Put("schedule.c", schedule("c", 1), 0),
+		bus.Put("schedule.c", bustest.Schedule("c", 1), 0),
 		bus.Put("schedule.d", json.RawMessage(noise(2*bus.MaxValue)), 0))
 	require.ErrorIs(t, err, bus.ErrTooLarge)
 	require.ErrorContains(t, err, "schedule.d")
@@ -90,24 +90,24 @@ func TestABatchIsStoredWholeOrNotAtAll(t *testing.T) {
 
 func TestABatchChangesAndDeletes(t *testing.T) {
 	store := bustest.Start(t).Lead(t)
-	r := write(t, store, bus.Put("schedule.a", schedule("a", 1), 0), bus.Put("schedule.b", schedule("b", 1), 0))
-	write(t, store, bus.Put("schedule.a", schedule("a", 2), r[0]), bus.Delete("schedule.b", r[1]))
+	r := bustest.Write(t, store, bus.Put("schedule.a", bustest.Schedule("a", 1), 0), bus.Put("schedule.b", bustest.Schedule("b", 1), 0))
+	bustest.Write(t, store, bus.Put("schedule.a", bustest.Schedule("a", 2), r[0]), bus.Delete("schedule.b", r[1]))
 	require.Equal(t, []string{"schedule.a"}, store.State.Keys("schedule."))
 }
 
 func TestRevisionsAreChecked(t *testing.T) {
 	store := bustest.Start(t).Lead(t)
-	r := write(t, store, bus.Put("schedule.a", schedule("a", 1), 0))
+	r := bustest.Write(t, store, bus.Put("schedule.a", bustest.Schedule("a", 1), 0))
 	for name, ops := range map[string][]bus.Op{
-		"exists":    {bus.Put("schedule.a", schedule("a", 2), 0)},
-		"stale":     {bus.Put("schedule.a", schedule("a", 2), r[0]-1)},
-		"not there": {bus.Put("schedule.b", schedule("b", 2), r[0])},
+		"exists":    {bus.Put("schedule.a", bustest.Schedule("a", 2), 0)},
+		"stale":     {bus.Put("schedule.a", bustest.Schedule("a", 2), r[0]-1)},
+		"not there": {bus.Put("schedule.b", bustest.Schedule("b", 2), r[0])},
 		"delete":    {bus.Delete("schedule.a", r[0]+1)},
 	} {
 		_, err := store.Writer.Write(bustest.Context(t), ops...)
 		require.ErrorIs(t, err, bus.ErrConflict, name)
 	}
-	_, err := store.Writer.Write(bustest.Context(t), bus.Put("schedule.c", schedule("c", 1), 0), bus.Delete("schedule.c", 0))
+	_, err := store.Writer.Write(bustest.Context(t), bus.Put("schedule.c", bustest.Schedule("c", 1), 0), bus.Delete("schedule.c", 0))
 	require.ErrorContains(t, err, "written twice")
 	_, err = store.Writer.Write(bustest.Context(t), make([]bus.Op, 1001)...)
 	require.ErrorIs(t, err, bus.ErrTooLarge)
@@ -137,7 +137,7 @@ func TestWritersSideBySide(t *testing.T) {
 func countUp(ctx context.Context, store *bus.Store, name string, rounds int64) error {
 	key, status := "schedule."+name, "status."+name
 	for generation := range rounds {
-		ops := []bus.Op{bus.Put(key, schedule(name, generation+1), store.State.Revision(key))}
+		ops := []bus.Op{bus.Put(key, bustest.Schedule(name, generation+1), store.State.Revision(key))}
 		if generation%3 == 0 {
 			ops = append(ops, bus.Put(status, api.PlacementStatus{ObservedGeneration: generation}, store.State.Revision(status)))
 		}
@@ -155,7 +155,7 @@ func TestOneOfTwoWritersOfARecordWins(t *testing.T) {
 	errs := make(chan error, writers)
 	for i := range writers {
 		running.Go(func() {
-			_, err := store.Writer.Write(t.Context(), bus.Put("schedule.a", schedule("a", int64(i)), 0))
+			_, err := store.Writer.Write(t.Context(), bus.Put("schedule.a", bustest.Schedule("a", int64(i)), 0))
 			errs <- err
 		})
 	}
@@ -174,13 +174,13 @@ func TestOneOfTwoWritersOfARecordWins(t *testing.T) {
 func TestLongValuesAreCompressed(t *testing.T) {
 	server := bustest.Start(t)
 	store := server.Lead(t)
-	long := schedule("web", 1)
+	long := bustest.Schedule("web", 1)
 	long.Message = strings.Repeat("all members are busy; ", 20_000)
-	write(t, store, bus.Put("schedule.web", long, 0))
+	bustest.Write(t, store, bus.Put("schedule.web", long, 0))
 
 	other := bus.NewState(server.Hub(t))
 	table := bus.TableOf[api.Schedule](other, subjects.Schedules)
-	runInBackground(t, other.Run)
+	bustest.InBackground(t, other.Run)
 	require.NoError(t, other.WaitSynced(bustest.Context(t)))
 	found, _, ok := table.Get("web")
 	require.True(t, ok)
