@@ -38,12 +38,12 @@ func TestAPortThatIsTakenIsNamed(t *testing.T) {
 }
 
 func TestADirectoryInUseNamesItsHolder(t *testing.T) {
-	server := bustest.Start(t)
-	dir := filepath.Dir(server.HubCreds())
+	running := bustest.Start(t)
+	dir := filepath.Dir(running.HubCreds())
 	_, err := bus.StartServer(bus.ServerOptions{Dir: dir, Port: -1})
 	require.ErrorContains(t, err, dir)
 	require.ErrorContains(t, err, fmt.Sprintf("process %d", os.Getpid()))
-	server.Restart(t)
+	running.Restart(t)
 }
 
 func TestOptionsOfTheServerAreChecked(t *testing.T) {
@@ -149,15 +149,15 @@ func TestSecretsAreForTheirOwnerOnly(t *testing.T) {
 }
 
 func TestCredentialsOfAnAgentHoldNoPermissionsOfTheirOwn(t *testing.T) {
-	server := bustest.Start(t)
-	creds := bustest.AgentCreds(t, server.Server, "berlin")
+	running := bustest.Start(t)
+	creds := bustest.AgentCreds(t, running.Server, "berlin")
 	token, err := jwt.ParseDecoratedJWT(creds)
 	require.NoError(t, err)
 	claims, err := jwt.DecodeUserClaims(token)
 	require.NoError(t, err)
 	require.Equal(t, "berlin", claims.Name)
 	require.True(t, claims.HasEmptyPermissions(), "the scoped key gives them")
-	_, _, err = server.Issuer().Sign(subjects.RoleAgent, "*", claims.Subject, 0)
+	_, _, err = running.Issuer().Sign(subjects.RoleAgent, "*", claims.Subject, 0)
 	require.ErrorContains(t, err, "expected a DNS label")
 
 	seed, err := nkeys.CreateAccount()
@@ -170,7 +170,7 @@ func TestCredentialsOfAnAgentHoldNoPermissionsOfTheirOwn(t *testing.T) {
 	require.NoError(t, err)
 	user, err := jwt.ParseDecoratedUserNKey(creds)
 	require.NoError(t, err)
-	_, err = nats.Connect(server.URL(), nats.UserJWT(func() (string, error) { return forged, nil }, user.Sign))
+	_, err = nats.Connect(running.URL(), nats.UserJWT(func() (string, error) { return forged, nil }, user.Sign))
 	require.ErrorContains(t, err, "Authorization Violation", "a key the account does not know")
 	_, err = bus.NewIssuer(subjects.Fleet{Name: bustest.Fleet}, "nonsense", text)
 	require.ErrorContains(t, err, "begins with A")

@@ -252,11 +252,11 @@ func TestAClientAsksAgainWhenItsConnectionIsBack(t *testing.T) {
 }
 
 func TestNobodyAnswers(t *testing.T) {
-	server := bustest.Start(t)
-	client := server.Client(t)
+	running := bustest.Start(t)
+	client := running.Client(t)
 	err := bus.Request(bustest.Context(t), client, api.VerbGet, api.GetRequest{}, nil, quick)
 	require.ErrorIs(t, err, bus.ErrUnreachable)
-	require.ErrorContains(t, err, server.URL())
+	require.ErrorContains(t, err, running.URL())
 	require.ErrorContains(t, err, "nats micro ls")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -20,7 +20,7 @@ import (
 func TestReadiness(t *testing.T) {
 	var free atomic.Int64
 	free.Store(1 << 30)
-	server := bustest.Start(t)
+	running := bustest.Start(t)
 	o := hubd.Options{
 		Fleet: bustest.Fleet, Name: "one", Log: embedded(t, "").Log, Metrics: "127.0.0.1:0", Server: &bus.ServerOptions{Dir: t.TempDir(), Port: -1},
 		DiskReserve: 1 << 20, Statfs: func(string) (int64, int64, error) { return free.Load(), 1 << 40, nil },
@@ -46,7 +46,7 @@ func TestReadiness(t *testing.T) {
 	require.Equal(t, http.StatusServiceUnavailable, code)
 	require.Contains(t, body, "[-]disk failed: "+o.Server.Dir+" has 1000 bytes free of 1.0 TiB, 1.0 MiB are kept in reserve")
 
-	o.Server, o.Bus, o.Name, o.Secrets = nil, server.TCP(), "first", secrets.Source{Text: bustest.Secrets}
+	o.Server, o.Bus, o.Name, o.Secrets = nil, running.TCP(), "first", secrets.Source{Text: bustest.Secrets}
 	first := start(t, o)
 	leading(t, first)
 	o.Name = "second"
@@ -54,7 +54,7 @@ func TestReadiness(t *testing.T) {
 	at = "http://" + second.MetricsAddress()
 	code, body = bustest.Get(t, at+"/readyz")
 	require.Equal(t, http.StatusOK, code, body)
-	server.Stop(t)
+	running.Stop(t)
 	bustest.Eventually(t, func() error {
 		if code, body = bustest.Get(t, at+"/readyz"); code == http.StatusOK {
 			return errors.New("still ready")

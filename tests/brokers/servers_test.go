@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nats-io/nats-server/v2/server"
+	natsserver "github.com/nats-io/nats-server/v2/server"
 	"github.com/stretchr/testify/require"
 
 	"flotilla/bus"
@@ -29,7 +29,7 @@ type system struct {
 	accounts string            // folder of hub accounts
 	configs  map[string]string // paths, by server
 	links    map[string]string // addresses for leaf nodes, by server
-	running  map[string]*server.Server
+	running  map[string]*natsserver.Server
 	urls     map[string]string
 	agents   string         // their folders
 	log      planted.Log    // of hubs and agents
@@ -40,7 +40,7 @@ type system struct {
 func newSystem(t *testing.T, names ...string) *system {
 	t.Helper()
 	s := &system{
-		T: t, accounts: filepath.Join(t.TempDir(), "accounts"), configs: map[string]string{}, links: map[string]string{}, running: map[string]*server.Server{}, urls: map[string]string{},
+		T: t, accounts: filepath.Join(t.TempDir(), "accounts"), configs: map[string]string{}, links: map[string]string{}, running: map[string]*natsserver.Server{}, urls: map[string]string{},
 		agents: t.TempDir(), secret: planted.New(),
 	}
 	_, err := bus.MakeAccounts(s.accounts, fleetName)
@@ -106,10 +106,10 @@ func (s *system) leaf(to string, members ...string) (url string, link *bustest.P
 // start starts a server, also again.
 func (s *system) start(name string) {
 	s.Helper()
-	options, err := server.ProcessConfigFile(s.configs[name])
+	options, err := natsserver.ProcessConfigFile(s.configs[name])
 	require.NoError(s, err)
 	options.NoSigs, options.NoLog = true, true
-	started, err := server.NewServer(options)
+	started, err := natsserver.NewServer(options)
 	require.NoError(s, err)
 	started.Start()
 	s.running[name] = started

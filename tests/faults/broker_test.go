@@ -11,7 +11,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/nats-io/nats-server/v2/server"
+	natsserver "github.com/nats-io/nats-server/v2/server"
 	"github.com/stretchr/testify/require"
 
 	"flotilla/bus"
@@ -59,12 +59,12 @@ func newBrokers(t testing.TB, dir string) []broker {
 
 // serveBroker is main of a server; it returns after SIGTERM.
 func serveBroker(config string) error {
-	o, err := server.ProcessConfigFile(config)
+	o, err := natsserver.ProcessConfigFile(config)
 	if err != nil {
 		return err
 	}
 	o.NoSigs, o.DisableJetStreamBanner = true, true
-	s, err := server.NewServer(o)
+	s, err := natsserver.NewServer(o)
 	if err != nil {
 		return err
 	}
