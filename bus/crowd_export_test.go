@@ -1,10 +1,12 @@
 package bus
 
-import "context"
+import (
+	"context"
+)
 
 // PutRaw stores a message as it is.
 func (a *AgentConn) PutRaw(subject string, body []byte) error {
-	return a.send(context.Background(), "a message of a test", subject, body, MaxPayload)
+	return a.send(context.Background(), "a message of a test", subject, body, 8<<20)
 }
 
 // CountMessages has take told of the key of each message that a feed of a bucket delivers.

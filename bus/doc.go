@@ -5,7 +5,7 @@
 // watcher over the records, with a cache), Writer (the only way to change a record, fenced by the
 // term), Heartbeats and Results (watch caches of what agents write), Content, Commands and Audit. An
 // agent connects with ConnectAgent and owns no consumer: it publishes and reads single subjects. A
-// client connects with ConnectClient and calls Request.
+// client connects with ConnectClient and calls Request. Package server is the NATS server of a hub.
 //
 // Promises: updates of one bucket arrive in stream order, and every key at least once after each
 // reconnect; change callbacks must not block; writes return after the server stored them. Errors that

@@ -7,6 +7,7 @@ import (
 
 	"flotilla/bus"
 	"flotilla/bus/bustest"
+	"flotilla/bus/server"
 	"flotilla/subjects"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -65,7 +66,7 @@ func TestLayoutIsNotRewritten(t *testing.T) {
 }
 
 func TestStreamsAreDescribedAndBounded(t *testing.T) {
-	server := bustest.Start(t, func(o *bus.ServerOptions) { o.Durability = bus.DurabilityAlways })
+	server := bustest.Start(t, func(o *server.Options) { o.Durability = bus.DurabilityAlways })
 	c := server.Hub(t)
 	_, err := bus.EnsureLayout(bustest.Context(t), c, bus.LayoutOptions{Durability: bus.DurabilityAlways})
 	require.NoError(t, err)

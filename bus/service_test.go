@@ -16,6 +16,7 @@ import (
 
 	"flotilla/bus"
 	"flotilla/bus/bustest"
+	"flotilla/bus/server"
 	"flotilla/core/api"
 	"flotilla/core/strict"
 )
@@ -261,7 +262,7 @@ func TestNobodyAnswers(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	require.ErrorIs(t, bus.Request(ctx, client, api.VerbGet, api.GetRequest{}, nil, quick), context.Canceled)
-	tooLong := api.GetRequest{Name: noise(bus.MaxPayload + 1<<20)}
+	tooLong := api.GetRequest{Name: noise(server.MaxPayload + 1<<20)}
 	var failure *api.Failure
 	require.ErrorAs(t, bus.Request(bustest.Context(t), client, api.VerbGet, tooLong, nil, quick), &failure)
 	require.Equal(t, api.CodeTooLarge, failure.Code)

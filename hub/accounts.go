@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"flotilla/bus"
+	"flotilla/bus/server"
 	"flotilla/configs"
 	"flotilla/configs/terminal"
 )
@@ -28,7 +28,7 @@ what servers, hubs and people need of them. Nothing is overwritten: the folder m
 			if out == "" {
 				return errors.New("found no --out, expected a folder to write to: hub accounts --out accounts")
 			}
-			files, err := bus.MakeAccounts(out, fleet)
+			files, err := server.MakeAccounts(out, fleet)
 			if err != nil {
 				return err
 			}
@@ -42,7 +42,7 @@ what servers, hubs and people need of them. Nothing is overwritten: the folder m
 	return c
 }
 
-func printAccounts(out io.Writer, folder string, files []bus.AccountsFile) error {
+func printAccounts(out io.Writer, folder string, files []server.AccountsFile) error {
 	w := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
 	_, _ = fmt.Fprintln(w, "FILE\tFOR\tHOLDS")
 	for _, file := range files {

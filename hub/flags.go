@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"flotilla/bus"
+	"flotilla/bus/server"
 	"flotilla/configs"
 	"flotilla/configs/secrets"
 	"flotilla/configs/terminal"
@@ -223,9 +224,9 @@ func options(config *configs.Hub, log zerolog.Logger, getenv func(string) string
 		},
 	}
 	if !config.External(getenv) {
-		o.Server = &bus.ServerOptions{
+		o.Server = &server.Options{
 			Dir: config.DataDir, Host: config.Listen.Host, Port: config.Listen.Port, Durability: config.Durability,
-			TLS: bus.ServerTLS(config.Listen.TLS),
+			TLS: server.TLS(config.Listen.TLS),
 		}
 		if config.Listen.Port == 0 {
 			o.Server.Port = -1

@@ -10,15 +10,15 @@ import (
 	"github.com/rs/zerolog"
 	"github.com/stretchr/testify/require"
 
-	"flotilla/bus"
 	"flotilla/bus/bustest"
+	"flotilla/bus/server"
 	"flotilla/configs"
 	"flotilla/configs/secrets"
 	"flotilla/hub/hubd"
 	"flotilla/tests/elsewhen"
 )
 
-func serverOf(t *testing.T, args ...string) *bus.ServerOptions {
+func serverOf(t *testing.T, args ...string) *server.Options {
 	t.Helper()
 	c := command()
 	require.NoError(t, c.ParseFlags(args))
@@ -81,7 +81,7 @@ func TestAHubWithItsOwnServerSaysHowToReachIt(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel() // it starts, says so, and stops
 	var out bytes.Buffer
-	o := hubd.Options{Now: elsewhen.Now, Fleet: "shop", Log: zerolog.Nop(), Server: &bus.ServerOptions{Dir: dir, Host: "0.0.0.0", Port: -1, TLS: bus.ServerTLS{SelfSigned: true}}}
+	o := hubd.Options{Now: elsewhen.Now, Fleet: "shop", Log: zerolog.Nop(), Server: &server.Options{Dir: dir, Host: "0.0.0.0", Port: -1, TLS: server.TLS{SelfSigned: true}}}
 	hub, err := hubd.New(o)
 	require.NoError(t, err)
 	require.NoError(t, hub.Start(t.Context()))

@@ -5,13 +5,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"flotilla/bus"
+	"flotilla/bus/server"
 	"flotilla/configs/terminal"
 )
 
 // leafCommand makes what a leaf node needs.
 func leafCommand() *cobra.Command {
-	var leaf bus.Leaf
+	var leaf server.Leaf
 	var accounts, out string
 	c := &cobra.Command{
 		Use:   "leaf NAME --accounts FOLDER --url URL --member MEMBER --out FOLDER",
@@ -25,7 +25,7 @@ links let nothing pass but what those agents may do. The keys of AGENTS and SYS 
 				return errors.New("found no --accounts or no --out, expected both: the folder of hub accounts, and one to write to")
 			}
 			leaf.Name = args[0]
-			files, err := bus.MakeLeaf(accounts, out, leaf)
+			files, err := server.MakeLeaf(accounts, out, leaf)
 			if err != nil {
 				return err
 			}

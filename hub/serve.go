@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"io"
 
-	"flotilla/bus"
+	"flotilla/bus/server"
 	"flotilla/hub/hubd"
 )
 
@@ -30,7 +30,7 @@ func serve(ctx context.Context, hub *hubd.Hub, fleet string, out io.Writer) erro
 }
 
 // printOwn says how to reach a hub that runs its own NATS server, and how members join it.
-func printOwn(out io.Writer, server *bus.Server, fleet string) {
+func printOwn(out io.Writer, server *server.Server, fleet string) {
 	_, _ = fmt.Fprintf(out, `
 The hub of fleet %s is running, with a NATS server of its own. In another terminal:
 
@@ -48,14 +48,14 @@ Ctrl-C stops the hub.
 }
 
 // credsLine says with which credentials to connect.
-func credsLine(server *bus.Server) string {
+func credsLine(server *server.Server) string {
 	if server.OperatorCreds() == "" {
 		return "  (those of the first admin were revoked: set NATS_CREDS to your own)\n"
 	}
 	return "  export NATS_CREDS=" + absolute(server.OperatorCreds()) + "\n"
 }
 
-func caLine(server *bus.Server) string {
+func caLine(server *server.Server) string {
 	if server.CAFile() == "" {
 		return ""
 	}

@@ -20,6 +20,7 @@ import (
 	targetmemory "flotilla/agent/target/memory"
 	"flotilla/bus"
 	"flotilla/bus/bustest"
+	"flotilla/bus/server"
 	"flotilla/core/api"
 	"flotilla/core/cluster"
 	"flotilla/tests/elsewhen"
@@ -74,7 +75,7 @@ func (e *ear) Unreadable(_, _ string, _ error) {}
 func (e *ear) Listed()                         {}
 
 // listen starts a hub on a server.
-func listen(t *testing.T, change ...func(*bus.ServerOptions)) *ear {
+func listen(t *testing.T, change ...func(*server.Options)) *ear {
 	t.Helper()
 	server := bustest.Start(t, change...)
 	e := &ear{t: t, server: server, store: server.Lead(t), view: cluster.NewView()}

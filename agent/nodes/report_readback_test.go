@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"flotilla/bus"
 	"flotilla/bus/bustest"
+	"flotilla/bus/server"
 	"flotilla/core/api"
 	"flotilla/subjects"
 	"flotilla/tests/elsewhen"
@@ -51,7 +51,7 @@ func TestWhatTheHubPurgedIsToldAgain(t *testing.T) {
 // left leaves again.
 func TestABrokerFromABackupIsToldAgain(t *testing.T) {
 	backup, dir := t.TempDir(), ""
-	hub := listen(t, func(o *bus.ServerOptions) { dir = o.Dir })
+	hub := listen(t, func(o *server.Options) { dir = o.Dir })
 	m := poolMember(t, "n1", "n2")
 	o := hub.options(m)
 	w, _ := watch(t, o, t.TempDir())

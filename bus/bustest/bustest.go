@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"flotilla/bus"
+	"flotilla/bus/server"
 	"flotilla/core/api"
 	"flotilla/core/seal"
 	"flotilla/subjects"
@@ -32,17 +33,17 @@ const Fleet = "test"
 
 // Server is an embedded server on a temporary directory.
 type Server struct {
-	*bus.Server
-	options bus.ServerOptions
+	*server.Server
+	options server.Options
 	log     *journal
 	wallets wallets
 }
 
 // Start starts a server on any free port. Options may change how.
-func Start(t testing.TB, change ...func(*bus.ServerOptions)) *Server {
+func Start(t testing.TB, change ...func(*server.Options)) *Server {
 	t.Helper()
 	log := newJournal(t)
-	s := &Server{log: log, options: bus.ServerOptions{Dir: t.TempDir(), Port: -1, Fleet: Fleet, Log: log.logger()}}
+	s := &Server{log: log, options: server.Options{Dir: t.TempDir(), Port: -1, Fleet: Fleet, Log: log.logger()}}
 	for _, f := range change {
 		f(&s.options)
 	}
@@ -54,7 +55,7 @@ func Start(t testing.TB, change ...func(*bus.ServerOptions)) *Server {
 func (s *Server) start(t testing.TB) {
 	t.Helper()
 	var err error
-	s.Server, err = bus.StartServer(s.options)
+	s.Server, err = server.Start(s.options)
 	require.NoError(t, err)
 	at, err := url.Parse(s.URL())
 	require.NoError(t, err)
@@ -85,7 +86,7 @@ func (s *Server) Copied(t testing.TB, change func(dir string)) *Server {
 	dir := t.TempDir()
 	CopyFolder(t, dir, s.options.Dir)
 	change(dir)
-	return Start(t, func(o *bus.ServerOptions) { o.Dir, o.Fleet = dir, s.options.Fleet })
+	return Start(t, func(o *server.Options) { o.Dir, o.Fleet = dir, s.options.Fleet })
 }
 
 // Log is what is shown when the test failed.
@@ -160,7 +161,7 @@ func (s *Server) AgentOptions(t testing.TB, member string) bus.Options {
 }
 
 // AgentCreds are the text of a .creds file for an agent that works, with a key that the hub knows nothing of.
-func AgentCreds(t testing.TB, server *bus.Server, member string) []byte {
+func AgentCreds(t testing.TB, server *server.Server, member string) []byte {
 	t.Helper()
 	user, err := nkeys.CreateUser()
 	require.NoError(t, err)

@@ -10,11 +10,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"flotilla/bus"
+	"flotilla/bus/server"
 )
 
 // A room that fails, as when the broker goes away while it starts, ends the term and not the hub.
 func TestARoomThatFailsEndsTheTermAlone(t *testing.T) {
-	h, err := New(Options{Fleet: "test", Log: zerolog.Nop(), Server: &bus.ServerOptions{Dir: t.TempDir(), Port: -1}})
+	h, err := New(Options{Fleet: "test", Log: zerolog.Nop(), Server: &server.Options{Dir: t.TempDir(), Port: -1}})
 	require.NoError(t, err)
 	terms := make(chan uint64, 2)
 	h.rooms = func(s *bus.Store) []room {

@@ -13,6 +13,7 @@ import (
 
 	"flotilla/bus"
 	"flotilla/bus/loop"
+	"flotilla/bus/server"
 	"flotilla/hub/disruptor"
 	"flotilla/hub/gauger"
 	"flotilla/hub/notifier"
@@ -32,8 +33,8 @@ const (
 type Hub struct {
 	options  Options
 	channels []notifier.Channel
-	server   *bus.Server
-	accounts *bus.Accounts // on servers that others run, nil where their keys are others' too
+	server   *server.Server
+	accounts *server.Accounts // on servers that others run, nil where their keys are others' too
 	conn     *bus.Conn
 	cleanups []cleanup
 	failed   chan error
@@ -145,7 +146,7 @@ func (h *Hub) startServer(context.Context) (func(bool), error) {
 	}
 	o := *h.options.Server
 	o.Fleet, o.Log = h.options.Fleet, h.options.Log
-	server, err := bus.StartServer(o)
+	server, err := server.Start(o)
 	if err != nil {
 		return nil, err
 	}
@@ -191,7 +192,7 @@ func (h *Hub) openAccounts(o *bus.Options) error {
 	if h.options.Accounts == "" {
 		return nil
 	}
-	accounts, err := bus.OpenAccounts(h.options.Accounts, *o)
+	accounts, err := server.OpenAccounts(h.options.Accounts, *o)
 	if err != nil {
 		return err
 	}
@@ -237,7 +238,7 @@ func (h *Hub) leadAgain(ctx context.Context) error {
 }
 
 // Server is the embedded server, nil without one; it is there after Start.
-func (h *Hub) Server() *bus.Server { return h.server }
+func (h *Hub) Server() *server.Server { return h.server }
 
 // lead notes the store of the term this hub leads in, nil when it does not.
 func (h *Hub) lead(s *bus.Store) {

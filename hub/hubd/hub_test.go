@@ -17,6 +17,7 @@ import (
 
 	"flotilla/bus"
 	"flotilla/bus/bustest"
+	"flotilla/bus/server"
 	"flotilla/configs/secrets"
 	"flotilla/core/api"
 	"flotilla/hub/hubd"
@@ -28,7 +29,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 func embedded(t *testing.T, name string) hubd.Options {
 	t.Helper()
 	return hubd.Options{
-		Now: elsewhen.Now, Name: name, Fleet: "test", Log: zerolog.New(zerolog.NewTestWriter(t)), Server: &bus.ServerOptions{Dir: t.TempDir(), Port: -1},
+		Now: elsewhen.Now, Name: name, Fleet: "test", Log: zerolog.New(zerolog.NewTestWriter(t)), Server: &server.Options{Dir: t.TempDir(), Port: -1},
 	}
 }
 

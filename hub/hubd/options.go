@@ -11,6 +11,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"flotilla/bus"
+	"flotilla/bus/server"
 	"flotilla/configs"
 	"flotilla/configs/secrets"
 	"flotilla/core/api"
@@ -29,7 +30,7 @@ type Options struct {
 	// Version of this build, api.Version when empty.
 	Version string
 	// Server, when set, is an embedded NATS server to run; Bus is then only about the connection's name.
-	Server *bus.ServerOptions
+	Server *server.Options
 	// Bus says how to reach a broker that others run.
 	Bus bus.Options
 	// Lead tunes the competition for the lease; the zero value is for production.

@@ -10,6 +10,7 @@ import (
 
 	"flotilla/bus"
 	"flotilla/bus/bustest"
+	"flotilla/bus/server"
 	"flotilla/configs/secrets"
 	"flotilla/hub/hubd"
 	"flotilla/subjects"
@@ -22,7 +23,7 @@ func TestReadiness(t *testing.T) {
 	free.Store(1 << 30)
 	running := bustest.Start(t)
 	o := hubd.Options{
-		Fleet: bustest.Fleet, Name: "one", Log: embedded(t, "").Log, Metrics: "127.0.0.1:0", Server: &bus.ServerOptions{Dir: t.TempDir(), Port: -1},
+		Fleet: bustest.Fleet, Name: "one", Log: embedded(t, "").Log, Metrics: "127.0.0.1:0", Server: &server.Options{Dir: t.TempDir(), Port: -1},
 		DiskReserve: 1 << 20, Statfs: func(string) (int64, int64, error) { return free.Load(), 1 << 40, nil },
 	}
 	one := start(t, o)

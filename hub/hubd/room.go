@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"flotilla/bus"
+	"flotilla/bus/server"
 	"flotilla/core/api"
 	"flotilla/hub/door"
 )
@@ -26,7 +27,7 @@ type warden struct {
 
 	mu       sync.Mutex
 	limited  bus.Room // of the account, on servers that others run
-	stopped  *bus.Standstill
+	stopped  *server.Standstill
 	stalled  string
 	told     string // what was logged last
 	declined func() // ends the answers of a hub that cannot lead; nil while it gives none
@@ -74,7 +75,7 @@ func (w *warden) look(ctx context.Context) {
 	w.decline(leading == nil && (room.Stopped != "" && room.Restarts || w.hub.conn.LeaseStalled()))
 }
 
-func (w *warden) set(stopped *bus.Standstill, stalled string) {
+func (w *warden) set(stopped *server.Standstill, stalled string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.stopped, w.stalled = stopped, stalled

@@ -17,6 +17,7 @@ import (
 
 	"flotilla/bus"
 	"flotilla/bus/bustest"
+	"flotilla/bus/server"
 	"flotilla/configs/secrets"
 	"flotilla/core/api"
 	"flotilla/hub/hubd"
@@ -129,7 +130,7 @@ func requireNotLeading(t *testing.T, h *hubd.Hub) {
 // Servers that others run are not the hub's to restart: it names the one that is, and goes on after that.
 func TestAServerOfOthersThatStoppedIsNamed(t *testing.T) {
 	bustest.OnDisks(t, func(t *testing.T, disk *bustest.Disk) {
-		server := bustest.Start(t, func(o *bus.ServerOptions) { o.Dir = filepath.Join(disk.Dir, "nats") })
+		server := bustest.Start(t, func(o *server.Options) { o.Dir = filepath.Join(disk.Dir, "nats") })
 		h := start(t, hubd.Options{Fleet: bustest.Fleet, Name: "hub", Log: embedded(t, "").Log, Bus: server.TCP(), Secrets: secrets.Source{Text: bustest.Secrets}})
 		leading(t, h)
 		c := server.Client(t)

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 
 	"flotilla/bus"
+	"flotilla/bus/server"
 	"flotilla/configs/secrets"
 	"flotilla/core/seal"
 )
@@ -44,7 +45,7 @@ func (h *Hub) makeSecrets(path string) error {
 		return err
 	}
 	dir := h.options.Server.Dir
-	if bus.Stores(dir) {
+	if server.Stores(dir) {
 		return fmt.Errorf("%s is not there, but %s holds streams: put the file back, or name it with --secrets; when the folder is of "+
 			"an older build, which did not seal content: %s", path, dir, bus.StartAnew)
 	}

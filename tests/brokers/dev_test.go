@@ -6,8 +6,8 @@ import (
 	"github.com/rs/zerolog"
 	"github.com/stretchr/testify/require"
 
-	"flotilla/bus"
 	"flotilla/bus/bustest"
+	"flotilla/bus/server"
 	"flotilla/hub/dev"
 	"flotilla/hub/hubd"
 	"flotilla/subjects"
@@ -17,7 +17,7 @@ import (
 // A fleet in one process starts again after its first admin was revoked.
 func TestAFleetOutlivesItsFirstAdmin(t *testing.T) {
 	o := dev.Options{Log: zerolog.Nop(), Hub: hubd.Options{
-		Now: elsewhen.Now, Fleet: fleetName, Log: zerolog.Nop(), Server: &bus.ServerOptions{Dir: t.TempDir(), Port: -1},
+		Now: elsewhen.Now, Fleet: fleetName, Log: zerolog.Nop(), Server: &server.Options{Dir: t.TempDir(), Port: -1},
 	}}
 	for _, revoked := range []bool{false, true} {
 		fleet, err := dev.Start(bustest.Context(t), o)

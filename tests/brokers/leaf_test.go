@@ -11,8 +11,8 @@ import (
 	"github.com/nats-io/nkeys"
 	"github.com/stretchr/testify/require"
 
-	"flotilla/bus"
 	"flotilla/bus/bustest"
+	"flotilla/bus/server"
 	"flotilla/subjects"
 )
 
@@ -46,7 +46,7 @@ func TestAnAgentBehindALeafNode(t *testing.T) {
 func TestALeafNodeRefusesWhoWasRevoked(t *testing.T) {
 	s := newSystem(t, "single")
 	edge, link := s.leaf("single", "oslo", "bergen")
-	accounts, err := bus.OpenAccounts(s.accounts, s.reach(s.url(), "", ""))
+	accounts, err := server.OpenAccounts(s.accounts, s.reach(s.url(), "", ""))
 	require.NoError(t, err)
 	for member, away := range map[string]bool{"oslo": false, "bergen": true} {
 		creds := s.agentCreds(t, member)
@@ -72,7 +72,7 @@ func TestALeafNodeRefusesWhoWasRevoked(t *testing.T) {
 // agentCreds are credentials of the agent of a member that was admitted.
 func (s *system) agentCreds(t *testing.T, member string) string {
 	t.Helper()
-	accounts, err := bus.OpenAccounts(s.accounts, s.reach("", "", ""))
+	accounts, err := server.OpenAccounts(s.accounts, s.reach("", "", ""))
 	require.NoError(t, err)
 	user, err := nkeys.CreateUser()
 	require.NoError(t, err)

@@ -15,8 +15,8 @@ import (
 	natsserver "github.com/nats-io/nats-server/v2/server"
 	"github.com/stretchr/testify/require"
 
-	"flotilla/bus"
 	"flotilla/bus/bustest"
+	"flotilla/bus/server"
 	"flotilla/tests/planted"
 )
 
@@ -43,7 +43,7 @@ func newSystem(t *testing.T, names ...string) *system {
 		T: t, accounts: filepath.Join(t.TempDir(), "accounts"), configs: map[string]string{}, links: map[string]string{}, running: map[string]*natsserver.Server{}, urls: map[string]string{},
 		agents: t.TempDir(), secret: planted.New(),
 	}
-	_, err := bus.MakeAccounts(s.accounts, fleetName)
+	_, err := server.MakeAccounts(s.accounts, fleetName)
 	require.NoError(t, err)
 	routes := map[string]string{}
 	var places []string
@@ -92,7 +92,7 @@ func (s *system) leaf(to string, members ...string) (url string, link *bustest.P
 	s.Helper()
 	link = bustest.ProxyTo(s, s.links[to])
 	made := filepath.Join(s.TempDir(), "edge")
-	_, err := bus.MakeLeaf(s.accounts, made, bus.Leaf{Name: "edge", URLs: []string{link.URL()}, Members: members})
+	_, err := server.MakeLeaf(s.accounts, made, server.Leaf{Name: "edge", URLs: []string{link.URL()}, Members: members})
 	require.NoError(s, err)
 	s.configs["edge"] = s.place("leaf.conf", made, []string{
 		" agents.creds", " " + filepath.Join(made, "agents.creds"), " claims.creds", " " + filepath.Join(made, "claims.creds"),

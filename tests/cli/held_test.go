@@ -12,6 +12,7 @@ import (
 
 	"flotilla/bus"
 	"flotilla/bus/bustest"
+	"flotilla/bus/server"
 	"flotilla/configs"
 	"flotilla/core/api"
 	"flotilla/hub/dev"
@@ -71,7 +72,7 @@ func startHurried(t *testing.T, faults ...string) *dev.Fleet {
 	}
 	fleet, err := dev.Start(t.Context(), dev.Options{
 		Hub: hubd.Options{
-			Now: elsewhen.Now, Server: &bus.ServerOptions{Dir: t.TempDir(), Port: -1, Log: zerolog.Nop()}, Log: zerolog.Nop(),
+			Now: elsewhen.Now, Server: &server.Options{Dir: t.TempDir(), Port: -1, Log: zerolog.Nop()}, Log: zerolog.Nop(),
 			Grace: time.Millisecond, MemberTimeout: 5 * time.Second, DeleteTimeout: 5 * time.Second,
 		},
 		Members: members, Log: zerolog.Nop(),

@@ -15,6 +15,7 @@ import (
 
 	"flotilla/bus"
 	"flotilla/bus/bustest"
+	"flotilla/bus/server"
 	"flotilla/configs"
 	"flotilla/core/api"
 	"flotilla/hub/dev"
@@ -74,7 +75,7 @@ func startFleet(t *testing.T) *dev.Fleet {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	fleet, err := dev.Start(ctx, dev.Options{
-		Hub: hubd.Options{Now: elsewhen.Now, Fleet: "default", Server: &bus.ServerOptions{Dir: t.TempDir(), Port: -1, Log: zerolog.Nop()}, Log: zerolog.Nop()},
+		Hub: hubd.Options{Now: elsewhen.Now, Fleet: "default", Server: &server.Options{Dir: t.TempDir(), Port: -1, Log: zerolog.Nop()}, Log: zerolog.Nop()},
 		Members: []configs.Agent{
 			member("berlin", "eu", "8", 3),
 			member("oslo", "eu", "4", 6),

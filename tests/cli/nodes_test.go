@@ -12,8 +12,8 @@ import (
 	"github.com/rs/zerolog"
 	"github.com/stretchr/testify/require"
 
-	"flotilla/bus"
 	"flotilla/bus/bustest"
+	"flotilla/bus/server"
 	"flotilla/configs"
 	"flotilla/hub/dev"
 	"flotilla/hub/flotilla/cli"
@@ -37,7 +37,7 @@ func startNodeFleet(t *testing.T) session.Environment {
 	defer cancel()
 	fleet, err := dev.Start(ctx, dev.Options{
 		Hub: hubd.Options{
-			Now: elsewhen.Now, Fleet: "default", Server: &bus.ServerOptions{Dir: t.TempDir(), Port: -1, Log: zerolog.Nop()}, Log: zerolog.Nop(),
+			Now: elsewhen.Now, Fleet: "default", Server: &server.Options{Dir: t.TempDir(), Port: -1, Log: zerolog.Nop()}, Log: zerolog.Nop(),
 			Disruption: configs.Disruption{Enabled: true, Interval: configs.Duration(10 * time.Millisecond), ValidationWait: configs.Duration(10 * time.Millisecond)},
 		},
 		Members: []configs.Agent{nodeMember("berlin", "general", 3), nodeMember("oslo", "general", 1), nodeMember("tampa", "", 1)},

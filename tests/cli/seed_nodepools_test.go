@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"flotilla/bus"
+	"flotilla/bus/server"
 	"flotilla/core/api"
 	"flotilla/hub/dev"
 	"flotilla/hub/flotilla/cli"
@@ -28,7 +29,7 @@ func freshHub(t *testing.T) *dev.Fleet {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	fleet, err := dev.Start(ctx, dev.Options{
-		Hub: hubd.Options{Now: elsewhen.Now, Fleet: "default", Server: &bus.ServerOptions{Dir: t.TempDir(), Port: -1, Log: zerolog.Nop()}, Log: zerolog.Nop()},
+		Hub: hubd.Options{Now: elsewhen.Now, Fleet: "default", Server: &server.Options{Dir: t.TempDir(), Port: -1, Log: zerolog.Nop()}, Log: zerolog.Nop()},
 		Log: zerolog.Nop(),
 	})
 	require.NoError(t, err)

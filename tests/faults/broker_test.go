@@ -14,8 +14,8 @@ import (
 	natsserver "github.com/nats-io/nats-server/v2/server"
 	"github.com/stretchr/testify/require"
 
-	"flotilla/bus"
 	"flotilla/bus/bustest"
+	"flotilla/bus/server"
 	"flotilla/subjects"
 )
 
@@ -39,7 +39,7 @@ type broker struct{ Name, Config, Address string }
 // newBrokers makes the accounts of a fleet, in a folder of that name, and the configurations of three servers.
 func newBrokers(t testing.TB, dir string) []broker {
 	t.Helper()
-	_, err := bus.MakeAccounts(filepath.Join(dir, "accounts"), subjects.DefaultFleet)
+	_, err := server.MakeAccounts(filepath.Join(dir, "accounts"), subjects.DefaultFleet)
 	require.NoError(t, err)
 	local := func() string { return net.JoinHostPort("127.0.0.1", bustest.FreePort(t)) }
 	var routes, routesOf []string

@@ -76,7 +76,8 @@ var rules = []rule{
 	{"configs/terminal", []string{"core/api", "core/strict", "configs"}, []string{"github.com/rs/zerolog", "github.com/spf13", "github.com/mattn/go-isatty"}, nil, "what the programs share where a person starts them"},
 	{"bus/loop", nil, nil, nil, "a queue of keys knows nothing of what it queues"},
 	{"bus/probe", nil, nil, nil, "what is asked whether a process is ready knows nothing of what it asks"},
-	{"bus", []string{"subjects", "core/api", "core/seal", "bus/loop", "bus"}, []string{"github.com/nats-io", "github.com/rs/zerolog", "github.com/klauspost/compress", "golang.org/x/sys", "k8s.io/apimachinery/pkg/apis/meta/v1"}, nil, "only the bus speaks NATS"},
+	{"bus", []string{"subjects", "core/api", "core/seal", "bus/loop", "bus"}, []string{"github.com/nats-io/nats.go", "github.com/nats-io/jwt", "github.com/nats-io/nkeys", "github.com/nats-io/nuid", "github.com/rs/zerolog", "github.com/klauspost/compress", "golang.org/x/sys", "k8s.io/apimachinery/pkg/apis/meta/v1"}, nil, "only the bus speaks NATS"},
+	{"bus/server", []string{"subjects", "core/api", "bus", "bus/loop"}, []string{"github.com/nats-io", "github.com/rs/zerolog", "golang.org/x/sys"}, nil, "only the server of a hub links NATS' own"},
 	{"bus/bustest", []string{"subjects", "core/api", "core/seal", "bus", "tests/elsewhen"}, []string{"github.com/nats-io", "github.com/rs/zerolog", "github.com/stretchr/testify"}, nil, "the bus for tests"},
 	{"docs", nil, nil, nil, "text alone"},
 	{"hub/flotilla/cli/clitest", []string{"core/api"}, []string{"github.com/stretchr/testify", "k8s.io", "sigs.k8s.io"}, nil, "what tests of the client share"},
@@ -156,6 +157,7 @@ func TestJudgeRefusesWhatItShould(t *testing.T) {
 		{ImportPath: "flotilla/hub/door", Imports: []string{"github.com/nats-io/nats.go"}},
 		{ImportPath: "flotilla/agent/worker", Imports: []string{"flotilla/hub/door"}},
 		{ImportPath: "flotilla/bus/loop", Imports: []string{"github.com/rs/zerolog"}},
+		{ImportPath: "flotilla/bus", Imports: []string{"github.com/nats-io/nats-server/v2/server"}},
 		{ImportPath: "flotilla/elsewhere", Imports: []string{"fmt"}},
 	} {
 		require.NotEmpty(t, judge(wrong), "%s importing %v", wrong.ImportPath, wrong.Imports)

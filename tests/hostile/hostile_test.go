@@ -17,6 +17,7 @@ import (
 
 	"flotilla/bus"
 	"flotilla/bus/bustest"
+	"flotilla/bus/server"
 	"flotilla/configs"
 	"flotilla/core/api"
 	"flotilla/hub/dev"
@@ -49,7 +50,7 @@ func newGround(t *testing.T, change ...func(*dev.Options)) *ground {
 	t.Helper()
 	log := zerolog.New(zerolog.NewTestWriter(t)).Level(zerolog.ErrorLevel)
 	o := dev.Options{Log: log, Hub: hubd.Options{
-		Now: elsewhen.Now, Fleet: "test", Log: log, Server: &bus.ServerOptions{Dir: t.TempDir(), Port: -1},
+		Now: elsewhen.Now, Fleet: "test", Log: log, Server: &server.Options{Dir: t.TempDir(), Port: -1},
 	}}
 	for _, name := range []string{victim, attacker} {
 		agent := configs.DefaultAgent()
@@ -78,7 +79,7 @@ func newGround(t *testing.T, change ...func(*dev.Options)) *ground {
 }
 
 // attack connects with nothing but the credentials of the attacker's agent.
-func (g *ground) attack(server *bus.Server) *nats.Conn {
+func (g *ground) attack(server *server.Server) *nats.Conn {
 	g.Helper()
 	creds := bustest.AgentCreds(g, server, attacker)
 	nc, err := nats.Connect(server.URL(), nats.UserCredentialBytes(creds), nats.CustomInboxPrefix(subjects.Inbox(attacker)),

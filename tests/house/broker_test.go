@@ -15,6 +15,7 @@ import (
 	"flotilla/agent/target/memory/faults"
 	"flotilla/bus"
 	"flotilla/bus/bustest"
+	"flotilla/bus/server"
 	"flotilla/configs/secrets"
 	"flotilla/hub/hubd"
 	"flotilla/tests/elsewhen"
@@ -23,7 +24,7 @@ import (
 // newBrokerHouse is a house whose broker is not the hub's: two hubs compete on it.
 func newBrokerHouse(t *testing.T, members ...string) (*house, *bustest.Server, []*hubd.Hub) {
 	t.Helper()
-	broker := bustest.Start(t, func(o *bus.ServerOptions) { o.Fleet = "default" })
+	broker := bustest.Start(t, func(o *server.Options) { o.Fleet = "default" })
 	var hubs []*hubd.Hub
 	for _, name := range []string{"hub-a", "hub-b"} {
 		hub, err := hubd.New(hubd.Options{

@@ -19,6 +19,7 @@ import (
 	"flotilla/agent/target/memory/faults"
 	"flotilla/bus"
 	"flotilla/bus/bustest"
+	"flotilla/bus/server"
 	"flotilla/configs"
 	"flotilla/core/api"
 	"flotilla/core/apply"
@@ -104,7 +105,7 @@ func startEight(t *testing.T, webhook string) *eight {
 		members[i].Target.Memory.ReadyAfter = configs.Duration(100 * time.Millisecond)
 	}
 	e := &eight{options: dev.Options{Log: zerolog.Nop(), Members: members, Hub: hubd.Options{
-		Now: elsewhen.Now, Server: &bus.ServerOptions{Dir: t.TempDir(), Port: -1}, Log: zerolog.Nop(), Metrics: "127.0.0.1:0", Grace: time.Millisecond,
+		Now: elsewhen.Now, Server: &server.Options{Dir: t.TempDir(), Port: -1}, Log: zerolog.Nop(), Metrics: "127.0.0.1:0", Grace: time.Millisecond,
 		Notifications: []configs.Notification{{
 			Name: "pager", RetryFor: configs.DefaultRetryFor, When: configs.NotificationFilter{Objects: []string{"placement/*"}, Type: "Warning"},
 			Webhook: &configs.Webhook{URL: webhook, Timeout: configs.DefaultWebhookTimeout},

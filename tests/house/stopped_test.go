@@ -11,6 +11,7 @@ import (
 
 	"flotilla/bus"
 	"flotilla/bus/bustest"
+	"flotilla/bus/server"
 	"flotilla/core/api"
 	"flotilla/tests/rig"
 )
@@ -18,7 +19,7 @@ import (
 // newRivals is a broker with two hub processes on it, the first of which leads.
 func newRivals(t *testing.T) (first, second *rig.Process, h *house) {
 	t.Helper()
-	broker := bustest.Start(t, func(o *bus.ServerOptions) { o.Fleet = "default" })
+	broker := bustest.Start(t, func(o *server.Options) { o.Fleet = "default" })
 	client, err := bus.ConnectClient(bustest.Context(t), bus.Options{
 		URL: broker.URL(), Creds: broker.OperatorCreds(), Name: "test", Log: zerolog.Nop(),
 	})

@@ -21,6 +21,7 @@ import (
 	"flotilla/agent/target/memory/faults"
 	"flotilla/bus"
 	"flotilla/bus/bustest"
+	"flotilla/bus/server"
 	"flotilla/core/api"
 	"flotilla/core/upgrade"
 	"flotilla/hub/dispatcher"
@@ -183,7 +184,7 @@ type term struct {
 // newTermHouse is a house whose hub is whatever terms a test leads.
 func newTermHouse(t *testing.T) (*house, *bustest.Server) {
 	t.Helper()
-	broker := bustest.Start(t, func(o *bus.ServerOptions) { o.Fleet = "default" })
+	broker := bustest.Start(t, func(o *server.Options) { o.Fleet = "default" })
 	h := &house{now: elsewhen.Now, dir: t.TempDir(), url: broker.URL(), inspects: broker.InspectorCreds(), members: map[string]*memory.Member{}, agents: map[string]*agentd.Agent{}}
 	client, err := bus.ConnectClient(bustest.Context(t), bus.Options{
 		URL: broker.URL(), Creds: broker.OperatorCreds(), Name: "test", Log: zerolog.Nop(), ReconnectWait: 50 * time.Millisecond,

@@ -7,7 +7,7 @@ import (
 
 	"github.com/rs/zerolog"
 
-	"flotilla/bus"
+	"flotilla/bus/server"
 	"flotilla/hub/hubd"
 	"flotilla/tests/elsewhen"
 )
@@ -32,7 +32,7 @@ type hubHello struct {
 
 func (r *hubRole) start(ctx context.Context, _ *http.ServeMux) (any, func(), error) {
 	hub, err := hubd.New(hubd.Options{
-		Server:  &bus.ServerOptions{Dir: r.Dir, Port: r.Port, HTTPPort: -1},
+		Server:  &server.Options{Dir: r.Dir, Port: r.Port, HTTPPort: -1},
 		Metrics: "127.0.0.1:0", Now: elsewhen.Now, Log: processLog(),
 	})
 	if err != nil {

@@ -1,4 +1,4 @@
-package bus
+package server
 
 import (
 	"encoding/json"
@@ -119,7 +119,7 @@ func writeAccounts(dir string, fleet subjects.Fleet) ([]AccountsFile, error) {
 
 // putAway writes the keys that nobody needs to run a fleet, and leaves their public parts in the seeds. Beside them
 // stay those of users, which stand in their creds files too.
-func (r *realm) putAway(dir string, s *seeds) ([]AccountsFile, error) {
+func (r *operator) putAway(dir string, s *seeds) ([]AccountsFile, error) {
 	var files []AccountsFile
 	held := s.byName()
 	for _, of := range []struct{ key, name string }{
@@ -142,7 +142,7 @@ func (r *realm) putAway(dir string, s *seeds) ([]AccountsFile, error) {
 }
 
 // accountsConf is what every server includes in its configuration.
-func (r *realm) accountsConf() []byte {
+func (r *operator) accountsConf() []byte {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# Made by `hub accounts` for fleet %s.\noperator: %s\nsystem_account: %s\nresolver_preload: {\n",
 		r.fleet.Name, r.operator, r.public("system"))

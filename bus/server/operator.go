@@ -1,4 +1,4 @@
-package bus
+package server
 
 import (
 	"encoding/json"
@@ -45,9 +45,9 @@ type seeds struct {
 	FirstPerson   string `json:"firstPerson"`
 }
 
-// realm is an operator with its accounts. Keys are made once and kept; the documents that an embedded server goes by
+// operator is an operator with its accounts. Keys are made once and kept; the documents that an embedded server goes by
 // are signed anew at each start, so that they follow the address book.
-type realm struct {
+type operator struct {
 	fleet    subjects.Fleet
 	keys     map[string]nkeys.KeyPair // by field of seeds
 	operator string                   // signed claims
@@ -60,7 +60,7 @@ var roleKeys = map[string]string{
 	subjects.RoleEnrolling: "enrolling", subjects.RoleJoining: "joining", subjects.RoleAgent: "signing",
 }
 
-func openRealm(dir string, fleet subjects.Fleet) (*realm, error) {
+func openRealm(dir string, fleet subjects.Fleet) (*operator, error) {
 	s, err := loadSeeds(filepath.Join(dir, keysFile))
 	if err != nil {
 		return nil, err
@@ -82,8 +82,8 @@ func openRealm(dir string, fleet subjects.Fleet) (*realm, error) {
 }
 
 // newRealm reads keys; nothing is signed yet.
-func newRealm(s *seeds, fleet subjects.Fleet) (*realm, error) {
-	r := &realm{fleet: fleet, keys: map[string]nkeys.KeyPair{}, accounts: map[string]string{}, revoked: &revocations{}}
+func newRealm(s *seeds, fleet subjects.Fleet) (*operator, error) {
+	r := &operator{fleet: fleet, keys: map[string]nkeys.KeyPair{}, accounts: map[string]string{}, revoked: &revocations{}}
 	for name, text := range s.byName() {
 		read := nkeys.FromPublicKey
 		if *text == "" {
@@ -101,7 +101,7 @@ func newRealm(s *seeds, fleet subjects.Fleet) (*realm, error) {
 }
 
 // writeUsers writes the creds files of the users of account HUB.
-func (r *realm) writeUsers(dir string) error {
+func (r *operator) writeUsers(dir string) error {
 	if err := r.writeCreds(filepath.Join(dir, hubCredsFile), "hub", "hubUser", subjects.HubUser, r.fleet.HubPermissions()); err != nil {
 		return err
 	}
@@ -166,12 +166,12 @@ func newSeed(name string) (string, error) {
 	return string(seed), err
 }
 
-func (r *realm) public(name string) string {
+func (r *operator) public(name string) string {
 	key, _ := r.keys[name].PublicKey() // there always is one
 	return key
 }
 
-func (r *realm) sign() error {
+func (r *operator) sign() error {
 	operator := jwt.NewOperatorClaims(r.public("operator"))
 	operator.Name = "flotilla"
 	operator.SystemAccount = r.public("system")
@@ -189,12 +189,12 @@ func (r *realm) sign() error {
 }
 
 // accountClaims are the accounts as the address book has them now.
-func (r *realm) accountClaims() []*jwt.AccountClaims {
+func (r *operator) accountClaims() []*jwt.AccountClaims {
 	return []*jwt.AccountClaims{r.systemAccount(), r.hubAccount(), r.agentsAccount(), r.peopleAccount()}
 }
 
 // signAccount signs the claims of an account with the keys that it has revoked.
-func (r *realm) signAccount(claims *jwt.AccountClaims) (string, error) {
+func (r *operator) signAccount(claims *jwt.AccountClaims) (string, error) {
 	claims.Revocations = r.revoked.of(claims.Name)
 	token, err := claims.Encode(r.keys["operatorSigning"])
 	if err != nil {
@@ -203,13 +203,13 @@ func (r *realm) signAccount(claims *jwt.AccountClaims) (string, error) {
 	return token, nil
 }
 
-func (r *realm) systemAccount() *jwt.AccountClaims {
+func (r *operator) systemAccount() *jwt.AccountClaims {
 	a := jwt.NewAccountClaims(r.public("system"))
 	a.Name = subjects.AccountSystem
 	return a
 }
 
-func (r *realm) hubAccount() *jwt.AccountClaims {
+func (r *operator) hubAccount() *jwt.AccountClaims {
 	a := jwt.NewAccountClaims(r.public("hub"))
 	a.Name = subjects.AccountHub
 	a.Limits.JetStreamLimits = jwt.JetStreamLimits{
@@ -222,7 +222,7 @@ func (r *realm) hubAccount() *jwt.AccountClaims {
 	return a
 }
 
-func (r *realm) agentsAccount() *jwt.AccountClaims {
+func (r *operator) agentsAccount() *jwt.AccountClaims {
 	a := jwt.NewAccountClaims(r.public("agents"))
 	a.Name = subjects.AccountAgents
 	for _, e := range r.fleet.Exports() {
@@ -254,7 +254,7 @@ func permit(to *jwt.Permissions, p subjects.Permissions) {
 }
 
 // writeCreds signs a user with the key of an account and writes its creds file.
-func (r *realm) writeCreds(path, account, key, user string, p subjects.Permissions) error {
+func (r *operator) writeCreds(path, account, key, user string, p subjects.Permissions) error {
 	claims := jwt.NewUserClaims(r.public(key))
 	claims.Name = user
 	permit(&claims.Permissions, p)
@@ -269,7 +269,7 @@ func (r *realm) writeCreds(path, account, key, user string, p subjects.Permissio
 	return writePrivate(path, text)
 }
 
-func (r *realm) issuer() *Issuer {
+func (r *operator) issuer() *Issuer {
 	keys := map[string]nkeys.KeyPair{}
 	for role, name := range roleKeys {
 		keys[role] = r.keys[name]

@@ -1,4 +1,4 @@
-package bus
+package server
 
 import (
 	"cmp"
@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"flotilla/bus"
 	"flotilla/core/api"
 	"flotilla/subjects"
 
@@ -20,26 +21,26 @@ import (
 // that MakeAccounts wrote. Its methods may be called from any goroutine.
 type Accounts struct {
 	dir   string
-	realm *realm
-	reach Options // the servers
+	realm *operator
+	reach bus.Options // the servers
 
 	revoking sync.Mutex
 }
 
 // OpenAccounts reads a folder of accounts; o says how to reach the servers, its credentials are not used. Without
 // claims.creds in the folder, or with a public key as operatorSigning in its keys.json, nothing can be revoked.
-func OpenAccounts(dir string, o Options) (*Accounts, error) {
+func OpenAccounts(dir string, o bus.Options) (*Accounts, error) {
 	keys, err := readAccountKeys(dir)
 	if err != nil {
 		return nil, err
 	}
 	fleet := cmp.Or(o.Fleet, subjects.DefaultFleet)
 	if keys.Fleet != fleet {
-		return nil, fmt.Errorf("%w: accounts %s: found those of fleet %q, expected those of fleet %q", ErrSetup, dir, keys.Fleet, fleet)
+		return nil, fmt.Errorf("%w: accounts %s: found those of fleet %q, expected those of fleet %q", bus.ErrSetup, dir, keys.Fleet, fleet)
 	}
 	a := &Accounts{dir: dir, reach: o}
 	if a.realm, err = newRealm(&keys.seeds, subjects.Fleet{Name: fleet}); err != nil {
-		return nil, fmt.Errorf("%w: accounts %s: %s: %w", ErrSetup, dir, keysFile, err)
+		return nil, fmt.Errorf("%w: accounts %s: %s: %w", bus.ErrSetup, dir, keysFile, err)
 	}
 	return a, nil
 }
@@ -47,13 +48,13 @@ func OpenAccounts(dir string, o Options) (*Accounts, error) {
 func readAccountKeys(dir string) (keys accountKeys, err error) {
 	text, err := os.ReadFile(filepath.Join(dir, keysFile))
 	if errors.Is(err, os.ErrNotExist) {
-		return keys, fmt.Errorf("%w: accounts %s: there is no %s in it; `hub accounts --out %s` makes them", ErrSetup, dir, keysFile, dir)
+		return keys, fmt.Errorf("%w: accounts %s: there is no %s in it; `hub accounts --out %s` makes them", bus.ErrSetup, dir, keysFile, dir)
 	}
 	if err == nil {
 		err = json.Unmarshal(text, &keys)
 	}
 	if err != nil {
-		return keys, fmt.Errorf("%w: accounts %s: %w", ErrSetup, dir, err)
+		return keys, fmt.Errorf("%w: accounts %s: %w", bus.ErrSetup, dir, err)
 	}
 	return keys, nil
 }
@@ -82,7 +83,7 @@ func (a *Accounts) Revoke(account, key string) error {
 		return fmt.Errorf("revoking %s: there is no account %q", key, account)
 	}
 	if why := a.powerless(); why != "" {
-		return &NotRevokedError{Account: account, Key: key, Why: why}
+		return &bus.NotRevokedError{Account: account, Key: key, Why: why}
 	}
 	a.revoking.Lock()
 	defer a.revoking.Unlock()

@@ -1,4 +1,4 @@
-package bus_test
+package server_test
 
 import (
 	"os"
@@ -12,14 +12,15 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"flotilla/bus"
+	"flotilla/bus/server"
 	"flotilla/subjects"
 )
 
 // accounts are those of a new folder.
-func accounts(t *testing.T) (dir string, files []bus.AccountsFile) {
+func accounts(t *testing.T) (dir string, files []server.AccountsFile) {
 	t.Helper()
 	dir = filepath.Join(t.TempDir(), "made", "accounts")
-	files, err := bus.MakeAccounts(dir, "shop")
+	files, err := server.MakeAccounts(dir, "shop")
 	require.NoError(t, err)
 	return dir, files
 }
@@ -88,16 +89,16 @@ func TestAccountsAreNeverOverwritten(t *testing.T) {
 	dir, _ := accounts(t)
 	before, err := os.ReadFile(filepath.Join(dir, "keys.json"))
 	require.NoError(t, err)
-	_, err = bus.MakeAccounts(dir, "shop")
+	_, err = server.MakeAccounts(dir, "shop")
 	require.ErrorContains(t, err, "found "+filepath.Join(dir, "accounts.conf")+", expected an empty folder or none")
 	after, err := os.ReadFile(filepath.Join(dir, "keys.json"))
 	require.NoError(t, err)
 	require.Equal(t, before, after)
-	_, err = bus.MakeAccounts(t.TempDir(), "shop")
+	_, err = server.MakeAccounts(t.TempDir(), "shop")
 	require.NoError(t, err, "an empty folder will do")
-	_, err = bus.MakeAccounts(filepath.Join(t.TempDir(), "a"), "Not a label")
+	_, err = server.MakeAccounts(filepath.Join(t.TempDir(), "a"), "Not a label")
 	require.ErrorContains(t, err, "expected a DNS label")
-	_, err = bus.MakeAccounts("/dev/null/x", "shop")
+	_, err = server.MakeAccounts("/dev/null/x", "shop")
 	require.ErrorContains(t, err, "making accounts: ")
 }
 
@@ -107,7 +108,7 @@ func TestAccountsThatAreNotThoseOfTheFleet(t *testing.T) {
 		`found those of fleet "shop", expected those of fleet "default"`: {dir: dir},
 		"there is no keys.json in it; `hub accounts --out ":              {dir: filepath.Dir(dir), fleet: "shop"},
 	} {
-		_, err := bus.OpenAccounts(of.dir, bus.Options{Fleet: of.fleet})
+		_, err := server.OpenAccounts(of.dir, bus.Options{Fleet: of.fleet})
 		require.ErrorIs(t, err, bus.ErrSetup)
 		require.ErrorContains(t, err, want)
 	}
@@ -117,7 +118,7 @@ func TestAccountsThatAreNotThoseOfTheFleet(t *testing.T) {
 		`{"fleet": "shop"}`: "another version made the folder",
 	} {
 		require.NoError(t, os.WriteFile(keys, []byte(text), 0o600))
-		_, err := bus.OpenAccounts(dir, bus.Options{Fleet: "shop"})
+		_, err := server.OpenAccounts(dir, bus.Options{Fleet: "shop"})
 		require.ErrorContains(t, err, want)
 	}
 }
@@ -147,7 +148,7 @@ func TestKeysAreRevokedOnlyWithAllThatTakes(t *testing.T) {
 	} {
 		dir, _ := accounts(t)
 		without(dir)
-		a, err := bus.OpenAccounts(dir, bus.Options{Fleet: "shop"})
+		a, err := server.OpenAccounts(dir, bus.Options{Fleet: "shop"})
 		require.NoError(t, err)
 		err = a.Revoke(subjects.AccountPeople, public)
 		var left *bus.NotRevokedError

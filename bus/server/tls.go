@@ -1,4 +1,4 @@
-package bus
+package server
 
 import (
 	"crypto/tls"
@@ -13,8 +13,8 @@ import (
 	"github.com/rs/zerolog"
 )
 
-// ServerTLS says with which certificate an embedded server speaks TLS; it speaks none when all is empty.
-type ServerTLS struct {
+// TLS says with which certificate an embedded server speaks TLS; it speaks none when all is empty.
+type TLS struct {
 	// Cert and Key are files in PEM, Cert with what leads to its authority. They are read anew when they change.
 	Cert, Key string
 	// CA is the file of the authority that signed Cert, for those who connect; empty where they know it.
@@ -25,10 +25,10 @@ type ServerTLS struct {
 	Names []string
 }
 
-func (t *ServerTLS) on() bool { return t.SelfSigned || t.Cert != "" }
+func (t *TLS) on() bool { return t.SelfSigned || t.Cert != "" }
 
 // checkTLS refuses what cannot be spoken, and to be heard by others without it.
-func (o ServerOptions) checkTLS() error {
+func (o Options) checkTLS() error {
 	t := &o.TLS
 	switch {
 	case t.SelfSigned && t.Cert+t.Key+t.CA != "":

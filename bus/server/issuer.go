@@ -1,9 +1,10 @@
-package bus
+package server
 
 import (
 	"fmt"
 	"time"
 
+	"flotilla/bus"
 	"flotilla/subjects"
 
 	"github.com/nats-io/jwt/v2"
@@ -45,7 +46,7 @@ func (i *Issuer) Sign(role, member, key string, life time.Duration) (token strin
 	claims := jwt.NewUserClaims(key)
 	claims.Name = member
 	claims.IssuerAccount = i.account
-	claims.Tags.Add(RoleTag + role)
+	claims.Tags.Add(bus.RoleTag + role)
 	if i.fleet == nil {
 		claims.SetScoped(true)
 	} else {
@@ -64,7 +65,7 @@ func (i *Issuer) Sign(role, member, key string, life time.Duration) (token strin
 // Token makes a key that may ask to enrol as a member until life has passed: its seed, its public part, and its
 // user JWT.
 func (i *Issuer) Token(member string, life time.Duration) (seed, key, token string, err error) {
-	if seed, key, err = NewTokenKey(); err != nil {
+	if seed, key, err = bus.NewTokenKey(); err != nil {
 		return "", "", "", err
 	}
 	token, _, err = i.Sign(subjects.RoleEnrolling, member, key, life)

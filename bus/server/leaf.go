@@ -1,4 +1,4 @@
-package bus
+package server
 
 import (
 	"errors"
@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"flotilla/bus"
 	"flotilla/subjects"
 
 	"github.com/nats-io/jwt/v2"
@@ -76,7 +77,7 @@ func (l Leaf) check() error {
 		faults = append(faults, errors.New("found no URL, expected that of the leaf node port of each server: --url nats://n1:7422"))
 	}
 	for _, url := range l.URLs {
-		faults = append(faults, CheckURL(url, "--url"))
+		faults = append(faults, bus.CheckURL(url, "--url"))
 	}
 	if len(l.Members) == 0 {
 		faults = append(faults, errors.New("found no member, expected those whose agents connect to the leaf node: --member oslo"))
@@ -87,7 +88,7 @@ func (l Leaf) check() error {
 	return errors.Join(faults...)
 }
 
-func (r *realm) writeLeaf(dir string, accounts []byte, leaf Leaf) error {
+func (r *operator) writeLeaf(dir string, accounts []byte, leaf Leaf) error {
 	var agents subjects.Permissions
 	for _, member := range leaf.Members {
 		p := r.fleet.AgentPermissions(member)
@@ -108,7 +109,7 @@ func (r *realm) writeLeaf(dir string, accounts []byte, leaf Leaf) error {
 }
 
 // writeLink writes the credentials of one link of a leaf node.
-func (r *realm) writeLink(path, account, leaf string, may subjects.Permissions) error {
+func (r *operator) writeLink(path, account, leaf string, may subjects.Permissions) error {
 	user, err := nkeys.CreateUser()
 	if err != nil {
 		return err
@@ -137,7 +138,7 @@ func (r *realm) writeLink(path, account, leaf string, may subjects.Permissions) 
 }
 
 // remotes is the part of the configuration that differs from leaf node to leaf node.
-func (r *realm) remotes(leaf Leaf) []byte {
+func (r *operator) remotes(leaf Leaf) []byte {
 	var urls []string
 	for _, url := range leaf.URLs {
 		urls = append(urls, strconv.Quote(url))

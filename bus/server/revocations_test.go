@@ -1,4 +1,4 @@
-package bus_test
+package server_test
 
 import (
 	"fmt"
@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"flotilla/bus"
 	"flotilla/bus/bustest"
+	"flotilla/bus/server"
 	"flotilla/core/api"
 	"flotilla/subjects"
 
@@ -150,7 +150,7 @@ func TestAnIssuerWithoutScopedKeysWritesPermissionsIntoTheCredentials(t *testing
 	seed, err := account.Seed()
 	require.NoError(t, err)
 	f := subjects.Fleet{Name: bustest.Fleet}
-	issuer, err := bus.NewIssuer(f, public, seed)
+	issuer, err := server.NewIssuer(f, public, seed)
 	require.NoError(t, err)
 	user, err := nkeys.CreateUser()
 	require.NoError(t, err)

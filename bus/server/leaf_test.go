@@ -1,4 +1,4 @@
-package bus_test
+package server_test
 
 import (
 	"fmt"
@@ -10,7 +10,7 @@ import (
 	"github.com/nats-io/jwt/v2"
 	"github.com/stretchr/testify/require"
 
-	"flotilla/bus"
+	"flotilla/bus/server"
 	"flotilla/subjects"
 )
 
@@ -18,7 +18,7 @@ import (
 func TestALeafNodeSpeaksForItsMembersAlone(t *testing.T) {
 	dir, _ := accounts(t)
 	out := filepath.Join(t.TempDir(), "edge")
-	files, err := bus.MakeLeaf(dir, out, bus.Leaf{Name: "edge", URLs: []string{"nats://n1:7422"}, Members: []string{"oslo", "rome"}})
+	files, err := server.MakeLeaf(dir, out, server.Leaf{Name: "edge", URLs: []string{"nats://n1:7422"}, Members: []string{"oslo", "rome"}})
 	require.NoError(t, err)
 	held, err := os.ReadDir(out)
 	require.NoError(t, err)
@@ -49,16 +49,16 @@ func distinct(list []string) []string {
 
 func TestLeafNodesThatCannotBeMade(t *testing.T) {
 	dir, _ := accounts(t)
-	leaf := bus.Leaf{Name: "edge", URLs: []string{"nats://n1:7422"}, Members: []string{"oslo"}}
-	_, err := bus.MakeLeaf(dir, dir, leaf)
+	leaf := server.Leaf{Name: "edge", URLs: []string{"nats://n1:7422"}, Members: []string{"oslo"}}
+	_, err := server.MakeLeaf(dir, dir, leaf)
 	require.ErrorContains(t, err, "keys are never overwritten")
-	_, err = bus.MakeLeaf(t.TempDir(), filepath.Join(t.TempDir(), "a"), leaf)
+	_, err = server.MakeLeaf(t.TempDir(), filepath.Join(t.TempDir(), "a"), leaf)
 	require.ErrorContains(t, err, "there is no keys.json in it")
-	_, err = bus.MakeLeaf(dir, filepath.Join(t.TempDir(), "a"), bus.Leaf{Name: "No", Members: []string{"oslo", "*"}})
+	_, err = server.MakeLeaf(dir, filepath.Join(t.TempDir(), "a"), server.Leaf{Name: "No", Members: []string{"oslo", "*"}})
 	for _, want := range []string{`leaf node name "No"`, "--url nats://n1:7422", `member name "*"`} {
 		require.ErrorContains(t, err, want, "every fault at once")
 	}
-	_, err = bus.MakeLeaf(dir, filepath.Join(t.TempDir(), "a"), bus.Leaf{Name: "edge", URLs: []string{"http://n1"}})
+	_, err = server.MakeLeaf(dir, filepath.Join(t.TempDir(), "a"), server.Leaf{Name: "edge", URLs: []string{"http://n1"}})
 	require.ErrorContains(t, err, `found scheme "http"`)
 	require.ErrorContains(t, err, "--member oslo")
 	many := leaf
@@ -66,10 +66,10 @@ func TestLeafNodesThatCannotBeMade(t *testing.T) {
 		many.Members = append(many.Members, fmt.Sprintf("member-%d", i))
 	}
 	out := filepath.Join(t.TempDir(), "many")
-	_, err = bus.MakeLeaf(dir, out, many)
+	_, err = server.MakeLeaf(dir, out, many)
 	require.ErrorContains(t, err, "share them among several")
 	require.NoDirExists(t, out)
 	require.NoError(t, os.Remove(filepath.Join(dir, "offline", "SYS.nk")))
-	_, err = bus.MakeLeaf(dir, filepath.Join(t.TempDir(), "a"), leaf)
+	_, err = server.MakeLeaf(dir, filepath.Join(t.TempDir(), "a"), leaf)
 	require.ErrorContains(t, err, "takes the key of account SYS, put it back for as long")
 }

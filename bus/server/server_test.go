@@ -1,4 +1,4 @@
-package bus_test
+package server_test
 
 import (
 	"encoding/json"
@@ -13,6 +13,7 @@ import (
 
 	"flotilla/bus"
 	"flotilla/bus/bustest"
+	"flotilla/bus/server"
 	"flotilla/core/api"
 	"flotilla/subjects"
 
@@ -28,11 +29,11 @@ func TestAPortThatIsTakenIsNamed(t *testing.T) {
 	defer func() { require.NoError(t, taken.Close()) }()
 	port := taken.Addr().(*net.TCPAddr).Port
 	dir := t.TempDir()
-	_, err = bus.StartServer(bus.ServerOptions{Dir: dir, Port: port})
+	_, err = server.Start(server.Options{Dir: dir, Port: port})
 	require.ErrorContains(t, err, fmt.Sprintf("port %d on 127.0.0.1", port))
 	require.ErrorContains(t, err, fmt.Sprintf("--port %d", port+1), "the next command to type")
 
-	s, err := bus.StartServer(bus.ServerOptions{Dir: dir, Port: -1})
+	s, err := server.Start(server.Options{Dir: dir, Port: -1})
 	require.NoError(t, err, "and the lock was given back")
 	s.Shutdown()
 }
@@ -40,20 +41,20 @@ func TestAPortThatIsTakenIsNamed(t *testing.T) {
 func TestADirectoryInUseNamesItsHolder(t *testing.T) {
 	running := bustest.Start(t)
 	dir := filepath.Dir(running.HubCreds())
-	_, err := bus.StartServer(bus.ServerOptions{Dir: dir, Port: -1})
+	_, err := server.Start(server.Options{Dir: dir, Port: -1})
 	require.ErrorContains(t, err, dir)
 	require.ErrorContains(t, err, fmt.Sprintf("process %d", os.Getpid()))
 	running.Restart(t)
 }
 
 func TestOptionsOfTheServerAreChecked(t *testing.T) {
-	for want, o := range map[string]bus.ServerOptions{
+	for want, o := range map[string]server.Options{
 		"data directory":             {},
 		`expected "interval" or`:     {Dir: "d", Durability: "sometimes"},
 		"expected a DNS label":       {Dir: "d", Fleet: "Not a label"},
 		"making the data directory:": {Dir: "/dev/null/x"},
 	} {
-		_, err := bus.StartServer(o)
+		_, err := server.Start(o)
 		require.ErrorContains(t, err, want)
 	}
 }
@@ -61,7 +62,7 @@ func TestOptionsOfTheServerAreChecked(t *testing.T) {
 func TestStateOutlivesARestart(t *testing.T) {
 	for _, durability := range []string{bus.DurabilityInterval, bus.DurabilityAlways} {
 		t.Run(durability, func(t *testing.T) {
-			server := bustest.Start(t, func(o *bus.ServerOptions) { o.Durability = durability })
+			server := bustest.Start(t, func(o *server.Options) { o.Durability = durability })
 			store := server.Lead(t)
 			r := bustest.Write(t, store, bus.Put("schedule.a", bustest.Schedule("a", 1), 0), bus.Put("schedule.b", bustest.Schedule("b", 1), 0))
 			agent := server.Agent(t, "berlin")
@@ -164,7 +165,7 @@ func TestCredentialsOfAnAgentHoldNoPermissionsOfTheirOwn(t *testing.T) {
 	require.NoError(t, err)
 	text, err := seed.Seed()
 	require.NoError(t, err)
-	issuer, err := bus.NewIssuer(subjects.Fleet{Name: bustest.Fleet}, claims.IssuerAccount, text)
+	issuer, err := server.NewIssuer(subjects.Fleet{Name: bustest.Fleet}, claims.IssuerAccount, text)
 	require.NoError(t, err)
 	forged, _, err := issuer.Sign(subjects.RoleAgent, "berlin", claims.Subject, 0)
 	require.NoError(t, err)
@@ -172,12 +173,12 @@ func TestCredentialsOfAnAgentHoldNoPermissionsOfTheirOwn(t *testing.T) {
 	require.NoError(t, err)
 	_, err = nats.Connect(running.URL(), nats.UserJWT(func() (string, error) { return forged, nil }, user.Sign))
 	require.ErrorContains(t, err, "Authorization Violation", "a key the account does not know")
-	_, err = bus.NewIssuer(subjects.Fleet{Name: bustest.Fleet}, "nonsense", text)
+	_, err = server.NewIssuer(subjects.Fleet{Name: bustest.Fleet}, "nonsense", text)
 	require.ErrorContains(t, err, "begins with A")
 }
 
 func TestConnectionsAreNamedAndMonitored(t *testing.T) {
-	server := bustest.Start(t, func(o *bus.ServerOptions) { o.HTTPPort = -1 })
+	server := bustest.Start(t, func(o *server.Options) { o.HTTPPort = -1 })
 	o := server.TCP()
 	o.Name = "hub-7"
 	hub, err := bus.ConnectHub(t.Context(), o)
@@ -216,7 +217,7 @@ func TestConnectionsAreNamedAndMonitored(t *testing.T) {
 }
 
 func TestLameDuck(t *testing.T) {
-	server := bustest.Start(t, func(o *bus.ServerOptions) { o.LameDuck = 300 * time.Millisecond })
+	server := bustest.Start(t, func(o *server.Options) { o.LameDuck = 300 * time.Millisecond })
 	warned := make(chan struct{}, 1)
 	bustest.Raw(t, server, "berlin", nats.LameDuckModeHandler(func(*nats.Conn) { warned <- struct{}{} }))
 	done := make(chan struct{})

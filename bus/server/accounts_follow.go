@@ -1,4 +1,4 @@
-package bus
+package server
 
 import (
 	"encoding/json"
@@ -11,7 +11,7 @@ import (
 
 // follow makes what crosses the border of an account, and what its users may do, that of the address book of this
 // build. Limits, revocations and keys that others added stay. It says whether that changed anything.
-func (r *realm) follow(claims *jwt.AccountClaims) (changed bool, err error) {
+func (r *operator) follow(claims *jwt.AccountClaims) (changed bool, err error) {
 	all := r.accountClaims()
 	at := slices.IndexFunc(all, func(c *jwt.AccountClaims) bool { return c.Subject == claims.Subject })
 	if at < 0 {

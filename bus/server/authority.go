@@ -1,4 +1,4 @@
-package bus
+package server
 
 import (
 	"crypto"

@@ -1,4 +1,4 @@
-package bus
+package server
 
 import (
 	"encoding/json"
@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"flotilla/bus"
 	"flotilla/subjects"
 
 	"github.com/nats-io/jwt/v2"
@@ -19,7 +20,7 @@ const (
 )
 
 // connect connects as who changes accounts.
-func (a *Accounts) connect(more ...nats.Option) (*Conn, error) {
+func (a *Accounts) connect(more ...nats.Option) (*bus.Conn, error) {
 	o := a.reach
 	o.Creds, o.CredsText, o.Server = a.claimsCreds(), nil, nil
 	return o.Connect("flotilla-hub/"+subjects.ClaimsUser,
@@ -143,7 +144,7 @@ func gather(nc *nats.Conn, subject string, request []byte) ([][]byte, error) {
 	for patience := firstAnswer; ; patience = nextAnswer {
 		answer, err := heard.NextMsg(patience)
 		switch {
-		case err == nil && answer.Header.Get("Status") != StatusNoResponders:
+		case err == nil && answer.Header.Get("Status") != bus.StatusNoResponders:
 			answers = append(answers, answer.Data)
 		case len(answers) > 0:
 			return answers, nil

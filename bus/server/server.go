@@ -1,4 +1,4 @@
-package bus
+package server
 
 import (
 	"errors"
@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"flotilla/bus"
 	"flotilla/subjects"
 
 	"github.com/nats-io/jwt/v2"
@@ -43,12 +44,12 @@ const (
 	pingInterval     = 20 * time.Second
 )
 
-// ServerOptions says how to run an embedded NATS server.
-type ServerOptions struct {
+// Options says how to run an embedded NATS server.
+type Options struct {
 	// Dir is the data directory; it is made, locked, and holds streams, keys and creds files.
 	Dir string
 	// TLS is what the server speaks with those who connect over the network; it is needed beyond loopback.
-	TLS ServerTLS
+	TLS TLS
 	// Host is the address to listen on, loopback when empty. Port is 4222 when 0, any free one when -1.
 	Host string
 	Port int
@@ -68,20 +69,20 @@ type ServerOptions struct {
 // Server is a NATS server in this process, in operator mode with the accounts HUB (JetStream), AGENTS,
 // PEOPLE and SYS. Several can run in one process.
 type Server struct {
-	o      ServerOptions
+	o      Options
 	mu     sync.RWMutex
 	nats   *server.Server // see running
 	lock   *dirLock
-	realm  *realm
+	realm  *operator
 	issuer *Issuer
 
 	revoking sync.Mutex
 }
 
-// StartServer starts a server on its data directory and returns when it accepts connections. The
+// Start starts a server on its data directory and returns when it accepts connections. The
 // error names the holder when the directory is locked, and the port and a command to type when the
 // port is taken.
-func StartServer(o ServerOptions) (*Server, error) {
+func Start(o Options) (*Server, error) {
 	o, err := o.withDefaults()
 	if err != nil {
 		return nil, err
@@ -98,7 +99,7 @@ func StartServer(o ServerOptions) (*Server, error) {
 	return s, nil
 }
 
-func (o ServerOptions) withDefaults() (ServerOptions, error) {
+func (o Options) withDefaults() (Options, error) {
 	if o.Dir == "" {
 		return o, errors.New("the NATS server needs a data directory")
 	}
@@ -109,10 +110,10 @@ func (o ServerOptions) withDefaults() (ServerOptions, error) {
 		return o, err
 	}
 	if o.Durability == "" {
-		o.Durability = DurabilityInterval
+		o.Durability = bus.DurabilityInterval
 	}
-	if o.Durability != DurabilityInterval && o.Durability != DurabilityAlways {
-		return o, fmt.Errorf("durability %q: expected %q or %q", o.Durability, DurabilityInterval, DurabilityAlways)
+	if o.Durability != bus.DurabilityInterval && o.Durability != bus.DurabilityAlways {
+		return o, fmt.Errorf("durability %q: expected %q or %q", o.Durability, bus.DurabilityInterval, bus.DurabilityAlways)
 	}
 	if o.Host == "" {
 		o.Host = "127.0.0.1"
@@ -202,8 +203,8 @@ func (s *Server) options() (*server.Options, error) {
 		JetStreamMaxStore:      s.o.MaxStore,
 		JetStreamMaxMemory:     s.o.MaxMemory,
 		SyncInterval:           syncInterval,
-		SyncAlways:             s.o.Durability == DurabilityAlways,
-		StreamMaxBufferedSize:  MaxBuffered,
+		SyncAlways:             s.o.Durability == bus.DurabilityAlways,
+		StreamMaxBufferedSize:  bus.MaxBuffered,
 		DisableJetStreamBanner: true,
 	}
 	o.JetStreamLimits.DefaultMaxConsumers = -1

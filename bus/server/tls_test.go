@@ -1,4 +1,4 @@
-package bus_test
+package server_test
 
 import (
 	"crypto/x509"
@@ -14,20 +14,21 @@ import (
 
 	"flotilla/bus"
 	"flotilla/bus/bustest"
+	"flotilla/bus/server"
 )
 
 // Nobody on the way reads along: beyond loopback there is TLS, or no server.
 func TestAServerDoesNotListenBeyondLoopbackWithoutTLS(t *testing.T) {
-	for want, o := range map[string]bus.ServerOptions{
+	for want, o := range map[string]server.Options{
 		"listening on 0.0.0.0 without TLS, where everybody on the way reads along: add --tls-self-signed, " +
 			"or --tls-cert FILE --tls-key FILE, or listen on 127.0.0.1": {Host: "0.0.0.0"},
-		"found one of --tls-cert and --tls-key, expected both: the certificate and its key": {TLS: bus.ServerTLS{Key: "k"}},
-		"found --tls-ca without a certificate that it signed: add --tls-cert and --tls-key": {TLS: bus.ServerTLS{CA: "c"}},
+		"found one of --tls-cert and --tls-key, expected both: the certificate and its key": {TLS: server.TLS{Key: "k"}},
+		"found --tls-ca without a certificate that it signed: add --tls-cert and --tls-key": {TLS: server.TLS{CA: "c"}},
 		"found a certificate beside a self-signed one, expected one of them: leave out --tls-self-signed, " +
-			"or --tls-cert, --tls-key and --tls-ca": {TLS: bus.ServerTLS{Cert: "c", Key: "k", SelfSigned: true}},
+			"or --tls-cert, --tls-key and --tls-ca": {TLS: server.TLS{Cert: "c", Key: "k", SelfSigned: true}},
 	} {
 		o.Dir, o.Port, o.Log = t.TempDir(), -1, zerolog.Nop()
-		_, err := bus.StartServer(o)
+		_, err := server.Start(o)
 		require.EqualError(t, err, want)
 	}
 }
@@ -55,8 +56,8 @@ func serial(t *testing.T, server *bustest.Server, ca string) *big.Int {
 
 // A hub that makes its own authority keeps it, hands it on, and only those who name it, and speak TLS, get in.
 func TestASelfSignedServer(t *testing.T) {
-	server := bustest.Start(t, func(o *bus.ServerOptions) {
-		o.Host, o.TLS = "0.0.0.0", bus.ServerTLS{SelfSigned: true, Names: []string{"hub.example"}}
+	server := bustest.Start(t, func(o *server.Options) {
+		o.Host, o.TLS = "0.0.0.0", server.TLS{SelfSigned: true, Names: []string{"hub.example"}}
 	})
 	require.True(t, strings.HasPrefix(server.URL(), "tls://127.0.0.1:"), server.URL())
 	ca, err := server.CA()
@@ -103,8 +104,8 @@ func TestASelfSignedServer(t *testing.T) {
 // A certificate that somebody renews on disk is shown to the next who connects; files that are half there
 // change nothing.
 func TestACertificateIsReadAnewWhenItChanges(t *testing.T) {
-	first := bustest.Start(t, func(o *bus.ServerOptions) { o.TLS.SelfSigned = true })
-	second := bustest.Start(t, func(o *bus.ServerOptions) { o.TLS.SelfSigned = true })
+	first := bustest.Start(t, func(o *server.Options) { o.TLS.SelfSigned = true })
+	second := bustest.Start(t, func(o *server.Options) { o.TLS.SelfSigned = true })
 	dir := t.TempDir()
 	take := func(from *bustest.Server, file string) {
 		text, err := os.ReadFile(filepath.Join(filepath.Dir(from.CAFile()), file))
@@ -121,8 +122,8 @@ func TestACertificateIsReadAnewWhenItChanges(t *testing.T) {
 		authorities = append(authorities, ca...)
 	}
 	require.NoError(t, os.WriteFile(both, authorities, 0o600))
-	server := bustest.Start(t, func(o *bus.ServerOptions) {
-		o.TLS = bus.ServerTLS{Cert: filepath.Join(dir, "cert.pem"), Key: filepath.Join(dir, "key.pem"), CA: both}
+	server := bustest.Start(t, func(o *server.Options) {
+		o.TLS = server.TLS{Cert: filepath.Join(dir, "cert.pem"), Key: filepath.Join(dir, "key.pem"), CA: both}
 	})
 	require.Equal(t, serial(t, first, both), serial(t, server, both))
 	take(second, "cert.pem")

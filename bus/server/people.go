@@ -1,4 +1,4 @@
-package bus
+package server
 
 import (
 	"errors"
@@ -15,7 +15,7 @@ import (
 
 // peopleAccount has no JetStream: inside HUB the reply subject of a request would be written to by whoever
 // answers, and answers to others could be read.
-func (r *realm) peopleAccount() *jwt.AccountClaims {
+func (r *operator) peopleAccount() *jwt.AccountClaims {
 	a := jwt.NewAccountClaims(r.public("people"))
 	a.Name = subjects.AccountPeople
 	for _, e := range r.fleet.PeopleExports() {
@@ -29,7 +29,7 @@ func (r *realm) peopleAccount() *jwt.AccountClaims {
 }
 
 // writeFirstPerson writes the creds of the admin who is there before any other, unless they were revoked.
-func (r *realm) writeFirstPerson(path string) error {
+func (r *operator) writeFirstPerson(path string) error {
 	if _, revoked := r.revoked.of(subjects.AccountPeople)[r.public("firstPerson")]; revoked {
 		if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return err
@@ -43,7 +43,7 @@ func (r *realm) writeFirstPerson(path string) error {
 	return writePrivate(path, text)
 }
 
-func (r *realm) people() *PeopleIssuer {
+func (r *operator) people() *PeopleIssuer {
 	return &PeopleIssuer{fleet: r.fleet, account: r.public("people"), signing: r.keys["peopleSigning"]}
 }
 
