@@ -225,9 +225,10 @@ func Lead(t testing.TB, c *bus.Conn, id string, o bus.LeadOptions) *bus.Store {
 		ended <- bus.Lead(ctx, c, id, o, func(leading context.Context, s *bus.Store) error {
 			select {
 			case stores <- s:
+				<-leading.Done()
+				cancel() // or it would compete with whom a test lets lead next, under the same name
 			case <-leading.Done():
 			}
-			<-leading.Done()
 			return nil
 		})
 	})
