@@ -3,11 +3,11 @@ package upgrader
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go/jetstream"
 	"github.com/rs/zerolog"
 	"github.com/stretchr/testify/require"
 
@@ -89,13 +89,23 @@ func (h *hub) outcome(op *api.UpgradeOperation, want string) api.UpgradeResult {
 	return r
 }
 
-func (h *hub) inventory() (api.MemberInventory, error) {
-	var i api.MemberInventory
-	entry, ok := h.store.Inventories.Get("berlin")
-	if !ok {
-		return i, errors.New("no inventory")
+// told is the inventory as the server holds it: the hub follows results and inventories on two streams, so that it may
+// hear of a result first.
+func (h *hub) told() (*jetstream.RawStreamMsg, error) {
+	c := h.store.Conn
+	stream, err := c.JS.Stream(h.t.Context(), c.Fleet.Stream(subjects.Events))
+	if err != nil {
+		return nil, err
 	}
-	return i, json.Unmarshal(entry.Value, &i)
+	return stream.GetLastMsgForSubject(h.t.Context(), c.Fleet.Inventory("berlin"))
+}
+
+func (h *hub) inventory() (i api.MemberInventory, err error) {
+	m, err := h.told()
+	if err != nil {
+		return i, err
+	}
+	return i, json.Unmarshal(m.Data, &i)
 }
 
 func (h *hub) expectInventory(holds func(api.MemberInventory) bool) api.MemberInventory {

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go/jetstream"
 	"github.com/stretchr/testify/require"
 
 	"flotilla/agent/disk"
@@ -47,16 +48,18 @@ func TestInventoryIsToldWhenItChanged(t *testing.T) {
 	h, m, data := newHub(t), member(t), t.TempDir()
 	a := h.start(m, data)
 	h.expectInventory(func(api.MemberInventory) bool { return true })
-	first, _ := h.store.Inventories.Get("berlin")
+	first, err := h.told()
+	require.NoError(t, err)
 	setFaults(t, m)
 	require.NoError(t, a.u.inventory.publish(t.Context(), false))
-	now, _ := h.store.Inventories.Get("berlin")
+	now, err := h.told()
+	require.NoError(t, err)
 	require.Equal(t, first.Sequence, now.Sequence)
 	a.stop()
 	h.start(m, data)
 	h.expectInventory(func(api.MemberInventory) bool {
-		now, _ := h.store.Inventories.Get("berlin")
-		return now.Sequence > first.Sequence
+		now, err := h.told()
+		return err == nil && now.Sequence > first.Sequence
 	})
 }
 
@@ -106,7 +109,7 @@ func TestHalfAnInventoryIsNotTold(t *testing.T) {
 	a := h.start(m, t.TempDir())
 	require.ErrorContains(t, a.u.inventory.publish(t.Context(), true), "reading the member: ")
 	_, err := h.inventory()
-	require.ErrorContains(t, err, "no inventory")
+	require.ErrorIs(t, err, jetstream.ErrMsgNotFound)
 	setFaults(t, m)
 	require.Equal(t, "berlin-00000004", h.expectInventory(func(api.MemberInventory) bool { return true }).ClusterResourceID)
 }
