@@ -143,8 +143,8 @@ func (s *Store) closeLedger() {
 	<-s.keeping
 }
 
-// AcceptLoss goes on with what is left of a damaged state, after ops, which clear up behind what is gone, under a new
-// epoch: the server may give the numbers of what is gone again. The store is not to be used after it: whoever leads
+// AcceptLoss goes on with what is left of a damaged state, without records that came back and after ops, which clear up
+// behind what is gone, under a new epoch: the server may give the numbers of what is gone again. The store is not to be used after it: whoever leads
 // next finds state whole.
 func (s *Store) AcceptLoss(ctx context.Context, ops []Op) error {
 	if s.ledger.rescued != nil { // it was broken off
@@ -153,6 +153,9 @@ func (s *Store) AcceptLoss(ctx context.Context, ops []Op) error {
 	records, err := s.left(func(string) bool { return true })
 	if err != nil {
 		return err
+	}
+	for _, key := range s.Damage.Deleted {
+		delete(records, key)
 	}
 	for _, op := range ops {
 		if op.Value == nil {

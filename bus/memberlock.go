@@ -12,18 +12,23 @@ import (
 // Locks are the locks of members: at most one operation changes a member at a time, whichever room it
 // is of. A lock is taken and given back in the same batch as the record that says so.
 type Locks struct {
-	table *Table[api.MemberLock]
+	table *Records[api.MemberLock]
 }
 
-// LocksOf returns the locks in a state.
-func LocksOf(s *State) *Locks { return &Locks{table: TableOf[api.MemberLock](s, subjects.Locks)} }
+// LocksOf returns the locks, for a room that takes them.
+func LocksOf(a *Access) *Locks { return &Locks{Writes[api.MemberLock](a, subjects.Locks)} }
 
 // Take returns the write that takes a member's lock for an operation; it conflicts while anybody holds
 // it. Owner names what the operation is part of, for people: "run web-1".
 func (l *Locks) Take(member, operation, owner string, at time.Time) Op {
-	return Put(l.table.Key(member), api.MemberLock{
+	return l.Pass(member, operation, owner, at, 0)
+}
+
+// Pass is Take in the place of a lock that is held, of that revision.
+func (l *Locks) Pass(member, operation, owner string, at time.Time, revision uint64) Op {
+	return l.table.Put(member, &api.MemberLock{
 		Header: api.NewHeader(api.KindLock), Member: member, Holder: operation, Owner: owner, Since: metav1.NewTime(at),
-	}, 0)
+	}, revision)
 }
 
 // Release returns the write that gives a member's lock back; false when the operation does not hold it.
@@ -32,7 +37,7 @@ func (l *Locks) Release(member, operation string) (Op, bool) {
 	if !found || lock.Holder != operation {
 		return Op{}, false
 	}
-	return Delete(l.table.Key(member), revision), true
+	return l.table.Delete(member, revision), true
 }
 
 // Get returns the lock of a member.

@@ -6,8 +6,8 @@ import (
 )
 
 // Bound answers which placements are bound to a member.
-func Bound(s *State) *Inverse {
-	return InverseOf(TableOf[api.Schedule](s, subjects.Schedules), func(schedule *api.Schedule) []string {
+func Bound(a *Access) *Inverse {
+	return InverseOf(Reads[api.Schedule](a, subjects.Schedules), func(schedule *api.Schedule) []string {
 		members := make([]string, len(schedule.Bindings))
 		for i := range schedule.Bindings {
 			members[i] = schedule.Bindings[i].Member
@@ -17,8 +17,8 @@ func Bound(s *State) *Inverse {
 }
 
 // Released answers which placements a member has an entry of in a release.
-func Released(s *State) *Inverse {
-	return InverseOf(TableOf[api.Release](s, subjects.Releases), func(release *api.Release) []string {
+func Released(a *Access) *Inverse {
+	return InverseOf(Reads[api.Release](a, subjects.Releases), func(release *api.Release) []string {
 		members := make([]string, len(release.Entries))
 		for i := range release.Entries {
 			members[i] = release.Entries[i].Member

@@ -176,6 +176,12 @@ func (t *Table[T]) Broken() map[string]error {
 	return all
 }
 
+// Revision is that of the record of a name, whether it can be decoded or not; 0 when there is none.
+func (t *Table[T]) Revision(name string) uint64 {
+	_, revision, _, _ := t.Find(name)
+	return revision
+}
+
 // Key is the key of the record called name.
 func (t *Table[T]) Key(name string) string { return t.family.Key(name) }
 
@@ -186,13 +192,13 @@ func (t *Table[T]) OnChange(f func(name string)) {
 	t.mu.Lock()
 	t.listeners = append(slices.Clip(t.listeners), f)
 	t.mu.Unlock()
-	for _, name := range t.names() {
+	for _, name := range t.Names() {
 		f(name)
 	}
 }
 
-// names of all records, broken ones included, sorted.
-func (t *Table[T]) names() []string {
+// Names of all records, those included that cannot be decoded, sorted.
+func (t *Table[T]) Names() []string {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
 	names := slices.AppendSeq(slices.Collect(maps.Keys(t.entries)), maps.Keys(t.broken))

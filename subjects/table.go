@@ -78,39 +78,20 @@ func (f Fleet) Addresses() []Address {
 
 func (f Fleet) records() []Address {
 	in := f.Bucket(State)
-	record := func(family Family, name, holds, writer, readers string) Address {
-		return Address{in, family.Prefix() + name, holds, writer, readers}
+	var book []Address
+	for _, r := range records {
+		readers := r.Readers
+		if len(readers) == 0 {
+			readers = r.Writers
+		}
+		book = append(book, Address{in, r.Family.Prefix() + r.Token, r.Holds, listed(r.Writers), listed(readers)})
 	}
-	return []Address{
-		record(PlacementSpecs, "<placement>", "a placement as applied", "door", "scheduler, roller, reporter"),
-		record(MemberSpecs, "<member>", "a MemberCluster as applied", "door", "registrar"),
-		record(ObjectSpecs, "<object>", "head of a content object: digest, labels", "door", "door"),
-		record(RunSpecs, "<run>", "an update run as applied, or as made of a profile", "door; runner what a profile makes", "runner, dispatcher"),
-		record(StrategySpecs, "<strategy>", "an update strategy as applied", "door", "runner"),
-		record(ProfileSpecs, "<profile>", "an auto-upgrade profile as applied", "door", "runner"),
-		record(CatalogSpecs, "<catalog>", "which versions are published where", "door", "runner"),
-		record(MaintenanceSpecs, "<member>", "the maintenance windows of a member", "door", "runner"),
-		record(PoolSpecs, "<pool>", "a node pool as applied", "door", "disruptor"),
-		record(InstanceCatalogSpecs, "<catalog>", "instance types, offerings and prices as applied", "door", "disruptor"),
-		record(Snapshots, "<placement>.<index>", "what a placement selected, never changed", "door", "roller, dispatcher"),
-		record(Members, "<member>", "state, labels and properties of a member", "registrar", "scheduler, roller, clients"),
-		record(Schedules, "<placement>", "bindings with the scores of their pick", "scheduler", "roller, reporter, clients"),
-		record(Verdicts, "<placement>", "why each member was picked or not", "scheduler", "clients"),
-		record(Releases, "<placement>", "which snapshot each binding may run", "roller", "dispatcher, reporter"),
-		record(Statuses, "<placement>", "conditions, counts, first failures", "reporter", "clients"),
-		record(Runs, "<run>", "state of an update run: its whole tree, frozen membership, gates", "runner", "dispatcher, clients"),
-		record(Profiles, "<profile>", "what an auto-upgrade profile last did", "runner", "clients"),
-		record(Locks, "<member>", "which operation may change the member now; created, never overwritten", "runner, disruptor", "runner, disruptor"),
-		record(Disruptions, "<member>", "node disruptions decided and not yet seen finished", "disruptor", "dispatcher, clients"),
-		record(Pools, "<pool>", "state and lint of a node pool over its members", "disruptor", "door, clients"),
-		record(Notifications, "<notification>", "how far into the audit stream a notification has come", "notifier", "notifier"),
-		record(Users, "<person>", "who a person is: role, public key, end and revocation of the credentials", "door", "door"),
-		record(Identities, "<member>", "keys of a member's agent, ends of its credentials, tokens that were made for it", "enroller", "enroller"),
+	return append(book, []Address{
 		{in, TermKey, "who leads; fences every other write", "leader", "hubs"},
 		{in, TallyKey, "nothing: its header counts all records, as that of every other write does, after a deletion", "leader", "leader"},
 		{in, RestoringKey, "a restore is under way", "leader", "hubs"},
 		{in, LayoutKey, "number of the last layout step; names of the secrets that content is sealed with", "leader", "hubs"},
-	}
+	}...)
 }
 
 func (f Fleet) otherBuckets() []Address {

@@ -71,16 +71,17 @@ func New(store *bus.Store, o Options) *Dispatcher {
 	if o.Level == 0 {
 		o.Level = api.Level
 	}
+	a := store.State.As(subjects.Dispatcher)
 	d := &Dispatcher{
 		store: store, options: o, index: newIndex(), operations: newOperations(), sent: newSent(),
-		releases: bus.TableOf[api.Release](store.State, subjects.Releases),
-		specs:    bus.TableOf[api.Spec](store.State, subjects.RunSpecs),
-		runs:     bus.TableOf[api.UpdateRunStatus](store.State, subjects.Runs),
-		members:  bus.TableOf[api.Spec](store.State, subjects.MemberSpecs),
-		seen:     bus.TableOf[api.MemberRecord](store.State, subjects.Members),
-		records:  bus.TableOf[api.DisruptionRecord](store.State, subjects.Disruptions),
+		releases: bus.Reads[api.Release](a, subjects.Releases),
+		specs:    bus.Reads[api.Spec](a, subjects.RunSpecs),
+		runs:     bus.Reads[api.UpdateRunStatus](a, subjects.Runs),
+		members:  bus.Reads[api.Spec](a, subjects.MemberSpecs),
+		seen:     bus.Reads[api.MemberRecord](a, subjects.Members),
+		records:  bus.Reads[api.DisruptionRecord](a, subjects.Disruptions),
 
-		identities: bus.TableOf[api.Identity](store.State, subjects.Identities),
+		identities: bus.Reads[api.Identity](a, subjects.Identities),
 	}
 	d.queue = loop.New(loop.Options{Workers: workers, Now: store.Now, Failed: d.failed, Runs: o.Runs})
 	return d

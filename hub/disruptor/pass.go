@@ -108,12 +108,11 @@ func (d *Disruptor) write(ctx context.Context, m *member, s *situation, out *dis
 	if out.TakeLock {
 		ops = append(ops, d.records.locks.Take(name, operation(name), owner, s.in.State.Now))
 	}
-	key := d.records.disruptions.Key(name)
 	switch {
 	case out.Remove:
-		ops = append(ops, bus.Delete(key, s.revision))
+		ops = append(ops, d.records.disruptions.Delete(name, s.revision))
 	case out.Changed:
-		ops = append(ops, bus.Put(key, out.Record, s.revision))
+		ops = append(ops, d.records.disruptions.Put(name, &out.Record, s.revision))
 	}
 	revisions, err := d.store.WriteTold(ctx, signed(out.Events), ops...)
 	if err != nil {

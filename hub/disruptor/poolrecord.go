@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"flotilla/bus"
 	"flotilla/core/api"
 	"flotilla/core/capacity"
 	"flotilla/core/disruption"
@@ -25,13 +24,12 @@ func (d *Disruptor) followPool(ctx context.Context, name string) (time.Time, err
 	if err != nil {
 		return time.Time{}, err
 	}
-	key := d.records.pools.Key(name)
 	switch {
 	case !found && !kept:
 		return time.Time{}, nil
 	case !found:
 		d.written.Delete(name)
-		_, err := d.store.Writer.Write(ctx, bus.Delete(key, revision))
+		_, err := d.store.Writer.Write(ctx, d.records.pools.Delete(name, revision))
 		return time.Time{}, err
 	case !d.feed.Synced():
 		return d.options.Now().Add(behind), nil
@@ -47,7 +45,7 @@ func (d *Disruptor) followPool(ctx context.Context, name string) (time.Time, err
 	if kept && reflect.DeepEqual(&old, record) {
 		return recheck, nil
 	}
-	if _, err := d.store.Writer.Write(ctx, bus.Put(key, record, revision)); err != nil {
+	if _, err := d.store.Writer.Write(ctx, d.records.pools.Put(name, record, revision)); err != nil {
 		return time.Time{}, fmt.Errorf("writing the record of NodePool %s: %w", name, err)
 	}
 	d.written.Store(name, d.options.Now())

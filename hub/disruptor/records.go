@@ -19,8 +19,8 @@ type records struct {
 	catalogs    *bus.Table[api.Spec]
 	objects     *bus.Table[api.Spec]
 	runs        *bus.Table[api.UpdateRunStatus]
-	disruptions *bus.Table[api.DisruptionRecord]
-	pools       *bus.Table[api.PoolRecord]
+	disruptions *bus.Records[api.DisruptionRecord]
+	pools       *bus.Records[api.PoolRecord]
 	locks       *bus.Locks
 	results     *bus.Values[api.DisruptionResult]
 	// clusters are the members as their specs of a revision hold them, by name.
@@ -28,15 +28,16 @@ type records struct {
 }
 
 func newRecords(s *bus.Store) *records {
-	spec := func(f subjects.Family) *bus.Table[api.Spec] { return bus.TableOf[api.Spec](s.State, f) }
+	a := s.State.As(subjects.Disruptor)
+	spec := func(f subjects.Family) *bus.Table[api.Spec] { return bus.Reads[api.Spec](a, f) }
 	return &records{
 		members: spec(subjects.MemberSpecs), poolSpecs: spec(subjects.PoolSpecs), catalogs: spec(subjects.InstanceCatalogSpecs),
 		objects:     spec(subjects.ObjectSpecs),
-		seen:        bus.TableOf[api.MemberRecord](s.State, subjects.Members),
-		runs:        bus.TableOf[api.UpdateRunStatus](s.State, subjects.Runs),
-		disruptions: bus.TableOf[api.DisruptionRecord](s.State, subjects.Disruptions),
-		pools:       bus.TableOf[api.PoolRecord](s.State, subjects.Pools),
-		locks:       bus.LocksOf(s.State),
+		seen:        bus.Reads[api.MemberRecord](a, subjects.Members),
+		runs:        bus.Reads[api.UpdateRunStatus](a, subjects.Runs),
+		disruptions: bus.Writes[api.DisruptionRecord](a, subjects.Disruptions),
+		pools:       bus.Writes[api.PoolRecord](a, subjects.Pools),
+		locks:       bus.LocksOf(a),
 		results:     bus.ValuesOf[api.DisruptionResult](s.Results),
 	}
 }

@@ -92,7 +92,7 @@ func (d *Door) undecided(record *api.DisruptionRecord, now time.Time) bool {
 	if seen, _, known := d.records.seen.Get(record.Member); known && seen.State != api.MemberReady {
 		return false
 	}
-	if lock, held := d.records.locks.Get(record.Member); held && lock.Holder != subjects.CommandDisruption+"/"+record.Member {
+	if lock, _, held := d.records.locks.Get(record.Member); held && lock.Holder != subjects.CommandDisruption+"/"+record.Member {
 		return false
 	}
 	return !slices.ContainsFunc(record.Disruptions, func(one api.Disruption) bool {

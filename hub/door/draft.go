@@ -94,7 +94,7 @@ func (f *draft) write(spec api.Spec, revision uint64, event string) {
 	if last := len(f.results) - 1; last >= 0 && f.results[last].Object == spec.Object {
 		f.written[len(f.ops)] = last
 	}
-	f.ops = append(f.ops, bus.Put(table.Key(name), spec, revision))
+	f.ops = append(f.ops, table.Put(name, &spec, revision))
 	if table == f.records.objects {
 		f.noted = append(f.noted, name)
 	}
@@ -105,7 +105,7 @@ func (f *draft) write(spec api.Spec, revision uint64, event string) {
 func (f *draft) erase(ref api.ObjectRef, revision uint64) {
 	table, name := f.records.place(ref)
 	f.erased[len(f.ops)] = ref
-	f.ops = append(f.ops, bus.Delete(table.Key(name), revision))
+	f.ops = append(f.ops, table.Delete(name, revision))
 	if table == f.records.objects {
 		f.noted = append(f.noted, name)
 	}

@@ -61,7 +61,7 @@ func (d *Door) finish(ctx context.Context, key string) (time.Time, error) {
 }
 
 // waiting are the specs of a kind whose deletion waits.
-func (d *Door) waiting(kind string) *bus.Table[api.Spec] {
+func (d *Door) waiting(kind string) *bus.Records[api.Spec] {
 	switch kind {
 	case subjects.KindPlacement:
 		return d.records.placements
@@ -169,7 +169,7 @@ func (d *Door) end(ctx context.Context, stored *api.Spec, revision uint64, uncon
 	f.erase(stored.Object, revision)
 	if table == d.records.placements {
 		for _, snapshot := range d.records.snapshots.Group(name) {
-			f.ops = append(f.ops, bus.Delete(d.records.snapshots.Key(snapshot.Name), snapshot.Revision))
+			f.ops = append(f.ops, d.records.snapshots.Delete(snapshot.Name, snapshot.Revision))
 		}
 	}
 	f.audit(auditName(stored.Object), "Deleted", stored.Object.String())

@@ -24,10 +24,10 @@ var namedKinds = map[string]namedKind{
 }
 
 // specsOf are the tables of the specs of named kinds, by kind.
-func specsOf(s *bus.State) map[string]*bus.Table[api.Spec] {
-	specs := map[string]*bus.Table[api.Spec]{}
+func specsOf(a *bus.Access) map[string]*bus.Records[api.Spec] {
+	specs := map[string]*bus.Records[api.Spec]{}
 	for kind, where := range namedKinds {
-		specs[kind] = bus.TableOf[api.Spec](s, where.family)
+		specs[kind] = bus.Writes[api.Spec](a, where.family)
 	}
 	return specs
 }
@@ -38,10 +38,10 @@ type upgrades struct {
 	profiles *bus.Table[api.AutoUpgradeProfileStatus]
 }
 
-func newUpgrades(s *bus.State) *upgrades {
+func newUpgrades(a *bus.Access) *upgrades {
 	return &upgrades{
-		runs:     bus.TableOf[api.UpdateRunStatus](s, subjects.Runs),
-		profiles: bus.TableOf[api.AutoUpgradeProfileStatus](s, subjects.Profiles),
+		runs:     bus.Reads[api.UpdateRunStatus](a, subjects.Runs),
+		profiles: bus.Reads[api.AutoUpgradeProfileStatus](a, subjects.Profiles),
 	}
 }
 

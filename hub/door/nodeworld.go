@@ -32,7 +32,7 @@ func (d *Door) nodeWorld(f *draft) *nodeWorld {
 }
 
 // standing are the objects of a kind that would be there, by name.
-func standing[T any, P api.PointerTo[T]](f *draft, table *bus.Table[api.Spec]) map[string]*T {
+func standing[T any, P api.PointerTo[T]](f *draft, table *bus.Records[api.Spec]) map[string]*T {
 	all := map[string]*T{}
 	for _, entry := range table.All() {
 		if _, going := f.going[entry.Value.Object]; going || entry.Value.Deleted != nil {

@@ -13,51 +13,52 @@ import (
 // records are the tables the door reads.
 type records struct {
 	state      *bus.State
-	placements *bus.Table[api.Spec]
-	members    *bus.Table[api.Spec]
-	objects    *bus.Table[api.Spec]
-	snapshots  *bus.Table[api.Snapshot]
+	placements *bus.Records[api.Spec]
+	members    *bus.Records[api.Spec]
+	objects    *bus.Records[api.Spec]
+	snapshots  *bus.Records[api.Snapshot]
 	schedules  *bus.Table[api.Schedule]
 	releases   *bus.Table[api.Release]
 	verdicts   *bus.Table[api.Verdicts]
 	statuses   *bus.Table[api.PlacementStatus]
 	seen       *bus.Table[api.MemberRecord]
-	users      *bus.Table[api.User]
+	users      *bus.Records[api.User]
 	identities *bus.Table[api.Identity]
 	upgrades   *upgrades
 	// specs are those of named kinds, by kind.
-	specs map[string]*bus.Table[api.Spec]
+	specs map[string]*bus.Records[api.Spec]
 	pools *bus.Table[api.PoolRecord]
 	// disruptions and locks are the disruptor's, of members.
 	disruptions *bus.Table[api.DisruptionRecord]
-	locks       *bus.Locks
+	locks       *bus.Table[api.MemberLock]
 }
 
 func newRecords(s *bus.State) *records {
+	a := s.As(subjects.Door)
 	return &records{
 		state:      s,
-		placements: bus.TableOf[api.Spec](s, subjects.PlacementSpecs),
-		members:    bus.TableOf[api.Spec](s, subjects.MemberSpecs),
-		objects:    bus.TableOf[api.Spec](s, subjects.ObjectSpecs),
-		snapshots:  bus.TableOf[api.Snapshot](s, subjects.Snapshots),
-		schedules:  bus.TableOf[api.Schedule](s, subjects.Schedules),
-		releases:   bus.TableOf[api.Release](s, subjects.Releases),
-		verdicts:   bus.TableOf[api.Verdicts](s, subjects.Verdicts),
-		statuses:   bus.TableOf[api.PlacementStatus](s, subjects.Statuses),
-		seen:       bus.TableOf[api.MemberRecord](s, subjects.Members),
-		users:      bus.TableOf[api.User](s, subjects.Users),
-		identities: bus.TableOf[api.Identity](s, subjects.Identities),
-		upgrades:   newUpgrades(s),
-		specs:      specsOf(s),
-		pools:      bus.TableOf[api.PoolRecord](s, subjects.Pools),
+		placements: bus.Writes[api.Spec](a, subjects.PlacementSpecs),
+		members:    bus.Writes[api.Spec](a, subjects.MemberSpecs),
+		objects:    bus.Writes[api.Spec](a, subjects.ObjectSpecs),
+		snapshots:  bus.Writes[api.Snapshot](a, subjects.Snapshots),
+		schedules:  bus.Reads[api.Schedule](a, subjects.Schedules),
+		releases:   bus.Reads[api.Release](a, subjects.Releases),
+		verdicts:   bus.Reads[api.Verdicts](a, subjects.Verdicts),
+		statuses:   bus.Reads[api.PlacementStatus](a, subjects.Statuses),
+		seen:       bus.Reads[api.MemberRecord](a, subjects.Members),
+		users:      bus.Writes[api.User](a, subjects.Users),
+		identities: bus.Reads[api.Identity](a, subjects.Identities),
+		upgrades:   newUpgrades(a),
+		specs:      specsOf(a),
+		pools:      bus.Reads[api.PoolRecord](a, subjects.Pools),
 
-		disruptions: bus.TableOf[api.DisruptionRecord](s, subjects.Disruptions),
-		locks:       bus.LocksOf(s),
+		disruptions: bus.Reads[api.DisruptionRecord](a, subjects.Disruptions),
+		locks:       bus.Reads[api.MemberLock](a, subjects.Locks),
 	}
 }
 
 // place says where the spec of an object lies: its table and its name there.
-func (r *records) place(ref api.ObjectRef) (table *bus.Table[api.Spec], name string) {
+func (r *records) place(ref api.ObjectRef) (table *bus.Records[api.Spec], name string) {
 	switch {
 	case !validate.Known(ref.APIVersion, ref.Kind) && ref.APIVersion != "":
 		return r.objects, content.Key(ref)
@@ -91,13 +92,13 @@ func newest(snapshots []bus.Entry[api.Snapshot], uid string) *api.Snapshot {
 // shelf keeps an index of all content in step with its table: changes are noted as they come and
 // followed when the index is used.
 type shelf struct {
-	objects *bus.Table[api.Spec]
+	objects *bus.Records[api.Spec]
 	mu      sync.Mutex
 	changed map[string]struct{}
 	index   *content.Index
 }
 
-func newShelf(objects *bus.Table[api.Spec], skipped []string) *shelf {
+func newShelf(objects *bus.Records[api.Spec], skipped []string) *shelf {
 	s := &shelf{objects: objects, changed: map[string]struct{}{}, index: content.NewIndex()}
 	s.index.Reserve(skipped...)
 	objects.OnChange(s.note)

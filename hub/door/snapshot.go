@@ -31,11 +31,10 @@ func (f *draft) cutOne(p *api.Placement) error {
 	}
 	for name, index := range broken { // what took its number must not be taken for it
 		next.Index = max(next.Index, index+1)
-		key := f.records.snapshots.Key(name)
-		f.ops = append(f.ops, bus.Delete(key, f.records.state.Revision(key)))
+		f.ops = append(f.ops, f.records.snapshots.Delete(name, f.records.snapshots.Revision(name)))
 	}
 	f.bodies = append(f.bodies, sealable{digest, body})
-	f.ops = append(f.ops, bus.Put(f.records.snapshots.Key(subjects.SnapshotName(p.Key(), next.Index)), next, 0))
+	f.ops = append(f.ops, f.records.snapshots.Put(subjects.SnapshotName(p.Key(), next.Index), &next, 0))
 	f.cuts[p.Key()] = &next
 	f.auditSnapshot(p, &next)
 	f.forget(p, kept)
@@ -121,7 +120,7 @@ func (f *draft) forget(p *api.Placement, kept []bus.Entry[api.Snapshot]) {
 	}
 	for _, old := range kept[:surplus] {
 		if !released[old.Value.Index] {
-			f.ops = append(f.ops, bus.Delete(f.records.snapshots.Key(old.Name), old.Revision))
+			f.ops = append(f.ops, f.records.snapshots.Delete(old.Name, old.Revision))
 		}
 	}
 }

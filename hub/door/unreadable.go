@@ -29,7 +29,7 @@ func (r *records) stored(ref api.ObjectRef) (spec api.Spec, revision uint64, fou
 	return spec, revision, found
 }
 
-func (r *records) salvage(ref api.ObjectRef, table *bus.Table[api.Spec], name string) api.Spec {
+func (r *records) salvage(ref api.ObjectRef, table *bus.Records[api.Spec], name string) api.Spec {
 	raw, _, _ := r.state.Raw(table.Key(name))
 	var fields map[string]json.RawMessage
 	_ = json.Unmarshal(raw, &fields) // without fields all is as in a new one
@@ -58,7 +58,7 @@ func salvaged[T any](raw json.RawMessage) T {
 
 // uidOf is the uid that other records give an object: entries of a release under another one would be
 // taken for those of an earlier object and withdrawn.
-func (r *records) uidOf(table *bus.Table[api.Spec], name string) string {
+func (r *records) uidOf(table *bus.Records[api.Spec], name string) string {
 	switch table {
 	case r.members:
 		record, _, _ := r.seen.Get(name)
@@ -192,7 +192,7 @@ func (d *Door) unreadableProblems() []api.Problem {
 		})
 	}
 	const mend = "; apply it again or delete it"
-	specs := map[string]*bus.Table[api.Spec]{
+	specs := map[string]*bus.Records[api.Spec]{
 		subjects.KindPlacement: d.records.placements, subjects.KindMember: d.records.members, subjects.KindObject: d.records.objects,
 	}
 	for kind, table := range d.records.specs {
@@ -227,7 +227,7 @@ func (d *Door) unreadableProblems() []api.Problem {
 		object := subjects.KindPlacement + "/" + placement
 		tell(object, " "+object, fmt.Errorf("its snapshot %d cannot be decoded: %w", index, broken[name]))
 	}
-	for _, table := range []*bus.Table[api.Spec]{d.records.placements, d.records.members, d.records.specs[api.KindNodePool]} {
+	for _, table := range []*bus.Records[api.Spec]{d.records.placements, d.records.members, d.records.specs[api.KindNodePool]} {
 		for _, entry := range table.All() {
 			if !readable(&entry.Value) {
 				tell(auditName(entry.Value.Object), " "+typed(entry.Value.Object), fmt.Errorf("its body cannot be decoded%s", mend))

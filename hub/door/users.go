@@ -39,7 +39,7 @@ func (d *Door) addUser(ctx context.Context, request *api.UserAddRequest) (*api.U
 		did = "Renewed"
 	}
 	told := request.By.Audit(userEvent(next.Name, did, "credentials of role "+string(next.Role)+" until "+next.Ends.UTC().Format(time.RFC3339)))
-	if _, err := d.store.WriteTold(ctx, []api.Audit{told}, bus.Put(d.records.users.Key(next.Name), next, revision)); err != nil {
+	if _, err := d.store.WriteTold(ctx, []api.Audit{told}, d.records.users.Put(next.Name, &next, revision)); err != nil {
 		return nil, err
 	}
 	answer := &api.UserAddResponse{User: next, Creds: string(creds), URL: d.options.AgentURL}
@@ -146,7 +146,7 @@ func (d *Door) revokeUser(ctx context.Context, request *api.UserRevokeRequest) (
 	now := metav1.NewTime(d.store.Now().UTC().Truncate(time.Second))
 	stored.Revoked, stored.By = &now, request.By.Name
 	told := request.By.Audit(userEvent(stored.Name, "Revoked", "credentials of role "+string(stored.Role)))
-	if _, err := d.store.WriteTold(ctx, []api.Audit{told}, bus.Put(d.records.users.Key(stored.Name), stored, revision)); err != nil {
+	if _, err := d.store.WriteTold(ctx, []api.Audit{told}, d.records.users.Put(stored.Name, &stored, revision)); err != nil {
 		return nil, err
 	}
 	return &api.UserRevokeResponse{User: stored, Left: d.refuse(&stored, "flotilla user revoke "+stored.Name)}, nil

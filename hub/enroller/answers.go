@@ -49,8 +49,7 @@ func (e *Enroller) decide(ctx context.Context, asked *bus.Enrolment, heard int64
 			return &api.EnrolmentAnswer{Refused: v.Refused}, nil
 		}
 		if v.Write {
-			key := e.records.Key(asked.Member)
-			_, err = e.store.WriteTold(ctx, e.events(asked.Member, asked.Address, v.Events), bus.Put(key, v.Record, revision))
+			_, err = e.store.WriteTold(ctx, e.events(asked.Member, asked.Address, v.Events), e.records.Put(asked.Member, &v.Record, revision))
 		}
 		if errors.Is(err, bus.ErrConflict) && try < tries {
 			continue

@@ -28,9 +28,9 @@ type cuts struct {
 	freed   map[string]time.Time
 }
 
-func newCuts(store *bus.Store, o Options) *cuts {
+func newCuts(store *bus.Store, o Options, records *bus.Table[api.Identity]) *cuts {
 	c := &cuts{
-		store: store, options: o, records: bus.TableOf[api.Identity](store.State, subjects.Identities),
+		store: store, options: o, records: records,
 		refused: map[string]bool{}, freed: map[string]time.Time{},
 	}
 	c.queue = loop.New(loop.Options{Now: store.Now, Failed: c.failed})

@@ -57,7 +57,7 @@ type Enroller struct {
 	store   *bus.Store
 	options Options
 	specs   *bus.Table[api.Spec]
-	records *bus.Table[api.Identity]
+	records *bus.Records[api.Identity]
 	queue   *loop.Queue
 	cuts    *cuts
 
@@ -80,14 +80,15 @@ type statement struct {
 // New returns an enroller on an open store. Before Run it writes only what its verbs are asked for.
 func New(store *bus.Store, o Options) *Enroller {
 	o.Life = cmp.Or(o.Life, api.CredentialsLife)
+	a := store.State.As(subjects.Enroller)
 	e := &Enroller{
 		store: store, options: o,
-		specs:   bus.TableOf[api.Spec](store.State, subjects.MemberSpecs),
-		records: bus.TableOf[api.Identity](store.State, subjects.Identities),
+		specs:   bus.Reads[api.Spec](a, subjects.MemberSpecs),
+		records: bus.Writes[api.Identity](a, subjects.Identities),
 		heard:   map[string]statement{}, waiting: map[string]*bus.Enrolment{}, told: map[string]time.Time{},
 	}
 	e.queue = loop.New(loop.Options{Now: store.Now, Failed: e.failed})
-	e.cuts = newCuts(store, o)
+	e.cuts = newCuts(store, o, e.records.Table)
 	return e
 }
 
@@ -146,7 +147,7 @@ func (e *Enroller) follow(ctx context.Context, member string) (time.Time, error)
 	}
 	plan := enrolment.Follow(record, standing, e.options.Farewell, e.store.Now())
 	if plan.Write {
-		_, err = e.store.WriteTold(ctx, e.events(member, "", plan.Events), bus.Put(e.records.Key(member), plan.Record, revision))
+		_, err = e.store.WriteTold(ctx, e.events(member, "", plan.Events), e.records.Put(member, &plan.Record, revision))
 	}
 	return plan.Recheck, err
 }

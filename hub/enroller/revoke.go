@@ -64,7 +64,7 @@ func (e *Enroller) revoke(ctx context.Context, request *api.MemberRevokeRequest)
 		Object: subjects.KindMember + "/" + request.Name, Member: request.Name, Type: "Normal", Reason: enrolment.ReasonRevoked,
 		Message: enrolment.Refused(request.Name),
 	})
-	if _, err := e.store.WriteTold(ctx, []api.Audit{told}, bus.Put(e.records.Key(request.Name), next, revision)); err != nil {
+	if _, err := e.store.WriteTold(ctx, []api.Audit{told}, e.records.Put(request.Name, &next, revision)); err != nil {
 		return nil, err
 	}
 	delete(e.waiting, request.Name)

@@ -79,7 +79,7 @@ func (e *Enroller) enrol(ctx context.Context, request *api.EnrolRequest) (*api.E
 		Message: "a token with which its agent enrols once, until " + issued.Ends.UTC().Format(time.RFC3339),
 	})
 	next := enrolment.Issue(record, request.Name, issued)
-	if _, err := e.store.WriteTold(ctx, []api.Audit{told}, bus.Put(e.records.Key(request.Name), next, revision)); err != nil {
+	if _, err := e.store.WriteTold(ctx, []api.Audit{told}, e.records.Put(request.Name, &next, revision)); err != nil {
 		return nil, err
 	}
 	return &api.EnrolResponse{Token: token, Ends: issued.Ends}, nil

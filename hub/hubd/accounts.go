@@ -13,7 +13,7 @@ func (h *Hub) keepAccounts(ctx context.Context, s *bus.Store) error {
 	if h.accounts == nil {
 		return nil
 	}
-	users, agents := bus.TableOf[api.User](s.State, subjects.Users), bus.TableOf[api.Identity](s.State, subjects.Identities)
+	users, agents := bus.Reads[api.User](s.State.As(subjects.Hubd), subjects.Users), bus.Reads[api.Identity](s.State.As(subjects.Hubd), subjects.Identities)
 	return h.accounts.Keep(ctx, func(account string) (refused []string) {
 		switch account {
 		case subjects.AccountPeople:

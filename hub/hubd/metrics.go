@@ -90,14 +90,14 @@ func (c fleetCollector) Collect(out chan<- prometheus.Metric) {
 	}
 	gauge(leadingMetric, 1)
 	gauge(termMetric, float64(s.Term.Term))
-	gauge(placementsMetric, float64(bus.TableOf[api.Spec](s.State, subjects.PlacementSpecs).Len()))
+	gauge(placementsMetric, float64(bus.Reads[api.Spec](s.State.As(subjects.Hubd), subjects.PlacementSpecs).Len()))
 	bindings := 0
-	for _, schedule := range bus.TableOf[api.Schedule](s.State, subjects.Schedules).All() {
+	for _, schedule := range bus.Reads[api.Schedule](s.State.As(subjects.Hubd), subjects.Schedules).All() {
 		bindings += len(schedule.Value.Bindings)
 	}
 	gauge(bindingsMetric, float64(bindings))
 	states, beyond := map[api.MemberState]int{}, 0
-	for _, member := range bus.TableOf[api.MemberRecord](s.State, subjects.Members).All() {
+	for _, member := range bus.Reads[api.MemberRecord](s.State.As(subjects.Hubd), subjects.Members).All() {
 		states[member.Value.State]++
 		beyond += len(liveness.BeyondBounds(member.Value.Properties))
 	}
@@ -106,7 +106,7 @@ func (c fleetCollector) Collect(out chan<- prometheus.Metric) {
 		gauge(membersMetric, float64(states[state]), string(state))
 	}
 	runs := map[api.UpdateState]int{}
-	for _, run := range bus.TableOf[api.UpdateRunStatus](s.State, subjects.Runs).All() {
+	for _, run := range bus.Reads[api.UpdateRunStatus](s.State.As(subjects.Hubd), subjects.Runs).All() {
 		runs[run.Value.Status.State]++
 	}
 	for _, state := range runStates {

@@ -20,7 +20,7 @@ var (
 // collectCredentials tells of those of agents of members of the fleet that have a record.
 func (c fleetCollector) collectCredentials(s *bus.Store, gauge func(*prometheus.Desc, float64, ...string)) {
 	states, first := map[string]int{}, time.Time{}
-	for _, entry := range bus.TableOf[api.Identity](s.State, subjects.Identities).All() {
+	for _, entry := range bus.Reads[api.Identity](s.State.As(subjects.Hubd), subjects.Identities).All() {
 		record := &entry.Value
 		if !record.Admitted {
 			continue

@@ -80,7 +80,7 @@ func bounded(all []series) []series {
 func (c fleetCollector) collectPlacements(s *bus.Store, gauge func(*prometheus.Desc, float64, ...string)) {
 	var placements []series
 	members := map[string]*[troubles]float64{}
-	for _, entry := range bus.TableOf[api.PlacementStatus](s.State, subjects.Statuses).All() {
+	for _, entry := range bus.Reads[api.PlacementStatus](s.State.As(subjects.Hubd), subjects.Statuses).All() {
 		placements = append(placements, placementSeries(entry.Name, &entry.Value))
 		countTroubles(members, &entry.Value)
 	}

@@ -39,7 +39,7 @@ var errRoom = errors.New("room")
 // everything behind it is there.
 func (h *Hub) allRooms(s *bus.Store) []room {
 	log := h.options.Log
-	upgrades := runner.New(s, runner.Options{Runs: h.runsOf("runner", "fleet"), Log: log})
+	upgrades := runner.New(s, runner.Options{Entry: door.NewRuns(s.State), Runs: h.runsOf("runner", "fleet"), Log: log})
 	disruptions := disruptor.New(s, h.disruptorOptions())
 	gauges := gauger.New(s, gauger.Options{Events: disruptions.Uses, Metrics: h.streams, Log: log})
 	entrance := h.doorOptions()

@@ -111,9 +111,8 @@ func (d *delivery) note(ctx context.Context) error {
 	writing, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
 	defer context.AfterFunc(ctx, func() { time.AfterFunc(noteTimeout, cancel) })()
-	key := d.notifier.positions.Key(d.channel.name)
 	for {
-		_, err := d.notifier.store.Writer.Write(writing, bus.Put(key, d.position, d.notifier.store.State.Revision(key)))
+		_, err := d.notifier.store.Writer.Write(writing, d.notifier.positions.Put(d.channel.name, &d.position, d.notifier.positions.Revision(d.channel.name)))
 		if err == nil {
 			d.passed = 0
 			return nil

@@ -45,7 +45,7 @@ type Options struct {
 type Notifier struct {
 	store     *bus.Store
 	options   Options
-	positions *bus.Table[api.NotificationPosition]
+	positions *bus.Records[api.NotificationPosition]
 }
 
 // New returns a notifier on an open store.
@@ -53,7 +53,7 @@ func New(store *bus.Store, o Options) *Notifier {
 	if o.FirstPause == 0 {
 		o.FirstPause = firstPause
 	}
-	return &Notifier{store: store, options: o, positions: bus.TableOf[api.NotificationPosition](store.State, subjects.Notifications)}
+	return &Notifier{store: store, options: o, positions: bus.Writes[api.NotificationPosition](store.State.As(subjects.Notifier), subjects.Notifications)}
 }
 
 // Run sends until ctx ends. It errs when a position cannot be written.

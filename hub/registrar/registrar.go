@@ -36,7 +36,7 @@ type Registrar struct {
 	store      *bus.Store
 	options    Options
 	specs      *bus.Table[api.Spec]
-	records    *bus.Table[api.MemberRecord]
+	records    *bus.Records[api.MemberRecord]
 	identities *bus.Table[api.Identity]
 	heartbeats *bus.Values[api.Heartbeat]
 	queue      *loop.Queue
@@ -56,11 +56,12 @@ func New(store *bus.Store, o Options) *Registrar {
 			*t.at = *t.or
 		}
 	}
+	a := store.State.As(subjects.Registrar)
 	r := &Registrar{
 		store: store, options: o,
-		specs:      bus.TableOf[api.Spec](store.State, subjects.MemberSpecs),
-		records:    bus.TableOf[api.MemberRecord](store.State, subjects.Members),
-		identities: bus.TableOf[api.Identity](store.State, subjects.Identities),
+		specs:      bus.Reads[api.Spec](a, subjects.MemberSpecs),
+		records:    bus.Writes[api.MemberRecord](a, subjects.Members),
+		identities: bus.Reads[api.Identity](a, subjects.Identities),
 		heartbeats: bus.ValuesOf[api.Heartbeat](store.Heartbeats),
 		written:    map[string]time.Time{}, garbled: map[string]bool{},
 	}
@@ -150,7 +151,7 @@ func (r *Registrar) act(ctx context.Context, member string, revision uint64, pla
 	if !plan.Write {
 		return plan.Recheck, nil
 	}
-	_, err := r.store.WriteTold(ctx, plan.Events, bus.Put(r.records.Key(member), plan.Record, revision))
+	_, err := r.store.WriteTold(ctx, plan.Events, r.records.Put(member, &plan.Record, revision))
 	if err != nil {
 		return time.Time{}, err
 	}
@@ -161,7 +162,7 @@ func (r *Registrar) act(ctx context.Context, member string, revision uint64, pla
 // remove takes away what is left of a member that neither a user nor an agent speaks for.
 func (r *Registrar) remove(ctx context.Context, member string, revision uint64, events []api.Audit) error {
 	if revision != 0 {
-		if _, err := r.store.WriteTold(ctx, events, bus.Delete(r.records.Key(member), revision)); err != nil {
+		if _, err := r.store.WriteTold(ctx, events, r.records.Delete(member, revision)); err != nil {
 			return err
 		}
 	}

@@ -20,7 +20,7 @@ type records struct {
 	seen       *bus.Table[api.MemberRecord]
 	schedules  *bus.Table[api.Schedule]
 	releases   *bus.Table[api.Release]
-	statuses   *bus.Table[api.PlacementStatus]
+	statuses   *bus.Records[api.PlacementStatus]
 	results    *bus.Values[api.PlacementResult]
 	log        zerolog.Logger
 
@@ -28,18 +28,19 @@ type records struct {
 }
 
 func newRecords(s *bus.Store) *records {
+	a := s.State.As(subjects.Reporter)
 	return &records{
-		placements: bus.TableOf[api.Spec](s.State, subjects.PlacementSpecs),
-		members:    bus.TableOf[api.Spec](s.State, subjects.MemberSpecs),
-		snapshots:  bus.TableOf[api.Snapshot](s.State, subjects.Snapshots),
-		seen:       bus.TableOf[api.MemberRecord](s.State, subjects.Members),
-		schedules:  bus.TableOf[api.Schedule](s.State, subjects.Schedules),
-		releases:   bus.TableOf[api.Release](s.State, subjects.Releases),
-		statuses:   bus.TableOf[api.PlacementStatus](s.State, subjects.Statuses),
+		placements: bus.Reads[api.Spec](a, subjects.PlacementSpecs),
+		members:    bus.Reads[api.Spec](a, subjects.MemberSpecs),
+		snapshots:  bus.Reads[api.Snapshot](a, subjects.Snapshots),
+		seen:       bus.Reads[api.MemberRecord](a, subjects.Members),
+		schedules:  bus.Reads[api.Schedule](a, subjects.Schedules),
+		releases:   bus.Reads[api.Release](a, subjects.Releases),
+		statuses:   bus.Writes[api.PlacementStatus](a, subjects.Statuses),
 		results:    bus.ValuesOf[api.PlacementResult](s.Results),
 		log:        s.Conn.Log,
-		bound:      bus.Bound(s.State),
-		released:   bus.Released(s.State),
+		bound:      bus.Bound(a),
+		released:   bus.Released(a),
 	}
 }
 

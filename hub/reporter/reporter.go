@@ -160,20 +160,19 @@ func (r *Reporter) report(ctx context.Context, placement string) (again time.Tim
 		return again, err
 	}
 	in.JudgeFrom = r.began.Add(r.options.Grace)
-	key := r.records.statuses.Key(placement)
 	if in.Placement.UID == "" {
 		if revision == 0 {
 			return again, nil
 		}
-		_, err := r.store.Writer.Write(ctx, bus.Delete(key, revision))
+		_, err := r.store.Writer.Write(ctx, r.records.statuses.Delete(placement, revision))
 		return again, err
 	}
 	st, again := status.Follow(in)
-	same, err := r.stored(key, st)
+	same, err := r.stored(r.records.statuses.Key(placement), st)
 	if err != nil || same {
 		return again, err
 	}
-	if _, err := r.store.WriteTold(ctx, status.Events(in.Previous, st, in.Now), bus.Put(key, st, revision)); err != nil {
+	if _, err := r.store.WriteTold(ctx, status.Events(in.Previous, st, in.Now), r.records.statuses.Put(placement, &st, revision)); err != nil {
 		return time.Time{}, err
 	}
 	return again, nil

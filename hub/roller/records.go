@@ -17,23 +17,24 @@ type records struct {
 	snapshots  *bus.Table[api.Snapshot]
 	seen       *bus.Table[api.MemberRecord]
 	schedules  *bus.Table[api.Schedule]
-	releases   *bus.Table[api.Release]
+	releases   *bus.Records[api.Release]
 	results    *bus.Values[api.PlacementResult]
 
 	bound, released *bus.Inverse
 }
 
 func newRecords(s *bus.Store) *records {
+	a := s.State.As(subjects.Roller)
 	return &records{
-		placements: bus.TableOf[api.Spec](s.State, subjects.PlacementSpecs),
-		members:    bus.TableOf[api.Spec](s.State, subjects.MemberSpecs),
-		snapshots:  bus.TableOf[api.Snapshot](s.State, subjects.Snapshots),
-		seen:       bus.TableOf[api.MemberRecord](s.State, subjects.Members),
-		schedules:  bus.TableOf[api.Schedule](s.State, subjects.Schedules),
-		releases:   bus.TableOf[api.Release](s.State, subjects.Releases),
+		placements: bus.Reads[api.Spec](a, subjects.PlacementSpecs),
+		members:    bus.Reads[api.Spec](a, subjects.MemberSpecs),
+		snapshots:  bus.Reads[api.Snapshot](a, subjects.Snapshots),
+		seen:       bus.Reads[api.MemberRecord](a, subjects.Members),
+		schedules:  bus.Reads[api.Schedule](a, subjects.Schedules),
+		releases:   bus.Writes[api.Release](a, subjects.Releases),
 		results:    bus.ValuesOf[api.PlacementResult](s.Results),
-		bound:      bus.Bound(s.State),
-		released:   bus.Released(s.State),
+		bound:      bus.Bound(a),
+		released:   bus.Released(a),
 	}
 }
 

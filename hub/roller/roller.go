@@ -123,18 +123,17 @@ func (r *Roller) release(ctx context.Context, placement string) (time.Time, erro
 		return time.Time{}, err
 	}
 	plan := rollout.Next(in)
-	key := r.records.releases.Key(placement)
 	var op bus.Op
 	switch {
 	case in.Placement.UID == "" && len(plan.Release.Entries) == 0:
 		if revision == 0 {
 			return time.Time{}, nil
 		}
-		op = bus.Delete(key, revision)
+		op = r.records.releases.Delete(placement, revision)
 	case !plan.Changed:
 		return plan.Recheck, nil
 	default:
-		op = bus.Put(key, plan.Release, revision)
+		op = r.records.releases.Put(placement, &plan.Release, revision)
 	}
 	_, err = r.store.WriteTold(ctx, plan.Events, op)
 	if err != nil {

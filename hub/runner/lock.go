@@ -29,12 +29,8 @@ func (r *Runner) lockOps(step *upgrade.Decision, run string, now time.Time) []bu
 	}
 	ops := make([]bus.Op, 0, len(step.Take)+len(freed)+1)
 	for _, lock := range step.Take {
-		op := r.records.locks.Take(lock.Member, lock.Operation, owner(run), now)
-		if before, held := freed[lock.Member]; held {
-			op.Revision = before.Revision
-			delete(freed, lock.Member)
-		}
-		ops = append(ops, op)
+		ops = append(ops, r.records.locks.Pass(lock.Member, lock.Operation, owner(run), now, freed[lock.Member].Revision))
+		delete(freed, lock.Member)
 	}
 	for _, lock := range step.Release {
 		if op, held := freed[lock.Member]; held {

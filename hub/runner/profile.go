@@ -2,7 +2,6 @@ package runner
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"time"
 
@@ -22,12 +21,11 @@ func (r *Runner) followProfile(ctx context.Context, name string) (time.Time, err
 	if err != nil {
 		return time.Time{}, fmt.Errorf("gathering profile %s: %w", name, err)
 	}
-	key := r.records.profiles.Key(name)
 	if in == nil {
 		if revision == 0 {
 			return time.Time{}, nil
 		}
-		_, err := r.store.Writer.Write(ctx, bus.Delete(key, revision))
+		_, err := r.store.Writer.Write(ctx, r.records.profiles.Delete(name, revision))
 		return time.Time{}, err
 	}
 	d := upgrade.Reconcile(*in)
@@ -45,7 +43,7 @@ func (r *Runner) followProfile(ctx context.Context, name string) (time.Time, err
 	var told []api.Audit
 	var ops []bus.Op
 	if d.Changed {
-		told, ops = append(told, trigger(name, &d.Status)), append(ops, bus.Put(key, d.Status, revision))
+		told, ops = append(told, trigger(name, &d.Status)), append(ops, r.records.profiles.Put(name, &d.Status, revision))
 	}
 	switch {
 	case d.Create != nil:
@@ -132,12 +130,12 @@ func (r *Runner) adopt(ctx context.Context, made *upgrade.NewRun, start bool, by
 	run, status := &made.Run, made.Status
 	run.UID = uuid.NewUUID()
 	status.UID = string(run.UID)
-	spec, err := specOf(run)
+	entered, err := r.options.Entry.Enter(run)
 	if err != nil {
 		return err
 	}
 	now := r.options.Now()
-	ops = append(ops, bus.Put(r.records.runSpecs.Key(run.Name), spec, 0))
+	ops = append(ops, entered)
 	var step upgrade.Decision
 	if start {
 		view, err := r.viewFor("")
@@ -152,7 +150,7 @@ func (r *Runner) adopt(ctx context.Context, made *upgrade.NewRun, start bool, by
 			status.Warnings = append(status.Warnings, "its profile could not start it: "+refusal.Error())
 		}
 	}
-	ops = append(ops, bus.Put(r.records.runs.Key(run.Name), status, 0))
+	ops = append(ops, r.records.runs.Put(run.Name, &status, 0))
 	told = append(told, by.Audit(api.Audit{
 		Object: runObject(run.Name), Type: "Normal", Reason: "Created",
 		Message: fmt.Sprintf("%d members in %d stages", status.Members, len(status.Stages)),
@@ -161,20 +159,6 @@ func (r *Runner) adopt(ctx context.Context, made *upgrade.NewRun, start bool, by
 		return fmt.Errorf("making run %s: %w", run.Name, err)
 	}
 	return nil
-}
-
-// specOf is the spec of a run as the door would store it.
-func specOf(run *api.UpdateRun) (api.Spec, error) {
-	body, err := json.Marshal(run)
-	if err != nil {
-		return api.Spec{}, fmt.Errorf("encoding run %s: %w", run.Name, err)
-	}
-	return api.Spec{
-		Header: api.NewHeader(api.KindSpec),
-		Object: api.ObjectRef{APIVersion: api.VersionFlotilla, Kind: api.KindUpdateRun, Name: run.Name},
-		UID:    string(run.UID), Generation: run.Generation, Created: run.CreationTimestamp,
-		Body: body, Size: len(body), Action: api.ActionCreated,
-	}, nil
 }
 
 // act does to a run what a profile asks for; a refusal is noted with the run.
@@ -197,12 +181,12 @@ func (r *Runner) act(ctx context.Context, run, verb, who string) error {
 // remove deletes a run that waited in vain, spec and status.
 func (r *Runner) remove(ctx context.Context, run, who string) error {
 	var ops []bus.Op
-	if _, revision, found := r.records.runSpecs.Get(run); found {
-		ops = append(ops, bus.Delete(r.records.runSpecs.Key(run), revision))
+	if op, found := r.options.Entry.Leave(run); found {
+		ops = append(ops, op)
 	}
 	if status, revision, found := r.records.runs.Get(run); found {
 		ops = append(ops, r.releaseAll(&status)...)
-		ops = append(ops, bus.Delete(r.records.runs.Key(run), revision))
+		ops = append(ops, r.records.runs.Delete(run, revision))
 	}
 	removed := api.Audit{Object: runObject(run), Type: "Normal", Reason: "Removed", By: who, Message: "a newer run takes its place"}
 	if _, err := r.store.WriteTold(ctx, []api.Audit{removed}, ops...); err != nil {

@@ -19,8 +19,8 @@ type records struct {
 	profileSpecs *bus.Table[api.Spec]
 	catalogs     *bus.Table[api.Spec]
 	seen         *bus.Table[api.MemberRecord]
-	runs         *bus.Table[api.UpdateRunStatus]
-	profiles     *bus.Table[api.AutoUpgradeProfileStatus]
+	runs         *bus.Records[api.UpdateRunStatus]
+	profiles     *bus.Records[api.AutoUpgradeProfileStatus]
 	locks        *bus.Locks
 	disruptions  *bus.Table[api.DisruptionRecord]
 	results      *bus.Values[api.UpgradeResult]
@@ -43,16 +43,17 @@ type parsedCatalog struct {
 }
 
 func newRecords(s *bus.Store) *records {
-	spec := func(f subjects.Family) *bus.Table[api.Spec] { return bus.TableOf[api.Spec](s.State, f) }
+	a := s.State.As(subjects.Runner)
+	spec := func(f subjects.Family) *bus.Table[api.Spec] { return bus.Reads[api.Spec](a, f) }
 	return &records{
 		store:   s,
 		members: spec(subjects.MemberSpecs), maintenance: spec(subjects.MaintenanceSpecs), runSpecs: spec(subjects.RunSpecs),
 		strategies: spec(subjects.StrategySpecs), profileSpecs: spec(subjects.ProfileSpecs), catalogs: spec(subjects.CatalogSpecs),
-		seen:        bus.TableOf[api.MemberRecord](s.State, subjects.Members),
-		runs:        bus.TableOf[api.UpdateRunStatus](s.State, subjects.Runs),
-		profiles:    bus.TableOf[api.AutoUpgradeProfileStatus](s.State, subjects.Profiles),
-		locks:       bus.LocksOf(s.State),
-		disruptions: bus.TableOf[api.DisruptionRecord](s.State, subjects.Disruptions),
+		seen:        bus.Reads[api.MemberRecord](a, subjects.Members),
+		runs:        bus.Writes[api.UpdateRunStatus](a, subjects.Runs),
+		profiles:    bus.Writes[api.AutoUpgradeProfileStatus](a, subjects.Profiles),
+		locks:       bus.LocksOf(a),
+		disruptions: bus.Reads[api.DisruptionRecord](a, subjects.Disruptions),
 		results:     bus.ValuesOf[api.UpgradeResult](s.Results),
 		inventories: bus.ValuesOf[api.MemberInventory](s.Inventories),
 		heartbeats:  s.Heartbeats,

@@ -78,7 +78,7 @@ func (r *Runner) create(ctx context.Context, s *situation) error {
 			return nil
 		}
 	}
-	ops = append(ops, bus.Put(r.records.runs.Key(s.name), status, s.revision))
+	ops = append(ops, r.records.runs.Put(s.name, &status, s.revision))
 	revisions, err := r.store.WriteTold(ctx, []api.Audit{event}, ops...)
 	if err != nil {
 		return fmt.Errorf("creating run %s: %w", s.name, err)
@@ -110,7 +110,7 @@ func (r *Runner) forget(ctx context.Context, s *situation) error {
 	if s.status == nil {
 		return nil
 	}
-	ops := append(r.releaseAll(s.status), bus.Delete(r.records.runs.Key(s.name), s.revision))
+	ops := append(r.releaseAll(s.status), r.records.runs.Delete(s.name, s.revision))
 	removed := api.Audit{
 		Object: runObject(s.name), Type: "Normal", Reason: "Removed", By: by,
 		Message: fmt.Sprintf("it was %s, %d of %d members finished", s.status.Status.State, s.status.Finished, s.status.Members),
@@ -146,7 +146,7 @@ func (r *Runner) carry(ctx context.Context, s *situation, step *upgrade.Decision
 func (r *Runner) fit(ctx context.Context, s *situation, step *upgrade.Decision, told []api.Audit) (uint64, error) {
 	whole, locks := step.Status, r.lockOps(step, s.name, s.now)
 	for weight := 0; ; weight++ {
-		ops := append(slices.Clip(locks), bus.Put(r.records.runs.Key(s.name), step.Status, s.revision))
+		ops := append(slices.Clip(locks), r.records.runs.Put(s.name, &step.Status, s.revision))
 		revisions, err := r.store.WriteTold(ctx, told, ops...)
 		if err == nil {
 			return revisions[len(revisions)-1], nil

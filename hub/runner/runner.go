@@ -41,6 +41,8 @@ const (
 
 // Options of a Runner. The zero value is for production.
 type Options struct {
+	// Entry is the way in for runs that profiles make.
+	Entry Entry
 	// Now is the clock that runs go by, that of the store when nil.
 	Now func() time.Time
 	// Poll is DefaultPoll when 0.
@@ -48,6 +50,12 @@ type Options struct {
 	// Runs is told of every key that is looked at; nil tells nobody.
 	Runs func(key string)
 	Log  zerolog.Logger
+}
+
+// Entry has the spec of a run written as the door does, and removed, by whoever commits what it returns.
+type Entry interface {
+	Enter(run *api.UpdateRun) (bus.Op, error)
+	Leave(run string) (op bus.Op, found bool)
 }
 
 // Runner brings runs forward during one term of leadership.

@@ -20,7 +20,7 @@ const reasonLossAccepted = "LossAccepted"
 func (s *Salvage) acceptLoss(ctx context.Context, by api.Caller) (any, error) {
 	damage := s.store.Damage
 	lost := lostOf(s.store, damage)
-	if err := s.store.AcceptLoss(ctx, lost.ops()); err != nil {
+	if err := s.store.AcceptLoss(ctx, lost.changes()); err != nil {
 		return nil, fmt.Errorf("going on without what is gone: %w", err)
 	}
 	for _, line := range damage.Lines() {
@@ -36,11 +36,10 @@ func (s *Salvage) acceptLoss(ctx context.Context, by api.Caller) (any, error) {
 
 // lost is what has to go after what is gone.
 type lost struct {
-	store *bus.Store
+	access *bus.Access
 	// placement and member say whether one is among what is gone.
 	placement, member func(name string) bool
-	// returned are keys of records that were deleted, and are there again.
-	returned []string
+	ops               map[string]bus.Op // by key
 }
 
 // lostOf finds out what is gone: when not every record is named, all that have no object count.
@@ -51,40 +50,40 @@ func lostOf(store *bus.Store, d *bus.Damage) *lost {
 			return slices.Contains(d.Gone, key) || !d.Complete() && store.State.Revision(key) == 0
 		}
 	}
-	return &lost{store: store, placement: gone(subjects.PlacementSpecs), member: gone(subjects.MemberSpecs), returned: d.Deleted}
+	return &lost{store.State.As(subjects.Salvage), gone(subjects.PlacementSpecs), gone(subjects.MemberSpecs), map[string]bus.Op{}}
 }
 
-// ops are the changes that let what is gone be missing everywhere.
-func (l *lost) ops() []bus.Op {
-	ops := map[string]bus.Op{}
-	for _, key := range l.returned {
-		ops[key] = bus.Delete(key, l.store.State.Revision(key))
-	}
-	cut(l, ops, subjects.Schedules, l.unscheduled)
-	cut(l, ops, subjects.Releases, l.unreleased)
-	for _, family := range []subjects.Family{
-		subjects.Schedules, subjects.Verdicts, subjects.Releases, subjects.Statuses, subjects.Snapshots,
-	} {
-		for _, key := range l.store.State.Keys(family.Prefix()) {
-			if name, ok := family.Name(key); ok && l.placement(family.Group(name)) {
-				ops[key] = bus.Delete(key, l.store.State.Revision(key))
-			}
-		}
-	}
-	sorted := make([]bus.Op, 0, len(ops))
-	for _, key := range slices.Sorted(maps.Keys(ops)) {
-		sorted = append(sorted, ops[key])
+// changes are what lets that which is gone be missing everywhere.
+func (l *lost) changes() []bus.Op {
+	schedules, releases := bus.Writes[api.Schedule](l.access, subjects.Schedules), bus.Writes[api.Release](l.access, subjects.Releases)
+	cut(l, schedules, l.unscheduled)
+	cut(l, releases, l.unreleased)
+	drop(l, schedules, subjects.Schedules)
+	drop(l, bus.Writes[api.Verdicts](l.access, subjects.Verdicts), subjects.Verdicts)
+	drop(l, releases, subjects.Releases)
+	drop(l, bus.Writes[api.PlacementStatus](l.access, subjects.Statuses), subjects.Statuses)
+	drop(l, bus.Writes[api.Snapshot](l.access, subjects.Snapshots), subjects.Snapshots)
+	sorted := make([]bus.Op, 0, len(l.ops))
+	for _, key := range slices.Sorted(maps.Keys(l.ops)) {
+		sorted = append(sorted, l.ops[key])
 	}
 	return sorted
 }
 
-// cut writes the records of a family anew of which without takes something away.
-func cut[T any](l *lost, ops map[string]bus.Op, family subjects.Family, without func(*T) bool) {
-	table := bus.TableOf[T](l.store.State, family)
-	for _, entry := range table.All() {
+// drop removes the records of placements that are gone.
+func drop[T any](l *lost, records *bus.Records[T], family subjects.Family) {
+	for _, name := range records.Names() {
+		if l.placement(family.Group(name)) {
+			l.ops[records.Key(name)] = records.Delete(name, records.Revision(name))
+		}
+	}
+}
+
+// cut writes records anew from which something was taken out.
+func cut[T any](l *lost, records *bus.Records[T], without func(*T) bool) {
+	for _, entry := range records.All() {
 		if next := entry.Value; without(&next) {
-			key := table.Key(entry.Name)
-			ops[key] = bus.Put(key, &next, entry.Revision)
+			l.ops[records.Key(entry.Name)] = records.Put(entry.Name, &next, entry.Revision)
 		}
 	}
 }

@@ -167,10 +167,11 @@ func (s *Salvage) status() *api.FleetStatus {
 		problem.Message = fmt.Sprintf("%s: %s; %s", bus.ErrDamaged, damage, next)
 	}
 	fleet.Problems = []api.Problem{problem}
-	for _, member := range bus.TableOf[api.MemberRecord](s.store.State, subjects.Members).All() {
+	a := s.store.State.As(subjects.Salvage)
+	for _, member := range bus.Reads[api.MemberRecord](a, subjects.Members).All() {
 		fleet.Members[string(member.Value.State)]++
 	}
-	for _, schedule := range bus.TableOf[api.Schedule](s.store.State, subjects.Schedules).All() {
+	for _, schedule := range bus.Reads[api.Schedule](a, subjects.Schedules).All() {
 		fleet.Bindings += len(schedule.Value.Bindings)
 	}
 	return fleet

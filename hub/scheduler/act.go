@@ -16,7 +16,7 @@ import (
 func (s *Scheduler) act(ctx context.Context, g *gathered, plan *schedule.Plan) error {
 	now := plan.Schedule(g.in)
 	if g.before == nil || !same(g.before, &now) {
-		put := bus.Put(s.records.schedules.Key(now.Placement), &now, g.revision)
+		put := s.records.schedules.Put(now.Placement, &now, g.revision)
 		if _, err := s.store.WriteTold(ctx, events(g.before, &now, plan.Removed), put); err != nil {
 			return err
 		}
@@ -50,7 +50,6 @@ func same(before, now *api.Schedule) bool {
 // tell writes the verdicts if they changed in more than ages. Verdicts too large to be kept are no
 // reason to decide again: `why` renders them from the fleet.
 func (s *Scheduler) tell(ctx context.Context, now *api.Verdicts) error {
-	key := s.records.verdicts.Key(now.Placement)
 	before, revision, found, err := s.records.verdicts.Find(now.Placement)
 	if err != nil { // they are all made anew
 		s.options.Log.Warn().Err(err).Msg("writing verdicts over")
@@ -58,7 +57,7 @@ func (s *Scheduler) tell(ctx context.Context, now *api.Verdicts) error {
 	if found && before.Agrees(now) {
 		return nil
 	}
-	_, err = s.store.Writer.Write(ctx, bus.Put(key, now, revision))
+	_, err = s.store.Writer.Write(ctx, s.records.verdicts.Put(now.Placement, now, revision))
 	if errors.Is(err, bus.ErrTooLarge) {
 		s.options.Log.Error().Err(err).Str("placement", now.Placement).Msg("keeping verdicts")
 		s.store.Audit.Record(api.Audit{
@@ -73,10 +72,11 @@ func (s *Scheduler) tell(ctx context.Context, now *api.Verdicts) error {
 // forget deletes what was decided for a placement that is gone.
 func (s *Scheduler) forget(ctx context.Context, name string) error {
 	var ops []bus.Op
-	for _, key := range []string{s.records.schedules.Key(name), s.records.verdicts.Key(name)} {
-		if revision := s.store.State.Revision(key); revision != 0 { // broken or not
-			ops = append(ops, bus.Delete(key, revision))
-		}
+	if revision := s.records.schedules.Revision(name); revision != 0 {
+		ops = append(ops, s.records.schedules.Delete(name, revision))
+	}
+	if revision := s.records.verdicts.Revision(name); revision != 0 {
+		ops = append(ops, s.records.verdicts.Delete(name, revision))
 	}
 	_, err := s.store.Writer.Write(ctx, ops...)
 	return err

@@ -18,18 +18,19 @@ type records struct {
 	members    *bus.Table[api.Spec]
 	seen       *bus.Table[api.MemberRecord]
 	releases   *bus.Table[api.Release]
-	schedules  *bus.Table[api.Schedule]
-	verdicts   *bus.Table[api.Verdicts]
+	schedules  *bus.Records[api.Schedule]
+	verdicts   *bus.Records[api.Verdicts]
 }
 
 func newRecords(s *bus.Store) *records {
+	a := s.State.As(subjects.Scheduler)
 	return &records{
-		placements: bus.TableOf[api.Spec](s.State, subjects.PlacementSpecs),
-		members:    bus.TableOf[api.Spec](s.State, subjects.MemberSpecs),
-		seen:       bus.TableOf[api.MemberRecord](s.State, subjects.Members),
-		releases:   bus.TableOf[api.Release](s.State, subjects.Releases),
-		schedules:  bus.TableOf[api.Schedule](s.State, subjects.Schedules),
-		verdicts:   bus.TableOf[api.Verdicts](s.State, subjects.Verdicts),
+		placements: bus.Reads[api.Spec](a, subjects.PlacementSpecs),
+		members:    bus.Reads[api.Spec](a, subjects.MemberSpecs),
+		seen:       bus.Reads[api.MemberRecord](a, subjects.Members),
+		releases:   bus.Reads[api.Release](a, subjects.Releases),
+		schedules:  bus.Writes[api.Schedule](a, subjects.Schedules),
+		verdicts:   bus.Writes[api.Verdicts](a, subjects.Verdicts),
 	}
 }
 
