@@ -6,13 +6,14 @@ import (
 
 	"flotilla/bus"
 	"flotilla/bus/bustest"
+	"flotilla/subjects"
 
 	"github.com/stretchr/testify/require"
 )
 
 func TestAMemberLockHasOneHolder(t *testing.T) {
 	store := bustest.Start(t).Lead(t)
-	locks := bus.LocksOf(store.State)
+	locks := bus.LocksOf(store.State.As(subjects.Runner))
 	write := func(ops ...bus.Op) error {
 		_, err := store.Writer.Write(bustest.Context(t), ops...)
 		return err

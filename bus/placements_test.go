@@ -15,7 +15,7 @@ import (
 // Every member of a large fleet is asked for, as happens at a start and when a region is lost.
 func TestPlacementsOfAMemberAreFound(t *testing.T) {
 	store := bustest.Start(t).Lead(t)
-	bound := bus.Bound(store.State)
+	bound := bus.Bound(store.State.As(subjects.Roller))
 	const members, placements = 2000, 50
 	name := func(i int) string { return fmt.Sprintf("member-%05d", i) }
 	bindings := make([]api.Binding, members)
@@ -26,7 +26,7 @@ func TestPlacementsOfAMemberAreFound(t *testing.T) {
 		key := subjects.Schedules.Key(fmt.Sprintf("p%03d", i))
 		bustest.Write(t, store, bus.Put(key, &api.Schedule{Header: api.NewHeader(api.KindSchedule), UID: "u", Bindings: bindings[i:]}, 0))
 	}
-	for _, x := range []*bus.Inverse{bound, bus.Bound(store.State)} { // also one that is made later
+	for _, x := range []*bus.Inverse{bound, bus.Bound(store.State.As(subjects.Roller))} { // also one that is made later
 		require.Equal(t, []string{"p000", "p001"}, x.Of(name(1)))
 		for i := range members {
 			require.Len(t, x.Of(name(i)), min(i+1, placements), name(i))
@@ -36,7 +36,7 @@ func TestPlacementsOfAMemberAreFound(t *testing.T) {
 
 func TestPlacementsReleasedToAMemberAreFollowed(t *testing.T) {
 	store := bustest.Start(t).Lead(t)
-	released := bus.Released(store.State)
+	released := bus.Released(store.State.As(subjects.Roller))
 	release := func(members ...string) *api.Release {
 		r := &api.Release{Header: api.NewHeader(api.KindRelease)}
 		for _, member := range members {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"flotilla/core/api"
 )
 
 // Keys of bucket state that stand alone, and the one key of bucket lease.
@@ -47,23 +49,23 @@ func CensusEntries(generation uint64) string { return fmt.Sprintf("entry.%d.*", 
 
 // Kinds of specs: the <kind> token of spec.<kind>.<name>, and of audit.<kind>.<name>.
 const (
-	KindPlacement   = "placement"   // name "web" or "ns/web"
-	KindMember      = "member"      // name of the member
-	KindObject      = "object"      // name "group|kind|namespace|name"
-	KindRun         = "run"         // name of the update run
-	KindStrategy    = "strategy"    // name of the update strategy
-	KindProfile     = "profile"     // name of the auto-upgrade profile
-	KindCatalog     = "catalog"     // name of the version catalog
-	KindMaintenance = "maintenance" // name of the member
-	KindNodePool    = "nodepool"    // name of the node pool
-	KindInstances   = "instances"   // name of the instance catalog
+	KindPlacement   = api.AuditPlacement // name "web" or "ns/web"
+	KindMember      = api.AuditMember    // name of the member
+	KindObject      = "object"           // name "group|kind|namespace|name"
+	KindRun         = api.AuditRun       // name of the update run
+	KindStrategy    = "strategy"         // name of the update strategy
+	KindProfile     = "profile"          // name of the auto-upgrade profile
+	KindCatalog     = "catalog"          // name of the version catalog
+	KindMaintenance = "maintenance"      // name of the member
+	KindNodePool    = "nodepool"         // name of the node pool
+	KindInstances   = "instances"        // name of the instance catalog
 )
 
 // KindUser is the kind of a person in audit events alone.
 const KindUser = "user"
 
 // KindNode is the kind of a node in audit events alone; its name is made by NodeName.
-const KindNode = "node"
+const KindNode = api.AuditNode
 
 // NodeName is the name of a node of a member in audit events, "<member>/<node>".
 func NodeName(member, node string) string { return member + "/" + node }

@@ -132,7 +132,7 @@ func (p *pass) tell(d *api.Disruption, kind, reason, message string) {
 func (p *pass) tellNodes(nodes []string, kind, reason, message string) {
 	for _, n := range nodes {
 		p.out.Events = append(p.out.Events, api.Audit{
-			Object: "node/" + p.in.Member + "/" + n, Type: kind, Reason: reason, Message: message, Member: p.in.Member,
+			Object: api.AuditObject(api.AuditNode, p.in.Member, n), Type: kind, Reason: reason, Message: message, Member: p.in.Member,
 		})
 	}
 }

@@ -105,7 +105,7 @@ func Judge(before []Filling, streams []Stream, now time.Time) (after []Filling, 
 
 func event(s *Stream, now time.Time, kind, reason, message string) api.Audit {
 	return api.Audit{
-		Header: api.NewHeader(api.KindAudit), At: metav1.NewTime(now), Object: "stream/" + s.Name,
+		Header: api.NewHeader(api.KindAudit), At: metav1.NewTime(now), Object: api.AuditObject(api.AuditStream, s.Name),
 		Type: kind, Reason: reason, By: "gauger", Message: message,
 	}
 }

@@ -46,7 +46,7 @@ func (in *Input) unreadableProperties(r *api.MemberRecord) []api.Audit {
 		named = append(named, fmt.Sprintf("and %d more", more))
 	}
 	return []api.Audit{{
-		Header: api.NewHeader(api.KindAudit), At: metav1.NewTime(in.Now).Rfc3339Copy(), Object: "member/" + in.Name,
+		Header: api.NewHeader(api.KindAudit), At: metav1.NewTime(in.Now).Rfc3339Copy(), Object: api.AuditObject(api.AuditMember, in.Name),
 		Type: "Warning", Reason: "PropertyUnreadable", By: "registrar", Member: in.Name,
 		Message: strings.Join(named, ", ") + ": " + strict.ErrAmountBounds.Error() + ", so it counts as no number; the agent has to report another value",
 	}}

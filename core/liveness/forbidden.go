@@ -24,7 +24,7 @@ func (in *Input) missingPermissions(r *api.MemberRecord) []api.Audit {
 		return nil
 	}
 	return []api.Audit{{
-		Header: api.NewHeader(api.KindAudit), At: metav1.NewTime(in.Now).Rfc3339Copy(), Object: "member/" + in.Name,
+		Header: api.NewHeader(api.KindAudit), At: metav1.NewTime(in.Now).Rfc3339Copy(), Object: api.AuditObject(api.AuditMember, in.Name),
 		Type: "Warning", Reason: ReasonForbidden, Message: ForbiddenText(fresh), By: "registrar", Member: in.Name,
 	}}
 }

@@ -63,7 +63,7 @@ func (in *Input) remove() Plan {
 	p := Plan{Remove: true}
 	if in.Previous != nil {
 		p.Events = []api.Audit{{
-			Header: api.NewHeader(api.KindAudit), At: metav1.NewTime(in.Now).Rfc3339Copy(), Object: "member/" + in.Name,
+			Header: api.NewHeader(api.KindAudit), At: metav1.NewTime(in.Now).Rfc3339Copy(), Object: api.AuditObject(api.AuditMember, in.Name),
 			Type: "Normal", Reason: "MemberGone", Message: "neither a spec nor an agent is left", By: "registrar", Member: in.Name,
 		}}
 	}
@@ -167,7 +167,7 @@ func (in *Input) event(r *api.MemberRecord) api.Audit {
 		from = string(in.Previous.State)
 	}
 	return api.Audit{
-		Header: api.NewHeader(api.KindAudit), At: metav1.NewTime(in.Now).Rfc3339Copy(), Object: "member/" + in.Name,
+		Header: api.NewHeader(api.KindAudit), At: metav1.NewTime(in.Now).Rfc3339Copy(), Object: api.AuditObject(api.AuditMember, in.Name),
 		Type: kind, Reason: "Member" + string(r.State), Message: fmt.Sprintf("%s, was %s: %s", r.State, from, r.Message),
 		By: "registrar", Member: in.Name,
 	}

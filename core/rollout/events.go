@@ -26,7 +26,7 @@ func (r *rollout) events(p *Plan) []api.Audit {
 		}
 		e := api.Audit{
 			Header: api.NewHeader(api.KindAudit), At: metav1.NewTime(r.in.Now).Rfc3339Copy(),
-			Object: "placement/" + p.Release.Placement, Type: kind, Reason: reason,
+			Object: api.AuditObject(api.AuditPlacement, p.Release.Placement), Type: kind, Reason: reason,
 			Message: before + list(members) + after, By: "roller",
 		}
 		if len(members) == 1 {

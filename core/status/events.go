@@ -38,7 +38,7 @@ func Events(previous *api.PlacementStatus, current api.PlacementStatus, now time
 	tellOf := func(kind, reason, message, member string) {
 		out = append(out, api.Audit{
 			Header: api.NewHeader(api.KindAudit), At: metav1.NewTime(now).Rfc3339Copy(),
-			Object: "placement/" + current.Placement, Type: kind, Reason: reason, Message: message, By: "reporter", Member: member,
+			Object: api.AuditObject(api.AuditPlacement, current.Placement), Type: kind, Reason: reason, Message: message, By: "reporter", Member: member,
 		})
 	}
 	tell := func(kind, reason, message string) { tellOf(kind, reason, message, "") }

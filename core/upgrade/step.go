@@ -60,7 +60,7 @@ type Event struct {
 // Audit returns the event as the audit stream keeps it.
 func (e Event) Audit(by string) api.Audit {
 	a := api.Audit{
-		Header: api.NewHeader(api.KindAudit), At: metav1.NewTime(e.At), Object: "run/" + e.Run, Type: "Normal",
+		Header: api.NewHeader(api.KindAudit), At: metav1.NewTime(e.At), Object: api.AuditObject(api.AuditRun, e.Run), Type: "Normal",
 		Reason: string(e.To), Message: cut(e.String(), auditMessage), By: by,
 	}
 	if e.Reason != "" {

@@ -243,7 +243,7 @@ func TestDeposedHubWritesNothing(t *testing.T) {
 // While an update run holds a member nothing begins there, and while one waits for it nothing new does.
 func TestUpdateRunsAndDisruptionsExclude(t *testing.T) {
 	y := newYard(t, quick(), "berlin")
-	locks := bus.LocksOf(y.store.State)
+	locks := bus.LocksOf(y.store.State.As(subjects.Disruptor))
 	_, err := y.store.Writer.Write(bustest.Context(t), locks.Take("berlin", "u/berlin/1", "run web-1", elsewhen.Now()))
 	require.NoError(t, err)
 	y.pool("a", "1")

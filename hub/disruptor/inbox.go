@@ -131,7 +131,7 @@ const unreadableEvery = 10 * time.Minute
 func (d *Disruptor) tellUnreadable(m *member, node string, err error) {
 	object, what := subjects.KindMember+"/"+m.name, "what its agent tells of its nodes"
 	if node != "" {
-		object, what = "node/"+m.name+"/"+node, "what the agent tells of it"
+		object, what = api.AuditObject(api.AuditNode, m.name, node), "what the agent tells of it"
 	}
 	d.options.Metrics.unreadable.Inc()
 	d.options.Log.Error().Err(err).Str("member", m.name).Str("node", node).Msg("what the agent tells of nodes cannot be read")

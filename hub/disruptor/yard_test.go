@@ -330,7 +330,7 @@ func (y *yard) decided(member, node, code string) {
 func (y *yard) locked(member, owner string) {
 	y.t.Helper()
 	bustest.Eventually(y.t, func() error {
-		if lock, _ := bus.LocksOf(y.store.State).Get(member); lock.Owner != owner {
+		if lock, _ := bus.LocksOf(y.store.State.As(subjects.Disruptor)).Get(member); lock.Owner != owner {
 			return fmt.Errorf("member %s is held by %q, wanted %q", member, lock.Owner, owner)
 		}
 		return nil

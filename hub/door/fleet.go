@@ -134,7 +134,7 @@ func (d *Door) layoutProblems(ctx context.Context) []api.Problem {
 	var problems []api.Problem
 	for _, difference := range differences {
 		problems = append(problems, api.Problem{
-			Object: "stream/" + difference.Stream, Reason: "StreamDiffers", Message: difference.String(),
+			Object: api.AuditObject(api.AuditStream, difference.Stream), Reason: "StreamDiffers", Message: difference.String(),
 			Since: metav1.NewTime(d.judgeFrom.Add(-d.options.Grace)), Next: difference.Command(),
 		})
 	}

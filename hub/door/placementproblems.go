@@ -151,7 +151,7 @@ func typedPlacement(ref api.ObjectRef) string {
 	if ref.Namespace != "" {
 		return "rp/" + ref.Name + " -n " + ref.Namespace
 	}
-	return "placement/" + ref.Name
+	return api.AuditObject(api.AuditPlacement, ref.Name)
 }
 
 // typed is how an object is typed at the command line.

@@ -104,7 +104,7 @@ func (g *Gauger) Problems() []api.Problem {
 			next = "flotilla describe member " + named[0]
 		}
 		problems = append(problems, api.Problem{
-			Object: "stream/" + filling[i].Name, Reason: api.ReasonStreamFilling, Message: filling[i].Text(),
+			Object: api.AuditObject(api.AuditStream, filling[i].Name), Reason: api.ReasonStreamFilling, Message: filling[i].Text(),
 			Since: metav1.NewTime(filling[i].Since), Next: next,
 		})
 	}

@@ -109,7 +109,7 @@ func (r *Runner) refresh() {
 	for name, err := range wrong {
 		r.options.Log.Warn().Err(err).Str("member", name).Msg("reading what upgrades depend on")
 		r.store.Audit.Record(api.Audit{
-			Object: "member/" + name, Member: name, Type: "Warning", Reason: "MemberUnreadable", By: by,
+			Object: api.AuditObject(api.AuditMember, name), Member: name, Type: "Warning", Reason: "MemberUnreadable", By: by,
 			Message: err.Error() + "; its upgrades wait",
 		})
 	}

@@ -17,6 +17,7 @@ import (
 	"flotilla/bus/bustest"
 	"flotilla/core/api"
 	"flotilla/core/upgrade"
+	"flotilla/hub/door"
 	"flotilla/hub/runner"
 	"flotilla/subjects"
 	"flotilla/tests/elsewhen"
@@ -92,7 +93,7 @@ func newYard(t testing.TB, o runner.Options, members ...string) *yard {
 	server := bustest.Start(t)
 	y := &yard{t: t, server: server, store: server.Lead(t), agents: map[string]*bus.AgentConn{}, options: o}
 	y.runs = bus.TableOf[api.UpdateRunStatus](y.store.State, subjects.Runs)
-	y.locks = bus.LocksOf(y.store.State)
+	y.locks = bus.LocksOf(y.store.State.As(subjects.Runner))
 	for _, m := range members {
 		y.member(m, "u-"+m, nil)
 		y.inventory(m, "1.29.2")
@@ -103,7 +104,7 @@ func newYard(t testing.TB, o runner.Options, members ...string) *yard {
 
 // run starts a runner, until stop or the end of the test.
 func (y *yard) run() {
-	y.options.Log = y.store.Conn.Log
+	y.options.Log, y.options.Entry = y.store.Conn.Log, door.NewRuns(y.store.State)
 	ctx, cancel := context.WithCancel(context.WithoutCancel(y.t.Context()))
 	room := runner.New(y.store, y.options)
 	y.room = room

@@ -234,7 +234,7 @@ func lead(t *testing.T, broker *bustest.Server, with rooms) *term {
 
 func act(ctx context.Context, s *bus.Store, broker *bustest.Server, with rooms) error {
 	log := zerolog.Nop()
-	upgrades := runner.New(s, runner.Options{Now: with.runs, Poll: 20 * time.Millisecond, Log: log})
+	upgrades := runner.New(s, runner.Options{Entry: door.NewRuns(s.State), Now: with.runs, Poll: 20 * time.Millisecond, Log: log})
 	verbs := upgrades.Verbs()
 	run := []func(context.Context) error{
 		registrar.New(s, registrar.Options{Log: log}).Run,

@@ -16,6 +16,7 @@ import (
 	"flotilla/bus/bustest"
 	"flotilla/core/api"
 	"flotilla/hub/dispatcher"
+	"flotilla/hub/door"
 	"flotilla/hub/runner"
 	"flotilla/subjects"
 	"flotilla/tests/elsewhen"
@@ -147,7 +148,7 @@ func TestAThousandMembersGoThroughARun(t *testing.T) {
 	require.NoError(t, err)
 
 	ctx, cancel := context.WithCancel(t.Context())
-	upgrades := runner.New(store, runner.Options{Log: zerolog.Nop()})
+	upgrades := runner.New(store, runner.Options{Entry: door.NewRuns(store.State), Log: zerolog.Nop()})
 	var rooms sync.WaitGroup
 	for _, run := range []func(context.Context) error{upgrades.Run, dispatcher.New(store, dispatcher.Options{Log: zerolog.Nop()}).Run} {
 		rooms.Go(func() {
@@ -175,7 +176,7 @@ func TestAThousandMembersGoThroughARun(t *testing.T) {
 	require.Equal(t, stages*groups, status.Finished)
 	require.Len(t, f.executed, stages*groups)
 	require.LessOrEqual(t, f.top, groups)
-	require.Empty(t, bus.LocksOf(store.State).All())
+	require.Empty(t, bus.LocksOf(store.State.As(subjects.Runner)).All())
 	read, _, found := store.State.Raw(subjects.Runs.Key("big"))
 	require.True(t, found)
 	var stored api.UpdateRunStatus

@@ -1,0 +1,17 @@
+package api
+
+import "strings"
+
+// Kinds of objects that decisions tell of in audit events; package subjects has those that only the hub tells of.
+const (
+	AuditMember    = "member"
+	AuditNode      = "node"
+	AuditPlacement = "placement"
+	AuditRun       = "run"
+	AuditStream    = "stream"
+)
+
+// AuditObject is the name of an object in audit events, "<kind>/<name>"; that of a node is "node/<member>/<node>".
+func AuditObject(kind string, name ...string) string {
+	return kind + "/" + strings.Join(name, "/")
+}
