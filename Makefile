@@ -1,4 +1,6 @@
 GO     ?= go
+# Nothing here needs C. One library could load plugins, which makes a link go through the C linker and take twice as long.
+export CGO_ENABLED := 0
 LINT   := $(GO) run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 LDFLAGS := -ldflags "-X flotilla/core/api.Version=$(VERSION)"
@@ -18,7 +20,7 @@ build: ## Build hub, agent and flotilla into bin/
 # For images, which hold nothing but these: no library, no shell, no time zones.
 .PHONY: static
 static: ## Build hub, agent and flotilla into bin/static/, linked to nothing
-	CGO_ENABLED=0 GOOS=linux $(GO) build -trimpath $(LDFLAGS) -o bin/static/ ./hub ./agent ./hub/flotilla
+	GOOS=linux $(GO) build -trimpath $(LDFLAGS) -o bin/static/ ./hub ./agent ./hub/flotilla
 
 # What builds images: docker, podman.
 DOCKER := docker
@@ -55,8 +57,8 @@ test-elsewhen-short: ## Run the tests under the race detector, all at one other 
 # The core starts no goroutine, so it cannot race; the demo and campaigns of faults run programs that are built without
 # the detector, and what is measured is not measured under it.
 .PHONY: race
-race: ## Run the tests of all that runs concurrently under the race detector, one package after another
-	$(GO) test -race -count=1 -p 1 $$($(GO) list ./... | grep -v -e '^flotilla/core' -e '^flotilla/tests/demo' -e '^flotilla/tests/faults' -e '^flotilla/tests/scale')
+race: ## Run the tests of all that runs concurrently under the race detector
+	CGO_ENABLED=1 $(GO) test -race -count=1 -p 2 $$($(GO) list ./... | grep -v -e '^flotilla/core' -e '^flotilla/tests/demo' -e '^flotilla/tests/faults' -e '^flotilla/tests/scale')
 
 # How long each target is fuzzed. What breaks one is written beside it, testdata/fuzz, and read by every test run
 # from then on: keep it.
