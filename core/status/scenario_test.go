@@ -2,10 +2,7 @@ package status
 
 import (
 	"encoding/json"
-	"flag"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -16,9 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"flotilla/core/api"
+	"flotilla/tests/scenario"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden output of the scenarios")
 
 var start = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 
@@ -34,51 +30,15 @@ func newWorld() *world {
 }
 
 func TestScenarios(t *testing.T) {
-	files, err := filepath.Glob("testdata/*.txt")
-	require.NoError(t, err)
-	require.NotEmpty(t, files)
-	for _, file := range files {
-		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
-			text, err := os.ReadFile(file)
-			require.NoError(t, err)
-			require.True(t, strings.HasPrefix(string(text), "# "), "a scenario opens with two sentences on what it proves")
-			got := replay(t, string(text))
-			if *update {
-				require.NoError(t, os.WriteFile(file, []byte(got), 0o600))
-				return
-			}
-			require.Equal(t, string(text), got)
-		})
-	}
+	scenario.Play(t, "testdata/*.txt", func() map[string]scenario.Command { return newWorld().commands() })
 }
 
-// replay runs the commands of a scenario and returns it with the output it has now, which follows
-// its command indented by one tab.
-func replay(t *testing.T, text string) string {
-	w := newWorld()
-	var out strings.Builder
-	for line := range strings.Lines(text) {
-		if strings.HasPrefix(line, "\t") {
-			continue
-		}
-		out.WriteString(line)
-		if f := strings.Fields(line); len(f) > 0 && f[0] != "#" {
-			for l := range strings.Lines(w.run(t, f[0], f[1:])) {
-				out.WriteString("\t" + strings.TrimRight(l, " \n") + "\n")
-			}
-		}
-	}
-	return out.String()
-}
-
-func (w *world) run(t *testing.T, verb string, args []string) string {
-	commands := map[string]func(*testing.T, []string) string{
+func (w *world) commands() map[string]scenario.Command {
+	return map[string]scenario.Command{
 		"namespace": w.namespace, "generation": w.generation, "schedule": w.schedule, "unpicked": w.unpicked, "snapshot": w.snapshot,
 		"deadline": w.deadline, "unavailable": w.unavailable, "listen": w.listen, "forget": w.forget, "rollout": w.rollout, "lines": w.lines,
 		"release": w.release, "hold": w.hold, "report": w.report, "member": w.member, "tick": w.tick, "status": w.status, "members": w.members,
 	}
-	require.Contains(t, commands, verb, "unknown command")
-	return commands[verb](t, args)
 }
 
 func (w *world) namespace(_ *testing.T, args []string) string {
