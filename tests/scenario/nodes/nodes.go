@@ -1,0 +1,241 @@
+// Package nodes has the commands by which scenarios make a member of nodes, pods and NodePools.
+package nodes
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"sigs.k8s.io/yaml"
+
+	"flotilla/core/api"
+	"flotilla/core/capacity"
+	"flotilla/core/cluster"
+	"flotilla/core/simulate"
+	"flotilla/core/strict"
+	"flotilla/tests/scenario"
+)
+
+// World is one member at a moment.
+type World struct {
+	Now       time.Time
+	catalog   api.InstanceCatalog
+	pools     []*api.NodePool
+	nodes     []*api.NodeState
+	inventory api.NodeInventory
+	busy      map[string]bool
+}
+
+// NewWorld is a member without nodes, on Friday, 20 November 2026, at noon UTC.
+func NewWorld() *World {
+	return &World{Now: time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC), busy: map[string]bool{}}
+}
+
+// Commands make the member; those of more do with it what a test is about.
+func (w *World) Commands(more map[string]scenario.Command) map[string]scenario.Command {
+	all := map[string]scenario.Command{
+		"catalog": w.completeCatalog, "type": w.instanceType, "pool": w.pool, "node": w.node, "pod": w.pod, "daemonset": w.daemonSet,
+		"pdb": w.podBudget, "busy": w.beBusy, "tick": w.tick,
+	}
+	for name, command := range more {
+		all[name] = command
+	}
+	return all
+}
+
+// State is the member as decisions read it.
+func (w *World) State() *simulate.State {
+	s := &simulate.State{Cluster: cluster.NewCluster(), Now: w.Now, Busy: w.busy}
+	catalog := capacity.NewCatalog(&w.catalog)
+	for _, p := range w.pools {
+		s.Pools = append(s.Pools, capacity.NewPool(p, catalog, capacity.PoolOptions{Zones: time.LoadLocation}))
+	}
+	for _, n := range w.nodes {
+		s.Cluster.Set(n)
+	}
+	s.Cluster.SetInventory(&w.inventory)
+	return s
+}
+
+// words are those of a line: names, settings by key, and the block below the line.
+type words struct {
+	names    []string
+	settings map[string]string
+	block    string
+}
+
+func split(args []string) words {
+	out := words{settings: map[string]string{}}
+	for _, arg := range args {
+		key, value, set := strings.Cut(arg, "=")
+		switch {
+		case strings.Contains(arg, "\n"):
+			out.block = arg
+		case set:
+			out.settings[key] = value
+		default:
+			out.names = append(out.names, arg)
+		}
+	}
+	return out
+}
+
+// has takes a word that is no name away.
+func (w *words) has(word string) bool {
+	at := slices.Index(w.names, word)
+	if at >= 0 {
+		w.names = slices.Delete(w.names, at, at+1)
+	}
+	return at >= 0
+}
+
+func (w *words) take(key, otherwise string) string {
+	value, found := w.settings[key]
+	if !found {
+		return otherwise
+	}
+	delete(w.settings, key)
+	return value
+}
+
+func (w *words) amounts(cpu, memory string) api.Amounts {
+	c, m := resource.MustParse(w.take("cpu", cpu)), resource.MustParse(w.take("memory", memory))
+	return api.Amounts{"cpu": c.MilliValue(), "memory": m.Value()}
+}
+
+// catalog complete.
+func (w *World) completeCatalog(*testing.T, []string) string {
+	w.catalog.Spec.Complete = true
+	return ""
+}
+
+// instanceType NAME cpu=4 memory=16Gi price=0.20 [spot=0.06] [zones=a,b]: prices of an hour in each zone.
+func (w *World) instanceType(t *testing.T, args []string) string {
+	s := split(args)
+	made := api.InstanceType{Name: s.names[0], CPU: strict.Amount(s.take("cpu", "")), Memory: strict.Amount(s.take("memory", ""))}
+	zones := strings.Split(s.take("zones", "a"), ",")
+	for setting, capacityType := range map[string]string{"price": api.CapacityOnDemand, "spot": api.CapacitySpot} {
+		text := s.take(setting, "")
+		if text == "" {
+			continue
+		}
+		price, err := strconv.ParseFloat(text, 64)
+		require.NoError(t, err)
+		for _, zone := range zones {
+			made.Offerings = append(made.Offerings, api.InstanceOffering{Zone: zone, CapacityType: capacityType, Price: strict.Price(price)})
+		}
+	}
+	w.catalog.Spec.Types = append(w.catalog.Spec.Types, made)
+	return ""
+}
+
+// pool NAME, with the spec of the NodePool below it; again, it is edited.
+func (w *World) pool(t *testing.T, args []string) string {
+	p := &api.NodePool{ObjectMeta: metav1.ObjectMeta{Name: args[0]}}
+	if len(args) > 1 {
+		require.NoError(t, yaml.UnmarshalStrict([]byte(args[1]), &p.Spec))
+	}
+	w.pools = slices.DeleteFunc(w.pools, func(o *api.NodePool) bool { return o.Name == args[0] })
+	w.pools = append(w.pools, p)
+	return ""
+}
+
+// node NAME [in POOL] type=T [zone=a] [capacity=spot] [age=2h] [notready] [deleting], with what else is to be said of
+// it below; a node without a pool is not managed. Its type says how large it is.
+func (w *World) node(t *testing.T, args []string) string {
+	s := split(args)
+	managed := s.has("in")
+	age, err := time.ParseDuration(s.take("age", "2h"))
+	require.NoError(t, err)
+	created := metav1.NewTime(w.Now.Add(-age))
+	kind := s.take("type", "")
+	n := &api.NodeState{
+		Name: s.names[0], Managed: managed, Ready: !s.has("notready"), Initialized: true, Deleting: s.has("deleting"), Created: created, Since: created,
+		LastPodEvent: created,
+		Labels: map[string]string{
+			corev1.LabelInstanceTypeStable: kind, corev1.LabelTopologyZone: s.take("zone", "a"), corev1.LabelArchStable: "amd64",
+			api.LabelCapacityType: s.take("capacity", api.CapacityOnDemand), corev1.LabelHostname: s.names[0], corev1.LabelOSStable: "linux",
+		},
+	}
+	if managed {
+		n.Labels[api.LabelNodePool] = s.names[1]
+	}
+	for key, value := range s.settings {
+		n.Labels[key] = value
+	}
+	if at := slices.IndexFunc(w.catalog.Spec.Types, func(t api.InstanceType) bool { return t.Name == kind }); at >= 0 {
+		cpu, memory := resource.MustParse(string(w.catalog.Spec.Types[at].CPU)), resource.MustParse(string(w.catalog.Spec.Types[at].Memory))
+		n.Capacity = api.Amounts{"cpu": cpu.MilliValue(), "memory": memory.Value(), "pods": 110}
+		n.Allocatable = api.Amounts{"cpu": cpu.MilliValue() - 100, "memory": memory.Value() - 10<<20, "pods": 110}
+	}
+	require.NoError(t, yaml.UnmarshalStrict([]byte(s.block), n))
+	w.nodes = slices.DeleteFunc(w.nodes, func(o *api.NodeState) bool { return o.Name == n.Name })
+	w.nodes = append(w.nodes, n)
+	return ""
+}
+
+// pod NAME [on NODE] [cpu=500m] [memory=256Mi] [app=A] [owner=ReplicaSet], with what else is to be said of it below;
+// one without a node waits for one. A pod without app=A has its name for one.
+func (w *World) pod(t *testing.T, args []string) string {
+	s := split(args)
+	on := s.has("on")
+	p := api.PodState{
+		Namespace: "default", Name: s.names[0], Owner: s.take("owner", "ReplicaSet"), Phase: "Running",
+		Labels: map[string]string{"app": s.take("app", s.names[0])}, Requests: s.amounts("500m", "256Mi"),
+	}
+	require.NoError(t, yaml.UnmarshalStrict([]byte(s.block), &p))
+	if !on {
+		p.Phase = "Pending"
+		w.inventory.Pending = append(w.inventory.Pending, p)
+		return ""
+	}
+	at := slices.IndexFunc(w.nodes, func(n *api.NodeState) bool { return n.Name == s.names[1] })
+	require.GreaterOrEqual(t, at, 0, "there is no node %s", s.names[1])
+	w.nodes[at].Pods = append(w.nodes[at].Pods, p)
+	return ""
+}
+
+// daemonSet NAME [cpu=100m] [memory=64Mi] is a pod on every node there will be.
+func (w *World) daemonSet(t *testing.T, args []string) string {
+	s := split(args)
+	p := api.PodState{Namespace: "kube-system", Name: s.names[0], Owner: "DaemonSet", Phase: "Running", Requests: s.amounts("100m", "64Mi")}
+	require.NoError(t, yaml.UnmarshalStrict([]byte(s.block), &p))
+	w.inventory.DaemonSets = append(w.inventory.DaemonSets, api.DaemonSetState{Namespace: p.Namespace, Name: p.Name, Pod: p})
+	return ""
+}
+
+// podBudget NAME app=A allowed=N [maxUnavailable=1].
+func (w *World) podBudget(t *testing.T, args []string) string {
+	s := split(args)
+	allowed, err := strconv.ParseInt(s.take("allowed", ""), 10, 32)
+	require.NoError(t, err)
+	unavailable := intstr.Parse(s.take("maxUnavailable", "1"))
+	w.inventory.Budgets = append(w.inventory.Budgets, api.PodBudget{
+		Namespace: "default", Name: s.names[0], Allowed: int32(allowed), MaxUnavailable: &unavailable,
+		Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": s.take("app", "")}},
+	})
+	return ""
+}
+
+// beBusy NODE…: a disruption that runs removes them.
+func (w *World) beBusy(_ *testing.T, args []string) string {
+	for _, name := range args {
+		w.busy[name] = true
+	}
+	return ""
+}
+
+// tick DURATION.
+func (w *World) tick(t *testing.T, args []string) string {
+	d, err := time.ParseDuration(args[0])
+	require.NoError(t, err)
+	w.Now = w.Now.Add(d)
+	return ""
+}
