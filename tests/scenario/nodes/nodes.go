@@ -2,6 +2,7 @@
 package nodes
 
 import (
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -31,6 +32,7 @@ type World struct {
 	nodes     []*api.NodeState
 	inventory api.NodeInventory
 	busy      map[string]bool
+	rules     capacity.Rules
 }
 
 // NewWorld is a member without nodes, on Friday, 20 November 2026, at noon UTC.
@@ -42,17 +44,15 @@ func NewWorld() *World {
 func (w *World) Commands(more map[string]scenario.Command) map[string]scenario.Command {
 	all := map[string]scenario.Command{
 		"catalog": w.completeCatalog, "type": w.instanceType, "pool": w.pool, "node": w.node, "pod": w.pod, "daemonset": w.daemonSet,
-		"pdb": w.podBudget, "busy": w.beBusy, "tick": w.tick,
+		"pdb": w.podBudget, "busy": w.beBusy, "tick": w.tick, "spot-to-spot": w.spotToSpot,
 	}
-	for name, command := range more {
-		all[name] = command
-	}
+	maps.Copy(all, more)
 	return all
 }
 
 // State is the member as decisions read it.
 func (w *World) State() *simulate.State {
-	s := &simulate.State{Cluster: cluster.NewCluster(), Now: w.Now, Busy: w.busy}
+	s := &simulate.State{Cluster: cluster.NewCluster(), Now: w.Now, Busy: w.busy, Rules: w.rules}
 	catalog := capacity.NewCatalog(&w.catalog)
 	for _, p := range w.pools {
 		s.Pools = append(s.Pools, capacity.NewPool(p, catalog, capacity.PoolOptions{Zones: time.LoadLocation}))
@@ -148,7 +148,7 @@ func (w *World) pool(t *testing.T, args []string) string {
 }
 
 // node NAME [in POOL] type=T [zone=a] [capacity=spot] [age=2h] [notready] [deleting], with what else is to be said of
-// it below; a node without a pool is not managed. Its type says how large it is.
+// it below; a node without a pool is not managed, a label without a value is none. Its type says how large it is.
 func (w *World) node(t *testing.T, args []string) string {
 	s := split(args)
 	managed := s.has("in")
@@ -167,9 +167,8 @@ func (w *World) node(t *testing.T, args []string) string {
 	if managed {
 		n.Labels[api.LabelNodePool] = s.names[1]
 	}
-	for key, value := range s.settings {
-		n.Labels[key] = value
-	}
+	maps.Copy(n.Labels, s.settings)
+	maps.DeleteFunc(n.Labels, func(_, value string) bool { return value == "" })
 	if at := slices.IndexFunc(w.catalog.Spec.Types, func(t api.InstanceType) bool { return t.Name == kind }); at >= 0 {
 		cpu, memory := resource.MustParse(string(w.catalog.Spec.Types[at].CPU)), resource.MustParse(string(w.catalog.Spec.Types[at].Memory))
 		n.Capacity = api.Amounts{"cpu": cpu.MilliValue(), "memory": memory.Value(), "pods": 110}
@@ -229,6 +228,12 @@ func (w *World) beBusy(_ *testing.T, args []string) string {
 	for _, name := range args {
 		w.busy[name] = true
 	}
+	return ""
+}
+
+// spotToSpot lets spot be replaced by cheaper spot, as a hub may be configured.
+func (w *World) spotToSpot(*testing.T, []string) string {
+	w.rules.SpotToSpot = true
 	return ""
 }
 
