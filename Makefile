@@ -72,6 +72,13 @@ fuzz: ## Fuzz every reader of foreign bytes, FUZZTIME=30s each
 		done; \
 	done
 
+# Which faults are planted in the core; docs/testing.md says more.
+SEED := 1
+
+.PHONY: mutants
+mutants: ## Plant 200 faults in the core, and see that its tests catch them; SEED=1 says which
+	$(GO) run ./tests/mutants -seed $(SEED)
+
 # Campaigns against fleets of real processes; docs/faults.md says what they do, and how one is repeated. Run in their own
 # folder they print each campaign as it ends, and the table at the end also where all held.
 RUNS := 200

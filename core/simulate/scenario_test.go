@@ -18,7 +18,7 @@ func TestScenarios(t *testing.T) {
 	scenario.Play(t, "testdata/*.txt", func() map[string]scenario.Command {
 		w := nodes.NewWorld()
 		return w.Commands(map[string]scenario.Command{
-			"remove": func(t *testing.T, args []string) string { return removed(t, w, args, false) },
+			"remove":      func(t *testing.T, args []string) string { return removed(t, w, args, false) },
 			"consolidate": func(t *testing.T, args []string) string { return removed(t, w, args, true) },
 		})
 	})

@@ -52,12 +52,12 @@ func replay(t *testing.T, text string, commands map[string]Command) string {
 		if len(words) == 0 || words[0] == "#" {
 			continue
 		}
-		block := ""
-		for ; i+1 < len(lines) && strings.HasPrefix(lines[i+1], "  "); i++ {
-			block += lines[i+1]
+		begin := i + 1
+		for i+1 < len(lines) && strings.HasPrefix(lines[i+1], "  ") {
+			i++
 		}
-		out.WriteString(block)
-		if block != "" {
+		if block := strings.Join(lines[begin:i+1], ""); block != "" {
+			out.WriteString(block)
 			words = append(words, block)
 		}
 		require.Contains(t, commands, words[0], "unknown command")

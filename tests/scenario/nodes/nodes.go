@@ -11,7 +11,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"sigs.k8s.io/yaml"
@@ -105,8 +104,16 @@ func (w *words) take(key, otherwise string) string {
 	return value
 }
 
-func (w *words) amounts(cpu, memory string) api.Amounts {
-	c, m := resource.MustParse(w.take("cpu", cpu)), resource.MustParse(w.take("memory", memory))
+func (w *words) amounts(t *testing.T, cpu, memory string) api.Amounts {
+	return amounts(t, w.take("cpu", cpu), w.take("memory", memory))
+}
+
+func amounts(t *testing.T, cpu, memory string) api.Amounts {
+	t.Helper()
+	c, err := strict.ParseQuantity(cpu)
+	require.NoError(t, err)
+	m, err := strict.ParseQuantity(memory)
+	require.NoError(t, err)
 	return api.Amounts{"cpu": c.MilliValue(), "memory": m.Value()}
 }
 
@@ -126,7 +133,7 @@ func (w *World) instanceType(t *testing.T, args []string) string {
 		if text == "" {
 			continue
 		}
-		price, err := strconv.ParseFloat(text, 64)
+		price, err := strict.ParseDecimal(text)
 		require.NoError(t, err)
 		for _, zone := range zones {
 			made.Offerings = append(made.Offerings, api.InstanceOffering{Zone: zone, CapacityType: capacityType, Price: strict.Price(price)})
@@ -170,9 +177,9 @@ func (w *World) node(t *testing.T, args []string) string {
 	maps.Copy(n.Labels, s.settings)
 	maps.DeleteFunc(n.Labels, func(_, value string) bool { return value == "" })
 	if at := slices.IndexFunc(w.catalog.Spec.Types, func(t api.InstanceType) bool { return t.Name == kind }); at >= 0 {
-		cpu, memory := resource.MustParse(string(w.catalog.Spec.Types[at].CPU)), resource.MustParse(string(w.catalog.Spec.Types[at].Memory))
-		n.Capacity = api.Amounts{"cpu": cpu.MilliValue(), "memory": memory.Value(), "pods": 110}
-		n.Allocatable = api.Amounts{"cpu": cpu.MilliValue() - 100, "memory": memory.Value() - 10<<20, "pods": 110}
+		n.Capacity = amounts(t, string(w.catalog.Spec.Types[at].CPU), string(w.catalog.Spec.Types[at].Memory))
+		n.Capacity["pods"] = 110
+		n.Allocatable = api.Amounts{"cpu": n.Capacity["cpu"] - 100, "memory": n.Capacity["memory"] - 10<<20, "pods": 110}
 	}
 	require.NoError(t, yaml.UnmarshalStrict([]byte(s.block), n))
 	w.nodes = slices.DeleteFunc(w.nodes, func(o *api.NodeState) bool { return o.Name == n.Name })
@@ -187,7 +194,7 @@ func (w *World) pod(t *testing.T, args []string) string {
 	on := s.has("on")
 	p := api.PodState{
 		Namespace: "default", Name: s.names[0], Owner: s.take("owner", "ReplicaSet"), Phase: "Running",
-		Labels: map[string]string{"app": s.take("app", s.names[0])}, Requests: s.amounts("500m", "256Mi"),
+		Labels: map[string]string{"app": s.take("app", s.names[0])}, Requests: s.amounts(t, "500m", "256Mi"),
 	}
 	require.NoError(t, yaml.UnmarshalStrict([]byte(s.block), &p))
 	if !on {
@@ -204,7 +211,7 @@ func (w *World) pod(t *testing.T, args []string) string {
 // daemonSet NAME [cpu=100m] [memory=64Mi] is a pod on every node there will be.
 func (w *World) daemonSet(t *testing.T, args []string) string {
 	s := split(args)
-	p := api.PodState{Namespace: "kube-system", Name: s.names[0], Owner: "DaemonSet", Phase: "Running", Requests: s.amounts("100m", "64Mi")}
+	p := api.PodState{Namespace: "kube-system", Name: s.names[0], Owner: "DaemonSet", Phase: "Running", Requests: s.amounts(t, "100m", "64Mi")}
 	require.NoError(t, yaml.UnmarshalStrict([]byte(s.block), &p))
 	w.inventory.DaemonSets = append(w.inventory.DaemonSets, api.DaemonSetState{Namespace: p.Namespace, Name: p.Name, Pod: p})
 	return ""
