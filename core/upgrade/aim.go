@@ -109,15 +109,13 @@ func (p *profiler) released() bool {
 func (p *profiler) publishedAfter(at time.Time) bool {
 	catalog := p.in.View.Catalog
 	if v, ok := ParseVersion(p.upgrade.KubernetesVersion); ok {
-		r, found := catalog.find(v)
-		return found && r.published.After(at)
+		r, found := catalog.Find(v)
+		return found && r.Published.After(at)
 	}
 	for _, name := range p.versions {
 		image, _ := ParseImage(name)
-		for _, entry := range catalog.images[image.Family] {
-			if entry.compare(image) == 0 && entry.published.After(at) {
-				return true
-			}
+		if catalog.ImagePublishedAfter(image, at) {
+			return true
 		}
 	}
 	return false

@@ -12,18 +12,17 @@ import (
 // Catalog is a VersionCatalog, parsed and indexed. The nil Catalog takes every version as available
 // everywhere (A57). A catalog never changes and may be shared.
 type Catalog struct {
-	releases   []release // ascending
+	releases   []Release // ascending
 	images     map[string][]offeredImage
 	trackerURL string
 }
 
-// release is one Kubernetes version with the regions that have it.
-type release struct {
+// Release is one Kubernetes version of a catalog.
+type Release struct {
 	Version
-	state     string
+	State     string
+	Published time.Time // zero when the catalog does not say
 	regions   map[string]bool
-	published time.Time
-	endOfLife time.Time
 }
 
 // offeredImage is one image of a family with the regions that have it.
@@ -42,12 +41,11 @@ func NewCatalog(spec *api.VersionCatalogSpec) (*Catalog, error) {
 		if !ok || v.Alias {
 			return nil, fmt.Errorf("spec.kubernetes[%d].version: found %q, expected a version x.y.z", i, entry.Version)
 		}
-		c.releases = append(c.releases, release{
-			Version: v, state: entry.State, regions: setOf(entry.Regions),
-			published: entry.PublishedAt.Time, endOfLife: entry.EndOfLife.Time,
+		c.releases = append(c.releases, Release{
+			Version: v, State: entry.State, Published: entry.PublishedAt.Time, regions: setOf(entry.Regions),
 		})
 	}
-	slices.SortStableFunc(c.releases, func(a, b release) int { return a.Compare(b.Version) })
+	slices.SortStableFunc(c.releases, func(a, b Release) int { return a.Compare(b.Version) })
 	for i := range spec.NodeImages {
 		entry := &spec.NodeImages[i]
 		image, ok := NewImage(entry.Family, entry.Version)
@@ -60,7 +58,7 @@ func NewCatalog(spec *api.VersionCatalogSpec) (*Catalog, error) {
 	}
 	for _, list := range c.images {
 		slices.SortStableFunc(list, func(a, b offeredImage) int {
-			return cmp.Or(a.compare(b.Image), cmp.Compare(a.Version, b.Version))
+			return cmp.Or(a.Compare(b.Image), cmp.Compare(a.Version, b.Version))
 		})
 	}
 	return c, nil
@@ -77,12 +75,12 @@ func setOf(names []string) map[string]bool {
 // offered reports whether a set of regions serves a region; region "" has everything (A57).
 func offered(regions map[string]bool, region string) bool { return region == "" || regions[region] }
 
-// find returns the catalog's entry of a version.
-func (c *Catalog) find(v Version) (*release, bool) {
+// Find returns the catalog's release of a version.
+func (c *Catalog) Find(v Version) (*Release, bool) {
 	if c == nil {
 		return nil, false
 	}
-	i, ok := slices.BinarySearchFunc(c.releases, v, func(r release, v Version) int { return r.Compare(v) })
+	i, ok := slices.BinarySearchFunc(c.releases, v, func(r Release, v Version) int { return r.Compare(v) })
 	if !ok {
 		return nil, false
 	}
@@ -94,7 +92,7 @@ func (c *Catalog) Has(region string, v Version) bool {
 	if c == nil {
 		return true
 	}
-	r, ok := c.find(v)
+	r, ok := c.Find(v)
 	return ok && offered(r.regions, region)
 }
 
@@ -103,12 +101,30 @@ func (c *Catalog) HasImage(region string, image Image) bool {
 	if c == nil {
 		return true
 	}
-	for _, entry := range c.images[image.Family] {
-		if entry.compare(image) == 0 && offered(entry.regions, region) {
-			return true
+	return slices.ContainsFunc(c.listed(image), func(entry offeredImage) bool { return offered(entry.regions, region) })
+}
+
+// ImageAge returns the age of an image whose publication the catalog knows.
+func (c *Catalog) ImageAge(image Image, now time.Time) (time.Duration, bool) {
+	for _, entry := range c.listed(image) {
+		if !entry.published.IsZero() {
+			return now.Sub(entry.published), true
 		}
 	}
-	return false
+	return 0, false
+}
+
+// ImagePublishedAfter reports whether an image was published after an instant.
+func (c *Catalog) ImagePublishedAfter(image Image, at time.Time) bool {
+	return slices.ContainsFunc(c.listed(image), func(entry offeredImage) bool { return entry.published.After(at) })
+}
+
+// listed returns the entries of an image: its version may be written in two styles.
+func (c *Catalog) listed(image Image) []offeredImage {
+	if c == nil {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(c.images[image.Family]), func(entry offeredImage) bool { return entry.Compare(image) != 0 })
 }
 
 // Latest returns the newest image of a family that a region has.
@@ -179,7 +195,7 @@ func (c *Catalog) Alias(minor Version, regions []string) (Version, bool) {
 	all, best, found := setOf(regions), Version{}, false
 	for i := len(c.releases) - 1; i >= 0; i-- {
 		r := &c.releases[i]
-		if r.state != api.ReleaseGA || !r.sameMinor(minor) {
+		if r.State != api.ReleaseGA || !r.sameMinor(minor) {
 			continue
 		}
 		if everywhere(r.regions, all) {
@@ -197,7 +213,7 @@ func (c *Catalog) Minors() []string {
 	var out []string
 	for i := range c.releases {
 		r := &c.releases[i]
-		if r.state == api.ReleasePreview {
+		if r.State == api.ReleasePreview {
 			continue
 		}
 		minor := Version{Major: r.Major, Minor: r.Minor, Alias: true}.String()
@@ -212,7 +228,7 @@ func (c *Catalog) Minors() []string {
 func (c *Catalog) Released() []string {
 	var out []string
 	for _, r := range slices.Backward(c.releases) {
-		if r.state != api.ReleasePreview {
+		if r.State != api.ReleasePreview {
 			out = append(out, r.String())
 		}
 	}

@@ -11,22 +11,22 @@ func (c *Catalog) ChannelTarget(channel, minor string, longTermSupport bool) (Ve
 	}
 	switch channel {
 	case api.ChannelRapid:
-		return c.newestOf(func(r *release) bool { return r.state == api.ReleaseGA })
+		return c.newestOf(func(r *Release) bool { return r.State == api.ReleaseGA })
 	case api.ChannelStable:
-		top, ok := c.newestOf(func(r *release) bool { return r.state == api.ReleaseGA })
+		top, ok := c.newestOf(func(r *Release) bool { return r.State == api.ReleaseGA })
 		if !ok {
 			return Version{}, false
 		}
-		return c.newestOf(func(r *release) bool {
-			return r.state == api.ReleaseGA && r.Major == top.Major && r.Minor == top.Minor-1
+		return c.newestOf(func(r *Release) bool {
+			return r.State == api.ReleaseGA && r.Major == top.Major && r.Minor == top.Minor-1
 		})
 	case api.ChannelTarget:
 		wanted, ok := ParseVersion(minor)
 		if !ok {
 			return Version{}, false
 		}
-		return c.newestOf(func(r *release) bool {
-			return r.sameMinor(wanted) && (r.state == api.ReleaseGA || longTermSupport && r.state == api.ReleaseLTS)
+		return c.newestOf(func(r *Release) bool {
+			return r.sameMinor(wanted) && (r.State == api.ReleaseGA || longTermSupport && r.State == api.ReleaseLTS)
 		})
 	default:
 		return Version{}, false
@@ -34,7 +34,7 @@ func (c *Catalog) ChannelTarget(channel, minor string, longTermSupport bool) (Ve
 }
 
 // newestOf returns the highest version that fits.
-func (c *Catalog) newestOf(fits func(*release) bool) (Version, bool) {
+func (c *Catalog) newestOf(fits func(*Release) bool) (Version, bool) {
 	for i := len(c.releases) - 1; i >= 0; i-- {
 		if fits(&c.releases[i]) {
 			return c.releases[i].Version, true

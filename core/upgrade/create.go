@@ -160,11 +160,11 @@ func (c *creation) catalogVersion(v Version) *api.Refusal {
 		}
 		return nil
 	}
-	r, ok := c.view.Catalog.find(v)
+	r, ok := c.view.Catalog.Find(v)
 	if !ok {
 		return unknown
 	}
-	if r.state == api.ReleasePreview && (!api.On(c.status.Policy.AllowPreview, false) || c.run.Spec.AutoUpgradeProfile != "") {
+	if r.State == api.ReleasePreview && (!api.On(c.status.Policy.AllowPreview, false) || c.run.Spec.AutoUpgradeProfile != "") {
 		unknown.Message += "; it is a preview, which only policy.allowPreview of a manual run accepts"
 		return unknown
 	}
@@ -305,7 +305,7 @@ func (c *creation) warn(now time.Time) {
 	if upgrade.Images() == api.ImagesCustom {
 		for _, listed := range upgrade.NodeImageSelection.CustomNodeImageVersions {
 			image, _ := ParseImage(listed.Version)
-			if age, ok := c.view.Catalog.imageAge(image, now); ok && age > imageWarnAge {
+			if age, ok := c.view.Catalog.ImageAge(image, now); ok && age > imageWarnAge {
 				add("image %s is %d days old; images expire after 90", listed.Version, int(age.Hours()/24))
 			}
 		}
@@ -325,17 +325,4 @@ func (f *Fleet) frozen(stages []api.StageStatus) []*Member {
 		}
 	}
 	return out
-}
-
-// imageAge returns the age of an image whose publication the catalog knows.
-func (c *Catalog) imageAge(image Image, now time.Time) (time.Duration, bool) {
-	if c == nil {
-		return 0, false
-	}
-	for _, entry := range c.images[image.Family] {
-		if entry.compare(image) == 0 && !entry.published.IsZero() {
-			return now.Sub(entry.published), true
-		}
-	}
-	return 0, false
 }

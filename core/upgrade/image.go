@@ -1,7 +1,7 @@
 package upgrade
 
 import (
-	"cmp"
+	"slices"
 	"strings"
 
 	"flotilla/core/api"
@@ -75,7 +75,7 @@ func CompareImages(a, b string) Relation {
 	case first.Family != second.Family:
 		return ImageIncomparable
 	}
-	switch first.compare(second) {
+	switch first.Compare(second) {
 	case -1:
 		return ImageOlder
 	case 1:
@@ -85,12 +85,5 @@ func CompareImages(a, b string) Relation {
 	}
 }
 
-// compare orders images of one family.
-func (i Image) compare(j Image) int {
-	for k := range i.number {
-		if c := cmp.Compare(i.number[k], j.number[k]); c != 0 {
-			return c
-		}
-	}
-	return 0
-}
+// Compare orders images of one family: -1, 0 or 1.
+func (i Image) Compare(j Image) int { return slices.Compare(i.number[:], j.number[:]) }

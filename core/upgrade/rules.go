@@ -35,7 +35,7 @@ func (g *goal) moveRule(m *Member, catalog *Catalog, onIneligible string) *verdi
 	case MoveMajor:
 		return fail(api.ReasonUnsupportedVersion, "from %s to %s is a change of the major version", m.ControlPlane, g.version)
 	case MoveMinorGap:
-		if catalog.isLTS(m.ControlPlane) && catalog.isLTS(g.version) {
+		if isLTS(catalog, m.ControlPlane) && isLTS(catalog, g.version) {
 			return nil
 		}
 		if g.auto || onIneligible == api.PolicySkip {
@@ -50,7 +50,7 @@ func (g *goal) moveRule(m *Member, catalog *Catalog, onIneligible string) *verdi
 
 // supportRule judges long term support, and for runs of profiles the window of supported minors.
 func (g *goal) supportRule(m *Member, catalog *Catalog) *verdict {
-	if g.kind != api.UpgradeNodeImageOnly && catalog.isLTS(g.version) && !m.Inventory.LongTermSupport {
+	if g.kind != api.UpgradeNodeImageOnly && isLTS(catalog, g.version) && !m.Inventory.LongTermSupport {
 		return fail(api.ReasonLtsRequired, "%s has long term support only, and the member is not on such a plan", g.version)
 	}
 	if !g.auto || m.Inventory.LongTermSupport || m.ControlPlane.IsZero() {
@@ -63,9 +63,9 @@ func (g *goal) supportRule(m *Member, catalog *Catalog) *verdict {
 	return nil
 }
 
-func (c *Catalog) isLTS(v Version) bool {
-	r, ok := c.find(v)
-	return ok && r.state == api.ReleaseLTS
+func isLTS(catalog *Catalog, v Version) bool {
+	r, ok := catalog.Find(v)
+	return ok && r.State == api.ReleaseLTS
 }
 
 func (e *engine) expiredImage(m *moves) *verdict {
@@ -74,7 +74,7 @@ func (e *engine) expiredImage(m *moves) *verdict {
 		if !ok {
 			continue
 		}
-		if age, known := e.view.Catalog.imageAge(image, e.now); known && age > imageExpiryAge {
+		if age, known := e.view.Catalog.ImageAge(image, e.now); known && age > imageExpiryAge {
 			return fail(api.ReasonImageExpired, "pool %s: image %s was published %d days ago, images expire after 90",
 				m.pools[i].Pool, m.pools[i].To, int(age.Hours()/24))
 		}

@@ -109,7 +109,7 @@ func (g *goal) imageMove(out *moves, move *api.PoolUpgrade, p *Pool, region stri
 		settle(api.PoolUnknown)
 	case p.FromSnapshot && g.images == api.ImagesLatest:
 		settle(api.PoolIsPinned)
-	case p.Image.compare(target) < 0:
+	case p.Image.Compare(target) < 0:
 		move.To, move.Result, move.DropSnapshot = target.Name(), api.PoolPlanned, p.FromSnapshot
 		out.poolImages = true
 	}
@@ -120,11 +120,11 @@ func (g *goal) imageFor(p *Pool, region string, catalog *Catalog) (Image, bool) 
 	if g.images == api.ImagesLatest {
 		return catalog.Latest(region, p.Family)
 	}
-	version := g.chosen[p.Family]
-	if version == "" {
+	chosen := g.chosen[p.Family]
+	if chosen == "" {
 		return Image{}, false
 	}
-	return NewImage(p.Family, version)
+	return NewImage(p.Family, chosen)
 }
 
 func orUnknown(text string) string {

@@ -1,6 +1,7 @@
 package upgrade
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -55,15 +56,7 @@ func (v Version) IsZero() bool { return v == Version{} }
 
 // Compare orders versions by number: -1, 0 or 1. The patch of an alias counts as 0.
 func (v Version) Compare(w Version) int {
-	for _, pair := range [][2]int{{v.Major, w.Major}, {v.Minor, w.Minor}, {v.Patch, w.Patch}} {
-		if pair[0] != pair[1] {
-			if pair[0] < pair[1] {
-				return -1
-			}
-			return 1
-		}
-	}
-	return 0
+	return cmp.Or(cmp.Compare(v.Major, w.Major), cmp.Compare(v.Minor, w.Minor), cmp.Compare(v.Patch, w.Patch))
 }
 
 // sameMinor reports whether both are patches of one minor.

@@ -62,9 +62,9 @@ func versionAnswer(t *testing.T, c versionCase) map[string]any {
 	case "parse":
 		return parseAnswer(c.Input.Text)
 	case "compare":
-		return map[string]any{"cmp": version(t, c.Input.A).Compare(version(t, c.Input.B))}
+		return map[string]any{"cmp": parsed(t, c.Input.A).Compare(parsed(t, c.Input.B))}
 	case "move":
-		return map[string]any{"result": version(t, c.Input.Current).MoveTo(version(t, c.Input.Target))}
+		return map[string]any{"result": parsed(t, c.Input.Current).MoveTo(parsed(t, c.Input.Target))}
 	case "image-compare":
 		return map[string]any{"result": upgrade.CompareImages(c.Input.A, c.Input.B)}
 	case "channel":
@@ -74,7 +74,7 @@ func versionAnswer(t *testing.T, c versionCase) map[string]any {
 		}
 		return versionOrNull(catalog.ChannelTarget(c.Input.Channel, minor, c.Input.LongTermSupport))
 	case "alias":
-		return versionOrNull(catalog.Alias(version(t, c.Input.Requested), c.Input.Regions))
+		return versionOrNull(catalog.Alias(parsed(t, c.Input.Requested), c.Input.Regions))
 	case "latest":
 		image, ok := catalog.Latest(c.Input.Region, c.Input.Family)
 		if !ok {
@@ -102,7 +102,7 @@ func parseAnswer(text string) map[string]any {
 	return answer
 }
 
-func version(t *testing.T, text string) upgrade.Version {
+func parsed(t *testing.T, text string) upgrade.Version {
 	t.Helper()
 	v, ok := upgrade.ParseVersion(text)
 	require.True(t, ok, "version %q", text)
@@ -136,7 +136,7 @@ func skewAnswer(t *testing.T, c versionCase) map[string]any {
 	var pools []string
 	require.NoError(t, json.Unmarshal(c.Input.Pools, &pools), c.ID)
 	for _, pool := range pools {
-		if !upgrade.SkewHolds(version(t, c.Input.Target), version(t, pool)) {
+		if !upgrade.SkewHolds(parsed(t, c.Input.Target), parsed(t, pool)) {
 			return map[string]any{"result": fmt.Sprint(api.ReasonNodeSkewExceeded)}
 		}
 	}

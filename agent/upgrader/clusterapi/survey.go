@@ -120,12 +120,12 @@ func (s *survey) remember() error {
 func (s *survey) managed() bool { return s.cluster.Spec.Topology.Version != "" }
 
 // parse reads a version, with "v" or without; what distributions add does not count.
-func parse(version string) (upgrade.Version, bool) {
-	version = strings.TrimPrefix(version, "v")
-	if at := strings.IndexAny(version, "+-"); at >= 0 {
-		version = version[:at]
+func parse(text string) (upgrade.Version, bool) {
+	text = strings.TrimPrefix(text, "v")
+	if at := strings.IndexAny(text, "+-"); at >= 0 {
+		text = text[:at]
 	}
-	return upgrade.ParseVersion(version)
+	return upgrade.ParseVersion(text)
 }
 
 // reaches reports whether a version is at least the wanted one.
