@@ -67,7 +67,7 @@ func TestCompareImages(t *testing.T) {
 		{"U-latest", "U-202401.09.0", upgrade.ImageUnknown},
 		{"U-1.2.3.4", "U-1.2.3", upgrade.ImageUnknown},
 	} {
-		require.Equal(t, c.want, upgrade.CompareImages(fullImage(c.a), fullImage(c.b)), "%s and %s", c.a, c.b)
+		require.Equal(t, c.want, upgrade.CompareImages(c.a, c.b), "%s and %s", c.a, c.b)
 	}
 }
 
@@ -99,7 +99,12 @@ func TestCatalogs(t *testing.T) {
 }
 
 func TestMinorsLeaveOutPreviews(t *testing.T) {
-	s := newStage(t)
-	s.fixture(nil, "")
-	require.Equal(t, []string{"1.28", "1.29", "1.30"}, s.view("").Catalog.Minors())
+	spec := &api.VersionCatalogSpec{}
+	for _, text := range []string{"1.28.9", "1.28.15", "1.29.2", "1.30.3"} {
+		spec.Kubernetes = append(spec.Kubernetes, api.KubernetesRelease{Version: text, State: api.ReleaseGA})
+	}
+	spec.Kubernetes = append(spec.Kubernetes, api.KubernetesRelease{Version: "1.31.0", State: api.ReleasePreview})
+	catalog, err := upgrade.NewCatalog(spec)
+	require.NoError(t, err)
+	require.Equal(t, []string{"1.28", "1.29", "1.30"}, catalog.Minors())
 }
