@@ -9,7 +9,7 @@ import (
 
 	"flotilla/agent/target"
 	"flotilla/core/api"
-	"flotilla/core/upgrade"
+	"flotilla/core/version"
 )
 
 // Checks are what a member must be like before and after an upgrade.
@@ -96,16 +96,16 @@ func (c *Checks) readiness(nodes []target.Node) []string {
 
 // skew lists kubelets that are newer than the API server, or that would be too old for control.
 func skew(nodes []target.Node, live, control string) []string {
-	server, known := upgrade.ParseVersion(plain(live))
-	aim, clear := upgrade.ParseVersion(plain(control))
+	server, known := version.Parse(plain(live))
+	aim, clear := version.Parse(plain(control))
 	var newer, older []string
 	for i := range nodes {
-		kubelet, ok := upgrade.ParseVersion(plain(nodes[i].Kubelet))
+		kubelet, ok := version.Parse(plain(nodes[i].Kubelet))
 		text := nodes[i].Name + " at " + kubelet.String()
 		if ok && known && (kubelet.Major != server.Major || kubelet.Minor > server.Minor) {
 			newer = append(newer, text)
 		}
-		if ok && clear && !upgrade.SkewHolds(aim, kubelet) {
+		if ok && clear && !version.SkewHolds(aim, kubelet) {
 			older = append(older, text)
 		}
 	}
@@ -115,7 +115,7 @@ func skew(nodes []target.Node, live, control string) []string {
 	}
 	if len(older) > 0 {
 		found = append(found, fmt.Sprintf("kubelets are more than %d minors older than control plane %s: %s; upgrade their node pools first",
-			upgrade.MaxSkew, aim, some(older)))
+			version.MaxSkew, aim, some(older)))
 	}
 	return found
 }

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"flotilla/core/api"
-	"flotilla/core/upgrade"
+	"flotilla/core/version"
 )
 
 // missing lists what an operation wants and the member is not yet; none: it is there. What is ahead of
@@ -38,7 +38,7 @@ func astray(op *api.UpgradeOperation, now *api.MemberInventory) []string {
 		if !reaches(is.KubernetesVersion, want.ToVersion) {
 			found = append(found, fmt.Sprintf("node pool %s is at %s, not %s", want.Pool, orUnknown(is.KubernetesVersion), want.ToVersion))
 		}
-		if want.To != "" && is.NodeImageVersion != want.To && upgrade.CompareImages(is.NodeImageVersion, want.To) != upgrade.ImageNewer {
+		if want.To != "" && is.NodeImageVersion != want.To && version.CompareImages(is.NodeImageVersion, want.To) != version.ImageNewer {
 			found = append(found, fmt.Sprintf("node pool %s has image %s, not %s", want.Pool, orUnknown(is.NodeImageVersion), want.To))
 		}
 	}
@@ -50,8 +50,8 @@ func reaches(is, want string) bool {
 	if want == "" {
 		return true
 	}
-	have, ok := upgrade.ParseVersion(plain(is))
-	aim, clear := upgrade.ParseVersion(plain(want))
+	have, ok := version.Parse(plain(is))
+	aim, clear := version.Parse(plain(want))
 	return ok && clear && have.Compare(aim) >= 0
 }
 

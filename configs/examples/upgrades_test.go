@@ -10,6 +10,7 @@ import (
 	"flotilla/core/api"
 	"flotilla/core/upgrade"
 	"flotilla/core/validate"
+	"flotilla/core/version"
 )
 
 // upgrades is what the files under upgrades/ hold.
@@ -61,7 +62,7 @@ func (u *upgrades) view(t *testing.T, windows bool) upgrade.View {
 		}
 		require.NoError(t, fleet.Set(facts))
 	}
-	catalog, err := upgrade.NewCatalog(&u.catalog.Spec)
+	catalog, err := version.NewCatalog(&u.catalog.Spec)
 	require.NoError(t, err)
 	return upgrade.View{Fleet: fleet, Catalog: catalog}
 }

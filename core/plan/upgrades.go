@@ -11,6 +11,7 @@ import (
 	"flotilla/core/api"
 	"flotilla/core/strict"
 	"flotilla/core/upgrade"
+	"flotilla/core/version"
 	"flotilla/core/window"
 )
 
@@ -59,7 +60,7 @@ func (u *Upgrades) View(zones window.Zones, now time.Time, timeout time.Duration
 		return view, nil
 	}
 	var err error
-	view.Catalog, err = upgrade.NewCatalog(&u.catalog.Spec)
+	view.Catalog, err = version.NewCatalog(&u.catalog.Spec)
 	return view, err
 }
 

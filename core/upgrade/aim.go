@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"flotilla/core/api"
+	"flotilla/core/version"
 )
 
 // aim finds what the channel stands for now, and the name of its run.
@@ -108,12 +109,12 @@ func (p *profiler) released() bool {
 // publishedAfter reports whether anything the channel stands for was published after an instant.
 func (p *profiler) publishedAfter(at time.Time) bool {
 	catalog := p.in.View.Catalog
-	if v, ok := ParseVersion(p.upgrade.KubernetesVersion); ok {
+	if v, ok := version.Parse(p.upgrade.KubernetesVersion); ok {
 		r, found := catalog.Find(v)
 		return found && r.Published.After(at)
 	}
 	for _, name := range p.versions {
-		image, _ := ParseImage(name)
+		image, _ := version.ParseImage(name)
 		if catalog.ImagePublishedAfter(image, at) {
 			return true
 		}
@@ -128,7 +129,7 @@ func (p *profiler) everywhere() bool {
 	if err != nil {
 		return false
 	}
-	v, isVersion := ParseVersion(p.upgrade.KubernetesVersion)
+	v, isVersion := version.Parse(p.upgrade.KubernetesVersion)
 	for _, m := range picked.all() {
 		if isVersion && !p.in.View.Catalog.Has(m.Inventory.Region, v) || !isVersion && !p.hasImages(m) {
 			return false
@@ -139,7 +140,7 @@ func (p *profiler) everywhere() bool {
 
 func (p *profiler) hasImages(m *Member) bool {
 	for _, name := range p.versions {
-		image, _ := ParseImage(name)
+		image, _ := version.ParseImage(name)
 		uses := slices.ContainsFunc(m.Pools, func(pool Pool) bool { return pool.Family == image.Family })
 		if uses && !p.in.View.Catalog.HasImage(m.Inventory.Region, image) {
 			return false

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"flotilla/core/api"
+	"flotilla/core/version"
 	"flotilla/core/window"
 )
 
@@ -161,7 +162,7 @@ func (e *engine) available(c *candidate, m *moves) *verdict {
 		return wait(api.ReasonKubernetesNotHere, "Kubernetes %s is not available in region %s yet%s", e.goal.version, region, catalog.Tracker())
 	}
 	for i := range m.pools {
-		image, ok := ParseImage(m.pools[i].To)
+		image, ok := version.ParseImage(m.pools[i].To)
 		if ok && !catalog.HasImage(region, image) {
 			return wait(api.ReasonImageNotHere, "pool %s: image %s is not available in region %s yet%s",
 				m.pools[i].Pool, m.pools[i].To, region, catalog.Tracker())

@@ -11,6 +11,7 @@ import (
 
 	"flotilla/core/api"
 	"flotilla/core/validate"
+	"flotilla/core/version"
 )
 
 // Create makes the status of a new run: strategy and policy copied, membership frozen, limits
@@ -117,7 +118,7 @@ func (c *creation) version() *api.Refusal {
 	if upgrade.Type == api.UpgradeNodeImageOnly {
 		return nil
 	}
-	v, _ := ParseVersion(upgrade.KubernetesVersion)
+	v, _ := version.Parse(upgrade.KubernetesVersion)
 	if c.view.Catalog == nil {
 		if v.Alias {
 			return &api.Refusal{
@@ -146,7 +147,7 @@ func (c *creation) versionsNow() string {
 	return "; members are at " + few(slices.Sorted(maps.Keys(seen)))
 }
 
-func (c *creation) catalogVersion(v Version) *api.Refusal {
+func (c *creation) catalogVersion(v version.Version) *api.Refusal {
 	unknown := &api.Refusal{
 		Code: api.CodeUnknownKubernetesVersion, Next: "flotilla get versioncatalogs -o yaml",
 		Message: fmt.Sprintf("spec.upgrade.kubernetesVersion: found %s, expected a released version of the catalog", v),
@@ -304,7 +305,7 @@ func (c *creation) warn(now time.Time) {
 	}
 	if upgrade.Images() == api.ImagesCustom {
 		for _, listed := range upgrade.NodeImageSelection.CustomNodeImageVersions {
-			image, _ := ParseImage(listed.Version)
+			image, _ := version.ParseImage(listed.Version)
 			if age, ok := c.view.Catalog.ImageAge(image, now); ok && age > imageWarnAge {
 				add("image %s is %d days old; images expire after 90", listed.Version, int(age.Hours()/24))
 			}

@@ -1,5 +1,5 @@
-// Package upgrade decides how update runs go over members: versions and images, the selection of
-// members into stages and groups, and the whole state machine of a run as one pure step.
+// Package upgrade decides how update runs go over members: the selection of members into stages and
+// groups, and the whole state machine of a run as one pure step.
 //
 // The runner of the hub calls Create when a run enters, Operate when a user asks for something, and
 // Step on every wake; each returns the new status of the run, which locks to take and to give back,

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"flotilla/core/api"
+	"flotilla/core/version"
 )
 
 // firstStart refreshes the membership, binds what is bound once for the whole run, and checks the
@@ -28,7 +29,7 @@ func (e *engine) bind() {
 	members := e.view.Fleet.frozen(e.st.Stages)
 	upgrade := &e.run.Spec.Upgrade
 	if e.st.ResolvedKubernetesVersion == "" && upgrade.KubernetesVersion != "" {
-		minor, _ := ParseVersion(upgrade.KubernetesVersion)
+		minor, _ := version.Parse(upgrade.KubernetesVersion)
 		var regions []string
 		for _, m := range members {
 			regions = append(regions, m.Inventory.Region)
@@ -38,11 +39,11 @@ func (e *engine) bind() {
 		}
 	}
 	if upgrade.Images() == api.ImagesConsistent && upgrade.Type != api.UpgradeControlPlaneOnly && e.st.NodeImageSelection == nil {
-		var places []Place
+		var places []version.Place
 		for _, m := range members {
 			for i := range m.Pools {
 				if m.Pools[i].Family != "" {
-					places = append(places, Place{Region: m.Inventory.Region, Family: m.Pools[i].Family})
+					places = append(places, version.Place{Region: m.Inventory.Region, Family: m.Pools[i].Family})
 				}
 			}
 		}

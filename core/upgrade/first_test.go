@@ -7,6 +7,7 @@ import (
 
 	"flotilla/core/api"
 	"flotilla/core/upgrade"
+	"flotilla/core/version"
 )
 
 // The warnings of a run that was started are about the fleet as it was then, not as it was before.
@@ -26,7 +27,7 @@ func TestWarningsAreOfTheFirstStart(t *testing.T) {
 	require.Contains(t, status.Warnings, "there is no VersionCatalog: versions are taken as available everywhere")
 
 	wave("b")
-	view.Catalog, _ = upgrade.NewCatalog(&api.VersionCatalogSpec{Kubernetes: []api.KubernetesRelease{{Version: "1.29.9", State: "GA", Regions: []string{"weu"}}}})
+	view.Catalog, _ = version.NewCatalog(&api.VersionCatalogSpec{Kubernetes: []api.KubernetesRelease{{Version: "1.29.9", State: "GA", Regions: []string{"weu"}}}})
 	started, refusal := upgrade.Operate(run, &status, view, benchNow, api.VerbRunStart, &api.RunRequest{})
 	require.Nil(t, refusal)
 	require.NotContains(t, started.Status.Warnings, "no stage selects b")

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"flotilla/core/api"
+	"flotilla/core/version"
 	"flotilla/core/window"
 )
 
@@ -36,7 +37,7 @@ type Member struct {
 	MemberFacts
 	// ID tells members apart that had the same name at different times.
 	ID           string
-	ControlPlane Version // zero when it is not known
+	ControlPlane version.Version // zero when it is not known
 	Pools        []Pool
 	// Upgrades and Images are the windows of Kubernetes upgrades and of image upgrades.
 	Upgrades, Images *window.Schedule
@@ -45,8 +46,8 @@ type Member struct {
 // Pool is a node pool, parsed.
 type Pool struct {
 	api.NodePoolFacts
-	Kubernetes Version // zero when it is not known
-	Image      Image   // zero when it cannot be read
+	Kubernetes version.Version // zero when it is not known
+	Image      version.Image   // zero when it cannot be read
 	// Family is that of the image, known also when the image's version cannot be read.
 	Family string
 }
@@ -70,7 +71,7 @@ func (f *Fleet) Set(facts MemberFacts) error {
 	if m.ID == "" {
 		m.ID = facts.UID
 	}
-	m.ControlPlane, _ = ParseVersion(facts.Inventory.ControlPlaneVersion)
+	m.ControlPlane, _ = version.Parse(facts.Inventory.ControlPlaneVersion)
 	m.Pools = parsePools(facts.Inventory.NodePools)
 	f.members[facts.Name] = m
 	return m.parseWindows(f.zones)
@@ -91,7 +92,7 @@ func (f *Fleet) Observe(name string, inventory api.MemberInventory) error {
 	}
 	m := *old
 	m.MemberFacts = facts
-	m.ControlPlane, _ = ParseVersion(inventory.ControlPlaneVersion)
+	m.ControlPlane, _ = version.Parse(inventory.ControlPlaneVersion)
 	m.Pools = parsePools(inventory.NodePools)
 	f.members[name] = &m
 	return nil
@@ -165,8 +166,8 @@ func parsePools(facts []api.NodePoolFacts) []Pool {
 	pools := make([]Pool, len(facts))
 	for i := range facts {
 		p := Pool{NodePoolFacts: facts[i], Family: facts[i].ImageFamily}
-		p.Kubernetes, _ = ParseVersion(facts[i].KubernetesVersion)
-		if image, ok := ParseImage(facts[i].NodeImageVersion); ok {
+		p.Kubernetes, _ = version.Parse(facts[i].KubernetesVersion)
+		if image, ok := version.ParseImage(facts[i].NodeImageVersion); ok {
 			p.Image, p.Family = image, image.Family
 		}
 		pools[i] = p

@@ -14,6 +14,7 @@ import (
 	"flotilla/core/api"
 	"flotilla/core/upgrade"
 	"flotilla/core/validate"
+	"flotilla/core/version"
 	"flotilla/core/window"
 )
 
@@ -333,14 +334,14 @@ func (s *stage) opens(args []string, _ string) string {
 }
 
 func (s *stage) compare(args []string, _ string) string {
-	a, okA := upgrade.ParseVersion(args[0])
-	b, okB := upgrade.ParseVersion(args[1])
+	a, okA := version.Parse(args[0])
+	b, okB := version.Parse(args[1])
 	require.True(s.t, okA && okB)
 	return strconv.Itoa(a.Compare(b))
 }
 
 func (s *stage) images(args []string, _ string) string {
-	return string(upgrade.CompareImages(fullImage(args[0]), fullImage(args[1])))
+	return string(version.CompareImages(fullImage(args[0]), fullImage(args[1])))
 }
 
 // commands prints what agents are told for a run now.

@@ -14,6 +14,7 @@ import (
 	"flotilla/core/api"
 	"flotilla/core/upgrade"
 	"flotilla/core/validate"
+	"flotilla/core/version"
 	"flotilla/core/window"
 )
 
@@ -210,7 +211,7 @@ func (s *stage) noCatalog([]string, string) string {
 }
 
 func (s *stage) addImage(short string, regions []string) {
-	image, ok := upgrade.ParseImage(fullImage(short))
+	image, ok := version.ParseImage(fullImage(short))
 	require.True(s.t, ok, short)
 	s.catalog.NodeImages = append(s.catalog.NodeImages, api.NodeImageRelease{
 		Family: image.Family, Version: image.Version, Regions: regions, PublishedAt: metav1.NewTime(s.now),

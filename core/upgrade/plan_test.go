@@ -9,6 +9,7 @@ import (
 
 	"flotilla/core/api"
 	"flotilla/core/upgrade"
+	"flotilla/core/version"
 )
 
 // What a plan only guesses stays within the timeout of the run; what a user assumes does not.
@@ -34,7 +35,7 @@ func TestAPlanDoesNotGuessBeyondTheTimeout(t *testing.T) {
 // A run that a profile makes again after it was deleted is noted like the first.
 func TestAProfileNotesARunItMakesAgain(t *testing.T) {
 	_, _, view := silentPair(t, "1.29.2")
-	catalog, err := upgrade.NewCatalog(&api.VersionCatalogSpec{Kubernetes: []api.KubernetesRelease{{Version: "1.29.9", State: "GA", Regions: []string{"weu"}}}})
+	catalog, err := version.NewCatalog(&api.VersionCatalogSpec{Kubernetes: []api.KubernetesRelease{{Version: "1.29.9", State: "GA", Regions: []string{"weu"}}}})
 	require.NoError(t, err)
 	view.Catalog = catalog
 	profile := &api.AutoUpgradeProfile{}

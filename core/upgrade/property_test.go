@@ -17,6 +17,7 @@ import (
 	"flotilla/core/api"
 	"flotilla/core/strict"
 	"flotilla/core/upgrade"
+	"flotilla/core/version"
 	"flotilla/core/window"
 )
 
@@ -318,21 +319,21 @@ func (s *storm) judgeVersions(m *upgrade.Member, status *api.MemberUpdateStatus)
 	catalog := s.view("").Catalog
 	plane := m.ControlPlane
 	if status.ToVersion != "" {
-		to, ok := upgrade.ParseVersion(status.ToVersion)
+		to, ok := version.Parse(status.ToVersion)
 		require.True(s.t, ok)
-		require.Equal(s.t, upgrade.MoveAllowed, m.ControlPlane.MoveTo(to))
+		require.Equal(s.t, version.MoveAllowed, m.ControlPlane.MoveTo(to))
 		require.True(s.t, catalog.Has(m.Inventory.Region, to), "%s is not in %s", to, m.Inventory.Region)
 		plane = to
 	}
 	moved := status.ToVersion != ""
 	for _, pool := range status.NodeImages {
 		if pool.ToVersion != "" {
-			to, _ := upgrade.ParseVersion(pool.ToVersion)
+			to, _ := version.Parse(pool.ToVersion)
 			require.LessOrEqual(s.t, to.Compare(plane), 0, "pool %s of %s goes beyond its control plane", pool.Pool, m.Name)
 			moved = true
 		}
 		if pool.To != "" {
-			require.Equal(s.t, upgrade.ImageNewer, upgrade.CompareImages(pool.To, pool.From))
+			require.Equal(s.t, version.ImageNewer, version.CompareImages(pool.To, pool.From))
 			moved = true
 		}
 	}

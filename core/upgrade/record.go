@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"flotilla/core/api"
+	"flotilla/core/version"
 )
 
 // record takes in the results of operations, gives up those that take too long, and lets go of the
@@ -106,8 +107,8 @@ func (e *engine) endOf(m *api.MemberUpdateStatus, r *api.UpgradeResult) metav1.T
 
 // concluded is the message of a completed member: what was done, and what the driver had to say.
 func concluded(m *api.MemberUpdateStatus, said string) string {
-	from, _ := ParseVersion(m.FromVersion)
-	to, moved := ParseVersion(m.ToVersion)
+	from, _ := version.Parse(m.FromVersion)
+	to, moved := version.Parse(m.ToVersion)
 	done := moves{controlPlane: moved, pools: m.NodeImages}
 	text := done.describe(from, to)
 	if said != "" {

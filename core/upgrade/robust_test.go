@@ -9,6 +9,7 @@ import (
 
 	"flotilla/core/api"
 	"flotilla/core/upgrade"
+	"flotilla/core/version"
 )
 
 // threeInAGroup is a run of three members one by one that was started.
@@ -158,7 +159,7 @@ func thousand(t testing.TB, stages, groups int) (*api.UpdateRun, upgrade.View) {
 	run.Name, run.UID = "big", "uid-big"
 	run.Spec = api.UpdateRunSpec{Strategy: strategy, Upgrade: api.Upgrade{Type: api.UpgradeFull, KubernetesVersion: "1.29.9"}}
 	all := []string{"weu", "eus"}
-	catalog, err := upgrade.NewCatalog(&api.VersionCatalogSpec{
+	catalog, err := version.NewCatalog(&api.VersionCatalogSpec{
 		Kubernetes: []api.KubernetesRelease{{Version: "1.29.2", State: "GA", Regions: all}, {Version: "1.29.9", State: "GA", Regions: all}},
 		NodeImages: []api.NodeImageRelease{{Family: families["U"], Version: "202401.09.0", Regions: all}},
 	})

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"flotilla/core/api"
+	"flotilla/core/version"
 )
 
 // versionRules judges the move by the rules of updates.md 3.2 and 3.3.
@@ -17,9 +18,9 @@ func (e *engine) versionRules(c *candidate, m *moves) *verdict {
 	if e.goal.kind == api.UpgradeControlPlaneOnly {
 		for i := range c.member.Pools {
 			p := &c.member.Pools[i]
-			if !p.Kubernetes.IsZero() && !SkewHolds(e.goal.version, p.Kubernetes) {
+			if !p.Kubernetes.IsZero() && !version.SkewHolds(e.goal.version, p.Kubernetes) {
 				return fail(api.ReasonNodeSkewExceeded, "pool %s at %s would be %d minors behind control plane %s, %d are allowed",
-					p.Name, p.Kubernetes, e.goal.version.Minor-p.Kubernetes.Minor, e.goal.version, MaxSkew)
+					p.Name, p.Kubernetes, e.goal.version.Minor-p.Kubernetes.Minor, e.goal.version, version.MaxSkew)
 			}
 		}
 	}
@@ -27,14 +28,14 @@ func (e *engine) versionRules(c *candidate, m *moves) *verdict {
 }
 
 // moveRule judges the way of the control plane.
-func (g *goal) moveRule(m *Member, catalog *Catalog, onIneligible string) *verdict {
+func (g *goal) moveRule(m *Member, catalog *version.Catalog, onIneligible string) *verdict {
 	if g.kind == api.UpgradeNodeImageOnly {
 		return nil
 	}
 	switch m.ControlPlane.MoveTo(g.version) {
-	case MoveMajor:
+	case version.MoveMajor:
 		return fail(api.ReasonUnsupportedVersion, "from %s to %s is a change of the major version", m.ControlPlane, g.version)
-	case MoveMinorGap:
+	case version.MoveMinorGap:
 		if isLTS(catalog, m.ControlPlane) && isLTS(catalog, g.version) {
 			return nil
 		}
@@ -49,7 +50,7 @@ func (g *goal) moveRule(m *Member, catalog *Catalog, onIneligible string) *verdi
 }
 
 // supportRule judges long term support, and for runs of profiles the window of supported minors.
-func (g *goal) supportRule(m *Member, catalog *Catalog) *verdict {
+func (g *goal) supportRule(m *Member, catalog *version.Catalog) *verdict {
 	if g.kind != api.UpgradeNodeImageOnly && isLTS(catalog, g.version) && !m.Inventory.LongTermSupport {
 		return fail(api.ReasonLtsRequired, "%s has long term support only, and the member is not on such a plan", g.version)
 	}
@@ -63,14 +64,14 @@ func (g *goal) supportRule(m *Member, catalog *Catalog) *verdict {
 	return nil
 }
 
-func isLTS(catalog *Catalog, v Version) bool {
+func isLTS(catalog *version.Catalog, v version.Version) bool {
 	r, ok := catalog.Find(v)
 	return ok && r.State == api.ReleaseLTS
 }
 
 func (e *engine) expiredImage(m *moves) *verdict {
 	for i := range m.pools {
-		image, ok := ParseImage(m.pools[i].To)
+		image, ok := version.ParseImage(m.pools[i].To)
 		if !ok {
 			continue
 		}

@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"flotilla/core/api"
+	"flotilla/core/version"
 )
 
 // View is what a step sees besides the run: the fleet, the catalog (nil: none), results of this run's
@@ -15,7 +16,7 @@ import (
 // Locks this run holds itself are not in it.
 type View struct {
 	Fleet   *Fleet
-	Catalog *Catalog
+	Catalog *version.Catalog
 	Results map[string]api.UpgradeResult
 	Locks   map[string]string
 }

@@ -5,12 +5,13 @@ import (
 	"strings"
 
 	"flotilla/core/api"
+	"flotilla/core/version"
 )
 
 // goal is what a run wants of every member, parsed once a step.
 type goal struct {
 	kind    string // upgrade type
-	version Version
+	version version.Version
 	images  string            // Latest, Consistent or Custom
 	chosen  map[string]string // family -> version, of Consistent and Custom
 	// auto marks a run made by a profile.
@@ -20,7 +21,7 @@ type goal struct {
 func newGoal(run *api.UpdateRun, status *api.UpdateRunStatus) goal {
 	upgrade := &run.Spec.Upgrade
 	g := goal{kind: upgrade.Type, images: upgrade.Images(), auto: run.Spec.AutoUpgradeProfile != ""}
-	g.version, _ = ParseVersion(status.ResolvedKubernetesVersion)
+	g.version, _ = version.Parse(status.ResolvedKubernetesVersion)
 	switch g.images {
 	case api.ImagesConsistent:
 		g.chosen = map[string]string{}
@@ -32,7 +33,7 @@ func newGoal(run *api.UpdateRun, status *api.UpdateRunStatus) goal {
 	case api.ImagesCustom:
 		g.chosen = map[string]string{}
 		for _, listed := range upgrade.NodeImageSelection.CustomNodeImageVersions {
-			if image, ok := ParseImage(listed.Version); ok {
+			if image, ok := version.ParseImage(listed.Version); ok {
 				g.chosen[image.Family] = image.Version
 			}
 		}
@@ -52,7 +53,7 @@ type moves struct {
 }
 
 // movesOf compares a member with the goal.
-func (g *goal) movesOf(m *Member, catalog *Catalog) moves {
+func (g *goal) movesOf(m *Member, catalog *version.Catalog) moves {
 	var out moves
 	if g.kind != api.UpgradeNodeImageOnly {
 		c := m.ControlPlane.Compare(g.version)
@@ -78,7 +79,7 @@ func (g *goal) movesOf(m *Member, catalog *Catalog) moves {
 }
 
 // imageMove decides the image of one pool.
-func (g *goal) imageMove(out *moves, move *api.PoolUpgrade, p *Pool, region string, catalog *Catalog) {
+func (g *goal) imageMove(out *moves, move *api.PoolUpgrade, p *Pool, region string, catalog *version.Catalog) {
 	settle := func(result string) {
 		if move.Result != api.PoolPlanned {
 			move.Result = result
@@ -116,15 +117,15 @@ func (g *goal) imageMove(out *moves, move *api.PoolUpgrade, p *Pool, region stri
 }
 
 // imageFor returns the image a pool should have.
-func (g *goal) imageFor(p *Pool, region string, catalog *Catalog) (Image, bool) {
+func (g *goal) imageFor(p *Pool, region string, catalog *version.Catalog) (version.Image, bool) {
 	if g.images == api.ImagesLatest {
 		return catalog.Latest(region, p.Family)
 	}
 	chosen := g.chosen[p.Family]
 	if chosen == "" {
-		return Image{}, false
+		return version.Image{}, false
 	}
-	return NewImage(p.Family, chosen)
+	return version.NewImage(p.Family, chosen)
 }
 
 func orUnknown(text string) string {
@@ -135,7 +136,7 @@ func orUnknown(text string) string {
 }
 
 // describe says what an upgrade does, for people.
-func (m *moves) describe(from, to Version) string {
+func (m *moves) describe(from, to version.Version) string {
 	var parts []string
 	if m.controlPlane {
 		parts = append(parts, fmt.Sprintf("control plane %s to %s", from, to))

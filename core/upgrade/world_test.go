@@ -16,6 +16,7 @@ import (
 
 	"flotilla/core/api"
 	"flotilla/core/upgrade"
+	"flotilla/core/version"
 )
 
 // world is a hub without a broker: several runs and profiles over one fleet, locks that are created and
@@ -85,7 +86,7 @@ func (w *world) view(run string) upgrade.View {
 		}
 	}
 	if w.catalog != nil {
-		catalog, err := upgrade.NewCatalog(w.catalog)
+		catalog, err := version.NewCatalog(w.catalog)
 		require.NoError(w.t, err)
 		v.Catalog = catalog
 	}

@@ -7,6 +7,7 @@ import (
 	"flotilla/core/api"
 	"flotilla/core/upgrade"
 	"flotilla/core/validate"
+	"flotilla/core/version"
 )
 
 // upgradesAfter is what update runs depend on, as it would be once a draft is committed.
@@ -35,7 +36,7 @@ func (d *Door) upgradesAfter(f *draft) (*upgradesAfter, error) {
 	}
 	after := &upgradesAfter{strategies: strategies, members: map[string]bool{}}
 	if catalog := catalogs[api.CatalogDefault]; catalog != nil {
-		if after.view.Catalog, err = upgrade.NewCatalog(&catalog.Spec); err != nil {
+		if after.view.Catalog, err = version.NewCatalog(&catalog.Spec); err != nil {
 			return nil, fmt.Errorf("reading the version catalog: %w", err)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"flotilla/bus"
 	"flotilla/core/api"
 	"flotilla/core/upgrade"
+	"flotilla/core/version"
 	"flotilla/subjects"
 )
 
@@ -39,7 +40,7 @@ type decodedRun struct {
 
 type parsedCatalog struct {
 	revision uint64
-	catalog  *upgrade.Catalog
+	catalog  *version.Catalog
 }
 
 func newRecords(s *bus.Store) *records {
@@ -89,7 +90,7 @@ func (r *records) strategy(name string) (*api.UpdateStrategy, error) {
 }
 
 // catalog returns the catalog that counts, nil when there is none.
-func (r *records) catalog() (*upgrade.Catalog, error) {
+func (r *records) catalog() (*version.Catalog, error) {
 	spec, revision, found, err := r.catalogs.Find(api.CatalogDefault)
 	if err != nil || !found {
 		return nil, err
@@ -101,7 +102,7 @@ func (r *records) catalog() (*upgrade.Catalog, error) {
 	if err != nil {
 		return nil, err
 	}
-	catalog, err := upgrade.NewCatalog(&object.Spec)
+	catalog, err := version.NewCatalog(&object.Spec)
 	if err != nil {
 		return nil, err
 	}

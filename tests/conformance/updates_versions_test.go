@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"flotilla/core/api"
-	"flotilla/core/upgrade"
+	"flotilla/core/version"
 )
 
 type versionCase struct {
@@ -56,7 +56,7 @@ func TestVersions(t *testing.T) {
 
 func versionAnswer(t *testing.T, c versionCase) map[string]any {
 	t.Helper()
-	catalog, err := upgrade.NewCatalog(&api.VersionCatalogSpec{Kubernetes: c.Input.Kubernetes, NodeImages: c.Input.NodeImages})
+	catalog, err := version.NewCatalog(&api.VersionCatalogSpec{Kubernetes: c.Input.Kubernetes, NodeImages: c.Input.NodeImages})
 	require.NoError(t, err, c.ID)
 	switch c.Kind {
 	case "parse":
@@ -66,7 +66,7 @@ func versionAnswer(t *testing.T, c versionCase) map[string]any {
 	case "move":
 		return map[string]any{"result": parsed(t, c.Input.Current).MoveTo(parsed(t, c.Input.Target))}
 	case "image-compare":
-		return map[string]any{"result": upgrade.CompareImages(c.Input.A, c.Input.B)}
+		return map[string]any{"result": version.CompareImages(c.Input.A, c.Input.B)}
 	case "channel":
 		minor := ""
 		if c.Input.TargetVersion != nil {
@@ -91,7 +91,7 @@ func versionAnswer(t *testing.T, c versionCase) map[string]any {
 }
 
 func parseAnswer(text string) map[string]any {
-	v, ok := upgrade.ParseVersion(text)
+	v, ok := version.Parse(text)
 	if !ok {
 		return map[string]any{"ok": false}
 	}
@@ -102,23 +102,23 @@ func parseAnswer(text string) map[string]any {
 	return answer
 }
 
-func parsed(t *testing.T, text string) upgrade.Version {
+func parsed(t *testing.T, text string) version.Version {
 	t.Helper()
-	v, ok := upgrade.ParseVersion(text)
+	v, ok := version.Parse(text)
 	require.True(t, ok, "version %q", text)
 	return v
 }
 
-func versionOrNull(v upgrade.Version, ok bool) map[string]any {
+func versionOrNull(v version.Version, ok bool) map[string]any {
 	if !ok {
 		return map[string]any{"version": nil}
 	}
 	return map[string]any{"version": v.String()}
 }
 
-func consistentAnswer(t *testing.T, catalog *upgrade.Catalog, c versionCase) map[string]any {
+func consistentAnswer(t *testing.T, catalog *version.Catalog, c versionCase) map[string]any {
 	t.Helper()
-	var places []upgrade.Place
+	var places []version.Place
 	require.NoError(t, json.Unmarshal(c.Input.Pools, &places), c.ID)
 	selected := map[string]any{}
 	for _, s := range catalog.Consistent(places) {
@@ -136,7 +136,7 @@ func skewAnswer(t *testing.T, c versionCase) map[string]any {
 	var pools []string
 	require.NoError(t, json.Unmarshal(c.Input.Pools, &pools), c.ID)
 	for _, pool := range pools {
-		if !upgrade.SkewHolds(parsed(t, c.Input.Target), parsed(t, pool)) {
+		if !version.SkewHolds(parsed(t, c.Input.Target), parsed(t, pool)) {
 			return map[string]any{"result": fmt.Sprint(api.ReasonNodeSkewExceeded)}
 		}
 	}

@@ -15,6 +15,7 @@ import (
 
 	"flotilla/core/api"
 	"flotilla/core/upgrade"
+	"flotilla/core/version"
 )
 
 // runCase is one recorded update run.
@@ -95,7 +96,7 @@ func (c *runCase) view(t *testing.T) upgrade.View {
 	for i := range c.Members {
 		require.NoError(t, fleet.Set(c.Members[i].facts()), c.ID)
 	}
-	catalog, err := upgrade.NewCatalog(&c.Catalog)
+	catalog, err := version.NewCatalog(&c.Catalog)
 	require.NoError(t, err, c.ID)
 	return upgrade.View{Fleet: fleet, Catalog: catalog}
 }
@@ -137,7 +138,7 @@ func (c *runCase) change(t *testing.T, op *runOp, view *upgrade.View) {
 	t.Helper()
 	if op.Op == "publish" {
 		publish(&c.Catalog, op)
-		catalog, err := upgrade.NewCatalog(&c.Catalog)
+		catalog, err := version.NewCatalog(&c.Catalog)
 		require.NoError(t, err, c.ID)
 		view.Catalog = catalog
 		return

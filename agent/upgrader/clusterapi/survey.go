@@ -8,7 +8,7 @@ import (
 
 	"flotilla/agent/management"
 	"flotilla/core/api"
-	"flotilla/core/upgrade"
+	"flotilla/core/version"
 )
 
 // survey is one look at the objects of a Cluster.
@@ -120,12 +120,12 @@ func (s *survey) remember() error {
 func (s *survey) managed() bool { return s.cluster.Spec.Topology.Version != "" }
 
 // parse reads a version, with "v" or without; what distributions add does not count.
-func parse(text string) (upgrade.Version, bool) {
+func parse(text string) (version.Version, bool) {
 	text = strings.TrimPrefix(text, "v")
 	if at := strings.IndexAny(text, "+-"); at >= 0 {
 		text = text[:at]
 	}
-	return upgrade.ParseVersion(text)
+	return version.Parse(text)
 }
 
 // reaches reports whether a version is at least the wanted one.

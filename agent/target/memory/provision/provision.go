@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"flotilla/core/api"
-	"flotilla/core/upgrade"
+	"flotilla/core/version"
 )
 
 // Pace is how long the member's provider takes.
@@ -46,22 +46,22 @@ type Member struct {
 // Plan lists the steps of an operation, or says why a provider would refuse it.
 func (m *Member) Plan(op *api.UpgradeOperation, pace Pace) ([]Step, error) {
 	var steps []Step
-	live, _ := upgrade.ParseVersion(m.Version)
+	live, _ := version.Parse(m.Version)
 	control := live
 	due := time.Duration(0)
 	if op.ControlPlaneVersion != "" {
 		var ok bool
-		if control, ok = upgrade.ParseVersion(op.ControlPlaneVersion); !ok {
+		if control, ok = version.Parse(op.ControlPlaneVersion); !ok {
 			return nil, fmt.Errorf("control plane version %q is no version", op.ControlPlaneVersion)
 		}
 	}
 	switch move := live.MoveTo(control); move {
-	case upgrade.MoveAllowed:
+	case version.MoveAllowed:
 		due += pace.ControlPlane
 		steps = append(steps, Step{
 			Due: due, Kind: ControlPlane, Text: fmt.Sprintf("control plane %s to %s", live, control), Version: "v" + control.String(),
 		})
-	case upgrade.MoveAtTarget:
+	case version.MoveAtTarget:
 	default:
 		return nil, fmt.Errorf("a control plane at %s cannot be moved to %s: %s", live, control, move)
 	}
@@ -77,14 +77,14 @@ func (m *Member) Plan(op *api.UpgradeOperation, pace Pace) ([]Step, error) {
 }
 
 // moved is a pool as a move leaves it.
-func (m *Member) moved(move *api.PoolUpgrade, control upgrade.Version, images []string) (*api.NodePoolFacts, error) {
+func (m *Member) moved(move *api.PoolUpgrade, control version.Version, images []string) (*api.NodePoolFacts, error) {
 	at := slices.IndexFunc(m.Pools, func(p api.NodePoolFacts) bool { return p.Name == move.Pool })
 	if at < 0 {
 		return nil, fmt.Errorf("there is no node pool %q; the member has %s", move.Pool, strings.Join(m.poolNames(), ", "))
 	}
 	pool, wanted := &m.Pools[at], m.Pools[at]
 	if move.ToVersion != "" {
-		v, ok := upgrade.ParseVersion(move.ToVersion)
+		v, ok := version.Parse(move.ToVersion)
 		if !ok || v.Compare(control) > 0 {
 			return nil, fmt.Errorf("node pool %s cannot be moved to %q: its kubelets would be newer than control plane %s", move.Pool, move.ToVersion, control)
 		}
@@ -104,7 +104,7 @@ func imageFor(move *api.PoolUpgrade, pool *api.NodePoolFacts, offered []string) 
 		return move.To
 	}
 	for _, image := range offered {
-		if upgrade.CompareImages(image, pool.NodeImageVersion) == upgrade.ImageNewer {
+		if version.CompareImages(image, pool.NodeImageVersion) == version.ImageNewer {
 			return image
 		}
 	}

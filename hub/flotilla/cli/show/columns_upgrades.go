@@ -8,6 +8,7 @@ import (
 	"flotilla/core/api"
 	"flotilla/core/plan"
 	"flotilla/core/upgrade"
+	"flotilla/core/version"
 	"flotilla/core/window"
 	"flotilla/hub/flotilla/cli/session"
 
@@ -157,9 +158,9 @@ func strategyStages(all []api.UpdateStage) string {
 
 // newest is the newest version that is released.
 func newest(releases []api.KubernetesRelease) string {
-	var best upgrade.Version
+	var best version.Version
 	for _, r := range releases {
-		version, ok := upgrade.ParseVersion(r.Version)
+		version, ok := version.Parse(r.Version)
 		if ok && r.State != api.ReleasePreview && version.Compare(best) > 0 {
 			best = version
 		}

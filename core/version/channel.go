@@ -1,4 +1,4 @@
-package upgrade
+package version
 
 import "flotilla/core/api"
 
@@ -21,7 +21,7 @@ func (c *Catalog) ChannelTarget(channel, minor string, longTermSupport bool) (Ve
 			return r.State == api.ReleaseGA && r.Major == top.Major && r.Minor == top.Minor-1
 		})
 	case api.ChannelTarget:
-		wanted, ok := ParseVersion(minor)
+		wanted, ok := Parse(minor)
 		if !ok {
 			return Version{}, false
 		}

@@ -1,4 +1,4 @@
-package upgrade
+package version
 
 import (
 	"strings"
@@ -16,10 +16,10 @@ func FuzzVersions(f *testing.F) {
 	f.Add("AKSUbuntu-2204gen2containerd-202401.09.0", "AKSUbuntu-1804-2022.12.13")
 	f.Fuzz(func(t *testing.T, a, b string) {
 		limits.Hold(t, len(a)+len(b), func() {
-			v, isVersion := ParseVersion(a)
-			w, isOther := ParseVersion(b)
+			v, isVersion := Parse(a)
+			w, isOther := Parse(b)
 			if isVersion {
-				again, ok := ParseVersion(v.String())
+				again, ok := Parse(v.String())
 				require.True(t, ok)
 				require.Equal(t, v, again)
 			}

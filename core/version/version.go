@@ -1,4 +1,4 @@
-package upgrade
+package version
 
 import (
 	"cmp"
@@ -13,8 +13,8 @@ type Version struct {
 	Alias               bool
 }
 
-// ParseVersion reads "1.29.4" or "1.29", each with an optional leading "v"; the whole text must match.
-func ParseVersion(text string) (Version, bool) {
+// Parse reads "1.29.4" or "1.29", each with an optional leading "v"; the whole text must match.
+func Parse(text string) (Version, bool) {
 	parts := strings.Split(strings.TrimPrefix(text, "v"), ".")
 	if len(parts) < 2 || len(parts) > 3 {
 		return Version{}, false
@@ -65,7 +65,7 @@ func (v Version) sameMinor(w Version) bool { return v.Major == w.Major && v.Mino
 // Move is what a control plane at one version may do about another.
 type Move string
 
-// The moves (updates.md 3.2).
+// The moves of a control plane.
 const (
 	MoveAtTarget Move = "AtTarget"
 	MoveAllowed  Move = "Allowed"         // a later patch, or the next minor
@@ -90,7 +90,7 @@ func (v Version) MoveTo(target Version) Move {
 	}
 }
 
-// MaxSkew is how many minors a kubelet may be older than its API server (updates.md 3.3).
+// MaxSkew is how many minors a kubelet may be older than its API server.
 const MaxSkew = 3
 
 // SkewHolds reports whether a control plane at target may keep a pool at version.

@@ -1,4 +1,4 @@
-package upgrade
+package version
 
 import (
 	"cmp"
@@ -37,7 +37,7 @@ func NewCatalog(spec *api.VersionCatalogSpec) (*Catalog, error) {
 	c := &Catalog{images: map[string][]offeredImage{}, trackerURL: spec.TrackerURL}
 	for i := range spec.Kubernetes {
 		entry := &spec.Kubernetes[i]
-		v, ok := ParseVersion(entry.Version)
+		v, ok := Parse(entry.Version)
 		if !ok || v.Alias {
 			return nil, fmt.Errorf("spec.kubernetes[%d].version: found %q, expected a version x.y.z", i, entry.Version)
 		}

@@ -1,4 +1,4 @@
-package upgrade
+package version
 
 import (
 	"slices"
@@ -56,7 +56,7 @@ func (i Image) IsZero() bool { return i.Family == "" }
 // Relation is how two images compare.
 type Relation string
 
-// The relations of one image to another (updates.md 3.4).
+// The relations of one image to another.
 const (
 	ImageOlder        Relation = "older"
 	ImageEqual        Relation = "equal"
