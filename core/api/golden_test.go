@@ -24,7 +24,6 @@ var goldenKinds = map[string]func() any{
 	KindSnapshot:         filled[Snapshot],
 	KindMemberRecord:     filled[MemberRecord],
 	KindSchedule:         filled[Schedule],
-	KindVerdicts:         func() any { v := smallVerdicts(); return &v },
 	KindRelease:          filled[Release],
 	KindPlacementStatus:  filled[PlacementStatus],
 	KindTerm:             filled[Term],

@@ -5,9 +5,12 @@ import (
 	"compress/gzip"
 	"encoding/json"
 	"fmt"
+	"os"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"flotilla/tests/limits"
 )
 
 // smallVerdicts has a picked member, a kept one, and one refused by each filter.
@@ -195,20 +198,30 @@ func TestTenThousandVerdictsAreSmall(t *testing.T) {
 	require.Equal(t, v.Row(n-1), read.Row(n-1))
 }
 
-func TestScheduleLeavesOutWhatFollows(t *testing.T) {
-	s := Schedule{
-		Header: NewHeader(KindSchedule), Placement: "web", Type: PickFixed, Policy: "p", Message: "m",
-		Bindings: []Binding{
-			{Member: "a", Policy: "p", Reason: PickedReason("a", nil, nil)},
-			{Member: "b", Policy: "p", AffinityScore: new(int32(3)), SpreadScore: new(int32(-1)), Reason: PickedReason("b", new(int32(3)), new(int32(-1)))},
-			{Member: "c", Policy: "older", Waiting: true, Reason: "it waits"},
-		},
-	}
-	text, err := json.Marshal(s)
+// The golden file is kept for ever: what it holds must be read by every later build.
+func TestGoldenVerdictsAreRead(t *testing.T) {
+	text, err := os.ReadFile(goldenVerdicts)
 	require.NoError(t, err)
-	require.JSONEq(t, `{"kind":"Schedule","level":1,"placement":"web","uid":"","generation":0,"type":"PickFixed","policy":"p","fulfilled":false,"message":"m",
-		"bindings":[{"member":"a"},{"member":"b","affinityScore":3,"topologySpreadScore":-1},{"member":"c","policy":"older","waiting":true,"reason":"it waits"}]}`, string(text))
-	var read Schedule
+	var read Verdicts
 	require.NoError(t, json.Unmarshal(text, &read))
-	require.Equal(t, s, read)
+	want := smallVerdicts()
+	require.Equal(t, want.All(), read.All())
+	again, err := json.Marshal(&read)
+	require.NoError(t, err)
+	require.JSONEq(t, string(text), string(again))
+}
+
+const goldenVerdicts = "testdata/golden/Verdicts.1.json"
+
+// FuzzVerdicts reads anything as verdicts, as readers of an older or newer build may.
+func FuzzVerdicts(f *testing.F) {
+	text, err := os.ReadFile(goldenVerdicts)
+	require.NoError(f, err)
+	f.Add(text)
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		limits.Hold(t, len(raw), func() {
+			var v Verdicts
+			_ = json.Unmarshal(raw, &v)
+		})
+	})
 }

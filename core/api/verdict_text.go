@@ -6,26 +6,6 @@ import (
 	"strings"
 )
 
-// PickedReason is the sentence about a picked member; scores are nil where none were given
-// (PickFixed). The words are KubeFleet's.
-func PickedReason(member string, affinity, spread *int32) string {
-	return string(appendPicked(nil, member, affinity, spread))
-}
-
-func appendPicked(to []byte, member string, affinity, spread *int32) []byte {
-	to = append(to, "Successfully scheduled resources for placement in \""...)
-	to = append(to, member...)
-	to = append(to, '"')
-	if affinity != nil && spread != nil {
-		to = append(to, " (affinity score: "...)
-		to = strconv.AppendInt(to, int64(*affinity), 10)
-		to = append(to, ", topology spread score: "...)
-		to = strconv.AppendInt(to, int64(*spread), 10)
-		to = append(to, ')')
-	}
-	return append(to, ": picked by scheduling policy"...)
-}
-
 // reason renders the sentence about the member at i.
 func (v *Verdicts) reason(i int) string {
 	o := v.Outcomes[i]

@@ -15,21 +15,21 @@ import (
 // is no member is explained as one that is not found.
 func Explain(in schedule.Input, member string) Answer {
 	plan := schedule.Schedule(in)
-	verdict, judged := plan.Verdicts.Of(member)
+	v, judged := plan.Verdicts.Of(member)
 	if !judged {
-		verdict = api.Verdict{
+		v = api.Verdict{
 			Member: member, Filter: api.FilterNotFound,
 			Reason: fmt.Sprintf("Specified cluster %q is not found", member),
 		}
 	}
-	a := Answer{Placement: in.Placement, Type: in.Policy.Type(), Member: member, Verdict: verdict, Checks: []schedule.Check{}}
+	a := Answer{Placement: in.Placement, Type: in.Policy.Type(), Member: member, Verdict: v, Checks: []schedule.Check{}}
 	a.Checks = append(a.Checks, schedule.Inspect(in, member)...)
-	a.Tie = tieOf(in, &plan.Verdicts, &verdict)
+	a.Tie = tieOf(in, &plan.Verdicts, &v)
 	if in.Deleting {
 		a.NoFlip = "the placement is being deleted"
 		return a
 	}
-	e := newSearch(in, member, verdict)
+	e := newSearch(in, member, v)
 	if a.Flip = e.smallest(); a.Flip == nil {
 		a.NoFlip = e.nothing(a.Checks)
 	}
