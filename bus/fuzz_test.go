@@ -7,11 +7,12 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"flotilla/core/api"
+	"flotilla/core/verdict"
 	"flotilla/subjects"
 	"flotilla/tests/limits"
-
-	"github.com/stretchr/testify/require"
 )
 
 func FuzzHeartbeat(f *testing.F) { fuzzStored[api.Heartbeat](f, heartbeatBounds, "Heartbeat") }
@@ -50,7 +51,7 @@ func FuzzDisruptionCommand(f *testing.F) {
 	fuzzStored[api.DisruptionCommand](f, commandBounds, "DisruptionCommand")
 }
 
-func FuzzVerdicts(f *testing.F) { fuzzStored[api.Verdicts](f, recordBounds, "Verdicts") }
+func FuzzVerdicts(f *testing.F) { fuzzStored[verdict.Verdicts](f, recordBounds, "Verdicts") }
 func FuzzSchedule(f *testing.F) { fuzzStored[api.Schedule](f, recordBounds, "Schedule") }
 func FuzzAudit(f *testing.F)    { fuzzStored[api.Audit](f, recordBounds, "Audit") }
 

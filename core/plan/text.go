@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"flotilla/core/api"
+	"flotilla/core/verdict"
 )
 
 // shownRefusals is how many members of one filter the text names.
@@ -203,7 +204,7 @@ func (p *Placement) writeRefusals(b *strings.Builder) {
 			names = names[:shownRefusals]
 		}
 		by := "not picked by " + f
-		if word := api.FilterWord(p.Type, f); word != f {
+		if word := verdict.FilterWord(p.Type, f); word != f {
 			by = word
 		}
 		fmt.Fprintf(b, "  %s: %s%s\n", by, strings.Join(names, ", "), more)

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"flotilla/core/api"
+	"flotilla/core/verdict"
 )
 
 // verdictRoom is how many more verdicts an answer may hold.
@@ -19,7 +20,7 @@ type verdictRoom struct {
 
 // fill renders the verdicts of a placement, or when they do not fit those alone of members that keep the
 // workload, and counts the rest.
-func (r *verdictRoom) fill(p *Placement, decided *api.Verdicts) {
+func (r *verdictRoom) fill(p *Placement, decided *verdict.Verdicts) {
 	whole := !r.bounded || decided.Len() <= r.left
 	refused := map[string]int{}
 	for i := range decided.Len() {
@@ -53,7 +54,7 @@ func counts(kind api.PlacementType, picked int, refused map[string]int) string {
 		if i == 0 {
 			by = "refused by"
 		}
-		if word := api.FilterWord(kind, filter); word != filter {
+		if word := verdict.FilterWord(kind, filter); word != filter {
 			parts = append(parts, fmt.Sprintf("%d %s", refused[filter], word))
 			continue
 		}

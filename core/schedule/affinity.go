@@ -1,6 +1,9 @@
 package schedule
 
-import "flotilla/core/api"
+import (
+	"flotilla/core/api"
+	"flotilla/core/verdict"
+)
 
 // term is one required affinity term, ready to be asked.
 type term struct {
@@ -10,7 +13,7 @@ type term struct {
 }
 
 // requiredTerms prepares the required terms of a policy; none match every member.
-func (f *Fleet) requiredTerms(p *api.Policy, wants *[]api.Want) []term {
+func (f *Fleet) requiredTerms(p *api.Policy, wants *[]verdict.Want) []term {
 	affinity := clusterAffinity(p)
 	if affinity == nil || affinity.Required == nil || p.Type() == api.PickFixed {
 		return nil
@@ -19,13 +22,13 @@ func (f *Fleet) requiredTerms(p *api.Policy, wants *[]api.Want) []term {
 	terms := make([]term, 0, len(selectors))
 	for i := range selectors {
 		t := term{want: int32(len(*wants))}
-		var asked []api.Want
+		var asked []verdict.Want
 		t.labels, asked = f.labelTests(selectors[i].LabelSelector)
 		*wants = append(*wants, asked...)
 		if s := selectors[i].PropertySelector; s != nil {
 			t.properties = make([]propertyTest, len(s.MatchExpressions))
 			for k := range s.MatchExpressions {
-				var want api.Want
+				var want verdict.Want
 				t.properties[k], want = f.propertyTest(&s.MatchExpressions[k])
 				*wants = append(*wants, want)
 			}
@@ -58,8 +61,8 @@ func (t *term) miss(row int) int {
 }
 
 // cause describes the failed test.
-func (t *term) cause(row, test int) api.Cause {
-	c := api.Cause{Want: t.want + int32(test)}
+func (t *term) cause(row, test int) verdict.Cause {
+	c := verdict.Cause{Want: t.want + int32(test)}
 	if test < len(t.labels) {
 		c.Value = t.labels[test].observe(row)
 	} else {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"flotilla/core/api"
+	"flotilla/core/verdict"
 )
 
 // standing is what an existing binding counts for in this decision.
@@ -48,7 +49,7 @@ func (d *decision) classify() {
 		d.existing[i] = d.stand(e, row)
 		d.bound[row] = int32(i + 1)
 		if d.existing[i].standing == standsObsolete {
-			d.outcomes[row] |= api.OutcomeUsed
+			d.outcomes[row] |= verdict.OutcomeUsed
 		}
 	}
 }
@@ -110,12 +111,12 @@ func (d *decision) active(row int) bool {
 
 // keep marks a row picked with the scores that its binding was picked with.
 func (d *decision) keep(b *binding) {
-	d.outcomes[b.row] |= api.OutcomePicked
+	d.outcomes[b.row] |= verdict.OutcomePicked
 	d.picked++
 	if b.AffinityScore == nil || b.SpreadScore == nil {
 		return
 	}
-	d.outcomes[b.row] |= api.OutcomeScored
+	d.outcomes[b.row] |= verdict.OutcomeScored
 	if *b.AffinityScore != 0 {
 		d.scores(&d.affinity)[b.row] = *b.AffinityScore
 	}

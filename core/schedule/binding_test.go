@@ -9,6 +9,7 @@ import (
 	"flotilla/core/api"
 	"flotilla/core/schedule"
 	"flotilla/core/sim"
+	"flotilla/core/verdict"
 )
 
 func bound(member string) schedule.Existing {
@@ -58,7 +59,7 @@ func TestScaleInSaysWhy(t *testing.T) {
 	plan := schedule.Schedule(input)
 	require.Equal(t, []schedule.Removal{{Member: "a", Reason: "scaled in to 1: it scored lowest of the 2 members in use"}}, plan.Removed)
 	v, _ := plan.Verdicts.Of("a")
-	require.Equal(t, api.FilterRank, v.Filter)
+	require.Equal(t, verdict.FilterRank, v.Filter)
 }
 
 // A binding keeps its place and its scores whatever becomes of its member, and its verdict says what a

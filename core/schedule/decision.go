@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"flotilla/core/api"
+	"flotilla/core/verdict"
 )
 
 // decision is one decision under way. Columns run over the rows of the fleet.
@@ -21,13 +22,13 @@ type decision struct {
 	// waiting are rows that keep their workload without being picked (D3).
 	waiting []int32
 
-	outcomes []api.Outcome
+	outcomes []verdict.Outcome
 	first    []int32
 	affinity []int32
 	spread   []int32
 	ranks    []int32
-	wants    []api.Want
-	causes   []api.Cause
+	wants    []verdict.Want
+	causes   []verdict.Cause
 	// eligibility numbers the wants of the eligibility tests that were used, plus one; others holds
 	// those of wants that stand alone.
 	eligibility [eligibilityTests]int32
@@ -66,7 +67,7 @@ func begin(in Input) *decision {
 	f := in.Fleet
 	d := &decision{
 		in: in, fleet: f, clock: clockOf(in.Now, in.Thresholds),
-		outcomes: make([]api.Outcome, f.Len()), first: make([]int32, f.Len()),
+		outcomes: make([]verdict.Outcome, f.Len()), first: make([]int32, f.Len()),
 	}
 	d.terms = f.requiredTerms(in.Policy, &d.wants)
 	d.tolerance = f.tolerance(tolerationsOf(in.Policy), &d.wants)
@@ -108,25 +109,25 @@ func (d *decision) candidates() []int32 {
 }
 
 // refuse asks the filters in their order and returns the first that refuses, or 0.
-func (d *decision) refuse(row int) api.Outcome {
+func (d *decision) refuse(row int) verdict.Outcome {
 	if len(d.terms) > 0 && !d.selected(row) {
-		return api.OutcomeAffinity
+		return verdict.OutcomeAffinity
 	}
 	f := d.fleet
 	if test, age := d.clock.ineligible(f.ties[row], f.beats[row], f.turned[row]); test != eligible {
-		d.blame(row, api.Cause{Want: d.eligibilityWant(test), Number: minutes(age)})
-		return api.OutcomeEligibility
+		d.blame(row, verdict.Cause{Want: d.eligibilityWant(test), Number: minutes(age)})
+		return verdict.OutcomeEligibility
 	}
 	if d.in.Namespace != "" && !d.hasNamespace(row) {
-		return api.OutcomeNamespace
+		return verdict.OutcomeNamespace
 	}
 	if want := d.tolerance[f.taints.ids[row]]; want >= 0 {
-		d.blame(row, api.Cause{Want: want})
-		return api.OutcomeTaint
+		d.blame(row, verdict.Cause{Want: want})
+		return verdict.OutcomeTaint
 	}
 	if d.evicted != nil && d.evicted[row] {
-		d.blame(row, api.Cause{Want: d.evictionWant()})
-		return api.OutcomePlaced
+		d.blame(row, verdict.Cause{Want: d.evictionWant()})
+		return verdict.OutcomePlaced
 	}
 	return 0
 }
@@ -152,31 +153,31 @@ func (d *decision) hasNamespace(row int) bool {
 	case !m.NamespaceCondition:
 		return true
 	case !m.NamespacesKnown:
-		d.blame(row, api.Cause{Want: d.once(&d.namespace[0], api.Want{Subject: "cluster has no namespace information available"})})
+		d.blame(row, verdict.Cause{Want: d.once(&d.namespace[0], verdict.Want{Subject: "cluster has no namespace information available"})})
 		return false
 	case !slices.Contains(m.Namespaces, d.in.Namespace):
-		want := api.Want{Subject: "target namespace does not exist on cluster", Wanted: "namespace " + d.in.Namespace}
-		d.blame(row, api.Cause{Want: d.once(&d.namespace[1], want)})
+		want := verdict.Want{Subject: "target namespace does not exist on cluster", Wanted: "namespace " + d.in.Namespace}
+		d.blame(row, verdict.Cause{Want: d.once(&d.namespace[1], want)})
 		return false
 	}
 	return true
 }
 
-func (d *decision) blame(row int, cause api.Cause) {
+func (d *decision) blame(row int, cause verdict.Cause) {
 	d.first[row] = int32(len(d.causes))
 	d.addCause(row, cause)
 }
 
 // addCause makes room, on first use, for one cause of each row that is still to come.
-func (d *decision) addCause(row int, cause api.Cause) {
+func (d *decision) addCause(row int, cause verdict.Cause) {
 	if d.causes == nil {
-		d.causes = make([]api.Cause, 0, d.fleet.Len()-row)
+		d.causes = make([]verdict.Cause, 0, d.fleet.Len()-row)
 	}
 	d.causes = append(d.causes, cause)
 }
 
 // once adds a want on its first use.
-func (d *decision) once(slot *int32, want api.Want) int32 {
+func (d *decision) once(slot *int32, want verdict.Want) int32 {
 	if *slot == 0 {
 		d.wants = append(d.wants, want)
 		*slot = int32(len(d.wants))
@@ -192,7 +193,7 @@ func (d *decision) eligibilityWant(test int) int32 {
 }
 
 func (d *decision) evictionWant() int32 {
-	return d.once(&d.eviction, api.Want{
+	return d.once(&d.eviction, verdict.Want{
 		Subject: "cluster was evicted from this placement under this policy",
 		Wanted:  "another policy, or annotation " + api.AnnotationAllowEvicted + `: "true"`,
 	})

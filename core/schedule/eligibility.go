@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"flotilla/core/api"
+	"flotilla/core/verdict"
 )
 
 // bond is the set of facts that stand against a member's eligibility, apart from ages.
@@ -51,9 +52,9 @@ const (
 )
 
 // eligibilityWants are the phrases of the tests; the thresholds of two of them are filled in.
-func eligibilityWants(t Thresholds) [eligibilityTests]api.Want {
+func eligibilityWants(t Thresholds) [eligibilityTests]verdict.Want {
 	const offline = "cluster is not connected to the fleet: "
-	return [...]api.Want{
+	return [...]verdict.Want{
 		hasLeft:     {Subject: "cluster has left the fleet"},
 		notOnline:   {Subject: offline + "member agent not online yet"},
 		noHeartbeat: {Subject: offline + "no recent heartbeat signals (last received {} minutes ago)", Wanted: within(t.Heartbeat)},

@@ -9,6 +9,7 @@ import (
 	"flotilla/core/api"
 	"flotilla/core/schedule"
 	"flotilla/core/sim"
+	"flotilla/core/verdict"
 )
 
 // The tests of placement.md 1.1 in their order; of several that fail the first is told.
@@ -54,7 +55,7 @@ func TestEligibility(t *testing.T) {
 				return
 			}
 			require.False(t, v.Picked)
-			require.Equal(t, api.FilterEligibility, v.Filter)
+			require.Equal(t, verdict.FilterEligibility, v.Filter)
 			require.Equal(t, c.reason, v.Reason)
 			require.Nil(t, v.AffinityScore)
 		})
@@ -88,7 +89,7 @@ func TestFiltersStopAtTheFirst(t *testing.T) {
 		func(m *api.Member) { m.Taints = nil },
 	}
 	changes := []func(*api.Member){broken}
-	for i, filter := range []string{api.FilterAffinity, api.FilterEligibility, api.FilterNamespace, api.FilterTaint, api.FilterPlaced} {
+	for i, filter := range []string{verdict.FilterAffinity, verdict.FilterEligibility, verdict.FilterNamespace, verdict.FilterTaint, verdict.FilterPlaced} {
 		in := input(pickAll(labelTerm("env", "prod")), member("m", changes...))
 		in.Namespace, in.Evicted = "apps", []string{"m"}
 		plan := schedule.Schedule(in)
@@ -148,7 +149,7 @@ func TestTolerations(t *testing.T) {
 		"m": "taint: ClusterUnschedulable, taint maintenance:NoSchedule cannot be tolerated",
 	}, reasons(&plan), "the first that is not tolerated is told")
 	require.Equal(t, []api.Unpicked{{
-		Member: "m", Filter: api.FilterTaint,
+		Member: "m", Filter: verdict.FilterTaint,
 		Reason: "ClusterUnschedulable, taint maintenance:NoSchedule cannot be tolerated",
 	}}, plan.Unpicked)
 }
@@ -169,6 +170,6 @@ func TestPlanAsksAgainWhenAMemberBecomesIneligible(t *testing.T) {
 	in.Now = plan.Recheck
 	again := schedule.Schedule(in)
 	v, _ := again.Verdicts.Of("c")
-	require.Equal(t, api.FilterEligibility, v.Filter)
+	require.Equal(t, verdict.FilterEligibility, v.Filter)
 	require.Equal(t, sim.Now.Add(4*time.Minute+1), again.Recheck)
 }

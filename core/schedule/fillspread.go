@@ -1,6 +1,8 @@
 package schedule
 
-import "flotilla/core/api"
+import (
+	"flotilla/core/verdict"
+)
 
 // fillSpread picks one after the other, each against the picks before it. The picks see the groups
 // that constraints tell apart, not the single members.
@@ -32,7 +34,7 @@ func (d *decision) fillSpread(constraints []constraint, candidates []int32, n in
 // countPicked counts the members that were picked before.
 func (d *decision) countPicked(constraints []constraint) {
 	for row, o := range d.outcomes {
-		if !o.Has(api.OutcomePicked) {
+		if !o.Has(verdict.OutcomePicked) {
 			continue
 		}
 		for i := range constraints {
@@ -69,7 +71,7 @@ func (d *decision) before(a, b *group) bool {
 
 func (d *decision) headKey(g *group) uint64 {
 	row := g.rows[0]
-	return api.RankKey(scoreAt(d.affinity, int(row)), g.spread, d.outcomes[row].Has(api.OutcomeUsed))
+	return verdict.RankKey(scoreAt(d.affinity, int(row)), g.spread, d.outcomes[row].Has(verdict.OutcomeUsed))
 }
 
 // settle gives those that were not picked the judgement of the last round, and returns the scored,
@@ -86,13 +88,13 @@ func (d *decision) settle(constraints []constraint, groups []group) []int32 {
 			left += len(g.rows)
 			for _, row := range g.rows {
 				d.spread[row] = g.spread
-				d.outcomes[row] |= api.OutcomeRank | api.OutcomeScored
+				d.outcomes[row] |= verdict.OutcomeRank | verdict.OutcomeScored
 			}
 		}
 	}
 	rest := make([]int32, 0, left)
 	for row, o := range d.outcomes {
-		if o.Is(api.OutcomeRank) {
+		if o.Is(verdict.OutcomeRank) {
 			rest = append(rest, int32(row))
 		}
 	}
@@ -101,12 +103,12 @@ func (d *decision) settle(constraints []constraint, groups []group) []int32 {
 
 // refuseSpread refuses what is left of a group; all of them share one cause.
 func (d *decision) refuseSpread(g *group, c *constraint, domain uint32, want *int32) {
-	cause := api.Cause{Want: d.once(want, c.want()), Value: int32(domain), Number: c.counts[domain]}
+	cause := verdict.Cause{Want: d.once(want, c.want()), Value: int32(domain), Number: c.counts[domain]}
 	for _, row := range g.rows {
 		if d.affinity != nil {
 			d.affinity[row] = 0
 		}
-		d.outcomes[row] |= api.OutcomeSpread
+		d.outcomes[row] |= verdict.OutcomeSpread
 		d.first[row] = int32(len(d.causes))
 	}
 	d.causes = append(d.causes, cause)

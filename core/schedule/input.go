@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"flotilla/core/api"
+	"flotilla/core/verdict"
 )
 
 // Input is everything a decision depends on.
@@ -74,7 +75,7 @@ type Plan struct {
 	// Removed are the bindings that existed and are no longer wanted, by member.
 	Removed []Removal
 	// Verdicts has one for every member of the fleet.
-	Verdicts  api.Verdicts
+	Verdicts  verdict.Verdicts
 	Fulfilled bool
 	// Message is KubeFleet's sentence for the condition Scheduled.
 	Message string

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"flotilla/core/api"
+	"flotilla/core/verdict"
 )
 
 // Check is one thing that the filters ask of a member: what was observed, what was wanted, and
@@ -48,7 +49,7 @@ func Inspect(in Input, member string) []Check {
 	checks = append(checks, d.inspectTaints(row)...)
 	if d.evicted != nil && d.evicted[row] {
 		want := d.wants[d.evictionWant()]
-		checks = append(checks, Check{Filter: api.FilterPlaced, Subject: want.Subject, Observed: "yes", Wanted: want.Wanted})
+		checks = append(checks, Check{Filter: verdict.FilterPlaced, Subject: want.Subject, Observed: "yes", Wanted: want.Wanted})
 	}
 	return checks
 }
@@ -63,7 +64,7 @@ func (d *decision) inspectTerms(row int) []Check {
 			passed := k < len(t.labels) && t.labels[k].passes(row) ||
 				k >= len(t.labels) && t.properties[k-len(t.labels)].passes(row)
 			checks = append(checks, Check{
-				Filter: api.FilterAffinity, Term: i + 1, Subject: want.Subject,
+				Filter: verdict.FilterAffinity, Term: i + 1, Subject: want.Subject,
 				Observed: want.Observed(cause), Wanted: want.Wanted, Passed: passed,
 			})
 		}
@@ -72,7 +73,7 @@ func (d *decision) inspectTerms(row int) []Check {
 }
 
 func (d *decision) inspectNamed(row int) Check {
-	c := Check{Filter: api.FilterAffinity, Subject: "clusterNames", Wanted: d.fleet.names[row]}
+	c := Check{Filter: verdict.FilterAffinity, Subject: "clusterNames", Wanted: d.fleet.names[row]}
 	c.Observed = "is " + strings.Join(d.in.Policy.ClusterNames, ", ")
 	c.Passed = slices.Contains(d.in.Policy.ClusterNames, d.fleet.names[row])
 	return c
@@ -80,14 +81,14 @@ func (d *decision) inspectNamed(row int) Check {
 
 func (d *decision) inspectEligibility(row int) Check {
 	f := d.fleet
-	c := Check{Filter: api.FilterEligibility, Subject: "member", Wanted: "connected, joined, healthy, not leaving"}
+	c := Check{Filter: verdict.FilterEligibility, Subject: "member", Wanted: "connected, joined, healthy, not leaving"}
 	test, age := d.clock.ineligible(f.ties[row], f.beats[row], f.turned[row])
 	if c.Passed = test == eligible; c.Passed {
 		c.Observed = "is eligible, last heartbeat " + ago(d.clock.now-f.beats[row])
 		return c
 	}
 	want := eligibilityWants(d.in.Thresholds)[test]
-	c.Observed = "is not eligible: " + want.Phrase(api.Cause{Number: minutes(age)})
+	c.Observed = "is not eligible: " + want.Phrase(verdict.Cause{Number: minutes(age)})
 	return c
 }
 
@@ -100,7 +101,7 @@ func (d *decision) inspectNamespace(row int) []Check {
 	if d.in.Namespace == "" {
 		return nil
 	}
-	c := Check{Filter: api.FilterNamespace, Subject: "namespace " + d.in.Namespace, Wanted: "present", Observed: "is present or not reported"}
+	c := Check{Filter: verdict.FilterNamespace, Subject: "namespace " + d.in.Namespace, Wanted: "present", Observed: "is present or not reported"}
 	if c.Passed = d.hasNamespace(row); !c.Passed {
 		c.Observed = "is missing"
 		if !d.fleet.members[row].NamespacesKnown {
@@ -114,7 +115,7 @@ func (d *decision) inspectTaints(row int) []Check {
 	var checks []Check
 	for _, taint := range d.fleet.members[row].Taints {
 		checks = append(checks, Check{
-			Filter: api.FilterTaint, Subject: "taint " + taint.String(), Observed: "is present", Wanted: "a toleration",
+			Filter: verdict.FilterTaint, Subject: "taint " + taint.String(), Observed: "is present", Wanted: "a toleration",
 			Passed: tolerated(taint, tolerationsOf(d.in.Policy)),
 		})
 	}

@@ -4,7 +4,7 @@ import (
 	"math/bits"
 	"slices"
 
-	"flotilla/core/api"
+	"flotilla/core/verdict"
 )
 
 // digit is the width of one pass of the radix sort; keys of a usual policy need one or two.
@@ -20,7 +20,7 @@ func (d *decision) byScore(rows []int32) []int32 {
 	for k, row := range rows {
 		key := spread.place(d.spread, row)*affinity.width + affinity.place(d.affinity, row)
 		key <<= 1
-		if d.outcomes[row].Has(api.OutcomeUsed) {
+		if d.outcomes[row].Has(verdict.OutcomeUsed) {
 			key |= 1
 		}
 		keys[k] = key

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"flotilla/core/api"
+	"flotilla/core/verdict"
 )
 
 // pickAll picks every member that fits and keeps what was picked under this policy before. Evicted
@@ -17,7 +18,7 @@ func (d *decision) pickAll() {
 		candidates = d.pardon()
 	}
 	for _, row := range candidates {
-		d.outcomes[row] |= api.OutcomePicked | api.OutcomeScored
+		d.outcomes[row] |= verdict.OutcomePicked | verdict.OutcomeScored
 	}
 	d.picked += len(candidates)
 }
@@ -26,8 +27,8 @@ func (d *decision) pickAll() {
 func (d *decision) pardon() []int32 {
 	var rows []int32
 	for row, o := range d.outcomes {
-		if o.Is(api.OutcomePlaced) && !o.Has(api.OutcomePicked) {
-			d.outcomes[row] &^= api.OutcomePlaced
+		if o.Is(verdict.OutcomePlaced) && !o.Has(verdict.OutcomePicked) {
+			d.outcomes[row] &^= verdict.OutcomePlaced
 			rows = append(rows, int32(row))
 		}
 	}
@@ -86,7 +87,7 @@ func (b *binding) pickedKey() uint64 {
 	if b.AffinityScore == nil || b.SpreadScore == nil {
 		return 0
 	}
-	return api.RankKey(*b.AffinityScore, *b.SpreadScore, true)
+	return verdict.RankKey(*b.AffinityScore, *b.SpreadScore, true)
 }
 
 func boolInt(b bool) int {
@@ -113,13 +114,13 @@ func (d *decision) fill(candidates []int32, n int) []int32 {
 		d.pick(row)
 	}
 	for _, row := range ranked[n:] {
-		d.outcomes[row] |= api.OutcomeRank | api.OutcomeScored
+		d.outcomes[row] |= verdict.OutcomeRank | verdict.OutcomeScored
 	}
 	return ranked[n:]
 }
 
 func (d *decision) pick(row int32) {
-	d.outcomes[row] |= api.OutcomePicked | api.OutcomeScored
+	d.outcomes[row] |= verdict.OutcomePicked | verdict.OutcomeScored
 	d.picked++
 }
 
@@ -154,7 +155,7 @@ func (d *decision) rank(rest []int32) {
 	d.ranks = make([]int32, d.fleet.Len())
 	picked := make([]int32, 0, d.picked)
 	for row, o := range d.outcomes {
-		if o.Has(api.OutcomePicked) && o.Has(api.OutcomeScored) {
+		if o.Has(verdict.OutcomePicked) && o.Has(verdict.OutcomeScored) {
 			picked = append(picked, int32(row))
 		}
 	}

@@ -3,7 +3,7 @@ package schedule
 import (
 	"slices"
 
-	"flotilla/core/api"
+	"flotilla/core/verdict"
 )
 
 // pickFixed picks the named members that are eligible. A named member that is not keeps what it has
@@ -30,10 +30,10 @@ func (d *decision) pickFixed() {
 		}
 		if unnamed < 0 {
 			unnamed = int32(len(d.causes))
-			d.wants = append(d.wants, api.Want{Subject: "cluster is not named in clusterNames"})
-			d.causes = append(d.causes, api.Cause{Want: int32(len(d.wants) - 1)})
+			d.wants = append(d.wants, verdict.Want{Subject: "cluster is not named in clusterNames"})
+			d.causes = append(d.causes, verdict.Cause{Want: int32(len(d.wants) - 1)})
 		}
-		d.outcomes[row] = api.OutcomeAffinity
+		d.outcomes[row] = verdict.OutcomeAffinity
 		d.first[row] = unnamed
 	}
 }
@@ -44,14 +44,14 @@ func (d *decision) judgeFixed(row int) {
 	d.outcomes[row] = 0
 	test, age := d.clock.ineligible(f.ties[row], f.beats[row], f.turned[row])
 	if test == eligible {
-		d.outcomes[row] = api.OutcomePicked
+		d.outcomes[row] = verdict.OutcomePicked
 		d.picked++
 		return
 	}
-	d.blame(row, api.Cause{Want: d.eligibilityWant(test), Number: minutes(age)})
-	d.outcomes[row] = api.OutcomeEligibility
+	d.blame(row, verdict.Cause{Want: d.eligibilityWant(test), Number: minutes(age)})
+	d.outcomes[row] = verdict.OutcomeEligibility
 	if b != nil && (b.standing == standsActive || b.standing == standsObsolete) {
-		d.outcomes[row] |= api.OutcomeKeeps
+		d.outcomes[row] |= verdict.OutcomeKeeps
 		d.waiting = append(d.waiting, int32(row))
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"flotilla/core/api"
+	"flotilla/core/verdict"
 )
 
 // unpickedLimit bounds the list of unpicked members in a schedule; their verdicts are complete.
@@ -50,8 +51,8 @@ func uniqueNames(names []string) []string {
 
 func (d *decision) fulfilled() bool { return d.missingCount() == 0 }
 
-func (d *decision) verdicts() api.Verdicts {
-	v := api.Verdicts{
+func (d *decision) verdicts() verdict.Verdicts {
+	v := verdict.Verdicts{
 		Header: api.NewHeader(api.KindVerdicts), Placement: d.in.Placement, UID: d.in.UID,
 		Generation: d.in.Generation, Type: d.in.Policy.Type(), Want: d.want(),
 		Outcomes: d.outcomes, First: d.first, Affinity: d.affinity, Spread: d.spread, Ranks: d.ranks,
@@ -66,7 +67,7 @@ func (d *decision) verdicts() api.Verdicts {
 		for _, name := range d.missing {
 			at, _ := slices.BinarySearch(v.Members, name)
 			v.Members = slices.Insert(v.Members, at, name)
-			v.Outcomes = slices.Insert(v.Outcomes, at, api.OutcomeNotFound)
+			v.Outcomes = slices.Insert(v.Outcomes, at, verdict.OutcomeNotFound)
 			v.First = slices.Insert(v.First, at, 0)
 		}
 	}
@@ -91,11 +92,11 @@ func (d *decision) bindings() []api.Binding {
 	bindings := make([]api.Binding, 0, d.picked+len(d.waiting))
 	scores := make([]int32, 0, 2*d.picked)
 	for row, o := range d.outcomes {
-		if !o.Has(api.OutcomePicked) && !o.Has(api.OutcomeKeeps) {
+		if !o.Has(verdict.OutcomePicked) && !o.Has(verdict.OutcomeKeeps) {
 			continue
 		}
-		b := api.Binding{Member: d.fleet.names[row], Policy: d.in.PolicyDigest, Waiting: o.Has(api.OutcomeKeeps)}
-		if o.Has(api.OutcomeScored) {
+		b := api.Binding{Member: d.fleet.names[row], Policy: d.in.PolicyDigest, Waiting: o.Has(verdict.OutcomeKeeps)}
+		if o.Has(verdict.OutcomeScored) {
 			scores = append(scores, scoreAt(d.affinity, row), scoreAt(d.spread, row))
 			b.AffinityScore, b.SpreadScore = &scores[len(scores)-2], &scores[len(scores)-1]
 		}
@@ -112,7 +113,7 @@ func scoreAt(scores []int32, row int) int32 {
 }
 
 // removed lists the bindings that existed and are neither picked nor waiting.
-func (d *decision) removed(v *api.Verdicts) []Removal {
+func (d *decision) removed(v *verdict.Verdicts) []Removal {
 	var removed []Removal
 	for i := range d.existing {
 		b := &d.existing[i]
@@ -131,19 +132,19 @@ func (d *decision) removed(v *api.Verdicts) []Removal {
 
 func (d *decision) held(row int) bool {
 	return row >= 0 && d.outcomes != nil &&
-		(d.outcomes[row].Has(api.OutcomePicked) || d.outcomes[row].Has(api.OutcomeKeeps))
+		(d.outcomes[row].Has(verdict.OutcomePicked) || d.outcomes[row].Has(verdict.OutcomeKeeps))
 }
 
 // unpicked lists by name why members were not picked, up to one for each that is missing. Nobody among
 // them was ranked: while members are missing, all that rank are picked.
-func (d *decision) unpicked(v *api.Verdicts) []api.Unpicked {
+func (d *decision) unpicked(v *verdict.Verdicts) []api.Unpicked {
 	missing := min(d.missingCount(), unpickedLimit)
 	if missing == 0 {
 		return nil
 	}
 	unpicked := make([]api.Unpicked, 0, missing)
 	for i, o := range v.Outcomes {
-		if o.Has(api.OutcomePicked) || v.Type == api.PickFixed && o.Is(api.OutcomeAffinity) {
+		if o.Has(verdict.OutcomePicked) || v.Type == api.PickFixed && o.Is(verdict.OutcomeAffinity) {
 			continue
 		}
 		verdict := v.Row(i)
@@ -167,7 +168,7 @@ func (d *decision) recheck() time.Time {
 		return next
 	}
 	for row, o := range d.outcomes {
-		if !o.Has(api.OutcomePicked) {
+		if !o.Has(verdict.OutcomePicked) {
 			continue
 		}
 		due := d.fleet.members[row].LastHeartbeat.Add(age + time.Nanosecond)

@@ -8,6 +8,7 @@ import (
 
 	"flotilla/core/api"
 	"flotilla/core/strict"
+	"flotilla/core/verdict"
 )
 
 // propertyTest is one expression on one property. Most members are answered by their float64; those
@@ -28,10 +29,10 @@ var signs = map[api.PropertyOperator]string{
 	api.OpGt: ">", api.OpGe: ">=", api.OpEq: "=", api.OpNe: "!=", api.OpLt: "<", api.OpLe: "<=",
 }
 
-func (f *Fleet) propertyTest(e *api.PropertyExpression) (propertyTest, api.Want) {
+func (f *Fleet) propertyTest(e *api.PropertyExpression) (propertyTest, verdict.Want) {
 	name := api.CanonicalProperty(e.Name)
 	sign, known := signs[e.Operator]
-	want := api.Want{Kind: api.WantProperty, Subject: name, Wanted: sign + " " + strings.Join(e.Values, ", ")}
+	want := verdict.Want{Kind: verdict.WantProperty, Subject: name, Wanted: sign + " " + strings.Join(e.Values, ", ")}
 	t := propertyTest{column: f.properties[name]}
 	if t.column != nil {
 		want.Values = t.column.values

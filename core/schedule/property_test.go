@@ -11,6 +11,7 @@ import (
 	"flotilla/core/api"
 	"flotilla/core/schedule"
 	"flotilla/core/sim"
+	"flotilla/core/verdict"
 )
 
 // seeds is how many random fleets each property is tried on.
@@ -243,7 +244,7 @@ func TestPickNIsSafe(t *testing.T) {
 		require.LessOrEqual(t, len(plan.Bindings), n)
 		require.Equal(t, len(plan.Bindings) == n, plan.Fulfilled)
 		if !plan.Fulfilled {
-			require.Zero(t, plan.Verdicts.Tally()[api.FilterRank], "somebody who fits was left out")
+			require.Zero(t, plan.Verdicts.Tally()[verdict.FilterRank], "somebody who fits was left out")
 			require.Len(t, plan.Unpicked, min(n-len(plan.Bindings), in.Fleet.Len()-len(plan.Bindings)))
 		}
 	})
@@ -371,7 +372,7 @@ func TestVerdictsSurviveTheirRecord(t *testing.T) {
 		in, _ := randomInput(seed)
 		plan := schedule.Schedule(in)
 		text := mustJSON(t, &plan.Verdicts)
-		var read api.Verdicts
+		var read verdict.Verdicts
 		require.NoError(t, json.Unmarshal([]byte(text), &read))
 		require.Equal(t, plan.Verdicts.All(), read.All())
 		require.True(t, read.Equal(&plan.Verdicts))

@@ -12,6 +12,7 @@ import (
 
 	"flotilla/core/api"
 	"flotilla/core/schedule"
+	"flotilla/core/verdict"
 )
 
 // refVerdict is what the reference says of one member.
@@ -99,9 +100,9 @@ func (r *reference) pickFixed() {
 		v := r.verdicts[m.Name]
 		switch {
 		case !slices.Contains(r.in.Policy.ClusterNames, m.Name):
-			v.Filter = api.FilterAffinity
+			v.Filter = verdict.FilterAffinity
 		case r.ineligible(m):
-			v.Filter = api.FilterEligibility
+			v.Filter = verdict.FilterEligibility
 			v.Keeps = r.current(m) != nil || r.obsolete(m)
 		default:
 			v.Picked = true
@@ -113,15 +114,15 @@ func (r *reference) pickFixed() {
 func (r *reference) filter(m *api.Member) string {
 	switch {
 	case !r.matchesRequired(m):
-		return api.FilterAffinity
+		return verdict.FilterAffinity
 	case r.ineligible(m):
-		return api.FilterEligibility
+		return verdict.FilterEligibility
 	case r.in.Namespace != "" && m.NamespaceCondition && !slices.Contains(m.Namespaces, r.in.Namespace):
-		return api.FilterNamespace
+		return verdict.FilterNamespace
 	case !r.toleratesAll(m):
-		return api.FilterTaint
+		return verdict.FilterTaint
 	case slices.Contains(r.in.Evicted, m.Name):
-		return api.FilterPlaced
+		return verdict.FilterPlaced
 	}
 	return ""
 }
@@ -265,10 +266,10 @@ func (r *reference) cycle() []*api.Member {
 		}
 		spread, violated := r.spread(m)
 		if violated {
-			v.Filter = api.FilterSpread
+			v.Filter = verdict.FilterSpread
 			continue
 		}
-		*v = refVerdict{Filter: api.FilterRank, Scored: true, Affinity: r.affinity(m), Spread: spread}
+		*v = refVerdict{Filter: verdict.FilterRank, Scored: true, Affinity: r.affinity(m), Spread: spread}
 		candidates = append(candidates, m)
 	}
 	sort.SliceStable(candidates, func(i, k int) bool {

@@ -7,6 +7,7 @@ import (
 
 	"flotilla/core/api"
 	"flotilla/core/schedule"
+	"flotilla/core/verdict"
 )
 
 // The worked examples of the seed documents: available CPU 100, 20 and 10, descending, and CPU cost
@@ -101,7 +102,7 @@ func TestTiesByNameDescending(t *testing.T) {
 		"b": `rank: Cluster "b" does not score high enough (affinity score: 0, topology spread score: 0): ranks 3, wanted 2`,
 	}, reasons(&plan))
 	c, _ := plan.Verdicts.Of("c")
-	require.Equal(t, api.Verdict{
+	require.Equal(t, verdict.Verdict{
 		Member: "c", Picked: true, Rank: 2, AffinityScore: new(int32), TopologySpreadScore: new(int32),
 		Reason: `Successfully scheduled resources for placement in "c" (affinity score: 0, topology spread score: 0): picked by scheduling policy`,
 	}, c)

@@ -8,7 +8,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"flotilla/core/api"
+	"flotilla/core/verdict"
 )
 
 // labelTest is one requirement on one label, answered by a look into a table of its values.
@@ -34,12 +34,12 @@ func (t *labelTest) observe(row int) int32 {
 
 // labelTests prepares the requirements of a selector, sorted labels first, and says what each wants.
 // Nil and empty selectors have none and match every member.
-func (f *Fleet) labelTests(s *metav1.LabelSelector) ([]labelTest, []api.Want) {
+func (f *Fleet) labelTests(s *metav1.LabelSelector) ([]labelTest, []verdict.Want) {
 	if s == nil {
 		return nil, nil
 	}
 	n := len(s.MatchLabels) + len(s.MatchExpressions)
-	tests, wants := make([]labelTest, 0, n), make([]api.Want, 0, n)
+	tests, wants := make([]labelTest, 0, n), make([]verdict.Want, 0, n)
 	for _, key := range sortedKeys(s.MatchLabels) {
 		values := []string{s.MatchLabels[key]}
 		tests = append(tests, f.labelTest(key, metav1.LabelSelectorOpIn, values))
@@ -53,8 +53,8 @@ func (f *Fleet) labelTests(s *metav1.LabelSelector) ([]labelTest, []api.Want) {
 	return tests, wants
 }
 
-func (f *Fleet) labelWant(key, wanted string) api.Want {
-	want := api.Want{Kind: api.WantLabel, Subject: key, Wanted: wanted}
+func (f *Fleet) labelWant(key, wanted string) verdict.Want {
+	want := verdict.Want{Kind: verdict.WantLabel, Subject: key, Wanted: wanted}
 	if c := f.labels[key]; c != nil {
 		want.Values = c.values
 	}

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"flotilla/core/api"
+	"flotilla/core/verdict"
 )
 
 // anywayPenalty is what a violated ScheduleAnyway constraint takes from a score.
@@ -130,9 +131,9 @@ func score(constraints []constraint, domains []uint32) (sum int32, violated int)
 }
 
 // want is the phrase for a refusal by this constraint, as it stands now.
-func (c *constraint) want() api.Want {
-	return api.Want{
-		Kind:    api.WantSpread,
+func (c *constraint) want() verdict.Want {
+	return verdict.Want{
+		Kind:    verdict.WantSpread,
 		Subject: fmt.Sprintf("violated doNotSchedule topology spread constraint %q (max skew %d)", c.key, c.skew),
 		Wanted:  fmt.Sprintf("emptiest %d, fullest %d", c.smallest, c.largest),
 		Values:  c.column.values,

@@ -8,6 +8,7 @@ import (
 
 	"flotilla/core/api"
 	"flotilla/core/schedule"
+	"flotilla/core/verdict"
 )
 
 func zone(value string) func(*api.Member) { return label("zone", value) }
@@ -99,7 +100,7 @@ func TestNobodyEqualIsMoved(t *testing.T) {
 		plan := schedule.Schedule(in)
 		for _, moved := range plan.Removed {
 			v, judged := plan.Verdicts.Of(moved.Member)
-			if !judged || v.Filter != api.FilterRank {
+			if !judged || v.Filter != verdict.FilterRank {
 				continue
 			}
 			old, _ := in.Fleet.Member(moved.Member)

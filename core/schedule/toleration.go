@@ -1,12 +1,15 @@
 package schedule
 
-import "flotilla/core/api"
+import (
+	"flotilla/core/api"
+	"flotilla/core/verdict"
+)
 
 // tolerance says, for each distinct taint list of a fleet, which want its first untolerated taint
 // is; -1 where all are tolerated.
 type tolerance []int32
 
-func (f *Fleet) tolerance(tolerations []api.Toleration, wants *[]api.Want) tolerance {
+func (f *Fleet) tolerance(tolerations []api.Toleration, wants *[]verdict.Want) tolerance {
 	judged := make(tolerance, len(f.taints.values))
 	known := map[api.Taint]int32{}
 	for id, text := range f.taints.values {
@@ -22,7 +25,7 @@ func (f *Fleet) tolerance(tolerations []api.Toleration, wants *[]api.Want) toler
 			if !seen {
 				want = int32(len(*wants))
 				known[taint] = want
-				*wants = append(*wants, api.Want{Subject: "taint " + taint.String() + " cannot be tolerated"})
+				*wants = append(*wants, verdict.Want{Subject: "taint " + taint.String() + " cannot be tolerated"})
 			}
 			judged[id] = want
 			break

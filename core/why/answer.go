@@ -6,6 +6,7 @@ import (
 
 	"flotilla/core/api"
 	"flotilla/core/schedule"
+	"flotilla/core/verdict"
 )
 
 // Answer explains one member's verdict. Its JSON is what `flotilla why -o json` prints.
@@ -13,7 +14,7 @@ type Answer struct {
 	Placement string            `json:"placement"`
 	Type      api.PlacementType `json:"type"`
 	Member    string            `json:"member"`
-	Verdict   api.Verdict       `json:"verdict"`
+	Verdict   verdict.Verdict   `json:"verdict"`
 	// Checks are what the filters asked of the member, in their order, passed or not.
 	Checks []schedule.Check `json:"checks"`
 	// Tie is set when the rank was decided among members of equal scores.
@@ -69,7 +70,7 @@ func (a *Answer) standing() string {
 	case v.Keeps:
 		return "not picked (" + v.Filter + "), keeps what it has"
 	default:
-		return "not picked (" + api.FilterWord(a.Type, v.Filter) + ")"
+		return "not picked (" + verdict.FilterWord(a.Type, v.Filter) + ")"
 	}
 }
 

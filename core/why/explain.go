@@ -9,6 +9,7 @@ import (
 
 	"flotilla/core/api"
 	"flotilla/core/schedule"
+	"flotilla/core/verdict"
 )
 
 // Explain says why the member is picked or not, and what single change would flip that. A name that
@@ -17,8 +18,8 @@ func Explain(in schedule.Input, member string) Answer {
 	plan := schedule.Schedule(in)
 	v, judged := plan.Verdicts.Of(member)
 	if !judged {
-		v = api.Verdict{
-			Member: member, Filter: api.FilterNotFound,
+		v = verdict.Verdict{
+			Member: member, Filter: verdict.FilterNotFound,
 			Reason: fmt.Sprintf("Specified cluster %q is not found", member),
 		}
 	}
@@ -40,14 +41,14 @@ func Explain(in schedule.Input, member string) Answer {
 type search struct {
 	in      schedule.Input
 	name    string
-	verdict api.Verdict
+	verdict verdict.Verdict
 	member  api.Member // as it is; labels and properties are the search's own
 	// scratch is a copy of the fleet, made when first needed, for changes of the member alone: each
 	// replaces the one before.
 	scratch *schedule.Fleet
 }
 
-func newSearch(in schedule.Input, name string, verdict api.Verdict) *search {
+func newSearch(in schedule.Input, name string, verdict verdict.Verdict) *search {
 	if in.Fleet == nil {
 		in.Fleet = schedule.NewFleet()
 	}
@@ -108,23 +109,23 @@ func (s *search) candidates() []candidate {
 		return s.unpicking()
 	}
 	switch s.verdict.Filter {
-	case api.FilterNotFound:
+	case verdict.FilterNotFound:
 		return []candidate{s.join()}
-	case api.FilterEligibility:
+	case verdict.FilterEligibility:
 		return s.health()
-	case api.FilterNamespace:
+	case verdict.FilterNamespace:
 		return []candidate{s.namespace()}
-	case api.FilterTaint:
+	case verdict.FilterTaint:
 		return s.taints()
-	case api.FilterPlaced:
+	case verdict.FilterPlaced:
 		return []candidate{s.single(costEvicted, Flip{
 			Kind: FlipEvicted, allowEvicted: true,
 			Text:    fmt.Sprintf("annotation %s: \"true\" on the placement", api.AnnotationAllowEvicted),
 			Command: s.command("edit"),
 		})}
-	case api.FilterSpread:
+	case verdict.FilterSpread:
 		return append(s.spread(), s.scale())
-	case api.FilterRank:
+	case verdict.FilterRank:
 		return append(s.preferred(), s.scale())
 	}
 	if s.in.Policy.Type() == api.PickFixed {

@@ -9,6 +9,7 @@ import (
 	"flotilla/core/api"
 	"flotilla/core/schedule"
 	"flotilla/core/sim"
+	"flotilla/core/verdict"
 	"flotilla/core/why"
 )
 
@@ -69,7 +70,7 @@ func TestAppliedFlipFlipsTheVerdict(t *testing.T) {
 	} {
 		require.NotZero(t, kinds[kind], "no random fleet was flipped by %s", kind)
 	}
-	require.Zero(t, unanswered[api.FilterRank], "without spread constraints numberOfClusters reaches whoever was scored")
+	require.Zero(t, unanswered[verdict.FilterRank], "without spread constraints numberOfClusters reaches whoever was scored")
 }
 
 func TestExplainIsDeterministic(t *testing.T) {
@@ -97,7 +98,7 @@ func BenchmarkExplain(b *testing.B) {
 	plan := schedule.Schedule(in)
 	last := ""
 	for _, v := range plan.Verdicts.All() {
-		if v.Filter == api.FilterRank {
+		if v.Filter == verdict.FilterRank {
 			last = v.Member
 			break
 		}

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"flotilla/core/api"
 	"flotilla/core/schedule"
+	"flotilla/core/verdict"
 )
 
 // tiedShown bounds the members of a tie that are listed.
@@ -31,7 +31,7 @@ type Tied struct {
 
 // tieOf finds who has the same scores as the member of the verdict; nil when nobody has, or it was not
 // ranked.
-func tieOf(in schedule.Input, v *api.Verdicts, of *api.Verdict) *Tie {
+func tieOf(in schedule.Input, v *verdict.Verdicts, of *verdict.Verdict) *Tie {
 	if of.Rank == 0 || of.AffinityScore == nil {
 		return nil
 	}

@@ -7,6 +7,7 @@ import (
 	"flotilla/core/api"
 	"flotilla/core/content"
 	"flotilla/core/validate"
+	"flotilla/core/verdict"
 	"flotilla/subjects"
 )
 
@@ -19,7 +20,7 @@ type records struct {
 	snapshots  *bus.Records[api.Snapshot]
 	schedules  *bus.Table[api.Schedule]
 	releases   *bus.Table[api.Release]
-	verdicts   *bus.Table[api.Verdicts]
+	verdicts   *bus.Table[verdict.Verdicts]
 	statuses   *bus.Table[api.PlacementStatus]
 	seen       *bus.Table[api.MemberRecord]
 	users      *bus.Records[api.User]
@@ -43,7 +44,7 @@ func newRecords(s *bus.State) *records {
 		snapshots:  bus.Writes[api.Snapshot](a, subjects.Snapshots),
 		schedules:  bus.Reads[api.Schedule](a, subjects.Schedules),
 		releases:   bus.Reads[api.Release](a, subjects.Releases),
-		verdicts:   bus.Reads[api.Verdicts](a, subjects.Verdicts),
+		verdicts:   bus.Reads[verdict.Verdicts](a, subjects.Verdicts),
 		statuses:   bus.Reads[api.PlacementStatus](a, subjects.Statuses),
 		seen:       bus.Reads[api.MemberRecord](a, subjects.Members),
 		users:      bus.Writes[api.User](a, subjects.Users),

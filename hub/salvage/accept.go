@@ -8,6 +8,7 @@ import (
 
 	"flotilla/bus"
 	"flotilla/core/api"
+	"flotilla/core/verdict"
 	"flotilla/subjects"
 )
 
@@ -59,7 +60,7 @@ func (l *lost) changes() []bus.Op {
 	cut(l, schedules, l.unscheduled)
 	cut(l, releases, l.unreleased)
 	drop(l, schedules, subjects.Schedules)
-	drop(l, bus.Writes[api.Verdicts](l.access, subjects.Verdicts), subjects.Verdicts)
+	drop(l, bus.Writes[verdict.Verdicts](l.access, subjects.Verdicts), subjects.Verdicts)
 	drop(l, releases, subjects.Releases)
 	drop(l, bus.Writes[api.PlacementStatus](l.access, subjects.Statuses), subjects.Statuses)
 	drop(l, bus.Writes[api.Snapshot](l.access, subjects.Snapshots), subjects.Snapshots)

@@ -12,6 +12,7 @@ import (
 	"flotilla/bus"
 	"flotilla/bus/bustest"
 	"flotilla/core/api"
+	"flotilla/core/verdict"
 	"flotilla/subjects"
 )
 
@@ -34,7 +35,7 @@ func house(t *testing.T) *bustest.Server {
 		put(subjects.Schedules, name, api.Schedule{Placement: name, UID: "u", Bindings: []api.Binding{{Member: "berlin"}, {Member: "oslo"}}})
 		put(subjects.Releases, name, api.Release{Placement: name, Entries: []api.ReleaseEntry{{Member: "berlin", UID: "u"}, {Member: "oslo", UID: "u"}}})
 		put(subjects.Snapshots, subjects.SnapshotName(name, 1), api.Snapshot{Placement: name, UID: "u", Index: 1})
-		put(subjects.Verdicts, name, api.Verdicts{})
+		put(subjects.Verdicts, name, verdict.Verdicts{})
 		put(subjects.Statuses, name, api.PlacementStatus{})
 	}
 	return server

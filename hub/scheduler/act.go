@@ -10,6 +10,7 @@ import (
 	"flotilla/bus"
 	"flotilla/core/api"
 	"flotilla/core/schedule"
+	"flotilla/core/verdict"
 )
 
 // act writes the schedule if it changed, and then the verdicts.
@@ -49,7 +50,7 @@ func same(before, now *api.Schedule) bool {
 
 // tell writes the verdicts if they changed in more than ages. Verdicts too large to be kept are no
 // reason to decide again: `why` renders them from the fleet.
-func (s *Scheduler) tell(ctx context.Context, now *api.Verdicts) error {
+func (s *Scheduler) tell(ctx context.Context, now *verdict.Verdicts) error {
 	before, revision, found, err := s.records.verdicts.Find(now.Placement)
 	if err != nil { // they are all made anew
 		s.options.Log.Warn().Err(err).Msg("writing verdicts over")

@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"flotilla/core/api"
+	"flotilla/core/verdict"
 )
 
 // Ages in reasons grow by themselves and are no reason to write a schedule again.
@@ -14,7 +15,7 @@ func TestSameButForAges(t *testing.T) {
 		s := &api.Schedule{
 			Placement: "web", Policy: "p", Message: "m", Want: new(int32(3)),
 			Bindings: []api.Binding{{Member: "a", AffinityScore: new(int32(1)), Reason: "r"}, {Member: "b", Waiting: true, Reason: "for 5.00 minutes"}},
-			Unpicked: []api.Unpicked{{Member: "c", Filter: api.FilterEligibility, Reason: "5.00 minutes ago"}},
+			Unpicked: []api.Unpicked{{Member: "c", Filter: verdict.FilterEligibility, Reason: "5.00 minutes ago"}},
 		}
 		change(s)
 		return s
@@ -28,7 +29,7 @@ func TestSameButForAges(t *testing.T) {
 		"age of a missing":  {func(s *api.Schedule) { s.Unpicked[0].Reason = "6.00 minutes ago" }, true},
 		"age of a waiting":  {func(s *api.Schedule) { s.Bindings[1].Reason = "for 6.00 minutes" }, true},
 		"empty, not nil":    {func(s *api.Schedule) { s.Evicted = []string{} }, true},
-		"filter":            {func(s *api.Schedule) { s.Unpicked[0].Filter = api.FilterTaint }, false},
+		"filter":            {func(s *api.Schedule) { s.Unpicked[0].Filter = verdict.FilterTaint }, false},
 		"another missing":   {func(s *api.Schedule) { s.Unpicked[0].Member = "d" }, false},
 		"score":             {func(s *api.Schedule) { s.Bindings[0].AffinityScore = new(int32(2)) }, false},
 		"reason of a pick":  {func(s *api.Schedule) { s.Bindings[0].Reason = "other" }, false},

@@ -9,6 +9,7 @@ import (
 	"flotilla/core/api"
 	"flotilla/core/plan"
 	"flotilla/core/schedule"
+	"flotilla/core/verdict"
 	"flotilla/subjects"
 )
 
@@ -19,7 +20,7 @@ type records struct {
 	seen       *bus.Table[api.MemberRecord]
 	releases   *bus.Table[api.Release]
 	schedules  *bus.Records[api.Schedule]
-	verdicts   *bus.Records[api.Verdicts]
+	verdicts   *bus.Records[verdict.Verdicts]
 }
 
 func newRecords(s *bus.Store) *records {
@@ -30,7 +31,7 @@ func newRecords(s *bus.Store) *records {
 		seen:       bus.Reads[api.MemberRecord](a, subjects.Members),
 		releases:   bus.Reads[api.Release](a, subjects.Releases),
 		schedules:  bus.Writes[api.Schedule](a, subjects.Schedules),
-		verdicts:   bus.Writes[api.Verdicts](a, subjects.Verdicts),
+		verdicts:   bus.Writes[verdict.Verdicts](a, subjects.Verdicts),
 	}
 }
 

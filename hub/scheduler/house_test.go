@@ -16,6 +16,7 @@ import (
 	"flotilla/bus"
 	"flotilla/bus/bustest"
 	"flotilla/core/api"
+	"flotilla/core/verdict"
 	"flotilla/hub/scheduler"
 	"flotilla/subjects"
 	"flotilla/tests/elsewhen"
@@ -30,7 +31,7 @@ type house struct {
 	members    *bus.Table[api.Spec]
 	seen       *bus.Table[api.MemberRecord]
 	schedules  *bus.Table[api.Schedule]
-	verdicts   *bus.Table[api.Verdicts]
+	verdicts   *bus.Table[verdict.Verdicts]
 	releases   *bus.Table[api.Release]
 	stop       func()
 }
@@ -50,7 +51,7 @@ func startAt(t *testing.T, o scheduler.Options, now func() time.Time) *house {
 	h.members = bus.TableOf[api.Spec](h.store.State, subjects.MemberSpecs)
 	h.seen = bus.TableOf[api.MemberRecord](h.store.State, subjects.Members)
 	h.schedules = bus.TableOf[api.Schedule](h.store.State, subjects.Schedules)
-	h.verdicts = bus.TableOf[api.Verdicts](h.store.State, subjects.Verdicts)
+	h.verdicts = bus.TableOf[verdict.Verdicts](h.store.State, subjects.Verdicts)
 	h.releases = bus.TableOf[api.Release](h.store.State, subjects.Releases)
 	h.run(t, o)
 	return h

@@ -14,6 +14,7 @@ import (
 	"flotilla/bus/bustest"
 	"flotilla/core/api"
 	"flotilla/core/schedule"
+	"flotilla/core/verdict"
 	"flotilla/hub/scheduler"
 	"flotilla/tests/elsewhen"
 )
@@ -34,7 +35,7 @@ func TestPickAllFollowsTheFleet(t *testing.T) {
 
 	put(t, h, h.members, "berlin", memberSpec("berlin", &metav1.Time{Time: elsewhen.Now()}))
 	h.eventually(t, "web", "paris")
-	h.judged(t, "web", "berlin", api.FilterEligibility, "cluster has left the fleet")
+	h.judged(t, "web", "berlin", verdict.FilterEligibility, "cluster has left the fleet")
 
 	put(t, h, h.members, "berlin", nil)
 	bustest.Eventually(t, func() error {
@@ -92,7 +93,7 @@ func TestPickNScalesAndIsFilledUp(t *testing.T) {
 	require.Equal(t, first.Bindings[0], second.Bindings[0], "who was there has not changed")
 
 	h.join(t, "c", nil, nil)
-	h.judged(t, "web", "c", api.FilterRank, "does not score high enough")
+	h.judged(t, "web", "c", verdict.FilterRank, "does not score high enough")
 	h.place(t, "web", "u1", 2, withPolicy(pickN(3)))
 	h.eventually(t, "web", "a", "b", "c")
 	h.place(t, "web", "u1", 3, withPolicy(pickN(1)))
@@ -124,7 +125,7 @@ func TestNothingChangedNothingWritten(t *testing.T) {
 	})
 	h.place(t, "web", "u1", 1, withPolicy(pickN(2)))
 	h.eventually(t, "web", "a")
-	h.judged(t, "web", "silent", api.FilterEligibility, "no recent heartbeat")
+	h.judged(t, "web", "silent", verdict.FilterEligibility, "no recent heartbeat")
 	before := h.settled(t, "web")
 
 	h.join(t, "a", nil, func(m *api.MemberRecord) { m.Nodes = 17 })
@@ -165,17 +166,17 @@ func TestPropertiesWakeThoseWhoNameThem(t *testing.T) {
 		}}},
 	}}}
 	h.place(t, "big", "u1", 1, withPolicy(naming))
-	h.judged(t, "big", "a", api.FilterAffinity, "kubernetes-fleet.io/node-count is 3, wanted >= 5")
+	h.judged(t, "big", "a", verdict.FilterAffinity, "kubernetes-fleet.io/node-count is 3, wanted >= 5")
 
 	nodes := func(n string) func(*api.MemberRecord) {
 		return func(m *api.MemberRecord) { m.Properties = map[string]string{api.PropertyNodeCount: n} }
 	}
 	h.join(t, "a", nil, nodes("4"))
-	h.judged(t, "big", "a", api.FilterAffinity, "is 4, wanted >= 5")
+	h.judged(t, "big", "a", verdict.FilterAffinity, "is 4, wanted >= 5")
 	h.settled(t, "big") // what the hub wrote itself has woken whom it wakes
 	h.join(t, "a", nil, nodes("5"))
 	h.settled(t, "big")
-	h.judged(t, "big", "a", api.FilterAffinity, "is 4, wanted >= 5")
+	h.judged(t, "big", "a", verdict.FilterAffinity, "is 4, wanted >= 5")
 
 	h.place(t, "big", "u1", 2, withPolicy(naming))
 	h.eventually(t, "big", "a")
@@ -195,12 +196,12 @@ func TestPropertyChangeAfterAnotherDecisionIsNotLost(t *testing.T) {
 	}}}}
 	h.join(t, "a", nil, nodes("1"))
 	h.place(t, "web", "u1", 1, withPolicy(fiveNodes))
-	h.judged(t, "web", "a", api.FilterAffinity, "is 1, wanted >= 5")
+	h.judged(t, "web", "a", verdict.FilterAffinity, "is 1, wanted >= 5")
 	h.join(t, "a", nil, nodes("2"))
-	h.judged(t, "web", "a", api.FilterAffinity, "is 2, wanted >= 5")
+	h.judged(t, "web", "a", verdict.FilterAffinity, "is 2, wanted >= 5")
 	h.join(t, "a", nil, nodes("3"))
 	h.place(t, "web", "u1", 2, withPolicy(fiveNodes))
-	h.judged(t, "web", "a", api.FilterAffinity, "is 3, wanted >= 5")
+	h.judged(t, "web", "a", verdict.FilterAffinity, "is 3, wanted >= 5")
 	h.join(t, "a", nil, nodes("7"))
 	h.eventually(t, "web", "a")
 }
@@ -241,7 +242,7 @@ func TestMovesDoNotWait(t *testing.T) {
 	h.join(t, "b", nil, func(m *api.MemberRecord) {
 		m.State, m.LastSeen = api.MemberUnknown, metav1.NewTime(elsewhen.Now().Add(-time.Hour))
 	})
-	h.judged(t, "failing", "tainted", api.FilterTaint, "gpu")
+	h.judged(t, "failing", "tainted", verdict.FilterTaint, "gpu")
 	h.eventually(t, "failing", "b")
 
 	h.join(t, "a", nil, nil)
@@ -304,7 +305,7 @@ func TestEvictedIsRememberedUntilThePolicyChanges(t *testing.T) {
 	put(t, h, h.schedules, "web", &current)
 	h.place(t, "web", "u1", 2, withPolicy(pickN(1)))
 	require.Equal(t, []string{"b"}, h.eventually(t, "web", "a").Evicted)
-	h.judged(t, "web", "b", api.FilterPlaced, "evicted")
+	h.judged(t, "web", "b", verdict.FilterPlaced, "evicted")
 
 	p := pickN(2)
 	p.Tolerations = []api.Toleration{{Key: "gpu", Operator: api.TolerationExists}}

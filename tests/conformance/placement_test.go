@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"flotilla/core/api"
 	"flotilla/core/schedule"
+	"flotilla/core/verdict"
 )
 
 const placementRecording = "placement.jsonl.gz"
@@ -128,12 +128,12 @@ func compareRefusal(want recordedDecision, answer *placed) []string {
 
 // kindPhrases are the words by which KubeFleet's reasons are told apart.
 var kindPhrases = map[string][]string{
-	api.FilterAffinity:    {"required cluster affinity terms"},
-	api.FilterEligibility: {"not connected", "has left the fleet"},
-	api.FilterTaint:       {"cannot be tolerated"},
-	api.FilterSpread:      {"topology spread constraint"},
-	api.FilterRank:        {"score high enough"},
-	api.FilterNotFound:    {"is not found"},
+	verdict.FilterAffinity:    {"required cluster affinity terms"},
+	verdict.FilterEligibility: {"not connected", "has left the fleet"},
+	verdict.FilterTaint:       {"cannot be tolerated"},
+	verdict.FilterSpread:      {"topology spread constraint"},
+	verdict.FilterRank:        {"score high enough"},
+	verdict.FilterNotFound:    {"is not found"},
 }
 
 func kindOf(reason string) string {

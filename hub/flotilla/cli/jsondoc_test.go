@@ -13,6 +13,7 @@ import (
 	"flotilla/core/disruption"
 	"flotilla/core/plan"
 	"flotilla/core/upgrade"
+	"flotilla/core/verdict"
 	"flotilla/core/why"
 	"flotilla/hub/flotilla/cli/hub"
 	"flotilla/hub/flotilla/cli/nodes"
@@ -55,8 +56,8 @@ func TestJSONIsDocumented(t *testing.T) {
 		}
 	}
 	for _, word := range []string{
-		api.FilterAffinity, api.FilterEligibility, api.FilterNamespace, api.FilterTaint, api.FilterPlaced, api.FilterSpread,
-		api.FilterRank, api.FilterNotFound, plan.ChangeAdd, plan.ChangeKeep,
+		verdict.FilterAffinity, verdict.FilterEligibility, verdict.FilterNamespace, verdict.FilterTaint, verdict.FilterPlaced, verdict.FilterSpread,
+		verdict.FilterRank, verdict.FilterNotFound, plan.ChangeAdd, plan.ChangeKeep,
 		why.FlipLabel, why.FlipTaint, why.FlipProperty, why.FlipHealth, why.FlipNamespace, why.FlipJoin, why.FlipLeave,
 		why.FlipScale, why.FlipNames, why.FlipToleration, why.FlipThreshold, why.FlipSkew, why.FlipWeight, why.FlipEvicted,
 		upgrade.Refused, upgrade.BasisGiven, upgrade.BasisRun, upgrade.BasisMember, upgrade.BasisFleet, upgrade.BasisDefault, api.ActionCreated, api.ActionConfigured, api.ActionUnchanged,

@@ -12,6 +12,7 @@ import (
 	"flotilla/core/api"
 	"flotilla/core/plan"
 	"flotilla/core/schedule"
+	"flotilla/core/verdict"
 	"flotilla/core/why"
 	"flotilla/hub/flotilla/cli/nodes"
 	"flotilla/hub/flotilla/cli/offline"
@@ -169,7 +170,7 @@ func (a Commands) printWhy(o *nodes.WhyOptions, r resource.Ref, answers []why.An
 	return nil
 }
 
-func compareVerdicts(x, y *api.Verdict) int {
+func compareVerdicts(x, y *verdict.Verdict) int {
 	if x.Picked != y.Picked {
 		return session.BoolInt(y.Picked) - session.BoolInt(x.Picked)
 	}
@@ -186,7 +187,7 @@ func verdictWord(a *why.Answer) string {
 	case v.Keeps:
 		return v.Filter + ",keeps"
 	default:
-		return api.FilterWord(a.Type, v.Filter)
+		return verdict.FilterWord(a.Type, v.Filter)
 	}
 }
 

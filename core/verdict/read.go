@@ -1,4 +1,4 @@
-package api
+package verdict
 
 import (
 	"encoding/json"

@@ -1,4 +1,4 @@
-package api
+package verdict
 
 import (
 	"bytes"
@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"flotilla/core/api"
 	"flotilla/tests/limits"
 )
 
@@ -17,7 +18,7 @@ import (
 func smallVerdicts() Verdicts {
 	want := int32(3)
 	v := Verdicts{
-		Header: NewHeader(KindVerdicts), Placement: "web", UID: "u1", Generation: 4, Type: PickN, Want: &want,
+		Header: api.NewHeader(api.KindVerdicts), Placement: "web", UID: "u1", Generation: 4, Type: api.PickN, Want: &want,
 		Members:  []string{"affine", "evicted", "kept", "missing", "offline", "picked", "ranked", "remote", "spread", "tainted"},
 		Outcomes: make([]Outcome, 10), First: make([]int32, 10),
 		Affinity: []int32{0, 0, -7, 0, 0, 20, 3, 0, 0, 0}, Spread: []int32{0, 0, 1, 0, 0, -1, -1000, 0, 0, 0},
@@ -170,9 +171,9 @@ func TestBrokenVerdictsAreRefused(t *testing.T) {
 func TestTenThousandVerdictsAreSmall(t *testing.T) {
 	const n = 10000
 	v := Verdicts{
-		Header: NewHeader(KindVerdicts), Placement: "web", Type: PickN, Want: new(int32(10)), Terms: 1,
+		Header: api.NewHeader(api.KindVerdicts), Placement: "web", Type: api.PickN, Want: new(int32(10)), Terms: 1,
 		Members: make([]string, n), Outcomes: make([]Outcome, n), First: make([]int32, n), Affinity: make([]int32, n), Spread: make([]int32, n),
-		Wants: []Want{{Kind: WantProperty, Subject: PropertyNodeCount, Wanted: ">= 5", Values: []string{"", "1", "2", "3", "4"}}},
+		Wants: []Want{{Kind: WantProperty, Subject: api.PropertyNodeCount, Wanted: ">= 5", Values: []string{"", "1", "2", "3", "4"}}},
 	}
 	for i := range n {
 		v.Members[i] = fmt.Sprintf("aks-%05d", i)

@@ -1,9 +1,13 @@
-package api
+package verdict
 
-import "sort"
+import (
+	"sort"
+
+	"flotilla/core/api"
+)
 
 // Filters, the machine-readable reasons why a member was not picked, in the order in which the
-// scheduler asks them (placement.md sections 0 and 1.2). A picked member has none.
+// scheduler asks them. A picked member has none.
 const (
 	FilterAffinity    = "affinity"    // labels, properties or clusterNames do not select it
 	FilterEligibility = "eligibility" // leaving, not connected, or unhealthy for too long
@@ -17,8 +21,8 @@ const (
 
 // FilterWord says to a person which filter refused a member: a PickFixed has no affinity, it names its
 // members.
-func FilterWord(t PlacementType, filter string) string {
-	if t == PickFixed && filter == FilterAffinity {
+func FilterWord(t api.PlacementType, filter string) string {
+	if t == api.PickFixed && filter == FilterAffinity {
 		return "not named"
 	}
 	return filter
@@ -122,11 +126,11 @@ type Cause struct {
 // member, in columns. Sentences are rendered on demand, so that ten thousand verdicts fit into one
 // small value. All columns run over Members; it is not changed after it was made.
 type Verdicts struct {
-	Header
+	api.Header
 	Placement  string
 	UID        string
 	Generation int64
-	Type       PlacementType
+	Type       api.PlacementType
 	// Want is the wanted number of members; nil for PickAll.
 	Want *int32
 	// Members are sorted by name. Names that a PickFixed lists and no member carries are among them.

@@ -1,9 +1,11 @@
-package api
+package verdict
 
 import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"flotilla/core/api"
 )
 
 // reason renders the sentence about the member at i.
@@ -16,7 +18,7 @@ func (v *Verdicts) reason(i int) string {
 		return v.rankReason(i)
 	case o.Is(OutcomeNotFound):
 		return fmt.Sprintf("Specified cluster %q is not found", v.Members[i])
-	case v.Type == PickFixed && o.Is(OutcomeEligibility):
+	case v.Type == api.PickFixed && o.Is(OutcomeEligibility):
 		text := fmt.Sprintf("Cluster %q is not eligible for resource placement yet: %s", v.Members[i], v.Refusal(i))
 		if o.Has(OutcomeKeeps) {
 			text += "; it keeps the workload it has until it is eligible again or no longer named"
@@ -34,7 +36,7 @@ func (v *Verdicts) pickedReason(i int) string {
 		scores := [2]int32{at(v.Affinity, i), at(v.Spread, i)}
 		affinity, spread = &scores[0], &scores[1]
 	}
-	text := PickedReason(v.Members[i], affinity, spread)
+	text := api.PickedReason(v.Members[i], affinity, spread)
 	if refusal := v.Refusal(i); refusal != "" {
 		text += "; it keeps its place, a new pick would be refused: " + refusal
 	}
@@ -57,7 +59,7 @@ func (v *Verdicts) Refusal(i int) string {
 	causes := v.causes(i)
 	o := v.Outcomes[i]
 	switch {
-	case o.Is(OutcomeAffinity) && v.Type == PickFixed:
+	case o.Is(OutcomeAffinity) && v.Type == api.PickFixed:
 		return v.phrase(causes[0])
 	case o.Is(OutcomeAffinity):
 		return "cluster does not match with any of the required cluster affinity terms: " + v.misses(causes)

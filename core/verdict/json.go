@@ -1,29 +1,31 @@
-package api
+package verdict
 
 import (
 	"encoding/json"
 	"strings"
+
+	"flotilla/core/api"
 )
 
 // verdictColumns is the stored form of Verdicts. Outcomes are letters into Legend, scores stand only
 // for scored members, and causes are a dictionary in order of first use: Use holds, in member order,
 // 0 for the next new entry and k for the entry k-1, so that a run of new ones compresses to nothing.
 type verdictColumns struct {
-	Header
-	Placement  string        `json:"placement"`
-	UID        string        `json:"uid,omitempty"`
-	Generation int64         `json:"generation,omitempty"`
-	Type       PlacementType `json:"type"`
-	Want       *int32        `json:"want,omitempty"`
-	Members    []string      `json:"members"`
-	Legend     []int         `json:"legend"`
-	Outcomes   string        `json:"outcomes"`
-	Affinity   []int32       `json:"affinity,omitempty"`
-	Spread     []int32       `json:"spread,omitempty"`
-	Ranked     bool          `json:"ranked,omitempty"`
-	Terms      int           `json:"terms,omitempty"`
-	Wants      []Want        `json:"wants,omitempty"`
-	Causes     causeColumns  `json:"causes,omitzero"`
+	api.Header
+	Placement  string            `json:"placement"`
+	UID        string            `json:"uid,omitempty"`
+	Generation int64             `json:"generation,omitempty"`
+	Type       api.PlacementType `json:"type"`
+	Want       *int32            `json:"want,omitempty"`
+	Members    []string          `json:"members"`
+	Legend     []int             `json:"legend"`
+	Outcomes   string            `json:"outcomes"`
+	Affinity   []int32           `json:"affinity,omitempty"`
+	Spread     []int32           `json:"spread,omitempty"`
+	Ranked     bool              `json:"ranked,omitempty"`
+	Terms      int               `json:"terms,omitempty"`
+	Wants      []Want            `json:"wants,omitempty"`
+	Causes     causeColumns      `json:"causes,omitzero"`
 }
 
 type causeColumns struct {
