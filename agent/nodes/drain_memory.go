@@ -15,8 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// An eviction that was refused is tried again after the first of these, doubling to the second
-// (section 14).
+// An eviction that was refused is tried again after the first of these, doubling to the second.
 const (
 	firstEviction   = 100 * time.Millisecond
 	longestEviction = 10 * time.Second

@@ -89,7 +89,7 @@ func register(n *corev1.Node, by *launch) {
 	n.Labels[api.LabelRegistered] = "true"
 }
 
-// uninitialized lists what a node lacks to be initialized, none when it is (section 1). Once it was it
+// uninitialized lists what a node lacks to be initialized, none when it is. Once it was it
 // stays so.
 func uninitialized(n *corev1.Node) []string {
 	if n.Labels[api.LabelInitialized] == "true" {

@@ -11,7 +11,7 @@ import (
 	"flotilla/core/api"
 )
 
-// Answers of a result, and their reasons, from placement.md section 4.
+// Answers of a result, and their reasons.
 const (
 	yes     = "True"
 	no      = "False"

@@ -20,7 +20,7 @@ const (
 	NotTrackable Readiness = "NotTrackable"
 )
 
-// always lists the kinds that are available as soon as they exist (placement.md 3.4).
+// always lists the kinds that are available as soon as they exist.
 var always = map[groupKind]bool{
 	{"", "Namespace"}:                                   true,
 	{"", "Secret"}:                                      true,
@@ -51,7 +51,7 @@ var tracked = map[groupKind]func(view) (Readiness, string){
 	{"apiextensions.k8s.io", "CustomResourceDefinition"}: definition,
 }
 
-// Ready judges a live object by the rules of its kind (placement.md 3.4). The message says what is
+// Ready judges a live object by the rules of its kind. The message says what is
 // missing, "1 of 3 available".
 func Ready(live *unstructured.Unstructured) (Readiness, string) {
 	kind := groupKind{group(live.GetAPIVersion()), live.GetKind()}

@@ -8,7 +8,7 @@ import (
 	"flotilla/core/api"
 )
 
-// Reasons of a Conflict and of a manifest that could not be applied, from placement.md 3.3.
+// Reasons of a Conflict and of a manifest that could not be applied.
 const (
 	ReasonDecodingErred     = "DecodingErred"
 	ReasonFoundGenerateName = "FoundGenerateName"

@@ -51,7 +51,7 @@ type Op struct {
 // Conflict is one manifest that is left alone.
 type Conflict struct {
 	api.ObjectRef
-	// Reason is one of the results of placement.md 3.3.
+	// Reason is one of the results of KubeFleet.
 	Reason  string
 	Message string
 }

@@ -7,7 +7,7 @@ const lastWave = 6
 
 type groupKind struct{ group, kind string }
 
-// waveOf is the order in which kinds are applied, from KubeFleet (placement.md 3.3): what others
+// waveOf is the order in which kinds are applied, from KubeFleet: what others
 // stand on comes first.
 var waveOf = map[groupKind]int{
 	{"", "Namespace"}:                      0,

@@ -18,7 +18,7 @@ type Zones func(name string) (*time.Location, error)
 // Budgets are the parsed budgets of one pool. The zero value has no limit.
 type Budgets struct {
 	List []budget
-	// invalid is the first fault; nothing at all is allowed while it stands (section 3.2).
+	// invalid is the first fault; nothing at all is allowed while it stands.
 	invalid error
 }
 
@@ -134,7 +134,7 @@ func (b Budgets) Each(now time.Time, total int, rules Rules) []BudgetState {
 }
 
 // Limit is how many of total nodes may be down at once for a reason: the smallest of the active
-// budgets that cover it, Unbounded when there is none, 0 when any budget is invalid (section 3.2).
+// budgets that cover it, Unbounded when there is none, 0 when any budget is invalid.
 func (b Budgets) Limit(now time.Time, total int, reason string, rules Rules) Count {
 	if b.invalid != nil {
 		return 0

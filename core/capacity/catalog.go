@@ -136,7 +136,7 @@ func Amounts(list corev1.ResourceList) api.Amounts {
 }
 
 // Price is that of the first offering in a zone and capacity type, available or not; unknown, which counts
-// as 0, when there is none (section 6).
+// as 0, when there is none.
 func (m *Machine) Price(zone, capacityType string) api.Hourly {
 	if m == nil {
 		return api.Hourly{Unknown: true}
@@ -184,7 +184,7 @@ func (m *Machine) Cheapest(n Needs) float64 {
 }
 
 // WorstLaunch is the dearest price within n of the first capacity type that is offered, of reserved,
-// spot and on-demand in this order (section 8).
+// spot and on-demand in this order.
 func (m *Machine) WorstLaunch(n Needs) float64 {
 	for _, kind := range []string{api.CapacityReserved, api.CapacitySpot, api.CapacityOnDemand} {
 		dearest, found := 0.0, false

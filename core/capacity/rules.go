@@ -2,9 +2,9 @@ package capacity
 
 // Rules are the settings of the whole member. The zero value is Flotilla's default.
 type Rules struct {
-	// SpotToSpot lets spot nodes be replaced by cheaper spot nodes (section 8.1).
+	// SpotToSpot lets spot nodes be replaced by cheaper spot nodes.
 	SpotToSpot bool
-	// IgnorePreferences drops soft constraints of pods from the start (section 7.3).
+	// IgnorePreferences drops soft constraints of pods from the start.
 	IgnorePreferences bool
 	// Off switches decisions of ours off, for comparisons with Karpenter.
 	Off Departures
@@ -12,7 +12,7 @@ type Rules struct {
 	MultiNodeMax int
 }
 
-// Departures are the points of section 0 in which a decision differs from Karpenter's.
+// Departures are the rules N1 to N25 by which a decision differs from Karpenter's.
 type Departures struct {
 	// NeverMatching is N4: a schedule without any date never counts.
 	NeverMatching bool

@@ -14,8 +14,8 @@ import (
 // PoolHashLevel is the version of PoolHash that is stamped beside it on nodes.
 const PoolHashLevel = "flotilla-1"
 
-// PoolHash is the digest of what nodes of a pool are made from: the whole template except requirements
-// (section 11) and the do-not-disrupt annotation (N14). Lists count as sets.
+// PoolHash is the digest of what nodes of a pool are made from: the whole template except requirements and
+// the do-not-disrupt annotation (N14). Lists count as sets.
 func PoolHash(p *api.NodePool) string {
 	t := p.Spec.Template
 	annotations := map[string]string{}

@@ -71,7 +71,7 @@ func (c *nodeClaims) rest(all []*api.NodeClaim) []*api.NodeClaim {
 }
 
 // bind puts what its NodeClaim says into the state of a node: Karpenter freezes both times when it makes a
-// machine, counts its age from then, and compares the claim's labels and hash with the pool (section 11).
+// machine, counts its age from then, and compares the claim's labels and hash with the pool.
 func bind(s *api.NodeState, n *corev1.Node, c *api.NodeClaim) {
 	s.Managed, s.Taken = true, takenFor(n, c)
 	s.ExpireAfter, s.TerminationGracePeriod = c.Spec.ExpireAfter, c.Spec.TerminationGracePeriod

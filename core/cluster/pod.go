@@ -26,7 +26,7 @@ type Pod struct {
 	UID      string
 	Requests Vector
 	Cost     float64
-	// Active pods run or will; movable ones need a place when their node goes (section 5).
+	// Active pods run or will; movable ones need a place when their node goes.
 	Active, Movable bool
 	Daemon, Mirror  bool
 	// Plain pods restrict nothing about their node but its free capacity.
@@ -52,7 +52,7 @@ func (c *Cluster) fillPod(p *Pod, s *api.PodState) {
 	p.Cost = evictionCost(s)
 }
 
-// Movable reports whether a pod needs a place when its node goes (section 5).
+// Movable reports whether a pod needs a place when its node goes.
 func Movable(s *api.PodState) bool {
 	return !terminal(s) && (!s.Terminating || s.Owner == ownerStatefulSet) && s.Owner != ownerDaemonSet && s.Owner != ownerNode
 }
@@ -61,7 +61,7 @@ func terminal(s *api.PodState) bool {
 	return s.Phase == string(corev1.PodSucceeded) || s.Phase == string(corev1.PodFailed)
 }
 
-// evictionCost is how much moving a pod disturbs, from -10 to 10 (section 6).
+// evictionCost is how much moving a pod disturbs, from -10 to 10.
 func evictionCost(s *api.PodState) float64 {
 	cost := 1 + float64(s.Priority)/(1<<25)
 	if own, err := strconv.ParseInt(s.Annotations[api.AnnotationDisruptionCost], 10, 32); err == nil {

@@ -1,6 +1,6 @@
 // Package content decides everything about the objects that users want placed: what is stripped from
 // them, by which digest they are known, which of them a placement selects, and in which order they are
-// applied. Rules: placement.md 2.2, with D19.
+// applied (D19).
 //
 // The door calls it on every write, core/plan on documents from files; both keep an Index of heads.
 // Nothing here reads a body after New: heads carry all that selection needs. Objects are JSON values as

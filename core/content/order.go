@@ -25,7 +25,7 @@ func rankKinds(kinds []string) map[string]int {
 	return ranks
 }
 
-// SortManifests returns a copy of manifests in apply order (placement.md 2.2): by kind as listed there,
+// SortManifests returns a copy of manifests in apply order: by kind as listed there,
 // unknown kinds last; equal ranks by group and version, then kind, then namespace and name.
 func SortManifests(manifests []api.Manifest) []api.Manifest {
 	sorted := slices.Clone(manifests)

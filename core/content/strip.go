@@ -52,7 +52,7 @@ func StripServerSet(object map[string]any) (stripped map[string]any, ignored []s
 }
 
 // Strip returns a copy of object as snapshots hold it: without what the server set, without owners, and
-// without what a cluster allocated for the object (placement.md 2.2, "Stripped when snapshotted").
+// without what a cluster allocated for the object.
 func Strip(object map[string]any) map[string]any {
 	stripped, _ := StripServerSet(object)
 	metadata, _ := stripped["metadata"].(map[string]any)

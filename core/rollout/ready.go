@@ -6,7 +6,7 @@ import (
 	"flotilla/core/api"
 )
 
-// Reasons of a result that the arithmetic depends on; placement.md section 4.
+// Reasons of a result that the arithmetic depends on.
 const (
 	reasonUntrackable = "NotAllWorkAreAvailabilityTrackable"
 	reasonInProgress  = "ApplyInProgress"

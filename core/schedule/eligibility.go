@@ -39,7 +39,7 @@ func bondOf(m *api.Member) bond {
 	return b
 }
 
-// The tests of eligibility in their order (placement.md 1.1).
+// The tests of eligibility in their order.
 const (
 	eligible = iota
 	hasLeft

@@ -12,7 +12,7 @@ import (
 	"flotilla/core/verdict"
 )
 
-// The tests of placement.md 1.1 in their order; of several that fail the first is told.
+// The tests of eligibility in their order; of several that fail the first is told.
 func TestEligibility(t *testing.T) {
 	const offline = "ClusterUnschedulable, cluster is not connected to the fleet: "
 	for name, c := range map[string]struct {

@@ -11,8 +11,8 @@ import (
 const digit = 11
 
 // byScore returns the rows, given ascending, in the order in which they would be picked: by spread
-// score, affinity score and use under an older policy, all descending, ties by name descending
-// (placement.md 1.8). It agrees with api.RankKey, and uses the rows given up.
+// score, affinity score and use under an older policy, all descending, ties by name descending. It agrees with
+// api.RankKey, and uses the rows given up.
 func (d *decision) byScore(rows []int32) []int32 {
 	affinity, spread := spanOf(d.affinity, rows), spanOf(d.spread, rows)
 	keys := make([]uint64, len(rows))

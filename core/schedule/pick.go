@@ -57,7 +57,7 @@ func (d *decision) pickN() {
 }
 
 // scaleIn drops active bindings beyond the wanted number: those that nothing was released to first,
-// then by the scores they were picked with, lowest first, then by name (placement.md 1.8).
+// then by the scores they were picked with, lowest first, then by name.
 func (d *decision) scaleIn() {
 	var active []*binding
 	for i := range d.existing {

@@ -22,7 +22,7 @@ type refVerdict struct {
 	Affinity, Spread      int32
 }
 
-// reference decides as placement.md section 1 reads, member by member and cycle by cycle, without
+// reference decides as KubeFleet does, member by member and cycle by cycle, without
 // regard to speed. It shares no code with the package under test.
 type reference struct {
 	in       schedule.Input

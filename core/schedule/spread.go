@@ -12,7 +12,7 @@ import (
 const anywayPenalty = 1000
 
 // constraint is one topology spread constraint with the picks counted so far. Domains are all values
-// of the label over all members, whatever their health (placement.md 1.5).
+// of the label over all members, whatever their health.
 type constraint struct {
 	key    string
 	skew   int32

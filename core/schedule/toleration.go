@@ -57,7 +57,7 @@ func tolerated(taint api.Taint, tolerations []api.Toleration) bool {
 	return false
 }
 
-// tolerates follows placement.md 1.6; an absent operator is the default, Equal.
+// tolerates matches as Kubernetes does; an absent operator is the default, Equal.
 func tolerates(t api.Toleration, taint api.Taint) bool {
 	if t.Effect != "" && t.Effect != taint.Effect {
 		return false

@@ -28,7 +28,7 @@ func (c *BudgetCover) Of(p *cluster.Pod) []*cluster.PodBudget {
 }
 
 // CanMove reports whether a pod that would need a place could be evicted at all: it is not protected,
-// and no budget keeps it for ever (section 7).
+// and no budget keeps it for ever.
 func (x *Index) CanMove(p *cluster.Pod) bool {
 	if held, _ := p.Protected(x.State.Now); held {
 		return false

@@ -147,7 +147,7 @@ func (x *Index) addNodes() {
 	}
 }
 
-// QuietSince is the moment from which consolidateAfter counts (section 5).
+// QuietSince is the moment from which consolidateAfter counts.
 func QuietSince(s *api.NodeState) time.Time {
 	if !s.LastPodEvent.IsZero() {
 		return s.LastPodEvent.Time
@@ -255,7 +255,7 @@ func (n *ExistingNode) attach(v *api.PodVolume) bool {
 	return true
 }
 
-// PlacedFirst is the order in which pods are placed: the largest first (section 7).
+// PlacedFirst is the order in which pods are placed: the largest first.
 func PlacedFirst(a, b *Moving) int {
 	if c := cmp.Or(cmp.Compare(b.Requests.Base[cluster.CPUIndex], a.Requests.Base[cluster.CPUIndex]), cmp.Compare(b.Requests.Base[cluster.MemoryIndex], a.Requests.Base[cluster.MemoryIndex])); c != 0 {
 		return c

@@ -11,7 +11,7 @@ import (
 )
 
 // NominationHold is for how long after a disruption ended the nodes that its pods went to are left
-// alone (section 1).
+// alone.
 const NominationHold = 20 * time.Second
 
 // State is everything a decision depends on.

@@ -10,7 +10,7 @@ import (
 	"flotilla/core/cluster"
 )
 
-// Variant is what a pod asks of its node, at one step of dropping soft constraints (section 7.3).
+// Variant is what a pod asks of its node, at one step of dropping soft constraints.
 type Variant struct {
 	needs       capacity.Needs // with the heaviest preference
 	strict      capacity.Needs // without

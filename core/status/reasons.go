@@ -2,7 +2,7 @@ package status
 
 import "flotilla/core/api"
 
-// Reasons of conditions, KubeFleet's; placement.md section 4.
+// Reasons of conditions, KubeFleet's.
 const (
 	reasonSchedulePending   = "SchedulePending"
 	reasonPolicyUnfulfilled = "SchedulingPolicyUnfulfilled"

@@ -6,7 +6,7 @@ import (
 	"flotilla/core/api"
 )
 
-// Default fills in what a placement leaves out (placement.md 2.1). It changes p; calling it again
+// Default fills in what a placement leaves out. It changes p; calling it again
 // changes nothing more.
 func Default(p *api.Placement) {
 	s := &p.Spec

@@ -34,7 +34,7 @@ func defaultImages(selection **api.NodeImageSelection) {
 
 // DefaultMaintenance gives every schedule of m that has no start date one, because intervals count
 // from it: the date that stored, nil for a new object, has for it, else the day it is at now on the
-// schedule's own clock (updates.md 4.2). Zones finds IANA zones, as time.LoadLocation does.
+// schedule's own clock. Zones finds IANA zones, as time.LoadLocation does.
 func DefaultMaintenance(m, stored *api.MemberMaintenance, now time.Time, zones func(string) (*time.Location, error)) {
 	before := &api.MaintenanceConfiguration{}
 	if stored != nil {

@@ -16,7 +16,7 @@ import (
 	"flotilla/core/strict"
 )
 
-// Shapes of text that Karpenter's API server holds a NodePool to (disruption.md section 2 and 3.3).
+// Shapes of text that Karpenter's API server holds a NodePool to.
 var (
 	poolDuration   = regexp.MustCompile(`^(([0-9]+(s|m|h))+|Never)$`)
 	budgetDuration = regexp.MustCompile(`^([0-9]+[hm]|[0-9]+h[0-9]+m)(0s)?$`)

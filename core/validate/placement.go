@@ -18,8 +18,8 @@ import (
 // maxNameLength of placements and members: records and messages carry their names.
 const maxNameLength = 63
 
-// Placement returns every rule that a placement breaks, defaulted or not: those of placement.md 2.1
-// with the decisions D1-D22, and, when old is the stored placement, those about changing it.
+// Placement returns every rule that a placement breaks, defaulted or not: KubeFleet's
+// with ours (D1 to D29), and, when old is the stored placement, those about changing it.
 func Placement(p, old *api.Placement) strict.Faults {
 	found := validatePlacement(p)
 	if old != nil {

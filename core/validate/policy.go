@@ -24,7 +24,7 @@ func may(p *api.Policy, types ...api.PlacementType) bool {
 	return slices.Contains(types, p.Type()) || !slices.Contains(placementTypes, string(p.Type()))
 }
 
-// policy checks which members a placement goes to (placement.md 2.1).
+// policy checks which members a placement goes to.
 func (fs rules) policy(p *api.Policy, at *strict.Place) {
 	if p == nil {
 		return

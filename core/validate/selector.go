@@ -11,7 +11,7 @@ import (
 
 const maxSelectors = 100
 
-// selectors checks what a placement selects (placement.md 2.1 and 2.2).
+// selectors checks what a placement selects.
 func (fs rules) selectors(p *api.Placement, at *strict.Place) {
 	all := p.Spec.ResourceSelectors
 	switch {

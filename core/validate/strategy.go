@@ -10,7 +10,7 @@ import (
 	"flotilla/core/strict"
 )
 
-// strategy checks how content moves over members (placement.md 2.1, D9, D20).
+// strategy checks how content moves over members (D9, D20).
 func (fs rules) strategy(s *api.Strategy, at *strict.Place) {
 	fs.choice(s.Type, at.Child("type"), api.StrategyRollingUpdate, api.StrategyExternal)
 	if s.Type == api.StrategyExternal {

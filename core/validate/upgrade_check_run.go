@@ -10,7 +10,7 @@ import (
 	"flotilla/core/strict"
 )
 
-// UpdateRun returns every fault of a run that can be seen without a fleet (updates.md 1.3).
+// UpdateRun returns every fault of a run that can be seen without a fleet.
 func UpdateRun(r *api.UpdateRun) strict.Faults {
 	u := &updateFaults{object: api.KindUpdateRun + "/" + r.Name}
 	u.run(r)
@@ -79,7 +79,7 @@ func (u *updateFaults) images(path string, s *api.NodeImageSelection) {
 
 // UpdateRunChange returns what an edit of a run may not change: nothing but strategy, upgrade and
 // policy may, and of the upgrade not the image selection. The caller asks only while the run is
-// NotStarted (updates.md 1.3).
+// NotStarted.
 func UpdateRunChange(was, is *api.UpdateRun) strict.Faults {
 	u := &updateFaults{object: api.KindUpdateRun + "/" + is.Name}
 	if !sameImages(was.Spec.Upgrade.NodeImageSelection, is.Spec.Upgrade.NodeImageSelection) {
@@ -110,7 +110,7 @@ func sameImages(a, b *api.NodeImageSelection) bool {
 	return true
 }
 
-// AutoUpgradeProfile returns every fault of a profile (updates.md 1.5). Published are the minors
+// AutoUpgradeProfile returns every fault of a profile. Published are the minors
 // of the catalog's released versions, "1.29"; nil when there is no catalog to judge by.
 func AutoUpgradeProfile(p *api.AutoUpgradeProfile, published []string) strict.Faults {
 	u := &updateFaults{object: api.KindAutoUpgradeProfile + "/" + p.Name}

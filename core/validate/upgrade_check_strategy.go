@@ -12,7 +12,7 @@ const (
 	failuresExpected    = `a count from 0 or a percentage from 0% to 100%, such as 0 or "25%"`
 )
 
-// UpdateStrategy returns every fault of a strategy (updates.md 1.2).
+// UpdateStrategy returns every fault of a strategy.
 func UpdateStrategy(s *api.UpdateStrategy) strict.Faults {
 	u := &updateFaults{object: api.KindUpdateStrategy + "/" + s.Name}
 	u.strategyObject(s)

@@ -8,7 +8,7 @@ import (
 	"flotilla/core/strict"
 )
 
-// MemberMaintenance returns every fault of a member's schedules (updates.md 4.2). KnownZone
+// MemberMaintenance returns every fault of a member's schedules. KnownZone
 // reports whether an IANA zone exists.
 func MemberMaintenance(m *api.MemberMaintenance, knownZone func(string) bool) strict.Faults {
 	u := &updateFaults{object: api.KindMemberMaintenance + "/" + m.Name}

@@ -1,6 +1,5 @@
 // Package window decides when a member may be touched: maintenance schedules in AKS's shape, with
-// fixed offsets or IANA zones, blackouts, and the four classes by which update runs order members
-// (section 4 of the specification of update runs).
+// fixed offsets or IANA zones, blackouts, and the four classes by which update runs order members.
 //
 // The core parses a schedule once with Parse and asks it often; core/upgrade calls it at every free
 // slot, the command line for its calendar. A Schedule is a value that never changes and may be

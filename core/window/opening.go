@@ -2,7 +2,7 @@ package window
 
 import "time"
 
-// Class orders members that wait for a slot (updates.md 4.5).
+// Class orders members that wait for a slot.
 type Class int
 
 // The classes, first come first. Only members of class Open and None may start.

@@ -6,7 +6,7 @@ import (
 	"flotilla/core/disruption"
 )
 
-// memoFor is for how long at most a pass is spared when the last one found nothing (section 4).
+// memoFor is for how long at most a pass is spared when the last one found nothing.
 const memoFor = 5 * time.Minute
 
 // pace says when a member is to be decided on again.

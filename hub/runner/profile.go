@@ -13,7 +13,7 @@ import (
 	"flotilla/subjects"
 )
 
-// followProfile makes, starts, stops and removes runs as a profile asks for (updates.md 3.6). Each of
+// followProfile makes, starts, stops and removes runs as a profile asks for. Each of
 // them is a write of its own that a repeat finds done; what is noted in the profile's status comes last,
 // with the run it speaks of.
 func (r *Runner) followProfile(ctx context.Context, name string) (time.Time, error) {

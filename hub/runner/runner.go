@@ -15,7 +15,7 @@ import (
 	"flotilla/subjects"
 )
 
-// DefaultPoll is how often a run that is under way is looked at without any cause (updates.md 2.7).
+// DefaultPoll is how often a run that is under way is looked at without any cause.
 const DefaultPoll = time.Minute
 
 const (

@@ -14,7 +14,7 @@ import (
 	"flotilla/core/schedule"
 )
 
-// explanation names the decision of placement.md section 0 that may explain a difference, from the
+// explanation names our rule that may explain a difference, from the
 // case's input alone; empty when none does.
 func (c *placementCase) explanation() string {
 	switch {
