@@ -14,6 +14,8 @@ import (
 type mirror struct {
 	mu    sync.RWMutex
 	cells map[string]cell
+	// telling are the keys whose change is being told.
+	telling map[string]*telling
 	passes
 	// changed is called with each key that came, changed or went, without a lock held.
 	changed func(key string)
@@ -36,8 +38,14 @@ type cell struct {
 	round    uint64 // of the last listing that had it
 }
 
+// telling is a change of a key on its way to those who listen.
+type telling struct {
+	changes int
+	over    chan struct{} // closed when all were told, nil while nobody waits for that
+}
+
 func newMirror(changed func(string)) *mirror {
-	return &mirror{cells: map[string]cell{}, passes: newPasses(), changed: changed, whole: func() {}, observe: func(string, cell) {}}
+	return &mirror{cells: map[string]cell{}, telling: map[string]*telling{}, passes: newPasses(), changed: changed, whole: func() {}, observe: func(string, cell) {}}
 }
 
 func (m *mirror) begin() {
@@ -66,11 +74,45 @@ func (m *mirror) message(msg message) {
 }
 
 // own takes an acknowledged write of our own. Who listens has heard of it when own returns, also when the
-// watcher brought it first and has yet to tell them.
+// watcher brought it first: it is not told twice.
 func (m *mirror) own(msg message) {
-	if !m.take(msg) {
-		m.changed(msg.key)
+	if m.take(msg) {
+		return
 	}
+	m.mu.Lock()
+	t := m.telling[msg.key]
+	if t != nil && t.over == nil {
+		t.over = make(chan struct{})
+	}
+	m.mu.Unlock()
+	if t != nil {
+		<-t.over
+	}
+}
+
+// tellOf tells of the change of a key that was begun under the lock.
+func (m *mirror) tellOf(key string, t *telling) {
+	m.changed(key)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if t.changes--; t.changes > 0 {
+		return
+	}
+	delete(m.telling, key)
+	if t.over != nil {
+		close(t.over)
+	}
+}
+
+// tells begins to tell of a change of a key; the lock is held.
+func (m *mirror) tells(key string) *telling {
+	t := m.telling[key]
+	if t == nil {
+		t = &telling{}
+		m.telling[key] = t
+	}
+	t.changes++
+	return t
 }
 
 // take stores a message, and tells of it, unless something at least as new is known of its key; then it
@@ -90,14 +132,14 @@ func (m *mirror) take(msg message) bool {
 	}
 	m.cells[msg.key] = next
 	m.newest = max(m.newest, next.sequence)
-	silent := next.deleted && (!known || old.deleted)
-	if !silent {
-		m.observe(msg.key, next)
+	if next.deleted && (!known || old.deleted) {
+		m.mu.Unlock()
+		return true
 	}
+	m.observe(msg.key, next)
+	t := m.tells(msg.key)
 	m.mu.Unlock()
-	if !silent {
-		m.changed(msg.key)
-	}
+	m.tellOf(msg.key, t)
 	return true
 }
 

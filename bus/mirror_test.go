@@ -98,29 +98,35 @@ func TestTheAgeOfAReplayedEntryNeedsNoCommonClock(t *testing.T) {
 }
 
 // Who is told of a write that was acknowledged finds the rooms informed, also when the watcher brought the
-// record first and has not told them yet: an upgrade that is started right after a window was written must
-// not miss it.
+// record first and is still telling them: an upgrade that is started right after a window was written must
+// not miss it. They are told once.
 func TestAnOwnWriteIsHeardOfWhenItIsAcknowledged(t *testing.T) {
 	telling, told, release := make(chan struct{}), make(chan string, 2), make(chan struct{})
-	first := make(chan struct{}, 1)
-	first <- struct{}{}
 	m := newMirror(func(key string) {
-		select {
-		case <-first: // the watcher, held up
-			close(telling)
-			<-release
-		default:
-		}
+		close(telling)
+		<-release
 		told <- key
 	})
-	watched := make(chan struct{})
+	written := message{key: "a", value: []byte("1"), sequence: 1}
+	watched, owned := make(chan struct{}), make(chan int)
 	go func() {
 		defer close(watched)
-		m.message(message{key: "a", value: []byte("1"), sequence: 1})
+		m.message(written)
 	}()
 	<-telling
-	m.own(message{key: "a", value: []byte("1"), sequence: 1})
-	require.Len(t, told, 1)
+	go func() {
+		m.own(written)
+		owned <- len(told)
+	}()
+	require.Eventually(t, func() bool {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		return m.telling["a"].over != nil
+	}, 10*time.Second, time.Millisecond, "own does not wait")
 	close(release)
+	require.Equal(t, 1, <-owned)
 	<-watched
+	require.Len(t, told, 1)
+	m.own(written)
+	require.Empty(t, m.telling)
 }

@@ -13,18 +13,23 @@ import (
 	"flotilla/core/verdict"
 )
 
-// act writes the schedule if it changed, and then the verdicts.
-func (s *Scheduler) act(ctx context.Context, g *gathered, plan *schedule.Plan) error {
+// act writes the schedule if it changed, and then the verdicts, and says what is stored then.
+func (s *Scheduler) act(ctx context.Context, g *gathered, plan *schedule.Plan) (decided, error) {
 	now := plan.Schedule(g.in)
+	left := decided{schedule: g.revision}
 	if g.before == nil || !same(g.before, &now) {
 		put := s.records.schedules.Put(now.Placement, &now, g.revision)
-		if _, err := s.store.WriteTold(ctx, events(g.before, &now, plan.Removed), put); err != nil {
-			return err
+		revisions, err := s.store.WriteTold(ctx, events(g.before, &now, plan.Removed), put)
+		if err != nil {
+			return left, err
 		}
+		left.schedule = revisions[0]
 		s.options.Log.Debug().Str("placement", now.Placement).Int("bindings", len(now.Bindings)).
 			Int("removed", len(plan.Removed)).Bool("fulfilled", now.Fulfilled).Stringer("verdicts", &plan.Verdicts).Msg("scheduled")
 	}
-	return s.tell(ctx, &plan.Verdicts)
+	var err error
+	left.verdicts, err = s.tell(ctx, &plan.Verdicts)
+	return left, err
 }
 
 // same reports whether nothing changed but the ages in the reasons of members that are missing, or
@@ -48,26 +53,29 @@ func same(before, now *api.Schedule) bool {
 	return reflect.DeepEqual(a, b)
 }
 
-// tell writes the verdicts if they changed in more than ages. Verdicts too large to be kept are no
-// reason to decide again: `why` renders them from the fleet.
-func (s *Scheduler) tell(ctx context.Context, now *verdict.Verdicts) error {
+// tell writes the verdicts if they changed in more than ages, and returns their revision. Verdicts too large to be kept are
+// no reason to decide again: `why` renders them from the fleet.
+func (s *Scheduler) tell(ctx context.Context, now *verdict.Verdicts) (uint64, error) {
 	before, revision, found, err := s.records.verdicts.Find(now.Placement)
 	if err != nil { // they are all made anew
 		s.options.Log.Warn().Err(err).Msg("writing verdicts over")
 	}
 	if found && before.Agrees(now) {
-		return nil
+		return revision, nil
 	}
-	_, err = s.store.Writer.Write(ctx, s.records.verdicts.Put(now.Placement, now, revision))
+	revisions, err := s.store.Writer.Write(ctx, s.records.verdicts.Put(now.Placement, now, revision))
 	if errors.Is(err, bus.ErrTooLarge) {
 		s.options.Log.Error().Err(err).Str("placement", now.Placement).Msg("keeping verdicts")
 		s.store.Audit.Record(api.Audit{
 			Object: address(now.Placement), Type: "Warning", Reason: "VerdictsTooLarge", By: "scheduler",
 			Message: fmt.Sprintf("the verdicts of %d members are not kept: %v; flotilla why computes them", now.Len(), err),
 		})
-		return nil
+		return revision, nil
 	}
-	return err
+	if err != nil {
+		return 0, err
+	}
+	return revisions[0], nil
 }
 
 // forget deletes what was decided for a placement that is gone.

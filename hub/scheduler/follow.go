@@ -29,16 +29,22 @@ func (s *Scheduler) follow(name string) error {
 	s.mu.Lock()
 	before, known := s.fleet.Member(name)
 	turned := !known || turns(&before, &member)
-	properties := differing(before.Properties, member.Properties)
-	if turned || len(properties) > 0 {
+	properties, spaces := differing(before.Properties, member.Properties), spacesDiffer(&before, &member)
+	if turned || len(properties) > 0 || spaces != nil {
 		s.fleet.Set(member)
 	}
 	s.mu.Unlock()
-	switch {
-	case turned:
+	if turned {
 		s.wakeAll(name, now)
-	case len(properties) > 0:
-		s.wakeNaming(properties, now)
+		return nil
+	}
+	for _, placement := range s.interests.naming(properties) {
+		s.wakeLater(placement, now)
+	}
+	if spaces != nil {
+		for _, placement := range s.interests.within(spaces) {
+			s.queue.AddAt(placementKey+placement, now.Add(settle))
+		}
 	}
 	return nil
 }
@@ -53,11 +59,23 @@ func (s *Scheduler) catchUp() {
 	}
 }
 
-// turns reports whether anything but properties differs. What differs in the ages of states that stay
+// spacesDiffer says for which namespaces a and b are not alike, nil when they are for all.
+func spacesDiffer(a, b *api.Member) func(namespace string) bool {
+	switch {
+	case a.NamespaceCondition != b.NamespaceCondition || a.NamespacesKnown != b.NamespacesKnown:
+		return func(string) bool { return true }
+	case slices.Equal(a.Namespaces, b.Namespaces):
+		return nil
+	}
+	return func(namespace string) bool {
+		return slices.Contains(a.Namespaces, namespace) != slices.Contains(b.Namespaces, namespace)
+	}
+}
+
+// turns reports whether anything but properties and namespaces differs. What differs in the ages of states that stay
 // the same does not count.
 func turns(a, b *api.Member) bool {
-	return !maps.Equal(a.Labels, b.Labels) || !slices.Equal(a.Taints, b.Taints) || !slices.Equal(a.Namespaces, b.Namespaces) ||
-		a.NamespaceCondition != b.NamespaceCondition || a.NamespacesKnown != b.NamespacesKnown ||
+	return !maps.Equal(a.Labels, b.Labels) || !slices.Equal(a.Taints, b.Taints) ||
 		a.HasAgent != b.HasAgent || a.Joined != b.Joined || a.Leaving != b.Leaving || a.UID != b.UID ||
 		a.Healthy != b.Healthy || !a.HealthChanged.Equal(b.HealthChanged) || !a.LastHeartbeat.Equal(b.LastHeartbeat)
 }
@@ -87,13 +105,6 @@ func (s *Scheduler) wakeAll(member string, now time.Time) {
 			continue
 		}
 		s.wakeLater(entry.Name, now)
-	}
-}
-
-// wakeNaming wakes the placements whose policy names one of the properties.
-func (s *Scheduler) wakeNaming(properties []string, now time.Time) {
-	for _, name := range s.interests.naming(properties) {
-		s.wakeLater(name, now)
 	}
 }
 

@@ -93,9 +93,13 @@ func (h *house) place(t *testing.T, name, uid string, generation int64, p api.Pl
 	t.Helper()
 	body, err := json.Marshal(&p)
 	require.NoError(t, err)
+	kind := api.KindClusterResourcePlacement
+	if p.Namespace != "" {
+		kind = api.KindResourcePlacement
+	}
 	put(t, h, h.placements, name, &api.Spec{
 		Header: api.NewHeader(api.KindSpec), UID: uid, Generation: generation, Body: body, Deleted: p.DeletionTimestamp,
-		Object: api.ObjectRef{APIVersion: api.GroupPlacement + "/v1", Kind: api.KindClusterResourcePlacement, Name: name},
+		Object: api.ObjectRef{APIVersion: api.GroupPlacement + "/v1", Kind: kind, Namespace: p.Namespace, Name: strings.TrimPrefix(name, p.Namespace+"/")},
 	})
 }
 

@@ -16,6 +16,8 @@ type interest struct {
 	eager bool
 	// properties are those that the policy names, canonical.
 	properties []string
+	// namespace is what members must have, empty for any.
+	namespace string
 	// due is when it was, or will be, woken for less than that.
 	due time.Time
 }
@@ -30,6 +32,7 @@ func interestIn(in *schedule.Input, plan *schedule.Plan) interest {
 	return interest{
 		eager:      in.Policy.Type() == api.PickAll || !plan.Fulfilled || in.FailoverAfter > 0,
 		properties: namedProperties(in.Policy),
+		namespace:  in.Namespace,
 	}
 }
 
@@ -82,11 +85,22 @@ func (i *interests) eager(placement string) bool {
 
 // naming lists the placements whose policy names any of the properties.
 func (i *interests) naming(properties []string) []string {
+	return i.list(func(known *interest) bool {
+		return slices.ContainsFunc(known.properties, func(name string) bool { return slices.Contains(properties, name) })
+	})
+}
+
+// within lists the placements that go to members with one of some namespaces.
+func (i *interests) within(one func(namespace string) bool) []string {
+	return i.list(func(known *interest) bool { return known.namespace != "" && one(known.namespace) })
+}
+
+func (i *interests) list(concerned func(*interest) bool) []string {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	var placements []string
 	for placement, known := range i.of {
-		if slices.ContainsFunc(known.properties, func(name string) bool { return slices.Contains(properties, name) }) {
+		if concerned(known) {
 			placements = append(placements, placement)
 		}
 	}

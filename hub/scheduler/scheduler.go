@@ -58,6 +58,7 @@ type Scheduler struct {
 
 	interests interests
 	news      news
+	echoes    echoes
 }
 
 // New returns a scheduler on an open store; it writes nothing before Run.
@@ -67,6 +68,7 @@ func New(store *bus.Store, o Options) *Scheduler {
 	}
 	s := &Scheduler{store: store, options: o, records: newRecords(store), fleet: schedule.NewFleet()}
 	s.interests.of = map[string]*interest{}
+	s.echoes.writing = map[string]bool{}
 	s.queue = loop.New(loop.Options{Workers: workers, Now: store.Now, Failed: s.failed, Runs: o.Runs})
 	return s
 }
@@ -83,10 +85,14 @@ func (s *Scheduler) Run(ctx context.Context) error {
 		s.queue.Add(memberKey + name)
 	}
 	s.records.placements.OnChange(placement)
-	// Own writes come this way too: to decide them again writes nothing. What a broker lost of them, or
-	// set back, is written again.
-	s.records.schedules.OnChange(placement)
-	s.records.verdicts.OnChange(placement)
+	// What a broker lost of what was decided, or set back, is written again.
+	lost := func(name string) {
+		if s.echoes.hears(name) {
+			placement(name)
+		}
+	}
+	s.records.schedules.OnChange(lost)
+	s.records.verdicts.OnChange(lost)
 	s.records.members.OnChange(member)
 	s.records.seen.OnChange(member)
 	s.queue.Run(ctx, s.work)
@@ -139,7 +145,13 @@ func (s *Scheduler) place(ctx context.Context, name string) (time.Time, error) {
 		return time.Time{}, err
 	}
 	s.interests.set(name, interestIn(&g.in, &plan))
-	return plan.Recheck, s.act(ctx, g, &plan)
+	s.echoes.deafen(name, true)
+	left, err := s.act(ctx, g, &plan)
+	s.echoes.deafen(name, false)
+	if err == nil && s.records.decided(name) != left {
+		s.queue.Add(placementKey + name)
+	}
+	return plan.Recheck, err
 }
 
 func (s *Scheduler) decide(g *gathered) (schedule.Plan, error) {
