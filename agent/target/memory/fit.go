@@ -8,51 +8,85 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
 
 	"flotilla/agent/target/memory/podspec"
+	"flotilla/agent/target/memory/scheduling"
 )
 
 // fit places pods that ask for more than room: each on the first of the nodes that take it and are most what it would
 // rather have.
 func (m *Member) fit(queue []*pod) {
-	around, volumes := m.around(), m.volumes()
+	around, seen := m.around()
 	for _, p := range queue {
-		reach, there := volumes.of(p)
+		looking := p.seen()
+		demand, there := around.Demand(looking)
 		if !there {
 			m.wait(p, "a volume claim that does not exist")
 			continue
 		}
-		n, why := m.choose(p, &demand{rules: around.rules(p), wishes: around.wishes(p), reach: reach})
+		n, why := m.choose(p, demand, seen)
 		if n == nil {
 			m.wait(p, cmp.Or(why, "insufficient nodes"))
 			continue
 		}
 		m.bind(p, n)
-		around.placed(p)
+		looking.On = seen[n]
+		around.Place(looking)
 	}
 }
 
-// demand is what a pod must have of a node, and would rather have.
-type demand struct {
-	rules  []rule
-	wishes []wish
-	reach  [][]corev1.NodeSelectorTerm
+// around is what pods that look for a node see of the member, and its nodes as they see them.
+func (m *Member) around() (*scheduling.Member, map[*node]*scheduling.Node) {
+	seen := map[*node]*scheduling.Node{}
+	var nodes []*scheduling.Node
+	for _, n := range m.nodes {
+		seen[n] = &scheduling.Node{Name: n.Name, Labels: n.Labels, Taints: n.taints}
+		nodes = append(nodes, seen[n])
+	}
+	spaces := map[string]map[string]string{}
+	for id, s := range m.objects {
+		if id.Group == "" && id.Kind == "Namespace" {
+			spaces[id.Name] = spaceLabels(s)
+		}
+	}
+	around := scheduling.NewMember(nodes, spaces, m.volumes())
+	for _, p := range m.pods {
+		if p.on != nil && !p.gone {
+			placed := p.seen()
+			placed.On = seen[p.on]
+			around.Place(placed)
+		}
+	}
+	return around, seen
+}
+
+func (m *Member) volumes() *scheduling.Volumes {
+	return scheduling.NewVolumes(
+		typed[corev1.PersistentVolumeClaim](m, "PersistentVolumeClaim"), typed[corev1.PersistentVolume](m, "PersistentVolume"),
+		typed[storagev1.StorageClass](m, "StorageClass.storage.k8s.io"),
+	)
+}
+
+func (p *pod) seen() *scheduling.Pod {
+	return &scheduling.Pod{Namespace: p.of.Object.GetNamespace(), Name: p.Name, Template: p.made, Ending: !p.Ending.IsZero()}
 }
 
 // choose finds the node for a pod, or says how many nodes refuse it for which reason.
-func (m *Member) choose(p *pod, d *demand) (*node, string) {
+func (m *Member) choose(p *pod, d *scheduling.Demand, seen map[*node]*scheduling.Node) (*node, string) {
 	var best *node
-	most, perfect := 0, 0
-	for _, w := range d.wishes {
-		perfect += max(0, w.weight)
-	}
+	most, perfect := 0, d.Perfect()
 	counts := map[string]int{}
 	for _, n := range m.inOrder() {
-		if why := d.obstacle(p, n); why != "" {
+		why := p.obstacle(n)
+		if why == "" {
+			why = d.Obstacle(seen[n])
+		}
+		if why != "" {
 			counts[why]++
 			continue
 		}
-		got := d.granted(p, n)
+		got := d.Granted(seen[n])
 		if best == nil || got > most {
 			best, most = n, got
 		}
@@ -70,8 +104,8 @@ func (m *Member) choose(p *pod, d *demand) (*node, string) {
 	return nil, strings.Join(reasons, ", ")
 }
 
-// obstacle is the first thing about a node that a pod does not get along with, empty when it does.
-func (d *demand) obstacle(p *pod, n *node) string {
+// obstacle is what keeps a pod from a node whatever other pods are about: room, taints and ports.
+func (p *pod) obstacle(n *node) string {
 	spec := &p.made.Pod.Spec
 	if short := n.free.Short(&p.made.Needs); short != "" {
 		return "insufficient " + short
@@ -81,12 +115,6 @@ func (d *demand) obstacle(p *pod, n *node) string {
 	}
 	if clashes(spec, n) {
 		return "host ports taken"
-	}
-	if !podspec.Selects(spec, n.Name, n.Labels) || slices.ContainsFunc(d.reach, func(terms []corev1.NodeSelectorTerm) bool { return !podspec.Admits(terms, n.Name, n.Labels) }) {
-		return "node selector or affinity not matched"
-	}
-	if slices.ContainsFunc(d.rules, func(r rule) bool { return !r(n) }) {
-		return "pod affinity or topology spread not satisfied"
 	}
 	return ""
 }

@@ -152,7 +152,7 @@ func (m *Member) attachments(s *target.Survey) []*storagev1.VolumeAttachment {
 	if len(s.Volumes) == 0 {
 		return nil
 	}
-	claims := m.volumes()
+	volumes := m.volumes()
 	made := map[string]*storagev1.VolumeAttachment{}
 	for _, p := range s.Pods {
 		for i := range p.Spec.Volumes {
@@ -160,11 +160,9 @@ func (m *Member) attachments(s *target.Survey) []*storagev1.VolumeAttachment {
 			if from == nil || p.Spec.NodeName == "" {
 				continue
 			}
-			if c := claims.claims[p.Namespace+"/"+from.ClaimName]; c != nil {
-				if pv := claims.volumes[c.Spec.VolumeName]; pv != nil && pv.Spec.CSI != nil {
-					a := attachment(pv, p.Spec.NodeName)
-					made[a.Name] = a
-				}
+			if pv := volumes.Bound(p.Namespace, from.ClaimName); pv != nil && pv.Spec.CSI != nil {
+				a := attachment(pv, p.Spec.NodeName)
+				made[a.Name] = a
 			}
 		}
 	}
