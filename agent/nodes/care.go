@@ -23,7 +23,7 @@ type cares struct {
 	claimed   map[string]bool            // nodes whose NodeClaims have Karpenter's hash
 }
 
-func (c *carrier) cares(l *look) *cares {
+func (c *lifecycle) cares(l *look) *cares {
 	command, commanded := c.ledger.command()
 	out := &cares{
 		commanded: commanded, leaving: commanded && command.Leaving,
@@ -68,31 +68,31 @@ func sameNode(d *api.Disruption, n *corev1.Node) bool {
 	return uid == "" || uid == string(n.UID)
 }
 
-// tended is one node in one look at the member, with what is to become of it.
-type tended struct {
+// nodeCare is one node in one look at the member, with what is to become of it.
+type nodeCare struct {
 	look  *look
 	node  *corev1.Node
 	cares *cares
 	care  care
 }
 
-// tended looks at a node; nil when the member has none of that name.
-func (c *carrier) tended(ctx context.Context, name string) (*tended, error) {
+// careFor looks at a node; nil when the member has none of that name.
+func (c *lifecycle) careFor(ctx context.Context, name string) (*nodeCare, error) {
 	l, err := c.look(ctx)
 	if err != nil || l.nodes[name] == nil {
 		return nil, err
 	}
-	s := &tended{look: l, node: l.nodes[name], cares: c.cares(l)}
+	s := &nodeCare{look: l, node: l.nodes[name], cares: c.cares(l)}
 	s.care = s.cares.of(s.node)
 	return s, nil
 }
 
 // node looks after one node: marks it, deletes it, empties it.
-func (c *carrier) node(ctx context.Context, name string) (time.Time, error) {
+func (c *lifecycle) node(ctx context.Context, name string) (time.Time, error) {
 	if name == everyNode {
 		return c.sweep(ctx)
 	}
-	s, err := c.tended(ctx, name)
+	s, err := c.careFor(ctx, name)
 	if err != nil || s == nil {
 		return time.Time{}, err
 	}
@@ -115,17 +115,17 @@ func (c *carrier) node(ctx context.Context, name string) (time.Time, error) {
 }
 
 // mark writes on a node what is to become of it, and looks again: node and command may be others by now.
-func (c *carrier) mark(ctx context.Context, s *tended) (*tended, error) {
+func (c *lifecycle) mark(ctx context.Context, s *nodeCare) (*nodeCare, error) {
 	if err := c.update(ctx, s.node, s.care.mark); err != nil {
 		return nil, err
 	}
 	c.acts.on(s.node, c.o.Hub.Now())
 	c.wake(s.cares, s.node)
-	return c.tended(ctx, s.node.Name)
+	return c.careFor(ctx, s.node.Name)
 }
 
 // dismiss deletes a node that is to go, once a finalizer keeps it until it is empty.
-func (c *carrier) dismiss(ctx context.Context, s *tended) (time.Time, error) {
+func (c *lifecycle) dismiss(ctx context.Context, s *nodeCare) (time.Time, error) {
 	if !ours(s.node) && !foreign(s.node, s.care.launch) {
 		return c.o.Hub.Now().Add(lookAgain), nil
 	}
@@ -137,7 +137,7 @@ func (c *carrier) dismiss(ctx context.Context, s *tended) (time.Time, error) {
 }
 
 // wake has those look that wait for a node.
-func (c *carrier) wake(s *cares, n *corev1.Node) {
+func (c *lifecycle) wake(s *cares, n *corev1.Node) {
 	if d := s.holders[n.Name]; d != nil {
 		c.disruptions.Add(d.ID)
 	}
@@ -147,7 +147,7 @@ func (c *carrier) wake(s *cares, n *corev1.Node) {
 }
 
 // update changes a node, unless it became another one.
-func (c *carrier) update(ctx context.Context, n *corev1.Node, change func(*corev1.Node)) error {
+func (c *lifecycle) update(ctx context.Context, n *corev1.Node, change func(*corev1.Node)) error {
 	err := c.call(ctx, func(ctx context.Context) error {
 		return c.o.Target.UpdateNode(ctx, n.Name, func(newest *corev1.Node) {
 			if newest.UID == n.UID {
@@ -164,7 +164,7 @@ func (c *carrier) update(ctx context.Context, n *corev1.Node, change func(*corev
 
 // delete begins the end of a node. From here on it is emptied whatever the hub says: its deletionTimestamp
 // is the memory of that.
-func (c *carrier) delete(ctx context.Context, n *corev1.Node, id string) error {
+func (c *lifecycle) delete(ctx context.Context, n *corev1.Node, id string) error {
 	c.o.Log.Info().Str("node", n.Name).Str("disruption", id).Msg("the node is being deleted")
 	err := c.call(ctx, func(ctx context.Context) error { return c.o.Target.DeleteNode(ctx, n.Name, string(n.UID)) })
 	c.looker.spoil()
@@ -175,7 +175,7 @@ func (c *carrier) delete(ctx context.Context, n *corev1.Node, id string) error {
 }
 
 // call bounds one call to the member.
-func (c *carrier) call(ctx context.Context, f func(context.Context) error) error {
+func (c *lifecycle) call(ctx context.Context, f func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	return f(ctx)

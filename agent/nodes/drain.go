@@ -16,7 +16,7 @@ import (
 )
 
 // empty takes the next steps of emptying a node that is being deleted.
-func (c *carrier) empty(ctx context.Context, l *look, n *corev1.Node) (time.Time, error) {
+func (c *lifecycle) empty(ctx context.Context, l *look, n *corev1.Node) (time.Time, error) {
 	d := c.drains.of(n)
 	state := cluster.ObserveNode(n, l.pods[n.Name], l.volumes, nil)
 	now, began := c.o.Hub.Now(), n.DeletionTimestamp.Time
@@ -46,7 +46,7 @@ func (c *carrier) empty(ctx context.Context, l *look, n *corev1.Node) (time.Time
 }
 
 // evict asks for pods to be evicted whose turn it is.
-func (c *carrier) evict(ctx context.Context, d *drain, keys []string, pods map[string]*corev1.Pod, now time.Time) {
+func (c *lifecycle) evict(ctx context.Context, d *drain, keys []string, pods map[string]*corev1.Pod, now time.Time) {
 	for _, key := range keys {
 		p := pods[key]
 		if p == nil || !d.due(p.UID, now) {
@@ -66,7 +66,7 @@ func (c *carrier) evict(ctx context.Context, d *drain, keys []string, pods map[s
 }
 
 // force deletes pods whose node must be empty soon. It returns what went wrong.
-func (c *carrier) force(ctx context.Context, d *drain, list []disruption.DrainDelete, pods map[string]*corev1.Pod) []string {
+func (c *lifecycle) force(ctx context.Context, d *drain, list []disruption.DrainDelete, pods map[string]*corev1.Pod) []string {
 	var faults []string
 	for _, one := range list {
 		p := pods[one.Pod]
@@ -93,7 +93,7 @@ func refOf(p *corev1.Pod) target.PodRef {
 }
 
 // terminate has the machine of an empty node taken away.
-func (c *carrier) terminate(ctx context.Context, d *drain, n *corev1.Node, skipped bool) error {
+func (c *lifecycle) terminate(ctx context.Context, d *drain, n *corev1.Node, skipped bool) error {
 	if n.Annotations[api.AnnotationInstanceTerminating] != "true" {
 		c.o.Log.Info().Str("node", n.Name).Bool("volumesSkipped", skipped).Msg("the node is empty, its machine goes")
 		if err := c.update(ctx, n, func(n *corev1.Node) { annotate(n, api.AnnotationInstanceTerminating, "true") }); err != nil {
@@ -106,7 +106,7 @@ func (c *carrier) terminate(ctx context.Context, d *drain, n *corev1.Node, skipp
 }
 
 // release lets a node go whose machine is gone.
-func (c *carrier) release(ctx context.Context, n *corev1.Node) error {
+func (c *lifecycle) release(ctx context.Context, n *corev1.Node) error {
 	if err := c.update(ctx, n, func(n *corev1.Node) { drop(n, api.FinalizerTermination) }); err != nil {
 		return err
 	}
@@ -116,7 +116,7 @@ func (c *carrier) release(ctx context.Context, n *corev1.Node) error {
 
 // remove asks the provider about the machine of a node that is being deleted: to take it away once the
 // node is empty, and before that, when the node is not ready, whether it is still there.
-func (c *carrier) remove(ctx context.Context, name string) (time.Time, error) {
+func (c *lifecycle) remove(ctx context.Context, name string) (time.Time, error) {
 	l, err := c.look(ctx)
 	if err != nil {
 		return time.Time{}, err

@@ -14,7 +14,7 @@ import (
 
 // disruption takes the next step of one disruption, as far as it is not one of its nodes and machines,
 // and reports how far it is.
-func (c *carrier) disruption(ctx context.Context, id string) (time.Time, error) {
+func (c *lifecycle) disruption(ctx context.Context, id string) (time.Time, error) {
 	d := c.ledger.disruption(id)
 	if d == nil {
 		c.results.forget(id)
@@ -54,7 +54,7 @@ func (c *carrier) disruption(ctx context.Context, id string) (time.Time, error) 
 }
 
 // gone are the nodes of a disruption that are no more, sorted. The hub was told of each.
-func (c *carrier) gone(ctx context.Context, d *api.Disruption, l *look) ([]string, error) {
+func (c *lifecycle) gone(ctx context.Context, d *api.Disruption, l *look) ([]string, error) {
 	var out []string
 	for _, name := range d.Nodes {
 		if n := l.nodes[name]; n != nil && sameNode(d, n) {
@@ -72,13 +72,13 @@ func (c *carrier) gone(ctx context.Context, d *api.Disruption, l *look) ([]strin
 	return out, nil
 }
 
-func (c *carrier) wasTold(id, node string) bool {
+func (c *lifecycle) wasTold(id, node string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.told[id][node]
 }
 
-func (c *carrier) setTold(id, node string) {
+func (c *lifecycle) setTold(id, node string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.told[id] == nil {
@@ -87,7 +87,7 @@ func (c *carrier) setTold(id, node string) {
 	c.told[id][node] = true
 }
 
-func (c *carrier) forgetTold(id string) {
+func (c *lifecycle) forgetTold(id string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.told, id)
@@ -95,7 +95,7 @@ func (c *carrier) forgetTold(id string) {
 
 // launching begins the launches once all nodes of the disruption are tainted, and says what is waited for.
 // Of nodes that are all gone, such as in a command of a hub that came from a backup, none is replaced.
-func (c *carrier) launching(d *api.Disruption, l *look, r *api.DisruptionResult) ([]string, error) {
+func (c *lifecycle) launching(d *api.Disruption, l *look, r *api.DisruptionResult) ([]string, error) {
 	nodes := nodesOf(d, l)
 	for _, n := range nodes {
 		if !tainted(n) {
@@ -120,7 +120,7 @@ func (c *carrier) launching(d *api.Disruption, l *look, r *api.DisruptionResult)
 }
 
 // draining says what the nodes of a disruption that go are waiting for.
-func (c *carrier) draining(d *api.Disruption, l *look, r *api.DisruptionResult) []string {
+func (c *lifecycle) draining(d *api.Disruption, l *look, r *api.DisruptionResult) []string {
 	for i := range d.Replacements {
 		one, _ := c.replacement(d, &d.Replacements[i], l)
 		r.Replacements = append(r.Replacements, one)
@@ -147,7 +147,7 @@ func (c *carrier) draining(d *api.Disruption, l *look, r *api.DisruptionResult) 
 
 // aborting says what is left to be undone of a disruption that was given up. A launch that has not
 // brought about a node is not waited for: the ledger does not forget it.
-func (c *carrier) aborting(d *api.Disruption, l *look, r *api.DisruptionResult) ([]string, error) {
+func (c *lifecycle) aborting(d *api.Disruption, l *look, r *api.DisruptionResult) ([]string, error) {
 	var waiting []string
 	for _, n := range nodesOf(d, l) {
 		if n.DeletionTimestamp == nil && n.Annotations[api.AnnotationDisruption] == d.ID {
@@ -175,7 +175,7 @@ func (c *carrier) aborting(d *api.Disruption, l *look, r *api.DisruptionResult) 
 
 // recall notes the launches of a disruption that was given up which are not remembered: an agent that
 // lost its data directory may have begun them. They are taken back by their names, once.
-func (c *carrier) recall(d *api.Disruption, l *look) error {
+func (c *lifecycle) recall(d *api.Disruption, l *look) error {
 	for i := range d.Replacements {
 		r := &d.Replacements[i]
 		if _, begun := c.ledger.launch(r.Name); begun || r.Initialized || r.Name == "" || len(r.Name) > maxLaunch || c.wasTold(d.ID, launchKey+r.Name) {

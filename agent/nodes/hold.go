@@ -13,7 +13,7 @@ const holdKey = "hold"
 const holdEvery = 15 * time.Second
 
 // hold keeps others from deciding about the nodes, where somebody does, until the member leaves.
-func (c *carrier) hold(ctx context.Context) (time.Time, error) {
+func (c *lifecycle) hold(ctx context.Context) (time.Time, error) {
 	by, able := c.o.Provider.(Holder)
 	if !able {
 		return time.Time{}, nil

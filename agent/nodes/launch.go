@@ -21,7 +21,7 @@ const maxLaunch = 200
 const maxFailed = 300
 
 // begin notes launches on the disk that were not begun before, and has the provider asked.
-func (c *carrier) begin(d *api.Disruption) error {
+func (c *lifecycle) begin(d *api.Disruption) error {
 	command, _ := c.ledger.command()
 	for i := range d.Replacements {
 		r := &d.Replacements[i]
@@ -59,7 +59,7 @@ func refuse(r *api.NodeReplacement, command *api.DisruptionCommand) string {
 
 // launch brings one launch on its way: the provider is asked until it answers, and what is not wanted
 // any more before it is initialized is taken away again.
-func (c *carrier) launch(ctx context.Context, name string) (time.Time, error) {
+func (c *lifecycle) launch(ctx context.Context, name string) (time.Time, error) {
 	if !c.asks.take(name) {
 		return c.o.Hub.Now().Add(firstAsk), nil
 	}
@@ -92,7 +92,7 @@ func (c *carrier) launch(ctx context.Context, name string) (time.Time, error) {
 
 // takeBack ends a launch that is not wanted any more. What is initialized stays; the end of a node comes
 // before that of its machine.
-func (c *carrier) takeBack(ctx context.Context, one launch, n *corev1.Node) (time.Time, error) {
+func (c *lifecycle) takeBack(ctx context.Context, one launch, n *corev1.Node) (time.Time, error) {
 	switch {
 	case n != nil && n.Labels[api.LabelInitialized] == "true":
 		defer c.disruptions.Add(one.Disruption)
@@ -111,7 +111,7 @@ func (c *carrier) takeBack(ctx context.Context, one launch, n *corev1.Node) (tim
 }
 
 // sight notes that the node of a launch was there: from then on its absence is its end.
-func (c *carrier) sight(one launch) error {
+func (c *lifecycle) sight(one launch) error {
 	if one.Seen {
 		return nil
 	}
@@ -120,7 +120,7 @@ func (c *carrier) sight(one launch) error {
 }
 
 // ask asks the provider for a launch and keeps its answer.
-func (c *carrier) ask(ctx context.Context, one launch) (again time.Time, err error) {
+func (c *lifecycle) ask(ctx context.Context, one launch) (again time.Time, err error) {
 	answer, err := c.o.Provider.Launch(ctx, one.Launch)
 	if err == nil && answer.Failed == "" && answer.Node == "" && answer.ProviderID == "" {
 		err = errors.New("it told neither the node's name nor its provider id")
@@ -146,7 +146,7 @@ func (c *carrier) ask(ctx context.Context, one launch) (again time.Time, err err
 
 // discard takes away what came of a launch that is not wanted any more and has no node. The provider is
 // asked although it said that the launch failed: a machine that nobody wants must not be paid for.
-func (c *carrier) discard(ctx context.Context, one launch) (again time.Time, err error) {
+func (c *lifecycle) discard(ctx context.Context, one launch) (again time.Time, err error) {
 	gone, err := c.o.Provider.Delete(ctx, one.machine())
 	if err != nil || !gone {
 		return c.askAgain(ctx, one, err), nil
@@ -157,7 +157,7 @@ func (c *carrier) discard(ctx context.Context, one launch) (again time.Time, err
 }
 
 // forget drops a launch that is over.
-func (c *carrier) forget(one launch) error {
+func (c *lifecycle) forget(one launch) error {
 	err := c.ledger.forget(one.Launch.Name)
 	if err == nil {
 		c.setTold(one.Disruption, launchKey+one.Launch.Name)
@@ -166,7 +166,7 @@ func (c *carrier) forget(one launch) error {
 }
 
 // askAgain notes that the provider has to be asked again about a launch, and returns when.
-func (c *carrier) askAgain(ctx context.Context, one launch, err error) time.Time {
+func (c *lifecycle) askAgain(ctx context.Context, one launch, err error) time.Time {
 	now := c.o.Hub.Now()
 	again := c.asks.failed(one.Launch.Name, err, now)
 	if err != nil && ctx.Err() == nil {
@@ -176,7 +176,7 @@ func (c *carrier) askAgain(ctx context.Context, one launch, err error) time.Time
 }
 
 // replacement is what is known of one: its place in a result, and what it waits for.
-func (c *carrier) replacement(d *api.Disruption, r *api.NodeReplacement, l *look) (api.NodeReplacement, string) {
+func (c *lifecycle) replacement(d *api.Disruption, r *api.NodeReplacement, l *look) (api.NodeReplacement, string) {
 	out := api.NodeReplacement{Name: r.Name, Pool: r.Pool}
 	one, begun := c.ledger.launch(r.Name)
 	command, _ := c.ledger.command()
@@ -217,7 +217,7 @@ func waits(name, what, why string) string {
 }
 
 // leftovers are the nodes of the launches of a disruption that must go when it is given up.
-func (c *carrier) leftovers(id string, l *look) []*corev1.Node {
+func (c *lifecycle) leftovers(id string, l *look) []*corev1.Node {
 	var out []*corev1.Node
 	for _, one := range c.ledger.all() {
 		if n := l.made(&one); one.Disruption == id && n != nil && n.Labels[api.LabelInitialized] != "true" {

@@ -45,9 +45,9 @@ const (
 
 // Nodes is the room. Make it with New, run it once.
 type Nodes struct {
-	o      Options
-	report *reporter
-	carry  *carrier
+	o         Options
+	report    *reporter
+	lifecycle *lifecycle
 }
 
 // New opens the folder of the data directory and goes on with what it finds there.
@@ -67,7 +67,7 @@ func New(o Options) (*Nodes, error) {
 		return nil, fmt.Errorf("opening what is remembered of the nodes of %s: %w", o.Member, err)
 	}
 	n.report = r
-	if n.carry, err = newCarrier(&n.o, r.flush); err != nil {
+	if n.lifecycle, err = newLifecycle(&n.o, r.flush); err != nil {
 		return nil, err
 	}
 	return n, nil
@@ -82,17 +82,17 @@ func (n *Nodes) Run(ctx context.Context) error {
 	running.Go(func() { n.report.run(ctx) })
 	running.Go(func() {
 		defer cancel()
-		failed = n.carry.run(ctx)
+		failed = n.lifecycle.run(ctx)
 	})
 	running.Wait()
 	return failed
 }
 
 // Look reads the newest command again, soon.
-func (n *Nodes) Look() { n.carry.pursuit.Look() }
+func (n *Nodes) Look() { n.lifecycle.pursuit.Look() }
 
 // Trouble says what keeps the hub from acting on the member's nodes, empty when nothing does.
-func (n *Nodes) Trouble() string { return cmp.Or(n.report.trouble(), n.carry.trouble()) }
+func (n *Nodes) Trouble() string { return cmp.Or(n.report.trouble(), n.lifecycle.trouble()) }
 
 // Unpublished is how many nodes have a state that the hub does not have.
 func (n *Nodes) Unpublished() int { return n.report.unpublished() }

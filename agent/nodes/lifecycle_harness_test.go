@@ -345,7 +345,7 @@ func (s *scene) fault(words ...string) {
 }
 
 // ledger is what the newest agent remembers.
-func (s *scene) ledger() *ledger { return s.agent.nodes.carry.ledger }
+func (s *scene) ledger() *ledger { return s.agent.nodes.lifecycle.ledger }
 
 // purge makes the hub lose the result of a disruption, and waits until it is told another time.
 func (s *scene) purge(id string) {

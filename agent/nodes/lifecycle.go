@@ -34,9 +34,9 @@ const (
 	machineWorkers    = 32
 )
 
-// carrier carries out what the hub commands and what is deleted on the member. Each node, each
+// lifecycle carries out what the hub commands and what is deleted on the member. Each node, each
 // disruption and each machine is a key of its own queue: one that is stuck holds no other.
-type carrier struct {
+type lifecycle struct {
 	o       *Options
 	ledger  *ledger
 	looker  *looker
@@ -57,13 +57,13 @@ type carrier struct {
 	told   map[string]map[string]bool // by disruption, its nodes whose end the hub was told of, and "launch/<name>" of its launches that are over
 }
 
-// newCarrier opens the folder of the data directory and goes on with what it finds there.
-func newCarrier(o *Options, tell func(ctx context.Context, node string) error) (*carrier, error) {
+// newLifecycle opens the folder of the data directory and goes on with what it finds there.
+func newLifecycle(o *Options, tell func(ctx context.Context, node string) error) (*lifecycle, error) {
 	l, err := openLedger(filepath.Join(o.Data, "nodes"), o.Member)
 	if err != nil {
 		return nil, fmt.Errorf("%w; move the folder away only when no node of member %s is being disrupted", err, o.Member)
 	}
-	c := &carrier{
+	c := &lifecycle{
 		o: o, ledger: l, looker: newLooker(o.Target, o.Hub.Now), tell: tell, results: newResults(o.Hub, o.Log), drains: newDrains(),
 		asks: newAsks(), acts: newActs(), told: map[string]map[string]bool{},
 	}
@@ -82,7 +82,7 @@ func newCarrier(o *Options, tell func(ctx context.Context, node string) error) (
 }
 
 // run works until ctx ends. What is under way then goes on when the agent does.
-func (c *carrier) run(ctx context.Context) error {
+func (c *lifecycle) run(ctx context.Context) error {
 	c.o.Hub.KeepResults(subjects.CommandDisruption, func(id string) bool {
 		_, commanded := c.ledger.command()
 		return !commanded || c.ledger.disruption(id) != nil
@@ -107,7 +107,7 @@ func (c *carrier) run(ctx context.Context) error {
 
 // trouble says why the hub's newest command is not followed, or what is paid for in vain; empty when
 // nothing is wrong.
-func (c *carrier) trouble() string {
+func (c *lifecycle) trouble() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.faults != "" {
@@ -121,14 +121,14 @@ func (c *carrier) trouble() string {
 	return ""
 }
 
-func (c *carrier) setTrouble(text string) {
+func (c *lifecycle) setTrouble(text string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.faults = text
 }
 
 // take takes over the stored command when it is newer.
-func (c *carrier) take(_ context.Context, body []byte, sequence uint64) {
+func (c *lifecycle) take(_ context.Context, body []byte, sequence uint64) {
 	before, _ := c.ledger.command()
 	changed, err := c.ledger.accept(body, c.o.Hub.Now())
 	switch {
@@ -155,7 +155,7 @@ func (c *carrier) take(_ context.Context, body []byte, sequence uint64) {
 const everyNode = ""
 
 // follow looks at the member when something changed on it.
-func (c *carrier) follow(ctx context.Context) {
+func (c *lifecycle) follow(ctx context.Context) {
 	changes := c.o.Target.Watch(ctx)
 	tick := time.NewTicker(sweepEvery)
 	defer tick.Stop()
@@ -169,7 +169,7 @@ func (c *carrier) follow(ctx context.Context) {
 }
 
 // await waits for a change that matters, or the tick; false when ctx ends.
-func (c *carrier) await(ctx context.Context, changes <-chan target.Change, tick <-chan time.Time) bool {
+func (c *lifecycle) await(ctx context.Context, changes <-chan target.Change, tick <-chan time.Time) bool {
 	for {
 		select {
 		case <-ctx.Done():
@@ -206,7 +206,7 @@ func collect(ctx context.Context, changes <-chan target.Change) bool {
 }
 
 // sweep wakes everything that has something to be done, or is under way.
-func (c *carrier) sweep(ctx context.Context) (time.Time, error) {
+func (c *lifecycle) sweep(ctx context.Context) (time.Time, error) {
 	l, err := c.look(ctx)
 	if err != nil {
 		return time.Time{}, err
@@ -231,7 +231,7 @@ func (c *carrier) sweep(ctx context.Context) (time.Time, error) {
 	return time.Time{}, nil
 }
 
-func (c *carrier) look(ctx context.Context) (*look, error) {
+func (c *lifecycle) look(ctx context.Context) (*look, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	l, err := c.looker.look(ctx)
@@ -247,7 +247,7 @@ const (
 )
 
 // machine works on one key of the queue of machines.
-func (c *carrier) machine(ctx context.Context, key string) (time.Time, error) {
+func (c *lifecycle) machine(ctx context.Context, key string) (time.Time, error) {
 	if key == holdKey {
 		return c.hold(ctx)
 	}
