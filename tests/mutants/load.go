@@ -31,6 +31,9 @@ type source struct {
 	set  *token.FileSet
 }
 
+// seeds makes fleets for tests, and decides nothing.
+const seeds = "flotilla/core/sim"
+
 type listed struct {
 	ImportPath, Dir, Export, Name      string
 	GoFiles, TestGoFiles, XTestGoFiles []string
@@ -55,7 +58,7 @@ func load(pattern string) ([]*unit, error) {
 			return nil, err
 		}
 		exports[p.ImportPath] = p.Export
-		if !p.DepOnly {
+		if !p.DepOnly && p.ImportPath != seeds {
 			wanted = append(wanted, p)
 		}
 	}

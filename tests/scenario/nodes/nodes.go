@@ -143,13 +143,12 @@ func (w *World) instanceType(t *testing.T, args []string) string {
 	return ""
 }
 
-// pool NAME, with the spec of the NodePool below it; again, it is edited.
+// pool NAME [ANNOTATION=VALUE…], with the spec of the NodePool below it; again, it is edited.
 func (w *World) pool(t *testing.T, args []string) string {
-	p := &api.NodePool{ObjectMeta: metav1.ObjectMeta{Name: args[0]}}
-	if len(args) > 1 {
-		require.NoError(t, yaml.UnmarshalStrict([]byte(args[1]), &p.Spec))
-	}
-	w.pools = slices.DeleteFunc(w.pools, func(o *api.NodePool) bool { return o.Name == args[0] })
+	s := split(args)
+	p := &api.NodePool{ObjectMeta: metav1.ObjectMeta{Name: s.names[0], Annotations: s.settings}}
+	require.NoError(t, yaml.UnmarshalStrict([]byte(s.block), &p.Spec))
+	w.pools = slices.DeleteFunc(w.pools, func(o *api.NodePool) bool { return o.Name == p.Name })
 	w.pools = append(w.pools, p)
 	return ""
 }
