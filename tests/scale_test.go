@@ -42,7 +42,7 @@ func scaled(t testing.TB, members int) *slice {
 		names = append(names, fmt.Sprintf("member-%03d", i))
 	}
 	s := newSlice(t, names...)
-	bustest.EventuallyIn(t, time.Minute, func() error {
+	bustest.EventuallyIn(t, 2*time.Minute, func() error {
 		ready, err := s.ready()
 		if err == nil && ready != members {
 			err = fmt.Errorf("%d members are ready", ready)
@@ -57,7 +57,7 @@ func scaled(t testing.TB, members int) *slice {
 func (s *slice) arrives(members int, snapshot string, start time.Time) time.Duration {
 	s.t.Helper()
 	var took time.Duration
-	bustest.EventuallyIn(s.t, time.Minute, func() error {
+	bustest.EventuallyIn(s.t, 2*time.Minute, func() error {
 		took = elsewhen.Since(start)
 		status, err := s.status("web")
 		if err != nil {

@@ -46,7 +46,7 @@ func newSliceWith(t testing.TB, change func(*dev.Options), members ...string) *s
 		o.Members = append(o.Members, inMemory(name))
 	}
 	change(&o)
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	fleet, err := dev.Start(ctx, o)
 	require.NoError(t, err)
