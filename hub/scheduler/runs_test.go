@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"flotilla/core/api"
+	"flotilla/core/verdict"
 	"flotilla/hub/scheduler"
 )
 
@@ -64,8 +65,8 @@ func TestNamespacesConcernThoseThatAskForThem(t *testing.T) {
 	}
 	namespaced("shop")
 	namespaced("bank")
-	h.judged(t, "shop/api", "berlin", api.FilterNamespace, "namespace shop")
-	h.judged(t, "bank/api", "berlin", api.FilterNamespace, "namespace bank")
+	h.judged(t, "shop/api", "berlin", verdict.FilterNamespace, "namespace shop")
+	h.judged(t, "bank/api", "berlin", verdict.FilterNamespace, "namespace bank")
 	h.settled(t, "web")
 	web, bank := counted.count("web"), counted.count("bank/api")
 
