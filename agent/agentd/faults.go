@@ -7,8 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
+	"flotilla/agent/disk"
 	"flotilla/agent/target/memory/faults"
 )
 
@@ -17,15 +17,16 @@ import (
 // the file the member has the faults of its configuration.
 const FaultsFile = "faults"
 
-// faultsEvery is how often FaultsFile is looked at.
-const faultsEvery = 250 * time.Millisecond
-
 // followFaults gives the member the faults of the file whenever the file changes.
 func (a *Agent) followFaults(ctx context.Context) error {
 	path := filepath.Join(a.o.Config.DataDir, FaultsFile)
+	changes, stop, err := disk.Watch(path)
+	if err != nil { // the operating system gives a user few watches
+		a.o.Log.Warn().Err(err).Msg("the file of faults is read once, and not when it changes")
+		stop = func() {}
+	}
+	defer stop()
 	seen := ""
-	tick := time.NewTicker(faultsEvery)
-	defer tick.Stop()
 	for {
 		text, err := os.ReadFile(path)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -38,7 +39,7 @@ func (a *Agent) followFaults(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-tick.C:
+		case <-changes:
 		}
 	}
 }

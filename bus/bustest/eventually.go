@@ -6,11 +6,11 @@ import (
 )
 
 const (
-	eventually = 10 * time.Second
+	eventually = 30 * time.Second
 	pollEvery  = 5 * time.Millisecond
 )
 
-// Eventually polls cond until it returns nil, at most for 10 s; then it fails with the last error,
+// Eventually polls cond until it returns nil, at most for 30 s; then it fails with the last error,
 // which should therefore say what the state is.
 func Eventually(t testing.TB, cond func() error) {
 	t.Helper()
