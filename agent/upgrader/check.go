@@ -4,11 +4,11 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"flotilla/agent/target"
 	"flotilla/core/api"
+	"flotilla/core/phrase"
 	"flotilla/core/version"
 )
 
@@ -91,7 +91,7 @@ func (c *Checks) readiness(nodes []target.Node) []string {
 	if len(not) == 0 || 100*ready >= c.NodesReady*len(nodes) {
 		return nil
 	}
-	return []string{fmt.Sprintf("%d of %d nodes are ready, %d %% are required; not ready: %s", ready, len(nodes), c.NodesReady, some(not))}
+	return []string{fmt.Sprintf("%d of %d nodes are ready, %d %% are required; not ready: %s", ready, len(nodes), c.NodesReady, phrase.Names(slices.Sorted(slices.Values(not)), maxNames))}
 }
 
 // skew lists kubelets that are newer than the API server, or that would be too old for control.
@@ -111,11 +111,11 @@ func skew(nodes []target.Node, live, control string) []string {
 	}
 	var found []string
 	if len(newer) > 0 {
-		found = append(found, fmt.Sprintf("kubelets are newer than API server %s: %s", server, some(newer)))
+		found = append(found, fmt.Sprintf("kubelets are newer than API server %s: %s", server, phrase.Names(slices.Sorted(slices.Values(newer)), maxNames)))
 	}
 	if len(older) > 0 {
 		found = append(found, fmt.Sprintf("kubelets are more than %d minors older than control plane %s: %s; upgrade their node pools first",
-			version.MaxSkew, aim, some(older)))
+			version.MaxSkew, aim, phrase.Names(slices.Sorted(slices.Values(older)), maxNames)))
 	}
 	return found
 }
@@ -131,14 +131,5 @@ func blocking(budgets []target.Budget) []string {
 	if len(found) == 0 {
 		return nil
 	}
-	return []string{"pod disruption budgets would hold up the nodes: " + some(found)}
-}
-
-// some lists the first few names and how many more there are.
-func some(names []string) string {
-	slices.Sort(names)
-	if more := len(names) - maxNames; more > 0 {
-		return fmt.Sprintf("%s and %d more", strings.Join(names[:maxNames], ", "), more)
-	}
-	return strings.Join(names, ", ")
+	return []string{"pod disruption budgets would hold up the nodes: " + phrase.Names(slices.Sorted(slices.Values(found)), maxNames)}
 }

@@ -8,6 +8,7 @@ import (
 
 	"flotilla/core/api"
 	"flotilla/core/capacity"
+	"flotilla/core/phrase"
 	"flotilla/core/simulate"
 )
 
@@ -306,7 +307,7 @@ func (d *deciding) spent(reason string, p *capacity.Pool, left *allowance) strin
 	total, down := d.pools.total[p.Name], d.pools.disrupting[p.Name]
 	limit := p.Budgets.Limit(d.now, total, reason, d.x.State.Rules)
 	text := fmt.Sprintf("the budgets of NodePool %s allow no further disruption for %s now: %s of %s may be down, %d are",
-		p.Name, reason, limit, counted(total, "node"), down)
+		p.Name, reason, limit, phrase.Count(total, "node"), down)
 	if begun := capacity.Allowed(limit, down); begun > 0 {
 		text += fmt.Sprintf(", and %s more go before this one", begun)
 	}

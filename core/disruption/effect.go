@@ -10,6 +10,7 @@ import (
 	"flotilla/core/api"
 	"flotilla/core/capacity"
 	"flotilla/core/cluster"
+	"flotilla/core/phrase"
 )
 
 // Market is what nodes are made from, as an edit finds it or would leave it.
@@ -189,7 +190,7 @@ func (e *Effect) DriftNote() string {
 		}
 	}
 	return fmt.Sprintf("by this %d of the %s of NodePool %s on %s drift (%s) and are replaced, within its budgets",
-		e.drifting(), counted(e.Nodes, "node"), e.Pool, counted(e.Members, "member"), strings.Join(reasons, ", "))
+		e.drifting(), phrase.Count(e.Nodes, "node"), e.Pool, phrase.Count(e.Members, "member"), strings.Join(reasons, ", "))
 }
 
 // UnlistedNote says of how many nodes a catalog does not know the price, and what to do; "" when it knows all.
@@ -200,5 +201,5 @@ func (e *Effect) UnlistedNote(catalog string) string {
 	}
 	return fmt.Sprintf("%s: InstanceCatalog %s does not list %d of the %s of NodePool %s, such as %s: without a price they are not consolidated; "+
 		"list them, or set spec.complete to true, if all that can be bought is listed: then they drift",
-		CodeNotInCatalog, catalog, u.Nodes, counted(e.Nodes, "node"), e.Pool, u.Example)
+		CodeNotInCatalog, catalog, u.Nodes, phrase.Count(e.Nodes, "node"), e.Pool, u.Example)
 }

@@ -9,6 +9,7 @@ import (
 
 	"flotilla/core/api"
 	"flotilla/core/cluster"
+	"flotilla/core/phrase"
 	"flotilla/core/simulate"
 )
 
@@ -244,7 +245,7 @@ func (e *Explanation) when() string {
 	if e.Before == 0 {
 		return "now"
 	}
-	return fmt.Sprintf("after %s", counted(e.Before, "other disruption"))
+	return fmt.Sprintf("after %s", phrase.Count(e.Before, "other disruption"))
 }
 
 func indented(text string) string {

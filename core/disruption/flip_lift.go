@@ -9,6 +9,7 @@ import (
 	"flotilla/core/api"
 	"flotilla/core/capacity"
 	"flotilla/core/cluster"
+	"flotilla/core/phrase"
 	"flotilla/core/simulate"
 )
 
@@ -67,7 +68,7 @@ func (f *search) liftingInPool(s *simulate.State, r *Refusal, p *capacity.Pool) 
 		quiet := simulate.QuietSince(s.Cluster.Nodes[f.node].State)
 		short := max(0, s.Now.Sub(quiet)).Truncate(time.Second)
 		return append([]change{until(quiet.Add(p.ConsolidateAfter), ", if no pod comes, ends or leaves before")},
-			edit("spec.disruption.consolidateAfter", brief(short)+" or less", brief(p.ConsolidateAfter), func(p *capacity.Pool) { p.ConsolidateAfter = short })...)
+			edit("spec.disruption.consolidateAfter", phrase.Span(short)+" or less", phrase.Span(p.ConsolidateAfter), func(p *capacity.Pool) { p.ConsolidateAfter = short })...)
 	case CodeBudget:
 		return f.raise(s, p, reasonOf(r.Method))
 	}
@@ -151,7 +152,7 @@ func (f *search) allowEvictions(s *simulate.State, r *Refusal) []change {
 	if here == 0 {
 		return nil
 	}
-	text := fmt.Sprintf("let PodDisruptionBudget %s allow %s (it allows %d), by more healthy pods or a higher maxUnavailable", r.About, counted(here, "eviction"), allowed)
+	text := fmt.Sprintf("let PodDisruptionBudget %s allow %s (it allows %d), by more healthy pods or a higher maxUnavailable", r.About, phrase.Count(here, "eviction"), allowed)
 	return []change{{text: text, apply: func(s *simulate.State) {
 		s.EditBudget(r.About, func(b *cluster.PodBudget) { b.Allowed, b.Full = here, false })
 	}}}
@@ -200,7 +201,7 @@ func (f *search) raise(s *simulate.State, p *capacity.Pool, reason string) []cha
 		return out
 	}
 	return append(out, f.least(max(int(now), down)+1, total, func(n int) change {
-		text := fmt.Sprintf("raise spec.disruption.budgets of NodePool %s to %s for %s (it is %s, and %d are down)", p.Name, counted(n, "node"), reason, now, down)
+		text := fmt.Sprintf("raise spec.disruption.budgets of NodePool %s to %s for %s (it is %s, and %d are down)", p.Name, phrase.Count(n, "node"), reason, now, down)
 		return change{text: text, apply: func(s *simulate.State) {
 			s.EditPool(p.Name, func(p *capacity.Pool) {
 				p.Budgets = capacity.ParseBudgets([]api.DisruptionBudget{{Nodes: new(fmt.Sprint(n))}}, nil)
@@ -227,24 +228,4 @@ func (f *search) least(low, high int, by func(int) change) []change {
 		}
 	}
 	return []change{by(high)}
-}
-
-// counted is "1 node", "2 nodes".
-func counted(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
-}
-
-// brief is a duration without trailing zeros, "5m".
-func brief(d time.Duration) string {
-	text := d.String()
-	if short, cut := strings.CutSuffix(text, "m0s"); cut {
-		text = short + "m"
-	}
-	if short, cut := strings.CutSuffix(text, "h0m"); cut {
-		text = short + "h"
-	}
-	return text
 }

@@ -10,6 +10,7 @@ import (
 
 	"flotilla/core/api"
 	"flotilla/core/capacity"
+	"flotilla/core/phrase"
 	"flotilla/core/simulate"
 )
 
@@ -164,7 +165,7 @@ func (c *Command) warnings() []string {
 			lost = append(lost, c.Killed[i].Pod)
 		}
 	}
-	with := " with " + listed(c.Nodes)
+	with := " with " + phrase.Names(c.Nodes, shownNames)
 	return append(lostPods(lost, with), killedNote(killed, with)...)
 }
 
@@ -176,7 +177,7 @@ func lostPods(pods []string, how string) []string {
 	case 1:
 		return []string{fmt.Sprintf("pod %s is lost%s: it has no controller, and nothing makes it again", pods[0], how)}
 	}
-	return []string{fmt.Sprintf("%d pods are lost%s: they have no controller, and nothing makes them again: %s", len(pods), how, listed(pods))}
+	return []string{fmt.Sprintf("%d pods are lost%s: they have no controller, and nothing makes them again: %s", len(pods), how, phrase.Names(pods, shownNames))}
 }
 
 // uncontrolled are the pods of a node that would be lost with it.
@@ -272,7 +273,7 @@ func (f *Forecast) writeStaying(b *strings.Builder) {
 		b.WriteString("\nnodes that stay:\n")
 	}
 	for _, why := range order {
-		fmt.Fprintf(b, "  %s: %s\n", listed(nodes[why]), why)
+		fmt.Fprintf(b, "  %s: %s\n", phrase.Names(nodes[why], shownNames), why)
 	}
 }
 

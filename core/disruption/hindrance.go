@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"flotilla/core/cluster"
+	"flotilla/core/phrase"
 	"flotilla/core/simulate"
 )
 
@@ -66,7 +67,7 @@ func exceeded(x *simulate.Index, n *simulate.ExistingNode) Refusal {
 	}
 	for i := range x.State.Cluster.Budgets {
 		if b := &x.State.Cluster.Budgets[i]; counts[b] > b.Allowed {
-			return Refusal{Code: CodePDBExceeded, About: b.Name, Message: fmt.Sprintf("PodDisruptionBudget %s allows %s, and %d of its pods are here", b.Name, counted(b.Allowed, "eviction"), counts[b])}
+			return Refusal{Code: CodePDBExceeded, About: b.Name, Message: fmt.Sprintf("PodDisruptionBudget %s allows %s, and %d of its pods are here", b.Name, phrase.Count(b.Allowed, "eviction"), counts[b])}
 		}
 	}
 	return Refusal{}

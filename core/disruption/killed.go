@@ -10,6 +10,7 @@ import (
 
 	"flotilla/core/api"
 	"flotilla/core/cluster"
+	"flotilla/core/phrase"
 	"flotilla/core/simulate"
 )
 
@@ -99,7 +100,7 @@ func (b *bounds) budgeted(p *cluster.Pod) Refusal {
 			return Refusal{Code: CodePDB, About: one.Name, Message: fmt.Sprintf("PodDisruptionBudget %s allows no eviction%s; once it does, the pod is evicted", one.Name, one.RuleText())}
 		default:
 			return Refusal{Code: CodePDBExceeded, About: one.Name, Message: fmt.Sprintf("PodDisruptionBudget %s allows %s%s, and other pods here go first; once it allows more, the pod is evicted", one.Name,
-				counted(one.Allowed, "eviction"), one.RuleText())}
+				phrase.Count(one.Allowed, "eviction"), one.RuleText())}
 		}
 	}
 	return Refusal{}
@@ -164,5 +165,5 @@ func killedNote(pods []string, how string) []string {
 	case 1:
 		return []string{fmt.Sprintf("pod %s is killed%s past what protects it, %s", pods[0], how, until)}
 	}
-	return []string{fmt.Sprintf("%d pods are killed%s past what protects them, %s: %s", len(pods), how, until, listed(pods))}
+	return []string{fmt.Sprintf("%d pods are killed%s past what protects them, %s: %s", len(pods), how, until, phrase.Names(pods, shownNames))}
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"flotilla/core/cluster"
+	"flotilla/core/phrase"
 	"flotilla/core/simulate"
 )
 
@@ -46,10 +47,10 @@ func DrainOutlook(s *simulate.State, node string) Outlook {
 	for _, b := range budgets {
 		allows := "no eviction"
 		if b.Allowed > 0 {
-			allows = counted(b.Allowed, "eviction")
+			allows = phrase.Count(b.Allowed, "eviction")
 		}
 		if covered[b] > b.Allowed {
-			out.Notes = append(out.Notes, fmt.Sprintf("PodDisruptionBudget %s allows %s now, and covers %s here", b.Name, allows, counted(covered[b], "pod")))
+			out.Notes = append(out.Notes, fmt.Sprintf("PodDisruptionBudget %s allows %s now, and covers %s here", b.Name, allows, phrase.Count(covered[b], "pod")))
 		}
 	}
 	if len(out.Notes) > 0 {

@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"flotilla/core/api"
+	"flotilla/core/phrase"
 )
 
 // Times of the queue (section 13, N8).
@@ -121,12 +122,12 @@ func launching(d api.Disruption, now time.Time) api.Disruption {
 	case !now.Before(d.Deadline.Time) && waiting == 0:
 		abandon(&d, "that its replacements are ready was heard too late to go by what was decided then")
 	case !now.Before(d.Deadline.Time):
-		abandon(&d, fmt.Sprintf("%d of %d replacements were not ready in time: %s", waiting, len(d.Replacements), listed(lacking)))
+		abandon(&d, fmt.Sprintf("%d of %d replacements were not ready in time: %s", waiting, len(d.Replacements), phrase.Names(lacking, shownNames)))
 	case waiting == 0:
 		d.Phase, d.Message, d.Killed = api.PhaseDraining, "", killedFrom(d.Killed, now)
 	default:
 		d.Message = fmt.Sprintf("waiting for %d of %d replacements: %s; given up at %s",
-			waiting, len(d.Replacements), listed(lacking), d.Deadline.UTC().Format(time.RFC3339))
+			waiting, len(d.Replacements), phrase.Names(lacking, shownNames), d.Deadline.UTC().Format(time.RFC3339))
 	}
 	return d
 }

@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"flotilla/core/api"
+	"flotilla/core/phrase"
 	"flotilla/core/simulate"
 )
 
@@ -137,17 +138,8 @@ func (p *pass) tellNodes(nodes []string, kind, reason, message string) {
 	}
 }
 
-// shownNodes is how many nodes a text names.
-const shownNodes = 8
-
-// listed names nodes, the first of many.
-func listed(nodes []string) string {
-	text := strings.Join(nodes[:min(len(nodes), shownNodes)], ", ")
-	if more := len(nodes) - shownNodes; more > 0 {
-		text += fmt.Sprintf(" and %d more", more)
-	}
-	return text
-}
+// shownNames is how many nodes or pods a text names.
+const shownNames = 8
 
 func describe(d *api.Disruption) string {
 	c := Command{Method: d.Method, Reason: d.Reason, Nodes: d.Nodes, Savings: d.Savings, Forceful: d.Forceful, Drift: d.Drift}
@@ -159,7 +151,7 @@ func describe(d *api.Disruption) string {
 
 // headline is the command in one line.
 func (c *Command) headline() string {
-	text := fmt.Sprintf("%s %s: %s, saves %s", c.Decision(), listed(c.Nodes), c.why(), c.Savings.Sentence())
+	text := fmt.Sprintf("%s %s: %s, saves %s", c.Decision(), phrase.Names(c.Nodes, shownNames), c.why(), c.Savings.Sentence())
 	if len(c.Replacements) == 0 {
 		return text
 	}

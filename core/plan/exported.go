@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"flotilla/core/api"
+	"flotilla/core/phrase"
 	"flotilla/core/schedule"
 	"flotilla/core/strict"
 )
@@ -182,9 +183,9 @@ func unknownPolicies(p *api.Placement, missing []string) string {
 	slices.Sort(missing)
 	names := slices.DeleteFunc(slices.Compact(missing), func(name string) bool { return name == "" })
 	text := fmt.Sprintf("%s/%s: %d %s judged anew, as of an older policy, because the files lack ", p.Kind, p.Key(), bindings,
-		plural(bindings, "binding is", "bindings are"))
+		phrase.Plural(bindings, "binding is", "bindings are"))
 	if len(names) == 0 {
-		return text + "the policy " + plural(bindings, "snapshot it was", "snapshots they were") + " made under"
+		return text + "the policy " + phrase.Plural(bindings, "snapshot it was", "snapshots they were") + " made under"
 	}
 	kind, namespace := "clusterschedulingpolicysnapshots", ""
 	if p.Namespace != "" {

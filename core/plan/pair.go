@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"flotilla/core/api"
+	"flotilla/core/phrase"
 	"flotilla/core/schedule"
 )
 
@@ -93,7 +94,7 @@ func (c *collector) existingOfStatus(docs *placementDocs) []schedule.Existing {
 	existing := existingOfStatus(docs.status, obsoletePolicy+"status")
 	if n := len(existing); n > 0 {
 		c.notes = append(c.notes, fmt.Sprintf("%s/%s: %d %s judged anew, as of an older policy, because the status is of generation %d and the spec of %d",
-			p.Kind, p.Key(), n, plural(n, "binding is", "bindings are"), seen, p.Generation))
+			p.Kind, p.Key(), n, phrase.Plural(n, "binding is", "bindings are"), seen, p.Generation))
 	}
 	return existing
 }
@@ -103,7 +104,7 @@ func (c *collector) leftOver() []string {
 	var notes []string
 	for key, bound := range c.bindings {
 		if c.placements[key] == nil {
-			notes = append(notes, fmt.Sprintf("%d %s of placement %s, which is not in the files, left out", len(bound), plural(len(bound), "binding", "bindings"), key))
+			notes = append(notes, phrase.Count(len(bound), "binding")+" of placement "+key+", which is not in the files, left out")
 		}
 	}
 	for kind, n := range c.ignored {

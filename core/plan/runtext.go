@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 
 	"flotilla/core/api"
+	"flotilla/core/phrase"
 	"flotilla/core/upgrade"
 	"flotilla/core/window"
 )
@@ -106,35 +107,15 @@ func (r *Run) writeExpected(b *strings.Builder) {
 		if m.Expected == nil || basisWords[m.Expected.Basis] == "" {
 			continue
 		}
-		line := fmt.Sprintf("taken to last %s, %s", shortSpan(m.Expected.Duration.Duration), basisWords[m.Expected.Basis])
+		line := fmt.Sprintf("taken to last %s, %s", phrase.Span(m.Expected.Duration.Duration), basisWords[m.Expected.Basis])
 		if members[line] == nil {
 			lines = append(lines, line)
 		}
 		members[line] = append(members[line], m.Name)
 	}
 	for _, line := range lines {
-		fmt.Fprintf(b, "  %s: %s\n", line, few(members[line]))
+		fmt.Fprintf(b, "  %s: %s\n", line, phrase.Names(members[line], shownMembers))
 	}
-}
-
-// few lists names, at most five of them.
-func few(names []string) string {
-	if len(names) <= 5 {
-		return strings.Join(names, ", ")
-	}
-	return fmt.Sprintf("%s and %d more", strings.Join(names[:5], ", "), len(names)-5)
-}
-
-// shortSpan is "20m" or "1h30m15s".
-func shortSpan(d time.Duration) string {
-	text := d.String()
-	if strings.HasSuffix(text, "m0s") {
-		text = strings.TrimSuffix(text, "0s")
-	}
-	if strings.HasSuffix(text, "h0m") {
-		text = strings.TrimSuffix(text, "0m")
-	}
-	return text
 }
 
 func (r *Run) writeTimeline(b *strings.Builder) {

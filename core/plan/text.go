@@ -3,17 +3,22 @@ package plan
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"flotilla/core/api"
+	"flotilla/core/phrase"
 	"flotilla/core/verdict"
 )
 
 // shownRefusals is how many members of one filter the text names.
 const shownRefusals = 3
+
+// shownMembers is how many members a line of a run names.
+const shownMembers = 5
 
 // String renders the answer for people: + for what comes, = for what stays, - for what goes.
 func (a *Answer) String() string {
@@ -64,7 +69,7 @@ func (a *Answer) Summary() string {
 		parts = append(parts, fmt.Sprintf("%d to add, %d to keep, %d to remove", added, kept, removed))
 	}
 	if snapshots > 0 {
-		parts = append(parts, fmt.Sprintf("content of %d %s changes", snapshots, plural(snapshots, "placement", "placements")))
+		parts = append(parts, "content of "+phrase.Count(snapshots, "placement")+" changes")
 	}
 	if len(a.Runs) > 0 {
 		parts = append(parts, runsSummary(a.Runs))
@@ -82,7 +87,7 @@ func runsSummary(runs []Run) string {
 			}
 		}
 	}
-	text := fmt.Sprintf("%d %s", upgrades, plural(upgrades, "upgrade", "upgrades"))
+	text := phrase.Count(upgrades, "upgrade")
 	if end := ends(runs); !end.IsZero() {
 		text += ", done by " + Moment(metav1.NewTime(end))
 	}
@@ -151,7 +156,7 @@ func (p *Placement) writeRollout(b *strings.Builder) {
 		fmt.Fprintf(b, "  rollout now: %s\n", p.RolloutMessage)
 	}
 	for _, reason := range reasons {
-		fmt.Fprintf(b, "  rollout of %s: unknown, %s\n", few(unknown[reason]), reason)
+		fmt.Fprintf(b, "  rollout of %s: unknown, %s\n", phrase.Names(unknown[reason], shownMembers), reason)
 	}
 }
 
@@ -189,25 +194,16 @@ func (p *Placement) writeRefusals(b *strings.Builder) {
 			byFilter[v.Filter] = append(byFilter[v.Filter], v.Member)
 		}
 	}
-	filters := make([]string, 0, len(byFilter))
-	for f := range byFilter {
-		filters = append(filters, f)
-	}
-	slices.SortFunc(filters, func(x, y string) int {
+	filters := slices.SortedFunc(maps.Keys(byFilter), func(x, y string) int {
 		return cmp.Or(len(byFilter[y])-len(byFilter[x]), strings.Compare(x, y))
 	})
 	for _, f := range filters {
 		names := byFilter[f]
-		more := ""
-		if len(names) > shownRefusals {
-			more = fmt.Sprintf(" and %d more", len(names)-shownRefusals)
-			names = names[:shownRefusals]
-		}
 		by := "not picked by " + f
 		if word := verdict.FilterWord(p.Type, f); word != f {
 			by = word
 		}
-		fmt.Fprintf(b, "  %s: %s%s\n", by, strings.Join(names, ", "), more)
+		fmt.Fprintf(b, "  %s: %s\n", by, phrase.Names(names, shownRefusals))
 	}
 }
 
@@ -223,7 +219,7 @@ func (c *ContentChange) write(b *strings.Builder) {
 		fmt.Fprintf(b, "content of placement/%s cannot be selected: %s\n", c.Placement, c.Error)
 		return
 	}
-	fmt.Fprintf(b, "content of placement/%s, to roll out to %d %s\n", c.Placement, c.Members, plural(c.Members, "member", "members"))
+	fmt.Fprintf(b, "content of placement/%s, to roll out to %s\n", c.Placement, phrase.Count(c.Members, "member"))
 	for _, group := range []struct {
 		mark    string
 		objects []api.ObjectRef
@@ -235,11 +231,4 @@ func (c *ContentChange) write(b *strings.Builder) {
 	if c.Rollout != "" {
 		fmt.Fprintf(b, "  rollout: %s\n", c.Rollout)
 	}
-}
-
-func plural(n int, one, many string) string {
-	if n == 1 {
-		return one
-	}
-	return many
 }

@@ -6,6 +6,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"flotilla/core/api"
+	"flotilla/core/phrase"
 )
 
 // Reasons of the events of a rollout.
@@ -27,7 +28,7 @@ func (r *rollout) events(p *Plan) []api.Audit {
 		e := api.Audit{
 			Header: api.NewHeader(api.KindAudit), At: metav1.NewTime(r.in.Now).Rfc3339Copy(),
 			Object: api.AuditObject(api.AuditPlacement, p.Release.Placement), Type: kind, Reason: reason,
-			Message: before + list(members) + after, By: "roller",
+			Message: before + phrase.List(members, shownMembers) + after, By: "roller",
 		}
 		if len(members) == 1 {
 			e.Member = members[0]

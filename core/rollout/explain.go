@@ -3,7 +3,8 @@ package rollout
 import (
 	"fmt"
 	"slices"
-	"strings"
+
+	"flotilla/core/phrase"
 )
 
 // explain gives every member that had to move, and does not, the reason.
@@ -34,6 +35,9 @@ func (r *rollout) explain(lim limits, l lists) {
 	}
 }
 
+// shownMembers is how many members a text names.
+const shownMembers = 3
+
 // waits says that a slot of a list was not chosen.
 func (r *rollout) waits(s *slot) bool {
 	return s.unscheduled() || s.joining() || s.bound() && r.stale(s)
@@ -59,11 +63,11 @@ func (r *rollout) unavailableReason(lim limits) string {
 	}
 	missing := max(lim.target-ready, 0)
 	text := fmt.Sprintf("waits: %d of %d %s unavailable, maxUnavailable %s allows %d",
-		missing, lim.target, plural(lim.target, "member", "members")+plural(missing, " is", " are"), lim.unavailableText, lim.maxUnavailable)
+		missing, lim.target, phrase.Plural(lim.target, "member", "members")+phrase.Plural(missing, " is", " are"), lim.unavailableText, lim.maxUnavailable)
 	if len(names) == 0 {
 		return text
 	}
-	return text + "; " + list(names) + plural(len(names), " is", " are") + " not ready"
+	return text + "; " + phrase.List(names, shownMembers) + phrase.Plural(len(names), " is", " are") + " not ready"
 }
 
 func (r *rollout) nameOf(s *slot) string {
@@ -87,33 +91,9 @@ func (r *rollout) surgeReason(lim limits) string {
 		}
 	}
 	text := fmt.Sprintf("waits: %d %s the placement, %d picked and maxSurge %s allow %d",
-		holding, plural(holding, "member holds", "members hold"), lim.target, lim.surgeText, lim.target+lim.maxSurge)
+		holding, phrase.Plural(holding, "member holds", "members hold"), lim.target, lim.surgeText, lim.target+lim.maxSurge)
 	if len(names) == 0 {
 		return text
 	}
-	return text + "; " + list(names) + plural(len(names), " has", " have") + " not given it up yet"
-}
-
-// list joins names for a sentence and cuts them after three.
-func list(names []string) string {
-	const shown = 3
-	switch n := len(names); {
-	case n == 0:
-		return ""
-	case n == 1:
-		return names[0]
-	case n <= shown:
-		return strings.Join(names[:n-1], ", ") + " and " + names[n-1]
-	case n == shown+1:
-		return strings.Join(names[:shown], ", ") + " and 1 other"
-	default:
-		return fmt.Sprintf("%s and %d others", strings.Join(names[:shown], ", "), n-shown)
-	}
-}
-
-func plural(n int, one, many string) string {
-	if n == 1 {
-		return one
-	}
-	return many
+	return text + "; " + phrase.List(names, shownMembers) + phrase.Plural(len(names), " has", " have") + " not given it up yet"
 }

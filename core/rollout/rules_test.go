@@ -138,23 +138,6 @@ func TestUnavailablePeriod(t *testing.T) {
 	require.Zero(t, UnavailablePeriod(&api.RollingUpdate{UnavailablePeriodSeconds: &zero}))
 }
 
-func TestListOfNames(t *testing.T) {
-	for want, names := range map[string][]string{
-		"":                      {},
-		"a":                     {"a"},
-		"a and b":               {"a", "b"},
-		"a, b and c":            {"a", "b", "c"},
-		"a, b, c and 1 other":   {"a", "b", "c", "d"},
-		"a, b, c and 2 others":  {"a", "b", "c", "d", "e"},
-		"a, b, c and 97 others": make([]string, 100),
-	} {
-		if len(names) == 100 {
-			copy(names, []string{"a", "b", "c"})
-		}
-		require.Equal(t, want, list(names))
-	}
-}
-
 func TestEvents(t *testing.T) {
 	w := newWorld()
 	w.placement(t, []string{"web", "PickAll", "maxUnavailable=1"})

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"flotilla/core/api"
+	"flotilla/core/phrase"
 )
 
 // Reasons of alarms: the events that tell of members in trouble.
@@ -84,7 +85,7 @@ func alarmText(fresh []trouble) string {
 	for i := range fresh {
 		names[i] = fresh[i].member
 	}
-	return fmt.Sprintf("%d members: %s; first %s", len(fresh), list(names), text)
+	return fmt.Sprintf("%d members: %s; first %s", len(fresh), phrase.List(names, shownNames), text)
 }
 
 // troubled are the members in one kind of trouble, sorted.

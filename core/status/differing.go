@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"flotilla/core/api"
+	"flotilla/core/phrase"
 )
 
 // reportsDiff says that the placement writes nothing and has members report what differs.
@@ -61,7 +62,7 @@ func differingText(r *api.PlacementResult) string {
 	case len(d) > 0 && d[0].Path != "/":
 		text += " differs at " + oneLine(d[0].String())
 		if more := first.Total - 1; more > 0 {
-			text += fmt.Sprintf(" and %d more %s", more, plural(more, "place", "places"))
+			text += fmt.Sprintf(" and %d more %s", more, phrase.Plural(more, "place", "places"))
 		}
 	case len(d) > 0 && d[0].Manager != "":
 		text += " is not wanted any more"
@@ -69,7 +70,7 @@ func differingText(r *api.PlacementResult) string {
 		text += " is not there"
 	}
 	if more := r.DifferingTotal - 1; more > 0 {
-		text += fmt.Sprintf(" (and %d more %s)", more, plural(more, "object", "objects"))
+		text += fmt.Sprintf(" (and %d more %s)", more, phrase.Plural(more, "object", "objects"))
 	}
 	return text
 }

@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"flotilla/core/api"
+	"flotilla/core/phrase"
 )
 
 // named is how many of the members that hold a rollout up a record lists; all are counted.
@@ -129,7 +130,7 @@ func (e *evaluation) trouble(h *api.HeldUp, r *api.PlacementResult) {
 	h.Kind, h.Namespace, h.Name = f.Kind, f.Namespace, f.Name
 	h.Message = objectText(f)
 	if more := r.Failed - 1; more > 0 {
-		h.Message += fmt.Sprintf(" (and %d more %s)", more, plural(more, "object", "objects"))
+		h.Message += fmt.Sprintf(" (and %d more %s)", more, phrase.Plural(more, "object", "objects"))
 	}
 }
 
@@ -181,7 +182,7 @@ func heldText(held []api.HeldUp) string {
 	for i := range held[1:] {
 		others = append(others, held[i+1].ClusterName)
 	}
-	return text + "; and by " + list(others)
+	return text + "; and by " + phrase.List(others, shownNames)
 }
 
 // oneLine keeps what others wrote from looking like more than one line.
@@ -198,11 +199,4 @@ func brief(d time.Duration) string {
 		}
 	}
 	return text
-}
-
-func plural(n int, one, many string) string {
-	if n == 1 {
-		return one
-	}
-	return many
 }

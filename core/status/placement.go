@@ -3,11 +3,11 @@ package status
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"flotilla/core/api"
+	"flotilla/core/phrase"
 )
 
 // texts are the reasons of one condition of a placement and the sentences that go with them; %s
@@ -178,25 +178,9 @@ func all(n int) string {
 	return fmt.Sprintf("all %d members", n)
 }
 
-func some(text string, names []string, of int) string {
-	members := "members"
-	if of == 1 {
-		members = "member"
-	}
-	return fmt.Sprintf(text, fmt.Sprintf("%d of %d %s", len(names), of, members)) + ": " + list(names)
-}
+// shownNames is how many names a text lists.
+const shownNames = 3
 
-// list joins names for a sentence and cuts them after three.
-func list(names []string) string {
-	const most = 3
-	switch n := len(names); {
-	case n == 1:
-		return names[0]
-	case n <= most:
-		return strings.Join(names[:n-1], ", ") + " and " + names[n-1]
-	case n == most+1:
-		return strings.Join(names[:most], ", ") + " and 1 other"
-	default:
-		return fmt.Sprintf("%s and %d others", strings.Join(names[:most], ", "), n-most)
-	}
+func some(text string, names []string, of int) string {
+	return fmt.Sprintf(text, fmt.Sprintf("%d of %s", len(names), phrase.Count(of, "member"))) + ": " + phrase.List(names, shownNames)
 }

@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"flotilla/core/api"
+	"flotilla/core/phrase"
 	"flotilla/core/validate"
 	"flotilla/core/version"
 )
@@ -144,7 +145,7 @@ func (c *creation) versionsNow() string {
 	if len(seen) == 0 {
 		return ""
 	}
-	return "; members are at " + few(slices.Sorted(maps.Keys(seen)))
+	return "; members are at " + phrase.Names(slices.Sorted(maps.Keys(seen)), shownNames)
 }
 
 func (c *creation) catalogVersion(v version.Version) *api.Refusal {
@@ -153,7 +154,7 @@ func (c *creation) catalogVersion(v version.Version) *api.Refusal {
 		Message: fmt.Sprintf("spec.upgrade.kubernetesVersion: found %s, expected a released version of the catalog", v),
 	}
 	if released := c.view.Catalog.Released(); len(released) > 0 {
-		unknown.Message += ": " + few(released)
+		unknown.Message += ": " + phrase.Names(released, shownNames)
 	}
 	if v.Alias {
 		if _, ok := c.view.Catalog.Alias(v, nil); !ok {
@@ -201,21 +202,16 @@ func (c *creation) populate(now time.Time) *api.Refusal {
 func selectionWarnings(clamped []string, picked *selection) []string {
 	out := slices.Clip(clamped)
 	if len(picked.left) > 0 {
-		out = append(out, "no stage selects "+few(picked.left))
+		out = append(out, "no stage selects "+phrase.Names(picked.left, shownNames))
 	}
 	if len(picked.leaving) > 0 {
-		out = append(out, "left out, as they are leaving the fleet: "+few(picked.leaving))
+		out = append(out, "left out, as they are leaving the fleet: "+phrase.Names(picked.leaving, shownNames))
 	}
 	return out
 }
 
-// few lists names, at most twenty of them.
-func few(names []string) string {
-	if len(names) <= 20 {
-		return strings.Join(names, ", ")
-	}
-	return fmt.Sprintf("%s and %d more", strings.Join(names[:20], ", "), len(names)-20)
-}
+// shownNames is how many names a text lists.
+const shownNames = 20
 
 // tree builds the status of every stage and returns it with the number of members and what the limits
 // had to clamp.
@@ -294,11 +290,11 @@ func (c *creation) warn(now time.Time) {
 		}
 	}
 	if len(nowhere) > 0 && c.view.Catalog != nil {
-		add("versions are taken as available to members without a region: %s", few(nowhere))
+		add("versions are taken as available to members without a region: %s", phrase.Names(nowhere, shownNames))
 	}
 	members := c.view.Fleet.frozen(c.status.Stages)
 	if closed := shut(members, upgrade.Type, now); len(closed) > 0 {
-		add("maintenance windows that do not open within 400 days keep waiting: %s", few(closed))
+		add("maintenance windows that do not open within 400 days keep waiting: %s", phrase.Names(closed, shownNames))
 	}
 	if text := tooShort(members, upgrade.Type, api.Span(c.status.Policy.MinRemaining), now); text != "" {
 		add("policy.minRemaining: %s", text)

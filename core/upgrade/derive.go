@@ -6,6 +6,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"flotilla/core/api"
+	"flotilla/core/phrase"
 )
 
 // tally counts the members of a group by state.
@@ -366,7 +367,7 @@ func failures(what string, failed, total, allowed int, blamed []api.UpdateError)
 	}
 	return &api.UpdateError{
 		Code: api.ReasonThresholdExceeded, Details: blamed[:min(len(blamed), 10)],
-		Message: fmt.Sprintf("%s: %d of %d members failed, %d allowed: %s", what, failed, total, allowed, few(names)),
+		Message: fmt.Sprintf("%s: %d of %d members failed, %d allowed: %s", what, failed, total, allowed, phrase.Names(names, shownNames)),
 	}
 }
 

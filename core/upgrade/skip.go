@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"flotilla/core/api"
+	"flotilla/core/phrase"
 )
 
 // skipTargets skips members, groups, stages and waits, all of them or none.
@@ -78,7 +79,7 @@ func (e *engine) findTarget(target api.SkipTarget) (func(), *api.Refusal) {
 	}
 	text := fmt.Sprintf("run %s has no %s %q", e.st.Run, target.Type, target.Name)
 	if len(known) > 0 {
-		text += ", it has " + few(known)
+		text += ", it has " + phrase.Names(known, shownNames)
 	}
 	return nil, &api.Refusal{Code: api.CodeSkipTargetNotFound, Message: text}
 }

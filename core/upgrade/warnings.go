@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"flotilla/core/api"
+	"flotilla/core/phrase"
 	"flotilla/core/window"
 )
 
@@ -63,7 +64,7 @@ func tooShort(members []*Member, upgradeType string, least time.Duration, now ti
 	if upgradeType == api.UpgradeNodeImageOnly {
 		what = "images"
 	}
-	return fmt.Sprintf("no maintenance window for %s is open for %s within 400 days, so that these members keep waiting: %s", what, least, few(names))
+	return fmt.Sprintf("no maintenance window for %s is open for %s within 400 days, so that these members keep waiting: %s", what, least, phrase.Names(names, shownNames))
 }
 
 // MaintenanceWarnings name the schedules of a member that do not open within 400 days. Zones finds IANA zones;

@@ -14,6 +14,7 @@ import (
 
 	"flotilla/agent/management"
 	"flotilla/core/api"
+	"flotilla/core/phrase"
 )
 
 // declared is what a MachineDeployment says its nodes are.
@@ -106,7 +107,7 @@ func unfit(d *management.Deployment, l *api.NodeLaunch) string {
 	case !said:
 		return "it does not say " + corev1.LabelInstanceTypeStable + ", which its annotation " + management.AnnotationCapacityLabels + " is for"
 	case !slices.Contains(l.InstanceTypes, kind):
-		return fmt.Sprintf("its instance type is %s, expected one of %s", kind, some(l.InstanceTypes))
+		return fmt.Sprintf("its instance type is %s, expected one of %s", kind, phrase.Names(l.InstanceTypes, mostNamed))
 	}
 	for _, r := range l.Requirements {
 		value, said := is[r.Key]
@@ -154,10 +155,3 @@ func price(d *management.Deployment, l *api.NodeLaunch) float64 {
 
 // mostNamed is how many instance types are named.
 const mostNamed = 3
-
-func some(names []string) string {
-	if more := len(names) - mostNamed; more > 0 {
-		return fmt.Sprintf("%s and %d more", strings.Join(names[:mostNamed], ", "), more)
-	}
-	return strings.Join(names, ", ")
-}

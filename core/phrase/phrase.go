@@ -1,0 +1,54 @@
+// Package phrase holds what sentences for people have in common: counts, lists of names, spans of time.
+package phrase
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Plural is the word for n of something.
+func Plural(n int, one, many string) string {
+	if n == 1 {
+		return one
+	}
+	return many
+}
+
+// Count is "1 node", "2 nodes".
+func Count(n int, what string) string {
+	return fmt.Sprintf("%d %s", n, Plural(n, what, what+"s"))
+}
+
+// Names are at most so many names, and how many more there are: "a, b and 3 more".
+func Names(names []string, most int) string {
+	text := strings.Join(names[:min(len(names), most)], ", ")
+	if more := len(names) - most; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
+}
+
+// List is an enumeration of at most so many names: "a, b and c", "a, b, c and 2 others".
+func List(names []string, most int) string {
+	n := len(names)
+	if more := n - most; more > 0 {
+		return strings.Join(names[:most], ", ") + fmt.Sprintf(" and %d %s", more, Plural(more, "other", "others"))
+	}
+	if n < 2 {
+		return strings.Join(names, "")
+	}
+	return strings.Join(names[:n-1], ", ") + " and " + names[n-1]
+}
+
+// Span is a duration without trailing zeros: "20m", "1h30m15s".
+func Span(d time.Duration) string {
+	text := d.String()
+	if short, cut := strings.CutSuffix(text, "m0s"); cut {
+		text = short + "m"
+	}
+	if short, cut := strings.CutSuffix(text, "h0m"); cut {
+		text = short + "h"
+	}
+	return text
+}
