@@ -77,7 +77,7 @@ func barred(x *simulate.Index, n *simulate.ExistingNode) (Refusal, bool) {
 	case !s.Initialized:
 		return refuse(CodeNotInitialized, "the node is not initialized")
 	case n.Deleting && s.Taken != "":
-		return refuse(CodeDeleting, "%s", takenText(s.Taken))
+		return refuse(CodeDeleting, "%s", TakenText(s.Taken))
 	case n.Deleting:
 		return refuse(CodeDeleting, "the node is being deleted")
 	case now.Before(x.State.NominatedUntil(s)):
@@ -258,4 +258,34 @@ func whatIsIt(labels map[string]string) string {
 		text += " as " + kind
 	}
 	return text
+}
+
+// reasonOf is the reason that budgets know a method by.
+func reasonOf(method string) string {
+	switch method {
+	case MethodEmpty:
+		return api.ReasonEmpty
+	case MethodDrift, MethodStaticDrift:
+		return api.ReasonDrifted
+	case MethodExpired:
+		return api.ReasonExpired
+	default:
+		return api.ReasonUnderutilized
+	}
+}
+
+// takenTexts say what Karpenter takes a node away for.
+var takenTexts = map[string]string{
+	api.TakenExpired:     "it expired",
+	api.TakenUnhealthy:   "it was unhealthy, which Karpenter repairs",
+	api.TakenInterrupted: "its machine was interrupted or is gone, or somebody deleted its NodeClaim",
+}
+
+// TakenText is the sentence about a node that Karpenter takes away.
+func TakenText(why string) string {
+	text := takenTexts[why]
+	if text == "" {
+		text = "it found the node " + why
+	}
+	return "Karpenter takes the node away by itself: " + text
 }

@@ -44,7 +44,7 @@ func (d *deciding) consolidate(method string, cs []*candidate) option {
 	out := d.x.Simulate(gone, true)
 	switch {
 	case len(out.Failed) > 0:
-		return refused(CodePodsUnplaced, "not all pods would find a node: %s", failures(out.Failed))
+		return refused(CodePodsUnplaced, "not all pods would find a node: %s", simulate.Failures(out.Failed))
 	case len(out.Homeless) > 0:
 		return option{refusal: neededRefusal(out.Homeless)}
 	case len(out.Claims) == 0:
@@ -58,18 +58,6 @@ func (d *deciding) consolidate(method string, cs []*candidate) option {
 		return option{refusal: refusal}
 	}
 	return option{ok: true, command: d.command(method, api.ReasonUnderutilized, cs, out), claim: c}
-}
-
-func failures(list []simulate.Failure) string {
-	var parts []string
-	for _, f := range list[:min(len(list), 5)] {
-		parts = append(parts, f.String())
-	}
-	text := strings.Join(parts, "; ")
-	if len(list) > 5 {
-		text += fmt.Sprintf("; and %d more", len(list)-5)
-	}
-	return text
 }
 
 // cheapen keeps the types of a new node that cost less than what it replaces, and pins it to spot
@@ -160,7 +148,7 @@ func (d *deciding) command(method, reason string, cs []*candidate, out *simulate
 func (d *deciding) launch(c *Command, claims []*simulate.Claim) {
 	for _, claim := range claims {
 		r := replacement(claim)
-		r.requests = d.x.Amounts(claim.Requests)
+		r.Requests = d.x.Amounts(claim.Requests)
 		c.Savings.Amount -= r.Price
 		c.Replacements = append(c.Replacements, r)
 	}
@@ -173,7 +161,7 @@ func replacement(c *simulate.Claim) Replacement {
 		r.InstanceTypes = append(r.InstanceTypes, m.Name)
 	}
 	for _, m := range types[:min(len(types), api.MaxLaunchTypes)] {
-		r.types = append(r.types, m.LaunchType(c.Needs))
+		r.Types = append(r.Types, m.LaunchType(c.Needs))
 	}
 	if len(types) > 0 {
 		r.Price = types[0].Cheapest(c.Needs)

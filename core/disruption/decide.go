@@ -33,76 +33,6 @@ type Decision struct {
 	Evaluated int `json:"evaluated,omitempty"`
 }
 
-// Verdict is what is decided about one node.
-type Verdict struct {
-	Node string `json:"node"`
-	Pool string `json:"pool,omitempty"`
-	// Disrupt is the reason when the node goes now.
-	Disrupt string `json:"disrupt,omitempty"`
-	Method  string `json:"method,omitempty"`
-	// Refusals are the reasons why methods leave it alone, in their order; of a node that goes, those
-	// of the methods before the one that takes it.
-	Refusals []Refusal `json:"refusals,omitempty"`
-	// Lasting is what would keep the node once no pod is expected on it any more, when that is all that
-	// keeps it now and something else would.
-	Lasting *Refusal `json:"lasting,omitempty"`
-	// Drift is why the node is not what its pool asks for, empty when it is: its NodeClaim's own reason where
-	// Karpenter says so.
-	Drift string `json:"drift,omitempty"`
-}
-
-// Command is one disruption to begin.
-type Command struct {
-	Method       string        `json:"method"`
-	Reason       string        `json:"reason"`
-	Nodes        []string      `json:"nodes"`
-	Replacements []Replacement `json:"replacements,omitempty"`
-	Moves        []api.PodMove `json:"moves,omitempty"`
-	// Killed are the pods that the end of a terminationGracePeriod ends past what protects them, in the order of
-	// their moments (N25). Those that had room in the simulation are among Moves too.
-	Killed []api.KilledPod `json:"killed,omitempty"`
-	// Beside are the moves that a forecast expects of pods whose nodes go already; they take room too.
-	Beside []api.PodMove `json:"beside,omitempty"`
-	// Savings per hour; negative when a drifted node's replacement is dearer, unknown when the price of a node
-	// that goes is.
-	Savings api.Hourly `json:"savings"`
-	// Forceful commands wait for nothing: no replacement comes first.
-	Forceful bool `json:"forceful,omitempty"`
-	// Drift is the reason of the drift.
-	Drift string `json:"drift,omitempty"`
-	// Begins is when a command that waits for its validation begins, if it still holds then; zero for at
-	// once.
-	Begins time.Time `json:"begins,omitzero"`
-}
-
-// Decision is "delete" or "replace".
-func (c *Command) Decision() string {
-	if len(c.Replacements) > 0 {
-		return "replace"
-	}
-	return "delete"
-}
-
-// foreseen reports whether where pods go is only foreseen: static drift and forceful expiration go ahead
-// whether or not there is room for them, and so no place is kept for one.
-func foreseen(method string, forceful bool) bool { return forceful || method == MethodStaticDrift }
-
-// Replacement is a node to launch before the nodes of a command go.
-type Replacement struct {
-	Pool string `json:"pool"`
-	// InstanceTypes are cheapest first.
-	InstanceTypes []string `json:"instanceTypes"`
-	// CapacityTypes and Zones are what the new node is restricted to, nil for anything.
-	CapacityTypes []string              `json:"capacityTypes,omitempty"`
-	Zones         []string              `json:"zones,omitempty"`
-	Requirements  []api.NodeRequirement `json:"requirements,omitempty"`
-	// Price is the lowest that the first type costs now.
-	Price float64 `json:"price"`
-	types []api.LaunchType
-	// requests are those of the pods meant for it, its daemons included.
-	requests api.Amounts
-}
-
 // deciding is one pass.
 type deciding struct {
 	x       *simulate.Index
@@ -182,7 +112,7 @@ func (d *deciding) finish() Decision {
 		if c := taken[name]; c != nil {
 			v.Disrupt, v.Method = c.Reason, c.Method
 		} else if len(v.Refusals) == 0 {
-			v.Refusals = []Refusal{notReached}
+			v.Refusals = []Refusal{NotReached}
 		}
 		if d.roster.barred[i].Code == CodeNominated && v.Disrupt == "" {
 			v.Lasting = d.lasting(&d.roster.all[i])

@@ -166,7 +166,7 @@ func (d *deciding) oneByOne(method, reason string, cs []*candidate, left *allowa
 		d.out.Evaluated++
 		out := d.x.Simulate([]*simulate.ExistingNode{c.ExistingNode}, false)
 		if len(out.Failed) > 0 {
-			d.refuse(method, c.name(), Refusal{Code: CodePodsUnplaced, Message: "not all pods would find a node: " + failures(out.Failed)})
+			d.refuse(method, c.name(), Refusal{Code: CodePodsUnplaced, Message: "not all pods would find a node: " + simulate.Failures(out.Failed)})
 			continue
 		}
 		if len(out.Homeless) > 0 && (len(out.Claims) == 0 || d.x.State.Unsettled) {

@@ -37,20 +37,14 @@ func Explain(s *simulate.State, name string) (Explanation, bool) {
 		return Explanation{}, false
 	}
 	s, out, before := reaching(s, name)
-	e := Explanation{Verdict: *out.verdict(name), Before: before}
-	d := begin(s)
-	i, _ := slices.BinarySearchFunc(d.roster.all, name, func(c candidate, n string) int { return strings.Compare(c.name(), n) })
-	c := &d.roster.all[i]
-	e.Price, e.Disruption = c.worth(), c.cost
+	n := NodeAlone(s, name)
+	e := Explanation{Verdict: *out.Verdict(name), Before: before, Price: n.Price, Disruption: n.Cost, Consolidation: n.Removal}
 	for j := range out.Commands {
 		if slices.Contains(out.Commands[j].Nodes, name) {
 			e.Command = &out.Commands[j]
 		}
 	}
 	e.Refusals = telling(e.Refusals)
-	if s.Stale == "" && c.Pool != nil && c.State.Managed && !c.Deleting && !c.empty && c.machine != nil {
-		e.Consolidation = strings.Join(append([]string{d.alonely(c)}, lostPods(uncontrolled(c.ExistingNode), "")...), "; ")
-	}
 	if e.Disrupt != "" {
 		return e, true
 	}
@@ -58,9 +52,9 @@ func Explain(s *simulate.State, name string) (Explanation, bool) {
 		e.Refusals = append(e.Refusals, otherwise(s, name)...)
 	}
 	e.Before = 0
-	e.Flip = append(flips(s, name, e.Refusals), expiring(s, c)...)
+	e.Flip = append(flips(s, name, e.Refusals), expiring(s, n.ExistingNode)...)
 	if len(e.Flip) == 0 {
-		e.NoFlip = advice(e.Verdict.why().Code, c)
+		e.NoFlip = advice(e.Verdict.Reason().Code, n.ExistingNode)
 	}
 	return e, true
 }
@@ -68,7 +62,7 @@ func Explain(s *simulate.State, name string) (Explanation, bool) {
 // otherwise are the refusals that stand behind a state that is not decided on.
 func otherwise(s *simulate.State, node string) []Refusal {
 	d := Decide(changed(s, []change{{apply: func(s *simulate.State) { s.Stale = "" }}}))
-	return telling(d.verdict(node).Refusals)
+	return telling(d.Verdict(node).Refusals)
 }
 
 // telling leaves out refusals that only say that a method is not about the node.
@@ -84,86 +78,42 @@ func reaching(s *simulate.State, node string) (*simulate.State, Decision, int) {
 	out := Decide(s)
 	for before := 0; ; {
 		launching := launches(out.Commands) != ""
-		switch v := out.verdict(node); {
+		switch v := out.Verdict(node); {
 		case len(out.Commands) == 0, v.Disrupt != "":
 			return s, out, before
 		case launching || before >= mostBefore:
-			if v.now() == notReached && !slices.Contains(v.Refusals, notReached) {
-				v.Refusals = append(slices.Clip(v.Refusals), notReached)
+			if v.Current() == NotReached && !slices.Contains(v.Refusals, NotReached) {
+				v.Refusals = append(slices.Clip(v.Refusals), NotReached)
 			}
 			return s, out, before
 		}
 		s = changed(s, nil)
 		for i := range out.Commands {
 			before++
-			begun(s, &out.Commands[i])
+			out.Commands[i].Begun(s)
 		}
 		out = Decide(s)
 	}
 }
 
-var notReached = Refusal{Code: CodeNotReached, Message: "another disruption goes first; the node is looked at again after it has begun"}
-
-// alonely tells what removing one node would do, whatever forbids it now.
-func (d *deciding) alonely(c *candidate) string {
-	stuck := d.stuck(c)
-	if len(c.Movable) == 0 && stuck != "" {
-		return "it cannot be emptied: " + stuck
-	}
-	command, refusal := d.alone(c)
-	text, however := "", "; but "
-	switch {
-	case refusal.Code != "":
-		text, however = refusal.Message, "; and "
-	case len(command.Replacements) > 0:
-		text = fmt.Sprintf("it could be replaced by %s, saving %s", command.Replacements[0].InstanceTypes[0], command.Savings.Sentence())
-	case len(c.Movable) == 1:
-		text = fmt.Sprintf("its pod fits elsewhere, saving %s", command.Savings.Sentence())
-	default:
-		text = fmt.Sprintf("its %d pods fit elsewhere, saving %s", len(c.Movable), command.Savings.Sentence())
-	}
-	if stuck != "" {
-		return text + however + "it cannot be emptied: " + stuck
-	}
-	return text
-}
-
-// stuck names the pods that need a place and cannot be evicted, "" when there are none.
-func (d *deciding) stuck(c *candidate) string {
-	var pods []string
-	for i := range c.Pods {
-		if p := &c.Pods[i]; p.Movable && !d.x.CanMove(p) {
-			pods = append(pods, p.Key)
-		}
-	}
-	if len(pods) == 0 {
-		return ""
-	}
-	text := "pod " + pods[0]
-	if len(pods) > 1 {
-		text = fmt.Sprintf("%d pods, %s among them,", len(pods), pods[0])
-	}
-	return text + " cannot be evicted"
-}
-
 // advice is what a person can do about a node for which no change was found that makes it go.
-func advice(code Code, c *candidate) string {
+func advice(code Code, n *simulate.ExistingNode) string {
 	switch code {
 	case CodeNoPool:
-		return fmt.Sprintf("label node %s with %s to make it one of a NodePool", c.name(), api.LabelNodePool)
+		return fmt.Sprintf("label node %s with %s to make it one of a NodePool", n.State.Name, api.LabelNodePool)
 	case CodePoolUnknown:
-		if c.Pool != nil {
+		if n.Pool != nil {
 			return "apply an InstanceCatalog with instance types, for all members or for this one"
 		}
-		return fmt.Sprintf("apply NodePool %s, for all members or for this one", c.Node.Pool)
+		return fmt.Sprintf("apply NodePool %s, for all members or for this one", n.Node.Pool)
 	case CodeNotInCatalog:
-		text := fmt.Sprintf("list %s in InstanceCatalog %s", whatIsIt(c.Labels), c.Pool.Catalog.Name)
-		if from := cluster.OriginOf(c.State); !lists(c.Pool, &from) {
+		text := fmt.Sprintf("list %s in InstanceCatalog %s", whatIsIt(n.Labels), n.Pool.Catalog.Name)
+		if from := cluster.OriginOf(n.State); !lists(n.Pool, &from) {
 			text += "; or set its spec.complete to true, if all that can be bought is listed: then the node drifts"
 		}
 		return text
 	case CodeTypeUnknown:
-		return fmt.Sprintf("list instance type %s in the InstanceCatalog", c.Labels[corev1.LabelInstanceTypeStable])
+		return fmt.Sprintf("list instance type %s in the InstanceCatalog", n.Labels[corev1.LabelInstanceTypeStable])
 	}
 	if text := advices[code]; text != "" {
 		return text
@@ -233,7 +183,7 @@ func (e Explanation) String() string {
 
 // stays says of a node that no new command takes whether it goes by an older one.
 func (e *Explanation) stays() string {
-	switch e.Verdict.why().Code {
+	switch e.Verdict.Reason().Code {
 	case CodeQueued, CodeDeleting:
 		return "goes already"
 	default:

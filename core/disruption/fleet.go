@@ -3,11 +3,13 @@ package disruption
 import (
 	"fmt"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
 	"flotilla/core/api"
 	"flotilla/core/capacity"
+	"flotilla/core/cluster"
 	"flotilla/core/simulate"
 )
 
@@ -130,4 +132,12 @@ func DriftTimes(s *simulate.State, before map[string]metav1.Time) map[string]met
 		out[name] = since
 	}
 	return out
+}
+
+// priceOf is what a node of a pool costs, unknown where there is no such pool.
+func priceOf(n *cluster.Node, p *capacity.Pool) api.Hourly {
+	if p == nil {
+		return api.Hourly{Unknown: true}
+	}
+	return p.ByName[n.Labels[corev1.LabelInstanceTypeStable]].Price(n.Labels[corev1.LabelTopologyZone], n.Labels[api.LabelCapacityType])
 }

@@ -2,11 +2,9 @@ package disruption
 
 import (
 	"slices"
-	"sort"
 	"strings"
 	"time"
 
-	"flotilla/core/api"
 	"flotilla/core/simulate"
 )
 
@@ -63,7 +61,7 @@ func (f *search) goes(changes []change) (goes, later bool) {
 			if slices.Contains(d.Commands[i].Nodes, f.node) {
 				return true, pass > 0
 			}
-			begun(ahead, &d.Commands[i])
+			d.Commands[i].Begun(ahead)
 		}
 		if len(d.Commands) == 0 {
 			break
@@ -76,12 +74,12 @@ func (f *search) goes(changes []change) (goes, later bool) {
 const soon = 24 * time.Hour
 
 // expiring is to wait until a node expires, where that is soon and makes it go.
-func expiring(s *simulate.State, c *candidate) []string {
-	at, ends := expiresAt(c.State, c.Pool)
+func expiring(s *simulate.State, n *simulate.ExistingNode) []string {
+	at, ends := expiresAt(n.State, n.Pool)
 	if !ends || !at.After(s.Now) || at.Sub(s.Now) > soon {
 		return nil
 	}
-	f := search{state: s, node: c.name()}
+	f := search{state: s, node: n.State.Name}
 	wait := until(at, ", when the node expires")
 	if goes, later := f.goes([]change{wait}); goes {
 		return []string{wait.text + whenLater(later)}
@@ -106,7 +104,7 @@ func (f *search) together(refusals []Refusal) string {
 			return f.text(f.needed(changes), later)
 		}
 		d := Decide(changed(f.state, changes))
-		refusals = d.verdict(f.node).Refusals
+		refusals = d.Verdict(f.node).Refusals
 	}
 	return ""
 }
@@ -136,11 +134,6 @@ func hasText(changes []change, text string) bool {
 	return slices.ContainsFunc(changes, func(c change) bool { return c.text == text })
 }
 
-func (d *Decision) verdict(node string) *Verdict {
-	i := sort.Search(len(d.Verdicts), func(i int) bool { return d.Verdicts[i].Node >= node })
-	return &d.Verdicts[i]
-}
-
 // alternatives are the changes that could lift one of some refusals, as they stand in a state.
 func (f *search) alternatives(s *simulate.State, refusals []Refusal) []change {
 	var out []change
@@ -152,18 +145,4 @@ func (f *search) alternatives(s *simulate.State, refusals []Refusal) []change {
 		}
 	}
 	return out
-}
-
-// reasonOf is the reason that budgets know a method by.
-func reasonOf(method string) string {
-	switch method {
-	case MethodEmpty:
-		return api.ReasonEmpty
-	case MethodDrift, MethodStaticDrift:
-		return api.ReasonDrifted
-	case MethodExpired:
-		return api.ReasonExpired
-	default:
-		return api.ReasonUnderutilized
-	}
 }

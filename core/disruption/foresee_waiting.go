@@ -21,7 +21,7 @@ func ForeseeStep(in StepInput, named []string, passes int) MemberForecast {
 	f.Before = Remaining(before)
 	f.lead(in.Waiting, &in)
 	for i := range in.Waiting {
-		f.Notes = append(f.Notes, in.Waiting[i].Command.warnings()...)
+		f.Notes = append(f.Notes, in.Waiting[i].Command.Warnings()...)
 	}
 	for i := range in.Waiting {
 		f.explainAgain(before, &f.Commands[i])
@@ -49,7 +49,7 @@ func (f *Forecast) lead(waiting []Waiting, in *StepInput) {
 		f.Savings = f.Savings.Plus(first[i].Savings)
 		for j := range f.Verdicts {
 			if v := &f.Verdicts[j]; slices.Contains(first[i].Nodes, v.Node) {
-				v.goes(&first[i])
+				goes(v, &first[i])
 			}
 		}
 	}

@@ -44,7 +44,7 @@ func TestStaticDriftTellsWhereItsPodsGo(t *testing.T) {
     it has the annotation karpenter.sh/do-not-disrupt
 `,
 	}, []string{d.Commands[0].String(), d.Commands[1].String()})
-	require.Equal(t, []string{"pod default/bare is lost with n1: it has no controller, and nothing makes it again"}, d.Commands[0].warnings())
+	require.Equal(t, []string{"pod default/bare is lost with n1: it has no controller, and nothing makes it again"}, d.Commands[0].Warnings())
 	require.Contains(t, Foresee(f.state(), 0).String(), "default/big: n1 -> nowhere: 0/2 nodes are available: 2 insufficient cpu")
 }
 
@@ -81,7 +81,7 @@ func TestForeseenMovesKeepNoPlace(t *testing.T) {
 		require.Empty(t, state.Promised, name)
 		require.False(t, state.Unsettled, name)
 		ahead := s.f.state().Ahead()
-		begun(ahead, &Command{Method: s.one().Method, Forceful: s.one().Forceful, Nodes: []string{"n1"}, Moves: s.one().Moves})
+		(&Command{Method: s.one().Method, Forceful: s.one().Forceful, Nodes: []string{"n1"}, Moves: s.one().Moves}).Begun(ahead)
 		require.Empty(t, ahead.Nominated, name)
 		require.Equal(t, map[string]bool{"n1": true}, ahead.Busy, name)
 	}
@@ -147,7 +147,7 @@ func TestEveryForeseenPodIsToldOfOnce(t *testing.T) {
 		x := simulate.NewIndex(s)
 		for i := range d.Commands {
 			c := &d.Commands[i]
-			if !foreseen(c.Method, c.Forceful) {
+			if !Foreseen(c.Method, c.Forceful) {
 				continue
 			}
 			told := map[string]int{}

@@ -15,10 +15,7 @@ func hindered(x *simulate.Index, n *simulate.ExistingNode) (Refusal, time.Time) 
 	for i := range n.Pods {
 		p := &n.Pods[i]
 		if held, until := p.Protected(x.State.Now); held {
-			message := fmt.Sprintf("pod %s has the annotation karpenter.sh/do-not-disrupt", p.Key)
-			if !until.IsZero() {
-				message += " until " + until.UTC().Format(time.RFC3339)
-			}
+			message := "pod " + p.Key + " has the annotation karpenter.sh/do-not-disrupt" + phrase.Until(until)
 			return Refusal{Code: CodePodProtected, Message: message, About: p.Key}, until
 		}
 	}

@@ -78,7 +78,7 @@ func (b *bounds) judge(p *cluster.Pod) doomed {
 	held, until := p.Protected(b.now)
 	switch {
 	case held && (until.IsZero() || k.withNode || until.After(b.now.Add(k.after))):
-		k.why = Refusal{Code: CodePodProtected, Message: "it has the annotation " + api.AnnotationDoNotDisrupt + untilText(until)}
+		k.why = Refusal{Code: CodePodProtected, Message: "it has the annotation " + api.AnnotationDoNotDisrupt + phrase.Until(until)}
 	case !k.withNode:
 		k.why = b.budgeted(p)
 	}

@@ -45,14 +45,6 @@ func MemberNodes(s *simulate.State, member string, d *Decision, disruptions []ap
 	return out
 }
 
-// priceOf is what a node of a pool costs, unknown where there is no such pool.
-func priceOf(n *cluster.Node, p *capacity.Pool) api.Hourly {
-	if p == nil {
-		return api.Hourly{Unknown: true}
-	}
-	return p.ByName[n.Labels[corev1.LabelInstanceTypeStable]].Price(n.Labels[corev1.LabelTopologyZone], n.Labels[api.LabelCapacityType])
-}
-
 func newMemberNode(n *cluster.Node, member string) api.MemberNode {
 	s := n.State
 	row := api.MemberNode{
@@ -98,6 +90,6 @@ func verdictOf(d *Decision, node string) *api.NodeVerdict {
 	if v.Disrupt != "" {
 		return &api.NodeVerdict{Disrupt: v.Disrupt, Method: v.Method, Drift: v.Drift}
 	}
-	why := v.why()
+	why := v.Reason()
 	return &api.NodeVerdict{Code: string(why.Code), Message: why.Message, Drift: v.Drift}
 }

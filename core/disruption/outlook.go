@@ -32,7 +32,7 @@ func DrainOutlook(s *simulate.State, node string) Outlook {
 		}
 		out.Pods++
 		if held, until := p.Protected(s.Now); held {
-			out.Notes = append(out.Notes, "pod "+p.Key+" is not evicted while it is annotated karpenter.sh/do-not-disrupt"+untilText(until))
+			out.Notes = append(out.Notes, "pod "+p.Key+" is not evicted while it is annotated karpenter.sh/do-not-disrupt"+phrase.Until(until))
 			continue
 		}
 		for _, b := range x.Cover.Of(p) {
@@ -56,18 +56,11 @@ func DrainOutlook(s *simulate.State, node string) Outlook {
 	if len(out.Notes) > 0 {
 		out.Notes = append(out.Notes, deadlineNote(s, n))
 	}
-	out.Notes = append(out.Notes, lostPods(uncontrolled(n), "")...)
+	out.Notes = append(out.Notes, Uncontrolled(n)...)
 	if failed := x.Simulate([]*simulate.ExistingNode{n}, false).Failed; len(failed) > 0 {
-		out.Notes = append(out.Notes, "not all pods would find a node: "+failures(slices.Clone(failed)))
+		out.Notes = append(out.Notes, "not all pods would find a node: "+simulate.Failures(slices.Clone(failed)))
 	}
 	return out
-}
-
-func untilText(at time.Time) string {
-	if at.IsZero() {
-		return ""
-	}
-	return " until " + at.UTC().Format(time.RFC3339)
 }
 
 // deadlineNote says how long the drain waits for what holds it up.

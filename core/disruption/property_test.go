@@ -130,7 +130,7 @@ func result(out *simulate.Outcome) []string {
 	for _, c := range out.Claims {
 		lines = append(lines, fmt.Sprintf("%s of %s, %d types", c.Hostname, c.Pool.Name, len(c.Types)))
 	}
-	return append(lines, failures(out.Failed), failures(out.Homeless))
+	return append(lines, simulate.Failures(out.Failed), simulate.Failures(out.Homeless))
 }
 
 // No move that does not pay: what consolidation does saves money, with at most one new node.

@@ -46,7 +46,7 @@ func Begin(c *Command, id string, now time.Time, busy int) api.Disruption {
 	for i := range c.Replacements {
 		r := &c.Replacements[i]
 		out.Replacements = append(out.Replacements, api.NodeReplacement{
-			Name: fmt.Sprintf("%s-%d", id, i), Pool: r.Pool, InstanceTypes: r.InstanceTypes, Requirements: r.Requirements, Types: r.types, Requests: r.requests,
+			Name: fmt.Sprintf("%s-%d", id, i), Pool: r.Pool, InstanceTypes: r.InstanceTypes, Requirements: r.Requirements, Types: r.Types, Requests: r.Requests,
 		})
 		out.Phase = api.PhaseLaunching
 	}

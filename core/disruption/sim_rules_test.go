@@ -50,7 +50,7 @@ func (w *world) began(h *simHub, l *land, in *StepInput, res *StepResult) {
 		w.requireAfforded(h, l, in, d, down)
 		w.requirePlaces(in, d, res)
 		w.requireSpared(in, d, down)
-		if !foreseen(d.Method, d.Forceful) {
+		if !Foreseen(d.Method, d.Forceful) {
 			w.promise(l, d)
 		}
 	}

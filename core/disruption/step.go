@@ -245,7 +245,7 @@ func (p *pass) promised() (map[string]string, bool) {
 	out, unsettled := map[string]string{}, false
 	for i := range p.out.Record.Disruptions {
 		d := &p.out.Record.Disruptions[i]
-		if d.Phase == api.PhaseAborted || len(d.Moves) == 0 || foreseen(d.Method, d.Forceful) || p.arrived(d) {
+		if d.Phase == api.PhaseAborted || len(d.Moves) == 0 || Foreseen(d.Method, d.Forceful) || p.arrived(d) {
 			continue
 		}
 		unsettled = true
@@ -272,7 +272,7 @@ func target(d *api.Disruption, to string) string {
 func destinations(d *api.Disruption) []string {
 	var out []string
 	for i := range d.Moves {
-		if !d.Moves[i].Lost && !foreseen(d.Method, d.Forceful) {
+		if !d.Moves[i].Lost && !Foreseen(d.Method, d.Forceful) {
 			out = append(out, d.Moves[i].To)
 		}
 	}

@@ -12,7 +12,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"flotilla/core/api"
-	"flotilla/core/phrase"
 	"flotilla/core/simulate"
 )
 
@@ -138,25 +137,12 @@ func (p *pass) tellNodes(nodes []string, kind, reason, message string) {
 	}
 }
 
-// shownNames is how many nodes or pods a text names.
-const shownNames = 8
-
 func describe(d *api.Disruption) string {
 	c := Command{Method: d.Method, Reason: d.Reason, Nodes: d.Nodes, Savings: d.Savings, Forceful: d.Forceful, Drift: d.Drift}
 	for i := range d.Replacements {
 		c.Replacements = append(c.Replacements, Replacement{Pool: d.Replacements[i].Pool, InstanceTypes: d.Replacements[i].InstanceTypes})
 	}
-	return c.headline()
-}
-
-// headline is the command in one line.
-func (c *Command) headline() string {
-	text := fmt.Sprintf("%s %s: %s, saves %s", c.Decision(), phrase.Names(c.Nodes, shownNames), c.why(), c.Savings.Sentence())
-	if len(c.Replacements) == 0 {
-		return text
-	}
-	r := &c.Replacements[0]
-	return fmt.Sprintf("%s; %d new of pool %s: %s", text, len(c.Replacements), r.Pool, strings.Join(r.InstanceTypes[:min(len(r.InstanceTypes), 3)], " or "))
+	return c.Headline()
 }
 
 // finish completes the record: what is forgotten, what the agent needs beside, and the lock.

@@ -15,7 +15,7 @@ import (
 func (p *pass) view(waiting []Waiting) *simulate.State {
 	s := p.state.Ahead()
 	for i := range waiting {
-		begun(s, &waiting[i].Command)
+		waiting[i].Command.Begun(s)
 	}
 	return s
 }
@@ -57,7 +57,7 @@ func (p *pass) keepWaiting() {
 
 func (p *pass) reject(c *Command, why string) {
 	p.out.Failed++
-	p.tellNodes(c.Nodes, "Normal", "ConsolidationRejected", why+"; given up: "+c.headline())
+	p.tellNodes(c.Nodes, "Normal", "ConsolidationRejected", why+"; given up: "+c.Headline())
 }
 
 // decide asks for the next commands, unless a command with replacements waits or runs: their pods would
@@ -75,7 +75,7 @@ func (p *pass) decide() {
 		if NeedsValidation(c) && p.wait() > 0 {
 			p.out.Waiting = append(p.out.Waiting, Waiting{Command: *c, Since: p.now})
 			p.wake(p.now.Add(p.wait()))
-			p.tellNodes(c.Nodes, "Normal", "ConsolidationCandidate", fmt.Sprintf("checked again in %s: %s", p.wait(), c.headline()))
+			p.tellNodes(c.Nodes, "Normal", "ConsolidationCandidate", fmt.Sprintf("checked again in %s: %s", p.wait(), c.Headline()))
 		} else {
 			p.begin(c, "")
 		}
@@ -90,7 +90,7 @@ func (p *pass) begin(c *Command, request string) string {
 		p.reject(c, "a node of it is in another disruption")
 		return ""
 	}
-	begun(&p.state, c)
+	c.Begun(&p.state)
 	d := Begin(c, p.id(c), p.now.Truncate(time.Second), len(p.state.Busy))
 	d.Moves = slices.DeleteFunc(d.Moves, func(m api.PodMove) bool { return m.From != "" && !slices.Contains(c.Nodes, m.From) })
 	d.UIDs, d.Request = p.uids(c.Nodes), request

@@ -24,7 +24,7 @@ const (
 func (p *pass) crowded() string {
 	moves := 0
 	for i := range p.out.Record.Disruptions {
-		if d := &p.out.Record.Disruptions[i]; !p.arrived(d) && !foreseen(d.Method, d.Forceful) {
+		if d := &p.out.Record.Disruptions[i]; !p.arrived(d) && !Foreseen(d.Method, d.Forceful) {
 			moves += len(d.Moves)
 		}
 	}
@@ -63,7 +63,7 @@ func (p *pass) bound(d *api.Disruption) {
 
 // mute takes from a disruption what it tells of pods and nothing acts on.
 func mute(d *api.Disruption) {
-	if d.Killed = nil; foreseen(d.Method, d.Forceful) {
+	if d.Killed = nil; Foreseen(d.Method, d.Forceful) {
 		d.Moves = nil
 	}
 }
@@ -71,7 +71,7 @@ func mute(d *api.Disruption) {
 // onlyTold counts what a disruption tells of pods and nothing acts on.
 func onlyTold(d *api.Disruption) int {
 	pods := len(d.Killed)
-	if foreseen(d.Method, d.Forceful) {
+	if Foreseen(d.Method, d.Forceful) {
 		pods += len(d.Moves)
 	}
 	return pods

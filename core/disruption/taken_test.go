@@ -100,8 +100,8 @@ func TestStepTellsWhatKarpenterTakes(t *testing.T) {
 	s.takes("n1", api.TakenExpired)
 	s.takes("n2", api.TakenUnhealthy)
 	require.Equal(t, []api.Audit{
-		{Object: "node/berlin/n1", Type: "Normal", Reason: "KarpenterDisrupts", Message: takenText(api.TakenExpired), Member: "berlin"},
-		{Object: "node/berlin/n2", Type: "Warning", Reason: "KarpenterDisrupts", Message: takenText(api.TakenUnhealthy), Member: "berlin"},
+		{Object: "node/berlin/n1", Type: "Normal", Reason: "KarpenterDisrupts", Message: TakenText(api.TakenExpired), Member: "berlin"},
+		{Object: "node/berlin/n2", Type: "Warning", Reason: "KarpenterDisrupts", Message: TakenText(api.TakenUnhealthy), Member: "berlin"},
 	}, s.step(time.Second).Events)
 	require.True(t, s.last.Changed, "it is remembered")
 	require.Empty(t, s.step(2*time.Second).Events)

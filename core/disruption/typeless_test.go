@@ -52,7 +52,7 @@ func TestWhatNoInstanceTypeHasIsNamed(t *testing.T) {
 		x := simulate.NewIndex(f.state())
 		out := x.Simulate(x.Nodes[:1], false)
 		require.Len(t, out.Failed, 1, tc.want)
-		require.Contains(t, failures(out.Failed), "pool a: "+tc.want)
+		require.Contains(t, simulate.Failures(out.Failed), "pool a: "+tc.want)
 	}
 }
 
@@ -94,6 +94,6 @@ func TestWhatClosesAPoolIsNamed(t *testing.T) {
 		x := simulate.NewIndex(f.state())
 		out := x.Simulate(x.Nodes[:1], false)
 		require.Len(t, out.Failed, 1, tc.want)
-		require.Contains(t, failures(out.Failed), "pool a: "+tc.want)
+		require.Contains(t, simulate.Failures(out.Failed), "pool a: "+tc.want)
 	}
 }

@@ -91,7 +91,7 @@ func (d *deciding) again(c Command, cs []*candidate) (Command, string, bool) {
 	out := d.x.Simulate(gone, true)
 	switch {
 	case len(out.Failed) > 0:
-		return Command{}, "not all pods would find a node any more: " + failures(out.Failed), false
+		return Command{}, "not all pods would find a node any more: " + simulate.Failures(out.Failed), false
 	case len(out.Homeless) > 0:
 		return Command{}, neededText(out.Homeless), false
 	case len(out.Claims) != len(c.Replacements):

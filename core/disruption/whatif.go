@@ -15,9 +15,6 @@ type change struct {
 	waits bool
 }
 
-// begun counts a command as begun in a state.
-func begun(s *simulate.State, c *Command) { s.Begin(c.Nodes, c.Moves, foreseen(c.Method, c.Forceful)) }
-
 // changed is a state of its own with changes applied; s stays as it is.
 func changed(s *simulate.State, changes []change) *simulate.State {
 	c, cluster := s.Ahead(), *s.Cluster

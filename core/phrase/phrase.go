@@ -52,3 +52,11 @@ func Span(d time.Duration) string {
 	}
 	return text
 }
+
+// Until is " until 2026-11-20T12:00:00Z", nothing for no time.
+func Until(at time.Time) string {
+	if at.IsZero() {
+		return ""
+	}
+	return " until " + at.UTC().Format(time.RFC3339)
+}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"flotilla/core/api"
 	"flotilla/core/capacity"
@@ -413,4 +414,17 @@ func housedFirst(queue []*Moving, homes map[*Moving]*ExistingNode) {
 		}
 		return 1
 	})
+}
+
+// Failures tells of the first few, and how many more there are.
+func Failures(list []Failure) string {
+	var parts []string
+	for _, f := range list[:min(len(list), 5)] {
+		parts = append(parts, f.String())
+	}
+	text := strings.Join(parts, "; ")
+	if len(list) > 5 {
+		text += fmt.Sprintf("; and %d more", len(list)-5)
+	}
+	return text
 }

@@ -2,22 +2,6 @@ package disruption
 
 import "flotilla/core/api"
 
-// takenTexts say what Karpenter takes a node away for.
-var takenTexts = map[string]string{
-	api.TakenExpired:     "it expired",
-	api.TakenUnhealthy:   "it was unhealthy, which Karpenter repairs",
-	api.TakenInterrupted: "its machine was interrupted or is gone, or somebody deleted its NodeClaim",
-}
-
-// takenText is the sentence about a node that Karpenter takes away.
-func takenText(why string) string {
-	text := takenTexts[why]
-	if text == "" {
-		text = "it found the node " + why
-	}
-	return "Karpenter takes the node away by itself: " + text
-}
-
 // tellTaken tells once of each node that Karpenter takes away and that no disruption of the record holds. While the state
 // is not whole what was told stays.
 func (p *pass) tellTaken() {
@@ -37,7 +21,7 @@ func (p *pass) tellTaken() {
 			if n.Taken == api.TakenExpired {
 				kind = "Normal"
 			}
-			p.tellNodes([]string{name}, kind, api.ReasonKarpenterDisrupts, takenText(n.Taken))
+			p.tellNodes([]string{name}, kind, api.ReasonKarpenterDisrupts, TakenText(n.Taken))
 		}
 	}
 	if r.Taken = nil; len(told) > 0 {
