@@ -5,46 +5,15 @@ import (
 	"testing"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"flotilla/core/api"
 	"flotilla/core/capacity"
 	"flotilla/core/cluster"
 	"flotilla/core/simulate"
-	"flotilla/core/strict"
 )
 
 var benchNow = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
-
-// benchCatalog has eleven types with on-demand offerings in three zones.
-func benchCatalog() *api.InstanceCatalog {
-	c := &api.InstanceCatalog{Spec: api.InstanceCatalogSpec{Complete: true}}
-	for i, shape := range []struct {
-		name     string
-		cpu, gib int
-	}{
-		{"d2", 2, 8},
-		{"d4", 4, 16},
-		{"d8", 8, 32},
-		{"d16", 16, 64},
-		{"d32", 32, 128},
-		{"e2", 2, 16},
-		{"e4", 4, 32},
-		{"e8", 8, 64},
-		{"f2", 2, 4},
-		{"f4", 4, 8},
-		{"f8", 8, 16},
-	} {
-		t := api.InstanceType{Name: shape.name, CPU: strict.Amount(fmt.Sprint(shape.cpu)), Memory: strict.Amount(fmt.Sprintf("%dGi", shape.gib))}
-		for z, zone := range []string{"z-a", "z-b", "z-c"} {
-			price := 0.03*float64(shape.cpu) + 0.004*float64(shape.gib) + float64(z+i)*1e-5
-			t.Offerings = append(t.Offerings, api.InstanceOffering{Zone: zone, CapacityType: api.CapacityOnDemand, Price: strict.Price(price)})
-		}
-		c.Spec.Types = append(c.Spec.Types, t)
-	}
-	return c
-}
 
 // benchState is a member of n nodes of type d4 with ten pods each, in one pool: slack nodes are 25 to
 // 65 % full, packed ones 99 %.
@@ -58,31 +27,6 @@ func benchState(n int, packed bool) *simulate.State {
 		s.Cluster.Set(benchNode(i, packed))
 	}
 	return s
-}
-
-func benchNode(i int, packed bool) *api.NodeState {
-	full := 25 + int64(i*7)%41
-	if packed {
-		full = 99
-	}
-	name := fmt.Sprintf("node-%05d", i)
-	created := metav1.NewTime(benchNow.Add(-time.Duration(2+i%100) * time.Hour))
-	node := &api.NodeState{
-		Name: name, Managed: true, Ready: true, Initialized: true, Created: created, Since: created,
-		Labels: map[string]string{
-			api.LabelNodePool: "default", corev1.LabelInstanceTypeStable: "d4", corev1.LabelTopologyZone: []string{"z-a", "z-b", "z-c"}[i%3],
-			api.LabelCapacityType: api.CapacityOnDemand, corev1.LabelHostname: name,
-		},
-		Capacity:    api.Amounts{"cpu": 4000, "memory": 16 << 30, "pods": 110},
-		Allocatable: api.Amounts{"cpu": 3900, "memory": 16<<30 - 10<<20, "pods": 110},
-	}
-	for j := range 10 {
-		node.Pods = append(node.Pods, api.PodState{
-			Namespace: "default", Name: fmt.Sprintf("pod-%05d-%d", i, j), Owner: "ReplicaSet", Phase: "Running",
-			Labels: map[string]string{"app": fmt.Sprintf("app-%d", j)}, Requests: api.Amounts{"cpu": 3900 * full / 1000, "memory": (12 << 30) * full / 1000},
-		})
-	}
-	return node
 }
 
 // BenchmarkDisruption measures what a pass is made of. Single/packed is a whole fruitless pass.

@@ -8,11 +8,6 @@ import (
 	"flotilla/core/api"
 )
 
-// cheap keeps a pool from replacing a d2 by anything cheaper: what happens, happens on nodes.
-func cheap() *api.NodePool {
-	return testPool("a", requiring(corev1.LabelInstanceTypeStable, "In", "d2"))
-}
-
 func with(v ...api.PodVolume) func(*api.PodState) {
 	return func(p *api.PodState) { p.Volumes = v }
 }
@@ -48,17 +43,6 @@ func TestVolumes(t *testing.T) {
 		{"two volumes of one pod count twice", to(limit(2, aPod("q", 100, with(other("v2")))), aPod("p", 1000, with(other("v3"), other("v4")))), "none"},
 		{"a claim that does not exist", to(aNode("x", "d4", "z-a", ""), aPod("p", 1000, with(api.PodVolume{Name: "default/none", Missing: true}))), "none"},
 	})
-}
-
-func spreadOver(key string, skew int32, minDomains int32) func(*api.PodState) {
-	return func(p *api.PodState) {
-		p.Labels = map[string]string{"app": "web"}
-		c := corev1.TopologySpreadConstraint{MaxSkew: skew, TopologyKey: key, WhenUnsatisfiable: corev1.DoNotSchedule, LabelSelector: selecting("web")}
-		if minDomains > 0 {
-			c.MinDomains = &minDomains
-		}
-		p.Spread = []corev1.TopologySpreadConstraint{c}
-	}
 }
 
 // With fewer domains than minDomains the least count is taken to be 0.

@@ -5,16 +5,10 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"flotilla/core/api"
 	"flotilla/core/simulate"
 )
-
-func aged(n *api.NodeState, hours int) *api.NodeState {
-	n.Created = metav1.NewTime(testNow.Add(-time.Duration(hours) * time.Hour))
-	return n
-}
 
 // A node older than expireAfter is replaced, oldest first, within budgets, after drift.
 func TestExpiration(t *testing.T) {

@@ -7,64 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"flotilla/core/api"
-	"flotilla/core/cluster"
-	"flotilla/core/simulate"
 )
-
-// FitInput is a member with pods that look for room.
-type FitInput struct {
-	// Cluster holds the nodes as they are. Its pending pods, daemons and budgets do not count.
-	Cluster *cluster.Cluster
-	// Order names the nodes that may take pods, the first to be tried first; unknown names are skipped.
-	Order []string
-	// Pods are tried one after another; one that is placed counts for those after it.
-	Pods []api.PodState
-}
-
-// Fitted is where one pod goes: a node, or why none takes it.
-type Fitted struct {
-	Node string
-	Why  string
-}
-
-// Fit places pods as a member's scheduler does that puts each on the first node which satisfies all
-// that simulations honour (section 7.1), soft constraints as long as they can be. Other than a
-// simulation it takes every taint of a node at its word, moves no other pod and makes no new node. The
-// result has one entry for each pod.
-func Fit(in FitInput) []Fitted {
-	c := *in.Cluster
-	c.Pending, c.Daemons, c.Budgets, c.Placing = nil, nil, nil, true
-	for i := range in.Pods {
-		c.Pending = append(c.Pending, c.NewPod(&in.Pods[i]))
-	}
-	x := simulate.NewIndex(&simulate.State{Cluster: &c})
-	x.TryInOrder(in.Order)
-	byPod := make(map[*cluster.Pod]*simulate.Moving, len(x.Waiting))
-	for _, m := range x.Waiting {
-		byPod[m.Pod] = m
-	}
-	r := &simulate.Run{X: x, Out: &simulate.Outcome{}}
-	out := make([]Fitted, len(in.Pods))
-	for i, p := range c.Pending {
-		out[i] = fitOne(r, byPod[p])
-	}
-	return out
-}
-
-func fitOne(r *simulate.Run, m *simulate.Moving) Fitted {
-	if m == nil {
-		return Fitted{Why: simulate.NoClaim}
-	}
-	var last *simulate.Variant
-	for v := m.Links.Variant; v != nil; v = v.Softer {
-		if n := r.FirstFit(m, v); n != nil {
-			r.Settle(m, n)
-			return Fitted{Node: n.State.Name}
-		}
-		last = v
-	}
-	return Fitted{Why: r.Obstacles(r.X.Order, m, last)}
-}
 
 // placedOn fits pods on the nodes of a fixture and returns where each goes, "" for nowhere.
 func placedOn(f *fixture, order []string, pods ...api.PodState) (to []string, why []string) {

@@ -10,8 +10,6 @@ import (
 	"flotilla/core/simulate"
 )
 
-func fixedSize(p *api.NodePool) { p.Spec.Replicas = new(int32) }
-
 func byForce(p *api.NodePool) {
 	p.Annotations = map[string]string{api.AnnotationExpiration: api.ExpirationForceful}
 	p.Spec.Template.Spec.ExpireAfter = "1h"

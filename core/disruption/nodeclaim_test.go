@@ -13,24 +13,6 @@ import (
 	"flotilla/core/cluster"
 )
 
-func kubeNode(name, machine string, labels map[string]string) *corev1.Node {
-	return &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels}, Spec: corev1.NodeSpec{ProviderID: machine}}
-}
-
-func aClaim(name, node, machine string, change ...func(*api.NodeClaim)) *api.NodeClaim {
-	c := &api.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: name}, Status: api.NodeClaimStatus{NodeName: node, ProviderID: machine}}
-	for _, f := range change {
-		f(c)
-	}
-	return c
-}
-
-func condition(kind string, status metav1.ConditionStatus, reason string) func(*api.NodeClaim) {
-	return func(c *api.NodeClaim) {
-		c.Status.Conditions = append(c.Status.Conditions, metav1.Condition{Type: kind, Status: status, Reason: reason, LastTransitionTime: metav1.NewTime(testNow)})
-	}
-}
-
 // What a node without a claim was made from: the labels that it had when it was first seen, and all of them
 // when Flotilla launched it.
 func TestObservingTheOriginOfANode(t *testing.T) {

@@ -9,7 +9,6 @@ import (
 	"flotilla/core/api"
 	"flotilla/core/capacity"
 	"flotilla/core/simulate"
-	"flotilla/core/strict"
 )
 
 // row is one decision of a table.
@@ -30,22 +29,6 @@ func check(t *testing.T, rows []row) {
 }
 
 func weighing(n int32) func(*api.NodePool) { return func(p *api.NodePool) { p.Spec.Weight = &n } }
-
-func tainted(key string, effect corev1.TaintEffect) func(*api.NodePool) {
-	return func(p *api.NodePool) {
-		p.Spec.Template.Spec.Taints = append(p.Spec.Template.Spec.Taints, api.NodeTaint{Key: key, Effect: string(effect)})
-	}
-}
-
-func limited(name string, n strict.Amount) func(*api.NodePool) {
-	return func(p *api.NodePool) { p.Spec.Limits = map[string]strict.Amount{name: n} }
-}
-
-func requiring(key, op string, values ...string) func(*api.NodePool) {
-	return func(p *api.NodePool) {
-		p.Spec.Template.Spec.Requirements = append(p.Spec.Template.Spec.Requirements, api.NodeRequirement{Key: key, Operator: op, Values: values})
-	}
-}
 
 func tolerating(key string) func(*api.PodState) {
 	return func(p *api.PodState) {
