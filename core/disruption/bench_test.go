@@ -3,7 +3,6 @@ package disruption
 import (
 	"fmt"
 	"testing"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -13,15 +12,13 @@ import (
 	"flotilla/core/simulate"
 )
 
-var benchNow = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
-
 // benchState is a member of n nodes of type d4 with ten pods each, in one pool: slack nodes are 25 to
 // 65 % full, packed ones 99 %.
 func benchState(n int, packed bool) *simulate.State {
 	pool := &api.NodePool{ObjectMeta: metav1.ObjectMeta{Name: "default"}}
 	pool.Spec.Disruption = &api.PoolDisruption{ConsolidateAfter: "0s", Budgets: []api.DisruptionBudget{{Nodes: new("100%")}}}
 	pool.Spec.Template.Spec.Requirements = []api.NodeRequirement{{Key: api.LabelCapacityType, Operator: "In", Values: []string{api.CapacityOnDemand}}}
-	s := &simulate.State{Cluster: cluster.NewCluster(), Now: benchNow}
+	s := &simulate.State{Cluster: cluster.NewCluster(), Now: testNow}
 	s.Pools = []*capacity.Pool{capacity.NewPool(pool, capacity.NewCatalog(benchCatalog()), capacity.PoolOptions{})}
 	for i := range n {
 		s.Cluster.Set(benchNode(i, packed))

@@ -152,7 +152,7 @@ func benchNode(i int, packed bool) *api.NodeState {
 		full = 99
 	}
 	name := fmt.Sprintf("node-%05d", i)
-	created := metav1.NewTime(benchNow.Add(-time.Duration(2+i%100) * time.Hour))
+	created := metav1.NewTime(testNow.Add(-time.Duration(2+i%100) * time.Hour))
 	node := &api.NodeState{
 		Name: name, Managed: true, Ready: true, Initialized: true, Created: created, Since: created,
 		Labels: map[string]string{
@@ -352,4 +352,19 @@ func randomPod(r *rand.Rand, name string, cpu int64, pick func(...string) string
 		p.Owner = "DaemonSet"
 	}
 	return p
+}
+
+func guarded(value string) func(*api.PodState) {
+	return func(p *api.PodState) { p.Annotations = map[string]string{api.AnnotationDoNotDisrupt: value} }
+}
+
+func ending(seconds int64) func(*api.PodState) {
+	return func(p *api.PodState) { p.GraceSeconds = &seconds }
+}
+
+// going is a node that has drifted, and is to be empty an hour after its drain begins.
+func going(name, kind string, pods ...api.PodState) *api.NodeState {
+	n := aNode(name, kind, "z-a", "a", pods...)
+	n.ProviderDrift, n.TerminationGracePeriod = "ImageDrifted", "1h"
+	return n
 }

@@ -181,8 +181,8 @@ func settled(down int) change {
 // raise finds the least limit of a pool, and the least of what is left of the fleet-wide budget that it
 // shares, with which the node goes; or when time will do.
 func (f *search) raise(s *simulate.State, p *capacity.Pool, reason string) []change {
-	counts := countPools(simulate.NewIndex(s))
-	total, down := counts.total[p.Name], counts.disrupting[p.Name]
+	counts := CountPool(s, p.Name)
+	total, down := counts.Total, counts.Disrupting
 	now := p.Budgets.Limit(s.Now, total, reason, s.Rules)
 	var out []change
 	if down > 0 {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"flotilla/core/api"
 	"flotilla/core/simulate"
@@ -108,7 +109,7 @@ func TestRecordsTellOfSoManyForeseenPods(t *testing.T) {
 	require.Equal(t, 2000, pods)
 	require.Equal(t, 10, bare)
 
-	ended := api.Disruption{ID: "ended", Phase: api.PhaseDone, Nodes: []string{"gone"}, Ended: stampOf(testNow), Killed: make([]api.KilledPod, keptMoves+1)}
+	ended := api.Disruption{ID: "ended", Phase: api.PhaseDone, Nodes: []string{"gone"}, Ended: metav1.NewTime(testNow), Killed: make([]api.KilledPod, keptMoves+1)}
 	s.in.Record = api.DisruptionRecord{Header: api.NewHeader(api.KindDisruptionRecord), Disruptions: []api.Disruption{ended}}
 	s.f.nodes = nil
 	s.step(time.Hour)

@@ -30,11 +30,11 @@ func TestPodsWithoutAControllerAreLost(t *testing.T) {
 	require.Equal(t, "its 2 pods fit elsewhere, saving 0.1840 an hour; pod default/bare is lost: it has no controller, and nothing makes it again", kept.Consolidation)
 	require.Contains(t, DrainOutlook(f.state(), "n1").Notes, "pod default/bare is lost: it has no controller, and nothing makes it again")
 
-	p := pass{now: testNow, in: &StepInput{State: *f.state()}}
-	p.out.Record.Disruptions = []api.Disruption{{Phase: api.PhaseDraining, Nodes: []string{"n1"}, Moves: []api.PodMove{{Pod: "default/bare", From: "n1", Lost: true}}}}
-	require.Empty(t, p.nominated())
-	promised, _ := p.promised()
-	require.Empty(t, promised)
+	s := StateOf(StepInput{State: *f.state(), Record: api.DisruptionRecord{Disruptions: []api.Disruption{
+		{Phase: api.PhaseDraining, Nodes: []string{"n1"}, Moves: []api.PodMove{{Pod: "default/bare", From: "n1", Lost: true}}},
+	}}})
+	require.Empty(t, s.Nominated)
+	require.Empty(t, s.Promised)
 }
 
 // A node that no method has looked at says that another goes first, not what keeps it from emptiness.

@@ -236,9 +236,7 @@ func (h *simHub) count(l *land) FleetCount {
 
 // held are the nodes that a record keeps from others, as one hub sees them.
 func (h *simHub) held(l *land) map[string]bool {
-	p := pass{in: &StepInput{State: simulate.State{Cluster: h.views[l.name].Cluster}}}
-	p.out.Record = h.records[l.name].record
-	return p.busy()
+	return StateOf(StepInput{State: simulate.State{Cluster: h.views[l.name].Cluster}, Record: h.records[l.name].record}).Busy
 }
 
 // fleetAllowed is what is left of the budget that pools a share over all members.

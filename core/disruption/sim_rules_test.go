@@ -94,10 +94,9 @@ func (w *world) aborted(res *StepResult, id string) bool {
 
 // heldBefore are the nodes that go, those of what just began left out.
 func (h *simHub) heldBefore(in *StepInput, res *StepResult) map[string]bool {
-	p := pass{in: in}
-	p.out.Record = res.Record
-	p.out.Record.Disruptions = slices.DeleteFunc(slices.Clone(res.Record.Disruptions), func(d api.Disruption) bool { return slices.Contains(res.Began, d.ID) })
-	return p.busy()
+	before := StepInput{State: in.State, Record: res.Record}
+	before.Record.Disruptions = slices.DeleteFunc(slices.Clone(res.Record.Disruptions), func(d api.Disruption) bool { return slices.Contains(res.Began, d.ID) })
+	return StateOf(before).Busy
 }
 
 // requireRested holds failed nodes to their back-off.

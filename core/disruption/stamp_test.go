@@ -101,7 +101,7 @@ func TestWhoIsStamped(t *testing.T) {
 			n := aNode("n1", "d2", "z-a", "a")
 			row.node(n)
 			s := (&fixture{nodes: []*api.NodeState{n}, pools: []*api.NodePool{testPool("a", row.pool)}}).state()
-			require.Equal(t, row.want, len(stamps(s)) == 1)
+			require.Equal(t, row.want, len(Step(StepInput{State: *s}).Record.Stamps) == 1)
 		})
 	}
 }

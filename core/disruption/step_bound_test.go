@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"flotilla/core/api"
 	"flotilla/core/capacity"
@@ -97,7 +98,7 @@ func TestEndedDisruptionsLoseTheirMoves(t *testing.T) {
 	moves := func(n int) []api.PodMove { return make([]api.PodMove, n) }
 	ended := func(id string, n int, at time.Time) api.Disruption {
 		return api.Disruption{
-			ID: id, Phase: api.PhaseDone, Nodes: []string{id}, Moves: moves(n), Ended: stampOf(at),
+			ID: id, Phase: api.PhaseDone, Nodes: []string{id}, Moves: moves(n), Ended: metav1.NewTime(at),
 			Replacements: []api.NodeReplacement{{Name: id, InstanceTypes: []string{"d2"}, Types: []api.LaunchType{{Name: "d2"}}, Requests: api.Amounts{"cpu": 1}}},
 		}
 	}
@@ -130,7 +131,7 @@ func TestEndedDisruptionsLoseTheirMoves(t *testing.T) {
 // One node that does not drain does not hold up all others for the pods of nodes that are gone.
 func TestManyPodsOfOneStuckDrain(t *testing.T) {
 	s := newStepper([]*api.NodeState{aNode("n1", "d4", "z-a", "a"), aNode("n2", "d4", "z-a", "a", aPod("p", 100)), aNode("n3", "d4", "z-a", "a")}, testPool("a"))
-	d := api.Disruption{ID: "multi", Method: MethodMulti, Phase: api.PhaseDraining, Nodes: []string{"n1", "n2"}, Decided: stampOf(testNow)}
+	d := api.Disruption{ID: "multi", Method: MethodMulti, Phase: api.PhaseDraining, Nodes: []string{"n1", "n2"}, Decided: metav1.NewTime(testNow)}
 	for range mostMoves {
 		d.Moves = append(d.Moves, api.PodMove{Pod: "default/x", From: "n1", To: "n9"})
 	}
@@ -196,7 +197,7 @@ func (s *stepper) text() string {
 func TestStepKeepsPromisesForAWhile(t *testing.T) {
 	s := newStepper(nil)
 	s.in.Record.Disruptions = []api.Disruption{{
-		ID: "d", Phase: api.PhaseDone, Nodes: []string{"n1"}, Ended: stampOf(testNow), Moves: []api.PodMove{{Pod: "default/db-0", From: "n1", To: "n2"}},
+		ID: "d", Phase: api.PhaseDone, Nodes: []string{"n1"}, Ended: metav1.NewTime(testNow), Moves: []api.PodMove{{Pod: "default/db-0", From: "n1", To: "n2"}},
 	}}
 	promised := func(after time.Duration) map[string]string {
 		in := s.in
