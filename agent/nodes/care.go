@@ -9,7 +9,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"flotilla/core/api"
-	"flotilla/core/disruption"
 )
 
 // cares is what the command and the launches want of nodes.
@@ -35,7 +34,7 @@ func (c *lifecycle) cares(l *look) *cares {
 	}
 	for i := range command.Disruptions {
 		d := &command.Disruptions[i]
-		if !disruption.Running(d) {
+		if !d.Running() {
 			continue
 		}
 		for _, name := range d.Nodes {

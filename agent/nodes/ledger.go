@@ -14,7 +14,6 @@ import (
 
 	"flotilla/agent/disk"
 	"flotilla/core/api"
-	"flotilla/core/disruption"
 )
 
 // launch is what is known on disk of a node that is to be made. It is there before the provider is asked
@@ -130,7 +129,7 @@ func (l *ledger) wants(one *launch) bool {
 		return true
 	}
 	d := l.disruption(one.Disruption)
-	return d != nil && disruption.Running(d)
+	return d != nil && d.Running()
 }
 
 // launch is the one of a name; false when it was never begun or is forgotten.

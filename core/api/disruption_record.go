@@ -89,6 +89,11 @@ type Disruption struct {
 	Ended metav1.Time `json:"ended,omitzero"`
 }
 
+// Running reports whether a disruption still holds its nodes.
+func (d *Disruption) Running() bool {
+	return d.Phase == PhaseLaunching || d.Phase == PhaseDraining
+}
+
 // NodeReplacement is a node to launch before others go.
 type NodeReplacement struct {
 	// Name is the name the agent gives the launch, unique on the member.

@@ -10,6 +10,7 @@ import (
 	"flotilla/core/capacity"
 	"flotilla/core/cluster"
 	"flotilla/core/simulate"
+	"flotilla/core/simulate/simulatetest"
 )
 
 // benchState is a member of n nodes of type d4 with ten pods each, in one pool: slack nodes are 25 to
@@ -18,10 +19,10 @@ func benchState(n int, packed bool) *simulate.State {
 	pool := &api.NodePool{ObjectMeta: metav1.ObjectMeta{Name: "default"}}
 	pool.Spec.Disruption = &api.PoolDisruption{ConsolidateAfter: "0s", Budgets: []api.DisruptionBudget{{Nodes: new("100%")}}}
 	pool.Spec.Template.Spec.Requirements = []api.NodeRequirement{{Key: api.LabelCapacityType, Operator: "In", Values: []string{api.CapacityOnDemand}}}
-	s := &simulate.State{Cluster: cluster.NewCluster(), Now: testNow}
-	s.Pools = []*capacity.Pool{capacity.NewPool(pool, capacity.NewCatalog(benchCatalog()), capacity.PoolOptions{})}
+	s := &simulate.State{Cluster: cluster.NewCluster(), Now: simulatetest.Now}
+	s.Pools = []*capacity.Pool{capacity.NewPool(pool, capacity.NewCatalog(simulatetest.Catalog()), capacity.PoolOptions{})}
 	for i := range n {
-		s.Cluster.Set(benchNode(i, packed))
+		s.Cluster.Set(simulatetest.FilledNode(i, packed))
 	}
 	return s
 }
@@ -82,7 +83,7 @@ func BenchmarkDisruption(b *testing.B) {
 func BenchmarkFold(b *testing.B) {
 	nodes := make([]*api.NodeState, 1000)
 	for i := range nodes {
-		nodes[i] = benchNode(i, false)
+		nodes[i] = simulatetest.FilledNode(i, false)
 	}
 	c := cluster.NewCluster()
 	b.ReportAllocs()

@@ -232,7 +232,7 @@ func unconsolidated(c *candidate) Refusal {
 	case c.Pool.Policy == api.WhenEmpty:
 		return Refusal{Code: CodeNotEmpty, Message: fmt.Sprintf("NodePool %q has consolidation policy WhenEmpty, but the node is not empty", c.Pool.Name)}
 	case unlisted(c.Pool, c.Labels):
-		return Refusal{Code: CodeNotInCatalog, Message: fmt.Sprintf("its price is not known: InstanceCatalog %s does not list %s", c.Pool.Catalog.Name, whatIsIt(c.Labels))}
+		return Refusal{Code: CodeNotInCatalog, Message: fmt.Sprintf("its price is not known: InstanceCatalog %s does not list %s", c.Pool.Catalog.Name, OfferingText(c.Labels))}
 	}
 	return Refusal{}
 }
@@ -248,8 +248,8 @@ func unlisted(p *capacity.Pool, labels map[string]string) bool {
 	return m == nil || zone != "" && kind != "" && m.Price(zone, kind).Unknown
 }
 
-// whatIsIt names the type, zone and capacity type of a node, as far as its labels tell.
-func whatIsIt(labels map[string]string) string {
+// OfferingText names the type, zone and capacity type of a node, as far as its labels tell.
+func OfferingText(labels map[string]string) string {
 	text := labels[corev1.LabelInstanceTypeStable]
 	if zone := labels[corev1.LabelTopologyZone]; zone != "" {
 		text += " in zone " + zone
@@ -260,8 +260,8 @@ func whatIsIt(labels map[string]string) string {
 	return text
 }
 
-// reasonOf is the reason that budgets know a method by.
-func reasonOf(method string) string {
+// ReasonOf is the reason that budgets know a method by.
+func ReasonOf(method string) string {
 	switch method {
 	case MethodEmpty:
 		return api.ReasonEmpty

@@ -113,7 +113,7 @@ func (c *Command) why() string {
 
 // Headline is the command in one line.
 func (c *Command) Headline() string {
-	text := fmt.Sprintf("%s %s: %s, saves %s", c.Decision(), phrase.Names(c.Nodes, shownNames), c.why(), c.Savings.Sentence())
+	text := fmt.Sprintf("%s %s: %s, saves %s", c.Decision(), phrase.Names(c.Nodes, ShownNames), c.why(), c.Savings.Sentence())
 	if len(c.Replacements) == 0 {
 		return text
 	}
@@ -121,8 +121,8 @@ func (c *Command) Headline() string {
 	return fmt.Sprintf("%s; %d new of pool %s: %s", text, len(c.Replacements), r.Pool, strings.Join(r.InstanceTypes[:min(len(r.InstanceTypes), 3)], " or "))
 }
 
-// shownNames is how many nodes or pods a text names.
-const shownNames = 8
+// ShownNames is how many nodes or pods a text names.
+const ShownNames = 8
 
 // Warnings say what a command destroys.
 func (c *Command) Warnings() []string {
@@ -138,7 +138,7 @@ func (c *Command) Warnings() []string {
 			lost = append(lost, c.Killed[i].Pod)
 		}
 	}
-	with := " with " + phrase.Names(c.Nodes, shownNames)
+	with := " with " + phrase.Names(c.Nodes, ShownNames)
 	return append(lostPods(lost, with), killedNote(killed, with)...)
 }
 
@@ -150,7 +150,7 @@ func lostPods(pods []string, how string) []string {
 	case 1:
 		return []string{fmt.Sprintf("pod %s is lost%s: it has no controller, and nothing makes it again", pods[0], how)}
 	}
-	return []string{fmt.Sprintf("%d pods are lost%s: they have no controller, and nothing makes them again: %s", len(pods), how, phrase.Names(pods, shownNames))}
+	return []string{fmt.Sprintf("%d pods are lost%s: they have no controller, and nothing makes them again: %s", len(pods), how, phrase.Names(pods, ShownNames))}
 }
 
 // Uncontrolled says which pods of a node would be lost with it.

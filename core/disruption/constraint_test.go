@@ -6,6 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"flotilla/core/api"
+	"flotilla/core/simulate/simulatetest"
 )
 
 func with(v ...api.PodVolume) func(*api.PodState) {
@@ -20,50 +21,50 @@ func zonal(zones ...string) api.PodVolume {
 
 // Pods stay where their volumes can be reached and attached.
 func TestVolumes(t *testing.T) {
-	to := func(x *api.NodeState, pod api.PodState) fixture {
-		return fixture{nodes: []*api.NodeState{aNode("n1", "d2", "z-a", "a", pod), x}, pools: []*api.NodePool{cheap()}}
+	to := func(x *api.NodeState, pod api.PodState) simulatetest.Member {
+		return simulatetest.Member{Nodes: []*api.NodeState{simulatetest.Node("n1", "d2", "z-a", "a", pod), x}, Pools: []*api.NodePool{simulatetest.Cheap()}}
 	}
 	limit := func(n int, pods ...api.PodState) *api.NodeState {
-		x := aNode("x", "d8", "z-a", "", pods...)
+		x := simulatetest.Node("x", "d8", "z-a", "", pods...)
 		x.AttachLimits = map[string]int{"disk": n}
 		return x
 	}
 	other := func(id string) api.PodVolume { return api.PodVolume{Name: id, ID: id, Driver: "disk"} }
 	either := zonal("z-b")
 	either.Terms = append(either.Terms, zonal("z-a").Terms...)
-	drift := drifted(aPod("p", 1000, with(zonal("z-c"))))
+	drift := drifted(simulatetest.Pod("p", 1000, with(zonal("z-c"))))
 	check(t, []row{
-		{"reached in the same zone", to(aNode("x", "d4", "z-a", ""), aPod("p", 1000, with(zonal("z-a")))), "delete [n1] by single p>x"},
-		{"not reached from another", to(aNode("x", "d4", "z-b", ""), aPod("p", 1000, with(zonal("z-a")))), "none"},
-		{"any of its terms", to(aNode("x", "d4", "z-a", ""), aPod("p", 1000, with(either))), "delete [n1] by single p>x"},
-		{"a new node is made in its zone", fixture{nodes: []*api.NodeState{drift}, pools: []*api.NodePool{testPool("old")}}, "replace [n1] by drift with old/f2[z-c] p>new-0"},
-		{"room to attach", to(limit(2, aPod("q", 100, with(other("v2")))), aPod("p", 1000, with(zonal("z-a")))), "delete [n1] by single p>x"},
-		{"no room to attach", to(limit(1, aPod("q", 100, with(other("v2")))), aPod("p", 1000, with(zonal("z-a")))), "none"},
-		{"a volume that is attached there already", to(limit(1, aPod("q", 100, with(zonal("z-a")))), aPod("p", 1000, with(zonal("z-a")))), "delete [n1] by single p>x"},
-		{"two volumes of one pod count twice", to(limit(2, aPod("q", 100, with(other("v2")))), aPod("p", 1000, with(other("v3"), other("v4")))), "none"},
-		{"a claim that does not exist", to(aNode("x", "d4", "z-a", ""), aPod("p", 1000, with(api.PodVolume{Name: "default/none", Missing: true}))), "none"},
+		{"reached in the same zone", to(simulatetest.Node("x", "d4", "z-a", ""), simulatetest.Pod("p", 1000, with(zonal("z-a")))), "delete [n1] by single p>x"},
+		{"not reached from another", to(simulatetest.Node("x", "d4", "z-b", ""), simulatetest.Pod("p", 1000, with(zonal("z-a")))), "none"},
+		{"any of its terms", to(simulatetest.Node("x", "d4", "z-a", ""), simulatetest.Pod("p", 1000, with(either))), "delete [n1] by single p>x"},
+		{"a new node is made in its zone", simulatetest.Member{Nodes: []*api.NodeState{drift}, Pools: []*api.NodePool{simulatetest.Pool("old")}}, "replace [n1] by drift with old/f2[z-c] p>new-0"},
+		{"room to attach", to(limit(2, simulatetest.Pod("q", 100, with(other("v2")))), simulatetest.Pod("p", 1000, with(zonal("z-a")))), "delete [n1] by single p>x"},
+		{"no room to attach", to(limit(1, simulatetest.Pod("q", 100, with(other("v2")))), simulatetest.Pod("p", 1000, with(zonal("z-a")))), "none"},
+		{"a volume that is attached there already", to(limit(1, simulatetest.Pod("q", 100, with(zonal("z-a")))), simulatetest.Pod("p", 1000, with(zonal("z-a")))), "delete [n1] by single p>x"},
+		{"two volumes of one pod count twice", to(limit(2, simulatetest.Pod("q", 100, with(other("v2")))), simulatetest.Pod("p", 1000, with(other("v3"), other("v4")))), "none"},
+		{"a claim that does not exist", to(simulatetest.Node("x", "d4", "z-a", ""), simulatetest.Pod("p", 1000, with(api.PodVolume{Name: "default/none", Missing: true}))), "none"},
 	})
 }
 
 // With fewer domains than minDomains the least count is taken to be 0.
 func TestMinDomains(t *testing.T) {
 	zone := corev1.LabelTopologyZone
-	two := testPool("a", requiring(corev1.LabelInstanceTypeStable, "In", "d2"), requiring(zone, "In", "z-a", "z-b"))
-	three := testPool("a", requiring(corev1.LabelInstanceTypeStable, "In", "d2"))
+	two := simulatetest.Pool("a", simulatetest.Requiring(corev1.LabelInstanceTypeStable, "In", "d2"), simulatetest.Requiring(zone, "In", "z-a", "z-b"))
+	three := simulatetest.Pool("a", simulatetest.Requiring(corev1.LabelInstanceTypeStable, "In", "d2"))
 	// One pod moves from n1 in z-a; x in z-a has one of its kind, y in z-b as many as given.
-	member := func(pool *api.NodePool, skew, minDomains int32, inB int) fixture {
-		y := aNode("y", "d8", "z-b", "")
+	member := func(pool *api.NodePool, skew, minDomains int32, inB int) simulatetest.Member {
+		y := simulatetest.Node("y", "d8", "z-b", "")
 		for i := range inB {
-			y.Pods = append(y.Pods, aPod([]string{"b0", "b1", "b2"}[i], 100, labelled("web")))
+			y.Pods = append(y.Pods, simulatetest.Pod([]string{"b0", "b1", "b2"}[i], 100, simulatetest.Labelled("web")))
 		}
 		y.Taints = []corev1.Taint{{Key: "full", Effect: corev1.TaintEffectNoSchedule}}
-		return fixture{
-			nodes: []*api.NodeState{aNode("n1", "d2", "z-a", "a", aPod("p", 1000, spreadOver(zone, skew, minDomains))), aNode("x", "d8", "z-a", "", aPod("a0", 100, labelled("web"))), y},
-			pools: []*api.NodePool{pool},
+		return simulatetest.Member{
+			Nodes: []*api.NodeState{simulatetest.Node("n1", "d2", "z-a", "a", simulatetest.Pod("p", 1000, simulatetest.SpreadOver(zone, skew, minDomains))), simulatetest.Node("x", "d8", "z-a", "", simulatetest.Pod("a0", 100, simulatetest.Labelled("web"))), y},
+			Pools: []*api.NodePool{pool},
 		}
 	}
-	choosy := func(f fixture) fixture {
-		f.nodes[0].Pods[0].Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{
+	choosy := func(f simulatetest.Member) simulatetest.Member {
+		f.Nodes[0].Pods[0].Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{
 			NodeSelectorTerms: zonal("z-a", "z-b").Terms,
 		}}}
 		return f
@@ -83,51 +84,51 @@ func TestMinDomains(t *testing.T) {
 // Anti-affinity holds in both directions: the pod that stays keeps others away too.
 func TestAffinitySymmetry(t *testing.T) {
 	host, zone := corev1.LabelHostname, corev1.LabelTopologyZone
-	to := func(x *api.NodeState, pods ...api.PodState) fixture {
-		return fixture{nodes: []*api.NodeState{aNode("n1", "d2", "z-a", "a", pods...), x}, pools: []*api.NodePool{cheap()}}
+	to := func(x *api.NodeState, pods ...api.PodState) simulatetest.Member {
+		return simulatetest.Member{Nodes: []*api.NodeState{simulatetest.Node("n1", "d2", "z-a", "a", pods...), x}, Pools: []*api.NodePool{simulatetest.Cheap()}}
 	}
 	loner := func(x *api.NodeState, change ...func(*api.PodState)) *api.NodeState {
-		x.Pods = append(x.Pods, aPod("loner", 100, change...))
+		x.Pods = append(x.Pods, simulatetest.Pod("loner", 100, change...))
 		return x
 	}
 	both := func(a, b func(*api.PodState)) func(*api.PodState) {
 		return func(p *api.PodState) { a(p); b(p) }
 	}
 	elsewhere := func(p *api.PodState) {
-		apart("p", host)(p)
+		simulatetest.Apart("p", host)(p)
 		p.Affinity.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution[0].Namespaces = []string{"other"}
 	}
 	everywhere := func(p *api.PodState) {
 		elsewhere(p)
 		term := &p.Affinity.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution[0]
-		term.Namespaces, term.NamespaceSelector = nil, selectingAll()
+		term.Namespaces, term.NamespaceSelector = nil, simulatetest.SelectingAll()
 	}
 	preferring := func(p *api.PodState) {
 		p.Affinity = &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{PreferredDuringSchedulingIgnoredDuringExecution: []corev1.WeightedPodAffinityTerm{
-			{Weight: 100, PodAffinityTerm: corev1.PodAffinityTerm{LabelSelector: selecting("p"), TopologyKey: host}},
+			{Weight: 100, PodAffinityTerm: corev1.PodAffinityTerm{LabelSelector: simulatetest.Selecting("p"), TopologyKey: host}},
 		}}}
 	}
-	inZone := func(kind, z string) *api.NodeState { return aNode("x", kind, z, "") }
+	inZone := func(kind, z string) *api.NodeState { return simulatetest.Node("x", kind, z, "") }
 	// The loner is on y, which has no room left; the pod could go to x in z-a.
-	beside := func(z string, change func(*api.PodState)) fixture {
-		f := to(inZone("d4", "z-a"), aPod("p", 1000))
-		y := loner(aNode("y", "d2", z, ""), change)
+	beside := func(z string, change func(*api.PodState)) simulatetest.Member {
+		f := to(inZone("d4", "z-a"), simulatetest.Pod("p", 1000))
+		y := loner(simulatetest.Node("y", "d2", z, ""), change)
 		y.Pods[0].Requests["cpu"] = 1900
-		f.nodes = append(f.nodes, y)
+		f.Nodes = append(f.Nodes, y)
 		return f
 	}
 	ended := func(p *api.PodState) { p.Phase = "Succeeded" }
 	check(t, []row{
-		{"nobody minds", to(loner(inZone("d4", "z-a")), aPod("p", 1000)), "delete [n1] by single p>x"},
-		{"the pod there minds", to(loner(inZone("d4", "z-a"), apart("p", host)), aPod("p", 1000)), "none"},
-		{"it minds another", to(loner(inZone("d4", "z-a"), apart("q", host)), aPod("p", 1000)), "delete [n1] by single p>x"},
-		{"it minds in the whole zone", beside("z-a", apart("p", zone)), "none"},
-		{"it minds on its own node alone", beside("z-a", apart("p", host)), "delete [n1] by single p>x"},
-		{"it minds in another zone", beside("z-b", apart("p", zone)), "delete [n1] by single p>x"},
-		{"it minds those of another namespace", to(loner(inZone("d4", "z-a"), elsewhere), aPod("p", 1000)), "delete [n1] by single p>x"},
-		{"it minds those of all namespaces", to(loner(inZone("d4", "z-a"), everywhere), aPod("p", 1000)), "none"},
-		{"it has ended", to(loner(inZone("d4", "z-a"), both(apart("p", host), ended)), aPod("p", 1000)), "delete [n1] by single p>x"},
-		{"it only prefers to be alone", to(loner(inZone("d4", "z-a"), preferring), aPod("p", 1000)), "delete [n1] by single p>x"},
-		{"two that move and mind each other", to(inZone("d4", "z-a"), aPod("p", 600, labelled("p"), apart("p", host)), aPod("q", 600, labelled("p"))), "none"},
+		{"nobody minds", to(loner(inZone("d4", "z-a")), simulatetest.Pod("p", 1000)), "delete [n1] by single p>x"},
+		{"the pod there minds", to(loner(inZone("d4", "z-a"), simulatetest.Apart("p", host)), simulatetest.Pod("p", 1000)), "none"},
+		{"it minds another", to(loner(inZone("d4", "z-a"), simulatetest.Apart("q", host)), simulatetest.Pod("p", 1000)), "delete [n1] by single p>x"},
+		{"it minds in the whole zone", beside("z-a", simulatetest.Apart("p", zone)), "none"},
+		{"it minds on its own node alone", beside("z-a", simulatetest.Apart("p", host)), "delete [n1] by single p>x"},
+		{"it minds in another zone", beside("z-b", simulatetest.Apart("p", zone)), "delete [n1] by single p>x"},
+		{"it minds those of another namespace", to(loner(inZone("d4", "z-a"), elsewhere), simulatetest.Pod("p", 1000)), "delete [n1] by single p>x"},
+		{"it minds those of all namespaces", to(loner(inZone("d4", "z-a"), everywhere), simulatetest.Pod("p", 1000)), "none"},
+		{"it has ended", to(loner(inZone("d4", "z-a"), both(simulatetest.Apart("p", host), ended)), simulatetest.Pod("p", 1000)), "delete [n1] by single p>x"},
+		{"it only prefers to be alone", to(loner(inZone("d4", "z-a"), preferring), simulatetest.Pod("p", 1000)), "delete [n1] by single p>x"},
+		{"two that move and mind each other", to(inZone("d4", "z-a"), simulatetest.Pod("p", 600, simulatetest.Labelled("p"), simulatetest.Apart("p", host)), simulatetest.Pod("q", 600, simulatetest.Labelled("p"))), "none"},
 	})
 }

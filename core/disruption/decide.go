@@ -131,7 +131,7 @@ func (d *deciding) wake(s *api.NodeState, until time.Time) {
 	d.recheck(until)
 	d.recheck(d.x.State.NominatedUntil(s))
 	d.recheck(d.x.State.Backoffs[s.Name])
-	if at, ok := expiresAt(s, d.x.ByPool[s.Labels[api.LabelNodePool]]); ok {
+	if at, ok := ExpiresAt(s, d.x.ByPool[s.Labels[api.LabelNodePool]]); ok {
 		d.recheck(at)
 	}
 }

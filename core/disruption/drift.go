@@ -89,11 +89,11 @@ func typeGone(p *capacity.Pool, from *cluster.Origin, rules capacity.Rules) bool
 	if name == "" && !rules.Off.MissingLabels {
 		return false
 	}
-	return !lists(p, from)
+	return !Lists(p, from)
 }
 
-// lists reports whether the catalog has what a node is known to be.
-func lists(p *capacity.Pool, from *cluster.Origin) bool {
+// Lists reports whether the catalog has what a node is known to be.
+func Lists(p *capacity.Pool, from *cluster.Origin) bool {
 	m := p.ByName[from.Labels[corev1.LabelInstanceTypeStable]]
 	return m.OfferedAs(from.Labels[corev1.LabelTopologyZone], from.Labels[api.LabelCapacityType])
 }

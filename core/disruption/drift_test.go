@@ -11,14 +11,15 @@ import (
 
 	"flotilla/core/api"
 	"flotilla/core/capacity"
+	"flotilla/core/simulate/simulatetest"
 )
 
 // Each reason of drift, in the order in which they are looked for, and what is none.
 func TestDrifted(t *testing.T) {
-	pool := testPool("a", requiring(corev1.LabelInstanceTypeStable, "In", "d2", "d4"))
+	pool := simulatetest.Pool("a", simulatetest.Requiring(corev1.LabelInstanceTypeStable, "In", "d2", "d4"))
 	hash := capacity.PoolHash(pool)
 	made := func(change ...func(*api.NodeState)) *api.NodeState {
-		n := aNode("n1", "d2", "z-a", "a")
+		n := simulatetest.Node("n1", "d2", "z-a", "a")
 		n.Annotations = map[string]string{api.AnnotationPoolHash: hash, api.AnnotationPoolHashLevel: capacity.PoolHashLevel, api.AnnotationClassHash: "class-1"}
 		for _, c := range change {
 			c(n)
@@ -31,7 +32,7 @@ func TestDrifted(t *testing.T) {
 	label := func(key, value string) func(*api.NodeState) {
 		return func(n *api.NodeState) { n.Labels[key] = value }
 	}
-	young := func(n *api.NodeState) { n.Created = metav1.NewTime(testNow.Add(-30 * time.Minute)) }
+	young := func(n *api.NodeState) { n.Created = metav1.NewTime(simulatetest.Now.Add(-30 * time.Minute)) }
 	lacking := func(keys ...string) func(*api.NodeState) {
 		return func(n *api.NodeState) {
 			for _, key := range keys {
@@ -67,7 +68,7 @@ func TestDrifted(t *testing.T) {
 		"nobody's node":                     {made(reported, func(n *api.NodeState) { n.Managed = false }), ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			require.Equal(t, row.want, Drifted(row.node, capacity.NewPool(pool, capacity.NewCatalog(benchCatalog()), capacity.PoolOptions{ClassHash: "class-1"}), testNow, capacity.Rules{}))
+			require.Equal(t, row.want, Drifted(row.node, capacity.NewPool(pool, capacity.NewCatalog(simulatetest.Catalog()), capacity.PoolOptions{ClassHash: "class-1"}), simulatetest.Now, capacity.Rules{}))
 		})
 	}
 }
@@ -75,7 +76,7 @@ func TestDrifted(t *testing.T) {
 // A requirement on a label that a node never had is broken by one of which all is known that it was made from
 // (section 11), and unknown of any other (N19).
 func TestALabelThatWasNeverThere(t *testing.T) {
-	pool := capacity.NewPool(testPool("a", requiring("team", "In", "web")), capacity.NewCatalog(benchCatalog()), capacity.PoolOptions{})
+	pool := capacity.NewPool(simulatetest.Pool("a", simulatetest.Requiring("team", "In", "web")), capacity.NewCatalog(simulatetest.Catalog()), capacity.PoolOptions{})
 	for name, row := range map[string]struct {
 		origin *api.NodeOrigin
 		want   string
@@ -89,9 +90,9 @@ func TestALabelThatWasNeverThere(t *testing.T) {
 		"adopted, with another capital": {&api.NodeOrigin{Labels: map[string]string{"Team": "db"}}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			n := aNode("n1", "d2", "z-a", "a")
+			n := simulatetest.Node("n1", "d2", "z-a", "a")
 			n.Origin = row.origin
-			require.Equal(t, row.want, Drifted(n, pool, testNow, capacity.Rules{}))
+			require.Equal(t, row.want, Drifted(n, pool, simulatetest.Now, capacity.Rules{}))
 		})
 	}
 }
@@ -104,36 +105,36 @@ func TestNodeClasses(t *testing.T) {
 	}
 	bare := func(p *api.NodePool) { p.Spec.Disruption.ConsolidateAfter = api.Never }
 	stamped := func(name, hash string) *api.NodeState {
-		n := aNode(name, "d2", "z-a", "a", aPod("p-"+name, 100))
+		n := simulatetest.Node(name, "d2", "z-a", "a", simulatetest.Pod("p-"+name, 100))
 		n.Annotations = map[string]string{api.AnnotationClassHash: hash}
 		return n
 	}
 	with := func(hash string) map[string]capacity.PoolOptions {
 		return map[string]capacity.PoolOptions{"a": {ClassHash: hash}}
 	}
-	plain := aNode("n1", "d2", "z-a", "a", aPod("p-n1", 100))
+	plain := simulatetest.Node("n1", "d2", "z-a", "a", simulatetest.Pod("p-n1", 100))
 	held := stamped("n1", "one")
 	held.Annotations[api.AnnotationDoNotDisrupt] = "true"
 	check(t, []row{
-		{"the class is as it was", fixture{nodes: []*api.NodeState{stamped("n1", "one")}, pools: []*api.NodePool{testPool("a", ref)}, options: with("one")}, "none"},
-		{"the class changed", fixture{nodes: []*api.NodeState{stamped("n1", "one")}, pools: []*api.NodePool{testPool("a", ref)}, options: with("two")}, "replace [n1] by drift with a/f2[] p-n1>new-0"},
-		{"a node without a stamp", fixture{nodes: []*api.NodeState{plain}, pools: []*api.NodePool{testPool("a", ref)}, options: with("two")}, "none"},
-		{"a pool without a class", fixture{nodes: []*api.NodeState{stamped("n1", "one")}, pools: []*api.NodePool{testPool("a", bare)}}, "none"},
-		{"only the node of the old class", fixture{nodes: []*api.NodeState{stamped("n1", "two"), stamped("n2", "one")}, pools: []*api.NodePool{testPool("a", ref)}, options: with("two")}, "delete [n2] by drift p-n2>n1"},
-		{"a protected node", fixture{nodes: []*api.NodeState{held}, pools: []*api.NodePool{testPool("a", ref)}, options: with("two")}, "none"},
+		{"the class is as it was", simulatetest.Member{Nodes: []*api.NodeState{stamped("n1", "one")}, Pools: []*api.NodePool{simulatetest.Pool("a", ref)}, Options: with("one")}, "none"},
+		{"the class changed", simulatetest.Member{Nodes: []*api.NodeState{stamped("n1", "one")}, Pools: []*api.NodePool{simulatetest.Pool("a", ref)}, Options: with("two")}, "replace [n1] by drift with a/f2[] p-n1>new-0"},
+		{"a node without a stamp", simulatetest.Member{Nodes: []*api.NodeState{plain}, Pools: []*api.NodePool{simulatetest.Pool("a", ref)}, Options: with("two")}, "none"},
+		{"a pool without a class", simulatetest.Member{Nodes: []*api.NodeState{stamped("n1", "one")}, Pools: []*api.NodePool{simulatetest.Pool("a", bare)}}, "none"},
+		{"only the node of the old class", simulatetest.Member{Nodes: []*api.NodeState{stamped("n1", "two"), stamped("n2", "one")}, Pools: []*api.NodePool{simulatetest.Pool("a", ref)}, Options: with("two")}, "delete [n2] by drift p-n2>n1"},
+		{"a protected node", simulatetest.Member{Nodes: []*api.NodeState{held}, Pools: []*api.NodePool{simulatetest.Pool("a", ref)}, Options: with("two")}, "none"},
 	})
-	require.Equal(t, DriftClass, Drifted(stamped("n1", "one"), capacity.NewPool(testPool("a", ref), capacity.NewCatalog(benchCatalog()), capacity.PoolOptions{ClassHash: "two"}), testNow, capacity.Rules{}))
+	require.Equal(t, DriftClass, Drifted(stamped("n1", "one"), capacity.NewPool(simulatetest.Pool("a", ref), capacity.NewCatalog(simulatetest.Catalog()), capacity.PoolOptions{ClassHash: "two"}), simulatetest.Now, capacity.Rules{}))
 }
 
 // What the hash covers: all of the template but requirements and do-not-disrupt, lists as sets.
 func TestPoolHash(t *testing.T) {
 	base := func() *api.NodePool {
-		return testPool("a", tainted("x", corev1.TaintEffectNoSchedule), tainted("y", corev1.TaintEffectNoExecute))
+		return simulatetest.Pool("a", simulatetest.Tainted("x", corev1.TaintEffectNoSchedule), simulatetest.Tainted("y", corev1.TaintEffectNoExecute))
 	}
 	same := map[string]func(*api.NodePool){
-		"requirements": requiring("k", "Exists"),
+		"requirements": simulatetest.Requiring("k", "Exists"),
 		"weight":       weighing(7),
-		"limits":       limited("cpu", "4"),
+		"limits":       simulatetest.Limited("cpu", "4"),
 		"disruption":   func(p *api.NodePool) { p.Spec.Disruption.ExpireAfter = "1h" },
 		"do-not-disrupt": func(p *api.NodePool) {
 			p.Spec.Template.Metadata.Annotations = map[string]string{api.AnnotationDoNotDisrupt: "true"}
@@ -146,7 +147,7 @@ func TestPoolHash(t *testing.T) {
 	other := map[string]func(*api.NodePool){
 		"labels":      func(p *api.NodePool) { p.Spec.Template.Metadata.Labels = map[string]string{"k": "v"} },
 		"annotations": func(p *api.NodePool) { p.Spec.Template.Metadata.Annotations = map[string]string{"k": "v"} },
-		"taints":      tainted("z", corev1.TaintEffectNoSchedule),
+		"taints":      simulatetest.Tainted("z", corev1.TaintEffectNoSchedule),
 		"startupTaints": func(p *api.NodePool) {
 			p.Spec.Template.Spec.StartupTaints = []api.NodeTaint{{Key: "k", Effect: "NoSchedule"}}
 		},
@@ -169,30 +170,30 @@ func TestPoolHash(t *testing.T) {
 // Drifted nodes of a static pool are replaced one for one, as many as its budget and limits allow.
 func TestStaticDrift(t *testing.T) {
 	static := func(change ...func(*api.NodePool)) *api.NodePool {
-		return testPool("a", append(change, func(p *api.NodePool) { p.Spec.Replicas = new(int32) })...)
+		return simulatetest.Pool("a", append(change, func(p *api.NodePool) { p.Spec.Replicas = new(int32) })...)
 	}
 	node := func(name string) *api.NodeState {
-		n := aNode(name, "d2", "z-a", "a", aPod("p-"+name, 100))
+		n := simulatetest.Node(name, "d2", "z-a", "a", simulatetest.Pod("p-"+name, 100))
 		n.ProviderDrift = "ImageDrifted"
 		return n
 	}
 	nodes := []*api.NodeState{node("n1"), node("n2"), node("n3")}
 	two := func(p *api.NodePool) { p.Spec.Disruption.Budgets = []api.DisruptionBudget{{Nodes: new("2")}} }
 	check(t, []row{
-		{"all at once", fixture{nodes: nodes, pools: []*api.NodePool{static()}}, "replace [n1] by static-drift with a/f2[] p-n1>new-0; replace [n2] by static-drift with a/f2[] p-n2>new-0; replace [n3] by static-drift with a/f2[] p-n3>new-0"},
-		{"within its budget", fixture{nodes: nodes, pools: []*api.NodePool{static(two)}}, "replace [n1] by static-drift with a/f2[] p-n1>n3; replace [n2] by static-drift with a/f2[] p-n2>n3"},
-		{"within its limit of nodes", fixture{nodes: nodes, pools: []*api.NodePool{static(limited("nodes", "4"))}}, "replace [n1] by static-drift with a/f2[] p-n1>n2"},
-		{"never consolidated", fixture{nodes: []*api.NodeState{aNode("n1", "d2", "z-a", "a")}, pools: []*api.NodePool{static()}}, "none"},
+		{"all at once", simulatetest.Member{Nodes: nodes, Pools: []*api.NodePool{static()}}, "replace [n1] by static-drift with a/f2[] p-n1>new-0; replace [n2] by static-drift with a/f2[] p-n2>new-0; replace [n3] by static-drift with a/f2[] p-n3>new-0"},
+		{"within its budget", simulatetest.Member{Nodes: nodes, Pools: []*api.NodePool{static(two)}}, "replace [n1] by static-drift with a/f2[] p-n1>n3; replace [n2] by static-drift with a/f2[] p-n2>n3"},
+		{"within its limit of nodes", simulatetest.Member{Nodes: nodes, Pools: []*api.NodePool{static(simulatetest.Limited("nodes", "4"))}}, "replace [n1] by static-drift with a/f2[] p-n1>n2"},
+		{"never consolidated", simulatetest.Member{Nodes: []*api.NodeState{simulatetest.Node("n1", "d2", "z-a", "a")}, Pools: []*api.NodePool{static()}}, "none"},
 	})
 }
 
 // A node that is made from a pool's template as it stands does not drift.
 func TestFreshNodesDoNotDrift(t *testing.T) {
-	pool := capacity.NewPool(testPool("a", tainted("x", corev1.TaintEffectNoSchedule)), capacity.NewCatalog(benchCatalog()), capacity.PoolOptions{ClassHash: "class"})
+	pool := capacity.NewPool(simulatetest.Pool("a", simulatetest.Tainted("x", corev1.TaintEffectNoSchedule)), capacity.NewCatalog(simulatetest.Catalog()), capacity.PoolOptions{ClassHash: "class"})
 	made := pool.Template()
 	require.Equal(t, "a", made.Name)
 	require.Equal(t, api.Never, made.ExpireAfter)
-	n := aNode("n1", "d2", "z-a", made.Name)
+	n := simulatetest.Node("n1", "d2", "z-a", made.Name)
 	n.Annotations = map[string]string{api.AnnotationPoolHash: made.Hash, api.AnnotationPoolHashLevel: capacity.PoolHashLevel, api.AnnotationClassHash: made.ClassHash}
-	require.Empty(t, Drifted(n, pool, testNow, capacity.Rules{}))
+	require.Empty(t, Drifted(n, pool, simulatetest.Now, capacity.Rules{}))
 }

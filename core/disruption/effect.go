@@ -125,7 +125,7 @@ func (s *share) addTo(all map[string]*Effect, pool string) {
 // unpricedIn is what a node is that its catalog does not list, "" when it lists it, or is complete.
 func unpricedIn(p *capacity.Pool, n *api.NodeState) string {
 	if labels := cluster.CanonicalLabels(n.Labels); unlisted(p, labels) {
-		return whatIsIt(labels)
+		return OfferingText(labels)
 	}
 	return ""
 }

@@ -11,8 +11,8 @@ import (
 	"flotilla/core/simulate"
 )
 
-// expiresAt is when a node is older than its expireAfter; false when it never is.
-func expiresAt(s *api.NodeState, p *capacity.Pool) (time.Time, bool) {
+// ExpiresAt is when a node is older than its expireAfter; false when it never is.
+func ExpiresAt(s *api.NodeState, p *capacity.Pool) (time.Time, bool) {
 	text := s.ExpireAfter
 	if text == "" && p != nil {
 		text = p.Spec.Spec.ExpireAfter()
@@ -35,7 +35,7 @@ func (d *deciding) expiration(reason string) []Command {
 		return nil
 	}
 	cs := d.candidates(MethodExpired, func(c *candidate) Refusal {
-		if at, ok := expiresAt(c.State, c.Pool); !ok || at.After(d.now) {
+		if at, ok := ExpiresAt(c.State, c.Pool); !ok || at.After(d.now) {
 			return Refusal{Code: CodeNotExpired, Message: expiryText(at, ok, d.now)}
 		}
 		return Refusal{}
@@ -57,7 +57,7 @@ func expiryText(at time.Time, ok bool, now time.Time) string {
 
 func (d *deciding) anyExpired() bool {
 	return slices.ContainsFunc(d.x.Nodes, func(n *simulate.ExistingNode) bool {
-		at, ok := expiresAt(n.State, n.Pool)
+		at, ok := ExpiresAt(n.State, n.Pool)
 		return ok && !at.After(d.now)
 	})
 }
@@ -70,7 +70,7 @@ func (d *deciding) forceful(reason string) []Command {
 		if c.Pool == nil || !c.Pool.Forceful || c.Deleting || !c.State.Managed {
 			continue
 		}
-		if at, ok := expiresAt(c.State, c.Pool); ok && !at.After(d.now) {
+		if at, ok := ExpiresAt(c.State, c.Pool); ok && !at.After(d.now) {
 			command := &Command{Method: MethodExpired, Reason: reason, Nodes: []string{c.name()}, Forceful: true, Savings: c.worth()}
 			out = append(out, &departure{command: command, nodes: []*simulate.ExistingNode{c.ExistingNode}})
 		}

@@ -80,7 +80,7 @@ func CountPools(s *simulate.State) map[string]PoolShare {
 		share := out[n.Pool]
 		share.Nodes++
 		if p := pools[n.Pool]; p != nil && unlisted(p, n.Labels) {
-			share.Unlisted.add(1, whatIsIt(n.Labels))
+			share.Unlisted.add(1, OfferingText(n.Labels))
 			share.Catalog = p.Catalog.Name
 		}
 		if total, down := counts(n.State, n.State.Deleting || s.Busy[name]); total {
@@ -134,8 +134,8 @@ func DriftTimes(s *simulate.State, before map[string]metav1.Time) map[string]met
 	return out
 }
 
-// priceOf is what a node of a pool costs, unknown where there is no such pool.
-func priceOf(n *cluster.Node, p *capacity.Pool) api.Hourly {
+// PriceOf is what a node of a pool costs, unknown where there is no such pool.
+func PriceOf(n *cluster.Node, p *capacity.Pool) api.Hourly {
 	if p == nil {
 		return api.Hourly{Unknown: true}
 	}

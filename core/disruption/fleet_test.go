@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"flotilla/core/api"
+	"flotilla/core/simulate/simulatetest"
 )
 
 // A fleet-wide budget counts the nodes of every member that shares it (N11).
@@ -25,7 +26,7 @@ func TestFleetAllowed(t *testing.T) {
 // Pools are placed on members by a label selector, on all of them without one (N1).
 func TestPoolsFor(t *testing.T) {
 	pool := func(name, selector string) *api.NodePool {
-		p := testPool(name)
+		p := simulatetest.Pool(name)
 		if selector != "" {
 			p.Annotations = map[string]string{api.AnnotationMembers: selector}
 		}
@@ -41,8 +42,8 @@ func TestPoolsFor(t *testing.T) {
 
 // Drift is dated when it is first seen, and forgotten when it is over.
 func TestDriftTimes(t *testing.T) {
-	f := fixture{nodes: []*api.NodeState{drifted(), aNode("n2", "d2", "z-a", "old")}, pools: []*api.NodePool{testPool("old")}}
-	earlier := metav1.NewTime(testNow.Add(-time.Hour))
-	require.Equal(t, map[string]metav1.Time{"n1": metav1.NewTime(testNow)}, DriftTimes(f.state(), nil))
-	require.Equal(t, map[string]metav1.Time{"n1": earlier}, DriftTimes(f.state(), map[string]metav1.Time{"n1": earlier, "n2": earlier}))
+	f := simulatetest.Member{Nodes: []*api.NodeState{drifted(), simulatetest.Node("n2", "d2", "z-a", "old")}, Pools: []*api.NodePool{simulatetest.Pool("old")}}
+	earlier := metav1.NewTime(simulatetest.Now.Add(-time.Hour))
+	require.Equal(t, map[string]metav1.Time{"n1": metav1.NewTime(simulatetest.Now)}, DriftTimes(f.State(), nil))
+	require.Equal(t, map[string]metav1.Time{"n1": earlier}, DriftTimes(f.State(), map[string]metav1.Time{"n1": earlier, "n2": earlier}))
 }

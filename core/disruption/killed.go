@@ -121,8 +121,8 @@ func byMoment(a, b *api.KilledPod) int {
 	return cmp.Or(cmp.Compare(a.After.Duration, b.After.Duration), cmp.Compare(a.Pod, b.Pod))
 }
 
-// killedFrom are pods that are killed by a drain that begins at a moment.
-func killedFrom(list []api.KilledPod, began time.Time) []api.KilledPod {
+// KilledFrom are pods that are killed by a drain that begins at a moment.
+func KilledFrom(list []api.KilledPod, began time.Time) []api.KilledPod {
 	out := slices.Clone(list)
 	for i := range out {
 		out[i].At = metav1.NewTime(began.UTC().Truncate(time.Second).Add(out[i].After.Duration))
@@ -165,5 +165,5 @@ func killedNote(pods []string, how string) []string {
 	case 1:
 		return []string{fmt.Sprintf("pod %s is killed%s past what protects it, %s", pods[0], how, until)}
 	}
-	return []string{fmt.Sprintf("%d pods are killed%s past what protects them, %s: %s", len(pods), how, until, phrase.Names(pods, shownNames))}
+	return []string{fmt.Sprintf("%d pods are killed%s past what protects them, %s: %s", len(pods), how, until, phrase.Names(pods, ShownNames))}
 }

@@ -13,15 +13,16 @@ import (
 	"flotilla/core/api"
 	"flotilla/core/cluster"
 	"flotilla/core/simulate"
+	"flotilla/core/simulate/simulatetest"
 )
 
 // Whom a plan calls killed is who the drain deletes, and when; budgets stay as they are but for what is taken
 // from them.
 func TestTheDrainKillsWhomThePlanNames(t *testing.T) {
 	killed := 0
-	for seed := range uint64(propertySeeds) {
+	for seed := range uint64(simulatetest.PropertySeeds) {
 		n, budgets := randomDrain(seed)
-		x := simulate.NewIndex((&fixture{nodes: []*api.NodeState{n}, pdbs: budgets}).state())
+		x := simulate.NewIndex((&simulatetest.Member{Nodes: []*api.NodeState{n}, Pdbs: budgets}).State())
 		want := map[string]time.Duration{}
 		for _, k := range doomedOn(x, x.Nodes[0]) {
 			if !k.withNode {
@@ -41,12 +42,12 @@ func TestTheDrainKillsWhomThePlanNames(t *testing.T) {
 		}
 		killed += len(want)
 	}
-	require.Greater(t, killed, propertySeeds/2)
+	require.Greater(t, killed, simulatetest.PropertySeeds/2)
 }
 
 // protectedAt reports whether do-not-disrupt or budgets that let nothing go protect a pod at a moment.
 func protectedAt(x *simulate.Index, p *cluster.Pod, after time.Duration) bool {
-	held, _ := p.Protected(testNow.Add(after))
+	held, _ := p.Protected(simulatetest.Now.Add(after))
 	covering := x.Cover.Of(p)
 	return held || len(covering) > 1 || len(covering) == 1 && covering[0].Allowed == 0 && covering[0].Holds(p)
 }
@@ -54,16 +55,16 @@ func protectedAt(x *simulate.Index, p *cluster.Pod, after time.Duration) bool {
 // randomDrain is a node that is to be empty in an hour, with pods that are protected in all ways.
 func randomDrain(seed uint64) (*api.NodeState, []api.PodBudget) {
 	r := rand.New(rand.NewPCG(seed, 7))
-	n := aNode("n1", "d8", "z-a", "a")
+	n := simulatetest.Node("n1", "d8", "z-a", "a")
 	n.TerminationGracePeriod = "1h"
 	for i := range 1 + r.IntN(8) {
-		p := aPod(fmt.Sprintf("p%d", i), 100, labelled([]string{"x", "y", "z"}[r.IntN(3)]))
-		p.Started = metav1.NewTime(testNow.Add(-time.Duration(r.IntN(60)) * time.Minute))
+		p := simulatetest.Pod(fmt.Sprintf("p%d", i), 100, simulatetest.Labelled([]string{"x", "y", "z"}[r.IntN(3)]))
+		p.Started = metav1.NewTime(simulatetest.Now.Add(-time.Duration(r.IntN(60)) * time.Minute))
 		switch r.IntN(4) {
 		case 0:
 			p.Annotations = map[string]string{api.AnnotationDoNotDisrupt: []string{"true", "30m", "2h", "no"}[r.IntN(4)]}
 		case 1:
-			ending([]int64{0, 600, 7200}[r.IntN(3)])(&p)
+			simulatetest.Ending([]int64{0, 600, 7200}[r.IntN(3)])(&p)
 		}
 		if r.IntN(6) == 0 {
 			p.Owner = "DaemonSet"
@@ -74,7 +75,7 @@ func randomDrain(seed uint64) (*api.NodeState, []api.PodBudget) {
 	var budgets []api.PodBudget
 	for i, app := range []string{"x", "y", "y"} {
 		if r.IntN(2) == 0 {
-			budgets = append(budgets, api.PodBudget{Namespace: "default", Name: fmt.Sprint("b", i), Selector: selecting(app), Allowed: int32(r.IntN(3)), AlwaysAllow: r.IntN(3) == 0})
+			budgets = append(budgets, api.PodBudget{Namespace: "default", Name: fmt.Sprint("b", i), Selector: simulatetest.Selecting(app), Allowed: int32(r.IntN(3)), AlwaysAllow: r.IntN(3) == 0})
 		}
 	}
 	return n, budgets
@@ -97,9 +98,9 @@ func drained(x *simulate.Index, n *api.NodeState) map[string]time.Duration {
 	remove := func(key string) {
 		node.Pods = slices.DeleteFunc(slices.Clone(node.Pods), func(p api.PodState) bool { return p.Namespace+"/"+p.Name == key })
 	}
-	for now := testNow; ; {
-		step := Drain(DrainInput{Node: &node, Began: testNow, Deadline: DrainDeadline(&node, testNow), Now: now})
-		if step.Drained || now.After(testNow.Add(2*time.Hour)) {
+	for now := simulatetest.Now; ; {
+		step := Drain(DrainInput{Node: &node, Began: simulatetest.Now, Deadline: DrainDeadline(&node, simulatetest.Now), Now: now})
+		if step.Drained || now.After(simulatetest.Now.Add(2*time.Hour)) {
 			return out
 		}
 		before := len(node.Pods)
@@ -109,7 +110,7 @@ func drained(x *simulate.Index, n *api.NodeState) map[string]time.Duration {
 			}
 		}
 		for _, one := range step.Delete {
-			out[one.Pod] = now.Sub(testNow)
+			out[one.Pod] = now.Sub(simulatetest.Now)
 			remove(one.Pod)
 		}
 		if now = now.Add(time.Second); len(node.Pods) == before && step.Recheck.After(now) {

@@ -7,7 +7,7 @@ func (d *deciding) lasting(c *candidate) *Refusal {
 	if kept {
 		return &refusal
 	}
-	expires, ends := expiresAt(c.State, c.Pool)
+	expires, ends := ExpiresAt(c.State, c.Pool)
 	replaced := ends && !expires.After(d.now) || d.driftOf(c) != ""
 	if !replaced || c.State.TerminationGracePeriod == "" {
 		if refusal, _ = hindered(d.x, c.ExistingNode); refusal.Code != "" {

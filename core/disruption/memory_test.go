@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"flotilla/core/cluster"
+	"flotilla/core/simulate/simulatetest"
 )
 
 // A pod costs at most 2 KB, what its event brought included.
@@ -20,7 +21,7 @@ func TestMemoryOfPods(t *testing.T) {
 	before := heap()
 	c := cluster.NewCluster()
 	for i := range 500 {
-		c.Set(benchNode(i, false))
+		c.Set(simulatetest.FilledNode(i, false))
 	}
 	perPod := (heap() - before) / uint64(c.Pods())
 	require.Equal(t, 5000, c.Pods())

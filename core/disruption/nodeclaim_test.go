@@ -11,6 +11,7 @@ import (
 	"flotilla/core/api"
 	"flotilla/core/capacity"
 	"flotilla/core/cluster"
+	"flotilla/core/simulate/simulatetest"
 )
 
 // What a node without a claim was made from: the labels that it had when it was first seen, and all of them
@@ -30,7 +31,7 @@ func TestObservingTheOriginOfANode(t *testing.T) {
 		"launched, then edited": {map[string]string{api.AnnotationLaunch: "x", api.AnnotationOriginLabels: `{"team":"db"}`}, &api.NodeOrigin{Labels: map[string]string{"team": "db"}, Whole: true}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			n := kubeNode("n1", "", labels)
+			n := simulatetest.KubeNode("n1", "", labels)
 			n.Annotations = row.annotations
 			s := cluster.ObserveNode(n, nil, nil, nil)
 			require.Equal(t, row.want, s.Origin)
@@ -41,28 +42,28 @@ func TestObservingTheOriginOfANode(t *testing.T) {
 
 // A claim is that of its machine; what it says of labels, hash and drift goes before what the node says.
 func TestObservingNodeClaims(t *testing.T) {
-	began := metav1.NewTime(testNow.Add(-time.Hour))
-	drifted := condition(api.ClaimDrifted, metav1.ConditionTrue, "ImageDrifted")
+	began := metav1.NewTime(simulatetest.Now.Add(-time.Hour))
+	drifted := simulatetest.Condition(api.ClaimDrifted, metav1.ConditionTrue, "ImageDrifted")
 	labelled := func(c *api.NodeClaim) {
 		c.Labels = map[string]string{corev1.LabelInstanceTypeStable: "d4"}
 		c.Annotations = map[string]string{api.AnnotationPoolHash: "123", api.AnnotationPoolHashLevel: "v3"}
 		c.CreationTimestamp = began
 	}
-	n1 := kubeNode("n1", "m1", map[string]string{corev1.LabelInstanceTypeStable: "d2"})
+	n1 := simulatetest.KubeNode("n1", "m1", map[string]string{corev1.LabelInstanceTypeStable: "d2"})
 	n1.Annotations = map[string]string{api.AnnotationPoolHash: "h", api.AnnotationPoolHashLevel: capacity.PoolHashLevel, api.AnnotationStampedPool: "a"}
 	l := &cluster.Listing{
-		Nodes: []*corev1.Node{n1, kubeNode("n2", "m2", nil), kubeNode("n3", "", nil)},
+		Nodes: []*corev1.Node{n1, simulatetest.KubeNode("n2", "m2", nil), simulatetest.KubeNode("n3", "", nil)},
 		NodeClaims: []*api.NodeClaim{
-			aClaim("c1", "n1", "m1", drifted, labelled),
-			aClaim("before", "n2", "gone", drifted), // of a machine that had the name before
-			aClaim("c3", "n3", "m3", condition(api.ClaimDrifted, metav1.ConditionFalse, "NotDrifted"), condition(api.ClaimInstanceTerminating, metav1.ConditionTrue, "x")),
-			aClaim("coming", "", "m9"),
+			simulatetest.Claim("c1", "n1", "m1", drifted, labelled),
+			simulatetest.Claim("before", "n2", "gone", drifted), // of a machine that had the name before
+			simulatetest.Claim("c3", "n3", "m3", simulatetest.Condition(api.ClaimDrifted, metav1.ConditionFalse, "NotDrifted"), simulatetest.Condition(api.ClaimInstanceTerminating, metav1.ConditionTrue, "x")),
+			simulatetest.Claim("coming", "", "m9"),
 		},
 	}
 	seen := cluster.Observe(l)
 	one := seen.Nodes[0]
 	require.Equal(t, "ImageDrifted", one.ProviderDrift)
-	require.Equal(t, testNow, one.DriftedSince.Time)
+	require.Equal(t, simulatetest.Now, one.DriftedSince.Time)
 	require.Equal(t, began, one.Created)
 	require.Equal(t, &api.NodeOrigin{Labels: map[string]string{corev1.LabelInstanceTypeStable: "d4"}, Whole: true}, one.Origin)
 	require.Equal(t, map[string]string{api.AnnotationPoolHash: "123", api.AnnotationPoolHashLevel: "v3"}, one.Annotations)
@@ -83,13 +84,13 @@ func TestObservingNodeClaims(t *testing.T) {
 func TestTheNewestClaimCounts(t *testing.T) {
 	at := func(minutes int) func(*api.NodeClaim) {
 		return func(c *api.NodeClaim) {
-			c.CreationTimestamp = metav1.NewTime(testNow.Add(time.Duration(minutes) * time.Minute))
+			c.CreationTimestamp = metav1.NewTime(simulatetest.Now.Add(time.Duration(minutes) * time.Minute))
 		}
 	}
-	old := aClaim("old", "n1", "", at(0), condition(api.ClaimDrifted, metav1.ConditionTrue, "ImageDrifted"))
-	fresh := aClaim("fresh", "n1", "", at(1))
+	old := simulatetest.Claim("old", "n1", "", at(0), simulatetest.Condition(api.ClaimDrifted, metav1.ConditionTrue, "ImageDrifted"))
+	fresh := simulatetest.Claim("fresh", "n1", "", at(1))
 	for _, claims := range [][]*api.NodeClaim{{old, fresh}, {fresh, old}} {
-		seen := cluster.Observe(&cluster.Listing{Nodes: []*corev1.Node{kubeNode("n1", "m1", nil)}, NodeClaims: claims})
+		seen := cluster.Observe(&cluster.Listing{Nodes: []*corev1.Node{simulatetest.KubeNode("n1", "m1", nil)}, NodeClaims: claims})
 		require.Empty(t, seen.Nodes[0].ProviderDrift)
 	}
 }
@@ -97,7 +98,7 @@ func TestTheNewestClaimCounts(t *testing.T) {
 // The reason of a condition that an API server would not take is not shown.
 func TestTheReasonOfADrift(t *testing.T) {
 	for reason, want := range map[string]string{"ImageDrifted": "ImageDrifted", "": "Drifted", "a b": "Drifted", "x\x1b[2J": "Drifted"} {
-		got, _ := aClaim("c", "n", "", condition(api.ClaimDrifted, metav1.ConditionTrue, reason)).Drift()
+		got, _ := simulatetest.Claim("c", "n", "", simulatetest.Condition(api.ClaimDrifted, metav1.ConditionTrue, reason)).Drift()
 		require.Equal(t, want, got)
 	}
 }

@@ -9,12 +9,13 @@ import (
 	"flotilla/core/api"
 	"flotilla/core/capacity"
 	"flotilla/core/simulate"
+	"flotilla/core/simulate/simulatetest"
 )
 
 // row is one decision of a table.
 type row struct {
 	name string
-	fix  fixture
+	fix  simulatetest.Member
 	want string
 }
 
@@ -23,7 +24,7 @@ func check(t *testing.T, rows []row) {
 	for i := range rows {
 		r := &rows[i]
 		t.Run(r.name, func(t *testing.T) {
-			require.Equal(t, r.want, summary(Decide(r.fix.state())))
+			require.Equal(t, r.want, summary(Decide(r.fix.State())))
 		})
 	}
 }
@@ -38,7 +39,7 @@ func tolerating(key string) func(*api.PodState) {
 
 // drifted is a node that its provider wants replaced, so that a new node has to be made.
 func drifted(pods ...api.PodState) *api.NodeState {
-	n := aNode("n1", "d2", "z-a", "old", pods...)
+	n := simulatetest.Node("n1", "d2", "z-a", "old", pods...)
 	n.ProviderDrift = "ImageDrifted"
 	return n
 }
@@ -46,16 +47,16 @@ func drifted(pods ...api.PodState) *api.NodeState {
 // The pool that makes a new node is the heaviest that can; equal ones are tried from z to a.
 func TestWeights(t *testing.T) {
 	off := func(p *api.NodePool) { p.Spec.Disruption.ConsolidateAfter = api.Never }
-	pod := aPod("p", 1000)
+	pod := simulatetest.Pod("p", 1000)
 	nodes := []*api.NodeState{drifted(pod)}
 	check(t, []row{
-		{"heaviest first", fixture{nodes: nodes, pools: []*api.NodePool{testPool("old", off, weighing(1)), testPool("a", weighing(10)), testPool("b", weighing(50))}}, "replace [n1] by drift with b/f2[] p>new-0"},
-		{"no weight is the least", fixture{nodes: nodes, pools: []*api.NodePool{testPool("old", off), testPool("a", weighing(1)), testPool("z")}}, "replace [n1] by drift with a/f2[] p>new-0"},
-		{"equal weights from z to a", fixture{nodes: nodes, pools: []*api.NodePool{testPool("old", off), testPool("a", weighing(5)), testPool("m", weighing(5))}}, "replace [n1] by drift with m/f2[] p>new-0"},
-		{"the heaviest is at its limit", fixture{nodes: nodes, pools: []*api.NodePool{testPool("old", off), testPool("a", weighing(5)), testPool("b", weighing(50), limited("cpu", "1"))}}, "replace [n1] by drift with a/f2[] p>new-0"},
-		{"the heaviest is being deleted", fixture{nodes: nodes, pools: []*api.NodePool{testPool("old", off), testPool("a", weighing(5)), testPool("b", weighing(50))}, options: map[string]capacity.PoolOptions{"b": {Deleting: true}}}, "replace [n1] by drift with a/f2[] p>new-0"},
-		{"the heaviest repels the pod", fixture{nodes: nodes, pools: []*api.NodePool{testPool("old", off), testPool("a", weighing(5)), testPool("b", weighing(50), tainted("gpu", corev1.TaintEffectNoSchedule))}}, "replace [n1] by drift with a/f2[] p>new-0"},
-		{"the heaviest is static", fixture{nodes: nodes, pools: []*api.NodePool{testPool("old", off), testPool("a", weighing(5)), testPool("b", weighing(50), func(p *api.NodePool) { p.Spec.Replicas = new(int32) })}}, "replace [n1] by drift with a/f2[] p>new-0"},
+		{"heaviest first", simulatetest.Member{Nodes: nodes, Pools: []*api.NodePool{simulatetest.Pool("old", off, weighing(1)), simulatetest.Pool("a", weighing(10)), simulatetest.Pool("b", weighing(50))}}, "replace [n1] by drift with b/f2[] p>new-0"},
+		{"no weight is the least", simulatetest.Member{Nodes: nodes, Pools: []*api.NodePool{simulatetest.Pool("old", off), simulatetest.Pool("a", weighing(1)), simulatetest.Pool("z")}}, "replace [n1] by drift with a/f2[] p>new-0"},
+		{"equal weights from z to a", simulatetest.Member{Nodes: nodes, Pools: []*api.NodePool{simulatetest.Pool("old", off), simulatetest.Pool("a", weighing(5)), simulatetest.Pool("m", weighing(5))}}, "replace [n1] by drift with m/f2[] p>new-0"},
+		{"the heaviest is at its limit", simulatetest.Member{Nodes: nodes, Pools: []*api.NodePool{simulatetest.Pool("old", off), simulatetest.Pool("a", weighing(5)), simulatetest.Pool("b", weighing(50), simulatetest.Limited("cpu", "1"))}}, "replace [n1] by drift with a/f2[] p>new-0"},
+		{"the heaviest is being deleted", simulatetest.Member{Nodes: nodes, Pools: []*api.NodePool{simulatetest.Pool("old", off), simulatetest.Pool("a", weighing(5)), simulatetest.Pool("b", weighing(50))}, Options: map[string]capacity.PoolOptions{"b": {Deleting: true}}}, "replace [n1] by drift with a/f2[] p>new-0"},
+		{"the heaviest repels the pod", simulatetest.Member{Nodes: nodes, Pools: []*api.NodePool{simulatetest.Pool("old", off), simulatetest.Pool("a", weighing(5)), simulatetest.Pool("b", weighing(50), simulatetest.Tainted("gpu", corev1.TaintEffectNoSchedule))}}, "replace [n1] by drift with a/f2[] p>new-0"},
+		{"the heaviest is static", simulatetest.Member{Nodes: nodes, Pools: []*api.NodePool{simulatetest.Pool("old", off), simulatetest.Pool("a", weighing(5)), simulatetest.Pool("b", weighing(50), func(p *api.NodePool) { p.Spec.Replicas = new(int32) })}}, "replace [n1] by drift with a/f2[] p>new-0"},
 	})
 }
 
@@ -68,44 +69,44 @@ func TestSeveralPools(t *testing.T) {
 		return func(p *api.NodePool) { p.Annotations = map[string]string{api.AnnotationFleetBudget: name + "=5"} }
 	}
 	never := func(p *api.NodePool) { p.Spec.Disruption.ConsolidateAfter = api.Never }
-	empty := []*api.NodeState{aNode("a1", "d4", "z-a", "a"), aNode("a2", "d4", "z-a", "a"), aNode("b1", "d4", "z-a", "b"), aNode("b2", "d4", "z-b", "b")}
-	used := []*api.NodeState{aNode("a1", "d2", "z-a", "a", aPod("p", 1500)), aNode("b1", "d2", "z-a", "b", aPod("q", 1500)), aNode("x", "d4", "z-a", "")}
+	empty := []*api.NodeState{simulatetest.Node("a1", "d4", "z-a", "a"), simulatetest.Node("a2", "d4", "z-a", "a"), simulatetest.Node("b1", "d4", "z-a", "b"), simulatetest.Node("b2", "d4", "z-b", "b")}
+	used := []*api.NodeState{simulatetest.Node("a1", "d2", "z-a", "a", simulatetest.Pod("p", 1500)), simulatetest.Node("b1", "d2", "z-a", "b", simulatetest.Pod("q", 1500)), simulatetest.Node("x", "d4", "z-a", "")}
 	check(t, []row{
-		{"empty nodes of both", fixture{nodes: empty, pools: []*api.NodePool{testPool("a"), testPool("b")}}, "delete [a1 a2 b1 b2] by empty"},
-		{"each within its budget", fixture{nodes: empty, pools: []*api.NodePool{testPool("a", budget("1")), testPool("b")}}, "delete [a1 b1 b2] by empty"},
-		{"one pool is left alone", fixture{nodes: empty, pools: []*api.NodePool{testPool("a", never), testPool("b")}}, "delete [b1 b2] by empty"},
-		{"a pool that is unknown", fixture{nodes: empty, pools: []*api.NodePool{testPool("b")}}, "delete [b1 b2] by empty"},
-		{"nodes of two pools onto an unmanaged one", fixture{nodes: used, pools: []*api.NodePool{testPool("a"), testPool("b")}}, "delete [a1 b1] by multi p>x q>x"},
-		{"one budget spent, the other pool's node goes alone", fixture{nodes: used, pools: []*api.NodePool{testPool("a", budget("0")), testPool("b")}}, "delete [b1] by single q>x"},
-		{"a fleet budget is spent", fixture{nodes: used, pools: []*api.NodePool{testPool("a"), testPool("b", sharing("web"))}, change: func(s *simulate.State) { s.FleetAllowed = map[string]int{"web": 0} }}, "delete [a1] by single p>x"},
-		{"two pools share a fleet budget", fixture{nodes: empty, pools: []*api.NodePool{testPool("a", sharing("web")), testPool("b", sharing("web"))}, change: func(s *simulate.State) { s.FleetAllowed = map[string]int{"web": 3} }}, "delete [a1 a2 b2] by empty"},
-		{"a fleet budget of others", fixture{nodes: empty, pools: []*api.NodePool{testPool("a"), testPool("b", sharing("api"))}, change: func(s *simulate.State) { s.FleetAllowed = map[string]int{"web": 0} }}, "delete [a1 a2 b1 b2] by empty"},
+		{"empty nodes of both", simulatetest.Member{Nodes: empty, Pools: []*api.NodePool{simulatetest.Pool("a"), simulatetest.Pool("b")}}, "delete [a1 a2 b1 b2] by empty"},
+		{"each within its budget", simulatetest.Member{Nodes: empty, Pools: []*api.NodePool{simulatetest.Pool("a", budget("1")), simulatetest.Pool("b")}}, "delete [a1 b1 b2] by empty"},
+		{"one pool is left alone", simulatetest.Member{Nodes: empty, Pools: []*api.NodePool{simulatetest.Pool("a", never), simulatetest.Pool("b")}}, "delete [b1 b2] by empty"},
+		{"a pool that is unknown", simulatetest.Member{Nodes: empty, Pools: []*api.NodePool{simulatetest.Pool("b")}}, "delete [b1 b2] by empty"},
+		{"nodes of two pools onto an unmanaged one", simulatetest.Member{Nodes: used, Pools: []*api.NodePool{simulatetest.Pool("a"), simulatetest.Pool("b")}}, "delete [a1 b1] by multi p>x q>x"},
+		{"one budget spent, the other pool's node goes alone", simulatetest.Member{Nodes: used, Pools: []*api.NodePool{simulatetest.Pool("a", budget("0")), simulatetest.Pool("b")}}, "delete [b1] by single q>x"},
+		{"a fleet budget is spent", simulatetest.Member{Nodes: used, Pools: []*api.NodePool{simulatetest.Pool("a"), simulatetest.Pool("b", sharing("web"))}, Change: func(s *simulate.State) { s.FleetAllowed = map[string]int{"web": 0} }}, "delete [a1] by single p>x"},
+		{"two pools share a fleet budget", simulatetest.Member{Nodes: empty, Pools: []*api.NodePool{simulatetest.Pool("a", sharing("web")), simulatetest.Pool("b", sharing("web"))}, Change: func(s *simulate.State) { s.FleetAllowed = map[string]int{"web": 3} }}, "delete [a1 a2 b2] by empty"},
+		{"a fleet budget of others", simulatetest.Member{Nodes: empty, Pools: []*api.NodePool{simulatetest.Pool("a"), simulatetest.Pool("b", sharing("api"))}, Change: func(s *simulate.State) { s.FleetAllowed = map[string]int{"web": 0} }}, "delete [a1 a2 b1 b2] by empty"},
 	})
 }
 
 // Pods go only where they tolerate every taint, of whatever effect.
 func TestTolerations(t *testing.T) {
-	onX := func(x *api.NodeState, pod api.PodState, pools ...*api.NodePool) fixture {
-		return fixture{nodes: []*api.NodeState{aNode("n1", "d2", "z-a", "a", pod), x}, pools: pools}
+	onX := func(x *api.NodeState, pod api.PodState, pools ...*api.NodePool) simulatetest.Member {
+		return simulatetest.Member{Nodes: []*api.NodeState{simulatetest.Node("n1", "d2", "z-a", "a", pod), x}, Pools: pools}
 	}
 	taint := func(key string, effect corev1.TaintEffect) *api.NodeState {
-		x := aNode("x", "d4", "z-a", "")
+		x := simulatetest.Node("x", "d4", "z-a", "")
 		x.Taints = []corev1.Taint{{Key: key, Value: "v", Effect: effect}}
 		return x
 	}
 	valued := func(v string) func(*api.PodState) {
 		return func(p *api.PodState) { p.Tolerations = []corev1.Toleration{{Key: "k", Value: v}} }
 	}
-	cheap := testPool("a", requiring(corev1.LabelInstanceTypeStable, "In", "d2"))
-	soft := testPool("a", requiring(corev1.LabelInstanceTypeStable, "In", "d2"), tainted("soft", corev1.TaintEffectPreferNoSchedule))
+	cheap := simulatetest.Pool("a", simulatetest.Requiring(corev1.LabelInstanceTypeStable, "In", "d2"))
+	soft := simulatetest.Pool("a", simulatetest.Requiring(corev1.LabelInstanceTypeStable, "In", "d2"), simulatetest.Tainted("soft", corev1.TaintEffectPreferNoSchedule))
 	check(t, []row{
-		{"NoSchedule is not tolerated", onX(taint("k", corev1.TaintEffectNoSchedule), aPod("p", 1000), cheap), "none"},
-		{"tolerated by key", onX(taint("k", corev1.TaintEffectNoSchedule), aPod("p", 1000, tolerating("k")), cheap), "delete [n1] by single p>x"},
-		{"tolerated by value", onX(taint("k", corev1.TaintEffectNoSchedule), aPod("p", 1000, valued("v")), cheap), "delete [n1] by single p>x"},
-		{"another value", onX(taint("k", corev1.TaintEffectNoSchedule), aPod("p", 1000, valued("w")), cheap), "none"},
-		{"NoExecute counts too", onX(taint("k", corev1.TaintEffectNoExecute), aPod("p", 1000), cheap), "none"},
-		{"PreferNoSchedule counts", onX(taint("k", corev1.TaintEffectPreferNoSchedule), aPod("p", 1000), cheap), "none"},
-		{"PreferNoSchedule is tolerated at last where a pool has such a taint", onX(taint("k", corev1.TaintEffectPreferNoSchedule), aPod("p", 1000), soft), "delete [n1] by single p>x"},
-		{"every key tolerated", onX(taint("k", corev1.TaintEffectNoExecute), aPod("p", 1000, tolerating("")), cheap), "delete [n1] by single p>x"},
+		{"NoSchedule is not tolerated", onX(taint("k", corev1.TaintEffectNoSchedule), simulatetest.Pod("p", 1000), cheap), "none"},
+		{"tolerated by key", onX(taint("k", corev1.TaintEffectNoSchedule), simulatetest.Pod("p", 1000, tolerating("k")), cheap), "delete [n1] by single p>x"},
+		{"tolerated by value", onX(taint("k", corev1.TaintEffectNoSchedule), simulatetest.Pod("p", 1000, valued("v")), cheap), "delete [n1] by single p>x"},
+		{"another value", onX(taint("k", corev1.TaintEffectNoSchedule), simulatetest.Pod("p", 1000, valued("w")), cheap), "none"},
+		{"NoExecute counts too", onX(taint("k", corev1.TaintEffectNoExecute), simulatetest.Pod("p", 1000), cheap), "none"},
+		{"PreferNoSchedule counts", onX(taint("k", corev1.TaintEffectPreferNoSchedule), simulatetest.Pod("p", 1000), cheap), "none"},
+		{"PreferNoSchedule is tolerated at last where a pool has such a taint", onX(taint("k", corev1.TaintEffectPreferNoSchedule), simulatetest.Pod("p", 1000), soft), "delete [n1] by single p>x"},
+		{"every key tolerated", onX(taint("k", corev1.TaintEffectNoExecute), simulatetest.Pod("p", 1000, tolerating("")), cheap), "delete [n1] by single p>x"},
 	})
 }

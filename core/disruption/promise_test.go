@@ -8,20 +8,21 @@ import (
 
 	"flotilla/core/api"
 	"flotilla/core/simulate"
+	"flotilla/core/simulate/simulatetest"
 )
 
 // Pods on their way keep the place that they were promised, and those between two nodes the room that
 // there is for them.
 func TestPodsOnTheirWayKeepTheirPlace(t *testing.T) {
 	// n0 goes already: its pod was promised x, though it fits w too, which comes first by name.
-	way := func(promised string) fixture {
-		w, x := aNode("w", "d2", "z-a", "", aPod("other-w", 500)), aNode("x", "d2", "z-a", "", aPod("other-x", 500))
+	way := func(promised string) simulatetest.Member {
+		w, x := simulatetest.Node("w", "d2", "z-a", "", simulatetest.Pod("other-w", 500)), simulatetest.Node("x", "d2", "z-a", "", simulatetest.Pod("other-x", 500))
 		x.Labels["disk"] = "ssd"
-		choosy := aPod("q", 1300, func(p *api.PodState) { p.NodeSelector = map[string]string{"disk": "ssd"} })
-		return fixture{
-			nodes: []*api.NodeState{aNode("n0", "d4", "z-a", "a", aPod("p", 1300)), aNode("n1", "d4", "z-a", "a", choosy), w, x},
-			pools: []*api.NodePool{testPool("a", limited("nodes", "0"))},
-			change: func(s *simulate.State) {
+		choosy := simulatetest.Pod("q", 1300, func(p *api.PodState) { p.NodeSelector = map[string]string{"disk": "ssd"} })
+		return simulatetest.Member{
+			Nodes: []*api.NodeState{simulatetest.Node("n0", "d4", "z-a", "a", simulatetest.Pod("p", 1300)), simulatetest.Node("n1", "d4", "z-a", "a", choosy), w, x},
+			Pools: []*api.NodePool{simulatetest.Pool("a", simulatetest.Limited("nodes", "0"))},
+			Change: func(s *simulate.State) {
 				s.Busy = map[string]bool{"n0": true}
 				if promised != "" {
 					s.Promised = map[string]string{"default/p": promised}
@@ -30,12 +31,12 @@ func TestPodsOnTheirWayKeepTheirPlace(t *testing.T) {
 		}
 	}
 	// A pod that was evicted waits, and there is room for it on x alone, which a larger one would take.
-	between := func(unsettled bool) fixture {
-		return fixture{
-			nodes:   []*api.NodeState{aNode("n1", "d2", "z-a", "a", aPod("q", 1200)), aNode("x", "d2", "z-a", "", aPod("other", 600))},
-			pools:   []*api.NodePool{testPool("a", limited("nodes", "0"))},
-			pending: []api.PodState{aPod("p", 1000)},
-			change:  func(s *simulate.State) { s.Unsettled = unsettled },
+	between := func(unsettled bool) simulatetest.Member {
+		return simulatetest.Member{
+			Nodes:   []*api.NodeState{simulatetest.Node("n1", "d2", "z-a", "a", simulatetest.Pod("q", 1200)), simulatetest.Node("x", "d2", "z-a", "", simulatetest.Pod("other", 600))},
+			Pools:   []*api.NodePool{simulatetest.Pool("a", simulatetest.Limited("nodes", "0"))},
+			Pending: []api.PodState{simulatetest.Pod("p", 1000)},
+			Change:  func(s *simulate.State) { s.Unsettled = unsettled },
 		}
 	}
 	check(t, []row{
@@ -52,14 +53,14 @@ func TestPodsOnTheirWayKeepTheirPlace(t *testing.T) {
 
 // Taking a command into account promises its pods their places, and expects them there.
 func TestTake(t *testing.T) {
-	f := fixture{nodes: []*api.NodeState{aNode("n1", "d2", "z-a", "a", aPod("p", 1000)), aNode("x", "d4", "z-a", "a", aPod("q", 1000))}, pools: []*api.NodePool{cheap()}}
-	s := f.state()
+	f := simulatetest.Member{Nodes: []*api.NodeState{simulatetest.Node("n1", "d2", "z-a", "a", simulatetest.Pod("p", 1000)), simulatetest.Node("x", "d4", "z-a", "a", simulatetest.Pod("q", 1000))}, Pools: []*api.NodePool{simulatetest.Cheap()}}
+	s := f.State()
 	ahead := s.Ahead()
 	ahead.Begin([]string{"n1"}, []api.PodMove{
 		{Pod: "default/p", From: "n1", To: "x"}, {Pod: "default/r", From: "n0", To: "x"}, {Pod: "default/s", From: "n1", To: "new-0"},
 	}, false)
 	require.Equal(t, map[string]string{"default/p": "x"}, ahead.Promised)
-	require.Equal(t, map[string]time.Time{"x": testNow.Add(simulate.NominationHold)}, ahead.Nominated)
+	require.Equal(t, map[string]time.Time{"x": simulatetest.Now.Add(simulate.NominationHold)}, ahead.Nominated)
 	require.Equal(t, map[string]bool{"n1": true}, ahead.Busy)
 	require.True(t, ahead.Unsettled)
 	require.Empty(t, s.Busy)

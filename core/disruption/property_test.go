@@ -12,29 +12,30 @@ import (
 	"flotilla/core/capacity"
 	"flotilla/core/cluster"
 	"flotilla/core/simulate"
+	"flotilla/core/simulate/simulatetest"
 )
 
 // Deciding twice gives the same, and so does a member whose parts come in another order.
 func TestDecidingTwiceChangesNothing(t *testing.T) {
-	for seed := range uint64(propertySeeds) {
-		f := randomMember(seed)
-		s := f.state()
+	for seed := range uint64(simulatetest.PropertySeeds) {
+		f := simulatetest.RandomMember(seed)
+		s := f.State()
 		first := Decide(s)
 		require.Equal(t, first, Decide(s), "seed %d", seed)
 		shuffled := *f
-		shuffled.nodes, shuffled.pools = slices.Clone(f.nodes), slices.Clone(f.pools)
-		rand.New(rand.NewPCG(seed, 2)).Shuffle(len(shuffled.nodes), func(i, j int) {
-			shuffled.nodes[i], shuffled.nodes[j] = shuffled.nodes[j], shuffled.nodes[i]
+		shuffled.Nodes, shuffled.Pools = slices.Clone(f.Nodes), slices.Clone(f.Pools)
+		rand.New(rand.NewPCG(seed, 2)).Shuffle(len(shuffled.Nodes), func(i, j int) {
+			shuffled.Nodes[i], shuffled.Nodes[j] = shuffled.Nodes[j], shuffled.Nodes[i]
 		})
-		slices.Reverse(shuffled.pools)
-		require.Equal(t, first, Decide(shuffled.state()), "seed %d, shuffled", seed)
+		slices.Reverse(shuffled.Pools)
+		require.Equal(t, first, Decide(shuffled.State()), "seed %d, shuffled", seed)
 	}
 }
 
 // A simulation leaves no trace in the index: each that comes later finds what one of a fresh index finds.
 func TestUndo(t *testing.T) {
-	for seed := range uint64(propertySeeds) {
-		s := randomMember(seed).state()
+	for seed := range uint64(simulatetest.PropertySeeds) {
+		s := simulatetest.RandomMember(seed).State()
 		x, quiet := simulate.NewIndex(s), seed%2 == 0
 		for i, n := range x.Nodes {
 			if n.Deleting {
@@ -62,8 +63,8 @@ func result(out *simulate.Outcome) []string {
 // No move that does not pay: what consolidation does saves money, with at most one new node.
 func TestConsolidationPays(t *testing.T) {
 	moved := 0
-	for seed := range uint64(propertySeeds) {
-		for _, c := range Decide(randomMember(seed).state()).Commands {
+	for seed := range uint64(simulatetest.PropertySeeds) {
+		for _, c := range Decide(simulatetest.RandomMember(seed).State()).Commands {
 			if c.Method == MethodEmpty || c.Method == MethodMulti || c.Method == MethodSingle {
 				require.Positive(t, c.Savings.Amount, "seed %d: %s", seed, c)
 				require.LessOrEqual(t, len(c.Replacements), 1)
@@ -71,16 +72,16 @@ func TestConsolidationPays(t *testing.T) {
 			}
 		}
 	}
-	require.Greater(t, moved, propertySeeds/4)
+	require.Greater(t, moved, simulatetest.PropertySeeds/4)
 }
 
 // No pod of a node that goes is without a place, no place takes more than it has, and no pod is put
 // where its own or another's anti-affinity, its selector, or a port forbids it.
 func TestEveryPodHasAPlace(t *testing.T) {
 	checked := 0
-	for seed := range uint64(propertySeeds) {
-		f := randomMember(seed)
-		s := f.state()
+	for seed := range uint64(simulatetest.PropertySeeds) {
+		f := simulatetest.RandomMember(seed)
+		s := f.State()
 		x := simulate.NewIndex(s)
 		for _, c := range Decide(s).Commands {
 			if c.Method == MethodEmpty || c.Forceful {
@@ -99,7 +100,7 @@ func TestEveryPodHasAPlace(t *testing.T) {
 			requireRoom(t, seed, x, &c, places)
 		}
 	}
-	require.Greater(t, checked, propertySeeds/2)
+	require.Greater(t, checked, simulatetest.PropertySeeds/2)
 }
 
 // requireRoom recounts every target from scratch.

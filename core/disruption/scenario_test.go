@@ -1,4 +1,4 @@
-package disruption
+package disruption_test
 
 import (
 	"fmt"
@@ -7,6 +7,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"flotilla/core/disruption"
+	"flotilla/core/explain"
 	"flotilla/tests/scenario"
 	"flotilla/tests/scenario/nodes"
 )
@@ -19,7 +21,7 @@ func TestScenarios(t *testing.T) {
 			"decide":  func(*testing.T, []string) string { return decided(w) },
 			"foresee": func(*testing.T, []string) string { return sequence(w) },
 			"why": func(t *testing.T, args []string) string {
-				e, found := Explain(w.State(), args[0])
+				e, found := explain.Explain(w.State(), args[0])
 				require.True(t, found)
 				return e.String()
 			},
@@ -29,7 +31,7 @@ func TestScenarios(t *testing.T) {
 
 // decided prints what goes now, why the others stay, and when time alone can change that.
 func decided(w *nodes.World) string {
-	d := Decide(w.State())
+	d := disruption.Decide(w.State())
 	var b strings.Builder
 	for i := range d.Commands {
 		b.WriteString(d.Commands[i].String())
@@ -50,7 +52,7 @@ func decided(w *nodes.World) string {
 
 // sequence prints all that would go, one after the other.
 func sequence(w *nodes.World) string {
-	f := Foresee(w.State(), 0)
+	f := explain.Foresee(w.State(), 0)
 	var b strings.Builder
 	for i := range f.Commands {
 		b.WriteString(f.Commands[i].String())

@@ -14,6 +14,7 @@ import (
 	"flotilla/core/api"
 	"flotilla/core/capacity"
 	"flotilla/core/simulate"
+	"flotilla/core/simulate/simulatetest"
 	"flotilla/core/strict"
 	"flotilla/core/validate"
 )
@@ -48,42 +49,42 @@ func TestNumbersOfGuides(t *testing.T) {
 		want  capacity.Count
 	}{
 		// Ten percent at once, and none on weekdays from nine for eight hours.
-		{"seed-typical", at(16, 8, 59), 30, 3},
-		{"seed-typical", at(16, 9, 0), 30, 0},
-		{"seed-typical", at(20, 17, 0).Add(-1), 30, 0},
-		{"seed-typical", at(20, 17, 0), 30, 3},
-		{"seed-typical", at(21, 12, 0), 31, 4}, // Saturday; percentages round up
+		{"seed-typical", simulatetest.At(16, 8, 59), 30, 3},
+		{"seed-typical", simulatetest.At(16, 9, 0), 30, 0},
+		{"seed-typical", simulatetest.At(20, 17, 0).Add(-1), 30, 0},
+		{"seed-typical", simulatetest.At(20, 17, 0), 30, 3},
+		{"seed-typical", simulatetest.At(21, 12, 0), 31, 4}, // Saturday; percentages round up
 		// 20 %, and 5 in the first ten minutes of a day.
-		{"fragment-config-whenempty", at(16, 0, 0), 100, 5},
-		{"fragment-config-whenempty", at(16, 0, 10).Add(-1), 100, 5},
-		{"fragment-config-whenempty", at(16, 0, 10), 100, 20},
-		{"fragment-config-whenemptyorunderutilized", at(16, 0, 5), 10, 2},
-		{"fragment-config-whenemptyorunderutilized", at(16, 12, 0), 19, 4},
+		{"fragment-config-whenempty", simulatetest.At(16, 0, 0), 100, 5},
+		{"fragment-config-whenempty", simulatetest.At(16, 0, 10).Add(-1), 100, 5},
+		{"fragment-config-whenempty", simulatetest.At(16, 0, 10), 100, 20},
+		{"fragment-config-whenemptyorunderutilized", simulatetest.At(16, 0, 5), 10, 2},
+		{"fragment-config-whenemptyorunderutilized", simulatetest.At(16, 12, 0), 19, 4},
 		// 20 %, at most 5, none in the first ten minutes: 5 from 21 nodes on, as 20 % of them rounds up.
-		{"seed-budgets", at(16, 12, 0), 20, 4},
-		{"seed-budgets", at(16, 12, 0), 21, 5},
-		{"seed-budgets", at(16, 12, 0), 25, 5},
-		{"seed-budgets", at(16, 12, 0), 26, 5},
-		{"seed-budgets", at(16, 0, 0), 26, 0},
-		{"seed-budgets", at(16, 0, 10), 26, 5},
+		{"seed-budgets", simulatetest.At(16, 12, 0), 20, 4},
+		{"seed-budgets", simulatetest.At(16, 12, 0), 21, 5},
+		{"seed-budgets", simulatetest.At(16, 12, 0), 25, 5},
+		{"seed-budgets", simulatetest.At(16, 12, 0), 26, 5},
+		{"seed-budgets", simulatetest.At(16, 0, 0), 26, 0},
+		{"seed-budgets", simulatetest.At(16, 0, 10), 26, 5},
 		// Without budgets it is one of ten percent.
-		{"fragment-empty", at(16, 12, 0), 11, 2},
-		{"fragment-underutilized", at(16, 12, 0), 1, 1},
-		{"seed-grace", at(16, 12, 0), 0, 0},
+		{"fragment-empty", simulatetest.At(16, 12, 0), 11, 2},
+		{"fragment-underutilized", simulatetest.At(16, 12, 0), 1, 1},
+		{"seed-grace", simulatetest.At(16, 12, 0), 0, 0},
 		// Office hours alone bound nothing outside of them.
-		{"fragment-business-hours", at(16, 9, 0), 30, 0},
-		{"fragment-business-hours", at(16, 17, 0), 30, unbounded},
-		{"fragment-business-hours", at(21, 9, 0), 30, unbounded},
+		{"fragment-business-hours", simulatetest.At(16, 9, 0), 30, 0},
+		{"fragment-business-hours", simulatetest.At(16, 17, 0), 30, unbounded},
+		{"fragment-business-hours", simulatetest.At(21, 9, 0), 30, unbounded},
 		// Half of the nodes at weekends beside an always-on zero: never any.
-		{"fragment-weekend", at(21, 0, 0), 30, 0},
-		{"fragment-weekend", at(22, 23, 59), 30, 0},
-		{"fragment-weekend", at(18, 12, 0), 30, 0},
+		{"fragment-weekend", simulatetest.At(21, 0, 0), 30, 0},
+		{"fragment-weekend", simulatetest.At(22, 23, 59), 30, 0},
+		{"fragment-weekend", simulatetest.At(18, 12, 0), 30, 0},
 		// One from two, three from four for four hours.
-		{"fragment-gradual", at(16, 2, 0), 30, 1},
-		{"fragment-gradual", at(16, 4, 0).Add(-1), 30, 1},
-		{"fragment-gradual", at(16, 4, 0), 30, 3},
-		{"fragment-gradual", at(16, 8, 0).Add(-1), 30, 3},
-		{"fragment-gradual", at(16, 8, 0), 30, unbounded},
+		{"fragment-gradual", simulatetest.At(16, 2, 0), 30, 1},
+		{"fragment-gradual", simulatetest.At(16, 4, 0).Add(-1), 30, 1},
+		{"fragment-gradual", simulatetest.At(16, 4, 0), 30, 3},
+		{"fragment-gradual", simulatetest.At(16, 8, 0).Add(-1), 30, 3},
+		{"fragment-gradual", simulatetest.At(16, 8, 0), 30, unbounded},
 	} {
 		require.Equal(t, row.want, seedLimit(t, row.pool, row.now, row.total), "%s at %s of %d", row.pool, row.now, row.total)
 	}
@@ -98,13 +99,13 @@ func TestAllowedIsWhatIsLeft(t *testing.T) {
 	}{
 		{19, 0, 0, 4}, {19, 1, 0, 3}, {19, 0, 2, 2}, {19, 1, 2, 1}, {19, 3, 2, 0}, {25, 2, 0, 3}, {26, 2, 0, 4},
 	} {
-		f := fixture{pools: []*api.NodePool{pool}}
+		f := simulatetest.Member{Pools: []*api.NodePool{pool}}
 		for i := range row.nodes {
-			n := aNode("n"+string(rune('a'+i)), "d2", "z-a", "default", aPod("p", 1900))
+			n := simulatetest.Node("n"+string(rune('a'+i)), "d2", "z-a", "default", simulatetest.Pod("p", 1900))
 			n.Deleting, n.Ready = i < row.deleting, i < row.deleting || i >= row.deleting+row.notReady
-			f.nodes = append(f.nodes, n)
+			f.Nodes = append(f.Nodes, n)
 		}
-		require.Equal(t, row.want, Decide(f.state()).Budgets[api.ReasonEmpty]["default"], "%+v", row)
+		require.Equal(t, row.want, Decide(f.State()).Budgets[api.ReasonEmpty]["default"], "%+v", row)
 	}
 }
 
@@ -142,16 +143,16 @@ func TestTimesOfGuides(t *testing.T) {
 		spec := &seedPool(t, name).Spec
 		require.Equal(t, want, [3]string{spec.Policy(), spec.ConsolidateAfter(), spec.ExpireAfter()}, name)
 	}
-	evening := at(20, 18, 0)
+	evening := simulatetest.At(20, 18, 0)
 	decide := func(pool string, age, quiet time.Duration, pods ...api.PodState) Decision {
-		n := aNode("n1", "d2", "z-a", "default", pods...)
+		n := simulatetest.Node("n1", "d2", "z-a", "default", pods...)
 		n.Created, n.LastPodEvent = metav1.NewTime(evening.Add(-age)), metav1.NewTime(evening.Add(-quiet))
-		f := fixture{nodes: []*api.NodeState{n}, pools: []*api.NodePool{seedPool(t, pool)}, change: func(s *simulate.State) { s.Now = evening }}
-		return Decide(f.state())
+		f := simulatetest.Member{Nodes: []*api.NodeState{n}, Pools: []*api.NodePool{seedPool(t, pool)}, Change: func(s *simulate.State) { s.Now = evening }}
+		return Decide(f.State())
 	}
 	require.Contains(t, codes(decide("seed-typical", time.Hour, 29*time.Second), "n1"), CodeQuiet)
 	require.Equal(t, "delete [n1] by empty", summary(decide("seed-typical", time.Hour, 30*time.Second)))
-	full := func() api.PodState { return aPod("p", 1000) }
+	full := func() api.PodState { return simulatetest.Pod("p", 1000) }
 	require.Equal(t, "replace [n1] by expired with default/f2[] p>new-0", summary(decide("fragment-expire", 24*time.Hour, time.Second, full())))
 	require.NotContains(t, summary(decide("fragment-expire", 24*time.Hour-time.Second, time.Second, full())), "expired")
 	require.NotContains(t, summary(decide("fragment-underutilized", 10*365*24*time.Hour, time.Second, full())), "expired")
@@ -163,16 +164,16 @@ func TestTimesOfGuides(t *testing.T) {
 func TestGraceAndProtectionOfGuides(t *testing.T) {
 	grace := seedPool(t, "seed-grace")
 	held := func(p *api.PodState) { p.Annotations = map[string]string{api.AnnotationDoNotDisrupt: "true"} }
-	node := aNode("n1", "d2", "z-a", "default", aPod("p", 1000, held, func(p *api.PodState) { p.GraceSeconds = new(int64(600)) }))
-	node.TerminationGracePeriod = capacity.NewPool(grace, capacity.NewCatalog(benchCatalog()), capacity.PoolOptions{}).Template().Template.Spec.TerminationGracePeriod
-	deadline := DrainDeadline(node, testNow)
-	require.Equal(t, testNow.Add(30*time.Second), deadline)
-	step := Drain(DrainInput{Node: node, Began: testNow, Deadline: deadline, Now: testNow.Add(time.Second)})
+	node := simulatetest.Node("n1", "d2", "z-a", "default", simulatetest.Pod("p", 1000, held, func(p *api.PodState) { p.GraceSeconds = new(int64(600)) }))
+	node.TerminationGracePeriod = capacity.NewPool(grace, capacity.NewCatalog(simulatetest.Catalog()), capacity.PoolOptions{}).Template().Template.Spec.TerminationGracePeriod
+	deadline := DrainDeadline(node, simulatetest.Now)
+	require.Equal(t, simulatetest.Now.Add(30*time.Second), deadline)
+	step := Drain(DrainInput{Node: node, Began: simulatetest.Now, Deadline: deadline, Now: simulatetest.Now.Add(time.Second)})
 	require.Equal(t, []DrainDelete{{"default/p", 29 * time.Second}}, step.Delete, "it goes before the pod's own ten minutes")
 
-	old := aged(aNode("n1", "d2", "z-a", "default"), 2000)
+	old := simulatetest.Aged(simulatetest.Node("n1", "d2", "z-a", "default"), 2000)
 	old.ProviderDrift = "ImageDrifted"
-	d := Decide((&fixture{nodes: []*api.NodeState{old}, pools: []*api.NodePool{seedPool(t, "seed-pool-protected")}}).state())
+	d := Decide((&simulatetest.Member{Nodes: []*api.NodeState{old}, Pools: []*api.NodePool{seedPool(t, "seed-pool-protected")}}).State())
 	require.Equal(t, "none", summary(d))
 	require.Contains(t, codes(d, "n1"), CodePoolProtected)
 }
@@ -180,7 +181,7 @@ func TestGraceAndProtectionOfGuides(t *testing.T) {
 // A wider requirement is no drift, a narrower one is; what only steers is none; a changed class is.
 func TestDriftOfGuides(t *testing.T) {
 	pool := func(types ...string) *api.NodePool {
-		return testPool("a", requiring(corev1.LabelInstanceTypeStable, "In", types...))
+		return simulatetest.Pool("a", simulatetest.Requiring(corev1.LabelInstanceTypeStable, "In", types...))
 	}
 	catalog := &api.InstanceCatalog{}
 	for _, name := range []string{"Standard_D2s_v3", "Standard_D4s_v3"} {
@@ -192,7 +193,7 @@ func TestDriftOfGuides(t *testing.T) {
 		return h
 	}
 	was := pool("Standard_D2s_v3")
-	node := aNode("n1", "d2", "z-a", "a")
+	node := simulatetest.Node("n1", "d2", "z-a", "a")
 	node.Labels[corev1.LabelInstanceTypeStable] = "Standard_D2s_v3"
 	node.Annotations = map[string]string{
 		api.AnnotationPoolHash: capacity.PoolHash(was), api.AnnotationPoolHashLevel: capacity.PoolHashLevel, api.AnnotationClassHash: hash(`{"imageFamily":"Ubuntu2204","vnetSubnetID":"/a"}`),
@@ -212,6 +213,6 @@ func TestDriftOfGuides(t *testing.T) {
 		"imageFamily":              {was, `{"imageFamily":"AzureLinux","vnetSubnetID":"/a"}`, DriftClass},
 		"vnetSubnetID":             {was, `{"imageFamily":"Ubuntu2204","vnetSubnetID":"/b"}`, DriftClass},
 	} {
-		require.Equal(t, row.want, Drifted(node, capacity.NewPool(row.pool, capacity.NewCatalog(catalog), capacity.PoolOptions{ClassHash: hash(row.class)}), testNow, capacity.Rules{}), name)
+		require.Equal(t, row.want, Drifted(node, capacity.NewPool(row.pool, capacity.NewCatalog(catalog), capacity.PoolOptions{ClassHash: hash(row.class)}), simulatetest.Now, capacity.Rules{}), name)
 	}
 }

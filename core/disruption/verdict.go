@@ -56,6 +56,8 @@ func (v *Verdict) Reason() Refusal {
 	return v.Current()
 }
 
+// Current is the reason of now: about drift where the node has drifted, else that of the last method that had
+// more to say than what the node is not.
 func (v *Verdict) Current() Refusal {
 	if v.Drift != "" {
 		if i := slices.IndexFunc(v.Refusals, Refusal.aboutDrift); i >= 0 {
@@ -78,8 +80,10 @@ func (v *Verdict) Current() Refusal {
 	return Refusal{}
 }
 
+// NotReached is why a node stays that no method has come to.
 var NotReached = Refusal{Code: CodeNotReached, Message: "another disruption goes first; the node is looked at again after it has begun"}
 
+// Verdict is that on a node, which the decision must have.
 func (d *Decision) Verdict(node string) *Verdict {
 	i := sort.Search(len(d.Verdicts), func(i int) bool { return d.Verdicts[i].Node >= node })
 	return &d.Verdicts[i]

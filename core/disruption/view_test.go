@@ -11,12 +11,13 @@ import (
 	"flotilla/core/api"
 	"flotilla/core/cluster"
 	"flotilla/core/simulate"
+	"flotilla/core/simulate/simulatetest"
 )
 
 func event(node, boot string, sequence uint64, second int, pods int) *api.NodeEvent {
-	e := &api.NodeEvent{Boot: boot, Sequence: sequence, At: metav1.NewTime(testNow.Add(time.Duration(second) * time.Second)), Node: *aNode(node, "d2", "z-a", "a")}
+	e := &api.NodeEvent{Boot: boot, Sequence: sequence, At: metav1.NewTime(simulatetest.Now.Add(time.Duration(second) * time.Second)), Node: *simulatetest.Node(node, "d2", "z-a", "a")}
 	for i := range pods {
-		e.Node.Pods = append(e.Node.Pods, aPod(string(rune('a'+i)), 10))
+		e.Node.Pods = append(e.Node.Pods, simulatetest.Pod(string(rune('a'+i)), 10))
 	}
 	return e
 }
@@ -50,9 +51,9 @@ func TestViewKeepsTheNewest(t *testing.T) {
 func TestViewAfterTheClockWasSetBack(t *testing.T) {
 	v := cluster.NewView()
 	inventory := func(boot string, second int, nodes map[string]uint64) *api.NodeInventory {
-		return &api.NodeInventory{Boot: boot, Sequence: 9, At: metav1.NewTime(testNow.Add(time.Duration(second) * time.Second)), Nodes: nodes}
+		return &api.NodeInventory{Boot: boot, Sequence: 9, At: metav1.NewTime(simulatetest.Now.Add(time.Duration(second) * time.Second)), Nodes: nodes}
 	}
-	stale := func() string { return v.Stale(testNow.Add(time.Minute), time.Hour) }
+	stale := func() string { return v.Stale(simulatetest.Now.Add(time.Minute), time.Hour) }
 	v.Event(event("n1", "b1", 1, 0, 2))
 	v.Event(event("n2", "b1", 2, 0, 0))
 	require.True(t, v.Inventory(inventory("b1", 0, map[string]uint64{"n1": 1, "n2": 2})))
@@ -75,9 +76,11 @@ func TestViewAfterTheClockWasSetBack(t *testing.T) {
 func TestViewStale(t *testing.T) {
 	v := cluster.NewView()
 	inventory := func(second int, boot string, nodes map[string]uint64) *api.NodeInventory {
-		return &api.NodeInventory{Boot: boot, At: metav1.NewTime(testNow.Add(time.Duration(second) * time.Second)), Nodes: nodes}
+		return &api.NodeInventory{Boot: boot, At: metav1.NewTime(simulatetest.Now.Add(time.Duration(second) * time.Second)), Nodes: nodes}
 	}
-	stale := func(second int) string { return v.Stale(testNow.Add(time.Duration(second)*time.Second), time.Hour) }
+	stale := func(second int) string {
+		return v.Stale(simulatetest.Now.Add(time.Duration(second)*time.Second), time.Hour)
+	}
 	require.Equal(t, "the member has sent no inventory of its nodes yet", stale(0))
 	require.True(t, v.Inventory(inventory(1, "b1", map[string]uint64{"n1": 1, "n2": 1})))
 	require.Equal(t, "the inventory lists node n1, of which no event has come", stale(1))
@@ -120,9 +123,9 @@ func TestViewStale(t *testing.T) {
 	declined.Event(event("n1", "b2", 3, 25, 1))
 	require.True(t, declined.Inventory(second))
 	require.True(t, declined.Declined())
-	require.Equal(t, "nodes.enabled is false", declined.Stale(testNow.Add(30*time.Second), time.Hour))
+	require.Equal(t, "nodes.enabled is false", declined.Stale(simulatetest.Now.Add(30*time.Second), time.Hour))
 
-	d := Decide(&simulate.State{Cluster: v.Cluster, Now: testNow, Stale: "old"})
+	d := Decide(&simulate.State{Cluster: v.Cluster, Now: simulatetest.Now, Stale: "old"})
 	require.Empty(t, d.Commands)
 	require.Equal(t, []Code{CodeStale}, codes(d, "n1"))
 }
@@ -130,24 +133,24 @@ func TestViewStale(t *testing.T) {
 // What is stored no longer is known no longer, and comes back with the next event.
 func TestViewForgets(t *testing.T) {
 	v := cluster.NewView()
-	e := &api.NodeEvent{Boot: "b", Sequence: 3, At: metav1.NewTime(testNow), Node: *aNode("n1", "d4", "z-a", "a")}
+	e := &api.NodeEvent{Boot: "b", Sequence: 3, At: metav1.NewTime(simulatetest.Now), Node: *simulatetest.Node("n1", "d4", "z-a", "a")}
 	require.True(t, v.Event(e))
-	require.True(t, v.Inventory(&api.NodeInventory{Boot: "b", Sequence: 1, At: metav1.NewTime(testNow), Nodes: map[string]uint64{"n1": 3}}))
-	require.Equal(t, testNow, v.Inventoried())
+	require.True(t, v.Inventory(&api.NodeInventory{Boot: "b", Sequence: 1, At: metav1.NewTime(simulatetest.Now), Nodes: map[string]uint64{"n1": 3}}))
+	require.Equal(t, simulatetest.Now, v.Inventoried())
 	v.Forget("n1")
 	require.Zero(t, v.Cluster.Len())
-	require.Contains(t, v.Stale(testNow, time.Hour), "of which no event has come")
+	require.Contains(t, v.Stale(simulatetest.Now, time.Hour), "of which no event has come")
 	v.Forget("")
-	require.Contains(t, v.Stale(testNow, time.Hour), "no inventory")
+	require.Contains(t, v.Stale(simulatetest.Now, time.Hour), "no inventory")
 	require.Zero(t, v.Inventoried())
 	require.True(t, v.Event(e))
 }
 
 // A pool's share counts all its nodes, and of those that budgets count the ones that are down.
 func TestCountPools(t *testing.T) {
-	f := fixture{nodes: []*api.NodeState{aNode("n1", "d4", "z-a", "a"), aNode("n2", "d4", "z-a", "a"), aNode("n3", "d4", "z-a", "a"), aNode("n4", "d4", "z-a", "b"), aNode("n5", "d4", "z-a", "")}}
-	f.nodes[1].Initialized, f.nodes[2].Ready = false, false
-	s := f.state()
+	f := simulatetest.Member{Nodes: []*api.NodeState{simulatetest.Node("n1", "d4", "z-a", "a"), simulatetest.Node("n2", "d4", "z-a", "a"), simulatetest.Node("n3", "d4", "z-a", "a"), simulatetest.Node("n4", "d4", "z-a", "b"), simulatetest.Node("n5", "d4", "z-a", "")}}
+	f.Nodes[1].Initialized, f.Nodes[2].Ready = false, false
+	s := f.State()
 	s.Busy = map[string]bool{"n4": true}
 	require.Equal(t, map[string]PoolShare{"a": {FleetCount: FleetCount{2, 1}, Nodes: 3}, "b": {FleetCount: FleetCount{1, 1}, Nodes: 1}}, CountPools(s))
 }

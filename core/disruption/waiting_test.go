@@ -11,6 +11,7 @@ import (
 	"flotilla/core/api"
 	"flotilla/core/cluster"
 	"flotilla/core/simulate"
+	"flotilla/core/simulate/simulatetest"
 )
 
 func inPlace(key, value string) func(*api.PodState) {
@@ -20,7 +21,7 @@ func inPlace(key, value string) func(*api.PodState) {
 func prefersApart(app, key string) func(*api.PodState) {
 	return func(p *api.PodState) {
 		p.Affinity = &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{PreferredDuringSchedulingIgnoredDuringExecution: []corev1.WeightedPodAffinityTerm{
-			{Weight: 1, PodAffinityTerm: corev1.PodAffinityTerm{LabelSelector: selecting(app), TopologyKey: key}},
+			{Weight: 1, PodAffinityTerm: corev1.PodAffinityTerm{LabelSelector: simulatetest.Selecting(app), TopologyKey: key}},
 		}}}
 	}
 }
@@ -31,48 +32,48 @@ func TestPendingPodsKeepAPlace(t *testing.T) {
 	empty := func(names ...string) []*api.NodeState {
 		var out []*api.NodeState
 		for _, n := range names {
-			out = append(out, aNode(n, "d2", "z-a", "a"))
+			out = append(out, simulatetest.Node(n, "d2", "z-a", "a"))
 		}
 		return out
 	}
-	closed := []*api.NodePool{testPool("a", limited("nodes", "0"))}
-	full := aNode("full", "d2", "z-a", "", aPod("other", 1500))
+	closed := []*api.NodePool{simulatetest.Pool("a", simulatetest.Limited("nodes", "0"))}
+	full := simulatetest.Node("full", "d2", "z-a", "", simulatetest.Pod("other", 1500))
 	drift := func(n *api.NodeState) *api.NodeState { n.ProviderDrift = "ImageDrifted"; return n }
 	off := func(s *simulate.State) { s.Rules.Off.PendingPods = true }
 	check(t, []row{
-		{"nothing waits", fixture{nodes: empty("n1"), pools: closed}, "delete [n1] by empty"},
-		{"the only place", fixture{nodes: empty("n1"), pools: closed, pending: []api.PodState{aPod("p", 1000)}}, "none"},
-		{"as Karpenter", fixture{nodes: empty("n1"), pools: closed, pending: []api.PodState{aPod("p", 1000)}, change: off}, "delete [n1] by empty"},
-		{"a new node would do, which nobody makes", fixture{nodes: empty("n1"), pools: []*api.NodePool{testPool("a")}, pending: []api.PodState{aPod("p", 1000)}}, "none"},
-		{"one of three stays", fixture{nodes: empty("n1", "n2", "n3"), pools: closed, pending: []api.PodState{aPod("p", 1000)}}, "delete [n1 n2] by empty"},
-		{"two pods in one place", fixture{nodes: empty("n1", "n2", "n3"), pools: closed, pending: []api.PodState{aPod("p", 900), aPod("q", 900)}}, "delete [n1 n2] by empty"},
-		{"two pods in two places", fixture{nodes: empty("n1", "n2", "n3"), pools: closed, pending: []api.PodState{aPod("p", 1000), aPod("q", 1000)}}, "delete [n1] by empty"},
-		{"a choosy pod", fixture{nodes: empty("n1", "n2", "n3"), pools: closed, pending: []api.PodState{aPod("p", 1000, inPlace(corev1.LabelHostname, "n1"))}}, "delete [n2 n3] by empty"},
-		{"a pod that fits nowhere", fixture{nodes: empty("n1"), pools: closed, pending: []api.PodState{aPod("p", 9000)}}, "delete [n1] by empty"},
-		{"a place elsewhere", fixture{nodes: append(empty("n1"), aNode("x", "d2", "z-a", "")), pools: closed, pending: []api.PodState{aPod("p", 1000)}}, "delete [n1] by empty"},
-		{"no place elsewhere", fixture{nodes: append(empty("n1"), full), pools: closed, pending: []api.PodState{aPod("p", 1000)}}, "none"},
-		{"a daemon waits", fixture{nodes: empty("n1"), pools: closed, pending: []api.PodState{aPod("p", 1000, func(p *api.PodState) { p.Owner = "DaemonSet" })}}, "delete [n1] by empty"},
-		{"a preference is no need", fixture{nodes: append(empty("n1"), aNode("x", "d2", "z-a", "", aPod("q", 100, labelled("q")))), pools: []*api.NodePool{testPool("a")}, pending: []api.PodState{aPod("p", 1000, prefersApart("q", corev1.LabelHostname))}}, "delete [n1] by empty"},
-		{"spent budgets go on", fixture{
-			nodes:   empty("n1", "n2"),
-			pools:   []*api.NodePool{testPool("a", limited("nodes", "0"), func(p *api.NodePool) { p.Spec.Disruption.Budgets = []api.DisruptionBudget{{Nodes: new("1")}} })},
-			pending: []api.PodState{aPod("p", 1000, inPlace(corev1.LabelHostname, "n1"))},
+		{"nothing waits", simulatetest.Member{Nodes: empty("n1"), Pools: closed}, "delete [n1] by empty"},
+		{"the only place", simulatetest.Member{Nodes: empty("n1"), Pools: closed, Pending: []api.PodState{simulatetest.Pod("p", 1000)}}, "none"},
+		{"as Karpenter", simulatetest.Member{Nodes: empty("n1"), Pools: closed, Pending: []api.PodState{simulatetest.Pod("p", 1000)}, Change: off}, "delete [n1] by empty"},
+		{"a new node would do, which nobody makes", simulatetest.Member{Nodes: empty("n1"), Pools: []*api.NodePool{simulatetest.Pool("a")}, Pending: []api.PodState{simulatetest.Pod("p", 1000)}}, "none"},
+		{"one of three stays", simulatetest.Member{Nodes: empty("n1", "n2", "n3"), Pools: closed, Pending: []api.PodState{simulatetest.Pod("p", 1000)}}, "delete [n1 n2] by empty"},
+		{"two pods in one place", simulatetest.Member{Nodes: empty("n1", "n2", "n3"), Pools: closed, Pending: []api.PodState{simulatetest.Pod("p", 900), simulatetest.Pod("q", 900)}}, "delete [n1 n2] by empty"},
+		{"two pods in two places", simulatetest.Member{Nodes: empty("n1", "n2", "n3"), Pools: closed, Pending: []api.PodState{simulatetest.Pod("p", 1000), simulatetest.Pod("q", 1000)}}, "delete [n1] by empty"},
+		{"a choosy pod", simulatetest.Member{Nodes: empty("n1", "n2", "n3"), Pools: closed, Pending: []api.PodState{simulatetest.Pod("p", 1000, inPlace(corev1.LabelHostname, "n1"))}}, "delete [n2 n3] by empty"},
+		{"a pod that fits nowhere", simulatetest.Member{Nodes: empty("n1"), Pools: closed, Pending: []api.PodState{simulatetest.Pod("p", 9000)}}, "delete [n1] by empty"},
+		{"a place elsewhere", simulatetest.Member{Nodes: append(empty("n1"), simulatetest.Node("x", "d2", "z-a", "")), Pools: closed, Pending: []api.PodState{simulatetest.Pod("p", 1000)}}, "delete [n1] by empty"},
+		{"no place elsewhere", simulatetest.Member{Nodes: append(empty("n1"), full), Pools: closed, Pending: []api.PodState{simulatetest.Pod("p", 1000)}}, "none"},
+		{"a daemon waits", simulatetest.Member{Nodes: empty("n1"), Pools: closed, Pending: []api.PodState{simulatetest.Pod("p", 1000, func(p *api.PodState) { p.Owner = "DaemonSet" })}}, "delete [n1] by empty"},
+		{"a preference is no need", simulatetest.Member{Nodes: append(empty("n1"), simulatetest.Node("x", "d2", "z-a", "", simulatetest.Pod("q", 100, simulatetest.Labelled("q")))), Pools: []*api.NodePool{simulatetest.Pool("a")}, Pending: []api.PodState{simulatetest.Pod("p", 1000, prefersApart("q", corev1.LabelHostname))}}, "delete [n1] by empty"},
+		{"spent budgets go on", simulatetest.Member{
+			Nodes:   empty("n1", "n2"),
+			Pools:   []*api.NodePool{simulatetest.Pool("a", simulatetest.Limited("nodes", "0"), func(p *api.NodePool) { p.Spec.Disruption.Budgets = []api.DisruptionBudget{{Nodes: new("1")}} })},
+			Pending: []api.PodState{simulatetest.Pod("p", 1000, inPlace(corev1.LabelHostname, "n1"))},
 		}, "delete [n2] by empty"},
-		{"drift of the only place", fixture{nodes: []*api.NodeState{drift(aNode("n1", "d2", "z-a", "a"))}, pools: closed, pending: []api.PodState{aPod("p", 1000)}}, "none"},
-		{"drift with a replacement", fixture{nodes: []*api.NodeState{drift(aNode("n1", "d2", "z-a", "a", aPod("q", 500)))}, pools: []*api.NodePool{testPool("a")}, pending: []api.PodState{aPod("p", 1000)}}, "replace [n1] by drift with a/f2[] p>new-0 q>new-0"},
-		{"one node at a time", fixture{nodes: []*api.NodeState{aNode("n1", "d2", "z-a", "a", aPod("q", 800)), aNode("x", "d2", "z-a", "", aPod("r", 900))}, pools: closed, pending: []api.PodState{aPod("p", 1000)}}, "none"},
-		{"those that wait come first", fixture{
-			nodes: []*api.NodeState{
-				aNode("n1", "d4", "z-a", "a", aPod("q", 1500)), aNode("x", "d2", "z-a", "", aPod("r", 100)), aNode("y", "d2", "z-b", "", aPod("s", 100)),
+		{"drift of the only place", simulatetest.Member{Nodes: []*api.NodeState{drift(simulatetest.Node("n1", "d2", "z-a", "a"))}, Pools: closed, Pending: []api.PodState{simulatetest.Pod("p", 1000)}}, "none"},
+		{"drift with a replacement", simulatetest.Member{Nodes: []*api.NodeState{drift(simulatetest.Node("n1", "d2", "z-a", "a", simulatetest.Pod("q", 500)))}, Pools: []*api.NodePool{simulatetest.Pool("a")}, Pending: []api.PodState{simulatetest.Pod("p", 1000)}}, "replace [n1] by drift with a/f2[] p>new-0 q>new-0"},
+		{"one node at a time", simulatetest.Member{Nodes: []*api.NodeState{simulatetest.Node("n1", "d2", "z-a", "a", simulatetest.Pod("q", 800)), simulatetest.Node("x", "d2", "z-a", "", simulatetest.Pod("r", 900))}, Pools: closed, Pending: []api.PodState{simulatetest.Pod("p", 1000)}}, "none"},
+		{"those that wait come first", simulatetest.Member{
+			Nodes: []*api.NodeState{
+				simulatetest.Node("n1", "d4", "z-a", "a", simulatetest.Pod("q", 1500)), simulatetest.Node("x", "d2", "z-a", "", simulatetest.Pod("r", 100)), simulatetest.Node("y", "d2", "z-b", "", simulatetest.Pod("s", 100)),
 			},
-			pools: closed, pending: []api.PodState{aPod("p", 1400, inPlace(corev1.LabelTopologyZone, "z-a"))},
+			Pools: closed, Pending: []api.PodState{simulatetest.Pod("p", 1400, inPlace(corev1.LabelTopologyZone, "z-a"))},
 		}, "delete [n1] by single p>x q>y"},
-		{"a set is cut", fixture{
-			nodes: []*api.NodeState{
-				aNode("n1", "d4", "z-a", "a", aPod("q1", 100)), aNode("n2", "d4", "z-a", "a", aPod("q2", 100)), aNode("n3", "d4", "z-a", "a", aPod("q3", 100)),
-				aNode("x", "d2", "z-b", "", aPod("r", 100)),
+		{"a set is cut", simulatetest.Member{
+			Nodes: []*api.NodeState{
+				simulatetest.Node("n1", "d4", "z-a", "a", simulatetest.Pod("q1", 100)), simulatetest.Node("n2", "d4", "z-a", "a", simulatetest.Pod("q2", 100)), simulatetest.Node("n3", "d4", "z-a", "a", simulatetest.Pod("q3", 100)),
+				simulatetest.Node("x", "d2", "z-b", "", simulatetest.Pod("r", 100)),
 			},
-			pools: closed, pending: []api.PodState{aPod("p", 3000)},
+			Pools: closed, Pending: []api.PodState{simulatetest.Pod("p", 3000)},
 		}, "delete [n1 n2] by multi p>n3 q1>n3 q2>n3"},
 	})
 }
@@ -81,16 +82,16 @@ func TestPendingPodsKeepAPlace(t *testing.T) {
 // for a pod that has one without it: counted by placing the pods as a scheduler does.
 func TestWhatGoesLeavesPendingPodsTheirPlace(t *testing.T) {
 	cut, judged := 0, 0
-	for seed := range uint64(4 * propertySeeds) {
-		f := randomMember(seed)
-		f.pending = nil
+	for seed := range uint64(4 * simulatetest.PropertySeeds) {
+		f := simulatetest.RandomMember(seed)
+		f.Pending = nil
 		for i := range 1 + seed%4 {
-			f.pending = append(f.pending, aPod(fmt.Sprintf("pending-%d", i), int64(500+300*(seed%5))))
+			f.Pending = append(f.Pending, simulatetest.Pod(fmt.Sprintf("pending-%d", i), int64(500+300*(seed%5))))
 		}
-		for _, n := range f.nodes {
+		for _, n := range f.Nodes {
 			n.Deleting = false // pods of nodes that go take room too
 		}
-		s := f.state()
+		s := f.State()
 		before := placedAlone(f, nil, nil)
 		d := Decide(s)
 		for i := range d.Commands {
@@ -113,16 +114,16 @@ func TestWhatGoesLeavesPendingPodsTheirPlace(t *testing.T) {
 		}
 	}
 	t.Log(judged, cut)
-	require.Greater(t, judged, propertySeeds)
+	require.Greater(t, judged, simulatetest.PropertySeeds)
 	require.Greater(t, cut, 10)
 }
 
 // placedAlone is how many of the pods that wait find a node once some nodes are gone and their pods have moved.
-func placedAlone(f *fixture, gone []string, moves []api.PodMove) int {
+func placedAlone(f *simulatetest.Member, gone []string, moves []api.PodMove) int {
 	c := cluster.NewCluster()
 	to := map[string][]api.PodState{}
 	pods := map[string]api.PodState{}
-	for _, n := range f.nodes {
+	for _, n := range f.Nodes {
 		for _, p := range n.Pods {
 			pods[p.Namespace+"/"+p.Name] = p
 		}
@@ -133,7 +134,7 @@ func placedAlone(f *fixture, gone []string, moves []api.PodMove) int {
 		}
 	}
 	var order []string
-	for _, n := range f.nodes {
+	for _, n := range f.Nodes {
 		if slices.Contains(gone, n.Name) {
 			continue
 		}
@@ -145,7 +146,7 @@ func placedAlone(f *fixture, gone []string, moves []api.PodMove) int {
 		}
 	}
 	placed := 0
-	for _, fit := range Fit(FitInput{Cluster: c, Order: order, Pods: f.pending}) {
+	for _, fit := range simulatetest.Fit(simulatetest.FitInput{Cluster: c, Order: order, Pods: f.Pending}) {
 		if fit.Node != "" {
 			placed++
 		}

@@ -11,7 +11,7 @@ import (
 	"flotilla/bus"
 	"flotilla/bus/bustest"
 	"flotilla/core/api"
-	"flotilla/core/disruption"
+	"flotilla/core/orchestration"
 	"flotilla/subjects"
 )
 
@@ -165,8 +165,8 @@ func TestRecordChangedInBetween(t *testing.T) {
 	}}}
 	y.put(subjects.Disruptions.Key("berlin"), other)
 	step := s.in
-	step.Deletions = append(step.Deletions, disruption.Deletion{Node: "n1"})
-	out := disruption.Step(step)
+	step.Deletions = append(step.Deletions, orchestration.Deletion{Node: "n1"})
+	out := orchestration.Step(step)
 	require.ErrorIs(t, y.room.write(bustest.Context(t), m, s, &out), bus.ErrConflict)
 	m.deciding.Unlock()
 	_, err = y.room.deleteNode(bustest.Context(t), "berlin", "n1", "r1")

@@ -14,6 +14,7 @@ import (
 	"flotilla/bus/loop"
 	"flotilla/core/capacity"
 	"flotilla/core/disruption"
+	"flotilla/core/orchestration"
 	"flotilla/core/simulate"
 )
 
@@ -178,7 +179,7 @@ func (d *Disruptor) count(ctx context.Context, m *member) {
 func (d *Disruptor) countBroken(m *member, why error) {
 	s := simulate.State{Cluster: m.view.Cluster}
 	if record, _, _, err := d.records.disruptions.Find(m.name); err == nil {
-		s.Busy = disruption.Busy(record.Disruptions)
+		s.Busy = orchestration.Busy(record.Disruptions)
 	} else {
 		s.Busy = map[string]bool{}
 		for _, n := range m.view.Cluster.Names() {

@@ -15,6 +15,7 @@ import (
 	"flotilla/core/api"
 	"flotilla/core/capacity"
 	"flotilla/core/disruption"
+	"flotilla/core/orchestration"
 	"flotilla/subjects"
 	"flotilla/tests/elsewhen"
 )
@@ -98,7 +99,7 @@ func TestFailedReplacementIsBackedOff(t *testing.T) {
 		y.result("berlin", d.ID, api.PhaseAborted)
 		y.locked("berlin", "")
 		y.decided("berlin", "n1", "BackedOff")
-		y.clock.forward(disruption.Backoff(failures))
+		y.clock.forward(orchestration.Backoff(failures))
 		y.inventory("berlin")
 	}
 	y.told("node/berlin/n1", "DisruptionFailed", "no capacity")
@@ -110,7 +111,7 @@ func TestLaunchTimesOut(t *testing.T) {
 	y.pool("a", "100%")
 	y.nodes("berlin", aNode("n1", "a", 16, 500))
 	y.eventually("berlin", "single n1 Launching")
-	y.clock.forward(disruption.Timeout(1))
+	y.clock.forward(orchestration.Timeout(1))
 	y.inventory("berlin")
 	y.eventually("berlin", "single n1 Aborted")
 }

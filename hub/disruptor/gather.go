@@ -9,12 +9,13 @@ import (
 	"flotilla/core/api"
 	"flotilla/core/capacity"
 	"flotilla/core/disruption"
+	"flotilla/core/orchestration"
 	"flotilla/core/simulate"
 )
 
 // situation is what a pass over a member depends on.
 type situation struct {
-	in       disruption.StepInput
+	in       orchestration.StepInput
 	revision uint64
 	offer    offer
 	grounds  grounds
@@ -24,7 +25,7 @@ type situation struct {
 
 // gather collects what is known around a member; its deciding is held.
 func (d *Disruptor) gather(ctx context.Context, m *member) (*situation, error) {
-	s := &situation{in: disruption.StepInput{Member: m.name, Wait: d.options.ValidationWait, Waiting: m.waiting}}
+	s := &situation{in: orchestration.StepInput{Member: m.name, Wait: d.options.ValidationWait, Waiting: m.waiting}}
 	record, revision, _, err := d.records.disruptions.Find(m.name)
 	if err != nil {
 		return nil, err
@@ -83,8 +84,8 @@ func (d *Disruptor) hold(member string, state api.MemberState) string {
 
 // lockOf is who may change a member, and who would. What could have taken the lock for a while, and did not,
 // waits for something else.
-func (d *Disruptor) lockOf(m *member) disruption.MemberLock {
-	var out disruption.MemberLock
+func (d *Disruptor) lockOf(m *member) orchestration.MemberLock {
+	var out orchestration.MemberLock
 	lock, held := d.records.locks.Get(m.name)
 	if held {
 		out.Ours, out.Owner = lock.Holder == operation(m.name), nameOwner(lock.Owner)
@@ -105,7 +106,7 @@ func (d *Disruptor) share(m *member, s *situation) {
 	if len(s.offer.shared) > 0 {
 		alone := s.in
 		alone.Waiting = nil
-		own = disruption.CountPools(disruption.StateOf(alone))
+		own = disruption.CountPools(orchestration.StateOf(alone))
 	}
 	left, line, err := d.fleet.left(s.offer.shared, m.name, own)
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 
 	"flotilla/core/cluster"
 	"flotilla/core/disruption"
+	"flotilla/core/orchestration"
 )
 
 // member is what the room keeps of one member between passes.
@@ -26,7 +27,7 @@ type member struct {
 	heard   time.Time
 	// listed says that an inventory came of which the stored states have not been compared.
 	listed  bool
-	waiting []disruption.Waiting
+	waiting []orchestration.Waiting
 	// warned is when it was last told that something of it cannot be read, warnedShare that it has more than
 	// its share.
 	warned, warnedShare time.Time

@@ -9,6 +9,7 @@ import (
 	"flotilla/core/api"
 	"flotilla/core/capacity"
 	"flotilla/core/disruption"
+	"flotilla/core/orchestration"
 )
 
 // Metrics of node disruption over all members, for Prometheus; they outlive a term of leadership. They
@@ -134,7 +135,7 @@ func (x *Metrics) evaluated(member string, d *disruption.Decision, took time.Dur
 }
 
 // stepped takes in what was chosen, what began and what came of what had.
-func (x *Metrics) stepped(s *situation, out *disruption.StepResult) {
+func (x *Metrics) stepped(s *situation, out *orchestration.StepResult) {
 	x.rejected.Add(float64(out.Failed))
 	if out.Decision != nil {
 		for i := range out.Decision.Commands {

@@ -9,6 +9,7 @@ import (
 	"flotilla/bus"
 	"flotilla/core/api"
 	"flotilla/core/disruption"
+	"flotilla/core/orchestration"
 	"flotilla/core/simulate"
 )
 
@@ -30,12 +31,12 @@ func (d *Disruptor) members() []string {
 
 // look shows the state of a member as a decision would find it now. The state is see's until it returns.
 func (d *Disruptor) look(ctx context.Context, name string, see func(*simulate.State) error) error {
-	return d.lookInto(ctx, name, nil, func(in disruption.StepInput, _ []string) error { return see(disruption.StateOf(in)) })
+	return d.lookInto(ctx, name, nil, func(in orchestration.StepInput, _ []string) error { return see(orchestration.StateOf(in)) })
 }
 
 // lookInto shows all that a pass over a member would decide on now, or if some of it were as supposed, nil for
 // nothing, with notes about that; it is see's until it returns.
-func (d *Disruptor) lookInto(ctx context.Context, name string, as *supposed, see func(disruption.StepInput, []string) error) error {
+func (d *Disruptor) lookInto(ctx context.Context, name string, as *supposed, see func(orchestration.StepInput, []string) error) error {
 	m, err := d.admitted(name)
 	if err != nil {
 		return err
@@ -87,7 +88,7 @@ func (d *Disruptor) record(name string) (api.DisruptionRecord, bool) {
 }
 
 // waitingOn are the commands of a member that wait for their validation.
-func (d *Disruptor) waitingOn(name string) []disruption.Waiting {
+func (d *Disruptor) waitingOn(name string) []orchestration.Waiting {
 	m := d.roster.get(name)
 	m.deciding.Lock()
 	defer m.deciding.Unlock()
@@ -150,9 +151,9 @@ func (d *Disruptor) deleteNode(ctx context.Context, name, node, request string) 
 	}
 	m.deciding.Lock()
 	defer m.deciding.Unlock()
-	var out *disruption.StepResult
+	var out *orchestration.StepResult
 	for range tries {
-		if out, _, err = d.step(ctx, m, []disruption.Deletion{{Node: node, Request: request}}); !errors.Is(err, bus.ErrConflict) {
+		if out, _, err = d.step(ctx, m, []orchestration.Deletion{{Node: node, Request: request}}); !errors.Is(err, bus.ErrConflict) {
 			break
 		}
 	}

@@ -3,7 +3,7 @@ package disruptor
 import (
 	"time"
 
-	"flotilla/core/disruption"
+	"flotilla/core/orchestration"
 )
 
 // memoFor is for how long at most a pass is spared when the last one found nothing.
@@ -42,7 +42,7 @@ func (p *pace) rests(g grounds, now time.Time, interval time.Duration) bool {
 }
 
 // note takes in what a pass led to; g is what it rested on, the record it wrote included.
-func (p *pace) note(out *disruption.StepResult, g grounds, now time.Time) {
+func (p *pace) note(out *orchestration.StepResult, g grounds, now time.Time) {
 	p.again = out.Again || len(out.Began)+len(out.Ended) > 0
 	if out.Failed > 0 {
 		p.found = grounds{}

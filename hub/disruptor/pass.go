@@ -11,6 +11,7 @@ import (
 	"flotilla/bus/loop"
 	"flotilla/core/api"
 	"flotilla/core/disruption"
+	"flotilla/core/orchestration"
 	"flotilla/subjects"
 )
 
@@ -57,7 +58,7 @@ func (d *Disruptor) heard(key string) {
 		if one.ID != id || result == nil {
 			continue
 		}
-		if _, forward := disruption.Advance(*one, result, d.options.Now()); forward || result.Phase == api.PhaseAborted {
+		if _, forward := orchestration.Advance(*one, result, d.options.Now()); forward || result.Phase == api.PhaseAborted {
 			d.queue.Add(member)
 		} else {
 			d.queue.AddAt(member, d.options.Now().Add(progressEvery))
@@ -67,7 +68,7 @@ func (d *Disruptor) heard(key string) {
 
 // step asks Step about a member and writes what it answers, with the deletions that persons ask for; the
 // member's deciding is held. Nothing has happened when it errs.
-func (d *Disruptor) step(ctx context.Context, m *member, deletions []disruption.Deletion) (*disruption.StepResult, *situation, error) {
+func (d *Disruptor) step(ctx context.Context, m *member, deletions []orchestration.Deletion) (*orchestration.StepResult, *situation, error) {
 	d.fold(m)
 	s, err := d.gather(ctx, m)
 	if err != nil {
@@ -82,7 +83,7 @@ func (d *Disruptor) step(ctx context.Context, m *member, deletions []disruption.
 	s.in.Deletions = deletions
 	s.in.Resting = m.pace.rests(s.grounds, s.in.State.Now, d.options.Interval)
 	began := d.store.Now()
-	out := disruption.Step(s.in)
+	out := orchestration.Step(s.in)
 	if out.Decision != nil {
 		d.options.Metrics.evaluated(m.name, out.Decision, d.store.Now().Sub(began))
 	}
@@ -97,7 +98,7 @@ func (d *Disruptor) step(ctx context.Context, m *member, deletions []disruption.
 
 // write stores the record with the lock, all or nothing, and tells what happens by it; nothing changed
 // means nothing written.
-func (d *Disruptor) write(ctx context.Context, m *member, s *situation, out *disruption.StepResult) error {
+func (d *Disruptor) write(ctx context.Context, m *member, s *situation, out *orchestration.StepResult) error {
 	var ops []bus.Op
 	name := s.in.Member
 	if out.ReleaseLock {
@@ -136,7 +137,7 @@ func signed(events []api.Audit) []api.Audit {
 }
 
 // settled takes in what was written.
-func (d *Disruptor) settled(m *member, s *situation, out *disruption.StepResult) {
+func (d *Disruptor) settled(m *member, s *situation, out *orchestration.StepResult) {
 	if out.Decision != nil {
 		m.decided(out.Decision)
 	}
@@ -150,7 +151,7 @@ func (d *Disruptor) settled(m *member, s *situation, out *disruption.StepResult)
 }
 
 // replacementPools are those that replacements come from of what began or ended.
-func replacementPools(out *disruption.StepResult) (pools []string) {
+func replacementPools(out *orchestration.StepResult) (pools []string) {
 	for i := range out.Record.Disruptions {
 		one := &out.Record.Disruptions[i]
 		if slices.Contains(out.Began, one.ID) || slices.Contains(out.Ended, one.ID) {
@@ -168,7 +169,7 @@ func (d *Disruptor) census(m *member, s *situation) {
 		d.counted(m.name, d.fleet.forget(m.name))
 		return
 	}
-	c := census{pools: disruption.CountPools(disruption.StateOf(s.in)), nodes: m.view.Cluster.Pooled(), unknown: s.unknown}
+	c := census{pools: disruption.CountPools(orchestration.StateOf(s.in)), nodes: m.view.Cluster.Pooled(), unknown: s.unknown}
 	if m.view.Inventoried().IsZero() && m.view.Cluster.Len() == 0 || m.view.Declined() {
 		c.unknown = "" // an agent that tells of no nodes has none
 	}
@@ -191,7 +192,7 @@ func (d *Disruptor) counted(member string, pools []string) {
 }
 
 // recheck is when a member is to be looked at again without any cause.
-func (d *Disruptor) recheck(m *member, s *situation, out *disruption.StepResult) time.Time {
+func (d *Disruptor) recheck(m *member, s *situation, out *orchestration.StepResult) time.Time {
 	next := out.Recheck
 	if out.Decision != nil || s.in.Resting || m.pace.again {
 		next = loop.Sooner(next, m.pace.next(s.grounds, s.in.State.Now, d.options.Interval))

@@ -13,6 +13,7 @@ import (
 	"flotilla/core/api"
 	"flotilla/core/capacity"
 	"flotilla/core/disruption"
+	"flotilla/core/explain"
 )
 
 // supposedPool is a NodePool as a file holds it.
@@ -35,9 +36,9 @@ func TestPlansSupposeDocuments(t *testing.T) {
 	y.pool("a", "0")
 	y.nodes("berlin", aNode("n1", "a", 4), aNode("n2", "a", 2, 1500))
 	y.decided("berlin", "n1", "BudgetSpent")
-	plan := func(documents ...json.RawMessage) disruption.MemberForecast {
+	plan := func(documents ...json.RawMessage) explain.MemberForecast {
 		t.Helper()
-		return answered[disruption.MemberForecast](y, api.VerbPlanNodes, api.PlanNodesRequest{Member: "berlin", Documents: documents})
+		return answered[explain.MemberForecast](y, api.VerbPlanNodes, api.PlanNodesRequest{Member: "berlin", Documents: documents})
 	}
 
 	require.Empty(t, plan().Commands)
@@ -81,9 +82,9 @@ func TestPlansSupposeNodeClasses(t *testing.T) {
 	n.Annotations = map[string]string{api.AnnotationClassHash: hash}
 	y.nodes("berlin", n)
 	y.decided("berlin", "n1", "NotDrifted")
-	same := answered[disruption.MemberForecast](y, api.VerbPlanNodes, api.PlanNodesRequest{Member: "berlin", Documents: []json.RawMessage{class("old")}})
+	same := answered[explain.MemberForecast](y, api.VerbPlanNodes, api.PlanNodesRequest{Member: "berlin", Documents: []json.RawMessage{class("old")}})
 	require.Empty(t, same.Commands)
-	changed := answered[disruption.MemberForecast](y, api.VerbPlanNodes, api.PlanNodesRequest{Member: "berlin", Documents: []json.RawMessage{class("new")}})
+	changed := answered[explain.MemberForecast](y, api.VerbPlanNodes, api.PlanNodesRequest{Member: "berlin", Documents: []json.RawMessage{class("new")}})
 	require.Len(t, changed.Commands, 1)
 	require.Equal(t, disruption.DriftClass, changed.Commands[0].Drift)
 }
@@ -99,7 +100,7 @@ func TestSupposingPlansLeaveOutWhatWaits(t *testing.T) {
 		}
 		return nil
 	})
-	plan := answered[disruption.MemberForecast](y, api.VerbPlanNodes, api.PlanNodesRequest{Member: "berlin", Documents: []json.RawMessage{supposedPool("a", "", `{"nodes":"0"}`, "")}})
+	plan := answered[explain.MemberForecast](y, api.VerbPlanNodes, api.PlanNodesRequest{Member: "berlin", Documents: []json.RawMessage{supposedPool("a", "", `{"nodes":"0"}`, "")}})
 	require.Empty(t, plan.Commands)
 	require.Contains(t, strings.Join(plan.Notes, "\n"), "member berlin: left out, chosen with the hub's own pools and about to begin: Empty of n1")
 	require.Len(t, y.room.waitingOn("berlin"), 1, "it waits on")

@@ -12,7 +12,7 @@ import (
 
 	"flotilla/bus"
 	"flotilla/core/api"
-	"flotilla/core/disruption"
+	"flotilla/core/orchestration"
 	"flotilla/core/simulate"
 )
 
@@ -134,7 +134,7 @@ func isGone(err error) bool {
 }
 
 // markWaiting shows a node that was chosen, and waits to be checked again, as one that goes.
-func markWaiting(row *api.MemberNode, waiting []disruption.Waiting) {
+func markWaiting(row *api.MemberNode, waiting []orchestration.Waiting) {
 	for i := range waiting {
 		if c := &waiting[i].Command; slices.Contains(c.Nodes, row.Name) {
 			row.Status.Verdict = &api.NodeVerdict{Disrupt: c.Reason, Method: c.Method}
@@ -149,7 +149,7 @@ func (d *Disruptor) nodesOf(ctx context.Context, member string, ask *api.NodesRe
 	waiting := d.waitingOn(member)
 	err = d.look(ctx, member, func(s *simulate.State) error {
 		stale = s.Stale
-		rows = disruption.MemberNodes(s, member, &newest, record.Disruptions)
+		rows = orchestration.MemberNodes(s, member, &newest, record.Disruptions)
 		for i := range rows {
 			markWaiting(&rows[i], waiting)
 			if n, found := s.Cluster.Node(rows[i].Name); ask.WithPods && found && rows[i].Name == ask.Node {

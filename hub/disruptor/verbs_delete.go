@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"flotilla/core/api"
-	"flotilla/core/disruption"
+	"flotilla/core/explain"
 	"flotilla/core/simulate"
 	"flotilla/subjects"
 )
@@ -19,7 +19,7 @@ func (d *Disruptor) answerDelete(ctx context.Context, ask *api.DeleteNodeRequest
 	}
 	record, _ := d.record(ask.Member)
 	i := slices.IndexFunc(record.Disruptions, func(one api.Disruption) bool {
-		return disruption.Running(&one) && one.Method == api.MethodManual && slices.Contains(one.Nodes, ask.Node)
+		return one.Running() && one.Method == api.MethodManual && slices.Contains(one.Nodes, ask.Node)
 	})
 	if i >= 0 {
 		out.Already, out.Disruption = record.Disruptions[i].Request != ask.Request, record.Disruptions[i].ID
@@ -37,7 +37,7 @@ func (d *Disruptor) answerDelete(ctx context.Context, ask *api.DeleteNodeRequest
 			}
 		}
 		out.Already = out.Already || n.Deleting && i < 0
-		outlook := disruption.DrainOutlook(s, ask.Node)
+		outlook := explain.DrainOutlook(s, ask.Node)
 		out.Pods, out.Notes = outlook.Pods, outlook.Notes
 		if s.Stale != "" {
 			out.Notes = append(out.Notes, "the hub decides nothing by itself for the member: "+s.Stale)

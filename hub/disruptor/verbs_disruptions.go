@@ -12,7 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"flotilla/core/api"
-	"flotilla/core/disruption"
+	"flotilla/core/orchestration"
 	"flotilla/core/simulate"
 )
 
@@ -86,13 +86,13 @@ func rowOf(member string, one *api.Disruption) api.NodeDisruption {
 }
 
 // waitingRow shows a command that was chosen; it has no id before it begins.
-func (d *Disruptor) waitingRow(member string, i int, w *disruption.Waiting) api.NodeDisruption {
-	one := disruption.Begin(&w.Command, fmt.Sprintf("waiting-%d", i), w.Since, 1)
+func (d *Disruptor) waitingRow(member string, i int, w *orchestration.Waiting) api.NodeDisruption {
+	one := orchestration.Begin(&w.Command, fmt.Sprintf("waiting-%d", i), w.Since, 1)
 	one.Phase, one.Deadline, one.Message = api.PhaseWaiting, metav1.Time{}, d.beginsAt(w)
 	return rowOf(member, &one)
 }
 
 // beginsAt says when a command that was chosen is checked again.
-func (d *Disruptor) beginsAt(w *disruption.Waiting) string {
+func (d *Disruptor) beginsAt(w *orchestration.Waiting) string {
 	return "begins at " + w.Since.Add(d.options.ValidationWait).UTC().Format(time.RFC3339) + ", if it still holds then"
 }

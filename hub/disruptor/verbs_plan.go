@@ -8,7 +8,8 @@ import (
 	"strings"
 
 	"flotilla/core/api"
-	"flotilla/core/disruption"
+	"flotilla/core/explain"
+	"flotilla/core/orchestration"
 	"flotilla/core/simulate"
 )
 
@@ -26,8 +27,8 @@ func (d *Disruptor) answerPlan(ctx context.Context, ask *api.PlanNodesRequest) (
 	if err != nil {
 		return nil, err
 	}
-	var out disruption.MemberForecast
-	err = d.lookInto(ctx, ask.Member, as, func(in disruption.StepInput, left []string) error {
+	var out explain.MemberForecast
+	err = d.lookInto(ctx, ask.Member, as, func(in orchestration.StepInput, left []string) error {
 		for _, name := range ask.Nodes {
 			if _, found := in.State.Cluster.Node(name); !found {
 				return noSuchNode(ask.Member, name)
@@ -39,7 +40,7 @@ func (d *Disruptor) answerPlan(ctx context.Context, ask *api.PlanNodesRequest) (
 				in.State.FleetAllowed[name] = min(now, left)
 			}
 		}
-		out = disruption.ForeseeStep(in, ask.Nodes, ask.Passes)
+		out = explain.ForeseeStep(in, ask.Nodes, ask.Passes)
 		notes = append(notes, left...)
 		return nil
 	})
@@ -61,7 +62,7 @@ func (d *Disruptor) onTheWay(member string) ([]string, error) {
 	var notes []string
 	record, _ := d.record(member)
 	for i := range record.Disruptions {
-		if one := &record.Disruptions[i]; disruption.Running(one) {
+		if one := &record.Disruptions[i]; one.Running() {
 			notes = append(notes, fmt.Sprintf("member %s: not planned again, disruption %s is %s: %s of %s", member, one.ID, one.Phase, one.Reason, shown(one.Nodes)))
 		}
 	}
@@ -85,10 +86,10 @@ func (d *Disruptor) answerWhy(ctx context.Context, ask *api.WhyNodeRequest) (any
 	}
 	record, _ := d.record(ask.Member)
 	waiting := d.waitingOn(ask.Member)
-	var out disruption.NodeAnswer
+	var out explain.NodeAnswer
 	err := d.look(ctx, ask.Member, func(s *simulate.State) error {
 		var found bool
-		if out, found = disruption.Answer(s, ask.Member, ask.Node, &record); !found {
+		if out, found = explain.Answer(s, ask.Member, ask.Node, &record); !found {
 			return noSuchNode(ask.Member, ask.Node)
 		}
 		return nil

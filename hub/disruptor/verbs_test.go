@@ -12,6 +12,7 @@ import (
 	"flotilla/bus/bustest"
 	"flotilla/core/api"
 	"flotilla/core/disruption"
+	"flotilla/core/explain"
 )
 
 // anna is who asks.
@@ -127,10 +128,10 @@ func TestDisruptionsAreListed(t *testing.T) {
 	require.Regexp(t, `^begins at .*Z, if it still holds then$`, page.Items[0].Status.Message)
 	chosen := answered[api.NodesResponse](y, api.VerbNodes, api.NodesRequest{Member: "berlin", Node: "n1"})
 	require.Equal(t, &api.NodeVerdict{Disrupt: "Empty", Method: "empty"}, chosen.Items[0].Status.Verdict)
-	why := answered[disruption.NodeAnswer](y, api.VerbWhyNode, api.WhyNodeRequest{Member: "berlin", Node: "n1"})
+	why := answered[explain.NodeAnswer](y, api.VerbWhyNode, api.WhyNodeRequest{Member: "berlin", Node: "n1"})
 	require.Len(t, why.Notes, 1)
 	require.Contains(t, why.Notes[0], "it was chosen for Empty (empty)")
-	plan := answered[disruption.MemberForecast](y, api.VerbPlanNodes, api.PlanNodesRequest{Member: "berlin"})
+	plan := answered[explain.MemberForecast](y, api.VerbPlanNodes, api.PlanNodesRequest{Member: "berlin"})
 	require.Empty(t, plan.Notes)
 	require.Len(t, plan.Commands, 1)
 	require.Equal(t, []string{"n1"}, plan.Commands[0].Nodes)
@@ -151,7 +152,7 @@ func TestDisruptionsAreListed(t *testing.T) {
 	require.Empty(t, answered[api.DisruptionsResponse](y, api.VerbDisruptions, api.DisruptionsRequest{ID: "other"}).Items)
 	nodes := answered[api.NodesResponse](y, api.VerbNodes, api.NodesRequest{Member: "berlin", Node: "n1"})
 	require.Equal(t, []string{api.NodeDisrupting, id, api.PhaseDraining}, []string{nodes.Items[0].Status.State, nodes.Items[0].Status.Disruption, nodes.Items[0].Status.Phase})
-	running := answered[disruption.NodeAnswer](y, api.VerbWhyNode, api.WhyNodeRequest{Member: "berlin", Node: "n1"})
+	running := answered[explain.NodeAnswer](y, api.VerbWhyNode, api.WhyNodeRequest{Member: "berlin", Node: "n1"})
 	require.Equal(t, id, running.Running.ID)
 	require.Equal(t, "what disruption "+id+" waits for has to end", running.NoFlip)
 }
@@ -182,9 +183,9 @@ func TestPlansAreAnswered(t *testing.T) {
 	y.decided("berlin", "n2", "NotCheaper")
 	y.nodes("berlin", aNode("n1", "a", 4), aNode("n3", "a", 4))
 
-	var plan disruption.MemberForecast
+	var plan explain.MemberForecast
 	bustest.Eventually(t, func() error {
-		if plan = answered[disruption.MemberForecast](y, api.VerbPlanNodes, api.PlanNodesRequest{Member: "berlin", Nodes: []string{"n2"}}); plan.Nodes != 3 {
+		if plan = answered[explain.MemberForecast](y, api.VerbPlanNodes, api.PlanNodesRequest{Member: "berlin", Nodes: []string{"n2"}}); plan.Nodes != 3 {
 			return fmt.Errorf("%d nodes, stale: %q", plan.Nodes, plan.Stale)
 		}
 		return nil
@@ -196,7 +197,7 @@ func TestPlansAreAnswered(t *testing.T) {
 	require.Len(t, plan.Explanations, 1)
 	require.Equal(t, "n2", plan.Explanations[0].Node)
 
-	spent := answered[disruption.MemberForecast](y, api.VerbPlanNodes, api.PlanNodesRequest{Member: "berlin", FleetBudgets: map[string]int{"all": 1, "other": 9}})
+	spent := answered[explain.MemberForecast](y, api.VerbPlanNodes, api.PlanNodesRequest{Member: "berlin", FleetBudgets: map[string]int{"all": 1, "other": 9}})
 	require.Len(t, spent.Commands[0].Nodes, 1)
 	refusedWith(y, api.VerbPlanNodes, api.PlanNodesRequest{Member: "berlin", Nodes: []string{"n9"}}, api.CodeNotFound, `member berlin has no node "n9"`)
 	refusedWith(y, api.VerbPlanNodes, api.PlanNodesRequest{Member: "rome"}, api.CodeNotFound, `there is no member "rome"`)
@@ -204,7 +205,7 @@ func TestPlansAreAnswered(t *testing.T) {
 
 	y.state("berlin", api.MemberNotReady)
 	bustest.Eventually(t, func() error {
-		if got := answered[disruption.MemberForecast](y, api.VerbPlanNodes, api.PlanNodesRequest{Member: "berlin"}); got.Stale != "the member is NotReady" {
+		if got := answered[explain.MemberForecast](y, api.VerbPlanNodes, api.PlanNodesRequest{Member: "berlin"}); got.Stale != "the member is NotReady" {
 			return fmt.Errorf("stale: %q", got.Stale)
 		}
 		return nil
@@ -227,7 +228,7 @@ func TestPlansNameKilledPods(t *testing.T) {
 	y.decided("berlin", "n1", "BudgetSpent")
 	y.pool("a", "1")
 	bustest.Eventually(t, func() error {
-		plan := answered[disruption.MemberForecast](y, api.VerbPlanNodes, api.PlanNodesRequest{Member: "berlin"})
+		plan := answered[explain.MemberForecast](y, api.VerbPlanNodes, api.PlanNodesRequest{Member: "berlin"})
 		if len(plan.Commands) != 1 || len(plan.Commands[0].Killed) != 1 {
 			return fmt.Errorf("the plan is %s", plan)
 		}
@@ -243,7 +244,7 @@ func TestDisruptionsNameKilledPods(t *testing.T) {
 	y.pool("a", "1")
 	y.nodes("berlin", dooming(), aNode("n2", "a", 8, 5000))
 	y.eventually("berlin", "drift n1 Draining")
-	answer := answered[disruption.NodeAnswer](y, api.VerbWhyNode, api.WhyNodeRequest{Member: "berlin", Node: "n1"})
+	answer := answered[explain.NodeAnswer](y, api.VerbWhyNode, api.WhyNodeRequest{Member: "berlin", Node: "n1"})
 	require.Equal(t, "DoNotDisruptPod", answer.Running.Killed[0].Code)
 	page := answered[api.DisruptionsResponse](y, api.VerbDisruptions, api.DisruptionsRequest{Member: "berlin"})
 	require.Equal(t, 59*time.Minute+30*time.Second, page.Items[0].Status.Killed[0].After.Duration)

@@ -10,7 +10,7 @@ import (
 
 	"flotilla/bus"
 	"flotilla/core/api"
-	"flotilla/core/disruption"
+	"flotilla/core/orchestration"
 	"flotilla/subjects"
 )
 
@@ -131,7 +131,7 @@ func givenUp(record *api.DisruptionRecord, now time.Time) []api.Problem {
 			continue
 		}
 		nodes = append(nodes, b.Node)
-		if at := b.Until.Add(-disruption.Backoff(b.Failures)); last == nil || at.After(since) {
+		if at := b.Until.Add(-orchestration.Backoff(b.Failures)); last == nil || at.After(since) {
 			last, since = b, at
 		}
 	}

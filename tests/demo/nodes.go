@@ -11,7 +11,7 @@ import (
 	"flotilla/bus"
 	"flotilla/configs"
 	"flotilla/core/api"
-	"flotilla/core/disruption"
+	"flotilla/core/explain"
 	"flotilla/hub/flotilla/cli/session"
 )
 
@@ -44,7 +44,7 @@ func (d *demo) consolidate(ctx context.Context) error {
 			return err
 		}
 	}
-	var planned *disruption.MemberForecast
+	var planned *explain.MemberForecast
 	err := d.until(ctx, "nodes of "+shrinking+" are planned to go", func(ctx context.Context) (err error) {
 		if planned, err = d.foresee(ctx); err == nil && len(planned.Commands) == 0 {
 			err = fmt.Errorf("nothing is planned, %q is waited for", planned.Stale)
@@ -93,7 +93,7 @@ func (d *demo) settled(ctx context.Context) error {
 
 // saved compares what was planned first with what was done first, and what all of it saved with what the
 // nodes cost now; no pod may have lost its place.
-func (d *demo) saved(ctx context.Context, planned *disruption.MemberForecast, before []api.MemberNode) error {
+func (d *demo) saved(ctx context.Context, planned *explain.MemberForecast, before []api.MemberNode) error {
 	all, err := d.disruptions(ctx)
 	if err != nil {
 		return err
@@ -139,8 +139,8 @@ func (d *demo) allPodsRun(ctx context.Context) error {
 	return nil
 }
 
-func (d *demo) foresee(ctx context.Context) (*disruption.MemberForecast, error) {
-	var f disruption.MemberForecast
+func (d *demo) foresee(ctx context.Context) (*explain.MemberForecast, error) {
+	var f explain.MemberForecast
 	return &f, bus.Request(ctx, d.fleet.Client, api.VerbPlanNodes, api.PlanNodesRequest{Member: shrinking}, &f, bus.RequestOptions{})
 }
 

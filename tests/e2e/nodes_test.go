@@ -21,6 +21,7 @@ import (
 
 	"flotilla/core/api"
 	"flotilla/core/disruption"
+	"flotilla/core/explain"
 )
 
 // Nodes of a real cluster are consolidated as the plan said, once the budget of their pods allows it; they are emptied
@@ -89,7 +90,7 @@ func (y *yard) consolidates() {
 }
 
 // plan is what would happen if a text were applied.
-func (y *yard) plan(text string) disruption.MemberForecast {
+func (y *yard) plan(text string) explain.MemberForecast {
 	y.Helper()
 	path := y.path("planned.yaml")
 	require.NoError(y, os.WriteFile(path, []byte(text), 0o600))
@@ -99,7 +100,7 @@ func (y *yard) plan(text string) disruption.MemberForecast {
 	var ended *exec.ExitError
 	require.ErrorAs(y, err, &ended, "nothing would happen: %s", said)
 	require.Equal(y, 1, ended.ExitCode(), "%s%s", said, ended.Stderr)
-	var plan disruption.MemberForecast
+	var plan explain.MemberForecast
 	require.NoError(y, json.Unmarshal(said, &plan))
 	return plan
 }

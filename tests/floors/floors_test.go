@@ -64,7 +64,11 @@ var rules = []rule{
 	{"core/cluster", []string{"core/api", "core/capacity"}, kubernetesTypes, impure, "nodes and pods as they are, whatever is decided of them"},
 	{"core/simulate", []string{"core/api", "core/capacity", "core/cluster"}, kubernetesTypes, impure, "where pods go, whatever nodes are taken away for"},
 	{"core/nodesync", []string{"core/api", "core/cluster", "core/simulate"}, kubernetesTypes, impure, "what an agent tells of its nodes, whoever sends it"},
+	{"core/simulate/simulatetest", []string{"core/api", "core/strict", "core/capacity", "core/cluster", "core/simulate"}, kubernetesTypes, nil, "members for tests of decisions about nodes"},
 	{"core/disruption", []string{"core/api", "core/phrase", "core/capacity", "core/cluster", "core/simulate"}, kubernetesTypes, impure, "decisions stand on what was simulated"},
+	{"core/disruption/disruptiontest", []string{"core/disruption"}, nil, impure, "decisions told shortly, for tests"},
+	{"core/orchestration", []string{"core/api", "core/phrase", "core/capacity", "core/cluster", "core/simulate", "core/disruption"}, kubernetesTypes, impure, "decisions are carried out, and not told"},
+	{"core/explain", []string{"core/api", "core/phrase", "core/capacity", "core/cluster", "core/simulate", "core/disruption", "core/orchestration"}, kubernetesTypes, impure, "decisions are told, and nothing comes of it"},
 	{
 		"core/plan",
 		[]string{"core/api", "core/phrase", "core/strict", "core/validate", "core/window", "core/verdict", "core/content", "core/seal", "core/schedule", "core/rollout", "core/version", "core/upgrade"},

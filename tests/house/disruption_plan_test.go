@@ -13,6 +13,7 @@ import (
 	"flotilla/agent/target"
 	"flotilla/core/api"
 	"flotilla/core/disruption"
+	"flotilla/core/explain"
 )
 
 // foretold is one disruption of a plan as it is compared: what goes, how, what it saves, what comes, and
@@ -62,7 +63,7 @@ func (h *nodeHouse) decided(node string, code disruption.Code) {
 }
 
 // openWithPlan lets the pool be consolidated that was not, and asks what would happen before it does.
-func (h *nodeHouse) openWithPlan() disruption.MemberForecast {
+func (h *nodeHouse) openWithPlan() explain.MemberForecast {
 	h.t.Helper()
 	h.pool(anyMachine + "\n  disruption: {consolidateAfter: Never, budgets: [{nodes: \"100%\"}]}")
 	h.decided("n1", disruption.CodeDisabled)
@@ -72,11 +73,11 @@ func (h *nodeHouse) openWithPlan() disruption.MemberForecast {
 	return plan
 }
 
-func (h *nodeHouse) foresee() disruption.MemberForecast {
+func (h *nodeHouse) foresee() explain.MemberForecast {
 	h.t.Helper()
-	var found disruption.MemberForecast
+	var found explain.MemberForecast
 	h.eventually(func() error {
-		found = disruption.MemberForecast{}
+		found = explain.MemberForecast{}
 		if err := h.request(h.t, api.VerbPlanNodes, api.PlanNodesRequest{Member: city}, &found); err != nil {
 			return err
 		}
@@ -89,7 +90,7 @@ func (h *nodeHouse) foresee() disruption.MemberForecast {
 }
 
 // requireForetold compares what is carried out with what a plan said: the disruptions, what they save, what they launch, and where the pods are afterwards.
-func (h *nodeHouse) requireForetold(plan *disruption.MemberForecast) {
+func (h *nodeHouse) requireForetold(plan *explain.MemberForecast) {
 	h.t.Helper()
 	apps := h.apps()
 	var want []foretold

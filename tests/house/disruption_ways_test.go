@@ -15,6 +15,7 @@ import (
 	"flotilla/agent/target/memory/faults"
 	"flotilla/core/api"
 	"flotilla/core/disruption"
+	"flotilla/core/explain"
 )
 
 // put runs a Deployment whose pods begin on one node and may go anywhere later.
@@ -53,16 +54,16 @@ func (h *nodeHouse) guard(app string, away int64) {
 	}})
 }
 
-func (h *nodeHouse) why(node string) (disruption.NodeAnswer, error) {
-	var answer disruption.NodeAnswer
+func (h *nodeHouse) why(node string) (explain.NodeAnswer, error) {
+	var answer explain.NodeAnswer
 	err := h.request(h.t, api.VerbWhyNode, api.WhyNodeRequest{Member: city, Node: node}, &answer)
 	return answer, err
 }
 
 // stays waits until a node stays for a reason of this code.
-func (h *nodeHouse) stays(node string, code disruption.Code) disruption.NodeAnswer {
+func (h *nodeHouse) stays(node string, code disruption.Code) explain.NodeAnswer {
 	h.t.Helper()
-	var found disruption.NodeAnswer
+	var found explain.NodeAnswer
 	h.eventually(func() error {
 		answer, err := h.why(node)
 		if err != nil {

@@ -18,6 +18,7 @@ import (
 	"flotilla/core/capacity"
 	"flotilla/core/cluster"
 	"flotilla/core/disruption"
+	"flotilla/core/orchestration"
 	"flotilla/core/simulate"
 	"flotilla/core/strict"
 )
@@ -126,7 +127,7 @@ func (p *promise) state(t *testing.T) *simulate.State {
 func (p *promise) carryOut(t *testing.T, c *disruption.Command, what string) (moves, launched int) {
 	t.Helper()
 	p.count++
-	d := disruption.Begin(c, fmt.Sprintf("a%d", p.count), p.clock.Now(), len(c.Nodes))
+	d := orchestration.Begin(c, fmt.Sprintf("a%d", p.count), p.clock.Now(), len(c.Nodes))
 	for _, name := range d.Nodes {
 		cordon(t, p.m, name)
 	}

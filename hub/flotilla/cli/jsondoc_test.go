@@ -11,6 +11,7 @@ import (
 
 	"flotilla/core/api"
 	"flotilla/core/disruption"
+	"flotilla/core/explain"
 	"flotilla/core/plan"
 	"flotilla/core/upgrade"
 	"flotilla/core/verdict"
@@ -32,7 +33,7 @@ var promised = []any{
 	api.Audit{},
 	run.Calendar{},
 	nodes.FleetNodePlan{},
-	disruption.NodeAnswer{},
+	explain.NodeAnswer{},
 	disruption.BudgetReport{},
 	api.MemberNodeSpec{},
 	api.MemberNodeStatus{},

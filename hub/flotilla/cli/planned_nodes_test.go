@@ -8,14 +8,15 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"flotilla/core/api"
 	"flotilla/core/disruption"
+	"flotilla/core/explain"
 	"flotilla/hub/flotilla/cli/clitest"
 	"flotilla/hub/flotilla/cli/nodes"
 	"flotilla/hub/flotilla/cli/resource"
 	"flotilla/hub/flotilla/cli/session"
-
-	"github.com/stretchr/testify/require"
 )
 
 // canned is a hub that answers each verb what a test wants, and keeps what it was asked.
@@ -26,7 +27,7 @@ type canned struct {
 }
 
 // cannedHub knows members, and what plans of their nodes are.
-func cannedHub(t *testing.T, plans map[string]disruption.MemberForecast) *canned {
+func cannedHub(t *testing.T, plans map[string]explain.MemberForecast) *canned {
 	c := &canned{t: t, asked: map[string][]json.RawMessage{}}
 	c.answers = map[string]func(json.RawMessage) (any, error){
 		api.VerbList: func(json.RawMessage) (any, error) {
@@ -49,9 +50,9 @@ func cannedHub(t *testing.T, plans map[string]disruption.MemberForecast) *canned
 	return c
 }
 
-func twoPlans() map[string]disruption.MemberForecast {
-	return map[string]disruption.MemberForecast{
-		"berlin": {Member: "berlin", At: clitest.Now, Nodes: 3, Notes: []string{"member berlin: one is on its way"}, Forecast: disruption.Forecast{
+func twoPlans() map[string]explain.MemberForecast {
+	return map[string]explain.MemberForecast{
+		"berlin": {Member: "berlin", At: clitest.Now, Nodes: 3, Notes: []string{"member berlin: one is on its way"}, Forecast: explain.Forecast{
 			Commands: []disruption.Command{{
 				Method: disruption.MethodSingle, Reason: api.ReasonUnderutilized, Nodes: []string{"n1", "n2"}, Savings: api.Hourly{Amount: 0.25},
 				Replacements: []disruption.Replacement{{Pool: "a", InstanceTypes: []string{"d2"}, Price: 0.1}},
@@ -59,7 +60,7 @@ func twoPlans() map[string]disruption.MemberForecast {
 			}},
 			Savings: api.Hourly{Amount: 0.25}, Then: "further disruptions are decided when new-0 is ready", FleetBudgets: map[string]int{"all": 1},
 		}},
-		"oslo": {Member: "oslo", At: clitest.Now, Nodes: 2, Forecast: disruption.Forecast{Stale: "the member is NotReady"}},
+		"oslo": {Member: "oslo", At: clitest.Now, Nodes: 2, Forecast: explain.Forecast{Stale: "the member is NotReady"}},
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"flotilla/core/api"
-	"flotilla/core/disruption"
+	"flotilla/core/explain"
 	"flotilla/hub/flotilla/cli/resource"
 	"flotilla/hub/flotilla/cli/session"
 	"flotilla/hub/flotilla/cli/show"
@@ -27,7 +27,7 @@ func (a Commands) DescribeNode(ctx context.Context, obj *unstructured.Unstructur
 	if err := a.printPods(node.Status.PodStates); err != nil {
 		return err
 	}
-	var answer disruption.NodeAnswer
+	var answer explain.NodeAnswer
 	if err := a.Call(ctx, api.VerbWhyNode, api.WhyNodeRequest{Member: resource.MemberOf(obj), Node: obj.GetName()}, &answer); err != nil {
 		return err
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"flotilla/core/api"
-	"flotilla/core/disruption"
+	"flotilla/core/explain"
 	"flotilla/core/simulate"
 	"flotilla/hub/flotilla/cli/offline"
 	"flotilla/hub/flotilla/cli/resource"
@@ -128,7 +128,7 @@ func (a Commands) planNodeDocuments(o *PlanNodesOptions, documents []offline.Doc
 	if err := knownNodes(s, named); err != nil {
 		return err
 	}
-	p := disruption.ForeseeMember(s, "", named, o.passes)
+	p := explain.ForeseeMember(s, "", named, o.passes)
 	p.Notes = append(f.Notes, p.Notes...)
 	if err := a.printNodePlan(o, &p); err != nil {
 		return err
@@ -164,7 +164,7 @@ func knownNodes(s *simulate.State, named []string) error {
 	return nil
 }
 
-func (a Commands) printNodePlan(o *PlanNodesOptions, p *disruption.MemberForecast) error {
+func (a Commands) printNodePlan(o *PlanNodesOptions, p *explain.MemberForecast) error {
 	a.Notes(p.Notes)
 	if o.Format == "json" {
 		return session.PrintJSON(a.Out, p)
@@ -174,7 +174,7 @@ func (a Commands) printNodePlan(o *PlanNodesOptions, p *disruption.MemberForecas
 	return nil
 }
 
-func (a Commands) printForecast(p *disruption.MemberForecast) {
+func (a Commands) printForecast(p *explain.MemberForecast) {
 	a.Printf("%s", p.String())
 	for i := range p.Explanations {
 		a.Printf("\n%s", p.Explanations[i].String())
@@ -182,7 +182,7 @@ func (a Commands) printForecast(p *disruption.MemberForecast) {
 }
 
 // going counts the nodes that a forecast disrupts, and the new ones.
-func going(f *disruption.Forecast) (gone, launched int) {
+func going(f *explain.Forecast) (gone, launched int) {
 	for i := range f.Commands {
 		gone += len(f.Commands[i].Nodes)
 		launched += len(f.Commands[i].Replacements)

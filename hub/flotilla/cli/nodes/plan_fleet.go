@@ -11,6 +11,7 @@ import (
 
 	"flotilla/core/api"
 	"flotilla/core/disruption"
+	"flotilla/core/explain"
 	"flotilla/hub/flotilla/cli/session"
 )
 
@@ -35,7 +36,7 @@ func (a Commands) printFleetPlan(all *FleetNodePlan) error {
 	w := a.Columns(3)
 	session.Say(w, "MEMBER\tNODES\tGO\tLAUNCH\tSAVES/H\tTHE OTHER NODES STAY BECAUSE\n")
 	var total memberRow
-	var still []*disruption.MemberForecast
+	var still []*explain.MemberForecast
 	for i := range all.Members {
 		p := &all.Members[i]
 		row := newMemberRow(p)
@@ -52,7 +53,7 @@ func (a Commands) printFleetPlan(all *FleetNodePlan) error {
 }
 
 // printStill shows the members in one line whose nodes, if they have any, are nobody's.
-func printStill(w *tabwriter.Writer, members []*disruption.MemberForecast) {
+func printStill(w *tabwriter.Writer, members []*explain.MemberForecast) {
 	var names []string
 	var row memberRow
 	for _, p := range members {
@@ -88,7 +89,7 @@ type memberRow struct {
 	stay                  map[disruption.Code]int
 }
 
-func newMemberRow(p *disruption.MemberForecast) memberRow {
+func newMemberRow(p *explain.MemberForecast) memberRow {
 	row := memberRow{nodes: p.Nodes, savings: p.Savings, stay: map[disruption.Code]int{}}
 	row.gone, row.launched = going(&p.Forecast)
 	for i := range p.Verdicts {
@@ -136,7 +137,7 @@ func (r *memberRow) print(w *tabwriter.Writer, name, because string) {
 }
 
 // firstManaged is the first node of a plan that may ever go, "" when there is none.
-func firstManaged(p *disruption.MemberForecast) string {
+func firstManaged(p *explain.MemberForecast) string {
 	i := slices.IndexFunc(p.Verdicts, func(v disruption.Verdict) bool { return v.Code() != disruption.CodeUnmanaged })
 	if i < 0 {
 		return ""

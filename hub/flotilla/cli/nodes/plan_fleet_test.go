@@ -10,6 +10,7 @@ import (
 	"flotilla/core/api"
 	"flotilla/core/capacity"
 	"flotilla/core/disruption"
+	"flotilla/core/explain"
 	"flotilla/hub/flotilla/cli/resource"
 	"flotilla/hub/flotilla/cli/session"
 )
@@ -26,14 +27,14 @@ func staying(code disruption.Code, nodes ...string) []disruption.Verdict {
 // A plan of the fleet tells what goes, and no node that stays by itself: each member has a line, and those
 // whose nodes can never go share one.
 func TestPlanOfTheFleetIsShort(t *testing.T) {
-	member := func(name, stale string, savings float64, commands []disruption.Command, verdicts ...disruption.Verdict) disruption.MemberForecast {
-		return disruption.MemberForecast{Member: name, Nodes: len(verdicts), Forecast: disruption.Forecast{
+	member := func(name, stale string, savings float64, commands []disruption.Command, verdicts ...disruption.Verdict) explain.MemberForecast {
+		return explain.MemberForecast{Member: name, Nodes: len(verdicts), Forecast: explain.Forecast{
 			Commands: commands, Verdicts: verdicts, Savings: api.Hourly{Amount: savings}, Stale: stale, Before: map[string]map[string]capacity.Count{api.ReasonEmpty: {"general": 0}},
 		}}
 	}
 	gone := []disruption.Command{{Method: disruption.MethodEmpty, Reason: api.ReasonEmpty, Nodes: []string{"b-1"}, Savings: api.Hourly{Amount: 0.25}}}
 	pinned := disruption.Verdict{Node: "b-4", Refusals: []disruption.Refusal{{Code: disruption.CodeNominated}}, Lasting: &disruption.Refusal{Code: disruption.CodePDB}}
-	all := &FleetNodePlan{At: time.Date(2026, 3, 2, 8, 0, 0, 0, time.UTC), Savings: api.Hourly{Amount: 0.25}, Members: []disruption.MemberForecast{
+	all := &FleetNodePlan{At: time.Date(2026, 3, 2, 8, 0, 0, 0, time.UTC), Savings: api.Hourly{Amount: 0.25}, Members: []explain.MemberForecast{
 		member("berlin", "", 0.25, gone, append(staying(disruption.CodeBudget, "b-2", "b-3"), disruption.Verdict{Node: "b-1", Disrupt: api.ReasonEmpty}, pinned)...),
 		member("lyon", "", 0, nil, staying(disruption.CodeUnmanaged, "l-1", "l-2")...),
 		member("osaka", "", 0, nil, append(staying(disruption.CodeUnmanaged, "o-1"), staying(disruption.CodeNodeProtected, "o-2")...)...),
@@ -70,7 +71,7 @@ in all      10      1    0        0.2500
 	require.Empty(t, firstManaged(&all.Members[0]))
 	require.NoError(t, a.nodesPlanned(all.Members))
 	require.Empty(t, out.String(), "there is no node to ask about")
-	two := []disruption.MemberForecast{member("tampa", "", 0, nil, staying(disruption.CodeUnmanaged, "t-1")...), member("osaka", "", 0, nil, staying(disruption.CodeBudget, "o-2")...)}
+	two := []explain.MemberForecast{member("tampa", "", 0, nil, staying(disruption.CodeUnmanaged, "t-1")...), member("osaka", "", 0, nil, staying(disruption.CodeBudget, "o-2")...)}
 	require.NoError(t, a.nodesPlanned(two))
 	require.Equal(t, "next: flotilla plan nodes -m osaka\n", out.String())
 	out.Reset()

@@ -7,15 +7,15 @@ import (
 	"time"
 
 	"flotilla/core/api"
-	"flotilla/core/disruption"
+	"flotilla/core/explain"
 	"flotilla/hub/flotilla/cli/resource"
 	"flotilla/hub/flotilla/cli/session"
 )
 
 // FleetNodePlan is what plan nodes -o json prints of all members.
 type FleetNodePlan struct {
-	At      time.Time                   `json:"at"`
-	Members []disruption.MemberForecast `json:"members"`
+	At      time.Time                `json:"at"`
+	Members []explain.MemberForecast `json:"members"`
 	// Savings per hour, of all members.
 	Savings api.Hourly `json:"savings"`
 }
@@ -47,11 +47,11 @@ func (a Commands) planNodesLive(ctx context.Context, o *PlanNodesOptions, named 
 	if err := a.printNodePlan(o, &p); err != nil {
 		return err
 	}
-	return a.nodesWerePlanned(o, []disruption.MemberForecast{p})
+	return a.nodesWerePlanned(o, []explain.MemberForecast{p})
 }
 
-func (a Commands) askNodePlan(ctx context.Context, o *PlanNodesOptions, member string, named []string, fleet map[string]int) (disruption.MemberForecast, error) {
-	var p disruption.MemberForecast
+func (a Commands) askNodePlan(ctx context.Context, o *PlanNodesOptions, member string, named []string, fleet map[string]int) (explain.MemberForecast, error) {
+	var p explain.MemberForecast
 	request := api.PlanNodesRequest{Member: member, Nodes: named, FleetBudgets: fleet, Documents: bodies(o.supposed), Passes: o.passes}
 	err := a.Call(ctx, api.VerbPlanNodes, request, &p)
 	return p, o.withPlaces(err)
@@ -73,7 +73,7 @@ func (a Commands) withNearNode(ctx context.Context, err error, named []string) e
 
 // planFleetNodes plans member after member; fleet-wide budgets are spent once.
 func (a Commands) planFleetNodes(ctx context.Context, o *PlanNodesOptions) error {
-	all := FleetNodePlan{Members: []disruption.MemberForecast{}}
+	all := FleetNodePlan{Members: []explain.MemberForecast{}}
 	var fleet map[string]int
 	for _, member := range a.NamesOf(ctx, api.KindMemberCluster) {
 		p, err := a.askNodePlan(ctx, o, member, nil, fleet)
@@ -123,7 +123,7 @@ func (a Commands) noMembers(ctx context.Context) error {
 }
 
 // nodesPlanned names the next command; exit 1 when something would be disrupted.
-func (a Commands) nodesPlanned(members []disruption.MemberForecast) error {
+func (a Commands) nodesPlanned(members []explain.MemberForecast) error {
 	var stays, stale string
 	for i := range members {
 		p := &members[i]

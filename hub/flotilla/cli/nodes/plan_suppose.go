@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"flotilla/core/api"
-	"flotilla/core/disruption"
+	"flotilla/core/explain"
 	"flotilla/hub/flotilla/cli/offline"
 	"flotilla/hub/flotilla/cli/session"
 )
@@ -51,12 +51,12 @@ func (o *PlanNodesOptions) withPlaces(err error) error {
 }
 
 // nodesWerePlanned ends a plan of the hub's nodes; after one that supposes files it is for them to be applied.
-func (a Commands) nodesWerePlanned(o *PlanNodesOptions, members []disruption.MemberForecast) error {
+func (a Commands) nodesWerePlanned(o *PlanNodesOptions, members []explain.MemberForecast) error {
 	if len(o.supposed) == 0 {
 		return a.nodesPlanned(members)
 	}
 	o.Next(a.Client, "apply")
-	if slices.ContainsFunc(members, func(p disruption.MemberForecast) bool { return len(p.Commands) > 0 }) {
+	if slices.ContainsFunc(members, func(p explain.MemberForecast) bool { return len(p.Commands) > 0 }) {
 		return session.Different()
 	}
 	return nil

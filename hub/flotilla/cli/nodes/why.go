@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"flotilla/core/api"
-	"flotilla/core/disruption"
+	"flotilla/core/explain"
 	"flotilla/hub/flotilla/cli/offline"
 	"flotilla/hub/flotilla/cli/resource"
 	"flotilla/hub/flotilla/cli/session"
@@ -32,7 +32,7 @@ func (a Commands) WhyNode(ctx context.Context, o *WhyOptions, r resource.Ref) er
 		return err
 	}
 	a.Machine = o.Format == "json"
-	var answer disruption.NodeAnswer
+	var answer explain.NodeAnswer
 	var err error
 	switch {
 	case !o.Empty():
@@ -57,8 +57,8 @@ func (a Commands) WhyNode(ctx context.Context, o *WhyOptions, r resource.Ref) er
 	return nil
 }
 
-func (a Commands) askWhyNode(ctx context.Context, r resource.Ref) (disruption.NodeAnswer, error) {
-	var answer disruption.NodeAnswer
+func (a Commands) askWhyNode(ctx context.Context, r resource.Ref) (explain.NodeAnswer, error) {
+	var answer explain.NodeAnswer
 	member, err := a.HomeOf(ctx, r)
 	if err != nil {
 		return answer, err
@@ -70,32 +70,32 @@ func (a Commands) askWhyNode(ctx context.Context, r resource.Ref) (disruption.No
 	return answer, nil
 }
 
-func (a Commands) whyNodeOffline(o *WhyOptions, r resource.Ref) (disruption.NodeAnswer, error) {
+func (a Commands) whyNodeOffline(o *WhyOptions, r resource.Ref) (explain.NodeAnswer, error) {
 	if a.Member != "" {
-		return disruption.NodeAnswer{}, session.Usagef("-m asks the hub, -f answers from files: one or the other")
+		return explain.NodeAnswer{}, session.Usagef("-m asks the hub, -f answers from files: one or the other")
 	}
 	at, err := a.momentOf("--now", o.Now, o.Format)
 	if err != nil {
-		return disruption.NodeAnswer{}, err
+		return explain.NodeAnswer{}, err
 	}
 	f, err := o.ReadNodeFiles(a.Client)
 	if err != nil {
-		return disruption.NodeAnswer{}, err
+		return explain.NodeAnswer{}, err
 	}
 	f.NoteAbsent()
 	s, err := f.State(at, o.Rules())
 	if err != nil {
-		return disruption.NodeAnswer{}, err
+		return explain.NodeAnswer{}, err
 	}
 	if err := knownNodes(s, []string{r.Name}); err != nil {
-		return disruption.NodeAnswer{}, err
+		return explain.NodeAnswer{}, err
 	}
 	a.Notes(f.Notes)
-	answer, _ := disruption.Answer(s, "", r.Name, &api.DisruptionRecord{})
+	answer, _ := explain.Answer(s, "", r.Name, &api.DisruptionRecord{})
 	return answer, nil
 }
 
-func (a Commands) printNodeAnswer(answer *disruption.NodeAnswer) {
+func (a Commands) printNodeAnswer(answer *explain.NodeAnswer) {
 	a.Notes(answer.Notes)
 	a.Printf("%s", answer.String())
 	if d := answer.Running; d != nil {
@@ -127,7 +127,7 @@ func times(n int) string {
 	return fmt.Sprintf("%d times", n)
 }
 
-func (a Commands) nextAfterWhyNode(answer *disruption.NodeAnswer) {
+func (a Commands) nextAfterWhyNode(answer *explain.NodeAnswer) {
 	switch {
 	case answer.Member == "":
 	case answer.Running != nil:
