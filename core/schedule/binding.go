@@ -49,7 +49,7 @@ func (d *decision) classify() {
 		d.existing[i] = d.stand(e, row)
 		d.bound[row] = int32(i + 1)
 		if d.existing[i].standing == standsObsolete {
-			d.outcomes[row] |= verdict.OutcomeUsed
+			d.columns.Outcomes[row] |= verdict.OutcomeUsed
 		}
 	}
 }
@@ -111,17 +111,17 @@ func (d *decision) active(row int) bool {
 
 // keep marks a row picked with the scores that its binding was picked with.
 func (d *decision) keep(b *binding) {
-	d.outcomes[b.row] |= verdict.OutcomePicked
+	d.columns.Outcomes[b.row] |= verdict.OutcomePicked
 	d.picked++
 	if b.AffinityScore == nil || b.SpreadScore == nil {
 		return
 	}
-	d.outcomes[b.row] |= verdict.OutcomeScored
+	d.columns.Outcomes[b.row] |= verdict.OutcomeScored
 	if *b.AffinityScore != 0 {
-		d.scores(&d.affinity)[b.row] = *b.AffinityScore
+		d.scores(&d.columns.Affinity)[b.row] = *b.AffinityScore
 	}
 	if *b.SpreadScore != 0 {
-		d.scores(&d.spread)[b.row] = *b.SpreadScore
+		d.scores(&d.columns.Spread)[b.row] = *b.SpreadScore
 	}
 }
 

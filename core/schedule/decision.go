@@ -22,13 +22,8 @@ type decision struct {
 	// waiting are rows that keep their workload without being picked (D3).
 	waiting []int32
 
-	outcomes []verdict.Outcome
-	first    []int32
-	affinity []int32
-	spread   []int32
-	ranks    []int32
-	wants    []verdict.Want
-	causes   []verdict.Cause
+	// columns are the verdicts as they are found, by row of the fleet.
+	columns verdict.Verdicts
 	// eligibility numbers the wants of the eligibility tests that were used, plus one; others holds
 	// those of wants that stand alone.
 	eligibility [eligibilityTests]int32
@@ -67,10 +62,10 @@ func begin(in Input) *decision {
 	f := in.Fleet
 	d := &decision{
 		in: in, fleet: f, clock: clockOf(in.Now, in.Thresholds),
-		outcomes: make([]verdict.Outcome, f.Len()), first: make([]int32, f.Len()),
+		columns: verdict.Verdicts{Outcomes: make([]verdict.Outcome, f.Len()), First: make([]int32, f.Len())},
 	}
-	d.terms = f.requiredTerms(in.Policy, &d.wants)
-	d.tolerance = f.tolerance(tolerationsOf(in.Policy), &d.wants)
+	d.terms = f.requiredTerms(in.Policy, &d.columns.Wants)
+	d.tolerance = f.tolerance(tolerationsOf(in.Policy), &d.columns.Wants)
 	d.markEvicted()
 	d.classify()
 	return d
@@ -98,9 +93,9 @@ func (d *decision) markEvicted() {
 // hold an active binding are judged too, for their verdict, and are no candidates.
 func (d *decision) candidates() []int32 {
 	rows := make([]int32, 0, d.fleet.Len())
-	for row := range d.outcomes {
+	for row := range d.columns.Outcomes {
 		refusal := d.refuse(row)
-		d.outcomes[row] |= refusal
+		d.columns.Outcomes[row] |= refusal
 		if refusal == 0 && !d.active(row) {
 			rows = append(rows, int32(row))
 		}
@@ -134,16 +129,16 @@ func (d *decision) refuse(row int) verdict.Outcome {
 
 // selected reports whether any term matches, and notes what each of them missed otherwise.
 func (d *decision) selected(row int) bool {
-	mark := len(d.causes)
+	mark := len(d.columns.Causes)
 	for i := range d.terms {
 		test := d.terms[i].miss(row)
 		if test < 0 {
-			d.causes = d.causes[:mark]
+			d.columns.Causes = d.columns.Causes[:mark]
 			return true
 		}
 		d.addCause(row, d.terms[i].cause(row, test))
 	}
-	d.first[row] = int32(mark)
+	d.columns.First[row] = int32(mark)
 	return false
 }
 
@@ -164,23 +159,23 @@ func (d *decision) hasNamespace(row int) bool {
 }
 
 func (d *decision) blame(row int, cause verdict.Cause) {
-	d.first[row] = int32(len(d.causes))
+	d.columns.First[row] = int32(len(d.columns.Causes))
 	d.addCause(row, cause)
 }
 
 // addCause makes room, on first use, for one cause of each row that is still to come.
 func (d *decision) addCause(row int, cause verdict.Cause) {
-	if d.causes == nil {
-		d.causes = make([]verdict.Cause, 0, d.fleet.Len()-row)
+	if d.columns.Causes == nil {
+		d.columns.Causes = make([]verdict.Cause, 0, d.fleet.Len()-row)
 	}
-	d.causes = append(d.causes, cause)
+	d.columns.Causes = append(d.columns.Causes, cause)
 }
 
 // once adds a want on its first use.
 func (d *decision) once(slot *int32, want verdict.Want) int32 {
 	if *slot == 0 {
-		d.wants = append(d.wants, want)
-		*slot = int32(len(d.wants))
+		d.columns.Wants = append(d.columns.Wants, want)
+		*slot = int32(len(d.columns.Wants))
 	}
 	return *slot - 1
 }

@@ -7,7 +7,7 @@ import (
 // fillSpread picks one after the other, each against the picks before it. The picks see the groups
 // that constraints tell apart, not the single members.
 func (d *decision) fillSpread(constraints []constraint, candidates []int32, n int) []int32 {
-	d.scores(&d.spread)
+	d.scores(&d.columns.Spread)
 	if d.picked > 0 {
 		d.countPicked(constraints)
 	}
@@ -19,7 +19,7 @@ func (d *decision) fillSpread(constraints []constraint, candidates []int32, n in
 		}
 		row := best.rows[0]
 		best.rows = best.rows[1:]
-		d.spread[row] = best.spread
+		d.columns.Spread[row] = best.spread
 		d.pick(row)
 		if n--; n == 0 {
 			break
@@ -33,7 +33,7 @@ func (d *decision) fillSpread(constraints []constraint, candidates []int32, n in
 
 // countPicked counts the members that were picked before.
 func (d *decision) countPicked(constraints []constraint) {
-	for row, o := range d.outcomes {
+	for row, o := range d.columns.Outcomes {
 		if !o.Has(verdict.OutcomePicked) {
 			continue
 		}
@@ -71,7 +71,7 @@ func (d *decision) before(a, b *group) bool {
 
 func (d *decision) headKey(g *group) uint64 {
 	row := g.rows[0]
-	return verdict.RankKey(scoreAt(d.affinity, int(row)), g.spread, d.outcomes[row].Has(verdict.OutcomeUsed))
+	return verdict.RankKey(scoreAt(d.columns.Affinity, int(row)), g.spread, d.columns.Outcomes[row].Has(verdict.OutcomeUsed))
 }
 
 // settle gives those that were not picked the judgement of the last round, and returns the scored,
@@ -87,13 +87,13 @@ func (d *decision) settle(constraints []constraint, groups []group) []int32 {
 		default:
 			left += len(g.rows)
 			for _, row := range g.rows {
-				d.spread[row] = g.spread
-				d.outcomes[row] |= verdict.OutcomeRank | verdict.OutcomeScored
+				d.columns.Spread[row] = g.spread
+				d.columns.Outcomes[row] |= verdict.OutcomeRank | verdict.OutcomeScored
 			}
 		}
 	}
 	rest := make([]int32, 0, left)
-	for row, o := range d.outcomes {
+	for row, o := range d.columns.Outcomes {
 		if o.Is(verdict.OutcomeRank) {
 			rest = append(rest, int32(row))
 		}
@@ -105,11 +105,11 @@ func (d *decision) settle(constraints []constraint, groups []group) []int32 {
 func (d *decision) refuseSpread(g *group, c *constraint, domain uint32, want *int32) {
 	cause := verdict.Cause{Want: d.once(want, c.want()), Value: int32(domain), Number: c.counts[domain]}
 	for _, row := range g.rows {
-		if d.affinity != nil {
-			d.affinity[row] = 0
+		if d.columns.Affinity != nil {
+			d.columns.Affinity[row] = 0
 		}
-		d.outcomes[row] |= verdict.OutcomeSpread
-		d.first[row] = int32(len(d.causes))
+		d.columns.Outcomes[row] |= verdict.OutcomeSpread
+		d.columns.First[row] = int32(len(d.columns.Causes))
 	}
-	d.causes = append(d.causes, cause)
+	d.columns.Causes = append(d.columns.Causes, cause)
 }

@@ -48,7 +48,7 @@ func Inspect(in Input, member string) []Check {
 	checks = append(checks, d.inspectNamespace(row)...)
 	checks = append(checks, d.inspectTaints(row)...)
 	if d.evicted != nil && d.evicted[row] {
-		want := d.wants[d.evictionWant()]
+		want := d.columns.Wants[d.evictionWant()]
 		checks = append(checks, Check{Filter: verdict.FilterPlaced, Subject: want.Subject, Observed: "yes", Wanted: want.Wanted})
 	}
 	return checks
@@ -60,7 +60,7 @@ func (d *decision) inspectTerms(row int) []Check {
 		t := &d.terms[i]
 		for k := range len(t.labels) + len(t.properties) {
 			cause := t.cause(row, k)
-			want := &d.wants[cause.Want]
+			want := &d.columns.Wants[cause.Want]
 			passed := k < len(t.labels) && t.labels[k].passes(row) ||
 				k >= len(t.labels) && t.properties[k-len(t.labels)].passes(row)
 			checks = append(checks, Check{

@@ -14,13 +14,13 @@ const digit = 11
 // score, affinity score and use under an older policy, all descending, ties by name descending. It agrees with
 // api.RankKey, and uses the rows given up.
 func (d *decision) byScore(rows []int32) []int32 {
-	affinity, spread := spanOf(d.affinity, rows), spanOf(d.spread, rows)
+	affinity, spread := spanOf(d.columns.Affinity, rows), spanOf(d.columns.Spread, rows)
 	keys := make([]uint64, len(rows))
 	var all uint64
 	for k, row := range rows {
-		key := spread.place(d.spread, row)*affinity.width + affinity.place(d.affinity, row)
+		key := spread.place(d.columns.Spread, row)*affinity.width + affinity.place(d.columns.Affinity, row)
 		key <<= 1
-		if d.outcomes[row].Has(verdict.OutcomeUsed) {
+		if d.columns.Outcomes[row].Has(verdict.OutcomeUsed) {
 			key |= 1
 		}
 		keys[k] = key

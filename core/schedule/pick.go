@@ -18,7 +18,7 @@ func (d *decision) pickAll() {
 		candidates = d.pardon()
 	}
 	for _, row := range candidates {
-		d.outcomes[row] |= verdict.OutcomePicked | verdict.OutcomeScored
+		d.columns.Outcomes[row] |= verdict.OutcomePicked | verdict.OutcomeScored
 	}
 	d.picked += len(candidates)
 }
@@ -26,9 +26,9 @@ func (d *decision) pickAll() {
 // pardon makes candidates of the members that were refused only because they were evicted.
 func (d *decision) pardon() []int32 {
 	var rows []int32
-	for row, o := range d.outcomes {
+	for row, o := range d.columns.Outcomes {
 		if o.Is(verdict.OutcomePlaced) && !o.Has(verdict.OutcomePicked) {
-			d.outcomes[row] &^= verdict.OutcomePlaced
+			d.columns.Outcomes[row] &^= verdict.OutcomePlaced
 			rows = append(rows, int32(row))
 		}
 	}
@@ -102,7 +102,7 @@ func boolInt(b bool) int {
 func (d *decision) fill(candidates []int32, n int) []int32 {
 	if preferred := d.fleet.preferences(d.in.Policy); len(preferred) > 0 {
 		for i := range preferred {
-			preferred[i].add(candidates, d.scores(&d.affinity))
+			preferred[i].add(candidates, d.scores(&d.columns.Affinity))
 		}
 	}
 	if constraints := d.fleet.constraints(d.in.Policy); len(constraints) > 0 {
@@ -114,13 +114,13 @@ func (d *decision) fill(candidates []int32, n int) []int32 {
 		d.pick(row)
 	}
 	for _, row := range ranked[n:] {
-		d.outcomes[row] |= verdict.OutcomeRank | verdict.OutcomeScored
+		d.columns.Outcomes[row] |= verdict.OutcomeRank | verdict.OutcomeScored
 	}
 	return ranked[n:]
 }
 
 func (d *decision) pick(row int32) {
-	d.outcomes[row] |= verdict.OutcomePicked | verdict.OutcomeScored
+	d.columns.Outcomes[row] |= verdict.OutcomePicked | verdict.OutcomeScored
 	d.picked++
 }
 
@@ -152,9 +152,9 @@ func (d *decision) replaceFailing(replacements int) {
 
 // rank numbers the picked members and then the rest, which come best first.
 func (d *decision) rank(rest []int32) {
-	d.ranks = make([]int32, d.fleet.Len())
+	d.columns.Ranks = make([]int32, d.fleet.Len())
 	picked := make([]int32, 0, d.picked)
-	for row, o := range d.outcomes {
+	for row, o := range d.columns.Outcomes {
 		if o.Has(verdict.OutcomePicked) && o.Has(verdict.OutcomeScored) {
 			picked = append(picked, int32(row))
 		}
@@ -162,7 +162,7 @@ func (d *decision) rank(rest []int32) {
 	next := int32(1)
 	for _, rows := range [2][]int32{d.byScore(picked), rest} {
 		for _, row := range rows {
-			d.ranks[row] = next
+			d.columns.Ranks[row] = next
 			next++
 		}
 	}

@@ -29,29 +29,29 @@ func (d *decision) pickFixed() {
 			continue
 		}
 		if unnamed < 0 {
-			unnamed = int32(len(d.causes))
-			d.wants = append(d.wants, verdict.Want{Subject: "cluster is not named in clusterNames"})
-			d.causes = append(d.causes, verdict.Cause{Want: int32(len(d.wants) - 1)})
+			unnamed = int32(len(d.columns.Causes))
+			d.columns.Wants = append(d.columns.Wants, verdict.Want{Subject: "cluster is not named in clusterNames"})
+			d.columns.Causes = append(d.columns.Causes, verdict.Cause{Want: int32(len(d.columns.Wants) - 1)})
 		}
-		d.outcomes[row] = verdict.OutcomeAffinity
-		d.first[row] = unnamed
+		d.columns.Outcomes[row] = verdict.OutcomeAffinity
+		d.columns.First[row] = unnamed
 	}
 }
 
 func (d *decision) judgeFixed(row int) {
 	f := d.fleet
 	b := d.bindingOf(row)
-	d.outcomes[row] = 0
+	d.columns.Outcomes[row] = 0
 	test, age := d.clock.ineligible(f.ties[row], f.beats[row], f.turned[row])
 	if test == eligible {
-		d.outcomes[row] = verdict.OutcomePicked
+		d.columns.Outcomes[row] = verdict.OutcomePicked
 		d.picked++
 		return
 	}
 	d.blame(row, verdict.Cause{Want: d.eligibilityWant(test), Number: minutes(age)})
-	d.outcomes[row] = verdict.OutcomeEligibility
+	d.columns.Outcomes[row] = verdict.OutcomeEligibility
 	if b != nil && (b.standing == standsActive || b.standing == standsObsolete) {
-		d.outcomes[row] |= verdict.OutcomeKeeps
+		d.columns.Outcomes[row] |= verdict.OutcomeKeeps
 		d.waiting = append(d.waiting, int32(row))
 	}
 }
@@ -61,5 +61,5 @@ func (d *decision) removeAll() {
 	for i := range d.existing {
 		d.existing[i].reason = "the placement is being deleted"
 	}
-	d.outcomes, d.first = nil, nil
+	d.columns.Outcomes, d.columns.First = nil, nil
 }

@@ -52,12 +52,9 @@ func uniqueNames(names []string) []string {
 func (d *decision) fulfilled() bool { return d.missingCount() == 0 }
 
 func (d *decision) verdicts() verdict.Verdicts {
-	v := verdict.Verdicts{
-		Header: api.NewHeader(api.KindVerdicts), Placement: d.in.Placement, UID: d.in.UID,
-		Generation: d.in.Generation, Type: d.in.Policy.Type(), Want: d.want(),
-		Outcomes: d.outcomes, First: d.first, Affinity: d.affinity, Spread: d.spread, Ranks: d.ranks,
-		Terms: len(d.terms), Wants: d.wants, Causes: d.causes,
-	}
+	v := d.columns
+	v.Header, v.Placement, v.UID = api.NewHeader(api.KindVerdicts), d.in.Placement, d.in.UID
+	v.Generation, v.Type, v.Want, v.Terms = d.in.Generation, d.in.Policy.Type(), d.want(), len(d.terms)
 	if d.in.Deleting {
 		return v
 	}
@@ -91,13 +88,13 @@ func (d *decision) want() *int32 {
 func (d *decision) bindings() []api.Binding {
 	bindings := make([]api.Binding, 0, d.picked+len(d.waiting))
 	scores := make([]int32, 0, 2*d.picked)
-	for row, o := range d.outcomes {
+	for row, o := range d.columns.Outcomes {
 		if !o.Has(verdict.OutcomePicked) && !o.Has(verdict.OutcomeKeeps) {
 			continue
 		}
 		b := api.Binding{Member: d.fleet.names[row], Policy: d.in.PolicyDigest, Waiting: o.Has(verdict.OutcomeKeeps)}
 		if o.Has(verdict.OutcomeScored) {
-			scores = append(scores, scoreAt(d.affinity, row), scoreAt(d.spread, row))
+			scores = append(scores, scoreAt(d.columns.Affinity, row), scoreAt(d.columns.Spread, row))
 			b.AffinityScore, b.SpreadScore = &scores[len(scores)-2], &scores[len(scores)-1]
 		}
 		bindings = append(bindings, b)
@@ -131,8 +128,8 @@ func (d *decision) removed(v *verdict.Verdicts) []Removal {
 }
 
 func (d *decision) held(row int) bool {
-	return row >= 0 && d.outcomes != nil &&
-		(d.outcomes[row].Has(verdict.OutcomePicked) || d.outcomes[row].Has(verdict.OutcomeKeeps))
+	return row >= 0 && d.columns.Outcomes != nil &&
+		(d.columns.Outcomes[row].Has(verdict.OutcomePicked) || d.columns.Outcomes[row].Has(verdict.OutcomeKeeps))
 }
 
 // unpicked lists by name why members were not picked, up to one for each that is missing. Nobody among
@@ -167,7 +164,7 @@ func (d *decision) recheck() time.Time {
 	case d.in.Policy.Type() != api.PickFixed:
 		return next
 	}
-	for row, o := range d.outcomes {
+	for row, o := range d.columns.Outcomes {
 		if !o.Has(verdict.OutcomePicked) {
 			continue
 		}
