@@ -12,13 +12,9 @@ import (
 // delete begins what persons ask for: deletions of nodes, and of pools with all their nodes (N17).
 // Neither budgets nor a view that is too old hold them; only another holder of the member's lock does.
 func (p *pass) delete() {
-	p.out.Accepted, p.out.Refused = map[string]string{}, map[string]string{}
+	p.out.Deletions = make(map[string]DeletionAnswer, len(p.in.Deletions))
 	for _, d := range p.in.Deletions {
-		if id, why := p.deleteNode(d); why != "" {
-			p.out.Refused[d.Node] = why
-		} else {
-			p.out.Accepted[d.Node] = id
-		}
+		p.out.Deletions[d.Node] = p.deleteNode(d)
 	}
 	if p.lockedOut() != "" {
 		return
@@ -51,28 +47,28 @@ func (p *pass) lockedOut() string {
 }
 
 // deleteNode returns the disruption that deletes a node, or why there is none.
-func (p *pass) deleteNode(d Deletion) (id, why string) {
+func (p *pass) deleteNode(d Deletion) DeletionAnswer {
 	for i := range p.out.Record.Disruptions {
 		one := &p.out.Record.Disruptions[i]
 		asked := d.Request != "" && one.Request == d.Request
 		switch {
 		case !slices.Contains(one.Nodes, d.Node) || !asked && !one.Running():
 		case asked || one.Phase == api.PhaseDraining:
-			return one.ID, ""
+			return DeletionAnswer{Disruption: one.ID}
 		default:
-			return "", fmt.Sprintf("node %s is being replaced by disruption %s: it goes once its replacement is ready, at the latest that is given up at %s", d.Node, one.ID, one.Deadline.UTC().Format("15:04:05Z"))
+			return DeletionAnswer{Refused: fmt.Sprintf("node %s is being replaced by disruption %s: it goes once its replacement is ready, at the latest that is given up at %s", d.Node, one.ID, one.Deadline.UTC().Format("15:04:05Z"))}
 		}
 	}
 	n, found := p.in.State.Cluster.Node(d.Node)
 	switch {
 	case !found:
-		return "", fmt.Sprintf("member %s has no node %s", p.in.Member, d.Node)
+		return DeletionAnswer{Refused: fmt.Sprintf("member %s has no node %s", p.in.Member, d.Node)}
 	case !n.Managed:
-		return "", fmt.Sprintf("neither Flotilla nor Karpenter made node %s: it cannot be deleted from here", d.Node)
+		return DeletionAnswer{Refused: fmt.Sprintf("neither Flotilla nor Karpenter made node %s: it cannot be deleted from here", d.Node)}
 	case p.lockedOut() != "":
-		return "", fmt.Sprintf("%s holds member %s", p.lockedOut(), p.in.Member)
+		return DeletionAnswer{Refused: fmt.Sprintf("%s holds member %s", p.lockedOut(), p.in.Member)}
 	}
-	return p.force([]string{d.Node}, d.Request), ""
+	return DeletionAnswer{Disruption: p.force([]string{d.Node}, d.Request)}
 }
 
 // deletePool deletes the nodes of a pool that is being deleted.

@@ -65,6 +65,9 @@ type Deletion struct {
 	Request string // id of the request; the same one asks once
 }
 
+// DeletionAnswer is the id of the disruption that deletes a node, or why none does.
+type DeletionAnswer struct{ Disruption, Refused string }
+
 // StepResult is what a pass leads to.
 type StepResult struct {
 	// Record is to be written when Changed, in one batch with the lock; Remove says that it is to be
@@ -79,9 +82,8 @@ type StepResult struct {
 	// Began are the ids of what begins, Ended of what ended; Dropped of what the record no longer holds,
 	// so that results of it can go.
 	Began, Ended, Dropped []string
-	// Accepted are the ids of the disruptions that delete what Deletions ask for, Refused why one does
-	// not, by node.
-	Accepted, Refused map[string]string
+	// Deletions answers those that were asked for, by node.
+	Deletions map[string]DeletionAnswer
 	// Events are to be told with the write of the record.
 	Events []api.Audit
 	// Decision is what Decide answered, nil when it was not asked.

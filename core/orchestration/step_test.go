@@ -3,6 +3,8 @@ package orchestration_test
 import (
 	"fmt"
 	"maps"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -321,29 +323,29 @@ func TestStepDeletions(t *testing.T) {
 	s.in.Deletions = []orchestration.Deletion{{Node: "n1", Request: "r1"}, {Node: "pet"}, {Node: "n9"}}
 	out := s.step(0)
 	d := s.one()
-	require.Equal(t, map[string]string{"n1": d.ID}, out.Accepted)
-	require.Contains(t, out.Refused["pet"], "neither Flotilla nor Karpenter made node pet")
-	require.Equal(t, "member berlin has no node n9", out.Refused["n9"])
+	require.Equal(t, "n1 "+d.ID, accepted(out))
+	require.Contains(t, out.Deletions["pet"].Refused, "neither Flotilla nor Karpenter made node pet")
+	require.Equal(t, "member berlin has no node n9", out.Deletions["n9"].Refused)
 	require.Equal(t, []any{api.MethodManual, api.ReasonDeleted, true, api.PhaseDraining, "r1"}, []any{d.Method, d.Reason, d.Forceful, d.Phase, d.Request})
 	require.True(t, out.TakeLock)
 	for _, request := range []string{"r1", "r2"} {
 		s.in.Deletions = []orchestration.Deletion{{Node: "n1", Request: request}}
-		require.Equal(t, map[string]string{"n1": d.ID}, s.step(time.Second).Accepted)
+		require.Equal(t, "n1 "+d.ID, accepted(s.step(time.Second)))
 	}
 	require.Len(t, s.in.Record.Disruptions, 1)
 	s.remove("n1")
 	s.step(2 * time.Second)
 	s.in.Deletions = []orchestration.Deletion{{Node: "n1", Request: "r1"}}
-	require.Equal(t, map[string]string{"n1": d.ID}, s.step(3*time.Second).Accepted, "a repeated request answers the first result")
+	require.Equal(t, "n1 "+d.ID, accepted(s.step(3*time.Second)), "a repeated request answers the first result")
 
 	s = replaceable()
 	s.launching(t)
 	s.in.Deletions = []orchestration.Deletion{{Node: "n1"}}
-	require.Contains(t, s.step(16 * time.Second).Refused["n1"], "is being replaced by disruption "+s.one().ID)
+	require.Contains(t, s.step(16 * time.Second).Deletions["n1"].Refused, "is being replaced by disruption "+s.one().ID)
 
 	s = replaceable()
 	s.in.Lock.Owner, s.in.Deletions = "update run web-1", []orchestration.Deletion{{Node: "n1"}}
-	require.Equal(t, "update run web-1 holds member berlin", s.step(0).Refused["n1"])
+	require.Equal(t, "update run web-1 holds member berlin", s.step(0).Deletions["n1"].Refused)
 }
 
 // A pool that is deleted takes all its nodes along, also those that come later; others stay.
@@ -486,4 +488,15 @@ func TestStepRemembersWhatIsStillSeen(t *testing.T) {
 	require.Equal(t, []disruption.Code{disruption.CodeQueued}, disruptiontest.Codes(*s.last.Decision, "n00"))
 	s.f.Nodes = nil
 	require.Len(t, s.step(2*time.Hour).Dropped, 3)
+}
+
+// accepted are the nodes that a pass deletes, each with its disruption.
+func accepted(out orchestration.StepResult) string {
+	var texts []string
+	for _, node := range slices.Sorted(maps.Keys(out.Deletions)) {
+		if id := out.Deletions[node].Disruption; id != "" {
+			texts = append(texts, node+" "+id)
+		}
+	}
+	return strings.Join(texts, "; ")
 }

@@ -163,13 +163,13 @@ func (d *Disruptor) deleteNode(ctx context.Context, name, node, request string) 
 		return api.Disruption{}, &api.Failure{Code: api.CodeUnavailable, Message: "the hub is not ready: " + err.Error(), Next: "flotilla status"}
 	case err != nil:
 		return api.Disruption{}, err
-	case out.Refused[node] != "":
-		return api.Disruption{}, &api.Failure{Code: api.CodeRefused, Message: out.Refused[node], Next: "flotilla get nodes -m " + name}
+	case out.Deletions[node].Refused != "":
+		return api.Disruption{}, &api.Failure{Code: api.CodeRefused, Message: out.Deletions[node].Refused, Next: "flotilla get nodes -m " + name}
 	}
 	for i := range out.Record.Disruptions {
-		if one := &out.Record.Disruptions[i]; one.ID == out.Accepted[node] {
+		if one := &out.Record.Disruptions[i]; one.ID == out.Deletions[node].Disruption {
 			return *one, nil
 		}
 	}
-	return api.Disruption{}, fmt.Errorf("disruption %s of node %s is not in the record of %s", out.Accepted[node], node, name)
+	return api.Disruption{}, fmt.Errorf("disruption %s of node %s is not in the record of %s", out.Deletions[node].Disruption, node, name)
 }
