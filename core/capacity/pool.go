@@ -14,31 +14,52 @@ import (
 
 // Pool is a NodePool, parsed.
 type Pool struct {
-	Name             string
-	Spec             *api.NodePool
-	weight           int32
-	Static           bool
-	Forceful         bool // expiration without budgets (N2)
-	Protected        bool // do-not-disrupt in the template (N14)
+	Name      string
+	Spec      *api.NodePool
+	weight    int32
+	Static    bool
+	Forceful  bool // expiration without budgets (N2)
+	Protected bool // do-not-disrupt in the template (N14)
+	Consolidation
+	Budgets     Budgets
+	FleetBudget string // the name of the fleet-wide budget that the pool shares, "" for none
+	NodeTemplate
+	Machines
+	Limits api.Amounts
+	Fingerprint
+	Deleting bool
+}
+
+// Consolidation is what a pool says of it.
+type Consolidation struct {
 	Policy           string
 	ConsolidateAfter time.Duration
 	Disabled         bool // consolidateAfter Never
-	Budgets          Budgets
-	Needs            Needs
-	MinValues        []minimum
-	Taints           []corev1.Taint
-	Types            []*Machine // those that requirements admit, by name
-	ByName           map[string]*Machine
-	Limits           api.Amounts
-	Hash             string
-	ClassHash        string
-	// Stamp is the hash that Karpenter wrote on the pool, of the version level; both are empty on a pool
-	// that Karpenter does not manage.
-	Stamp, HashLevel string
-	FleetBudget      string // the name of the fleet-wide budget that the pool shares, "" for none
-	Deleting         bool
-	Catalog          *Catalog
-	Requirements     []Need // the requirements of the template
+}
+
+// Settling reports whether a node without pod events for a while has to wait longer.
+func (c *Consolidation) Settling(quiet time.Duration) bool {
+	return !c.Disabled && quiet < c.ConsolidateAfter
+}
+
+// NodeTemplate is what nodes of a pool are made with.
+type NodeTemplate struct {
+	Needs        Needs
+	Requirements []Need // those of the template
+	MinValues    []minimum
+	Taints       []corev1.Taint
+}
+
+// Machines are what nodes of a pool can be.
+type Machines struct {
+	Catalog *Catalog
+	Types   []*Machine // those that requirements admit, by name
+	ByName  map[string]*Machine
+}
+
+// MachineOf is that of a node with some labels, nil when it is not known.
+func (m *Machines) MachineOf(labels map[string]string) *Machine {
+	return m.ByName[labels[corev1.LabelInstanceTypeStable]]
 }
 
 // minimum is how many values of a label must be left to choose from.
@@ -63,17 +84,21 @@ type PoolOptions struct {
 func NewPool(p *api.NodePool, c *Catalog, o PoolOptions) *Pool {
 	t := &p.Spec.Template
 	out := &Pool{
-		Name: p.Name, Spec: p, Static: p.Spec.Replicas != nil, Policy: p.Spec.Policy(),
-		Budgets: ParseBudgets(p.Spec.Budgets(), o.Zones), ClassHash: o.ClassHash, Deleting: o.Deleting || p.DeletionTimestamp != nil,
+		Name: p.Name, Spec: p, Static: p.Spec.Replicas != nil,
+		Budgets: ParseBudgets(p.Spec.Budgets(), o.Zones), Deleting: o.Deleting || p.DeletionTimestamp != nil,
 		Forceful:  p.Annotations[api.AnnotationExpiration] == api.ExpirationForceful,
 		Protected: t.Metadata.Annotations[api.AnnotationDoNotDisrupt] == "true",
-		Hash:      PoolHash(p), ByName: map[string]*Machine{}, Catalog: c,
-		Stamp: p.Annotations[api.AnnotationPoolHash], HashLevel: p.Annotations[api.AnnotationPoolHashLevel],
+		Machines:  Machines{Catalog: c, ByName: map[string]*Machine{}},
+		Fingerprint: Fingerprint{
+			Hash: PoolHash(p), ClassHash: o.ClassHash,
+			Stamp: p.Annotations[api.AnnotationPoolHash], HashLevel: p.Annotations[api.AnnotationPoolHashLevel],
+		},
 	}
 	out.FleetBudget, _, _ = validate.FleetBudget(p.Annotations[api.AnnotationFleetBudget])
 	if p.Spec.Weight != nil {
 		out.weight = *p.Spec.Weight
 	}
+	out.Policy = p.Spec.Policy()
 	out.ConsolidateAfter, out.Disabled = NeverOr(p.Spec.ConsolidateAfter())
 	for _, taint := range t.Spec.Taints {
 		out.Taints = append(out.Taints, taint.Taint())
@@ -137,8 +162,8 @@ func SortPools(pools []*Pool) []*Pool {
 }
 
 // Lacks returns the first label of which too few values are left among types, "" when none is.
-func (p *Pool) Lacks(types []*Machine) string {
-	for _, m := range p.MinValues {
+func (t *NodeTemplate) Lacks(types []*Machine) string {
+	for _, m := range t.MinValues {
 		if len(distinct(types, m.key)) < m.values {
 			return m.key
 		}
@@ -159,12 +184,12 @@ func distinct(types []*Machine, key string) map[string]bool {
 }
 
 // Fewest is the least prefix of types that has every minimum, 0 when there is no minimum.
-func (p *Pool) Fewest(types []*Machine) int {
-	if len(p.MinValues) == 0 {
+func (t *NodeTemplate) Fewest(types []*Machine) int {
+	if len(t.MinValues) == 0 {
 		return 0
 	}
 	for n := range types {
-		if p.Lacks(types[:n+1]) == "" {
+		if t.Lacks(types[:n+1]) == "" {
 			return n + 1
 		}
 	}

@@ -47,7 +47,7 @@ func (c *candidate) ratio() float64 { return c.price / c.cost }
 func newCandidate(x *simulate.Index, n *simulate.ExistingNode) candidate {
 	c := candidate{ExistingNode: n, zone: n.Labels[corev1.LabelTopologyZone], capacityType: n.Labels[api.LabelCapacityType], cost: 1, idle: true}
 	if n.Pool != nil {
-		c.machine = n.Pool.ByName[n.Labels[corev1.LabelInstanceTypeStable]]
+		c.machine = n.Pool.MachineOf(n.Labels)
 	}
 	price := c.machine.Price(c.zone, c.capacityType)
 	c.price, c.unpriced = price.Amount, price.Unknown

@@ -34,35 +34,17 @@ func Drifted(n *api.NodeState, p *capacity.Pool, now time.Time, rules capacity.R
 	switch {
 	case n.ProviderDrift != "":
 		return n.ProviderDrift
-	case capacity.StampedFor(n.Annotations, p.Name) && changedSince(p, n.Annotations[api.AnnotationPoolHash], n.Annotations[api.AnnotationPoolHashLevel]):
+	case capacity.StampedFor(n.Annotations, p.Name) && p.HashChanged(n.Annotations[api.AnnotationPoolHash], n.Annotations[api.AnnotationPoolHashLevel]):
 		return DriftPool
 	case !requirementsHold(p, &from, rules):
 		return DriftRequirements
 	case now.Sub(n.Created.Time) > typeGrace && typeGone(p, &from, rules):
 		return DriftType
-	case capacity.StampedFor(n.Annotations, p.Name) && otherClass(n.Annotations[api.AnnotationClassHash], p.ClassHash):
+	case capacity.StampedFor(n.Annotations, p.Name) && p.ClassChanged(n.Annotations[api.AnnotationClassHash]):
 		return DriftClass
 	default:
 		return ""
 	}
-}
-
-// changedSince compares the hash that a node is stamped with to that of the pool: Flotilla's own, or the one
-// that Karpenter wrote on both. Hashes of other versions say nothing.
-func changedSince(p *capacity.Pool, stamped, level string) bool {
-	switch {
-	case stamped == "" || level == "":
-		return false
-	case level == capacity.PoolHashLevel:
-		return stamped != p.Hash
-	default:
-		return p.Stamp != "" && level == p.HashLevel && stamped != p.Stamp
-	}
-}
-
-// otherClass compares the stamped hash of a node class with what it is now; what is not known is no other.
-func otherClass(stamped, hash string) bool {
-	return stamped != "" && hash != "" && stamped != hash
 }
 
 // requirementsHold reports whether a node was made as the pool requires. A label that is missing breaks a
@@ -94,7 +76,7 @@ func typeGone(p *capacity.Pool, from *cluster.Origin, rules capacity.Rules) bool
 
 // Lists reports whether the catalog has what a node is known to be.
 func Lists(p *capacity.Pool, from *cluster.Origin) bool {
-	m := p.ByName[from.Labels[corev1.LabelInstanceTypeStable]]
+	m := p.MachineOf(from.Labels)
 	return m.OfferedAs(from.Labels[corev1.LabelTopologyZone], from.Labels[api.LabelCapacityType])
 }
 

@@ -139,5 +139,5 @@ func PriceOf(n *cluster.Node, p *capacity.Pool) api.Hourly {
 	if p == nil {
 		return api.Hourly{Unknown: true}
 	}
-	return p.ByName[n.Labels[corev1.LabelInstanceTypeStable]].Price(n.Labels[corev1.LabelTopologyZone], n.Labels[api.LabelCapacityType])
+	return p.MachineOf(n.Labels).Price(n.Labels[corev1.LabelTopologyZone], n.Labels[api.LabelCapacityType])
 }

@@ -24,23 +24,14 @@ type Index struct {
 	// Order are the nodes that can take pods: initialized ones first, then by name.
 	Order  []*ExistingNode
 	blocks []block
-	// Waiting need a place in every simulation: pending pods and those of deleting nodes.
-	Waiting []*Moving
-	groups  []*group
-	byID    map[string]*group
-	lookup  groupLookup
-	links   map[*cluster.Pod]*links
-	fresh   map[*capacity.Pool]*freshNode
-	extra   map[string]bool // labels that only instance types give
+	waiting
+	groupIndex
+	fresh map[*capacity.Pool]*freshNode
+	extra map[string]bool // labels that only instance types give
 	// preferTaints says that some pool has a taint PreferNoSchedule.
 	preferTaints bool
 	Journal      journal
 	Cover        BudgetCover
-	// pinned says that some of waiting have a pin.
-	pinned bool
-	// homes are the places of pods that wait and have one, once they were looked for.
-	homes  map[*Moving]*ExistingNode
-	housed bool
 }
 
 // ExistingNode is a node in an index.
@@ -90,7 +81,7 @@ var PlainLinks = &links{Variant: &Variant{}}
 func NewIndex(s *State) *Index {
 	x := &Index{
 		State: s, cols: len(s.Cluster.Resources.Index), Pools: capacity.SortPools(s.Pools), ByPool: map[string]*capacity.Pool{},
-		ByName: make(map[string]*ExistingNode, len(s.Cluster.Nodes)), byID: map[string]*group{}, links: map[*cluster.Pod]*links{},
+		ByName: make(map[string]*ExistingNode, len(s.Cluster.Nodes)), groupIndex: groupIndex{byID: map[string]*group{}, links: map[*cluster.Pod]*links{}},
 		fresh: map[*capacity.Pool]*freshNode{}, extra: map[string]bool{},
 	}
 	for _, p := range x.Pools {
@@ -128,9 +119,7 @@ func (x *Index) addNodes() {
 		n.Deleting = s.Deleting || s.InstanceTerminating || x.State.Busy[name]
 		n.taints = x.effectiveTaints(n)
 		x.preferTaints = x.preferTaints || x.State.Cluster.Placing && slices.ContainsFunc(n.taints, prefersNone)
-		if p := n.Pool; p != nil && s.Managed && !p.Disabled && s.Initialized {
-			n.Settling = x.State.Now.Sub(QuietSince(s)) < p.ConsolidateAfter
-		}
+		n.Settling = n.Pool != nil && s.Managed && s.Initialized && n.Pool.Settling(x.State.Now.Sub(QuietSince(s)))
 		x.fill(n)
 		start := len(moved)
 		for j := range n.Pods {
@@ -279,7 +268,7 @@ func (x *Index) addWaiting() {
 	slices.SortFunc(x.Waiting, PlacedFirst)
 }
 
-// Pin remembers where pods on their way were promised a place.
+// pin remembers where pods on their way were promised a place.
 func (x *Index) pin(ms []*Moving) {
 	for _, m := range ms {
 		if n := x.ByName[x.State.Promised[m.Key]]; n != nil && !n.Deleting {

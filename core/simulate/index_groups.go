@@ -11,8 +11,16 @@ import (
 	"flotilla/core/cluster"
 )
 
+// groupIndex are the groups of pods that keep each other near or away.
+type groupIndex struct {
+	groups []*group
+	byID   map[string]*group
+	lookup groupLookup
+	links  map[*cluster.Pod]*links
+}
+
 // join returns the group that is already there, or g.
-func (x *Index) join(g *group) *group {
+func (x *groupIndex) join(g *group) *group {
 	id := g.identity()
 	if old := x.byID[id]; old != nil {
 		return old
@@ -92,7 +100,7 @@ func (x *Index) askGroups() {
 	}
 }
 
-func (x *Index) ensure(p *cluster.Pod) *links {
+func (x *groupIndex) ensure(p *cluster.Pod) *links {
 	l := x.links[p]
 	if l == nil {
 		l = &links{Variant: PlainLinks.Variant}

@@ -171,23 +171,6 @@ func (x *Index) place(gone []*ExistingNode, quiet, waitingFirst bool) *Outcome {
 	return r.Out
 }
 
-// queue merges the pods of nodes taken away with those that wait, in placing order.
-func (x *Index) queue(gone []*ExistingNode) []*Moving {
-	n := len(x.Waiting)
-	for _, node := range gone {
-		n += len(node.Movable)
-	}
-	out := make([]*Moving, 0, n)
-	out = append(out, x.Waiting...)
-	for _, node := range gone {
-		out = append(out, node.Movable...)
-	}
-	if len(gone) != 1 || len(x.Waiting) > 0 {
-		slices.SortFunc(out, PlacedFirst)
-	}
-	return out
-}
-
 // Run is one simulation.
 type Run struct {
 	X     *Index

@@ -4,6 +4,32 @@ import (
 	"slices"
 )
 
+// waiting are the pods that need a place in every simulation: pending ones and those of deleting nodes.
+type waiting struct {
+	Waiting []*Moving
+	pinned  bool // some of them have a pin
+	// homes are the places of those that have one, once they were looked for.
+	homes  map[*Moving]*ExistingNode
+	housed bool
+}
+
+// queue merges the pods of nodes taken away with those that wait, in placing order.
+func (w *waiting) queue(gone []*ExistingNode) []*Moving {
+	n := len(w.Waiting)
+	for _, node := range gone {
+		n += len(node.Movable)
+	}
+	out := make([]*Moving, 0, n)
+	out = append(out, w.Waiting...)
+	for _, node := range gone {
+		out = append(out, node.Movable...)
+	}
+	if len(gone) != 1 || len(w.Waiting) > 0 {
+		slices.SortFunc(out, PlacedFirst)
+	}
+	return out
+}
+
 // Pods without a node that have room on the nodes as they are keep it (N23): Flotilla launches nodes only in
 // place of others, so that nobody makes another one for them.
 
