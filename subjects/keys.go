@@ -54,10 +54,10 @@ const (
 	KindObject      = "object"           // name "group|kind|namespace|name"
 	KindRun         = api.AuditRun       // name of the update run
 	KindStrategy    = "strategy"         // name of the update strategy
-	KindProfile     = "profile"          // name of the auto-upgrade profile
+	KindProfile     = api.AuditProfile   // name of the auto-upgrade profile
 	KindCatalog     = "catalog"          // name of the version catalog
 	KindMaintenance = "maintenance"      // name of the member
-	KindNodePool    = "nodepool"         // name of the node pool
+	KindNodePool    = api.AuditNodePool  // name of the node pool
 	KindInstances   = "instances"        // name of the instance catalog
 )
 

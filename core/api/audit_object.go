@@ -6,7 +6,9 @@ import "strings"
 const (
 	AuditMember    = "member"
 	AuditNode      = "node"
+	AuditNodePool  = "nodepool"
 	AuditPlacement = "placement"
+	AuditProfile   = "profile"
 	AuditRun       = "run"
 	AuditStream    = "stream"
 )

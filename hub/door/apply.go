@@ -79,8 +79,7 @@ func (f *draft) applyAll(documents []document, all func() []*api.Placement) erro
 	if f.isRefused() {
 		return nil
 	}
-	f.noteIdle(documents)
-	if err := f.noteHopes(documents); err != nil {
+	if err := f.noteSelections(documents); err != nil {
 		return err
 	}
 	return f.cut(all)
@@ -107,7 +106,7 @@ func (f *draft) failure(documents int) *api.Failure {
 	}
 	return &api.Failure{
 		Code: api.CodeConflict, Faults: f.conflict,
-		Message: "nothing was applied: " + count(len(f.conflict), "object") + " changed since read",
+		Message: "nothing was applied: " + api.Counted(len(f.conflict), "object") + " changed since read",
 		Next:    "flotilla get " + f.conflict[0].Object + " -o yaml",
 	}
 }

@@ -2,12 +2,7 @@ package door
 
 import (
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
-	"time"
-
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"flotilla/core/api"
 	"flotilla/subjects"
@@ -36,26 +31,4 @@ func (d *Door) crowd(f *draft) *api.Failure {
 		Code: api.CodeRefused, Message: fmt.Sprintf("nothing was applied: %s not admitted: there are %d, and %s", who, members, capacity),
 		Next: "nats stream info " + capacity.Stream,
 	}
-}
-
-// exceededFor is how long a member stays a problem after it last stored more than its share.
-const exceededFor = 10 * time.Minute
-
-// shareProblems are members that store more than their share.
-func (d *Door) shareProblems() []api.Problem {
-	if d.options.Uses == nil {
-		return nil
-	}
-	uses := d.options.Uses()
-	var problems []api.Problem
-	for _, member := range slices.Sorted(maps.Keys(uses)) {
-		use := uses[member]
-		if since := use.Last; use.Refused > 0 && d.store.Now().Sub(since) < exceededFor {
-			problems = append(problems, api.Problem{
-				Object: subjects.KindMember + "/" + member, Reason: api.ReasonShareExceeded, Message: use.Text(d.store.Share),
-				Since: metav1.NewTime(since), Next: "flotilla describe member " + member,
-			})
-		}
-	}
-	return problems
 }

@@ -60,15 +60,13 @@ func (d *Door) removeRefs(ctx context.Context, request *api.DeleteRequest, refs 
 			return nil, err
 		}
 	}
-	d.noteUnpriced(f)
-	d.noteEffects(f)
-	d.noteGoingClasses(f)
+	d.noteGoing(f)
 	if err := f.cut(d.storedPlacements); err != nil {
 		return nil, err
 	}
 	if !request.DryRun {
 		if err := d.commit(ctx, f); err != nil {
-			return nil, fmt.Errorf("deleting %s: %w", count(len(going), "object"), err)
+			return nil, fmt.Errorf("deleting %s: %w", api.Counted(len(going), "object"), err)
 		}
 	}
 	answer.Results = f.results
@@ -181,7 +179,7 @@ func (f *draft) deleteInside(stored *api.Spec, result *api.ApplyResult) error {
 		deleted++
 	}
 	if deleted > 0 {
-		result.Notes = append(result.Notes, count(deleted, "object")+" in it deleted too")
+		result.Notes = append(result.Notes, api.Counted(deleted, "object")+" in it deleted too")
 	}
 	return nil
 }
@@ -195,7 +193,7 @@ func (f *draft) mark(stored *api.Spec, revision uint64) error {
 	next.Deleted, next.Request, next.Action, next.Earlier = &f.now, f.request, api.ActionDeleting, f.past(stored, revision)
 	if !readable(stored) {
 		next.Body = bareBody(stored)
-		f.noteOn(stored.Object.Kind, stored.Object.Name, notedBare(stored.Object.Kind))
+		f.note(stored.Object, notedBare(stored.Object.Kind))
 	}
 	var body map[string]any
 	if err := json.Unmarshal(next.Body, &body); err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"flotilla/core/api"
 	"flotilla/core/content"
+	"flotilla/core/overlay"
 	"flotilla/core/strict"
 	"flotilla/core/validate"
 	"flotilla/core/window"
@@ -52,7 +53,7 @@ func (d *Door) readDocuments(ctx context.Context, raw []json.RawMessage) ([]docu
 	}
 	for i := range documents {
 		if documents[i].overlay = overlays[i]; len(overlays[i]) > 0 {
-			documents[i].notes = append(documents[i].notes, keptNote(overlays[i]))
+			documents[i].notes = append(documents[i].notes, overlay.Note(overlays[i]))
 		}
 	}
 	return documents, wrong, nil

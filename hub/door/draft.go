@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"flotilla/bus"
+	"flotilla/core/advice"
 	"flotilla/core/api"
 	"flotilla/core/content"
 	"flotilla/core/seal"
@@ -55,7 +56,7 @@ type draft struct {
 	show bool
 
 	// classes are the node classes among the documents whose spec changes.
-	classes []classChange
+	classes []advice.ClassChange
 
 	// index holds the content as it would be; touched says that it differs from what is stored.
 	index   *content.Index

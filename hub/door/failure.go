@@ -9,7 +9,9 @@ import (
 
 	"flotilla/bus"
 	"flotilla/core/api"
+	"flotilla/core/health"
 	"flotilla/core/strict"
+	"flotilla/core/validate"
 )
 
 func unavailable(err error) *api.Failure {
@@ -76,14 +78,19 @@ func (r *refusal) failure(documents int) *api.Failure {
 	}
 	return &api.Failure{
 		Code: code, Faults: r.faults,
-		Message: fmt.Sprintf("nothing was applied: %s in %s", count(len(r.faults), "fault"), count(documents, "document")),
+		Message: fmt.Sprintf("nothing was applied: %s in %s", api.Counted(len(r.faults), "fault"), api.Counted(documents, "document")),
 	}
 }
 
-// count is "1 fault", "2 faults".
-func count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
+// typed is how an object is typed at the command line.
+func typed(ref api.ObjectRef) string {
+	switch {
+	case ref.Kind == api.KindClusterResourcePlacement, ref.Kind == api.KindResourcePlacement:
+		return health.TypedPlacement(ref.Namespace, ref.Name)
+	case validate.Known(ref.APIVersion, ref.Kind):
+		return auditName(ref)
+	case ref.Namespace != "":
+		return ref.Kind + "/" + ref.Name + " -n " + ref.Namespace
 	}
-	return fmt.Sprintf("%d %ss", n, noun)
+	return ref.Kind + "/" + ref.Name
 }

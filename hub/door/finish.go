@@ -14,9 +14,6 @@ import (
 	"flotilla/subjects"
 )
 
-// listed is how many unconfirmed members an event names.
-const listed = 20
-
 // finish ends the deletion called key once nothing is unconfirmed, or when it timed out; what was not
 // confirmed by then is told in an event and stays in the release.
 func (d *Door) finish(ctx context.Context, key string) (time.Time, error) {
@@ -176,18 +173,10 @@ func (d *Door) end(ctx context.Context, stored *api.Spec, revision uint64, uncon
 	event := &f.events[len(f.events)-1]
 	if len(unconfirmed) > 0 {
 		event.Type, event.Reason = "Warning", "DeletedUnconfirmed"
-		event.Message = fmt.Sprintf("%s: not confirmed within %s by %s", stored.Object, d.options.DeleteTimeout, enumerate(unconfirmed))
+		event.Message = fmt.Sprintf("%s: not confirmed within %s by %s", stored.Object, d.options.DeleteTimeout, api.Enumerate(unconfirmed))
 	}
 	if err := d.commit(ctx, f); err != nil {
 		return fmt.Errorf("finishing the deletion of %s: %w", stored.Object, err)
 	}
 	return nil
-}
-
-// enumerate lists the first of names and says how many more there are.
-func enumerate(names []string) string {
-	if len(names) <= listed {
-		return strings.Join(names, ", ")
-	}
-	return fmt.Sprintf("%s and %d more", strings.Join(names[:listed], ", "), len(names)-listed)
 }

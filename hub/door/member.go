@@ -13,6 +13,7 @@ import (
 	"flotilla/bus"
 	"flotilla/core/api"
 	"flotilla/core/liveness"
+	"flotilla/core/overlay"
 	"flotilla/subjects"
 )
 
@@ -59,17 +60,10 @@ func (d *Door) create(ctx context.Context, request *api.AdmitRequest, body json.
 	documents, wrong := d.readAll([]json.RawMessage{body})
 	f := d.newDraft(request.By, request.Request)
 	f.refused = *wrong
-	overlay, err := extend(nil, body)
-	if err != nil {
+	var err error
+	if documents[0].overlay, err = overlay.Whole(body); err != nil {
 		return nil, err
 	}
-	for _, named := range []string{"apiVersion", "kind"} {
-		delete(overlay, named)
-	}
-	if metadata, ok := overlay["metadata"].(map[string]any); ok {
-		delete(metadata, "name")
-	}
-	documents[0].overlay = pruned(overlay)
 	if err := f.applyAll(documents, d.storedPlacements); err != nil {
 		return nil, err
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"flotilla/core/api"
+	"flotilla/core/overlay"
 )
 
 // patch applies a JSON merge patch (RFC 7386) to what is stored and then does what apply does with the
@@ -34,7 +35,7 @@ func (d *Door) patch(ctx context.Context, request *api.PatchRequest) (*api.Apply
 	if err != nil {
 		return nil, err
 	}
-	patched, err := mergePatch(body, request.Patch)
+	patched, err := overlay.Patch(body, request.Patch)
 	if err != nil {
 		return nil, &api.Failure{Code: api.CodeInvalid, Message: fmt.Sprintf("patching %s: %s", stored.Object, err)}
 	}
@@ -42,11 +43,11 @@ func (d *Door) patch(ctx context.Context, request *api.PatchRequest) (*api.Apply
 	if err != nil {
 		return nil, err
 	}
-	overlay, err := extend(held, request.Patch)
+	extended, err := overlay.Extend(held, request.Patch)
 	if err != nil {
 		return nil, fmt.Errorf("patching %s: %w", stored.Object, err)
 	}
-	if err := d.fillDraft(ctx, f, patched, overlay, request.ResourceVersion, &stored); err != nil {
+	if err := d.fillDraft(ctx, f, patched, extended, request.ResourceVersion, &stored); err != nil {
 		return nil, err
 	}
 	if !request.DryRun {
@@ -58,7 +59,7 @@ func (d *Door) patch(ctx context.Context, request *api.PatchRequest) (*api.Apply
 }
 
 // fillDraft decides about one document that must stay the object that is stored.
-func (d *Door) fillDraft(ctx context.Context, f *draft, body json.RawMessage, overlay map[string]any, version string, stored *api.Spec) error {
+func (d *Door) fillDraft(ctx context.Context, f *draft, body json.RawMessage, extended map[string]any, version string, stored *api.Spec) error {
 	documents, wrong := d.readAll([]json.RawMessage{body})
 	f.refused = *wrong
 	if len(wrong.faults) == 0 && documents[0].Object != stored.Object {
@@ -72,7 +73,7 @@ func (d *Door) fillDraft(ctx context.Context, f *draft, body json.RawMessage, ov
 		return err
 	}
 	f.refused.refuseDigests(1, &documents[0], digests)
-	documents[0].ResourceVersion, documents[0].overlay = version, overlay
+	documents[0].ResourceVersion, documents[0].overlay = version, extended
 	if err := d.noteClasses(ctx, f, documents); err != nil {
 		return err
 	}

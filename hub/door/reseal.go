@@ -23,9 +23,6 @@ const (
 	resealLast  = 5 * time.Minute
 )
 
-// reasonResealing is that of the problem that content is not all sealed with the newest secret.
-const reasonResealing = "Resealing"
-
 // resealing is how far content has been sealed anew.
 type resealing struct{ done, of atomic.Int64 }
 
@@ -109,17 +106,4 @@ func workAnew(digest string, body []byte, keys *seal.Keyring) ([]byte, error) {
 		err = fmt.Errorf("it is the work %s: %w", same, bus.ErrCorrupt)
 	}
 	return anew, err
-}
-
-// sealingProblems says how far content has been sealed anew, while it is.
-func (d *Door) sealingProblems() []api.Problem {
-	in, err := d.store.Sealing()
-	if err != nil || len(in.Content) < 2 {
-		return nil
-	}
-	return []api.Problem{{
-		Object: "fleet/" + d.store.Conn.Fleet.Name, Reason: reasonResealing, Next: "flotilla status",
-		Message: fmt.Sprintf("%d of %d bodies are sealed with secret %s; until all are every hub needs those before it too",
-			d.resealing.done.Load(), d.resealing.of.Load(), in.Content[0]),
-	}}
 }

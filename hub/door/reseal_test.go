@@ -12,6 +12,7 @@ import (
 	"flotilla/bus"
 	"flotilla/bus/bustest"
 	"flotilla/core/api"
+	"flotilla/core/health"
 	"flotilla/core/seal"
 	"flotilla/tests/elsewhen"
 )
@@ -100,7 +101,7 @@ func TestContentIsSealedAnewAfterARotation(t *testing.T) {
 			require.NoError(t, d.store.Content.Reseal(t.Context(), digest, nil))
 			break
 		}
-		require.Equal(t, reasonResealing, d.sealingProblems()[0].Reason)
+		require.Equal(t, health.ReasonResealing, d.sealingProblems()[0].Reason)
 		swept(t, d)
 		r.whole(t, d)
 	}, newest, former)

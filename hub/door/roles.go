@@ -28,7 +28,7 @@ func forbidden(by api.Caller, refs []api.ObjectRef) *api.Failure {
 	if len(faults) == 0 {
 		return nil
 	}
-	failure := api.Forbidden(by, needed, fmt.Sprintf("changing %s of %d", count(len(faults), "object"), len(refs)))
+	failure := api.Forbidden(by, needed, fmt.Sprintf("changing %s of %d", api.Counted(len(faults), "object"), len(refs)))
 	failure.Message, failure.Faults = "nothing was changed: "+failure.Message, faults
 	return failure
 }

@@ -9,9 +9,6 @@ import (
 	"flotilla/core/api"
 )
 
-// reasonNoRoom is the problem of a fleet whose servers have no room, or have stopped for want of it.
-const reasonNoRoom = "NoRoom"
-
 // needsRoom are the verbs that store something. What ends or removes something goes on out of the reserve.
 var needsRoom = map[string]bool{
 	api.VerbApply: true, api.VerbPatch: true, api.VerbAdmit: true, api.VerbDelete: false,
@@ -55,17 +52,6 @@ func roomless(room bus.Room) string {
 		return fmt.Sprintf("%s: make room, or delete objects; the hub goes on by itself once there is", room)
 	}
 	return ""
-}
-
-// roomProblems is what is wrong with the room.
-func (d *Door) roomProblems() []api.Problem {
-	why := roomless(d.room())
-	if why == "" {
-		return nil
-	}
-	return []api.Problem{{
-		Object: "hub/" + d.options.Replica, Reason: reasonNoRoom, Message: why, Next: look(d.room()),
-	}}
 }
 
 // look is the command that shows where room is wanted.

@@ -3,19 +3,14 @@ package door
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
-	"slices"
 	"sync"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"flotilla/bus"
 	"flotilla/core/api"
-	"flotilla/subjects"
+	"flotilla/core/health"
 )
-
-// reasonUnreadable is that of events and problems about what is stored and cannot be read.
-const reasonUnreadable = "Unreadable"
 
 // stored is the spec of an object. Of a record that cannot be decoded it is what can be made out, with
 // the record's revision, so that an apply or a deletion puts it right; its uid is empty when nothing
@@ -150,7 +145,7 @@ func (d *Door) complain(object string, revision uint64, err error) {
 	}
 	d.options.Log.Error().Err(err).Str("object", object).Uint64("revision", revision).Msg("what is stored cannot be read")
 	d.store.Audit.Record(api.Audit{
-		Object: object, Type: "Warning", Reason: reasonUnreadable, By: "door",
+		Object: object, Type: "Warning", Reason: health.ReasonUnreadable, By: "door",
 		Message: err.Error() + "; nothing is decided about it: apply or delete it",
 	})
 }
@@ -169,7 +164,7 @@ func (d *Door) renderUnreadable(entry *bus.Entry[api.Spec], err error) (json.Raw
 	}
 	return d.complete(&entry.Value, entry.Revision, body, placementStatus{PlacementStatus: api.PlacementStatus{
 		Conditions: []metav1.Condition{{
-			Type: "Readable", Status: metav1.ConditionFalse, Reason: reasonUnreadable, Message: err.Error() + ": apply or delete it",
+			Type: "Readable", Status: metav1.ConditionFalse, Reason: health.ReasonUnreadable, Message: err.Error() + ": apply or delete it",
 			ObservedGeneration: entry.Value.Generation, LastTransitionTime: entry.Value.Created,
 		}},
 	}})
@@ -181,58 +176,4 @@ func unreadableFailure(ref api.ObjectRef, err error) *api.Failure {
 		Code: api.CodeInternal, Message: fmt.Sprintf("%s is stored and cannot be read: %s; apply it again or delete it", ref, err),
 		Next: "flotilla events " + typed(ref),
 	}
-}
-
-// unreadableProblems are about all stored records that cannot be read.
-func (d *Door) unreadableProblems() []api.Problem {
-	var problems []api.Problem
-	tell := func(object, next string, err error) {
-		problems = append(problems, api.Problem{
-			Object: object, Reason: reasonUnreadable, Message: err.Error() + "; nothing is decided that depends on it", Next: "flotilla events" + next,
-		})
-	}
-	const mend = "; apply it again or delete it"
-	specs := map[string]*bus.Records[api.Spec]{
-		subjects.KindPlacement: d.records.placements, subjects.KindMember: d.records.members, subjects.KindObject: d.records.objects,
-	}
-	for kind, table := range d.records.specs {
-		specs[namedKinds[kind].token] = table
-	}
-	for _, kind := range slices.Sorted(maps.Keys(specs)) {
-		broken := specs[kind].Broken()
-		for _, name := range slices.Sorted(maps.Keys(broken)) {
-			next := " " + kind + "/" + name
-			if kind == subjects.KindObject {
-				next = "" // nobody knows of what kind it is
-			}
-			tell(kind+"/"+name, next, fmt.Errorf("its record cannot be decoded: %w%s", broken[name], mend))
-		}
-	}
-	for _, t := range []struct {
-		kind, record string
-		what         map[string]error
-	}{
-		{subjects.KindPlacement, "schedule", d.records.schedules.Broken()},
-		{subjects.KindPlacement, "release", d.records.releases.Broken()},
-		{subjects.KindMember, "member", d.records.seen.Broken()},
-		{subjects.KindNodePool, "pool", d.records.pools.Broken()},
-	} {
-		for _, name := range slices.Sorted(maps.Keys(t.what)) {
-			tell(t.kind+"/"+name, " "+t.kind+"/"+name, fmt.Errorf("record %s cannot be decoded: %w", t.record, t.what[name]))
-		}
-	}
-	broken := d.records.snapshots.Broken()
-	for _, name := range slices.Sorted(maps.Keys(broken)) {
-		placement, index, _ := subjects.SplitSnapshot(name)
-		object := subjects.KindPlacement + "/" + placement
-		tell(object, " "+object, fmt.Errorf("its snapshot %d cannot be decoded: %w", index, broken[name]))
-	}
-	for _, table := range []*bus.Records[api.Spec]{d.records.placements, d.records.members, d.records.specs[api.KindNodePool]} {
-		for _, entry := range table.All() {
-			if !readable(&entry.Value) {
-				tell(auditName(entry.Value.Object), " "+typed(entry.Value.Object), fmt.Errorf("its body cannot be decoded%s", mend))
-			}
-		}
-	}
-	return problems
 }

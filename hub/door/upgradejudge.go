@@ -1,13 +1,13 @@
 package door
 
 import (
-	"fmt"
-	"slices"
 	"strings"
 	"time"
 
+	"flotilla/core/advice"
 	"flotilla/core/api"
-	"flotilla/core/strict"
+	"flotilla/core/content"
+	"flotilla/core/schedule"
 	"flotilla/core/upgrade"
 	"flotilla/core/validate"
 	"flotilla/core/window"
@@ -78,7 +78,7 @@ func (d *Door) judge(f *draft) error {
 	if err := d.judgeUpgrades(f); err != nil {
 		return err
 	}
-	d.judgeNodes(f)
+	d.noteNodes(f)
 	d.noteEffects(f)
 	return nil
 }
@@ -86,69 +86,65 @@ func (d *Door) judge(f *draft) error {
 // judgeUpgrades looks at the upgrade documents of a draft as they would be together: whether runs could
 // be created, whether profiles aim at what is released, and what is remarkable.
 func (d *Door) judgeUpgrades(f *draft) error {
-	if !slices.ContainsFunc(f.typed, func(doc *document) bool {
-		switch doc.Value.(type) {
-		case *api.UpdateRun, *api.UpdateStrategy, *api.AutoUpgradeProfile, *api.MemberMaintenance:
-			return true
-		}
-		return false
-	}) {
-		return nil
-	}
-	after, err := d.upgradesAfter(f)
-	if err != nil {
-		return err
-	}
+	var after *advice.Upgrades
 	for _, doc := range f.typed {
 		switch value := doc.Value.(type) {
 		case *api.UpdateRun:
-			f.judgeRun(value, after)
-		case *api.UpdateStrategy:
-			f.note(doc, upgrade.StrategyWarnings(value, after.view.Fleet, f.now.Time)...)
-		case *api.AutoUpgradeProfile:
-			f.judgeProfile(doc, value, after)
-		case *api.MemberMaintenance:
-			if !after.members[value.Name] {
-				f.note(doc, "there is no member "+value.Name+" yet")
+			if _, _, exists := f.records.specs[api.KindUpdateRun].Get(value.Name); !exists {
+				if refusal := advice.OfNoProfile(value); refusal != nil {
+					f.refuse(refusal)
+					continue
+				}
+			}
+			if f.planning || len(f.refusals) > 0 { // a plan tells of runs itself
+				continue
+			}
+		case *api.UpdateStrategy, *api.AutoUpgradeProfile, *api.MemberMaintenance:
+		default:
+			continue
+		}
+		if after == nil {
+			var err error
+			if after, err = d.upgradesAfter(f); err != nil {
+				return err
 			}
 		}
+		found := after.Judge(doc.Value, f.now.Time)
+		f.refuse(found.Refusal)
+		f.note(doc.Object, found.Notes...)
 	}
 	return nil
 }
 
-// judgeRun refuses a run that could not be created (updates.md 1.3). A plan tells that itself.
-func (f *draft) judgeRun(run *api.UpdateRun, after *upgradesAfter) {
-	if _, _, exists := f.records.specs[api.KindUpdateRun].Get(run.Name); run.Spec.AutoUpgradeProfile != "" && !exists {
-		f.refused.faults = append(f.refused.faults, strict.Fault{
-			Object: api.KindUpdateRun + "/" + run.Name, Path: "spec.autoUpgradeProfile",
-			Found: fmt.Sprintf("%q", run.Spec.AutoUpgradeProfile), Expected: "nothing: the hub sets it on the runs it makes of a profile",
-		})
+// note adds notes to the result of an object.
+func (f *draft) note(object api.ObjectRef, notes ...string) {
+	if len(notes) == 0 {
 		return
 	}
-	if f.planning || len(f.refusals) > 0 {
-		return
-	}
-	status, refusal := upgrade.Create(run, after.strategies[run.Spec.StrategyName], after.view, f.now.Time)
-	f.refuse(refusal)
-	f.noteOn(api.KindUpdateRun, run.Name, status.Warnings...)
-}
-
-func (f *draft) judgeProfile(doc *document, profile *api.AutoUpgradeProfile, after *upgradesAfter) {
-	f.refused.faults = append(f.refused.faults, validate.AutoUpgradeProfile(profile, after.minors())...)
-	if name := profile.Spec.StrategyName; name != "" && after.strategies[name] == nil {
-		f.note(doc, "there is no UpdateStrategy "+name+" yet: until there is one, no run can be made")
-	}
-}
-
-func (f *draft) note(doc *document, notes ...string) {
-	f.noteOn(doc.Object.Kind, doc.Object.Name, notes...)
-}
-
-// noteOn adds notes to the result of an object that lies in no namespace.
-func (f *draft) noteOn(kind, name string, notes ...string) {
 	for i := range f.results {
-		if r := &f.results[i]; r.Object.Kind == kind && r.Object.Name == name {
+		if r := &f.results[i]; r.Object == object {
 			r.Notes = append(r.Notes, notes...)
 		}
 	}
+}
+
+// noteSelections says of the placements among documents which of their selectors select nothing, and what they ask for that
+// the fleet cannot give yet.
+func (f *draft) noteSelections(documents []document) error {
+	var members []api.Member
+	for i := range documents {
+		p := validate.As[api.Placement](&documents[i].Decoded)
+		if p == nil {
+			continue
+		}
+		if members == nil {
+			var err error
+			if members, err = f.fleet(documents); err != nil {
+				return err
+			}
+		}
+		f.note(documents[i].Object, content.Unmatched(p.Spec.ResourceSelectors, p.Namespace, f.index, api.OnTheHub)...)
+		f.note(documents[i].Object, schedule.Hopes(p, members)...)
+	}
+	return nil
 }

@@ -25,10 +25,10 @@ func (d *Door) planRuns(f *draft, documents []document, request *api.PlanRequest
 	}
 	for _, run := range runs {
 		in.Runs = append(in.Runs, upgrade.PlannedRun{
-			Run: run, Strategy: after.strategies[run.Spec.StrategyName], Status: d.plannedStatus(run),
+			Run: run, Strategy: after.Strategies[run.Spec.StrategyName], Status: d.plannedStatus(run),
 		})
 	}
-	in.View = after.view
+	in.View = after.View
 	in.View.Locks = map[string]string{}
 	others := d.others()
 	for i := range others.Locks {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"flotilla/core/advice"
 	"flotilla/core/api"
 	"flotilla/core/upgrade"
 	"flotilla/core/validate"
@@ -11,21 +12,7 @@ import (
 )
 
 // upgradesAfter is what update runs depend on, as it would be once a draft is committed.
-type upgradesAfter struct {
-	view       upgrade.View
-	strategies map[string]*api.UpdateStrategy
-	members    map[string]bool
-}
-
-// minors are those of the released versions, nil when no catalog says which there are.
-func (a *upgradesAfter) minors() []string {
-	if a.view.Catalog == nil {
-		return nil
-	}
-	return a.view.Catalog.Minors()
-}
-
-func (d *Door) upgradesAfter(f *draft) (*upgradesAfter, error) {
+func (d *Door) upgradesAfter(f *draft) (*advice.Upgrades, error) {
 	strategies, err := specsAfter[api.UpdateStrategy](d, f, api.KindUpdateStrategy)
 	if err != nil {
 		return nil, err
@@ -34,9 +21,9 @@ func (d *Door) upgradesAfter(f *draft) (*upgradesAfter, error) {
 	if err != nil {
 		return nil, err
 	}
-	after := &upgradesAfter{strategies: strategies, members: map[string]bool{}}
+	after := &advice.Upgrades{Strategies: strategies}
 	if catalog := catalogs[api.CatalogDefault]; catalog != nil {
-		if after.view.Catalog, err = version.NewCatalog(&catalog.Spec); err != nil {
+		if after.View.Catalog, err = version.NewCatalog(&catalog.Spec); err != nil {
 			return nil, fmt.Errorf("reading the version catalog: %w", err)
 		}
 	}
@@ -66,7 +53,7 @@ func specsAfter[T any, P api.PointerTo[T]](d *Door, f *draft, kind string) (map[
 }
 
 // fleetAfter fills in the members.
-func (d *Door) fleetAfter(f *draft, after *upgradesAfter) error {
+func (d *Door) fleetAfter(f *draft, after *advice.Upgrades) error {
 	members, err := specsAfter[api.MemberCluster](d, f, api.KindMemberCluster)
 	if err != nil {
 		return err
@@ -75,13 +62,12 @@ func (d *Door) fleetAfter(f *draft, after *upgradesAfter) error {
 	if err != nil {
 		return err
 	}
-	after.view.Fleet = upgrade.NewFleet(time.LoadLocation)
+	after.View.Fleet = upgrade.NewFleet(time.LoadLocation)
 	for name, member := range members {
 		facts := d.factsOf(member, d.recordAfter(name, member), maintenance[name], f.now.Time)
-		if err := after.view.Fleet.Set(facts); err != nil { // it is in the fleet, its windows closed
+		if err := after.View.Fleet.Set(facts); err != nil { // it is in the fleet, its windows closed
 			d.options.Log.Warn().Err(err).Msg("looking at members")
 		}
-		after.members[name] = true
 	}
 	return nil
 }

@@ -1,4 +1,4 @@
-package door
+package overlay
 
 import (
 	"encoding/json"
@@ -7,9 +7,9 @@ import (
 	kjson "k8s.io/apimachinery/pkg/util/json"
 )
 
-// mergePatch returns target with a JSON merge patch applied (RFC 7386): maps are merged, null removes,
+// Patch returns target with a JSON merge patch applied (RFC 7386): maps are merged, null removes,
 // anything else replaces.
-func mergePatch(target, patch json.RawMessage) (json.RawMessage, error) {
+func Patch(target, patch json.RawMessage) (json.RawMessage, error) {
 	var held, change map[string]any
 	if err := kjson.Unmarshal(target, &held); err != nil {
 		return nil, fmt.Errorf("decoding the object: %w", err)

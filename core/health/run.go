@@ -1,4 +1,4 @@
-package door
+package health
 
 import (
 	"fmt"
@@ -6,56 +6,27 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"flotilla/bus"
 	"flotilla/core/api"
 	"flotilla/core/upgrade"
-	"flotilla/subjects"
-)
-
-// Reasons of problems of runs that have no code of their own.
-const (
-	reasonNotTakenUp = "NotTakenUp"
-	reasonRunFailed  = "RunFailed"
 )
 
 // takeUp is how long the runner may take to notice a run.
 const takeUp = time.Minute
 
-// upgradeProblems are what people should look at in runs and profiles, and how many runs there are by
-// state.
-func (d *Door) upgradeProblems(now time.Time) (problems []api.Problem, runs map[string]int) {
-	for _, entry := range d.records.specs[api.KindUpdateRun].All() {
-		if runs == nil {
-			runs = map[string]int{}
-		}
-		status := d.records.upgrades.status(&entry.Value)
-		if status == nil {
-			runs[string(api.StateNotStarted)]++
-			problems = append(problems, notTakenUp(&entry, now)...)
-			continue
-		}
-		runs[string(status.Status.State)]++
-		problems = append(problems, runProblems(status)...)
-	}
-	for _, entry := range d.records.upgrades.profiles.All() {
-		problems = append(problems, d.profileProblems(&entry)...)
-	}
-	return problems, runs
-}
-
-func notTakenUp(entry *bus.Entry[api.Spec], now time.Time) []api.Problem {
-	if now.Sub(entry.Value.Created.Time) < takeUp {
+// NotTakenUp returns the problem of a run that the runner has not noticed for a while.
+func NotTakenUp(run string, created metav1.Time, now time.Time) []api.Problem {
+	if now.Sub(created.Time) < takeUp {
 		return nil
 	}
 	return []api.Problem{{
-		Object: subjects.KindRun + "/" + entry.Name, Reason: reasonNotTakenUp, Since: entry.Value.Created,
-		Message: "the hub has not frozen its members yet", Next: "flotilla describe run " + entry.Name,
+		Object: api.AuditObject(api.AuditRun, run), Reason: ReasonNotTakenUp, Since: created,
+		Message: "the hub has not frozen its members yet", Next: "flotilla describe run " + run,
 	}}
 }
 
-// runProblems are those of one run: that it cannot be created or failed, members that failed, members
+// Run returns the problems of an update run: that it cannot be created or failed, members that failed, members
 // that wait for what no time is known of, and gates that wait for somebody.
-func runProblems(status *api.UpdateRunStatus) []api.Problem {
+func Run(status *api.UpdateRunStatus) []api.Problem {
 	p := problemsOf{status: status}
 	switch state := status.Status.State; {
 	case state == api.StateNotStarted && status.Status.Error != nil:
@@ -78,7 +49,7 @@ type problemsOf struct {
 
 func (p *problemsOf) add(reason, message string, since metav1.Time) {
 	p.found = append(p.found, api.Problem{
-		Object: subjects.KindRun + "/" + p.status.Run, Reason: reason, Message: message, Since: since,
+		Object: api.AuditObject(api.AuditRun, p.status.Run), Reason: reason, Message: message, Since: since,
 		Next: "flotilla run status " + p.status.Run,
 	})
 }
@@ -88,7 +59,7 @@ func (p *problemsOf) failed() {
 	if p.status.Status.Error != nil {
 		message = p.status.Status.Error.Message
 	}
-	p.add(reasonRunFailed, message, p.status.Status.CompletedTime)
+	p.add(ReasonRunFailed, message, p.status.Status.CompletedTime)
 }
 
 func (p *problemsOf) members() {
@@ -138,16 +109,16 @@ func gateText(gate *api.Gate) string {
 	return text
 }
 
-func (d *Door) profileProblems(entry *bus.Entry[api.AutoUpgradeProfileStatus]) []api.Problem {
-	spec, _, found := d.records.specs[api.KindAutoUpgradeProfile].Get(entry.Name)
-	if !found || spec.UID != entry.Value.UID || entry.Value.LastTriggerStatus != api.TriggerFailed {
+// Profile returns the problem of an auto-upgrade profile whose last trigger failed.
+func Profile(name string, status *api.AutoUpgradeProfileStatus) []api.Problem {
+	if status.LastTriggerStatus != api.TriggerFailed {
 		return nil
 	}
 	problem := api.Problem{
-		Object: subjects.KindProfile + "/" + entry.Name, Reason: "TriggerFailed", Message: entry.Value.LastTriggerMessage,
-		Since: entry.Value.LastTriggeredAt, Next: "flotilla describe profile " + entry.Name,
+		Object: api.AuditObject(api.AuditProfile, name), Reason: "TriggerFailed", Message: status.LastTriggerMessage,
+		Since: status.LastTriggeredAt, Next: "flotilla describe profile " + name,
 	}
-	if e := entry.Value.LastTriggerError; e != nil {
+	if e := status.LastTriggerError; e != nil {
 		problem.Reason, problem.Message = e.Code, e.Message
 	}
 	return []api.Problem{problem}

@@ -1,4 +1,4 @@
-package door
+package overlay
 
 import (
 	"encoding/json"
@@ -23,10 +23,10 @@ func TestMergePatch(t *testing.T) {
 		{`{"n":9007199254740993}`, `{"a":1}`, `{"a":1,"n":9007199254740993}`},
 	}
 	for _, c := range cases {
-		merged, err := mergePatch(json.RawMessage(c[0]), json.RawMessage(c[1]))
+		merged, err := Patch(json.RawMessage(c[0]), json.RawMessage(c[1]))
 		require.NoError(t, err)
 		require.Equal(t, c[2], string(merged), "%s + %s", c[0], c[1])
 	}
-	_, err := mergePatch(json.RawMessage(`{}`), json.RawMessage(`[1]`))
+	_, err := Patch(json.RawMessage(`{}`), json.RawMessage(`[1]`))
 	require.ErrorContains(t, err, "not a JSON object")
 }

@@ -1,4 +1,4 @@
-package door
+package overlay
 
 import (
 	"encoding/json"
@@ -19,13 +19,13 @@ func FuzzPatch(f *testing.F) {
 		var once json.RawMessage
 		var err error
 		limits.Hold(t, 8*(len(target)+len(patch)), func() {
-			once, err = mergePatch(target, patch)
-			_, _ = extend(target, patch)
+			once, err = Patch(target, patch)
+			_, _ = Extend(target, patch)
 		})
 		if err != nil {
 			return
 		}
-		twice, err := mergePatch(once, patch)
+		twice, err := Patch(once, patch)
 		require.NoError(t, err)
 		require.JSONEq(t, string(once), string(twice))
 		var document, overlay map[string]any
