@@ -60,7 +60,7 @@ var records = []Record{
 	{Snapshots, "snapshot", "<placement>.<index>", api.Snapshot{}, "what a placement selected, never changed", rooms(Door, Salvage), rooms(Reporter, Roller)},
 	{Members, "state of member", "<member>", api.MemberRecord{}, "state, labels and properties of a member", rooms(Registrar), rooms(Dispatcher, Disruptor, Door, Hubd, Reporter, Roller, Runner, Salvage, Scheduler)},
 	{Schedules, "schedule of", "<placement>", api.Schedule{}, "bindings with the scores of their pick", rooms(Scheduler, Salvage), rooms(Door, Hubd, Reporter, Roller)},
-	{Verdicts, "verdicts of", "<placement>", verdict.Verdicts{}, "why each member was picked or not", rooms(Scheduler, Salvage), rooms(Door)},
+	{Verdicts, "verdicts of", "<placement>", verdict.Verdicts{}, "why each member was picked or not", rooms(Scheduler, Salvage), nil},
 	{Releases, "release of", "<placement>", api.Release{}, "which snapshot each binding may run", rooms(Roller, Salvage), rooms(Dispatcher, Door, Reporter, Scheduler)},
 	{Statuses, "status of", "<placement>", api.PlacementStatus{}, "conditions, counts, first failures", rooms(Reporter, Salvage), rooms(Door, Hubd)},
 	{Runs, "state of update run", "<run>", api.UpdateRunStatus{}, "state of an update run: its whole tree, frozen membership, gates", rooms(Runner), rooms(Dispatcher, Disruptor, Door, Hubd)},

@@ -141,7 +141,7 @@ func (d *Door) commit(ctx context.Context, f *draft) error {
 		}
 	}
 	for _, name := range f.noted {
-		d.shelf.note(name)
+		d.shelf.Note(name)
 	}
 	made = true
 	return nil
@@ -158,13 +158,13 @@ func (d *Door) interrupted(start int, err error) error {
 
 // storedPlacements decodes every placement. Those that cannot be read are told of and left out (D5).
 func (d *Door) storedPlacements() []*api.Placement {
-	for name, err := range d.records.placements.Broken() {
-		d.complain(subjects.KindPlacement+"/"+name, d.store.State.Revision(d.records.placements.Key(name)), err)
+	for name, err := range d.records.Placements.Broken() {
+		d.complain(subjects.KindPlacement+"/"+name, d.store.State.Revision(d.records.Placements.Key(name)), err)
 	}
-	all := d.records.placements.All()
+	all := d.records.Placements.All()
 	placements := make([]*api.Placement, 0, len(all))
 	for i := range all {
-		p, err := d.decoded.placement(&all[i])
+		p, err := d.records.Placement(&all[i])
 		if err != nil {
 			d.complain(subjects.KindPlacement+"/"+all[i].Name, all[i].Revision, err)
 			continue

@@ -19,7 +19,7 @@ func (d *Door) crowd(f *draft) *api.Failure {
 			}
 		}
 	}
-	capacity, members := d.store.Capacity(), d.records.members.Len()
+	capacity, members := d.store.Capacity(), d.records.Members.Len()
 	if added == 0 || capacity.Size <= 0 || members+added <= capacity.Members {
 		return nil
 	}

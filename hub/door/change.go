@@ -16,13 +16,13 @@ import (
 // apply compares a document with what is stored and adds the difference to the draft. Exactly one
 // result is added.
 func (f *draft) apply(doc *document) error {
-	table, name := f.records.place(doc.Object)
-	stored, revision, found := f.records.stored(doc.Object)
+	table, name := f.records.Place(doc.Object)
+	stored, revision, found := f.records.Stored(doc.Object)
 	if stored.UID == "" { // nothing is known of it
 		stored, found = api.Spec{}, false
 	}
 	if !found {
-		stored.Earlier = f.records.epitaph(doc.Object).past(f.now)
+		stored.Earlier = epitaphOf(f.records, doc.Object).past(f.now)
 	}
 	if first := f.earlier(doc.Object, stored.Earlier); first != nil {
 		f.touched = true
@@ -30,7 +30,7 @@ func (f *draft) apply(doc *document) error {
 		return nil
 	}
 	result := api.ApplyResult{Object: doc.Object, Notes: doc.notes, Action: api.ActionCreated}
-	if table == f.records.placements {
+	if table == f.records.Placements {
 		f.named[name] = struct{}{}
 	}
 	if found {

@@ -12,6 +12,7 @@ import (
 	"flotilla/core/api"
 	"flotilla/core/content"
 	"flotilla/core/validate"
+	"flotilla/hub/door/records"
 	"flotilla/subjects"
 )
 
@@ -26,7 +27,7 @@ func (d *Door) remove(ctx context.Context, request *api.DeleteRequest) (any, err
 		return nil, err
 	}
 	if len(answer.Missing) > 0 {
-		return nil, notFound(request.Object)
+		return nil, records.NotFound(request.Object)
 	}
 	return &answer.Results[0], nil
 }
@@ -77,11 +78,11 @@ func (d *Door) removeRefs(ctx context.Context, request *api.DeleteRequest, refs 
 func (d *Door) going(request *api.DeleteRequest, refs []api.ObjectRef, f *draft, answer *api.DeleteResponse) ([]bus.Entry[api.Spec], error) {
 	var going []bus.Entry[api.Spec]
 	for _, ref := range refs {
-		if err := d.refuseGate(ref); err != nil {
+		if err := d.view.RefuseGate(ref); err != nil {
 			return nil, err
 		}
-		_, name := d.records.place(ref)
-		stored, revision, found := d.records.stored(ref)
+		_, name := d.records.Place(ref)
+		stored, revision, found := d.records.Stored(ref)
 		first := d.repeated(ref, request.Request)
 		if found {
 			first = f.earlier(ref, stored.Earlier)
@@ -112,12 +113,12 @@ func (f *draft) delete(entry *bus.Entry[api.Spec]) error {
 		Action: api.ActionDeleting,
 	})
 	result := &f.results[len(f.results)-1]
-	if table, _ := f.records.place(stored.Object); table == f.records.objects {
+	if table, _ := f.records.Place(stored.Object); table == f.records.Objects {
 		result.Action = api.ActionDeleted
 		f.deleteContent(stored, revision)
 		return f.deleteInside(stored, result)
 	}
-	if _, named := namedKinds[stored.Object.Kind]; named && stored.Object.Kind != api.KindNodePool {
+	if _, named := records.Kinds[stored.Object.Kind]; named && stored.Object.Kind != api.KindNodePool {
 		result.Action = api.ActionDeleted
 		return f.deleteNamed(stored, revision)
 	}
@@ -131,7 +132,7 @@ func (f *draft) delete(entry *bus.Entry[api.Spec]) error {
 	if stored.UID == "" { // no other record knows of it either: nothing was placed
 		result.Action = api.ActionDeleted
 		f.erase(stored.Object, revision)
-		f.audit(auditName(stored.Object), "Deleted", stored.Object.String())
+		f.audit(records.EventName(stored.Object), "Deleted", stored.Object.String())
 		return nil
 	}
 	return f.mark(stored, revision)
@@ -153,7 +154,7 @@ func (f *draft) deleteContent(stored *api.Spec, revision uint64) {
 	f.erase(stored.Object, revision)
 	f.index.RemoveKey(content.Key(stored.Object))
 	f.touched = true
-	f.audit(auditName(stored.Object), "Deleted", stored.Object.String())
+	f.audit(records.EventName(stored.Object), "Deleted", stored.Object.String())
 }
 
 // deleteInside deletes what lies in a namespace that goes.
@@ -163,13 +164,13 @@ func (f *draft) deleteInside(stored *api.Spec, result *api.ApplyResult) error {
 		return nil
 	}
 	deleted := 0
-	for _, entry := range f.records.objects.All() {
+	for _, entry := range f.records.Objects.All() {
 		if entry.Value.Object.Namespace == namespace {
 			f.deleteContent(&entry.Value, entry.Revision)
 			deleted++
 		}
 	}
-	for _, entry := range f.records.placements.All() {
+	for _, entry := range f.records.Placements.All() {
 		if entry.Value.Object.Namespace != namespace || entry.Value.Deleted != nil {
 			continue
 		}
@@ -191,9 +192,9 @@ func (f *draft) mark(stored *api.Spec, revision uint64) error {
 	}
 	next := *stored
 	next.Deleted, next.Request, next.Action, next.Earlier = &f.now, f.request, api.ActionDeleting, f.past(stored, revision)
-	if !readable(stored) {
-		next.Body = bareBody(stored)
-		f.note(stored.Object, notedBare(stored.Object.Kind))
+	if !records.Readable(stored) {
+		next.Body = records.BareBody(stored)
+		f.note(stored.Object, records.NotedBare(stored.Object.Kind))
 	}
 	var body map[string]any
 	if err := json.Unmarshal(next.Body, &body); err != nil {
@@ -206,7 +207,7 @@ func (f *draft) mark(stored *api.Spec, revision uint64) error {
 	if next.Body, err = json.Marshal(body); err != nil {
 		return fmt.Errorf("encoding %s: %w", stored.Object, err)
 	}
-	if table, name := f.records.place(stored.Object); table == f.records.placements {
+	if table, name := f.records.Place(stored.Object); table == f.records.Placements {
 		f.placements[name] = nil
 	}
 	f.write(next, revision, "Deleting")
@@ -219,15 +220,15 @@ func deletionKey(kind, name string) string { return kind + ":" + name }
 // watchDeletions wakes the finisher when a deletion was asked for, and when one may have been
 // confirmed.
 func (d *Door) watchDeletions() {
-	d.records.placements.OnChange(func(name string) { d.finisher.Add(deletionKey(subjects.KindPlacement, name)) })
-	d.records.members.OnChange(func(name string) {
+	d.records.Placements.OnChange(func(name string) { d.finisher.Add(deletionKey(subjects.KindPlacement, name)) })
+	d.records.Members.OnChange(func(name string) {
 		d.leaving.note(name, d.isLeaving(name))
 		d.finisher.Add(deletionKey(subjects.KindMember, name))
 	})
-	for _, table := range []interface{ OnChange(func(string)) }{d.records.specs[api.KindNodePool], d.records.pools} {
+	for _, table := range []interface{ OnChange(func(string)) }{d.records.Specs[api.KindNodePool], d.records.Pools} {
 		table.OnChange(func(name string) { d.finisher.Add(deletionKey(subjects.KindNodePool, name)) })
 	}
-	d.records.releases.OnChange(func(name string) {
+	d.records.Releases.OnChange(func(name string) {
 		d.finisher.Add(deletionKey(subjects.KindPlacement, name))
 		for _, member := range d.leaving.names() {
 			d.finisher.Add(deletionKey(subjects.KindMember, member))
@@ -236,7 +237,7 @@ func (d *Door) watchDeletions() {
 }
 
 func (d *Door) isLeaving(member string) bool {
-	spec, _, found := d.records.members.Get(member)
+	spec, _, found := d.records.Members.Get(member)
 	return found && spec.Deleted != nil
 }
 

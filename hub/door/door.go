@@ -16,36 +16,30 @@ import (
 	"flotilla/bus/loop"
 	"flotilla/core/api"
 	"flotilla/core/liveness"
+	"flotilla/core/schedule"
+	"flotilla/hub/door/records"
+	"flotilla/hub/door/show"
+	"flotilla/hub/door/users"
+	"flotilla/hub/door/watch"
 )
 
 // DefaultDeleteTimeout is how long a deletion waits for members to confirm.
 const DefaultDeleteTimeout = time.Minute
-
-// People mints and revokes credentials of people.
-type People interface {
-	// PersonCreds mints the text of a .creds file with a new key, and returns its public part.
-	PersonCreds(person string, role api.Role, life time.Duration) (creds []byte, key string, err error)
-	// Revoke refuses a public key of an account from now on, and cuts its connections.
-	Revoke(account, key string) error
-	// FirstPerson is the public key of the admin who is there before any other.
-	FirstPerson() string
-}
 
 // Options of a Door. The zero value allows Secrets.
 type Options struct {
 	Replica string // of the hub, for people
 	Version string // of the hub
 	// People mints and revokes credentials of people; nil when somebody else does.
-	People People
+	People users.People
 	// AgentURL is where the servers are, for whom credentials are made for.
 	AgentURL string
 	// SkippedNamespaces are reserved beside those that always are.
 	SkippedNamespaces []string
 	// DeleteTimeout is DefaultDeleteTimeout when 0.
 	DeleteTimeout time.Duration
-	// MemberTimeout and UnhealthyTimeout are the thresholds plans are made with, the scheduler's; 5 minutes
-	// when 0 (D21).
-	MemberTimeout, UnhealthyTimeout time.Duration
+	// Thresholds are those that plans are made with, the scheduler's; of heartbeats 5 minutes when 0 (D21).
+	Thresholds schedule.Thresholds
 	// Grace is for how long no rollout begins to count as standing still, the reporter's; the liveness
 	// default when 0.
 	Grace time.Duration
@@ -73,27 +67,19 @@ type Options struct {
 type Door struct {
 	store    *bus.Store
 	options  Options
-	records  *records
+	records  *records.Tables
+	shelf    *records.Shelf
+	view     *show.View
+	users    *users.Users
+	changes  *watch.Watch
 	answers  *answers
 	finisher *loop.Queue
 	// writing is held from the first look at the records to the commit.
 	writing sync.Mutex
-	shelf   *shelf
-	decoded *decoded
 	leaving *leaving
-	// departed remembers what members that left had not confirmed.
-	departed *departed
-	// judgeFrom is when this hub has had the time to hear of every member.
-	judgeFrom time.Time
 	// complaints about what cannot be read.
 	complaints complaints
-	// inventories are what agents say of their members.
-	inventories *bus.Values[api.MemberInventory]
-	// drains are what they say of disruptions of nodes.
-	drains *bus.Values[api.DisruptionResult]
-
-	resealing resealing
-	news      *news
+	resealing  resealing
 }
 
 // New returns a door on an open store; it answers nothing before Run.
@@ -102,14 +88,16 @@ func New(store *bus.Store, o Options) *Door {
 		o.DeleteTimeout = DefaultDeleteTimeout
 	}
 	usual := liveness.DefaultThresholds()
-	o.Grace, o.MemberTimeout = cmp.Or(o.Grace, usual.Grace), cmp.Or(o.MemberTimeout, usual.Timeout)
-	d := &Door{store: store, options: o, records: newRecords(store.State), answers: newAnswers(), leaving: newLeaving(), departed: newDeparted(), news: newNews()}
-	d.inventories = bus.ValuesOf[api.MemberInventory](store.Inventories)
-	d.drains = bus.ValuesOf[api.DisruptionResult](store.Results)
-	d.shelf, d.decoded = newShelf(d.records.objects, o.SkippedNamespaces), newDecoded()
+	o.Grace, o.Thresholds.Heartbeat = cmp.Or(o.Grace, usual.Grace), cmp.Or(o.Thresholds.Heartbeat, usual.Timeout)
+	d := &Door{store: store, options: o, records: records.New(store.State), answers: newAnswers(), leaving: newLeaving()}
+	d.shelf = records.NewShelf(d.records.Objects, o.SkippedNamespaces)
+	d.view = show.New(store, d.records, show.Options{
+		Version: o.Version, Thresholds: o.Thresholds, Grace: o.Grace, Uses: o.Uses, Problems: d.roomProblems,
+		Resealed: func() (done, of int64) { return d.resealing.done.Load(), d.resealing.of.Load() },
+	})
+	d.users, d.changes = users.New(store, o.People, o.AgentURL), watch.New(store, o.OnNodes)
 	d.finisher = loop.New(loop.Options{Now: store.Now, Failed: d.finishFailed})
 	d.watchDeletions()
-	d.listen()
 	return d
 }
 
@@ -122,7 +110,7 @@ func (d *Door) Run(ctx context.Context) error {
 	if err := d.recut(ctx); err != nil {
 		return fmt.Errorf("opening the door: %w", err)
 	}
-	d.judgeFrom = d.store.Now().Add(d.options.Grace)
+	d.view.Begin()
 	// Requests that are being answered when ctx ends may finish: leadership outlives it by a margin.
 	service, err := bus.Serve(context.WithoutCancel(ctx), d.store.Conn, bus.ServiceOptions{
 		Version: semantic(d.options.Version), Replica: d.options.Replica, Leads: d.store.Leads, Keys: d.store.Keys,
@@ -135,7 +123,7 @@ func (d *Door) Run(ctx context.Context) error {
 	background.Go(func() { d.sweep(ctx) })
 	background.Go(func() { d.reseal(ctx) })
 	<-ctx.Done()
-	d.news.end()
+	d.changes.End()
 	service.Stop()
 	background.Wait()
 	return nil
@@ -151,23 +139,23 @@ func (d *Door) verbs() map[string]bus.Handler {
 		api.VerbDelete:      writing(d, d.remove),
 		api.VerbPatch:       writing(d, d.patch),
 		api.VerbAdmit:       writing(d, d.admit),
-		api.VerbGet:         reading(d, d.get),
-		api.VerbList:        reading(d, d.list),
-		api.VerbWatch:       reading(d, d.watch),
+		api.VerbGet:         reading(d, d.view.Get),
+		api.VerbList:        reading(d, d.view.List),
+		api.VerbWatch:       reading(d, d.changes.Answer),
 		api.VerbPlan:        reading(d, d.plan),
-		api.VerbWhy:         reading(d, d.why),
-		api.VerbEvents:      reading(d, d.events),
-		api.VerbStatus:      reading(d, d.status),
-		api.VerbVersion:     reading(d, d.version),
-		api.VerbUnconfirmed: reading(d, d.unconfirmedBy),
-		api.VerbRaw:         reading(d, d.raw),
-		api.VerbWhoami:      reading(d, d.whoami),
-		api.VerbUserAdd:     writing(d, d.addUser),
-		api.VerbUserList:    reading(d, d.listUsers),
-		api.VerbUserRevoke:  writing(d, d.revokeUser),
+		api.VerbWhy:         reading(d, d.view.Why),
+		api.VerbEvents:      reading(d, d.view.Events),
+		api.VerbStatus:      reading(d, d.view.Status),
+		api.VerbVersion:     reading(d, d.view.Version),
+		api.VerbUnconfirmed: reading(d, d.view.Unconfirmed),
+		api.VerbRaw:         reading(d, d.view.Raw),
+		api.VerbWhoami:      reading(d, d.view.Whoami),
+		api.VerbUserAdd:     writing(d, d.users.Add),
+		api.VerbUserList:    reading(d, d.users.List),
+		api.VerbUserRevoke:  writing(d, d.users.Revoke),
 	})
 	for verb, handler := range verbs {
-		verbs[verb] = d.withCaller(d.withRoom(verb, handler))
+		verbs[verb] = d.users.Guard(d.withRoom(verb, handler))
 	}
 	return verbs
 }

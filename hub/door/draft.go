@@ -13,8 +13,7 @@ import (
 	"flotilla/core/content"
 	"flotilla/core/seal"
 	"flotilla/core/strict"
-	"flotilla/core/validate"
-	"flotilla/subjects"
+	"flotilla/hub/door/records"
 )
 
 // sealable is a body to be stored, sealed, for its digest.
@@ -26,7 +25,7 @@ type sealable struct {
 // draft is everything one request would change. It is filled by deciding and then committed, or, on a
 // dry run, only shown.
 type draft struct {
-	records *records
+	records *records.Tables
 	keys    *seal.Keyring
 	by      api.Caller
 	request string
@@ -80,34 +79,36 @@ type draft struct {
 func (d *Door) newDraft(by api.Caller, request string) *draft {
 	f := &draft{
 		records: d.records, keys: d.store.Keys, by: by, request: request, epoch: d.store.Term.Epoch,
-		now: metav1.NewTime(d.store.Now().UTC().Truncate(time.Second)), index: d.shelf.current(),
+		now: metav1.NewTime(d.store.Now().UTC().Truncate(time.Second)), index: d.shelf.Current(),
 		placements: map[string]*api.Placement{}, named: map[string]struct{}{}, written: map[int]int{}, erased: map[int]api.ObjectRef{},
 		going: map[api.ObjectRef]bool{}, cuts: map[string]*api.Snapshot{},
 		judge: d.judge, crowd: d.crowd,
 	}
-	f.fleet = func(documents []document) ([]api.Member, error) { return d.membersAfter(documents, f.now.Time) }
+	f.fleet = func(documents []document) ([]api.Member, error) {
+		return d.records.MembersAfter(membersAmong(documents), f.now.Time)
+	}
 	return f
 }
 
 // write adds the spec of an object, and what is said about it, to the draft.
 func (f *draft) write(spec api.Spec, revision uint64, event string) {
-	table, name := f.records.place(spec.Object)
+	table, name := f.records.Place(spec.Object)
 	if last := len(f.results) - 1; last >= 0 && f.results[last].Object == spec.Object {
 		f.written[len(f.ops)] = last
 	}
 	f.ops = append(f.ops, table.Put(name, &spec, revision))
-	if table == f.records.objects {
+	if table == f.records.Objects {
 		f.noted = append(f.noted, name)
 	}
-	f.audit(auditName(spec.Object), event, spec.Object.String())
+	f.audit(records.EventName(spec.Object), event, spec.Object.String())
 }
 
 // erase adds the removal of an object's spec.
 func (f *draft) erase(ref api.ObjectRef, revision uint64) {
-	table, name := f.records.place(ref)
+	table, name := f.records.Place(ref)
 	f.erased[len(f.ops)] = ref
 	f.ops = append(f.ops, table.Delete(name, revision))
-	if table == f.records.objects {
+	if table == f.records.Objects {
 		f.noted = append(f.noted, name)
 	}
 }
@@ -117,21 +118,6 @@ func (f *draft) audit(object, reason, message string) {
 		Header: api.NewHeader(api.KindAudit), At: f.now, Object: object, Type: "Normal",
 		Reason: reason, Message: message,
 	}))
-}
-
-// auditName is how events name an object: "placement/web", "member/berlin", "object/ConfigMap/ns/web".
-func auditName(ref api.ObjectRef) string {
-	switch {
-	case !validate.Known(ref.APIVersion, ref.Kind):
-		return subjects.KindObject + "/" + ref.String()
-	case ref.Kind == api.KindMemberCluster:
-		return subjects.KindMember + "/" + ref.Name
-	case namedKinds[ref.Kind].token != "":
-		return namedKinds[ref.Kind].token + "/" + ref.Name
-	case ref.Namespace != "":
-		return subjects.KindPlacement + "/" + ref.Namespace + "/" + ref.Name
-	}
-	return subjects.KindPlacement + "/" + ref.Name
 }
 
 // cut adds a snapshot for every placement whose selected content differs from its newest one

@@ -6,6 +6,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"flotilla/core/api"
+	"flotilla/hub/door/records"
 )
 
 // epitaph is the note that the record of a deleted object leaves behind: which request deleted it, and
@@ -41,11 +42,11 @@ func (e epitaph) text() string {
 	}
 }
 
-// epitaph is what the deleted record of an object left behind; empty when there is none.
-func (r *records) epitaph(ref api.ObjectRef) *epitaph {
-	table, name := r.place(ref)
+// epitaphOf is what the deleted record of an object left behind; empty when there is none.
+func epitaphOf(r *records.Tables, ref api.ObjectRef) *epitaph {
+	table, name := r.Place(ref)
 	left := &epitaph{}
-	if json.Unmarshal([]byte(r.state.Gone(table.Key(name))), left) != nil {
+	if json.Unmarshal([]byte(r.State.Gone(table.Key(name))), left) != nil {
 		return &epitaph{}
 	}
 	return left
@@ -58,7 +59,7 @@ func (f *draft) noteDeletions() {
 			if f.results[i].Object != ref {
 				continue
 			}
-			stored, revision, _ := f.records.stored(ref)
+			stored, revision, _ := f.records.Stored(ref)
 			f.ops[at].Note = epitaph{f.request, f.results[i], f.past(&stored, revision)}.text()
 		}
 	}
@@ -69,7 +70,7 @@ const maxEpitaph = 2 << 10
 
 // repeated is what a deletion was answered that came with the same request id before, nil when none did.
 func (d *Door) repeated(ref api.ObjectRef, request string) *api.ApplyResult {
-	left := d.records.epitaph(ref)
+	left := epitaphOf(d.records, ref)
 	if request == "" || left.Request != request {
 		return nil
 	}

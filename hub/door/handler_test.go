@@ -14,7 +14,7 @@ import (
 func TestNothingIsAnsweredWhileTheRecordsAreBehind(t *testing.T) {
 	server := bustest.Start(t)
 	d := New(server.Lead(t), Options{Log: zerolog.Nop()})
-	ask := reading(d, d.version)
+	ask := reading(d, d.view.Version)
 	_, err := ask(bustest.Context(t), api.Caller{}, nil)
 	require.NoError(t, err)
 

@@ -39,7 +39,7 @@ func (d *Door) admit(ctx context.Context, request *api.AdmitRequest) (*api.Apply
 }
 
 func (d *Door) admitted(ctx context.Context, request *api.AdmitRequest, allowed []string) (*api.ApplyResult, error) {
-	if stored, _, found := d.records.members.Get(request.Name); found {
+	if stored, _, found := d.records.Members.Get(request.Name); found {
 		return d.readmit(ctx, request, &stored, allowed)
 	}
 	body, err := json.Marshal(api.MemberCluster{

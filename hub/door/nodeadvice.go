@@ -19,8 +19,8 @@ func (d *Door) noteNodes(f *draft) {
 		switch value := doc.Value.(type) {
 		case *api.NodePool:
 			var record *api.PoolRecord
-			if stored, _, found := d.records.specs[api.KindNodePool].Get(value.Name); found {
-				record = d.records.poolRecord(&stored)
+			if stored, _, found := d.records.Specs[api.KindNodePool].Get(value.Name); found {
+				record = d.records.PoolRecord(&stored)
 				if before, err := api.SpecOf[api.NodePool](&stored); err == nil {
 					f.note(doc.Object, advice.PoolChange(before, value, record)...)
 				}
@@ -41,7 +41,7 @@ func (d *Door) noteGoing(f *draft) {
 		if ref.Kind == api.KindNodePool {
 			delete(classes, ref.Name)
 		}
-		stored, _, found := f.records.specs[api.KindInstanceCatalog].Get(ref.Name)
+		stored, _, found := f.records.Specs[api.KindInstanceCatalog].Get(ref.Name)
 		if !found || ref.Kind != api.KindInstanceCatalog {
 			continue
 		}
@@ -64,16 +64,16 @@ func (d *Door) noteGoing(f *draft) {
 // market is what nodes would be made from once a draft is committed. What cannot be read or is on its way out is left
 // out: remarks are made of it, and nothing is decided.
 func (d *Door) market(f *draft) *disruption.Market {
-	pools := standing[api.NodePool](f, f.records.specs[api.KindNodePool])
+	pools := standing[api.NodePool](f, f.records.Specs[api.KindNodePool])
 	m := &disruption.Market{
-		Catalogs: slices.Collect(maps.Values(standing[api.InstanceCatalog](f, f.records.specs[api.KindInstanceCatalog]))),
+		Catalogs: slices.Collect(maps.Values(standing[api.InstanceCatalog](f, f.records.Specs[api.KindInstanceCatalog]))),
 		Classes:  map[string]string{}, Members: map[string]map[string]string{},
 	}
 	for _, name := range slices.Sorted(maps.Keys(pools)) {
 		m.Pools = append(m.Pools, pools[name])
 	}
-	for name, member := range standing[api.MemberCluster](f, f.records.members) {
-		after := api.MemberFrom(member, d.recordAfter(name, member), f.now.Time)
+	for name, member := range standing[api.MemberCluster](f, f.records.Members) {
+		after := api.MemberFrom(member, d.records.RecordAfter(name, member), f.now.Time)
 		m.Members[name] = after.Labels
 	}
 	return m

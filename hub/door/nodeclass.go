@@ -33,7 +33,7 @@ func (d *Door) noteClasses(ctx context.Context, f *draft, documents []document) 
 // noteClass compares a node class that pools name with the stored one; one that is not stored may have been,
 // when the nodes were made.
 func (d *Door) noteClass(ctx context.Context, f *draft, doc *document, pools []string) error {
-	stored, _, found := d.records.stored(doc.Object)
+	stored, _, found := d.records.Stored(doc.Object)
 	var before json.RawMessage
 	if found && stored.Digest != "" && stored.Digest != doc.object.Head.Digest {
 		var err error
@@ -55,7 +55,7 @@ func (d *Door) noteClass(ctx context.Context, f *draft, doc *document, pools []s
 // classes are the references of the NodePools to their node classes, those of documents in place of the stored ones.
 func (d *Door) classes(documents []document) advice.Classes {
 	refs := advice.Classes{}
-	for _, entry := range d.records.specs[api.KindNodePool].All() {
+	for _, entry := range d.records.Specs[api.KindNodePool].All() {
 		if pool, err := api.SpecOf[api.NodePool](&entry.Value); err == nil && pool.Spec.Template.Spec.NodeClassRef != nil {
 			refs[pool.Name] = pool.Spec.Template.Spec.NodeClassRef
 		}

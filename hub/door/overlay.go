@@ -69,6 +69,6 @@ func (d *Door) storedOf(ref api.ObjectRef) (api.Spec, uint64, bool) {
 	case known && !inNamespace:
 		ref.Namespace = ""
 	}
-	table, name := d.records.place(ref)
+	table, name := d.records.Place(ref)
 	return table.Get(name)
 }

@@ -12,16 +12,16 @@ import (
 // patch applies a JSON merge patch (RFC 7386) to what is stored and then does what apply does with the
 // outcome: the same rules, the same faults.
 func (d *Door) patch(ctx context.Context, request *api.PatchRequest) (*api.ApplyResult, error) {
-	if err := d.refuseGate(request.Object); err != nil {
+	if err := d.view.RefuseGate(request.Object); err != nil {
 		return nil, err
 	}
 	if failure := forbidden(request.By, []api.ObjectRef{request.Object}); failure != nil {
 		return nil, failure
 	}
-	table, name := d.records.place(request.Object)
+	table, name := d.records.Place(request.Object)
 	stored, revision, found := table.Get(name)
 	if !found {
-		return nil, d.missing(request.Object)
+		return nil, d.records.Missing(request.Object)
 	}
 	f := d.newDraft(request.By, request.Request)
 	if f.request != "" && stored.Request == f.request {
@@ -84,18 +84,6 @@ func (d *Door) fillDraft(ctx context.Context, f *draft, body json.RawMessage, ex
 		return failure
 	}
 	return nil
-}
-
-// missing says what to do about an object that is not there; a member that only waits to be admitted
-// is a case of its own.
-func (d *Door) missing(ref api.ObjectRef) *api.Failure {
-	if _, _, seen := d.records.seen.Get(ref.Name); seen && ref.Kind == api.KindMemberCluster {
-		return &api.Failure{
-			Code: api.CodeNotFound, Message: ref.String() + ": it heartbeats, but nobody admitted it to the fleet",
-			Next: "flotilla member admit " + ref.Name,
-		}
-	}
-	return notFound(ref)
 }
 
 // bodyOf returns the stored body of an object, without what the hub sets.

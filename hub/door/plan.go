@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"time"
 
 	"flotilla/core/api"
 	"flotilla/core/plan"
@@ -30,9 +29,9 @@ func (d *Door) plan(ctx context.Context, request *api.PlanRequest) (any, error) 
 	}
 	in := plan.Input{
 		Now: now, Objects: f.results,
-		Thresholds: d.thresholds(), MaxVerdicts: maxVerdicts,
+		Thresholds: d.options.Thresholds, MaxVerdicts: maxVerdicts,
 	}
-	if in.Members, err = d.membersAfter(documents, now); err != nil {
+	if in.Members, err = d.records.MembersAfter(membersAmong(documents), now); err != nil {
 		return nil, err
 	}
 	whole := len(documents) == 0 && len(request.Runs) == 0
@@ -113,10 +112,10 @@ func (d *Door) subjects(f *draft, documents []document, whole bool) []plan.Subje
 			continue
 		}
 		_, named := f.named[key]
-		subject := d.subject(p)
+		subject := d.view.Subject(p)
 		subject.Quiet = !named && !whole
 		if f.touched || named {
-			subject.Content = plan.Compare(p, d.records.latest(key, string(p.UID)), f.index)
+			subject.Content = plan.Compare(p, d.records.Latest(key, string(p.UID)), f.index)
 		}
 		if !subject.Quiet || moving || subject.Content != nil {
 			subject.Released = d.released(f, p)
@@ -128,7 +127,7 @@ func (d *Door) subjects(f *draft, documents []document, whole bool) []plan.Subje
 
 // released is how the rollout of a placement stands, with the snapshot that a draft cuts.
 func (d *Door) released(f *draft, p *api.Placement) plan.Released {
-	in := d.statusOf(p)
+	in := d.view.StatusOf(p)
 	released := plan.Released{Release: in.Release, Latest: in.Latest, Results: in.Results, Message: status.WaitsFor(in)}
 	if cut := f.cuts[p.Key()]; cut != nil {
 		released.Latest = cut
@@ -142,8 +141,8 @@ func (d *Door) standings(members []api.Member) map[string]plan.Standing {
 	standings := make(map[string]plan.Standing, len(members))
 	for i := range members {
 		name := members[i].Name
-		record, _, _ := d.records.seen.Get(name)
-		spec, _, admitted := d.records.members.Get(name)
+		record, _, _ := d.records.Seen.Get(name)
+		spec, _, admitted := d.records.Members.Get(name)
 		if !admitted && record.Name != "" {
 			record.State = api.MemberReady
 		}
@@ -152,60 +151,13 @@ func (d *Door) standings(members []api.Member) map[string]plan.Standing {
 	return standings
 }
 
-// membersAfter is the fleet as it would be once the MemberClusters among documents were applied.
-func (d *Door) membersAfter(documents []document, now time.Time) ([]api.Member, error) {
-	changed := map[string]*api.MemberCluster{}
+// membersAmong are the MemberClusters among documents, by name.
+func membersAmong(documents []document) map[string]*api.MemberCluster {
+	members := map[string]*api.MemberCluster{}
 	for i := range documents {
 		if m := validate.As[api.MemberCluster](&documents[i].Decoded); m != nil {
-			changed[m.Name] = m
+			members[m.Name] = m
 		}
 	}
-	var members []api.Member
-	entries, err := d.records.members.FindAll()
-	if err != nil {
-		return nil, err
-	}
-	for _, entry := range entries {
-		stored, err := api.SpecOf[api.MemberCluster](&entry.Value)
-		if err != nil {
-			return nil, err
-		}
-		after, isChanged := changed[entry.Name]
-		if !isChanged {
-			after = stored
-		}
-		delete(changed, entry.Name)
-		members = append(members, api.MemberFrom(after, d.recordWithout(stored, after), now))
-	}
-	for name, m := range changed {
-		members = append(members, api.MemberFrom(m, d.joining(name, m), now))
-	}
-	return members, nil
-}
-
-// recordWithout is the record of a member without the labels that only its former MemberCluster gave.
-func (d *Door) recordWithout(before, after *api.MemberCluster) *api.MemberRecord {
-	record, _, seen := d.records.seen.Get(before.Name)
-	if !seen {
-		return nil
-	}
-	labels := map[string]string{}
-	for key, value := range record.Labels {
-		if given, own := before.Labels[key]; own && given == value && after.Labels[key] == "" {
-			continue
-		}
-		labels[key] = value
-	}
-	record.Labels = labels
-	return &record
-}
-
-// joining is the record of a member that a document would admit, as it would be then.
-func (d *Door) joining(name string, m *api.MemberCluster) *api.MemberRecord {
-	record, _, seen := d.records.seen.Get(name)
-	if !seen {
-		return nil
-	}
-	record.UID, record.State = string(m.UID), api.MemberReady
-	return &record
+	return members
 }

@@ -14,14 +14,6 @@ import (
 	"flotilla/core/strict"
 )
 
-// seeing refuses values of Secrets to whoever may not read Secrets.
-func seeing(by api.Caller, wanted bool) error {
-	if wanted && !by.Role.Covers(api.RoleOperator) {
-		return api.Forbidden(by, api.RoleOperator, "reading values of Secrets")
-	}
-	return nil
-}
-
 // redacted is a body with digests in the place of values of Secrets.
 func (f *draft) redacted(body json.RawMessage) (json.RawMessage, error) {
 	var tree map[string]any

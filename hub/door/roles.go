@@ -43,11 +43,3 @@ func refsOf(documents []document) []api.ObjectRef {
 	}
 	return refs
 }
-
-// unseen refuses to let somebody read a kind beyond their role.
-func unseen(by api.Caller, apiVersion, kind string) error {
-	if needed := api.NeededToRead(apiVersion, kind); !by.Role.Covers(needed) {
-		return api.Forbidden(by, needed, "reading objects of kind "+kind)
-	}
-	return nil
-}

@@ -7,6 +7,7 @@ import (
 
 	"flotilla/bus"
 	"flotilla/core/api"
+	"flotilla/core/health"
 )
 
 // needsRoom are the verbs that store something. What ends or removes something goes on out of the reserve.
@@ -52,6 +53,18 @@ func roomless(room bus.Room) string {
 		return fmt.Sprintf("%s: make room, or delete objects; the hub goes on by itself once there is", room)
 	}
 	return ""
+}
+
+// roomProblems is what is wrong with the room, and which streams fill up.
+func (d *Door) roomProblems() []api.Problem {
+	var problems []api.Problem
+	if why := roomless(d.room()); why != "" {
+		problems = append(problems, api.Problem{Object: "hub/" + d.options.Replica, Reason: health.ReasonNoRoom, Message: why, Next: look(d.room())})
+	}
+	if d.options.Streams != nil {
+		problems = append(problems, d.options.Streams()...)
+	}
+	return problems
 }
 
 // look is the command that shows where room is wanted.

@@ -7,6 +7,7 @@ import (
 	"flotilla/bus"
 	"flotilla/core/api"
 	"flotilla/core/content"
+	"flotilla/hub/door/records"
 	"flotilla/subjects"
 )
 
@@ -16,8 +17,8 @@ func (f *draft) cutOne(p *api.Placement) error {
 		return nil
 	}
 	next := f.selected(p)
-	kept, broken := f.records.snapshots.Group(p.Key()), f.brokenSnapshots(p.Key())
-	if last := newest(kept, next.UID); len(broken) == 0 && last != nil && last.Error == next.Error && slices.Equal(last.Manifests, next.Manifests) {
+	kept, broken := f.records.Snapshots.Group(p.Key()), f.brokenSnapshots(p.Key())
+	if last := records.Newest(kept, next.UID); len(broken) == 0 && last != nil && last.Error == next.Error && slices.Equal(last.Manifests, next.Manifests) {
 		return nil
 	}
 	body, digest, err := content.Work(next.Manifests, f.keys)
@@ -31,10 +32,10 @@ func (f *draft) cutOne(p *api.Placement) error {
 	}
 	for name, index := range broken { // what took its number must not be taken for it
 		next.Index = max(next.Index, index+1)
-		f.ops = append(f.ops, f.records.snapshots.Delete(name, f.records.snapshots.Revision(name)))
+		f.ops = append(f.ops, f.records.Snapshots.Delete(name, f.records.Snapshots.Revision(name)))
 	}
 	f.bodies = append(f.bodies, sealable{digest, body})
-	f.ops = append(f.ops, f.records.snapshots.Put(subjects.SnapshotName(p.Key(), next.Index), &next, 0))
+	f.ops = append(f.ops, f.records.Snapshots.Put(subjects.SnapshotName(p.Key(), next.Index), &next, 0))
 	f.cuts[p.Key()] = &next
 	f.auditSnapshot(p, &next)
 	f.forget(p, kept)
@@ -44,7 +45,7 @@ func (f *draft) cutOne(p *api.Placement) error {
 // brokenSnapshots are those of a placement that cannot be read, with their indices.
 func (f *draft) brokenSnapshots(placement string) map[string]int64 {
 	broken := map[string]int64{}
-	for name := range f.records.snapshots.Broken() {
+	for name := range f.records.Snapshots.Broken() {
 		if of, index, ok := subjects.SplitSnapshot(name); ok && of == placement {
 			broken[name] = index
 		}
@@ -56,7 +57,7 @@ func (f *draft) brokenSnapshots(placement string) map[string]int64 {
 // would lack it, and members would delete it. No snapshots are cut until somebody applies or deletes it.
 func (f *draft) blind() bool {
 	var unread []string
-	for name := range f.records.objects.Broken() {
+	for name := range f.records.Objects.Broken() {
 		if !slices.Contains(f.noted, name) {
 			unread = append(unread, name)
 		}
@@ -110,7 +111,7 @@ func (f *draft) forget(p *api.Placement, kept []bus.Entry[api.Snapshot]) {
 	if surplus <= 0 {
 		return
 	}
-	release, _, _, err := f.records.releases.Find(p.Key())
+	release, _, _, err := f.records.Releases.Find(p.Key())
 	if err != nil {
 		return // it may name any of them
 	}
@@ -120,7 +121,7 @@ func (f *draft) forget(p *api.Placement, kept []bus.Entry[api.Snapshot]) {
 	}
 	for _, old := range kept[:surplus] {
 		if !released[old.Value.Index] {
-			f.ops = append(f.ops, f.records.snapshots.Delete(old.Name, old.Revision))
+			f.ops = append(f.ops, f.records.Snapshots.Delete(old.Name, old.Revision))
 		}
 	}
 }

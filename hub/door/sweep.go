@@ -61,15 +61,15 @@ func (d *Door) referred() (bodies, works map[string]bool, err error) {
 		return bodies, works, bus.ErrNotSynced
 	}
 	// What cannot be read may refer to anything.
-	objects, err := d.records.objects.FindAll()
+	objects, err := d.records.Objects.FindAll()
 	if err != nil {
 		return bodies, works, err
 	}
-	snapshots, err := d.records.snapshots.FindAll()
+	snapshots, err := d.records.Snapshots.FindAll()
 	if err != nil {
 		return bodies, works, err
 	}
-	releases, err := d.records.releases.FindAll()
+	releases, err := d.records.Releases.FindAll()
 	if err != nil {
 		return bodies, works, err
 	}

@@ -40,7 +40,7 @@ func (f *draft) checkEdit(doc *document, next, stored *api.Spec) error {
 	if err != nil {
 		return nil // what cannot be read forbids nothing
 	}
-	status, err := f.records.upgrades.certain(stored)
+	status, err := f.records.CertainRunStatus(stored)
 	if err != nil {
 		return err
 	}
@@ -90,7 +90,7 @@ func (d *Door) judgeUpgrades(f *draft) error {
 	for _, doc := range f.typed {
 		switch value := doc.Value.(type) {
 		case *api.UpdateRun:
-			if _, _, exists := f.records.specs[api.KindUpdateRun].Get(value.Name); !exists {
+			if _, _, exists := f.records.Specs[api.KindUpdateRun].Get(value.Name); !exists {
 				if refusal := advice.OfNoProfile(value); refusal != nil {
 					f.refuse(refusal)
 					continue

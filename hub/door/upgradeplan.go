@@ -7,6 +7,7 @@ import (
 	"flotilla/core/plan"
 	"flotilla/core/upgrade"
 	"flotilla/core/validate"
+	"flotilla/hub/door/records"
 )
 
 // allRuns in a request for a plan stands for every run that is active.
@@ -43,13 +44,13 @@ func (d *Door) planRuns(f *draft, documents []document, request *api.PlanRequest
 // others is what is under way on members, and what was.
 func (d *Door) others() upgrade.Others {
 	var known upgrade.Others
-	for _, lock := range d.records.locks.All() {
+	for _, lock := range d.records.Locks.All() {
 		known.Locks = append(known.Locks, lock.Value)
 	}
-	for _, entry := range d.records.upgrades.runs.All() {
+	for _, entry := range d.records.Runs.All() {
 		known.Runs = append(known.Runs, entry.Value)
 	}
-	for _, entry := range d.records.disruptions.All() {
+	for _, entry := range d.records.Disruptions.All() {
 		known.Disruptions = append(known.Disruptions, entry.Value)
 	}
 	return known
@@ -82,13 +83,13 @@ func (d *Door) runsToPlan(documents []document, named []string) ([]*api.UpdateRu
 			add(run)
 		}
 	}
-	stored := d.records.specs[api.KindUpdateRun]
+	stored := d.records.Specs[api.KindUpdateRun]
 	for _, name := range named {
 		if name == allRuns {
 			continue
 		}
 		if _, _, found := stored.Get(name); !found && !planned[name] {
-			return nil, notFound(api.ObjectRef{Kind: api.KindUpdateRun, Name: name})
+			return nil, records.NotFound(api.ObjectRef{Kind: api.KindUpdateRun, Name: name})
 		}
 	}
 	for _, entry := range stored.All() {
@@ -106,14 +107,14 @@ func (d *Door) runsToPlan(documents []document, named []string) ([]*api.UpdateRu
 }
 
 func (d *Door) active(spec *api.Spec) bool {
-	status := d.records.upgrades.status(spec)
+	status := d.records.RunStatus(spec)
 	return status != nil && (status.Status.State.Active() || status.Status.State == api.StateStopping)
 }
 
 // plannedStatus is where a plan of a run begins: its status, nil when it is still to be created, or
 // created anew because its spec is another one.
 func (d *Door) plannedStatus(run *api.UpdateRun) *api.UpdateRunStatus {
-	status, _, found := d.records.upgrades.runs.Get(run.Name)
+	status, _, found := d.records.Runs.Get(run.Name)
 	switch {
 	case !found || status.UID != string(run.UID) || len(status.Stages) == 0:
 		return nil

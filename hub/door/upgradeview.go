@@ -32,7 +32,7 @@ func (d *Door) upgradesAfter(f *draft) (*advice.Upgrades, error) {
 
 // specsAfter are all objects of a kind by name, those a draft writes as it writes them.
 func specsAfter[T any, P api.PointerTo[T]](d *Door, f *draft, kind string) (map[string]*T, error) {
-	table, _ := d.records.place(api.ObjectRef{Kind: kind})
+	table, _ := d.records.Place(api.ObjectRef{Kind: kind})
 	all := map[string]*T{}
 	for _, doc := range f.typed {
 		if written := validate.As[T](&doc.Decoded); written != nil {
@@ -64,7 +64,7 @@ func (d *Door) fleetAfter(f *draft, after *advice.Upgrades) error {
 	}
 	after.View.Fleet = upgrade.NewFleet(time.LoadLocation)
 	for name, member := range members {
-		facts := d.factsOf(member, d.recordAfter(name, member), maintenance[name], f.now.Time)
+		facts := d.factsOf(member, d.records.RecordAfter(name, member), maintenance[name], f.now.Time)
 		if err := after.View.Fleet.Set(facts); err != nil { // it is in the fleet, its windows closed
 			d.options.Log.Warn().Err(err).Msg("looking at members")
 		}
@@ -75,7 +75,7 @@ func (d *Door) fleetAfter(f *draft, after *advice.Upgrades) error {
 // factsOf is what upgrades depend on of a member; record and maintenance may be nil.
 func (d *Door) factsOf(mc *api.MemberCluster, record *api.MemberRecord, maintenance *api.MemberMaintenance, now time.Time) upgrade.MemberFacts {
 	member := api.MemberFrom(mc, record, now)
-	inventory, _ := d.inventories.Get(mc.Name)
+	inventory := d.view.Inventory(mc.Name)
 	var state api.MemberState
 	var lastSeen time.Time
 	if record != nil {
@@ -86,17 +86,4 @@ func (d *Door) factsOf(mc *api.MemberCluster, record *api.MemberRecord, maintena
 		schedules = &maintenance.Spec
 	}
 	return upgrade.FactsOf(&member, state, lastSeen, inventory, schedules)
-}
-
-// recordAfter is the record of a member without labels that its MemberCluster used to give.
-func (d *Door) recordAfter(name string, after *api.MemberCluster) *api.MemberRecord {
-	stored, _, found := d.records.members.Get(name)
-	if !found {
-		return nil
-	}
-	before, err := api.SpecOf[api.MemberCluster](&stored)
-	if err != nil {
-		return nil
-	}
-	return d.recordWithout(before, after)
 }

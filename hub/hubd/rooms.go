@@ -55,7 +55,7 @@ func (h *Hub) allRooms(s *bus.Store) []room {
 			Thresholds: liveness.Thresholds{Timeout: h.options.MemberTimeout, Grace: h.options.Grace}, Runs: h.runsOf("registrar", "member"), Log: log,
 		}).Run},
 		{"scheduler", scheduler.New(s, scheduler.Options{
-			Thresholds: schedule.Thresholds{Heartbeat: h.options.MemberTimeout, Unhealthy: h.options.UnhealthyTimeout}, Runs: h.runsOf("scheduler", ""), Log: log,
+			Thresholds: h.thresholds(), Runs: h.runsOf("scheduler", ""), Log: log,
 		}).Run},
 		{"roller", roller.New(s, roller.Options{Runs: h.runsOf("roller", ""), Log: log}).Run},
 		{"reporter", reporter.New(s, reporter.Options{Grace: h.options.Grace, Runs: h.runsOf("reporter", "sweep"), Log: log}).Run},
@@ -92,11 +92,16 @@ func (h *Hub) enrollerOptions(purgeNodes func(context.Context, string) error) en
 	return o
 }
 
+// thresholds are those by which placements are decided, and plans and answers about them are made.
+func (h *Hub) thresholds() schedule.Thresholds {
+	return schedule.Thresholds{Heartbeat: h.options.MemberTimeout, Unhealthy: h.options.UnhealthyTimeout}
+}
+
 func (h *Hub) doorOptions() door.Options {
 	o := door.Options{
 		Replica: h.options.Name, Version: h.options.Version, AgentURL: h.options.Bus.URL,
-		DeleteTimeout: h.options.DeleteTimeout, Grace: h.options.Grace, MemberTimeout: h.options.MemberTimeout,
-		UnhealthyTimeout: h.options.UnhealthyTimeout, SkippedNamespaces: h.options.SkippedNamespaces, Room: h.warden.room, Log: h.options.Log,
+		DeleteTimeout: h.options.DeleteTimeout, Grace: h.options.Grace, Thresholds: h.thresholds(),
+		SkippedNamespaces: h.options.SkippedNamespaces, Room: h.warden.room, Log: h.options.Log,
 	}
 	if h.server != nil {
 		o.AgentURL, o.People = h.server.URL(), h.server

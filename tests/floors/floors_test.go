@@ -105,6 +105,7 @@ var rules = []rule{
 	{"hub/flotilla", []string{"core", "subjects", "bus", "configs", "docs", "hub/flotilla"}, []string{"github.com/spf13", "k8s.io", "sigs.k8s.io", "github.com/rs/zerolog", "golang.org/x/term", "github.com/nats-io", "github.com/aymanbagabas/go-udiff"}, nil, "the client talks to the door, not to rooms"},
 	{"hub/dev", []string{""}, []string{""}, nil, "a fleet in one process, for --dev, the demo and tests"},
 	{"hub/hubd", []string{"core", "subjects", "bus", "configs", "hub"}, []string{"github.com/rs/zerolog", "github.com/prometheus"}, nil, "hubd wires the rooms"},
+	{"hub/door", []string{"core", "subjects", "bus", "configs", "hub/door"}, []string{"github.com/rs/zerolog", "k8s.io/apimachinery", "k8s.io/api"}, nil, "the door is one room of several packages"},
 	{"hub", []string{"core", "subjects", "bus", "configs"}, []string{"github.com/rs/zerolog", "github.com/prometheus", "k8s.io/apimachinery", "k8s.io/api"}, nil, "rooms meet in records, never by import"},
 	{"agent/agentd", []string{"core", "subjects", "bus", "configs", "agent"}, []string{"github.com/rs/zerolog", "github.com/prometheus"}, nil, "agentd wires the rooms"},
 	{"agent/exec", nil, nil, []string{"net", "net/http"}, "how commands of the configuration are run, whatever they are for"},

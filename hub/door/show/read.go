@@ -1,4 +1,4 @@
-package door
+package show
 
 import (
 	"cmp"
@@ -14,54 +14,55 @@ import (
 	"flotilla/bus"
 	"flotilla/core/api"
 	"flotilla/core/content"
+	"flotilla/hub/door/records"
 )
 
 // pageBytes is how much one page of a list holds; NATS takes 1 MiB.
 const pageBytes = 600 << 10
 
-func (d *Door) get(ctx context.Context, request *api.GetRequest) (any, error) {
+func (v *View) Get(ctx context.Context, request *api.GetRequest) (any, error) {
 	ref := api.ObjectRef{
 		APIVersion: request.APIVersion, Kind: request.Kind, Namespace: request.Namespace, Name: request.Name,
 	}
-	if err := unseen(request.By, ref.APIVersion, ref.Kind); err != nil {
+	if err := Unseen(request.By, ref.APIVersion, ref.Kind); err != nil {
 		return nil, err
 	}
 	if err := seeing(request.By, request.ShowSecrets); err != nil {
 		return nil, err
 	}
-	if ourGate(ref) {
-		if gate, err := d.gate(ctx, ref.Name); gate != nil || err != nil {
+	if records.OurGate(ref) {
+		if gate, err := v.gate(ctx, ref.Name); gate != nil || err != nil {
 			return gate, err
 		}
 	}
-	entry, found, err := d.find(ref)
+	entry, found, err := v.find(ref)
 	if err != nil {
 		return nil, err
 	}
 	if found {
-		return d.render(ctx, &entry, rendering{values: request.ShowSecrets})
+		return v.render(ctx, &entry, rendering{values: request.ShowSecrets})
 	}
-	if record, _, seen := d.records.seen.Get(ref.Name); seen && ref.Kind == api.KindMemberCluster && !d.records.lingers(&record) {
-		return d.renderUnadmitted(&record)
+	if record, _, seen := v.records.Seen.Get(ref.Name); seen && ref.Kind == api.KindMemberCluster && !v.records.Lingers(&record) {
+		return v.renderUnadmitted(&record)
 	}
-	return nil, notFound(ref)
+	return nil, records.NotFound(ref)
 }
 
 // find looks an object up. Without an apiVersion the kind alone must say which one is meant.
-func (d *Door) find(ref api.ObjectRef) (bus.Entry[api.Spec], bool, error) {
-	table, name := d.records.place(ref)
+func (v *View) find(ref api.ObjectRef) (bus.Entry[api.Spec], bool, error) {
+	table, name := v.records.Place(ref)
 	spec, revision, found, err := table.Find(name)
 	if err != nil {
-		return bus.Entry[api.Spec]{}, false, unreadableFailure(ref, err)
+		return bus.Entry[api.Spec]{}, false, records.Unreadable(ref, err)
 	}
 	if found {
 		return bus.Entry[api.Spec]{Name: name, Value: spec, Revision: revision}, true, nil
 	}
-	if ref.APIVersion != "" || table != d.records.objects {
+	if ref.APIVersion != "" || table != v.records.Objects {
 		return bus.Entry[api.Spec]{}, false, nil
 	}
 	var matches []bus.Entry[api.Spec]
-	for _, entry := range d.records.objects.All() {
+	for _, entry := range v.records.Objects.All() {
 		object := entry.Value.Object
 		if object.Kind == ref.Kind && object.Namespace == ref.Namespace && object.Name == ref.Name {
 			matches = append(matches, entry)
@@ -90,8 +91,8 @@ type item struct {
 // key orders a list and is where its next page goes on.
 func (i *item) key() string { return i.ref.Namespace + "/" + i.ref.Name + "/" + i.ref.APIVersion }
 
-func (d *Door) list(ctx context.Context, request *api.ListRequest) (any, error) {
-	if err := unseen(request.By, request.APIVersion, request.Kind); err != nil {
+func (v *View) List(ctx context.Context, request *api.ListRequest) (any, error) {
+	if err := Unseen(request.By, request.APIVersion, request.Kind); err != nil {
 		return nil, err
 	}
 	if err := seeing(request.By, request.ShowSecrets); err != nil {
@@ -101,13 +102,13 @@ func (d *Door) list(ctx context.Context, request *api.ListRequest) (any, error) 
 	if err != nil {
 		return nil, &api.Failure{Code: api.CodeInvalid, Message: fmt.Sprintf("reading label selector %q: %s", request.LabelSelector, err)}
 	}
-	items := d.itemsOf(request)
+	items := v.itemsOf(request)
 	slices.SortFunc(items, func(a, b item) int { return cmp.Compare(a.key(), b.key()) })
-	response := &api.ListResponse{Items: []json.RawMessage{}, ResourceVersion: fmt.Sprintf("%d.0", d.store.Term.Epoch)}
+	response := &api.ListResponse{Items: []json.RawMessage{}, ResourceVersion: fmt.Sprintf("%v.0", v.store.Term.Epoch)}
 	size := 0
 	for i := range items {
 		candidate := &items[i]
-		if !d.wanted(candidate, request, selector) {
+		if !v.wanted(candidate, request, selector) {
 			continue
 		}
 		body, err := candidate.render(ctx)
@@ -127,7 +128,7 @@ func (d *Door) list(ctx context.Context, request *api.ListRequest) (any, error) 
 }
 
 // wanted says whether an item belongs to the page that request asks for.
-func (d *Door) wanted(i *item, request *api.ListRequest, selector labels.Selector) bool {
+func (v *View) wanted(i *item, request *api.ListRequest, selector labels.Selector) bool {
 	if request.Namespace != "" && i.ref.Namespace != request.Namespace {
 		return false
 	}
@@ -138,14 +139,14 @@ func (d *Door) wanted(i *item, request *api.ListRequest, selector labels.Selecto
 }
 
 // itemsOf returns all objects of a kind.
-func (d *Door) itemsOf(request *api.ListRequest) []item {
-	table, _ := d.records.place(api.ObjectRef{APIVersion: request.APIVersion, Kind: request.Kind})
-	if table == d.records.members {
-		return d.memberItems()
+func (v *View) itemsOf(request *api.ListRequest) []item {
+	table, _ := v.records.Place(api.ObjectRef{APIVersion: request.APIVersion, Kind: request.Kind})
+	if table == v.records.Members {
+		return v.memberItems()
 	}
 	var items []item
-	if ourGate(api.ObjectRef{APIVersion: request.APIVersion, Kind: request.Kind}) {
-		items = d.gateItems()
+	if records.OurGate(api.ObjectRef{APIVersion: request.APIVersion, Kind: request.Kind}) {
+		items = v.gateItems()
 	}
 	for _, entry := range table.All() {
 		object := entry.Value.Object
@@ -158,7 +159,7 @@ func (d *Door) itemsOf(request *api.ListRequest) []item {
 		items = append(items, item{
 			ref: object, labels: entry.Value.Labels,
 			render: func(ctx context.Context) (json.RawMessage, error) {
-				return d.render(ctx, &entry, rendering{request.Brief, request.ShowSecrets})
+				return v.render(ctx, &entry, rendering{request.Brief, request.ShowSecrets})
 			},
 		})
 	}
@@ -166,29 +167,29 @@ func (d *Door) itemsOf(request *api.ListRequest) []item {
 }
 
 // memberItems are the admitted members and those that only heartbeat.
-func (d *Door) memberItems() []item {
+func (v *View) memberItems() []item {
 	var items []item
-	placed := d.placedByMember()
-	for _, entry := range d.records.members.All() {
+	placed := v.placedByMember()
+	for _, entry := range v.records.Members.All() {
 		effective := entry.Value.Labels
-		record, _, seen := d.records.seen.Get(entry.Name)
+		record, _, seen := v.records.Seen.Get(entry.Name)
 		if seen {
 			effective = record.Labels
 		}
 		items = append(items, item{
 			ref: entry.Value.Object, labels: effective,
 			render: func(context.Context) (json.RawMessage, error) {
-				return d.renderMember(&entry.Value, entry.Revision, placed[entry.Name])
+				return v.renderMember(&entry.Value, entry.Revision, placed[entry.Name])
 			},
 		})
 	}
-	for _, entry := range d.records.seen.All() {
-		if _, _, admitted := d.records.members.Get(entry.Name); admitted || d.records.lingers(&entry.Value) {
+	for _, entry := range v.records.Seen.All() {
+		if _, _, admitted := v.records.Members.Get(entry.Name); admitted || v.records.Lingers(&entry.Value) {
 			continue
 		}
 		items = append(items, item{
 			ref: unadmitted(&entry.Value), labels: entry.Value.Labels,
-			render: func(context.Context) (json.RawMessage, error) { return d.renderUnadmitted(&entry.Value) },
+			render: func(context.Context) (json.RawMessage, error) { return v.renderUnadmitted(&entry.Value) },
 		})
 	}
 	return items
@@ -199,9 +200,9 @@ func unadmitted(record *api.MemberRecord) api.ObjectRef {
 }
 
 // placedByMember counts the placements each member is to hold.
-func (d *Door) placedByMember() map[string]int {
+func (v *View) placedByMember() map[string]int {
 	placed := map[string]int{}
-	for _, release := range d.records.releases.All() {
+	for _, release := range v.records.Releases.All() {
 		for i := range release.Value.Entries {
 			if entry := &release.Value.Entries[i]; !entry.Withdrawn {
 				placed[entry.Member]++
@@ -211,21 +212,21 @@ func (d *Door) placedByMember() map[string]int {
 	return placed
 }
 
-func (d *Door) version(context.Context, *struct{}) (any, error) {
-	sealing, err := d.store.Sealing()
+func (v *View) Version(context.Context, *struct{}) (any, error) {
+	sealing, err := v.store.Sealing()
 	if err != nil {
 		return nil, err
 	}
 	return &api.VersionResponse{
 		Sealing: sealing,
-		Version: d.options.Version, Level: api.Level, Fleet: d.store.Conn.Fleet.Name, Leader: d.store.Term.Holder,
-		Epoch: d.store.Term.Epoch, Term: d.store.Term.Term,
-		Server: d.store.Conn.NC.ConnectedServerVersion(), Now: metav1.NewTime(d.store.Now()),
+		Version: v.options.Version, Level: api.Level, Fleet: v.store.Conn.Fleet.Name, Leader: v.store.Term.Holder,
+		Epoch: v.store.Term.Epoch, Term: v.store.Term.Term,
+		Server: v.store.Conn.NC.ConnectedServerVersion(), Now: metav1.NewTime(v.store.Now()),
 	}, nil
 }
 
-func (d *Door) events(ctx context.Context, request *api.EventsRequest) (any, error) {
-	found, err := bus.ReadAudit(ctx, d.store.Conn, bus.AuditQuery{
+func (v *View) Events(ctx context.Context, request *api.EventsRequest) (any, error) {
+	found, err := bus.ReadAudit(ctx, v.store.Conn, bus.AuditQuery{
 		Object: strings.TrimSpace(request.Object), Member: request.Member, Limit: request.Limit,
 	})
 	if err != nil {

@@ -1,4 +1,6 @@
-package door
+// Package users makes, renews, lists and revokes credentials of people, and refuses those whose were revoked. Package door
+// serves its verbs.
+package users
 
 import (
 	"context"
@@ -15,13 +17,37 @@ import (
 	"flotilla/subjects"
 )
 
-// addUser makes credentials for somebody new, or new ones for somebody known, whose former ones are revoked.
-func (d *Door) addUser(ctx context.Context, request *api.UserAddRequest) (*api.UserAddResponse, error) {
-	stored, revision, found := d.user(request.Name)
-	if failure := d.checkUser(request, &stored, found); failure != nil {
+// People mints and revokes credentials of people.
+type People interface {
+	// PersonCreds mints the text of a .creds file with a new key, and returns its public part.
+	PersonCreds(person string, role api.Role, life time.Duration) (creds []byte, key string, err error)
+	// Revoke refuses a public key of an account from now on, and cuts its connections.
+	Revoke(account, key string) error
+	// FirstPerson is the public key of the admin who is there before any other.
+	FirstPerson() string
+}
+
+// Users keeps the records of people.
+type Users struct {
+	store   *bus.Store
+	records *bus.Records[api.User]
+	people  People
+	url     string
+}
+
+// New returns the users of a store. People is nil when somebody else makes credentials; url is where the servers are, for
+// those whom credentials are made for.
+func New(store *bus.Store, people People, url string) *Users {
+	return &Users{store: store, records: bus.Writes[api.User](store.State.As(subjects.Door), subjects.Users), people: people, url: url}
+}
+
+// Add makes credentials for somebody new, or new ones for somebody known, whose former ones are revoked.
+func (u *Users) Add(ctx context.Context, request *api.UserAddRequest) (*api.UserAddResponse, error) {
+	stored, revision, found := u.user(request.Name)
+	if failure := u.checkUser(request, &stored, found); failure != nil {
 		return nil, failure
 	}
-	now := metav1.NewTime(d.store.Now().UTC().Truncate(time.Second))
+	now := metav1.NewTime(u.store.Now().UTC().Truncate(time.Second))
 	next := api.User{
 		Header: api.NewHeader(api.KindUser), Name: request.Name, Role: request.Role, Issued: now,
 		Ends: metav1.NewTime(now.Add(request.Life.Duration)), By: request.By.Name,
@@ -29,7 +55,7 @@ func (d *Door) addUser(ctx context.Context, request *api.UserAddRequest) (*api.U
 	if next.Role == "" {
 		next.Role = stored.Role
 	}
-	creds, key, err := d.options.People.PersonCreds(next.Name, next.Role, request.Life.Duration)
+	creds, key, err := u.people.PersonCreds(next.Name, next.Role, request.Life.Duration)
 	if err != nil {
 		return nil, fmt.Errorf("making credentials for %s: %w", next.Name, err)
 	}
@@ -39,20 +65,20 @@ func (d *Door) addUser(ctx context.Context, request *api.UserAddRequest) (*api.U
 		did = "Renewed"
 	}
 	told := request.By.Audit(userEvent(next.Name, did, "credentials of role "+string(next.Role)+" until "+next.Ends.UTC().Format(time.RFC3339)))
-	if _, err := d.store.WriteTold(ctx, []api.Audit{told}, d.records.users.Put(next.Name, &next, revision)); err != nil {
+	if _, err := u.store.WriteTold(ctx, []api.Audit{told}, u.records.Put(next.Name, &next, revision)); err != nil {
 		return nil, err
 	}
-	answer := &api.UserAddResponse{User: next, Creds: string(creds), URL: d.options.AgentURL}
+	answer := &api.UserAddResponse{User: next, Creds: string(creds), URL: u.url}
 	// Whoever renews their own still waits for this answer: what was theirs is refused by the door alone.
 	if found && request.By.Name != next.Name {
-		answer.Left = d.refuse(&stored, bus.RevokeCommand(subjects.AccountPeople, stored.Key))
+		answer.Left = u.refuse(&stored, bus.RevokeCommand(subjects.AccountPeople, stored.Key))
 	}
 	return answer, nil
 }
 
 // refuse has servers refuse a person, or says why they do not, and what to type then.
-func (d *Door) refuse(person *api.User, again string) *api.Failure {
-	err := d.options.People.Revoke(subjects.AccountPeople, person.Key)
+func (u *Users) refuse(person *api.User, again string) *api.Failure {
+	err := u.people.Revoke(subjects.AccountPeople, person.Key)
 	if err == nil {
 		return nil
 	}
@@ -66,12 +92,12 @@ func (d *Door) refuse(person *api.User, again string) *api.Failure {
 }
 
 // checkUser says why credentials cannot be made; nil when they can.
-func (d *Door) checkUser(request *api.UserAddRequest, stored *api.User, found bool) *api.Failure {
+func (u *Users) checkUser(request *api.UserAddRequest, stored *api.User, found bool) *api.Failure {
 	if err := api.CheckUser(request.Name); err != nil {
 		return &api.Failure{Code: api.CodeInvalid, Message: err.Error()}
 	}
 	if !found && request.Renew {
-		return d.noUser(request.Name)
+		return u.noUser(request.Name)
 	}
 	if _, err := api.ParseRole(string(request.Role)); err != nil && (request.Role != "" || !found) {
 		return &api.Failure{Code: api.CodeInvalid, Message: err.Error()}
@@ -85,7 +111,7 @@ func (d *Door) checkUser(request *api.UserAddRequest, stored *api.User, found bo
 			Code: api.CodeConflict, Message: fmt.Sprintf("user %s is there already, as %s: renewing makes new credentials and revokes the former ones", stored.Name, stored.Role),
 			Next: "flotilla user renew " + stored.Name,
 		}
-	case d.options.People == nil:
+	case u.people == nil:
 		return &api.Failure{
 			Code:    api.CodeRefused,
 			Message: "this hub cannot make credentials of people: its servers are others', make the user in account PEOPLE there, with the permissions that subjects/SUBJECTS.md lists",
@@ -95,41 +121,42 @@ func (d *Door) checkUser(request *api.UserAddRequest, stored *api.User, found bo
 	return nil
 }
 
-func (d *Door) noUser(name string) *api.Failure {
+func (u *Users) noUser(name string) *api.Failure {
 	return &api.Failure{Code: api.CodeNotFound, Message: fmt.Sprintf("there is no user %q", name), Next: "flotilla user list"}
 }
 
 // user is the record of a person. The first one needs none.
-func (d *Door) user(name string) (stored api.User, revision uint64, found bool) {
-	stored, revision, found = d.records.users.Get(name)
-	if !found && name == subjects.FirstPerson && d.options.People != nil {
+func (u *Users) user(name string) (stored api.User, revision uint64, found bool) {
+	stored, revision, found = u.records.Get(name)
+	if !found && name == subjects.FirstPerson && u.people != nil {
 		return api.User{
-			Header: api.NewHeader(api.KindUser), Name: name, Role: api.RoleAdmin, Key: d.options.People.FirstPerson(),
+			Header: api.NewHeader(api.KindUser), Name: name, Role: api.RoleAdmin, Key: u.people.FirstPerson(),
 		}, 0, true
 	}
 	return stored, revision, found
 }
 
-func (d *Door) listUsers(_ context.Context, _ *struct{}) (any, error) {
+// List answers who there is, sorted by name.
+func (u *Users) List(_ context.Context, _ *struct{}) (any, error) {
 	out := &api.UserListResponse{Users: []api.User{}}
-	for _, entry := range d.records.users.All() {
+	for _, entry := range u.records.All() {
 		out.Users = append(out.Users, entry.Value)
 	}
-	if _, revision, found := d.user(subjects.FirstPerson); found && revision == 0 {
-		first, _, _ := d.user(subjects.FirstPerson)
+	if _, revision, found := u.user(subjects.FirstPerson); found && revision == 0 {
+		first, _, _ := u.user(subjects.FirstPerson)
 		out.Users = append(out.Users, first)
 	}
 	slices.SortFunc(out.Users, func(a, b api.User) int { return strings.Compare(a.Name, b.Name) })
 	return out, nil
 }
 
-// revokeUser refuses the credentials of a person from now on, and cuts their connections.
-func (d *Door) revokeUser(ctx context.Context, request *api.UserRevokeRequest) (*api.UserRevokeResponse, error) {
-	stored, revision, found := d.user(request.Name)
+// Revoke refuses the credentials of a person from now on, and cuts their connections.
+func (u *Users) Revoke(ctx context.Context, request *api.UserRevokeRequest) (*api.UserRevokeResponse, error) {
+	stored, revision, found := u.user(request.Name)
 	switch {
 	case !found:
-		return nil, d.noUser(request.Name)
-	case d.options.People == nil:
+		return nil, u.noUser(request.Name)
+	case u.people == nil:
 		return nil, &api.Failure{
 			Code:    api.CodeRefused,
 			Message: "this hub cannot revoke credentials: its servers are others', revoke them there and push the account",
@@ -141,25 +168,25 @@ func (d *Door) revokeUser(ctx context.Context, request *api.UserRevokeRequest) (
 			Next: "flotilla user list",
 		}
 	case stored.Revoked != nil: // servers may have been told of it no more
-		return &api.UserRevokeResponse{User: stored, Unchanged: true, Left: d.refuse(&stored, "flotilla user revoke "+stored.Name)}, nil
+		return &api.UserRevokeResponse{User: stored, Unchanged: true, Left: u.refuse(&stored, "flotilla user revoke "+stored.Name)}, nil
 	}
-	now := metav1.NewTime(d.store.Now().UTC().Truncate(time.Second))
+	now := metav1.NewTime(u.store.Now().UTC().Truncate(time.Second))
 	stored.Revoked, stored.By = &now, request.By.Name
 	told := request.By.Audit(userEvent(stored.Name, "Revoked", "credentials of role "+string(stored.Role)))
-	if _, err := d.store.WriteTold(ctx, []api.Audit{told}, d.records.users.Put(stored.Name, &stored, revision)); err != nil {
+	if _, err := u.store.WriteTold(ctx, []api.Audit{told}, u.records.Put(stored.Name, &stored, revision)); err != nil {
 		return nil, err
 	}
-	return &api.UserRevokeResponse{User: stored, Left: d.refuse(&stored, "flotilla user revoke "+stored.Name)}, nil
+	return &api.UserRevokeResponse{User: stored, Left: u.refuse(&stored, "flotilla user revoke "+stored.Name)}, nil
 }
 
 func userEvent(name, reason, message string) api.Audit {
 	return api.Audit{Object: subjects.KindUser + "/" + name, Type: "Normal", Reason: reason, Message: message}
 }
 
-// withCaller refuses who was revoked, also where servers do not know it.
-func (d *Door) withCaller(handler bus.Handler) bus.Handler {
+// Guard refuses who was revoked, also where servers do not know it.
+func (u *Users) Guard(handler bus.Handler) bus.Handler {
 	return func(ctx context.Context, by api.Caller, body []byte) (any, error) {
-		stored, _, found := d.records.users.Get(by.Name)
+		stored, _, found := u.records.Get(by.Name)
 		if found && stored.Refuses(by) {
 			return nil, &api.Failure{
 				Code: api.CodeRefused, Message: fmt.Sprintf("these credentials of %s were revoked; an admin makes new ones: flotilla user renew %s", by.Name, by.Name),

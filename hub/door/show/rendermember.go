@@ -1,4 +1,4 @@
-package door
+package show
 
 import (
 	"encoding/json"
@@ -11,23 +11,23 @@ import (
 )
 
 // renderMember shows a member with what the hub learned of it.
-func (d *Door) renderMember(spec *api.Spec, revision uint64, placed int) (json.RawMessage, error) {
+func (v *View) renderMember(spec *api.Spec, revision uint64, placed int) (json.RawMessage, error) {
 	var shown any
-	if record, _, seen := d.records.seen.Get(spec.Object.Name); seen {
-		status := d.memberStatus(&record)
+	if record, _, seen := v.records.Seen.Get(spec.Object.Name); seen {
+		status := v.memberStatus(&record)
 		status.Placed = placed
 		shown = status
 	}
-	return d.complete(spec, revision, spec.Body, shown)
+	return v.complete(spec, revision, spec.Body, shown)
 }
 
 // renderUnadmitted shows a member that heartbeats and that nobody admitted.
-func (d *Door) renderUnadmitted(record *api.MemberRecord) (json.RawMessage, error) {
+func (v *View) renderUnadmitted(record *api.MemberRecord) (json.RawMessage, error) {
 	ref := unadmitted(record)
 	rendered, err := json.Marshal(api.MemberCluster{
 		TypeMeta:   metav1.TypeMeta{APIVersion: ref.APIVersion, Kind: ref.Kind},
 		ObjectMeta: metav1.ObjectMeta{Name: ref.Name},
-		Status:     d.memberStatus(record),
+		Status:     v.memberStatus(record),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("encoding %s: %w", ref, err)
@@ -36,14 +36,14 @@ func (d *Door) renderUnadmitted(record *api.MemberRecord) (json.RawMessage, erro
 }
 
 // memberStatus is a MemberRecord in the shape of KubeFleet's MemberCluster.
-func (d *Door) memberStatus(record *api.MemberRecord) *api.MemberClusterStatus {
-	seen := d.lastSeen(record)
+func (v *View) memberStatus(record *api.MemberRecord) *api.MemberClusterStatus {
+	seen := v.lastSeen(record)
 	status := &api.MemberClusterStatus{
 		State: record.State, Message: record.Message, Labels: record.Labels, OfferedLabels: record.OfferedLabels,
 		AgentVersion: record.AgentVersion, KubernetesVersion: record.KubernetesVersion, Nodes: record.Nodes,
 		Unlisted: record.Unlisted, Forbidden: record.Forbidden, Properties: map[string]api.PropertyValue{},
 	}
-	status.Inventory, _ = d.inventories.Get(record.Name)
+	status.Inventory = v.Inventory(record.Name)
 	addProperties(status, record.Properties, seen)
 	joined := metav1.Condition{
 		Type: api.ConditionJoined, Status: metav1.ConditionTrue, Reason: "MemberClusterJoined", LastTransitionTime: record.Since,
@@ -62,19 +62,19 @@ func (d *Door) memberStatus(record *api.MemberRecord) *api.MemberClusterStatus {
 	if record.Namespaces != nil {
 		addNamespaces(status, record)
 	}
-	d.addCredentials(status, record)
+	v.addCredentials(status, record)
 	return status
 }
 
 // lastSeen is when the member was last heard of: from its heartbeat where the hub has it, because the
 // record is coarse.
-func (d *Door) lastSeen(record *api.MemberRecord) metav1.Time {
-	entry, found := d.store.Heartbeats.Get(record.Name)
+func (v *View) lastSeen(record *api.MemberRecord) metav1.Time {
+	entry, found := v.store.Heartbeats.Get(record.Name)
 	if !found {
 		return record.LastSeen
 	}
-	now := d.store.Now()
-	return metav1.NewTime(now.Add(-d.store.Heartbeats.Age(entry, now)).UTC())
+	now := v.store.Now()
+	return metav1.NewTime(now.Add(-v.store.Heartbeats.Age(entry, now)).UTC())
 }
 
 func readyCondition(record *api.MemberRecord) metav1.Condition {

@@ -1,4 +1,4 @@
-package door
+package show
 
 import (
 	"flotilla/core/api"
@@ -6,20 +6,20 @@ import (
 )
 
 // credentials are how those of a member's agent stand, nil where others made them.
-func (d *Door) credentials(record *api.MemberRecord) (*api.AgentCredentials, *api.Identity) {
-	identity, _, known := d.records.identities.Get(record.Name)
+func (v *View) credentials(record *api.MemberRecord) (*api.AgentCredentials, *api.Identity) {
+	identity, _, known := v.identities.Get(record.Name)
 	if !known {
 		return nil, nil
 	}
-	c := enrolment.Credentials(&identity, d.store.Now())
+	c := enrolment.Credentials(&identity, v.store.Now())
 	if c.State == api.CredentialsOverdue || c.State == api.CredentialsValid {
 		c.Renewal = record.Renewal
 	}
 	return &c, &identity
 }
 
-func (d *Door) addCredentials(status *api.MemberClusterStatus, record *api.MemberRecord) {
-	c, identity := d.credentials(record)
+func (v *View) addCredentials(status *api.MemberClusterStatus, record *api.MemberRecord) {
+	c, identity := v.credentials(record)
 	if c == nil {
 		return
 	}

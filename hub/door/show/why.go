@@ -1,4 +1,4 @@
-package door
+package show
 
 import (
 	"context"
@@ -9,49 +9,50 @@ import (
 	"flotilla/core/schedule"
 	"flotilla/core/status"
 	"flotilla/core/why"
+	"flotilla/hub/door/records"
 )
 
 // explained is up to how many members each get the smallest change that would flip their verdict when
 // all are asked for: looking for one decides the placement anew many times.
 const explained = 32
 
-// why explains verdicts of a placement as the scheduler would give them now.
-func (d *Door) why(_ context.Context, request *api.WhyRequest) (any, error) {
+// Why explains verdicts of a placement as the scheduler would give them now.
+func (v *View) Why(_ context.Context, request *api.WhyRequest) (any, error) {
 	ref := api.ObjectRef{Kind: api.KindClusterResourcePlacement, Namespace: request.Namespace, Name: request.Placement}
 	if request.Kind == api.KindResourcePlacement || request.Namespace != "" {
 		ref.Kind = api.KindResourcePlacement
 	}
-	entry, found, err := d.find(ref)
+	entry, found, err := v.find(ref)
 	if err != nil {
 		return nil, err
 	}
 	if !found {
-		return nil, notFound(ref)
+		return nil, records.NotFound(ref)
 	}
-	p, err := d.decoded.placement(&entry)
+	p, err := v.records.Placement(&entry)
 	if err != nil {
 		return nil, err
 	}
-	now := d.store.Now()
-	members, err := d.membersAfter(nil, now)
+	now := v.store.Now()
+	members, err := v.records.MembersAfter(nil, now)
 	if err != nil {
 		return nil, err
 	}
-	d.withHeartbeats(members, now)
-	subject := d.subject(p)
-	in := subject.Input(schedule.NewFleet(members...), now, d.thresholds())
+	v.withHeartbeats(members, now)
+	subject := v.Subject(p)
+	in := subject.Input(schedule.NewFleet(members...), now, v.options.Thresholds)
 	if request.Member != "" {
 		if failure := why.Unknown(in, request.Member); failure != nil {
-			return nil, d.notAMember(request.Member, failure)
+			return nil, v.notAMember(request.Member, failure)
 		}
-		return d.withRollout(p, []why.Answer{why.Explain(in, request.Member)}), nil
+		return v.withRollout(p, []why.Answer{why.Explain(in, request.Member)}), nil
 	}
-	return d.withRollout(p, explainAll(in)), nil
+	return v.withRollout(p, explainAll(in)), nil
 }
 
 // withRollout adds how far each member has come.
-func (d *Door) withRollout(p *api.Placement, answers []why.Answer) []why.Answer {
-	standings := status.Standings(d.statusOf(p))
+func (v *View) withRollout(p *api.Placement, answers []why.Answer) []why.Answer {
+	standings := status.Standings(v.StatusOf(p))
 	for i := range answers {
 		answers[i].Rollout = standings[answers[i].Member]
 	}
@@ -59,22 +60,22 @@ func (d *Door) withRollout(p *api.Placement, answers []why.Answer) []why.Answer 
 }
 
 // withHeartbeats shows when members that count as alive were really heard of.
-func (d *Door) withHeartbeats(members []api.Member, now time.Time) {
+func (v *View) withHeartbeats(members []api.Member, now time.Time) {
 	for i := range members {
-		record, _, seen := d.records.seen.Get(members[i].Name)
+		record, _, seen := v.records.Seen.Get(members[i].Name)
 		if !seen || !members[i].LastHeartbeat.Equal(now) {
 			continue
 		}
-		if last := d.lastSeen(&record).Time; now.Sub(last) < d.options.MemberTimeout {
+		if last := v.lastSeen(&record).Time; now.Sub(last) < v.options.Thresholds.Heartbeat {
 			members[i].LastHeartbeat = last
 		}
 	}
 }
 
 // notAMember tells a member that only waits to be admitted from one that is not there.
-func (d *Door) notAMember(name string, unknown *api.Failure) *api.Failure {
-	if _, _, seen := d.records.seen.Get(name); seen {
-		return d.missing(api.ObjectRef{Kind: api.KindMemberCluster, Name: name})
+func (v *View) notAMember(name string, unknown *api.Failure) *api.Failure {
+	if _, _, seen := v.records.Seen.Get(name); seen {
+		return v.records.Missing(api.ObjectRef{Kind: api.KindMemberCluster, Name: name})
 	}
 	return unknown
 }
@@ -97,22 +98,18 @@ func explainAll(in schedule.Input) []why.Answer {
 	return answers
 }
 
-// subject is a stored placement with what is known of it.
-func (d *Door) subject(p *api.Placement) plan.Subject {
+// Subject is a stored placement with what is known of it.
+func (v *View) Subject(p *api.Placement) plan.Subject {
 	subject := plan.Subject{Placement: *p}
 	var release *api.Release
-	if found, _, ok := d.records.releases.Get(p.Key()); ok {
+	if found, _, ok := v.records.Releases.Get(p.Key()); ok {
 		release = &found
 	}
-	if current, _, ok := d.records.schedules.Get(p.Key()); ok && current.UID == string(p.UID) {
+	if current, _, ok := v.records.Schedules.Get(p.Key()); ok && current.UID == string(p.UID) {
 		subject.Existing = plan.Existing(&current, release, string(p.UID))
 		if current.Policy == schedule.PolicyDigest(p.Spec.Policy) {
 			subject.Evicted = current.Evicted
 		}
 	}
 	return subject
-}
-
-func (d *Door) thresholds() schedule.Thresholds {
-	return schedule.Thresholds{Heartbeat: d.options.MemberTimeout, Unhealthy: d.options.UnhealthyTimeout}
 }

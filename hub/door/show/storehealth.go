@@ -1,4 +1,4 @@
-package door
+package show
 
 import (
 	"context"
@@ -11,70 +11,57 @@ import (
 	"flotilla/bus"
 	"flotilla/core/api"
 	"flotilla/core/health"
+	"flotilla/hub/door/records"
 	"flotilla/subjects"
 )
 
 // storeProblems are those of what is stored, and of where it is.
-func (d *Door) storeProblems(ctx context.Context) []api.Problem {
-	var filling []api.Problem
-	if d.options.Streams != nil {
-		filling = d.options.Streams()
-	}
-	return slices.Concat(d.roomProblems(), filling, d.unreadableProblems(), d.sealingProblems(), d.layoutProblems(ctx))
+func (v *View) storeProblems(ctx context.Context) []api.Problem {
+	return slices.Concat(v.options.Problems(), v.unreadableProblems(), v.sealingProblems(), v.layoutProblems(ctx))
 }
 
 // layoutProblems are the settings of streams that are not what this hub would make them.
-func (d *Door) layoutProblems(ctx context.Context) []api.Problem {
-	differences, err := d.store.Differences(ctx)
+func (v *View) layoutProblems(ctx context.Context) []api.Problem {
+	differences, err := v.store.Differences(ctx)
 	if err != nil {
-		differences = d.store.Layout.Differences
+		differences = v.store.Layout.Differences
 	}
 	var problems []api.Problem
 	for _, difference := range differences {
 		problems = append(problems, api.Problem{
 			Object: api.AuditObject(api.AuditStream, difference.Stream), Reason: "StreamDiffers", Message: difference.String(),
-			Since: metav1.NewTime(d.judgeFrom.Add(-d.options.Grace)), Next: difference.Command(),
+			Since: metav1.NewTime(v.began), Next: difference.Command(),
 		})
 	}
 	return problems
 }
 
-// roomProblems is what is wrong with the room.
-func (d *Door) roomProblems() []api.Problem {
-	why := roomless(d.room())
-	if why == "" {
-		return nil
-	}
-	return []api.Problem{{
-		Object: "hub/" + d.options.Replica, Reason: health.ReasonNoRoom, Message: why, Next: look(d.room()),
-	}}
-}
-
 // sealingProblems says how far content has been sealed anew, while it is.
-func (d *Door) sealingProblems() []api.Problem {
-	in, err := d.store.Sealing()
+func (v *View) sealingProblems() []api.Problem {
+	in, err := v.store.Sealing()
 	if err != nil || len(in.Content) < 2 {
 		return nil
 	}
+	done, of := v.options.Resealed()
 	return []api.Problem{{
-		Object: "fleet/" + d.store.Conn.Fleet.Name, Reason: health.ReasonResealing, Next: "flotilla status",
+		Object: "fleet/" + v.store.Conn.Fleet.Name, Reason: health.ReasonResealing, Next: "flotilla status",
 		Message: fmt.Sprintf("%d of %d bodies are sealed with secret %s; until all are every hub needs those before it too",
-			d.resealing.done.Load(), d.resealing.of.Load(), in.Content[0]),
+			done, of, in.Content[0]),
 	}}
 }
 
 // unreadableProblems are about all stored records that cannot be read.
-func (d *Door) unreadableProblems() []api.Problem {
+func (v *View) unreadableProblems() []api.Problem {
 	var problems []api.Problem
 	tell := func(object, next string, err error) {
 		problems = append(problems, health.Unreadable(object, next, err))
 	}
 	const mend = "; apply it again or delete it"
 	specs := map[string]*bus.Records[api.Spec]{
-		subjects.KindPlacement: d.records.placements, subjects.KindMember: d.records.members, subjects.KindObject: d.records.objects,
+		subjects.KindPlacement: v.records.Placements, subjects.KindMember: v.records.Members, subjects.KindObject: v.records.Objects,
 	}
-	for kind, table := range d.records.specs {
-		specs[namedKinds[kind].token] = table
+	for kind, table := range v.records.Specs {
+		specs[records.Kinds[kind].Token] = table
 	}
 	for _, kind := range slices.Sorted(maps.Keys(specs)) {
 		broken := specs[kind].Broken()
@@ -90,25 +77,25 @@ func (d *Door) unreadableProblems() []api.Problem {
 		kind, record string
 		what         map[string]error
 	}{
-		{subjects.KindPlacement, "schedule", d.records.schedules.Broken()},
-		{subjects.KindPlacement, "release", d.records.releases.Broken()},
-		{subjects.KindMember, "member", d.records.seen.Broken()},
-		{subjects.KindNodePool, "pool", d.records.pools.Broken()},
+		{subjects.KindPlacement, "schedule", v.records.Schedules.Broken()},
+		{subjects.KindPlacement, "release", v.records.Releases.Broken()},
+		{subjects.KindMember, "member", v.records.Seen.Broken()},
+		{subjects.KindNodePool, "pool", v.records.Pools.Broken()},
 	} {
 		for _, name := range slices.Sorted(maps.Keys(t.what)) {
 			tell(t.kind+"/"+name, t.kind+"/"+name, fmt.Errorf("record %s cannot be decoded: %w", t.record, t.what[name]))
 		}
 	}
-	broken := d.records.snapshots.Broken()
+	broken := v.records.Snapshots.Broken()
 	for _, name := range slices.Sorted(maps.Keys(broken)) {
 		placement, index, _ := subjects.SplitSnapshot(name)
 		object := subjects.KindPlacement + "/" + placement
 		tell(object, object, fmt.Errorf("its snapshot %d cannot be decoded: %w", index, broken[name]))
 	}
-	for _, table := range []*bus.Records[api.Spec]{d.records.placements, d.records.members, d.records.specs[api.KindNodePool]} {
+	for _, table := range []*bus.Records[api.Spec]{v.records.Placements, v.records.Members, v.records.Specs[api.KindNodePool]} {
 		for _, entry := range table.All() {
-			if !readable(&entry.Value) {
-				tell(auditName(entry.Value.Object), typed(entry.Value.Object), fmt.Errorf("its body cannot be decoded%s", mend))
+			if !records.Readable(&entry.Value) {
+				tell(records.EventName(entry.Value.Object), records.Typed(entry.Value.Object), fmt.Errorf("its body cannot be decoded%s", mend))
 			}
 		}
 	}

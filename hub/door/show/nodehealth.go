@@ -1,4 +1,4 @@
-package door
+package show
 
 import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -11,10 +11,10 @@ import (
 
 // nodeHealth counts the NodePools, their nodes on all members, and by phase the disruptions that have not ended, and adds
 // the problems of both.
-func (d *Door) nodeHealth(fleet *api.FleetStatus) {
-	for _, entry := range d.records.specs[api.KindNodePool].All() {
+func (v *View) nodeHealth(fleet *api.FleetStatus) {
+	for _, entry := range v.records.Specs[api.KindNodePool].All() {
 		fleet.NodePools++
-		record := d.records.poolRecord(&entry.Value)
+		record := v.records.PoolRecord(&entry.Value)
 		for i := 0; record != nil && i < len(record.Members); i++ {
 			fleet.Nodes += record.Members[i].Nodes
 		}
@@ -26,8 +26,8 @@ func (d *Door) nodeHealth(fleet *api.FleetStatus) {
 		fleet.Problems = append(fleet.Problems, health.Pool(entry.Name, entry.Value.Created, entry.Value.Deleted, &status)...)
 	}
 	var members []health.Disruptions
-	pooled := d.pooled()
-	for _, entry := range d.records.disruptions.All() {
+	pooled := v.pooled()
+	for _, entry := range v.records.Disruptions.All() {
 		for i := range entry.Value.Disruptions {
 			if one := &entry.Value.Disruptions[i]; one.Ended.IsZero() {
 				if fleet.Disruptions == nil {
@@ -36,19 +36,19 @@ func (d *Door) nodeHealth(fleet *api.FleetStatus) {
 				fleet.Disruptions[one.Phase]++
 			}
 		}
-		members = append(members, d.disruptionsOf(&entry.Value, pooled[entry.Name]))
+		members = append(members, v.disruptionsOf(&entry.Value, pooled[entry.Name]))
 	}
-	fleet.Problems = append(fleet.Problems, health.OfDisruptions(members, d.store.Now())...)
+	fleet.Problems = append(fleet.Problems, health.OfDisruptions(members, v.store.Now())...)
 }
 
-func (d *Door) disruptionsOf(record *api.DisruptionRecord, pooled bool) health.Disruptions {
-	seen, _, _ := d.records.seen.Get(record.Member)
-	lock, _, held := d.records.locks.Get(record.Member)
+func (v *View) disruptionsOf(record *api.DisruptionRecord, pooled bool) health.Disruptions {
+	seen, _, _ := v.records.Seen.Get(record.Member)
+	lock, _, held := v.records.Locks.Get(record.Member)
 	return health.Disruptions{
 		Record: record, Pooled: pooled, State: seen.State,
 		Elsewhere: held && lock.Holder != subjects.CommandDisruption+"/"+record.Member,
 		Told: func(id string) metav1.Time {
-			if result, _ := d.drains.Get(subjects.ResultKey(record.Member, subjects.CommandDisruption, id)); result != nil {
+			if result, _ := v.drains.Get(subjects.ResultKey(record.Member, subjects.CommandDisruption, id)); result != nil {
 				return result.Changed
 			}
 			return metav1.Time{}
@@ -57,9 +57,9 @@ func (d *Door) disruptionsOf(record *api.DisruptionRecord, pooled bool) health.D
 }
 
 // pooled are the members that have nodes of a NodePool, or may have.
-func (d *Door) pooled() map[string]bool {
+func (v *View) pooled() map[string]bool {
 	out := map[string]bool{}
-	for _, entry := range d.records.pools.All() {
+	for _, entry := range v.records.Pools.All() {
 		for i := range entry.Value.Members {
 			if m := &entry.Value.Members[i]; m.Nodes > 0 || m.Unknown != "" {
 				out[m.Member] = true

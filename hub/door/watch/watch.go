@@ -1,4 +1,6 @@
-package door
+// Package watch has people wait for changes of what they look at: it answers when any of the topics of the kinds they named
+// changed, and bounds how many wait. Package door serves it.
+package watch
 
 import (
 	"context"
@@ -12,6 +14,8 @@ import (
 	"flotilla/core/api"
 	"flotilla/core/content"
 	"flotilla/core/validate"
+	"flotilla/hub/door/records"
+	"flotilla/hub/door/show"
 	"flotilla/subjects"
 )
 
@@ -29,15 +33,27 @@ const (
 	topicEvents  = "events"
 )
 
-// listen has all that changes told as news.
-func (d *Door) listen() {
-	d.store.State.OnChange(func(key string) { d.news.tell(topicsOf(key)...) })
-	d.store.Results.OnChange(func(string) { d.news.tell(topicResults) })
-	d.store.Audit.OnStored(func() { d.news.tell(topicEvents) })
-	if d.options.OnNodes != nil {
-		d.options.OnNodes(func() { d.news.tell(topicNodes) })
-	}
+// Watch tells people of changes.
+type Watch struct {
+	store *bus.Store
+	news  *news
 }
+
+// New returns a watch over a store. OnNodes registers what is called when anything about nodes of members may have changed;
+// nil: nobody knows.
+func New(store *bus.Store, onNodes func(func())) *Watch {
+	w := &Watch{store: store, news: newNews()}
+	store.State.OnChange(func(key string) { w.news.tell(topicsOf(key)...) })
+	store.Results.OnChange(func(string) { w.news.tell(topicResults) })
+	store.Audit.OnStored(func() { w.news.tell(topicEvents) })
+	if onNodes != nil {
+		onNodes(func() { w.news.tell(topicNodes) })
+	}
+	return w
+}
+
+// End sends everybody away who waits.
+func (w *Watch) End() { w.news.end() }
 
 // topicsOf are those that a record concerns: its family or, of content, its kind in its group, and in any.
 func topicsOf(key string) []string {
@@ -60,7 +76,7 @@ func objectTopic(group, kind string) string { return "object " + group + "|" + k
 func topicsOfKind(k api.WatchedKind) []string {
 	var families []subjects.Family
 	var more []string
-	switch named, is := namedKinds[k.Kind]; {
+	switch named, is := records.Kinds[k.Kind]; {
 	case k.APIVersion != "" && !validate.Known(k.APIVersion, k.Kind) && !shownKind(k):
 		return []string{objectTopic(content.GroupOf(k.APIVersion), k.Kind)}
 	case k.Kind == api.KindMemberCluster:
@@ -76,7 +92,7 @@ func topicsOfKind(k api.WatchedKind) []string {
 		families = []subjects.Family{subjects.Disruptions, subjects.Locks}
 		more = []string{topicNodes, topicResults}
 	case is:
-		families = []subjects.Family{named.family, subjects.Runs, subjects.Profiles, subjects.Pools}
+		families = []subjects.Family{named.Family, subjects.Runs, subjects.Profiles, subjects.Pools}
 		if k.Kind == api.KindNodePool {
 			more = []string{topicNodes}
 		}
@@ -95,16 +111,16 @@ func shownKind(k api.WatchedKind) bool {
 		(k.APIVersion == "" || content.GroupOf(k.APIVersion) == api.GroupFlotilla)
 }
 
-// watch answers when what is watched has changed, or when its time is up.
-func (d *Door) watch(ctx context.Context, request *api.WatchRequest) (any, error) {
-	topics, err := d.watched(request)
+// Answer answers when what is watched has changed, or when its time is up.
+func (w *Watch) Answer(ctx context.Context, request *api.WatchRequest) (any, error) {
+	topics, err := w.watched(request)
 	if err != nil {
 		return nil, err
 	}
-	after, known := d.parseMark(request.After)
+	after, known := w.parseMark(request.After)
 	if !known {
-		now, _ := d.news.since(nil, 0)
-		return &api.WatchResponse{Mark: d.mark(now), Changed: true}, nil
+		now, _ := w.news.since(nil, 0)
+		return &api.WatchResponse{Mark: w.mark(now), Changed: true}, nil
 	}
 	patience := request.Wait.Duration
 	if patience <= 0 {
@@ -113,21 +129,21 @@ func (d *Door) watch(ctx context.Context, request *api.WatchRequest) (any, error
 	bus.Aside(ctx)
 	ctx, cancel := context.WithTimeout(ctx, min(patience, longestWatch))
 	defer cancel()
-	now, changed, err := d.news.wait(ctx, request.By.Name, topics, after)
+	now, changed, err := w.news.wait(ctx, request.By.Name, topics, after)
 	if err != nil {
 		return nil, err
 	}
-	return &api.WatchResponse{Mark: d.mark(now), Changed: changed}, nil
+	return &api.WatchResponse{Mark: w.mark(now), Changed: changed}, nil
 }
 
 // watched are the topics that a person asks for, and may ask for, all of them or none.
-func (d *Door) watched(request *api.WatchRequest) ([]string, error) {
+func (w *Watch) watched(request *api.WatchRequest) ([]string, error) {
 	if n := len(request.Kinds); n > mostWatchedKinds || n == 0 && !request.Events {
 		return nil, &api.Failure{Code: api.CodeInvalid, Message: fmt.Sprintf("kinds: found %d, expected 1 to %d, or events", n, mostWatchedKinds)}
 	}
 	var topics []string
 	for _, k := range request.Kinds {
-		if err := unseen(request.By, k.APIVersion, k.Kind); err != nil {
+		if err := show.Unseen(request.By, k.APIVersion, k.Kind); err != nil {
 			return nil, err
 		}
 		topics = append(topics, topicsOfKind(k)...)
@@ -140,17 +156,17 @@ func (d *Door) watched(request *api.WatchRequest) ([]string, error) {
 }
 
 // mark names a count within this term: another hub counts anew.
-func (d *Door) mark(count uint64) string {
-	return fmt.Sprintf("%d.%d.%d", d.store.Term.Epoch, d.store.Term.Term, count)
+func (w *Watch) mark(count uint64) string {
+	return fmt.Sprintf("%d.%d.%d", w.store.Term.Epoch, w.store.Term.Term, count)
 }
 
 // parseMark reads a mark of this term.
-func (d *Door) parseMark(text string) (count uint64, known bool) {
-	digits, known := strings.CutPrefix(text, strings.TrimSuffix(d.mark(0), "0"))
+func (w *Watch) parseMark(text string) (count uint64, known bool) {
+	digits, known := strings.CutPrefix(text, strings.TrimSuffix(w.mark(0), "0"))
 	if !known {
 		return 0, false
 	}
 	count, err := strconv.ParseUint(digits, 10, 64)
-	now, _ := d.news.since(nil, 0)
+	now, _ := w.news.since(nil, 0)
 	return count, err == nil && count <= now
 }

@@ -1,0 +1,109 @@
+package records
+
+import (
+	"flotilla/bus"
+	"flotilla/core/api"
+	"flotilla/core/content"
+	"flotilla/core/validate"
+	"flotilla/subjects"
+)
+
+// Tables are what the door reads of bucket state.
+type Tables struct {
+	State      *bus.State
+	Placements *bus.Records[api.Spec]
+	Members    *bus.Records[api.Spec]
+	Objects    *bus.Records[api.Spec]
+	Snapshots  *bus.Records[api.Snapshot]
+	Schedules  *bus.Table[api.Schedule]
+	Releases   *bus.Table[api.Release]
+	Seen       *bus.Table[api.MemberRecord]
+	Runs       *bus.Table[api.UpdateRunStatus]
+	Profiles   *bus.Table[api.AutoUpgradeProfileStatus]
+	// Specs are those of named kinds, by kind.
+	Specs map[string]*bus.Records[api.Spec]
+	Pools *bus.Table[api.PoolRecord]
+	// Disruptions and Locks are the disruptor's, of members.
+	Disruptions *bus.Table[api.DisruptionRecord]
+	Locks       *bus.Table[api.MemberLock]
+
+	parsed bus.Parsed[*api.Placement]
+}
+
+// New returns the tables of a state, for the door.
+func New(s *bus.State) *Tables {
+	a := s.As(subjects.Door)
+	return &Tables{
+		State:      s,
+		Placements: bus.Writes[api.Spec](a, subjects.PlacementSpecs),
+		Members:    bus.Writes[api.Spec](a, subjects.MemberSpecs),
+		Objects:    bus.Writes[api.Spec](a, subjects.ObjectSpecs),
+		Snapshots:  bus.Writes[api.Snapshot](a, subjects.Snapshots),
+		Schedules:  bus.Reads[api.Schedule](a, subjects.Schedules),
+		Releases:   bus.Reads[api.Release](a, subjects.Releases),
+		Seen:       bus.Reads[api.MemberRecord](a, subjects.Members),
+		Runs:       bus.Reads[api.UpdateRunStatus](a, subjects.Runs),
+		Profiles:   bus.Reads[api.AutoUpgradeProfileStatus](a, subjects.Profiles),
+		Specs:      specsOf(a),
+		Pools:      bus.Reads[api.PoolRecord](a, subjects.Pools),
+
+		Disruptions: bus.Reads[api.DisruptionRecord](a, subjects.Disruptions),
+		Locks:       bus.Reads[api.MemberLock](a, subjects.Locks),
+	}
+}
+
+// Place says where the spec of an object lies: its table and its name there.
+func (r *Tables) Place(ref api.ObjectRef) (table *bus.Records[api.Spec], name string) {
+	switch {
+	case !validate.Known(ref.APIVersion, ref.Kind) && ref.APIVersion != "":
+		return r.Objects, content.Key(ref)
+	case ref.Kind == api.KindMemberCluster:
+		return r.Members, ref.Name
+	case ref.Kind == api.KindClusterResourcePlacement:
+		return r.Placements, ref.Name
+	case ref.Kind == api.KindResourcePlacement:
+		return r.Placements, ref.Namespace + "/" + ref.Name
+	case r.Specs[ref.Kind] != nil:
+		return r.Specs[ref.Kind], ref.Name
+	}
+	return r.Objects, content.Key(ref)
+}
+
+// Latest is the newest snapshot of a placement, nil while it has none.
+func (r *Tables) Latest(placement, uid string) *api.Snapshot {
+	return Newest(r.Snapshots.Group(placement), uid)
+}
+
+// Newest is the last of snapshots, sorted by index, that is of the object with that uid.
+func Newest(snapshots []bus.Entry[api.Snapshot], uid string) *api.Snapshot {
+	for i := len(snapshots) - 1; i >= 0; i-- {
+		if snapshots[i].Value.UID == uid {
+			return &snapshots[i].Value
+		}
+	}
+	return nil
+}
+
+// Lingers says that a member has left and the registrar is still to forget it: its record has the uid of a spec
+// that is gone. To people such a member is gone; what its agent says next begins it anew.
+func (r *Tables) Lingers(record *api.MemberRecord) bool {
+	_, _, found, err := r.Members.Find(record.Name)
+	return record.UID != "" && !found && err == nil
+}
+
+// PoolRecord is what the disruptor says of the NodePool that stored is of, nil while it says nothing of it.
+func (r *Tables) PoolRecord(stored *api.Spec) *api.PoolRecord {
+	record, _, found := r.Pools.Get(stored.Object.Name)
+	if !found || record.UID != stored.UID {
+		return nil
+	}
+	return &record
+}
+
+// Placement is the placement of an entry, decoded once a revision; it is shared and must not be changed.
+func (r *Tables) Placement(entry *bus.Entry[api.Spec]) (*api.Placement, error) {
+	return r.parsed.Of(entry.Name, entry.Revision, func() (*api.Placement, error) { return api.SpecOf[api.Placement](&entry.Value) })
+}
+
+// Forget drops what is kept of a placement that is gone.
+func (r *Tables) Forget(placement string) { r.parsed.Drop(placement) }

@@ -1,0 +1,62 @@
+// Package show answers what people read: objects with their status, the fleet on one screen, why a member was picked, who
+// has not confirmed, events and records as they are. It changes nothing. Package door serves its answers.
+package show
+
+import (
+	"time"
+
+	"flotilla/bus"
+	"flotilla/core/api"
+	"flotilla/core/schedule"
+	"flotilla/hub/door/records"
+	"flotilla/subjects"
+)
+
+// Options of a View.
+type Options struct {
+	Version    string // of the hub
+	Thresholds schedule.Thresholds
+	// Grace is for how long no rollout begins to count as standing still.
+	Grace time.Duration
+	// Uses are what the states of the nodes of each member take; nil is nobody knows.
+	Uses func() map[string]bus.EventUse
+	// Problems are those of where records are stored.
+	Problems func() []api.Problem
+	// Resealed is how much content has been sealed anew, and of how much.
+	Resealed func() (done, of int64)
+}
+
+// View shows the records of one term of leadership.
+type View struct {
+	store      *bus.Store
+	records    *records.Tables
+	options    Options
+	statuses   *bus.Table[api.PlacementStatus]
+	identities *bus.Table[api.Identity]
+	// inventories are what agents say of their members, drains what they say of disruptions of nodes.
+	inventories *bus.Values[api.MemberInventory]
+	drains      *bus.Values[api.DisruptionResult]
+	// began is when this hub began to answer.
+	began time.Time
+	// Departed remembers what members that left had not confirmed.
+	Departed *Departed
+}
+
+// New returns a view of the records of a store.
+func New(store *bus.Store, records *records.Tables, o Options) *View {
+	a := store.State.As(subjects.Door)
+	return &View{
+		store: store, records: records, options: o, Departed: newDeparted(),
+		statuses: bus.Reads[api.PlacementStatus](a, subjects.Statuses), identities: bus.Reads[api.Identity](a, subjects.Identities),
+		inventories: bus.ValuesOf[api.MemberInventory](store.Inventories), drains: bus.ValuesOf[api.DisruptionResult](store.Results),
+	}
+}
+
+// Begin notes when answers begin: from then on the hub hears of members.
+func (v *View) Begin() { v.began = v.store.Now() }
+
+// Inventory is what an agent says of its member, nil when it says nothing that can be read.
+func (v *View) Inventory(member string) *api.MemberInventory {
+	inventory, _ := v.inventories.Get(member)
+	return inventory
+}
