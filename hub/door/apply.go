@@ -26,14 +26,8 @@ func (d *Door) apply(ctx context.Context, request *api.ApplyRequest) (*api.Apply
 	}
 	f := d.newDraft(request.By, request.Request)
 	f.refused, f.show = *wrong, request.DryRun && request.Show
-	if err := d.noteClasses(ctx, f, documents); err != nil {
+	if err := f.applyAll(ctx, documents); err != nil {
 		return nil, err
-	}
-	if err := f.applyAll(documents, d.storedPlacements); err != nil {
-		return nil, err
-	}
-	if failure := f.failure(len(documents)); failure != nil {
-		return nil, failure
 	}
 	if !request.DryRun {
 		if err := d.commit(ctx, f); err != nil {
@@ -54,9 +48,12 @@ func tooMany(n int) *api.Failure {
 	}
 }
 
-// applyAll decides about every document that could be read, then about snapshots. Documents with
-// faults are left out, so that the faults of the others are found too.
-func (f *draft) applyAll(documents []document, all func() []*api.Placement) error {
+// applyAll decides about every document that could be read, then about snapshots, and fails when the draft must not be
+// committed. Documents with faults are left out, so that the faults of the others are found too.
+func (f *draft) applyAll(ctx context.Context, documents []document) error {
+	if err := f.door.noteClasses(ctx, f, documents); err != nil {
+		return err
+	}
 	faulty := map[string]bool{}
 	for i := range f.refused.faults {
 		faulty[f.refused.faults[i].Object] = true
@@ -71,44 +68,18 @@ func (f *draft) applyAll(documents []document, all func() []*api.Placement) erro
 		}
 	}
 	if len(f.refused.faults) == 0 {
-		if err := f.judge(f); err != nil {
+		if err := f.door.judge(f); err != nil {
 			return err
 		}
 	}
-	f.crowded = f.crowd(f)
-	if f.isRefused() {
-		return nil
+	f.crowded = f.door.crowd(f)
+	if failure := f.failure(len(documents)); failure != nil {
+		return failure
 	}
 	if err := f.noteSelections(documents); err != nil {
 		return err
 	}
-	return f.cut(all)
-}
-
-// isRefused says that the draft must not be committed.
-func (f *draft) isRefused() bool {
-	return f.crowded != nil || len(f.refused.faults) > 0 || len(f.conflict) > 0 || len(f.refusals) > 0
-}
-
-// failure says why the draft must not be committed, nil when it may.
-func (f *draft) failure(documents int) *api.Failure {
-	if failure := f.refused.failure(documents); failure != nil {
-		return failure
-	}
-	if f.crowded != nil {
-		return f.crowded
-	}
-	if len(f.refusals) > 0 {
-		return refusedUpgrades(f.refusals)
-	}
-	if len(f.conflict) == 0 {
-		return nil
-	}
-	return &api.Failure{
-		Code: api.CodeConflict, Faults: f.conflict,
-		Message: "nothing was applied: " + api.Counted(len(f.conflict), "object") + " changed since read",
-		Next:    "flotilla get " + f.conflict[0].Object + " -o yaml",
-	}
+	return f.cut()
 }
 
 // commit stores the draft: content first, then the records, all or none, then what happened.
@@ -180,7 +151,7 @@ func (d *Door) recut(ctx context.Context) error {
 	defer d.writing.Unlock()
 	f := d.newDraft(door, "")
 	f.touched = true
-	if err := f.cut(d.storedPlacements); err != nil {
+	if err := f.cut(); err != nil {
 		return err
 	}
 	return d.commit(ctx, f)

@@ -96,7 +96,9 @@ func (f *draft) refuseDeleting(stored *api.Spec) {
 }
 
 // version is the resourceVersion of a record's revision.
-func (f *draft) version(revision uint64) string { return fmt.Sprintf("%d.%d", f.epoch, revision) }
+func (f *draft) version(revision uint64) string {
+	return fmt.Sprintf("%d.%d", f.door.store.Term.Epoch, revision)
+}
 
 // compareVersion is the optimistic lock: a resourceVersion of this hub must still be current. Those of
 // other systems say nothing here.

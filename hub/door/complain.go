@@ -1,9 +1,10 @@
 package door
 
 import (
+	"sync"
+
 	"flotilla/core/api"
 	"flotilla/core/health"
-	"sync"
 )
 
 // complaints are told once for each revision of a record.

@@ -62,7 +62,7 @@ func (d *Door) removeRefs(ctx context.Context, request *api.DeleteRequest, refs 
 		}
 	}
 	d.noteGoing(f)
-	if err := f.cut(d.storedPlacements); err != nil {
+	if err := f.cut(); err != nil {
 		return nil, err
 	}
 	if !request.DryRun {

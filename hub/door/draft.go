@@ -11,8 +11,6 @@ import (
 	"flotilla/core/advice"
 	"flotilla/core/api"
 	"flotilla/core/content"
-	"flotilla/core/seal"
-	"flotilla/core/strict"
 	"flotilla/hub/door/records"
 )
 
@@ -25,49 +23,33 @@ type sealable struct {
 // draft is everything one request would change. It is filled by deciding and then committed, or, on a
 // dry run, only shown.
 type draft struct {
+	door    *Door
 	records *records.Tables
-	keys    *seal.Keyring
 	by      api.Caller
 	request string
-	epoch   uint64
 	now     metav1.Time
 
-	ops      []bus.Op
-	bodies   []sealable
-	events   []api.Audit
-	results  []api.ApplyResult
-	refused  refusal
-	conflict strict.Faults
-	// refusals are rules about upgrades that the request breaks.
-	refusals []*api.Refusal
-	// crowd says why members are not admitted, nil when they are.
-	crowd   func(*draft) *api.Failure
-	crowded *api.Failure
+	batch
+	rejection
+	selection
+	results []api.ApplyResult
 	// typed are the documents of known kinds that the request writes.
 	typed []*document
-	// judge adds what is wrong with the documents of known kinds as a whole, and what is remarkable.
-	judge func(*draft) error
-	// fleet is what the members would be once the documents were applied.
-	fleet func([]document) ([]api.Member, error)
+	// classes are the node classes among the documents whose spec changes.
+	classes []advice.ClassChange
+	// going are the objects that a deletion names or takes along; true once they are deleted.
+	going map[api.ObjectRef]bool
 	// planning leaves it to the plan to tell why runs could not be created.
 	planning bool
 	// show puts into results what would be stored.
 	show bool
+}
 
-	// classes are the node classes among the documents whose spec changes.
-	classes []advice.ClassChange
-
-	// index holds the content as it would be; touched says that it differs from what is stored.
-	index   *content.Index
-	touched bool
-	// placements are those the request writes, by key; nil for one that is going.
-	placements map[string]*api.Placement
-	// cuts are the snapshots that are cut, by the key of their placement.
-	cuts map[string]*api.Snapshot
-	// going are the objects that a deletion names or takes along; true once they are deleted.
-	going map[api.ObjectRef]bool
-	// named are the keys of placements among the documents, changed or not.
-	named map[string]struct{}
+// batch is what a draft stores and tells.
+type batch struct {
+	ops    []bus.Op
+	bodies []sealable
+	events []api.Audit
 	// written maps the position of an op to the result that tells its revision.
 	written map[int]int
 	// erased maps the position of an op to the object whose spec it removes.
@@ -76,18 +58,26 @@ type draft struct {
 	noted []string
 }
 
+// selection is what placements select, as it would be.
+type selection struct {
+	// index holds the content; touched says that it differs from what is stored.
+	index   *content.Index
+	touched bool
+	// placements are those the request writes, by key; nil for one that is going.
+	placements map[string]*api.Placement
+	// named are the keys of placements among the documents, changed or not.
+	named map[string]struct{}
+	// cuts are the snapshots that are cut, by the key of their placement.
+	cuts map[string]*api.Snapshot
+}
+
 func (d *Door) newDraft(by api.Caller, request string) *draft {
-	f := &draft{
-		records: d.records, keys: d.store.Keys, by: by, request: request, epoch: d.store.Term.Epoch,
-		now: metav1.NewTime(d.store.Now().UTC().Truncate(time.Second)), index: d.shelf.Current(),
-		placements: map[string]*api.Placement{}, named: map[string]struct{}{}, written: map[int]int{}, erased: map[int]api.ObjectRef{},
-		going: map[api.ObjectRef]bool{}, cuts: map[string]*api.Snapshot{},
-		judge: d.judge, crowd: d.crowd,
+	return &draft{
+		door: d, records: d.records, by: by, request: request, now: metav1.NewTime(d.store.Now().UTC().Truncate(time.Second)),
+		batch:     batch{written: map[int]int{}, erased: map[int]api.ObjectRef{}},
+		selection: selection{index: d.shelf.Current(), placements: map[string]*api.Placement{}, named: map[string]struct{}{}, cuts: map[string]*api.Snapshot{}},
+		going:     map[api.ObjectRef]bool{},
 	}
-	f.fleet = func(documents []document) ([]api.Member, error) {
-		return d.records.MembersAfter(membersAmong(documents), f.now.Time)
-	}
-	return f
 }
 
 // write adds the spec of an object, and what is said about it, to the draft.
@@ -120,15 +110,15 @@ func (f *draft) audit(object, reason, message string) {
 	}))
 }
 
-// cut adds a snapshot for every placement whose selected content differs from its newest one
-// (placement.md 2.3). A placement the request writes is always looked at, others when content changed.
-func (f *draft) cut(all func() []*api.Placement) error {
+// cut adds a snapshot for every placement whose selected content differs from its newest one. One that the request
+// writes is always looked at, others when content changed.
+func (f *draft) cut() error {
 	if f.blind() {
 		return nil
 	}
 	wanted := make([]*api.Placement, 0, len(f.placements))
 	if f.touched {
-		for _, p := range all() {
+		for _, p := range f.door.storedPlacements() {
 			if _, written := f.placements[p.Key()]; !written {
 				wanted = append(wanted, p)
 			}

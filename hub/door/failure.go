@@ -3,6 +3,7 @@ package door
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"flotilla/bus"
 	"flotilla/core/api"
@@ -47,4 +48,49 @@ func (r *refusal) failure(documents int) *api.Failure {
 		Code: code, Faults: r.faults,
 		Message: fmt.Sprintf("nothing was applied: %s in %s", api.Counted(len(r.faults), "fault"), api.Counted(documents, "document")),
 	}
+}
+
+// rejection is why a draft must not be committed.
+type rejection struct {
+	refused  refusal
+	conflict strict.Faults
+	// refusals are rules about upgrades that the request breaks.
+	refusals []*api.Refusal
+	// crowded is why members are not admitted.
+	crowded *api.Failure
+}
+
+// failure says why the draft must not be committed, nil when it may.
+func (r *rejection) failure(documents int) *api.Failure {
+	if failure := r.refused.failure(documents); failure != nil {
+		return failure
+	}
+	if r.crowded != nil {
+		return r.crowded
+	}
+	if len(r.refusals) > 0 {
+		return refusedUpgrades(r.refusals)
+	}
+	if len(r.conflict) == 0 {
+		return nil
+	}
+	return &api.Failure{
+		Code: api.CodeConflict, Faults: r.conflict,
+		Message: "nothing was applied: " + api.Counted(len(r.conflict), "object") + " changed since read",
+		Next:    "flotilla get " + r.conflict[0].Object + " -o yaml",
+	}
+}
+
+// refusedUpgrades is the failure of a request that breaks rules about upgrades: the first one gives the
+// code and the next command, all are told.
+func refusedUpgrades(refusals []*api.Refusal) *api.Failure {
+	failure := refusals[0].Failure()
+	messages := []string{failure.Message}
+	for _, other := range refusals[1:] {
+		more := other.Failure()
+		messages = append(messages, more.Message)
+		failure.Faults = append(failure.Faults, more.Faults...)
+	}
+	failure.Message = "nothing was applied: " + strings.Join(messages, "; ")
+	return failure
 }

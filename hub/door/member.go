@@ -64,11 +64,8 @@ func (d *Door) create(ctx context.Context, request *api.AdmitRequest, body json.
 	if documents[0].overlay, err = overlay.Whole(body); err != nil {
 		return nil, err
 	}
-	if err := f.applyAll(documents, d.storedPlacements); err != nil {
+	if err := f.applyAll(ctx, documents); err != nil {
 		return nil, err
-	}
-	if failure := f.failure(1); failure != nil {
-		return nil, failure
 	}
 	if err := d.commit(ctx, f); err != nil {
 		return nil, fmt.Errorf("creating %s: %w", documents[0].Object, err)

@@ -55,7 +55,7 @@ func (f *draft) keepOverlay(doc *document, next *api.Spec) error {
 		next.Overlay = text
 		return nil
 	}
-	next.SealedOverlay = f.keys.Digest(text)
+	next.SealedOverlay = f.door.store.Keys.Digest(text)
 	f.bodies = append(f.bodies, sealable{next.SealedOverlay, text})
 	return nil
 }

@@ -68,22 +68,13 @@ func (d *Door) fillDraft(ctx context.Context, f *draft, body json.RawMessage, ex
 			Message: fmt.Sprintf("patching %s: found a patch that makes it %s, expected apiVersion, kind, name and namespace to stay", stored.Object, documents[0].Object),
 		}
 	}
-	_, digests, err := unredacted(body, nil, f.keys)
+	_, digests, err := unredacted(body, nil, f.door.store.Keys)
 	if err != nil {
 		return err
 	}
 	f.refused.refuseDigests(1, &documents[0], digests)
 	documents[0].ResourceVersion, documents[0].overlay = version, extended
-	if err := d.noteClasses(ctx, f, documents); err != nil {
-		return err
-	}
-	if err := f.applyAll(documents, d.storedPlacements); err != nil {
-		return err
-	}
-	if failure := f.failure(1); failure != nil {
-		return failure
-	}
-	return nil
+	return f.applyAll(ctx, documents)
 }
 
 // bodyOf returns the stored body of an object, without what the hub sets.

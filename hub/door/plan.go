@@ -83,14 +83,8 @@ func (d *Door) planned(ctx context.Context, request *api.PlanRequest) (*draft, [
 	}
 	f := d.newDraft(door, "")
 	f.refused, f.planning = *wrong, true
-	if err := d.noteClasses(ctx, f, documents); err != nil {
+	if err := f.applyAll(ctx, documents); err != nil {
 		return nil, nil, err
-	}
-	if err := f.applyAll(documents, d.storedPlacements); err != nil {
-		return nil, nil, err
-	}
-	if failure := f.failure(len(documents)); failure != nil {
-		return nil, nil, failure
 	}
 	return f, documents, nil
 }

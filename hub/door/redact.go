@@ -20,7 +20,7 @@ func (f *draft) redacted(body json.RawMessage) (json.RawMessage, error) {
 	if err := kjson.Unmarshal(body, &tree); err != nil {
 		return nil, fmt.Errorf("decoding: %w", err)
 	}
-	content.Redact(tree, f.keys)
+	content.Redact(tree, f.door.store.Keys)
 	return json.Marshal(tree)
 }
 

@@ -21,7 +21,7 @@ func (f *draft) cutOne(p *api.Placement) error {
 	if last := records.Newest(kept, next.UID); len(broken) == 0 && last != nil && last.Error == next.Error && slices.Equal(last.Manifests, next.Manifests) {
 		return nil
 	}
-	body, digest, err := content.Work(next.Manifests, f.keys)
+	body, digest, err := content.Work(next.Manifests, f.door.store.Keys)
 	if err != nil {
 		return fmt.Errorf("cutting a snapshot of %s: %w", p.Key(), err)
 	}

@@ -2,10 +2,11 @@ package door
 
 import (
 	"cmp"
+	"slices"
+
 	"flotilla/core/api"
 	"flotilla/core/upgrade"
 	"flotilla/hub/door/records"
-	"slices"
 )
 
 // deleteNamed adds the deletion of an object of a named kind to the draft, unless a rule forbids it. What

@@ -1,7 +1,6 @@
 package door
 
 import (
-	"strings"
 	"time"
 
 	"flotilla/core/advice"
@@ -57,20 +56,6 @@ func (f *draft) refuse(refusal *api.Refusal) {
 	default:
 		f.refusals = append(f.refusals, refusal)
 	}
-}
-
-// refusedUpgrades is the failure of a request that breaks rules about upgrades: the first one gives the
-// code and the next command, all are told.
-func refusedUpgrades(refusals []*api.Refusal) *api.Failure {
-	failure := refusals[0].Failure()
-	messages := []string{failure.Message}
-	for _, other := range refusals[1:] {
-		more := other.Failure()
-		messages = append(messages, more.Message)
-		failure.Faults = append(failure.Faults, more.Faults...)
-	}
-	failure.Message = "nothing was applied: " + strings.Join(messages, "; ")
-	return failure
 }
 
 // judge looks at what a draft writes as it would be together.
@@ -139,7 +124,7 @@ func (f *draft) noteSelections(documents []document) error {
 		}
 		if members == nil {
 			var err error
-			if members, err = f.fleet(documents); err != nil {
+			if members, err = f.records.MembersAfter(membersAmong(documents), f.now.Time); err != nil {
 				return err
 			}
 		}

@@ -20,6 +20,7 @@ import (
 // pageBytes is how much one page of a list holds; NATS takes 1 MiB.
 const pageBytes = 600 << 10
 
+// Get answers one object.
 func (v *View) Get(ctx context.Context, request *api.GetRequest) (any, error) {
 	ref := api.ObjectRef{
 		APIVersion: request.APIVersion, Kind: request.Kind, Namespace: request.Namespace, Name: request.Name,
@@ -91,6 +92,7 @@ type item struct {
 // key orders a list and is where its next page goes on.
 func (i *item) key() string { return i.ref.Namespace + "/" + i.ref.Name + "/" + i.ref.APIVersion }
 
+// List answers the objects of a kind, a page at a time.
 func (v *View) List(ctx context.Context, request *api.ListRequest) (any, error) {
 	if err := Unseen(request.By, request.APIVersion, request.Kind); err != nil {
 		return nil, err
@@ -212,6 +214,7 @@ func (v *View) placedByMember() map[string]int {
 	return placed
 }
 
+// Version answers who leads, of which version, and how content is sealed.
 func (v *View) Version(context.Context, *struct{}) (any, error) {
 	sealing, err := v.store.Sealing()
 	if err != nil {
@@ -225,6 +228,7 @@ func (v *View) Version(context.Context, *struct{}) (any, error) {
 	}, nil
 }
 
+// Events answers what happened to an object or on a member.
 func (v *View) Events(ctx context.Context, request *api.EventsRequest) (any, error) {
 	found, err := bus.ReadAudit(ctx, v.store.Conn, bus.AuditQuery{
 		Object: strings.TrimSpace(request.Object), Member: request.Member, Limit: request.Limit,

@@ -1,10 +1,11 @@
 package show
 
 import (
-	"flotilla/core/api"
-	"flotilla/subjects"
 	"slices"
 	"time"
+
+	"flotilla/core/api"
+	"flotilla/subjects"
 )
 
 // Remains are what a deletion waits for.
@@ -35,6 +36,7 @@ func Later(a, b time.Time) time.Time {
 	return a
 }
 
+// Remains are what the deletion of a placement or member waits for.
 func (v *View) Remains(kind, name string, stored *api.Spec) (Remains, error) {
 	if kind == subjects.KindMember {
 		return v.RemainsOn(name)

@@ -123,7 +123,7 @@ func (v *View) renderPlacement(entry *bus.Entry[api.Spec], brief bool) (json.Raw
 	return v.complete(&entry.Value, entry.Revision, entry.Value.Body, placementStatus{PlacementStatus: full})
 }
 
-// statusOf gathers what the status of a placement depends on.
+// StatusOf gathers what the status of a placement depends on.
 func (v *View) StatusOf(p *api.Placement) status.Input {
 	name := p.Key()
 	in := status.Input{
