@@ -47,18 +47,15 @@ func CensusEntry(generation uint64, entry int) string {
 // CensusEntries are the keys of all such lists of a generation.
 func CensusEntries(generation uint64) string { return fmt.Sprintf("entry.%d.*", generation) }
 
-// Kinds of specs: the <kind> token of spec.<kind>.<name>, and of audit.<kind>.<name>.
+// Kinds of specs that the hub names: the <kind> token of spec.<kind>.<name>, and of audit.<kind>.<name>; package validate
+// has those of all kinds.
 const (
-	KindPlacement   = api.AuditPlacement // name "web" or "ns/web"
-	KindMember      = api.AuditMember    // name of the member
-	KindObject      = "object"           // name "group|kind|namespace|name"
-	KindRun         = api.AuditRun       // name of the update run
-	KindStrategy    = "strategy"         // name of the update strategy
-	KindProfile     = api.AuditProfile   // name of the auto-upgrade profile
-	KindCatalog     = "catalog"          // name of the version catalog
-	KindMaintenance = "maintenance"      // name of the member
-	KindNodePool    = api.AuditNodePool  // name of the node pool
-	KindInstances   = "instances"        // name of the instance catalog
+	KindPlacement = api.AuditPlacement // name "web" or "ns/web"
+	KindMember    = api.AuditMember    // name of the member
+	KindObject    = "object"           // name "group|kind|namespace|name"
+	KindRun       = api.AuditRun       // name of the update run
+	KindProfile   = api.AuditProfile   // name of the auto-upgrade profile
+	KindNodePool  = api.AuditNodePool  // name of the node pool
 )
 
 // KindUser is the kind of a person in audit events alone.
@@ -87,35 +84,6 @@ type Family struct {
 	prefix  string // with the final dot
 	indexed bool   // the last token is a number
 }
-
-// The families of bucket state. Names are as Key takes them: of a placement "web" or "ns/web", of a
-// member its name, of an object "group|kind|namespace|name", of a snapshot "<placement>.<index>".
-var (
-	PlacementSpecs       = Family{prefix: "spec.placement."}
-	MemberSpecs          = Family{prefix: "spec.member."}
-	ObjectSpecs          = Family{prefix: "spec.object."}
-	RunSpecs             = Family{prefix: "spec.run."}
-	StrategySpecs        = Family{prefix: "spec.strategy."}
-	ProfileSpecs         = Family{prefix: "spec.profile."}
-	CatalogSpecs         = Family{prefix: "spec.catalog."}
-	MaintenanceSpecs     = Family{prefix: "spec.maintenance."}
-	PoolSpecs            = Family{prefix: "spec.nodepool."}
-	InstanceCatalogSpecs = Family{prefix: "spec.instances."}
-	Snapshots            = Family{prefix: "snapshot.", indexed: true}
-	Members              = Family{prefix: "member."}
-	Schedules            = Family{prefix: "schedule."}
-	Verdicts             = Family{prefix: "verdict."}
-	Releases             = Family{prefix: "release."}
-	Statuses             = Family{prefix: "status."}
-	Runs                 = Family{prefix: "run."}
-	Profiles             = Family{prefix: "profile."}
-	Locks                = Family{prefix: "lock."}
-	Disruptions          = Family{prefix: "disruption."}
-	Pools                = Family{prefix: "pool."}
-	Notifications        = Family{prefix: "notification."}
-	Users                = Family{prefix: "user."}
-	Identities           = Family{prefix: "identity."}
-)
 
 // Prefix is what every key of the family begins with, final dot included.
 func (f Family) Prefix() string { return f.prefix }

@@ -10,6 +10,35 @@ import (
 	"flotilla/core/verdict"
 )
 
+// The families of bucket state. Names are as Key takes them: of a placement "web" or "ns/web", of a
+// member its name, of an object "group|kind|namespace|name", of a snapshot "<placement>.<index>".
+var (
+	PlacementSpecs       = Family{prefix: "spec.placement."}
+	MemberSpecs          = Family{prefix: "spec.member."}
+	ObjectSpecs          = Family{prefix: "spec.object."}
+	RunSpecs             = Family{prefix: "spec.run."}
+	StrategySpecs        = Family{prefix: "spec.strategy."}
+	ProfileSpecs         = Family{prefix: "spec.profile."}
+	CatalogSpecs         = Family{prefix: "spec.catalog."}
+	MaintenanceSpecs     = Family{prefix: "spec.maintenance."}
+	PoolSpecs            = Family{prefix: "spec.nodepool."}
+	InstanceCatalogSpecs = Family{prefix: "spec.instances."}
+	Snapshots            = Family{prefix: "snapshot.", indexed: true}
+	Members              = Family{prefix: "member."}
+	Schedules            = Family{prefix: "schedule."}
+	Verdicts             = Family{prefix: "verdict."}
+	Releases             = Family{prefix: "release."}
+	Statuses             = Family{prefix: "status."}
+	Runs                 = Family{prefix: "run."}
+	Profiles             = Family{prefix: "profile."}
+	Locks                = Family{prefix: "lock."}
+	Disruptions          = Family{prefix: "disruption."}
+	Pools                = Family{prefix: "pool."}
+	Notifications        = Family{prefix: "notification."}
+	Users                = Family{prefix: "user."}
+	Identities           = Family{prefix: "identity."}
+)
+
 // Room is a part of the hub that reads and writes records; it has the name of its package.
 type Room string
 
@@ -75,6 +104,15 @@ var records = []Record{
 
 // Records is the table of all kinds of records.
 func Records() []Record { return slices.Clone(records) }
+
+// SpecsOf is the family of the specs of a kind, by its token; false when there is none.
+func SpecsOf(token string) (Family, bool) {
+	at := slices.IndexFunc(records, func(r Record) bool { return r.Family.prefix == "spec."+token+"." })
+	if at < 0 {
+		return Family{}, false
+	}
+	return records[at].Family, true
+}
 
 // Reads says whether a room reads records, as whoever writes them does.
 func (r *Record) Reads(room Room) bool {

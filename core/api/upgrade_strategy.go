@@ -18,7 +18,6 @@ const (
 	KindAutoUpgradeProfile = "AutoUpgradeProfile"
 	KindGate               = "Gate"
 	KindVersionCatalog     = "VersionCatalog"
-	KindMemberMaintenance  = "MemberMaintenance"
 )
 
 // LabelUpdateGroup on a member names the one update group it belongs to (updates.md 1.1).

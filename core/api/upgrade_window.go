@@ -2,6 +2,9 @@ package api
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+// KindMemberMaintenance is the kind of MemberMaintenances.
+const KindMemberMaintenance = "MemberMaintenance"
+
 // MemberMaintenance holds the maintenance schedules of the member it is named after (updates.md 4).
 type MemberMaintenance struct {
 	metav1.TypeMeta   `json:",inline"`

@@ -36,10 +36,6 @@ func versionsRules(c *api.VersionCatalog) (rules, []string) {
 	return upgradeRules(api.KindVersionCatalog, c, func(u *updateFaults) { u.catalog(c) }), notes
 }
 
-func maintenanceRules(m *api.MemberMaintenance) (rules, []string) {
-	return upgradeRules(api.KindMemberMaintenance, m, func(u *updateFaults) { u.maintenance(m, zoneForm.MatchString) }), annotationNotes(m.Annotations)
-}
-
 // upgradeRules holds a document around upgrades to those of its metadata and those of judge.
 func upgradeRules(kind string, value metav1.Object, judge func(*updateFaults)) rules {
 	var u updateFaults

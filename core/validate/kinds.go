@@ -1,17 +1,23 @@
 package validate
 
 import (
+	"maps"
+	"reflect"
 	"slices"
 
 	"flotilla/core/api"
 	"flotilla/core/strict"
 )
 
-// kind is what is known of one kind: a new one is a new row of kinds.
-type kind struct {
+// Kind is what is known of one kind: a new one is a new row of kinds.
+type Kind struct {
 	group string
 	// shared kinds bear a name that others use too: of another group they are content.
 	shared bool
+	// Type is the struct of its objects.
+	Type reflect.Type
+	// Token is the first part of the names of its objects in events, and of the keys of their specs.
+	Token string
 	// read takes the document in, holds it to the rules that need no other object, and remarks on it.
 	read func(*reading)
 	// fill fills in what a value leaves out; nil where that is nothing, or not to be said without the stored object.
@@ -29,33 +35,59 @@ var versions = map[string][]string{
 }
 
 // kinds are the kinds that Flotilla gives a meaning to; all others are content.
-var kinds map[string]kind
+var kinds map[string]Kind
 
 func init() {
-	placement := kind{
-		group: api.GroupPlacement, read: reads(placementRules), fill: fills(Default), change: changes(PlacementUpdate),
-	}
-	kinds = map[string]kind{
+	placement := of(api.GroupPlacement, api.AuditPlacement, placementRules)
+	placement.fill, placement.change = fills(Default), changes(PlacementUpdate)
+	run := of(api.GroupFlotilla, api.AuditRun, runRules)
+	run.fill = fills(DefaultRun)
+	profile := of(api.GroupFlotilla, api.AuditProfile, profileRules)
+	profile.fill, profile.change = fills(DefaultProfile), changes(AutoUpgradeProfileChange)
+	kinds = map[string]Kind{
 		api.KindClusterResourcePlacement: placement,
 		api.KindResourcePlacement:        placement,
-		api.KindMemberCluster:            {group: api.GroupCluster, read: (*reading).member, fill: fills(DefaultMember)},
-		api.KindUpdateRun:                {group: api.GroupFlotilla, read: reads(runRules), fill: fills(DefaultRun)},
-		api.KindUpdateStrategy:           {group: api.GroupFlotilla, read: reads(strategyRules)},
-		api.KindAutoUpgradeProfile: {
-			group: api.GroupFlotilla, read: reads(profileRules), fill: fills(DefaultProfile), change: changes(AutoUpgradeProfileChange),
-		},
-		api.KindVersionCatalog:    {group: api.GroupFlotilla, read: reads(versionsRules)},
-		api.KindMemberMaintenance: {group: api.GroupFlotilla, read: reads(maintenanceRules)},
-		api.KindGate:              {group: api.GroupFlotilla, shared: true, read: (*reading).gate},
-		api.KindNodePool:          {group: api.GroupKarpenter, shared: true, read: (*reading).pool},
-		api.KindInstanceCatalog:   {group: api.GroupFlotilla, read: reads(instancesRules)},
+		api.KindMemberCluster:            {group: api.GroupCluster, Type: reflect.TypeFor[api.MemberCluster](), Token: api.AuditMember, read: (*reading).member, fill: fills(DefaultMember)},
+		api.KindUpdateRun:                run,
+		api.KindUpdateStrategy:           of(api.GroupFlotilla, "strategy", strategyRules),
+		api.KindAutoUpgradeProfile:       profile,
+		api.KindVersionCatalog:           of(api.GroupFlotilla, "catalog", versionsRules),
+		api.KindMemberMaintenance:        of(api.GroupFlotilla, "maintenance", maintenanceRules),
+		api.KindGate:                     {group: api.GroupFlotilla, shared: true, Type: reflect.TypeFor[api.Gate](), Token: "gate", read: (*reading).gate},
+		api.KindNodePool:                 {group: api.GroupKarpenter, shared: true, Type: reflect.TypeFor[api.NodePool](), Token: api.AuditNodePool, read: (*reading).pool},
+		api.KindInstanceCatalog:          of(api.GroupFlotilla, "instances", instancesRules),
 	}
+}
+
+// of is a kind whose documents are read as a T and held to what judge demands.
+func of[T any, P api.PointerTo[T]](group, token string, judge func(P) (rules, []string)) Kind {
+	return Kind{group: group, Type: reflect.TypeFor[T](), Token: token, read: reads(judge)}
+}
+
+// Kinds are the kinds that Flotilla gives a meaning to, by name.
+func Kinds() map[string]Kind { return maps.Clone(kinds) }
+
+// Versions are the apiVersions in which documents of the kind are accepted, newest first.
+func (k Kind) Versions() []string {
+	all := slices.Clone(versions[k.group])
+	for i := range all {
+		all[i] = k.group + "/" + all[i]
+	}
+	return all
 }
 
 // Known reports whether documents of a kind are decoded strictly; all others are content.
 func Known(apiVersion, kind string) bool {
 	group, version := api.SplitAPIVersion(apiVersion)
 	return kinds[kind].group == group && group != "" && slices.Contains(versions[group], version)
+}
+
+// TokenOf is the token of a kind, empty for content.
+func TokenOf(apiVersion, kind string) string {
+	if !Known(apiVersion, kind) {
+		return ""
+	}
+	return kinds[kind].Token
 }
 
 // Fill fills in what a document of a known kind leaves out, as far as that needs no other object.

@@ -16,6 +16,10 @@ func MemberMaintenance(m *api.MemberMaintenance, knownZone func(string) bool) st
 	return u.list()
 }
 
+func maintenanceRules(m *api.MemberMaintenance) (rules, []string) {
+	return upgradeRules(api.KindMemberMaintenance, m, func(u *updateFaults) { u.maintenance(m, zoneForm.MatchString) }), annotationNotes(m.Annotations)
+}
+
 func (u *updateFaults) maintenance(m *api.MemberMaintenance, knownZone func(string) bool) {
 	rules{&u.found}.dnsLabel(m.Name, strict.At("metadata.name"))
 	schedules := []struct {

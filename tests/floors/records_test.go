@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"flotilla/core/validate"
 	"flotilla/subjects"
 )
 
@@ -24,11 +25,22 @@ var bypasses = map[string]string{
 	"bus.Op{":     "what bus.Writes makes",
 }
 
-// given are the families that come with what bus makes of them.
-var given = map[string]string{
-	"bus.LocksOf":  subjects.Locks.Prefix(),
-	"bus.Bound":    subjects.Schedules.Prefix(),
-	"bus.Released": subjects.Releases.Prefix(),
+// given are the families that come with what makes something of them.
+var given = map[string][]string{
+	"bus.LocksOf":      {subjects.Locks.Prefix()},
+	"bus.Bound":        {subjects.Schedules.Prefix()},
+	"bus.Released":     {subjects.Releases.Prefix()},
+	"subjects.SpecsOf": specPrefixes(),
+}
+
+// specPrefixes are those of the specs of all kinds.
+func specPrefixes() (prefixes []string) {
+	for _, k := range validate.Kinds() {
+		if family, kept := subjects.SpecsOf(k.Token); kept {
+			prefixes = append(prefixes, family.Prefix())
+		}
+	}
+	return prefixes
 }
 
 // TestRoomsReadAndWriteWhatTheTableOfRecordsSays: a room asks as itself, names the families that the table has it read
@@ -67,8 +79,8 @@ func TestRoomsReadAndWriteWhatTheTableOfRecordsSays(t *testing.T) {
 			name, isSubject := strings.CutPrefix(use, "subjects.")
 			as, isAsked := strings.CutPrefix(use, "as subjects.")
 			switch {
-			case given[use] != "":
-				found = append(found, given[use])
+			case given[use] != nil:
+				found = append(found, given[use]...)
 			case isSubject && families[name] != "":
 				found = append(found, families[name])
 			case isAsked:

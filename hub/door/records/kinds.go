@@ -4,6 +4,7 @@ import (
 	"flotilla/bus"
 	"flotilla/core/api"
 	"flotilla/core/content"
+	"flotilla/core/validate"
 	"flotilla/subjects"
 )
 
@@ -14,21 +15,24 @@ type Named struct {
 }
 
 // Kinds are those whose objects go by their name alone.
-var Kinds = map[string]Named{
-	api.KindUpdateRun:          {subjects.KindRun, subjects.RunSpecs},
-	api.KindUpdateStrategy:     {subjects.KindStrategy, subjects.StrategySpecs},
-	api.KindAutoUpgradeProfile: {subjects.KindProfile, subjects.ProfileSpecs},
-	api.KindVersionCatalog:     {subjects.KindCatalog, subjects.CatalogSpecs},
-	api.KindMemberMaintenance:  {subjects.KindMaintenance, subjects.MaintenanceSpecs},
-	api.KindNodePool:           {subjects.KindNodePool, subjects.PoolSpecs},
-	api.KindInstanceCatalog:    {subjects.KindInstances, subjects.InstanceCatalogSpecs},
+var Kinds = named()
+
+func named() map[string]Named {
+	kinds := map[string]Named{}
+	for kind, k := range validate.Kinds() {
+		family, kept := subjects.SpecsOf(k.Token)
+		if kept && family != subjects.PlacementSpecs && family != subjects.MemberSpecs {
+			kinds[kind] = Named{k.Token, family}
+		}
+	}
+	return kinds
 }
 
 // specsOf are the tables of the specs of named kinds, by kind.
 func specsOf(a *bus.Access) map[string]*bus.Records[api.Spec] {
 	specs := map[string]*bus.Records[api.Spec]{}
-	for kind, where := range Kinds {
-		specs[kind] = bus.Writes[api.Spec](a, where.Family)
+	for kind, named := range Kinds {
+		specs[kind] = bus.Writes[api.Spec](a, named.Family)
 	}
 	return specs
 }

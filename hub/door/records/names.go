@@ -14,17 +14,14 @@ import (
 
 // EventName is how events name an object: "placement/web", "member/berlin", "object/ConfigMap/ns/web".
 func EventName(ref api.ObjectRef) string {
-	switch {
-	case !validate.Known(ref.APIVersion, ref.Kind):
-		return subjects.KindObject + "/" + ref.String()
-	case ref.Kind == api.KindMemberCluster:
-		return subjects.KindMember + "/" + ref.Name
-	case Kinds[ref.Kind].Token != "":
-		return Kinds[ref.Kind].Token + "/" + ref.Name
-	case ref.Namespace != "":
-		return subjects.KindPlacement + "/" + ref.Namespace + "/" + ref.Name
+	switch token := validate.TokenOf(ref.APIVersion, ref.Kind); {
+	case token == "":
+		return api.AuditObject(subjects.KindObject, ref.String())
+	case ref.Kind == api.KindResourcePlacement:
+		return api.AuditObject(token, ref.Namespace, ref.Name)
+	default:
+		return api.AuditObject(token, ref.Name)
 	}
-	return subjects.KindPlacement + "/" + ref.Name
 }
 
 // Typed is how an object is typed at the command line.

@@ -15,6 +15,7 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 
 	"flotilla/core/api"
+	"flotilla/core/validate"
 )
 
 // kind is one kind of documents.
@@ -24,28 +25,12 @@ type kind struct {
 	readOnly bool
 }
 
-var (
-	placementVersions = []string{api.GroupPlacement + "/v1", api.GroupPlacement + "/v1beta1"}
-	memberVersions    = []string{api.GroupCluster + "/v1", api.GroupCluster + "/v1beta1"}
-	ownVersions       = []string{api.VersionFlotilla}
-	poolVersions      = []string{api.GroupKarpenter + "/v1", api.GroupKarpenter + "/v1beta1"}
-)
+var ownVersions = []string{api.VersionFlotilla}
 
 // kinds are those that Flotilla gives a meaning to, and those of Kubernetes that have words of their own.
 var kinds = map[string]kind{
-	api.KindClusterResourcePlacement: {placementVersions, reflect.TypeFor[api.Placement](), false},
-	api.KindResourcePlacement:        {placementVersions, reflect.TypeFor[api.Placement](), false},
-	api.KindMemberCluster:            {memberVersions, reflect.TypeFor[api.MemberCluster](), false},
-	api.KindUpdateRun:                {ownVersions, reflect.TypeFor[api.UpdateRun](), false},
-	api.KindUpdateStrategy:           {ownVersions, reflect.TypeFor[api.UpdateStrategy](), false},
-	api.KindAutoUpgradeProfile:       {ownVersions, reflect.TypeFor[api.AutoUpgradeProfile](), false},
-	api.KindVersionCatalog:           {ownVersions, reflect.TypeFor[api.VersionCatalog](), false},
-	api.KindMemberMaintenance:        {ownVersions, reflect.TypeFor[api.MemberMaintenance](), false},
-	api.KindGate:                     {ownVersions, reflect.TypeFor[api.Gate](), true},
-	api.KindNodePool:                 {poolVersions, reflect.TypeFor[poolWithStatus](), false},
-	api.KindInstanceCatalog:          {ownVersions, reflect.TypeFor[api.InstanceCatalog](), false},
-	api.KindMemberNode:               {ownVersions, reflect.TypeFor[api.MemberNode](), true},
-	api.KindNodeDisruption:           {ownVersions, reflect.TypeFor[api.NodeDisruption](), true},
+	api.KindMemberNode:     {ownVersions, reflect.TypeFor[api.MemberNode](), true},
+	api.KindNodeDisruption: {ownVersions, reflect.TypeFor[api.NodeDisruption](), true},
 
 	"Namespace":               {[]string{"v1"}, reflect.TypeFor[corev1.Namespace](), false},
 	"ConfigMap":               {[]string{"v1"}, reflect.TypeFor[corev1.ConfigMap](), false},
@@ -74,6 +59,15 @@ var kinds = map[string]kind{
 	"ClusterRoleBinding":      {[]string{"rbac.authorization.k8s.io/v1"}, reflect.TypeFor[rbacv1.ClusterRoleBinding](), false},
 	"PriorityClass":           {[]string{"scheduling.k8s.io/v1"}, reflect.TypeFor[schedulingv1.PriorityClass](), false},
 	"StorageClass":            {[]string{"storage.k8s.io/v1"}, reflect.TypeFor[storagev1.StorageClass](), false},
+}
+
+func init() {
+	for name, k := range validate.Kinds() {
+		kinds[name] = kind{k.Versions(), k.Type, name == api.KindGate}
+	}
+	pool := kinds[api.KindNodePool]
+	pool.of = reflect.TypeFor[poolWithStatus]()
+	kinds[api.KindNodePool] = pool
 }
 
 // poolWithStatus is a NodePool as the hub shows it.

@@ -19,9 +19,6 @@ type Type struct {
 	// Word is the one that is typed in hints, the kind in small letters where it is empty; and List lists objects, Plural
 	// where it is empty.
 	Word, List string
-	// Events is the first part of the name under which events of an object are kept; where it is empty, that of
-	// Flotilla's own kinds is Word, and events of others are kept as those of content.
-	Events string
 	// Applied and Described are what to type, behind "flotilla", once an object was applied or described.
 	Applied, Described func(Ref) string
 }
@@ -37,15 +34,15 @@ const (
 var Kinds = []Type{
 	{
 		APIVersion: PlacementVersion, Kind: api.KindClusterResourcePlacement, Plural: "clusterresourceplacements", Short: []string{"crp", "placements", "placement", "p"},
-		Word: "placement", List: "placements", Events: "placement", Applied: rollout, Described: why,
+		Word: "placement", List: "placements", Applied: rollout, Described: why,
 	},
 	{
 		APIVersion: PlacementVersion, Kind: api.KindResourcePlacement, Plural: "resourceplacements", Short: []string{"rp"}, Namespaced: true,
-		Word: "rp", List: "rp", Events: "placement", Applied: rollout, Described: why,
+		Word: "rp", List: "rp", Applied: rollout, Described: why,
 	},
 	{
 		APIVersion: ClusterVersion, Kind: api.KindMemberCluster, Plural: "memberclusters", Short: []string{"mc", "members", "member"},
-		Word: "member", List: "members", Events: "member", Applied: always("get members"), Described: named("events --member"),
+		Word: "member", List: "members", Applied: always("get members"), Described: named("events --member"),
 	},
 	{
 		APIVersion: api.VersionFlotilla, Kind: api.KindUpdateRun, Plural: "updateruns", Short: []string{"ur", "runs", "run"},
@@ -70,11 +67,11 @@ var Kinds = []Type{
 	{APIVersion: api.VersionFlotilla, Kind: api.KindGate, Plural: "gates"},
 	{
 		APIVersion: api.GroupKarpenter + "/v1", Kind: api.KindNodePool, Plural: "nodepools", Short: []string{"np", "pools", "pool"},
-		Events: "nodepool", Applied: always("plan nodes"), Described: named("budgets"),
+		Applied: always("plan nodes"), Described: named("budgets"),
 	},
 	{
 		APIVersion: api.VersionFlotilla, Kind: api.KindInstanceCatalog, Plural: "instancecatalogs", Short: []string{"ic"},
-		Events: "instances", Applied: always("plan nodes"),
+		Applied: always("plan nodes"),
 	},
 	{
 		APIVersion: api.VersionFlotilla, Kind: api.KindMemberNode, Plural: "nodes", Short: []string{"node", "no"},

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"flotilla/core/api"
+	"flotilla/core/validate"
 	"flotilla/hub/flotilla/cli/session"
 )
 
@@ -56,14 +57,14 @@ func (r Ref) IsPlacement() bool {
 
 // AuditName is the name under which the audit stream keeps events of the object.
 func (r Ref) AuditName() string {
-	first := r.Events
-	if first == "" && r.APIVersion == api.VersionFlotilla {
-		first = r.word()
+	token := validate.TokenOf(r.APIVersion, r.Kind)
+	switch {
+	case r.APIVersion == api.VersionFlotilla && OnMembers(r.Kind):
+		token = r.word()
+	case token == "":
+		return api.AuditObject("object", r.Object().String())
 	}
-	if first == "" {
-		return "object/" + r.Object().String()
-	}
-	return first + "/" + strings.TrimPrefix(r.Namespace+"/"+r.Name, "/")
+	return api.AuditObject(token, strings.TrimPrefix(r.Namespace+"/"+r.Name, "/"))
 }
 
 // Listing is how objects beside this one are listed: "placements", "deployments -n shop", "nodes -m oslo".
