@@ -29,10 +29,9 @@ func (a commands) statusCommand() *cobra.Command {
 }
 
 func (a commands) status(ctx context.Context, format string, check bool) error {
-	if format != "" && format != "json" {
-		return session.Usagef("unknown output format %q, expected json", format)
+	if err := a.Format(format, "json"); err != nil {
+		return err
 	}
-	a.Machine = format == "json"
 	var s api.FleetStatus
 	if err := a.Call(ctx, api.VerbStatus, struct{}{}, &s); err != nil {
 		return err

@@ -97,15 +97,14 @@ func (a commands) userListCommand() *cobra.Command {
 		Example: `  flotilla user list`,
 		Args:    session.NoArgs,
 		RunE: a.Do(func(ctx context.Context, _ []string) error {
-			if format != "" && format != "json" {
-				return session.Usagef("unknown output format %q, expected json", format)
+			if err := a.Format(format, "json"); err != nil {
+				return err
 			}
 			var reply api.UserListResponse
 			if err := a.Call(ctx, api.VerbUserList, struct{}{}, &reply); err != nil {
 				return err
 			}
-			if format == "json" {
-				a.Machine = true
+			if a.Machine {
 				return session.PrintJSON(a.Out, reply)
 			}
 			return a.printUsers(reply.Users)

@@ -37,8 +37,8 @@ func (a commands) versionCommand() *cobra.Command {
 }
 
 func (a commands) version(ctx context.Context, clientOnly bool, format string) error {
-	if format != "" && format != "json" {
-		return session.Usagef("unknown output format %q, expected json", format)
+	if err := a.Format(format, "json"); err != nil {
+		return err
 	}
 	v := Versions{Client: clientVersion{Version: api.Version, Level: api.Level}}
 	var err error

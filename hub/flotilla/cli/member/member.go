@@ -17,10 +17,8 @@ import (
 
 func (a commands) memberCommand() *cobra.Command {
 	return session.Group("member", "Admit members, enrol and revoke their agents, label, taint and let them leave",
-		a.memberAdmitCommand(), a.memberEnrolCommand(), a.memberManifestCommand(), a.memberRevokeCommand(), a.memberLeaveCommand(),
-		object.Commands{Client: a.Client}.MemberLabelCommand(), a.memberTaintCommand(),
-		a.memberCordonCommand("cordon", "Keep every new placement off a member", false),
-		a.memberCordonCommand("uncordon", "Let placements onto a member again", true))
+		append(a.cordonCommands(true), a.memberAdmitCommand(), a.memberEnrolCommand(), a.memberManifestCommand(), a.memberRevokeCommand(), a.memberLeaveCommand(),
+			object.Commands{Client: a.Client}.MemberLabelCommand(), a.taintCommand(true))...)
 }
 
 type admitOptions struct {
@@ -176,34 +174,6 @@ func whenLeaving(value string) resource.Change {
 		}
 		return map[string]any{"spec": map[string]any{"deleteOptions": map[string]any{"whenLeaving": value}}}, nil
 	}
-}
-
-func (a commands) memberTaintCommand() *cobra.Command {
-	var dryRun string
-	cmd := &cobra.Command{
-		Use:     "taint NAME KEY=VALUE:NoSchedule… KEY-…",
-		Short:   "Set or remove taints of a member",
-		Example: `  flotilla member taint berlin gpu=yes:NoSchedule`,
-		Args:    cobra.MinimumNArgs(1),
-		RunE:    a.Do(func(ctx context.Context, args []string) error { return a.taint(ctx, args, dryRun, true) }),
-	}
-	session.DryRunFlag(cmd, &dryRun)
-	return cmd
-}
-
-func (a commands) memberCordonCommand(verb, short string, remove bool) *cobra.Command {
-	var dryRun string
-	cmd := &cobra.Command{
-		Use:     verb + " NAME",
-		Short:   short,
-		Example: "  flotilla member " + verb + " berlin",
-		Args:    oneName,
-		RunE: a.Do(func(ctx context.Context, args []string) error {
-			return a.cordon(ctx, args, verb+"ed", remove, dryRun, true)
-		}),
-	}
-	session.DryRunFlag(cmd, &dryRun)
-	return cmd
 }
 
 // oneName wants exactly the name of a member.

@@ -13,7 +13,8 @@ import (
 	"flotilla/hub/flotilla/cli/session"
 )
 
-func (a commands) taintCommand() *cobra.Command {
+// taintCommand makes "taint member NAME CHANGE…", under "flotilla member" "taint NAME CHANGE…".
+func (a commands) taintCommand(bare bool) *cobra.Command {
 	var dryRun string
 	cmd := &cobra.Command{
 		Use:   "taint member NAME KEY=VALUE:NoSchedule… KEY-…",
@@ -22,7 +23,11 @@ func (a commands) taintCommand() *cobra.Command {
 there stays.`,
 		Example: `  flotilla taint member berlin gpu=yes:NoSchedule
   flotilla taint member berlin gpu-`,
-		RunE: a.Do(func(ctx context.Context, args []string) error { return a.taint(ctx, args, dryRun, false) }),
+		RunE: a.Do(func(ctx context.Context, args []string) error { return a.taint(ctx, args, dryRun, bare) }),
+	}
+	if bare {
+		cmd.Use, cmd.Short, cmd.Long = "taint NAME KEY=VALUE:NoSchedule… KEY-…", "Set or remove taints of a member", ""
+		cmd.Example, cmd.Args = `  flotilla member taint berlin gpu=yes:NoSchedule`, cobra.MinimumNArgs(1)
 	}
 	session.DryRunFlag(cmd, &dryRun)
 	return cmd

@@ -141,8 +141,8 @@ func (a Commands) planNodeDocuments(o *PlanNodesOptions, documents []offline.Doc
 
 // momentOf reads what the commands about nodes share: the time and the format.
 func (a Commands) momentOf(flag, moment, format string) (time.Time, error) {
-	if format != "" && format != "json" {
-		return time.Time{}, session.Usagef("unknown output format %q, expected json", format)
+	if err := a.Format(format, "json"); err != nil {
+		return time.Time{}, err
 	}
 	at := a.Now()
 	if moment != "" {
@@ -151,7 +151,6 @@ func (a Commands) momentOf(flag, moment, format string) (time.Time, error) {
 			return at, session.Usagef("%s: found %q, expected a time such as 2026-03-01T12:00:00Z", flag, moment)
 		}
 	}
-	a.Machine = format == "json"
 	return at.UTC().Truncate(time.Second), nil
 }
 

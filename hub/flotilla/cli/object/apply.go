@@ -2,7 +2,6 @@ package object
 
 import (
 	"context"
-	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -53,10 +52,9 @@ func (a Commands) apply(ctx context.Context, o *applyOptions) error {
 	if err != nil {
 		return err
 	}
-	if !slices.Contains([]string{"", "name", "json"}, o.format) {
-		return session.Usagef("unknown output format %q, expected name or json", o.format)
+	if err := a.Format(o.format, "name", "json"); err != nil {
+		return err
 	}
-	a.Machine = o.format != ""
 	documents, err := o.Read(a.Client)
 	if err != nil {
 		return err

@@ -66,10 +66,9 @@ func (a Commands) delete(ctx context.Context, o *deleteOptions, args []string) e
 	if err != nil {
 		return err
 	}
-	if o.Format != "" && o.Format != "name" {
-		return session.Usagef("unknown output format %q, expected name", o.Format)
+	if err := a.Format(o.Format, "name"); err != nil {
+		return err
 	}
-	a.Machine = o.Format == "name"
 	refs, err := a.deletionRefs(ctx, o, args)
 	if err != nil {
 		return err

@@ -2,7 +2,6 @@ package object
 
 import (
 	"context"
-	"slices"
 
 	"flotilla/core/api"
 	"flotilla/core/strict"
@@ -18,10 +17,9 @@ const actionChecked = "checked"
 
 // applyOnPaper holds documents to every rule that needs no other object.
 func (a Commands) applyOnPaper(o *applyOptions) error {
-	if !slices.Contains([]string{"", "name", "json"}, o.format) {
-		return session.Usagef("unknown output format %q, expected name or json", o.format)
+	if err := a.Format(o.format, "name", "json"); err != nil {
+		return err
 	}
-	a.Machine = o.format != ""
 	documents, err := o.Read(a.Client)
 	if err != nil {
 		return err
@@ -63,10 +61,9 @@ func (a Commands) applyOnPaper(o *applyOptions) error {
 
 // deleteOnPaper names what a deletion would ask for. Objects that are chosen and not named are listed by the hub.
 func (a Commands) deleteOnPaper(ctx context.Context, o *deleteOptions, args []string) error {
-	if o.Format != "" && o.Format != "name" {
-		return session.Usagef("unknown output format %q, expected name", o.Format)
+	if err := a.Format(o.Format, "name"); err != nil {
+		return err
 	}
-	a.Machine = o.Format == "name"
 	refs, err := a.deletionRefs(ctx, o, args)
 	if err != nil {
 		return err

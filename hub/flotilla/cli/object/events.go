@@ -43,13 +43,12 @@ func (a Commands) eventsCommand() *cobra.Command {
 }
 
 func (a Commands) events(ctx context.Context, o *eventsOptions, args []string) error {
-	if o.format != "" && o.format != "json" {
-		return session.Usagef("unknown output format %q, expected json", o.format)
+	if err := a.Format(o.format, "json"); err != nil {
+		return err
 	}
 	if o.limit < 1 {
 		return session.Usagef("--limit: found %d, expected 1 or more", o.limit)
 	}
-	a.Machine = o.format == "json"
 	request := api.EventsRequest{Member: o.member, Limit: o.limit}
 	if err := a.eventsAbout(ctx, o, args, &request); err != nil {
 		return err

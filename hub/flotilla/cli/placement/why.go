@@ -51,8 +51,8 @@ It asks the hub, or, when files are named, answers from them alone, as plan does
 }
 
 func (a Commands) why(ctx context.Context, o *nodes.WhyOptions, args []string) error {
-	if o.Format != "" && o.Format != "json" && o.Format != "wide" {
-		return session.Usagef("unknown output format %q, expected json or wide", o.Format)
+	if err := a.Format(o.Format, "json", "wide"); err != nil {
+		return err
 	}
 	if r, ok := nodes.AsNode(args); ok {
 		return nodes.Commands{Client: a.Client}.WhyNode(ctx, o, r)
@@ -64,7 +64,6 @@ func (a Commands) why(ctx context.Context, o *nodes.WhyOptions, args []string) e
 	if err := o.Unused(); err != nil {
 		return err
 	}
-	a.Machine = o.Format == "json"
 	var answers []why.Answer
 	switch {
 	case !o.Empty():

@@ -71,14 +71,13 @@ Exit 0 when nothing would change, 1 when something would, 3 when the files are r
 }
 
 func (a commands) plan(ctx context.Context, o *planOptions) error {
-	if o.format != "" && o.format != "json" && o.format != "wide" {
-		return session.Usagef("unknown output format %q, expected json or wide", o.format)
+	if err := a.Format(o.format, "json", "wide"); err != nil {
+		return err
 	}
 	at, err := o.Time()
 	if err != nil {
 		return err
 	}
-	a.Machine = o.format == "json"
 	documents, err := o.Read(a.Client)
 	if err != nil {
 		return err

@@ -22,12 +22,9 @@ path, stage/before/Approval or stage/group/after/Approval. A scheduled start is 
 		Example: `  flotilla run approve spring
   flotilla run approve spring --gate prod/before/Approval`,
 		Args: oneRun,
-		RunE: a.Do(func(ctx context.Context, args []string) error {
-			name, err := runName(args[0])
-			if err != nil {
-				return err
-			}
+		RunE: a.onRun(func(ctx context.Context, name string) error {
 			if gate == "" {
+				var err error
 				if gate, err = a.waitingGate(ctx, name); err != nil {
 					return err
 				}

@@ -16,11 +16,7 @@ func (a commands) runDeleteCommand() *cobra.Command {
 		Short:   "Delete a run that is not active; its gates go with it",
 		Example: `  flotilla run delete spring`,
 		Args:    oneRun,
-		RunE: a.Do(func(ctx context.Context, args []string) error {
-			name, err := runName(args[0])
-			if err != nil {
-				return err
-			}
+		RunE: a.onRun(func(ctx context.Context, name string) error {
 			run, err := a.fetchRun(ctx, name)
 			if err != nil {
 				return err

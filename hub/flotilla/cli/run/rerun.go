@@ -1,7 +1,6 @@
 package run
 
 import (
-	"cmp"
 	"context"
 	"strings"
 
@@ -24,9 +23,8 @@ failed is taken up as a whole, a stopped one with what users skipped, and of a r
   flotilla run rerun spring --members oslo,riga
   flotilla run rerun spring --members Failed,SkippedByUser --watch`,
 		Args: oneRun,
-		RunE: a.Do(func(ctx context.Context, args []string) error {
-			name, err := runName(args[0])
-			if err = cmp.Or(err, f.check()); err != nil {
+		RunE: a.onRun(func(ctx context.Context, name string) error {
+			if err := f.check(); err != nil {
 				return err
 			}
 			request := api.RunRequest{Run: name, Members: rerunMembers(members), IgnoreMaintenanceWindows: f.ignoreWindows, Reason: f.reason}

@@ -44,6 +44,17 @@ func runName(arg string) (string, error) {
 	return resource.NameOfKind(arg, api.KindUpdateRun, "an update run")
 }
 
+// onRun is what a command does whose only argument is the name of an update run.
+func (a commands) onRun(do func(ctx context.Context, name string) error) func(*cobra.Command, []string) error {
+	return a.Do(func(ctx context.Context, args []string) error {
+		name, err := runName(args[0])
+		if err != nil {
+			return err
+		}
+		return do(ctx, name)
+	})
+}
+
 // operation is one operation on a run: its verb, what it asks, and how it says that it was done.
 type operation struct {
 	verb    string

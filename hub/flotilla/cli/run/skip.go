@@ -43,12 +43,7 @@ skipped or, when one cannot be, none. What runs already finishes.`,
 				return err
 			}
 			o := &operation{verb: api.VerbRunSkip, request: api.RunRequest{Run: name, Targets: targets}, done: "skips " + strings.Join(args[1:], ", ")}
-			reply, err := a.operate(ctx, o)
-			if err != nil {
-				return err
-			}
-			a.nextOf(&reply)
-			return nil
+			return a.operateAndFollow(ctx, o, false)
 		}),
 	}
 }

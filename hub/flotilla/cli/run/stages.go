@@ -121,10 +121,20 @@ func (b *stageBuilder) narrow(selector string) {
 	}
 }
 
-// scope is a stage or a group that a setting is about.
+// scope is what may be set of a stage or a group.
 type scope struct {
-	stage *api.UpdateStage
-	group *api.UpdateGroup
+	group                 string // its name; empty: it is a stage
+	concurrency, failures *strict.CountOrPercent
+	before, after         *[]api.GateConfiguration
+	wait                  *int32
+}
+
+func stageScope(s *api.UpdateStage) scope {
+	return scope{"", &s.MaxConcurrency, &s.MaxAllowedFailures, &s.BeforeGates, &s.AfterGates, &s.AfterStageWaitInSeconds}
+}
+
+func groupScope(g *api.UpdateGroup) scope {
+	return scope{g.Name, &g.MaxConcurrency, &g.MaxAllowedFailures, &g.BeforeGates, &g.AfterGates, nil}
 }
 
 // scopes are the stages and groups that a name means: STAGE, GROUP or STAGE/GROUP; all stages without
@@ -136,13 +146,13 @@ func (b *stageBuilder) scopes(flag, name string) ([]scope, error) {
 		s := &b.strategy.Stages[i]
 		known = append(known, s.Name)
 		if name == "" || name == s.Name {
-			found = append(found, scope{stage: s})
+			found = append(found, stageScope(s))
 		}
 		for j := range s.Groups {
 			g := &s.Groups[j]
 			known = append(known, g.Name)
 			if name == s.Name+"/"+g.Name || name == g.Name && name != s.Name {
-				found = append(found, scope{s, g})
+				found = append(found, groupScope(g))
 			}
 		}
 	}
@@ -180,7 +190,7 @@ func (b *stageBuilder) settings(f *stageFlags) error {
 	}{
 		{"--max-concurrency", f.concurrency, scope.atOnce},
 		{"--max-failures", f.failures, scope.mayFail},
-		{"--wait", f.waits, scope.wait},
+		{"--wait", f.waits, scope.waitAfter},
 		{"--start-at", f.startAt, scope.startAt},
 		{"--approve-before", withoutValues(f.approveBefore), scope.approveBefore},
 		{"--approve-after", withoutValues(f.approveAfter), scope.approveAfter},
@@ -202,32 +212,24 @@ func withoutValues(names []string) []string {
 }
 
 func (s scope) atOnce(value string) error {
-	if s.group != nil {
-		s.group.MaxConcurrency = strict.CountOrPercent(value)
-	} else {
-		s.stage.MaxConcurrency = strict.CountOrPercent(value)
-	}
+	*s.concurrency = strict.CountOrPercent(value)
 	return nil
 }
 
 func (s scope) mayFail(value string) error {
-	if s.group != nil {
-		s.group.MaxAllowedFailures = strict.CountOrPercent(value)
-	} else {
-		s.stage.MaxAllowedFailures = strict.CountOrPercent(value)
-	}
+	*s.failures = strict.CountOrPercent(value)
 	return nil
 }
 
-func (s scope) wait(value string) error {
+func (s scope) waitAfter(value string) error {
 	d, err := time.ParseDuration(value)
 	if err != nil || d < 0 || d > api.MaxStageWait*time.Second {
 		return session.Usagef("--wait: found %q, expected a duration up to 720h, such as 1h30m", value)
 	}
-	if s.group != nil {
-		return session.Usagef("--wait: found group %q, expected a stage: only stages are waited after", s.group.Name)
+	if s.wait == nil {
+		return session.Usagef("--wait: found group %q, expected a stage: only stages are waited after", s.group)
 	}
-	s.stage.AfterStageWaitInSeconds = int32(d / time.Second)
+	*s.wait = int32(d / time.Second)
 	return nil
 }
 
@@ -243,31 +245,17 @@ func (s scope) startAt(value string) error {
 	if err != nil {
 		return err
 	}
-	s.gateBefore(api.GateConfiguration{
+	*s.before = append(*s.before, api.GateConfiguration{
 		Type: api.GateScheduledStart, ScheduledStartConfiguration: &api.ScheduledStart{StartDay: days[0], StartTime: parts[1], UTCOffset: parts[2]},
 	})
 	return nil
 }
 
-func (s scope) approveBefore(string) error {
-	s.gateBefore(api.GateConfiguration{Type: api.GateApproval})
-	return nil
-}
+func (s scope) approveBefore(string) error { return approval(s.before) }
 
-func (s scope) gateBefore(gate api.GateConfiguration) {
-	if s.group != nil {
-		s.group.BeforeGates = append(s.group.BeforeGates, gate)
-	} else {
-		s.stage.BeforeGates = append(s.stage.BeforeGates, gate)
-	}
-}
+func (s scope) approveAfter(string) error { return approval(s.after) }
 
-func (s scope) approveAfter(string) error {
-	gate := api.GateConfiguration{Type: api.GateApproval}
-	if s.group != nil {
-		s.group.AfterGates = append(s.group.AfterGates, gate)
-	} else {
-		s.stage.AfterGates = append(s.stage.AfterGates, gate)
-	}
+func approval(gates *[]api.GateConfiguration) error {
+	*gates = append(*gates, api.GateConfiguration{Type: api.GateApproval})
 	return nil
 }

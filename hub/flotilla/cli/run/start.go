@@ -44,9 +44,8 @@ are tried again, and those that users skipped stay skipped unless --include-skip
 		Example: `  flotilla run start spring --watch
   flotilla run start spring --ignore-maintenance-windows --reason 'CVE-2026-1234'`,
 		Args: oneRun,
-		RunE: a.Do(func(ctx context.Context, args []string) error {
-			name, err := runName(args[0])
-			if err = cmp.Or(err, f.check()); err != nil {
+		RunE: a.onRun(func(ctx context.Context, name string) error {
+			if err := f.check(); err != nil {
 				return err
 			}
 			request := api.RunRequest{Run: name, IncludeSkipped: includeSkipped, IgnoreMaintenanceWindows: f.ignoreWindows, Reason: f.reason}
@@ -84,18 +83,9 @@ func (a commands) runStopCommand() *cobra.Command {
 		Short:   "Start no more members; those that are under way finish",
 		Example: `  flotilla run stop spring`,
 		Args:    oneRun,
-		RunE: a.Do(func(ctx context.Context, args []string) error {
-			name, err := runName(args[0])
-			if err != nil {
-				return err
-			}
+		RunE: a.onRun(func(ctx context.Context, name string) error {
 			o := &operation{verb: api.VerbRunStop, request: api.RunRequest{Run: name}, done: "stopped", already: "was stopped before"}
-			reply, err := a.operate(ctx, o)
-			if err != nil {
-				return err
-			}
-			a.nextOf(&reply)
-			return nil
+			return a.operateAndFollow(ctx, o, false)
 		}),
 	}
 }

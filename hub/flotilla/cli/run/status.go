@@ -36,11 +36,7 @@ did, 124 when --timeout passed or a signal ended the watch.`,
 		Example: `  flotilla run status spring
   flotilla run status spring --watch --timeout 2h`,
 		Args: oneRun,
-		RunE: a.Do(func(ctx context.Context, args []string) error {
-			name, err := runName(args[0])
-			if err != nil {
-				return err
-			}
+		RunE: a.onRun(func(ctx context.Context, name string) error {
 			return a.runStatus(ctx, o, name)
 		}),
 	}

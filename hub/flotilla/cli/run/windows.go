@@ -51,8 +51,8 @@ It asks the hub, or, when files are named, answers from the MemberMaintenances a
 }
 
 func (a commands) windows(ctx context.Context, o *windowsOptions, args []string) error {
-	if o.format != "" && o.format != "json" && o.format != "wide" {
-		return session.Usagef("unknown output format %q, expected json or wide", o.format)
+	if err := a.Format(o.format, "json", "wide"); err != nil {
+		return err
 	}
 	if o.days < 1 || o.days > 366 {
 		return session.Usagef("--days: found %d, expected 1 to 366", o.days)
@@ -64,7 +64,6 @@ func (a commands) windows(ctx context.Context, o *windowsOptions, args []string)
 	if now.IsZero() {
 		now = a.Now()
 	}
-	a.Machine = o.format == "json"
 	maintained, err := a.maintained(ctx, o)
 	if err != nil {
 		return err

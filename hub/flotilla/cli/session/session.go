@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -86,6 +87,16 @@ func (a *Session) Do(do func(ctx context.Context, args []string) error) func(*co
 		}
 		return err
 	}
+}
+
+// Format reads the value of -o, one of some. Unless it is empty or wide, programs read what is printed.
+func (a *Session) Format(given string, known ...string) error {
+	if given != "" && !slices.Contains(known, given) {
+		last := len(known) - 1
+		return Usagef("unknown output format %q, expected %s", given, strings.TrimPrefix(strings.Join(known[:last], ", ")+" or "+known[last], " or "))
+	}
+	a.Machine = given != "" && given != "wide"
+	return nil
 }
 
 // Call asks the hub, connecting first, and says when the answer takes long.
