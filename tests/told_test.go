@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"flotilla/configs"
+	"flotilla/core/validate"
 	"flotilla/tests/documented"
 )
 
@@ -328,18 +329,24 @@ func TestNotificationsOfEveryKind(t *testing.T) {
 	s := newSources(t)
 	s.read("../subjects/keys.go")
 	s.read("../core/api/audit_object.go")
-	found := 0
+	kinds := map[string]bool{}
 	for name, kind := range s.constants {
 		// Events about streams go to those who ask for all.
-		if !strings.HasPrefix(name, "subjects.Kind") && !strings.HasPrefix(name, "api.Audit") || name == "api.AuditStream" {
-			continue
+		if (strings.HasPrefix(name, "subjects.Kind") || strings.HasPrefix(name, "api.Audit")) && name != "api.AuditStream" {
+			kinds[kind] = true
 		}
-		found++
+	}
+	for _, k := range validate.Kinds() {
+		if k.Token != "" {
+			kinds[k.Token] = true
+		}
+	}
+	for kind := range kinds {
 		require.Regexp(t, `\b`+kind+`\b`, row)
 		_, err := configs.LoadHub("hub.yaml", fmt.Appendf(nil, "notifications: [{name: a, when: {objects: [%s/*]}, command: {argv: [/bin/true]}}]", kind))
 		require.NoError(t, err)
 	}
-	require.Greater(t, found, 10)
+	require.Greater(t, len(kinds), 10)
 	_, err := configs.LoadHub("hub.yaml", []byte("notifications: [{name: a, when: {objects: [notification/*]}, command: {argv: [/bin/true]}}]"))
 	require.ErrorContains(t, err, "notification/*")
 }

@@ -16,7 +16,8 @@ type Kind struct {
 	shared bool
 	// Type is the struct of its objects.
 	Type reflect.Type
-	// Token is the first part of the names of its objects in events, and of the keys of their specs.
+	// Token is the first part of the names of its objects in events, and of the keys of their specs; empty where it has
+	// neither.
 	Token string
 	// read takes the document in, holds it to the rules that need no other object, and remarks on it.
 	read func(*reading)
@@ -53,7 +54,7 @@ func init() {
 		api.KindAutoUpgradeProfile:       profile,
 		api.KindVersionCatalog:           of(api.GroupFlotilla, "catalog", versionsRules),
 		api.KindMemberMaintenance:        of(api.GroupFlotilla, "maintenance", maintenanceRules),
-		api.KindGate:                     {group: api.GroupFlotilla, shared: true, Type: reflect.TypeFor[api.Gate](), Token: "gate", read: (*reading).gate},
+		api.KindGate:                     {group: api.GroupFlotilla, shared: true, Type: reflect.TypeFor[api.Gate](), read: (*reading).gate},
 		api.KindNodePool:                 {group: api.GroupKarpenter, shared: true, Type: reflect.TypeFor[api.NodePool](), Token: api.AuditNodePool, read: (*reading).pool},
 		api.KindInstanceCatalog:          of(api.GroupFlotilla, "instances", instancesRules),
 	}

@@ -59,9 +59,10 @@ func (r Ref) IsPlacement() bool {
 func (r Ref) AuditName() string {
 	token := validate.TokenOf(r.APIVersion, r.Kind)
 	switch {
-	case r.APIVersion == api.VersionFlotilla && OnMembers(r.Kind):
+	case token != "":
+	case r.APIVersion == api.VersionFlotilla:
 		token = r.word()
-	case token == "":
+	default:
 		return api.AuditObject("object", r.Object().String())
 	}
 	return api.AuditObject(token, strings.TrimPrefix(r.Namespace+"/"+r.Name, "/"))
