@@ -82,8 +82,7 @@ func (w *awaited) wait(ctx context.Context) (ack *jetstream.PubAck, err error) {
 	case <-ctx.Done():
 		err = ctx.Err()
 	}
-	c := w.acks.conn
-	c.stalls.note(func() string { return c.streamOf(w.message.Subject) }, w.began, err)
+	w.acks.conn.noteWrite(w.message.Subject, w.began, err)
 	return ack, err
 }
 
@@ -107,6 +106,3 @@ func readAck(m *nats.Msg) (*jetstream.PubAck, error) {
 	}
 	return answer.PubAck, nil
 }
-
-// StatusNoResponders is the header Status of an answer of servers that nobody else gave.
-const StatusNoResponders = "503"

@@ -4,13 +4,19 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
+	"time"
 
 	"flotilla/core/api"
 	"flotilla/subjects"
 
 	"github.com/nats-io/nats.go"
+)
+
+// When an agent tries to connect again: defaults of NATS would bring a whole fleet back within 100 ms.
+const (
+	agentWait   = 2 * time.Second
+	agentJitter = 15 * time.Second
 )
 
 // AgentConn is the connection of one member's agent. It needs no consumer: raw publish and direct get
@@ -19,7 +25,7 @@ type AgentConn struct {
 	conn    *Conn
 	member  string
 	results *results
-	wallet  *Wallet
+	wallet  *MemberWallet
 	// brings says that the wallet has the credentials of the connection.
 	brings bool
 
@@ -40,19 +46,18 @@ func ConnectAgent(ctx context.Context, o Options, member string) (*AgentConn, er
 	if o.Version != "" {
 		name += "/" + o.Version
 	}
-	if e, err := o.resolve(); err != nil {
-		return nil, err
-	} else if err := e.otherMember(member); err != nil {
+	if err := o.checkMember(member); err != nil {
 		return nil, err
 	}
 	jitter := cmp.Or(o.ReconnectJitter, agentJitter)
 	c, err := o.Connect(name, nats.CustomInboxPrefix(subjects.Inbox(member)), nats.NoEcho(),
 		nats.RetryOnFailedConnect(true), nats.ReconnectWait(cmp.Or(o.ReconnectWait, agentWait)),
-		nats.ReconnectJitter(jitter, jitter), nats.Timeout(dialTimeout))
+		nats.ReconnectJitter(jitter, jitter))
 	if err != nil {
 		return nil, err
 	}
-	a := &AgentConn{conn: c, member: member, wallet: o.Wallet, brings: o.brings()}
+	a := &AgentConn{conn: c, member: member, brings: o.byWallet()}
+	a.wallet, _ = o.Wallet.(*MemberWallet)
 	a.results = newResultSlots(a)
 	a.OnConnect(func() { _ = a.hear() }) // else the connection is closed
 	a.OnConnect(func() { a.results.doubt(true) })
@@ -63,7 +68,7 @@ func ConnectAgent(ctx context.Context, o Options, member string) (*AgentConn, er
 func (a *AgentConn) Member() string { return a.member }
 
 // URL is where the connection was told to go.
-func (a *AgentConn) URL() string { return a.conn.url }
+func (a *AgentConn) URL() string { return a.conn.URL() }
 
 // Connected says that the connection is up now and that the agent may work with it.
 func (a *AgentConn) Connected() bool {
@@ -196,8 +201,14 @@ func (a *AgentConn) Content(ctx context.Context, at string) (sealed []byte, err 
 	return getSealed(ctx, a.conn, at, a.direct)
 }
 
-// IsDisconnected says that an error only means that the server cannot be reached now, or that an agent may not work yet.
-func IsDisconnected(err error) bool {
-	return errors.Is(err, nats.ErrReconnectBufExceeded) || errors.Is(err, nats.ErrDisconnected) ||
-		errors.Is(err, ErrNotEnrolled) || errors.Is(err, ErrNotAdmitted) || errors.Is(err, nats.ErrNoResponders) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, nats.ErrTimeout)
-}
+// Stamped is a time that the machine gave, such as when a file was written, by the clock of the process.
+func (a *AgentConn) Stamped(t time.Time) time.Time { return a.conn.ours(t) }
+
+// Now is the clock of the agent's process, as that of a Conn is.
+func (a *AgentConn) Now() time.Time { return a.conn.Now() }
+
+// Up is that of Conn.
+func (a *AgentConn) Up() error { return a.conn.Up() }
+
+// Refused is that of Conn.
+func (a *AgentConn) Refused() error { return a.conn.Refused() }

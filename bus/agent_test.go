@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"strings"
 	"testing"
 	"time"
@@ -113,8 +112,7 @@ func TestMessagesBeyondTheirSizeAreRefusedByTheServer(t *testing.T) {
 	}
 	agent := server.Agent(t, "berlin")
 	require.ErrorIs(t, agent.PutHeartbeat(bustest.Context(t), api.Heartbeat{Message: strings.Repeat("x", 64<<10)}), bus.ErrTooLarge)
-	babble := &babble{rand.New(rand.NewPCG(1, 2))}
-	require.ErrorIs(t, agent.PutInventory(bustest.Context(t), api.MemberInventory{Region: babble.text(400 << 10)}), bus.ErrTooLarge)
+	require.ErrorIs(t, agent.PutInventory(bustest.Context(t), api.MemberInventory{Region: bustest.Noise(400 << 10)}), bus.ErrTooLarge)
 }
 
 func TestAnAgentCannotLeaveItsPermissions(t *testing.T) {
@@ -229,7 +227,7 @@ func TestAnAcknowledgementCannotBeForgedIntoState(t *testing.T) {
 	heads, err := store.Commands.List(bustest.Context(t))
 	require.NoError(t, err)
 	require.Empty(t, heads)
-	require.Empty(t, storedKeys(t, store.Conn, "schedule.*"))
+	require.Empty(t, bustest.StoredKeys(t, store.Conn, "schedule.*"))
 }
 
 func TestAnAgentConnectsWhenTheServerComes(t *testing.T) {

@@ -16,14 +16,8 @@ const (
 	waitAnswer = 5 * time.Second
 )
 
-// Errors of an agent that may not work yet.
-var (
-	ErrNotEnrolled = errors.New("the agent is not enrolled yet")
-	ErrNotAdmitted = errors.New("the member is not admitted yet")
-)
-
 // Wallet is what the connection proves with who it is; nil when it was given credentials that others made.
-func (a *AgentConn) Wallet() *Wallet { return a.wallet }
+func (a *AgentConn) Wallet() *MemberWallet { return a.wallet }
 
 // Role is that of the credentials of the connection.
 func (a *AgentConn) Role() string {
@@ -100,7 +94,7 @@ func (a *AgentConn) Enrol(ctx context.Context) (Given, error) {
 }
 
 // ask makes a signed statement, newer than all before.
-func (w *Wallet) ask(now time.Time, fleet string) (*api.EnrolmentRequest, error) {
+func (w *MemberWallet) ask(now time.Time, fleet string) (*api.EnrolmentRequest, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	p := w.current()
@@ -129,7 +123,7 @@ func (w *Wallet) ask(now time.Time, fleet string) (*api.EnrolmentRequest, error)
 
 // refuse takes in why there are no credentials. A token that is good for nothing is let go of where the agent is
 // enrolled without it.
-func (w *Wallet) refuse(refusal *api.EnrolmentRefusal) error {
+func (w *MemberWallet) refuse(refusal *api.EnrolmentRefusal) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.serial = max(w.serial, refusal.Serial)
@@ -141,7 +135,7 @@ func (w *Wallet) refuse(refusal *api.EnrolmentRefusal) error {
 }
 
 // keep puts what was given in the place of what there was.
-func (w *Wallet) keep(answer *api.EnrolmentAnswer) error {
+func (w *MemberWallet) keep(answer *api.EnrolmentAnswer) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	p := *w.current()

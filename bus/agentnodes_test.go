@@ -1,7 +1,6 @@
 package bus_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -16,19 +15,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// stored reads the newest event of a subject as it lies in the stream, and unpacks it into a T.
-func stored[T any](t *testing.T, c *bus.Conn, subject string) (value T, body []byte) {
-	t.Helper()
-	stream, err := c.JS.Stream(bustest.Context(t), c.Fleet.Stream(subjects.Events))
-	require.NoError(t, err)
-	m, err := stream.GetLastMsgForSubject(bustest.Context(t), subject)
-	require.NoError(t, err)
-	text, err := bus.Unpack(m.Data)
-	require.NoError(t, err)
-	require.NoError(t, json.Unmarshal(text, &value))
-	return value, m.Data
-}
-
 func TestNodesAreReportedAcrossTheAccounts(t *testing.T) {
 	server := bustest.Start(t)
 	store := server.Lead(t)
@@ -36,7 +22,7 @@ func TestNodesAreReportedAcrossTheAccounts(t *testing.T) {
 	f := store.Conn.Fleet
 
 	require.NoError(t, agent.PutNodeEvent(bustest.Context(t), api.NodeEvent{Member: "paris", Sequence: 3, Node: api.NodeState{Name: "n.1"}}))
-	small, body := stored[api.NodeEvent](t, store.Conn, f.NodeEvent("berlin", "n.1"))
+	small, body := bustest.Stored[api.NodeEvent](t, store.Conn, f.NodeEvent("berlin", "n.1"))
 	require.Equal(t, byte('{'), body[0], "short ones can be read with any tool")
 	require.Equal(t, api.NewHeader(api.KindNodeEvent), small.Header)
 	require.Equal(t, "berlin", small.Member, "an agent speaks for its own member")
@@ -47,13 +33,13 @@ func TestNodesAreReportedAcrossTheAccounts(t *testing.T) {
 		full.Node.Pods = append(full.Node.Pods, api.PodState{Namespace: "default", Name: fmt.Sprintf("web-%d", i), Owner: "ReplicaSet"})
 	}
 	require.NoError(t, agent.PutNodeEvent(bustest.Context(t), full))
-	large, body := stored[api.NodeEvent](t, store.Conn, f.NodeEvent("berlin", "n.1"))
+	large, body := bustest.Stored[api.NodeEvent](t, store.Conn, f.NodeEvent("berlin", "n.1"))
 	require.Equal(t, byte('z'), body[0], "long ones are packed")
 	require.Less(t, len(body), bus.GzipAbove)
 	require.Equal(t, full.Node, large.Node)
 
 	require.NoError(t, agent.PutNodeInventory(bustest.Context(t), api.NodeInventory{Boot: "b1", Nodes: map[string]uint64{"n.1": 4}}))
-	inventory, _ := stored[api.NodeInventory](t, store.Conn, f.NodeInventory("berlin"))
+	inventory, _ := bustest.Stored[api.NodeInventory](t, store.Conn, f.NodeInventory("berlin"))
 	require.Equal(t, api.NodeInventory{
 		Header: api.NewHeader(api.KindNodeInventory), Member: "berlin", Boot: "b1", Nodes: map[string]uint64{"n.1": 4},
 	}, inventory)

@@ -156,7 +156,7 @@ func (a *Audit) publish(ctx context.Context, e api.Audit) {
 		return
 	}
 	served := time.Now() // since when a server is there without taking the event
-	retry := loop.Backoff{First: firstRetry, Most: auditRetry}
+	retry := loop.Backoff{Most: auditRetry}
 	for {
 		_, err = a.conn.publish(ctx, m)
 		if err == nil {
@@ -225,7 +225,7 @@ func ReadAudit(ctx context.Context, c *Conn, q AuditQuery) ([]api.Audit, error) 
 		return nil, fmt.Errorf("reading the audit stream: %w", err)
 	}
 	var events []api.Audit
-	err = c.each(ctx, c.Fleet.Stream(subjects.Audit), config, func(m jetstream.Msg, _ *jetstream.MsgMetadata) {
+	err = each(ctx, c, c.Fleet.Stream(subjects.Audit), config, func(m jetstream.Msg, _ *jetstream.MsgMetadata) {
 		var e api.Audit
 		if err := json.Unmarshal(m.Data(), &e); err != nil {
 			c.Log.Warn().Err(err).Str("subject", m.Subject()).Msg("audit event cannot be decoded")

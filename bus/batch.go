@@ -20,6 +20,9 @@ const (
 	maxBatchBytes = 16 << 20
 )
 
+// A batch of state fits into what a server keeps waiting, with more writes behind it.
+const _ = uint(MaxBuffered - maxBatchBytes - 4*MaxValue)
+
 // sendShared puts a write into the queue and sees to it that the queue goes out. Whoever comes while a
 // batch is out shares the next one: an atomic batch costs the same whatever its size.
 func (w *Writer) sendShared(ctx context.Context, out *write) error {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -87,6 +88,16 @@ func (c *Cache) Get(key string) (CacheEntry, bool) {
 		Stored: found.stored, Received: found.received, Replayed: found.replayed,
 		within: boundsOf(c.from.name),
 	}, true
+}
+
+// Bytes is what the values of each member take.
+func (c *Cache) Bytes() map[string]int64 {
+	out := map[string]int64{}
+	for key, found := range c.mirror.snapshot() {
+		member, _, _ := strings.Cut(key, ".")
+		out[member] += int64(len(found.value))
+	}
+	return out
 }
 
 // Keys with that prefix, sorted.

@@ -57,7 +57,7 @@ func filled(t *testing.T, store *bus.Store, n int) map[string]uint64 {
 	there := map[string]uint64{}
 	for i := range n {
 		record := bustest.Schedule(fmt.Sprintf("p%d", i), 1)
-		record.Message = noise(600)
+		record.Message = `"` + bustest.Noise(600) + `"`
 		key := subjects.Schedules.Key(record.Placement)
 		there[key] = bustest.Write(t, store, bus.Put(key, record, 0))[0]
 		switch {

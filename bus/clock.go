@@ -40,12 +40,3 @@ func (c *Conn) machines(t time.Time) time.Time {
 	}
 	return t.Add(-c.ahead())
 }
-
-// Now is the clock of the agent's process, as that of a Conn is.
-func (a *AgentConn) Now() time.Time { return a.conn.Now() }
-
-// Stamped is a time that the machine gave, such as when a file was written, by the clock of the process.
-func (a *AgentConn) Stamped(t time.Time) time.Time { return a.conn.ours(t) }
-
-// Now is the clock of the hub's process.
-func (s *Store) Now() time.Time { return s.Conn.Now() }

@@ -2,6 +2,7 @@ package bus
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -47,7 +48,7 @@ func NewCommands(c *Conn, keys *seal.Keyring) (*Commands, error) {
 // List reads the heads of all stored commands, sorted by member and kind.
 func (c *Commands) List(ctx context.Context) ([]CommandHead, error) {
 	var heads []CommandHead
-	err := c.conn.each(ctx, c.conn.Fleet.Stream(subjects.Commands), jetstream.ConsumerConfig{
+	err := each(ctx, c.conn, c.conn.Fleet.Stream(subjects.Commands), jetstream.ConsumerConfig{
 		DeliverPolicy: jetstream.DeliverLastPerSubjectPolicy, FilterSubject: c.conn.Fleet.AllCommands(), HeadersOnly: true,
 	}, func(m jetstream.Msg, meta *jetstream.MsgMetadata) {
 		if h, ok := c.head(m.Subject(), m.Headers(), meta.Sequence.Stream); ok {
@@ -95,7 +96,7 @@ func (c *Commands) Publish(ctx context.Context, h CommandHead, command any, last
 	m.Header.Set(headerOrder, formatOrder(h.Order))
 	expect(m, last)
 	ack, err := c.conn.publish(ctx, m)
-	if outcomeOf(err) == mismatched {
+	if errors.Is(err, errWrongSequence) {
 		return 0, fmt.Errorf("%s: %w: sequence %d is not its last", what, ErrConflict, last)
 	}
 	if err != nil {
@@ -140,44 +141,10 @@ func parseOrder(s string) api.Order {
 	return api.Order{Epoch: numbers[0], Term: numbers[1], Generation: numbers[2]}
 }
 
-// each reads what a consumer of a stream finds there now, in order, and stops at its end.
-func (c *Conn) each(ctx context.Context, stream string, config jetstream.ConsumerConfig, f func(jetstream.Msg, *jetstream.MsgMetadata)) error {
-	config.AckPolicy = jetstream.AckNonePolicy
-	config.MemoryStorage = true
-	config.Replicas = 1
-	config.InactiveThreshold = inactiveAfter
-	consumer, err := c.JS.CreateConsumer(ctx, stream, config)
-	if err != nil {
-		return err
+// sealTo seals a command to a public curve key, under which alone it can be opened, and as the hub's.
+func (c *Commands) sealTo(value []byte, key string) ([]byte, error) {
+	if key == "" {
+		return value, nil
 	}
-	defer func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), askTimeout)
-		defer cancel()
-		_ = c.JS.DeleteConsumer(ctx, stream, consumer.CachedInfo().Name) // else the server forgets it soon
-	}()
-	for pending := consumer.CachedInfo().NumPending; pending > 0; {
-		batch, err := consumer.FetchNoWait(pageOfMessages)
-		if err != nil {
-			return err
-		}
-		got := 0
-		for m := range batch.Messages() {
-			meta, err := m.Metadata()
-			if err != nil {
-				return err
-			}
-			got++
-			pending = meta.NumPending
-			f(m, meta)
-		}
-		if err := batch.Error(); err != nil {
-			return err
-		}
-		if got == 0 { // the rest was replaced or purged meanwhile
-			return nil
-		}
-	}
-	return nil
+	return c.curve.Seal(value, key)
 }
-
-const pageOfMessages = 500

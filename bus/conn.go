@@ -22,8 +22,6 @@ import (
 const (
 	dialTimeout     = 10 * time.Second
 	clientTimeout   = 5 * time.Second
-	agentWait       = 2 * time.Second
-	agentJitter     = 15 * time.Second
 	hubWait         = 100 * time.Millisecond
 	hubJitter       = 400 * time.Millisecond
 	clientPing      = 20 * time.Second
@@ -43,7 +41,7 @@ type Conn struct {
 	domain string // of JetStream
 	holder holder
 	person person
-	wallet *Wallet          // nil where it does not bring the credentials
+	wallet Wallet           // nil where it does not bring the credentials
 	now    func() time.Time // nil is the machine's clock
 	stalls stalls
 
@@ -84,7 +82,7 @@ func ConnectHub(ctx context.Context, o Options) (*Conn, error) {
 	}
 	name := "flotilla-hub/" + cmp.Or(o.Name, "hub")
 	c, err := o.Connect(name, nats.RetryOnFailedConnect(true), nats.ReconnectWait(hubWait),
-		nats.ReconnectJitter(hubJitter, hubJitter), nats.Timeout(dialTimeout))
+		nats.ReconnectJitter(hubJitter, hubJitter))
 	if err != nil {
 		return nil, err
 	}
@@ -129,11 +127,11 @@ func (o Options) Connect(name string, more ...nats.Option) (*Conn, error) {
 		Fleet: fleet, Log: o.Log, domain: e.domain, url: e.shown(), holder: e.holder, person: e.personOf(fleet), now: o.Now,
 		listeners: map[int]*listener{}, denials: map[int]func(error){},
 	}
-	if o.brings() {
+	if o.byWallet() {
 		c.wallet = o.Wallet
 	}
 	options := append(c.handlers(), nats.Name(name), nats.MaxReconnects(-1), nats.IgnoreAuthErrorAbort(),
-		nats.PingInterval(clientPing), nats.MaxPingsOutstanding(maxPingsOut), nats.ReconnectBufSize(stateReconnects))
+		nats.PingInterval(clientPing), nats.MaxPingsOutstanding(maxPingsOut), nats.ReconnectBufSize(stateReconnects), nats.Timeout(dialTimeout))
 	if prefix := cmp.Or(c.inbox(), e.inboxPrefix); prefix != "" {
 		options = append(options, nats.CustomInboxPrefix(prefix))
 	}
@@ -236,7 +234,7 @@ func (c *Conn) remedy() string {
 	if c.wallet == nil {
 		return ""
 	}
-	member := c.wallet.Member()
+	member, _, _ := c.wallet.Where()
 	return fmt.Sprintf("; if the agent was revoked, or another took its place, it needs a token: flotilla member enrol %s > %s.token", member, member)
 }
 

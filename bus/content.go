@@ -13,6 +13,7 @@ import (
 	"flotilla/core/seal"
 	"flotilla/subjects"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 )
 
@@ -22,9 +23,6 @@ const sweepAfter = time.Hour
 // alreadyStored is the server's text for a second write of a key; under the same code it reports a
 // full store too, which must not be taken for success.
 const alreadyStored = "maximum messages per subject exceeded"
-
-// placeDigits is the length of where a piece lies.
-const placeDigits = 64
 
 // Content is the write-once store of bodies and work documents, all of them sealed. Callers name them by their
 // keyed digests; where each lies follows from the digest and the secrets.
@@ -95,22 +93,6 @@ func (c *Content) getPiece(ctx context.Context, piece api.Piece) ([]byte, error)
 		return nil, fmt.Errorf("%w: %w", ErrCorrupt, err)
 	}
 	return body, nil
-}
-
-// reader reads the newest message of a subject of a stream.
-type reader func(ctx context.Context, stream, subject string) (directMessage, error)
-
-// getSealed reads what is stored at a place. ErrNotFound.
-func getSealed(ctx context.Context, c *Conn, at string, read reader) ([]byte, error) {
-	if len(at) != placeDigits || strings.Trim(at, "0123456789abcdef") != "" {
-		return nil, fmt.Errorf("place %q of content: expected %d hexadecimal digits", at, placeDigits)
-	}
-	f := c.Fleet
-	m, err := read(ctx, f.BucketStream(subjects.Content), f.BucketSubject(subjects.Content, at))
-	if err != nil {
-		return nil, err
-	}
-	return m.value, nil
 }
 
 // Roots are the digests of all that something refers to, and whether all of it is sealed with the secret that seals now:
@@ -208,4 +190,44 @@ func (c *Content) expired(stored map[string]uint64, roots Roots, now time.Time) 
 
 func (c *Content) subject(at string) string {
 	return c.conn.Fleet.BucketSubject(subjects.Content, at)
+}
+
+// Stored lists the places of all content, sorted.
+func (c *Content) Stored(ctx context.Context) ([]string, error) {
+	stream, err := c.conn.JS.Stream(ctx, c.conn.Fleet.BucketStream(subjects.Content))
+	if err != nil {
+		return nil, fmt.Errorf("listing content: %w", err)
+	}
+	info, err := stream.Info(ctx, jetstream.WithSubjectFilter(c.subject("*")))
+	if err != nil {
+		return nil, fmt.Errorf("listing content: %w", err)
+	}
+	var places []string
+	for subject := range info.State.Subjects {
+		if at, ok := c.conn.Fleet.BucketKey(subjects.Content, subject); ok {
+			places = append(places, at)
+		}
+	}
+	slices.Sort(places)
+	return places, nil
+}
+
+// Raw reads content at a place as it is stored, sealed. ErrNotFound.
+func (c *Content) Raw(ctx context.Context, at string) ([]byte, error) {
+	stored, err := getSealed(ctx, c.conn, at, c.conn.found)
+	if err != nil {
+		return nil, fmt.Errorf("reading content %s: %w", at, err)
+	}
+	return stored, nil
+}
+
+// PutRaw stores content that is sealed at its place; storing it again changes nothing.
+func (c *Content) PutRaw(ctx context.Context, at string, sealed []byte) error {
+	m := nats.NewMsg(c.subject(at))
+	m.Data = sealed
+	_, err := c.conn.publish(ctx, m)
+	if refused := (*jetstream.APIError)(nil); errors.As(err, &refused) && strings.Contains(refused.Description, alreadyStored) {
+		return nil
+	}
+	return err
 }

@@ -31,9 +31,6 @@ func (c *Conn) publishAmong(ctx context.Context, m *nats.Msg) (*jetstream.PubAck
 	}
 }
 
-// A batch of state fits, with more writes behind it.
-const _ = uint(MaxBuffered - maxBatchBytes - 4*MaxValue)
-
 func crowded(err error) bool {
 	refused := (*jetstream.APIError)(nil)
 	return errors.As(err, &refused) && refused.ErrorCode == tooManyRequests

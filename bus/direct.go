@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"flotilla/subjects"
 
@@ -70,4 +71,26 @@ func (c *Conn) found(ctx context.Context, stream, subject string) (directMessage
 		return c.fromLeader(ctx, stream, subject)
 	}
 	return m, err
+}
+
+// StatusNoResponders is the header Status of an answer of servers that nobody else gave.
+const StatusNoResponders = "503"
+
+// placeDigits is the length of where a piece lies.
+const placeDigits = 64
+
+// reader reads the newest message of a subject of a stream.
+type reader func(ctx context.Context, stream, subject string) (directMessage, error)
+
+// getSealed reads what is stored at a place. ErrNotFound.
+func getSealed(ctx context.Context, c *Conn, at string, read reader) ([]byte, error) {
+	if len(at) != placeDigits || strings.Trim(at, "0123456789abcdef") != "" {
+		return nil, fmt.Errorf("place %q of content: expected %d hexadecimal digits", at, placeDigits)
+	}
+	f := c.Fleet
+	m, err := read(ctx, f.BucketStream(subjects.Content), f.BucketSubject(subjects.Content, at))
+	if err != nil {
+		return nil, err
+	}
+	return m.value, nil
 }

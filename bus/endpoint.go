@@ -36,7 +36,7 @@ func (o Options) resolve() (endpoint, error) {
 		return e, nil
 	}
 	env := o.getenv
-	if o.brings() {
+	if o.byWallet() {
 		return o.resolveWallet(env)
 	}
 	where, from, creds, ca := o.URL, "given", o.Creds, o.CA
@@ -81,15 +81,15 @@ func (o Options) resolve() (endpoint, error) {
 	return e, err
 }
 
-// brings says that the wallet is what the connection proves with who it is.
-func (o Options) brings() bool {
-	return o.Wallet != nil && o.Wallet.brings() && len(o.CredsText) == 0 && o.Creds == "" && o.Context == "" && o.Server == nil
+// byWallet says that the wallet is what the connection proves with who it is.
+func (o Options) byWallet() bool {
+	return o.Wallet != nil && o.Wallet.Brings() && len(o.CredsText) == 0 && o.Creds == "" && o.Context == "" && o.Server == nil
 }
 
 // resolveWallet finds the endpoint of an agent that was enrolled: where its token said unless that is given.
 func (o Options) resolveWallet(env func(string) string) (endpoint, error) {
-	_, member, told, authority := o.Wallet.where()
-	e := endpoint{url: told, from: "the token", holder: holder{name: member, agent: true}, auth: []nats.Option{o.Wallet.auth()}}
+	member, told, authority := o.Wallet.Where()
+	e := endpoint{url: told, from: "the token", holder: holder{name: member, agent: true}, auth: []nats.Option{o.Wallet.Auth()}}
 	switch {
 	case o.URL != "":
 		e.url, e.from = o.URL, "given"

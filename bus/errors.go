@@ -25,4 +25,7 @@ var (
 	ErrLayoutNewer = errors.New("the stored layout is newer than this hub")
 	// ErrUnreachable: no hub answered in time.
 	ErrUnreachable = errors.New("no hub answered")
+	// ErrNotEnrolled, ErrNotAdmitted: the agent may not work yet.
+	ErrNotEnrolled = errors.New("the agent is not enrolled yet")
+	ErrNotAdmitted = errors.New("the member is not admitted yet")
 )

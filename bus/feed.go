@@ -13,13 +13,9 @@ import (
 )
 
 const (
-	relistEvery   = time.Hour
-	askTimeout    = 5 * time.Second // of one request to JetStream
-	idleBeat      = 5 * time.Second // of a watcher's consumer
-	stallCheck    = time.Second     // a listing that makes no progress is looked at
-	firstRetry    = 50 * time.Millisecond
-	lastRetry     = 5 * time.Second
-	inactiveAfter = 10 * time.Second // the server forgets a consumer nobody listens to
+	relistEvery = time.Hour
+	stallCheck  = time.Second // a listing that makes no progress is looked at
+	lastRetry   = 5 * time.Second
 )
 
 // message is one stored message of a bucket.
@@ -112,7 +108,7 @@ func newFeed(c *Conn, from source, s sink) *feed {
 // run follows until ctx ends.
 func (f *feed) run(ctx context.Context) {
 	defer f.conn.listen(f.disturbed)()
-	retry := loop.Backoff{First: firstRetry, Most: waitedFor}
+	retry := loop.Backoff{Most: waitedFor}
 	for ctx.Err() == nil {
 		began := time.Now()
 		reason, err := f.follow(ctx)
@@ -139,6 +135,12 @@ func (f *feed) relist(reason string) {
 	case f.again <- reason:
 	default:
 	}
+}
+
+// missed says that messages may have been missed, and asks for a new listing.
+func (f *feed) missed(reason string) {
+	f.sink.lost()
+	f.relist(reason)
 }
 
 func (f *feed) disturbed(d disturbance) {
@@ -346,13 +348,6 @@ func (w *watcher) close(consuming jetstream.ConsumeContext) {
 	w.feed.mu.Unlock()
 	consuming.Stop()
 }
-
-// Headers of KV markers.
-const (
-	headerOperation = "KV-Operation"
-	headerMarker    = "Nats-Marker-Reason"
-	operationDelete = "DEL"
-)
 
 // liveValue is the value of a message, nil for a marker that says the key is gone.
 func liveValue(m jetstream.Msg) []byte {

@@ -158,7 +158,7 @@ func (w *Writer) giveUp(err error) {
 func (w *Writer) refence(ctx context.Context) error {
 	w.conn.Log.Warn().Uint64("term", w.term.Term).Msg("a write has no known outcome: writing the term anew and listing")
 	between, said, patience := 0, uint64(0), newPatience()
-	retry := loop.Backoff{First: firstRetry, Most: waitedFor}
+	retry := loop.Backoff{Most: waitedFor}
 	for {
 		trying, cancel := patience.within(ctx)
 		on, fence, err := w.rewriteTerm(trying, said, patience.now)

@@ -94,7 +94,7 @@ func TestAWriteThatWasLostIsFoundOut(t *testing.T) {
 	require.ErrorIs(t, result.err, bus.ErrConflict)
 	require.Equal(t, r[0], store.State.Revision("schedule.a"))
 	bustest.Write(t, store, bus.Put("schedule.a", bustest.Schedule("a", 3), r[0]))
-	require.Len(t, storedKeys(t, direct, "schedule.*"), 1)
+	require.Len(t, bustest.StoredKeys(t, direct, "schedule.*"), 1)
 }
 
 // underWay returns nil once another write of key is under way. The probe can never be stored, because
@@ -112,7 +112,7 @@ func underWay(store *bus.Store, key string, revision uint64) error {
 func schedulesStored(t *testing.T, c *bus.Conn, want int) {
 	t.Helper()
 	bustest.Eventually(t, func() error {
-		if n := len(storedKeys(t, c, "schedule.*")); n != want {
+		if n := len(bustest.StoredKeys(t, c, "schedule.*")); n != want {
 			return fmt.Errorf("%d schedules are stored", n)
 		}
 		return nil

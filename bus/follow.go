@@ -17,6 +17,7 @@ import (
 const (
 	followBatch    = 64
 	followWait     = 20 * time.Second // of one request for more events
+	followRetry    = 5 * time.Second  // longest between two tries
 	followInactive = 5 * time.Minute  // a reader may be busy with one event for that long
 )
 
@@ -54,7 +55,7 @@ func AuditEnd(ctx context.Context, c *Conn) (AuditPosition, error) {
 // later than the position counts as behind it.
 func FollowAudit(ctx context.Context, c *Conn, from AuditPosition, take func(context.Context, AuditEvent) error) error {
 	f := &follower{conn: c, at: from, take: take}
-	retry := loop.Backoff{First: firstRetry, Most: lastRetry}
+	retry := loop.Backoff{Most: followRetry}
 	for ctx.Err() == nil {
 		before := f.at
 		err := f.follow(ctx)

@@ -85,10 +85,11 @@ func credsFile(path string) (identity, error) {
 	return identity{of, nats.UserCredentials(path)}, nil
 }
 
-// otherMember is an error when the credentials are those of another member's agent.
-func (e endpoint) otherMember(member string) error {
-	if !e.holder.agent || e.holder.name == member {
-		return nil
+// checkMember is an error when the options lead nowhere, or their credentials are those of another member's agent.
+func (o Options) checkMember(member string) error {
+	e, err := o.resolve()
+	if err != nil || !e.holder.agent || e.holder.name == member {
+		return err
 	}
 	return fmt.Errorf("%w: these credentials are those of %s, not of member %s: flotilla member enrol %s > %s.token",
 		ErrSetup, e.holder, member, member, member)

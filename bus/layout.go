@@ -195,17 +195,6 @@ func (s step) make(ctx context.Context, c *Conn, o LayoutOptions, report *Layout
 	return placed(err, o.Replicas)
 }
 
-// Differences compares anew what was not as this build would make it when the hub began to lead.
-func (s *Store) Differences(ctx context.Context) ([]Difference, error) {
-	if len(s.Layout.Differences) == 0 {
-		return nil, nil
-	}
-	o := s.layout
-	o.Unmanaged = true
-	report, err := EnsureLayout(ctx, s.Conn, o)
-	return report.Differences, err
-}
-
 // owned returns found with the fields that are ours alone set as wanted, and the names of those that
 // differed. Metadata of others is kept.
 func owned(found, wanted jetstream.StreamConfig) (jetstream.StreamConfig, []string) {
@@ -235,4 +224,10 @@ func sameRepublish(a, b *jetstream.RePublish) bool {
 		return a == b
 	}
 	return *a == *b
+}
+
+// LayoutThere is nil when all streams of the fleet are there, and otherwise names those that are missing.
+func LayoutThere(ctx context.Context, c *Conn) error {
+	_, err := EnsureLayout(ctx, c, LayoutOptions{Unmanaged: true})
+	return err
 }

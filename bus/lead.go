@@ -22,7 +22,7 @@ import (
 func Lead(ctx context.Context, c *Conn, id string, o LeadOptions, act func(ctx context.Context, s *Store) error) error {
 	o = o.withDefaults()
 	l := &leadership{conn: c, id: id, options: o, act: act, wake: make(chan struct{}, 1)}
-	retry := loop.Backoff{First: firstRetry, Most: lastRetry}
+	retry := loop.Backoff{Most: lastRetry}
 	for ctx.Err() == nil {
 		err := l.once(ctx)
 		switch {

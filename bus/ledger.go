@@ -237,7 +237,7 @@ func (l *ledger) keep(ctx context.Context, w *Writer) {
 	defer l.noted.end()
 	rest := time.NewTimer(settleAfter)
 	defer rest.Stop()
-	retry := loop.Backoff{First: firstRetry, Most: waitedFor}
+	retry := loop.Backoff{Most: waitedFor}
 	for {
 		select {
 		case <-ctx.Done():

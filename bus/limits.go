@@ -28,4 +28,12 @@ const (
 	MaxBuffered = 24 << 20
 	// MaxAudit is the largest audit event.
 	MaxAudit = 1 << 10
+	// MaxResultsOfABatch is how many results one slot of a member may hold.
+	MaxResultsOfABatch = 1024
+	// maxResultName bounds the names of results: "<namespace>/<name>" is the longest.
+	maxResultName = 512
+	// maxEventMessage is the largest message of stream EVENTS.
+	maxEventMessage = 1 << 20
+	// messageOverhead is what a stored message takes beside its subject and text.
+	messageOverhead = 64
 )

@@ -257,3 +257,10 @@ func (m *mirror) all() map[string]cell {
 	defer m.mu.RUnlock()
 	return maps.Clone(m.cells)
 }
+
+// hold calls f with everything known while nothing changes.
+func (m *mirror) hold(f func(cells map[string]cell)) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	f(m.cells)
+}

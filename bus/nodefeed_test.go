@@ -306,7 +306,7 @@ func TestAStateOfANodeThatWasWrittenMeanwhileIsNotPurged(t *testing.T) {
 	proxy.Release()
 	require.NoError(t, bustest.Within(t, ended, "the purge"))
 	s.until(t, "node berlin/a 2, 0 pods")
-	kept, _ := stored[api.NodeEvent](t, store.Conn, store.Conn.Fleet.NodeEvent("berlin", "a"))
+	kept, _ := bustest.Stored[api.NodeEvent](t, store.Conn, store.Conn.Fleet.NodeEvent("berlin", "a"))
 	require.Equal(t, uint64(2), kept.Sequence)
 }
 

@@ -10,12 +10,8 @@ import (
 	"flotilla/core/api"
 )
 
-const (
-	// MaxNodesOfAMember is how many nodes of one member are taken in.
-	MaxNodesOfAMember = 10_000
-	// messageOverhead is what a stored message takes beside its subject and text.
-	messageOverhead = 64
-)
+// MaxNodesOfAMember is how many nodes of one member are taken in.
+const MaxNodesOfAMember = 10_000
 
 // nodeLimit is the share of a member, 0 for none, and who is told of what is beyond it.
 type nodeLimit struct {

@@ -1,6 +1,7 @@
 package bus
 
 import (
+	"crypto/x509"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -23,7 +24,7 @@ type Options struct {
 	CredsText []byte
 	// Wallet is how an agent proves who it is, unless CredsText, Creds or Context do; NATS_CREDS and NATS_CONTEXT
 	// are not for an agent that has one.
-	Wallet *Wallet
+	Wallet Wallet
 	// Context names a NATS context, ~/.config/nats/context/<name>.json; it wins over NATS_CONTEXT.
 	Context string
 	// Server, when set, is connected to in process; URL, Creds and Context are then ignored.
@@ -43,6 +44,18 @@ type Options struct {
 	Now func() time.Time
 	// Getenv replaces os.Getenv in tests.
 	Getenv func(string) string
+}
+
+// Wallet is how an agent proves who it is, see package member.
+type Wallet interface {
+	// Brings says that it holds credentials, which is not so where somebody else makes them; a nil one holds none.
+	Brings() bool
+	// Where is what the token said: for which member it is, and where to connect to.
+	Where() (member, url string, authority *x509.CertPool)
+	// Auth has a connection show what the wallet holds at the time.
+	Auth() nats.Option
+	// Admitted takes in whether the servers took what was shown last.
+	Admitted(taken bool)
 }
 
 // Embedded is a NATS server in this process.

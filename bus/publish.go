@@ -17,6 +17,26 @@ import (
 // publishTimeout bounds the wait for the acknowledgement of one message or batch.
 const publishTimeout = 5 * time.Second
 
+// Of what is asked of JetStream.
+const (
+	askTimeout    = 5 * time.Second  // of one request
+	idleBeat      = 5 * time.Second  // of a watcher's consumer
+	inactiveAfter = 10 * time.Second // the server forgets a consumer nobody listens to
+)
+
+// headerTally carries the tally of state on each write of it.
+const headerTally = "Flotilla-Tally"
+
+// headerNote carries the note of a marker.
+const headerNote = "Flotilla-Note"
+
+// Headers of KV markers.
+const (
+	headerOperation = "KV-Operation"
+	headerMarker    = "Nats-Marker-Reason"
+	operationDelete = "DEL"
+)
+
 // Headers of JetStream that nats.go has no option for, or that batches need on each message.
 const (
 	headerExpected        = "Nats-Expected-Last-Subject-Sequence"
@@ -28,40 +48,8 @@ const (
 	headerBatchCommit     = "Nats-Batch-Commit"
 )
 
-// outcome is what is known of a message that was published.
-type outcome int
-
-const (
-	stored     outcome = iota
-	mismatched         // an expected sequence was not the last one
-	busy               // another message with an expectation is in process: try again
-	refused            // not stored, for another reason
-	unknown            // nobody can say; it may yet be stored
-)
-
-// outcomeOf reads the error of a publish.
-func outcomeOf(err error) outcome {
-	if err == nil {
-		return stored
-	}
-	if api := (*jetstream.APIError)(nil); errors.As(err, &api) {
-		switch api.ErrorCode {
-		case jetstream.JSErrCodeStreamWrongLastSequence:
-			return mismatched
-		case jetstream.JSErrCodeStreamWrongLastSequenceConstant:
-			return busy
-		}
-		return refused
-	}
-	for _, known := range []error{
-		jetstream.ErrNoStreamResponse, nats.ErrReconnectBufExceeded, nats.ErrMaxPayload, nats.ErrBadSubject, ErrTooLarge, errUnsent, errBroken,
-	} {
-		if errors.Is(err, known) {
-			return refused
-		}
-	}
-	return unknown
-}
+// errWrongSequence is of a message that expected another sequence than the last one.
+var errWrongSequence = &jetstream.APIError{ErrorCode: jetstream.JSErrCodeStreamWrongLastSequence}
 
 // publish sends one message and waits for the server. The wait does not end with ctx's cancellation,
 // because then nobody would know the outcome; it does end when the connection is lost, because then
@@ -75,7 +63,7 @@ func (c *Conn) publishWithin(ctx context.Context, m *nats.Msg, limit time.Durati
 	defer cancel()
 	began := time.Now()
 	ack, err := c.publishAmong(ctx, m)
-	c.stalls.note(func() string { return c.streamOf(m.Subject) }, began, err)
+	c.noteWrite(m.Subject, began, err)
 	return ack, c.tooLarge(m, err)
 }
 

@@ -39,7 +39,7 @@ func (c *Conn) admit(err error) {
 		refused = fmt.Errorf("%s refuses the credentials of %s: %w", c.url, c.holder, err)
 	}
 	if c.wallet != nil && (refused != nil || err == nil) {
-		c.wallet.admitted(err == nil)
+		c.wallet.Admitted(err == nil)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -61,15 +61,3 @@ func (c *Conn) Leader(ctx context.Context) (string, error) {
 	}
 	return held.Holder, nil
 }
-
-// LayoutThere is nil when all streams of the fleet are there, and otherwise names those that are missing.
-func LayoutThere(ctx context.Context, c *Conn) error {
-	_, err := EnsureLayout(ctx, c, LayoutOptions{Unmanaged: true})
-	return err
-}
-
-// Up is that of Conn.
-func (a *AgentConn) Up() error { return a.conn.Up() }
-
-// Refused is that of Conn.
-func (a *AgentConn) Refused() error { return a.conn.Refused() }

@@ -3,7 +3,6 @@ package bus
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -12,9 +11,6 @@ import (
 
 	"flotilla/core/api"
 	"flotilla/subjects"
-
-	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
 )
 
 // Bounds of one batch of a replacement.
@@ -137,46 +133,6 @@ func (w *Writer) newEpoch(ctx context.Context, above uint64) (uint64, error) {
 	defer w.mu.Unlock()
 	w.chain.begin(fence, on.tally)
 	return w.term.Epoch, nil
-}
-
-// Stored lists the places of all content, sorted.
-func (c *Content) Stored(ctx context.Context) ([]string, error) {
-	stream, err := c.conn.JS.Stream(ctx, c.conn.Fleet.BucketStream(subjects.Content))
-	if err != nil {
-		return nil, fmt.Errorf("listing content: %w", err)
-	}
-	info, err := stream.Info(ctx, jetstream.WithSubjectFilter(c.subject("*")))
-	if err != nil {
-		return nil, fmt.Errorf("listing content: %w", err)
-	}
-	var places []string
-	for subject := range info.State.Subjects {
-		if at, ok := c.conn.Fleet.BucketKey(subjects.Content, subject); ok {
-			places = append(places, at)
-		}
-	}
-	slices.Sort(places)
-	return places, nil
-}
-
-// Raw reads content at a place as it is stored, sealed. ErrNotFound.
-func (c *Content) Raw(ctx context.Context, at string) ([]byte, error) {
-	stored, err := getSealed(ctx, c.conn, at, c.conn.found)
-	if err != nil {
-		return nil, fmt.Errorf("reading content %s: %w", at, err)
-	}
-	return stored, nil
-}
-
-// PutRaw stores content that is sealed at its place; storing it again changes nothing.
-func (c *Content) PutRaw(ctx context.Context, at string, sealed []byte) error {
-	m := nats.NewMsg(c.subject(at))
-	m.Data = sealed
-	_, err := c.conn.publish(ctx, m)
-	if refused := (*jetstream.APIError)(nil); errors.As(err, &refused) && strings.Contains(refused.Description, alreadyStored) {
-		return nil
-	}
-	return err
 }
 
 // HeldEpoch is the newest epoch that any member says to hold.

@@ -2,7 +2,6 @@ package bus_test
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -22,8 +21,7 @@ func TestARestoreThatIsBrokenOff(t *testing.T) {
 	for i := range 600 { // more than one batch
 		records[fmt.Sprintf("schedule.p%d", i)] = []byte("{}")
 	}
-	babble := &babble{rand.New(rand.NewPCG(1, 2))}
-	records["status.web"] = fmt.Appendf(nil, "%q", babble.text(3*bus.MaxValue))
+	records["status.web"] = fmt.Appendf(nil, "%q", bustest.Noise(3*bus.MaxValue))
 	_, err = store.Replace(bustest.Context(t), records, 7)
 	require.ErrorIs(t, err, bus.ErrTooLarge)
 

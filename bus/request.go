@@ -207,3 +207,9 @@ func (c *Conn) askOnce(ctx context.Context, m *nats.Msg, limit time.Duration, tu
 	}
 	return nil, failure
 }
+
+// IsDisconnected says that an error only means that the server cannot be reached now, or that an agent may not work yet.
+func IsDisconnected(err error) bool {
+	return errors.Is(err, nats.ErrReconnectBufExceeded) || errors.Is(err, nats.ErrDisconnected) ||
+		errors.Is(err, ErrNotEnrolled) || errors.Is(err, ErrNotAdmitted) || errors.Is(err, nats.ErrNoResponders) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, nats.ErrTimeout)
+}

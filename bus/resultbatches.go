@@ -16,9 +16,6 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// MaxResultsOfABatch is how many results one slot of a member may hold.
-const MaxResultsOfABatch = 1024
-
 // ResultBatches unpack what agents write to bucket result: each batch into the single results it holds,
 // under subjects.ResultKey. What is equal to what was there before wakes nobody; what a batch holds no
 // more is gone.
@@ -314,9 +311,6 @@ func checkResult(one *api.BatchedResult, slot int) error {
 	}
 	return nil
 }
-
-// maxResultName bounds the names of results: "<namespace>/<name>" is the longest.
-const maxResultName = 512
 
 // mostUntold bounds what is remembered of refusals that nobody asked for yet.
 const mostUntold = 100

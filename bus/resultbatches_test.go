@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"sync"
@@ -175,28 +174,16 @@ func TestResultsThatComeTogetherAreWrittenTogether(t *testing.T) {
 	require.Less(t, slotSequence(t, store, 0), uint64(len(names)/2))
 }
 
-// babble is text that gzip makes little of.
-type babble struct{ *rand.Rand }
-
-func (n *babble) text(length int) string {
-	b := make([]byte, length)
-	for i := range b {
-		b[i] = byte('a' + n.IntN(26))
-	}
-	return string(b)
-}
-
 // A slot that has more to hold than it may loses detail of its largest results, and no result.
 func TestASlotThatIsTooFullLosesDetailAlone(t *testing.T) {
 	server := bustest.Start(t)
 	store := server.Lead(t)
 	agent := server.Agent(t, "berlin")
 	names := together(120)
-	babble := &babble{rand.New(rand.NewPCG(1, 2))}
 	for i, name := range names {
 		r := api.PlacementResult{UID: name, Applied: "False", AppliedMessage: "short", Failed: 40, Total: 41}
 		if i%2 == 0 {
-			r.AppliedMessage = babble.text(12_000)
+			r.AppliedMessage = bustest.Noise(9_000)
 		}
 		require.NoError(t, agent.TellResult(subjects.CommandPlacement, name, r))
 	}

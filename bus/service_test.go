@@ -262,7 +262,7 @@ func TestNobodyAnswers(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	require.ErrorIs(t, bus.Request(ctx, client, api.VerbGet, api.GetRequest{}, nil, quick), context.Canceled)
-	tooLong := api.GetRequest{Name: noise(server.MaxPayload + 1<<20)}
+	tooLong := api.GetRequest{Name: `"` + bustest.Noise(server.MaxPayload+1<<20) + `"`}
 	var failure *api.Failure
 	require.ErrorAs(t, bus.Request(bustest.Context(t), client, api.VerbGet, tooLong, nil, quick), &failure)
 	require.Equal(t, api.CodeTooLarge, failure.Code)

@@ -34,21 +34,22 @@ type stalls struct {
 // silence is from the first write that a stream did not answer to the last.
 type silence struct{ first, last time.Time }
 
-// note takes in how a write to a stream, which streamOf finds, ended that began at a time.
-func (s *stalls) note(streamOf func() string, began time.Time, err error) {
+// noteWrite takes in how a write to a subject ended that began at a time.
+func (c *Conn) noteWrite(subject string, began time.Time, err error) {
+	s := &c.stalls
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	refused := (*jetstream.APIError)(nil)
 	switch {
 	case err == nil || errors.As(err, &refused):
 		if len(s.silent) > 0 {
-			delete(s.silent, streamOf())
+			delete(s.silent, c.streamOf(subject))
 		}
 	case errors.Is(err, context.DeadlineExceeded) || errors.Is(err, jetstream.ErrNoStreamResponse):
 		if s.silent == nil {
 			s.silent = map[string]silence{}
 		}
-		stream := streamOf()
+		stream := c.streamOf(subject)
 		found, known := s.silent[stream]
 		if !known {
 			found.first = began

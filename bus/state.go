@@ -48,8 +48,7 @@ func (s *State) Run(ctx context.Context) { s.feed.run(ctx) }
 
 // Relist asks for a new listing and waits for it.
 func (s *State) Relist(ctx context.Context) error {
-	s.mirror.lost()
-	s.feed.relist("asked for")
+	s.feed.missed("asked for")
 	return s.WaitSynced(ctx)
 }
 

@@ -2,16 +2,14 @@ package bus
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"reflect"
 	"sync"
+	"time"
 
 	"flotilla/core/api"
 	"flotilla/core/seal"
 	"flotilla/subjects"
-
-	"github.com/nats-io/nats.go/jetstream"
 )
 
 // Store is everything a leader works with. It lives as long as the context it was opened with.
@@ -164,22 +162,8 @@ func streamReplicas(ctx context.Context, c *Conn) (int, error) {
 	return stream.CachedInfo().Config.Replicas, nil
 }
 
-// readBucket reads all that lies in a bucket now; a bucket that does not exist is empty.
-func readBucket(ctx context.Context, c *Conn, bucket string) (map[string]cell, error) {
-	if _, err := c.JS.Stream(ctx, c.Fleet.BucketStream(bucket)); errors.Is(err, jetstream.ErrStreamNotFound) {
-		return nil, nil
-	}
-	ctx, cancel := context.WithCancel(ctx)
-	m := newMirror(func(string) {})
-	var running sync.WaitGroup
-	defer running.Wait()
-	defer cancel()
-	running.Go(func() { newFeed(c, bucketSource(c.Fleet, bucket), m).run(ctx) })
-	if err := m.waitSynced(ctx); err != nil {
-		return nil, err
-	}
-	return m.snapshot(), nil
-}
-
 // Records is how many records state holds.
 func (s *Store) Records() int { return int(tallyOf(s.State.mirror.all()).count) }
+
+// Now is the clock of the hub's process.
+func (s *Store) Now() time.Time { return s.Conn.Now() }

@@ -18,7 +18,6 @@ const (
 	maxStateMessage     = MaxValue + 4<<10
 	maxContentMessage   = MaxContent + seal.Overhead + 1<<10
 	maxHeartbeatMessage = MaxHeartbeat + 1<<10
-	maxEventMessage     = 1 << 20
 	maxCommandMessage   = 1 << 20
 	maxAuditMessage     = MaxAudit + 1<<10
 

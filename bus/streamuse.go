@@ -3,7 +3,6 @@ package bus
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"flotilla/subjects"
 
@@ -22,10 +21,10 @@ type StreamUse struct {
 }
 
 // StreamUses asks the servers what each stream of the fleet holds.
-func (s *Store) StreamUses(ctx context.Context) ([]StreamUse, error) {
+func StreamUses(ctx context.Context, c *Conn) ([]StreamUse, error) {
 	var uses []StreamUse
 	for _, asset := range subjects.Assets() {
-		use, err := s.streamUse(ctx, asset)
+		use, err := streamUse(ctx, c, asset)
 		if err != nil {
 			return nil, err
 		}
@@ -34,11 +33,11 @@ func (s *Store) StreamUses(ctx context.Context) ([]StreamUse, error) {
 	return uses, nil
 }
 
-func (s *Store) streamUse(ctx context.Context, asset subjects.Asset) (StreamUse, error) {
+func streamUse(ctx context.Context, c *Conn, asset subjects.Asset) (StreamUse, error) {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
-	name := asset.StreamName(s.Conn.Fleet)
-	stream, err := s.Conn.JS.Stream(ctx, name)
+	name := asset.StreamName(c.Fleet)
+	stream, err := c.JS.Stream(ctx, name)
 	if err != nil {
 		return StreamUse{}, fmt.Errorf("asking how full %s is: %w", name, err)
 	}
@@ -49,14 +48,4 @@ func (s *Store) streamUse(ctx context.Context, asset subjects.Asset) (StreamUse,
 		Messages: int64(info.State.Msgs), MostMessages: max(0, info.Config.MaxMsgs),
 		Rolls: info.Config.Discard == jetstream.DiscardOld,
 	}, nil
-}
-
-// HeartbeatBytes is what the heartbeat of each member takes.
-func (s *Store) HeartbeatBytes() map[string]int64 {
-	out := map[string]int64{}
-	for key, c := range s.Heartbeats.mirror.snapshot() {
-		member, _, _ := strings.Cut(key, ".")
-		out[member] += int64(len(c.value))
-	}
-	return out
 }

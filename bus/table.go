@@ -41,26 +41,27 @@ type broken struct {
 }
 
 // TableOf returns the table of a family; every call for the same family and T returns the same one.
-func TableOf[T any](s *State, family subjects.Family) *Table[T] {
-	s.mirror.mu.Lock()
-	defer s.mirror.mu.Unlock()
-	for _, v := range s.views() {
-		if t, ok := v.(*Table[T]); ok && t.family == family {
-			return t
+func TableOf[T any](s *State, family subjects.Family) (t *Table[T]) {
+	s.mirror.hold(func(cells map[string]cell) {
+		for _, v := range s.views() {
+			if known, ok := v.(*Table[T]); ok && known.family == family {
+				t = known
+				return
+			}
 		}
-	}
-	t := &Table[T]{
-		family: family, log: s.conn.Log,
-		entries: map[string]Entry[T]{}, groups: map[string]map[string]struct{}{}, broken: map[string]broken{},
-	}
-	for key, c := range s.mirror.cells {
-		if !c.deleted && strings.HasPrefix(key, family.Prefix()) {
-			t.observe(key, c)
+		t = &Table[T]{
+			family: family, log: s.conn.Log,
+			entries: map[string]Entry[T]{}, groups: map[string]map[string]struct{}{}, broken: map[string]broken{},
 		}
-	}
-	s.mu.Lock()
-	s.tables = append(slices.Clip(s.tables), t)
-	s.mu.Unlock()
+		for key, c := range cells {
+			if !c.deleted && strings.HasPrefix(key, family.Prefix()) {
+				t.observe(key, c)
+			}
+		}
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.tables = append(slices.Clip(s.tables), t)
+	})
 	return t
 }
 

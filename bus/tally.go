@@ -10,10 +10,7 @@ import (
 	"flotilla/subjects"
 )
 
-// headerTally carries the tally on each write of state: "<at>.<count>.<sum>".
-const headerTally = "Flotilla-Tally"
-
-// tally counts the records of state that are there: how many, and the sum, whatever their order, of a
+// tally, as text "<at>.<count>.<sum>", counts the records of state that are there: how many, and the sum, whatever their order, of a
 // hash of each key with its revision. Each write carries the tally of all that is there once it is stored,
 // so that the newest message vouches for every other one.
 type tally struct {

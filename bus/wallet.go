@@ -19,9 +19,9 @@ const (
 	enrollingFile = "identity.enrolling.json"
 )
 
-// Wallet is how the agent of a member proves who it is: keys that it made itself and that never leave its vault,
+// MemberWallet is how the agent of a member proves who it is: keys that it made itself and that never leave its vault,
 // and the credentials that the hub gave for them.
-type Wallet struct {
+type MemberWallet struct {
 	vault Vault
 
 	mu   sync.Mutex
@@ -70,8 +70,8 @@ func Enrolled(vault Vault) (member string, err error) {
 
 // OpenWallet opens the wallet in the vault of an agent. With a token that it does not know it makes keys for it;
 // nil when there is neither a token nor anything in the vault.
-func OpenWallet(vault Vault, token *api.Token) (*Wallet, error) {
-	w := &Wallet{vault: vault}
+func OpenWallet(vault Vault, token *api.Token) (*MemberWallet, error) {
+	w := &MemberWallet{vault: vault}
 	var err error
 	if w.held, err = readPapers(vault, walletFile); err != nil {
 		return nil, err
@@ -91,7 +91,7 @@ func OpenWallet(vault Vault, token *api.Token) (*Wallet, error) {
 }
 
 // clear removes keys of a token that was traded, which a kill left behind.
-func (w *Wallet) clear() error {
+func (w *MemberWallet) clear() error {
 	left, err := readPapers(w.vault, enrollingFile)
 	if err != nil || left == nil || w.held == nil || left.Token != w.held.Token {
 		return err
@@ -100,7 +100,7 @@ func (w *Wallet) clear() error {
 }
 
 // take prepares to trade a token, with the keys that were made for it before, if any: then an answer was lost.
-func (w *Wallet) take(token api.Token) error {
+func (w *MemberWallet) take(token api.Token) error {
 	user, err := nkeys.FromSeed([]byte(token.Seed))
 	if err != nil {
 		return fmt.Errorf("the token is damaged: %w", err)
@@ -193,7 +193,7 @@ func (p *papers) date() error {
 }
 
 // write has put papers into the vault when it returns.
-func (w *Wallet) write(name string, p *papers) error {
+func (w *MemberWallet) write(name string, p *papers) error {
 	text, err := json.MarshalIndent(p, "", "  ")
 	if err == nil {
 		err = w.vault.Write(name, text)
@@ -204,43 +204,46 @@ func (w *Wallet) write(name string, p *papers) error {
 	return nil
 }
 
-// current are the papers that a connection is made with; the lock is held.
-func (w *Wallet) current() *papers {
+// papers are those that a connection is made with; once made they do not change.
+func (w *MemberWallet) papers() *papers {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.current()
+}
+
+// current is papers for who holds the lock.
+func (w *MemberWallet) current() *papers {
 	if w.next != nil {
 		return w.next
 	}
 	return w.held
 }
 
-// Where the wallet leads to: what the token said.
-func (w *Wallet) where() (fleet, member, url string, authority *x509.CertPool) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	p := w.current()
+// Where is what the token said: for which member it is, and where to connect to.
+func (w *MemberWallet) Where() (member, url string, authority *x509.CertPool) {
+	p := w.papers()
 	if p.CA != "" {
 		authority = x509.NewCertPool()
 		authority.AppendCertsFromPEM([]byte(p.CA))
 	}
-	return p.Fleet, p.Member, p.URL, authority
+	return p.Member, p.URL, authority
 }
 
 // Fleet and Member are what the token was made for.
-func (w *Wallet) Fleet() string { fleet, _, _, _ := w.where(); return fleet }
+func (w *MemberWallet) Fleet() string { return w.papers().Fleet }
 
 // Member is the member that the token was made for.
-func (w *Wallet) Member() string { _, member, _, _ := w.where(); return member }
+func (w *MemberWallet) Member() string { return w.papers().Member }
 
 // Key and SealingKey are the public keys of the agent.
-func (w *Wallet) Key() string { return w.public(func(p *papers) nkeys.KeyPair { return p.key }) }
+func (w *MemberWallet) Key() string { return w.public(func(p *papers) nkeys.KeyPair { return p.key }) }
 
 // SealingKey is the public curve key of the agent.
-func (w *Wallet) SealingKey() string {
+func (w *MemberWallet) SealingKey() string {
 	return w.public(func(p *papers) nkeys.KeyPair { return p.sealing })
 }
 
-func (w *Wallet) public(of func(*papers) nkeys.KeyPair) string {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	key, _ := of(w.current()).PublicKey() // of a key pair with a seed there always is one
+func (w *MemberWallet) public(of func(*papers) nkeys.KeyPair) string {
+	key, _ := of(w.papers()).PublicKey() // of a key pair with a seed there always is one
 	return key
 }

@@ -16,8 +16,11 @@ type presented struct {
 	key   nkeys.KeyPair
 }
 
-// brings says that the wallet holds credentials, which is not so where somebody else makes them.
-func (w *Wallet) brings() bool {
+// Brings says that the wallet holds credentials, which is not so where somebody else makes them; a nil one holds none.
+func (w *MemberWallet) Brings() bool {
+	if w == nil {
+		return false
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.choose().token != ""
@@ -25,7 +28,7 @@ func (w *Wallet) brings() bool {
 
 // choose is what to show to a server: a token that is to be traded, else the credentials for work while they hold,
 // else those that ask for others. After a refusal it is the next of them; the lock is held.
-func (w *Wallet) choose() presented {
+func (w *MemberWallet) choose() presented {
 	if w.next != nil && (w.held == nil || !w.refused) {
 		return presented{api.AgentEnrolling, w.token.Credentials, w.tokenKey}
 	}
@@ -39,8 +42,8 @@ func (w *Wallet) choose() presented {
 	return work
 }
 
-// auth has a connection show what the wallet holds at the time.
-func (w *Wallet) auth() nats.Option {
+// Auth has a connection show what the wallet holds at the time.
+func (w *MemberWallet) Auth() nats.Option {
 	return nats.UserJWT(func() (string, error) {
 		w.mu.Lock()
 		defer w.mu.Unlock()
@@ -53,22 +56,22 @@ func (w *Wallet) auth() nats.Option {
 	})
 }
 
-// admitted takes in whether the servers took what was shown last.
-func (w *Wallet) admitted(taken bool) {
+// Admitted takes in whether the servers took what was shown last.
+func (w *MemberWallet) Admitted(taken bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.refused = !taken
 }
 
 // role is that of the credentials that the connection was made with.
-func (w *Wallet) role() string {
+func (w *MemberWallet) role() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.shown.role
 }
 
 // renewBy is when to ask for credentials; false when there is no need to.
-func (w *Wallet) renewBy() (at time.Time, ok bool) {
+func (w *MemberWallet) renewBy() (at time.Time, ok bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	switch {

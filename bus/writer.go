@@ -39,9 +39,6 @@ func Delete(key string, revision uint64) Op { return Op{Key: key, Revision: revi
 // may be for the tally.
 const maxOps = 999
 
-// headerNote carries the note of a marker.
-const headerNote = "Flotilla-Note"
-
 // tombstoneTTL is how long markers of deleted records are kept.
 const tombstoneTTL = "24h"
 

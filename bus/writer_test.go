@@ -2,10 +2,8 @@ package bus_test
 
 import (
 	"context"
-	"encoding/base64"
 	"encoding/json"
 	"fmt"
-	"math/rand/v2"
 	"strings"
 	"sync"
 	"testing"
@@ -15,7 +13,6 @@ import (
 	"flotilla/core/api"
 	"flotilla/subjects"
 
-	"github.com/nats-io/nats.go/jetstream"
 	"github.com/stretchr/testify/require"
 )
 
@@ -29,22 +26,6 @@ func takeOver(t *testing.T, c *bus.Conn) {
 	require.NoError(t, err)
 }
 
-// storedKeys lists what the bucket really holds.
-func storedKeys(t *testing.T, c *bus.Conn, filter string) []string {
-	t.Helper()
-	stream, err := c.JS.Stream(bustest.Context(t), c.Fleet.BucketStream(subjects.State))
-	require.NoError(t, err)
-	info, err := stream.Info(bustest.Context(t), jetstream.WithSubjectFilter(c.Fleet.BucketSubject(subjects.State, filter)))
-	require.NoError(t, err)
-	keys := []string{}
-	for subject := range info.State.Subjects {
-		key, ok := c.Fleet.BucketKey(subjects.State, subject)
-		require.True(t, ok)
-		keys = append(keys, key)
-	}
-	return keys
-}
-
 func TestADeposedWriterIsRefusedByTheServer(t *testing.T) {
 	server := bustest.Start(t)
 	for name, ops := range map[string][]bus.Op{
@@ -56,7 +37,7 @@ func TestADeposedWriterIsRefusedByTheServer(t *testing.T) {
 			takeOver(t, server.Hub(t))
 			_, err := store.Writer.Write(bustest.Context(t), ops...)
 			require.ErrorIs(t, err, bus.ErrDeposed)
-			require.Empty(t, storedKeys(t, store.Conn, "schedule.*"))
+			require.Empty(t, bustest.StoredKeys(t, store.Conn, "schedule.*"))
 			_, err = store.Writer.Write(bustest.Context(t), bus.Put("schedule.c", bustest.Schedule("c", 1), 0))
 			require.ErrorIs(t, err, bus.ErrDeposed, "and stays deposed")
 		})
@@ -81,11 +62,11 @@ func TestABatchIsStoredWholeOrNotAtAll(t *testing.T) {
 
 	_, err = store.Writer.Write(bustest.Context(t),
 		bus.Put("schedule.c", bustest.Schedule("c", 1), 0),
-		bus.Put("schedule.d", json.RawMessage(noise(2*bus.MaxValue)), 0))
+		bus.Put("schedule.d", json.RawMessage(`"`+bustest.Noise(2*bus.MaxValue)+`"`), 0))
 	require.ErrorIs(t, err, bus.ErrTooLarge)
 	require.ErrorContains(t, err, "schedule.d")
 	require.Zero(t, store.State.Revision("schedule.c"))
-	require.Len(t, storedKeys(t, store.Conn, "schedule.*"), 2)
+	require.Len(t, bustest.StoredKeys(t, store.Conn, "schedule.*"), 2)
 }
 
 func TestABatchChangesAndDeletes(t *testing.T) {
@@ -193,11 +174,4 @@ func TestLongValuesAreCompressed(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, byte('z'), m.Data[0])
 	require.Less(t, len(m.Data), 16<<10)
-}
-
-// noise is JSON of n bytes or more that hardly compresses.
-func noise(n int) string {
-	text := make([]byte, n)
-	_, _ = rand.NewChaCha8([32]byte{}).Read(text) // which never fails
-	return `"` + base64.StdEncoding.EncodeToString(text) + `"`
 }

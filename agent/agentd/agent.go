@@ -20,7 +20,7 @@ type Agent struct {
 	o      Options
 	target target.Target
 	memory *memory.Member // nil when the target is another one
-	wallet *bus.Wallet    // nil when others make the credentials
+	wallet *bus.MemberWallet    // nil when others make the credentials
 
 	mu      sync.Mutex
 	started bool

@@ -53,7 +53,7 @@ type Options struct {
 	Now func() time.Time
 }
 
-func (o *Options) bus(wallet *bus.Wallet) bus.Options {
+func (o *Options) bus(wallet *bus.MemberWallet) bus.Options {
 	return bus.Options{
 		Fleet: o.Config.Fleet, URL: o.Config.Bus.URL, Creds: o.Config.Bus.Creds, Context: o.Config.Bus.Context,
 		CA:        o.Config.Bus.TLS.CA,

@@ -13,10 +13,10 @@ import (
 // wallets are the keys of agents, by member, for as long as the server is there.
 type wallets struct {
 	mu    sync.Mutex
-	known map[string]*bus.Wallet
+	known map[string]*bus.MemberWallet
 }
 
-func (w *wallets) of(t testing.TB, member string) *bus.Wallet {
+func (w *wallets) of(t testing.TB, member string) *bus.MemberWallet {
 	t.Helper()
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -26,7 +26,7 @@ func (w *wallets) of(t testing.TB, member string) *bus.Wallet {
 	made, err := bus.OpenWallet(bus.Folder(t.TempDir()), Token(t, member))
 	require.NoError(t, err)
 	if w.known == nil {
-		w.known = map[string]*bus.Wallet{}
+		w.known = map[string]*bus.MemberWallet{}
 	}
 	w.known[member] = made
 	return made

@@ -1,13 +1,17 @@
 package loop
 
 import (
+	"cmp"
 	"context"
 	"math/rand/v2"
 	"time"
 )
 
-// Backoff are the waits between tries of one thing: First, then each twice the one before, Most at the longest. Its
-// methods are for one goroutine.
+// firstWait is that of a Backoff that names none, and of a Queue.
+const firstWait = 50 * time.Millisecond
+
+// Backoff are the waits between tries of one thing: First, 50 ms when 0, then each twice the one before, Most at the
+// longest. Its methods are for one goroutine.
 type Backoff struct {
 	First, Most time.Duration
 	last        time.Duration
@@ -15,7 +19,7 @@ type Backoff struct {
 
 // Next is how long to wait before the next try.
 func (b *Backoff) Next() time.Duration {
-	b.last = min(max(2*b.last, b.First), b.Most)
+	b.last = min(max(2*b.last, cmp.Or(b.First, firstWait)), b.Most)
 	return b.last
 }
 

@@ -39,7 +39,7 @@ func (o Options) withDefaults() Options {
 		o.Workers = 1
 	}
 	if o.MinDelay <= 0 {
-		o.MinDelay = 50 * time.Millisecond
+		o.MinDelay = firstWait
 	}
 	if o.MaxDelay <= 0 {
 		o.MaxDelay = 30 * time.Second

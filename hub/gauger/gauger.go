@@ -67,7 +67,7 @@ func (g *Gauger) Run(ctx context.Context) error {
 
 // look looks once, and tells of what began or ended.
 func (g *Gauger) look(ctx context.Context) error {
-	uses, err := g.store.StreamUses(ctx)
+	uses, err := bus.StreamUses(ctx, g.store.Conn)
 	if err != nil {
 		return err
 	}

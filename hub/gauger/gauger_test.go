@@ -35,7 +35,7 @@ func fill(t *testing.T, agent *bus.AgentConn, enough func() bool) {
 func stored(t *testing.T, store *bus.Store, bytes int64) func() bool {
 	t.Helper()
 	return func() bool {
-		uses, err := store.StreamUses(bustest.Context(t))
+		uses, err := bus.StreamUses(bustest.Context(t), store.Conn)
 		require.NoError(t, err)
 		at := slices.IndexFunc(uses, func(u bus.StreamUse) bool { return u.Short == subjects.Result })
 		return uses[at].Bytes >= bytes

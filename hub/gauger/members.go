@@ -10,7 +10,7 @@ import (
 
 // members are what each member has in the streams that members write, by short name of the stream.
 func (g *Gauger) members() map[string]map[string]int64 {
-	held := map[string]map[string]int64{subjects.Result: g.store.ResultBatches.Bytes(), subjects.Heartbeat: g.store.HeartbeatBytes()}
+	held := map[string]map[string]int64{subjects.Result: g.store.ResultBatches.Bytes(), subjects.Heartbeat: g.store.Heartbeats.Bytes()}
 	if g.options.Events != nil {
 		held[subjects.Events] = map[string]int64{}
 		for member, use := range g.options.Events() {

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
-	"time"
 
 	"flotilla/core/api"
 	"flotilla/core/seal"
@@ -25,40 +24,6 @@ func NewWriter(state *State, term api.Term, fence uint64, replicas int) (*Writer
 	return w, err
 }
 
-// SetPatience is how long a hint is followed whose command does not show up.
-func (p *Pursuit) SetPatience(d time.Duration) { p.patience = d }
-
-// Hinted is the newest sequence that was announced and has not been given up.
-func (p *Pursuit) Hinted() uint64 { return p.hinted.Load() }
-
-// Subscriptions counts what the connection listens to.
-func (a *AgentConn) Subscriptions() int { return a.conn.NC.NumSubscriptions() }
-
-// Relist makes the feed list anew.
-func (n *NodeFeed) Relist() { n.feed.relist("a test asks") }
-
-// Deliver is what the feed does with a message of the stream.
-func (n *NodeFeed) Deliver(subject string, body []byte, sequence uint64) {
-	n.message(message{key: subject, value: body, sequence: sequence})
-	n.turns.drain()
-}
-
-// Forget is what the feed does when states of nodes are purged up to a sequence.
-func (n *NodeFeed) Forget(member string, sequence uint64, nodes ...string) {
-	n.forget(member, sequence, nodes...)
-}
-
-// Announce is what the library does a while after the connection is up.
-func (c *Conn) Announce() { c.disturb(restored) }
-
-// Lose is what the library does when the connection is gone.
-func (c *Conn) Lose() { c.disturb(lost) }
-
-// Unannounced is the connection as it is before the library announces it.
-func (c *Conn) Unannounced() *Conn {
-	return &Conn{NC: c.NC, JS: c.JS, Fleet: c.Fleet, Log: c.Log, listeners: map[int]*listener{}}
-}
-
 // LedgerSettled says that the ledger holds every write, and knows each to be on disk for good.
 func LedgerSettled(s *Store) bool {
 	s.Writer.mu.Lock()
@@ -70,17 +35,6 @@ func LedgerSettled(s *Store) bool {
 func LedgerHolds(ctx context.Context, s *Store) bool {
 	l, err := openLedger(ctx, s.Conn)
 	return err == nil && l.book.tally.at == s.Writer.tally().at
-}
-
-// Patience is for how long an answer is waited for at first, and after each of these outcomes.
-func Patience(outcomes ...error) (waits []time.Duration) {
-	p := newPatience()
-	waits = append(waits, p.now)
-	for _, err := range outcomes {
-		p.learn(err)
-		waits = append(waits, p.now)
-	}
-	return waits
 }
 
 // Steps of making the stream of state anew.
@@ -131,12 +85,3 @@ func TakeOver(ctx context.Context, c *Conn, term api.Term, sequence uint64, list
 
 // Reach waits a moment for state to have seen a message.
 func Reach(ctx context.Context, s *State, sequence uint64) error { return s.reach(ctx, sequence, 2, 0) }
-
-// WaitsOnceConnected are the first waits of a pursuit for a hint after its connection came up.
-func WaitsOnceConnected(p *Pursuit, n int) (waits []time.Duration) {
-	p.connected()
-	for range n {
-		waits = append(waits, p.every())
-	}
-	return waits
-}
