@@ -25,7 +25,7 @@ import (
 	"flotilla/agent/pod"
 	"flotilla/agent/target/memory/faults"
 	"flotilla/agent/upgrader/command"
-	"flotilla/bus"
+	"flotilla/bus/member"
 	"flotilla/configs"
 	"flotilla/configs/terminal"
 	"flotilla/core/api"
@@ -176,7 +176,7 @@ func identify(o *agentd.Options, missing error) error {
 	if err != nil {
 		return err
 	}
-	enrolled, err := bus.Enrolled(vault)
+	enrolled, err := member.Enrolled(vault)
 	switch {
 	case err != nil:
 		return err

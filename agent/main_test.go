@@ -13,8 +13,8 @@ import (
 	"k8s.io/klog/v2"
 
 	"flotilla/agent/agentd"
-	"flotilla/bus"
 	"flotilla/bus/bustest"
+	"flotilla/bus/member"
 	"flotilla/configs"
 	"flotilla/core/api"
 )
@@ -132,7 +132,7 @@ func TestATokenNamesItsMember(t *testing.T) {
 	require.NoError(t, os.Remove(path))
 	_, err = load("--token", "@"+path, "--member", "berlin", "--data", dir)
 	require.ErrorContains(t, err, "is found by --member or --data, without a token")
-	_, err = bus.OpenWallet(bus.Folder(dir), bustest.Token(t, "berlin"))
+	_, err = member.OpenWallet(member.Folder(dir), bustest.Token(t, "berlin"))
 	require.NoError(t, err)
 	require.NoError(t, os.Rename(filepath.Join(dir, "identity.enrolling.json"), filepath.Join(dir, "identity.json")))
 	for _, args := range [][]string{{"--token", "@" + path, "--member", "berlin"}, {"--token", "@" + path}, nil} {

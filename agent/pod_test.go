@@ -16,8 +16,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"flotilla/agent/agentd"
-	"flotilla/bus"
 	"flotilla/bus/bustest"
+	"flotilla/bus/member"
 	"flotilla/configs"
 )
 
@@ -72,7 +72,7 @@ func TestInAPodTheMemberIsItsCluster(t *testing.T) {
 // The agent of a pod whose volumes are gone finds in its Secret whose agent it is.
 func TestInAPodTheSecretNamesTheMember(t *testing.T) {
 	dir, gone := t.TempDir(), "@"+filepath.Join(t.TempDir(), "token")
-	_, err := bus.OpenWallet(bus.Folder(dir), bustest.Token(t, "berlin"))
+	_, err := member.OpenWallet(member.Folder(dir), bustest.Token(t, "berlin"))
 	require.NoError(t, err)
 	identity, err := os.ReadFile(filepath.Join(dir, "identity.enrolling.json"))
 	require.NoError(t, err)

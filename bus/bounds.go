@@ -11,9 +11,9 @@ import (
 	"github.com/klauspost/compress/gzip"
 )
 
-// bounds are those of one kind of JSON that somebody else wrote: they hold before anything is allocated
+// Bounds are those of one kind of JSON that somebody else wrote: they hold before anything is allocated
 // for what it says. A few KiB can unpack to millions of values, each of which costs a struct.
-type bounds struct {
+type Bounds struct {
 	bytes  int // unpacked
 	depth  int // of objects and lists within each other
 	length int // of one list or object
@@ -29,35 +29,35 @@ const (
 
 // Bounds by what is read. What a hub wrote is bounded in bytes alone.
 var (
-	recordBounds    = bounds{bytes: 16 << 20}
-	commandBounds   = bounds{bytes: 8 << 20}
-	answerBounds    = bounds{bytes: 64 << 20}
-	requestBounds   = bounds{bytes: 20 << 20, depth: 2 * maxDepth, length: 1 << 18, values: 2 << 20}
-	heartbeatBounds = bounds{bytes: MaxHeartbeat, depth: maxDepth, length: 1 << 12, values: 1 << 14}
-	resultBounds    = bounds{bytes: 1 << 20, depth: maxDepth, length: 1 << 12, values: 1 << 15}
-	batchBounds     = bounds{bytes: 1 << 20, depth: 2 * maxDepth, length: 1 << 12, values: 1 << 17}
-	nodeBounds      = bounds{bytes: 4 << 20, depth: maxDepth, length: MaxPodsOfANode, values: 1 << 18, gzip: gzipNodesAbove}
+	RecordBounds    = Bounds{bytes: 16 << 20}
+	CommandBounds   = Bounds{bytes: 8 << 20}
+	answerBounds    = Bounds{bytes: 64 << 20}
+	requestBounds   = Bounds{bytes: 20 << 20, depth: 2 * maxDepth, length: 1 << 18, values: 2 << 20}
+	HeartbeatBounds = Bounds{bytes: MaxHeartbeat, depth: maxDepth, length: 1 << 12, values: 1 << 14}
+	ResultBounds    = Bounds{bytes: 1 << 20, depth: maxDepth, length: 1 << 12, values: 1 << 15}
+	BatchBounds     = Bounds{bytes: 1 << 20, depth: 2 * maxDepth, length: 1 << 12, values: 1 << 17}
+	NodeBounds      = Bounds{bytes: 4 << 20, depth: maxDepth, length: MaxPodsOfANode, values: 1 << 18, gzip: gzipNodesAbove}
 	// 5,000 nodes and 10,000 pods that wait.
-	inventoryBounds = bounds{bytes: 32 << 20, depth: maxDepth, length: 1 << 14, values: 2 << 20}
+	InventoryBounds = Bounds{bytes: 32 << 20, depth: maxDepth, length: 1 << 14, values: 2 << 20}
 )
 
-// boundsOf are those of what lies in a bucket or stream, by short name.
-func boundsOf(name string) bounds {
+// BoundsOf are those of what lies in a bucket or stream, by short name.
+func BoundsOf(name string) Bounds {
 	switch name {
 	case subjects.Heartbeat:
-		return heartbeatBounds
+		return HeartbeatBounds
 	case subjects.Result:
-		return resultBounds
+		return ResultBounds
 	case subjects.Events:
-		return inventoryBounds
+		return InventoryBounds
 	}
-	return recordBounds
+	return RecordBounds
 }
 
-// pack returns the stored form of a value: as it is, or gzipped behind the byte packed. What its readers
+// Pack returns the stored form of a value: as it is, or gzipped behind the byte packed. What its readers
 // would refuse is refused.
-func (b bounds) pack(value []byte) ([]byte, error) {
-	if err := b.check(value); err != nil || len(value) <= cmp.Or(b.gzip, GzipAbove) {
+func (b Bounds) Pack(value []byte) ([]byte, error) {
+	if err := b.Check(value); err != nil || len(value) <= cmp.Or(b.gzip, GzipAbove) {
 		return value, err
 	}
 	var out bytes.Buffer
@@ -68,15 +68,15 @@ func (b bounds) pack(value []byte) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// unpack returns the JSON of a stored value, or why it is beyond the bounds.
-func (b bounds) unpack(stored []byte) ([]byte, error) {
+// Unpack returns the JSON of a stored value, or why it is beyond the bounds.
+func (b Bounds) Unpack(stored []byte) ([]byte, error) {
 	if len(stored) == 0 || stored[0] != packed {
-		return stored, b.check(stored)
+		return stored, b.Check(stored)
 	}
 	return b.gunzip(stored[1:])
 }
 
-func (b bounds) gunzip(text []byte) ([]byte, error) {
+func (b Bounds) gunzip(text []byte) ([]byte, error) {
 	r, err := gzip.NewReader(bytes.NewReader(text))
 	if err != nil {
 		return nil, fmt.Errorf("unpacking: %w", err)
@@ -85,18 +85,18 @@ func (b bounds) gunzip(text []byte) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("unpacking: %w", err)
 	}
-	return value, b.check(value)
+	return value, b.Check(value)
 }
 
-// check looks at JSON in one pass. What is no JSON is for its decoder to refuse.
-func (b bounds) check(text []byte) error {
+// Check looks at JSON in one pass. What is no JSON is for its decoder to refuse.
+func (b Bounds) Check(text []byte) error {
 	if len(text) > b.bytes {
-		return beyond("more than %d bytes", b.bytes)
+		return Beyond("more than %d bytes", b.bytes)
 	}
 	if b.values == 0 {
 		return nil
 	}
-	s := boundScan{bounds: b}
+	s := boundScan{Bounds: b}
 	for i := 0; i < len(text); i++ {
 		switch text[i] {
 		case '"':
@@ -110,7 +110,8 @@ func (b bounds) check(text []byte) error {
 	return nil
 }
 
-func beyond(format string, limit int) error {
+// Beyond is ErrTooLarge with the limit that was passed.
+func Beyond(format string, limit int) error {
 	return fmt.Errorf("%w: "+format, ErrTooLarge, limit)
 }
 
@@ -126,7 +127,7 @@ func endOfString(text []byte, i int) int {
 
 // boundScan counts values while a text is read.
 type boundScan struct {
-	bounds
+	Bounds
 	depthNow, valuesNow int
 	lengths             [2*maxDepth + 1]int // of the lists and objects that are open
 }
@@ -135,7 +136,7 @@ func (s *boundScan) mark(c byte) error {
 	switch c {
 	case '{', '[':
 		if s.depthNow == s.depth {
-			return beyond("nested more than %d deep", s.depth)
+			return Beyond("nested more than %d deep", s.depth)
 		}
 		s.depthNow++
 		s.lengths[s.depthNow] = 1
@@ -147,10 +148,10 @@ func (s *boundScan) mark(c byte) error {
 		s.depthNow = max(0, s.depthNow-1)
 	}
 	if s.lengths[s.depthNow] > s.length {
-		return beyond("a list or object of more than %d", s.length)
+		return Beyond("a list or object of more than %d", s.length)
 	}
 	if s.valuesNow > s.values {
-		return beyond("more than %d values", s.values)
+		return Beyond("more than %d values", s.values)
 	}
 	return nil
 }

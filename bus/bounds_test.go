@@ -15,7 +15,7 @@ import (
 // bomb is JSON of a few KiB, stored, that unpacks to many values.
 func bomb(t testing.TB, text string) []byte {
 	t.Helper()
-	stored, err := answerBounds.pack([]byte(text))
+	stored, err := answerBounds.Pack([]byte(text))
 	require.NoError(t, err)
 	require.Less(t, len(stored), 64<<10)
 	return stored
@@ -27,28 +27,28 @@ func TestBoundsAreHeldBeforeAnythingIsRead(t *testing.T) {
 	}
 	tests := []struct {
 		name   string
-		within bounds
+		within Bounds
 		text   string
 		want   string
 	}{
-		{"pods of a node", nodeBounds, pods(MaxPodsOfANode), ""},
-		{"one more", nodeBounds, pods(MaxPodsOfANode + 1), "a list or object of more than 1000"},
-		{"sixteen megabytes of them", nodeBounds, pods(16 << 20 / 3), "more than 4194304 bytes"},
-		{"numbers where structs belong", nodeBounds, "[" + strings.Repeat("0,", 1<<20) + "0]", "a list or object of more than 1000"},
-		{"lists in lists", nodeBounds, "[" + strings.Repeat("["+strings.Repeat("0,", 900)+"0],", 900) + "0]", "more than 262144 values"},
-		{"deep", nodeBounds, strings.Repeat("[", maxDepth+1), "nested more than 64 deep"},
-		{"as deep as may be", nodeBounds, strings.Repeat("[", maxDepth) + strings.Repeat("]", maxDepth), ""},
-		{"brackets that close nothing", nodeBounds, strings.Repeat("]", 1<<20), ""},
-		{"what stands in strings", nodeBounds, `{"a\"[":"` + strings.Repeat("[,{", 1<<18) + `"}`, ""},
-		{"a string without an end", nodeBounds, `{"a\`, ""},
-		{"a heartbeat", heartbeatBounds, strings.Repeat(" ", MaxHeartbeat+1), "more than 65536 bytes"},
-		{"what the hub wrote", recordBounds, strings.Repeat("{},", 1<<20), ""},
-		{"and that is too long", recordBounds, strings.Repeat(" ", 16<<20+1), "more than 16777216 bytes"},
+		{"pods of a node", NodeBounds, pods(MaxPodsOfANode), ""},
+		{"one more", NodeBounds, pods(MaxPodsOfANode + 1), "a list or object of more than 1000"},
+		{"sixteen megabytes of them", NodeBounds, pods(16 << 20 / 3), "more than 4194304 bytes"},
+		{"numbers where structs belong", NodeBounds, "[" + strings.Repeat("0,", 1<<20) + "0]", "a list or object of more than 1000"},
+		{"lists in lists", NodeBounds, "[" + strings.Repeat("["+strings.Repeat("0,", 900)+"0],", 900) + "0]", "more than 262144 values"},
+		{"deep", NodeBounds, strings.Repeat("[", maxDepth+1), "nested more than 64 deep"},
+		{"as deep as may be", NodeBounds, strings.Repeat("[", maxDepth) + strings.Repeat("]", maxDepth), ""},
+		{"brackets that close nothing", NodeBounds, strings.Repeat("]", 1<<20), ""},
+		{"what stands in strings", NodeBounds, `{"a\"[":"` + strings.Repeat("[,{", 1<<18) + `"}`, ""},
+		{"a string without an end", NodeBounds, `{"a\`, ""},
+		{"a heartbeat", HeartbeatBounds, strings.Repeat(" ", MaxHeartbeat+1), "more than 65536 bytes"},
+		{"what the hub wrote", RecordBounds, strings.Repeat("{},", 1<<20), ""},
+		{"and that is too long", RecordBounds, strings.Repeat(" ", 16<<20+1), "more than 16777216 bytes"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			for _, stored := range [][]byte{bomb(t, tt.text), []byte(tt.text)} {
-				text, err := tt.within.unpack(stored)
+				text, err := tt.within.Unpack(stored)
 				if tt.want == "" {
 					require.NoError(t, err)
 					require.Equal(t, tt.text, string(text))
@@ -83,7 +83,7 @@ func TestTheInventoryOfALargeMemberIsWithinItsBounds(t *testing.T) {
 	text, err := json.Marshal(inventory)
 	require.NoError(t, err)
 	require.Greater(t, len(text), 12<<20)
-	require.NoError(t, inventoryBounds.check(text))
+	require.NoError(t, InventoryBounds.Check(text))
 }
 
 // FuzzBounds holds that whatever passes costs no more than its bounds allow, and that what a hub can use
@@ -91,20 +91,20 @@ func TestTheInventoryOfALargeMemberIsWithinItsBounds(t *testing.T) {
 func FuzzBounds(f *testing.F) {
 	f.Add([]byte(`{"node":{"pods":[{"name":"a"},{}]}}`))
 	f.Add([]byte(`[[[[{"a":["\\\"",1]}]]]]`))
-	small := bounds{bytes: 1 << 12, depth: 8, length: 16, values: 64}
+	small := Bounds{bytes: 1 << 12, depth: 8, length: 16, values: 64}
 	f.Fuzz(func(t *testing.T, text []byte) {
 		var tree any
 		if json.Unmarshal(text, &tree) != nil {
-			_ = small.check(text)
+			_ = small.Check(text)
 			return
 		}
 		deepest, longest, values := measure(tree)
 		fits := len(text) <= small.bytes && deepest <= small.depth && longest <= small.length && values <= small.values
 		if !fits && len(text) <= small.bytes && !bytes.Contains(text, []byte(`":`)) {
-			require.Error(t, small.check(text), "%d deep, %d long, %d values", deepest, longest, values)
+			require.Error(t, small.Check(text), "%d deep, %d long, %d values", deepest, longest, values)
 		}
 		if deepest <= small.depth/2 && longest <= small.length/2 && values <= small.values/4 && len(text) < 64 {
-			require.NoError(t, small.check(text))
+			require.NoError(t, small.Check(text))
 		}
 	})
 }
@@ -140,7 +140,7 @@ func BenchmarkBounds(b *testing.B) {
 	require.NoError(b, err)
 	b.SetBytes(int64(len(text)))
 	for b.Loop() {
-		if err := nodeBounds.check(text); err != nil {
+		if err := NodeBounds.Check(text); err != nil {
 			b.Fatal(err)
 		}
 	}

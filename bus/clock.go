@@ -25,16 +25,16 @@ func (c *Conn) ahead() time.Duration {
 	return time.Until(c.now()).Round(time.Millisecond)
 }
 
-// ours is a time of the machine's, or of the broker's, by the clock of the process.
-func (c *Conn) ours(t time.Time) time.Time {
+// FromMachine is a time of the machine's, or of the broker's, by the clock of the process.
+func (c *Conn) FromMachine(t time.Time) time.Time {
 	if t.IsZero() {
 		return t
 	}
 	return t.Add(c.ahead())
 }
 
-// machines is a time of the process's by the clock of the machine.
-func (c *Conn) machines(t time.Time) time.Time {
+// ToMachine is a time of the process's by the clock of the machine.
+func (c *Conn) ToMachine(t time.Time) time.Time {
 	if t.IsZero() {
 		return t
 	}

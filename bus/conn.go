@@ -38,7 +38,7 @@ type Conn struct {
 	Log   zerolog.Logger
 
 	url    string
-	domain string // of JetStream
+	Domain string // of JetStream
 	holder holder
 	person person
 	wallet Wallet           // nil where it does not bring the credentials
@@ -57,18 +57,19 @@ type Conn struct {
 
 // listener is told what happens to a connection.
 type listener struct {
-	tell func(disturbance)
+	tell func(Disturbance)
 	// knows says that it joined when the connection was up already and that was still to be announced.
 	knows bool
 }
 
-// disturbance is something that happened to a connection.
-type disturbance int
+// Disturbance is something that happened to a connection.
+type Disturbance int
 
+// What happens to connections.
 const (
-	lost     disturbance = iota // the connection is gone
-	restored                    // and back
-	slow                        // messages were dropped because this process is slow
+	Lost     Disturbance = iota // the connection is gone
+	Restored                    // and back
+	Slow                        // messages were dropped because this process is slow
 )
 
 // ConnectHub connects as hub replica o.Name ("flotilla-hub/<replica>") and retries until ctx ends.
@@ -124,10 +125,10 @@ func (o Options) Connect(name string, more ...nats.Option) (*Conn, error) {
 		return nil, err
 	}
 	c := &Conn{
-		Fleet: fleet, Log: o.Log, domain: e.domain, url: e.shown(), holder: e.holder, person: e.personOf(fleet), now: o.Now,
+		Fleet: fleet, Log: o.Log, Domain: e.domain, url: e.shown(), holder: e.holder, person: e.personOf(fleet), now: o.Now,
 		listeners: map[int]*listener{}, denials: map[int]func(error){},
 	}
-	if o.byWallet() {
+	if o.ByWallet() {
 		c.wallet = o.Wallet
 	}
 	options := append(c.handlers(), nats.Name(name), nats.MaxReconnects(-1), nats.IgnoreAuthErrorAbort(),
@@ -182,14 +183,14 @@ func (c *Conn) handlers() []nats.Option {
 			if err != nil {
 				c.Log.Warn().Err(err).Str("url", c.url).Msg("NATS connection lost")
 			}
-			c.disturb(lost)
+			c.disturb(Lost)
 		}),
-		nats.ConnectHandler(func(*nats.Conn) { c.admit(nil); c.disturb(restored) }),
+		nats.ConnectHandler(func(*nats.Conn) { c.admit(nil); c.disturb(Restored) }),
 		nats.ReconnectHandler(func(nc *nats.Conn) {
 			c.Log.Info().Str("url", nc.ConnectedUrlRedacted()).Msg("NATS connection is back")
 			c.stalls.clear()
 			c.admit(nil)
-			c.disturb(restored)
+			c.disturb(Restored)
 		}),
 		nats.ReconnectErrHandler(report),
 		nats.ErrorHandler(func(nc *nats.Conn, sub *nats.Subscription, err error) {
@@ -204,7 +205,7 @@ func (c *Conn) handlers() []nats.Option {
 			line.Msg("NATS connection reports")
 			switch {
 			case errors.Is(err, nats.ErrSlowConsumer):
-				c.disturb(slow)
+				c.disturb(Slow)
 			case errors.Is(err, nats.ErrPermissionViolation):
 				c.deny(err)
 			}
@@ -265,27 +266,28 @@ func (c *Conn) URL() string { return c.url }
 // OnReconnect calls f, on a goroutine of the connection, each time the connection came back, until
 // the returned function is called.
 func (c *Conn) OnReconnect(f func()) (cancel func()) {
-	_, cancel = c.onRestored(f)
+	_, cancel = c.OnRestored(f)
 	return cancel
 }
 
-// onRestored is OnReconnect, and says whether the connection is up now, of which f is not told.
-func (c *Conn) onRestored(f func()) (up bool, cancel func()) {
-	return c.join(func(d disturbance) {
-		if d == restored {
+// OnRestored is OnReconnect, and says whether the connection is up now, of which f is not told.
+func (c *Conn) OnRestored(f func()) (up bool, cancel func()) {
+	return c.join(func(d Disturbance) {
+		if d == Restored {
 			f()
 		}
 	})
 }
 
-func (c *Conn) listen(f func(disturbance)) (cancel func()) {
+// Listen has f told, on a goroutine of the connection, what happens to it, until the returned function is called.
+func (c *Conn) Listen(f func(Disturbance)) (cancel func()) {
 	_, cancel = c.join(f)
 	return cancel
 }
 
 // join has f told what happens from now on, and says whether the connection is up now. The library
 // announces a connection a while after it is up: who joined meanwhile is not told of it.
-func (c *Conn) join(f func(disturbance)) (up bool, leave func()) {
+func (c *Conn) join(f func(Disturbance)) (up bool, leave func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	id := c.nextID
@@ -299,26 +301,26 @@ func (c *Conn) join(f func(disturbance)) (up bool, leave func()) {
 	}
 }
 
-func (c *Conn) disturb(d disturbance) {
+func (c *Conn) disturb(d Disturbance) {
 	for _, tell := range c.concerned(d) {
 		tell(d)
 	}
 }
 
 // concerned takes a disturbance in and returns whom to tell, in the order in which they joined.
-func (c *Conn) concerned(d disturbance) []func(disturbance) {
+func (c *Conn) concerned(d Disturbance) []func(Disturbance) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if d != slow {
-		c.announced = d == restored
+	if d != Slow {
+		c.announced = d == Restored
 	}
-	var out []func(disturbance)
+	var out []func(Disturbance)
 	for _, id := range slices.Sorted(maps.Keys(c.listeners)) {
 		l := c.listeners[id]
-		if d != restored || !l.knows {
+		if d != Restored || !l.knows {
 			out = append(out, l.tell)
 		}
-		l.knows = l.knows && d == slow
+		l.knows = l.knows && d == Slow
 	}
 	return out
 }

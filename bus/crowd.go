@@ -18,10 +18,10 @@ const (
 	tooManyRequests = 10167
 )
 
-// publishAmong stores a message in a stream that others fill too. While more waits there to be stored than the
+// PublishAmong stores a message in a stream that others fill too. While more waits there to be stored than the
 // server keeps, it comes again soon, until ctx ends: room is made as fast as messages are stored, and who waits
 // longer than others gets none of it.
-func (c *Conn) publishAmong(ctx context.Context, m *nats.Msg) (*jetstream.PubAck, error) {
+func (c *Conn) PublishAmong(ctx context.Context, m *nats.Msg) (*jetstream.PubAck, error) {
 	for {
 		ack, err := c.JS.PublishMsg(ctx, m)
 		if !crowded(err) || ctx.Err() != nil {

@@ -12,8 +12,8 @@ import (
 // ErrNotOfHub says that a command is not what the hub sealed for this member.
 var ErrNotOfHub = errors.New("it is not sealed by the hub for this member")
 
-// curveOf is the hub's own curve key, which stays for as long as the fleet lives.
-func curveOf(keys *seal.Keyring) (nkeys.KeyPair, error) {
+// CurveOf is the hub's own curve key, which stays for as long as the fleet lives.
+func CurveOf(keys *seal.Keyring) (nkeys.KeyPair, error) {
 	seed, err := nkeys.EncodeSeed(nkeys.PrefixByteCurve, keys.Seed())
 	if err != nil {
 		return nil, fmt.Errorf("the hub's own key: %w", err)
@@ -23,7 +23,7 @@ func curveOf(keys *seal.Keyring) (nkeys.KeyPair, error) {
 
 // HubKey is the public curve key (X…) of the hub that holds the keys: members know by it what the hub sealed.
 func HubKey(keys *seal.Keyring) (string, error) {
-	curve, err := curveOf(keys)
+	curve, err := CurveOf(keys)
 	if err != nil {
 		return "", err
 	}

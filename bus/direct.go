@@ -12,63 +12,64 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// directMessage is a stored message read by direct get.
-type directMessage struct {
-	value    []byte
-	header   nats.Header
-	sequence uint64
+// DirectMessage is a stored message read by direct get.
+type DirectMessage struct {
+	Value    []byte
+	Header   nats.Header
+	Sequence uint64
 }
 
+// Headers of what a server answers.
 const (
-	headerStatus      = "Status"
+	HeaderStatus      = "Status"
 	headerDescription = "Description"
-	headerSequence    = "Nats-Sequence"
+	HeaderSequence    = "Nats-Sequence"
 	statusNotFound    = "404"
 )
 
-// direct reads the newest message of one exact subject, which needs no consumer and no stream info.
+// Direct reads the newest message of one exact subject, which needs no consumer and no stream info.
 // ErrNotFound when there is none.
-func (c *Conn) direct(ctx context.Context, stream, subject string) (directMessage, error) {
-	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+func (c *Conn) Direct(ctx context.Context, stream, subject string) (DirectMessage, error) {
+	ctx, cancel := context.WithTimeout(ctx, AskTimeout)
 	defer cancel()
 	m, err := c.NC.RequestWithContext(ctx, subjects.DirectGet(stream, subject), nil)
 	if err != nil {
-		return directMessage{}, err
+		return DirectMessage{}, err
 	}
-	if status := m.Header.Get(headerStatus); status != "" {
+	if status := m.Header.Get(HeaderStatus); status != "" {
 		err := fmt.Errorf("the server says %s %s", status, m.Header.Get(headerDescription))
 		if status == statusNotFound {
 			err = ErrNotFound
 		}
-		return directMessage{}, err
+		return DirectMessage{}, err
 	}
-	sequence, err := strconv.ParseUint(m.Header.Get(headerSequence), 10, 64)
+	sequence, err := strconv.ParseUint(m.Header.Get(HeaderSequence), 10, 64)
 	if err != nil {
-		return directMessage{}, errors.New("the server's answer has no sequence")
+		return DirectMessage{}, errors.New("the server's answer has no sequence")
 	}
-	if isMarker(m.Header) {
-		return directMessage{}, ErrNotFound
+	if IsMarker(m.Header) {
+		return DirectMessage{}, ErrNotFound
 	}
-	return directMessage{value: m.Data, header: m.Header, sequence: sequence}, nil
+	return DirectMessage{Value: m.Data, Header: m.Header, Sequence: sequence}, nil
 }
 
-// fromLeader is direct by the leader of the stream, which no replica is ahead of. Agents may not ask it.
-func (c *Conn) fromLeader(ctx context.Context, stream, subject string) (directMessage, error) {
-	m, err := c.last(ctx, stream, subject)
+// FromLeader is direct by the leader of the stream, which no replica is ahead of. Agents may not ask it.
+func (c *Conn) FromLeader(ctx context.Context, stream, subject string) (DirectMessage, error) {
+	m, err := c.LastMessage(ctx, stream, subject)
 	switch {
 	case err != nil:
-		return directMessage{}, err
-	case m == nil || isMarker(m.Header):
-		return directMessage{}, ErrNotFound
+		return DirectMessage{}, err
+	case m == nil || IsMarker(m.Header):
+		return DirectMessage{}, ErrNotFound
 	}
-	return directMessage{value: m.Data, header: m.Header, sequence: m.Sequence}, nil
+	return DirectMessage{Value: m.Data, Header: m.Header, Sequence: m.Sequence}, nil
 }
 
-// found is direct, and asks the leader for what a replica does not have, which may be behind.
-func (c *Conn) found(ctx context.Context, stream, subject string) (directMessage, error) {
-	m, err := c.direct(ctx, stream, subject)
+// Found is direct, and asks the leader for what a replica does not have, which may be behind.
+func (c *Conn) Found(ctx context.Context, stream, subject string) (DirectMessage, error) {
+	m, err := c.Direct(ctx, stream, subject)
 	if errors.Is(err, ErrNotFound) {
-		return c.fromLeader(ctx, stream, subject)
+		return c.FromLeader(ctx, stream, subject)
 	}
 	return m, err
 }
@@ -80,10 +81,10 @@ const StatusNoResponders = "503"
 const placeDigits = 64
 
 // reader reads the newest message of a subject of a stream.
-type reader func(ctx context.Context, stream, subject string) (directMessage, error)
+type reader func(ctx context.Context, stream, subject string) (DirectMessage, error)
 
-// getSealed reads what is stored at a place. ErrNotFound.
-func getSealed(ctx context.Context, c *Conn, at string, read reader) ([]byte, error) {
+// ReadSealed reads what is stored at a place. ErrNotFound.
+func ReadSealed(ctx context.Context, c *Conn, at string, read reader) ([]byte, error) {
 	if len(at) != placeDigits || strings.Trim(at, "0123456789abcdef") != "" {
 		return nil, fmt.Errorf("place %q of content: expected %d hexadecimal digits", at, placeDigits)
 	}
@@ -92,5 +93,5 @@ func getSealed(ctx context.Context, c *Conn, at string, read reader) ([]byte, er
 	if err != nil {
 		return nil, err
 	}
-	return m.value, nil
+	return m.Value, nil
 }

@@ -36,7 +36,7 @@ func (o Options) resolve() (endpoint, error) {
 		return e, nil
 	}
 	env := o.getenv
-	if o.byWallet() {
+	if o.ByWallet() {
 		return o.resolveWallet(env)
 	}
 	where, from, creds, ca := o.URL, "given", o.Creds, o.CA
@@ -81,8 +81,8 @@ func (o Options) resolve() (endpoint, error) {
 	return e, err
 }
 
-// byWallet says that the wallet is what the connection proves with who it is.
-func (o Options) byWallet() bool {
+// ByWallet says that the wallet is what the connection proves with who it is.
+func (o Options) ByWallet() bool {
 	return o.Wallet != nil && o.Wallet.Brings() && len(o.CredsText) == 0 && o.Creds == "" && o.Context == "" && o.Server == nil
 }
 

@@ -15,45 +15,45 @@ import (
 	"flotilla/tests/limits"
 )
 
-func FuzzHeartbeat(f *testing.F) { fuzzStored[api.Heartbeat](f, heartbeatBounds, "Heartbeat") }
+func FuzzHeartbeat(f *testing.F) { fuzzStored[api.Heartbeat](f, HeartbeatBounds, "Heartbeat") }
 
 func FuzzPlacementResult(f *testing.F) {
-	fuzzStored[api.PlacementResult](f, resultBounds, "PlacementResult")
+	fuzzStored[api.PlacementResult](f, ResultBounds, "PlacementResult")
 }
 
-func FuzzUpgradeResult(f *testing.F) { fuzzStored[api.UpgradeResult](f, resultBounds, "UpgradeResult") }
+func FuzzUpgradeResult(f *testing.F) { fuzzStored[api.UpgradeResult](f, ResultBounds, "UpgradeResult") }
 
 func FuzzDisruptionResult(f *testing.F) {
-	fuzzStored[api.DisruptionResult](f, resultBounds, "DisruptionResult")
+	fuzzStored[api.DisruptionResult](f, ResultBounds, "DisruptionResult")
 }
 
 func FuzzMemberInventory(f *testing.F) {
-	fuzzStored[api.MemberInventory](f, inventoryBounds, "MemberInventory")
+	fuzzStored[api.MemberInventory](f, InventoryBounds, "MemberInventory")
 }
 
 func FuzzNodeEvent(f *testing.F) {
-	fuzzStored[api.NodeEvent](f, nodeBounds, "NodeEvent", func(e *api.NodeEvent) { _ = e.Node.CheckAmounts() })
+	fuzzStored[api.NodeEvent](f, NodeBounds, "NodeEvent", func(e *api.NodeEvent) { _ = e.Node.CheckAmounts() })
 }
 
 func FuzzNodeInventory(f *testing.F) {
-	fuzzStored[api.NodeInventory](f, inventoryBounds, "NodeInventory", func(i *api.NodeInventory) { _ = i.CheckAmounts() })
+	fuzzStored[api.NodeInventory](f, InventoryBounds, "NodeInventory", func(i *api.NodeInventory) { _ = i.CheckAmounts() })
 }
 
 func FuzzPlacementCommand(f *testing.F) {
-	fuzzStored[api.PlacementCommand](f, commandBounds, "PlacementCommand")
+	fuzzStored[api.PlacementCommand](f, CommandBounds, "PlacementCommand")
 }
 
 func FuzzUpgradeCommand(f *testing.F) {
-	fuzzStored[api.UpgradeCommand](f, commandBounds, "UpgradeCommand")
+	fuzzStored[api.UpgradeCommand](f, CommandBounds, "UpgradeCommand")
 }
 
 func FuzzDisruptionCommand(f *testing.F) {
-	fuzzStored[api.DisruptionCommand](f, commandBounds, "DisruptionCommand")
+	fuzzStored[api.DisruptionCommand](f, CommandBounds, "DisruptionCommand")
 }
 
-func FuzzVerdicts(f *testing.F) { fuzzStored[verdict.Verdicts](f, recordBounds, "Verdicts") }
-func FuzzSchedule(f *testing.F) { fuzzStored[api.Schedule](f, recordBounds, "Schedule") }
-func FuzzAudit(f *testing.F)    { fuzzStored[api.Audit](f, recordBounds, "Audit") }
+func FuzzVerdicts(f *testing.F) { fuzzStored[verdict.Verdicts](f, RecordBounds, "Verdicts") }
+func FuzzSchedule(f *testing.F) { fuzzStored[api.Schedule](f, RecordBounds, "Schedule") }
+func FuzzAudit(f *testing.F)    { fuzzStored[api.Audit](f, RecordBounds, "Audit") }
 
 // FuzzRequest reads what a client sends: as it is, or behind the byte that stands for a packed value here.
 func FuzzRequest(f *testing.F) {
@@ -61,10 +61,10 @@ func FuzzRequest(f *testing.F) {
 	f.Add(plain)
 	f.Add(gzipped(f, plain))
 	f.Fuzz(func(t *testing.T, stored []byte) {
-		value, err := requestBounds.unpack(stored)
+		value, err := requestBounds.Unpack(stored)
 		limits.Hold(t, len(stored)+len(value), func() {
 			var request api.ApplyRequest
-			value, err = requestBounds.unpack(stored)
+			value, err = requestBounds.Unpack(stored)
 			if err == nil {
 				_ = json.Unmarshal(value, &request)
 			}
@@ -74,7 +74,7 @@ func FuzzRequest(f *testing.F) {
 
 // fuzzStored reads values as readers of a kind do, and holds that what was read can be written and is then
 // read as the same.
-func fuzzStored[T any](f *testing.F, within bounds, kind string, look ...func(*T)) {
+func fuzzStored[T any](f *testing.F, within Bounds, kind string, look ...func(*T)) {
 	golden, err := os.ReadFile(filepath.Join("..", "core", "api", "testdata", "golden", kind+".1.json"))
 	require.NoError(f, err)
 	f.Add(golden)
@@ -83,14 +83,14 @@ func fuzzStored[T any](f *testing.F, within bounds, kind string, look ...func(*T
 	f.Add([]byte(`{"properties":{"a":{"value":"1e-999999999","observationTime":"2026-11-20T00:00:00Z"}},"capacity":{"cpu":"1e999999999"}}`))
 	f.Fuzz(func(t *testing.T, stored []byte) {
 		size := len(stored)
-		if value, err := within.unpack(stored); err == nil {
+		if value, err := within.Unpack(stored); err == nil {
 			size += len(value)
 		}
 		var read T
 		var err error
 		limits.Hold(t, size, func() {
 			var value T
-			if err = decode(stored, within, &value); err == nil {
+			if err = Decode(stored, within, &value); err == nil {
 				for _, l := range look {
 					l(&value)
 				}

@@ -85,8 +85,8 @@ func credsFile(path string) (identity, error) {
 	return identity{of, nats.UserCredentials(path)}, nil
 }
 
-// checkMember is an error when the options lead nowhere, or their credentials are those of another member's agent.
-func (o Options) checkMember(member string) error {
+// CheckMember is an error when the options lead nowhere, or their credentials are those of another member's agent.
+func (o Options) CheckMember(member string) error {
 	e, err := o.resolve()
 	if err != nil || !e.holder.agent || e.holder.name == member {
 		return err

@@ -8,6 +8,7 @@ import (
 
 	"flotilla/bus"
 	"flotilla/bus/bustest"
+	"flotilla/bus/member"
 	"flotilla/core/api"
 
 	"github.com/rs/zerolog"
@@ -38,10 +39,10 @@ func TestARequestThatIsForbiddenFailsAtOnceAndSaysWhoseCredentialsTheyAre(t *tes
 func TestAnAgentWithCredentialsOfAnotherMemberDoesNotStart(t *testing.T) {
 	server := bustest.Start(t)
 	o := bus.Options{Fleet: bustest.Fleet, URL: server.URL(), Creds: credsOfMember(t, server, "berlin"), Log: zerolog.Nop()}
-	_, err := bus.ConnectAgent(t.Context(), o, "oslo")
+	_, err := member.Connect(t.Context(), o, "oslo")
 	require.ErrorIs(t, err, bus.ErrSetup)
 	require.ErrorContains(t, err, "those of member berlin, not of member oslo: flotilla member enrol oslo > oslo.token")
-	own, err := bus.ConnectAgent(t.Context(), o, "berlin")
+	own, err := member.Connect(t.Context(), o, "berlin")
 	require.NoError(t, err)
 	own.Close()
 }

@@ -30,10 +30,10 @@ const (
 	MaxAudit = 1 << 10
 	// MaxResultsOfABatch is how many results one slot of a member may hold.
 	MaxResultsOfABatch = 1024
-	// maxResultName bounds the names of results: "<namespace>/<name>" is the longest.
-	maxResultName = 512
-	// maxEventMessage is the largest message of stream EVENTS.
-	maxEventMessage = 1 << 20
-	// messageOverhead is what a stored message takes beside its subject and text.
-	messageOverhead = 64
+	// MaxResultName bounds the names of results: "<namespace>/<name>" is the longest.
+	MaxResultName = 512
+	// MaxEventMessage is the largest message of stream EVENTS.
+	MaxEventMessage = 1 << 20
+	// MessageOverhead is what a stored message takes beside its subject and text.
+	MessageOverhead = 64
 )

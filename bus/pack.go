@@ -7,8 +7,8 @@ import (
 // packed is the first byte of a value that is gzipped; JSON never begins with it.
 const packed = 'z'
 
-// encode renders a value as JSON; a json.RawMessage stays as it is.
-func encode(value any) ([]byte, error) {
+// Encode renders a value as JSON; a json.RawMessage stays as it is.
+func Encode(value any) ([]byte, error) {
 	if raw, ok := value.(json.RawMessage); ok {
 		return raw, nil
 	}
@@ -16,11 +16,11 @@ func encode(value any) ([]byte, error) {
 }
 
 // Unpack returns the JSON of a stored value of a record or command.
-func Unpack(stored []byte) ([]byte, error) { return answerBounds.unpack(stored) }
+func Unpack(stored []byte) ([]byte, error) { return answerBounds.Unpack(stored) }
 
-// decode reads JSON that may be packed.
-func decode(stored []byte, within bounds, into any) error {
-	value, err := within.unpack(stored)
+// Decode reads JSON that may be packed.
+func Decode(stored []byte, within Bounds, into any) error {
+	value, err := within.Unpack(stored)
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 
 	"flotilla/bus"
 	"flotilla/bus/bustest"
+	"flotilla/bus/store"
 	"flotilla/core/api"
 	"flotilla/subjects"
 
@@ -105,11 +106,11 @@ func TestServersEnforceVerbsByRole(t *testing.T) {
 // What a viewer's credentials are tried on.
 func TestAPersonReachesTheServiceUnderTheirOwnNameAlone(t *testing.T) {
 	server := bustest.Start(t)
-	store := server.Lead(t)
-	bustest.Write(t, store, bus.Put("schedule.a", bustest.Schedule("a", 1), 0))
+	leader := server.Lead(t)
+	bustest.Write(t, leader, store.Put("schedule.a", bustest.Schedule("a", 1), 0))
 	h := everyVerb(t, server)
 	nc, refusals := bare(t, server, "anna", api.RoleViewer)
-	f := store.Conn.Fleet
+	f := leader.Conn.Fleet
 	state := f.BucketStream(subjects.State)
 	for name, subject := range map[string]string{
 		"another's name":          f.API(api.RoleViewer, "bob", api.VerbGet),
@@ -148,7 +149,7 @@ func TestAPersonReachesTheServiceUnderTheirOwnNameAlone(t *testing.T) {
 	}
 	calls, _ := h.taken()
 	require.Empty(t, calls)
-	got, err := bus.RawRecord(bustest.Context(t), store.Conn, subjects.State, "schedule.a")
+	got, err := bus.RawRecord(bustest.Context(t), leader.Conn, subjects.State, "schedule.a")
 	require.NoError(t, err)
 	require.NotNil(t, got)
 }

@@ -14,112 +14,113 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// publishTimeout bounds the wait for the acknowledgement of one message or batch.
-const publishTimeout = 5 * time.Second
+// PublishTimeout bounds the wait for the acknowledgement of one message or batch.
+const PublishTimeout = 5 * time.Second
 
 // Of what is asked of JetStream.
 const (
-	askTimeout    = 5 * time.Second  // of one request
-	idleBeat      = 5 * time.Second  // of a watcher's consumer
-	inactiveAfter = 10 * time.Second // the server forgets a consumer nobody listens to
+	AskTimeout    = 5 * time.Second  // of one request
+	IdleBeat      = 5 * time.Second  // of a watcher's consumer
+	InactiveAfter = 10 * time.Second // the server forgets a consumer nobody listens to
 )
 
-// headerTally carries the tally of state on each write of it.
-const headerTally = "Flotilla-Tally"
+// HeaderTally carries the tally of state on each write of it.
+const HeaderTally = "Flotilla-Tally"
 
-// headerNote carries the note of a marker.
-const headerNote = "Flotilla-Note"
+// HeaderNote carries the note of a marker.
+const HeaderNote = "Flotilla-Note"
 
 // Headers of KV markers.
 const (
-	headerOperation = "KV-Operation"
+	HeaderOperation = "KV-Operation"
 	headerMarker    = "Nats-Marker-Reason"
-	operationDelete = "DEL"
+	OperationDelete = "DEL"
 )
 
 // Headers of JetStream that nats.go has no option for, or that batches need on each message.
 const (
 	headerExpected        = "Nats-Expected-Last-Subject-Sequence"
 	headerExpectedSubject = "Nats-Expected-Last-Subject-Sequence-Subject"
-	headerExpectedLast    = "Nats-Expected-Last-Sequence"
-	headerTTL             = "Nats-TTL"
-	headerBatchID         = "Nats-Batch-Id"
-	headerBatchSequence   = "Nats-Batch-Sequence"
-	headerBatchCommit     = "Nats-Batch-Commit"
+	HeaderExpectedLast    = "Nats-Expected-Last-Sequence"
+	HeaderTTL             = "Nats-TTL"
+	HeaderBatchID         = "Nats-Batch-Id"
+	HeaderBatchSequence   = "Nats-Batch-Sequence"
+	HeaderBatchCommit     = "Nats-Batch-Commit"
 )
 
-// errWrongSequence is of a message that expected another sequence than the last one.
-var errWrongSequence = &jetstream.APIError{ErrorCode: jetstream.JSErrCodeStreamWrongLastSequence}
+// ErrWrongSequence is of a message that expected another sequence than the last one.
+var ErrWrongSequence = &jetstream.APIError{ErrorCode: jetstream.JSErrCodeStreamWrongLastSequence}
 
-// publish sends one message and waits for the server. The wait does not end with ctx's cancellation,
+// Publish sends one message and waits for the server. The wait does not end with ctx's cancellation,
 // because then nobody would know the outcome; it does end when the connection is lost, because then
 // no answer will come.
-func (c *Conn) publish(ctx context.Context, m *nats.Msg) (*jetstream.PubAck, error) {
-	return c.publishWithin(ctx, m, publishTimeout)
+func (c *Conn) Publish(ctx context.Context, m *nats.Msg) (*jetstream.PubAck, error) {
+	return c.PublishWithin(ctx, m, PublishTimeout)
 }
 
-func (c *Conn) publishWithin(ctx context.Context, m *nats.Msg, limit time.Duration) (*jetstream.PubAck, error) {
-	ctx, cancel := c.answerable(ctx, limit)
+// PublishWithin is Publish with another limit of the wait.
+func (c *Conn) PublishWithin(ctx context.Context, m *nats.Msg, limit time.Duration) (*jetstream.PubAck, error) {
+	ctx, cancel := c.Answerable(ctx, limit)
 	defer cancel()
 	began := time.Now()
-	ack, err := c.publishAmong(ctx, m)
-	c.noteWrite(m.Subject, began, err)
-	return ack, c.tooLarge(m, err)
+	ack, err := c.PublishAmong(ctx, m)
+	c.NoteWrite(m.Subject, began, err)
+	return ack, c.TooLarge(m, err)
 }
 
-// answerable is a context for as long as an answer may come, at most limit: it ends with the connection, not
+// Answerable is a context for as long as an answer may come, at most limit: it ends with the connection, not
 // with ctx's cancellation.
-func (c *Conn) answerable(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
+func (c *Conn) Answerable(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
-	unlisten := c.listen(func(d disturbance) {
-		if d == lost {
+	unlisten := c.Listen(func(d Disturbance) {
+		if d == Lost {
 			cancel()
 		}
 	})
 	return ctx, func() { cancel(); unlisten() }
 }
 
-// tooLarge explains an error of publishing m when that is what it says.
-func (c *Conn) tooLarge(m *nats.Msg, err error) error {
+// TooLarge explains an error of publishing m when that is what it says.
+func (c *Conn) TooLarge(m *nats.Msg, err error) error {
 	if errors.Is(err, nats.ErrMaxPayload) {
 		return fmt.Errorf("%w: %d bytes, the server takes messages up to %d", ErrTooLarge, len(m.Data), c.NC.MaxPayload())
 	}
 	return err
 }
 
-// expect makes the server refuse m unless sequence is the last one of m's subject, 0: there is none.
-func expect(m *nats.Msg, sequence uint64) {
+// Expect makes the server refuse m unless sequence is the last one of m's subject, 0: there is none.
+func Expect(m *nats.Msg, sequence uint64) {
 	m.Header.Set(headerExpected, strconv.FormatUint(sequence, 10))
 }
 
-// expectOf is expect for another subject of the same stream.
-func expectOf(m *nats.Msg, subject string, sequence uint64) {
-	expect(m, sequence)
+// ExpectOf is expect for another subject of the same stream.
+func ExpectOf(m *nats.Msg, subject string, sequence uint64) {
+	Expect(m, sequence)
 	m.Header.Set(headerExpectedSubject, subject)
 }
 
-// expectLast is expect for the whole stream.
-func expectLast(m *nats.Msg, sequence uint64) {
-	m.Header.Set(headerExpectedLast, strconv.FormatUint(sequence, 10))
+// ExpectLast is expect for the whole stream.
+func ExpectLast(m *nats.Msg, sequence uint64) {
+	m.Header.Set(HeaderExpectedLast, strconv.FormatUint(sequence, 10))
 }
 
-// last reads the newest message of a subject, which may hold wildcards, from the leader of the stream; nil when
+// LastMessage reads the newest message of a subject, which may hold wildcards, from the leader of the stream; nil when
 // there is none. The library would ask by direct get, which a replica that is behind may answer.
-func (c *Conn) last(ctx context.Context, stream, subject string) (*jetstream.RawStreamMsg, error) {
+func (c *Conn) LastMessage(ctx context.Context, stream, subject string) (*jetstream.RawStreamMsg, error) {
 	ask, err := json.Marshal(map[string]string{"last_by_subj": subject})
 	if err != nil {
 		return nil, err
 	}
 	var answer lastAnswer
-	if err := c.askServer(ctx, subjects.LastMessage(c.domain, stream), ask, &answer); err != nil {
+	if err := c.AskServer(ctx, subjects.LastMessage(c.Domain, stream), ask, &answer); err != nil {
 		return nil, err
 	}
 	return answer.message()
 }
 
-// askServer sends a request to the API of JetStream.
-func (c *Conn) askServer(ctx context.Context, subject string, request []byte, answer any) error {
-	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+// AskServer sends a request to the API of JetStream.
+func (c *Conn) AskServer(ctx context.Context, subject string, request []byte, answer any) error {
+	ctx, cancel := context.WithTimeout(ctx, AskTimeout)
 	defer cancel()
 	m, err := c.NC.RequestWithContext(ctx, subject, request)
 	if err != nil {
@@ -157,7 +158,7 @@ func (a *lastAnswer) message() (*jetstream.RawStreamMsg, error) {
 	return found, err
 }
 
-// isMarker says that a message only tells that its key is gone.
-func isMarker(h nats.Header) bool {
-	return h.Get(headerMarker) != "" || h.Get(headerOperation) != ""
+// IsMarker says that a message only tells that its key is gone.
+func IsMarker(h nats.Header) bool {
+	return h.Get(headerMarker) != "" || h.Get(HeaderOperation) != ""
 }

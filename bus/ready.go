@@ -48,11 +48,11 @@ func (c *Conn) admit(err error) {
 
 // Leader is the hub that holds the lease now. ErrNotFound when none does.
 func (c *Conn) Leader(ctx context.Context) (string, error) {
-	m, err := c.last(ctx, c.Fleet.BucketStream(subjects.Lease), c.Fleet.BucketSubject(subjects.Lease, subjects.LeaseKey))
+	m, err := c.LastMessage(ctx, c.Fleet.BucketStream(subjects.Lease), c.Fleet.BucketSubject(subjects.Lease, subjects.LeaseKey))
 	if err != nil {
 		return "", fmt.Errorf("reading the lease: %w", err)
 	}
-	if m == nil || isMarker(m.Header) {
+	if m == nil || IsMarker(m.Header) {
 		return "", fmt.Errorf("%w: no hub leads fleet %s", ErrNotFound, c.Fleet.Name)
 	}
 	var held api.Lease

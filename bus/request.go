@@ -49,7 +49,7 @@ func Request(ctx context.Context, c *Conn, verb string, question, response any, 
 func request(ctx context.Context, c *Conn, verb string, question, response any, o RequestOptions,
 	ask func(context.Context, *nats.Msg, RequestOptions) ([]byte, error),
 ) error {
-	text, err := encode(question)
+	text, err := Encode(question)
 	if err != nil {
 		return fmt.Errorf("request %s: %w", verb, err)
 	}
@@ -143,8 +143,8 @@ func (c *Conn) turns() (turns <-chan struct{}, end func()) {
 		default:
 		}
 	}
-	unlisten := c.listen(func(d disturbance) {
-		if d != slow {
+	unlisten := c.Listen(func(d Disturbance) {
+		if d != Slow {
 			turn()
 		}
 	})

@@ -73,7 +73,7 @@ type verbStats struct {
 func Serve(ctx context.Context, c *Conn, o ServiceOptions, verbs map[string]Handler) (*Service, error) {
 	s := &Service{conn: c, leads: o.Leads, slots: make(chan struct{}, cmp.Or(o.Workers, defaultWorkers)), stats: map[string]*verbStats{}}
 	var err error
-	if s.curve, err = curveOf(o.Keys); err != nil {
+	if s.curve, err = CurveOf(o.Keys); err != nil {
 		return nil, fmt.Errorf("starting the service: %w", err)
 	}
 	verbs = maps.Clone(verbs)
@@ -209,7 +209,7 @@ func requestBody(r micro.Request, text []byte) ([]byte, error) {
 	if r.Headers().Get(headerEncoding) == encodingGzip {
 		return requestBounds.gunzip(text)
 	}
-	return text, requestBounds.check(text)
+	return text, requestBounds.Check(text)
 }
 
 // answer sends a value or a failure to who asked, sealed to a key unless that is empty.
@@ -234,7 +234,7 @@ func (s *Service) answer(verb string, r micro.Request, to string, value any, err
 
 // fill puts the answer into m, compressed when it is long and the client can read it.
 func (s *Service) fill(m *nats.Msg, r micro.Request, value any) error {
-	text, err := encode(value)
+	text, err := Encode(value)
 	if err != nil {
 		return fmt.Errorf("rendering the answer: %w", err)
 	}

@@ -25,5 +25,5 @@ func (s Share) WithDefaults() Share {
 	return Share{Results: cmp.Or(s.Results, defaultResultShare), Events: cmp.Or(s.Events, defaultEventShare)}
 }
 
-// batch is the largest batch of results, as stored.
-func (s Share) batch() int64 { return s.WithDefaults().Results / subjects.ResultSlots }
+// Batch is the largest batch of results, as stored.
+func (s Share) Batch() int64 { return s.WithDefaults().Results / subjects.ResultSlots }

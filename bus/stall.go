@@ -34,8 +34,8 @@ type stalls struct {
 // silence is from the first write that a stream did not answer to the last.
 type silence struct{ first, last time.Time }
 
-// noteWrite takes in how a write to a subject ended that began at a time.
-func (c *Conn) noteWrite(subject string, began time.Time, err error) {
+// NoteWrite takes in how a write to a subject ended that began at a time.
+func (c *Conn) NoteWrite(subject string, began time.Time, err error) {
 	s := &c.stalls
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -112,7 +112,7 @@ func (c *Conn) Stalled(ctx context.Context) string {
 
 // keeper is the name of the server that leads a stream, or that we are connected to where there is one.
 func (c *Conn) keeper(ctx context.Context, stream string) string {
-	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	ctx, cancel := context.WithTimeout(ctx, AskTimeout)
 	defer cancel()
 	if found, err := c.JS.Stream(ctx, stream); err == nil {
 		if cluster := found.CachedInfo().Cluster; cluster != nil && cluster.Leader != "" {

@@ -13,6 +13,8 @@ import (
 
 	"flotilla/bus"
 	"flotilla/bus/server"
+	"flotilla/bus/store"
+	"flotilla/bus/streams"
 	"flotilla/configs"
 	"flotilla/configs/secrets"
 	"flotilla/configs/terminal"
@@ -214,7 +216,7 @@ func options(config *configs.Hub, log zerolog.Logger, getenv func(string) string
 		Secrets: secretsOf(config), Metrics: config.MetricsAddress,
 		MemberTimeout: time.Duration(config.MemberTimeout), DeleteTimeout: time.Duration(config.DeletionTimeout),
 		SkippedNamespaces: config.SkippedNamespaces, Notifications: config.Notifications, Disruption: config.Disruption, Log: log,
-		Lead: bus.LeadOptions{Layout: bus.LayoutOptions{
+		Lead: store.LeadOptions{Layout: streams.LayoutOptions{
 			Unmanaged: !config.ManageStreams, Durability: config.Durability, Replicas: config.Replicas,
 			Share:       bus.Share{Results: bytesOf(config.MemberShare.Results), Events: bytesOf(config.MemberShare.Events)},
 			ResultBytes: bytesOf(config.Streams.Results), EventBytes: bytesOf(config.Streams.Events),

@@ -3,12 +3,12 @@ package main
 import (
 	"time"
 
-	"flotilla/bus"
+	"flotilla/bus/store"
 	"flotilla/configs/terminal"
 )
 
 // shorten gives a hub the lease of a rehearsal, if the environment asks for one.
-func shorten(o *bus.LeadOptions) error {
+func shorten(o *store.LeadOptions) error {
 	ttl, err := terminal.Rehearsal(terminal.Lease)
 	if err != nil || ttl == 0 {
 		return err

@@ -8,7 +8,7 @@ import (
 
 	"github.com/rs/zerolog"
 
-	"flotilla/bus"
+	"flotilla/bus/member"
 )
 
 const (
@@ -28,7 +28,7 @@ func (a *Agent) aside() zerolog.Level {
 }
 
 // greet says what starts, and where a person finds its things.
-func (a *Agent) greet(conn *bus.AgentConn) {
+func (a *Agent) greet(conn *member.Conn) {
 	line := a.o.Log.WithLevel(a.aside()).Str("data", a.o.Config.DataDir).Str("url", conn.URL())
 	if known, able := a.target.(fmt.Stringer); able {
 		line = line.Stringer("target", known)
@@ -44,7 +44,7 @@ func (a *Agent) blank() {
 }
 
 // advise tells a person, while there never was a connection, what to look at.
-func (a *Agent) advise(conn *bus.AgentConn) func(context.Context) error {
+func (a *Agent) advise(conn *member.Conn) func(context.Context) error {
 	return func(ctx context.Context) error {
 		connected := make(chan struct{}, 1)
 		defer conn.OnConnect(func() {

@@ -13,6 +13,7 @@ import (
 	"flotilla/agent/target/memory"
 	"flotilla/agent/worker"
 	"flotilla/bus"
+	"flotilla/bus/member"
 )
 
 // Agent is one agent. Make it with New; Start and Stop it once.
@@ -20,7 +21,7 @@ type Agent struct {
 	o      Options
 	target target.Target
 	memory *memory.Member // nil when the target is another one
-	wallet *bus.MemberWallet    // nil when others make the credentials
+	wallet *member.Wallet // nil when others make the credentials
 
 	mu      sync.Mutex
 	started bool
@@ -77,7 +78,7 @@ func (a *Agent) Start(ctx context.Context) (err error) {
 			err = errors.Join(err, a.unwind())
 		}
 	}()
-	conn, err := bus.ConnectAgent(ctx, a.o.bus(a.wallet), a.Member())
+	conn, err := member.Connect(ctx, a.o.bus(a.wallet), a.Member())
 	if err != nil {
 		return err
 	}

@@ -15,8 +15,8 @@ import (
 	"go.uber.org/goleak"
 
 	"flotilla/agent/target/memory"
-	"flotilla/bus"
 	"flotilla/bus/bustest"
+	"flotilla/bus/store"
 	"flotilla/configs"
 	"flotilla/core/api"
 	"flotilla/tests/elsewhen"
@@ -156,7 +156,7 @@ func start(t *testing.T, o Options) *Agent {
 	return a
 }
 
-func expect(t *testing.T, store *bus.Store, member string, holds func(api.Heartbeat) bool) api.Heartbeat {
+func expect(t *testing.T, store *store.Store, member string, holds func(api.Heartbeat) bool) api.Heartbeat {
 	t.Helper()
 	var last api.Heartbeat
 	bustest.Eventually(t, func() error {

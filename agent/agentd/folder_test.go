@@ -8,8 +8,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"flotilla/agent/disk"
-	"flotilla/bus"
 	"flotilla/bus/bustest"
+	"flotilla/bus/member"
+	"flotilla/bus/store"
+	"flotilla/bus/streams"
 	"flotilla/core/api"
 	"flotilla/subjects"
 )
@@ -34,13 +36,13 @@ func TestAnAgentThatCannotWriteSaysSo(t *testing.T) {
 }
 
 // commanded gives an agent a command that places nothing.
-func commanded(t *testing.T, store *bus.Store, o *Options, generation, last uint64) (api.Order, uint64) {
+func commanded(t *testing.T, store *store.Store, o *Options, generation, last uint64) (api.Order, uint64) {
 	t.Helper()
 	order := api.Order{Epoch: store.Term.Epoch, Term: store.Term.Term, Generation: generation}
 	command := api.PlacementCommand{Header: api.NewHeader(api.KindPlacementCommand), Member: "berlin", Order: order}
-	wallet, err := bus.OpenWallet(bus.Folder(o.Config.DataDir), o.Token)
+	wallet, err := member.OpenWallet(member.Folder(o.Config.DataDir), o.Token)
 	require.NoError(t, err)
-	head := bus.CommandHead{Member: "berlin", Kind: subjects.CommandPlacement, Order: order, To: wallet.SealingKey()}
+	head := streams.CommandHead{Member: "berlin", Kind: subjects.CommandPlacement, Order: order, To: wallet.SealingKey()}
 	last, err = store.Commands.Publish(bustest.Context(t), head, command, last)
 	require.NoError(t, err)
 	return order, last

@@ -13,12 +13,12 @@ import (
 
 	"flotilla/agent/nodes"
 	"flotilla/agent/worker"
-	"flotilla/bus"
+	"flotilla/bus/member"
 	"flotilla/bus/probe"
 )
 
 // registry describes one agent in numbers.
-func registry(member string, conn *bus.AgentConn, w *worker.Worker, room *nodes.Nodes) *prometheus.Registry {
+func registry(member string, conn *member.Conn, w *worker.Worker, room *nodes.Nodes) *prometheus.Registry {
 	r := prometheus.NewRegistry()
 	gauge := func(name, help string, value func() float64) {
 		r.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{

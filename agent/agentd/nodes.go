@@ -11,7 +11,7 @@ import (
 	"flotilla/agent/nodes/memory"
 	"flotilla/agent/target"
 	"flotilla/agent/target/kube"
-	"flotilla/bus"
+	"flotilla/bus/member"
 	"flotilla/configs"
 )
 
@@ -31,7 +31,7 @@ var providers = map[string]func(*Agent) (nodes.Provider, error){
 
 // nodes makes what tells the hub the state of the member's nodes and carries out their disruption; nil
 // when the configuration turns that off, or the target knows nothing of nodes.
-func (a *Agent) nodes(conn *bus.AgentConn) (room *nodes.Nodes, err error) {
+func (a *Agent) nodes(conn *member.Conn) (room *nodes.Nodes, err error) {
 	n := &a.o.Config.Nodes
 	member, able := a.target.(target.Nodes)
 	if !able {

@@ -10,7 +10,7 @@ import (
 	"flotilla/agent/beat/command"
 	"flotilla/agent/target"
 	"flotilla/agent/worker"
-	"flotilla/bus"
+	"flotilla/bus/member"
 	"flotilla/configs"
 	"flotilla/core/api"
 )
@@ -50,7 +50,7 @@ func (a *Agent) observer() (*command.Observer, error) {
 }
 
 // heart makes what sends heartbeats of the member.
-func (a *Agent) heart(conn *bus.AgentConn, w *worker.Worker, folder *folder, renewal, trouble func() string) (*beat.Beat, error) {
+func (a *Agent) heart(conn *member.Conn, w *worker.Worker, folder *folder, renewal, trouble func() string) (*beat.Beat, error) {
 	price, err := a.prices()
 	if err != nil {
 		return nil, err

@@ -19,6 +19,7 @@ import (
 	"flotilla/agent/target/memory"
 	"flotilla/agent/target/memory/faults"
 	"flotilla/bus"
+	"flotilla/bus/member"
 	"flotilla/configs"
 	"flotilla/core/api"
 )
@@ -53,7 +54,7 @@ type Options struct {
 	Now func() time.Time
 }
 
-func (o *Options) bus(wallet *bus.MemberWallet) bus.Options {
+func (o *Options) bus(wallet *member.Wallet) bus.Options {
 	return bus.Options{
 		Fleet: o.Config.Fleet, URL: o.Config.Bus.URL, Creds: o.Config.Bus.Creds, Context: o.Config.Bus.Context,
 		CA:        o.Config.Bus.TLS.CA,

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"flotilla/agent/beat"
-	"flotilla/bus"
+	"flotilla/bus/member"
 	"flotilla/bus/probe"
 )
 
@@ -14,7 +14,7 @@ import (
 const missedBeats = 3
 
 // readiness is what has to be well for the hub to be able to use the agent.
-func (a *Agent) readiness(conn *bus.AgentConn, folder *folder, b *beat.Beat) []probe.Check {
+func (a *Agent) readiness(conn *member.Conn, folder *folder, b *beat.Beat) []probe.Check {
 	most := missedBeats * time.Duration(a.o.Config.HeartbeatInterval)
 	return []probe.Check{
 		{Name: "connection", Run: func(context.Context) error { return conn.Up() }},

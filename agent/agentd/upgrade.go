@@ -10,13 +10,13 @@ import (
 	"flotilla/agent/upgrader/command"
 	"flotilla/agent/upgrader/memory"
 	"flotilla/agent/upgrader/none"
-	"flotilla/bus"
+	"flotilla/bus/member"
 	"flotilla/configs"
 	"flotilla/core/api"
 )
 
 // upgrader makes what carries out upgrades, with the driver that the configuration names.
-func (a *Agent) upgrader(conn *bus.AgentConn) (*upgrader.Upgrader, error) {
+func (a *Agent) upgrader(conn *member.Conn) (*upgrader.Upgrader, error) {
 	driver, err := a.driver()
 	if err != nil {
 		return nil, err

@@ -14,8 +14,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"flotilla/agent/upgrader/command"
-	"flotilla/bus"
 	"flotilla/bus/bustest"
+	"flotilla/bus/store"
+	"flotilla/bus/streams"
 	"flotilla/configs"
 	"flotilla/core/api"
 	"flotilla/subjects"
@@ -29,11 +30,11 @@ func TestMain(m *testing.M) {
 }
 
 // upgrade commands an operation and waits for its result.
-func upgrade(t *testing.T, store *bus.Store, op api.UpgradeOperation) api.UpgradeResult {
+func upgrade(t *testing.T, store *store.Store, op api.UpgradeOperation) api.UpgradeResult {
 	t.Helper()
 	order := api.Order{Epoch: 1, Term: 1, Generation: uint64(op.Attempt)}
 	c := api.UpgradeCommand{Header: api.NewHeader(api.KindUpgradeCommand), Member: "berlin", Order: order, Operation: &op}
-	_, err := store.Commands.Publish(t.Context(), bus.CommandHead{Member: "berlin", Kind: subjects.CommandUpgrade, Digest: op.ID, Order: order}, c, 0)
+	_, err := store.Commands.Publish(t.Context(), streams.CommandHead{Member: "berlin", Kind: subjects.CommandUpgrade, Digest: op.ID, Order: order}, c, 0)
 	require.NoError(t, err)
 	var r api.UpgradeResult
 	bustest.Eventually(t, func() error {
@@ -50,7 +51,7 @@ func upgrade(t *testing.T, store *bus.Store, op api.UpgradeOperation) api.Upgrad
 	return r
 }
 
-func inventory(t *testing.T, store *bus.Store) api.MemberInventory {
+func inventory(t *testing.T, store *store.Store) api.MemberInventory {
 	t.Helper()
 	var i api.MemberInventory
 	bustest.Eventually(t, func() error {

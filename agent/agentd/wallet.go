@@ -5,15 +5,15 @@ import (
 	"fmt"
 
 	"flotilla/agent/pod"
-	"flotilla/bus"
+	"flotilla/bus/member"
 	"flotilla/configs"
 )
 
 // Vault is where an agent keeps how it proves who it is: a Secret of the pod it runs in, or its data directory where it
 // runs in none (p is nil).
-func Vault(c *configs.Agent, p *pod.Pod) (bus.Vault, error) {
+func Vault(c *configs.Agent, p *pod.Pod) (member.Vault, error) {
 	if p == nil {
-		return bus.Folder(c.DataDir), nil
+		return member.Folder(c.DataDir), nil
 	}
 	return p.Secret(cmp.Or(c.Pod.Secret, configs.DefaultAgent().Pod.Secret))
 }
@@ -25,7 +25,7 @@ func (a *Agent) openWallet() error {
 	if err != nil {
 		return err
 	}
-	wallet, err := bus.OpenWallet(vault, a.o.Token)
+	wallet, err := member.OpenWallet(vault, a.o.Token)
 	if err != nil || wallet == nil {
 		return err
 	}

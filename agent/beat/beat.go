@@ -18,7 +18,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"flotilla/agent/target"
-	"flotilla/bus"
+	"flotilla/bus/member"
 	"flotilla/core/api"
 )
 
@@ -50,7 +50,7 @@ type Census interface {
 // Options of a Beat. Member, Hub and Target are needed.
 type Options struct {
 	Member string
-	Hub    *bus.AgentConn
+	Hub    *member.Conn
 	Target Census
 	// Version of the agent.
 	Version string

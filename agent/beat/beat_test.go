@@ -15,8 +15,8 @@ import (
 	"flotilla/agent/target"
 	"flotilla/agent/target/memory"
 	"flotilla/agent/target/memory/faults"
-	"flotilla/bus"
 	"flotilla/bus/bustest"
+	"flotilla/bus/store"
 	"flotilla/core/api"
 	"flotilla/tests/elsewhen"
 )
@@ -27,7 +27,7 @@ var ofTheAgent = regexp.MustCompile(`flotilla/agent/|nats(%2e|\.)go\.\(\*Conn\)\
 func TestHeartbeatsSayHowTheMemberDoes(t *testing.T) {
 	server := bustest.Start(t)
 	store := server.Lead(t)
-	m := member(t)
+	m := newMember(t)
 	before := goleak.IgnoreCurrent()
 	conn := server.Agent(t, "berlin")
 	stop := run(t, New(Options{
@@ -97,7 +97,7 @@ func TestHeartbeatsSayWhatIsNotPermitted(t *testing.T) {
 		missing = append(missing, fmt.Sprintf("list secrets in namespace n%02d", i))
 	}
 	run(t, New(Options{
-		Member: "berlin", Hub: server.Agent(t, "berlin"), Target: member(t), Interval: time.Hour, Log: zerolog.Nop(),
+		Member: "berlin", Hub: server.Agent(t, "berlin"), Target: newMember(t), Interval: time.Hour, Log: zerolog.Nop(),
 		Sources: Sources{Forbidden: func() []string { return missing }},
 	}))
 	said := expect(t, store, func(api.Heartbeat) bool { return true })
@@ -108,14 +108,14 @@ func TestHeartbeatsSayWhatIsNotPermitted(t *testing.T) {
 func TestHeartbeatsKeepComing(t *testing.T) {
 	server := bustest.Start(t)
 	store := server.Lead(t)
-	run(t, New(Options{Member: "berlin", Hub: server.Agent(t, "berlin"), Target: member(t), Interval: 10 * time.Millisecond, Log: zerolog.Nop()}))
+	run(t, New(Options{Member: "berlin", Hub: server.Agent(t, "berlin"), Target: newMember(t), Interval: 10 * time.Millisecond, Log: zerolog.Nop()}))
 	first := expect(t, store, func(api.Heartbeat) bool { return true })
 	begun := elsewhen.Now()
 	third := expect(t, store, func(h api.Heartbeat) bool { return h.Sequence >= 3 })
 	require.Equal(t, first.Boot, third.Boot)
 	require.GreaterOrEqual(t, elsewhen.Since(begun), hurry, "never more often than once a second")
 
-	run(t, New(Options{Member: "paris", Hub: server.Agent(t, "paris"), Target: member(t), Log: zerolog.Nop()}))
+	run(t, New(Options{Member: "paris", Hub: server.Agent(t, "paris"), Target: newMember(t), Log: zerolog.Nop()}))
 	bustest.Eventually(t, func() error {
 		h, err := read(store, "paris")
 		if err == nil && (h.IntervalSeconds != 15 || h.Boot == first.Boot) {
@@ -135,7 +135,7 @@ func run(t *testing.T, b *Beat) (stop func()) {
 	return stop
 }
 
-func read(store *bus.Store, member string) (api.Heartbeat, error) {
+func read(store *store.Store, member string) (api.Heartbeat, error) {
 	var h api.Heartbeat
 	entry, ok := store.Heartbeats.Get(member)
 	if !ok {
@@ -144,7 +144,7 @@ func read(store *bus.Store, member string) (api.Heartbeat, error) {
 	return h, json.Unmarshal(entry.Value, &h)
 }
 
-func expect(t *testing.T, store *bus.Store, holds func(api.Heartbeat) bool) api.Heartbeat {
+func expect(t *testing.T, store *store.Store, holds func(api.Heartbeat) bool) api.Heartbeat {
 	t.Helper()
 	var last api.Heartbeat
 	bustest.Eventually(t, func() error {
@@ -158,7 +158,7 @@ func expect(t *testing.T, store *bus.Store, holds func(api.Heartbeat) bool) api.
 	return last
 }
 
-func member(t *testing.T) *memory.Member {
+func newMember(t *testing.T) *memory.Member {
 	t.Helper()
 	m := memory.New(memory.Options{Name: "berlin", Nodes: []target.Node{node(t, "a")}, Clock: memory.Running(elsewhen.Now)})
 	t.Cleanup(m.Close)

@@ -14,6 +14,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"flotilla/bus"
+	"flotilla/bus/member"
 	"flotilla/core/api"
 )
 
@@ -30,7 +31,7 @@ const (
 // Hub is the side of the connection that the keeper needs; bus.AgentConn.
 type Hub interface {
 	EnrolIn() (after time.Duration, ok bool)
-	Enrol(context.Context) (bus.Given, error)
+	Enrol(context.Context) (member.Given, error)
 	OnConnect(func()) (cancel func())
 	Up() error
 	Role() string
@@ -107,7 +108,7 @@ func (k *Keeper) once(ctx context.Context) time.Duration {
 	return k.failed(err)
 }
 
-func (k *Keeper) tell(given bus.Given) {
+func (k *Keeper) tell(given member.Given) {
 	k.said = ""
 	k.failing.Store(nil)
 	line := k.o.Log.Info()

@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"flotilla/agent/keeper"
-	"flotilla/bus"
+	"flotilla/bus/member"
 	"flotilla/core/api"
 	"flotilla/tests/elsewhen"
 )
@@ -69,7 +69,7 @@ func (h *hub) back() {
 	connect()
 }
 
-func (h *hub) Enrol(context.Context) (bus.Given, error) {
+func (h *hub) Enrol(context.Context) (member.Given, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.asked = append(h.asked, elsewhen.Now())
@@ -80,7 +80,7 @@ func (h *hub) Enrol(context.Context) (bus.Given, error) {
 	if err == nil {
 		h.never = true
 	}
-	return bus.Given{Role: api.AgentAdmitted}, err
+	return member.Given{Role: api.AgentAdmitted}, err
 }
 
 // What fails is told for as long as it does.

@@ -10,8 +10,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"flotilla/bus"
 	"flotilla/bus/loop"
+	"flotilla/bus/member"
 	"flotilla/core/api"
 )
 
@@ -102,7 +102,7 @@ func releaseAll(ctx context.Context, o *Options) error {
 }
 
 // decline tells the hub that it is told of no nodes, unless that is the last it heard.
-func decline(ctx context.Context, hub *bus.AgentConn, why string) error {
+func decline(ctx context.Context, hub *member.Conn, why string) error {
 	ctx, cancel := context.WithTimeout(ctx, putTimeout)
 	defer cancel()
 	last, err := hub.NodeInventory(ctx)

@@ -25,7 +25,7 @@ import (
 func TestNodesAreLeftAlone(t *testing.T) {
 	hub, m := listen(t), poolMember(t, "n1", "n2", "n3")
 	o := hub.options(m)
-	_, stop := watch(t, o, t.TempDir())
+	_, stop := startWatch(t, o, t.TempDir())
 	hub.whole("n1", "n2", "n3")
 	stop()
 	taint := corev1.Taint{Key: api.TaintDisrupted, Effect: corev1.TaintEffectNoSchedule}
@@ -71,7 +71,7 @@ func TestNodesAreLeftAlone(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, told, again, "what the hub knows is not told again")
 
-	watch(t, o, t.TempDir())
+	startWatch(t, o, t.TempDir())
 	hub.whole("n1", "n2", "n3")
 }
 

@@ -11,8 +11,8 @@ import (
 
 	"flotilla/agent/disk"
 	"flotilla/agent/target"
-	"flotilla/bus"
 	"flotilla/bus/loop"
+	"flotilla/bus/member"
 	"flotilla/subjects"
 )
 
@@ -40,7 +40,7 @@ type lifecycle struct {
 	o       *Options
 	ledger  *ledger
 	looker  *looker
-	pursuit *bus.Pursuit
+	pursuit *member.Follower
 	results *results
 	drains  *drains
 	asks    *asks
@@ -75,7 +75,7 @@ func newLifecycle(o *Options, tell func(ctx context.Context, node string) error)
 	c.nodes = queue(nodeWorkers, "node", 10*time.Second)
 	c.disruptions = queue(disruptionWorkers, "disruption", 10*time.Second)
 	c.machines = queue(machineWorkers, "machine", 30*time.Second)
-	c.pursuit = bus.NewPursuit(bus.PursuitOptions{
+	c.pursuit = member.NewFollower(member.FollowerOptions{
 		Hub: o.Hub, Kind: subjects.CommandDisruption, Every: o.PollEvery, Take: c.take, Idle: func(context.Context) { o.Hub.CompareResults() },
 	})
 	return c, nil

@@ -20,8 +20,10 @@ import (
 	"flotilla/agent/target"
 	targetmemory "flotilla/agent/target/memory"
 	"flotilla/agent/target/memory/faults"
-	"flotilla/bus"
 	"flotilla/bus/bustest"
+	"flotilla/bus/member"
+	"flotilla/bus/store"
+	"flotilla/bus/streams"
 	"flotilla/core/api"
 	"flotilla/core/strict"
 	"flotilla/subjects"
@@ -32,7 +34,7 @@ import (
 type scene struct {
 	t          *testing.T
 	server     *bustest.Server
-	store      *bus.Store
+	store      *store.Store
 	generation uint64
 	last       uint64
 
@@ -94,7 +96,7 @@ type actor struct {
 // start starts an agent on the scene's data directory; change may change its options.
 func (s *scene) start(change ...func(*Options)) *actor {
 	s.t.Helper()
-	conn, err := bus.ConnectAgent(s.t.Context(), s.server.AgentOptions(s.t, "berlin"), "berlin")
+	conn, err := member.Connect(s.t.Context(), s.server.AgentOptions(s.t, "berlin"), "berlin")
 	require.NoError(s.t, err)
 	o := Options{
 		Member: "berlin", Hub: conn, Target: s.member, Provider: s.provider, Data: s.data, Interval: 10 * time.Millisecond,
@@ -140,7 +142,7 @@ func (s *scene) commandAt(order api.Order, change func(*api.DisruptionCommand)) 
 func (s *scene) publish(order api.Order, command any) {
 	s.t.Helper()
 	s.commands++
-	head := bus.CommandHead{Member: "berlin", Kind: subjects.CommandDisruption, Digest: fmt.Sprint(s.commands), Order: order}
+	head := streams.CommandHead{Member: "berlin", Kind: subjects.CommandDisruption, Digest: fmt.Sprint(s.commands), Order: order}
 	sequence, err := s.store.Commands.Publish(s.t.Context(), head, command, s.last)
 	require.NoError(s.t, err)
 	s.last = sequence

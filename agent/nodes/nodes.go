@@ -11,13 +11,13 @@ import (
 	"github.com/rs/zerolog"
 
 	"flotilla/agent/target"
-	"flotilla/bus"
+	"flotilla/bus/member"
 )
 
 // Options of Nodes. Member, Hub, Target, Provider and Data are needed.
 type Options struct {
 	Member string
-	Hub    *bus.AgentConn
+	Hub    *member.Conn
 	Target target.Nodes
 	// Provider makes and takes away the machines of nodes.
 	Provider Provider

@@ -18,9 +18,10 @@ import (
 
 	"flotilla/agent/target"
 	targetmemory "flotilla/agent/target/memory"
-	"flotilla/bus"
 	"flotilla/bus/bustest"
 	"flotilla/bus/server"
+	"flotilla/bus/store"
+	"flotilla/bus/watch"
 	"flotilla/core/api"
 	"flotilla/core/cluster"
 	"flotilla/tests/elsewhen"
@@ -39,8 +40,8 @@ type heard struct {
 type ear struct {
 	t      *testing.T
 	server *bustest.Server
-	store  *bus.Store
-	feed   *bus.NodeFeed
+	store  *store.Store
+	feed   *watch.NodeFeed
 
 	mu    sync.Mutex
 	view  *cluster.View
@@ -79,7 +80,7 @@ func listen(t *testing.T, change ...func(*server.Options)) *ear {
 	t.Helper()
 	server := bustest.Start(t, change...)
 	e := &ear{t: t, server: server, store: server.Lead(t), view: cluster.NewView()}
-	e.feed = bus.NewNodeFeed(e.store.Conn, e)
+	e.feed = watch.NewNodeFeed(e.store.Conn, e)
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	var running sync.WaitGroup
 	running.Go(func() { e.feed.Run(ctx) })
@@ -162,8 +163,8 @@ func (e *ear) options(m target.Nodes) *Options {
 	}
 }
 
-// watch runs a reporter; the returned function stops it and waits.
-func watch(t *testing.T, o *Options, folder string) (*reporter, func()) {
+// startWatch runs a reporter; the returned function stops it and waits.
+func startWatch(t *testing.T, o *Options, folder string) (*reporter, func()) {
 	t.Helper()
 	w, err := newReporter(o, folder)
 	require.NoError(t, err)

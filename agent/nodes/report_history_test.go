@@ -33,7 +33,7 @@ func TestAReporterWritesDownWhatItRemembers(t *testing.T) {
 	hub, m := listen(t), poolMember(t, "n1")
 	folder := t.TempDir()
 	put(t, m, web(2))
-	_, stop := watch(t, hub.options(m), folder)
+	_, stop := startWatch(t, hub.options(m), folder)
 	n := hub.expect("n1", func(n *api.NodeState) bool { return len(n.Pods) == 2 })
 	stop()
 	kept := map[string]nodesync.Past{}

@@ -23,7 +23,7 @@ func TestPodsThatMoveAreNeverMissing(t *testing.T) {
 	hub, m := listen(t), poolMember(t, "n1", "n2", "n3", "n4")
 	o := hub.options(m)
 	o.Interval = 40 * time.Millisecond
-	w, _ := watch(t, o, t.TempDir())
+	w, _ := startWatch(t, o, t.TempDir())
 	put(t, m, web(pods))
 	hub.whole("n1", "n2", "n3", "n4")
 	bustest.Eventually(t, func() error { return known(hub.messages(), pods, pods) })

@@ -24,7 +24,7 @@ func TestWhatTheHubPurgedIsToldAgain(t *testing.T) {
 	hub, m := listen(t), poolMember(t, "n1", "n2")
 	o := hub.options(m)
 	o.PollEvery = 200 * time.Millisecond
-	watch(t, o, t.TempDir())
+	startWatch(t, o, t.TempDir())
 	hub.whole("n1", "n2")
 	first, err := o.Hub.NodeInventory(t.Context())
 	require.NoError(t, err)
@@ -54,7 +54,7 @@ func TestABrokerFromABackupIsToldAgain(t *testing.T) {
 	hub := listen(t, func(o *server.Options) { dir = o.Dir })
 	m := poolMember(t, "n1", "n2")
 	o := hub.options(m)
-	w, _ := watch(t, o, t.TempDir())
+	w, _ := startWatch(t, o, t.TempDir())
 	hub.whole("n1", "n2")
 	hub.server.Stop(t)
 	require.NoError(t, os.CopyFS(backup, os.DirFS(dir)))
@@ -102,10 +102,10 @@ func TestAnAgentStartedAnewIsHeard(t *testing.T) {
 	require.NoError(t, o.Hub.PutNodeEvent(t.Context(), left))
 	require.NoError(t, o.Hub.PutNodeInventory(t.Context(), api.NodeInventory{Boot: "before", Sequence: 8, At: tomorrow, Nodes: map[string]uint64{"n0": 6, "n1": 7}}))
 	hub.whole("n0", "n1")
-	_, stop := watch(t, o, t.TempDir())
+	_, stop := startWatch(t, o, t.TempDir())
 	hub.whole("n1", "n2")
 	stop()
-	watch(t, o, t.TempDir())
+	startWatch(t, o, t.TempDir())
 	relabel(t, m, "n1", "step", "2")
 	hub.expect("n1", func(n *api.NodeState) bool { return n.Labels["step"] == "2" })
 	hub.whole("n1", "n2")
@@ -116,7 +116,7 @@ func TestResync(t *testing.T) {
 	hub, m := listen(t), poolMember(t, "n1")
 	o := hub.options(m)
 	o.Resync = 50 * time.Millisecond
-	watch(t, o, t.TempDir())
+	startWatch(t, o, t.TempDir())
 	bustest.Eventually(t, func() error {
 		events, inventories := 0, 0
 		for _, h := range hub.messages() {
@@ -151,7 +151,7 @@ func TestNodesThatAreNotTakenHoldNoOthersUp(t *testing.T) {
 		require.NoError(t, err)
 	}
 	limit(10 << 10)
-	w, _ := watch(t, hub.options(m), t.TempDir())
+	w, _ := startWatch(t, hub.options(m), t.TempDir())
 	hub.expect("z1", func(*api.NodeState) bool { return true })
 	hub.expect("z2", func(*api.NodeState) bool { return true })
 	bustest.Eventually(t, func() error {

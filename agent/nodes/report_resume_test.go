@@ -91,7 +91,7 @@ func TestPodsBetweenTwoNodesOutliveTheAgent(t *testing.T) {
 			hub, m := listen(t), &sluggish{Member: poolMember(t, "n1", "n2")}
 			put(t, m.Member, web(4))
 			o := hub.options(m)
-			first, stop := watch(t, o, t.TempDir())
+			first, stop := startWatch(t, o, t.TempDir())
 			hub.whole("n1", "n2")
 			bustest.Eventually(t, func() error { return known(hub.messages(), 4, 4) })
 			require.NoError(t, m.UpdateNode(t.Context(), "n1", func(n *corev1.Node) { n.Spec.Taints = append(n.Spec.Taints, disrupted) }))
@@ -112,7 +112,7 @@ func TestPodsBetweenTwoNodesOutliveTheAgent(t *testing.T) {
 				stop()
 			}
 			require.NotEmpty(t, left)
-			second, stop := watch(t, o, t.TempDir())
+			second, stop := startWatch(t, o, t.TempDir())
 			bustest.Eventually(t, func() error { return hub.waiting(second, left...) })
 			hub.whole("n1", "n2")
 			m.hide(t, false)
@@ -120,7 +120,7 @@ func TestPodsBetweenTwoNodesOutliveTheAgent(t *testing.T) {
 			bustest.Eventually(t, func() error { return hub.waiting(second) })
 			stop()
 			require.NoError(t, m.UpdateNode(t.Context(), "n2", func(n *corev1.Node) { n.Labels["seen"] = "yes" }))
-			third, _ := watch(t, o, t.TempDir())
+			third, _ := startWatch(t, o, t.TempDir())
 			hub.expect("n2", func(n *api.NodeState) bool { return n.Labels["seen"] == "yes" })
 			hub.whole("n1", "n2")
 			require.NoError(t, hub.waiting(third), "all are back")

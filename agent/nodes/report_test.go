@@ -29,7 +29,7 @@ func TestTheStateOfAMemberIsTold(t *testing.T) {
 	hub, m := listen(t), poolMember(t, "n1", "n2")
 	put(t, m, web(9)) // one more than there is room for
 	put(t, m, "{apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {name: web, namespace: default}, spec: {maxUnavailable: 1, selector: {matchLabels: {app: web}}}}")
-	watch(t, hub.options(m), t.TempDir())
+	startWatch(t, hub.options(m), t.TempDir())
 	hub.whole("n1", "n2")
 
 	s, err := m.Survey(t.Context())
@@ -91,7 +91,7 @@ func TestEventsKeepTheInterval(t *testing.T) {
 	hub, m := listen(t), &looked{Member: poolMember(t, "n1")}
 	o := hub.options(m)
 	o.Interval = 150 * time.Millisecond
-	w, _ := watch(t, o, t.TempDir())
+	w, _ := startWatch(t, o, t.TempDir())
 	hub.whole("n1")
 	for i := range 12 {
 		step := fmt.Sprint(i)
@@ -123,7 +123,7 @@ func TestEventsKeepTheInterval(t *testing.T) {
 // A node that leaves is told to be gone, and an inventory without it follows.
 func TestANodeThatLeavesIsToldToBeGone(t *testing.T) {
 	hub, m := listen(t), poolMember(t, "n1", "n2")
-	w, _ := watch(t, hub.options(m), t.TempDir())
+	w, _ := startWatch(t, hub.options(m), t.TempDir())
 	hub.whole("n1", "n2")
 	require.True(t, m.RemoveNode("n1"))
 	hub.whole("n2")
@@ -150,7 +150,7 @@ func TestFlush(t *testing.T) {
 	hub, m := listen(t), poolMember(t, "n1", "n2")
 	o := hub.options(m)
 	o.Interval = time.Hour
-	w, _ := watch(t, o, t.TempDir())
+	w, _ := startWatch(t, o, t.TempDir())
 	hub.whole("n1", "n2")
 	relabel(t, m, "n1", "step", "1")
 	require.NoError(t, w.flush(t.Context(), "n1"))
@@ -185,7 +185,7 @@ func TestFlush(t *testing.T) {
 func TestWhatChangedWhileTheHubWasAwayIsTold(t *testing.T) {
 	hub, m := listen(t), poolMember(t, "n1", "n2", "n3")
 	o := hub.options(m)
-	w, _ := watch(t, o, t.TempDir())
+	w, _ := startWatch(t, o, t.TempDir())
 	hub.whole("n1", "n2", "n3")
 	untouched, err := o.Hub.NodeEvent(t.Context(), "n2")
 	require.NoError(t, err)
@@ -214,7 +214,7 @@ func TestAMemberThatCannotBeRead(t *testing.T) {
 	hub, m := listen(t), poolMember(t, "n1")
 	o := hub.options(m)
 	o.Resync = 100 * time.Millisecond
-	w, _ := watch(t, o, t.TempDir())
+	w, _ := startWatch(t, o, t.TempDir())
 	hub.whole("n1")
 	down, err := faults.Parse([]string{"down"})
 	require.NoError(t, err)
@@ -259,7 +259,7 @@ func TestStatesThatAreTooLarge(t *testing.T) {
 		return o
 	}
 	running, waiting := noisy("running", "1"), noisy("waiting", "100")
-	w, _ := watch(t, hub.options(m), t.TempDir())
+	w, _ := startWatch(t, hub.options(m), t.TempDir())
 	bustest.Eventually(t, func() error {
 		if why := hub.stale(); why == "" || why != w.trouble() {
 			return fmt.Errorf("the hub says %q, the agent %q", why, w.trouble())
@@ -289,7 +289,7 @@ func TestPodsAreAlwaysSomewhere(t *testing.T) {
 	hub, m := listen(t), poolMember(t, "n1")
 	o := hub.options(m)
 	o.Interval = 60 * time.Millisecond
-	watch(t, o, t.TempDir())
+	startWatch(t, o, t.TempDir())
 	hub.whole("n1")
 	put(t, m, web(5))
 	bustest.Eventually(t, func() error {
@@ -324,7 +324,7 @@ func TestPodsAreAlwaysSomewhere(t *testing.T) {
 func TestInitializedSince(t *testing.T) {
 	hub, m := listen(t), poolMember(t, "n1")
 	require.NoError(t, m.UpdateNode(t.Context(), "n1", func(n *corev1.Node) { delete(n.Labels, api.LabelInitialized) }))
-	watch(t, hub.options(m), t.TempDir())
+	startWatch(t, hub.options(m), t.TempDir())
 	hub.expect("n1", func(n *api.NodeState) bool { return !n.Initialized })
 	before := elsewhen.Now().Truncate(time.Second)
 	relabel(t, m, "n1", api.LabelInitialized, "true")

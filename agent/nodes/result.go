@@ -14,6 +14,7 @@ import (
 
 	"flotilla/bus"
 	"flotilla/bus/loop"
+	"flotilla/bus/member"
 	"flotilla/core/api"
 	"flotilla/subjects"
 )
@@ -28,7 +29,7 @@ const (
 
 // results bring the newest result of each disruption to the hub.
 type results struct {
-	hub   *bus.AgentConn
+	hub   *member.Conn
 	log   zerolog.Logger
 	queue *loop.Queue // by id
 
@@ -45,7 +46,7 @@ type newest struct {
 	at     time.Time // when it was sent
 }
 
-func newResults(hub *bus.AgentConn, log zerolog.Logger) *results {
+func newResults(hub *member.Conn, log zerolog.Logger) *results {
 	r := &results{hub: hub, log: log, latest: map[string]*newest{}}
 	r.queue = loop.New(loop.Options{Now: hub.Now, MinDelay: 200 * time.Millisecond, Failed: func(id string, err error, delay time.Duration) {
 		log.Warn().Err(err).Str("disruption", id).Dur("again", delay).Msg("the result of a disruption could not be told")

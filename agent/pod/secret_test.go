@@ -11,10 +11,10 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
 
-	"flotilla/bus"
+	"flotilla/bus/member"
 )
 
-var _ bus.Vault = (*Secret)(nil)
+var _ member.Vault = (*Secret)(nil)
 
 var secrets = corev1.SchemeGroupVersion.WithResource("secrets").GroupResource()
 

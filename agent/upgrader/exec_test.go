@@ -19,6 +19,7 @@ import (
 	"flotilla/agent/upgrader/command"
 	"flotilla/bus"
 	"flotilla/bus/bustest"
+	"flotilla/bus/member"
 	"flotilla/core/api"
 	"flotilla/tests/elsewhen"
 )
@@ -41,7 +42,7 @@ func TestMain(m *testing.M) {
 
 func agentProcess(dir, url string) error {
 	ctx := context.Background()
-	conn, err := bus.ConnectAgent(ctx, bus.Options{Fleet: bustest.Fleet, URL: url, Creds: filepath.Join(dir, "creds"), Log: zerolog.Nop()}, "berlin")
+	conn, err := member.Connect(ctx, bus.Options{Fleet: bustest.Fleet, URL: url, Creds: filepath.Join(dir, "creds"), Log: zerolog.Nop()}, "berlin")
 	if err != nil {
 		return err
 	}

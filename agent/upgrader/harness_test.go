@@ -15,8 +15,10 @@ import (
 	targetmemory "flotilla/agent/target/memory"
 	"flotilla/agent/target/memory/provision"
 	"flotilla/agent/upgrader/memory"
-	"flotilla/bus"
 	"flotilla/bus/bustest"
+	"flotilla/bus/member"
+	"flotilla/bus/store"
+	"flotilla/bus/streams"
 	"flotilla/core/api"
 	"flotilla/subjects"
 	"flotilla/tests/elsewhen"
@@ -28,7 +30,7 @@ const pace = 20 * time.Millisecond
 type hub struct {
 	t          *testing.T
 	server     *bustest.Server
-	store      *bus.Store
+	store      *store.Store
 	generation uint64
 	last       uint64
 }
@@ -49,7 +51,7 @@ func (h *hub) command(op *api.UpgradeOperation) {
 func (h *hub) commandAt(order api.Order, op *api.UpgradeOperation) {
 	h.t.Helper()
 	c := api.UpgradeCommand{Header: api.NewHeader(api.KindUpgradeCommand), Member: "berlin", Order: order, Operation: op}
-	head := bus.CommandHead{Member: "berlin", Kind: subjects.CommandUpgrade, Digest: fmt.Sprint(order), Order: order}
+	head := streams.CommandHead{Member: "berlin", Kind: subjects.CommandUpgrade, Digest: fmt.Sprint(order), Order: order}
 	sequence, err := h.store.Commands.Publish(h.t.Context(), head, c, h.last)
 	require.NoError(h.t, err)
 	h.last = sequence
@@ -121,8 +123,8 @@ func (h *hub) expectInventory(holds func(api.MemberInventory) bool) api.MemberIn
 	return last
 }
 
-// member is a member in memory with two pools of two nodes.
-func member(t *testing.T) *targetmemory.Member {
+// newMember is a member in memory with two pools of two nodes.
+func newMember(t *testing.T) *targetmemory.Member {
 	t.Helper()
 	o := targetmemory.Options{Clock: targetmemory.Running(elsewhen.Now), Name: "berlin", KubernetesVersion: "v1.36.3", Pools: []api.NodePoolFacts{
 		{Name: "np1"}, {Name: "np2", NodeImageVersion: "AKSAzureLinux-V2gen2-202502.26.0", FromSnapshot: true},
@@ -147,7 +149,7 @@ type agent struct {
 // start starts an upgrader of the member in memory; change may change its options.
 func (h *hub) start(m *targetmemory.Member, data string, change ...func(*Options)) *agent {
 	h.t.Helper()
-	conn, err := bus.ConnectAgent(h.t.Context(), h.server.AgentOptions(h.t, "berlin"), "berlin")
+	conn, err := member.Connect(h.t.Context(), h.server.AgentOptions(h.t, "berlin"), "berlin")
 	require.NoError(h.t, err)
 	o := Options{
 		Member: "berlin", Hub: conn, Target: m, Data: data, PollEvery: time.Second,

@@ -20,7 +20,7 @@ import (
 
 func TestInventoryFollowsTheMember(t *testing.T) {
 	t.Parallel()
-	h, m := newHub(t), member(t)
+	h, m := newHub(t), newMember(t)
 	window := &api.MaintenanceConfiguration{AutoUpgrade: &api.MaintenanceWindow{DurationHours: 4, StartTime: "02:00"}}
 	h.start(m, t.TempDir(), func(o *Options) {
 		o.Facts.ClusterResourceID, o.Facts.LongTermSupport, o.Facts.Maintenance = "/clusters/berlin", true, window
@@ -45,7 +45,7 @@ func TestInventoryFollowsTheMember(t *testing.T) {
 // What is the same is not told again, except when the connection comes up.
 func TestInventoryIsToldWhenItChanged(t *testing.T) {
 	t.Parallel()
-	h, m, data := newHub(t), member(t), t.TempDir()
+	h, m, data := newHub(t), newMember(t), t.TempDir()
 	a := h.start(m, data)
 	h.expectInventory(func(api.MemberInventory) bool { return true })
 	first, err := h.told()
@@ -75,7 +75,7 @@ func (d *mute) Inventory(context.Context) (api.MemberInventory, error) {
 
 func TestInventoryOfTheAPIServer(t *testing.T) {
 	t.Parallel()
-	h, m := newHub(t), member(t)
+	h, m := newHub(t), newMember(t)
 	m.AddNode(target.Node{Name: "a0", Pool: "np1", Kubelet: "v1.35.9+k3s1", Image: "other"})
 	driver := &mute{}
 	a := h.start(m, t.TempDir(), func(o *Options) { driver.Driver = o.Driver.(*memory.Driver); o.Driver = driver })
@@ -104,7 +104,7 @@ func TestInventoryOfTheAPIServer(t *testing.T) {
 // Half of what there is to know of a member would be taken for another cluster.
 func TestHalfAnInventoryIsNotTold(t *testing.T) {
 	t.Parallel()
-	h, m := newHub(t), member(t)
+	h, m := newHub(t), newMember(t)
 	setFaults(t, m, "down")
 	a := h.start(m, t.TempDir())
 	require.ErrorContains(t, a.u.inventory.publish(t.Context(), true), "reading the member: ")

@@ -9,7 +9,7 @@ import (
 	"github.com/rs/zerolog"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"flotilla/bus"
+	"flotilla/bus/member"
 	"flotilla/core/api"
 	"flotilla/subjects"
 )
@@ -28,7 +28,7 @@ const (
 
 // reporter brings the newest result of each run to the hub.
 type reporter struct {
-	hub  *bus.AgentConn
+	hub  *member.Conn
 	log  zerolog.Logger
 	wake chan struct{}
 
@@ -36,7 +36,7 @@ type reporter struct {
 	pending map[string]api.UpgradeResult // by run
 }
 
-func newReporter(hub *bus.AgentConn, log zerolog.Logger) *reporter {
+func newReporter(hub *member.Conn, log zerolog.Logger) *reporter {
 	return &reporter{hub: hub, log: log, wake: make(chan struct{}, 1), pending: map[string]api.UpgradeResult{}}
 }
 

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"flotilla/agent/target"
-	"flotilla/bus"
+	"flotilla/bus/member"
 	"flotilla/core/api"
 	"flotilla/subjects"
 )
@@ -46,7 +46,7 @@ type Member interface {
 // Options of an Upgrader. Member, Hub, Target, Driver and Data are needed.
 type Options struct {
 	Member string
-	Hub    *bus.AgentConn
+	Hub    *member.Conn
 	Target Member
 	Driver Driver
 	// Data is the agent's data directory; the upgrader keeps to its folder "upgrades".
@@ -67,7 +67,7 @@ type Upgrader struct {
 	reporter  *reporter
 	inventory *inventory
 
-	commands *bus.Pursuit
+	commands *member.Follower
 	work     chan struct{} // for execute
 
 	mu      sync.Mutex
@@ -82,7 +82,7 @@ func New(o Options) (*Upgrader, error) {
 		return nil, fmt.Errorf("%w; move the folder away only when no upgrade of member %s runs", err, o.Member)
 	}
 	u := &Upgrader{o: o, ledger: l, work: make(chan struct{}, 1)}
-	u.commands = bus.NewPursuit(bus.PursuitOptions{Hub: o.Hub, Kind: subjects.CommandUpgrade, Every: o.PollEvery, Take: u.take})
+	u.commands = member.NewFollower(member.FollowerOptions{Hub: o.Hub, Kind: subjects.CommandUpgrade, Every: o.PollEvery, Take: u.take})
 	u.reporter = newReporter(o.Hub, o.Log)
 	u.inventory = newInventory(&u.o, l)
 	return u, nil

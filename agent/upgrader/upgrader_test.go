@@ -16,8 +16,8 @@ import (
 	targetmemory "flotilla/agent/target/memory"
 	"flotilla/agent/target/memory/faults"
 	"flotilla/agent/upgrader/memory"
-	"flotilla/bus"
 	"flotilla/bus/bustest"
+	"flotilla/bus/streams"
 	"flotilla/core/api"
 	"flotilla/subjects"
 	"flotilla/tests/elsewhen"
@@ -25,7 +25,7 @@ import (
 
 func TestFullUpgrade(t *testing.T) {
 	t.Parallel()
-	h, m := newHub(t), member(t)
+	h, m := newHub(t), newMember(t)
 	h.start(m, t.TempDir())
 	before := h.expectInventory(func(api.MemberInventory) bool { return true })
 	require.Equal(t, "1.36.3", before.ControlPlaneVersion)
@@ -70,7 +70,7 @@ func setFaults(t *testing.T, m *targetmemory.Member, words ...string) {
 
 func TestFailureAndTheNextAttempt(t *testing.T) {
 	t.Parallel()
-	h, m := newHub(t), member(t)
+	h, m := newHub(t), newMember(t)
 	setFaults(t, m, "fail-upgrade=np2@1")
 	h.start(m, t.TempDir())
 	first, second := full(1), full(2)
@@ -90,7 +90,7 @@ func TestFailureAndTheNextAttempt(t *testing.T) {
 
 func TestProgressIsToldAndAnotherOperationWaits(t *testing.T) {
 	t.Parallel()
-	h, m := newHub(t), member(t)
+	h, m := newHub(t), newMember(t)
 	setFaults(t, m, "hang-upgrade=np1")
 	h.start(m, t.TempDir())
 	first, second := full(1), full(2)
@@ -111,7 +111,7 @@ func TestProgressIsToldAndAnotherOperationWaits(t *testing.T) {
 
 func TestARunningOperationIsLeftToFinish(t *testing.T) {
 	t.Parallel()
-	h, m := newHub(t), member(t)
+	h, m := newHub(t), newMember(t)
 	setFaults(t, m, "hang-upgrade=np1")
 	h.start(m, t.TempDir())
 	op := full(1)
@@ -144,7 +144,7 @@ func TestAnOperationIsTakenBackBeforeItsStart(t *testing.T) {
 	t.Parallel()
 	for name, next := range map[string]*api.UpgradeOperation{"nothing": nil, "another": full(2)} {
 		t.Run(name, func(t *testing.T) {
-			h, m := newHub(t), member(t)
+			h, m := newHub(t), newMember(t)
 			slow := &hesitant{Member: m, asked: make(chan struct{}, 10), let: make(chan struct{})}
 			h.start(m, t.TempDir(), func(o *Options) { o.Target = slow })
 			op := full(1)
@@ -203,7 +203,7 @@ func TestChecksBefore(t *testing.T) {
 		"somebody else": {faults: []string{"busy=by-hand"}, op: func(op *api.UpgradeOperation) { op.Checks = api.ChecksIgnore }, want: "operation by-hand is in progress on the member"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h, m := newHub(t), member(t)
+			h, m := newHub(t), newMember(t)
 			setFaults(t, m, c.faults...)
 			if c.prepare != nil {
 				c.prepare(t, m)
@@ -223,7 +223,7 @@ func TestChecksBefore(t *testing.T) {
 
 func TestChecksWarnOrAreLeftOut(t *testing.T) {
 	t.Parallel()
-	h, m := newHub(t), member(t)
+	h, m := newHub(t), newMember(t)
 	setFaults(t, m, "not-ready=a1", "not-ready=b1")
 	h.start(m, t.TempDir())
 	op := full(1)
@@ -239,7 +239,7 @@ func TestChecksWarnOrAreLeftOut(t *testing.T) {
 
 func TestChecksAfter(t *testing.T) {
 	t.Parallel()
-	h, m := newHub(t), member(t)
+	h, m := newHub(t), newMember(t)
 	setFaults(t, m, "hang-upgrade=np2")
 	h.start(m, t.TempDir())
 	op := full(1)
@@ -255,7 +255,7 @@ func TestChecksAfter(t *testing.T) {
 // A member may take a while until all is well.
 func TestChecksAfterWait(t *testing.T) {
 	t.Parallel()
-	h, m := newHub(t), member(t)
+	h, m := newHub(t), newMember(t)
 	h.start(m, t.TempDir(), func(o *Options) { o.Checks.Settle = time.Minute })
 	setFaults(t, m, "hang-upgrade=np2")
 	op := full(1)
@@ -269,7 +269,7 @@ func TestChecksAfterWait(t *testing.T) {
 
 func TestAnOperationGoesOnWhileTheAgentIsAway(t *testing.T) {
 	t.Parallel()
-	h, m, data := newHub(t), member(t), t.TempDir()
+	h, m, data := newHub(t), newMember(t), t.TempDir()
 	setFaults(t, m, "hang-upgrade=np1")
 	a := h.start(m, data)
 	op := full(1)
@@ -300,7 +300,7 @@ func TestLostOperations(t *testing.T) {
 	t.Parallel()
 	for name, version := range map[string]string{api.OutcomeFailed: "v1.36.3", api.OutcomeSucceeded: "v1.37.1"} {
 		t.Run(name, func(t *testing.T) {
-			h, m, data := newHub(t), member(t), t.TempDir()
+			h, m, data := newHub(t), newMember(t), t.TempDir()
 			setFaults(t, m, "hang-upgrade=np1")
 			a := h.start(m, data)
 			op := full(1)
@@ -325,7 +325,7 @@ func TestLostOperations(t *testing.T) {
 
 func TestCommandsThatAreNotFollowed(t *testing.T) {
 	t.Parallel()
-	h, m := newHub(t), member(t)
+	h, m := newHub(t), newMember(t)
 	a := h.start(m, t.TempDir())
 	op := full(1)
 	h.commandAt(api.Order{Epoch: 1, Term: 5, Generation: 1}, nil)
@@ -351,7 +351,7 @@ func TestCommandsThatAreNotFollowed(t *testing.T) {
 
 func TestOperationsThatAreRefused(t *testing.T) {
 	t.Parallel()
-	h, m := newHub(t), member(t)
+	h, m := newHub(t), newMember(t)
 	h.start(m, t.TempDir())
 	for want, change := range map[string]func(*api.UpgradeOperation){
 		`does not know upgrades of type "Sideways"`:             func(op *api.UpgradeOperation) { op.Type = "Sideways" },
@@ -372,10 +372,10 @@ func TestOperationsThatAreRefused(t *testing.T) {
 // A command for another member, and one that is none, are trouble that the heartbeat tells.
 func TestTrouble(t *testing.T) {
 	t.Parallel()
-	h, m := newHub(t), member(t)
+	h, m := newHub(t), newMember(t)
 	a := h.start(m, t.TempDir())
 	c := api.UpgradeCommand{Header: api.NewHeader(api.KindUpgradeCommand), Member: "paris", Operation: full(1)}
-	head := bus.CommandHead{Member: "berlin", Kind: subjects.CommandUpgrade, Digest: "x"}
+	head := streams.CommandHead{Member: "berlin", Kind: subjects.CommandUpgrade, Digest: "x"}
 	var err error
 	h.last, err = h.store.Commands.Publish(t.Context(), head, c, 0)
 	require.NoError(t, err)
@@ -410,7 +410,7 @@ func (d *chatty) Run(_ context.Context, _ api.UpgradeOperation, report func(api.
 
 func TestProgressIsToldOnceASecond(t *testing.T) {
 	t.Parallel()
-	h, m := newHub(t), member(t)
+	h, m := newHub(t), newMember(t)
 	h.start(m, t.TempDir(), func(o *Options) { o.Driver = &chatty{Driver: o.Driver.(*memory.Driver), reports: 5000} })
 	op := full(1)
 	h.command(op)
@@ -422,7 +422,7 @@ func TestProgressIsToldOnceASecond(t *testing.T) {
 
 func TestResultsWaitForTheHub(t *testing.T) {
 	t.Parallel()
-	h, m, data := newHub(t), member(t), t.TempDir()
+	h, m, data := newHub(t), newMember(t), t.TempDir()
 	setFaults(t, m, "hang-upgrade=np1")
 	h.start(m, data)
 	op := full(1)

@@ -13,8 +13,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"flotilla/agent/target/memory"
-	"flotilla/bus"
 	"flotilla/bus/bustest"
+	"flotilla/bus/store"
+	"flotilla/bus/streams"
 	"flotilla/core/api"
 	"flotilla/core/content"
 	"flotilla/subjects"
@@ -56,7 +57,7 @@ func fanOut(b *testing.B, agents int) {
 				Header: api.NewHeader(api.KindPlacementCommand), Member: name,
 				Order: api.Order{Term: 1, Generation: uint64(round)}, Entries: []api.IndexEntry{entry},
 			}
-			head := bus.CommandHead{Member: name, Kind: subjects.CommandPlacement, Digest: work, Order: c.Order}
+			head := streams.CommandHead{Member: name, Kind: subjects.CommandPlacement, Digest: work, Order: c.Order}
 			var err error
 			last[i], err = store.Commands.Publish(b.Context(), head, c, last[i])
 			require.NoError(b, err)
@@ -66,7 +67,7 @@ func fanOut(b *testing.B, agents int) {
 	b.ReportMetric(b.Elapsed().Seconds()/float64(b.N), "s/round")
 }
 
-func putWork(b *testing.B, store *bus.Store, round int64) string {
+func putWork(b *testing.B, store *store.Store, round int64) string {
 	b.Helper()
 	var manifests []api.Manifest
 	for i := range 3 {
@@ -82,7 +83,7 @@ func putWork(b *testing.B, store *bus.Store, round int64) string {
 	return digest
 }
 
-func await(b *testing.B, store *bus.Store, names []string, round int64) {
+func await(b *testing.B, store *store.Store, names []string, round int64) {
 	b.Helper()
 	waiting := slices.Clone(names)
 	deadline := elsewhen.Now().Add(time.Minute)

@@ -21,7 +21,7 @@ import (
 // A placement that is to report what differs writes nothing and says where, and who was there.
 func TestReportDiffWritesNothing(t *testing.T) {
 	h := newHub(t)
-	m := member(t, 0)
+	m := newMember(t, 0)
 	start(t, h, m, t.TempDir())
 	h.placed()
 	e := h.entry("web", 2, shop, config, "{apiVersion: v1, kind: Secret, metadata: {name: new, namespace: shop}}")
@@ -52,7 +52,7 @@ func TestReportDiffWritesNothing(t *testing.T) {
 // What appears between the look and the write is looked at again, and not taken over.
 func TestWhatAppearedMeanwhileIsLookedAtAgain(t *testing.T) {
 	h := newHub(t)
-	m := member(t, 0)
+	m := newMember(t, 0)
 	w := newWorker(t, h, m, t.TempDir())
 	w.o.Target = late{Objects: m, hidden: apply.IdentityOf(ref(config)), seen: map[string]int{}}
 	m.Plant(object(t, shop))

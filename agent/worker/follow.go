@@ -5,13 +5,13 @@ import (
 	"errors"
 
 	"flotilla/agent/disk"
-	"flotilla/bus"
+	"flotilla/bus/member"
 	"flotilla/subjects"
 )
 
 // pursuit follows the member's index.
-func (w *Worker) pursuit() *bus.Pursuit {
-	return bus.NewPursuit(bus.PursuitOptions{
+func (w *Worker) pursuit() *member.Follower {
+	return member.NewFollower(member.FollowerOptions{
 		Hub: w.o.Hub, Kind: subjects.CommandPlacement, Every: w.o.PollEvery, Take: w.take, Refused: w.refuse, None: w.blank, Idle: w.housekeep,
 	})
 }

@@ -16,8 +16,9 @@ import (
 
 	"flotilla/agent/target"
 	"flotilla/agent/target/memory"
-	"flotilla/bus"
 	"flotilla/bus/bustest"
+	"flotilla/bus/store"
+	"flotilla/bus/streams"
 	"flotilla/core/api"
 	"flotilla/core/apply"
 	"flotilla/core/content"
@@ -29,7 +30,7 @@ import (
 type hub struct {
 	t          *testing.T
 	server     *bustest.Server
-	store      *bus.Store
+	store      *store.Store
 	generation uint64
 	last       uint64
 }
@@ -96,7 +97,7 @@ func (h *hub) command(entries ...api.IndexEntry) {
 		Header: api.NewHeader(api.KindPlacementCommand), Member: "berlin",
 		Order: api.Order{Epoch: 1, Term: 1, Generation: h.generation}, Entries: entries,
 	}
-	head := bus.CommandHead{Member: "berlin", Kind: subjects.CommandPlacement, Digest: fmt.Sprint(h.generation), Order: c.Order, To: h.server.SealingKey(h.t, "berlin")}
+	head := streams.CommandHead{Member: "berlin", Kind: subjects.CommandPlacement, Digest: fmt.Sprint(h.generation), Order: c.Order, To: h.server.SealingKey(h.t, "berlin")}
 	sequence, err := h.store.Commands.Publish(h.t.Context(), head, c, h.last)
 	require.NoError(h.t, err)
 	h.last = sequence
@@ -138,7 +139,7 @@ func (h *hub) placed() {
 	h.expect("web", func(r api.PlacementResult) bool { return r.Available == yes })
 }
 
-func member(t *testing.T, readyAfter time.Duration) *memory.Member {
+func newMember(t *testing.T, readyAfter time.Duration) *memory.Member {
 	t.Helper()
 	node, err := target.NewNode("a", "8", "32Gi")
 	require.NoError(t, err)

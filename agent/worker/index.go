@@ -21,7 +21,7 @@ type index struct {
 }
 
 // loadIndex goes on with the command that is on the disk, if any.
-func loadIndex(member string, s *store) (*index, error) {
+func loadIndex(member string, s *diskStore) (*index, error) {
 	commands, err := s.commands(member)
 	if err != nil {
 		return nil, err

@@ -7,15 +7,15 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"flotilla/bus"
+	"flotilla/bus/member"
 	"flotilla/core/api"
 	"flotilla/subjects"
 )
 
 // ledger holds the last result of each placement and brings it to the hub.
 type ledger struct {
-	store *store
-	hub   *bus.AgentConn
+	store *diskStore
+	hub   *member.Conn
 
 	mu   sync.Mutex
 	last map[string]api.PlacementResult
@@ -24,7 +24,7 @@ type ledger struct {
 	unsaved map[string]bool
 }
 
-func loadLedger(s *store, hub *bus.AgentConn) (*ledger, error) {
+func loadLedger(s *diskStore, hub *member.Conn) (*ledger, error) {
 	last, err := s.loadResults()
 	if err != nil {
 		return nil, err

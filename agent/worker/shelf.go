@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"flotilla/bus"
+	"flotilla/bus/member"
 	"flotilla/core/api"
 	"flotilla/core/apply"
 	"flotilla/core/seal"
@@ -21,8 +22,8 @@ var errNotYet = errors.New("not to be had yet")
 
 // shelf holds content: on disk, sealed, what the index needs; in memory what placements run now.
 type shelf struct {
-	store *store
-	hub   *bus.AgentConn
+	store *diskStore
+	hub   *member.Conn
 
 	mu   sync.Mutex
 	read map[string]readWork // by placement

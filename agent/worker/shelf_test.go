@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"flotilla/bus"
+	"flotilla/bus/streams"
 	"flotilla/core/api"
 	"flotilla/core/content"
 	"flotilla/core/seal"
@@ -69,7 +69,7 @@ func TestContentThatIsSealedAnewIsFetchedAgain(t *testing.T) {
 	require.Equal(t, manifests, held)
 
 	body := keys.Piece(manifests[0].Digest)
-	anew := bus.NewContent(h.store.Conn, keys)
+	anew := streams.NewContent(h.store.Conn, keys)
 	text, digest, err := content.Work([]api.Manifest{manifests[0].Manifest}, keys)
 	require.NoError(t, err)
 	require.Equal(t, before.Work, digest)

@@ -23,10 +23,10 @@ const stateVersion = 3
 // sweepAge keeps content that nothing refers to for a while, in case a command brings it back.
 const sweepAge = 10 * time.Minute
 
-// store is the agent's memory on disk: the newest command, the content it needs, and the last result
+// diskStore is the agent's memory on disk: the newest command, the content it needs, and the last result
 // of each placement. Files are replaced whole, so that a kill at any moment leaves the old or the new
 // one; what cannot be read again is treated as absent, never as empty.
-type store struct {
+type diskStore struct {
 	dir  string
 	lock *os.File
 
@@ -41,7 +41,7 @@ type stateFile struct {
 }
 
 // openStore makes or opens the directory of a member's agent and locks it against a second agent.
-func openStore(dir, member string) (*store, error) {
+func openStore(dir, member string) (*diskStore, error) {
 	for _, sub := range []string{"content", "results"} {
 		if err := os.MkdirAll(filepath.Join(dir, sub), 0o700); err != nil {
 			return nil, fmt.Errorf("making the data directory of member %s: %w; give another one with --data", member, err)
@@ -51,7 +51,7 @@ func openStore(dir, member string) (*store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &store{dir: dir, lock: lock, pending: map[string][]byte{}}
+	s := &diskStore{dir: dir, lock: lock, pending: map[string][]byte{}}
 	if err := s.claim(member); err != nil {
 		return nil, errors.Join(err, s.close())
 	}
@@ -70,7 +70,7 @@ func lockDirectory(dir string) (*os.File, error) {
 }
 
 // claim checks that the directory is this member's and of a layout this build knows.
-func (s *store) claim(member string) error {
+func (s *diskStore) claim(member string) error {
 	var found stateFile
 	path := filepath.Join(s.dir, "state.json")
 	switch err := disk.Read(path, &found); {
@@ -90,15 +90,15 @@ func (s *store) claim(member string) error {
 	return nil
 }
 
-func (s *store) close() error { return s.lock.Close() }
+func (s *diskStore) close() error { return s.lock.Close() }
 
 // commands is the newest command that was accepted.
-func (s *store) commands(member string) (*disk.Newest[api.PlacementCommand], error) {
+func (s *diskStore) commands(member string) (*disk.Newest[api.PlacementCommand], error) {
 	return disk.OpenNewest[api.PlacementCommand](filepath.Join(s.dir, "index.json"), api.KindPlacementCommand, member)
 }
 
 // content reads a piece as it is sealed; fs.ErrNotExist when it is not cached.
-func (s *store) content(at string) ([]byte, error) {
+func (s *diskStore) content(at string) ([]byte, error) {
 	s.mu.Lock()
 	sealed, ok := s.pending[at]
 	s.mu.Unlock()
@@ -109,7 +109,7 @@ func (s *store) content(at string) ([]byte, error) {
 }
 
 // dropContent forgets a piece that cannot be opened, such as a file cut short by a power failure.
-func (s *store) dropContent(at string) error {
+func (s *diskStore) dropContent(at string) error {
 	s.mu.Lock()
 	delete(s.pending, at)
 	s.mu.Unlock()
@@ -121,14 +121,14 @@ func (s *store) dropContent(at string) error {
 
 // keepContent caches a piece that could be opened, as it is sealed. It is on the disk after the next flush, so
 // that a result need not wait for the disk: content that a crash takes along is fetched again.
-func (s *store) keepContent(at string, sealed []byte) {
+func (s *diskStore) keepContent(at string, sealed []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.pending[at] = sealed
 }
 
 // flush brings cached content to the disk.
-func (s *store) flush() error {
+func (s *diskStore) flush() error {
 	s.mu.Lock()
 	pending := maps.Clone(s.pending)
 	s.mu.Unlock()
@@ -147,7 +147,7 @@ func (s *store) flush() error {
 }
 
 // sweep drops content that is not in use and was written so long ago that it is old.
-func (s *store) sweep(inUse map[string]bool, old func(written time.Time) bool) error {
+func (s *diskStore) sweep(inUse map[string]bool, old func(written time.Time) bool) error {
 	entries, err := os.ReadDir(filepath.Join(s.dir, "content"))
 	if err != nil {
 		return err
@@ -164,7 +164,7 @@ func (s *store) sweep(inUse map[string]bool, old func(written time.Time) bool) e
 }
 
 // saveResult remembers the last result of a placement.
-func (s *store) saveResult(r api.PlacementResult) error {
+func (s *diskStore) saveResult(r api.PlacementResult) error {
 	body, err := json.Marshal(r)
 	if err != nil {
 		return fmt.Errorf("keeping the result of %s: %w", r.Placement, err)
@@ -173,7 +173,7 @@ func (s *store) saveResult(r api.PlacementResult) error {
 }
 
 // forgetResult drops the last result of a placement.
-func (s *store) forgetResult(placement string) error {
+func (s *diskStore) forgetResult(placement string) error {
 	err := os.Remove(filepath.Join(s.dir, resultName(placement)))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -183,7 +183,7 @@ func (s *store) forgetResult(placement string) error {
 
 // loadResults reads the last results by placement. What cannot be read is left out: a result is made
 // anew when its placement is looked at.
-func (s *store) loadResults() (map[string]api.PlacementResult, error) {
+func (s *diskStore) loadResults() (map[string]api.PlacementResult, error) {
 	entries, err := os.ReadDir(filepath.Join(s.dir, "results"))
 	if err != nil {
 		return nil, err
@@ -203,6 +203,6 @@ func resultName(placement string) string {
 	return filepath.Join("results", url.PathEscape(placement)+".json")
 }
 
-func (s *store) contentPath(at string) string {
+func (s *diskStore) contentPath(at string) string {
 	return filepath.Join(s.dir, "content", filepath.Base(at))
 }

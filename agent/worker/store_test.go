@@ -108,7 +108,7 @@ func TestSweepKeepsWhatIsInUseOrYoung(t *testing.T) {
 	}
 }
 
-func open(t *testing.T, dir, member string) *store {
+func open(t *testing.T, dir, member string) *diskStore {
 	t.Helper()
 	s, err := openStore(dir, member)
 	require.NoError(t, err)

@@ -13,8 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"flotilla/agent/target"
-	"flotilla/bus"
 	"flotilla/bus/loop"
+	"flotilla/bus/member"
 	"flotilla/core/api"
 	"flotilla/core/apply"
 	"flotilla/subjects"
@@ -36,7 +36,7 @@ type Objects interface {
 // Options of a Worker. Member, Hub, Target and Data are needed.
 type Options struct {
 	Member string
-	Hub    *bus.AgentConn
+	Hub    *member.Conn
 	Target Objects
 	// Data is the directory that the worker keeps its memory in; one worker a directory.
 	Data string
@@ -61,7 +61,7 @@ const (
 // Worker applies what the hub commands. Make it with New, run it once.
 type Worker struct {
 	o           Options
-	store       *store
+	store       *diskStore
 	index       *index
 	shelf       *shelf
 	ledger      *ledger
@@ -70,7 +70,7 @@ type Worker struct {
 	corrections *corrections
 	previews    previews
 
-	commands  *bus.Pursuit
+	commands  *member.Follower
 	blankOnce sync.Once
 
 	mu       sync.Mutex

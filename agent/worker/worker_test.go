@@ -19,6 +19,7 @@ import (
 	"flotilla/agent/target/memory/faults"
 	"flotilla/bus"
 	"flotilla/bus/bustest"
+	"flotilla/bus/member"
 	"flotilla/core/api"
 	"flotilla/core/apply"
 	"flotilla/subjects"
@@ -34,7 +35,7 @@ const (
 
 func TestCommandsAreFollowedAndAnswered(t *testing.T) {
 	h := newHub(t)
-	m := member(t, 50*time.Millisecond)
+	m := newMember(t, 50*time.Millisecond)
 	start(t, h, m, t.TempDir())
 	h.command(h.entry("web", 1, shop, config, web))
 	r := h.expect("web", func(r api.PlacementResult) bool { return r.Available == yes })
@@ -60,7 +61,7 @@ func TestCommandsAreFollowedAndAnswered(t *testing.T) {
 
 func TestNothingIsWrittenWhereNothingChanged(t *testing.T) {
 	h := newHub(t)
-	m := member(t, 0)
+	m := newMember(t, 0)
 	w := start(t, h, m, t.TempDir())
 	entry := h.entry("web", 1, shop, config)
 	h.command(entry)
@@ -79,7 +80,7 @@ func TestNothingIsWrittenWhereNothingChanged(t *testing.T) {
 
 func TestWithdrawnIsDeletedAndAbsentIsKept(t *testing.T) {
 	h := newHub(t)
-	m := member(t, 0)
+	m := newMember(t, 0)
 	w := start(t, h, m, t.TempDir())
 	secret := "{apiVersion: v1, kind: Secret, metadata: {name: s, namespace: default}}"
 	account := "{apiVersion: v1, kind: ServiceAccount, metadata: {name: s, namespace: default}}"
@@ -123,7 +124,7 @@ func TestWithdrawnIsDeletedAndAbsentIsKept(t *testing.T) {
 
 func TestMemberIsRepaired(t *testing.T) {
 	h := newHub(t)
-	m := member(t, 0)
+	m := newMember(t, 0)
 	start(t, h, m, t.TempDir())
 	h.placed()
 	require.True(t, m.Remove(ref(config)))
@@ -135,7 +136,7 @@ func TestMemberIsRepaired(t *testing.T) {
 // What another hand changes again and again is told of once, in one result.
 func TestCorrectionsAreToldOfOnce(t *testing.T) {
 	h := newHub(t)
-	m := member(t, 0)
+	m := newMember(t, 0)
 	dir := t.TempDir()
 	w := newWorker(t, h, m, dir)
 	stop := run(t, w)
@@ -185,7 +186,7 @@ func TestCorrectionsAreToldOfOnce(t *testing.T) {
 
 func TestOldAndForeignCommandsAreIgnored(t *testing.T) {
 	h := newHub(t)
-	m := member(t, 0)
+	m := newMember(t, 0)
 	w := start(t, h, m, t.TempDir())
 	h.command(h.entry("web", 2, shop, config))
 	h.expect("web", func(r api.PlacementResult) bool { return r.Available == yes })
@@ -206,7 +207,7 @@ func TestOldAndForeignCommandsAreIgnored(t *testing.T) {
 // make an agent do anything but look.
 func TestForgedMessagesAreNotActedOn(t *testing.T) {
 	h := newHub(t)
-	m := member(t, 0)
+	m := newMember(t, 0)
 	w := start(t, h, m, t.TempDir())
 	h.placed()
 	held := w.Holds()
@@ -237,14 +238,14 @@ func TestForgedMessagesAreNotActedOn(t *testing.T) {
 func TestAgentThatStartsWithTheHubAwayKeepsAndRepairs(t *testing.T) {
 	h := newHub(t)
 	dir := t.TempDir()
-	stop := run(t, newWorker(t, h, member(t, 0), dir))
+	stop := run(t, newWorker(t, h, newMember(t, 0), dir))
 	h.placed()
 	stop()
 
-	away, err := bus.ConnectAgent(t.Context(), bus.Options{Fleet: bustest.Fleet, URL: "nats://127.0.0.1:1", Getenv: func(string) string { return "" }}, "berlin")
+	away, err := member.Connect(t.Context(), bus.Options{Fleet: bustest.Fleet, URL: "nats://127.0.0.1:1", Getenv: func(string) string { return "" }}, "berlin")
 	require.NoError(t, err)
 	t.Cleanup(away.Close)
-	m := member(t, 0)
+	m := newMember(t, 0)
 	w, err := New(Options{Member: "berlin", Hub: away, Target: m, Data: dir, Log: zerolog.Nop()})
 	require.NoError(t, err)
 	stop = run(t, w)
@@ -270,7 +271,7 @@ func TestAgentThatStartsWithTheHubAwayKeepsAndRepairs(t *testing.T) {
 // A broker that comes back without the last result gets it again: nothing else would ever tell the hub.
 func TestResultThatTheBrokerLostIsToldAgain(t *testing.T) {
 	h := newHub(t)
-	m := member(t, 0)
+	m := newMember(t, 0)
 	start(t, h, m, t.TempDir())
 	h.command(h.entry("web", 1, "{apiVersion: v1, kind: Namespace, metadata: {name: shop}}"))
 	told := h.expect("web", func(r api.PlacementResult) bool { return r.Applied == "True" })
@@ -292,7 +293,7 @@ func TestResultThatTheBrokerLostIsToldAgain(t *testing.T) {
 
 func TestMissingIndexTearsNothingDown(t *testing.T) {
 	h := newHub(t)
-	m := member(t, 0)
+	m := newMember(t, 0)
 	dir := t.TempDir()
 	stop := run(t, newWorker(t, h, m, dir))
 	h.placed()
@@ -314,7 +315,7 @@ func TestMissingIndexTearsNothingDown(t *testing.T) {
 // A result is dropped once no command asks for its placement: withdrawn, confirmed, taken out of the index.
 func TestResultGoesWithItsEntry(t *testing.T) {
 	h := newHub(t)
-	start(t, h, member(t, 0), t.TempDir())
+	start(t, h, newMember(t, 0), t.TempDir())
 	web, api1 := h.entry("web", 1, shop, config), h.entry("api", 1, "{apiVersion: v1, kind: Namespace, metadata: {name: other}}")
 	h.command(web, api1)
 	h.expect("web", func(r api.PlacementResult) bool { return r.Available == yes })
@@ -330,7 +331,7 @@ func TestResultGoesWithItsEntry(t *testing.T) {
 
 func TestFailuresAreReportedAndRetried(t *testing.T) {
 	h := newHub(t)
-	m := member(t, 0)
+	m := newMember(t, 0)
 	start(t, h, m, t.TempDir())
 	m.SetFaults(faults.Faults{Fail: []string{"ConfigMap"}})
 	h.command(h.entry("fine", 1, "{apiVersion: v1, kind: Secret, metadata: {name: s, namespace: default}}"), h.entry("web", 1, shop, config))
@@ -355,7 +356,7 @@ func TestFailuresAreReportedAndRetried(t *testing.T) {
 
 func TestNothingIsDeletedWhileItsReplacementFails(t *testing.T) {
 	h := newHub(t)
-	m := member(t, 0)
+	m := newMember(t, 0)
 	start(t, h, m, t.TempDir())
 	h.placed()
 	m.SetFaults(faults.Faults{Fail: []string{"Deployment"}})
@@ -369,7 +370,7 @@ func TestNothingIsDeletedWhileItsReplacementFails(t *testing.T) {
 
 func TestMemberThatIsDownIsNotAFailure(t *testing.T) {
 	h := newHub(t)
-	m := member(t, 0)
+	m := newMember(t, 0)
 	start(t, h, m, t.TempDir())
 	h.placed()
 	m.SetFaults(faults.Faults{Down: true})
@@ -414,7 +415,7 @@ func (c heldClock) AfterFunc(_ time.Duration, f func()) func() bool {
 
 func TestContentThatIsNotThereYetIsWaitedFor(t *testing.T) {
 	h := newHub(t)
-	m := member(t, 0)
+	m := newMember(t, 0)
 	start(t, h, m, t.TempDir())
 	late := h.late(other)
 	entry := h.entryOf("web", 1, h.work(shop, late))
@@ -429,7 +430,7 @@ func TestContentThatIsNotThereYetIsWaitedFor(t *testing.T) {
 
 func TestPlacementsWithTheSameObjectDoNotFight(t *testing.T) {
 	h := newHub(t)
-	m := member(t, 0)
+	m := newMember(t, 0)
 	start(t, h, m, t.TempDir())
 	h.placed()
 	h.command(h.entry("second", 1, other), h.entry("web", 1, shop, config))
@@ -444,7 +445,7 @@ func TestPlacementsWithTheSameObjectDoNotFight(t *testing.T) {
 
 func TestRunLeavesNothingBehind(t *testing.T) {
 	h := newHub(t)
-	m := member(t, time.Hour)
+	m := newMember(t, time.Hour)
 	before := goleak.IgnoreCurrent()
 	w := newWorker(t, h, m, t.TempDir())
 	stop := run(t, w)
@@ -461,7 +462,7 @@ func TestRunLeavesNothingBehind(t *testing.T) {
 
 // What an API server keeps otherwise than it was given, such as stringData of a Secret, is no drift: it is written once.
 func TestStringDataOfASecretIsWrittenOnce(t *testing.T) {
-	h, m := newHub(t), member(t, 0)
+	h, m := newHub(t), newMember(t, 0)
 	start(t, h, m, t.TempDir())
 	h.command(h.entry("web", 1, shop, "apiVersion: v1\nkind: Secret\nmetadata: {name: key, namespace: shop}\nstringData: {password: hunter2}"))
 	applied := func(r api.PlacementResult) bool { return r.Applied == "True" }

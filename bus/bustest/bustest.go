@@ -16,7 +16,9 @@ import (
 	"time"
 
 	"flotilla/bus"
+	"flotilla/bus/member"
 	"flotilla/bus/server"
+	"flotilla/bus/store"
 	"flotilla/core/api"
 	"flotilla/core/seal"
 	"flotilla/subjects"
@@ -136,9 +138,9 @@ func (s *Server) client(t testing.TB, creds string, text []byte) *bus.Conn {
 }
 
 // Agent connects as the agent of a member, over TCP, and waits until it is connected.
-func (s *Server) Agent(t testing.TB, member string) *bus.AgentConn {
+func (s *Server) Agent(t testing.TB, name string) *member.Conn {
 	t.Helper()
-	a, err := bus.ConnectAgent(Context(t), s.AgentOptions(t, member), member)
+	a, err := member.Connect(Context(t), s.AgentOptions(t, name), name)
 	require.NoError(t, err)
 	t.Cleanup(a.Close)
 	Eventually(t, func() error {
@@ -178,9 +180,9 @@ func AgentCreds(t testing.TB, server *server.Server, member string) []byte {
 
 // Lead makes the layout, takes the lease as "hub-test" over TCP and returns a synced store. The lease
 // is given up at the end of the test.
-func (s *Server) Lead(t testing.TB) *bus.Store {
+func (s *Server) Lead(t testing.TB) *store.Store {
 	t.Helper()
-	return Lead(t, s.Hub(t), "hub-test", bus.LeadOptions{})
+	return Lead(t, s.Hub(t), "hub-test", store.LeadOptions{})
 }
 
 // Secrets are those of test fleets, as they stand in a file.
@@ -203,7 +205,7 @@ func Keys() *seal.Keyring {
 func ReadKeys() (*seal.Keyring, error) { return Keys(), nil }
 
 // Put stores a body with the secrets of a store and returns its digest.
-func Put(t testing.TB, s *bus.Store, body []byte) string {
+func Put(t testing.TB, s *store.Store, body []byte) string {
 	t.Helper()
 	digest := s.Keys.Digest(body)
 	require.NoError(t, s.Content.Put(Context(t), digest, body))
@@ -212,17 +214,17 @@ func Put(t testing.TB, s *bus.Store, body []byte) string {
 
 // Lead takes the lease as id and returns the store; it leads until the end of the test, or until the
 // lease is lost.
-func Lead(t testing.TB, c *bus.Conn, id string, o bus.LeadOptions) *bus.Store {
+func Lead(t testing.TB, c *bus.Conn, id string, o store.LeadOptions) *store.Store {
 	t.Helper()
 	if o.Secrets == nil {
 		o.Secrets = ReadKeys
 	}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
-	stores := make(chan *bus.Store)
+	stores := make(chan *store.Store)
 	ended := make(chan error, 1)
 	var running sync.WaitGroup
 	running.Go(func() {
-		ended <- bus.Lead(ctx, c, id, o, func(leading context.Context, s *bus.Store) error {
+		ended <- store.Lead(ctx, c, id, o, func(leading context.Context, s *store.Store) error {
 			select {
 			case stores <- s:
 				<-leading.Done()

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"flotilla/bus"
+	"flotilla/bus/streams"
 )
 
 // EventsUntil waits until the audit stream has an event of an object that reads "<reason>: <message>", and
@@ -14,7 +15,7 @@ import (
 func EventsUntil(t testing.TB, c *bus.Conn, object, last string) (lines []string) {
 	t.Helper()
 	Eventually(t, func() error {
-		events, err := bus.ReadAudit(Context(t), c, bus.AuditQuery{Object: object})
+		events, err := streams.ReadAudit(Context(t), c, streams.AuditQuery{Object: object})
 		lines = nil
 		for i := range events {
 			lines = append(lines, events[i].Reason+": "+events[i].Message)

@@ -3,7 +3,7 @@ package bustest
 import (
 	"testing"
 
-	"flotilla/bus"
+	"flotilla/bus/store"
 	"flotilla/subjects"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -12,7 +12,7 @@ import (
 
 // LoseResult makes the broker lose the batch that holds a result of a member; again errs until the member
 // has written it another time.
-func LoseResult(t testing.TB, store *bus.Store, member, kind, name string) (again func() error) {
+func LoseResult(t testing.TB, store *store.Store, member, kind, name string) (again func() error) {
 	t.Helper()
 	f := store.Conn.Fleet
 	stream, err := store.Conn.JS.Stream(Context(t), f.BucketStream(subjects.Result))

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"flotilla/bus"
+	"flotilla/bus/store"
 	"flotilla/core/api"
 	"flotilla/subjects"
 
@@ -20,10 +21,10 @@ func Schedule(placement string, generation int64) api.Schedule {
 }
 
 // Schedules follows the schedules of a server on a connection of its own.
-func Schedules(t testing.TB, c *bus.Conn, onChange ...func(name string)) (*bus.State, *bus.Table[api.Schedule]) {
+func Schedules(t testing.TB, c *bus.Conn, onChange ...func(name string)) (*store.State, *store.Table[api.Schedule]) {
 	t.Helper()
-	state := bus.NewState(c)
-	table := bus.TableOf[api.Schedule](state, subjects.Schedules)
+	state := store.NewState(c)
+	table := store.TableOf[api.Schedule](state, subjects.Schedules)
 	for _, f := range onChange {
 		table.OnChange(f)
 	}
@@ -33,7 +34,7 @@ func Schedules(t testing.TB, c *bus.Conn, onChange ...func(name string)) (*bus.S
 }
 
 // Generations are those of the schedules of a table, by name.
-func Generations(table *bus.Table[api.Schedule]) map[string]int64 {
+func Generations(table *store.Table[api.Schedule]) map[string]int64 {
 	found := map[string]int64{}
 	for _, e := range table.All() {
 		found[e.Name] = e.Value.Generation
@@ -42,7 +43,7 @@ func Generations(table *bus.Table[api.Schedule]) map[string]int64 {
 }
 
 // Write stores records, which must succeed.
-func Write(t testing.TB, s *bus.Store, ops ...bus.Op) []uint64 {
+func Write(t testing.TB, s *store.Store, ops ...store.Op) []uint64 {
 	t.Helper()
 	revisions, err := s.Writer.Write(Context(t), ops...)
 	require.NoError(t, err)

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"flotilla/bus"
+	"flotilla/bus/member"
 	"flotilla/core/api"
 
 	"github.com/stretchr/testify/require"
@@ -13,22 +14,22 @@ import (
 // wallets are the keys of agents, by member, for as long as the server is there.
 type wallets struct {
 	mu    sync.Mutex
-	known map[string]*bus.MemberWallet
+	known map[string]*member.Wallet
 }
 
-func (w *wallets) of(t testing.TB, member string) *bus.MemberWallet {
+func (w *wallets) of(t testing.TB, name string) *member.Wallet {
 	t.Helper()
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if known, ok := w.known[member]; ok {
+	if known, ok := w.known[name]; ok {
 		return known
 	}
-	made, err := bus.OpenWallet(bus.Folder(t.TempDir()), Token(t, member))
+	made, err := member.OpenWallet(member.Folder(t.TempDir()), Token(t, name))
 	require.NoError(t, err)
 	if w.known == nil {
-		w.known = map[string]*bus.MemberWallet{}
+		w.known = map[string]*member.Wallet{}
 	}
-	w.known[member] = made
+	w.known[name] = made
 	return made
 }
 

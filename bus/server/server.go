@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"flotilla/bus"
+	"flotilla/bus/streams"
 	"flotilla/subjects"
 
 	"github.com/nats-io/jwt/v2"
@@ -110,10 +111,10 @@ func (o Options) withDefaults() (Options, error) {
 		return o, err
 	}
 	if o.Durability == "" {
-		o.Durability = bus.DurabilityInterval
+		o.Durability = streams.DurabilityInterval
 	}
-	if o.Durability != bus.DurabilityInterval && o.Durability != bus.DurabilityAlways {
-		return o, fmt.Errorf("durability %q: expected %q or %q", o.Durability, bus.DurabilityInterval, bus.DurabilityAlways)
+	if o.Durability != streams.DurabilityInterval && o.Durability != streams.DurabilityAlways {
+		return o, fmt.Errorf("durability %q: expected %q or %q", o.Durability, streams.DurabilityInterval, streams.DurabilityAlways)
 	}
 	if o.Host == "" {
 		o.Host = "127.0.0.1"
@@ -203,7 +204,7 @@ func (s *Server) options() (*server.Options, error) {
 		JetStreamMaxStore:      s.o.MaxStore,
 		JetStreamMaxMemory:     s.o.MaxMemory,
 		SyncInterval:           syncInterval,
-		SyncAlways:             s.o.Durability == bus.DurabilityAlways,
+		SyncAlways:             s.o.Durability == streams.DurabilityAlways,
 		StreamMaxBufferedSize:  bus.MaxBuffered,
 		DisableJetStreamBanner: true,
 	}

@@ -13,7 +13,10 @@ import (
 
 	"flotilla/bus"
 	"flotilla/bus/bustest"
+	"flotilla/bus/member"
 	"flotilla/bus/server"
+	"flotilla/bus/store"
+	"flotilla/bus/streams"
 	"flotilla/core/api"
 	"flotilla/subjects"
 
@@ -60,11 +63,11 @@ func TestOptionsOfTheServerAreChecked(t *testing.T) {
 }
 
 func TestStateOutlivesARestart(t *testing.T) {
-	for _, durability := range []string{bus.DurabilityInterval, bus.DurabilityAlways} {
+	for _, durability := range []string{streams.DurabilityInterval, streams.DurabilityAlways} {
 		t.Run(durability, func(t *testing.T) {
 			server := bustest.Start(t, func(o *server.Options) { o.Durability = durability })
-			store := server.Lead(t)
-			r := bustest.Write(t, store, bus.Put("schedule.a", bustest.Schedule("a", 1), 0), bus.Put("schedule.b", bustest.Schedule("b", 1), 0))
+			leader := server.Lead(t)
+			r := bustest.Write(t, leader, store.Put("schedule.a", bustest.Schedule("a", 1), 0), store.Put("schedule.b", bustest.Schedule("b", 1), 0))
 			agent := server.Agent(t, "berlin")
 			server.Restart(t)
 			_, table := bustest.Schedules(t, server.Hub(t))
@@ -79,7 +82,7 @@ func TestStateOutlivesARestart(t *testing.T) {
 func TestTwoServersInOneProcess(t *testing.T) {
 	one, two := bustest.Start(t), bustest.Start(t)
 	require.NotEqual(t, one.URL(), two.URL())
-	bustest.Write(t, one.Lead(t), bus.Put("schedule.a", bustest.Schedule("a", 1), 0))
+	bustest.Write(t, one.Lead(t), store.Put("schedule.a", bustest.Schedule("a", 1), 0))
 	require.Empty(t, two.Lead(t).State.Keys("schedule."))
 	o := one.TCP()
 	o.Creds = two.OperatorCreds()
@@ -94,11 +97,11 @@ func TestAnInProcessConnection(t *testing.T) {
 	hub, err := bus.ConnectHub(t.Context(), server.Options())
 	require.NoError(t, err)
 	defer hub.Close()
-	store := bustest.Lead(t, hub, "hub-0", bus.LeadOptions{})
-	bustest.Write(t, store, bus.Put("schedule.a", bustest.Schedule("a", 1), 0))
+	leader := bustest.Lead(t, hub, "hub-0", store.LeadOptions{})
+	bustest.Write(t, leader, store.Put("schedule.a", bustest.Schedule("a", 1), 0))
 	inside := server.Options()
 	inside.CredsText = bustest.AgentCreds(t, server.Server, "berlin")
-	agent, err := bus.ConnectAgent(t.Context(), inside, "berlin")
+	agent, err := member.Connect(t.Context(), inside, "berlin")
 	require.NoError(t, err)
 	defer agent.Close()
 	require.NoError(t, agent.PutHeartbeat(t.Context(), api.Heartbeat{}))
@@ -109,8 +112,8 @@ func TestAnInProcessConnection(t *testing.T) {
 
 func TestAnInspectorLooksButDoesNotWrite(t *testing.T) {
 	server := bustest.Start(t)
-	store := server.Lead(t)
-	bustest.Write(t, store, bus.Put("schedule.a", bustest.Schedule("a", 1), 0))
+	leader := server.Lead(t)
+	bustest.Write(t, leader, store.Put("schedule.a", bustest.Schedule("a", 1), 0))
 	client := server.Inspector(t)
 	_, table := bustest.Schedules(t, client)
 	require.Equal(t, map[string]int64{"a": 1}, bustest.Generations(table))
@@ -186,7 +189,7 @@ func TestConnectionsAreNamedAndMonitored(t *testing.T) {
 	defer hub.Close()
 	o = server.AgentOptions(t, "berlin")
 	o.Version = "1.2.3"
-	agent, err := bus.ConnectAgent(t.Context(), o, "berlin")
+	agent, err := member.Connect(t.Context(), o, "berlin")
 	require.NoError(t, err)
 	defer agent.Close()
 	client := server.Client(t)

@@ -14,6 +14,7 @@ import (
 
 	"flotilla/bus"
 	"flotilla/bus/bustest"
+	"flotilla/bus/member"
 	"flotilla/bus/server"
 )
 
@@ -70,7 +71,7 @@ func TestASelfSignedServer(t *testing.T) {
 		require.EqualValues(t, 0o600, info.Mode().Perm(), secret)
 	}
 
-	agent, err := bus.ConnectAgent(bustest.Context(t), ofAgent(t, server, server.CAFile()), "berlin")
+	agent, err := member.Connect(bustest.Context(t), ofAgent(t, server, server.CAFile()), "berlin")
 	require.NoError(t, err)
 	t.Cleanup(agent.Close)
 	bustest.Eventually(t, agent.Up)

@@ -17,6 +17,7 @@ import (
 
 	"flotilla/agent/agentd"
 	"flotilla/bus"
+	"flotilla/bus/member"
 	"flotilla/configs"
 	"flotilla/core/api"
 	"flotilla/hub/hubd"
@@ -115,7 +116,7 @@ func (f *Fleet) StartAgent(ctx context.Context, config configs.Agent) error {
 
 // token is what an agent enrols with that did not yet, nil for others.
 func (f *Fleet) token(ctx context.Context, config *configs.Agent) (*api.Token, error) {
-	if enrolled, err := bus.Enrolled(bus.Folder(config.DataDir)); enrolled != "" || err != nil {
+	if enrolled, err := member.Enrolled(member.Folder(config.DataDir)); enrolled != "" || err != nil {
 		return nil, err
 	}
 	var answer api.EnrolResponse

@@ -13,6 +13,8 @@ import (
 
 	"flotilla/bus"
 	"flotilla/bus/loop"
+	"flotilla/bus/store"
+	"flotilla/bus/streams"
 	"flotilla/core/api"
 	"flotilla/core/upgrade"
 	"flotilla/subjects"
@@ -37,15 +39,15 @@ type Options struct {
 
 // Dispatcher publishes commands during one term of leadership.
 type Dispatcher struct {
-	store      *bus.Store
+	store      *store.Store
 	options    Options
-	releases   *bus.Table[api.Release]
-	specs      *bus.Table[api.Spec]
-	runs       *bus.Table[api.UpdateRunStatus]
-	members    *bus.Table[api.Spec]
-	seen       *bus.Table[api.MemberRecord]
-	records    *bus.Table[api.DisruptionRecord]
-	identities *bus.Table[api.Identity]
+	releases   *store.Table[api.Release]
+	specs      *store.Table[api.Spec]
+	runs       *store.Table[api.UpdateRunStatus]
+	members    *store.Table[api.Spec]
+	seen       *store.Table[api.MemberRecord]
+	records    *store.Table[api.DisruptionRecord]
+	identities *store.Table[api.Identity]
 	queue      *loop.Queue
 	index      *index
 	operations *operations
@@ -64,26 +66,26 @@ const (
 func (a address) key() string { return a.kind + ":" + a.member }
 
 // New returns a dispatcher on an open store; it publishes nothing before Run.
-func New(store *bus.Store, o Options) *Dispatcher {
+func New(leader *store.Store, o Options) *Dispatcher {
 	if o.Interval == 0 {
 		o.Interval = DefaultInterval
 	}
 	if o.Level == 0 {
 		o.Level = api.Level
 	}
-	a := store.State.As(subjects.Dispatcher)
+	a := leader.State.As(subjects.Dispatcher)
 	d := &Dispatcher{
-		store: store, options: o, index: newIndex(), operations: newOperations(), sent: newSent(),
-		releases: bus.Reads[api.Release](a, subjects.Releases),
-		specs:    bus.Reads[api.Spec](a, subjects.RunSpecs),
-		runs:     bus.Reads[api.UpdateRunStatus](a, subjects.Runs),
-		members:  bus.Reads[api.Spec](a, subjects.MemberSpecs),
-		seen:     bus.Reads[api.MemberRecord](a, subjects.Members),
-		records:  bus.Reads[api.DisruptionRecord](a, subjects.Disruptions),
+		store: leader, options: o, index: newIndex(), operations: newOperations(), sent: newSent(),
+		releases: store.Reads[api.Release](a, subjects.Releases),
+		specs:    store.Reads[api.Spec](a, subjects.RunSpecs),
+		runs:     store.Reads[api.UpdateRunStatus](a, subjects.Runs),
+		members:  store.Reads[api.Spec](a, subjects.MemberSpecs),
+		seen:     store.Reads[api.MemberRecord](a, subjects.Members),
+		records:  store.Reads[api.DisruptionRecord](a, subjects.Disruptions),
 
-		identities: bus.Reads[api.Identity](a, subjects.Identities),
+		identities: store.Reads[api.Identity](a, subjects.Identities),
 	}
-	d.queue = loop.New(loop.Options{Workers: workers, Now: store.Now, Failed: d.failed, Runs: o.Runs})
+	d.queue = loop.New(loop.Options{Workers: workers, Now: leader.Now, Failed: d.failed, Runs: o.Runs})
 	return d
 }
 
@@ -261,7 +263,7 @@ func (d *Dispatcher) held(to address, record *api.MemberRecord) api.Order {
 }
 
 func (d *Dispatcher) publish(ctx context.Context, to address, wanted *command, order api.Order, now time.Time) error {
-	head := bus.CommandHead{Member: to.member, Kind: to.kind, Digest: wanted.digest, Order: order, To: wanted.to}
+	head := streams.CommandHead{Member: to.member, Kind: to.kind, Digest: wanted.digest, Order: order, To: wanted.to}
 	sequence, err := d.store.Commands.Publish(ctx, head, wanted.ordered(order), d.sent.head(to).Sequence)
 	if errors.Is(err, bus.ErrConflict) {
 		d.sent.doubt(to)

@@ -12,6 +12,8 @@ import (
 
 	"flotilla/bus"
 	"flotilla/bus/bustest"
+	"flotilla/bus/store"
+	"flotilla/bus/streams"
 	"flotilla/core/api"
 	"flotilla/hub/dispatcher"
 	"flotilla/subjects"
@@ -22,7 +24,7 @@ import (
 type yard struct {
 	t      *testing.T
 	server *bustest.Server
-	store  *bus.Store
+	store  *store.Store
 	stop   func()
 	// keys are those of the agents of members.
 	keys map[string]nkeys.KeyPair
@@ -45,7 +47,7 @@ func (y *yard) run(o dispatcher.Options) {
 	y.stop = y.runOn(y.store, o)
 }
 
-func (y *yard) runOn(store *bus.Store, o dispatcher.Options) (stop func()) {
+func (y *yard) runOn(store *store.Store, o dispatcher.Options) (stop func()) {
 	y.t.Helper()
 	ctx, cancel := context.WithCancel(bustest.Context(y.t))
 	ended := make(chan error, 1)
@@ -65,8 +67,8 @@ func (y *yard) runOn(store *bus.Store, o dispatcher.Options) (stop func()) {
 
 func put[T any](y *yard, family subjects.Family, name string, value T) {
 	y.t.Helper()
-	table := bus.TableOf[T](y.store.State, family)
-	_, err := y.store.Writer.Write(bustest.Context(y.t), bus.Put(table.Key(name), value, y.store.State.Revision(table.Key(name))))
+	table := store.TableOf[T](y.store.State, family)
+	_, err := y.store.Writer.Write(bustest.Context(y.t), store.Put(table.Key(name), value, y.store.State.Revision(table.Key(name))))
 	require.NoError(y.t, err)
 }
 
@@ -80,7 +82,7 @@ func entry(member string, snapshot int64) api.ReleaseEntry {
 }
 
 // command reads what a member would read now.
-func (y *yard) command(member string) (api.PlacementCommand, bus.CommandHead, error) {
+func (y *yard) command(member string) (api.PlacementCommand, streams.CommandHead, error) {
 	body, head, err := y.store.Commands.Get(bustest.Context(y.t), member, subjects.CommandPlacement)
 	if err != nil {
 		return api.PlacementCommand{}, head, err
@@ -90,7 +92,7 @@ func (y *yard) command(member string) (api.PlacementCommand, bus.CommandHead, er
 }
 
 // awaits polls until a member's command satisfies want, and returns it.
-func (y *yard) awaits(member string, want func(api.PlacementCommand) bool) (got api.PlacementCommand, head bus.CommandHead) {
+func (y *yard) awaits(member string, want func(api.PlacementCommand) bool) (got api.PlacementCommand, head streams.CommandHead) {
 	y.t.Helper()
 	bustest.Eventually(y.t, func() error {
 		var err error
@@ -109,7 +111,7 @@ func (y *yard) awaits(member string, want func(api.PlacementCommand) bool) (got 
 func (y *yard) told(member, reason string) {
 	y.t.Helper()
 	bustest.Eventually(y.t, func() error {
-		events, err := bus.ReadAudit(bustest.Context(y.t), y.store.Conn, bus.AuditQuery{Object: "member/" + member})
+		events, err := streams.ReadAudit(bustest.Context(y.t), y.store.Conn, streams.AuditQuery{Object: "member/" + member})
 		if err != nil {
 			return err
 		}
@@ -252,7 +254,7 @@ func TestAForeignCommandIsOverwritten(t *testing.T) {
 	y.release("web", entry("berlin", 1))
 	_, head := y.awaits("berlin", holds(1))
 	// Somebody else publishes on the subject: the expected sequence does not hold any more.
-	_, err := y.store.Commands.Publish(bustest.Context(t), bus.CommandHead{Member: "berlin", Kind: subjects.CommandPlacement}, api.PlacementCommand{}, head.Sequence)
+	_, err := y.store.Commands.Publish(bustest.Context(t), streams.CommandHead{Member: "berlin", Kind: subjects.CommandPlacement}, api.PlacementCommand{}, head.Sequence)
 	require.NoError(t, err)
 	y.release("web", entry("berlin", 2))
 	y.awaits("berlin", holds(2))

@@ -15,6 +15,8 @@ import (
 
 	"flotilla/bus"
 	"flotilla/bus/bustest"
+	"flotilla/bus/store"
+	"flotilla/bus/streams"
 	"flotilla/core/api"
 	"flotilla/hub/dispatcher"
 	"flotilla/subjects"
@@ -46,7 +48,7 @@ func (y *yard) disrupt(member string, all ...api.Disruption) {
 	})
 }
 
-func (y *yard) disruption(member string) (api.DisruptionCommand, bus.CommandHead, error) {
+func (y *yard) disruption(member string) (api.DisruptionCommand, streams.CommandHead, error) {
 	body, head, err := y.store.Commands.Get(bustest.Context(y.t), member, subjects.CommandDisruption)
 	if err != nil {
 		return api.DisruptionCommand{}, head, err
@@ -69,7 +71,7 @@ func phases(c *api.DisruptionCommand) string {
 }
 
 // awaitsDisruption polls until a member's command has these disruptions.
-func (y *yard) awaitsDisruption(member, want string) (got api.DisruptionCommand, head bus.CommandHead) {
+func (y *yard) awaitsDisruption(member, want string) (got api.DisruptionCommand, head streams.CommandHead) {
 	y.t.Helper()
 	bustest.Eventually(y.t, func() error {
 		var err error
@@ -193,9 +195,9 @@ func TestADeposedHubCommandsNothingOfItsOwn(t *testing.T) {
 	y.store = y.server.Lead(t)
 	y.runOn(y.store, dispatcher.Options{})
 
-	table := bus.TableOf[api.DisruptionRecord](deposed.State, subjects.Disruptions)
+	table := store.TableOf[api.DisruptionRecord](deposed.State, subjects.Disruptions)
 	_, revision, _ := table.Get("berlin")
-	_, err := deposed.Writer.Write(bustest.Context(t), bus.Put(table.Key("berlin"), api.DisruptionRecord{Member: "berlin"}, revision))
+	_, err := deposed.Writer.Write(bustest.Context(t), store.Put(table.Key("berlin"), api.DisruptionRecord{Member: "berlin"}, revision))
 	require.Error(t, err)
 	y.disrupt("berlin", disrupted("d2", api.PhaseLaunching))
 	command, _ := y.awaitsDisruption("berlin", "d2 Launching")
@@ -224,7 +226,7 @@ func TestABrokenRecordTakesNothingBack(t *testing.T) {
 	key := subjects.Disruptions.Key("berlin")
 	overwrite := func(value any) {
 		t.Helper()
-		_, err := y.store.Writer.Write(bustest.Context(t), bus.Put(key, value, y.store.State.Revision(key)))
+		_, err := y.store.Writer.Write(bustest.Context(t), store.Put(key, value, y.store.State.Revision(key)))
 		require.NoError(t, err)
 	}
 	overwrite("not a record")

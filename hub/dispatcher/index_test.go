@@ -6,8 +6,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"flotilla/bus"
 	"flotilla/bus/bustest"
+	"flotilla/bus/store"
 	"flotilla/core/api"
 )
 
@@ -50,12 +50,12 @@ func TestIndexTellsWhomAReleaseChanged(t *testing.T) {
 // A release came, and went back to what it was before, faster than the queue: the command of its member is of the
 // one that there is.
 func TestACommandIsOfTheReleasesThatThereAre(t *testing.T) {
-	store := bustest.Start(t).Lead(t)
-	d := New(store, Options{})
+	leader := bustest.Start(t).Lead(t)
+	d := New(leader, Options{})
 	key, revision := d.releases.Key("web"), uint64(0)
 	write := func(value any) {
 		t.Helper()
-		revisions, err := store.Writer.Write(bustest.Context(t), bus.Put(key, value, revision))
+		revisions, err := leader.Writer.Write(bustest.Context(t), store.Put(key, value, revision))
 		require.NoError(t, err)
 		revision = revisions[0]
 	}

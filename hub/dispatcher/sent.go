@@ -4,7 +4,7 @@ import (
 	"sync"
 	"time"
 
-	"flotilla/bus"
+	"flotilla/bus/streams"
 )
 
 // address is one subject of commands: a kind of a member.
@@ -13,7 +13,7 @@ type address struct{ member, kind string }
 // sent remembers what was sent to each address last, and when.
 type sent struct {
 	mu       sync.Mutex
-	heads    map[address]bus.CommandHead
+	heads    map[address]streams.CommandHead
 	times    map[address]time.Time
 	doubts   map[address]struct{} // what is stored there may be something else
 	reported map[string]int       // by member
@@ -21,10 +21,10 @@ type sent struct {
 }
 
 func newSent() *sent {
-	return &sent{heads: map[address]bus.CommandHead{}, times: map[address]time.Time{}, doubts: map[address]struct{}{}, reported: map[string]int{}, keyless: map[string]struct{}{}}
+	return &sent{heads: map[address]streams.CommandHead{}, times: map[address]time.Time{}, doubts: map[address]struct{}{}, reported: map[string]int{}, keyless: map[string]struct{}{}}
 }
 
-func (s *sent) remember(head bus.CommandHead) {
+func (s *sent) remember(head streams.CommandHead) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.heads[address{head.Member, head.Kind}] = head
@@ -49,7 +49,7 @@ func (s *sent) doubted(to address) bool {
 
 // correct takes over what is stored at an address. An order that was sent before is not given again,
 // though the command that had it is lost: its member may hold it.
-func (s *sent) correct(head bus.CommandHead) {
+func (s *sent) correct(head streams.CommandHead) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	to := address{head.Member, head.Kind}
@@ -59,7 +59,7 @@ func (s *sent) correct(head bus.CommandHead) {
 }
 
 // differing lists the addresses at which something else is stored than was sent there.
-func (s *sent) differing(stored []bus.CommandHead) []address {
+func (s *sent) differing(stored []streams.CommandHead) []address {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var found []address
@@ -96,7 +96,7 @@ func (s *sent) forget(to address) {
 	delete(s.keyless, to.member)
 }
 
-func (s *sent) head(to address) bus.CommandHead {
+func (s *sent) head(to address) streams.CommandHead {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.heads[to]

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"flotilla/bus"
+	"flotilla/bus/streams"
 	"flotilla/core/api"
 	"flotilla/subjects"
 )
@@ -28,7 +29,7 @@ func (d *Dispatcher) compare(ctx context.Context) error {
 func (d *Dispatcher) reread(ctx context.Context, to address) error {
 	_, head, err := d.store.Commands.Get(ctx, to.member, to.kind)
 	if errors.Is(err, bus.ErrNotFound) {
-		head = bus.CommandHead{Member: to.member, Kind: to.kind}
+		head = streams.CommandHead{Member: to.member, Kind: to.kind}
 	} else if err != nil {
 		return fmt.Errorf("reading the %s command of %s: %w", to.kind, to.member, err)
 	}

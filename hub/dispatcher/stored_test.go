@@ -11,6 +11,7 @@ import (
 
 	"flotilla/bus"
 	"flotilla/bus/bustest"
+	"flotilla/bus/store"
 	"flotilla/core/api"
 	"flotilla/hub/dispatcher"
 	"flotilla/subjects"
@@ -23,7 +24,7 @@ func TestAReleaseThatCannotBeReadTakesNothingBack(t *testing.T) {
 	y.release("web", entry("berlin", 1))
 	y.awaits("berlin", holds(1))
 	key := subjects.Releases.Key("web")
-	_, err := y.store.Writer.Write(bustest.Context(t), bus.Put(key, json.RawMessage(`{"entries":7}`), y.store.State.Revision(key)))
+	_, err := y.store.Writer.Write(bustest.Context(t), store.Put(key, json.RawMessage(`{"entries":7}`), y.store.State.Revision(key)))
 	require.NoError(t, err)
 	y.release("zoo", entry("berlin", 7))
 	y.awaits("berlin", holds(1, 7))
@@ -58,7 +59,7 @@ func TestCommandsOfAMemberThatLeftAreRemoved(t *testing.T) {
 	y.awaits("berlin", holds(1))
 	y.awaits("oslo", holds(1))
 	for _, key := range []string{subjects.MemberSpecs.Key("berlin"), subjects.Members.Key("berlin")} {
-		_, err := y.store.Writer.Write(bustest.Context(t), bus.Delete(key, y.store.State.Revision(key)))
+		_, err := y.store.Writer.Write(bustest.Context(t), store.Delete(key, y.store.State.Revision(key)))
 		require.NoError(t, err)
 	}
 	y.release("web", entry("berlin", 2), entry("oslo", 2))

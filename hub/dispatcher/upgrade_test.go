@@ -11,6 +11,8 @@ import (
 
 	"flotilla/bus"
 	"flotilla/bus/bustest"
+	"flotilla/bus/store"
+	"flotilla/bus/streams"
 	"flotilla/core/api"
 	"flotilla/hub/dispatcher"
 	"flotilla/subjects"
@@ -44,7 +46,7 @@ func (y *yard) upgrading(run, uid string, states map[string]api.UpdateState, att
 	})
 }
 
-func (y *yard) upgrade(member string) (api.UpgradeCommand, bus.CommandHead, error) {
+func (y *yard) upgrade(member string) (api.UpgradeCommand, streams.CommandHead, error) {
 	body, head, err := y.store.Commands.Get(bustest.Context(y.t), member, subjects.CommandUpgrade)
 	if err != nil {
 		return api.UpgradeCommand{}, head, err
@@ -55,7 +57,7 @@ func (y *yard) upgrade(member string) (api.UpgradeCommand, bus.CommandHead, erro
 }
 
 // awaitsUpgrade polls until a member's upgrade command is of that operation, "" for none.
-func (y *yard) awaitsUpgrade(member, operation string) (got api.UpgradeCommand, head bus.CommandHead) {
+func (y *yard) awaitsUpgrade(member, operation string) (got api.UpgradeCommand, head streams.CommandHead) {
 	y.t.Helper()
 	bustest.Eventually(y.t, func() error {
 		var err error
@@ -110,10 +112,10 @@ func TestAnUpgradeIsCommandedWhileItsMemberRunsAndTakenBackAfter(t *testing.T) {
 
 func erase[T any](y *yard, family subjects.Family, name string) {
 	y.t.Helper()
-	table := bus.TableOf[T](y.store.State, family)
+	table := store.TableOf[T](y.store.State, family)
 	_, revision, found := table.Get(name)
 	require.True(y.t, found)
-	_, err := y.store.Writer.Write(bustest.Context(y.t), bus.Delete(table.Key(name), revision))
+	_, err := y.store.Writer.Write(bustest.Context(y.t), store.Delete(table.Key(name), revision))
 	require.NoError(y.t, err)
 }
 
@@ -178,9 +180,9 @@ func TestANewTermCommandsOnTopOfADeposedOne(t *testing.T) {
 	command, _ := y.awaitsUpgrade("berlin", "u1/berlin/2")
 	require.Positive(t, command.Order.Compare(old.Order))
 
-	table := bus.TableOf[api.UpdateRunStatus](deposed.State, subjects.Runs)
+	table := store.TableOf[api.UpdateRunStatus](deposed.State, subjects.Runs)
 	_, revision, _ := table.Get("r1")
-	_, err := deposed.Writer.Write(bustest.Context(t), bus.Put(table.Key("r1"), api.UpdateRunStatus{Run: "r1"}, revision))
+	_, err := deposed.Writer.Write(bustest.Context(t), store.Put(table.Key("r1"), api.UpdateRunStatus{Run: "r1"}, revision))
 	require.Error(t, err, "a deposed hub cannot make a command by writing a status")
 	// The deposed hub's dispatcher still follows the records: both want the same, so neither writes again.
 	_, settled := y.awaitsUpgrade("berlin", "u1/berlin/2")

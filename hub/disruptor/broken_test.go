@@ -139,7 +139,7 @@ func TestInboxKeepsTheOrder(t *testing.T) {
 
 // A member is not forgotten while something of it waits to be read.
 func TestRosterKeepsWhoIsHeardOf(t *testing.T) {
-	r := roster{members: map[string]*member{}}
+	r := roster{members: map[string]*memberState{}}
 	r.push("berlin", arrival{node: "n1", body: []byte("1")})
 	r.forget("berlin")
 	require.Equal(t, []string{"berlin"}, r.names())

@@ -10,8 +10,9 @@ import (
 
 	"github.com/rs/zerolog"
 
-	"flotilla/bus"
 	"flotilla/bus/loop"
+	"flotilla/bus/store"
+	"flotilla/bus/watch"
 	"flotilla/core/capacity"
 	"flotilla/core/disruption"
 	"flotilla/core/orchestration"
@@ -85,11 +86,11 @@ func (o Options) withDefaults() Options {
 
 // Disruptor decides about the nodes of members during one term of leadership.
 type Disruptor struct {
-	store    *bus.Store
+	store    *store.Store
 	options  Options
 	records  *records
 	queue    *loop.Queue
-	feed     *bus.NodeFeed
+	feed     *watch.NodeFeed
 	interner interner
 	roster   roster
 	market   *market
@@ -110,16 +111,16 @@ func (d *Disruptor) tell() {
 }
 
 // New returns a disruptor on an open store. Before Run it writes only what its verbs are asked for.
-func New(store *bus.Store, o Options) *Disruptor {
+func New(store *store.Store, o Options) *Disruptor {
 	if o.Now == nil {
 		o.Now = store.Now
 	}
 	d := &Disruptor{
-		store: store, options: o.withDefaults(), records: newRecords(store), roster: roster{members: map[string]*member{}},
+		store: store, options: o.withDefaults(), records: newRecords(store), roster: roster{members: map[string]*memberState{}},
 		fleet: newFleet(), awaited: newAwaited(),
 	}
 	d.market = newMarket(d.records, store.Content)
-	d.feed = bus.NewNodeFeed(store.Conn, sink{d})
+	d.feed = watch.NewNodeFeed(store.Conn, sink{d})
 	d.feed.Limit(store.Share.WithDefaults().Events, d.beyond)
 	d.queue = loop.New(loop.Options{Workers: workers, Now: o.Now, Failed: d.failed, Runs: o.Runs})
 	return d
@@ -161,7 +162,7 @@ func (d *Disruptor) prime(ctx context.Context) {
 	running.Wait()
 }
 
-func (d *Disruptor) count(ctx context.Context, m *member) {
+func (d *Disruptor) count(ctx context.Context, m *memberState) {
 	m.deciding.Lock()
 	defer m.deciding.Unlock()
 	d.fold(m)
@@ -176,7 +177,7 @@ func (d *Disruptor) count(ctx context.Context, m *member) {
 
 // countBroken counts the nodes of a member whose records cannot all be read: those that its disruptions
 // hold, or all when those are not known, spend budgets that it shares.
-func (d *Disruptor) countBroken(m *member, why error) {
+func (d *Disruptor) countBroken(m *memberState, why error) {
 	s := simulate.State{Cluster: m.view.Cluster}
 	if record, _, _, err := d.records.disruptions.Find(m.name); err == nil {
 		s.Busy = orchestration.Busy(record.Disruptions)

@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"flotilla/bus"
 	"flotilla/bus/bustest"
+	"flotilla/bus/store"
 	"flotilla/core/api"
 	"flotilla/core/capacity"
 	"flotilla/core/disruption"
@@ -48,7 +48,7 @@ func TestEmptyNodeGoes(t *testing.T) {
 // What the room does to nodes is told before what others do because of it.
 func TestDisruptionsAreToldBeforeWhatFollowsFromThem(t *testing.T) {
 	y := newYard(t, quick(), "berlin")
-	bus.TableOf[api.DisruptionRecord](y.store.State, subjects.Disruptions).OnChange(func(member string) {
+	store.TableOf[api.DisruptionRecord](y.store.State, subjects.Disruptions).OnChange(func(member string) {
 		r := y.record(member)
 		y.store.Audit.Record(api.Audit{Object: "node/berlin/n1", Member: member, Reason: "Seen", Message: text(&r)})
 	})
@@ -244,7 +244,7 @@ func TestDeposedHubWritesNothing(t *testing.T) {
 // While an update run holds a member nothing begins there, and while one waits for it nothing new does.
 func TestUpdateRunsAndDisruptionsExclude(t *testing.T) {
 	y := newYard(t, quick(), "berlin")
-	locks := bus.LocksOf(y.store.State.As(subjects.Disruptor))
+	locks := store.LocksOf(y.store.State.As(subjects.Disruptor))
 	_, err := y.store.Writer.Write(bustest.Context(t), locks.Take("berlin", "u/berlin/1", "run web-1", elsewhen.Now()))
 	require.NoError(t, err)
 	y.pool("a", "1")
@@ -333,7 +333,7 @@ func TestFleetBudget(t *testing.T) {
 	}
 	open := func(d *api.Disruption) bool { return d.Ended.IsZero() }
 	var most atomic.Int64
-	bus.TableOf[api.DisruptionRecord](y.store.State, subjects.Disruptions).OnChange(func(string) { most.Store(max(most.Load(), int64(count(open)))) })
+	store.TableOf[api.DisruptionRecord](y.store.State, subjects.Disruptions).OnChange(func(string) { most.Store(max(most.Load(), int64(count(open)))) })
 	y.run() // all members are decided on at once
 	finished := map[string]bool{}
 	for done := 0; done < 12; {

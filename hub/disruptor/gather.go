@@ -24,7 +24,7 @@ type situation struct {
 }
 
 // gather collects what is known around a member; its deciding is held.
-func (d *Disruptor) gather(ctx context.Context, m *member) (*situation, error) {
+func (d *Disruptor) gather(ctx context.Context, m *memberState) (*situation, error) {
 	s := &situation{in: orchestration.StepInput{Member: m.name, Wait: d.options.ValidationWait, Waiting: m.waiting}}
 	record, revision, _, err := d.records.disruptions.Find(m.name)
 	if err != nil {
@@ -49,7 +49,7 @@ func (d *Disruptor) gather(ctx context.Context, m *member) (*situation, error) {
 }
 
 // endingOn are pools that are being deleted and select a member no more, but have nodes there.
-func (d *Disruptor) endingOn(m *member, o *offer) (out []*capacity.Pool) {
+func (d *Disruptor) endingOn(m *memberState, o *offer) (out []*capacity.Pool) {
 	if len(o.ending) == 0 {
 		return nil
 	}
@@ -63,7 +63,7 @@ func (d *Disruptor) endingOn(m *member, o *offer) (out []*capacity.Pool) {
 }
 
 // unknown says why the nodes of a member are not known well enough.
-func (d *Disruptor) unknown(m *member) string {
+func (d *Disruptor) unknown(m *memberState) string {
 	if !d.feed.Synced() {
 		return "the states of nodes are being read anew"
 	}
@@ -84,7 +84,7 @@ func (d *Disruptor) hold(member string, state api.MemberState) string {
 
 // lockOf is who may change a member, and who would. What could have taken the lock for a while, and did not,
 // waits for something else.
-func (d *Disruptor) lockOf(m *member) orchestration.MemberLock {
+func (d *Disruptor) lockOf(m *memberState) orchestration.MemberLock {
 	var out orchestration.MemberLock
 	lock, held := d.records.locks.Get(m.name)
 	if held {
@@ -101,7 +101,7 @@ func (d *Disruptor) lockOf(m *member) orchestration.MemberLock {
 
 // share settles what the fleet-wide budgets leave and what the decision rests on; the gates of the
 // budgets are held.
-func (d *Disruptor) share(m *member, s *situation) {
+func (d *Disruptor) share(m *memberState, s *situation) {
 	var own map[string]disruption.PoolShare
 	if len(s.offer.shared) > 0 {
 		alone := s.in

@@ -64,7 +64,7 @@ func (in *inbox) empty() bool {
 
 // fold takes what arrived into the view of a member; its deciding is held. Where something newer cannot be
 // read, what was known before is not acted on.
-func (d *Disruptor) fold(m *member) {
+func (d *Disruptor) fold(m *memberState) {
 	began := d.options.Now()
 	defer func() {
 		now := d.options.Now()
@@ -86,7 +86,7 @@ const (
 	mostRest  = 2 * time.Second
 )
 
-func (d *Disruptor) foldOne(m *member, a *arrival) error {
+func (d *Disruptor) foldOne(m *memberState, a *arrival) error {
 	switch {
 	case a.refused != nil:
 		return a.refused
@@ -128,7 +128,7 @@ func (d *Disruptor) foldOne(m *member, a *arrival) error {
 const unreadableEvery = 10 * time.Minute
 
 // tellUnreadable counts and logs what cannot be read, and warns of it once in a while; m's deciding is held.
-func (d *Disruptor) tellUnreadable(m *member, node string, err error) {
+func (d *Disruptor) tellUnreadable(m *memberState, node string, err error) {
 	object, what := subjects.KindMember+"/"+m.name, "what its agent tells of its nodes"
 	if node != "" {
 		object, what = api.AuditObject(api.AuditNode, m.name, node), "what the agent tells of it"

@@ -11,7 +11,8 @@ import (
 	"sync"
 	"time"
 
-	"flotilla/bus"
+	"flotilla/bus/store"
+	"flotilla/bus/streams"
 	"flotilla/core/api"
 	"flotilla/core/capacity"
 	"flotilla/core/disruption"
@@ -21,7 +22,7 @@ import (
 // members.
 type market struct {
 	records *records
-	content *bus.Content
+	content *streams.Content
 
 	mu      sync.Mutex
 	specs   map[string]decoded[*api.NodePool]
@@ -47,7 +48,7 @@ type parsedPool struct {
 	parsed        *capacity.Pool
 }
 
-func newMarket(r *records, c *bus.Content) *market {
+func newMarket(r *records, c *streams.Content) *market {
 	return &market{
 		records: r, content: c, specs: map[string]decoded[*api.NodePool]{}, lists: map[string]decoded[*api.InstanceCatalog]{},
 		types: map[string]decoded[*capacity.Catalog]{}, parsed: map[poolKey]parsedPool{}, classes: map[string]string{}, hashes: map[string]string{},
@@ -150,7 +151,7 @@ func unreadable(kind string, faults map[string]error, before string) string {
 
 // decodeAll decodes the records of a table that held does not have, and returns all objects by name; faults
 // are those that cannot be decoded, by name.
-func decodeAll[T any](table *bus.Table[api.Spec], held *map[string]decoded[T], decode func(*api.Spec) (T, error)) (all []T, faults map[string]error) {
+func decodeAll[T any](table *store.Table[api.Spec], held *map[string]decoded[T], decode func(*api.Spec) (T, error)) (all []T, faults map[string]error) {
 	entries, err := table.FindAll()
 	faults = map[string]error{}
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 	"flotilla/core/orchestration"
 )
 
-// member is what the room keeps of one member between passes.
-type member struct {
+// memberState is what the room keeps of one member between passes.
+type memberState struct {
 	name string
 
 	inbox inbox
@@ -46,10 +46,10 @@ type member struct {
 	short    atomic.Bool
 }
 
-func newMember(name string) *member { return &member{name: name, view: cluster.NewView()} }
+func newMember(name string) *memberState { return &memberState{name: name, view: cluster.NewView()} }
 
 // decided keeps a decision.
-func (m *member) decided(d *disruption.Decision) {
+func (m *memberState) decided(d *disruption.Decision) {
 	m.decision.Store(d)
 	m.short.Store(slices.ContainsFunc(d.Verdicts, func(v disruption.Verdict) bool {
 		return slices.ContainsFunc(v.Refusals, func(r disruption.Refusal) bool { return r.Code == disruption.CodeBudget })
@@ -58,7 +58,7 @@ func (m *member) decided(d *disruption.Decision) {
 
 // stale says why the view is too old to act on, "" when it is not. The age of the inventory goes by one
 // clock, the hub's.
-func (m *member) stale(now time.Time, most time.Duration) string {
+func (m *memberState) stale(now time.Time, most time.Duration) string {
 	at := m.view.Inventoried()
 	if !at.IsZero() {
 		at = at.Add(now.Sub(m.heard))
@@ -68,7 +68,7 @@ func (m *member) stale(now time.Time, most time.Duration) string {
 
 // skewed says that the clock of the agent is far off the hub's, "" when it is not: ages of pods and nodes go
 // by both. An inventory is told minutes after the look that it is of, at most.
-func (m *member) skewed() string {
+func (m *memberState) skewed() string {
 	at := m.view.Inventoried()
 	switch off := m.heard.Sub(at).Truncate(time.Second); {
 	case at.IsZero():
@@ -85,17 +85,17 @@ func (m *member) skewed() string {
 // roster is every member that anything was heard of.
 type roster struct {
 	mu      sync.Mutex
-	members map[string]*member
+	members map[string]*memberState
 }
 
-func (r *roster) get(name string) *member {
+func (r *roster) get(name string) *memberState {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.of(name)
 }
 
 // of is get; the lock is held.
-func (r *roster) of(name string) *member {
+func (r *roster) of(name string) *memberState {
 	m := r.members[name]
 	if m == nil {
 		m = newMember(name)

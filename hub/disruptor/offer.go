@@ -59,7 +59,7 @@ func (d *Disruptor) lookInto(ctx context.Context, name string, as *supposed, see
 }
 
 // admitted is a member of the fleet.
-func (d *Disruptor) admitted(name string) (*member, error) {
+func (d *Disruptor) admitted(name string) (*memberState, error) {
 	if !d.synced() || !d.feed.Synced() {
 		return nil, &api.Failure{Code: api.CodeUnavailable, Message: "the hub is not ready: " + bus.ErrNotSynced.Error(), Next: "flotilla status"}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"flotilla/bus"
 	"flotilla/bus/loop"
+	"flotilla/bus/store"
 	"flotilla/core/api"
 	"flotilla/core/disruption"
 	"flotilla/core/orchestration"
@@ -68,7 +69,7 @@ func (d *Disruptor) heard(key string) {
 
 // step asks Step about a member and writes what it answers, with the deletions that persons ask for; the
 // member's deciding is held. Nothing has happened when it errs.
-func (d *Disruptor) step(ctx context.Context, m *member, deletions []orchestration.Deletion) (*orchestration.StepResult, *situation, error) {
+func (d *Disruptor) step(ctx context.Context, m *memberState, deletions []orchestration.Deletion) (*orchestration.StepResult, *situation, error) {
 	d.fold(m)
 	s, err := d.gather(ctx, m)
 	if err != nil {
@@ -98,8 +99,8 @@ func (d *Disruptor) step(ctx context.Context, m *member, deletions []orchestrati
 
 // write stores the record with the lock, all or nothing, and tells what happens by it; nothing changed
 // means nothing written.
-func (d *Disruptor) write(ctx context.Context, m *member, s *situation, out *orchestration.StepResult) error {
-	var ops []bus.Op
+func (d *Disruptor) write(ctx context.Context, m *memberState, s *situation, out *orchestration.StepResult) error {
+	var ops []store.Op
 	name := s.in.Member
 	if out.ReleaseLock {
 		if op, held := d.records.locks.Release(name, operation(name)); held {
@@ -137,7 +138,7 @@ func signed(events []api.Audit) []api.Audit {
 }
 
 // settled takes in what was written.
-func (d *Disruptor) settled(m *member, s *situation, out *orchestration.StepResult) {
+func (d *Disruptor) settled(m *memberState, s *situation, out *orchestration.StepResult) {
 	if out.Decision != nil {
 		m.decided(out.Decision)
 	}
@@ -164,7 +165,7 @@ func replacementPools(out *orchestration.StepResult) (pools []string) {
 }
 
 // census counts the nodes of a member, with those that go, and has the pools looked at that it concerns.
-func (d *Disruptor) census(m *member, s *situation) {
+func (d *Disruptor) census(m *memberState, s *situation) {
 	if s.in.Left {
 		d.counted(m.name, d.fleet.forget(m.name))
 		return
@@ -192,7 +193,7 @@ func (d *Disruptor) counted(member string, pools []string) {
 }
 
 // recheck is when a member is to be looked at again without any cause.
-func (d *Disruptor) recheck(m *member, s *situation, out *orchestration.StepResult) time.Time {
+func (d *Disruptor) recheck(m *memberState, s *situation, out *orchestration.StepResult) time.Time {
 	next := out.Recheck
 	if out.Decision != nil || s.in.Resting || m.pace.again {
 		next = loop.Sooner(next, m.pace.next(s.grounds, s.in.State.Now, d.options.Interval))
@@ -207,7 +208,7 @@ func (d *Disruptor) recheck(m *member, s *situation, out *orchestration.StepResu
 }
 
 // part ends what is kept of a member that left, once nobody knows it any more.
-func (d *Disruptor) part(ctx context.Context, m *member) error {
+func (d *Disruptor) part(ctx context.Context, m *memberState) error {
 	if !d.records.departed(m.name) || !d.feed.Synced() {
 		return nil
 	}
@@ -228,7 +229,7 @@ func (d *Disruptor) PurgeMember(ctx context.Context, member string) error {
 }
 
 // tidy purges the stored states of nodes that have left, once a new inventory says so.
-func (d *Disruptor) tidy(ctx context.Context, m *member) error {
+func (d *Disruptor) tidy(ctx context.Context, m *memberState) error {
 	if !m.listed || !d.feed.Synced() {
 		return nil
 	}

@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"flotilla/bus"
 	"flotilla/bus/bustest"
+	"flotilla/bus/store"
 	"flotilla/core/api"
 	"flotilla/core/disruption"
 	"flotilla/subjects"
@@ -82,7 +82,7 @@ func TestPoolRecord(t *testing.T) {
 	y.nodes("berlin", aNode("n1", "a", 4), down)
 	y.event("oslo", aNode("n1", "a", 4))
 	y.pools("a", "berlin 2/1, oslo 1/0 unknown")
-	record, _, _ := bus.TableOf[api.PoolRecord](y.store.State, subjects.Pools).Get("a")
+	record, _, _ := store.TableOf[api.PoolRecord](y.store.State, subjects.Pools).Get("a")
 	require.Equal(t, "uid-a", record.UID)
 	require.Equal(t, 1, record.Members[0].Allowed[api.ReasonEmpty])
 	require.Len(t, record.Lint, 1)
@@ -122,7 +122,7 @@ func withoutAllowed(m api.PoolMember) api.PoolMember {
 func (y *yard) pools(pool, want string) {
 	y.t.Helper()
 	bustest.Eventually(y.t, func() error {
-		record, _, found := bus.TableOf[api.PoolRecord](y.store.State, subjects.Pools).Get(pool)
+		record, _, found := store.TableOf[api.PoolRecord](y.store.State, subjects.Pools).Get(pool)
 		got := "none"
 		if found {
 			got = poolText(&record)

@@ -6,39 +6,40 @@ import (
 	"sync"
 	"time"
 
-	"flotilla/bus"
+	"flotilla/bus/store"
+	"flotilla/bus/watch"
 	"flotilla/core/api"
 	"flotilla/subjects"
 )
 
 // records are what decisions depend on.
 type records struct {
-	members     *bus.Table[api.Spec]
-	seen        *bus.Table[api.MemberRecord]
-	poolSpecs   *bus.Table[api.Spec]
-	catalogs    *bus.Table[api.Spec]
-	objects     *bus.Table[api.Spec]
-	runs        *bus.Table[api.UpdateRunStatus]
-	disruptions *bus.Records[api.DisruptionRecord]
-	pools       *bus.Records[api.PoolRecord]
-	locks       *bus.Locks
-	results     *bus.Values[api.DisruptionResult]
+	members     *store.Table[api.Spec]
+	seen        *store.Table[api.MemberRecord]
+	poolSpecs   *store.Table[api.Spec]
+	catalogs    *store.Table[api.Spec]
+	objects     *store.Table[api.Spec]
+	runs        *store.Table[api.UpdateRunStatus]
+	disruptions *store.Records[api.DisruptionRecord]
+	pools       *store.Records[api.PoolRecord]
+	locks       *store.Locks
+	results     *watch.Values[api.DisruptionResult]
 	// clusters are the members as their specs of a revision hold them, by name.
 	clusters sync.Map
 }
 
-func newRecords(s *bus.Store) *records {
+func newRecords(s *store.Store) *records {
 	a := s.State.As(subjects.Disruptor)
-	spec := func(f subjects.Family) *bus.Table[api.Spec] { return bus.Reads[api.Spec](a, f) }
+	spec := func(f subjects.Family) *store.Table[api.Spec] { return store.Reads[api.Spec](a, f) }
 	return &records{
 		members: spec(subjects.MemberSpecs), poolSpecs: spec(subjects.PoolSpecs), catalogs: spec(subjects.InstanceCatalogSpecs),
 		objects:     spec(subjects.ObjectSpecs),
-		seen:        bus.Reads[api.MemberRecord](a, subjects.Members),
-		runs:        bus.Reads[api.UpdateRunStatus](a, subjects.Runs),
-		disruptions: bus.Writes[api.DisruptionRecord](a, subjects.Disruptions),
-		pools:       bus.Writes[api.PoolRecord](a, subjects.Pools),
-		locks:       bus.LocksOf(a),
-		results:     bus.ValuesOf[api.DisruptionResult](s.Results),
+		seen:        store.Reads[api.MemberRecord](a, subjects.Members),
+		runs:        store.Reads[api.UpdateRunStatus](a, subjects.Runs),
+		disruptions: store.Writes[api.DisruptionRecord](a, subjects.Disruptions),
+		pools:       store.Writes[api.PoolRecord](a, subjects.Pools),
+		locks:       store.LocksOf(a),
+		results:     watch.ValuesOf[api.DisruptionResult](s.Results),
 	}
 }
 

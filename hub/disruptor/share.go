@@ -6,7 +6,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"flotilla/bus"
+	"flotilla/bus/watch"
 	"flotilla/core/api"
 	"flotilla/subjects"
 )
@@ -29,7 +29,7 @@ func (d *Disruptor) beyond(member string) {
 
 // relieve purges what a member has beyond its share: first the nodes that its inventory does not name, which
 // makes room for those that it does; m's deciding is held.
-func (d *Disruptor) relieve(ctx context.Context, m *member) error {
+func (d *Disruptor) relieve(ctx context.Context, m *memberState) error {
 	if !d.feed.Synced() || !m.over.Swap(false) {
 		return nil
 	}
@@ -48,7 +48,7 @@ func (d *Disruptor) relieve(ctx context.Context, m *member) error {
 	return nil
 }
 
-func (d *Disruptor) purgeUnlisted(ctx context.Context, m *member) error {
+func (d *Disruptor) purgeUnlisted(ctx context.Context, m *memberState) error {
 	d.fold(m)
 	unlisted := m.view.Unlisted(d.feed.Nodes(m.name))
 	for _, node := range unlisted[:min(len(unlisted), mostUnlisted)] {
@@ -61,7 +61,7 @@ func (d *Disruptor) purgeUnlisted(ctx context.Context, m *member) error {
 
 // purgeSuspects purges nodes that were told of since the inventory, and that no inventory has named for a while: they
 // hold the room of those that are there.
-func (d *Disruptor) purgeSuspects(ctx context.Context, m *member) error {
+func (d *Disruptor) purgeSuspects(ctx context.Context, m *memberState) error {
 	now, before := d.options.Now(), m.suspects
 	m.suspects = map[string]time.Time{}
 	purged := 0
@@ -90,7 +90,7 @@ func (d *Disruptor) purgeSuspects(ctx context.Context, m *member) error {
 }
 
 // purgeNode purges the state of a node, if still no inventory names it.
-func (d *Disruptor) purgeNode(ctx context.Context, m *member, node string) error {
+func (d *Disruptor) purgeNode(ctx context.Context, m *memberState, node string) error {
 	return d.feed.PurgeNode(ctx, m.name, node, func() bool {
 		d.fold(m)
 		return len(m.view.Unlisted([]string{node})) > 0
@@ -98,7 +98,7 @@ func (d *Disruptor) purgeNode(ctx context.Context, m *member, node string) error
 }
 
 // tellShare warns, once in a while, that a member has more than its share.
-func (d *Disruptor) tellShare(m *member) {
+func (d *Disruptor) tellShare(m *memberState) {
 	now := d.options.Now()
 	use := d.feed.Uses()[m.name]
 	if use.Refused == 0 || now.Before(m.warnedShare.Add(shareWarnEvery)) {
@@ -113,4 +113,4 @@ func (d *Disruptor) tellShare(m *member) {
 }
 
 // Uses is what the states of the nodes of each member take.
-func (d *Disruptor) Uses() map[string]bus.EventUse { return d.feed.Uses() }
+func (d *Disruptor) Uses() map[string]watch.EventUse { return d.feed.Uses() }

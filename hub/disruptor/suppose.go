@@ -98,7 +98,7 @@ func (s *supposed) take(read *validate.Decoded, twice bool) strict.Faults {
 
 // suppose puts what is supposed in place of what a member finds. Its waiting commands were chosen with the
 // hub's own pools, so that they are left out, which the notes say.
-func (d *Disruptor) suppose(ctx context.Context, m *member, s *situation, as *supposed) (notes []string, err error) {
+func (d *Disruptor) suppose(ctx context.Context, m *memberState, s *situation, as *supposed) (notes []string, err error) {
 	labels, _, _, err := d.records.labels(m.name)
 	if err != nil {
 		return nil, err

@@ -14,8 +14,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"flotilla/bus"
 	"flotilla/bus/bustest"
+	"flotilla/bus/member"
+	"flotilla/bus/store"
+	"flotilla/bus/streams"
 	"flotilla/core/api"
 	"flotilla/core/strict"
 	"flotilla/subjects"
@@ -49,11 +51,11 @@ func quick() Options {
 type yard struct {
 	t       testing.TB
 	server  *bustest.Server
-	store   *bus.Store
+	store   *store.Store
 	options Options
 	clock   *clock
 	room    *Disruptor
-	agents  map[string]*bus.AgentConn
+	agents  map[string]*member.Conn
 	boots   map[string]*boot
 	stop    func()
 }
@@ -68,7 +70,7 @@ type boot struct {
 func newYard(t testing.TB, o Options, members ...string) *yard {
 	t.Helper()
 	server := bustest.Start(t)
-	y := &yard{t: t, server: server, store: server.Lead(t), options: o, clock: &clock{}, agents: map[string]*bus.AgentConn{}, boots: map[string]*boot{}}
+	y := &yard{t: t, server: server, store: server.Lead(t), options: o, clock: &clock{}, agents: map[string]*member.Conn{}, boots: map[string]*boot{}}
 	y.catalog()
 	for _, m := range members {
 		y.member(m, nil)
@@ -97,7 +99,7 @@ func (y *yard) run() {
 func (y *yard) put(key string, value any) {
 	y.t.Helper()
 	bustest.Eventually(y.t, func() error {
-		_, err := y.store.Writer.Write(bustest.Context(y.t), bus.Op{Key: key, Value: value, Revision: y.store.State.Revision(key)})
+		_, err := y.store.Writer.Write(bustest.Context(y.t), store.Op{Key: key, Value: value, Revision: y.store.State.Revision(key)})
 		return err
 	})
 }
@@ -162,7 +164,7 @@ func (y *yard) poolSpec(name, budget string, change []func(*api.NodePool), head 
 	y.spec(subjects.PoolSpecs.Key(name), "karpenter.sh/v1", api.KindNodePool, name, p, head...)
 }
 
-func (y *yard) agent(member string) *bus.AgentConn {
+func (y *yard) agent(member string) *member.Conn {
 	if y.agents[member] == nil {
 		y.agents[member] = y.server.Agent(y.t, member)
 	}
@@ -269,7 +271,7 @@ func (y *yard) finish(member string, d *api.Disruption) {
 }
 
 func (y *yard) record(member string) api.DisruptionRecord {
-	record, _, _ := bus.TableOf[api.DisruptionRecord](y.store.State, subjects.Disruptions).Get(member)
+	record, _, _ := store.TableOf[api.DisruptionRecord](y.store.State, subjects.Disruptions).Get(member)
 	return record
 }
 
@@ -330,7 +332,7 @@ func (y *yard) decided(member, node, code string) {
 func (y *yard) locked(member, owner string) {
 	y.t.Helper()
 	bustest.Eventually(y.t, func() error {
-		if lock, _ := bus.LocksOf(y.store.State.As(subjects.Disruptor)).Get(member); lock.Owner != owner {
+		if lock, _ := store.LocksOf(y.store.State.As(subjects.Disruptor)).Get(member); lock.Owner != owner {
 			return fmt.Errorf("member %s is held by %q, wanted %q", member, lock.Owner, owner)
 		}
 		return nil
@@ -342,7 +344,7 @@ func (y *yard) told(object string, words ...string) {
 	y.t.Helper()
 	client := y.server.Inspector(y.t)
 	bustest.Eventually(y.t, func() error {
-		events, err := bus.ReadAudit(bustest.Context(y.t), client, bus.AuditQuery{Object: object})
+		events, err := streams.ReadAudit(bustest.Context(y.t), client, streams.AuditQuery{Object: object})
 		var all []string
 		for _, e := range events {
 			line := e.Reason + ": " + e.Message + " by " + e.By

@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"flotilla/bus"
+	"flotilla/bus/watch"
 	"flotilla/core/api"
 	"flotilla/hub/door"
 	"flotilla/subjects"
@@ -39,8 +39,8 @@ func TestMembersBeyondTheStreamsAreNotAdmitted(t *testing.T) {
 // The status names who stores more than its share, for a while after it last did.
 func TestAMemberBeyondItsShareIsAProblem(t *testing.T) {
 	now := elsewhen.Now()
-	h := open(t, door.Options{Uses: func() map[string]bus.EventUse {
-		return map[string]bus.EventUse{
+	h := open(t, door.Options{Uses: func() map[string]watch.EventUse {
+		return map[string]watch.EventUse{
 			"berlin": {Refused: 7, RefusedBytes: 7 << 20, Last: now}, "oslo": {Messages: 3}, "rome": {Refused: 1, Last: now.Add(-time.Hour)},
 		}
 	}})

@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"flotilla/bus"
 	"flotilla/bus/bustest"
+	"flotilla/bus/store"
 )
 
 func contextOf(t *testing.T) (context.Context, context.CancelFunc) {
@@ -22,25 +22,25 @@ func contextOf(t *testing.T) (context.Context, context.CancelFunc) {
 // write plays a room: it puts a record, whatever is there.
 func write[T any](h *house, family subjects.Family, name string, value T) {
 	h.t.Helper()
-	table := bus.TableOf[T](h.store.State, family)
+	table := store.TableOf[T](h.store.State, family)
 	_, revision, _ := table.Get(name)
-	_, err := h.store.Writer.Write(bustest.Context(h.t), bus.Put(table.Key(name), value, revision))
+	_, err := h.store.Writer.Write(bustest.Context(h.t), store.Put(table.Key(name), value, revision))
 	require.NoError(h.t, err)
 }
 
 // erase plays a room: it deletes a record that is there.
 func erase[T any](h *house, family subjects.Family, name string) {
 	h.t.Helper()
-	table := bus.TableOf[T](h.store.State, family)
+	table := store.TableOf[T](h.store.State, family)
 	_, revision, found := table.Get(name)
 	require.True(h.t, found)
-	_, err := h.store.Writer.Write(bustest.Context(h.t), bus.Delete(table.Key(name), revision))
+	_, err := h.store.Writer.Write(bustest.Context(h.t), store.Delete(table.Key(name), revision))
 	require.NoError(h.t, err)
 }
 
 func (h *house) snapshots(placement string) []api.Snapshot {
 	var all []api.Snapshot
-	for _, entry := range bus.TableOf[api.Snapshot](h.store.State, subjects.Snapshots).Group(placement) {
+	for _, entry := range store.TableOf[api.Snapshot](h.store.State, subjects.Snapshots).Group(placement) {
 		all = append(all, entry.Value)
 	}
 	return all

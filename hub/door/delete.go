@@ -8,7 +8,7 @@ import (
 	"slices"
 	"sync"
 
-	"flotilla/bus"
+	"flotilla/bus/store"
 	"flotilla/core/api"
 	"flotilla/core/content"
 	"flotilla/core/validate"
@@ -75,8 +75,8 @@ func (d *Door) removeRefs(ctx context.Context, request *api.DeleteRequest, refs 
 }
 
 // going looks up what is to be deleted, each object once, and notes what is not there.
-func (d *Door) going(request *api.DeleteRequest, refs []api.ObjectRef, f *draft, answer *api.DeleteResponse) ([]bus.Entry[api.Spec], error) {
-	var going []bus.Entry[api.Spec]
+func (d *Door) going(request *api.DeleteRequest, refs []api.ObjectRef, f *draft, answer *api.DeleteResponse) ([]store.Entry[api.Spec], error) {
+	var going []store.Entry[api.Spec]
 	for _, ref := range refs {
 		if err := d.view.RefuseGate(ref); err != nil {
 			return nil, err
@@ -100,13 +100,13 @@ func (d *Door) going(request *api.DeleteRequest, refs []api.ObjectRef, f *draft,
 		}
 		f.going[stored.Object] = false
 		f.compareVersion(&document{Decoded: validate.Decoded{Object: stored.Object, ResourceVersion: request.ResourceVersion}}, revision)
-		going = append(going, bus.Entry[api.Spec]{Name: name, Value: stored, Revision: revision})
+		going = append(going, store.Entry[api.Spec]{Name: name, Value: stored, Revision: revision})
 	}
 	return going, nil
 }
 
 // delete adds the deletion of a stored object, and its result, to the draft.
-func (f *draft) delete(entry *bus.Entry[api.Spec]) error {
+func (f *draft) delete(entry *store.Entry[api.Spec]) error {
 	stored, revision := &entry.Value, entry.Revision
 	f.results = append(f.results, api.ApplyResult{
 		Object: stored.Object, UID: stored.UID, Generation: stored.Generation, ResourceVersion: f.version(revision),

@@ -14,13 +14,15 @@ import (
 
 	"flotilla/bus"
 	"flotilla/bus/loop"
+	"flotilla/bus/store"
+	"flotilla/bus/watch"
 	"flotilla/core/api"
 	"flotilla/core/liveness"
 	"flotilla/core/schedule"
 	"flotilla/hub/door/records"
 	"flotilla/hub/door/show"
 	"flotilla/hub/door/users"
-	"flotilla/hub/door/watch"
+	doorwatch "flotilla/hub/door/watch"
 )
 
 // DefaultDeleteTimeout is how long a deletion waits for members to confirm.
@@ -45,7 +47,7 @@ type Options struct {
 	Grace time.Duration
 
 	// Uses are what the states of the nodes of each member take; nil is nobody knows.
-	Uses func() map[string]bus.EventUse
+	Uses func() map[string]watch.EventUse
 	// Streams are those that fill up, as problems; nil is nobody knows.
 	Streams func() []api.Problem
 	// Nodes are those of all members that belong to NodePools, by member, as the room that follows them knows
@@ -65,13 +67,13 @@ type Options struct {
 
 // Door answers requests on behalf of one term of leadership.
 type Door struct {
-	store    *bus.Store
+	store    *store.Store
 	options  Options
 	records  *records.Tables
 	shelf    *records.Shelf
 	view     *show.View
 	users    *users.Users
-	changes  *watch.Watch
+	changes  *doorwatch.Watch
 	answers  *answers
 	finisher *loop.Queue
 	// writing is held from the first look at the records to the commit.
@@ -83,7 +85,7 @@ type Door struct {
 }
 
 // New returns a door on an open store; it answers nothing before Run.
-func New(store *bus.Store, o Options) *Door {
+func New(store *store.Store, o Options) *Door {
 	if o.DeleteTimeout == 0 {
 		o.DeleteTimeout = DefaultDeleteTimeout
 	}
@@ -95,7 +97,7 @@ func New(store *bus.Store, o Options) *Door {
 		Version: o.Version, Thresholds: o.Thresholds, Grace: o.Grace, Uses: o.Uses, Problems: d.roomProblems,
 		Resealed: func() (done, of int64) { return d.resealing.done.Load(), d.resealing.of.Load() },
 	})
-	d.users, d.changes = users.New(store, o.People, o.AgentURL), watch.New(store, o.OnNodes)
+	d.users, d.changes = users.New(store, o.People, o.AgentURL), doorwatch.New(store, o.OnNodes)
 	d.finisher = loop.New(loop.Options{Now: store.Now, Failed: d.finishFailed})
 	d.watchDeletions()
 	return d

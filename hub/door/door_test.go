@@ -12,6 +12,7 @@ import (
 
 	"flotilla/bus"
 	"flotilla/bus/bustest"
+	"flotilla/bus/store"
 	"flotilla/core/api"
 	"flotilla/core/strict"
 	"flotilla/hub/door"
@@ -21,7 +22,7 @@ import (
 type house struct {
 	t      *testing.T
 	server *bustest.Server
-	store  *bus.Store
+	store  *store.Store
 	client *bus.Conn
 	asked  int
 }

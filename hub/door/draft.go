@@ -7,7 +7,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"flotilla/bus"
+	"flotilla/bus/store"
 	"flotilla/core/advice"
 	"flotilla/core/api"
 	"flotilla/core/content"
@@ -47,7 +47,7 @@ type draft struct {
 
 // batch is what a draft stores and tells.
 type batch struct {
-	ops    []bus.Op
+	ops    []store.Op
 	bodies []sealable
 	events []api.Audit
 	// written maps the position of an op to the result that tells its revision.

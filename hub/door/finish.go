@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"flotilla/bus"
+	"flotilla/bus/store"
 	"flotilla/core/api"
 	"flotilla/core/capacity"
 	"flotilla/hub/door/records"
@@ -60,7 +61,7 @@ func (d *Door) finish(ctx context.Context, key string) (time.Time, error) {
 }
 
 // waiting are the specs of a kind whose deletion waits.
-func (d *Door) waiting(kind string) *bus.Records[api.Spec] {
+func (d *Door) waiting(kind string) *store.Records[api.Spec] {
 	switch kind {
 	case subjects.KindPlacement:
 		return d.records.Placements

@@ -10,7 +10,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"flotilla/bus"
+	"flotilla/bus/watch"
 	"flotilla/core/api"
 	"flotilla/core/liveness"
 	"flotilla/core/overlay"
@@ -86,7 +86,7 @@ func (d *Door) offered(member string) (keys []string, note string) {
 	if !found {
 		return nil, "no heartbeat of " + member + " yet: start its agent; to allow the labels it offers, repeat: flotilla member admit " + member
 	}
-	beat, err := bus.Decode[api.Heartbeat](entry)
+	beat, err := watch.Decode[api.Heartbeat](entry)
 	if err != nil {
 		return nil, "its heartbeat cannot be read: " + err.Error()
 	}

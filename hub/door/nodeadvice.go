@@ -5,7 +5,7 @@ import (
 	"slices"
 	"sync"
 
-	"flotilla/bus"
+	"flotilla/bus/store"
 	"flotilla/core/advice"
 	"flotilla/core/api"
 	"flotilla/core/disruption"
@@ -80,7 +80,7 @@ func (d *Door) market(f *draft) *disruption.Market {
 }
 
 // standing are the objects of a kind that would be there, by name.
-func standing[T any, P api.PointerTo[T]](f *draft, table *bus.Records[api.Spec]) map[string]*T {
+func standing[T any, P api.PointerTo[T]](f *draft, table *store.Records[api.Spec]) map[string]*T {
 	all := map[string]*T{}
 	for _, entry := range table.All() {
 		if _, going := f.going[entry.Value.Object]; going || entry.Value.Deleted != nil {

@@ -8,8 +8,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"flotilla/bus"
 	"flotilla/bus/bustest"
+	"flotilla/bus/store"
 	"flotilla/core/api"
 	"flotilla/hub/door"
 	"flotilla/subjects"
@@ -67,7 +67,7 @@ func TestNodePoolsEnterByTheDoor(t *testing.T) {
 	require.Equal(t, []string{"NodePool/general created", "AKSNodeClass/default created", "InstanceCatalog/azure created"}, actions(results))
 	require.Empty(t, results[0].Notes)
 	for family, name := range map[subjects.Family]string{subjects.PoolSpecs: "general", subjects.InstanceCatalogSpecs: "azure"} {
-		_, _, found := bus.TableOf[api.Spec](h.store.State, family).Get(name)
+		_, _, found := store.TableOf[api.Spec](h.store.State, family).Get(name)
 		require.True(t, found, name)
 	}
 	require.Equal(t, []string{"NodePool/general unchanged", "AKSNodeClass/default unchanged", "InstanceCatalog/azure unchanged"}, actions(h.apply(general, class, prices)))
@@ -229,7 +229,7 @@ func TestADeletedNodePoolWaitsForItsNodes(t *testing.T) {
 	first := must[api.ApplyResult](h, api.VerbDelete, request)
 	require.Equal(t, api.ActionDeleting, first.Action)
 	require.Equal(t, first, must[api.ApplyResult](h, api.VerbDelete, request), "a repeat answers the first result")
-	spec, _, _ := bus.TableOf[api.Spec](h.store.State, subjects.PoolSpecs).Get("general")
+	spec, _, _ := store.TableOf[api.Spec](h.store.State, subjects.PoolSpecs).Get("general")
 	require.NotNil(t, spec.Deleted)
 	pool, err := api.SpecOf[api.NodePool](&spec)
 	require.NoError(t, err)

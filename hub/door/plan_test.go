@@ -10,8 +10,9 @@ import (
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"flotilla/bus"
 	"flotilla/bus/bustest"
+	"flotilla/bus/store"
+	"flotilla/bus/watch"
 	"flotilla/core/api"
 	"flotilla/core/plan"
 	"flotilla/core/rollout"
@@ -68,7 +69,7 @@ func rolledOut(h *house, away time.Time, members ...string) {
 // stored is a placement as the rooms read it.
 func (h *house) stored(name string) *api.Placement {
 	h.t.Helper()
-	spec, _, _ := bus.TableOf[api.Spec](h.store.State, subjects.PlacementSpecs).Get(name)
+	spec, _, _ := store.TableOf[api.Spec](h.store.State, subjects.PlacementSpecs).Get(name)
 	p, err := api.SpecOf[api.Placement](&spec)
 	require.NoError(h.t, err)
 	return p
@@ -77,19 +78,19 @@ func (h *house) stored(name string) *api.Placement {
 // follow is what the rollout does after an apply, by the records that are stored.
 func (h *house) follow() rollout.Plan {
 	h.t.Helper()
-	schedule, _, _ := bus.TableOf[api.Schedule](h.store.State, subjects.Schedules).Get("all")
-	release, _, _ := bus.TableOf[api.Release](h.store.State, subjects.Releases).Get("all")
+	schedule, _, _ := store.TableOf[api.Schedule](h.store.State, subjects.Schedules).Get("all")
+	release, _, _ := store.TableOf[api.Release](h.store.State, subjects.Releases).Get("all")
 	snapshots := h.snapshots("all")
 	in := rollout.Input{
 		Placement: *h.stored("all"), Schedule: &schedule, Release: &release, Latest: &snapshots[len(snapshots)-1],
 		Results: map[string]*api.PlacementResult{}, Members: map[string]rollout.MemberView{}, Now: elsewhen.Now(),
 	}
 	for _, b := range schedule.Bindings {
-		member, _, _ := bus.TableOf[api.Spec](h.store.State, subjects.MemberSpecs).Get(b.Member)
-		record, _, _ := bus.TableOf[api.MemberRecord](h.store.State, subjects.Members).Get(b.Member)
+		member, _, _ := store.TableOf[api.Spec](h.store.State, subjects.MemberSpecs).Get(b.Member)
+		record, _, _ := store.TableOf[api.MemberRecord](h.store.State, subjects.Members).Get(b.Member)
 		in.Members[b.Member] = rollout.ViewOf(&member, record.State)
 		entry, _ := h.store.Results.Get(subjects.ResultKey(b.Member, subjects.CommandPlacement, "all"))
-		result, err := bus.Decode[api.PlacementResult](entry)
+		result, err := watch.Decode[api.PlacementResult](entry)
 		require.NoError(h.t, err)
 		in.Results[b.Member] = &result
 	}

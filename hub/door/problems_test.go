@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"flotilla/bus"
+	"flotilla/bus/streams"
 	"flotilla/core/api"
 	"flotilla/core/plan"
 	"flotilla/hub/door"
@@ -129,7 +129,7 @@ func TestStreamsThatDifferAreAProblem(t *testing.T) {
 	edited.MaxBytes = 5 << 20
 	_, err = h.store.Conn.JS.UpdateStream(t.Context(), edited)
 	require.NoError(t, err)
-	h.store.Layout.Differences = []bus.Difference{{Stream: name, Field: "max_bytes"}}
+	h.store.Layout.Differences = []streams.Difference{{Stream: name, Field: "max_bytes"}}
 	h.run(door.Options{})
 	problem := h.problems()["stream/"+name+" StreamDiffers"]
 	require.Equal(t, "stream "+name+": max_bytes is 5242880, this hub would make it 2147483648: nats stream edit "+name+" --max-bytes=2147483648", problem.Message)

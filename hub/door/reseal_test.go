@@ -11,6 +11,8 @@ import (
 
 	"flotilla/bus"
 	"flotilla/bus/bustest"
+	"flotilla/bus/store"
+	"flotilla/bus/streams"
 	"flotilla/core/api"
 	"flotilla/core/health"
 	"flotilla/core/seal"
@@ -28,7 +30,7 @@ func (r *rotation) under(t *testing.T, id string, f func(t *testing.T, d *Door),
 	t.Helper()
 	keys := &seal.Keyring{Digests: bustest.Keys().Digests, Content: content}
 	require.True(t, t.Run(id, func(t *testing.T) {
-		o := bus.LeadOptions{Secrets: func() (*seal.Keyring, error) { return keys, nil }}
+		o := store.LeadOptions{Secrets: func() (*seal.Keyring, error) { return keys, nil }}
 		f(t, New(bustest.Lead(t, r.server.Hub(t), id, o), Options{Log: zerolog.Nop()}))
 	}))
 }
@@ -134,8 +136,8 @@ func TestContentIsSealedAnewAfterARotation(t *testing.T) {
 	r.under(t, "done", func(t *testing.T, d *Door) { require.Empty(t, resealingProblems(t, d), "once is enough") }, newest, former)
 	r.under(t, "pruned", func(t *testing.T, d *Door) { r.whole(t, d) }, newest)
 
-	o := bus.LeadOptions{Secrets: func() (*seal.Keyring, error) { return bustest.ReadKeys() }}
-	err := bus.Lead(bustest.Context(t), r.server.Hub(t), "former", o, nil)
-	require.ErrorIs(t, err, bus.ErrSecrets)
+	o := store.LeadOptions{Secrets: func() (*seal.Keyring, error) { return bustest.ReadKeys() }}
+	err := store.Lead(bustest.Context(t), r.server.Hub(t), "former", o, nil)
+	require.ErrorIs(t, err, streams.ErrSecrets)
 	require.ErrorContains(t, err, seal.Name(newest))
 }

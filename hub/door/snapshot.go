@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"flotilla/bus"
+	"flotilla/bus/store"
 	"flotilla/core/api"
 	"flotilla/core/content"
 	"flotilla/hub/door/records"
@@ -102,7 +102,7 @@ func (f *draft) auditSnapshot(p *api.Placement, s *api.Snapshot) {
 
 // forget removes the oldest snapshots once there are more than the history limit, the new one
 // included; a snapshot that a release still names is kept.
-func (f *draft) forget(p *api.Placement, kept []bus.Entry[api.Snapshot]) {
+func (f *draft) forget(p *api.Placement, kept []store.Entry[api.Snapshot]) {
 	limit := api.DefaultRevisionHistoryLimit
 	if p.Spec.RevisionHistoryLimit != nil {
 		limit = int(*p.Spec.RevisionHistoryLimit)

@@ -7,8 +7,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"flotilla/bus"
 	"flotilla/bus/bustest"
+	"flotilla/bus/store"
 	"flotilla/core/api"
 	"flotilla/core/content"
 	"flotilla/hub/door"
@@ -153,7 +153,7 @@ func TestANewLeaderCutsWhatIsMissing(t *testing.T) {
 func TestContentIsStoredOnce(t *testing.T) {
 	h := open(t, door.Options{})
 	h.apply(shopNamespace, settings)
-	object := bus.TableOf[api.Spec](h.store.State, subjects.ObjectSpecs)
+	object := store.TableOf[api.Spec](h.store.State, subjects.ObjectSpecs)
 	head, _, found := object.Get(content.Key(api.ObjectRef{APIVersion: "v1", Kind: "ConfigMap", Namespace: "shop", Name: "settings"}))
 	require.True(t, found)
 	require.Empty(t, head.Body, "the record is a head: the body lies in content")

@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"flotilla/bus"
 	"flotilla/bus/bustest"
+	"flotilla/bus/store"
 	"flotilla/core/api"
 	"flotilla/hub/door"
 	"flotilla/subjects"
@@ -22,20 +22,20 @@ import (
 // spoil makes a record one that cannot be decoded, its uid included.
 func (h *house) spoil(key string) {
 	h.t.Helper()
-	_, err := h.store.Writer.Write(bustest.Context(h.t), bus.Put(key, json.RawMessage(`{"kind":"Spec","uid":{},"entries":7,"index":"x"}`), h.store.State.Revision(key)))
+	_, err := h.store.Writer.Write(bustest.Context(h.t), store.Put(key, json.RawMessage(`{"kind":"Spec","uid":{},"entries":7,"index":"x"}`), h.store.State.Revision(key)))
 	require.NoError(h.t, err)
 }
 
 // spoilBody leaves the record readable and makes its body one that is no placement.
 func (h *house) spoilBody(name string) {
-	spec, _, found := bus.TableOf[api.Spec](h.store.State, subjects.PlacementSpecs).Get(name)
+	spec, _, found := store.TableOf[api.Spec](h.store.State, subjects.PlacementSpecs).Get(name)
 	require.True(h.t, found)
 	spec.Body = json.RawMessage(`{"spec":7}`)
 	write(h, subjects.PlacementSpecs, name, spec)
 }
 
 func (h *house) specOf(name string) api.Spec {
-	spec, _, found := bus.TableOf[api.Spec](h.store.State, subjects.PlacementSpecs).Get(name)
+	spec, _, found := store.TableOf[api.Spec](h.store.State, subjects.PlacementSpecs).Get(name)
 	require.True(h.t, found)
 	return spec
 }
@@ -163,7 +163,7 @@ func TestSnapshotsStayWhileAReleaseCannotBeRead(t *testing.T) {
 	require.Equal(t, []int64{1, 2, 3}, h.indexes("web"))
 
 	key := subjects.Releases.Key("web")
-	_, err := h.store.Writer.Write(bustest.Context(t), bus.Delete(key, h.store.State.Revision(key)))
+	_, err := h.store.Writer.Write(bustest.Context(t), store.Delete(key, h.store.State.Revision(key)))
 	require.NoError(t, err)
 	h.apply(config("settings", "4"))
 	require.Equal(t, []int64{4}, h.indexes("web"))
@@ -201,7 +201,7 @@ func (h *house) withdraw(placement, uid string, members ...string) {
 		release.Entries = append(release.Entries, api.ReleaseEntry{Member: member, UID: uid, Generation: 2, Withdrawn: true, Since: metav1.NewTime(elsewhen.Now())})
 	}
 	key := subjects.Releases.Key(placement)
-	_, err := h.store.Writer.Write(bustest.Context(h.t), bus.Put(key, release, h.store.State.Revision(key)))
+	_, err := h.store.Writer.Write(bustest.Context(h.t), store.Put(key, release, h.store.State.Revision(key)))
 	require.NoError(h.t, err)
 }
 

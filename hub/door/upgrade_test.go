@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"flotilla/bus"
 	"flotilla/bus/bustest"
+	"flotilla/bus/store"
 	"flotilla/core/api"
 	"flotilla/core/upgrade"
 	"flotilla/hub/door"
@@ -60,13 +60,13 @@ func fleet(t *testing.T) *house {
 // taken plays the runner: it creates a run, starts it, and goes on with what change makes of it.
 func (h *house) taken(name string, start bool, change ...func(*api.UpdateRunStatus)) api.UpdateRunStatus {
 	h.t.Helper()
-	spec, _, found := bus.TableOf[api.Spec](h.store.State, subjects.RunSpecs).Get(name)
+	spec, _, found := store.TableOf[api.Spec](h.store.State, subjects.RunSpecs).Get(name)
 	require.True(h.t, found)
 	r, err := api.SpecOf[api.UpdateRun](&spec)
 	require.NoError(h.t, err)
 	var strategy *api.UpdateStrategy
 	if r.Spec.StrategyName != "" {
-		spec, _, _ := bus.TableOf[api.Spec](h.store.State, subjects.StrategySpecs).Get(r.Spec.StrategyName)
+		spec, _, _ := store.TableOf[api.Spec](h.store.State, subjects.StrategySpecs).Get(r.Spec.StrategyName)
 		strategy, err = api.SpecOf[api.UpdateStrategy](&spec)
 		require.NoError(h.t, err)
 	}
@@ -273,7 +273,7 @@ func TestProfilesAndTheirStrategies(t *testing.T) {
 	require.Equal(t, api.CodeConflict, failure.Code)
 	require.Equal(t, "InvalidState: profile stable names strategy rings", failure.Message)
 
-	spec, _, _ := bus.TableOf[api.Spec](h.store.State, subjects.ProfileSpecs).Get("stable")
+	spec, _, _ := store.TableOf[api.Spec](h.store.State, subjects.ProfileSpecs).Get("stable")
 	write(h, subjects.Profiles, "stable", api.AutoUpgradeProfileStatus{
 		Header: api.NewHeader(api.KindProfileStatus), Profile: "stable", UID: spec.UID, LastTriggerStatus: api.TriggerFailed,
 		LastTriggerError: &api.UpdateError{Code: api.CodeNoMembers, Message: "nobody"},
@@ -299,14 +299,14 @@ func TestMaintenanceKeepsTheDayItsIntervalsCountFrom(t *testing.T) {
 		return shown.Spec.AutoUpgrade.StartDate
 	}
 	require.Contains(t, []string{today, elsewhen.Now().UTC().Format(api.DateLayout)}, start())
-	table := bus.TableOf[api.Spec](h.store.State, subjects.MaintenanceSpecs)
+	table := store.TableOf[api.Spec](h.store.State, subjects.MaintenanceSpecs)
 	spec, revision, _ := table.Get("berlin")
 	m, err := api.SpecOf[api.MemberMaintenance](&spec)
 	require.NoError(t, err)
 	m.Spec.AutoUpgrade.StartDate = "2026-01-05"
 	spec.Body, err = json.Marshal(m)
 	require.NoError(t, err)
-	_, err = h.store.Writer.Write(bustest.Context(t), bus.Put(table.Key("berlin"), spec, revision))
+	_, err = h.store.Writer.Write(bustest.Context(t), store.Put(table.Key("berlin"), spec, revision))
 	require.NoError(t, err)
 	h.apply(window)
 	require.Equal(t, "2026-01-05", start(), "applying the file again does not start anew")

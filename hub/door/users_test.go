@@ -11,6 +11,7 @@ import (
 
 	"flotilla/bus"
 	"flotilla/bus/bustest"
+	"flotilla/bus/streams"
 	"flotilla/core/api"
 	"flotilla/hub/door"
 )
@@ -129,7 +130,7 @@ func TestEventsNameWhoAsked(t *testing.T) {
 		json.RawMessage(`{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"shop"}}`),
 	}}))
 	bustest.EventsUntil(t, h.server.Inspector(t), "object/Namespace/shop", "Created: Namespace/shop")
-	events, err := bus.ReadAudit(bustest.Context(t), h.store.Conn, bus.AuditQuery{Object: "object/Namespace/shop"})
+	events, err := streams.ReadAudit(bustest.Context(t), h.store.Conn, streams.AuditQuery{Object: "object/Namespace/shop"})
 	require.NoError(t, err)
 	require.Equal(t, "anna@example.com", events[0].By)
 	require.Equal(t, "127.0.0.1", events[0].From)

@@ -8,6 +8,7 @@ import (
 
 	"flotilla/bus"
 	"flotilla/bus/loop"
+	"flotilla/bus/store"
 	"flotilla/core/api"
 	"flotilla/subjects"
 )
@@ -18,9 +19,9 @@ const aftermath = 5 * time.Second
 // cuts has servers refuse keys that are not the agent's any more, and removes what revoked agents stored. It works
 // apart from who answers agents: servers may be slow to answer, or away.
 type cuts struct {
-	store   *bus.Store
+	store   *store.Store
 	options Options
-	records *bus.Table[api.Identity]
+	records *store.Table[api.Identity]
 	queue   *loop.Queue
 	// refused are keys that servers were told of, and freed the times of the revocations after which it was removed
 	// what there was; the queue has one worker.
@@ -28,7 +29,7 @@ type cuts struct {
 	freed   map[string]time.Time
 }
 
-func newCuts(store *bus.Store, o Options, records *bus.Table[api.Identity]) *cuts {
+func newCuts(store *store.Store, o Options, records *store.Table[api.Identity]) *cuts {
 	c := &cuts{
 		store: store, options: o, records: records,
 		refused: map[string]bool{}, freed: map[string]time.Time{},

@@ -11,6 +11,7 @@ import (
 
 	"flotilla/bus"
 	"flotilla/bus/loop"
+	"flotilla/bus/store"
 	"flotilla/core/api"
 	"flotilla/core/enrolment"
 	"flotilla/subjects"
@@ -54,10 +55,10 @@ type Options struct {
 
 // Enroller gives credentials during one term of leadership.
 type Enroller struct {
-	store   *bus.Store
+	store   *store.Store
 	options Options
-	specs   *bus.Table[api.Spec]
-	records *bus.Records[api.Identity]
+	specs   *store.Table[api.Spec]
+	records *store.Records[api.Identity]
 	queue   *loop.Queue
 	cuts    *cuts
 
@@ -78,17 +79,17 @@ type statement struct {
 }
 
 // New returns an enroller on an open store. Before Run it writes only what its verbs are asked for.
-func New(store *bus.Store, o Options) *Enroller {
+func New(leader *store.Store, o Options) *Enroller {
 	o.Life = cmp.Or(o.Life, api.CredentialsLife)
-	a := store.State.As(subjects.Enroller)
+	a := leader.State.As(subjects.Enroller)
 	e := &Enroller{
-		store: store, options: o,
-		specs:   bus.Reads[api.Spec](a, subjects.MemberSpecs),
-		records: bus.Writes[api.Identity](a, subjects.Identities),
+		store: leader, options: o,
+		specs:   store.Reads[api.Spec](a, subjects.MemberSpecs),
+		records: store.Writes[api.Identity](a, subjects.Identities),
 		heard:   map[string]statement{}, waiting: map[string]*bus.Enrolment{}, told: map[string]time.Time{},
 	}
-	e.queue = loop.New(loop.Options{Now: store.Now, Failed: e.failed})
-	e.cuts = newCuts(store, o, e.records.Table)
+	e.queue = loop.New(loop.Options{Now: leader.Now, Failed: e.failed})
+	e.cuts = newCuts(leader, o, e.records.Table)
 	return e
 }
 

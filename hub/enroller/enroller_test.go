@@ -19,6 +19,9 @@ import (
 
 	"flotilla/bus"
 	"flotilla/bus/bustest"
+	"flotilla/bus/member"
+	"flotilla/bus/store"
+	"flotilla/bus/streams"
 	"flotilla/core/api"
 	"flotilla/core/enrolment"
 	"flotilla/hub/enroller"
@@ -30,10 +33,10 @@ import (
 type house struct {
 	*testing.T
 	server  *bustest.Server
-	store   *bus.Store
+	store   *store.Store
 	room    *enroller.Enroller
-	records *bus.Table[api.Identity]
-	specs   *bus.Table[api.Spec]
+	records *store.Table[api.Identity]
+	specs   *store.Table[api.Spec]
 	stop    func()
 }
 
@@ -41,8 +44,8 @@ func start(t *testing.T, change ...func(*enroller.Options)) *house {
 	t.Helper()
 	server := bustest.Start(t)
 	h := &house{T: t, server: server, store: server.Lead(t)}
-	h.records = bus.TableOf[api.Identity](h.store.State, subjects.Identities)
-	h.specs = bus.TableOf[api.Spec](h.store.State, subjects.MemberSpecs)
+	h.records = store.TableOf[api.Identity](h.store.State, subjects.Identities)
+	h.specs = store.TableOf[api.Spec](h.store.State, subjects.MemberSpecs)
 	h.run(change...)
 	return h
 }
@@ -81,20 +84,20 @@ func (h *house) token(member string) *api.Token {
 func (h *house) admit(member string) {
 	h.Helper()
 	spec := api.Spec{Header: api.NewHeader(api.KindSpec), UID: "u1", Body: json.RawMessage(`{}`)}
-	_, err := h.store.Writer.Write(bustest.Context(h), bus.Put(h.specs.Key(member), spec, 0))
+	_, err := h.store.Writer.Write(bustest.Context(h), store.Put(h.specs.Key(member), spec, 0))
 	require.NoError(h, err)
 }
 
 // agent connects with the wallet of a folder, and a token if there is one.
-func (h *house) agent(dir, member string, token *api.Token) (*bus.AgentConn, error) {
+func (h *house) agent(dir, name string, token *api.Token) (*member.Conn, error) {
 	h.Helper()
-	wallet, err := bus.OpenWallet(bus.Folder(dir), token)
+	wallet, err := member.OpenWallet(member.Folder(dir), token)
 	require.NoError(h, err)
 	o := bus.Options{
 		Fleet: bustest.Fleet, Wallet: wallet, Log: h.store.Conn.Log, Now: elsewhen.Now,
 		ReconnectWait: 20 * time.Millisecond, ReconnectJitter: 20 * time.Millisecond, Getenv: func(string) string { return "" },
 	}
-	conn, err := bus.ConnectAgent(h.Context(), o, member)
+	conn, err := member.Connect(h.Context(), o, name)
 	if err == nil {
 		h.Cleanup(conn.Close)
 	}
@@ -102,7 +105,7 @@ func (h *house) agent(dir, member string, token *api.Token) (*bus.AgentConn, err
 }
 
 // enrolled connects an agent and asks until it is answered.
-func (h *house) enrolled(dir, member string, token *api.Token) *bus.AgentConn {
+func (h *house) enrolled(dir, member string, token *api.Token) *member.Conn {
 	h.Helper()
 	conn, err := h.agent(dir, member, token)
 	require.NoError(h, err)
@@ -114,7 +117,7 @@ func (h *house) enrolled(dir, member string, token *api.Token) *bus.AgentConn {
 }
 
 // becomes waits for the role of a connection that is up.
-func (h *house) becomes(conn *bus.AgentConn, role string) {
+func (h *house) becomes(conn *member.Conn, role string) {
 	h.Helper()
 	bustest.Eventually(h, func() error {
 		if err := conn.Up(); err != nil {
@@ -141,7 +144,7 @@ func (h *house) record(member string) api.Identity {
 }
 
 // refusal asks and returns why there are no credentials.
-func refusal(t *testing.T, conn *bus.AgentConn) *api.EnrolmentRefusal {
+func refusal(t *testing.T, conn *member.Conn) *api.EnrolmentRefusal {
 	t.Helper()
 	var found *api.EnrolmentRefusal
 	bustest.Eventually(t, func() error {
@@ -253,7 +256,7 @@ func TestATokenThatWasUsedIsRefusedAndTold(t *testing.T) {
 
 // told looks for an event of berlin whose message holds a text.
 func (h *house) told(reason, text string) error {
-	found, err := bus.ReadAudit(bustest.Context(h), h.store.Conn, bus.AuditQuery{Object: "member/berlin"})
+	found, err := streams.ReadAudit(bustest.Context(h), h.store.Conn, streams.AuditQuery{Object: "member/berlin"})
 	for _, e := range found {
 		if e.Reason == reason && strings.Contains(e.Message, text) {
 			return nil
@@ -316,11 +319,11 @@ func TestStatementsAreSignedAndPaced(t *testing.T) {
 // Where somebody else makes the credentials an agent registers its keys alone.
 func TestKeysAreRegisteredWithoutCredentials(t *testing.T) {
 	h := start(t, func(o *enroller.Options) { o.Issuer = nil })
-	wallet, err := bus.OpenWallet(bus.Folder(t.TempDir()), h.token("berlin"))
+	wallet, err := member.OpenWallet(member.Folder(t.TempDir()), h.token("berlin"))
 	require.NoError(t, err)
 	o := h.server.AgentOptions(t, "berlin")
 	o.Wallet = wallet
-	conn, err := bus.ConnectAgent(t.Context(), o, "berlin")
+	conn, err := member.Connect(t.Context(), o, "berlin")
 	require.NoError(t, err)
 	t.Cleanup(conn.Close)
 	bustest.Eventually(t, func() error {
@@ -375,7 +378,7 @@ func TestAskingWhereATokenLeadsMakesNone(t *testing.T) {
 	require.Equal(t, &api.EnrolResponse{Token: api.Token{Fleet: bustest.Fleet, Member: "berlin", URL: h.server.URL()}}, answer)
 	_, _, found := h.records.Get("berlin")
 	require.False(t, found)
-	events, err := bus.ReadAudit(bustest.Context(t), h.server.Inspector(t), bus.AuditQuery{Object: "member/berlin"})
+	events, err := streams.ReadAudit(bustest.Context(t), h.server.Inspector(t), streams.AuditQuery{Object: "member/berlin"})
 	require.NoError(t, err)
 	require.Empty(t, events)
 	for _, wrong := range []api.EnrolRequest{{Name: "Berlin!"}, {Name: "berlin", Life: metav1.Duration{Duration: time.Second}}} {

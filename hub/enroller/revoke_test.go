@@ -11,6 +11,9 @@ import (
 
 	"flotilla/bus"
 	"flotilla/bus/bustest"
+	"flotilla/bus/member"
+	"flotilla/bus/store"
+	"flotilla/bus/watch"
 	"flotilla/core/api"
 	"flotilla/core/enrolment"
 	"flotilla/hub/enroller"
@@ -71,7 +74,7 @@ func (h *house) tryRevoke(member string) (any, error) {
 }
 
 // stores has an agent store what agents do, and waits until the hub sees all of it.
-func (h *house) stores(conn *bus.AgentConn) {
+func (h *house) stores(conn *member.Conn) {
 	h.Helper()
 	require.NoError(h, conn.PutHeartbeat(h.Context(), api.Heartbeat{}))
 	require.NoError(h, conn.PutInventory(h.Context(), api.MemberInventory{}))
@@ -86,7 +89,7 @@ func (h *house) stores(conn *bus.AgentConn) {
 
 // freed says what of agents is still stored.
 func (h *house) freed() error {
-	for _, cache := range []*bus.Cache{h.store.Heartbeats, h.store.Inventories, h.store.Results} {
+	for _, cache := range []*watch.Cache{h.store.Heartbeats, h.store.Inventories, h.store.Results} {
 		if keys := cache.Keys(""); len(keys) > 0 {
 			return fmt.Errorf("there are %s", keys)
 		}
@@ -95,7 +98,7 @@ func (h *house) freed() error {
 }
 
 // refused waits until servers take the credentials of an agent no more.
-func (h *house) refused(conn *bus.AgentConn) {
+func (h *house) refused(conn *member.Conn) {
 	h.Helper()
 	bustest.Eventually(h, func() error {
 		if conn.Refused() == nil {
@@ -111,7 +114,7 @@ func (h *house) expel(member string) {
 	_, revision, found, err := h.specs.Find(member)
 	require.NoError(h, err)
 	require.True(h, found)
-	gone := bus.Delete(h.specs.Key(member), revision)
+	gone := store.Delete(h.specs.Key(member), revision)
 	gone.Note = "{}"
 	_, err = h.store.Writer.Write(bustest.Context(h), gone)
 	require.NoError(h, err)

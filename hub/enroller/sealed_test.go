@@ -9,6 +9,7 @@ import (
 
 	"flotilla/bus"
 	"flotilla/bus/bustest"
+	"flotilla/bus/streams"
 	"flotilla/core/api"
 	"flotilla/subjects"
 )
@@ -28,7 +29,7 @@ func TestAnIndexIsSealedToItsMember(t *testing.T) {
 	command := api.PlacementCommand{Member: "berlin", Entries: []api.IndexEntry{{Placement: "web", Piece: api.Piece{Key: []byte("the key of a piece")}}}}
 	publish := func(key string) {
 		var err error
-		head := bus.CommandHead{Member: "berlin", Kind: subjects.CommandPlacement, To: key}
+		head := streams.CommandHead{Member: "berlin", Kind: subjects.CommandPlacement, To: key}
 		last, err = h.store.Commands.Publish(bustest.Context(t), head, command, last)
 		require.NoError(t, err)
 	}

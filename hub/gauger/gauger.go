@@ -9,7 +9,9 @@ import (
 	"github.com/rs/zerolog"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"flotilla/bus"
+	"flotilla/bus/store"
+	"flotilla/bus/streams"
+	"flotilla/bus/watch"
 	"flotilla/core/api"
 	"flotilla/core/fullness"
 )
@@ -22,7 +24,7 @@ type Options struct {
 	// Interval is how often streams are looked at, 15 s when 0.
 	Interval time.Duration
 	// Events is what each member has in stream EVENTS; nil when nobody knows.
-	Events func() map[string]bus.EventUse
+	Events func() map[string]watch.EventUse
 	// Metrics show what was seen last; nil for none.
 	Metrics *Metrics
 	Log     zerolog.Logger
@@ -30,7 +32,7 @@ type Options struct {
 
 // Gauger looks at the streams during one term of leadership.
 type Gauger struct {
-	store   *bus.Store
+	store   *store.Store
 	options Options
 
 	mu      sync.Mutex
@@ -38,7 +40,7 @@ type Gauger struct {
 }
 
 // New returns a gauger on an open store; it looks at nothing before Run.
-func New(store *bus.Store, o Options) *Gauger {
+func New(store *store.Store, o Options) *Gauger {
 	if o.Interval == 0 {
 		o.Interval = defaultInterval
 	}
@@ -67,7 +69,7 @@ func (g *Gauger) Run(ctx context.Context) error {
 
 // look looks once, and tells of what began or ended.
 func (g *Gauger) look(ctx context.Context) error {
-	uses, err := bus.StreamUses(ctx, g.store.Conn)
+	uses, err := streams.Uses(ctx, g.store.Conn)
 	if err != nil {
 		return err
 	}

@@ -16,12 +16,15 @@ import (
 
 	"flotilla/bus"
 	"flotilla/bus/bustest"
+	"flotilla/bus/member"
+	"flotilla/bus/store"
+	"flotilla/bus/streams"
 	"flotilla/hub/gauger"
 	"flotilla/subjects"
 )
 
 // fill has the agent of a member report results of nearly 16 KiB until enough says so.
-func fill(t *testing.T, agent *bus.AgentConn, enough func() bool) {
+func fill(t *testing.T, agent *member.Conn, enough func() bool) {
 	t.Helper()
 	for n := 0; !enough(); n++ {
 		body := make([]byte, 15<<9)
@@ -32,18 +35,18 @@ func fill(t *testing.T, agent *bus.AgentConn, enough func() bool) {
 }
 
 // stored says that the results of all take so many bytes.
-func stored(t *testing.T, store *bus.Store, bytes int64) func() bool {
+func stored(t *testing.T, store *store.Store, bytes int64) func() bool {
 	t.Helper()
 	return func() bool {
-		uses, err := bus.StreamUses(bustest.Context(t), store.Conn)
+		uses, err := streams.Uses(bustest.Context(t), store.Conn)
 		require.NoError(t, err)
-		at := slices.IndexFunc(uses, func(u bus.StreamUse) bool { return u.Short == subjects.Result })
+		at := slices.IndexFunc(uses, func(u streams.Use) bool { return u.Short == subjects.Result })
 		return uses[at].Bytes >= bytes
 	}
 }
 
 // start runs a gauger until the end of the test.
-func start(t *testing.T, store *bus.Store, metrics *gauger.Metrics) *gauger.Gauger {
+func start(t *testing.T, store *store.Store, metrics *gauger.Metrics) *gauger.Gauger {
 	t.Helper()
 	g := gauger.New(store, gauger.Options{Interval: 20 * time.Millisecond, Metrics: metrics, Log: store.Conn.Log})
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
@@ -60,7 +63,7 @@ func start(t *testing.T, store *bus.Store, metrics *gauger.Metrics) *gauger.Gaug
 // A stream that fills up is told of with who fills it, shown while it is full, and told of again once there is room.
 func TestAStreamThatFillsUpIsToldOfUntilThereIsRoom(t *testing.T) {
 	server := bustest.Start(t)
-	store := bustest.Lead(t, server.Hub(t), "hub-test", bus.LeadOptions{Layout: bus.LayoutOptions{ResultBytes: 400 << 10}})
+	store := bustest.Lead(t, server.Hub(t), "hub-test", store.LeadOptions{Layout: streams.LayoutOptions{ResultBytes: 400 << 10}})
 	metrics := gauger.NewMetrics()
 	g := start(t, store, metrics)
 	fill(t, server.Agent(t, "oslo"), stored(t, store, 20<<10))
@@ -97,7 +100,7 @@ func TestAStreamThatFillsUpIsToldOfUntilThereIsRoom(t *testing.T) {
 func lastEvent(t *testing.T, server *bustest.Server, name string, wanted int) (last string) {
 	t.Helper()
 	bustest.Eventually(t, func() error {
-		events, err := bus.ReadAudit(bustest.Context(t), server.Inspector(t), bus.AuditQuery{Object: "stream/" + name})
+		events, err := streams.ReadAudit(bustest.Context(t), server.Inspector(t), streams.AuditQuery{Object: "stream/" + name})
 		if err != nil || len(events) < wanted {
 			return fmt.Errorf("%d events: %w", len(events), err)
 		}
@@ -124,7 +127,7 @@ func series(t *testing.T, metrics *gauger.Metrics) map[string]int {
 // Members that use half of their share or more have a series, at most so many, and none once nobody leads.
 func TestMembersNearTheirShareHaveASeries(t *testing.T) {
 	server := bustest.Start(t)
-	store := bustest.Lead(t, server.Hub(t), "hub-test", bus.LeadOptions{Layout: bus.LayoutOptions{Share: bus.Share{Results: 512 << 10}}})
+	store := bustest.Lead(t, server.Hub(t), "hub-test", store.LeadOptions{Layout: streams.LayoutOptions{Share: bus.Share{Results: 512 << 10}}})
 	metrics := gauger.NewMetrics()
 	fill(t, server.Agent(t, "oslo"), stored(t, store, 20<<10))
 	fill(t, server.Agent(t, "paris"), stored(t, store, 320<<10))

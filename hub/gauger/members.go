@@ -3,7 +3,7 @@ package gauger
 import (
 	"fmt"
 
-	"flotilla/bus"
+	"flotilla/bus/streams"
 	"flotilla/core/fullness"
 	"flotilla/subjects"
 )
@@ -21,7 +21,7 @@ func (g *Gauger) members() map[string]map[string]int64 {
 }
 
 // stream is what the core judges.
-func (g *Gauger) stream(use bus.StreamUse, members map[string]int64) fullness.Stream {
+func (g *Gauger) stream(use streams.Use, members map[string]int64) fullness.Stream {
 	return fullness.Stream{
 		Name: use.Name, Bytes: use.Bytes, MostBytes: use.MostBytes, Messages: use.Messages, MostMessages: use.MostMessages,
 		Members: members, Help: help(use),
@@ -29,7 +29,7 @@ func (g *Gauger) stream(use bus.StreamUse, members map[string]int64) fullness.St
 }
 
 // help is what makes room in a stream.
-func help(use bus.StreamUse) string {
+func help(use streams.Use) string {
 	larger := fmt.Sprintf("`nats stream edit %s --max-bytes=%d`", use.Name, 2*use.MostBytes)
 	switch use.Short {
 	case subjects.Result:

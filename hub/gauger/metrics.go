@@ -9,6 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"flotilla/bus"
+	"flotilla/bus/streams"
 	"flotilla/subjects"
 )
 
@@ -27,7 +28,7 @@ var (
 // goroutine.
 type Metrics struct {
 	mu     sync.Mutex
-	uses   []bus.StreamUse
+	uses   []streams.Use
 	shares []share
 }
 
@@ -67,7 +68,7 @@ func (x *Metrics) Collect(out chan<- prometheus.Metric) {
 	}
 }
 
-func (x *Metrics) set(uses []bus.StreamUse, held map[string]map[string]int64, of bus.Share) {
+func (x *Metrics) set(uses []streams.Use, held map[string]map[string]int64, of bus.Share) {
 	shares := sharesOf(held, of)
 	x.mu.Lock()
 	defer x.mu.Unlock()

@@ -3,17 +3,17 @@ package hubd
 import (
 	"context"
 
-	"flotilla/bus"
+	"flotilla/bus/store"
 	"flotilla/core/api"
 	"flotilla/subjects"
 )
 
 // keepAccounts has servers that others run go by the accounts, also those that come later.
-func (h *Hub) keepAccounts(ctx context.Context, s *bus.Store) error {
+func (h *Hub) keepAccounts(ctx context.Context, s *store.Store) error {
 	if h.accounts == nil {
 		return nil
 	}
-	users, agents := bus.Reads[api.User](s.State.As(subjects.Hubd), subjects.Users), bus.Reads[api.Identity](s.State.As(subjects.Hubd), subjects.Identities)
+	users, agents := store.Reads[api.User](s.State.As(subjects.Hubd), subjects.Users), store.Reads[api.Identity](s.State.As(subjects.Hubd), subjects.Identities)
 	return h.accounts.Keep(ctx, func(account string) (refused []string) {
 		switch account {
 		case subjects.AccountPeople:

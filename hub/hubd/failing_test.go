@@ -9,8 +9,8 @@ import (
 	"github.com/rs/zerolog"
 	"github.com/stretchr/testify/require"
 
-	"flotilla/bus"
 	"flotilla/bus/server"
+	"flotilla/bus/store"
 )
 
 // A room that fails, as when the broker goes away while it starts, ends the term and not the hub.
@@ -18,7 +18,7 @@ func TestARoomThatFailsEndsTheTermAlone(t *testing.T) {
 	h, err := New(Options{Fleet: "test", Log: zerolog.Nop(), Server: &server.Options{Dir: t.TempDir(), Port: -1}})
 	require.NoError(t, err)
 	terms := make(chan uint64, 2)
-	h.rooms = func(s *bus.Store) []room {
+	h.rooms = func(s *store.Store) []room {
 		terms <- s.Term.Term
 		waits := room{"waits", func(ctx context.Context) error { <-ctx.Done(); return nil }}
 		if len(terms) == 1 {

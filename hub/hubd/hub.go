@@ -14,6 +14,7 @@ import (
 	"flotilla/bus"
 	"flotilla/bus/loop"
 	"flotilla/bus/server"
+	"flotilla/bus/store"
 	"flotilla/hub/disruptor"
 	"flotilla/hub/gauger"
 	"flotilla/hub/notifier"
@@ -39,7 +40,7 @@ type Hub struct {
 	cleanups []cleanup
 	failed   chan error
 	// rooms makes the rooms of one term of leadership.
-	rooms      func(*bus.Store) []room
+	rooms      func(*store.Store) []room
 	metrics    string
 	disruption *disruptor.Metrics
 	streams    *gauger.Metrics
@@ -47,7 +48,7 @@ type Hub struct {
 	warden     *warden
 
 	mu      sync.Mutex
-	leading *bus.Store
+	leading *store.Store
 	// damaged is why this hub serves what is left of state, and does not lead.
 	damaged error
 	// standing ends the rooms of the term.
@@ -219,7 +220,7 @@ func (h *Hub) leadAgain(ctx context.Context) error {
 	retry := loop.Backoff{First: firstPause, Most: lastPause}
 	for {
 		began := h.conn.Now()
-		err := bus.Lead(ctx, h.conn, h.options.Name, h.options.Lead, h.act)
+		err := store.Lead(ctx, h.conn, h.options.Name, h.options.Lead, h.act)
 		if err == nil || ctx.Err() != nil {
 			return nil
 		}
@@ -241,7 +242,7 @@ func (h *Hub) leadAgain(ctx context.Context) error {
 func (h *Hub) Server() *server.Server { return h.server }
 
 // lead notes the store of the term this hub leads in, nil when it does not.
-func (h *Hub) lead(s *bus.Store) {
+func (h *Hub) lead(s *store.Store) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.leading = s
@@ -250,7 +251,7 @@ func (h *Hub) lead(s *bus.Store) {
 }
 
 // store is what the hub leads with now, nil while another one leads.
-func (h *Hub) store() (s *bus.Store, changed <-chan struct{}) {
+func (h *Hub) store() (s *store.Store, changed <-chan struct{}) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.leading, h.changed

@@ -18,6 +18,7 @@ import (
 	"flotilla/bus"
 	"flotilla/bus/bustest"
 	"flotilla/bus/server"
+	"flotilla/bus/store"
 	"flotilla/configs/secrets"
 	"flotilla/core/api"
 	"flotilla/hub/hubd"
@@ -79,7 +80,7 @@ func TestAHubTakesOverWhenTheLeaderStops(t *testing.T) {
 	server := bustest.Start(t)
 	o := hubd.Options{
 		Fleet: bustest.Fleet, Log: zerolog.Nop(), Bus: server.TCP(), Secrets: secrets.Source{Text: bustest.Secrets},
-		Lead: bus.LeadOptions{
+		Lead: store.LeadOptions{
 			TTL: 2 * time.Second, Renew: 300 * time.Millisecond, Margin: 500 * time.Millisecond, Poll: 100 * time.Millisecond,
 		},
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
-	"flotilla/bus"
 	"flotilla/bus/probe"
+	"flotilla/bus/store"
 	"flotilla/core/api"
 	"flotilla/core/liveness"
 	"flotilla/subjects"
@@ -90,14 +90,14 @@ func (c fleetCollector) Collect(out chan<- prometheus.Metric) {
 	}
 	gauge(leadingMetric, 1)
 	gauge(termMetric, float64(s.Term.Term))
-	gauge(placementsMetric, float64(bus.Reads[api.Spec](s.State.As(subjects.Hubd), subjects.PlacementSpecs).Len()))
+	gauge(placementsMetric, float64(store.Reads[api.Spec](s.State.As(subjects.Hubd), subjects.PlacementSpecs).Len()))
 	bindings := 0
-	for _, schedule := range bus.Reads[api.Schedule](s.State.As(subjects.Hubd), subjects.Schedules).All() {
+	for _, schedule := range store.Reads[api.Schedule](s.State.As(subjects.Hubd), subjects.Schedules).All() {
 		bindings += len(schedule.Value.Bindings)
 	}
 	gauge(bindingsMetric, float64(bindings))
 	states, beyond := map[api.MemberState]int{}, 0
-	for _, member := range bus.Reads[api.MemberRecord](s.State.As(subjects.Hubd), subjects.Members).All() {
+	for _, member := range store.Reads[api.MemberRecord](s.State.As(subjects.Hubd), subjects.Members).All() {
 		states[member.Value.State]++
 		beyond += len(liveness.BeyondBounds(member.Value.Properties))
 	}
@@ -106,7 +106,7 @@ func (c fleetCollector) Collect(out chan<- prometheus.Metric) {
 		gauge(membersMetric, float64(states[state]), string(state))
 	}
 	runs := map[api.UpdateState]int{}
-	for _, run := range bus.Reads[api.UpdateRunStatus](s.State.As(subjects.Hubd), subjects.Runs).All() {
+	for _, run := range store.Reads[api.UpdateRunStatus](s.State.As(subjects.Hubd), subjects.Runs).All() {
 		runs[run.Value.Status.State]++
 	}
 	for _, state := range runStates {

@@ -5,7 +5,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"flotilla/bus"
+	"flotilla/bus/store"
 	"flotilla/core/api"
 	"flotilla/core/enrolment"
 	"flotilla/subjects"
@@ -18,9 +18,9 @@ var (
 )
 
 // collectCredentials tells of those of agents of members of the fleet that have a record.
-func (c fleetCollector) collectCredentials(s *bus.Store, gauge func(*prometheus.Desc, float64, ...string)) {
+func (c fleetCollector) collectCredentials(s *store.Store, gauge func(*prometheus.Desc, float64, ...string)) {
 	states, first := map[string]int{}, time.Time{}
-	for _, entry := range bus.Reads[api.Identity](s.State.As(subjects.Hubd), subjects.Identities).All() {
+	for _, entry := range store.Reads[api.Identity](s.State.As(subjects.Hubd), subjects.Identities).All() {
 		record := &entry.Value
 		if !record.Admitted {
 			continue

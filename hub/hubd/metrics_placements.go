@@ -7,7 +7,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"flotilla/bus"
+	"flotilla/bus/store"
 	"flotilla/core/api"
 	"flotilla/core/status"
 	"flotilla/subjects"
@@ -77,10 +77,10 @@ func bounded(all []series) []series {
 }
 
 // collectPlacements sends how placements do, and on which members they are in trouble.
-func (c fleetCollector) collectPlacements(s *bus.Store, gauge func(*prometheus.Desc, float64, ...string)) {
+func (c fleetCollector) collectPlacements(s *store.Store, gauge func(*prometheus.Desc, float64, ...string)) {
 	var placements []series
 	members := map[string]*[troubles]float64{}
-	for _, entry := range bus.Reads[api.PlacementStatus](s.State.As(subjects.Hubd), subjects.Statuses).All() {
+	for _, entry := range store.Reads[api.PlacementStatus](s.State.As(subjects.Hubd), subjects.Statuses).All() {
 		placements = append(placements, placementSeries(entry.Name, &entry.Value))
 		countTroubles(members, &entry.Value)
 	}

@@ -15,6 +15,7 @@ import (
 
 	"flotilla/bus"
 	"flotilla/bus/bustest"
+	"flotilla/bus/store"
 	"flotilla/configs"
 	"flotilla/configs/secrets"
 	"flotilla/core/api"
@@ -50,7 +51,7 @@ func TestNotificationsGoOnWhenAnotherHubTakesOver(t *testing.T) {
 	server := bustest.Start(t)
 	o := hubd.Options{
 		Fleet: bustest.Fleet, Log: zerolog.Nop(), Bus: server.TCP(), Secrets: secrets.Source{Text: bustest.Secrets},
-		Lead: bus.LeadOptions{
+		Lead: store.LeadOptions{
 			TTL: 2 * time.Second, Renew: 300 * time.Millisecond, Margin: 500 * time.Millisecond, Poll: 100 * time.Millisecond,
 		},
 		Notifications: []configs.Notification{{

@@ -12,6 +12,7 @@ import (
 
 	"flotilla/bus"
 	"flotilla/bus/server"
+	"flotilla/bus/store"
 	"flotilla/configs"
 	"flotilla/configs/secrets"
 	"flotilla/core/api"
@@ -34,7 +35,7 @@ type Options struct {
 	// Bus says how to reach a broker that others run.
 	Bus bus.Options
 	// Lead tunes the competition for the lease; the zero value is for production.
-	Lead bus.LeadOptions
+	Lead store.LeadOptions
 	// Issuer signs credentials of agents on a broker that others run; an embedded server, and Accounts, bring their own.
 	Issuer enroller.Issuer
 	// CredentialsLife is for how long agents are given credentials, api.CredentialsLife when 0.

@@ -14,6 +14,8 @@ import (
 
 	"flotilla/bus"
 	"flotilla/bus/bustest"
+	"flotilla/bus/member"
+	"flotilla/bus/store"
 	"flotilla/configs/secrets"
 	"flotilla/core/api"
 	"flotilla/hub/hubd"
@@ -47,7 +49,7 @@ func (p *poisoned) ask(verb string, request, answer any) error {
 	return bus.Request(ctx, p.client, verb, request, answer, bus.RequestOptions{})
 }
 
-func (p *poisoned) beat(agent *bus.AgentConn, cost string) {
+func (p *poisoned) beat(agent *member.Conn, cost string) {
 	p.t.Helper()
 	require.NoError(p.t, agent.PutHeartbeat(bustest.Context(p.t), api.Heartbeat{
 		Header: api.NewHeader(api.KindHeartbeat), Member: agent.Member(), Healthy: true, AgentVersion: "v1", IntervalSeconds: 15,
@@ -86,13 +88,13 @@ func TestAPoisonousAmountOfOneMember(t *testing.T) {
 	server := bustest.Start(t)
 	o := hubd.Options{
 		Fleet: bustest.Fleet, Log: zerolog.Nop(), Bus: server.TCP(), Secrets: secrets.Source{Text: bustest.Secrets}, Name: "first", Metrics: "127.0.0.1:0",
-		Lead: bus.LeadOptions{TTL: 2 * time.Second, Renew: 300 * time.Millisecond, Margin: 500 * time.Millisecond, Poll: 100 * time.Millisecond},
+		Lead: store.LeadOptions{TTL: 2 * time.Second, Renew: 300 * time.Millisecond, Margin: 500 * time.Millisecond, Poll: 100 * time.Millisecond},
 	}
 	first := start(t, o)
 	leading(t, first)
 	p := &poisoned{t: t, client: server.Client(t)}
 	good, evil := server.Agent(t, "good"), server.Agent(t, "evil")
-	for _, agent := range []*bus.AgentConn{good, evil} {
+	for _, agent := range []*member.Conn{good, evil} {
 		require.NoError(t, p.ask(api.VerbAdmit, api.AdmitRequest{Request: agent.Member(), Name: agent.Member()}, nil))
 	}
 	p.beat(good, "2")

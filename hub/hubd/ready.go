@@ -3,8 +3,8 @@ package hubd
 import (
 	"context"
 
-	"flotilla/bus"
 	"flotilla/bus/probe"
+	"flotilla/bus/streams"
 	"flotilla/hub/door"
 )
 
@@ -14,7 +14,7 @@ func (h *Hub) readiness() []probe.Check {
 		{Name: "connection", Run: func(context.Context) error { return h.conn.Up() }},
 		{Name: "leader", Run: h.led},
 		{Name: "state", Run: func(context.Context) error { return h.counted() }},
-		{Name: "layout", Run: func(ctx context.Context) error { return bus.LayoutThere(ctx, h.conn) }},
+		{Name: "layout", Run: func(ctx context.Context) error { return streams.LayoutThere(ctx, h.conn) }},
 		{Name: "disk", Run: h.roomy},
 	}
 }

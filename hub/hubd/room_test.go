@@ -18,6 +18,7 @@ import (
 	"flotilla/bus"
 	"flotilla/bus/bustest"
 	"flotilla/bus/server"
+	"flotilla/bus/store"
 	"flotilla/configs/secrets"
 	"flotilla/core/api"
 	"flotilla/hub/hubd"
@@ -91,7 +92,7 @@ func TestAServerThatStoppedForWantOfRoomIsRestarted(t *testing.T) {
 		o := embedded(t, "hub")
 		o.Server.Dir = filepath.Join(disk.Dir, "hub")
 		o.DiskReserve = 1 << 20
-		o.Lead = bus.LeadOptions{TTL: 4 * time.Second, Renew: 300 * time.Millisecond, Margin: time.Second, Poll: 100 * time.Millisecond}
+		o.Lead = store.LeadOptions{TTL: 4 * time.Second, Renew: 300 * time.Millisecond, Margin: time.Second, Poll: 100 * time.Millisecond}
 		h := start(t, o)
 		leading(t, h)
 		c := client(t, h)

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"flotilla/bus"
+	"flotilla/bus/census"
+	"flotilla/bus/store"
 	"flotilla/core/capacity"
 	"flotilla/core/liveness"
 	"flotilla/core/schedule"
@@ -37,7 +39,7 @@ var errRoom = errors.New("room")
 
 // allRooms are the rooms of a hub. The door comes last: clients are let in once
 // everything behind it is there.
-func (h *Hub) allRooms(s *bus.Store) []room {
+func (h *Hub) allRooms(s *store.Store) []room {
 	log := h.options.Log
 	upgrades := runner.New(s, runner.Options{Entry: door.NewRuns(s.State), Runs: h.runsOf("runner", "fleet"), Log: log})
 	disruptions := disruptor.New(s, h.disruptorOptions())
@@ -114,7 +116,7 @@ func (h *Hub) doorOptions() door.Options {
 
 // act runs all rooms until ctx ends or one of them fails, and returns when all have ended. While state is damaged
 // it runs none of them, and serves what is left.
-func (h *Hub) act(ctx context.Context, s *bus.Store) error {
+func (h *Hub) act(ctx context.Context, s *store.Store) error {
 	if s.Damage == nil {
 		err := h.actWhole(ctx, s)
 		if !errors.Is(err, errStand) {
@@ -130,7 +132,7 @@ func (h *Hub) act(ctx context.Context, s *bus.Store) error {
 	return salvage.New(s, o).Run(ctx)
 }
 
-func (h *Hub) setDamaged(d *bus.Damage) {
+func (h *Hub) setDamaged(d *census.Damage) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.damaged = nil; d != nil {
@@ -150,7 +152,7 @@ func (h *Hub) stand() {
 	}
 }
 
-func (h *Hub) actWhole(ctx context.Context, s *bus.Store) error {
+func (h *Hub) actWhole(ctx context.Context, s *store.Store) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	h.mu.Lock()

@@ -8,8 +8,8 @@ import (
 	"os"
 	"path/filepath"
 
-	"flotilla/bus"
 	"flotilla/bus/server"
+	"flotilla/bus/streams"
 	"flotilla/configs/secrets"
 	"flotilla/core/seal"
 )
@@ -47,7 +47,7 @@ func (h *Hub) makeSecrets(path string) error {
 	dir := h.options.Server.Dir
 	if server.Stores(dir) {
 		return fmt.Errorf("%s is not there, but %s holds streams: put the file back, or name it with --secrets; when the folder is of "+
-			"an older build, which did not seal content: %s", path, dir, bus.StartAnew)
+			"an older build, which did not seal content: %s", path, dir, streams.StartAnew)
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err

@@ -8,8 +8,9 @@ import (
 	"github.com/rs/zerolog"
 	"github.com/stretchr/testify/require"
 
-	"flotilla/bus"
 	"flotilla/bus/bustest"
+	"flotilla/bus/store"
+	"flotilla/bus/streams"
 	"flotilla/configs/secrets"
 	"flotilla/core/api"
 	"flotilla/hub/hubd"
@@ -55,19 +56,19 @@ func TestAHubWithOtherSecretsDoesNotLead(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "other.json")
 	require.NoError(t, secrets.Create(path, zeros{}))
 	h := start(t, hubd.Options{Fleet: bustest.Fleet, Name: "other", Log: zerolog.Nop(), Bus: server.TCP(), Secrets: secrets.Source{File: path}})
-	require.ErrorIs(t, <-h.Failed(), bus.ErrSecrets)
+	require.ErrorIs(t, <-h.Failed(), streams.ErrSecrets)
 }
 
 // A folder of a build that did not seal is refused, with how to start anew.
 func TestStateOfAnOlderBuildIsRefused(t *testing.T) {
 	server := bustest.Start(t)
-	store := server.Lead(t)
-	older := api.Layout{Header: api.NewHeader(api.KindLayout), Step: bus.LayoutStep()}
-	_, err := store.Writer.Write(bustest.Context(t), bus.Put(subjects.LayoutKey, older, store.State.Revision(subjects.LayoutKey)))
+	leader := server.Lead(t)
+	older := api.Layout{Header: api.NewHeader(api.KindLayout), Step: streams.LayoutStep()}
+	_, err := leader.Writer.Write(bustest.Context(t), store.Put(subjects.LayoutKey, older, leader.State.Revision(subjects.LayoutKey)))
 	require.NoError(t, err)
 	h := start(t, hubd.Options{Fleet: bustest.Fleet, Name: "newer", Log: zerolog.Nop(), Bus: server.TCP(), Secrets: secrets.Source{Text: bustest.Secrets}})
 	err = <-h.Failed()
-	require.ErrorIs(t, err, bus.ErrUnsealed)
+	require.ErrorIs(t, err, streams.ErrUnsealed)
 	require.ErrorContains(t, err, "flotilla get -o yaml")
 	require.ErrorContains(t, err, "flotilla apply")
 }

@@ -10,6 +10,7 @@ import (
 
 	"flotilla/bus"
 	"flotilla/bus/loop"
+	"flotilla/bus/streams"
 	"flotilla/configs"
 	"flotilla/core/api"
 )
@@ -24,20 +25,20 @@ type delivery struct {
 }
 
 // begin reads where the channel was left; one that is new begins with what happens from now on.
-func (d *delivery) begin(ctx context.Context) (bus.AuditPosition, error) {
+func (d *delivery) begin(ctx context.Context) (streams.AuditPosition, error) {
 	held, _, found, err := d.notifier.positions.Find(d.channel.name)
 	if err != nil {
 		d.log.Error().Err(err).Msg("how far it has come cannot be read, beginning anew")
 	}
 	if found {
 		d.position = held
-		return bus.AuditPosition{Sequence: held.Sequence, Stored: held.Stored}, nil
+		return streams.AuditPosition{Sequence: held.Sequence, Stored: held.Stored}, nil
 	}
-	end, err := bus.AuditEnd(ctx, d.notifier.store.Conn)
+	end, err := streams.AuditEnd(ctx, d.notifier.store.Conn)
 	for err != nil && ctx.Err() == nil {
 		d.log.Warn().Err(err).Msg("looking where to begin, trying again")
 		loop.Pause(ctx, d.notifier.options.FirstPause)
-		end, err = bus.AuditEnd(ctx, d.notifier.store.Conn)
+		end, err = streams.AuditEnd(ctx, d.notifier.store.Conn)
 	}
 	if err != nil {
 		return end, err
@@ -49,7 +50,7 @@ func (d *delivery) begin(ctx context.Context) (bus.AuditPosition, error) {
 }
 
 // take delivers an event, if it is asked for, and notes that it is done with.
-func (d *delivery) take(ctx context.Context, e bus.AuditEvent) error {
+func (d *delivery) take(ctx context.Context, e streams.AuditEvent) error {
 	asked := d.channel.filter.lets(&e.Audit)
 	if asked {
 		err := d.deliver(ctx, &e)
@@ -75,7 +76,7 @@ func (d *delivery) end(ctx context.Context) error {
 }
 
 // deliver tries until the event is taken, refused, or older than the notification allows.
-func (d *delivery) deliver(ctx context.Context, e *bus.AuditEvent) error {
+func (d *delivery) deliver(ctx context.Context, e *streams.AuditEvent) error {
 	view := configs.NewEventView(d.notifier.store.Conn.Fleet.Name, e.Position.Sequence, &e.Audit)
 	retry := loop.Backoff{First: d.notifier.options.FirstPause, Most: lastPause}
 	for try := 1; ; try++ {
@@ -91,7 +92,7 @@ func (d *delivery) deliver(ctx context.Context, e *bus.AuditEvent) error {
 }
 
 // count notes how a delivery ended, and tells of an event that was given up.
-func (d *delivery) count(e *bus.AuditEvent, err error) {
+func (d *delivery) count(e *streams.AuditEvent, err error) {
 	if err == nil {
 		d.position.Sent++
 		return

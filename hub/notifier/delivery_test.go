@@ -14,6 +14,8 @@ import (
 
 	"flotilla/bus"
 	"flotilla/bus/bustest"
+	"flotilla/bus/store"
+	"flotilla/bus/streams"
 	"flotilla/configs"
 )
 
@@ -40,13 +42,13 @@ func TestPausesBetweenTries(t *testing.T) {
 				var tries []time.Time
 				d := delivery{
 					log:      zerolog.Nop(),
-					notifier: &Notifier{store: &bus.Store{Conn: &bus.Conn{}}, options: Options{FirstPause: firstPause}},
+					notifier: &Notifier{store: &store.Store{Conn: &bus.Conn{}}, options: Options{FirstPause: firstPause}},
 					channel: &Channel{retryFor: c.retryFor, sender: sending(func() error {
 						tries = append(tries, time.Now()) //nolint:forbidigo // the clock of the bubble
 						return errors.New("not now")
 					})},
 				}
-				require.EqualError(t, d.deliver(t.Context(), &bus.AuditEvent{Stored: d.notifier.store.Now()}), "not now")
+				require.EqualError(t, d.deliver(t.Context(), &streams.AuditEvent{Stored: d.notifier.store.Now()}), "not now")
 				require.Len(t, tries, c.tries)
 				for i := range tries[1:] {
 					require.Equal(t, c.pauses[min(i, len(c.pauses)-1)]*time.Second, tries[i+1].Sub(tries[i]), i)

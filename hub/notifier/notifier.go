@@ -9,7 +9,8 @@ import (
 
 	"github.com/rs/zerolog"
 
-	"flotilla/bus"
+	"flotilla/bus/store"
+	"flotilla/bus/streams"
 	"flotilla/core/api"
 	"flotilla/subjects"
 )
@@ -43,17 +44,17 @@ type Options struct {
 
 // Notifier follows the audit stream during one term of leadership.
 type Notifier struct {
-	store     *bus.Store
+	store     *store.Store
 	options   Options
-	positions *bus.Records[api.NotificationPosition]
+	positions *store.Records[api.NotificationPosition]
 }
 
 // New returns a notifier on an open store.
-func New(store *bus.Store, o Options) *Notifier {
+func New(leader *store.Store, o Options) *Notifier {
 	if o.FirstPause == 0 {
 		o.FirstPause = firstPause
 	}
-	return &Notifier{store: store, options: o, positions: bus.Writes[api.NotificationPosition](store.State.As(subjects.Notifier), subjects.Notifications)}
+	return &Notifier{store: leader, options: o, positions: store.Writes[api.NotificationPosition](leader.State.As(subjects.Notifier), subjects.Notifications)}
 }
 
 // Run sends until ctx ends. It errs when a position cannot be written.
@@ -85,7 +86,7 @@ func (n *Notifier) serve(ctx context.Context, c *Channel) error {
 		return nil
 	}
 	if err == nil {
-		err = bus.FollowAudit(ctx, n.store.Conn, from, d.take)
+		err = streams.FollowAudit(ctx, n.store.Conn, from, d.take)
 	}
 	if err == nil {
 		err = d.end(ctx)

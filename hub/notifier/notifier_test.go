@@ -12,8 +12,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"flotilla/bus"
 	"flotilla/bus/bustest"
+	"flotilla/bus/store"
+	"flotilla/bus/streams"
 	"flotilla/configs"
 	"flotilla/core/api"
 	"flotilla/subjects"
@@ -24,7 +25,7 @@ func TestEventsAreSentOnceEachInOrderAndFiltered(t *testing.T) {
 	r := newReceiver(t)
 	happen(store, "wanted, but before it was configured")
 	bustest.Eventually(t, func() error {
-		end, err := bus.AuditEnd(t.Context(), store.Conn)
+		end, err := streams.AuditEnd(t.Context(), store.Conn)
 		if err == nil && end.Sequence == 0 {
 			err = errors.New("nothing is stored")
 		}
@@ -90,7 +91,7 @@ func TestAnEventIsGivenUp(t *testing.T) {
 	require.Contains(t, p.LastError, `502 Bad Gateway: "said by the receiver"`)
 	var told []api.Audit
 	bustest.Eventually(t, func() (err error) {
-		told, err = bus.ReadAudit(t.Context(), store.Conn, bus.AuditQuery{Object: "notification/hook"})
+		told, err = streams.ReadAudit(t.Context(), store.Conn, streams.AuditQuery{Object: "notification/hook"})
 		if err == nil && len(told) < 2 {
 			return os.ErrNotExist
 		}
@@ -107,17 +108,17 @@ func TestAnEventIsGivenUp(t *testing.T) {
 // A hub that dies between a delivery and the note of it is followed by one that sends the event again, under the
 // same id.
 func TestAnEventThatComesAgainHasTheSameID(t *testing.T) {
-	store := bustest.Start(t).Lead(t)
+	leader := bustest.Start(t).Lead(t)
 	r := newReceiver(t)
-	stop := serve(t, store, hook(r.URL))
-	before := untilPosition(t, store, func(p api.NotificationPosition) bool { return p.Notification == "hook" })
-	happen(store, "a")
-	untilPosition(t, store, func(p api.NotificationPosition) bool { return p.Sent == 1 })
+	stop := serve(t, leader, hook(r.URL))
+	before := untilPosition(t, leader, func(p api.NotificationPosition) bool { return p.Notification == "hook" })
+	happen(leader, "a")
+	untilPosition(t, leader, func(p api.NotificationPosition) bool { return p.Sent == 1 })
 	stop()
 	key := subjects.Notifications.Key("hook")
-	_, err := store.Writer.Write(t.Context(), bus.Put(key, before, store.State.Revision(key)))
+	_, err := leader.Writer.Write(t.Context(), store.Put(key, before, leader.State.Revision(key)))
 	require.NoError(t, err)
-	serve(t, store, hook(r.URL))
+	serve(t, leader, hook(r.URL))
 	r.until(t, `"a"`, `"a"`)
 	require.Equal(t, r.got[0].header.Get("Flotilla-Event"), r.got[1].header.Get("Flotilla-Event"))
 }

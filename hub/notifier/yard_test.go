@@ -14,8 +14,8 @@ import (
 	"github.com/rs/zerolog"
 	"github.com/stretchr/testify/require"
 
-	"flotilla/bus"
 	"flotilla/bus/bustest"
+	"flotilla/bus/store"
 	"flotilla/configs"
 	"flotilla/core/api"
 	"flotilla/subjects"
@@ -100,7 +100,7 @@ func channels(t *testing.T, list ...configs.Notification) []Channel {
 }
 
 // serve runs a notifier until the returned function is called or the test ends.
-func serve(t *testing.T, s *bus.Store, list ...configs.Notification) (stop func()) {
+func serve(t *testing.T, s *store.Store, list ...configs.Notification) (stop func()) {
 	t.Helper()
 	n := New(s, Options{Channels: channels(t, list...), FirstPause: 5 * time.Millisecond, Log: zerolog.New(zerolog.NewTestWriter(t))})
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
@@ -119,19 +119,19 @@ func serve(t *testing.T, s *bus.Store, list ...configs.Notification) (stop func(
 	return stop
 }
 
-func position(s *bus.Store, name string) (api.NotificationPosition, bool) {
-	p, _, ok := bus.TableOf[api.NotificationPosition](s.State, subjects.Notifications).Get(name)
+func position(s *store.Store, name string) (api.NotificationPosition, bool) {
+	p, _, ok := store.TableOf[api.NotificationPosition](s.State, subjects.Notifications).Get(name)
 	return p, ok
 }
 
-func happen(s *bus.Store, messages ...string) {
+func happen(s *store.Store, messages ...string) {
 	for _, m := range messages {
 		s.Audit.Record(api.Audit{Object: "run/spring", Type: "Normal", Reason: "Running", Message: m, By: "runner"})
 	}
 }
 
 // untilPosition waits until the record is as wanted.
-func untilPosition(t *testing.T, s *bus.Store, want func(api.NotificationPosition) bool) api.NotificationPosition {
+func untilPosition(t *testing.T, s *store.Store, want func(api.NotificationPosition) bool) api.NotificationPosition {
 	t.Helper()
 	var p api.NotificationPosition
 	bustest.EventuallyIn(t, 30*time.Second, func() error {

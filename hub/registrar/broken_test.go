@@ -7,8 +7,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"flotilla/bus"
 	"flotilla/bus/bustest"
+	"flotilla/bus/store"
 	"flotilla/core/api"
 	"flotilla/core/liveness"
 )
@@ -45,7 +45,7 @@ func TestWhatCannotBeReadIsNotGone(t *testing.T) {
 func (h *house) overwrite(t *testing.T, key string, value any) {
 	t.Helper()
 	bustest.Eventually(t, func() error {
-		if _, err := h.store.Writer.Write(bustest.Context(t), bus.Put(key, value, h.store.State.Revision(key))); err != nil {
+		if _, err := h.store.Writer.Write(bustest.Context(t), store.Put(key, value, h.store.State.Revision(key))); err != nil {
 			return fmt.Errorf("writing %s: %w", key, err)
 		}
 		return nil

@@ -9,8 +9,9 @@ import (
 	"github.com/rs/zerolog"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"flotilla/bus"
 	"flotilla/bus/loop"
+	"flotilla/bus/store"
+	"flotilla/bus/watch"
 	"flotilla/core/api"
 	"flotilla/core/liveness"
 	"flotilla/subjects"
@@ -33,12 +34,12 @@ type Options struct {
 
 // Registrar keeps the records of members during one term of leadership.
 type Registrar struct {
-	store      *bus.Store
+	store      *store.Store
 	options    Options
-	specs      *bus.Table[api.Spec]
-	records    *bus.Records[api.MemberRecord]
-	identities *bus.Table[api.Identity]
-	heartbeats *bus.Values[api.Heartbeat]
+	specs      *store.Table[api.Spec]
+	records    *store.Records[api.MemberRecord]
+	identities *store.Table[api.Identity]
+	heartbeats *watch.Values[api.Heartbeat]
 	queue      *loop.Queue
 
 	mu      sync.Mutex
@@ -47,7 +48,7 @@ type Registrar struct {
 }
 
 // New returns a registrar on an open store; it writes nothing before Run.
-func New(store *bus.Store, o Options) *Registrar {
+func New(leader *store.Store, o Options) *Registrar {
 	fallback := liveness.DefaultThresholds()
 	for _, t := range []struct{ at, or *time.Duration }{
 		{&o.Thresholds.Timeout, &fallback.Timeout}, {&o.Thresholds.Grace, &fallback.Grace}, {&o.Thresholds.Properties, &fallback.Properties},
@@ -56,16 +57,16 @@ func New(store *bus.Store, o Options) *Registrar {
 			*t.at = *t.or
 		}
 	}
-	a := store.State.As(subjects.Registrar)
+	a := leader.State.As(subjects.Registrar)
 	r := &Registrar{
-		store: store, options: o,
-		specs:      bus.Reads[api.Spec](a, subjects.MemberSpecs),
-		records:    bus.Writes[api.MemberRecord](a, subjects.Members),
-		identities: bus.Reads[api.Identity](a, subjects.Identities),
-		heartbeats: bus.ValuesOf[api.Heartbeat](store.Heartbeats),
+		store: leader, options: o,
+		specs:      store.Reads[api.Spec](a, subjects.MemberSpecs),
+		records:    store.Writes[api.MemberRecord](a, subjects.Members),
+		identities: store.Reads[api.Identity](a, subjects.Identities),
+		heartbeats: watch.ValuesOf[api.Heartbeat](leader.Heartbeats),
 		written:    map[string]time.Time{}, garbled: map[string]bool{},
 	}
-	r.queue = loop.New(loop.Options{Workers: workers, Now: store.Now, Failed: r.failed, Runs: o.Runs})
+	r.queue = loop.New(loop.Options{Workers: workers, Now: leader.Now, Failed: r.failed, Runs: o.Runs})
 	return r
 }
 

@@ -12,8 +12,11 @@ import (
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"flotilla/bus"
 	"flotilla/bus/bustest"
+	"flotilla/bus/member"
+	"flotilla/bus/store"
+	"flotilla/bus/streams"
+	"flotilla/bus/watch"
 	"flotilla/core/api"
 	"flotilla/core/liveness"
 	"flotilla/hub/registrar"
@@ -24,17 +27,17 @@ import (
 // house is a leader's store with a registrar on it.
 type house struct {
 	server  *bustest.Server
-	store   *bus.Store
-	specs   *bus.Table[api.Spec]
-	records *bus.Table[api.MemberRecord]
+	store   *store.Store
+	specs   *store.Table[api.Spec]
+	records *store.Table[api.MemberRecord]
 	stop    func()
 }
 
 func start(t *testing.T, thresholds liveness.Thresholds) *house {
 	server := bustest.Start(t)
 	h := &house{server: server, store: server.Lead(t)}
-	h.specs = bus.TableOf[api.Spec](h.store.State, subjects.MemberSpecs)
-	h.records = bus.TableOf[api.MemberRecord](h.store.State, subjects.Members)
+	h.specs = store.TableOf[api.Spec](h.store.State, subjects.MemberSpecs)
+	h.records = store.TableOf[api.MemberRecord](h.store.State, subjects.Members)
 	h.run(t, thresholds)
 	return h
 }
@@ -57,13 +60,13 @@ func (h *house) run(t *testing.T, thresholds liveness.Thresholds) {
 func (h *house) admit(t *testing.T, name string, change func(*api.Spec)) {
 	key := h.specs.Key(name)
 	spec, revision, _ := h.specs.Get(name)
-	op := bus.Delete(key, revision)
+	op := store.Delete(key, revision)
 	if change != nil {
 		spec.Header, spec.UID = api.NewHeader(api.KindSpec), "u1"
 		spec.Object = api.ObjectRef{APIVersion: api.GroupCluster + "/v1", Kind: api.KindMemberCluster, Name: name}
 		spec.Body = json.RawMessage(`{"metadata":{"annotations":{"flotilla.io/agent-labels":"region"},"labels":{"env":"prod"}}}`)
 		change(&spec)
-		op = bus.Put(key, spec, revision)
+		op = store.Put(key, spec, revision)
 	}
 	_, err := h.store.Writer.Write(bustest.Context(t), op)
 	require.NoError(t, err)
@@ -86,7 +89,7 @@ func (h *house) eventually(t *testing.T, name string, want api.MemberState) api.
 	return found
 }
 
-func beat(t *testing.T, a *bus.AgentConn, change func(*api.Heartbeat)) {
+func beat(t *testing.T, a *member.Conn, change func(*api.Heartbeat)) {
 	h := api.Heartbeat{Header: api.NewHeader(api.KindHeartbeat), Member: a.Member(), Healthy: true, AgentVersion: "v1", IntervalSeconds: 15}
 	if change != nil {
 		change(&h)
@@ -101,7 +104,7 @@ func (h *house) seen(t *testing.T, member string, sequence uint64) {
 		if !ok {
 			return fmt.Errorf("no heartbeat of %s", member)
 		}
-		found, err := bus.Decode[api.Heartbeat](entry)
+		found, err := watch.Decode[api.Heartbeat](entry)
 		if err != nil || found.Sequence != sequence {
 			return fmt.Errorf("heartbeat %d (%w), wanted %d", found.Sequence, err, sequence)
 		}
@@ -118,7 +121,7 @@ func TestARevokedAgentIsNotWaitedFor(t *testing.T) {
 	h.eventually(t, "berlin", api.MemberReady)
 	at := metav1.NewTime(elsewhen.Now())
 	record := api.Identity{Header: api.NewHeader(api.KindIdentity), Name: "berlin", Revoked: &at, RevokedBy: "anna"}
-	_, err := h.store.Writer.Write(bustest.Context(t), bus.Put(subjects.Identities.Key("berlin"), record, 0))
+	_, err := h.store.Writer.Write(bustest.Context(t), store.Put(subjects.Identities.Key("berlin"), record, 0))
 	require.NoError(t, err)
 	require.NoError(t, h.store.Heartbeats.Purge(bustest.Context(t), "berlin"))
 	require.Equal(t, liveness.ReasonRevoked, h.eventually(t, "berlin", api.MemberUnknown).Reason)
@@ -165,7 +168,7 @@ func TestStates(t *testing.T) {
 func (h *house) told(t *testing.T, member string, want ...string) {
 	client := h.server.Inspector(t)
 	bustest.Eventually(t, func() error {
-		events, err := bus.ReadAudit(bustest.Context(t), client, bus.AuditQuery{Object: "member/" + member})
+		events, err := streams.ReadAudit(bustest.Context(t), client, streams.AuditQuery{Object: "member/" + member})
 		var reasons []string
 		for _, e := range events {
 			reasons = append(reasons, e.Reason)

@@ -6,7 +6,8 @@ import (
 
 	"github.com/rs/zerolog"
 
-	"flotilla/bus"
+	"flotilla/bus/store"
+	"flotilla/bus/watch"
 	"flotilla/core/api"
 	"flotilla/core/status"
 	"flotilla/subjects"
@@ -14,33 +15,33 @@ import (
 
 // records are the tables a status depends on.
 type records struct {
-	placements *bus.Table[api.Spec]
-	members    *bus.Table[api.Spec]
-	snapshots  *bus.Table[api.Snapshot]
-	seen       *bus.Table[api.MemberRecord]
-	schedules  *bus.Table[api.Schedule]
-	releases   *bus.Table[api.Release]
-	statuses   *bus.Records[api.PlacementStatus]
-	results    *bus.Values[api.PlacementResult]
+	placements *store.Table[api.Spec]
+	members    *store.Table[api.Spec]
+	snapshots  *store.Table[api.Snapshot]
+	seen       *store.Table[api.MemberRecord]
+	schedules  *store.Table[api.Schedule]
+	releases   *store.Table[api.Release]
+	statuses   *store.Records[api.PlacementStatus]
+	results    *watch.Values[api.PlacementResult]
 	log        zerolog.Logger
 
-	bound, released *bus.Inverse
+	bound, released *store.Inverse
 }
 
-func newRecords(s *bus.Store) *records {
+func newRecords(s *store.Store) *records {
 	a := s.State.As(subjects.Reporter)
 	return &records{
-		placements: bus.Reads[api.Spec](a, subjects.PlacementSpecs),
-		members:    bus.Reads[api.Spec](a, subjects.MemberSpecs),
-		snapshots:  bus.Reads[api.Snapshot](a, subjects.Snapshots),
-		seen:       bus.Reads[api.MemberRecord](a, subjects.Members),
-		schedules:  bus.Reads[api.Schedule](a, subjects.Schedules),
-		releases:   bus.Reads[api.Release](a, subjects.Releases),
-		statuses:   bus.Writes[api.PlacementStatus](a, subjects.Statuses),
-		results:    bus.ValuesOf[api.PlacementResult](s.Results),
+		placements: store.Reads[api.Spec](a, subjects.PlacementSpecs),
+		members:    store.Reads[api.Spec](a, subjects.MemberSpecs),
+		snapshots:  store.Reads[api.Snapshot](a, subjects.Snapshots),
+		seen:       store.Reads[api.MemberRecord](a, subjects.Members),
+		schedules:  store.Reads[api.Schedule](a, subjects.Schedules),
+		releases:   store.Reads[api.Release](a, subjects.Releases),
+		statuses:   store.Writes[api.PlacementStatus](a, subjects.Statuses),
+		results:    watch.ValuesOf[api.PlacementResult](s.Results),
 		log:        s.Conn.Log,
-		bound:      bus.Bound(a),
-		released:   bus.Released(a),
+		bound:      store.Bound(a),
+		released:   store.Released(a),
 	}
 }
 
@@ -66,7 +67,7 @@ func (r *records) gather(name string, now time.Time) (status.Input, uint64, erro
 		return in, 0, err
 	}
 	in.Placement = *p
-	if in.Latest, err = bus.LatestSnapshot(r.snapshots, name, spec.UID); err != nil {
+	if in.Latest, err = store.LatestSnapshot(r.snapshots, name, spec.UID); err != nil {
 		return in, 0, err
 	}
 	release, _, found, err := r.releases.Find(name)

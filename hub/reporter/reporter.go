@@ -11,8 +11,9 @@ import (
 
 	"github.com/rs/zerolog"
 
-	"flotilla/bus"
 	"flotilla/bus/loop"
+	"flotilla/bus/store"
+	"flotilla/bus/watch"
 	"flotilla/core/api"
 	"flotilla/core/liveness"
 	"flotilla/core/status"
@@ -48,20 +49,20 @@ type Options struct {
 
 // Reporter writes statuses during one term of leadership.
 type Reporter struct {
-	store   *bus.Store
+	store   *store.Store
 	options Options
 	records *records
 	queue   *loop.Queue
-	suspect map[string]struct{}        // members that the last sweep did not know; used by one worker at a time
-	views   bus.Views[api.MemberState] // as last reported on
-	began   time.Time                  // when Run did
+	suspect map[string]struct{}          // members that the last sweep did not know; used by one worker at a time
+	views   watch.Views[api.MemberState] // as last reported on
+	began   time.Time                    // when Run did
 
 	mu     sync.Mutex
 	warned map[string]time.Time // by member: when it was warned of last
 }
 
 // New returns a reporter on an open store; it writes nothing before Run.
-func New(store *bus.Store, o Options) *Reporter {
+func New(store *store.Store, o Options) *Reporter {
 	if o.Settle == 0 {
 		o.Settle = 100 * time.Millisecond
 	}

@@ -14,8 +14,10 @@ import (
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"flotilla/bus"
 	"flotilla/bus/bustest"
+	"flotilla/bus/member"
+	"flotilla/bus/store"
+	"flotilla/bus/streams"
 	"flotilla/core/api"
 	"flotilla/hub/reporter"
 	"flotilla/subjects"
@@ -25,16 +27,16 @@ import (
 // house is a leader's store with a reporter on it; the test plays everyone else.
 type house struct {
 	server   *bustest.Server
-	store    *bus.Store
-	statuses *bus.Table[api.PlacementStatus]
-	agents   map[string]*bus.AgentConn
+	store    *store.Store
+	statuses *store.Table[api.PlacementStatus]
+	agents   map[string]*member.Conn
 	stop     func()
 }
 
 func start(t *testing.T, o reporter.Options, members ...string) *house {
 	server := bustest.Start(t)
-	h := &house{server: server, store: server.Lead(t), agents: map[string]*bus.AgentConn{}}
-	h.statuses = bus.TableOf[api.PlacementStatus](h.store.State, subjects.Statuses)
+	h := &house{server: server, store: server.Lead(t), agents: map[string]*member.Conn{}}
+	h.statuses = store.TableOf[api.PlacementStatus](h.store.State, subjects.Statuses)
 	for _, m := range members {
 		h.agents[m] = server.Agent(t, m)
 		h.put(t, subjects.MemberSpecs.Key(m), api.Spec{Object: api.ObjectRef{Kind: api.KindMemberCluster, Name: m}, UID: "m", Body: json.RawMessage(`{}`)})
@@ -62,7 +64,7 @@ func (h *house) run(t *testing.T, o reporter.Options) {
 func (h *house) put(t *testing.T, key string, value any) {
 	t.Helper()
 	bustest.Eventually(t, func() error {
-		_, err := h.store.Writer.Write(bustest.Context(t), bus.Op{Key: key, Value: value, Revision: h.store.State.Revision(key)})
+		_, err := h.store.Writer.Write(bustest.Context(t), store.Op{Key: key, Value: value, Revision: h.store.State.Revision(key)})
 		return err
 	})
 }
@@ -175,7 +177,7 @@ func TestStatusFollowsResults(t *testing.T) {
 func (h *house) told(t *testing.T, want []string) {
 	client := h.server.Inspector(t)
 	bustest.Eventually(t, func() error {
-		events, err := bus.ReadAudit(bustest.Context(t), client, bus.AuditQuery{Object: "placement/web"})
+		events, err := streams.ReadAudit(bustest.Context(t), client, streams.AuditQuery{Object: "placement/web"})
 		var reasons []string
 		next := 0
 		for _, e := range events {
@@ -247,7 +249,7 @@ func TestResultsThatCannotBeReadAreToldOf(t *testing.T) {
 	}
 	inspector := h.server.Inspector(t)
 	bustest.Eventually(t, func() error {
-		events, err := bus.ReadAudit(bustest.Context(t), inspector, bus.AuditQuery{Object: "member/berlin"})
+		events, err := streams.ReadAudit(bustest.Context(t), inspector, streams.AuditQuery{Object: "member/berlin"})
 		if err != nil || len(events) != 1 || events[0].Reason != "ResultUnreadable" || !strings.Contains(events[0].Message, "key berlin.7 of bucket result") {
 			return fmt.Errorf("told %+v, %w", events, err)
 		}

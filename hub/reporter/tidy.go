@@ -7,7 +7,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"flotilla/bus"
+	"flotilla/bus/watch"
 	"flotilla/core/api"
 	"flotilla/subjects"
 )
@@ -39,7 +39,7 @@ func (r *Reporter) sweep(ctx context.Context) (time.Time, error) {
 const warnEvery = 10 * time.Minute
 
 // refused warns, once in a while, of results that cannot be read.
-func (r *Reporter) refused(refusal bus.ResultRefusal) {
+func (r *Reporter) refused(refusal watch.ResultRefusal) {
 	now := r.store.Now()
 	r.options.Log.Error().Err(refusal.Err).Str("member", refusal.Member).Str("key", refusal.Key).Msg("results cannot be read and count as none")
 	r.mu.Lock()

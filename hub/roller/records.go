@@ -4,7 +4,8 @@ import (
 	"slices"
 	"time"
 
-	"flotilla/bus"
+	"flotilla/bus/store"
+	"flotilla/bus/watch"
 	"flotilla/core/api"
 	"flotilla/core/rollout"
 	"flotilla/subjects"
@@ -12,29 +13,29 @@ import (
 
 // records are the tables a release depends on.
 type records struct {
-	placements *bus.Table[api.Spec]
-	members    *bus.Table[api.Spec]
-	snapshots  *bus.Table[api.Snapshot]
-	seen       *bus.Table[api.MemberRecord]
-	schedules  *bus.Table[api.Schedule]
-	releases   *bus.Records[api.Release]
-	results    *bus.Values[api.PlacementResult]
+	placements *store.Table[api.Spec]
+	members    *store.Table[api.Spec]
+	snapshots  *store.Table[api.Snapshot]
+	seen       *store.Table[api.MemberRecord]
+	schedules  *store.Table[api.Schedule]
+	releases   *store.Records[api.Release]
+	results    *watch.Values[api.PlacementResult]
 
-	bound, released *bus.Inverse
+	bound, released *store.Inverse
 }
 
-func newRecords(s *bus.Store) *records {
+func newRecords(s *store.Store) *records {
 	a := s.State.As(subjects.Roller)
 	return &records{
-		placements: bus.Reads[api.Spec](a, subjects.PlacementSpecs),
-		members:    bus.Reads[api.Spec](a, subjects.MemberSpecs),
-		snapshots:  bus.Reads[api.Snapshot](a, subjects.Snapshots),
-		seen:       bus.Reads[api.MemberRecord](a, subjects.Members),
-		schedules:  bus.Reads[api.Schedule](a, subjects.Schedules),
-		releases:   bus.Writes[api.Release](a, subjects.Releases),
-		results:    bus.ValuesOf[api.PlacementResult](s.Results),
-		bound:      bus.Bound(a),
-		released:   bus.Released(a),
+		placements: store.Reads[api.Spec](a, subjects.PlacementSpecs),
+		members:    store.Reads[api.Spec](a, subjects.MemberSpecs),
+		snapshots:  store.Reads[api.Snapshot](a, subjects.Snapshots),
+		seen:       store.Reads[api.MemberRecord](a, subjects.Members),
+		schedules:  store.Reads[api.Schedule](a, subjects.Schedules),
+		releases:   store.Writes[api.Release](a, subjects.Releases),
+		results:    watch.ValuesOf[api.PlacementResult](s.Results),
+		bound:      store.Bound(a),
+		released:   store.Released(a),
 	}
 }
 
@@ -55,7 +56,7 @@ func (r *records) gather(name string, now time.Time) (rollout.Input, uint64, err
 		}
 		in.Placement = *p
 	}
-	if in.Latest, err = bus.LatestSnapshot(r.snapshots, name, spec.UID); err != nil {
+	if in.Latest, err = store.LatestSnapshot(r.snapshots, name, spec.UID); err != nil {
 		return in, 0, err
 	}
 	schedule, _, found, err := r.schedules.Find(name)

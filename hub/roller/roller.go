@@ -8,8 +8,9 @@ import (
 
 	"github.com/rs/zerolog"
 
-	"flotilla/bus"
 	"flotilla/bus/loop"
+	"flotilla/bus/store"
+	"flotilla/bus/watch"
 	"flotilla/core/rollout"
 	"flotilla/subjects"
 )
@@ -38,15 +39,15 @@ type Options struct {
 
 // Roller writes releases during one term of leadership.
 type Roller struct {
-	store   *bus.Store
+	store   *store.Store
 	options Options
 	records *records
 	queue   *loop.Queue
-	views   bus.Views[rollout.MemberView] // as last decided upon
+	views   watch.Views[rollout.MemberView] // as last decided upon
 }
 
 // New returns a roller on an open store; it writes nothing before Run.
-func New(store *bus.Store, o Options) *Roller {
+func New(store *store.Store, o Options) *Roller {
 	r := &Roller{store: store, options: o, records: newRecords(store)}
 	r.queue = loop.New(loop.Options{Workers: workers, Now: store.Now, Failed: r.failed, Runs: o.Runs})
 	return r
@@ -123,7 +124,7 @@ func (r *Roller) release(ctx context.Context, placement string) (time.Time, erro
 		return time.Time{}, err
 	}
 	plan := rollout.Next(in)
-	var op bus.Op
+	var op store.Op
 	switch {
 	case in.Placement.UID == "" && len(plan.Release.Entries) == 0:
 		if revision == 0 {

@@ -13,8 +13,11 @@ import (
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"flotilla/bus"
 	"flotilla/bus/bustest"
+	"flotilla/bus/member"
+	"flotilla/bus/store"
+	"flotilla/bus/streams"
+	"flotilla/bus/watch"
 	"flotilla/core/api"
 	"flotilla/hub/roller"
 	"flotilla/subjects"
@@ -24,16 +27,16 @@ import (
 // house is a leader's store with a roller on it; the test plays door, scheduler and agents.
 type house struct {
 	server   *bustest.Server
-	store    *bus.Store
-	releases *bus.Table[api.Release]
-	agents   map[string]*bus.AgentConn
+	store    *store.Store
+	releases *store.Table[api.Release]
+	agents   map[string]*member.Conn
 	stop     func()
 }
 
 func start(t *testing.T, members ...string) *house {
 	server := bustest.Start(t)
-	h := &house{server: server, store: server.Lead(t), agents: map[string]*bus.AgentConn{}}
-	h.releases = bus.TableOf[api.Release](h.store.State, subjects.Releases)
+	h := &house{server: server, store: server.Lead(t), agents: map[string]*member.Conn{}}
+	h.releases = store.TableOf[api.Release](h.store.State, subjects.Releases)
 	for _, m := range members {
 		h.agents[m] = server.Agent(t, m)
 		h.put(t, subjects.MemberSpecs.Key(m), memberSpec(m, nil))
@@ -60,7 +63,7 @@ func (h *house) run(t *testing.T) {
 func (h *house) put(t *testing.T, key string, value any) {
 	t.Helper()
 	bustest.Eventually(t, func() error {
-		_, err := h.store.Writer.Write(bustest.Context(t), bus.Op{Key: key, Value: value, Revision: h.store.State.Revision(key)})
+		_, err := h.store.Writer.Write(bustest.Context(t), store.Op{Key: key, Value: value, Revision: h.store.State.Revision(key)})
 		return err
 	})
 }
@@ -146,7 +149,7 @@ func (h *house) answerTo(t *testing.T, entries []api.ReleaseEntry, members ...st
 		require.NoError(t, h.agents[e.Member].PutResult(bustest.Context(t), subjects.CommandPlacement, "web", r))
 		bustest.Eventually(t, func() error {
 			entry, _ := h.store.Results.Get(subjects.ResultKey(e.Member, subjects.CommandPlacement, "web"))
-			found, err := bus.Decode[api.PlacementResult](entry)
+			found, err := watch.Decode[api.PlacementResult](entry)
 			if err != nil || found.Generation != e.Generation || found.UID != e.UID {
 				return fmt.Errorf("heard of %d of %s (%w), wanted %d", found.Generation, e.Member, err, e.Generation)
 			}
@@ -182,7 +185,7 @@ func TestRollout(t *testing.T) {
 
 	client := h.server.Inspector(t)
 	bustest.Eventually(t, func() error {
-		events, err := bus.ReadAudit(bustest.Context(t), client, bus.AuditQuery{Object: "placement/web"})
+		events, err := streams.ReadAudit(bustest.Context(t), client, streams.AuditQuery{Object: "placement/web"})
 		var told []string
 		for _, e := range events {
 			told = append(told, e.Message)

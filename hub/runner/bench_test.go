@@ -9,8 +9,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"flotilla/bus"
 	"flotilla/bus/bustest"
+	"flotilla/bus/store"
 	"flotilla/core/api"
 	"flotilla/subjects"
 )
@@ -47,7 +47,7 @@ func processTime(b *testing.B) time.Duration {
 
 type benchYard struct {
 	b     *testing.B
-	store *bus.Store
+	store *store.Store
 	room  *Runner
 	runs  []string
 }
@@ -57,14 +57,14 @@ func newBenchYard(b *testing.B) *benchYard {
 	for i := range benchRuns {
 		run := fmt.Sprintf("run-%02d", i)
 		y.runs = append(y.runs, run)
-		ops := []bus.Op{bus.Put(subjects.RunSpecs.Key(run), benchSpec(api.KindUpdateRun, run, fmt.Sprintf(
+		ops := []store.Op{store.Put(subjects.RunSpecs.Key(run), benchSpec(api.KindUpdateRun, run, fmt.Sprintf(
 			`{"spec":{"upgrade":{"type":"Full","kubernetesVersion":"1.29.9"},"strategy":{"stages":[{"name":"all","maxConcurrency":"%d",
 			"memberSelector":{"byLabel":"run=%s"}}]}}}`, benchAtOnce, run)), 0)}
 		for j := range benchMembers {
 			member := fmt.Sprintf("%s-m%02d", run, j)
 			ops = append(ops,
-				bus.Put(subjects.MemberSpecs.Key(member), benchSpec(api.KindMemberCluster, member, `{"metadata":{"labels":{"run":"`+run+`"}}}`), 0),
-				bus.Put(subjects.Members.Key(member), api.MemberRecord{Name: member, UID: "uid-" + member, State: api.MemberReady}, 0))
+				store.Put(subjects.MemberSpecs.Key(member), benchSpec(api.KindMemberCluster, member, `{"metadata":{"labels":{"run":"`+run+`"}}}`), 0),
+				store.Put(subjects.Members.Key(member), api.MemberRecord{Name: member, UID: "uid-" + member, State: api.MemberReady}, 0))
 			y.publish(y.store.Conn.Fleet.Inventory(member), api.MemberInventory{
 				Header: api.NewHeader(api.KindInventory), ControlPlaneVersion: "1.29.2",
 				NodePools: []api.NodePoolFacts{{Name: "np1", KubernetesVersion: "1.29.2"}},

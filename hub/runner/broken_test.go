@@ -6,8 +6,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"flotilla/bus"
 	"flotilla/bus/bustest"
+	"flotilla/bus/store"
 	"flotilla/hub/runner"
 	"flotilla/subjects"
 )
@@ -19,7 +19,7 @@ func TestWhatCannotBeReadIsNotGone(t *testing.T) {
 		y.updateRun("r1", toNew(1))
 		y.start("r1")
 		y.eventually("r1", "Running: berlin Running")
-		_, err := y.store.Writer.Write(bustest.Context(t), bus.Put(key, json.RawMessage(`{"uid":{}}`), y.store.State.Revision(key)))
+		_, err := y.store.Writer.Write(bustest.Context(t), store.Put(key, json.RawMessage(`{"uid":{}}`), y.store.State.Revision(key)))
 		require.NoError(t, err)
 		y.updateRun("r2", toNew(1))
 		y.eventually("r2", "NotStarted: berlin NotStarted")

@@ -11,6 +11,7 @@ import (
 
 	"flotilla/bus"
 	"flotilla/bus/bustest"
+	"flotilla/bus/store"
 	"flotilla/core/api"
 	"flotilla/hub/runner"
 	"flotilla/subjects"
@@ -44,7 +45,7 @@ func (y *yard) writeFilled(run string, length int) bool {
 	status := copied(y.t, &shared)
 	m := &status.Stages[0].Groups[0].Members[0]
 	m.History = []api.UpgradeAttempt{{OperationID: "old", Message: noise(length)}}
-	_, err := y.store.Writer.Write(bustest.Context(y.t), bus.Op{Key: subjects.Runs.Key(run), Value: status, Revision: revision})
+	_, err := y.store.Writer.Write(bustest.Context(y.t), store.Op{Key: subjects.Runs.Key(run), Value: status, Revision: revision})
 	if errors.Is(err, bus.ErrTooLarge) {
 		return false
 	}

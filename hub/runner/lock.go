@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"flotilla/bus"
+	"flotilla/bus/store"
 	"flotilla/core/api"
 	"flotilla/core/upgrade"
 )
@@ -20,14 +20,14 @@ func runOf(owner string) (string, bool) { return strings.CutPrefix(owner, ownerP
 
 // lockOps are the writes that give back and take the locks of a decision. A lock that one operation of
 // a run gives back and its next one takes changes hands in one write.
-func (r *Runner) lockOps(step *upgrade.Decision, run string, now time.Time) []bus.Op {
-	freed := map[string]bus.Op{}
+func (r *Runner) lockOps(step *upgrade.Decision, run string, now time.Time) []store.Op {
+	freed := map[string]store.Op{}
 	for _, lock := range step.Release {
 		if op, held := r.records.locks.Release(lock.Member, lock.Operation); held {
 			freed[lock.Member] = op
 		}
 	}
-	ops := make([]bus.Op, 0, len(step.Take)+len(freed)+1)
+	ops := make([]store.Op, 0, len(step.Take)+len(freed)+1)
 	for _, lock := range step.Take {
 		ops = append(ops, r.records.locks.Pass(lock.Member, lock.Operation, owner(run), now, freed[lock.Member].Revision))
 		delete(freed, lock.Member)
@@ -41,8 +41,8 @@ func (r *Runner) lockOps(step *upgrade.Decision, run string, now time.Time) []bu
 }
 
 // releaseAll are the writes that give back every lock a run holds.
-func (r *Runner) releaseAll(status *api.UpdateRunStatus) []bus.Op {
-	var ops []bus.Op
+func (r *Runner) releaseAll(status *api.UpdateRunStatus) []store.Op {
+	var ops []store.Op
 	eachMember(status, func(m *api.MemberUpdateStatus) {
 		if op, held := r.records.locks.Release(m.Name, m.OperationID); held {
 			ops = append(ops, op)

@@ -7,7 +7,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/uuid"
 
-	"flotilla/bus"
+	"flotilla/bus/store"
 	"flotilla/core/api"
 	"flotilla/core/upgrade"
 	"flotilla/subjects"
@@ -41,7 +41,7 @@ func (r *Runner) followProfile(ctx context.Context, name string) (time.Time, err
 		}
 	}
 	var told []api.Audit
-	var ops []bus.Op
+	var ops []store.Op
 	if d.Changed {
 		told, ops = append(told, trigger(name, &d.Status)), append(ops, r.records.profiles.Put(name, &d.Status, revision))
 	}
@@ -126,7 +126,7 @@ func (r *Runner) heads() ([]upgrade.RunHead, error) {
 // adopt writes a run that a profile made, spec and status, and starts it in the same write when start is
 // set: a hub that ends in between leaves no run that nobody starts. With it goes what told and ops say,
 // which led to the run.
-func (r *Runner) adopt(ctx context.Context, made *upgrade.NewRun, start bool, by api.Caller, told []api.Audit, ops ...bus.Op) error {
+func (r *Runner) adopt(ctx context.Context, made *upgrade.NewRun, start bool, by api.Caller, told []api.Audit, ops ...store.Op) error {
 	run, status := &made.Run, made.Status
 	run.UID = uuid.NewUUID()
 	status.UID = string(run.UID)
@@ -180,7 +180,7 @@ func (r *Runner) act(ctx context.Context, run, verb, who string) error {
 
 // remove deletes a run that waited in vain, spec and status.
 func (r *Runner) remove(ctx context.Context, run, who string) error {
-	var ops []bus.Op
+	var ops []store.Op
 	if op, found := r.options.Entry.Leave(run); found {
 		ops = append(ops, op)
 	}

@@ -8,8 +8,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"flotilla/bus"
 	"flotilla/bus/bustest"
+	"flotilla/bus/store"
 	"flotilla/core/api"
 	"flotilla/hub/runner"
 	"flotilla/subjects"
@@ -80,7 +80,7 @@ func TestAProfileFollowsItsChannel(t *testing.T) {
 	first := y.version("1.29.9", "Running: berlin Running")
 	y.told("run/"+first, "Created", "by profile fast")
 	y.told("profile/fast", "TriggerSucceeded", "created and started run "+first)
-	spec, _, found := bus.TableOf[api.Spec](y.store.State, subjects.RunSpecs).Get(first)
+	spec, _, found := store.TableOf[api.Spec](y.store.State, subjects.RunSpecs).Get(first)
 	require.True(t, found, "a run that a profile makes is an object like any other")
 	run, err := api.SpecOf[api.UpdateRun](&spec)
 	require.NoError(t, err)
@@ -134,7 +134,7 @@ func TestAProfileThatCannotMakeARunSaysWhy(t *testing.T) {
 	y := newYard(t, runner.Options{Poll: never}, "berlin")
 	y.catalog(1, "1.29.9")
 	y.profile("fast", `{"channel":"Rapid","strategyName":"slow"}`)
-	profiles := bus.TableOf[api.AutoUpgradeProfileStatus](y.store.State, subjects.Profiles)
+	profiles := store.TableOf[api.AutoUpgradeProfileStatus](y.store.State, subjects.Profiles)
 	noted := func(want string) {
 		t.Helper()
 		bustest.Eventually(t, func() error {

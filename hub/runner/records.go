@@ -3,7 +3,8 @@ package runner
 import (
 	"time"
 
-	"flotilla/bus"
+	"flotilla/bus/store"
+	"flotilla/bus/watch"
 	"flotilla/core/api"
 	"flotilla/core/upgrade"
 	"flotilla/core/version"
@@ -12,21 +13,21 @@ import (
 
 // records are what decisions depend on.
 type records struct {
-	store        *bus.Store
-	members      *bus.Table[api.Spec]
-	maintenance  *bus.Table[api.Spec]
-	runSpecs     *bus.Table[api.Spec]
-	strategies   *bus.Table[api.Spec]
-	profileSpecs *bus.Table[api.Spec]
-	catalogs     *bus.Table[api.Spec]
-	seen         *bus.Table[api.MemberRecord]
-	runs         *bus.Records[api.UpdateRunStatus]
-	profiles     *bus.Records[api.AutoUpgradeProfileStatus]
-	locks        *bus.Locks
-	disruptions  *bus.Table[api.DisruptionRecord]
-	results      *bus.Values[api.UpgradeResult]
-	inventories  *bus.Values[api.MemberInventory]
-	heartbeats   *bus.Cache
+	store        *store.Store
+	members      *store.Table[api.Spec]
+	maintenance  *store.Table[api.Spec]
+	runSpecs     *store.Table[api.Spec]
+	strategies   *store.Table[api.Spec]
+	profileSpecs *store.Table[api.Spec]
+	catalogs     *store.Table[api.Spec]
+	seen         *store.Table[api.MemberRecord]
+	runs         *store.Records[api.UpdateRunStatus]
+	profiles     *store.Records[api.AutoUpgradeProfileStatus]
+	locks        *store.Locks
+	disruptions  *store.Table[api.DisruptionRecord]
+	results      *watch.Values[api.UpgradeResult]
+	inventories  *watch.Values[api.MemberInventory]
+	heartbeats   *watch.Cache
 
 	decoded map[string]decodedRun // by run
 	parsed  parsedCatalog
@@ -43,20 +44,20 @@ type parsedCatalog struct {
 	catalog  *version.Catalog
 }
 
-func newRecords(s *bus.Store) *records {
+func newRecords(s *store.Store) *records {
 	a := s.State.As(subjects.Runner)
-	spec := func(f subjects.Family) *bus.Table[api.Spec] { return bus.Reads[api.Spec](a, f) }
+	spec := func(f subjects.Family) *store.Table[api.Spec] { return store.Reads[api.Spec](a, f) }
 	return &records{
 		store:   s,
 		members: spec(subjects.MemberSpecs), maintenance: spec(subjects.MaintenanceSpecs), runSpecs: spec(subjects.RunSpecs),
 		strategies: spec(subjects.StrategySpecs), profileSpecs: spec(subjects.ProfileSpecs), catalogs: spec(subjects.CatalogSpecs),
-		seen:        bus.Reads[api.MemberRecord](a, subjects.Members),
-		runs:        bus.Writes[api.UpdateRunStatus](a, subjects.Runs),
-		profiles:    bus.Writes[api.AutoUpgradeProfileStatus](a, subjects.Profiles),
-		locks:       bus.LocksOf(a),
-		disruptions: bus.Reads[api.DisruptionRecord](a, subjects.Disruptions),
-		results:     bus.ValuesOf[api.UpgradeResult](s.Results),
-		inventories: bus.ValuesOf[api.MemberInventory](s.Inventories),
+		seen:        store.Reads[api.MemberRecord](a, subjects.Members),
+		runs:        store.Writes[api.UpdateRunStatus](a, subjects.Runs),
+		profiles:    store.Writes[api.AutoUpgradeProfileStatus](a, subjects.Profiles),
+		locks:       store.LocksOf(a),
+		disruptions: store.Reads[api.DisruptionRecord](a, subjects.Disruptions),
+		results:     watch.ValuesOf[api.UpgradeResult](s.Results),
+		inventories: watch.ValuesOf[api.MemberInventory](s.Inventories),
 		heartbeats:  s.Heartbeats,
 		decoded:     map[string]decodedRun{},
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"flotilla/bus"
+	"flotilla/bus/store"
 	"flotilla/core/api"
 	"flotilla/core/upgrade"
 	"flotilla/subjects"
@@ -64,7 +65,7 @@ func (r *Runner) create(ctx context.Context, s *situation) error {
 		status = refused(s.run, refusal)
 		event.Type, event.Reason, event.Message = "Warning", refusal.Code, "cannot be created: "+refusal.Error()
 	}
-	var ops []bus.Op
+	var ops []store.Op
 	if old := s.status; old != nil {
 		if old.UID != status.UID {
 			ops = r.releaseAll(old)

@@ -9,8 +9,8 @@ import (
 
 	"github.com/rs/zerolog"
 
-	"flotilla/bus"
 	"flotilla/bus/loop"
+	"flotilla/bus/store"
 	"flotilla/core/api"
 	"flotilla/subjects"
 )
@@ -54,13 +54,13 @@ type Options struct {
 
 // Entry has the spec of a run written as the door does, and removed, by whoever commits what it returns.
 type Entry interface {
-	Enter(run *api.UpdateRun) (bus.Op, error)
-	Leave(run string) (op bus.Op, found bool)
+	Enter(run *api.UpdateRun) (store.Op, error)
+	Leave(run string) (op store.Op, found bool)
 }
 
 // Runner brings runs forward during one term of leadership.
 type Runner struct {
-	store   *bus.Store
+	store   *store.Store
 	options Options
 	records *records
 	queue   *loop.Queue
@@ -73,7 +73,7 @@ type Runner struct {
 }
 
 // New returns a runner on an open store. Before Run it writes only what its verbs are asked for.
-func New(store *bus.Store, o Options) *Runner {
+func New(store *store.Store, o Options) *Runner {
 	if o.Now == nil {
 		o.Now = store.Now
 	}

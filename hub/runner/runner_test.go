@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"flotilla/bus"
 	"flotilla/bus/bustest"
+	"flotilla/bus/store"
 	"flotilla/core/api"
 	"flotilla/core/upgrade"
 	"flotilla/hub/runner"
@@ -144,7 +144,7 @@ func TestADisruptionThatHoldsAMemberIsNamed(t *testing.T) {
 		record := api.DisruptionRecord{Header: api.NewHeader(api.KindDisruptionRecord), Member: "berlin", Disruptions: append([]api.Disruption{
 			{ID: "old", Phase: api.PhaseDone, Ended: metav1.NewTime(elsewhen.Now())}, one,
 		}, more...)}
-		_, err := y.store.Writer.Write(bustest.Context(t), bus.Put(key, record, y.store.State.Revision(key)))
+		_, err := y.store.Writer.Write(bustest.Context(t), store.Put(key, record, y.store.State.Revision(key)))
 		require.NoError(t, err)
 	}
 	waits := func(want string) {

@@ -13,8 +13,10 @@ import (
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"flotilla/bus"
 	"flotilla/bus/bustest"
+	"flotilla/bus/member"
+	"flotilla/bus/store"
+	"flotilla/bus/streams"
 	"flotilla/core/api"
 	"flotilla/core/upgrade"
 	"flotilla/hub/door"
@@ -79,10 +81,10 @@ var anna = api.Caller{Name: "anna", Role: api.RoleAdmin}
 type yard struct {
 	t       testing.TB
 	server  *bustest.Server
-	store   *bus.Store
-	runs    *bus.Table[api.UpdateRunStatus]
-	locks   *bus.Locks
-	agents  map[string]*bus.AgentConn
+	store   *store.Store
+	runs    *store.Table[api.UpdateRunStatus]
+	locks   *store.Locks
+	agents  map[string]*member.Conn
 	options runner.Options
 	room    *runner.Runner
 	stop    func()
@@ -91,9 +93,9 @@ type yard struct {
 func newYard(t testing.TB, o runner.Options, members ...string) *yard {
 	t.Helper()
 	server := bustest.Start(t)
-	y := &yard{t: t, server: server, store: server.Lead(t), agents: map[string]*bus.AgentConn{}, options: o}
-	y.runs = bus.TableOf[api.UpdateRunStatus](y.store.State, subjects.Runs)
-	y.locks = bus.LocksOf(y.store.State.As(subjects.Runner))
+	y := &yard{t: t, server: server, store: server.Lead(t), agents: map[string]*member.Conn{}, options: o}
+	y.runs = store.TableOf[api.UpdateRunStatus](y.store.State, subjects.Runs)
+	y.locks = store.LocksOf(y.store.State.As(subjects.Runner))
 	for _, m := range members {
 		y.member(m, "u-"+m, nil)
 		y.inventory(m, "1.29.2")
@@ -122,7 +124,7 @@ func (y *yard) run() {
 func (y *yard) put(key string, value any) {
 	y.t.Helper()
 	bustest.Eventually(y.t, func() error {
-		_, err := y.store.Writer.Write(bustest.Context(y.t), bus.Op{Key: key, Value: value, Revision: y.store.State.Revision(key)})
+		_, err := y.store.Writer.Write(bustest.Context(y.t), store.Op{Key: key, Value: value, Revision: y.store.State.Revision(key)})
 		return err
 	})
 }
@@ -140,7 +142,7 @@ func (y *yard) record(name, uid string, state api.MemberState, lastSeen time.Tim
 	y.put(subjects.Members.Key(name), api.MemberRecord{Name: name, UID: uid, State: state, LastSeen: metav1.NewTime(lastSeen)})
 }
 
-func (y *yard) agent(name string) *bus.AgentConn {
+func (y *yard) agent(name string) *member.Conn {
 	if y.agents[name] == nil {
 		y.agents[name] = y.server.Agent(y.t, name)
 	}
@@ -304,7 +306,7 @@ func (y *yard) told(object string, words ...string) {
 	y.t.Helper()
 	client := y.server.Inspector(y.t)
 	bustest.Eventually(y.t, func() error {
-		events, err := bus.ReadAudit(bustest.Context(y.t), client, bus.AuditQuery{Object: object})
+		events, err := streams.ReadAudit(bustest.Context(y.t), client, streams.AuditQuery{Object: object})
 		var all []string
 		for _, e := range events {
 			line := e.Reason + ": " + e.Message + " by " + e.By

@@ -6,7 +6,8 @@ import (
 	"maps"
 	"slices"
 
-	"flotilla/bus"
+	"flotilla/bus/census"
+	"flotilla/bus/store"
 	"flotilla/core/api"
 	"flotilla/core/verdict"
 	"flotilla/subjects"
@@ -37,34 +38,34 @@ func (s *Salvage) acceptLoss(ctx context.Context, by api.Caller) (any, error) {
 
 // lost is what has to go after what is gone.
 type lost struct {
-	access *bus.Access
+	access *store.Access
 	// placement and member say whether one is among what is gone.
 	placement, member func(name string) bool
-	ops               map[string]bus.Op // by key
+	ops               map[string]store.Op // by key
 }
 
 // lostOf finds out what is gone: when not every record is named, all that have no object count.
-func lostOf(store *bus.Store, d *bus.Damage) *lost {
+func lostOf(leader *store.Store, d *census.Damage) *lost {
 	gone := func(family subjects.Family) func(string) bool {
 		return func(name string) bool {
 			key := family.Key(name)
-			return slices.Contains(d.Gone, key) || !d.Complete() && store.State.Revision(key) == 0
+			return slices.Contains(d.Gone, key) || !d.Complete() && leader.State.Revision(key) == 0
 		}
 	}
-	return &lost{store.State.As(subjects.Salvage), gone(subjects.PlacementSpecs), gone(subjects.MemberSpecs), map[string]bus.Op{}}
+	return &lost{leader.State.As(subjects.Salvage), gone(subjects.PlacementSpecs), gone(subjects.MemberSpecs), map[string]store.Op{}}
 }
 
 // changes are what lets that which is gone be missing everywhere.
-func (l *lost) changes() []bus.Op {
-	schedules, releases := bus.Writes[api.Schedule](l.access, subjects.Schedules), bus.Writes[api.Release](l.access, subjects.Releases)
+func (l *lost) changes() []store.Op {
+	schedules, releases := store.Writes[api.Schedule](l.access, subjects.Schedules), store.Writes[api.Release](l.access, subjects.Releases)
 	cut(l, schedules, l.unscheduled)
 	cut(l, releases, l.unreleased)
 	drop(l, schedules, subjects.Schedules)
-	drop(l, bus.Writes[verdict.Verdicts](l.access, subjects.Verdicts), subjects.Verdicts)
+	drop(l, store.Writes[verdict.Verdicts](l.access, subjects.Verdicts), subjects.Verdicts)
 	drop(l, releases, subjects.Releases)
-	drop(l, bus.Writes[api.PlacementStatus](l.access, subjects.Statuses), subjects.Statuses)
-	drop(l, bus.Writes[api.Snapshot](l.access, subjects.Snapshots), subjects.Snapshots)
-	sorted := make([]bus.Op, 0, len(l.ops))
+	drop(l, store.Writes[api.PlacementStatus](l.access, subjects.Statuses), subjects.Statuses)
+	drop(l, store.Writes[api.Snapshot](l.access, subjects.Snapshots), subjects.Snapshots)
+	sorted := make([]store.Op, 0, len(l.ops))
 	for _, key := range slices.Sorted(maps.Keys(l.ops)) {
 		sorted = append(sorted, l.ops[key])
 	}
@@ -72,7 +73,7 @@ func (l *lost) changes() []bus.Op {
 }
 
 // drop removes the records of placements that are gone.
-func drop[T any](l *lost, records *bus.Records[T], family subjects.Family) {
+func drop[T any](l *lost, records *store.Records[T], family subjects.Family) {
 	for _, name := range records.Names() {
 		if l.placement(family.Group(name)) {
 			l.ops[records.Key(name)] = records.Delete(name, records.Revision(name))
@@ -81,7 +82,7 @@ func drop[T any](l *lost, records *bus.Records[T], family subjects.Family) {
 }
 
 // cut writes records anew from which something was taken out.
-func cut[T any](l *lost, records *bus.Records[T], without func(*T) bool) {
+func cut[T any](l *lost, records *store.Records[T], without func(*T) bool) {
 	for _, entry := range records.All() {
 		if next := entry.Value; without(&next) {
 			l.ops[records.Key(entry.Name)] = records.Put(entry.Name, &next, entry.Revision)

@@ -9,8 +9,8 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/stretchr/testify/require"
 
-	"flotilla/bus"
 	"flotilla/bus/bustest"
+	"flotilla/bus/store"
 	"flotilla/core/api"
 	"flotilla/core/verdict"
 	"flotilla/subjects"
@@ -20,10 +20,10 @@ import (
 func house(t *testing.T) *bustest.Server {
 	t.Helper()
 	server := bustest.Start(t)
-	store := server.Lead(t)
+	leader := server.Lead(t)
 	put := func(family subjects.Family, name string, value any) {
 		t.Helper()
-		_, err := store.Writer.Write(bustest.Context(t), bus.Put(family.Key(name), value, 0))
+		_, err := leader.Writer.Write(bustest.Context(t), store.Put(family.Key(name), value, 0))
 		require.NoError(t, err)
 	}
 	for _, name := range []string{"berlin", "oslo"} {
@@ -42,7 +42,7 @@ func house(t *testing.T) *bustest.Server {
 }
 
 // accepted takes records of a copy of a house away as a damaged file does, accepts the loss, and returns what is left.
-func accepted(t *testing.T, server *bustest.Server, keys ...string) *bus.State {
+func accepted(t *testing.T, server *bustest.Server, keys ...string) *store.State {
 	t.Helper()
 	copied := server.Copied(t, func(string) {})
 	c := copied.Hub(t)
@@ -51,10 +51,10 @@ func accepted(t *testing.T, server *bustest.Server, keys ...string) *bus.State {
 	for _, key := range keys {
 		require.NoError(t, stream.Purge(t.Context(), jetstream.WithPurgeSubject(c.Fleet.BucketSubject(subjects.State, key))))
 	}
-	store := bustest.Lead(t, c, "hub-test", bus.LeadOptions{})
-	require.NotNil(t, store.Damage)
-	goOn(t, copied, store)
-	left := bus.NewState(copied.Hub(t))
+	leader := bustest.Lead(t, c, "hub-test", store.LeadOptions{})
+	require.NotNil(t, leader.Damage)
+	goOn(t, copied, leader)
+	left := store.NewState(copied.Hub(t))
 	watching, stop := context.WithCancel(context.WithoutCancel(t.Context()))
 	stopped := make(chan struct{})
 	go func() { defer close(stopped); left.Run(watching) }()
@@ -64,12 +64,12 @@ func accepted(t *testing.T, server *bustest.Server, keys ...string) *bus.State {
 }
 
 // on lists the members of a placement's schedule and release.
-func on(state *bus.State, placement string) (scheduled, released []string) {
-	schedule, _, _ := bus.TableOf[api.Schedule](state, subjects.Schedules).Get(placement)
+func on(state *store.State, placement string) (scheduled, released []string) {
+	schedule, _, _ := store.TableOf[api.Schedule](state, subjects.Schedules).Get(placement)
 	for i := range schedule.Bindings {
 		scheduled = append(scheduled, schedule.Bindings[i].Member)
 	}
-	release, _, _ := bus.TableOf[api.Release](state, subjects.Releases).Get(placement)
+	release, _, _ := store.TableOf[api.Release](state, subjects.Releases).Get(placement)
 	for i := range release.Entries {
 		released = append(released, release.Entries[i].Member)
 	}

@@ -13,6 +13,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"flotilla/bus"
+	"flotilla/bus/store"
+	"flotilla/bus/streams"
 	"flotilla/core/api"
 	"flotilla/core/seal"
 )
@@ -34,14 +36,14 @@ type moment struct {
 
 // backups hands out state, page by page.
 type backups struct {
-	store *bus.Store
+	store *store.Store
 
 	mu    sync.Mutex
 	known map[string]*moment
 	order []string // sessions, oldest first
 }
 
-func newBackups(store *bus.Store) *backups {
+func newBackups(store *store.Store) *backups {
 	return &backups{store: store, known: map[string]*moment{}}
 }
 
@@ -98,7 +100,7 @@ func (b *backups) take(ctx context.Context) (*moment, error) {
 	}
 	m.head = api.BackupHead{
 		Kind: api.KindBackup, Version: api.BackupVersion, Fleet: b.store.Conn.Fleet.Name, At: metav1.NewTime(b.store.Now()),
-		Sealing: bus.Sealing(b.store.Keys), Salt: salt, Epoch: b.store.Term.Epoch, Term: b.store.Term.Term, Records: len(records), Contents: len(contents),
+		Sealing: streams.Sealing(b.store.Keys), Salt: salt, Epoch: b.store.Term.Epoch, Term: b.store.Term.Term, Records: len(records), Contents: len(contents),
 	}
 	return m, nil
 }

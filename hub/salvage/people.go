@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"flotilla/bus"
+	"flotilla/bus/store"
 	"flotilla/core/api"
 	"flotilla/subjects"
 )
@@ -43,7 +44,7 @@ func (s *Salvage) stay(prefix string, records map[string][]byte) {
 
 // withCaller refuses who was revoked, as far as what is left of state says, also where servers do not know it.
 func (s *Salvage) withCaller(handler bus.Handler) bus.Handler {
-	users := bus.Reads[api.User](s.store.State.As(subjects.Salvage), subjects.Users)
+	users := store.Reads[api.User](s.store.State.As(subjects.Salvage), subjects.Users)
 	return func(ctx context.Context, by api.Caller, body []byte) (any, error) {
 		if user, _, known := users.Get(by.Name); known && user.Refuses(by) {
 			return nil, &api.Failure{Code: api.CodeRefused, Message: fmt.Sprintf("these credentials of %s were revoked", by.Name)}

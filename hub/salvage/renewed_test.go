@@ -11,6 +11,7 @@ import (
 
 	"flotilla/bus"
 	"flotilla/bus/bustest"
+	"flotilla/bus/store"
 	"flotilla/core/api"
 	"flotilla/hub/salvage"
 	"flotilla/subjects"
@@ -24,7 +25,7 @@ func stopped(t *testing.T, schedules int) *bustest.Server {
 	ctx, stop := context.WithCancel(bustest.Context(t))
 	defer stop()
 	c := server.Hub(t)
-	require.NoError(t, bus.Lead(ctx, c, "hub-test", bus.LeadOptions{Secrets: bustest.ReadKeys}, func(ctx context.Context, store *bus.Store) error {
+	require.NoError(t, store.Lead(ctx, c, "hub-test", store.LeadOptions{Secrets: bustest.ReadKeys}, func(ctx context.Context, store *store.Store) error {
 		defer stop()
 		return rewrite(ctx, store, schedules)
 	}))
@@ -34,11 +35,11 @@ func stopped(t *testing.T, schedules int) *bustest.Server {
 }
 
 // rewrite writes schedules, whether they are there or not.
-func rewrite(ctx context.Context, store *bus.Store, schedules int) error {
+func rewrite(ctx context.Context, leader *store.Store, schedules int) error {
 	for i := range schedules {
 		name := fmt.Sprintf("p%d", i)
 		key := subjects.Schedules.Key(name)
-		if _, err := store.Writer.Write(ctx, bus.Put(key, api.Schedule{Placement: name}, store.State.Revision(key))); err != nil {
+		if _, err := leader.Writer.Write(ctx, store.Put(key, api.Schedule{Placement: name}, leader.State.Revision(key))); err != nil {
 			return err
 		}
 	}
@@ -46,20 +47,20 @@ func rewrite(ctx context.Context, store *bus.Store, schedules int) error {
 }
 
 // accept leads, accepts the loss of what is gone, and leads again.
-func accept(t *testing.T, server *bustest.Server) *bus.Store {
+func accept(t *testing.T, server *bustest.Server) *store.Store {
 	t.Helper()
-	store := bustest.Lead(t, server.Hub(t), "hub-test", bus.LeadOptions{})
-	if store.Damage == nil {
-		return store
+	leader := bustest.Lead(t, server.Hub(t), "hub-test", store.LeadOptions{})
+	if leader.Damage == nil {
+		return leader
 	}
-	goOn(t, server, store)
-	again := bustest.Lead(t, server.Hub(t), "hub-test", bus.LeadOptions{})
-	require.Greater(t, again.Term.Epoch, store.Term.Epoch, "numbers of what is gone are given again")
+	goOn(t, server, leader)
+	again := bustest.Lead(t, server.Hub(t), "hub-test", store.LeadOptions{})
+	require.Greater(t, again.Term.Epoch, leader.Term.Epoch, "numbers of what is gone are given again")
 	return again
 }
 
 // goOn accepts the loss.
-func goOn(t *testing.T, server *bustest.Server, store *bus.Store) {
+func goOn(t *testing.T, server *bustest.Server, store *store.Store) {
 	t.Helper()
 	ended := make(chan error, 1)
 	go func() {
@@ -78,14 +79,14 @@ func TestWhatWasDamagedIsWrittenAgain(t *testing.T) {
 	for cut := range cuts {
 		t.Run(fmt.Sprint(cut), func(t *testing.T) {
 			copied := server.Copied(t, func(dir string) { turnOver(t, dir, cut, cuts) })
-			store := accept(t, copied)
-			require.Nil(t, store.Damage)
-			if len(store.State.Keys(subjects.Schedules.Prefix())) < schedules {
+			leader := accept(t, copied)
+			require.Nil(t, leader.Damage)
+			if len(leader.State.Keys(subjects.Schedules.Prefix())) < schedules {
 				damaged++
 			}
-			require.NoError(t, rewrite(bustest.Context(t), store, schedules))
+			require.NoError(t, rewrite(bustest.Context(t), leader, schedules))
 			killed := copied.Copied(t, func(string) {})
-			again := bustest.Lead(t, killed.Hub(t), "hub-test", bus.LeadOptions{})
+			again := bustest.Lead(t, killed.Hub(t), "hub-test", store.LeadOptions{})
 			require.Nil(t, again.Damage)
 			require.Len(t, again.State.Keys(subjects.Schedules.Prefix()), schedules)
 		})

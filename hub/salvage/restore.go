@@ -8,7 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"flotilla/bus"
+	"flotilla/bus/store"
+	"flotilla/bus/streams"
 	"flotilla/core/api"
 	"flotilla/subjects"
 )
@@ -26,7 +27,7 @@ type incoming struct {
 }
 
 // mayRestore says whether a backup may take the place of the state of a store.
-func mayRestore(store *bus.Store, r *api.RestoreRequest) error {
+func mayRestore(store *store.Store, r *api.RestoreRequest) error {
 	refuse := func(text, next string) error {
 		return &api.Failure{Code: api.CodeRefused, Message: text + "; nothing was changed", Next: next}
 	}
@@ -39,7 +40,7 @@ func mayRestore(store *bus.Store, r *api.RestoreRequest) error {
 	case r.Head.Fleet != fleet:
 		return refuse(fmt.Sprintf("the backup is of fleet %s, this is fleet %s", r.Head.Fleet, fleet), "flotilla backup --help")
 	}
-	if err := bus.CheckSealing(&r.Head.Sealing, store.Keys); err != nil {
+	if err := streams.CheckSealing(&r.Head.Sealing, store.Keys); err != nil {
 		return refuse("the backup cannot be opened: "+err.Error(), "flotilla secrets --help")
 	}
 	if objects := len(store.State.Keys(subjects.SpecPrefix)); store.Damage == nil && objects > 0 && !r.Replace {

@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"flotilla/bus"
+	"flotilla/bus/store"
 	"flotilla/core/api"
 	"flotilla/subjects"
 )
@@ -32,7 +33,7 @@ type Options struct {
 
 // Salvage answers requests on behalf of a hub that holds the lease and does not lead.
 type Salvage struct {
-	store   *bus.Store
+	store   *store.Store
 	options Options
 	since   metav1.Time
 
@@ -49,7 +50,7 @@ const defaultPatience = time.Minute
 const lingers = time.Second
 
 // New returns a salvage of a store that is damaged, or to be restored; it answers nothing before Run.
-func New(store *bus.Store, o Options) *Salvage {
+func New(store *store.Store, o Options) *Salvage {
 	o.Patience = cmp.Or(o.Patience, defaultPatience)
 	return &Salvage{store: store, options: o, since: metav1.NewTime(store.Now()), decided: make(chan struct{}), heard: make(chan struct{}, 1)}
 }
@@ -168,10 +169,10 @@ func (s *Salvage) status() *api.FleetStatus {
 	}
 	fleet.Problems = []api.Problem{problem}
 	a := s.store.State.As(subjects.Salvage)
-	for _, member := range bus.Reads[api.MemberRecord](a, subjects.Members).All() {
+	for _, member := range store.Reads[api.MemberRecord](a, subjects.Members).All() {
 		fleet.Members[string(member.Value.State)]++
 	}
-	for _, schedule := range bus.Reads[api.Schedule](a, subjects.Schedules).All() {
+	for _, schedule := range store.Reads[api.Schedule](a, subjects.Schedules).All() {
 		fleet.Bindings += len(schedule.Value.Bindings)
 	}
 	return fleet

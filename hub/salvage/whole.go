@@ -5,12 +5,13 @@ import (
 	"encoding/json"
 
 	"flotilla/bus"
+	"flotilla/bus/store"
 	"flotilla/core/api"
 )
 
 // Whole are the verbs of a hub that leads. stand is called when a restore begins: the hub then is to stop what it
 // does, and to run a Salvage.
-func Whole(store *bus.Store, stand func()) map[string]bus.Handler {
+func Whole(store *store.Store, stand func()) map[string]bus.Handler {
 	return map[string]bus.Handler{
 		api.VerbBackup: newBackups(store).answer,
 		api.VerbRestore: func(_ context.Context, _ api.Caller, body []byte) (any, error) {

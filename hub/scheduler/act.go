@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"flotilla/bus"
+	"flotilla/bus/store"
 	"flotilla/core/api"
 	"flotilla/core/schedule"
 	"flotilla/core/verdict"
@@ -80,7 +81,7 @@ func (s *Scheduler) tell(ctx context.Context, now *verdict.Verdicts) (uint64, er
 
 // forget deletes what was decided for a placement that is gone.
 func (s *Scheduler) forget(ctx context.Context, name string) error {
-	var ops []bus.Op
+	var ops []store.Op
 	if revision := s.records.schedules.Revision(name); revision != 0 {
 		ops = append(ops, s.records.schedules.Delete(name, revision))
 	}

@@ -7,8 +7,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"flotilla/bus"
 	"flotilla/bus/bustest"
+	"flotilla/bus/store"
 	"flotilla/core/api"
 	"flotilla/hub/scheduler"
 	"flotilla/subjects"
@@ -18,7 +18,7 @@ import (
 func (h *house) overwrite(t *testing.T, key string, value any) {
 	t.Helper()
 	bustest.Eventually(t, func() error {
-		_, err := h.store.Writer.Write(bustest.Context(t), bus.Op{Key: key, Value: value, Revision: h.store.State.Revision(key)})
+		_, err := h.store.Writer.Write(bustest.Context(t), store.Op{Key: key, Value: value, Revision: h.store.State.Revision(key)})
 		return err
 	})
 }

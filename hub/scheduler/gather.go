@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"flotilla/bus"
+	"flotilla/bus/store"
 	"flotilla/core/api"
 	"flotilla/core/plan"
 	"flotilla/core/schedule"
@@ -15,23 +16,23 @@ import (
 
 // records are the tables that decisions depend on or end in.
 type records struct {
-	placements *bus.Table[api.Spec]
-	members    *bus.Table[api.Spec]
-	seen       *bus.Table[api.MemberRecord]
-	releases   *bus.Table[api.Release]
-	schedules  *bus.Records[api.Schedule]
-	verdicts   *bus.Records[verdict.Verdicts]
+	placements *store.Table[api.Spec]
+	members    *store.Table[api.Spec]
+	seen       *store.Table[api.MemberRecord]
+	releases   *store.Table[api.Release]
+	schedules  *store.Records[api.Schedule]
+	verdicts   *store.Records[verdict.Verdicts]
 }
 
-func newRecords(s *bus.Store) *records {
+func newRecords(s *store.Store) *records {
 	a := s.State.As(subjects.Scheduler)
 	return &records{
-		placements: bus.Reads[api.Spec](a, subjects.PlacementSpecs),
-		members:    bus.Reads[api.Spec](a, subjects.MemberSpecs),
-		seen:       bus.Reads[api.MemberRecord](a, subjects.Members),
-		releases:   bus.Reads[api.Release](a, subjects.Releases),
-		schedules:  bus.Writes[api.Schedule](a, subjects.Schedules),
-		verdicts:   bus.Writes[verdict.Verdicts](a, subjects.Verdicts),
+		placements: store.Reads[api.Spec](a, subjects.PlacementSpecs),
+		members:    store.Reads[api.Spec](a, subjects.MemberSpecs),
+		seen:       store.Reads[api.MemberRecord](a, subjects.Members),
+		releases:   store.Reads[api.Release](a, subjects.Releases),
+		schedules:  store.Writes[api.Schedule](a, subjects.Schedules),
+		verdicts:   store.Writes[verdict.Verdicts](a, subjects.Verdicts),
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 
 	"flotilla/bus"
 	"flotilla/bus/bustest"
+	"flotilla/bus/store"
 	"flotilla/core/api"
 	"flotilla/core/verdict"
 	"flotilla/hub/scheduler"
@@ -26,13 +27,13 @@ import (
 // would.
 type house struct {
 	server     *bustest.Server
-	store      *bus.Store
-	placements *bus.Table[api.Spec]
-	members    *bus.Table[api.Spec]
-	seen       *bus.Table[api.MemberRecord]
-	schedules  *bus.Table[api.Schedule]
-	verdicts   *bus.Table[verdict.Verdicts]
-	releases   *bus.Table[api.Release]
+	store      *store.Store
+	placements *store.Table[api.Spec]
+	members    *store.Table[api.Spec]
+	seen       *store.Table[api.MemberRecord]
+	schedules  *store.Table[api.Schedule]
+	verdicts   *store.Table[verdict.Verdicts]
+	releases   *store.Table[api.Release]
 	stop       func()
 }
 
@@ -46,13 +47,13 @@ func startAt(t *testing.T, o scheduler.Options, now func() time.Time) *house {
 	conn, err := bus.ConnectHub(bustest.Context(t), options)
 	require.NoError(t, err)
 	t.Cleanup(conn.Close)
-	h := &house{server: server, store: bustest.Lead(t, conn, "hub-test", bus.LeadOptions{})}
-	h.placements = bus.TableOf[api.Spec](h.store.State, subjects.PlacementSpecs)
-	h.members = bus.TableOf[api.Spec](h.store.State, subjects.MemberSpecs)
-	h.seen = bus.TableOf[api.MemberRecord](h.store.State, subjects.Members)
-	h.schedules = bus.TableOf[api.Schedule](h.store.State, subjects.Schedules)
-	h.verdicts = bus.TableOf[verdict.Verdicts](h.store.State, subjects.Verdicts)
-	h.releases = bus.TableOf[api.Release](h.store.State, subjects.Releases)
+	h := &house{server: server, store: bustest.Lead(t, conn, "hub-test", store.LeadOptions{})}
+	h.placements = store.TableOf[api.Spec](h.store.State, subjects.PlacementSpecs)
+	h.members = store.TableOf[api.Spec](h.store.State, subjects.MemberSpecs)
+	h.seen = store.TableOf[api.MemberRecord](h.store.State, subjects.Members)
+	h.schedules = store.TableOf[api.Schedule](h.store.State, subjects.Schedules)
+	h.verdicts = store.TableOf[verdict.Verdicts](h.store.State, subjects.Verdicts)
+	h.releases = store.TableOf[api.Release](h.store.State, subjects.Releases)
 	h.run(t, o)
 	return h
 }
@@ -73,14 +74,14 @@ func (h *house) run(t *testing.T, o scheduler.Options) {
 }
 
 // put writes a record over whatever is there; nil deletes it.
-func put[T any](t *testing.T, h *house, table *bus.Table[T], name string, value any) {
+func put[T any](t *testing.T, h *house, table *store.Table[T], name string, value any) {
 	t.Helper()
 	for {
 		_, revision, found := table.Get(name)
 		if value == nil && !found {
 			return
 		}
-		_, err := h.store.Writer.Write(bustest.Context(t), bus.Op{Key: table.Key(name), Value: value, Revision: revision})
+		_, err := h.store.Writer.Write(bustest.Context(t), store.Op{Key: table.Key(name), Value: value, Revision: revision})
 		if err == nil {
 			return
 		}

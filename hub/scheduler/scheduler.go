@@ -9,8 +9,8 @@ import (
 
 	"github.com/rs/zerolog"
 
-	"flotilla/bus"
 	"flotilla/bus/loop"
+	"flotilla/bus/store"
 	"flotilla/core/api"
 	"flotilla/core/schedule"
 	"flotilla/subjects"
@@ -48,7 +48,7 @@ type Options struct {
 
 // Scheduler decides placements during one term of leadership.
 type Scheduler struct {
-	store   *bus.Store
+	store   *store.Store
 	options Options
 	records *records
 	queue   *loop.Queue
@@ -62,7 +62,7 @@ type Scheduler struct {
 }
 
 // New returns a scheduler on an open store; it writes nothing before Run.
-func New(store *bus.Store, o Options) *Scheduler {
+func New(store *store.Store, o Options) *Scheduler {
 	if o.Pause == 0 {
 		o.Pause = defaultPause
 	}

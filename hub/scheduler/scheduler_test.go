@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"flotilla/bus"
 	"flotilla/bus/bustest"
+	"flotilla/bus/streams"
 	"flotilla/core/api"
 	"flotilla/core/schedule"
 	"flotilla/core/verdict"
@@ -52,7 +52,7 @@ func (h *house) told(t *testing.T, placement string, want ...string) {
 	t.Helper()
 	client := h.server.Inspector(t)
 	bustest.Eventually(t, func() error {
-		events, err := bus.ReadAudit(bustest.Context(t), client, bus.AuditQuery{Object: "placement/" + placement})
+		events, err := streams.ReadAudit(bustest.Context(t), client, streams.AuditQuery{Object: "placement/" + placement})
 		var reasons []string
 		for _, e := range events {
 			reasons = append(reasons, e.Reason)
@@ -73,7 +73,7 @@ func TestARemovalSaysWhy(t *testing.T) {
 	h.place(t, "web", "u1", 2, api.Placement{ObjectMeta: metav1.ObjectMeta{DeletionTimestamp: &metav1.Time{Time: elsewhen.Now()}}})
 	h.eventually(t, "web")
 	h.told(t, "web", "MemberPicked", "MemberRemoved")
-	events, err := bus.ReadAudit(bustest.Context(t), h.server.Inspector(t), bus.AuditQuery{Object: "placement/web"})
+	events, err := streams.ReadAudit(bustest.Context(t), h.server.Inspector(t), streams.AuditQuery{Object: "placement/web"})
 	require.NoError(t, err)
 	require.Equal(t, "berlin: the placement is being deleted", events[1].Message)
 	require.Equal(t, "berlin", events[1].Member)

@@ -14,6 +14,7 @@ import (
 	"flotilla/agent/agentd"
 	"flotilla/bus"
 	"flotilla/bus/bustest"
+	"flotilla/bus/store"
 	"flotilla/configs"
 	"flotilla/configs/secrets"
 	"flotilla/core/api"
@@ -35,7 +36,7 @@ func (s *system) hub(name string) *hubd.Hub {
 	h, err := hubd.New(hubd.Options{
 		Fleet: fleetName, Name: name, Accounts: s.accounts, Bus: s.reach(s.url(), "", ""), Secrets: secrets.Source{Text: bustest.Secrets},
 		Log: zerolog.New(zerolog.MultiLevelWriter(zerolog.NewTestWriter(s), &s.log)).Level(zerolog.WarnLevel),
-		Lead: bus.LeadOptions{
+		Lead: store.LeadOptions{
 			TTL: 3 * time.Second, Renew: 600 * time.Millisecond, Margin: 600 * time.Millisecond, Poll: 300 * time.Millisecond,
 		},
 	})

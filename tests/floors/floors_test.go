@@ -26,13 +26,15 @@ type listed struct {
 // rule says what packages under a prefix may import. The longest matching prefix wins.
 type rule struct {
 	under  string
-	ours   []string // prefixes below the module that may be imported
+	ours   []string // prefixes below the module that may be imported; with a $ at the end, that package alone
 	others []string // module path prefixes of third parties
 	denied []string // standard packages that may not be imported
 	reason string
 }
 
 var impure = []string{"net", "os", "context", "math/rand", "math/rand/v2", "crypto/rand", "log", "log/slog", "time/tzdata"}
+
+var speaksNATS = []string{"github.com/nats-io/nats.go", "github.com/nats-io/nkeys", "github.com/rs/zerolog"}
 
 var kubernetesTypes = []string{"k8s.io/api", "k8s.io/apimachinery", "sigs.k8s.io/yaml", "sigs.k8s.io/json"}
 
@@ -86,7 +88,12 @@ var rules = []rule{
 	{"configs/terminal", []string{"core/api", "core/strict", "configs"}, []string{"github.com/rs/zerolog", "github.com/spf13", "github.com/mattn/go-isatty"}, nil, "what the programs share where a person starts them"},
 	{"bus/loop", nil, nil, nil, "a queue of keys knows nothing of what it queues"},
 	{"bus/probe", nil, nil, nil, "what is asked whether a process is ready knows nothing of what it asks"},
-	{"bus", []string{"subjects", "core/api", "core/seal", "bus/loop", "bus"}, []string{"github.com/nats-io/nats.go", "github.com/nats-io/jwt", "github.com/nats-io/nkeys", "github.com/nats-io/nuid", "github.com/rs/zerolog", "github.com/klauspost/compress", "golang.org/x/sys", "k8s.io/apimachinery/pkg/apis/meta/v1"}, nil, "only the bus speaks NATS"},
+	{"bus", []string{"subjects", "core/api", "core/seal", "bus/loop"}, append([]string{"github.com/nats-io/jwt", "github.com/klauspost/compress", "golang.org/x/sys"}, speaksNATS...), nil, "only the bus speaks NATS"},
+	{"bus/streams", []string{"subjects", "core/api", "core/seal", "bus$", "bus/loop"}, speaksNATS, nil, "how streams are made knows nobody who follows them"},
+	{"bus/watch", []string{"subjects", "core/api", "bus$", "bus/loop"}, speaksNATS, nil, "what is stored is followed whoever wrote it"},
+	{"bus/census", []string{"subjects", "bus$", "bus/watch"}, nil, nil, "records are counted, whoever writes them down"},
+	{"bus/store", []string{"subjects", "core/api", "core/seal", "bus$", "bus/loop", "bus/streams", "bus/watch", "bus/census"}, append([]string{"github.com/nats-io/nuid", "k8s.io/apimachinery/pkg/apis/meta/v1"}, speaksNATS...), nil, "what a leader works with, whatever it decides"},
+	{"bus/member", []string{"subjects", "core/api", "bus$", "bus/loop"}, append([]string{"github.com/nats-io/jwt"}, speaksNATS...), nil, "an agent has nothing of what hubs store and follow"},
 	{"bus/server", []string{"subjects", "core/api", "bus", "bus/loop"}, []string{"github.com/nats-io", "github.com/rs/zerolog", "golang.org/x/sys"}, nil, "only the server of a hub links NATS' own"},
 	{"bus/bustest", []string{"subjects", "core/api", "core/seal", "bus", "tests/elsewhen"}, []string{"github.com/nats-io", "github.com/rs/zerolog", "github.com/stretchr/testify"}, nil, "the bus for tests"},
 	{"docs", nil, nil, nil, "text alone"},
@@ -169,6 +176,8 @@ func TestJudgeRefusesWhatItShould(t *testing.T) {
 		{ImportPath: "flotilla/agent/worker", Imports: []string{"flotilla/hub/door"}},
 		{ImportPath: "flotilla/bus/loop", Imports: []string{"github.com/rs/zerolog"}},
 		{ImportPath: "flotilla/bus", Imports: []string{"github.com/nats-io/nats-server/v2/server"}},
+		{ImportPath: "flotilla/bus", Imports: []string{"flotilla/bus/store"}},
+		{ImportPath: "flotilla/bus/member", Imports: []string{"flotilla/bus/store"}},
 		{ImportPath: "flotilla/elsewhere", Imports: []string{"fmt"}},
 	} {
 		require.NotEmpty(t, judge(wrong), "%s importing %v", wrong.ImportPath, wrong.Imports)
@@ -231,7 +240,7 @@ func (r *rule) allows(imported string) bool {
 
 func anyUnder(path string, prefixes []string) bool {
 	for _, prefix := range prefixes {
-		if under(path, prefix) {
+		if exact, alone := strings.CutSuffix(prefix, "$"); alone && path == exact || !alone && under(path, prefix) {
 			return true
 		}
 	}

@@ -19,17 +19,17 @@ import (
 
 // bypasses are what a room could get around the table of records by, and what it asks for instead.
 var bypasses = map[string]string{
-	"bus.TableOf": "bus.Reads or bus.Writes",
-	"bus.Put":     "the Put of bus.Writes",
-	"bus.Delete":  "the Delete of bus.Writes",
-	"bus.Op{":     "what bus.Writes makes",
+	"store.TableOf": "store.Reads or store.Writes",
+	"store.Put":     "the Put of store.Writes",
+	"store.Delete":  "the Delete of store.Writes",
+	"store.Op{":     "what store.Writes makes",
 }
 
 // given are the families that come with what makes something of them.
 var given = map[string][]string{
-	"bus.LocksOf":      {subjects.Locks.Prefix()},
-	"bus.Bound":        {subjects.Schedules.Prefix()},
-	"bus.Released":     {subjects.Releases.Prefix()},
+	"store.LocksOf":    {subjects.Locks.Prefix()},
+	"store.Bound":      {subjects.Schedules.Prefix()},
+	"store.Released":   {subjects.Releases.Prefix()},
 	"subjects.SpecsOf": specPrefixes(),
 }
 
@@ -121,7 +121,7 @@ func familyNames(t *testing.T) map[string]string {
 	return names
 }
 
-// usesOf are the names of other packages that a package uses: "bus.Put", "subjects.Runs"; "bus.Op{" a literal with
+// usesOf are the names of other packages that a package uses: "store.Put", "subjects.Runs"; "store.Op{" a literal with
 // fields, "as subjects.Door" an access.
 func usesOf(t *testing.T, path string) map[string]bool {
 	t.Helper()
@@ -148,7 +148,7 @@ func usesOf(t *testing.T, path string) map[string]bool {
 	return uses
 }
 
-// name is "Family" or "bus.Op" of an expression that is one, empty for others.
+// name is "Family" or "store.Op" of an expression that is one, empty for others.
 func name(e ast.Expr) string {
 	switch e := e.(type) {
 	case *ast.Ident:

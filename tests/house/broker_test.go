@@ -16,6 +16,7 @@ import (
 	"flotilla/bus"
 	"flotilla/bus/bustest"
 	"flotilla/bus/server"
+	"flotilla/bus/store"
 	"flotilla/configs/secrets"
 	"flotilla/hub/hubd"
 	"flotilla/tests/elsewhen"
@@ -30,7 +31,7 @@ func newBrokerHouse(t *testing.T, members ...string) (*house, *bustest.Server, [
 		hub, err := hubd.New(hubd.Options{
 			Name: name, Issuer: broker.Issuer(), Secrets: secrets.Source{Text: bustest.Secrets}, Log: zerolog.Nop(), Now: elsewhen.Now,
 			Bus:  bus.Options{URL: broker.URL(), Creds: broker.HubCreds(), ReconnectWait: 50 * time.Millisecond},
-			Lead: bus.LeadOptions{TTL: 2 * time.Second, Renew: 500 * time.Millisecond, Margin: 500 * time.Millisecond, Poll: 200 * time.Millisecond},
+			Lead: store.LeadOptions{TTL: 2 * time.Second, Renew: 500 * time.Millisecond, Margin: 500 * time.Millisecond, Poll: 200 * time.Millisecond},
 		})
 		require.NoError(t, err)
 		require.NoError(t, hub.Start(t.Context()))

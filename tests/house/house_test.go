@@ -23,6 +23,7 @@ import (
 	"flotilla/agent/target/memory"
 	"flotilla/bus"
 	"flotilla/bus/bustest"
+	"flotilla/bus/member"
 	"flotilla/configs"
 	"flotilla/core/api"
 	"flotilla/tests/elsewhen"
@@ -170,14 +171,14 @@ func (h *house) apply(t *testing.T, yaml string) api.ApplyResponse {
 func (h *house) folder(member string) string { return filepath.Join(h.dir, "agents", member) }
 
 // token is what an agent enrols with that did not yet, nil for others.
-func (h *house) token(t *testing.T, member string) *api.Token {
+func (h *house) token(t *testing.T, name string) *api.Token {
 	t.Helper()
-	enrolled, err := bus.Enrolled(bus.Folder(h.folder(member)))
+	enrolled, err := member.Enrolled(member.Folder(h.folder(name)))
 	require.NoError(t, err)
 	if enrolled != "" {
 		return nil
 	}
-	return h.newToken(t, member)
+	return h.newToken(t, name)
 }
 
 func (h *house) newToken(t *testing.T, member string) *api.Token {

@@ -7,8 +7,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"flotilla/bus"
 	"flotilla/bus/bustest"
+	"flotilla/bus/watch"
 	"flotilla/core/api"
 	"flotilla/subjects"
 )
@@ -70,7 +70,7 @@ func TestHubCrashesAfterTheResult(t *testing.T) {
 		if !found {
 			return errors.New("no result")
 		}
-		result, err := bus.Decode[api.UpgradeResult](entry)
+		result, err := watch.Decode[api.UpgradeResult](entry)
 		if err != nil || result.Outcome != api.OutcomeSucceeded {
 			return fmt.Errorf("result %+v: %w", result, err)
 		}

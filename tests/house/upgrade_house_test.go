@@ -22,6 +22,7 @@ import (
 	"flotilla/bus"
 	"flotilla/bus/bustest"
 	"flotilla/bus/server"
+	"flotilla/bus/store"
 	"flotilla/core/api"
 	"flotilla/core/upgrade"
 	"flotilla/hub/dispatcher"
@@ -177,7 +178,7 @@ type rooms struct {
 
 // term is one term of leadership whose rooms a test picks, so that it can end between two writes.
 type term struct {
-	store *bus.Store
+	store *store.Store
 	crash func()
 }
 
@@ -211,10 +212,10 @@ func lead(t *testing.T, broker *bustest.Server, with rooms) *term {
 	require.NoError(t, err)
 	t.Cleanup(conn.Close)
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
-	led := make(chan *bus.Store, 1)
+	led := make(chan *store.Store, 1)
 	var running sync.WaitGroup
 	running.Go(func() {
-		err := bus.Lead(ctx, conn, "hub-"+string(uuid.NewUUID())[:8], bus.LeadOptions{Poll: 50 * time.Millisecond, Secrets: bustest.ReadKeys}, func(ctx context.Context, s *bus.Store) error {
+		err := store.Lead(ctx, conn, "hub-"+string(uuid.NewUUID())[:8], store.LeadOptions{Poll: 50 * time.Millisecond, Secrets: bustest.ReadKeys}, func(ctx context.Context, s *store.Store) error {
 			led <- s
 			return act(ctx, s, broker, with)
 		})
@@ -232,7 +233,7 @@ func lead(t *testing.T, broker *bustest.Server, with rooms) *term {
 	return out
 }
 
-func act(ctx context.Context, s *bus.Store, broker *bustest.Server, with rooms) error {
+func act(ctx context.Context, s *store.Store, broker *bustest.Server, with rooms) error {
 	log := zerolog.Nop()
 	upgrades := runner.New(s, runner.Options{Entry: door.NewRuns(s.State), Now: with.runs, Poll: 20 * time.Millisecond, Log: log})
 	verbs := upgrades.Verbs()

@@ -14,6 +14,8 @@ import (
 
 	"flotilla/bus"
 	"flotilla/bus/bustest"
+	"flotilla/bus/store"
+	"flotilla/bus/streams"
 	"flotilla/core/api"
 	"flotilla/hub/dispatcher"
 	"flotilla/hub/door"
@@ -27,7 +29,7 @@ import (
 type flock struct {
 	t        *testing.T
 	conn     *bus.Conn
-	commands *bus.Commands
+	commands *streams.Commands
 	running  sync.WaitGroup
 
 	mu       sync.Mutex
@@ -113,44 +115,44 @@ func (f *flock) carryOut(member string, op *api.UpgradeOperation) {
 func TestAThousandMembersGoThroughARun(t *testing.T) {
 	const stages, groups = 20, 50
 	broker := bustest.Start(t)
-	store := broker.Lead(t)
+	leading := broker.Lead(t)
 	f := &flock{t: t, conn: broker.Hub(t), executed: map[string]int{}}
-	f.commands = store.Commands
+	f.commands = leading.Commands
 	subscription, err := f.conn.NC.Subscribe(f.conn.Fleet.Hint("*", subjects.CommandUpgrade), f.follow)
 	require.NoError(t, err)
 	run := api.UpdateRunSpec{Strategy: &api.RunStrategy{}, Upgrade: api.Upgrade{Type: api.UpgradeFull, KubernetesVersion: "1.29.9"}}
-	var ops []bus.Op
+	var ops []store.Op
 	for i := range stages {
 		stage := api.UpdateStage{Name: fmt.Sprintf("s%02d", i), MaxConcurrency: "50"}
 		for j := range groups {
 			member, group := fmt.Sprintf("m-%02d-%02d", i, j), fmt.Sprintf("g-%02d-%02d", i, j)
 			stage.Groups = append(stage.Groups, api.UpdateGroup{Name: group})
 			ops = append(ops,
-				bus.Put(subjects.MemberSpecs.Key(member), memberSpec(t, member, group), 0),
-				bus.Put(subjects.Members.Key(member), api.MemberRecord{Name: member, UID: "u-" + member, State: api.MemberReady}, 0))
+				store.Put(subjects.MemberSpecs.Key(member), memberSpec(t, member, group), 0),
+				store.Put(subjects.Members.Key(member), api.MemberRecord{Name: member, UID: "u-" + member, State: api.MemberReady}, 0))
 			f.report(member, "1.29.2")
 		}
 		run.Strategy.Stages = append(run.Strategy.Stages, stage)
 	}
 	for len(ops) > 0 {
 		n := min(len(ops), 500)
-		_, err := store.Writer.Write(bustest.Context(t), ops[:n]...)
+		_, err := leading.Writer.Write(bustest.Context(t), ops[:n]...)
 		require.NoError(t, err)
 		ops = ops[n:]
 	}
 	bustest.Eventually(t, func() error {
-		if known := len(store.Inventories.Keys("")); known != stages*groups {
+		if known := len(leading.Inventories.Keys("")); known != stages*groups {
 			return fmt.Errorf("%d inventories are known", known)
 		}
 		return nil
 	})
-	_, err = store.Writer.Write(bustest.Context(t), bus.Put(subjects.RunSpecs.Key("big"), runSpec(t, "big", run), 0))
+	_, err = leading.Writer.Write(bustest.Context(t), store.Put(subjects.RunSpecs.Key("big"), runSpec(t, "big", run), 0))
 	require.NoError(t, err)
 
 	ctx, cancel := context.WithCancel(t.Context())
-	upgrades := runner.New(store, runner.Options{Entry: door.NewRuns(store.State), Log: zerolog.Nop()})
+	upgrades := runner.New(leading, runner.Options{Entry: door.NewRuns(leading.State), Log: zerolog.Nop()})
 	var rooms sync.WaitGroup
-	for _, run := range []func(context.Context) error{upgrades.Run, dispatcher.New(store, dispatcher.Options{Log: zerolog.Nop()}).Run} {
+	for _, run := range []func(context.Context) error{upgrades.Run, dispatcher.New(leading, dispatcher.Options{Log: zerolog.Nop()}).Run} {
 		rooms.Go(func() {
 			if err := run(ctx); err != nil {
 				t.Errorf("room: %v", err)
@@ -162,7 +164,7 @@ func TestAThousandMembersGoThroughARun(t *testing.T) {
 	began := elsewhen.Now()
 	_, err = upgrades.Verbs()[api.VerbRunStart](t.Context(), api.Caller{Name: "anna", Role: api.RoleAdmin}, []byte(`{"run":"big","request":"start"}`))
 	require.NoError(t, err)
-	runs := bus.TableOf[api.UpdateRunStatus](store.State, subjects.Runs)
+	runs := store.TableOf[api.UpdateRunStatus](leading.State, subjects.Runs)
 	var status api.UpdateRunStatus
 	bustest.EventuallyIn(t, time.Minute, func() error {
 		if status, _, _ = runs.Get("big"); status.Status.State != api.StateCompleted {
@@ -176,8 +178,8 @@ func TestAThousandMembersGoThroughARun(t *testing.T) {
 	require.Equal(t, stages*groups, status.Finished)
 	require.Len(t, f.executed, stages*groups)
 	require.LessOrEqual(t, f.top, groups)
-	require.Empty(t, bus.LocksOf(store.State.As(subjects.Runner)).All())
-	read, _, found := store.State.Raw(subjects.Runs.Key("big"))
+	require.Empty(t, store.LocksOf(leading.State.As(subjects.Runner)).All())
+	read, _, found := leading.State.Raw(subjects.Runs.Key("big"))
 	require.True(t, found)
 	var stored api.UpdateRunStatus
 	require.NoError(t, json.Unmarshal(read, &stored))

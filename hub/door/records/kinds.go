@@ -1,7 +1,7 @@
 package records
 
 import (
-	"flotilla/bus"
+	"flotilla/bus/store"
 	"flotilla/core/api"
 	"flotilla/core/content"
 	"flotilla/core/validate"
@@ -29,10 +29,10 @@ func named() map[string]Named {
 }
 
 // specsOf are the tables of the specs of named kinds, by kind.
-func specsOf(a *bus.Access) map[string]*bus.Records[api.Spec] {
-	specs := map[string]*bus.Records[api.Spec]{}
+func specsOf(a *store.Access) map[string]*store.Records[api.Spec] {
+	specs := map[string]*store.Records[api.Spec]{}
 	for kind, named := range Kinds {
-		specs[kind] = bus.Writes[api.Spec](a, named.Family)
+		specs[kind] = store.Writes[api.Spec](a, named.Family)
 	}
 	return specs
 }

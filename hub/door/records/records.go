@@ -1,7 +1,7 @@
 package records
 
 import (
-	"flotilla/bus"
+	"flotilla/bus/store"
 	"flotilla/core/api"
 	"flotilla/core/content"
 	"flotilla/core/validate"
@@ -10,50 +10,50 @@ import (
 
 // Tables are what the door reads of bucket state.
 type Tables struct {
-	State      *bus.State
-	Placements *bus.Records[api.Spec]
-	Members    *bus.Records[api.Spec]
-	Objects    *bus.Records[api.Spec]
-	Snapshots  *bus.Records[api.Snapshot]
-	Schedules  *bus.Table[api.Schedule]
-	Releases   *bus.Table[api.Release]
-	Seen       *bus.Table[api.MemberRecord]
-	Runs       *bus.Table[api.UpdateRunStatus]
-	Profiles   *bus.Table[api.AutoUpgradeProfileStatus]
+	State      *store.State
+	Placements *store.Records[api.Spec]
+	Members    *store.Records[api.Spec]
+	Objects    *store.Records[api.Spec]
+	Snapshots  *store.Records[api.Snapshot]
+	Schedules  *store.Table[api.Schedule]
+	Releases   *store.Table[api.Release]
+	Seen       *store.Table[api.MemberRecord]
+	Runs       *store.Table[api.UpdateRunStatus]
+	Profiles   *store.Table[api.AutoUpgradeProfileStatus]
 	// Specs are those of named kinds, by kind.
-	Specs map[string]*bus.Records[api.Spec]
-	Pools *bus.Table[api.PoolRecord]
+	Specs map[string]*store.Records[api.Spec]
+	Pools *store.Table[api.PoolRecord]
 	// Disruptions and Locks are the disruptor's, of members.
-	Disruptions *bus.Table[api.DisruptionRecord]
-	Locks       *bus.Table[api.MemberLock]
+	Disruptions *store.Table[api.DisruptionRecord]
+	Locks       *store.Table[api.MemberLock]
 
-	parsed bus.Parsed[*api.Placement]
+	parsed store.Parsed[*api.Placement]
 }
 
 // New returns the tables of a state, for the door.
-func New(s *bus.State) *Tables {
+func New(s *store.State) *Tables {
 	a := s.As(subjects.Door)
 	return &Tables{
 		State:      s,
-		Placements: bus.Writes[api.Spec](a, subjects.PlacementSpecs),
-		Members:    bus.Writes[api.Spec](a, subjects.MemberSpecs),
-		Objects:    bus.Writes[api.Spec](a, subjects.ObjectSpecs),
-		Snapshots:  bus.Writes[api.Snapshot](a, subjects.Snapshots),
-		Schedules:  bus.Reads[api.Schedule](a, subjects.Schedules),
-		Releases:   bus.Reads[api.Release](a, subjects.Releases),
-		Seen:       bus.Reads[api.MemberRecord](a, subjects.Members),
-		Runs:       bus.Reads[api.UpdateRunStatus](a, subjects.Runs),
-		Profiles:   bus.Reads[api.AutoUpgradeProfileStatus](a, subjects.Profiles),
+		Placements: store.Writes[api.Spec](a, subjects.PlacementSpecs),
+		Members:    store.Writes[api.Spec](a, subjects.MemberSpecs),
+		Objects:    store.Writes[api.Spec](a, subjects.ObjectSpecs),
+		Snapshots:  store.Writes[api.Snapshot](a, subjects.Snapshots),
+		Schedules:  store.Reads[api.Schedule](a, subjects.Schedules),
+		Releases:   store.Reads[api.Release](a, subjects.Releases),
+		Seen:       store.Reads[api.MemberRecord](a, subjects.Members),
+		Runs:       store.Reads[api.UpdateRunStatus](a, subjects.Runs),
+		Profiles:   store.Reads[api.AutoUpgradeProfileStatus](a, subjects.Profiles),
 		Specs:      specsOf(a),
-		Pools:      bus.Reads[api.PoolRecord](a, subjects.Pools),
+		Pools:      store.Reads[api.PoolRecord](a, subjects.Pools),
 
-		Disruptions: bus.Reads[api.DisruptionRecord](a, subjects.Disruptions),
-		Locks:       bus.Reads[api.MemberLock](a, subjects.Locks),
+		Disruptions: store.Reads[api.DisruptionRecord](a, subjects.Disruptions),
+		Locks:       store.Reads[api.MemberLock](a, subjects.Locks),
 	}
 }
 
 // Place says where the spec of an object lies: its table and its name there.
-func (r *Tables) Place(ref api.ObjectRef) (table *bus.Records[api.Spec], name string) {
+func (r *Tables) Place(ref api.ObjectRef) (table *store.Records[api.Spec], name string) {
 	switch {
 	case !validate.Known(ref.APIVersion, ref.Kind) && ref.APIVersion != "":
 		return r.Objects, content.Key(ref)
@@ -75,7 +75,7 @@ func (r *Tables) Latest(placement, uid string) *api.Snapshot {
 }
 
 // Newest is the last of snapshots, sorted by index, that is of the object with that uid.
-func Newest(snapshots []bus.Entry[api.Snapshot], uid string) *api.Snapshot {
+func Newest(snapshots []store.Entry[api.Snapshot], uid string) *api.Snapshot {
 	for i := len(snapshots) - 1; i >= 0; i-- {
 		if snapshots[i].Value.UID == uid {
 			return &snapshots[i].Value
@@ -101,7 +101,7 @@ func (r *Tables) PoolRecord(stored *api.Spec) *api.PoolRecord {
 }
 
 // Placement is the placement of an entry, decoded once a revision; it is shared and must not be changed.
-func (r *Tables) Placement(entry *bus.Entry[api.Spec]) (*api.Placement, error) {
+func (r *Tables) Placement(entry *store.Entry[api.Spec]) (*api.Placement, error) {
 	return r.parsed.Of(entry.Name, entry.Revision, func() (*api.Placement, error) { return api.SpecOf[api.Placement](&entry.Value) })
 }
 

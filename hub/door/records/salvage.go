@@ -3,7 +3,7 @@ package records
 import (
 	"encoding/json"
 
-	"flotilla/bus"
+	"flotilla/bus/store"
 	"flotilla/core/api"
 )
 
@@ -19,7 +19,7 @@ func (r *Tables) Stored(ref api.ObjectRef) (spec api.Spec, revision uint64, foun
 	return spec, revision, found
 }
 
-func (r *Tables) salvage(ref api.ObjectRef, table *bus.Records[api.Spec], name string) api.Spec {
+func (r *Tables) salvage(ref api.ObjectRef, table *store.Records[api.Spec], name string) api.Spec {
 	raw, _, _ := r.State.Raw(table.Key(name))
 	var fields map[string]json.RawMessage
 	_ = json.Unmarshal(raw, &fields) // without fields all is as in a new one
@@ -48,7 +48,7 @@ func salvaged[T any](raw json.RawMessage) T {
 
 // uidOf is the uid that other records give an object: entries of a release under another one would be
 // taken for those of an earlier object and withdrawn.
-func (r *Tables) uidOf(table *bus.Records[api.Spec], name string) string {
+func (r *Tables) uidOf(table *store.Records[api.Spec], name string) string {
 	switch table {
 	case r.Members:
 		record, _, _ := r.Seen.Get(name)

@@ -3,7 +3,7 @@ package records
 import (
 	"sync"
 
-	"flotilla/bus"
+	"flotilla/bus/store"
 	"flotilla/core/api"
 	"flotilla/core/content"
 )
@@ -11,14 +11,14 @@ import (
 // Shelf keeps an index of all content in step with its table: changes are noted as they come and
 // followed when the index is used.
 type Shelf struct {
-	objects *bus.Records[api.Spec]
+	objects *store.Records[api.Spec]
 	mu      sync.Mutex
 	changed map[string]struct{}
 	index   *content.Index
 }
 
 // NewShelf returns a shelf of a table of content; namespaces that are skipped are placed by nobody.
-func NewShelf(objects *bus.Records[api.Spec], skipped []string) *Shelf {
+func NewShelf(objects *store.Records[api.Spec], skipped []string) *Shelf {
 	s := &Shelf{objects: objects, changed: map[string]struct{}{}, index: content.NewIndex()}
 	s.index.Reserve(skipped...)
 	objects.OnChange(s.Note)

@@ -11,7 +11,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
-	"flotilla/bus"
+	"flotilla/bus/store"
+	"flotilla/bus/streams"
 	"flotilla/core/api"
 	"flotilla/core/content"
 	"flotilla/hub/door/records"
@@ -50,19 +51,19 @@ func (v *View) Get(ctx context.Context, request *api.GetRequest) (any, error) {
 }
 
 // find looks an object up. Without an apiVersion the kind alone must say which one is meant.
-func (v *View) find(ref api.ObjectRef) (bus.Entry[api.Spec], bool, error) {
+func (v *View) find(ref api.ObjectRef) (store.Entry[api.Spec], bool, error) {
 	table, name := v.records.Place(ref)
 	spec, revision, found, err := table.Find(name)
 	if err != nil {
-		return bus.Entry[api.Spec]{}, false, records.Unreadable(ref, err)
+		return store.Entry[api.Spec]{}, false, records.Unreadable(ref, err)
 	}
 	if found {
-		return bus.Entry[api.Spec]{Name: name, Value: spec, Revision: revision}, true, nil
+		return store.Entry[api.Spec]{Name: name, Value: spec, Revision: revision}, true, nil
 	}
 	if ref.APIVersion != "" || table != v.records.Objects {
-		return bus.Entry[api.Spec]{}, false, nil
+		return store.Entry[api.Spec]{}, false, nil
 	}
-	var matches []bus.Entry[api.Spec]
+	var matches []store.Entry[api.Spec]
 	for _, entry := range v.records.Objects.All() {
 		object := entry.Value.Object
 		if object.Kind == ref.Kind && object.Namespace == ref.Namespace && object.Name == ref.Name {
@@ -70,14 +71,14 @@ func (v *View) find(ref api.ObjectRef) (bus.Entry[api.Spec], bool, error) {
 		}
 	}
 	if len(matches) > 1 {
-		return bus.Entry[api.Spec]{}, false, &api.Failure{
+		return store.Entry[api.Spec]{}, false, &api.Failure{
 			Code: api.CodeInvalid, Next: "flotilla get " + ref.Kind + "." + content.GroupOf(matches[0].Value.Object.APIVersion) + " " + ref.Name,
 			Message: fmt.Sprintf("%s: found it in groups %q and %q, expected apiVersion to say which", ref,
 				content.GroupOf(matches[0].Value.Object.APIVersion), content.GroupOf(matches[1].Value.Object.APIVersion)),
 		}
 	}
 	if len(matches) == 0 {
-		return bus.Entry[api.Spec]{}, false, nil
+		return store.Entry[api.Spec]{}, false, nil
 	}
 	return matches[0], true, nil
 }
@@ -230,7 +231,7 @@ func (v *View) Version(context.Context, *struct{}) (any, error) {
 
 // Events answers what happened to an object or on a member.
 func (v *View) Events(ctx context.Context, request *api.EventsRequest) (any, error) {
-	found, err := bus.ReadAudit(ctx, v.store.Conn, bus.AuditQuery{
+	found, err := streams.ReadAudit(ctx, v.store.Conn, streams.AuditQuery{
 		Object: strings.TrimSpace(request.Object), Member: request.Member, Limit: request.Limit,
 	})
 	if err != nil {

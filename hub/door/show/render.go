@@ -8,7 +8,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	kjson "k8s.io/apimachinery/pkg/util/json"
 
-	"flotilla/bus"
+	"flotilla/bus/store"
+	"flotilla/bus/watch"
 	"flotilla/core/api"
 	"flotilla/core/capacity"
 	"flotilla/core/content"
@@ -24,7 +25,7 @@ type rendering struct {
 }
 
 // render returns an object as Kubernetes would show it: body, metadata that the hub sets, status.
-func (v *View) render(ctx context.Context, entry *bus.Entry[api.Spec], as rendering) (json.RawMessage, error) {
+func (v *View) render(ctx context.Context, entry *store.Entry[api.Spec], as rendering) (json.RawMessage, error) {
 	table, name := v.records.Place(entry.Value.Object)
 	switch table {
 	case v.records.Members:
@@ -102,7 +103,7 @@ type placementStatus struct {
 // renderPlacement shows a placement, brief without the entries of members, however many there are. Its
 // Status is aggregated from what the caches hold now: whoever applies and then asks never reads of the
 // content before.
-func (v *View) renderPlacement(entry *bus.Entry[api.Spec], brief bool) (json.RawMessage, error) {
+func (v *View) renderPlacement(entry *store.Entry[api.Spec], brief bool) (json.RawMessage, error) {
 	p, err := v.records.Placement(entry)
 	if err != nil {
 		return v.renderUnreadable(entry, err)
@@ -160,7 +161,7 @@ func (v *View) addMember(in *status.Input, member, placement string) {
 	if !found {
 		return
 	}
-	if result, err := bus.Decode[api.PlacementResult](entry); err == nil {
+	if result, err := watch.Decode[api.PlacementResult](entry); err == nil {
 		in.Results[member] = &result
 	}
 }
@@ -174,7 +175,7 @@ func identifiers(manifests []api.Manifest) []api.ResourceIdentifier {
 }
 
 // renderUnreadable shows a placement of which only the head can be read.
-func (v *View) renderUnreadable(entry *bus.Entry[api.Spec], err error) (json.RawMessage, error) {
+func (v *View) renderUnreadable(entry *store.Entry[api.Spec], err error) (json.RawMessage, error) {
 	bare := map[string]any{"apiVersion": entry.Value.Object.APIVersion, "kind": entry.Value.Object.Kind, "metadata": map[string]any{
 		"name": entry.Value.Object.Name, "namespace": entry.Value.Object.Namespace,
 	}}
@@ -194,7 +195,7 @@ func (v *View) renderUnreadable(entry *bus.Entry[api.Spec], err error) (json.Raw
 }
 
 // renderPool shows a NodePool with its nodes on all members.
-func (v *View) renderPool(entry *bus.Entry[api.Spec]) (json.RawMessage, error) {
+func (v *View) renderPool(entry *store.Entry[api.Spec]) (json.RawMessage, error) {
 	pool, err := api.SpecOf[api.NodePool](&entry.Value)
 	if err != nil {
 		return v.complete(&entry.Value, entry.Revision, entry.Value.Body, nil)

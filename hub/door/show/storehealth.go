@@ -8,7 +8,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"flotilla/bus"
+	"flotilla/bus/store"
 	"flotilla/core/api"
 	"flotilla/core/health"
 	"flotilla/hub/door/records"
@@ -57,7 +57,7 @@ func (v *View) unreadableProblems() []api.Problem {
 		problems = append(problems, health.Unreadable(object, next, err))
 	}
 	const mend = "; apply it again or delete it"
-	specs := map[string]*bus.Records[api.Spec]{
+	specs := map[string]*store.Records[api.Spec]{
 		subjects.KindPlacement: v.records.Placements, subjects.KindMember: v.records.Members, subjects.KindObject: v.records.Objects,
 	}
 	for kind, table := range v.records.Specs {
@@ -92,7 +92,7 @@ func (v *View) unreadableProblems() []api.Problem {
 		object := subjects.KindPlacement + "/" + placement
 		tell(object, object, fmt.Errorf("its snapshot %d cannot be decoded: %w", index, broken[name]))
 	}
-	for _, table := range []*bus.Records[api.Spec]{v.records.Placements, v.records.Members, v.records.Specs[api.KindNodePool]} {
+	for _, table := range []*store.Records[api.Spec]{v.records.Placements, v.records.Members, v.records.Specs[api.KindNodePool]} {
 		for _, entry := range table.All() {
 			if !records.Readable(&entry.Value) {
 				tell(records.EventName(entry.Value.Object), records.Typed(entry.Value.Object), fmt.Errorf("its body cannot be decoded%s", mend))

@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/duration"
 
-	"flotilla/bus"
+	"flotilla/bus/watch"
 	"flotilla/core/api"
 	"flotilla/subjects"
 )
@@ -63,7 +63,7 @@ func (v *View) saidOf(placement string, entry *api.ReleaseEntry) string {
 	if !found {
 		return ""
 	}
-	result, err := bus.Decode[api.PlacementResult](stored)
+	result, err := watch.Decode[api.PlacementResult](stored)
 	if err != nil || result.UID != entry.UID || result.Generation != entry.Generation || result.Withdrawn {
 		return ""
 	}

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"slices"
 
-	"flotilla/bus"
+	"flotilla/bus/store"
 	"flotilla/core/api"
 	"flotilla/core/upgrade"
 	"flotilla/hub/door/records"
@@ -30,7 +30,7 @@ type profileStatus struct {
 }
 
 // renderUpgrade shows an object of the kinds around upgrades, with the status that the runner wrote.
-func (v *View) renderUpgrade(entry *bus.Entry[api.Spec], brief bool) (json.RawMessage, error) {
+func (v *View) renderUpgrade(entry *store.Entry[api.Spec], brief bool) (json.RawMessage, error) {
 	var shown any
 	switch spec := &entry.Value; spec.Object.Kind {
 	case api.KindUpdateRun:

@@ -5,7 +5,8 @@ package show
 import (
 	"time"
 
-	"flotilla/bus"
+	"flotilla/bus/store"
+	"flotilla/bus/watch"
 	"flotilla/core/api"
 	"flotilla/core/schedule"
 	"flotilla/hub/door/records"
@@ -19,7 +20,7 @@ type Options struct {
 	// Grace is for how long no rollout begins to count as standing still.
 	Grace time.Duration
 	// Uses are what the states of the nodes of each member take; nil is nobody knows.
-	Uses func() map[string]bus.EventUse
+	Uses func() map[string]watch.EventUse
 	// Problems are those of where records are stored.
 	Problems func() []api.Problem
 	// Resealed is how much content has been sealed anew, and of how much.
@@ -28,14 +29,14 @@ type Options struct {
 
 // View shows the records of one term of leadership.
 type View struct {
-	store      *bus.Store
+	store      *store.Store
 	records    *records.Tables
 	options    Options
-	statuses   *bus.Table[api.PlacementStatus]
-	identities *bus.Table[api.Identity]
+	statuses   *store.Table[api.PlacementStatus]
+	identities *store.Table[api.Identity]
 	// inventories are what agents say of their members, drains what they say of disruptions of nodes.
-	inventories *bus.Values[api.MemberInventory]
-	drains      *bus.Values[api.DisruptionResult]
+	inventories *watch.Values[api.MemberInventory]
+	drains      *watch.Values[api.DisruptionResult]
 	// began is when this hub began to answer.
 	began time.Time
 	// Departed remembers what members that left had not confirmed.
@@ -43,12 +44,12 @@ type View struct {
 }
 
 // New returns a view of the records of a store.
-func New(store *bus.Store, records *records.Tables, o Options) *View {
-	a := store.State.As(subjects.Door)
+func New(leader *store.Store, records *records.Tables, o Options) *View {
+	a := leader.State.As(subjects.Door)
 	return &View{
-		store: store, records: records, options: o, Departed: newDeparted(),
-		statuses: bus.Reads[api.PlacementStatus](a, subjects.Statuses), identities: bus.Reads[api.Identity](a, subjects.Identities),
-		inventories: bus.ValuesOf[api.MemberInventory](store.Inventories), drains: bus.ValuesOf[api.DisruptionResult](store.Results),
+		store: leader, records: records, options: o, Departed: newDeparted(),
+		statuses: store.Reads[api.PlacementStatus](a, subjects.Statuses), identities: store.Reads[api.Identity](a, subjects.Identities),
+		inventories: watch.ValuesOf[api.MemberInventory](leader.Inventories), drains: watch.ValuesOf[api.DisruptionResult](leader.Results),
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"flotilla/bus"
+	"flotilla/bus/store"
 	"flotilla/core/api"
 	"flotilla/subjects"
 )
@@ -29,16 +30,16 @@ type People interface {
 
 // Users keeps the records of people.
 type Users struct {
-	store   *bus.Store
-	records *bus.Records[api.User]
+	store   *store.Store
+	records *store.Records[api.User]
 	people  People
 	url     string
 }
 
 // New returns the users of a store. People is nil when somebody else makes credentials; url is where the servers are, for
 // those whom credentials are made for.
-func New(store *bus.Store, people People, url string) *Users {
-	return &Users{store: store, records: bus.Writes[api.User](store.State.As(subjects.Door), subjects.Users), people: people, url: url}
+func New(leader *store.Store, people People, url string) *Users {
+	return &Users{store: leader, records: store.Writes[api.User](leader.State.As(subjects.Door), subjects.Users), people: people, url: url}
 }
 
 // Add makes credentials for somebody new, or new ones for somebody known, whose former ones are revoked.

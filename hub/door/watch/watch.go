@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"flotilla/bus"
+	"flotilla/bus/store"
 	"flotilla/core/api"
 	"flotilla/core/content"
 	"flotilla/core/validate"
@@ -35,13 +36,13 @@ const (
 
 // Watch tells people of changes.
 type Watch struct {
-	store *bus.Store
+	store *store.Store
 	news  *news
 }
 
 // New returns a watch over a store. OnNodes registers what is called when anything about nodes of members may have changed;
 // nil: nobody knows.
-func New(store *bus.Store, onNodes func(func())) *Watch {
+func New(store *store.Store, onNodes func(func())) *Watch {
 	w := &Watch{store: store, news: newNews()}
 	store.State.OnChange(func(key string) { w.news.tell(topicsOf(key)...) })
 	store.Results.OnChange(func(string) { w.news.tell(topicResults) })

@@ -1,0 +1,215 @@
+package member
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"flotilla/bus"
+	"flotilla/core/api"
+	"flotilla/subjects"
+
+	"github.com/nats-io/nats.go"
+)
+
+// When an agent tries to connect again: defaults of NATS would bring a whole fleet back within 100 ms.
+const (
+	agentWait   = 2 * time.Second
+	agentJitter = 15 * time.Second
+)
+
+// Conn is the connection of one member's agent. It needs no consumer: raw publish and direct get
+// only, all within subjects.Fleet.AgentPermissions.
+type Conn struct {
+	conn    *bus.Conn
+	member  string
+	results *results
+	wallet  *Wallet
+	// brings says that the wallet has the credentials of the connection.
+	brings bool
+
+	hints hints
+}
+
+// Connect connects as the agent of member ("flotilla-agent/<member>/<version>") and returns at
+// once: it connects in the background, for ever, with jitter. What is put before it is connected
+// fails; OnConnect tells when to begin.
+func Connect(ctx context.Context, o bus.Options, member string) (*Conn, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if err := subjects.CheckLabel("member", member); err != nil {
+		return nil, err
+	}
+	name := "flotilla-agent/" + member
+	if o.Version != "" {
+		name += "/" + o.Version
+	}
+	if err := o.CheckMember(member); err != nil {
+		return nil, err
+	}
+	jitter := cmp.Or(o.ReconnectJitter, agentJitter)
+	c, err := o.Connect(name, nats.CustomInboxPrefix(subjects.Inbox(member)), nats.NoEcho(),
+		nats.RetryOnFailedConnect(true), nats.ReconnectWait(cmp.Or(o.ReconnectWait, agentWait)),
+		nats.ReconnectJitter(jitter, jitter))
+	if err != nil {
+		return nil, err
+	}
+	a := &Conn{conn: c, member: member, brings: o.ByWallet()}
+	a.wallet, _ = o.Wallet.(*Wallet)
+	a.results = newResultSlots(a)
+	a.OnConnect(func() { _ = a.hear() }) // else the connection is closed
+	a.OnConnect(func() { a.results.doubt(true) })
+	return a, nil
+}
+
+// Member is the member's name.
+func (a *Conn) Member() string { return a.member }
+
+// URL is where the connection was told to go.
+func (a *Conn) URL() string { return a.conn.URL() }
+
+// Connected says that the connection is up now and that the agent may work with it.
+func (a *Conn) Connected() bool {
+	return a.conn.NC.IsConnected() && a.may(api.AgentAdmitted) == nil
+}
+
+// Heard says that the connection is up now and that heartbeats are taken.
+func (a *Conn) Heard() bool { return a.conn.NC.IsConnected() && a.may(api.AgentJoining) == nil }
+
+// OnConnect calls f, on a goroutine of the connection, each time the connection came up, until the
+// returned function is called. When it is up already f is called at once.
+func (a *Conn) OnConnect(f func()) (cancel func()) {
+	up, cancel := a.conn.OnRestored(f)
+	if up {
+		f()
+	}
+	return cancel
+}
+
+// Close closes the connection. Results that are on their way are told by the next process.
+func (a *Conn) Close() {
+	a.results.close()
+	a.conn.Close()
+}
+
+// PutHeartbeat stores the heartbeat and returns when the server has it. ErrTooLarge above 64 KiB.
+func (a *Conn) PutHeartbeat(ctx context.Context, h api.Heartbeat) error {
+	h.Header = api.NewHeader(api.KindHeartbeat)
+	h.Member = a.member
+	if err := a.may(api.AgentJoining); err != nil {
+		return fmt.Errorf("heartbeat: %w", err)
+	}
+	text, err := json.Marshal(h)
+	if err != nil {
+		return fmt.Errorf("heartbeat: %w", err)
+	}
+	return a.send(ctx, "heartbeat", a.conn.Fleet.BucketSubject(subjects.Heartbeat, a.member), text, bus.MaxHeartbeat)
+}
+
+// PutInventory stores the member's inventory and returns when the server has it. ErrTooLarge above
+// 256 KiB.
+func (a *Conn) PutInventory(ctx context.Context, i api.MemberInventory) error {
+	i.Header = api.NewHeader(api.KindInventory)
+	i.Member = a.member
+	return a.publish(ctx, "inventory", a.conn.Fleet.Inventory(a.member), i, bus.MaxInventory)
+}
+
+// PutNodeEvent stores the whole state of a node, compressed above GzipAbove, and returns when the server
+// has it. ErrTooLarge when it is stored in more than MaxNodeEvent bytes.
+func (a *Conn) PutNodeEvent(ctx context.Context, e api.NodeEvent) error {
+	e.Header = api.NewHeader(api.KindNodeEvent)
+	e.Member = a.member
+	return a.publishPacked(ctx, bus.NodeBounds, "state of node "+e.Node.Name, a.conn.Fleet.NodeEvent(a.member, e.Node.Name), e)
+}
+
+// PutNodeInventory stores what the member has beside its nodes, as PutNodeEvent does.
+func (a *Conn) PutNodeInventory(ctx context.Context, i api.NodeInventory) error {
+	i.Header = api.NewHeader(api.KindNodeInventory)
+	i.Member = a.member
+	return a.publishPacked(ctx, bus.InventoryBounds, "inventory of nodes", a.conn.Fleet.NodeInventory(a.member), i)
+}
+
+func (a *Conn) publish(ctx context.Context, what, subject string, value any, limit int) error {
+	text, err := json.Marshal(value)
+	if err == nil {
+		err = a.may(api.AgentAdmitted)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	return a.send(ctx, what, subject, text, limit)
+}
+
+// publishPacked stores a value that may be compressed, unless hubs would refuse it.
+func (a *Conn) publishPacked(ctx context.Context, within bus.Bounds, what, subject string, value any) error {
+	text, err := json.Marshal(value)
+	if err == nil {
+		text, err = within.Pack(text)
+	}
+	if err == nil {
+		err = a.may(api.AgentAdmitted)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	return a.send(ctx, what, subject, text, bus.MaxNodeEvent)
+}
+
+func (a *Conn) send(ctx context.Context, what, subject string, body []byte, limit int) error {
+	if len(body) > limit {
+		return fmt.Errorf("%s: %w: %d bytes, at most %d", what, bus.ErrTooLarge, len(body), limit)
+	}
+	m := nats.NewMsg(subject)
+	m.Data = body
+	ctx, cancel := context.WithTimeout(ctx, bus.PublishTimeout)
+	defer cancel()
+	if _, err := a.conn.PublishAmong(ctx, m); err != nil {
+		return fmt.Errorf("putting %s: %w", what, err)
+	}
+	return nil
+}
+
+// Command reads the member's newest command of a kind and its sequence. ErrNotFound when there never
+// was one, ErrNotOfHub for an index that the hub did not seal for this agent.
+func (a *Conn) Command(ctx context.Context, kind string) (body []byte, sequence uint64, err error) {
+	f := a.conn.Fleet
+	m, err := a.direct(ctx, f.Stream(subjects.Commands), f.Command(a.member, kind))
+	if err == nil {
+		body, err = a.opened(kind, m.Value)
+	}
+	if err == nil {
+		body, err = bus.CommandBounds.Unpack(body)
+	}
+	if err != nil {
+		return nil, 0, fmt.Errorf("reading command %s: %w", kind, err)
+	}
+	return body, m.Sequence, nil
+}
+
+// direct is that of Conn, for who may work.
+func (a *Conn) direct(ctx context.Context, stream, subject string) (bus.DirectMessage, error) {
+	if err := a.may(api.AgentAdmitted); err != nil {
+		return bus.DirectMessage{}, err
+	}
+	return a.conn.Direct(ctx, stream, subject)
+}
+
+// Content reads a piece of content as it is stored, sealed. ErrNotFound (not there yet).
+func (a *Conn) Content(ctx context.Context, at string) (sealed []byte, err error) {
+	return bus.ReadSealed(ctx, a.conn, at, a.direct)
+}
+
+// Stamped is a time that the machine gave, such as when a file was written, by the clock of the process.
+func (a *Conn) Stamped(t time.Time) time.Time { return a.conn.FromMachine(t) }
+
+// Now is the clock of the agent's process, as that of a Conn is.
+func (a *Conn) Now() time.Time { return a.conn.Now() }
+
+// Up is that of Conn.
+func (a *Conn) Up() error { return a.conn.Up() }
+
+// Refused is that of Conn.
+func (a *Conn) Refused() error { return a.conn.Refused() }

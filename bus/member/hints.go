@@ -1,0 +1,76 @@
+package member
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"sync"
+
+	"flotilla/bus"
+	"flotilla/core/api"
+
+	"github.com/nats-io/nats.go"
+)
+
+// hints are who is told of newer commands. Servers let an agent hear of them once its member is admitted.
+type hints struct {
+	mu           sync.Mutex
+	subscription *nats.Subscription
+	listeners    []*func(kind string, sequence uint64)
+}
+
+// OnHint calls f, on a goroutine of the connection, when a newer command is announced, until the returned
+// function is called. Hints may be lost, doubled or forged: f must only look at the stored command.
+func (a *Conn) OnHint(f func(kind string, sequence uint64)) (cancel func(), err error) {
+	h := &a.hints
+	h.mu.Lock()
+	h.listeners = append(h.listeners, &f)
+	h.mu.Unlock()
+	return func() {
+		h.mu.Lock()
+		h.listeners = slices.DeleteFunc(slices.Clone(h.listeners), func(l *func(string, uint64)) bool { return l == &f })
+		h.mu.Unlock()
+		_ = a.hear() // it can only end
+	}, a.hear()
+}
+
+// hear has the server announce newer commands while somebody wants to know and the agent may.
+func (a *Conn) hear() error {
+	h := &a.hints
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	may := a.may(api.AgentAdmitted) == nil && len(h.listeners) > 0
+	var err error
+	switch {
+	case may && h.subscription == nil:
+		h.subscription, err = a.conn.NC.Subscribe(a.conn.Fleet.Hint(a.member, "*"), a.hint)
+	case !may && h.subscription != nil:
+		_ = h.subscription.Unsubscribe() // else the connection is closed, and hears nothing either
+		h.subscription = nil
+	}
+	if err != nil {
+		return fmt.Errorf("subscribing to hints: %w", err)
+	}
+	return nil
+}
+
+func (a *Conn) hint(m *nats.Msg) {
+	_, kind, ok := a.conn.Fleet.ParseHint(m.Subject)
+	sequence, err := strconv.ParseUint(m.Header.Get(bus.HeaderSequence), 10, 64)
+	if !ok || err != nil {
+		a.conn.Log.Warn().Str("subject", m.Subject).Msg("hint cannot be read")
+		return
+	}
+	a.hints.mu.Lock()
+	listeners := a.hints.listeners
+	a.hints.mu.Unlock()
+	for _, f := range listeners {
+		(*f)(kind, sequence)
+	}
+}
+
+// beyondLink says whether the server of the connection stores nothing itself, as leaf nodes do.
+func (a *Conn) beyondLink() bool {
+	stores, _ := a.conn.NC.ConnectedServerJetStream()
+	return !stores && a.conn.NC.IsConnected()
+}

@@ -1,0 +1,50 @@
+package store_test
+
+import (
+	"fmt"
+	"testing"
+
+	"flotilla/bus/bustest"
+	"flotilla/bus/store"
+	"flotilla/core/api"
+	"flotilla/subjects"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestOwnWritesAreInTheCacheAtOnce(t *testing.T) {
+	leader := bustest.Start(t).Lead(t)
+	table := store.TableOf[api.Schedule](leader.State, subjects.Schedules)
+	key := table.Key("ns/web")
+
+	first := bustest.Write(t, leader, store.Put(key, bustest.Schedule("ns/web", 1), 0))
+	value, revision, ok := table.Get("ns/web")
+	require.True(t, ok)
+	require.Equal(t, first[0], revision)
+	require.Equal(t, bustest.Schedule("ns/web", 1), value)
+
+	second := bustest.Write(t, leader, store.Put(key, bustest.Schedule("ns/web", 2), first[0]))
+	require.Greater(t, second[0], first[0])
+	bustest.Write(t, leader, store.Delete(key, second[0]))
+	_, revision, ok = table.Get("ns/web")
+	require.False(t, ok)
+	require.Zero(t, revision)
+	bustest.Write(t, leader, store.Put(key, bustest.Schedule("ns/web", 3), 0))
+}
+
+func TestAnotherWatcherSeesTheSame(t *testing.T) {
+	server := bustest.Start(t)
+	leader := server.Lead(t)
+	other := store.NewState(server.Hub(t))
+	table := store.TableOf[api.Schedule](other, subjects.Schedules)
+	bustest.InBackground(t, other.Run)
+	require.NoError(t, other.WaitSynced(bustest.Context(t)))
+
+	bustest.Write(t, leader, store.Put("schedule.web", bustest.Schedule("web", 7), 0))
+	bustest.Eventually(t, func() error {
+		if v, _, ok := table.Get("web"); !ok || v.Generation != 7 {
+			return fmt.Errorf("generation %d, there %v", v.Generation, ok)
+		}
+		return nil
+	})
+}

@@ -1,0 +1,266 @@
+package streams
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sort"
+	"strings"
+	"sync/atomic"
+	"time"
+	"unicode/utf8"
+
+	"flotilla/bus"
+	"flotilla/bus/loop"
+	"flotilla/core/api"
+	"flotilla/subjects"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+const (
+	auditQueue = 8192
+	auditRetry = 400 * time.Millisecond
+	// auditPatience is how long a server may be there and not take an event, as while it starts; without
+	// a server events wait.
+	auditPatience = 10 * time.Second
+
+	defaultLimit = 200
+	maxScan      = 100_000 // events looked at by one query
+)
+
+var errQueueFull = errors.New("too many events are waiting")
+
+// Audit writes what happened, for people.
+type Audit struct {
+	conn    *bus.Conn
+	queue   chan queued
+	dropped atomic.Uint64
+	stored  atomic.Pointer[func()]
+}
+
+// queued is an event that waits to be published, and, unless nil, for whether it happened.
+type queued struct {
+	event    api.Audit
+	happened <-chan bool
+}
+
+// NewAudit returns the audit stream of the connection's fleet; Run publishes.
+func NewAudit(c *bus.Conn) *Audit { return &Audit{conn: c, queue: make(chan queued, auditQueue)} }
+
+// OnStored has f called whenever an event was stored; it must not block.
+func (a *Audit) OnStored(f func()) { a.stored.Store(&f) }
+
+// Record publishes events in the background; it never blocks, and drops (with a log line and a count)
+// when thousands are waiting. Object is "<kind>/<name>", "placement/web". The header is filled in, At
+// too when it is zero, and the message is cut so that an event fits into 1 KiB.
+func (a *Audit) Record(events ...api.Audit) { a.put(nil, events) }
+
+// Announce records events of a write that is about to be made, so that they stand before those of who
+// sees it. The returned function must be called soon: nothing recorded after them is published before.
+// They are published when it says that the write was made, and forgotten otherwise.
+func (a *Audit) Announce(events ...api.Audit) (settle func(made bool)) {
+	happened := make(chan bool, len(events))
+	a.put(happened, events)
+	return func(made bool) {
+		for range events {
+			happened <- made
+		}
+	}
+}
+
+// Tell publishes an event and returns when it is stored, or dropped because the server does not take it.
+func (a *Audit) Tell(ctx context.Context, e api.Audit) { a.publish(ctx, a.complete(e)) }
+
+// complete fills in what an event says of itself.
+func (a *Audit) complete(e api.Audit) api.Audit {
+	e.Header = api.NewHeader(api.KindAudit)
+	if e.At.IsZero() {
+		e.At.Time = a.conn.Now()
+	}
+	return e
+}
+
+func (a *Audit) put(happened <-chan bool, events []api.Audit) {
+	for _, e := range events {
+		e = a.complete(e)
+		select {
+		case a.queue <- queued{e, happened}:
+		default:
+			a.drop(e, errQueueFull)
+		}
+	}
+}
+
+// Dropped counts events that could not be kept.
+func (a *Audit) Dropped() uint64 { return a.dropped.Load() }
+
+func (a *Audit) drop(e api.Audit, err error) {
+	a.dropped.Add(1)
+	a.conn.Log.Warn().Err(err).Str("object", e.Object).Str("reason", e.Reason).Msg("audit event dropped")
+}
+
+// Run publishes until ctx ends, and then what is still waiting.
+func (a *Audit) Run(ctx context.Context) {
+	for {
+		select {
+		case q := <-a.queue:
+			a.settled(ctx, q)
+		case <-ctx.Done():
+			a.flush(ctx)
+			return
+		}
+	}
+}
+
+func (a *Audit) flush(ctx context.Context) {
+	for a.conn.NC.IsConnected() {
+		select {
+		case q := <-a.queue:
+			a.settled(ctx, q)
+		default:
+			return
+		}
+	}
+}
+
+// settled publishes an event once it is known to have happened; once ctx ended nobody waits to learn it.
+func (a *Audit) settled(ctx context.Context, q queued) {
+	happened := q.happened == nil
+	if !happened {
+		select {
+		case happened = <-q.happened:
+		case <-ctx.Done():
+			select {
+			case happened = <-q.happened:
+			default:
+			}
+		}
+	}
+	if happened {
+		a.publish(ctx, q.event)
+	}
+}
+
+func (a *Audit) publish(ctx context.Context, e api.Audit) {
+	kind, name, ok := strings.Cut(e.Object, "/")
+	if !ok {
+		a.drop(e, fmt.Errorf("object %q: expected <kind>/<name>", e.Object))
+		return
+	}
+	m := nats.NewMsg(a.conn.Fleet.AuditEvent(kind, name))
+	var err error
+	if m.Data, err = fit(e); err != nil {
+		a.drop(e, err)
+		return
+	}
+	served := time.Now() // since when a server is there without taking the event
+	retry := loop.Backoff{Most: auditRetry}
+	for {
+		_, err = a.conn.Publish(ctx, m)
+		if err == nil {
+			if stored := a.stored.Load(); stored != nil {
+				(*stored)()
+			}
+			return
+		}
+		if !a.conn.NC.IsConnected() {
+			served = time.Now()
+		}
+		if time.Since(served) > auditPatience || ctx.Err() != nil || a.conn.NC.IsClosed() {
+			a.drop(e, err)
+			return
+		}
+		retry.Wait(ctx)
+	}
+}
+
+// fit renders an event, its message cut to the longest that keeps it within MaxAudit bytes.
+func fit(e api.Audit) ([]byte, error) {
+	whole := e.Message
+	text, err := json.Marshal(e)
+	if err != nil || len(text) <= bus.MaxAudit {
+		return text, err
+	}
+	tooLong := func(n int) bool {
+		e.Message = cut(whole, n)
+		text, err = json.Marshal(e)
+		return err != nil || len(text) > bus.MaxAudit
+	}
+	n := sort.Search(len(whole), tooLong) - 1
+	if n < 0 {
+		return nil, fmt.Errorf("%w: more than %d bytes without its message", bus.ErrTooLarge, bus.MaxAudit)
+	}
+	e.Message = cut(whole, n)
+	return json.Marshal(e)
+}
+
+// cut shortens text to at most n bytes and an ellipsis, between characters; to nothing when n is 0.
+func cut(text string, n int) string {
+	for n > 0 && !utf8.RuneStart(text[n]) {
+		n--
+	}
+	if n == 0 {
+		return ""
+	}
+	return text[:n] + "…"
+}
+
+// AuditQuery selects events.
+type AuditQuery struct {
+	Object string // "placement/web"; empty: all
+	Member string // empty: any
+	Limit  int    // the newest so many; 0: 200
+}
+
+// ReadAudit reads events, oldest first. It looks at the newest hundred thousand that the object or
+// the fleet has.
+func ReadAudit(ctx context.Context, c *bus.Conn, q AuditQuery) ([]api.Audit, error) {
+	if q.Limit <= 0 {
+		q.Limit = defaultLimit
+	}
+	config, err := q.consumer(ctx, c)
+	if err != nil {
+		return nil, fmt.Errorf("reading the audit stream: %w", err)
+	}
+	var events []api.Audit
+	err = Each(ctx, c, c.Fleet.Stream(subjects.Audit), config, func(m jetstream.Msg, _ *jetstream.MsgMetadata) {
+		var e api.Audit
+		if err := json.Unmarshal(m.Data(), &e); err != nil {
+			c.Log.Warn().Err(err).Str("subject", m.Subject()).Msg("audit event cannot be decoded")
+			return
+		}
+		if q.Member != "" && e.Member != q.Member {
+			return
+		}
+		if events = append(events, e); len(events) >= 2*q.Limit {
+			events = append(events[:0], events[len(events)-q.Limit:]...)
+		}
+	})
+	if err != nil {
+		return nil, fmt.Errorf("reading the audit stream: %w", err)
+	}
+	return events[max(0, len(events)-q.Limit):], nil
+}
+
+// consumer reads no more of the stream than the query needs.
+func (q AuditQuery) consumer(ctx context.Context, c *bus.Conn) (jetstream.ConsumerConfig, error) {
+	stream, err := c.JS.Stream(ctx, c.Fleet.Stream(subjects.Audit))
+	if err != nil {
+		return jetstream.ConsumerConfig{}, err
+	}
+	state := stream.CachedInfo().State
+	kind, name, _ := strings.Cut(q.Object, "/")
+	config := jetstream.ConsumerConfig{FilterSubject: c.Fleet.AuditFilter(kind, name)}
+	scan := uint64(maxScan)
+	if q.Object == "" && q.Member == "" {
+		scan = uint64(q.Limit)
+	}
+	if state.LastSeq > scan && state.LastSeq-scan+1 > state.FirstSeq {
+		config.DeliverPolicy = jetstream.DeliverByStartSequencePolicy
+		config.OptStartSeq = state.LastSeq - scan + 1
+	}
+	return config, nil
+}

@@ -1,0 +1,148 @@
+package streams_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"flotilla/bus"
+	"flotilla/bus/bustest"
+	"flotilla/bus/store"
+	"flotilla/bus/streams"
+	"flotilla/core/api"
+	"flotilla/subjects"
+
+	"github.com/stretchr/testify/require"
+)
+
+func messages(events []api.Audit) []string {
+	out := []string{}
+	for _, e := range events {
+		out = append(out, e.Message)
+	}
+	return out
+}
+
+func TestAuditIsReadBack(t *testing.T) {
+	server := bustest.Start(t)
+	store := server.Lead(t)
+	for i := range 6 {
+		object, member := "placement/ns/web", "berlin"
+		if i%2 == 1 {
+			object, member = "placement/other", "paris"
+		}
+		store.Audit.Record(api.Audit{Object: object, Reason: "Picked", Message: fmt.Sprint(i), Member: member})
+	}
+	c := server.Inspector(t)
+	read := func(q streams.AuditQuery) []string {
+		t.Helper()
+		events, err := streams.ReadAudit(bustest.Context(t), c, q)
+		require.NoError(t, err)
+		return messages(events)
+	}
+	bustest.Eventually(t, func() error {
+		if got := read(streams.AuditQuery{}); len(got) != 6 {
+			return fmt.Errorf("events %v", got)
+		}
+		return nil
+	})
+	require.Equal(t, []string{"0", "1", "2", "3", "4", "5"}, read(streams.AuditQuery{}))
+	require.Equal(t, []string{"4", "5"}, read(streams.AuditQuery{Limit: 2}))
+	require.Equal(t, []string{"0", "2", "4"}, read(streams.AuditQuery{Object: "placement/ns/web"}))
+	require.Equal(t, []string{"5"}, read(streams.AuditQuery{Member: "paris", Limit: 1}))
+	require.Empty(t, read(streams.AuditQuery{Object: "member/berlin"}))
+	require.Zero(t, store.Audit.Dropped())
+}
+
+func TestAuditEventsAreCut(t *testing.T) {
+	server := bustest.Start(t)
+	store := server.Lead(t)
+	store.Audit.Record(
+		api.Audit{Object: "placement/web", Message: strings.Repeat("é\"", 1000)},
+		api.Audit{Object: "nonsense", Message: "has no kind"},
+		api.Audit{Object: "placement/" + strings.Repeat("w", 2000), Message: "does not fit even without its message"},
+	)
+	bustest.Eventually(t, func() error {
+		if n := store.Audit.Dropped(); n != 2 {
+			return fmt.Errorf("%d dropped", n)
+		}
+		return nil
+	})
+	events, err := streams.ReadAudit(bustest.Context(t), store.Conn, streams.AuditQuery{})
+	require.NoError(t, err)
+	require.Len(t, events, 1)
+	require.True(t, strings.HasSuffix(events[0].Message, "…"))
+	text, err := json.Marshal(events[0])
+	require.NoError(t, err)
+	require.InDelta(t, bus.MaxAudit, len(text), 16)
+	require.LessOrEqual(t, len(text), bus.MaxAudit)
+}
+
+func TestAuditNeverBlocks(t *testing.T) {
+	server := bustest.Start(t)
+	audit := streams.NewAudit(server.Hub(t)) // nobody publishes
+	for range 10_000 {
+		audit.Record(api.Audit{Object: "placement/web"})
+	}
+	require.NotZero(t, audit.Dropped())
+}
+
+func TestAnnouncedEventsStandBeforeWhatFollowsFromThem(t *testing.T) {
+	server := bustest.Start(t)
+	store := server.Lead(t)
+	made := store.Audit.Announce(api.Audit{Object: "placement/web", Message: "applied"}, api.Audit{Object: "placement/web", Message: "cut"})
+	failed := store.Audit.Announce(api.Audit{Object: "placement/web", Message: "never made"})
+	store.Audit.Record(api.Audit{Object: "placement/web", Message: "released"})
+	failed(false)
+	made(true)
+	c := server.Inspector(t)
+	bustest.Eventually(t, func() error {
+		events, err := streams.ReadAudit(bustest.Context(t), c, streams.AuditQuery{})
+		if err != nil || len(events) < 3 {
+			return fmt.Errorf("%d events: %w", len(events), err)
+		}
+		require.Equal(t, []string{"applied", "cut", "released"}, messages(events))
+		return nil
+	})
+}
+
+// Rooms see a record before its writer learns that it was made: what they do is told after what they
+// saw, and a write that was refused is not told of.
+func TestAWriteIsToldBeforeWhatFollowsFromIt(t *testing.T) {
+	server := bustest.Start(t)
+	leader := server.Lead(t)
+	key := subjects.Members.Key("berlin")
+	effect := sync.OnceFunc(func() { leader.Audit.Record(api.Audit{Object: "member/berlin", Message: "effect"}) })
+	store.TableOf[api.MemberRecord](leader.State, subjects.Members).OnChange(func(string) { effect() })
+	cause := []api.Audit{{Object: "member/berlin", Message: "cause"}, {Object: "member/berlin", Message: "second cause"}}
+	revisions, err := leader.WriteTold(bustest.Context(t), cause, store.Put(key, api.MemberRecord{Name: "berlin"}, 0))
+	require.NoError(t, err)
+	require.Equal(t, []uint64{leader.State.Revision(key)}, revisions)
+	_, err = leader.WriteTold(bustest.Context(t), []api.Audit{{Object: "member/berlin", Message: "refused"}}, store.Put(key, api.MemberRecord{}, 0))
+	require.ErrorIs(t, err, bus.ErrConflict)
+	leader.Audit.Record(api.Audit{Object: "member/berlin", Message: "end"})
+	c := server.Inspector(t)
+	bustest.Eventually(t, func() error {
+		events, err := streams.ReadAudit(bustest.Context(t), c, streams.AuditQuery{})
+		if err != nil || len(events) < 4 {
+			return fmt.Errorf("%d events: %w", len(events), err)
+		}
+		require.Equal(t, []string{"cause", "second cause", "effect", "end"}, messages(events))
+		return nil
+	})
+}
+
+// A hub that stops does not wait for a write that was never settled.
+func TestAuditStopsWithAnEventThatIsNotSettled(t *testing.T) {
+	server := bustest.Start(t)
+	audit := streams.NewAudit(server.Hub(t))
+	audit.Announce(api.Audit{Object: "placement/web", Message: "unknown"})
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() { defer close(ended); audit.Run(ctx) }()
+	cancel()
+	<-ended
+}

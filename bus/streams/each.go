@@ -1,0 +1,51 @@
+package streams
+
+import (
+	"context"
+
+	"flotilla/bus"
+
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// Each reads what a consumer of a stream finds there now, in order, and stops at its end.
+func Each(ctx context.Context, c *bus.Conn, stream string, config jetstream.ConsumerConfig, f func(jetstream.Msg, *jetstream.MsgMetadata)) error {
+	config.AckPolicy = jetstream.AckNonePolicy
+	config.MemoryStorage = true
+	config.Replicas = 1
+	config.InactiveThreshold = bus.InactiveAfter
+	consumer, err := c.JS.CreateConsumer(ctx, stream, config)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), bus.AskTimeout)
+		defer cancel()
+		_ = c.JS.DeleteConsumer(ctx, stream, consumer.CachedInfo().Name) // else the server forgets it soon
+	}()
+	for pending := consumer.CachedInfo().NumPending; pending > 0; {
+		batch, err := consumer.FetchNoWait(pageOfMessages)
+		if err != nil {
+			return err
+		}
+		got := 0
+		for m := range batch.Messages() {
+			meta, err := m.Metadata()
+			if err != nil {
+				return err
+			}
+			got++
+			pending = meta.NumPending
+			f(m, meta)
+		}
+		if err := batch.Error(); err != nil {
+			return err
+		}
+		if got == 0 { // the rest was replaced or purged meanwhile
+			return nil
+		}
+	}
+	return nil
+}
+
+const pageOfMessages = 500

@@ -1,0 +1,58 @@
+package streams
+
+import (
+	"errors"
+	"fmt"
+
+	"flotilla/bus"
+
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// clustered is how many replicas streams get on a cluster, and how many servers such a cluster has at least.
+const clustered = 3
+
+// Codes of nats-server for replicas that it has no servers for.
+const (
+	codeNoPeers          jetstream.ErrorCode = 10005
+	codeReplicasNotAlone jetstream.ErrorCode = 10074
+)
+
+// replicasOf are the numbers of replicas that a stream is made with, the next where servers for one are
+// missing: the one asked for, or else three on a cluster, and one. The servers know how many they are; the
+// addresses that a client knows of may be fewer, or several of one server.
+func replicasOf(c *bus.Conn, asked int) []int {
+	switch {
+	case asked > 0:
+		return []int{asked}
+	case c.NC.ConnectedClusterName() != "":
+		return []int{clustered, 1}
+	}
+	return []int{1}
+}
+
+// replicasBeside is with how many replicas a stream that has some is compared: those asked for, or else as
+// many as it has, or three where it has fewer and three servers are known to be there.
+func replicasBeside(c *bus.Conn, asked, has int) int {
+	switch {
+	case asked > 0:
+		return asked
+	case c.NC.ConnectedClusterName() != "" && len(c.NC.Servers()) >= clustered:
+		return max(has, clustered)
+	}
+	return has
+}
+
+// lacksServers says that a stream could not be made because there are fewer servers than replicas.
+func lacksServers(err error) bool {
+	var refused *jetstream.APIError
+	return errors.As(err, &refused) && (refused.ErrorCode == codeNoPeers || refused.ErrorCode == codeReplicasNotAlone)
+}
+
+// placed explains why a stream with so many replicas could not be made.
+func placed(err error, replicas int) error {
+	if replicas == 1 || !lacksServers(err) {
+		return err
+	}
+	return fmt.Errorf("%w: no %d servers could take a replica: start those that are down, or say with --replicas how many there are to be", err, replicas)
+}
