@@ -6,8 +6,6 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"sync"
 	"time"
 
@@ -47,30 +45,11 @@ type Conn struct {
 
 	confidence confidence
 
-	mu        sync.Mutex
-	refused   error // of the credentials, when last they were shown
-	announced bool  // listeners were told that the connection is up
-	listeners map[int]*listener
-	denials   map[int]func(error)
-	nextID    int
+	mu      sync.Mutex
+	refused error // of the credentials, when last they were shown
+
+	audience audience
 }
-
-// listener is told what happens to a connection.
-type listener struct {
-	tell func(Disturbance)
-	// knows says that it joined when the connection was up already and that was still to be announced.
-	knows bool
-}
-
-// Disturbance is something that happened to a connection.
-type Disturbance int
-
-// What happens to connections.
-const (
-	Lost     Disturbance = iota // the connection is gone
-	Restored                    // and back
-	Slow                        // messages were dropped because this process is slow
-)
 
 // ConnectHub connects as hub replica o.Name ("flotilla-hub/<replica>") and retries until ctx ends.
 func ConnectHub(ctx context.Context, o Options) (*Conn, error) {
@@ -126,7 +105,6 @@ func (o Options) Connect(name string, more ...nats.Option) (*Conn, error) {
 	}
 	c := &Conn{
 		Fleet: fleet, Log: o.Log, Domain: e.domain, url: e.shown(), holder: e.holder, person: e.personOf(fleet), now: o.Now,
-		listeners: map[int]*listener{}, denials: map[int]func(error){},
 	}
 	if o.ByWallet() {
 		c.wallet = o.Wallet
@@ -183,14 +161,14 @@ func (c *Conn) handlers() []nats.Option {
 			if err != nil {
 				c.Log.Warn().Err(err).Str("url", c.url).Msg("NATS connection lost")
 			}
-			c.disturb(Lost)
+			c.disturb(Lost, nil)
 		}),
-		nats.ConnectHandler(func(*nats.Conn) { c.admit(nil); c.disturb(Restored) }),
+		nats.ConnectHandler(func(*nats.Conn) { c.admit(nil); c.disturb(Restored, nil) }),
 		nats.ReconnectHandler(func(nc *nats.Conn) {
 			c.Log.Info().Str("url", nc.ConnectedUrlRedacted()).Msg("NATS connection is back")
 			c.stalls.clear()
 			c.admit(nil)
-			c.disturb(Restored)
+			c.disturb(Restored, nil)
 		}),
 		nats.ReconnectErrHandler(report),
 		nats.ErrorHandler(func(nc *nats.Conn, sub *nats.Subscription, err error) {
@@ -205,9 +183,9 @@ func (c *Conn) handlers() []nats.Option {
 			line.Msg("NATS connection reports")
 			switch {
 			case errors.Is(err, nats.ErrSlowConsumer):
-				c.disturb(Slow)
+				c.disturb(Slow, err)
 			case errors.Is(err, nats.ErrPermissionViolation):
-				c.deny(err)
+				c.disturb(Denied, c.denied(err))
 			}
 		}),
 	}
@@ -262,65 +240,3 @@ func (c *Conn) Close() { c.NC.Close() }
 
 // URL is where the connection was told to go, without passwords.
 func (c *Conn) URL() string { return c.url }
-
-// OnReconnect calls f, on a goroutine of the connection, each time the connection came back, until
-// the returned function is called.
-func (c *Conn) OnReconnect(f func()) (cancel func()) {
-	_, cancel = c.OnRestored(f)
-	return cancel
-}
-
-// OnRestored is OnReconnect, and says whether the connection is up now, of which f is not told.
-func (c *Conn) OnRestored(f func()) (up bool, cancel func()) {
-	return c.join(func(d Disturbance) {
-		if d == Restored {
-			f()
-		}
-	})
-}
-
-// Listen has f told, on a goroutine of the connection, what happens to it, until the returned function is called.
-func (c *Conn) Listen(f func(Disturbance)) (cancel func()) {
-	_, cancel = c.join(f)
-	return cancel
-}
-
-// join has f told what happens from now on, and says whether the connection is up now. The library
-// announces a connection a while after it is up: who joined meanwhile is not told of it.
-func (c *Conn) join(f func(Disturbance)) (up bool, leave func()) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	id := c.nextID
-	c.nextID++
-	up = c.NC.IsConnected()
-	c.listeners[id] = &listener{tell: f, knows: up && !c.announced}
-	return up, func() {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		delete(c.listeners, id)
-	}
-}
-
-func (c *Conn) disturb(d Disturbance) {
-	for _, tell := range c.concerned(d) {
-		tell(d)
-	}
-}
-
-// concerned takes a disturbance in and returns whom to tell, in the order in which they joined.
-func (c *Conn) concerned(d Disturbance) []func(Disturbance) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if d != Slow {
-		c.announced = d == Restored
-	}
-	var out []func(Disturbance)
-	for _, id := range slices.Sorted(maps.Keys(c.listeners)) {
-		l := c.listeners[id]
-		if d != Restored || !l.knows {
-			out = append(out, l.tell)
-		}
-		l.knows = l.knows && d == Slow
-	}
-	return out
-}

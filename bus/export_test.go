@@ -1,12 +1,12 @@
 package bus
 
 // Announce is what the library does a while after the connection is up.
-func (c *Conn) Announce() { c.disturb(Restored) }
+func (c *Conn) Announce() { c.disturb(Restored, nil) }
 
 // Lose is what the library does when the connection is gone.
-func (c *Conn) Lose() { c.disturb(Lost) }
+func (c *Conn) Lose() { c.disturb(Lost, nil) }
 
 // Unannounced is the connection as it is before the library announces it.
 func (c *Conn) Unannounced() *Conn {
-	return &Conn{NC: c.NC, JS: c.JS, Fleet: c.Fleet, Log: c.Log, listeners: map[int]*listener{}}
+	return &Conn{NC: c.NC, JS: c.JS, Fleet: c.Fleet, Log: c.Log}
 }

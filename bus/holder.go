@@ -95,32 +95,8 @@ func (o Options) CheckMember(member string) error {
 		ErrSetup, e.holder, member, member, member)
 }
 
-// onDenied calls f, on a goroutine of the connection, when the server forbids something, until the
-// returned function is called.
-func (c *Conn) onDenied(f func(error)) (cancel func()) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	id := c.nextID
-	c.nextID++
-	c.denials[id] = f
-	return func() {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		delete(c.denials, id)
-	}
-}
-
-// deny tells who waits that the server forbade something.
-func (c *Conn) deny(err error) {
+// denied says what the server forbade, and whom.
+func (c *Conn) denied(err error) error {
 	text := strings.TrimPrefix(err.Error(), nats.ErrPermissionViolation.Error()+": ")
-	denied := fmt.Errorf("%w: %s at %s: these credentials are those of %s", ErrDenied, text, c.url, c.holder)
-	c.mu.Lock()
-	waiting := make([]func(error), 0, len(c.denials))
-	for _, f := range c.denials {
-		waiting = append(waiting, f)
-	}
-	c.mu.Unlock()
-	for _, f := range waiting {
-		f(denied)
-	}
+	return fmt.Errorf("%w: %s at %s: these credentials are those of %s", ErrDenied, text, c.url, c.holder)
 }

@@ -72,7 +72,7 @@ func (c *Conn) PublishWithin(ctx context.Context, m *nats.Msg, limit time.Durati
 // with ctx's cancellation.
 func (c *Conn) Answerable(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
-	unlisten := c.Listen(func(d Disturbance) {
+	unlisten := c.Listen(func(d Disturbance, _ error) {
 		if d == Lost {
 			cancel()
 		}

@@ -143,8 +143,8 @@ func (c *Conn) turns() (turns <-chan struct{}, end func()) {
 		default:
 		}
 	}
-	unlisten := c.Listen(func(d Disturbance) {
-		if d != Slow {
+	unlisten := c.Listen(func(d Disturbance, _ error) {
+		if d == Lost || d == Restored {
 			turn()
 		}
 	})
@@ -173,7 +173,11 @@ func (c *Conn) askOnce(ctx context.Context, m *nats.Msg, limit time.Duration, tu
 	defer cancel()
 	ctx, abort := context.WithCancelCause(ctx)
 	defer abort(nil)
-	defer c.onDenied(abort)()
+	defer c.Listen(func(d Disturbance, err error) {
+		if d == Denied {
+			abort(err)
+		}
+	})()
 	go func() {
 		select {
 		case <-turns:

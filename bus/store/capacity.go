@@ -15,7 +15,7 @@ func (s *Store) Differences(ctx context.Context) ([]streams.Difference, error) {
 	if len(s.Layout.Differences) == 0 {
 		return nil, nil
 	}
-	o := s.layout
+	o := s.Layout.Options
 	o.Unmanaged = true
 	report, err := streams.EnsureLayout(ctx, s.Conn, o)
 	return report.Differences, err
@@ -39,7 +39,7 @@ func (c Capacity) String() string {
 
 // Capacity is by the streams as they were when this hub began to lead.
 func (s *Store) Capacity() Capacity {
-	share := s.Share.WithDefaults()
+	share := s.Share()
 	f := s.Conn.Fleet
 	var least Capacity
 	for _, c := range []Capacity{

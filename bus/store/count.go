@@ -36,7 +36,6 @@ func (s *Store) count(ctx context.Context, lease *lease, lose context.CancelCaus
 	if s.ledger, err = openLedger(ctx, s.Conn); err != nil {
 		return err
 	}
-	s.keeping, s.close = make(chan struct{}), func() {}
 	if err := s.resume(ctx); err != nil {
 		return err
 	}
@@ -51,7 +50,6 @@ func (s *Store) count(ctx context.Context, lease *lease, lose context.CancelCaus
 		s.Damage = found
 		s.Writer.refuse(fmt.Errorf("%w: %s", bus.ErrDamaged, found))
 		s.Conn.Log.Error().Str("damage", found.String()).Strs("gone", found.Gone).Msg("state is damaged: this hub does not lead")
-		close(s.keeping)
 		return nil
 	}
 	if found != nil {
@@ -111,14 +109,15 @@ func (s *Store) elsewhere(ctx context.Context) {
 // keepCount keeps the ledger, and compares after each listing, until the store is closed.
 func (s *Store) keepCount(ctx context.Context, settled *atomic.Uint64, lose context.CancelCauseFunc) {
 	keeping, closing := context.WithCancel(context.WithoutCancel(ctx))
-	s.close = closing
+	done := make(chan struct{})
+	s.closeLedger = func() { closing(); <-done }
 	s.ledger.settled = settled
 	s.Writer.confirmed, s.Writer.lose = s.ledger.nudge, lose
 	if s.Writer.replicas <= 1 {
 		s.ledger.pause, s.Writer.noted = 0, s.ledger.await
 	}
 	go func() {
-		defer close(s.keeping)
+		defer close(done)
 		s.ledger.keep(keeping, s.Writer)
 	}()
 	listed := make(chan struct{}, 1)
@@ -138,12 +137,6 @@ func (s *Store) keepCount(ctx context.Context, settled *atomic.Uint64, lose cont
 			}
 		}
 	})
-}
-
-// closeLedger returns when all that is known to be stored is entered into the ledger.
-func (s *Store) closeLedger() {
-	s.close()
-	<-s.keeping
 }
 
 // AcceptLoss goes on with what is left of a damaged state, without records that came back and after ops, which clear up

@@ -174,7 +174,7 @@ func (l *leadership) lead(ctx context.Context, lease *lease) error {
 	}
 	defer store.Wait()
 	defer cancel(nil)
-	store.Layout, store.layout, store.Share = layout, l.options.Layout, l.options.Layout.Share.WithDefaults()
+	store.Layout = layout
 	store.leads = func() bool { return lease.left() > 0 }
 	if err := store.count(ctx, lease, cancel); err != nil {
 		return err

@@ -18,17 +18,12 @@ import (
 
 // Store is everything a leader works with. It lives as long as the context it was opened with.
 type Store struct {
-	Conn       *bus.Conn
-	Term       api.Term
-	State      *State
-	Writer     *Writer
-	Heartbeats *watch.Cache // keys: <member>; Decode[api.Heartbeat]
-	Results    *watch.Cache // keys: subjects.ResultKey; Decode[api.PlacementResult] of placements
-	// ResultBatches are what Results come in.
-	ResultBatches *watch.ResultBatches
-	// Inventories by member; Decode[api.MemberInventory].
-	Inventories *watch.Cache
-	Content     *streams.Content
+	Conn   *bus.Conn
+	Term   api.Term
+	State  *State
+	Writer *Writer
+	Caches
+	Content *streams.Content
 	// Keys are the secrets of this term.
 	Keys     *seal.Keyring
 	Commands *streams.Commands
@@ -38,16 +33,25 @@ type Store struct {
 	// is left, and to say how to go on.
 	Damage *census.Damage
 
-	// Share is what one member may store.
-	Share bus.Share
-
-	layout  streams.LayoutOptions
 	leads   func() bool
 	running sync.WaitGroup
 	ledger  *ledger
-	keeping chan struct{} // closed once the ledger is
-	close   context.CancelFunc
+	// closeLedger returns when all that is known to be stored is entered into the ledger.
+	closeLedger func()
 }
+
+// Caches hold what agents write.
+type Caches struct {
+	Heartbeats *watch.Cache // keys: <member>; Decode[api.Heartbeat]
+	Results    *watch.Cache // keys: subjects.ResultKey; Decode[api.PlacementResult] of placements
+	// ResultBatches are what Results come in.
+	ResultBatches *watch.ResultBatches
+	// Inventories by member; Decode[api.MemberInventory].
+	Inventories *watch.Cache
+}
+
+// Share is what one member may store.
+func (s *Store) Share() bus.Share { return s.Layout.Options.Share.WithDefaults() }
 
 // Leads says whether this hub leads at this moment, by the lease and its own clock: also where a
 // process that was stopped goes on, before anything else has noticed.
@@ -72,13 +76,14 @@ func OpenStore(ctx context.Context, c *bus.Conn, taken Taken, keys *seal.Keyring
 	}
 	s := &Store{
 		Conn: c, Term: taken.Term, State: state,
-		Writer:      writer,
-		Heartbeats:  watch.NewCache(c, subjects.Heartbeat),
-		Inventories: watch.NewInventories(c),
-		Content:     streams.NewContent(c, keys),
-		Keys:        keys,
-		Commands:    commands,
-		Audit:       streams.NewAudit(c),
+		Writer:   writer,
+		Caches:   Caches{Heartbeats: watch.NewCache(c, subjects.Heartbeat), Inventories: watch.NewInventories(c)},
+		Content:  streams.NewContent(c, keys),
+		Keys:     keys,
+		Commands: commands,
+		Audit:    streams.NewAudit(c),
+
+		closeLedger: func() {},
 	}
 	s.Results, s.ResultBatches = watch.NewResults(c)
 	for _, run := range []func(context.Context){state.Run, s.Heartbeats.Run, s.ResultBatches.Run, s.Inventories.Run, s.Audit.Run} {

@@ -53,14 +53,7 @@ type Writer struct {
 	state    *State
 	replicas int
 	acks     *acks
-	// confirmed is called, not to block, when writes are known to be stored; lose once, with why nothing will be
-	// written any more.
-	confirmed func()
-	lose      func(error)
-	// noted waits until the ledger holds the write with a sequence, where it is not acknowledged before.
-	noted func(ctx context.Context, sequence uint64)
-	// over is closed once nobody follows state for this writer any more; nil: never.
-	over <-chan struct{}
+	hooks
 
 	// gate is held shared by writes and alone while the term is written anew.
 	gate  sync.RWMutex
@@ -74,6 +67,18 @@ type Writer struct {
 	chain   chain
 
 	flight sync.Mutex // held while a batch is out
+}
+
+// hooks are what others have a writer do.
+type hooks struct {
+	// confirmed is called, not to block, when writes are known to be stored; lose once, with why nothing will be
+	// written any more.
+	confirmed func()
+	lose      func(error)
+	// noted waits until the ledger holds the write with a sequence, where it is not acknowledged before.
+	noted func(ctx context.Context, sequence uint64)
+	// over is closed once nobody follows state for this writer any more; nil: never.
+	over <-chan struct{}
 }
 
 // write is one call of Write on its way.
@@ -93,8 +98,9 @@ func newWriter(state *State, taken Taken, replicas int) (*Writer, error) {
 		return nil, err
 	}
 	w := &Writer{
-		conn: state.conn, state: state, replicas: replicas, acks: acks, confirmed: func() {}, lose: func(error) {}, noted: func(context.Context, uint64) {},
-		term: taken.Term, fence: taken.fence, writing: map[string]struct{}{},
+		conn: state.conn, state: state, replicas: replicas, acks: acks,
+		hooks: hooks{confirmed: func() {}, lose: func(error) {}, noted: func(context.Context, uint64) {}},
+		term:  taken.Term, fence: taken.fence, writing: map[string]struct{}{},
 	}
 	w.chain.begin(taken.fence, taken.on.tally)
 	return w, nil

@@ -63,9 +63,10 @@ var flagOf = map[string]string{"num_replicas": "--replicas", "max_bytes": "--max
 
 // LayoutReport says what EnsureLayout found and did.
 type LayoutReport struct {
-	Step        int      // number of the last step that holds
-	Made        []string // full names of streams that were created
-	Updated     []string // "stream: field" of owned fields that were applied
+	Options     LayoutOptions // that it was asked for with
+	Step        int           // number of the last step that holds
+	Made        []string      // full names of streams that were created
+	Updated     []string      // "stream: field" of owned fields that were applied
 	Differences []Difference
 	// Sizes are the max_bytes of streams by short name, as they are; not positive without a limit.
 	Sizes map[string]int64
@@ -128,7 +129,7 @@ func EnsureFirst(ctx context.Context, c *bus.Conn, o LayoutOptions) (LayoutRepor
 }
 
 func ensureSteps(ctx context.Context, c *bus.Conn, o LayoutOptions, steps []step) (LayoutReport, error) {
-	var report LayoutReport
+	report := LayoutReport{Options: o}
 	var missing []string
 	for _, s := range steps {
 		err := s.ensure(ctx, c, o, &report)

@@ -145,16 +145,17 @@ func (f *Feed) Missed(reason string) {
 	f.relist(reason)
 }
 
-func (f *Feed) disturbed(d bus.Disturbance) {
+func (f *Feed) disturbed(d bus.Disturbance, _ error) {
+	if d == bus.Denied {
+		return
+	}
 	f.mu.Lock()
 	f.sink.lost()
 	f.mu.Unlock()
-	switch d {
-	case bus.Restored:
+	if d == bus.Restored {
 		f.relist("reconnected")
-	case bus.Slow:
+	} else if d == bus.Slow {
 		f.relist("messages were dropped")
-	case bus.Lost:
 	}
 }
 

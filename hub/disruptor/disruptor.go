@@ -121,7 +121,7 @@ func New(store *store.Store, o Options) *Disruptor {
 	}
 	d.market = newMarket(d.records, store.Content)
 	d.feed = watch.NewNodeFeed(store.Conn, sink{d})
-	d.feed.Limit(store.Share.WithDefaults().Events, d.beyond)
+	d.feed.Limit(store.Share().Events, d.beyond)
 	d.queue = loop.New(loop.Options{Workers: workers, Now: o.Now, Failed: d.failed, Runs: o.Runs})
 	return d
 }

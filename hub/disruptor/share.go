@@ -108,7 +108,7 @@ func (d *Disruptor) tellShare(m *memberState) {
 	d.options.Log.Warn().Str("member", m.name).Int64("refused", use.Refused).Int64("bytes", use.RefusedBytes).Msg("a member tells of more nodes than its share holds")
 	d.store.Audit.Record(api.Audit{
 		Header: api.NewHeader(api.KindAudit), At: metav1.NewTime(now), Object: subjects.KindMember + "/" + m.name, Member: m.name,
-		Type: "Warning", Reason: api.ReasonShareExceeded, By: by, Message: use.Text(d.store.Share),
+		Type: "Warning", Reason: api.ReasonShareExceeded, By: by, Message: use.Text(d.store.Share()),
 	})
 }
 

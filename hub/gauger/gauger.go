@@ -90,7 +90,7 @@ func (g *Gauger) look(ctx context.Context) error {
 			g.options.Log.Warn().Str("object", e.Object).Msg(e.Message)
 		}
 	}
-	g.options.Metrics.set(uses, held, g.store.Share)
+	g.options.Metrics.set(uses, held, g.store.Share())
 	return nil
 }
 

@@ -55,7 +55,7 @@ func (v *View) memberHealth(fleet *api.FleetStatus) {
 	}
 	for member, use := range v.options.Uses() {
 		if use.Refused > 0 {
-			fleet.Problems = append(fleet.Problems, health.Share(member, use.Text(v.store.Share), use.Last, now)...)
+			fleet.Problems = append(fleet.Problems, health.Share(member, use.Text(v.store.Share()), use.Last, now)...)
 		}
 	}
 }
