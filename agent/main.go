@@ -92,10 +92,10 @@ remove the file to mend it.`,
 			if o.Now, err = terminal.Clock(); err != nil {
 				return err
 			}
-			if o.ReconnectWait, err = terminal.Rehearsal(terminal.Reconnect); err != nil {
+			if o.Reconnect.Wait, err = terminal.Rehearsal(terminal.Reconnect); err != nil {
 				return err
 			}
-			o.ReconnectJitter = o.ReconnectWait
+			o.Reconnect.Jitter = o.Reconnect.Wait
 			o.Log = terminal.Logger(o.Config.Log, os.Stderr)
 			clientlog.Into(o.Log)
 			terminal.TellClock(o.Log)

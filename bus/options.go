@@ -35,16 +35,19 @@ type Options struct {
 	Version string
 	// Timeout bounds the first connection of a client, 5 s when 0. Hubs and agents retry for ever.
 	Timeout time.Duration
-	// ReconnectWait and ReconnectJitter say when an agent tries again, 2 s and up to 15 s more when 0,
-	// so that a fleet does not come back all at once.
-	ReconnectWait, ReconnectJitter time.Duration
-	Log                            zerolog.Logger
+	// Reconnect says when an agent tries again.
+	Reconnect Reconnect
+	Log       zerolog.Logger
 	// Now is the clock of the process, the machine's when nil. It may be ahead of real time or behind it,
 	// and must go as fast.
 	Now func() time.Time
 	// Getenv replaces os.Getenv in tests.
 	Getenv func(string) string
 }
+
+// Reconnect is after how long one tries again that lost its connection, 2 s and up to 15 s more when 0, so that a fleet
+// does not come back all at once.
+type Reconnect struct{ Wait, Jitter time.Duration }
 
 // Wallet is how an agent proves who it is, see package member.
 type Wallet interface {

@@ -47,9 +47,9 @@ type Options struct {
 	Version string
 	// PollEvery is how often the index is read without a hint, 3 min when 0.
 	PollEvery time.Duration
-	// ReconnectWait and ReconnectJitter are those of bus.Options.
-	ReconnectWait, ReconnectJitter time.Duration
-	Log                            zerolog.Logger
+	// Reconnect is that of bus.Options.
+	Reconnect bus.Reconnect
+	Log       zerolog.Logger
 	// Now is the clock that all of the agent goes by, the machine's when nil; it must go as fast.
 	Now func() time.Time
 }
@@ -59,7 +59,7 @@ func (o *Options) bus(wallet *member.Wallet) bus.Options {
 		Fleet: o.Config.Fleet, URL: o.Config.Bus.URL, Creds: o.Config.Bus.Creds, Context: o.Config.Bus.Context,
 		CA:        o.Config.Bus.TLS.CA,
 		CredsText: o.CredsText, Wallet: wallet, Version: cmp.Or(o.Version, api.Version), Log: o.Log,
-		ReconnectWait: o.ReconnectWait, ReconnectJitter: o.ReconnectJitter, Now: o.Now,
+		Reconnect: o.Reconnect, Now: o.Now,
 	}
 }
 

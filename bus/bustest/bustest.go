@@ -158,7 +158,7 @@ func (s *Server) AgentOptions(t testing.TB, member string) bus.Options {
 	t.Helper()
 	o := s.TCP()
 	o.Creds, o.CredsText, o.Wallet = "", AgentCreds(t, s.Server, member), s.wallets.of(t, member)
-	o.ReconnectWait, o.ReconnectJitter = 50*time.Millisecond, 50*time.Millisecond
+	o.Reconnect = bus.Reconnect{Wait: 50 * time.Millisecond, Jitter: 50 * time.Millisecond}
 	return o
 }
 

@@ -50,9 +50,9 @@ func Connect(ctx context.Context, o bus.Options, member string) (*Conn, error) {
 	if err := o.CheckMember(member); err != nil {
 		return nil, err
 	}
-	jitter := cmp.Or(o.ReconnectJitter, agentJitter)
+	jitter := cmp.Or(o.Reconnect.Jitter, agentJitter)
 	c, err := o.Connect(name, nats.CustomInboxPrefix(subjects.Inbox(member)), nats.NoEcho(),
-		nats.RetryOnFailedConnect(true), nats.ReconnectWait(cmp.Or(o.ReconnectWait, agentWait)),
+		nats.RetryOnFailedConnect(true), nats.ReconnectWait(cmp.Or(o.Reconnect.Wait, agentWait)),
 		nats.ReconnectJitter(jitter, jitter))
 	if err != nil {
 		return nil, err

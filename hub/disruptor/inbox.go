@@ -68,7 +68,7 @@ func (d *Disruptor) fold(m *memberState) {
 	began := d.options.Now()
 	defer func() {
 		now := d.options.Now()
-		m.rests.Store(now.Add(min(restShare*now.Sub(began), mostRest)).UnixNano())
+		m.excess.rests.Store(now.Add(min(restShare*now.Sub(began), mostRest)).UnixNano())
 	}()
 	for _, a := range m.inbox.take() {
 		if err := d.foldOne(m, &a); err != nil {

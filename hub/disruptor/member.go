@@ -28,22 +28,27 @@ type memberState struct {
 	// listed says that an inventory came of which the stored states have not been compared.
 	listed  bool
 	waiting []orchestration.Waiting
-	// warned is when it was last told that something of it cannot be read, warnedShare that it has more than
-	// its share.
-	warned, warnedShare time.Time
+	// warned is when it was last told that something of it cannot be read.
+	warned time.Time
 	// suspects are nodes that no inventory has named, since when that was noticed of a member beyond its share.
 	suspects map[string]time.Time
 	pace     pace
 	// free is since when nobody is known to hold the member, zero while somebody does.
-	free time.Time
+	free   time.Time
+	excess excess
 
 	// decision is the newest that was made; short says that it left nodes because budgets are spent.
-	// over says that it has stored more than its share; rests is until when what it tells is left alone, in
-	// nanoseconds since 1970 by the hub's clock.
-	over     atomic.Bool
-	rests    atomic.Int64
 	decision atomic.Pointer[disruption.Decision]
 	short    atomic.Bool
+}
+
+// excess is about a member that tells more than it may.
+type excess struct {
+	// over says that it has stored more than its share, warned when that was last told of.
+	over   atomic.Bool
+	warned time.Time
+	// rests is until when what it tells is left alone, in nanoseconds since 1970 by the hub's clock.
+	rests atomic.Int64
 }
 
 func newMember(name string) *memberState { return &memberState{name: name, view: cluster.NewView()} }

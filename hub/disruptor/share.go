@@ -22,7 +22,7 @@ const (
 
 // beyond notes that a member has stored more than its share.
 func (d *Disruptor) beyond(member string) {
-	if m := d.roster.get(member); !m.over.Swap(true) {
+	if m := d.roster.get(member); !m.excess.over.Swap(true) {
 		d.queue.AddAt(member, d.options.Now().Add(settle))
 	}
 }
@@ -30,7 +30,7 @@ func (d *Disruptor) beyond(member string) {
 // relieve purges what a member has beyond its share: first the nodes that its inventory does not name, which
 // makes room for those that it does; m's deciding is held.
 func (d *Disruptor) relieve(ctx context.Context, m *memberState) error {
-	if !d.feed.Synced() || !m.over.Swap(false) {
+	if !d.feed.Synced() || !m.excess.over.Swap(false) {
 		return nil
 	}
 	err := d.purgeUnlisted(ctx, m)
@@ -41,7 +41,7 @@ func (d *Disruptor) relieve(ctx context.Context, m *memberState) error {
 		err = d.feed.Relieve(ctx, m.name)
 	}
 	if err != nil {
-		m.over.Store(true)
+		m.excess.over.Store(true)
 		return err
 	}
 	d.tellShare(m)
@@ -83,7 +83,7 @@ func (d *Disruptor) purgeSuspects(ctx context.Context, m *memberState) error {
 		}
 	}
 	if len(m.suspects) > 0 {
-		m.over.Store(true)
+		m.excess.over.Store(true)
 		d.queue.AddAt(m.name, now.Add(unconfirmedFor))
 	}
 	return nil
@@ -101,10 +101,10 @@ func (d *Disruptor) purgeNode(ctx context.Context, m *memberState, node string) 
 func (d *Disruptor) tellShare(m *memberState) {
 	now := d.options.Now()
 	use := d.feed.Uses()[m.name]
-	if use.Refused == 0 || now.Before(m.warnedShare.Add(shareWarnEvery)) {
+	if use.Refused == 0 || now.Before(m.excess.warned.Add(shareWarnEvery)) {
 		return
 	}
-	m.warnedShare = now
+	m.excess.warned = now
 	d.options.Log.Warn().Str("member", m.name).Int64("refused", use.Refused).Int64("bytes", use.RefusedBytes).Msg("a member tells of more nodes than its share holds")
 	d.store.Audit.Record(api.Audit{
 		Header: api.NewHeader(api.KindAudit), At: metav1.NewTime(now), Object: subjects.KindMember + "/" + m.name, Member: m.name,

@@ -20,7 +20,7 @@ import (
 func TestAMemberBeyondItsShareIsPurgedAndNamed(t *testing.T) {
 	y := newYard(t, Options{}, "berlin", "oslo")
 	y.stop()
-	y.store.Share = bus.Share{Events: 32 << 10}
+	y.store.Layout.Options.Share = bus.Share{Events: 32 << 10}
 	y.run()
 	y.nodes("oslo", aNode("n1", "spot", 4))
 	y.nodes("berlin", aNode("n1", "spot", 4))
@@ -51,7 +51,7 @@ func TestAMemberBeyondItsShareIsPurgedAndNamed(t *testing.T) {
 func TestNodesThatNoInventoryNamesMakeRoom(t *testing.T) {
 	y := newYard(t, Options{}, "berlin")
 	y.stop()
-	y.store.Share = bus.Share{Events: 32 << 10}
+	y.store.Layout.Options.Share = bus.Share{Events: 32 << 10}
 	y.run()
 	y.nodes("berlin", aNode("n1", "spot", 4))
 	for i := range 20 {

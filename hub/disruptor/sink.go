@@ -28,7 +28,7 @@ func (s sink) Listed() { s.d.wakeAll() }
 func (d *Disruptor) arrived(member string, a arrival) {
 	d.roster.push(member, a)
 	at := d.options.Now().Add(settle)
-	if rests := time.Unix(0, d.roster.get(member).rests.Load()); rests.After(at) {
+	if rests := time.Unix(0, d.roster.get(member).excess.rests.Load()); rests.After(at) {
 		at = rests
 	}
 	d.queue.AddAt(member, at)

@@ -19,7 +19,7 @@ func TestMembersBeyondTheStreamsAreNotAdmitted(t *testing.T) {
 	h := open(t, door.Options{})
 	capacity := h.store.Capacity()
 	require.Equal(t, 1927, capacity.Members, capacity.String())
-	h.store.Layout.Sizes[subjects.Events] = 4 * h.store.Share.Events
+	h.store.Layout.Sizes[subjects.Events] = 4 * h.store.Share().Events
 	capacity = h.store.Capacity()
 	require.Equal(t, 3, capacity.Members)
 	for _, name := range []string{"a", "b", "c"} {

@@ -95,7 +95,7 @@ func (h *house) agent(dir, name string, token *api.Token) (*member.Conn, error) 
 	require.NoError(h, err)
 	o := bus.Options{
 		Fleet: bustest.Fleet, Wallet: wallet, Log: h.store.Conn.Log, Now: elsewhen.Now,
-		ReconnectWait: 20 * time.Millisecond, ReconnectJitter: 20 * time.Millisecond, Getenv: func(string) string { return "" },
+		Reconnect: bus.Reconnect{Wait: 20 * time.Millisecond, Jitter: 20 * time.Millisecond}, Getenv: func(string) string { return "" },
 	}
 	conn, err := member.Connect(h.Context(), o, name)
 	if err == nil {

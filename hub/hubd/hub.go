@@ -47,6 +47,11 @@ type Hub struct {
 	runs       *prometheus.CounterVec // of rooms, over all terms
 	warden     *warden
 
+	term
+}
+
+// term is what a hub does at the moment: whether it leads.
+type term struct {
 	mu      sync.Mutex
 	leading *store.Store
 	// damaged is why this hub serves what is left of state, and does not lead.
@@ -72,7 +77,7 @@ func New(o Options) (*Hub, error) {
 	if err != nil {
 		return nil, fmt.Errorf("options of the hub: %w", err)
 	}
-	h := &Hub{options: o, channels: channels, failed: make(chan error, 1), changed: make(chan struct{}), disruption: disruptor.NewMetrics(), streams: gauger.NewMetrics(), runs: newRuns()}
+	h := &Hub{options: o, channels: channels, failed: make(chan error, 1), term: term{changed: make(chan struct{})}, disruption: disruptor.NewMetrics(), streams: gauger.NewMetrics(), runs: newRuns()}
 	h.rooms, h.warden = h.allRooms, &warden{hub: h}
 	return h, nil
 }

@@ -27,10 +27,14 @@ type records struct {
 	disruptions  *store.Table[api.DisruptionRecord]
 	results      *watch.Values[api.UpgradeResult]
 	inventories  *watch.Values[api.MemberInventory]
-	heartbeats   *watch.Cache
 
-	decoded map[string]decodedRun // by run
-	parsed  parsedCatalog
+	decoded
+}
+
+// decoded are records that are decoded once a revision.
+type decoded struct {
+	runs    map[string]decodedRun // by run
+	catalog parsedCatalog
 }
 
 // decodedRun is a run as its spec of a revision holds it.
@@ -58,8 +62,7 @@ func newRecords(s *store.Store) *records {
 		disruptions: store.Reads[api.DisruptionRecord](a, subjects.Disruptions),
 		results:     watch.ValuesOf[api.UpgradeResult](s.Results),
 		inventories: watch.ValuesOf[api.MemberInventory](s.Inventories),
-		heartbeats:  s.Heartbeats,
-		decoded:     map[string]decodedRun{},
+		decoded:     decoded{runs: map[string]decodedRun{}},
 	}
 }
 
@@ -67,17 +70,17 @@ func newRecords(s *store.Store) *records {
 func (r *records) run(name string) (*api.UpdateRun, error) {
 	spec, revision, found, err := r.runSpecs.Find(name)
 	if err != nil || !found {
-		delete(r.decoded, name)
+		delete(r.decoded.runs, name)
 		return nil, err
 	}
-	if held, ok := r.decoded[name]; ok && held.revision == revision {
+	if held, ok := r.decoded.runs[name]; ok && held.revision == revision {
 		return held.run, nil
 	}
 	run, err := api.SpecOf[api.UpdateRun](&spec)
 	if err != nil {
 		return nil, err
 	}
-	r.decoded[name] = decodedRun{revision, run}
+	r.decoded.runs[name] = decodedRun{revision, run}
 	return run, nil
 }
 
@@ -96,8 +99,8 @@ func (r *records) catalog() (*version.Catalog, error) {
 	if err != nil || !found {
 		return nil, err
 	}
-	if r.parsed.revision == revision {
-		return r.parsed.catalog, nil
+	if r.decoded.catalog.revision == revision {
+		return r.decoded.catalog.catalog, nil
 	}
 	object, err := api.SpecOf[api.VersionCatalog](&spec)
 	if err != nil {
@@ -107,7 +110,7 @@ func (r *records) catalog() (*version.Catalog, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.parsed = parsedCatalog{revision, catalog}
+	r.decoded.catalog = parsedCatalog{revision, catalog}
 	return catalog, nil
 }
 
@@ -151,9 +154,9 @@ func (r *records) facts(name string) (upgrade.MemberFacts, bool, error) {
 // lastHeard is when the hub last heard of a reachable agent, by a clock that shows now; now itself when
 // its heartbeat is not there to tell.
 func (r *records) lastHeard(member string, now time.Time) time.Time {
-	entry, found := r.heartbeats.Get(member)
+	entry, found := r.store.Heartbeats.Get(member)
 	if !found {
 		return now
 	}
-	return now.Add(-r.heartbeats.Age(entry, r.store.Now()))
+	return now.Add(-r.store.Heartbeats.Age(entry, r.store.Now()))
 }

@@ -30,7 +30,7 @@ func newBrokerHouse(t *testing.T, members ...string) (*house, *bustest.Server, [
 	for _, name := range []string{"hub-a", "hub-b"} {
 		hub, err := hubd.New(hubd.Options{
 			Name: name, Issuer: broker.Issuer(), Secrets: secrets.Source{Text: bustest.Secrets}, Log: zerolog.Nop(), Now: elsewhen.Now,
-			Bus:  bus.Options{URL: broker.URL(), Creds: broker.HubCreds(), ReconnectWait: 50 * time.Millisecond},
+			Bus:  bus.Options{URL: broker.URL(), Creds: broker.HubCreds()},
 			Lead: store.LeadOptions{TTL: 2 * time.Second, Renew: 500 * time.Millisecond, Margin: 500 * time.Millisecond, Poll: 200 * time.Millisecond},
 		})
 		require.NoError(t, err)
@@ -40,7 +40,7 @@ func newBrokerHouse(t *testing.T, members ...string) (*house, *bustest.Server, [
 	}
 	h := &house{now: elsewhen.Now, dir: t.TempDir(), url: broker.URL(), inspects: broker.InspectorCreds(), members: map[string]*memory.Member{}, agents: map[string]*agentd.Agent{}}
 	client, err := bus.ConnectClient(bustest.Context(t), bus.Options{
-		URL: broker.URL(), Creds: broker.OperatorCreds(), Name: "test", Log: zerolog.Nop(), ReconnectWait: 50 * time.Millisecond,
+		URL: broker.URL(), Creds: broker.OperatorCreds(), Name: "test", Log: zerolog.Nop(),
 	})
 	require.NoError(t, err)
 	t.Cleanup(client.Close)

@@ -188,7 +188,7 @@ func newTermHouse(t *testing.T) (*house, *bustest.Server) {
 	broker := bustest.Start(t, func(o *server.Options) { o.Fleet = "default" })
 	h := &house{now: elsewhen.Now, dir: t.TempDir(), url: broker.URL(), inspects: broker.InspectorCreds(), members: map[string]*memory.Member{}, agents: map[string]*agentd.Agent{}}
 	client, err := bus.ConnectClient(bustest.Context(t), bus.Options{
-		URL: broker.URL(), Creds: broker.OperatorCreds(), Name: "test", Log: zerolog.Nop(), ReconnectWait: 50 * time.Millisecond,
+		URL: broker.URL(), Creds: broker.OperatorCreds(), Name: "test", Log: zerolog.Nop(),
 	})
 	require.NoError(t, err)
 	t.Cleanup(client.Close)

@@ -13,6 +13,7 @@ import (
 
 	"flotilla/agent/agentd"
 	"flotilla/agent/target"
+	"flotilla/bus"
 	"flotilla/configs"
 	"flotilla/core/validate"
 	"flotilla/tests/elsewhen"
@@ -83,8 +84,8 @@ func (r *agentsRole) startAgent(ctx context.Context, n newcomer) error {
 	config.Target.Memory.ReadyAfter = r.ReadyAfter
 	agent, err := agentd.New(agentd.Options{
 		Config: config, Token: &token, Aside: true, Now: elsewhen.Now,
-		ReconnectWait: time.Duration(r.Reconnect), ReconnectJitter: time.Duration(r.Reconnect),
-		Log: processLog().Level(zerolog.ErrorLevel).With().Str("member", n.Member).Logger(),
+		Reconnect: bus.Reconnect{Wait: time.Duration(r.Reconnect), Jitter: time.Duration(r.Reconnect)},
+		Log:       processLog().Level(zerolog.ErrorLevel).With().Str("member", n.Member).Logger(),
 	})
 	if err == nil {
 		err = agent.Start(ctx)
