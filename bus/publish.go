@@ -162,3 +162,16 @@ func (a *lastAnswer) message() (*jetstream.RawStreamMsg, error) {
 func IsMarker(h nats.Header) bool {
 	return h.Get(headerMarker) != "" || h.Get(HeaderOperation) != ""
 }
+
+// Purge removes what a subject, which may hold wildcards, has in a stream up to a sequence; 0: all of it.
+func (c *Conn) Purge(ctx context.Context, stream, subject string, upTo uint64) error {
+	found, err := c.JS.Stream(ctx, stream)
+	if err != nil {
+		return err
+	}
+	options := []jetstream.StreamPurgeOpt{jetstream.WithPurgeSubject(subject)}
+	if upTo > 0 {
+		options = append(options, jetstream.WithPurgeSequence(upTo+1))
+	}
+	return found.Purge(ctx, options...)
+}

@@ -111,7 +111,7 @@ func (c *Conn) ask(ctx context.Context, m *nats.Msg, o RequestOptions, open func
 
 // again says that the same request may be answered later.
 func again(err error) bool {
-	if failure := (*api.Failure)(nil); errors.As(err, &failure) {
+	if failure, is := errors.AsType[*api.Failure](err); is {
 		return failure.Code == api.CodeUnavailable
 	}
 	return errors.Is(err, errTurned) || IsDisconnected(err)
@@ -119,15 +119,15 @@ func again(err error) bool {
 
 // isAnswer says that a hub answered.
 func isAnswer(err error) bool {
-	failure := (*api.Failure)(nil)
-	return errors.As(err, &failure)
+	_, is := errors.AsType[*api.Failure](err)
+	return is
 }
 
 // passing says that a try was refused for what has nothing to do with the request: an earlier one, of which nobody
 // knows, may have been carried out before.
 func passing(err error) bool {
-	failure := (*api.Failure)(nil)
-	return errors.As(err, &failure) && (failure.Code == api.CodeNoRoom || failure.Code == api.CodeDamaged)
+	failure, is := errors.AsType[*api.Failure](err)
+	return is && (failure.Code == api.CodeNoRoom || failure.Code == api.CodeDamaged)
 }
 
 // errTurned says that whoever was asked will not answer any more.

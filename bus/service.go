@@ -255,8 +255,8 @@ func (s *Service) fill(m *nats.Msg, r micro.Request, value any) error {
 
 // fail puts a failure into an answer.
 func fail(m *nats.Msg, err error) {
-	failure := (*api.Failure)(nil)
-	if !errors.As(err, &failure) {
+	failure, is := errors.AsType[*api.Failure](err)
+	if !is {
 		failure = &api.Failure{Code: api.CodeInternal, Message: err.Error()}
 	}
 	m.Header = nats.Header{}

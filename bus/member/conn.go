@@ -99,14 +99,7 @@ func (a *Conn) Close() {
 func (a *Conn) PutHeartbeat(ctx context.Context, h api.Heartbeat) error {
 	h.Header = api.NewHeader(api.KindHeartbeat)
 	h.Member = a.member
-	if err := a.may(api.AgentJoining); err != nil {
-		return fmt.Errorf("heartbeat: %w", err)
-	}
-	text, err := json.Marshal(h)
-	if err != nil {
-		return fmt.Errorf("heartbeat: %w", err)
-	}
-	return a.send(ctx, "heartbeat", a.conn.Fleet.BucketSubject(subjects.Heartbeat, a.member), text, bus.MaxHeartbeat)
+	return a.put(ctx, api.AgentJoining, "heartbeat", a.conn.Fleet.BucketSubject(subjects.Heartbeat, a.member), h, nil, bus.MaxHeartbeat)
 }
 
 // PutInventory stores the member's inventory and returns when the server has it. ErrTooLarge above
@@ -114,7 +107,7 @@ func (a *Conn) PutHeartbeat(ctx context.Context, h api.Heartbeat) error {
 func (a *Conn) PutInventory(ctx context.Context, i api.MemberInventory) error {
 	i.Header = api.NewHeader(api.KindInventory)
 	i.Member = a.member
-	return a.publish(ctx, "inventory", a.conn.Fleet.Inventory(a.member), i, bus.MaxInventory)
+	return a.put(ctx, api.AgentAdmitted, "inventory", a.conn.Fleet.Inventory(a.member), i, nil, bus.MaxInventory)
 }
 
 // PutNodeEvent stores the whole state of a node, compressed above GzipAbove, and returns when the server
@@ -122,40 +115,29 @@ func (a *Conn) PutInventory(ctx context.Context, i api.MemberInventory) error {
 func (a *Conn) PutNodeEvent(ctx context.Context, e api.NodeEvent) error {
 	e.Header = api.NewHeader(api.KindNodeEvent)
 	e.Member = a.member
-	return a.publishPacked(ctx, bus.NodeBounds, "state of node "+e.Node.Name, a.conn.Fleet.NodeEvent(a.member, e.Node.Name), e)
+	return a.put(ctx, api.AgentAdmitted, "state of node "+e.Node.Name, a.conn.Fleet.NodeEvent(a.member, e.Node.Name), e, bus.NodeBounds.Pack, bus.MaxNodeEvent)
 }
 
 // PutNodeInventory stores what the member has beside its nodes, as PutNodeEvent does.
 func (a *Conn) PutNodeInventory(ctx context.Context, i api.NodeInventory) error {
 	i.Header = api.NewHeader(api.KindNodeInventory)
 	i.Member = a.member
-	return a.publishPacked(ctx, bus.InventoryBounds, "inventory of nodes", a.conn.Fleet.NodeInventory(a.member), i)
+	return a.put(ctx, api.AgentAdmitted, "inventory of nodes", a.conn.Fleet.NodeInventory(a.member), i, bus.InventoryBounds.Pack, bus.MaxNodeEvent)
 }
 
-func (a *Conn) publish(ctx context.Context, what, subject string, value any, limit int) error {
+// put stores a value, as pack makes it unless that is nil, for an agent that may do what a role may.
+func (a *Conn) put(ctx context.Context, role, what, subject string, value any, pack func([]byte) ([]byte, error), limit int) error {
 	text, err := json.Marshal(value)
+	if err == nil && pack != nil {
+		text, err = pack(text)
+	}
 	if err == nil {
-		err = a.may(api.AgentAdmitted)
+		err = a.may(role)
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", what, err)
 	}
 	return a.send(ctx, what, subject, text, limit)
-}
-
-// publishPacked stores a value that may be compressed, unless hubs would refuse it.
-func (a *Conn) publishPacked(ctx context.Context, within bus.Bounds, what, subject string, value any) error {
-	text, err := json.Marshal(value)
-	if err == nil {
-		text, err = within.Pack(text)
-	}
-	if err == nil {
-		err = a.may(api.AgentAdmitted)
-	}
-	if err != nil {
-		return fmt.Errorf("%s: %w", what, err)
-	}
-	return a.send(ctx, what, subject, text, bus.MaxNodeEvent)
 }
 
 func (a *Conn) send(ctx context.Context, what, subject string, body []byte, limit int) error {

@@ -408,8 +408,7 @@ func (r *results) publish(s *slot, text []byte) error {
 	key := subjects.ResultSlotKey(r.agent.member, s.number)
 	what := fmt.Sprintf("slot %d of the results", s.number)
 	err := r.agent.send(r.ctx, what, r.agent.conn.Fleet.BucketSubject(subjects.Result, key), text, bus.MaxResultBatch)
-	var refused *jetstream.APIError
-	if errors.As(err, &refused) && refused.ErrorCode == messageTooLarge {
+	if errors.Is(err, errMessageTooLarge) {
 		r.mu.Lock()
 		r.most = min(r.most, max(bus.MinResultBatch, len(text)/2))
 		r.mu.Unlock()
@@ -417,8 +416,8 @@ func (r *results) publish(s *slot, text []byte) error {
 	return err
 }
 
-// messageTooLarge is the server's code for a message above the stream's max_msg_size.
-const messageTooLarge = 10054
+// errMessageTooLarge is of a message above the stream's max_msg_size.
+var errMessageTooLarge = &jetstream.APIError{ErrorCode: 10054}
 
 // close ends the writers.
 func (r *results) close() {

@@ -54,7 +54,7 @@ func readStanding(ctx context.Context, c *bus.Conn) (standing, error) {
 
 // lastSaid is the sequence that a server refused a message with, because it is the last one, 0 for other errors.
 func lastSaid(err error) (sequence uint64) {
-	if refused := (*jetstream.APIError)(nil); errors.As(err, &refused) {
+	if refused, is := errors.AsType[*jetstream.APIError](err); is {
 		_, _ = fmt.Sscanf(refused.Description, "wrong last sequence: %d", &sequence)
 	}
 	return sequence

@@ -18,7 +18,6 @@ import (
 	"flotilla/subjects"
 
 	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
 )
 
 const (
@@ -167,12 +166,13 @@ func (l *ledger) list(ctx context.Context) error {
 
 // purge removes what lies before the head's own pages.
 func (l *ledger) purge(ctx context.Context) error {
-	stream, err := l.conn.JS.Stream(ctx, l.conn.Fleet.BucketStream(subjects.Census))
-	if err != nil {
-		return err
-	}
-	for _, key := range []string{subjects.CensusPages(l.generation - 1), subjects.CensusEntries(l.generation - 1)} {
-		if err := stream.Purge(ctx, jetstream.WithPurgeSubject(l.conn.Fleet.BucketSubject(subjects.Census, key))); err != nil {
+	return l.remove(ctx, subjects.CensusPages(l.generation-1), subjects.CensusEntries(l.generation-1))
+}
+
+// remove removes what lies at keys, in their order.
+func (l *ledger) remove(ctx context.Context, keys ...string) error {
+	for _, key := range keys {
+		if err := l.conn.Purge(ctx, l.conn.Fleet.BucketStream(subjects.Census), l.conn.Fleet.BucketSubject(subjects.Census, key), 0); err != nil {
 			return err
 		}
 	}

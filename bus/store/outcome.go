@@ -25,7 +25,7 @@ func outcomeOf(err error) outcome {
 	if err == nil {
 		return stored
 	}
-	if api := (*jetstream.APIError)(nil); errors.As(err, &api) {
+	if api, is := errors.AsType[*jetstream.APIError](err); is {
 		switch api.ErrorCode {
 		case jetstream.JSErrCodeStreamWrongLastSequence:
 			return mismatched

@@ -168,14 +168,8 @@ func (l *ledger) rescue(ctx context.Context, kept *rescued, term api.Term) error
 
 // forget removes what rescue kept, the head first.
 func (l *ledger) forget(ctx context.Context) error {
-	stream, err := l.conn.JS.Stream(ctx, l.conn.Fleet.BucketStream(subjects.Census))
-	if err != nil {
+	if err := l.remove(ctx, subjects.RescueHead, subjects.RescuePrefix+">", subjects.RescueGonePrefix+">"); err != nil {
 		return err
-	}
-	for _, key := range []string{subjects.RescueHead, subjects.RescuePrefix + ">", subjects.RescueGonePrefix + ">"} {
-		if err := stream.Purge(ctx, jetstream.WithPurgeSubject(l.conn.Fleet.BucketSubject(subjects.Census, key))); err != nil {
-			return err
-		}
 	}
 	l.rescued = nil
 	return nil

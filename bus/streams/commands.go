@@ -120,11 +120,7 @@ func (c *Commands) Get(ctx context.Context, member, kind string) (body []byte, h
 
 // Purge removes the command of one kind of a member that is gone.
 func (c *Commands) Purge(ctx context.Context, member, kind string) error {
-	stream, err := c.conn.JS.Stream(ctx, c.conn.Fleet.Stream(subjects.Commands))
-	if err == nil {
-		err = stream.Purge(ctx, jetstream.WithPurgeSubject(c.conn.Fleet.Command(member, kind)))
-	}
-	if err != nil {
+	if err := c.conn.Purge(ctx, c.conn.Fleet.Stream(subjects.Commands), c.conn.Fleet.Command(member, kind), 0); err != nil {
 		return fmt.Errorf("purging command %s of %s: %w", kind, member, err)
 	}
 	return nil

@@ -227,7 +227,7 @@ func (c *Content) PutRaw(ctx context.Context, at string, sealed []byte) error {
 	m := nats.NewMsg(c.subject(at))
 	m.Data = sealed
 	_, err := c.conn.Publish(ctx, m)
-	if refused := (*jetstream.APIError)(nil); errors.As(err, &refused) && strings.Contains(refused.Description, alreadyStored) {
+	if refused, is := errors.AsType[*jetstream.APIError](err); is && strings.Contains(refused.Description, alreadyStored) {
 		return nil
 	}
 	return err

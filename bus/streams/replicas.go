@@ -12,10 +12,10 @@ import (
 // clustered is how many replicas streams get on a cluster, and how many servers such a cluster has at least.
 const clustered = 3
 
-// Codes of nats-server for replicas that it has no servers for.
-const (
-	codeNoPeers          jetstream.ErrorCode = 10005
-	codeReplicasNotAlone jetstream.ErrorCode = 10074
+// Of nats-server, for replicas that it has no servers for.
+var (
+	errNoPeers          = &jetstream.APIError{ErrorCode: 10005}
+	errReplicasNotAlone = &jetstream.APIError{ErrorCode: 10074}
 )
 
 // replicasOf are the numbers of replicas that a stream is made with, the next where servers for one are
@@ -45,8 +45,7 @@ func replicasBeside(c *bus.Conn, asked, has int) int {
 
 // lacksServers says that a stream could not be made because there are fewer servers than replicas.
 func lacksServers(err error) bool {
-	var refused *jetstream.APIError
-	return errors.As(err, &refused) && (refused.ErrorCode == codeNoPeers || refused.ErrorCode == codeReplicasNotAlone)
+	return errors.Is(err, errNoPeers) || errors.Is(err, errReplicasNotAlone)
 }
 
 // placed explains why a stream with so many replicas could not be made.

@@ -10,8 +10,6 @@ import (
 	"time"
 
 	"flotilla/bus"
-
-	"github.com/nats-io/nats.go/jetstream"
 )
 
 // Cache mirrors a bucket, or part of a stream, that agents write. Keys that hold wildcards are dropped.
@@ -137,11 +135,7 @@ func (c *Cache) Purge(ctx context.Context, key string) error {
 	if !ok {
 		return nil
 	}
-	stream, err := c.conn.JS.Stream(ctx, c.from.stream)
-	if err != nil {
-		return fmt.Errorf("purging %s: %w", key, err)
-	}
-	if err := stream.Purge(ctx, jetstream.WithPurgeSubject(c.from.subject(key)), jetstream.WithPurgeSequence(entry.Sequence+1)); err != nil {
+	if err := c.conn.Purge(ctx, c.from.stream, c.from.subject(key), entry.Sequence); err != nil {
 		return fmt.Errorf("purging %s: %w", key, err)
 	}
 	c.mirror.forget(key, entry.Sequence)

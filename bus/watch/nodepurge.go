@@ -3,10 +3,6 @@ package watch
 import (
 	"context"
 	"fmt"
-
-	"flotilla/bus"
-
-	"github.com/nats-io/nats.go/jetstream"
 )
 
 // PurgeNode removes the stored state of a node if still says that it may go; nil always says so. It is
@@ -67,13 +63,7 @@ func (n *NodeFeed) PurgeMember(ctx context.Context, member string) error {
 
 // purge removes what a subject has up to a sequence.
 func (n *NodeFeed) purge(ctx context.Context, subject string, sequence uint64) error {
-	ctx, cancel := context.WithTimeout(ctx, bus.AskTimeout)
-	defer cancel()
-	stream, err := n.conn.JS.Stream(ctx, n.feed.from.stream)
-	if err != nil {
-		return err
-	}
-	return stream.Purge(ctx, jetstream.WithPurgeSubject(subject), jetstream.WithPurgeSequence(sequence+1))
+	return n.conn.Purge(ctx, n.feed.from.stream, subject, sequence)
 }
 
 // forget marks what was purged up to a sequence and tells the sink.

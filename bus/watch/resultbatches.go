@@ -13,8 +13,6 @@ import (
 	"flotilla/bus"
 	"flotilla/core/api"
 	"flotilla/subjects"
-
-	"github.com/nats-io/nats.go/jetstream"
 )
 
 // ResultBatches unpack what agents write to bucket result: each batch into the single results it holds,
@@ -110,14 +108,7 @@ func (b *ResultBatches) PurgeMember(ctx context.Context, member string) error {
 	if newest == 0 {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, bus.AskTimeout)
-	defer cancel()
-	stream, err := b.conn.JS.Stream(ctx, b.feed.from.stream)
-	if err == nil {
-		err = stream.Purge(ctx, jetstream.WithPurgeSubject(b.conn.Fleet.BucketSubject(subjects.Result, member+".>")),
-			jetstream.WithPurgeSequence(newest+1))
-	}
-	if err != nil {
+	if err := b.conn.Purge(ctx, b.feed.from.stream, b.conn.Fleet.BucketSubject(subjects.Result, member+".>"), newest); err != nil {
 		return fmt.Errorf("purging the results of %s: %w", member, err)
 	}
 	b.feed.mu.Lock()
