@@ -152,10 +152,12 @@ func (f *Feed) disturbed(d bus.Disturbance, _ error) {
 	f.mu.Lock()
 	f.sink.lost()
 	f.mu.Unlock()
-	if d == bus.Restored {
+	switch d {
+	case bus.Restored:
 		f.relist("reconnected")
-	} else if d == bus.Slow {
+	case bus.Slow:
 		f.relist("messages were dropped")
+	case bus.Lost, bus.Denied:
 	}
 }
 
