@@ -28,7 +28,7 @@ const (
 	lookEvery = time.Hour
 )
 
-// Hub is the side of the connection that the keeper needs; bus.AgentConn.
+// Hub is the side of the connection that the keeper needs; member.Conn of the bus.
 type Hub interface {
 	EnrolIn() (after time.Duration, ok bool)
 	Enrol(context.Context) (member.Given, error)

@@ -40,7 +40,7 @@ type Options struct {
 	Issuer enroller.Issuer
 	// CredentialsLife is for how long agents are given credentials, api.CredentialsLife when 0.
 	CredentialsLife time.Duration
-	// Accounts is a folder of bus.MakeAccounts: its keys make and revoke credentials on a broker that others run.
+	// Accounts is a folder of server.MakeAccounts: its keys make and revoke credentials on a broker that others run.
 	// Empty: somebody else does; an embedded server brings its own.
 	Accounts string
 	// DiskReserve is below how many free bytes nothing more is accepted: of the file system of an embedded
