@@ -22,7 +22,7 @@ func TestTheDocumentNamesWhatIsBuilt(t *testing.T) {
 			required[line[1]] = line[2]
 		}
 	}
-	rows := documented.Table(t, "../../docs/testing.md", "## What is built")
+	rows := documented.Table(t, "../../docs/testing.md", "### What is built")
 	for i, path := range []string{"k8s.io/kubernetes", "go.etcd.io/etcd/server/v3", "sigs.k8s.io/kwok", "sigs.k8s.io/karpenter", "sigs.k8s.io/cluster-api"} {
 		require.NotEmpty(t, required[path], path)
 		require.Regexp(t, "^"+regexp.QuoteMeta(required[path])+"( |$)", rows[i][1], path)
