@@ -34,7 +34,36 @@ func (a *Accounts) push(account, key string) error {
 		return err
 	}
 	defer conn.Close()
-	return a.settle(conn.NC, account, []string{key}, false)
+	if err := a.settle(conn.NC, account, []string{key}, false); err != nil {
+		return err
+	}
+	// Who was cut off by one server may have come back by another one that was yet to be told. Servers look for connections
+	// of refused keys when they take claims that they do not have, so they get them once more.
+	claims, _, _, err := lookUp(conn.NC, a.keyOf(account))
+	if err != nil {
+		return err
+	}
+	return a.tell(conn.NC, account, claims)
+}
+
+// tell signs claims anew and has all servers go by them.
+func (a *Accounts) tell(nc *nats.Conn, account string, claims *jwt.AccountClaims) error {
+	waitOut(claims.IssuedAt)
+	token, err := claims.Encode(a.realm.keys["operatorSigning"])
+	if err != nil {
+		return fmt.Errorf("account %s: %w", account, err)
+	}
+	a.reach.Log.Info().Str("account", account).Int("refused", len(claims.Revocations)).Msg("servers are told of an account")
+	return hand(nc, token)
+}
+
+// hand gives all servers the token of an account.
+func hand(nc *nats.Conn, token string) error {
+	answers, err := gather(nc, subjects.PushAccount, []byte(token))
+	if err != nil {
+		return err
+	}
+	return taken(answers)
 }
 
 // settle has all servers go by the claims of an account that are the newest among them, as the address book has them
@@ -56,19 +85,11 @@ func (a *Accounts) settle(nc *nats.Conn, account string, refused []string, told 
 	}
 	switch {
 	case changed || !same:
-		waitOut(claims.IssuedAt)
-		if token, err = claims.Encode(a.realm.keys["operatorSigning"]); err != nil {
-			return fmt.Errorf("account %s: %w", claims.Name, err)
-		}
-		a.reach.Log.Info().Str("account", account).Int("refused", len(claims.Revocations)).Msg("servers are told of an account")
-	case !told:
-		return nil
+		return a.tell(nc, account, claims)
+	case told:
+		return hand(nc, token)
 	}
-	answers, err := gather(nc, subjects.PushAccount, []byte(token))
-	if err != nil {
-		return err
-	}
-	return taken(answers)
+	return nil
 }
 
 // waitOut waits until another second than that of claims: of two of one second servers do not know the newer one.
