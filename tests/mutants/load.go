@@ -22,6 +22,7 @@ type unit struct {
 	files     []*source
 	info      *types.Info
 	tested    bool
+	built     bool // into a program: others make what tests are made of, and decide nothing
 }
 
 type source struct {
@@ -30,9 +31,6 @@ type source struct {
 	tree *ast.File
 	set  *token.FileSet
 }
-
-// seeds makes fleets for tests, and decides nothing.
-const seeds = "flotilla/core/sim"
 
 type listed struct {
 	ImportPath, Dir, Export, Name      string
@@ -58,9 +56,13 @@ func load(pattern string) ([]*unit, error) {
 			return nil, err
 		}
 		exports[p.ImportPath] = p.Export
-		if !p.DepOnly && p.ImportPath != seeds {
+		if !p.DepOnly {
 			wanted = append(wanted, p)
 		}
+	}
+	built, err := programs()
+	if err != nil {
+		return nil, err
 	}
 	set := token.NewFileSet()
 	from := importer.ForCompiler(set, "gc", func(path string) (io.ReadCloser, error) { return os.Open(exports[path]) })
@@ -70,9 +72,23 @@ func load(pattern string) ([]*unit, error) {
 		if err != nil {
 			return nil, err
 		}
+		u.built = built[p.ImportPath]
 		units = append(units, u)
 	}
 	return units, nil
+}
+
+// programs are the packages that are built into programs.
+func programs() (map[string]bool, error) {
+	out, err := exec.Command("go", "list", "-deps", "./hub", "./agent", "./hub/flotilla").Output()
+	if err != nil {
+		return nil, fmt.Errorf("listing what programs are built of: %w", err)
+	}
+	built := map[string]bool{}
+	for path := range strings.FieldsSeq(string(out)) {
+		built[path] = true
+	}
+	return built, nil
 }
 
 func parse(p listed, set *token.FileSet, from types.Importer) (*unit, error) {

@@ -26,6 +26,9 @@ type mutant struct {
 func choose(units []*unit, number int, seed uint64) []*mutant {
 	var all []*mutant
 	for _, u := range units {
+		if !u.built {
+			continue
+		}
 		for _, f := range u.files {
 			all = append(all, sites(u, f)...)
 		}

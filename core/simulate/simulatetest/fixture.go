@@ -3,7 +3,6 @@ package simulatetest
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -12,6 +11,7 @@ import (
 	"flotilla/core/api"
 	"flotilla/core/capacity"
 	"flotilla/core/cluster"
+	"flotilla/core/sim"
 	"flotilla/core/simulate"
 	"flotilla/core/strict"
 )
@@ -309,8 +309,8 @@ const PropertySeeds = 250
 
 // RandomMember is a member of two pools with everything that decisions read, made from a seed.
 func RandomMember(seed uint64) *Member {
-	r := rand.New(rand.NewPCG(seed, 1))
-	pick := func(list ...string) string { return list[r.IntN(len(list))] }
+	r := sim.NewSource(seed)
+	pick := func(list ...string) string { return sim.Pick(r, list...) }
 	f := &Member{Options: map[string]capacity.PoolOptions{}}
 	for _, name := range []string{"a", "b"} {
 		f.Pools = append(f.Pools, Pool(name, func(p *api.NodePool) {
@@ -318,26 +318,26 @@ func RandomMember(seed uint64) *Member {
 			p.Spec.Disruption.ConsolidateAfter = pick("0s", "0s", "30s", "5m")
 			p.Spec.Template.Spec.ExpireAfter = pick(api.Never, api.Never, "5h", "90m")
 			p.Spec.Disruption.Budgets = []api.DisruptionBudget{{Nodes: new(pick("1", "2", "20%", "50%", "100%"))}}
-			if r.IntN(3) == 0 {
+			if r.Below(3) == 0 {
 				p.Spec.Disruption.Budgets = append(p.Spec.Disruption.Budgets, api.DisruptionBudget{Nodes: new(pick("0", "1")), Reasons: []string{pick(api.DisruptionReasons...)}})
 			}
 		}))
 	}
 	kinds := []string{"d2", "d4", "d8", "f2", "f4", "e4"}
-	for i := range 3 + r.IntN(10) {
-		n := Node(fmt.Sprintf("n%02d", i), kinds[r.IntN(len(kinds))], pick("z-a", "z-b", "z-c"), pick("a", "a", "b", ""))
-		n.Created = metav1.NewTime(Now.Add(-time.Duration(r.IntN(400)) * time.Minute))
+	for i := range 3 + r.Below(10) {
+		n := Node(fmt.Sprintf("n%02d", i), kinds[r.Below(len(kinds))], pick("z-a", "z-b", "z-c"), pick("a", "a", "b", ""))
+		n.Created = metav1.NewTime(Now.Add(-time.Duration(r.Below(400)) * time.Minute))
 		n.Since = n.Created
-		n.Ready, n.Initialized, n.Deleting = r.IntN(15) > 0, r.IntN(15) > 0, r.IntN(15) == 0
-		if r.IntN(4) == 0 {
-			n.LastPodEvent = metav1.NewTime(Now.Add(-time.Duration(r.IntN(600)) * time.Second))
+		n.Ready, n.Initialized, n.Deleting = r.Below(15) > 0, r.Below(15) > 0, r.Below(15) == 0
+		if r.Below(4) == 0 {
+			n.LastPodEvent = metav1.NewTime(Now.Add(-time.Duration(r.Below(600)) * time.Second))
 		}
-		if r.IntN(8) == 0 {
+		if r.Below(8) == 0 {
 			n.ProviderDrift = "ImageDrifted"
 		}
 		free := n.Allocatable["cpu"]
-		for j := range r.IntN(6) {
-			cpu := int64(100 + 100*r.IntN(8))
+		for j := range r.Below(6) {
+			cpu := int64(100 + 100*r.Below(8))
 			if free -= cpu; free < 0 {
 				break
 			}
@@ -345,19 +345,19 @@ func RandomMember(seed uint64) *Member {
 		}
 		f.Nodes = append(f.Nodes, n)
 	}
-	if r.IntN(3) == 0 {
-		f.Pdbs = []api.PodBudget{{Namespace: "default", Name: "x", Selector: Selecting("x"), Allowed: int32(r.IntN(3))}}
+	if r.Below(3) == 0 {
+		f.Pdbs = []api.PodBudget{{Namespace: "default", Name: "x", Selector: Selecting("x"), Allowed: int32(r.Below(3))}}
 	}
-	if r.IntN(3) == 0 {
+	if r.Below(3) == 0 {
 		f.Pending = []api.PodState{randomPod(r, "pending", 500, pick)}
 	}
 	return f
 }
 
-func randomPod(r *rand.Rand, name string, cpu int64, pick func(...string) string) api.PodState {
+func randomPod(r *sim.Source, name string, cpu int64, pick func(...string) string) api.PodState {
 	app := pick("x", "y", "z")
 	p := Pod(name, cpu, Labelled(app))
-	switch r.IntN(9) {
+	switch r.Below(9) {
 	case 0:
 		Apart(app, pick(corev1.LabelHostname, corev1.LabelTopologyZone))(&p)
 	case 1:

@@ -17,26 +17,26 @@ import (
 
 	"flotilla/core/api"
 	"flotilla/core/capacity"
-	"flotilla/core/cluster"
 	"flotilla/core/simulate"
+	"flotilla/core/simulate/simulatetest"
 	"flotilla/core/strict"
 	"flotilla/tests/scenario"
 )
 
 // World is one member at a moment.
 type World struct {
-	Now       time.Time
-	catalog   api.InstanceCatalog
-	pools     []*api.NodePool
-	nodes     []*api.NodeState
-	inventory api.NodeInventory
-	busy      map[string]bool
-	rules     capacity.Rules
+	simulatetest.Member
+	Now   time.Time
+	busy  map[string]bool
+	rules capacity.Rules
 }
 
 // NewWorld is a member without nodes, on Friday, 20 November 2026, at noon UTC.
 func NewWorld() *World {
-	return &World{Now: time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC), busy: map[string]bool{}}
+	return &World{
+		Member: simulatetest.Member{Catalog: &api.InstanceCatalog{}, Options: map[string]capacity.PoolOptions{}},
+		Now:    simulatetest.Now, busy: map[string]bool{},
+	}
 }
 
 // Commands make the member; those of more do with it what a test is about.
@@ -51,15 +51,8 @@ func (w *World) Commands(more map[string]scenario.Command) map[string]scenario.C
 
 // State is the member as decisions read it.
 func (w *World) State() *simulate.State {
-	s := &simulate.State{Cluster: cluster.NewCluster(), Now: w.Now, Busy: w.busy, Rules: w.rules}
-	catalog := capacity.NewCatalog(&w.catalog)
-	for _, p := range w.pools {
-		s.Pools = append(s.Pools, capacity.NewPool(p, catalog, capacity.PoolOptions{Zones: time.LoadLocation}))
-	}
-	for _, n := range w.nodes {
-		s.Cluster.Set(n)
-	}
-	s.Cluster.SetInventory(&w.inventory)
+	s := w.Member.State()
+	s.Now, s.Busy, s.Rules = w.Now, w.busy, w.rules
 	return s
 }
 
@@ -119,7 +112,7 @@ func amounts(t *testing.T, cpu, memory string) api.Amounts {
 
 // catalog complete.
 func (w *World) completeCatalog(*testing.T, []string) string {
-	w.catalog.Spec.Complete = true
+	w.Catalog.Spec.Complete = true
 	return ""
 }
 
@@ -139,7 +132,7 @@ func (w *World) instanceType(t *testing.T, args []string) string {
 			made.Offerings = append(made.Offerings, api.InstanceOffering{Zone: zone, CapacityType: capacityType, Price: strict.Price(price)})
 		}
 	}
-	w.catalog.Spec.Types = append(w.catalog.Spec.Types, made)
+	w.Catalog.Spec.Types = append(w.Catalog.Spec.Types, made)
 	return ""
 }
 
@@ -148,8 +141,9 @@ func (w *World) pool(t *testing.T, args []string) string {
 	s := split(args)
 	p := &api.NodePool{ObjectMeta: metav1.ObjectMeta{Name: s.names[0], Annotations: s.settings}}
 	require.NoError(t, yaml.UnmarshalStrict([]byte(s.block), &p.Spec))
-	w.pools = slices.DeleteFunc(w.pools, func(o *api.NodePool) bool { return o.Name == p.Name })
-	w.pools = append(w.pools, p)
+	w.Pools = slices.DeleteFunc(w.Pools, func(o *api.NodePool) bool { return o.Name == p.Name })
+	w.Pools = append(w.Pools, p)
+	w.Options[p.Name] = capacity.PoolOptions{Zones: time.LoadLocation}
 	return ""
 }
 
@@ -175,14 +169,14 @@ func (w *World) node(t *testing.T, args []string) string {
 	}
 	maps.Copy(n.Labels, s.settings)
 	maps.DeleteFunc(n.Labels, func(_, value string) bool { return value == "" })
-	if at := slices.IndexFunc(w.catalog.Spec.Types, func(t api.InstanceType) bool { return t.Name == kind }); at >= 0 {
-		n.Capacity = amounts(t, string(w.catalog.Spec.Types[at].CPU), string(w.catalog.Spec.Types[at].Memory))
+	if at := slices.IndexFunc(w.Catalog.Spec.Types, func(t api.InstanceType) bool { return t.Name == kind }); at >= 0 {
+		n.Capacity = amounts(t, string(w.Catalog.Spec.Types[at].CPU), string(w.Catalog.Spec.Types[at].Memory))
 		n.Capacity["pods"] = 110
 		n.Allocatable = api.Amounts{"cpu": n.Capacity["cpu"] - 100, "memory": n.Capacity["memory"] - 10<<20, "pods": 110}
 	}
 	require.NoError(t, yaml.UnmarshalStrict([]byte(s.block), n))
-	w.nodes = slices.DeleteFunc(w.nodes, func(o *api.NodeState) bool { return o.Name == n.Name })
-	w.nodes = append(w.nodes, n)
+	w.Nodes = slices.DeleteFunc(w.Nodes, func(o *api.NodeState) bool { return o.Name == n.Name })
+	w.Nodes = append(w.Nodes, n)
 	return ""
 }
 
@@ -198,12 +192,12 @@ func (w *World) pod(t *testing.T, args []string) string {
 	require.NoError(t, yaml.UnmarshalStrict([]byte(s.block), &p))
 	if !on {
 		p.Phase = "Pending"
-		w.inventory.Pending = append(w.inventory.Pending, p)
+		w.Pending = append(w.Pending, p)
 		return ""
 	}
-	at := slices.IndexFunc(w.nodes, func(n *api.NodeState) bool { return n.Name == s.names[1] })
+	at := slices.IndexFunc(w.Nodes, func(n *api.NodeState) bool { return n.Name == s.names[1] })
 	require.GreaterOrEqual(t, at, 0, "there is no node %s", s.names[1])
-	w.nodes[at].Pods = append(w.nodes[at].Pods, p)
+	w.Nodes[at].Pods = append(w.Nodes[at].Pods, p)
 	return ""
 }
 
@@ -212,7 +206,7 @@ func (w *World) daemonSet(t *testing.T, args []string) string {
 	s := split(args)
 	p := api.PodState{Namespace: "kube-system", Name: s.names[0], Owner: "DaemonSet", Phase: "Running", Requests: s.amounts(t, "100m", "64Mi")}
 	require.NoError(t, yaml.UnmarshalStrict([]byte(s.block), &p))
-	w.inventory.DaemonSets = append(w.inventory.DaemonSets, api.DaemonSetState{Namespace: p.Namespace, Name: p.Name, Pod: p})
+	w.Daemons = append(w.Daemons, api.DaemonSetState{Namespace: p.Namespace, Name: p.Name, Pod: p})
 	return ""
 }
 
@@ -222,7 +216,7 @@ func (w *World) podBudget(t *testing.T, args []string) string {
 	allowed, err := strconv.ParseInt(s.take("allowed", ""), 10, 32)
 	require.NoError(t, err)
 	unavailable := intstr.Parse(s.take("maxUnavailable", "1"))
-	w.inventory.Budgets = append(w.inventory.Budgets, api.PodBudget{
+	w.Pdbs = append(w.Pdbs, api.PodBudget{
 		Namespace: "default", Name: s.names[0], Allowed: int32(allowed), MaxUnavailable: &unavailable,
 		Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": s.take("app", "")}},
 	})
