@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -90,7 +91,7 @@ func changed(of []*mutant) string {
 	last := 0
 	for _, m := range of {
 		b.Write(text[last:m.from])
-		fmt.Fprintf(&b, m.code, m.number)
+		b.WriteString(strings.ReplaceAll(m.code, number, strconv.Itoa(m.number)))
 		last = m.to
 	}
 	b.Write(text[last:])

@@ -16,14 +16,17 @@ type mutant struct {
 	number   int
 	in       *source
 	from, to int    // the text that is replaced, by offset
-	code     string // what replaces it; %d is the mutant's number
+	code     string // what replaces it, with number where the mutant's own stands
 	place    string // file:line
 	was, is  string
 	reached  bool
 }
 
+// number stands for that of a mutant in its code, and in no source.
+const number = "\x00"
+
 // choose takes mutants at random from all that can be, no two of which overlap.
-func choose(units []*unit, number int, seed uint64) []*mutant {
+func choose(units []*unit, most int, seed uint64) []*mutant {
 	var all []*mutant
 	for _, u := range units {
 		if !u.built {
@@ -38,7 +41,7 @@ func choose(units []*unit, number int, seed uint64) []*mutant {
 	var chosen []*mutant
 	for _, m := range all {
 		overlaps := func(o *mutant) bool { return o.in == m.in && o.from < m.to && m.from < o.to }
-		if len(chosen) == number {
+		if len(chosen) == most {
 			break
 		}
 		if !slices.ContainsFunc(chosen, overlaps) {
@@ -107,7 +110,7 @@ func (s *finder) of(n ast.Node) string {
 // branch takes the other way.
 func (s *finder) branch(condition ast.Expr) {
 	text := s.of(condition)
-	s.add(condition, "mutant.On(%d) != ("+text+")", "!("+text+")")
+	s.add(condition, "mutant.On("+number+") != ("+text+")", "!("+text+")")
 }
 
 var others = map[token.Token]string{
@@ -124,9 +127,9 @@ func (s *finder) operator(e *ast.BinaryExpr) {
 	is := s.of(e.X) + " " + other + " " + s.of(e.Y)
 	switch {
 	case kind.Info()&types.IsBoolean != 0 && types.Identical(types.Default(s.info.Types[e].Type), types.Typ[types.Bool]):
-		s.add(e, "(!mutant.On(%[1]d) && ("+s.of(e)+") || mutant.On(%[1]d) && ("+is+"))", is)
+		s.add(e, "(!mutant.On("+number+") && ("+s.of(e)+") || mutant.On("+number+") && ("+is+"))", is)
 	case kind.Info()&types.IsNumeric != 0 && plain(e):
-		s.add(e, "mutant.Pick(%d, "+s.of(e)+", "+is+")", is)
+		s.add(e, "mutant.Pick("+number+", "+s.of(e)+", "+is+")", is)
 	}
 }
 
@@ -152,7 +155,7 @@ func (s *finder) constant(l *ast.BasicLit) {
 		return
 	}
 	is := strconv.Itoa(n + 1)
-	s.add(l, "mutant.Pick["+kind.Name()+"](%d, "+l.Value+", "+is+")", is)
+	s.add(l, "mutant.Pick["+kind.Name()+"]("+number+", "+l.Value+", "+is+")", is)
 }
 
 // truth makes true of false.
@@ -162,8 +165,8 @@ func (s *finder) truth(i *ast.Ident) {
 	}
 	switch i.Name {
 	case "true":
-		s.add(i, "!mutant.On(%d)", "false")
+		s.add(i, "!mutant.On("+number+")", "false")
 	case "false":
-		s.add(i, "mutant.On(%d)", "true")
+		s.add(i, "mutant.On("+number+")", "true")
 	}
 }
