@@ -64,10 +64,11 @@ type Queue struct {
 	o Options
 
 	mu      sync.Mutex
-	wake    *sync.Cond
 	waiting []string // first come, first served
 	items   map[string]*item
 	timers  uint64 // started so far
+	hire    func() // starts a worker; nil before Run
+	working int    // workers that were started and have not ended
 	stopped bool
 }
 
@@ -84,9 +85,7 @@ type item struct {
 
 // New returns an empty queue. Keys may be added before Run.
 func New(o Options) *Queue {
-	q := &Queue{o: o.withDefaults(), items: map[string]*item{}}
-	q.wake = sync.NewCond(&q.mu)
-	return q
+	return &Queue{o: o.withDefaults(), items: map[string]*item{}}
 }
 
 // Add wakes a key now. A key that is being worked on is looked at once more after.
@@ -110,15 +109,33 @@ func (q *Queue) Len() int {
 	return len(q.waiting)
 }
 
-// Run works until ctx ends and returns when its workers have. It is called once.
+// Run works until ctx ends and returns when its workers have. It is called once. A worker begins when a key waits and
+// ends when none does, so that a queue without work is one goroutine, whatever Options.Workers says.
 func (q *Queue) Run(ctx context.Context, work Work) {
-	stop := context.AfterFunc(ctx, q.stop)
-	defer stop()
 	var workers sync.WaitGroup
-	for range q.o.Workers {
-		workers.Go(func() { q.worker(ctx, work) })
-	}
+	q.open(func() { workers.Go(func() { q.worker(ctx, work) }) })
+	<-ctx.Done()
+	q.stop()
 	workers.Wait()
+}
+
+// open has keys worked on, those that wait already too.
+func (q *Queue) open(hire func()) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.hire = hire
+	for range q.waiting {
+		q.staff()
+	}
+}
+
+// staff starts a worker, unless there are as many as may be; the lock is held.
+func (q *Queue) staff() {
+	if q.hire == nil || q.working == q.o.Workers {
+		return
+	}
+	q.working++
+	q.hire()
 }
 
 func (q *Queue) worker(ctx context.Context, work Work) {
@@ -133,14 +150,13 @@ func (q *Queue) worker(ctx context.Context, work Work) {
 	}
 }
 
-// next waits for a key and marks it as running; false when the queue has stopped.
+// next takes a key and marks it as running; false when none waits, or the queue has stopped: the worker who asked is
+// counted no more.
 func (q *Queue) next() (string, bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	for len(q.waiting) == 0 && !q.stopped {
-		q.wake.Wait()
-	}
-	if q.stopped {
+	if len(q.waiting) == 0 || q.stopped {
+		q.working--
 		return "", false
 	}
 	key := q.waiting[0]
@@ -209,7 +225,7 @@ func (q *Queue) add(it *item, key string) {
 	default:
 		it.waiting = true
 		q.waiting = append(q.waiting, key)
-		q.wake.Signal()
+		q.staff()
 	}
 }
 
@@ -255,5 +271,4 @@ func (q *Queue) stop() {
 	for _, it := range q.items {
 		it.cancel()
 	}
-	q.wake.Broadcast()
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -92,6 +93,39 @@ func TestOneWorkerPerKeyAndOneMoreLook(t *testing.T) {
 		require.Equal(t, []string{
 			"0 a begins", "5 b begins", "10 a ends", "10 a begins", "15 b ends", "20 a ends",
 		}, d.lines)
+	})
+}
+
+// A worker is there while there is work, up to as many as were asked for; at rest the queue is Run alone.
+func TestWorkersComeWithWorkAndGoWithIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q, release := New(Options{Workers: 3}), make(chan struct{})
+		q.Add("before")
+		at := func() int { synctest.Wait(); return runtime.NumGoroutine() }
+		nobody := at()
+		stop := run(t, q, func(context.Context, string) (time.Time, error) {
+			<-release
+			return time.Time{}, nil
+		})
+		require.Equal(t, nobody+2, at(), "Run, and a worker for the key that waited")
+		for _, key := range []string{"a", "b", "c", "d", "a"} {
+			q.Add(key)
+		}
+		require.Equal(t, nobody+4, at(), "as many workers as may be")
+		require.Equal(t, 2, q.Len())
+		for left := 5; left > 0; left-- {
+			release <- struct{}{}
+			require.Equal(t, nobody+1+min(left-1, 3), at(), "%d keys are left", left-1)
+		}
+		q.AddAt("a", time.Now().Add(time.Second))
+		require.Equal(t, nobody+1, at(), "a key that is due later needs nobody")
+		<-time.After(2 * time.Second)
+		require.Equal(t, nobody+2, at())
+		release <- struct{}{}
+		stop()
+		require.Equal(t, nobody, at())
+		q.Add("after")
+		require.Equal(t, nobody, at())
 	})
 }
 
