@@ -18,7 +18,8 @@ import (
 
 // Reconnect settings: defaults of NATS would bring a whole fleet back within 100 ms.
 const (
-	dialTimeout     = 10 * time.Second
+	// DialTimeout bounds an attempt to reach a server.
+	DialTimeout     = 10 * time.Second
 	clientTimeout   = 5 * time.Second
 	hubWait         = 100 * time.Millisecond
 	hubJitter       = 400 * time.Millisecond
@@ -110,7 +111,7 @@ func (o Options) Connect(name string, more ...nats.Option) (*Conn, error) {
 		c.wallet = o.Wallet
 	}
 	options := append(c.handlers(), nats.Name(name), nats.MaxReconnects(-1), nats.IgnoreAuthErrorAbort(),
-		nats.PingInterval(clientPing), nats.MaxPingsOutstanding(maxPingsOut), nats.ReconnectBufSize(stateReconnects), nats.Timeout(dialTimeout))
+		nats.PingInterval(clientPing), nats.MaxPingsOutstanding(maxPingsOut), nats.ReconnectBufSize(stateReconnects), nats.Timeout(DialTimeout))
 	if prefix := cmp.Or(c.inbox(), e.inboxPrefix); prefix != "" {
 		options = append(options, nats.CustomInboxPrefix(prefix))
 	}

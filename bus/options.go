@@ -45,8 +45,9 @@ type Options struct {
 	Getenv func(string) string
 }
 
-// Reconnect is after how long one tries again that lost its connection, 2 s and up to 15 s more when 0, so that a fleet
-// does not come back all at once.
+// Reconnect is after how long one tries again that lost its connection: Wait and up to Jitter more. Zero: within two seconds
+// after it was lost and while nothing listens, and after 2 to 17 s where a server did not let it in or does not answer, so that
+// a fleet does not overrun it.
 type Reconnect struct{ Wait, Jitter time.Duration }
 
 // Wallet is how an agent proves who it is, see package member.

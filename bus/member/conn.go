@@ -1,7 +1,6 @@
 package member
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -12,12 +11,6 @@ import (
 	"flotilla/subjects"
 
 	"github.com/nats-io/nats.go"
-)
-
-// When an agent tries to connect again: defaults of NATS would bring a whole fleet back within 100 ms.
-const (
-	agentWait   = 2 * time.Second
-	agentJitter = 15 * time.Second
 )
 
 // Conn is the connection of one member's agent. It needs no consumer: raw publish and direct get
@@ -50,10 +43,7 @@ func Connect(ctx context.Context, o bus.Options, member string) (*Conn, error) {
 	if err := o.CheckMember(member); err != nil {
 		return nil, err
 	}
-	jitter := cmp.Or(o.Reconnect.Jitter, agentJitter)
-	c, err := o.Connect(name, nats.CustomInboxPrefix(subjects.Inbox(member)), nats.NoEcho(),
-		nats.RetryOnFailedConnect(true), nats.ReconnectWait(cmp.Or(o.Reconnect.Wait, agentWait)),
-		nats.ReconnectJitter(jitter, jitter))
+	c, err := o.Connect(name, append(newRejoin(o.Reconnect).options(), nats.CustomInboxPrefix(subjects.Inbox(member)), nats.NoEcho())...)
 	if err != nil {
 		return nil, err
 	}
