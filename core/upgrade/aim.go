@@ -94,7 +94,7 @@ func (p *profiler) strategy() api.RunStrategy {
 	if p.in.Strategy != nil {
 		return p.in.Strategy.Spec.RunStrategy
 	}
-	return sequence(nil)
+	return Sequence(nil)
 }
 
 // released applies the settings about when a publication counts.

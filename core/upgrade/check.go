@@ -1,7 +1,7 @@
 package upgrade
 
 import (
-	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -10,30 +10,6 @@ import (
 	"flotilla/core/window"
 )
 
-// verdict is what the checks say of a member that a slot is offered to.
-type verdict struct {
-	// state is Running (go), Pending (not yet), Skipped (nothing to do or never) or Failed.
-	state   api.UpdateState
-	reason  string
-	message string
-	// next is when a Pending member should be looked at again; zero when no time is known.
-	next  time.Time
-	class window.Class
-	moves moves
-}
-
-func wait(reason, format string, args ...any) *verdict {
-	return &verdict{state: api.StatePending, reason: reason, message: fmt.Sprintf(format, args...)}
-}
-
-func skip(reason, format string, args ...any) *verdict {
-	return &verdict{state: api.StateSkipped, reason: reason, message: fmt.Sprintf(format, args...)}
-}
-
-func fail(reason, format string, args ...any) *verdict {
-	return &verdict{state: api.StateFailed, reason: reason, message: fmt.Sprintf(format, args...)}
-}
-
 // candidate is a member that a slot is offered to, with what the checks need.
 type candidate struct {
 	status  *api.MemberUpdateStatus
@@ -41,53 +17,73 @@ type candidate struct {
 	opening window.Opening
 }
 
-// check judges one candidate. The order of the checks is that of updates.md 2.7: still a member, at
-// the target already, a consistent image exists, version rules, reachable, busy or locked, available
-// in the region, maintenance window.
-func (e *engine) check(c *candidate) verdict {
-	if v := removed(c.member, c.status.ClusterResourceID); v != nil {
+// Check judges a member in this order: still a member, at the target already, a consistent image
+// exists, version rules, reachable, busy or locked, available in the region, maintenance window.
+func (e *engine) Check(status *api.MemberUpdateStatus, opening window.Opening) Verdict {
+	if v := e.Removed(status); v != nil {
 		return *v
 	}
+	c := &candidate{status: status, member: e.view.Fleet.members[status.Name], opening: opening}
 	if c.member.ControlPlane.IsZero() && (e.goal.kind != api.UpgradeNodeImageOnly || len(c.member.Pools) == 0) {
-		return *wait(api.ReasonMemberUnreachable, "its agent has not reported what runs on it yet")
+		return *Wait(api.ReasonMemberUnreachable, "its agent has not reported what runs on it yet")
 	}
 	m := e.goal.movesOf(c.member, e.view.Catalog)
-	checks := []func(*candidate, *moves) *verdict{
+	checks := []func(*candidate, *moves) *Verdict{
 		e.atTarget, e.consistentImage, e.versionRules, e.reachable, e.busy, e.available, e.inWindow,
 	}
 	for _, judge := range checks {
 		if v := judge(c, &m); v != nil {
-			v.class = c.opening.Class
+			v.Class = opening.Class
 			return *v
 		}
 	}
-	return verdict{state: api.StateRunning, class: c.opening.Class, moves: m, message: m.describe(c.member.ControlPlane, e.goal.version)}
-}
-
-// removed is the verdict on a member that the run froze and that is no more, or not for long; nil when it
-// is there to stay.
-func removed(m *Member, id string) *verdict {
-	switch {
-	case m == nil || !m.is(id):
-		return skip(api.ReasonMemberRemoved, "the member left the fleet, or another one bears its name")
-	case m.Leaving:
-		return skip(api.ReasonMemberRemoved, "the member is leaving the fleet")
-	default:
-		return nil
+	return Verdict{
+		State: api.StateRunning, Class: opening.Class, Message: m.describe(c.member.ControlPlane, e.goal.version),
+		Begin: func(status *api.MemberUpdateStatus) { e.begin(status, c.member, &m) },
 	}
 }
 
-func (e *engine) atTarget(c *candidate, m *moves) *verdict {
+// begin writes down from what and to what a member moves.
+func (e *engine) begin(status *api.MemberUpdateStatus, f *Member, m *moves) {
+	status.FromVersion, status.ToVersion = "", ""
+	if !f.ControlPlane.IsZero() {
+		status.FromVersion = f.ControlPlane.String()
+	}
+	if m.controlPlane {
+		status.ToVersion = e.goal.version.String()
+	}
+	status.NodeImages = systemFirst(m.pools, f.Pools)
+}
+
+// systemFirst orders the pools of an operation: system pools come first.
+func systemFirst(moves []api.PoolUpgrade, pools []Pool) []api.PoolUpgrade {
+	mode := make(map[string]bool, len(pools))
+	for i := range pools {
+		mode[pools[i].Name] = pools[i].Mode == "System"
+	}
+	slices.SortStableFunc(moves, func(a, b api.PoolUpgrade) int {
+		switch {
+		case mode[a.Pool] == mode[b.Pool]:
+			return 0
+		case mode[a.Pool]:
+			return -1
+		default:
+			return 1
+		}
+	})
+	return moves
+}
+func (e *engine) atTarget(c *candidate, m *moves) *Verdict {
 	versionsDone := !m.controlPlane && !m.poolVersions
 	switch {
 	case m.ahead && !m.poolVersions:
-		return skip(api.ReasonAheadOfTarget, "its control plane is at %s, ahead of %s", c.member.ControlPlane, e.goal.version)
+		return Skip(api.ReasonAheadOfTarget, "its control plane is at %s, ahead of %s", c.member.ControlPlane, e.goal.version)
 	case !versionsDone || m.poolImages || len(m.withoutChoice) > 0:
 		return nil
 	case e.goal.kind == api.UpgradeNodeImageOnly && e.goal.images == api.ImagesCustom && !m.listed:
-		return skip(api.ReasonNoMatchingPools, "no node pool has an image family that the run lists")
+		return Skip(api.ReasonNoMatchingPools, "no node pool has an image family that the run lists")
 	default:
-		return skip(api.ReasonAlreadyAtTarget, "%s", atTargetMessage(&e.goal, m))
+		return Skip(api.ReasonAlreadyAtTarget, "%s", atTargetMessage(&e.goal, m))
 	}
 }
 
@@ -102,15 +98,15 @@ func atTargetMessage(g *goal, m *moves) string {
 	return strings.Join(left, "; ")
 }
 
-func (e *engine) consistentImage(_ *candidate, m *moves) *verdict {
+func (e *engine) consistentImage(_ *candidate, m *moves) *Verdict {
 	if len(m.withoutChoice) == 0 {
 		return nil
 	}
-	return skip(api.ReasonConsistentNotFound, "the run selected no image for %s", strings.Join(m.withoutChoice, ", "))
+	return Skip(api.ReasonConsistentNotFound, "the run selected no image for %s", strings.Join(m.withoutChoice, ", "))
 }
 
-func (e *engine) reachable(c *candidate, _ *moves) *verdict {
-	p := &e.st.Policy
+func (e *engine) reachable(c *candidate, _ *moves) *Verdict {
+	p := &e.Status.Policy
 	if c.member.Inventory.PowerState == api.PowerStopped {
 		return byPolicy(p.OnStopped, api.PolicySkip, api.ReasonMemberStopped, "the member is powered off")
 	}
@@ -124,66 +120,66 @@ func (e *engine) reachable(c *candidate, _ *moves) *verdict {
 	return nil
 }
 
-func byPolicy(policy, otherwise, reason, message string) *verdict {
+func byPolicy(policy, otherwise, reason, message string) *Verdict {
 	if policy == "" {
 		policy = otherwise
 	}
 	switch policy {
 	case api.PolicySkip:
-		return skip(reason, "%s", message)
+		return Skip(reason, "%s", message)
 	case api.PolicyFail:
-		return fail(reason, "%s", message)
+		return Fail(reason, "%s", message)
 	default:
-		return wait(reason, "%s", message)
+		return Wait(reason, "%s", message)
 	}
 }
 
-func (e *engine) busy(c *candidate, _ *moves) *verdict {
-	if until := c.status.NextEligibleTime.Time; c.status.Reason == api.ReasonPreflightBlocked && e.now.Before(until) {
-		v := wait(api.ReasonPreflightBlocked, "%s", c.status.Message)
-		v.next = until
+func (e *engine) busy(c *candidate, _ *moves) *Verdict {
+	if until := c.status.NextEligibleTime.Time; c.status.Reason == api.ReasonPreflightBlocked && e.Now.Before(until) {
+		v := Wait(api.ReasonPreflightBlocked, "%s", c.status.Message)
+		v.Next = until
 		return v
 	}
 	if c.status.Locked {
-		return wait(api.ReasonOperationInProgress, "attempt %d has not been confirmed as ended yet", c.status.Attempt)
+		return Wait(api.ReasonOperationInProgress, "attempt %d has not been confirmed as ended yet", c.status.Attempt)
 	}
 	if op := c.member.Inventory.CurrentOperation; op != "" && op != c.status.OperationID {
-		return wait(api.ReasonOperationInProgress, "operation %s is in progress on the member", op)
+		return Wait(api.ReasonOperationInProgress, "operation %s is in progress on the member", op)
 	}
 	if owner, locked := e.view.Locks[c.member.Name]; locked {
-		return wait(api.ReasonLockedByRun, "%s holds the member", owner)
+		return Wait(api.ReasonLockedByRun, "%s holds the member", owner)
 	}
 	return nil
 }
 
-func (e *engine) available(c *candidate, m *moves) *verdict {
+func (e *engine) available(c *candidate, m *moves) *Verdict {
 	region, catalog := c.member.Inventory.Region, e.view.Catalog
 	if (m.controlPlane || m.poolVersions) && !catalog.Has(region, e.goal.version) {
-		return wait(api.ReasonKubernetesNotHere, "Kubernetes %s is not available in region %s yet%s", e.goal.version, region, catalog.Tracker())
+		return Wait(api.ReasonKubernetesNotHere, "Kubernetes %s is not available in region %s yet%s", e.goal.version, region, catalog.Tracker())
 	}
 	for i := range m.pools {
 		image, ok := version.ParseImage(m.pools[i].To)
 		if ok && !catalog.HasImage(region, image) {
-			return wait(api.ReasonImageNotHere, "pool %s: image %s is not available in region %s yet%s",
+			return Wait(api.ReasonImageNotHere, "pool %s: image %s is not available in region %s yet%s",
 				m.pools[i].Pool, m.pools[i].To, region, catalog.Tracker())
 		}
 	}
 	return nil
 }
 
-func (e *engine) inWindow(c *candidate, _ *moves) *verdict {
+func (e *engine) inWindow(c *candidate, _ *moves) *Verdict {
 	o, schedule := c.opening, c.member.window(e.goal.kind)
 	if !o.Class.MayStart() {
-		v := wait(api.ReasonWindowClosed, "its maintenance window %s", opensAt(schedule, o.Opens))
-		v.next = o.Opens
+		v := Wait(api.ReasonWindowClosed, "its maintenance window %s", opensAt(schedule, o.Opens))
+		v.Next = o.Opens
 		return v
 	}
-	least := api.Span(e.st.Policy.MinRemaining)
-	if o.Class == window.Open && !o.Closes.IsZero() && o.Closes.Sub(e.now) < least {
+	least := api.Span(e.Status.Policy.MinRemaining)
+	if o.Class == window.Open && !o.Closes.IsZero() && o.Closes.Sub(e.Now) < least {
 		next := schedule.Next(o.Closes)
-		v := wait(api.ReasonWindowClosed, "its window closes at %s, sooner than in %s; the next one %s",
+		v := Wait(api.ReasonWindowClosed, "its window closes at %s, sooner than in %s; the next one %s",
 			o.Closes.Format(time.RFC3339), least, opensAt(schedule, next.Opens))
-		v.next = next.Opens
+		v.Next = next.Opens
 		return v
 	}
 	return nil
@@ -195,12 +191,4 @@ func opensAt(schedule *window.Schedule, at time.Time) string {
 		return "does not open within 400 days"
 	}
 	return "opens at " + at.Format(time.RFC3339) + schedule.Local(at).Format(" (Mon 15:04 MST)")
-}
-
-// opening returns what the member's schedule says, none when windows are ignored.
-func (e *engine) opening(m *Member) window.Opening {
-	if m == nil || e.st.WindowsIgnored != "" {
-		return window.Opening{Class: window.None}
-	}
-	return m.window(e.goal.kind).Next(e.now)
 }

@@ -11,13 +11,13 @@ import (
 var rerunSets = []string{api.RerunFailed, api.RerunSkippedByUser, api.RerunSkippedBySystem, api.RerunAll}
 
 // checkChoice refuses what is neither a set of members nor a member of the run.
-func (e *engine) checkChoice(names []string) *api.Refusal {
+func (r *Run) checkChoice(names []string) *api.Refusal {
 	for _, name := range names {
-		if _, member := MemberStatus(&e.st, name); !member && !slices.Contains(rerunSets, name) {
+		if _, member := MemberStatus(&r.Status, name); !member && !slices.Contains(rerunSets, name) {
 			return &api.Refusal{
 				Code:    api.CodeInvalidArgument,
-				Message: fmt.Sprintf("found %q, expected a member of run %s or some of %s", name, e.st.Run, strings.Join(rerunSets, ", ")),
-				Next:    show(&e.st),
+				Message: fmt.Sprintf("found %q, expected a member of run %s or some of %s", name, r.Status.Run, strings.Join(rerunSets, ", ")),
+				Next:    show(&r.Status),
 			}
 		}
 	}
@@ -40,10 +40,10 @@ func chosenBy(names []string) func(*api.StageStatus, *api.MemberUpdateStatus) bo
 
 // takeUp opens a run that stopped or failed for the members that are named. Unless nothing of the run is
 // left but them, it ends again once they are done, and the rest stays as it is.
-func (e *engine) takeUp(names []string) *api.Refusal {
+func (r *Run) takeUp(names []string) *api.Refusal {
 	chosen, only, rest := chosenBy(names), []string{}, false
-	for i := range e.st.Stages {
-		eachMember(&e.st.Stages[i], func(m *api.MemberUpdateStatus) {
+	for i := range r.Status.Stages {
+		EachMember(&r.Status.Stages[i], func(m *api.MemberUpdateStatus) {
 			switch {
 			case chosen(nil, m):
 				only = append(only, m.Name)
@@ -53,29 +53,29 @@ func (e *engine) takeUp(names []string) *api.Refusal {
 		})
 	}
 	if len(only) == 0 {
-		return e.nobody(names)
+		return r.nobody(names)
 	}
-	e.reviveWhere(chosen)
+	r.reviveWhere(chosen)
 	if rest {
 		slices.Sort(only)
-		e.st.RerunOf = only
+		r.Status.RerunOf = only
 	} else {
-		e.retreat()
+		r.retreat()
 	}
-	if !e.exceeded() {
+	if !r.exceeded() {
 		return nil
 	}
 	return &api.Refusal{
 		Code:    api.CodeInvalidState,
-		Message: fmt.Sprintf("run %s is %s; without those that are named more of its members failed than may: name Failed too, or skip them", e.st.Run, api.StateFailed),
-		Next:    fmt.Sprintf("flotilla run rerun %s --members %s", e.st.Run, strings.Join(append(slices.Clip(names), api.RerunFailed), ",")),
+		Message: fmt.Sprintf("run %s is %s; without those that are named more of its members failed than may: name Failed too, or skip them", r.Status.Run, api.StateFailed),
+		Next:    fmt.Sprintf("flotilla run rerun %s --members %s", r.Status.Run, strings.Join(append(slices.Clip(names), api.RerunFailed), ",")),
 	}
 }
 
 // nobody refuses a choice that no member is in, and names one that somebody is in.
-func (e *engine) nobody(names []string) *api.Refusal {
+func (r *Run) nobody(names []string) *api.Refusal {
 	return &api.Refusal{
-		Code: api.CodeInvalidArgument, Message: fmt.Sprintf("run %s has no member in %s", e.st.Run, strings.Join(names, ", ")), Next: again(&e.st),
+		Code: api.CodeInvalidArgument, Message: fmt.Sprintf("run %s has no member in %s", r.Status.Run, strings.Join(names, ", ")), Next: again(&r.Status),
 	}
 }
 
@@ -90,7 +90,7 @@ func taken(status *api.UpdateRunStatus, member string) bool {
 }
 
 // narrowed reports whether the run goes over those of its members only that a rerun named.
-func (e *engine) narrowed() bool { return len(e.st.RerunOf) > 0 }
+func (r *Run) narrowed() bool { return len(r.Status.RerunOf) > 0 }
 
 // aside reports whether a narrowed run leaves a group as it is: none of those named is open in it.
 func aside(status *api.UpdateRunStatus, g *api.GroupStatus) bool {
@@ -133,26 +133,26 @@ func membersDone(s *api.StageStatus) bool {
 
 // widen ends a narrowed run whose named members are done, unless nothing else of it is left; it reports
 // whether the run goes on.
-func (e *engine) widen() bool {
+func (r *Run) widen() bool {
 	rest := false
-	for i := range e.st.Stages {
-		if rest = rest || !membersDone(&e.st.Stages[i]); !e.st.Stages[i].Status.StartTime.IsZero() && !e.st.Stages[i].Status.State.Done() {
-			e.markDone(e.own(i))
+	for i := range r.Status.Stages {
+		if rest = rest || !membersDone(&r.Status.Stages[i]); !r.Status.Stages[i].Status.StartTime.IsZero() && !r.Status.Stages[i].Status.State.Done() {
+			r.markDone(r.Own(i))
 		}
 	}
 	switch {
-	case e.exceeded():
-		e.enter(&e.st.Status, api.StateFailed)
+	case r.exceeded():
+		r.Enter(&r.Status.Status, api.StateFailed)
 	case rest:
-		e.enter(&e.st.Status, api.StateStopped)
+		r.Enter(&r.Status.Status, api.StateStopped)
 	}
-	e.st.RerunOf = nil
-	return e.st.Status.State.Active()
+	r.Status.RerunOf = nil
+	return r.Status.Status.State.Active()
 }
 
 // exceededAnywhere reports whether any stage that was reached passed its threshold.
-func (e *engine) exceededAnywhere() bool {
-	return slices.ContainsFunc(e.st.Stages, func(s api.StageStatus) bool {
+func (r *Run) exceededAnywhere() bool {
+	return slices.ContainsFunc(r.Status.Stages, func(s api.StageStatus) bool {
 		return !s.Status.State.Done() && stageExceeded(&s)
 	})
 }

@@ -19,7 +19,7 @@ type Wanted struct {
 func Operations(run *api.UpdateRun, status *api.UpdateRunStatus) []Wanted {
 	var out []Wanted
 	for i := range status.Stages {
-		eachMember(&status.Stages[i], func(m *api.MemberUpdateStatus) {
+		EachMember(&status.Stages[i], func(m *api.MemberUpdateStatus) {
 			if m.Status.State == api.StateRunning {
 				out = append(out, Wanted{Member: m.Name, Operation: operation(run, status, m)})
 			}

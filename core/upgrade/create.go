@@ -25,7 +25,7 @@ func Create(run *api.UpdateRun, strategy *api.UpdateStrategy, view View, now tim
 	}
 	c.status = api.UpdateRunStatus{
 		Header: api.NewHeader(api.KindRunStatus), Run: run.Name, UID: string(run.UID), ObservedGeneration: run.Generation,
-		Status: api.UpdateStatus{State: api.StateNotStarted}, Strategy: sequence(run.Spec.Strategy), Policy: policyOf(run, strategy),
+		Status: api.UpdateStatus{State: api.StateNotStarted}, Strategy: Sequence(run.Spec.Strategy), Policy: policyOf(run, strategy),
 	}
 	if strategy != nil {
 		c.status.Strategy = strategy.Spec.RunStrategy
@@ -145,7 +145,7 @@ func (c *creation) versionsNow() string {
 	if len(seen) == 0 {
 		return ""
 	}
-	return "; members are at " + phrase.Names(slices.Sorted(maps.Keys(seen)), shownNames)
+	return "; members are at " + phrase.Names(slices.Sorted(maps.Keys(seen)), ShownNames)
 }
 
 func (c *creation) catalogVersion(v version.Version) *api.Refusal {
@@ -154,7 +154,7 @@ func (c *creation) catalogVersion(v version.Version) *api.Refusal {
 		Message: fmt.Sprintf("spec.upgrade.kubernetesVersion: found %s, expected a released version of the catalog", v),
 	}
 	if released := c.view.Catalog.Released(); len(released) > 0 {
-		unknown.Message += ": " + phrase.Names(released, shownNames)
+		unknown.Message += ": " + phrase.Names(released, ShownNames)
 	}
 	if v.Alias {
 		if _, ok := c.view.Catalog.Alias(v, nil); !ok {
@@ -184,7 +184,7 @@ func (c *creation) populate(now time.Time) *api.Refusal {
 		return refusal
 	}
 	var clamped []string
-	c.status.Stages, c.status.Members, clamped = tree(&c.status.Strategy, &picked, now)
+	c.status.Stages, c.status.Members, clamped = Tree(&c.status.Strategy, picked.frozen, now)
 	if c.status.Members > api.MaxRunMembers {
 		return &api.Refusal{
 			Code:    api.CodeLimitExceeded,
@@ -202,68 +202,12 @@ func (c *creation) populate(now time.Time) *api.Refusal {
 func selectionWarnings(clamped []string, picked *selection) []string {
 	out := slices.Clip(clamped)
 	if len(picked.left) > 0 {
-		out = append(out, "no stage selects "+phrase.Names(picked.left, shownNames))
+		out = append(out, "no stage selects "+phrase.Names(picked.left, ShownNames))
 	}
 	if len(picked.leaving) > 0 {
-		out = append(out, "left out, as they are leaving the fleet: "+phrase.Names(picked.leaving, shownNames))
+		out = append(out, "left out, as they are leaving the fleet: "+phrase.Names(picked.leaving, ShownNames))
 	}
 	return out
-}
-
-// shownNames is how many names a text lists.
-const shownNames = 20
-
-// tree builds the status of every stage and returns it with the number of members and what the limits
-// had to clamp.
-func tree(s *api.RunStrategy, picked *selection, now time.Time) (stages []api.StageStatus, members int, clamped []string) {
-	stages = make([]api.StageStatus, len(s.Stages))
-	for i := range s.Stages {
-		stage, status := &s.Stages[i], &stages[i]
-		status.Name, status.Status.State = stage.Name, api.StateNotStarted
-		status.BeforeGates, status.AfterGates = gatesOf(stage.BeforeGates), gatesOf(stage.AfterGates)
-		if stage.AfterStageWaitInSeconds > 0 {
-			status.Wait = &api.WaitStatus{WaitDurationInSeconds: stage.AfterStageWaitInSeconds, Status: api.UpdateStatus{State: api.StateNotStarted}}
-		}
-		groups := groupsOf(stage)
-		status.Groups = make([]api.GroupStatus, len(groups))
-		for j := range groups {
-			status.Groups[j] = groupTree(&groups[j], picked.members[i][j], now)
-			members += len(picked.members[i][j])
-		}
-		clamped = append(clamped, resolveNumbers(stage, status)...)
-	}
-	return stages, members, clamped
-}
-
-func groupTree(g *api.UpdateGroup, members []*Member, now time.Time) api.GroupStatus {
-	status := api.GroupStatus{
-		Name: g.Name, Status: api.UpdateStatus{State: api.StateNotStarted},
-		BeforeGates: gatesOf(g.BeforeGates), AfterGates: gatesOf(g.AfterGates),
-		Members: make([]api.MemberUpdateStatus, len(members)),
-	}
-	if len(members) == 0 {
-		status.Status = api.UpdateStatus{State: api.StateSkipped, CompletedTime: metav1.NewTime(now)}
-	}
-	for i, m := range members {
-		status.Members[i] = api.MemberUpdateStatus{
-			Name: m.Name, ClusterResourceID: m.ID, Status: api.UpdateStatus{State: api.StateNotStarted},
-		}
-	}
-	return status
-}
-
-func gatesOf(configured []api.GateConfiguration) []api.GateStatus {
-	if len(configured) == 0 {
-		return nil
-	}
-	gates := make([]api.GateStatus, len(configured))
-	for i := range configured {
-		gates[i] = api.GateStatus{
-			Status: api.UpdateStatus{State: api.StateNotStarted}, DisplayName: configured[i].DisplayName,
-			Type: configured[i].Type, Schedule: configured[i].ScheduledStartConfiguration,
-		}
-	}
-	return gates
 }
 
 // Days after its publication at which an image is warned about and refused (updates.md 3.4).
@@ -290,11 +234,11 @@ func (c *creation) warn(now time.Time) {
 		}
 	}
 	if len(nowhere) > 0 && c.view.Catalog != nil {
-		add("versions are taken as available to members without a region: %s", phrase.Names(nowhere, shownNames))
+		add("versions are taken as available to members without a region: %s", phrase.Names(nowhere, ShownNames))
 	}
 	members := c.view.Fleet.frozen(c.status.Stages)
 	if closed := shut(members, upgrade.Type, now); len(closed) > 0 {
-		add("maintenance windows that do not open within 400 days keep waiting: %s", phrase.Names(closed, shownNames))
+		add("maintenance windows that do not open within 400 days keep waiting: %s", phrase.Names(closed, ShownNames))
 	}
 	if text := tooShort(members, upgrade.Type, api.Span(c.status.Policy.MinRemaining), now); text != "" {
 		add("policy.minRemaining: %s", text)

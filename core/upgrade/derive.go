@@ -15,7 +15,7 @@ type tally struct {
 	skipped, touched, attempted                            int
 }
 
-func (e *engine) tallyOf(g *api.GroupStatus) tally {
+func (r *Run) tallyOf(g *api.GroupStatus) tally {
 	t := tally{total: len(g.Members)}
 	for k := range g.Members {
 		m := &g.Members[k]
@@ -31,7 +31,7 @@ func (e *engine) tallyOf(g *api.GroupStatus) tally {
 		case api.StateSkipped:
 			t.skipped++
 		case api.StateNotStarted:
-			if taken(&e.st, m.Name) {
+			if taken(&r.Status, m.Name) {
 				t.notStarted++
 			}
 		}
@@ -61,68 +61,68 @@ func touched(m *api.MemberUpdateStatus) bool {
 func (t *tally) terminal() bool { return t.failed+t.completed+t.skipped == t.total }
 
 // derive brings the states of groups, stages and the run in line with their members.
-func (e *engine) derive() {
-	e.st.FailureCount, e.st.Finished = 0, 0
-	for i := range e.st.Stages {
-		s := &e.st.Stages[i]
-		if e.owned[i] {
-			e.deriveStage(s)
+func (r *Run) derive() {
+	r.Status.FailureCount, r.Status.Finished = 0, 0
+	for i := range r.Status.Stages {
+		s := &r.Status.Stages[i]
+		if r.owned[i] {
+			r.deriveStage(s)
 		}
-		e.st.FailureCount += s.FailureCount
-		eachMember(s, func(m *api.MemberUpdateStatus) {
+		r.Status.FailureCount += s.FailureCount
+		EachMember(s, func(m *api.MemberUpdateStatus) {
 			if m.Status.State.Terminal() {
-				e.st.Finished++
+				r.Status.Finished++
 			}
 		})
 	}
-	if !e.st.Status.State.Active() {
-		e.st.Status.Error = e.runError()
+	if !r.Status.Status.State.Active() {
+		r.Status.Status.Error = r.runError()
 		return
 	}
-	e.st.Status.Error = nil
+	r.Status.Status.Error = nil
 	state := api.StateRunning
-	if i := e.current(); i >= 0 && e.st.Stages[i].Status.State == api.StatePending {
+	if i := r.current(); i >= 0 && r.Status.Stages[i].Status.State == api.StatePending {
 		state = api.StatePending
 	}
-	e.enter(&e.st.Status, state)
+	r.Enter(&r.Status.Status, state)
 }
 
-func (e *engine) deriveStage(s *api.StageStatus) {
+func (r *Run) deriveStage(s *api.StageStatus) {
 	s.FailureCount = 0
 	for j := range s.Groups {
 		g := &s.Groups[j]
-		t := e.tallyOf(g)
+		t := r.tallyOf(g)
 		g.FailureCount = t.failed
 		s.FailureCount += t.failed
-		e.enter(&g.Status, e.groupState(g, &t, !s.Status.StartTime.IsZero()))
+		r.Enter(&g.Status, r.groupState(g, &t, !s.Status.StartTime.IsZero()))
 		g.Status.Error = nil
 		if g.Status.State == api.StateFailed {
 			g.Status.Error = failures("group "+g.Name, t.failed, t.total, g.MaxAllowedFailures, failedMembers(g))
 		}
 	}
-	e.enterStage(s, e.stageState(s))
+	r.enterStage(s, r.stageState(s))
 }
 
 // away reports whether a narrowed run leaves a stage as it is.
-func (e *engine) away(s *api.StageStatus) bool {
-	if !e.narrowed() {
+func (r *Run) away(s *api.StageStatus) bool {
+	if !r.narrowed() {
 		return false
 	}
-	i := e.current()
-	return i < 0 || e.st.Stages[i].Name != s.Name
+	i := r.current()
+	return i < 0 || r.Status.Stages[i].Name != s.Name
 }
 
 // enterStage sets a stage's state. Its start time is when the stage was reached, which advance sets.
-func (e *engine) enterStage(s *api.StageStatus, state api.UpdateState) {
+func (r *Run) enterStage(s *api.StageStatus, state api.UpdateState) {
 	reached := s.Status.StartTime
-	e.enter(&s.Status, state)
+	r.Enter(&s.Status, state)
 	s.Status.StartTime = reached
 	s.Status.Error = nil
 	if state != api.StateFailed {
 		return
 	}
 	if !stageExceeded(s) {
-		s.Status.Error = e.runBlame()
+		s.Status.Error = r.runBlame()
 		return
 	}
 	var blamed []api.UpdateError
@@ -136,7 +136,7 @@ func (e *engine) enterStage(s *api.StageStatus, state api.UpdateState) {
 
 // groupState follows the table of updates.md 2.2; the first rule that fits wins. Reached says that the
 // run came to the stage of the group.
-func (e *engine) groupState(g *api.GroupStatus, t *tally, reached bool) api.UpdateState {
+func (r *Run) groupState(g *api.GroupStatus, t *tally, reached bool) api.UpdateState {
 	switch {
 	case t.total == 0, g.SkippedByUser && t.running+t.completed+t.failed == 0:
 		return api.StateSkipped
@@ -144,7 +144,7 @@ func (e *engine) groupState(g *api.GroupStatus, t *tally, reached bool) api.Upda
 		return api.StateStopping
 	case t.failed > g.MaxAllowedFailures:
 		return api.StateFailed
-	case e.halted() || aside(&e.st, g):
+	case r.halted() || aside(&r.Status, g):
 		return haltedGroup(g, t)
 	case t.running > 0:
 		return api.StateRunning
@@ -161,8 +161,8 @@ func (e *engine) groupState(g *api.GroupStatus, t *tally, reached bool) api.Upda
 	}
 }
 
-func (e *engine) halted() bool {
-	state := e.st.Status.State
+func (r *Run) halted() bool {
+	state := r.Status.Status.State
 	return state == api.StateStopping || state == api.StateStopped || state == api.StateFailed
 }
 
@@ -201,7 +201,7 @@ func anyPending(gates []api.GateStatus) bool {
 }
 
 // stageState follows updates.md 2.3. What is behind us stays so.
-func (e *engine) stageState(s *api.StageStatus) api.UpdateState {
+func (r *Run) stageState(s *api.StageStatus) api.UpdateState {
 	if s.Status.State.Done() {
 		return s.Status.State
 	}
@@ -211,8 +211,8 @@ func (e *engine) stageState(s *api.StageStatus) api.UpdateState {
 	if s.Status.StartTime.IsZero() {
 		return api.StateNotStarted
 	}
-	if !e.st.Status.State.Active() || e.away(s) {
-		return e.haltedStage(s)
+	if !r.Status.Status.State.Active() || r.away(s) {
+		return r.haltedStage(s)
 	}
 	if !gatesDone(s.BeforeGates) {
 		return api.StatePending
@@ -239,11 +239,11 @@ func (e *engine) stageState(s *api.StageStatus) api.UpdateState {
 }
 
 // haltedStage is the state of a stage that was reached in a run that is stopping, stopped or failed.
-func (e *engine) haltedStage(s *api.StageStatus) api.UpdateState {
+func (r *Run) haltedStage(s *api.StageStatus) api.UpdateState {
 	switch {
 	case anyRunning(s):
 		return api.StateStopping
-	case stageExceeded(s), e.runExceeded():
+	case stageExceeded(s), r.runExceeded():
 		return api.StateFailed
 	default:
 		return api.StateStopped
@@ -252,7 +252,7 @@ func (e *engine) haltedStage(s *api.StageStatus) api.UpdateState {
 
 func anyRunning(s *api.StageStatus) bool {
 	running := false
-	eachMember(s, func(m *api.MemberUpdateStatus) { running = running || m.Status.State == api.StateRunning })
+	EachMember(s, func(m *api.MemberUpdateStatus) { running = running || m.Status.State == api.StateRunning })
 	return running
 }
 
@@ -281,49 +281,49 @@ func stageExceeded(s *api.StageStatus) bool {
 }
 
 // runExceeded reports whether more members failed than the run's own policy allows.
-func (e *engine) runExceeded() bool {
-	if e.st.Policy.MaxAllowedFailures == "" {
+func (r *Run) runExceeded() bool {
+	if r.Status.Policy.MaxAllowedFailures == "" {
 		return false
 	}
 	sum := 0
-	for i := range e.st.Stages {
-		for j := range e.st.Stages[i].Groups {
-			sum += failed(&e.st.Stages[i].Groups[j])
+	for i := range r.Status.Stages {
+		for j := range r.Status.Stages[i].Groups {
+			sum += failed(&r.Status.Stages[i].Groups[j])
 		}
 	}
-	return sum > allowedFailures(e.st.Policy.MaxAllowedFailures, e.st.Members)
+	return sum > allowedFailures(r.Status.Policy.MaxAllowedFailures, r.Status.Members)
 }
 
 // exceeded reports whether a threshold that stops the run is passed.
-func (e *engine) exceeded() bool {
-	if e.narrowed() {
-		return e.exceededAnywhere() || e.runExceeded()
+func (r *Run) exceeded() bool {
+	if r.narrowed() {
+		return r.exceededAnywhere() || r.runExceeded()
 	}
-	i := e.current()
-	return i >= 0 && stageExceeded(&e.st.Stages[i]) || e.runExceeded()
+	i := r.current()
+	return i >= 0 && stageExceeded(&r.Status.Stages[i]) || r.runExceeded()
 }
 
 // giveUp stops everything because a threshold is passed: what runs may finish.
-func (e *engine) giveUp() { e.halt(api.StateFailed) }
+func (r *Run) giveUp() { r.halt(api.StateFailed) }
 
 // halt ends a run in a state, or in Stopping while members run. Members that are Pending become
 // Stopped at once (A01).
-func (e *engine) halt(state api.UpdateState) {
+func (r *Run) halt(state api.UpdateState) {
 	running := false
-	if i := e.current(); i >= 0 {
-		s := e.own(i)
+	if i := r.current(); i >= 0 {
+		s := r.Own(i)
 		stopPending(s)
 		running = anyRunning(s)
 	}
 	if running {
 		state = api.StateStopping
 	}
-	e.enter(&e.st.Status, state)
+	r.Enter(&r.Status.Status, state)
 }
 
 // stopPending stops the members that wait. In a run that ends they wait for nothing any more.
 func stopPending(s *api.StageStatus) {
-	eachMember(s, func(m *api.MemberUpdateStatus) {
+	EachMember(s, func(m *api.MemberUpdateStatus) {
 		if m.Status.State == api.StatePending {
 			m.Status.State = api.StateStopped
 			m.PendingSince, m.NextEligibleTime = metav1.Time{}, metav1.Time{}
@@ -333,20 +333,20 @@ func stopPending(s *api.StageStatus) {
 }
 
 // drain ends a run that is stopping once nothing runs any more.
-func (e *engine) drain() {
-	if i := e.current(); i >= 0 {
-		s := e.own(i)
+func (r *Run) drain() {
+	if i := r.current(); i >= 0 {
+		s := r.Own(i)
 		stopPending(s)
 		if anyRunning(s) {
 			return
 		}
-		e.markDone(s)
+		r.markDone(s)
 	}
-	if e.exceeded() {
-		e.enter(&e.st.Status, api.StateFailed)
+	if r.exceeded() {
+		r.Enter(&r.Status.Status, api.StateFailed)
 		return
 	}
-	e.enter(&e.st.Status, api.StateStopped)
+	r.Enter(&r.Status.Status, api.StateStopped)
 }
 
 func failedMembers(g *api.GroupStatus) []api.UpdateError {
@@ -367,29 +367,29 @@ func failures(what string, failed, total, allowed int, blamed []api.UpdateError)
 	}
 	return &api.UpdateError{
 		Code: api.ReasonThresholdExceeded, Details: blamed[:min(len(blamed), 10)],
-		Message: fmt.Sprintf("%s: %d of %d members failed, %d allowed: %s", what, failed, total, allowed, phrase.Names(names, shownNames)),
+		Message: fmt.Sprintf("%s: %d of %d members failed, %d allowed: %s", what, failed, total, allowed, phrase.Names(names, ShownNames)),
 	}
 }
 
 // runBlame is the summary of a run that passed its own threshold.
-func (e *engine) runBlame() *api.UpdateError {
+func (r *Run) runBlame() *api.UpdateError {
 	var blamed []api.UpdateError
-	for i := range e.st.Stages {
-		for j := range e.st.Stages[i].Groups {
-			blamed = append(blamed, failedMembers(&e.st.Stages[i].Groups[j])...)
+	for i := range r.Status.Stages {
+		for j := range r.Status.Stages[i].Groups {
+			blamed = append(blamed, failedMembers(&r.Status.Stages[i].Groups[j])...)
 		}
 	}
-	return failures("run "+e.st.Run, len(blamed), e.st.Members, allowedFailures(e.st.Policy.MaxAllowedFailures, e.st.Members), blamed)
+	return failures("run "+r.Status.Run, len(blamed), r.Status.Members, allowedFailures(r.Status.Policy.MaxAllowedFailures, r.Status.Members), blamed)
 }
 
 // runError is the summary of a run that failed, or is about to.
-func (e *engine) runError() *api.UpdateError {
-	if e.st.Status.State != api.StateFailed {
+func (r *Run) runError() *api.UpdateError {
+	if r.Status.Status.State != api.StateFailed {
 		return nil
 	}
-	i := e.current()
-	if i >= 0 && e.st.Stages[i].Status.Error != nil {
-		return e.st.Stages[i].Status.Error
+	i := r.current()
+	if i >= 0 && r.Status.Stages[i].Status.Error != nil {
+		return r.Status.Stages[i].Status.Error
 	}
-	return e.st.Status.Error
+	return r.Status.Status.Error
 }

@@ -13,10 +13,11 @@ import (
 	"flotilla/core/window"
 )
 
-// offer is a candidate with its place in the stage.
-type offer struct {
-	candidate
-	group int
+// Candidate is a member that waits for a slot.
+type Candidate struct {
+	Status  *api.MemberUpdateStatus
+	Opening window.Opening // of its maintenance window
+	Group   int            // of its stage, by number
 }
 
 // slots counts who runs, and who has a slot reserved, in a stage and its groups.
@@ -26,36 +27,36 @@ type slots struct {
 }
 
 // dispatch offers the free slots of an open stage to its members, best class first, once each.
-func (e *engine) dispatch(s *api.StageStatus) {
+func (r *Run) dispatch(s *api.StageStatus) {
 	used := countSlots(s)
 	if used.stage >= s.MaxConcurrency {
 		return
 	}
-	reserve := api.On(e.st.Policy.ReserveOpeningSoon, false)
-	for _, o := range e.offers(s, used) {
-		g := &s.Groups[o.group]
+	reserve := api.On(r.Status.Policy.ReserveOpeningSoon, false)
+	for _, c := range r.candidates(s, used) {
+		g := &s.Groups[c.Group]
 		if used.stage >= s.MaxConcurrency {
 			return
 		}
-		if used.groups[o.group] >= g.MaxConcurrency || reserve && used.reservedFrom(&o, s, g) {
+		if used.groups[c.Group] >= g.MaxConcurrency || reserve && used.reservedFrom(&c, s, g) {
 			continue
 		}
-		v := e.check(&o.candidate)
-		if v.state == api.StatePending {
-			v = e.overstay(s.Name, g.Name, o.status, v)
+		v := r.work.Check(c.Status, c.Opening)
+		if v.State == api.StatePending {
+			v = r.overstay(s.Name, g.Name, c.Status, v)
 		}
-		e.settleMember(o.status, v)
-		switch o.status.Status.State {
+		r.settleMember(c.Status, v)
+		switch c.Status.Status.State {
 		case api.StateRunning:
 			used.stage++
-			used.groups[o.group]++
+			used.groups[c.Group]++
 		case api.StatePending:
-			if v.reason == api.ReasonWindowClosed && v.class == window.OpeningSoon {
+			if v.Reason == api.ReasonWindowClosed && v.Class == window.OpeningSoon {
 				used.reserved++
-				used.held[o.group]++
+				used.held[c.Group]++
 			}
 		case api.StateFailed:
-			if e.exceeded() {
+			if r.exceeded() {
 				return
 			}
 		}
@@ -76,17 +77,17 @@ func countSlots(s *api.StageStatus) slots {
 }
 
 // reservedFrom reports whether the slots left are kept for members whose windows open soon.
-func (u *slots) reservedFrom(o *offer, s *api.StageStatus, g *api.GroupStatus) bool {
-	if o.opening.Class != window.None && o.opening.Class != window.Closed {
+func (u *slots) reservedFrom(c *Candidate, s *api.StageStatus, g *api.GroupStatus) bool {
+	if c.Opening.Class != window.None && c.Opening.Class != window.Closed {
 		return false
 	}
-	return u.stage+u.reserved >= s.MaxConcurrency || u.groups[o.group]+u.held[o.group] >= g.MaxConcurrency
+	return u.stage+u.reserved >= s.MaxConcurrency || u.groups[c.Group]+u.held[c.Group] >= g.MaxConcurrency
 }
 
-// offers lists the members that wait in groups with an open gate and a free slot, in order: class,
-// within a class what closes or opens first, group, name.
-func (e *engine) offers(s *api.StageStatus, used slots) []offer {
-	var out []offer
+// candidates lists the members that wait in groups with an open gate and a free slot, in the order of
+// the work.
+func (r *Run) candidates(s *api.StageStatus, used slots) []Candidate {
+	var out []Candidate
 	for j := range s.Groups {
 		g := &s.Groups[j]
 		if used.groups[j] >= g.MaxConcurrency || !gatesDone(g.BeforeGates) {
@@ -94,30 +95,42 @@ func (e *engine) offers(s *api.StageStatus, used slots) []offer {
 		}
 		for k := range g.Members {
 			m := &g.Members[k]
-			if m.Status.State != api.StateNotStarted && m.Status.State != api.StatePending || !taken(&e.st, m.Name) {
+			if m.Status.State != api.StateNotStarted && m.Status.State != api.StatePending || !taken(&r.Status, m.Name) {
 				continue
 			}
-			f := e.view.Fleet.members[m.Name]
-			out = append(out, offer{candidate{status: m, member: f, opening: e.opening(f)}, j})
+			out = append(out, Candidate{Status: m, Opening: r.opening(m), Group: j})
 		}
 	}
-	slices.SortFunc(out, func(a, b offer) int {
-		return cmp.Or(cmp.Compare(a.opening.Class, b.opening.Class), compareKeys(&a.opening, &b.opening),
-			cmp.Compare(a.group, b.group), cmp.Compare(a.status.Name, b.status.Name))
-	})
+	slices.SortFunc(out, r.work.Order())
 	return out
+}
+
+// opening returns what the member's schedule says, none when windows are ignored.
+func (r *Run) opening(m *api.MemberUpdateStatus) window.Opening {
+	if r.Status.WindowsIgnored != "" {
+		return window.Opening{Class: window.None}
+	}
+	return r.work.Opening(m)
+}
+
+// ByWindow orders candidates by the class of their windows, within a class by what closes or opens
+// first, then by group and name.
+func ByWindow(a, b Candidate) int {
+	return cmp.Or(cmp.Compare(a.Opening.Class, b.Opening.Class), compareKeys(&a.Opening, &b.Opening),
+		cmp.Compare(a.Group, b.Group), cmp.Compare(a.Status.Name, b.Status.Name))
 }
 
 // compareKeys orders openings of one class: open ones by their end, others by their beginning; what
 // never comes sorts last.
 func compareKeys(a, b *window.Opening) int {
 	if a.Class == window.Open {
-		return compareOrNever(a.Closes, b.Closes)
+		return SoonestFirst(a.Closes, b.Closes)
 	}
-	return compareOrNever(a.Opens, b.Opens)
+	return SoonestFirst(a.Opens, b.Opens)
 }
 
-func compareOrNever(a, b time.Time) int {
+// SoonestFirst orders times; the zero time is never, and comes last.
+func SoonestFirst(a, b time.Time) int {
 	switch {
 	case a.IsZero() && b.IsZero():
 		return 0
@@ -135,86 +148,58 @@ const overstayed = "pending for more than "
 
 // overstay applies the policy about members that are Pending for too long. Where the policy is to tell,
 // that is an event of its own, once.
-func (e *engine) overstay(stage, group string, m *api.MemberUpdateStatus, v verdict) verdict {
-	limit := api.Span(e.st.Policy.PendingTimeout)
-	if limit == 0 || m.Status.State != api.StatePending || e.now.Before(m.PendingSince.Add(limit)) {
+func (r *Run) overstay(stage, group string, m *api.MemberUpdateStatus, v Verdict) Verdict {
+	limit := api.Span(r.Status.Policy.PendingTimeout)
+	if limit == 0 || m.Status.State != api.StatePending || r.Now.Before(m.PendingSince.Add(limit)) {
 		return v
 	}
-	text := fmt.Sprintf("%s%s: %s", overstayed, limit, v.message)
-	switch e.st.Policy.OnPendingTimeout {
+	text := fmt.Sprintf("%s%s: %s", overstayed, limit, v.Message)
+	switch r.Status.Policy.OnPendingTimeout {
 	case api.PolicySkip:
-		return *skip(v.reason, "%s", text)
+		return *Skip(v.Reason, "%s", text)
 	case api.PolicyFail:
-		return *fail(v.reason, "%s", text)
+		return *Fail(v.Reason, "%s", text)
 	default:
 		if !strings.HasPrefix(m.Message, overstayed) {
-			e.out.Events = append(e.out.Events, Event{
-				At: e.now, Run: e.st.Run, Stage: stage, Group: group, Scope: ScopeMember, Name: m.Name,
-				From: api.StatePending, To: api.StatePending, Reason: api.ReasonPendingTimeout, Message: text,
-			})
+			r.note(stage, group, m, api.ReasonPendingTimeout, text)
 		}
-		v.message = text
+		v.Message = text
 		return v
 	}
 }
 
 // settleMember writes a verdict into a member's status.
-func (e *engine) settleMember(m *api.MemberUpdateStatus, v verdict) {
-	m.Reason, m.Message, m.WindowClass = v.reason, cut(v.message, messageRoom), int(v.class)
+func (r *Run) settleMember(m *api.MemberUpdateStatus, v Verdict) {
+	m.Reason, m.Message, m.WindowClass = v.Reason, Cut(v.Message, MessageRoom), int(v.Class)
 	m.NextEligibleTime, m.SkippedBy = metav1.Time{}, ""
-	switch v.state {
+	switch v.State {
 	case api.StateRunning:
-		e.start(m, &v)
+		r.start(m, &v)
 	case api.StatePending:
 		if m.Status.State != api.StatePending {
-			m.PendingSince = e.stamp()
+			m.PendingSince = r.Stamp()
 		}
-		if !v.next.IsZero() {
-			m.NextEligibleTime = metav1.NewTime(v.next)
+		if !v.Next.IsZero() {
+			m.NextEligibleTime = metav1.NewTime(v.Next)
 		}
 		m.Status.State = api.StatePending
 	case api.StateSkipped:
 		m.SkippedBy = api.SkippedBySystem
-		e.enter(&m.Status, api.StateSkipped)
+		r.Enter(&m.Status, api.StateSkipped)
 	case api.StateFailed:
-		e.failMember(m, v.reason, m.Message)
+		r.Fail(m, v.Reason, m.Message)
 	}
 }
 
 // start makes a member Running: a new attempt under a new operation id, with the member's lock.
-func (e *engine) start(m *api.MemberUpdateStatus, v *verdict) {
-	f := e.view.Fleet.members[m.Name]
+func (r *Run) start(m *api.MemberUpdateStatus, v *Verdict) {
 	m.Attempt++
-	m.OperationID = fmt.Sprintf("%s/%s/%d", e.st.UID, m.Name, m.Attempt)
-	m.FromVersion, m.ToVersion = "", ""
-	if !f.ControlPlane.IsZero() {
-		m.FromVersion = f.ControlPlane.String()
+	m.OperationID = fmt.Sprintf("%s/%s/%d", r.Status.UID, m.Name, m.Attempt)
+	if v.Begin != nil {
+		v.Begin(m)
 	}
-	if v.moves.controlPlane {
-		m.ToVersion = e.goal.version.String()
-	}
-	m.NodeImages = systemFirst(v.moves.pools, f.Pools)
 	m.PendingSince, m.Status.StartTime, m.Status.Error = metav1.Time{}, metav1.Time{}, nil
 	m.Locked = true
-	e.enter(&m.Status, api.StateRunning)
-	e.out.Take = append(e.out.Take, Lock{Member: m.Name, Operation: m.OperationID})
-}
-
-// systemFirst orders the pools of an operation: system pools come first.
-func systemFirst(moves []api.PoolUpgrade, pools []Pool) []api.PoolUpgrade {
-	mode := make(map[string]bool, len(pools))
-	for i := range pools {
-		mode[pools[i].Name] = pools[i].Mode == "System"
-	}
-	slices.SortStableFunc(moves, func(a, b api.PoolUpgrade) int {
-		switch {
-		case mode[a.Pool] == mode[b.Pool]:
-			return 0
-		case mode[a.Pool]:
-			return -1
-		default:
-			return 1
-		}
-	})
-	return moves
+	r.Enter(&m.Status, api.StateRunning)
+	r.take = append(r.take, Lock{Member: m.Name, Operation: m.OperationID})
 }

@@ -49,7 +49,7 @@ func DurationsOf(runs []api.UpdateRunStatus) Durations {
 	var whatever []time.Duration
 	for i := range runs {
 		for j := range runs[i].Stages {
-			eachMember(&runs[i].Stages[j], func(m *api.MemberUpdateStatus) {
+			EachMember(&runs[i].Stages[j], func(m *api.MemberUpdateStatus) {
 				kind := workOf(m)
 				for _, took := range completed(m) {
 					members[memberWork{m.Name, kind}] = append(members[memberWork{m.Name, kind}], took)

@@ -2,8 +2,10 @@ package upgrade
 
 import (
 	"fmt"
-	"slices"
+	"strings"
 	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"flotilla/core/api"
 )
@@ -18,142 +20,63 @@ const (
 	ScopeWait   = "wait"
 )
 
-// events tells what a step changed, causes before effects: that the run begins; what was noted of members;
-// members, gates and waits that were under way and are no longer; then the rest in document order, where what
-// begins or stops is told before what is in it, and what ends, or comes to wait, after.
-func (e *engine) events() []Event {
-	d := &differ{at: e.now, run: e.st.Run}
-	d.around(ScopeRun, "", &e.was.Status, &e.st.Status, func() {
-		for i := range e.st.Stages {
-			if e.owned[i] {
-				d.stage(&e.was.Stages[i], &e.st.Stages[i])
-			}
-		}
-	})
-	return slices.Concat(d.begun, e.out.Events, d.ended, d.rest)
+// Event is one change of state in the tree of a run.
+type Event struct {
+	At    time.Time `json:"at"`
+	Run   string    `json:"run"`
+	Stage string    `json:"stage,omitempty"`
+	Group string    `json:"group,omitempty"`
+	// Scope is run, stage, group, member, gate or wait; Name that of the node: of a gate its path, of a
+	// wait its stage, of the run empty.
+	Scope   string          `json:"scope"`
+	Name    string          `json:"name"`
+	From    api.UpdateState `json:"from"`
+	To      api.UpdateState `json:"to"`
+	Reason  string          `json:"reason,omitempty"`
+	Message string          `json:"message,omitempty"`
 }
 
-// differ collects the differences of two trees of one shape.
-type differ struct {
-	at                 time.Time
-	run, inside, group string
-	begun              []Event // of the run
-	ended              []Event // of what was under way
-	rest               []Event
-}
-
-func (d *differ) event(scope, name string, was, is *api.UpdateStatus, reason, message string) Event {
-	return Event{
-		At: d.at, Run: d.run, Stage: d.inside, Group: d.group, Scope: scope, Name: name,
-		From: was.State, To: is.State, Reason: reason, Message: message,
+// Audit returns the event as the audit stream keeps it.
+func (e Event) Audit(by string) api.Audit {
+	a := api.Audit{
+		Header: api.NewHeader(api.KindAudit), At: metav1.NewTime(e.At), Object: api.AuditObject(api.AuditRun, e.Run), Type: "Normal",
+		Reason: string(e.To), Message: Cut(e.String(), auditMessage), By: by,
 	}
-}
-
-// around tells of the run, a stage or a group, and of what is in it.
-func (d *differ) around(scope, name string, was, is *api.UpdateStatus, inner func()) {
-	if was.State == is.State {
-		inner()
-		return
+	if e.Reason != "" {
+		a.Reason = e.Reason
 	}
-	e := d.event(scope, name, was, is, "", errorText(is))
-	switch {
-	case follows(&e):
-		inner()
-		d.rest = append(d.rest, e)
-	case scope == ScopeRun && !e.From.Active() && e.From != api.StateStopping:
-		d.begun = append(d.begun, e)
-		inner()
-	default:
-		d.rest = append(d.rest, e)
-		inner()
+	if e.To == api.StateFailed {
+		a.Type = "Warning"
 	}
-}
-
-// follows reports whether a change of a run, stage or group comes of what is in it.
-func follows(e *Event) bool {
-	return e.To.Terminal() || e.To == api.StateStopped || e.From == api.StateRunning && e.To == api.StatePending
-}
-
-// leaf tells of a member, a gate or a wait.
-func (d *differ) leaf(scope, name string, was, is *api.UpdateStatus, reason, message string) {
-	if was.State == is.State {
-		return
+	if e.Scope == ScopeMember {
+		a.Member = e.Name
 	}
-	e := d.event(scope, name, was, is, reason, message)
-	if underWay(&e) {
-		d.ended = append(d.ended, e)
-	} else {
-		d.rest = append(d.rest, e)
+	return a
+}
+
+// auditMessage is the most of a message that an audit record of at most 1 KiB has room for, in bytes.
+const auditMessage = 600
+
+// Cut shortens a text to a number of bytes without breaking a letter.
+func Cut(text string, most int) string {
+	if len(text) <= most {
+		return text
 	}
+	return strings.ToValidUTF8(text[:most], "") + " …"
 }
 
-// underWay reports whether what ends is an upgrade, a gate that was waited for or a wait.
-func underWay(e *Event) bool {
-	return e.From == api.StateRunning || e.Scope == ScopeGate && e.From == api.StatePending && e.To.Done()
-}
-
-func (d *differ) stage(was, is *api.StageStatus) {
-	d.inside = is.Name
-	d.around(ScopeStage, is.Name, &was.Status, &is.Status, func() {
-		d.gates(was.BeforeGates, is.BeforeGates, api.TimingBefore)
-		for j := range is.Groups {
-			d.groupIn(&was.Groups[j], &is.Groups[j])
-		}
-		d.gates(was.AfterGates, is.AfterGates, api.TimingAfter)
-		if is.Wait != nil {
-			d.wait(was.Wait, is)
-		}
-	})
-	d.inside = ""
-}
-
-func (d *differ) groupIn(was, is *api.GroupStatus) {
-	d.group = is.Name
-	d.around(ScopeGroup, is.Name, &was.Status, &is.Status, func() {
-		d.gates(was.BeforeGates, is.BeforeGates, api.TimingBefore)
-		for k := range is.Members {
-			m := &is.Members[k]
-			d.leaf(ScopeMember, m.Name, &was.Members[k].Status, &m.Status, m.Reason, m.Message)
-		}
-		d.gates(was.AfterGates, is.AfterGates, api.TimingAfter)
-	})
-	d.group = ""
-}
-
-func (d *differ) wait(was *api.WaitStatus, stage *api.StageStatus) {
-	message := ""
-	if stage.Wait.Status.State == api.StateRunning {
-		message = "until " + stage.Wait.Deadline.UTC().Format(time.RFC3339)
+// String is the event on one line, "member a1 NotStarted -> Running: control plane 1.29.2 to 1.29.9".
+func (e Event) String() string {
+	what := e.Scope
+	if e.Name != "" {
+		what += " " + e.Name
 	}
-	d.leaf(ScopeWait, stage.Name, &was.Status, &stage.Wait.Status, "", message)
-}
-
-func (d *differ) gates(was, is []api.GateStatus, timing string) {
-	at := gateScope{stage: d.inside, group: d.group, timing: timing}
-	for k := range is {
-		message := ""
-		if is[k].Status.State == api.StatePending {
-			message = gateWaits(&is[k])
-		}
-		d.leaf(ScopeGate, at.path(is[k].Type), &was[k].Status, &is[k].Status, "", message)
+	text := fmt.Sprintf("%s %s -> %s", what, e.From, e.To)
+	if e.Reason != "" {
+		text += " (" + e.Reason + ")"
 	}
-}
-
-func gateWaits(g *api.GateStatus) string {
-	if g.Type == api.GateScheduledStart {
-		return "opens at " + g.AbsoluteStartTime.UTC().Format(time.RFC3339)
+	if e.Message != "" {
+		text += ": " + e.Message
 	}
-	return fmt.Sprintf("waits for approval, gate %s", g.GateID)
-}
-
-func errorText(s *api.UpdateStatus) string {
-	if s.Error == nil {
-		return ""
-	}
-	return s.Error.Message
-}
-
-// changed reports whether the status differs from what came in.
-func (e *engine) changed() bool {
-	return len(e.out.Events) > 0 || !sameStatus(e.was, &e.st, e.owned)
+	return text
 }

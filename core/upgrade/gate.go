@@ -12,11 +12,11 @@ import (
 	"flotilla/core/api"
 )
 
-// gateScope says where gates stand.
-type gateScope struct{ stage, group, timing string }
+// GateScope says where gates stand.
+type GateScope struct{ stage, group, timing string }
 
 // path names a gate of a type: "prod/before/Approval", "prod/eu/after/Approval".
-func (s gateScope) path(gateType string) string {
+func (s GateScope) path(gateType string) string {
 	at := s.stage
 	if s.group != "" {
 		at += "/" + s.group
@@ -38,17 +38,17 @@ func gateID(run, path string) string {
 
 // reach opens what the run has come to: an approval begins to wait, a scheduled start gets its
 // absolute time and opens when that is now.
-func (e *engine) reach(gates []api.GateStatus, at gateScope) {
+func (r *Run) reach(gates []api.GateStatus, at GateScope) {
 	for k := range gates {
 		g := &gates[k]
 		if g.Status.State != api.StateNotStarted {
 			continue
 		}
-		g.GateID = gateID(e.st.UID, at.path(g.Type))
-		e.enter(&g.Status, api.StatePending)
+		g.GateID = gateID(r.Status.UID, at.path(g.Type))
+		r.Enter(&g.Status, api.StatePending)
 		if g.Type == api.GateScheduledStart {
-			g.AbsoluteStartTime = metav1.NewTime(occurrence(g.Schedule, e.now))
-			e.openScheduled(g)
+			g.AbsoluteStartTime = metav1.NewTime(occurrence(g.Schedule, r.Now))
+			r.openScheduled(g)
 		}
 	}
 }
@@ -58,46 +58,46 @@ func (e *engine) reach(gates []api.GateStatus, at gateScope) {
 const lateStart = 4 * time.Hour
 
 // openScheduled opens a scheduled start whose time has come.
-func (e *engine) openScheduled(g *api.GateStatus) {
-	if g.Type != api.GateScheduledStart || g.Status.State != api.StatePending || e.now.Before(g.AbsoluteStartTime.Time) {
+func (r *Run) openScheduled(g *api.GateStatus) {
+	if g.Type != api.GateScheduledStart || g.Status.State != api.StatePending || r.Now.Before(g.AbsoluteStartTime.Time) {
 		return
 	}
-	if e.now.Sub(g.AbsoluteStartTime.Time) > lateStart {
-		g.AbsoluteStartTime = metav1.NewTime(occurrence(g.Schedule, e.now))
-		if e.now.Before(g.AbsoluteStartTime.Time) {
+	if r.Now.Sub(g.AbsoluteStartTime.Time) > lateStart {
+		g.AbsoluteStartTime = metav1.NewTime(occurrence(g.Schedule, r.Now))
+		if r.Now.Before(g.AbsoluteStartTime.Time) {
 			return
 		}
 	}
-	e.enter(&g.Status, api.StateCompleted)
+	r.Enter(&g.Status, api.StateCompleted)
 }
 
 // openDue opens the scheduled starts, and ends the wait, of the current stage whose time has come.
-func (e *engine) openDue() {
-	i := e.current()
+func (r *Run) openDue() {
+	i := r.current()
 	if i < 0 {
 		return
 	}
-	s := e.own(i)
-	eachGate(s, func(g *api.GateStatus, _ gateScope) { e.openScheduled(g) })
-	if w := s.Wait; w != nil && w.Status.State == api.StateRunning && !e.now.Before(w.Deadline.Time) {
-		e.enter(&w.Status, api.StateCompleted)
+	s := r.Own(i)
+	EachGate(s, func(g *api.GateStatus, _ GateScope) { r.openScheduled(g) })
+	if w := s.Wait; w != nil && w.Status.State == api.StateRunning && !r.Now.Before(w.Deadline.Time) {
+		r.Enter(&w.Status, api.StateCompleted)
 	}
 }
 
-// eachGate calls f for every gate of a stage and its groups.
-func eachGate(s *api.StageStatus, f func(*api.GateStatus, gateScope)) {
-	all := func(gates []api.GateStatus, at gateScope) {
+// EachGate calls f for every gate of a stage and its groups.
+func EachGate(s *api.StageStatus, f func(*api.GateStatus, GateScope)) {
+	all := func(gates []api.GateStatus, at GateScope) {
 		for k := range gates {
 			f(&gates[k], at)
 		}
 	}
-	all(s.BeforeGates, gateScope{stage: s.Name, timing: api.TimingBefore})
+	all(s.BeforeGates, GateScope{stage: s.Name, timing: api.TimingBefore})
 	for j := range s.Groups {
 		g := &s.Groups[j]
-		all(g.BeforeGates, gateScope{stage: s.Name, group: g.Name, timing: api.TimingBefore})
-		all(g.AfterGates, gateScope{stage: s.Name, group: g.Name, timing: api.TimingAfter})
+		all(g.BeforeGates, GateScope{stage: s.Name, group: g.Name, timing: api.TimingBefore})
+		all(g.AfterGates, GateScope{stage: s.Name, group: g.Name, timing: api.TimingAfter})
 	}
-	all(s.AfterGates, gateScope{stage: s.Name, timing: api.TimingAfter})
+	all(s.AfterGates, GateScope{stage: s.Name, timing: api.TimingAfter})
 }
 
 func gatesDone(gates []api.GateStatus) bool {
@@ -144,7 +144,7 @@ func clockTime(text string) (hour, minute int) {
 func Gates(status *api.UpdateRunStatus) []api.Gate {
 	var out []api.Gate
 	for i := range status.Stages {
-		eachGate(&status.Stages[i], func(g *api.GateStatus, at gateScope) {
+		EachGate(&status.Stages[i], func(g *api.GateStatus, at GateScope) {
 			if g.GateID != "" {
 				out = append(out, gateObject(status.Run, g, at))
 			}
@@ -153,7 +153,7 @@ func Gates(status *api.UpdateRunStatus) []api.Gate {
 	return out
 }
 
-func gateObject(run string, g *api.GateStatus, at gateScope) api.Gate {
+func gateObject(run string, g *api.GateStatus, at GateScope) api.Gate {
 	gate := api.Gate{
 		TypeMeta:   metav1.TypeMeta{APIVersion: api.VersionFlotilla, Kind: api.KindGate},
 		ObjectMeta: metav1.ObjectMeta{Name: g.GateID},

@@ -35,7 +35,7 @@ func CheckDelete(status *api.UpdateRunStatus) ([]Lock, *api.Refusal) {
 	}
 	var locks []Lock
 	for i := range status.Stages {
-		eachMember(&status.Stages[i], func(m *api.MemberUpdateStatus) {
+		EachMember(&status.Stages[i], func(m *api.MemberUpdateStatus) {
 			if m.Locked {
 				locks = append(locks, Lock{Member: m.Name, Operation: m.OperationID})
 			}

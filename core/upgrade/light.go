@@ -13,11 +13,11 @@ const Weights = 4
 // to Weights: first the history goes without messages, then the history itself, then messages are cut to
 // 64 bytes, at last there are none. Whatever decisions rest on stays. The one that was given is unchanged.
 func Lighter(status api.UpdateRunStatus, weight int) api.UpdateRunStatus {
-	e := newEngine(&api.UpdateRun{}, &status, View{}, status.Status.StartTime.Time)
-	for i := range e.st.Stages {
-		eachMember(e.own(i), func(m *api.MemberUpdateStatus) { lighten(m, weight) })
+	r := NewTree(&status, nil, status.Status.StartTime.Time)
+	for i := range r.Status.Stages {
+		EachMember(r.Own(i), func(m *api.MemberUpdateStatus) { lighten(m, weight) })
 	}
-	return e.st
+	return r.Status
 }
 
 func lighten(m *api.MemberUpdateStatus, weight int) {
@@ -35,6 +35,6 @@ func lighten(m *api.MemberUpdateStatus, weight int) {
 	case weight > 3 && !strings.HasPrefix(m.Message, overstayed):
 		m.Message = ""
 	case weight > 2:
-		m.Message = cut(m.Message, 64)
+		m.Message = Cut(m.Message, 64)
 	}
 }

@@ -32,7 +32,7 @@ func Next(status *api.UpdateRunStatus) string {
 func waitingApproval(status *api.UpdateRunStatus) string {
 	found := ""
 	for i := range status.Stages {
-		eachGate(&status.Stages[i], func(g *api.GateStatus, at gateScope) {
+		EachGate(&status.Stages[i], func(g *api.GateStatus, at GateScope) {
 			if found == "" && g.Type == api.GateApproval && g.Status.State == api.StatePending {
 				found = at.path(g.Type)
 			}
@@ -55,7 +55,7 @@ func again(status *api.UpdateRunStatus) string {
 	for _, set := range []string{api.RerunFailed, api.RerunSkippedByUser} {
 		found, in := false, chosenBy([]string{set})
 		for i := range status.Stages {
-			eachMember(&status.Stages[i], func(m *api.MemberUpdateStatus) { found = found || in(nil, m) })
+			EachMember(&status.Stages[i], func(m *api.MemberUpdateStatus) { found = found || in(nil, m) })
 		}
 		if found {
 			return fmt.Sprintf("flotilla run rerun %s --members %s", status.Run, set)

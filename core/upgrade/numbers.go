@@ -53,7 +53,7 @@ func resolveNumbers(s *api.UpdateStage, status *api.StageStatus) []string {
 	if wanted > api.MaxStageAtOnce {
 		clamped = append(clamped, fmt.Sprintf("stage %s: maxConcurrency %s is clamped to %d, the ceiling of a stage", s.Name, s.MaxConcurrency, api.MaxStageAtOnce))
 	}
-	groups := groupsOf(s)
+	groups := GroupsOf(s)
 	for i := range groups {
 		group, size := &status.Groups[i], len(status.Groups[i].Members)
 		wanted := concurrency(groups[i].MaxConcurrency, size, 1)

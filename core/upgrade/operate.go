@@ -2,75 +2,83 @@ package upgrade
 
 import (
 	"fmt"
-	"time"
 
 	"flotilla/core/api"
 )
 
 // Operate does what a user asks of a run, and what follows from it at once, or refuses it and changes
-// nothing. Which operation is legal in which state is the table of updates.md 1.6. Ask is a
-// RunRequest with one of the verbs run-start, run-stop, run-skip, run-approve and run-rerun.
-func Operate(run *api.UpdateRun, status *api.UpdateRunStatus, view View, now time.Time, verb string, ask *api.RunRequest) (Decision, *api.Refusal) {
-	e := newEngine(run, status, view, now)
-	e.record()
-	if e.st.Status.State == api.StateStopping {
-		e.drain()
+// nothing. Ask is a RunRequest with one of the verbs run-start, run-stop, run-skip, run-approve and
+// run-rerun.
+func (r *Run) Operate(verb string, ask *api.RunRequest) (Decision, *api.Refusal) {
+	r.record()
+	if r.Status.Status.State == api.StateStopping {
+		r.drain()
 	}
 	var noop bool
 	var refusal *api.Refusal
 	switch verb {
 	case api.VerbRunStart:
-		noop, refusal = e.startRun(ask)
+		noop, refusal = r.startRun(ask)
 	case api.VerbRunStop:
-		noop, refusal = e.stopRun()
+		noop, refusal = r.stopRun()
 	case api.VerbRunSkip:
-		refusal = e.skipTargets(ask.Targets)
+		refusal = r.skipTargets(ask.Targets)
 	case api.VerbRunApprove:
-		refusal = e.approve(ask.Gate, ask.By.Name)
+		refusal = r.approve(ask.Gate, ask.By.Name)
 	case api.VerbRunRerun:
-		refusal = e.rerun(ask)
+		refusal = r.rerun(ask)
 	default:
 		refusal = &api.Refusal{Code: api.CodeInvalidArgument, Message: "there is no operation " + verb + " on runs"}
 	}
 	if refusal != nil {
 		return Decision{}, refusal
 	}
-	e.settle()
-	step := e.finish()
+	r.settle()
+	step := r.finish()
 	step.Noop = noop
 	return step, nil
 }
 
 // wrongState refuses an operation in the state the run is in, and names the command to try.
-func (e *engine) wrongState(why, next string) *api.Refusal {
+func (r *Run) wrongState(why, next string) *api.Refusal {
 	return &api.Refusal{
-		Code: api.CodeInvalidState, Message: fmt.Sprintf("run %s is %s; %s", e.st.Run, e.st.Status.State, why), Next: next,
+		Code: api.CodeInvalidState, Message: fmt.Sprintf("run %s is %s; %s", r.Status.Run, r.Status.Status.State, why), Next: next,
 	}
 }
 
-func (e *engine) startRun(ask *api.RunRequest) (noop bool, refusal *api.Refusal) {
+func (r *Run) startRun(ask *api.RunRequest) (noop bool, refusal *api.Refusal) {
 	if refusal := needsReason(ask); refusal != nil {
 		return false, refusal
 	}
-	switch e.st.Status.State {
+	switch r.Status.Status.State {
 	case api.StateRunning, api.StatePending:
-		if ask.IncludeSkipped || ask.IgnoreMaintenanceWindows && e.st.WindowsIgnored == "" {
-			return false, e.wrongState("skipped members and maintenance windows are decided on when it starts, so it has to be stopped first", "flotilla run stop "+e.st.Run)
+		if ask.IncludeSkipped || ask.IgnoreMaintenanceWindows && r.Status.WindowsIgnored == "" {
+			return false, r.wrongState("skipped members and maintenance windows are decided on when it starts, so it has to be stopped first", "flotilla run stop "+r.Status.Run)
 		}
 		return true, nil
 	case api.StateStopping:
-		return false, e.wrongState("it can be started once it has stopped", show(&e.st))
+		return false, r.wrongState("it can be started once it has stopped", show(&r.Status))
 	case api.StateCompleted, api.StateSkipped:
-		return false, e.wrongState("it is finished, and rerun takes up chosen members", again(&e.st))
+		return false, r.wrongState("it is finished, and rerun takes up chosen members", again(&r.Status))
 	case api.StateNotStarted:
-		refusal = e.firstStart()
+		refusal = r.firstStart()
 	default:
-		e.resume(ask.IncludeSkipped)
+		r.resume(ask.IncludeSkipped)
 	}
 	if refusal == nil {
-		e.ignoreWindows(ask)
+		r.ignoreWindows(ask)
 	}
 	return false, refusal
+}
+
+// firstStart has the work bind what holds for the whole run.
+func (r *Run) firstStart() *api.Refusal {
+	if refusal := r.work.Begin(); refusal != nil {
+		return refusal
+	}
+	r.Status.BlockedBy = ""
+	r.Enter(&r.Status.Status, api.StateRunning)
+	return nil
 }
 
 func needsReason(ask *api.RunRequest) *api.Refusal {
@@ -80,37 +88,37 @@ func needsReason(ask *api.RunRequest) *api.Refusal {
 	return &api.Refusal{Code: api.CodeInvalidArgument, Message: "ignoring maintenance windows needs a reason: give one with --reason TEXT"}
 }
 
-func (e *engine) ignoreWindows(ask *api.RunRequest) {
-	e.st.WindowsIgnored = ""
+func (r *Run) ignoreWindows(ask *api.RunRequest) {
+	r.Status.WindowsIgnored = ""
 	if ask.IgnoreMaintenanceWindows {
-		e.st.WindowsIgnored = ask.Reason
+		r.Status.WindowsIgnored = ask.Reason
 	}
 }
 
-func (e *engine) stopRun() (noop bool, refusal *api.Refusal) {
-	switch e.st.Status.State {
+func (r *Run) stopRun() (noop bool, refusal *api.Refusal) {
+	switch r.Status.Status.State {
 	case api.StateRunning, api.StatePending:
-		e.halt(api.StateStopped)
+		r.halt(api.StateStopped)
 		return false, nil
 	case api.StateStopping, api.StateStopped:
 		return true, nil
 	default:
-		return false, e.wrongState("there is nothing to stop", show(&e.st))
+		return false, r.wrongState("there is nothing to stop", show(&r.Status))
 	}
 }
 
 // approve completes a gate that waits; a scheduled start is let go early.
-func (e *engine) approve(gate, by string) *api.Refusal {
-	if !e.st.Status.State.Active() {
-		next := show(&e.st)
-		if state := e.st.Status.State; state != api.StateStopping && !state.Done() {
-			next = "flotilla run start " + e.st.Run
+func (r *Run) approve(gate, by string) *api.Refusal {
+	if !r.Status.Status.State.Active() {
+		next := show(&r.Status)
+		if state := r.Status.Status.State; state != api.StateStopping && !state.Done() {
+			next = "flotilla run start " + r.Status.Run
 		}
-		return e.wrongState("its gates can be approved while it is Running or Pending", next)
+		return r.wrongState("its gates can be approved while it is Running or Pending", next)
 	}
-	for i := range e.st.Stages {
+	for i := range r.Status.Stages {
 		var found *api.GateStatus
-		eachGate(&e.st.Stages[i], func(g *api.GateStatus, at gateScope) {
+		EachGate(&r.Status.Stages[i], func(g *api.GateStatus, at GateScope) {
 			if gate == at.path(g.Type) || gate != "" && gate == g.GateID {
 				found = g
 			}
@@ -120,16 +128,16 @@ func (e *engine) approve(gate, by string) *api.Refusal {
 		}
 		if found.Status.State != api.StatePending {
 			return &api.Refusal{
-				Code: api.CodeGateNotPending, Message: fmt.Sprintf("gate %s is %s", gate, found.Status.State), Next: Next(&e.st),
+				Code: api.CodeGateNotPending, Message: fmt.Sprintf("gate %s is %s", gate, found.Status.State), Next: Next(&r.Status),
 			}
 		}
-		eachGate(e.own(i), func(g *api.GateStatus, at gateScope) {
+		EachGate(r.Own(i), func(g *api.GateStatus, at GateScope) {
 			if gate == at.path(g.Type) || gate == g.GateID {
 				g.ApprovedBy = by
-				e.enter(&g.Status, api.StateCompleted)
+				r.Enter(&g.Status, api.StateCompleted)
 			}
 		})
 		return nil
 	}
-	return &api.Refusal{Code: api.CodeRunNotFound, Message: fmt.Sprintf("run %s has no gate %q", e.st.Run, gate), Next: Next(&e.st)}
+	return &api.Refusal{Code: api.CodeRunNotFound, Message: fmt.Sprintf("run %s has no gate %q", r.Status.Run, gate), Next: Next(&r.Status)}
 }

@@ -111,7 +111,7 @@ func (s *Simulation) hold(ends map[string]time.Time) {
 		}
 		s.others = append(s.others, held{member: name, by: owner, ends: end})
 	}
-	slices.SortStableFunc(s.others, func(a, b held) int { return compareOrNever(a.ends, b.ends) })
+	slices.SortStableFunc(s.others, func(a, b held) int { return SoonestFirst(a.ends, b.ends) })
 }
 
 // freed ends what others do on members and is expected to have ended by now.
@@ -130,19 +130,19 @@ func (s *Simulation) freed() {
 
 // tellHeld has the members that are still held at the end say for whom they wait.
 func (s *Simulation) tellHeld() {
-	e := newEngine(s.Run, &s.Status, s.View, s.Now)
+	tree := NewTree(&s.Status, nil, s.Now)
 	by := map[string]string{}
 	for i := range s.others {
 		by[s.others[i].member] = s.others[i].by
 	}
-	for i := range e.st.Stages {
-		eachMember(e.own(i), func(m *api.MemberUpdateStatus) {
+	for i := range tree.Status.Stages {
+		EachMember(tree.Own(i), func(m *api.MemberUpdateStatus) {
 			if by[m.Name] != "" && heldUp(m) {
 				m.Message = fmt.Sprintf("waits for an operation of %s, end unknown", by[m.Name])
 			}
 		})
 	}
-	s.Status = e.st
+	s.Status = tree.Status
 }
 
 func heldUp(m *api.MemberUpdateStatus) bool {

@@ -158,7 +158,7 @@ func (p *RunPlan) tellLocal(fleet *Fleet, upgradeType string) {
 func othersOf(view View, status *api.UpdateRunStatus) View {
 	locks := maps.Clone(view.Locks)
 	for i := range status.Stages {
-		eachMember(&status.Stages[i], func(m *api.MemberUpdateStatus) {
+		EachMember(&status.Stages[i], func(m *api.MemberUpdateStatus) {
 			if m.Locked {
 				delete(locks, m.Name)
 			}
@@ -214,7 +214,7 @@ func (s *Simulation) nextApproval(after *time.Duration) (id string, when time.Ti
 	if i < 0 {
 		return "", time.Time{}
 	}
-	eachGate(&s.Status.Stages[i], func(g *api.GateStatus, _ gateScope) {
+	EachGate(&s.Status.Stages[i], func(g *api.GateStatus, _ GateScope) {
 		if g.Type != api.GateApproval || g.Status.State != api.StatePending {
 			return
 		}
@@ -262,7 +262,7 @@ func (s *Simulation) report(out RunPlan, taken map[string]Expected, others []hel
 			out.Members[k].HeldUntil = &end
 		}
 	}
-	slices.SortStableFunc(out.Members, func(a, b MemberPlan) int { return compareOrNever(timeOf(a.Start), timeOf(b.Start)) })
+	slices.SortStableFunc(out.Members, func(a, b MemberPlan) int { return SoonestFirst(timeOf(a.Start), timeOf(b.Start)) })
 	return out
 }
 

@@ -248,12 +248,11 @@ func (p *profiler) make(blockedBy string) (*NewRun, *api.Refusal) {
 func movesAnybody(made *NewRun, view View, now time.Time) bool {
 	e := newEngine(&made.Run, &made.Status, view, now)
 	e.bind()
-	e.goal = newGoal(&made.Run, &e.st)
+	e.goal = newGoal(&made.Run, &e.Status)
 	moves := false
-	e.each(func(m *api.MemberUpdateStatus) {
-		f := view.Fleet.members[m.Name]
-		v := e.check(&candidate{status: m, member: f, opening: e.opening(f)})
-		moves = moves || v.state == api.StateRunning || v.state == api.StatePending
+	e.Each(func(m *api.MemberUpdateStatus) {
+		v := e.Check(m, e.Opening(m))
+		moves = moves || v.State == api.StateRunning || v.State == api.StatePending
 	})
 	return moves
 }

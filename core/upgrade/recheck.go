@@ -8,51 +8,52 @@ import (
 
 // recheck returns the next instant at which time alone changes something: a wait ends, a scheduled
 // start comes, a window opens, a member times out or is Pending for too long, a lock may be released.
-func (e *engine) recheck() time.Time {
-	a := &alarm{now: e.now}
-	e.each(func(m *api.MemberUpdateStatus) {
+func (r *Run) recheck() time.Time {
+	a := &Alarm{Now: r.Now}
+	r.Each(func(m *api.MemberUpdateStatus) {
 		if m.Locked && m.Status.State != api.StateRunning {
-			a.at(e.lockEnd(m))
+			a.At(r.work.LockEnd(m))
 		}
 	})
-	state := e.st.Status.State
-	i := e.current()
+	state := r.Status.Status.State
+	i := r.current()
 	if i < 0 || !state.Active() && state != api.StateStopping {
-		return a.next
+		return a.Next
 	}
-	s := &e.st.Stages[i]
-	timeout := api.Span(e.st.Policy.MemberTimeout)
-	pending := api.Span(e.st.Policy.PendingTimeout)
-	eachMember(s, func(m *api.MemberUpdateStatus) {
+	s := &r.Status.Stages[i]
+	timeout := api.Span(r.Status.Policy.MemberTimeout)
+	pending := api.Span(r.Status.Policy.PendingTimeout)
+	EachMember(s, func(m *api.MemberUpdateStatus) {
 		if m.Status.State == api.StateRunning && timeout > 0 {
-			a.at(m.Status.StartTime.Add(timeout))
+			a.At(m.Status.StartTime.Add(timeout))
 		}
 		if m.Status.State == api.StatePending {
-			a.at(m.NextEligibleTime.Time)
+			a.At(m.NextEligibleTime.Time)
 			if pending > 0 {
-				a.at(m.PendingSince.Add(pending))
+				a.At(m.PendingSince.Add(pending))
 			}
 		}
 	})
 	if !state.Active() {
-		return a.next
+		return a.Next
 	}
-	eachGate(s, func(g *api.GateStatus, _ gateScope) {
+	EachGate(s, func(g *api.GateStatus, _ GateScope) {
 		if g.Status.State == api.StatePending {
-			a.at(g.AbsoluteStartTime.Time)
+			a.At(g.AbsoluteStartTime.Time)
 		}
 	})
 	if s.Wait != nil && s.Wait.Status.State == api.StateRunning {
-		a.at(s.Wait.Deadline.Time)
+		a.At(s.Wait.Deadline.Time)
 	}
-	return a.next
+	return a.Next
 }
 
-// alarm keeps the earliest of the times after now.
-type alarm struct{ now, next time.Time }
+// Alarm keeps the earliest of the times after Now; zero: none.
+type Alarm struct{ Now, Next time.Time }
 
-func (a *alarm) at(when time.Time) {
-	if when.After(a.now) && (a.next.IsZero() || when.Before(a.next)) {
-		a.next = when
+// At is a time at which something happens; zero: never.
+func (a *Alarm) At(when time.Time) {
+	if when.After(a.Now) && (a.Next.IsZero() || when.Before(a.Next)) {
+		a.Next = when
 	}
 }

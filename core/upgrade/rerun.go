@@ -11,66 +11,66 @@ import (
 // rerun opens a run that ended for chosen members, with the versions and images it was bound to. From
 // Stopped and Failed it takes up the members that are named and no others (A62); without names it takes
 // up all of the run, from Stopped with what users skipped (A55).
-func (e *engine) rerun(ask *api.RunRequest) *api.Refusal {
-	state := e.st.Status.State
+func (r *Run) rerun(ask *api.RunRequest) *api.Refusal {
+	state := r.Status.Status.State
 	switch state {
 	case api.StateStopped, api.StateFailed, api.StateCompleted, api.StateSkipped:
 	case api.StateNotStarted:
-		return e.wrongState("it has to be started first", "flotilla run start "+e.st.Run)
+		return r.wrongState("it has to be started first", "flotilla run start "+r.Status.Run)
 	case api.StateStopping:
-		return e.wrongState("members can be taken up again once it has stopped", show(&e.st))
+		return r.wrongState("members can be taken up again once it has stopped", show(&r.Status))
 	default:
-		return e.wrongState("it has to be stopped first", "flotilla run stop "+e.st.Run)
+		return r.wrongState("it has to be stopped first", "flotilla run stop "+r.Status.Run)
 	}
-	if refusal := cmp.Or(needsReason(ask), e.checkChoice(ask.Members)); refusal != nil {
+	if refusal := cmp.Or(needsReason(ask), r.checkChoice(ask.Members)); refusal != nil {
 		return refusal
 	}
 	var refusal *api.Refusal
 	switch {
 	case state.Done():
-		refusal = e.again(ask.Members)
+		refusal = r.again(ask.Members)
 	case len(ask.Members) > 0:
-		refusal = e.takeUp(ask.Members)
+		refusal = r.takeUp(ask.Members)
 	default:
-		e.resume(state == api.StateStopped)
+		r.resume(state == api.StateStopped)
 		if state == api.StateFailed {
-			e.reviveWhere(chosenBy([]string{api.RerunFailed}))
-			e.retreat()
+			r.reviveWhere(chosenBy([]string{api.RerunFailed}))
+			r.retreat()
 		}
 	}
 	if refusal == nil {
-		e.enter(&e.st.Status, api.StateRunning)
-		e.ignoreWindows(ask)
+		r.Enter(&r.Status.Status, api.StateRunning)
+		r.ignoreWindows(ask)
 	}
 	return refusal
 }
 
 // again opens a finished run for the members that are named, those that failed without names.
-func (e *engine) again(names []string) *api.Refusal {
+func (r *Run) again(names []string) *api.Refusal {
 	if len(names) == 0 {
 		names = []string{api.RerunFailed}
 	}
-	if e.reviveWhere(chosenBy(names)) == 0 {
-		return e.nobody(names)
+	if r.reviveWhere(chosenBy(names)) == 0 {
+		return r.nobody(names)
 	}
-	e.retreat()
+	r.retreat()
 	return nil
 }
 
 // resume starts a run that stopped or failed: members of the unfinished stage that were stopped, that
 // the system skipped and, in a Failed run, that failed are NotStarted again.
-func (e *engine) resume(includeSkipped bool) {
-	retryFailed := e.st.Status.State == api.StateFailed
-	if i := e.current(); i >= 0 {
-		for j := range e.own(i).Groups {
-			g := &e.st.Stages[i].Groups[j]
+func (r *Run) resume(includeSkipped bool) {
+	retryFailed := r.Status.Status.State == api.StateFailed
+	if i := r.current(); i >= 0 {
+		for j := range r.Own(i).Groups {
+			g := &r.Status.Stages[i].Groups[j]
 			revived := false
 			for k := range g.Members {
 				m := &g.Members[k]
 				again := m.Status.State == api.StateStopped || m.SkippedBy == api.SkippedBySystem ||
 					retryFailed && m.Status.State == api.StateFailed
 				if again {
-					e.revive(m)
+					r.revive(m)
 					revived = true
 				}
 			}
@@ -80,16 +80,16 @@ func (e *engine) resume(includeSkipped bool) {
 		}
 	}
 	if includeSkipped {
-		e.reviveSkipped()
+		r.reviveSkipped()
 	}
-	e.retreat()
-	e.enter(&e.st.Status, api.StateRunning)
+	r.retreat()
+	r.Enter(&r.Status.Status, api.StateRunning)
 }
 
 // revive makes a member NotStarted again; what happened to it moves into its history.
-func (e *engine) revive(m *api.MemberUpdateStatus) {
+func (r *Run) revive(m *api.MemberUpdateStatus) {
 	if m.Status.State == api.StateFailed || m.Status.State == api.StateCompleted {
-		e.remember(m, m.Status.State, m.Reason, m.Message)
+		r.Remember(m, m.Status.State, m.Reason, m.Message)
 	}
 	m.Status = api.UpdateStatus{State: api.StateNotStarted}
 	m.Reason, m.Message, m.SkippedBy, m.WindowClass = "", "", "", 0
@@ -107,28 +107,28 @@ func reopenGates(gates []api.GateStatus) {
 }
 
 // reviveSkipped revives what users skipped in the stages that are not behind us.
-func (e *engine) reviveSkipped() {
-	e.reviveWhere(func(s *api.StageStatus, m *api.MemberUpdateStatus) bool {
+func (r *Run) reviveSkipped() {
+	r.reviveWhere(func(s *api.StageStatus, m *api.MemberUpdateStatus) bool {
 		return s.Status.State != api.StateCompleted && m.SkippedBy == api.SkippedByUser
 	})
 }
 
 // reviveWhere revives members and opens again whatever stands around them; it returns how many.
-func (e *engine) reviveWhere(chosen func(*api.StageStatus, *api.MemberUpdateStatus) bool) int {
+func (r *Run) reviveWhere(chosen func(*api.StageStatus, *api.MemberUpdateStatus) bool) int {
 	count := 0
-	for i := range e.st.Stages {
-		was := e.st.Stages[i]
+	for i := range r.Status.Stages {
+		was := r.Status.Stages[i]
 		here := 0
 		for j := range was.Groups {
 			inGroup := 0
 			for k := range was.Groups[j].Members {
-				if chosen(&was, &e.st.Stages[i].Groups[j].Members[k]) {
-					e.revive(&e.own(i).Groups[j].Members[k])
+				if chosen(&was, &r.Status.Stages[i].Groups[j].Members[k]) {
+					r.revive(&r.Own(i).Groups[j].Members[k])
 					inGroup++
 				}
 			}
 			if inGroup > 0 {
-				g := &e.st.Stages[i].Groups[j]
+				g := &r.Status.Stages[i].Groups[j]
 				g.SkippedByUser = false
 				reopenGates(g.BeforeGates)
 				reopenGates(g.AfterGates)
@@ -136,7 +136,7 @@ func (e *engine) reviveWhere(chosen func(*api.StageStatus, *api.MemberUpdateStat
 			}
 		}
 		if here > 0 {
-			reopenStage(&e.st.Stages[i])
+			reopenStage(&r.Status.Stages[i])
 		}
 		count += here
 	}
@@ -145,19 +145,19 @@ func (e *engine) reviveWhere(chosen func(*api.StageStatus, *api.MemberUpdateStat
 
 // retreat takes back the arrival at stages behind the current one, which were reached before an earlier
 // stage was opened again. What was approved stays approved.
-func (e *engine) retreat() {
-	first := e.current()
-	for i := first + 1; first >= 0 && i < len(e.st.Stages); i++ {
-		if s := &e.st.Stages[i]; s.Status.State.Done() || s.Status.StartTime.IsZero() {
+func (r *Run) retreat() {
+	first := r.current()
+	for i := first + 1; first >= 0 && i < len(r.Status.Stages); i++ {
+		if s := &r.Status.Stages[i]; s.Status.State.Done() || s.Status.StartTime.IsZero() {
 			continue
 		}
-		s := e.own(i)
+		s := r.Own(i)
 		s.Status = api.UpdateStatus{State: api.StateNotStarted}
 		s.GroupsDone = metav1.Time{}
 		if s.Wait != nil && s.Wait.Status.State == api.StateRunning {
 			s.Wait.Status, s.Wait.Deadline = api.UpdateStatus{State: api.StateNotStarted}, metav1.Time{}
 		}
-		eachGate(s, func(g *api.GateStatus, _ gateScope) {
+		EachGate(s, func(g *api.GateStatus, _ GateScope) {
 			if g.Status.State == api.StatePending {
 				g.Status = api.UpdateStatus{State: api.StateNotStarted}
 			}

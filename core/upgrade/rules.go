@@ -8,8 +8,8 @@ import (
 )
 
 // versionRules judges the move by the rules of updates.md 3.2 and 3.3.
-func (e *engine) versionRules(c *candidate, m *moves) *verdict {
-	if v := e.goal.moveRule(c.member, e.view.Catalog, e.st.Policy.OnIneligible); v != nil {
+func (e *engine) versionRules(c *candidate, m *moves) *Verdict {
+	if v := e.goal.moveRule(c.member, e.view.Catalog, e.Status.Policy.OnIneligible); v != nil {
 		return v
 	}
 	if v := e.goal.supportRule(c.member, e.view.Catalog); v != nil {
@@ -19,7 +19,7 @@ func (e *engine) versionRules(c *candidate, m *moves) *verdict {
 		for i := range c.member.Pools {
 			p := &c.member.Pools[i]
 			if !p.Kubernetes.IsZero() && !version.SkewHolds(e.goal.version, p.Kubernetes) {
-				return fail(api.ReasonNodeSkewExceeded, "pool %s at %s would be %d minors behind control plane %s, %d are allowed",
+				return Fail(api.ReasonNodeSkewExceeded, "pool %s at %s would be %d minors behind control plane %s, %d are allowed",
 					p.Name, p.Kubernetes, e.goal.version.Minor-p.Kubernetes.Minor, e.goal.version, version.MaxSkew)
 			}
 		}
@@ -28,21 +28,21 @@ func (e *engine) versionRules(c *candidate, m *moves) *verdict {
 }
 
 // moveRule judges the way of the control plane.
-func (g *goal) moveRule(m *Member, catalog *version.Catalog, onIneligible string) *verdict {
+func (g *goal) moveRule(m *Member, catalog *version.Catalog, onIneligible string) *Verdict {
 	if g.kind == api.UpgradeNodeImageOnly {
 		return nil
 	}
 	switch m.ControlPlane.MoveTo(g.version) {
 	case version.MoveMajor:
-		return fail(api.ReasonUnsupportedVersion, "from %s to %s is a change of the major version", m.ControlPlane, g.version)
+		return Fail(api.ReasonUnsupportedVersion, "from %s to %s is a change of the major version", m.ControlPlane, g.version)
 	case version.MoveMinorGap:
 		if isLTS(catalog, m.ControlPlane) && isLTS(catalog, g.version) {
 			return nil
 		}
 		if g.auto || onIneligible == api.PolicySkip {
-			return skip(api.ReasonMinorVersionGap, "from %s to %s are more than one minor", m.ControlPlane, g.version)
+			return Skip(api.ReasonMinorVersionGap, "from %s to %s are more than one minor", m.ControlPlane, g.version)
 		}
-		return fail(api.ReasonMinorSkipNotAllowed, "from %s to %s are more than one minor; upgrade to %d.%d first",
+		return Fail(api.ReasonMinorSkipNotAllowed, "from %s to %s are more than one minor; upgrade to %d.%d first",
 			m.ControlPlane, g.version, m.ControlPlane.Major, m.ControlPlane.Minor+1)
 	default:
 		return nil
@@ -50,16 +50,16 @@ func (g *goal) moveRule(m *Member, catalog *version.Catalog, onIneligible string
 }
 
 // supportRule judges long term support, and for runs of profiles the window of supported minors.
-func (g *goal) supportRule(m *Member, catalog *version.Catalog) *verdict {
+func (g *goal) supportRule(m *Member, catalog *version.Catalog) *Verdict {
 	if g.kind != api.UpgradeNodeImageOnly && isLTS(catalog, g.version) && !m.Inventory.LongTermSupport {
-		return fail(api.ReasonLtsRequired, "%s has long term support only, and the member is not on such a plan", g.version)
+		return Fail(api.ReasonLtsRequired, "%s has long term support only, and the member is not on such a plan", g.version)
 	}
 	if !g.auto || m.Inventory.LongTermSupport || m.ControlPlane.IsZero() {
 		return nil
 	}
 	top, ok := catalog.ChannelTarget(api.ChannelRapid, "", false)
 	if ok && m.ControlPlane.Minor < top.Minor-2 {
-		return skip(api.ReasonUnsupportedVersion, "%s is older than the three minors that are supported, up to %d.%d", m.ControlPlane, top.Major, top.Minor)
+		return Skip(api.ReasonUnsupportedVersion, "%s is older than the three minors that are supported, up to %d.%d", m.ControlPlane, top.Major, top.Minor)
 	}
 	return nil
 }
@@ -69,14 +69,14 @@ func isLTS(catalog *version.Catalog, v version.Version) bool {
 	return ok && r.State == api.ReleaseLTS
 }
 
-func (e *engine) expiredImage(m *moves) *verdict {
+func (e *engine) expiredImage(m *moves) *Verdict {
 	for i := range m.pools {
 		image, ok := version.ParseImage(m.pools[i].To)
 		if !ok {
 			continue
 		}
-		if age, known := e.view.Catalog.ImageAge(image, e.now); known && age > imageExpiryAge {
-			return fail(api.ReasonImageExpired, "pool %s: image %s was published %d days ago, images expire after 90",
+		if age, known := e.view.Catalog.ImageAge(image, e.Now); known && age > imageExpiryAge {
+			return Fail(api.ReasonImageExpired, "pool %s: image %s was published %d days ago, images expire after 90",
 				m.pools[i].Pool, m.pools[i].To, int(age.Hours()/24))
 		}
 	}
@@ -95,8 +95,8 @@ func (e *engine) preflight() *api.Refusal {
 	for _, m := range e.wanted() {
 		counted++
 		moves := e.goal.movesOf(m, e.view.Catalog)
-		switch v := e.goal.moveRule(m, e.view.Catalog, e.st.Policy.OnIneligible); {
-		case v != nil && v.state == api.StateFailed:
+		switch v := e.goal.moveRule(m, e.view.Catalog, e.Status.Policy.OnIneligible); {
+		case v != nil && v.State == api.StateFailed:
 			gap = append(gap, m.Name)
 		case moves.ahead && !moves.poolVersions:
 			ahead = append(ahead, m.Name)
@@ -122,9 +122,9 @@ func (e *engine) preflight() *api.Refusal {
 // wanted returns the members of the run that are in the fleet and that no user skipped.
 func (e *engine) wanted() []*Member {
 	var out []*Member
-	e.each(func(s *api.MemberUpdateStatus) {
-		m, ok := e.view.Fleet.members[s.Name]
-		if ok && m.is(s.ClusterResourceID) && s.SkippedBy != api.SkippedByUser && !m.ControlPlane.IsZero() {
+	e.Each(func(s *api.MemberUpdateStatus) {
+		m := e.frozen(s)
+		if m != nil && s.SkippedBy != api.SkippedByUser && !m.ControlPlane.IsZero() {
 			out = append(out, m)
 		}
 	})

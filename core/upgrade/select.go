@@ -10,29 +10,6 @@ import (
 	"flotilla/core/api"
 )
 
-// DefaultName is the name of the stage and group of a run without a strategy (A50).
-const DefaultName = "default"
-
-// sequence returns the strategy a run follows: as written, or all members one by one.
-func sequence(s *api.RunStrategy) api.RunStrategy {
-	if s != nil {
-		return *s
-	}
-	everything := &api.MemberSelector{}
-	return api.RunStrategy{Stages: []api.UpdateStage{{
-		Name: DefaultName, Groups: []api.UpdateGroup{{Name: DefaultName, MemberSelector: everything}},
-	}}}
-}
-
-// groupsOf returns the groups of a stage. A stage without groups has one, of all it selects, named
-// after the stage; it runs one member at a time unless the stage says otherwise.
-func groupsOf(s *api.UpdateStage) []api.UpdateGroup {
-	if len(s.Groups) > 0 {
-		return s.Groups
-	}
-	return []api.UpdateGroup{{Name: s.Name, MemberSelector: &api.MemberSelector{}, MaxConcurrency: s.MaxConcurrency}}
-}
-
 // selection maps stages and groups to the members they select, sorted by name.
 type selection struct {
 	members  [][][]*Member // by stage, by group
@@ -55,7 +32,7 @@ func selectMembers(s *api.RunStrategy, fleet *Fleet) (selection, error) {
 			return out, err
 		}
 		var groups [][]*Member
-		for _, group := range groupsOf(stage) {
+		for _, group := range GroupsOf(stage) {
 			inGroup, err := parseSelector(group.MemberSelector)
 			if err != nil {
 				return out, err
@@ -121,6 +98,15 @@ func (s *selection) all() []*Member {
 		}
 	}
 	return out
+}
+
+// frozen returns the members of a group as the tree holds them.
+func (s *selection) frozen(stage, group int) []api.MemberUpdateStatus {
+	members := make([]api.MemberUpdateStatus, len(s.members[stage][group]))
+	for i, m := range s.members[stage][group] {
+		members[i] = api.MemberUpdateStatus{Name: m.Name, ClusterResourceID: m.ID, Status: api.UpdateStatus{State: api.StateNotStarted}}
+	}
+	return members
 }
 
 // claim notes the group of each member and drops those that another group has.

@@ -55,7 +55,7 @@ func newSimulation(run *api.UpdateRun, status api.UpdateRunStatus, view View, no
 	view.Results = results
 	s := &Simulation{Run: run, Status: status, View: view, Now: now, Started: map[string]int{}, assume: assume}
 	for i := range status.Stages {
-		eachMember(&status.Stages[i], func(m *api.MemberUpdateStatus) {
+		EachMember(&status.Stages[i], func(m *api.MemberUpdateStatus) {
 			if m.Status.State == api.StateRunning {
 				s.expect(m)
 			}
@@ -86,15 +86,15 @@ func (s *Simulation) Advance(end time.Time) bool {
 
 // next is the next instant at which something happens; zero: never.
 func (s *Simulation) next() time.Time {
-	a := alarm{now: s.Now.Add(-time.Second)}
-	a.at(s.wake)
+	a := Alarm{Now: s.Now.Add(-time.Second)}
+	a.At(s.wake)
 	if len(s.others) > 0 {
-		a.at(s.others[0].ends)
+		a.At(s.others[0].ends)
 	}
 	if len(s.due) > 0 {
-		a.at(s.due[0].at)
+		a.At(s.due[0].at)
 	}
-	return a.next
+	return a.Next
 }
 
 // Operate lets a user act at an instant.
@@ -221,26 +221,4 @@ func (s *Simulation) plan(d dueResult) {
 		return 1
 	})
 	s.due = slices.Insert(s.due, i, d)
-}
-
-// MemberStatus finds a member in the tree of a run.
-func MemberStatus(status *api.UpdateRunStatus, name string) (*api.MemberUpdateStatus, bool) {
-	for i := range status.Stages {
-		for j := range status.Stages[i].Groups {
-			members := status.Stages[i].Groups[j].Members
-			k, ok := slices.BinarySearchFunc(members, name, func(m api.MemberUpdateStatus, name string) int {
-				if m.Name < name {
-					return -1
-				}
-				if m.Name > name {
-					return 1
-				}
-				return 0
-			})
-			if ok {
-				return &members[k], true
-			}
-		}
-	}
-	return nil, false
 }

@@ -11,25 +11,25 @@ import (
 )
 
 // skipTargets skips members, groups, stages and waits, all of them or none.
-func (e *engine) skipTargets(targets []api.SkipTarget) *api.Refusal {
-	switch e.st.Status.State {
+func (r *Run) skipTargets(targets []api.SkipTarget) *api.Refusal {
+	switch r.Status.Status.State {
 	case api.StateStopping, api.StateCompleted, api.StateSkipped:
-		return e.wrongState("nothing in it can be skipped", show(&e.st))
+		return r.wrongState("nothing in it can be skipped", show(&r.Status))
 	}
 	if len(targets) == 0 {
-		return &api.Refusal{Code: api.CodeInvalidArgument, Message: "nothing to skip was named, expected targets such as member/oslo or stage/prod", Next: show(&e.st)}
+		return &api.Refusal{Code: api.CodeInvalidArgument, Message: "nothing to skip was named, expected targets such as member/oslo or stage/prod", Next: show(&r.Status)}
 	}
 	var actions []func()
 	var refused []*api.Refusal
 	for _, target := range targets {
-		action, refusal := e.findTarget(target)
+		action, refusal := r.findTarget(target)
 		if refusal != nil {
 			refused = append(refused, refusal)
 		}
 		actions = append(actions, action)
 	}
 	if len(refused) > 0 {
-		return e.refuseTargets(refused)
+		return r.refuseTargets(refused)
 	}
 	for _, action := range actions {
 		action()
@@ -38,57 +38,57 @@ func (e *engine) skipTargets(targets []api.SkipTarget) *api.Refusal {
 }
 
 // refuseTargets refuses a skip for all that is wrong with its targets, under the code of the first.
-func (e *engine) refuseTargets(refused []*api.Refusal) *api.Refusal {
+func (r *Run) refuseTargets(refused []*api.Refusal) *api.Refusal {
 	messages := make([]string, len(refused))
 	for i := range refused {
 		messages[i] = refused[i].Message
 	}
-	return &api.Refusal{Code: refused[0].Code, Message: strings.Join(messages, "; "), Next: show(&e.st)}
+	return &api.Refusal{Code: refused[0].Code, Message: strings.Join(messages, "; "), Next: show(&r.Status)}
 }
 
 // findTarget returns what skipping a target does, or why it cannot be skipped.
-func (e *engine) findTarget(target api.SkipTarget) (func(), *api.Refusal) {
-	for i := range e.st.Stages {
-		s := &e.st.Stages[i]
+func (r *Run) findTarget(target api.SkipTarget) (func(), *api.Refusal) {
+	for i := range r.Status.Stages {
+		s := &r.Status.Stages[i]
 		if s.Name == target.Name {
 			switch {
 			case target.Type == api.TargetStage:
-				return func() { e.skipStage(i) }, alreadyTerminal(target, s.Status.State)
+				return func() { r.skipStage(i) }, alreadyTerminal(target, s.Status.State)
 			case target.Type == api.TargetAfterStageWait && s.Wait != nil:
-				return func() { e.skipWait(i) }, alreadyTerminal(target, s.Wait.Status.State)
+				return func() { r.skipWait(i) }, alreadyTerminal(target, s.Wait.Status.State)
 			}
 		}
 		for j := range s.Groups {
 			g := &s.Groups[j]
 			if target.Type == api.TargetGroup && g.Name == target.Name {
-				return func() { e.skipGroup(i, j, api.ReasonSkippedByGroup) }, alreadyTerminal(target, g.Status.State)
+				return func() { r.skipGroup(i, j, api.ReasonSkippedByGroup) }, alreadyTerminal(target, g.Status.State)
 			}
 			for k := range g.Members {
 				if m := &g.Members[k]; target.Type == api.TargetMember && m.Name == target.Name {
-					return func() { e.skipMember(&e.own(i).Groups[j].Members[k], api.ReasonSkippedByUser) }, memberTerminal(target, m.Status.State)
+					return func() { r.skipMember(&r.Own(i).Groups[j].Members[k], api.ReasonSkippedByUser) }, memberTerminal(target, m.Status.State)
 				}
 			}
 		}
 	}
-	known, ok := e.targets()[target.Type]
+	known, ok := r.targets()[target.Type]
 	if !ok {
 		return nil, &api.Refusal{
 			Code:    api.CodeInvalidArgument,
 			Message: fmt.Sprintf("found target type %q, expected Member, Group, Stage or AfterStageWait", target.Type),
 		}
 	}
-	text := fmt.Sprintf("run %s has no %s %q", e.st.Run, target.Type, target.Name)
+	text := fmt.Sprintf("run %s has no %s %q", r.Status.Run, target.Type, target.Name)
 	if len(known) > 0 {
-		text += ", it has " + phrase.Names(known, shownNames)
+		text += ", it has " + phrase.Names(known, ShownNames)
 	}
 	return nil, &api.Refusal{Code: api.CodeSkipTargetNotFound, Message: text}
 }
 
 // targets lists by type what of the run can be named to skip.
-func (e *engine) targets() map[string][]string {
+func (r *Run) targets() map[string][]string {
 	out := map[string][]string{api.TargetMember: nil, api.TargetGroup: nil, api.TargetStage: nil, api.TargetAfterStageWait: nil}
-	for i := range e.st.Stages {
-		s := &e.st.Stages[i]
+	for i := range r.Status.Stages {
+		s := &r.Status.Stages[i]
 		out[api.TargetStage] = append(out[api.TargetStage], s.Name)
 		if s.Wait != nil {
 			out[api.TargetAfterStageWait] = append(out[api.TargetAfterStageWait], s.Name)
@@ -96,7 +96,7 @@ func (e *engine) targets() map[string][]string {
 		for j := range s.Groups {
 			out[api.TargetGroup] = append(out[api.TargetGroup], s.Groups[j].Name)
 		}
-		eachMember(s, func(m *api.MemberUpdateStatus) { out[api.TargetMember] = append(out[api.TargetMember], m.Name) })
+		EachMember(s, func(m *api.MemberUpdateStatus) { out[api.TargetMember] = append(out[api.TargetMember], m.Name) })
 	}
 	return out
 }
@@ -119,14 +119,14 @@ func memberTerminal(target api.SkipTarget, state api.UpdateState) *api.Refusal {
 }
 
 // skipMember skips a member that neither runs nor is done.
-func (e *engine) skipMember(m *api.MemberUpdateStatus, reason string) {
+func (r *Run) skipMember(m *api.MemberUpdateStatus, reason string) {
 	if m.Status.State == api.StateRunning || m.Status.State.Done() {
 		return
 	}
 	if m.Status.State == api.StateFailed {
-		e.remember(m, api.StateFailed, m.Reason, m.Message)
+		r.Remember(m, api.StateFailed, m.Reason, m.Message)
 	}
-	skipByUser(m, reason, e.stamp())
+	skipByUser(m, reason, r.Stamp())
 }
 
 func skipByUser(m *api.MemberUpdateStatus, reason string, at metav1.Time) {
@@ -143,34 +143,34 @@ var skipWords = map[string]string{
 }
 
 // skipGroup skips the members of a group and its gates; what runs may finish.
-func (e *engine) skipGroup(i, j int, reason string) {
-	g := &e.own(i).Groups[j]
+func (r *Run) skipGroup(i, j int, reason string) {
+	g := &r.Own(i).Groups[j]
 	g.SkippedByUser = true
 	for k := range g.Members {
-		e.skipMember(&g.Members[k], reason)
+		r.skipMember(&g.Members[k], reason)
 	}
-	e.skipGates(g.BeforeGates)
-	e.skipGates(g.AfterGates)
+	r.skipGates(g.BeforeGates)
+	r.skipGates(g.AfterGates)
 }
 
-func (e *engine) skipStage(i int) {
-	s := e.own(i)
+func (r *Run) skipStage(i int) {
+	s := r.Own(i)
 	s.SkippedByUser = true
 	for j := range s.Groups {
-		e.skipGroup(i, j, api.ReasonSkippedByStage)
+		r.skipGroup(i, j, api.ReasonSkippedByStage)
 	}
-	e.skipGates(s.BeforeGates)
-	e.skipGates(s.AfterGates)
+	r.skipGates(s.BeforeGates)
+	r.skipGates(s.AfterGates)
 	if s.Wait != nil && !s.Wait.Status.State.Done() {
-		e.enter(&s.Wait.Status, api.StateSkipped)
+		r.Enter(&s.Wait.Status, api.StateSkipped)
 	}
 }
 
 // skipWait skips a wait that runs, or notes it for when it would begin (A07).
-func (e *engine) skipWait(i int) {
-	w := e.own(i).Wait
+func (r *Run) skipWait(i int) {
+	w := r.Own(i).Wait
 	w.SkipRequested = true
 	if w.Status.State == api.StateRunning {
-		e.enter(&w.Status, api.StateSkipped)
+		r.Enter(&w.Status, api.StateSkipped)
 	}
 }

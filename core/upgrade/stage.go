@@ -9,61 +9,61 @@ import (
 )
 
 // tick brings an active run as far as it goes at this instant: stage after stage.
-func (e *engine) tick() {
-	for e.advance() {
+func (r *Run) tick() {
+	for r.advance() {
 	}
 }
 
 // advance works on the current stage once and reports whether it is behind us now.
-func (e *engine) advance() bool {
-	switch state := e.st.Status.State; {
+func (r *Run) advance() bool {
+	switch state := r.Status.Status.State; {
 	case state == api.StateStopping:
-		e.drain()
+		r.drain()
 		return false
 	case !state.Active():
 		return false
-	case e.exceeded():
-		e.giveUp()
+	case r.exceeded():
+		r.giveUp()
 		return false
 	}
-	i := e.current()
-	if i < 0 && e.narrowed() {
-		return e.widen()
+	i := r.current()
+	if i < 0 && r.narrowed() {
+		return r.widen()
 	}
 	if i < 0 {
-		e.end()
+		r.end()
 		return false
 	}
-	s := e.own(i)
+	s := r.Own(i)
 	if s.Status.StartTime.IsZero() && allSkipped(s) {
-		e.skipRest(s)
+		r.skipRest(s)
 		return true
 	}
 	if s.Status.StartTime.IsZero() {
-		s.Status.StartTime = e.stamp()
+		s.Status.StartTime = r.Stamp()
 	}
-	e.dropRemoved(s)
-	if !e.passBefore(s) {
+	r.dropRemoved(s)
+	if !r.passBefore(s) {
 		return false
 	}
-	e.dispatch(s)
-	if e.exceeded() {
-		e.giveUp()
+	r.dispatch(s)
+	if r.exceeded() {
+		r.giveUp()
 		return false
 	}
-	e.passGroups(s)
-	return e.passAfter(i, s)
+	r.passGroups(s)
+	return r.passAfter(i, s)
 }
 
 // end finishes a run whose stages are all behind it.
-func (e *engine) end() {
+func (r *Run) end() {
 	state := api.StateSkipped
-	for i := range e.st.Stages {
-		if e.st.Stages[i].Status.State != api.StateSkipped {
+	for i := range r.Status.Stages {
+		if r.Status.Stages[i].Status.State != api.StateSkipped {
 			state = api.StateCompleted
 		}
 	}
-	e.enter(&e.st.Status, state)
+	r.Enter(&r.Status.Status, state)
 }
 
 // allSkipped reports whether a stage has no member that was not skipped.
@@ -86,55 +86,55 @@ func groupSkipped(g *api.GroupStatus) bool {
 }
 
 // skipRest makes a stage of skipped members Skipped, with its gates and its wait.
-func (e *engine) skipRest(s *api.StageStatus) {
-	e.skipGates(s.BeforeGates)
-	e.skipGates(s.AfterGates)
+func (r *Run) skipRest(s *api.StageStatus) {
+	r.skipGates(s.BeforeGates)
+	r.skipGates(s.AfterGates)
 	for j := range s.Groups {
-		e.skipGates(s.Groups[j].BeforeGates)
-		e.skipGates(s.Groups[j].AfterGates)
+		r.skipGates(s.Groups[j].BeforeGates)
+		r.skipGates(s.Groups[j].AfterGates)
 	}
 	if s.Wait != nil && !s.Wait.Status.State.Done() {
-		e.enter(&s.Wait.Status, api.StateSkipped)
+		r.Enter(&s.Wait.Status, api.StateSkipped)
 	}
-	e.enter(&s.Status, api.StateSkipped)
+	r.Enter(&s.Status, api.StateSkipped)
 }
 
-func (e *engine) skipGates(gates []api.GateStatus) {
+func (r *Run) skipGates(gates []api.GateStatus) {
 	for k := range gates {
 		if !gates[k].Status.State.Done() {
-			e.enter(&gates[k].Status, api.StateSkipped)
+			r.Enter(&gates[k].Status, api.StateSkipped)
 		}
 	}
 }
 
 // dropRemoved skips the members that left the fleet, or are leaving it, and do not run.
-func (e *engine) dropRemoved(s *api.StageStatus) {
-	eachMember(s, func(m *api.MemberUpdateStatus) {
+func (r *Run) dropRemoved(s *api.StageStatus) {
+	EachMember(s, func(m *api.MemberUpdateStatus) {
 		if m.Status.State != api.StateNotStarted && m.Status.State != api.StatePending {
 			return
 		}
-		if v := removed(e.view.Fleet.members[m.Name], m.ClusterResourceID); v != nil {
-			e.settleMember(m, *v)
+		if v := r.work.Removed(m); v != nil {
+			r.settleMember(m, *v)
 		}
 	})
 }
 
 // passBefore reaches the gates before a stage and its groups, and reports whether the stage is open.
-func (e *engine) passBefore(s *api.StageStatus) bool {
-	e.reach(s.BeforeGates, gateScope{stage: s.Name, timing: api.TimingBefore})
+func (r *Run) passBefore(s *api.StageStatus) bool {
+	r.reach(s.BeforeGates, GateScope{stage: s.Name, timing: api.TimingBefore})
 	if !gatesDone(s.BeforeGates) {
 		return false
 	}
 	for j := range s.Groups {
 		g := &s.Groups[j]
-		if aside(&e.st, g) {
+		if aside(&r.Status, g) {
 			continue
 		}
 		if groupSkipped(g) && !anyReached(g.BeforeGates) {
-			e.skipGates(g.BeforeGates)
+			r.skipGates(g.BeforeGates)
 			continue
 		}
-		e.reach(g.BeforeGates, gateScope{stage: s.Name, group: g.Name, timing: api.TimingBefore})
+		r.reach(g.BeforeGates, GateScope{stage: s.Name, group: g.Name, timing: api.TimingBefore})
 	}
 	return true
 }
@@ -149,17 +149,17 @@ func anyReached(gates []api.GateStatus) bool {
 }
 
 // passGroups reaches the gates after each group whose members are all terminal.
-func (e *engine) passGroups(s *api.StageStatus) {
+func (r *Run) passGroups(s *api.StageStatus) {
 	for j := range s.Groups {
 		g := &s.Groups[j]
 		if !membersTerminal(g) || !gatesDone(g.BeforeGates) {
 			continue
 		}
 		if groupSkipped(g) {
-			e.skipGates(g.AfterGates)
+			r.skipGates(g.AfterGates)
 			continue
 		}
-		e.reach(g.AfterGates, gateScope{stage: s.Name, group: g.Name, timing: api.TimingAfter})
+		r.reach(g.AfterGates, GateScope{stage: s.Name, group: g.Name, timing: api.TimingAfter})
 	}
 }
 
@@ -185,31 +185,31 @@ func groupsDone(s *api.StageStatus) bool {
 
 // passAfter runs the wait and the gates after a stage, which start together, and reports whether the
 // stage is behind us.
-func (e *engine) passAfter(i int, s *api.StageStatus) bool {
-	e.markDone(s)
+func (r *Run) passAfter(i int, s *api.StageStatus) bool {
+	r.markDone(s)
 	if s.GroupsDone.IsZero() {
 		return false
 	}
 	if allSkipped(s) {
-		e.skipRest(s)
+		r.skipRest(s)
 		return true
 	}
-	e.passWait(i, s)
-	e.reach(s.AfterGates, gateScope{stage: s.Name, timing: api.TimingAfter})
+	r.passWait(i, s)
+	r.reach(s.AfterGates, GateScope{stage: s.Name, timing: api.TimingAfter})
 	if s.Wait != nil && !s.Wait.Status.State.Done() || !gatesDone(s.AfterGates) {
 		return false
 	}
-	e.enter(&s.Status, api.StateCompleted)
+	r.Enter(&s.Status, api.StateCompleted)
 	return true
 }
 
 // markDone keeps the instant at which the last group of a stage became terminal. When groups were
 // opened again, the wait begins again too.
-func (e *engine) markDone(s *api.StageStatus) {
+func (r *Run) markDone(s *api.StageStatus) {
 	done := groupsDone(s)
 	switch {
 	case done && s.GroupsDone.IsZero():
-		s.GroupsDone = e.stamp()
+		s.GroupsDone = r.Stamp()
 	case !done && !s.GroupsDone.IsZero():
 		s.GroupsDone = metav1.Time{}
 		if s.Wait != nil && s.Wait.Status.State == api.StateRunning {
@@ -219,21 +219,21 @@ func (e *engine) markDone(s *api.StageStatus) {
 	}
 }
 
-func (e *engine) passWait(i int, s *api.StageStatus) {
+func (r *Run) passWait(i int, s *api.StageStatus) {
 	w := s.Wait
 	if w == nil || w.Status.State.Done() {
 		return
 	}
-	last := i == len(e.st.Stages)-1
+	last := i == len(r.Status.Stages)-1
 	switch {
-	case w.SkipRequested, last && !api.On(e.st.Policy.FinalStageWait, true):
-		e.enter(&w.Status, api.StateSkipped)
+	case w.SkipRequested, last && !api.On(r.Status.Policy.FinalStageWait, true):
+		r.Enter(&w.Status, api.StateSkipped)
 		return
 	case w.Status.State == api.StateNotStarted:
 		w.Deadline = metav1.NewTime(s.GroupsDone.Add(time.Duration(w.WaitDurationInSeconds) * time.Second))
-		e.enter(&w.Status, api.StateRunning)
+		r.Enter(&w.Status, api.StateRunning)
 	}
-	if !e.now.Before(w.Deadline.Time) {
-		e.enter(&w.Status, api.StateCompleted)
+	if !r.Now.Before(w.Deadline.Time) {
+		r.Enter(&w.Status, api.StateCompleted)
 	}
 }

@@ -10,17 +10,17 @@ import (
 // Explained returns a status in which every member carries a reason and a message. The record leaves
 // them out where they follow from the tree: before a member's turn, while it runs, when it is done.
 func Explained(status *api.UpdateRunStatus) api.UpdateRunStatus {
-	e := newEngine(&api.UpdateRun{}, status, View{}, status.Status.StartTime.Time)
+	r := NewTree(status, nil, status.Status.StartTime.Time)
 	current := CurrentStage(status)
-	for i := range e.st.Stages {
-		s := e.own(i)
+	for i := range r.Status.Stages {
+		s := r.Own(i)
 		for j := range s.Groups {
 			for k := range s.Groups[j].Members {
 				explain(status, s, &s.Groups[j], &s.Groups[j].Members[k], current < 0 || i <= current)
 			}
 		}
 	}
-	return e.st
+	return r.Status
 }
 
 func explain(status *api.UpdateRunStatus, s *api.StageStatus, g *api.GroupStatus, m *api.MemberUpdateStatus, reached bool) {
@@ -95,12 +95,12 @@ func WaitsFor(status *api.UpdateRunStatus) []string {
 	}
 	s := &status.Stages[i]
 	var out []string
-	eachGate(s, func(g *api.GateStatus, at gateScope) {
+	EachGate(s, func(g *api.GateStatus, at GateScope) {
 		if g.Status.State == api.StatePending && !stopping {
 			out = append(out, "gate "+at.path(g.Type)+": "+gateWaits(g))
 		}
 	})
-	eachMember(s, func(m *api.MemberUpdateStatus) {
+	EachMember(s, func(m *api.MemberUpdateStatus) {
 		switch {
 		case m.Status.State == api.StateRunning && unfollowed(m):
 			out = append(out, fmt.Sprintf("member %s: %s", m.Name, m.Message))
