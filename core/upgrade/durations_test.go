@@ -35,7 +35,7 @@ func took(d map[string]time.Duration) upgrade.Durations { return upgrade.Duratio
 // underWay plans a run of four members one by one, two of which are done and one of which runs.
 func underWay(t *testing.T, edit func(*upgrade.View, *upgrade.Assumptions)) upgrade.RunPlan {
 	t.Helper()
-	s := newStage(t)
+	s := newScene(t)
 	s.fixture(nil, "")
 	s.members(nil, "a,b,c,d group=g")
 	run := &api.UpdateRun{ObjectMeta: metav1.ObjectMeta{Name: "r", UID: "r"}, Spec: api.UpdateRunSpec{

@@ -18,13 +18,13 @@ import (
 	"flotilla/core/window"
 )
 
-func (s *stage) object(name, input string) *api.UpdateRun {
+func (s *scene) object(name, input string) *api.UpdateRun {
 	run := &api.UpdateRun{ObjectMeta: metav1.ObjectMeta{Name: name, CreationTimestamp: metav1.NewTime(s.now), Generation: 1}}
 	s.decode(strings.NewReplacer("version: U-", "version: "+families["U"]+"-", "version: W-", "version: "+families["W"]+"-").Replace(input), &run.Spec)
 	return run
 }
 
-func (s *stage) createRun(args []string, input string) string {
+func (s *scene) createRun(args []string, input string) string {
 	run := s.object(args[0], input)
 	if refusal := s.create(run); refusal != nil {
 		return refused(refusal)
@@ -38,7 +38,7 @@ func (s *stage) createRun(args []string, input string) string {
 }
 
 // edit replaces the spec of a run, as the door does.
-func (s *stage) edit(args []string, input string) string {
+func (s *scene) edit(args []string, input string) string {
 	old, run := s.runs[args[0]], s.object(args[0], input)
 	if refusal := upgrade.CheckEdit(old.object, run, &old.status); refusal != nil {
 		return refused(refusal)
@@ -46,7 +46,7 @@ func (s *stage) edit(args []string, input string) string {
 	return s.createRun(args, input)
 }
 
-func (s *stage) delete(args []string, _ string) string {
+func (s *scene) delete(args []string, _ string) string {
 	locks, refusal := upgrade.CheckDelete(&s.runs[args[0]].status)
 	if refusal != nil {
 		return refused(refusal)
@@ -60,7 +60,7 @@ func (s *stage) delete(args []string, _ string) string {
 }
 
 // did prints how an operation went and what followed.
-func (s *stage) did(noop bool, refusal *api.Refusal) string {
+func (s *scene) did(noop bool, refusal *api.Refusal) string {
 	switch {
 	case refusal != nil:
 		return refused(refusal)
@@ -71,13 +71,13 @@ func (s *stage) did(noop bool, refusal *api.Refusal) string {
 	}
 }
 
-func (s *stage) operation(verb string) func([]string, string) string {
+func (s *scene) operation(verb string) func([]string, string) string {
 	return func(args []string, _ string) string {
 		return s.did(s.operate(args[0], verb, &api.RunRequest{}))
 	}
 }
 
-func (s *stage) start(args []string, _ string) string {
+func (s *scene) start(args []string, _ string) string {
 	ask := &api.RunRequest{
 		IncludeSkipped: slices.Contains(args, "include-skipped"), IgnoreMaintenanceWindows: slices.Contains(args, "ignore-windows"),
 	}
@@ -87,11 +87,11 @@ func (s *stage) start(args []string, _ string) string {
 	return s.did(s.operate(args[0], api.VerbRunStart, ask))
 }
 
-func (s *stage) approve(args []string, _ string) string {
+func (s *scene) approve(args []string, _ string) string {
 	return s.did(s.operate(args[0], api.VerbRunApprove, &api.RunRequest{Gate: args[1]}))
 }
 
-func (s *stage) skip(args []string, _ string) string {
+func (s *scene) skip(args []string, _ string) string {
 	ask := &api.RunRequest{}
 	for _, target := range args[1:] {
 		kind, name, _ := strings.Cut(target, ":")
@@ -100,15 +100,15 @@ func (s *stage) skip(args []string, _ string) string {
 	return s.did(s.operate(args[0], api.VerbRunSkip, ask))
 }
 
-func (s *stage) rerun(args []string, _ string) string {
+func (s *scene) rerun(args []string, _ string) string {
 	return s.did(s.operate(args[0], api.VerbRunRerun, &api.RunRequest{Members: args[1:]}))
 }
 
-func (s *stage) tree(args []string, _ string) string {
+func (s *scene) tree(args []string, _ string) string {
 	return upgrade.Text(&s.runs[args[0]].status)
 }
 
-func (s *stage) list([]string, string) string {
+func (s *scene) list([]string, string) string {
 	var b strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(s.runs)) {
 		r := s.runs[name]
@@ -122,7 +122,7 @@ func (s *stage) list([]string, string) string {
 }
 
 // limits prints the resolved numbers of a run.
-func (s *stage) limits(args []string, _ string) string {
+func (s *scene) limits(args []string, _ string) string {
 	var b strings.Builder
 	for _, st := range s.runs[args[0]].status.Stages {
 		fmt.Fprintf(&b, "stage %s: %d at once, %d failures allowed, %d failed\n", st.Name, st.MaxConcurrency, st.MaxAllowedFailures, st.FailureCount)
@@ -135,7 +135,7 @@ func (s *stage) limits(args []string, _ string) string {
 }
 
 // show prints everything about members, or about the run.
-func (s *stage) show(args []string, _ string) string {
+func (s *scene) show(args []string, _ string) string {
 	var b strings.Builder
 	status := upgrade.Explained(&s.runs[args[0]].status)
 	if len(args) == 1 {
@@ -167,7 +167,7 @@ func (s *stage) show(args []string, _ string) string {
 }
 
 // resolved prints what a run was bound to.
-func (s *stage) resolved(args []string, _ string) string {
+func (s *scene) resolved(args []string, _ string) string {
 	status := &s.runs[args[0]].status
 	out := "version " + status.ResolvedKubernetesVersion + "\n"
 	if status.NodeImageSelection != nil {
@@ -179,7 +179,7 @@ func (s *stage) resolved(args []string, _ string) string {
 }
 
 // highest prints the largest numbers of members that ran at once so far, from the events.
-func (s *stage) highest(args []string, _ string) string {
+func (s *scene) highest(args []string, _ string) string {
 	top, now := map[string]int{}, map[string]int{}
 	for i, e := range s.events {
 		if e.Scope != "member" || e.Run != args[0] {
@@ -209,7 +209,7 @@ func (s *stage) highest(args []string, _ string) string {
 }
 
 // executions prints how many operations agents executed, and whether any more than once.
-func (s *stage) executions([]string, string) string {
+func (s *scene) executions([]string, string) string {
 	most := 0
 	for _, n := range s.executed {
 		most = max(most, n)
@@ -217,7 +217,7 @@ func (s *stage) executions([]string, string) string {
 	return fmt.Sprintf("%d operations, each at most %d times ok", len(s.executed), most)
 }
 
-func (s *stage) lockList([]string, string) string {
+func (s *scene) lockList([]string, string) string {
 	var b strings.Builder
 	for _, member := range slices.Sorted(maps.Keys(s.locks)) {
 		fmt.Fprintf(&b, "%s held by %s\n", member, s.owners[member])
@@ -225,7 +225,7 @@ func (s *stage) lockList([]string, string) string {
 	return b.String() + fmt.Sprintf("%d locks", len(s.locks))
 }
 
-func (s *stage) gates(args []string, _ string) string {
+func (s *scene) gates(args []string, _ string) string {
 	r, ok := s.runs[args[0]]
 	if !ok {
 		return "no gates"
@@ -242,12 +242,12 @@ func (s *stage) gates(args []string, _ string) string {
 	return b.String()
 }
 
-func (s *stage) deleteGate(args []string, _ string) string {
+func (s *scene) deleteGate(args []string, _ string) string {
 	return refused(upgrade.RefuseGateChange(&api.Gate{ObjectMeta: metav1.ObjectMeta{Name: args[0]}}))
 }
 
 // profile checks a profile, or a change of it, and keeps it.
-func (s *stage) profile(args []string, input string) string {
+func (s *scene) profile(args []string, input string) string {
 	p := &api.AutoUpgradeProfile{ObjectMeta: metav1.ObjectMeta{Name: args[0], UID: "uid-profile", CreationTimestamp: metav1.NewTime(s.now)}}
 	s.decode(input, &p.Spec)
 	faults := validate.AutoUpgradeProfile(p, s.view("").Catalog.Minors())
@@ -272,7 +272,7 @@ func (s *stage) profile(args []string, input string) string {
 	return "ok\n" + s.news()
 }
 
-func (s *stage) profileStatus(args []string, _ string) string {
+func (s *scene) profileStatus(args []string, _ string) string {
 	status := s.profiles[args[0]].status
 	out := fmt.Sprintf("%s %v: %s\n", status.LastTriggerStatus, status.LastTriggerUpgradeVersions, status.LastTriggerMessage)
 	if status.LastTriggerError != nil {
@@ -282,7 +282,7 @@ func (s *stage) profileStatus(args []string, _ string) string {
 }
 
 // generate asks a profile for its run without starting it. The profile itself stays out of the world.
-func (s *stage) generate(args []string, input string) string {
+func (s *scene) generate(args []string, input string) string {
 	p := &worldProfile{object: &api.AutoUpgradeProfile{ObjectMeta: metav1.ObjectMeta{Name: args[0]}}}
 	s.decode(input, &p.object.Spec)
 	name, made, refusal := upgrade.GenerateRun(s.profileInput(p))
@@ -296,7 +296,7 @@ func (s *stage) generate(args []string, input string) string {
 }
 
 // class prints what a schedule says at instants.
-func (s *stage) class(args []string, input string) string {
+func (s *scene) class(args []string, input string) string {
 	w := s.windows[args[0]]
 	schedule, err := window.Parse("window", &w, time.LoadLocation)
 	require.NoError(s.t, err)
@@ -317,7 +317,7 @@ func timeText(at time.Time) string {
 }
 
 // opens prints the next openings of a schedule from an instant on.
-func (s *stage) opens(args []string, _ string) string {
+func (s *scene) opens(args []string, _ string) string {
 	w := s.windows[args[0]]
 	schedule, err := window.Parse("window", &w, time.LoadLocation)
 	require.NoError(s.t, err)
@@ -333,19 +333,19 @@ func (s *stage) opens(args []string, _ string) string {
 	return b.String()
 }
 
-func (s *stage) compare(args []string, _ string) string {
+func (s *scene) compare(args []string, _ string) string {
 	a, okA := version.Parse(args[0])
 	b, okB := version.Parse(args[1])
 	require.True(s.t, okA && okB)
 	return strconv.Itoa(a.Compare(b))
 }
 
-func (s *stage) images(args []string, _ string) string {
+func (s *scene) images(args []string, _ string) string {
 	return string(version.CompareImages(fullImage(args[0]), fullImage(args[1])))
 }
 
 // commands prints what agents are told for a run now.
-func (s *stage) commands(args []string, _ string) string {
+func (s *scene) commands(args []string, _ string) string {
 	r := s.runs[args[0]]
 	var b strings.Builder
 	for _, wanted := range upgrade.Operations(r.object, &r.status) {
@@ -361,7 +361,7 @@ func (s *stage) commands(args []string, _ string) string {
 
 // plan prints the expected course of a run that exists, or of one given as YAML. Gates are approved
 // after the duration that follows the name, or never.
-func (s *stage) plan(args []string, input string) string {
+func (s *scene) plan(args []string, input string) string {
 	planned := upgrade.PlannedRun{}
 	view := s.view(args[0])
 	if r, ok := s.runs[args[0]]; ok {

@@ -18,7 +18,7 @@ import (
 	"flotilla/core/window"
 )
 
-// stage executes the commands of a scenario:
+// scene executes the commands of a scenario:
 //
 //	fixture                      the catalog F of the specification
 //	no-catalog                   takes the catalog away
@@ -38,15 +38,15 @@ import (
 //	compare|images A B           orders versions and images
 //
 // Times are RFC3339, or HH:MM[:SS] of the current day. U, W, L and O stand for image families.
-type stage struct {
+type scene struct {
 	*world
 	windows map[string]api.MaintenanceWindow
 	said    int // events printed so far
 }
 
-func newStage(t *testing.T) *stage {
+func newScene(t *testing.T) *scene {
 	t.Helper()
-	return &stage{world: newWorld(t, instant("2026-11-20T09:00:00Z")), windows: map[string]api.MaintenanceWindow{}}
+	return &scene{world: newWorld(t, instant("2026-11-20T09:00:00Z")), windows: map[string]api.MaintenanceWindow{}}
 }
 
 func instant(text string) time.Time {
@@ -78,7 +78,7 @@ func shortImages(text string) string {
 	return text
 }
 
-func (s *stage) time(text string) time.Time {
+func (s *scene) time(text string) time.Time {
 	if strings.Contains(text, "T") {
 		return instant(text)
 	}
@@ -89,7 +89,7 @@ func (s *stage) time(text string) time.Time {
 }
 
 // command executes one command and returns its output.
-func (s *stage) command(words []string, input string) string {
+func (s *scene) command(words []string, input string) string {
 	s.t.Helper()
 	var out string
 	verb, args := words[0], words[1:]
@@ -115,7 +115,7 @@ func (s *stage) command(words []string, input string) string {
 }
 
 // expand completes a run's name that ends in a star.
-func (s *stage) expand(name string) string {
+func (s *scene) expand(name string) string {
 	prefix, starred := strings.CutSuffix(name, "*")
 	if !starred {
 		return name
@@ -129,7 +129,7 @@ func (s *stage) expand(name string) string {
 }
 
 // news prints the events since the last time, each with its time.
-func (s *stage) news() string {
+func (s *scene) news() string {
 	var b strings.Builder
 	for _, e := range s.events[s.said:] {
 		when := e.At.Format("15:04:05")
@@ -172,11 +172,11 @@ func refused(r *api.Refusal) string {
 	return b.String()
 }
 
-func (s *stage) decode(input string, into any) {
+func (s *scene) decode(input string, into any) {
 	require.NoError(s.t, yaml.UnmarshalStrict([]byte(input), into), input)
 }
 
-func (s *stage) fixture([]string, string) string {
+func (s *scene) fixture([]string, string) string {
 	all, most := []string{"aue", "eus", "weu"}, []string{"eus", "weu"}
 	s.catalog = &api.VersionCatalogSpec{}
 	for _, v := range []string{"1.28.9", "1.28.15", "1.29.2", "1.29.4", "1.29.9", "1.30.3", "1.30.5", "1.31.0"} {
@@ -205,12 +205,12 @@ func (s *stage) fixture([]string, string) string {
 	return ""
 }
 
-func (s *stage) noCatalog([]string, string) string {
+func (s *scene) noCatalog([]string, string) string {
 	s.catalog = nil
 	return ""
 }
 
-func (s *stage) addImage(short string, regions []string) {
+func (s *scene) addImage(short string, regions []string) {
 	image, ok := version.ParseImage(fullImage(short))
 	require.True(s.t, ok, short)
 	s.catalog.NodeImages = append(s.catalog.NodeImages, api.NodeImageRelease{
@@ -218,7 +218,7 @@ func (s *stage) addImage(short string, regions []string) {
 	})
 }
 
-func (s *stage) publish(_ []string, input string) string {
+func (s *scene) publish(_ []string, input string) string {
 	for line := range strings.Lines(input) {
 		words := strings.Fields(line)
 		switch words[0] {
@@ -242,7 +242,7 @@ func (s *stage) publish(_ []string, input string) string {
 	return s.news()
 }
 
-func (s *stage) publishImage(short string, regions []string) {
+func (s *scene) publishImage(short string, regions []string) {
 	for i := range s.catalog.NodeImages {
 		if image := &s.catalog.NodeImages[i]; image.Family+"-"+image.Version == fullImage(short) {
 			image.Regions = append(slices.Clip(image.Regions), regions...)
@@ -252,7 +252,7 @@ func (s *stage) publishImage(short string, regions []string) {
 	s.addImage(short, regions)
 }
 
-func (s *stage) members(_ []string, input string) string {
+func (s *scene) members(_ []string, input string) string {
 	for line := range strings.Lines(input) {
 		words := strings.Fields(line)
 		for name := range strings.SplitSeq(words[0], ",") {
@@ -269,7 +269,7 @@ func (s *stage) members(_ []string, input string) string {
 	return ""
 }
 
-func (s *stage) set(args []string, _ string) string {
+func (s *scene) set(args []string, _ string) string {
 	m, ok := s.fleet.Member(args[0])
 	require.True(s.t, ok, "member %s", args[0])
 	facts := m.MemberFacts
@@ -280,7 +280,7 @@ func (s *stage) set(args []string, _ string) string {
 }
 
 // change applies key=value settings to a member.
-func (s *stage) change(f *upgrade.MemberFacts, settings []string) {
+func (s *scene) change(f *upgrade.MemberFacts, settings []string) {
 	b := s.agents[f.Name]
 	for _, setting := range settings {
 		key, value, _ := strings.Cut(setting, "=")
@@ -338,7 +338,7 @@ func (s *stage) change(f *upgrade.MemberFacts, settings []string) {
 	s.agents[f.Name] = b
 }
 
-func (s *stage) setWindow(f *upgrade.MemberFacts, key, name string) {
+func (s *scene) setWindow(f *upgrade.MemberFacts, key, name string) {
 	w, ok := s.windows[name]
 	require.True(s.t, ok || name == "none", "window %s", name)
 	maintenance := api.MaintenanceConfiguration{}
@@ -357,7 +357,7 @@ func (s *stage) setWindow(f *upgrade.MemberFacts, key, name string) {
 	f.Maintenance = &maintenance
 }
 
-func (s *stage) pools(text string) []api.NodePoolFacts {
+func (s *scene) pools(text string) []api.NodePoolFacts {
 	var pools []api.NodePoolFacts
 	for pool := range strings.SplitSeq(text, ",") {
 		name, rest, _ := strings.Cut(pool, ":")
@@ -373,13 +373,13 @@ func (s *stage) pools(text string) []api.NodePoolFacts {
 	return pools
 }
 
-func (s *stage) remove(args []string, _ string) string {
+func (s *scene) remove(args []string, _ string) string {
 	s.fleet.Remove(args[0])
 	s.settle()
 	return s.news()
 }
 
-func (s *stage) strategy(args []string, input string) string {
+func (s *scene) strategy(args []string, input string) string {
 	strategy := &api.UpdateStrategy{ObjectMeta: metav1.ObjectMeta{Name: args[0], Generation: 1}}
 	if old, ok := s.plans[args[0]]; ok {
 		strategy.Generation = old.Generation + 1
@@ -400,12 +400,12 @@ func (s *stage) strategy(args []string, input string) string {
 	return out
 }
 
-func (s *stage) dropStrategy(args []string, _ string) string {
+func (s *scene) dropStrategy(args []string, _ string) string {
 	delete(s.plans, args[0])
 	return ""
 }
 
-func (s *stage) window(args []string, input string) string {
+func (s *scene) window(args []string, input string) string {
 	var w api.MaintenanceWindow
 	s.decode(input, &w)
 	if _, err := window.Parse("window", &w, time.LoadLocation); err != nil {
@@ -415,17 +415,17 @@ func (s *stage) window(args []string, input string) string {
 	return ""
 }
 
-func (s *stage) clock(args []string, _ string) string {
+func (s *scene) clock(args []string, _ string) string {
 	s.now = s.time(args[0])
 	return ""
 }
 
-func (s *stage) passUntil(args []string, _ string) string {
+func (s *scene) passUntil(args []string, _ string) string {
 	s.until(s.time(args[0]))
 	return s.news()
 }
 
-func (s *stage) settleNow([]string, string) string {
+func (s *scene) settleNow([]string, string) string {
 	s.settle()
 	return s.news()
 }

@@ -22,31 +22,31 @@ upgrade: {type: Full, kubernetesVersion: %s}
 `
 
 // inState brings a run of a1, a2, a3 and b1 into a state.
-var inState = map[string]func(t *testing.T) *stage{
-	"NotStarted":         func(t *testing.T) *stage { return newRun(t, 0, "1.29.9") },
-	"Pending at a gate":  func(t *testing.T) *stage { return done(newRun(t, 0, "1.29.9"), "start") },
-	"Pending at nothing": func(t *testing.T) *stage { return done(newRun(t, 0, "1.29.9", "reachable=no"), "start", "approve") },
-	"Running":            func(t *testing.T) *stage { return done(newRun(t, 0, "1.29.9"), "start", "approve") },
-	"Stopping":           func(t *testing.T) *stage { return done(newRun(t, 0, "1.29.9"), "start", "approve", "stop") },
-	"Stopped":            func(t *testing.T) *stage { return done(newRun(t, 0, "1.29.9"), "start", "approve", "stop", "hour") },
-	"Failed": func(t *testing.T) *stage {
+var inState = map[string]func(t *testing.T) *scene{
+	"NotStarted":         func(t *testing.T) *scene { return newRun(t, 0, "1.29.9") },
+	"Pending at a gate":  func(t *testing.T) *scene { return done(newRun(t, 0, "1.29.9"), "start") },
+	"Pending at nothing": func(t *testing.T) *scene { return done(newRun(t, 0, "1.29.9", "reachable=no"), "start", "approve") },
+	"Running":            func(t *testing.T) *scene { return done(newRun(t, 0, "1.29.9"), "start", "approve") },
+	"Stopping":           func(t *testing.T) *scene { return done(newRun(t, 0, "1.29.9"), "start", "approve", "stop") },
+	"Stopped":            func(t *testing.T) *scene { return done(newRun(t, 0, "1.29.9"), "start", "approve", "stop", "hour") },
+	"Failed": func(t *testing.T) *scene {
 		return done(newRun(t, 0, "1.29.9", "fails=always"), "start", "approve", "hour")
 	},
-	"Completed": func(t *testing.T) *stage { return done(newRun(t, 0, "1.29.9"), "start", "approve", "hour", "hour") },
-	"Completed, failed": func(t *testing.T) *stage {
+	"Completed": func(t *testing.T) *scene { return done(newRun(t, 0, "1.29.9"), "start", "approve", "hour", "hour") },
+	"Completed, failed": func(t *testing.T) *scene {
 		return done(newRun(t, 3, "1.29.9", "fails=once"), "start", "approve", "hour", "hour")
 	},
-	"Completed, skips": func(t *testing.T) *stage {
+	"Completed, skips": func(t *testing.T) *scene {
 		return done(newRun(t, 0, "1.29.9"), "skip", "start", "approve", "hour", "hour")
 	},
-	"Skipped": func(t *testing.T) *stage {
+	"Skipped": func(t *testing.T) *scene {
 		return done(newRun(t, 0, "1.29.9", "cp=1.29.9 pools=np1:U-202401.17.1@1.29.9"), "start", "approve", "hour")
 	},
 }
 
-func newRun(t *testing.T, allowed int, version string, facts ...string) *stage {
+func newRun(t *testing.T, allowed int, version string, facts ...string) *scene {
 	t.Helper()
-	s := newStage(t)
+	s := newScene(t)
 	s.fixture(nil, "")
 	s.members(nil, "a1,a2,a3 group=g1 "+strings.Join(facts, " ")+"\nb1 group=g2 "+strings.Join(slices.DeleteFunc(facts, func(f string) bool { return strings.HasPrefix(f, "fails") }), " "))
 	require.Contains(t, s.createRun([]string{"r"}, fmt.Sprintf(fourInTwo, allowed, version)), "NotStarted")
@@ -54,7 +54,7 @@ func newRun(t *testing.T, allowed int, version string, facts ...string) *stage {
 }
 
 // done lets things happen one after the other; what is not possible in a world is left out.
-func done(s *stage, steps ...string) *stage {
+func done(s *scene, steps ...string) *scene {
 	for _, step := range steps {
 		switch step {
 		case "hour":
@@ -109,7 +109,7 @@ func TestEveryHintCanBeFollowed(t *testing.T) {
 }
 
 // follow does what a hint says.
-func follow(t *testing.T, s *stage, name, hint string) {
+func follow(t *testing.T, s *scene, name, hint string) {
 	t.Helper()
 	status := &s.runs["r"].status
 	before := status.Status.State

@@ -25,7 +25,7 @@ import (
 // failures, silent agents, users and regions. Every status is kept as JSON between two steps, as if the
 // hub restarted each time.
 type storm struct {
-	*stage
+	*scene
 	random  *rand.Rand
 	started map[string]bool // operation ids
 	reasons map[string]string
@@ -44,7 +44,7 @@ func TestAnythingMayHappen(t *testing.T) {
 
 func newStorm(t *testing.T, seed uint64) *storm {
 	t.Helper()
-	s := &storm{stage: newStage(t), random: rand.New(rand.NewPCG(seed, 3)), started: map[string]bool{}, reasons: documentedReasons(t)}
+	s := &storm{scene: newScene(t), random: rand.New(rand.NewPCG(seed, 3)), started: map[string]bool{}, reasons: documentedReasons(t)}
 	s.fixture(nil, "")
 	for i := range 2 + s.random.IntN(12) {
 		s.addMember(fmt.Sprintf("m%02d", i))

@@ -13,9 +13,9 @@ import (
 )
 
 // threeInAGroup is a run of three members one by one that was started.
-func threeInAGroup(t *testing.T) *stage {
+func threeInAGroup(t *testing.T) *scene {
 	t.Helper()
-	s := newStage(t)
+	s := newScene(t)
 	s.fixture(nil, "")
 	s.members(nil, "m1,m2,m3 group=g")
 	require.Contains(t, s.createRun([]string{"r"}, "strategy: {stages: [{name: s, groups: [{name: g}]}]}\nupgrade: {type: Full, kubernetesVersion: 1.29.9}"), "NotStarted")

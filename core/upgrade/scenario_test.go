@@ -131,7 +131,7 @@ func mutate(text string) (string, bool) {
 // playScenario executes the commands of a scenario and returns its text with the output it really has.
 func playScenario(t *testing.T, text string) string {
 	t.Helper()
-	s := newStage(t)
+	s := newScene(t)
 	blocks := strings.Split(strings.TrimRight(text, "\n"), "\n\n")
 	for i := 1; i < len(blocks); i++ {
 		input, _, found := strings.Cut(blocks[i]+"\n", "----\n")

@@ -26,13 +26,13 @@ func selectMembers(s *api.RunStrategy, fleet *Fleet) (selection, error) {
 	owner := map[string]string{}
 	all, byGroup := fleet.sorted()
 	for i := range s.Stages {
-		stage := &s.Stages[i]
-		inStage, err := parseSelector(stage.MemberSelector)
+		in := &s.Stages[i]
+		inStage, err := parseSelector(in.MemberSelector)
 		if err != nil {
 			return out, err
 		}
 		var groups [][]*Member
-		for _, group := range GroupsOf(stage) {
+		for _, group := range GroupsOf(in) {
 			inGroup, err := parseSelector(group.MemberSelector)
 			if err != nil {
 				return out, err
@@ -41,7 +41,7 @@ func selectMembers(s *api.RunStrategy, fleet *Fleet) (selection, error) {
 			if inGroup == nil {
 				from = byGroup[group.Name]
 				if len(from) == 0 {
-					out.missing = append(out.missing, stage.Name+"/"+group.Name)
+					out.missing = append(out.missing, in.Name+"/"+group.Name)
 				}
 			}
 			groups = append(groups, out.claim(matching(from, eligible, inStage, inGroup), group.Name, owner))

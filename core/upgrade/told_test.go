@@ -82,13 +82,13 @@ func (s *tale) judge(after string) {
 	run := s.state(upgrade.ScopeRun, "", s.status.Status.State)
 	for i := range s.status.Stages {
 		st := &s.status.Stages[i]
-		stage := s.state(upgrade.ScopeStage, st.Name, st.Status.State)
-		s.within(after, "stage "+st.Name, stage, run)
+		is := s.state(upgrade.ScopeStage, st.Name, st.Status.State)
+		s.within(after, "stage "+st.Name, is, run)
 		inStage := 0
 		for j := range st.Groups {
 			g := &st.Groups[j]
 			group := s.state(upgrade.ScopeGroup, g.Name, g.Status.State)
-			s.within(after, "group "+g.Name, group, stage)
+			s.within(after, "group "+g.Name, group, is)
 			inGroup := 0
 			for k := range g.Members {
 				m := &g.Members[k]
