@@ -7,7 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"flotilla/core/api"
-	"flotilla/core/upgrade"
+	"flotilla/core/stage"
 )
 
 // takeUp is how long the runner may take to notice a run.
@@ -81,7 +81,7 @@ func (p *problemsOf) gates() {
 	if !p.status.Status.State.Active() {
 		return
 	}
-	for _, gate := range upgrade.Gates(p.status) {
+	for _, gate := range stage.Gates(p.status) {
 		if gate.Status.State == api.StatePending && gate.Spec.GateType == api.GateApproval {
 			p.add(api.ReasonWaitsForGate, gateText(&gate), gate.Status.StartTime)
 			p.found[len(p.found)-1].Next = "flotilla run approve " + p.status.Run + " --gate " + gate.Name

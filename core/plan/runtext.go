@@ -11,6 +11,7 @@ import (
 
 	"flotilla/core/api"
 	"flotilla/core/phrase"
+	"flotilla/core/stage"
 	"flotilla/core/upgrade"
 	"flotilla/core/window"
 )
@@ -122,7 +123,7 @@ func (r *Run) writeTimeline(b *strings.Builder) {
 	var last string
 	for i := range r.Events {
 		e := &r.Events[i]
-		if e.Scope == upgrade.ScopeMember {
+		if e.Scope == stage.ScopeMember {
 			continue
 		}
 		at := Moment(e.At)

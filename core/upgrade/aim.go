@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"flotilla/core/api"
+	"flotilla/core/stage"
 	"flotilla/core/version"
 )
 
@@ -94,7 +95,7 @@ func (p *profiler) strategy() api.RunStrategy {
 	if p.in.Strategy != nil {
 		return p.in.Strategy.Spec.RunStrategy
 	}
-	return Sequence(nil)
+	return stage.Sequence(nil)
 }
 
 // released applies the settings about when a publication counts.

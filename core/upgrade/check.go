@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"flotilla/core/api"
+	"flotilla/core/stage"
 	"flotilla/core/version"
 	"flotilla/core/window"
 )
@@ -19,16 +20,16 @@ type candidate struct {
 
 // Check judges a member in this order: still a member, at the target already, a consistent image
 // exists, version rules, reachable, busy or locked, available in the region, maintenance window.
-func (e *engine) Check(status *api.MemberUpdateStatus, opening window.Opening) Verdict {
+func (e *engine) Check(status *api.MemberUpdateStatus, opening window.Opening) stage.Verdict {
 	if v := e.Removed(status); v != nil {
 		return *v
 	}
 	c := &candidate{status: status, member: e.view.Fleet.members[status.Name], opening: opening}
 	if c.member.ControlPlane.IsZero() && (e.goal.kind != api.UpgradeNodeImageOnly || len(c.member.Pools) == 0) {
-		return *Wait(api.ReasonMemberUnreachable, "its agent has not reported what runs on it yet")
+		return *stage.Wait(api.ReasonMemberUnreachable, "its agent has not reported what runs on it yet")
 	}
 	m := e.goal.movesOf(c.member, e.view.Catalog)
-	checks := []func(*candidate, *moves) *Verdict{
+	checks := []func(*candidate, *moves) *stage.Verdict{
 		e.atTarget, e.consistentImage, e.versionRules, e.reachable, e.busy, e.available, e.inWindow,
 	}
 	for _, judge := range checks {
@@ -37,7 +38,7 @@ func (e *engine) Check(status *api.MemberUpdateStatus, opening window.Opening) V
 			return *v
 		}
 	}
-	return Verdict{
+	return stage.Verdict{
 		State: api.StateRunning, Class: opening.Class, Message: m.describe(c.member.ControlPlane, e.goal.version),
 		Begin: func(status *api.MemberUpdateStatus) { e.begin(status, c.member, &m) },
 	}
@@ -73,17 +74,18 @@ func systemFirst(moves []api.PoolUpgrade, pools []Pool) []api.PoolUpgrade {
 	})
 	return moves
 }
-func (e *engine) atTarget(c *candidate, m *moves) *Verdict {
+
+func (e *engine) atTarget(c *candidate, m *moves) *stage.Verdict {
 	versionsDone := !m.controlPlane && !m.poolVersions
 	switch {
 	case m.ahead && !m.poolVersions:
-		return Skip(api.ReasonAheadOfTarget, "its control plane is at %s, ahead of %s", c.member.ControlPlane, e.goal.version)
+		return stage.Skip(api.ReasonAheadOfTarget, "its control plane is at %s, ahead of %s", c.member.ControlPlane, e.goal.version)
 	case !versionsDone || m.poolImages || len(m.withoutChoice) > 0:
 		return nil
 	case e.goal.kind == api.UpgradeNodeImageOnly && e.goal.images == api.ImagesCustom && !m.listed:
-		return Skip(api.ReasonNoMatchingPools, "no node pool has an image family that the run lists")
+		return stage.Skip(api.ReasonNoMatchingPools, "no node pool has an image family that the run lists")
 	default:
-		return Skip(api.ReasonAlreadyAtTarget, "%s", atTargetMessage(&e.goal, m))
+		return stage.Skip(api.ReasonAlreadyAtTarget, "%s", atTargetMessage(&e.goal, m))
 	}
 }
 
@@ -98,14 +100,14 @@ func atTargetMessage(g *goal, m *moves) string {
 	return strings.Join(left, "; ")
 }
 
-func (e *engine) consistentImage(_ *candidate, m *moves) *Verdict {
+func (e *engine) consistentImage(_ *candidate, m *moves) *stage.Verdict {
 	if len(m.withoutChoice) == 0 {
 		return nil
 	}
-	return Skip(api.ReasonConsistentNotFound, "the run selected no image for %s", strings.Join(m.withoutChoice, ", "))
+	return stage.Skip(api.ReasonConsistentNotFound, "the run selected no image for %s", strings.Join(m.withoutChoice, ", "))
 }
 
-func (e *engine) reachable(c *candidate, _ *moves) *Verdict {
+func (e *engine) reachable(c *candidate, _ *moves) *stage.Verdict {
 	p := &e.Status.Policy
 	if c.member.Inventory.PowerState == api.PowerStopped {
 		return byPolicy(p.OnStopped, api.PolicySkip, api.ReasonMemberStopped, "the member is powered off")
@@ -120,64 +122,64 @@ func (e *engine) reachable(c *candidate, _ *moves) *Verdict {
 	return nil
 }
 
-func byPolicy(policy, otherwise, reason, message string) *Verdict {
+func byPolicy(policy, otherwise, reason, message string) *stage.Verdict {
 	if policy == "" {
 		policy = otherwise
 	}
 	switch policy {
 	case api.PolicySkip:
-		return Skip(reason, "%s", message)
+		return stage.Skip(reason, "%s", message)
 	case api.PolicyFail:
-		return Fail(reason, "%s", message)
+		return stage.Fail(reason, "%s", message)
 	default:
-		return Wait(reason, "%s", message)
+		return stage.Wait(reason, "%s", message)
 	}
 }
 
-func (e *engine) busy(c *candidate, _ *moves) *Verdict {
+func (e *engine) busy(c *candidate, _ *moves) *stage.Verdict {
 	if until := c.status.NextEligibleTime.Time; c.status.Reason == api.ReasonPreflightBlocked && e.Now.Before(until) {
-		v := Wait(api.ReasonPreflightBlocked, "%s", c.status.Message)
+		v := stage.Wait(api.ReasonPreflightBlocked, "%s", c.status.Message)
 		v.Next = until
 		return v
 	}
 	if c.status.Locked {
-		return Wait(api.ReasonOperationInProgress, "attempt %d has not been confirmed as ended yet", c.status.Attempt)
+		return stage.Wait(api.ReasonOperationInProgress, "attempt %d has not been confirmed as ended yet", c.status.Attempt)
 	}
 	if op := c.member.Inventory.CurrentOperation; op != "" && op != c.status.OperationID {
-		return Wait(api.ReasonOperationInProgress, "operation %s is in progress on the member", op)
+		return stage.Wait(api.ReasonOperationInProgress, "operation %s is in progress on the member", op)
 	}
 	if owner, locked := e.view.Locks[c.member.Name]; locked {
-		return Wait(api.ReasonLockedByRun, "%s holds the member", owner)
+		return stage.Wait(api.ReasonLockedByRun, "%s holds the member", owner)
 	}
 	return nil
 }
 
-func (e *engine) available(c *candidate, m *moves) *Verdict {
+func (e *engine) available(c *candidate, m *moves) *stage.Verdict {
 	region, catalog := c.member.Inventory.Region, e.view.Catalog
 	if (m.controlPlane || m.poolVersions) && !catalog.Has(region, e.goal.version) {
-		return Wait(api.ReasonKubernetesNotHere, "Kubernetes %s is not available in region %s yet%s", e.goal.version, region, catalog.Tracker())
+		return stage.Wait(api.ReasonKubernetesNotHere, "Kubernetes %s is not available in region %s yet%s", e.goal.version, region, catalog.Tracker())
 	}
 	for i := range m.pools {
 		image, ok := version.ParseImage(m.pools[i].To)
 		if ok && !catalog.HasImage(region, image) {
-			return Wait(api.ReasonImageNotHere, "pool %s: image %s is not available in region %s yet%s",
+			return stage.Wait(api.ReasonImageNotHere, "pool %s: image %s is not available in region %s yet%s",
 				m.pools[i].Pool, m.pools[i].To, region, catalog.Tracker())
 		}
 	}
 	return nil
 }
 
-func (e *engine) inWindow(c *candidate, _ *moves) *Verdict {
+func (e *engine) inWindow(c *candidate, _ *moves) *stage.Verdict {
 	o, schedule := c.opening, c.member.window(e.goal.kind)
 	if !o.Class.MayStart() {
-		v := Wait(api.ReasonWindowClosed, "its maintenance window %s", opensAt(schedule, o.Opens))
+		v := stage.Wait(api.ReasonWindowClosed, "its maintenance window %s", opensAt(schedule, o.Opens))
 		v.Next = o.Opens
 		return v
 	}
 	least := api.Span(e.Status.Policy.MinRemaining)
 	if o.Class == window.Open && !o.Closes.IsZero() && o.Closes.Sub(e.Now) < least {
 		next := schedule.Next(o.Closes)
-		v := Wait(api.ReasonWindowClosed, "its window closes at %s, sooner than in %s; the next one %s",
+		v := stage.Wait(api.ReasonWindowClosed, "its window closes at %s, sooner than in %s; the next one %s",
 			o.Closes.Format(time.RFC3339), least, opensAt(schedule, next.Opens))
 		v.Next = next.Opens
 		return v

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"flotilla/core/api"
+	"flotilla/core/stage"
 )
 
 // Wanted is the operation one member is to run now.
@@ -19,7 +20,7 @@ type Wanted struct {
 func Operations(run *api.UpdateRun, status *api.UpdateRunStatus) []Wanted {
 	var out []Wanted
 	for i := range status.Stages {
-		EachMember(&status.Stages[i], func(m *api.MemberUpdateStatus) {
+		stage.EachMember(&status.Stages[i], func(m *api.MemberUpdateStatus) {
 			if m.Status.State == api.StateRunning {
 				out = append(out, Wanted{Member: m.Name, Operation: operation(run, status, m)})
 			}

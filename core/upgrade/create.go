@@ -11,6 +11,7 @@ import (
 
 	"flotilla/core/api"
 	"flotilla/core/phrase"
+	"flotilla/core/stage"
 	"flotilla/core/validate"
 	"flotilla/core/version"
 )
@@ -25,7 +26,7 @@ func Create(run *api.UpdateRun, strategy *api.UpdateStrategy, view View, now tim
 	}
 	c.status = api.UpdateRunStatus{
 		Header: api.NewHeader(api.KindRunStatus), Run: run.Name, UID: string(run.UID), ObservedGeneration: run.Generation,
-		Status: api.UpdateStatus{State: api.StateNotStarted}, Strategy: Sequence(run.Spec.Strategy), Policy: policyOf(run, strategy),
+		Status: api.UpdateStatus{State: api.StateNotStarted}, Strategy: stage.Sequence(run.Spec.Strategy), Policy: policyOf(run, strategy),
 	}
 	if strategy != nil {
 		c.status.Strategy = strategy.Spec.RunStrategy
@@ -145,7 +146,7 @@ func (c *creation) versionsNow() string {
 	if len(seen) == 0 {
 		return ""
 	}
-	return "; members are at " + phrase.Names(slices.Sorted(maps.Keys(seen)), ShownNames)
+	return "; members are at " + phrase.Names(slices.Sorted(maps.Keys(seen)), stage.ShownNames)
 }
 
 func (c *creation) catalogVersion(v version.Version) *api.Refusal {
@@ -154,7 +155,7 @@ func (c *creation) catalogVersion(v version.Version) *api.Refusal {
 		Message: fmt.Sprintf("spec.upgrade.kubernetesVersion: found %s, expected a released version of the catalog", v),
 	}
 	if released := c.view.Catalog.Released(); len(released) > 0 {
-		unknown.Message += ": " + phrase.Names(released, ShownNames)
+		unknown.Message += ": " + phrase.Names(released, stage.ShownNames)
 	}
 	if v.Alias {
 		if _, ok := c.view.Catalog.Alias(v, nil); !ok {
@@ -184,7 +185,7 @@ func (c *creation) populate(now time.Time) *api.Refusal {
 		return refusal
 	}
 	var clamped []string
-	c.status.Stages, c.status.Members, clamped = Tree(&c.status.Strategy, picked.frozen, now)
+	c.status.Stages, c.status.Members, clamped = stage.Tree(&c.status.Strategy, picked.frozen, now)
 	if c.status.Members > api.MaxRunMembers {
 		return &api.Refusal{
 			Code:    api.CodeLimitExceeded,
@@ -202,10 +203,10 @@ func (c *creation) populate(now time.Time) *api.Refusal {
 func selectionWarnings(clamped []string, picked *selection) []string {
 	out := slices.Clip(clamped)
 	if len(picked.left) > 0 {
-		out = append(out, "no stage selects "+phrase.Names(picked.left, ShownNames))
+		out = append(out, "no stage selects "+phrase.Names(picked.left, stage.ShownNames))
 	}
 	if len(picked.leaving) > 0 {
-		out = append(out, "left out, as they are leaving the fleet: "+phrase.Names(picked.leaving, ShownNames))
+		out = append(out, "left out, as they are leaving the fleet: "+phrase.Names(picked.leaving, stage.ShownNames))
 	}
 	return out
 }
@@ -234,11 +235,11 @@ func (c *creation) warn(now time.Time) {
 		}
 	}
 	if len(nowhere) > 0 && c.view.Catalog != nil {
-		add("versions are taken as available to members without a region: %s", phrase.Names(nowhere, ShownNames))
+		add("versions are taken as available to members without a region: %s", phrase.Names(nowhere, stage.ShownNames))
 	}
 	members := c.view.Fleet.frozen(c.status.Stages)
 	if closed := shut(members, upgrade.Type, now); len(closed) > 0 {
-		add("maintenance windows that do not open within 400 days keep waiting: %s", phrase.Names(closed, ShownNames))
+		add("maintenance windows that do not open within 400 days keep waiting: %s", phrase.Names(closed, stage.ShownNames))
 	}
 	if text := tooShort(members, upgrade.Type, api.Span(c.status.Policy.MinRemaining), now); text != "" {
 		add("policy.minRemaining: %s", text)

@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"flotilla/core/api"
+	"flotilla/core/stage"
 )
 
 // What the duration that a plan expects of an upgrade rests on, the first that is known (A63).
@@ -49,7 +50,7 @@ func DurationsOf(runs []api.UpdateRunStatus) Durations {
 	var whatever []time.Duration
 	for i := range runs {
 		for j := range runs[i].Stages {
-			EachMember(&runs[i].Stages[j], func(m *api.MemberUpdateStatus) {
+			stage.EachMember(&runs[i].Stages[j], func(m *api.MemberUpdateStatus) {
 				kind := workOf(m)
 				for _, took := range completed(m) {
 					members[memberWork{m.Name, kind}] = append(members[memberWork{m.Name, kind}], took)

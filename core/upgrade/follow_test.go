@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"flotilla/core/api"
+	"flotilla/core/stage"
 	"flotilla/core/upgrade"
 )
 
@@ -16,7 +17,7 @@ func TestARunNamesTheRunningMemberThatIsNotHeardOf(t *testing.T) {
 	run, status, view := silentPair(t, "1.29.2")
 	started, refusal := upgrade.Operate(run, &status, view, benchNow, api.VerbRunStart, &api.RunRequest{})
 	require.Nil(t, refusal)
-	require.Empty(t, upgrade.WaitsFor(&started.Status))
+	require.Empty(t, stage.WaitsFor(&started.Status))
 	first := func(s *api.UpdateRunStatus) *api.MemberUpdateStatus { return &s.Stages[0].Groups[0].Members[0] }
 	said := first(&started.Status).Message
 
@@ -29,7 +30,7 @@ func TestARunNamesTheRunningMemberThatIsNotHeardOf(t *testing.T) {
 	want := said + "; its agent was last heard of at 2026-11-20T10:01:00Z; the upgrade cannot be followed"
 	require.True(t, lost.Changed)
 	require.Equal(t, want, first(&lost.Status).Message)
-	require.Equal(t, []string{"member a: " + want}, upgrade.WaitsFor(&lost.Status))
+	require.Equal(t, []string{"member a: " + want}, stage.WaitsFor(&lost.Status))
 	require.Len(t, lost.Events, 1)
 	require.Equal(t, api.ReasonMemberUnreachable, lost.Events[0].Reason)
 	require.Equal(t, "a", lost.Events[0].Name)
@@ -40,7 +41,7 @@ func TestARunNamesTheRunningMemberThatIsNotHeardOf(t *testing.T) {
 	stopped, refusal := upgrade.Operate(run, &lost.Status, view, later, api.VerbRunStop, &api.RunRequest{})
 	require.Nil(t, refusal)
 	require.Equal(t, api.StateStopping, stopped.Status.Status.State)
-	require.Equal(t, []string{"member a: " + want}, upgrade.WaitsFor(&stopped.Status), "it is what stopping waits for")
+	require.Equal(t, []string{"member a: " + want}, stage.WaitsFor(&stopped.Status), "it is what stopping waits for")
 	_, refusal = upgrade.CheckDelete(&stopped.Status)
 	require.Equal(t, "flotilla run status r --watch", refusal.Next)
 	_, refusal = upgrade.CheckDelete(&lost.Status)
@@ -49,7 +50,7 @@ func TestARunNamesTheRunningMemberThatIsNotHeardOf(t *testing.T) {
 	require.NoError(t, view.Fleet.Set(here.MemberFacts))
 	back := upgrade.Step(run, &lost.Status, view, later)
 	require.Equal(t, said, first(&back.Status).Message)
-	require.Empty(t, upgrade.WaitsFor(&back.Status))
+	require.Empty(t, stage.WaitsFor(&back.Status))
 }
 
 // What is decided on at a start is not silently left out of one that comes too late.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"flotilla/core/api"
+	"flotilla/core/stage"
 	"flotilla/core/validate"
 )
 
@@ -14,7 +15,7 @@ func CheckEdit(was, is *api.UpdateRun, status *api.UpdateRunStatus) *api.Refusal
 		return &api.Refusal{
 			Code:    api.CodeInvalidState,
 			Message: fmt.Sprintf("run %s is %s; its spec can be edited before its first start only; make a run of another name", is.Name, status.Status.State),
-			Next:    show(status),
+			Next:    stage.Show(status),
 		}
 	}
 	return api.InvalidArgument(validate.UpdateRunChange(was, is))
@@ -22,7 +23,7 @@ func CheckEdit(was, is *api.UpdateRun, status *api.UpdateRunStatus) *api.Refusal
 
 // CheckDelete refuses the deletion of a run that is active. Otherwise it returns the locks to give
 // back; the gates of a run go with it.
-func CheckDelete(status *api.UpdateRunStatus) ([]Lock, *api.Refusal) {
+func CheckDelete(status *api.UpdateRunStatus) ([]stage.Lock, *api.Refusal) {
 	state := status.Status.State
 	if state.Active() || state == api.StateStopping {
 		next := "flotilla run stop " + status.Run
@@ -33,11 +34,11 @@ func CheckDelete(status *api.UpdateRunStatus) ([]Lock, *api.Refusal) {
 			Code: api.CodeInvalidState, Message: fmt.Sprintf("run %s is %s and cannot be deleted", status.Run, state), Next: next,
 		}
 	}
-	var locks []Lock
+	var locks []stage.Lock
 	for i := range status.Stages {
-		EachMember(&status.Stages[i], func(m *api.MemberUpdateStatus) {
+		stage.EachMember(&status.Stages[i], func(m *api.MemberUpdateStatus) {
 			if m.Locked {
-				locks = append(locks, Lock{Member: m.Name, Operation: m.OperationID})
+				locks = append(locks, stage.Lock{Member: m.Name, Operation: m.OperationID})
 			}
 		})
 	}

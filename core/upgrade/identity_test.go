@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"flotilla/core/api"
+	"flotilla/core/stage"
 	"flotilla/core/upgrade"
 )
 
@@ -90,7 +91,7 @@ func TestMembersThatReportLaterWaitForTheirSlot(t *testing.T) {
 	started, refusal := upgrade.Operate(run, &status, view, benchNow, api.VerbRunStart, &api.RunRequest{})
 	require.Nil(t, refusal)
 	require.Len(t, started.Take, 1, "one at a time")
-	explained := upgrade.Explained(&started.Status)
+	explained := stage.Explained(&started.Status)
 	second := explained.Stages[0].Groups[0].Members[1]
 	require.Equal(t, api.StateNotStarted, second.Status.State)
 	require.Equal(t, api.ReasonWaitsForSlot, second.Reason)

@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"flotilla/core/api"
+	"flotilla/core/stage"
 	"flotilla/core/upgrade"
 	"flotilla/core/validate"
 	"flotilla/core/version"
@@ -105,7 +106,7 @@ func (s *scene) rerun(args []string, _ string) string {
 }
 
 func (s *scene) tree(args []string, _ string) string {
-	return upgrade.Text(&s.runs[args[0]].status)
+	return stage.Text(&s.runs[args[0]].status)
 }
 
 func (s *scene) list([]string, string) string {
@@ -137,18 +138,18 @@ func (s *scene) limits(args []string, _ string) string {
 // show prints everything about members, or about the run.
 func (s *scene) show(args []string, _ string) string {
 	var b strings.Builder
-	status := upgrade.Explained(&s.runs[args[0]].status)
+	status := stage.Explained(&s.runs[args[0]].status)
 	if len(args) == 1 {
 		fmt.Fprintf(&b, "%s, %d failed\n", status.Status.State, status.FailureCount)
 		if status.Status.Error != nil {
 			fmt.Fprintf(&b, "  %s: %s\n", status.Status.Error.Code, status.Status.Error.Message)
 		}
-		for _, what := range upgrade.WaitsFor(&status) {
+		for _, what := range stage.WaitsFor(&status) {
 			fmt.Fprintf(&b, "  waits for %s\n", what)
 		}
 	}
 	for _, name := range args[1:] {
-		m, ok := upgrade.MemberStatus(&status, name)
+		m, ok := stage.MemberStatus(&status, name)
 		require.True(s.t, ok, name)
 		fmt.Fprintf(&b, "%s %s %s, attempt %d\n  %s\n", name, m.Status.State, m.Reason, m.Attempt, m.Message)
 		for _, a := range m.History {
@@ -231,7 +232,7 @@ func (s *scene) gates(args []string, _ string) string {
 		return "no gates"
 	}
 	var b strings.Builder
-	for _, g := range upgrade.Gates(&r.status) {
+	for _, g := range stage.Gates(&r.status) {
 		where := strings.TrimSuffix(g.Spec.Target.Stage+"/"+g.Spec.Target.Group, "/")
 		fmt.Fprintf(&b, "%s %s %s %s, id of %d characters", where, g.Spec.Target.Timing, g.Spec.GateType, g.Status.State, len(g.Name))
 		if p := g.Spec.ScheduledStartProperties; p != nil {

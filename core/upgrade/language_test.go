@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"flotilla/core/api"
+	"flotilla/core/stage"
 	"flotilla/core/upgrade"
 	"flotilla/core/validate"
 	"flotilla/core/version"
@@ -151,7 +152,7 @@ func (s *scene) news() string {
 	return b.String()
 }
 
-func eventReason(e *upgrade.Event) string {
+func eventReason(e *stage.Event) string {
 	switch e.To {
 	case api.StatePending, api.StateSkipped, api.StateFailed:
 		return e.Reason

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"flotilla/core/api"
+	"flotilla/core/stage"
 	"flotilla/core/upgrade"
 )
 
@@ -85,18 +86,18 @@ func TestARecordHoldsWhatAThousandMembersSay(t *testing.T) {
 	require.Less(t, size, recordRoom)
 	t.Logf("1,000 members after %d attempts: %d KiB packed", member.Attempt, size>>10)
 
-	for weight := 1; weight <= upgrade.Weights; weight++ {
-		lighter := upgrade.Lighter(status, weight)
+	for weight := 1; weight <= stage.Weights; weight++ {
+		lighter := stage.Lighter(status, weight)
 		now := packed(t, &lighter)
 		require.Less(t, now, size, "weight %d", weight)
-		require.Equal(t, upgrade.Text(&status), upgrade.Text(&lighter))
+		require.Equal(t, stage.Text(&status), stage.Text(&lighter))
 		size = now
 	}
 	require.Len(t, member.History, api.MaxHistory, "the one that was given is unchanged")
 	require.NotEmpty(t, member.Message)
 
 	require.Empty(t, status.Stages[0].Groups[0].Members[0].Status.Error.Message)
-	explained := upgrade.Explained(&status)
+	explained := stage.Explained(&status)
 	told := explained.Stages[0].Groups[0].Members[0]
 	require.NotEmpty(t, told.Message)
 	require.Equal(t, told.Message, told.Status.Error.Message)

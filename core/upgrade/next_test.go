@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"flotilla/core/api"
-	"flotilla/core/upgrade"
+	"flotilla/core/stage"
 )
 
 const fourInTwo = `
@@ -103,7 +103,7 @@ func TestEveryHintCanBeFollowed(t *testing.T) {
 				follow(t, s, name, refusal.Next)
 				continue
 			}
-			follow(t, s, name, upgrade.Next(&s.runs["r"].status))
+			follow(t, s, name, stage.Next(&s.runs["r"].status))
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"flotilla/core/api"
+	"flotilla/core/stage"
 )
 
 // Others is what is known of operations on members that are not those of a planned run.
@@ -45,7 +46,7 @@ func (o *Others) Ends(fleet *Fleet, a Assumptions) map[string]time.Time {
 func (o *Others) runEnd(member, operation string, a Assumptions) (time.Time, bool) {
 	for i := range o.Runs {
 		run := &o.Runs[i]
-		m, found := MemberStatus(run, member)
+		m, found := stage.MemberStatus(run, member)
 		if !found || m.OperationID != operation || m.Status.State != api.StateRunning {
 			continue
 		}
@@ -97,7 +98,7 @@ func (s *Simulation) hold(ends map[string]time.Time) {
 	for _, name := range s.View.Fleet.Names() {
 		m := s.View.Fleet.members[name]
 		owner, locked := s.View.Locks[name]
-		status, ours := MemberStatus(&s.Status, name)
+		status, ours := stage.MemberStatus(&s.Status, name)
 		op := m.Inventory.CurrentOperation
 		if !ours || !locked && (op == "" || op == status.OperationID) {
 			continue
@@ -111,7 +112,7 @@ func (s *Simulation) hold(ends map[string]time.Time) {
 		}
 		s.others = append(s.others, held{member: name, by: owner, ends: end})
 	}
-	slices.SortStableFunc(s.others, func(a, b held) int { return SoonestFirst(a.ends, b.ends) })
+	slices.SortStableFunc(s.others, func(a, b held) int { return stage.SoonestFirst(a.ends, b.ends) })
 }
 
 // freed ends what others do on members and is expected to have ended by now.
@@ -130,13 +131,13 @@ func (s *Simulation) freed() {
 
 // tellHeld has the members that are still held at the end say for whom they wait.
 func (s *Simulation) tellHeld() {
-	tree := NewTree(&s.Status, nil, s.Now)
+	tree := stage.New(&s.Status, nil, s.Now)
 	by := map[string]string{}
 	for i := range s.others {
 		by[s.others[i].member] = s.others[i].by
 	}
 	for i := range tree.Status.Stages {
-		EachMember(tree.Own(i), func(m *api.MemberUpdateStatus) {
+		stage.EachMember(tree.Own(i), func(m *api.MemberUpdateStatus) {
 			if by[m.Name] != "" && heldUp(m) {
 				m.Message = fmt.Sprintf("waits for an operation of %s, end unknown", by[m.Name])
 			}

@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"flotilla/core/api"
+	"flotilla/core/stage"
 )
 
 // DefaultDuration is how long an upgrade is assumed to take when nothing is known.
@@ -158,7 +159,7 @@ func (p *RunPlan) tellLocal(fleet *Fleet, upgradeType string) {
 func othersOf(view View, status *api.UpdateRunStatus) View {
 	locks := maps.Clone(view.Locks)
 	for i := range status.Stages {
-		EachMember(&status.Stages[i], func(m *api.MemberUpdateStatus) {
+		stage.EachMember(&status.Stages[i], func(m *api.MemberUpdateStatus) {
 			if m.Locked {
 				delete(locks, m.Name)
 			}
@@ -210,11 +211,11 @@ func (s *Simulation) nextApproval(after *time.Duration) (id string, when time.Ti
 	if after == nil || !s.Status.Status.State.Active() {
 		return "", time.Time{}
 	}
-	i := CurrentStage(&s.Status)
+	i := stage.CurrentStage(&s.Status)
 	if i < 0 {
 		return "", time.Time{}
 	}
-	EachGate(&s.Status.Stages[i], func(g *api.GateStatus, _ GateScope) {
+	stage.EachGate(&s.Status.Stages[i], func(g *api.GateStatus, _ stage.GateScope) {
 		if g.Type != api.GateApproval || g.Status.State != api.StatePending {
 			return
 		}
@@ -232,14 +233,14 @@ func (s *Simulation) nextApproval(after *time.Duration) (id string, when time.Ti
 // report renders what the simulation has come to.
 func (s *Simulation) report(out RunPlan, taken map[string]Expected, others []held) RunPlan {
 	out.State = string(s.Status.Status.State)
-	out.WaitsFor, out.Warnings = WaitsFor(&s.Status), s.Status.Warnings
+	out.WaitsFor, out.Warnings = stage.WaitsFor(&s.Status), s.Status.Warnings
 	if s.Status.Status.State.Terminal() {
 		out.ExpectedEnd = &s.Status.Status.CompletedTime
 	}
 	for _, e := range s.Events {
 		out.Events = append(out.Events, PlanEvent{At: metav1.NewTime(e.At), Scope: e.Scope, Name: e.Name, State: e.To, Reason: shownReason(&e)})
 	}
-	explained := Explained(&s.Status)
+	explained := stage.Explained(&s.Status)
 	for i := range explained.Stages {
 		stage := &explained.Stages[i]
 		for j := range stage.Groups {
@@ -262,12 +263,12 @@ func (s *Simulation) report(out RunPlan, taken map[string]Expected, others []hel
 			out.Members[k].HeldUntil = &end
 		}
 	}
-	slices.SortStableFunc(out.Members, func(a, b MemberPlan) int { return SoonestFirst(timeOf(a.Start), timeOf(b.Start)) })
+	slices.SortStableFunc(out.Members, func(a, b MemberPlan) int { return stage.SoonestFirst(timeOf(a.Start), timeOf(b.Start)) })
 	return out
 }
 
 // shownReason is the reason of an event where the state has one of its own.
-func shownReason(e *Event) string {
+func shownReason(e *stage.Event) string {
 	switch e.To {
 	case api.StatePending, api.StateSkipped, api.StateFailed:
 		return e.Reason

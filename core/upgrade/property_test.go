@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"flotilla/core/api"
+	"flotilla/core/stage"
 	"flotilla/core/strict"
 	"flotilla/core/upgrade"
 	"flotilla/core/version"
@@ -49,7 +50,7 @@ func newStorm(t *testing.T, seed uint64) *storm {
 	for i := range 2 + s.random.IntN(12) {
 		s.addMember(fmt.Sprintf("m%02d", i))
 	}
-	s.guard = func(_ *world, run string, d upgrade.Decision) {
+	s.guard = func(_ *world, run string, d stage.Decision) {
 		s.judgeStart(run, &d)
 		requireCausesFirst(s.t, &d)
 	}
@@ -237,7 +238,7 @@ func (s *storm) rerunOf(r *worldRun) []string {
 }
 
 func (s *storm) approveOne(run string) {
-	for _, gate := range upgrade.Gates(&s.runs[run].status) {
+	for _, gate := range stage.Gates(&s.runs[run].status) {
 		if gate.Status.State == api.StatePending {
 			s.ask(run, api.VerbRunApprove, &api.RunRequest{Gate: gate.Name})
 			return
@@ -289,13 +290,13 @@ func (s *storm) calm() {
 	for _, name := range []string{"r1", "r2"} {
 		status := &s.runs[name].status
 		done := status.Status.State.Done() || status.Status.State == api.StateNotStarted || status.Status.State == api.StateFailed
-		require.True(s.t, done, "run %s does not end:\n%s%v", name, upgrade.Text(status), upgrade.WaitsFor(status))
+		require.True(s.t, done, "run %s does not end:\n%s%v", name, stage.Text(status), stage.WaitsFor(status))
 	}
 	require.Empty(s.t, s.locks, "locks are left behind")
 }
 
 // judgeStart looks at the members a decision starts.
-func (s *storm) judgeStart(run string, d *upgrade.Decision) {
+func (s *storm) judgeStart(run string, d *stage.Decision) {
 	r := s.runs[run]
 	for _, lock := range d.Take {
 		require.False(s.t, s.started[lock.Operation], "%s is started twice", lock.Operation)
@@ -310,7 +311,7 @@ func (s *storm) judgeStart(run string, d *upgrade.Decision) {
 			require.Contains(s.t, d.Status.RerunOf, lock.Member, "%s starts though the rerun names %s", lock.Member, only)
 		}
 		require.True(s.t, schedule.At(s.now).Class.MayStart(), "%s starts at %s outside its window", lock.Member, s.now)
-		status, _ := upgrade.MemberStatus(&d.Status, lock.Member)
+		status, _ := stage.MemberStatus(&d.Status, lock.Member)
 		s.judgeVersions(m, status)
 	}
 }
@@ -373,7 +374,7 @@ func (s *storm) judgeReason(m *api.MemberUpdateStatus) {
 
 func explainedMembers(status *api.UpdateRunStatus) []api.MemberUpdateStatus {
 	var out []api.MemberUpdateStatus
-	explained := upgrade.Explained(status)
+	explained := stage.Explained(status)
 	for _, st := range explained.Stages {
 		for _, g := range st.Groups {
 			out = append(out, g.Members...)
@@ -412,7 +413,7 @@ func (s *storm) judgeTree(name string, status *api.UpdateRunStatus) {
 		}
 		require.LessOrEqual(s.t, inStage, st.MaxConcurrency, "stage %s at %s", st.Name, s.now)
 		if len(status.RerunOf) == 0 && (inStage > 0 || st.Status.State == api.StateRunning || st.Status.State == api.StatePending) {
-			require.True(s.t, behind, "stage %s of %s runs before those in front of it ended\n%s", st.Name, name, upgrade.Text(status))
+			require.True(s.t, behind, "stage %s of %s runs before those in front of it ended\n%s", st.Name, name, stage.Text(status))
 		}
 		behind = behind && st.Status.State.Done()
 		running += inStage
@@ -421,9 +422,9 @@ func (s *storm) judgeTree(name string, status *api.UpdateRunStatus) {
 	require.Equal(s.t, failedMembers, status.FailureCount)
 	switch state := status.Status.State; {
 	case state.Active() && running == 0:
-		require.NotEmpty(s.t, upgrade.WaitsFor(status), "%s is %s and waits for nothing:\n%s", name, state, upgrade.Text(status))
+		require.NotEmpty(s.t, stage.WaitsFor(status), "%s is %s and waits for nothing:\n%s", name, state, stage.Text(status))
 	case !state.Active() && state != api.StateStopping:
-		require.Zero(s.t, running, "%s is %s\n%s", name, state, upgrade.Text(status))
+		require.Zero(s.t, running, "%s is %s\n%s", name, state, stage.Text(status))
 	case state == api.StateStopping:
 		require.Positive(s.t, running)
 	}

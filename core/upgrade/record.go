@@ -8,12 +8,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"flotilla/core/api"
+	"flotilla/core/stage"
 	"flotilla/core/version"
 )
 
 // Record takes in the result of an operation, or gives up one that takes too long, or lets go of the
 // lock of one that was given up.
-func (e *engine) Record(p Place) {
+func (e *engine) Record(p stage.Place) {
 	was := e.At(p)
 	result, known := e.view.Results[was.OperationID]
 	running := was.Status.State == api.StateRunning
@@ -37,7 +38,7 @@ func (e *engine) Record(p Place) {
 // saying is what the message of a running member should be: what its agent said last, and whether
 // anything is heard of it still.
 func (e *engine) saying(m *api.MemberUpdateStatus, r *api.UpgradeResult, known bool) string {
-	text := Said(m)
+	text := stage.Said(m)
 	if known {
 		text = progress(r)
 	}
@@ -45,7 +46,7 @@ func (e *engine) saying(m *api.MemberUpdateStatus, r *api.UpgradeResult, known b
 	if f == nil || f.Reachable || f.LastSeen.IsZero() {
 		return text
 	}
-	return Unheard(text, f.LastSeen)
+	return stage.Unheard(text, f.LastSeen)
 }
 
 // progress is the message of an operation that runs.
@@ -53,13 +54,13 @@ func progress(r *api.UpgradeResult) string {
 	if r.Message == "" {
 		return fmt.Sprintf("%d %% done", r.Percent)
 	}
-	return Cut(fmt.Sprintf("%d %% done: %s", r.Percent, r.Message), MessageRoom)
+	return stage.Cut(fmt.Sprintf("%d %% done: %s", r.Percent, r.Message), stage.MessageRoom)
 }
 
 // conclude records the result of the operation that runs, as of when the agent says that it ended.
 func (e *engine) conclude(m *api.MemberUpdateStatus, r *api.UpgradeResult) {
 	e.Unlock(m)
-	said := Cut(r.Message, MessageRoom)
+	said := stage.Cut(r.Message, stage.MessageRoom)
 	switch r.Outcome {
 	case api.OutcomeSucceeded:
 		m.NodeImages = poolResults(m.NodeImages, nil, true)
@@ -73,7 +74,7 @@ func (e *engine) conclude(m *api.MemberUpdateStatus, r *api.UpgradeResult) {
 		m.PendingSince, m.NextEligibleTime = e.Stamp(), metav1.NewTime(e.Now.Add(PreflightRetry))
 		e.Enter(&m.Status, api.StatePending)
 	default:
-		reason := Cut(r.Reason, ReasonRoom)
+		reason := stage.Cut(r.Reason, stage.ReasonRoom)
 		if reason == "" {
 			reason = api.ReasonUpgradeFailed
 		}
@@ -106,7 +107,7 @@ func concluded(m *api.MemberUpdateStatus, said string) string {
 	if said != "" {
 		text += "; " + said
 	}
-	return Cut(text, MessageRoom)
+	return stage.Cut(text, stage.MessageRoom)
 }
 
 // poolResults marks the planned pools as done: all of them, or those listed.

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"flotilla/core/api"
+	"flotilla/core/stage"
 	"flotilla/core/upgrade"
 	"flotilla/core/version"
 )
@@ -28,7 +29,7 @@ func hubCrash(t *testing.T) {
 	calm := threeInAGroup(t)
 	calm.operation(api.VerbRunStart)([]string{"r"}, "")
 	calm.until(calm.now.Add(2 * time.Hour))
-	want := upgrade.Text(&calm.runs["r"].status)
+	want := stage.Text(&calm.runs["r"].status)
 	require.Contains(t, want, "run Completed")
 
 	s := threeInAGroup(t)
@@ -55,7 +56,7 @@ func hubCrash(t *testing.T) {
 	s.until(s.now.Add(2 * time.Hour))
 	s.settle()
 	s.until(s.now.Add(2 * time.Hour))
-	require.Equal(t, want, upgrade.Text(&r.status))
+	require.Equal(t, want, stage.Text(&r.status))
 	require.Len(t, s.executed, 3)
 	for id, n := range s.executed {
 		require.Equal(t, 1, n, id)
@@ -68,7 +69,7 @@ func twoHubs(t *testing.T) {
 	s := threeInAGroup(t)
 	r := s.runs["r"]
 	revision, written := 1, 0
-	write := func(read int, d upgrade.Decision) bool {
+	write := func(read int, d stage.Decision) bool {
 		for _, lock := range d.Take {
 			if _, taken := s.locks[lock.Member]; taken {
 				return false

@@ -4,11 +4,12 @@ import (
 	"strings"
 
 	"flotilla/core/api"
+	"flotilla/core/stage"
 	"flotilla/core/version"
 )
 
 // versionRules judges the move by the rules of updates.md 3.2 and 3.3.
-func (e *engine) versionRules(c *candidate, m *moves) *Verdict {
+func (e *engine) versionRules(c *candidate, m *moves) *stage.Verdict {
 	if v := e.goal.moveRule(c.member, e.view.Catalog, e.Status.Policy.OnIneligible); v != nil {
 		return v
 	}
@@ -19,7 +20,7 @@ func (e *engine) versionRules(c *candidate, m *moves) *Verdict {
 		for i := range c.member.Pools {
 			p := &c.member.Pools[i]
 			if !p.Kubernetes.IsZero() && !version.SkewHolds(e.goal.version, p.Kubernetes) {
-				return Fail(api.ReasonNodeSkewExceeded, "pool %s at %s would be %d minors behind control plane %s, %d are allowed",
+				return stage.Fail(api.ReasonNodeSkewExceeded, "pool %s at %s would be %d minors behind control plane %s, %d are allowed",
 					p.Name, p.Kubernetes, e.goal.version.Minor-p.Kubernetes.Minor, e.goal.version, version.MaxSkew)
 			}
 		}
@@ -28,21 +29,21 @@ func (e *engine) versionRules(c *candidate, m *moves) *Verdict {
 }
 
 // moveRule judges the way of the control plane.
-func (g *goal) moveRule(m *Member, catalog *version.Catalog, onIneligible string) *Verdict {
+func (g *goal) moveRule(m *Member, catalog *version.Catalog, onIneligible string) *stage.Verdict {
 	if g.kind == api.UpgradeNodeImageOnly {
 		return nil
 	}
 	switch m.ControlPlane.MoveTo(g.version) {
 	case version.MoveMajor:
-		return Fail(api.ReasonUnsupportedVersion, "from %s to %s is a change of the major version", m.ControlPlane, g.version)
+		return stage.Fail(api.ReasonUnsupportedVersion, "from %s to %s is a change of the major version", m.ControlPlane, g.version)
 	case version.MoveMinorGap:
 		if isLTS(catalog, m.ControlPlane) && isLTS(catalog, g.version) {
 			return nil
 		}
 		if g.auto || onIneligible == api.PolicySkip {
-			return Skip(api.ReasonMinorVersionGap, "from %s to %s are more than one minor", m.ControlPlane, g.version)
+			return stage.Skip(api.ReasonMinorVersionGap, "from %s to %s are more than one minor", m.ControlPlane, g.version)
 		}
-		return Fail(api.ReasonMinorSkipNotAllowed, "from %s to %s are more than one minor; upgrade to %d.%d first",
+		return stage.Fail(api.ReasonMinorSkipNotAllowed, "from %s to %s are more than one minor; upgrade to %d.%d first",
 			m.ControlPlane, g.version, m.ControlPlane.Major, m.ControlPlane.Minor+1)
 	default:
 		return nil
@@ -50,16 +51,16 @@ func (g *goal) moveRule(m *Member, catalog *version.Catalog, onIneligible string
 }
 
 // supportRule judges long term support, and for runs of profiles the window of supported minors.
-func (g *goal) supportRule(m *Member, catalog *version.Catalog) *Verdict {
+func (g *goal) supportRule(m *Member, catalog *version.Catalog) *stage.Verdict {
 	if g.kind != api.UpgradeNodeImageOnly && isLTS(catalog, g.version) && !m.Inventory.LongTermSupport {
-		return Fail(api.ReasonLtsRequired, "%s has long term support only, and the member is not on such a plan", g.version)
+		return stage.Fail(api.ReasonLtsRequired, "%s has long term support only, and the member is not on such a plan", g.version)
 	}
 	if !g.auto || m.Inventory.LongTermSupport || m.ControlPlane.IsZero() {
 		return nil
 	}
 	top, ok := catalog.ChannelTarget(api.ChannelRapid, "", false)
 	if ok && m.ControlPlane.Minor < top.Minor-2 {
-		return Skip(api.ReasonUnsupportedVersion, "%s is older than the three minors that are supported, up to %d.%d", m.ControlPlane, top.Major, top.Minor)
+		return stage.Skip(api.ReasonUnsupportedVersion, "%s is older than the three minors that are supported, up to %d.%d", m.ControlPlane, top.Major, top.Minor)
 	}
 	return nil
 }
@@ -69,14 +70,14 @@ func isLTS(catalog *version.Catalog, v version.Version) bool {
 	return ok && r.State == api.ReleaseLTS
 }
 
-func (e *engine) expiredImage(m *moves) *Verdict {
+func (e *engine) expiredImage(m *moves) *stage.Verdict {
 	for i := range m.pools {
 		image, ok := version.ParseImage(m.pools[i].To)
 		if !ok {
 			continue
 		}
 		if age, known := e.view.Catalog.ImageAge(image, e.Now); known && age > imageExpiryAge {
-			return Fail(api.ReasonImageExpired, "pool %s: image %s was published %d days ago, images expire after 90",
+			return stage.Fail(api.ReasonImageExpired, "pool %s: image %s was published %d days ago, images expire after 90",
 				m.pools[i].Pool, m.pools[i].To, int(age.Hours()/24))
 		}
 	}

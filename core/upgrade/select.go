@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"flotilla/core/api"
+	"flotilla/core/stage"
 )
 
 // selection maps stages and groups to the members they select, sorted by name.
@@ -32,7 +33,7 @@ func selectMembers(s *api.RunStrategy, fleet *Fleet) (selection, error) {
 			return out, err
 		}
 		var groups [][]*Member
-		for _, group := range GroupsOf(in) {
+		for _, group := range stage.GroupsOf(in) {
 			inGroup, err := parseSelector(group.MemberSelector)
 			if err != nil {
 				return out, err

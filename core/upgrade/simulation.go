@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"flotilla/core/api"
+	"flotilla/core/stage"
 )
 
 // Assumed is how an operation goes in a simulation.
@@ -27,7 +28,7 @@ type Simulation struct {
 	View   View
 	Now    time.Time
 	// Events of all steps so far.
-	Events []Event
+	Events []stage.Event
 	// Started counts how often each operation id was started.
 	Started map[string]int
 
@@ -55,7 +56,7 @@ func newSimulation(run *api.UpdateRun, status api.UpdateRunStatus, view View, no
 	view.Results = results
 	s := &Simulation{Run: run, Status: status, View: view, Now: now, Started: map[string]int{}, assume: assume}
 	for i := range status.Stages {
-		EachMember(&status.Stages[i], func(m *api.MemberUpdateStatus) {
+		stage.EachMember(&status.Stages[i], func(m *api.MemberUpdateStatus) {
 			if m.Status.State == api.StateRunning {
 				s.expect(m)
 			}
@@ -86,7 +87,7 @@ func (s *Simulation) Advance(end time.Time) bool {
 
 // next is the next instant at which something happens; zero: never.
 func (s *Simulation) next() time.Time {
-	a := Alarm{Now: s.Now.Add(-time.Second)}
+	a := stage.Alarm{Now: s.Now.Add(-time.Second)}
 	a.At(s.wake)
 	if len(s.others) > 0 {
 		a.At(s.others[0].ends)
@@ -145,7 +146,7 @@ func (s *Simulation) observe(name string, inventory api.MemberInventory) {
 // succeed moves a member to where its operation meant to bring it.
 func (s *Simulation) succeed(name string) {
 	m, ok := s.View.Fleet.Member(name)
-	status, found := MemberStatus(&s.Status, name)
+	status, found := stage.MemberStatus(&s.Status, name)
 	if !ok || !found {
 		return
 	}
@@ -178,12 +179,12 @@ func applyMove(p *api.NodePoolFacts, move *api.PoolUpgrade) {
 }
 
 // take keeps what a step decided and plans the results of what it started.
-func (s *Simulation) take(step Decision) {
+func (s *Simulation) take(step stage.Decision) {
 	s.Status, s.wake = step.Status, step.Recheck
 	s.Events = append(s.Events, step.Events...)
 	for _, lock := range step.Take {
 		s.Started[lock.Operation]++
-		if status, ok := MemberStatus(&s.Status, lock.Member); ok {
+		if status, ok := stage.MemberStatus(&s.Status, lock.Member); ok {
 			s.expect(status)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"flotilla/core/api"
+	"flotilla/core/stage"
 	"flotilla/core/version"
 	"flotilla/core/window"
 )
@@ -26,20 +27,20 @@ const PreflightRetry = 5 * time.Minute
 
 // Step decides what happens to a run at an instant: results are recorded, waits and gates whose time
 // has come open, and members start as far as stages, groups, gates, rules and windows allow.
-func Step(run *api.UpdateRun, status *api.UpdateRunStatus, view View, now time.Time) Decision {
+func Step(run *api.UpdateRun, status *api.UpdateRunStatus, view View, now time.Time) stage.Decision {
 	return newEngine(run, status, view, now).Step()
 }
 
 // Operate does what a user asks of a run, and what follows from it at once, or refuses it and changes
 // nothing. Ask is a RunRequest with one of the verbs run-start, run-stop, run-skip, run-approve and
 // run-rerun.
-func Operate(run *api.UpdateRun, status *api.UpdateRunStatus, view View, now time.Time, verb string, ask *api.RunRequest) (Decision, *api.Refusal) {
+func Operate(run *api.UpdateRun, status *api.UpdateRunStatus, view View, now time.Time, verb string, ask *api.RunRequest) (stage.Decision, *api.Refusal) {
 	return newEngine(run, status, view, now).Operate(verb, ask)
 }
 
 // engine is one step of a run in progress, and what it does to its members: upgrades.
 type engine struct {
-	*Run
+	*stage.Run
 	run  *api.UpdateRun
 	view View
 	goal goal
@@ -47,7 +48,7 @@ type engine struct {
 
 func newEngine(run *api.UpdateRun, status *api.UpdateRunStatus, view View, now time.Time) *engine {
 	e := &engine{run: run, view: view, goal: newGoal(run, status)}
-	e.Run = NewTree(status, e, now)
+	e.Run = stage.New(status, e, now)
 	return e
 }
 
@@ -62,7 +63,7 @@ func (e *engine) frozen(m *api.MemberUpdateStatus) *Member {
 }
 
 // Order is that of maintenance windows.
-func (*engine) Order() func(a, b Candidate) int { return ByWindow }
+func (*engine) Order() func(a, b stage.Candidate) int { return stage.ByWindow }
 
 // Opening returns what the member's schedule for the type of upgrade says.
 func (e *engine) Opening(m *api.MemberUpdateStatus) window.Opening {
@@ -74,12 +75,12 @@ func (e *engine) Opening(m *api.MemberUpdateStatus) window.Opening {
 }
 
 // Removed is the verdict on a member that left the fleet, or is leaving it.
-func (e *engine) Removed(m *api.MemberUpdateStatus) *Verdict {
+func (e *engine) Removed(m *api.MemberUpdateStatus) *stage.Verdict {
 	switch f := e.frozen(m); {
 	case f == nil:
-		return Skip(api.ReasonMemberRemoved, "the member left the fleet, or another one bears its name")
+		return stage.Skip(api.ReasonMemberRemoved, "the member left the fleet, or another one bears its name")
 	case f.Leaving:
-		return Skip(api.ReasonMemberRemoved, "the member is leaving the fleet")
+		return stage.Skip(api.ReasonMemberRemoved, "the member is leaving the fleet")
 	default:
 		return nil
 	}

@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"flotilla/core/api"
+	"flotilla/core/stage"
 	"flotilla/core/upgrade"
 )
 
@@ -40,7 +41,7 @@ func TestFailureKeepsWhatTheAgentSaid(t *testing.T) {
 	require.Equal(t, &api.UpdateError{Code: api.ReasonHealthCheckFailed, Target: "m1"}, m.Status.Error, "the message stands with the member")
 	require.Equal(t, "3 of 9 nodes Ready", m.Message)
 	require.Equal(t, api.PoolUpgraded, m.NodeImages[0].Result, "the pool that was done before the failure")
-	require.Equal(t, []upgrade.Lock{{Member: "m1", Operation: id}}, d.Release)
+	require.Equal(t, []stage.Lock{{Member: "m1", Operation: id}}, d.Release)
 
 	s.results[id] = api.UpgradeResult{Operation: id, Outcome: api.OutcomeFailed, Message: "no"}
 	m = upgrade.Step(r.object, &r.status, s.view("r"), s.now).Status.Stages[0].Groups[0].Members[0]
@@ -49,7 +50,7 @@ func TestFailureKeepsWhatTheAgentSaid(t *testing.T) {
 }
 
 func TestEventsAreAudited(t *testing.T) {
-	e := upgrade.Event{
+	e := stage.Event{
 		At: benchNow, Run: "r", Stage: "s", Group: "g", Scope: "member", Name: "m1",
 		From: api.StateRunning, To: api.StateFailed, Reason: api.ReasonTimeout, Message: "no result within 1h0m0s",
 	}
@@ -58,11 +59,11 @@ func TestEventsAreAudited(t *testing.T) {
 		Header: api.NewHeader(api.KindAudit), At: metav1.NewTime(benchNow), Object: "run/r", Type: "Warning",
 		Reason: api.ReasonTimeout, Message: e.String(), By: "runner", Member: "m1",
 	}, e.Audit("runner"))
-	run := upgrade.Event{Run: "r", Scope: "run", From: api.StateRunning, To: api.StateCompleted}
+	run := stage.Event{Run: "r", Scope: "run", From: api.StateRunning, To: api.StateCompleted}
 	require.Equal(t, "run Running -> Completed", run.String())
 	audit := run.Audit("runner")
 	require.Equal(t, []string{"Normal", "Completed", ""}, []string{audit.Type, audit.Reason, audit.Member})
-	long := upgrade.Event{Scope: "run", Message: strings.Repeat("x", 5000)}.Audit("runner")
+	long := stage.Event{Scope: "run", Message: strings.Repeat("x", 5000)}.Audit("runner")
 	packed, err := json.Marshal(long)
 	require.NoError(t, err)
 	require.Less(t, len(packed), 1024)
@@ -81,7 +82,7 @@ func TestDeletingAFailedRunGivesItsLocksBack(t *testing.T) {
 	}}}}}
 	locks, refusal := upgrade.CheckDelete(status)
 	require.Nil(t, refusal)
-	require.Equal(t, []upgrade.Lock{{Member: "m1", Operation: "u/m1/1"}}, locks)
+	require.Equal(t, []stage.Lock{{Member: "m1", Operation: "u/m1/1"}}, locks)
 }
 
 func TestStrategyOfAProfileStays(t *testing.T) {

@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"flotilla/core/api"
-	"flotilla/core/upgrade"
+	"flotilla/core/stage"
 )
 
 // tale is the tree of a run as one knows it who reads its events one after the other.
@@ -19,7 +19,7 @@ type tale struct {
 // requireCausesFirst reads the events of a step and finds at each of them a tree that may be: members and what is
 // between run among parents that run, nothing runs or waits below what has ended, and no level has more members in
 // flight than it allows. The last event leaves the tree that the step decided on.
-func requireCausesFirst(t *testing.T, d *upgrade.Decision) {
+func requireCausesFirst(t *testing.T, d *stage.Decision) {
 	t.Helper()
 	told := &tale{t: t, status: &d.Status, states: map[string]api.UpdateState{}}
 	for i := range d.Events {
@@ -40,7 +40,7 @@ func requireCausesFirst(t *testing.T, d *upgrade.Decision) {
 
 // requireLast finds that nothing is told of what is in a node behind the end of the node, and nothing of a node's
 // beginning behind what began in it.
-func requireLast(t *testing.T, events []upgrade.Event, at int) {
+func requireLast(t *testing.T, events []stage.Event, at int) {
 	t.Helper()
 	e := &events[at]
 	for i := range events {
@@ -55,19 +55,19 @@ func requireLast(t *testing.T, events []upgrade.Event, at int) {
 }
 
 // holds reports whether one event is about something in what the other is about.
-func holds(outer, inner *upgrade.Event) bool {
+func holds(outer, inner *stage.Event) bool {
 	switch outer.Scope {
-	case upgrade.ScopeRun:
-		return inner.Scope != upgrade.ScopeRun
-	case upgrade.ScopeStage:
-		return inner.Stage == outer.Name && inner.Scope != upgrade.ScopeStage
-	case upgrade.ScopeGroup:
-		return inner.Group == outer.Name && inner.Stage == outer.Stage && inner.Scope != upgrade.ScopeGroup
+	case stage.ScopeRun:
+		return inner.Scope != stage.ScopeRun
+	case stage.ScopeStage:
+		return inner.Stage == outer.Name && inner.Scope != stage.ScopeStage
+	case stage.ScopeGroup:
+		return inner.Group == outer.Name && inner.Stage == outer.Stage && inner.Scope != stage.ScopeGroup
 	}
 	return false
 }
 
-func node(e *upgrade.Event) string { return e.Scope + " " + e.Name }
+func node(e *stage.Event) string { return e.Scope + " " + e.Name }
 
 // state is what was told of a node, or what it is where nothing is to be told.
 func (s *tale) state(scope, name string, is api.UpdateState) api.UpdateState {
@@ -79,20 +79,20 @@ func (s *tale) state(scope, name string, is api.UpdateState) api.UpdateState {
 
 func (s *tale) judge(after string) {
 	s.t.Helper()
-	run := s.state(upgrade.ScopeRun, "", s.status.Status.State)
+	run := s.state(stage.ScopeRun, "", s.status.Status.State)
 	for i := range s.status.Stages {
 		st := &s.status.Stages[i]
-		is := s.state(upgrade.ScopeStage, st.Name, st.Status.State)
+		is := s.state(stage.ScopeStage, st.Name, st.Status.State)
 		s.within(after, "stage "+st.Name, is, run)
 		inStage := 0
 		for j := range st.Groups {
 			g := &st.Groups[j]
-			group := s.state(upgrade.ScopeGroup, g.Name, g.Status.State)
+			group := s.state(stage.ScopeGroup, g.Name, g.Status.State)
 			s.within(after, "group "+g.Name, group, is)
 			inGroup := 0
 			for k := range g.Members {
 				m := &g.Members[k]
-				member := s.state(upgrade.ScopeMember, m.Name, m.Status.State)
+				member := s.state(stage.ScopeMember, m.Name, m.Status.State)
 				s.within(after, "member "+m.Name, member, group)
 				if member == api.StateRunning {
 					inGroup++
@@ -116,16 +116,16 @@ func (s *tale) within(after, name string, child, parent api.UpdateState) {
 // ended finds that whatever changed was told.
 func (s *tale) ended() {
 	s.t.Helper()
-	require.Equal(s.t, s.status.Status.State, s.state(upgrade.ScopeRun, "", s.status.Status.State))
+	require.Equal(s.t, s.status.Status.State, s.state(stage.ScopeRun, "", s.status.Status.State))
 	for i := range s.status.Stages {
 		st := &s.status.Stages[i]
-		require.Equal(s.t, st.Status.State, s.state(upgrade.ScopeStage, st.Name, st.Status.State), st.Name)
+		require.Equal(s.t, st.Status.State, s.state(stage.ScopeStage, st.Name, st.Status.State), st.Name)
 		for j := range st.Groups {
 			g := &st.Groups[j]
-			require.Equal(s.t, g.Status.State, s.state(upgrade.ScopeGroup, g.Name, g.Status.State), g.Name)
+			require.Equal(s.t, g.Status.State, s.state(stage.ScopeGroup, g.Name, g.Status.State), g.Name)
 			for k := range g.Members {
 				m := &g.Members[k]
-				require.Equal(s.t, m.Status.State, s.state(upgrade.ScopeMember, m.Name, m.Status.State), m.Name)
+				require.Equal(s.t, m.Status.State, s.state(stage.ScopeMember, m.Name, m.Status.State), m.Name)
 			}
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"flotilla/core/api"
+	"flotilla/core/stage"
 	"flotilla/core/upgrade"
 	"flotilla/core/version"
 )
@@ -29,15 +30,15 @@ type world struct {
 	runs     map[string]*worldRun
 	profiles map[string]*worldProfile
 	plans    map[string]*api.UpdateStrategy
-	locks    map[string]upgrade.Lock // by member
-	owners   map[string]string       // member -> run
+	locks    map[string]stage.Lock // by member
+	owners   map[string]string     // member -> run
 	results  map[string]api.UpgradeResult
 	due      []worldResult
 	agents   map[string]behaviour
 	executed map[string]int // operation id -> times an agent executed it
-	events   []upgrade.Event
-	watch    func(w *world)                                 // called after every instant
-	guard    func(w *world, run string, d upgrade.Decision) // called before a decision is carried out
+	events   []stage.Event
+	watch    func(w *world)                               // called after every instant
+	guard    func(w *world, run string, d stage.Decision) // called before a decision is carried out
 	uids     int
 }
 
@@ -72,7 +73,7 @@ func newWorld(t *testing.T, now time.Time) *world {
 	t.Helper()
 	return &world{
 		t: t, now: now, fleet: upgrade.NewFleet(time.LoadLocation), runs: map[string]*worldRun{}, profiles: map[string]*worldProfile{},
-		plans: map[string]*api.UpdateStrategy{}, locks: map[string]upgrade.Lock{}, owners: map[string]string{},
+		plans: map[string]*api.UpdateStrategy{}, locks: map[string]stage.Lock{}, owners: map[string]string{},
 		results: map[string]api.UpgradeResult{}, agents: map[string]behaviour{}, executed: map[string]int{},
 	}
 }
@@ -110,7 +111,7 @@ func (w *world) create(run *api.UpdateRun) *api.Refusal {
 
 // apply does what a decision says, as a hub does: locks first, all or none; then the status; then the
 // commands that follow from the status.
-func (w *world) apply(name string, d upgrade.Decision) {
+func (w *world) apply(name string, d stage.Decision) {
 	r := w.runs[name]
 	if w.guard != nil {
 		w.guard(w, name, d)
@@ -198,7 +199,7 @@ func (w *world) upgraded(member, run string) {
 	if !inFleet || !exists {
 		return
 	}
-	status, ok := upgrade.MemberStatus(&r.status, member)
+	status, ok := stage.MemberStatus(&r.status, member)
 	require.True(w.t, ok)
 	inventory := m.Inventory
 	if status.ToVersion != "" {
@@ -346,5 +347,5 @@ func (w *world) adopt(made *upgrade.NewRun) {
 
 // note puts a line of the world's own among the events.
 func (w *world) note(format string, args ...any) {
-	w.events = append(w.events, upgrade.Event{At: w.now, Scope: "note", Message: fmt.Sprintf(format, args...)})
+	w.events = append(w.events, stage.Event{At: w.now, Scope: "note", Message: fmt.Sprintf(format, args...)})
 }

@@ -12,7 +12,7 @@ import (
 
 	"flotilla/bus"
 	"flotilla/core/api"
-	"flotilla/core/upgrade"
+	"flotilla/core/stage"
 	"flotilla/hub/door"
 	"flotilla/tests/elsewhen"
 )
@@ -74,7 +74,7 @@ func TestStatusListsWhatRunsNeedOfPeople(t *testing.T) {
 	}
 	require.Empty(t, problems(), "the runner may still take them up")
 	gate := ""
-	h.taken("r1", true, func(s *api.UpdateRunStatus) { gate = upgrade.Gates(s)[0].Name })
+	h.taken("r1", true, func(s *api.UpdateRunStatus) { gate = stage.Gates(s)[0].Name })
 	require.Equal(t, []string{"run/r1 WaitsForGate: waits for an approval before stage canary: ready?"}, problems())
 	status := must[api.FleetStatus](h, api.VerbStatus, struct{}{})
 	require.Equal(t, "flotilla run approve r1 --gate "+gate, status.Problems[0].Next)

@@ -7,7 +7,7 @@ import (
 
 	"flotilla/bus/bustest"
 	"flotilla/core/api"
-	"flotilla/core/upgrade"
+	"flotilla/core/stage"
 	"flotilla/hub/runner"
 	"flotilla/tests/elsewhen"
 )
@@ -22,7 +22,7 @@ func TestARunningMemberThatFallsSilentIsNamed(t *testing.T) {
 	says := func(want bool) {
 		bustest.Eventually(t, func() error {
 			status, _, _ := y.runs.Get("r1")
-			m, _ := upgrade.MemberStatus(&status, "berlin")
+			m, _ := stage.MemberStatus(&status, "berlin")
 			if strings.Contains(m.Message, "the upgrade cannot be followed") != want {
 				return fmt.Errorf("the message is %q", m.Message)
 			}

@@ -8,7 +8,7 @@ import (
 
 	"flotilla/bus/store"
 	"flotilla/core/api"
-	"flotilla/core/upgrade"
+	"flotilla/core/stage"
 )
 
 // ownerPrefix opens the owner of a lock that a run holds, "run web-1".
@@ -20,7 +20,7 @@ func runOf(owner string) (string, bool) { return strings.CutPrefix(owner, ownerP
 
 // lockOps are the writes that give back and take the locks of a decision. A lock that one operation of
 // a run gives back and its next one takes changes hands in one write.
-func (r *Runner) lockOps(step *upgrade.Decision, run string, now time.Time) []store.Op {
+func (r *Runner) lockOps(step *stage.Decision, run string, now time.Time) []store.Op {
 	freed := map[string]store.Op{}
 	for _, lock := range step.Release {
 		if op, held := r.records.locks.Release(lock.Member, lock.Operation); held {

@@ -9,6 +9,7 @@ import (
 
 	"flotilla/bus/store"
 	"flotilla/core/api"
+	"flotilla/core/stage"
 	"flotilla/core/upgrade"
 	"flotilla/subjects"
 )
@@ -136,7 +137,7 @@ func (r *Runner) adopt(ctx context.Context, made *upgrade.NewRun, start bool, by
 	}
 	now := r.options.Now()
 	ops = append(ops, entered)
-	var step upgrade.Decision
+	var step stage.Decision
 	if start {
 		view, err := r.viewFor("")
 		if err != nil {

@@ -10,6 +10,7 @@ import (
 	"flotilla/bus"
 	"flotilla/bus/store"
 	"flotilla/core/api"
+	"flotilla/core/stage"
 	"flotilla/core/upgrade"
 	"flotilla/subjects"
 )
@@ -126,7 +127,7 @@ func runObject(name string) string { return subjects.KindRun + "/" + name }
 
 // carry writes what was decided about a run: its status with the locks it gives back and takes, all or
 // nothing. A decision that changes nothing writes nothing. What was asked for is told first.
-func (r *Runner) carry(ctx context.Context, s *situation, step *upgrade.Decision, by api.Caller, asked ...api.Audit) error {
+func (r *Runner) carry(ctx context.Context, s *situation, step *stage.Decision, by api.Caller, asked ...api.Audit) error {
 	r.waiters.set(s.name, &step.Status)
 	if !step.Changed {
 		r.store.Audit.Record(asked...)
@@ -144,7 +145,7 @@ func (r *Runner) carry(ctx context.Context, s *situation, step *upgrade.Decision
 
 // fit writes the status of a run with the locks of its step, and tells of it. One that is too large goes
 // without ever more of what is only for people to read, so that no result and no stop is refused for it.
-func (r *Runner) fit(ctx context.Context, s *situation, step *upgrade.Decision, told []api.Audit) (uint64, error) {
+func (r *Runner) fit(ctx context.Context, s *situation, step *stage.Decision, told []api.Audit) (uint64, error) {
 	whole, locks := step.Status, r.lockOps(step, s.name, s.now)
 	for weight := 0; ; weight++ {
 		ops := append(slices.Clip(locks), r.records.runs.Put(s.name, &step.Status, s.revision))
@@ -152,15 +153,15 @@ func (r *Runner) fit(ctx context.Context, s *situation, step *upgrade.Decision, 
 		if err == nil {
 			return revisions[len(revisions)-1], nil
 		}
-		if !errors.Is(err, bus.ErrTooLarge) || weight == upgrade.Weights {
+		if !errors.Is(err, bus.ErrTooLarge) || weight == stage.Weights {
 			return 0, err
 		}
-		step.Status = upgrade.Lighter(whole, weight+1)
+		step.Status = stage.Lighter(whole, weight+1)
 		r.options.Log.Warn().Str("run", s.name).Int("weight", weight+1).Msg("record too large; its history is shortened")
 	}
 }
 
-func audits(events []upgrade.Event, by api.Caller) []api.Audit {
+func audits(events []stage.Event, by api.Caller) []api.Audit {
 	out := make([]api.Audit, len(events))
 	for i := range events {
 		out[i] = by.Audit(events[i].Audit(by.Name))
@@ -170,7 +171,7 @@ func audits(events []upgrade.Event, by api.Caller) []api.Audit {
 
 // recheck is when a run is to be looked at again: when its step asks for it, and now and then while it
 // is under way or waits for a time.
-func (r *Runner) recheck(step *upgrade.Decision) time.Time {
+func (r *Runner) recheck(step *stage.Decision) time.Time {
 	state := step.Status.Status.State
 	if !state.Active() && state != api.StateStopping && step.Recheck.IsZero() {
 		return time.Time{}

@@ -12,6 +12,7 @@ import (
 	"flotilla/bus/bustest"
 	"flotilla/bus/store"
 	"flotilla/core/api"
+	"flotilla/core/stage"
 	"flotilla/core/upgrade"
 	"flotilla/hub/runner"
 	"flotilla/subjects"
@@ -67,7 +68,7 @@ func TestProgressIsTakenIn(t *testing.T) {
 	y.result("r1", "berlin", y.operation("r1", "berlin"), api.OutcomeRunning, "halfway")
 	bustest.Eventually(t, func() error {
 		status, _, _ := y.runs.Get("r1")
-		if m, _ := upgrade.MemberStatus(&status, "berlin"); m.Status.State != api.StateRunning || m.Message != "0 % done: halfway" {
+		if m, _ := stage.MemberStatus(&status, "berlin"); m.Status.State != api.StateRunning || m.Message != "0 % done: halfway" {
 			return errors.New(string(m.Status.State) + ": " + m.Message)
 		}
 		return nil
@@ -107,7 +108,7 @@ func TestTwoRunsOnOneMember(t *testing.T) {
 	y.start("r1")
 	y.start("r2")
 	status := y.eventually("r2", "Pending: berlin Pending LockedByRun")
-	m, _ := upgrade.MemberStatus(&status, "berlin")
+	m, _ := stage.MemberStatus(&status, "berlin")
 	require.Equal(t, "run r1 holds the member", m.Message)
 	y.held("uid-r1/berlin/1")
 	y.conclude("r1", "berlin", api.OutcomeSucceeded)
@@ -151,7 +152,7 @@ func TestADisruptionThatHoldsAMemberIsNamed(t *testing.T) {
 		t.Helper()
 		bustest.Eventually(t, func() error {
 			status := y.eventually("r1", "Pending: berlin Pending LockedByRun")
-			if m, _ := upgrade.MemberStatus(&status, "berlin"); m.Message != want {
+			if m, _ := stage.MemberStatus(&status, "berlin"); m.Message != want {
 				return fmt.Errorf("the message is %q, wanted %q", m.Message, want)
 			}
 			return nil
@@ -263,7 +264,7 @@ func TestARestartGoesOn(t *testing.T) {
 	y.conclude("r1", "oslo", api.OutcomeSucceeded)
 	status := y.eventually("r1", "Completed: berlin Completed, oslo Completed")
 	for _, member := range []string{"berlin", "oslo"} {
-		m, _ := upgrade.MemberStatus(&status, member)
+		m, _ := stage.MemberStatus(&status, member)
 		require.Equal(t, 1, m.Attempt)
 	}
 	y.held()
@@ -342,6 +343,6 @@ func TestATimerGoesOff(t *testing.T) {
 	y.conclude("r1", "berlin", api.OutcomeSucceeded)
 	y.eventually("r1", "Running: berlin Completed, oslo Running")
 	status, _, _ := y.runs.Get("r1")
-	oslo, _ := upgrade.MemberStatus(&status, "oslo")
+	oslo, _ := stage.MemberStatus(&status, "oslo")
 	require.False(t, oslo.Status.StartTime.Before(&status.Stages[0].Wait.Deadline))
 }

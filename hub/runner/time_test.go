@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"flotilla/core/api"
-	"flotilla/core/upgrade"
+	"flotilla/core/stage"
 	"flotilla/hub/runner"
 	"flotilla/subjects"
 )
@@ -29,7 +29,7 @@ func TestAWindowOpensAndCloses(t *testing.T) {
 	y.updateRun("r1", toNew(1))
 	y.start("r1")
 	status := y.eventually("r1", "Pending: berlin Pending MaintenanceWindowClosed, oslo Pending MaintenanceWindowClosed")
-	berlin, _ := upgrade.MemberStatus(&status, "berlin")
+	berlin, _ := stage.MemberStatus(&status, "berlin")
 	require.Equal(t, "2026-11-21T00:00:00Z", berlin.NextEligibleTime.UTC().Format(time.RFC3339))
 
 	c.set(t, "2026-11-20T23:59:59Z")
@@ -57,7 +57,7 @@ func TestAWindowThatOpenedWhileNoHubWasThere(t *testing.T) {
 	c.set(t, "2026-11-21T02:30:00Z")
 	y.run()
 	status := y.eventually("r1", "Running: berlin Running")
-	berlin, _ := upgrade.MemberStatus(&status, "berlin")
+	berlin, _ := stage.MemberStatus(&status, "berlin")
 	require.Equal(t, "2026-11-21T02:30:00Z", berlin.Status.StartTime.UTC().Format(time.RFC3339))
 }
 
@@ -95,7 +95,7 @@ func TestALateResultIsKept(t *testing.T) {
 	y.result("r1", "berlin", "uid-r1/berlin/1", api.OutcomeSucceeded, "at last")
 	status := y.eventually("r1", "Running: berlin Running")
 	y.held("uid-r1/berlin/2")
-	berlin, _ := upgrade.MemberStatus(&status, "berlin")
+	berlin, _ := stage.MemberStatus(&status, "berlin")
 	require.Equal(t, 2, berlin.Attempt)
 	late := berlin.History[len(berlin.History)-1]
 	require.True(t, late.Late)

@@ -10,6 +10,7 @@ import (
 
 	"flotilla/bus"
 	"flotilla/core/api"
+	"flotilla/core/stage"
 	"flotilla/core/upgrade"
 )
 
@@ -132,7 +133,7 @@ func remember(ids []string, id string) []string {
 }
 
 func (r *Runner) answer(s *situation) *api.RunResponse {
-	return &api.RunResponse{Run: s.name, State: s.status.Status.State, Next: upgrade.Next(s.status), Warnings: s.status.Warnings}
+	return &api.RunResponse{Run: s.name, State: s.status.Status.State, Next: stage.Next(s.status), Warnings: s.status.Warnings}
 }
 
 // version is the resourceVersion of a record's revision.

@@ -18,7 +18,7 @@ import (
 	"flotilla/bus/store"
 	"flotilla/bus/streams"
 	"flotilla/core/api"
-	"flotilla/core/upgrade"
+	"flotilla/core/stage"
 	"flotilla/hub/door"
 	"flotilla/hub/runner"
 	"flotilla/subjects"
@@ -240,7 +240,7 @@ func (y *yard) conclude(run, member, outcome string) {
 func (y *yard) operation(run, member string) string {
 	y.t.Helper()
 	status, _, _ := y.runs.Get(run)
-	m, found := upgrade.MemberStatus(&status, member)
+	m, found := stage.MemberStatus(&status, member)
 	require.True(y.t, found, "%s is in run %s", member, run)
 	return m.OperationID
 }

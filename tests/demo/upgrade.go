@@ -15,7 +15,7 @@ import (
 	"flotilla/bus"
 	"flotilla/configs"
 	"flotilla/core/api"
-	"flotilla/core/upgrade"
+	"flotilla/core/stage"
 	"flotilla/hub/flotilla/cli/session"
 )
 
@@ -195,7 +195,7 @@ func (d *demo) run(ctx context.Context, state api.UpdateState, members map[strin
 	}
 	var faults []error
 	for _, name := range slices.Sorted(maps.Keys(members)) {
-		m, found := upgrade.MemberStatus(status, name)
+		m, found := stage.MemberStatus(status, name)
 		if !found {
 			faults = append(faults, fmt.Errorf("member %s is not in the run", name))
 			continue
@@ -214,7 +214,7 @@ func (d *demo) reasons(ctx context.Context, want map[string]string) error {
 		return err
 	}
 	for name, reason := range want {
-		if m, _ := upgrade.MemberStatus(status, name); m == nil || m.Reason != reason {
+		if m, _ := stage.MemberStatus(status, name); m == nil || m.Reason != reason {
 			return fmt.Errorf("member %s has not the reason %s: %+v", name, reason, m)
 		}
 	}

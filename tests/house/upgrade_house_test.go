@@ -24,7 +24,7 @@ import (
 	"flotilla/bus/server"
 	"flotilla/bus/store"
 	"flotilla/core/api"
-	"flotilla/core/upgrade"
+	"flotilla/core/stage"
 	"flotilla/hub/dispatcher"
 	"flotilla/hub/disruptor"
 	"flotilla/hub/door"
@@ -147,7 +147,7 @@ func (h *house) begun(t *testing.T, name string, count int) {
 func (h *house) requireOneEach(t *testing.T, status *api.UpdateRunStatus) {
 	t.Helper()
 	for name, member := range h.members {
-		m, found := upgrade.MemberStatus(status, name)
+		m, found := stage.MemberStatus(status, name)
 		require.True(t, found)
 		require.Equal(t, 1, m.Attempt, name)
 		require.Equal(t, []string{m.OperationID}, member.UpgradesBegun(), "upgrades begun on %s", name)

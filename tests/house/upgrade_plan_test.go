@@ -21,6 +21,7 @@ import (
 	"flotilla/bus/bustest"
 	"flotilla/configs"
 	"flotilla/core/api"
+	"flotilla/core/stage"
 	"flotilla/core/upgrade"
 )
 
@@ -237,7 +238,7 @@ spec:
 	h.goesAs(t, clock, "spring", plan.Events)
 	status := h.runIs(t, "spring", "Completed: c1 Completed, a1 Completed, a2 Completed, b1 Completed, b2 Completed, b3 Skipped")
 	for i := range plan.Members {
-		m, found := upgrade.MemberStatus(&status, plan.Members[i].Name)
+		m, found := stage.MemberStatus(&status, plan.Members[i].Name)
 		require.True(t, found)
 		require.Equal(t, plan.Members[i].To == "", m.Attempt == 0, m.Name)
 		if m.Attempt > 0 {
@@ -263,7 +264,7 @@ func (h *house) goesAs(t *testing.T, clock *fleetClock, run string, foretold []u
 		for ; i < len(foretold) && foretold[i].At.Time.Equal(at); i++ {
 			e := &foretold[i]
 			soFar = append(soFar, happening{at.UTC().Format(time.RFC3339), e.Scope, e.Name, string(e.State), e.Reason})
-			if e.Scope == upgrade.ScopeGate && e.State == api.StateCompleted {
+			if e.Scope == stage.ScopeGate && e.State == api.StateCompleted {
 				h.approve(t, run, e.Name)
 			}
 		}
@@ -289,7 +290,7 @@ func (h *house) until(t *testing.T, run string, want []happening) {
 			return err
 		}
 		for name, member := range h.members {
-			if m, _ := upgrade.MemberStatus(&status, name); len(member.UpgradesBegun()) != m.Attempt {
+			if m, _ := stage.MemberStatus(&status, name); len(member.UpgradesBegun()) != m.Attempt {
 				return fmt.Errorf("%s has not begun", name)
 			}
 		}

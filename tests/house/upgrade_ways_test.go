@@ -12,7 +12,7 @@ import (
 
 	"flotilla/bus/bustest"
 	"flotilla/core/api"
-	"flotilla/core/upgrade"
+	"flotilla/core/stage"
 	"flotilla/tests/elsewhen"
 )
 
@@ -83,13 +83,13 @@ func TestTwoRunsOnOneMember(t *testing.T) {
 	h.begun(t, "berlin", 1)
 	h.operate(t, api.VerbRunStart, "r2")
 	status := h.runIs(t, "r2", "Pending: berlin Pending")
-	waiting, _ := upgrade.MemberStatus(&status, "berlin")
+	waiting, _ := stage.MemberStatus(&status, "berlin")
 	require.Contains(t, []string{api.ReasonLockedByRun, api.ReasonOperationInProgress}, waiting.Reason)
 	h.resume("berlin")
 	first := h.runIs(t, "r1", "Completed: berlin Completed")
 	h.requireOneEach(t, &first)
 	second := h.runIs(t, "r2", "Skipped: berlin Skipped")
-	berlin, _ := upgrade.MemberStatus(&second, "berlin")
+	berlin, _ := stage.MemberStatus(&second, "berlin")
 	require.Equal(t, api.ReasonAlreadyAtTarget, berlin.Reason)
 	require.Len(t, h.members["berlin"].UpgradesBegun(), 1)
 }

@@ -8,6 +8,7 @@ import (
 
 	"flotilla/bus/store"
 	"flotilla/core/api"
+	"flotilla/core/stage"
 	"flotilla/core/upgrade"
 	"flotilla/hub/door/records"
 )
@@ -35,7 +36,7 @@ func (v *View) renderUpgrade(entry *store.Entry[api.Spec], brief bool) (json.Raw
 	switch spec := &entry.Value; spec.Object.Kind {
 	case api.KindUpdateRun:
 		if status := v.records.RunStatus(spec); status != nil {
-			explained := upgrade.Explained(status)
+			explained := stage.Explained(status)
 			if brief {
 				leaveOutSettled(&explained)
 			}
@@ -67,7 +68,7 @@ func (v *View) gates() []api.Gate {
 	var gates []api.Gate
 	for _, run := range v.records.Specs[api.KindUpdateRun].All() {
 		if status := v.records.RunStatus(&run.Value); status != nil {
-			gates = append(gates, upgrade.Gates(status)...)
+			gates = append(gates, stage.Gates(status)...)
 		}
 	}
 	return gates

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"flotilla/core/api"
-	"flotilla/core/upgrade"
+	"flotilla/core/stage"
 	"flotilla/hub/flotilla/cli/session"
 )
 
@@ -76,7 +76,7 @@ func pendingGates(run *api.UpdateRun) []api.Gate {
 		return nil
 	}
 	var pending []api.Gate
-	for _, g := range upgrade.Gates(run.Status) {
+	for _, g := range stage.Gates(run.Status) {
 		if g.Status.State == api.StatePending {
 			pending = append(pending, g)
 		}

@@ -11,7 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"flotilla/core/api"
-	"flotilla/core/upgrade"
+	"flotilla/core/stage"
 	"flotilla/hub/flotilla/cli/clitest"
 	"flotilla/hub/flotilla/cli/resource"
 	"flotilla/hub/flotilla/cli/session"
@@ -130,7 +130,7 @@ func TestNextCommandOfARun(t *testing.T) {
 	} {
 		run := clitest.SpringRun(t)
 		c.change(run.Status)
-		require.Equal(t, c.want, upgrade.Next(run.Status))
+		require.Equal(t, c.want, stage.Next(run.Status))
 	}
 }
 

@@ -8,8 +8,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"flotilla/core/api"
+	"flotilla/core/stage"
 	"flotilla/core/strict"
-	"flotilla/core/upgrade"
 	"flotilla/hub/flotilla/cli/session"
 )
 
@@ -60,7 +60,7 @@ func (f *stageFlags) strategy() (*api.RunStrategy, error) {
 		b.strategy.Stages = append(b.strategy.Stages, stage)
 	}
 	if len(b.strategy.Stages) == 0 {
-		b.strategy.Stages = []api.UpdateStage{{Name: upgrade.DefaultName}}
+		b.strategy.Stages = []api.UpdateStage{{Name: stage.DefaultName}}
 	}
 	for _, text := range f.groups {
 		if err := b.group(text); err != nil {

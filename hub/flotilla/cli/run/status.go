@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"flotilla/core/api"
-	"flotilla/core/upgrade"
+	"flotilla/core/stage"
 	"flotilla/hub/flotilla/cli/resource"
 	"flotilla/hub/flotilla/cli/session"
 )
@@ -138,7 +138,7 @@ func (a commands) runOutcome(run *api.UpdateRun) error {
 		return session.Different()
 	}
 	a.Notes(run.Status.Warnings)
-	a.Next("%s", upgrade.Next(run.Status))
+	a.Next("%s", stage.Next(run.Status))
 	switch state := run.Status.Status.State; {
 	case state == api.StateFailed, run.Status.FailureCount > 0 && state.Done():
 		return &session.Failure{Code: session.ExitPartial}

@@ -10,7 +10,7 @@ import (
 
 	"flotilla/core/api"
 	"flotilla/core/plan"
-	"flotilla/core/upgrade"
+	"flotilla/core/stage"
 	"flotilla/core/window"
 	"flotilla/hub/flotilla/cli/session"
 	"flotilla/hub/flotilla/cli/show"
@@ -54,12 +54,12 @@ func (o outlook) text(now time.Time) string {
 
 // runTree lists the rows of a run in the order of its strategy.
 func runTree(run *api.UpdateRun, expected outlook, now time.Time) []treeRow {
-	status := upgrade.Explained(run.Status)
+	status := stage.Explained(run.Status)
 	rows := []treeRow{{
 		scope: "run", name: run.Name, state: status.Status.State, done: status.Finished - status.FailureCount, total: status.Members,
 		detail: runDetail(run, &status, expected, now),
 	}}
-	current := upgrade.CurrentStage(&status)
+	current := stage.CurrentStage(&status)
 	for i := range status.Stages {
 		rows = append(rows, stageRows(&status.Stages[i], i == current, now)...)
 	}

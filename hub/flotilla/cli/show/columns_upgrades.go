@@ -7,7 +7,7 @@ import (
 
 	"flotilla/core/api"
 	"flotilla/core/plan"
-	"flotilla/core/upgrade"
+	"flotilla/core/stage"
 	"flotilla/core/version"
 	"flotilla/core/window"
 	"flotilla/hub/flotilla/cli/session"
@@ -104,7 +104,7 @@ func gateColumns(g *api.Gate, now time.Time) []Column {
 
 // runStage is the stage that is under way, "2/3 prod".
 func runStage(status *api.UpdateRunStatus) string {
-	i := upgrade.CurrentStage(status)
+	i := stage.CurrentStage(status)
 	if i < 0 || status.Status.State == api.StateNotStarted {
 		return ""
 	}
@@ -116,7 +116,7 @@ func waitingOn(status *api.UpdateRunStatus) string {
 	if status.BlockedBy != "" && status.Status.State == api.StateNotStarted {
 		return "run " + status.BlockedBy
 	}
-	waits := upgrade.WaitsFor(status)
+	waits := stage.WaitsFor(status)
 	if len(waits) == 0 {
 		return ""
 	}

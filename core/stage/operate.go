@@ -1,4 +1,4 @@
-package upgrade
+package stage
 
 import (
 	"fmt"
@@ -57,7 +57,7 @@ func (r *Run) startRun(ask *api.RunRequest) (noop bool, refusal *api.Refusal) {
 		}
 		return true, nil
 	case api.StateStopping:
-		return false, r.wrongState("it can be started once it has stopped", show(&r.Status))
+		return false, r.wrongState("it can be started once it has stopped", Show(&r.Status))
 	case api.StateCompleted, api.StateSkipped:
 		return false, r.wrongState("it is finished, and rerun takes up chosen members", again(&r.Status))
 	case api.StateNotStarted:
@@ -103,14 +103,14 @@ func (r *Run) stopRun() (noop bool, refusal *api.Refusal) {
 	case api.StateStopping, api.StateStopped:
 		return true, nil
 	default:
-		return false, r.wrongState("there is nothing to stop", show(&r.Status))
+		return false, r.wrongState("there is nothing to stop", Show(&r.Status))
 	}
 }
 
 // approve completes a gate that waits; a scheduled start is let go early.
 func (r *Run) approve(gate, by string) *api.Refusal {
 	if !r.Status.Status.State.Active() {
-		next := show(&r.Status)
+		next := Show(&r.Status)
 		if state := r.Status.Status.State; state != api.StateStopping && !state.Done() {
 			next = "flotilla run start " + r.Status.Run
 		}

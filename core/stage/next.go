@@ -1,4 +1,4 @@
-package upgrade
+package stage
 
 import (
 	"fmt"
@@ -41,8 +41,8 @@ func waitingApproval(status *api.UpdateRunStatus) string {
 	return found
 }
 
-// show is the command that shows a run, and follows it while it goes on.
-func show(status *api.UpdateRunStatus) string {
+// Show is the command that shows a run, and follows it while it goes on.
+func Show(status *api.UpdateRunStatus) string {
 	if state := status.Status.State; state.Active() || state == api.StateStopping {
 		return "flotilla run status " + status.Run + " --watch"
 	}
@@ -61,5 +61,5 @@ func again(status *api.UpdateRunStatus) string {
 			return fmt.Sprintf("flotilla run rerun %s --members %s", status.Run, set)
 		}
 	}
-	return show(status)
+	return Show(status)
 }

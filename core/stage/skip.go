@@ -1,4 +1,4 @@
-package upgrade
+package stage
 
 import (
 	"fmt"
@@ -14,10 +14,10 @@ import (
 func (r *Run) skipTargets(targets []api.SkipTarget) *api.Refusal {
 	switch r.Status.Status.State {
 	case api.StateStopping, api.StateCompleted, api.StateSkipped:
-		return r.wrongState("nothing in it can be skipped", show(&r.Status))
+		return r.wrongState("nothing in it can be skipped", Show(&r.Status))
 	}
 	if len(targets) == 0 {
-		return &api.Refusal{Code: api.CodeInvalidArgument, Message: "nothing to skip was named, expected targets such as member/oslo or stage/prod", Next: show(&r.Status)}
+		return &api.Refusal{Code: api.CodeInvalidArgument, Message: "nothing to skip was named, expected targets such as member/oslo or stage/prod", Next: Show(&r.Status)}
 	}
 	var actions []func()
 	var refused []*api.Refusal
@@ -43,7 +43,7 @@ func (r *Run) refuseTargets(refused []*api.Refusal) *api.Refusal {
 	for i := range refused {
 		messages[i] = refused[i].Message
 	}
-	return &api.Refusal{Code: refused[0].Code, Message: strings.Join(messages, "; "), Next: show(&r.Status)}
+	return &api.Refusal{Code: refused[0].Code, Message: strings.Join(messages, "; "), Next: Show(&r.Status)}
 }
 
 // findTarget returns what skipping a target does, or why it cannot be skipped.

@@ -1,4 +1,4 @@
-package upgrade
+package stage
 
 import (
 	"strings"
@@ -13,7 +13,7 @@ const Weights = 4
 // to Weights: first the history goes without messages, then the history itself, then messages are cut to
 // 64 bytes, at last there are none. Whatever decisions rest on stays. The one that was given is unchanged.
 func Lighter(status api.UpdateRunStatus, weight int) api.UpdateRunStatus {
-	r := NewTree(&status, nil, status.Status.StartTime.Time)
+	r := New(&status, nil, status.Status.StartTime.Time)
 	for i := range r.Status.Stages {
 		EachMember(r.Own(i), func(m *api.MemberUpdateStatus) { lighten(m, weight) })
 	}

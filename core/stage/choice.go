@@ -1,4 +1,4 @@
-package upgrade
+package stage
 
 import (
 	"fmt"
@@ -17,7 +17,7 @@ func (r *Run) checkChoice(names []string) *api.Refusal {
 			return &api.Refusal{
 				Code:    api.CodeInvalidArgument,
 				Message: fmt.Sprintf("found %q, expected a member of run %s or some of %s", name, r.Status.Run, strings.Join(rerunSets, ", ")),
-				Next:    show(&r.Status),
+				Next:    Show(&r.Status),
 			}
 		}
 	}

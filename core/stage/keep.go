@@ -1,4 +1,4 @@
-package upgrade
+package stage
 
 import (
 	"slices"
@@ -99,7 +99,7 @@ func keepSkips(fresh, old []api.StageStatus) {
 func (r *Run) rebase() {
 	was := *r.was
 	was.Stages = make([]api.StageStatus, len(r.Status.Stages))
-	copied := NewTree(&r.Status, nil, r.Now)
+	copied := New(&r.Status, nil, r.Now)
 	for i := range was.Stages {
 		was.Stages[i] = *copied.Own(i)
 	}

@@ -1,4 +1,4 @@
-package upgrade
+package stage
 
 import (
 	"cmp"
@@ -18,7 +18,7 @@ func (r *Run) rerun(ask *api.RunRequest) *api.Refusal {
 	case api.StateNotStarted:
 		return r.wrongState("it has to be started first", "flotilla run start "+r.Status.Run)
 	case api.StateStopping:
-		return r.wrongState("members can be taken up again once it has stopped", show(&r.Status))
+		return r.wrongState("members can be taken up again once it has stopped", Show(&r.Status))
 	default:
 		return r.wrongState("it has to be stopped first", "flotilla run stop "+r.Status.Run)
 	}

@@ -1,4 +1,4 @@
-package upgrade
+package stage
 
 import (
 	"fmt"
@@ -10,7 +10,7 @@ import (
 // Explained returns a status in which every member carries a reason and a message. The record leaves
 // them out where they follow from the tree: before a member's turn, while it runs, when it is done.
 func Explained(status *api.UpdateRunStatus) api.UpdateRunStatus {
-	r := NewTree(status, nil, status.Status.StartTime.Time)
+	r := New(status, nil, status.Status.StartTime.Time)
 	current := CurrentStage(status)
 	for i := range r.Status.Stages {
 		s := r.Own(i)

@@ -1,4 +1,4 @@
-package upgrade
+package stage
 
 import (
 	"time"
@@ -63,9 +63,9 @@ type Run struct {
 	take    []Lock
 }
 
-// NewTree begins a step at an instant. The status that is given stays as it is. Without work the tree
+// New begins a step at an instant. The status that is given stays as it is. Without work the tree
 // can be read and changed, and goes nowhere.
-func NewTree(status *api.UpdateRunStatus, work Work, now time.Time) *Run {
+func New(status *api.UpdateRunStatus, work Work, now time.Time) *Run {
 	r := &Run{Status: *status, Now: now.UTC().Truncate(time.Second), was: status, work: work}
 	r.Status.Stages = append([]api.StageStatus(nil), status.Stages...)
 	r.owned = make([]bool, len(r.Status.Stages))

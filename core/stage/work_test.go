@@ -1,0 +1,142 @@
+package stage_test
+
+import (
+	"cmp"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"flotilla/core/api"
+	"flotilla/core/stage"
+	"flotilla/core/window"
+)
+
+// rollout is work that is no upgrade: content goes to members in the order of a number that each bears;
+// one on which it does not become available fails nobody, and is stuck until it does.
+type rollout struct {
+	*stage.Run
+	rank      map[string]int
+	available map[string]bool
+}
+
+const patience = 5 * time.Minute
+
+func (*rollout) Begin() *api.Refusal { return nil }
+
+func (w *rollout) Record(p stage.Place) {
+	switch m := w.At(p); {
+	case w.available[m.Name]:
+		m = w.Change(p)
+		m.Reason, m.Message = "", "available"
+		w.Unlock(m)
+		w.Enter(&m.Status, api.StateCompleted)
+	case !w.Now.Before(m.Status.StartTime.Add(patience)):
+		w.Say(p, "stuck, not available for "+patience.String())
+	}
+}
+
+func (*rollout) Removed(*api.MemberUpdateStatus) *stage.Verdict { return nil }
+
+func (*rollout) Opening(*api.MemberUpdateStatus) window.Opening {
+	return window.Opening{Class: window.None}
+}
+
+func (w *rollout) Order() func(a, b stage.Candidate) int {
+	return func(a, b stage.Candidate) int { return cmp.Compare(w.rank[a.Status.Name], w.rank[b.Status.Name]) }
+}
+
+func (*rollout) Check(*api.MemberUpdateStatus, window.Opening) stage.Verdict {
+	return stage.Verdict{State: api.StateRunning, Message: "snapshot 7"}
+}
+
+func (w *rollout) LockEnd(m *api.MemberUpdateStatus) time.Time { return m.Status.CompletedTime.Time }
+
+// journey is a rollout over time.
+type journey struct {
+	rollout
+	t      *testing.T
+	status api.UpdateRunStatus
+	now    time.Time
+	taken  []string
+}
+
+func newJourney(t *testing.T) *journey {
+	t.Helper()
+	strategy := api.RunStrategy{Stages: []api.UpdateStage{
+		{Name: "canary"},
+		{Name: "prod", MaxConcurrency: "2", BeforeGates: []api.GateConfiguration{{Type: api.GateApproval}}},
+	}}
+	members := [][]string{{"oslo"}, {"berlin", "lima", "paris"}}
+	j := &journey{t: t, now: time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)}
+	j.rank, j.available = map[string]int{"lima": 10, "paris": 20, "berlin": 30}, map[string]bool{}
+	j.status.Run, j.status.UID, j.status.Status.State = "web", "u1", api.StateNotStarted
+	j.status.Stages, j.status.Members, _ = stage.Tree(&strategy, func(s, _ int) []api.MemberUpdateStatus {
+		var out []api.MemberUpdateStatus
+		for _, name := range members[s] {
+			out = append(out, api.MemberUpdateStatus{Name: name, Status: api.UpdateStatus{State: api.StateNotStarted}})
+		}
+		return out
+	}, j.now)
+	require.Equal(t, 4, j.status.Members)
+	return j
+}
+
+func (j *journey) begin() *stage.Run {
+	j.Run = stage.New(&j.status, &j.rollout, j.now)
+	return j.Run
+}
+
+func (j *journey) take(d stage.Decision) {
+	j.status = d.Status
+	for _, lock := range d.Take {
+		j.taken = append(j.taken, lock.Member)
+	}
+}
+
+func (j *journey) operate(verb string, ask api.RunRequest) {
+	j.t.Helper()
+	d, refusal := j.begin().Operate(verb, &ask)
+	require.Nil(j.t, refusal)
+	j.take(d)
+}
+
+func (j *journey) after(wait time.Duration, available ...string) {
+	j.now = j.now.Add(wait)
+	for _, name := range available {
+		j.available[name] = true
+	}
+	j.take(j.begin().Step())
+}
+
+func TestARunGoesOverMembersWhateverIsDoneToThem(t *testing.T) {
+	j := newJourney(t)
+	j.operate(api.VerbRunStart, api.RunRequest{})
+	require.Equal(t, []string{"oslo"}, j.taken)
+
+	j.after(time.Minute, "oslo")
+	require.Equal(t, []string{"gate prod/before/Approval: waits for approval, gate " + stage.Gates(&j.status)[0].Name}, stage.WaitsFor(&j.status))
+	j.operate(api.VerbRunApprove, api.RunRequest{Gate: "prod/before/Approval"})
+	require.Equal(t, []string{"oslo", "lima", "paris"}, j.taken, "by the order of the work, two at once")
+
+	j.after(patience, "paris")
+	require.Equal(t, []string{"oslo", "lima", "paris", "berlin"}, j.taken)
+	lima, _ := stage.MemberStatus(&j.status, "lima")
+	require.Equal(t, "stuck, not available for 5m0s", lima.Message)
+	j.after(time.Hour)
+	require.Equal(t, api.StateRunning, j.status.Status.State, "who is stuck fails nobody")
+	require.Zero(t, j.status.FailureCount)
+
+	j.after(time.Minute, "lima", "berlin")
+	require.Equal(t, `run Completed
+  stage canary Completed
+    group canary Completed
+      oslo Completed
+  stage prod Completed
+    before Approval Completed
+    group prod Completed
+      berlin Completed
+      lima Completed
+      paris Completed
+`, stage.Text(&j.status))
+}
