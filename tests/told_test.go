@@ -37,8 +37,8 @@ var computed = map[string][]string{
 	`liveness "Member" + string(r.State)`:         {"Normal MemberJoining", "Normal MemberReady", "Normal MemberLeaving", "Warning MemberNotReady", "Warning MemberUnknown"},
 	`runner "Trigger" + status.LastTriggerStatus`: {"Normal TriggerSucceeded", "Warning TriggerFailed"},
 	"runner refusal.Code":                         {"Warning a [refusal](updates.md#why-an-operation-is-refused)"},
-	"upgrade string(e.To)":                        {"Normal a [state](updates.md#states)", "Warning a [state](updates.md#states)"},
-	"upgrade e.Reason":                            {"Normal a [reason](updates.md#reason-codes-of-members)", "Warning a [reason](updates.md#reason-codes-of-members)"},
+	"stage string(e.To)":                          {"Normal a [state](updates.md#states)", "Warning a [state](updates.md#states)"},
+	"stage e.Reason":                              {"Normal a [reason](updates.md#reason-codes-of-members)", "Warning a [reason](updates.md#reason-codes-of-members)"},
 }
 
 // TestEventsOfTheDocumentAreThoseOfTheProgram reads every event out of the sources that record one: each stands with
