@@ -40,5 +40,13 @@ func (r *Records[T]) Put(name string, value *T, revision uint64) Op {
 	return Put(r.Key(name), value, revision)
 }
 
+// Share is Put of a value that nobody changes any more: tables take it as it is, and read nothing back. It must be
+// what its own JSON reads as.
+func (r *Records[T]) Share(name string, value *T, revision uint64) Op {
+	op := Put(r.Key(name), value, revision)
+	op.made = value
+	return op
+}
+
 // Delete removes the record of a name; its marker is kept for 24 h.
 func (r *Records[T]) Delete(name string, revision uint64) Op { return Delete(r.Key(name), revision) }

@@ -18,6 +18,9 @@ type Inverse struct {
 func (x *Inverse) Set(record string, members []string) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
+	if slices.Equal(x.members[record], members) {
+		return
+	}
 	if x.records == nil {
 		x.records, x.members = map[string]map[string]struct{}{}, map[string][]string{}
 	}

@@ -7,7 +7,7 @@ import (
 
 // Bound answers which placements are bound to a member.
 func Bound(a *Access) *Inverse {
-	return InverseOf(Reads[api.Schedule](a, subjects.Schedules), func(schedule *api.Schedule) []string {
+	return sharedInverse(a, Reads[api.Schedule](a, subjects.Schedules), func(schedule *api.Schedule) []string {
 		members := make([]string, len(schedule.Bindings))
 		for i := range schedule.Bindings {
 			members[i] = schedule.Bindings[i].Member
@@ -18,13 +18,26 @@ func Bound(a *Access) *Inverse {
 
 // Released answers which placements a member has an entry of in a release.
 func Released(a *Access) *Inverse {
-	return InverseOf(Reads[api.Release](a, subjects.Releases), func(release *api.Release) []string {
+	return sharedInverse(a, Reads[api.Release](a, subjects.Releases), func(release *api.Release) []string {
 		members := make([]string, len(release.Entries))
 		for i := range release.Entries {
 			members[i] = release.Entries[i].Member
 		}
 		return members
 	})
+}
+
+// sharedInverse is the one of a table for all rooms that read it.
+func sharedInverse[T any](a *Access, t *Table[T], names func(*T) []string) *Inverse {
+	a.state.making.Lock()
+	defer a.state.making.Unlock()
+	if a.state.inverses == nil {
+		a.state.inverses = map[subjects.Family]*Inverse{}
+	}
+	if a.state.inverses[t.family] == nil {
+		a.state.inverses[t.family] = InverseOf(t, names)
+	}
+	return a.state.inverses[t.family]
 }
 
 // LatestSnapshot is the newest snapshot of the placement with that name and uid, nil while it has none.

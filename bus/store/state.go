@@ -24,6 +24,9 @@ type State struct {
 	mu        sync.RWMutex
 	tables    []view
 	listeners []func(key string)
+
+	making   sync.Mutex // held while an inverse is made
+	inverses map[subjects.Family]*Inverse
 }
 
 // view is a table without its type.

@@ -48,3 +48,33 @@ func TestAnotherWatcherSeesTheSame(t *testing.T) {
 		return nil
 	})
 }
+
+// The watcher may bring a write before its acknowledgement comes: then it is decoded like any other.
+func TestWhatWasWrittenAsAValueIsNotReadBack(t *testing.T) {
+	leader := bustest.Start(t).Lead(t)
+	records := store.Writes[api.Release](leader.State.As(subjects.Roller), subjects.Releases)
+	written := func(step int64) *api.Release {
+		return &api.Release{Header: api.NewHeader(api.KindRelease), Step: step, Entries: []api.ReleaseEntry{{Member: "berlin"}}}
+	}
+	step := int64(0)
+	bustest.Eventually(t, func() error {
+		step++
+		value := written(step)
+		bustest.Write(t, leader, records.Share("web", value, records.Revision("web")))
+		held, _, found := records.Get("web")
+		require.True(t, found)
+		require.Equal(t, *written(step), held)
+		if &held.Entries[0] != &value.Entries[0] {
+			return fmt.Errorf("release %d was read back", step)
+		}
+		return nil
+	})
+	value := written(step + 1)
+	bustest.Write(t, leader, records.Put("web", value, records.Revision("web")))
+	held, _, _ := records.Get("web")
+	require.NotSame(t, &value.Entries[0], &held.Entries[0], "whoever puts may go on with the value")
+	require.NoError(t, leader.State.Relist(bustest.Context(t)))
+	bustest.Write(t, leader, records.Delete("web", records.Revision("web")))
+	_, _, found := records.Get("web")
+	require.False(t, found)
+}

@@ -14,8 +14,8 @@ import (
 	"github.com/rs/zerolog"
 )
 
-// Table is the typed view of one family of records. T is decoded once per update; values are shared
-// between all readers and must not be changed. A record that cannot be decoded is logged and listed by
+// Table is the typed view of one family of records. T is decoded once per update, and not at all where this process
+// wrote it as a value (Records.Share); values are shared between all readers and must not be changed. A record that cannot be decoded is logged and listed by
 // Broken. Who decides reads with Find, FindGroup and FindAll, to which such a record is an error: what
 // cannot be read is not gone. Who only shows reads with Get, Group and All, which leave it out.
 type Table[T any] struct {
@@ -219,7 +219,9 @@ func (t *Table[T]) observe(key string, c watch.Cell) {
 	}
 	entry := Entry[T]{Name: name, Revision: c.Sequence}
 	var err error
-	if !c.Deleted {
+	if made, own := c.Made.(*T); own {
+		entry.Value = *made
+	} else if !c.Deleted {
 		err = bus.Decode(c.Value, bus.RecordBounds, &entry.Value)
 	}
 	group := t.family.Group(name)

@@ -27,6 +27,8 @@ type Op struct {
 	Revision uint64
 	// Note is kept with the marker of a deleted record, see State.Gone: at most some hundred bytes, one line.
 	Note string
+	// made is Value where tables may take it as it is.
+	made any
 }
 
 // Put changes or (revision 0) creates a record.
@@ -370,7 +372,7 @@ func (w *Writer) stored(out *write, last uint64) {
 	first := last + 1 - uint64(len(out.ops))
 	for i, op := range out.ops {
 		out.revisions[i] = first + uint64(i)
-		w.state.written(watch.Message{Key: op.Key, Value: out.values[i], Sequence: out.revisions[i], Note: op.Note})
+		w.state.written(watch.Message{Key: op.Key, Value: out.values[i], Sequence: out.revisions[i], Note: op.Note, Made: op.made})
 	}
 }
 

@@ -21,6 +21,7 @@ type Cache struct {
 
 	mu        sync.RWMutex
 	listeners []func(key string)
+	holders   []holder
 }
 
 // CacheEntry is the newest value of one key.
@@ -116,8 +117,13 @@ func (c *Cache) OnChange(f func(key string)) {
 
 func (c *Cache) changed(key string) {
 	c.mu.RLock()
-	listeners := c.listeners
+	listeners, holders := c.listeners, c.holders
 	c.mu.RUnlock()
+	if _, there := c.mirror.Get(key); !there {
+		for _, h := range holders {
+			h.forget(key)
+		}
+	}
 	for _, f := range listeners {
 		f(key)
 	}

@@ -46,3 +46,10 @@ func (c countingSink) message(m Message) {
 	c.take(m.Key)
 	c.Mirror.message(m)
 }
+
+// Held is how many values are kept decoded.
+func Held[T any](v *Values[T]) int {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return len(v.held)
+}

@@ -36,6 +36,8 @@ type Cell struct {
 	Note     string // of a deletion
 	Tally    string // that it was written with
 	round    uint64 // of the last listing that had it
+	// Made is that of the message, for those who observe: it is not kept.
+	Made any
 }
 
 // telling is a change of a key on its way to those who listen.
@@ -137,6 +139,7 @@ func (m *Mirror) take(msg Message) bool {
 		m.mu.Unlock()
 		return true
 	}
+	next.Made = msg.Made
 	m.Observe(msg.Key, next)
 	t := m.tells(msg.Key)
 	m.mu.Unlock()

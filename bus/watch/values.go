@@ -1,10 +1,13 @@
 package watch
 
-import "sync"
+import (
+	"slices"
+	"sync"
+)
 
-// Values is the typed view of a Cache. Each value is decoded once per write; values are shared between
-// all readers and must not be changed. One that cannot be decoded is logged once and otherwise as if it
-// were not there.
+// Values is the typed view of a Cache, one of a type for all who ask. Each value is decoded once per write, when it is
+// asked for first; values are shared between all readers and must not be changed. One that cannot be decoded is
+// logged once and otherwise as if it were not there.
 type Values[T any] struct {
 	cache *Cache
 
@@ -17,9 +20,28 @@ type value[T any] struct {
 	decoded  *T // nil when it cannot be decoded
 }
 
-// ValuesOf returns a typed view of a cache.
+// holder is a typed view without its type.
+type holder interface{ forget(key string) }
+
+// ValuesOf returns the typed view of a cache; every call for the same T returns the same one.
 func ValuesOf[T any](c *Cache) *Values[T] {
-	return &Values[T]{cache: c, held: map[string]value[T]{}}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, h := range c.holders {
+		if known, ok := h.(*Values[T]); ok {
+			return known
+		}
+	}
+	v := &Values[T]{cache: c, held: map[string]value[T]{}}
+	c.holders = append(slices.Clip(c.holders), v)
+	return v
+}
+
+// forget lets go of what was made of a key that is gone.
+func (v *Values[T]) forget(key string) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	delete(v.held, key)
 }
 
 // Get returns the newest value of a key and its entry, nil when there is none or it cannot be decoded.

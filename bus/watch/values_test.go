@@ -35,6 +35,10 @@ func TestValuesAreDecodedOncePerWrite(t *testing.T) {
 	first := sequence(1)
 	require.Equal(t, "v1", first.AgentVersion)
 	require.Same(t, first, sequence(1), "decoded again")
+	shared, _ := watch.ValuesOf[api.Heartbeat](store.Heartbeats).Get("berlin")
+	require.Same(t, first, shared, "decoded by each who asks")
+	other, _ := watch.ValuesOf[api.Header](store.Heartbeats).Get("berlin")
+	require.NotNil(t, other, "as another type it is another value")
 
 	_, err := store.Conn.JS.Publish(bustest.Context(t), store.Conn.Fleet.BucketSubject(subjects.Heartbeat, "berlin"), []byte("{"))
 	require.NoError(t, err)
@@ -42,6 +46,8 @@ func TestValuesAreDecodedOncePerWrite(t *testing.T) {
 
 	require.NoError(t, berlin.PutHeartbeat(bustest.Context(t), api.Heartbeat{Member: "berlin", AgentVersion: "v2"}))
 	require.Equal(t, "v2", sequence(3).AgentVersion)
+	require.Equal(t, 1, watch.Held(values))
 	require.NoError(t, store.Heartbeats.Purge(bustest.Context(t), "berlin"))
+	require.Zero(t, watch.Held(values), "kept of a member that is gone")
 	require.Nil(t, sequence(0))
 }

@@ -160,6 +160,7 @@ func entryOf(r *api.Release, member string) *api.ReleaseEntry {
 // step decides, checks what was decided, and makes it the release.
 func (s *sim) step(t *testing.T) Plan {
 	p := Next(s.in)
+	requireReadsBack(t, &p.Release)
 	s.checkAvailability(t, p)
 	s.checkMovement(t, p)
 	s.checkSurge(t, p)

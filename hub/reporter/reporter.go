@@ -1,9 +1,7 @@
 package reporter
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"strings"
 	"sync"
@@ -169,22 +167,11 @@ func (r *Reporter) report(ctx context.Context, placement string) (again time.Tim
 		return again, err
 	}
 	st, again := status.Follow(in)
-	same, err := r.stored(r.records.statuses.Key(placement), st)
-	if err != nil || same {
-		return again, err
+	if in.Previous != nil && status.Same(in.Previous, &st) {
+		return again, nil
 	}
-	if _, err := r.store.WriteTold(ctx, status.Events(in.Previous, st, in.Now), r.records.statuses.Put(placement, &st, revision)); err != nil {
+	if _, err := r.store.WriteTold(ctx, status.Events(in.Previous, st, in.Now), r.records.statuses.Share(placement, &st, revision)); err != nil {
 		return time.Time{}, err
 	}
 	return again, nil
-}
-
-// stored says that a status is what the record holds already.
-func (r *Reporter) stored(key string, st api.PlacementStatus) (bool, error) {
-	now, err := json.Marshal(st)
-	if err != nil {
-		return false, fmt.Errorf("encoding the status: %w", err)
-	}
-	before, _, found := r.store.State.Raw(key)
-	return found && bytes.Equal(before, now), nil
 }

@@ -134,7 +134,7 @@ func (r *Roller) release(ctx context.Context, placement string) (time.Time, erro
 	case !plan.Changed:
 		return plan.Recheck, nil
 	default:
-		op = r.records.releases.Put(placement, &plan.Release, revision)
+		op = r.records.releases.Share(placement, &plan.Release, revision)
 	}
 	_, err = r.store.WriteTold(ctx, plan.Events, op)
 	if err != nil {

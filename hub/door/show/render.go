@@ -9,7 +9,6 @@ import (
 	kjson "k8s.io/apimachinery/pkg/util/json"
 
 	"flotilla/bus/store"
-	"flotilla/bus/watch"
 	"flotilla/core/api"
 	"flotilla/core/capacity"
 	"flotilla/core/content"
@@ -157,12 +156,8 @@ func (v *View) addMember(in *status.Input, member, placement string) {
 	if record, _, found := v.records.Seen.Get(member); found {
 		in.Members[member] = status.Member{State: record.State, LastSeen: record.LastSeen.Time, Since: record.Since.Time}
 	}
-	entry, found := v.store.Results.Get(subjects.ResultKey(member, subjects.CommandPlacement, placement))
-	if !found {
-		return
-	}
-	if result, err := watch.Decode[api.PlacementResult](entry); err == nil {
-		in.Results[member] = &result
+	if result, _ := v.results.Get(subjects.ResultKey(member, subjects.CommandPlacement, placement)); result != nil {
+		in.Results[member] = result
 	}
 }
 

@@ -9,7 +9,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/duration"
 
-	"flotilla/bus/watch"
 	"flotilla/core/api"
 	"flotilla/subjects"
 )
@@ -59,12 +58,8 @@ func (v *View) unconfirmedPlacement(name string, request *api.UnconfirmedRequest
 
 // saidOf is what a member says of a withdrawal that it has not confirmed.
 func (v *View) saidOf(placement string, entry *api.ReleaseEntry) string {
-	stored, found := v.store.Results.Get(subjects.ResultKey(entry.Member, subjects.CommandPlacement, placement))
-	if !found {
-		return ""
-	}
-	result, err := watch.Decode[api.PlacementResult](stored)
-	if err != nil || result.UID != entry.UID || result.Generation != entry.Generation || result.Withdrawn {
+	result, _ := v.results.Get(subjects.ResultKey(entry.Member, subjects.CommandPlacement, placement))
+	if result == nil || result.UID != entry.UID || result.Generation != entry.Generation || result.Withdrawn {
 		return ""
 	}
 	return result.AppliedMessage

@@ -34,8 +34,9 @@ type View struct {
 	options    Options
 	statuses   *store.Table[api.PlacementStatus]
 	identities *store.Table[api.Identity]
-	// inventories are what agents say of their members, drains what they say of disruptions of nodes.
+	// inventories are what agents say of their members, results of placements, drains of disruptions of nodes.
 	inventories *watch.Values[api.MemberInventory]
+	results     *watch.Values[api.PlacementResult]
 	drains      *watch.Values[api.DisruptionResult]
 	// began is when this hub began to answer.
 	began time.Time
@@ -49,7 +50,8 @@ func New(leader *store.Store, records *records.Tables, o Options) *View {
 	return &View{
 		store: leader, records: records, options: o, Departed: newDeparted(),
 		statuses: store.Reads[api.PlacementStatus](a, subjects.Statuses), identities: store.Reads[api.Identity](a, subjects.Identities),
-		inventories: watch.ValuesOf[api.MemberInventory](leader.Inventories), drains: watch.ValuesOf[api.DisruptionResult](leader.Results),
+		inventories: watch.ValuesOf[api.MemberInventory](leader.Inventories),
+		results:     watch.ValuesOf[api.PlacementResult](leader.Results), drains: watch.ValuesOf[api.DisruptionResult](leader.Results),
 	}
 }
 
