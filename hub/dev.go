@@ -23,7 +23,7 @@ func runDev(ctx context.Context, config *configs.Hub, now func() time.Time, log 
 	}
 	given := options(config, log, os.Getenv)
 	given.Now = now
-	hurry(&given.Disruption)
+	hurry(&given.Policy.Disruption)
 	fleet, err := dev.Start(ctx, dev.Options{Hub: given, Members: members, Log: log})
 	if err != nil {
 		return err

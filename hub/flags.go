@@ -212,10 +212,13 @@ func secretsOf(config *configs.Hub) secrets.Source {
 func options(config *configs.Hub, log zerolog.Logger, getenv func(string) string) hubd.Options {
 	reserve, _ := configs.ParseSize(config.DiskReserve) // was checked
 	o := hubd.Options{
-		Fleet: config.Fleet, Accounts: config.Accounts, DiskReserve: reserve,
+		Fleet: config.Fleet, Accounts: config.Accounts, Disk: hubd.Disk{Reserve: reserve},
 		Secrets: secretsOf(config), Metrics: config.MetricsAddress,
-		MemberTimeout: time.Duration(config.MemberTimeout), DeleteTimeout: time.Duration(config.DeletionTimeout),
-		SkippedNamespaces: config.SkippedNamespaces, Notifications: config.Notifications, Disruption: config.Disruption, Log: log,
+		Policy: hubd.Policy{
+			MemberTimeout: time.Duration(config.MemberTimeout), DeleteTimeout: time.Duration(config.DeletionTimeout),
+			SkippedNamespaces: config.SkippedNamespaces, Disruption: config.Disruption,
+		},
+		Notifications: config.Notifications, Log: log,
 		Lead: store.LeadOptions{Layout: streams.LayoutOptions{
 			Unmanaged: !config.ManageStreams, Durability: config.Durability, Replicas: config.Replicas,
 			Share:       bus.Share{Results: bytesOf(config.MemberShare.Results), Events: bytesOf(config.MemberShare.Events)},

@@ -39,7 +39,7 @@ const (
 // any member; one that names it, or takes all there are, stays with it.
 func TestFailoverOfASilentMember(t *testing.T) {
 	s := newSliceWith(t, func(o *dev.Options) {
-		o.Hub.MemberTimeout, o.Hub.Grace = 8*time.Second, time.Millisecond // agents of a busy machine are late
+		o.Hub.Policy.MemberTimeout, o.Hub.Policy.Grace = 8*time.Second, time.Millisecond // agents of a busy machine are late
 		for i := range o.Members {
 			o.Members[i].HeartbeatInterval = configs.Duration(time.Second)
 		}

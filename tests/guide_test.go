@@ -211,7 +211,7 @@ func devFleet(t *testing.T) *dev.Fleet {
 	}
 	quick := configs.Disruption{Enabled: true, Interval: configs.Duration(100 * time.Millisecond), ValidationWait: configs.Duration(time.Second)}
 	fleet, err := dev.Start(t.Context(), dev.Options{
-		Hub: hubd.Options{Server: &server.Options{Dir: t.TempDir(), Port: -1}, Log: zerolog.Nop(), Now: elsewhen.Now, Disruption: quick}, Members: members, Log: zerolog.Nop(),
+		Hub: hubd.Options{Server: &server.Options{Dir: t.TempDir(), Port: -1}, Log: zerolog.Nop(), Now: elsewhen.Now, Policy: hubd.Policy{Disruption: quick}}, Members: members, Log: zerolog.Nop(),
 	})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, fleet.Stop()) })

@@ -41,7 +41,7 @@ func newSlice(t testing.TB, members ...string) *slice {
 func newSliceWith(t testing.TB, change func(*dev.Options), members ...string) *slice {
 	t.Helper()
 	log := zerolog.New(zerolog.NewTestWriter(t)).Level(zerolog.WarnLevel)
-	o := dev.Options{Log: log, Hub: hubd.Options{Now: elsewhen.Now, Fleet: "test", Secrets: secrets.Source{Text: bustest.Secrets}, Log: log, Server: &server.Options{Dir: t.TempDir(), Port: -1}, DeleteTimeout: 5 * time.Second}}
+	o := dev.Options{Log: log, Hub: hubd.Options{Now: elsewhen.Now, Fleet: "test", Secrets: secrets.Source{Text: bustest.Secrets}, Log: log, Server: &server.Options{Dir: t.TempDir(), Port: -1}, Policy: hubd.Policy{DeleteTimeout: 5 * time.Second}}}
 	for _, name := range members {
 		o.Members = append(o.Members, inMemory(name))
 	}

@@ -151,7 +151,7 @@ func TestRunServesUntilItsContextEnds(t *testing.T) {
 }
 
 func TestOptionsAreCheckedAtOnce(t *testing.T) {
-	_, err := hubd.New(hubd.Options{Fleet: "Not A Label", Name: "a.b", MemberTimeout: -1})
+	_, err := hubd.New(hubd.Options{Fleet: "Not A Label", Name: "a.b", Policy: hubd.Policy{MemberTimeout: -1}})
 	require.ErrorContains(t, err, "fleet")
 	require.ErrorContains(t, err, "a.b")
 	require.ErrorContains(t, err, "member timeout")

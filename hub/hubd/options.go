@@ -38,33 +38,13 @@ type Options struct {
 	Lead store.LeadOptions
 	// Issuer signs credentials of agents on a broker that others run; an embedded server, and Accounts, bring their own.
 	Issuer enroller.Issuer
-	// CredentialsLife is for how long agents are given credentials, api.CredentialsLife when 0.
-	CredentialsLife time.Duration
 	// Accounts is a folder of server.MakeAccounts: its keys make and revoke credentials on a broker that others run.
 	// Empty: somebody else does; an embedded server brings its own.
 	Accounts string
-	// DiskReserve is below how many free bytes nothing more is accepted: of the file system of an embedded
-	// server, or of what the account of the hub may store. 0: 256 MiB or a fiftieth of what there is,
-	// whichever is less; negative: none.
-	DiskReserve int64
-	// Statfs looks how much room there is, that of the machine when nil.
-	Statfs bus.Statfs
+	Disk     Disk
 	// Secrets are what content is sealed with; when none are given those in the folder of an embedded server.
 	Secrets secrets.Source
-	// DeleteTimeout bounds how long a deletion waits for members, door.DefaultDeleteTimeout when 0.
-	DeleteTimeout time.Duration
-	// MemberTimeout is after how long without a heartbeat a member is Unknown, 5 minutes when 0 (D21).
-	MemberTimeout time.Duration
-	// Grace is for how long states hold after heartbeats became readable again, the liveness default when
-	// 0; it is to be longer than agents take to reconnect and beat.
-	Grace time.Duration
-	// UnhealthyTimeout is for how long a member may report itself unhealthy before it is ineligible,
-	// 5 minutes when 0 (D21).
-	UnhealthyTimeout time.Duration
-	// SkippedNamespaces are never placed, beside those that Kubernetes and fleets reserve.
-	SkippedNamespaces []string
-	// Disruption is about the nodes of members; what configs has by default when zero.
-	Disruption configs.Disruption
+	Policy  Policy
 	// Notifications to send; their variables are taken from the environment of the process.
 	Notifications []configs.Notification
 	// Metrics is the address for Prometheus, "127.0.0.1:9090"; empty: none. They name states, and
@@ -73,6 +53,31 @@ type Options struct {
 	Log     zerolog.Logger
 	// Now is the clock that all of the hub goes by, the machine's when nil; it must go as fast.
 	Now func() time.Time
+}
+
+// Disk is the room that the hub needs where it stores.
+type Disk struct {
+	// Reserve is below how many free bytes nothing more is accepted: of the file system of an embedded
+	// server, or of what the account of the hub may store. 0: 256 MiB or a fiftieth of what there is,
+	// whichever is less; negative: none.
+	Reserve int64
+	// Statfs looks how much room there is, that of the machine when nil.
+	Statfs bus.Statfs
+}
+
+// Policy is what decisions about members go by.
+type Policy struct {
+	// DeleteTimeout bounds how long a deletion waits for members, door.DefaultDeleteTimeout when 0.
+	DeleteTimeout time.Duration
+	// MemberTimeout is after how long without a heartbeat a member is Unknown, 5 minutes when 0 (D21).
+	MemberTimeout time.Duration
+	// Grace is for how long states hold after heartbeats became readable again, the liveness default when
+	// 0; it is to be longer than agents take to reconnect and beat.
+	Grace time.Duration
+	// SkippedNamespaces are never placed, beside those that Kubernetes and fleets reserve.
+	SkippedNamespaces []string
+	// Disruption is about the nodes of members; what configs has by default when zero.
+	Disruption configs.Disruption
 }
 
 // DefaultMemberTimeout is the threshold of D21.
@@ -87,14 +92,13 @@ func (o Options) withDefaults() Options {
 	if o.Now == nil {
 		o.Now = o.Bus.Now
 	}
-	if o.Statfs == nil {
-		o.Statfs = bus.FileSystem
+	if o.Disk.Statfs == nil {
+		o.Disk.Statfs = bus.FileSystem
 	}
 	setDefault(&o.Version, api.Version)
-	setDefault(&o.DeleteTimeout, door.DefaultDeleteTimeout)
-	setDefault(&o.MemberTimeout, DefaultMemberTimeout)
-	setDefault(&o.UnhealthyTimeout, DefaultMemberTimeout)
-	setDefault(&o.Disruption, configs.DefaultHub().Disruption)
+	setDefault(&o.Policy.DeleteTimeout, door.DefaultDeleteTimeout)
+	setDefault(&o.Policy.MemberTimeout, DefaultMemberTimeout)
+	setDefault(&o.Policy.Disruption, configs.DefaultHub().Disruption)
 	return o
 }
 
@@ -125,7 +129,7 @@ func (o *Options) check() error {
 		wrong = append(wrong, err)
 	}
 	for name, held := range map[string]time.Duration{
-		"delete timeout": o.DeleteTimeout, "member timeout": o.MemberTimeout, "unhealthy timeout": o.UnhealthyTimeout,
+		"delete timeout": o.Policy.DeleteTimeout, "member timeout": o.Policy.MemberTimeout,
 	} {
 		if held < 0 {
 			wrong = append(wrong, fmt.Errorf("%s: found %s, expected a positive duration", name, held))

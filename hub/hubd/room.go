@@ -89,7 +89,7 @@ func (w *warden) ask(ctx context.Context) {
 	w.asked = w.hub.conn.Now()
 	ctx, cancel := context.WithTimeout(ctx, lookEvery)
 	defer cancel()
-	limited, err := w.hub.conn.AccountRoom(ctx, w.hub.options.DiskReserve)
+	limited, err := w.hub.conn.AccountRoom(ctx, w.hub.options.Disk.Reserve)
 	if err != nil {
 		w.hub.options.Log.Debug().Err(err).Msg("looking for room")
 		return
@@ -108,7 +108,7 @@ func (w *warden) room() bus.Room {
 		limited.Stopped = stalled
 		return limited
 	}
-	room, err := bus.RoomIn(w.hub.server.Dir(), w.hub.options.DiskReserve, w.hub.options.Statfs)
+	room, err := bus.RoomIn(w.hub.server.Dir(), w.hub.options.Disk.Reserve, w.hub.options.Disk.Statfs)
 	if err != nil {
 		room.Where = w.hub.server.Dir()
 		w.hub.options.Log.Debug().Err(err).Msg("looking for room")

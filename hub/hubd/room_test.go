@@ -62,8 +62,8 @@ func TestNothingIsStoredBeforeTheDiskIsFull(t *testing.T) {
 	var free atomic.Int64
 	free.Store(1 << 30)
 	o := embedded(t, "hub")
-	o.DiskReserve = 300 << 20
-	o.Statfs = func(string) (int64, int64, error) { return free.Load(), 20 << 30, nil }
+	o.Disk.Reserve = 300 << 20
+	o.Disk.Statfs = func(string) (int64, int64, error) { return free.Load(), 20 << 30, nil }
 	h := start(t, o)
 	leading(t, h)
 	c := client(t, h)
@@ -91,7 +91,7 @@ func TestAServerThatStoppedForWantOfRoomIsRestarted(t *testing.T) {
 	bustest.OnDisks(t, func(t *testing.T, disk *bustest.Disk) {
 		o := embedded(t, "hub")
 		o.Server.Dir = filepath.Join(disk.Dir, "hub")
-		o.DiskReserve = 1 << 20
+		o.Disk.Reserve = 1 << 20
 		o.Lead = store.LeadOptions{TTL: 4 * time.Second, Renew: 300 * time.Millisecond, Margin: time.Second, Poll: 100 * time.Millisecond}
 		h := start(t, o)
 		leading(t, h)

@@ -54,13 +54,13 @@ func (h *Hub) allRooms(s *store.Store) []room {
 	return []room{
 		{"accounts", func(ctx context.Context) error { return h.keepAccounts(ctx, s) }},
 		{"registrar", registrar.New(s, registrar.Options{
-			Thresholds: liveness.Thresholds{Timeout: h.options.MemberTimeout, Grace: h.options.Grace}, Runs: h.runsOf("registrar", "member"), Log: log,
+			Thresholds: liveness.Thresholds{Timeout: h.options.Policy.MemberTimeout, Grace: h.options.Policy.Grace}, Runs: h.runsOf("registrar", "member"), Log: log,
 		}).Run},
 		{"scheduler", scheduler.New(s, scheduler.Options{
 			Thresholds: h.thresholds(), Runs: h.runsOf("scheduler", ""), Log: log,
 		}).Run},
 		{"roller", roller.New(s, roller.Options{Runs: h.runsOf("roller", ""), Log: log}).Run},
-		{"reporter", reporter.New(s, reporter.Options{Grace: h.options.Grace, Runs: h.runsOf("reporter", "sweep"), Log: log}).Run},
+		{"reporter", reporter.New(s, reporter.Options{Grace: h.options.Policy.Grace, Runs: h.runsOf("reporter", "sweep"), Log: log}).Run},
 		{"runner", upgrades.Run},
 		{"disruptor", disruptions.Run},
 		{"enroller", enrolments.Run},
@@ -72,7 +72,7 @@ func (h *Hub) allRooms(s *store.Store) []room {
 }
 
 func (h *Hub) disruptorOptions() disruptor.Options {
-	o := h.options.Disruption
+	o := h.options.Policy.Disruption
 	return disruptor.Options{
 		Interval: time.Duration(o.Interval), ValidationWait: time.Duration(o.ValidationWait), Disabled: !o.Enabled,
 		Rules:   capacity.Rules{SpotToSpot: o.SpotToSpot, IgnorePreferences: o.IgnorePreferences},
@@ -82,8 +82,8 @@ func (h *Hub) disruptorOptions() disruptor.Options {
 
 func (h *Hub) enrollerOptions(purgeNodes func(context.Context, string) error) enroller.Options {
 	o := enroller.Options{
-		PurgeNodes: purgeNodes, Issuer: h.options.Issuer, URL: h.options.Bus.URL, Life: h.options.CredentialsLife,
-		Farewell: h.options.DeleteTimeout, Log: h.options.Log,
+		PurgeNodes: purgeNodes, Issuer: h.options.Issuer, URL: h.options.Bus.URL,
+		Farewell: h.options.Policy.DeleteTimeout, Log: h.options.Log,
 	}
 	if h.server != nil {
 		o.Issuer, o.Revoke, o.URL, o.CA = h.server.Issuer(), h.server.Revoke, h.server.URL(), h.server.CA
@@ -96,14 +96,14 @@ func (h *Hub) enrollerOptions(purgeNodes func(context.Context, string) error) en
 
 // thresholds are those by which placements are decided, and plans and answers about them are made.
 func (h *Hub) thresholds() schedule.Thresholds {
-	return schedule.Thresholds{Heartbeat: h.options.MemberTimeout, Unhealthy: h.options.UnhealthyTimeout}
+	return schedule.Thresholds{Heartbeat: h.options.Policy.MemberTimeout, Unhealthy: DefaultMemberTimeout}
 }
 
 func (h *Hub) doorOptions() door.Options {
 	o := door.Options{
 		Replica: h.options.Name, Version: h.options.Version, AgentURL: h.options.Bus.URL,
-		DeleteTimeout: h.options.DeleteTimeout, Grace: h.options.Grace, Thresholds: h.thresholds(),
-		SkippedNamespaces: h.options.SkippedNamespaces, Room: h.warden.room, Log: h.options.Log,
+		DeleteTimeout: h.options.Policy.DeleteTimeout, Grace: h.options.Policy.Grace, Thresholds: h.thresholds(),
+		SkippedNamespaces: h.options.Policy.SkippedNamespaces, Room: h.warden.room, Log: h.options.Log,
 	}
 	if h.server != nil {
 		o.AgentURL, o.People = h.server.URL(), h.server

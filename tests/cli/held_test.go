@@ -73,7 +73,7 @@ func startHurried(t *testing.T, faults ...string) *dev.Fleet {
 	fleet, err := dev.Start(t.Context(), dev.Options{
 		Hub: hubd.Options{
 			Now: elsewhen.Now, Server: &server.Options{Dir: t.TempDir(), Port: -1, Log: zerolog.Nop()}, Log: zerolog.Nop(),
-			Grace: time.Millisecond, MemberTimeout: 5 * time.Second, DeleteTimeout: 5 * time.Second,
+			Policy: hubd.Policy{Grace: time.Millisecond, MemberTimeout: 5 * time.Second, DeleteTimeout: 5 * time.Second},
 		},
 		Members: members, Log: zerolog.Nop(),
 	})

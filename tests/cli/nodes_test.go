@@ -38,7 +38,9 @@ func startNodeFleet(t *testing.T) session.Environment {
 	fleet, err := dev.Start(ctx, dev.Options{
 		Hub: hubd.Options{
 			Now: elsewhen.Now, Fleet: "default", Server: &server.Options{Dir: t.TempDir(), Port: -1, Log: zerolog.Nop()}, Log: zerolog.Nop(),
-			Disruption: configs.Disruption{Enabled: true, Interval: configs.Duration(10 * time.Millisecond), ValidationWait: configs.Duration(10 * time.Millisecond)},
+			Policy: hubd.Policy{Disruption: configs.Disruption{
+				Enabled: true, Interval: configs.Duration(10 * time.Millisecond), ValidationWait: configs.Duration(10 * time.Millisecond),
+			}},
 		},
 		Members: []configs.Agent{nodeMember("berlin", "general", 3), nodeMember("oslo", "general", 1), nodeMember("tampa", "", 1)},
 		Log:     zerolog.Nop(),

@@ -53,7 +53,7 @@ func (d *demo) start(ctx context.Context) error {
 	if d.verbose {
 		log = zerolog.New(zerolog.ConsoleWriter{Out: os.Stderr}).With().Timestamp().Logger()
 	}
-	hub := hubd.Options{Server: &server.Options{Dir: filepath.Join(d.folder, "data"), Port: -1}, Disruption: briskNodes(members), Log: log, Now: d.now}
+	hub := hubd.Options{Server: &server.Options{Dir: filepath.Join(d.folder, "data"), Port: -1}, Policy: hubd.Policy{Disruption: briskNodes(members)}, Log: log, Now: d.now}
 	d.fleet, err = dev.Start(ctx, dev.Options{Hub: hub, Members: members, Log: log})
 	if err != nil {
 		return err

@@ -105,7 +105,7 @@ func startEight(t *testing.T, webhook string) *eight {
 		members[i].Target.Memory.ReadyAfter = configs.Duration(100 * time.Millisecond)
 	}
 	e := &eight{options: dev.Options{Log: zerolog.Nop(), Members: members, Hub: hubd.Options{
-		Now: elsewhen.Now, Server: &server.Options{Dir: t.TempDir(), Port: -1}, Log: zerolog.Nop(), Metrics: "127.0.0.1:0", Grace: time.Millisecond,
+		Now: elsewhen.Now, Server: &server.Options{Dir: t.TempDir(), Port: -1}, Log: zerolog.Nop(), Metrics: "127.0.0.1:0", Policy: hubd.Policy{Grace: time.Millisecond},
 		Notifications: []configs.Notification{{
 			Name: "pager", RetryFor: configs.DefaultRetryFor, When: configs.NotificationFilter{Objects: []string{"placement/*"}, Type: "Warning"},
 			Webhook: &configs.Webhook{URL: webhook, Timeout: configs.DefaultWebhookTimeout},
@@ -212,7 +212,7 @@ func TestOneCrashingMemberOfEightIsNamed(t *testing.T) {
 	pager.until(t, "cluster2", api.ReasonDeadlineExceeded)
 
 	require.NoError(t, e.Stop())
-	e.options.Hub.Grace = time.Hour
+	e.options.Hub.Policy.Grace = time.Hour
 	for i := range e.options.Members {
 		if m := &e.options.Members[i]; m.Member == "cluster2" {
 			m.Target.Memory.Faults = []string{"stuck=Deployment"}
