@@ -24,38 +24,38 @@ func catalog(name, members string) *api.InstanceCatalog {
 	return c
 }
 
-// market has berlin in prod and oslo in test.
-func market(catalogs ...*api.InstanceCatalog) *disruption.Market {
-	return &disruption.Market{Catalogs: catalogs, Members: map[string]map[string]string{"oslo": {"env": "test"}, "berlin": {"env": "prod"}}}
+// provisioning has berlin in prod and oslo in test.
+func provisioning(catalogs ...*api.InstanceCatalog) *disruption.Provisioning {
+	return &disruption.Provisioning{Catalogs: catalogs, Members: map[string]map[string]string{"oslo": {"env": "test"}, "berlin": {"env": "prod"}}}
 }
 
 func TestPool(t *testing.T) {
 	for _, c := range []struct {
-		what   string
-		market *disruption.Market
-		pool   *api.NodePool
-		record *api.PoolRecord
-		want   []string
+		what         string
+		provisioning *disruption.Provisioning
+		pool         *api.NodePool
+		record       *api.PoolRecord
+		want         []string
 	}{
-		{"of a fleet with prices", market(catalog("all", "")), pool("a", nil), nil, nil},
-		{"of nobody", market(catalog("all", "")), pool("a", map[string]string{api.AnnotationMembers: "env=none"}), nil, []string{`no member matches flotilla.io/members "env=none" yet`}},
-		{"of a fleet without members", &disruption.Market{}, pool("a", nil), nil, []string{"there is no InstanceCatalog yet: " + unpricedMeans}},
-		{"of a fleet without prices", market(), pool("a", nil), nil, []string{"no InstanceCatalog is for berlin, oslo: " + unpricedMeans}},
-		{"of which one member has prices", market(catalog("one", "env=prod")), pool("a", nil), nil, []string{"no InstanceCatalog is for oslo: " + unpricedMeans}},
+		{"of a fleet with prices", provisioning(catalog("all", "")), pool("a", nil), nil, nil},
+		{"of nobody", provisioning(catalog("all", "")), pool("a", map[string]string{api.AnnotationMembers: "env=none"}), nil, []string{`no member matches flotilla.io/members "env=none" yet`}},
+		{"of a fleet without members", &disruption.Provisioning{}, pool("a", nil), nil, []string{"there is no InstanceCatalog yet: " + unpricedMeans}},
+		{"of a fleet without prices", provisioning(), pool("a", nil), nil, []string{"no InstanceCatalog is for berlin, oslo: " + unpricedMeans}},
+		{"of which one member has prices", provisioning(catalog("one", "env=prod")), pool("a", nil), nil, []string{"no InstanceCatalog is for oslo: " + unpricedMeans}},
 		{
-			"of which one has nodes", market(), pool("a", nil),
+			"of which one has nodes", provisioning(), pool("a", nil),
 			&api.PoolRecord{Members: []api.PoolMember{{Member: "berlin"}, {Member: "oslo", Unknown: "away"}}},
 			[]string{"no InstanceCatalog is for oslo: " + unpricedMeans},
 		},
 	} {
-		require.Equal(t, c.want, Pool(c.market, c.pool, c.record), c.what)
+		require.Equal(t, c.want, Pool(c.provisioning, c.pool, c.record), c.what)
 	}
 }
 
 // Pools that share a budget and state another amount for it are named, all of them.
 func TestPoolsThatDisagreeAboutABudget(t *testing.T) {
 	budget := func(text string) map[string]string { return map[string]string{api.AnnotationFleetBudget: text} }
-	m := market(catalog("all", ""))
+	m := provisioning(catalog("all", ""))
 	m.Pools = []*api.NodePool{pool("a", budget("shared=2")), pool("b", budget("shared=10%")), pool("c", budget("other=3")), pool("d", budget("shared=4"))}
 	require.Equal(t, []string{api.AnnotationFleetBudget + ": this pool says shared=2, b says 10%, d says 4; what allows least counts"}, Pool(m, m.Pools[0], nil))
 	require.Empty(t, Pool(m, m.Pools[2], nil))
@@ -79,7 +79,7 @@ func TestPoolChange(t *testing.T) {
 }
 
 func TestCatalog(t *testing.T) {
-	m := market(catalog("a", "env=prod"), catalog("b", "env=prod"), catalog("c", ""))
+	m := provisioning(catalog("a", "env=prod"), catalog("b", "env=prod"), catalog("c", ""))
 	for name, want := range map[string][]string{
 		"a": nil, "b": {"no member buys from it: of the catalogs that match a member the first by name counts"}, "c": nil,
 	} {
@@ -87,18 +87,18 @@ func TestCatalog(t *testing.T) {
 		require.Equal(t, want, Catalog(m, m.Catalogs[at]), name)
 	}
 	require.Equal(t, []string{`no member matches flotilla.io/members "env=none" yet`}, Catalog(m, catalog("d", "env=none")))
-	require.Empty(t, Catalog(&disruption.Market{}, catalog("d", "")), "there is no member yet")
+	require.Empty(t, Catalog(&disruption.Provisioning{}, catalog("d", "")), "there is no member yet")
 }
 
 // Pools lose the prices of a catalog where no other is for the member, and where nobody can say for whom.
 func TestCatalogGone(t *testing.T) {
 	prod, rest := catalog("a", "env=prod"), catalog("z", "env=test")
-	m := market(rest)
+	m := provisioning(rest)
 	m.Pools = []*api.NodePool{pool("x", nil), pool("y", map[string]string{api.AnnotationMembers: "env=test"})}
 	require.Equal(t, []string{"NodePool x loses its prices on berlin: " + unpricedMeans}, CatalogGone(m, []*api.InstanceCatalog{prod}, prod))
 	m.Catalogs = append(m.Catalogs, catalog("all", ""))
 	require.Empty(t, CatalogGone(m, []*api.InstanceCatalog{prod}, prod), "another is for berlin")
-	nobody := &disruption.Market{Pools: m.Pools}
+	nobody := &disruption.Provisioning{Pools: m.Pools}
 	require.Len(t, CatalogGone(nobody, []*api.InstanceCatalog{prod}, prod), 2)
 	nobody.Catalogs = m.Catalogs
 	require.Empty(t, CatalogGone(nobody, []*api.InstanceCatalog{prod}, prod))

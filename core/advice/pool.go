@@ -54,7 +54,7 @@ func standing(record *api.PoolRecord) (text string, some bool) {
 
 // Pool says what a pool lacks, and with whom it disagrees. Members without nodes of it, by what is known of its nodes,
 // need no prices.
-func Pool(m *disruption.Market, pool *api.NodePool, record *api.PoolRecord) []string {
+func Pool(m *disruption.Provisioning, pool *api.NodePool, record *api.PoolRecord) []string {
 	var notes []string
 	members := membersOf(m, pool)
 	if len(members) == 0 {
@@ -87,7 +87,7 @@ func without(record *api.PoolRecord, member string) bool {
 }
 
 // fleetBudget names the pools that share a fleet-wide budget and state another amount for it.
-func fleetBudget(m *disruption.Market, pool *api.NodePool) []string {
+func fleetBudget(m *disruption.Provisioning, pool *api.NodePool) []string {
 	shared, nodes, given := validate.FleetBudget(pool.Annotations[api.AnnotationFleetBudget])
 	if !given {
 		return nil
@@ -106,8 +106,8 @@ func fleetBudget(m *disruption.Market, pool *api.NodePool) []string {
 }
 
 // Catalog says of a catalog whom it is not for.
-func Catalog(m *disruption.Market, catalog *api.InstanceCatalog) []string {
-	switch first, matching := buyers(m, catalog); {
+func Catalog(m *disruption.Provisioning, catalog *api.InstanceCatalog) []string {
+	switch first, matching := priced(m, catalog); {
 	case matching == 0:
 		return matchless(catalog.Annotations)
 	case len(first) == 0:
@@ -116,14 +116,14 @@ func Catalog(m *disruption.Market, catalog *api.InstanceCatalog) []string {
 	return nil
 }
 
-// CatalogGone says which pools lose their prices with one of the catalogs that go, of a market without them.
-func CatalogGone(m *disruption.Market, going []*api.InstanceCatalog, catalog *api.InstanceCatalog) []string {
+// CatalogGone says which pools lose their prices with one of the catalogs that go, of what is left without them.
+func CatalogGone(m *disruption.Provisioning, going []*api.InstanceCatalog, catalog *api.InstanceCatalog) []string {
 	before := *m
 	before.Catalogs = slices.Concat(m.Catalogs, going)
-	buyers, _ := buyers(&before, catalog)
+	priced, _ := priced(&before, catalog)
 	var notes []string
 	for _, p := range m.Pools {
-		lost := slices.DeleteFunc(unpriced(m, membersOf(m, p)), func(m string) bool { return !slices.Contains(buyers, m) })
+		lost := slices.DeleteFunc(unpriced(m, membersOf(m, p)), func(m string) bool { return !slices.Contains(priced, m) })
 		switch {
 		case len(lost) > 0:
 			notes = append(notes, fmt.Sprintf("NodePool %s loses its prices on %s: %s", p.Name, api.Enumerate(lost), unpricedMeans))
@@ -135,7 +135,7 @@ func CatalogGone(m *disruption.Market, going []*api.InstanceCatalog, catalog *ap
 }
 
 // membersOf are the members that have a pool, sorted.
-func membersOf(m *disruption.Market, pool *api.NodePool) []string {
+func membersOf(m *disruption.Provisioning, pool *api.NodePool) []string {
 	var names []string
 	for _, name := range slices.Sorted(maps.Keys(m.Members)) {
 		if len(disruption.PoolsFor(m.Members[name], []*api.NodePool{pool})) > 0 {
@@ -146,14 +146,14 @@ func membersOf(m *disruption.Market, pool *api.NodePool) []string {
 }
 
 // unpriced are those of members that no catalog is for.
-func unpriced(m *disruption.Market, members []string) []string {
+func unpriced(m *disruption.Provisioning, members []string) []string {
 	return slices.DeleteFunc(slices.Clone(members), func(name string) bool {
 		return disruption.CatalogFor(m.Members[name], m.Catalogs) != nil
 	})
 }
 
-// buyers are the members for which a catalog is the first that matches, and how many match it.
-func buyers(m *disruption.Market, catalog *api.InstanceCatalog) (first []string, matching int) {
+// priced are the members for which a catalog is the first that matches, and how many match it.
+func priced(m *disruption.Provisioning, catalog *api.InstanceCatalog) (first []string, matching int) {
 	for name, labels := range m.Members {
 		if disruption.CatalogFor(labels, []*api.InstanceCatalog{catalog}) == nil {
 			continue

@@ -13,8 +13,8 @@ import (
 	"flotilla/core/phrase"
 )
 
-// Market is what nodes are made from, as an edit finds it or would leave it.
-type Market struct {
+// Provisioning is what nodes are made from, as an edit finds it or would leave it.
+type Provisioning struct {
 	Pools    []*api.NodePool
 	Catalogs []*api.InstanceCatalog
 	// Classes are the hashes of node classes, by the name of the pool that refers to one; of those alone that
@@ -24,7 +24,7 @@ type Market struct {
 	Members map[string]map[string]string
 }
 
-// Effect is what an edit of a market does to the nodes of one pool.
+// Effect is what an edit of it does to the nodes of one pool.
 type Effect struct {
 	Pool string
 	// Nodes are all of the pool on Members members.
@@ -49,8 +49,8 @@ func (u *Unlisted) add(nodes int, what string) {
 
 // Effects says what an edit does to the nodes of members, as their agents told them last; of every pool that
 // has nodes, sorted by name.
-func Effects(nodes map[string][]*api.NodeState, before, after *Market, now time.Time) []Effect {
-	was, is := newStall(before), newStall(after)
+func Effects(nodes map[string][]*api.NodeState, before, after *Provisioning, now time.Time) []Effect {
+	was, is := parsed(before), parsed(after)
 	all := map[string]*Effect{}
 	for member, labels := range after.Members {
 		old, now := before.Members[member], now.Add(typeGrace+time.Second)
@@ -130,16 +130,16 @@ func unpricedIn(p *capacity.Pool, n *api.NodeState) string {
 	return ""
 }
 
-// stall is a market with what was parsed of it.
-type stall struct {
-	*Market
+// parsedProvisioning has beside it what was parsed of it.
+type parsedProvisioning struct {
+	*Provisioning
 	specs    map[string]*api.NodePool
 	catalogs map[string]*capacity.Catalog // by name
 	pools    map[[2]string]*capacity.Pool // by name and catalog
 }
 
-func newStall(m *Market) *stall {
-	s := &stall{Market: m, catalogs: map[string]*capacity.Catalog{}, pools: map[[2]string]*capacity.Pool{}, specs: map[string]*api.NodePool{}}
+func parsed(m *Provisioning) *parsedProvisioning {
+	s := &parsedProvisioning{Provisioning: m, catalogs: map[string]*capacity.Catalog{}, pools: map[[2]string]*capacity.Pool{}, specs: map[string]*api.NodePool{}}
 	for _, p := range m.Pools {
 		s.specs[p.Name] = p
 	}
@@ -147,7 +147,7 @@ func newStall(m *Market) *stall {
 }
 
 // pool is a pool as a member with some labels has it, nil when it does not.
-func (s *stall) pool(name string, labels map[string]string) *capacity.Pool {
+func (s *parsedProvisioning) pool(name string, labels map[string]string) *capacity.Pool {
 	spec := s.specs[name]
 	if spec == nil || !isFor(labels, spec.Annotations) {
 		return nil

@@ -73,7 +73,7 @@ func TestBrokenMarket(t *testing.T) {
 			y.eventually("berlin", "empty n1 Done")
 			y.locked("berlin", "")
 			_, err := y.room.deleteNode(bustest.Context(t), "berlin", "n2", "r1")
-			require.NoError(t, err, "a person's wish needs no market")
+			require.NoError(t, err, "a person's wish needs no pool")
 			r = y.eventually("berlin", "empty n1 Done; manual n2 Draining")
 			y.finish("berlin", &r.Disruptions[1])
 			y.eventually("berlin", "empty n1 Done; manual n2 Done")

@@ -86,16 +86,16 @@ func (o Options) withDefaults() Options {
 
 // Disruptor decides about the nodes of members during one term of leadership.
 type Disruptor struct {
-	store    *store.Store
-	options  Options
-	records  *records
-	queue    *loop.Queue
-	feed     *watch.NodeFeed
-	interner interner
-	roster   roster
-	market   *market
-	fleet    *fleet
-	awaited  *awaited
+	store        *store.Store
+	options      Options
+	records      *records
+	queue        *loop.Queue
+	feed         *watch.NodeFeed
+	interner     interner
+	roster       roster
+	provisioning *provisioning
+	fleet        *fleet
+	awaited      *awaited
 	// written is when the record of each pool was written last.
 	written sync.Map
 	news    atomic.Pointer[func()]
@@ -119,7 +119,7 @@ func New(store *store.Store, o Options) *Disruptor {
 		store: store, options: o.withDefaults(), records: newRecords(store), roster: roster{members: map[string]*memberState{}},
 		fleet: newFleet(), awaited: newAwaited(),
 	}
-	d.market = newMarket(d.records, store.Content)
+	d.provisioning = newProvisioning(d.records, store.Content)
 	d.feed = watch.NewNodeFeed(store.Conn, sink{d})
 	d.feed.Limit(store.Share().Events, d.beyond)
 	d.queue = loop.New(loop.Options{Workers: workers, Now: o.Now, Failed: d.failed, Runs: o.Runs})
@@ -214,11 +214,11 @@ func (d *Disruptor) watch() {
 	d.records.disruptions.OnChange(d.queue.Add)
 	d.records.locks.OnChange(d.queue.Add)
 	d.records.runs.OnChange(d.noteRun)
-	d.records.poolSpecs.OnChange(func(name string) { d.noteMarket(); d.wakePools([]string{name}) })
+	d.records.poolSpecs.OnChange(func(name string) { d.noteProvisioning(); d.wakePools([]string{name}) })
 	d.records.pools.OnChange(func(name string) { d.wakePools([]string{name}) })
-	d.records.catalogs.OnChange(func(string) { d.noteMarket() })
+	d.records.catalogs.OnChange(func(string) { d.noteProvisioning() })
 	d.records.objects.OnChange(func(name string) {
-		if d.market.noteObject(name) {
+		if d.provisioning.noteObject(name) {
 			d.wakeAll()
 		}
 	})
@@ -234,8 +234,8 @@ func (d *Disruptor) noteMember(name string) {
 	d.wakePools(d.poolNames())
 }
 
-func (d *Disruptor) noteMarket() {
-	d.market.changed()
+func (d *Disruptor) noteProvisioning() {
+	d.provisioning.changed()
 	d.wakeAll()
 }
 

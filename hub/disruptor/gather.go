@@ -17,7 +17,7 @@ import (
 type situation struct {
 	in       orchestration.StepInput
 	revision uint64
-	offer    offer
+	pools    memberPools
 	grounds  grounds
 	// unknown says why the nodes cannot be counted.
 	unknown string
@@ -38,18 +38,18 @@ func (d *Disruptor) gather(ctx context.Context, m *memberState) (*situation, err
 		return nil, err
 	}
 	s.in.Left = !found
-	s.offer = d.market.offerTo(ctx, labels)
-	s.in.State.Pools = slices.Concat(s.offer.pools, d.endingOn(m, &s.offer))
+	s.pools = d.provisioning.of(ctx, labels)
+	s.in.State.Pools = slices.Concat(s.pools.parsed, d.endingOn(m, &s.pools))
 	s.unknown = d.unknown(m)
 	s.in.State.Stale = s.unknown
 	s.in.Declined = d.feed.Synced() && m.view.Declined()
-	s.in.Hold = cmp.Or(d.hold(m.name, state), m.skewed(), s.offer.fault)
+	s.in.Hold = cmp.Or(d.hold(m.name, state), m.skewed(), s.pools.fault)
 	s.in.Lock = d.lockOf(m)
 	return s, nil
 }
 
 // endingOn are pools that are being deleted and select a member no more, but have nodes there.
-func (d *Disruptor) endingOn(m *memberState, o *offer) (out []*capacity.Pool) {
+func (d *Disruptor) endingOn(m *memberState, o *memberPools) (out []*capacity.Pool) {
 	if len(o.ending) == 0 {
 		return nil
 	}
@@ -103,18 +103,18 @@ func (d *Disruptor) lockOf(m *memberState) orchestration.MemberLock {
 // budgets are held.
 func (d *Disruptor) share(m *memberState, s *situation) {
 	var own map[string]disruption.PoolShare
-	if len(s.offer.shared) > 0 {
+	if len(s.pools.shared) > 0 {
 		alone := s.in
 		alone.Waiting = nil
 		own = disruption.CountPools(orchestration.StateOf(alone))
 	}
-	left, line, err := d.fleet.left(s.offer.shared, m.name, own)
+	left, line, err := d.fleet.left(s.pools.shared, m.name, own)
 	if err != nil {
 		s.in.Hold = cmp.Or(s.in.Hold, err.Error())
 	}
 	s.in.State.FleetAllowed = left
 	s.grounds = grounds{
-		known: true, view: m.version, market: s.offer.mark, record: s.revision, shared: line,
+		known: true, view: m.version, provisioning: s.pools.mark, record: s.revision, shared: line,
 		hold: s.in.State.Stale + s.in.Hold + s.in.Lock.Owner + s.in.Lock.Awaited,
 	}
 }
@@ -122,8 +122,8 @@ func (d *Disruptor) share(m *memberState, s *situation) {
 // names of the fleet-wide budgets of a situation, sorted.
 func (s *situation) names() []string {
 	var out []string
-	for i := range s.offer.shared {
-		out = append(out, s.offer.shared[i].name)
+	for i := range s.pools.shared {
+		out = append(out, s.pools.shared[i].name)
 	}
 	return out
 }

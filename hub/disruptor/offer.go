@@ -109,7 +109,7 @@ type fleetBudget struct {
 // fleetBudgets are all there are, sorted by name. They leave nothing while a pool cannot be read that may
 // share them.
 func (d *Disruptor) fleetBudgets() ([]fleetBudget, error) {
-	shared, whole := d.market.shared()
+	shared, whole := d.provisioning.shared()
 	var out []fleetBudget
 	for i := range shared {
 		b := &shared[i]

@@ -21,12 +21,12 @@ type pace struct {
 
 // grounds is all that a decision rests on, but for the time.
 type grounds struct {
-	known  bool
-	view   uint64
-	market uint64
-	record uint64
-	hold   string
-	shared string // what is left of fleet-wide budgets
+	known        bool
+	view         uint64
+	provisioning uint64
+	record       uint64
+	hold         string
+	shared       string // what is left of fleet-wide budgets
 }
 
 // rests says that nothing new is to be chosen now.

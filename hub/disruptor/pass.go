@@ -181,7 +181,7 @@ func (d *Disruptor) census(m *memberState, s *situation) {
 // wait for what is left of budgets that are shared.
 func (d *Disruptor) counted(member string, pools []string) {
 	d.wakePools(pools)
-	shared, _ := d.market.shared()
+	shared, _ := d.provisioning.shared()
 	if !slices.ContainsFunc(shared, func(b sharedBudget) bool { return b.covers(pools) }) {
 		return
 	}
@@ -198,7 +198,7 @@ func (d *Disruptor) recheck(m *memberState, s *situation, out *orchestration.Ste
 	if out.Decision != nil || s.in.Resting || m.pace.again {
 		next = loop.Sooner(next, m.pace.next(s.grounds, s.in.State.Now, d.options.Interval))
 	}
-	if s.offer.fault != "" {
+	if s.pools.fault != "" {
 		next = loop.Sooner(next, s.in.State.Now.Add(d.options.Interval))
 	}
 	if s.in.Lock.Awaited != "" && !m.free.IsZero() {

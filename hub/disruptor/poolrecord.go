@@ -127,7 +127,7 @@ func (d *Disruptor) leftFor(p *api.NodePool) (*int, error) {
 	if !ok {
 		return nil, nil
 	}
-	shared, whole := d.market.shared()
+	shared, whole := d.provisioning.shared()
 	left, _, err := d.fleet.left(shared, "", nil)
 	n := left[name]
 	if !whole {

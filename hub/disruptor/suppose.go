@@ -103,12 +103,12 @@ func (d *Disruptor) suppose(ctx context.Context, m *memberState, s *situation, a
 	if err != nil {
 		return nil, err
 	}
-	offer := d.market.supposing(ctx, labels, as)
-	if s.in.Hold == s.offer.fault {
-		s.in.Hold = offer.fault
+	pools := d.provisioning.supposing(ctx, labels, as)
+	if s.in.Hold == s.pools.fault {
+		s.in.Hold = pools.fault
 	}
-	s.offer = offer
-	s.in.State.Pools = slices.Concat(offer.pools, d.endingOn(m, &offer))
+	s.pools = pools
+	s.in.State.Pools = slices.Concat(pools.parsed, d.endingOn(m, &pools))
 	for i := range s.in.Waiting {
 		c := &s.in.Waiting[i].Command
 		notes = append(notes, fmt.Sprintf("member %s: left out, chosen with the hub's own pools and about to begin: %s of %s", m.name, c.Reason, shown(c.Nodes)))
@@ -117,8 +117,8 @@ func (d *Disruptor) suppose(ctx context.Context, m *memberState, s *situation, a
 	return notes, nil
 }
 
-// supposing is offerTo with some of the market supposed to be something else.
-func (k *market) supposing(ctx context.Context, labels map[string]string, as *supposed) offer {
+// supposing is of with some of the provisioning supposed to be something else.
+func (k *provisioning) supposing(ctx context.Context, labels map[string]string, as *supposed) memberPools {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	stored, broken := decodeAll(k.records.poolSpecs, &k.specs, api.SpecOf[api.NodePool])
@@ -134,7 +134,7 @@ func (k *market) supposing(ctx context.Context, labels map[string]string, as *su
 	if catalog != nil {
 		first = catalog.Name
 	}
-	out := offer{specs: disruption.PoolsFor(labels, specs)}
+	out := memberPools{specs: disruption.PoolsFor(labels, specs)}
 	out.shared = sharedWith(out.specs, specs)
 	maps.DeleteFunc(broken, func(name string, _ error) bool { return as.pools[name] != nil })
 	maps.DeleteFunc(unread, func(name string, _ error) bool { return as.catalogs[name] != nil })
@@ -150,7 +150,7 @@ func (k *market) supposing(ctx context.Context, labels map[string]string, as *su
 		}
 		switch pool := capacity.NewPool(p, types, options); {
 		case slices.Contains(out.specs, p):
-			out.pools = append(out.pools, pool)
+			out.parsed = append(out.parsed, pool)
 		case p.DeletionTimestamp != nil:
 			out.ending = append(out.ending, pool)
 		}
@@ -159,7 +159,7 @@ func (k *market) supposing(ctx context.Context, labels map[string]string, as *su
 }
 
 // supposedClass is the hash of the node class that a pool names.
-func (k *market) supposedClass(ctx context.Context, p *api.NodePool, as *supposed) (string, error) {
+func (k *provisioning) supposedClass(ctx context.Context, p *api.NodePool, as *supposed) (string, error) {
 	ref := p.Spec.Template.Spec.NodeClassRef
 	if ref == nil {
 		return "", nil

@@ -14,7 +14,7 @@ import (
 
 // noteNodes says what is remarkable about the NodePools and InstanceCatalogs of a draft.
 func (d *Door) noteNodes(f *draft) {
-	market := sync.OnceValue(func() *disruption.Market { return d.market(f) })
+	provisioning := sync.OnceValue(func() *disruption.Provisioning { return d.provisioning(f) })
 	for _, doc := range f.typed {
 		switch value := doc.Value.(type) {
 		case *api.NodePool:
@@ -25,10 +25,10 @@ func (d *Door) noteNodes(f *draft) {
 					f.note(doc.Object, advice.PoolChange(before, value, record)...)
 				}
 			}
-			f.note(doc.Object, advice.Pool(market(), value, record)...)
+			f.note(doc.Object, advice.Pool(provisioning(), value, record)...)
 			f.note(doc.Object, advice.ClassMissing(value, func(ref api.ObjectRef) bool { _, held := f.index.Get(ref); return held })...)
 		case *api.InstanceCatalog:
-			f.note(doc.Object, advice.Catalog(market(), value)...)
+			f.note(doc.Object, advice.Catalog(provisioning(), value)...)
 		}
 	}
 }
@@ -50,9 +50,9 @@ func (d *Door) noteGoing(f *draft) {
 		}
 	}
 	if len(catalogs) > 0 {
-		market, going := d.market(f), slices.Collect(maps.Values(catalogs))
+		provisioning, going := d.provisioning(f), slices.Collect(maps.Values(catalogs))
 		for ref, catalog := range catalogs {
-			f.note(ref, advice.CatalogGone(market, going, catalog)...)
+			f.note(ref, advice.CatalogGone(provisioning, going, catalog)...)
 		}
 	}
 	d.noteEffects(f)
@@ -61,11 +61,11 @@ func (d *Door) noteGoing(f *draft) {
 	}
 }
 
-// market is what nodes would be made from once a draft is committed. What cannot be read or is on its way out is left
+// provisioning is what nodes would be made from once a draft is committed. What cannot be read or is on its way out is left
 // out: remarks are made of it, and nothing is decided.
-func (d *Door) market(f *draft) *disruption.Market {
+func (d *Door) provisioning(f *draft) *disruption.Provisioning {
 	pools := standing[api.NodePool](f, f.records.Specs[api.KindNodePool])
-	m := &disruption.Market{
+	m := &disruption.Provisioning{
 		Catalogs: slices.Collect(maps.Values(standing[api.InstanceCatalog](f, f.records.Specs[api.KindInstanceCatalog]))),
 		Classes:  map[string]string{}, Members: map[string]map[string]string{},
 	}
@@ -109,7 +109,7 @@ func (d *Door) noteEffects(f *draft) {
 	if len(nodes) == 0 {
 		return
 	}
-	before, after := d.market(&draft{records: f.records, now: f.now}), d.market(f)
+	before, after := d.provisioning(&draft{records: f.records, now: f.now}), d.provisioning(f)
 	for i := range f.classes {
 		c := &f.classes[i]
 		for _, pool := range c.Pools {

@@ -18,9 +18,9 @@ import (
 	"flotilla/core/disruption"
 )
 
-// market is what nodes are made from: pools, catalogs and node classes, each revision parsed once for all
+// provisioning is what nodes are made from: pools, catalogs and node classes, each revision parsed once for all
 // members.
-type market struct {
+type provisioning struct {
 	records *records
 	content *streams.Content
 
@@ -39,7 +39,7 @@ type decoded[T any] struct {
 	object   T
 }
 
-// poolKey names a pool as it is on the members that buy from one catalog.
+// poolKey names a pool as it is on the members that one catalog is for.
 type poolKey struct{ pool, catalog string }
 
 type parsedPool struct {
@@ -48,41 +48,41 @@ type parsedPool struct {
 	parsed        *capacity.Pool
 }
 
-func newMarket(r *records, c *streams.Content) *market {
-	return &market{
+func newProvisioning(r *records, c *streams.Content) *provisioning {
+	return &provisioning{
 		records: r, content: c, specs: map[string]decoded[*api.NodePool]{}, lists: map[string]decoded[*api.InstanceCatalog]{},
 		types: map[string]decoded[*capacity.Catalog]{}, parsed: map[poolKey]parsedPool{}, classes: map[string]string{}, hashes: map[string]string{},
 	}
 }
 
 // changed notes that node classes may not be what they were.
-func (k *market) changed() {
+func (k *provisioning) changed() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	clear(k.classes)
 }
 
-// offer is the market as one member finds it.
-type offer struct {
-	specs []*api.NodePool
-	pools []*capacity.Pool
+// memberPools are the pools that one member has, and what comes with them.
+type memberPools struct {
+	specs  []*api.NodePool
+	parsed []*capacity.Pool
 	// ending are pools that are being deleted and select other members: nodes of theirs go here too.
 	ending []*capacity.Pool
 	// shared are the fleet-wide budgets of its pools, over all pools of the fleet.
 	shared []sharedBudget
-	// mark differs between offers that differ.
+	// mark differs between those that differ.
 	mark uint64
-	// fault says what of the market cannot be read, "" for nothing: nothing new may begin on the rest.
+	// fault says what of the provisioning cannot be read, "" for nothing: nothing new may begin on the rest.
 	fault string
 }
 
-// offerTo returns what a member with some labels may have.
-func (k *market) offerTo(ctx context.Context, labels map[string]string) offer {
+// of returns the pools of a member with some labels.
+func (k *provisioning) of(ctx context.Context, labels map[string]string) memberPools {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	specs, fault := k.pools()
 	catalog, revision, unread := k.catalogFor(labels)
-	out := offer{specs: disruption.PoolsFor(labels, specs), fault: cmp.Or(fault, unread)}
+	out := memberPools{specs: disruption.PoolsFor(labels, specs), fault: cmp.Or(fault, unread)}
 	mark := fnv.New64a()
 	note := func(p *api.NodePool, class string) {
 		_, _ = fmt.Fprintf(mark, "%s %d %s;", p.Name, k.specs[p.Name].revision, class)
@@ -96,7 +96,7 @@ func (k *market) offerTo(ctx context.Context, labels map[string]string) offer {
 		if err != nil {
 			out.fault = cmp.Or(out.fault, err.Error())
 		}
-		out.pools = append(out.pools, pool)
+		out.parsed = append(out.parsed, pool)
 		note(p, k.classOf(p))
 	}
 	for _, p := range specs {
@@ -111,7 +111,7 @@ func (k *market) offerTo(ctx context.Context, labels map[string]string) offer {
 }
 
 // shared are the fleet-wide budgets; whole says that all pools could be read that may share them.
-func (k *market) shared() (budgets []sharedBudget, whole bool) {
+func (k *provisioning) shared() (budgets []sharedBudget, whole bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	specs, fault := k.pools()
@@ -120,14 +120,14 @@ func (k *market) shared() (budgets []sharedBudget, whole bool) {
 
 // pools are all NodePools that can be read, by name, and which one cannot: that one may be for any member,
 // and share any budget.
-func (k *market) pools() ([]*api.NodePool, string) {
+func (k *provisioning) pools() ([]*api.NodePool, string) {
 	all, faults := decodeAll(k.records.poolSpecs, &k.specs, api.SpecOf[api.NodePool])
 	return all, unreadable(api.KindNodePool, faults, "")
 }
 
-// catalogFor is the catalog that a member buys from, nil for none, and its revision; fault names one that
-// it may buy from instead and that cannot be read.
-func (k *market) catalogFor(labels map[string]string) (chosen *api.InstanceCatalog, revision uint64, fault string) {
+// catalogFor is the catalog for a member, nil for none, and its revision; fault names one that may be
+// for it instead and that cannot be read.
+func (k *provisioning) catalogFor(labels map[string]string) (chosen *api.InstanceCatalog, revision uint64, fault string) {
 	all, faults := decodeAll(k.records.catalogs, &k.lists, api.SpecOf[api.InstanceCatalog])
 	if chosen = disruption.CatalogFor(labels, all); chosen != nil {
 		revision = k.lists[chosen.Name].revision
@@ -178,7 +178,7 @@ func decodeAll[T any](table *store.Table[api.Spec], held *map[string]decoded[T],
 }
 
 // typesOf parses a catalog, nil has no types.
-func (k *market) typesOf(c *api.InstanceCatalog, revision uint64) *capacity.Catalog {
+func (k *provisioning) typesOf(c *api.InstanceCatalog, revision uint64) *capacity.Catalog {
 	name := ""
 	if c != nil {
 		name = c.Name
@@ -191,9 +191,9 @@ func (k *market) typesOf(c *api.InstanceCatalog, revision uint64) *capacity.Cata
 	return parsed
 }
 
-// pool parses a pool for those that buy from a catalog. When its node class cannot be read, it errs and the
+// pool parses a pool for those that a catalog is for. When its node class cannot be read, it errs and the
 // pool lacks that.
-func (k *market) pool(ctx context.Context, p *api.NodePool, c *api.InstanceCatalog, catalog uint64) (*capacity.Pool, error) {
+func (k *provisioning) pool(ctx context.Context, p *api.NodePool, c *api.InstanceCatalog, catalog uint64) (*capacity.Pool, error) {
 	key := poolKey{pool: p.Name}
 	if c != nil {
 		key.catalog = c.Name
@@ -212,7 +212,7 @@ func (k *market) pool(ctx context.Context, p *api.NodePool, c *api.InstanceCatal
 }
 
 // classOf is the digest of the node class that a pool names, "" when there is none on the hub.
-func (k *market) classOf(p *api.NodePool) string {
+func (k *provisioning) classOf(p *api.NodePool) string {
 	ref := p.Spec.Template.Spec.NodeClassRef
 	if ref == nil {
 		return ""
@@ -226,7 +226,7 @@ func (k *market) classOf(p *api.NodePool) string {
 }
 
 // digestOf is the digest of a node class, "" when there is none on the hub.
-func (k *market) digestOf(ref *api.NodeClassRef) string {
+func (k *provisioning) digestOf(ref *api.NodeClassRef) string {
 	for _, e := range k.records.objects.All() {
 		if ref.Names(e.Value.Object) {
 			return e.Value.Digest
@@ -235,7 +235,7 @@ func (k *market) digestOf(ref *api.NodeClassRef) string {
 	return ""
 }
 
-func (k *market) classHash(ctx context.Context, digest string) (string, error) {
+func (k *provisioning) classHash(ctx context.Context, digest string) (string, error) {
 	if digest == "" {
 		return "", nil
 	}
@@ -255,7 +255,7 @@ func (k *market) classHash(ctx context.Context, digest string) (string, error) {
 
 // noteObject takes in that an object of users changed, by its name "group|kind|namespace|name"; it says
 // whether some pool names it as its node class.
-func (k *market) noteObject(name string) bool {
+func (k *provisioning) noteObject(name string) bool {
 	parts := strings.Split(name, "|")
 	if len(parts) != 4 {
 		return false
@@ -268,7 +268,7 @@ func (k *market) noteObject(name string) bool {
 	return true
 }
 
-func (k *market) names(object api.ObjectRef) bool {
+func (k *provisioning) names(object api.ObjectRef) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for _, held := range k.specs {
