@@ -22,33 +22,33 @@ func TestWhatCannotBeReadIsNotGone(t *testing.T) {
 		"member": subjects.MemberSpecs.Key("berlin"), "record of the member": subjects.Members.Key("berlin"),
 	} {
 		t.Run(name, func(t *testing.T) {
-			y := newYard(t, quick(), "berlin")
-			y.pool("a", "1")
-			y.nodes("berlin", aNode("n1", "a", 4), aNode("n2", "a", 4))
-			r := y.eventually("berlin", "empty n1 Draining")
-			mended, _, found := y.store.State.Raw(key)
+			h := newHarness(t, quick(), "berlin")
+			h.pool("a", "1")
+			h.nodes("berlin", aNode("n1", "a", 4), aNode("n2", "a", 4))
+			r := h.eventually("berlin", "empty n1 Draining")
+			mended, _, found := h.store.State.Raw(key)
 			require.True(t, found)
-			y.put(key, json.RawMessage(`{"uid":{},"name":7}`))
-			y.finish("berlin", &r.Disruptions[0])
+			h.put(key, json.RawMessage(`{"uid":{},"name":7}`))
+			h.finish("berlin", &r.Disruptions[0])
 			bustest.Eventually(t, func() error {
-				if _, err := y.room.pass(bustest.Context(t), "berlin"); err == nil {
+				if _, err := h.room.pass(bustest.Context(t), "berlin"); err == nil {
 					return fmt.Errorf("the pass found nothing wrong")
 				}
 				return nil
 			})
-			broken := y.record("berlin")
+			broken := h.record("berlin")
 			require.Equal(t, "empty n1 Draining", text(&broken))
-			_, err := y.room.deleteNode(bustest.Context(t), "berlin", "n2", "r1")
+			_, err := h.room.deleteNode(bustest.Context(t), "berlin", "n2", "r1")
 			require.Error(t, err)
-			y.put(key, json.RawMessage(mended))
-			y.eventually("berlin", "empty n1 Done; empty n2 Draining")
+			h.put(key, json.RawMessage(mended))
+			h.eventually("berlin", "empty n1 Done; empty n2 Draining")
 		})
 	}
 }
 
 // While a pool, a catalog or a node class cannot be read, what runs goes on, on all members; nothing new is
 // chosen where it may matter, and the record says why.
-func TestBrokenMarket(t *testing.T) {
+func TestBrokenProvisioning(t *testing.T) {
 	class := subjects.ObjectSpecs.Key("karpenter.azure.com|AKSNodeClass||std")
 	for name, broken := range map[string]struct{ key, value, says string }{
 		"own pool": {subjects.PoolSpecs.Key("a"), `{"uid":{},"name":7}`, "NodePool a cannot be read: "},
@@ -60,40 +60,40 @@ func TestBrokenMarket(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			y := newYard(t, quick(), "berlin")
-			y.pool("a", "1", func(p *api.NodePool) {
+			h := newHarness(t, quick(), "berlin")
+			h.pool("a", "1", func(p *api.NodePool) {
 				p.Spec.Template.Spec.NodeClassRef = &api.NodeClassRef{Group: "karpenter.azure.com", Kind: "AKSNodeClass", Name: "std"}
 			})
-			y.nodes("berlin", aNode("n1", "a", 4), aNode("n2", "a", 4), aNode("n3", "a", 4))
-			r := y.eventually("berlin", "empty n1 Draining")
-			before, _, found := y.store.State.Raw(broken.key)
-			y.put(broken.key, json.RawMessage(broken.value))
-			y.stale("berlin", broken.says)
-			y.finish("berlin", &r.Disruptions[0])
-			y.eventually("berlin", "empty n1 Done")
-			y.locked("berlin", "")
-			_, err := y.room.deleteNode(bustest.Context(t), "berlin", "n2", "r1")
+			h.nodes("berlin", aNode("n1", "a", 4), aNode("n2", "a", 4), aNode("n3", "a", 4))
+			r := h.eventually("berlin", "empty n1 Draining")
+			before, _, found := h.store.State.Raw(broken.key)
+			h.put(broken.key, json.RawMessage(broken.value))
+			h.stale("berlin", broken.says)
+			h.finish("berlin", &r.Disruptions[0])
+			h.eventually("berlin", "empty n1 Done")
+			h.locked("berlin", "")
+			_, err := h.room.deleteNode(bustest.Context(t), "berlin", "n2", "r1")
 			require.NoError(t, err, "a person's wish needs no pool")
-			r = y.eventually("berlin", "empty n1 Done; manual n2 Draining")
-			y.finish("berlin", &r.Disruptions[1])
-			y.eventually("berlin", "empty n1 Done; manual n2 Done")
+			r = h.eventually("berlin", "empty n1 Done; manual n2 Draining")
+			h.finish("berlin", &r.Disruptions[1])
+			h.eventually("berlin", "empty n1 Done; manual n2 Done")
 			if found {
-				y.put(broken.key, json.RawMessage(before))
+				h.put(broken.key, json.RawMessage(before))
 			} else {
-				y.put(broken.key, nil)
+				h.put(broken.key, nil)
 			}
-			y.eventually("berlin", "empty n1 Done; manual n2 Done; empty n3 Draining")
+			h.eventually("berlin", "empty n1 Done; manual n2 Done; empty n3 Draining")
 		})
 	}
 }
 
 // A catalog that cannot be read does not matter to members that another comes first for.
 func TestBrokenCatalogThatDoesNotMatter(t *testing.T) {
-	y := newYard(t, quick(), "berlin")
-	y.put(subjects.InstanceCatalogSpecs.Key("b"), json.RawMessage(`{"uid":{}}`))
-	y.pool("a", "100%")
-	y.nodes("berlin", aNode("n1", "a", 4))
-	y.eventually("berlin", "empty n1 Draining")
+	h := newHarness(t, quick(), "berlin")
+	h.put(subjects.InstanceCatalogSpecs.Key("b"), json.RawMessage(`{"uid":{}}`))
+	h.pool("a", "100%")
+	h.nodes("berlin", aNode("n1", "a", 4))
+	h.eventually("berlin", "empty n1 Draining")
 }
 
 // pods is the state of a node with so many pods, of which there is nothing to be said.
@@ -108,18 +108,18 @@ func TestStateThatCannotBeRead(t *testing.T) {
 		`{"boot":"b0","sequence":2,"node":{"name":"n1","pods":[{"namespace":"shop","name":"p","requests":{"cpu":9223372036854775807}}]}}`,
 		`{"boot":"b0","sequence":2,"node":{"name":"n1","pods":[{"namespace":"shop","name":"p","requests":{"cpu":1e-999999999}}]}}`,
 	} {
-		y := newYard(t, quick(), "berlin")
-		y.pool("a", "0")
-		y.nodes("berlin", aNode("n1", "a", 4), aNode("n2", "a", 4, 3500))
-		y.decided("berlin", "n1", "BudgetSpent")
-		_, err := y.store.Conn.JS.Publish(bustest.Context(t), y.store.Conn.Fleet.NodeEvent("berlin", "n1"), []byte(body))
+		h := newHarness(t, quick(), "berlin")
+		h.pool("a", "0")
+		h.nodes("berlin", aNode("n1", "a", 4), aNode("n2", "a", 4, 3500))
+		h.decided("berlin", "n1", "BudgetSpent")
+		_, err := h.store.Conn.JS.Publish(bustest.Context(t), h.store.Conn.Fleet.NodeEvent("berlin", "n1"), []byte(body))
 		require.NoError(t, err)
-		y.stale("berlin", "node n1, of which no event has come")
-		y.told("node/berlin/n1", "NodeUnreadable", "what the agent tells of it cannot be read")
-		y.pool("a", "100%")
-		y.stale("berlin", "node n1, of which no event has come")
-		y.event("berlin", aNode("n1", "a", 4))
-		y.eventually("berlin", "empty n1 Draining")
+		h.stale("berlin", "node n1, of which no event has come")
+		h.told("node/berlin/n1", "NodeUnreadable", "what the agent tells of it cannot be read")
+		h.pool("a", "100%")
+		h.stale("berlin", "node n1, of which no event has come")
+		h.event("berlin", aNode("n1", "a", 4))
+		h.eventually("berlin", "empty n1 Draining")
 	}
 }
 
@@ -151,43 +151,43 @@ func TestRosterKeepsWhoIsHeardOf(t *testing.T) {
 
 // A record that somebody else wrote in between is not written over: the pass is repeated on what it is.
 func TestRecordChangedInBetween(t *testing.T) {
-	y := newYard(t, quick(), "berlin")
-	y.pool("a", "0")
-	y.nodes("berlin", aNode("n1", "a", 4, 500), aNode("n2", "a", 4, 500))
-	y.decided("berlin", "n1", "NotEmpty")
-	m := y.room.roster.get("berlin")
+	h := newHarness(t, quick(), "berlin")
+	h.pool("a", "0")
+	h.nodes("berlin", aNode("n1", "a", 4, 500), aNode("n2", "a", 4, 500))
+	h.decided("berlin", "n1", "NotEmpty")
+	m := h.room.roster.get("berlin")
 	m.deciding.Lock()
-	s, err := y.room.gather(bustest.Context(t), m)
+	s, err := h.room.gather(bustest.Context(t), m)
 	require.NoError(t, err)
-	y.room.share(m, s)
+	h.room.share(m, s)
 	other := api.DisruptionRecord{Header: api.NewHeader(api.KindDisruptionRecord), Member: "berlin", Generation: 7, Disruptions: []api.Disruption{{
 		ID: "other", Method: "drift", Nodes: []string{"n2"}, Phase: api.PhaseDraining,
 	}}}
-	y.put(subjects.Disruptions.Key("berlin"), other)
+	h.put(subjects.Disruptions.Key("berlin"), other)
 	step := s.in
 	step.Deletions = append(step.Deletions, orchestration.Deletion{Node: "n1"})
 	out := orchestration.Step(step)
-	require.ErrorIs(t, y.room.write(bustest.Context(t), m, s, &out), bus.ErrConflict)
+	require.ErrorIs(t, h.room.write(bustest.Context(t), m, s, &out), bus.ErrConflict)
 	m.deciding.Unlock()
-	_, err = y.room.deleteNode(bustest.Context(t), "berlin", "n1", "r1")
+	_, err = h.room.deleteNode(bustest.Context(t), "berlin", "n1", "r1")
 	require.NoError(t, err)
-	r := y.eventually("berlin", "drift n2 Draining; manual n1 Draining")
+	r := h.eventually("berlin", "drift n2 Draining; manual n1 Draining")
 	require.Greater(t, r.Generation, int64(7))
 }
 
 // The room goes on after the broker restarted, with what came meanwhile.
 func TestBrokerRestarts(t *testing.T) {
-	y := newYard(t, quick(), "berlin")
-	y.pool("a", "100%")
-	y.nodes("berlin", aNode("n1", "a", 4, 3500))
-	y.decided("berlin", "n1", "NotCheaper")
-	y.server.Restart(t)
+	h := newHarness(t, quick(), "berlin")
+	h.pool("a", "100%")
+	h.nodes("berlin", aNode("n1", "a", 4, 3500))
+	h.decided("berlin", "n1", "NotCheaper")
+	h.server.Restart(t)
 	bustest.Eventually(t, func() error {
-		if !y.agent("berlin").Connected() || !y.room.feed.Synced() || !y.store.Synced() {
+		if !h.agent("berlin").Connected() || !h.room.feed.Synced() || !h.store.Synced() {
 			return fmt.Errorf("not connected again")
 		}
 		return nil
 	})
-	y.nodes("berlin", aNode("n2", "a", 4))
-	y.eventually("berlin", "empty n2 Draining")
+	h.nodes("berlin", aNode("n2", "a", 4))
+	h.eventually("berlin", "empty n2 Draining")
 }

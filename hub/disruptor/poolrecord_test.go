@@ -18,79 +18,79 @@ import (
 
 // A pool that is deleted takes its nodes along, on all members; its record says for whom it waits.
 func TestPoolDeleted(t *testing.T) {
-	y := newYard(t, quick(), "berlin", "oslo")
-	y.pool("a", "0")
-	y.nodes("berlin", aNode("n1", "a", 4, 500), aNode("n2", "a", 4))
-	y.nodes("oslo")
-	y.pools("a", "berlin 2/0, oslo 0/0")
-	y.poolSpec("a", "0", nil, deleted)
-	r := y.eventually("berlin", "manual n1,n2 Draining")
-	y.pools("a", "deleting: berlin 2/2, oslo 0/0")
-	y.finish("berlin", &r.Disruptions[0])
-	y.pools("a", "deleting: berlin 0/0, oslo 0/0")
-	y.put(subjects.PoolSpecs.Key("a"), nil)
-	y.pools("a", "none")
+	h := newHarness(t, quick(), "berlin", "oslo")
+	h.pool("a", "0")
+	h.nodes("berlin", aNode("n1", "a", 4, 500), aNode("n2", "a", 4))
+	h.nodes("oslo")
+	h.pools("a", "berlin 2/0, oslo 0/0")
+	h.poolSpec("a", "0", nil, deleted)
+	r := h.eventually("berlin", "manual n1,n2 Draining")
+	h.pools("a", "deleting: berlin 2/2, oslo 0/0")
+	h.finish("berlin", &r.Disruptions[0])
+	h.pools("a", "deleting: berlin 0/0, oslo 0/0")
+	h.put(subjects.PoolSpecs.Key("a"), nil)
+	h.pools("a", "none")
 }
 
 // A pool that is deleted takes its nodes along also where it selects the member no more; elsewhere it is
 // not seen.
 func TestPoolDeletedThatMatchesNoMore(t *testing.T) {
-	y := newYard(t, quick(), "berlin", "oslo")
+	h := newHarness(t, quick(), "berlin", "oslo")
 	elsewhere := func(p *api.NodePool) { p.Annotations = map[string]string{api.AnnotationMembers: "region=eu"} }
-	y.pool("a", "0", elsewhere)
-	y.pool("b", "0")
-	y.nodes("berlin", aNode("n1", "a", 4, 500))
-	y.nodes("oslo", aNode("n1", "b", 4, 500))
-	y.decided("berlin", "n1", "NodePoolUnknown")
-	y.poolSpec("a", "0", []func(*api.NodePool){elsewhere}, deleted)
-	r := y.eventually("berlin", "manual n1 Draining")
-	y.pools("a", "deleting: berlin 1/1")
-	budgets := answered[disruption.BudgetReport](y, api.VerbBudgets, api.BudgetsRequest{Member: "oslo"})
+	h.pool("a", "0", elsewhere)
+	h.pool("b", "0")
+	h.nodes("berlin", aNode("n1", "a", 4, 500))
+	h.nodes("oslo", aNode("n1", "b", 4, 500))
+	h.decided("berlin", "n1", "NodePoolUnknown")
+	h.poolSpec("a", "0", []func(*api.NodePool){elsewhere}, deleted)
+	r := h.eventually("berlin", "manual n1 Draining")
+	h.pools("a", "deleting: berlin 1/1")
+	budgets := answered[disruption.BudgetReport](h, api.VerbBudgets, api.BudgetsRequest{Member: "oslo"})
 	require.Len(t, budgets.Pools, 1)
 	require.Equal(t, "b", budgets.Pools[0].Name)
-	y.finish("berlin", &r.Disruptions[0])
-	y.pools("a", "deleting: ")
+	h.finish("berlin", &r.Disruptions[0])
+	h.pools("a", "deleting: ")
 }
 
 // The end of a pool waits for replacements that are on their way though no node of it is seen.
 func TestPoolDeletedWhileItsReplacementComes(t *testing.T) {
-	y := newYard(t, quick(), "berlin")
-	y.pool("a", "100%")
-	y.nodes("berlin", aNode("n1", "a", 16, 500))
-	r := y.eventually("berlin", "single n1 Launching")
-	y.poolSpec("a", "100%", nil, deleted)
-	y.eventually("berlin", "single n1 Aborted")
-	y.gone("berlin", "n1")
-	y.pools("a", "deleting: berlin 0/0 unknown")
-	y.result("berlin", r.Disruptions[0].ID, api.PhaseAborted)
-	y.pools("a", "deleting: berlin 0/0")
+	h := newHarness(t, quick(), "berlin")
+	h.pool("a", "100%")
+	h.nodes("berlin", aNode("n1", "a", 16, 500))
+	r := h.eventually("berlin", "single n1 Launching")
+	h.poolSpec("a", "100%", nil, deleted)
+	h.eventually("berlin", "single n1 Aborted")
+	h.gone("berlin", "n1")
+	h.pools("a", "deleting: berlin 0/0 unknown")
+	h.result("berlin", r.Disruptions[0].ID, api.PhaseAborted)
+	h.pools("a", "deleting: berlin 0/0")
 }
 
 // A pool's record tells what is left of its budgets, what they cannot mean, and of whom nothing is known.
 func TestPoolRecord(t *testing.T) {
 	o := quick()
 	o.Disabled = true
-	y := newYard(t, o, "berlin", "oslo", "rome")
-	y.member("rome", map[string]string{"env": "test"})
-	y.pool("a", "2", func(p *api.NodePool) {
+	h := newHarness(t, o, "berlin", "oslo", "rome")
+	h.member("rome", map[string]string{"env": "test"})
+	h.pool("a", "2", func(p *api.NodePool) {
 		p.Annotations = map[string]string{api.AnnotationMembers: "env!=test"}
 		never, hour := "0 0 31 2 *", "1h"
 		p.Spec.Disruption.Budgets = append(p.Spec.Disruption.Budgets, api.DisruptionBudget{Nodes: new("1"), Schedule: &never, Duration: &hour})
 	})
 	down := aNode("n2", "a", 4)
 	down.Ready = false
-	y.nodes("berlin", aNode("n1", "a", 4), down)
-	y.event("oslo", aNode("n1", "a", 4))
-	y.pools("a", "berlin 2/1, oslo 1/0 unknown")
-	record, _, _ := store.TableOf[api.PoolRecord](y.store.State, subjects.Pools).Get("a")
+	h.nodes("berlin", aNode("n1", "a", 4), down)
+	h.event("oslo", aNode("n1", "a", 4))
+	h.pools("a", "berlin 2/1, oslo 1/0 unknown")
+	record, _, _ := store.TableOf[api.PoolRecord](h.store.State, subjects.Pools).Get("a")
 	require.Equal(t, "uid-a", record.UID)
 	require.Equal(t, 1, record.Members[0].Allowed[api.ReasonEmpty])
 	require.Len(t, record.Lint, 1)
-	y.stale("berlin", "switched off on the hub")
+	h.stale("berlin", "switched off on the hub")
 	pool := &api.NodePool{}
 	pool.Name = "a"
-	y.room.fleet.forget("berlin")
-	fresh, _, err := y.room.recordOf(pool)
+	h.room.fleet.forget("berlin")
+	fresh, _, err := h.room.recordOf(pool)
 	require.NoError(t, err)
 	require.Equal(t, api.PoolMember{Member: "berlin", Unknown: notCounted}, withoutAllowed(fresh.Members[0]), "as right after a takeover")
 }
@@ -98,19 +98,19 @@ func TestPoolRecord(t *testing.T) {
 // A member whose agent was told to leave nodes alone has none that the end of a pool would wait for; what
 // ran there is given up, and the member given back.
 func TestMemberWhoseNodesAreLeftAlone(t *testing.T) {
-	y := newYard(t, quick(), "berlin")
-	y.pool("a", "1")
-	y.nodes("berlin", aNode("n1", "a", 4), aNode("n2", "a", 4))
-	y.eventually("berlin", "empty n1 Draining")
-	y.pools("a", "berlin 2/1")
-	y.locked("berlin", owner)
-	require.NoError(t, y.agent("berlin").PutNodeInventory(bustest.Context(t), api.NodeInventory{
+	h := newHarness(t, quick(), "berlin")
+	h.pool("a", "1")
+	h.nodes("berlin", aNode("n1", "a", 4), aNode("n2", "a", 4))
+	h.eventually("berlin", "empty n1 Draining")
+	h.pools("a", "berlin 2/1")
+	h.locked("berlin", owner)
+	require.NoError(t, h.agent("berlin").PutNodeInventory(bustest.Context(t), api.NodeInventory{
 		Boot: "b1", Sequence: 1, At: metav1.NewTime(elsewhen.Now().Add(time.Second)), Withheld: "nodes.enabled is false",
 	}))
-	y.stale("berlin", "nodes.enabled is false")
-	y.eventually("berlin", "empty n1 Aborted")
-	y.locked("berlin", "")
-	y.pools("a", "berlin 0/0")
+	h.stale("berlin", "nodes.enabled is false")
+	h.eventually("berlin", "empty n1 Aborted")
+	h.locked("berlin", "")
+	h.pools("a", "berlin 0/0")
 }
 
 func withoutAllowed(m api.PoolMember) api.PoolMember {
@@ -119,10 +119,10 @@ func withoutAllowed(m api.PoolMember) api.PoolMember {
 }
 
 // pools waits until a pool's record reads as wanted: "deleting: berlin 2/1, oslo 1/0 unknown".
-func (y *yard) pools(pool, want string) {
-	y.t.Helper()
-	bustest.Eventually(y.t, func() error {
-		record, _, found := store.TableOf[api.PoolRecord](y.store.State, subjects.Pools).Get(pool)
+func (h *harness) pools(pool, want string) {
+	h.t.Helper()
+	bustest.Eventually(h.t, func() error {
+		record, _, found := store.TableOf[api.PoolRecord](h.store.State, subjects.Pools).Get(pool)
 		got := "none"
 		if found {
 			got = poolText(&record)
@@ -152,23 +152,23 @@ func poolText(r *api.PoolRecord) string {
 // Nodes that the catalog does not list are told by the record of their pool, and are known to who asks for
 // them; nodes that carry no hash of their pool get one, once (N20, N21).
 func TestWhatThePoolRecordSaysOfPrices(t *testing.T) {
-	y := newYard(t, quick(), "berlin")
-	y.pool("a", "0")
+	h := newHarness(t, quick(), "berlin")
+	h.pool("a", "0")
 	elsewhere := aNode("n2", "a", 4, 500)
 	elsewhere.Labels["topology.kubernetes.io/zone"] = "z-x"
-	y.nodes("berlin", aNode("n1", "a", 4, 500), elsewhere)
-	y.decided("berlin", "n2", "NotInCatalog")
+	h.nodes("berlin", aNode("n1", "a", 4, 500), elsewhere)
+	h.decided("berlin", "n2", "NotInCatalog")
 	bustest.Eventually(t, func() error {
-		record, _, found := y.room.records.pools.Get("a")
+		record, _, found := h.room.records.pools.Get("a")
 		if !found || len(record.Members) != 1 || record.Members[0].NotInCatalog != 1 {
 			return fmt.Errorf("the record is %+v", record)
 		}
 		require.Contains(t, record.Members[0].Example, "in zone z-x as on-demand")
 		return nil
 	})
-	require.Len(t, y.room.Nodes()["berlin"], 2)
+	require.Len(t, h.room.Nodes()["berlin"], 2)
 	bustest.Eventually(t, func() error {
-		record, _ := y.room.record("berlin")
+		record, _ := h.room.record("berlin")
 		if len(record.Stamps) != 1 || record.Stamps[0].Pool != "a" || record.Stamps[0].Hash == "" {
 			return fmt.Errorf("the record wants %+v", record.Stamps)
 		}

@@ -23,23 +23,23 @@ const (
 )
 
 // crowd puts what the agents of a whole fleet have told into the stream: nodes with ten pods each.
-func (y *yard) crowd() {
-	y.t.Helper()
-	c := y.store.Conn
+func (h *harness) crowd() {
+	h.t.Helper()
+	c := h.store.Conn
 	for i := range fleetMembers {
 		member := fmt.Sprintf("m%03d", i)
-		y.member(member, nil)
+		h.member(member, nil)
 		inventory := api.NodeInventory{Header: api.NewHeader(api.KindNodeInventory), Member: member, Boot: "b", Sequence: 1, At: metav1.NewTime(elsewhen.Now()), Nodes: map[string]uint64{}}
 		for k := range fleetNodes {
-			name, body := crowded(y.t, i*fleetNodes+k)
+			name, body := crowded(h.t, i*fleetNodes+k)
 			inventory.Nodes[name] = 1
 			_, err := c.JS.PublishAsync(c.Fleet.NodeEvent(member, name), body)
-			require.NoError(y.t, err)
+			require.NoError(h.t, err)
 		}
 		body, err := json.Marshal(inventory)
-		require.NoError(y.t, err)
+		require.NoError(h.t, err)
 		_, err = c.JS.PublishAsync(c.Fleet.NodeInventory(member), body)
-		require.NoError(y.t, err)
+		require.NoError(h.t, err)
 		<-c.JS.PublishAsyncComplete()
 	}
 }
@@ -49,33 +49,33 @@ func (y *yard) crowd() {
 // client in the same process included.
 func BenchmarkFleet(b *testing.B) {
 	server := bustest.Start(b)
-	y := &yard{t: b, server: server, store: server.Lead(b), clock: &clock{}, boots: map[string]*boot{}}
-	y.catalog()
-	y.pool("general", "10%")
-	y.crowd()
+	h := &harness{t: b, server: server, store: server.Lead(b), clock: &clock{}, boots: map[string]*boot{}}
+	h.catalog()
+	h.pool("general", "10%")
+	h.crowd()
 	before := heap()
 	for b.Loop() {
 		began := elsewhen.Now()
-		y.run()
+		h.run()
 		bustest.EventuallyIn(b, 5*time.Minute, func() error {
-			if !y.room.feed.Synced() {
+			if !h.room.feed.Synced() {
 				return errors.New("the nodes are being read")
 			}
 			return nil
 		})
 		b.ReportMetric(elsewhen.Since(began).Seconds(), "s-listed")
-		bustest.EventuallyIn(b, 5*time.Minute, y.allDecided)
+		bustest.EventuallyIn(b, 5*time.Minute, h.allDecided)
 		b.ReportMetric(elsewhen.Since(began).Seconds(), "s-decided")
 		b.ReportMetric(float64(heap()-before)/(10*fleetMembers*fleetNodes), "B/pod")
-		y.stop()
-		runtime.KeepAlive(y.room)
+		h.stop()
+		runtime.KeepAlive(h.room)
 	}
 }
 
-func (y *yard) allDecided() error {
+func (h *harness) allDecided() error {
 	for i := range fleetMembers {
 		name := fmt.Sprintf("m%03d", i)
-		m := y.room.roster.get(name)
+		m := h.room.roster.get(name)
 		if m.decision.Load() == nil {
 			return fmt.Errorf("nothing is decided about %s", name)
 		}

@@ -16,8 +16,8 @@ import (
 // with one command of 101 nodes with 250 pods each on top, and beside them ten of 200 nodes that have ended;
 // and so can, without that command, one that tells of 2,000 pods which are killed.
 func TestLargestRecordIsWritten(t *testing.T) {
-	y := newYard(t, quick(), "berlin")
-	y.stop()
+	h := newHarness(t, quick(), "berlin")
+	h.stop()
 	r := rand.New(rand.NewPCG(1, 4))
 	node := func() string {
 		return fmt.Sprintf("ip-10-%d-%d-%d.eu-central-1.compute.internal", r.IntN(256), r.IntN(256), r.IntN(256))
@@ -43,7 +43,7 @@ func TestLargestRecordIsWritten(t *testing.T) {
 		d.Phase, d.Ended = api.PhaseDone, metav1.NewTime(elsewhen.Now())
 		record.Disruptions = append(record.Disruptions, d)
 	}
-	y.put(subjects.Disruptions.Key("berlin"), record)
+	h.put(subjects.Disruptions.Key("berlin"), record)
 	drifted := with("drifted", 1, 0)
 	for range 2000 {
 		pod := fmt.Sprintf("team-%d/service-%d-%010x-%05x", r.IntN(20), r.IntN(200), r.Int64N(1<<40), r.IntN(1<<20))
@@ -53,5 +53,5 @@ func TestLargestRecordIsWritten(t *testing.T) {
 		})
 	}
 	record.Disruptions[1] = drifted
-	y.put(subjects.Disruptions.Key("berlin"), record)
+	h.put(subjects.Disruptions.Key("berlin"), record)
 }

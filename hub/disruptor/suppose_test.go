@@ -32,13 +32,13 @@ const open = `{"nodes":"100%"}`
 // A plan supposes the pools and catalogs of its documents in place of those that the hub holds, and leaves
 // no trace.
 func TestPlansSupposeDocuments(t *testing.T) {
-	y := newYard(t, resting(), "berlin")
-	y.pool("a", "0")
-	y.nodes("berlin", aNode("n1", "a", 4), aNode("n2", "a", 2, 1500))
-	y.decided("berlin", "n1", "BudgetSpent")
+	h := newHarness(t, resting(), "berlin")
+	h.pool("a", "0")
+	h.nodes("berlin", aNode("n1", "a", 4), aNode("n2", "a", 2, 1500))
+	h.decided("berlin", "n1", "BudgetSpent")
 	plan := func(documents ...json.RawMessage) explain.MemberForecast {
 		t.Helper()
-		return answered[explain.MemberForecast](y, api.VerbPlanNodes, api.PlanNodesRequest{Member: "berlin", Documents: documents})
+		return answered[explain.MemberForecast](h, api.VerbPlanNodes, api.PlanNodesRequest{Member: "berlin", Documents: documents})
 	}
 
 	require.Empty(t, plan().Commands)
@@ -48,7 +48,7 @@ func TestPlansSupposeDocuments(t *testing.T) {
 	require.InDelta(t, 0.2, free.Savings.Amount, 1e-9)
 	require.Equal(t, []string{"planned as if NodePool/a of the files were applied; nothing is stored"}, free.Notes)
 	require.Empty(t, plan().Commands, "nothing of it is kept")
-	require.Empty(t, y.record("berlin").Disruptions)
+	require.Empty(t, h.record("berlin").Disruptions)
 
 	dear := plan(supposedPool("a", "", open, ""), supposedCatalog("aa", 7))
 	require.InDelta(t, 7, dear.Commands[0].Savings.Amount, 1e-9, "the first catalog by name counts")
@@ -70,9 +70,9 @@ func TestPlansSupposeDocuments(t *testing.T) {
 
 // A supposed node class drifts the nodes that were made with another one.
 func TestPlansSupposeNodeClasses(t *testing.T) {
-	y := newYard(t, resting(), "berlin")
+	h := newHarness(t, resting(), "berlin")
 	ref := &api.NodeClassRef{Group: "example.com", Kind: "OurNodeClass", Name: "default"}
-	y.pool("a", "100%", func(p *api.NodePool) { p.Spec.Template.Spec.NodeClassRef = ref })
+	h.pool("a", "100%", func(p *api.NodePool) { p.Spec.Template.Spec.NodeClassRef = ref })
 	class := func(image string) json.RawMessage {
 		return json.RawMessage(`{"apiVersion":"example.com/v1","kind":"OurNodeClass","metadata":{"name":"default"},"spec":{"image":"` + image + `"}}`)
 	}
@@ -80,39 +80,39 @@ func TestPlansSupposeNodeClasses(t *testing.T) {
 	require.NoError(t, err)
 	n := aNode("n1", "a", 2, 1500)
 	n.Annotations = map[string]string{api.AnnotationClassHash: hash}
-	y.nodes("berlin", n)
-	y.decided("berlin", "n1", "NotDrifted")
-	same := answered[explain.MemberForecast](y, api.VerbPlanNodes, api.PlanNodesRequest{Member: "berlin", Documents: []json.RawMessage{class("old")}})
+	h.nodes("berlin", n)
+	h.decided("berlin", "n1", "NotDrifted")
+	same := answered[explain.MemberForecast](h, api.VerbPlanNodes, api.PlanNodesRequest{Member: "berlin", Documents: []json.RawMessage{class("old")}})
 	require.Empty(t, same.Commands)
-	changed := answered[explain.MemberForecast](y, api.VerbPlanNodes, api.PlanNodesRequest{Member: "berlin", Documents: []json.RawMessage{class("new")}})
+	changed := answered[explain.MemberForecast](h, api.VerbPlanNodes, api.PlanNodesRequest{Member: "berlin", Documents: []json.RawMessage{class("new")}})
 	require.Len(t, changed.Commands, 1)
 	require.Equal(t, disruption.DriftClass, changed.Commands[0].Drift)
 }
 
 // What waits was chosen with the hub's own pools: such a plan leaves it out, and says so.
 func TestSupposingPlansLeaveOutWhatWaits(t *testing.T) {
-	y := newYard(t, Options{Interval: 10 * time.Millisecond, ValidationWait: time.Hour}, "berlin")
-	y.pool("a", "100%")
-	y.nodes("berlin", aNode("n1", "a", 4), aNode("n2", "a", 2, 1500))
+	h := newHarness(t, Options{Interval: 10 * time.Millisecond, ValidationWait: time.Hour}, "berlin")
+	h.pool("a", "100%")
+	h.nodes("berlin", aNode("n1", "a", 4), aNode("n2", "a", 2, 1500))
 	bustest.Eventually(t, func() error {
-		if n := len(y.room.waitingOn("berlin")); n != 1 {
+		if n := len(h.room.waitingOn("berlin")); n != 1 {
 			return fmt.Errorf("%d commands wait", n)
 		}
 		return nil
 	})
-	plan := answered[explain.MemberForecast](y, api.VerbPlanNodes, api.PlanNodesRequest{Member: "berlin", Documents: []json.RawMessage{supposedPool("a", "", `{"nodes":"0"}`, "")}})
+	plan := answered[explain.MemberForecast](h, api.VerbPlanNodes, api.PlanNodesRequest{Member: "berlin", Documents: []json.RawMessage{supposedPool("a", "", `{"nodes":"0"}`, "")}})
 	require.Empty(t, plan.Commands)
 	require.Contains(t, strings.Join(plan.Notes, "\n"), "member berlin: left out, chosen with the hub's own pools and about to begin: Empty of n1")
-	require.Len(t, y.room.waitingOn("berlin"), 1, "it waits on")
+	require.Len(t, h.room.waitingOn("berlin"), 1, "it waits on")
 }
 
 // All faults of the documents come back at once.
 func TestSupposedDocumentsAreChecked(t *testing.T) {
-	y := newYard(t, resting(), "berlin")
-	y.pool("a", "0")
-	y.nodes("berlin", aNode("n1", "a", 4))
-	y.decided("berlin", "n1", "BudgetSpent")
-	_, err := ask[json.RawMessage](y, api.VerbPlanNodes, api.PlanNodesRequest{Member: "berlin", Documents: []json.RawMessage{
+	h := newHarness(t, resting(), "berlin")
+	h.pool("a", "0")
+	h.nodes("berlin", aNode("n1", "a", 4))
+	h.decided("berlin", "n1", "BudgetSpent")
+	_, err := ask[json.RawMessage](h, api.VerbPlanNodes, api.PlanNodesRequest{Member: "berlin", Documents: []json.RawMessage{
 		supposedPool("a", "", `{"nodes":"0","schedule":"@daily","duration":"1h","timeZone":"Europe/Bonn"}`, ""),
 		supposedPool("a", "", `{"nodes":"many"}`, ""), supposedPool("a", "", open, ""),
 		json.RawMessage(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"c","namespace":"d"}}`), json.RawMessage(`[]`),

@@ -25,7 +25,7 @@ const (
 // it each run takes in the progress of five members every five seconds, one of them ends and the next
 // one starts. The metric counts everything in the process, the broker and the agents' side included.
 func BenchmarkRuns(b *testing.B) {
-	y := newBenchYard(b)
+	y := newBenchHarness(b)
 	began := processTime(b)
 	minutes := 0
 	for b.Loop() {
@@ -45,15 +45,15 @@ func processTime(b *testing.B) time.Duration {
 	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }
 
-type benchYard struct {
+type benchHarness struct {
 	b     *testing.B
 	store *store.Store
 	room  *Runner
 	runs  []string
 }
 
-func newBenchYard(b *testing.B) *benchYard {
-	y := &benchYard{b: b, store: bustest.Start(b).Lead(b)}
+func newBenchHarness(b *testing.B) *benchHarness {
+	y := &benchHarness{b: b, store: bustest.Start(b).Lead(b)}
 	for i := range benchRuns {
 		run := fmt.Sprintf("run-%02d", i)
 		y.runs = append(y.runs, run)
@@ -90,14 +90,14 @@ func benchSpec(kind, name, body string) api.Spec {
 	return api.Spec{Object: api.ObjectRef{Kind: kind, Name: name}, UID: "uid-" + name, Generation: 1, Body: json.RawMessage(body)}
 }
 
-func (y *benchYard) ask(verb string, ask api.RunRequest) {
+func (y *benchHarness) ask(verb string, ask api.RunRequest) {
 	body, err := json.Marshal(ask)
 	require.NoError(y.b, err)
 	_, err = y.room.Verbs()[verb](y.b.Context(), api.Caller{Name: "anna", Role: api.RoleAdmin}, body)
 	require.NoError(y.b, err)
 }
 
-func (y *benchYard) publish(subject string, value any) {
+func (y *benchHarness) publish(subject string, value any) {
 	text, err := json.Marshal(value)
 	require.NoError(y.b, err)
 	_, err = y.store.Conn.JS.Publish(y.b.Context(), subject, text)
@@ -105,7 +105,7 @@ func (y *benchYard) publish(subject string, value any) {
 }
 
 // say publishes a result of every running member of every run and waits until the hub heard the last.
-func (y *benchYard) say(result func(index int) (api.UpgradeResult, bool)) {
+func (y *benchHarness) say(result func(index int) (api.UpgradeResult, bool)) {
 	last := ""
 	for _, run := range y.runs {
 		status, _, _ := y.room.records.runs.Get(run)
@@ -139,14 +139,14 @@ func (y *benchYard) say(result func(index int) (api.UpgradeResult, bool)) {
 	})
 }
 
-func (y *benchYard) decide() {
+func (y *benchHarness) decide() {
 	for _, run := range y.runs {
 		_, err := y.room.work(y.b.Context(), runKey+run)
 		require.NoError(y.b, err)
 	}
 }
 
-func (y *benchYard) minute(minute, round int) {
+func (y *benchHarness) minute(minute, round int) {
 	y.say(func(int) (api.UpgradeResult, bool) {
 		return api.UpgradeResult{Outcome: api.OutcomeRunning, Percent: round * 8, Message: fmt.Sprintf("minute %d", minute)}, true
 	})
@@ -154,7 +154,7 @@ func (y *benchYard) minute(minute, round int) {
 }
 
 // end lets one member of every run succeed; runs that are through begin anew.
-func (y *benchYard) end() {
+func (y *benchHarness) end() {
 	y.say(func(index int) (api.UpgradeResult, bool) {
 		return api.UpgradeResult{Outcome: api.OutcomeSucceeded}, index == 0
 	})

@@ -26,30 +26,30 @@ func noise(length int) string {
 }
 
 // fill makes the record of a run as large as a record can be, in coarse steps and then in fine ones.
-func (y *yard) fill(run string) {
-	y.t.Helper()
+func (h *harness) fill(run string) {
+	h.t.Helper()
 	length := bus.MaxValue
 	for _, step := range []int{64000, 8000, 1000, 100} {
-		for y.writeFilled(run, length+step) {
+		for h.writeFilled(run, length+step) {
 			length += step
 		}
 	}
-	shared, _, _ := y.runs.Get(run)
-	require.NotEmpty(y.t, shared.Stages[0].Groups[0].Members[0].History, "nothing was filled in")
+	shared, _, _ := h.runs.Get(run)
+	require.NotEmpty(h.t, shared.Stages[0].Groups[0].Members[0].History, "nothing was filled in")
 }
 
 // writeFilled reports whether the record with so much in its history could be written.
-func (y *yard) writeFilled(run string, length int) bool {
-	y.t.Helper()
-	shared, revision, _ := y.runs.Get(run)
-	status := copied(y.t, &shared)
+func (h *harness) writeFilled(run string, length int) bool {
+	h.t.Helper()
+	shared, revision, _ := h.runs.Get(run)
+	status := copied(h.t, &shared)
 	m := &status.Stages[0].Groups[0].Members[0]
 	m.History = []api.UpgradeAttempt{{OperationID: "old", Message: noise(length)}}
-	_, err := y.store.Writer.Write(bustest.Context(y.t), store.Op{Key: subjects.Runs.Key(run), Value: status, Revision: revision})
+	_, err := h.store.Writer.Write(bustest.Context(h.t), store.Op{Key: subjects.Runs.Key(run), Value: status, Revision: revision})
 	if errors.Is(err, bus.ErrTooLarge) {
 		return false
 	}
-	require.NoError(y.t, err)
+	require.NoError(h.t, err)
 	return true
 }
 
@@ -65,27 +65,27 @@ func copied(t testing.TB, status *api.UpdateRunStatus) api.UpdateRunStatus {
 
 // A record that is full refuses neither a result nor a stop: its history is shortened.
 func TestAFullRecordGoesOn(t *testing.T) {
-	y := newYard(t, runner.Options{Poll: never}, "berlin", "oslo", "paris")
-	y.updateRun("r1", toNew(2))
-	y.start("r1")
-	y.eventually("r1", "Running: berlin Running, oslo Running, paris NotStarted")
-	y.fill("r1")
-	y.result("r1", "oslo", y.operation("r1", "oslo"), api.OutcomeFailed, noise(3000))
-	status := y.eventually("r1", "Stopping: berlin Running, oslo Failed UpgradeFailed, paris NotStarted")
+	h := newHarness(t, runner.Options{Poll: never}, "berlin", "oslo", "paris")
+	h.updateRun("r1", toNew(2))
+	h.start("r1")
+	h.eventually("r1", "Running: berlin Running, oslo Running, paris NotStarted")
+	h.fill("r1")
+	h.result("r1", "oslo", h.operation("r1", "oslo"), api.OutcomeFailed, noise(3000))
+	status := h.eventually("r1", "Stopping: berlin Running, oslo Failed UpgradeFailed, paris NotStarted")
 	require.Len(t, status.Stages[0].Groups[0].Members[0].History, 1)
 	require.Empty(t, status.Stages[0].Groups[0].Members[0].History[0].Message)
 
-	y.conclude("r1", "berlin", api.OutcomeSucceeded)
-	y.eventually("r1", "Failed: berlin Completed, oslo Failed UpgradeFailed, paris NotStarted")
+	h.conclude("r1", "berlin", api.OutcomeSucceeded)
+	h.eventually("r1", "Failed: berlin Completed, oslo Failed UpgradeFailed, paris NotStarted")
 }
 
 func TestAFullRecordIsStopped(t *testing.T) {
-	y := newYard(t, runner.Options{Poll: never}, "berlin", "oslo")
-	y.updateRun("r1", toNew(1))
-	y.start("r1")
-	y.eventually("r1", "Running: berlin Running, oslo NotStarted")
-	y.fill("r1")
-	_, err := y.ask(api.VerbRunStop, api.RunRequest{Run: "r1", Request: noise(120), Reason: "full"})
+	h := newHarness(t, runner.Options{Poll: never}, "berlin", "oslo")
+	h.updateRun("r1", toNew(1))
+	h.start("r1")
+	h.eventually("r1", "Running: berlin Running, oslo NotStarted")
+	h.fill("r1")
+	_, err := h.ask(api.VerbRunStop, api.RunRequest{Run: "r1", Request: noise(120), Reason: "full"})
 	require.NoError(t, err)
-	y.eventually("r1", "Stopping: berlin Running, oslo NotStarted")
+	h.eventually("r1", "Stopping: berlin Running, oslo NotStarted")
 }

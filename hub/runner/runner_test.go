@@ -23,51 +23,51 @@ import (
 const never = time.Hour
 
 func TestARunGoesFromMemberToMember(t *testing.T) {
-	y := newYard(t, runner.Options{Poll: never}, "berlin", "oslo")
-	y.updateRun("r1", toNew(1))
-	y.eventually("r1", "NotStarted: berlin NotStarted, oslo NotStarted")
-	y.start("r1")
-	status := y.eventually("r1", "Running: berlin Running, oslo NotStarted")
-	y.held("uid-r1/berlin/1")
-	lock, _ := y.locks.Get("berlin")
+	h := newHarness(t, runner.Options{Poll: never}, "berlin", "oslo")
+	h.updateRun("r1", toNew(1))
+	h.eventually("r1", "NotStarted: berlin NotStarted, oslo NotStarted")
+	h.start("r1")
+	status := h.eventually("r1", "Running: berlin Running, oslo NotStarted")
+	h.held("uid-r1/berlin/1")
+	lock, _ := h.locks.Get("berlin")
 	require.Equal(t, "run r1", lock.Owner)
 	wanted := upgrade.Operations(&api.UpdateRun{}, &status)
 	require.Len(t, wanted, 1)
 	require.Equal(t, "1.29.9", wanted[0].Operation.ControlPlaneVersion)
 
-	y.conclude("r1", "berlin", api.OutcomeSucceeded)
-	y.eventually("r1", "Running: berlin Completed, oslo Running")
-	y.held("uid-r1/oslo/1")
-	y.conclude("r1", "oslo", api.OutcomeSucceeded)
-	y.eventually("r1", "Completed: berlin Completed, oslo Completed")
-	y.held()
-	y.told("run/r1", "Created", "2 members in 1 stages", "by runner")
-	y.told("run/r1", "Asked", "run-start", "by anna")
-	y.told("run/r1", "member oslo NotStarted -> Running")
-	y.told("run/r1", "Completed: run Running -> Completed")
+	h.conclude("r1", "berlin", api.OutcomeSucceeded)
+	h.eventually("r1", "Running: berlin Completed, oslo Running")
+	h.held("uid-r1/oslo/1")
+	h.conclude("r1", "oslo", api.OutcomeSucceeded)
+	h.eventually("r1", "Completed: berlin Completed, oslo Completed")
+	h.held()
+	h.told("run/r1", "Created", "2 members in 1 stages", "by runner")
+	h.told("run/r1", "Asked", "run-start", "by anna")
+	h.told("run/r1", "member oslo NotStarted -> Running")
+	h.told("run/r1", "Completed: run Running -> Completed")
 }
 
 // What a run does is told before what others do because of it.
 func TestARunIsToldBeforeWhatFollowsFromIt(t *testing.T) {
-	y := newYard(t, runner.Options{Poll: never}, "berlin")
-	y.echoing()
-	y.updateRun("r1", toNew(1))
-	y.toldBefore("r1", "NotStarted: berlin NotStarted", "Created: 1 members in 1 stages")
-	y.start("r1")
-	y.toldBefore("r1", "Running: berlin Running", "Asked: run-start", "run NotStarted -> Running", "member berlin NotStarted -> Running")
-	y.conclude("r1", "berlin", api.OutcomeSucceeded)
-	y.toldBefore("r1", "Completed: berlin Completed", "member berlin Running -> Completed")
-	y.put(subjects.RunSpecs.Key("r1"), nil)
-	y.toldBefore("r1", "none", "Removed: it was Completed")
+	h := newHarness(t, runner.Options{Poll: never}, "berlin")
+	h.echoing()
+	h.updateRun("r1", toNew(1))
+	h.toldBefore("r1", "NotStarted: berlin NotStarted", "Created: 1 members in 1 stages")
+	h.start("r1")
+	h.toldBefore("r1", "Running: berlin Running", "Asked: run-start", "run NotStarted -> Running", "member berlin NotStarted -> Running")
+	h.conclude("r1", "berlin", api.OutcomeSucceeded)
+	h.toldBefore("r1", "Completed: berlin Completed", "member berlin Running -> Completed")
+	h.put(subjects.RunSpecs.Key("r1"), nil)
+	h.toldBefore("r1", "none", "Removed: it was Completed")
 }
 
 func TestProgressIsTakenIn(t *testing.T) {
-	y := newYard(t, runner.Options{Poll: 20 * time.Millisecond}, "berlin")
-	y.updateRun("r1", toNew(1))
-	y.start("r1")
-	y.result("r1", "berlin", y.operation("r1", "berlin"), api.OutcomeRunning, "halfway")
+	h := newHarness(t, runner.Options{Poll: 20 * time.Millisecond}, "berlin")
+	h.updateRun("r1", toNew(1))
+	h.start("r1")
+	h.result("r1", "berlin", h.operation("r1", "berlin"), api.OutcomeRunning, "halfway")
 	bustest.Eventually(t, func() error {
-		status, _, _ := y.runs.Get("r1")
+		status, _, _ := h.runs.Get("r1")
 		if m, _ := stage.MemberStatus(&status, "berlin"); m.Status.State != api.StateRunning || m.Message != "0 % done: halfway" {
 			return errors.New(string(m.Status.State) + ": " + m.Message)
 		}
@@ -77,65 +77,65 @@ func TestProgressIsTakenIn(t *testing.T) {
 
 // What an agent says of an operation that is not the one that runs ends nothing.
 func TestAResultOfAnotherAttemptIsNotTakenForThisOne(t *testing.T) {
-	y := newYard(t, runner.Options{Poll: never}, "berlin", "oslo", "paris")
-	y.updateRun("r1", toNew(2))
-	y.start("r1")
-	y.eventually("r1", "Running: berlin Running, oslo Running, paris NotStarted")
-	y.result("r1", "berlin", "uid-r1/berlin/7", api.OutcomeSucceeded, "of another attempt")
-	y.conclude("r1", "oslo", api.OutcomeSucceeded)
-	y.eventually("r1", "Running: berlin Running, oslo Completed, paris Running")
+	h := newHarness(t, runner.Options{Poll: never}, "berlin", "oslo", "paris")
+	h.updateRun("r1", toNew(2))
+	h.start("r1")
+	h.eventually("r1", "Running: berlin Running, oslo Running, paris NotStarted")
+	h.result("r1", "berlin", "uid-r1/berlin/7", api.OutcomeSucceeded, "of another attempt")
+	h.conclude("r1", "oslo", api.OutcomeSucceeded)
+	h.eventually("r1", "Running: berlin Running, oslo Completed, paris Running")
 }
 
 func TestAFailedMemberStopsTheRunAndIsRetried(t *testing.T) {
-	y := newYard(t, runner.Options{Poll: never}, "berlin", "oslo")
-	y.updateRun("r1", toNew(1))
-	y.start("r1")
-	y.conclude("r1", "berlin", api.OutcomeFailed)
-	status := y.eventually("r1", "Failed: berlin Failed UpgradeFailed, oslo NotStarted")
+	h := newHarness(t, runner.Options{Poll: never}, "berlin", "oslo")
+	h.updateRun("r1", toNew(1))
+	h.start("r1")
+	h.conclude("r1", "berlin", api.OutcomeFailed)
+	status := h.eventually("r1", "Failed: berlin Failed UpgradeFailed, oslo NotStarted")
 	require.Contains(t, status.Status.Error.Message, "berlin")
-	y.held()
-	_, err := y.ask(api.VerbRunStart, api.RunRequest{Run: "r1", Request: "again"})
+	h.held()
+	_, err := h.ask(api.VerbRunStart, api.RunRequest{Run: "r1", Request: "again"})
 	require.NoError(t, err)
-	y.eventually("r1", "Running: berlin Running, oslo NotStarted")
-	y.held("uid-r1/berlin/2")
+	h.eventually("r1", "Running: berlin Running, oslo NotStarted")
+	h.held("uid-r1/berlin/2")
 }
 
 // Two runs want one member: the second waits with the name of the first, and goes on by itself.
 func TestTwoRunsOnOneMember(t *testing.T) {
-	y := newYard(t, runner.Options{Poll: never}, "berlin")
-	y.updateRun("r1", toNew(1))
-	y.updateRun("r2", `{"upgrade":{"type":"Full","kubernetesVersion":"1.30.1"}}`)
-	y.start("r1")
-	y.start("r2")
-	status := y.eventually("r2", "Pending: berlin Pending LockedByRun")
+	h := newHarness(t, runner.Options{Poll: never}, "berlin")
+	h.updateRun("r1", toNew(1))
+	h.updateRun("r2", `{"upgrade":{"type":"Full","kubernetesVersion":"1.30.1"}}`)
+	h.start("r1")
+	h.start("r2")
+	status := h.eventually("r2", "Pending: berlin Pending LockedByRun")
 	m, _ := stage.MemberStatus(&status, "berlin")
 	require.Equal(t, "run r1 holds the member", m.Message)
-	y.held("uid-r1/berlin/1")
-	y.conclude("r1", "berlin", api.OutcomeSucceeded)
-	y.eventually("r1", "Completed: berlin Completed")
-	y.eventually("r2", "Running: berlin Running")
-	y.held("uid-r2/berlin/1")
+	h.held("uid-r1/berlin/1")
+	h.conclude("r1", "berlin", api.OutcomeSucceeded)
+	h.eventually("r1", "Completed: berlin Completed")
+	h.eventually("r2", "Running: berlin Running")
+	h.held("uid-r2/berlin/1")
 }
 
 // What another room holds is waited for as well.
 func TestALockOfAnotherRoomIsWaitedFor(t *testing.T) {
-	y := newYard(t, runner.Options{Poll: never}, "berlin")
-	_, err := y.store.Writer.Write(bustest.Context(t), y.locks.Take("berlin", "drain-7", "disruption of n1", elsewhen.Now()))
+	h := newHarness(t, runner.Options{Poll: never}, "berlin")
+	_, err := h.store.Writer.Write(bustest.Context(t), h.locks.Take("berlin", "drain-7", "disruption of n1", elsewhen.Now()))
 	require.NoError(t, err)
-	y.updateRun("r1", toNew(1))
-	y.start("r1")
-	y.eventually("r1", "Pending: berlin Pending LockedByRun")
-	op, held := y.locks.Release("berlin", "drain-7")
+	h.updateRun("r1", toNew(1))
+	h.start("r1")
+	h.eventually("r1", "Pending: berlin Pending LockedByRun")
+	op, held := h.locks.Release("berlin", "drain-7")
 	require.True(t, held)
-	_, err = y.store.Writer.Write(bustest.Context(t), op)
+	_, err = h.store.Writer.Write(bustest.Context(t), op)
 	require.NoError(t, err)
-	y.eventually("r1", "Running: berlin Running")
+	h.eventually("r1", "Running: berlin Running")
 }
 
 // A run that waits for a disruption of nodes says for which, and what that waits for.
 func TestADisruptionThatHoldsAMemberIsNamed(t *testing.T) {
-	y := newYard(t, runner.Options{Poll: 50 * time.Millisecond}, "berlin")
-	_, err := y.store.Writer.Write(bustest.Context(t), y.locks.Take("berlin", "disruption/berlin", "node disruption", elsewhen.Now()))
+	h := newHarness(t, runner.Options{Poll: 50 * time.Millisecond}, "berlin")
+	_, err := h.store.Writer.Write(bustest.Context(t), h.locks.Take("berlin", "disruption/berlin", "node disruption", elsewhen.Now()))
 	require.NoError(t, err)
 	decided := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	disrupting := func(message string, more ...api.Disruption) {
@@ -145,21 +145,21 @@ func TestADisruptionThatHoldsAMemberIsNamed(t *testing.T) {
 		record := api.DisruptionRecord{Header: api.NewHeader(api.KindDisruptionRecord), Member: "berlin", Disruptions: append([]api.Disruption{
 			{ID: "old", Phase: api.PhaseDone, Ended: metav1.NewTime(elsewhen.Now())}, one,
 		}, more...)}
-		_, err := y.store.Writer.Write(bustest.Context(t), store.Put(key, record, y.store.State.Revision(key)))
+		_, err := h.store.Writer.Write(bustest.Context(t), store.Put(key, record, h.store.State.Revision(key)))
 		require.NoError(t, err)
 	}
 	waits := func(want string) {
 		t.Helper()
 		bustest.Eventually(t, func() error {
-			status := y.eventually("r1", "Pending: berlin Pending LockedByRun")
+			status := h.eventually("r1", "Pending: berlin Pending LockedByRun")
 			if m, _ := stage.MemberStatus(&status, "berlin"); m.Message != want {
 				return fmt.Errorf("the message is %q, wanted %q", m.Message, want)
 			}
 			return nil
 		})
 	}
-	y.updateRun("r1", toNew(1))
-	y.start("r1")
+	h.updateRun("r1", toNew(1))
+	h.start("r1")
 	waits("node disruption holds the member")
 	disrupting("waiting for pod default/web")
 	waits("node disruption manual-3-ab of n1, n2, n3 and 1 more since 2026-03-01T12:00:00Z (Draining: waiting for pod default/web) holds the member")
@@ -168,126 +168,126 @@ func TestADisruptionThatHoldsAMemberIsNamed(t *testing.T) {
 }
 
 func TestAMemberThatComesBackGoesOn(t *testing.T) {
-	y := newYard(t, runner.Options{Poll: never}, "berlin")
-	y.record("berlin", "u-berlin", api.MemberUnknown, elsewhen.Now())
-	y.updateRun("r1", toNew(1))
-	y.start("r1")
-	y.eventually("r1", "Pending: berlin Pending MemberUnreachable")
-	y.record("berlin", "u-berlin", api.MemberReady, elsewhen.Now())
-	y.eventually("r1", "Running: berlin Running")
+	h := newHarness(t, runner.Options{Poll: never}, "berlin")
+	h.record("berlin", "u-berlin", api.MemberUnknown, elsewhen.Now())
+	h.updateRun("r1", toNew(1))
+	h.start("r1")
+	h.eventually("r1", "Pending: berlin Pending MemberUnreachable")
+	h.record("berlin", "u-berlin", api.MemberReady, elsewhen.Now())
+	h.eventually("r1", "Running: berlin Running")
 }
 
 func TestAMemberWithoutInventoryWaitsForIt(t *testing.T) {
-	y := newYard(t, runner.Options{Poll: never})
-	y.member("berlin", "u-berlin", nil)
-	y.updateRun("r1", toNew(1))
+	h := newHarness(t, runner.Options{Poll: never})
+	h.member("berlin", "u-berlin", nil)
+	h.updateRun("r1", toNew(1))
 	bustest.Eventually(t, func() error {
-		_, err := y.ask(api.VerbRunStart, api.RunRequest{Run: "r1", Request: "s"})
+		_, err := h.ask(api.VerbRunStart, api.RunRequest{Run: "r1", Request: "s"})
 		return err
 	})
-	y.eventually("r1", "Pending: berlin Pending MemberUnreachable")
-	y.report("berlin", api.MemberInventory{ClusterResourceID: "cluster-7", ControlPlaneVersion: "1.29.2"})
-	y.eventually("r1", "Running: berlin Running")
+	h.eventually("r1", "Pending: berlin Pending MemberUnreachable")
+	h.report("berlin", api.MemberInventory{ClusterResourceID: "cluster-7", ControlPlaneVersion: "1.29.2"})
+	h.eventually("r1", "Running: berlin Running")
 }
 
 // A run that cannot be created says why, refuses to start, and is created once its cause is mended.
 func TestARefusedRunIsTriedAgain(t *testing.T) {
-	y := newYard(t, runner.Options{Poll: never}, "berlin")
-	y.updateRun("r1", `{"strategyName":"slow","upgrade":{"type":"Full","kubernetesVersion":"1.29.9"}}`)
-	y.eventually("r1", "NotFound")
-	y.told("run/r1", "there is no UpdateStrategy slow")
-	_, err := y.ask(api.VerbRunStart, api.RunRequest{Run: "r1"})
+	h := newHarness(t, runner.Options{Poll: never}, "berlin")
+	h.updateRun("r1", `{"strategyName":"slow","upgrade":{"type":"Full","kubernetesVersion":"1.29.9"}}`)
+	h.eventually("r1", "NotFound")
+	h.told("run/r1", "there is no UpdateStrategy slow")
+	_, err := h.ask(api.VerbRunStart, api.RunRequest{Run: "r1"})
 	failure := (*api.Failure)(nil)
 	require.ErrorAs(t, err, &failure)
 	require.Equal(t, api.CodeNotFound, failure.Code)
 	require.Contains(t, failure.Message, "there is no UpdateStrategy slow")
 
-	y.spec(subjects.StrategySpecs, api.KindUpdateStrategy, "slow", 1, `{"stages":[{"name":"eu","groups":[{"name":"eu"}]}]}`)
-	y.eventually("r1", "GroupNotFound")
-	y.member("berlin", "u-berlin", map[string]string{api.LabelUpdateGroup: "eu"})
-	y.eventually("r1", "NotStarted: berlin NotStarted")
-	y.start("r1")
-	y.eventually("r1", "Running: berlin Running")
+	h.spec(subjects.StrategySpecs, api.KindUpdateStrategy, "slow", 1, `{"stages":[{"name":"eu","groups":[{"name":"eu"}]}]}`)
+	h.eventually("r1", "GroupNotFound")
+	h.member("berlin", "u-berlin", map[string]string{api.LabelUpdateGroup: "eu"})
+	h.eventually("r1", "NotStarted: berlin NotStarted")
+	h.start("r1")
+	h.eventually("r1", "Running: berlin Running")
 }
 
 func TestASpecCanBeEditedUntilTheRunStarts(t *testing.T) {
-	y := newYard(t, runner.Options{Poll: never}, "berlin", "oslo")
-	y.updateRun("r1", toNew(1))
-	y.eventually("r1", "NotStarted: berlin NotStarted, oslo NotStarted")
-	y.spec(subjects.RunSpecs, api.KindUpdateRun, "r1", 2, `{"upgrade":{"type":"Full","kubernetesVersion":"1.30.1"},
+	h := newHarness(t, runner.Options{Poll: never}, "berlin", "oslo")
+	h.updateRun("r1", toNew(1))
+	h.eventually("r1", "NotStarted: berlin NotStarted, oslo NotStarted")
+	h.spec(subjects.RunSpecs, api.KindUpdateRun, "r1", 2, `{"upgrade":{"type":"Full","kubernetesVersion":"1.30.1"},
 		"strategy":{"stages":[{"name":"one","memberSelector":{"byLabel":"kubernetes-fleet.io/member-name=oslo"}}]}}`)
-	status := y.eventually("r1", "NotStarted: oslo NotStarted")
+	status := h.eventually("r1", "NotStarted: oslo NotStarted")
 	require.Equal(t, "1.30.1", status.ResolvedKubernetesVersion)
 	require.Equal(t, int64(2), status.ObservedGeneration)
 }
 
 // A run whose spec is gone leaves neither record nor lock; one made anew under its name is another run.
 func TestARunWhoseSpecIsGone(t *testing.T) {
-	y := newYard(t, runner.Options{Poll: never}, "berlin")
-	y.updateRun("r1", toNew(1))
-	y.start("r1")
-	y.held("uid-r1/berlin/1")
-	y.put(subjects.RunSpecs.Key("r1"), nil)
-	y.eventually("r1", "none")
-	y.held()
-	y.told("run/r1", "Removed", "it was Running, 0 of 1 members finished")
+	h := newHarness(t, runner.Options{Poll: never}, "berlin")
+	h.updateRun("r1", toNew(1))
+	h.start("r1")
+	h.held("uid-r1/berlin/1")
+	h.put(subjects.RunSpecs.Key("r1"), nil)
+	h.eventually("r1", "none")
+	h.held()
+	h.told("run/r1", "Removed", "it was Running, 0 of 1 members finished")
 
-	y.updateRun("r1", toNew(1))
-	y.start("r1")
-	y.put(subjects.RunSpecs.Key("r1"), api.Spec{
+	h.updateRun("r1", toNew(1))
+	h.start("r1")
+	h.put(subjects.RunSpecs.Key("r1"), api.Spec{
 		Object: api.ObjectRef{APIVersion: api.VersionFlotilla, Kind: api.KindUpdateRun, Name: "r1"}, UID: "another", Generation: 1, Body: []byte(`{"spec":` + toNew(1) + `}`),
 	})
-	status := y.eventually("r1", "NotStarted: berlin NotStarted")
+	status := h.eventually("r1", "NotStarted: berlin NotStarted")
 	require.Equal(t, "another", status.UID)
-	y.held()
+	h.held()
 }
 
 // A runner that takes over finds what happened while nobody looked, and starts nothing twice.
 func TestARestartGoesOn(t *testing.T) {
-	y := newYard(t, runner.Options{Poll: never}, "berlin", "oslo")
-	y.updateRun("r1", toNew(1))
-	y.start("r1")
-	y.eventually("r1", "Running: berlin Running, oslo NotStarted")
-	before, revision, _ := y.runs.Get("r1")
-	y.stop()
-	y.run()
-	y.updateRun("r2", toNew(1))
-	y.eventually("r2", "NotStarted: berlin NotStarted, oslo NotStarted")
-	after, now, _ := y.runs.Get("r1")
+	h := newHarness(t, runner.Options{Poll: never}, "berlin", "oslo")
+	h.updateRun("r1", toNew(1))
+	h.start("r1")
+	h.eventually("r1", "Running: berlin Running, oslo NotStarted")
+	before, revision, _ := h.runs.Get("r1")
+	h.stop()
+	h.run()
+	h.updateRun("r2", toNew(1))
+	h.eventually("r2", "NotStarted: berlin NotStarted, oslo NotStarted")
+	after, now, _ := h.runs.Get("r1")
 	require.Equal(t, revision, now, "looking again changes nothing")
 	require.Equal(t, before, after)
 
-	y.stop()
-	y.conclude("r1", "berlin", api.OutcomeSucceeded)
-	y.run()
-	y.eventually("r1", "Running: berlin Completed, oslo Running")
-	y.conclude("r1", "oslo", api.OutcomeSucceeded)
-	status := y.eventually("r1", "Completed: berlin Completed, oslo Completed")
+	h.stop()
+	h.conclude("r1", "berlin", api.OutcomeSucceeded)
+	h.run()
+	h.eventually("r1", "Running: berlin Completed, oslo Running")
+	h.conclude("r1", "oslo", api.OutcomeSucceeded)
+	status := h.eventually("r1", "Completed: berlin Completed, oslo Completed")
 	for _, member := range []string{"berlin", "oslo"} {
 		m, _ := stage.MemberStatus(&status, member)
 		require.Equal(t, 1, m.Attempt)
 	}
-	y.held()
+	h.held()
 }
 
 // Two runners that both believe that they lead tick the same run: whoever writes second drops its plan.
 func TestTwoRunnersStartEachMemberOnce(t *testing.T) {
 	members := []string{"berlin", "lima", "oslo", "paris"}
-	y := newYard(t, runner.Options{Poll: 5 * time.Millisecond}, members...)
-	y.run()
-	y.updateRun("r1", toNew(2))
+	h := newHarness(t, runner.Options{Poll: 5 * time.Millisecond}, members...)
+	h.run()
+	h.updateRun("r1", toNew(2))
 	bustest.Eventually(t, func() error { // as a client asks that is told to ask again
-		_, err := y.ask(api.VerbRunStart, api.RunRequest{Run: "r1", Request: "start"})
+		_, err := h.ask(api.VerbRunStart, api.RunRequest{Run: "r1", Request: "start"})
 		return err
 	})
 	started := map[string]bool{}
 	bustest.Eventually(t, func() error {
-		status, _, _ := y.runs.Get("r1")
+		status, _, _ := h.runs.Get("r1")
 		for _, wanted := range upgrade.Operations(&api.UpdateRun{}, &status) {
 			if !started[wanted.Operation.ID] {
 				started[wanted.Operation.ID] = true
-				y.inventory(wanted.Member, "1.29.9")
-				y.result("r1", wanted.Member, wanted.Operation.ID, api.OutcomeSucceeded, "")
+				h.inventory(wanted.Member, "1.29.9")
+				h.result("r1", wanted.Member, wanted.Operation.ID, api.OutcomeSucceeded, "")
 			}
 		}
 		if status.Status.State != api.StateCompleted {
@@ -300,49 +300,49 @@ func TestTwoRunnersStartEachMemberOnce(t *testing.T) {
 		want["uid-r1/"+m+"/1"] = true
 	}
 	require.Equal(t, want, started)
-	y.held()
+	h.held()
 }
 
 // The broker goes away and comes back in the middle of a run: it goes on.
 func TestBrokerRestart(t *testing.T) {
-	y := newYard(t, runner.Options{Poll: never}, "berlin", "oslo")
-	y.updateRun("r1", toNew(1))
-	y.start("r1")
-	y.server.Restart(t)
+	h := newHarness(t, runner.Options{Poll: never}, "berlin", "oslo")
+	h.updateRun("r1", toNew(1))
+	h.start("r1")
+	h.server.Restart(t)
 	bustest.Eventually(t, func() error {
-		if !y.store.Synced() || !y.agents["berlin"].Connected() {
+		if !h.store.Synced() || !h.agents["berlin"].Connected() {
 			return errors.New("not connected again")
 		}
 		return nil
 	})
-	y.conclude("r1", "berlin", api.OutcomeSucceeded)
-	y.eventually("r1", "Running: berlin Completed, oslo Running")
+	h.conclude("r1", "berlin", api.OutcomeSucceeded)
+	h.eventually("r1", "Running: berlin Completed, oslo Running")
 }
 
 // A lock that no run knows of, as an older backup may bring back, is given up; that of another room stays.
 func TestStrayLocksAreGivenBack(t *testing.T) {
-	y := newYard(t, runner.Options{Poll: never}, "berlin", "oslo", "paris")
-	y.updateRun("r1", toNew(1))
-	y.start("r1")
-	y.stop()
-	_, err := y.store.Writer.Write(bustest.Context(t),
-		y.locks.Take("oslo", "gone/oslo/1", "run gone", elsewhen.Now()), y.locks.Take("paris", "drain-7", "disruption of n1", elsewhen.Now()))
+	h := newHarness(t, runner.Options{Poll: never}, "berlin", "oslo", "paris")
+	h.updateRun("r1", toNew(1))
+	h.start("r1")
+	h.stop()
+	_, err := h.store.Writer.Write(bustest.Context(t),
+		h.locks.Take("oslo", "gone/oslo/1", "run gone", elsewhen.Now()), h.locks.Take("paris", "drain-7", "disruption of n1", elsewhen.Now()))
 	require.NoError(t, err)
-	y.run()
-	y.held("uid-r1/berlin/1", "drain-7")
-	y.told("run/gone", "LockReleased", "operation gone/oslo/1")
+	h.run()
+	h.held("uid-r1/berlin/1", "drain-7")
+	h.told("run/gone", "LockReleased", "operation gone/oslo/1")
 }
 
 // A wait ends by its own timer.
 func TestATimerGoesOff(t *testing.T) {
-	y := newYard(t, runner.Options{Poll: never}, "berlin", "oslo")
-	y.updateRun("r1", `{"upgrade":{"type":"Full","kubernetesVersion":"1.29.9"},"strategy":{"stages":[
+	h := newHarness(t, runner.Options{Poll: never}, "berlin", "oslo")
+	h.updateRun("r1", `{"upgrade":{"type":"Full","kubernetesVersion":"1.29.9"},"strategy":{"stages":[
 		{"name":"one","memberSelector":{"byLabel":"kubernetes-fleet.io/member-name=berlin"},"afterStageWaitInSeconds":1},
 		{"name":"two","memberSelector":{"byLabel":"kubernetes-fleet.io/member-name=oslo"}}]}}`)
-	y.start("r1")
-	y.conclude("r1", "berlin", api.OutcomeSucceeded)
-	y.eventually("r1", "Running: berlin Completed, oslo Running")
-	status, _, _ := y.runs.Get("r1")
+	h.start("r1")
+	h.conclude("r1", "berlin", api.OutcomeSucceeded)
+	h.eventually("r1", "Running: berlin Completed, oslo Running")
+	status, _, _ := h.runs.Get("r1")
 	oslo, _ := stage.MemberStatus(&status, "oslo")
 	require.False(t, oslo.Status.StartTime.Before(&status.Stages[0].Wait.Deadline))
 }

@@ -21,55 +21,55 @@ func ticking(c *clock) runner.Options {
 // past its end.
 func TestAWindowOpensAndCloses(t *testing.T) {
 	c := newClock("2026-11-20T12:00:00Z") // a Friday
-	y := newYard(t, ticking(c), "berlin", "oslo")
+	h := newHarness(t, ticking(c), "berlin", "oslo")
 	for _, member := range []string{"berlin", "oslo"} {
-		y.spec(subjects.MaintenanceSpecs, api.KindMemberMaintenance, member, 1, `{"aksManagedAutoUpgradeSchedule":
+		h.spec(subjects.MaintenanceSpecs, api.KindMemberMaintenance, member, 1, `{"aksManagedAutoUpgradeSchedule":
 			{"schedule":{"weekly":{"intervalWeeks":1,"dayOfWeek":"Saturday"}},"durationHours":4,"startTime":"02:00","utcOffset":"+02:00"}}`)
 	}
-	y.updateRun("r1", toNew(1))
-	y.start("r1")
-	status := y.eventually("r1", "Pending: berlin Pending MaintenanceWindowClosed, oslo Pending MaintenanceWindowClosed")
+	h.updateRun("r1", toNew(1))
+	h.start("r1")
+	status := h.eventually("r1", "Pending: berlin Pending MaintenanceWindowClosed, oslo Pending MaintenanceWindowClosed")
 	berlin, _ := stage.MemberStatus(&status, "berlin")
 	require.Equal(t, "2026-11-21T00:00:00Z", berlin.NextEligibleTime.UTC().Format(time.RFC3339))
 
 	c.set(t, "2026-11-20T23:59:59Z")
 	c.pass(t)
-	y.eventually("r1", "Pending: berlin Pending MaintenanceWindowClosed, oslo Pending MaintenanceWindowClosed")
+	h.eventually("r1", "Pending: berlin Pending MaintenanceWindowClosed, oslo Pending MaintenanceWindowClosed")
 	c.set(t, "2026-11-21T03:55:00Z")
-	y.eventually("r1", "Running: berlin Running, oslo Pending MaintenanceWindowClosed")
+	h.eventually("r1", "Running: berlin Running, oslo Pending MaintenanceWindowClosed")
 	c.set(t, "2026-11-21T04:25:00Z")
-	y.conclude("r1", "berlin", api.OutcomeSucceeded)
-	y.eventually("r1", "Pending: berlin Completed, oslo Pending MaintenanceWindowClosed")
+	h.conclude("r1", "berlin", api.OutcomeSucceeded)
+	h.eventually("r1", "Pending: berlin Completed, oslo Pending MaintenanceWindowClosed")
 	c.set(t, "2026-11-28T00:00:00Z")
-	y.eventually("r1", "Running: berlin Completed, oslo Running")
+	h.eventually("r1", "Running: berlin Completed, oslo Running")
 }
 
 // A hub that was away while a window opened starts the member when it is back.
 func TestAWindowThatOpenedWhileNoHubWasThere(t *testing.T) {
 	c := newClock("2026-11-20T12:00:00Z")
-	y := newYard(t, ticking(c), "berlin")
-	y.spec(subjects.MaintenanceSpecs, api.KindMemberMaintenance, "berlin", 1, `{"aksManagedAutoUpgradeSchedule":
+	h := newHarness(t, ticking(c), "berlin")
+	h.spec(subjects.MaintenanceSpecs, api.KindMemberMaintenance, "berlin", 1, `{"aksManagedAutoUpgradeSchedule":
 		{"schedule":{"daily":{"intervalDays":1}},"durationHours":4,"startTime":"02:00"}}`)
-	y.updateRun("r1", toNew(1))
-	y.start("r1")
-	y.eventually("r1", "Pending: berlin Pending MaintenanceWindowClosed")
-	y.stop()
+	h.updateRun("r1", toNew(1))
+	h.start("r1")
+	h.eventually("r1", "Pending: berlin Pending MaintenanceWindowClosed")
+	h.stop()
 	c.set(t, "2026-11-21T02:30:00Z")
-	y.run()
-	status := y.eventually("r1", "Running: berlin Running")
+	h.run()
+	status := h.eventually("r1", "Running: berlin Running")
 	berlin, _ := stage.MemberStatus(&status, "berlin")
 	require.Equal(t, "2026-11-21T02:30:00Z", berlin.Status.StartTime.UTC().Format(time.RFC3339))
 }
 
 // A window that cannot be read counts as closed, and somebody is told.
 func TestAWindowThatCannotBeRead(t *testing.T) {
-	y := newYard(t, runner.Options{Poll: never}, "berlin")
-	y.spec(subjects.MaintenanceSpecs, api.KindMemberMaintenance, "berlin", 1, `{"aksManagedAutoUpgradeSchedule":
+	h := newHarness(t, runner.Options{Poll: never}, "berlin")
+	h.spec(subjects.MaintenanceSpecs, api.KindMemberMaintenance, "berlin", 1, `{"aksManagedAutoUpgradeSchedule":
 		{"schedule":{"daily":{"intervalDays":1}},"durationHours":4,"startTime":"02:00","timeZone":"Nowhere/Town"}}`)
-	y.updateRun("r1", toNew(1))
-	y.start("r1")
-	y.eventually("r1", "Pending: berlin Pending MaintenanceWindowClosed")
-	y.told("member/berlin", "MemberUnreadable", "Nowhere/Town", "its upgrades wait")
+	h.updateRun("r1", toNew(1))
+	h.start("r1")
+	h.eventually("r1", "Pending: berlin Pending MaintenanceWindowClosed")
+	h.told("member/berlin", "MemberUnreadable", "Nowhere/Town", "its upgrades wait")
 }
 
 const timedOut = `{"upgrade":{"type":"Full","kubernetesVersion":"1.29.9"},"policy":{"memberTimeout":"1h"}}`
@@ -78,23 +78,23 @@ const timedOut = `{"upgrade":{"type":"Full","kubernetesVersion":"1.29.9"},"polic
 // says how it ended, which the history keeps.
 func TestALateResultIsKept(t *testing.T) {
 	c := newClock("2026-11-20T12:00:00Z")
-	y := newYard(t, ticking(c), "berlin")
-	y.updateRun("r1", timedOut)
-	y.start("r1")
-	y.eventually("r1", "Running: berlin Running")
+	h := newHarness(t, ticking(c), "berlin")
+	h.updateRun("r1", timedOut)
+	h.start("r1")
+	h.eventually("r1", "Running: berlin Running")
 	c.set(t, "2026-11-20T12:59:59Z")
 	c.pass(t)
-	y.eventually("r1", "Running: berlin Running")
+	h.eventually("r1", "Running: berlin Running")
 	c.set(t, "2026-11-20T13:00:00Z")
-	y.eventually("r1", "Failed: berlin Failed Timeout")
-	y.held("uid-r1/berlin/1")
-	y.startAgain("r1")
+	h.eventually("r1", "Failed: berlin Failed Timeout")
+	h.held("uid-r1/berlin/1")
+	h.startAgain("r1")
 	c.pass(t)
-	y.eventually("r1", "Pending: berlin Pending OperationInProgress")
+	h.eventually("r1", "Pending: berlin Pending OperationInProgress")
 
-	y.result("r1", "berlin", "uid-r1/berlin/1", api.OutcomeSucceeded, "at last")
-	status := y.eventually("r1", "Running: berlin Running")
-	y.held("uid-r1/berlin/2")
+	h.result("r1", "berlin", "uid-r1/berlin/1", api.OutcomeSucceeded, "at last")
+	status := h.eventually("r1", "Running: berlin Running")
+	h.held("uid-r1/berlin/2")
 	berlin, _ := stage.MemberStatus(&status, "berlin")
 	require.Equal(t, 2, berlin.Attempt)
 	late := berlin.History[len(berlin.History)-1]
@@ -106,26 +106,26 @@ func TestALateResultIsKept(t *testing.T) {
 // The lock of an agent that is silent is given up ten minutes after its last heartbeat, not while it beats.
 func TestTheLockOfASilentAgentIsGivenUp(t *testing.T) {
 	c := newClock("2026-11-20T12:00:00Z")
-	y := newYard(t, ticking(c), "berlin")
-	y.beat("berlin")
-	y.updateRun("r1", timedOut)
-	y.start("r1")
+	h := newHarness(t, ticking(c), "berlin")
+	h.beat("berlin")
+	h.updateRun("r1", timedOut)
+	h.start("r1")
 	c.set(t, "2026-11-20T13:00:00Z")
-	y.eventually("r1", "Failed: berlin Failed Timeout")
+	h.eventually("r1", "Failed: berlin Failed Timeout")
 	c.set(t, "2026-11-20T15:00:00Z")
 	c.pass(t)
-	y.updateRun("r2", toNew(1))
-	y.start("r2")
-	y.eventually("r2", "Pending: berlin Pending LockedByRun")
-	y.held("uid-r1/berlin/1")
+	h.updateRun("r2", toNew(1))
+	h.start("r2")
+	h.eventually("r2", "Pending: berlin Pending LockedByRun")
+	h.held("uid-r1/berlin/1")
 
-	y.record("berlin", "u-berlin", api.MemberUnknown, c.Now())
-	y.eventually("r2", "Pending: berlin Pending MemberUnreachable")
+	h.record("berlin", "u-berlin", api.MemberUnknown, c.Now())
+	h.eventually("r2", "Pending: berlin Pending MemberUnreachable")
 	c.set(t, "2026-11-20T15:09:59Z")
 	c.pass(t)
-	y.held("uid-r1/berlin/1")
+	h.held("uid-r1/berlin/1")
 	c.set(t, "2026-11-20T15:10:00Z")
-	y.held()
-	y.record("berlin", "u-berlin", api.MemberReady, c.Now())
-	y.eventually("r2", "Running: berlin Running")
+	h.held()
+	h.record("berlin", "u-berlin", api.MemberReady, c.Now())
+	h.eventually("r2", "Running: berlin Running")
 }

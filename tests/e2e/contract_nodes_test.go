@@ -39,7 +39,7 @@ func (f *nodesOfCluster) AddNode(name string) {
 		_, _ = nodes.Patch(context.Background(), name, types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
 		_ = nodes.Delete(context.Background(), name, metav1.DeleteOptions{})
 	})
-	alone := []byte(`{"spec":{"taints":[{"key":"` + yardTaint.Key + `","value":"contract","effect":"NoSchedule"}]}}`)
+	alone := []byte(`{"spec":{"taints":[{"key":"` + harnessTaint.Key + `","value":"contract","effect":"NoSchedule"}]}}`)
 	_, err := nodes.Patch(ctx, name, types.MergePatchType, alone, metav1.PatchOptions{})
 	require.NoError(f, err)
 }

@@ -29,7 +29,7 @@ func (f *fleet) emptiesNodes(c *lab.Cluster) {
 	require.NoError(f, c.AddNode(ctx, lab.Node(name)))
 	nodes := c.Clients().CoreV1().Nodes()
 	patch := fmt.Appendf(nil, `{"metadata":{"labels":{%q:"workers"},"annotations":{%q:"2s"}},"spec":{"taints":[{"key":%q,"value":"deployed","effect":"NoSchedule"}]}}`,
-		api.LabelNodePool, api.AnnotationTerminationGracePeriod, yardTaint.Key)
+		api.LabelNodePool, api.AnnotationTerminationGracePeriod, harnessTaint.Key)
 	_, err := nodes.Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{})
 	require.NoError(f, err)
 	f.until(func(ctx context.Context) error {
@@ -56,7 +56,7 @@ func (f *fleet) bind(c *lab.Cluster, ns, name, node string) {
 	f.Helper()
 	template := podOf("registry.example/web:v1")
 	template.Spec.NodeName, template.Spec.TerminationGracePeriodSeconds = node, new(int64(1))
-	template.Spec.Tolerations = []corev1.Toleration{{Key: yardTaint.Key, Operator: corev1.TolerationOpExists}}
+	template.Spec.Tolerations = []corev1.Toleration{{Key: harnessTaint.Key, Operator: corev1.TolerationOpExists}}
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"app": name}}, Spec: template.Spec}
 	pods := c.Clients().CoreV1().Pods(ns)
 	f.until(func(ctx context.Context) error { // until the namespace has its service account

@@ -82,59 +82,59 @@ metadata: {name: default}
 // A node that Karpenter finds drifted is replaced by a NodeClaim that the hub decided upon, while Karpenter, which would
 // do it by itself, is held; when the member leaves it has its budgets back.
 func TestKarpenterMakesWhatTheHubDecides(t *testing.T) {
-	c := clusterOf(t, yardMember)
+	c := clusterOf(t, harnessMember)
 	startKarpenter(t, c)
 	config := filepath.Join(t.TempDir(), "hub.yaml")
 	require.NoError(t, os.WriteFile(config, []byte("disruption: {validationWait: 1s, interval: 200ms}\n"), 0o600))
-	y := &yard{fleet: newHub(t, "--config", config), cluster: c, ns: namespace(t, c)}
-	t.Cleanup(y.clear)
-	agent := y.path("agent.yaml")
+	h := &harness{fleet: newHub(t, "--config", config), cluster: c, ns: namespace(t, c)}
+	t.Cleanup(h.clear)
+	agent := h.path("agent.yaml")
 	require.NoError(t, os.WriteFile(agent, []byte("nodes: {provider: karpenter, interval: 200ms, leastDrain: 1s}\n"), 0o600))
-	y.create(karpenterClass + "---" + fmt.Sprintf(karpenterPool, "one"))
-	y.join(yardMember, c, "--config", agent)
-	y.apply(karpenterCatalog + "---" + fmt.Sprintf(karpenterPool, "one"))
+	h.create(karpenterClass + "---" + fmt.Sprintf(karpenterPool, "one"))
+	h.join(harnessMember, c, "--config", agent)
+	h.apply(karpenterCatalog + "---" + fmt.Sprintf(karpenterPool, "one"))
 	budgets := func() string {
 		return kubectlSays(t, c, "get", "nodepool", "workers", "-o", "jsonpath={.spec.disruption.budgets}{.metadata.annotations.flotilla\\.io/karpenter-budgets}")
 	}
-	y.says(budgets, `[{"nodes":"0"}][{"nodes":"100%"}]`)
-	y.deploys()
-	before := y.only()
+	h.says(budgets, `[{"nodes":"0"}][{"nodes":"100%"}]`)
+	h.deploys()
+	before := h.only()
 	claims := func() string { return kubectlSays(t, c, "get", "nodeclaims", "-o", "name") }
 	first := claims()
 
 	kubectlSays(t, c, "patch", "nodepool", "workers", "--type=merge", "-p", `{"spec":{"template":{"metadata":{"labels":{"e2e.example/generation":"two"}}}}}`)
-	y.apply(fmt.Sprintf(karpenterPool, "two"))
-	done := y.ended(api.PhaseDone)
+	h.apply(fmt.Sprintf(karpenterPool, "two"))
+	done := h.ended(api.PhaseDone)
 	require.Equal(t, api.ReasonDrifted, done.Reason)
 	require.Equal(t, []string{before.Name}, done.Nodes)
 	require.Len(t, done.Replacements, 1)
-	after := y.only()
+	after := h.only()
 	require.Equal(t, done.Replacements[0].Node, after.Name)
 	require.Equal(t, "two", after.Labels["e2e.example/generation"])
 	require.Contains(t, after.Finalizers, api.FinalizerKarpenter)
 	require.NotContains(t, after.Finalizers, api.FinalizerTermination)
 	require.Empty(t, after.Spec.Taints)
-	y.until(func(ctx context.Context) error { return available(ctx, c, y.ns, "web") })
+	h.until(func(ctx context.Context) error { return available(ctx, c, h.ns, "web") })
 	require.NotEqual(t, first, claims())
 	require.Equal(t, "nodeclaim.karpenter.sh/"+done.Replacements[0].Name, claims(), "the launch of the hub, and no other")
 	require.Equal(t, `[{"nodes":"0"}][{"nodes":"100%"}]`, budgets())
 
-	y.run("member", "leave", yardMember)
-	y.says(budgets, `[{"nodes":"100%"}]`)
+	h.run("member", "leave", harnessMember)
+	h.says(budgets, `[{"nodes":"100%"}]`)
 }
 
 // create applies a text to the cluster.
-func (y *yard) create(text string) {
-	y.Helper()
-	path := y.path("created.yaml")
-	require.NoError(y, os.WriteFile(path, []byte(text), 0o600))
-	kubectlSays(y.TB, y.cluster, "apply", "-f", path)
+func (h *harness) create(text string) {
+	h.Helper()
+	path := h.path("created.yaml")
+	require.NoError(h, os.WriteFile(path, []byte(text), 0o600))
+	kubectlSays(h.TB, h.cluster, "apply", "-f", path)
 }
 
 // says waits until something says this.
-func (y *yard) says(what func() string, wanted string) {
-	y.Helper()
-	y.until(func(context.Context) error {
+func (h *harness) says(what func() string, wanted string) {
+	h.Helper()
+	h.until(func(context.Context) error {
 		if found := what(); found != wanted {
 			return fmt.Errorf("found %s, expected %s", found, wanted)
 		}
@@ -143,8 +143,8 @@ func (y *yard) says(what func() string, wanted string) {
 }
 
 // deploys has two pods wait for a node of the pool, until Karpenter has made one.
-func (y *yard) deploys() {
-	y.Helper()
+func (h *harness) deploys() {
+	h.Helper()
 	template := podOf("registry.example/web:v1")
 	template.Spec.NodeSelector = map[string]string{api.LabelNodePool: "workers"}
 	template.Spec.Containers[0].Resources.Requests = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("1")}
@@ -155,17 +155,17 @@ func (y *yard) deploys() {
 			Replicas: new(int32(2)), Template: template, Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}},
 		},
 	}
-	_, err := y.cluster.Clients().AppsV1().Deployments(y.ns).Create(y.Context(), d, metav1.CreateOptions{})
-	require.NoError(y, err)
-	y.until(func(ctx context.Context) error { return available(ctx, y.cluster, y.ns, "web") })
+	_, err := h.cluster.Clients().AppsV1().Deployments(h.ns).Create(h.Context(), d, metav1.CreateOptions{})
+	require.NoError(h, err)
+	h.until(func(ctx context.Context) error { return available(ctx, h.cluster, h.ns, "web") })
 }
 
 // only is the one node of the pool.
-func (y *yard) only() *corev1.Node {
-	y.Helper()
-	all, err := y.nodes(y.Context())
-	require.NoError(y, err)
-	require.Len(y, all, 1)
+func (h *harness) only() *corev1.Node {
+	h.Helper()
+	all, err := h.nodes(h.Context())
+	require.NoError(h, err)
+	require.Len(h, all, 1)
 	for _, node := range all {
 		return node
 	}

@@ -77,8 +77,8 @@ func (c *clock) set(t *testing.T, at string) {
 // anna is who asks.
 var anna = api.Caller{Name: "anna", Role: api.RoleAdmin}
 
-// yard is a leader's store with a runner on it; the test plays door, registrar and agents.
-type yard struct {
+// harness is a leader's store with a runner on it; the test plays door, registrar and agents.
+type harness struct {
 	t       testing.TB
 	server  *bustest.Server
 	store   *store.Store
@@ -90,80 +90,80 @@ type yard struct {
 	stop    func()
 }
 
-func newYard(t testing.TB, o runner.Options, members ...string) *yard {
+func newHarness(t testing.TB, o runner.Options, members ...string) *harness {
 	t.Helper()
 	server := bustest.Start(t)
-	y := &yard{t: t, server: server, store: server.Lead(t), agents: map[string]*member.Conn{}, options: o}
-	y.runs = store.TableOf[api.UpdateRunStatus](y.store.State, subjects.Runs)
-	y.locks = store.LocksOf(y.store.State.As(subjects.Runner))
+	h := &harness{t: t, server: server, store: server.Lead(t), agents: map[string]*member.Conn{}, options: o}
+	h.runs = store.TableOf[api.UpdateRunStatus](h.store.State, subjects.Runs)
+	h.locks = store.LocksOf(h.store.State.As(subjects.Runner))
 	for _, m := range members {
-		y.member(m, "u-"+m, nil)
-		y.inventory(m, "1.29.2")
+		h.member(m, "u-"+m, nil)
+		h.inventory(m, "1.29.2")
 	}
-	y.run()
-	return y
+	h.run()
+	return h
 }
 
 // run starts a runner, until stop or the end of the test.
-func (y *yard) run() {
-	y.options.Log, y.options.Entry = y.store.Conn.Log, door.NewRuns(y.store.State)
-	ctx, cancel := context.WithCancel(context.WithoutCancel(y.t.Context()))
-	room := runner.New(y.store, y.options)
-	y.room = room
+func (h *harness) run() {
+	h.options.Log, h.options.Entry = h.store.Conn.Log, door.NewRuns(h.store.State)
+	ctx, cancel := context.WithCancel(context.WithoutCancel(h.t.Context()))
+	room := runner.New(h.store, h.options)
+	h.room = room
 	var running sync.WaitGroup
 	running.Go(func() {
 		if err := room.Run(ctx); err != nil {
-			y.t.Errorf("runner: %v", err)
+			h.t.Errorf("runner: %v", err)
 		}
 	})
-	y.stop = sync.OnceFunc(func() { cancel(); running.Wait() })
-	y.t.Cleanup(y.stop)
+	h.stop = sync.OnceFunc(func() { cancel(); running.Wait() })
+	h.t.Cleanup(h.stop)
 }
 
 // put writes a record whatever its revision; nil deletes it.
-func (y *yard) put(key string, value any) {
-	y.t.Helper()
-	bustest.Eventually(y.t, func() error {
-		_, err := y.store.Writer.Write(bustest.Context(y.t), store.Op{Key: key, Value: value, Revision: y.store.State.Revision(key)})
+func (h *harness) put(key string, value any) {
+	h.t.Helper()
+	bustest.Eventually(h.t, func() error {
+		_, err := h.store.Writer.Write(bustest.Context(h.t), store.Op{Key: key, Value: value, Revision: h.store.State.Revision(key)})
 		return err
 	})
 }
 
-func (y *yard) member(name, uid string, labels map[string]string) {
-	y.t.Helper()
+func (h *harness) member(name, uid string, labels map[string]string) {
+	h.t.Helper()
 	body, err := json.Marshal(map[string]any{"metadata": map[string]any{"labels": labels}})
-	require.NoError(y.t, err)
-	y.put(subjects.MemberSpecs.Key(name), api.Spec{Object: api.ObjectRef{Kind: api.KindMemberCluster, Name: name}, UID: uid, Body: body})
-	y.record(name, uid, api.MemberReady, time.Time{})
+	require.NoError(h.t, err)
+	h.put(subjects.MemberSpecs.Key(name), api.Spec{Object: api.ObjectRef{Kind: api.KindMemberCluster, Name: name}, UID: uid, Body: body})
+	h.record(name, uid, api.MemberReady, time.Time{})
 }
 
-func (y *yard) record(name, uid string, state api.MemberState, lastSeen time.Time) {
-	y.t.Helper()
-	y.put(subjects.Members.Key(name), api.MemberRecord{Name: name, UID: uid, State: state, LastSeen: metav1.NewTime(lastSeen)})
+func (h *harness) record(name, uid string, state api.MemberState, lastSeen time.Time) {
+	h.t.Helper()
+	h.put(subjects.Members.Key(name), api.MemberRecord{Name: name, UID: uid, State: state, LastSeen: metav1.NewTime(lastSeen)})
 }
 
-func (y *yard) agent(name string) *member.Conn {
-	if y.agents[name] == nil {
-		y.agents[name] = y.server.Agent(y.t, name)
+func (h *harness) agent(name string) *member.Conn {
+	if h.agents[name] == nil {
+		h.agents[name] = h.server.Agent(h.t, name)
 	}
-	return y.agents[name]
+	return h.agents[name]
 }
 
 // inventory lets an agent report that everything on its member is at a version, and waits until the
 // hub heard of it.
-func (y *yard) inventory(member, version string) {
-	y.t.Helper()
-	y.report(member, api.MemberInventory{
+func (h *harness) inventory(member, version string) {
+	h.t.Helper()
+	h.report(member, api.MemberInventory{
 		ControlPlaneVersion: version, NodePools: []api.NodePoolFacts{{Name: "np1", KubernetesVersion: version}},
 	})
 }
 
-func (y *yard) report(member string, i api.MemberInventory) {
-	y.t.Helper()
-	before, _ := y.store.Inventories.Get(member)
-	require.NoError(y.t, y.agent(member).PutInventory(bustest.Context(y.t), i))
-	bustest.Eventually(y.t, func() error {
-		if entry, _ := y.store.Inventories.Get(member); entry.Sequence <= before.Sequence {
+func (h *harness) report(member string, i api.MemberInventory) {
+	h.t.Helper()
+	before, _ := h.store.Inventories.Get(member)
+	require.NoError(h.t, h.agent(member).PutInventory(bustest.Context(h.t), i))
+	bustest.Eventually(h.t, func() error {
+		if entry, _ := h.store.Inventories.Get(member); entry.Sequence <= before.Sequence {
 			return fmt.Errorf("the hub has not heard of the inventory of %s", member)
 		}
 		return nil
@@ -171,17 +171,17 @@ func (y *yard) report(member string, i api.MemberInventory) {
 }
 
 // spec writes the spec of an object as the door does.
-func (y *yard) spec(family subjects.Family, kind, name string, generation int64, spec string) {
-	y.t.Helper()
-	y.put(family.Key(name), api.Spec{
+func (h *harness) spec(family subjects.Family, kind, name string, generation int64, spec string) {
+	h.t.Helper()
+	h.put(family.Key(name), api.Spec{
 		Header: api.NewHeader(api.KindSpec), Object: api.ObjectRef{APIVersion: api.VersionFlotilla, Kind: kind, Name: name},
 		UID: "uid-" + name, Generation: generation, Body: json.RawMessage(`{"metadata":{},"spec":` + spec + `}`),
 	})
 }
 
-func (y *yard) updateRun(name, spec string) {
-	y.t.Helper()
-	y.spec(subjects.RunSpecs, api.KindUpdateRun, name, 1, spec)
+func (h *harness) updateRun(name, spec string) {
+	h.t.Helper()
+	h.spec(subjects.RunSpecs, api.KindUpdateRun, name, 1, spec)
 }
 
 // toNew is the spec of a run that brings all members to 1.29.9, some of them at once.
@@ -191,36 +191,36 @@ func toNew(atOnce int) string {
 }
 
 // ask sends an operation to the runner, as the door's service would.
-func (y *yard) ask(verb string, request api.RunRequest) (*api.RunResponse, error) {
-	y.t.Helper()
+func (h *harness) ask(verb string, request api.RunRequest) (*api.RunResponse, error) {
+	h.t.Helper()
 	body, err := json.Marshal(request)
-	require.NoError(y.t, err)
-	answer, err := y.room.Verbs()[verb](bustest.Context(y.t), anna, body)
+	require.NoError(h.t, err)
+	answer, err := h.room.Verbs()[verb](bustest.Context(h.t), anna, body)
 	if err != nil {
 		return nil, err
 	}
 	return answer.(*api.RunResponse), nil
 }
 
-func (y *yard) start(run string) {
-	y.t.Helper()
-	_, err := y.ask(api.VerbRunStart, api.RunRequest{Run: run, Request: "start-" + run})
-	require.NoError(y.t, err)
+func (h *harness) start(run string) {
+	h.t.Helper()
+	_, err := h.ask(api.VerbRunStart, api.RunRequest{Run: run, Request: "start-" + run})
+	require.NoError(h.t, err)
 }
 
 // startAgain starts a run once more.
-func (y *yard) startAgain(run string) {
-	y.t.Helper()
-	_, err := y.ask(api.VerbRunStart, api.RunRequest{Run: run, Request: "again-" + run})
-	require.NoError(y.t, err)
+func (h *harness) startAgain(run string) {
+	h.t.Helper()
+	_, err := h.ask(api.VerbRunStart, api.RunRequest{Run: run, Request: "again-" + run})
+	require.NoError(h.t, err)
 }
 
 // beat lets a member's agent be heard, and waits until the hub heard it.
-func (y *yard) beat(member string) {
-	y.t.Helper()
-	require.NoError(y.t, y.agent(member).PutHeartbeat(bustest.Context(y.t), api.Heartbeat{Boot: "b", Healthy: true}))
-	bustest.Eventually(y.t, func() error {
-		if _, found := y.store.Heartbeats.Get(member); !found {
+func (h *harness) beat(member string) {
+	h.t.Helper()
+	require.NoError(h.t, h.agent(member).PutHeartbeat(bustest.Context(h.t), api.Heartbeat{Boot: "b", Healthy: true}))
+	bustest.Eventually(h.t, func() error {
+		if _, found := h.store.Heartbeats.Get(member); !found {
 			return fmt.Errorf("nothing is heard of %s", member)
 		}
 		return nil
@@ -228,37 +228,37 @@ func (y *yard) beat(member string) {
 }
 
 // conclude lets a member's agent report how its operation went, and what runs on it then.
-func (y *yard) conclude(run, member, outcome string) {
-	y.t.Helper()
-	operation := y.operation(run, member)
+func (h *harness) conclude(run, member, outcome string) {
+	h.t.Helper()
+	operation := h.operation(run, member)
 	if outcome == api.OutcomeSucceeded {
-		y.inventory(member, "1.29.9")
+		h.inventory(member, "1.29.9")
 	}
-	y.result(run, member, operation, outcome, "")
+	h.result(run, member, operation, outcome, "")
 }
 
-func (y *yard) operation(run, member string) string {
-	y.t.Helper()
-	status, _, _ := y.runs.Get(run)
+func (h *harness) operation(run, member string) string {
+	h.t.Helper()
+	status, _, _ := h.runs.Get(run)
 	m, found := stage.MemberStatus(&status, member)
-	require.True(y.t, found, "%s is in run %s", member, run)
+	require.True(h.t, found, "%s is in run %s", member, run)
 	return m.OperationID
 }
 
-func (y *yard) result(run, member, operation, outcome, message string) {
-	y.t.Helper()
-	require.NoError(y.t, y.agent(member).PutResult(bustest.Context(y.t), subjects.CommandUpgrade, run, api.UpgradeResult{
+func (h *harness) result(run, member, operation, outcome, message string) {
+	h.t.Helper()
+	require.NoError(h.t, h.agent(member).PutResult(bustest.Context(h.t), subjects.CommandUpgrade, run, api.UpgradeResult{
 		Header: api.NewHeader(api.KindUpgradeResult), Member: member, Run: run, Operation: operation,
 		Outcome: outcome, Message: message, At: metav1.NewTime(elsewhen.Now()),
 	}))
 }
 
 // eventually waits until a run reads as wanted: "Running: berlin Completed, oslo Running".
-func (y *yard) eventually(run, want string) api.UpdateRunStatus {
-	y.t.Helper()
+func (h *harness) eventually(run, want string) api.UpdateRunStatus {
+	h.t.Helper()
 	var found api.UpdateRunStatus
-	bustest.Eventually(y.t, func() error {
-		status, _, ok := y.runs.Get(run)
+	bustest.Eventually(h.t, func() error {
+		status, _, ok := h.runs.Get(run)
 		if got := text(&status, ok); got != want {
 			return fmt.Errorf("run %s is %q, wanted %q", run, got, want)
 		}
@@ -287,11 +287,11 @@ func text(status *api.UpdateRunStatus, ok bool) string {
 }
 
 // held waits until exactly these operations hold locks.
-func (y *yard) held(want ...string) {
-	y.t.Helper()
-	bustest.Eventually(y.t, func() error {
+func (h *harness) held(want ...string) {
+	h.t.Helper()
+	bustest.Eventually(h.t, func() error {
 		found := []string{}
-		for _, lock := range y.locks.All() {
+		for _, lock := range h.locks.All() {
 			found = append(found, lock.Value.Holder)
 		}
 		if strings.Join(found, " ") != strings.Join(want, " ") {
@@ -302,11 +302,11 @@ func (y *yard) held(want ...string) {
 }
 
 // told waits until the audit stream has an event about an object that holds all words.
-func (y *yard) told(object string, words ...string) {
-	y.t.Helper()
-	client := y.server.Inspector(y.t)
-	bustest.Eventually(y.t, func() error {
-		events, err := streams.ReadAudit(bustest.Context(y.t), client, streams.AuditQuery{Object: object})
+func (h *harness) told(object string, words ...string) {
+	h.t.Helper()
+	client := h.server.Inspector(h.t)
+	bustest.Eventually(h.t, func() error {
+		events, err := streams.ReadAudit(bustest.Context(h.t), client, streams.AuditQuery{Object: object})
 		var all []string
 		for _, e := range events {
 			line := e.Reason + ": " + e.Message + " by " + e.By
@@ -324,22 +324,22 @@ func (y *yard) told(object string, words ...string) {
 }
 
 // echoing lets every state that the record of a run comes to be in be told by who sees it, reason Seen.
-func (y *yard) echoing() {
-	y.runs.OnChange(func(run string) {
-		status, _, found := y.runs.Get(run)
-		y.store.Audit.Record(api.Audit{Object: "run/" + run, Reason: "Seen", Message: text(&status, found)})
+func (h *harness) echoing() {
+	h.runs.OnChange(func(run string) {
+		status, _, found := h.runs.Get(run)
+		h.store.Audit.Record(api.Audit{Object: "run/" + run, Reason: "Seen", Message: text(&status, found)})
 	})
 }
 
 // toldBefore waits until an event of a run tells what another room saw, and checks that the stream has
 // what led to it before.
-func (y *yard) toldBefore(run, seen string, causes ...string) {
-	y.t.Helper()
-	lines := bustest.EventsUntil(y.t, y.store.Conn, "run/"+run, "Seen: "+seen)
+func (h *harness) toldBefore(run, seen string, causes ...string) {
+	h.t.Helper()
+	lines := bustest.EventsUntil(h.t, h.store.Conn, "run/"+run, "Seen: "+seen)
 	before := lines[:len(lines)-1]
 	for _, cause := range causes {
 		at := slices.IndexFunc(before, func(line string) bool { return strings.Contains(line, cause) })
-		require.GreaterOrEqual(y.t, at, 0, "%q is told before %q is seen:\n%s", cause, seen, strings.Join(lines, "\n"))
+		require.GreaterOrEqual(h.t, at, 0, "%q is told before %q is seen:\n%s", cause, seen, strings.Join(lines, "\n"))
 		before = before[at+1:]
 	}
 }

@@ -22,18 +22,18 @@ import (
 	"flotilla/tests/e2e/lab"
 )
 
-// yard is a fleet of one real cluster with nodes of NodePool workers, which kwok plays and no pod of other tests is put
+// harness is a fleet of one real cluster with nodes of NodePool workers, which kwok plays and no pod of other tests is put
 // on. Its provider runs scripts that make such nodes.
-type yard struct {
+type harness struct {
 	*fleet
 	cluster *lab.Cluster
 	ns      string
 }
 
-// yardMember is the cluster of the yard.
-const yardMember = "m3"
+// harnessMember is the cluster of the harness.
+const harnessMember = "m3"
 
-const yardCatalog = `
+const harnessCatalog = `
 apiVersion: flotilla.io/v1alpha1
 kind: InstanceCatalog
 metadata: {name: all}
@@ -45,9 +45,9 @@ spec:
     offerings: [{zone: z-a, capacityType: on-demand, price: 0.2}]
 `
 
-var yardTaint = corev1.Taint{Key: "e2e", Value: "yard", Effect: corev1.TaintEffectNoSchedule}
+var harnessTaint = corev1.Taint{Key: "e2e", Value: "harness", Effect: corev1.TaintEffectNoSchedule}
 
-const yardLaunch = `set -eu
+const harnessLaunch = `set -eu
 cat >/dev/null
 echo "launch $FLOTILLA_LAUNCH" >>"$CALLS"
 if [ -e "$CALLS.fail" ]; then echo "no machine is to be had" >&2; exit 1; fi
@@ -68,31 +68,31 @@ fi
 echo "{\"node\": \"$FLOTILLA_LAUNCH\", \"labels\": {\"node.kubernetes.io/instance-type\": \"d4\", \"topology.kubernetes.io/zone\": \"z-a\", \"karpenter.sh/capacity-type\": \"on-demand\"}}"
 `
 
-const yardDelete = `set -eu
+const harnessDelete = `set -eu
 cat >/dev/null
 echo "delete ${FLOTILLA_NODE:-$FLOTILLA_LAUNCH}" >>"$CALLS"
 `
 
-// newYard starts the hub and the agent.
-func newYard(t testing.TB) *yard {
+// newHarness starts the hub and the agent.
+func newHarness(t testing.TB) *harness {
 	t.Helper()
-	c := clusterOf(t, yardMember)
+	c := clusterOf(t, harnessMember)
 	config := t.TempDir() + "/hub.yaml"
 	require.NoError(t, os.WriteFile(config, []byte("disruption: {validationWait: 1s, interval: 200ms}\n"), 0o600))
-	y := &yard{fleet: newHub(t, "--config", config), cluster: c, ns: namespace(t, c)}
-	require.NoError(t, os.WriteFile(y.path("launch.sh"), []byte(yardLaunch), 0o600))
-	require.NoError(t, os.WriteFile(y.path("delete.sh"), []byte(yardDelete), 0o600))
-	y.join(yardMember, c, "--config", y.configure("agent.yaml", true))
-	y.apply(yardCatalog)
-	t.Cleanup(y.clear)
-	return y
+	h := &harness{fleet: newHub(t, "--config", config), cluster: c, ns: namespace(t, c)}
+	require.NoError(t, os.WriteFile(h.path("launch.sh"), []byte(harnessLaunch), 0o600))
+	require.NoError(t, os.WriteFile(h.path("delete.sh"), []byte(harnessDelete), 0o600))
+	h.join(harnessMember, c, "--config", h.configure("agent.yaml", true))
+	h.apply(harnessCatalog)
+	t.Cleanup(h.clear)
+	return h
 }
 
 // configure writes the configuration of the agent.
-func (y *yard) configure(name string, enabled bool) string {
-	y.Helper()
-	admin, err := y.cluster.Admin()
-	require.NoError(y, err)
+func (h *harness) configure(name string, enabled bool) string {
+	h.Helper()
+	admin, err := h.cluster.Admin()
+	require.NoError(h, err)
 	text := fmt.Sprintf(`nodes:
   enabled: %v
   interval: 200ms
@@ -102,14 +102,14 @@ func (y *yard) configure(name string, enabled bool) string {
     launch: [sh, %s]
     delete: [sh, %s]
     environment: {KUBECTL: %s, KUBECONFIG: %s, CALLS: %s}
-`, enabled, y.path("launch.sh"), y.path("delete.sh"), programs.Kubectl(), admin, y.path("calls"))
-	require.NoError(y, os.WriteFile(y.path(name), []byte(text), 0o600))
-	return y.path(name)
+`, enabled, h.path("launch.sh"), h.path("delete.sh"), programs.Kubectl(), admin, h.path("calls"))
+	require.NoError(h, os.WriteFile(h.path(name), []byte(text), 0o600))
+	return h.path(name)
 }
 
 // clear leaves the cluster to others as it was.
-func (y *yard) clear() {
-	nodes := y.cluster.Clients().CoreV1().Nodes()
+func (h *harness) clear() {
+	nodes := h.cluster.Clients().CoreV1().Nodes()
 	all, err := nodes.List(context.Background(), metav1.ListOptions{LabelSelector: api.LabelNodePool + "=workers"})
 	if err != nil {
 		return
@@ -121,9 +121,9 @@ func (y *yard) clear() {
 }
 
 // pool applies NodePool workers.
-func (y *yard) pool(budget, label string) {
-	y.Helper()
-	y.apply(poolOf(budget, label))
+func (h *harness) pool(budget, label string) {
+	h.Helper()
+	h.apply(poolOf(budget, label))
 }
 
 // poolOf is NodePool workers with a budget and a label of its nodes.
@@ -138,24 +138,24 @@ spec:
     metadata: {labels: {e2e/generation: %s}}
     spec:
       expireAfter: Never
-      taints: [{key: e2e, value: yard, effect: NoSchedule}]
+      taints: [{key: e2e, value: harness, effect: NoSchedule}]
       requirements: [{key: karpenter.sh/capacity-type, operator: In, values: [on-demand]}]
 `, budget, label)
 }
 
 // add makes a node of the pool and waits until the agent looks after it.
-func (y *yard) add(name string) {
-	y.Helper()
-	ctx, cancel := context.WithTimeout(y.Context(), patience)
+func (h *harness) add(name string) {
+	h.Helper()
+	ctx, cancel := context.WithTimeout(h.Context(), patience)
 	defer cancel()
 	node := lab.Node(name)
 	node.Labels[corev1.LabelInstanceTypeStable], node.Labels[corev1.LabelTopologyZone] = "d4", "z-a"
-	require.NoError(y, y.cluster.AddNode(ctx, node))
-	patch := fmt.Appendf(nil, `{"metadata":{"labels":{%q:"workers",%q:"on-demand"}},"spec":{"taints":[{"key":"e2e","value":"yard","effect":"NoSchedule"}]}}`, api.LabelNodePool, api.LabelCapacityType)
-	_, err := y.cluster.Clients().CoreV1().Nodes().Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{})
-	require.NoError(y, err)
-	y.until(func(ctx context.Context) error {
-		node, err := y.cluster.Clients().CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
+	require.NoError(h, h.cluster.AddNode(ctx, node))
+	patch := fmt.Appendf(nil, `{"metadata":{"labels":{%q:"workers",%q:"on-demand"}},"spec":{"taints":[{"key":"e2e","value":"harness","effect":"NoSchedule"}]}}`, api.LabelNodePool, api.LabelCapacityType)
+	_, err := h.cluster.Clients().CoreV1().Nodes().Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{})
+	require.NoError(h, err)
+	h.until(func(ctx context.Context) error {
+		node, err := h.cluster.Clients().CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
 		if err == nil && (!finalized(node) || node.Labels[api.LabelInitialized] != "true") {
 			err = fmt.Errorf("node %s has finalizers %v and labels %v", name, node.Finalizers, node.Labels)
 		}
@@ -172,8 +172,8 @@ func tainted(node *corev1.Node) bool {
 }
 
 // nodes are those of the pool, by name.
-func (y *yard) nodes(ctx context.Context) (map[string]*corev1.Node, error) {
-	all, err := y.cluster.Clients().CoreV1().Nodes().List(ctx, metav1.ListOptions{LabelSelector: api.LabelNodePool + "=workers"})
+func (h *harness) nodes(ctx context.Context) (map[string]*corev1.Node, error) {
+	all, err := h.cluster.Clients().CoreV1().Nodes().List(ctx, metav1.ListOptions{LabelSelector: api.LabelNodePool + "=workers"})
 	out := map[string]*corev1.Node{}
 	for i := range all.Items {
 		out[all.Items[i].Name] = &all.Items[i]
@@ -182,40 +182,40 @@ func (y *yard) nodes(ctx context.Context) (map[string]*corev1.Node, error) {
 }
 
 // runs deploys one pod that asks for so much CPU, on a node and no other; it may go to others later.
-func (y *yard) runs(name, cpu, node string) {
-	y.Helper()
-	y.cordon(node)
+func (h *harness) runs(name, cpu, node string) {
+	h.Helper()
+	h.cordon(node)
 	template := podOf("registry.example/web:v1")
 	template.Labels = map[string]string{"app": name, "tier": name[:1]}
 	template.Spec.NodeSelector = map[string]string{api.LabelNodePool: "workers"}
-	template.Spec.Tolerations = []corev1.Toleration{{Key: yardTaint.Key, Operator: corev1.TolerationOpExists}}
+	template.Spec.Tolerations = []corev1.Toleration{{Key: harnessTaint.Key, Operator: corev1.TolerationOpExists}}
 	template.Spec.Containers[0].Resources.Requests = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(cpu)}
 	template.Spec.TerminationGracePeriodSeconds = new(int64(1))
 	d := &appsv1.Deployment{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
 		Spec:       appsv1.DeploymentSpec{Template: template, Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": name}}},
 	}
-	_, err := y.cluster.Clients().AppsV1().Deployments(y.ns).Create(y.Context(), d, metav1.CreateOptions{})
-	require.NoError(y, err)
-	y.until(func(ctx context.Context) error { return y.at(ctx, name, node) })
-	y.cordon("")
+	_, err := h.cluster.Clients().AppsV1().Deployments(h.ns).Create(h.Context(), d, metav1.CreateOptions{})
+	require.NoError(h, err)
+	h.until(func(ctx context.Context) error { return h.at(ctx, name, node) })
+	h.cordon("")
 }
 
 // cordon keeps new pods off all nodes of the pool but one; "" opens all.
-func (y *yard) cordon(but string) {
-	y.Helper()
-	all, err := y.nodes(y.Context())
-	require.NoError(y, err)
+func (h *harness) cordon(but string) {
+	h.Helper()
+	all, err := h.nodes(h.Context())
+	require.NoError(h, err)
 	for name := range all {
 		patch := fmt.Appendf(nil, `{"spec":{"unschedulable":%v}}`, but != "" && but != name)
-		_, err := y.cluster.Clients().CoreV1().Nodes().Patch(y.Context(), name, types.MergePatchType, patch, metav1.PatchOptions{})
-		require.NoError(y, err)
+		_, err := h.cluster.Clients().CoreV1().Nodes().Patch(h.Context(), name, types.MergePatchType, patch, metav1.PatchOptions{})
+		require.NoError(h, err)
 	}
 }
 
 // at is an error until the pods of an app run there, one on each of these nodes, and nowhere else.
-func (y *yard) at(ctx context.Context, app string, nodes ...string) error {
-	pods, err := y.cluster.Clients().CoreV1().Pods(y.ns).List(ctx, metav1.ListOptions{LabelSelector: "app=" + app})
+func (h *harness) at(ctx context.Context, app string, nodes ...string) error {
+	pods, err := h.cluster.Clients().CoreV1().Pods(h.ns).List(ctx, metav1.ListOptions{LabelSelector: "app=" + app})
 	if err != nil {
 		return err
 	}
@@ -237,10 +237,10 @@ func (y *yard) at(ctx context.Context, app string, nodes ...string) error {
 }
 
 // has waits until the pool has these nodes and no other.
-func (y *yard) has(names ...string) {
-	y.Helper()
-	y.until(func(ctx context.Context) error {
-		all, err := y.nodes(ctx)
+func (h *harness) has(names ...string) {
+	h.Helper()
+	h.until(func(ctx context.Context) error {
+		all, err := h.nodes(ctx)
 		if err != nil {
 			return err
 		}
@@ -257,10 +257,10 @@ func (y *yard) has(names ...string) {
 }
 
 // verdict waits until why says of a node that it stays for this reason.
-func (y *yard) verdict(node, code string) {
-	y.Helper()
-	y.until(func(context.Context) error {
-		said, err := y.try("why", "node/"+node, "-m", yardMember)
+func (h *harness) verdict(node, code string) {
+	h.Helper()
+	h.until(func(context.Context) error {
+		said, err := h.try("why", "node/"+node, "-m", harnessMember)
 		if err == nil && !strings.Contains(said, code) {
 			err = fmt.Errorf("expected %s, found %s", code, said)
 		}
@@ -269,8 +269,8 @@ func (y *yard) verdict(node, code string) {
 }
 
 // shown are the disruptions as `get disruptions` shows them.
-func (y *yard) shown() ([]api.Disruption, error) {
-	said, err := y.try("get", "disruptions", "-m", yardMember, "-o", "json")
+func (h *harness) shown() ([]api.Disruption, error) {
+	said, err := h.try("get", "disruptions", "-m", harnessMember, "-o", "json")
 	if err != nil {
 		return nil, err
 	}
@@ -288,11 +288,11 @@ func (y *yard) shown() ([]api.Disruption, error) {
 }
 
 // ended waits until the newest disruption is in a phase, and ended.
-func (y *yard) ended(phase string) api.Disruption {
-	y.Helper()
+func (h *harness) ended(phase string) api.Disruption {
+	h.Helper()
 	var last api.Disruption
-	y.until(func(context.Context) error {
-		all, err := y.shown()
+	h.until(func(context.Context) error {
+		all, err := h.shown()
 		if err != nil || len(all) == 0 {
 			return fmt.Errorf("there is no disruption: %w", err)
 		}
@@ -305,7 +305,7 @@ func (y *yard) ended(phase string) api.Disruption {
 }
 
 // calls are what the provider was asked for.
-func (y *yard) calls() []string {
-	text, _ := os.ReadFile(y.path("calls"))
+func (h *harness) calls() []string {
+	text, _ := os.ReadFile(h.path("calls"))
 	return strings.Fields(strings.ReplaceAll(string(text), " ", ":"))
 }

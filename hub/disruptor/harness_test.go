@@ -47,8 +47,8 @@ func quick() Options {
 	return Options{Interval: 10 * time.Millisecond, ValidationWait: time.Millisecond}
 }
 
-// yard is a leader's store with a disruptor on it; the test plays door, registrar, runner and agents.
-type yard struct {
+// harness is a leader's store with a disruptor on it; the test plays door, registrar, runner and agents.
+type harness struct {
 	t       testing.TB
 	server  *bustest.Server
 	store   *store.Store
@@ -67,47 +67,47 @@ type boot struct {
 	nodes     map[string]uint64
 }
 
-func newYard(t testing.TB, o Options, members ...string) *yard {
+func newHarness(t testing.TB, o Options, members ...string) *harness {
 	t.Helper()
 	server := bustest.Start(t)
-	y := &yard{t: t, server: server, store: server.Lead(t), options: o, clock: &clock{}, agents: map[string]*member.Conn{}, boots: map[string]*boot{}}
-	y.catalog()
+	h := &harness{t: t, server: server, store: server.Lead(t), options: o, clock: &clock{}, agents: map[string]*member.Conn{}, boots: map[string]*boot{}}
+	h.catalog()
 	for _, m := range members {
-		y.member(m, nil)
+		h.member(m, nil)
 	}
-	y.run()
-	return y
+	h.run()
+	return h
 }
 
 // run starts a disruptor, until stop or the end of the test.
-func (y *yard) run() {
-	y.options.Log, y.options.Now = y.store.Conn.Log, y.clock.Now
-	ctx, cancel := context.WithCancel(context.WithoutCancel(y.t.Context()))
-	room := New(y.store, y.options)
-	y.room = room
+func (h *harness) run() {
+	h.options.Log, h.options.Now = h.store.Conn.Log, h.clock.Now
+	ctx, cancel := context.WithCancel(context.WithoutCancel(h.t.Context()))
+	room := New(h.store, h.options)
+	h.room = room
 	var running sync.WaitGroup
 	running.Go(func() {
 		if err := room.Run(ctx); err != nil && ctx.Err() == nil {
-			y.t.Errorf("disruptor: %v", err)
+			h.t.Errorf("disruptor: %v", err)
 		}
 	})
-	y.stop = sync.OnceFunc(func() { cancel(); running.Wait() })
-	y.t.Cleanup(y.stop)
+	h.stop = sync.OnceFunc(func() { cancel(); running.Wait() })
+	h.t.Cleanup(h.stop)
 }
 
 // put writes a record whatever its revision; nil deletes it.
-func (y *yard) put(key string, value any) {
-	y.t.Helper()
-	bustest.Eventually(y.t, func() error {
-		_, err := y.store.Writer.Write(bustest.Context(y.t), store.Op{Key: key, Value: value, Revision: y.store.State.Revision(key)})
+func (h *harness) put(key string, value any) {
+	h.t.Helper()
+	bustest.Eventually(h.t, func() error {
+		_, err := h.store.Writer.Write(bustest.Context(h.t), store.Op{Key: key, Value: value, Revision: h.store.State.Revision(key)})
 		return err
 	})
 }
 
-func (y *yard) spec(key, apiVersion, kind, name string, object any, change ...func(*api.Spec)) {
-	y.t.Helper()
+func (h *harness) spec(key, apiVersion, kind, name string, object any, change ...func(*api.Spec)) {
+	h.t.Helper()
 	body, err := json.Marshal(object)
-	require.NoError(y.t, err)
+	require.NoError(h.t, err)
 	s := api.Spec{
 		Header: api.NewHeader(api.KindSpec), Object: api.ObjectRef{APIVersion: apiVersion, Kind: kind, Name: name},
 		UID: "uid-" + name, Generation: 1, Body: body,
@@ -115,27 +115,27 @@ func (y *yard) spec(key, apiVersion, kind, name string, object any, change ...fu
 	for _, c := range change {
 		c(&s)
 	}
-	y.put(key, s)
+	h.put(key, s)
 }
 
 func deleted(s *api.Spec) { s.Deleted = &metav1.Time{Time: elsewhen.Now()} }
 
-func (y *yard) member(name string, labels map[string]string) {
-	y.t.Helper()
-	y.spec(subjects.MemberSpecs.Key(name), "", api.KindMemberCluster, name, map[string]any{"metadata": map[string]any{"labels": labels}})
-	y.state(name, api.MemberReady)
+func (h *harness) member(name string, labels map[string]string) {
+	h.t.Helper()
+	h.spec(subjects.MemberSpecs.Key(name), "", api.KindMemberCluster, name, map[string]any{"metadata": map[string]any{"labels": labels}})
+	h.state(name, api.MemberReady)
 }
 
-func (y *yard) state(name string, state api.MemberState) {
-	y.t.Helper()
-	y.put(subjects.Members.Key(name), api.MemberRecord{Name: name, UID: "uid-" + name, State: state})
+func (h *harness) state(name string, state api.MemberState) {
+	h.t.Helper()
+	h.put(subjects.Members.Key(name), api.MemberRecord{Name: name, UID: "uid-" + name, State: state})
 }
 
 // sizes are the types of the catalog, by cores.
 var sizes = []int{2, 4, 8, 16}
 
-func (y *yard) catalog() {
-	y.t.Helper()
+func (h *harness) catalog() {
+	h.t.Helper()
 	c := &api.InstanceCatalog{}
 	for _, cores := range sizes {
 		c.Spec.Types = append(c.Spec.Types, api.InstanceType{
@@ -143,17 +143,17 @@ func (y *yard) catalog() {
 			Offerings: []api.InstanceOffering{{Zone: "z-a", CapacityType: api.CapacityOnDemand, Price: strict.Price(0.05 * float64(cores))}},
 		})
 	}
-	y.spec(subjects.InstanceCatalogSpecs.Key("all"), api.VersionFlotilla, api.KindInstanceCatalog, "all", c)
+	h.spec(subjects.InstanceCatalogSpecs.Key("all"), api.VersionFlotilla, api.KindInstanceCatalog, "all", c)
 }
 
 // pool makes a pool that is consolidated at once, within a budget.
-func (y *yard) pool(name, budget string, change ...func(*api.NodePool)) {
-	y.t.Helper()
-	y.poolSpec(name, budget, change)
+func (h *harness) pool(name, budget string, change ...func(*api.NodePool)) {
+	h.t.Helper()
+	h.poolSpec(name, budget, change)
 }
 
-func (y *yard) poolSpec(name, budget string, change []func(*api.NodePool), head ...func(*api.Spec)) {
-	y.t.Helper()
+func (h *harness) poolSpec(name, budget string, change []func(*api.NodePool), head ...func(*api.Spec)) {
+	h.t.Helper()
 	p := &api.NodePool{}
 	p.Spec.Disruption = &api.PoolDisruption{ConsolidateAfter: "0s", Budgets: []api.DisruptionBudget{{Nodes: new(budget)}}}
 	p.Spec.Template.Spec.ExpireAfter = api.Never
@@ -161,21 +161,21 @@ func (y *yard) poolSpec(name, budget string, change []func(*api.NodePool), head 
 	for _, c := range change {
 		c(p)
 	}
-	y.spec(subjects.PoolSpecs.Key(name), "karpenter.sh/v1", api.KindNodePool, name, p, head...)
+	h.spec(subjects.PoolSpecs.Key(name), "karpenter.sh/v1", api.KindNodePool, name, p, head...)
 }
 
-func (y *yard) agent(member string) *member.Conn {
-	if y.agents[member] == nil {
-		y.agents[member] = y.server.Agent(y.t, member)
+func (h *harness) agent(member string) *member.Conn {
+	if h.agents[member] == nil {
+		h.agents[member] = h.server.Agent(h.t, member)
 	}
-	return y.agents[member]
+	return h.agents[member]
 }
 
-func (y *yard) boot(member string) *boot {
-	b := y.boots[member]
+func (h *harness) boot(member string) *boot {
+	b := h.boots[member]
 	if b == nil {
 		b = &boot{name: "b0", nodes: map[string]uint64{}}
-		y.boots[member] = b
+		h.boots[member] = b
 	}
 	return b
 }
@@ -202,57 +202,57 @@ func aNode(name, pool string, cores int, pods ...int64) api.NodeState {
 }
 
 // event lets a member's agent tell of a node, without an inventory.
-func (y *yard) event(member string, n api.NodeState) {
-	y.t.Helper()
-	b := y.boot(member)
+func (h *harness) event(member string, n api.NodeState) {
+	h.t.Helper()
+	b := h.boot(member)
 	b.nodes[n.Name]++
-	y.tell(member, api.NodeEvent{Boot: b.name, Sequence: b.nodes[n.Name], At: metav1.NewTime(y.clock.Now()), Node: n})
+	h.tell(member, api.NodeEvent{Boot: b.name, Sequence: b.nodes[n.Name], At: metav1.NewTime(h.clock.Now()), Node: n})
 }
 
-func (y *yard) tell(member string, e api.NodeEvent) {
-	y.t.Helper()
-	require.NoError(y.t, y.agent(member).PutNodeEvent(bustest.Context(y.t), e))
+func (h *harness) tell(member string, e api.NodeEvent) {
+	h.t.Helper()
+	require.NoError(h.t, h.agent(member).PutNodeEvent(bustest.Context(h.t), e))
 }
 
 // inventory lets a member's agent say which nodes there are.
-func (y *yard) inventory(member string) {
-	y.t.Helper()
-	b := y.boot(member)
+func (h *harness) inventory(member string) {
+	h.t.Helper()
+	b := h.boot(member)
 	b.inventory++
-	require.NoError(y.t, y.agent(member).PutNodeInventory(bustest.Context(y.t), api.NodeInventory{
-		Boot: b.name, Sequence: b.inventory, At: metav1.NewTime(y.clock.Now()), Nodes: b.nodes,
+	require.NoError(h.t, h.agent(member).PutNodeInventory(bustest.Context(h.t), api.NodeInventory{
+		Boot: b.name, Sequence: b.inventory, At: metav1.NewTime(h.clock.Now()), Nodes: b.nodes,
 	}))
 }
 
 // nodes lets a member's agent tell of nodes, and then that these are all.
-func (y *yard) nodes(member string, nodes ...api.NodeState) {
-	y.t.Helper()
+func (h *harness) nodes(member string, nodes ...api.NodeState) {
+	h.t.Helper()
 	for _, n := range nodes {
-		y.event(member, n)
+		h.event(member, n)
 	}
-	y.inventory(member)
+	h.inventory(member)
 }
 
 // gone lets a member's agent say that nodes have left.
-func (y *yard) gone(member string, names ...string) {
-	y.t.Helper()
-	b := y.boot(member)
+func (h *harness) gone(member string, names ...string) {
+	h.t.Helper()
+	b := h.boot(member)
 	for _, name := range names {
 		b.nodes[name]++
-		y.tell(member, api.NodeEvent{Boot: b.name, Sequence: b.nodes[name], At: metav1.NewTime(y.clock.Now()), Gone: true, Node: api.NodeState{Name: name}})
+		h.tell(member, api.NodeEvent{Boot: b.name, Sequence: b.nodes[name], At: metav1.NewTime(h.clock.Now()), Gone: true, Node: api.NodeState{Name: name}})
 		delete(b.nodes, name)
 	}
-	y.inventory(member)
+	h.inventory(member)
 }
 
 // result lets a member's agent say how a disruption goes.
-func (y *yard) result(member, id, phase string, change ...func(*api.DisruptionResult)) {
-	y.t.Helper()
+func (h *harness) result(member, id, phase string, change ...func(*api.DisruptionResult)) {
+	h.t.Helper()
 	r := api.DisruptionResult{Header: api.NewHeader(api.KindDisruptionResult), Member: member, ID: id, Phase: phase, Changed: metav1.NewTime(elsewhen.Now())}
 	for _, c := range change {
 		c(&r)
 	}
-	require.NoError(y.t, y.agent(member).PutResult(bustest.Context(y.t), subjects.CommandDisruption, id, r))
+	require.NoError(h.t, h.agent(member).PutResult(bustest.Context(h.t), subjects.CommandDisruption, id, r))
 }
 
 func goneAre(names ...string) func(*api.DisruptionResult) {
@@ -264,14 +264,14 @@ func replacementIs(one api.NodeReplacement) func(*api.DisruptionResult) {
 }
 
 // finish lets the agent drain all nodes of a disruption.
-func (y *yard) finish(member string, d *api.Disruption) {
-	y.t.Helper()
-	y.gone(member, d.Nodes...)
-	y.result(member, d.ID, api.PhaseDone, goneAre(d.Nodes...))
+func (h *harness) finish(member string, d *api.Disruption) {
+	h.t.Helper()
+	h.gone(member, d.Nodes...)
+	h.result(member, d.ID, api.PhaseDone, goneAre(d.Nodes...))
 }
 
-func (y *yard) record(member string) api.DisruptionRecord {
-	record, _, _ := store.TableOf[api.DisruptionRecord](y.store.State, subjects.Disruptions).Get(member)
+func (h *harness) record(member string) api.DisruptionRecord {
+	record, _, _ := store.TableOf[api.DisruptionRecord](h.store.State, subjects.Disruptions).Get(member)
 	return record
 }
 
@@ -286,11 +286,11 @@ func text(r *api.DisruptionRecord) string {
 }
 
 // eventually waits until the record of a member reads as wanted.
-func (y *yard) eventually(member, want string) api.DisruptionRecord {
-	y.t.Helper()
+func (h *harness) eventually(member, want string) api.DisruptionRecord {
+	h.t.Helper()
 	var found api.DisruptionRecord
-	bustest.Eventually(y.t, func() error {
-		found = y.record(member)
+	bustest.Eventually(h.t, func() error {
+		found = h.record(member)
 		if got := text(&found); got != want {
 			return fmt.Errorf("the record of %s is %q, wanted %q; stale: %q", member, got, want, found.Stale)
 		}
@@ -300,10 +300,10 @@ func (y *yard) eventually(member, want string) api.DisruptionRecord {
 }
 
 // stale waits until the record of a member says why nothing is decided.
-func (y *yard) stale(member, want string) {
-	y.t.Helper()
-	bustest.Eventually(y.t, func() error {
-		if r := y.record(member); !strings.Contains(r.Stale, want) || (want == "") != (r.Stale == "") {
+func (h *harness) stale(member, want string) {
+	h.t.Helper()
+	bustest.Eventually(h.t, func() error {
+		if r := h.record(member); !strings.Contains(r.Stale, want) || (want == "") != (r.Stale == "") {
 			return fmt.Errorf("%s is stale because of %q, wanted %q; %s", member, r.Stale, want, text(&r))
 		}
 		return nil
@@ -311,10 +311,10 @@ func (y *yard) stale(member, want string) {
 }
 
 // decided waits until a decision about a member was made that leaves a node for a reason.
-func (y *yard) decided(member, node, code string) {
-	y.t.Helper()
-	bustest.Eventually(y.t, func() error {
-		decision := y.room.decision(member)
+func (h *harness) decided(member, node, code string) {
+	h.t.Helper()
+	bustest.Eventually(h.t, func() error {
+		decision := h.room.decision(member)
 		for _, v := range decision.Verdicts {
 			if v.Node != node {
 				continue
@@ -329,10 +329,10 @@ func (y *yard) decided(member, node, code string) {
 }
 
 // locked waits until a member's lock is held by an owner, "" for nobody.
-func (y *yard) locked(member, owner string) {
-	y.t.Helper()
-	bustest.Eventually(y.t, func() error {
-		if lock, _ := store.LocksOf(y.store.State.As(subjects.Disruptor)).Get(member); lock.Owner != owner {
+func (h *harness) locked(member, owner string) {
+	h.t.Helper()
+	bustest.Eventually(h.t, func() error {
+		if lock, _ := store.LocksOf(h.store.State.As(subjects.Disruptor)).Get(member); lock.Owner != owner {
 			return fmt.Errorf("member %s is held by %q, wanted %q", member, lock.Owner, owner)
 		}
 		return nil
@@ -340,11 +340,11 @@ func (y *yard) locked(member, owner string) {
 }
 
 // told waits until the audit stream has an event about an object that holds all words.
-func (y *yard) told(object string, words ...string) {
-	y.t.Helper()
-	client := y.server.Inspector(y.t)
-	bustest.Eventually(y.t, func() error {
-		events, err := streams.ReadAudit(bustest.Context(y.t), client, streams.AuditQuery{Object: object})
+func (h *harness) told(object string, words ...string) {
+	h.t.Helper()
+	client := h.server.Inspector(h.t)
+	bustest.Eventually(h.t, func() error {
+		events, err := streams.ReadAudit(bustest.Context(h.t), client, streams.AuditQuery{Object: object})
 		var all []string
 		for _, e := range events {
 			line := e.Reason + ": " + e.Message + " by " + e.By
@@ -359,9 +359,9 @@ func (y *yard) told(object string, words ...string) {
 
 // toldBefore waits until an event of an object tells what another room saw, and checks that one with this
 // reason stands before it.
-func (y *yard) toldBefore(object, seen, reason string) {
-	y.t.Helper()
-	lines := bustest.EventsUntil(y.t, y.store.Conn, object, "Seen: "+seen)
+func (h *harness) toldBefore(object, seen, reason string) {
+	h.t.Helper()
+	lines := bustest.EventsUntil(h.t, h.store.Conn, object, "Seen: "+seen)
 	told := slices.ContainsFunc(lines, func(line string) bool { return strings.HasPrefix(line, reason+": ") })
-	require.True(y.t, told, "%s is told before %q is seen:\n%s", reason, seen, strings.Join(lines, "\n"))
+	require.True(h.t, told, "%s is told before %q is seen:\n%s", reason, seen, strings.Join(lines, "\n"))
 }
