@@ -18,6 +18,8 @@ import (
 var (
 	cited   = regexp.MustCompile(`\b(?:[DHN][1-9][0-9]?|A[0-9]{2})\b`)
 	comment = regexp.MustCompile(`(?m)(?:^|\s)//\s.*$`)
+	// elsewhere is a place in a text that is not here.
+	elsewhere = regexp.MustCompile(`[( ][Ss]ections? [0-9]|\b[a-z]+\.md [0-9]|\bspec/[a-z]+\.md`)
 )
 
 // Every rule that a comment or a document cites by its number is one of docs/rules.md.
@@ -37,6 +39,7 @@ func TestEveryRuleThatIsCitedIsThere(t *testing.T) {
 		lines := []string{string(text)}
 		if filepath.Ext(path) == ".go" {
 			lines = comment.FindAllString(string(text), -1)
+			require.NotRegexp(t, elsewhere, strings.Join(lines, "\n"), "%s: cite a rule of docs/rules.md, or say why", path)
 		}
 		for _, number := range cited.FindAllString(strings.Join(lines, "\n"), -1) {
 			citations++

@@ -10,6 +10,7 @@ import (
 	"flotilla/core/api"
 	"flotilla/core/capacity"
 	"flotilla/core/disruption"
+	"flotilla/core/phrase"
 	"flotilla/core/validate"
 )
 
@@ -49,7 +50,7 @@ func standing(record *api.PoolRecord) (text string, some bool) {
 			on++
 		}
 	}
-	return fmt.Sprintf("its %s on %s", api.Counted(nodes, "node"), api.Counted(on, "member")), nodes > 0
+	return fmt.Sprintf("its %s on %s", phrase.Count(nodes, "node"), phrase.Count(on, "member")), nodes > 0
 }
 
 // Pool says what a pool lacks, and with whom it disagrees. Members without nodes of it, by what is known of its nodes,
@@ -65,7 +66,7 @@ func Pool(m *disruption.Provisioning, pool *api.NodePool, record *api.PoolRecord
 	case len(members) == 0 && len(m.Catalogs) == 0:
 		notes = append(notes, "there is no InstanceCatalog yet: "+unpricedMeans)
 	case len(lacking) > 0:
-		notes = append(notes, "no InstanceCatalog is for "+api.Enumerate(lacking)+": "+unpricedMeans)
+		notes = append(notes, "no InstanceCatalog is for "+phrase.Enumerate(lacking)+": "+unpricedMeans)
 	}
 	return append(notes, fleetBudget(m, pool)...)
 }
@@ -126,7 +127,7 @@ func CatalogGone(m *disruption.Provisioning, going []*api.InstanceCatalog, catal
 		lost := slices.DeleteFunc(unpriced(m, membersOf(m, p)), func(m string) bool { return !slices.Contains(priced, m) })
 		switch {
 		case len(lost) > 0:
-			notes = append(notes, fmt.Sprintf("NodePool %s loses its prices on %s: %s", p.Name, api.Enumerate(lost), unpricedMeans))
+			notes = append(notes, fmt.Sprintf("NodePool %s loses its prices on %s: %s", p.Name, phrase.Enumerate(lost), unpricedMeans))
 		case len(m.Members) == 0 && len(m.Catalogs) == 0:
 			notes = append(notes, "NodePool "+p.Name+" loses its prices: "+unpricedMeans)
 		}

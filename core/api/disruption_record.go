@@ -10,7 +10,7 @@ const (
 	KindDisruptionResult  = "DisruptionResult"
 )
 
-// Phases of a disruption (disruption.md sections 13 and 14).
+// Phases of a disruption.
 const (
 	PhaseLaunching = "Launching" // replacements are on their way; nodes are tainted
 	PhaseDraining  = "Draining"  // nodes are being emptied

@@ -178,7 +178,7 @@ type Member struct {
 	// Leaving is set once deletion was asked for.
 	Leaving bool
 	// NamespacesKnown says that Namespaces was collected; NamespaceCondition that the collection
-	// reported at all (placement.md 1.7).
+	// reported at all.
 	NamespaceCondition bool
 	NamespacesKnown    bool
 	Namespaces         []string

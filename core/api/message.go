@@ -64,8 +64,8 @@ type PlacementResult struct {
 	Generation int64  `json:"generation"`
 	Snapshot   int64  `json:"snapshot"`
 	Work       string `json:"work,omitempty"`
-	// Applied and Available are "True", "False" or "Unknown" (in progress), each with a reason of
-	// placement.md section 4 and a message.
+	// Applied and Available are "True", "False" or "Unknown" (in progress), each with a reason and
+	// a message.
 	Applied          string `json:"applied"`
 	AppliedReason    string `json:"appliedReason"`
 	AppliedMessage   string `json:"appliedMessage,omitempty"`

@@ -15,7 +15,7 @@ const (
 	KindNodePool   = "NodePool"
 )
 
-// Labels, annotations and taints of Karpenter that Flotilla reads and writes (disruption.md).
+// Labels, annotations and taints of Karpenter that Flotilla reads and writes.
 const (
 	LabelNodePool           = "karpenter.sh/nodepool"
 	LabelCapacityType       = "karpenter.sh/capacity-type"
@@ -66,7 +66,7 @@ var DisruptionReasons = []string{ReasonEmpty, ReasonUnderutilized, ReasonDrifted
 // Never is the word for a duration that does not end.
 const Never = "Never"
 
-// Defaults of a NodePool (disruption.md section 2).
+// Defaults of a NodePool.
 const (
 	DefaultBudget           = "10%"
 	DefaultExpireAfter      = "720h"
@@ -81,7 +81,7 @@ type NodePool struct {
 	Spec              NodePoolSpec `json:"spec"`
 }
 
-// NodePoolSpec is what the user wants. A field that is absent takes the default of section 2.
+// NodePoolSpec is what the user wants. A field that is absent takes its default below.
 type NodePoolSpec struct {
 	Template   NodePoolTemplate         `json:"template,omitzero"`
 	Disruption *PoolDisruption          `json:"disruption,omitempty"`

@@ -85,7 +85,7 @@ type FailedPlacement struct {
 }
 
 // Condition types of a placement are prefixed with its kind's name, those of a member's entry are
-// not; placement.md section 4.
+// not.
 const (
 	ConditionScheduled        = "Scheduled"
 	ConditionRolloutStarted   = "RolloutStarted"

@@ -2,7 +2,7 @@ package api
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// Channels of a profile (updates.md 3.5).
+// Channels of a profile.
 const (
 	ChannelStable        = "Stable"                  // newest patch of the second newest minor
 	ChannelRapid         = "Rapid"                   // newest patch of the newest minor
@@ -11,7 +11,7 @@ const (
 	ChannelSecurityPatch = "SecurityPatch"           // images, pools of Linux only
 )
 
-// Settings of a profile that say when and how its runs are made (updates.md 3.6).
+// Settings of a profile that say when and how its runs are made.
 const (
 	TriggerReconcile = "Reconcile" // whenever a member could be moved
 	TriggerOnRelease = "OnRelease" // only for versions published after the profile was made
@@ -33,7 +33,7 @@ type AutoUpgradeProfile struct {
 	Status *AutoUpgradeProfileStatus `json:"status,omitempty"`
 }
 
-// AutoUpgradeProfileSpec is what the user wants of a profile (updates.md 1.5).
+// AutoUpgradeProfileSpec is what the user wants of a profile.
 type AutoUpgradeProfileSpec struct {
 	Channel string `json:"channel"`
 	// StrategyName cannot change later; empty: all members one by one.

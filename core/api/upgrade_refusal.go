@@ -6,7 +6,7 @@ import (
 	"flotilla/core/strict"
 )
 
-// Error codes of operations on runs, profiles and gates (updates.md 1.6 and A61).
+// Error codes of operations on runs, profiles and gates (A61).
 const (
 	CodeInvalidArgument          = "InvalidArgument"
 	CodeNoMembers                = "NoMembers"

@@ -2,7 +2,7 @@ package api
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// UpdateRun applies one upgrade to members in the order of a strategy (updates.md 1.3). With neither
+// UpdateRun applies one upgrade to members in the order of a strategy. With neither
 // Strategy nor StrategyName all members are upgraded one by one.
 type UpdateRun struct {
 	metav1.TypeMeta   `json:",inline"`
@@ -66,7 +66,7 @@ func (u *Upgrade) Images() string {
 // UpdateState is the state of a run, stage, group, member, gate or wait.
 type UpdateState string
 
-// The update states, the same at every level (updates.md 1.3). Gates know NotStarted, Pending,
+// The update states, the same at every level. Gates know NotStarted, Pending,
 // Completed and Skipped only; waits NotStarted, Running, Completed and Skipped.
 const (
 	StateNotStarted UpdateState = "NotStarted"
@@ -94,7 +94,7 @@ const (
 	SkippedBySystem = "System"
 )
 
-// Reason codes of members (updates.md 2.8). Those after ReasonPendingTimeout explain members that need
+// Reason codes of members. Those after ReasonPendingTimeout explain members that need
 // no code of their own, and appear when a status is rendered.
 const (
 	ReasonWindowClosed        = "MaintenanceWindowClosed"
@@ -165,7 +165,7 @@ const (
 	VerbRunGenerate = "run-generate"
 )
 
-// RunRequest asks for an operation on a run (updates.md 1.6).
+// RunRequest asks for an operation on a run.
 type RunRequest struct {
 	Asked
 	// Request is a random id; a repeat with the same id answers the first result.

@@ -53,7 +53,7 @@ type UpdateRunStatus struct {
 	Warnings []string     `json:"warnings,omitempty"`
 	// WindowsIgnored is the reason given with ignoreMaintenanceWindows; empty: windows hold.
 	WindowsIgnored string `json:"windowsIgnored,omitempty"`
-	// BlockedBy names the active run of the same profile that this one waits for (updates.md 3.6).
+	// BlockedBy names the active run of the same profile that this one waits for.
 	BlockedBy string `json:"blockedBy,omitempty"`
 	// RerunOf lists, sorted, the members that a rerun named while the run goes over them alone.
 	RerunOf []string `json:"rerunOf,omitempty"`
@@ -204,7 +204,7 @@ const (
 )
 
 // Gate is a gate as users read it, made from its run; only the hub makes and removes gates, and the
-// only change a user can ask for is to complete a pending one (updates.md 1.4).
+// only change a user can ask for is to complete a pending one.
 type Gate struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitzero"`

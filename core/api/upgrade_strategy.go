@@ -20,11 +20,11 @@ const (
 	KindVersionCatalog     = "VersionCatalog"
 )
 
-// LabelUpdateGroup on a member names the one update group it belongs to (updates.md 1.1).
+// LabelUpdateGroup on a member names the one update group it belongs to.
 const LabelUpdateGroup = "flotilla.io/update-group"
 
 // UpdateStrategy is a reusable sequence of stages and groups. It never holds versions. A run keeps a
-// copy, so later edits reach later runs only (updates.md 1.2).
+// copy, so later edits reach later runs only.
 type UpdateStrategy struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitzero"`
@@ -175,7 +175,7 @@ func Span(d *metav1.Duration) time.Duration {
 	return d.Duration
 }
 
-// Limits of strategies and runs (updates.md 1.0).
+// Limits of strategies and runs.
 const (
 	MaxRunMembers     = 1000
 	MaxStages         = 50

@@ -5,7 +5,7 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 // KindMemberMaintenance is the kind of MemberMaintenances.
 const KindMemberMaintenance = "MemberMaintenance"
 
-// MemberMaintenance holds the maintenance schedules of the member it is named after (updates.md 4).
+// MemberMaintenance holds the maintenance schedules of the member it is named after.
 type MemberMaintenance struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitzero"`

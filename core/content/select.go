@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"flotilla/core/api"
+	"flotilla/core/phrase"
 	"flotilla/core/strict"
 )
 
@@ -161,11 +162,7 @@ func (s *selection) claim(i int, heads []*api.Spec) {
 		if len(names) == 0 {
 			continue
 		}
-		found := names[0]
-		if len(names) > 1 {
-			found = fmt.Sprintf("%s and %d more", found, len(names)-1)
-		}
-		s.fault(i, "", fmt.Sprintf("%s, which spec.resourceSelectors[%d] selects too", found, first), "each object selected once")
+		s.fault(i, "", fmt.Sprintf("%s, which spec.resourceSelectors[%d] selects too", phrase.Names(names, 1), first), "each object selected once")
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 	"flotilla/core/simulate"
 )
 
-// Methods, in the order in which a pass tries them (section 4).
+// Methods, in the order in which a pass tries them.
 const (
 	MethodEmpty       = "empty"
 	MethodStaticDrift = "static-drift"
@@ -163,7 +163,7 @@ func (d *deciding) candidates(method string, filter func(*candidate) Refusal) []
 	return out
 }
 
-// dearestFirst sorts by price for the trouble, then by name (section 6, N7).
+// dearestFirst sorts by price for the trouble, then by name (N7).
 func dearestFirst(cs []*candidate) {
 	slices.SortFunc(cs, func(a, b *candidate) int {
 		return cmp.Or(cmp.Compare(b.ratio(), a.ratio()), cmp.Compare(a.name(), b.name()))

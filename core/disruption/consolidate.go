@@ -13,7 +13,7 @@ import (
 )
 
 // How many nodes one command may take beyond the first, and how many cheaper types a spot node needs
-// to be replaced by a spot node (section 21).
+// to be replaced by a spot node.
 const (
 	multiNodeMax = 100
 	spotTypes    = 15
@@ -32,7 +32,7 @@ func refused(code Code, format string, args ...any) option {
 	return option{refusal: Refusal{Code: code, Message: fmt.Sprintf(format, args...)}}
 }
 
-// consolidate says whether a set of nodes can be deleted, or replaced by one cheaper node (section 8).
+// consolidate says whether a set of nodes can be deleted, or replaced by one cheaper node.
 func (d *deciding) consolidate(method string, cs []*candidate) option {
 	gone := make([]*simulate.ExistingNode, len(cs))
 	price := 0.0
@@ -99,7 +99,8 @@ func keepCheaper(c *simulate.Claim, price float64) Refusal {
 	return Refusal{}
 }
 
-// spotToSpot applies the rules of section 8.1.
+// spotToSpot says why a spot node is not replaced by a cheaper spot node, "" when it may be: the feature
+// is on, and enough types are cheaper that the next price does not move it again.
 func (d *deciding) spotToSpot(c *simulate.Claim, candidates int, price float64) Refusal {
 	if !d.x.State.Rules.SpotToSpot {
 		return Refusal{Code: CodeSpotDisabled, Message: "spot-to-spot consolidation is off: a spot node is not replaced by a spot node"}

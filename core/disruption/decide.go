@@ -136,7 +136,7 @@ func (d *deciding) wake(s *api.NodeState, until time.Time) {
 	}
 }
 
-// poolCounts are the nodes of each pool that budgets count (section 3.1).
+// poolCounts are the nodes of each pool that budgets count.
 type poolCounts struct {
 	total, disrupting map[string]int
 }
@@ -244,7 +244,7 @@ func (d *deciding) spent(reason string, p *capacity.Pool, left *allowance) strin
 	return text
 }
 
-// emptiness removes empty nodes, many at once, without a simulation (section 8.2).
+// emptiness removes empty nodes, many at once, without a simulation.
 func (d *deciding) emptiness(reason string) []Command {
 	cs := d.candidates(MethodEmpty, func(c *candidate) Refusal { return isEmptyCandidate(d, c) })
 	d.out.Eligible[MethodEmpty] = names(cs)

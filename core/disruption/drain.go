@@ -11,7 +11,7 @@ import (
 	"flotilla/core/simulate"
 )
 
-// Times of a drain (section 14).
+// Times of a drain.
 const (
 	stuckTerminating = time.Minute
 	leastDrain       = 5 * time.Second

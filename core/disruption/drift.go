@@ -13,7 +13,7 @@ import (
 	"flotilla/core/simulate"
 )
 
-// Reasons of drift, in the order in which they are looked for (section 11, N16).
+// Reasons of drift, in the order in which they are looked for (N16).
 const (
 	DriftPool         = "NodePoolDrifted"
 	DriftRequirements = "RequirementsDrifted"
@@ -138,7 +138,7 @@ func compareBool(a, b bool) int {
 	}
 }
 
-// oneByOne takes the first node whose pods all find a place, at whatever price (section 11).
+// oneByOne takes the first node whose pods all find a place, at whatever price.
 func (d *deciding) oneByOne(method, reason string, cs []*candidate, left *allowance) []Command {
 	for _, c := range cs {
 		if !left.has(c.Pool) {

@@ -73,8 +73,8 @@ func TestDrifted(t *testing.T) {
 	}
 }
 
-// A requirement on a label that a node never had is broken by one of which all is known that it was made from
-// (section 11), and unknown of any other (N19).
+// A requirement on a label that a node never had is broken by one of which all is known that it was made from,
+// and unknown of any other (N19).
 func TestALabelThatWasNeverThere(t *testing.T) {
 	pool := capacity.NewPool(simulatetest.Pool("a", simulatetest.Requiring("team", "In", "web")), capacity.NewCatalog(simulatetest.Catalog()), capacity.PoolOptions{})
 	for name, row := range map[string]struct {

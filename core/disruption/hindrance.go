@@ -9,8 +9,8 @@ import (
 	"flotilla/core/simulate"
 )
 
-// hindered returns why the pods of a node keep it from being drained, "" when they do not (section 5,
-// item 10), and when that may be over.
+// hindered returns why the pods of a node keep it from being drained, "" when they do not, and when that
+// may be over.
 func hindered(x *simulate.Index, n *simulate.ExistingNode) (Refusal, time.Time) {
 	for i := range n.Pods {
 		p := &n.Pods[i]

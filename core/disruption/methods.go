@@ -13,7 +13,7 @@ import (
 	"flotilla/core/simulate"
 )
 
-// multi looks for the longest prefix of candidates that can go at once (section 8.3).
+// multi looks for the longest prefix of candidates that can go at once.
 func (d *deciding) multi(reason string) []Command {
 	cs := d.candidates(MethodMulti, func(c *candidate) Refusal { return isConsolidationCandidate(d, c) })
 	d.out.Eligible[MethodMulti] = names(cs)
@@ -89,7 +89,7 @@ func (d *deciding) otherType(c *simulate.Claim, set []*candidate) Refusal {
 	return keepCheaper(c, bound)
 }
 
-// single takes the first node in order that can go alone (section 8.4).
+// single takes the first node in order that can go alone.
 func (d *deciding) single(reason string) []Command {
 	cs := d.candidates(MethodSingle, func(c *candidate) Refusal { return isConsolidationCandidate(d, c) })
 	d.out.Eligible[MethodSingle] = names(cs)
@@ -126,7 +126,7 @@ func (d *deciding) alone(c *candidate) (Command, Refusal) {
 	return o.command, d.unbalanced(set, o.claim)
 }
 
-// poolWeight is what a whole pool costs, in money and in disruption (section 9).
+// poolWeight is what a whole pool costs, in money and in disruption.
 type poolWeight struct{ price, cost float64 }
 
 func (d *deciding) weigh(p *capacity.Pool) poolWeight {

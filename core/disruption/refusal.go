@@ -5,7 +5,7 @@ import "fmt"
 // Code tells the kinds of refusals apart.
 type Code string
 
-// Why a node is not a candidate (section 5), or is one that no method takes (section 8).
+// Why a node is not a candidate, or is one that no method takes.
 const (
 	CodeQueued         Code = "Queued"
 	CodeUndoing        Code = "Undoing"

@@ -10,7 +10,7 @@ import (
 )
 
 // ValidationWait is how long a chosen command of emptiness or consolidation waits before it is
-// checked again and begun (section 10).
+// checked again and begun.
 const ValidationWait = 15 * time.Second
 
 // NeedsValidation reports whether a command waits and is checked again before it begins.

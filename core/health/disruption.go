@@ -10,6 +10,7 @@ import (
 
 	"flotilla/core/api"
 	"flotilla/core/orchestration"
+	"flotilla/core/phrase"
 )
 
 const (
@@ -76,7 +77,7 @@ func undecidedProblem(reason string, records []*api.DisruptionRecord) api.Proble
 	problem.Message = "nothing is decided about its nodes: " + reason
 	if len(names) > 1 {
 		problem.Object = "fleet"
-		problem.Message = fmt.Sprintf("nothing is decided about the nodes of %s: %s", api.Enumerate(names), reason)
+		problem.Message = fmt.Sprintf("nothing is decided about the nodes of %s: %s", phrase.Enumerate(names), reason)
 	}
 	return problem
 }
@@ -108,7 +109,7 @@ func givenUp(record *api.DisruptionRecord, now time.Time) []api.Problem {
 	if len(nodes) > 1 {
 		problem.Object, problem.Next = api.AuditObject(api.AuditMember, record.Member), "flotilla get disruptions -m "+record.Member
 		problem.Message = fmt.Sprintf("%s are left alone because their disruptions failed, %s: the last of them, %s, until %s: %s",
-			api.Counted(len(nodes), "node"), api.Enumerate(nodes), last.Node, until, last.Why)
+			phrase.Count(len(nodes), "node"), phrase.Enumerate(nodes), last.Node, until, last.Why)
 	}
 	return []api.Problem{problem}
 }
@@ -138,7 +139,7 @@ func (m *Disruptions) lasting(now time.Time) (problems []api.Problem) {
 		}
 		about := one.ID
 		if more := len(one.Nodes) - 1; more > 0 {
-			about += " of it and " + api.Counted(more, "more node")
+			about += " of it and " + phrase.Count(more, "more node")
 		}
 		switch {
 		case one.Phase == api.PhaseDraining && now.Sub(since.Time) >= drainPatience:

@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"flotilla/core/api"
+	"flotilla/core/phrase"
 )
 
 // Reasons of problems that have no code of their own.
@@ -45,7 +46,7 @@ func Listed(problems []api.Problem) []api.Problem {
 	})
 	if more := len(problems) - mostListed; more > 0 {
 		problems = append(problems[:mostListed], api.Problem{
-			Object: "fleet", Reason: "MoreProblems", Message: api.Counted(more, "more problem"), Next: "flotilla get crp",
+			Object: "fleet", Reason: "MoreProblems", Message: phrase.Count(more, "more problem"), Next: "flotilla get crp",
 		})
 	}
 	return problems
@@ -68,7 +69,7 @@ func severity(reason string) int {
 
 // Deleting is the problem of a deletion that waits for some, since it was asked for.
 func Deleting(object, next string, since *metav1.Time, waitsFor []string) api.Problem {
-	return api.Problem{Object: object, Reason: ReasonDeleting, Since: *since, Message: "waits for " + api.Enumerate(waitsFor), Next: next}
+	return api.Problem{Object: object, Reason: ReasonDeleting, Since: *since, Message: "waits for " + phrase.Enumerate(waitsFor), Next: next}
 }
 
 // earliest is the earlier of two times, of which the first may be none.

@@ -9,6 +9,7 @@ import (
 	"flotilla/core/api"
 	"flotilla/core/enrolment"
 	"flotilla/core/liveness"
+	"flotilla/core/phrase"
 )
 
 func memberProblem(name, reason, message string, since metav1.Time) api.Problem {
@@ -50,7 +51,7 @@ func Member(record *api.MemberRecord, identity *api.Identity) (problems []api.Pr
 		add(liveness.ReasonForbidden, liveness.ForbiddenText(record.Forbidden), state.Next)
 	}
 	if len(record.Unlisted) > 0 {
-		add(reasonUnlisted, "it runs placements the hub does not know: "+api.Enumerate(record.Unlisted), state.Next)
+		add(reasonUnlisted, "it runs placements the hub does not know: "+phrase.Enumerate(record.Unlisted), state.Next)
 	}
 	return problems
 }

@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"flotilla/core/api"
+	"flotilla/core/phrase"
 	"flotilla/core/status"
 )
 
@@ -99,7 +100,7 @@ func firstFailure(now *api.PlacementStatus) (api.Problem, bool) {
 		problem := api.Problem{Reason: ReasonFailed, Since: failed.Condition.LastTransitionTime}
 		problem.Message = fmt.Sprintf("%s on member %s: %s", object, member.ClusterName, failed.Condition.Message)
 		if more := now.Counts.Failed - 1; more > 0 {
-			problem.Message += fmt.Sprintf(" (and %s)", api.Counted(more, "more member"))
+			problem.Message += fmt.Sprintf(" (and %s)", phrase.Count(more, "more member"))
 		}
 		return problem, true
 	}
@@ -132,7 +133,7 @@ func Unconfirmed(release *api.Release, gone bool, said func(members []string) []
 		return nil
 	}
 	slices.Sort(members)
-	problem.Message = "withdrawn, and not confirmed yet by " + api.Enumerate(said(members))
+	problem.Message = "withdrawn, and not confirmed yet by " + phrase.Enumerate(said(members))
 	if gone {
 		problem.Message = "deleted, " + problem.Message
 	}

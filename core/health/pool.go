@@ -8,6 +8,7 @@ import (
 
 	"flotilla/core/api"
 	"flotilla/core/disruption"
+	"flotilla/core/phrase"
 )
 
 // reasonLint is that of problems about budgets that cannot mean what was wanted (N3).
@@ -52,7 +53,7 @@ func unlistedText(status *api.NodePoolStatus) string {
 	if nodes == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s on %s without a price, so that they are not consolidated: InstanceCatalog %s does not list %s", api.Counted(nodes, "node"), api.Enumerate(members), first.Catalog, first.Example)
+	return fmt.Sprintf("%s on %s without a price, so that they are not consolidated: InstanceCatalog %s does not list %s", phrase.Count(nodes, "node"), phrase.Enumerate(members), first.Catalog, first.Example)
 }
 
 // briefly is a warning without the corrected form that it ends with.

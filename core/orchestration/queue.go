@@ -13,7 +13,7 @@ import (
 	"flotilla/core/phrase"
 )
 
-// Times of the queue (section 13, N8).
+// Times of the queue (N8).
 const (
 	timeoutPerNode = 80 * time.Millisecond
 	leastTimeout   = 10 * time.Minute

@@ -53,7 +53,7 @@ type MemberLock struct {
 	Awaited string
 }
 
-// Waiting is a command that was chosen and is checked again a while later, before it begins (section 10).
+// Waiting is a command that was chosen and is checked again a while later, before it begins.
 type Waiting struct {
 	Command disruption.Command
 	Since   time.Time
@@ -304,7 +304,7 @@ func (p *pass) held() string {
 	}
 }
 
-// launching names the replacement that must be seen before anything is decided (section 4).
+// launching names the replacement that must be seen before anything is decided.
 func (p *pass) launching() string {
 	for i := range p.out.Record.Disruptions {
 		d := &p.out.Record.Disruptions[i]

@@ -29,6 +29,9 @@ func Names(names []string, most int) string {
 	return text
 }
 
+// Enumerate is Names of at most twenty.
+func Enumerate(names []string) string { return Names(names, 20) }
+
 // List is an enumeration of at most so many names: "a, b and c", "a, b, c and 2 others".
 func List(names []string, most int) string {
 	n := len(names)

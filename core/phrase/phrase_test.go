@@ -1,6 +1,8 @@
 package phrase_test
 
 import (
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -28,6 +30,7 @@ func TestListOfNames(t *testing.T) {
 		require.Equal(t, want.names, phrase.Names(abc[:n], 3))
 		require.Equal(t, want.list, phrase.List(abc[:n], 3))
 	}
+	require.Equal(t, strings.Repeat("a, ", 19)+"a and 2 more", phrase.Enumerate(slices.Repeat([]string{"a"}, 22)))
 }
 
 func TestSpans(t *testing.T) {

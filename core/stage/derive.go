@@ -134,8 +134,7 @@ func (r *Run) enterStage(s *api.StageStatus, state api.UpdateState) {
 	s.Status.Error = failures("stage "+s.Name, s.FailureCount, total, s.MaxAllowedFailures, blamed)
 }
 
-// groupState follows the table of updates.md 2.2; the first rule that fits wins. Reached says that the
-// run came to the stage of the group.
+// groupState is the first state that fits. Reached says that the run came to the stage of the group.
 func (r *Run) groupState(g *api.GroupStatus, t *tally, reached bool) api.UpdateState {
 	switch {
 	case t.total == 0, g.SkippedByUser && t.running+t.completed+t.failed == 0:
@@ -200,7 +199,7 @@ func anyPending(gates []api.GateStatus) bool {
 	return false
 }
 
-// stageState follows updates.md 2.3. What is behind us stays so.
+// stageState is what the groups, the gates and the wait of a stage come to. What is behind us stays so.
 func (r *Run) stageState(s *api.StageStatus) api.UpdateState {
 	if s.Status.State.Done() {
 		return s.Status.State
@@ -367,7 +366,7 @@ func failures(what string, failed, total, allowed int, blamed []api.UpdateError)
 	}
 	return &api.UpdateError{
 		Code: api.ReasonThresholdExceeded, Details: blamed[:min(len(blamed), 10)],
-		Message: fmt.Sprintf("%s: %d of %d members failed, %d allowed: %s", what, failed, total, allowed, phrase.Names(names, ShownNames)),
+		Message: fmt.Sprintf("%s: %d of %d members failed, %d allowed: %s", what, failed, total, allowed, phrase.Enumerate(names)),
 	}
 }
 

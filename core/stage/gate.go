@@ -54,7 +54,7 @@ func (r *Run) reach(gates []api.GateStatus, at GateScope) {
 }
 
 // lateStart is how late a scheduled start may be opened; later it waits for its next occurrence, so
-// that nobody is surprised by day (updates.md 2.5).
+// that nobody is surprised by day.
 const lateStart = 4 * time.Hour
 
 // openScheduled opens a scheduled start whose time has come.

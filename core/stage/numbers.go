@@ -41,7 +41,7 @@ func amount(text strict.CountOrPercent) (number int, percent bool) {
 }
 
 // resolveNumbers fills the limits of a stage and its groups over the frozen membership, and returns
-// what was clamped (updates.md 1.2).
+// what was clamped.
 func resolveNumbers(s *api.UpdateStage, status *api.StageStatus) []string {
 	total := 0
 	for i := range status.Groups {

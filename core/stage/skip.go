@@ -79,7 +79,7 @@ func (r *Run) findTarget(target api.SkipTarget) (func(), *api.Refusal) {
 	}
 	text := fmt.Sprintf("run %s has no %s %q", r.Status.Run, target.Type, target.Name)
 	if len(known) > 0 {
-		text += ", it has " + phrase.Names(known, ShownNames)
+		text += ", it has " + phrase.Enumerate(known)
 	}
 	return nil, &api.Refusal{Code: api.CodeSkipTargetNotFound, Message: text}
 }

@@ -32,9 +32,6 @@ func GroupsOf(s *api.UpdateStage) []api.UpdateGroup {
 	return []api.UpdateGroup{{Name: s.Name, MemberSelector: &api.MemberSelector{}, MaxConcurrency: s.MaxConcurrency}}
 }
 
-// ShownNames is how many names a text lists.
-const ShownNames = 20
-
 // Tree builds the status of every stage of a strategy, of the members that each group was given, sorted
 // by name. It returns it with the number of members and what the limits had to clamp.
 func Tree(s *api.RunStrategy, of func(stage, group int) []api.MemberUpdateStatus, now time.Time) (stages []api.StageStatus, members int, clamped []string) {

@@ -18,7 +18,7 @@ import (
 
 // Create makes the status of a new run: strategy and policy copied, membership frozen, limits
 // resolved, warnings noted. Strategy is the one the run names, nil when it names none. A run is
-// created whole or refused with every fault (updates.md 1.3).
+// created whole or refused with every fault.
 func Create(run *api.UpdateRun, strategy *api.UpdateStrategy, view View, now time.Time) (api.UpdateRunStatus, *api.Refusal) {
 	c := creation{run: run, view: view}
 	if refusal := c.check(strategy); refusal != nil {
@@ -146,7 +146,7 @@ func (c *creation) versionsNow() string {
 	if len(seen) == 0 {
 		return ""
 	}
-	return "; members are at " + phrase.Names(slices.Sorted(maps.Keys(seen)), stage.ShownNames)
+	return "; members are at " + phrase.Enumerate(slices.Sorted(maps.Keys(seen)))
 }
 
 func (c *creation) catalogVersion(v version.Version) *api.Refusal {
@@ -155,7 +155,7 @@ func (c *creation) catalogVersion(v version.Version) *api.Refusal {
 		Message: fmt.Sprintf("spec.upgrade.kubernetesVersion: found %s, expected a released version of the catalog", v),
 	}
 	if released := c.view.Catalog.Released(); len(released) > 0 {
-		unknown.Message += ": " + phrase.Names(released, stage.ShownNames)
+		unknown.Message += ": " + phrase.Enumerate(released)
 	}
 	if v.Alias {
 		if _, ok := c.view.Catalog.Alias(v, nil); !ok {
@@ -203,15 +203,15 @@ func (c *creation) populate(now time.Time) *api.Refusal {
 func selectionWarnings(clamped []string, picked *selection) []string {
 	out := slices.Clip(clamped)
 	if len(picked.left) > 0 {
-		out = append(out, "no stage selects "+phrase.Names(picked.left, stage.ShownNames))
+		out = append(out, "no stage selects "+phrase.Enumerate(picked.left))
 	}
 	if len(picked.leaving) > 0 {
-		out = append(out, "left out, as they are leaving the fleet: "+phrase.Names(picked.leaving, stage.ShownNames))
+		out = append(out, "left out, as they are leaving the fleet: "+phrase.Enumerate(picked.leaving))
 	}
 	return out
 }
 
-// Days after its publication at which an image is warned about and refused (updates.md 3.4).
+// Days after its publication at which an image is warned about and refused.
 const (
 	imageWarnAge   = 75 * 24 * time.Hour
 	imageExpiryAge = 90 * 24 * time.Hour
@@ -235,11 +235,11 @@ func (c *creation) warn(now time.Time) {
 		}
 	}
 	if len(nowhere) > 0 && c.view.Catalog != nil {
-		add("versions are taken as available to members without a region: %s", phrase.Names(nowhere, stage.ShownNames))
+		add("versions are taken as available to members without a region: %s", phrase.Enumerate(nowhere))
 	}
 	members := c.view.Fleet.frozen(c.status.Stages)
 	if closed := shut(members, upgrade.Type, now); len(closed) > 0 {
-		add("maintenance windows that do not open within 400 days keep waiting: %s", phrase.Names(closed, stage.ShownNames))
+		add("maintenance windows that do not open within 400 days keep waiting: %s", phrase.Enumerate(closed))
 	}
 	if text := tooShort(members, upgrade.Type, api.Span(c.status.Policy.MinRemaining), now); text != "" {
 		add("policy.minRemaining: %s", text)

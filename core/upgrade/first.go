@@ -20,7 +20,7 @@ func (e *engine) Begin() *api.Refusal {
 	return e.preflight()
 }
 
-// bind resolves an alias and selects consistent images, once (updates.md 2.9 rule 15 and 3.1).
+// bind resolves an alias and selects consistent images, once, so that all members get the same.
 func (e *engine) bind() {
 	members := e.view.Fleet.frozen(e.Status.Stages)
 	upgrade := &e.run.Spec.Upgrade
@@ -48,7 +48,7 @@ func (e *engine) bind() {
 }
 
 // refresh selects the members anew when the fleet changed between creation and the first start, and
-// keeps what users skipped (updates.md 2.9 rule 6).
+// keeps what users skipped.
 func (e *engine) refresh() *api.Refusal {
 	picked, err := selectMembers(&e.Status.Strategy, e.view.Fleet)
 	if err != nil {

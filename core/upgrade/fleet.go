@@ -119,7 +119,7 @@ func (f *Fleet) Clone() *Fleet {
 // is known by the uid it has in the hub.
 func (m *Member) is(id string) bool { return id == m.ID || id == m.UID }
 
-// window returns the schedule that a type of upgrade consults (updates.md 4.1).
+// window returns the schedule that a type of upgrade consults.
 func (m *Member) window(upgradeType string) *window.Schedule {
 	if upgradeType == api.UpgradeNodeImageOnly {
 		return m.Images

@@ -8,8 +8,8 @@ import (
 	"flotilla/core/validate"
 )
 
-// CheckEdit refuses a change of a run's spec that comes too late or touches what cannot change
-// (updates.md 1.3). Status is nil for a run that has none yet.
+// CheckEdit refuses a change of a run's spec that comes too late or touches what cannot change.
+// Status is nil for a run that has none yet.
 func CheckEdit(was, is *api.UpdateRun, status *api.UpdateRunStatus) *api.Refusal {
 	if status != nil && status.Status.State != api.StateNotStarted {
 		return &api.Refusal{

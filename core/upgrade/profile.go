@@ -54,7 +54,7 @@ type ProfileDecision struct {
 }
 
 // Reconcile decides about a profile: when its channel stands for versions that a member could be moved
-// to and no run of that name exists, one is made and started (updates.md 3.6).
+// to and no run of that name exists, one is made and started.
 func Reconcile(in ProfileInput) ProfileDecision {
 	p := newProfiler(&in)
 	if !in.Profile.Spec.Disabled {
@@ -65,7 +65,7 @@ func Reconcile(in ProfileInput) ProfileDecision {
 }
 
 // GenerateRun makes the run a profile stands for now, without starting it. When a run of that name
-// exists, its name is returned and nothing is made (updates.md 1.5).
+// exists, its name is returned and nothing is made.
 func GenerateRun(in ProfileInput) (name string, made *NewRun, refusal *api.Refusal) {
 	p := newProfiler(&in)
 	if refusal := p.aim(); refusal != nil {

@@ -8,7 +8,8 @@ import (
 	"flotilla/core/version"
 )
 
-// versionRules judges the move by the rules of updates.md 3.2 and 3.3.
+// versionRules judges the way of the control plane, long term support, the skew to pools, and the age of
+// images.
 func (e *engine) versionRules(c *candidate, m *moves) *stage.Verdict {
 	if v := e.goal.moveRule(c.member, e.view.Catalog, e.Status.Policy.OnIneligible); v != nil {
 		return v

@@ -21,7 +21,7 @@ type selection struct {
 	leaving  []string // members that stages select and that are leaving the fleet
 }
 
-// selectMembers picks the members of every group of a strategy (updates.md 1.2).
+// selectMembers picks the members of every group of a strategy.
 func selectMembers(s *api.RunStrategy, fleet *Fleet) (selection, error) {
 	var out selection
 	owner := map[string]string{}

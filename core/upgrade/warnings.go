@@ -6,7 +6,6 @@ import (
 
 	"flotilla/core/api"
 	"flotilla/core/phrase"
-	"flotilla/core/stage"
 	"flotilla/core/window"
 )
 
@@ -65,7 +64,7 @@ func tooShort(members []*Member, upgradeType string, least time.Duration, now ti
 	if upgradeType == api.UpgradeNodeImageOnly {
 		what = "images"
 	}
-	return fmt.Sprintf("no maintenance window for %s is open for %s within 400 days, so that these members keep waiting: %s", what, least, phrase.Names(names, stage.ShownNames))
+	return fmt.Sprintf("no maintenance window for %s is open for %s within 400 days, so that these members keep waiting: %s", what, least, phrase.Enumerate(names))
 }
 
 // MaintenanceWarnings name the schedules of a member that do not open within 400 days. Zones finds IANA zones;

@@ -6,8 +6,8 @@ import (
 )
 
 // Rank fills Ranks from the outcomes and scores: picked members first, then by spread score,
-// affinity score and use under an older policy, all descending, ties by name descending
-// (placement.md 1.8). Members without scores stay unranked.
+// affinity score and use under an older policy, all descending, ties by name descending.
+// Members without scores stay unranked.
 func (v *Verdicts) Rank() {
 	type entry struct {
 		key uint64

@@ -12,6 +12,7 @@ import (
 	"flotilla/core/api"
 	"flotilla/core/capacity"
 	"flotilla/core/disruption"
+	"flotilla/core/phrase"
 	"flotilla/core/strict"
 	"flotilla/core/validate"
 	"flotilla/core/window"
@@ -111,7 +112,7 @@ func (d *Disruptor) suppose(ctx context.Context, m *memberState, s *situation, a
 	s.in.State.Pools = slices.Concat(pools.parsed, d.endingOn(m, &pools))
 	for i := range s.in.Waiting {
 		c := &s.in.Waiting[i].Command
-		notes = append(notes, fmt.Sprintf("member %s: left out, chosen with the hub's own pools and about to begin: %s of %s", m.name, c.Reason, shown(c.Nodes)))
+		notes = append(notes, fmt.Sprintf("member %s: left out, chosen with the hub's own pools and about to begin: %s of %s", m.name, c.Reason, phrase.Names(c.Nodes, shownNodes)))
 	}
 	s.in.Waiting = nil
 	return notes, nil

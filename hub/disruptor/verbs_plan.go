@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"flotilla/core/api"
 	"flotilla/core/explain"
 	"flotilla/core/orchestration"
+	"flotilla/core/phrase"
 	"flotilla/core/simulate"
 )
 
@@ -63,7 +63,7 @@ func (d *Disruptor) onTheWay(member string) ([]string, error) {
 	record, _ := d.record(member)
 	for i := range record.Disruptions {
 		if one := &record.Disruptions[i]; one.Running() {
-			notes = append(notes, fmt.Sprintf("member %s: not planned again, disruption %s is %s: %s of %s", member, one.ID, one.Phase, one.Reason, shown(one.Nodes)))
+			notes = append(notes, fmt.Sprintf("member %s: not planned again, disruption %s is %s: %s of %s", member, one.ID, one.Phase, one.Reason, phrase.Names(one.Nodes, shownNodes)))
 		}
 	}
 	return notes, nil
@@ -71,14 +71,6 @@ func (d *Disruptor) onTheWay(member string) ([]string, error) {
 
 // shownNodes is how many nodes a note names.
 const shownNodes = 5
-
-func shown(nodes []string) string {
-	text := strings.Join(nodes[:min(len(nodes), shownNodes)], ", ")
-	if more := len(nodes) - shownNodes; more > 0 {
-		text += fmt.Sprintf(" and %d more", more)
-	}
-	return text
-}
 
 func (d *Disruptor) answerWhy(ctx context.Context, ask *api.WhyNodeRequest) (any, error) {
 	if _, err := d.admitted(ask.Member); err != nil {

@@ -11,6 +11,7 @@ import (
 	"flotilla/bus/store"
 	"flotilla/core/api"
 	"flotilla/core/content"
+	"flotilla/core/phrase"
 	"flotilla/core/validate"
 	"flotilla/hub/door/records"
 	"flotilla/subjects"
@@ -67,7 +68,7 @@ func (d *Door) removeRefs(ctx context.Context, request *api.DeleteRequest, refs 
 	}
 	if !request.DryRun {
 		if err := d.commit(ctx, f); err != nil {
-			return nil, fmt.Errorf("deleting %s: %w", api.Counted(len(going), "object"), err)
+			return nil, fmt.Errorf("deleting %s: %w", phrase.Count(len(going), "object"), err)
 		}
 	}
 	answer.Results = f.results
@@ -180,7 +181,7 @@ func (f *draft) deleteInside(stored *api.Spec, result *api.ApplyResult) error {
 		deleted++
 	}
 	if deleted > 0 {
-		result.Notes = append(result.Notes, api.Counted(deleted, "object")+" in it deleted too")
+		result.Notes = append(result.Notes, phrase.Count(deleted, "object")+" in it deleted too")
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 
 	"flotilla/bus"
 	"flotilla/core/api"
+	"flotilla/core/phrase"
 	"flotilla/core/strict"
 )
 
@@ -46,7 +47,7 @@ func (r *refusal) failure(documents int) *api.Failure {
 	}
 	return &api.Failure{
 		Code: code, Faults: r.faults,
-		Message: fmt.Sprintf("nothing was applied: %s in %s", api.Counted(len(r.faults), "fault"), api.Counted(documents, "document")),
+		Message: fmt.Sprintf("nothing was applied: %s in %s", phrase.Count(len(r.faults), "fault"), phrase.Count(documents, "document")),
 	}
 }
 
@@ -76,7 +77,7 @@ func (r *rejection) failure(documents int) *api.Failure {
 	}
 	return &api.Failure{
 		Code: api.CodeConflict, Faults: r.conflict,
-		Message: "nothing was applied: " + api.Counted(len(r.conflict), "object") + " changed since read",
+		Message: "nothing was applied: " + phrase.Count(len(r.conflict), "object") + " changed since read",
 		Next:    "flotilla get " + r.conflict[0].Object + " -o yaml",
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"flotilla/bus/store"
 	"flotilla/core/api"
 	"flotilla/core/capacity"
+	"flotilla/core/phrase"
 	"flotilla/hub/door/records"
 	"flotilla/hub/door/show"
 	"flotilla/subjects"
@@ -92,7 +93,7 @@ func (d *Door) end(ctx context.Context, stored *api.Spec, revision uint64, uncon
 	event := &f.events[len(f.events)-1]
 	if len(unconfirmed) > 0 {
 		event.Type, event.Reason = "Warning", "DeletedUnconfirmed"
-		event.Message = fmt.Sprintf("%s: not confirmed within %s by %s", stored.Object, d.options.DeleteTimeout, api.Enumerate(unconfirmed))
+		event.Message = fmt.Sprintf("%s: not confirmed within %s by %s", stored.Object, d.options.DeleteTimeout, phrase.Enumerate(unconfirmed))
 	}
 	if err := d.commit(ctx, f); err != nil {
 		return fmt.Errorf("finishing the deletion of %s: %w", stored.Object, err)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"flotilla/core/api"
+	"flotilla/core/phrase"
 	"flotilla/core/strict"
 )
 
@@ -28,7 +29,7 @@ func forbidden(by api.Caller, refs []api.ObjectRef) *api.Failure {
 	if len(faults) == 0 {
 		return nil
 	}
-	failure := api.Forbidden(by, needed, fmt.Sprintf("changing %s of %d", api.Counted(len(faults), "object"), len(refs)))
+	failure := api.Forbidden(by, needed, fmt.Sprintf("changing %s of %d", phrase.Count(len(faults), "object"), len(refs)))
 	failure.Message, failure.Faults = "nothing was changed: "+failure.Message, faults
 	return failure
 }

@@ -7,6 +7,7 @@ import (
 	"flotilla/bus/store"
 	"flotilla/core/api"
 	"flotilla/core/content"
+	"flotilla/core/phrase"
 	"flotilla/hub/door/records"
 	"flotilla/subjects"
 )
@@ -67,7 +68,7 @@ func (f *draft) blind() bool {
 	}
 	slices.Sort(unread)
 	for i := range f.results {
-		f.results[i].Notes = append(f.results[i].Notes, "no snapshots are cut while stored objects cannot be read, apply or delete them: "+api.Enumerate(unread))
+		f.results[i].Notes = append(f.results[i].Notes, "no snapshots are cut while stored objects cannot be read, apply or delete them: "+phrase.Enumerate(unread))
 	}
 	return true
 }
@@ -91,7 +92,7 @@ func (f *draft) auditSnapshot(p *api.Placement, s *api.Snapshot) {
 	event := api.Audit{
 		Header: api.NewHeader(api.KindAudit), At: f.now, Object: subjects.KindPlacement + "/" + p.Key(), Type: "Normal",
 		Reason: "SnapshotCut", By: "door",
-		Message: fmt.Sprintf("snapshot %d holds %s", s.Index, api.Counted(len(s.Manifests), "object")),
+		Message: fmt.Sprintf("snapshot %d holds %s", s.Index, phrase.Count(len(s.Manifests), "object")),
 	}
 	if s.Error != "" {
 		event.Type, event.Reason = "Warning", "InvalidResourceSelectors"

@@ -29,7 +29,7 @@ func (f *draft) defaultMaintenance(doc *document, m *api.MemberMaintenance, stor
 	}
 }
 
-// checkEdit refuses a change of a run's spec that comes too late (updates.md 1.3).
+// checkEdit refuses a change of a run's spec that comes too late.
 func (f *draft) checkEdit(doc *document, next, stored *api.Spec) error {
 	run := validate.As[api.UpdateRun](&doc.Decoded)
 	if run == nil || stored.Generation == 0 || next.Generation == stored.Generation {

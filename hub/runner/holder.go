@@ -2,10 +2,10 @@ package runner
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
 	"flotilla/core/api"
+	"flotilla/core/phrase"
 	"flotilla/subjects"
 )
 
@@ -26,23 +26,16 @@ func (r *Runner) holderOf(lock *api.MemberLock) string {
 			texts = append(texts, stateOf(d))
 		}
 	}
-	switch len(texts) {
-	case 0:
+	if len(texts) == 0 {
 		return lock.Owner
-	case 1:
-		return fmt.Sprintf("%s %s", lock.Owner, texts[0])
-	default:
-		return fmt.Sprintf("%s %s and %d more", lock.Owner, texts[0], len(texts)-1)
 	}
+	return lock.Owner + " " + phrase.Names(texts, 1)
 }
 
 // stateOf is a disruption in a few words: "drift-7-ab12cd34 of n1 since 2026-03-01T12:00:00Z (Draining:
 // waiting for pod default/web)".
 func stateOf(d *api.Disruption) string {
-	nodes := strings.Join(d.Nodes[:min(len(d.Nodes), shownNodes)], ", ")
-	if more := len(d.Nodes) - shownNodes; more > 0 {
-		nodes += fmt.Sprintf(" and %d more", more)
-	}
+	nodes := phrase.Names(d.Nodes, shownNodes)
 	if !d.Decided.IsZero() {
 		nodes += " since " + d.Decided.UTC().Format(time.RFC3339)
 	}

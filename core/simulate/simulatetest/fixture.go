@@ -223,7 +223,7 @@ type Fitted struct {
 }
 
 // Fit places pods as a member's scheduler does that puts each on the first node which satisfies all
-// that simulations honour (section 7.1), soft constraints as long as they can be. Other than a
+// that simulations honour, soft constraints as long as they can be. Other than a
 // simulation it takes every taint of a node at its word, moves no other pod and makes no new node. The
 // result has one entry for each pod.
 func Fit(in FitInput) []Fitted {

@@ -12,6 +12,7 @@ import (
 	"flotilla/core/api"
 	"flotilla/core/disruption"
 	"flotilla/core/explain"
+	"flotilla/core/phrase"
 	"flotilla/hub/flotilla/cli/session"
 )
 
@@ -66,21 +67,12 @@ func printStill(w *tabwriter.Writer, members []*explain.MemberForecast) {
 	case len(names) == 1:
 		row.print(w, names[0], row.because(""))
 	default:
-		row.print(w, fmt.Sprintf("%d members", len(names)), row.because("")+": "+shortList(names))
+		row.print(w, fmt.Sprintf("%d members", len(names)), row.because("")+": "+phrase.Names(names, shownMembers))
 	}
 }
 
 // shownMembers is how many members a line names.
 const shownMembers = 5
-
-// shortList names the first of many members.
-func shortList(names []string) string {
-	text := strings.Join(names[:min(len(names), shownMembers)], ", ")
-	if more := len(names) - shownMembers; more > 0 {
-		text += fmt.Sprintf(" and %d more", more)
-	}
-	return text
-}
 
 // memberRow is what a line about a member, or about several, counts.
 type memberRow struct {

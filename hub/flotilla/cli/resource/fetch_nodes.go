@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"flotilla/core/api"
+	"flotilla/core/phrase"
 	"flotilla/hub/flotilla/cli/session"
 )
 
@@ -91,11 +92,7 @@ func foldNotes(notes []string) []string {
 		case !found || len(same) < foldFrom:
 			folded = append(folded, text)
 		case strings.HasPrefix(text, "member "+same[0]+": "):
-			names := strings.Join(same[:min(len(same), foldFrom)], ", ")
-			if more := len(same) - foldFrom; more > 0 {
-				names += fmt.Sprintf(" and %d more", more)
-			}
-			folded = append(folded, "members "+names+": "+what)
+			folded = append(folded, "members "+phrase.Names(same, foldFrom)+": "+what)
 		}
 	}
 	return folded

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"flotilla/core/api"
+	"flotilla/core/phrase"
 	"flotilla/hub/flotilla/cli/session"
 )
 
@@ -60,20 +61,14 @@ func (a *Client) notConfirmed(ctx context.Context, r Ref, uid string) string {
 
 // UnconfirmedText is "oslo (Unknown for 7m); withdrawn when it returns".
 func UnconfirmedText(now time.Time, list []api.Withdrawal) string {
-	const most = 3
 	var names []string
 	away := true
 	for i := range list {
 		w := &list[i]
 		away = away && w.State == api.MemberUnknown
-		if i < most {
-			names = append(names, w.ClusterName+" ("+whyUnconfirmed(now, w)+")")
-		}
+		names = append(names, w.ClusterName+" ("+whyUnconfirmed(now, w)+")")
 	}
-	text := strings.Join(names, ", ")
-	if more := len(list) - most; more > 0 {
-		text += fmt.Sprintf(" and %d more", more)
-	}
+	text := phrase.Names(names, 3)
 	switch {
 	case away && len(list) == 1:
 		return text + "; withdrawn when it returns"

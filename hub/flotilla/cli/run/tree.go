@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"flotilla/core/api"
+	"flotilla/core/phrase"
 	"flotilla/core/plan"
 	"flotilla/core/stage"
 	"flotilla/core/window"
@@ -72,10 +73,7 @@ func runDetail(run *api.UpdateRun, status *api.UpdateRunStatus, expected outlook
 		parts[0] += " to " + version
 	}
 	if len(status.RerunOf) > 0 {
-		parts = append(parts, "only "+strings.Join(status.RerunOf[:min(len(status.RerunOf), 5)], ", "))
-		if more := len(status.RerunOf) - 5; more > 0 {
-			parts[len(parts)-1] += fmt.Sprintf(" and %d more", more)
-		}
+		parts = append(parts, "only "+phrase.Names(status.RerunOf, 5))
 	}
 	if status.FailureCount > 0 {
 		parts = append(parts, fmt.Sprintf("%d failed", status.FailureCount))
