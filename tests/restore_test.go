@@ -153,7 +153,7 @@ func TestABackupIsRestoredIntoAnEmptyFleet(t *testing.T) {
 	sealed.Sealing.Content = []string{"0123456789ab"}
 	digested.Sealing.Digests = "0123456789ab"
 	for text, wrong := range map[string]api.BackupHead{
-		"the backup is of fleet other": other, "of a newer build": newer, "of an older build, which did not seal records": older,
+		"the backup is of fleet other": other, "of a newer build": newer, "of an older build, which stored content otherwise": older,
 		"content is sealed with secret 0123456789ab, which this hub does not hold": sealed,
 		"its digests are made with secret 0123456789ab":                            digested,
 	} {

@@ -17,7 +17,6 @@ import (
 	"flotilla/bus/store"
 	"flotilla/bus/streams"
 	"flotilla/core/api"
-	"flotilla/core/content"
 	"flotilla/subjects"
 	"flotilla/tests/elsewhen"
 )
@@ -77,10 +76,7 @@ func putWork(b *testing.B, store *store.Store, round int64) string {
 			ObjectRef: api.ObjectRef{APIVersion: "v1", Kind: "ConfigMap", Namespace: "default", Name: fmt.Sprintf("c%d", i)}, Digest: digest,
 		})
 	}
-	body, digest, err := content.Work(manifests, store.Keys)
-	require.NoError(b, err)
-	require.NoError(b, store.Content.Put(b.Context(), digest, body))
-	return digest
+	return bustest.PutWork(b, store, manifests)
 }
 
 func await(b *testing.B, store *store.Store, names []string, round int64) {

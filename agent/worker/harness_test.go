@@ -21,7 +21,6 @@ import (
 	"flotilla/bus/streams"
 	"flotilla/core/api"
 	"flotilla/core/apply"
-	"flotilla/core/content"
 	"flotilla/subjects"
 	"flotilla/tests/elsewhen"
 )
@@ -68,10 +67,7 @@ func (h *hub) work(objects ...any) string {
 			manifests = append(manifests, o.Manifest)
 		}
 	}
-	body, digest, err := content.Work(manifests, h.store.Keys)
-	require.NoError(h.t, err)
-	require.NoError(h.t, h.store.Content.Put(h.t.Context(), digest, body))
-	return digest
+	return bustest.PutWork(h.t, h.store, manifests)
 }
 
 func (h *hub) entry(placement string, generation int64, texts ...string) api.IndexEntry {

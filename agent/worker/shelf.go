@@ -20,6 +20,9 @@ import (
 // errNotYet says that content is missing here and cannot be had from the hub now.
 var errNotYet = errors.New("not to be had yet")
 
+// errAbsent is one that the hub says it does not have.
+var errAbsent = fmt.Errorf("is not on the hub: %w", errNotYet)
+
 // shelf holds content: on disk, sealed, what the index needs; in memory what placements run now.
 type shelf struct {
 	store *diskStore
@@ -53,17 +56,25 @@ func (s *shelf) manifests(ctx context.Context, e api.IndexEntry) ([]apply.Manife
 
 // manifestsAt reads the work of an entry and what it names.
 func (s *shelf) manifestsAt(ctx context.Context, e api.IndexEntry) ([]apply.Manifest, error) {
-	body, err := s.body(ctx, e.Piece)
+	work, bodies, err := s.work(ctx, e.Piece)
 	if err != nil {
 		return nil, err
 	}
-	var w api.Work
-	if err := json.Unmarshal(body, &w); err != nil || w.Kind != api.KindWork {
-		return nil, fmt.Errorf("content %s is not a work of this or an earlier level: %w", short(e.At), errors.Join(err, errNotYet))
+	packs := [][][]byte{bodies}
+	for i := range work.Packs {
+		if bodies, err = s.pack(ctx, work.Packs[i].At); err != nil {
+			return nil, err
+		}
+		packs = append(packs, bodies)
 	}
-	manifests := make([]apply.Manifest, len(w.Manifests))
-	for i, m := range w.Manifests {
-		if body, err = s.body(ctx, m.Piece); err != nil {
+	manifests := make([]apply.Manifest, len(work.Manifests))
+	for i := range work.Manifests {
+		m := &work.Manifests[i]
+		body, err := seal.Open(m.Piece, carried(packs, m.Carried), bus.MaxContent)
+		if err != nil { // it was not to be had when the bundle was made, or the bundle is damaged
+			body, err = s.body(ctx, m.Piece)
+		}
+		if err != nil {
 			return nil, fmt.Errorf("%s: %w", m.ObjectRef, err)
 		}
 		manifests[i] = decode(m.Manifest, body)
@@ -74,6 +85,52 @@ func (s *shelf) manifestsAt(ctx context.Context, e api.IndexEntry) ([]apply.Mani
 	return manifests, nil
 }
 
+// carried is a body of a bundle, nil where there is none.
+func carried(packs [][][]byte, at api.Carried) []byte {
+	if at.Pack < 0 || at.Pack >= len(packs) || at.Frame < 0 || at.Frame >= len(packs[at.Pack]) {
+		return nil
+	}
+	return packs[at.Pack][at.Frame]
+}
+
+// work reads a work and the sealed bodies of its bundle.
+func (s *shelf) work(ctx context.Context, piece api.Piece) (work api.Work, bodies [][]byte, err error) {
+	err = s.open(ctx, piece.At, func(bundle []byte) error {
+		work, bodies, err = openWork(piece, bundle)
+		return err
+	})
+	if err == nil && work.Kind != api.KindWork {
+		err = fmt.Errorf("content %s is no work but a %q: %w", short(piece.At), work.Kind, errNotYet)
+	}
+	return work, bodies, err
+}
+
+// openWork reads the head of a bundle, and splits off its bodies.
+func openWork(piece api.Piece, bundle []byte) (work api.Work, bodies [][]byte, err error) {
+	head, bodies, err := seal.Unbundle(bundle)
+	if err != nil {
+		return work, nil, err
+	}
+	text, err := seal.Open(piece, head, bus.MaxContent)
+	if err == nil {
+		err = json.Unmarshal(text, &work)
+	}
+	return work, bodies, err
+}
+
+// pack reads the sealed bodies of a bundle that another names, none where the hub has it no more: each of them lies on
+// its own too.
+func (s *shelf) pack(ctx context.Context, at string) (bodies [][]byte, err error) {
+	err = s.open(ctx, at, func(bundle []byte) error {
+		_, bodies, err = seal.Unbundle(bundle)
+		return err
+	})
+	if errors.Is(err, errAbsent) {
+		return nil, nil
+	}
+	return bodies, err
+}
+
 // forget drops what is held in memory of a placement.
 func (s *shelf) forget(placement string) {
 	s.mu.Lock()
@@ -81,61 +138,73 @@ func (s *shelf) forget(placement string) {
 	delete(s.read, placement)
 }
 
-// body opens one piece from disk or, if it is not there, from the hub. What cannot be opened is dropped: it may
-// come again.
-func (s *shelf) body(ctx context.Context, piece api.Piece) ([]byte, error) {
-	sealed, err := s.store.content(piece.At)
-	if err == nil {
-		body, err := seal.Open(piece, sealed, bus.MaxContent)
-		if err == nil {
-			return body, nil
-		}
-		if err := s.store.dropContent(piece.At); err != nil {
-			return nil, err
-		}
-	} else if !errors.Is(err, fs.ErrNotExist) {
-		return nil, err
-	}
-	return s.fetch(ctx, piece)
+// body opens one piece from disk or, if it is not there, from the hub.
+func (s *shelf) body(ctx context.Context, piece api.Piece) (body []byte, err error) {
+	err = s.open(ctx, piece.At, func(sealed []byte) error {
+		body, err = seal.Open(piece, sealed, bus.MaxContent)
+		return err
+	})
+	return body, err
 }
 
-func (s *shelf) fetch(ctx context.Context, piece api.Piece) ([]byte, error) {
-	if !s.hub.Connected() {
-		return nil, fmt.Errorf("content %s is not on disk and the hub is away: %w", short(piece.At), errNotYet)
+// open has read see what lies at a place: on disk or, if it is not there, on the hub. What it cannot read is dropped from
+// the disk, and not kept: it may come again.
+func (s *shelf) open(ctx context.Context, at string, read func(stored []byte) error) error {
+	stored, err := s.store.content(at)
+	if err == nil {
+		if read(stored) == nil {
+			return nil
+		}
+		if err := s.store.dropContent(at); err != nil {
+			return err
+		}
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return err
 	}
-	sealed, err := s.hub.Content(ctx, piece.At)
+	if stored, err = s.fetch(ctx, at); err != nil {
+		return err
+	}
+	if err := read(stored); err != nil {
+		return fmt.Errorf("content %s %w: %w", short(at), err, errNotYet)
+	}
+	s.store.keepContent(at, stored)
+	return nil
+}
+
+func (s *shelf) fetch(ctx context.Context, at string) ([]byte, error) {
+	if !s.hub.Connected() {
+		return nil, fmt.Errorf("content %s is not on disk and the hub is away: %w", short(at), errNotYet)
+	}
+	stored, err := s.hub.Content(ctx, at)
 	switch {
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case errors.Is(err, bus.ErrNotFound):
-		return nil, fmt.Errorf("content %s is not on the hub: %w", short(piece.At), errNotYet)
+		return nil, fmt.Errorf("content %s %w", short(at), errAbsent)
 	case err != nil:
-		return nil, fmt.Errorf("fetching content %s: %w: %w", short(piece.At), err, errNotYet)
+		return nil, fmt.Errorf("fetching content %s: %w: %w", short(at), err, errNotYet)
 	}
-	body, err := seal.Open(piece, sealed, bus.MaxContent)
-	if err != nil {
-		return nil, fmt.Errorf("content %s %w: %w", short(piece.At), err, errNotYet)
-	}
-	s.store.keepContent(piece.At, sealed)
-	return body, nil
+	return stored, nil
 }
 
-// inUse lists the places of works and of the bodies they name, as far as the works are on disk.
+// inUse lists the places of works and of what they name, as far as the works are on disk.
 func (s *shelf) inUse(works []api.Piece) map[string]bool {
 	out := map[string]bool{}
-	for _, work := range works {
-		out[work.At] = true
-		var w api.Work
-		sealed, err := s.store.content(work.At)
+	for _, piece := range works {
+		out[piece.At] = true
+		bundle, err := s.store.content(piece.At)
 		if err != nil {
 			continue
 		}
-		body, err := seal.Open(work, sealed, bus.MaxContent)
-		if err != nil || json.Unmarshal(body, &w) != nil {
+		work, _, err := openWork(piece, bundle)
+		if err != nil {
 			continue
 		}
-		for _, m := range w.Manifests {
-			out[m.At] = true
+		for i := range work.Packs {
+			out[work.Packs[i].At] = true
+		}
+		for i := range work.Manifests {
+			out[work.Manifests[i].At] = true
 		}
 	}
 	return out

@@ -20,6 +20,7 @@ import (
 	"flotilla/bus/server"
 	"flotilla/bus/store"
 	"flotilla/core/api"
+	"flotilla/core/content"
 	"flotilla/core/seal"
 	"flotilla/subjects"
 	"flotilla/tests/elsewhen"
@@ -210,6 +211,17 @@ func Put(t testing.TB, s *store.Store, body []byte) string {
 	digest := s.Keys.Digest(body)
 	require.NoError(t, s.Content.Put(Context(t), digest, body))
 	return digest
+}
+
+// PutWork stores the work of manifests, in a bundle with those of their bodies that are stored, and returns its digest.
+func PutWork(t testing.TB, s *store.Store, manifests []api.Manifest) string {
+	t.Helper()
+	plan := content.Plan{Keys: s.Keys, Limit: s.Content.BundleLimit(), Size: func(api.Manifest) int { return 0 }}
+	bundles, err := plan.Bundles(manifests)
+	require.NoError(t, err)
+	require.Len(t, bundles, 1)
+	require.NoError(t, s.Content.PutBundle(Context(t), bundles[0].Digest, &bundles[0].Work, nil))
+	return bundles[0].Digest
 }
 
 // Lead takes the lease as id and returns the store; it leads until the end of the test, or until the

@@ -21,7 +21,7 @@ import (
 // act runs with a Store that is open and synced; its context ends when the lease is in danger or the
 // Store is deposed, and Lead waits for act to return before it competes again. It returns when ctx
 // ends (nil), when act returns an error that is not caused by losing the lease, or with ErrLayoutNewer,
-// ErrSecrets or ErrUnsealed.
+// ErrSecrets or ErrOlderState.
 func Lead(ctx context.Context, c *bus.Conn, id string, o LeadOptions, act func(ctx context.Context, s *Store) error) error {
 	o = o.withDefaults()
 	l := &leadership{conn: c, id: id, options: o, act: act, wake: make(chan struct{}, 1)}
@@ -34,7 +34,7 @@ func Lead(ctx context.Context, c *bus.Conn, id string, o LeadOptions, act func(c
 		case err == nil || errors.Is(err, bus.ErrDeposed) || errors.Is(err, bus.ErrDamaged):
 			c.Log.Warn().Err(err).Str("hub", id).Msg("not leading any more, competing again")
 			retry.Reset()
-		case errors.Is(err, errActed) || errors.Is(err, bus.ErrLayoutNewer) || errors.Is(err, bus.ErrNotFound) || errors.Is(err, streams.ErrSecrets) || errors.Is(err, streams.ErrUnsealed):
+		case errors.Is(err, errActed) || errors.Is(err, bus.ErrLayoutNewer) || errors.Is(err, bus.ErrNotFound) || errors.Is(err, streams.ErrSecrets) || errors.Is(err, streams.ErrOlderState):
 			return err
 		default:
 			delay := retry.Next()
@@ -107,6 +107,9 @@ func checkLayout(ctx context.Context, c *bus.Conn, keys *seal.Keyring) error {
 	}
 	if found.Step > streams.LayoutStep() {
 		return fmt.Errorf("%w: step %d is stored, this hub knows %d: run the newer hub", bus.ErrLayoutNewer, found.Step, streams.LayoutStep())
+	}
+	if found.Format > api.StateFormat {
+		return fmt.Errorf("%w: content is stored in format %d, this hub knows %d: run the newer hub", bus.ErrLayoutNewer, found.Format, api.StateFormat)
 	}
 	return streams.CheckSecrets(&found, keys)
 }

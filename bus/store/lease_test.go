@@ -197,13 +197,16 @@ func TestCredible(t *testing.T) {
 func TestAnOlderHubDoesNotCompete(t *testing.T) {
 	server := bustest.Start(t)
 	leader := server.Lead(t)
-	revision := leader.State.Revision(subjects.LayoutKey)
-	require.NotZero(t, revision, "the leader recorded the layout")
-	newer := api.Layout{Header: api.NewHeader(api.KindLayout), Step: streams.LayoutStep() + 1}
-	bustest.Write(t, leader, store.Put(subjects.LayoutKey, newer, revision))
-	err := store.Lead(bustest.Context(t), server.Hub(t), "hub-1", short, func(context.Context, *store.Store) error { return nil })
-	require.ErrorIs(t, err, bus.ErrLayoutNewer)
-	require.ErrorContains(t, err, fmt.Sprintf("step %d", streams.LayoutStep()+1))
+	require.NotZero(t, leader.State.Revision(subjects.LayoutKey), "the leader recorded the layout")
+	for want, newer := range map[string]api.Layout{
+		fmt.Sprintf("step %d", streams.LayoutStep()+1): {Header: api.NewHeader(api.KindLayout), Step: streams.LayoutStep() + 1},
+		fmt.Sprintf("format %d", api.StateFormat+1):    {Header: api.NewHeader(api.KindLayout), Step: streams.LayoutStep(), Format: api.StateFormat + 1},
+	} {
+		bustest.Write(t, leader, store.Put(subjects.LayoutKey, newer, leader.State.Revision(subjects.LayoutKey)))
+		err := store.Lead(bustest.Context(t), server.Hub(t), "hub-1", short, func(context.Context, *store.Store) error { return nil })
+		require.ErrorIs(t, err, bus.ErrLayoutNewer)
+		require.ErrorContains(t, err, want)
+	}
 }
 
 func TestAnErrorWhileLeadingEndsLead(t *testing.T) {

@@ -155,7 +155,7 @@ func (s *Store) recordLayout(ctx context.Context) error {
 	if err := streams.CheckSecrets(&found, s.Keys); err != nil {
 		return err
 	}
-	wanted := api.Layout{Header: api.NewHeader(api.KindLayout), Step: max(found.Step, s.Layout.Step), Sealing: streams.SealingInUse(&found.Sealing, s.Keys)}
+	wanted := api.Layout{Header: api.NewHeader(api.KindLayout), Step: max(found.Step, s.Layout.Step), Format: api.StateFormat, Sealing: streams.SealingInUse(&found.Sealing, s.Keys)}
 	if reflect.DeepEqual(found, wanted) {
 		return nil
 	}

@@ -18,14 +18,11 @@ func (c *Content) Sealed(ctx context.Context) (func(digest string) bool, error) 
 	return func(digest string) bool { return there[c.keys.Piece(digest).At] }, nil
 }
 
-// Reseal seals the body of a digest with the secret that seals now, as change makes it; nil: as it is. What lies where
-// it was is swept later. ErrNotFound, ErrCorrupt.
-func (c *Content) Reseal(ctx context.Context, digest string, change func([]byte) ([]byte, error)) error {
+// Reseal seals the body of a digest with the secret that seals now. What lies where it was is swept later. ErrNotFound,
+// ErrCorrupt.
+func (c *Content) Reseal(ctx context.Context, digest string) error {
 	defer c.Hold()()
 	body, err := c.Get(ctx, digest)
-	if err == nil && change != nil {
-		body, err = change(body)
-	}
 	if err != nil {
 		return fmt.Errorf("sealing content %s anew: %w", digest, err)
 	}

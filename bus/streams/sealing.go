@@ -14,8 +14,8 @@ import (
 var (
 	// ErrSecrets: this hub does not hold what the fleet's content is sealed with.
 	ErrSecrets = errors.New("the secrets are not those of this fleet")
-	// ErrUnsealed: the stored state is of a build that did not seal content.
-	ErrUnsealed = errors.New("the stored state is of an older build, which did not seal content")
+	// ErrOlderState: the stored state is of a build that did not seal content, or stored it otherwise.
+	ErrOlderState = errors.New("the stored state is of an older build")
 )
 
 // StartAnew says how to leave state of an older build behind.
@@ -65,13 +65,15 @@ func CheckSealing(record *api.Sealing, keys *seal.Keyring) error {
 	return nil
 }
 
-// CheckSecrets refuses secrets that are not the fleet's, and state that is not sealed.
+// CheckSecrets refuses secrets that are not the fleet's, and state that is not sealed, or not as this build reads it.
 func CheckSecrets(found *api.Layout, keys *seal.Keyring) error {
 	switch {
 	case found.Step == 0: // nothing is stored yet
 		return nil
 	case found.Sealing.Digests == "":
-		return fmt.Errorf("%w: %s", ErrUnsealed, StartAnew)
+		return fmt.Errorf("%w, which did not seal content: %s", ErrOlderState, StartAnew)
+	case found.Format < api.StateFormat:
+		return fmt.Errorf("%w, which stored content in format %d, this one reads %d: %s", ErrOlderState, found.Format, api.StateFormat, StartAnew)
 	}
 	return CheckSealing(&found.Sealing, keys)
 }

@@ -92,23 +92,43 @@ type Snapshot struct {
 	Index     int64       `json:"index"`
 	Created   metav1.Time `json:"created"`
 	// Work is the digest of the Work document that holds the manifests of this snapshot.
-	Work      string     `json:"work"`
+	Work string `json:"work"`
+	// Packs are the digests of the works whose bundles carry what that one does not.
+	Packs     []string   `json:"packs,omitempty"`
 	Manifests []Manifest `json:"manifests"`
 	// Error says why the selectors could not be followed; then Manifests is empty and nothing moves.
 	Error string `json:"error,omitempty"`
 }
 
 // Work is a document in bucket content: what one member is to hold for one placement, in apply
-// order. Its digest is of the names and digests alone; members that want the same share it.
+// order. It is the head of a bundle, which carries bodies too. Its digest is of the names and digests alone; members that
+// want the same share it.
 type Work struct {
 	Header
 	Manifests []WorkManifest `json:"manifests"`
+	// Packs are the bundles that carry what this one does not.
+	Packs []Pack `json:"packs,omitempty"`
 }
 
 // WorkManifest is one object of a work, with what its reader opens it with.
 type WorkManifest struct {
 	Manifest
 	Piece
+	Carried
+}
+
+// Carried is where a sealed body lies.
+type Carried struct {
+	// Pack is the bundle: that of the work itself, 0, or one of its packs, counted from 1.
+	Pack int `json:"pack,omitempty"`
+	// Frame is which of its bodies, from 0.
+	Frame int `json:"frame,omitempty"`
+}
+
+// Pack is a bundle that another work is the head of: of it a reader needs bodies alone.
+type Pack struct {
+	Digest string `json:"digest"` // of the other work
+	At     string `json:"at"`
 }
 
 // Piece is one sealed body: where it lies in bucket content, and its key, which opens nothing else.
@@ -220,9 +240,14 @@ type Term struct {
 // with.
 type Layout struct {
 	Header
-	Step    int     `json:"step"`
+	Step int `json:"step"`
+	// Format is the StateFormat of the hub that stored what is there.
+	Format  int     `json:"format,omitempty"`
 	Sealing Sealing `json:"sealing,omitzero"`
 }
+
+// StateFormat counts the ways in which bodies and works were stored: since 1 bundles carry them.
+const StateFormat = 1
 
 // Sealing names the secrets that digests are made with and that content is sealed with, the newest first.
 type Sealing struct {

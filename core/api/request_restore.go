@@ -16,7 +16,7 @@ const (
 const ReasonStateDamaged = "StateDamaged"
 
 // BackupVersion is the version of backups that this build reads and writes.
-const BackupVersion = 3
+const BackupVersion = 4
 
 // BackupHead says what a backup is of.
 type BackupHead struct {
@@ -49,7 +49,7 @@ func (h *BackupHead) Readable() error {
 	case h.Version > BackupVersion:
 		return fmt.Errorf("the backup has version %d, of a newer build; this one reads version %d", h.Version, BackupVersion)
 	case h.Version < BackupVersion:
-		return fmt.Errorf("the backup has version %d, of an older build, which did not seal records; this one reads version %d", h.Version, BackupVersion)
+		return fmt.Errorf("the backup has version %d, of an older build, which stored content otherwise; this one reads version %d", h.Version, BackupVersion)
 	}
 	return nil
 }

@@ -1,7 +1,6 @@
 package content_test
 
 import (
-	"encoding/json"
 	"slices"
 	"strings"
 	"testing"
@@ -10,7 +9,6 @@ import (
 
 	"flotilla/core/api"
 	"flotilla/core/content"
-	"flotilla/core/seal"
 )
 
 func manifest(text string) api.Manifest {
@@ -66,25 +64,6 @@ func TestSortManifests(t *testing.T) {
 
 	require.Equal(t, want, content.SortManifests(given))
 	require.Equal(t, before, given, "the input stays as it was")
-}
-
-func TestWorkIsKnownByItsManifestsAndCarriesTheirKeys(t *testing.T) {
-	manifests := []api.Manifest{manifest("v1 Namespace  shop")}
-	body, digest, err := content.Work(manifests, keys)
-	require.NoError(t, err)
-	var work api.Work
-	require.NoError(t, json.Unmarshal(body, &work))
-	require.Equal(t, []api.WorkManifest{{Manifest: manifests[0], Piece: keys.Piece(manifests[0].Digest)}}, work.Manifests)
-
-	_, other, err := content.Work(append(manifests, manifest("v1 Namespace  blog")), keys)
-	require.NoError(t, err)
-	require.NotEqual(t, digest, other)
-
-	rotated := &seal.Keyring{Digests: keys.Digests, Content: [][]byte{[]byte("another"), keys.Content[0]}}
-	again, same, err := content.Work(manifests, rotated)
-	require.NoError(t, err)
-	require.Equal(t, digest, same, "a rotation changes no digest")
-	require.NotEqual(t, body, again, "but the keys in it")
 }
 
 func TestKeyIgnoresTheVersion(t *testing.T) {

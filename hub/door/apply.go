@@ -90,9 +90,16 @@ func (d *Door) commit(ctx context.Context, f *draft) error {
 	f.noteDeletions()
 	release := d.store.Content.Hold()
 	defer release()
+	given := make(map[string][]byte, len(f.bodies))
 	for _, one := range f.bodies {
+		given[one.digest] = one.body
 		if err := d.store.Content.Put(ctx, one.digest, one.body); err != nil {
 			return fmt.Errorf("storing content: %w", err)
+		}
+	}
+	for i := range f.bundles {
+		if err := d.store.Content.PutBundle(ctx, f.bundles[i].Digest, &f.bundles[i].Work, given); err != nil {
+			return err
 		}
 	}
 	// The rooms see the records before this returns: what they do comes after what the user did.

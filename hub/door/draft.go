@@ -49,7 +49,9 @@ type draft struct {
 type batch struct {
 	ops    []store.Op
 	bodies []sealable
-	events []api.Audit
+	// bundles are works whose bodies are stored, or among bodies.
+	bundles []content.Bundle
+	events  []api.Audit
 	// written maps the position of an op to the result that tells its revision.
 	written map[int]int
 	// erased maps the position of an op to the object whose spec it removes.

@@ -2,9 +2,7 @@ package door
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"sync/atomic"
@@ -14,7 +12,6 @@ import (
 	"flotilla/bus/loop"
 	"flotilla/core/api"
 	"flotilla/core/content"
-	"flotilla/core/seal"
 )
 
 // Pauses between tries to seal content anew.
@@ -46,7 +43,7 @@ func (d *Door) resealAll(ctx context.Context) error {
 	if err != nil || len(in.Content) < 2 {
 		return err
 	}
-	bodies, works, err := d.referred()
+	all, err := d.referred()
 	if err != nil {
 		return err
 	}
@@ -55,14 +52,11 @@ func (d *Door) resealAll(ctx context.Context) error {
 		return err
 	}
 	d.resealing.done.Store(0)
-	d.resealing.of.Store(int64(len(bodies) + len(works)))
-	// Bodies before the works that name where they lie.
-	if err := d.resealThose(ctx, bodies, sealed, func(string) func([]byte) ([]byte, error) { return nil }); err != nil {
+	d.resealing.of.Store(int64(len(all.bodies) + len(all.works)))
+	if err := d.resealThose(ctx, slices.Sorted(maps.Keys(all.bodies)), sealed, d.store.Content.Reseal); err != nil {
 		return err
 	}
-	if err := d.resealThose(ctx, works, sealed, func(digest string) func([]byte) ([]byte, error) {
-		return func(body []byte) ([]byte, error) { return workAnew(digest, body, d.store.Keys) }
-	}); err != nil {
+	if err := d.resealThose(ctx, all.inOrder(), sealed, d.rebundle); err != nil {
 		return err
 	}
 	if err := d.store.Resealed(ctx); err != nil {
@@ -74,10 +68,10 @@ func (d *Door) resealAll(ctx context.Context) error {
 }
 
 // resealThose seals what is not sealed with the newest secret yet. What is gone or damaged stays so.
-func (d *Door) resealThose(ctx context.Context, digests map[string]bool, sealed func(string) bool, changed func(string) func([]byte) ([]byte, error)) error {
-	for _, digest := range slices.Sorted(maps.Keys(digests)) {
+func (d *Door) resealThose(ctx context.Context, digests []string, sealed func(string) bool, anew func(ctx context.Context, digest string) error) error {
+	for _, digest := range digests {
 		if !sealed(digest) {
-			err := d.store.Content.Reseal(ctx, digest, changed(digest))
+			err := anew(ctx, digest)
 			if errors.Is(err, bus.ErrNotFound) || errors.Is(err, bus.ErrCorrupt) {
 				d.options.Log.Warn().Err(err).Msg("content that cannot be read is not sealed anew")
 				err = nil
@@ -91,19 +85,7 @@ func (d *Door) resealThose(ctx context.Context, digests map[string]bool, sealed 
 	return nil
 }
 
-// workAnew is a work with what opens its manifests now.
-func workAnew(digest string, body []byte, keys *seal.Keyring) ([]byte, error) {
-	var work api.Work
-	if err := json.Unmarshal(body, &work); err != nil {
-		return nil, fmt.Errorf("decoding: %w", err)
-	}
-	manifests := make([]api.Manifest, len(work.Manifests))
-	for i := range work.Manifests {
-		manifests[i] = work.Manifests[i].Manifest
-	}
-	anew, same, err := content.Work(manifests, keys)
-	if err == nil && same != digest {
-		err = fmt.Errorf("it is the work %s: %w", same, bus.ErrCorrupt)
-	}
-	return anew, err
+// rebundle seals a work anew, with what opens its manifests now.
+func (d *Door) rebundle(ctx context.Context, digest string) error {
+	return d.store.Content.Rebundle(ctx, digest, func(work api.Work) api.Work { return content.Keyed(work, d.store.Keys) })
 }

@@ -3,6 +3,7 @@ package door
 import (
 	"bytes"
 	"encoding/json"
+	"strings"
 	"testing"
 	"time"
 
@@ -21,8 +22,8 @@ import (
 
 // rotation is one fleet under the secrets of one hub after the other.
 type rotation struct {
-	server        *bustest.Server
-	bodies, works map[string]bool
+	server *bustest.Server
+	*referred
 }
 
 // under has a hub with secrets lead for as long as f runs.
@@ -38,28 +39,41 @@ func (r *rotation) under(t *testing.T, id string, f func(t *testing.T, d *Door),
 // whole says that everything referred to is there and can be opened, with the digests that it had.
 func (r *rotation) whole(t *testing.T, d *Door) {
 	t.Helper()
-	bodies, works, err := d.referred()
+	all, err := d.referred()
 	require.NoError(t, err)
-	require.Equal(t, r.bodies, bodies)
-	require.Equal(t, r.works, works)
-	for digest := range bodies {
+	require.Equal(t, r.referred, all)
+	for digest := range all.bodies {
 		body, err := d.store.Content.Get(t.Context(), digest)
 		require.NoError(t, err)
 		require.Equal(t, digest, d.store.Keys.Digest(body))
 	}
-	for digest := range works {
-		body, err := d.store.Content.Get(t.Context(), digest)
+	for digest := range all.works {
+		work, err := d.store.Content.Work(t.Context(), digest)
 		require.NoError(t, err)
-		var work api.Work
-		require.NoError(t, json.Unmarshal(body, &work))
 		require.NotEmpty(t, work.Manifests)
+		packs := [][][]byte{r.carried(t, d, digest)}
+		for _, pack := range work.Packs {
+			packs = append(packs, r.carried(t, d, pack.Digest))
+		}
 		for _, m := range work.Manifests {
-			sealed, err := d.store.Content.Raw(t.Context(), m.At)
+			_, err = seal.Open(m.Piece, packs[m.Pack][m.Frame], bus.MaxContent)
 			require.NoError(t, err, m.ObjectRef)
-			_, err = seal.Open(m.Piece, sealed, bus.MaxContent)
-			require.NoError(t, err)
 		}
 	}
+}
+
+// carried are the bodies of the bundle of a work.
+func (r *rotation) carried(t *testing.T, d *Door, digest string) (bodies [][]byte) {
+	t.Helper()
+	for _, piece := range d.store.Keys.Pieces(digest) {
+		if bundle, err := d.store.Content.Raw(t.Context(), piece.At); err == nil {
+			_, bodies, err = seal.Unbundle(bundle)
+			require.NoError(t, err)
+			return bodies
+		}
+	}
+	require.Fail(t, "nothing is stored of "+digest)
+	return nil
 }
 
 // resealingProblems are those that the status tells of content that is not all sealed with the newest secret.
@@ -97,15 +111,18 @@ func TestContentIsSealedAnewAfterARotation(t *testing.T) {
 			`{"apiVersion":"v1","kind":"Service","metadata":{"name":"a","namespace":"shop"},"spec":{"clusterIP":"10.0.0.1"}}`,
 			`{"apiVersion":"placement.kubernetes-fleet.io/v1","kind":"ClusterResourcePlacement","metadata":{"name":"web"},
 			  "spec":{"resourceSelectors":[{"group":"","version":"v1","kind":"Namespace","name":"shop"}]}}`,
+			`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"large","namespace":"shop"},"data":{"a":"` + strings.Repeat("x", 8<<10) + `"}}`,
+			`{"apiVersion":"v1","kind":"Service","metadata":{"name":"a","namespace":"shop"},"spec":{"clusterIP":"10.0.0.1","type":"NodePort"}}`,
 		} {
 			_, err := d.apply(t.Context(), &api.ApplyRequest{Asked: api.Asked{By: door}, Documents: []json.RawMessage{json.RawMessage(document)}})
 			require.NoError(t, err)
 		}
 		var err error
-		r.bodies, r.works, err = d.referred()
+		r.referred, err = d.referred()
 		require.NoError(t, err)
-		require.Len(t, r.bodies, 4)
-		require.Len(t, r.works, 1)
+		require.Len(t, r.bodies, 6)
+		require.Len(t, r.works, 3)
+		require.Len(t, r.packs, 1, "the last is built upon the one before")
 		require.NoError(t, d.resealAll(t.Context()))
 		places, err = d.store.Content.Stored(t.Context())
 		require.NoError(t, err)
@@ -113,7 +130,7 @@ func TestContentIsSealedAnewAfterARotation(t *testing.T) {
 	}, former)
 	r.under(t, "stopped on the way", func(t *testing.T, d *Door) {
 		for digest := range r.bodies {
-			require.NoError(t, d.store.Content.Reseal(t.Context(), digest, nil))
+			require.NoError(t, d.store.Content.Reseal(t.Context(), digest))
 			break
 		}
 		require.Equal(t, health.ReasonResealing, resealingProblems(t, d)[0].Reason)
@@ -124,7 +141,7 @@ func TestContentIsSealedAnewAfterARotation(t *testing.T) {
 		require.Len(t, resealingProblems(t, d), 1)
 		require.NoError(t, d.resealAll(t.Context()))
 		require.Empty(t, resealingProblems(t, d))
-		require.EqualValues(t, 5, d.resealing.done.Load())
+		require.EqualValues(t, 9, d.resealing.done.Load())
 		r.whole(t, d)
 		swept(t, d)
 		left, err := d.store.Content.Stored(t.Context())

@@ -22,11 +22,9 @@ func (f *draft) cutOne(p *api.Placement) error {
 	if last := records.Newest(kept, next.UID); len(broken) == 0 && last != nil && last.Error == next.Error && slices.Equal(last.Manifests, next.Manifests) {
 		return nil
 	}
-	body, digest, err := content.Work(next.Manifests, f.door.store.Keys)
-	if err != nil {
+	if err := f.bundle(&next, kept); err != nil {
 		return fmt.Errorf("cutting a snapshot of %s: %w", p.Key(), err)
 	}
-	next.Work = digest
 	next.Index = 1
 	if len(kept) > 0 {
 		next.Index = kept[len(kept)-1].Value.Index + 1
@@ -35,12 +33,44 @@ func (f *draft) cutOne(p *api.Placement) error {
 		next.Index = max(next.Index, index+1)
 		f.ops = append(f.ops, f.records.Snapshots.Delete(name, f.records.Snapshots.Revision(name)))
 	}
-	f.bodies = append(f.bodies, sealable{digest, body})
 	f.ops = append(f.ops, f.records.Snapshots.Put(subjects.SnapshotName(p.Key(), next.Index), &next, 0))
 	f.cuts[p.Key()] = &next
 	f.auditSnapshot(p, &next)
 	f.forget(p, kept)
 	return nil
+}
+
+// bundle lays out what holds the manifests of a snapshot: as an earlier one of the placement does that held the same,
+// else in bundles that are built upon an earlier one where that saves much.
+func (f *draft) bundle(next *api.Snapshot, kept []store.Entry[api.Snapshot]) error {
+	plan := content.Plan{Keys: f.door.store.Keys, Limit: f.door.store.Content.BundleLimit(), Size: f.sizeOf}
+	for i := range kept {
+		earlier := &kept[i].Value
+		if slices.Equal(earlier.Manifests, next.Manifests) {
+			next.Work, next.Packs = earlier.Work, earlier.Packs
+			return nil
+		}
+		if len(earlier.Packs) == 0 {
+			plan.Earlier = append(plan.Earlier, content.Earlier{Work: earlier.Work, Manifests: earlier.Manifests})
+		}
+	}
+	bundles, err := plan.Bundles(next.Manifests)
+	if err != nil {
+		return err
+	}
+	f.bundles = append(f.bundles, bundles...)
+	work := &bundles[len(bundles)-1]
+	next.Work = work.Digest
+	for i := range work.Work.Packs {
+		next.Packs = append(next.Packs, work.Work.Packs[i].Digest)
+	}
+	return nil
+}
+
+// sizeOf is how long the body of a manifest is at most: what snapshots refer to is what was applied, or less.
+func (f *draft) sizeOf(m api.Manifest) int {
+	head, _ := f.index.Get(m.ObjectRef)
+	return head.Size
 }
 
 // brokenSnapshots are those of a placement that cannot be read, with their indices.

@@ -32,13 +32,12 @@ func TestAPlacementHasASnapshotFromTheStart(t *testing.T) {
 	require.Equal(t, []string{"Namespace/shop", "ConfigMap/shop/settings"}, []string{first.Manifests[0].String(), first.Manifests[1].String()})
 
 	ctx := bustest.Context(t)
-	work, err := h.store.Content.Get(ctx, first.Work)
+	work, err := h.store.Content.Work(ctx, first.Work)
 	require.NoError(t, err)
-	body, digest, err := content.Work(first.Manifests, h.store.Keys)
-	require.NoError(t, err)
-	require.Equal(t, digest, first.Work)
-	require.Equal(t, string(body), string(work))
-	for _, manifest := range first.Manifests {
+	require.Len(t, work.Manifests, 2)
+	require.Equal(t, bustest.PutWork(t, h.store, first.Manifests), first.Work)
+	for i, manifest := range first.Manifests {
+		require.Equal(t, api.WorkManifest{Manifest: manifest, Piece: h.store.Keys.Piece(manifest.Digest), Carried: api.Carried{Frame: i}}, work.Manifests[i])
 		_, err := h.store.Content.Get(ctx, manifest.Digest)
 		require.NoError(t, err, "every body a snapshot names is there")
 	}

@@ -3,6 +3,8 @@ package door
 import (
 	"context"
 	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	"flotilla/bus"
@@ -49,47 +51,69 @@ func (d *Door) needed() (map[string]bool, bool, error) {
 // roots are the digests of all content that something refers to: heads, retained snapshots, and what a
 // release lets members run.
 func (d *Door) roots() (map[string]bool, error) {
-	roots, works, err := d.referred()
-	maps.Copy(roots, works)
-	return roots, err
+	all, err := d.referred()
+	maps.Copy(all.bodies, all.works)
+	return all.bodies, err
 }
 
-// referred are the digests of bodies and of works that something refers to.
-func (d *Door) referred() (bodies, works map[string]bool, err error) {
-	bodies, works = map[string]bool{}, map[string]bool{}
+// referred are the digests of content that something refers to.
+type referred struct {
+	bodies, works map[string]bool
+	// packs are those of works that others name.
+	packs map[string]bool
+}
+
+// inOrder are works, each after those that it names: a work is not to name what is not there yet.
+func (r *referred) inOrder() []string {
+	return slices.SortedFunc(maps.Keys(r.works), func(a, b string) int {
+		if r.packs[a] != r.packs[b] {
+			if r.packs[a] {
+				return -1
+			}
+			return 1
+		}
+		return strings.Compare(a, b)
+	})
+}
+
+func (d *Door) referred() (*referred, error) {
+	all := &referred{bodies: map[string]bool{}, works: map[string]bool{}, packs: map[string]bool{}}
 	if !d.store.State.Synced() {
-		return bodies, works, bus.ErrNotSynced
+		return all, bus.ErrNotSynced
 	}
 	// What cannot be read may refer to anything.
 	objects, err := d.records.Objects.FindAll()
 	if err != nil {
-		return bodies, works, err
+		return all, err
 	}
 	snapshots, err := d.records.Snapshots.FindAll()
 	if err != nil {
-		return bodies, works, err
+		return all, err
 	}
 	releases, err := d.records.Releases.FindAll()
 	if err != nil {
-		return bodies, works, err
+		return all, err
 	}
 	for _, head := range objects {
-		bodies[head.Value.Digest] = true
-		bodies[head.Value.ManifestDigest()] = true
-		bodies[head.Value.SealedOverlay] = true
+		all.bodies[head.Value.Digest] = true
+		all.bodies[head.Value.ManifestDigest()] = true
+		all.bodies[head.Value.SealedOverlay] = true
 	}
 	for _, snapshot := range snapshots {
-		works[snapshot.Value.Work] = true
+		all.works[snapshot.Value.Work] = true
+		for _, pack := range snapshot.Value.Packs {
+			all.works[pack], all.packs[pack] = true, true
+		}
 		for i := range snapshot.Value.Manifests {
-			bodies[snapshot.Value.Manifests[i].Digest] = true
+			all.bodies[snapshot.Value.Manifests[i].Digest] = true
 		}
 	}
 	for _, release := range releases {
 		for i := range release.Value.Entries {
-			works[release.Value.Entries[i].Work] = true
+			all.works[release.Value.Entries[i].Work] = true
 		}
 	}
-	delete(bodies, "") // of those without
-	delete(works, "")
-	return bodies, works, nil
+	delete(all.bodies, "") // of those without
+	delete(all.works, "")
+	return all, nil
 }

@@ -38,11 +38,16 @@ func TestSweepTakesOrphansAndNothingElse(t *testing.T) {
 	_, err = d.store.Content.Get(ctx, orphan)
 	require.ErrorIs(t, err, bus.ErrNotFound)
 
-	roots, err := d.roots()
+	all, err := d.referred()
 	require.NoError(t, err)
-	require.Len(t, roots, 6, "the namespace, the service as applied now and as placed before and now, two works")
-	for digest := range roots {
+	require.Len(t, all.bodies, 4, "the namespace, the service as applied now and as placed before and now")
+	require.Len(t, all.works, 2)
+	for digest := range all.bodies {
 		_, err := d.store.Content.Get(ctx, digest)
+		require.NoError(t, err)
+	}
+	for digest := range all.works {
+		_, err := d.store.Content.Work(ctx, digest)
 		require.NoError(t, err)
 	}
 }

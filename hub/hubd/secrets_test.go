@@ -59,18 +59,26 @@ func TestAHubWithOtherSecretsDoesNotLead(t *testing.T) {
 	require.ErrorIs(t, <-h.Failed(), streams.ErrSecrets)
 }
 
-// A folder of a build that did not seal is refused, with how to start anew.
+// State of a build that did not seal, or stored content otherwise, is refused, with how to start anew.
 func TestStateOfAnOlderBuildIsRefused(t *testing.T) {
-	server := bustest.Start(t)
-	leader := server.Lead(t)
-	older := api.Layout{Header: api.NewHeader(api.KindLayout), Step: streams.LayoutStep()}
-	_, err := leader.Writer.Write(bustest.Context(t), store.Put(subjects.LayoutKey, older, leader.State.Revision(subjects.LayoutKey)))
-	require.NoError(t, err)
-	h := start(t, hubd.Options{Fleet: bustest.Fleet, Name: "newer", Log: zerolog.Nop(), Bus: server.TCP(), Secrets: secrets.Source{Text: bustest.Secrets}})
-	err = <-h.Failed()
-	require.ErrorIs(t, err, streams.ErrUnsealed)
-	require.ErrorContains(t, err, "flotilla get -o yaml")
-	require.ErrorContains(t, err, "flotilla apply")
+	for want, sealing := range map[string]api.Sealing{
+		"which did not seal content":                              {},
+		"which stored content in format 0, this one reads 1: run": streams.Sealing(bustest.Keys()),
+	} {
+		t.Run(want, func(t *testing.T) {
+			server := bustest.Start(t)
+			leader := server.Lead(t)
+			older := api.Layout{Header: api.NewHeader(api.KindLayout), Step: streams.LayoutStep(), Sealing: sealing}
+			_, err := leader.Writer.Write(bustest.Context(t), store.Put(subjects.LayoutKey, older, leader.State.Revision(subjects.LayoutKey)))
+			require.NoError(t, err)
+			h := start(t, hubd.Options{Fleet: bustest.Fleet, Name: "newer", Log: zerolog.Nop(), Bus: server.TCP(), Secrets: secrets.Source{Text: bustest.Secrets}})
+			err = <-h.Failed()
+			require.ErrorIs(t, err, streams.ErrOlderState)
+			require.ErrorContains(t, err, want)
+			require.ErrorContains(t, err, "flotilla get -o yaml")
+			require.ErrorContains(t, err, "flotilla apply")
+		})
+	}
 }
 
 func inFolder(t *testing.T, dir string) hubd.Options {

@@ -96,7 +96,7 @@ var rules = []rule{
 	{"bus/store", []string{"subjects", "core/api", "core/seal", "bus$", "bus/loop", "bus/streams", "bus/watch", "bus/census"}, append([]string{"github.com/nats-io/nuid", "k8s.io/apimachinery/pkg/apis/meta/v1"}, speaksNATS...), nil, "what a leader works with, whatever it decides"},
 	{"bus/member", []string{"subjects", "core/api", "bus$", "bus/loop"}, append([]string{"github.com/nats-io/jwt"}, speaksNATS...), nil, "an agent has nothing of what hubs store and follow"},
 	{"bus/server", []string{"subjects", "core/api", "bus", "bus/loop"}, []string{"github.com/nats-io", "github.com/rs/zerolog", "golang.org/x/sys"}, nil, "only the server of a hub links NATS' own"},
-	{"bus/bustest", []string{"subjects", "core/api", "core/seal", "bus", "tests/elsewhen"}, []string{"github.com/nats-io", "github.com/rs/zerolog", "github.com/stretchr/testify"}, nil, "the bus for tests"},
+	{"bus/bustest", []string{"subjects", "core/api", "core/content", "core/seal", "bus", "tests/elsewhen"}, []string{"github.com/nats-io", "github.com/rs/zerolog", "github.com/stretchr/testify"}, nil, "the bus for tests"},
 	{"docs", nil, nil, nil, "text alone"},
 	{"hub/flotilla/cli/clitest", []string{"core/api"}, []string{"github.com/stretchr/testify", "k8s.io", "sigs.k8s.io"}, nil, "what tests of the client share"},
 	{"hub/flotilla/cli/session", []string{"core/api", "core/strict", "bus"}, []string{"github.com/spf13", "github.com/rs/zerolog", "golang.org/x/term", "k8s.io/apimachinery"}, nil, "a session knows no kind of objects"},

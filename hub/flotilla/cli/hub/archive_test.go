@@ -43,7 +43,7 @@ func TestABackupFileIsReadWholeOrNotAtAll(t *testing.T) {
 		_, err := readArchive(bytes.NewReader(turned), take)
 		require.Error(t, err, "byte %d of %d", at, len(file))
 	}
-	for by, text := range map[int]string{+1: "of a newer build", -1: "of an older build, which did not seal records"} {
+	for by, text := range map[int]string{+1: "of a newer build", -1: "of an older build, which stored content otherwise"} {
 		head.Version = api.BackupVersion + by
 		_, err = readArchive(bytes.NewReader(archived(t, head, pages...)), take)
 		require.ErrorContains(t, err, text)

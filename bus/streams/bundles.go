@@ -1,0 +1,149 @@
+package streams
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+
+	"flotilla/bus"
+	"flotilla/core/api"
+	"flotilla/core/seal"
+)
+
+const (
+	// BundleRoom is what is left free of a message for its subject, its headers and the frame of a bundle.
+	BundleRoom = 4 << 10
+	// readsAtOnce is how many bodies are read at a time for one bundle.
+	readsAtOnce = 16
+)
+
+// BundleLimit is how many bytes the parts of a bundle may take: those of the largest content, and of a message.
+func (c *Content) BundleLimit() int {
+	return min(bus.MaxContent, int(c.conn.NC.MaxPayload())) - BundleRoom
+}
+
+// PutBundle stores a work, sealed, in one message with the bodies that it carries; storing it again changes nothing.
+// Bodies are those that the caller has at hand, by digest; the others are read. One that is not to be had is left out:
+// whoever needs it asks for it alone, and finds it once it was put again. ErrTooLarge.
+func (c *Content) PutBundle(ctx context.Context, digest string, work *api.Work, bodies map[string][]byte) error {
+	if err := c.putBundle(ctx, digest, work, bodies); err != nil {
+		return fmt.Errorf("storing work %s: %w", digest, err)
+	}
+	return nil
+}
+
+func (c *Content) putBundle(ctx context.Context, digest string, work *api.Work, bodies map[string][]byte) error {
+	piece := c.keys.Piece(digest)
+	c.mu.Lock()
+	delete(c.unused, piece.At)
+	c.mu.Unlock()
+	text, err := json.Marshal(work)
+	if err != nil {
+		return err
+	}
+	head, err := seal.Seal(piece, text)
+	if err != nil {
+		return err
+	}
+	carried, err := c.carried(ctx, work, bodies)
+	if err != nil {
+		return err
+	}
+	bundle := seal.Bundle(head, carried)
+	if most := maxContentMessage - BundleRoom/4; len(bundle) > most {
+		return fmt.Errorf("%w: %d bytes, at most %d", bus.ErrTooLarge, len(bundle), most)
+	}
+	return c.PutRaw(ctx, piece.At, bundle)
+}
+
+// carried are the bodies that a bundle of a work carries, as they are sealed, in their order; empty where one is not to
+// be had.
+func (c *Content) carried(ctx context.Context, work *api.Work, bodies map[string][]byte) ([][]byte, error) {
+	var own []*api.WorkManifest
+	for i := range work.Manifests {
+		if work.Manifests[i].Pack == 0 {
+			own = append(own, &work.Manifests[i])
+		}
+	}
+	carried, faults := make([][]byte, len(own)), make([]error, len(own))
+	places := make(chan struct{}, readsAtOnce)
+	var reading sync.WaitGroup
+	for i, m := range own {
+		if body, given := bodies[m.Digest]; given {
+			carried[i], faults[i] = seal.Seal(c.keys.Piece(m.Digest), body)
+			continue
+		}
+		places <- struct{}{}
+		reading.Go(func() {
+			defer func() { <-places }()
+			carried[i], faults[i] = c.sealed(ctx, m.Digest)
+			if errors.Is(faults[i], bus.ErrNotFound) || errors.Is(faults[i], bus.ErrCorrupt) {
+				c.conn.Log.Warn().Err(faults[i]).Str("object", m.String()).Msg("a bundle is stored without a body: apply the object again")
+				carried[i], faults[i] = nil, nil
+			}
+		})
+	}
+	reading.Wait()
+	return carried, errors.Join(faults...)
+}
+
+// sealed is the body of a digest as it is sealed now, also where it is stored as it was before a rotation.
+func (c *Content) sealed(ctx context.Context, digest string) ([]byte, error) {
+	body, err := c.Get(ctx, digest)
+	if err != nil {
+		return nil, err
+	}
+	return seal.Seal(c.keys.Piece(digest), body)
+}
+
+// Work reads the work of a digest, sealed with whichever secret. ErrNotFound, ErrCorrupt.
+func (c *Content) Work(ctx context.Context, digest string) (work api.Work, err error) {
+	missing := bus.ErrNotFound
+	for _, piece := range c.keys.Pieces(digest) {
+		stored, err := bus.ReadSealed(ctx, c.conn, piece.At, c.conn.Found)
+		if errors.Is(err, bus.ErrNotFound) {
+			missing = err
+			continue
+		}
+		if err == nil {
+			work, err = openWork(piece, stored)
+		}
+		if err != nil {
+			return work, fmt.Errorf("reading work %s: %w", digest, err)
+		}
+		return work, nil
+	}
+	return work, fmt.Errorf("reading work %s: %w", digest, missing)
+}
+
+func openWork(piece api.Piece, bundle []byte) (work api.Work, err error) {
+	head, _, err := seal.Unbundle(bundle)
+	var text []byte
+	if err == nil {
+		text, err = seal.Open(piece, head, bus.MaxContent)
+	}
+	if err == nil {
+		err = json.Unmarshal(text, &work)
+	}
+	if err != nil {
+		return work, fmt.Errorf("%w: %w", bus.ErrCorrupt, err)
+	}
+	return work, nil
+}
+
+// Rebundle seals the work of a digest and what it carries with the secret that seals now, as change makes it: its bodies
+// and packs were sealed anew before. ErrNotFound, ErrCorrupt.
+func (c *Content) Rebundle(ctx context.Context, digest string, change func(api.Work) api.Work) error {
+	defer c.Hold()()
+	work, err := c.Work(ctx, digest)
+	if err == nil {
+		work = change(work)
+		err = c.putBundle(ctx, digest, &work, nil)
+	}
+	if err != nil {
+		return fmt.Errorf("sealing work %s anew: %w", digest, err)
+	}
+	return nil
+}

@@ -1,0 +1,183 @@
+package content_test
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"flotilla/core/api"
+	"flotilla/core/content"
+	"flotilla/core/seal"
+)
+
+// sized are manifests by "name:bytes" or "name=version:bytes"; equal texts are equal bodies.
+func sized(text string) (manifests []api.Manifest, sizes map[string]int) {
+	sizes = map[string]int{}
+	for one := range strings.FieldsSeq(text) {
+		named, bytes, _ := strings.Cut(one, ":")
+		name, _, _ := strings.Cut(named, "=")
+		m := manifest("v1 ConfigMap shop " + name)
+		m.Digest = keys.Digest([]byte(named))
+		manifests = append(manifests, m)
+		sizes[m.Digest], _ = strconv.Atoi(bytes)
+	}
+	return manifests, sizes
+}
+
+func planOf(limit int, sizes map[string]int, earlier ...content.Earlier) *content.Plan {
+	return &content.Plan{Keys: keys, Limit: limit, Size: func(m api.Manifest) int { return sizes[m.Digest] }, Earlier: earlier}
+}
+
+// laid says which bodies each bundle carries, and of which packs it is the head.
+func laid(bundles []content.Bundle) (lines []string) {
+	number := map[string]string{}
+	for i := range bundles {
+		number[bundles[i].Digest] = fmt.Sprint("part ", i)
+	}
+	for _, b := range bundles {
+		var own, packs []string
+		for _, m := range b.Work.Manifests {
+			if m.Pack == 0 {
+				own = append(own, m.Name)
+			}
+		}
+		for _, pack := range b.Work.Packs {
+			packs = append(packs, "+ "+cmp.Or(number[pack.Digest], "earlier"))
+		}
+		lines = append(lines, strings.Join(append(own, packs...), " "))
+	}
+	return lines
+}
+
+func TestBundles(t *testing.T) {
+	const mib = 1 << 20
+	for name, c := range map[string]struct {
+		earlier, now string
+		want         []string
+	}{
+		"nothing":                     {"", "", []string{""}},
+		"all of it in one":            {"", "a:1000 b:2000 c:900000", []string{"a b c"}},
+		"no more than fits":           {"", "a:600000 b:600000 c:600000 d:100", []string{"a", "b", "c d + part 0 + part 1"}},
+		"an object larger than it is": {"", "a:2000000 b:1", []string{"a", "b + part 0"}},
+		"little changed":              {"a=1:1000 b:9000 c:3000", "a=2:1000 b:9000 c:3000", []string{"a + earlier"}},
+		"one went":                    {"a:1000 b:9000", "b:9000", []string{"+ earlier"}},
+		"one came":                    {"b:9000", "a:1000 b:9000", []string{"a + earlier"}},
+		"most changed":                {"a=1:9000 b:5000", "a=2:9000 b:5000", []string{"a b"}},
+		"not worth a second question": {"a=1:100 b:3000", "a=2:100 b:3000", []string{"a b"}},
+		"what came does not fit":      {"b:900000", "a:500000 b:900000 c:500000 d:500000", []string{"a c", "d + earlier + part 0"}},
+	} {
+		before, sizes := sized(c.earlier)
+		now, after := sized(c.now)
+		maps.Copy(sizes, after)
+		p := planOf(mib, sizes)
+		if c.earlier != "" {
+			p.Earlier = []content.Earlier{{Work: "stored", Manifests: before}}
+		}
+		bundles, err := p.Bundles(now)
+		require.NoError(t, err)
+		require.Equal(t, c.want, laid(bundles), name)
+	}
+}
+
+// Whatever is bundled, each body is where the work says, no bundle takes more than a message unless for one body alone,
+// and every bundle but the work is carried whole.
+func TestEveryBodyIsWhereTheWorkSays(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	for round := range 300 {
+		sizes := map[string]int{}
+		draw := func(n int) (manifests []api.Manifest) {
+			for i := range n {
+				m := manifest(fmt.Sprintf("v1 ConfigMap shop c%d", i))
+				m.Digest = keys.Digest(fmt.Appendf(nil, "%d %d", i, random.IntN(3)))
+				sizes[m.Digest] = 1 << random.IntN(17)
+				manifests = append(manifests, m)
+			}
+			return manifests
+		}
+		var earlier []content.Earlier
+		for i := range random.IntN(3) {
+			earlier = append(earlier, content.Earlier{Work: fmt.Sprint("earlier ", i), Manifests: draw(random.IntN(30))})
+		}
+		const limit = 128 << 10
+		now := draw(random.IntN(60))
+		bundles, err := planOf(limit, sizes, earlier...).Bundles(now)
+		require.NoError(t, err)
+		carried := map[string][]string{}
+		for _, e := range earlier {
+			for _, m := range e.Manifests {
+				carried[e.Work] = append(carried[e.Work], m.Digest)
+			}
+		}
+		for i, b := range bundles {
+			bytes := 0
+			for _, m := range b.Work.Manifests {
+				bytes += 64
+				if m.Pack == 0 {
+					require.Equal(t, len(carried[b.Digest]), m.Frame, "round %d", round)
+					carried[b.Digest] = append(carried[b.Digest], m.Digest)
+					bytes += sizes[m.Digest]
+				}
+			}
+			require.True(t, bytes <= limit || len(carried[b.Digest]) == 1)
+			require.True(t, i == len(bundles)-1 || len(b.Work.Packs) == 0)
+		}
+		work := bundles[len(bundles)-1]
+		require.Len(t, work.Work.Manifests, len(now))
+		for i, m := range work.Work.Manifests {
+			require.Equal(t, now[i], m.Manifest)
+			from := work.Digest
+			if m.Pack > 0 {
+				from = work.Work.Packs[m.Pack-1].Digest
+			}
+			require.Equal(t, m.Digest, carried[from][m.Frame])
+		}
+	}
+}
+
+func TestAWorkIsKnownByWhatItNamesAndCarriesItsKeys(t *testing.T) {
+	manifests, sizes := sized("a:1000 b:9000")
+	changed, more := sized("a=2:1000 b:9000")
+	maps.Copy(sizes, more)
+	whole, err := planOf(1<<20, sizes).Bundles(manifests)
+	require.NoError(t, err)
+	earlier := content.Earlier{Work: whole[0].Digest, Manifests: manifests}
+	built, err := planOf(1<<20, sizes, earlier).Bundles(changed)
+	require.NoError(t, err)
+	require.Len(t, built, 1)
+	work := built[0].Work
+	require.Equal(t, []api.Pack{{Digest: whole[0].Digest, At: keys.Piece(whole[0].Digest).At}}, work.Packs)
+	for _, m := range work.Manifests {
+		require.Equal(t, keys.Piece(m.Digest), m.Piece)
+	}
+	anew, err := planOf(1<<20, sizes).Bundles(changed)
+	require.NoError(t, err)
+	require.NotEqual(t, built[0].Digest, anew[0].Digest, "what carries other bodies is another bundle")
+
+	rotated := &seal.Keyring{Digests: keys.Digests, Content: [][]byte{[]byte("another"), keys.Content[0]}}
+	other := planOf(1<<20, sizes, earlier)
+	other.Keys = rotated
+	again, err := other.Bundles(changed)
+	require.NoError(t, err)
+	require.Equal(t, built[0].Digest, again[0].Digest, "a rotation changes no digest")
+	require.NotEqual(t, work, again[0].Work, "but the keys in it")
+	require.Equal(t, again[0].Work, content.Keyed(work, rotated))
+}
+
+// What snapshots refer to is never longer than the size in the head, by which bundles are cut.
+func TestAManifestIsNoLongerThanItsObject(t *testing.T) {
+	for _, document := range []map[string]any{
+		{"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "a"}, "data": map[string]any{"a": "<&>"}},
+		{"apiVersion": "v1", "kind": "Service", "metadata": map[string]any{"name": "a"}, "spec": map[string]any{"clusterIP": "10.0.0.1"}},
+		{"apiVersion": "batch/v1", "kind": "Job", "metadata": map[string]any{"name": "a"}, "spec": map[string]any{}},
+	} {
+		object, err := content.New(document, keys)
+		require.NoError(t, err)
+		require.LessOrEqual(t, len(object.Manifest), object.Head.Size)
+	}
+}
