@@ -52,14 +52,12 @@ type Enrolments struct {
 
 	mu   sync.Mutex
 	pace map[string]*allowance // by member
-	// Dropped counts statements by why they were dropped.
-	dropped map[string]uint64
 }
 
 // ServeEnrolments calls hand, on a goroutine of the connection, until Stop. Like requests of people, statements
 // come to every hub, and whoever does not lead says nothing.
 func ServeEnrolments(c *Conn, leads func() bool, hand func(*Enrolment)) (*Enrolments, error) {
-	s := &Enrolments{conn: c, leads: leads, hand: hand, pace: map[string]*allowance{}, dropped: map[string]uint64{}}
+	s := &Enrolments{conn: c, leads: leads, hand: hand, pace: map[string]*allowance{}}
 	var err error
 	if s.subscription, err = c.NC.Subscribe(c.Fleet.Enrolment("*"), s.arrived); err != nil {
 		return nil, fmt.Errorf("listening to enrolments: %w", err)
@@ -83,51 +81,21 @@ func (s *Enrolments) Stop(ctx context.Context) {
 	}
 }
 
-// Reasons why statements are dropped.
-const (
-	DroppedTooOften   = "TooOften"
-	DroppedUnreadable = "Unreadable"
-	DroppedUnsigned   = "Unsigned"
-)
-
-// Dropped are how many statements were dropped, by reason.
-func (s *Enrolments) Dropped() map[string]uint64 {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	out := map[string]uint64{}
-	for _, reason := range []string{DroppedTooOften, DroppedUnreadable, DroppedUnsigned} {
-		out[reason] = s.dropped[reason]
-	}
-	return out
-}
-
-func (s *Enrolments) drop(reason string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.dropped[reason]++
-}
+// RefusedUnsigned is the reason of a refusal to whom the keys do not belong that a statement names.
+const RefusedUnsigned = "Unsigned"
 
 func (s *Enrolments) arrived(m *nats.Msg) {
 	member, ok := s.conn.Fleet.ParseEnrolment(m.Subject)
-	switch {
-	case !s.leads():
-		return
-	case !ok || m.Reply == "" || len(m.Data) > maxStatement:
-		s.drop(DroppedUnreadable)
-		return
-	case !s.allows(member):
-		s.drop(DroppedTooOften)
+	if !s.leads() || !ok || m.Reply == "" || len(m.Data) > maxStatement || !s.allows(member) {
 		return
 	}
 	e := &Enrolment{Member: member, conn: s.conn, reply: m.Reply}
 	_, e.Address = told(m.Header.Get(headerInfo))
 	if err := json.Unmarshal(m.Data, &e.Ask); err != nil || e.Ask.Kind != api.KindEnrolmentRequest {
-		s.drop(DroppedUnreadable)
 		return
 	}
 	if err := verified(s.conn.Fleet, member, &e.Ask); err != nil {
-		s.drop(DroppedUnsigned)
-		e.Answer(api.EnrolmentAnswer{Refused: &api.EnrolmentRefusal{Reason: DroppedUnsigned, Message: err.Error()}})
+		e.Answer(api.EnrolmentAnswer{Refused: &api.EnrolmentRefusal{Reason: RefusedUnsigned, Message: err.Error()}})
 		return
 	}
 	s.hand(e)

@@ -26,6 +26,13 @@ func NewWriter(state *State, term api.Term, fence uint64, replicas int) (*Writer
 	return w, err
 }
 
+// Len is the number of members that any record names.
+func (x *Inverse) Len() int {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return len(x.records)
+}
+
 // LedgerSettled says that the ledger holds every write, and knows each to be on disk for good.
 func LedgerSettled(s *Store) bool {
 	s.Writer.mu.Lock()

@@ -48,13 +48,6 @@ func (x *Inverse) Of(member string) []string {
 	return slices.Sorted(maps.Keys(x.records[member]))
 }
 
-// Len is the number of members that any record names.
-func (x *Inverse) Len() int {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	return len(x.records)
-}
-
 // InverseOf follows a table: names are the members that one of its records names. A record that cannot be
 // read names those that it named before.
 func InverseOf[T any](t *Table[T], names func(*T) []string) *Inverse {

@@ -52,9 +52,6 @@ func (x *Index) Set(head api.Spec) {
 	}
 }
 
-// Remove forgets the object.
-func (x *Index) Remove(ref api.ObjectRef) { x.RemoveKey(Key(ref)) }
-
 // RemoveKey forgets the object with that Key.
 func (x *Index) RemoveKey(key string) {
 	head, found := x.heads[key]

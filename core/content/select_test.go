@@ -296,7 +296,7 @@ func TestSelectFollowsTheIndex(t *testing.T) {
 	index.Set(deleting)
 	require.Equal(t, []string{"Namespace/blog"}, selected(index), "what is being deleted is not selected")
 
-	index.Remove(endpoints.Head.Object)
+	index.RemoveKey(content.Key(endpoints.Head.Object))
 	require.Equal(t, len(hub), index.Len())
 	_, found := index.Get(endpoints.Head.Object)
 	require.False(t, found)

@@ -6,7 +6,6 @@ import (
 	"maps"
 	"math"
 	"slices"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -334,15 +333,6 @@ func (r *Run) join(c *Claim, m *Moving, n capacity.Needs, types []*capacity.Mach
 			}
 		}
 	}
-}
-
-// String names the new node and what it may be.
-func (c *Claim) String() string {
-	var names []string
-	for _, t := range c.Types {
-		names = append(names, t.Name)
-	}
-	return fmt.Sprintf("new-%d (%s: %s)", c.number, c.Pool.Name, strings.Join(names, ", "))
 }
 
 // Expected is the node that a claim becomes when it is launched at its lowest price.

@@ -2,6 +2,7 @@ package upgrade
 
 import (
 	"fmt"
+	"slices"
 
 	"flotilla/core/api"
 	"flotilla/core/stage"
@@ -70,13 +71,15 @@ func CheckStrategyDelete(name string, profiles []api.AutoUpgradeProfile) *api.Re
 	return nil
 }
 
-// CheckVersion refuses a write that was made from another revision of the object; an empty one asks
-// for nothing.
-func CheckVersion(asked, current string) *api.Refusal {
-	if asked == "" || asked == current {
+// CheckVersion refuses an operation on a run that was read at another resourceVersion than one of those it
+// has, that of its status first; an empty one asks for nothing.
+func CheckVersion(run, asked string, has ...string) *api.Refusal {
+	if asked == "" || slices.Contains(has, asked) {
 		return nil
 	}
 	return &api.Refusal{
-		Code: api.CodeETagMismatch, Message: fmt.Sprintf("the object is at revision %s, the request was made from %s: read it again and repeat the change", current, asked),
+		Code:    api.CodeETagMismatch,
+		Message: fmt.Sprintf("run %s changed since it was read: it is at resourceVersion %s, found %s", run, has[0], asked),
+		Next:    "flotilla run status " + run,
 	}
 }

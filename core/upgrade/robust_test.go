@@ -123,14 +123,14 @@ func largeFleet(t *testing.T) {
 
 // twoWriters is scenario 99: of two writes made from one revision the first wins and the second is told.
 func twoWriters(t *testing.T) {
-	current := "1.7"
-	require.Nil(t, upgrade.CheckVersion("1.7", current))
-	current = "1.8"
-	refusal := upgrade.CheckVersion("1.7", current)
+	require.Nil(t, upgrade.CheckVersion("r1", "1.7", "1.7", "1.3"))
+	require.Nil(t, upgrade.CheckVersion("r1", "1.3", "1.7", "1.3"), "that of its spec")
+	refusal := upgrade.CheckVersion("r1", "1.7", "1.8", "1.3")
 	require.NotNil(t, refusal)
 	require.Equal(t, "412", refusal.Status())
 	require.Equal(t, api.CodeETagMismatch, refusal.Code)
-	require.Nil(t, upgrade.CheckVersion("", current), "a write without a revision asks for nothing")
+	require.Equal(t, "run r1 changed since it was read: it is at resourceVersion 1.8, found 1.7", refusal.Message)
+	require.Nil(t, upgrade.CheckVersion("r1", "", "1.8"), "a write without a revision asks for nothing")
 }
 
 var benchNow = time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC)

@@ -1,4 +1,4 @@
-// Package hubd is the hub as a value: Options, New, Start, Stop, Run. The main package and the tests of
+// Package hubd is the hub as a value: Options, New, Start, Serve, Stop. The main package and the tests of
 // the whole house call it; several hubs can run in one process.
 //
 // A hub starts its embedded NATS server, if it has one, connects, and competes for the lease. While it

@@ -82,18 +82,6 @@ func New(o Options) (*Hub, error) {
 	return h, nil
 }
 
-// Run starts a hub, serves until ctx ends or the hub fails, and stops it.
-func Run(ctx context.Context, o Options) error {
-	h, err := New(o)
-	if err != nil {
-		return err
-	}
-	if err := h.Start(ctx); err != nil {
-		return err
-	}
-	return h.Serve(ctx)
-}
-
 // Serve waits until ctx ends or the hub, which was started, fails, and stops it.
 func (h *Hub) Serve(ctx context.Context) error {
 	select {

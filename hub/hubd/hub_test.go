@@ -121,7 +121,7 @@ func TestARestartedHubKeepsWhatItAccepted(t *testing.T) {
 	require.Equal(t, applied, repeated)
 }
 
-func TestRunServesUntilItsContextEnds(t *testing.T) {
+func TestAHubServesUntilItsContextEnds(t *testing.T) {
 	for name, cause := range map[string]error{"at once": context.Canceled, "lame duck": hubd.ErrLameDuck} {
 		t.Run(name, func(t *testing.T) {
 			o := embedded(t, "hub")
@@ -132,7 +132,16 @@ func TestRunServesUntilItsContextEnds(t *testing.T) {
 			ctx, cancel := context.WithCancelCause(t.Context())
 			defer cancel(nil)
 			ended := make(chan error, 1)
-			go func() { ended <- hubd.Run(ctx, o) }()
+			go func() {
+				h, err := hubd.New(o)
+				if err == nil {
+					err = h.Start(ctx)
+				}
+				if err == nil {
+					err = h.Serve(ctx)
+				}
+				ended <- err
+			}()
 			bustest.Eventually(t, func() error {
 				c, err := bus.ConnectClient(ctx, bus.Options{
 					Fleet: "test", URL: fmt.Sprintf("nats://127.0.0.1:%d", o.Server.Port), Name: "test", Log: zerolog.Nop(),

@@ -145,14 +145,7 @@ func (r *Runner) version(revision uint64) string {
 // or of its status.
 func (r *Runner) compareVersion(s *situation, given string) *api.Refusal {
 	_, spec, _ := r.records.runSpecs.Get(s.name)
-	if given == "" || given == r.version(s.revision) || given == r.version(spec) {
-		return nil
-	}
-	return &api.Refusal{
-		Code:    api.CodeETagMismatch,
-		Message: fmt.Sprintf("run %s changed since it was read: it is at resourceVersion %s, found %s", s.name, r.version(s.revision), given),
-		Next:    "flotilla run status " + s.name,
-	}
+	return upgrade.CheckVersion(s.name, given, r.version(s.revision), r.version(spec))
 }
 
 // asking is the event of what a user asks for.

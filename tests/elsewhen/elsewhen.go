@@ -71,6 +71,3 @@ func Since(t time.Time) time.Duration { return Now().Sub(t) }
 
 // Until is how far away a time of the tests' clock is.
 func Until(t time.Time) time.Duration { return t.Sub(Now()) }
-
-// Offset is how far the tests' clock is ahead of the machine's.
-func Offset() time.Duration { return offset }

@@ -39,10 +39,6 @@ const (
 	Refused                     // it is not done, and never will be
 )
 
-func (o Outcome) String() string {
-	return [...]string{"unknown", "acknowledged", "refused"}[o]
-}
-
 // Version orders the writes of all objects, within one epoch.
 type Version struct{ Epoch, Revision uint64 }
 

@@ -2,7 +2,6 @@ package schema
 
 import (
 	"reflect"
-	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
@@ -86,19 +85,6 @@ type meta struct {
 
 // Known reports whether the kind can be described.
 func Known(name string) bool { _, known := kinds[name]; return known }
-
-// Own reports whether Flotilla gives the kind a meaning.
-func Own(name string) bool { return Known(name) && below(name) != "" }
-
-// Names are the kinds that can be described, sorted.
-func Names() []string {
-	var names []string
-	for name := range kinds {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
-}
 
 // Root is the whole of a kind.
 func Root(name string) Field {
