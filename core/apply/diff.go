@@ -18,7 +18,6 @@ const (
 	ReasonFoundDrifts       = "FoundDrifts"
 	ReasonApplyFailed       = "ManifestApplyFailed"
 	ReasonNoDiffReporting   = "FailedToReportDiff"
-	ReasonApplied           = "Applied"
 )
 
 const (
