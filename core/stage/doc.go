@@ -5,8 +5,8 @@
 // Who decides on a kind of work makes a Run of a status and calls Step on every wake, or Operate when a
 // user asks for something; each returns the new status, which locks to take and to give back, what
 // changed as events, and when to look again. Tree makes the status of a new run. The order in which
-// members get slots is the work's, and so is what becomes of one that is stuck: its Record may fail it,
-// or say so and wait. How many may fail stands in the tree. Everything else tells people of a status.
+// members get slots is the work's, and so is what becomes of one that is Overdue by the policy: its
+// Record may fail it, or say that it is stuck and wait. How many may fail stands in the tree. Everything else tells people of a status.
 //
 // Equal inputs give equal outputs; the status that comes in is never changed; times are whole seconds
 // of UTC, and deadlines are absolute, so that a hub that restarts goes on where another one ended.

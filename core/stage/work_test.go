@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"flotilla/core/api"
 	"flotilla/core/stage"
@@ -20,8 +21,6 @@ type rollout struct {
 	available map[string]bool
 }
 
-const patience = 5 * time.Minute
-
 func (*rollout) Begin() *api.Refusal { return nil }
 
 func (w *rollout) Record(p stage.Place) {
@@ -31,8 +30,8 @@ func (w *rollout) Record(p stage.Place) {
 		m.Reason, m.Message = "", "available"
 		w.Unlock(m)
 		w.Enter(&m.Status, api.StateCompleted)
-	case !w.Now.Before(m.Status.StartTime.Add(patience)):
-		w.Say(p, "stuck, not available for "+patience.String())
+	case w.Overdue(m):
+		w.Say(p, "stuck, not available for "+api.Span(w.Status.Policy.MemberTimeout).String())
 	}
 }
 
@@ -59,6 +58,8 @@ type journey struct {
 	status api.UpdateRunStatus
 	now    time.Time
 	taken  []string
+	// recheck is when the last step asked to be asked again.
+	recheck time.Time
 }
 
 func newJourney(t *testing.T) *journey {
@@ -71,6 +72,7 @@ func newJourney(t *testing.T) *journey {
 	j := &journey{t: t, now: time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)}
 	j.rank, j.available = map[string]int{"lima": 10, "paris": 20, "berlin": 30}, map[string]bool{}
 	j.status.Run, j.status.UID, j.status.Status.State = "web", "u1", api.StateNotStarted
+	j.status.Policy.MemberTimeout = &metav1.Duration{Duration: 5 * time.Minute}
 	j.status.Stages, j.status.Members, _ = stage.Tree(&strategy, func(s, _ int) []api.MemberUpdateStatus {
 		var out []api.MemberUpdateStatus
 		for _, name := range members[s] {
@@ -88,7 +90,7 @@ func (j *journey) begin() *stage.Run {
 }
 
 func (j *journey) take(d stage.Decision) {
-	j.status = d.Status
+	j.status, j.recheck = d.Status, d.Recheck
 	for _, lock := range d.Take {
 		j.taken = append(j.taken, lock.Member)
 	}
@@ -119,7 +121,8 @@ func TestARunGoesOverMembersWhateverIsDoneToThem(t *testing.T) {
 	j.operate(api.VerbRunApprove, api.RunRequest{Gate: "prod/before/Approval"})
 	require.Equal(t, []string{"oslo", "lima", "paris"}, j.taken, "by the order of the work, two at once")
 
-	j.after(patience, "paris")
+	require.Equal(t, j.now.Add(5*time.Minute), j.recheck)
+	j.after(5*time.Minute, "paris")
 	require.Equal(t, []string{"oslo", "lima", "paris", "berlin"}, j.taken)
 	lima, _ := stage.MemberStatus(&j.status, "lima")
 	require.Equal(t, "stuck, not available for 5m0s", lima.Message)
