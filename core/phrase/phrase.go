@@ -33,10 +33,13 @@ func Names(names []string, most int) string {
 func Enumerate(names []string) string { return Names(names, 20) }
 
 // List is an enumeration of at most so many names: "a, b and c", "a, b, c and 2 others".
-func List(names []string, most int) string {
+func List(names []string, most int) string { return First(names[:min(len(names), most)], len(names)) }
+
+// First is List where only the first names are at hand, of so many.
+func First(names []string, of int) string {
 	n := len(names)
-	if more := n - most; more > 0 {
-		return strings.Join(names[:most], ", ") + fmt.Sprintf(" and %d %s", more, Plural(more, "other", "others"))
+	if more := of - n; more > 0 {
+		return strings.Join(names, ", ") + fmt.Sprintf(" and %d %s", more, Plural(more, "other", "others"))
 	}
 	if n < 2 {
 		return strings.Join(names, "")

@@ -38,6 +38,11 @@ func Available(result *api.PlacementResult, released time.Time, period time.Dura
 	return false, since.Add(period + time.Millisecond)
 }
 
+// WaitsOut says that time alone changes what Available says of a result.
+func WaitsOut(result *api.PlacementResult) bool {
+	return result.Available == "True" && result.AvailableReason == reasonUntrackable
+}
+
 // applyFailed says whether a result is a real failure: objects that could not be applied. Neither a
 // member that is still applying nor one whose workload is not available yet has failed (D7).
 func applyFailed(result *api.PlacementResult) bool {

@@ -25,7 +25,8 @@ const quiet = time.Minute
 
 // trouble is one member that an alarm is about.
 type trouble struct {
-	member, text string
+	member string
+	text   func() string
 }
 
 // alarms are the kinds of trouble with the members in each of them that were told of, or are to be told
@@ -77,7 +78,7 @@ func (e *evaluation) alarm(reason string, now []trouble) *api.Alarm {
 
 // alarmText names the first member with its trouble, and the others.
 func alarmText(fresh []trouble) string {
-	text := fresh[0].member + ": " + fresh[0].text
+	text := fresh[0].member + ": " + fresh[0].text()
 	if len(fresh) == 1 {
 		return text
 	}
@@ -93,26 +94,35 @@ func (e *evaluation) troubled(reason string) []trouble {
 	if reason == AlarmUnconfirmed {
 		return e.unconfirmed()
 	}
+	kind := troubles[reason]
+	if e.tally[kind.counted] == 0 {
+		return nil
+	}
 	var out []trouble
 	for i := range e.views {
-		v := &e.views[i]
-		if reason == AlarmDrifted && v.drifted() {
-			at := slices.IndexFunc(v.result.Failures, drift)
-			out = append(out, trouble{v.member, objectText(&v.result.Failures[at])})
-		}
-		if reason == AlarmCorrected && v.corrected() {
-			out = append(out, trouble{v.member, correctedText(v.last)})
-		}
-		if reason == AlarmFought && v.fought() {
-			out = append(out, trouble{v.member, correctedText(v.last)})
-		}
-		if reason == AlarmApplyFailed && v.otherFailure() {
-			var h api.HeldUp
-			e.trouble(&h, v.result)
-			out = append(out, trouble{v.member, h.Message})
+		if v := &e.views[i]; kind.is(v) {
+			out = append(out, trouble{v.member, func() string { return kind.text(e, v) }})
 		}
 	}
 	return out
+}
+
+// troubles are the kinds of trouble of members that hold the placement, by the reasons of their alarms.
+var troubles = map[string]struct {
+	counted int // in a tally
+	is      func(*view) bool
+	text    func(*evaluation, *view) string
+}{
+	AlarmDrifted: {isDrifted, (*view).drifted, func(_ *evaluation, v *view) string {
+		return objectText(&v.result.Failures[slices.IndexFunc(v.result.Failures, drift)])
+	}},
+	AlarmCorrected: {isCorrected, (*view).corrected, func(_ *evaluation, v *view) string { return correctedText(v.last) }},
+	AlarmFought:    {isFought, (*view).fought, func(_ *evaluation, v *view) string { return correctedText(v.last) }},
+	AlarmApplyFailed: {isTroubled, (*view).otherFailure, func(e *evaluation, v *view) string {
+		var h api.HeldUp
+		e.trouble(&h, v.result)
+		return h.Message
+	}},
 }
 
 // correctedText says of the first object where it had been changed, and how many there are.
@@ -145,7 +155,7 @@ func (e *evaluation) unconfirmed() []trouble {
 		if e.in.Now.Before(w.Since.Add(api.ConfirmWithin)) {
 			continue
 		}
-		out = append(out, trouble{w.ClusterName, unconfirmedText(&w)})
+		out = append(out, trouble{w.ClusterName, func() string { return unconfirmedText(&w) }})
 	}
 	slices.SortFunc(out, func(a, b trouble) int { return cmp.Compare(a.member, b.member) })
 	return out
@@ -176,7 +186,7 @@ func (e *evaluation) recheck(st *api.PlacementStatus) time.Time {
 			sooner(e.in.JudgeFrom)
 		}
 	}
-	for i := range e.views {
+	for i := 0; i < len(e.views) && e.tally[isTimed] > 0; i++ {
 		sooner(e.views[i].readyAt)
 	}
 	for _, w := range st.Withdrawals {

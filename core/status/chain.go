@@ -26,6 +26,74 @@ func (e *evaluation) chain(v *view) []finding {
 	return out
 }
 
+// reach is the place of the last condition of a member's chain, and its status, as chain finds them.
+func (e *evaluation) reach(v *view) (place int, status metav1.ConditionStatus) {
+	finders := [places]func(*view) metav1.ConditionStatus{statusScheduled, statusStarted, statusOverridden, statusSynchronized, statusApplied, statusAvailable}
+	of := len(finders)
+	if e.reportsDiff() {
+		finders[4], of = statusReported, 5
+	}
+	for place, find := range finders[:of] {
+		if status = find(v); status != metav1.ConditionTrue || place == of-1 {
+			return place, status
+		}
+	}
+	return place, status
+}
+
+func statusScheduled(v *view) metav1.ConditionStatus {
+	if v.binding.Waiting {
+		return metav1.ConditionFalse
+	}
+	return metav1.ConditionTrue
+}
+
+func statusStarted(v *view) metav1.ConditionStatus {
+	switch {
+	case v.current:
+		return metav1.ConditionTrue
+	case v.held != "":
+		return metav1.ConditionFalse
+	}
+	return metav1.ConditionUnknown
+}
+
+func statusOverridden(*view) metav1.ConditionStatus { return metav1.ConditionTrue }
+
+func statusSynchronized(v *view) metav1.ConditionStatus {
+	switch {
+	case v.result != nil:
+		return metav1.ConditionTrue
+	case v.offline():
+		return metav1.ConditionUnknown
+	}
+	return metav1.ConditionFalse
+}
+
+func statusApplied(v *view) metav1.ConditionStatus {
+	status, _ := appliedOf(v.result)
+	if status != metav1.ConditionTrue && v.offline() {
+		return metav1.ConditionUnknown
+	}
+	return status
+}
+
+func statusAvailable(v *view) metav1.ConditionStatus {
+	if v.offline() {
+		return metav1.ConditionUnknown
+	}
+	status, _ := availableOf(v.result)
+	return status
+}
+
+func statusReported(v *view) metav1.ConditionStatus {
+	if v.offline() {
+		return metav1.ConditionUnknown
+	}
+	status, _ := diffReportedOf(v.result)
+	return status
+}
+
 // scheduled is False for a member that is listed but not eligible, and keeps its workload (D3, D22).
 func (e *evaluation) scheduled(v *view) finding {
 	f := finding{kind: api.ConditionScheduled, status: metav1.ConditionTrue, reason: reasonScheduled, message: v.binding.Reason}
@@ -121,7 +189,7 @@ func appliedText(status metav1.ConditionStatus, v *view) string {
 // available is Unknown for a member without heartbeat, whatever it said last: that is in the message.
 func (e *evaluation) available(v *view) finding {
 	f := finding{kind: api.ConditionAvailable, since: v.result.Changed.Time, message: v.result.AvailableMessage}
-	f.status, f.reason = answered(v.result.Available, v.result.AvailableReason, reasonAllAvailable, reasonNotAllAvailable, reasonAvailableUnknown)
+	f.status, f.reason = availableOf(v.result)
 	if v.offline() {
 		f.silent(v, reasonAvailableUnknown)
 	}
@@ -129,6 +197,10 @@ func (e *evaluation) available(v *view) finding {
 		f.message = availableText(f.status, v)
 	}
 	return f
+}
+
+func availableOf(r *api.PlacementResult) (metav1.ConditionStatus, string) {
+	return answered(r.Available, r.AvailableReason, reasonAllAvailable, reasonNotAllAvailable, reasonAvailableUnknown)
 }
 
 func availableText(status metav1.ConditionStatus, v *view) string {

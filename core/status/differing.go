@@ -3,6 +3,8 @@ package status
 import (
 	"fmt"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"flotilla/core/api"
 	"flotilla/core/phrase"
 )
@@ -16,7 +18,7 @@ func (e *evaluation) reportsDiff() bool {
 // diffReported is True once a member has compared every object, whatever it found.
 func (e *evaluation) diffReported(v *view) finding {
 	f := finding{kind: api.ConditionDiffReported, since: v.result.Changed.Time, message: v.result.DiffReportedMessage}
-	f.status, f.reason = answered(v.result.DiffReported, v.result.DiffReportedReason, reasonAllReported, reasonNotAllReported, reasonDiffInProgress)
+	f.status, f.reason = diffReportedOf(v.result)
 	if v.offline() {
 		f.silent(v, reasonDiffPending)
 	}
@@ -26,14 +28,15 @@ func (e *evaluation) diffReported(v *view) finding {
 	return f
 }
 
+func diffReportedOf(r *api.PlacementResult) (metav1.ConditionStatus, string) {
+	return answered(r.DiffReported, r.DiffReportedReason, reasonAllReported, reasonNotAllReported, reasonDiffInProgress)
+}
+
 // diffTexts are of the condition that takes the place of Applied and Available.
 var diffTexts = texts{
 	api.ConditionDiffReported, reasonDiffPending, reasonDiffFailed, reasonDiffCompleted,
 	"it is not known yet what differs on %s", "objects could not be compared on %s", "all objects are compared on %s",
 }
-
-// differing says that objects on a member differ and are left so.
-func (v *view) differing() bool { return v.result != nil && v.result.DifferingTotal > 0 }
 
 // diffed lists the objects that differ on a member, the first 100 of them.
 func (e *evaluation) diffed(v *view) []api.DiffedPlacement {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"slices"
 	"strconv"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -18,69 +17,50 @@ type evaluation struct {
 	latest   *api.Snapshot
 	previous *api.PlacementStatus
 	views    []view // sorted by member
+	tally    tally  // over views
+	leavers  []leaver
 }
-
-// view is what is known of one bound member.
-type view struct {
-	member  string
-	binding *api.Binding
-	state   Member
-	// entry is nil when nothing of this placement is released to the member, or it is withdrawn.
-	entry *api.ReleaseEntry
-	// current says that the newest snapshot is released to it.
-	current bool
-	// result answers entry; last is the newest result about this placement, be it older.
-	result *api.PlacementResult
-	last   *api.PlacementResult
-	held   string
-	chain  []finding
-	// ready says that the member is done with what it was given; readyAt is when time alone makes it so.
-	ready   bool
-	readyAt time.Time
-}
-
-func (v *view) offline() bool { return v.state.State == api.MemberUnknown }
 
 func newEvaluation(in Input) *evaluation {
 	e := &evaluation{in: in}
-	uid := string(in.Placement.UID)
-	if in.Schedule != nil && in.Schedule.UID == uid {
-		e.schedule = in.Schedule
-	}
-	if in.Latest != nil && in.Latest.UID == uid {
-		e.latest = in.Latest
-	}
-	if in.Previous != nil && in.Previous.UID == uid {
+	if in.Previous != nil && in.Previous.UID == string(in.Placement.UID) {
 		e.previous = in.Previous
 	}
-	if e.schedule == nil {
-		return e
-	}
-	entries, held := releasedTo(in.Release, uid)
-	e.views = make([]view, 0, len(e.schedule.Bindings))
-	for i := range e.schedule.Bindings {
-		b := &e.schedule.Bindings[i]
-		v := view{member: b.Member, binding: b, state: in.Members[b.Member], entry: entries[b.Member], held: held[b.Member]}
-		e.read(&v, uid)
-		e.look(&v)
-		v.chain = e.chain(&v)
-		e.views = append(e.views, v)
-	}
-	slices.SortFunc(e.views, func(a, b view) int { return cmp.Compare(a.member, b.member) })
+	e.read(func(member string) (*api.PlacementResult, Member) { return in.Results[member], in.Members[member] })
 	return e
 }
 
-func (e *evaluation) read(v *view, uid string) {
-	if r := e.in.Results[v.member]; r != nil && r.UID == uid {
-		v.last = r
+// read takes in what is known of each member that the schedule or the release names.
+func (e *evaluation) read(known Source) {
+	uid := string(e.in.Placement.UID)
+	if e.in.Latest != nil && e.in.Latest.UID == uid {
+		e.latest = e.in.Latest
 	}
-	if v.entry == nil {
+	if e.in.Release != nil {
+		for i := range e.in.Release.Entries {
+			if entry := &e.in.Release.Entries[i]; entry.Withdrawn {
+				l := leaver{entry: entry}
+				l.result, l.state = known(entry.Member)
+				e.leavers = append(e.leavers, l)
+			}
+		}
+	}
+	if e.in.Schedule == nil || e.in.Schedule.UID != uid {
 		return
 	}
-	v.current = e.latest != nil && v.entry.Snapshot == e.latest.Index
-	if v.last != nil && v.last.Generation == v.entry.Generation && !v.last.Withdrawn {
-		v.result = v.last
+	e.schedule = e.in.Schedule
+	entries, held := releasedTo(e.in.Release, uid)
+	e.views = make([]view, len(e.schedule.Bindings))
+	for i := range e.schedule.Bindings {
+		b := &e.schedule.Bindings[i]
+		v := &e.views[i]
+		*v = view{member: b.Member, binding: b, entry: entries[b.Member], held: held[b.Member]}
+		result, state := known(b.Member)
+		e.hear(v, result, state)
+		worth := e.worth(v)
+		e.tally.add(&worth, 1)
 	}
+	slices.SortFunc(e.views, func(a, b view) int { return cmp.Compare(a.member, b.member) })
 }
 
 func releasedTo(r *api.Release, uid string) (entries map[string]*api.ReleaseEntry, held map[string]string) {
@@ -106,27 +86,35 @@ func (e *evaluation) entries() []api.PerMemberStatus {
 	missing := e.missing()
 	out := make([]api.PerMemberStatus, 0, len(e.views)+len(missing))
 	for i := range e.views {
-		v := &e.views[i]
-		m := api.PerMemberStatus{
-			ClusterName:      v.member,
-			Conditions:       e.dated("", v.chain, before[v.member]),
-			FailedPlacements: e.failures(v),
-			DiffedPlacements: e.diffed(v),
-		}
-		m.State, m.Message = e.state(v)
-		m.Since = m.Conditions[len(m.Conditions)-1].LastTransitionTime
-		if v.entry != nil {
-			m.ObservedResourceIndex = strconv.FormatInt(v.entry.Snapshot, 10)
-		}
-		out = append(out, m)
+		out = append(out, e.row(&e.views[i], before))
 	}
 	for _, f := range missing {
-		conditions := e.dated("", []finding{f}, before[unnamed(f.message)])
-		out = append(out, api.PerMemberStatus{
-			State: api.EntryMissing, Since: conditions[0].LastTransitionTime, Message: f.message, Conditions: conditions,
-		})
+		out = append(out, e.missingRow(f, before))
 	}
 	return out
+}
+
+// row is the entry of a member; before are the conditions of the last record.
+func (e *evaluation) row(v *view, before map[string][]metav1.Condition) api.PerMemberStatus {
+	m := api.PerMemberStatus{
+		ClusterName:      v.member,
+		Conditions:       e.dated("", e.chain(v), before[v.member]),
+		FailedPlacements: e.failures(v),
+		DiffedPlacements: e.diffed(v),
+	}
+	m.State, m.Message = e.state(v)
+	m.Since = m.Conditions[len(m.Conditions)-1].LastTransitionTime
+	if v.entry != nil {
+		m.ObservedResourceIndex = strconv.FormatInt(v.entry.Snapshot, 10)
+	}
+	return m
+}
+
+func (e *evaluation) missingRow(f finding, before map[string][]metav1.Condition) api.PerMemberStatus {
+	conditions := e.dated("", []finding{f}, before[unnamed(f.message)])
+	return api.PerMemberStatus{
+		State: api.EntryMissing, Since: conditions[0].LastTransitionTime, Message: f.message, Conditions: conditions,
+	}
 }
 
 // unnamed is the key of an entry without a member's name; no member's name has a space.
@@ -159,7 +147,7 @@ func (e *evaluation) missing() []finding {
 		if len(out) >= lacking {
 			break
 		}
-		if e.bound(u.Member) {
+		if _, bound := e.find(u.Member); bound {
 			continue
 		}
 		message := u.Reason
@@ -169,9 +157,4 @@ func (e *evaluation) missing() []finding {
 		out = append(out, finding{kind: api.ConditionScheduled, status: metav1.ConditionFalse, reason: reasonScheduleFailed, message: message})
 	}
 	return out
-}
-
-func (e *evaluation) bound(member string) bool {
-	_, found := slices.BinarySearchFunc(e.views, member, func(v view, name string) int { return cmp.Compare(v.member, name) })
-	return found
 }

@@ -28,17 +28,20 @@ const (
 
 // holder is a member that a rollout waits for, with its place in the order.
 type holder struct {
-	api.HeldUp
-	rank int
+	member string
+	rank   int
+	since  time.Time
+	view   *view   // nil where a withdrawal is not confirmed
+	leaver *leaver // that withdrawal
 }
 
 // holders are the members that the rollout waits for: those that have the newest snapshot and are not
 // available on it, and, while others wait for their turn, those that take places without being available;
 // while others are to join, those that have not given the placement up. Who only waits for its turn, or for its
 // unavailablePeriodSeconds, holds nothing up.
-func (e *evaluation) holders() []api.HeldUp {
+func (e *evaluation) holders() []holder {
 	var found []holder
-	waiting := e.othersWait()
+	waiting := e.tally[isBehind] > 0
 	for i := range e.views {
 		v := &e.views[i]
 		if v.entry == nil || v.ready || !v.readyAt.IsZero() || !waiting && (!v.current || v.binding.Waiting) {
@@ -47,68 +50,64 @@ func (e *evaluation) holders() []api.HeldUp {
 		if !v.current && v.available() {
 			continue
 		}
-		found = append(found, e.lacks(v))
+		found = append(found, holder{member: v.member, rank: rankOf(v), since: v.entry.Since.Truncate(time.Second), view: v})
 	}
-	if e.othersJoin() {
-		found = append(found, e.leftovers()...)
+	if e.tally[isJoining] > 0 { // maxSurge may keep it waiting until another gave the placement up
+		for i := range e.leavers {
+			l := &e.leavers[i]
+			found = append(found, holder{member: l.entry.Member, rank: lacksWithdrawal, since: l.entry.Since.Truncate(time.Second), leaver: l})
+		}
 	}
 	slices.SortStableFunc(found, func(a, b holder) int {
-		return cmp.Or(cmp.Compare(a.rank, b.rank), a.Since.Compare(b.Since.Time), cmp.Compare(a.ClusterName, b.ClusterName))
+		return cmp.Or(cmp.Compare(a.rank, b.rank), a.since.Compare(b.since), cmp.Compare(a.member, b.member))
 	})
-	out := make([]api.HeldUp, len(found))
-	for i := range found {
-		out[i] = found[i].HeldUp
+	return found
+}
+
+// rankOf is the place of a member that has been given a snapshot and lacks something.
+func rankOf(v *view) int {
+	switch {
+	case v.offline():
+		return lacksHeartbeat
+	case v.result == nil:
+		return lacksAnswer
 	}
-	return out
-}
-
-// othersWait says that a picked member does not have the newest snapshot yet.
-func (e *evaluation) othersWait() bool {
-	return slices.ContainsFunc(e.views, func(v view) bool { return !v.binding.Waiting && !v.current })
-}
-
-// othersJoin says that a picked member has not been given the placement yet: maxSurge may keep it waiting
-// until another gave it up.
-func (e *evaluation) othersJoin() bool {
-	return slices.ContainsFunc(e.views, func(v view) bool { return !v.binding.Waiting && v.entry == nil })
-}
-
-// available says that a member runs what it was given, be it older.
-func (v *view) available() bool {
-	return v.result != nil && !v.offline() && v.result.Available == "True"
-}
-
-// leftovers are members that have not given up this placement, or a former one of its name.
-func (e *evaluation) leftovers() []holder {
-	var out []holder
-	for _, w := range e.withdrawals() {
-		h := holder{rank: lacksWithdrawal, HeldUp: api.HeldUp{ClusterName: w.ClusterName, Since: w.Since}}
-		h.Message = "has not given the placement up yet"
-		if w.State != "" && w.State != api.MemberReady {
-			h.Message += ", it is " + string(w.State)
-		}
-		if w.Message != "" {
-			h.Message += ": " + w.Message
-		}
-		out = append(out, h)
+	if applied, _ := appliedOf(v.result); applied != metav1.ConditionTrue {
+		return lacksApplied
 	}
-	return out
+	return lacksAvailable
+}
+
+// told is what is told of a member that a rollout waits for.
+func (e *evaluation) told(h *holder) api.HeldUp {
+	if h.view != nil {
+		return e.lacks(h.view)
+	}
+	return leftover(new(h.leaver.withdrawal()))
+}
+
+// leftover is a member that has not given up this placement, or a former one of its name.
+func leftover(w *api.Withdrawal) api.HeldUp {
+	h := api.HeldUp{ClusterName: w.ClusterName, Since: w.Since, Message: "has not given the placement up yet"}
+	if w.State != "" && w.State != api.MemberReady {
+		h.Message += ", it is " + string(w.State)
+	}
+	if w.Message != "" {
+		h.Message += ": " + w.Message
+	}
+	return h
 }
 
 // lacks says what a member that has been given a snapshot lacks to be available.
-func (e *evaluation) lacks(v *view) holder {
-	h := holder{HeldUp: api.HeldUp{ClusterName: v.member, Since: v.entry.Since.Rfc3339Copy()}}
+func (e *evaluation) lacks(v *view) api.HeldUp {
+	h := api.HeldUp{ClusterName: v.member, Since: v.entry.Since.Rfc3339Copy()}
 	switch {
 	case v.offline():
-		h.rank, h.Message = lacksHeartbeat, "no heartbeat"+lastHeard(v)
+		h.Message = "no heartbeat" + lastHeard(v)
 	case v.result == nil:
-		h.rank, h.Message = lacksAnswer, fmt.Sprintf("has not answered to snapshot %d yet", v.entry.Snapshot)
+		h.Message = fmt.Sprintf("has not answered to snapshot %d yet", v.entry.Snapshot)
 	default:
-		h.rank = lacksAvailable
-		if applied, _ := appliedOf(v.result); applied != metav1.ConditionTrue {
-			h.rank = lacksApplied
-		}
-		e.trouble(&h.HeldUp, v.result)
+		e.trouble(&h, v.result)
 	}
 	return h
 }
@@ -156,11 +155,11 @@ func nameText(ref api.ObjectRef) string {
 	return ref.Kind + " " + ref.Namespace + "/" + ref.Name
 }
 
-// waitsFor is the sentence about a rollout that is not complete.
-func (e *evaluation) waitsFor(held []api.HeldUp, until time.Time) string {
+// waitsFor is the sentence about a rollout that is not complete: the first of so many holders are told of.
+func (e *evaluation) waitsFor(first []api.HeldUp, held int, until time.Time) string {
 	switch {
-	case len(held) > 0:
-		return "held up by " + heldText(held)
+	case held > 0:
+		return "held up by " + heldText(first, held)
 	case !until.IsZero():
 		return fmt.Sprintf("waits out unavailablePeriodSeconds until %s", until.UTC().Format(time.RFC3339))
 	}
@@ -173,16 +172,16 @@ func (e *evaluation) waitsFor(held []api.HeldUp, until time.Time) string {
 }
 
 // heldText names the first member with what it lacks, and the others.
-func heldText(held []api.HeldUp) string {
-	text := held[0].ClusterName + ": " + held[0].Message
-	if len(held) == 1 {
+func heldText(first []api.HeldUp, held int) string {
+	text := first[0].ClusterName + ": " + first[0].Message
+	if held == 1 {
 		return text
 	}
 	var others []string
-	for i := range held[1:] {
-		others = append(others, held[i+1].ClusterName)
+	for i := range first[1:min(len(first), 1+shownNames)] {
+		others = append(others, first[i+1].ClusterName)
 	}
-	return text + "; and by " + phrase.List(others, shownNames)
+	return text + "; and by " + phrase.First(others, held-1)
 }
 
 // oneLine keeps what others wrote from looking like more than one line.

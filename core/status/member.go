@@ -1,8 +1,6 @@
 package status
 
 import (
-	"slices"
-
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"flotilla/core/api"
@@ -10,97 +8,88 @@ import (
 
 // state is where a member stands in one word, and what keeps it from being available.
 func (e *evaluation) state(v *view) (state, message string) {
-	last := &v.chain[len(v.chain)-1]
+	state = e.word(v)
+	switch state {
+	case api.EntryKept:
+		return state, oneLine(v.binding.Reason)
+	case api.EntryPending, api.EntryWaiting:
+		chain := e.chain(v)
+		return state, oneLine(chain[len(chain)-1].message)
+	case api.EntryUnknown:
+		return state, "no heartbeat" + lastHeard(v)
+	case api.EntryAvailable:
+		if v.fought() {
+			return state, correctedText(v.last)
+		}
+		return state, ""
+	case api.EntryDiffers:
+		return state, differingText(v.result)
+	case api.EntrySame:
+		return state, ""
+	}
+	return state, e.lacks(v).Message
+}
+
+// word is where a member stands.
+func (e *evaluation) word(v *view) string {
 	switch {
 	case v.binding.Waiting:
-		return api.EntryKept, oneLine(v.binding.Reason)
+		return api.EntryKept
 	case v.entry == nil:
-		return api.EntryPending, oneLine(last.message)
+		return api.EntryPending
 	case v.offline():
-		return api.EntryUnknown, "no heartbeat" + lastHeard(v)
+		return api.EntryUnknown
 	case !v.current:
-		return api.EntryWaiting, oneLine(last.message)
+		return api.EntryWaiting
 	case v.result == nil:
-		return api.EntryApplying, e.lacks(v).Message
+		return api.EntryApplying
 	case e.reportsDiff():
-		return e.reported(v)
+		return reported(v)
 	}
 	switch applied, _ := appliedOf(v.result); {
 	case applied == metav1.ConditionUnknown:
-		return api.EntryApplying, e.lacks(v).Message
+		return api.EntryApplying
 	case v.drifted() && !v.otherFailure():
-		return api.EntryDrifted, e.lacks(v).Message
+		return api.EntryDrifted
 	case applied == metav1.ConditionFalse:
-		return api.EntryFailed, e.lacks(v).Message
-	case v.result.Available == "True" && v.fought():
-		return api.EntryAvailable, correctedText(v.last)
+		return api.EntryFailed
 	case v.result.Available == "True":
-		return api.EntryAvailable, ""
+		return api.EntryAvailable
 	}
-	return api.EntryNotAvailable, e.lacks(v).Message
+	return api.EntryNotAvailable
 }
 
-// reported is the state of a member that writes nothing.
-func (e *evaluation) reported(v *view) (state, message string) {
+// reported is where a member stands that writes nothing.
+func reported(v *view) string {
 	switch {
 	case v.result.DiffReported == "False":
-		return api.EntryFailed, e.lacks(v).Message
+		return api.EntryFailed
 	case v.result.DiffReported != "True":
-		return api.EntryApplying, e.lacks(v).Message
+		return api.EntryApplying
 	case v.differing():
-		return api.EntryDiffers, differingText(v.result)
+		return api.EntryDiffers
 	}
-	return api.EntrySame, ""
-}
-
-// fought says that an object on the member is changed and written over again and again.
-func (v *view) fought() bool {
-	return v.last != nil && slices.ContainsFunc(v.last.Corrected, func(c api.Correction) bool { return c.Fought })
-}
-
-// drifted says that objects were changed on the member and left so.
-func (v *view) drifted() bool {
-	return v.result != nil && slices.ContainsFunc(v.result.Failures, drift)
-}
-
-// corrected says that objects were changed on the member of late and written over, whatever it runs by now.
-func (v *view) corrected() bool { return v.last != nil && v.last.CorrectedTotal > 0 }
-
-func drift(f api.ManifestFailure) bool { return f.Reason == reasonFoundDrifts }
-
-// otherFailure says that an object could not be applied for another reason than that it drifted.
-func (v *view) otherFailure() bool {
-	if v.result == nil {
-		return false
-	}
-	applied, _ := appliedOf(v.result)
-	return applied == metav1.ConditionFalse && (len(v.result.Failures) == 0 || slices.ContainsFunc(v.result.Failures, func(f api.ManifestFailure) bool {
-		return f.Condition != api.ConditionAvailable && !drift(f)
-	}))
+	return api.EntrySame
 }
 
 // withdrawals are the members that were told to give the placement up and have not confirmed that they did.
 func (e *evaluation) withdrawals() []api.Withdrawal {
-	var out []api.Withdrawal
-	if e.in.Release == nil {
-		return nil
-	}
-	for i := range e.in.Release.Entries {
-		en := &e.in.Release.Entries[i]
-		if !en.Withdrawn {
-			continue
-		}
-		m := e.in.Members[en.Member]
-		w := api.Withdrawal{ClusterName: en.Member, Since: en.Since.Rfc3339Copy(), State: m.State}
-		if !m.Since.IsZero() {
-			w.StateSince = metav1.NewTime(m.Since).Rfc3339Copy()
-		}
-		if r := e.in.Results[en.Member]; r != nil && r.UID == en.UID && r.Generation == en.Generation && !r.Withdrawn {
-			w.Message = withdrawalText(r)
-		}
-		out = append(out, w)
+	out := make([]api.Withdrawal, len(e.leavers))
+	for i := range e.leavers {
+		out[i] = e.leavers[i].withdrawal()
 	}
 	return out
+}
+
+func (l *leaver) withdrawal() api.Withdrawal {
+	w := api.Withdrawal{ClusterName: l.entry.Member, Since: l.entry.Since.Rfc3339Copy(), State: l.state.State}
+	if !l.state.Since.IsZero() {
+		w.StateSince = metav1.NewTime(l.state.Since).Rfc3339Copy()
+	}
+	if r := l.result; r != nil && r.UID == l.entry.UID && r.Generation == l.entry.Generation && !r.Withdrawn {
+		w.Message = withdrawalText(r)
+	}
+	return w
 }
 
 func withdrawalText(r *api.PlacementResult) string {

@@ -101,13 +101,7 @@ func (e *evaluation) nothing() string {
 
 // rest aggregates the members' chains: Unknown before False before True.
 func (e *evaluation) rest(going *api.Rollout) []finding {
-	var picked []*view
-	for i := range e.views {
-		if v := &e.views[i]; !v.binding.Waiting {
-			picked = append(picked, v)
-		}
-	}
-	if len(picked) == 0 {
+	if e.tally[isPicked] == 0 {
 		return nil
 	}
 	var out []finding
@@ -116,7 +110,7 @@ func (e *evaluation) rest(going *api.Rollout) []finding {
 		chain = append(slices.Clone(chain[:3]), diffTexts)
 	}
 	for i, t := range chain {
-		f := t.over(picked, i+1)
+		f := e.over(t, i+1)
 		if f.status == metav1.ConditionFalse {
 			f.message += e.because(f.kind, going)
 		}
@@ -138,7 +132,8 @@ func (e *evaluation) because(kind string, going *api.Rollout) string {
 	case going.Complete && (kind == api.ConditionApplied || kind == api.ConditionAvailable):
 		for i := range e.views {
 			v := &e.views[i]
-			if state, message := e.state(v); state == api.EntryFailed || state == api.EntryDrifted || state == api.EntryNotAvailable {
+			if state := e.word(v); state == api.EntryFailed || state == api.EntryDrifted || state == api.EntryNotAvailable {
+				_, message := e.state(v)
 				return "; " + v.member + ": " + message
 			}
 		}
@@ -148,27 +143,32 @@ func (e *evaluation) because(kind string, going *api.Rollout) string {
 
 // over is the condition at a place of the chain over all picked members. Chains of all of them reach
 // it: the aggregate stops where the first of them does.
-func (t texts) over(picked []*view, place int) finding {
-	var unknown, no []string
-	for _, v := range picked {
-		switch v.chain[place].status {
-		case metav1.ConditionUnknown:
-			unknown = append(unknown, v.member)
-		case metav1.ConditionFalse:
-			no = append(no, v.member)
-		}
-	}
+func (e *evaluation) over(t texts, place int) finding {
+	picked, unknown, no := e.tally[isPicked], e.tally[isUnknown+place], e.tally[isFalse+place]
 	f := finding{kind: t.kind}
 	switch {
-	case len(unknown) > 0:
-		f.status, f.reason, f.message = metav1.ConditionUnknown, t.unknown, some(t.unknownText, unknown, len(picked))
-	case len(no) > 0:
-		f.status, f.reason, f.message = metav1.ConditionFalse, t.no, some(t.noText, no, len(picked))
+	case unknown > 0:
+		f.status, f.reason = metav1.ConditionUnknown, t.unknown
+		f.message = some(t.unknownText, e.stoppedAt(place, f.status), unknown, picked)
+	case no > 0:
+		f.status, f.reason = metav1.ConditionFalse, t.no
+		f.message = some(t.noText, e.stoppedAt(place, f.status), no, picked)
 	default:
 		f.status, f.reason = metav1.ConditionTrue, t.yes
-		f.message = fmt.Sprintf(t.text, all(len(picked)))
+		f.message = fmt.Sprintf(t.text, all(picked))
 	}
 	return f
+}
+
+// stoppedAt are the first of the picked members whose chain ends at a place.
+func (e *evaluation) stoppedAt(place int, status metav1.ConditionStatus) []string {
+	var names []string
+	for i := 0; i < len(e.views) && len(names) < shownNames; i++ {
+		if v := &e.views[i]; !v.binding.Waiting && v.place == place && v.status == status {
+			names = append(names, v.member)
+		}
+	}
+	return names
 }
 
 func all(n int) string {
@@ -181,6 +181,7 @@ func all(n int) string {
 // shownNames is how many names a text lists.
 const shownNames = 3
 
-func some(text string, names []string, of int) string {
-	return fmt.Sprintf(text, fmt.Sprintf("%d of %s", len(names), phrase.Count(of, "member"))) + ": " + phrase.List(names, shownNames)
+// some says of so many members, of which the first are named, that they stop there.
+func some(text string, first []string, stop, of int) string {
+	return fmt.Sprintf(text, fmt.Sprintf("%d of %s", stop, phrase.Count(of, "member"))) + ": " + phrase.First(first, stop)
 }

@@ -2,7 +2,6 @@ package status
 
 import (
 	"fmt"
-	"hash/fnv"
 	"slices"
 	"strings"
 	"time"
@@ -10,38 +9,18 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"flotilla/core/api"
-	"flotilla/core/rollout"
 )
 
 // steps counts what is left to do: two steps for a member that is to get the newest snapshot, one for
 // a member that has it and is not available on it; two for one that is to give the placement up, one
 // while that is not confirmed.
 func (e *evaluation) steps() (picked, all int) {
-	bound := 0
-	for i := range e.views {
-		v := &e.views[i]
-		if v.entry != nil {
-			bound++
-		}
-		switch {
-		case v.binding.Waiting:
-		case !v.current:
-			picked += 2
-		case !v.ready:
-			picked++
-		}
-	}
+	picked = e.tally[stepsLeft]
 	if e.in.Release == nil {
 		return picked, picked
 	}
-	withdrawn := 0
-	for i := range e.in.Release.Entries {
-		if e.in.Release.Entries[i].Withdrawn {
-			withdrawn++
-		}
-	}
-	unscheduled := len(e.in.Release.Entries) - withdrawn - bound
-	return picked, picked + withdrawn + 2*unscheduled
+	unscheduled := len(e.in.Release.Entries) - len(e.leavers) - e.tally[isBound]
+	return picked, picked + len(e.leavers) + 2*unscheduled
 }
 
 // mark compares what is left with what was left before: the rollout advanced when it is less than ever,
@@ -80,12 +59,7 @@ func (e *evaluation) rollsOut() bool {
 	if e.schedule == nil || e.latest == nil || e.latest.Error != "" || e.in.Placement.DeletionTimestamp != nil {
 		return false
 	}
-	for i := range e.views {
-		if !e.views[i].binding.Waiting {
-			return true
-		}
-	}
-	return false
+	return e.tally[isPicked] > 0
 }
 
 func (e *evaluation) marked() *api.RolloutMark {
@@ -114,14 +88,19 @@ func (e *evaluation) seconds(t time.Time) metav1.Time {
 	return metav1.NewTime(t).Rfc3339Copy()
 }
 
+// pickedDigest is FNV-1a of the names of the picked members, one a line.
 func (e *evaluation) pickedDigest() string {
-	h := fnv.New64a()
+	h := uint64(14695981039346656037)
+	add := func(b byte) { h = (h ^ uint64(b)) * 1099511628211 }
 	for i := range e.views {
 		if v := &e.views[i]; !v.binding.Waiting {
-			_, _ = h.Write([]byte(v.member + "\n")) // never fails
+			for at := range len(v.member) {
+				add(v.member[at])
+			}
+			add('\n')
 		}
 	}
-	return fmt.Sprintf("%016x", h.Sum64())
+	return fmt.Sprintf("%016x", h)
 }
 
 // stillComplete says that nothing was given to a picked member since the rollout was complete. One that
@@ -157,9 +136,11 @@ func (e *evaluation) rollout(m *api.RolloutMark) *api.Rollout {
 	}
 	held := e.holders()
 	out.HeldUpTotal = len(held)
-	out.HeldUpBy = held[:min(len(held), named)]
+	for i := range held[:min(len(held), named)] {
+		out.HeldUpBy = append(out.HeldUpBy, e.told(&held[i]))
+	}
 	until := e.waitsUntil()
-	out.Message = e.waitsFor(held, until)
+	out.Message = e.waitsFor(out.HeldUpBy, len(held), until)
 	deadline := api.ProgressDeadline(e.in.Placement.Annotations)
 	if deadline == 0 || len(held) == 0 && until.IsZero() && e.allowsNothing() {
 		return out
@@ -205,8 +186,7 @@ func (e *evaluation) wasOverdue() bool {
 // progressing is the condition that tells a rollout from one that stands still.
 func (e *evaluation) progressing(r *api.Rollout) finding {
 	f := finding{kind: api.ConditionRolloutProgressing, status: metav1.ConditionTrue, reason: reasonProgressing}
-	done, of := e.done()
-	f.message = fmt.Sprintf("snapshot %d is available on %d of %d members; %s", r.Snapshot, done, of, r.Message)
+	f.message = fmt.Sprintf("snapshot %d is available on %d of %d members; %s", r.Snapshot, e.tally[isDone], e.tally[isPicked], r.Message)
 	switch {
 	case r.Complete:
 		f.reason, f.since = reasonCompleted, r.Since.Time
@@ -216,28 +196,6 @@ func (e *evaluation) progressing(r *api.Rollout) finding {
 		f.message = fmt.Sprintf("no member has advanced for %s; %s", brief(r.Deadline.Sub(r.Since.Time)), r.Message)
 	}
 	return f
-}
-
-// done counts the picked members that run the newest snapshot and are ready on it.
-func (e *evaluation) done() (done, of int) {
-	for i := range e.views {
-		if v := &e.views[i]; !v.binding.Waiting {
-			of++
-			if v.current && v.ready {
-				done++
-			}
-		}
-	}
-	return done, of
-}
-
-// look reads from the answer of a member whether it is ready, by the rule of rollouts.
-func (e *evaluation) look(v *view) {
-	if v.result == nil || v.offline() {
-		return
-	}
-	period := rollout.UnavailablePeriod(e.in.Placement.Spec.Strategy.RollingUpdate)
-	v.ready, v.readyAt = rollout.Available(v.result, v.entry.Since.Time, period, e.in.Now)
 }
 
 // StandsStill says that the rollout of a placement stands still, as its status was written.

@@ -20,7 +20,7 @@ func Standings(in Input) map[string]string {
 	going := e.rollout(e.mark())
 	holding := map[string]bool{}
 	for _, h := range e.holders() {
-		holding[h.ClusterName] = true
+		holding[h.member] = true
 	}
 	out := make(map[string]string, len(e.views))
 	for _, w := range e.withdrawals() {

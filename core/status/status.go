@@ -50,14 +50,17 @@ func Aggregate(in Input) api.PlacementStatus {
 
 // Follow aggregates, and says when time alone will change the answer; zero when only news can.
 func Follow(in Input) (st api.PlacementStatus, recheck time.Time) {
-	e := newEvaluation(in)
+	return newEvaluation(in).follow()
+}
+
+func (e *evaluation) follow() (st api.PlacementStatus, recheck time.Time) {
 	mark := e.mark()
 	going, withdrawals := e.rollout(mark), e.withdrawals()
 	st = api.PlacementStatus{
 		Header:             api.NewHeader(api.KindPlacementStatus),
-		Placement:          in.Placement.Key(),
-		UID:                string(in.Placement.UID),
-		ObservedGeneration: in.Placement.Generation,
+		Placement:          e.in.Placement.Key(),
+		UID:                string(e.in.Placement.UID),
+		ObservedGeneration: e.in.Placement.Generation,
 		Conditions:         e.conditions(going),
 		Counts:             e.counts(),
 		Rollout:            going,
@@ -73,56 +76,47 @@ func Follow(in Input) (st api.PlacementStatus, recheck time.Time) {
 		st.ObservedSnapshot = strconv.FormatInt(e.latest.Index, 10)
 		st.SelectedResources, st.SelectedTotal = selected(e.latest.Manifests)
 	}
-	st.PlacementStatuses = worst(e.entries())
+	st.PlacementStatuses = e.worst()
 	return st, e.recheck(&st)
 }
 
-// worst keeps the first of the members in trouble: of those that only wait for others no more than there
+// worst renders the first of the members in trouble: of those that only wait for others no more than there
 // is room for.
-func worst(entries []api.PerMemberStatus) []api.PerMemberStatus {
-	trouble, waiting := 0, 0
-	for i := range entries {
-		switch {
-		case !inTrouble(entries[i].Conditions):
-		case waits(&entries[i]):
-			waiting++
-		default:
-			trouble++
-		}
-	}
-	trouble = min(trouble, shown)
+func (e *evaluation) worst() []api.PerMemberStatus {
+	missing, before := e.missing(), e.previousEntries()
+	waiting := e.tally[isWaiting]
+	trouble := min(e.tally[isShown]-waiting+len(missing), shown)
 	waiting = min(waiting, shown-trouble)
 	var out []api.PerMemberStatus
-	for i := range entries {
+	for i := 0; i < len(e.views) && trouble+waiting > 0; i++ {
+		v := &e.views[i]
+		if v.status == metav1.ConditionTrue {
+			continue
+		}
 		left := &trouble
-		if waits(&entries[i]) {
+		if waits(e.word(v)) {
 			left = &waiting
 		}
-		if inTrouble(entries[i].Conditions) && *left > 0 {
+		if *left > 0 {
 			*left--
-			out = append(out, entries[i])
+			out = append(out, e.row(v, before))
 		}
+	}
+	for _, f := range missing[:min(len(missing), trouble)] {
+		out = append(out, e.missingRow(f, before))
 	}
 	return out
 }
 
-func waits(m *api.PerMemberStatus) bool {
-	return m.State == api.EntryWaiting || m.State == api.EntryPending || m.State == api.EntryApplying
+// waits says that a member in that state only waits for others, or for its turn.
+func waits(state string) bool {
+	return state == api.EntryWaiting || state == api.EntryPending || state == api.EntryApplying
 }
 
 // Members renders the entry of every member, sorted by name, then one entry without a name for each
 // member that is missing.
 func Members(in Input) []api.PerMemberStatus {
 	return newEvaluation(in).entries()
-}
-
-func inTrouble(conditions []metav1.Condition) bool {
-	for i := range conditions {
-		if conditions[i].Status != metav1.ConditionTrue {
-			return true
-		}
-	}
-	return false
 }
 
 // selected lists the selected objects, the first 100 of them, and their number when it is cut.
@@ -136,42 +130,4 @@ func selected(manifests []api.Manifest) ([]api.ResourceIdentifier, int) {
 		out[i] = identifier(manifests[i].ObjectRef)
 	}
 	return out, total
-}
-
-func (e *evaluation) counts() api.PlacementCounts {
-	c := api.PlacementCounts{Want: -1}
-	if e.schedule != nil && e.schedule.Want != nil {
-		c.Want = int(*e.schedule.Want)
-	}
-	for i := range e.views {
-		v := &e.views[i]
-		if !v.binding.Waiting {
-			c.Picked++
-		}
-		if v.current {
-			c.Current++
-		}
-		if v.corrected() {
-			c.Corrected++
-		}
-		if v.result == nil {
-			continue
-		}
-		switch applied, _ := appliedOf(v.result); applied {
-		case metav1.ConditionTrue:
-			c.Applied++
-		case metav1.ConditionFalse:
-			c.Failed++
-		}
-		if v.drifted() {
-			c.Drifted++
-		}
-		if v.differing() {
-			c.Differing++
-		}
-		if v.result.Available == "True" && !v.offline() {
-			c.Available++
-		}
-	}
-	return c
 }

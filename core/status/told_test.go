@@ -128,24 +128,3 @@ func TestStandingsOfMembers(t *testing.T) {
 		"oslo":   "is to give it up: withdrawn at 2026-11-20T12:00:00Z and not confirmed",
 	}, Standings(w.in))
 }
-
-func BenchmarkFollow(b *testing.B) {
-	w := newWorld()
-	s := &api.Schedule{UID: "u1", Generation: 1, Fulfilled: true}
-	w.in.Latest = &api.Snapshot{UID: "u1", Index: 2}
-	w.in.Release = &api.Release{}
-	for i := range 10_000 {
-		name := fmt.Sprintf("m%05d", i)
-		s.Bindings = append(s.Bindings, api.Binding{Member: name})
-		w.in.Release.Entries = append(w.in.Release.Entries, api.ReleaseEntry{Member: name, UID: "u1", Snapshot: 2, Generation: 1})
-		w.in.Results[name] = &api.PlacementResult{UID: "u1", Generation: 1, Applied: "True", Available: "True"}
-	}
-	w.in.Schedule = s
-	st, _ := Follow(w.in)
-	w.in.Previous = &st
-	b.ReportAllocs()
-	for b.Loop() {
-		_, recheck := Follow(w.in)
-		require.True(b, recheck.IsZero())
-	}
-}

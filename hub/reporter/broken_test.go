@@ -26,6 +26,9 @@ func TestWhatCannotBeReadIsNotGone(t *testing.T) {
 	for _, key := range []string{subjects.PlacementSpecs.Key("web"), subjects.MemberSpecs.Key("berlin"), subjects.Releases.Key("web")} {
 		h.put(t, key, unreadable)
 	}
+	h.looked(t, 2) // it is tried again
+	h.answer(t, "berlin", subjects.CommandPlacement, "web", func(r *api.PlacementResult) { r.Applied, r.Available = "False", "" })
+	h.looked(t, 2)
 	kept := subjects.ResultKey("berlin", subjects.CommandPlacement, "web")
 	h.put(t, subjects.MemberSpecs.Key("rome"), nil)
 	for _, name := range []string{"a", "b", "c"} { // each goes once two sweeps found it
@@ -55,4 +58,7 @@ func TestABrokenStatusIsWrittenOver(t *testing.T) {
 	st, _, found := h.statuses.Get("web")
 	require.True(t, found)
 	require.Equal(t, api.KindPlacementStatus, st.Kind)
+
+	h.put(t, subjects.Statuses.Key("web"), nil) // as when a broker loses what it acknowledged
+	require.Equal(t, 1, h.last(t, "ResourceAvailable").Counts.Available)
 }

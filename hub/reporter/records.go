@@ -2,9 +2,6 @@ package reporter
 
 import (
 	"slices"
-	"time"
-
-	"github.com/rs/zerolog"
 
 	"flotilla/bus/store"
 	"flotilla/bus/watch"
@@ -23,7 +20,6 @@ type records struct {
 	releases   *store.Table[api.Release]
 	statuses   *store.Records[api.PlacementStatus]
 	results    *watch.Values[api.PlacementResult]
-	log        zerolog.Logger
 
 	bound, released *store.Inverse
 }
@@ -39,75 +35,58 @@ func newRecords(s *store.Store) *records {
 		releases:   store.Reads[api.Release](a, subjects.Releases),
 		statuses:   store.Writes[api.PlacementStatus](a, subjects.Statuses),
 		results:    watch.ValuesOf[api.PlacementResult](s.Results),
-		log:        s.Conn.Log,
 		bound:      store.Bound(a),
 		released:   store.Released(a),
 	}
 }
 
-// gather collects what the status of a placement depends on, and the revision of the status as it
-// stands, 0 when there is none. A placement without spec has no UID.
-func (r *records) gather(name string, now time.Time) (status.Input, uint64, error) {
-	in := status.Input{Results: map[string]*api.PlacementResult{}, Members: map[string]status.Member{}, Now: now}
-	previous, revision, found, err := r.statuses.Find(name)
-	if found {
-		in.Previous = &previous
-	} else if err != nil {
-		r.log.Warn().Err(err).Msg("writing a status over")
-	}
+// gather collects what the status of a placement depends on but for what its members say; found is false for one
+// without spec.
+func (r *records) gather(name string) (in status.Input, found bool, err error) {
 	spec, _, found, err := r.placements.Find(name)
-	if err != nil {
-		return in, 0, err
-	}
-	if !found {
-		return in, revision, nil
+	if err != nil || !found {
+		return in, false, err
 	}
 	p, err := api.SpecOf[api.Placement](&spec)
 	if err != nil {
-		return in, 0, err
+		return in, false, err
 	}
 	in.Placement = *p
 	if in.Latest, err = store.LatestSnapshot(r.snapshots, name, spec.UID); err != nil {
-		return in, 0, err
+		return in, false, err
 	}
 	release, _, found, err := r.releases.Find(name)
 	if err != nil {
-		return in, 0, err
+		return in, false, err
 	}
 	if found {
 		in.Release = &release
-		for i := range release.Entries {
-			if err := r.addMember(&in, release.Entries[i].Member, name); err != nil {
-				return in, 0, err
-			}
-		}
 	}
 	schedule, _, found, err := r.schedules.Find(name)
-	if err != nil || !found {
-		return in, revision, err
+	if err != nil {
+		return in, false, err
 	}
-	in.Schedule = &schedule
-	for i := range schedule.Bindings {
-		if err := r.addMember(&in, schedule.Bindings[i].Member, name); err != nil {
-			return in, 0, err
-		}
+	if found {
+		in.Schedule = &schedule
 	}
-	return in, revision, nil
+	return in, true, nil
 }
 
-func (r *records) addMember(in *status.Input, member, placement string) error {
-	if _, known := in.Members[member]; known {
-		return nil
+// previous is the status of a placement as it stands, nil when there is none or, with an error, when it cannot be
+// read; its revision is 0 when there is none.
+func (r *records) previous(name string) (*api.PlacementStatus, uint64, error) {
+	stored, revision, found, err := r.statuses.Find(name)
+	if !found {
+		return nil, revision, err
 	}
+	return &stored, revision, nil
+}
+
+// said is what a member says of a placement, and how it does.
+func (r *records) said(member, placement string) (*api.PlacementResult, status.Member, error) {
+	result, _ := r.results.Get(subjects.ResultKey(member, subjects.CommandPlacement, placement))
 	view, err := r.view(member)
-	if err != nil {
-		return err
-	}
-	in.Members[member] = view
-	if result, _ := r.results.Get(subjects.ResultKey(member, subjects.CommandPlacement, placement)); result != nil {
-		in.Results[member] = result
-	}
-	return nil
+	return result, view, err
 }
 
 func (r *records) view(member string) (status.Member, error) {

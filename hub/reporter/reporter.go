@@ -21,6 +21,9 @@ import (
 // workers is how many placements are looked at at once.
 const workers = 4
 
+// listen is for how long news of a placement is gathered before it is folded in: many members answer at once.
+const listen = 20 * time.Millisecond
+
 // behind is when a placement is looked at again whose caches were behind.
 const behind = time.Second
 
@@ -33,7 +36,7 @@ const (
 
 // Options of a Reporter. The zero value is for production.
 type Options struct {
-	// Settle is how long changes of a placement are gathered, a tenth of a second when 0.
+	// Settle is how long changes of a placement on which more is under way are gathered, a tenth of a second when 0.
 	Settle time.Duration
 	// Sweep is how often results of members that are none are looked for, an hour when 0.
 	Sweep time.Duration
@@ -51,12 +54,14 @@ type Reporter struct {
 	options Options
 	records *records
 	queue   *loop.Queue
-	suspect map[string]struct{}          // members that the last sweep did not know; used by one worker at a time
-	views   watch.Views[api.MemberState] // as last reported on
-	began   time.Time                    // when Run did
+	suspect map[string]struct{}        // members that the last sweep did not know; used by one worker at a time
+	views   watch.Views[status.Member] // as last reported on
+	changes watch.Changes              // of placements
+	began   time.Time                  // when Run did
 
-	mu     sync.Mutex
-	warned map[string]time.Time // by member: when it was warned of last
+	mu       sync.Mutex
+	warned   map[string]time.Time  // by member: when it was warned of last
+	followed map[string]*placement // by name; each is used by one worker at a time
 }
 
 // New returns a reporter on an open store; it writes nothing before Run.
@@ -72,7 +77,7 @@ func New(store *store.Store, o Options) *Reporter {
 	}
 	r := &Reporter{
 		store: store, options: o, records: newRecords(store),
-		suspect: map[string]struct{}{}, warned: map[string]time.Time{},
+		suspect: map[string]struct{}{}, warned: map[string]time.Time{}, followed: map[string]*placement{},
 	}
 	r.queue = loop.New(loop.Options{Workers: workers, Now: store.Now, Failed: r.failed, Runs: o.Runs})
 	return r
@@ -88,13 +93,13 @@ func (r *Reporter) Run(ctx context.Context) error {
 	}
 	r.began = r.store.Now()
 	r.fillViews()
+	r.records.placements.OnChange(r.turned)
+	r.records.schedules.OnChange(r.turned)
+	r.records.releases.OnChange(r.turned)
+	r.records.snapshots.OnChange(func(name string) { r.turned(subjects.Snapshots.Group(name)) })
+	r.records.statuses.OnChange(r.wrote)
 	r.store.Results.OnChange(r.heard)
 	r.store.ResultBatches.OnRefusal(r.refused)
-	r.records.placements.OnChange(r.wake)
-	r.records.schedules.OnChange(r.wake)
-	r.records.releases.OnChange(r.wake)
-	r.records.statuses.OnChange(r.wake)
-	r.records.snapshots.OnChange(func(name string) { r.wake(subjects.Snapshots.Group(name)) })
 	r.records.seen.OnChange(func(name string) { r.queue.Add(memberKey + name) })
 	r.queue.AddAt(sweepKey, r.store.Now().Add(r.options.Sweep))
 	r.queue.Run(ctx, r.work)
@@ -102,13 +107,20 @@ func (r *Reporter) Run(ctx context.Context) error {
 }
 
 func (r *Reporter) wake(placement string) {
-	r.queue.AddAt(placementKey+placement, r.store.Now().Add(r.options.Settle))
+	r.queue.AddAt(placementKey+placement, r.store.Now().Add(listen))
+}
+
+// turned wakes a placement of which a record changed.
+func (r *Reporter) turned(placement string) {
+	r.changes.Whole(placement)
+	r.wake(placement)
 }
 
 // heard wakes the placement that a result is about, if there is one.
 func (r *Reporter) heard(key string) {
-	_, kind, placement, ok := subjects.ParseResultKey(key)
+	member, kind, placement, ok := subjects.ParseResultKey(key)
 	if ok && kind == subjects.CommandPlacement && r.store.State.Revision(r.records.placements.Key(placement)) != 0 {
+		r.changes.Of(placement, member)
 		r.wake(placement)
 	}
 }
@@ -127,51 +139,34 @@ func (r *Reporter) work(ctx context.Context, key string) (time.Time, error) {
 	if member, isMember := strings.CutPrefix(key, memberKey); isMember {
 		return time.Time{}, r.wakeFor(member)
 	}
-	placement := strings.TrimPrefix(key, placementKey)
-	return r.report(ctx, placement)
+	return r.report(ctx, strings.TrimPrefix(key, placementKey))
 }
 
 // fillViews takes in every member as it is: all placements are looked at anyway, not once more for each.
 func (r *Reporter) fillViews() {
 	for _, member := range r.records.seen.All() {
 		view, err := r.records.view(member.Name)
-		r.views.News(member.Name, view.State, err == nil && view != (status.Member{}))
+		r.views.News(member.Name, shown(view), err == nil && view != (status.Member{}))
 	}
+}
+
+// shown is what statuses show of a member: when it was heard of last while nothing is heard of it.
+func shown(view status.Member) status.Member {
+	if view.State != api.MemberUnknown {
+		view.LastSeen = time.Time{}
+	}
+	return view
 }
 
 // wakeFor wakes the placements on a member, when what a status shows of it has changed.
 func (r *Reporter) wakeFor(member string) error {
 	view, err := r.records.view(member)
-	if news := r.views.News(member, view.State, err == nil && view != (status.Member{})); err != nil || !news {
+	if news := r.views.News(member, shown(view), err == nil && view != (status.Member{})); err != nil || !news {
 		return err
 	}
 	for _, placement := range r.records.on(member) {
+		r.changes.Of(placement, member)
 		r.wake(placement)
 	}
 	return nil
-}
-
-// report gathers what is known of a placement, aggregates it, and writes what changed. It returns when
-// time alone changes the answer.
-func (r *Reporter) report(ctx context.Context, placement string) (again time.Time, err error) {
-	in, revision, err := r.records.gather(placement, r.store.Now())
-	if err != nil {
-		return again, err
-	}
-	in.JudgeFrom = r.began.Add(r.options.Grace)
-	if in.Placement.UID == "" {
-		if revision == 0 {
-			return again, nil
-		}
-		_, err := r.store.Writer.Write(ctx, r.records.statuses.Delete(placement, revision))
-		return again, err
-	}
-	st, again := status.Follow(in)
-	if in.Previous != nil && status.Same(in.Previous, &st) {
-		return again, nil
-	}
-	if _, err := r.store.WriteTold(ctx, status.Events(in.Previous, st, in.Now), r.records.statuses.Share(placement, &st, revision)); err != nil {
-		return time.Time{}, err
-	}
-	return again, nil
 }

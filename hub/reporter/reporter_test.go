@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -31,6 +32,7 @@ type house struct {
 	statuses *store.Table[api.PlacementStatus]
 	agents   map[string]*member.Conn
 	stop     func()
+	runs     atomic.Int64 // how often the placement was looked at
 }
 
 func start(t *testing.T, o reporter.Options, members ...string) *house {
@@ -50,6 +52,11 @@ func (h *house) run(t *testing.T, o reporter.Options) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	var running sync.WaitGroup
 	o.Settle, o.Log = 10*time.Millisecond, h.store.Conn.Log
+	o.Runs = func(key string) {
+		if key == "placement:web" {
+			h.runs.Add(1)
+		}
+	}
 	room := reporter.New(h.store, o)
 	running.Go(func() {
 		if err := room.Run(ctx); err != nil {
@@ -122,6 +129,18 @@ func (h *house) last(t *testing.T, want string) api.PlacementStatus {
 		return nil
 	})
 	return found
+}
+
+// looked waits until the placement was looked at so many times more.
+func (h *house) looked(t *testing.T, times int64) {
+	t.Helper()
+	want := h.runs.Load() + times
+	bustest.Eventually(t, func() error {
+		if now := h.runs.Load(); now < want {
+			return fmt.Errorf("looked at %d times, wanted %d", now, want)
+		}
+		return nil
+	})
 }
 
 // keys waits until bucket result holds exactly these keys.
@@ -213,6 +232,27 @@ func TestNothingChangedNothingWritten(t *testing.T) {
 	})
 	_, after, _ := h.statuses.Get("web")
 	require.Equal(t, before, after)
+}
+
+// While much is on its way a status is written once a second, as soon as all has arrived at once.
+func TestWhatIsOnItsWayIsWrittenNowAndThen(t *testing.T) {
+	h := start(t, reporter.Options{}, "berlin", "oslo")
+	h.place(t, "berlin", "oslo")
+	h.last(t, "WorkNotSynchronizedYet")
+	var writes atomic.Int64
+	h.statuses.OnChange(func(string) { writes.Add(1) })
+	writes.Store(0)
+	began := elsewhen.Now()
+	const answers = 30
+	for i := range answers {
+		h.answer(t, "oslo", subjects.CommandPlacement, "web", func(r *api.PlacementResult) {
+			r.Applied, r.AppliedReason, r.Available, r.Total = "False", "ApplyInProgress", "", i
+		})
+		h.looked(t, 1)
+	}
+	seconds := int64(elsewhen.Now().Sub(began) / time.Second)
+	h.stop() // what is under way is over
+	require.LessOrEqual(t, writes.Load(), 2+seconds, "%d answers in %d seconds", answers, seconds)
 }
 
 func TestStatusGoesWithItsPlacement(t *testing.T) {

@@ -1,0 +1,140 @@
+package reporter
+
+import (
+	"context"
+	"time"
+
+	"flotilla/core/api"
+	"flotilla/core/status"
+)
+
+// placement is what is kept of a placement between two looks at it; who reports next derives it anew.
+type placement struct {
+	fold    *status.Fold
+	pace    status.Pace
+	writing bool // guarded by the reporter's lock: what changes of its status is our own
+}
+
+// follow returns what is kept of a placement, made when there is nothing.
+func (r *Reporter) follow(name string) *placement {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.followed[name] == nil {
+		r.followed[name] = &placement{}
+	}
+	return r.followed[name]
+}
+
+func (r *Reporter) forget(name string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.followed, name)
+}
+
+// wrote wakes a placement whose status changed by another hand, or was lost.
+func (r *Reporter) wrote(name string) {
+	r.mu.Lock()
+	p := r.followed[name]
+	own := p != nil && p.writing
+	r.mu.Unlock()
+	if !own {
+		r.wake(name)
+	}
+}
+
+// report folds in what is new of a placement and, when it is time, writes what that comes to. It returns when to look
+// again: for what was left unwritten, or when time alone changes the answer.
+func (r *Reporter) report(ctx context.Context, name string) (time.Time, error) {
+	p, now := r.follow(name), r.store.Now()
+	there, err := r.hear(p, name, now)
+	if err != nil {
+		r.changes.Whole(name)
+		return time.Time{}, err
+	}
+	if !there {
+		r.forget(name)
+		return time.Time{}, r.remove(ctx, name)
+	}
+	settled := p.fold.Settled(now)
+	if due := p.pace.Due(settled, r.options.Settle, now); due.After(now) {
+		return due, nil
+	}
+	again, written, err := r.write(ctx, p, name, now)
+	if err != nil {
+		return time.Time{}, err
+	}
+	p.pace.Done(settled, written, now)
+	return again, nil
+}
+
+// hear folds in what changed of a placement since it was looked at last, and says whether it has a spec.
+func (r *Reporter) hear(p *placement, name string, now time.Time) (there bool, err error) {
+	whole, members := r.changes.Take(name)
+	if whole || len(members) > 0 {
+		p.pace.Hear(now)
+	}
+	if whole || p.fold == nil {
+		return r.fold(p, name)
+	}
+	for member := range members {
+		result, view, err := r.records.said(member, name)
+		if err != nil {
+			return true, err
+		}
+		p.fold.Hear(member, result, view)
+	}
+	return true, nil
+}
+
+// fold derives anew what is known of a placement.
+func (r *Reporter) fold(p *placement, name string) (there bool, err error) {
+	in, there, err := r.records.gather(name)
+	if err != nil || !there {
+		return there, err
+	}
+	var broken error
+	fold := status.NewFold(in, func(member string) (*api.PlacementResult, status.Member) {
+		result, view, err := r.records.said(member, name)
+		if err != nil {
+			broken = err
+		}
+		return result, view
+	})
+	if broken != nil {
+		return true, broken
+	}
+	p.fold = fold
+	return true, nil
+}
+
+// write makes the status of a placement and writes it, unless it is what is stored.
+func (r *Reporter) write(ctx context.Context, p *placement, name string, now time.Time) (again time.Time, written bool, err error) {
+	previous, revision, err := r.records.previous(name)
+	if err != nil {
+		r.options.Log.Warn().Err(err).Msg("writing a status over")
+	}
+	st, again := p.fold.Follow(previous, r.began.Add(r.options.Grace), now)
+	if previous != nil && status.Same(previous, &st) {
+		return again, false, nil
+	}
+	r.setWriting(p, true)
+	defer r.setWriting(p, false)
+	_, err = r.store.WriteTold(ctx, status.Events(previous, st, now), r.records.statuses.Share(name, &st, revision))
+	return again, err == nil, err
+}
+
+func (r *Reporter) setWriting(p *placement, writing bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	p.writing = writing
+}
+
+// remove deletes the status of a placement that has no spec.
+func (r *Reporter) remove(ctx context.Context, name string) error {
+	_, revision, _, _ := r.records.statuses.Find(name) // whether it can be read or not
+	if revision == 0 {
+		return nil
+	}
+	_, err := r.store.Writer.Write(ctx, r.records.statuses.Delete(name, revision))
+	return err
+}
