@@ -62,11 +62,12 @@ const (
 	LeafLinked  = "$SYS.ACCOUNT.*.LEAFNODE.CONNECT"
 )
 
-// ClaimsPermissions are what ClaimsUser may do in account SYS: read and push accounts, and hear which servers come.
+// ClaimsPermissions are what ClaimsUser may do in account SYS: read and push accounts, hear which servers come and
+// what they are told.
 func ClaimsPermissions() Permissions {
 	return Permissions{
 		Publish:   []string{LookUpAccount("*"), PushAccount},
-		Subscribe: []string{Inbox(ClaimsUser) + ".>", ServerHeard, LeafLinked},
+		Subscribe: []string{Inbox(ClaimsUser) + ".>", ServerHeard, LeafLinked, PushAccount},
 	}
 }
 

@@ -16,8 +16,8 @@ import (
 const (
 	// keepEvery is how often servers are looked after anyhow.
 	keepEvery = time.Minute
-	// keepAgain is how long after a server was heard of first it is looked after once more: what it asks the others
-	// for, and what it is asked, may cross.
+	// keepAgain is how long after a server was heard of first, or was told something, it is looked after once more: what
+	// it asks the others for, and what it is asked, may cross.
 	keepAgain = time.Second
 	// keepFirst and keepMost bound the wait before another connection.
 	keepFirst = 50 * time.Millisecond
@@ -25,8 +25,8 @@ const (
 )
 
 // Keep has all servers go by the accounts of this build and refuse the keys that records say are refused, until ctx
-// ends: when a server is heard of that was not there, or one whose leaf node links up, when the connection is back,
-// and every minute. Without what it takes to change accounts it does nothing.
+// ends: when a server is heard of that was not there, or one whose leaf node links up, when somebody changed an account,
+// when the connection is back, and every minute. Without what it takes to change accounts it does nothing.
 func (a *Accounts) Keep(ctx context.Context, refused func(account string) []string) error {
 	if a.powerless() != "" {
 		return nil
@@ -52,7 +52,9 @@ func (a *Accounts) keep(ctx context.Context, refused func(account string) []stri
 	}
 	defer conn.Close()
 	defer context.AfterFunc(ctx, conn.Close)() // servers that do not answer are not waited for
-	for subject, handle := range map[string]nats.MsgHandler{subjects.ServerHeard: k.heard, subjects.LeafLinked: k.linked} {
+	for subject, handle := range map[string]nats.MsgHandler{
+		subjects.ServerHeard: k.heard, subjects.LeafLinked: k.linked, subjects.PushAccount: k.pushed,
+	} {
 		if _, err := conn.NC.Subscribe(subject, handle); err != nil {
 			return err
 		}
@@ -80,8 +82,13 @@ func (k *keeper) heard(m *nats.Msg) {
 	k.mu.Unlock()
 	if !known {
 		k.nudge(false)
-		time.AfterFunc(keepAgain, func() { k.nudge(false) })
+		time.AfterFunc(keepAgain, func() { k.nudge(true) })
 	}
+}
+
+// pushed takes note of claims that servers were told, by whomever: they may lack what was refused before.
+func (k *keeper) pushed(*nats.Msg) {
+	time.AfterFunc(keepAgain, func() { k.nudge(false) })
 }
 
 // linked takes note of a leaf node, which is told and does not answer.

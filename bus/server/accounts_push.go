@@ -34,16 +34,7 @@ func (a *Accounts) push(account, key string) error {
 		return err
 	}
 	defer conn.Close()
-	if err := a.settle(conn.NC, account, []string{key}, false); err != nil {
-		return err
-	}
-	// Who was cut off by one server may have come back by another one that was yet to be told. Servers look for connections
-	// of refused keys when they take claims that they do not have, so they get them once more.
-	claims, _, _, err := lookUp(conn.NC, a.keyOf(account))
-	if err != nil {
-		return err
-	}
-	return a.tell(conn.NC, account, claims)
+	return a.settle(conn.NC, account, []string{key}, false)
 }
 
 // tell signs claims anew and has all servers go by them.
@@ -68,15 +59,27 @@ func hand(nc *nats.Conn, token string) error {
 
 // settle has all servers go by the claims of an account that are the newest among them, as the address book has them
 // and with keys that it refuses. Where all that answer do already they are told anyhow if told says so.
+//
+// A server that takes claims cuts the connections of refused keys among those that it has registered, and it registers
+// a connection a moment after it has let it in. So it is told twice, by claims that it does not have yet.
 func (a *Accounts) settle(nc *nats.Conn, account string, refused []string, told bool) error {
+	changed, err := a.round(nc, account, refused, told)
+	if changed && err == nil {
+		_, err = a.round(nc, account, refused, true)
+	}
+	return err
+}
+
+// round is settle, once. It says whether servers did not go by the claims before.
+func (a *Accounts) round(nc *nats.Conn, account string, refused []string, told bool) (changed bool, err error) {
 	claims, token, same, err := lookUp(nc, a.keyOf(account))
 	if err != nil {
-		return err
+		return false, err
 	}
-	changed, err := a.realm.follow(claims)
-	if err != nil {
-		return err
+	if changed, err = a.realm.follow(claims); err != nil {
+		return false, err
 	}
+	changed = changed || !same
 	for _, key := range refused {
 		if _, there := claims.Revocations[key]; !there {
 			claims.Revoke(key)
@@ -84,12 +87,12 @@ func (a *Accounts) settle(nc *nats.Conn, account string, refused []string, told 
 		}
 	}
 	switch {
-	case changed || !same:
-		return a.tell(nc, account, claims)
+	case changed || told && len(claims.Revocations) > 0:
+		err = a.tell(nc, account, claims)
 	case told:
-		return hand(nc, token)
+		err = hand(nc, token)
 	}
-	return nil
+	return changed, err
 }
 
 // waitOut waits until another second than that of claims: of two of one second servers do not know the newer one.

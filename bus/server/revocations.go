@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"os"
 	"slices"
 	"sync"
 	"time"
 
 	"github.com/nats-io/jwt/v2"
+	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nkeys"
 )
 
@@ -89,7 +91,10 @@ func (s *Server) Revoke(account, key string) error {
 	if added, err := s.realm.revoked.add(account, key, time.Now()); err != nil || !added {
 		return err
 	}
-	return s.announce(accounts[at])
+	if err := s.announce(accounts[at]); err != nil {
+		return err
+	}
+	return s.expel(key)
 }
 
 // Revoked says that an account refuses a user's public key.
@@ -116,5 +121,24 @@ func (s *Server) announce(claims *jwt.AccountClaims) error {
 		return fmt.Errorf("account %s: %w", claims.Name, err)
 	}
 	s.nats.UpdateAccountClaims(account, next)
+	return nil
+}
+
+// expel ends connections that showed a key before the server refused it. Of these the server itself cuts who is
+// registered, and it registers somebody a moment after it has let them in.
+func (s *Server) expel(key string) error {
+	open, err := s.nats.Connz(&server.ConnzOptions{Username: true, Limit: math.MaxInt})
+	if err != nil {
+		return fmt.Errorf("looking for connections of %s: %w", key, err)
+	}
+	for _, c := range open.Conns {
+		user := c.AuthorizedUser
+		if shown, err := jwt.DecodeUserClaims(c.JWT); user == "" && err == nil {
+			user = shown.Subject
+		}
+		if user == key {
+			_ = s.nats.DisconnectClientByID(c.Cid) // fails when it is gone
+		}
+	}
 	return nil
 }

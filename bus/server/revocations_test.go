@@ -1,8 +1,12 @@
 package server_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"slices"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -67,6 +71,61 @@ func TestARevokedKeyIsCutAtOnceAndStaysRevoked(t *testing.T) {
 	again, err := nats.Connect(server.URL(), nats.UserCredentialBytes(oslo))
 	require.NoError(t, err)
 	again.Close()
+}
+
+// Somebody whose agents connect all the time is left no connection: not even one that the server lets in while it is
+// told.
+func TestWhoConnectsWhileTheirKeyIsRevokedIsCut(t *testing.T) {
+	server := bustest.Start(t)
+	for round := range 40 {
+		creds, key := credsOfRole(t, server, subjects.RoleAgent, "berlin")
+		c := &crowd{creds: creds, url: server.URL(), many: make(chan struct{})}
+		var connecting sync.WaitGroup
+		for range 30 {
+			connecting.Go(func() { c.connect(bustest.Context(t)) })
+		}
+		bustest.Within(t, c.many, "many connections")
+		c.stay.Store(true)
+		require.NoError(t, server.Revoke(subjects.AccountAgents, key))
+		connecting.Wait()
+		for _, closed := range c.stayed {
+			bustest.Within(t, closed, fmt.Sprintf("round %d: the end of a connection", round))
+		}
+	}
+}
+
+// crowd are connections by the same credentials.
+type crowd struct {
+	creds []byte
+	url   string
+	stay  atomic.Bool // otherwise each is closed at once
+	made  atomic.Int32
+	many  chan struct{} // closed once there were
+
+	mu     sync.Mutex
+	stayed []<-chan struct{}
+}
+
+// connect connects again and again, until it is refused.
+func (c *crowd) connect(ctx context.Context) {
+	for ctx.Err() == nil {
+		closed := make(chan struct{})
+		nc, err := nats.Connect(c.url, nats.UserCredentialBytes(c.creds), nats.NoReconnect(), nats.ClosedHandler(func(*nats.Conn) { close(closed) }))
+		switch {
+		case errors.Is(err, nats.ErrAuthorization):
+			return
+		case err != nil: // cut while it was made
+		case c.stay.Load():
+			c.mu.Lock()
+			c.stayed = append(c.stayed, closed)
+			c.mu.Unlock()
+		default:
+			nc.Close()
+		}
+		if c.made.Add(1) == 60 {
+			close(c.many)
+		}
+	}
 }
 
 func TestOnlyUsersOfAnAccountCanBeRevoked(t *testing.T) {
