@@ -65,6 +65,17 @@ func TestCalendar(t *testing.T) {
 	require.Len(t, ParseBudgets(nil, time.LoadLocation).Calendar(at(20, 9, 0), at(27, 9, 0), 5), 1)
 }
 
+// A budget that counts for no time at all changes nothing; one that never begins neither.
+func TestBudgetsThatChangeNothing(t *testing.T) {
+	for _, b := range []api.DisruptionBudget{{Nodes: new("5")}, timed("0", "@daily", "0s"), timed("0", "0 0 31 2 *", "1h")} {
+		require.Zero(t, ParseBudgets([]api.DisruptionBudget{b}, time.LoadLocation).NextChange(at(20, 12, 0)))
+	}
+	daily := ParseBudgets([]api.DisruptionBudget{timed("0", "@daily", "1h")}, time.LoadLocation)
+	require.Equal(t, at(21, 0, 0), daily.NextChange(at(20, 12, 0)))
+	require.Equal(t, at(21, 1, 0), daily.NextChange(at(21, 0, 0)))
+	require.Equal(t, at(22, 0, 0), daily.NextChange(at(21, 1, 0)))
+}
+
 // A budget's own zone (N13), and a zone that does not exist.
 func TestTimeZone(t *testing.T) {
 	berlin := timed("0", "0 9 * * *", "8h")

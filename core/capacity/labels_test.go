@@ -24,6 +24,7 @@ func TestDefaultLabels(t *testing.T) {
 		"anything":                     {[]api.NodeRequirement{want("team", "Exists")}, map[string]string{"team": "true"}},
 		"nothing is fine":              {[]api.NodeRequirement{want("team", "NotIn", "a"), want("old", "DoesNotExist")}, nil},
 		"above":                        {[]api.NodeRequirement{want("gen", "Gt", "3"), want("gen", "NotIn", "4")}, map[string]string{"gen": "5"}},
+		"above nine":                   {[]api.NodeRequirement{want("gen", "Gt", "9")}, map[string]string{"gen": "10"}},
 		"below":                        {[]api.NodeRequirement{want("gen", "Lt", "3")}, map[string]string{"gen": "2"}},
 		"no number is between":         {[]api.NodeRequirement{want("gen", "Gt", "3"), want("gen", "Lt", "4")}, nil},
 		"what the machine is":          {[]api.NodeRequirement{want("topology.kubernetes.io/zone", "In", "z"), want("beta.kubernetes.io/arch", "In", "arm64")}, nil},
@@ -31,4 +32,20 @@ func TestDefaultLabels(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) { require.Equal(t, row.want, DefaultLabels(row.requirements)) })
 	}
+}
+
+// What every new node is labelled with by whoever makes it, no pool has to.
+func TestLabelsThatEveryNodeHas(t *testing.T) {
+	for _, key := range []string{
+		"karpenter.sh/nodepool", "karpenter.sh/capacity-type", "topology.kubernetes.io/zone", "topology.kubernetes.io/region",
+		"node.kubernetes.io/instance-type", "kubernetes.io/arch", "kubernetes.io/os", "node.kubernetes.io/windows-build", "kubernetes.io/hostname",
+	} {
+		asked := []api.NodeRequirement{{Key: key, Operator: "In", Values: []string{"x"}}}
+		require.Empty(t, DefaultLabels(asked), key)
+		_, met := Needs{}.Allows(NeedsOfLabels(map[string]string{key: "x"}), nil)
+		require.True(t, met, "a node that is to be may have any %s", key)
+	}
+	lacking, met := Needs{}.Allows(NeedsOfLabels(map[string]string{"team": "x"}), nil)
+	require.False(t, met)
+	require.Equal(t, "team", lacking)
 }

@@ -15,6 +15,12 @@ func TestSetBounds(t *testing.T) {
 	}
 	both := below.and(&above)
 	require.True(t, both.None())
+	least := SetOf("Lt", []string{"5"})
+	touching := least.and(&above)
+	require.True(t, touching.None(), "no number is above 5 and below 5")
+	least = SetOf("Lt", []string{"7"})
+	one := least.and(&above)
+	require.False(t, one.None(), "6 is above 5 and below 7")
 	require.False(t, below.meets(&above))
 	beside := SetOf("Gt", []string{"2"})
 	between := below.and(&beside)

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -93,5 +94,42 @@ func TestProvisionable(t *testing.T) {
 		"metadata: {ownerReferences: [{apiVersion: apps/v1, kind: DaemonSet, name: d, uid: u, controller: true}]}\n" + pending: false,
 	} {
 		require.Equal(t, want, Provisionable(read[corev1.Pod](t, text)), text)
+	}
+}
+
+// A volume restricts where its pod can run only if it says so.
+func TestVolumesThatCanBeAnywhere(t *testing.T) {
+	pod := read[corev1.Pod](t, `
+metadata: {name: app, namespace: web}
+spec: {volumes: [{name: a, persistentVolumeClaim: {claimName: a}}, {name: b, persistentVolumeClaim: {claimName: b}}]}`)
+	volumes := &Volumes{
+		Claims: map[string]*corev1.PersistentVolumeClaim{
+			"web/a": read[corev1.PersistentVolumeClaim](t, `spec: {volumeName: a}`), "web/b": read[corev1.PersistentVolumeClaim](t, `spec: {volumeName: b}`),
+		},
+		Volumes: map[string]*corev1.PersistentVolume{
+			"a": read[corev1.PersistentVolume](t, `spec: {csi: {driver: disk, volumeHandle: h1}}`), "b": read[corev1.PersistentVolume](t, `spec: {nodeAffinity: {}}`),
+		},
+	}
+	require.Equal(t, []api.PodVolume{{Name: "web/a", ID: "h1", Driver: "disk"}, {Name: "web/b", ID: "web/b"}}, ObservePod(pod, volumes).Volumes)
+}
+
+// The last a pod did is that it was made, bound, or began to end.
+func TestWhenAPodWasLastMoved(t *testing.T) {
+	const made = "metadata: {creationTimestamp: \"2026-11-20T11:00:00Z\"%s}\nstatus: {conditions: [{type: PodScheduled, status: %q, lastTransitionTime: \"2026-11-20T%s:00Z\"}]}"
+	const ends = `, deletionTimestamp: "2026-11-20T12:00:00Z"`
+	for want, text := range map[string]string{
+		"11:00": fmt.Sprintf(made, "", "False", "11:10"),
+		"11:10": fmt.Sprintf(made, "", "True", "11:10"),
+		"11:59": fmt.Sprintf(made, ends+", deletionGracePeriodSeconds: 60", "True", "11:10"),
+		"11:20": fmt.Sprintf(made, ends+", deletionGracePeriodSeconds: 3600", "True", "11:20"),
+		"11:30": fmt.Sprintf(made, ends, "True", "11:30"),
+	} {
+		require.Equal(t, want, podEvent(read[corev1.Pod](t, text)).UTC().Format("15:04"), text)
+	}
+}
+
+func TestCriticalPods(t *testing.T) {
+	for class, want := range map[string]bool{"system-cluster-critical": true, "system-node-critical": true, "high": false, "": false} {
+		require.Equal(t, want, ObservePod(read[corev1.Pod](t, "spec: {priorityClassName: '"+class+"'}"), nil).Critical, class)
 	}
 }

@@ -48,6 +48,20 @@ func TestForeseeMemberEndsAtALaunch(t *testing.T) {
 	}))
 }
 
+// What a plan deletes is taken to be gone for the nodes that are named: they are explained as they stand then.
+func TestForeseeMemberExplainsWhatComesAfterThePlan(t *testing.T) {
+	f := simulatetest.Member{
+		Nodes: []*api.NodeState{
+			simulatetest.Node("n1", "d8", "z-a", "a"), simulatetest.Node("n2", "d2", "z-a", "a", simulatetest.Pod("p", 100)), simulatetest.Node("n3", "d2", "z-a", "a", simulatetest.Pod("q", 100)),
+		},
+		Pools: []*api.NodePool{simulatetest.Pool("a")},
+	}
+	got := ForeseeMember(f.State(), "berlin", []string{"n2"}, 1)
+	require.Equal(t, []string{"n1"}, got.Commands[0].Nodes)
+	require.Len(t, got.Commands, 1)
+	require.Contains(t, got.Explanations[0].String(), "node n2 goes now: Underutilized (multi)")
+}
+
 // An answer about a node has what its member's record says of it, and nothing of other nodes.
 func TestAnswer(t *testing.T) {
 	f := simulatetest.Member{Nodes: []*api.NodeState{simulatetest.Node("n1", "d2", "z-a", "a", simulatetest.Pod("p", 100)), simulatetest.Node("n2", "d2", "z-a", "a")}, Pools: []*api.NodePool{simulatetest.Pool("a")}}

@@ -11,6 +11,7 @@ import (
 	"flotilla/core/api"
 	"flotilla/core/disruption"
 	"flotilla/core/disruption/disruptiontest"
+	"flotilla/core/simulate"
 	"flotilla/core/simulate/simulatetest"
 )
 
@@ -84,4 +85,27 @@ func TestAClaimSaysThatItsNodeDrifted(t *testing.T) {
 	second.ProviderDrift, second.DriftedSince = "", metav1.Time{}
 	s.Cluster.Set(second)
 	require.NotContains(t, disruption.DriftTimes(s, times), "n2", "the condition is False again")
+}
+
+// Who can be helped by a complete catalog is told so: not of a node that was made as something that the catalog lists.
+func TestAdviceOnWhatACatalogDoesNotList(t *testing.T) {
+	partial := simulatetest.Catalog()
+	partial.Name, partial.Spec.Complete = "east", false
+	n := simulatetest.Node("n1", "d8", "z-a", "a", simulatetest.Pod("p", 100))
+	n.Labels[corev1.LabelInstanceTypeStable] = "x9"
+	const text = "list x9 in zone z-a as on-demand in InstanceCatalog east"
+	for name, row := range map[string]struct {
+		origin *api.NodeOrigin
+		want   string
+	}{
+		"as it is": {nil, text + "; or set its spec.complete to true, if all that can be bought is listed: then the node drifts"},
+		"made as another": {&api.NodeOrigin{Labels: map[string]string{
+			corev1.LabelInstanceTypeStable: "d8", corev1.LabelTopologyZone: "z-a", api.LabelCapacityType: api.CapacityOnDemand,
+		}}, text},
+	} {
+		n.Origin = row.origin
+		s := (&simulatetest.Member{Nodes: []*api.NodeState{n}, Pools: []*api.NodePool{simulatetest.Pool("a")}, Catalog: partial}).State()
+		x := simulate.NewIndex(s)
+		require.Equal(t, row.want, advice(disruption.CodeNotInCatalog, x.Nodes[0]), name)
+	}
 }

@@ -83,3 +83,36 @@ func TestTimesOfWhatIsTold(t *testing.T) {
 	require.Equal(t, noon.Add(61*time.Second), w.stamp(noon).Time)
 	require.Equal(t, noon.Add(2*time.Minute), w.stamp(noon.Add(2*time.Minute)).Time)
 }
+
+// That the hub gets less of a node than there is is news when it begins, also once it got all in between.
+func TestWhatIsWithheldIsNewsOnce(t *testing.T) {
+	w := toldSync()
+	for i, row := range []struct {
+		withheld string
+		news     bool
+	}{{"", false}, {"too large", true}, {"too large", false}, {"larger", false}, {"", false}, {"too large", true}} {
+		w.nodes["n1"].version++
+		e, due := w.Event("n1")
+		require.True(t, due)
+		require.Equal(t, row.news, w.Took(&e, row.withheld, noon), "%d: %q", i, row.withheld)
+	}
+}
+
+// The inventory goes before nodes that lost pods, and waits for one that gained some and is due soon; not for one that
+// the hub refuses, nor for one that loses some itself.
+func TestWhatTheInventoryWaitsFor(t *testing.T) {
+	gained := []api.PodState{{Namespace: "shop", Name: "p", UID: "1"}}
+	for name, row := range map[string]struct {
+		change func(n *node)
+		want   int // seconds after noon
+	}{
+		"nothing is to be told":  {func(*node) {}, 5},
+		"one gained a pod":       {func(n *node) { n.version++; n.state.Pods = gained; n.told = noon.Add(3 * time.Second) }, 8},
+		"the hub refuses it":     {func(n *node) { n.version++; n.state.Pods = gained; n.told = noon.Add(3 * time.Second); n.failures = 1 }, 5},
+		"it may be told already": {func(n *node) { n.version++; n.state.Pods = gained; n.told = noon.Add(-time.Minute) }, 5},
+	} {
+		w := toldSync()
+		row.change(w.nodes["n2"])
+		require.Equal(t, noon.Add(time.Duration(row.want)*time.Second), w.coverAt(noon), name)
+	}
+}

@@ -1,6 +1,7 @@
 package plan_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -56,4 +57,24 @@ spec: {upgrade: {type: Full, kubernetesVersion: 1.30.5}}
 	require.ErrorContains(t, faults.Err(), "its spec can be edited before its first start only")
 	_, faults = plan.Collect(yamlDocuments(t, edited+"---\n"+edited))
 	require.ErrorContains(t, faults.Err(), "a second document of this name")
+}
+
+// A member whose files tell no more than its versions has joined, as far as they tell; one that they say has not joined, or
+// of which they tell nothing, has not.
+func TestMembersThatFilesTellLittleOfHaveJoined(t *testing.T) {
+	const head = "apiVersion: cluster.kubernetes-fleet.io/v1\nkind: MemberCluster\nmetadata: {name: m1}\n"
+	for text, joined := range map[string]bool{
+		exportedMember: true,
+		strings.Replace(exportedMember, `{type: Joined, status: "True"`, `{type: Joined, status: "False"`, 1): false,
+		head + "status: {inventory: {controlPlaneVersion: 1.29.2}}\n":                                         true,
+		head + "spec: {}\n": false,
+	} {
+		c, faults := plan.Collect(yamlDocuments(t, text))
+		require.NoError(t, faults.Err())
+		view, err := c.Upgrades.View(time.LoadLocation, time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC), 0)
+		require.NoError(t, err)
+		m, found := view.Fleet.Member("m1")
+		require.True(t, found)
+		require.Equal(t, joined, m.Eligible, text)
+	}
 }

@@ -125,7 +125,9 @@ func TestDeletingRemovesEverything(t *testing.T) {
 // An evicted member is not picked again under the policy, unless nothing else fits and that is allowed
 // (D8).
 func TestEviction(t *testing.T) {
-	members := []api.Member{member("a"), member("b")}
+	tainted := member("c")
+	tainted.Taints = []api.Taint{{Key: "gpu", Effect: "NoSchedule"}}
+	members := []api.Member{member("a"), member("b"), tainted}
 	for _, p := range []*api.Policy{pickN(1), nil} {
 		input := input(p, members...)
 		input.Existing, input.Evicted = []schedule.Existing{bound("b")}, []string{"b"}
@@ -133,7 +135,7 @@ func TestEviction(t *testing.T) {
 		require.Equal(t, []string{"a"}, names(plan.Bindings))
 		require.Equal(t, []schedule.Removal{{Member: "b", Reason: "was evicted"}}, plan.Removed)
 		require.Equal(t, map[string]string{"b": "placed: ClusterUnschedulable, cluster was evicted from this placement under this policy, " +
-			`wanted another policy, or annotation flotilla.io/allow-evicted: "true"`}, reasons(&plan))
+			`wanted another policy, or annotation flotilla.io/allow-evicted: "true"`, "c": "taint: ClusterUnschedulable, taint gpu:NoSchedule cannot be tolerated"}, reasons(&plan))
 		require.Equal(t, []string{"b"}, plan.Schedule(input).Evicted)
 
 		input.AllowEvicted = true

@@ -144,6 +144,12 @@ func TestOperationsOfOthersEndAsTheirKindDoes(t *testing.T) {
 	require.Equal(t, map[string]time.Time{"d": benchNow.Add(90 * time.Minute), "c": benchNow.Add(2*time.Hour + 15*time.Minute)},
 		known.Ends(fleet, upgrade.Assumptions{}))
 
+	// What an agent says of itself counts where no lock is known.
+	require.NoError(t, fleet.Set(upgrade.MemberFacts{Name: "d", UID: "uid-d", Inventory: api.MemberInventory{CurrentOperation: "other/d/1"}}))
+	require.NoError(t, fleet.Set(upgrade.MemberFacts{Name: "f", UID: "uid-f", Inventory: api.MemberInventory{CurrentOperation: "somebody/f/1"}}))
+	known.Locks = nil
+	require.Equal(t, map[string]time.Time{"d": benchNow.Add(90 * time.Minute)}, known.Ends(fleet, upgrade.Assumptions{}))
+
 	until := benchNow.Add(3 * 24 * time.Hour)
 	p := underWay(t, func(v *upgrade.View, a *upgrade.Assumptions) {
 		v.Locks = map[string]string{"d": "run other"}

@@ -208,6 +208,13 @@ func TestNodePoolFaults(t *testing.T) {
 			require.Equal(t, "NodePool/default", faults[0].Object)
 		})
 	}
+	for _, most := range []string{
+		`{disruption: {budgets: [{nodes: "1", reasons: [` + strings.Repeat("Empty,", 50) + `]}]}}`, `{disruption: {budgets: [` + strings.Repeat(`{nodes: "1"},`, 50) + `]}}`,
+		`{weight: 1}`, `{weight: 100}`, `{disruption: {budgets: [{nodes: "2147483647"}, {nodes: "100%"}, {nodes: "0%"}]}}`,
+	} {
+		_, _, faults := poolOf(t, poolHead+"spec: "+most)
+		require.Empty(t, faults, most)
+	}
 	_, _, faults := poolOf(t, "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: a}\nspec: {weight: 0, disruption: {consolidateAfter: x, budgets: [{nodes: x}]}}")
 	require.Len(t, faults, 3)
 }

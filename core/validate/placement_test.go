@@ -236,6 +236,11 @@ func TestNotesOfAPlacement(t *testing.T) {
 	require.Contains(t, d.Notes[0], "maxUnavailable is 0: members that hold this placement never receive changed content")
 	require.Contains(t, d.Notes[1], "nothing is written, differences are reported")
 	require.Contains(t, d.Notes[2], "no copy of the status is made")
+	for share, notes := range map[string]int{"0": 1, "0%": 1, "1": 0, "1%": 0, "100%": 0} {
+		d, faults := decodeYAML(t, crp+selectors+"  strategy: {rollingUpdate: {maxUnavailable: "+share+", maxSurge: 0%}}\n")
+		require.Empty(t, faults)
+		require.Len(t, d.Notes, notes, share)
+	}
 }
 
 func TestRulesOfStrategies(t *testing.T) {

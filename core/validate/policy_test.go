@@ -138,6 +138,7 @@ func TestRulesOfPropertyExpressions(t *testing.T) {
 	check(t, `[{name: a/b, operator: ge, values: ["5"]}]`, at+`[0].operator: found "ge", expected Gt, Ge, Eq, Ne, Lt or Le`)
 	check(t, `[{name: a/b, operator: "", values: ["5"]}]`, at+`[0].operator: found nothing, expected Gt, Ge, Eq, Ne, Lt or Le`)
 	check(t, `[{name: a/b, operator: Ge, values: []}]`, at+`[0].values: found nothing, expected exactly one value`)
+	check(t, `[{name: a/b, operator: Ge, values: []}, {name: a/b, operator: Lt, values: ["-5"]}]`, at+`[0].values: found nothing, expected exactly one value`)
 	check(t, `[{name: a/b, operator: Ge, values: ["1", "2"]}]`, at+`[0].values: found a list of 2, expected exactly one value`)
 	check(t, `[{name: a/b, operator: Ge, values: [many]}]`, at+`[0].values[0]: found "many", expected a quantity, like "5", "1.5", "100m" or "2Gi"`)
 	check(t, `[{name: a/b, operator: Ge, values: 5}]`,
