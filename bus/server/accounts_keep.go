@@ -19,13 +19,15 @@ const (
 	// keepAgain is how long after a server was heard of first, or was told something, it is looked after once more: what
 	// it asks the others for, and what it is asked, may cross.
 	keepAgain = time.Second
+	// keepSilent is after how long without a word a server was away: each says every 10 s that it is there.
+	keepSilent = 15 * time.Second
 	// keepFirst and keepMost bound the wait before another connection.
 	keepFirst = 50 * time.Millisecond
 	keepMost  = 5 * time.Second
 )
 
 // Keep has all servers go by the accounts of this build and refuse the keys that records say are refused, until ctx
-// ends: when a server is heard of that was not there, or one whose leaf node links up, when somebody changed an account,
+// ends: when a server is heard of that was not there or out of reach, or one whose leaf node links up, when somebody changed an account,
 // when the connection is back, and every minute. Without what it takes to change accounts it does nothing.
 func (a *Accounts) Keep(ctx context.Context, refused func(account string) []string) error {
 	if a.powerless() != "" {
@@ -44,7 +46,7 @@ func (a *Accounts) Keep(ctx context.Context, refused func(account string) []stri
 
 // keep is Keep over one connection, until that is closed.
 func (a *Accounts) keep(ctx context.Context, refused func(account string) []string) error {
-	k := &keeper{accounts: a, refused: refused, known: map[string]bool{}, wake: make(chan bool, 1)}
+	k := &keeper{accounts: a, refused: refused, known: map[string]time.Time{}, wake: make(chan bool, 1)}
 	closed := make(chan struct{})
 	conn, err := a.connect(nats.ReconnectHandler(func(*nats.Conn) { k.nudge(false) }), nats.ClosedHandler(func(*nats.Conn) { close(closed) }))
 	if err != nil {
@@ -70,17 +72,18 @@ type keeper struct {
 	wake     chan bool // true: also where all that answer agree
 
 	mu    sync.Mutex
-	known map[string]bool // servers, by the id that each start gives them
+	known map[string]time.Time // when a server was heard of last, by the id that each start gives it
 }
 
-// heard takes note of a server.
+// heard takes note of a server, of one that was out of reach too.
 func (k *keeper) heard(m *nats.Msg) {
 	id := strings.Split(m.Subject, ".")[2]
+	now := time.Now()
 	k.mu.Lock()
-	known := k.known[id]
-	k.known[id] = true
+	away := now.Sub(k.known[id])
+	k.known[id] = now
 	k.mu.Unlock()
-	if !known {
+	if away > keepSilent {
 		k.nudge(false)
 		time.AfterFunc(keepAgain, func() { k.nudge(true) })
 	}
