@@ -55,6 +55,7 @@ func TestMember(t *testing.T) {
 		want     []string
 	}{
 		{"is well", api.MemberRecord{UID: "u", State: api.MemberReady, AgentLevel: api.Level}, identity, nil},
+		{"was made before levels were told", api.MemberRecord{UID: "u", State: api.MemberReady, AgentLevel: 0}, identity, nil},
 		{"is unknown", api.MemberRecord{UID: "u", State: api.MemberUnknown, Message: "silent"}, identity, []string{"Unknown: silent" + describe}},
 		{
 			"is not admitted",
@@ -119,10 +120,11 @@ func TestUnconfirmed(t *testing.T) {
 		{Member: "oslo", Since: before(3 * time.Hour)},
 		{Member: "berlin", Withdrawn: true, Since: before(2 * time.Hour)},
 		{Member: "kyiv", Withdrawn: true, Since: before(patience - 1)},
+		{Member: "lima", Withdrawn: true, Since: before(patience)},
 	}}
 	said := func(members []string) []string { return append(members, "said") }
 	found := Unconfirmed(release, false, said, noon)
-	require.Equal(t, []string{"placement/shop/web Unconfirmed: withdrawn, and not confirmed yet by berlin, rome, said -> flotilla get members"}, told(found))
+	require.Equal(t, []string{"placement/shop/web Unconfirmed: withdrawn, and not confirmed yet by berlin, lima, rome, said -> flotilla get members"}, told(found))
 	require.Equal(t, before(2*time.Hour), found[0].Since)
 	require.True(t, strings.HasPrefix(Unconfirmed(release, true, said, noon)[0].Message, "deleted, withdrawn"))
 	require.Empty(t, Unconfirmed(release, false, said, noon.Add(-3*time.Hour)))

@@ -60,6 +60,9 @@ func TestUndecided(t *testing.T) {
 		"is decided about":  func(m *Disruptions) { m.Record.Stale = "" },
 		"is just so":        func(m *Disruptions) { m.Record.StaleSince = before(undecidedPatience - 1) },
 		"launches machines": func(m *Disruptions) { m.Record.Disruptions = []api.Disruption{{Phase: api.PhaseLaunching}} },
+		"drains nodes": func(m *Disruptions) {
+			m.Record.Disruptions = []api.Disruption{{Phase: api.PhaseDone}, {Phase: api.PhaseDraining}}
+		},
 	} {
 		require.Empty(t, OfDisruptions(berlin(change), noon), what)
 	}
@@ -75,6 +78,27 @@ func TestGivenUp(t *testing.T) {
 	require.Equal(t, []string{
 		"node/berlin/n2 DisruptionFailed: its disruption failed once, and it is left alone until 2024-05-01T12:00:30Z: w -> flotilla events node/berlin/n2",
 	}, told(givenUp(record, noon)))
+}
+
+// Of several the one that failed last says why, wherever it stands.
+func TestTheLatestFailureSaysWhy(t *testing.T) {
+	late := api.NodeBackoff{Node: "late", Failures: 1, Until: before(-30 * time.Second), Why: "no capacity"}
+	early := api.NodeBackoff{Node: "early", Failures: 1, Until: before(-20 * time.Second), Why: "a webhook"}
+	for _, backoffs := range [][]api.NodeBackoff{{late, early}, {early, late}} {
+		found := givenUp(&api.DisruptionRecord{Member: "berlin", Backoffs: backoffs}, noon)
+		require.Len(t, found, 1)
+		require.Contains(t, found[0].Message, "no capacity")
+		require.NotContains(t, found[0].Message, "a webhook")
+	}
+}
+
+// Of a warning that ends with a corrected form all but that is told; one without is told whole.
+func TestWarningsAreToldBriefly(t *testing.T) {
+	for lint, want := range map[string]string{
+		"never; write it so:\n- a": "never", "a; b; write:\n- a": "a; b", "a; b": "a; b", "all\n- a": "all", "": "",
+	} {
+		require.Equal(t, want, briefly(lint), lint)
+	}
 }
 
 func TestPool(t *testing.T) {

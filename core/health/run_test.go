@@ -44,6 +44,27 @@ func TestRun(t *testing.T) {
 	}
 }
 
+// A run that goes on tells of each approval it waits for, where it stands, and what to type.
+func TestGates(t *testing.T) {
+	gate := func(id, kind, name string, state api.UpdateState) []api.GateStatus {
+		return []api.GateStatus{{GateID: id, Type: kind, DisplayName: name, Status: api.UpdateStatus{State: state, StartTime: before(time.Hour)}}}
+	}
+	status := &api.UpdateRunStatus{Run: "spring", Status: api.UpdateStatus{State: api.StateRunning}, Stages: []api.StageStatus{{
+		Name: "canary", BeforeGates: gate("g1", api.GateApproval, "ask Ann", api.StatePending), AfterGates: gate("g2", api.GateApproval, "", api.StateCompleted),
+		Groups: []api.GroupStatus{{
+			Name: "east", BeforeGates: gate("g3", api.GateScheduledStart, "", api.StatePending), AfterGates: gate("g4", api.GateApproval, "", api.StatePending),
+		}},
+	}}}
+	found := Run(status)
+	require.Equal(t, []string{
+		"run/spring WaitsForGate: waits for an approval before stage canary: ask Ann -> flotilla run approve spring --gate g1",
+		"run/spring WaitsForGate: waits for an approval after group east of stage canary -> flotilla run approve spring --gate g4",
+	}, told(found))
+	require.Equal(t, before(time.Hour), found[0].Since)
+	status.Status.State = api.StateStopping
+	require.Empty(t, Run(status), "who stops waits for nobody")
+}
+
 func TestProfile(t *testing.T) {
 	status := &api.AutoUpgradeProfileStatus{LastTriggerStatus: api.TriggerFailed, LastTriggerMessage: "m"}
 	next := " -> flotilla describe profile weekly"
