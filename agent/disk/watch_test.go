@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fsnotify/fsnotify"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 )
@@ -41,6 +42,35 @@ func TestAWatchHearsOfItsFileAlone(t *testing.T) {
 	require.NoError(t, os.WriteFile(other, nil, 0o600))
 	hears(t, others, "the other is watched on")
 	stopOther()
+	stopOther()
+}
+
+// Whoever does not listen holds nobody up: not another of the same file, nor one of another.
+func TestSeveralWatchTheSameFile(t *testing.T) {
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+	t.Chdir(t.TempDir())
+	for _, path := range []string{"faults", "other"} {
+		require.NoError(t, os.WriteFile(path, nil, 0o600))
+	}
+	_, stopDeaf, err := Watch("faults")
+	require.NoError(t, err)
+	changes, stop, err := Watch("faults")
+	require.NoError(t, err)
+	others, stopOther, err := Watch("other")
+	require.NoError(t, err)
+	for range 3 {
+		require.NoError(t, os.Remove("faults"))
+		hears(t, changes, "it goes")
+		require.NoError(t, os.Symlink("other", "faults"))
+		hears(t, changes, "it comes")
+	}
+	require.NoError(t, os.Chmod("other", 0o400))
+	hears(t, others, "the other changes")
+	stopDeaf()
+	require.NoError(t, os.Remove("faults"))
+	hears(t, changes, "it is watched on")
+	stop()
+	stopOther()
 }
 
 func TestAWatchNeedsItsFolder(t *testing.T) {
@@ -54,7 +84,7 @@ func TestWatchesThatLostSomethingTellAll(t *testing.T) {
 	changes, stop, err := Watch(filepath.Join(t.TempDir(), "faults"))
 	require.NoError(t, err)
 	defer stop()
-	watched.tellAll()
+	watched.system.Errors <- fsnotify.ErrEventOverflow
 	hears(t, changes, "all")
 }
 
