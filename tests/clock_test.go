@@ -16,6 +16,8 @@ import (
 	"github.com/rs/zerolog"
 	"github.com/stretchr/testify/require"
 
+	"flotilla/agent/disk"
+	"flotilla/agent/disk/disktest"
 	"flotilla/bus"
 	"flotilla/bus/bustest"
 	"flotilla/configs"
@@ -193,15 +195,36 @@ func place(c *bus.Conn, asset subjects.Asset, subject string) string {
 	return asset.Short + " " + subject
 }
 
+// inJournal notes the times in the journal of an agent: of its results, and of when each of its values was put.
+func inJournal(t *testing.T, path string, found map[string][]time.Time) {
+	t.Helper()
+	journal, key := disktest.Journal(t, filepath.Dir(path))
+	for name, written := range journal.Names("") {
+		found["journal "+name] = append(found["journal "+name], written)
+		if !strings.HasPrefix(name, "result/") {
+			continue
+		}
+		sealed, err := journal.Get(name)
+		require.NoError(t, err)
+		var text json.RawMessage
+		require.NoError(t, disk.OpenValue(name, key, sealed, &text))
+		note(found, "journal "+name, text)
+	}
+}
+
 // onDisk notes the times in the files of agents.
 func onDisk(t *testing.T, dir string, found map[string][]time.Time) {
 	t.Helper()
 	files := 0
 	require.NoError(t, filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() || strings.Contains(path, "content") {
+		if err != nil || entry.IsDir() {
 			return err
 		}
 		files++
+		if entry.Name() == "journal" {
+			inJournal(t, path, found)
+			return nil
+		}
 		text, err := os.ReadFile(path)
 		note(found, "file "+strings.TrimPrefix(path, dir), text)
 		return err

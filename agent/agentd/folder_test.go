@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"flotilla/agent/disk"
+	"flotilla/agent/disk/disktest"
 	"flotilla/bus/bustest"
 	"flotilla/bus/member"
 	"flotilla/bus/store"
@@ -65,9 +66,8 @@ func TestAnAgentWhoseDiskIsFullGoesOnOnceThereIsRoom(t *testing.T) {
 		second, _ := commanded(t, store, &o, 2, last)
 		require.Equal(t, first, expect(t, store, "berlin", unfit).Holds)
 		var kept struct{ Command api.PlacementCommand }
-		key, err := disk.Key(o.Config.DataDir)
-		require.NoError(t, err)
-		require.NoError(t, disk.ReadSealed(filepath.Join(o.Config.DataDir, "index.json"), key, &kept))
+		journal, key := disktest.Journal(t, o.Config.DataDir)
+		require.NoError(t, journal.Sealed("index", key, o.Now).Read(&kept))
 		require.Equal(t, first, kept.Command.Order)
 
 		full.Free()

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"path/filepath"
 	"time"
 
 	"flotilla/core/api"
@@ -17,16 +16,16 @@ import (
 // lost its last writes.
 var ErrOlder = errors.New("the stored command is older than the one that is followed")
 
-// Newest is the newest command of one kind that was accepted, in a file. The lock of its owner guards it.
+// Newest is the newest command of one kind that was accepted, kept on the disk. The lock of its owner guards it.
 type Newest[C api.Command] struct {
-	path, kind, member string
-	key                []byte // that the file is sealed with
+	at           Sealed
+	kind, member string
 
 	have bool
 	kept kept[C]
 }
 
-// kept is what the file holds.
+// kept is what lies on the disk.
 type kept[C any] struct {
 	Received time.Time `json:"received"`
 	Digest   string    `json:"digest"` // of the message as it was received
@@ -36,12 +35,17 @@ type kept[C any] struct {
 // OpenNewest goes on with the command in a file, if there is one, which is sealed with the key of its folder. Kind
 // is that of the messages, api.KindUpgradeCommand.
 func OpenNewest[C api.Command](path, kind, member string) (*Newest[C], error) {
-	key, err := Key(filepath.Dir(path))
+	at, err := SealedFile(path)
 	if err != nil {
-		return nil, fmt.Errorf("the key that the agent's files are sealed with: %w", err)
+		return nil, err
 	}
-	n := &Newest[C]{path: path, kind: kind, member: member, key: key}
-	err = ReadSealed(path, key, &n.kept)
+	return NewestAt[C](at, kind, member)
+}
+
+// NewestAt is OpenNewest for what is kept elsewhere.
+func NewestAt[C api.Command](at Sealed, kind, member string) (*Newest[C], error) {
+	n := &Newest[C]{at: at, kind: kind, member: member}
+	err := at.Read(&n.kept)
 	if errors.Is(err, fs.ErrNotExist) {
 		return n, nil
 	}
@@ -70,7 +74,7 @@ func (n *Newest[C]) Accept(body []byte, now time.Time) (changed bool, err error)
 		return false, ErrOlder
 	}
 	next := kept[C]{Received: now, Digest: digest, Command: c}
-	if err := WriteSealed(n.path, n.key, next); err != nil {
+	if err := n.at.Write(next); err != nil {
 		return false, fmt.Errorf("keeping the %s: %w", n.kind, err)
 	}
 	n.have, n.kept = true, next

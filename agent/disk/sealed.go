@@ -41,36 +41,64 @@ func Key(folder string) ([]byte, error) {
 	return key, err
 }
 
-// WriteSealed is Write of a file that only who has the key can read.
-func WriteSealed(path string, key []byte, value any) error {
-	text, err := json.Marshal(value)
-	if err == nil {
-		text, err = seal.Seal(pieceOf(path, key), text)
-	}
-	if err != nil {
-		return fmt.Errorf("writing %s: %w", path, err)
-	}
-	if err := Replace(path, text, true); err != nil {
-		return err
-	}
-	return Sync(filepath.Dir(path))
+// Sealed is where a value is kept as JSON that only who has a key can read.
+type Sealed interface {
+	// Read decodes the value; fs.ErrNotExist when there is none.
+	Read(into any) error
+	// Write puts a value in its place; it is on the disk when Write returns.
+	Write(value any) error
 }
 
-// ReadSealed is Read of such a file.
-func ReadSealed(path string, key []byte, into any) error {
-	sealed, err := os.ReadFile(path)
+// SealedFile keeps a value in a file, with the key of its folder.
+func SealedFile(path string) (Sealed, error) {
+	key, err := Key(filepath.Dir(path))
+	if err != nil {
+		return nil, fmt.Errorf("the key that the agent's files are sealed with: %w", err)
+	}
+	return sealedFile{path, key}, nil
+}
+
+type sealedFile struct {
+	path string
+	key  []byte
+}
+
+func (f sealedFile) Write(value any) error {
+	text, err := SealValue(filepath.Base(f.path), f.key, value)
+	if err != nil {
+		return fmt.Errorf("writing %s: %w", f.path, err)
+	}
+	if err := Replace(f.path, text, true); err != nil {
+		return err
+	}
+	return Sync(filepath.Dir(f.path))
+}
+
+func (f sealedFile) Read(into any) error {
+	sealed, err := os.ReadFile(f.path)
 	if err != nil {
 		return err
 	}
-	text, err := seal.Open(pieceOf(path, key), sealed, maxSealed)
-	if err == nil {
-		err = json.Unmarshal(text, into)
-	}
-	if err != nil {
-		return fmt.Errorf("reading %s: %w; %s", path, err, remedy)
+	if err := OpenValue(filepath.Base(f.path), f.key, sealed, into); err != nil {
+		return fmt.Errorf("reading %s: %w; %s", f.path, err, remedy)
 	}
 	return nil
 }
 
-// pieceOf is a file, by its name in its folder.
-func pieceOf(path string, key []byte) api.Piece { return api.Piece{At: filepath.Base(path), Key: key} }
+// SealValue is a value as JSON, sealed with a key for a name.
+func SealValue(name string, key []byte, value any) ([]byte, error) {
+	text, err := json.Marshal(value)
+	if err != nil {
+		return nil, err
+	}
+	return seal.Seal(api.Piece{At: name, Key: key}, text)
+}
+
+// OpenValue decodes what SealValue made with the same key for the same name.
+func OpenValue(name string, key, sealed []byte, into any) error {
+	text, err := seal.Open(api.Piece{At: name, Key: key}, sealed, maxSealed)
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(text, into)
+}

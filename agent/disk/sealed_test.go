@@ -26,18 +26,22 @@ func TestASealedFileIsReadWithTheKeyOfItsFolderAlone(t *testing.T) {
 	require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
 
 	given := map[string]string{"key": "of a piece"}
-	require.NoError(t, disk.WriteSealed(path, key, given))
+	file, err := disk.SealedFile(path)
+	require.NoError(t, err)
+	require.NoError(t, file.Write(given))
 	stored, err := os.ReadFile(path)
 	require.NoError(t, err)
 	require.NotContains(t, string(stored), "piece")
 	var found map[string]string
-	require.NoError(t, disk.ReadSealed(path, key, &found))
+	require.NoError(t, file.Read(&found))
 	require.Equal(t, given, found)
-	require.ErrorContains(t, disk.ReadSealed(path, other, &found), "reading "+path)
+	require.Error(t, disk.OpenValue("index.json", other, stored, &found))
 
 	moved := filepath.Join(folder, "other.json")
 	require.NoError(t, os.Rename(path, moved))
-	require.Error(t, disk.ReadSealed(moved, key, &found), "a file is not taken for another")
+	renamed, err := disk.SealedFile(moved)
+	require.NoError(t, err)
+	require.ErrorContains(t, renamed.Read(&found), "reading "+moved, "a file is not taken for another")
 	require.NoError(t, os.WriteFile(filepath.Join(folder, "key"), []byte("cut"), 0o600))
 	_, err = disk.Key(folder)
 	require.ErrorContains(t, err, "found 3 bytes, expected 32")

@@ -24,12 +24,8 @@ type ledger struct {
 	unsaved map[string]bool
 }
 
-func loadLedger(s *diskStore, hub *member.Conn) (*ledger, error) {
-	last, err := s.loadResults()
-	if err != nil {
-		return nil, err
-	}
-	return &ledger{store: s, hub: hub, last: last, told: map[string]bool{}, unsaved: map[string]bool{}}, nil
+func loadLedger(s *diskStore, hub *member.Conn) *ledger {
+	return &ledger{store: s, hub: hub, last: s.loadResults(), told: map[string]bool{}, unsaved: map[string]bool{}}
 }
 
 // of returns the last result of a placement.

@@ -51,6 +51,9 @@ func (w *Worker) reconcile(ctx context.Context, placement string) (time.Time, er
 	if ctx.Err() != nil {
 		return time.Time{}, ctx.Err()
 	}
+	if longest == steady {
+		w.shelf.settle(placement)
+	}
 	mark := fmt.Sprint(first.result.Generation, first.result.UID, first.result.Failed, first.result.Applied)
 	next := w.o.Hub.Now().Add(w.pace.next(placement, longest, mark))
 	if !first.over.IsZero() && first.over.Before(next) {

@@ -23,7 +23,7 @@ var errNotYet = errors.New("not to be had yet")
 // errAbsent is one that the hub says it does not have.
 var errAbsent = fmt.Errorf("is not on the hub: %w", errNotYet)
 
-// shelf holds content: on disk, sealed, what the index needs; in memory what placements run now.
+// shelf holds content: on disk, sealed, what the index needs; in memory that of placements that are being brought about.
 type shelf struct {
 	store *diskStore
 	hub   *member.Conn
@@ -32,10 +32,11 @@ type shelf struct {
 	read map[string]readWork // by placement
 }
 
+// readWork is the work that a placement was read with last.
 type readWork struct {
 	digest    string
-	at        string // where it lies
-	manifests []apply.Manifest
+	piece     api.Piece
+	manifests []apply.Manifest // nil once the placement is well
 }
 
 // manifests returns the content of the work of an entry, fetched where it is not on disk. The error wraps
@@ -44,19 +45,51 @@ func (s *shelf) manifests(ctx context.Context, e api.IndexEntry) ([]apply.Manife
 	s.mu.Lock()
 	found := s.read[e.Placement]
 	s.mu.Unlock()
-	if found.digest == e.Work && found.at == e.At {
+	same := found.digest == e.Work
+	if same && found.piece.At == e.At && found.manifests != nil {
 		return found.manifests, nil
 	}
-	manifests, err := s.manifestsAt(ctx, e)
-	if err != nil && found.digest == e.Work {
-		return found.manifests, nil // they are sealed anew, and not all there yet
+	manifests, err := s.manifestsAt(ctx, e.Piece)
+	if err == nil {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.read[e.Placement] = readWork{digest: e.Work, piece: e.Piece, manifests: manifests}
+		return manifests, nil
 	}
-	return manifests, err
+	if !same || found.piece.At == e.At {
+		return nil, err
+	}
+	if found.manifests == nil { // they are sealed anew, and not all there yet
+		found.manifests, err = s.manifestsAt(ctx, found.piece)
+	} else {
+		err = nil
+	}
+	return found.manifests, err
 }
 
-// manifestsAt reads the work of an entry and what it names.
-func (s *shelf) manifestsAt(ctx context.Context, e api.IndexEntry) ([]apply.Manifest, error) {
-	work, bodies, err := s.work(ctx, e.Piece)
+// settle lets go of what is held in memory of the content of a placement that is well: it is read again when needed.
+func (s *shelf) settle(placement string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if held, ok := s.read[placement]; ok {
+		held.manifests = nil
+		s.read[placement] = held
+	}
+}
+
+// works are those that placements were read with last.
+func (s *shelf) works() (out []api.Piece) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, held := range s.read {
+		out = append(out, held.piece)
+	}
+	return out
+}
+
+// manifestsAt reads a work and what it names.
+func (s *shelf) manifestsAt(ctx context.Context, piece api.Piece) ([]apply.Manifest, error) {
+	work, bodies, err := s.work(ctx, piece)
 	if err != nil {
 		return nil, err
 	}
@@ -79,9 +112,6 @@ func (s *shelf) manifestsAt(ctx context.Context, e api.IndexEntry) ([]apply.Mani
 		}
 		manifests[i] = decode(m.Manifest, body)
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.read[e.Placement] = readWork{digest: e.Work, at: e.At, manifests: manifests}
 	return manifests, nil
 }
 

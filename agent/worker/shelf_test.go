@@ -1,7 +1,6 @@
 package worker
 
 import (
-	"os"
 	"strings"
 	"testing"
 
@@ -13,6 +12,7 @@ import (
 	"flotilla/core/content"
 	"flotilla/core/seal"
 	"flotilla/subjects"
+	"flotilla/tests/elsewhen"
 )
 
 const quiet = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: quiet, namespace: shop}\ndata: {password: hunter2}"
@@ -39,10 +39,10 @@ func TestContentOnTheDiskIsSealedAndFetchedAgainWhenItWasChanged(t *testing.T) {
 		"changed": func(b []byte) []byte { b[len(b)-1] ^= 1; return b },
 		"empty":   func([]byte) []byte { return nil },
 	} {
-		stored, err := os.ReadFile(s.contentPath(entry.At))
+		stored, err := s.content(entry.At)
 		require.NoError(t, err)
 		require.NotContains(t, string(stored), "hunter2")
-		require.NoError(t, os.WriteFile(s.contentPath(entry.At), change(stored), 0o600))
+		require.NoError(t, s.journal.Put(contentPrefix+entry.At, change(stored), elsewhen.Now()))
 		require.Equal(t, "hunter2", read(), name)
 	}
 	require.Equal(t, map[string]bool{entry.At: true, body.At: true}, shelf.inUse([]api.Piece{entry.Piece}))
@@ -70,6 +70,12 @@ func TestContentThatIsSealedAnewIsFetchedAgain(t *testing.T) {
 	held, err := shelf.manifests(t.Context(), after)
 	require.NoError(t, err)
 	require.Equal(t, manifests, held)
+	shelf.settle("web")
+	require.Nil(t, shelf.read["web"].manifests, "nothing is kept in memory of what is well")
+	require.Equal(t, []api.Piece{before.Piece}, shelf.works(), "it is needed until all of the other is there")
+	held, err = shelf.manifests(t.Context(), after)
+	require.NoError(t, err)
+	require.Equal(t, manifests, held)
 
 	anew := streams.NewContent(h.store.Conn, keys)
 	require.NoError(t, anew.Put(t.Context(), manifests[0].Digest, strip(t, quiet)))
@@ -81,7 +87,8 @@ func TestContentThatIsSealedAnewIsFetchedAgain(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, manifests, held)
 	require.NoError(t, s.flush())
-	require.FileExists(t, s.contentPath(after.At))
+	_, err = s.content(after.At)
+	require.NoError(t, err)
 }
 
 // asked counts the questions for content that agents ask.

@@ -1,14 +1,12 @@
 package worker
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
-	"net/url"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -18,20 +16,30 @@ import (
 )
 
 // stateVersion is the layout of the data directory this build writes and reads.
-const stateVersion = 3
+const stateVersion = 4
 
 // sweepAge keeps content that nothing refers to for a while, in case a command brings it back.
 const sweepAge = 10 * time.Minute
 
+// What the journal holds: the index, sealed content by place, results by placement.
+const (
+	indexName     = "index"
+	contentPrefix = "content/"
+	resultPrefix  = "result/"
+)
+
 // diskStore is the agent's memory on disk: the newest command, the content it needs, and the last result
-// of each placement. Files are replaced whole, so that a kill at any moment leaves the old or the new
-// one; what cannot be read again is treated as absent, never as empty.
+// of each placement, in a journal, so that a kill at any moment leaves the old or the new of each; what cannot be read
+// again is treated as absent, never as empty.
 type diskStore struct {
-	dir  string
-	lock *os.File
+	dir     string
+	lock    *os.File
+	journal *disk.Journal
+	key     []byte // that what is not sealed by the hub is sealed with
+	now     func() time.Time
 
 	mu      sync.Mutex
-	pending map[string][]byte // sealed content that is not on the disk yet, by place
+	pending map[string][]byte // sealed content that could not be written yet, by place
 }
 
 // stateFile says whose directory it is.
@@ -41,21 +49,33 @@ type stateFile struct {
 }
 
 // openStore makes or opens the directory of a member's agent and locks it against a second agent.
-func openStore(dir, member string) (*diskStore, error) {
-	for _, sub := range []string{"content", "results"} {
-		if err := os.MkdirAll(filepath.Join(dir, sub), 0o700); err != nil {
-			return nil, fmt.Errorf("making the data directory of member %s: %w; give another one with --data", member, err)
-		}
+func openStore(dir, member string, now func() time.Time) (*diskStore, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("making the data directory of member %s: %w; give another one with --data", member, err)
 	}
 	lock, err := lockDirectory(dir)
 	if err != nil {
 		return nil, err
 	}
-	s := &diskStore{dir: dir, lock: lock, pending: map[string][]byte{}}
-	if err := s.claim(member); err != nil {
-		return nil, errors.Join(err, s.close())
+	s := &diskStore{dir: dir, lock: lock, now: now, pending: map[string][]byte{}}
+	if err := s.open(member); err != nil {
+		return nil, errors.Join(err, lock.Close())
 	}
-	return s, disk.DropTemporaries(dir)
+	return s, nil
+}
+
+func (s *diskStore) open(member string) (err error) {
+	if err = s.claim(member); err != nil {
+		return err
+	}
+	if err = disk.DropTemporaries(s.dir); err != nil {
+		return err
+	}
+	if s.key, err = disk.Key(s.dir); err != nil {
+		return fmt.Errorf("the key that the agent's files are sealed with: %w", err)
+	}
+	s.journal, err = disk.OpenJournal(filepath.Join(s.dir, "journal"))
+	return err
 }
 
 func lockDirectory(dir string) (*os.File, error) {
@@ -81,7 +101,7 @@ func (s *diskStore) claim(member string) error {
 	case found.Member != member:
 		return fmt.Errorf("data directory %s belongs to member %s, not %s: give another directory with --data", s.dir, found.Member, member)
 	case found.Version < stateVersion:
-		return fmt.Errorf("data directory %s has version %d, this agent reads %d: it was made by an older agent, which did not seal what it kept; "+
+		return fmt.Errorf("data directory %s has version %d, this agent reads %d: it was made by an older agent, which kept its memory otherwise; "+
 			"move it away and start again, what runs on the member stays", s.dir, found.Version, stateVersion)
 	case found.Version > stateVersion:
 		return fmt.Errorf("data directory %s has version %d, this agent reads up to %d: run the newer agent, or give another directory with --data",
@@ -90,11 +110,11 @@ func (s *diskStore) claim(member string) error {
 	return nil
 }
 
-func (s *diskStore) close() error { return s.lock.Close() }
+func (s *diskStore) close() error { return errors.Join(s.journal.Close(), s.lock.Close()) }
 
 // commands is the newest command that was accepted.
 func (s *diskStore) commands(member string) (*disk.Newest[api.PlacementCommand], error) {
-	return disk.OpenNewest[api.PlacementCommand](filepath.Join(s.dir, "index.json"), api.KindPlacementCommand, member)
+	return disk.NewestAt[api.PlacementCommand](s.journal.Sealed(indexName, s.key, s.now), api.KindPlacementCommand, member)
 }
 
 // content reads a piece as it is sealed; fs.ErrNotExist when it is not cached.
@@ -105,104 +125,81 @@ func (s *diskStore) content(at string) ([]byte, error) {
 	if ok {
 		return sealed, nil
 	}
-	return os.ReadFile(s.contentPath(at))
+	sealed, err := s.journal.Get(contentPrefix + at)
+	if errors.Is(err, disk.ErrDamaged) {
+		err = fs.ErrNotExist // it is fetched again
+	}
+	return sealed, err
 }
 
-// dropContent forgets a piece that cannot be opened, such as a file cut short by a power failure.
+// dropContent forgets a piece that cannot be opened.
 func (s *diskStore) dropContent(at string) error {
 	s.mu.Lock()
 	delete(s.pending, at)
 	s.mu.Unlock()
-	if err := os.Remove(s.contentPath(at)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	return nil
+	return s.journal.Drop(contentPrefix + at)
 }
 
-// keepContent caches a piece that could be opened, as it is sealed. It is on the disk after the next flush, so
-// that a result need not wait for the disk: content that a crash takes along is fetched again.
+// keepContent caches a piece that could be opened, as it is sealed; what cannot be written now is by a flush. A result
+// does not wait for the disk: content that a crash of the machine takes along is fetched again.
 func (s *diskStore) keepContent(at string, sealed []byte) {
+	if s.journal.Put(contentPrefix+at, sealed, s.now()) == nil {
+		return
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.pending[at] = sealed
 }
 
-// flush brings cached content to the disk.
+// flush writes content that could not be written before.
 func (s *diskStore) flush() error {
 	s.mu.Lock()
-	pending := maps.Clone(s.pending)
-	s.mu.Unlock()
-	if len(pending) == 0 {
-		return nil
-	}
-	for at, sealed := range pending {
-		if err := disk.Replace(s.contentPath(at), sealed, true); err != nil {
+	defer s.mu.Unlock()
+	for at, sealed := range s.pending {
+		if err := s.journal.Put(contentPrefix+at, sealed, s.now()); err != nil {
 			return err
 		}
-		s.mu.Lock()
 		delete(s.pending, at)
-		s.mu.Unlock()
 	}
-	return disk.Sync(filepath.Join(s.dir, "content"))
+	return nil
 }
 
 // sweep drops content that is not in use and was written so long ago that it is old.
 func (s *diskStore) sweep(inUse map[string]bool, old func(written time.Time) bool) error {
-	entries, err := os.ReadDir(filepath.Join(s.dir, "content"))
-	if err != nil {
-		return err
-	}
 	var faults []error
-	for _, e := range entries {
-		at, err := e.Info()
-		if err != nil || inUse[e.Name()] || !old(at.ModTime()) {
-			continue
+	for name, written := range s.journal.Names(contentPrefix) {
+		if !inUse[strings.TrimPrefix(name, contentPrefix)] && old(written) {
+			faults = append(faults, s.journal.Drop(name))
 		}
-		faults = append(faults, os.Remove(s.contentPath(e.Name())))
 	}
 	return errors.Join(faults...)
 }
 
 // saveResult remembers the last result of a placement.
 func (s *diskStore) saveResult(r api.PlacementResult) error {
-	body, err := json.Marshal(r)
+	name := resultPrefix + r.Placement
+	sealed, err := disk.SealValue(name, s.key, r)
 	if err != nil {
 		return fmt.Errorf("keeping the result of %s: %w", r.Placement, err)
 	}
-	return disk.Replace(filepath.Join(s.dir, resultName(r.Placement)), body, false)
+	return s.journal.Put(name, sealed, s.now())
 }
 
 // forgetResult drops the last result of a placement.
 func (s *diskStore) forgetResult(placement string) error {
-	err := os.Remove(filepath.Join(s.dir, resultName(placement)))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	return err
+	return s.journal.Drop(resultPrefix + placement)
 }
 
 // loadResults reads the last results by placement. What cannot be read is left out: a result is made
 // anew when its placement is looked at.
-func (s *diskStore) loadResults() (map[string]api.PlacementResult, error) {
-	entries, err := os.ReadDir(filepath.Join(s.dir, "results"))
-	if err != nil {
-		return nil, err
-	}
+func (s *diskStore) loadResults() map[string]api.PlacementResult {
 	out := map[string]api.PlacementResult{}
-	for _, e := range entries {
+	for name := range s.journal.Names(resultPrefix) {
 		var r api.PlacementResult
-		name := filepath.Join("results", e.Name())
-		if err := disk.Read(filepath.Join(s.dir, name), &r); err == nil && resultName(r.Placement) == name {
+		sealed, err := s.journal.Get(name)
+		if err == nil && disk.OpenValue(name, s.key, sealed, &r) == nil && resultPrefix+r.Placement == name {
 			out[r.Placement] = r
 		}
 	}
-	return out, nil
-}
-
-func resultName(placement string) string {
-	return filepath.Join("results", url.PathEscape(placement)+".json")
-}
-
-func (s *diskStore) contentPath(at string) string {
-	return filepath.Join(s.dir, "content", filepath.Base(at))
+	return out
 }

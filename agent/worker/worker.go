@@ -83,18 +83,15 @@ func New(o Options) (*Worker, error) {
 	if o.Workers <= 0 {
 		o.Workers = 4
 	}
-	s, err := openStore(o.Data, o.Member)
+	s, err := openStore(o.Data, o.Member, o.Hub.Now)
 	if err != nil {
 		return nil, err
 	}
 	x, err := loadIndex(o.Member, s)
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("%w; move the file away to start without it: nothing that runs is removed", err), s.close())
+		return nil, errors.Join(fmt.Errorf("%w; move the journal away to start without it: nothing that runs is removed", err), s.close())
 	}
-	l, err := loadLedger(s, o.Hub)
-	if err != nil {
-		return nil, errors.Join(err, s.close())
-	}
+	l := loadLedger(s, o.Hub)
 	w := &Worker{
 		o: o, store: s, index: x, ledger: l, corrections: newCorrections(l.last, o.Hub.Now()),
 		shelf: &shelf{store: s, hub: o.Hub, read: map[string]readWork{}},
@@ -192,8 +189,8 @@ func (w *Worker) survey(ctx context.Context) {
 // housekeep drops content that no command needs any more.
 func (w *Worker) housekeep(ctx context.Context) {
 	w.survey(ctx)
-	old := func(written time.Time) bool { return w.o.Hub.Now().Sub(w.o.Hub.Stamped(written)) >= sweepAge }
-	if err := w.store.sweep(w.shelf.inUse(w.index.works()), old); err != nil {
+	old := func(written time.Time) bool { return w.o.Hub.Now().Sub(written) >= sweepAge }
+	if err := w.store.sweep(w.shelf.inUse(append(w.index.works(), w.shelf.works()...)), old); err != nil {
 		w.o.Log.Warn().Err(err).Msg("sweeping the content cache")
 	}
 }

@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -115,7 +113,7 @@ func TestWithdrawnIsDeletedAndAbsentIsKept(t *testing.T) {
 	h.command(keep)
 	bustest.Eventually(t, func() error { return same(fmt.Sprint(w.Unlisted()), "[]") })
 	bustest.Eventually(t, func() error {
-		if _, err := os.Stat(filepath.Join(w.o.Data, resultName("web"))); err == nil {
+		if _, kept := w.store.loadResults()["web"]; kept {
 			return fmt.Errorf("the result of a placement that is over is still on disk")
 		}
 		return nil
@@ -471,4 +469,24 @@ func TestStringDataOfASecretIsWrittenOnce(t *testing.T) {
 	h.command(h.entry("web", 2, shop, "apiVersion: v1\nkind: Secret\nmetadata: {name: key, namespace: shop}\nstringData: {password: hunter2}"))
 	h.expect("web", func(r api.PlacementResult) bool { return applied(r) && r.Generation == 2 })
 	require.Len(t, m.History(0), written)
+}
+
+// Of a placement that is well nothing is held in memory that is on the disk; it is read again to be repaired, also while
+// the hub is away.
+func TestContentOfWhatIsWellIsReadFromTheDisk(t *testing.T) {
+	h := newHub(t)
+	m := newMember(t, 0)
+	w := start(t, h, m, t.TempDir())
+	h.placed()
+	bustest.Eventually(t, func() error {
+		w.shelf.mu.Lock()
+		defer w.shelf.mu.Unlock()
+		if w.shelf.read["web"].manifests != nil {
+			return errors.New("they are still in memory")
+		}
+		return nil
+	})
+	h.server.Stop(t)
+	require.True(t, m.Remove(ref(config)))
+	bustest.Eventually(t, func() error { return present(m, config) })
 }

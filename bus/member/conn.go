@@ -174,9 +174,6 @@ func (a *Conn) Content(ctx context.Context, at string) (sealed []byte, err error
 	return bus.ReadSealed(ctx, a.conn, at, a.direct)
 }
 
-// Stamped is a time that the machine gave, such as when a file was written, by the clock of the process.
-func (a *Conn) Stamped(t time.Time) time.Time { return a.conn.FromMachine(t) }
-
 // Now is the clock of the agent's process, as that of a Conn is.
 func (a *Conn) Now() time.Time { return a.conn.Now() }
 

@@ -126,6 +126,7 @@ var rules = []rule{
 	{"agent/upgrader/clusterapi", []string{"core/api", "core/version", "agent/management"}, []string{"k8s.io/apimachinery", "k8s.io/client-go"}, nil, "a driver of upgrades by objects of a management cluster"},
 	{"agent/nodes/karpenter", []string{"core/api", "core/strict"}, []string{"k8s.io/apimachinery", "k8s.io/api", "k8s.io/client-go"}, nil, "a provider of machines by objects of a cluster"},
 	{"agent/target/contract", []string{"core", "agent/target"}, []string{"k8s.io/apimachinery", "k8s.io/api", "sigs.k8s.io/yaml", "github.com/stretchr/testify"}, nil, "what every target must do, as tests"},
+	{"agent/disk/disktest", []string{"agent/disk"}, []string{"github.com/stretchr/testify"}, nil, "what tests read of what agents remember"},
 	{"agent/disk", []string{"core/api", "core/seal"}, []string{"github.com/fsnotify/fsnotify"}, []string{"net", "net/http"}, "how rooms of the agent remember, whatever they remember"},
 	{"agent", []string{"core", "subjects", "bus", "configs", "agent/target", "agent/disk", "agent/exec"}, []string{"github.com/rs/zerolog", "github.com/prometheus", "k8s.io/apimachinery", "k8s.io/api"}, nil, "rooms meet in records, never by import"},
 	{"tests/elsewhen", nil, nil, nil, "the clock of tests goes wherever there are tests"},
