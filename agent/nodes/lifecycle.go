@@ -87,22 +87,17 @@ func (c *lifecycle) run(ctx context.Context) error {
 		_, commanded := c.ledger.command()
 		return !commanded || c.ledger.disruption(id) != nil
 	})
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	var failed error
-	var running sync.WaitGroup
 	c.machines.Add(holdKey)
-	running.Go(func() {
-		defer cancel()
-		failed = c.pursuit.Run(ctx)
-	})
-	running.Go(func() { c.nodes.Run(ctx, c.node) })
-	running.Go(func() { c.disruptions.Run(ctx, c.disruption) })
-	running.Go(func() { c.machines.Run(ctx, c.machine) })
-	running.Go(func() { c.results.run(ctx) })
-	running.Go(func() { c.follow(ctx) })
-	running.Wait()
-	return failed
+	var following sync.WaitGroup
+	defer following.Wait()
+	ctx, cancel := context.WithCancel(ctx)
+	defer c.nodes.Start(ctx, c.node)()
+	defer c.disruptions.Start(ctx, c.disruption)()
+	defer c.machines.Start(ctx, c.machine)()
+	defer c.results.queue.Start(ctx, c.results.put)()
+	defer cancel()
+	following.Go(func() { c.follow(ctx) })
+	return c.pursuit.Run(ctx)
 }
 
 // trouble says why the hub's newest command is not followed, or what is paid for in vain; empty when

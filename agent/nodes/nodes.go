@@ -75,17 +75,12 @@ func New(o Options) (*Nodes, error) {
 
 // Run works until ctx ends.
 func (n *Nodes) Run(ctx context.Context) error {
-	var failed error
-	var running sync.WaitGroup
+	var reporting sync.WaitGroup
+	defer reporting.Wait()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	running.Go(func() { n.report.run(ctx) })
-	running.Go(func() {
-		defer cancel()
-		failed = n.lifecycle.run(ctx)
-	})
-	running.Wait()
-	return failed
+	reporting.Go(func() { n.report.run(ctx) })
+	return n.lifecycle.run(ctx)
 }
 
 // Look reads the newest command again, soon.

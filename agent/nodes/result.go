@@ -54,8 +54,6 @@ func newResults(hub *member.Conn, log zerolog.Logger) *results {
 	return r
 }
 
-func (r *results) run(ctx context.Context) { r.queue.Run(ctx, r.put) }
-
 // tell makes one the result of its disruption. What is no news is not told.
 func (r *results) tell(one api.DisruptionResult) {
 	one.Message = clip(one.Message, maxMessage)

@@ -16,18 +16,12 @@ import (
 // maxID bounds operation ids, which become names of files.
 const maxID = 200
 
-// execute carries out one operation after the other until ctx ends.
-func (u *Upgrader) execute(ctx context.Context) {
-	repeat := true
-	for ctx.Err() == nil {
+// execute carries out one operation after the other until none is left.
+func (u *Upgrader) execute(ctx context.Context, _ string) (time.Time, error) {
+	for repeat := true; ctx.Err() == nil; repeat = false {
 		r, ok := u.next(repeat)
-		repeat = !ok
 		if !ok {
-			select {
-			case <-ctx.Done():
-			case <-u.work:
-			}
-			continue
+			break
 		}
 		result, err := u.carry(ctx, &r)
 		if err == nil {
@@ -39,6 +33,7 @@ func (u *Upgrader) execute(ctx context.Context) {
 			loop.Pause(ctx, mostWait)
 		}
 	}
+	return time.Time{}, nil
 }
 
 // firstWait and mostWait bound the delay between two looks at what is not as it should be.

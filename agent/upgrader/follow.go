@@ -22,6 +22,6 @@ func (u *Upgrader) take(_ context.Context, body []byte, sequence uint64) {
 	if changed {
 		u.wait()
 		u.inventory.refresh(false)
-		wake(u.work)
+		u.work.Add(operations)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/rs/zerolog"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"flotilla/bus/loop"
 	"flotilla/bus/member"
 	"flotilla/core/api"
 	"flotilla/subjects"
@@ -28,16 +29,17 @@ const (
 
 // reporter brings the newest result of each run to the hub.
 type reporter struct {
-	hub  *member.Conn
-	log  zerolog.Logger
-	wake chan struct{}
+	hub        *member.Conn
+	log        zerolog.Logger
+	queue      *loop.Queue // of the key operations
+	progressed time.Time   // when progress was told last; of put
 
 	mu      sync.Mutex
 	pending map[string]api.UpgradeResult // by run
 }
 
 func newReporter(hub *member.Conn, log zerolog.Logger) *reporter {
-	return &reporter{hub: hub, log: log, wake: make(chan struct{}, 1), pending: map[string]api.UpgradeResult{}}
+	return &reporter{hub: hub, log: log, queue: loop.New(loop.Options{Now: hub.Now}), pending: map[string]api.UpgradeResult{}}
 }
 
 // tell makes r the result of its run.
@@ -46,31 +48,21 @@ func (r *reporter) tell(result api.UpgradeResult) {
 	r.mu.Lock()
 	r.pending[result.Run] = result
 	r.mu.Unlock()
-	wake(r.wake)
+	r.queue.Add(operations)
 }
 
-// run hands over what is pending until ctx ends: ends of operations at once, progress once a second.
-func (r *reporter) run(ctx context.Context) {
-	again := time.NewTimer(0)
-	defer again.Stop()
-	var progressed time.Time
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-r.wake:
-		case <-again.C:
-		}
-		now := r.hub.Now()
-		left := progressEvery - now.Sub(progressed)
-		sent, waits := r.send(left <= 0)
-		if sent {
-			progressed = now
-		}
-		if waits {
-			again.Reset(max(left, 0))
-		}
+// put hands over what is pending: ends of operations at once, progress once a second.
+func (r *reporter) put(context.Context, string) (again time.Time, err error) {
+	now := r.hub.Now()
+	due := r.progressed.Add(progressEvery)
+	sent, waits := r.send(!now.Before(due))
+	if sent {
+		r.progressed = now
 	}
+	if waits {
+		again = due
+	}
+	return again, nil
 }
 
 // send hands over the ends of operations, and progress where it is due; waits says that some is left.

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"flotilla/agent/target"
+	"flotilla/bus/loop"
 	"flotilla/bus/member"
 	"flotilla/core/api"
 	"flotilla/subjects"
@@ -60,6 +61,9 @@ type Options struct {
 	Log       zerolog.Logger
 }
 
+// operations is the one key of queues that have but one.
+const operations = "operations"
+
 // Upgrader carries out operations. Make it with New, run it once.
 type Upgrader struct {
 	o         Options
@@ -68,7 +72,7 @@ type Upgrader struct {
 	inventory *inventory
 
 	commands *member.Follower
-	work     chan struct{} // for execute
+	work     *loop.Queue // of the key operations
 
 	mu      sync.Mutex
 	trouble string
@@ -81,7 +85,7 @@ func New(o Options) (*Upgrader, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w; move the folder away only when no upgrade of member %s runs", err, o.Member)
 	}
-	u := &Upgrader{o: o, ledger: l, work: make(chan struct{}, 1)}
+	u := &Upgrader{o: o, ledger: l, work: loop.New(loop.Options{Now: o.Hub.Now})}
 	u.commands = member.NewFollower(member.FollowerOptions{Hub: o.Hub, Kind: subjects.CommandUpgrade, Every: o.PollEvery, Take: u.take})
 	u.reporter = newReporter(o.Hub, o.Log)
 	u.inventory = newInventory(&u.o, l)
@@ -92,18 +96,15 @@ func New(o Options) (*Upgrader, error) {
 func (u *Upgrader) Run(ctx context.Context) error {
 	defer u.o.Hub.OnConnect(func() { u.inventory.refresh(true) })()
 	u.keepResults()
-	var failed error
-	var running sync.WaitGroup
+	u.work.Add(operations)
+	var telling sync.WaitGroup
+	defer telling.Wait()
 	ctx, cancel := context.WithCancel(ctx)
-	running.Go(func() {
-		defer cancel()
-		failed = u.commands.Run(ctx)
-	})
-	running.Go(func() { u.execute(ctx) })
-	running.Go(func() { u.reporter.run(ctx) })
-	running.Go(func() { u.inventory.run(ctx) })
-	running.Wait()
-	return failed
+	defer u.work.Start(ctx, u.execute)()
+	defer u.reporter.queue.Start(ctx, u.reporter.put)()
+	defer cancel()
+	telling.Go(func() { u.inventory.run(ctx) })
+	return u.commands.Run(ctx)
 }
 
 // Look reads the newest command again, soon.

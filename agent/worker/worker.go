@@ -117,16 +117,14 @@ func (w *Worker) Run(ctx context.Context) error {
 	}
 	w.survey(ctx)
 	w.housekeep(ctx)
-	var failed error
-	var running sync.WaitGroup
 	ctx, cancel := context.WithCancel(ctx)
-	running.Go(func() {
-		defer cancel()
-		failed = w.commands.Run(ctx)
-	})
-	running.Go(func() { w.watch(ctx, changes) })
-	running.Go(func() { w.queue.Run(ctx, w.reconcile) })
-	running.Wait()
+	wait := w.queue.Start(ctx, w.reconcile)
+	var watching sync.WaitGroup
+	watching.Go(func() { w.watch(ctx, changes) })
+	failed := w.commands.Run(ctx)
+	cancel()
+	watching.Wait()
+	wait()
 	return errors.Join(failed, w.store.flush(), w.store.close())
 }
 

@@ -2,7 +2,7 @@
 //
 // A room adds keys from its watch callbacks and runs a function for each. Keys that wait are
 // coalesced; one key is never worked on twice at once; a key can ask to be looked at again at a time;
-// errors back off with jitter. Nothing in it is NATS, and nothing in it blocks but Run. Backoff is for those who try
+// errors back off with jitter. Nothing in it is NATS, and nothing in it blocks but Run and what Start returns. Backoff is for those who try
 // one thing again, without a queue.
 package loop
 
@@ -109,14 +109,17 @@ func (q *Queue) Len() int {
 	return len(q.waiting)
 }
 
-// Run works until ctx ends and returns when its workers have. It is called once. A worker begins when a key waits and
-// ends when none does, so that a queue without work is one goroutine, whatever Options.Workers says.
-func (q *Queue) Run(ctx context.Context, work Work) {
+// Run is Start, and returns when the workers have.
+func (q *Queue) Run(ctx context.Context, work Work) { q.Start(ctx, work)() }
+
+// Start works until ctx ends; wait returns when the workers have, after that. It is called once. A worker begins when a
+// key waits and ends when none does, so that a queue without work is no goroutine, whatever Options.Workers says.
+func (q *Queue) Start(ctx context.Context, work Work) (wait func()) {
 	var workers sync.WaitGroup
 	q.open(func() { workers.Go(func() { q.worker(ctx, work) }) })
-	<-ctx.Done()
-	q.stop()
-	workers.Wait()
+	stopped := make(chan struct{})
+	context.AfterFunc(ctx, func() { q.stop(); close(stopped) })
+	return func() { <-stopped; workers.Wait() }
 }
 
 // open has keys worked on, those that wait already too.
