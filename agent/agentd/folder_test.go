@@ -36,11 +36,12 @@ func TestAnAgentThatCannotWriteSaysSo(t *testing.T) {
 	expect(t, store, "berlin", fit)
 }
 
-// commanded gives an agent a command that places nothing.
+// commanded gives an agent a command that places nothing, and takes more room than the last block of a file has left.
 func commanded(t *testing.T, store *store.Store, o *Options, generation, last uint64) (api.Order, uint64) {
 	t.Helper()
 	order := api.Order{Epoch: store.Term.Epoch, Term: store.Term.Term, Generation: generation}
 	command := api.PlacementCommand{Header: api.NewHeader(api.KindPlacementCommand), Member: "berlin", Order: order}
+	command.Entries = []api.IndexEntry{{Placement: "gone", UID: bustest.Noise(16 << 10), Withdrawn: true}}
 	wallet, err := member.OpenWallet(member.Folder(o.Config.DataDir), o.Token)
 	require.NoError(t, err)
 	head := streams.CommandHead{Member: "berlin", Kind: subjects.CommandPlacement, Order: order, To: wallet.SealingKey()}

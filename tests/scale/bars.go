@@ -13,6 +13,8 @@ type Bars struct {
 	Messages float64 `json:"messages"`
 	Bytes    float64 `json:"bytes"`
 	Read     float64 `json:"read"`
+	// Contents is how often agents were given content.
+	Contents float64 `json:"contents"`
 	// SchedulerRuns are those at a placement.
 	SchedulerRuns float64 `json:"schedulerRuns"`
 	// Commands and Results were stored, each for itself.
@@ -30,6 +32,7 @@ func (b *Bars) over(m *Measured) error {
 		{"messages", m.perDelivery(m.sent().Messages), b.Messages},
 		{"bytes stored", m.perDelivery(m.sent().Bytes), b.Bytes},
 		{"bytes read", m.perDelivery(m.read().Bytes), b.Read},
+		{"answers with content", m.perDelivery(m.Traffic.Read[subjects.Content].Messages), b.Contents},
 		{"runs of the scheduler", m.perDelivery(m.Runs[schedulerRuns]), b.SchedulerRuns},
 		{"commands", m.perDelivery(m.Traffic.Stored[subjects.Commands]), b.Commands},
 		{"results", m.perDelivery(m.Traffic.Stored[subjects.Result]), b.Results},

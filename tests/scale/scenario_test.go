@@ -115,11 +115,12 @@ func TestBarsNameWhatIsAbove(t *testing.T) {
 		},
 		Runs: map[string]float64{schedulerRuns: 3},
 	}
-	exact := Bars{Messages: 5, Bytes: 100, Read: 50, SchedulerRuns: 0.3, Commands: 1, Results: 2}
+	exact := Bars{Messages: 5, Bytes: 100, Read: 50, Contents: 1, SchedulerRuns: 0.3, Commands: 1, Results: 2}
 	require.NoError(t, exact.over(m))
 	require.EqualError(t, (&Bars{}).over(m), `short, many: found 5.000 messages a delivery, expected at most 0
 short, many: found 100.000 bytes stored a delivery, expected at most 0
 short, many: found 50.000 bytes read a delivery, expected at most 0
+short, many: found 1.000 answers with content a delivery, expected at most 0
 short, many: found 0.300 runs of the scheduler a delivery, expected at most 0
 short, many: found 1.000 commands a delivery, expected at most 0
 short, many: found 2.000 results a delivery, expected at most 0`)
