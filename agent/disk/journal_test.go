@@ -116,6 +116,23 @@ func TestATornTailIsCutOff(t *testing.T) {
 	}
 }
 
+// What lies behind a cut does not come back when something is written before it.
+func TestWhatLiesBehindACutIsGone(t *testing.T) {
+	dir := t.TempDir()
+	path, other := filepath.Join(dir, "journal"), filepath.Join(dir, "other")
+	stale := journal(t, other)
+	require.NoError(t, stale.Put("a", []byte("stale"), then))
+	require.NoError(t, stale.Close())
+	record, err := os.ReadFile(other)
+	require.NoError(t, err)
+	torn := append(make([]byte, len(record)), record...)
+	require.NoError(t, os.WriteFile(path, torn, 0o600))
+	j := journal(t, path)
+	require.NoError(t, j.Put("a", []byte("newer"), then))
+	require.NoError(t, j.Close())
+	require.Equal(t, map[string]string{"a": "newer"}, holds(t, journal(t, path)))
+}
+
 // A byte that is not what was written is never read as data: the file is refused where that byte had been on the disk
 // and something came after, and else ends before it.
 func TestADamagedByteIsNeverReadAsData(t *testing.T) {
@@ -253,9 +270,14 @@ func TestAFullDiskTakesNothingFromAJournal(t *testing.T) {
 		j := journal(t, path)
 		require.NoError(t, j.Put("a", []byte("before"), then))
 		require.NoError(t, j.Sync())
+		before, err := os.Stat(path)
+		require.NoError(t, err)
 		full.Fill()
-		err := j.Put("a", bytes.Repeat([]byte("after"), 64<<10), then)
+		err = j.Put("a", bytes.Repeat([]byte("after"), 64<<10), then)
 		require.ErrorContains(t, err, path)
+		after, err := os.Stat(path)
+		require.NoError(t, err)
+		require.Equal(t, before.Size(), after.Size(), "what was begun takes no room")
 		require.NoError(t, j.Sync())
 		require.Equal(t, map[string]string{"a": "before"}, holds(t, j))
 		full.Free()

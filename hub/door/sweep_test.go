@@ -51,3 +51,41 @@ func TestSweepTakesOrphansAndNothingElse(t *testing.T) {
 		require.NoError(t, err)
 	}
 }
+
+// A bundle that another is built upon stays for as long as that one does, whatever became of its snapshot.
+func TestWhatABundleIsBuiltUponIsNotSwept(t *testing.T) {
+	ctx := bustest.Context(t)
+	d := New(bustest.Start(t).Lead(t), Options{Log: zerolog.Nop()})
+	apply := func(document string) (work string) {
+		_, err := d.apply(ctx, &api.ApplyRequest{Asked: api.Asked{By: door}, Documents: []json.RawMessage{json.RawMessage(document)}})
+		require.NoError(t, err)
+		if kept := d.records.Snapshots.Group("web"); len(kept) > 0 {
+			require.Len(t, kept, 1)
+			return kept[0].Value.Work
+		}
+		return ""
+	}
+	small := func(value string) string {
+		return `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"small","namespace":"shop"},"data":{"a":"` + value + `"}}`
+	}
+	apply(`{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"shop"}}`)
+	apply(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"large","namespace":"shop"},"data":{"a":"` + bustest.Noise(8<<10) + `"}}`)
+	apply(small("1"))
+	first := apply(`{"apiVersion":"placement.kubernetes-fleet.io/v1","kind":"ClusterResourcePlacement","metadata":{"name":"web"},
+	  "spec":{"revisionHistoryLimit":1,"resourceSelectors":[{"group":"","version":"v1","kind":"Namespace","name":"shop"}]}}`)
+	second := apply(small("2"))
+	swept(t, d)
+	for _, digest := range []string{first, second} {
+		_, err := d.store.Content.Work(ctx, digest)
+		require.NoError(t, err)
+	}
+	third := apply(small("3"))
+	swept(t, d)
+	for _, digest := range []string{first, second} {
+		_, err := d.store.Content.Work(ctx, digest)
+		require.ErrorIs(t, err, bus.ErrNotFound)
+	}
+	work, err := d.store.Content.Work(ctx, third)
+	require.NoError(t, err)
+	require.Empty(t, work.Packs, "of the snapshot that it could be built upon nothing is known any more")
+}
