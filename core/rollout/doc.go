@@ -1,8 +1,9 @@
 // Package rollout decides which members of a placement may run which snapshot now.
 //
 // Next is the whole of it: it takes the placement, its schedule, the release as it stands and what
-// the members reported, and answers with the next release. The room hub/roller calls it on every
-// change and writes the answer; the command line calls it for plans. It promises that it never lets
+// the members reported, and answers with the next release. The command line calls it for plans; the room
+// hub/roller calls Decide, which is the same and tells which further results may change the answer, and
+// writes it. It promises that it never lets
 // more members be unavailable than maxUnavailable allows, that deciding twice changes nothing, and
 // that the answer does not depend on the order of its inputs. It neither blocks nor keeps anything.
 //

@@ -23,6 +23,7 @@ type lists struct {
 // updates, additions. Who may have the placement back counts as holding it already.
 func (r *rollout) move() {
 	lim, l := r.limits(), r.sort()
+	r.idle = len(l.remove)+len(l.add)+len(l.update) == 0 // the others move now, whatever the numbers are
 	for _, s := range slices.Concat(l.failed, l.revive) {
 		r.advance(s)
 	}

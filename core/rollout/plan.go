@@ -5,6 +5,8 @@ import (
 	"reflect"
 	"slices"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"flotilla/core/api"
 )
 
@@ -71,5 +73,11 @@ func changed(before, after *api.Release) bool {
 	}
 	return before.Placement != after.Placement || before.Step != after.Step ||
 		!slices.Equal(before.Held, after.Held) ||
-		!slices.EqualFunc(before.Entries, after.Entries, func(a, b api.ReleaseEntry) bool { return reflect.DeepEqual(a, b) })
+		!slices.EqualFunc(before.Entries, after.Entries, sameEntry)
+}
+
+func sameEntry(a, b api.ReleaseEntry) bool {
+	same := a.Since.Time.Equal(b.Since.Time) && (a.Apply == b.Apply || reflect.DeepEqual(a.Apply, b.Apply))
+	a.Since, a.Apply, b.Since, b.Apply = metav1.Time{}, nil, metav1.Time{}, nil
+	return same && a == b
 }

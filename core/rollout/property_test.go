@@ -177,7 +177,7 @@ func (s *sim) step(t *testing.T) Plan {
 
 // checkAvailability: no ready member is touched unless enough others stay ready.
 func (s *sim) checkAvailability(t *testing.T, p Plan) {
-	s.lim = newRollout(s.in).limits()
+	s.lim = newRollout(s.in, s.in.known).limits()
 	require.Len(t, s.in.Schedule.Bindings, s.lim.target, "members that were never found count for nothing")
 	ready, touched := 0, 0
 	for _, m := range s.members {

@@ -73,9 +73,20 @@ type Plan struct {
 	Events []api.Audit
 }
 
+// Source is what is known of a member now: its newest result about the placement, nil when there is none, and what
+// a rollout needs to know of it.
+type Source func(member string) (*api.PlacementResult, MemberView)
+
 // Next decides the next release of a placement.
-func Next(in Input) Plan {
-	r := newRollout(in)
+func Next(in Input) Plan { return decide(in, in.known).plan() }
+
+func (in *Input) known(member string) (*api.PlacementResult, MemberView) {
+	return in.Results[member], in.Members[member]
+}
+
+func decide(in Input, known Source) *rollout {
+	r := newRollout(in, known)
+	r.idle = true
 	r.settle()
 	r.withdrawForced()
 	r.followApplyStrategy()
@@ -87,5 +98,5 @@ func Next(in Input) Plan {
 		r.renumber()
 		r.move()
 	}
-	return r.plan()
+	return r
 }

@@ -63,7 +63,7 @@ func TestTarget(t *testing.T) {
 			in := Input{Schedule: c.schedule}
 			in.Placement.UID = "u"
 			in.Placement.Spec.Policy = c.policy
-			require.Equal(t, c.want, newRollout(in).target())
+			require.Equal(t, c.want, newRollout(in, in.known).target())
 		})
 	}
 }

@@ -26,8 +26,12 @@ func (r *rollout) settle() {
 }
 
 func (r *rollout) confirmed(s *slot) bool {
-	result := r.in.Results[s.member]
-	return result != nil && result.Withdrawn && result.UID == s.entry.UID && result.Generation == s.entry.Generation
+	return s.result != nil && confirms(s.result, s.entry)
+}
+
+// confirms says that a result tells that what was withdrawn is gone.
+func confirms(result *api.PlacementResult, entry *api.ReleaseEntry) bool {
+	return result.Withdrawn && result.UID == entry.UID && result.Generation == entry.Generation
 }
 
 // ending says that nothing of the placement is to stay.

@@ -1,8 +1,8 @@
 package rollout
 
 import (
-	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"flotilla/core/api"
@@ -17,13 +17,20 @@ const maxJump = 1 << 32
 type slot struct {
 	member  string
 	view    MemberView
+	result  *api.PlacementResult // the newest
 	binding *api.Binding
+	record  *api.ReleaseEntry // as it stands
 	entry   *api.ReleaseEntry // a copy that may be changed; nil when nothing is released
 	foreign bool              // the entry is of a former placement of this name
+	verdict
+	held string
+}
+
+// verdict is what the answer of a member comes to.
+type verdict struct {
 	ready   bool
 	failed  bool
 	readyAt time.Time // when time alone makes the member ready
-	held    string
 }
 
 // live says that the member is to hold this placement as of now.
@@ -52,10 +59,11 @@ type rollout struct {
 	schedule *api.Schedule
 	latest   *api.Snapshot
 	step     int64 // of the release as it stands
+	idle     bool  // nobody has to move: whether members are ready changes nothing
 	out      Plan
 }
 
-func newRollout(in Input) *rollout {
+func newRollout(in Input, known Source) *rollout {
 	r := &rollout{in: in}
 	uid := string(in.Placement.UID)
 	if in.Schedule != nil && in.Schedule.UID == uid {
@@ -64,62 +72,93 @@ func newRollout(in Input) *rollout {
 	if in.Latest != nil && in.Latest.UID == uid {
 		r.latest = in.Latest
 	}
-	byMember := map[string]*slot{}
-	at := func(member string) *slot {
-		s := byMember[member]
-		if s == nil {
-			s = &slot{member: member, view: in.Members[member]}
-			byMember[member] = s
-		}
-		return s
-	}
-	if r.schedule != nil {
-		for i := range r.schedule.Bindings {
-			at(r.schedule.Bindings[i].Member).binding = &r.schedule.Bindings[i]
-		}
-	}
-	if in.Release != nil {
-		r.step = in.Release.Step
-		for _, e := range in.Release.Entries {
-			s := at(e.Member)
-			s.entry, s.foreign = &e, e.UID != uid
-			r.step = max(r.step, e.Generation)
-		}
-	}
-	for _, member := range slices.Sorted(maps.Keys(byMember)) {
-		r.slots = append(r.slots, byMember[member])
+	r.lay(uid)
+	for _, s := range r.slots {
+		s.result, s.view = known(s.member)
 	}
 	r.judge(uid)
 	return r
+}
+
+// lay makes the slots of all members that a binding or an entry names, sorted by member.
+func (r *rollout) lay(uid string) {
+	var bindings []api.Binding
+	var entries []api.ReleaseEntry
+	if r.schedule != nil {
+		bindings = sorted(r.schedule.Bindings, func(b *api.Binding) string { return b.Member })
+	}
+	if r.in.Release != nil {
+		r.step, entries = r.in.Release.Step, sorted(r.in.Release.Entries, func(e *api.ReleaseEntry) string { return e.Member })
+	}
+	slots, copies := make([]slot, 0, len(bindings)+len(entries)), slices.Clone(entries)
+	for i, j := 0, 0; i < len(bindings) || j < len(entries); {
+		var s slot
+		if j == len(entries) || i < len(bindings) && bindings[i].Member < entries[j].Member {
+			s.member = bindings[i].Member
+		} else {
+			s.member = entries[j].Member
+		}
+		for ; i < len(bindings) && bindings[i].Member == s.member; i++ {
+			s.binding = &bindings[i]
+		}
+		for ; j < len(entries) && entries[j].Member == s.member; j++ {
+			s.record, s.entry, s.foreign = &entries[j], &copies[j], entries[j].UID != uid
+			r.step = max(r.step, entries[j].Generation)
+		}
+		slots = append(slots, s)
+	}
+	r.slots = make([]*slot, len(slots))
+	for i := range slots {
+		r.slots[i] = &slots[i]
+	}
+}
+
+// sorted is a list by member, as records hold them.
+func sorted[T any](list []T, member func(*T) string) []T {
+	for i := 1; i < len(list); i++ {
+		if member(&list[i]) < member(&list[i-1]) {
+			list = slices.Clone(list)
+			slices.SortStableFunc(list, func(a, b T) int { return strings.Compare(member(&a), member(&b)) })
+			break
+		}
+	}
+	return list
 }
 
 // judge reads from the results which members are ready and which have failed.
 func (r *rollout) judge(uid string) {
 	period := UnavailablePeriod(r.in.Placement.Spec.Strategy.RollingUpdate)
 	for _, s := range r.slots {
-		result := r.in.Results[s.member]
-		if result == nil || result.UID != uid {
+		if s.result == nil || s.result.UID != uid {
 			continue
 		}
-		r.heal(s, result)
-		if !s.live() || result.Generation != s.entry.Generation {
-			continue
-		}
-		s.failed = applyFailed(result)
-		if !s.unknown() {
-			s.ready, s.readyAt = Available(result, s.entry.Since.Time, period, r.in.Now)
+		r.heal(s)
+		if s.live() {
+			s.verdict = verdictOf(s.result, s.entry, s.unknown(), period, r.in.Now)
 		}
 	}
 }
 
+// verdictOf is what a result comes to, where it answers what is released.
+func verdictOf(result *api.PlacementResult, entry *api.ReleaseEntry, unknown bool, period time.Duration, now time.Time) (v verdict) {
+	if result.Generation != entry.Generation {
+		return v
+	}
+	v.failed = applyFailed(result)
+	if !unknown {
+		v.ready, v.readyAt = Available(result, entry.Since.Time, period, now)
+	}
+	return v
+}
+
 // heal keeps generations from decreasing when a release, or its last writes, got lost: an agent that
 // is ahead of its entry is told again, with a generation beyond the one it knows.
-func (r *rollout) heal(s *slot, result *api.PlacementResult) {
-	if result.Generation-r.step > maxJump {
+func (r *rollout) heal(s *slot) {
+	if s.result.Generation-r.step > maxJump {
 		return
 	}
-	r.step = max(r.step, result.Generation)
-	if s.entry != nil && !s.foreign && result.Generation > s.entry.Generation {
+	r.step = max(r.step, s.result.Generation)
+	if s.entry != nil && !s.foreign && s.result.Generation > s.entry.Generation {
 		s.entry.Generation = 0
 	}
 }

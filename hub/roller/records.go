@@ -2,7 +2,6 @@ package roller
 
 import (
 	"slices"
-	"time"
 
 	"flotilla/bus/store"
 	"flotilla/bus/watch"
@@ -39,12 +38,9 @@ func newRecords(s *store.Store) *records {
 	}
 }
 
-// gather collects what the release of a placement depends on, and the revision of the release as it
-// stands, 0 when there is none. A placement without spec has no UID.
-func (r *records) gather(name string, now time.Time) (rollout.Input, uint64, error) {
-	in := rollout.Input{
-		Results: map[string]*api.PlacementResult{}, Members: map[string]rollout.MemberView{}, Now: now,
-	}
+// gather collects what the release of a placement depends on but for what is known of its members, and the revision
+// of the release as it stands, 0 when there is none. A placement without spec has no UID.
+func (r *records) gather(name string) (in rollout.Input, revision uint64, err error) {
 	spec, _, found, err := r.placements.Find(name)
 	if err != nil {
 		return in, 0, err
@@ -65,11 +61,6 @@ func (r *records) gather(name string, now time.Time) (rollout.Input, uint64, err
 	}
 	if found {
 		in.Schedule = &schedule
-		for i := range schedule.Bindings {
-			if err := r.addMember(&in, schedule.Bindings[i].Member, name); err != nil {
-				return in, 0, err
-			}
-		}
 	}
 	release, revision, found, err := r.releases.Find(name)
 	if err != nil {
@@ -77,28 +68,14 @@ func (r *records) gather(name string, now time.Time) (rollout.Input, uint64, err
 	}
 	if found {
 		in.Release = &release
-		for i := range release.Entries {
-			if err := r.addMember(&in, release.Entries[i].Member, name); err != nil {
-				return in, 0, err
-			}
-		}
 	}
 	return in, revision, nil
 }
 
-func (r *records) addMember(in *rollout.Input, member, placement string) error {
-	if _, known := in.Members[member]; known {
-		return nil
-	}
-	view, err := r.view(member)
-	if err != nil {
-		return err
-	}
-	in.Members[member] = view
-	if result, _ := r.results.Get(subjects.ResultKey(member, subjects.CommandPlacement, placement)); result != nil {
-		in.Results[member] = result
-	}
-	return nil
+// result is the newest result of a member about a placement, nil when there is none that can be read.
+func (r *records) result(member, placement string) *api.PlacementResult {
+	result, _ := r.results.Get(subjects.ResultKey(member, subjects.CommandPlacement, placement))
+	return result
 }
 
 // view is what a rollout sees of a member: its spec says whether it is part of the fleet, its record

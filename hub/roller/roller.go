@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -44,11 +45,15 @@ type Roller struct {
 	records *records
 	queue   *loop.Queue
 	views   watch.Views[rollout.MemberView] // as last decided upon
+	changes watch.Changes                   // of placements
+
+	mu       sync.Mutex
+	followed map[string]*placement // by name; each is used by one worker at a time
 }
 
 // New returns a roller on an open store; it writes nothing before Run.
 func New(store *store.Store, o Options) *Roller {
-	r := &Roller{store: store, options: o, records: newRecords(store)}
+	r := &Roller{store: store, options: o, records: newRecords(store), followed: map[string]*placement{}}
 	r.queue = loop.New(loop.Options{Workers: workers, Now: store.Now, Failed: r.failed, Runs: o.Runs})
 	return r
 }
@@ -62,12 +67,11 @@ func (r *Roller) Run(ctx context.Context) error {
 		return fmt.Errorf("starting to write releases: %w", err)
 	}
 	r.fillViews()
-	placement := func(name string) { r.queue.Add(placementKey + name) }
 	member := func(name string) { r.queue.Add(memberKey + name) }
-	r.records.placements.OnChange(placement)
-	r.records.schedules.OnChange(placement)
-	r.records.releases.OnChange(placement)
-	r.records.snapshots.OnChange(func(name string) { placement(subjects.Snapshots.Group(name)) })
+	r.records.placements.OnChange(r.turned)
+	r.records.schedules.OnChange(r.turned)
+	r.records.releases.OnChange(r.turned)
+	r.records.snapshots.OnChange(func(name string) { r.turned(subjects.Snapshots.Group(name)) })
 	r.records.members.OnChange(member)
 	r.records.seen.OnChange(member)
 	r.store.Results.OnChange(r.heard)
@@ -75,10 +79,17 @@ func (r *Roller) Run(ctx context.Context) error {
 	return nil
 }
 
+// turned wakes a placement of which a record, or a member, changed.
+func (r *Roller) turned(placement string) {
+	r.changes.Whole(placement)
+	r.queue.Add(placementKey + placement)
+}
+
 // heard wakes the placement that a result is about, if anything of it is released.
 func (r *Roller) heard(key string) {
-	_, kind, placement, ok := subjects.ParseResultKey(key)
+	member, kind, placement, ok := subjects.ParseResultKey(key)
 	if ok && kind == subjects.CommandPlacement && r.store.State.Revision(subjects.Releases.Key(placement)) != 0 {
+		r.changes.Of(placement, member)
 		r.queue.AddAt(placementKey+placement, r.store.Now().Add(settle))
 	}
 }
@@ -112,35 +123,7 @@ func (r *Roller) wakeFor(member string) error {
 		return err
 	}
 	for _, placement := range r.records.on(member) {
-		r.queue.Add(placementKey + placement)
+		r.turned(placement)
 	}
 	return nil
-}
-
-// release gathers what is known of a placement, decides, and acts.
-func (r *Roller) release(ctx context.Context, placement string) (time.Time, error) {
-	in, revision, err := r.records.gather(placement, r.store.Now())
-	if err != nil {
-		return time.Time{}, err
-	}
-	plan := rollout.Next(in)
-	var op store.Op
-	switch {
-	case in.Placement.UID == "" && len(plan.Release.Entries) == 0:
-		if revision == 0 {
-			return time.Time{}, nil
-		}
-		op = r.records.releases.Delete(placement, revision)
-	case !plan.Changed:
-		return plan.Recheck, nil
-	default:
-		op = r.records.releases.Share(placement, &plan.Release, revision)
-	}
-	_, err = r.store.WriteTold(ctx, plan.Events, op)
-	if err != nil {
-		return time.Time{}, err
-	}
-	r.options.Log.Debug().Str("placement", placement).Int64("step", plan.Release.Step).
-		Int("advance", len(plan.Advance)).Int("withdraw", len(plan.Withdraw)).Int("hold", len(plan.Hold)).Msg("released")
-	return plan.Recheck, nil
 }

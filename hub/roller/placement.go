@@ -1,0 +1,103 @@
+package roller
+
+import (
+	"context"
+	"time"
+
+	"flotilla/bus/store"
+	"flotilla/core/api"
+	"flotilla/core/rollout"
+)
+
+// placement is what is kept of a placement between two decisions; who leads next decides anew.
+type placement struct {
+	standing *rollout.Standing // nil while nothing was decided, or it is to be decided on again
+	recheck  time.Time
+}
+
+// follow returns what is kept of a placement, made when there is nothing.
+func (r *Roller) follow(name string) *placement {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.followed[name] == nil {
+		r.followed[name] = &placement{}
+	}
+	return r.followed[name]
+}
+
+func (r *Roller) forget(name string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.followed, name)
+}
+
+// stirred says that what changed of a placement since it was looked at last, time included, may change the decision.
+func (r *Roller) stirred(p *placement, name string, now time.Time) bool {
+	whole, members := r.changes.Take(name)
+	if whole || len(members) == 0 || p.standing == nil || !p.recheck.IsZero() && !now.Before(p.recheck) {
+		return true
+	}
+	for member := range members {
+		if p.standing.Stirs(member, r.records.result(member, name), now) {
+			return true
+		}
+	}
+	return false
+}
+
+// release decides on a placement where anything may be decided otherwise, and acts.
+func (r *Roller) release(ctx context.Context, name string) (time.Time, error) {
+	p, now := r.follow(name), r.store.Now()
+	if !r.stirred(p, name, now) {
+		return p.recheck, nil
+	}
+	p.standing, p.recheck = nil, time.Time{}
+	in, revision, err := r.records.gather(name)
+	if err != nil {
+		return time.Time{}, err
+	}
+	in.Now = now
+	var broken error
+	plan, standing := rollout.Decide(in, func(member string) (*api.PlacementResult, rollout.MemberView) {
+		view, err := r.records.view(member)
+		if err != nil {
+			broken = err
+		}
+		return r.records.result(member, name), view
+	})
+	if broken != nil {
+		return time.Time{}, broken
+	}
+	gone := in.Placement.UID == "" && len(plan.Release.Entries) == 0
+	if gone || plan.Changed {
+		err = r.write(ctx, name, &plan, gone, revision)
+	}
+	switch {
+	case err != nil:
+		return time.Time{}, err
+	case gone:
+		r.forget(name)
+		return time.Time{}, nil
+	}
+	p.standing, p.recheck = standing, plan.Recheck
+	return plan.Recheck, nil
+}
+
+// write stores what was decided on a placement, or removes the release of one that is gone.
+func (r *Roller) write(ctx context.Context, name string, plan *rollout.Plan, gone bool, revision uint64) error {
+	var op store.Op
+	switch {
+	case !gone:
+		op = r.records.releases.Share(name, &plan.Release, revision)
+	case revision == 0:
+		return nil
+	default:
+		op = r.records.releases.Delete(name, revision)
+	}
+	if _, err := r.store.WriteTold(ctx, plan.Events, op); err != nil {
+		return err
+	}
+	r.options.Log.Debug().Str("placement", name).Int64("step", plan.Release.Step).
+		Int("advance", len(plan.Advance)).Int("withdraw", len(plan.Withdraw)).Int("hold", len(plan.Hold)).Msg("released")
+	return nil
+}
