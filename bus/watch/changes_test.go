@@ -38,3 +38,13 @@ func TestChangesAreTakenOnce(t *testing.T) {
 	require.True(t, whole, "all of it")
 	require.Empty(t, members)
 }
+
+func TestWhatIsKeptIsOfOneKey(t *testing.T) {
+	var kept watch.Kept[int]
+	*kept.Of("web") = 1
+	*kept.Of("api") = 2
+	require.Equal(t, 1, *kept.Of("web"))
+	kept.Forget("web")
+	require.Zero(t, *kept.Of("web"))
+	require.Equal(t, 2, *kept.Of("api"))
+}

@@ -49,13 +49,27 @@ func (f *Fold) Settled(now time.Time) bool {
 // Follow is the record of the placement at a time, and when time alone will change it; previous is the record as it
 // stands, nil while there is none. The record belongs to the caller.
 func (f *Fold) Follow(previous *api.PlacementStatus, judgeFrom, now time.Time) (api.PlacementStatus, time.Time) {
-	f.at(now)
-	e := &f.e
-	e.in.JudgeFrom, e.previous = judgeFrom, nil
-	if previous != nil && previous.UID == string(e.in.Placement.UID) {
-		e.previous = previous
+	f.since(previous, judgeFrom, now)
+	return f.e.follow()
+}
+
+// Show is the record with the entries of all members, brief with those of none.
+func (f *Fold) Show(previous *api.PlacementStatus, judgeFrom, now time.Time, brief bool) api.PlacementStatus {
+	f.since(previous, judgeFrom, now)
+	st := f.e.summary()
+	if !brief {
+		st.PlacementStatuses = f.e.entries()
 	}
-	return e.follow()
+	return st
+}
+
+// since goes on from a record to a time.
+func (f *Fold) since(previous *api.PlacementStatus, judgeFrom, now time.Time) {
+	f.at(now)
+	f.e.in.JudgeFrom, f.e.previous = judgeFrom, nil
+	if previous != nil && previous.UID == string(f.e.in.Placement.UID) {
+		f.e.previous = previous
+	}
 }
 
 // at goes on to a time: what time alone changes of members is derived anew.

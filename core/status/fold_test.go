@@ -153,6 +153,11 @@ func TestAFoldSaysWhatFollowSays(t *testing.T) {
 			want, wantAgain := Follow(u.in)
 			require.Equal(t, encoded(t, want), encoded(t, got), at)
 			require.Equal(t, wantAgain, again, at)
+			brief := u.fold.Show(u.in.Previous, u.in.JudgeFrom, u.in.Now, true)
+			require.Empty(t, brief.PlacementStatuses, at)
+			brief.PlacementStatuses = got.PlacementStatuses
+			require.Equal(t, got, brief, at)
+			require.Equal(t, membersOf(u.in), u.fold.Show(u.in.Previous, u.in.JudgeFrom, u.in.Now, false).PlacementStatuses, at)
 			require.Equal(t, newEvaluation(u.in).tally, u.fold.e.tally, at)
 			requireWhole(t, &u.fold.e, &got, at)
 			if u.rng.IntN(3) > 0 {

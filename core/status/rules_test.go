@@ -53,7 +53,7 @@ func TestChainsStopAtTheFirstThatIsNotTrue(t *testing.T) {
 		w := randomWorld(t, seed)
 		st := Aggregate(w.in)
 		requireChain(t, chainOf(st), "ClusterResourcePlacement")
-		for _, m := range Members(w.in) {
+		for _, m := range membersOf(w.in) {
 			requireChain(t, m.Conditions[1:], "")
 		}
 	}
@@ -83,7 +83,7 @@ func requireChain(t *testing.T, conditions []metav1.Condition, prefix string) {
 func TestUnknownGoesBeforeFalseBeforeTrue(t *testing.T) {
 	for seed := range uint64(500) {
 		w := randomWorld(t, seed)
-		members := Members(w.in)
+		members := membersOf(w.in)
 		for _, c := range chainOf(Aggregate(w.in)) {
 			want := metav1.ConditionTrue
 			for _, m := range members {
@@ -151,7 +151,7 @@ func TestRecordsAreCut(t *testing.T) {
 	require.Len(t, st.Unconfirmed, 100)
 	require.Equal(t, 250, st.Counts.Unconfirmed)
 	require.Equal(t, 250, st.Counts.Failed)
-	require.Len(t, Members(w.in), 250)
+	require.Len(t, membersOf(w.in), 250)
 }
 
 func TestAnotherUIDIsAnotherPlacement(t *testing.T) {

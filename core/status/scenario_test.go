@@ -299,7 +299,7 @@ func (w *world) forget(_ *testing.T, _ []string) string {
 // lines prints the members one a line.
 func (w *world) lines(_ *testing.T, _ []string) string {
 	var b strings.Builder
-	for _, m := range Members(w.in) {
+	for _, m := range membersOf(w.in) {
 		fmt.Fprintf(&b, "%s snapshot %q %s since %s %s\n", m.ClusterName, m.ObservedResourceIndex, m.State, clock(m.Since.Time), m.Message)
 	}
 	for _, l := range Aggregate(w.in).Withdrawals {
@@ -308,7 +308,9 @@ func (w *world) lines(_ *testing.T, _ []string) string {
 	return b.String()
 }
 
-func (w *world) members(_ *testing.T, _ []string) string { return renderMembers(Members(w.in)) }
+func (w *world) members(_ *testing.T, _ []string) string { return renderMembers(membersOf(w.in)) }
+
+func membersOf(in Input) []api.PerMemberStatus { return newEvaluation(in).entries() }
 
 func render(st api.PlacementStatus) string {
 	var b strings.Builder

@@ -54,6 +54,13 @@ func Follow(in Input) (st api.PlacementStatus, recheck time.Time) {
 }
 
 func (e *evaluation) follow() (st api.PlacementStatus, recheck time.Time) {
+	st = e.summary()
+	st.PlacementStatuses = e.worst()
+	return st, e.recheck(&st)
+}
+
+// summary is the record without the entries of members.
+func (e *evaluation) summary() (st api.PlacementStatus) {
 	mark := e.mark()
 	going, withdrawals := e.rollout(mark), e.withdrawals()
 	st = api.PlacementStatus{
@@ -76,8 +83,7 @@ func (e *evaluation) follow() (st api.PlacementStatus, recheck time.Time) {
 		st.ObservedSnapshot = strconv.FormatInt(e.latest.Index, 10)
 		st.SelectedResources, st.SelectedTotal = selected(e.latest.Manifests)
 	}
-	st.PlacementStatuses = e.worst()
-	return st, e.recheck(&st)
+	return st
 }
 
 // worst renders the first of the members in trouble: of those that only wait for others no more than there
@@ -111,12 +117,6 @@ func (e *evaluation) worst() []api.PerMemberStatus {
 // waits says that a member in that state only waits for others, or for its turn.
 func waits(state string) bool {
 	return state == api.EntryWaiting || state == api.EntryPending || state == api.EntryApplying
-}
-
-// Members renders the entry of every member, sorted by name, then one entry without a name for each
-// member that is missing.
-func Members(in Input) []api.PerMemberStatus {
-	return newEvaluation(in).entries()
 }
 
 // selected lists the selected objects, the first 100 of them, and their number when it is cut.

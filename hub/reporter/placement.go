@@ -2,6 +2,7 @@ package reporter
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 
 	"flotilla/core/api"
@@ -12,32 +13,12 @@ import (
 type placement struct {
 	fold    *status.Fold
 	pace    status.Pace
-	writing bool // guarded by the reporter's lock: what changes of its status is our own
-}
-
-// follow returns what is kept of a placement, made when there is nothing.
-func (r *Reporter) follow(name string) *placement {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.followed[name] == nil {
-		r.followed[name] = &placement{}
-	}
-	return r.followed[name]
-}
-
-func (r *Reporter) forget(name string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	delete(r.followed, name)
+	writing atomic.Bool // what changes of its status is our own
 }
 
 // wrote wakes a placement whose status changed by another hand, or was lost.
 func (r *Reporter) wrote(name string) {
-	r.mu.Lock()
-	p := r.followed[name]
-	own := p != nil && p.writing
-	r.mu.Unlock()
-	if !own {
+	if !r.followed.Of(name).writing.Load() {
 		r.wake(name)
 	}
 }
@@ -45,14 +26,14 @@ func (r *Reporter) wrote(name string) {
 // report folds in what is new of a placement and, when it is time, writes what that comes to. It returns when to look
 // again: for what was left unwritten, or when time alone changes the answer.
 func (r *Reporter) report(ctx context.Context, name string) (time.Time, error) {
-	p, now := r.follow(name), r.store.Now()
+	p, now := r.followed.Of(name), r.store.Now()
 	there, err := r.hear(p, name, now)
 	if err != nil {
 		r.changes.Whole(name)
 		return time.Time{}, err
 	}
 	if !there {
-		r.forget(name)
+		r.followed.Forget(name)
 		return time.Time{}, r.remove(ctx, name)
 	}
 	settled := p.fold.Settled(now)
@@ -117,16 +98,10 @@ func (r *Reporter) write(ctx context.Context, p *placement, name string, now tim
 	if previous != nil && status.Same(previous, &st) {
 		return again, false, nil
 	}
-	r.setWriting(p, true)
-	defer r.setWriting(p, false)
+	p.writing.Store(true)
+	defer p.writing.Store(false)
 	_, err = r.store.WriteTold(ctx, status.Events(previous, st, now), r.records.statuses.Share(name, &st, revision))
 	return again, err == nil, err
-}
-
-func (r *Reporter) setWriting(p *placement, writing bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	p.writing = writing
 }
 
 // remove deletes the status of a placement that has no spec.

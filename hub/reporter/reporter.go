@@ -57,11 +57,12 @@ type Reporter struct {
 	suspect map[string]struct{}        // members that the last sweep did not know; used by one worker at a time
 	views   watch.Views[status.Member] // as last reported on
 	changes watch.Changes              // of placements
-	began   time.Time                  // when Run did
+	// followed are placements; each is used by one worker at a time.
+	followed watch.Kept[placement]
+	began    time.Time // when Run did
 
-	mu       sync.Mutex
-	warned   map[string]time.Time  // by member: when it was warned of last
-	followed map[string]*placement // by name; each is used by one worker at a time
+	mu     sync.Mutex
+	warned map[string]time.Time // by member: when it was warned of last
 }
 
 // New returns a reporter on an open store; it writes nothing before Run.
@@ -77,7 +78,7 @@ func New(store *store.Store, o Options) *Reporter {
 	}
 	r := &Reporter{
 		store: store, options: o, records: newRecords(store),
-		suspect: map[string]struct{}{}, warned: map[string]time.Time{}, followed: map[string]*placement{},
+		suspect: map[string]struct{}{}, warned: map[string]time.Time{},
 	}
 	r.queue = loop.New(loop.Options{Workers: workers, Now: store.Now, Failed: r.failed, Runs: o.Runs})
 	return r

@@ -15,22 +15,6 @@ type placement struct {
 	recheck  time.Time
 }
 
-// follow returns what is kept of a placement, made when there is nothing.
-func (r *Roller) follow(name string) *placement {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.followed[name] == nil {
-		r.followed[name] = &placement{}
-	}
-	return r.followed[name]
-}
-
-func (r *Roller) forget(name string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	delete(r.followed, name)
-}
-
 // stirred says that what changed of a placement since it was looked at last, time included, may change the decision.
 func (r *Roller) stirred(p *placement, name string, now time.Time) bool {
 	whole, members := r.changes.Take(name)
@@ -47,7 +31,7 @@ func (r *Roller) stirred(p *placement, name string, now time.Time) bool {
 
 // release decides on a placement where anything may be decided otherwise, and acts.
 func (r *Roller) release(ctx context.Context, name string) (time.Time, error) {
-	p, now := r.follow(name), r.store.Now()
+	p, now := r.followed.Of(name), r.store.Now()
 	if !r.stirred(p, name, now) {
 		return p.recheck, nil
 	}
@@ -76,7 +60,7 @@ func (r *Roller) release(ctx context.Context, name string) (time.Time, error) {
 	case err != nil:
 		return time.Time{}, err
 	case gone:
-		r.forget(name)
+		r.followed.Forget(name)
 		return time.Time{}, nil
 	}
 	p.standing, p.recheck = standing, plan.Recheck

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -46,14 +45,13 @@ type Roller struct {
 	queue   *loop.Queue
 	views   watch.Views[rollout.MemberView] // as last decided upon
 	changes watch.Changes                   // of placements
-
-	mu       sync.Mutex
-	followed map[string]*placement // by name; each is used by one worker at a time
+	// followed are placements; each is used by one worker at a time.
+	followed watch.Kept[placement]
 }
 
 // New returns a roller on an open store; it writes nothing before Run.
 func New(store *store.Store, o Options) *Roller {
-	r := &Roller{store: store, options: o, records: newRecords(store), followed: map[string]*placement{}}
+	r := &Roller{store: store, options: o, records: newRecords(store)}
 	r.queue = loop.New(loop.Options{Workers: workers, Now: store.Now, Failed: r.failed, Runs: o.Runs})
 	return r
 }

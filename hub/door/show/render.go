@@ -107,16 +107,15 @@ func (v *View) renderPlacement(entry *store.Entry[api.Spec], brief bool) (json.R
 	if err != nil {
 		return v.renderUnreadable(entry, err)
 	}
-	in := v.StatusOf(p)
-	full := status.Aggregate(in)
+	in := v.groundOf(p)
+	full := status.NewFold(in, v.said(p.Key())).Show(in.Previous, in.JudgeFrom, in.Now, brief)
 	if brief {
 		if r := full.Rollout; r != nil {
 			r.HeldUpBy = r.HeldUpBy[:min(len(r.HeldUpBy), 1)]
 		}
-		full.PlacementStatuses, full.SelectedResources = nil, nil
+		full.SelectedResources = nil
 		return v.complete(&entry.Value, entry.Revision, entry.Value.Body, placementStatus{PlacementStatus: full})
 	}
-	full.PlacementStatuses = status.Members(in)
 	if in.Latest != nil {
 		full.SelectedResources = identifiers(in.Latest.Manifests)
 	}
@@ -125,26 +124,39 @@ func (v *View) renderPlacement(entry *store.Entry[api.Spec], brief bool) (json.R
 
 // StatusOf gathers what the status of a placement depends on.
 func (v *View) StatusOf(p *api.Placement) status.Input {
+	in := v.groundOf(p)
+	in.Results, in.Members = map[string]*api.PlacementResult{}, map[string]status.Member{}
+	said := v.said(p.Key())
+	add := func(member string) {
+		result, state := said(member)
+		if in.Members[member] = state; result != nil {
+			in.Results[member] = result
+		}
+	}
+	if in.Schedule != nil {
+		for i := range in.Schedule.Bindings {
+			add(in.Schedule.Bindings[i].Member)
+		}
+	}
+	if in.Release != nil {
+		for i := range in.Release.Entries {
+			add(in.Release.Entries[i].Member)
+		}
+	}
+	return in
+}
+
+// groundOf gathers what the status of a placement depends on but for what its members say.
+func (v *View) groundOf(p *api.Placement) status.Input {
 	name := p.Key()
 	in := status.Input{
-		Placement: *p, Latest: v.records.Latest(name, string(p.UID)), Results: map[string]*api.PlacementResult{},
-		Members: map[string]status.Member{}, Now: v.store.Now(), JudgeFrom: v.began.Add(v.options.Grace),
+		Placement: *p, Latest: v.records.Latest(name, string(p.UID)), Now: v.store.Now(), JudgeFrom: v.began.Add(v.options.Grace),
 	}
-	members := map[string]bool{}
 	if schedule, _, found := v.records.Schedules.Get(name); found && schedule.UID == string(p.UID) {
 		in.Schedule = &schedule
-		for i := range schedule.Bindings {
-			members[schedule.Bindings[i].Member] = true
-		}
 	}
 	if release, _, found := v.records.Releases.Get(name); found {
 		in.Release = &release
-		for i := range release.Entries {
-			members[release.Entries[i].Member] = true
-		}
-	}
-	for member := range members {
-		v.addMember(&in, member, name)
 	}
 	if record, _, found := v.statuses.Get(name); found && record.UID == string(p.UID) {
 		in.Previous = &record
@@ -152,12 +164,14 @@ func (v *View) StatusOf(p *api.Placement) status.Input {
 	return in
 }
 
-func (v *View) addMember(in *status.Input, member, placement string) {
-	if record, _, found := v.records.Seen.Get(member); found {
-		in.Members[member] = status.Member{State: record.State, LastSeen: record.LastSeen.Time, Since: record.Since.Time}
-	}
-	if result, _ := v.results.Get(subjects.ResultKey(member, subjects.CommandPlacement, placement)); result != nil {
-		in.Results[member] = result
+// said is what members say of a placement, and how they do.
+func (v *View) said(placement string) status.Source {
+	return func(member string) (result *api.PlacementResult, state status.Member) {
+		if record, _, found := v.records.Seen.Get(member); found {
+			state = status.Member{State: record.State, LastSeen: record.LastSeen.Time, Since: record.Since.Time}
+		}
+		result, _ = v.results.Get(subjects.ResultKey(member, subjects.CommandPlacement, placement))
+		return result, state
 	}
 }
 
