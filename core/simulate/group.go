@@ -29,6 +29,7 @@ func (k groupKind) String() string {
 
 // group counts pods by the domain of one topology key.
 type group struct {
+	id         string
 	kind       groupKind
 	rank       int // its place among the groups of an index
 	key        string

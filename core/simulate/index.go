@@ -46,6 +46,7 @@ type ExistingNode struct {
 	ports    []api.HostPort
 	volumes  map[string]map[string]bool // IDs by driver
 	Movable  []*Moving
+	moving   []bool // by pod, whether it is among Movable
 	// taken counts the pods that the current simulation put here.
 	taken int
 }
@@ -81,7 +82,7 @@ var PlainLinks = &links{Variant: &Variant{}}
 func NewIndex(s *State) *Index {
 	x := &Index{
 		State: s, cols: len(s.Cluster.Resources.Index), Pools: capacity.SortPools(s.Pools), ByPool: map[string]*capacity.Pool{},
-		ByName: make(map[string]*ExistingNode, len(s.Cluster.Nodes)), groupIndex: groupIndex{byID: map[string]*group{}, links: map[*cluster.Pod]*links{}},
+		ByName: make(map[string]*ExistingNode, len(s.Cluster.Nodes)), groupIndex: groupIndex{byID: map[string]*group{}, shapes: newShapes()},
 		fresh: map[*capacity.Pool]*freshNode{}, extra: map[string]bool{},
 	}
 	for _, p := range x.Pools {
@@ -109,7 +110,11 @@ func (x *Index) addNodes() {
 	names := x.State.Cluster.Names()
 	flat := make([]int64, len(names)*x.cols)
 	all := make([]ExistingNode, len(names))
-	moved := make([]Moving, 0, x.State.Cluster.PodCount)
+	pods := 0
+	for _, n := range x.State.Cluster.Nodes {
+		pods += len(n.Pods)
+	}
+	moved, moving := make([]Moving, 0, pods), make([]bool, pods)
 	x.Nodes = make([]*ExistingNode, len(names))
 	for i, name := range names {
 		n := &all[i]
@@ -122,9 +127,11 @@ func (x *Index) addNodes() {
 		n.Settling = n.Pool != nil && s.Managed && s.Initialized && n.Pool.Settling(x.State.Now.Sub(QuietSince(s)))
 		x.fill(n)
 		start := len(moved)
+		n.moving, moving = moving[:len(n.Pods)], moving[len(n.Pods):]
 		for j := range n.Pods {
 			if p := &n.Pods[j]; p.Movable && !x.State.Cluster.Placing && x.CanMove(p) {
 				moved = append(moved, Moving{Pod: p, Links: PlainLinks, From: n})
+				n.moving[j] = true
 			}
 		}
 		n.Movable = make([]*Moving, len(moved)-start)

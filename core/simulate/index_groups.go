@@ -1,6 +1,7 @@
 package simulate
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -16,7 +17,7 @@ type groupIndex struct {
 	groups []*group
 	byID   map[string]*group
 	lookup groupLookup
-	links  map[*cluster.Pod]*links
+	shapes shapes
 }
 
 // join returns the group that is already there, or g.
@@ -25,7 +26,7 @@ func (x *groupIndex) join(g *group) *group {
 	if old := x.byID[id]; old != nil {
 		return old
 	}
-	g.counts = map[string]int{}
+	g.id, g.counts = id, map[string]int{}
 	if g.key != corev1.LabelHostname {
 		g.known = map[string]int{}
 	}
@@ -37,28 +38,36 @@ func (x *groupIndex) join(g *group) *group {
 // addGroups makes the groups that pods ask for, and counts the pods in them.
 func (x *Index) addGroups() {
 	x.askGroups()
-	if len(x.groups) == 0 {
-		return
-	}
-	slices.SortFunc(x.groups, func(a, b *group) int { return strings.Compare(a.identity(), b.identity()) })
+	slices.SortFunc(x.groups, func(a, b *group) int { return strings.Compare(a.id, b.id) })
 	for i, g := range x.groups {
 		g.rank = i
 	}
 	x.knowDomains()
 	x.lookup = newGroupLookup(x.groups)
+	if len(x.groups) == 0 && len(x.shapes.of) == 0 {
+		return
+	}
 	moves := make(map[*cluster.Pod]bool)
 	for _, m := range x.Waiting {
-		x.link(m)
+		m.Links = x.linksOf(m.Pod)
 		moves[m.Pod] = true
 	}
 	for _, n := range x.Nodes {
-		for _, m := range n.Movable {
-			x.link(m)
+		x.linkNode(n, moves)
+	}
+}
+
+// linkNode relates the pods of a node to groups, and counts those that do not move in every simulation.
+func (x *Index) linkNode(n *ExistingNode, moves map[*cluster.Pod]bool) {
+	for _, m := range n.Movable {
+		m.Links = x.linksOf(m.Pod)
+		if m.Active && !moves[m.Pod] {
+			x.count(m.Links, n)
 		}
-		for i := range n.Pods {
-			if p := &n.Pods[i]; p.Active && !moves[p] {
-				x.count(x.linksOf(p), n, 1)
-			}
+	}
+	for i := range n.Pods {
+		if p := &n.Pods[i]; p.Active && !n.moving[i] {
+			x.count(x.linksOf(p), n)
 		}
 	}
 }
@@ -67,11 +76,12 @@ func (x *Index) addGroups() {
 func (x *Index) askGroups() {
 	ask := func(m *Moving) {
 		if !m.Plain || x.preferTaints {
-			x.ensure(m.Pod).Variant = x.variants(m.Pod)
+			x.variantsOf(m.Pod)
 		}
 	}
 	for _, m := range x.Waiting {
 		ask(m)
+		x.keepAway(m.Pod)
 	}
 	for _, n := range x.Nodes {
 		for _, m := range n.Movable {
@@ -83,30 +93,6 @@ func (x *Index) askGroups() {
 			}
 		}
 	}
-	for _, m := range x.Waiting {
-		x.keepAway(m.Pod)
-	}
-	for _, n := range x.Nodes {
-		for _, m := range n.Movable {
-			if l := x.links[m.Pod]; l != nil {
-				m.Links = l
-			}
-		}
-	}
-	for _, m := range x.Waiting {
-		if l := x.links[m.Pod]; l != nil {
-			m.Links = l
-		}
-	}
-}
-
-func (x *groupIndex) ensure(p *cluster.Pod) *links {
-	l := x.links[p]
-	if l == nil {
-		l = &links{Variant: PlainLinks.Variant}
-		x.links[p] = l
-	}
-	return l
 }
 
 // keepAway makes the groups by which others see a pod's required anti-affinity.
@@ -116,36 +102,51 @@ func (x *Index) keepAway(p *cluster.Pod) {
 		return
 	}
 	terms := a.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution
-	if len(terms) == 0 || len(x.ensure(p).keeps) > 0 {
+	if len(terms) == 0 {
 		return
 	}
-	l := x.ensure(p)
-	for i := range terms {
-		l.keeps = append(l.keeps, x.termGroup(ownersGroup, p, &terms[i]))
+	if s := x.shapeOf(p); s.keeps == nil {
+		for i := range terms {
+			s.keeps = append(s.keeps, x.termGroup(ownersGroup, p, &terms[i]))
+		}
 	}
 }
 
 // knowDomains tells every group which domains there are: those of types that pools may buy, and
 // those of nodes.
 func (x *Index) knowDomains() {
+	every := map[string]map[string]int{} // by key, for groups that count every node
 	for _, g := range x.groups {
-		if g.known == nil {
-			continue
-		}
-		for _, p := range x.Pools {
-			if p.Static || p.Deleting || g.filter.taints && cluster.Repelled(g.filter.tolerations, p.Taints) != nil {
-				continue
+		switch {
+		case g.known == nil:
+		case g.filter.taints || len(g.filter.terms) > 0:
+			g.known = x.domainsOf(g)
+		default:
+			if every[g.key] == nil {
+				every[g.key] = x.domainsOf(g)
 			}
-			for d := range poolDomains(p, g.key) {
-				g.known[d]++
-			}
-		}
-		for _, n := range x.Nodes {
-			if d, ok := n.domain(g.key); ok && !n.Deleting && g.filter.node(n) {
-				g.known[d]++
-			}
+			g.known = maps.Clone(every[g.key])
 		}
 	}
+}
+
+// domainsOf are the domains of a group's key, with how many pools and nodes speak for each.
+func (x *Index) domainsOf(g *group) map[string]int {
+	known := map[string]int{}
+	for _, p := range x.Pools {
+		if p.Static || p.Deleting || g.filter.taints && cluster.Repelled(g.filter.tolerations, p.Taints) != nil {
+			continue
+		}
+		for d := range poolDomains(p, g.key) {
+			known[d]++
+		}
+	}
+	for _, n := range x.Nodes {
+		if d, ok := n.domain(g.key); ok && !n.Deleting && g.filter.node(n) {
+			known[d]++
+		}
+	}
+	return known
 }
 
 // poolDomains are the values of a label that nodes of a pool can have.
@@ -175,17 +176,24 @@ func poolDomains(p *capacity.Pool, key string) map[string]bool {
 type groupLookup struct {
 	byLabel map[[2]string][]*group // by one label that the selector demands
 	rest    []*group
+	keys    []string // of the labels that selectors read, sorted
 }
 
 func newGroupLookup(groups []*group) groupLookup {
 	l := groupLookup{byLabel: map[[2]string][]*group{}}
+	keys := map[string]bool{}
 	for _, g := range groups {
+		requirements, _ := g.selector.Requirements()
+		for i := range requirements {
+			keys[requirements[i].Key()] = true
+		}
 		if label, ok := demanded(g); ok {
 			l.byLabel[label] = append(l.byLabel[label], g)
 		} else {
 			l.rest = append(l.rest, g)
 		}
 	}
+	l.keys = slices.Sorted(maps.Keys(keys))
 	return l
 }
 
@@ -199,60 +207,16 @@ func demanded(g *group) ([2]string, bool) {
 	return [2]string{}, false
 }
 
-// linksOf returns the relations of a pod, nil when it has none.
-func (x *Index) linksOf(p *cluster.Pod) *links {
-	l := x.links[p]
-	if l != nil && (l.counted != nil || l.Avoids != nil) {
-		return l
-	}
-	add := func(g *group) {
-		if !g.selects(p) {
-			return
-		}
-		if l == nil {
-			l = x.ensure(p)
-		}
-		if g.kind == ownersGroup {
-			l.Avoids = append(l.Avoids, g)
-		} else {
-			l.counted = append(l.counted, g)
-		}
-	}
-	for k, v := range p.State.Labels {
-		for _, g := range x.lookup.byLabel[[2]string{k, v}] {
-			add(g)
-		}
-	}
-	for _, g := range x.lookup.rest {
-		add(g)
-	}
-	if l != nil {
-		byRank := func(a, b *group) int { return a.rank - b.rank }
-		slices.SortFunc(l.counted, byRank)
-		slices.SortFunc(l.Avoids, byRank)
-	}
-	return l
-}
-
-func (x *Index) link(m *Moving) {
-	if l := x.linksOf(m.Pod); l != nil {
-		m.Links = l
-	}
-}
-
-// count adds a pod, sign times, to the groups that count it where it is.
-func (x *Index) count(l *links, n *ExistingNode, sign int) {
-	if l == nil {
-		return
-	}
+// count adds a pod to the groups that count it where it is.
+func (x *Index) count(l *links, n *ExistingNode) {
 	for _, g := range l.counted {
 		if d, ok := n.domain(g.key); ok && g.filter.node(n) {
-			g.take(d, sign)
+			g.take(d, 1)
 		}
 	}
 	for _, g := range l.keeps {
 		if d, ok := n.domain(g.key); ok {
-			g.take(d, sign)
+			g.take(d, 1)
 		}
 	}
 }

@@ -67,17 +67,27 @@ func (x *Index) take(g *group, domain string, n int) {
 func (x *Index) lift(n *ExistingNode) {
 	n.gone = true
 	x.Journal.lifted = append(x.Journal.lifted, n)
+	x.know(n, -1)
+	for _, m := range n.Movable {
+		x.countMoving(m, n, -1)
+	}
+}
+
+// know adds a node, sign times, to what speaks for the domains that it lies in. Groups of one key lie together.
+func (x *Index) know(n *ExistingNode, sign int) {
+	key, domain, in := "", "", false
 	for _, g := range x.groups {
 		if g.known == nil {
 			continue
 		}
-		if d, ok := n.domain(g.key); ok && g.filter.node(n) {
-			g.known[d]--
-			x.Journal.taken = append(x.Journal.taken, taken{group: g, domain: d, n: -1, known: true})
+		if g.key != key {
+			key = g.key
+			domain, in = n.domain(key)
 		}
-	}
-	for _, m := range n.Movable {
-		x.countMoving(m, n, -1)
+		if in && g.filter.node(n) {
+			g.known[domain] += sign
+			x.Journal.taken = append(x.Journal.taken, taken{group: g, domain: domain, n: sign, known: true})
+		}
 	}
 }
 
@@ -101,15 +111,7 @@ func (x *Index) countMoving(m *Moving, n *ExistingNode, sign int) {
 // unlift puts a node back that was lifted.
 func (x *Index) unlift(n *ExistingNode) {
 	n.gone = false
-	for _, g := range x.groups {
-		if g.known == nil {
-			continue
-		}
-		if d, ok := n.domain(g.key); ok && g.filter.node(n) {
-			g.known[d]++
-			x.Journal.taken = append(x.Journal.taken, taken{group: g, domain: d, n: 1, known: true})
-		}
-	}
+	x.know(n, 1)
 	for _, m := range n.Movable {
 		x.countMoving(m, n, 1)
 	}
