@@ -30,7 +30,7 @@ const (
 // Bounds by what is read. What a hub wrote is bounded in bytes alone.
 var (
 	RecordBounds    = Bounds{bytes: 16 << 20}
-	CommandBounds   = Bounds{bytes: 8 << 20}
+	CommandBounds   = Bounds{bytes: MaxCommand}
 	answerBounds    = Bounds{bytes: 64 << 20}
 	requestBounds   = Bounds{bytes: 20 << 20, depth: 2 * maxDepth, length: 1 << 18, values: 2 << 20}
 	HeartbeatBounds = Bounds{bytes: MaxHeartbeat, depth: maxDepth, length: 1 << 12, values: 1 << 14}

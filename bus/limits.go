@@ -8,6 +8,8 @@ const (
 	MaxValue = 900 << 10
 	// MaxContent is the largest body or work document.
 	MaxContent = 4 << 20
+	// MaxCommand is the longest command, unpacked.
+	MaxCommand = 8 << 20
 	// MaxHeartbeat is the largest heartbeat.
 	MaxHeartbeat = 64 << 10
 	// MaxResult is the largest result of an agent.

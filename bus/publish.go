@@ -27,6 +27,9 @@ const (
 // HeaderTally carries the tally of state on each write of it.
 const HeaderTally = "Flotilla-Tally"
 
+// HeaderPosition is, of a change of an index, where who takes it in stands then.
+const HeaderPosition = "Flotilla-Position"
+
 // HeaderNote carries the note of a marker.
 const HeaderNote = "Flotilla-Note"
 

@@ -86,6 +86,7 @@ func (f Fleet) probesOfMembers(member, another string) []Probe {
 		publish("inventory of nodes", f.NodeInventory(of.name))
 		publish("inventory", f.Inventory(of.name))
 		publish("command", f.Command(of.name, CommandPlacement))
+		publish("change of its index", f.CommandDelta(of.name, 0))
 		publish("hint", f.Hint(of.name, CommandPlacement))
 		publish("inbox", Inbox(of.name)+".x")
 	}
@@ -131,6 +132,7 @@ func (f Fleet) probesOfJetStream(member, another string) []Probe {
 	}
 	for _, of := range []struct{ whose, name string }{{"its own", member}, {"another's", another}, {"everybody's", "*"}} {
 		read(of.whose+" command", f.Stream(Commands), f.Command(of.name, CommandPlacement))
+		read(of.whose+" change of its index", f.Stream(Commands), f.CommandDelta(of.name, 0))
 		read(of.whose+" node", f.Stream(Events), f.NodeEvent(of.name, "n1"))
 		read(of.whose+" results", f.BucketStream(Result), f.BucketSubject(Result, ResultSlotKey(of.name, 0)))
 		read(of.whose+" heartbeat", f.BucketStream(Heartbeat), f.BucketSubject(Heartbeat, of.name))
@@ -148,9 +150,9 @@ func (f Fleet) probesOfSubscribers(member, another string) []Probe {
 	hear("its own answers", Inbox(member)+".>")
 	hear("another's answers", Inbox(another)+".>")
 	hear("the answers to libraries without a prefix", "_INBOX.>")
-	hear("its own hints", f.Hint(member, "*"))
-	hear("another's hints", f.Hint(another, "*"))
-	hear("everybody's hints", f.Hint("*", "*"))
+	hear("its own hints", f.Hints(member))
+	hear("another's hints", f.Hints(another))
+	hear("everybody's hints", f.Hints("*"))
 	hear("commands", f.AllCommands())
 	hear("events", f.AllEvents())
 	hear("who leads", f.Leads())

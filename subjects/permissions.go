@@ -21,16 +21,14 @@ func (f Fleet) AgentPermissions(member string) Permissions {
 	for slot := range ResultSlots {
 		publish = append(publish, f.BucketSubject(Result, ResultSlotKey(member, slot)))
 	}
-	for _, kind := range CommandKinds() {
-		publish = append(publish, DirectGet(f.Stream(Commands), f.Command(member, kind)))
-	}
 	publish = append(publish,
+		DirectGet(f.Stream(Commands), f.commandsOf(member)),
 		DirectGet(f.BucketStream(Content), f.BucketSubject(Content, "*")),
 		DirectGet(f.Stream(Events), f.memberEvents(member)),
 		DirectGet(f.BucketStream(Result), f.BucketSubject(Result, member+".*")))
 	return Permissions{
 		Publish:   publish,
-		Subscribe: []string{Inbox(member) + ".>", f.Hint(member, "*")},
+		Subscribe: []string{Inbox(member) + ".>", f.Hints(member)},
 	}
 }
 

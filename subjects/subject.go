@@ -1,6 +1,9 @@
 package subjects
 
-import "strings"
+import (
+	"strconv"
+	"strings"
+)
 
 // Command is the subject of a member's command of one kind, "flotilla.<fleet>.command.<member>.<kind>".
 func (f Fleet) Command(member, kind string) string {
@@ -9,17 +12,44 @@ func (f Fleet) Command(member, kind string) string {
 
 // ParseCommand is the inverse of Command.
 func (f Fleet) ParseCommand(subject string) (member, kind string, ok bool) {
-	return f.pair("command", subject)
+	member, kind, slot, ok := f.commandIn("command", subject)
+	return member, kind, ok && slot < 0
 }
+
+// CommandSlots is how many changes of a member's index are kept beside it, each on a subject of its own.
+const CommandSlots = 64
+
+// CommandDelta is the subject of a change of a member's index, by the slot that it lies in: from 0, below CommandSlots.
+func (f Fleet) CommandDelta(member string, slot int) string {
+	return f.Command(member, CommandPlacement) + "." + strconv.Itoa(slot)
+}
+
+// CommandDeltas is every change of a member's index.
+func (f Fleet) CommandDeltas(member string) string {
+	return f.Command(member, CommandPlacement) + ".*"
+}
+
+// ParseCommandDelta is the inverse of CommandDelta.
+func (f Fleet) ParseCommandDelta(subject string) (member string, slot int, ok bool) {
+	member, _, slot, ok = f.commandIn("command", subject)
+	return member, slot, ok && slot >= 0
+}
+
+// commandsOf is every command of a member, with the changes of its index.
+func (f Fleet) commandsOf(member string) string { return f.Prefix() + ".command." + member + ".>" }
 
 // Hint is the subject on which the server announces a new command, headers only.
 func (f Fleet) Hint(member, kind string) string {
 	return f.Prefix() + ".hint." + member + "." + kind
 }
 
-// ParseHint is the inverse of Hint.
+// Hints is where a member hears of all its commands.
+func (f Fleet) Hints(member string) string { return f.Prefix() + ".hint." + member + ".>" }
+
+// ParseHint is the inverse of Hint; what announces a change of an index announces the index.
 func (f Fleet) ParseHint(subject string) (member, kind string, ok bool) {
-	return f.pair("hint", subject)
+	member, kind, _, ok = f.commandIn("hint", subject)
+	return member, kind, ok
 }
 
 // Leads is the subject on which a hub says that it leads now and answers requests; without body.
@@ -125,19 +155,25 @@ func (f Fleet) AllAudit() string { return f.Prefix() + ".audit.*.*" }
 func (f Fleet) AllEvents() string { return f.Prefix() + ".event.>" }
 
 // AllCommands is every command of every member.
-func (f Fleet) AllCommands() string { return f.Prefix() + ".command.*.*" }
+func (f Fleet) AllCommands() string { return f.Prefix() + ".command.>" }
 
 // HintTarget is where the server republishes commands to, as a subject transform of AllCommands.
-func (f Fleet) HintTarget() string { return f.Prefix() + ".hint.{{wildcard(1)}}.{{wildcard(2)}}" }
+func (f Fleet) HintTarget() string { return f.Prefix() + ".hint.>" }
 
 // APIGroup is the group of the hub's micro service, see API.
 func (f Fleet) APIGroup() string { return f.Prefix() + ".api" }
 
-func (f Fleet) pair(word, subject string) (member, kind string, ok bool) {
+// commandIn reads subjects of commands and hints; slot is -1 where it names none.
+func (f Fleet) commandIn(word, subject string) (member, kind string, slot int, ok bool) {
 	rest, ok := cutPrefix(subject, f.Prefix()+"."+word+".")
-	if !ok {
-		return "", "", false
+	tokens := strings.Split(rest, ".")
+	if !ok || len(tokens) < 2 || len(tokens) > 3 || tokens[0] == "" || tokens[1] == "" {
+		return "", "", 0, false
 	}
-	member, kind, ok = strings.Cut(rest, ".")
-	return member, kind, ok && member != "" && kind != "" && !strings.Contains(kind, ".")
+	if len(tokens) == 2 {
+		return tokens[0], tokens[1], -1, true
+	}
+	slot, err := strconv.Atoi(tokens[2])
+	ok = err == nil && tokens[1] == CommandPlacement && slot >= 0 && slot < CommandSlots && strconv.Itoa(slot) == tokens[2]
+	return tokens[0], tokens[1], slot, ok
 }

@@ -203,15 +203,30 @@ func TestAgentPermissionsAreExact(t *testing.T) {
 			"$KV.flotilla_north_result.berlin.13",
 			"$KV.flotilla_north_result.berlin.14",
 			"$KV.flotilla_north_result.berlin.15",
-			"$JS.API.DIRECT.GET.FLOTILLA_north_COMMANDS.flotilla.north.command.berlin.placement",
-			"$JS.API.DIRECT.GET.FLOTILLA_north_COMMANDS.flotilla.north.command.berlin.upgrade",
-			"$JS.API.DIRECT.GET.FLOTILLA_north_COMMANDS.flotilla.north.command.berlin.disruption",
+			"$JS.API.DIRECT.GET.FLOTILLA_north_COMMANDS.flotilla.north.command.berlin.>",
 			"$JS.API.DIRECT.GET.KV_flotilla_north_content.$KV.flotilla_north_content.*",
 			"$JS.API.DIRECT.GET.FLOTILLA_north_EVENTS.flotilla.north.event.berlin.>",
 			"$JS.API.DIRECT.GET.KV_flotilla_north_result.$KV.flotilla_north_result.berlin.*",
 		},
-		Subscribe: []string{"_INBOX_berlin.>", "flotilla.north.hint.berlin.*"},
+		Subscribe: []string{"_INBOX_berlin.>", "flotilla.north.hint.berlin.>"},
 	}, fleet.AgentPermissions("berlin"))
+}
+
+func TestChangesOfAnIndexHaveSubjectsOfTheirOwn(t *testing.T) {
+	require.Equal(t, "flotilla.north.command.berlin.placement.63", fleet.CommandDelta("berlin", CommandSlots-1))
+	member, slot, ok := fleet.ParseCommandDelta(fleet.CommandDelta("berlin", 7))
+	require.True(t, ok)
+	require.Equal(t, "berlin", member)
+	require.Equal(t, 7, slot)
+	_, _, ok = fleet.ParseCommand(fleet.CommandDelta("berlin", 7))
+	require.False(t, ok, "it is no whole command")
+	member, kind, ok := fleet.ParseHint("flotilla.north.hint.berlin.placement.7")
+	require.True(t, ok)
+	require.Equal(t, []string{"berlin", CommandPlacement}, []string{member, kind}, "what announces a change announces the index")
+	for _, foreign := range []string{"placement", "placement.64", "placement.-1", "placement.07", "placement.+7", "placement.x", "upgrade.7", "placement.7.7", ".7"} {
+		_, _, ok := fleet.ParseCommandDelta(fleet.Command("berlin", foreign))
+		require.False(t, ok, foreign)
+	}
 }
 
 func TestResultSlots(t *testing.T) {

@@ -115,6 +115,7 @@ func (f Fleet) plain() []Address {
 		{f.Stream(Events), f.NodeInventory("<member>"), "which nodes a member has, pods without one, budgets", "that agent", "disruptor"},
 		{f.Stream(Events), f.Inventory("<member>"), "versions, node pools and windows of a member", "that agent", "runner, door"},
 		{f.Stream(Commands), f.Command("<member>", "<kind>"), "wanted state; kind is placement, upgrade or disruption", "dispatcher", "that agent, by direct get"},
+		{f.Stream(Commands), f.Command("<member>", CommandPlacement) + ".<slot>", fmt.Sprintf("changes of an index since it was stored whole, in slots 0 to %d", CommandSlots-1), "dispatcher", "that agent, by direct get"},
 		{"", f.Hint("<member>", "<kind>"), "a newer command is stored; headers only", "the server", "that agent"},
 		{f.Stream(Audit), f.Prefix() + ".audit.<kind>." + each, "what happened to an object", "rooms", "clients"},
 		{"", f.Enrolment("<member>"), "an agent asks for credentials", "that agent", "enroller"},

@@ -81,6 +81,21 @@ func (n *Newest[C]) Accept(body []byte, now time.Time) (changed bool, err error)
 	return true, nil
 }
 
+// Amend makes a newer one of the newest command, such as by a change of it; what was received is still that. It is on the
+// disk when Amend returns.
+func (n *Newest[C]) Amend(newer C, now time.Time) error {
+	_, _, order := newer.Addressed()
+	if !n.have || order.Compare(n.Order()) <= 0 {
+		return ErrOlder
+	}
+	next := kept[C]{Received: now, Digest: n.kept.Digest, Command: newer}
+	if err := WriteSealed(n.path, n.key, next); err != nil {
+		return fmt.Errorf("keeping the %s: %w", n.kind, err)
+	}
+	n.kept = next
+	return nil
+}
+
 // Command is the newest command, zero and false when there never was one.
 func (n *Newest[C]) Command() (C, bool) { return n.kept.Command, n.have }
 

@@ -3,6 +3,7 @@ package worker
 import (
 	"context"
 	"errors"
+	"time"
 
 	"flotilla/agent/disk"
 	"flotilla/bus/member"
@@ -12,14 +13,23 @@ import (
 // pursuit follows the member's index.
 func (w *Worker) pursuit() *member.Follower {
 	return member.NewFollower(member.FollowerOptions{
-		Hub: w.o.Hub, Kind: subjects.CommandPlacement, Every: w.o.PollEvery, Take: w.take, Refused: w.refuse, None: w.blank, Idle: w.housekeep,
+		Hub: w.o.Hub, Kind: subjects.CommandPlacement, Every: w.o.PollEvery, Refused: w.refuse, None: w.blank, Idle: w.housekeep,
+		Held: w.index.held, Take: w.taking(w.index.accept), TakeChange: w.taking(w.index.amend),
 	})
 }
 
-// take takes the stored index over when it is newer.
-func (w *Worker) take(ctx context.Context, body []byte, sequence uint64) {
+// accept takes over a message about the index, and returns the placements that changed.
+type accept func(body []byte, now time.Time) (changed []string, err error)
+
+// taking takes over what is stored by f.
+func (w *Worker) taking(f accept) func(ctx context.Context, body []byte, sequence uint64) {
+	return func(ctx context.Context, body []byte, sequence uint64) { w.take(ctx, f, body, sequence) }
+}
+
+// take takes the stored index, or a change of it, over when it is newer.
+func (w *Worker) take(ctx context.Context, f accept, body []byte, sequence uint64) {
 	epoch := w.index.order().Epoch
-	changed, err := w.index.accept(body, w.o.Hub.Now())
+	changed, err := f(body, w.o.Hub.Now())
 	switch {
 	case errors.Is(err, disk.ErrOlder):
 		w.o.Log.Warn().Err(err).Uint64("sequence", sequence).Msg("the stored command is not followed")

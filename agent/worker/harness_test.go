@@ -32,7 +32,12 @@ type hub struct {
 	store      *store.Store
 	generation uint64
 	last       uint64
+	// position is that of the last message about the index.
+	position api.IndexPosition
 }
+
+// session is the key of changes, as a hub makes them.
+func (h *hub) session() []byte { return h.store.Keys.Session("berlin", "", h.position.Base) }
 
 func newHub(t *testing.T) *hub {
 	t.Helper()
@@ -93,10 +98,26 @@ func (h *hub) command(entries ...api.IndexEntry) {
 		Header: api.NewHeader(api.KindPlacementCommand), Member: "berlin",
 		Order: api.Order{Epoch: 1, Term: 1, Generation: h.generation}, Entries: entries,
 	}
+	h.position = api.IndexPosition{Base: c.Order}
+	c.Session = h.session()
 	head := streams.CommandHead{Member: "berlin", Kind: subjects.CommandPlacement, Digest: fmt.Sprint(h.generation), Order: c.Order, To: h.server.SealingKey(h.t, "berlin")}
 	sequence, err := h.store.Commands.Publish(h.t.Context(), head, c, h.last)
 	require.NoError(h.t, err)
 	h.last = sequence
+}
+
+// change stores a change of the index, sealed with a key.
+func (h *hub) change(session []byte, gone []string, entries ...api.IndexEntry) {
+	h.t.Helper()
+	h.generation++
+	h.position.Number++
+	order := api.Order{Epoch: 1, Term: 1, Generation: h.generation}
+	_, err := h.store.Commands.PublishChange(h.t.Context(), streams.CommandHead{
+		Member: "berlin", Kind: subjects.CommandPlacement, Digest: fmt.Sprint(h.generation), Order: order, Position: h.position, Sequence: h.last,
+	}, session, api.PlacementDelta{
+		Header: api.NewHeader(api.KindPlacementDelta), Member: "berlin", Order: order, Position: h.position, Entries: entries, Gone: gone,
+	})
+	require.NoError(h.t, err)
 }
 
 func (h *hub) result(placement string) (api.PlacementResult, error) {

@@ -1,13 +1,17 @@
 package worker
 
 import (
+	"encoding/json"
+	"fmt"
 	"maps"
 	"reflect"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	"flotilla/agent/disk"
+	"flotilla/bus/member"
 	"flotilla/core/api"
 	"flotilla/core/apply"
 )
@@ -51,6 +55,74 @@ func (x *index) accept(body []byte, now time.Time) (changed []string, err error)
 	before := x.entries
 	x.previous, x.entries = held, byPlacement(x.current())
 	return differing(before, x.entries), nil
+}
+
+// amend takes over the change that comes next, and reports the placements that it is about, sorted. The index with the
+// change is on the disk when amend returns without error.
+func (x *index) amend(body []byte, now time.Time) (changed []string, err error) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	held, _ := x.commands.Command()
+	var change api.PlacementDelta
+	if err := json.Unmarshal(body, &change); err != nil {
+		return nil, fmt.Errorf("reading a change of the index: %w", err)
+	}
+	wanted := positionOf(&held)
+	wanted.Number++
+	if change.Kind != api.KindPlacementDelta || change.Member != held.Member || change.Position != wanted {
+		return nil, fmt.Errorf("the change is a %q for member %q in position %s, expected a %s for %s in %s",
+			change.Kind, change.Member, change.Position, api.KindPlacementDelta, held.Member, wanted)
+	}
+	next := held
+	next.Header, next.Order, next.Changed = api.Header{Kind: held.Kind, Level: change.Level}, change.Order, change.Position
+	next.Entries, changed = amended(held.Entries, &change)
+	if err := x.commands.Amend(next, now); err != nil {
+		return nil, err
+	}
+	x.previous = held.Entries
+	of := byPlacement(change.Entries)
+	for _, placement := range changed {
+		if x.entries[placement] = of[placement]; len(of[placement]) == 0 {
+			delete(x.entries, placement)
+		}
+	}
+	return changed, nil
+}
+
+// amended are the entries of an index, sorted by placement, with a change, and the placements that it is about.
+func amended(entries []api.IndexEntry, change *api.PlacementDelta) (next []api.IndexEntry, changed []string) {
+	about := map[string]bool{}
+	for i := range change.Entries {
+		about[change.Entries[i].Placement] = true
+	}
+	for _, placement := range change.Gone {
+		about[placement] = true
+	}
+	next = make([]api.IndexEntry, 0, len(entries)+len(change.Entries))
+	for i := range entries {
+		if !about[entries[i].Placement] {
+			next = append(next, entries[i])
+		}
+	}
+	next = append(next, change.Entries...)
+	slices.SortStableFunc(next, func(a, b api.IndexEntry) int { return strings.Compare(a.Placement, b.Placement) })
+	return next, slices.Sorted(maps.Keys(about))
+}
+
+// held is where the index stands that is followed, false without one that changes can be made to.
+func (x *index) held() (member.Held, bool) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	command, have := x.commands.Command()
+	return member.Held{Position: positionOf(&command), Session: command.Session}, have && len(command.Session) > 0
+}
+
+// positionOf is up to where the changes of an index are in it.
+func positionOf(c *api.PlacementCommand) api.IndexPosition {
+	if c.Changed.Number == 0 {
+		return api.IndexPosition{Base: c.Order}
+	}
+	return c.Changed
 }
 
 // of lists the entries of one placement: those withdrawn first.

@@ -86,7 +86,7 @@ func TestACommandReachesItsAgent(t *testing.T) {
 	require.ErrorIs(t, err, bus.ErrConflict)
 	next, err := store.Commands.Publish(bustest.Context(t), head, long, sequence)
 	require.NoError(t, err)
-	head.Sequence, head.To = next, ""
+	head.Sequence, head.Newest, head.To, head.Position.Base = next, next, "", head.Order
 	heads, err := store.Commands.List(bustest.Context(t))
 	require.NoError(t, err)
 	require.Equal(t, []streams.CommandHead{head}, heads)

@@ -40,6 +40,10 @@ type FollowerOptions struct {
 	// Take is given the stored command each time it was read: the same one many times, and an older one
 	// when the broker lost its last writes.
 	Take func(ctx context.Context, body []byte, sequence uint64)
+	// Held is the index that is held, false when none is or it has no changes; nil where the command has none.
+	Held func() (Held, bool)
+	// TakeChange is given the change of what is held that comes next.
+	TakeChange func(ctx context.Context, body []byte, sequence uint64)
 	// Refused is told why a stored command is not one to take, an ErrNotOfHub; nil is not.
 	Refused func(err error)
 	// None is called each time the hub has no such command; nil is not.
@@ -59,6 +63,8 @@ type Follower struct {
 	hinted   atomic.Uint64
 	// soon is after how many nanoseconds the command is read without a hint while that is less than usual.
 	soon atomic.Int64
+	// taken is the sequence of what was taken last, where a command has changes.
+	taken uint64
 }
 
 // NewFollower returns a pursuit; Run it once.
@@ -187,15 +193,25 @@ func (p *Follower) giveUp(want, got uint64, err error) bool {
 }
 
 // read reads the stored command and hands it over. It returns its sequence.
-func (p *Follower) read(ctx context.Context) (uint64, error) {
-	body, sequence, err := p.o.Hub.Command(ctx, p.o.Kind)
+func (p *Follower) read(ctx context.Context) (sequence uint64, err error) {
+	if p.o.Held != nil {
+		sequence, err = p.readIndex(ctx)
+	} else {
+		sequence, err = p.readWhole(ctx)
+	}
 	switch {
-	case err == nil:
-		p.o.Take(ctx, body, sequence)
 	case errors.Is(err, bus.ErrNotFound):
 		p.o.None()
 	case errors.Is(err, bus.ErrNotOfHub):
 		p.o.Refused(err)
+	}
+	return sequence, err
+}
+
+func (p *Follower) readWhole(ctx context.Context) (uint64, error) {
+	body, sequence, err := p.o.Hub.Command(ctx, p.o.Kind)
+	if err == nil {
+		p.o.Take(ctx, body, sequence)
 	}
 	return sequence, err
 }

@@ -43,7 +43,7 @@ func (a *Conn) hear() error {
 	var err error
 	switch {
 	case may && h.subscription == nil:
-		h.subscription, err = a.conn.NC.Subscribe(a.conn.Fleet.Hint(a.member, "*"), a.hint)
+		h.subscription, err = a.conn.NC.Subscribe(a.conn.Fleet.Hints(a.member), a.hint)
 	case !may && h.subscription != nil:
 		_ = h.subscription.Unsubscribe() // else the connection is closed, and hears nothing either
 		h.subscription = nil

@@ -4,9 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-	"strconv"
-	"strings"
 
 	"flotilla/bus"
 	"flotilla/core/api"
@@ -21,7 +18,7 @@ import (
 // Headers of commands, so that they can be compared without their bodies.
 const (
 	headerDigest = "Flotilla-Digest"
-	headerOrder  = "Flotilla-Order" // epoch.term.generation
+	headerOrder  = "Flotilla-Order" // that of api.Order
 )
 
 // Commands publishes the wanted state of members; the dispatcher alone calls it.
@@ -30,12 +27,16 @@ type Commands struct {
 	curve nkeys.KeyPair // the hub's own
 }
 
-// CommandHead is what is known of a stored command without its body.
+// CommandHead is what is known of a stored command without its body: of an index with its changes.
 type CommandHead struct {
 	Member, Kind string
-	Sequence     uint64
-	Digest       string // of the body without its order, as the publisher defined it
-	Order        api.Order
+	Sequence     uint64 // of the command as it is stored whole
+	// Digest is of all that it asks for without its order, as the publisher defined it; empty where changes are missing.
+	Digest string
+	Order  api.Order
+	// Position is that of its newest change, and Newest its sequence; both are those of the whole where there is none.
+	Position api.IndexPosition
+	Newest   uint64
 	// To is the public curve key that the command is sealed to when it is published; empty: it is not sealed.
 	To string
 }
@@ -48,30 +49,42 @@ func NewCommands(c *bus.Conn, keys *seal.Keyring) (*Commands, error) {
 
 // List reads the heads of all stored commands, sorted by member and kind.
 func (c *Commands) List(ctx context.Context) ([]CommandHead, error) {
-	var heads []CommandHead
-	err := Each(ctx, c.conn, c.conn.Fleet.Stream(subjects.Commands), jetstream.ConsumerConfig{
-		DeliverPolicy: jetstream.DeliverLastPerSubjectPolicy, FilterSubject: c.conn.Fleet.AllCommands(), HeadersOnly: true,
-	}, func(m jetstream.Msg, meta *jetstream.MsgMetadata) {
-		if h, ok := c.head(m.Subject(), m.Headers(), meta.Sequence.Stream); ok {
-			heads = append(heads, h)
-		}
-	})
+	heads, err := c.heads(ctx, c.conn.Fleet.AllCommands())
 	if err != nil {
 		return nil, fmt.Errorf("listing commands: %w", err)
 	}
-	slices.SortFunc(heads, func(a, b CommandHead) int {
-		return strings.Compare(a.Member+" "+a.Kind, b.Member+" "+b.Kind)
-	})
 	return heads, nil
 }
 
-// head reads a message's headers; one that cannot be read has no digest and the lowest order.
-func (c *Commands) head(subject string, header nats.Header, sequence uint64) (CommandHead, bool) {
-	member, kind, ok := c.conn.Fleet.ParseCommand(subject)
-	return CommandHead{
-		Member: member, Kind: kind, Sequence: sequence,
-		Digest: header.Get(headerDigest), Order: parseOrder(header.Get(headerOrder)),
-	}, ok
+// Head reads the head of one command. ErrNotFound when nothing was stored, and no change either.
+func (c *Commands) Head(ctx context.Context, member, kind string) (CommandHead, error) {
+	filters := []string{c.conn.Fleet.Command(member, kind)}
+	if kind == subjects.CommandPlacement {
+		filters = append(filters, c.conn.Fleet.CommandDeltas(member))
+	}
+	heads, err := c.heads(ctx, filters...)
+	switch {
+	case err != nil:
+		return CommandHead{}, fmt.Errorf("reading command %s of %s: %w", kind, member, err)
+	case len(heads) == 0:
+		return CommandHead{}, fmt.Errorf("command %s of %s: %w", kind, member, bus.ErrNotFound)
+	}
+	return heads[0], nil
+}
+
+func (c *Commands) heads(ctx context.Context, filters ...string) ([]CommandHead, error) {
+	found := stored{}
+	err := Each(ctx, c.conn, c.conn.Fleet.Stream(subjects.Commands), jetstream.ConsumerConfig{
+		DeliverPolicy: jetstream.DeliverLastPerSubjectPolicy, FilterSubjects: filters, HeadersOnly: true,
+	}, func(m jetstream.Msg, meta *jetstream.MsgMetadata) {
+		one := message{sequence: meta.Sequence.Stream, header: m.Headers()}
+		if member, kind, ok := c.conn.Fleet.ParseCommand(m.Subject()); ok {
+			found.of(member, kind).whole = &one
+		} else if member, slot, ok := c.conn.Fleet.ParseCommandDelta(m.Subject()); ok {
+			found.of(member, subjects.CommandPlacement).change(slot, &one)
+		}
+	})
+	return found.heads(), err
 }
 
 // Publish stores a command whose subject must still have last as its newest sequence (0: none), and
@@ -93,12 +106,38 @@ func (c *Commands) Publish(ctx context.Context, h CommandHead, command any, last
 	if m.Data, err = c.sealTo(m.Data, h.To); err != nil {
 		return 0, fmt.Errorf("%s: sealing it: %w", what, err)
 	}
+	return c.store(ctx, m, what, h, last)
+}
+
+// PublishChange stores a change of an index, sealed with the session key of its base, in the slot of its position, and
+// returns its sequence. The head is that of the index with the change; what is stored whole must still be what it says:
+// who stored that may store its changes. ErrConflict as of Publish.
+func (c *Commands) PublishChange(ctx context.Context, h CommandHead, session []byte, change any) (uint64, error) {
+	slot := h.Position.Number - 1
+	what := fmt.Sprintf("change %s of the index of %s", h.Position, h.Member)
+	value, err := bus.Encode(change)
+	if err != nil {
+		return 0, fmt.Errorf("%s: %w", what, err)
+	}
+	m := nats.NewMsg(c.conn.Fleet.CommandDelta(h.Member, slot))
+	if m.Data, err = seal.Seal(seal.Change(h.Member, session, h.Position), value); err != nil {
+		return 0, fmt.Errorf("%s: sealing it: %w", what, err)
+	}
+	if len(m.Data) > bus.MaxValue {
+		return 0, fmt.Errorf("%s: %w: %d bytes compressed, at most %d", what, bus.ErrTooLarge, len(m.Data), bus.MaxValue)
+	}
+	m.Header.Set(bus.HeaderPosition, h.Position.String())
+	return c.store(ctx, m, what, h, h.Sequence)
+}
+
+// store stores a message about a command of which last is the newest sequence as it is stored whole.
+func (c *Commands) store(ctx context.Context, m *nats.Msg, what string, h CommandHead, last uint64) (uint64, error) {
 	m.Header.Set(headerDigest, h.Digest)
-	m.Header.Set(headerOrder, formatOrder(h.Order))
-	bus.Expect(m, last)
+	m.Header.Set(headerOrder, h.Order.String())
+	bus.ExpectOf(m, c.conn.Fleet.Command(h.Member, h.Kind), last)
 	ack, err := c.conn.Publish(ctx, m)
 	if errors.Is(err, bus.ErrWrongSequence) {
-		return 0, fmt.Errorf("%s: %w: sequence %d is not its last", what, bus.ErrConflict, last)
+		return 0, fmt.Errorf("%s: %w: sequence %d is not the last of %s", what, bus.ErrConflict, last, h.Kind)
 	}
 	if err != nil {
 		return 0, fmt.Errorf("publishing %s: %w", what, err)
@@ -106,36 +145,29 @@ func (c *Commands) Publish(ctx context.Context, h CommandHead, command any, last
 	return ack.Sequence, nil
 }
 
-// Get reads one stored command, as it is sealed if it is. ErrNotFound.
+// Get reads one command as it is stored whole, sealed if it is. ErrNotFound.
 func (c *Commands) Get(ctx context.Context, member, kind string) (body []byte, h CommandHead, err error) {
 	subject := c.conn.Fleet.Command(member, kind)
 	m, err := c.conn.FromLeader(ctx, c.conn.Fleet.Stream(subjects.Commands), subject)
 	if err != nil {
 		return nil, h, fmt.Errorf("reading command %s of %s: %w", kind, member, err)
 	}
-	h, _ = c.head(subject, m.Header, m.Sequence)
 	body, err = bus.CommandBounds.Unpack(m.Value)
-	return body, h, err
+	return body, headOf(member, kind, message{sequence: m.Sequence, header: m.Header}), err
 }
 
-// Purge removes the command of one kind of a member that is gone.
+// Purge removes the command of one kind of a member that is gone, with its changes.
 func (c *Commands) Purge(ctx context.Context, member, kind string) error {
-	if err := c.conn.Purge(ctx, c.conn.Fleet.Stream(subjects.Commands), c.conn.Fleet.Command(member, kind), 0); err != nil {
-		return fmt.Errorf("purging command %s of %s: %w", kind, member, err)
+	filters := []string{c.conn.Fleet.Command(member, kind)}
+	if kind == subjects.CommandPlacement {
+		filters = append(filters, c.conn.Fleet.CommandDeltas(member))
+	}
+	for _, filter := range filters {
+		if err := c.conn.Purge(ctx, c.conn.Fleet.Stream(subjects.Commands), filter, 0); err != nil {
+			return fmt.Errorf("purging command %s of %s: %w", kind, member, err)
+		}
 	}
 	return nil
-}
-
-func formatOrder(o api.Order) string {
-	return fmt.Sprintf("%d.%d.%d", o.Epoch, o.Term, o.Generation)
-}
-
-func parseOrder(s string) api.Order {
-	var numbers [3]uint64
-	for i, part := range strings.SplitN(s, ".", 3) {
-		numbers[i], _ = strconv.ParseUint(part, 10, 64)
-	}
-	return api.Order{Epoch: numbers[0], Term: numbers[1], Generation: numbers[2]}
 }
 
 // sealTo seals a command to a public curve key, under which alone it can be opened, and as the hub's.

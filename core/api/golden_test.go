@@ -32,6 +32,7 @@ var goldenKinds = map[string]func() any{
 	KindCensus:           filled[Census],
 	KindHeartbeat:        filled[Heartbeat],
 	KindPlacementCommand: filled[PlacementCommand],
+	KindPlacementDelta:   filled[PlacementDelta],
 	KindPlacementResult:  filled[PlacementResult],
 	KindWork:             filled[Work],
 	KindAudit:            filled[Audit],

@@ -1,5 +1,7 @@
 package api
 
+import "fmt"
+
 // Level is the protocol level this build speaks. A reader ignores unknown fields of a higher level;
 // a writer never sends a member anything above the level its heartbeat states.
 //
@@ -21,6 +23,7 @@ const (
 	KindCensus           = "Census"
 	KindHeartbeat        = "Heartbeat"
 	KindPlacementCommand = "PlacementCommand"
+	KindPlacementDelta   = "PlacementDelta"
 	KindPlacementResult  = "PlacementResult"
 	KindWork             = "Work"
 	KindAudit            = "Audit"
@@ -49,6 +52,9 @@ type Order struct {
 	Term       uint64 `json:"term"`
 	Generation uint64 `json:"generation"`
 }
+
+// String is "epoch.term.generation".
+func (o Order) String() string { return fmt.Sprintf("%d.%d.%d", o.Epoch, o.Term, o.Generation) }
 
 // Compare returns -1, 0 or 1 as o is older than, equal to or newer than p.
 func (o Order) Compare(p Order) int {

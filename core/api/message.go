@@ -1,6 +1,10 @@
 package api
 
-import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+import (
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
 
 // Heartbeat is the value of <member> in bucket heartbeat, written by that agent every interval.
 type Heartbeat struct {
@@ -36,8 +40,37 @@ type PlacementCommand struct {
 	Header
 	Member string `json:"member"`
 	Order  Order  `json:"order"`
+	// Session is the key that changes of this index are sealed with.
+	Session []byte `json:"session,omitempty"`
+	// Changed says where an agent stands that took in changes of an index; none as it is stored.
+	Changed IndexPosition `json:"changed,omitzero"`
 	// Entries are sorted by placement.
 	Entries []IndexEntry `json:"entries"`
+}
+
+// IndexPosition is a place among the changes of an index.
+type IndexPosition struct {
+	// Base is the order of the index as it was stored whole.
+	Base Order `json:"base"`
+	// Number counts the changes since then.
+	Number int `json:"number"`
+}
+
+// String is "epoch.term.generation/number".
+func (p IndexPosition) String() string { return fmt.Sprintf("%s/%d", p.Base, p.Number) }
+
+// PlacementDelta is a change of a member's index, on command.<member>.placement.<slot>: the entries of some placements
+// take the place of those that the member has, the others stay.
+type PlacementDelta struct {
+	Header
+	Member string `json:"member"`
+	Order  Order  `json:"order"`
+	// Position is where who takes it in stands then; it counts after Number-1 changes of the same base.
+	Position IndexPosition `json:"position"`
+	// Entries are sorted by placement.
+	Entries []IndexEntry `json:"entries,omitempty"`
+	// Gone are the placements that the index does not mention any more, sorted.
+	Gone []string `json:"gone,omitempty"`
 }
 
 // IndexEntry is what a member is to hold of one placement.

@@ -24,6 +24,7 @@ const (
 	useNonce  = "flotilla nonce\x00"
 	useSeed   = "flotilla hub seed\x00"
 	useBackup = "flotilla backup\x00"
+	useChange = "flotilla changes of an index\x00"
 )
 
 // Keyring holds the secrets that content is sealed with. It is not changed once made.
@@ -66,9 +67,23 @@ func (k *Keyring) Check() error {
 }
 
 // Digest is that of a body: 64 hexadecimal digits that only who holds the secrets can compute.
-func (k *Keyring) Digest(body []byte) string {
+func (k *Keyring) Digest(body []byte) string { return hex.EncodeToString(k.Sum(body)) }
+
+// Sum is the digest of a body, KeyBytes long.
+func (k *Keyring) Sum(body []byte) []byte {
 	sum := sha256.Sum256(body)
-	return hex.EncodeToString(derive(k.Digests, useDigest, sum[:]))
+	return derive(k.Digests, useDigest, sum[:])
+}
+
+// Session is the key for changes of the index of a member that was stored whole at a base, sealed to a key.
+func (k *Keyring) Session(member, to string, base api.Order) []byte {
+	return derive(k.Content[0], useChange, []byte(member+" "+to+" "+base.String()))
+}
+
+// Change is what a change of a member's index is sealed for: it can be opened with the key of its base, by who expects
+// it for that member and in that position.
+func Change(member string, session []byte, position api.IndexPosition) api.Piece {
+	return api.Piece{At: member + " " + position.String(), Key: session}
 }
 
 // Piece is where the body of a digest lies, and its key, as it is sealed now.

@@ -2,7 +2,6 @@ package dispatcher
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -53,6 +52,7 @@ type Dispatcher struct {
 	operations *operations
 	sent       *sent
 	following  sync.Mutex // from reading a release to its place in the index
+	unfollowed names
 }
 
 // Keys of the queue are "release:<placement>", "run:<run>", "placement:<member>", "upgrade:<member>",
@@ -75,7 +75,7 @@ func New(leader *store.Store, o Options) *Dispatcher {
 	}
 	a := leader.State.As(subjects.Dispatcher)
 	d := &Dispatcher{
-		store: leader, options: o, index: newIndex(), operations: newOperations(), sent: newSent(),
+		store: leader, options: o, index: newIndex(leader.Keys.Sum), operations: newOperations(), sent: newSent(),
 		releases: store.Reads[api.Release](a, subjects.Releases),
 		specs:    store.Reads[api.Spec](a, subjects.RunSpecs),
 		runs:     store.Reads[api.UpdateRunStatus](a, subjects.Runs),
@@ -102,7 +102,7 @@ func (d *Dispatcher) Run(ctx context.Context) error {
 	for _, head := range heads {
 		d.sent.remember(head)
 	}
-	d.releases.OnChange(func(name string) { d.queue.Add(releaseKey + name) })
+	d.listen()
 	d.specs.OnChange(func(name string) { d.queue.Add(runKey + name) })
 	d.runs.OnChange(func(name string) { d.queue.Add(runKey + name) })
 	d.seen.OnChange(d.noteRecord)
@@ -129,6 +129,14 @@ func (d *Dispatcher) Run(ctx context.Context) error {
 	defer d.store.Conn.OnReconnect(func() { d.queue.Add(headsKey) })()
 	d.queue.Run(ctx, d.work)
 	return nil
+}
+
+// listen notes each release that changes.
+func (d *Dispatcher) listen() {
+	d.releases.OnChange(func(name string) {
+		d.unfollowed.add(name)
+		d.queue.Add(releaseKey + name)
+	})
 }
 
 func (d *Dispatcher) failed(key string, err error, delay time.Duration) {
@@ -172,16 +180,16 @@ func (d *Dispatcher) work(ctx context.Context, key string) (time.Time, error) {
 func (d *Dispatcher) follow(placement string) error {
 	d.following.Lock()
 	defer d.following.Unlock()
+	d.unfollowed.remove(placement)
 	var current *api.Release
-	release, revision, found, err := d.releases.Find(placement)
+	release, _, found, err := d.releases.Find(placement)
 	if err != nil {
-		d.index.unread(placement, revision) // its entries stay as they were
-		return err
+		return err // its entries stay as they were
 	}
 	if found {
 		current = &release
 	}
-	for _, member := range d.index.set(placement, current, revision) {
+	for _, member := range d.index.set(placement, current) {
 		d.queue.Add(address{member, subjects.CommandPlacement}.key())
 	}
 	return nil
@@ -240,12 +248,16 @@ func (d *Dispatcher) dispatch(ctx context.Context, to address) (time.Time, error
 	stored := head.Sequence > 0
 	behind := held.Compare(head.Order) > 0
 	if stored && wanted.digest == head.Digest && !behind || !stored && wanted.empty {
+		d.index.stored(to.member, wanted.index.at)
 		return time.Time{}, nil
 	}
 	if !d.readable(to, &wanted, record.AgentLevel) {
 		return time.Time{}, nil
 	}
 	order := following(d.store.Term, head.Order, held)
+	if to.kind == subjects.CommandPlacement {
+		return time.Time{}, d.publishIndex(ctx, to, &wanted, order, behind, now)
+	}
 	return time.Time{}, d.publish(ctx, to, &wanted, order, now)
 }
 
@@ -264,15 +276,22 @@ func (d *Dispatcher) held(to address, record *api.MemberRecord) api.Order {
 
 func (d *Dispatcher) publish(ctx context.Context, to address, wanted *command, order api.Order, now time.Time) error {
 	head := streams.CommandHead{Member: to.member, Kind: to.kind, Digest: wanted.digest, Order: order, To: wanted.to}
-	sequence, err := d.store.Commands.Publish(ctx, head, wanted.ordered(order), d.sent.head(to).Sequence)
-	if errors.Is(err, bus.ErrConflict) {
-		d.sent.doubt(to)
-	}
+	var err error
+	head.Sequence, err = d.store.Commands.Publish(ctx, head, wanted.ordered(order), d.sent.head(to).Sequence)
+	head.Newest = head.Sequence
+	return d.published(to, &head, 0, err, now)
+}
+
+// published notes what was stored at an address, or that it is not known what is; at is when its index was looked at.
+func (d *Dispatcher) published(to address, head *streams.CommandHead, at uint64, err error, now time.Time) error {
 	if err != nil {
+		d.sent.doubt(to)
 		return fmt.Errorf("publishing the %s command of %s: %w", to.kind, to.member, err)
 	}
-	head.Sequence = sequence
-	d.sent.remember(head)
+	d.sent.remember(*head)
 	d.sent.at(to, now)
+	if to.kind == subjects.CommandPlacement {
+		d.index.stored(to.member, at)
+	}
 	return nil
 }

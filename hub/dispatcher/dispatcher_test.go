@@ -2,8 +2,11 @@ package dispatcher_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"testing"
 	"time"
 
@@ -15,6 +18,7 @@ import (
 	"flotilla/bus/store"
 	"flotilla/bus/streams"
 	"flotilla/core/api"
+	"flotilla/core/seal"
 	"flotilla/hub/dispatcher"
 	"flotilla/subjects"
 	"flotilla/tests/elsewhen"
@@ -28,6 +32,8 @@ type yard struct {
 	stop   func()
 	// keys are those of the agents of members.
 	keys map[string]nkeys.KeyPair
+	// begun counts dispatchers that were waited for.
+	begun int64
 }
 
 func newYard(t *testing.T) *yard {
@@ -83,12 +89,50 @@ func entry(member string, snapshot int64) api.ReleaseEntry {
 
 // command reads what a member would read now.
 func (y *yard) command(member string) (api.PlacementCommand, streams.CommandHead, error) {
-	body, head, err := y.store.Commands.Get(bustest.Context(y.t), member, subjects.CommandPlacement)
+	body, _, err := y.store.Commands.Get(bustest.Context(y.t), member, subjects.CommandPlacement)
+	if err != nil {
+		return api.PlacementCommand{}, streams.CommandHead{}, err
+	}
+	head, err := y.store.Commands.Head(bustest.Context(y.t), member, subjects.CommandPlacement)
 	if err != nil {
 		return api.PlacementCommand{}, head, err
 	}
 	command, err := y.opened(member, body)
+	for n := 1; err == nil && n <= head.Position.Number; n++ {
+		err = y.change(&command, api.IndexPosition{Base: head.Position.Base, Number: n})
+	}
 	return command, head, err
+}
+
+// change makes the change in a position to an index, as the agent of its member would.
+func (y *yard) change(command *api.PlacementCommand, position api.IndexPosition) error {
+	f := y.store.Conn.Fleet
+	stored, err := y.store.Conn.Direct(bustest.Context(y.t), f.Stream(subjects.Commands), f.CommandDelta(command.Member, position.Number-1))
+	if err != nil {
+		return err
+	}
+	body, err := seal.Open(seal.Change(command.Member, command.Session, position), stored.Value, bus.MaxCommand)
+	if err != nil {
+		return err
+	}
+	var change api.PlacementDelta
+	if err := json.Unmarshal(body, &change); err != nil {
+		return err
+	}
+	require.Equal(y.t, position, change.Position)
+	require.Positive(y.t, change.Order.Compare(command.Order))
+	of := map[string]api.IndexEntry{}
+	for _, e := range append(command.Entries, change.Entries...) {
+		of[e.Placement] = e
+	}
+	for _, placement := range change.Gone {
+		delete(of, placement)
+	}
+	command.Order, command.Entries = change.Order, nil
+	for _, placement := range slices.Sorted(maps.Keys(of)) {
+		command.Entries = append(command.Entries, of[placement])
+	}
+	return nil
 }
 
 // awaits polls until a member's command satisfies want, and returns it.

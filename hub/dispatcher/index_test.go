@@ -1,6 +1,7 @@
 package dispatcher
 
 import (
+	"crypto/sha256"
 	"slices"
 	"testing"
 
@@ -14,9 +15,13 @@ import (
 func released(entries ...api.ReleaseEntry) *api.Release { return &api.Release{Entries: entries} }
 
 func TestIndexTellsWhomAReleaseChanged(t *testing.T) {
-	x := newIndex()
+	x := newIndex(func(body []byte) []byte { sum := sha256.Sum256(body); return sum[:] })
+	entries := func(member string) []api.IndexEntry {
+		_, all := x.all(member)
+		return all
+	}
 	set := func(placement string, release *api.Release) []string {
-		changed := x.set(placement, release, 1)
+		changed := x.set(placement, release)
 		slices.Sort(changed)
 		return changed
 	}
@@ -33,18 +38,18 @@ func TestIndexTellsWhomAReleaseChanged(t *testing.T) {
 	require.Equal(t, []api.IndexEntry{
 		{Placement: "blog", UID: "u", Snapshot: 1, Work: "w1", Generation: 1},
 		{Placement: "web", UID: "u", Snapshot: 1, Work: "w1", Generation: 1},
-	}, x.entries("berlin"))
+	}, entries("berlin"))
 
 	paris.Withdrawn, paris.Abandon, paris.Generation = true, true, 3
 	require.Equal(t, []string{"paris"}, set("web", released(berlin, paris)))
 	require.Equal(t, []api.IndexEntry{
 		{Placement: "web", UID: "u", Snapshot: 2, Work: "w1", Generation: 3, Withdrawn: true, Abandon: true},
-	}, x.entries("paris"))
+	}, entries("paris"))
 
 	require.Equal(t, []string{"paris"}, set("web", released(berlin)), "confirmed, so gone")
 	require.Equal(t, []string{"berlin"}, set("web", nil))
-	require.Equal(t, []api.IndexEntry{}, x.entries("paris"))
-	require.Len(t, x.entries("berlin"), 1, "blog is still there")
+	require.Equal(t, []api.IndexEntry{}, entries("paris"))
+	require.Len(t, entries("berlin"), 1, "blog is still there")
 }
 
 // A release came, and went back to what it was before, faster than the queue: the command of its member is of the
@@ -52,6 +57,7 @@ func TestIndexTellsWhomAReleaseChanged(t *testing.T) {
 func TestACommandIsOfTheReleasesThatThereAre(t *testing.T) {
 	leader := bustest.Start(t).Lead(t)
 	d := New(leader, Options{})
+	d.listen()
 	key, revision := d.releases.Key("web"), uint64(0)
 	write := func(value any) {
 		t.Helper()
@@ -61,9 +67,10 @@ func TestACommandIsOfTheReleasesThatThereAre(t *testing.T) {
 	}
 	snapshot := func() int64 {
 		t.Helper()
-		wanted, err := d.placements("berlin")
+		_, err := d.placements("berlin")
 		require.NoError(t, err)
-		return wanted.ordered(api.Order{}).(api.PlacementCommand).Entries[0].Snapshot
+		_, entries := d.index.all("berlin")
+		return entries[0].Snapshot
 	}
 	write(api.Release{Placement: "web", Entries: []api.ReleaseEntry{{Member: "berlin", UID: "u", Snapshot: 1}}})
 	require.NoError(t, d.follow("web"))

@@ -66,7 +66,7 @@ func (s *sent) differing(stored []streams.CommandHead) []address {
 	listed := map[address]bool{}
 	for _, head := range stored {
 		to := address{head.Member, head.Kind}
-		if listed[to] = true; s.heads[to].Sequence != head.Sequence {
+		if listed[to] = true; s.heads[to].Sequence != head.Sequence || s.heads[to].Newest != head.Newest {
 			found = append(found, to)
 		}
 	}

@@ -27,7 +27,7 @@ func (d *Dispatcher) compare(ctx context.Context) error {
 
 // reread learns what is stored at an address.
 func (d *Dispatcher) reread(ctx context.Context, to address) error {
-	_, head, err := d.store.Commands.Get(ctx, to.member, to.kind)
+	head, err := d.store.Commands.Head(ctx, to.member, to.kind)
 	if errors.Is(err, bus.ErrNotFound) {
 		head = streams.CommandHead{Member: to.member, Kind: to.kind}
 	} else if err != nil {

@@ -51,7 +51,7 @@ func openTap(url, creds string, fleet subjects.Fleet) (*tap, error) {
 			err = errors.Join(err, t.hear(subject, t.sent(a.Short)), t.hear(subjects.DirectGet(a.StreamName(fleet), ">"), t.asked(a.Short)))
 		}
 	}
-	err = errors.Join(err, t.hear(fleet.Hint("*", "*"), t.hinted), t.hear(importReplies, t.read), nc.Flush())
+	err = errors.Join(err, t.hear(fleet.Hints("*"), t.hinted), t.hear(importReplies, t.read), nc.Flush())
 	if err != nil {
 		nc.Close()
 		return nil, fmt.Errorf("opening the tap: %w", err)
