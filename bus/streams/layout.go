@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 
 	"flotilla/bus"
@@ -117,7 +118,7 @@ func layoutSteps() []step {
 }
 
 // EnsureLayout makes what is missing of buckets and streams, compares what exists, applies only the
-// fields Flotilla owns (description, metadata, republish) and reports other differences without
+// fields Flotilla owns (description, metadata, republish, subjects) and reports other differences without
 // touching them. It is idempotent. With Unmanaged it only compares, and what is missing is an error.
 func EnsureLayout(ctx context.Context, c *bus.Conn, o LayoutOptions) (LayoutReport, error) {
 	return ensureSteps(ctx, c, o, layoutSteps())
@@ -161,7 +162,11 @@ func (s step) ensure(ctx context.Context, c *bus.Conn, o LayoutOptions, report *
 	report.size(s.asset.Short, found.MaxBytes)
 	o.Replicas = replicasBeside(c, o.Replicas, found.Replicas)
 	wanted := s.wanted(c.Fleet, o)
-	report.Differences = append(report.Differences, differences(found, wanted)...)
+	applied := shownFields
+	if !o.Unmanaged {
+		applied = append(applied, workingFields...)
+	}
+	report.Differences = append(report.Differences, differences(found, wanted, applied)...)
 	next, changed := owned(found, wanted)
 	if len(changed) == 0 || o.Unmanaged {
 		return nil
@@ -222,6 +227,10 @@ func owned(found, wanted jetstream.StreamConfig) (jetstream.StreamConfig, []stri
 	if !sameRepublish(found.RePublish, wanted.RePublish) {
 		next.RePublish = wanted.RePublish
 		changed = append(changed, "republish")
+	}
+	if !slices.Equal(found.Subjects, wanted.Subjects) {
+		next.Subjects = wanted.Subjects
+		changed = append(changed, "subjects")
 	}
 	return next, changed
 }

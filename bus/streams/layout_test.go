@@ -45,7 +45,7 @@ func TestLayoutIsNotRewritten(t *testing.T) {
 	edited := stream.CachedInfo().Config
 	edited.MaxBytes = 5 << 20
 	edited.Description = "mine"
-	edited.RePublish = nil
+	edited.RePublish, edited.Subjects = nil, []string{c.Fleet.Prefix() + ".command.*.*"}
 	edited.Metadata["team"] = "blue"
 	_, err = c.JS.UpdateStream(t.Context(), edited)
 	require.NoError(t, err)
@@ -53,10 +53,13 @@ func TestLayoutIsNotRewritten(t *testing.T) {
 	report, err := streams.EnsureLayout(bustest.Context(t), c, streams.LayoutOptions{Unmanaged: true})
 	require.NoError(t, err)
 	require.Empty(t, report.Updated, "unmanaged: nothing is applied")
+	for i, field := range []string{"max_bytes", "republish", "subjects"} {
+		require.Equal(t, field, report.Differences[i].Field, "and all that matters is told")
+	}
 	report, err = streams.EnsureLayout(bustest.Context(t), c, streams.LayoutOptions{})
 	require.NoError(t, err)
 	require.Equal(t, []streams.Difference{{Stream: name, Field: "max_bytes", Found: "5242880", Wanted: "2147483648"}}, report.Differences)
-	require.Equal(t, []string{name + ": description", name + ": republish"}, report.Updated)
+	require.Equal(t, []string{name + ": description", name + ": republish", name + ": subjects"}, report.Updated)
 	stream, err = c.JS.Stream(t.Context(), name)
 	require.NoError(t, err)
 	found := stream.CachedInfo().Config
@@ -64,6 +67,7 @@ func TestLayoutIsNotRewritten(t *testing.T) {
 	require.Equal(t, "blue", found.Metadata["team"])
 	require.NotEqual(t, "mine", found.Description)
 	require.NotNil(t, found.RePublish)
+	require.Equal(t, []string{c.Fleet.AllCommands()}, found.Subjects)
 }
 
 func TestStreamsAreDescribedAndBounded(t *testing.T) {

@@ -121,11 +121,14 @@ func unsynced(c *jetstream.StreamConfig, o LayoutOptions) {
 	}
 }
 
-// ownedFields are applied, not reported; see owned.
-var ownedFields = []string{"description", "metadata", "republish"}
+// Fields that are ours alone: shownFields are for people, workingFields are what commands go by; see owned.
+var (
+	shownFields   = []string{"description", "metadata"}
+	workingFields = []string{"republish", "subjects"}
+)
 
-// differences compares two configurations field by field. Values that mean "not set" are equal.
-func differences(found, wanted jetstream.StreamConfig) []Difference {
+// differences compares two configurations field by field, but for some. Values that mean "not set" are equal.
+func differences(found, wanted jetstream.StreamConfig, but []string) []Difference {
 	f, w := fields(found), fields(wanted)
 	names := make([]string, 0, len(f))
 	for name := range f {
@@ -139,7 +142,7 @@ func differences(found, wanted jetstream.StreamConfig) []Difference {
 	slices.Sort(names)
 	var out []Difference
 	for _, name := range names {
-		if !slices.Contains(ownedFields, name) && f[name] != w[name] {
+		if !slices.Contains(but, name) && f[name] != w[name] {
 			out = append(out, Difference{Stream: wanted.Name, Field: name, Found: shown(f[name]), Wanted: shown(w[name])})
 		}
 	}
