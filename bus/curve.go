@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"flotilla/core/api"
 	"flotilla/core/seal"
 
 	"github.com/nats-io/nkeys"
@@ -28,4 +29,14 @@ func HubKey(keys *seal.Keyring) (string, error) {
 		return "", err
 	}
 	return curve.PublicKey()
+}
+
+// OpenChange returns a change of a member's index that the hub sealed for a position, with the session key of its base.
+// ErrNotOfHub.
+func OpenChange(member string, session []byte, position api.IndexPosition, sealed []byte) ([]byte, error) {
+	body, err := seal.Open(seal.Change(member, session, position), sealed, MaxCommand)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrNotOfHub, err)
+	}
+	return body, nil
 }

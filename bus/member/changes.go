@@ -7,7 +7,6 @@ import (
 
 	"flotilla/bus"
 	"flotilla/core/api"
-	"flotilla/core/seal"
 	"flotilla/subjects"
 )
 
@@ -37,8 +36,8 @@ func (a *Conn) Change(ctx context.Context, h Held) (body []byte, sequence uint64
 	if m.Header.Get(bus.HeaderPosition) != position.String() {
 		return nil, 0, bus.ErrNotFound
 	}
-	if body, err = seal.Open(seal.Change(a.member, h.Session, position), m.Value, bus.MaxCommand); err != nil {
-		return nil, 0, fmt.Errorf("reading change %s of the index: %w: %w", position, bus.ErrNotOfHub, err)
+	if body, err = bus.OpenChange(a.member, h.Session, position, m.Value); err != nil {
+		return nil, 0, fmt.Errorf("reading change %s of the index: %w", position, err)
 	}
 	return body, m.Sequence, nil
 }
@@ -47,8 +46,8 @@ func (a *Conn) Change(ctx context.Context, h Held) (body []byte, sequence uint64
 // was announced, the index as it is stored whole, with its changes. It returns the sequence of the newest that was taken.
 func (p *Follower) readIndex(ctx context.Context) (uint64, error) {
 	want := p.hinted.Load()
-	fault := p.readChanges(ctx, want)
-	if fault != nil && !errors.Is(fault, bus.ErrNotOfHub) || fault == nil && want > 0 && p.taken >= want {
+	took, fault := p.readChanges(ctx, want)
+	if fault != nil && !errors.Is(fault, bus.ErrNotOfHub) || fault == nil && took && p.taken >= want {
 		return p.taken, fault
 	}
 	before, _ := p.o.Held()
@@ -62,30 +61,33 @@ func (p *Follower) readIndex(ctx context.Context) (uint64, error) {
 		return p.taken, fault
 	}
 	p.taken = sequence
-	return p.taken, p.readChanges(ctx, 0)
+	_, err = p.readChanges(ctx, 0)
+	return p.taken, err
 }
 
-// readChanges takes changes one after another, until one is missing, or one was taken that comes to want.
-func (p *Follower) readChanges(ctx context.Context, want uint64) error {
+// readChanges takes changes one after another, until one is missing, or one was taken that comes to want; it says whether
+// any was.
+func (p *Follower) readChanges(ctx context.Context, want uint64) (took bool, err error) {
 	for ctx.Err() == nil {
 		held, ok := p.o.Held()
 		if !ok {
-			return nil
+			return took, nil
 		}
 		body, sequence, err := p.o.Hub.Change(ctx, held)
 		switch {
 		case errors.Is(err, bus.ErrNotFound):
-			return nil
+			return took, nil
 		case err != nil:
-			return err
+			return took, err
 		}
 		p.o.TakeChange(ctx, body, sequence)
 		if now, _ := p.o.Held(); now.Position == held.Position {
-			return nil // it was not taken
+			return took, nil // it was not kept
 		}
-		if p.taken = sequence; want > 0 && sequence >= want {
-			return nil
+		took, p.taken = true, sequence
+		if want > 0 && sequence >= want {
+			return took, nil
 		}
 	}
-	return ctx.Err()
+	return took, ctx.Err()
 }

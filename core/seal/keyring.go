@@ -105,6 +105,9 @@ func pieceOf(secret []byte, digest string) api.Piece {
 // Name is what a secret is called where it must not be shown: 12 hexadecimal digits.
 func Name(secret []byte) string { return hex.EncodeToString(derive(secret, useName, nil)[:6]) }
 
+// Sealing is the name of the secret that content is sealed with now.
+func (k *Keyring) Sealing() string { return Name(k.Content[0]) }
+
 // Seed is what the hub's own key pair is made of. A rotation does not change it: members know its public part.
 func (k *Keyring) Seed() []byte { return derive(k.Digests, useSeed, nil) }
 

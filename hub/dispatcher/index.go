@@ -1,6 +1,7 @@
 package dispatcher
 
 import (
+	"crypto/sha256"
 	"encoding/json"
 	"maps"
 	"reflect"
@@ -9,7 +10,6 @@ import (
 	"sync"
 
 	"flotilla/core/api"
-	"flotilla/core/seal"
 )
 
 // index holds what every member is to hold, kept in step with the releases.
@@ -26,7 +26,7 @@ type index struct {
 type holdings struct {
 	entries map[string]held // by placement
 	// sum is that of all entries: of their own ones, each bit is set where it is in an odd number of them.
-	sum [seal.KeyBytes]byte
+	sum [sha256.Size]byte
 	// changed are the placements whose entries changed since the newest command was stored, and when they did.
 	changed map[string]uint64
 }
@@ -111,7 +111,7 @@ func entryBody(entry *api.IndexEntry) []byte {
 
 // view is the index of a member as it was looked at.
 type view struct {
-	sum [seal.KeyBytes]byte
+	sum [sha256.Size]byte
 	// lists is how many placements it mentions, and changed how many came, went or changed since the newest command was
 	// stored.
 	lists, changed int

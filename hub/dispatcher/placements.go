@@ -6,7 +6,6 @@ import (
 
 	"flotilla/bus/streams"
 	"flotilla/core/api"
-	"flotilla/core/seal"
 	"flotilla/subjects"
 )
 
@@ -27,7 +26,7 @@ func (d *Dispatcher) placements(member string) (command, error) {
 
 // indexDigest is that of all that an index, sealed to a key, asks for.
 func (d *Dispatcher) indexDigest(to string, of *view) (string, error) {
-	return d.digestOf([]any{to, d.options.Level, seal.Name(d.store.Keys.Content[0]), of.sum[:]})
+	return d.digestOf([]any{to, d.options.Level, d.store.Keys.Sealing(), of.sum[:]})
 }
 
 // sealingKey is the key that a member's index is sealed to, empty where its agent made none. A record that cannot be
