@@ -89,7 +89,7 @@ func (n *Newest[C]) Amend(newer C, now time.Time) error {
 		return ErrOlder
 	}
 	next := kept[C]{Received: now, Digest: n.kept.Digest, Command: newer}
-	if err := WriteSealed(n.path, n.key, next); err != nil {
+	if err := n.at.Write(next); err != nil {
 		return fmt.Errorf("keeping the %s: %w", n.kind, err)
 	}
 	n.kept = next
