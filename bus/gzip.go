@@ -2,6 +2,7 @@ package bus
 
 import (
 	"bytes"
+	"sync"
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/nats-io/nats.go"
@@ -28,8 +29,13 @@ func compress(m *nats.Msg, text []byte) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
+// compressors are kept, since each takes a megabyte.
+var compressors = sync.Pool{New: func() any { return gzip.NewWriter(nil) }}
+
 func gzipTo(b *bytes.Buffer, text []byte) error {
-	w := gzip.NewWriter(b)
+	w := compressors.Get().(*gzip.Writer)
+	defer compressors.Put(w)
+	w.Reset(b)
 	if _, err := w.Write(text); err != nil {
 		return err
 	}
