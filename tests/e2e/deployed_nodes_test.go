@@ -28,7 +28,7 @@ func (f *fleet) emptiesNodes(c *lab.Cluster) {
 	const name = "deployed"
 	require.NoError(f, c.AddNode(ctx, lab.Node(name)))
 	nodes := c.Clients().CoreV1().Nodes()
-	patch := fmt.Appendf(nil, `{"metadata":{"labels":{%q:"workers"},"annotations":{%q:"2s"}},"spec":{"taints":[{"key":%q,"value":"deployed","effect":"NoSchedule"}]}}`,
+	patch := fmt.Appendf(nil, `{"metadata":{"labels":{%q:"workers"},"annotations":{%q:"6s"}},"spec":{"taints":[{"key":%q,"value":"deployed","effect":"NoSchedule"}]}}`,
 		api.LabelNodePool, api.AnnotationTerminationGracePeriod, harnessTaint.Key)
 	_, err := nodes.Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{})
 	require.NoError(f, err)
