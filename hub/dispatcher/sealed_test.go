@@ -29,7 +29,7 @@ func (y *yard) opened(member string, stored []byte) (command api.PlacementComman
 	hub, err := bus.HubKey(y.store.Keys)
 	require.NoError(y.t, err)
 	if stored, err = y.keys[member].Open(stored, hub); err == nil {
-		err = json.Unmarshal(stored, &command)
+		err = bus.Decode(stored, bus.CommandBounds, &command)
 	}
 	return command, err
 }
