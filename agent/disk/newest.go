@@ -56,16 +56,25 @@ func NewestAt[C api.Command](at Sealed, kind, member string) (*Newest[C], error)
 // Accept takes a command as it lies on the stream; it is on the disk when Accept returns. The one that it
 // has is no change, an older one is ErrOlder; another one of equal order counts.
 func (n *Newest[C]) Accept(body []byte, now time.Time) (changed bool, err error) {
+	return n.AcceptAs(body, now, func(c C) (C, error) { return c, nil })
+}
+
+// AcceptAs is Accept of what is made of the command, such as by changes of it.
+func (n *Newest[C]) AcceptAs(body []byte, now time.Time, made func(C) (C, error)) (changed bool, err error) {
 	var c C
 	if err := json.Unmarshal(body, &c); err != nil {
 		return false, fmt.Errorf("reading the %s: %w", n.kind, err)
 	}
-	kind, member, order := c.Addressed()
+	kind, member, _ := c.Addressed()
 	if kind != n.kind || member != n.member {
 		return false, fmt.Errorf("the command is a %q for member %q, expected a %s for %s", kind, member, n.kind, n.member)
 	}
 	sum := sha256.Sum256(body)
 	digest := hex.EncodeToString(sum[:])
+	if c, err = made(c); err != nil {
+		return false, err
+	}
+	_, _, order := c.Addressed()
 	switch {
 	case !n.have:
 	case digest == n.kept.Digest:

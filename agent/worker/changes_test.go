@@ -55,6 +55,22 @@ func TestChangesOfTheIndexAreFollowed(t *testing.T) {
 	require.Empty(t, w.Trouble(), "what lies in slots from before is nobody's fault")
 }
 
+// An agent that begins with nothing acts on the newest index, not on what it was on the way.
+func TestWhatAnIndexWasIsNotActedOn(t *testing.T) {
+	h := newHub(t)
+	m := newMember(t, 0)
+	h.command(h.entry("web", 1, shop, config))
+	gone := h.entry("more", 3)
+	gone.Withdrawn = true
+	h.change(h.session(), nil, h.entry("more", 2, secret))
+	h.change(h.session(), nil, gone)
+	h.change(h.session(), []string{"more"})
+	h.change(h.session(), nil, h.entry("web", 5, shop))
+	start(t, h, m, t.TempDir())
+	h.expect("web", func(r api.PlacementResult) bool { return r.Generation == 5 && r.Available == yes })
+	require.Len(t, history(m), 1, "%v", history(m))
+}
+
 // A change that this hub did not seal, or for another place, is refused by name; what comes whole is followed again.
 func TestAForgedChangeIsRefused(t *testing.T) {
 	h := newHub(t)
@@ -94,17 +110,17 @@ func TestAChangeCountsOnAllBeforeIt(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			x, err := loadIndex("berlin", open(t, t.TempDir(), "berlin"))
 			require.NoError(t, err)
-			_, err = x.accept(whole, elsewhen.Now())
+			_, err = x.accept(whole, nil, elsewhen.Now())
 			require.NoError(t, err)
 			c.change.Header, c.change.Entries = api.NewHeader(api.KindPlacementDelta), []api.IndexEntry{web}
 			body, err := json.Marshal(c.change)
 			require.NoError(t, err)
-			changed, err := x.amend(body, elsewhen.Now())
+			changed, err := x.amend([][]byte{body}, elsewhen.Now())
 			if c.want == "" && !c.older {
 				require.NoError(t, err)
 				require.Equal(t, []string{"web"}, changed)
 				require.Equal(t, []api.IndexEntry{web}, x.of("web"))
-				changed, err = x.accept(whole, elsewhen.Now())
+				changed, err = x.accept(whole, nil, elsewhen.Now())
 				require.NoError(t, err, "what was received whole is the one that is followed, with its change")
 				require.Empty(t, changed)
 				require.Equal(t, []api.IndexEntry{web}, x.of("web"))

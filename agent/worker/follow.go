@@ -2,11 +2,12 @@ package worker
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
-	"time"
 
 	"flotilla/agent/disk"
 	"flotilla/bus/member"
+	"flotilla/core/api"
 	"flotilla/subjects"
 )
 
@@ -14,22 +15,34 @@ import (
 func (w *Worker) pursuit() *member.Follower {
 	return member.NewFollower(member.FollowerOptions{
 		Hub: w.o.Hub, Kind: subjects.CommandPlacement, Every: w.o.PollEvery, Refused: w.refuse, None: w.blank, Idle: w.housekeep,
-		Held: w.index.held, Take: w.taking(w.index.accept), TakeChange: w.taking(w.index.amend),
+		Index: followed{w},
 	})
 }
 
-// accept takes over a message about the index, and returns the placements that changed.
-type accept func(body []byte, now time.Time) (changed []string, err error)
+// followed is the index that a worker follows.
+type followed struct{ w *Worker }
 
-// taking takes over what is stored by f.
-func (w *Worker) taking(f accept) func(ctx context.Context, body []byte, sequence uint64) {
-	return func(ctx context.Context, body []byte, sequence uint64) { w.take(ctx, f, body, sequence) }
+func (f followed) Held() (member.Held, bool) { return f.w.index.held() }
+
+func (f followed) Read(whole []byte) (member.Held, bool) {
+	var command api.PlacementCommand
+	if err := json.Unmarshal(whole, &command); err != nil {
+		return member.Held{}, false
+	}
+	return heldOf(&command)
 }
 
-// take takes the stored index, or a change of it, over when it is newer.
-func (w *Worker) take(ctx context.Context, f accept, body []byte, sequence uint64) {
+// Take takes the stored index, or changes of it, over when they are newer.
+func (f followed) Take(ctx context.Context, whole []byte, changes [][]byte, sequence uint64) {
+	w := f.w
 	epoch := w.index.order().Epoch
-	changed, err := f(body, w.o.Hub.Now())
+	var changed []string
+	var err error
+	if whole == nil {
+		changed, err = w.index.amend(changes, w.o.Hub.Now())
+	} else {
+		changed, err = w.index.accept(whole, changes, w.o.Hub.Now())
+	}
 	switch {
 	case errors.Is(err, disk.ErrOlder):
 		w.o.Log.Warn().Err(err).Uint64("sequence", sequence).Msg("the stored command is not followed")

@@ -41,15 +41,19 @@ func (x *index) current() []api.IndexEntry {
 	return command.Entries
 }
 
-// accept takes a command as it lies on the stream. It reports the placements whose entries differ
+// accept takes a command as it lies on the stream, with its changes. It reports the placements whose entries differ
 // from before, sorted; none when the command is the one it has. An older one is disk.ErrOlder: the hub
 // learns from the heartbeat what is held here and goes beyond it. The command is on the disk when accept
 // returns without error.
-func (x *index) accept(body []byte, now time.Time) (changed []string, err error) {
+func (x *index) accept(body []byte, changes [][]byte, now time.Time) (changed []string, err error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	held := x.current()
-	if another, err := x.commands.Accept(body, now); err != nil || !another {
+	made := func(c api.PlacementCommand) (api.PlacementCommand, error) {
+		c, _, err := amended(c, changes)
+		return c, err
+	}
+	if another, err := x.commands.AcceptAs(body, now, made); err != nil || !another {
 		return nil, err
 	}
 	before := x.entries
@@ -57,40 +61,47 @@ func (x *index) accept(body []byte, now time.Time) (changed []string, err error)
 	return differing(before, x.entries), nil
 }
 
-// amend takes over the change that comes next, and reports the placements that it is about, sorted. The index with the
-// change is on the disk when amend returns without error.
-func (x *index) amend(body []byte, now time.Time) (changed []string, err error) {
+// amend takes over the changes that come next, and reports the placements that they are about, sorted. The index with the
+// changes is on the disk when amend returns without error.
+func (x *index) amend(changes [][]byte, now time.Time) (changed []string, err error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	held, _ := x.commands.Command()
-	var change api.PlacementDelta
-	if err := json.Unmarshal(body, &change); err != nil {
-		return nil, fmt.Errorf("reading a change of the index: %w", err)
+	next, changed, err := amended(held, changes)
+	if err != nil {
+		return nil, err
 	}
-	wanted := positionOf(&held)
-	wanted.Number++
-	if change.Kind != api.KindPlacementDelta || change.Member != held.Member || change.Position != wanted {
-		return nil, fmt.Errorf("the change is a %q for member %q in position %s, expected a %s for %s in %s",
-			change.Kind, change.Member, change.Position, api.KindPlacementDelta, held.Member, wanted)
-	}
-	next := held
-	next.Header, next.Order, next.Changed = api.Header{Kind: held.Kind, Level: change.Level}, change.Order, change.Position
-	next.Entries, changed = amended(held.Entries, &change)
 	if err := x.commands.Amend(next, now); err != nil {
 		return nil, err
 	}
-	x.previous = held.Entries
-	of := byPlacement(change.Entries)
-	for _, placement := range changed {
-		if x.entries[placement] = of[placement]; len(of[placement]) == 0 {
-			delete(x.entries, placement)
-		}
-	}
+	x.previous, x.entries = held.Entries, byPlacement(next.Entries)
 	return changed, nil
 }
 
-// amended are the entries of an index, sorted by placement, with a change, and the placements that it is about.
-func amended(entries []api.IndexEntry, change *api.PlacementDelta) (next []api.IndexEntry, changed []string) {
+// amended is an index with changes, one after another, and the placements that they are about, sorted.
+func amended(c api.PlacementCommand, changes [][]byte) (api.PlacementCommand, []string, error) {
+	about := map[string]bool{}
+	for _, body := range changes {
+		var change api.PlacementDelta
+		if err := json.Unmarshal(body, &change); err != nil {
+			return c, nil, fmt.Errorf("reading a change of the index: %w", err)
+		}
+		wanted := positionOf(&c)
+		wanted.Number++
+		if change.Kind != api.KindPlacementDelta || change.Member != c.Member || change.Position != wanted {
+			return c, nil, fmt.Errorf("the change is a %q for member %q in position %s, expected a %s for %s in %s",
+				change.Kind, change.Member, change.Position, api.KindPlacementDelta, c.Member, wanted)
+		}
+		if change.Order.Compare(c.Order) <= 0 {
+			return c, nil, disk.ErrOlder
+		}
+		c.Order, c.Changed, c.Entries = change.Order, change.Position, amendedEntries(c.Entries, &change, about)
+	}
+	return c, slices.Sorted(maps.Keys(about)), nil
+}
+
+// amendedEntries are the entries of an index, sorted by placement, with a change; the placements that it is about are noted.
+func amendedEntries(entries []api.IndexEntry, change *api.PlacementDelta, noted map[string]bool) []api.IndexEntry {
 	about := map[string]bool{}
 	for i := range change.Entries {
 		about[change.Entries[i].Placement] = true
@@ -98,7 +109,8 @@ func amended(entries []api.IndexEntry, change *api.PlacementDelta) (next []api.I
 	for _, placement := range change.Gone {
 		about[placement] = true
 	}
-	next = make([]api.IndexEntry, 0, len(entries)+len(change.Entries))
+	maps.Copy(noted, about)
+	next := make([]api.IndexEntry, 0, len(entries)+len(change.Entries))
 	for i := range entries {
 		if !about[entries[i].Placement] {
 			next = append(next, entries[i])
@@ -106,15 +118,20 @@ func amended(entries []api.IndexEntry, change *api.PlacementDelta) (next []api.I
 	}
 	next = append(next, change.Entries...)
 	slices.SortStableFunc(next, func(a, b api.IndexEntry) int { return strings.Compare(a.Placement, b.Placement) })
-	return next, slices.Sorted(maps.Keys(about))
+	return next
 }
 
 // held is where the index stands that is followed, false without one that changes can be made to.
 func (x *index) held() (member.Held, bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	command, have := x.commands.Command()
-	return member.Held{Position: positionOf(&command), Session: command.Session}, have && len(command.Session) > 0
+	command, _ := x.commands.Command()
+	return heldOf(&command)
+}
+
+// heldOf is where an index stands, false when it has no changes.
+func heldOf(c *api.PlacementCommand) (member.Held, bool) {
+	return member.Held{Position: positionOf(c), Session: c.Session}, len(c.Session) > 0
 }
 
 // positionOf is up to where the changes of an index are in it.

@@ -37,7 +37,7 @@ func TestIndexFollowsTheNewestCommandAlone(t *testing.T) {
 		{"newer epoch, lower term", api.Order{Epoch: 2, Term: 1, Generation: 1}, []api.IndexEntry{web}, []string{"web"}, nil},
 		{"order alone", api.Order{Epoch: 2, Term: 1, Generation: 2}, []api.IndexEntry{web}, nil, nil},
 	} {
-		changed, err := x.accept(command(t, "berlin", step.order, step.entries...), time.Unix(0, 0))
+		changed, err := x.accept(command(t, "berlin", step.order, step.entries...), nil, time.Unix(0, 0))
 		require.ErrorIs(t, err, step.err, step.name)
 		require.Equal(t, step.changed, changed, step.name)
 	}
@@ -55,11 +55,11 @@ func TestIndexFollowsTheNewestCommandAlone(t *testing.T) {
 func TestIndexRefusesWhatIsNotItsOwn(t *testing.T) {
 	x, err := loadIndex("berlin", open(t, t.TempDir(), "berlin"))
 	require.NoError(t, err)
-	_, err = x.accept([]byte("{"), elsewhen.Now())
+	_, err = x.accept([]byte("{"), nil, elsewhen.Now())
 	require.Error(t, err)
-	_, err = x.accept(command(t, "paris", api.Order{Term: 1}), elsewhen.Now())
+	_, err = x.accept(command(t, "paris", api.Order{Term: 1}), nil, elsewhen.Now())
 	require.ErrorContains(t, err, `for member "paris"`)
-	_, err = x.accept([]byte(`{"kind":"Heartbeat","member":"berlin"}`), elsewhen.Now())
+	_, err = x.accept([]byte(`{"kind":"Heartbeat","member":"berlin"}`), nil, elsewhen.Now())
 	require.ErrorContains(t, err, `is a "Heartbeat"`)
 	require.False(t, x.known())
 }
@@ -69,11 +69,11 @@ func TestWithdrawalsComeFirst(t *testing.T) {
 	require.NoError(t, err)
 	wanted := api.IndexEntry{Placement: "web", UID: "u2", Work: "a", Piece: api.Piece{At: "here", Key: []byte("key")}}
 	gone := api.IndexEntry{Placement: "web", UID: "u1", Withdrawn: true}
-	_, err = x.accept(command(t, "berlin", api.Order{Term: 1}, wanted, gone), elsewhen.Now())
+	_, err = x.accept(command(t, "berlin", api.Order{Term: 1}, wanted, gone), nil, elsewhen.Now())
 	require.NoError(t, err)
 	require.Equal(t, []api.IndexEntry{gone, wanted}, x.of("web"))
 	require.Equal(t, []api.Piece{wanted.Piece}, x.works())
-	_, err = x.accept(command(t, "berlin", api.Order{Term: 2}), elsewhen.Now())
+	_, err = x.accept(command(t, "berlin", api.Order{Term: 2}), nil, elsewhen.Now())
 	require.NoError(t, err)
 	require.Equal(t, []api.Piece{wanted.Piece}, x.works(), "the content of the previous command may be needed again")
 }

@@ -77,7 +77,7 @@ func writeUntilKilled(t *testing.T, dir string) {
 	for n := x.order().Generation + 1; ; n++ {
 		s.keepContent(strconv.FormatUint(n, 10), []byte("sealed"))
 		require.NoError(t, s.saveResult(api.PlacementResult{Placement: "web", Snapshot: int64(n)}))
-		_, err := x.accept(command(t, "berlin", api.Order{Generation: n}, entries...), elsewhen.Now())
+		_, err := x.accept(command(t, "berlin", api.Order{Generation: n}, entries...), nil, elsewhen.Now())
 		require.NoError(t, err)
 		fmt.Println(n)
 	}

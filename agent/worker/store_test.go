@@ -21,7 +21,7 @@ func TestStoreKeepsWhatItWasGiven(t *testing.T) {
 	x, err := loadIndex("berlin", s)
 	require.NoError(t, err)
 	require.False(t, x.known())
-	_, err = x.accept(command(t, "berlin", api.Order{Term: 3}), time.Unix(1, 0))
+	_, err = x.accept(command(t, "berlin", api.Order{Term: 3}), nil, time.Unix(1, 0))
 	require.NoError(t, err)
 	body := []byte("hello")
 	s.keepContent("aa", body)

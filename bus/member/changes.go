@@ -42,52 +42,79 @@ func (a *Conn) Change(ctx context.Context, h Held) (body []byte, sequence uint64
 	return body, m.Sequence, nil
 }
 
+// Index is who follows an index and its changes.
+type Index interface {
+	// Held is what is followed, false without an index that has changes.
+	Held() (Held, bool)
+	// Read is what an index as it is stored whole says of itself, false when it has no changes.
+	Read(whole []byte) (Held, bool)
+	// Take is given all changes that there are of what is held, or an index as it is stored whole with all its changes: what
+	// it was before them is nothing to act on.
+	Take(ctx context.Context, whole []byte, changes [][]byte, sequence uint64)
+}
+
 // readIndex takes the changes of the index that is held, as far as there are any, and where that does not come to what
 // was announced, the index as it is stored whole, with its changes. It returns the sequence of the newest that was taken.
 func (p *Follower) readIndex(ctx context.Context) (uint64, error) {
 	want := p.hinted.Load()
-	took, fault := p.readChanges(ctx, want)
-	if fault != nil && !errors.Is(fault, bus.ErrNotOfHub) || fault == nil && took && p.taken >= want {
+	held, reached, fault := p.readChanges(ctx, want)
+	if fault != nil && !errors.Is(fault, bus.ErrNotOfHub) || reached {
 		return p.taken, fault
 	}
-	before, _ := p.o.Held()
 	body, sequence, err := p.o.Hub.Command(ctx, p.o.Kind)
 	if err != nil {
 		return p.taken, err
 	}
-	p.o.Take(ctx, body, sequence)
-	if now, _ := p.o.Held(); now.Position == before.Position {
-		p.taken = max(p.taken, sequence)
+	whole, ok := p.o.Index.Read(body)
+	if fault != nil && whole.Position.Base == held.Base {
 		return p.taken, fault
 	}
-	p.taken = sequence
-	_, err = p.readChanges(ctx, 0)
-	return p.taken, err
+	var changes [][]byte
+	if ok && whole.Position.Base != held.Base {
+		var newest uint64
+		if changes, newest, err = p.changesOf(ctx, whole, 0); err != nil {
+			return p.taken, err
+		}
+		p.taken, sequence = 0, max(sequence, newest)
+	}
+	p.o.Index.Take(ctx, body, changes, sequence)
+	p.taken = max(p.taken, sequence)
+	return p.taken, nil
 }
 
-// readChanges takes changes one after another, until one is missing, or one was taken that comes to want; it says whether
-// any was.
-func (p *Follower) readChanges(ctx context.Context, want uint64) (took bool, err error) {
+// readChanges takes the changes of what is held, and returns what is held then, and whether that came to want.
+func (p *Follower) readChanges(ctx context.Context, want uint64) (held api.IndexPosition, reached bool, err error) {
+	before, ok := p.o.Index.Held()
+	if !ok {
+		return held, false, nil
+	}
+	changes, newest, err := p.changesOf(ctx, before, want)
+	if len(changes) == 0 {
+		return before.Position, false, err
+	}
+	p.o.Index.Take(ctx, nil, changes, newest)
+	after, _ := p.o.Index.Held()
+	if after.Position == before.Position {
+		return held, false, err // they were not kept
+	}
+	p.taken = newest
+	return after.Position, err == nil && newest >= want, err
+}
+
+// changesOf reads the changes of an index one after another, until one is missing, or one comes to want.
+func (p *Follower) changesOf(ctx context.Context, h Held, want uint64) (changes [][]byte, newest uint64, err error) {
 	for ctx.Err() == nil {
-		held, ok := p.o.Held()
-		if !ok {
-			return took, nil
+		body, sequence, err := p.o.Hub.Change(ctx, h)
+		if errors.Is(err, bus.ErrNotFound) {
+			return changes, newest, nil
 		}
-		body, sequence, err := p.o.Hub.Change(ctx, held)
-		switch {
-		case errors.Is(err, bus.ErrNotFound):
-			return took, nil
-		case err != nil:
-			return took, err
+		if err != nil {
+			return changes, newest, err
 		}
-		p.o.TakeChange(ctx, body, sequence)
-		if now, _ := p.o.Held(); now.Position == held.Position {
-			return took, nil // it was not kept
-		}
-		took, p.taken = true, sequence
-		if want > 0 && sequence >= want {
-			return took, nil
+		changes, newest = append(changes, body), sequence
+		if h.Position.Number++; want > 0 && sequence >= want {
+			return changes, newest, nil
 		}
 	}
-	return took, ctx.Err()
+	return nil, 0, ctx.Err()
 }

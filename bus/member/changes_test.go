@@ -23,34 +23,8 @@ func TestAnIndexThatWasStoredWholeIsFoundWithoutAHint(t *testing.T) {
 	server := bustest.Start(t)
 	store := server.Lead(t)
 	agent := server.Agent(t, "berlin")
-	var mu sync.Mutex
-	var held member.Held
-	take := func(position api.IndexPosition, session []byte) {
-		mu.Lock()
-		defer mu.Unlock()
-		held = member.Held{Position: position, Session: session}
-	}
-	now := func() (member.Held, bool) {
-		mu.Lock()
-		defer mu.Unlock()
-		return held, len(held.Session) > 0
-	}
-	pursue(t, member.FollowerOptions{
-		Hub: agent, Kind: subjects.CommandPlacement, Every: 20 * time.Millisecond, Held: now,
-		Take: func(_ context.Context, body []byte, _ uint64) {
-			var whole api.PlacementCommand
-			require.NoError(t, json.Unmarshal(body, &whole))
-			if before, _ := now(); before.Position.Base != whole.Order {
-				take(api.IndexPosition{Base: whole.Order}, whole.Session)
-			}
-		},
-		TakeChange: func(_ context.Context, body []byte, _ uint64) {
-			var change api.PlacementDelta
-			require.NoError(t, json.Unmarshal(body, &change))
-			before, _ := now()
-			take(change.Position, before.Session)
-		},
-	})
+	var index followed
+	pursue(t, member.FollowerOptions{Hub: agent, Kind: subjects.CommandPlacement, Every: 20 * time.Millisecond, Index: &index})
 	head := streams.CommandHead{Member: "berlin", Kind: subjects.CommandPlacement, To: server.SealingKey(t, "berlin")}
 	publish := func(generation uint64, whole bool) {
 		t.Helper()
@@ -70,7 +44,7 @@ func TestAnIndexThatWasStoredWholeIsFoundWithoutAHint(t *testing.T) {
 	reaches := func() {
 		t.Helper()
 		bustest.Eventually(t, func() error {
-			found, _ := now()
+			found, _ := index.Held()
 			if found.Position != head.Position {
 				return fmt.Errorf("%s is held, %s is stored", found.Position, head.Position)
 			}
@@ -86,4 +60,36 @@ func TestAnIndexThatWasStoredWholeIsFoundWithoutAHint(t *testing.T) {
 	publish(4, false)
 	publish(5, false)
 	reaches()
+}
+
+// followed is an index of which only the position matters.
+type followed struct {
+	mu   sync.Mutex
+	held member.Held
+}
+
+func (f *followed) Held() (member.Held, bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.held, len(f.held.Session) > 0
+}
+
+func (f *followed) Read(whole []byte) (member.Held, bool) {
+	var command api.PlacementCommand
+	err := json.Unmarshal(whole, &command)
+	return member.Held{Position: api.IndexPosition{Base: command.Order}, Session: command.Session}, err == nil
+}
+
+func (f *followed) Take(_ context.Context, whole []byte, changes [][]byte, _ uint64) {
+	next, _ := f.Held()
+	if read, ok := f.Read(whole); ok {
+		if read.Position.Base == next.Position.Base {
+			return
+		}
+		next = read
+	}
+	next.Position.Number += len(changes)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.held = next
 }

@@ -28,7 +28,7 @@ const (
 	pursuitConnected = time.Second
 )
 
-// FollowerOptions say which command of a member is followed. Hub, Kind and Take are needed. The
+// FollowerOptions say which command of a member is followed. Hub, Kind and Take, or Index, are needed. The
 // functions are called one at a time, on the goroutine of Run.
 type FollowerOptions struct {
 	Hub *Conn
@@ -40,10 +40,8 @@ type FollowerOptions struct {
 	// Take is given the stored command each time it was read: the same one many times, and an older one
 	// when the broker lost its last writes.
 	Take func(ctx context.Context, body []byte, sequence uint64)
-	// Held is the index that is held, false when none is or it has no changes; nil where the command has none.
-	Held func() (Held, bool)
-	// TakeChange is given the change of what is held that comes next.
-	TakeChange func(ctx context.Context, body []byte, sequence uint64)
+	// Index follows a command that has changes, in place of Take.
+	Index Index
 	// Refused is told why a stored command is not one to take, an ErrNotOfHub; nil is not.
 	Refused func(err error)
 	// None is called each time the hub has no such command; nil is not.
@@ -194,7 +192,7 @@ func (p *Follower) giveUp(want, got uint64, err error) bool {
 
 // read reads the stored command and hands it over. It returns its sequence.
 func (p *Follower) read(ctx context.Context) (sequence uint64, err error) {
-	if p.o.Held != nil {
+	if p.o.Index != nil {
 		sequence, err = p.readIndex(ctx)
 	} else {
 		sequence, err = p.readWhole(ctx)
