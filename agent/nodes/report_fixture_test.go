@@ -168,12 +168,7 @@ func startWatch(t *testing.T, o *Options, folder string) (*reporter, func()) {
 	t.Helper()
 	w, err := newReporter(o, folder)
 	require.NoError(t, err)
-	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
-	var running sync.WaitGroup
-	running.Go(func() { w.run(ctx) })
-	stop := sync.OnceFunc(func() { cancel(); running.Wait() })
-	t.Cleanup(stop)
-	return w, stop
+	return w, bustest.InBackground(t, w.run)
 }
 
 // poolMember is a member in memory with nodes of NodePool "default" of 4 CPUs each.

@@ -2,6 +2,7 @@ package bustest
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"testing"
 	"time"
@@ -50,13 +51,34 @@ func Write(t testing.TB, s *store.Store, ops ...store.Op) []uint64 {
 	return revisions
 }
 
-// InBackground runs f until the end of the test and waits for it.
-func InBackground(t testing.TB, f func(context.Context)) {
+// InBackground runs f until it is stopped, which waits for it, at the latest at the end of the test.
+func InBackground(t testing.TB, f func(context.Context)) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	var running sync.WaitGroup
 	running.Go(func() { f(ctx) })
-	t.Cleanup(func() { cancel(); running.Wait() })
+	stop = sync.OnceFunc(func() { cancel(); running.Wait() })
+	t.Cleanup(stop)
+	return stop
+}
+
+// Room runs a room of a hub as InBackground does; that it fails fails the test.
+func Room(t testing.TB, room interface{ Run(context.Context) error }) (stop func()) {
+	t.Helper()
+	return InBackground(t, func(ctx context.Context) {
+		if err := room.Run(ctx); err != nil && !errors.Is(err, context.Canceled) {
+			t.Errorf("%T: %v", room, err)
+		}
+	})
+}
+
+// Overwrite writes a record whatever its revision; nil deletes it.
+func Overwrite(t testing.TB, s *store.Store, key string, value any) {
+	t.Helper()
+	Eventually(t, func() error {
+		_, err := s.Writer.Write(Context(t), store.Op{Key: key, Value: value, Revision: s.State.Revision(key)})
+		return err
+	})
 }
 
 // Within receives what has to come soon.

@@ -52,7 +52,7 @@ type Dispatcher struct {
 	operations *operations
 	sent       *sent
 	following  sync.Mutex // from reading a release to its place in the index
-	unfollowed names
+	unfollowed loop.Names
 }
 
 // Keys of the queue are "release:<placement>", "run:<run>", "placement:<member>", "upgrade:<member>",
@@ -134,7 +134,7 @@ func (d *Dispatcher) Run(ctx context.Context) error {
 // listen notes each release that changes.
 func (d *Dispatcher) listen() {
 	d.releases.OnChange(func(name string) {
-		d.unfollowed.add(name)
+		d.unfollowed.Add(name)
 		d.queue.Add(releaseKey + name)
 	})
 }
@@ -180,7 +180,7 @@ func (d *Dispatcher) work(ctx context.Context, key string) (time.Time, error) {
 func (d *Dispatcher) follow(placement string) error {
 	d.following.Lock()
 	defer d.following.Unlock()
-	d.unfollowed.remove(placement)
+	d.unfollowed.Remove(placement)
 	var current *api.Release
 	release, _, found, err := d.releases.Find(placement)
 	if err != nil {

@@ -183,33 +183,6 @@ func (x *index) stored(member string, at uint64) {
 	}
 }
 
-// names are some, without any twice.
-type names struct {
-	mu  sync.Mutex
-	all map[string]bool
-}
-
-func (n *names) add(name string) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if n.all == nil {
-		n.all = map[string]bool{}
-	}
-	n.all[name] = true
-}
-
-func (n *names) remove(name string) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	delete(n.all, name)
-}
-
-func (n *names) list() []string {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return slices.Collect(maps.Keys(n.all))
-}
-
 func indexEntry(placement string, entry *api.ReleaseEntry) api.IndexEntry {
 	return api.IndexEntry{
 		Placement: placement, UID: entry.UID, Generation: entry.Generation, Snapshot: entry.Snapshot, Work: entry.Work,

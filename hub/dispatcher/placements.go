@@ -12,7 +12,7 @@ import (
 // placements is the index of a member. What the queue has yet to take over is taken over first: a command must not say
 // again what was before.
 func (d *Dispatcher) placements(member string) (command, error) {
-	for _, placement := range d.unfollowed.list() {
+	for _, placement := range d.unfollowed.List() {
 		_ = d.follow(placement) // the queue tells of what cannot be read
 	}
 	to, err := d.sealingKey(member)

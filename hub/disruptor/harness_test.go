@@ -1,7 +1,6 @@
 package disruptor
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -82,26 +81,15 @@ func newHarness(t testing.TB, o Options, members ...string) *harness {
 // run starts a disruptor, until stop or the end of the test.
 func (h *harness) run() {
 	h.options.Log, h.options.Now = h.store.Conn.Log, h.clock.Now
-	ctx, cancel := context.WithCancel(context.WithoutCancel(h.t.Context()))
 	room := New(h.store, h.options)
 	h.room = room
-	var running sync.WaitGroup
-	running.Go(func() {
-		if err := room.Run(ctx); err != nil && ctx.Err() == nil {
-			h.t.Errorf("disruptor: %v", err)
-		}
-	})
-	h.stop = sync.OnceFunc(func() { cancel(); running.Wait() })
-	h.t.Cleanup(h.stop)
+	h.stop = bustest.Room(h.t, room)
 }
 
 // put writes a record whatever its revision; nil deletes it.
 func (h *harness) put(key string, value any) {
 	h.t.Helper()
-	bustest.Eventually(h.t, func() error {
-		_, err := h.store.Writer.Write(bustest.Context(h.t), store.Op{Key: key, Value: value, Revision: h.store.State.Revision(key)})
-		return err
-	})
+	bustest.Overwrite(h.t, h.store, key, value)
 }
 
 func (h *harness) spec(key, apiVersion, kind, name string, object any, change ...func(*api.Spec)) {

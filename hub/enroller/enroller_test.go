@@ -1,14 +1,12 @@
 package enroller_test
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -57,15 +55,7 @@ func (h *house) run(change ...func(*enroller.Options)) {
 		f(&o)
 	}
 	h.room = enroller.New(h.store, o)
-	ctx, cancel := context.WithCancel(context.WithoutCancel(h.Context()))
-	var running sync.WaitGroup
-	running.Go(func() {
-		if err := h.room.Run(ctx); err != nil {
-			h.Errorf("enroller: %v", err)
-		}
-	})
-	h.stop = sync.OnceFunc(func() { cancel(); running.Wait() })
-	h.Cleanup(h.stop)
+	h.stop = bustest.Room(h.T, h.room)
 }
 
 // token makes one through the verb, as anna.

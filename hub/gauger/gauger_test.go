@@ -1,13 +1,11 @@
 package gauger_test
 
 import (
-	"context"
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 	"testing"
 	"time"
 
@@ -49,14 +47,7 @@ func stored(t *testing.T, store *store.Store, bytes int64) func() bool {
 func start(t *testing.T, store *store.Store, metrics *gauger.Metrics) *gauger.Gauger {
 	t.Helper()
 	g := gauger.New(store, gauger.Options{Interval: 20 * time.Millisecond, Metrics: metrics, Log: store.Conn.Log})
-	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
-	var running sync.WaitGroup
-	running.Go(func() {
-		if err := g.Run(ctx); err != nil {
-			t.Errorf("gauger: %v", err)
-		}
-	})
-	t.Cleanup(func() { cancel(); running.Wait() })
+	bustest.Room(t, g)
 	return g
 }
 

@@ -1,11 +1,9 @@
 package registrar_test
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
-	"sync"
 	"testing"
 	"time"
 
@@ -44,16 +42,8 @@ func start(t *testing.T, thresholds liveness.Thresholds) *house {
 
 // run starts a registrar; an earlier one is to be stopped first.
 func (h *house) run(t *testing.T, thresholds liveness.Thresholds) {
-	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
-	var running sync.WaitGroup
 	room := registrar.New(h.store, registrar.Options{Thresholds: thresholds, Log: h.store.Conn.Log})
-	running.Go(func() {
-		if err := room.Run(ctx); err != nil {
-			t.Errorf("registrar: %v", err)
-		}
-	})
-	h.stop = sync.OnceFunc(func() { cancel(); running.Wait() })
-	t.Cleanup(h.stop)
+	h.stop = bustest.Room(t, room)
 }
 
 // admit writes the spec of a member, as the door would; nil deletes it.

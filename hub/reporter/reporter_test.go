@@ -1,13 +1,11 @@
 package reporter_test
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -49,8 +47,6 @@ func start(t *testing.T, o reporter.Options, members ...string) *house {
 }
 
 func (h *house) run(t *testing.T, o reporter.Options) {
-	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
-	var running sync.WaitGroup
 	o.Settle, o.Log = 10*time.Millisecond, h.store.Conn.Log
 	o.Runs = func(key string) {
 		if key == "placement:web" {
@@ -58,22 +54,13 @@ func (h *house) run(t *testing.T, o reporter.Options) {
 		}
 	}
 	room := reporter.New(h.store, o)
-	running.Go(func() {
-		if err := room.Run(ctx); err != nil {
-			t.Errorf("reporter: %v", err)
-		}
-	})
-	h.stop = sync.OnceFunc(func() { cancel(); running.Wait() })
-	t.Cleanup(h.stop)
+	h.stop = bustest.Room(t, room)
 }
 
 // put writes a record whatever its revision; nil deletes it.
 func (h *house) put(t *testing.T, key string, value any) {
 	t.Helper()
-	bustest.Eventually(t, func() error {
-		_, err := h.store.Writer.Write(bustest.Context(t), store.Op{Key: key, Value: value, Revision: h.store.State.Revision(key)})
-		return err
-	})
+	bustest.Overwrite(t, h.store, key, value)
 }
 
 func (h *house) state(t *testing.T, member string, state api.MemberState) {

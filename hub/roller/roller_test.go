@@ -1,13 +1,11 @@
 package roller_test
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -47,25 +45,14 @@ func start(t *testing.T, members ...string) *house {
 }
 
 func (h *house) run(t *testing.T) {
-	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
-	var running sync.WaitGroup
 	room := roller.New(h.store, roller.Options{Log: h.store.Conn.Log})
-	running.Go(func() {
-		if err := room.Run(ctx); err != nil {
-			t.Errorf("roller: %v", err)
-		}
-	})
-	h.stop = sync.OnceFunc(func() { cancel(); running.Wait() })
-	t.Cleanup(h.stop)
+	h.stop = bustest.Room(t, room)
 }
 
 // put writes a record whatever its revision; nil deletes it.
 func (h *house) put(t *testing.T, key string, value any) {
 	t.Helper()
-	bustest.Eventually(t, func() error {
-		_, err := h.store.Writer.Write(bustest.Context(t), store.Op{Key: key, Value: value, Revision: h.store.State.Revision(key)})
-		return err
-	})
+	bustest.Overwrite(t, h.store, key, value)
 }
 
 func memberSpec(name string, change func(*api.Spec)) api.Spec {

@@ -1,7 +1,6 @@
 package runner_test
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -107,26 +106,15 @@ func newHarness(t testing.TB, o runner.Options, members ...string) *harness {
 // run starts a runner, until stop or the end of the test.
 func (h *harness) run() {
 	h.options.Log, h.options.Entry = h.store.Conn.Log, door.NewRuns(h.store.State)
-	ctx, cancel := context.WithCancel(context.WithoutCancel(h.t.Context()))
 	room := runner.New(h.store, h.options)
 	h.room = room
-	var running sync.WaitGroup
-	running.Go(func() {
-		if err := room.Run(ctx); err != nil {
-			h.t.Errorf("runner: %v", err)
-		}
-	})
-	h.stop = sync.OnceFunc(func() { cancel(); running.Wait() })
-	h.t.Cleanup(h.stop)
+	h.stop = bustest.Room(h.t, room)
 }
 
 // put writes a record whatever its revision; nil deletes it.
 func (h *harness) put(key string, value any) {
 	h.t.Helper()
-	bustest.Eventually(h.t, func() error {
-		_, err := h.store.Writer.Write(bustest.Context(h.t), store.Op{Key: key, Value: value, Revision: h.store.State.Revision(key)})
-		return err
-	})
+	bustest.Overwrite(h.t, h.store, key, value)
 }
 
 func (h *harness) member(name, uid string, labels map[string]string) {

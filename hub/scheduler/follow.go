@@ -52,9 +52,9 @@ func (s *Scheduler) follow(name string) error {
 // catchUp takes in every member that changed. Those that cannot be read have a key of their own in the
 // queue, which tells of them and tries again (D5).
 func (s *Scheduler) catchUp() {
-	s.news.following.Lock()
-	defer s.news.following.Unlock()
-	for _, name := range s.news.take() {
+	s.following.Lock()
+	defer s.following.Unlock()
+	for _, name := range s.news.Take() {
 		_ = s.follow(name)
 	}
 }

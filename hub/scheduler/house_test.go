@@ -1,12 +1,10 @@
 package scheduler_test
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -60,17 +58,9 @@ func startAt(t *testing.T, o scheduler.Options, now func() time.Time) *house {
 
 // run starts a scheduler; an earlier one is to be stopped first.
 func (h *house) run(t *testing.T, o scheduler.Options) {
-	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
-	var running sync.WaitGroup
 	o.Log = h.store.Conn.Log
 	room := scheduler.New(h.store, o)
-	running.Go(func() {
-		if err := room.Run(ctx); err != nil {
-			t.Errorf("scheduler: %v", err)
-		}
-	})
-	h.stop = sync.OnceFunc(func() { cancel(); running.Wait() })
-	t.Cleanup(h.stop)
+	h.stop = bustest.Room(t, room)
 }
 
 // put writes a record over whatever is there; nil deletes it.

@@ -57,7 +57,10 @@ type Scheduler struct {
 	fleet *schedule.Fleet
 
 	interests interests
-	news      news
+	// news are the members whose records changed and that the fleet does not show yet. A decision takes them in first, so
+	// that it never starts from a fleet older than the placement it decides.
+	news      loop.Names
+	following sync.Mutex // held while the fleet is brought in step
 	echoes    echoes
 }
 
@@ -81,7 +84,7 @@ func (s *Scheduler) Run(ctx context.Context) error {
 	s.load()
 	placement := func(name string) { s.queue.Add(placementKey + name) }
 	member := func(name string) {
-		s.news.add(name)
+		s.news.Add(name)
 		s.queue.Add(memberKey + name)
 	}
 	s.records.placements.OnChange(placement)
@@ -121,8 +124,8 @@ func (s *Scheduler) work(ctx context.Context, key string) (time.Time, error) {
 		return s.store.Now().Add(behind), nil
 	}
 	if member, isMember := strings.CutPrefix(key, memberKey); isMember {
-		s.news.following.Lock()
-		defer s.news.following.Unlock()
+		s.following.Lock()
+		defer s.following.Unlock()
 		return time.Time{}, s.follow(member)
 	}
 	s.catchUp()
