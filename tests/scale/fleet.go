@@ -32,6 +32,7 @@ type fleet struct {
 	tap            *tap
 
 	placements []*placement
+	profiles   string // how the files of profiles that are kept begin, with their folder; none are when empty
 }
 
 // startFleet starts a hub and the agents of a scenario, and returns when every member is ready. In memory is the folder

@@ -19,10 +19,10 @@ import (
 )
 
 type options struct {
-	only, folder, out string
-	scale             float64
-	members, runs     int
-	raw               bool
+	only, folder, out, profiles string
+	scale                       float64
+	members, runs               int
+	raw                         bool
 }
 
 func main() {
@@ -37,6 +37,7 @@ func main() {
 	flag.StringVar(&o.only, "only", "", "scenarios to run, comma separated; all when empty")
 	flag.StringVar(&o.folder, "folder", os.TempDir(), "where hub and agents keep their folders: on a disk")
 	flag.StringVar(&o.out, "out", "", "folder to write fleet.json, fleet.md and fleet.svg into; none when empty")
+	flag.StringVar(&o.profiles, "profiles", "", "folder to keep profiles of processor time in, of hub and agents in every step; none when empty")
 	flag.Float64Var(&o.scale, "scale", 1, "part of the members and placements of each scenario")
 	flag.IntVar(&o.members, "members", 0, "most members of a scenario; as many as it says when 0")
 	flag.IntVar(&o.runs, "runs", 1, "passes of all scenarios; tables hold medians")
@@ -63,7 +64,7 @@ func run(ctx context.Context, o options) error {
 		chosen[i] = chosen[i].scaled(o.scale, o.members)
 	}
 	report := Report{Machine: thisMachine(), Scale: o.scale, MostMembers: o.members}
-	p := pass{folder: o.folder, raw: o.raw, out: os.Stdout}
+	p := pass{folder: o.folder, raw: o.raw, profiles: o.profiles, out: os.Stdout}
 	for range o.runs {
 		measured, err := p.run(ctx, chosen)
 		report.Runs = append(report.Runs, measured)

@@ -18,6 +18,8 @@ type pass struct {
 	folder string
 	// raw says that NATS alone is measured beside.
 	raw bool
+	// profiles is the folder that profiles of every step are kept in, none when empty.
+	profiles string
 	// out is told what happens.
 	out io.Writer
 }
@@ -57,6 +59,9 @@ func (p *pass) scenario(ctx context.Context, s *Scenario, where string) (measure
 	fleet, err := startFleet(ctx, s, folder, homes)
 	if err != nil {
 		return nil, err
+	}
+	if p.profiles != "" {
+		fleet.profiles = filepath.Join(p.profiles, s.Name+"-"+where)
 	}
 	for i := range s.Steps {
 		m, fault := fleet.step(ctx, &s.Steps[i])

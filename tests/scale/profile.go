@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"os"
 	"runtime/pprof"
 	"strings"
 	"sync"
@@ -34,33 +35,50 @@ func (p *profiler) handle(mux *http.ServeMux) {
 	})
 }
 
-// profileTargets begins to look for what members in memory take of the processor time of agents; what it returns ends that,
-// and says how much of so many seconds it was.
-func (f *fleet) profileTargets(ctx context.Context) (end func(seconds float64) (float64, error), err error) {
-	for _, agents := range f.agents {
-		if err := agents.ask(ctx, "/profile/start", struct{}{}, &struct{}{}); err != nil {
+// profile begins to take profiles of agents, and of the hub where they are kept; what it returns ends that, and says how much
+// of so many seconds of agents were those of their members in memory.
+func (f *fleet) profile(ctx context.Context, step string) (end func(seconds float64) (float64, error), err error) {
+	processes := f.agents
+	if f.profiles != "" {
+		processes = append([]*child{f.hub}, f.agents...)
+	}
+	for _, process := range processes {
+		if err := process.ask(ctx, "/profile/start", struct{}{}, &struct{}{}); err != nil {
 			return nil, err
 		}
 	}
 	return func(seconds float64) (float64, error) {
 		var within, all float64
-		for _, agents := range f.agents {
-			var text []byte
-			if err := agents.ask(ctx, "/profile/stop", struct{}{}, &text); err != nil {
-				return 0, err
-			}
-			p, err := parseProfile(text)
+		for _, process := range processes {
+			p, err := f.profiled(ctx, step, process)
 			if err != nil {
-				return 0, fmt.Errorf("reading the profile of %s: %w", agents.name, err)
+				return 0, fmt.Errorf("the profile of %s: %w", process.name, err)
 			}
-			w, a := p.within(targetPackage)
-			within, all = within+w, all+a
+			if process != f.hub {
+				w, a := p.within(targetPackage)
+				within, all = within+w, all+a
+			}
 		}
 		if all == 0 {
 			return 0, nil
 		}
 		return seconds * within / all, nil
 	}, nil
+}
+
+// profiled ends the profile of a process, and keeps it where profiles are kept.
+func (f *fleet) profiled(ctx context.Context, step string, process *child) (*profile, error) {
+	var text []byte
+	if err := process.ask(ctx, "/profile/stop", struct{}{}, &text); err != nil {
+		return nil, err
+	}
+	if f.profiles != "" {
+		file := strings.ReplaceAll(f.profiles+"-"+step+"-"+process.name, " ", "-") + ".pprof"
+		if err := os.WriteFile(file, text, 0o644); err != nil {
+			return nil, err
+		}
+	}
+	return parseProfile(text)
 }
 
 // profile is what is read of one: for each sample the last of its values, and where it was taken.

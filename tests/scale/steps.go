@@ -25,7 +25,7 @@ func (f *fleet) step(ctx context.Context, s *Step) (*Measured, error) {
 	if s.Restart != nil {
 		return m, f.restarted(ctx, s.Restart, m)
 	}
-	target, err := f.profileTargets(ctx)
+	target, err := f.profile(ctx, s.Name)
 	if err != nil {
 		return nil, err
 	}
