@@ -26,16 +26,21 @@ func MemberFrom(mc *MemberCluster, record *MemberRecord, now time.Time) Member {
 	return m
 }
 
+// LastHeartbeat is when a member was last heard of, as far as decisions are concerned: now, unless it is silent.
+func LastHeartbeat(record *MemberRecord, now time.Time) time.Time {
+	if record.State == MemberUnknown {
+		return record.LastSeen.Time
+	}
+	return now
+}
+
 func joinRecord(m *Member, record *MemberRecord, now time.Time) {
 	m.Properties = make(map[string]string, len(record.Properties))
 	for name, value := range record.Properties {
 		m.Properties[CanonicalProperty(name)] = value
 	}
 	m.HasAgent = !record.LastSeen.IsZero()
-	m.LastHeartbeat = now
-	if record.State == MemberUnknown {
-		m.LastHeartbeat = record.LastSeen.Time
-	}
+	m.LastHeartbeat = LastHeartbeat(record, now)
 	m.Joined = string(metav1.ConditionTrue)
 	if record.UID != m.UID || record.State == MemberJoining {
 		m.Joined = string(metav1.ConditionFalse)

@@ -1,36 +1,58 @@
 package records
 
 import (
-	"maps"
 	"time"
 
+	"flotilla/bus/store"
 	"flotilla/core/api"
 )
 
-// MembersAfter is the fleet as it would be once some MemberClusters, by name, were applied.
+// MembersAfter is the fleet as it would be once some MemberClusters, by name, were applied. What members hold is shared
+// and must not be changed.
 func (r *Tables) MembersAfter(changed map[string]*api.MemberCluster, now time.Time) ([]api.Member, error) {
-	changed = maps.Clone(changed)
-	var members []api.Member
 	entries, err := r.Members.FindAll()
 	if err != nil {
 		return nil, err
 	}
-	for _, entry := range entries {
-		stored, err := api.SpecOf[api.MemberCluster](&entry.Value)
+	known := make(map[string]bool, len(changed))
+	members := make([]api.Member, 0, len(entries)+len(changed))
+	for i := range entries {
+		name := entries[i].Name
+		after, isChanged := changed[name]
+		known[name] = isChanged
+		next, err := r.memberAfter(&entries[i], after, now)
 		if err != nil {
 			return nil, err
 		}
-		after, isChanged := changed[entry.Name]
-		if !isChanged {
-			after = stored
-		}
-		delete(changed, entry.Name)
-		members = append(members, api.MemberFrom(after, r.recordWithout(stored, after), now))
+		members = append(members, next)
 	}
 	for name, m := range changed {
-		members = append(members, api.MemberFrom(m, r.joining(name, m), now))
+		if !known[name] {
+			members = append(members, api.MemberFrom(m, r.joining(name, m), now))
+		}
 	}
 	return members, nil
+}
+
+// memberAfter is a member as it would be with another MemberCluster, as it is when that is nil.
+func (r *Tables) memberAfter(entry *store.Entry[api.Spec], after *api.MemberCluster, now time.Time) (api.Member, error) {
+	stored, err := r.member(entry)
+	if err != nil {
+		return api.Member{}, err
+	}
+	if after != nil {
+		return api.MemberFrom(after, r.recordWithout(stored, after), now), nil
+	}
+	record, revision, seen := r.Seen.Get(entry.Name)
+	if !seen {
+		return api.MemberFrom(stored, nil, now), nil
+	}
+	// Of two records of one bucket the newer one has the higher revision, so a pair has one that no other pair had.
+	m, err := r.fleet.Of(entry.Name, max(entry.Revision, revision), func() (api.Member, error) {
+		return api.MemberFrom(stored, &record, now), nil
+	})
+	m.LastHeartbeat = api.LastHeartbeat(&record, now)
+	return m, err
 }
 
 // recordWithout is the record of a member without the labels that only its former MemberCluster gave.

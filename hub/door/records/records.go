@@ -27,7 +27,9 @@ type Tables struct {
 	Disruptions *store.Table[api.DisruptionRecord]
 	Locks       *store.Table[api.MemberLock]
 
-	parsed store.Parsed[*api.Placement]
+	parsed  store.Parsed[*api.Placement]
+	members store.Parsed[*api.MemberCluster]
+	fleet   store.Parsed[api.Member]
 }
 
 // New returns the tables of a state, for the door.
@@ -105,5 +107,14 @@ func (r *Tables) Placement(entry *store.Entry[api.Spec]) (*api.Placement, error)
 	return r.parsed.Of(entry.Name, entry.Revision, func() (*api.Placement, error) { return api.SpecOf[api.Placement](&entry.Value) })
 }
 
-// Forget drops what is kept of a placement that is gone.
-func (r *Tables) Forget(placement string) { r.parsed.Drop(placement) }
+// member is the MemberCluster of an entry, decoded once a revision; it is shared and must not be changed.
+func (r *Tables) member(entry *store.Entry[api.Spec]) (*api.MemberCluster, error) {
+	return r.members.Of(entry.Name, entry.Revision, func() (*api.MemberCluster, error) { return api.SpecOf[api.MemberCluster](&entry.Value) })
+}
+
+// Forget drops what is kept of a placement, or of a member, that is gone.
+func (r *Tables) Forget(name string) {
+	r.parsed.Drop(name)
+	r.members.Drop(name)
+	r.fleet.Drop(name)
+}
