@@ -19,6 +19,7 @@ var ErrOlder = errors.New("the stored command is older than the one that is foll
 // Newest is the newest command of one kind that was accepted, kept on the disk. The lock of its owner guards it.
 type Newest[C api.Command] struct {
 	at           Sealed
+	changes      *series // nil where commands are kept whole
 	kind, member string
 
 	have bool
@@ -29,7 +30,9 @@ type Newest[C api.Command] struct {
 type kept[C any] struct {
 	Received time.Time `json:"received"`
 	Digest   string    `json:"digest"` // of the message as it was received
-	Command  C         `json:"command"`
+	// Series are the changes of the command that are kept beside it; another command has others.
+	Series  uint64 `json:"series,omitempty"`
+	Command C      `json:"command"`
 }
 
 // OpenNewest goes on with the command in a file, if there is one, which is sealed with the key of its folder. Kind
@@ -39,18 +42,30 @@ func OpenNewest[C api.Command](path, kind, member string) (*Newest[C], error) {
 	if err != nil {
 		return nil, err
 	}
-	return NewestAt[C](at, kind, member)
+	n := &Newest[C]{at: at, kind: kind, member: member}
+	return n, n.open()
 }
 
-// NewestAt is OpenNewest for what is kept elsewhere.
-func NewestAt[C api.Command](at Sealed, kind, member string) (*Newest[C], error) {
-	n := &Newest[C]{at: at, kind: kind, member: member}
-	err := at.Read(&n.kept)
+// NewestIn is OpenNewest for a journal, where changes of the command are kept behind it; amended makes them.
+func NewestIn[C api.Command](j *Journal, name string, key []byte, now func() time.Time, kind, member string, amended func(C, [][]byte) (C, error)) (*Newest[C], error) {
+	n := &Newest[C]{at: j.Sealed(name, key, now), changes: &series{journal: j, name: name, key: key, now: now}, kind: kind, member: member}
+	if err := n.open(); err != nil || !n.have {
+		return n, err
+	}
+	return n, n.changes.open(n.kept.Series, func(c *change) (err error) {
+		n.kept.Received = c.Received
+		n.kept.Command, err = amended(n.kept.Command, c.Bodies)
+		return err
+	})
+}
+
+func (n *Newest[C]) open() error {
+	err := n.at.Read(&n.kept)
 	if errors.Is(err, fs.ErrNotExist) {
-		return n, nil
+		return nil
 	}
 	n.have = err == nil
-	return n, err
+	return err
 }
 
 // Accept takes a command as it lies on the stream; it is on the disk when Accept returns. The one that it
@@ -82,26 +97,28 @@ func (n *Newest[C]) AcceptAs(body []byte, now time.Time, made func(C) (C, error)
 	case order.Compare(n.Order()) < 0:
 		return false, ErrOlder
 	}
-	next := kept[C]{Received: now, Digest: digest, Command: c}
+	next := kept[C]{Received: now, Digest: digest, Series: n.kept.Series + 1, Command: c}
 	if err := n.at.Write(next); err != nil {
 		return false, fmt.Errorf("keeping the %s: %w", n.kind, err)
 	}
 	n.have, n.kept = true, next
+	if n.changes != nil {
+		n.changes.begin(next.Series)
+	}
 	return true, nil
 }
 
-// Amend makes a newer one of the newest command, such as by a change of it; what was received is still that. It is on the
-// disk when Amend returns.
-func (n *Newest[C]) Amend(newer C, now time.Time) error {
+// Amend makes a newer one of the newest command of a journal, by changes of it, which alone are written; what was received
+// is still that. They are on the disk when Amend returns.
+func (n *Newest[C]) Amend(newer C, changes [][]byte, now time.Time) error {
 	_, _, order := newer.Addressed()
 	if !n.have || order.Compare(n.Order()) <= 0 {
 		return ErrOlder
 	}
-	next := kept[C]{Received: now, Digest: n.kept.Digest, Command: newer}
-	if err := n.at.Write(next); err != nil {
-		return fmt.Errorf("keeping the %s: %w", n.kind, err)
+	if err := n.changes.add(&change{Received: now, Bodies: changes}); err != nil {
+		return fmt.Errorf("keeping a change of the %s: %w", n.kind, err)
 	}
-	n.kept = next
+	n.kept.Received, n.kept.Command = now, newer
 	return nil
 }
 

@@ -3,6 +3,7 @@ package nodes
 import (
 	"context"
 	"crypto/rand"
+	"encoding/json"
 	mathrand "math/rand/v2"
 	"os"
 	"path/filepath"
@@ -248,7 +249,11 @@ func (r *reporter) write(now bool) {
 	if kept == nil {
 		return
 	}
-	if err := disk.Write(r.path, kept); err != nil {
+	body, err := json.Marshal(kept)
+	if err == nil {
+		err = disk.Replace(r.path, body, false) // a power failure may take it
+	}
+	if err != nil {
 		r.o.Log.Warn().Err(err).Msg("writing down when pods last came and went")
 	}
 }

@@ -50,6 +50,7 @@ func (x *index) accept(body []byte, changes [][]byte, now time.Time) (changed []
 	defer x.mu.Unlock()
 	held := x.current()
 	made := func(c api.PlacementCommand) (api.PlacementCommand, error) {
+		slices.SortStableFunc(c.Entries, inOrder)
 		c, _, err := amended(c, changes)
 		return c, err
 	}
@@ -61,8 +62,8 @@ func (x *index) accept(body []byte, changes [][]byte, now time.Time) (changed []
 	return differing(before, x.entries), nil
 }
 
-// amend takes over the changes that come next, and reports the placements that they are about, sorted. The index with the
-// changes is on the disk when amend returns without error.
+// amend takes over the changes that come next, and reports the placements that they are about, sorted. They are on the
+// disk when amend returns without error.
 func (x *index) amend(changes [][]byte, now time.Time) (changed []string, err error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -71,10 +72,13 @@ func (x *index) amend(changes [][]byte, now time.Time) (changed []string, err er
 	if err != nil {
 		return nil, err
 	}
-	if err := x.commands.Amend(next, now); err != nil {
+	if err := x.commands.Amend(next, changes, now); err != nil {
 		return nil, err
 	}
-	x.previous, x.entries = held.Entries, byPlacement(next.Entries)
+	x.previous = held.Entries
+	for _, placement := range changed {
+		x.refresh(placement, next.Entries)
+	}
 	return changed, nil
 }
 
@@ -110,16 +114,20 @@ func amendedEntries(entries []api.IndexEntry, change *api.PlacementDelta, noted 
 		about[placement] = true
 	}
 	maps.Copy(noted, about)
-	next := make([]api.IndexEntry, 0, len(entries)+len(change.Entries))
+	added := slices.SortedStableFunc(slices.Values(change.Entries), inOrder)
+	next := make([]api.IndexEntry, 0, len(entries)+len(added))
 	for i := range entries {
+		for len(added) > 0 && inOrder(added[0], entries[i]) < 0 {
+			next, added = append(next, added[0]), added[1:]
+		}
 		if !about[entries[i].Placement] {
 			next = append(next, entries[i])
 		}
 	}
-	next = append(next, change.Entries...)
-	slices.SortStableFunc(next, func(a, b api.IndexEntry) int { return strings.Compare(a.Placement, b.Placement) })
-	return next
+	return append(next, added...)
 }
+
+func inOrder(a, b api.IndexEntry) int { return strings.Compare(a.Placement, b.Placement) }
 
 // held is where the index stands that is followed, false without one that changes can be made to.
 func (x *index) held() (member.Held, bool) {
@@ -199,17 +207,33 @@ func byPlacement(entries []api.IndexEntry) map[string][]api.IndexEntry {
 		out[e.Placement] = append(out[e.Placement], e)
 	}
 	for _, list := range out {
-		slices.SortStableFunc(list, func(a, b api.IndexEntry) int {
-			switch {
-			case a.Withdrawn == b.Withdrawn:
-				return 0
-			case a.Withdrawn:
-				return -1
-			}
-			return 1
-		})
+		slices.SortStableFunc(list, withdrawnFirst)
 	}
 	return out
+}
+
+// refresh takes the entries of one placement from all, which are sorted by placement.
+func (x *index) refresh(placement string, all []api.IndexEntry) {
+	at, _ := slices.BinarySearchFunc(all, placement, func(e api.IndexEntry, p string) int { return strings.Compare(e.Placement, p) })
+	end := at
+	for end < len(all) && all[end].Placement == placement {
+		end++
+	}
+	if at == end {
+		delete(x.entries, placement)
+		return
+	}
+	x.entries[placement] = slices.SortedStableFunc(slices.Values(all[at:end]), withdrawnFirst)
+}
+
+func withdrawnFirst(a, b api.IndexEntry) int {
+	switch {
+	case a.Withdrawn == b.Withdrawn:
+		return 0
+	case a.Withdrawn:
+		return -1
+	}
+	return 1
 }
 
 // differing lists the placements whose entries are not the same, sorted.

@@ -114,7 +114,11 @@ func (s *diskStore) close() error { return errors.Join(s.journal.Close(), s.lock
 
 // commands is the newest command that was accepted.
 func (s *diskStore) commands(member string) (*disk.Newest[api.PlacementCommand], error) {
-	return disk.NewestAt[api.PlacementCommand](s.journal.Sealed(indexName, s.key, s.now), api.KindPlacementCommand, member)
+	return disk.NewestIn(s.journal, indexName, s.key, s.now, api.KindPlacementCommand, member,
+		func(c api.PlacementCommand, changes [][]byte) (api.PlacementCommand, error) {
+			c, _, err := amended(c, changes)
+			return c, err
+		})
 }
 
 // content reads a piece as it is sealed; fs.ErrNotExist when it is not cached.
