@@ -17,7 +17,7 @@ func LoadInstances(source string, text []byte) (*api.InstanceCatalog, error) {
 	if len(docs) != 1 {
 		return nil, fmt.Errorf("%s: found %d documents, expected one InstanceCatalog", source, len(docs))
 	}
-	decoded, faults := validate.Decode(docs[0].JSON)
+	decoded, faults := validate.DecodeInstances(docs[0].JSON)
 	for i := range faults {
 		faults[i].File = source
 		docs[0].Place(&faults[i])

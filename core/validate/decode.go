@@ -55,7 +55,14 @@ func (d *Decoded) Meta() *metav1.ObjectMeta {
 // Decode reads one JSON document. Known kinds are decoded strictly and held to every rule that needs
 // no other object; the rules that compare with the stored object are Change's. All faults of
 // the document come back at once. Nothing is defaulted.
-func Decode(raw []byte) (Decoded, strict.Faults) {
+func Decode(raw []byte) (Decoded, strict.Faults) { return decode(raw, kinds()) }
+
+// DecodeInstances is Decode for who knows no other kind than InstanceCatalog.
+func DecodeInstances(raw []byte) (Decoded, strict.Faults) {
+	return decode(raw, table{api.KindInstanceCatalog: instances()})
+}
+
+func decode(raw []byte, kinds table) (Decoded, strict.Faults) {
 	if len(raw) > MaxObjectBytes {
 		return Decoded{}, strict.Faults{{
 			Found: fmt.Sprintf("a document of %d bytes", len(raw)), Expected: fmt.Sprintf("at most %d bytes", MaxObjectBytes),
@@ -65,7 +72,7 @@ func Decode(raw []byte) (Decoded, strict.Faults) {
 	if err != nil {
 		return Decoded{}, strict.Faults{strict.SyntaxFault(err)}
 	}
-	r := reading{raw: raw, tree: tree, findings: duplicates}
+	r := reading{raw: raw, kinds: kinds, tree: tree, findings: duplicates}
 	r.read()
 	if len(r.findings) == 0 {
 		return r.out, nil
@@ -77,6 +84,7 @@ func Decode(raw []byte) (Decoded, strict.Faults) {
 // reading is one document on its way through Decode.
 type reading struct {
 	raw      []byte
+	kinds    table
 	tree     *strict.Node
 	out      Decoded
 	findings strict.Findings
@@ -108,7 +116,7 @@ func (r *reading) read() {
 		return
 	}
 	r.out.serverSet = serverSet(r.tree)
-	known, ok := kinds[r.out.Object.Kind]
+	known, ok := r.kinds[r.out.Object.Kind]
 	if !ok || r.foreign() {
 		r.content()
 		return
@@ -119,7 +127,7 @@ func (r *reading) read() {
 // foreign reports a kind of another group that bears a name of ours which others use too.
 func (r *reading) foreign() bool {
 	group, _ := api.SplitAPIVersion(r.out.Object.APIVersion)
-	known := kinds[r.out.Object.Kind]
+	known := r.kinds[r.out.Object.Kind]
 	return known.shared && group != known.group
 }
 
@@ -176,7 +184,7 @@ func (r *reading) corrected() string {
 	if !complete {
 		return ""
 	}
-	again := reading{tree: r.tree}
+	again := reading{kinds: r.kinds, tree: r.tree}
 	again.read()
 	if len(again.findings) > 0 {
 		return ""

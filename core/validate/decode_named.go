@@ -56,7 +56,7 @@ func (r *reading) named() bool {
 // assumeVersion takes a kind that only we have for ours when it does not say its version, so that what is
 // wrong below is found too.
 func (r *reading) assumeVersion() bool {
-	known, ok := kinds[r.out.Object.Kind]
+	known, ok := r.kinds[r.out.Object.Kind]
 	if !ok || r.foreign() {
 		return false
 	}
@@ -72,8 +72,8 @@ func (r *reading) assumeVersion() bool {
 // knownVersion refuses a known kind of another group or version: taken as content it would be stored
 // and do nothing.
 func (r *reading) knownVersion() {
-	known, ok := kinds[r.out.Object.Kind]
-	if !ok || r.foreign() || Known(r.out.Object.APIVersion, r.out.Object.Kind) {
+	known, ok := r.kinds[r.out.Object.Kind]
+	if !ok || r.foreign() || r.kinds.known(r.out.Object.APIVersion, r.out.Object.Kind) {
 		return
 	}
 	var accepted []string
@@ -88,10 +88,10 @@ func (r *reading) knownVersion() {
 // is looked at as one of the kind that was meant, or as content is.
 func (r *reading) supported() {
 	group, _ := api.SplitAPIVersion(r.out.Object.APIVersion)
-	if group != api.GroupPlacement && group != api.GroupCluster && group != api.GroupFlotilla || kinds[r.out.Object.Kind].group != "" {
+	if group != api.GroupPlacement && group != api.GroupCluster && group != api.GroupFlotilla || r.kinds[r.out.Object.Kind].group != "" {
 		return
 	}
-	names := slices.Sorted(maps.Keys(kinds))
+	names := slices.Sorted(maps.Keys(r.kinds))
 	var at *strict.Place
 	expected := "a kind that is supported: " + strings.Join(names, ", ")
 	var fix *strict.Node

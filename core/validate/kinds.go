@@ -4,6 +4,7 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"sync"
 
 	"flotilla/core/api"
 	"flotilla/core/strict"
@@ -35,17 +36,29 @@ var versions = map[string][]string{
 	api.GroupKarpenter: {"v1", "v1beta1"},
 }
 
-// kinds are the kinds that Flotilla gives a meaning to; all others are content.
-var kinds map[string]Kind
+// table has kinds by name.
+type table map[string]Kind
 
-func init() {
+var (
+	once sync.Once
+	all  table
+)
+
+// kinds are the kinds that Flotilla gives a meaning to; all others are content. Programs that read no documents do not link
+// their rules.
+func kinds() table {
+	once.Do(func() { all = allKinds() })
+	return all
+}
+
+func allKinds() table {
 	placement := of(api.GroupPlacement, api.AuditPlacement, placementRules)
 	placement.fill, placement.change = fills(Default), changes(PlacementUpdate)
 	run := of(api.GroupFlotilla, api.AuditRun, runRules)
 	run.fill = fills(DefaultRun)
 	profile := of(api.GroupFlotilla, api.AuditProfile, profileRules)
 	profile.fill, profile.change = fills(DefaultProfile), changes(AutoUpgradeProfileChange)
-	kinds = map[string]Kind{
+	return table{
 		api.KindClusterResourcePlacement: placement,
 		api.KindResourcePlacement:        placement,
 		api.KindMemberCluster:            {group: api.GroupCluster, Type: reflect.TypeFor[api.MemberCluster](), Token: api.AuditMember, read: (*reading).member, fill: fills(DefaultMember)},
@@ -56,9 +69,11 @@ func init() {
 		api.KindMemberMaintenance:        of(api.GroupFlotilla, "maintenance", maintenanceRules),
 		api.KindGate:                     {group: api.GroupFlotilla, shared: true, Type: reflect.TypeFor[api.Gate](), read: (*reading).gate},
 		api.KindNodePool:                 {group: api.GroupKarpenter, shared: true, Type: reflect.TypeFor[api.NodePool](), Token: api.AuditNodePool, read: (*reading).pool},
-		api.KindInstanceCatalog:          of(api.GroupFlotilla, "instances", instancesRules),
+		api.KindInstanceCatalog:          instances(),
 	}
 }
+
+func instances() Kind { return of(api.GroupFlotilla, "instances", instancesRules) }
 
 // of is a kind whose documents are read as a T and held to what judge demands.
 func of[T any, P api.PointerTo[T]](group, token string, judge func(P) (rules, []string)) Kind {
@@ -66,7 +81,7 @@ func of[T any, P api.PointerTo[T]](group, token string, judge func(P) (rules, []
 }
 
 // Kinds are the kinds that Flotilla gives a meaning to, by name.
-func Kinds() map[string]Kind { return maps.Clone(kinds) }
+func Kinds() map[string]Kind { return maps.Clone(kinds()) }
 
 // Versions are the apiVersions in which documents of the kind are accepted, newest first.
 func (k Kind) Versions() []string {
@@ -78,9 +93,11 @@ func (k Kind) Versions() []string {
 }
 
 // Known reports whether documents of a kind are decoded strictly; all others are content.
-func Known(apiVersion, kind string) bool {
+func Known(apiVersion, kind string) bool { return kinds().known(apiVersion, kind) }
+
+func (t table) known(apiVersion, kind string) bool {
 	group, version := api.SplitAPIVersion(apiVersion)
-	return kinds[kind].group == group && group != "" && slices.Contains(versions[group], version)
+	return t[kind].group == group && group != "" && slices.Contains(versions[group], version)
 }
 
 // TokenOf is the token of a kind, empty for content.
@@ -88,12 +105,12 @@ func TokenOf(apiVersion, kind string) string {
 	if !Known(apiVersion, kind) {
 		return ""
 	}
-	return kinds[kind].Token
+	return kinds()[kind].Token
 }
 
 // Fill fills in what a document of a known kind leaves out, as far as that needs no other object.
 func Fill(d *Decoded) {
-	if fill := kinds[d.Object.Kind].fill; fill != nil && d.Value != nil {
+	if fill := kinds()[d.Object.Kind].fill; fill != nil && d.Value != nil {
 		fill(d.Value)
 	}
 }
@@ -101,7 +118,7 @@ func Fill(d *Decoded) {
 // Change returns the rules that changing the stored object into d breaks. Give it d before Fill: a policy that was
 // left out is not a policy PickAll.
 func Change(stored *api.Spec, d *Decoded) strict.Faults {
-	if change := kinds[d.Object.Kind].change; change != nil && d.Value != nil {
+	if change := kinds()[d.Object.Kind].change; change != nil && d.Value != nil {
 		return change(stored, d.Value)
 	}
 	return nil
