@@ -3,6 +3,7 @@ package health
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -21,16 +22,26 @@ func TypedPlacement(namespace, name string) string {
 	return api.AuditObject(api.AuditPlacement, name)
 }
 
-// Placement returns the problems of a placement, by the same aggregate that get shows, and whether members are still on
-// the way to what it wants.
-func Placement(in status.Input) (problems []api.Problem, converging bool) {
-	now := status.Aggregate(in)
+// Calm says that a placement has no problem and none of its members is on the way, by its record alone, which is a second old
+// at most. In needs neither results nor members.
+func Calm(in status.Input) bool {
+	was := in.Previous
+	if was == nil || in.Latest == nil || selectsNothing(&in.Placement, in.Latest) {
+		return false
+	}
+	return was.ObservedGeneration == in.Placement.Generation && was.ObservedSnapshot == strconv.FormatInt(in.Latest.Index, 10) &&
+		len(was.Conditions) > 0 && firstProblem(was.Conditions) == nil && len(was.PlacementStatuses) == 0 && !converges(was)
+}
+
+// Placement returns the problems of a placement that does as now says, and whether members are still on the way to what it
+// wants.
+func Placement(in status.Input, now *api.PlacementStatus) (problems []api.Problem, converging bool) {
 	object, typed := api.AuditObject(api.AuditPlacement, in.Placement.Key()), TypedPlacement(in.Placement.Namespace, in.Placement.Name)
 	describe, members := "flotilla describe "+typed, "flotilla get "+typed+" --members"
 	add := func(reason, message string, since metav1.Time, next string) {
 		problems = append(problems, api.Problem{Object: object, Reason: reason, Message: message, Since: since, Next: next})
 	}
-	if failed, found := firstFailure(&now); found {
+	if failed, found := firstFailure(now); found {
 		add(failed.Reason, failed.Message, failed.Since, describe)
 	}
 	if selectsNothing(&in.Placement, in.Latest) {
@@ -53,7 +64,7 @@ func Placement(in status.Input) (problems []api.Problem, converging bool) {
 		}
 		add(scheduled.Reason, scheduled.Message, scheduled.LastTransitionTime, next)
 	}
-	return problems, converges(&now)
+	return problems, converges(now)
 }
 
 // converges says that members are still on the way to what the placement wants.

@@ -5,6 +5,7 @@ import (
 
 	"flotilla/core/api"
 	"flotilla/core/health"
+	"flotilla/core/status"
 	"flotilla/hub/door/records"
 )
 
@@ -74,7 +75,12 @@ func (v *View) placementHealth(fleet *api.FleetStatus) {
 		if err != nil { // a problem of its own, see unreadableProblems
 			continue
 		}
-		problems, converging := health.Placement(v.StatusOf(p))
+		in := v.groundOf(p)
+		if health.Calm(in) {
+			continue
+		}
+		now, _ := status.NewFold(in, v.said(p.Key())).Follow(in.Previous, in.JudgeFrom, in.Now)
+		problems, converging := health.Placement(in, &now)
 		fleet.Problems = append(fleet.Problems, problems...)
 		if converging {
 			fleet.Converging++
