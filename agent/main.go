@@ -27,6 +27,7 @@ import (
 	"flotilla/agent/upgrader/command"
 	"flotilla/bus/member"
 	"flotilla/configs"
+	"flotilla/configs/memory"
 	"flotilla/configs/terminal"
 	"flotilla/core/api"
 	"flotilla/core/validate"
@@ -47,7 +48,7 @@ func main() {
 
 // flags are what the command line may say; what it does not say is the configuration file's.
 type flags struct {
-	config, member, token, fleet, data, logLevel, metrics string
+	config, member, token, fleet, data, logLevel, metrics, memory string
 	connection
 	whereabouts
 	labels, properties map[string]string
@@ -99,6 +100,7 @@ remove the file to mend it.`,
 			o.Log = terminal.Logger(o.Config.Log, os.Stderr)
 			clientlog.Into(o.Log)
 			terminal.TellClock(o.Log)
+			memory.Keep(o.Config.MemoryLimit, o.Log)
 			return agentd.Run(c.Context(), o)
 		},
 	}
@@ -124,6 +126,7 @@ remove the file to mend it.`,
 	s.StringArrayVar(&f.faults, "fault", nil, "fault of the member in memory: "+faults.Forms+"; may be repeated")
 	s.StringArrayVar(&f.upgrade, "upgrade-command", nil, "command that upgrades the member, see upgrade.exec in configs/agent.yaml; may be repeated, once for each argument")
 	s.StringVar(&f.logLevel, "log-level", "", "trace, debug, info, warn or error (default \"info\")")
+	s.StringVar(&f.memory, "memory-limit", "", "memory that the process keeps to, like 256Mi; 0: none (default $GOMEMLIMIT, or nine tenths of what its cgroup allows)")
 	s.StringVar(&f.metrics, "metrics-address", "", "serve /metrics, /healthz and /readyz at HOST:PORT")
 	return c
 }
@@ -209,6 +212,7 @@ func (f *flags) over(c *cobra.Command, config *configs.Agent) {
 		{"kube-context", &config.Target.Kubernetes.Context, f.kubeContext},
 		{"log-level", &config.Log.Level, f.logLevel},
 		{"metrics-address", &config.MetricsAddress, f.metrics},
+		{"memory-limit", &config.MemoryLimit, f.memory},
 	} {
 		if c.Flags().Changed(set.flag) {
 			*set.to = set.from

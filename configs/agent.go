@@ -62,6 +62,9 @@ type Agent struct {
 	Observe Observe `json:"observe,omitzero"`
 	// HeartbeatInterval is how often the agent reports, give or take some jitter.
 	HeartbeatInterval Duration `json:"heartbeatInterval,omitempty"`
+	// MemoryLimit is what the process keeps to, "256Mi"; "0" for none, empty for GOMEMLIMIT or nine tenths of what its
+	// cgroup allows.
+	MemoryLimit string `json:"memoryLimit,omitempty"`
 	// MetricsAddress serves metrics under /metrics; empty for none.
 	MetricsAddress string `json:"metricsAddress,omitempty"`
 	Log            Log    `json:"log,omitzero"`
@@ -303,6 +306,7 @@ func (a *Agent) Validate() strict.Faults {
 	c.decimal("cost.perGBMemory", a.Cost.PerGBMemory)
 	c.observe(&a.Observe)
 	c.positive("heartbeatInterval", a.HeartbeatInterval, leastHeartbeat, Duration(10*time.Minute))
+	c.memoryLimit(a.MemoryLimit)
 	c.address("metricsAddress", a.MetricsAddress)
 	c.log(a.Log)
 	c.optional("target.type", a.Target.Type, TargetMemory, TargetKubernetes)

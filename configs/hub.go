@@ -56,6 +56,9 @@ type Hub struct {
 	MemberShare MemberShare `json:"memberShare,omitzero"`
 	// Streams are the sizes of the streams that hold the shares of all members.
 	Streams Streams `json:"streams,omitzero"`
+	// MemoryLimit is what the process keeps to, "2Gi"; "0" for none, empty for GOMEMLIMIT or nine tenths of what its cgroup
+	// allows.
+	MemoryLimit string `json:"memoryLimit,omitempty"`
 	// MetricsAddress serves metrics under /metrics; empty for none.
 	MetricsAddress string `json:"metricsAddress,omitempty"`
 	Log            Log    `json:"log,omitzero"`
@@ -155,7 +158,8 @@ func (h *Hub) Validate() strict.Faults {
 	c.unless(h.MemberTimeout >= 2*leastHeartbeat && h.MemberTimeout <= Duration(24*time.Hour), "memberTimeout",
 		strconv.Quote(time.Duration(h.MemberTimeout).String()), "a duration from 2s, two heartbeats of an agent that reports as often as it can, to 24h0m0s")
 	_, sized := ParseSize(h.DiskReserve)
-	c.unless(sized, "diskReserve", strconv.Quote(h.DiskReserve), `an amount of bytes, like "512Mi" or "2Gi", or "0" for none`)
+	c.unless(sized, "diskReserve", strconv.Quote(h.DiskReserve), anAmount)
+	c.memoryLimit(h.MemoryLimit)
 	c.unless(h.Secrets == "" || h.SecretsCommand == "", "secretsCommand", "secrets too", "one of secrets and secretsCommand")
 	c.positive("deletionTimeout", h.DeletionTimeout, Duration(time.Second), Duration(24*time.Hour))
 	c.unless(h.Replicas >= 0 && h.Replicas <= maxReplicas, "replicas", strconv.Itoa(h.Replicas), "0 for as many as the servers suggest, or a number from 1 to 5")

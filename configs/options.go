@@ -45,6 +45,14 @@ func ParseSize(text string) (bytes int64, ok bool) {
 	return q.Value(), true
 }
 
+// anAmount is what ParseSize reads.
+const anAmount = `an amount of bytes, like "512Mi" or "2Gi", or "0" for none`
+
+func (c *checks) memoryLimit(text string) {
+	_, sized := ParseSize(text)
+	c.unless(sized, "memoryLimit", strconv.Quote(text), anAmount)
+}
+
 // Bus says which NATS servers to connect to. What is empty here is read from NATS_URL, NATS_CREDS
 // and NATS_CONTEXT.
 type Bus struct {

@@ -16,6 +16,7 @@ import (
 	"flotilla/bus/store"
 	"flotilla/bus/streams"
 	"flotilla/configs"
+	"flotilla/configs/memory"
 	"flotilla/configs/secrets"
 	"flotilla/configs/terminal"
 	"flotilla/core/api"
@@ -49,6 +50,7 @@ own whatever the environment says. Interrupt stops it at once; SIGTERM sends its
 		}
 		log := terminal.Logger(config.Log, c.ErrOrStderr())
 		terminal.TellClock(log)
+		memory.Keep(config.MemoryLimit, log)
 		for _, text := range config.Notes() {
 			log.Warn().Msg(text)
 		}
@@ -76,6 +78,7 @@ own whatever the environment says. Interrupt stops it at once; SIGTERM sends its
 	s.DurationVar((*time.Duration)(&config.DeletionTimeout), "deletion-timeout", time.Duration(config.DeletionTimeout), "how long a deletion waits for members to confirm")
 	s.StringVar(&config.Secrets, "secrets", config.Secrets, "file of mode 0600 with the secrets that content is sealed with (default $FLOTILLA_SECRETS, or DATA/secrets.json)")
 	s.StringVar(&config.SecretsCommand, "secrets-command", config.SecretsCommand, "command that prints what would stand in that file")
+	s.StringVar(&config.MemoryLimit, "memory-limit", config.MemoryLimit, "memory that the process keeps to, like 2Gi; 0: none (default $GOMEMLIMIT, or nine tenths of what its cgroup allows)")
 	s.StringVar(&config.MetricsAddress, "metrics-address", config.MetricsAddress, "serve /metrics, /healthz and /readyz at HOST:PORT")
 	s.StringVar(&config.Log.Level, "log-level", config.Log.Level, "trace, debug, info, warn or error")
 	ownFlags(s, &config)

@@ -86,6 +86,7 @@ var rules = []rule{
 	{"configs", []string{"core/api", "core/strict", "core/validate"}, []string{"sigs.k8s.io/yaml", "go.yaml.in/yaml"}, nil, "configuration is text to values"},
 	{"configs/kubernetes", []string{"configs/kubernetes"}, []string{"sigs.k8s.io/yaml"}, nil, "manifests are text made of text"},
 	{"configs/secrets", []string{"core/seal"}, nil, nil, "the file of secrets, for those who read it and those who make it"},
+	{"configs/memory", []string{"core/api", "configs"}, []string{"github.com/rs/zerolog", "github.com/KimMachineGun/automemlimit"}, nil, "what a process keeps to is for its main to set"},
 	{"configs/terminal", []string{"core/api", "core/strict", "configs"}, []string{"github.com/rs/zerolog", "github.com/spf13", "github.com/mattn/go-isatty"}, nil, "what the programs share where a person starts them"},
 	{"bus/loop", nil, nil, nil, "a queue of keys knows nothing of what it queues"},
 	{"bus/probe", nil, nil, nil, "what is asked whether a process is ready knows nothing of what it asks"},
