@@ -29,7 +29,7 @@ func document(t *testing.T) string {
 func TestRefusalsAreWhatTheDocumentSays(t *testing.T) {
 	text := document(t)
 	block := regexp.MustCompile("(?s)```yaml\n(.*?)```\n\n```text\n(.*?)```\n")
-	require.Len(t, block.FindAllString(text, -1), 4)
+	require.Len(t, block.FindAllString(text, -1), 5)
 	want := block.ReplaceAllStringFunc(text, func(found string) string {
 		example := block.FindStringSubmatch(found)[1]
 		docs, err := configs.Parse("example", []byte(example))

@@ -28,6 +28,13 @@ func plantedSecret(p *planted.Value) string {
 		p.Text, base64.StdEncoding.EncodeToString([]byte("x"+p.Text+strings.Repeat("y", 100))))
 }
 
+// plantedEnvelope holds a Secret of a value as an object, and one as a text.
+func plantedEnvelope(p *planted.Value) string {
+	return fmt.Sprintf("apiVersion: placement.kubernetes-fleet.io/v1beta1\nkind: ResourceEnvelope\nmetadata: {name: key, namespace: web}\ndata:\n  a: {apiVersion: v1, kind: Secret, metadata: {name: wrapped, namespace: web}, stringData: {raw: %[1]s}}\n---\n"+
+		"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: texts, namespace: web, annotations: {kubernetes-fleet.io/envelope-configmap: \"true\"}}\n"+
+		"data:\n  a: |\n    apiVersion: v1\n    kind: \"S\\u0065cret\"\n    metadata: {name: text, namespace: web}\n    stringData: {raw: %[1]s}\n", p.Text)
+}
+
 // keyOf is what opens the body of a document.
 func keyOf(t *testing.T, document string) *planted.Value {
 	t.Helper()
@@ -61,10 +68,16 @@ func TestAPlantedValueIsFoundNowhere(t *testing.T) {
 	}, "berlin", "paris")
 	ear := planted.Listen(t, connected(t, s, s.fleet.Hub.Server().HubCreds()).NC)
 	p, later := planted.New(), planted.New()
-	s.apply("apiVersion: v1\nkind: Namespace\nmetadata: {name: web}\n---\n" + plantedSecret(p) + "---\n" + placedEverywhere("web"))
+	s.apply("apiVersion: v1\nkind: Namespace\nmetadata: {name: web}\n---\n" + plantedSecret(p) + "---\n" + plantedEnvelope(p) + "---\n" + placedEverywhere("web"))
 	s.converges("web", 2, "1")
-	s.apply(plantedSecret(later))
+	s.apply(plantedSecret(later) + "---\n" + plantedEnvelope(later))
 	s.converges("web", 2, "2")
+	for _, kind := range []string{"ConfigMap", api.KindResourceEnvelope} {
+		var listed json.RawMessage
+		s.ask(api.VerbList, api.ListRequest{Kind: kind}, &listed)
+		require.Contains(t, string(listed), content.RedactedBegin)
+		require.False(t, later.In(listed))
+	}
 	var shown json.RawMessage
 	s.ask(api.VerbGet, api.GetRequest{Kind: "Secret", Namespace: "web", Name: "key", ShowSecrets: true}, &shown)
 	require.True(t, later.In(shown), "who may read it does")

@@ -1,8 +1,11 @@
 package tests
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -14,6 +17,7 @@ import (
 	"flotilla/agent/target/memory/faults"
 	"flotilla/bus"
 	"flotilla/bus/bustest"
+	"flotilla/configs/examples"
 	"flotilla/core/api"
 	"flotilla/hub/dev"
 )
@@ -105,6 +109,44 @@ func TestALeavingMemberIsReplaced(t *testing.T) {
 			s.settles(other, placed)
 		})
 	}
+}
+
+// An envelope is placed as what lies in it, and follows its changes; whoever looks sees no value of a Secret in it.
+func TestEnvelopesArePlacedAsWhatLiesInThem(t *testing.T) {
+	s := newSlice(t, "berlin")
+	text, err := fs.ReadFile(examples.Files, "envelopes/guards.yaml")
+	require.NoError(t, err)
+	s.apply(string(text))
+	status := s.converges("checkout-guards", 1, "1")
+	require.Len(t, status.SelectedResources, 6)
+	held := func() (all []string) {
+		for _, object := range s.memory("berlin").Objects() {
+			all = append(all, object.GetKind()+"/"+object.GetName())
+		}
+		slices.Sort(all)
+		return all
+	}
+	require.Equal(t, []string{
+		"Namespace/checkout", "PriorityClass/checkout-urgent", "ResourceQuota/small", "Secret/payment-key", "Service/guard", "ValidatingWebhookConfiguration/checkout-guard",
+	}, held())
+
+	s.apply(strings.Replace(strings.Replace(string(text), "replace-me", "hunter2", 1), "  key.yaml:", "  renamed.yaml:", 1))
+	s.converges("checkout-guards", 1, "2")
+	for _, object := range s.memory("berlin").Objects() {
+		if object.GetKind() == "Secret" {
+			require.Equal(t, map[string]any{"key": "hunter2"}, object.Object["stringData"])
+		}
+	}
+	for _, kind := range []string{api.KindResourceEnvelope, "ConfigMap"} {
+		var shown, events json.RawMessage
+		s.ask(api.VerbList, api.ListRequest{Kind: kind}, &shown)
+		require.NotContains(t, string(shown), "hunter2")
+		s.ask(api.VerbEvents, api.EventsRequest{}, &events)
+		require.NotContains(t, string(events), "hunter2")
+	}
+	s.ask(api.VerbDelete, api.DeleteRequest{Request: "limits", Object: api.ObjectRef{APIVersion: "placement.kubernetes-fleet.io/v1beta1", Kind: api.KindResourceEnvelope, Namespace: "checkout", Name: "limits"}}, nil)
+	s.converges("checkout-guards", 1, "3")
+	require.Equal(t, []string{"Namespace/checkout", "PriorityClass/checkout-urgent", "Service/guard", "ValidatingWebhookConfiguration/checkout-guard"}, held())
 }
 
 // A ResourcePlacement places objects of its namespace on members that have that namespace.

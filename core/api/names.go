@@ -11,6 +11,8 @@ const (
 	KindClusterResourcePlacement = "ClusterResourcePlacement"
 	KindResourcePlacement        = "ResourcePlacement"
 	KindMemberCluster            = "MemberCluster"
+	KindResourceEnvelope         = "ResourceEnvelope"
+	KindClusterResourceEnvelope  = "ClusterResourceEnvelope"
 )
 
 // Annotations, a label and a taint of ours on objects that users write or agents make.
@@ -27,6 +29,8 @@ const (
 	// AnnotationAgentLabels on a MemberCluster lists, comma separated, the label keys its agent may
 	// set; "*" stands for any key, "prefix/*" for any key of a prefix.
 	AnnotationAgentLabels = "flotilla.io/agent-labels"
+	// AnnotationEnvelope on a ConfigMap, "true", says that members are to have the objects in it, and not itself.
+	AnnotationEnvelope = "kubernetes-fleet.io/envelope-configmap"
 	// LabelMemberName is on every member with its own name, so that selectors can address one member.
 	LabelMemberName = "kubernetes-fleet.io/member-name"
 	// TaintCordoned is the taint that cordoning a member sets.

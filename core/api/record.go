@@ -31,6 +31,8 @@ type Spec struct {
 	Bare string `json:"bare,omitempty"`
 	// Excluded says why no placement selects this object; empty for most.
 	Excluded string `json:"excluded,omitempty"`
+	// Wrapped is what members get in the place of an envelope.
+	Wrapped []Wrapped `json:"wrapped,omitempty"`
 	// Overlay is what patches set and applied documents do not; an apply keeps it. Of content it lies in
 	// bucket content, by its digest in SealedOverlay.
 	Overlay       json.RawMessage `json:"overlay,omitempty"`
@@ -40,6 +42,13 @@ type Spec struct {
 	Action  string `json:"action,omitempty"`
 	// Earlier are the requests of the last minutes before that one, oldest first: their clients may still ask again.
 	Earlier []EarlierRequest `json:"earlier,omitempty"`
+}
+
+// Wrapped is an object in an envelope: the digest of its stripped body, which lies sealed in bucket content, and how many
+// bytes that has.
+type Wrapped struct {
+	Manifest
+	Size int `json:"size"`
 }
 
 // EarlierRequest is a request that wrote an object, and what it was answered.
@@ -81,6 +90,8 @@ func (r ObjectRef) String() string {
 type Manifest struct {
 	ObjectRef
 	Digest string `json:"digest"`
+	// Envelope is what held the object on the hub, "ResourceEnvelope/shop/quotas"; empty for most.
+	Envelope string `json:"envelope,omitempty"`
 }
 
 // Snapshot is the record snapshot.<placement>.<index>, written by the door alone and never changed:

@@ -2,7 +2,7 @@ package api
 
 import "strings"
 
-// clusterScoped lists the kinds of Kubernetes that lie outside namespaces, by group.
+// clusterScoped lists the kinds of Kubernetes, and of envelopes, that lie outside namespaces, by group.
 var clusterScoped = map[string]string{
 	"": "ComponentStatus Namespace Node PersistentVolume",
 	"admissionregistration.k8s.io": "MutatingAdmissionPolicy MutatingAdmissionPolicyBinding MutatingWebhookConfiguration " +
@@ -13,13 +13,14 @@ var clusterScoped = map[string]string{
 	"flowcontrol.apiserver.k8s.io": "FlowSchema PriorityLevelConfiguration",
 	"networking.k8s.io":            "IPAddress IngressClass ServiceCIDR",
 	"node.k8s.io":                  "RuntimeClass",
+	GroupPlacement:                 KindClusterResourceEnvelope,
 	"rbac.authorization.k8s.io":    "ClusterRole ClusterRoleBinding",
 	"resource.k8s.io":              "DeviceClass ResourceSlice",
 	"scheduling.k8s.io":            "PriorityClass",
 	"storage.k8s.io":               "CSIDriver CSINode StorageClass VolumeAttachment VolumeAttributesClass",
 }
 
-// namespaced lists the kinds of Kubernetes that lie in namespaces, by group.
+// namespaced lists the kinds of Kubernetes, and of envelopes, that lie in namespaces, by group.
 var namespaced = map[string]string{
 	"": "ConfigMap Endpoints Event LimitRange PersistentVolumeClaim Pod PodTemplate ReplicationController ResourceQuota " +
 		"Secret Service ServiceAccount",
@@ -30,6 +31,7 @@ var namespaced = map[string]string{
 	"discovery.k8s.io":          "EndpointSlice",
 	"events.k8s.io":             "Event",
 	"networking.k8s.io":         "Ingress NetworkPolicy",
+	GroupPlacement:              KindResourceEnvelope,
 	"policy":                    "PodDisruptionBudget",
 	"rbac.authorization.k8s.io": "Role RoleBinding",
 	"resource.k8s.io":           "ResourceClaim ResourceClaimTemplate",

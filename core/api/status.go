@@ -1,6 +1,10 @@
 package api
 
-import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+import (
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
 
 // PlacementStatus is the record status.<placement>, written by the reporter alone, and the status
 // of a placement as users read it. PlacementStatuses holds the first 100 members in trouble in the
@@ -52,6 +56,37 @@ type ResourceIdentifier struct {
 	Kind      string `json:"kind"`
 	Name      string `json:"name"`
 	Namespace string `json:"namespace,omitempty"`
+	// Envelope is what the object lies in on the hub; zero when it stands there by itself.
+	Envelope EnvelopeIdentifier `json:"envelope,omitzero"`
+}
+
+// EnvelopeIdentifier names an envelope by its kind.
+type EnvelopeIdentifier struct {
+	Name      string `json:"name"`
+	Namespace string `json:"namespace,omitempty"`
+	Type      string `json:"type"`
+}
+
+// Identifier is the reference as statuses show it.
+func (r ObjectRef) Identifier() ResourceIdentifier {
+	group, version := SplitAPIVersion(r.APIVersion)
+	return ResourceIdentifier{Group: group, Version: version, Kind: r.Kind, Name: r.Name, Namespace: r.Namespace}
+}
+
+// Identifier is the object as statuses show it, with what it lies in.
+func (m *Manifest) Identifier() ResourceIdentifier {
+	found := m.ObjectRef.Identifier()
+	found.Envelope = envelopeOf(m.Envelope)
+	return found
+}
+
+// envelopeOf reads "Kind/name" or "Kind/namespace/name".
+func envelopeOf(name string) (e EnvelopeIdentifier) {
+	e.Type, e.Name, _ = strings.Cut(name, "/")
+	if namespace, below, found := strings.Cut(e.Name, "/"); found {
+		e.Namespace, e.Name = namespace, below
+	}
+	return e
 }
 
 // PerMemberStatus is the state of one binding, or, without a member name, of one that is missing.

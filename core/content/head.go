@@ -4,12 +4,13 @@ import (
 	"fmt"
 
 	"flotilla/core/api"
+	"flotilla/core/envelope"
 	"flotilla/core/seal"
 )
 
 // Object is one content document made ready for the hub.
 type Object struct {
-	// Head has Object, Labels, Digest, Size, Manifest, Bare and Excluded set; the door adds identity and
+	// Head has Object, Labels, Digest, Size, Manifest, Bare, Excluded and Wrapped set; the door adds identity and
 	// time.
 	Head api.Spec
 	// Body is what the user applied without what the server sets; its digest is Head.Digest.
@@ -17,6 +18,8 @@ type Object struct {
 	// Manifest is the body that snapshots refer to; its digest is Head.ManifestDigest(). It is equal to
 	// Body when there was nothing more to strip.
 	Manifest []byte
+	// Wrapped are the bodies that snapshots refer to in the place of an envelope, as Head.Wrapped lists them.
+	Wrapped [][]byte
 	// Ignored are the paths of server-set fields that were left out.
 	Ignored []string
 }
@@ -51,7 +54,27 @@ func New(document map[string]any, keys *seal.Keyring) (Object, error) {
 	if digest := keys.Digest(manifest); digest != head.Digest {
 		head.Manifest = digest
 	}
-	return Object{Head: head, Body: body, Manifest: manifest, Ignored: ignored}, nil
+	made := Object{Head: head, Body: body, Manifest: manifest, Ignored: ignored}
+	return made, made.open(document, keys)
+}
+
+// open fills in what lies in an envelope, but for what is no object.
+func (o *Object) open(document map[string]any, keys *seal.Keyring) error {
+	for _, item := range envelope.Open(document) {
+		if item.Object == nil {
+			continue
+		}
+		ref := RefOf(item.Object)
+		body, err := Canonical(Strip(item.Object))
+		if err != nil {
+			return fmt.Errorf("reading %s in %s: %w", ref, o.Head.Object, err)
+		}
+		o.Wrapped = append(o.Wrapped, body)
+		o.Head.Wrapped = append(o.Head.Wrapped, api.Wrapped{
+			Manifest: api.Manifest{ObjectRef: ref, Digest: keys.Digest(body), Envelope: o.Head.Object.String()}, Size: len(body),
+		})
+	}
+	return nil
 }
 
 // RefOf returns the name of an object; absent parts are empty.

@@ -72,6 +72,37 @@ func (x *Index) Get(ref api.ObjectRef) (api.Spec, bool) {
 	return *head, true
 }
 
+// SizeOf is how many bytes the body of a manifest that is selected has at most, 0 when nothing is known of it.
+func (x *Index) SizeOf(m *api.Manifest) int {
+	if m.Envelope == "" {
+		head, _ := x.Get(m.ObjectRef)
+		return head.Size
+	}
+	head, found := x.heads[envelopeKey(m.Envelope)]
+	if !found {
+		return 0
+	}
+	for i := range head.Wrapped {
+		if head.Wrapped[i].Digest == m.Digest {
+			return head.Wrapped[i].Size
+		}
+	}
+	return 0
+}
+
+// envelopeKey is the Key of an envelope that a manifest names.
+func envelopeKey(name string) string {
+	kind, name, _ := strings.Cut(name, "/")
+	namespace := ""
+	if space, below, found := strings.Cut(name, "/"); found {
+		namespace, name = space, below
+	}
+	if kind == "ConfigMap" {
+		return keyOf(groupKind{"", kind}, namespace, name)
+	}
+	return keyOf(groupKind{api.GroupPlacement, kind}, namespace, name)
+}
+
 // Len is the number of objects.
 func (x *Index) Len() int { return len(x.heads) }
 

@@ -24,8 +24,8 @@ var neverKinds = map[groupKind]bool{
 	{"networking.fleet.azure.com", "TrafficManagerBackend"}: true,
 }
 
-// placeable are the kinds of the placement group that members are to see; all others steer the hub.
-var placeable = map[string]bool{"ResourceEnvelope": true, "ClusterResourceEnvelope": true}
+// placeable are the kinds of the placement group that hold what members are to see; all others steer the hub.
+var placeable = map[string]bool{api.KindResourceEnvelope: true, api.KindClusterResourceEnvelope: true}
 
 // neverSelected reports whether no object of the kind is ever selected.
 func neverSelected(gk groupKind) bool {

@@ -7,6 +7,10 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	kjson "k8s.io/apimachinery/pkg/util/json"
+
+	"flotilla/core/envelope"
 )
 
 // overrides are the kinds that change what is placed, and where each names what it changes.
@@ -20,6 +24,10 @@ const textShown = " in the place of a Secret"
 
 // textsOf replaces texts of a ConfigMap that are Secrets, as in the envelopes of before there were kinds for them.
 func textsOf(config map[string]any, prefix string, change func(string, any) any) {
+	secret := holdsSecret
+	if envelope.Of(config) != envelope.None {
+		secret = wrapsSecret
+	}
 	for _, field := range []string{"data", "binaryData"} {
 		held, _ := config[field].(map[string]any)
 		for _, name := range slices.Sorted(maps.Keys(held)) {
@@ -27,7 +35,7 @@ func textsOf(config map[string]any, prefix string, change func(string, any) any)
 			if field == "binaryData" {
 				plain = decoded
 			}
-			held[name] = changeText(prefix+field+"."+name, held[name], plain, change)
+			held[name] = changeText(prefix+field+"."+name, held[name], func(text string) bool { return secret(plain(text)) }, change)
 		}
 	}
 	keptText(config, prefix, change)
@@ -44,13 +52,36 @@ func decoded(text string) string {
 // keptText replaces what kubectl keeps of the last apply, where that holds a Secret.
 func keptText(object map[string]any, prefix string, change func(string, any) any) {
 	if annotations := annotationsOf(object); annotations[lastApplied] != nil {
-		plain := func(text string) string { return text }
-		annotations[lastApplied] = changeText(prefix+"metadata.annotations."+lastApplied, annotations[lastApplied], plain, change)
+		annotations[lastApplied] = changeText(prefix+"metadata.annotations."+lastApplied, annotations[lastApplied], keepsSecret, change)
 	}
 }
 
+// holdsSecret says that a text reads like a Secret.
+func holdsSecret(text string) bool { return secretText.MatchString(text) }
+
+// wrapsSecret says that a text in an envelope is a Secret, however it is spelled, or holds one.
+func wrapsSecret(text string) bool {
+	object, found := envelope.Parse(text)
+	return holdsSecret(text) || found == "" && hasSecret(object)
+}
+
+// keepsSecret says that what kubectl keeps of an object, as JSON, has a Secret in it; what cannot be read may have.
+func keepsSecret(text string) bool {
+	var object map[string]any
+	return holdsSecret(text) || kjson.Unmarshal([]byte(text), &object) != nil || hasSecret(object)
+}
+
+// hasSecret says that there are values of Secrets in an object.
+func hasSecret(object map[string]any) (has bool) {
+	eachValue(object, func(_ string, value any) any {
+		has = true
+		return value
+	})
+	return has
+}
+
 // changeText changes a text that holds a Secret, or a digest that is shown for one.
-func changeText(path string, value any, plain func(string) string, change func(string, any) any) any {
+func changeText(path string, value any, secret func(string) bool, change func(string, any) any) any {
 	text, isText := value.(string)
 	digest, shown := strings.CutSuffix(text, textShown)
 	switch {
@@ -59,7 +90,7 @@ func changeText(path string, value any, plain func(string) string, change func(s
 		if whole := change(path, digest); whole != digest {
 			return whole
 		}
-	case secretText.MatchString(plain(text)):
+	case secret(text):
 		if digest := change(path, text); digest != value {
 			return fmt.Sprint(digest) + textShown
 		}

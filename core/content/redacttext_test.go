@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -15,6 +16,17 @@ import (
 func configOf(field, text string) string {
 	encoded, _ := json.Marshal(text)
 	return fmt.Sprintf(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"e"},%q:{"s.yaml":%s,"plain":"visible"}}`, field, encoded)
+}
+
+// wrapping is an envelope of before there were kinds for them.
+func wrapping(text string) string {
+	return strings.Replace(configOf("data", text), `{"name":"e"}`, `{"name":"e","annotations":{"kubernetes-fleet.io/envelope-configmap":"true"}}`, 1)
+}
+
+// keptOf is an object of which kubectl keeps what was applied as another.
+func keptOf(applied string) string {
+	kept, _ := json.Marshal(applied)
+	return fmt.Sprintf(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"annotations":{"kubectl.kubernetes.io/last-applied-configuration":%s}},"data":{"plain":"visible"}}`, kept)
 }
 
 // hidden are objects that hold a Secret as a text, or put something into one.
@@ -31,7 +43,12 @@ func hidden() map[string]string {
 		"kept by kubectl":   fmt.Sprintf(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"annotations":{"kubectl.kubernetes.io/last-applied-configuration":%s}},"data":{"plain":"visible"}}`, kept),
 		"kept of an envelope": fmt.Sprintf(`{"apiVersion":"placement.kubernetes-fleet.io/v1","kind":"ResourceEnvelope","metadata":{"annotations":{
 			"kubectl.kubernetes.io/last-applied-configuration":%s}},"data":{"c":{"apiVersion":"v1","kind":"ConfigMap","data":{"plain":"visible"}}}}`, kept),
-		"in an envelope": fmt.Sprintf(`{"apiVersion":"placement.kubernetes-fleet.io/v1","kind":"ResourceEnvelope","data":{"c":%s}}`, configOf("data", yaml)),
+		"kept of an envelope of texts": keptOf(wrapping("stringData: {a: hunter2}\nkind: Secret\n")),
+		"kept, and no JSON":            `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"annotations":{"kubectl.kubernetes.io/last-applied-configuration":"{hunter2"}},"data":{"plain":"visible"}}`,
+		"spelled otherwise":            wrapping("stringData: {a: hunter2}\nkind: \"S\\u0065cret\"\napiVersion: v1\n"),
+		"folded":                       wrapping("stringData: {a: hunter2}\nkind: >-\n  Secret\napiVersion: v1\n"),
+		"an alias":                     wrapping("metadata: {labels: {k: &k Secret}}\nstringData: {a: hunter2}\nkind: *k\napiVersion: v1\n"),
+		"in an envelope":               fmt.Sprintf(`{"apiVersion":"placement.kubernetes-fleet.io/v1","kind":"ResourceEnvelope","data":{"c":%s}}`, configOf("data", yaml)),
 	}
 	for kind, field := range map[string]string{"ClusterResourceOverride": "clusterResourceSelectors", "ResourceOverride": "resourceSelectors"} {
 		objects[kind] = fmt.Sprintf(`{"apiVersion":"placement.kubernetes-fleet.io/v1","kind":%q,"metadata":{"name":"o"},"spec":{%q:[{"group":"","version":"v1","kind":"Secret","name":"key"}],

@@ -2,6 +2,8 @@ package content
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -20,7 +22,7 @@ var namespaceKind = groupKind{"", "Namespace"}
 // The error is strict.Faults, with paths from "spec.resourceSelectors[0]" on: reserved namespaces, kinds of
 // the wrong scope, selectors that do not parse, objects that two selectors take.
 func Select(selectors []api.ResourceSelector, namespace string, index *Index) ([]api.Manifest, error) {
-	s := selection{index: index, namespace: namespace, inside: insideOf(selectors), takenBy: map[string]int{}}
+	s := selection{index: index, namespace: namespace, inside: insideOf(selectors), takenBy: map[string]taken{}}
 	for i := range selectors {
 		s.follow(i, &selectors[i])
 	}
@@ -35,7 +37,7 @@ func Select(selectors []api.ResourceSelector, namespace string, index *Index) ([
 func Unmatched(selectors []api.ResourceSelector, namespace string, index *Index, where string) []string {
 	var idle []string
 	for i := range selectors {
-		s := selection{index: index, namespace: namespace, inside: insideOf(selectors), takenBy: map[string]int{}}
+		s := selection{index: index, namespace: namespace, inside: insideOf(selectors), takenBy: map[string]taken{}}
 		s.follow(i, &selectors[i])
 		if len(s.manifests)+len(s.faults) == 0 {
 			idle = append(idle, selectors[i].SelectsNothing(i, where))
@@ -60,7 +62,7 @@ type selection struct {
 	index     *Index
 	namespace string
 	inside    string
-	takenBy   map[string]int
+	takenBy   map[string]taken
 	manifests []api.Manifest
 	faults    strict.Faults
 }
@@ -129,13 +131,13 @@ func (s *selection) takeClusterWide(i int, gk groupKind, want wanted) {
 // whether the hub holds it or not.
 func (s *selection) takeNamespaces(i int, selector *api.ResourceSelector, want wanted) {
 	if s.index.isReserved(want.name) {
-		s.faultReserved(i, want.name)
+		s.faultReserved(i, ".name", want.name)
 		return
 	}
 	for _, head := range s.index.find(namespaceKind, "", want) {
 		name := head.Object.Name
 		if s.index.isReserved(name) {
-			s.faultReserved(i, name)
+			s.faultReserved(i, ".name", name)
 			continue
 		}
 		s.claim(i, []*api.Spec{head})
@@ -145,29 +147,75 @@ func (s *selection) takeNamespaces(i int, selector *api.ResourceSelector, want w
 	}
 }
 
-// claim takes heads for selector i; what another selector took is one fault, however many there are.
+// claim takes heads for selector i, what lies in them where they are envelopes; what another selector took is one
+// fault, however many there are.
 func (s *selection) claim(i int, heads []*api.Spec) {
-	again := map[int][]string{}
+	again := map[string][]string{}
 	for _, head := range heads {
-		key := Key(head.Object)
-		if first, taken := s.takenBy[key]; taken {
-			again[first] = append(again[first], head.Object.String())
-			continue
+		for _, manifest := range placed(head) {
+			key, by := Key(manifest.ObjectRef), taken{selector: i, envelope: manifest.Envelope}
+			if first, twice := s.takenBy[key]; twice {
+				does := first.does(by)
+				again[does] = append(again[does], manifest.String())
+				continue
+			}
+			s.takenBy[key] = by
+			if s.fits(i, &manifest) {
+				s.manifests = append(s.manifests, manifest)
+			}
 		}
-		s.takenBy[key] = i
-		s.manifests = append(s.manifests, api.Manifest{ObjectRef: head.Object, Digest: head.ManifestDigest()})
 	}
-	for first := range i {
-		names := again[first]
-		if len(names) == 0 {
-			continue
-		}
-		s.fault(i, "", fmt.Sprintf("%s, which spec.resourceSelectors[%d] selects too", phrase.Names(names, 1), first), "each object selected once")
+	for _, does := range slices.Sorted(maps.Keys(again)) {
+		s.fault(i, "", fmt.Sprintf("%s, which %s too", phrase.Names(again[does], 1), does), "each object selected once")
 	}
 }
 
-func (s *selection) faultReserved(i int, namespace string) {
-	s.fault(i, ".name", "the reserved namespace "+namespace,
+// placed are the manifests that stand for a head: its own, or of an envelope those of what lies in it.
+func placed(head *api.Spec) []api.Manifest {
+	if len(head.Wrapped) == 0 && !placeable[head.Object.Kind] {
+		return []api.Manifest{{ObjectRef: head.Object, Digest: head.ManifestDigest()}}
+	}
+	all := make([]api.Manifest, len(head.Wrapped))
+	for i := range head.Wrapped {
+		all[i] = head.Wrapped[i].Manifest
+	}
+	return all
+}
+
+// fits says whether the placement may place what lies in an envelope: nothing outside its namespace, and no reserved one.
+func (s *selection) fits(i int, manifest *api.Manifest) bool {
+	switch {
+	case manifest.Envelope == "":
+	case s.namespace != "" && manifest.Namespace == "":
+		s.fault(i, "", fmt.Sprintf("%s in %s, which lies outside namespaces", manifest, manifest.Envelope),
+			"objects in namespace "+s.namespace+"; a ClusterResourcePlacement places the others")
+		return false
+	case kindOf(manifest.ObjectRef) == namespaceKind && s.index.isReserved(manifest.Name):
+		s.faultReserved(i, "", manifest.Name+" in "+manifest.Envelope)
+		return false
+	}
+	return true
+}
+
+// taken says what took an object: a selector, and the envelope that it lies in, if any.
+type taken struct {
+	selector int
+	envelope string
+}
+
+// does says of what took an object before another did what it does with it.
+func (t taken) does(other taken) string {
+	switch {
+	case t.envelope != "" && t.envelope != other.envelope:
+		return t.envelope + " holds"
+	case t.selector == other.selector:
+		return "stands on the hub by itself"
+	}
+	return fmt.Sprintf("spec.resourceSelectors[%d] selects", t.selector)
+}
+
+func (s *selection) faultReserved(i int, field, namespace string) {
+	s.fault(i, field, "the reserved namespace "+namespace,
 		`a namespace other than "default", without the prefix "kube-" or "fleet-", and not among the hub's skippedNamespaces`)
 }
 

@@ -45,7 +45,7 @@ func (e *evaluation) diffed(v *view) []api.DiffedPlacement {
 	}
 	var out []api.DiffedPlacement
 	for _, d := range v.result.Differing[:min(len(v.result.Differing), shown)] {
-		one := api.DiffedPlacement{ResourceIdentifier: identifier(d.ObjectRef), ObservedDiffs: d.Differences}
+		one := api.DiffedPlacement{ResourceIdentifier: e.identifier(d.ObjectRef), ObservedDiffs: d.Differences}
 		if d.Total > len(d.Differences) {
 			one.Total = d.Total
 		}

@@ -1,8 +1,6 @@
 package status
 
 import (
-	"strings"
-
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"flotilla/core/api"
@@ -21,7 +19,7 @@ func (e *evaluation) failures(v *view) []api.FailedPlacement {
 	out := make([]api.FailedPlacement, n)
 	for i, f := range v.result.Failures[:n] {
 		out[i] = api.FailedPlacement{
-			ResourceIdentifier: identifier(f.ObjectRef),
+			ResourceIdentifier: e.identifier(f.ObjectRef),
 			Condition: metav1.Condition{
 				Type: f.Condition, Status: metav1.ConditionFalse, Reason: f.Reason, Message: f.Message,
 				ObservedGeneration: v.result.Generation, LastTransitionTime: v.result.Changed.Rfc3339Copy(),
@@ -31,10 +29,14 @@ func (e *evaluation) failures(v *view) []api.FailedPlacement {
 	return out
 }
 
-func identifier(ref api.ObjectRef) api.ResourceIdentifier {
-	group, version, ok := strings.Cut(ref.APIVersion, "/")
-	if !ok {
-		group, version = "", ref.APIVersion
+// identifier is an object of the placement as its status shows it.
+func (e *evaluation) identifier(ref api.ObjectRef) api.ResourceIdentifier {
+	if e.latest != nil {
+		for i := range e.latest.Manifests {
+			if m := &e.latest.Manifests[i]; m.Envelope != "" && m.ObjectRef == ref {
+				return m.Identifier()
+			}
+		}
 	}
-	return api.ResourceIdentifier{Group: group, Version: version, Kind: ref.Kind, Name: ref.Name, Namespace: ref.Namespace}
+	return ref.Identifier()
 }

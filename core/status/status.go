@@ -127,7 +127,7 @@ func selected(manifests []api.Manifest) ([]api.ResourceIdentifier, int) {
 	}
 	out := make([]api.ResourceIdentifier, len(manifests))
 	for i := range manifests {
-		out[i] = identifier(manifests[i].ObjectRef)
+		out[i] = manifests[i].Identifier()
 	}
 	return out, total
 }

@@ -26,6 +26,14 @@ func (p *Place) In(names ...string) *Place {
 	return p
 }
 
+// Under returns the path p of what lies at another place.
+func (p *Place) Under(at *Place) *Place {
+	if p == nil {
+		return at
+	}
+	return &Place{parent: p.parent.Under(at), name: p.name, index: p.index}
+}
+
 // At reads a path as Steps does.
 func At(path string) *Place {
 	var at *Place

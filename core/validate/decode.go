@@ -107,10 +107,7 @@ func (r *reading) read() {
 		return
 	}
 	meta := r.tree.Get("metadata")
-	r.out.Object = api.ObjectRef{
-		APIVersion: textAt(r.tree, "apiVersion"), Kind: textAt(r.tree, "kind"),
-		Namespace: textAt(meta, "namespace"), Name: textAt(meta, "name"),
-	}
+	r.out.Object = refAt(r.tree)
 	r.out.ResourceVersion, r.out.UID = textAt(meta, "resourceVersion"), textAt(meta, "uid")
 	if !r.named() {
 		return
@@ -129,6 +126,14 @@ func (r *reading) foreign() bool {
 	group, _ := api.SplitAPIVersion(r.out.Object.APIVersion)
 	known := r.kinds[r.out.Object.Kind]
 	return known.shared && group != known.group
+}
+
+func refAt(tree *strict.Node) api.ObjectRef {
+	meta := tree.Get("metadata")
+	return api.ObjectRef{
+		APIVersion: textAt(tree, "apiVersion"), Kind: textAt(tree, "kind"),
+		Namespace: textAt(meta, "namespace"), Name: textAt(meta, "name"),
+	}
 }
 
 func textAt(n *strict.Node, key string) string {

@@ -65,6 +65,12 @@ type contentMeta struct {
 // the rest is for the members' own API servers to judge.
 func (r *reading) content() {
 	r.out.Body = r.raw
+	r.object()
+	r.envelope()
+}
+
+// object checks what is read of any object, in a document or in an envelope.
+func (r *reading) object() {
 	var at *strict.Place
 	if list := r.tree.Get("items"); list != nil && strings.HasSuffix(r.out.Object.Kind, "List") {
 		r.findings.Lose(at.Child("items"), list.String(), "one object a document; send the items of a list one by one")

@@ -34,8 +34,8 @@ func isAPIVersion(text string) bool {
 	return len(validation.IsDNS1123Subdomain(group)) == 0 && len(validation.IsDNS1035Label(version)) == 0
 }
 
-// named checks apiVersion and kind, without which nothing else can be said.
-func (r *reading) named() bool {
+// called checks what a document says that it is.
+func (r *reading) called() {
 	var at *strict.Place
 	for _, key := range []string{"apiVersion", "kind"} {
 		if v := r.tree.Get(key); v == nil {
@@ -45,6 +45,11 @@ func (r *reading) named() bool {
 		}
 	}
 	r.wellFormed()
+}
+
+// named checks apiVersion and kind, without which nothing else can be said.
+func (r *reading) named() bool {
+	r.called()
 	if r.out.Object.Kind == "" || r.out.Object.APIVersion == "" && !r.assumeVersion() {
 		return false
 	}
@@ -72,26 +77,35 @@ func (r *reading) assumeVersion() bool {
 // knownVersion refuses a known kind of another group or version: taken as content it would be stored
 // and do nothing.
 func (r *reading) knownVersion() {
-	known, ok := r.kinds[r.out.Object.Kind]
-	if !ok || r.foreign() || r.kinds.known(r.out.Object.APIVersion, r.out.Object.Kind) {
+	group := r.kinds[r.out.Object.Kind].group
+	if r.isEnvelope() {
+		group = api.GroupPlacement
+	}
+	if held, version := api.SplitAPIVersion(r.out.Object.APIVersion); group == "" || r.foreign() || held == group && slices.Contains(versions[group], version) {
 		return
 	}
 	var accepted []string
-	for _, version := range versions[known.group] {
-		accepted = append(accepted, known.group+"/"+version)
+	for _, version := range versions[group] {
+		accepted = append(accepted, group+"/"+version)
 	}
 	var at *strict.Place
 	r.findings.Add(at.Child("apiVersion"), strict.Quote(r.out.Object.APIVersion), strings.Join(accepted, " or "), strict.TextNode(accepted[0]))
+}
+
+// ours reports whether all kinds of a group are Flotilla's.
+func ours(group string) bool {
+	return group == api.GroupPlacement || group == api.GroupCluster || group == api.GroupFlotilla
 }
 
 // supported refuses kinds of our groups that this build gives no meaning to. The rest of such a document
 // is looked at as one of the kind that was meant, or as content is.
 func (r *reading) supported() {
 	group, _ := api.SplitAPIVersion(r.out.Object.APIVersion)
-	if group != api.GroupPlacement && group != api.GroupCluster && group != api.GroupFlotilla || r.kinds[r.out.Object.Kind].group != "" {
+	if !ours(group) || r.kinds[r.out.Object.Kind].group != "" || r.isEnvelope() {
 		return
 	}
 	names := slices.Sorted(maps.Keys(r.kinds))
+	names = slices.Sorted(slices.Values(append(names, envelopeKinds...)))
 	var at *strict.Place
 	expected := "a kind that is supported: " + strings.Join(names, ", ")
 	var fix *strict.Node

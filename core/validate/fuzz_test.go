@@ -22,6 +22,8 @@ func FuzzDecode(f *testing.F) {
 		`{"apiVersion":"karpenter.sh/v1","kind":"NodePool","metadata":{"name":"default"},"spec":{"limits":{"cpu":"1e-999999999"},"disruption":{"budgets":[{"nodes":"10%","schedule":"TZ=","duration":"1h"}]}}}`,
 		`{"apiVersion":"flotilla.io/v1alpha1","kind":"InstanceCatalog","metadata":{"name":"c"},"spec":{"instanceTypes":[{"name":"a","capacity":{"cpu":"4"},"offerings":[{"zone":"z","capacityType":"spot","price":"0.1"}]}]}}`,
 		`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"},"data":{"a":"b","a":"c"}}`,
+		`{"apiVersion":"placement.kubernetes-fleet.io/v1","kind":"ResourceEnvelope","metadata":{"name":"a","namespace":"b"},"data":{"a":{"apiVersion":"v1","kind":"Secret","metadata":{"name":"a","namespace":"b"}}}}`,
+		`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a","namespace":"b","annotations":{"kubernetes-fleet.io/envelope-configmap":"true"}},"data":{"a":"apiVersion: v1\nkind: &k Namespace\nmetadata: {name: a}\nx: *k"}}`,
 		strings.Repeat("[", 70_000), strings.Repeat(`{"a":`, 10_000),
 	} {
 		f.Add([]byte(seed))

@@ -3,6 +3,7 @@ package door
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -199,7 +200,7 @@ func specChanged(spec any, stored *api.Spec, found bool) (bool, error) {
 func same(stored, next *api.Spec) bool {
 	return stored.Deleted == nil && stored.Digest == next.Digest && string(stored.Body) == string(next.Body) &&
 		stored.Object == next.Object && string(stored.Overlay) == string(next.Overlay) &&
-		stored.SealedOverlay == next.SealedOverlay
+		stored.SealedOverlay == next.SealedOverlay && slices.Equal(stored.Wrapped, next.Wrapped)
 }
 
 // remember keeps what the rest of the draft needs to know of a written object.
@@ -214,6 +215,9 @@ func (f *draft) remember(doc *document, next *api.Spec) {
 		f.bodies = append(f.bodies, sealable{next.Digest, doc.object.Body})
 		if next.Manifest != "" {
 			f.bodies = append(f.bodies, sealable{next.Manifest, doc.object.Manifest})
+		}
+		for i := range next.Wrapped {
+			f.bodies = append(f.bodies, sealable{next.Wrapped[i].Digest, doc.object.Wrapped[i]})
 		}
 		f.index.Set(*next)
 		f.touched = true

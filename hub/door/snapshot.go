@@ -68,10 +68,7 @@ func (f *draft) bundle(next *api.Snapshot, kept []store.Entry[api.Snapshot]) err
 }
 
 // sizeOf is how long the body of a manifest is at most: what snapshots refer to is what was applied, or less.
-func (f *draft) sizeOf(m api.Manifest) int {
-	head, _ := f.index.Get(m.ObjectRef)
-	return head.Size
-}
+func (f *draft) sizeOf(m api.Manifest) int { return f.index.SizeOf(&m) }
 
 // brokenSnapshots are those of a placement that cannot be read, with their indices.
 func (f *draft) brokenSnapshots(placement string) map[string]int64 {

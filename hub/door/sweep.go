@@ -98,6 +98,9 @@ func (d *Door) referred() (*referred, error) {
 		all.bodies[head.Value.Digest] = true
 		all.bodies[head.Value.ManifestDigest()] = true
 		all.bodies[head.Value.SealedOverlay] = true
+		for i := range head.Value.Wrapped {
+			all.bodies[head.Value.Wrapped[i].Digest] = true
+		}
 	}
 	for _, snapshot := range snapshots {
 		all.works[snapshot.Value.Work] = true

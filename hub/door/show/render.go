@@ -178,7 +178,7 @@ func (v *View) said(placement string) status.Source {
 func identifiers(manifests []api.Manifest) []api.ResourceIdentifier {
 	found := make([]api.ResourceIdentifier, len(manifests))
 	for i := range manifests {
-		found[i] = identifier(manifests[i].ObjectRef)
+		found[i] = manifests[i].Identifier()
 	}
 	return found
 }

@@ -132,11 +132,3 @@ func addNamespaces(status *api.MemberClusterStatus, record *api.MemberRecord) {
 		Type: api.ConditionNamespacesCollected, Status: metav1.ConditionTrue, Reason: "Collected", LastTransitionTime: record.Since,
 	})
 }
-
-func identifier(ref api.ObjectRef) api.ResourceIdentifier {
-	group, version := "", ref.APIVersion
-	if before, after, grouped := strings.Cut(ref.APIVersion, "/"); grouped {
-		group, version = before, after
-	}
-	return api.ResourceIdentifier{Group: group, Version: version, Kind: ref.Kind, Name: ref.Name, Namespace: ref.Namespace}
-}

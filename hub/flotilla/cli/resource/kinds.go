@@ -27,6 +27,7 @@ type Type struct {
 const (
 	PlacementVersion = api.GroupPlacement + "/v1"
 	ClusterVersion   = api.GroupCluster + "/v1"
+	EnvelopeVersion  = api.GroupPlacement + "/v1beta1"
 )
 
 // Kinds lists what has words of its own. Any other kind that the hub holds is addressed by its name
@@ -81,6 +82,8 @@ var Kinds = []Type{
 		APIVersion: api.VersionFlotilla, Kind: api.KindNodeDisruption, Plural: "disruptions", Short: []string{"disruption"},
 		Word: "disruption", Described: onMember("get disruptions"),
 	},
+	{APIVersion: EnvelopeVersion, Kind: api.KindResourceEnvelope, Plural: "resourceenvelopes", Short: []string{"re"}, Namespaced: true},
+	{APIVersion: EnvelopeVersion, Kind: api.KindClusterResourceEnvelope, Plural: "clusterresourceenvelopes", Short: []string{"cre"}},
 	{APIVersion: "v1", Kind: "Namespace", Plural: "namespaces", Short: []string{"ns"}},
 	{APIVersion: "v1", Kind: "ConfigMap", Plural: "configmaps", Short: []string{"cm"}, Namespaced: true},
 	{APIVersion: "v1", Kind: "Secret", Plural: "secrets", Namespaced: true},
