@@ -121,7 +121,9 @@ func TestEnvelopesArePlacedAsWhatLiesInThem(t *testing.T) {
 	require.Len(t, status.SelectedResources, 6)
 	held := func() (all []string) {
 		for _, object := range s.memory("berlin").Objects() {
-			all = append(all, object.GetKind()+"/"+object.GetName())
+			if object.GetAnnotations()[api.AnnotationOwner] != "" {
+				all = append(all, object.GetKind()+"/"+object.GetName())
+			}
 		}
 		slices.Sort(all)
 		return all

@@ -19,10 +19,13 @@ var namespaceKind = groupKind{"", "Namespace"}
 // its stripped body. Namespace is empty for a ClusterResourcePlacement, else that of the
 // ResourcePlacement. Versions in selectors are not compared: the hub does not convert objects.
 //
-// The error is strict.Faults, with paths from "spec.resourceSelectors[0]" on: reserved namespaces, kinds of
-// the wrong scope, selectors that do not parse, objects that two selectors take.
+// The error is strict.Faults, with paths from "spec.resourceSelectors[0]" on, or "metadata.namespace": reserved
+// namespaces, kinds of the wrong scope, selectors that do not parse, objects that two selectors take.
 func Select(selectors []api.ResourceSelector, namespace string, index *Index) ([]api.Manifest, error) {
 	s := selection{index: index, namespace: namespace, inside: insideOf(selectors), takenBy: map[string]taken{}}
+	if namespace != "" && index.isReserved(namespace) {
+		s.faults = append(s.faults, strict.Fault{Path: "metadata.namespace", Found: "the reserved namespace " + namespace, Expected: notReserved})
+	}
 	for i := range selectors {
 		s.follow(i, &selectors[i])
 	}
@@ -215,9 +218,11 @@ func (t taken) does(other taken) string {
 }
 
 func (s *selection) faultReserved(i int, field, namespace string) {
-	s.fault(i, field, "the reserved namespace "+namespace,
-		`a namespace other than "default", without the prefix "kube-" or "fleet-", and not among the hub's skippedNamespaces`)
+	s.fault(i, field, "the reserved namespace "+namespace, notReserved)
 }
+
+// notReserved is what a namespace of which something is placed must be.
+const notReserved = `a namespace other than "default", without the prefix "kube-" or "fleet-", and not among the hub's skippedNamespaces`
 
 func (s *selection) fault(i int, field, found, expected string) {
 	s.faults = append(s.faults, strict.Fault{

@@ -133,6 +133,19 @@ func TestSelect(t *testing.T) {
 			      {group: rbac.authorization.k8s.io, version: v1, kind: ClusterRole, name: reader}]`,
 			[]string{"Namespace/shop", "ConfigMap/shop/settings", "ClusterRole/reader", "Deployment/shop/web"},
 		},
+		"a namespace alone, with what lies outside of any": {
+			"", `[{group: "", version: v1, kind: Namespace, name: shop, selectionScope: NamespaceOnly}, {group: rbac.authorization.k8s.io, version: v1, kind: ClusterRole, name: reader}]`,
+			[]string{"Namespace/shop", "ClusterRole/reader"},
+		},
+		"selectors inside one namespace take nothing of another": {
+			"", `[{group: "", version: v1, kind: Namespace, name: shop, selectionScope: NamespaceWithResourceSelectors}, {group: "", version: v1, kind: Secret},
+			      {group: "", version: v1, kind: PersistentVolumeClaim, name: disk}, {group: example.com, version: v1, kind: Widget}]`,
+			[]string{"Namespace/shop", "Widget/shop/w"},
+		},
+		"selectors inside a namespace that is not there": {
+			"", `[{group: "", version: v1, kind: Namespace, name: nowhere, selectionScope: NamespaceWithResourceSelectors}, {group: "", version: v1, kind: ConfigMap}]`,
+			[]string{},
+		},
 		"a ResourcePlacement stays in its namespace": {
 			"shop", `[{group: "", version: v1, kind: ConfigMap}, {group: "", version: v1, kind: Secret}, {group: example.com, version: v1, kind: Widget, name: w}]`,
 			[]string{"ConfigMap/shop/flags", "ConfigMap/shop/settings", "Widget/shop/w"},
@@ -207,6 +220,14 @@ func TestSelectRefuses(t *testing.T) {
 				`spec.resourceSelectors[0].kind: found Namespace, which lies outside namespaces, expected a kind that lies in namespaces; a ClusterResourcePlacement selects the others`,
 				`spec.resourceSelectors[1].kind: found Realm, which lies outside namespaces, expected a kind that lies in namespaces; a ClusterResourcePlacement selects the others`,
 			},
+		},
+		"a reserved namespace by a ResourcePlacement": {
+			"kube-system", `[{group: "", version: v1, kind: ConfigMap}]`,
+			[]string{`metadata.namespace: found the reserved namespace kube-system, ` + notReserved},
+		},
+		"what lies in another namespace than the selected one is out of reach": {
+			"", `[{group: "", version: v1, kind: Namespace, name: default, selectionScope: NamespaceWithResourceSelectors}, {group: "", version: v1, kind: ConfigMap}]`,
+			[]string{`spec.resourceSelectors[0].name: found the reserved namespace default, ` + notReserved},
 		},
 		"a selector that does not parse": {
 			"", `[{group: rbac.authorization.k8s.io, version: v1, kind: ClusterRole, labelSelector: {matchExpressions: [{key: a, operator: Near}]}}]`,

@@ -34,10 +34,10 @@ func TestForms(t *testing.T) {
 
 func TestObjectsAreOpenedInTheOrderOfTheirKeys(t *testing.T) {
 	const head = `{apiVersion: v1, kind: ConfigMap, metadata: {annotations: {kubernetes-fleet.io/envelope-configmap: "true"}}, data: `
-	items := envelope.Open(document(t, head+`{b: "x: &x 1\ny: *x", a: '{"big": 9007199254740993}', c: "[", d: "- x"}}`))
+	items := envelope.Open(document(t, head+`{b: "p: &p 1\nq: *p", a: '{"big": 9007199254740993}', c: "[", d: "- x"}}`))
 	require.Equal(t, []envelope.Item{
 		{Key: "a", Object: map[string]any{"big": int64(9007199254740993)}},
-		{Key: "b", Object: map[string]any{"x": int64(1), "y": int64(1)}},
+		{Key: "b", Object: map[string]any{"p": int64(1), "q": int64(1)}},
 		{Key: "c", Found: "a text that is no YAML, at line 1 of it"},
 		{Key: "d", Found: "a list"},
 	}, items)

@@ -21,7 +21,7 @@ func TestObjectsAreToldOfWithTheirEnvelopes(t *testing.T) {
 	failures := e.failures(&view{result: failing})
 	require.Equal(t, want, failures[0].Envelope)
 	require.Zero(t, failures[1].Envelope)
-	differs := e.diffed(&view{result: &api.PlacementResult{Differing: []api.ObjectDifference{{ObjectRef: held.ObjectRef}}}})
+	differs := e.diffed(&view{result: &api.PlacementResult{Differing: []api.DifferingObject{{ObjectRef: held.ObjectRef}}}})
 	require.Equal(t, want, differs[0].Envelope)
 	all, _ := selected(w.in.Latest.Manifests)
 	require.Equal(t, want, all[0].Envelope)
