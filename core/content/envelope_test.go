@@ -1,6 +1,7 @@
 package content_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -114,7 +115,7 @@ func TestEnvelopesThatCannotBeOpenedThere(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			documents := enveloped
 			if c.more != "" {
-				documents = append(documents[:len(documents):len(documents)], c.more)
+				documents = append(slices.Clip(documents), c.more)
 			}
 			_, err := content.Select(selectors(t, c.selectors), c.namespace, indexOf(t, documents...))
 			var faults strict.Faults
