@@ -99,7 +99,13 @@ func (c *Content) sealed(ctx context.Context, digest string) ([]byte, error) {
 }
 
 // Work reads the work of a digest, sealed with whichever secret. ErrNotFound, ErrCorrupt.
-func (c *Content) Work(ctx context.Context, digest string) (work api.Work, err error) {
+func (c *Content) Work(ctx context.Context, digest string) (api.Work, error) {
+	work, _, err := c.work(ctx, digest)
+	return work, err
+}
+
+// work reads the work of a digest, and the bodies that its bundle carries, as they are sealed.
+func (c *Content) work(ctx context.Context, digest string) (work api.Work, bodies [][]byte, err error) {
 	missing := bus.ErrNotFound
 	for _, piece := range c.keys.Pieces(digest) {
 		stored, err := bus.ReadSealed(ctx, c.conn, piece.At, c.conn.Found)
@@ -108,18 +114,18 @@ func (c *Content) Work(ctx context.Context, digest string) (work api.Work, err e
 			continue
 		}
 		if err == nil {
-			work, err = openWork(piece, stored)
+			work, bodies, err = openWork(piece, stored)
 		}
 		if err != nil {
-			return work, fmt.Errorf("reading work %s: %w", digest, err)
+			return work, nil, fmt.Errorf("reading work %s: %w", digest, err)
 		}
-		return work, nil
+		return work, bodies, nil
 	}
-	return work, fmt.Errorf("reading work %s: %w", digest, missing)
+	return work, nil, fmt.Errorf("reading work %s: %w", digest, missing)
 }
 
-func openWork(piece api.Piece, bundle []byte) (work api.Work, err error) {
-	head, _, err := seal.Unbundle(bundle)
+func openWork(piece api.Piece, bundle []byte) (work api.Work, bodies [][]byte, err error) {
+	head, bodies, err := seal.Unbundle(bundle)
 	var text []byte
 	if err == nil {
 		text, err = seal.Open(piece, head, bus.MaxContent)
@@ -128,19 +134,35 @@ func openWork(piece api.Piece, bundle []byte) (work api.Work, err error) {
 		err = json.Unmarshal(text, &work)
 	}
 	if err != nil {
-		return work, fmt.Errorf("%w: %w", bus.ErrCorrupt, err)
+		return work, nil, fmt.Errorf("%w: %w", bus.ErrCorrupt, err)
 	}
-	return work, nil
+	return work, bodies, nil
 }
 
-// Rebundle seals the work of a digest and what it carries with the secret that seals now, as change makes it: its bodies
-// and packs were sealed anew before. ErrNotFound, ErrCorrupt.
+// own are the bodies that the bundle of a work carries, by digest, as far as they can be opened.
+func own(work *api.Work, sealed [][]byte) map[string][]byte {
+	bodies := map[string][]byte{}
+	for i := range work.Manifests {
+		m := &work.Manifests[i]
+		if m.Pack != 0 || m.Frame < 0 || m.Frame >= len(sealed) {
+			continue
+		}
+		if body, err := seal.Open(m.Piece, sealed[m.Frame], bus.MaxContent); err == nil {
+			bodies[m.Digest] = body
+		}
+	}
+	return bodies
+}
+
+// Rebundle seals the work of a digest and what it carries with the secret that seals now, as change makes it: its packs, and
+// bodies that lie on their own too, were sealed anew before. ErrNotFound, ErrCorrupt.
 func (c *Content) Rebundle(ctx context.Context, digest string, change func(api.Work) api.Work) error {
 	defer c.Hold()()
-	work, err := c.Work(ctx, digest)
+	work, sealed, err := c.work(ctx, digest)
 	if err == nil {
+		bodies := own(&work, sealed) // what overrides made of an object lies nowhere else
 		work = change(work)
-		err = c.putBundle(ctx, digest, &work, nil)
+		err = c.putBundle(ctx, digest, &work, bodies)
 	}
 	if err != nil {
 		return fmt.Errorf("sealing work %s anew: %w", digest, err)

@@ -7,6 +7,7 @@ const (
 	AuditMember    = "member"
 	AuditNode      = "node"
 	AuditNodePool  = "nodepool"
+	AuditOverride  = "override"
 	AuditPlacement = "placement"
 	AuditProfile   = "profile"
 	AuditRun       = "run"

@@ -25,6 +25,7 @@ var goldenKinds = map[string]func() any{
 	KindMemberRecord:     filled[MemberRecord],
 	KindSchedule:         filled[Schedule],
 	KindRelease:          filled[Release],
+	KindRendered:         filled[Rendered],
 	KindPlacementStatus:  filled[PlacementStatus],
 	KindTerm:             filled[Term],
 	KindLayout:           filled[Layout],

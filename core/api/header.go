@@ -16,6 +16,7 @@ const (
 	KindSchedule         = "Schedule"
 	KindVerdicts         = "Verdicts"
 	KindRelease          = "Release"
+	KindRendered         = "Rendered"
 	KindPlacementStatus  = "PlacementStatus"
 	KindTerm             = "Term"
 	KindLayout           = "Layout"

@@ -227,6 +227,8 @@ type ReleaseEntry struct {
 	Since metav1.Time `json:"since"`
 	// Apply is the strategy the agent follows.
 	Apply *ApplyStrategy `json:"apply,omitempty"`
+	// Overrides are those that Work was made with, in the order in which they were followed.
+	Overrides []OverrideVersion `json:"overrides,omitempty"`
 	// Withdrawn entries are to leave the member; Abandon keeps the objects and forgets them.
 	Withdrawn bool `json:"withdrawn,omitempty"`
 	Abandon   bool `json:"abandon,omitempty"`
@@ -236,6 +238,8 @@ type ReleaseEntry struct {
 type Held struct {
 	Member string `json:"member"`
 	Reason string `json:"reason"`
+	// Overridden says that overrides cannot be followed on the member; Reason is what is wrong with them.
+	Overridden bool `json:"overridden,omitempty"`
 }
 
 // Term is the record term: who leads, fenced by its own revision.

@@ -93,6 +93,10 @@ func envelopeOf(name string) (e EnvelopeIdentifier) {
 type PerMemberStatus struct {
 	ClusterName           string `json:"clusterName,omitempty"`
 	ObservedResourceIndex string `json:"observedResourceIndex,omitempty"`
+	// ApplicableClusterResourceOverrides and ApplicableResourceOverrides are those that what is released to the member was
+	// made with.
+	ApplicableClusterResourceOverrides []string             `json:"applicableClusterResourceOverrides,omitempty"`
+	ApplicableResourceOverrides        []NamespacedOverride `json:"applicableResourceOverrides,omitempty"`
 	// State is one of the Entry constants, Since when it came to be, and Message what keeps the member from
 	// being Available.
 	State            string             `json:"state,omitempty"`
@@ -103,6 +107,12 @@ type PerMemberStatus struct {
 	// DiffedPlacements are objects that differ and are left so, by ReportDiff or because nothing but a full
 	// comparison finds the difference.
 	DiffedPlacements []DiffedPlacement `json:"diffedPlacements,omitempty"`
+}
+
+// NamespacedOverride is a ResourceOverride, with its generation.
+type NamespacedOverride struct {
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
 }
 
 // DiffedPlacement is one object on one member that is not as it is wanted.

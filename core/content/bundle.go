@@ -8,7 +8,8 @@ import (
 	"flotilla/core/seal"
 )
 
-// Earlier is a work that is stored, whose bundle carries the bodies of all its manifests, in their order.
+// Earlier is a work that is stored, with the manifests whose bodies its bundle carries, in their order; empty ones stand for
+// bodies of which nothing is known.
 type Earlier struct {
 	Work      string
 	Manifests []api.Manifest
@@ -44,12 +45,18 @@ const (
 // them, or they do not fit into one message: then those before it carry what does not. Equal manifests give equal bundles
 // where there is nothing earlier.
 func (p *Plan) Bundles(manifests []api.Manifest) ([]Bundle, error) {
-	var out []Bundle
-	var packs []Earlier
-	rest := manifests
 	if base := p.base(manifests); base != nil {
-		packs = append(packs, *base)
-		rest = lacking(manifests, base)
+		return p.Upon([]Earlier{*base}, manifests)
+	}
+	return p.Upon(nil, manifests)
+}
+
+// Upon are the bundles that hold manifests and carry what those of earlier works do not, the work last.
+func (p *Plan) Upon(earlier []Earlier, manifests []api.Manifest) ([]Bundle, error) {
+	var out []Bundle
+	packs, rest := slices.Clone(earlier), manifests
+	for i := range earlier {
+		rest = lacking(rest, &earlier[i])
 	}
 	head := 0
 	for i := range manifests {
@@ -66,6 +73,27 @@ func (p *Plan) Bundles(manifests []api.Manifest) ([]Bundle, error) {
 	}
 	work, err := p.bundle(manifests, packs)
 	return append(out, work), err
+}
+
+// Carriers are a work that is stored and those that it names, with what the bundle of each carries of its manifests: what is
+// built upon all of them carries nothing of it again.
+func Carriers(digest string, work *api.Work) []Earlier {
+	out := []Earlier{{Work: digest}}
+	for i := range work.Packs {
+		out = append(out, Earlier{Work: work.Packs[i].Digest})
+	}
+	for i := range work.Manifests {
+		m := &work.Manifests[i]
+		if m.Pack < 0 || m.Pack >= len(out) || m.Frame < 0 {
+			continue // it lies on its own too
+		}
+		held := &out[m.Pack].Manifests
+		if lacks := m.Frame + 1 - len(*held); lacks > 0 {
+			*held = append(*held, make([]api.Manifest, lacks)...)
+		}
+		(*held)[m.Frame] = m.Manifest
+	}
+	return out
 }
 
 // base is the earlier work that saves most, nil when none saves half of what is to be stored, or of a message.

@@ -181,3 +181,38 @@ func TestAManifestIsNoLongerThanItsObject(t *testing.T) {
 		require.LessOrEqual(t, len(object.Manifest), object.Head.Size)
 	}
 }
+
+// What is built upon a work, whatever that is built upon itself, carries what is changed and nothing else, and every body is
+// found where the work says that it lies.
+func TestAWorkUponAnother(t *testing.T) {
+	all, sizes := sized("a:100 b:200 c:300 d:5000")
+	earlier := planOf(1<<20, sizes)
+	first, err := earlier.Bundles(all[3:])
+	require.NoError(t, err)
+	base, err := planOf(1<<20, sizes, content.Earlier{Work: first[0].Digest, Manifests: all[3:]}).Bundles(all)
+	require.NoError(t, err)
+	require.Equal(t, []string{"a b c + earlier"}, laid(base))
+	changed, more := sized("b=2:250")
+	maps.Copy(sizes, more)
+	next := []api.Manifest{all[0], changed[0], all[3]}
+	plan := planOf(1<<20, sizes)
+	made, err := plan.Upon(content.Carriers(base[0].Digest, &base[0].Work), next)
+	require.NoError(t, err)
+	require.Equal(t, []string{"b + earlier + earlier"}, laid(made))
+	places := []api.Carried{{Pack: 1}, {}, {Pack: 2}}
+	for i, m := range made[0].Work.Manifests {
+		require.Equal(t, places[i], m.Carried, m.Name)
+		require.Equal(t, keys.Piece(next[i].Digest), m.Piece)
+	}
+	again, err := plan.Upon(content.Carriers(base[0].Digest, &base[0].Work), next)
+	require.NoError(t, err)
+	require.Equal(t, made, again)
+	none, err := plan.Upon(content.Carriers(base[0].Digest, &base[0].Work), next[2:])
+	require.NoError(t, err)
+	require.Equal(t, []string{"+ earlier + earlier"}, laid(none), "what leaves objects out carries nothing")
+	large, more := sized("b=3:600 c=3:600")
+	maps.Copy(sizes, more)
+	parts, err := planOf(2000, sizes).Upon(content.Carriers(base[0].Digest, &base[0].Work), large)
+	require.NoError(t, err)
+	require.Equal(t, []string{"b", "c + earlier + earlier + part 0"}, laid(parts), "what does not fit lies in parts of its own")
+}

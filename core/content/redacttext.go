@@ -98,22 +98,30 @@ func changeText(path string, value any, secret func(string) bool, change func(st
 	return value
 }
 
-// patchesOf replaces what an override puts into objects, where Secrets are among those.
+// patchesOf replaces what an override puts into objects, where Secrets are among those, and what it puts where Secrets have
+// their values, where they may be: in a Namespace.
 func patchesOf(override map[string]any, prefix string, change func(string, any) any) {
 	spec, _ := override["spec"].(map[string]any)
 	selectors, _ := spec[overrides[groupKindOf(override).kind]].([]any)
-	if !slices.ContainsFunc(selectors, func(s any) bool { selector, _ := s.(map[string]any); return selector["kind"] == "Secret" }) {
-		return
+	named := func(kind string) bool {
+		return slices.ContainsFunc(selectors, func(s any) bool { selector, _ := s.(map[string]any); return selector["kind"] == kind })
 	}
+	secrets, namespaces := named("Secret"), named("Namespace")
 	policy, _ := spec["policy"].(map[string]any)
 	rules, _ := policy["overrideRules"].([]any)
 	for i := range rules {
 		rule, _ := rules[i].(map[string]any)
 		patches, _ := rule["jsonPatchOverrides"].([]any)
 		for j := range patches {
-			if patch, _ := patches[j].(map[string]any); patch["value"] != nil {
+			if patch, _ := patches[j].(map[string]any); patch["value"] != nil && (secrets || namespaces && intoValues(patch["path"])) {
 				patch["value"] = change(fmt.Sprintf("%sspec.policy.overrideRules[%d].jsonPatchOverrides[%d].value", prefix, i, j), patch["value"])
 			}
 		}
 	}
+}
+
+// intoValues says that a path is where Secrets have their values.
+func intoValues(path any) bool {
+	text, _ := path.(string)
+	return text == "/data" || text == "/stringData" || strings.HasPrefix(text, "/data/") || strings.HasPrefix(text, "/stringData/")
 }

@@ -57,7 +57,7 @@ func (r *rollout) unavailableReason(lim limits) string {
 			ready++
 		case s.bound():
 			names = append(names, r.nameOf(s))
-		case s.joining():
+		case s.joining() && !s.shut():
 			names = append(names, s.member)
 		}
 	}

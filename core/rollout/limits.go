@@ -50,12 +50,19 @@ func amount(n int, text string) string {
 }
 
 // target counts the members that the schedule wants now, picked or kept. Members that were asked for
-// and never found are no unavailable ones: counting them would hold a rollout up for ever (D23).
+// and never found are no unavailable ones: counting them would hold a rollout up for ever (D23). Nor are those that hold
+// nothing because overrides cannot be followed there.
 func (r *rollout) target() int {
 	if r.schedule == nil {
 		return 0
 	}
-	return len(r.schedule.Bindings)
+	wanted := len(r.schedule.Bindings)
+	for _, s := range r.slots {
+		if s.shut() {
+			wanted--
+		}
+	}
+	return wanted
 }
 
 // scale turns a number or a percentage of target, rounded up, into members. What cannot be read,

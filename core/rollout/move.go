@@ -56,6 +56,8 @@ func (r *rollout) stuck(s *slot) string {
 		return "waits: " + s.member + " is leaving the fleet"
 	case s.binding.Waiting && (s.joining() || r.stale(s)):
 		return "waits: " + s.binding.Reason
+	case s.want.why != "" && (s.joining() || r.stale(s)):
+		return s.want.why
 	}
 	return ""
 }
@@ -144,7 +146,7 @@ func (r *rollout) moveIn(l lists, room int) {
 // advance gives a member the newest snapshot.
 func (r *rollout) advance(s *slot) {
 	e := newEntry(s.member, string(r.in.Placement.UID))
-	e.Snapshot, e.Work = r.latest.Index, r.latest.Work
+	e.Snapshot, e.Work, e.Overrides = r.latest.Index, s.want.work, s.want.overrides
 	e.Apply = r.in.Placement.Spec.Strategy.ApplyStrategy
 	e.Since = metav1.NewTime(r.in.Now).Rfc3339Copy()
 	s.entry, s.failed = e, false

@@ -5,8 +5,6 @@ import (
 	"reflect"
 	"slices"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"flotilla/core/api"
 )
 
@@ -32,7 +30,7 @@ func (r *rollout) plan() Plan {
 			next.Entries = append(next.Entries, *s.entry)
 		}
 		if s.held != "" {
-			next.Held = append(next.Held, api.Held{Member: s.member, Reason: s.held})
+			next.Held = append(next.Held, api.Held{Member: s.member, Reason: s.held, Overridden: s.want.failed && s.held == s.want.why})
 		}
 		r.recheckAt(s)
 	}
@@ -77,7 +75,7 @@ func changed(before, after *api.Release) bool {
 }
 
 func sameEntry(a, b api.ReleaseEntry) bool {
-	same := a.Since.Time.Equal(b.Since.Time) && (a.Apply == b.Apply || reflect.DeepEqual(a.Apply, b.Apply))
-	a.Since, a.Apply, b.Since, b.Apply = metav1.Time{}, nil, metav1.Time{}, nil
-	return same && a == b
+	return a.Since.Time.Equal(b.Since.Time) && (a.Apply == b.Apply || reflect.DeepEqual(a.Apply, b.Apply)) && slices.Equal(a.Overrides, b.Overrides) &&
+		a.Member == b.Member && a.UID == b.UID && a.Snapshot == b.Snapshot && a.Work == b.Work && a.Generation == b.Generation &&
+		a.Withdrawn == b.Withdrawn && a.Abandon == b.Abandon
 }

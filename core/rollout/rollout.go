@@ -17,6 +17,10 @@ type Input struct {
 	Release  *api.Release
 	// Latest is the newest snapshot; one with an Error moves nothing.
 	Latest *api.Snapshot
+	// Overrides are those that change objects of Latest, as render.Touching has them; Rendered is what they come to, nil
+	// while that is not known. Without any each member gets the work of the snapshot.
+	Overrides []api.OverrideVersion
+	Rendered  *api.Rendered
 	// Results are the newest results by member.
 	Results map[string]*api.PlacementResult
 	// Members are all members a binding or an entry names; one that is missing here is taken for a
@@ -95,6 +99,7 @@ func decide(in Input, known Source) *rollout {
 	case r.blocked() != "":
 		r.holdMovers(r.blocked())
 	default:
+		r.aim()
 		r.renumber()
 		r.move()
 	}

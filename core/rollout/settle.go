@@ -106,16 +106,18 @@ func (r *rollout) holdMovers(reason string) {
 	}
 }
 
+// stale says that a member holds another snapshot than the newest, or was given it with other overrides of those whose
+// changes go out at once.
 func (r *rollout) stale(s *slot) bool {
-	return r.latest != nil && s.entry.Snapshot != r.latest.Index
+	return r.latest != nil && (s.entry.Snapshot != r.latest.Index || s.want.known && !sameAtOnce(s.entry.Overrides, s.want.overrides))
 }
 
-// renumber lets members whose work is the newest snapshot's already, because content went back to
-// what it was, count as current: there is nothing for them to do.
+// renumber lets members whose work is that of the newest snapshot already, because content went back to
+// what it was or overrides changed nothing for them, count as current: there is nothing for them to do.
 func (r *rollout) renumber() {
 	for _, s := range r.slots {
-		if s.bound() && s.entry.Work == r.latest.Work && r.stale(s) {
-			s.entry.Snapshot = r.latest.Index
+		if s.bound() && s.want.known && s.want.why == "" && s.entry.Work == s.want.work && r.stale(s) {
+			s.entry.Snapshot, s.entry.Overrides = r.latest.Index, s.want.overrides
 		}
 	}
 }

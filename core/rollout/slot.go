@@ -24,6 +24,7 @@ type slot struct {
 	foreign bool              // the entry is of a former placement of this name
 	verdict
 	held string
+	want wanted
 }
 
 // verdict is what the answer of a member comes to.
@@ -58,8 +59,9 @@ type rollout struct {
 	slots    []*slot // sorted by member
 	schedule *api.Schedule
 	latest   *api.Snapshot
-	step     int64 // of the release as it stands
-	idle     bool  // nobody has to move: whether members are ready changes nothing
+	rendered *api.Rendered // of latest and its overrides, nil where there are none or it is not known
+	step     int64         // of the release as it stands
+	idle     bool          // nobody has to move: whether members are ready changes nothing
 	out      Plan
 }
 

@@ -50,15 +50,13 @@ func statusScheduled(v *view) metav1.ConditionStatus {
 
 func statusStarted(v *view) metav1.ConditionStatus {
 	switch {
-	case v.current:
+	case v.current, v.refused:
 		return metav1.ConditionTrue
 	case v.held != "":
 		return metav1.ConditionFalse
 	}
 	return metav1.ConditionUnknown
 }
-
-func statusOverridden(*view) metav1.ConditionStatus { return metav1.ConditionTrue }
 
 func statusSynchronized(v *view) metav1.ConditionStatus {
 	switch {
@@ -109,6 +107,9 @@ func (e *evaluation) scheduled(v *view) finding {
 func (e *evaluation) rolloutStarted(v *view) finding {
 	f := finding{kind: api.ConditionRolloutStarted}
 	switch {
+	case v.refused:
+		f.status, f.reason, f.since = metav1.ConditionTrue, reasonRolloutStarted, e.refusedSince(v)
+		f.message = "the rollout has come to " + v.member
 	case v.current:
 		f.status, f.reason, f.since = metav1.ConditionTrue, reasonRolloutStarted, v.entry.Since.Time
 		f.message = fmt.Sprintf("snapshot %d is released to %s", v.entry.Snapshot, v.member)
@@ -119,13 +120,6 @@ func (e *evaluation) rolloutStarted(v *view) finding {
 		f.message = "whether " + v.member + " may have the newest snapshot is not decided yet"
 	}
 	return f
-}
-
-func (e *evaluation) overridden(v *view) finding {
-	return finding{
-		kind: api.ConditionOverridden, status: metav1.ConditionTrue, reason: reasonNoOverride,
-		message: "no override is specified for the selected objects", since: v.entry.Since.Time,
-	}
 }
 
 // synchronized is True once the member answered to what is released to it now.

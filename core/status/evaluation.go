@@ -54,7 +54,7 @@ func (e *evaluation) read(known Source) {
 	for i := range e.schedule.Bindings {
 		b := &e.schedule.Bindings[i]
 		v := &e.views[i]
-		*v = view{member: b.Member, binding: b, entry: entries[b.Member], held: held[b.Member]}
+		*v = view{member: b.Member, binding: b, entry: entries[b.Member], held: held[b.Member].Reason, refused: held[b.Member].Overridden}
 		result, state := known(b.Member)
 		e.hear(v, result, state)
 		worth := e.worth(v)
@@ -63,7 +63,7 @@ func (e *evaluation) read(known Source) {
 	slices.SortFunc(e.views, func(a, b view) int { return cmp.Compare(a.member, b.member) })
 }
 
-func releasedTo(r *api.Release, uid string) (entries map[string]*api.ReleaseEntry, held map[string]string) {
+func releasedTo(r *api.Release, uid string) (entries map[string]*api.ReleaseEntry, held map[string]api.Held) {
 	if r == nil {
 		return nil, nil
 	}
@@ -73,9 +73,9 @@ func releasedTo(r *api.Release, uid string) (entries map[string]*api.ReleaseEntr
 			entries[en.Member] = en
 		}
 	}
-	held = make(map[string]string, len(r.Held))
+	held = make(map[string]api.Held, len(r.Held))
 	for _, h := range r.Held {
-		held[h.Member] = h.Reason
+		held[h.Member] = h
 	}
 	return entries, held
 }
@@ -106,6 +106,7 @@ func (e *evaluation) row(v *view, before map[string][]metav1.Condition) api.PerM
 	m.Since = m.Conditions[len(m.Conditions)-1].LastTransitionTime
 	if v.entry != nil {
 		m.ObservedResourceIndex = strconv.FormatInt(v.entry.Snapshot, 10)
+		m.ApplicableClusterResourceOverrides, m.ApplicableResourceOverrides = overridesOf(v.entry)
 	}
 	return m
 }

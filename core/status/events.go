@@ -25,6 +25,7 @@ var turned = []struct{ condition, event string }{
 // cannot apply are told of by alarms.
 var troubling = map[string]bool{
 	reasonPolicyUnfulfilled: true, reasonInvalidSelectors: true, reasonDeadlineExceeded: true,
+	reasonOverriddenFailed: true,
 }
 
 // Events are what turned between two records of a placement: conditions that became True, with the

@@ -19,7 +19,8 @@ const named = 10
 
 // Order of members that hold a rollout up: those whose trouble is certain come first.
 const (
-	lacksApplied = iota
+	lacksOverrides = iota
+	lacksApplied
 	lacksAvailable
 	lacksHeartbeat
 	lacksAnswer
@@ -44,6 +45,10 @@ func (e *evaluation) holders() []holder {
 	waiting := e.tally[isBehind] > 0
 	for i := range e.views {
 		v := &e.views[i]
+		if v.refused {
+			found = append(found, holder{member: v.member, rank: lacksOverrides, since: e.refusedSince(v).Truncate(time.Second), view: v})
+			continue
+		}
 		if v.entry == nil || v.ready || !v.readyAt.IsZero() || !waiting && (!v.current || v.binding.Waiting) {
 			continue
 		}
@@ -100,7 +105,12 @@ func leftover(w *api.Withdrawal) api.HeldUp {
 
 // lacks says what a member that has been given a snapshot lacks to be available.
 func (e *evaluation) lacks(v *view) api.HeldUp {
-	h := api.HeldUp{ClusterName: v.member, Since: v.entry.Since.Rfc3339Copy()}
+	h := api.HeldUp{ClusterName: v.member}
+	if v.refused {
+		h.Since, h.Message = metav1.NewTime(e.refusedSince(v)).Rfc3339Copy(), oneLine("its overrides cannot be followed: "+v.held)
+		return h
+	}
+	h.Since = v.entry.Since.Rfc3339Copy()
 	switch {
 	case v.offline():
 		h.Message = "no heartbeat" + lastHeard(v)

@@ -12,6 +12,10 @@ func (e *evaluation) state(v *view) (state, message string) {
 	switch state {
 	case api.EntryKept:
 		return state, oneLine(v.binding.Reason)
+	case api.EntryFailed:
+		if v.refused {
+			return state, oneLine(refusal(v))
+		}
 	case api.EntryPending, api.EntryWaiting:
 		chain := e.chain(v)
 		return state, oneLine(chain[len(chain)-1].message)
@@ -35,6 +39,8 @@ func (e *evaluation) word(v *view) string {
 	switch {
 	case v.binding.Waiting:
 		return api.EntryKept
+	case v.refused:
+		return api.EntryFailed
 	case v.entry == nil:
 		return api.EntryPending
 	case v.offline():

@@ -24,8 +24,10 @@ var conditionTexts = []texts{
 		api.ConditionRolloutStarted, reasonRolloutUnknown, reasonRolloutNotStarted, reasonRolloutStarted,
 		"the rollout to %s is not decided yet", "%s must wait because of the rollout strategy", "the newest snapshot is released to %s",
 	},
-	// Nobody can specify overrides yet, so this is never anything but True.
-	{kind: api.ConditionOverridden, yes: reasonNoOverride, text: "no override is specified for the objects on %s"},
+	{
+		api.ConditionOverridden, reasonOverriddenPending, reasonOverriddenFailed, reasonNoOverride,
+		"overrides are still to be followed on %s", "overrides cannot be followed on %s", "no override is specified for the objects on %s",
+	},
 	{
 		api.ConditionWorkSynchronized, reasonSyncUnknown, reasonSyncNotYet, reasonSynchronized,
 		"no heartbeat tells whether the snapshot was read by %s", "the snapshot has not been read yet by %s", "the snapshot has been read by %s",
@@ -127,7 +129,7 @@ func (e *evaluation) rest(going *api.Rollout) []finding {
 func (e *evaluation) because(kind string, going *api.Rollout) string {
 	switch {
 	case going == nil:
-	case kind == api.ConditionRolloutStarted && going.HeldUpTotal > 0:
+	case (kind == api.ConditionRolloutStarted || kind == api.ConditionOverridden) && going.HeldUpTotal > 0:
 		return "; " + going.Message
 	case going.Complete && (kind == api.ConditionApplied || kind == api.ConditionAvailable):
 		for i := range e.views {
@@ -155,6 +157,10 @@ func (e *evaluation) over(t texts, place int) finding {
 		f.message = some(t.noText, e.stoppedAt(place, f.status), no, picked)
 	default:
 		f.status, f.reason = metav1.ConditionTrue, t.yes
+		if t.kind == api.ConditionOverridden && e.tally[isOverridden] > 0 {
+			f.reason, t.text = reasonOverridden, "overrides are followed for the objects on %s"
+			picked = e.tally[isOverridden]
+		}
 		f.message = fmt.Sprintf(t.text, all(picked))
 	}
 	return f

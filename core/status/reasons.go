@@ -16,7 +16,10 @@ const (
 	reasonRolloutNotStarted = "RolloutNotStartedYet"
 	reasonRolloutStarted    = "RolloutStarted"
 
-	reasonNoOverride = "NoOverrideSpecified"
+	reasonNoOverride        = "NoOverrideSpecified"
+	reasonOverriddenPending = "OverriddenPending"
+	reasonOverriddenFailed  = "OverriddenFailed"
+	reasonOverridden        = "OverriddenSucceeded"
 
 	reasonSyncUnknown   = "WorkSynchronizedUnknown"
 	reasonSyncNotYet    = "WorkNotSynchronizedYet"

@@ -44,6 +44,8 @@ func sameEntry(a, b api.PerMemberStatus) bool {
 		a.State == b.State && a.Message == b.Message && sameTime(&a.Since, &b.Since) &&
 		slices.EqualFunc(a.Conditions, b.Conditions, sameCondition) &&
 		slices.EqualFunc(a.FailedPlacements, b.FailedPlacements, sameFailed) &&
+		slices.Equal(a.ApplicableClusterResourceOverrides, b.ApplicableClusterResourceOverrides) &&
+		slices.Equal(a.ApplicableResourceOverrides, b.ApplicableResourceOverrides) &&
 		slices.EqualFunc(a.DiffedPlacements, b.DiffedPlacements, sameDiffed)
 }
 

@@ -17,11 +17,13 @@ const (
 	isCorrected
 	isFought
 	isDiffering
-	isTroubled // could not be applied, for another reason than drift
-	isBound    // has an entry
-	isBehind   // picked, without the newest snapshot
-	isJoining  // picked, without an entry
-	isDone     // picked, and ready on the newest snapshot
+	isRefused    // overrides cannot be followed there
+	isOverridden // picked, with overrides
+	isTroubled   // could not be applied, for another reason than drift
+	isBound      // has an entry
+	isBehind     // picked, without the newest snapshot
+	isJoining    // picked, without an entry
+	isDone       // picked, and ready on the newest snapshot
 	isPending
 	isTimed
 	isShown   // its entry is one of a member in trouble
@@ -55,6 +57,7 @@ func (e *evaluation) worth(v *view) (t tally) {
 	count(isCorrected, v.corrected())
 	count(isFought, v.fought())
 	count(isBound, v.entry != nil)
+	count(isRefused, v.refused)
 	count(isPending, v.pending())
 	count(isTimed, v.waitsOut())
 	if v.result != nil {
@@ -87,8 +90,11 @@ func (e *evaluation) countPicked(v *view, t *tally) {
 	default:
 		t[isDone]++
 	}
-	if v.entry == nil {
+	switch {
+	case v.entry == nil:
 		t[isJoining]++
+	case len(v.entry.Overrides) > 0:
+		t[isOverridden]++
 	}
 	switch v.status {
 	case metav1.ConditionUnknown:
@@ -101,7 +107,7 @@ func (e *evaluation) countPicked(v *view, t *tally) {
 func (e *evaluation) counts() api.PlacementCounts {
 	t := &e.tally
 	c := api.PlacementCounts{
-		Want: -1, Picked: t[isPicked], Current: t[isCurrent], Applied: t[isApplied], Available: t[isAvailable], Failed: t[isFailed],
+		Want: -1, Picked: t[isPicked], Current: t[isCurrent], Applied: t[isApplied], Available: t[isAvailable], Failed: t[isFailed] + t[isRefused],
 		Drifted: t[isDrifted], Corrected: t[isCorrected], Differing: t[isDiffering],
 	}
 	if e.schedule != nil && e.schedule.Want != nil {

@@ -18,6 +18,8 @@ type view struct {
 	// entry is nil when nothing of this placement is released to the member, or it is withdrawn.
 	entry *api.ReleaseEntry
 	held  string
+	// refused says that overrides cannot be followed there; held is why.
+	refused bool
 	// last is the newest result about this placement; result is last where it answers entry.
 	last, result *api.PlacementResult
 	// current says that the newest snapshot is released to it.
@@ -72,7 +74,7 @@ func (v *view) waitsOut() bool { return v.result != nil && !v.offline() && rollo
 // has got as far as it gets.
 func (v *view) pending() bool {
 	switch {
-	case v.binding.Waiting, v.current && v.ready, v.offline():
+	case v.binding.Waiting, v.refused, v.current && v.ready, v.offline():
 		return false
 	case v.current && v.result != nil:
 		applied, _ := appliedOf(v.result)

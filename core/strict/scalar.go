@@ -8,6 +8,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
@@ -16,16 +17,20 @@ var special map[reflect.Type]func(*Decoder, *Node, *Place) (*Node, bool)
 
 func init() {
 	special = map[reflect.Type]func(*Decoder, *Node, *Place) (*Node, bool){
-		reflect.TypeFor[intstr.IntOrString](): (*Decoder).intOrString,
-		reflect.TypeFor[metav1.Time]():        (*Decoder).time,
-		reflect.TypeFor[metav1.MicroTime]():   (*Decoder).time,
-		reflect.TypeFor[metav1.Duration]():    (*Decoder).duration,
-		reflect.TypeFor[Price]():              (*Decoder).price,
-		reflect.TypeFor[Amount]():             (*Decoder).amount,
-		reflect.TypeFor[CountOrPercent]():     (*Decoder).count,
-		reflect.TypeFor[metav1.FieldsV1]():    func(_ *Decoder, n *Node, _ *Place) (*Node, bool) { return n, true },
+		reflect.TypeFor[intstr.IntOrString]():   (*Decoder).intOrString,
+		reflect.TypeFor[metav1.Time]():          (*Decoder).time,
+		reflect.TypeFor[metav1.MicroTime]():     (*Decoder).time,
+		reflect.TypeFor[metav1.Duration]():      (*Decoder).duration,
+		reflect.TypeFor[Price]():                (*Decoder).price,
+		reflect.TypeFor[Amount]():               (*Decoder).amount,
+		reflect.TypeFor[CountOrPercent]():       (*Decoder).count,
+		reflect.TypeFor[metav1.FieldsV1]():      asItIs,
+		reflect.TypeFor[runtime.RawExtension](): asItIs,
 	}
 }
+
+// asItIs takes whatever stands there.
+func asItIs(_ *Decoder, n *Node, _ *Place) (*Node, bool) { return n, true }
 
 // single unwraps a list of one where a scalar is expected.
 func single(n *Node) bool {

@@ -58,10 +58,18 @@ func allKinds() table {
 	run.fill = fills(DefaultRun)
 	profile := of(api.GroupFlotilla, api.AuditProfile, profileRules)
 	profile.fill, profile.change = fills(DefaultProfile), changes(AutoUpgradeProfileChange)
+	clusterOverride := of(api.GroupPlacement, api.AuditOverride, clusterOverrideRules)
+	clusterOverride.fill = fills(func(o *api.ClusterResourceOverride) { defaultOverride(o.Spec.Placement.Any(), &o.Spec.Policy) })
+	clusterOverride.change = changes(clusterOverrideChange)
+	override := of(api.GroupPlacement, api.AuditOverride, overrideRules)
+	override.fill = fills(func(o *api.ResourceOverride) { defaultOverride(o.Spec.Placement, &o.Spec.Policy) })
+	override.change = changes(overrideChange)
 	return table{
 		api.KindClusterResourcePlacement: placement,
 		api.KindResourcePlacement:        placement,
 		api.KindMemberCluster:            {group: api.GroupCluster, Type: reflect.TypeFor[api.MemberCluster](), Token: api.AuditMember, read: (*reading).member, fill: fills(DefaultMember)},
+		api.KindClusterResourceOverride:  clusterOverride,
+		api.KindResourceOverride:         override,
 		api.KindUpdateRun:                run,
 		api.KindUpdateStrategy:           of(api.GroupFlotilla, "strategy", strategyRules),
 		api.KindAutoUpgradeProfile:       profile,
